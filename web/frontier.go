@@ -1,0 +1,91 @@
+package web
+
+import "time"
+
+// Candidate is a link that waits in the frontier.
+type Candidate struct {
+	URL       URL
+	From      URL      // page (or redirect) it was found on; zero for a seed
+	Kind      LinkKind // of the link that brought it
+	Depth     int      // links from a seed; redirects do not count
+	Redirects int      // redirects followed in a row to get here
+	Tries     int      // failed attempts so far
+	// Priority is higher for sooner; comparable only within one scorer, never
+	// NaN. Equal priorities leave the frontier in the order they entered.
+	Priority float64
+	// Features is what the scorer needs of the link to score it again, and
+	// Memory what it keeps of the path that led here. Both are the scorer's
+	// own bytes: the frontier only keeps them.
+	Features []byte
+	Memory   []byte
+}
+
+// HostState is what politeness remembers of a host.
+type HostState struct {
+	Host     Host
+	Due      time.Time // not before; zero = at once
+	Fetched  int       // pages fetched
+	Failures int       // failed requests in a row
+	Barren   int       // pages in a row without a relevant one
+}
+
+// Lease is a candidate taken out to be fetched. Its host is busy until a Turn
+// ends the lease: a host is never leased twice at a time.
+type Lease struct {
+	Candidate
+	Host HostState
+}
+
+// Turn is everything one step of a crawl changes. A frontier applies it whole
+// or not at all, also when the process dies.
+type Turn struct {
+	// Add holds found links. One never seen is queued; one queued already is
+	// raised if its new priority is higher (it then carries the new
+	// candidate's path and enters the order anew); one leased or done is
+	// left alone.
+	Add []Candidate
+	// Done ends the leases of these addresses for good. An address never
+	// seen is marked done all the same: it will never be queued.
+	Done []URL
+	// Retry ends leases by putting their candidates back as given.
+	Retry []Candidate
+	// Hosts replaces the states of hosts.
+	Hosts []HostState
+	// Drop empties the queues of hosts given up.
+	Drop []Host
+	// State holds what the crawl, its scorer and its archive need to go on
+	// after a restart, by name; a name absent here keeps its value.
+	State map[string][]byte
+}
+
+// Receipt says what a frontier did with a Turn.
+type Receipt struct {
+	// Added[i] tells what became of Turn.Add[i].
+	Added []Admission
+	// Dropped holds the candidates that a full host queue pushed out.
+	Dropped []Candidate
+	// Forgotten is the number of candidates that Turn.Drop removed, by host
+	// in the order of Turn.Drop.
+	Forgotten []int
+}
+
+// Admission is what became of a found link.
+type Admission uint8
+
+// What can become of a found link.
+const (
+	Known   Admission = iota // leased, done, or queued with a priority as high
+	Queued                   // new
+	Raised                   // queued already, now with a higher priority
+	Refused                  // the host's queue is full of better links
+)
+
+// FrontierStats counts what a frontier holds.
+type FrontierStats struct {
+	Queued  int // candidates waiting
+	Leased  int // candidates being fetched
+	Seen    int // addresses ever admitted or done
+	Hosts   int // hosts with candidates waiting or leased
+	Ready   int // of these, hosts due now and not busy
+	Waiting int // hosts with candidates that are not yet due
+}

@@ -1,0 +1,124 @@
+package web
+
+import "time"
+
+// Response is what one request brought back from a server, before anything in
+// it is interpreted. All of it is untrusted.
+type Response struct {
+	URL     URL       // the address requested
+	Started time.Time // when the request was sent
+	Took    time.Duration
+	Proto   string // "HTTP/1.1", "HTTP/2.0"
+	Remote  string // address and port spoken to, "" when unknown
+	Status  int    // 100…999
+	// RequestHead and Head are the message heads as HTTP/1.1 text, lines ended
+	// by CRLF, without the empty line that ends a head.
+	RequestHead []byte
+	Head        []byte
+	Header      Header // of the response; keys canonical
+	// Raw is the body as received after transfer decoding and before content
+	// decoding; Body is Raw after content decoding. Both are bounded by the
+	// size cap. They share memory when there is no content coding.
+	Raw, Body []byte
+	// Truncated says why Body is not whole: "" | "length" | "time" | "disconnect".
+	Truncated string
+	// Location is the redirect target of a 3xx response, canonical; zero
+	// otherwise, or when the target is unusable.
+	Location URL
+	// RetryAfter is the server's wish before the next request; 0 = none.
+	RetryAfter time.Duration
+	// CrawlDelay is the robots.txt Crawl-delay of this host, capped; 0 = none.
+	CrawlDelay time.Duration
+	// Robots is the exchange that fetched robots.txt on the way, nil if the
+	// rules were cached already.
+	Robots *Response
+}
+
+// Header is a response header with canonical keys, as net/http.Header.
+type Header = map[string][]string
+
+// Directives are the wishes a page or its response states about its use.
+type Directives struct {
+	NoIndex     bool   `json:"noindex,omitempty"`
+	NoFollow    bool   `json:"nofollow,omitempty"`
+	NoArchive   bool   `json:"noarchive,omitempty"`
+	NoAI        bool   `json:"noai,omitempty"`
+	NoImageAI   bool   `json:"noimageai,omitempty"`
+	TDMReserved bool   `json:"tdm_reservation,omitempty"` // TDM Reservation Protocol
+	TDMPolicy   string `json:"tdm_policy,omitempty"`
+}
+
+// Leaf is a leaf of the document tree, in document order: a text node, or an
+// element without children (then Text is empty, or an img's alt text).
+type Leaf struct {
+	Text string
+}
+
+// Term is a stemmed word of a page and how often it occurs.
+type Term struct {
+	Text string
+	Head int32 // in title and headings
+	Body int32 // in all visible text, title included; ≥ Head
+}
+
+// Page is a parsed document: immutable once made.
+type Page struct {
+	URL         URL
+	Base        URL // what relative links resolve against
+	Fetched     time.Time
+	Status      int
+	MIME        string // "text/html"
+	Charset     string // as decoded: "utf-8", "windows-1252"
+	Language    string // ISO 639-1, "" when unknown
+	Title       string
+	Description string // meta description
+	Keywords    string // meta keywords
+	Headings    []string
+	Alts        []string
+	Leaves      []Leaf // every leaf, left to right, empty ones too (item A4)
+	Main        string // main text, without navigation and boilerplate
+	Terms       []Term // of the whole visible text, sorted by Text
+	Links       []Link // in document order
+	Directives  Directives
+	Digest      [16]byte // of the decoded body; equal bodies are duplicates
+	Truncated   bool     // the body or the tree hit a bound
+}
+
+// LinkKind names the element a link was found in.
+type LinkKind string
+
+// The kinds of link a page can hold.
+const (
+	LinkA         LinkKind = "a"
+	LinkArea      LinkKind = "area"
+	LinkFrame     LinkKind = "frame"
+	LinkIframe    LinkKind = "iframe"
+	LinkRefresh   LinkKind = "refresh"
+	LinkNext      LinkKind = "next"
+	LinkAlternate LinkKind = "alternate"
+	LinkCanonical LinkKind = "canonical"
+	LinkRedirect  LinkKind = "redirect" // from a 3xx response, not from a page
+	LinkSeed      LinkKind = "seed"     // given by the user
+)
+
+// Link is one hyperlink of a page with what surrounds it.
+type Link struct {
+	URL      URL
+	Kind     LinkKind
+	Anchor   string // text, or the alt of an image where there is no text
+	Before   string // up to 10 words before the anchor
+	After    string // up to 10 words after it
+	Heading  string // nearest heading above
+	TagPath  string // "html/body/div.nav/ul/li/a"
+	Position int    // index among the page's links, 0…
+	First    int    // leaves of the anchor's subtree: First…Last, inclusive;
+	Last     int    // First > Last for links outside the body
+	NoFollow bool   // rel=nofollow, ugc or sponsored
+}
+
+// Verdict is what a judge says of a page.
+type Verdict struct {
+	Relevance  float64 // calibrated probability that the page is wanted, [0,1]
+	Similarity float64 // the judge's uncalibrated measure, [0,1]
+	Relevant   bool    // Relevance ≥ the judge's threshold
+}
