@@ -1,0 +1,92 @@
+// Package crawl joins the stages of a crawl. step.go decides, run.go runs.
+package crawl
+
+import (
+	"context"
+	"time"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Frontier holds the links that wait. One goroutine calls its methods; they
+// are batched, so that an implementation may live in another process. It
+// promises no order beyond "best ready link first, approximately".
+type Frontier interface {
+	// Preview tells what Commit would do with found links, in their order,
+	// and changes nothing.
+	Preview(ctx context.Context, found []web.Candidate) ([]web.Admission, error)
+	// Commit applies a turn whole or not at all.
+	Commit(ctx context.Context, turn web.Turn) (web.Receipt, error)
+	// Lease takes out at most n candidates, each the best of a different
+	// host, among the hosts that are due at now and not busy, best first.
+	// With a rescore it asks again for the priority of a candidate before
+	// giving it out, and puts it back where it sank below the next best.
+	Lease(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error)
+	// NextDue is the earliest moment at which Lease may give a candidate that
+	// it does not give now; ok is false when there is none without a Turn.
+	NextDue() (at time.Time, ok bool)
+	// Rescore sets every waiting candidate's priority anew.
+	Rescore(ctx context.Context, score func(*web.Candidate) float64) error
+	// State returns what a Turn stored under name, nil if nothing was.
+	State(ctx context.Context, name string) ([]byte, error)
+	Stats(now time.Time) web.FrontierStats
+	Close() error
+}
+
+// Fetcher brings what an address holds. It follows no redirect. It is safe for
+// concurrent use; the error is a *web.Failure, or ctx's.
+type Fetcher interface {
+	Fetch(ctx context.Context, u web.URL) (*web.Response, error)
+}
+
+// Judge says how relevant a page is. It is pure and safe for concurrent use.
+type Judge interface {
+	Judge(ctx context.Context, p *web.Page) (web.Verdict, error)
+}
+
+// Adapting is implemented by judges which learn from the pages they see.
+// Observe is called in the step, once a page, in order; it may change what
+// later calls of Judge return. State and Restore carry it over a restart: a
+// nil State means that nothing changed since it was last asked.
+type Adapting interface {
+	Observe(p *web.Page)
+	State() []byte
+	Restore(state []byte) error
+}
+
+// Scorer turns links into priorities.
+type Scorer interface {
+	// Extract reads from a judged page what scoring each of its links needs:
+	// one entry for each of p.Links. It is pure and safe for concurrent use.
+	Extract(p *web.Page, v web.Verdict) [][]byte
+	// Visit tells the outcome of fetching c and returns the memory that the
+	// links found there will carry. It is called in the step, in order.
+	// p is nil when the fetch brought no page.
+	Visit(c *web.Candidate, p *web.Page, v web.Verdict) (memory []byte)
+	// Score is the priority of c under the present model, from its Features,
+	// Memory, Depth and URL alone.
+	Score(c *web.Candidate) float64
+	// Stale reports, once, that every waiting candidate should be scored
+	// anew.
+	Stale() bool
+	// Rescores tells whether Score can change while a candidate waits.
+	Rescores() bool
+	// State and Restore carry the model over a restart: a nil State means
+	// that nothing changed since it was last asked.
+	State() []byte
+	Restore(state []byte) error
+}
+
+// Archive keeps what was fetched.
+type Archive interface {
+	// Encode renders an exchange as the bytes that will be kept. It is pure
+	// and safe for concurrent use.
+	Encode(x web.Exchange) ([]byte, error)
+	// Append writes records and returns the mark of the archive's end, with
+	// which a later run opens it: what lies behind the mark is cut off then.
+	Append(records ...[]byte) (mark []byte, err error)
+	// Sync makes sure that what was appended survives a power failure.
+	Sync() error
+	Close() error
+}
+

@@ -1,0 +1,151 @@
+// Package event holds what a crawl says of itself: typed events, and the log
+// that keeps them. Log, progress view, summary and explanation read nothing
+// else, so every figure of a crawl can be made again from its log alone.
+//
+// A log is JSON, one event a line, oldest first:
+//
+//	{"kind":"fetched","at":"2026-03-01T12:00:00Z","url":"https://…",…}
+package event
+
+import (
+	"time"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Event is one of the types of this package.
+type Event interface {
+	Kind() string
+	Time() time.Time
+}
+
+// At is the moment of an event; every event embeds it.
+type At struct {
+	At time.Time `json:"at"`
+}
+
+// Time returns the moment of the event.
+func (a At) Time() time.Time { return a.At }
+
+// Started opens a run: the first of a crawl, or one that goes on.
+type Started struct {
+	At
+	Name    string        `json:"name"`
+	Scorer  string        `json:"scorer"`
+	Judge   string        `json:"judge"`
+	Resumed bool          `json:"resumed,omitempty"`
+	Pages   int           `json:"budget_pages,omitempty"`   // 0 = no limit
+	Time_   time.Duration `json:"budget_seconds,omitempty"` // 0 = no limit
+	Workers int           `json:"workers"`
+	// Threshold is the judge's: a page at or above it is relevant.
+	Threshold float64 `json:"threshold"`
+}
+
+// Seeded says what became of the start addresses.
+type Seeded struct {
+	At
+	Queued  []Found   `json:"queued,omitempty"`
+	Skipped []Skipped `json:"skipped,omitempty"`
+}
+
+// Found is a link that entered the frontier, or rose in it.
+type Found struct {
+	URL      web.URL `json:"url"`
+	Priority float64 `json:"priority"`
+	Anchor   string  `json:"anchor,omitempty"` // at most 80 bytes
+	Raised   bool    `json:"raised,omitempty"`
+}
+
+// Skipped is a link that did not enter the frontier. A link is reported the
+// first time only.
+type Skipped struct {
+	URL    web.URL    `json:"url"`
+	Reason web.Reason `json:"reason"`
+}
+
+// Visit names the fetch an event speaks of.
+type Visit struct {
+	URL      web.URL      `json:"url"`
+	From     web.URL      `json:"from,omitzero"`
+	Link     web.LinkKind `json:"link,omitempty"`
+	Depth    int          `json:"depth"`
+	Priority float64      `json:"priority"` // when it left the frontier
+}
+
+// Fetched is a page: fetched, parsed, judged, archived.
+type Fetched struct {
+	At
+	Visit
+	Status     int            `json:"status"`
+	MIME       string         `json:"mime"`
+	Bytes      int            `json:"bytes"` // received
+	Took       float64        `json:"took"`  // seconds
+	Title      string         `json:"title,omitempty"`
+	Language   string         `json:"language,omitempty"`
+	Digest     string         `json:"digest"` // of the body, hex
+	Relevance  float64        `json:"relevance"`
+	Similarity float64        `json:"similarity"`
+	Relevant   bool           `json:"relevant,omitempty"`
+	Reason     web.Reason     `json:"reason,omitempty"` // duplicate or noindex: fetched, but no harvest
+	Directives web.Directives `json:"directives,omitzero"`
+	Truncated  bool           `json:"truncated,omitempty"`
+	Links      int            `json:"links"` // on the page, all
+	Queued     []Found        `json:"queued,omitempty"`
+	Skipped    []Skipped      `json:"skipped,omitempty"`
+}
+
+// Failed is a fetch that brought no page.
+type Failed struct {
+	At
+	Visit
+	Reason web.Reason `json:"reason"`
+	Detail string     `json:"detail,omitempty"`
+	Status int        `json:"status,omitempty"`
+	Bytes  int        `json:"bytes,omitempty"`
+	Took   float64    `json:"took,omitempty"`
+	// Retry says that the address went back into the frontier.
+	Retry bool `json:"retry,omitempty"`
+	// To is where a redirect points; Queued tells whether it was followed.
+	To     web.URL `json:"to,omitzero"`
+	Queued bool    `json:"queued,omitempty"`
+}
+
+// Dropped says that links left the frontier unfetched.
+type Dropped struct {
+	At
+	Reason web.Reason `json:"reason"`
+	Host   web.Host   `json:"host,omitempty"`
+	Count  int        `json:"count"`
+	URLs   []web.URL  `json:"urls,omitempty"` // those pushed out one by one
+}
+
+// Tick is the state of the frontier now and then, for those who watch.
+type Tick struct {
+	At
+	Frontier web.FrontierStats `json:"frontier"`
+}
+
+// Ended closes a run.
+type Ended struct {
+	At
+	How      Ending            `json:"how"`
+	Frontier web.FrontierStats `json:"frontier"`
+}
+
+// Ending says how a run ended.
+type Ending string
+
+// The ways a run ends.
+const (
+	BudgetSpent   Ending = "BudgetSpent"
+	FrontierEmpty Ending = "FrontierEmpty"
+	Stopped       Ending = "Stopped"
+)
+
+func (Started) Kind() string { return "started" }
+func (Seeded) Kind() string  { return "seeded" }
+func (Fetched) Kind() string { return "fetched" }
+func (Failed) Kind() string  { return "failed" }
+func (Dropped) Kind() string { return "dropped" }
+func (Tick) Kind() string    { return "tick" }
+func (Ended) Kind() string   { return "ended" }
