@@ -89,4 +89,3 @@ type Archive interface {
 	Sync() error
 	Close() error
 }
-

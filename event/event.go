@@ -34,8 +34,8 @@ type Started struct {
 	Scorer  string        `json:"scorer"`
 	Judge   string        `json:"judge"`
 	Resumed bool          `json:"resumed,omitempty"`
-	Pages   int           `json:"budget_pages,omitempty"`   // 0 = no limit
-	Time_   time.Duration `json:"budget_seconds,omitempty"` // 0 = no limit
+	Pages   int           `json:"budget_pages,omitempty"` // 0 = no limit
+	Limit   time.Duration `json:"budget_ns,omitempty"`    // 0 = no limit
 	Workers int           `json:"workers"`
 	// Threshold is the judge's: a page at or above it is relevant.
 	Threshold float64 `json:"threshold"`
