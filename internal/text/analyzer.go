@@ -1,0 +1,254 @@
+// Package text turns running text into terms: the words it holds, without the
+// common ones, reduced to their stems. Everything that compares texts – pages
+// with a topic, anchors with a query – compares terms made here.
+package text
+
+import (
+	"sync/atomic"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/english"
+	"golang.org/x/text/unicode/norm"
+)
+
+const (
+	minWord  = 2  // characters of the shortest word
+	maxWord  = 40 // characters of the longest; longer runs are no words
+	maxDigit = 4  // digits of the longest number: years count, serial numbers do not
+
+	// slots is the size of the analyzer's table. With the longest words it
+	// takes about 12 MiB; with those of real pages, about 5.
+	slots = 1 << 16
+)
+
+// Analyzer splits text into words and makes terms of them. It is safe for
+// concurrent use, and what it returns depends on nothing but its argument.
+//
+// A word is a run of letters and digits of 2…40 characters, in lower case and
+// in Unicode form NFKC; a soft hyphen within it is left out. Numbers of more
+// than four digits are no words. Words of English letters are stemmed
+// (Snowball, "Porter 2") unless they are stop words, which are dropped. Runs
+// of scripts that are written without spaces (Chinese, Japanese, Thai, …) give
+// each pair of neighbouring characters as a term.
+type Analyzer struct {
+	// table remembers the terms of words, by the hash of the word. A newer
+	// word takes the place of an older one in its slot. It saves time and
+	// shares the memory of terms, and never changes a result.
+	table [slots]atomic.Pointer[entry]
+	stop  map[string]struct{}
+}
+
+// entry is a word in lower case with its term; term is "" for words that are
+// dropped.
+type entry struct {
+	word string
+	term string
+}
+
+// NewAnalyzer makes an analyzer. One is enough for a process.
+func NewAnalyzer() *Analyzer {
+	return &Analyzer{stop: stopWords()}
+}
+
+// Words returns the terms of s in their order.
+func (a *Analyzer) Words(s string) []string { return a.AppendWords(nil, s) }
+
+// AppendWords appends the terms of s to dst.
+func (a *Analyzer) AppendWords(dst []string, s string) []string {
+	a.each(s, func(term string) { dst = append(dst, term) })
+	return dst
+}
+
+// FNV-1a, 32 bits: the hash is made while a word is read.
+const (
+	fnvOffset = 2166136261
+	fnvPrime  = 16777619
+)
+
+// each calls yield with every term of s in order.
+func (a *Analyzer) each(s string, yield func(term string)) {
+	var buf [maxWord]byte
+	for i := 0; i < len(s); {
+		if lower[s[i]] == 0 {
+			if s[i] < utf8.RuneSelf {
+				i++
+				continue
+			}
+			i = a.unicodeRun(s, i, yield)
+			continue
+		}
+		// A run of ASCII letters and digits.
+		start, n, hash := i, 0, uint32(fnvOffset)
+		for ; i < len(s); i++ {
+			c := lower[s[i]]
+			if c == 0 {
+				break
+			}
+			if n < maxWord {
+				buf[n] = c
+			}
+			n++
+			hash = (hash ^ uint32(c)) * fnvPrime
+		}
+		if i < len(s) && s[i] >= utf8.RuneSelf {
+			i = a.unicodeRun(s, start, yield) // the word may go on
+			continue
+		}
+		if n < minWord || n > maxWord {
+			continue
+		}
+		if term := a.term(buf[:n], hash); term != "" {
+			yield(term)
+		}
+	}
+}
+
+// unicodeRun yields the terms of the run of word characters at s[i:] and
+// returns the index behind it, greater than i.
+func (a *Analyzer) unicodeRun(s string, i int, yield func(string)) int {
+	var buf [maxWord * utf8.UTFMax]byte
+	word := buf[:0]
+	chars := 0
+	var before rune // the spaceless character before, 0 at the start of a run
+	paired := false // before is part of a pair already
+	flushWord := func() {
+		if chars >= minWord && chars <= maxWord {
+			if term := a.term(word, hashOf(word)); term != "" {
+				yield(term)
+			}
+		}
+		word, chars = word[:0], 0
+	}
+	pair := func(rs ...rune) {
+		b := buf[:0]
+		for _, r := range rs {
+			b = utf8.AppendRune(b, r)
+		}
+		if term := a.term(b, hashOf(b)); term != "" {
+			yield(term)
+		}
+	}
+	flushPairs := func() {
+		if before != 0 && !paired {
+			pair(before)
+		}
+		before, paired = 0, false
+	}
+	first := i
+	for i < len(s) {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == softHyphen:
+		case r >= firstSpaceless && unicode.In(r, spaceless...):
+			flushWord()
+			if before != 0 {
+				pair(before, r)
+				paired = true
+			}
+			before = r
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || chars > 0 && unicode.IsMark(r):
+			flushPairs()
+			if chars < maxWord {
+				word = utf8.AppendRune(word, unicode.ToLower(r))
+			}
+			chars++
+		default:
+			flushWord()
+			flushPairs()
+			if i == first {
+				i += size
+			}
+			return i
+		}
+		i += size
+	}
+	flushWord()
+	flushPairs()
+	return i
+}
+
+const (
+	softHyphen     = '\u00ad'
+	firstSpaceless = '\u0e00'
+)
+
+// spaceless are the scripts that put no space between words.
+var spaceless = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana,
+	unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
+}
+
+// lower maps the bytes of ASCII letters and digits to lower case, others to 0.
+var lower = func() (t [256]byte) {
+	for c := byte('0'); c <= '9'; c++ {
+		t[c] = c
+	}
+	for c := byte('a'); c <= 'z'; c++ {
+		t[c], t[c-'a'+'A'] = c, c
+	}
+	return t
+}()
+
+func hashOf(word []byte) uint32 {
+	h := uint32(fnvOffset)
+	for _, c := range word {
+		h = (h ^ uint32(c)) * fnvPrime
+	}
+	return h
+}
+
+// term returns the term of a word in lower case, "" if it has none.
+func (a *Analyzer) term(word []byte, hash uint32) string {
+	slot := &a.table[(hash^hash>>16)%slots]
+	if e := slot.Load(); e != nil && e.word == string(word) {
+		return e.term
+	}
+	e := &entry{word: string(word)}
+	e.term = a.makeTerm(e.word)
+	slot.Store(e)
+	return e.term
+}
+
+func (a *Analyzer) makeTerm(word string) string {
+	letters, digits := 0, 0
+	for i := range len(word) {
+		switch c := word[i]; {
+		case c >= 'a' && c <= 'z':
+			letters++
+		case c >= '0' && c <= '9':
+			digits++
+		}
+	}
+	switch {
+	case digits == len(word):
+		if digits > maxDigit {
+			return ""
+		}
+		return word
+	case letters+digits < len(word):
+		folded := norm.NFKC.String(word)
+		if folded == word {
+			return word
+		}
+		word = folded
+		for i := range len(word) {
+			if word[i] < 'a' || word[i] > 'z' {
+				return word
+			}
+		}
+	case digits > 0:
+		return word
+	}
+	if _, ok := a.stop[word]; ok {
+		return ""
+	}
+	env := snowballstem.NewEnv(word)
+	english.Stem(env)
+	stem := env.Current()
+	if len(stem) <= len(word) && word[:len(stem)] == stem {
+		return word[:len(stem)] // share the word's memory
+	}
+	return stem
+}

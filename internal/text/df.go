@@ -1,0 +1,182 @@
+package text
+
+import (
+	"bytes"
+	"compress/gzip"
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The table is made from the definitions of WordNet 3.0 (see NOTICE):
+//
+//go:generate go run ./mkdf -wordnet /usr/share/wordnet -o df.gz
+//go:embed df.gz
+var backgroundTable []byte
+
+// DF tells in what share of documents a stem occurs. It is immutable and safe
+// for concurrent use.
+//
+// A background table stands for BackgroundWeight documents; Blend adds those
+// of a crawl:
+//
+//	share(t) = (N₀·background(t) + count(t)) / (N₀ + n)
+type DF struct {
+	background map[string]float32 // share of documents, (0,1]
+	counts     map[string]int32   // documents of the crawl that hold the stem
+	n          int                // documents of the crawl
+}
+
+const (
+	// BackgroundWeight is N₀: the number of documents that the background
+	// table counts as beside those of a crawl.
+	BackgroundWeight = 64
+	// rareShare is the share of documents of a stem the table does not hold.
+	rareShare = 1.0 / (1 << 15)
+	// tableSteps is the number of steps of the table per halving.
+	tableSteps = 8
+)
+
+// Background reads the table of English that is built into the program.
+func Background() *DF {
+	d, err := ReadDF(bytes.NewReader(backgroundTable))
+	if err != nil {
+		panic(fmt.Sprintf("text: the built-in table of document frequencies: %v", err))
+	}
+	return d
+}
+
+// ReadDF reads a table of document frequencies, which is gzipped text, a stem
+// a line, sorted by stem:
+//
+//	stem SP step LF        share of documents = 2^(-step/8), step 0…255
+func ReadDF(r io.Reader) (*DF, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("table of document frequencies: %w", err)
+	}
+	b, err := io.ReadAll(z)
+	if err != nil {
+		return nil, fmt.Errorf("table of document frequencies: %w", err)
+	}
+	whole := string(b) // the stems are parts of it
+	d := &DF{background: make(map[string]float32, strings.Count(whole, "\n"))}
+	line := 0
+	for l := range strings.Lines(whole) {
+		line++
+		stem, num, _ := strings.Cut(strings.TrimSuffix(l, "\n"), " ")
+		step, err := strconv.ParseUint(num, 10, 8)
+		if err != nil || stem == "" {
+			return nil, fmt.Errorf("table of document frequencies, line %d: %.40q is not \"stem step\"", line, l)
+		}
+		d.background[stem] = float32(math.Exp2(-float64(step) / tableSteps))
+	}
+	return d, nil
+}
+
+// WriteDF writes a table for ReadDF from the shares of documents (0,1] of
+// stems. Shares are rounded to an eighth of a halving.
+func WriteDF(w io.Writer, share map[string]float64) error {
+	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	for _, stem := range slices.Sorted(maps.Keys(share)) {
+		step := min(255, max(0, math.Round(-tableSteps*math.Log2(share[stem]))))
+		if _, err := fmt.Fprintf(z, "%s %d\n", stem, int(step)); err != nil {
+			return err
+		}
+	}
+	return z.Close()
+}
+
+// Share is the share of documents that hold a stem, in (0,1).
+func (d *DF) Share(stem string) float64 {
+	p, ok := d.background[stem]
+	if !ok {
+		p = rareShare
+	}
+	share := (BackgroundWeight*float64(p) + float64(d.counts[stem])) / (BackgroundWeight + float64(d.n))
+	return min(share, 1-rareShare)
+}
+
+// IDF is the information a stem carries, ln(1/share), > 0.
+func (d *DF) IDF(stem string) float64 { return -math.Log(d.Share(stem)) }
+
+// Len is the number of stems in the background table.
+func (d *DF) Len() int { return len(d.background) }
+
+// Blend returns d with the counts of a crawl in the place of those it had.
+func (d *DF) Blend(c *Counts) *DF {
+	return &DF{background: d.background, counts: maps.Clone(c.docs), n: c.n}
+}
+
+// Counts counts in how many documents each of some stems occurs. It is for
+// one goroutine.
+type Counts struct {
+	docs map[string]int32
+	n    int
+}
+
+// NewCounts counts the given stems only.
+func NewCounts(stems []string) *Counts {
+	c := &Counts{docs: make(map[string]int32, len(stems))}
+	for _, s := range stems {
+		c.docs[s] = 0
+	}
+	return c
+}
+
+// N is the number of documents counted.
+func (c *Counts) N() int { return c.n }
+
+// Add counts a document that holds the stems for which holds is true.
+func (c *Counts) Add(holds func(stem string) bool) {
+	c.n++
+	for s := range c.docs {
+		if holds(s) {
+			c.docs[s]++
+		}
+	}
+}
+
+// AppendBinary appends the counts as
+//
+//	n uvarint · one count uvarint for each stem, by stem
+func (c *Counts) AppendBinary(b []byte) ([]byte, error) {
+	b = binary.AppendUvarint(b, uint64(c.n))
+	for _, s := range slices.Sorted(maps.Keys(c.docs)) {
+		b = binary.AppendUvarint(b, uint64(c.docs[s]))
+	}
+	return b, nil
+}
+
+// UnmarshalBinary reads what AppendBinary wrote for the same stems.
+func (c *Counts) UnmarshalBinary(b []byte) error {
+	errShape := errors.New("counts of document frequencies: not those of this topic")
+	n, k := binary.Uvarint(b)
+	if k <= 0 || n > math.MaxInt32 {
+		return errShape
+	}
+	b = b[k:]
+	docs := make(map[string]int32, len(c.docs))
+	for _, s := range slices.Sorted(maps.Keys(c.docs)) {
+		v, k := binary.Uvarint(b)
+		if k <= 0 || v > n {
+			return errShape
+		}
+		docs[s], b = int32(v), b[k:]
+	}
+	if len(b) > 0 {
+		return errShape
+	}
+	c.docs, c.n = docs, int(n)
+	return nil
+}

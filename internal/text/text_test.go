@@ -1,0 +1,145 @@
+package text_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/web"
+	"pgregory.net/rapid"
+)
+
+func TestWords(t *testing.T) {
+	long := strings.Repeat("x", 41)
+	for _, c := range []struct{ name, in, want string }{
+		{"empty", "", ""},
+		{"stems", "Running runners ran quickly", "run runner ran quick"},
+		{"stop words", "The cat that is on the mat", "cat mat"},
+		{"contractions", "I don't know; we’ll see O'Neil's", "know see neil"},
+		{"one letter", "x y zz", "zz"},
+		{"numbers", "1 12 1999 12345 3.14", "12 1999 14"},
+		{"letters with digits are not stemmed", "http2 running8 x86", "http2 running8 x86"},
+		{"hyphens and underscores split", "peer-to-peer snake_case", "peer peer snake case"},
+		{"longest", strings.Repeat("x", 40), strings.Repeat("x", 40)},
+		{"too long", long + " ok", "ok"},
+		{"other letters", "Straße ΑΘΉΝΑ Москва", "straße αθήνα москва"},
+		{"composed and not", "cafe\u0301 CAFÉ", "café café"},
+		{"ASCII start, other end", "naïve", "naïve"},
+		{"full width", "ＲＵＮＮＩＮＧ", "run"},
+		{"soft hyphen", "run\u00adning", "run"},
+		{"Chinese", "我爱北京", "我爱 爱北 北京"},
+		{"single character", "一 b", "一"},
+		{"Japanese and Latin", "東京tower", "東京 tower"},
+		{"Korean has spaces", "서울 도시", "서울 도시"},
+		{"broken UTF-8", "caf\xe9 tea\xff\xfe", "caf tea"},
+		{"NUL", "a\x00bee\x00", "bee"},
+		{"lone mark", "\u0301 abc", "abc"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := text.NewAnalyzer()
+			for range 2 { // the second time from the table
+				if got := strings.Join(a.Words(c.in), " "); got != c.want {
+					t.Errorf("Words(%q) = %q, want %q", c.in, got, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestCounter(t *testing.T) {
+	c := text.NewCounter(text.NewAnalyzer())
+	c.Add("Bees dance", true)
+	c.Add("The bee dances and a bee flies", false)
+	want := []web.Term{{Text: "bee", Head: 1, Body: 3}, {Text: "danc", Head: 1, Body: 2}, {Text: "fli", Head: 0, Body: 1}}
+	if got := c.Terms(); !slices.Equal(got, want) {
+		t.Errorf("Terms = %v, want %v", got, want)
+	}
+	kept := c.Terms()
+	c.Reset()
+	c.Add("wasp", false)
+	if got := c.Terms(); len(got) != 1 || got[0].Text != "wasp" {
+		t.Errorf("after Reset: %v", got)
+	}
+	if !slices.Equal(kept, want) {
+		t.Errorf("Reset changed terms given out: %v", kept)
+	}
+}
+
+// A shared analyzer gives what a fresh one gives, whatever it saw before and
+// whoever uses it meanwhile.
+func TestAnalyzerDependsOnItsArgumentOnly(t *testing.T) {
+	shared := text.NewAnalyzer()
+	rapid.Check(t, func(t *rapid.T) {
+		texts := rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.StringMatching(`([a-z]{1,9} ){0,20}`)), 1, 8).Draw(t, "texts")
+		var wg sync.WaitGroup
+		got := make([][]string, len(texts))
+		for i, s := range texts {
+			wg.Go(func() { got[i] = shared.Words(s) })
+		}
+		wg.Wait()
+		for i, s := range texts {
+			if want := text.NewAnalyzer().Words(s); !slices.Equal(got[i], want) {
+				t.Fatalf("Words(%q) = %q, fresh analyzer %q", s, got[i], want)
+			}
+		}
+	})
+}
+
+func FuzzWords(f *testing.F) {
+	f.Add("Running cafe\u0301 東京tower \xff 12345")
+	a := text.NewAnalyzer()
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, w := range a.Words(s) {
+			if w == "" || !utf8.ValidString(w) {
+				t.Fatalf("Words(%q) holds %q", s, w)
+			}
+			for _, r := range w {
+				if unicode.IsSpace(r) || unicode.IsControl(r) {
+					t.Fatalf("Words(%q) holds %q", s, w)
+				}
+			}
+		}
+	})
+}
+
+const sample = `Waggle dance is a term used in beekeeping and ethology for a particular
+figure-eight dance of the honey bee. By performing this dance, successful foragers can share
+information about the direction and distance to patches of flowers yielding nectar and pollen,
+to water sources, or to new nest-site locations with other members of the colony. `
+
+func BenchmarkWords(b *testing.B) {
+	s := strings.Repeat(sample, 20)
+	b.Run("FieldsFunc", func(b *testing.B) {
+		b.SetBytes(int64(len(s)))
+		b.ReportAllocs()
+		n := 0
+		for b.Loop() {
+			for range strings.FieldsFuncSeq(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+				n++
+			}
+		}
+	})
+	b.Run("Analyzer", func(b *testing.B) {
+		a := text.NewAnalyzer()
+		b.SetBytes(int64(len(s)))
+		b.ReportAllocs()
+		var dst []string
+		for b.Loop() {
+			dst = a.AppendWords(dst[:0], s)
+		}
+	})
+	b.Run("Counter", func(b *testing.B) {
+		c := text.NewCounter(text.NewAnalyzer())
+		b.SetBytes(int64(len(s)))
+		b.ReportAllocs()
+		for b.Loop() {
+			c.Reset()
+			c.Add(s, false)
+			c.Terms()
+		}
+	})
+}
