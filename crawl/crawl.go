@@ -30,6 +30,8 @@ type Frontier interface {
 	// State returns what a Turn stored under name, nil if nothing was.
 	State(ctx context.Context, name string) ([]byte, error)
 	Stats(now time.Time) web.FrontierStats
+	// Sync makes sure that what was committed survives a power failure.
+	Sync() error
 	Close() error
 }
 

@@ -1,0 +1,413 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Log keeps events. Append returns the mark of the log's end, with which a
+// later run opens it.
+type Log interface {
+	Append(events ...event.Event) (mark []byte, err error)
+	Sync() error
+}
+
+// Parser makes a page of a response. It is pure and safe for concurrent use.
+type Parser interface {
+	Parse(r *web.Response) (*web.Page, error)
+}
+
+// Crawl is one crawl: the stages in the order in which a page passes them.
+// Every field without a default named is needed.
+type Crawl struct {
+	Seeds    []web.URL
+	Frontier Frontier
+	Fetcher  Fetcher
+	Parser   Parser
+	Judge    Judge
+	Scorer   Scorer
+	Archive  Archive // nil keeps nothing
+	Log      Log     // nil keeps nothing
+	Policy   Policy
+
+	Name       string
+	JudgeName  string
+	ScorerName string
+	Threshold  float64     // of the judge, for the record
+	Workers    int         // fetches at a time; 0 = 32
+	Clock      clock.Clock // nil = the machine's
+	// Listen hears every event once it is in the log; it must return soon.
+	Listen func(event.Event)
+	// History is the log of earlier runs of this crawl; nil = a new crawl.
+	History iter.Seq2[event.Event, error]
+}
+
+// Intervals of the driver.
+const (
+	tickEvery = 500 * time.Millisecond // state for those who watch
+	syncEvery = 5 * time.Second        // to the disk's platter
+)
+
+// Run crawls until the budget is spent, the frontier is empty or ctx ends. It
+// returns how the crawl ended; a crawl that was Stopped can be run again. An
+// error means that the crawl could not go on: it too can be run again, when
+// its cause is mended, and nothing acknowledged is lost.
+//
+// Order of shutdown: ctx of the workers is cancelled; they return what they
+// have; the driver drops it (those leases end when the frontier is opened
+// again); then Run returns. The caller closes what it opened.
+func (c *Crawl) Run(ctx context.Context) (event.Ending, error) {
+	d := &driver{Crawl: c, step: NewStep(c.Policy, c.Scorer, c.Judge)}
+	if d.Clock == nil {
+		d.Clock = clock.System{}
+	}
+	if d.Workers == 0 {
+		d.Workers = 32
+	}
+	return d.run(ctx)
+}
+
+// driver is a running crawl. One goroutine calls its methods, and the step,
+// the frontier, the archive and the log through it; workers fetch and examine.
+type driver struct {
+	*Crawl
+	step     *Step
+	inFlight int
+	last     time.Time // when time was last counted
+	ticked   time.Time
+	synced   time.Time
+}
+
+func (d *driver) run(ctx context.Context) (event.Ending, error) {
+	d.last = d.Clock.Now()
+	d.ticked, d.synced = d.last, d.last
+	if err := d.open(ctx); err != nil {
+		return "", err
+	}
+
+	// Leases go down one channel, arrivals come up the other. Both hold a
+	// worker's worth each, so neither side ever waits for the other to leave.
+	work, cancel := context.WithCancel(ctx)
+	leases := make(chan web.Lease, d.Workers)
+	arrivals := make(chan arrived, d.Workers)
+	var workers sync.WaitGroup
+	cores := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for range d.Workers {
+		workers.Go(func() {
+			for l := range leases {
+				a, err := d.examine(work, l, cores)
+				arrivals <- arrived{a, err}
+			}
+		})
+	}
+	how, err := d.loop(ctx, leases, arrivals)
+	cancel()
+	close(leases)
+	workers.Wait()
+	if err != nil {
+		return "", err
+	}
+	now := d.Clock.Now()
+	err = d.say(event.Ended{At: event.At{At: now}, How: how, Frontier: d.Frontier.Stats(now)})
+	return how, errors.Join(err, d.sync(now))
+}
+
+// arrived is an arrival, or why the crawl cannot go on.
+type arrived struct {
+	Arrival
+	err error
+}
+
+// open starts a crawl, or takes it up.
+func (d *driver) open(ctx context.Context) error {
+	state := func(name string) ([]byte, error) { return d.Frontier.State(ctx, name) }
+	begun, err := state(stateCrawl)
+	if err != nil {
+		return err
+	}
+	now := d.last
+	started := event.Started{
+		At: event.At{At: now}, Name: d.Name, Scorer: d.ScorerName, Judge: d.JudgeName,
+		Threshold: d.Threshold, Pages: d.Policy.Pages, Limit: d.Policy.Time,
+		Workers: d.Workers, Resumed: begun != nil,
+	}
+	if begun == nil {
+		if err := d.say(started); err != nil {
+			return err
+		}
+		out, err := d.step.Start(now, d.Seeds, d.preview(ctx))
+		if err != nil {
+			return err
+		}
+		return d.settle(ctx, now, nil, out)
+	}
+	if err := d.step.Restore(state); err != nil {
+		return err
+	}
+	d.step.Resume(d.Seeds)
+	if d.History != nil {
+		for e, err := range d.History {
+			if err != nil {
+				return fmt.Errorf("the event log of the earlier run: %w", err)
+			}
+			if f, ok := e.(event.Fetched); ok {
+				d.step.Remember(f)
+			}
+		}
+	}
+	return d.say(started)
+}
+
+// loop is the crawl: give out leases, take in arrivals, wait for whichever
+// comes first.
+func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-chan arrived) (event.Ending, error) {
+	for {
+		now := d.Clock.Now()
+		if err := d.keepTime(now); err != nil {
+			return "", err
+		}
+		stats := d.Frontier.Stats(now)
+		if how, over := d.step.Ended(stats); over {
+			return how, nil
+		}
+		if n := min(d.Workers-d.inFlight, d.step.Room()-d.inFlight); n > 0 {
+			var rescore func(*web.Candidate) float64
+			if d.Scorer.Rescores() {
+				rescore = d.step.Rescore
+			}
+			out, err := d.Frontier.Lease(ctx, now, n, rescore)
+			if err != nil {
+				return d.broken(ctx, err)
+			}
+			for _, l := range out {
+				d.inFlight++
+				leases <- l
+			}
+		}
+		fire, stop := d.Clock.NewTimer(d.nap(now))
+		select {
+		case <-ctx.Done():
+			stop()
+			return event.Stopped, nil
+		case <-fire:
+		case a := <-arrivals:
+			d.inFlight--
+			if a.err != nil {
+				stop()
+				return d.broken(ctx, a.err)
+			}
+			if err := d.arrive(ctx, a.Arrival); err != nil {
+				stop()
+				return d.broken(ctx, err)
+			}
+		}
+		stop()
+	}
+}
+
+// broken tells a crawl that was stopped from one that failed.
+func (d *driver) broken(ctx context.Context, err error) (event.Ending, error) {
+	if ctx.Err() != nil {
+		return event.Stopped, nil
+	}
+	return "", err
+}
+
+// nap is how long to wait at most for an arrival: until a host is due, or the
+// next tick.
+func (d *driver) nap(now time.Time) time.Duration {
+	wait := tickEvery
+	if at, ok := d.Frontier.NextDue(); ok && d.inFlight < d.Workers {
+		wait = min(wait, max(at.Sub(now), time.Millisecond))
+	}
+	return wait
+}
+
+// arrive takes in what a worker brought.
+func (d *driver) arrive(ctx context.Context, a Arrival) error {
+	now := d.Clock.Now()
+	out, err := d.step.Arrive(now, a, d.preview(ctx))
+	if err != nil {
+		return err
+	}
+	var record []byte
+	if out.Keep {
+		record = a.Record
+	}
+	if err := d.settle(ctx, now, record, out); err != nil {
+		return err
+	}
+	if d.Scorer.Stale() {
+		return d.Frontier.Rescore(ctx, d.step.Rescore)
+	}
+	return nil
+}
+
+// settle makes an outcome lasting: archive, then log, then frontier, which
+// stores the marks of the other two. A crash in between leaves both longer
+// than their marks, and the next run cuts them back.
+func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out Outcome) error {
+	if d.Archive != nil && record != nil {
+		mark, err := d.Archive.Append(record)
+		if err != nil {
+			return fmt.Errorf("archive: %w", err)
+		}
+		out.Turn.State[StateArchive] = mark
+	}
+	if d.Log != nil {
+		mark, err := d.Log.Append(out.Event)
+		if err != nil {
+			return fmt.Errorf("event log: %w", err)
+		}
+		out.Turn.State[StateEvents] = mark
+	}
+	receipt, err := d.Frontier.Commit(ctx, out.Turn)
+	if err != nil {
+		return fmt.Errorf("frontier: %w", err)
+	}
+	d.hear(out.Event)
+	return d.say(d.step.Dropped(now, out.Turn, receipt)...)
+}
+
+// say logs events that no turn waits for, and tells them.
+func (d *driver) say(events ...event.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	if d.Log != nil {
+		if _, err := d.Log.Append(events...); err != nil {
+			return fmt.Errorf("event log: %w", err)
+		}
+	}
+	for _, e := range events {
+		d.hear(e)
+	}
+	return nil
+}
+
+func (d *driver) hear(e event.Event) {
+	if d.Listen != nil {
+		d.Listen(e)
+	}
+}
+
+func (d *driver) preview(ctx context.Context) Preview {
+	return func(found []web.Candidate) ([]web.Admission, error) {
+		return d.Frontier.Preview(ctx, found)
+	}
+}
+
+// keepTime counts time against the budget, ticks and syncs.
+func (d *driver) keepTime(now time.Time) error {
+	d.step.Spend(now.Sub(d.last))
+	d.last = now
+	if now.Sub(d.ticked) >= tickEvery {
+		d.ticked = now
+		d.hear(event.Tick{At: event.At{At: now}, Frontier: d.Frontier.Stats(now)})
+	}
+	if now.Sub(d.synced) >= syncEvery {
+		d.synced = now
+		return d.sync(now)
+	}
+	return nil
+}
+
+// sync brings everything to the platter, the frontier last, so that after a
+// power failure too its marks point at what is there.
+func (d *driver) sync(time.Time) error {
+	if d.Archive != nil {
+		if err := d.Archive.Sync(); err != nil {
+			return fmt.Errorf("archive: %w", err)
+		}
+	}
+	if d.Log != nil {
+		if err := d.Log.Sync(); err != nil {
+			return fmt.Errorf("event log: %w", err)
+		}
+	}
+	if err := d.Frontier.Sync(); err != nil {
+		return fmt.Errorf("frontier: %w", err)
+	}
+	return nil
+}
+
+// examine fetches a lease and makes of it all that can be made without
+// knowing the rest of the crawl. An error ends the crawl.
+func (d *driver) examine(ctx context.Context, l web.Lease, cores chan struct{}) (Arrival, error) {
+	r, err := d.Fetcher.Fetch(ctx, l.URL)
+	if ctx.Err() != nil {
+		return Arrival{}, ctx.Err()
+	}
+	// As many examine at a time as there are cores: what is fetched waits as
+	// bytes, not as trees.
+	cores <- struct{}{}
+	defer func() { <-cores }()
+	return d.Examine(ctx, l, r, err)
+}
+
+// Examine makes an arrival of what a fetch brought: a response or an error. It
+// is the part of a crawl's work which depends on one page alone, and it is
+// the same live and simulated. Safe for concurrent use.
+func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err error) (Arrival, error) {
+	a := Arrival{Lease: l, Response: r}
+	if err != nil {
+		if !errors.As(err, &a.Failure) {
+			return a, fmt.Errorf("fetching %s: %w", l.URL, err)
+		}
+		a.Response = nil
+		a.Reason, a.Detail = a.Failure.Reason, a.Failure.Detail
+		if robots := a.Failure.Robots; robots != nil {
+			err = c.encode(&a, web.Exchange{
+				Candidate: web.Candidate{URL: robots.URL, From: l.URL}, Response: robots, Reason: web.ReasonRobots,
+			})
+			return a, err
+		}
+		return a, nil
+	}
+	switch {
+	case r.Status >= 300 && r.Status < 400:
+		a.Reason = web.ReasonRedirect
+		if r.Location.IsZero() {
+			a.Detail = fmt.Sprintf("status %d without a usable Location", r.Status)
+		}
+	case r.Status != 200 && r.Status != 203 && r.Status != 206:
+		a.Reason, a.Detail = web.ReasonStatus, fmt.Sprintf("status %d", r.Status)
+	case len(r.Body) == 0:
+		a.Reason, a.Detail = web.ReasonEmpty, "the document has no body"
+	default:
+		if a.Page, err = c.Parser.Parse(r); err != nil {
+			a.Page, a.Reason, a.Detail = nil, web.ReasonProtocol, err.Error()
+			break
+		}
+		if a.Verdict, err = c.Judge.Judge(ctx, a.Page); err != nil {
+			return a, fmt.Errorf("judging %s: %w", l.URL, err)
+		}
+		a.Features = c.Scorer.Extract(a.Page, a.Verdict)
+		if a.Page.Directives.NoIndex && !c.Policy.IgnoreDirectives {
+			a.Reason = web.ReasonNoIndex
+		}
+	}
+	return a, c.encode(&a, web.Exchange{
+		Candidate: l.Candidate, Response: r, Page: a.Page, Verdict: a.Verdict, Reason: a.Reason,
+	})
+}
+
+func (c *Crawl) encode(a *Arrival, x web.Exchange) (err error) {
+	if c.Archive == nil {
+		return nil
+	}
+	x.Judge, x.Scorer = c.JudgeName, c.ScorerName
+	if a.Record, err = c.Archive.Encode(x); err != nil {
+		return fmt.Errorf("archiving %s: %w", x.Response.URL, err)
+	}
+	return nil
+}

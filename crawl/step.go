@@ -1,0 +1,629 @@
+package crawl
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// SeedPriority is the priority of the addresses a crawl starts from: before
+// anything found.
+const SeedPriority = 1e30
+
+// Policy holds what the user allows a crawl to do.
+type Policy struct {
+	Pages        int           // pages to fetch; 0 = no limit
+	Time         time.Duration // to spend, over all runs; 0 = no limit
+	MaxDepth     int           // links from a seed; 0 = 50
+	MaxHostPages int           // pages to fetch from one host; 0 = no limit
+	MaxRedirects int           // in a row; 0 = 10
+	MaxTries     int           // for an address that fails for a time; 0 = 3
+	MaxFailures  int           // failures in a row after which a host is given up; 0 = 6
+	Delay        time.Duration // between two requests to a host; 0 = none
+	Backoff      time.Duration // after a first failure, then doubled; 0 = 10 s
+	MaxBackoff   time.Duration // 0 = 10 min
+	Scope        Scope
+	// HonourNoFollow leaves alone links that say rel=nofollow. Pages that say
+	// so of all their links are always obeyed.
+	HonourNoFollow bool
+	// IgnoreDirectives keeps and follows pages that ask for neither.
+	IgnoreDirectives bool
+}
+
+func (p Policy) withDefaults() Policy {
+	set := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	set(&p.MaxDepth, 50)
+	set(&p.MaxRedirects, 10)
+	set(&p.MaxTries, 3)
+	set(&p.MaxFailures, 6)
+	if p.Backoff == 0 {
+		p.Backoff = 10 * time.Second
+	}
+	if p.MaxBackoff == 0 {
+		p.MaxBackoff = 10 * time.Minute
+	}
+	return p
+}
+
+// Arrival is what came of a lease: a page, a response that is none, or a
+// failure.
+type Arrival struct {
+	Lease    web.Lease
+	Response *web.Response // nil after a Failure
+	Failure  *web.Failure
+	Page     *web.Page // nil unless the response is a page
+	Verdict  web.Verdict
+	Features [][]byte // one for each of Page.Links
+	// Reason says why the response is no page, or why the page is no harvest
+	// by its own word (noindex); "" for a page.
+	Reason web.Reason
+	Detail string
+	// Record is what the archive will keep, nil for nothing.
+	Record []byte
+}
+
+// Preview asks the frontier what it would do with found links.
+type Preview func([]web.Candidate) ([]web.Admission, error)
+
+// Step decides what a crawl does next. It starts no goroutine, reads no clock
+// and draws no chance: the same arrivals at the same moments give the same
+// turns. Not for concurrent use.
+type Step struct {
+	policy Policy
+	scorer Scorer
+	judge  Adapting // nil when the judge is frozen from the start
+	count  progress
+	closed map[web.Host]web.Reason
+	grown  bool // closed has changed since it was last stored
+	bodies map[uint64]struct{}
+}
+
+// progress is what the budget is measured by; it is stored with every turn.
+type progress struct {
+	Pages    int           `json:"pages"`
+	Relevant int           `json:"relevant"`
+	Spent    time.Duration `json:"spent_ns"` // of earlier runs and this
+}
+
+// NewStep returns the decisions of a new crawl.
+func NewStep(p Policy, s Scorer, j Judge) *Step {
+	adapting, _ := j.(Adapting)
+	return &Step{
+		policy: p.withDefaults(),
+		scorer: s,
+		judge:  adapting,
+		closed: make(map[web.Host]web.Reason),
+		bodies: make(map[uint64]struct{}),
+	}
+}
+
+// Names under which a turn carries states.
+const (
+	stateCrawl   = "crawl"
+	stateClosed  = "closed"
+	stateScorer  = "scorer"
+	stateJudge   = "judge"
+	StateArchive = "archive" // the mark of the archive
+	StateEvents  = "events"  // the mark of the event log
+)
+
+// Restore takes up a crawl where its last turn left it. state returns what was
+// stored under a name.
+func (s *Step) Restore(state func(name string) ([]byte, error)) error {
+	take := func(name string, into func([]byte) error) error {
+		b, err := state(name)
+		if err != nil || b == nil {
+			return err
+		}
+		if err := into(b); err != nil {
+			return fmt.Errorf("stored state %q cannot be read: %w", name, err)
+		}
+		return nil
+	}
+	err := errors.Join(
+		take(stateCrawl, func(b []byte) error { return json.Unmarshal(b, &s.count) }),
+		take(stateClosed, func(b []byte) error { return json.Unmarshal(b, &s.closed) }),
+		take(stateScorer, s.scorer.Restore),
+	)
+	if s.judge != nil {
+		err = errors.Join(err, take(stateJudge, s.judge.Restore))
+	}
+	return err
+}
+
+// Remember tells of a page fetched in an earlier run, so that its body is
+// known for a duplicate when it comes again.
+func (s *Step) Remember(e event.Fetched) {
+	if b, err := hex.DecodeString(e.Digest); err == nil && len(b) >= 8 {
+		s.bodies[bodyKey([16]byte(append(b, make([]byte, 16)...)[:16]))] = struct{}{}
+	}
+}
+
+func bodyKey(d [16]byte) (k uint64) {
+	for _, b := range d[:8] {
+		k = k<<8 | uint64(b)
+	}
+	return k
+}
+
+// Room is the number of pages the budget still allows, MaxInt without a limit.
+func (s *Step) Room() int {
+	if s.policy.Pages == 0 {
+		return math.MaxInt
+	}
+	return s.policy.Pages - s.count.Pages
+}
+
+// TimeLeft is what remains of the time budget; ok is false without a limit.
+func (s *Step) TimeLeft() (left time.Duration, ok bool) {
+	return s.policy.Time - s.count.Spent, s.policy.Time > 0
+}
+
+// Spend counts time against the budget.
+func (s *Step) Spend(d time.Duration) { s.count.Spent += d }
+
+// Ended tells whether the crawl is over, and how.
+func (s *Step) Ended(f web.FrontierStats) (event.Ending, bool) {
+	if left, limited := s.TimeLeft(); s.Room() <= 0 || limited && left <= 0 {
+		return event.BudgetSpent, true
+	}
+	if f.Queued == 0 && f.Leased == 0 {
+		return event.FrontierEmpty, true
+	}
+	return "", false
+}
+
+// Rescore is the priority of a waiting candidate under the present model.
+func (s *Step) Rescore(c *web.Candidate) float64 {
+	if c.Priority >= SeedPriority {
+		return c.Priority
+	}
+	return s.scorer.Score(c)
+}
+
+// Outcome is what a step decided.
+type Outcome struct {
+	Turn  web.Turn
+	Event event.Event
+	// Keep says that Arrival.Record belongs into the archive.
+	Keep bool
+}
+
+// Start makes the first turn of a crawl from its seeds.
+func (s *Step) Start(now time.Time, seeds []web.URL, preview Preview) (Outcome, error) {
+	s.policy.Scope = s.policy.Scope.withSeeds(seeds)
+	var found []link
+	for _, u := range seeds {
+		found = append(found, link{Candidate: web.Candidate{URL: u, Kind: web.LinkSeed, Priority: SeedPriority}})
+	}
+	queued, skipped, turn, err := s.admit(found, nil, preview)
+	if err != nil {
+		return Outcome{}, err
+	}
+	s.store(&turn)
+	return Outcome{
+		Turn:  turn,
+		Event: event.Seeded{At: event.At{At: now}, Queued: queued, Skipped: skipped},
+	}, nil
+}
+
+// Resume prepares a restored crawl; seeds must be those it was started with.
+func (s *Step) Resume(seeds []web.URL) {
+	s.policy.Scope = s.policy.Scope.withSeeds(seeds)
+}
+
+// Arrive decides what an arrival means: what to keep, which links to follow,
+// when its host may be asked again.
+func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error) {
+	var out Outcome
+	var err error
+	switch {
+	case a.Page != nil:
+		out, err = s.page(now, a, preview)
+	case a.Response != nil && a.Reason == web.ReasonRedirect:
+		out, err = s.redirect(now, a, preview)
+	default:
+		out, err = s.failure(now, a)
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	s.store(&out.Turn)
+	return out, nil
+}
+
+// page takes in a judged page.
+func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) {
+	p, v, c := a.Page, a.Verdict, &a.Lease.Candidate
+	reason := a.Reason
+	key := bodyKey(p.Digest)
+	if _, seen := s.bodies[key]; seen {
+		reason = web.ReasonDuplicate
+	}
+	s.bodies[key] = struct{}{}
+	v.Relevant = v.Relevant && reason == ""
+
+	host := a.Lease.Host
+	host.Fetched++
+	host.Failures = 0
+	host.Barren++
+	if v.Relevant {
+		host.Barren = 0
+		s.count.Relevant++
+	}
+	s.count.Pages++
+	host.Due = s.due(now, a.Response)
+
+	// A duplicate teaches nothing and its links are known, but for those that
+	// a trap makes up.
+	var memory []byte
+	if reason == web.ReasonDuplicate {
+		memory = s.scorer.Visit(c, nil, web.Verdict{})
+	} else {
+		memory = s.scorer.Visit(c, p, v)
+		if s.judge != nil {
+			s.judge.Observe(p)
+		}
+	}
+	var found []link
+	var refused []event.Skipped
+	if reason != web.ReasonDuplicate {
+		found, refused = s.links(a, memory)
+	}
+	queued, skipped, turn, err := s.admit(found, refused, preview)
+	if err != nil {
+		return Outcome{}, err
+	}
+	turn.Done = append(turn.Done, c.URL)
+	turn.Hosts = []web.HostState{host}
+	s.closeFull(host, &turn)
+
+	e := event.Fetched{
+		At:         event.At{At: now},
+		Visit:      visit(c),
+		Status:     p.Status,
+		MIME:       p.MIME,
+		Bytes:      len(a.Response.Raw),
+		Took:       seconds(a.Response.Took),
+		Title:      clip(p.Title, 200),
+		Language:   p.Language,
+		Digest:     hex.EncodeToString(p.Digest[:]),
+		Relevance:  v.Relevance,
+		Similarity: v.Similarity,
+		Relevant:   v.Relevant,
+		Reason:     reason,
+		Directives: p.Directives,
+		Truncated:  p.Truncated,
+		Links:      len(p.Links),
+		Queued:     queued,
+		Skipped:    skipped,
+	}
+	keep := s.policy.IgnoreDirectives || reason != web.ReasonNoIndex && !p.Directives.NoArchive
+	return Outcome{Turn: turn, Event: e, Keep: keep}, nil
+}
+
+// link is a found candidate with what only its report needs.
+type link struct {
+	web.Candidate
+	anchor string // at most 80 bytes
+}
+
+// links scores the links of a page. A link that occurs more than once goes by
+// its best occurrence, in the place of its first.
+func (s *Step) links(a Arrival, memory []byte) (found []link, refused []event.Skipped) {
+	p, parent := a.Page, &a.Lease.Candidate
+	if p.Directives.NoFollow && !s.policy.IgnoreDirectives {
+		return nil, nil
+	}
+	place := make(map[web.URL]int, len(p.Links))
+	for i := range p.Links {
+		l := &p.Links[i]
+		if l.NoFollow && s.policy.HonourNoFollow {
+			refused = append(refused, event.Skipped{URL: l.URL, Reason: web.ReasonNoFollow})
+			continue
+		}
+		c := web.Candidate{
+			URL:      l.URL,
+			From:     parent.URL,
+			Kind:     l.Kind,
+			Depth:    parent.Depth + 1,
+			Features: a.Features[i],
+			Memory:   memory,
+		}
+		c.Priority = s.score(&c)
+		if j, twice := place[l.URL]; !twice {
+			place[l.URL] = len(found)
+			found = append(found, link{c, clip(l.Anchor, 80)})
+		} else if c.Priority > found[j].Priority {
+			found[j] = link{c, clip(l.Anchor, 80)}
+		}
+	}
+	return found, refused
+}
+
+// score guards the frontier against a scorer that errs.
+func (s *Step) score(c *web.Candidate) float64 {
+	if v := s.scorer.Score(c); !math.IsNaN(v) {
+		return v
+	}
+	return -math.MaxFloat32
+}
+
+// admit sorts found links into those the frontier takes and those it never
+// will. A link that is refused by its address is marked done, so that it is
+// reported once; one refused for the path that led to it may come again.
+func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
+	queued []event.Found, skipped []event.Skipped, turn web.Turn, err error,
+) {
+	if len(found)+len(refused) == 0 {
+		return nil, nil, web.Turn{}, nil
+	}
+	// Refused links are previewed as well: one known is not news.
+	asked := make([]web.Candidate, 0, len(found)+len(refused))
+	for _, l := range found {
+		asked = append(asked, l.Candidate)
+	}
+	for _, r := range refused {
+		asked = append(asked, web.Candidate{URL: r.URL, Priority: -math.MaxFloat32})
+	}
+	fate, err := preview(asked)
+	if err != nil {
+		return nil, nil, web.Turn{}, err
+	}
+	for i, c := range found {
+		if fate[i] == web.Known {
+			continue
+		}
+		reason, forGood := s.refuse(&c.Candidate)
+		switch {
+		case reason != "":
+			if fate[i] != web.Raised { // one that waits was found on a better path
+				skipped = append(skipped, event.Skipped{URL: c.URL, Reason: reason})
+			}
+			if forGood {
+				turn.Done = append(turn.Done, c.URL)
+			}
+		case fate[i] == web.Refused:
+			skipped = append(skipped, event.Skipped{URL: c.URL, Reason: web.ReasonHostQueue})
+		default:
+			turn.Add = append(turn.Add, c.Candidate)
+			queued = append(queued, event.Found{
+				URL: c.URL, Priority: c.Priority, Anchor: c.anchor, Raised: fate[i] == web.Raised,
+			})
+		}
+	}
+	for i, r := range refused {
+		if fate[len(found)+i] != web.Known {
+			skipped = append(skipped, r)
+		}
+	}
+	return queued, skipped, turn, nil
+}
+
+// refuse says why a link may not enter the frontier, "" if it may, and whether
+// that is so whatever path leads to it.
+func (s *Step) refuse(c *web.Candidate) (reason web.Reason, forGood bool) {
+	if r := s.policy.Scope.check(c.URL); r != "" {
+		return r, true
+	}
+	if c.Kind != web.LinkSeed {
+		if isOtherFile(c.URL) {
+			return web.ReasonExtension, true
+		}
+		if isTrap(c.URL) {
+			return web.ReasonTrap, true
+		}
+	}
+	if r, ok := s.closed[c.URL.Host()]; ok {
+		return r, true
+	}
+	if c.Depth > s.policy.MaxDepth {
+		return web.ReasonDepth, false
+	}
+	return "", false
+}
+
+// redirect follows a 3xx response: its target becomes a candidate with the
+// priority of its source.
+func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, error) {
+	c, to := &a.Lease.Candidate, a.Response.Location
+	s.scorer.Visit(c, nil, web.Verdict{})
+	host := a.Lease.Host
+	host.Failures = 0
+	host.Due = s.due(now, a.Response)
+	e := event.Failed{
+		At: event.At{At: now}, Visit: visit(c),
+		Reason: web.ReasonRedirect, Status: a.Response.Status,
+		Bytes: len(a.Response.Raw), Took: seconds(a.Response.Took), To: to,
+	}
+	var turn web.Turn
+	switch {
+	case to.IsZero():
+		e.Reason, e.Detail = web.ReasonRedirectBad, a.Detail
+	case to == c.URL || to == c.From && c.Redirects > 0:
+		e.Reason = web.ReasonRedirectLoop
+	case c.Redirects >= s.policy.MaxRedirects:
+		e.Reason = web.ReasonRedirects
+	default:
+		next := *c
+		next.URL, next.From, next.Kind = to, c.URL, web.LinkRedirect
+		next.Redirects, next.Tries = c.Redirects+1, 0
+		queued, skipped, t, err := s.admit([]link{{Candidate: next}}, nil, preview)
+		if err != nil {
+			return Outcome{}, err
+		}
+		turn = t
+		switch {
+		case len(queued) > 0:
+			e.Queued = true
+		case len(skipped) > 0:
+			e.Reason, e.Detail = skipped[0].Reason, "redirect to an address that is not fetched"
+		default:
+			e.Reason = web.ReasonRedirectKnown
+		}
+	}
+	turn.Done = append(turn.Done, c.URL)
+	turn.Hosts = []web.HostState{host}
+	return Outcome{Turn: turn, Event: e, Keep: true}, nil
+}
+
+// failure takes in what brought no page.
+func (s *Step) failure(now time.Time, a Arrival) (Outcome, error) {
+	c, host := &a.Lease.Candidate, a.Lease.Host
+	e := event.Failed{At: event.At{At: now}, Visit: visit(c), Reason: a.Reason, Detail: clip(a.Detail, 300)}
+	var temporary, hurts bool // worth another try; speaks against the host
+	var wait time.Duration
+	if f := a.Failure; f != nil {
+		temporary = f.Temporary
+		switch f.Reason {
+		case web.ReasonDNS, web.ReasonConnect, web.ReasonTLS, web.ReasonTimeout, web.ReasonReset, web.ReasonRobotsMissing:
+			hurts = true
+		}
+	} else {
+		r := a.Response
+		e.Status, e.Bytes, e.Took = r.Status, len(r.Raw), seconds(r.Took)
+		wait = r.RetryAfter
+		switch r.Status {
+		case 429, 500, 502, 503, 504:
+			temporary, hurts = true, true
+		case 401, 403, 451:
+			// A host that never gave anything but refusals does not want us.
+			hurts = host.Fetched == 0
+		}
+	}
+	host.Due = s.due(now, a.Response)
+	if hurts {
+		host.Failures++
+		host.Due = later(host.Due, now.Add(max(s.backoff(host.Failures), wait)))
+	} else {
+		host.Failures = 0
+	}
+	var turn web.Turn
+	gone := host.Failures >= s.policy.MaxFailures ||
+		a.Failure != nil && a.Reason == web.ReasonDNS && !temporary
+	if temporary && !gone && c.Tries+1 < s.policy.MaxTries {
+		e.Retry = true
+		again := *c
+		again.Tries++
+		turn.Retry = []web.Candidate{again}
+	} else {
+		s.scorer.Visit(c, nil, web.Verdict{})
+		turn.Done = []web.URL{c.URL}
+	}
+	turn.Hosts = []web.HostState{host}
+	if gone {
+		s.close(host.Host, web.ReasonHostDead, &turn)
+	}
+	return Outcome{Turn: turn, Event: e, Keep: true}, nil
+}
+
+// due is the earliest moment of the next request to a host that answered r.
+func (s *Step) due(now time.Time, r *web.Response) time.Time {
+	wait := s.policy.Delay
+	if r != nil {
+		wait = max(wait, r.CrawlDelay)
+	}
+	if wait == 0 {
+		return time.Time{}
+	}
+	return now.Add(wait)
+}
+
+// backoff is what a host is left alone for after n failures in a row:
+// Backoff · 2^(n−1), at most MaxBackoff.
+func (s *Step) backoff(n int) time.Duration {
+	d := s.policy.Backoff
+	for ; n > 1 && d < s.policy.MaxBackoff; n-- {
+		d *= 2
+	}
+	return min(d, s.policy.MaxBackoff)
+}
+
+// closeFull closes a host that has given its share of pages.
+func (s *Step) closeFull(h web.HostState, turn *web.Turn) {
+	if s.policy.MaxHostPages > 0 && h.Fetched >= s.policy.MaxHostPages {
+		s.close(h.Host, web.ReasonHostPages, turn)
+	}
+}
+
+func (s *Step) close(h web.Host, why web.Reason, turn *web.Turn) {
+	s.closed[h] = why
+	s.grown = true
+	turn.Drop = append(turn.Drop, h)
+}
+
+// Dropped turns a receipt into events.
+func (s *Step) Dropped(now time.Time, t web.Turn, r web.Receipt) (events []event.Event) {
+	for i, n := range r.Forgotten {
+		if h := t.Drop[i]; n > 0 {
+			events = append(events, event.Dropped{At: event.At{At: now}, Reason: s.closed[h], Host: h, Count: n})
+		}
+	}
+	if n := len(r.Dropped); n > 0 {
+		e := event.Dropped{At: event.At{At: now}, Reason: web.ReasonHostQueue, Count: n}
+		for _, c := range r.Dropped {
+			e.URLs = append(e.URLs, c.URL)
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+// store puts into a turn what a later run needs to go on.
+func (s *Step) store(t *web.Turn) {
+	t.State = map[string][]byte{}
+	put := func(name string, v any) {
+		b, err := json.Marshal(v)
+		if err != nil {
+			panic(err) // plain structs of numbers and strings
+		}
+		t.State[name] = b
+	}
+	put(stateCrawl, s.count)
+	if s.grown {
+		put(stateClosed, s.closed)
+		s.grown = false
+	}
+	if b := s.scorer.State(); b != nil {
+		t.State[stateScorer] = b
+	}
+	if s.judge != nil {
+		if b := s.judge.State(); b != nil {
+			t.State[stateJudge] = b
+		}
+	}
+}
+
+func visit(c *web.Candidate) event.Visit {
+	return event.Visit{URL: c.URL, From: c.From, Link: c.Kind, Depth: c.Depth, Priority: c.Priority}
+}
+
+func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1e4) / 1e4 }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// clip cuts s to at most n bytes, between runes.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n]
+}
