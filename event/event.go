@@ -92,6 +92,9 @@ type Fetched struct {
 	Links      int            `json:"links"` // on the page, all
 	Queued     []Found        `json:"queued,omitempty"`
 	Skipped    []Skipped      `json:"skipped,omitempty"`
+	// Omitted counts links that Queued and Skipped leave out because the
+	// event would not fit into a line of the log.
+	Omitted int `json:"omitted,omitempty"`
 }
 
 // Failed is a fetch that brought no page.
@@ -132,6 +135,14 @@ type Ended struct {
 	Frontier web.FrontierStats `json:"frontier"`
 }
 
+// Unknown is an event of a kind this version does not know, as read from the
+// log of another.
+type Unknown struct {
+	At
+	Name string // its kind
+	Raw  []byte // its line, without the newline
+}
+
 // Ending says how a run ended.
 type Ending string
 
@@ -149,3 +160,6 @@ func (Failed) Kind() string  { return "failed" }
 func (Dropped) Kind() string { return "dropped" }
 func (Tick) Kind() string    { return "tick" }
 func (Ended) Kind() string   { return "ended" }
+
+// Kind returns the kind the event was read with.
+func (u Unknown) Kind() string { return u.Name }

@@ -1,0 +1,379 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// maxLine bounds a line of a log, newline included, in bytes: the writer keeps
+// to it, and the reader need not hold more.
+const maxLine = 16 << 20
+
+// AppendJSON appends e to b as one JSON object without a newline. Equal events
+// give equal bytes. Whatever bytes its strings hold, the result is valid UTF-8
+// and free of control and bidirectional characters, so that it can be shown on
+// a terminal: invalid UTF-8 becomes U+FFFD, the others are escaped. A NaN is
+// written as null, which reads as 0, and an infinity as the largest number.
+// Events are values: a pointer to one is an error, as is any other type.
+func AppendJSON(b []byte, e Event) ([]byte, error) {
+	o := object{b: b}
+	switch e := e.(type) {
+	case Started:
+		o.begin(e, e.At)
+		o.text("name", e.Name)
+		o.text("scorer", e.Scorer)
+		o.text("judge", e.Judge)
+		o.flag("resumed", e.Resumed)
+		o.optInt("budget_pages", int64(e.Pages))
+		o.optInt("budget_ns", int64(e.Limit))
+		o.int("workers", int64(e.Workers))
+		o.float("threshold", e.Threshold)
+	case Seeded:
+		o.begin(e, e.At)
+		o.found(e.Queued)
+		o.skipped(e.Skipped)
+	case Fetched:
+		o.begin(e, e.At)
+		o.visit(e.Visit)
+		o.int("status", int64(e.Status))
+		o.text("mime", e.MIME)
+		o.int("bytes", int64(e.Bytes))
+		o.float("took", e.Took)
+		o.optText("title", e.Title)
+		o.optText("language", e.Language)
+		o.text("digest", e.Digest)
+		o.float("relevance", e.Relevance)
+		o.float("similarity", e.Similarity)
+		o.flag("relevant", e.Relevant)
+		o.optText("reason", string(e.Reason))
+		o.directives(e.Directives)
+		o.flag("truncated", e.Truncated)
+		o.int("links", int64(e.Links))
+		o.found(e.Queued)
+		o.skipped(e.Skipped)
+		o.optInt("omitted", int64(e.Omitted))
+	case Failed:
+		o.begin(e, e.At)
+		o.visit(e.Visit)
+		o.text("reason", string(e.Reason))
+		o.optText("detail", e.Detail)
+		o.optInt("status", int64(e.Status))
+		o.optInt("bytes", int64(e.Bytes))
+		if e.Took != 0 {
+			o.float("took", e.Took)
+		}
+		o.flag("retry", e.Retry)
+		o.optText("to", e.To.String())
+		o.flag("queued", e.Queued)
+	case Dropped:
+		o.begin(e, e.At)
+		o.text("reason", string(e.Reason))
+		o.optText("host", string(e.Host))
+		o.int("count", int64(e.Count))
+		if len(e.URLs) > 0 {
+			o.key("urls")
+			for i, u := range e.URLs {
+				o.sep(i, '[')
+				o.b = appendString(o.b, u.String())
+			}
+			o.b = append(o.b, ']')
+		}
+	case Tick:
+		o.begin(e, e.At)
+		o.frontier(e.Frontier)
+	case Ended:
+		o.begin(e, e.At)
+		o.text("how", string(e.How))
+		o.frontier(e.Frontier)
+	case Unknown:
+		if !json.Valid(e.Raw) || len(e.Raw) == 0 || e.Raw[0] != '{' {
+			return b, fmt.Errorf("event of kind %.40q: its line is no JSON object", e.Name)
+		}
+		for _, c := range e.Raw {
+			if c == '\n' || c == '\r' {
+				c = ' ' // white space between tokens: JSON strings hold none
+			}
+			o.b = append(o.b, c)
+		}
+		return o.b, nil
+	default:
+		return b, fmt.Errorf("event of type %T: not one of package event's values", e)
+	}
+	return append(o.b, '}'), nil
+}
+
+// fit returns events with the same content as e whose lines keep to limit:
+// long lists of seeds are spread over several events, long lists of a page's
+// links are cut, and the cut is counted; so are single texts.
+func fit(e Event, limit int) []Event {
+	const overhead = 128 // bounds the bytes of a list element beside its strings
+	room := limit / 2    // escapes at most double an address; the rest is for the other fields
+	size := func(u web.URL, anchor string) int { return len(u.String()) + 6*len(anchor) + overhead }
+	cutFound := func(l []Found) int {
+		for i, f := range l {
+			if room -= size(f.URL, f.Anchor); room < 0 {
+				return i
+			}
+		}
+		return len(l)
+	}
+	cutSkipped := func(l []Skipped) int {
+		for i, s := range l {
+			if room -= size(s.URL, string(s.Reason)); room < 0 {
+				return i
+			}
+		}
+		return len(l)
+	}
+	switch e := e.(type) {
+	case Seeded:
+		var out []Event
+		for len(e.Queued)+len(e.Skipped) > 0 {
+			room = limit / 2
+			part := Seeded{At: e.At}
+			n := cutFound(e.Queued)
+			part.Queued, e.Queued = e.Queued[:n], e.Queued[n:]
+			if len(e.Queued) == 0 {
+				n = cutSkipped(e.Skipped)
+				part.Skipped, e.Skipped = e.Skipped[:n], e.Skipped[n:]
+			}
+			if len(part.Queued)+len(part.Skipped) == 0 {
+				break // a single element beyond the limit: reported by the caller
+			}
+			out = append(out, part)
+		}
+		if len(e.Queued)+len(e.Skipped) == 0 {
+			return out
+		}
+	case Failed:
+		e.Detail = clip(e.Detail)
+		return []Event{e}
+	case Fetched:
+		e.MIME, e.Title, e.Directives.TDMPolicy = clip(e.MIME), clip(e.Title), clip(e.Directives.TDMPolicy)
+		all := len(e.Queued) + len(e.Skipped)
+		e.Queued = e.Queued[:cutFound(e.Queued)]
+		e.Skipped = e.Skipped[:cutSkipped(e.Skipped)]
+		e.Omitted += all - len(e.Queued) - len(e.Skipped)
+		return []Event{e}
+	case Dropped:
+		for i, u := range e.URLs {
+			if room -= size(u, ""); room < 0 {
+				e.URLs = e.URLs[:i]
+				break
+			}
+		}
+		return []Event{e}
+	}
+	return []Event{e}
+}
+
+// clip keeps the first 4 KiB.
+func clip(s string) string { return s[:min(len(s), 4<<10)] }
+
+// object appends the members of a JSON object, the kind first.
+type object struct{ b []byte }
+
+func (o *object) begin(e Event, at At) {
+	o.b = append(o.b, `{"kind":"`...)
+	o.b = append(o.b, e.Kind()...)
+	o.b = append(o.b, `","at":"`...)
+	t := at.At.UTC()
+	if y := t.Year(); y < 0 || y > 9999 {
+		t = time.Time{} // RFC 3339 has no such year
+	}
+	o.b = t.AppendFormat(o.b, time.RFC3339Nano)
+	o.b = append(o.b, '"')
+}
+
+func (o *object) key(k string) {
+	o.b = append(o.b, ',', '"')
+	o.b = append(o.b, k...)
+	o.b = append(o.b, '"', ':')
+}
+
+// sep opens a list or object before its first element and parts the others.
+func (o *object) sep(i int, open byte) {
+	if i > 0 {
+		open = ','
+	}
+	o.b = append(o.b, open)
+}
+
+func (o *object) text(k, v string) {
+	o.key(k)
+	o.b = appendString(o.b, v)
+}
+
+func (o *object) optText(k, v string) {
+	if v != "" {
+		o.text(k, v)
+	}
+}
+
+func (o *object) int(k string, v int64) {
+	o.key(k)
+	o.b = strconv.AppendInt(o.b, v, 10)
+}
+
+func (o *object) optInt(k string, v int64) {
+	if v != 0 {
+		o.int(k, v)
+	}
+}
+
+func (o *object) float(k string, v float64) {
+	o.key(k)
+	o.b = appendFloat(o.b, v)
+}
+
+func (o *object) flag(k string, v bool) {
+	if v {
+		o.key(k)
+		o.b = append(o.b, "true"...)
+	}
+}
+
+func (o *object) visit(v Visit) {
+	o.text("url", v.URL.String())
+	o.optText("from", v.From.String())
+	o.optText("link", string(v.Link))
+	o.int("depth", int64(v.Depth))
+	o.float("priority", v.Priority)
+}
+
+func (o *object) found(l []Found) {
+	if len(l) == 0 {
+		return
+	}
+	o.key("queued")
+	for i, f := range l {
+		o.sep(i, '[')
+		o.b = append(o.b, `{"url":`...)
+		o.b = appendString(o.b, f.URL.String())
+		o.float("priority", f.Priority)
+		o.optText("anchor", f.Anchor)
+		o.flag("raised", f.Raised)
+		o.b = append(o.b, '}')
+	}
+	o.b = append(o.b, ']')
+}
+
+func (o *object) skipped(l []Skipped) {
+	if len(l) == 0 {
+		return
+	}
+	o.key("skipped")
+	for i, s := range l {
+		o.sep(i, '[')
+		o.b = append(o.b, `{"url":`...)
+		o.b = appendString(o.b, s.URL.String())
+		o.text("reason", string(s.Reason))
+		o.b = append(o.b, '}')
+	}
+	o.b = append(o.b, ']')
+}
+
+func (o *object) directives(d web.Directives) {
+	if d == (web.Directives{}) {
+		return
+	}
+	o.key("directives")
+	n := len(o.b)
+	o.flag("noindex", d.NoIndex)
+	o.flag("nofollow", d.NoFollow)
+	o.flag("noarchive", d.NoArchive)
+	o.flag("noai", d.NoAI)
+	o.flag("noimageai", d.NoImageAI)
+	o.flag("tdm_reservation", d.TDMReserved)
+	o.optText("tdm_policy", d.TDMPolicy)
+	o.b[n] = '{' // in place of the first comma
+	o.b = append(o.b, '}')
+}
+
+// frontier writes the counts under the names encoding/json gives them.
+func (o *object) frontier(s web.FrontierStats) {
+	o.key("frontier")
+	n := len(o.b)
+	o.int("Queued", int64(s.Queued))
+	o.int("Leased", int64(s.Leased))
+	o.int("Seen", int64(s.Seen))
+	o.int("Hosts", int64(s.Hosts))
+	o.int("Ready", int64(s.Ready))
+	o.int("Waiting", int64(s.Waiting))
+	o.b[n] = '{'
+	o.b = append(o.b, '}')
+}
+
+// appendFloat writes the shortest decimal that reads back as v.
+func appendFloat(b []byte, v float64) []byte {
+	switch {
+	case math.IsNaN(v):
+		return append(b, "null"...)
+	case math.IsInf(v, 0):
+		v = math.Copysign(math.MaxFloat64, v)
+	}
+	format := byte('f')
+	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(b, v, format, -1, 64)
+}
+
+const hexDigits = "0123456789abcdef"
+
+func appendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		if c < utf8.RuneSelf {
+			b = append(b, s[start:i]...)
+			switch c {
+			case '"', '\\':
+				b = append(b, '\\', c)
+			case '\n':
+				b = append(b, '\\', 'n')
+			case '\t':
+				b = append(b, '\\', 't')
+			default:
+				b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+			}
+			i++
+			start = i
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b = append(b, s[start:i]...)
+			b = utf8.AppendRune(b, utf8.RuneError)
+			start = i + n
+		case unseen(r):
+			b = append(b, s[start:i]...)
+			if r > 0xffff { // a surrogate pair
+				v := r - 0x10000
+				b = appendEscape(b, 0xd800+v>>10)
+				r = 0xdc00 + v&0x3ff
+			}
+			b = appendEscape(b, r)
+			start = i + n
+		}
+		i += n
+	}
+	b = append(b, s[start:]...)
+	return append(b, '"')
+}
+
+func appendEscape(b []byte, r rune) []byte {
+	return append(b, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+}

@@ -1,0 +1,81 @@
+package event
+
+import (
+	"bufio"
+	"cmp"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Harvest folds the events of a crawl into the list of its relevant pages.
+// The zero Harvest is empty.
+type Harvest struct{ pages []Harvested }
+
+// Harvested is a relevant page.
+type Harvested struct {
+	URL       web.URL
+	Relevance float64 // [0,1]
+	Title     string  // as Line gives it
+	Depth     int     // links from a seed
+	From      web.URL // the page it was found on, zero for a seed
+	At        time.Time
+}
+
+// Add takes the next event of the crawl.
+func (h *Harvest) Add(e Event) {
+	if p, ok := e.(Fetched); ok && p.Relevant && p.Reason == "" {
+		h.pages = append(h.pages, Harvested{p.URL, p.Relevance, Line(p.Title), p.Depth, p.From, p.At.At})
+	}
+}
+
+// Pages returns the pages, most relevant first, equal ones as they were fetched.
+func (h *Harvest) Pages() []Harvested {
+	out := slices.Clone(h.pages)
+	slices.SortStableFunc(out, func(a, b Harvested) int { return cmp.Compare(b.Relevance, a.Relevance) })
+	return out
+}
+
+// WriteTSV writes the pages in the order of Pages under a line of column
+// names: relevance (four decimals), url, title, depth, from, at (RFC 3339).
+// No field holds a tab, a line break or an escape sequence.
+func (h *Harvest) WriteTSV(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	out.WriteString("relevance\turl\ttitle\tdepth\tfrom\tat\n")
+	var b []byte
+	for _, p := range h.Pages() {
+		b = strconv.AppendFloat(b[:0], p.Relevance, 'f', 4, 64)
+		for _, field := range []string{
+			Line(p.URL.String()), p.Title, strconv.Itoa(p.Depth), Line(p.From.String()),
+			p.At.UTC().Format(time.RFC3339),
+		} {
+			b = append(b, '\t')
+			b = append(b, field...)
+		}
+		out.Write(append(b, '\n'))
+	}
+	return out.Flush()
+}
+
+// WriteJSONL writes the pages in the order of Pages, one object a line, with
+// the fields of WriteTSV; an absent title or from is left out.
+func (h *Harvest) WriteJSONL(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	var b []byte
+	for _, p := range h.Pages() {
+		b = append(b[:0], `{"url":`...)
+		b = appendString(b, p.URL.String())
+		o := object{b}
+		o.float("relevance", p.Relevance)
+		o.optText("title", p.Title)
+		o.int("depth", int64(p.Depth))
+		o.optText("from", p.From.String())
+		o.text("at", p.At.UTC().Format(time.RFC3339Nano))
+		b = append(o.b, '}', '\n')
+		out.Write(b)
+	}
+	return out.Flush()
+}

@@ -1,0 +1,228 @@
+package event
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Window is the number of pages over which the recent harvest is taken.
+const Window = 200
+
+// Summary folds the events of a crawl, over all its runs, into its figures.
+// The zero Summary is that of a crawl which has not begun. Equal events give
+// equal summaries. It holds a few words for each host that gave a page.
+type Summary struct {
+	Name      string
+	Scorer    string
+	Judge     string
+	Threshold float64       // a page at or above it is relevant
+	Pages     int           // pages fetched, duplicates and noindex included: each cost a fetch
+	Relevant  int           // of these, relevant ones that may be kept
+	Budget    int           // of pages; 0 = no limit
+	Limit     time.Duration // of time; 0 = no limit
+	Workers   int
+	// NotKept counts, among Pages, those fetched but not part of the harvest,
+	// by reason: duplicate, noindex.
+	NotKept map[web.Reason]int
+	// Requests counts the fetches for which a request could be sent: pages
+	// and failures, but for those refused beforehand by robots.txt or the
+	// address guard.
+	Requests int
+	Retries  int                // failures after which the address waits for another try
+	Failures map[web.Reason]int // fetches that brought no page, for good, redirects apart
+	Redirect int                // fetches that brought a redirect which was followed
+	Bytes    int64              // received, without robots.txt
+	Links    int                // on all pages, repeated ones too
+	Queued   int                // links and seeds that entered the frontier
+	Raised   int                // times that a waiting link rose
+	Skipped  map[web.Reason]int // links that never entered the frontier
+	Omitted  int                // links that are counted nowhere else, see Fetched.Omitted
+	Dropped  map[web.Reason]int // links that left the frontier unfetched
+	Frontier web.FrontierStats  // as last heard
+	Runs     int
+	// How says how the last run ended, "" while it runs or if it was killed.
+	How Ending
+	// First and Last are the moments of the first and the last event.
+	First, Last time.Time
+
+	hosts  map[web.Host]HostCount
+	past   time.Duration // time of the runs before this one
+	began  time.Time     // this run
+	window [Window]bool  // relevance of page i at i mod Window
+	recent int           // relevant ones in window
+}
+
+// HostCount is what a host gave.
+type HostCount struct {
+	Host            web.Host
+	Pages, Relevant int
+}
+
+// Add takes the next event of the crawl.
+func (s *Summary) Add(e Event) {
+	if e == nil {
+		return
+	}
+	t := e.Time()
+	if started, ok := e.(Started); ok {
+		s.past, s.began = s.Elapsed(s.Last), t
+		s.Runs++
+		s.How = ""
+		s.Name, s.Scorer, s.Judge, s.Threshold = started.Name, started.Scorer, started.Judge, started.Threshold
+		s.Budget, s.Limit, s.Workers = started.Pages, started.Limit, started.Workers
+	}
+	if s.First.IsZero() {
+		s.First = t
+		if s.began.IsZero() {
+			s.began = t
+		}
+	}
+	if t.After(s.Last) || s.began.Equal(t) {
+		s.Last = t
+	}
+	switch e := e.(type) {
+	case Seeded:
+		s.found(e.Queued)
+		s.skipped(e.Skipped)
+	case Fetched:
+		s.page(e)
+	case Failed:
+		s.Bytes += int64(e.Bytes)
+		switch e.Reason {
+		case web.ReasonRobots, web.ReasonRobotsMissing, web.ReasonAddress:
+		default:
+			s.Requests++
+		}
+		switch {
+		case e.Retry:
+			s.Retries++
+		case e.Reason == web.ReasonRedirect:
+			s.Redirect++
+			if e.Queued {
+				s.Queued++
+			}
+		default:
+			count(&s.Failures, e.Reason, 1)
+		}
+	case Dropped:
+		count(&s.Dropped, e.Reason, e.Count)
+	case Tick:
+		s.Frontier = e.Frontier
+	case Ended:
+		s.Frontier = e.Frontier
+		s.How = e.How
+	}
+}
+
+func (s *Summary) page(e Fetched) {
+	kept := e.Relevant && e.Reason == ""
+	slot := &s.window[s.Pages%Window]
+	if *slot {
+		s.recent--
+	}
+	*slot = kept
+	s.Pages++
+	s.Requests++
+	if s.hosts == nil {
+		s.hosts = map[web.Host]HostCount{}
+	}
+	h := s.hosts[e.URL.Host()]
+	h.Host = e.URL.Host()
+	h.Pages++
+	if kept {
+		s.Relevant++
+		s.recent++
+		h.Relevant++
+	}
+	s.hosts[h.Host] = h
+	if e.Reason != "" {
+		count(&s.NotKept, e.Reason, 1)
+	}
+	s.Bytes += int64(e.Bytes)
+	s.Links += e.Links
+	s.Omitted += e.Omitted
+	s.found(e.Queued)
+	s.skipped(e.Skipped)
+}
+
+func (s *Summary) found(l []Found) {
+	for _, f := range l {
+		if f.Raised {
+			s.Raised++
+		} else {
+			s.Queued++
+		}
+	}
+}
+
+func (s *Summary) skipped(l []Skipped) {
+	for _, k := range l {
+		count(&s.Skipped, k.Reason, 1)
+	}
+}
+
+func count(m *map[web.Reason]int, r web.Reason, n int) {
+	if *m == nil {
+		*m = map[web.Reason]int{}
+	}
+	(*m)[r] += n
+}
+
+// Harvest is the share of relevant pages among all, in [0,1]; 0 without pages.
+func (s *Summary) Harvest() float64 { return share(s.Relevant, s.Pages) }
+
+// RecentHarvest is Harvest over the last Window pages.
+func (s *Summary) RecentHarvest() float64 { return share(s.recent, min(s.Pages, Window)) }
+
+func share(n, of int) float64 {
+	if of == 0 {
+		return 0
+	}
+	return float64(n) / float64(of)
+}
+
+// Elapsed is the run time up to now, over all runs; the time between runs does
+// not count. For a crawl that ended, or a log, now is s.Last.
+func (s *Summary) Elapsed(now time.Time) time.Duration { return s.past + s.Run(now) }
+
+// Run is the time of the present run up to now.
+func (s *Summary) Run(now time.Time) time.Duration {
+	if s.began.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(s.began))
+}
+
+// Hosts is the number of hosts that gave a page.
+func (s *Summary) Hosts() int { return len(s.hosts) }
+
+// TopHosts returns at most n hosts, those with most relevant pages first, of
+// equal ones those with fewer pages, then by name.
+func (s *Summary) TopHosts(n int) []HostCount {
+	all := slices.SortedFunc(maps.Values(s.hosts), func(a, b HostCount) int {
+		return cmp.Or(cmp.Compare(b.Relevant, a.Relevant), cmp.Compare(a.Pages, b.Pages), cmp.Compare(a.Host, b.Host))
+	})
+	return all[:min(n, len(all))]
+}
+
+// ReasonCount is how often a reason occurred.
+type ReasonCount struct {
+	Reason web.Reason
+	Count  int
+}
+
+// ByCount lists counts, largest first, of equal ones by name.
+func ByCount(counts map[web.Reason]int) []ReasonCount {
+	out := make([]ReasonCount, 0, len(counts))
+	for r, n := range counts {
+		out = append(out, ReasonCount{r, n})
+	}
+	slices.SortFunc(out, func(a, b ReasonCount) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Reason, b.Reason))
+	})
+	return out
+}
