@@ -1,0 +1,305 @@
+package event
+
+import (
+	"errors"
+	"hash/maphash"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Fate is what became of an address.
+type Fate string
+
+// The fates of an address.
+const (
+	Unseen   Fate = "unseen"  // no page of the crawl links to it, nor was it a seed
+	NotTaken Fate = "skipped" // found, but never queued: see Reason
+	Waiting  Fate = "waiting" // in the frontier, or in flight, when the log ends
+	GivenUp  Fate = "dropped" // left the frontier unfetched: see Reason
+	Broken   Fate = "failed"  // fetched without bringing a page: see Reason and Detail
+	Moved    Fate = "moved"   // a redirect: see To
+	Taken    Fate = "fetched" // a page; with a Reason it is not part of the harvest
+)
+
+// Explanation tells why an address was fetched, or not.
+type Explanation struct {
+	URL    web.URL
+	Fate   Fate
+	Reason web.Reason
+	Detail string
+	To     web.URL // where it moved
+	// Path leads to URL: a seed first, URL itself last, each step found on
+	// the one before it. It is empty for an address that is unseen. Of one
+	// that was skipped it ends with the page that named it first and URL.
+	Path []Step
+	// Notes is what happened to URL itself, oldest first; the middle of a
+	// long history is left out.
+	Notes []Note
+	// Left is the number of notes left out, after the first half.
+	Left int
+	// Threshold is the judge's: a page at or above it is relevant.
+	Threshold     float64
+	Scorer, Judge string
+	// Whole is false when the log broke off, as that of a crawl which still
+	// runs or was killed.
+	Whole bool
+}
+
+// Step is an address on the path.
+type Step struct {
+	URL    web.URL
+	Link   web.LinkKind // that brought it; redirect and seed included
+	Anchor string       // of that link, untrusted
+	// Queued is the priority it entered the frontier with, or rose to, by
+	// that link, and Leased the one it left the frontier with: NaN-free, 0
+	// where HasQueued and HasLeased are false.
+	Queued, Leased       float64
+	HasQueued, HasLeased bool
+	Raised               bool // the link was not the first to name it
+	Tries                int  // failed attempts before this outcome
+	// Of a step that was fetched:
+	Fetched   bool // false for a redirect, and for what still waits or failed
+	Relevance float64
+	Relevant  bool
+	Title     string // untrusted
+	Status    int
+	At        time.Time
+}
+
+// Note is one thing that happened to the address.
+type Note struct {
+	At   time.Time
+	What string  // queued, raised, skipped, retry, failed, moved, dropped, fetched
+	On   web.URL // the page or redirect that named it; zero for a seed
+	// Priority is the one it entered or left the frontier with.
+	Priority float64
+	Anchor   string // untrusted
+	Reason   web.Reason
+	Detail   string // untrusted
+	Status   int
+}
+
+// maxNotes bounds Explanation.Notes.
+const maxNotes = 64
+
+// Explain looks for u in the events of a crawl, which it ranges over twice:
+// give it ReadFile's sequence, or one over a slice. Beside the answer it holds
+// 16 bytes for each page or redirect fetched before u's fate was sealed, about
+// 40 with the overhead of a map, and no address.
+//
+// A torn last line is no error, see Explanation.Whole. Any other error of the
+// sequence is returned.
+func Explain(events iter.Seq2[Event, error], u web.URL) (Explanation, error) {
+	x := explainer{
+		Explanation: Explanation{URL: u, Fate: Unseen},
+		seed:        maphash.MakeSeed(),
+		parents:     map[uint64]uint64{},
+	}
+	for e, err := range events {
+		if err != nil {
+			if errors.Is(err, ErrTorn) {
+				x.Whole = false
+				break
+			}
+			return x.Explanation, err
+		}
+		x.follow(e)
+	}
+	if x.Fate == Unseen {
+		return x.Explanation, nil // nothing leads to it
+	}
+
+	// chain[i] is the hash of step i; the seed ends up first. A hash of 64
+	// bits stands for an address: among 10⁸ pages two share one with a
+	// probability below 0.1 %.
+	chain := []uint64{x.hash(u)}
+	at := map[uint64]int{chain[0]: 0}
+	for parent, ok := x.hash(x.from), !x.from.IsZero(); ok && parent != 0; parent, ok = x.parents[parent] {
+		if _, loop := at[parent]; loop {
+			break
+		}
+		at[parent] = len(chain)
+		chain = append(chain, parent)
+	}
+	steps := make([]Step, len(chain)) // u first
+	steps[0].URL = u
+	x.parents = nil
+	for e, err := range events {
+		if err != nil {
+			if errors.Is(err, ErrTorn) {
+				break
+			}
+			return x.Explanation, err
+		}
+		x.fill(e, chain, at, steps)
+	}
+	slices.Reverse(steps)
+	x.Path = steps
+	return x.Explanation, nil
+}
+
+type explainer struct {
+	Explanation
+	seed    maphash.Seed
+	parents map[uint64]uint64 // page or redirect → what it was found on, 0 = a seed
+	from    web.URL           // what u was found on, at last
+}
+
+// hash is never 0, but for no address.
+func (x *explainer) hash(u web.URL) uint64 {
+	if u.IsZero() {
+		return 0
+	}
+	return max(1, maphash.Comparable(x.seed, u))
+}
+
+// follow is the first reading: the fate of u, and who found whom.
+func (x *explainer) follow(e Event) {
+	x.Whole = false
+	t := e.Time()
+	switch e := e.(type) {
+	case Started:
+		x.Scorer, x.Judge, x.Threshold = e.Scorer, e.Judge, e.Threshold
+	case Ended:
+		x.Whole = true
+	case Seeded:
+		x.named(t, web.URL{}, e.Queued, e.Skipped)
+	case Fetched:
+		if e.URL == x.URL {
+			x.from = e.From
+			x.Fate, x.Reason, x.Detail = Taken, e.Reason, ""
+			x.note(Note{At: t, What: "fetched", On: e.From, Priority: e.Priority, Reason: e.Reason, Status: e.Status})
+		} else if !x.sealed() {
+			x.parents[x.hash(e.URL)] = x.hash(e.From)
+		}
+		x.named(t, e.URL, e.Queued, e.Skipped)
+	case Failed:
+		if e.URL == x.URL {
+			x.failed(t, e)
+		} else if !e.To.IsZero() && !x.sealed() {
+			x.parents[x.hash(e.URL)] = x.hash(e.From)
+		}
+		if e.To == x.URL && e.To != e.URL {
+			switch {
+			case e.Queued:
+				x.named(t, e.URL, []Found{{URL: e.To, Priority: e.Priority}}, nil)
+			case e.Reason != web.ReasonRedirectKnown && e.Reason != web.ReasonRedirectLoop:
+				x.named(t, e.URL, nil, []Skipped{{e.To, e.Reason}})
+			}
+		}
+	case Dropped:
+		if x.Fate == Waiting && (len(e.URLs) == 0 && e.Host == x.URL.Host() || slices.Contains(e.URLs, x.URL)) {
+			x.Fate, x.Reason = GivenUp, e.Reason
+			x.note(Note{At: t, What: "dropped", Reason: e.Reason})
+		}
+	}
+}
+
+// sealed tells that nothing more will happen to u.
+func (x *explainer) sealed() bool { return x.Fate == Taken || x.Fate == Broken || x.Fate == Moved }
+
+func (x *explainer) failed(t time.Time, e Failed) {
+	x.from = e.From
+	x.Reason, x.Detail = e.Reason, e.Detail
+	n := Note{At: t, What: "failed", On: e.From, Priority: e.Priority, Reason: e.Reason, Detail: e.Detail, Status: e.Status}
+	switch {
+	case e.Retry:
+		x.Fate, n.What = Waiting, "retry"
+	case e.Reason == web.ReasonRedirect:
+		x.Fate, x.To, n.What = Moved, e.To, "moved"
+	default:
+		x.Fate = Broken
+	}
+	x.note(n)
+}
+
+// named looks for u among the links of a page.
+func (x *explainer) named(t time.Time, on web.URL, queued []Found, skipped []Skipped) {
+	for _, f := range queued {
+		if f.URL != x.URL {
+			continue
+		}
+		n := Note{At: t, What: "queued", On: on, Priority: f.Priority, Anchor: f.Anchor}
+		if f.Raised {
+			n.What = "raised"
+		}
+		x.note(n)
+		if !x.sealed() {
+			x.from = on
+			x.Fate, x.Reason, x.Detail = Waiting, "", ""
+		}
+	}
+	for _, s := range skipped {
+		if s.URL != x.URL {
+			continue
+		}
+		x.note(Note{At: t, What: "skipped", On: on, Reason: s.Reason})
+		if x.Fate == Unseen {
+			x.Fate, x.Reason, x.from = NotTaken, s.Reason, on
+		}
+	}
+}
+
+func (x *explainer) note(n Note) {
+	if len(x.Notes) == maxNotes {
+		x.Notes = slices.Delete(x.Notes, maxNotes/2, maxNotes/2+1)
+		x.Left++
+	}
+	x.Notes = append(x.Notes, n)
+}
+
+// fill is the second reading: what is known of each step. chain and steps have
+// u first, and at is the index of a hash in chain.
+func (x *explainer) fill(e Event, chain []uint64, at map[uint64]int, steps []Step) {
+	switch e := e.(type) {
+	case Seeded:
+		for _, f := range e.Queued {
+			if i := len(chain) - 1; x.hash(f.URL) == chain[i] {
+				steps[i].URL, steps[i].Link = f.URL, web.LinkSeed
+				steps[i].found(f)
+			}
+		}
+	case Fetched:
+		i, ok := at[x.hash(e.URL)]
+		if !ok {
+			return
+		}
+		steps[i].visit(e.Visit)
+		steps[i].Fetched = true
+		steps[i].Relevance, steps[i].Relevant, steps[i].Title = e.Relevance, e.Relevant && e.Reason == "", e.Title
+		steps[i].Status, steps[i].At = e.Status, e.At.At
+		if i > 0 {
+			for _, f := range e.Queued {
+				if x.hash(f.URL) == chain[i-1] {
+					steps[i-1].URL = f.URL
+					steps[i-1].found(f)
+				}
+			}
+		}
+	case Failed:
+		i, ok := at[x.hash(e.URL)]
+		if !ok {
+			return
+		}
+		steps[i].visit(e.Visit)
+		steps[i].Status, steps[i].At = e.Status, e.At.At
+		if e.Retry {
+			steps[i].Tries++
+		}
+		if i > 0 && e.Queued && x.hash(e.To) == chain[i-1] {
+			steps[i-1].URL, steps[i-1].Link = e.To, web.LinkRedirect
+			steps[i-1].found(Found{Priority: e.Priority})
+		}
+	}
+}
+
+func (s *Step) found(f Found) {
+	s.Queued, s.HasQueued, s.Anchor, s.Raised = f.Priority, true, f.Anchor, f.Raised
+}
+
+func (s *Step) visit(v Visit) {
+	s.URL, s.Link, s.Leased, s.HasLeased = v.URL, v.Link, v.Priority, true
+}
