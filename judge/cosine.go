@@ -1,0 +1,101 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// cosine judges by the cosine to the examples: to the nearest one (LM10 Q5:
+// relevant if max cos ≥ γ) or to their mean (BPM09 B7). Without examples the
+// keywords and the description stand for one.
+//
+// Its relevance is the cosine itself and no probability. The default γ is the
+// cosine that three quarters of the examples reach to the other ones; with
+// fewer than two examples it is 0.2.
+type cosine struct {
+	named
+	analyzer *text.Analyzer
+	df       *text.DF // nil for term frequencies
+	models   []vector
+}
+
+var _ Judge = (*cosine)(nil)
+
+func newCosine(idf, centroid bool) func(*topic.Topic, Options) (Judge, error) {
+	return func(t *topic.Topic, o Options) (Judge, error) {
+		name := map[[2]bool]string{
+			{false, false}: "cosine-tf-max", {false, true}: "cosine-tf-centroid",
+			{true, false}: "cosine-tfidf-max", {true, true}: "cosine-tfidf-centroid",
+		}[[2]bool{idf, centroid}]
+		c := &cosine{named: named{name, o.Threshold}, analyzer: o.Analyzer}
+		if idf {
+			c.df = o.DF
+		}
+		var examples []vector
+		for _, p := range t.Examples {
+			examples = append(examples, tfVector(p.Terms, c.df))
+		}
+		if len(examples) == 0 {
+			words := c.analyzer.Words(t.Description)
+			for _, k := range t.Keywords {
+				words = c.analyzer.AppendWords(words, k)
+			}
+			examples = []vector{textVector(words, c.df)}
+		}
+		if len(examples[0]) == 0 {
+			return nil, errors.New("the examples hold no words")
+		}
+		combine := func(vs []vector) []vector {
+			if centroid {
+				return []vector{mean(vs)}
+			}
+			return vs
+		}
+		c.models = combine(examples)
+		if c.threshold == 0 {
+			c.threshold = 0.2
+			if len(examples) > 1 {
+				var left []float64
+				for i, v := range examples {
+					others := combine(slices.Delete(slices.Clone(examples), i, i+1))
+					left = append(left, nearest(v, others))
+				}
+				c.threshold = max(0.01, quantile(left, 0.25))
+			}
+		}
+		return c, nil
+	}
+}
+
+func nearest(v vector, models []vector) float64 {
+	best := 0.
+	for _, m := range models {
+		best = max(best, v.dot(m))
+	}
+	return best
+}
+
+func (c *cosine) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
+	s := nearest(tfVector(p.Terms, c.df), c.models)
+	return c.verdict(s, s), nil
+}
+
+func (c *cosine) Text(s string) float64 {
+	return nearest(textVector(c.analyzer.Words(s), c.df), c.models)
+}
+
+// quantile is the q-quantile of xs, q in [0,1], by linear interpolation.
+func quantile(xs []float64, q float64) float64 {
+	xs = slices.Sorted(slices.Values(xs))
+	at := q * float64(len(xs)-1)
+	i := int(at)
+	if i+1 >= len(xs) {
+		return xs[len(xs)-1]
+	}
+	return xs[i] + (at-float64(i))*(xs[i+1]-xs[i])
+}

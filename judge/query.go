@@ -1,0 +1,224 @@
+package judge
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// query is a weighted list of stems and phrases to score pages by.
+type query struct {
+	terms   []weighted // sorted by stem, each once
+	phrases []phrase
+	bm25    bm25
+}
+
+// weighted is a stem with its weight, which may be negative.
+type weighted struct {
+	stem   string
+	weight float64
+}
+
+// phrase is a keyword of several stems, which counts where all of them occur.
+type phrase struct {
+	at     []int // indices in query.terms
+	weight float64
+}
+
+// bm25 are the constants of
+//
+//	score = Σ_q weight_q · tf·(k1+1) / (tf + k1·(1 − b + b·length/mean))
+//	tf    = body + head·(occurrences in title and headings)
+//
+// Source: Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25
+// and Beyond, 2009.
+type bm25 struct {
+	k1, b float64
+	mean  float64 // length of a common page, in terms
+	head  float64 // what an occurrence in title or headings counts more
+}
+
+func (m bm25) saturate(tf, length float64) float64 {
+	return tf * (m.k1 + 1) / (tf + m.k1*(1-m.b+m.b*length/m.mean))
+}
+
+// newQuery sorts the terms and leaves out those without weight.
+func newQuery(weights map[string]float64, m bm25) query {
+	q := query{bm25: m}
+	for s, w := range weights {
+		if w != 0 {
+			q.terms = append(q.terms, weighted{s, w})
+		}
+	}
+	slices.SortFunc(q.terms, func(a, b weighted) int { return strings.Compare(a.stem, b.stem) })
+	return q
+}
+
+// addPhrase adds a phrase all stems of which are terms of q.
+func (q *query) addPhrase(stems []string, weight float64) {
+	var at []int
+	for _, s := range stems {
+		i, ok := slices.BinarySearchFunc(q.terms, s, func(w weighted, s string) int { return strings.Compare(w.stem, s) })
+		if !ok {
+			return
+		}
+		at = append(at, i)
+	}
+	q.phrases = append(q.phrases, phrase{at, weight})
+}
+
+// score is the BM25 score of a page, ≥ 0.
+func (q *query) score(terms []web.Term) float64 {
+	var buf [256]float64
+	tf := buf[:0]
+	if len(q.terms) > len(buf) {
+		tf = make([]float64, 0, len(q.terms))
+	}
+	tf = tf[:len(q.terms)]
+	i, total := 0, 0.
+	for k := range terms {
+		t := &terms[k]
+		total += float64(t.Body)
+		for i < len(q.terms) && q.terms[i].stem < t.Text {
+			i++
+		}
+		if i < len(q.terms) && q.terms[i].stem == t.Text {
+			tf[i] = float64(t.Body) + q.bm25.head*float64(t.Head)
+		}
+	}
+	return q.sum(tf, total)
+}
+
+// sum is the score for the frequencies tf of the terms of q on a page of that
+// length.
+//
+// Shape: tf [len(q.terms)].
+func (q *query) sum(tf []float64, length float64) float64 {
+	s := 0.
+	for i, f := range tf {
+		if f > 0 {
+			s += q.terms[i].weight * q.bm25.saturate(f, length)
+		}
+	}
+	for _, p := range q.phrases {
+		least := math.Inf(1)
+		for _, i := range p.at {
+			least = min(least, tf[i])
+		}
+		if least > 0 {
+			s += p.weight * q.bm25.saturate(least, length)
+		}
+	}
+	return max(0, s)
+}
+
+// saturated is the score of a page on which each of the stems occurs n times
+// and which has the mean length.
+func (q *query) saturated(stems []string, n float64) float64 {
+	tf := make([]float64, len(q.terms))
+	for i, t := range q.terms {
+		if slices.Contains(stems, t.stem) {
+			tf[i] = n
+		}
+	}
+	return q.sum(tf, q.bm25.mean)
+}
+
+// short is the weight of the stems of a short text, each counted once.
+func (q *query) short(stems []string) float64 {
+	s := 0.
+	for i, stem := range stems {
+		if slices.Contains(stems[:i], stem) {
+			continue
+		}
+		if at, ok := slices.BinarySearchFunc(q.terms, stem, func(w weighted, s string) int { return strings.Compare(w.stem, s) }); ok {
+			s += q.terms[at].weight
+		}
+	}
+	return max(0, s)
+}
+
+// vector is a page or a text as weights of stems, of length 1 (or 0).
+type vector []weighted
+
+// tfVector and tfidfVector weigh the terms of a page by their frequency, and
+// by frequency and information (BPM09 eq 1: tf = f/max f, which a cosine does
+// not notice).
+func tfVector(terms []web.Term, df *text.DF) vector {
+	v := make(vector, 0, len(terms))
+	for _, t := range terms {
+		w := float64(t.Body)
+		if df != nil {
+			w *= df.IDF(t.Text)
+		}
+		v = append(v, weighted{t.Text, w})
+	}
+	return v.unit()
+}
+
+// textVector does the same for the stems of a text.
+func textVector(stems []string, df *text.DF) vector {
+	stems = slices.Clone(stems)
+	slices.Sort(stems)
+	var terms []web.Term
+	for _, s := range stems {
+		if n := len(terms); n > 0 && terms[n-1].Text == s {
+			terms[n-1].Body++
+			continue
+		}
+		terms = append(terms, web.Term{Text: s, Body: 1})
+	}
+	return tfVector(terms, df)
+}
+
+// unit scales v to length 1, in place.
+func (v vector) unit() vector {
+	sum := 0.
+	for _, t := range v {
+		sum += t.weight * t.weight
+	}
+	if sum > 0 {
+		norm := 1 / math.Sqrt(sum)
+		for i := range v {
+			v[i].weight *= norm
+		}
+	}
+	return v
+}
+
+// dot is the cosine of two vectors of length 1.
+func (v vector) dot(w vector) float64 {
+	sum := 0.
+	for i, j := 0, 0; i < len(v) && j < len(w); {
+		switch c := strings.Compare(v[i].stem, w[j].stem); {
+		case c < 0:
+			i++
+		case c > 0:
+			j++
+		default:
+			sum += v[i].weight * w[j].weight
+			i++
+			j++
+		}
+	}
+	return min(1, max(0, sum))
+}
+
+// mean is the vector of length 1 along the sum of vs.
+func mean(vs []vector) vector {
+	sum := map[string]float64{}
+	for _, v := range vs {
+		for _, t := range v {
+			sum[t.stem] += t.weight
+		}
+	}
+	out := make(vector, 0, len(sum))
+	for s, w := range sum {
+		out = append(out, weighted{s, w})
+	}
+	slices.SortFunc(out, func(a, b weighted) int { return strings.Compare(a.stem, b.stem) })
+	return out.unit()
+}

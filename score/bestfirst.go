@@ -1,0 +1,105 @@
+package score
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// bestFirst follows the links first that look most like the topic (BPM09 B3;
+// with the judge's graded relevance for the page it is the baseline of CPS02,
+// A1, whose best-first is best-first-page here):
+//
+//	page     priority = similarity of the page that holds the link
+//	anchor   priority = similarity of the link's anchor text
+//	both     priority = w·page + (1−w)·anchor, w = ½              (eq 3)
+//
+// A link without anchor text, such as a frame, is scored by its page alone in
+// both, as there is no second witness; in anchor its priority is 0. A seed has
+// priority 1.
+type bestFirst struct {
+	fixed
+	page   func(*web.Page, web.Verdict) float64
+	anchor func(string) float64 // nil for page
+	weight float64              // w: share of the page, [0,1]
+}
+
+var _ Scorer = (*bestFirst)(nil)
+
+// parts are the parts of a link that best-first looks at.
+type parts int
+
+const (
+	pageAlone parts = iota
+	anchorAlone
+	pageAndAnchor
+)
+
+func newBestFirst(of parts) func(Options) (Scorer, error) {
+	return func(o Options) (Scorer, error) { return makeBestFirst(of, o) }
+}
+
+func makeBestFirst(of parts, o Options) (*bestFirst, error) {
+	b := &bestFirst{page: o.Page, anchor: o.Anchor, weight: o.PageWeight}
+	if b.page == nil {
+		b.page = func(_ *web.Page, v web.Verdict) float64 { return v.Relevance }
+	}
+	if b.weight < 0 || b.weight >= 1 || b.weight != b.weight {
+		return nil, fmt.Errorf("page weight %v: give a number in (0,1), or 0 for ½", b.weight)
+	}
+	switch of {
+	case pageAlone:
+		b.anchor, b.weight = nil, 1
+		return b, nil
+	case anchorAlone:
+		b.weight = 0
+	case pageAndAnchor:
+		if b.weight == 0 {
+			b.weight = 0.5
+		}
+	}
+	if b.anchor == nil {
+		return nil, errors.New("it compares anchors with the topic: give Options.Anchor, such as the judge's Text")
+	}
+	return b, nil
+}
+
+// Extract measures the page once and each anchor.
+func (b *bestFirst) Extract(p *web.Page, v web.Verdict) [][]byte {
+	out := make([][]byte, len(p.Links))
+	memory := make([]byte, 0, 8*len(p.Links))
+	page := unit(b.page(p, v))
+	for i := range p.Links {
+		s := similarities{page: page, anchor: -1}
+		if text := p.Links[i].Anchor; b.anchor != nil && strings.TrimSpace(text) != "" {
+			s.anchor = unit(b.anchor(text))
+		}
+		memory = s.append(memory)
+		out[i] = memory[8*i : 8*i+8 : 8*i+8]
+	}
+	return out
+}
+
+// Score is in [0,1].
+func (b *bestFirst) Score(c *web.Candidate) float64 {
+	s, ok := readSimilarities(c.Features)
+	switch {
+	case !ok:
+		return 1
+	case s.anchor >= 0:
+		return b.weight*s.page + (1-b.weight)*s.anchor
+	case b.weight > 0:
+		return s.page
+	}
+	return 0
+}
+
+// unit cuts a similarity to [0,1]; what is no number counts as 0.
+func unit(x float64) float64 {
+	if !(x > 0) {
+		return 0
+	}
+	return min(1, x)
+}

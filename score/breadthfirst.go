@@ -1,0 +1,16 @@
+package score
+
+import "github.com/waggle-crawler/waggle/web"
+
+// breadthFirst is the crawler without a focus (BPM09 B2): the priority is
+// minus the number of links from a seed, and equal ones leave in the order
+// found.
+type breadthFirst struct{ fixed }
+
+var _ Scorer = (*breadthFirst)(nil)
+
+func newBreadthFirst(Options) (Scorer, error) { return &breadthFirst{}, nil }
+
+func (*breadthFirst) Extract(p *web.Page, _ web.Verdict) [][]byte { return none(p) }
+
+func (*breadthFirst) Score(c *web.Candidate) float64 { return -float64(c.Depth) }

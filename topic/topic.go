@@ -1,0 +1,83 @@
+// Package topic holds what a user wants a crawl to find: words that name it,
+// a sentence that describes it, pages that show it and pages that show what it
+// is not. Judges and scorers are made from it.
+package topic
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Topic is what the user wants. It is not changed once a crawl started.
+type Topic struct {
+	Name        string
+	Description string      // a sentence or a few
+	Keywords    []string    // words or phrases, the first is no more important than the last
+	Examples    []*web.Page // wanted pages, parsed
+	Negatives   []*web.Page // pages that look alike but are not wanted, parsed
+}
+
+// ErrNothing says that a topic holds nothing by which a page could be judged.
+var ErrNothing = errors.New("the topic says nothing of what is wanted: give keywords, a description or example pages")
+
+// Validate returns ErrNothing for a topic that gives nothing, and an error
+// that names the part for keywords and examples that hold no word.
+func (t *Topic) Validate() error {
+	a := text.NewAnalyzer()
+	for i, k := range t.Keywords {
+		if len(a.Words(k)) == 0 {
+			return fmt.Errorf("topic keyword %d, %q: no word that tells something; leave it out or write it otherwise", i+1, k)
+		}
+	}
+	for _, s := range []struct {
+		kind  string
+		pages []*web.Page
+	}{{"example", t.Examples}, {"negative example", t.Negatives}} {
+		for i, p := range s.pages {
+			if p == nil {
+				return fmt.Errorf("topic %s %d: no page", s.kind, i+1)
+			}
+			if len(p.Terms) == 0 {
+				return fmt.Errorf("topic %s %d, %s: the page has no text; give another one", s.kind, i+1, p.URL)
+			}
+		}
+	}
+	if len(t.Keywords) == 0 && len(t.Examples) == 0 && len(a.Words(t.Description)) == 0 {
+		return ErrNothing
+	}
+	return nil
+}
+
+// Phrases are the keywords as stems, one phrase a keyword, without those that
+// hold no word and without repetitions.
+func (t *Topic) Phrases(a *text.Analyzer) [][]string {
+	var out [][]string
+	seen := map[string]bool{}
+	for _, k := range t.Keywords {
+		p := a.Words(k)
+		key := strings.Join(p, " ")
+		if len(p) > 0 && !seen[key] {
+			seen[key] = true
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// DescriptionStems are the stems of the description, each once, in the order
+// of first use.
+func (t *Topic) DescriptionStems(a *text.Analyzer) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, s := range a.Words(t.Description) {
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
