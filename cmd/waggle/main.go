@@ -1,0 +1,128 @@
+// Command waggle is a focused web crawler: it is shown what is wanted and goes
+// for it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// version of waggle, as it tells servers and archives.
+const version = "0.1.0"
+
+// Exit codes.
+const (
+	exitDone    = 0 // the crawl ended: its budget is spent or its frontier empty
+	exitFailed  = 1 // something failed; a crawl can be resumed once that is mended
+	exitUsage   = 2 // the command or the job file is not understood
+	exitStopped = 3 // stopped before its end; go on with --resume
+	exitNothing = 4 // the crawl ended without fetching a single page
+)
+
+// exit is an error with an exit code of its own.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e exit) Error() string { return e.err.Error() }
+func (e exit) Unwrap() error { return e.err }
+
+// commands is the tree of commands; its tags are the help.
+type commands struct {
+	Demo    demoCmd    `cmd:"" help:"Crawl a real site on this machine, focused and breadth-first, and compare."`
+	Crawl   crawlCmd   `cmd:"" help:"Crawl for the pages of a topic."`
+	Explain explainCmd `cmd:"" help:"Tell why a page was fetched, or why not."`
+	Web     struct {
+		Build webBuildCmd `cmd:"" help:"Make a recorded web."`
+		Info  webInfoCmd  `cmd:"" help:"Tell what a recorded web holds."`
+		Serve webServeCmd `cmd:"" help:"Answer as the recorded web would, as an HTTP proxy."`
+		Job   webJobCmd   `cmd:"" help:"Print the job file for a topic of a recorded web."`
+	} `cmd:"" help:"Recorded webs: crawl the same pages again and again, offline."`
+	Version kong.VersionFlag `help:"Print the version."`
+}
+
+const description = `waggle is a focused web crawler: show it what you want, and it goes for it.
+
+  waggle demo                              see it work on a real site, offline
+  waggle crawl -o bees --seed https://example.org/ \
+      --keywords "honey bee, waggle dance" --pages 500 --contact you@example.org
+  waggle crawl -f job.yaml -o bees         the same from a job file
+  waggle crawl -o bees --resume            go on after a stop or a crash
+  waggle explain https://example.org/a -o bees
+
+Exit codes: 0 ended, 1 failed, 2 not understood, 3 stopped (resume goes on),
+4 ended without a single page.`
+
+func main() {
+	// The first interrupt stops in good order, a second one at once.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-ctx.Done()
+		stop()
+	}()
+	code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	stop()
+	os.Exit(code)
+}
+
+// streams are what a command reads and writes.
+type streams struct {
+	in       *os.File
+	out, err *os.File
+}
+
+// run runs one command and returns its exit code.
+func run(ctx context.Context, args []string, io streams) (code int) {
+	var c commands
+	parser, err := kong.New(&c,
+		kong.Name("waggle"), kong.Description(description),
+		kong.Writers(io.out, io.err), kong.Vars{"version": "waggle " + version},
+		kong.Exit(func(code int) { panic(exit{code: code}) }),
+		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(io),
+	)
+	if err != nil {
+		panic(err) // the tags above are wrong
+	}
+	defer func() { // kong exits after --help and --version
+		if r := recover(); r != nil {
+			e, ok := r.(exit)
+			if !ok {
+				panic(r)
+			}
+			code = e.code
+		}
+	}()
+	k, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(io.err, "waggle: %v\n", err)
+		var p *kong.ParseError
+		if errors.As(err, &p) && p.Context != nil && p.Context.Selected() != nil {
+			fmt.Fprintf(io.err, "See waggle %s --help.\n", p.Context.Command())
+		} else {
+			fmt.Fprintln(io.err, "See waggle --help.")
+		}
+		return exitUsage
+	}
+	err = k.Run()
+	var e exit
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &e):
+		if e.err != nil && e.Error() != "" {
+			fmt.Fprintf(io.err, "waggle: %v\n", err)
+		}
+		return e.code
+	default:
+		fmt.Fprintf(io.err, "waggle: %v\n", err)
+		return exitFailed
+	}
+}
