@@ -413,7 +413,7 @@ func unhex(c byte) byte {
 	case isDigit(c):
 		return c - '0'
 	case 'a' <= c|0x20 && c|0x20 <= 'f':
-		return c|0x20 - 'a' + 10
+		return c | 0x20 - 'a' + 10
 	}
 	return 255
 }
