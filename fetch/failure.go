@@ -1,0 +1,88 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// failure names what went wrong with a request for u. It is *web.Failure, or
+// ctx's error when the caller has ended ctx.
+func failure(ctx context.Context, u web.URL, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	reason, temporary := classify(err)
+	return &web.Failure{
+		Reason:    reason,
+		Detail:    fmt.Sprintf("%s: %.300v", u, err),
+		Temporary: temporary,
+		Err:       err,
+	}
+}
+
+// classify finds the reason behind an error of the transport, and whether
+// another try may fare better. What has no name of its own is a peer that
+// does not speak HTTP: the transport words those errors freely.
+func classify(err error) (reason web.Reason, temporary bool) {
+	var (
+		refused *refusedError
+		kind    *typeError
+		name    *net.DNSError
+		op      *net.OpError
+		timeout interface{ Timeout() bool }
+	)
+	switch {
+	case errors.As(err, &refused):
+		return web.ReasonAddress, false
+	case errors.As(err, &kind):
+		return web.ReasonType, false
+	case errors.As(err, &name):
+		return web.ReasonDNS, !name.IsNotFound
+	case isTLS(err):
+		return web.ReasonTLS, false
+	case errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, os.ErrDeadlineExceeded),
+		errors.As(err, &timeout) && timeout.Timeout():
+		return web.ReasonTimeout, true
+	case errors.Is(err, errProxy),
+		errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect"):
+		return web.ReasonConnect, true
+	case broke(err):
+		return web.ReasonReset, true
+	}
+	return web.ReasonProtocol, false
+}
+
+// broke tells whether the peer ended the connection.
+func broke(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed) ||
+		strings.HasSuffix(err.Error(), "EOF") || // net/http flattens it: "unexpected EOF", "transport connection broken: EOF"
+		strings.Contains(err.Error(), "server closed")
+}
+
+func isTLS(err error) bool {
+	var (
+		verify *tls.CertificateVerificationError
+		record tls.RecordHeaderError
+		alert  tls.AlertError
+		host   x509.HostnameError
+		ca     x509.UnknownAuthorityError
+		cert   x509.CertificateInvalidError
+	)
+	return errors.As(err, &verify) || errors.As(err, &record) || errors.As(err, &alert) ||
+		errors.As(err, &host) || errors.As(err, &ca) || errors.As(err, &cert) ||
+		errors.Is(err, http.ErrSchemeMismatch) ||
+		strings.Contains(err.Error(), "tls: ") // most errors of a handshake have no type
+}

@@ -1,0 +1,99 @@
+package fetch
+
+import (
+	"fmt"
+	"net/netip"
+	"syscall"
+)
+
+// refusedError says that the guard did not let a connection be made.
+type refusedError struct {
+	addr netip.Addr
+	why  string
+}
+
+func (e *refusedError) Error() string {
+	return fmt.Sprintf("%s is %s: refused without --allow-private", e.addr, e.why)
+}
+
+// inward lists the address ranges that a public web cannot be in. Sources:
+// the IANA special-purpose address registries for IPv4 and IPv6, and what
+// cloud providers document of their metadata services.
+var inward = []struct {
+	netip.Prefix
+	what string
+}{
+	{netip.MustParsePrefix("0.0.0.0/8"), "of this network"},
+	{netip.MustParsePrefix("10.0.0.0/8"), "private"},
+	{netip.MustParsePrefix("100.64.0.0/10"), "behind a carrier's NAT"}, // holds the metadata address 100.100.100.200
+	{netip.MustParsePrefix("127.0.0.0/8"), "loopback"},
+	{netip.MustParsePrefix("169.254.0.0/16"), "link-local or metadata"}, // holds 169.254.169.254
+	{netip.MustParsePrefix("172.16.0.0/12"), "private"},
+	{netip.MustParsePrefix("192.0.0.0/24"), "of a protocol"}, // holds the metadata address 192.0.0.192
+	{netip.MustParsePrefix("192.0.2.0/24"), "for documentation"},
+	{netip.MustParsePrefix("192.88.99.0/24"), "a 6to4 relay"},
+	{netip.MustParsePrefix("192.168.0.0/16"), "private"},
+	{netip.MustParsePrefix("198.18.0.0/15"), "for benchmarks"},
+	{netip.MustParsePrefix("198.51.100.0/24"), "for documentation"},
+	{netip.MustParsePrefix("203.0.113.0/24"), "for documentation"},
+	{netip.MustParsePrefix("224.0.0.0/4"), "multicast"},
+	{netip.MustParsePrefix("240.0.0.0/4"), "reserved or broadcast"},
+	{netip.MustParsePrefix("168.63.129.16/32"), "a metadata service"},
+
+	{netip.MustParsePrefix("::/96"), "unspecified, loopback or IPv4-compatible"},
+	{netip.MustParsePrefix("64:ff9b:1::/48"), "a local translation"},
+	{netip.MustParsePrefix("100::/64"), "discarded"},
+	{netip.MustParsePrefix("100:0:0:1::/64"), "discarded"},
+	{netip.MustParsePrefix("2001::/23"), "of a protocol"}, // holds Teredo, benchmarks, ORCHID
+	{netip.MustParsePrefix("2001:db8::/32"), "for documentation"},
+	{netip.MustParsePrefix("3fff::/20"), "for documentation"},
+	{netip.MustParsePrefix("5f00::/16"), "of segment routing"},
+	{netip.MustParsePrefix("fc00::/7"), "private"}, // holds the metadata address fd00:ec2::254
+	{netip.MustParsePrefix("fe80::/10"), "link-local"},
+	{netip.MustParsePrefix("fec0::/10"), "site-local"},
+	{netip.MustParsePrefix("ff00::/8"), "multicast"},
+}
+
+var (
+	nat64  = netip.MustParsePrefix("64:ff9b::/96")    // RFC 6052: IPv4 in the last 4 bytes
+	sixTo4 = netip.MustParsePrefix("2002::/16")       // RFC 3056: IPv4 in bytes 2…5
+	siit   = netip.MustParsePrefix("::ffff:0:0:0/96") // RFC 7915: IPv4 in the last 4 bytes
+)
+
+// guard returns a *refusedError for an address the public web cannot be at,
+// or that wraps an IPv4 address of that kind.
+func guard(a netip.Addr) error {
+	a = a.WithZone("").Unmap()
+	if !a.IsValid() {
+		return &refusedError{a, "no address"}
+	}
+	for _, in := range inward {
+		if in.Contains(a) {
+			return &refusedError{a, in.what}
+		}
+	}
+	if a.Is4() {
+		return nil
+	}
+	b := a.As16()
+	var v4 [4]byte
+	switch {
+	case nat64.Contains(a), siit.Contains(a):
+		v4 = [4]byte(b[12:16])
+	case sixTo4.Contains(a):
+		v4 = [4]byte(b[2:6])
+	default:
+		return nil
+	}
+	return guard(netip.AddrFrom4(v4))
+}
+
+// guardSocket is guard as a net.Dialer.Control: the last look, at the address
+// a socket is about to be connected to.
+func guardSocket(_, address string, _ syscall.RawConn) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return &refusedError{why: fmt.Sprintf("%q, no address", address)}
+	}
+	return guard(ap.Addr())
+}
