@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// printExplanation writes why an address was fetched, or not.
+func printExplanation(w io.Writer, x *event.Explanation) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "%s\n%s\n", address(x.URL), verdict(x))
+	if len(x.Path) > 0 {
+		fmt.Fprintf(out, "\nThe way there (priorities of %s):\n", untrusted(x.Scorer, 40))
+		for i, s := range x.Path {
+			printStep(out, i, s, x.Threshold)
+		}
+	}
+	if len(x.Notes) > 0 {
+		fmt.Fprintf(out, "\nWhat happened to it:\n")
+		for i, n := range x.Notes {
+			if x.Left > 0 && i == len(x.Notes)/2 {
+				fmt.Fprintf(out, "  … %s more\n", number(x.Left))
+			}
+			fmt.Fprintf(out, "  %s  %s\n", n.At.UTC().Format(time.DateTime), note(n))
+		}
+	}
+	return out.Flush()
+}
+
+// address shows a URL in full, since it may be wanted for copying.
+func address(u web.URL) string { return event.Line(u.String()) }
+
+// verdict is the answer in a sentence.
+func verdict(x *event.Explanation) string {
+	because := untrusted(string(x.Reason), 20)
+	if m := meaning(x.Reason); m != "" {
+		because += " (" + m + ")"
+	}
+	if x.Detail != "" {
+		because += ": " + untrusted(x.Detail, 200)
+	}
+	switch x.Fate {
+	case event.Taken:
+		last := x.Path[len(x.Path)-1]
+		word := "not relevant"
+		if last.Relevant {
+			word = "relevant"
+		}
+		s := fmt.Sprintf("Fetched, %s: relevance %s, relevant from %s.", word, decimal(last.Relevance), decimal(x.Threshold))
+		if x.Reason != "" {
+			s += " Not part of the harvest: " + because + "."
+		}
+		return s
+	case event.Waiting:
+		last := x.Path[len(x.Path)-1]
+		s := "Not fetched: it waits in the frontier"
+		if last.HasQueued {
+			s += " with priority " + decimal(last.Queued)
+		}
+		if last.Tries > 0 {
+			s += fmt.Sprintf(" after %d failed attempts, the last one: %s", last.Tries, because)
+		}
+		if !x.Whole {
+			s += ", or was in flight when the log broke off"
+		}
+		return s + "."
+	case event.NotTaken:
+		s := "Not fetched: skipped, " + because
+		if len(x.Notes) > 0 && !x.Notes[0].On.IsZero() {
+			s += ", found on " + address(x.Notes[0].On)
+		}
+		return s + "."
+	case event.GivenUp:
+		return "Not fetched: it left the frontier, " + because + "."
+	case event.Broken:
+		return "Fetched in vain: " + because + "."
+	case event.Moved:
+		return "Moved to " + address(x.To) + "."
+	}
+	s := "Never seen: it is no seed, and no page that was fetched links to it."
+	if !x.Whole {
+		s += " The log has no end: the crawl was killed or still runs."
+	}
+	return s
+}
+
+func printStep(out io.Writer, i int, s event.Step, threshold float64) {
+	fmt.Fprintf(out, "%3d. %s\n", i, address(s.URL))
+	var facts []string
+	how := "link"
+	switch s.Link {
+	case web.LinkSeed:
+		how = "seed"
+	case web.LinkRedirect:
+		how = "redirect"
+	case web.LinkA, "":
+	default:
+		how = "link (" + untrusted(string(s.Link), 20) + ")"
+	}
+	if a := untrusted(s.Anchor, 60); a != "" {
+		how += " “" + a + "”"
+	}
+	facts = append(facts, how)
+	if s.HasQueued {
+		verb := "queued at "
+		if s.Raised {
+			verb = "raised to "
+		}
+		facts = append(facts, verb+decimal(s.Queued))
+	}
+	if s.HasLeased {
+		facts = append(facts, "taken at "+decimal(s.Leased))
+	}
+	if s.Tries > 0 {
+		facts = append(facts, fmt.Sprintf("%d failed attempts", s.Tries))
+	}
+	if s.Fetched {
+		word := "not relevant"
+		if s.Relevant {
+			word = "relevant"
+		}
+		facts = append(facts, word+" "+decimal(s.Relevance))
+	}
+	fmt.Fprintf(out, "     %s\n", strings.Join(facts, ", "))
+	if t := untrusted(s.Title, 70); t != "" {
+		fmt.Fprintf(out, "     %s\n", t)
+	}
+}
+
+func note(n event.Note) string {
+	s := n.What
+	switch n.What {
+	case "queued", "raised":
+		s += " at " + decimal(n.Priority)
+	case "fetched", "failed", "retry", "moved":
+		s = "taken at " + decimal(n.Priority) + ", " + n.What
+	}
+	if n.Status != 0 {
+		s += fmt.Sprintf(", status %d", n.Status)
+	}
+	if n.Reason != "" {
+		s += ", " + untrusted(string(n.Reason), 20)
+	}
+	if n.Detail != "" {
+		s += ": " + untrusted(n.Detail, 120)
+	}
+	if !n.On.IsZero() {
+		s += ", found on " + address(n.On)
+	}
+	if a := untrusted(n.Anchor, 60); a != "" {
+		s += " as “" + a + "”"
+	}
+	return s
+}

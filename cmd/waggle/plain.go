@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+)
+
+// plainView writes lines for a pipe or a file: one at the start, one after
+// every plainEvery of time or plainPages pages, one at the end. Its time is
+// that of the events, so equal events give equal lines.
+type plainView struct {
+	out   io.Writer
+	err   error
+	state viewState
+	shown time.Time // time of the last line
+	pages int       // pages at the last line
+}
+
+const (
+	plainEvery = 10 * time.Second
+	plainPages = 100
+)
+
+func newPlain(out io.Writer) *plainView { return &plainView{out: out} }
+
+func (v *plainView) Add(e event.Event) {
+	s := &v.state
+	s.Add(e)
+	switch e := e.(type) {
+	case event.Started:
+		v.print(startLine(e))
+		v.shown, v.pages = e.At.At, s.Pages
+	case event.Ended:
+		v.print(v.line())
+		v.print("ended: " + ending(e.How))
+	default:
+		if s.Pages-v.pages >= plainPages || e.Time().Sub(v.shown) >= plainEvery {
+			v.print(v.line())
+			v.shown, v.pages = e.Time(), s.Pages
+		}
+	}
+}
+
+func startLine(e event.Started) string {
+	verb := "starts"
+	if e.Resumed {
+		verb = "goes on"
+	}
+	parts := []string{
+		fmt.Sprintf("%s %s: scorer %s", untrusted(e.Name, 60), verb, untrusted(e.Scorer, 40)),
+		fmt.Sprintf("judge %s", untrusted(e.Judge, 40)),
+		fmt.Sprintf("relevant from %s", decimal(e.Threshold)),
+		fmt.Sprintf("%d workers", e.Workers),
+	}
+	if e.Pages > 0 {
+		parts = append(parts, number(e.Pages)+" pages")
+	}
+	if e.Limit > 0 {
+		parts = append(parts, "at most "+span(e.Limit))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (v *plainView) line() string {
+	s := &v.state
+	f := s.Frontier
+	return fmt.Sprintf("%8s  %s pages  %s relevant  harvest %s, last %d %s  %s  frontier %s  hosts %d ready, %d waiting  %s",
+		span(s.Elapsed(s.Last)), number(s.Pages), number(s.Relevant), percent(s.Harvest()),
+		event.Window, percent(s.RecentHarvest()), speed(s.flow.rate(s.Last, s.Run(s.Last))),
+		number(f.Queued), f.Ready, f.Waiting, size(s.Bytes))
+}
+
+func (v *plainView) print(line string) {
+	if v.err == nil {
+		_, v.err = fmt.Fprintln(v.out, line)
+	}
+}
+
+func (v *plainView) Close() error { return v.err }

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// printSummary writes the report at the end of a crawl.
+func printSummary(w io.Writer, s *event.Summary) error {
+	out := bufio.NewWriter(w)
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(out, "%-12s %s\n", name, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+	}
+	elapsed := s.Elapsed(s.Last)
+	line("ended", "%s", ending(s.How))
+	line("scorer", "%s", untrusted(s.Scorer, 60))
+	line("judge", "%s, relevant from %s", untrusted(s.Judge, 60), decimal(s.Threshold))
+	pages := number(s.Pages)
+	if s.Budget > 0 {
+		pages += " of " + number(s.Budget)
+	}
+	line("pages", "%s%s", pages, of(s.NotKept))
+	line("relevant", "%s", number(s.Relevant))
+	line("harvest", "%s   last %d: %s", percent(s.Harvest()), min(event.Window, max(s.Pages, 1)), percent(s.RecentHarvest()))
+	line("hosts", "%s", number(s.Hosts()))
+	line("received", "%s in %s requests", size(s.Bytes), number(s.Requests))
+	run := span(elapsed)
+	if s.Runs > 1 {
+		run += fmt.Sprintf(" in %d runs", s.Runs)
+	}
+	if sec := elapsed.Seconds(); sec > 0 {
+		run += "   " + speed(float64(s.Pages)/sec)
+	}
+	line("time", "%s", run)
+	line("links", "%s queued, %s still wait, %s seen on pages", number(s.Queued), number(s.Frontier.Queued+s.Frontier.Leased), number(s.Links))
+	if s.Redirect > 0 {
+		line("redirects", "%s followed", number(s.Redirect))
+	}
+	if s.Retries > 0 {
+		line("retries", "%s", number(s.Retries))
+	}
+	table := func(name string, counts map[web.Reason]int) {
+		for _, c := range event.ByCount(counts) {
+			line(name, "%9s  %-16s %s", number(c.Count), untrusted(string(c.Reason), 16), meaning(c.Reason))
+			name = ""
+		}
+	}
+	table("failed", s.Failures)
+	table("skipped", s.Skipped)
+	table("dropped", s.Dropped)
+	if s.Omitted > 0 {
+		line("", "%9s  links of pages with too many are listed nowhere", number(s.Omitted))
+	}
+	name := "best hosts"
+	for _, h := range s.TopHosts(5) {
+		if h.Relevant == 0 {
+			break
+		}
+		line(name, "%9s  of %s pages on %s", number(h.Relevant), number(h.Pages), untrusted(string(h.Host), 60))
+		name = ""
+	}
+	return out.Flush()
+}
+
+// of lists counts in brackets, nothing if there are none.
+func of(counts map[web.Reason]int) string {
+	if len(counts) == 0 {
+		return ""
+	}
+	return " (" + reasons(counts, 60) + ")"
+}
+
+// meaning says a reason in words, "" for an unknown one.
+func meaning(r web.Reason) string {
+	switch r {
+	case web.ReasonScope:
+		return "outside the job's scope"
+	case web.ReasonDepth:
+		return "too many links from a seed"
+	case web.ReasonTrap:
+		return "the address looks like a crawler trap"
+	case web.ReasonExtension:
+		return "the address names a file of another kind"
+	case web.ReasonNoFollow:
+		return "the page or the link asks not to be followed"
+	case web.ReasonHostQueue:
+		return "the host's queue is full of better links"
+	case web.ReasonHostPages:
+		return "the host has given its share of pages"
+	case web.ReasonHostDead:
+		return "the host failed too often"
+	case web.ReasonRobots:
+		return "robots.txt disallows it"
+	case web.ReasonRobotsMissing:
+		return "robots.txt is out of reach, which counts as no"
+	case web.ReasonAddress:
+		return "a private, loopback or metadata address"
+	case web.ReasonDNS:
+		return "the name does not resolve"
+	case web.ReasonConnect:
+		return "no connection"
+	case web.ReasonTLS:
+		return "the connection cannot be trusted"
+	case web.ReasonTimeout:
+		return "slower than the limit"
+	case web.ReasonReset:
+		return "the connection broke"
+	case web.ReasonProtocol:
+		return "the answer is no HTTP"
+	case web.ReasonStatus:
+		return "an HTTP error status"
+	case web.ReasonType:
+		return "not a document type the job asks for"
+	case web.ReasonEmpty:
+		return "a document without a body"
+	case web.ReasonRedirect:
+		return "moved: the target counts by itself"
+	case web.ReasonRedirectKnown:
+		return "moved to an address seen before"
+	case web.ReasonRedirectLoop:
+		return "moved to itself"
+	case web.ReasonRedirects:
+		return "moved more often than the limit"
+	case web.ReasonRedirectBad:
+		return "moved to nowhere usable"
+	case web.ReasonNoIndex:
+		return "the page asks not to be kept"
+	case web.ReasonDuplicate:
+		return "same body as a page fetched before"
+	}
+	return ""
+}

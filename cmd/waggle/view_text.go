@@ -1,0 +1,180 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/width"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Everything shown on a terminal goes through the functions of this file, and
+// all text that comes from a page through untrusted.
+
+// untrusted makes text from a page fit for a terminal, in at most n cells.
+func untrusted(s string, n int) string { return clip(event.Line(s), n) }
+
+// cells is the number of terminal cells s takes. s is as event.Line gives it.
+func cells(s string) (n int) {
+	for _, r := range s {
+		n += runeCells(r)
+	}
+	return n
+}
+
+func runeCells(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Me, r):
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// clip cuts s to at most n cells and marks the cut with an ellipsis.
+func clip(s string, n int) string {
+	if n <= 0 {
+		return ""
+	}
+	used, end := 0, 0 // end: where to cut so that the ellipsis still fits
+	for i, r := range s {
+		c := runeCells(r)
+		if used+c > n {
+			return s[:end] + "…"
+		}
+		used += c
+		if used <= n-1 {
+			end = i + len(string(r))
+		}
+	}
+	return s
+}
+
+// pad fills s with spaces to n cells.
+func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-cells(s))) }
+
+// number groups thousands: 12,345.
+func number[N int | int64](n N) string {
+	s := strconv.FormatInt(int64(n), 10)
+	sign := ""
+	if s[0] == '-' {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// percent shows a share with one decimal: 44.2%.
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) + "%" }
+
+// size shows bytes with three digits or more: 23.1 MB.
+func size(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, unit := float64(n)/1000, 0
+	for v >= 999.95 && unit < 4 {
+		v /= 1000
+		unit++
+	}
+	return fmt.Sprintf("%.1f %cB", v, "kMGTP"[unit])
+}
+
+// span shows a duration in its two largest units: 45s, 1m23s, 2h05m, 3d04h.
+func span(d time.Duration) string {
+	s := int64(d.Round(time.Second) / time.Second)
+	switch {
+	case s < 60:
+		return fmt.Sprintf("%ds", s)
+	case s < 3600:
+		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	case s < 86400:
+		return fmt.Sprintf("%dh%02dm", s/3600, s%3600/60)
+	}
+	return fmt.Sprintf("%dd%02dh", s/86400, s%86400/3600)
+}
+
+// speed shows pages per second.
+func speed(perSecond float64) string {
+	if perSecond < 9.995 {
+		return fmt.Sprintf("%.2f pages/s", perSecond)
+	}
+	return fmt.Sprintf("%.1f pages/s", perSecond)
+}
+
+// decimal shows a priority or a relevance with up to four decimals.
+func decimal(v float64) string {
+	s := strconv.FormatFloat(v, 'f', 4, 64)
+	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	if s == "0" || s == "-0" || len(s) > 12 {
+		return strconv.FormatFloat(v, 'g', 4, 64)
+	}
+	return s
+}
+
+// reasons lists counts, largest first, in at most n cells; what has no room is
+// summed up as "others".
+func reasons(counts map[web.Reason]int, n int) string {
+	all := event.ByCount(counts)
+	rest := 0
+	for _, c := range all {
+		rest += c.Count
+	}
+	var out string
+	for i, c := range all {
+		next := untrusted(string(c.Reason), 20) + " " + number(c.Count)
+		if i > 0 {
+			next = " · " + next
+		}
+		tail := 0 // room for what follows, if it must be summed up
+		if rest -= c.Count; rest > 0 {
+			tail = cells(" · others " + number(rest))
+		}
+		if cells(out)+cells(next)+tail > n {
+			if rest += c.Count; i > 0 {
+				out += " · "
+			}
+			return clip(out+"others "+number(rest), n)
+		}
+		out += next
+	}
+	return out
+}
+
+// ending says how a crawl ended, for people.
+func ending(how event.Ending) string {
+	switch how {
+	case event.BudgetSpent:
+		return "the budget is spent"
+	case event.FrontierEmpty:
+		return "no link is left"
+	case event.Stopped:
+		return "stopped"
+	case "":
+		return "not ended: killed, or still running"
+	}
+	return untrusted(string(how), 40)
+}
+
+// paint sets text in an SGR style ("1" bold, "2" dim, "32" green), if colour is
+// wanted.
+type paint bool
+
+func (p paint) style(sgr, s string) string {
+	if !p || s == "" {
+		return s
+	}
+	return "\x1b[" + sgr + "m" + s + "\x1b[0m"
+}
