@@ -1,0 +1,193 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http/httputil"
+	"net/textproto"
+	"strconv"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/flate"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// ReadResponse makes a response of a "response" or "resource" record: it is
+// what Encode was given, without the request's head. The block and the decoded
+// body are bounded by limit bytes each; what is longer is cut, and the response
+// marked as truncated. A chunked body, as some tools keep it, is unchunked.
+//
+// A body whose content coding is broken or unknown is no error: Body is then
+// what could be decoded, or Raw itself where nothing could be.
+func ReadResponse(rec *Record, limit int64) (*web.Response, error) {
+	place := func(err error) error { return &Damage{File: rec.File, Offset: rec.Offset, Err: err} }
+	u, err := web.Parse(rec.Target())
+	if err != nil {
+		return nil, place(err)
+	}
+	data, err := io.ReadAll(io.LimitReader(rec.Block, limit))
+	if err != nil {
+		return nil, place(err)
+	}
+	p := &web.Response{URL: u, Started: rec.Date(), Remote: remote(rec), Truncated: rec.Get("WARC-Truncated")}
+	if rec.Length > limit {
+		p.Truncated = "length"
+	}
+	switch rec.Type() {
+	case "resource":
+		p.Status = 200
+		p.Header = web.Header{"Content-Type": {rec.Get("Content-Type")}}
+		p.Raw = data
+	case "response":
+		if err := splitResponse(p, data); err != nil {
+			return nil, place(err)
+		}
+	default:
+		return nil, place(fmt.Errorf("a record of type %q holds no response", rec.Type()))
+	}
+	if p.Status >= 300 && p.Status < 400 {
+		if to := get(p.Header, "Location"); to != "" {
+			p.Location, _ = web.Canon{}.Resolve(u, to) // zero: unusable
+		}
+	}
+	p.Body = p.Raw
+	if codings := get(p.Header, "Content-Encoding"); codings != "" && len(p.Raw) > 0 {
+		body, cut := decode(p.Raw, codings, limit)
+		if body != nil {
+			p.Body = body
+		}
+		if cut {
+			p.Truncated = "length"
+		}
+	}
+	return p, nil
+}
+
+func remote(rec *Record) string { return rec.Get("WARC-IP-Address") }
+
+func get(h web.Header, name string) string {
+	if v := h[name]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+// splitResponse takes an HTTP message apart: status line, header, body.
+func splitResponse(p *web.Response, data []byte) error {
+	head, body := splitHead(data)
+	p.Raw = body
+	p.Head = bytes.TrimRight(head, "\r\n")
+	p.Header = web.Header{}
+	var last string
+	first := true
+	for line := range bytes.Lines(head) {
+		text := strings.TrimRight(string(line), "\r\n")
+		switch {
+		case first:
+			first = false
+			proto, rest, _ := strings.Cut(text, " ")
+			code, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
+			status, err := strconv.Atoi(code)
+			if !strings.HasPrefix(proto, "HTTP/") || err != nil || status < 100 || status > 999 {
+				return fmt.Errorf("%.80q is not the status line of an HTTP response", text)
+			}
+			p.Proto, p.Status = proto, status
+		case text == "":
+		case text[0] == ' ' || text[0] == '\t':
+			if v := p.Header[last]; len(v) > 0 {
+				v[len(v)-1] += " " + strings.TrimSpace(text)
+			}
+		default:
+			name, value, ok := strings.Cut(text, ":")
+			if !ok {
+				continue
+			}
+			last = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name))
+			p.Header[last] = append(p.Header[last], strings.TrimSpace(value))
+		}
+	}
+	if first {
+		return errors.New("an empty response")
+	}
+	if strings.EqualFold(get(p.Header, "Transfer-Encoding"), "chunked") {
+		if plain, err := io.ReadAll(httputil.NewChunkedReader(bytes.NewReader(p.Raw))); err == nil {
+			p.Raw = plain
+		}
+	}
+	return nil
+}
+
+// splitHead cuts behind the empty line that ends a message's head.
+func splitHead(data []byte) (head, body []byte) {
+	for at := 0; ; {
+		i := bytes.IndexByte(data[at:], '\n')
+		if i < 0 {
+			return data, nil
+		}
+		at += i + 1
+		rest := data[at:]
+		switch {
+		case bytes.HasPrefix(rest, []byte("\r\n")):
+			return data[:at], rest[2:]
+		case bytes.HasPrefix(rest, []byte("\n")):
+			return data[:at], rest[1:]
+		}
+	}
+}
+
+// decode undoes content codings, the last applied first. It returns nil when
+// nothing can be decoded, and whether the result was cut at limit.
+func decode(raw []byte, codings string, limit int64) (body []byte, cut bool) {
+	list := strings.Split(strings.ToLower(codings), ",")
+	var src io.Reader = bytes.NewReader(raw)
+	for i := len(list) - 1; i >= 0; i-- {
+		switch strings.TrimSpace(list[i]) {
+		case "", "identity":
+		case "gzip", "x-gzip":
+			gz, err := gzip.NewReader(src)
+			if err != nil {
+				return nil, false
+			}
+			src = gz
+		case "deflate":
+			// Named after one format and sent as either.
+			br := bufio.NewReader(src)
+			if h, err := br.Peek(2); err == nil && h[0]&0x0f == 8 && (int(h[0])<<8|int(h[1]))%31 == 0 {
+				z, err := zlib.NewReader(br)
+				if err != nil {
+					return nil, false
+				}
+				src = z
+			} else {
+				src = flate.NewReader(br)
+			}
+		case "br":
+			src = brotli.NewReader(src)
+		case "zstd":
+			z, err := zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20), zstd.WithDecoderMaxMemory(64<<20))
+			if err != nil {
+				return nil, false
+			}
+			defer z.Close()
+			src = z
+		default:
+			return nil, false
+		}
+	}
+	body, _ = io.ReadAll(io.LimitReader(src, limit+1)) // a broken end keeps what came before
+	if int64(len(body)) > limit {
+		return body[:limit], true
+	}
+	if len(body) == 0 {
+		return nil, false
+	}
+	return body, false
+}
