@@ -1,0 +1,136 @@
+package frontier
+
+import (
+	"bytes"
+	"sort"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// NewMemory makes an exact frontier that lives and dies with the process, for
+// simulation and tests. It keeps the byte slices of candidates as given: who
+// adds them must not change them afterwards.
+func NewMemory(opts Options) *Frontier {
+	return newFrontier(opts, &memory{
+		marks: make(map[web.URL]mark),
+		blobs: make(map[string][]byte),
+	})
+}
+
+// memory is a shelf of sorted slices.
+type memory struct {
+	marks  map[web.URL]mark
+	queues [][]item // by host id, best first
+	blobs  map[string][]byte
+}
+
+type item struct {
+	key
+	c *web.Candidate
+}
+
+func (m *memory) mark(u web.URL) mark                { return m.marks[u] }
+func (m *memory) setMark(u web.URL, k mark, _ *host) { m.marks[u] = k }
+func (m *memory) seen() int                          { return len(m.marks) }
+
+// find returns h's queue and the index in it of the first item not before k.
+func (m *memory) find(h *host, k key) ([]item, int) {
+	for uint32(len(m.queues)) <= h.id {
+		m.queues = append(m.queues, nil)
+	}
+	q := m.queues[h.id]
+	return q, sort.Search(len(q), func(i int) bool { return !q[i].before(k) })
+}
+
+func (m *memory) put(h *host, k key, c *web.Candidate) {
+	q, i := m.find(h, k)
+	own := *c
+	own.Priority = k.prio
+	q = append(q, item{})
+	copy(q[i+1:], q[i:])
+	q[i] = item{k, &own}
+	m.queues[h.id] = q
+}
+
+func (m *memory) remove(h *host, k key) {
+	q, i := m.find(h, k)
+	if i == 0 {
+		q[0] = item{}
+		m.queues[h.id] = q[1:]
+		return
+	}
+	copy(q[i:], q[i+1:])
+	q[len(q)-1] = item{}
+	m.queues[h.id] = q[:len(q)-1]
+}
+
+func (m *memory) take(h *host, k key, u web.URL) {
+	m.remove(h, k)
+	m.marks[u] = mark{how: taken}
+}
+
+func (m *memory) erase(*host) {}
+
+func (m *memory) rekey(h *host, from, to key, c *web.Candidate) {
+	m.remove(h, from)
+	m.put(h, to, c)
+	m.marks[c.URL] = mark{to, waiting}
+}
+
+func (m *memory) setHost(*host) {}
+
+func (m *memory) setState(name string, value []byte) {
+	m.blobs[name] = append([]byte{}, value...)
+}
+
+func (m *memory) commit(uint64, bool) error { return nil }
+
+func (m *memory) peek(h *host, i int) (key, error) { return m.queues[h.id][i].key, nil }
+
+func (m *memory) worst(h *host, bound key) (key, bool, error) {
+	q, i := m.find(h, bound)
+	if bound.seq == 0 {
+		i = len(q)
+	}
+	if i == 0 {
+		return key{}, false, nil
+	}
+	return q[i-1].key, true, nil
+}
+
+func (m *memory) load(h *host, k key) (web.Candidate, error) {
+	q, i := m.find(h, k)
+	return *q[i].c, nil
+}
+
+func (m *memory) each(h *host, do func(k key, c *web.Candidate) error) error {
+	for _, it := range m.queues[h.id] {
+		c := *it.c
+		if err := do(it.key, &c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *memory) reorder(h *host, keys []key) error {
+	q := m.queues[h.id]
+	for i, k := range keys {
+		q[i].key = k
+		q[i].c.Priority = k.prio
+		m.marks[q[i].c.URL] = mark{k, waiting}
+	}
+	sort.Slice(q, func(i, j int) bool { return q[i].before(q[j].key) })
+	return nil
+}
+
+func (m *memory) state(name string) ([]byte, error) {
+	b, ok := m.blobs[name]
+	if !ok {
+		return nil, nil
+	}
+	return bytes.Clone(b), nil
+}
+
+func (m *memory) sync() error  { return nil }
+func (m *memory) close() error { return nil }

@@ -1,0 +1,342 @@
+package frontier
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// plan works out what a Turn does, over a frontier that it only reads. Preview
+// shows a plan and throws it away, Commit carries it out: so they agree, and an
+// error found while planning leaves nothing half done.
+type plan struct {
+	f    *Frontier
+	base uint64 // the number of fresh[0]
+
+	marks  map[web.URL]planMark
+	marked []web.URL // the keys of marks, in order of their first change
+	hosts  map[web.Host]*planHost
+	order  []*planHost
+	fresh  []entry // entry i has number base+i
+	gone   []leaver
+	ended  []web.URL // leases that end
+
+	added     []web.Admission
+	dropped   []web.Candidate
+	forgotten []int
+}
+
+// planMark is a mark as the plan leaves it.
+type planMark struct {
+	mark
+	ph *planHost // nil for an address without a queue
+}
+
+// planHost is a host as the plan leaves it.
+type planHost struct {
+	name  web.Host
+	h     *host // nil for one that the frontier does not have
+	named bool  // a fresh entry needs the host's record
+	n     int
+	gone  map[key]struct{} // old entries that leave
+	bound key              // the worst old entry that stays is before this
+	fresh heap[entryRef]   // the worst fresh entry on top; dead ones are swept there
+}
+
+// entry is a candidate that enters.
+type entry struct {
+	key
+	c     *web.Candidate
+	ph    *planHost
+	alive bool // false once it left again within the plan
+}
+
+type entryRef struct {
+	key
+	i int
+}
+
+// leaver is an old entry that leaves.
+type leaver struct {
+	key
+	ph *planHost
+}
+
+// newPlan empties the frontier's plan for the next use.
+func (f *Frontier) newPlan() *plan {
+	p := &f.plan
+	if p.marks == nil {
+		p.marks = make(map[web.URL]planMark)
+		p.hosts = make(map[web.Host]*planHost)
+	}
+	clear(p.marks)
+	clear(p.hosts)
+	clear(p.fresh)
+	*p = plan{
+		f: f, base: f.next, marks: p.marks, hosts: p.hosts,
+		marked: p.marked[:0], order: p.order[:0], fresh: p.fresh[:0], gone: p.gone[:0],
+	}
+	return p
+}
+
+// turn plans all of a Turn.
+func (p *plan) turn(t *web.Turn) error {
+	if err := p.add(t.Add); err != nil {
+		return err
+	}
+	for _, u := range t.Done {
+		if u.IsZero() {
+			return fmt.Errorf("a turn marks the zero address as done")
+		}
+		p.done(u)
+	}
+	for i := range t.Retry {
+		if err := p.retry(&t.Retry[i]); err != nil {
+			return err
+		}
+	}
+	for _, s := range t.Hosts {
+		if s.Host == "" {
+			return fmt.Errorf("a turn holds the state of a host without a name")
+		}
+	}
+	for _, name := range t.Drop {
+		if err := p.drop(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add plans found links.
+func (p *plan) add(found []web.Candidate) error {
+	p.added = make([]web.Admission, len(found))
+	for i := range found {
+		if err := valid(&found[i]); err != nil {
+			return err
+		}
+		a, err := p.admit(&found[i])
+		if err != nil {
+			return err
+		}
+		p.added[i] = a
+	}
+	return nil
+}
+
+// valid refuses candidates that no caller may give.
+func valid(c *web.Candidate) error {
+	if c.URL.IsZero() {
+		return fmt.Errorf("a candidate found on %q has no address", c.From)
+	}
+	if math.IsNaN(c.Priority) {
+		return fmt.Errorf("candidate %s has priority NaN: a priority must be a number", c.URL)
+	}
+	if c.Depth < 0 || c.Redirects < 0 || c.Tries < 0 {
+		return fmt.Errorf("candidate %s has a negative depth, redirects or tries", c.URL)
+	}
+	return nil
+}
+
+// admit plans one link.
+func (p *plan) admit(c *web.Candidate) (web.Admission, error) {
+	k := key{c.Priority + 0, p.base + uint64(len(p.fresh))} // -0 becomes 0
+	m := p.mark(c.URL)
+	if m.how == taken || m.how == waiting && k.prio <= m.prio {
+		return web.Known, nil
+	}
+	ph := p.host(c.URL.Host())
+	is := web.Queued
+	if m.how == waiting {
+		p.leave(ph, m.key)
+		is = web.Raised
+	} else if ph.n >= p.f.max {
+		worst, err := p.worst(ph)
+		if err != nil {
+			return 0, err
+		}
+		if !k.before(worst) {
+			return web.Refused, nil
+		}
+		w, err := p.load(ph, worst)
+		if err != nil {
+			return 0, err
+		}
+		p.dropped = append(p.dropped, w)
+		p.setMark(w.URL, mark{how: dropped}, ph)
+		p.leave(ph, worst)
+	}
+	ph.n++
+	ph.named = true
+	if ph.fresh.less != nil {
+		ph.fresh.push(entryRef{k, len(p.fresh)})
+	}
+	p.fresh = append(p.fresh, entry{k, c, ph, true})
+	p.setMark(c.URL, mark{k, waiting}, ph)
+	return is, nil
+}
+
+// done plans the end of an address.
+func (p *plan) done(u web.URL) {
+	m := p.mark(u)
+	if m.how == taken {
+		if p.end(u) {
+			p.setMark(u, mark{how: taken}, p.host(u.Host()))
+		}
+		return
+	}
+	var ph *planHost
+	if m.how == waiting {
+		ph = p.host(u.Host())
+		p.leave(ph, m.key)
+	}
+	p.setMark(u, mark{how: taken}, ph)
+}
+
+// retry plans the return of a candidate.
+func (p *plan) retry(c *web.Candidate) error {
+	if err := valid(c); err != nil {
+		return err
+	}
+	was := p.mark(c.URL).how
+	if was == taken && p.end(c.URL) {
+		p.setMark(c.URL, mark{how: dropped}, p.host(c.URL.Host()))
+	}
+	a, err := p.admit(c)
+	if a == web.Refused {
+		p.dropped = append(p.dropped, *c)
+	}
+	return err
+}
+
+// end plans the end of a lease; false if there is none.
+func (p *plan) end(u web.URL) bool {
+	if _, ok := p.f.leased[u]; !ok || slices.Contains(p.ended, u) {
+		return false
+	}
+	p.ended = append(p.ended, u)
+	return true
+}
+
+// drop plans the emptying of a host's queue.
+func (p *plan) drop(name web.Host) error {
+	ph := p.host(name)
+	p.forgotten = append(p.forgotten, ph.n)
+	if ph.h != nil && ph.h.n > 0 {
+		err := p.f.shelf.each(ph.h, func(k key, c *web.Candidate) error {
+			if _, left := ph.gone[k]; !left {
+				p.leave(ph, k)
+				p.setMark(c.URL, mark{how: dropped}, ph)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for i := range p.fresh {
+		if e := &p.fresh[i]; e.alive && e.ph == ph {
+			p.leave(ph, e.key)
+			p.setMark(e.c.URL, mark{how: dropped}, ph)
+		}
+	}
+	return nil
+}
+
+// host returns the plan's view of a host.
+func (p *plan) host(name web.Host) *planHost {
+	ph, ok := p.hosts[name]
+	if !ok {
+		ph = &planHost{name: name, h: p.f.byName[name]}
+		if ph.h != nil {
+			ph.n = ph.h.n
+		}
+		p.hosts[name] = ph
+		p.order = append(p.order, ph)
+	}
+	return ph
+}
+
+func (p *plan) mark(u web.URL) mark {
+	if m, ok := p.marks[u]; ok {
+		return m.mark
+	}
+	return p.f.shelf.mark(u)
+}
+
+func (p *plan) setMark(u web.URL, m mark, ph *planHost) {
+	if _, ok := p.marks[u]; !ok {
+		p.marked = append(p.marked, u)
+	}
+	p.marks[u] = planMark{m, ph}
+}
+
+// leave plans that the entry at k leaves its host.
+func (p *plan) leave(ph *planHost, k key) {
+	ph.n--
+	if k.seq >= p.base {
+		p.fresh[k.seq-p.base].alive = false
+		return
+	}
+	if ph.gone == nil {
+		ph.gone = make(map[key]struct{})
+	}
+	ph.gone[k] = struct{}{}
+	p.gone = append(p.gone, leaver{k, ph})
+}
+
+// worst returns the entry that a full host would drop.
+func (p *plan) worst(ph *planHost) (key, error) {
+	p.sortFresh(ph)
+	for ph.fresh.len() > 0 && !p.fresh[ph.fresh.top().i].alive {
+		ph.fresh.remove(0)
+	}
+	var old key
+	for ph.h != nil && ph.h.n > 0 {
+		k, ok, err := p.f.shelf.worst(ph.h, ph.bound)
+		if err != nil {
+			return key{}, err
+		}
+		if !ok {
+			break
+		}
+		if _, left := ph.gone[k]; !left {
+			old = k
+			break
+		}
+		ph.bound = k
+	}
+	if ph.fresh.len() == 0 {
+		return old, nil
+	}
+	if k := ph.fresh.top().key; old.seq == 0 || old.before(k) {
+		return k, nil
+	}
+	return old, nil
+}
+
+// sortFresh makes the heap of a host's fresh entries, once it is needed.
+func (p *plan) sortFresh(ph *planHost) {
+	if ph.fresh.less != nil {
+		return
+	}
+	ph.fresh.less = func(a, b entryRef) bool { return b.before(a.key) }
+	ph.fresh.moved = func(entryRef, int) {}
+	for i := range p.fresh {
+		if e := &p.fresh[i]; e.alive && e.ph == ph {
+			ph.fresh.push(entryRef{e.key, i})
+		}
+	}
+}
+
+func (p *plan) load(ph *planHost, k key) (web.Candidate, error) {
+	if k.seq >= p.base {
+		return *p.fresh[k.seq-p.base].c, nil
+	}
+	return p.f.shelf.load(ph.h, k)
+}
+
+func sortedNames(m map[string][]byte) []string { return slices.Sorted(maps.Keys(m)) }
