@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -135,10 +136,11 @@ func schemeOf(ref string) string {
 func appendParsed(b []byte, base, ref string) ([]byte, error) {
 	var u *whatwg.Url
 	var err error
+	browser := whatwg.NewParser(whatwg.WithPreParseHostFunc(refuseSigned))
 	if base == "" {
-		u, err = whatwg.Parse(ref)
+		u, err = browser.Parse(ref)
 	} else {
-		u, err = whatwg.ParseRef(base, ref)
+		u, err = browser.ParseRef(base, ref)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%.200s", err)
@@ -156,6 +158,26 @@ func appendParsed(b []byte, base, ref string) ([]byte, error) {
 	}
 	b = appendPath(append(b, '/'), strings.TrimPrefix(u.Pathname(), "/"))
 	return appendQuery(b, u.Query()), nil
+}
+
+// refuseSigned keeps the parser from reading signed numbers in numeric hosts
+// (1.2.3.-1), which the standard refuses: it empties such a host.
+func refuseSigned(_ *whatwg.Url, host string) string {
+	name, err := url.PathUnescape(host)
+	if err != nil {
+		return host // not UTF-8, or no escape: the parser refuses it
+	}
+	name = strings.TrimSuffix(name, ".")
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	if !strings.ContainsAny(name, "+-") || strings.Trim(last, "+-0123456789abcdefxABCDEFX") != "" {
+		return host
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if len(label) > 1 && (label[0] == '+' || label[0] == '-') && isDigit(label[1]) {
+			return ""
+		}
+	}
+	return host
 }
 
 // checkName refuses the host names that cannot be resolved, and those whose

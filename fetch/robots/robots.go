@@ -90,7 +90,7 @@ func Parse(body []byte) *Rules {
 				r.groups = append(r.groups, group{})
 				last, naming = last+1, true
 			}
-			if a := token(value); a != "" && !slices.Contains(r.agents[a], last) {
+			if a := strings.Clone(token(value)); a != "" && !slices.Contains(r.agents[a], last) {
 				r.agents[a] = append(r.agents[a], last)
 			}
 		case "allow", "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw":
@@ -104,7 +104,7 @@ func Parse(body []byte) *Rules {
 			}
 		case "sitemap", "site-map":
 			if value != "" {
-				r.sitemaps = append(r.sitemaps, value)
+				r.sitemaps = append(r.sitemaps, strings.Clone(value))
 			}
 		}
 	}
@@ -239,8 +239,7 @@ func match(pattern, path string) bool {
 		if !more && anchored {
 			return strings.HasSuffix(path, piece)
 		}
-		var i int
-		i = strings.Index(path, piece)
+		i := strings.Index(path, piece)
 		if ok = i >= 0; ok {
 			path = path[i+len(piece):]
 		}
