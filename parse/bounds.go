@@ -1,0 +1,242 @@
+package parse
+
+import (
+	"bytes"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// An HTML tree can be much larger, and much dearer to build, than its source:
+//
+//   - the standard repeats open formatting elements in every paragraph, so
+//     that 400 different <font> and then a million <p> make 400 million nodes;
+//   - every further <body> or <html> is compared with all attributes so far;
+//   - the parser of x/net/html gives up at 512 open elements.
+//
+// Pages that come near such a bound are made harmless before they are parsed.
+const (
+	maxNodes = 1 << 20 // nodes the source may grow to, by its worst case
+	maxSteps = 1 << 28 // comparisons of attributes, by their worst case
+	maxRoots = 64      // <html> and <body> tags
+	maxOpen  = 512     // open elements in x/net/html
+	maxDepth = 96      // start tags kept open in a page that is too deep
+)
+
+// cut ends the source before its tag number maxTags. It tells whether there
+// was something to cut.
+func cut(src []byte, maxTags int) ([]byte, bool) {
+	if bytes.Count(src, []byte{'<'}) <= maxTags {
+		return src, false
+	}
+	for i := range src {
+		if src[i] == '<' {
+			if maxTags == 0 {
+				return src[:i], true
+			}
+			maxTags--
+		}
+	}
+	return src, false
+}
+
+// excessive tells whether the tree of src could be out of proportion. It never
+// misses one, but may suspect a page whose scripts and comments are full of
+// markup.
+func excessive(src []byte) bool {
+	tags, roots, attributed, compare := 0, 0, 0, 0
+	bare := false
+	for i := 0; ; {
+		j := bytes.IndexByte(src[i:], '<')
+		if j < 0 {
+			break
+		}
+		i += j + 1
+		tags++
+		end := i
+		for end < len(src) && end-i < 8 && isNameByte(src[end]) {
+			end++
+		}
+		if end == i {
+			continue
+		}
+		switch formatting, root := classify(src[i:end]); {
+		case root:
+			roots++
+		case formatting && end < len(src) && src[end] == '>':
+			bare = true
+		case formatting:
+			n := tagLength(src[i:])
+			attributed++
+			compare += n * n / 8
+		}
+	}
+	// repeated bounds the formatting elements that one tag can bring back:
+	// three of each kind with the same attributes, and never more than the
+	// parser's stack can hold.
+	repeated := attributed
+	if bare {
+		repeated += 3 * 13
+	}
+	repeated = min(repeated, maxOpen)
+	return roots > maxRoots || tags*(1+repeated) > maxNodes && repeated > 1 || compare*repeated > maxSteps
+}
+
+func isNameByte(c byte) bool {
+	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+}
+
+// classify knows the names of formatting elements, but for <a>, of which only
+// one is ever open, and of the root elements.
+func classify(name []byte) (formatting, root bool) {
+	var low [8]byte
+	for i, c := range name {
+		low[i] = c | 0x20
+	}
+	switch string(low[:len(name)]) {
+	case "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u":
+		return true, false
+	case "html", "body":
+		return false, true
+	}
+	return false, false
+}
+
+// tagLength is the length of the tag at the start of src, at most 64 KiB.
+func tagLength(src []byte) int {
+	src = src[:min(len(src), 1<<16)]
+	var quote byte
+	for i, c := range src {
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			if i > 0 && (src[i-1] == '=' || src[i-1] <= ' ') {
+				quote = c
+			}
+		case c == '>':
+			return i
+		}
+	}
+	return len(src)
+}
+
+// rewriting says what rewrite leaves of a page.
+type rewriting struct {
+	xml    bool // <x/> closes x at once, as in XHTML
+	prune  bool // drop formatting elements, bound the depth
+	flatly bool // drop every element that can nest
+}
+
+// rewrite copies src without the tags that r drops. Text, links and images
+// stay in any case.
+func rewrite(src []byte, r rewriting) []byte {
+	out := make([]byte, 0, len(src)+len(src)/16)
+	z := html.NewTokenizer(bytes.NewReader(src))
+	var open []atom.Atom         // kept start tags without their end tag
+	dropped := map[string]int{}  // dropped start tags that wait for their end tag
+	roots := map[atom.Atom]int{} // <html>, <head>, <body> so far
+	for {
+		kind := z.Next()
+		if kind == html.ErrorToken {
+			return out
+		}
+		if kind != html.StartTagToken && kind != html.SelfClosingTagToken && kind != html.EndTagToken {
+			if kind != html.CommentToken {
+				out = append(out, z.Raw()...)
+			}
+			continue
+		}
+		raw := z.Raw()
+		nameBytes, _ := z.TagName()
+		name := atom.Lookup(nameBytes)
+		if kind == html.EndTagToken {
+			switch {
+			case r.flatly && !staysFlat(name), r.prune && isFormatting(name):
+				continue
+			case dropped[string(nameBytes)] > 0:
+				dropped[string(nameBytes)]--
+				continue
+			}
+			for i := len(open) - 1; i >= 0; i-- {
+				if open[i] == name {
+					open = open[:i]
+					break
+				}
+			}
+			out = append(out, raw...)
+			continue
+		}
+		closed := r.xml && kind == html.SelfClosingTagToken && !isVoid(name)
+		if closed {
+			z.NextIsNotRawText()
+		}
+		switch {
+		case r.flatly && !staysFlat(name) && !isRaw(name), r.prune && isFormatting(name):
+			continue
+		case r.prune && (name == atom.Html || name == atom.Head || name == atom.Body):
+			roots[name]++
+			if roots[name] > 1 {
+				continue
+			}
+		case r.prune && !closed && !isVoid(name) && !isRaw(name) && name != atom.A:
+			if len(open) >= maxDepth {
+				if len(dropped) < maxOpen {
+					dropped[string(nameBytes)]++
+				}
+				continue
+			}
+			if n := len(open); n == 0 || open[n-1] != name || !endsItself(name) {
+				open = append(open, name)
+			}
+		}
+		out = append(out, raw...)
+		if closed {
+			out = append(out, "</"...)
+			out = append(out, nameBytes...)
+			out = append(out, '>')
+		}
+	}
+}
+
+func isFormatting(a atom.Atom) bool {
+	switch a {
+	case atom.B, atom.Big, atom.Code, atom.Em, atom.Font, atom.I, atom.Nobr, atom.S, atom.Small,
+		atom.Strike, atom.Strong, atom.Tt, atom.U:
+		return true
+	}
+	return false
+}
+
+func isVoid(a atom.Atom) bool {
+	switch a {
+	case atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Frame, atom.Hr, atom.Img, atom.Input,
+		atom.Link, atom.Meta, atom.Param, atom.Source, atom.Track, atom.Wbr:
+		return true
+	}
+	return false
+}
+
+// isRaw knows the elements that hold text only.
+func isRaw(a atom.Atom) bool {
+	switch a {
+	case atom.Script, atom.Style, atom.Title, atom.Textarea, atom.Iframe, atom.Noembed, atom.Noframes,
+		atom.Noscript, atom.Plaintext, atom.Xmp:
+		return true
+	}
+	return false
+}
+
+// staysFlat knows the elements kept when all nesting is given up.
+func staysFlat(a atom.Atom) bool { return a == atom.A || isVoid(a) && a != atom.Frame || isRaw(a) }
+
+// endsItself knows the elements that end where the next of their kind begins.
+func endsItself(a atom.Atom) bool {
+	switch a {
+	case atom.P, atom.Li, atom.Dt, atom.Dd, atom.Option, atom.Tr, atom.Td, atom.Th:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,204 @@
+// Package parse makes pages of responses: bytes → leaves, text, terms, links
+// with what surrounds them.
+//
+// # The leaves of a page
+//
+// Leaves are numbered from 0 in document order within the body (the frameset,
+// in a page of frames); the head has none. A leaf is
+//
+//   - a text node that holds more than white space, or
+//   - an element in which there is no other leaf: br, img, hr, an empty cell.
+//
+// White space between tags is how a source is laid out and not part of the
+// document, so it counts neither as a leaf nor as a child; the same page
+// written on one line has the same leaves. Comments never count. script,
+// style, noscript and template are one empty leaf each. The link in
+//
+//	<p>See <a href=x>the <em>waggle</em> dance</a><br>of bees</p>
+//
+// spans the leaves 1…3 of
+//
+//	0 "See"  1 "the"  2 "waggle"  3 "dance"  4 ""  5 "of bees"
+//
+// so that "See" has offset −1 to it, br 1 and "of bees" 2.
+//
+// # Texts
+//
+// All texts of a page are free of control characters and of runs of white
+// space. They share memory, with one another and with no source: a page does
+// not hold on to the response it was made of.
+package parse
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/waggle-crawler/waggle/fetch/robots"
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/web"
+	"github.com/zeebo/xxh3"
+	"golang.org/x/net/html"
+)
+
+// ErrType is wrapped by the errors of Parse for documents that are neither
+// HTML nor plain text.
+var ErrType = errors.New("neither HTML nor text")
+
+// Options bound and direct a Parser. The zero value of a bound means its
+// default. A page that hits one is cut there and marked Truncated.
+type Options struct {
+	Canon    web.Canon      // how addresses are made canonical
+	Analyzer *text.Analyzer // nil = one of its own
+	Agent    string         // product token to which the wishes of pages apply; "" = "waggle"
+
+	MaxTags   int // tags read; default 200,000
+	MaxLeaves int // default 100,000
+	MaxLinks  int // default 10,000
+	MaxText   int // bytes of visible text; default 1 MiB
+}
+
+// Bounds on single strings, in bytes.
+const (
+	maxTitle   = 1 << 10
+	maxMeta    = 4 << 10
+	maxHeading = 1 << 10
+	maxAnchor  = 1 << 10
+	maxAlt     = 512
+	maxAround  = 256 // of Before and After, each
+	maxPath    = 200
+	maxName    = 32   // of a tag or class in a TagPath
+	maxItems   = 1000 // headings, alts, metas: of each
+	around     = 10   // words before and after a link
+)
+
+// Parser makes pages of responses. It is pure and safe for concurrent use.
+type Parser struct {
+	opts  Options
+	spare sync.Pool // of *walker
+}
+
+// New makes a parser.
+func New(opts Options) *Parser {
+	setDefault := func(n *int, d int) {
+		if *n <= 0 {
+			*n = d
+		}
+	}
+	setDefault(&opts.MaxTags, 200_000)
+	setDefault(&opts.MaxLeaves, 100_000)
+	setDefault(&opts.MaxLinks, 10_000)
+	setDefault(&opts.MaxText, 1<<20)
+	if opts.Agent == "" {
+		opts.Agent = "waggle"
+	}
+	if opts.Analyzer == nil {
+		opts.Analyzer = text.NewAnalyzer()
+	}
+	p := &Parser{opts: opts}
+	p.spare.New = func() any { return newWalker(&p.opts) }
+	return p
+}
+
+// Parse makes the page of a response. Malformed HTML of any kind is a page.
+// The error wraps ErrType for documents that are no text.
+func (p *Parser) Parse(r *web.Response) (*web.Page, error) {
+	mediaType, label := contentType(r)
+	isHTML := mediaType == "text/html" || mediaType == "application/xhtml+xml"
+	if !isHTML && !isText(mediaType) {
+		return nil, fmt.Errorf("%s is %s: %w", r.URL, mediaType, ErrType)
+	}
+	src, charset := decode(r.Body, label, isHTML)
+	page := &web.Page{
+		URL:       r.URL,
+		Base:      r.URL,
+		Fetched:   r.Started,
+		Status:    r.Status,
+		MIME:      mediaType,
+		Charset:   charset,
+		Digest:    xxh3.Hash128(r.Body).Bytes(),
+		Truncated: r.Truncated != "",
+	}
+	w := p.spare.Get().(*walker)
+	defer p.spare.Put(w)
+	w.reset(page)
+	if isHTML {
+		w.walk(p.tree(page, src))
+	} else {
+		w.plain(src)
+	}
+	w.finish()
+	if page.Language == "" {
+		page.Language = languageOf(first(r.Header["Content-Language"]))
+	}
+	if page.Language == "" {
+		page.Language = guessLanguage(page.Main)
+	}
+	page.Directives = robots.Page(r.Header, w.metas, p.opts.Agent)
+	return page, nil
+}
+
+// tree builds the document tree of src, whatever src is.
+func (p *Parser) tree(page *web.Page, src []byte) *html.Node {
+	src, shortened := cut(src, p.opts.MaxTags)
+	page.Truncated = page.Truncated || shortened
+	xml := page.MIME == "application/xhtml+xml"
+	if excessive(src) {
+		page.Truncated = true
+		src = rewrite(src, rewriting{xml: xml, prune: true})
+	} else {
+		if xml {
+			src = rewrite(src, rewriting{xml: true})
+		}
+		if doc, err := html.Parse(bytes.NewReader(src)); err == nil {
+			return doc
+		}
+		page.Truncated = true
+		src = rewrite(src, rewriting{prune: true})
+	}
+	doc, err := html.Parse(bytes.NewReader(src))
+	if err != nil {
+		doc, err = html.Parse(bytes.NewReader(rewrite(src, rewriting{prune: true, flatly: true})))
+	}
+	if err != nil { // not known to happen
+		return &html.Node{Type: html.DocumentNode}
+	}
+	return doc
+}
+
+// contentType reads the type of a document and the label of its encoding from
+// the header, and the type from the first bytes where the header has none.
+func contentType(r *web.Response) (mediaType, charset string) {
+	header := first(r.Header["Content-Type"])
+	mediaType, params, err := mime.ParseMediaType(header)
+	charset = params["charset"]
+	if err != nil {
+		mediaType, _, _ = strings.Cut(header, ";")
+		mediaType = strings.ToLower(strings.TrimSpace(mediaType))
+		charset = charsetParameter(header)
+	}
+	if !strings.Contains(mediaType, "/") || mediaType == "application/octet-stream" || mediaType == "unknown/unknown" || mediaType == "application/unknown" {
+		mediaType, _, _ = strings.Cut(http.DetectContentType(r.Body), ";")
+	}
+	return clean(mediaType, 100), charset
+}
+
+// isText knows the types that are read as text without markup or links.
+func isText(mediaType string) bool {
+	switch mediaType {
+	case "text/plain", "text/markdown", "text/x-rst", "text/x-markdown":
+		return true
+	}
+	return false
+}
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}

@@ -1,0 +1,677 @@
+package parse
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/waggle-crawler/waggle/fetch/robots"
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/web"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// walker makes one page after another. It goes once through the tree and
+// writes the visible text to one buffer; whatever is text on the page is then
+// a piece of that buffer, known by where it starts and ends.
+type walker struct {
+	opts    *Options
+	page    *web.Page
+	counter *text.Counter
+
+	text  []byte // visible text so far: words with one space between
+	space bool   // a space is due before the next character
+	full  bool   // MaxText is reached
+
+	leaves   []leaf
+	headings []span
+	blocks   []block
+	links    []link
+	metas    []robots.Meta
+	baseRef  string
+
+	open    []element // the elements around the present node, outermost first
+	path    []byte    // their tag path
+	body    int       // depth of the body in open, 0 = not in it
+	heading int       // headings around the present node
+	anchors []int     // indices in links of the <a> around the present node
+	linked  int       // <a href> around the present node
+	aside   int       // navigation elements around the present node
+
+	paths map[string]string  // tag paths of this page, each once
+	seen  map[string]web.URL // references of this page → addresses; zero = unusable
+}
+
+// span is text[start:end].
+type span struct{ start, end int }
+
+type leaf struct {
+	span
+	alt string // of an image
+}
+
+// block is a run of text that no block element interrupts.
+type block struct {
+	span
+	words     int
+	linkWords int // of these, in <a>
+	aside     bool
+	heading   bool
+}
+
+// element is an open element.
+type element struct {
+	path   int // length of the path before it
+	leaves int // number of leaves before it
+	link   int // its index in links, -1 = none
+	kind   kind
+	linked bool // it is an <a href>, whether noted as a link or not
+}
+
+// link is a link in the making.
+type link struct {
+	web.Link
+	ref     string
+	text    span // of its anchor
+	heading int  // headings begun so far; 0 = none
+	alt     string
+}
+
+func newWalker(o *Options) *walker {
+	return &walker{
+		opts:    o,
+		counter: text.NewCounter(o.Analyzer),
+		paths:   make(map[string]string),
+		seen:    make(map[string]web.URL),
+	}
+}
+
+// reset makes the walker ready for a page. Buffers are kept unless the last
+// page was much larger than most.
+func (w *walker) reset(page *web.Page) {
+	w.counter.Reset()
+	clear(w.paths)
+	clear(w.seen)
+	clear(w.leaves)
+	clear(w.links)
+	clear(w.metas)
+	old := *w
+	*w = walker{opts: old.opts, page: page, counter: old.counter, paths: old.paths, seen: old.seen}
+	if cap(old.text) <= 1<<18 && cap(old.leaves) <= 1<<14 && cap(old.links) <= 1<<12 {
+		w.text, w.leaves, w.headings, w.blocks = old.text[:0], old.leaves[:0], old.headings[:0], old.blocks[:0]
+		w.links, w.metas, w.open, w.path, w.anchors = old.links[:0], old.metas[:0], old.open[:0], old.path[:0], old.anchors[:0]
+	} else {
+		*w = *newWalker(old.opts)
+		w.page = page
+	}
+}
+
+// plain takes a document without markup.
+func (w *walker) plain(src []byte) {
+	w.newBlock()
+	w.addText(string(src))
+	w.newBlock()
+}
+
+// walk goes through a tree. The depth of the tree costs no stack.
+func (w *walker) walk(doc *html.Node) {
+	w.newBlock()
+	for n := doc.FirstChild; n != nil; {
+		inside := w.enter(n)
+		if inside && n.FirstChild != nil {
+			n = n.FirstChild
+			continue
+		}
+		for {
+			if n.Type == html.ElementNode {
+				w.leave()
+			}
+			if n.NextSibling != nil {
+				n = n.NextSibling
+				break
+			}
+			n = n.Parent
+			if n == nil || n == doc {
+				n = nil
+				break
+			}
+		}
+		if n == nil {
+			break
+		}
+	}
+	w.newBlock()
+}
+
+// enter meets a node, and tells whether to go into it.
+func (w *walker) enter(n *html.Node) bool {
+	switch n.Type {
+	case html.TextNode:
+		if w.body > 0 {
+			w.addText(n.Data)
+		}
+		return false
+	case html.ElementNode:
+	default:
+		return false
+	}
+
+	k := kindOf(n)
+	e := element{path: len(w.path), leaves: len(w.leaves), link: -1, kind: k}
+	if len(w.path) > 0 {
+		w.path = append(w.path, '/')
+	}
+	w.path = append(w.path, head(n.Data, maxName)...)
+	if class := firstWord(attr(n, "class")); class != "" {
+		w.path = append(w.path, '.')
+		w.path = append(w.path, head(class, maxName)...)
+	}
+	if k&root != 0 && w.body == 0 {
+		w.body = len(w.open) + 1
+	}
+	if k&breaks != 0 {
+		w.space = true
+	}
+	if k&blocky != 0 {
+		w.newBlock()
+	}
+	if k&aside != 0 {
+		w.aside++
+	}
+	if k&heading != 0 && w.body > 0 {
+		if w.heading++; w.heading == 1 && len(w.headings) < maxItems {
+			w.space = true
+			w.headings = append(w.headings, span{len(w.text), -1})
+		}
+	}
+	if k&special != 0 {
+		w.special(n, &e)
+	}
+	w.open = append(w.open, e)
+	return k&opaque == 0
+}
+
+// leave ends the innermost open element.
+func (w *walker) leave() {
+	e := w.open[len(w.open)-1]
+	if w.body > 0 && w.body < len(w.open) && e.leaves == len(w.leaves) && e.leaves < w.opts.MaxLeaves {
+		w.leaves = append(w.leaves, leaf{span: span{len(w.text), len(w.text)}})
+	}
+	if e.link >= 0 {
+		l := &w.links[e.link]
+		l.text.end = len(w.text)
+		if w.body > 0 && e.leaves < len(w.leaves) {
+			l.First, l.Last = e.leaves, len(w.leaves)-1
+		}
+		if l.Kind == web.LinkA {
+			w.anchors = w.anchors[:len(w.anchors)-1]
+		}
+	}
+	if e.kind&heading != 0 && w.body > 0 {
+		if w.heading--; w.heading == 0 {
+			if last := len(w.headings) - 1; last >= 0 && w.headings[last].end < 0 {
+				w.headings[last].end = len(w.text)
+			}
+		}
+	}
+	if e.kind&aside != 0 {
+		w.aside--
+	}
+	if e.linked {
+		w.linked--
+	}
+	if e.kind&blocky != 0 {
+		w.newBlock()
+	}
+	if e.kind&breaks != 0 {
+		w.space = true
+	}
+	w.path = w.path[:e.path]
+	w.open = w.open[:len(w.open)-1]
+	if len(w.open) < w.body {
+		w.body = 0
+	}
+}
+
+// special meets the elements that hold more than text.
+func (w *walker) special(n *html.Node, e *element) {
+	p := w.page
+	switch n.DataAtom {
+	case atom.Html:
+		if p.Language == "" {
+			p.Language = languageOf(attr(n, "lang"))
+		}
+		if p.Language == "" {
+			p.Language = languageOf(attr(n, "xml:lang"))
+		}
+	case atom.Title:
+		if p.Title == "" && n.Namespace == "" {
+			p.Title = clean(content(n), maxTitle)
+		}
+	case atom.Base:
+		if w.baseRef == "" {
+			w.baseRef = attr(n, "href")
+		}
+	case atom.Meta:
+		w.meta(n, e)
+	case atom.Img:
+		alt := clean(attr(n, "alt"), maxAlt)
+		if alt != "" && w.body > 0 {
+			if len(p.Alts) < maxItems {
+				p.Alts = append(p.Alts, alt)
+			}
+			if len(w.anchors) > 0 {
+				if l := &w.links[w.anchors[len(w.anchors)-1]]; l.alt == "" {
+					l.alt = alt
+				} else if len(l.alt) < maxAlt {
+					l.alt += " " + alt
+				}
+			}
+			w.addLeaf(span{len(w.text), len(w.text)}, alt)
+		}
+	case atom.A:
+		href := attr(n, "href")
+		if e.linked = href != ""; e.linked {
+			w.linked++
+		}
+		if w.addLink(e, web.LinkA, n, href, "") {
+			w.anchors = append(w.anchors, e.link)
+		}
+	case atom.Area:
+		w.addLink(e, web.LinkArea, n, attr(n, "href"), attr(n, "alt"))
+	case atom.Frame:
+		w.addLink(e, web.LinkFrame, n, attr(n, "src"), attr(n, "title"))
+	case atom.Iframe:
+		w.addLink(e, web.LinkIframe, n, attr(n, "src"), attr(n, "title"))
+	case atom.Link:
+		rel := strings.Fields(strings.ToLower(attr(n, "rel")))
+		if kind := relKind(rel, attr(n, "type")); kind != "" {
+			w.addLink(e, kind, n, attr(n, "href"), attr(n, "title"))
+		}
+	}
+}
+
+// relKind is the kind of a link element that leads to a page, "" for others.
+func relKind(rel []string, mediaType string) (kind web.LinkKind) {
+	for _, r := range rel {
+		switch r {
+		case "next":
+			kind = web.LinkNext
+		case "canonical":
+			kind = web.LinkCanonical
+		case "alternate":
+			if kind == "" {
+				kind = web.LinkAlternate
+			}
+		case "stylesheet", "icon":
+			return ""
+		}
+	}
+	if kind == web.LinkAlternate {
+		mediaType, _, _ = strings.Cut(mediaType, ";")
+		switch strings.ToLower(strings.TrimSpace(mediaType)) {
+		case "", "text/html", "application/xhtml+xml":
+		default:
+			return ""
+		}
+	}
+	return kind
+}
+
+func (w *walker) meta(n *html.Node, e *element) {
+	value := attr(n, "content")
+	switch name := strings.ToLower(strings.TrimSpace(attr(n, "name"))); name {
+	case "":
+	case "description":
+		if w.page.Description == "" {
+			w.page.Description = clean(value, maxMeta)
+		}
+	case "keywords":
+		if w.page.Keywords == "" {
+			w.page.Keywords = clean(value, maxMeta)
+		}
+	default:
+		if len(w.metas) < maxItems {
+			w.metas = append(w.metas, robots.Meta{Name: clean(name, maxName), Content: clean(value, maxMeta)})
+		}
+	}
+	switch strings.ToLower(strings.TrimSpace(attr(n, "http-equiv"))) {
+	case "refresh":
+		if ref := refreshTarget(value); ref != "" {
+			w.addLink(e, web.LinkRefresh, n, ref, "")
+		}
+	case "content-language":
+		if w.page.Language == "" {
+			w.page.Language = languageOf(value)
+		}
+	}
+}
+
+// refreshTarget reads the address from "5; url=…", "" if there is none.
+//
+// Source: HTML Standard, 4.2.5.3, "shared declarative refresh steps".
+func refreshTarget(s string) string {
+	const space = " \t\r\n\f"
+	s = strings.TrimLeft(s, space)
+	rest := strings.TrimLeft(s, "0123456789.")
+	if len(rest) == len(s) {
+		return ""
+	}
+	s = strings.TrimLeft(rest, space+";,")
+	if len(s) >= 3 && strings.EqualFold(s[:3], "url") {
+		if after, ok := strings.CutPrefix(strings.TrimLeft(s[3:], space), "="); ok {
+			s = strings.TrimLeft(after, space)
+		}
+	}
+	if s != "" && (s[0] == '"' || s[0] == '\'') {
+		s, _, _ = strings.Cut(s[1:], s[:1])
+	}
+	return strings.TrimRight(s, space)
+}
+
+// addLink notes a link. It tells whether ref is worth it.
+func (w *walker) addLink(e *element, kind web.LinkKind, n *html.Node, ref, name string) bool {
+	ref = strings.Trim(ref, " \t\r\n\f")
+	if ref == "" && kind != web.LinkRefresh || !mayBeWeb(ref) {
+		return false
+	}
+	if len(w.links) >= w.opts.MaxLinks {
+		w.page.Truncated = true
+		return false
+	}
+	e.link = len(w.links)
+	path, ok := w.paths[string(w.path)]
+	if !ok {
+		full := string(w.path)
+		path = shortPath(full)
+		w.paths[full] = path
+	}
+	w.links = append(w.links, link{
+		Link: web.Link{
+			Kind: kind, TagPath: path, NoFollow: noFollow(attr(n, "rel")) && kind != web.LinkCanonical,
+			First: 0, Last: -1,
+		},
+		ref:     ref,
+		text:    span{len(w.text), len(w.text)},
+		heading: len(w.headings),
+		alt:     clean(name, maxAnchor),
+	})
+	return true
+}
+
+// mayBeWeb sorts out what certainly leads to no other page.
+func mayBeWeb(ref string) bool {
+	if strings.HasPrefix(ref, "#") {
+		return false
+	}
+	i := strings.IndexAny(ref, ":/?#")
+	if i < 0 || ref[i] != ':' {
+		return true
+	}
+	switch strings.ToLower(ref[:i]) {
+	case "javascript", "mailto", "data", "tel", "news", "ftp", "about", "file", "irc", "sms", "skype", "whatsapp", "blob":
+		return false
+	}
+	return true
+}
+
+func noFollow(rel string) bool {
+	if rel == "" {
+		return false
+	}
+	for r := range strings.FieldsSeq(rel) {
+		if strings.EqualFold(r, "nofollow") || strings.EqualFold(r, "ugc") || strings.EqualFold(r, "sponsored") {
+			return true
+		}
+	}
+	return false
+}
+
+// addText takes a text node.
+func (w *walker) addText(data string) {
+	if s, ok := w.write(data); ok {
+		w.addLeaf(s, "")
+	}
+}
+
+func (w *walker) addLeaf(s span, alt string) {
+	if len(w.leaves) >= w.opts.MaxLeaves {
+		w.page.Truncated = true
+		return
+	}
+	w.leaves = append(w.leaves, leaf{s, alt})
+}
+
+// write appends data to the visible text and returns where it stands there,
+// without white space around it; ok is false when there is nothing but white
+// space in it. White space and control characters become one space.
+func (w *walker) write(data string) (s span, ok bool) {
+	if w.full {
+		// Nothing more is kept, but it matters still where there is text.
+		ok = strings.IndexFunc(data, func(r rune) bool { return !isBlank(r) }) >= 0
+		return span{len(w.text), len(w.text)}, ok
+	}
+	start, words := -1, 0
+	for i := 0; i < len(data) && len(w.text) < w.opts.MaxText; {
+		c := data[i]
+		j := i + 1
+		switch {
+		case c <= ' ' || c == 0x7f:
+			w.space = true
+			i = j
+			continue
+		case c < utf8.RuneSelf:
+			for j < len(data) && data[j] > ' ' && data[j] < 0x7f {
+				j++
+			}
+		default:
+			r, size := utf8.DecodeRuneInString(data[i:])
+			j = i + size
+			if isBlank(r) {
+				w.space = w.space || !isJoint(r)
+				i = j
+				continue
+			}
+		}
+		if len(w.text) == 0 {
+			words++
+		} else if w.space {
+			words++
+			w.text = append(w.text, ' ')
+		}
+		w.space = false
+		if start < 0 {
+			start = len(w.text)
+		}
+		w.text = append(w.text, data[i:j]...)
+		i = j
+	}
+	if end := w.opts.MaxText; len(w.text) >= end {
+		if len(w.text) > end {
+			for end > 0 && !utf8.RuneStart(w.text[end]) {
+				end--
+			}
+			w.text = w.text[:end]
+		}
+		w.full, w.page.Truncated = true, true
+	}
+	if start < 0 {
+		return span{len(w.text), len(w.text)}, false
+	}
+	b := &w.blocks[len(w.blocks)-1]
+	b.words += words
+	if w.linked > 0 {
+		b.linkWords += words
+	}
+	if w.heading > 0 {
+		b.heading = true
+	}
+	return span{min(start, len(w.text)), len(w.text)}, true
+}
+
+// isBlank knows the characters that no text of a page holds: white space,
+// control characters, and those that only steer the direction or breaking of
+// lines.
+func isBlank(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || isJoint(r) || r == '\u2028' || r == '\u2029' || r == '\u200b'
+}
+
+// isJoint knows the blank characters that part no words.
+func isJoint(r rune) bool {
+	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' ||
+		r == '\u200e' || r == '\u200f' || r == '\u2060' || r == '\ufeff'
+}
+
+// newBlock ends the present block of text and begins another.
+func (w *walker) newBlock() {
+	if n := len(w.blocks) - 1; n >= 0 {
+		b := &w.blocks[n]
+		if b.end = len(w.text); b.end == b.start {
+			b.aside = w.aside > 0
+			return // still empty
+		}
+	}
+	w.blocks = append(w.blocks, block{span: span{len(w.text), len(w.text)}, aside: w.aside > 0})
+}
+
+// kind says what an element means to the walker.
+type kind uint8
+
+const (
+	breaks  kind = 1 << iota // parts words
+	blocky                   // parts blocks of text
+	heading                  // h1…h6
+	aside                    // navigation and the like
+	opaque                   // what is in it is not text of the page
+	root                     // body or frameset
+	special                  // see walker.special
+)
+
+func kindOf(n *html.Node) kind {
+	switch n.DataAtom {
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		return heading | blocky | breaks
+	case atom.P, atom.Div, atom.Ul, atom.Ol, atom.Li, atom.Dl, atom.Dt, atom.Dd, atom.Table, atom.Tbody, atom.Thead,
+		atom.Tfoot, atom.Tr, atom.Td, atom.Th, atom.Caption, atom.Section, atom.Article, atom.Main, atom.Header,
+		atom.Blockquote, atom.Pre, atom.Figure, atom.Figcaption, atom.Form, atom.Fieldset, atom.Legend, atom.Address,
+		atom.Details, atom.Summary, atom.Dialog, atom.Center, atom.Hr, atom.Dir, atom.Listing, atom.Hgroup:
+		return blocky | breaks
+	case atom.Nav, atom.Footer, atom.Aside, atom.Menu, atom.Select:
+		return blocky | breaks | aside
+	case atom.Option, atom.Button, atom.Br, atom.Input, atom.Textarea, atom.Optgroup:
+		return breaks
+	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Noframes, atom.Noembed:
+		return opaque
+	case atom.Title:
+		if n.Namespace != "" {
+			return special
+		}
+		return opaque | special
+	case atom.Iframe:
+		return opaque | special | breaks
+	case atom.Body:
+		return root | blocky | breaks
+	case atom.Frameset:
+		return root
+	case atom.A, atom.Area, atom.Frame, atom.Link, atom.Meta, atom.Base, atom.Html:
+		return special
+	case atom.Img:
+		return special
+	}
+	return 0
+}
+
+// attr is the value of an attribute, "" when absent.
+func attr(n *html.Node, key string) string {
+	for i := range n.Attr {
+		if n.Attr[i].Key == key {
+			return n.Attr[i].Val
+		}
+	}
+	return ""
+}
+
+// content is the text in a node that holds text only.
+func content(n *html.Node) string {
+	if c := n.FirstChild; c != nil && c.NextSibling == nil {
+		return c.Data
+	}
+	var b strings.Builder
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type == html.TextNode {
+			b.WriteString(c.Data)
+		}
+	}
+	return b.String()
+}
+
+func firstWord(s string) string {
+	s = strings.TrimLeft(s, " \t\r\n\f")
+	if i := strings.IndexAny(s, " \t\r\n\f"); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+// head is the start of s, at most n bytes of whole characters.
+func head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// clean makes a text of s: at most n bytes, without control characters or runs
+// of white space.
+func clean(s string, n int) string {
+	tidy := len(s) <= n
+	for i := 0; tidy && i < len(s); i++ {
+		c := s[i]
+		tidy = c > ' ' && c < 0x7f || c == ' ' && i > 0 && s[i-1] != ' ' && i+1 < len(s)
+	}
+	if tidy {
+		return s
+	}
+	var b strings.Builder
+	space := false
+	for _, r := range s {
+		if isBlank(r) {
+			space = space || !isJoint(r)
+			continue
+		}
+		size := utf8.RuneLen(r)
+		if space && b.Len() > 0 {
+			size++
+		}
+		if b.Len()+size > n {
+			break
+		}
+		if space && b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		space = false
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// shortPath keeps the end of a tag path: at most maxPath bytes of whole
+// elements without control characters.
+func shortPath(path string) string {
+	if len(path) > maxPath {
+		path = path[len(path)-maxPath:]
+		if i := strings.IndexByte(path, '/'); i >= 0 {
+			path = path[i+1:]
+		}
+	}
+	return strings.Clone(strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || isBlank(r) {
+			return -1
+		}
+		return r
+	}, path))
+}
