@@ -36,6 +36,17 @@ func (s Scope) withSeeds(seeds []web.URL) Scope {
 	return s
 }
 
+// extend takes the home of u into the scope: a seed that redirects elsewhere
+// (example.org to www.example.org) means its target. It reports whether that
+// was news.
+func (s Scope) extend(u web.URL) bool {
+	if h := s.home(u.Host()); s.Reach != "" && s.Reach != ReachAny && !s.homes[h] {
+		s.homes[h] = true
+		return true
+	}
+	return false
+}
+
 func (s Scope) home(h web.Host) string {
 	if s.Reach == ReachDomain {
 		return h.Domain()
@@ -113,9 +124,9 @@ func equal(a, b []string) bool {
 var otherFiles = func() map[string]bool {
 	m := make(map[string]bool)
 	for _, x := range strings.Fields(`
-		7z aac aif aiff apk avi bin bmp bz2 c css csv cpp dmg doc docx deb eot eps epub exe flac flv
-		gif gz h ico ics iso jar java jpeg jpg js json m4a m4v mid mov mp3 mp4 mpeg mpg msi odp ods odt
-		ogg ogv otf pdf pkg png ppt pptx ps psd py rar rpm rss rtf sh so sql svg swf tar tex tgz tif tiff
+		7z aac aif aiff apk avi bin bmp bz2 css csv dmg doc docx deb eot eps epub exe flac flv
+		gif gz ico ics iso jar jpeg jpg js json m4a m4v mid mov mp3 mp4 mpeg mpg msi odp ods odt
+		ogg ogv otf pdf pkg png ppt pptx ps psd rar rpm rss rtf so svg swf tar tex tgz tif tiff
 		ttf wav webm webp wma wmv woff woff2 xls xlsx xml xz z zip zst`) {
 		m[x] = true
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -84,7 +85,8 @@ type Step struct {
 	judge  Adapting // nil when the judge is frozen from the start
 	count  progress
 	closed map[web.Host]web.Reason
-	grown  bool // closed has changed since it was last stored
+	moved  []web.URL // where seeds redirected to: within the scope as well
+	grown  bool      // closed or moved has changed since it was last stored
 	bodies map[uint64]struct{}
 }
 
@@ -111,6 +113,7 @@ func NewStep(p Policy, s Scorer, j Judge) *Step {
 const (
 	stateCrawl   = "crawl"
 	stateClosed  = "closed"
+	stateMoved   = "moved"
 	stateScorer  = "scorer"
 	stateJudge   = "judge"
 	StateArchive = "archive" // the mark of the archive
@@ -133,6 +136,7 @@ func (s *Step) Restore(state func(name string) ([]byte, error)) error {
 	err := errors.Join(
 		take(stateCrawl, func(b []byte) error { return json.Unmarshal(b, &s.count) }),
 		take(stateClosed, func(b []byte) error { return json.Unmarshal(b, &s.closed) }),
+		take(stateMoved, func(b []byte) error { return json.Unmarshal(b, &s.moved) }),
 		take(stateScorer, s.scorer.Restore),
 	)
 	if s.judge != nil {
@@ -219,7 +223,7 @@ func (s *Step) Start(now time.Time, seeds []web.URL, preview Preview) (Outcome, 
 
 // Resume prepares a restored crawl; seeds must be those it was started with.
 func (s *Step) Resume(seeds []web.URL) {
-	s.policy.Scope = s.policy.Scope.withSeeds(seeds)
+	s.policy.Scope = s.policy.Scope.withSeeds(append(slices.Clone(seeds), s.moved...))
 }
 
 // Arrive decides what an arrival means: what to keep, which links to follow,
@@ -280,13 +284,19 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	if reason != web.ReasonDuplicate {
 		found, refused = s.links(a, memory)
 	}
+	full := s.policy.MaxHostPages > 0 && host.Fetched >= s.policy.MaxHostPages
+	if full {
+		s.close(host.Host, web.ReasonHostPages)
+	}
 	queued, skipped, turn, err := s.admit(found, refused, preview)
 	if err != nil {
 		return Outcome{}, err
 	}
 	turn.Done = append(turn.Done, c.URL)
 	turn.Hosts = []web.HostState{host}
-	s.closeFull(host, &turn)
+	if full {
+		turn.Drop = []web.Host{host.Host}
+	}
 
 	e := event.Fetched{
 		At:         event.At{At: now},
@@ -455,6 +465,10 @@ func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, err
 	case c.Redirects >= s.policy.MaxRedirects:
 		e.Reason = web.ReasonRedirects
 	default:
+		if c.Priority >= SeedPriority && s.policy.Scope.extend(to) {
+			s.moved = append(s.moved, to)
+			s.grown = true
+		}
 		next := *c
 		next.URL, next.From, next.Kind = to, c.URL, web.LinkRedirect
 		next.Redirects, next.Tries = c.Redirects+1, 0
@@ -501,12 +515,15 @@ func (s *Step) failure(now time.Time, a Arrival) (Outcome, error) {
 			hurts = host.Fetched == 0
 		}
 	}
-	host.Due = s.due(now, a.Response)
-	if hurts {
+	switch {
+	case hurts:
 		host.Failures++
-		host.Due = later(host.Due, now.Add(max(s.backoff(host.Failures), wait)))
-	} else {
+		host.Due = later(s.due(now, a.Response), now.Add(max(s.backoff(host.Failures), wait)))
+	case (a.Reason == web.ReasonRobots || a.Reason == web.ReasonAddress) && a.Failure.Robots == nil:
+		host.Due = time.Time{} // nothing was asked of the host
+	default:
 		host.Failures = 0
+		host.Due = s.due(now, a.Response)
 	}
 	var turn web.Turn
 	gone := host.Failures >= s.policy.MaxFailures ||
@@ -522,7 +539,8 @@ func (s *Step) failure(now time.Time, a Arrival) (Outcome, error) {
 	}
 	turn.Hosts = []web.HostState{host}
 	if gone {
-		s.close(host.Host, web.ReasonHostDead, &turn)
+		s.close(host.Host, web.ReasonHostDead)
+		turn.Drop = []web.Host{host.Host}
 	}
 	return Outcome{Turn: turn, Event: e, Keep: true}, nil
 }
@@ -549,17 +567,10 @@ func (s *Step) backoff(n int) time.Duration {
 	return min(d, s.policy.MaxBackoff)
 }
 
-// closeFull closes a host that has given its share of pages.
-func (s *Step) closeFull(h web.HostState, turn *web.Turn) {
-	if s.policy.MaxHostPages > 0 && h.Fetched >= s.policy.MaxHostPages {
-		s.close(h.Host, web.ReasonHostPages, turn)
-	}
-}
-
-func (s *Step) close(h web.Host, why web.Reason, turn *web.Turn) {
+// close lets no more links of a host into the frontier.
+func (s *Step) close(h web.Host, why web.Reason) {
 	s.closed[h] = why
 	s.grown = true
-	turn.Drop = append(turn.Drop, h)
 }
 
 // Dropped turns a receipt into events.
@@ -592,6 +603,7 @@ func (s *Step) store(t *web.Turn) {
 	put(stateCrawl, s.count)
 	if s.grown {
 		put(stateClosed, s.closed)
+		put(stateMoved, s.moved)
 		s.grown = false
 	}
 	if b := s.scorer.State(); b != nil {

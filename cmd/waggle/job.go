@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -51,9 +52,9 @@ type Job struct {
 		MaxHostQueue int      `yaml:"max-host-queue,omitempty"`
 	} `yaml:"scope,omitempty"`
 	Politeness struct {
-		Delay         *Duration `yaml:"delay,omitempty"`          // between requests to a host; default 1s
-		MaxCrawlDelay Duration `yaml:"max-crawl-delay,omitempty"` // that robots.txt may ask for; default 60s
-		ObeyNoFollow bool     `yaml:"obey-rel-nofollow,omitempty"`
+		Delay         *Duration `yaml:"delay,omitempty"`           // between requests to a host; default 1s
+		MaxCrawlDelay Duration  `yaml:"max-crawl-delay,omitempty"` // that robots.txt may ask for; default 60s
+		ObeyNoFollow  bool      `yaml:"obey-rel-nofollow,omitempty"`
 	} `yaml:"politeness,omitempty"`
 	Fetch struct {
 		Workers      int      `yaml:"workers,omitempty"`       // fetches at a time; default 32
@@ -134,7 +135,7 @@ func (z *Size) UnmarshalText(b []byte) error {
 	if m[3] != "" {
 		unit = 1024
 	}
-	for range strings.Index("kmg", strings.ToLower(m[2]+"k")[:1]) + 1 {
+	for range strings.Index("kmg", strings.ToLower(m[2] + "k")[:1]) + 1 {
 		if m[2] != "" {
 			n *= unit
 		}
@@ -273,11 +274,11 @@ func (j *Job) check(where func(path string) string) error {
 	if t := j.Judge.Threshold; t != nil && !(*t >= 0 && *t <= 1) {
 		bad("judge.threshold", "threshold %v is outside 0…1", *t)
 	}
-	if n := j.Judge.Name; n != "" && !named(judge.Names(), n) {
-		bad("judge.name", "no judge is called %q; there are: %s", n, list(judge.Names()))
+	if n := j.Judge.Name; n != "" && !slices.ContainsFunc(judge.Names(), func(l judge.Line) bool { return l.Name == n }) {
+		bad("judge.name", "no judge is called %q; there are: %s", n, judgeNames())
 	}
-	if n := j.Scorer.Name; n != "" && !named(score.Names(), n) {
-		bad("scorer.name", "no scorer is called %q; there are: %s", n, list(score.Names()))
+	if n := j.Scorer.Name; n != "" && !slices.ContainsFunc(score.Names(), func(l score.Line) bool { return l.Name == n }) {
+		bad("scorer.name", "no scorer is called %q; there are: %s", n, scorerNames())
 	}
 	switch j.Scorer.Similarity {
 	case "", "judge", "tf", "tfidf":

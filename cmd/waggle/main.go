@@ -83,7 +83,8 @@ func run(ctx context.Context, args []string, io streams) (code int) {
 	var c commands
 	parser, err := kong.New(&c,
 		kong.Name("waggle"), kong.Description(description),
-		kong.Writers(io.out, io.err), kong.Vars{"version": "waggle " + version},
+		kong.Writers(io.out, io.err),
+		kong.Vars{"version": "waggle " + version, "scorers": scorerNames(), "judges": judgeNames()},
 		kong.Exit(func(code int) { panic(exit{code: code}) }),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(io),

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/score"
+)
+
+// crawlCmd is `waggle crawl`.
+type crawlCmd struct {
+	File string `short:"f" placeholder:"JOB.yaml" help:"Job file; flags change single values of it."`
+	Out  string `short:"o" placeholder:"DIR" help:"Folder of the crawl: archive, events, harvest, state."`
+
+	Seed        []string  `sep:"none" placeholder:"URL" help:"Address to start from; may be repeated."`
+	Example     []string  `sep:"none" placeholder:"URL|FILE" help:"A page like those wanted; may be repeated."`
+	Negative    []string  `sep:"none" placeholder:"URL|FILE" help:"A page unlike those wanted; may be repeated."`
+	Keywords    []string  `placeholder:"WORDS" help:"Words and phrases of the topic, separated by commas."`
+	Description string    `placeholder:"TEXT" help:"The topic in a sentence or two."`
+	Contact     string    `placeholder:"MAIL|URL" help:"Where site owners reach you; sent with every request."`
+	Pages       *int      `short:"n" placeholder:"N" help:"Pages to fetch."`
+	Time        *Duration `placeholder:"D" help:"Time to spend (30m, 2h)."`
+	Scorer      string    `placeholder:"NAME" help:"Which link goes first: ${scorers}."`
+	Judge       string    `placeholder:"NAME" help:"What makes a page relevant: ${judges}."`
+	Threshold   *float64  `placeholder:"X" help:"Relevance, 0…1, from which a page counts (default: from the examples)."`
+	Reach       string    `placeholder:"REACH" help:"How far from the seeds: any, domain or host."`
+	Delay       *Duration `placeholder:"D" help:"Pause between requests to one host (default 1s)."`
+	Workers     *int      `placeholder:"N" help:"Fetches at a time (default 32)."`
+
+	Through      string `placeholder:"PROXY" help:"Fetch through an HTTP proxy, such as waggle web serve."`
+	ThroughCA    string `placeholder:"FILE" help:"The proxy's certificates (PEM). A proxy on this machine is asked for them."`
+	AllowPrivate bool   `help:"Permit loopback and private addresses."`
+
+	Resume     bool `help:"Go on with the crawl in DIR. --pages and --time may grant more."`
+	JSON       bool `help:"Print every event as a line of JSON."`
+	ExampleJob bool `help:"Print a job file that explains every key, and exit."`
+}
+
+// Run crawls.
+func (c *crawlCmd) Run(ctx context.Context, io streams) error {
+	if c.ExampleJob {
+		_, err := fmt.Fprint(io.out, exampleJob)
+		return err
+	}
+	if c.Out == "" {
+		return exit{exitUsage, errors.New("missing -o DIR: the folder of the crawl")}
+	}
+	col, err := openCollection(c.Out)
+	if err != nil {
+		return err
+	}
+	defer col.Close()
+	job, err := c.job(col)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	setup := setup{job: job, col: col, resume: c.Resume, note: func(s string) { fmt.Fprintln(io.err, event.Line(s)) }}
+	w := newWatcher(io, c.JSON)
+	how, sum, err := setup.crawl(ctx, w)
+	if err != nil {
+		return err
+	}
+	if !c.JSON {
+		printSummary(io.out, sum)
+		fmt.Fprintf(io.out, "\nCollection: %s (harvest.tsv lists the relevant pages)\n", c.Out)
+	}
+	switch {
+	case how == event.Stopped:
+		return exit{exitStopped, fmt.Errorf("stopped; go on with: waggle crawl -o %s --resume", c.Out)}
+	case sum.Pages == 0:
+		return exit{exitNothing, fmt.Errorf("no page was fetched%s", why(sum))}
+	}
+	return nil
+}
+
+// why names the commonest reason for which nothing was fetched.
+func why(s *event.Summary) string {
+	for _, counts := range []map[string]int{reasons(s.Failures), reasons(s.Skipped)} {
+		best, n := "", 0
+		for r, k := range counts {
+			if k > n || k == n && r < best {
+				best, n = r, k
+			}
+		}
+		if n > 0 {
+			return fmt.Sprintf(": %d × %s; waggle explain URL -o DIR tells more", n, best)
+		}
+	}
+	return ""
+}
+
+func reasons[R ~string](m map[R]int) map[string]int {
+	out := make(map[string]int, len(m))
+	for r, n := range m {
+		out[string(r)] = n
+	}
+	return out
+}
+
+// job makes the job of this run: of the folder when it goes on, else of the
+// job file and the flags.
+func (c *crawlCmd) job(col collection) (*Job, error) {
+	if col.begun() {
+		if !c.Resume {
+			how, pages, err := col.ended()
+			if err != nil {
+				return nil, err
+			}
+			switch how {
+			case "", event.Stopped:
+				return nil, fmt.Errorf("%s holds an unfinished crawl of %d pages: go on with --resume, or choose another folder", col.dir, pages)
+			default:
+				return nil, fmt.Errorf("%s holds a finished crawl of %d pages (%s): choose another folder, or grant it more with --resume --pages N", col.dir, pages, how)
+			}
+		}
+		if f := c.fixed(); f != "" {
+			return nil, fmt.Errorf("%s cannot change when a crawl goes on: leave it out, or begin a new crawl in another folder", f)
+		}
+		job, err := readJob(col.job())
+		if err != nil {
+			return nil, err
+		}
+		return job, c.override(job)
+	}
+	if c.Resume {
+		return nil, fmt.Errorf("%s holds no crawl to go on with: leave out --resume to begin one", col.dir)
+	}
+	job := &Job{}
+	if c.File != "" {
+		var err error
+		if job, err = readJob(c.File); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.override(job); err != nil {
+		return nil, err
+	}
+	if len(job.Seeds) == 0 {
+		for _, e := range job.Topic.Examples {
+			if isAddress(e) {
+				job.Seeds = append(job.Seeds, e)
+			}
+		}
+	}
+	if len(job.Seeds) == 0 {
+		return nil, errors.New("nowhere to start from: give --seed URL, or example pages on the web")
+	}
+	return job, job.live()
+}
+
+// fixed names a flag given that only a new crawl can have.
+func (c *crawlCmd) fixed() string {
+	for flag, given := range map[string]bool{
+		"--file": c.File != "", "--seed": len(c.Seed) > 0, "--example": len(c.Example) > 0,
+		"--negative": len(c.Negative) > 0, "--keywords": len(c.Keywords) > 0, "--description": c.Description != "",
+		"--scorer": c.Scorer != "", "--judge": c.Judge != "", "--threshold": c.Threshold != nil, "--reach": c.Reach != "",
+	} {
+		if given {
+			return flag
+		}
+	}
+	return ""
+}
+
+// override puts the values of flags into the job and checks them.
+func (c *crawlCmd) override(j *Job) error {
+	j.Seeds = append(j.Seeds, c.Seed...)
+	j.Topic.Examples = append(j.Topic.Examples, c.Example...)
+	j.Topic.Negatives = append(j.Topic.Negatives, c.Negative...)
+	for _, k := range c.Keywords {
+		if k = strings.TrimSpace(k); k != "" {
+			j.Topic.Keywords = append(j.Topic.Keywords, k)
+		}
+	}
+	setIf(&j.Topic.Description, c.Description)
+	setIf(&j.Contact, c.Contact)
+	setIf(&j.Scorer.Name, c.Scorer)
+	setIf(&j.Judge.Name, c.Judge)
+	setIf(&j.Scope.Reach, c.Reach)
+	setIf(&j.Fetch.Through, c.Through)
+	setIf(&j.Fetch.ThroughCA, c.ThroughCA)
+	if c.Pages != nil {
+		j.Budget.Pages = *c.Pages
+	}
+	if c.Time != nil {
+		j.Budget.Time = *c.Time
+	}
+	if c.Threshold != nil {
+		j.Judge.Threshold = c.Threshold
+	}
+	if c.Delay != nil {
+		j.Politeness.Delay = c.Delay
+	}
+	if c.Workers != nil {
+		j.Fetch.Workers = *c.Workers
+	}
+	j.Fetch.AllowPrivate = j.Fetch.AllowPrivate || c.AllowPrivate
+	flags := map[string]string{
+		"budget.pages": "--pages", "judge.threshold": "--threshold", "judge.name": "--judge", "scorer.name": "--scorer",
+		"scope.reach": "--reach", "fetch.workers": "--workers", "fetch.through": "--through", "contact": "--contact",
+	}
+	return j.check(func(path string) string {
+		if strings.HasPrefix(path, "seeds.") {
+			return "--seed"
+		}
+		if f, ok := flags[path]; ok {
+			return f
+		}
+		return path
+	})
+}
+
+func setIf(v *string, to string) {
+	if to != "" {
+		*v = to
+	}
+}
+
+// minLiveDelay is the least pause between requests to a host that is not
+// one's own.
+const minLiveDelay = 200 * time.Millisecond
+
+// live checks what only a crawl of the real web must have.
+func (j *Job) live() error {
+	if j.Fetch.AllowPrivate || onThisMachine(j.Fetch.Through) {
+		return nil
+	}
+	if j.Contact == "" {
+		return errors.New("a crawl of the live web needs a contact, so that site owners can reach you: set contact: in the job file, or --contact you@example.org")
+	}
+	if d := j.delay(); d < minLiveDelay {
+		return fmt.Errorf("a delay of %v is too short for other people's servers: at least %v (shorter ones are for recorded webs, --through, and your own machines, --allow-private)", d, minLiveDelay)
+	}
+	return nil
+}
+
+// onThisMachine tells whether a proxy's address is loopback.
+func onThisMachine(proxy string) bool {
+	u, err := url.Parse(proxy)
+	if err != nil || proxy == "" {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
+}
+
+func isAddress(s string) bool {
+	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
+}
+
+// defaultScorer is what a crawl goes by unless told otherwise.
+const defaultScorer = "best-first-both"
+
+func scorerNames() string {
+	var names []string
+	for _, l := range score.Names() {
+		names = append(names, l.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func judgeNames() string {
+	var names []string
+	for _, l := range judge.Names() {
+		names = append(names, l.Name)
+	}
+	return strings.Join(names, ", ")
+}

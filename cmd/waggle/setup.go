@@ -1,0 +1,419 @@
+package main
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// setup makes a crawl of a job.
+type setup struct {
+	job    *Job
+	col    collection
+	resume bool
+	note   func(string) // for the user, before the crawl begins
+}
+
+// watcher hears the events of a crawl as it runs.
+type watcher interface {
+	hear(event.Event)
+	close()
+}
+
+// crawl assembles the stages and runs them to the end of the crawl.
+func (s *setup) crawl(ctx context.Context, w watcher) (event.Ending, *event.Summary, error) {
+	fetcher, err := s.fetcher(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	defer fetcher.Close()
+	analyzer := text.NewAnalyzer()
+	parser := parse.New(parse.Options{
+		Analyzer: analyzer,
+		Canon:    web.Canon{StripSessions: !s.job.Addresses.KeepSessions, StripTracking: !s.job.Addresses.KeepTracking},
+	})
+	top, err := s.topic(ctx, fetcher, parser)
+	if err != nil {
+		return "", nil, err
+	}
+	j, err := s.judge(top, analyzer)
+	if err != nil {
+		return "", nil, exit{exitUsage, err}
+	}
+	defer j.Close()
+	scorer, err := s.scorer(top, j, analyzer)
+	if err != nil {
+		return "", nil, exit{exitUsage, err}
+	}
+	if !s.resume {
+		s.job.resolve()
+		if err := s.col.save(s.job); err != nil {
+			return "", nil, err
+		}
+	}
+
+	front, err := frontier.Open(s.col.frontier(), frontier.Options{MaxPerHost: s.job.Scope.MaxHostQueue})
+	if err != nil {
+		return "", nil, err
+	}
+	defer front.Close()
+	marks := map[string][]byte{}
+	for _, name := range []string{crawl.StateArchive, crawl.StateEvents} {
+		if marks[name], err = front.State(ctx, name); err != nil {
+			return "", nil, err
+		}
+	}
+	if marks[crawl.StateEvents] == nil { // no turn was ever committed
+		if err := s.col.clear(); err != nil {
+			return "", nil, err
+		}
+		marks[crawl.StateEvents] = []byte(event.Empty)
+	}
+	if marks[crawl.StateArchive] == nil {
+		marks[crawl.StateArchive] = store.StartMark()
+	}
+	archive, err := store.Open(s.col.archive(), store.Options{
+		Prefix: slug(s.job.Name), Software: "waggle/" + version, Operator: s.job.Contact, Job: s.job.Name,
+		Robots: "obey", Mark: marks[crawl.StateArchive],
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	defer archive.Close()
+	log, err := event.Open(s.col.events(), marks[crawl.StateEvents])
+	if err != nil {
+		return "", nil, err
+	}
+	defer log.Close()
+
+	sum := &event.Summary{}
+	listen := func(e event.Event) {
+		sum.Add(e)
+		w.hear(e)
+	}
+	c := &crawl.Crawl{
+		Frontier: front, Fetcher: fetcher, Parser: parser, Judge: j, Scorer: scorer, Archive: archive, Log: log,
+		Policy: s.policy(), Name: s.job.Name, JudgeName: j.Name(), ScorerName: s.job.scorer(), Threshold: j.Threshold(),
+		Workers: s.job.Fetch.Workers, Listen: listen,
+	}
+	for _, seed := range s.job.Seeds {
+		u, err := web.Canon{StripSessions: !s.job.Addresses.KeepSessions, StripTracking: !s.job.Addresses.KeepTracking}.Parse(seed)
+		if err != nil {
+			return "", nil, exit{exitUsage, err}
+		}
+		c.Seeds = append(c.Seeds, u)
+	}
+	if s.resume {
+		// The earlier runs are heard again, so that the figures go on from them.
+		c.History = func(yield func(event.Event, error) bool) {
+			for e, err := range event.ReadFile(s.col.events()) {
+				if err == nil {
+					listen(e)
+				}
+				if !yield(e, err) {
+					return
+				}
+			}
+		}
+	}
+	how, err := c.Run(ctx)
+	w.close()
+	if err != nil {
+		return "", nil, fmt.Errorf("%w\nNothing acknowledged is lost: mend the cause, then go on with --resume", err)
+	}
+	return how, sum, s.writeHarvest()
+}
+
+// writeHarvest lists the relevant pages, from the log alone.
+func (s *setup) writeHarvest() error {
+	var h event.Harvest
+	for e, err := range event.ReadFile(s.col.events()) {
+		if err != nil {
+			return err
+		}
+		h.Add(e)
+	}
+	var b strings.Builder
+	if err := h.WriteTSV(&b); err != nil {
+		return err
+	}
+	return writeWhole(s.col.harvest(), []byte(b.String()))
+}
+
+// fetcher assembles the stack that fetches.
+func (s *setup) fetcher(ctx context.Context) (*fetch.Stack, error) {
+	f := &s.job.Fetch
+	o := fetch.Options{
+		Contact: s.job.Contact, Version: version, Delay: s.job.delay(),
+		CrawlDelayCap: time.Duration(s.job.Politeness.MaxCrawlDelay),
+		Timeout:       time.Duration(f.Timeout), MaxBody: int(f.MaxBody), Types: f.Types, AllowPrivate: f.AllowPrivate,
+	}
+	if o.Delay == 0 {
+		o.Delay = -1 // none
+	}
+	if f.Through == "" {
+		return fetch.New(o)
+	}
+	var err error
+	if o.Proxy, err = url.Parse(f.Through); err != nil {
+		return nil, exit{exitUsage, fmt.Errorf("--through: %w", err)}
+	}
+	var pem []byte
+	switch {
+	case f.ThroughCA != "":
+		if pem, err = os.ReadFile(f.ThroughCA); err != nil {
+			return nil, exit{exitUsage, fmt.Errorf("--through-ca: %w", err)}
+		}
+	case onThisMachine(f.Through):
+		if pem, err = askCA(ctx, f.Through); err != nil {
+			return nil, fmt.Errorf("--through %s: %w", f.Through, err)
+		}
+	}
+	if len(pem) > 0 {
+		if o.CAs, err = x509.SystemCertPool(); err != nil {
+			o.CAs = x509.NewCertPool()
+		}
+		if !o.CAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("the certificates of the proxy %s are not in PEM form", f.Through)
+		}
+	}
+	return fetch.New(o)
+}
+
+// caPath is where waggle web serve gives out its certificate.
+const caPath = "/waggle-ca.pem"
+
+// askCA asks a proxy on this machine for its certificate; one that has none is
+// no recorded web, and then the system's certificates hold.
+func askCA(ctx context.Context, proxy string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(proxy, "/")+caPath, nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		return nil, fmt.Errorf("no proxy answers there (%w): start it with waggle web serve", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, nil
+	}
+	return io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+}
+
+// topic brings together what the job says of its topic: on a first run the
+// example pages are fetched and kept, so that a later run judges by the same.
+func (s *setup) topic(ctx context.Context, f fetch.Fetcher, p *parse.Parser) (*topic.Topic, error) {
+	t := &topic.Topic{Name: s.job.Name, Description: s.job.Topic.Description, Keywords: s.job.Topic.Keywords}
+	var examples []example
+	var err error
+	if s.resume {
+		examples, err = s.col.loadExamples()
+	} else if examples, err = s.gather(ctx, f); err == nil {
+		err = s.col.saveExamples(examples)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range examples {
+		page, err := parseExample(p, e)
+		if err != nil {
+			return nil, fmt.Errorf("example %s: %w", e.Source, err)
+		}
+		if len(page.Terms) == 0 {
+			s.note(fmt.Sprintf("example %s has no text and is left out", e.Source))
+			continue
+		}
+		if e.Negative {
+			t.Negatives = append(t.Negatives, page)
+		} else {
+			t.Examples = append(t.Examples, page)
+		}
+	}
+	return t, nil
+}
+
+func parseExample(p *parse.Parser, e example) (*web.Page, error) {
+	u, err := web.Parse(e.URL)
+	if err != nil {
+		return nil, err
+	}
+	return p.Parse(&web.Response{
+		URL: u, Status: 200, Header: web.Header{"Content-Type": {e.MIME}}, Raw: e.Body, Body: e.Body,
+	})
+}
+
+// gather reads and fetches the example pages. One that cannot be had is left
+// out with a word, unless nothing would be left to judge by.
+func (s *setup) gather(ctx context.Context, f fetch.Fetcher) (examples []example, err error) {
+	var lost []error
+	take := func(sources []string, negative bool) error {
+		for _, src := range sources {
+			e, err := s.one(ctx, f, src)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				lost = append(lost, fmt.Errorf("example %s: %w", src, err))
+				s.note(fmt.Sprintf("example %s is left out: %v", src, err))
+				continue
+			}
+			e.Negative = negative
+			examples = append(examples, e)
+		}
+		return nil
+	}
+	if err := errors.Join(take(s.job.Topic.Examples, false), take(s.job.Topic.Negatives, true)); err != nil {
+		return nil, err
+	}
+	if len(lost) > 0 && len(examples) == 0 && len(s.job.Topic.Keywords) == 0 && s.job.Topic.Description == "" {
+		return nil, fmt.Errorf("no example page could be had, and there are no keywords:\n%w", errors.Join(lost...))
+	}
+	return examples, nil
+}
+
+// maxExample bounds an example file, in bytes.
+const maxExample = 10 << 20
+
+// one brings one example page.
+func (s *setup) one(ctx context.Context, f fetch.Fetcher, src string) (example, error) {
+	if !isAddress(src) {
+		file, err := os.Open(src)
+		if err != nil {
+			return example{}, err
+		}
+		defer file.Close()
+		b, err := io.ReadAll(io.LimitReader(file, maxExample))
+		if err != nil {
+			return example{}, err
+		}
+		mime := "text/html"
+		if strings.EqualFold(filepath.Ext(src), ".txt") {
+			mime = "text/plain"
+		}
+		return example{Source: src, URL: "http://example.invalid/", MIME: mime, Body: b}, nil
+	}
+	u, err := web.Parse(src)
+	if err != nil {
+		return example{}, err
+	}
+	s.note("example " + src)
+	r, err := fetch.Follow(ctx, f, u, 10)
+	if err != nil {
+		return example{}, err
+	}
+	if r.Status != 200 {
+		return example{}, fmt.Errorf("status %d", r.Status)
+	}
+	mime := ""
+	if v := r.Header["Content-Type"]; len(v) > 0 {
+		mime = v[0]
+	}
+	return example{Source: src, URL: r.URL.String(), MIME: mime, Body: r.Body}, nil
+}
+
+func (s *setup) judge(t *topic.Topic, a *text.Analyzer) (judge.Judge, error) {
+	j := &s.job.Judge
+	o := judge.Options{Analyzer: a, Command: j.Command, Blend: true}
+	if j.Threshold != nil {
+		o.Threshold = *j.Threshold
+	}
+	for _, r := range j.Rules {
+		o.Rules = append(o.Rules, judge.Rule{Field: r.Field, Pattern: r.Pattern, Weight: r.Weight})
+	}
+	return judge.New(j.Name, t, o)
+}
+
+func (s *setup) scorer(t *topic.Topic, j judge.Judge, a *text.Analyzer) (crawl.Scorer, error) {
+	o := score.Options{Seed: s.job.Scorer.Seed, N: s.job.Scorer.Batch, Anchor: j.Text}
+	if sim := s.job.Scorer.Similarity; sim == "tf" || sim == "tfidf" {
+		cos, err := judge.New("cosine-"+sim+"-centroid", t, judge.Options{Analyzer: a})
+		if err != nil {
+			return nil, err
+		}
+		o.Anchor = cos.Text
+		o.Page = func(p *web.Page, _ web.Verdict) float64 {
+			v, err := cos.Judge(context.Background(), p)
+			if err != nil {
+				return 0
+			}
+			return v.Similarity
+		}
+	}
+	return score.New(s.job.scorer(), o)
+}
+
+func (j *Job) scorer() string {
+	if j.Scorer.Name == "" {
+		return defaultScorer
+	}
+	return j.Scorer.Name
+}
+
+// policy is what the job allows.
+func (s *setup) policy() crawl.Policy {
+	j := s.job
+	p := crawl.Policy{
+		Pages: j.Budget.Pages, Time: time.Duration(j.Budget.Time), MaxDepth: j.Scope.MaxDepth,
+		MaxHostPages: j.Scope.MaxHostPages, Delay: j.delay(), HonourNoFollow: j.Politeness.ObeyNoFollow,
+		Scope: crawl.Scope{Reach: crawl.Reach(j.Scope.Reach)},
+	}
+	for _, x := range j.Scope.Include {
+		p.Scope.Include = append(p.Scope.Include, regexp.MustCompile(x))
+	}
+	for _, x := range j.Scope.Exclude {
+		p.Scope.Exclude = append(p.Scope.Exclude, regexp.MustCompile(x))
+	}
+	return p
+}
+
+// resolve writes into the job the defaults that are in force.
+func (j *Job) resolve() {
+	setIfEmpty := func(v *string, d string) {
+		if *v == "" {
+			*v = d
+		}
+	}
+	setIfEmpty(&j.Name, "crawl")
+	setIfEmpty(&j.Judge.Name, "topic")
+	setIfEmpty(&j.Scorer.Name, defaultScorer)
+	setIfEmpty(&j.Scope.Reach, string(crawl.ReachAny))
+	d := Duration(j.delay())
+	j.Politeness.Delay = &d
+}
+
+// slug makes the beginning of file names of a crawl's name.
+func slug(name string) string {
+	s := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, name)
+	return clip(strings.Trim(s, "-"), 60)
+}
+
+func clip(s string, n int) string { return s[:min(len(s), n)] }
