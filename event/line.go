@@ -60,6 +60,9 @@ func unseen(r rune) bool {
 		r >= 0xfe00 && r <= 0xfe0f,   // variation selectors
 		r == 0xfeff,                  // byte order mark
 		r >= 0xfff9 && r <= 0xfffb,   // interlinear annotation
+		r >= 0x13430 && r <= 0x1345f, // hieroglyph joiners
+		r >= 0x1bca0 && r <= 0x1bca3, // shorthand format controls
+		r >= 0x1d173 && r <= 0x1d17a, // musical format controls
 		r >= 0xe0000 && r <= 0xe0fff: // tags, variation selectors
 		return true
 	}

@@ -1,0 +1,612 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+func addr(s string) web.URL {
+	u, err := web.Parse(s)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) // when tests begin
+
+// after is a moment of a test, in seconds.
+func after(seconds float64) At { return At{epoch.Add(time.Duration(seconds * float64(time.Second)))} }
+
+// drawEvent draws any event a crawl could say, with text as pages hold it.
+func drawEvent(t *rapid.T) Event {
+	text := rapid.OneOf(
+		rapid.Just(""), rapid.String(),
+		rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) }),
+		rapid.SampledFrom([]string{"\x1b[2J", "a\tb\r\n", "\u202egnp.exe", "\U000e0041", "\"\\", "\xff\xfe", "日本", "\u2028", "</script>"}),
+	)
+	word := rapid.StringMatching(`[a-z0-9]{1,8}`)
+	link := rapid.Custom(func(t *rapid.T) web.URL {
+		return addr("https://" + word.Draw(t, "host") + ".example/" + rapid.StringMatching(`[ -~é]{0,12}`).Draw(t, "path"))
+	})
+	maybe := rapid.OneOf(rapid.Just(web.URL{}), link)
+	float := rapid.OneOf(rapid.Float64(), rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{
+		0, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64, 1e21, 1e-7,
+	}))
+	n := rapid.IntRange(0, 1<<40)
+	yes := rapid.Bool()
+	at := func() At {
+		return At{time.Unix(rapid.Int64Range(-1e10, 1e11).Draw(t, "s"), rapid.Int64Range(0, 999999999).Draw(t, "ns")).UTC()}
+	}
+	reason := rapid.Custom(func(t *rapid.T) web.Reason { return web.Reason(text.Draw(t, "reason")) })
+	found := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Found {
+		return Found{link.Draw(t, "url"), float.Draw(t, "priority"), text.Draw(t, "anchor"), yes.Draw(t, "raised")}
+	}), 0, 4)
+	skipped := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Skipped {
+		return Skipped{link.Draw(t, "url"), reason.Draw(t, "reason")}
+	}), 0, 4)
+	visit := func() Visit {
+		return Visit{link.Draw(t, "url"), maybe.Draw(t, "from"), web.LinkKind(text.Draw(t, "kind")), n.Draw(t, "depth"), float.Draw(t, "priority")}
+	}
+	stats := func() web.FrontierStats {
+		return web.FrontierStats{
+			Queued: n.Draw(t, "q"), Leased: n.Draw(t, "l"), Seen: n.Draw(t, "s"),
+			Hosts: n.Draw(t, "h"), Ready: n.Draw(t, "r"), Waiting: n.Draw(t, "w"),
+		}
+	}
+	switch rapid.IntRange(0, 6).Draw(t, "kind") {
+	case 0:
+		return Started{at(), text.Draw(t, "name"), text.Draw(t, "scorer"), text.Draw(t, "judge"), yes.Draw(t, "resumed"),
+			n.Draw(t, "pages"), time.Duration(n.Draw(t, "limit")), n.Draw(t, "workers"), float.Draw(t, "threshold")}
+	case 1:
+		return Seeded{at(), found.Draw(t, "queued"), skipped.Draw(t, "skipped")}
+	case 2:
+		return Fetched{
+			At: at(), Visit: visit(), Status: n.Draw(t, "status"), MIME: text.Draw(t, "mime"), Bytes: n.Draw(t, "bytes"),
+			Took: float.Draw(t, "took"), Title: text.Draw(t, "title"), Language: text.Draw(t, "lang"), Digest: word.Draw(t, "digest"),
+			Relevance: float.Draw(t, "rel"), Similarity: float.Draw(t, "sim"), Relevant: yes.Draw(t, "relevant"), Reason: reason.Draw(t, "reason"),
+			Directives: web.Directives{
+				NoIndex: yes.Draw(t, "d1"), NoFollow: yes.Draw(t, "d2"), NoArchive: yes.Draw(t, "d3"), NoAI: yes.Draw(t, "d4"),
+				NoImageAI: yes.Draw(t, "d5"), TDMReserved: yes.Draw(t, "d6"), TDMPolicy: text.Draw(t, "d7"),
+			},
+			Truncated: yes.Draw(t, "truncated"), Links: n.Draw(t, "links"), Queued: found.Draw(t, "queued"),
+			Skipped: skipped.Draw(t, "skipped"), Omitted: n.Draw(t, "omitted"),
+		}
+	case 3:
+		return Failed{at(), visit(), reason.Draw(t, "reason"), text.Draw(t, "detail"), n.Draw(t, "status"), n.Draw(t, "bytes"),
+			float.Draw(t, "took"), yes.Draw(t, "retry"), maybe.Draw(t, "to"), yes.Draw(t, "queued")}
+	case 4:
+		return Dropped{at(), reason.Draw(t, "reason"), web.Host(word.Draw(t, "host")), n.Draw(t, "count"),
+			rapid.SliceOfN(link, 0, 3).Draw(t, "urls")}
+	case 5:
+		return Tick{at(), stats()}
+	default:
+		return Ended{at(), Ending(text.Draw(t, "how")), stats()}
+	}
+}
+
+// asWritten is the event as a log gives it back: the contract of AppendJSON.
+func asWritten(e Event) Event {
+	v := reflect.New(reflect.TypeOf(e)).Elem()
+	v.Set(reflect.ValueOf(e))
+	var mend func(v reflect.Value)
+	mend = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.String:
+			if v.CanSet() {
+				var b strings.Builder
+				for _, r := range v.String() { // an invalid byte reads as U+FFFD
+					b.WriteRune(r)
+				}
+				v.SetString(b.String())
+			}
+		case reflect.Float64:
+			switch f := v.Float(); {
+			case math.IsNaN(f):
+				v.SetFloat(0)
+			case math.IsInf(f, 0):
+				v.SetFloat(math.Copysign(math.MaxFloat64, f))
+			}
+		case reflect.Struct:
+			for i := range v.NumField() {
+				mend(v.Field(i))
+			}
+		case reflect.Slice:
+			if v.Len() == 0 {
+				v.SetZero()
+				return
+			}
+			c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			reflect.Copy(c, v)
+			for i := range c.Len() {
+				mend(c.Index(i))
+			}
+			v.Set(c)
+		}
+	}
+	mend(v)
+	return v.Interface().(Event)
+}
+
+var equal = cmp.Options{cmp.Comparer(func(a, b web.URL) bool { return a == b }), cmp.Comparer(func(a, b float64) bool { return a == b })} // how tests compare
+
+func collect(t testing.TB, path string) (events []Event) {
+	t.Helper()
+	for e, err := range ReadFile(path) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+// What is appended is read back, whatever the pages held.
+func TestRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	n := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		n++
+		path := filepath.Join(dir, fmt.Sprint(n))
+		events := rapid.SliceOfN(rapid.Custom(drawEvent), 1, 6).Draw(rt, "events")
+		l, err := Open(path, nil)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer l.Close()
+		if _, err := l.Append(events...); err != nil {
+			rt.Fatal(err)
+		}
+		var want []Event
+		for _, e := range events {
+			want = append(want, asWritten(e))
+		}
+		if diff := cmp.Diff(want, collect(t, path), equal); diff != "" {
+			rt.Fatalf("read back differently (-appended +read):\n%s", diff)
+		}
+	})
+}
+
+// The hand-written encoding says the same as encoding/json, and is harmless on
+// a terminal.
+func TestEncodingAgainstStandardLibrary(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := drawEvent(t)
+		got, err := AppendJSON(nil, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, _ := AppendJSON([]byte("x"), e)
+		if string(again) != "x"+string(got) {
+			t.Fatalf("equal events, different bytes:\n%s\n%s", got, again[1:])
+		}
+		for _, r := range string(got) {
+			// The marks that enclose Arabic numbers are format characters one sees.
+			visible := unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+			if unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) && !visible || unicode.Is(unicode.Bidi_Control, r) {
+				t.Fatalf("%q lets %U through", got, r)
+			}
+		}
+		std, err := json.Marshal(asWritten(e))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a, b map[string]any
+		if err := json.Unmarshal(got, &a); err != nil {
+			t.Fatalf("%s: %v", got, err)
+		}
+		if err := json.Unmarshal(std, &b); err != nil {
+			t.Fatal(err)
+		}
+		if a["kind"] != e.Kind() {
+			t.Fatalf("kind %v, want %s", a["kind"], e.Kind())
+		}
+		delete(a, "kind")
+		dropNull(a)
+		for _, k := range []string{"took", "priority", "threshold", "relevance", "similarity"} { // NaN: null here, 0 there
+			if _, ok := a[k]; !ok && b[k] == 0.0 {
+				delete(b, k)
+			}
+		}
+		if diff := cmp.Diff(b, a); diff != "" {
+			t.Fatalf("(-encoding/json +ours):\n%s", diff)
+		}
+	})
+}
+
+// dropNull makes the nulls of lists' elements 0 and removes those of members.
+func dropNull(m map[string]any) {
+	for k, v := range m {
+		switch v := v.(type) {
+		case nil:
+			delete(m, k)
+		case []any:
+			for _, x := range v {
+				if f, ok := x.(map[string]any); ok && f["reason"] == nil && f["priority"] == nil {
+					f["priority"] = 0.0
+				}
+			}
+		}
+	}
+}
+
+func TestAppendRefusesStrangers(t *testing.T) {
+	for _, e := range []Event{&Tick{}, nil, Unknown{Name: "x", Raw: []byte("{\n")}, Unknown{Name: "x", Raw: []byte("1")}} {
+		if b, err := AppendJSON(nil, e); err == nil {
+			t.Errorf("%#v was written as %s", e, b)
+		}
+	}
+}
+
+func TestOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	l, err := Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var marks [][]byte
+	for i := range 3 {
+		mark, err := l.Append(Tick{At: after(float64(i))}, Ended{At: after(float64(i)), How: Stopped})
+		if err != nil {
+			t.Fatal(err)
+		}
+		marks = append(marks, mark)
+	}
+	if err := errors.Join(l.Sync(), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path, nil); !errors.Is(err, ErrNotEmpty) {
+		t.Errorf("a new log over an old one: %v", err)
+	}
+	for _, c := range []struct {
+		file, mark string
+		want       error
+		left       int
+	}{
+		{string(whole), string(marks[2]), nil, len(whole)},
+		{string(whole) + `{"kind":"ti`, string(marks[2]), nil, len(whole)},
+		{string(whole), string(marks[0]), nil, len(whole) / 3},
+		{string(whole), Empty, nil, 0},
+		{"", Empty, nil, 0},
+		{string(whole[:len(whole)-1]), string(marks[2]), ErrMark, 0},
+		{string(whole), "7", ErrMark, 0},
+		{string(whole), "", ErrMark, 0},
+		{string(whole), "-1", ErrMark, 0},
+		{string(whole), "99999999999999999999", ErrMark, 0},
+	} {
+		if err := os.WriteFile(path, []byte(c.file), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		l, err := Open(path, []byte(c.mark))
+		if !errors.Is(err, c.want) || (c.want == nil && err != nil) {
+			t.Errorf("%d bytes, mark %q: error %v, want %v", len(c.file), c.mark, err, c.want)
+			continue
+		}
+		now, _ := os.ReadFile(path)
+		if err != nil {
+			if string(now) != c.file {
+				t.Errorf("mark %q was refused, and the file changed", c.mark)
+			}
+			continue
+		}
+		if string(now) != c.file[:c.left] {
+			t.Errorf("mark %q leaves %d bytes, want %d", c.mark, len(now), c.left)
+		}
+		if mark, err := l.Append(Tick{At: after(9)}); err != nil || len(collect(t, path)) == 0 {
+			t.Errorf("going on at %q: mark %s, %v", c.mark, mark, err)
+		}
+		l.Close()
+	}
+}
+
+// faulty is a file in memory that can fail at any operation.
+type faulty struct {
+	data []byte
+	fail func(op string, n int) (done int, err error) // of n bytes
+}
+
+func (f *faulty) Write(b []byte) (int, error) {
+	n, err := f.fail("write", len(b))
+	f.data = append(f.data, b[:n]...)
+	return n, err
+}
+
+func (f *faulty) ReadAt(b []byte, at int64) (int, error) {
+	return bytes.NewReader(f.data).ReadAt(b, at)
+}
+
+func (f *faulty) Truncate(size int64) error {
+	if _, err := f.fail("truncate", 0); err != nil {
+		return err
+	}
+	f.data = f.data[:size]
+	return nil
+}
+
+func (f *faulty) Sync() error  { _, err := f.fail("sync", 0); return err }
+func (f *faulty) Close() error { _, err := f.fail("close", 0); return err }
+
+// Whatever fails: what was acknowledged is there up to its mark, what was not
+// is gone once anything works again, and the log goes on after being killed.
+func TestFaults(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		broken := errors.New("disk full")
+		f := &faulty{}
+		f.fail = func(op string, n int) (int, error) {
+			switch rapid.IntRange(0, 3).Draw(t, op) {
+			case 0:
+				return rapid.IntRange(0, n).Draw(t, "part"), broken
+			case 1:
+				if op == "write" { // a short write without a reason
+					return rapid.IntRange(0, n).Draw(t, "part"), nil
+				}
+			}
+			return n, nil
+		}
+		l, err := open("log", f, 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mark, acked := []byte(Empty), []byte(nil)
+		for i := range 12 {
+			e := Failed{At: after(float64(i)), Visit: Visit{URL: addr("https://a.example/")}, Detail: strings.Repeat("x", i)}
+			switch rapid.IntRange(0, 4).Draw(t, "do") {
+			case 0: // killed, and opened again
+				l, err = open("log", f, int64(len(f.data)), mark)
+				for err != nil {
+					if !errors.Is(err, broken) {
+						t.Fatal(err)
+					}
+					l, err = open("log", f, int64(len(f.data)), mark)
+				}
+			case 1:
+				if l.Sync() == nil && !bytes.Equal(f.data, acked) {
+					t.Fatalf("synced %q, acknowledged %q", f.data, acked)
+				}
+			default:
+				m, err := l.Append(e, e)
+				if err != nil {
+					if m != nil {
+						t.Fatal("a mark with an error")
+					}
+					break
+				}
+				b, _ := AppendJSON(nil, e)
+				acked = append(append(append(append(acked, b...), '\n'), b...), '\n')
+				mark = m
+				if string(mark) != fmt.Sprint(len(acked)) || !bytes.Equal(f.data, acked) {
+					t.Fatalf("mark %s, file %q, acknowledged %q", mark, f.data, acked)
+				}
+			}
+			if !bytes.HasPrefix(f.data, acked) {
+				t.Fatalf("file %q lost of %q", f.data, acked)
+			}
+		}
+	})
+}
+
+func TestRead(t *testing.T) {
+	tick := `{"kind":"tick","at":"2026-03-01T12:00:00Z"}`
+	for _, c := range []struct {
+		name, log string
+		want      []string // kinds, and errors
+	}{
+		{"nothing", "", nil},
+		{"events", tick + "\n" + `{"at":"2026-03-01T12:00:00Z","how":"Stopped","kind":"ended"}` + "\n", []string{"tick", "ended"}},
+		{"torn", tick + "\n" + tick[:20], []string{"tick", "line 2: " + ErrTorn.Error()}},
+		{"whole but for its newline", tick, []string{"line 1: " + ErrTorn.Error()}},
+		{"junk between", "junk\n" + tick + "\n\n", []string{"line 1: invalid character 'j' looking for beginning of value", "tick", "line 3: unexpected end of JSON input"}},
+		{"another version's", `{"kind":"waggled","at":"2026-03-01T12:00:00Z","x":[1]}` + "\n", []string{"waggled"}},
+		{"no kind", "{}\n", []string{"line 1: an event without a kind"}},
+		{"no address", `{"kind":"fetched","url":"not one"}` + "\n", []string{"line 1: address"}},
+		{"too long", strings.Repeat("x", maxLine+5) + "\n" + tick + "\n", []string{"line 1: longer than 16777216 bytes", "tick"}},
+		{"too long and torn", strings.Repeat("x", maxLine+5), []string{"line 1: " + ErrTorn.Error()}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var got []string
+			for e, err := range Read(strings.NewReader(c.log)) {
+				if err != nil {
+					if e != nil {
+						t.Errorf("event %v with error %v", e, err)
+					}
+					got = append(got, err.Error())
+				} else {
+					got = append(got, e.Kind())
+				}
+			}
+			if len(got) != len(c.want) {
+				t.Fatalf("got %q, want %q", got, c.want)
+			}
+			for i := range got {
+				if !strings.HasPrefix(got[i], c.want[i]) {
+					t.Errorf("got %q, want %q", got[i], c.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestReadErrors(t *testing.T) {
+	broken := errors.New("unplugged")
+	n := 0
+	for _, err := range Read(io.MultiReader(strings.NewReader(`{"kind":"tick"}`+"\n"), errReader{broken})) {
+		if n++; n == 2 && !errors.Is(err, broken) {
+			t.Errorf("error %v, want %v", err, broken)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d items, want an event and an error", n)
+	}
+	for _, err := range ReadFile(filepath.Join(t.TempDir(), "none")) {
+		if !errors.Is(err, os.ErrNotExist) {
+			t.Error(err)
+		}
+	}
+	for range Read(strings.NewReader("x\nx\n")) {
+		break // stops without a word
+	}
+}
+
+type errReader struct{ err error }
+
+func (r errReader) Read([]byte) (int, error) { return 0, r.err }
+
+// An event of another version passes through unharmed.
+func TestUnknown(t *testing.T) {
+	line := `{"kind":"waggled","at":"2026-03-01T12:00:00Z","x":[1]}`
+	for e, err := range Read(strings.NewReader(line + "\n")) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u := e.(Unknown); u.Kind() != "waggled" || !u.Time().Equal(epoch) {
+			t.Errorf("read as %v", u)
+		}
+		if b, err := AppendJSON(nil, e); err != nil || string(b) != line {
+			t.Errorf("written as %s, %v", b, err)
+		}
+	}
+}
+
+// Events beyond the length of a line lose no seed, and say what they lose.
+func TestLongEvents(t *testing.T) {
+	u := addr("https://a.example/" + strings.Repeat("x", 900))
+	var found []Found
+	var urls []web.URL
+	for range maxLine / 900 {
+		found = append(found, Found{URL: u, Anchor: "\x1b\x1b\x1b\x1b"})
+		urls = append(urls, u)
+	}
+	skipped := make([]Skipped, len(found))
+	for i := range skipped {
+		skipped[i] = Skipped{u, web.ReasonScope}
+	}
+	path := filepath.Join(t.TempDir(), "log")
+	l, err := Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, err = l.Append(
+		Seeded{Queued: found, Skipped: skipped},
+		Fetched{Visit: Visit{URL: u}, Queued: found, Skipped: skipped, Omitted: 1},
+		Dropped{Count: len(urls), URLs: urls},
+		Failed{Visit: Visit{URL: u}, Detail: strings.Repeat("\x00", maxLine)},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seeds, refused := 0, 0
+	for _, e := range collect(t, path) {
+		switch e := e.(type) {
+		case Seeded:
+			seeds += len(e.Queued)
+			refused += len(e.Skipped)
+		case Fetched:
+			if e.Omitted < 2 || e.Omitted+len(e.Queued)+len(e.Skipped) != 1+len(found)+len(skipped) {
+				t.Errorf("%d + %d links listed, %d omitted, of %d", len(e.Queued), len(e.Skipped), e.Omitted, len(found)+len(skipped))
+			}
+		case Dropped:
+			if e.Count != len(urls) {
+				t.Errorf("%d dropped, want %d", e.Count, len(urls))
+			}
+		}
+	}
+	if seeds != len(found) || refused != len(skipped) {
+		t.Errorf("%d and %d seeds, want %d and %d", seeds, refused, len(found), len(skipped))
+	}
+	if _, err := l.Append(Started{Name: strings.Repeat("x", maxLine)}); err == nil {
+		t.Error("a name longer than a line was written")
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"kind":"fetched","at":"2026-03-01T12:00:00Z","url":"https://a.example/","depth":1,"priority":1e300}` + "\n"))
+	f.Add([]byte(`{"kind":"\u0078","at":"2026-03-01T12:00:00+07:00"}` + "\n{"))
+	f.Fuzz(func(t *testing.T, log []byte) {
+		for e, err := range Read(bytes.NewReader(log)) {
+			var line *LineError
+			if err != nil {
+				if !errors.As(err, &line) || line.Line < 1 {
+					t.Fatalf("error without a line: %v", err)
+				}
+				continue
+			}
+			b, err := AppendJSON(nil, e)
+			if err != nil {
+				t.Fatalf("%#v cannot be written: %v", e, err)
+			}
+			for again, err := range Read(bytes.NewReader(append(b, '\n'))) {
+				if err != nil {
+					t.Fatalf("%s: %v", b, err)
+				}
+				if c, _ := AppendJSON(nil, again); !bytes.Equal(b, c) {
+					t.Fatalf("written as\n%s\nand then as\n%s", b, c)
+				}
+			}
+		}
+	})
+}
+
+func FuzzText(f *testing.F) {
+	f.Add("a\x1b[31m\u202eb\xff")
+	f.Fuzz(func(t *testing.T, s string) {
+		b := appendString(nil, s)
+		var back string
+		if err := json.Unmarshal(b, &back); err != nil {
+			t.Fatalf("%q: %v", b, err)
+		}
+		if want := string([]rune(s)); back != want {
+			t.Fatalf("%q reads as %q", want, back)
+		}
+		line := Line(s)
+		if Line(line) != line || !utf8.ValidString(line) || strings.TrimSpace(line) != line || strings.Contains(line, "  ") {
+			t.Fatalf("%q became %q, then %q", s, line, Line(line))
+		}
+		for _, r := range line {
+			if !unicode.IsPrint(r) || unicode.Is(unicode.Bidi_Control, r) {
+				t.Fatalf("%q lets %U through", line, r)
+			}
+		}
+	})
+}
+
+func TestLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                        "plain",
+		"  two\t\r\n words\u00a0here ": "two words here",
+		"\x1b[2J\x1b]0;owned\x07x":     "[2J]0;ownedx",
+		"\u009b31mred":                 "31mred",
+		"\u202eexe.gnp\u202c":          "exe.gnp",
+		"a\u200bb\u00adc\ufeff":        "abc",
+		"bad \xff\xc0 bytes":           "bad \ufffd\ufffd bytes",
+		"e\u0301\u0301\u0301\u0301!":   "e\u0301\u0301!",
+		"\u0301x":                      "x",
+		"日本語 テキスト":                     "日本語 テキスト",
+		"\ue000\U000e0041\U0010ffff":   "",
+	} {
+		if got := Line(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
