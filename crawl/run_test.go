@@ -1,0 +1,243 @@
+package crawl_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// mapWeb is a web in memory: address without "http://" → body.
+type mapWeb map[string]string
+
+func (w mapWeb) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	body, ok := w[strings.TrimPrefix(u.String(), "http://")]
+	if !ok {
+		return &web.Response{URL: u, Status: 404}, nil
+	}
+	return &web.Response{
+		URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Raw: []byte(body), Body: []byte(body),
+	}, nil
+}
+
+// tree is a web of binary trees, one on each host: page n links to 2n and
+// 2n+1; the first page of each host links to the next host.
+func tree(hosts, pages int) mapWeb {
+	w := mapWeb{}
+	for h := range hosts {
+		for n := 1; n <= pages; n++ {
+			w[fmt.Sprintf("h%d.example/%d", h, n)] = fmt.Sprintf(
+				`<title>%d on %d</title><a href="/%d">left %d</a> <a href="/%d">right</a> <a href="http://h%d.example/1">next</a>`,
+				n, h, 2*n, n, 2*n+1, (h+1)%hosts)
+		}
+	}
+	return w
+}
+
+// evenJudge finds every page relevant whose title begins with an even number.
+type evenJudge struct{}
+
+func (evenJudge) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
+	var n int
+	fmt.Sscan(p.Title, &n)
+	return web.Verdict{Relevance: float64(1 - n%2), Relevant: n%2 == 0}, nil
+}
+
+func newCrawl(t *testing.T, w mapWeb, workers int) *crawl.Crawl {
+	t.Helper()
+	scorer, err := score.New("best-first-page", score.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed, err := web.Parse("http://h0.example/1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &crawl.Crawl{
+		Seeds: []web.URL{seed}, Frontier: frontier.NewMemory(frontier.Options{}), Fetcher: w,
+		Parser: parse.New(parse.Options{}), Judge: evenJudge{}, Scorer: scorer, Workers: workers,
+	}
+}
+
+// stopped is a clock that stands still: what a crawl does then depends on
+// nothing but what it finds.
+type stopped struct{}
+
+func (stopped) Now() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+
+func (stopped) NewTimer(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
+
+// With one worker a crawl is a function of its web: every event is the same
+// again, to the byte.
+func TestOneWorkerIsDeterministic(t *testing.T) {
+	log := func() string {
+		c := newCrawl(t, tree(3, 40), 1)
+		c.Clock = stopped{}
+		c.Policy.Pages = 50
+		var b strings.Builder
+		c.Listen = func(e event.Event) {
+			j, err := json.Marshal(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(&b, "%s %s\n", e.Kind(), j)
+		}
+		how, err := c.Run(t.Context())
+		if err != nil || how != event.BudgetSpent {
+			t.Fatal(how, err)
+		}
+		return b.String()
+	}
+	first := log()
+	if strings.Count(first, "\nfetched ") != 50 {
+		t.Fatalf("not 50 pages:\n%s", first)
+	}
+	if again := log(); again != first {
+		t.Error("the second crawl differs from the first")
+	}
+}
+
+// The budget is met exactly and no page is fetched twice, however many workers
+// there are; a crawl of everything ends with an empty frontier.
+func TestBudgetAndEnd(t *testing.T) {
+	for _, c := range []struct {
+		workers, budget, want int
+		how                   event.Ending
+	}{
+		{1, 10, 10, event.BudgetSpent},
+		{16, 77, 77, event.BudgetSpent},
+		{16, 0, 200, event.FrontierEmpty},
+		{3, 1000, 200, event.FrontierEmpty},
+	} {
+		t.Run(fmt.Sprintf("%d workers, %d pages", c.workers, c.budget), func(t *testing.T) {
+			run := newCrawl(t, tree(20, 10), c.workers)
+			run.Policy.Pages = c.budget
+			var urls []string
+			run.Listen = func(e event.Event) {
+				if f, ok := e.(event.Fetched); ok {
+					urls = append(urls, f.URL.String())
+				}
+			}
+			how, err := run.Run(t.Context())
+			if err != nil || how != c.how {
+				t.Errorf("ended %q, %v; want %q", how, err, c.how)
+			}
+			slices.Sort(urls)
+			if n := len(slices.Compact(urls)); n != c.want || len(urls) != c.want {
+				t.Errorf("%d pages, %d different ones; want %d", len(urls), n, c.want)
+			}
+		})
+	}
+}
+
+// hanging is a web that never answers.
+type hanging struct{ asked chan struct{} }
+
+func (h hanging) Fetch(ctx context.Context, _ web.URL) (*web.Response, error) {
+	h.asked <- struct{}{}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestStopsWhileFetching(t *testing.T) {
+	c := newCrawl(t, nil, 4)
+	h := hanging{make(chan struct{}, 1)}
+	c.Fetcher = h
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-h.asked
+		cancel()
+	}()
+	if how, err := c.Run(ctx); err != nil || how != event.Stopped {
+		t.Errorf("ended %q, %v", how, err)
+	}
+}
+
+// brokenLog fails at its nth event.
+type brokenLog struct{ left *int }
+
+func (l brokenLog) Append(events ...event.Event) ([]byte, error) {
+	if *l.left -= len(events); *l.left < 0 {
+		return nil, errors.New("no space left on device")
+	}
+	return []byte("mark"), nil
+}
+
+func (brokenLog) Sync() error { return nil }
+
+// A crawl that cannot write ends at once with the reason, and what it could
+// not log it has not committed.
+func TestEndsWhenItCannotWrite(t *testing.T) {
+	c := newCrawl(t, tree(2, 20), 2)
+	left := 5
+	c.Log = brokenLog{&left}
+	heard := 0
+	c.Listen = func(event.Event) { heard++ }
+	_, err := c.Run(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "event log: no space left") {
+		t.Errorf("error %v", err)
+	}
+	if heard != 5 {
+		t.Errorf("%d events told, 5 were logged", heard)
+	}
+}
+
+// Politeness outranks priority: with a delay a host is asked once per delay,
+// whatever its links promise. The clock moves only when the crawl waits.
+func TestDelay(t *testing.T) {
+	c := newCrawl(t, tree(2, 15), 4)
+	clock := &leaping{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	c.Clock = clock
+	c.Policy.Delay = 10 * time.Second
+	at := map[web.Host][]time.Time{}
+	c.Listen = func(e event.Event) {
+		if f, ok := e.(event.Fetched); ok {
+			at[f.URL.Host()] = append(at[f.URL.Host()], f.At.At)
+		}
+	}
+	if _, err := c.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for h, times := range at {
+		if len(times) != 15 {
+			t.Errorf("%s: %d pages, want 15", h, len(times))
+		}
+		for i := 1; i < len(times); i++ {
+			if d := times[i].Sub(times[i-1]); d < c.Policy.Delay {
+				t.Errorf("%s: %v between pages %d and %d", h, d, i-1, i)
+			}
+		}
+	}
+}
+
+// leaping is a clock whose timers fire at once and take it along.
+type leaping struct{ now time.Time }
+
+func (l *leaping) Now() time.Time { return l.now }
+
+func (l *leaping) NewTimer(d time.Duration) (<-chan time.Time, func()) {
+	// One arrival may be under way while the clock leaps; it is then seen
+	// later than it came, which is what a busy machine does too.
+	l.now = l.now.Add(d)
+	fire := make(chan time.Time, 1)
+	fire <- l.now
+	return fire, func() {}
+}
