@@ -168,8 +168,8 @@ func refuseSigned(_ *whatwg.Url, host string) string {
 		return host // not UTF-8, or no escape: the parser refuses it
 	}
 	name = strings.TrimSuffix(name, ".")
-	last := name[strings.LastIndexByte(name, '.')+1:]
-	if !strings.ContainsAny(name, "+-") || strings.Trim(last, "+-0123456789abcdefxABCDEFX") != "" {
+	last := strings.TrimLeft(name[strings.LastIndexByte(name, '.')+1:], "+-")
+	if last == "" || !isDigit(last[0]) {
 		return host
 	}
 	for label := range strings.SplitSeq(name, ".") {

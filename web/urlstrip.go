@@ -16,7 +16,7 @@ func (c Canon) strip(b []byte) []byte {
 		out = stripPath(out)
 	}
 	// What is kept moves forward only: out never reaches what is yet to be read.
-	separator := byte('?')
+	bare, separator := len(out), byte('?')
 	for more := len(query) > 0; more; {
 		var parameter []byte
 		parameter, query, more = bytes.Cut(query, []byte("&"))
@@ -26,7 +26,10 @@ func (c Canon) strip(b []byte) []byte {
 		out = append(append(out, separator), parameter...)
 		separator = '&'
 	}
-	return bytes.TrimSuffix(out, []byte("?"))
+	if len(out) == bare+1 {
+		return out[:bare]
+	}
+	return out
 }
 
 // stripPath removes session identifiers from an address without a query, in
@@ -40,9 +43,7 @@ func stripPath(address []byte) []byte {
 	for more := true; more; {
 		var segment []byte
 		segment, path, more = bytes.Cut(path, []byte("/"))
-		if isSessionSegment(segment) {
-			continue
-		}
+		from := len(out)
 		name, parameters, has := bytes.Cut(segment, []byte(";"))
 		keep := string(name) == "." || string(name) == ".."
 		for out = append(out, name...); has; {
@@ -52,7 +53,9 @@ func stripPath(address []byte) []byte {
 				out = append(append(out, ';'), parameter...)
 			}
 		}
-		if more {
+		if isSessionSegment(out[from:]) {
+			out = out[:from]
+		} else if more {
 			out = append(out, '/')
 		}
 	}
