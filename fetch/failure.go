@@ -16,6 +16,9 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
+// errNoConnection ends a request that ran out of time before it was sent.
+var errNoConnection = errors.New("no connection")
+
 // failure names what went wrong with a request for u. It is *web.Failure, or
 // ctx's error when the caller has ended ctx.
 func failure(ctx context.Context, u web.URL, err error) error {
@@ -55,7 +58,7 @@ func classify(err error) (reason web.Reason, temporary bool) {
 		errors.Is(err, os.ErrDeadlineExceeded),
 		errors.As(err, &timeout) && timeout.Timeout():
 		return web.ReasonTimeout, true
-	case errors.Is(err, errProxy),
+	case errors.Is(err, errProxy), errors.Is(err, errNoConnection),
 		errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect"):
 		return web.ReasonConnect, true
 	case broke(err):

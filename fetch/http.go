@@ -60,17 +60,22 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	}
 	within, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
-	if c.options.Proxy == nil { // else the address would be the proxy's
-		within = httptrace.WithClientTrace(within, &httptrace.ClientTrace{
-			GotConn: func(i httptrace.GotConnInfo) { out.Remote = i.Conn.RemoteAddr().String() },
-		})
-	}
+	connected := false
+	within = httptrace.WithClientTrace(within, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+		connected = true
+		if c.options.Proxy == nil { // else the address is not the server's
+			out.Remote = i.Conn.RemoteAddr().String()
+		}
+	}})
 	request := &http.Request{
 		Method: http.MethodGet, URL: target, Host: target.Host, Header: c.header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	in, err := c.transport.RoundTrip(request.WithContext(within))
 	if err != nil {
+		if !connected && within.Err() != nil {
+			err = fmt.Errorf("%w within %v", errNoConnection, c.options.Timeout)
+		}
 		return nil, failure(ctx, u, err)
 	}
 	defer in.Body.Close()

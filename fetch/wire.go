@@ -121,24 +121,30 @@ func (w *wire) connectWithin(ctx context.Context, share int, network, address st
 	return w.connect(ctx, network, address)
 }
 
-// resolve returns the addresses of a host, at least one.
+// resolve returns the addresses of a host, at least one. A name server has
+// half of the time of a request.
 func (w *wire) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{a}, nil
 	}
 	host = strings.TrimSuffix(host, ".")
 	found, _, err := w.names.get(ctx, host, func() (lookup, time.Duration, error) {
-		addrs, err := w.options.Resolver.LookupNetIP(ctx, "ip", host)
-		switch {
-		case ctx.Err() != nil:
+		within, cancel := context.WithTimeout(ctx, w.options.Timeout/2)
+		defer cancel()
+		addrs, err := w.options.Resolver.LookupNetIP(within, "ip", host)
+		if ctx.Err() != nil {
 			return lookup{}, 0, ctx.Err()
-		case err == nil && len(addrs) == 0:
-			err = &net.DNSError{Err: "no addresses", Name: host, IsNotFound: true}
-			fallthrough
-		case err != nil:
-			return lookup{err: err}, dnsFailureLife, nil
 		}
-		return lookup{addrs: addrs[:min(len(addrs), dnsAddrs)]}, dnsLife, nil
+		var known *net.DNSError
+		switch {
+		case err == nil && len(addrs) > 0:
+			return lookup{addrs: addrs[:min(len(addrs), dnsAddrs)]}, dnsLife, nil
+		case err == nil:
+			err = &net.DNSError{Err: "no addresses", Name: host, IsNotFound: true}
+		case !errors.As(err, &known):
+			err = &net.DNSError{Err: err.Error(), UnwrapErr: err, Name: host, IsTemporary: true}
+		}
+		return lookup{err: err}, dnsFailureLife, nil
 	})
 	if err != nil {
 		return nil, err

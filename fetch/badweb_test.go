@@ -1,0 +1,267 @@
+package fetch_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/badweb"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// badWeb starts the web of misbehaviours.
+func badWeb(t testing.TB) *badweb.Server {
+	t.Helper()
+	s, err := badweb.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// through returns a stack that sees nothing but s, with the guard on.
+func through(t testing.TB, s *badweb.Server, change func(*fetch.Options)) *fetch.Stack {
+	t.Helper()
+	o := fetch.Options{
+		Contact: "mailto:test@example.org", Version: "1.2",
+		Delay: -1, Timeout: 30 * time.Second,
+		Resolver: s, Connect: s.Connect, CAs: s.CAs(),
+	}
+	if change != nil {
+		change(&o)
+	}
+	f, err := fetch.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func address(t testing.TB, s string) web.URL {
+	t.Helper()
+	u, err := web.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// Every misbehaviour comes to the outcome its scenario states, within bounds.
+func TestBadWeb(t *testing.T) {
+	s := badWeb(t)
+	temporary := map[web.Reason]bool{
+		web.ReasonTimeout: true, web.ReasonReset: true, web.ReasonConnect: true, web.ReasonRobotsMissing: true,
+	}
+	t.Run("scenarios", func(t *testing.T) {
+		for _, sc := range s.Scenarios() {
+			t.Run(sc.Name, func(t *testing.T) {
+				t.Parallel()
+				f := through(t, s, func(o *fetch.Options) {
+					o.Clock = newFastClock() // or Crawl-delay would be waited for
+					if sc.Hangs {
+						o.Timeout = time.Second
+					}
+				})
+				r, err := f.Fetch(context.Background(), address(t, sc.URL))
+				if sc.Failure != "" {
+					var why *web.Failure
+					if !errors.As(err, &why) {
+						t.Fatalf("got %v, %v, want failure %q", r, err, sc.Failure)
+					}
+					if string(why.Reason) != sc.Failure {
+						t.Errorf("reason %q (%s), want %q", why.Reason, why.Detail, sc.Failure)
+					}
+					want := temporary[why.Reason] || sc.Name == "dns-failure" || sc.Name == "dns-silent"
+					if why.Temporary != want {
+						t.Errorf("temporary %v, want %v: %v", why.Temporary, want, why)
+					}
+					if why.Detail == "" {
+						t.Error("no detail")
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Status != sc.Status || r.Truncated != sc.Truncated || r.Location.String() != sc.Location {
+					t.Errorf("status %d truncated %q location %q, want %d %q %q",
+						r.Status, r.Truncated, r.Location, sc.Status, sc.Truncated, sc.Location)
+				}
+				if len(r.Raw) > 10<<20 || len(r.Body) > 10<<20 {
+					t.Errorf("%d raw and %d decoded bytes: beyond the cap", len(r.Raw), len(r.Body))
+				}
+				if r.Truncated == "length" && len(r.Body) != 10<<20 && len(r.Body) != 64<<10 {
+					t.Errorf("%d bytes: not cut at a cap", len(r.Body))
+				}
+				checkHeads(t, r)
+			})
+		}
+	})
+	if strays := s.Strays(); len(strays) > 0 {
+		t.Errorf("connections to %v: outside of the web", strays)
+	}
+}
+
+// checkHeads holds both heads to what an archive needs of them.
+func checkHeads(t *testing.T, r *web.Response) {
+	t.Helper()
+	for _, head := range [][]byte{r.RequestHead, r.Head} {
+		text := string(head)
+		if !strings.HasSuffix(text, "\r\n") || strings.Contains(text, "\r\n\r\n") {
+			t.Errorf("head is not lines ended by CRLF: %.200q", text)
+		}
+		for line := range strings.SplitSeq(strings.TrimSuffix(text, "\r\n"), "\r\n") {
+			if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+				t.Errorf("control character in %q", line)
+			}
+		}
+	}
+	if got := string(r.RequestHead); !strings.HasPrefix(got, "GET "+r.URL.RequestPath()+" HTTP/1.1\r\nHost: "+string(r.URL.Host())+"\r\n") {
+		t.Errorf("request head %q", got)
+	}
+	if !strings.HasPrefix(string(r.Head), "HTTP/1.1 ") {
+		t.Errorf("head %.100q", r.Head)
+	}
+	if r.Header["Transfer-Encoding"] != nil || strings.Contains(string(r.Head), "Transfer-Encoding") {
+		t.Error("transfer coding is undone but still in the head")
+	}
+}
+
+func TestBombsEndEarly(t *testing.T) {
+	s := badWeb(t)
+	for _, name := range []string{"gzip-bomb", "br-bomb", "zstd-bomb"} {
+		r, err := through(t, s, nil).Fetch(context.Background(), address(t, "http://"+name+".bad.test/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Body) != 10<<20 || len(r.Raw) > 1<<20 {
+			t.Errorf("%s: %d decoded of %d received bytes, want all of the cap from a few", name, len(r.Body), len(r.Raw))
+		}
+	}
+}
+
+func TestNoCookieIsSentBack(t *testing.T) {
+	s := badWeb(t)
+	f := through(t, s, nil)
+	for _, path := range []string{"", "", "again"} {
+		r, err := f.Fetch(context.Background(), address(t, "http://cookies.bad.test/"+path))
+		if err != nil || r.Status != http.StatusOK {
+			t.Fatalf("%v, %v: a cookie came back", r, err)
+		}
+	}
+}
+
+func TestCrawlDelayIsCapped(t *testing.T) {
+	s := badWeb(t)
+	for _, c := range []struct{ limit, want time.Duration }{
+		{0, time.Minute}, {5 * time.Second, 5 * time.Second}, {-1, 0},
+	} {
+		f := through(t, s, func(o *fetch.Options) {
+			o.CrawlDelayCap = c.limit
+			o.Clock = newFastClock()
+		})
+		r, err := f.Fetch(context.Background(), address(t, "http://robots-delay.bad.test/yes"))
+		if err != nil || r.CrawlDelay != c.want {
+			t.Errorf("cap %v: %+v, %v, want %v", c.limit, r, err, c.want)
+		}
+	}
+}
+
+// The exchange with robots.txt travels with the first answer of an origin
+// only, be it a response or a failure.
+func TestRobotsExchangeIsReportedOnce(t *testing.T) {
+	s := badWeb(t)
+	f := through(t, s, nil)
+	ctx := context.Background()
+
+	r, err := f.Fetch(ctx, address(t, "http://robots-redirect.bad.test/yes"))
+	if err != nil || r.Robots == nil || r.Robots.URL.String() != "http://robots-away.bad.test/rules" {
+		t.Fatalf("%+v, %v: want the exchange that brought the rules", r, err)
+	}
+	if r, err = f.Fetch(ctx, address(t, "http://robots-redirect.bad.test/yes")); err != nil || r.Robots != nil {
+		t.Fatalf("%+v, %v: the rules were known", r, err)
+	}
+	for _, want := range []bool{true, false} {
+		var why *web.Failure
+		if _, err := f.Fetch(ctx, address(t, "http://robots-503.bad.test/yes")); !errors.As(err, &why) || (why.Robots != nil) != want {
+			t.Fatalf("%+v: exchange reported: want %v", why, want)
+		}
+	}
+	for _, asked := range []string{"robots-redirect.bad.test/robots.txt", "robots-away.bad.test/rules", "robots-503.bad.test/robots.txt"} {
+		if n := s.Hits(asked); n != 1 {
+			t.Errorf("%s asked %d times", asked, n)
+		}
+	}
+	if n := s.Hits("robots-503.bad.test/yes"); n != 0 {
+		t.Errorf("a page of unknown rules asked %d times", n)
+	}
+}
+
+func TestFollow(t *testing.T) {
+	s := badWeb(t)
+	f := through(t, s, nil)
+	for _, c := range []struct {
+		url    string
+		max    int
+		reason web.Reason
+	}{
+		{"http://fine.bad.test/", 0, ""},
+		{"http://redirect-self.bad.test/", 5, web.ReasonRedirectLoop},
+		{"http://redirect-loop.bad.test/", 5, web.ReasonRedirectLoop},
+		{"http://redirect-on-and-on.bad.test/0", 5, web.ReasonRedirects},
+		{"http://redirect-private.bad.test/", 5, web.ReasonAddress},
+		{"http://redirect-no-web.bad.test/", 5, web.ReasonRedirectBad},
+		{"http://redirect-nowhere.bad.test/", 5, web.ReasonRedirectBad},
+	} {
+		r, err := fetch.Follow(context.Background(), f, address(t, c.url), c.max)
+		var why *web.Failure
+		if c.reason == "" {
+			if err != nil || r.Status != 200 {
+				t.Errorf("%s: %v, %v", c.url, r, err)
+			}
+		} else if !errors.As(err, &why) || why.Reason != c.reason {
+			t.Errorf("%s: %v, %v, want %s", c.url, r, err, c.reason)
+		}
+	}
+	if n := s.Hits("redirect-on-and-on.bad.test/5"); n != 1 {
+		t.Errorf("fifth redirect followed %d times, want once", n)
+	}
+	if n := s.Hits("redirect-on-and-on.bad.test/6"); n != 0 {
+		t.Errorf("sixth redirect followed %d times, want never", n)
+	}
+}
+
+// A crawl that is stopped gets its own error back, wherever a request is.
+func TestStopping(t *testing.T) {
+	s := badWeb(t)
+	for _, host := range []string{"dns-silent", "connect-silent", "head-slow", "stalled-before-body", "stalled-body", "robots-hangs"} {
+		t.Run(host, func(t *testing.T) {
+			t.Parallel()
+			ctx, stop := context.WithTimeout(context.Background(), 300*time.Millisecond)
+			defer stop()
+			r, err := through(t, s, nil).Fetch(ctx, address(t, "http://"+host+".bad.test/yes"))
+			if r != nil || err != context.DeadlineExceeded {
+				t.Errorf("%v, %v", r, err)
+			}
+		})
+	}
+}
+
+func TestHTTP2(t *testing.T) {
+	s := badWeb(t)
+	r, err := through(t, s, nil).Fetch(context.Background(), address(t, "https://tls-fine.bad.test/"))
+	if err != nil || r.Proto != "HTTP/2.0" || r.Remote == "" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	checkHeads(t, r)
+}

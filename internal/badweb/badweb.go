@@ -1,0 +1,356 @@
+// Package badweb is a small web on loopback in which everything goes wrong
+// that a crawler meets: bodies without an end, broken codings, traps, servers
+// that lie, hang and hang up. Each misbehaviour is a Scenario with the outcome
+// that a sound crawler comes to.
+//
+// The web has names and addresses of its own, below ".bad.test". A crawler
+// sees it through three seams: the Server resolves its names (LookupNetIP),
+// connects to its addresses (Connect), and signs its certificates (CAs). Its
+// addresses look public, so an address guard can stay on.
+package badweb
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"html"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Scenario is one misbehaviour and what is to come of it.
+type Scenario struct {
+	Name string
+	URL  string
+	// Status, Truncated and Location are those of the response to URL; Status
+	// is 0 when there is none.
+	Status    int
+	Truncated string // "" | "length" | "time" | "disconnect"
+	Location  string
+	// Failure is why there is no response, "" when there is one.
+	Failure string
+	// Crawl is what a crawl says of URL: "" for a page, else its reason.
+	Crawl string
+	// Hangs says that URL takes as long as the crawler's timeout.
+	Hangs bool
+}
+
+// site is how a host behaves.
+type site struct {
+	page   http.HandlerFunc // nil where no request arrives
+	robots http.HandlerFunc // nil for 404
+}
+
+// Addresses of the web. The block is unassigned: nothing real is there.
+var (
+	everyone = netip.MustParseAddr("2fff:bad::1") // port 80 speaks HTTP, 443 TLS
+	plain    = netip.MustParseAddr("2fff:bad::2") // every port speaks HTTP
+	closed   = netip.MustParseAddr("2fff:bad::3") // refuses connections
+	silent   = netip.MustParseAddr("2fff:bad::4") // never answers
+)
+
+// Server is a running web.
+type Server struct {
+	scenarios []Scenario
+	sites     map[string]site // by host
+	cas       *x509.CertPool
+	http, tls net.Listener
+	servers   [2]*http.Server
+	stop      context.CancelFunc
+	stopped   context.Context
+	running   sync.WaitGroup
+	counter   atomic.Int64
+
+	mu     sync.Mutex
+	raw    map[net.Conn]bool // connections taken over from net/http
+	hits   map[string]int    // requests by "host/path"
+	strays []string          // addresses dialled outside this web
+}
+
+// Start opens the web on two free ports of loopback.
+func Start() (*Server, error) {
+	s := &Server{raw: map[net.Conn]bool{}, hits: map[string]int{}}
+	s.stopped, s.stop = context.WithCancel(context.Background())
+	s.scenarios, s.sites = s.inventory()
+	secure, err := s.certify()
+	if err != nil {
+		return nil, fmt.Errorf("badweb: %w", err)
+	}
+	if s.http, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return nil, fmt.Errorf("badweb: %w", err)
+	}
+	if s.tls, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		s.http.Close()
+		return nil, fmt.Errorf("badweb: %w", err)
+	}
+	for i := range s.servers {
+		s.servers[i] = &http.Server{
+			Handler:     http.HandlerFunc(s.serve),
+			TLSConfig:   secure,
+			ErrorLog:    log.New(io.Discard, "", 0),
+			BaseContext: func(net.Listener) context.Context { return s.stopped },
+		}
+	}
+	s.running.Go(func() { s.servers[0].Serve(s.http) })
+	s.running.Go(func() { s.servers[1].ServeTLS(s.tls, "", "") })
+	return s, nil
+}
+
+// Close ends every connection and waits for the last request.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.stop() // from here on serve lets no request in
+	s.mu.Unlock()
+	for _, h := range s.servers {
+		h.Close()
+	}
+	s.mu.Lock()
+	for c := range s.raw {
+		c.Close()
+	}
+	s.mu.Unlock()
+	s.running.Wait()
+}
+
+// Scenarios lists every misbehaviour.
+func (s *Server) Scenarios() []Scenario { return s.scenarios }
+
+// Index is a page that links to every scenario.
+func (s *Server) Index() string { return "http://index.bad.test/" }
+
+// CAs holds the authority that signs the web's certificates.
+func (s *Server) CAs() *x509.CertPool { return s.cas }
+
+// Hits is the number of requests to an address given as host and path
+// ("cookies.bad.test/").
+func (s *Server) Hits(hostAndPath string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hits[hostAndPath]
+}
+
+// Strays lists the addresses outside of this web that were to be connected to.
+func (s *Server) Strays() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.strays...)
+}
+
+// LookupNetIP resolves the names of the web as a net.Resolver would.
+func (s *Server) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr, error) {
+	switch strings.TrimSuffix(host, ".bad.test") {
+	case "private":
+		return []netip.Addr{netip.MustParseAddr("10.0.0.1")}, nil
+	case "metadata":
+		return []netip.Addr{netip.MustParseAddr("169.254.169.254")}, nil
+	case "mapped":
+		return []netip.Addr{netip.MustParseAddr("::ffff:127.0.0.1")}, nil
+	case "dns-failure":
+		return nil, &net.DNSError{Err: "server misbehaving", Name: host, IsTemporary: true}
+	case "dns-silent":
+		<-ctx.Done()
+		return nil, &net.DNSError{Err: ctx.Err().Error(), Name: host, IsTimeout: true}
+	case "connect-refused":
+		return []netip.Addr{closed}, nil
+	case "connect-silent":
+		return []netip.Addr{silent}, nil
+	case "tls-none":
+		return []netip.Addr{plain}, nil
+	}
+	if _, ok := s.sites[host]; !ok {
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	return []netip.Addr{everyone}, nil
+}
+
+// Connect opens a connection to an address of the web.
+func (s *Server) Connect(ctx context.Context, network, address string) (net.Conn, error) {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return nil, err
+	}
+	to := s.http.Addr().String()
+	switch at.Addr() {
+	case everyone:
+		if at.Port() == 443 {
+			to = s.tls.Addr().String()
+		}
+	case plain:
+	case silent:
+		<-ctx.Done()
+		return nil, &net.OpError{Op: "dial", Net: network, Err: ctx.Err()}
+	default:
+		s.mu.Lock()
+		s.strays = append(s.strays, address)
+		s.mu.Unlock()
+		fallthrough
+	case closed:
+		return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, network, to)
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	host, _, _ := strings.Cut(r.Host, ":")
+	s.mu.Lock()
+	if s.stopped.Err() != nil {
+		s.mu.Unlock()
+		return
+	}
+	s.running.Add(1)
+	defer s.running.Done()
+	s.hits[host+r.URL.Path]++
+	s.mu.Unlock()
+	behave := s.sites[host].page
+	if r.URL.Path == "/robots.txt" {
+		behave = s.sites[host].robots
+	}
+	if behave == nil {
+		http.NotFound(w, r)
+		return
+	}
+	behave(w, r)
+}
+
+// wire takes the connection over and lets talk have it.
+func (s *Server) wire(talk func(c *net.TCPConn)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		defer c.Close()
+		s.mu.Lock()
+		s.raw[c] = true
+		s.mu.Unlock()
+		defer func() {
+			s.mu.Lock()
+			delete(s.raw, c)
+			s.mu.Unlock()
+		}()
+		if s.stopped.Err() == nil {
+			talk(c.(*net.TCPConn))
+		}
+	}
+}
+
+// say answers with bytes as they are, then hangs up.
+func (s *Server) say(text string) http.HandlerFunc {
+	return s.wire(func(c *net.TCPConn) { io.WriteString(c, text) })
+}
+
+// hang waits until the other side has gone.
+func hang(c net.Conn) { io.Copy(io.Discard, c) }
+
+// reset ends a connection by RST.
+func reset(c *net.TCPConn) { c.SetLinger(0) }
+
+// document answers with a body of HTML.
+func document(body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		io.WriteString(w, body)
+	}
+}
+
+// text answers a request for robots.txt.
+func text(body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		io.WriteString(w, body)
+	}
+}
+
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { http.Error(w, http.StatusText(code), code) }
+}
+
+// index is a page that links to every scenario.
+func (s *Server) index(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	io.WriteString(w, "<!doctype html><title>A bad web</title><h1>A bad web</h1><ul>\n")
+	for _, sc := range s.scenarios {
+		fmt.Fprintf(w, "<li><a href=\"%s\">%s</a>\n", html.EscapeString(sc.URL), sc.Name)
+	}
+	io.WriteString(w, "</ul>\n")
+}
+
+// certify makes the web's authority, a certificate of it for every name, and
+// one of nobody's for tls-untrusted.
+func (s *Server) certify() (*tls.Config, error) {
+	ca, caKey, err := certificate(nil, nil, "")
+	if err != nil {
+		return nil, err
+	}
+	s.cas = x509.NewCertPool()
+	s.cas.AddCert(ca)
+	good, goodKey, err := certificate(ca, caKey, "*.bad.test")
+	if err != nil {
+		return nil, err
+	}
+	other, otherKey, err := certificate(nil, nil, "tls-untrusted.bad.test")
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{
+		NextProtos: []string{"h2", "http/1.1"},
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			switch hello.ServerName {
+			case "tls-untrusted.bad.test":
+				return &tls.Certificate{Certificate: [][]byte{other.Raw}, PrivateKey: otherKey}, nil
+			case "tls-alert.bad.test":
+				return nil, fmt.Errorf("no certificate for this name")
+			}
+			return &tls.Certificate{Certificate: [][]byte{good.Raw}, PrivateKey: goodKey}, nil
+		},
+	}, nil
+}
+
+// certificate makes a certificate for name, by parent or by itself.
+func certificate(parent *x509.Certificate, parentKey *ecdsa.PrivateKey, name string) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		return nil, nil, err
+	}
+	draft := &x509.Certificate{
+		SerialNumber:          serial,
+		Subject:               pkix.Name{CommonName: "badweb " + name},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().Add(24 * time.Hour),
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		BasicConstraintsValid: true,
+		IsCA:                  parent == nil,
+	}
+	if name != "" {
+		draft.DNSNames = []string{name}
+	}
+	if parent == nil {
+		parent, parentKey = draft, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, draft, parent, &key.PublicKey, parentKey)
+	if err != nil {
+		return nil, nil, err
+	}
+	made, err := x509.ParseCertificate(der)
+	return made, key, err
+}

@@ -1,0 +1,305 @@
+package badweb
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	htmlHead  = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"
+	someHTML  = "<!doctype html><title>Half a page</title><p>It was going so well."
+	wholeHTML = "<!doctype html><title>A page</title><h1>A page</h1><p>Nothing is wrong with it."
+
+	metadata = "http://169.254.169.254/latest/meta-data/"
+	bombSize = 256 << 20 // decoded bytes of a bomb
+	hugeRobo = 10 << 20  // bytes of a huge robots.txt
+)
+
+// inventory builds every scenario and the sites they happen on. A scenario
+// lives on a host of its own name unless its address says otherwise.
+func (s *Server) inventory() ([]Scenario, map[string]site) {
+	var list []Scenario
+	sites := map[string]site{"index.bad.test": {page: s.index}}
+	host := func(name string, page, robots http.HandlerFunc) { sites[name+".bad.test"] = site{page, robots} }
+	add := func(sc Scenario) {
+		if sc.URL == "" {
+			sc.URL = "http://" + sc.Name + ".bad.test/"
+		}
+		if sc.Failure != "" {
+			sc.Crawl = sc.Failure
+		}
+		list = append(list, sc)
+	}
+	// on adds a scenario and how its host behaves.
+	on := func(sc Scenario, page http.HandlerFunc) {
+		host(sc.Name, page, nil)
+		add(sc)
+	}
+
+	// Bodies.
+	on(Scenario{Name: "fine", Status: 200}, document(wholeHTML))
+	on(Scenario{Name: "endless-body", Status: 200, Truncated: "length"}, endless)
+	on(Scenario{Name: "stalled-body", Status: 200, Truncated: "time", Hangs: true}, func(w http.ResponseWriter, r *http.Request) {
+		document(someHTML)(w, r)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	on(Scenario{Name: "stalled-before-body", Failure: "timeout", Hangs: true}, func(w http.ResponseWriter, r *http.Request) {
+		document("")(w, r)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	on(Scenario{Name: "length-too-long", Status: 200, Truncated: "disconnect"},
+		s.say(htmlHead+"Content-Length: 100000\r\n\r\n"+someHTML))
+	on(Scenario{Name: "length-too-short", Status: 200},
+		s.say(htmlHead+"Connection: close\r\nContent-Length: "+strconv.Itoa(len(wholeHTML))+"\r\n\r\n"+wholeHTML+"<p>And more than announced."))
+	on(Scenario{Name: "length-absurd", Failure: "protocol"}, s.say(htmlHead+"Content-Length: minus one\r\n\r\n"+someHTML))
+	on(Scenario{Name: "chunks-broken", Status: 200, Truncated: "disconnect"},
+		s.say(htmlHead+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someHTML)+"zz\r\nnot a chunk"))
+	on(Scenario{Name: "chunks-cut", Status: 200, Truncated: "disconnect"},
+		s.say(htmlHead+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someHTML)))
+	on(Scenario{Name: "chunks-none", Failure: "protocol"}, s.say(htmlHead+"Transfer-Encoding: chunked\r\n\r\nzz\r\n"))
+	on(Scenario{Name: "reset-in-body", Status: 200, Truncated: "disconnect"}, s.wire(func(c *net.TCPConn) {
+		io.WriteString(c, htmlHead+"Content-Length: 100000\r\n\r\n"+someHTML)
+		reset(c)
+	}))
+	on(Scenario{Name: "empty", Status: 200, Crawl: "empty"}, document(""))
+	on(Scenario{Name: "no-content", Status: 204, Crawl: "empty"}, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(204) })
+
+	// Content codings.
+	on(Scenario{Name: "gzip-bomb", Status: 200, Truncated: "length"}, bomb("gzip", func(w io.Writer) io.WriteCloser {
+		return gzip.NewWriter(w)
+	}))
+	on(Scenario{Name: "br-bomb", Status: 200, Truncated: "length"}, bomb("br", func(w io.Writer) io.WriteCloser {
+		return brotli.NewWriterLevel(w, 1)
+	}))
+	on(Scenario{Name: "zstd-bomb", Status: 200, Truncated: "length"}, bomb("zstd", func(w io.Writer) io.WriteCloser {
+		z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+		if err != nil {
+			panic(err)
+		}
+		return z
+	}))
+	on(Scenario{Name: "gzip-not", Failure: "protocol"}, s.say(htmlHead+"Content-Encoding: gzip\r\n\r\n"+wholeHTML))
+	half := string(gzipped(strings.Repeat(wholeHTML, 100)))
+	on(Scenario{Name: "gzip-cut", Status: 200, Truncated: "disconnect"}, s.say(fmt.Sprintf(
+		"%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", htmlHead, len(half)-12, half[:len(half)-12])))
+
+	// Characters and markup.
+	on(Scenario{Name: "charset-wrong", Status: 200}, s.say("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"+
+		"<!doctype html><meta charset=iso-8859-2><title>caf\xe9</title><p>Gar\xe7on, l'addition!"))
+	on(Scenario{Name: "charset-unknown", Status: 200}, s.say("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=klingon-8\r\n\r\n"+wholeHTML))
+	on(Scenario{Name: "charset-absent", Status: 200}, s.say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"+
+		"<!doctype html><title>caf\xe9</title><p>Gar\xe7on, l'addition!"))
+	on(Scenario{Name: "nul-bytes", Status: 200}, document("<!doctype html>\x00<title>A\x00B</title><p>\x00\x00<a href=\"/\x00x\">link\x00</a>"))
+	on(Scenario{Name: "nested", Status: 200}, document("<!doctype html><title>Deep</title>"+strings.Repeat("<div>", 100_000)+"deep down"))
+	on(Scenario{Name: "million-links", Status: 200, Truncated: "length"}, func(w http.ResponseWriter, r *http.Request) {
+		document("<!doctype html><title>A million links</title>\n")(w, r)
+		for i := range 1_000_000 {
+			if _, err := fmt.Fprintf(w, "<a href=%d>%d</a>\n", i, i); err != nil {
+				return
+			}
+		}
+	})
+	on(Scenario{Name: "type-absent", Status: 200}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Content-Type"] = nil
+		io.WriteString(w, wholeHTML)
+	})
+	on(Scenario{Name: "type-absent-image", Failure: "type"}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Content-Type"] = nil
+		io.WriteString(w, "\x89PNG\r\n\x1a\n")
+	})
+	on(Scenario{Name: "type-image", Failure: "type"}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "image/png")
+		io.WriteString(w, "\x89PNG\r\n\x1a\n")
+	})
+
+	// Traps.
+	on(Scenario{Name: "calendar", URL: "http://calendar.bad.test/2026/1", Status: 200}, calendar)
+	on(Scenario{Name: "sessions", Status: 200}, s.sessions)
+
+	// Redirects.
+	on(Scenario{Name: "redirect-self", Status: 301, Location: "http://redirect-self.bad.test/", Crawl: "redirect-loop"}, moved("/"))
+	on(Scenario{Name: "redirect-loop", Status: 301, Location: "http://redirect-loop.bad.test/there", Crawl: "redirect"},
+		func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/there" {
+				moved("/")(w, r)
+				return
+			}
+			moved("/there")(w, r)
+		})
+	on(Scenario{Name: "redirect-on-and-on", URL: "http://redirect-on-and-on.bad.test/0", Status: 301,
+		Location: "http://redirect-on-and-on.bad.test/1", Crawl: "redirect"},
+		func(w http.ResponseWriter, r *http.Request) {
+			n, _ := strconv.Atoi(strings.Trim(r.URL.Path, "/"))
+			moved("/"+strconv.Itoa(n+1))(w, r)
+		})
+	on(Scenario{Name: "redirect-private", Status: 301, Location: metadata, Crawl: "redirect"}, moved(metadata))
+	on(Scenario{Name: "redirect-no-web", Status: 301, Crawl: "redirect-invalid"}, moved("mailto:nobody@bad.test"))
+	on(Scenario{Name: "redirect-nowhere", Status: 301, Crawl: "redirect-invalid"}, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(301)
+	})
+
+	// Addresses and names.
+	add(Scenario{Name: "loopback", URL: "http://127.0.0.1/", Failure: "address"})
+	add(Scenario{Name: "loopback-decimal", URL: "http://2130706433/", Failure: "address"})
+	add(Scenario{Name: "loopback-6", URL: "http://[::1]/", Failure: "address"})
+	add(Scenario{Name: "metadata-address", URL: metadata, Failure: "address"})
+	add(Scenario{Name: "private", Failure: "address"})
+	add(Scenario{Name: "metadata", Failure: "address"})
+	add(Scenario{Name: "mapped", Failure: "address"})
+	add(Scenario{Name: "dns-unknown", Failure: "dns"})
+	add(Scenario{Name: "dns-failure", Failure: "dns"})
+	add(Scenario{Name: "dns-silent", Failure: "dns", Hangs: true})
+
+	// Connections.
+	add(Scenario{Name: "connect-refused", Failure: "connect"})
+	add(Scenario{Name: "connect-silent", Failure: "connect", Hangs: true})
+	on(Scenario{Name: "tls-fine", URL: "https://tls-fine.bad.test/", Status: 200}, document(wholeHTML))
+	on(Scenario{Name: "tls-untrusted", URL: "https://tls-untrusted.bad.test/", Failure: "tls"}, document(wholeHTML))
+	on(Scenario{Name: "tls-alert", URL: "https://tls-alert.bad.test/", Failure: "tls"}, document(wholeHTML))
+	on(Scenario{Name: "tls-none", URL: "https://tls-none.bad.test/", Failure: "tls"}, document(wholeHTML))
+	on(Scenario{Name: "reset", Failure: "reset"}, s.wire(reset))
+	on(Scenario{Name: "hang-up", Failure: "reset"}, s.say(""))
+
+	// Heads.
+	on(Scenario{Name: "head-slow", Failure: "timeout", Hangs: true}, s.wire(func(c *net.TCPConn) {
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: te")
+		hang(c)
+	}))
+	on(Scenario{Name: "head-cut", Failure: "reset"}, s.say("HTTP/1.1 200 OK\r\nContent-Type: te"))
+	on(Scenario{Name: "head-huge", Failure: "protocol"}, s.wire(func(c *net.TCPConn) {
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nX-Huge: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")
+		hang(c)
+	}))
+	on(Scenario{Name: "head-garbage", Failure: "protocol"}, s.say("SSH-2.0-OpenSSH_9.2p1\r\n"))
+	on(Scenario{Name: "head-control", Status: 200}, s.say("HTTP/1.1 200 \x01OK\x7f\r\nContent-Type: text/html\r\nX-Odd: caf\xe9\r\n\r\n"+wholeHTML))
+	on(Scenario{Name: "cookies", Status: 200}, func(w http.ResponseWriter, r *http.Request) {
+		if len(r.Cookies()) > 0 {
+			status(500)(w, r)
+			return
+		}
+		for i := range 50 {
+			http.SetCookie(w, &http.Cookie{Name: "c" + strconv.Itoa(i), Value: strings.Repeat("v", 1000)})
+		}
+		document(wholeHTML+"<a href=/again>again</a>")(w, r)
+	})
+
+	// Statuses.
+	on(Scenario{Name: "status-404", Status: 404, Crawl: "status"}, status(404))
+	on(Scenario{Name: "status-500", Status: 500, Crawl: "status"}, status(500))
+	on(Scenario{Name: "status-404-endless", Status: 404, Truncated: "length", Crawl: "status"}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(404)
+		endless(w, r)
+	})
+	on(Scenario{Name: "status-999", Status: 999, Crawl: "status"}, s.say("HTTP/1.1 999 Go Away\r\nContent-Length: 0\r\n\r\n"))
+	on(Scenario{Name: "status-101", Failure: "protocol"}, s.say("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: odd\r\n\r\n"))
+	on(Scenario{Name: "retry-after", Status: 429, Crawl: "status"}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "120")
+		status(429)(w, r)
+	})
+
+	// robots.txt: on each of these hosts there is one that speaks of /no.
+	robot := func(name, path, failure string, robots http.HandlerFunc) {
+		host(name, document(wholeHTML), robots)
+		sc := Scenario{Name: name + path, URL: "http://" + name + ".bad.test" + path, Failure: failure}
+		if failure == "" {
+			sc.Status = 200
+		}
+		add(sc)
+	}
+	const disallow = "User-agent: *\nDisallow: /no\n"
+	huge := text(disallow + strings.Repeat("# a comment that goes on\n", hugeRobo/25) + "User-agent: *\nDisallow: /\n")
+	robot("robots-huge", "/yes", "", huge)
+	robot("robots-huge", "/no", "robots", huge)
+	robot("robots-html", "/no", "", document("<!doctype html><title>Not found</title><p>Disallow: /no, they said."))
+	robot("robots-404", "/no", "", nil)
+	robot("robots-503", "/yes", "robots-unknown", status(503))
+	robot("robots-cut", "/yes", "robots-unknown", s.say("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\n\r\n"+disallow))
+	robot("robots-reset", "/yes", "robots-unknown", s.wire(reset))
+	robot("robots-loop", "/no", "", moved("/robots.txt"))
+	robot("robots-private", "/yes", "robots-unknown", moved(metadata))
+	robot("robots-delay", "/yes", "", text(disallow+"Crawl-delay: 86400\n"))
+	host("robots-away", text(disallow), nil)
+	away := moved("http://robots-away.bad.test/rules")
+	robot("robots-redirect", "/yes", "", away)
+	robot("robots-redirect", "/no", "robots", away)
+	robot("robots-hangs", "/yes", "robots-unknown", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	list[len(list)-1].Hangs = true
+	return list, sites
+}
+
+func endless(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/html")
+	line := strings.Repeat("and so on ", 800) + "\n"
+	for r.Context().Err() == nil {
+		if _, err := io.WriteString(w, line); err != nil {
+			return
+		}
+	}
+}
+
+// bomb sends a few kilobytes that decode to bombSize.
+func bomb(coding string, encode func(io.Writer) io.WriteCloser) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Content-Encoding", coding)
+		z := encode(w)
+		defer z.Close()
+		zeros := make([]byte, 1<<20)
+		for range bombSize / len(zeros) {
+			if _, err := z.Write(zeros); err != nil || r.Context().Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+// moved redirects for good.
+func moved(to string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", to)
+		w.WriteHeader(301)
+	}
+}
+
+// calendar has a page for every month there ever will be, at /year/month.
+func calendar(w http.ResponseWriter, r *http.Request) {
+	var year, month int
+	if _, err := fmt.Sscanf(r.URL.Path, "/%d/%d", &year, &month); err != nil || month < 1 || month > 12 {
+		http.NotFound(w, r)
+		return
+	}
+	at := func(n int) string { return fmt.Sprintf("/%d/%d", n/12, n%12+1) }
+	n := year*12 + month - 1
+	document(fmt.Sprintf("<!doctype html><title>Events in %d/%d</title><p>No events."+
+		"<a href=%q>previous month</a> <a href=%q>next month</a> <a href=%q>next year</a>",
+		month, year, at(n-1), at(n+1), at(n+12)))(w, r)
+}
+
+// sessions is one page, which gives its links a new session at every visit.
+func (s *Server) sessions(w http.ResponseWriter, r *http.Request) {
+	n := s.counter.Add(1)
+	document(fmt.Sprintf("<!doctype html><title>Shop</title><p>Welcome."+
+		"<a href=\"/shop;jsessionid=%032X\">shop</a> <a href=\"/?PHPSESSID=%032x\">home</a> <a href=\"/(S(%024x))/cart\">cart</a>",
+		n, n, n))(w, r)
+}
+
+func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
+
+func gzipped(s string) []byte {
+	var b strings.Builder
+	z := gzip.NewWriter(&b)
+	io.WriteString(z, s)
+	z.Close()
+	return []byte(b.String())
+}
