@@ -45,7 +45,7 @@ func cut(src []byte, maxTags int) ([]byte, bool) {
 // markup.
 func excessive(src []byte) bool {
 	tags, roots, attributed, compare := 0, 0, 0, 0
-	bare := false
+	bare := map[string]bool{} // formatting elements seen without attributes
 	for i := 0; ; {
 		j := bytes.IndexByte(src[i:], '<')
 		if j < 0 {
@@ -64,7 +64,9 @@ func excessive(src []byte) bool {
 		case root:
 			roots++
 		case formatting && end < len(src) && src[end] == '>':
-			bare = true
+			if !bare[string(src[i:end])] {
+				bare[string(src[i:end])] = true
+			}
 		case formatting:
 			n := tagLength(src[i:])
 			attributed++
@@ -74,11 +76,7 @@ func excessive(src []byte) bool {
 	// repeated bounds the formatting elements that one tag can bring back:
 	// three of each kind with the same attributes, and never more than the
 	// parser's stack can hold.
-	repeated := attributed
-	if bare {
-		repeated += 3 * 13
-	}
-	repeated = min(repeated, maxOpen)
+	repeated := min(attributed+3*len(bare), maxOpen)
 	return roots > maxRoots || tags*(1+repeated) > maxNodes && repeated > 1 || compare*repeated > maxSteps
 }
 

@@ -173,11 +173,11 @@ func (w *walker) enter(n *html.Node) bool {
 	if k&breaks != 0 {
 		w.space = true
 	}
-	if k&blocky != 0 {
-		w.newBlock()
-	}
 	if k&aside != 0 {
 		w.aside++
+	}
+	if k&blocky != 0 {
+		w.newBlock()
 	}
 	if k&heading != 0 && w.body > 0 {
 		if w.heading++; w.heading == 1 && len(w.headings) < maxItems {

@@ -37,9 +37,12 @@ func (c *Counter) Add(s string, head bool) {
 	})
 }
 
-// Terms returns what was counted since the last Reset, sorted by Text. The
-// slice is the caller's.
+// Terms returns what was counted since the last Reset, sorted by Text; nil if
+// that is nothing. The slice is the caller's.
 func (c *Counter) Terms() []web.Term {
+	if len(c.terms) == 0 {
+		return nil
+	}
 	terms := slices.Clone(c.terms)
 	slices.SortFunc(terms, func(x, y web.Term) int { return strings.Compare(x.Text, y.Text) })
 	return terms

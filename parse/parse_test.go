@@ -1,0 +1,650 @@
+package parse_test
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/web"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	xunicode "golang.org/x/text/encoding/unicode"
+	"pgregory.net/rapid"
+)
+
+func response(t testing.TB, contentType, body string) *web.Response {
+	t.Helper()
+	u, err := web.Parse("http://example.org/dir/page.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &web.Response{URL: u, Status: 200, Header: web.Header{}, Body: []byte(body)}
+	if contentType != "" {
+		r.Header["Content-Type"] = []string{contentType}
+	}
+	return r
+}
+
+func page(t testing.TB, body string) *web.Page {
+	t.Helper()
+	p, err := parse.New(parse.Options{}).Parse(response(t, "text/html; charset=utf-8", body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// leafOffset is A4 of Chakrabarti, Punera and Subramanyam (2002): leaves of the
+// anchor have offset 0, others count from its nearest end.
+func leafOffset(l web.Link, leaf int) int {
+	switch {
+	case leaf < l.First:
+		return leaf - l.First
+	case leaf > l.Last:
+		return leaf - l.Last
+	}
+	return 0
+}
+
+func TestLeafOffsets(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		want       []string // offset:text of every leaf, one line a link
+	}{
+		{
+			"element inside the anchor",
+			`<p>See <a href=x>the <em>waggle</em> dance</a><br>of bees</p>`,
+			[]string{"-1:See 0:the 0:waggle 0:dance 1: 2:of_bees"},
+		},
+		{
+			"empty leaves count",
+			`<p>left</p><img src=a><table><tr><td></td><td><a href=x>mid</a></td><td> </td></tr></table><hr>right`,
+			[]string{"-3:left -2: -1: 0:mid 1: 2: 3:right"},
+		},
+		{
+			"two links near one another",
+			`<ul><li>one <a href=x>first</a> and <a href=y>second</a> two</ul>`,
+			[]string{
+				"-1:one 0:first 1:and 2:second 3:two",
+				"-3:one -2:first -1:and 0:second 1:two",
+			},
+		},
+		{
+			"a link without content is a leaf itself",
+			`a<a href=x></a>b`,
+			[]string{"-1:a 0: 1:b"},
+		},
+		{
+			"an image is a leaf with its alt text",
+			`a<a href=x><img src=i alt="A  bee"></a>b`,
+			[]string{"-1:a 0:A_bee 1:b"},
+		},
+		{
+			"comments and white space are no leaves",
+			"<!-- x -->\n<p>\n a\n</p>\n<!-- y -->\n<a href=x>\n<b>b</b>\n</a>\n",
+			[]string{"-1:a 0:b"},
+		},
+		{
+			"the head has no leaves, a script has one",
+			`<head><title>T</title><script>1</script></head><body>a<script>var x = "<p>"</script><a href=x>b</a>`,
+			[]string{"-2:a -1: 0:b"},
+		},
+		{
+			"rows of a table one after another",
+			`<table><tr><td>1<td>2<tr><td><a href=x>3</a><td>4</table>`,
+			[]string{"-2:1 -1:2 0:3 1:4"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := page(t, c.body)
+			var got []string
+			for _, l := range p.Links {
+				var line []string
+				for i, leaf := range p.Leaves {
+					line = append(line, fmt.Sprintf("%d:%s", leafOffset(l, i), strings.ReplaceAll(leaf.Text, " ", "_")))
+				}
+				got = append(got, strings.Join(line, " "))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("offsets\n%q, want\n%q", got, c.want)
+			}
+		})
+	}
+}
+
+const article = `<!DOCTYPE html>
+<html lang="en-GB"><head>
+<title>Waggle
+  dance</title>
+<meta name="Description" content="How bees talk">
+<meta name="keywords" content="bees, dance">
+<link rel="stylesheet" href="/style.css">
+<link rel="canonical" href="page.html#top">
+<link rel="next" href="next.html" title="More">
+<link rel="alternate" type="application/rss+xml" href="/feed">
+<link rel="alternate" hreflang="de" href="/de/">
+</head><body class="wide main">
+<nav><ul class="top bar"><li><a href="/">Start</a></li><li><a href="#here">Here</a></ul></nav>
+<h1>The <i>dance</i></h1>
+<p>In the hive a forager that has found rich flowers runs straight ahead and waggles, then circles
+back, <a class="x" href="flowers.html?b=1#c">again and <b>again</b></a>, so that her sisters learn the way and the distance.</p>
+<h2><a href="history.html" rel="ugc nofollow">His<i>tory</i></a></h2>
+<p>Karl von Frisch read it first. <a href="mailto:a@example.org">Mail</a> <a href="javascript:void(0)">Go</a>
+<a href="//other.example/"><img src=b.png alt="another hive"></a></p>
+<map><area href="north.html" alt="North"></map>
+<iframe src="inner.html" title="Map"></iframe>
+<footer>Copyright of the bees</footer>
+</body></html>`
+
+func TestPage(t *testing.T) {
+	p := page(t, article)
+	for _, c := range []struct{ name, got, want string }{
+		{"Title", p.Title, "Waggle dance"},
+		{"Description", p.Description, "How bees talk"},
+		{"Keywords", p.Keywords, "bees, dance"},
+		{"Language", p.Language, "en"},
+		{"MIME", p.MIME, "text/html"},
+		{"Charset", p.Charset, "utf-8"},
+		{"Base", p.Base.String(), "http://example.org/dir/page.html"},
+		{"Headings", strings.Join(p.Headings, "|"), "The dance|History"},
+		{"Alts", strings.Join(p.Alts, "|"), "another hive"},
+		{"Main", p.Main, "The dance In the hive a forager that has found rich flowers runs straight ahead and waggles, " +
+			"then circles back, again and again, so that her sisters learn the way and the distance."},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s = %q, want %q", c.name, c.got, c.want)
+		}
+	}
+	if p.Truncated {
+		t.Error("Truncated")
+	}
+	terms := map[string]web.Term{}
+	for _, term := range p.Terms {
+		terms[term.Text] = term
+	}
+	for _, want := range []web.Term{
+		{Text: "danc", Head: 2, Body: 2},
+		{Text: "waggl", Head: 1, Body: 2},
+		{Text: "histori", Head: 1, Body: 1},
+		{Text: "hive", Head: 0, Body: 1}, // an alt is no visible text
+		{Text: "bee", Head: 0, Body: 1},
+	} {
+		if terms[want.Text] != want {
+			t.Errorf("term %v, want %v", terms[want.Text], want)
+		}
+	}
+}
+
+func TestLinks(t *testing.T) {
+	var got []string
+	for i, l := range page(t, article).Links {
+		if l.Position != i {
+			t.Errorf("link %d has position %d", i, l.Position)
+		}
+		got = append(got, fmt.Sprintf("%s %s [%s] %s nofollow=%v under %q\n   before %q\n   after %q",
+			l.Kind, l.URL, l.Anchor, l.TagPath, l.NoFollow, l.Heading, l.Before, l.After))
+	}
+	want := []string{
+		`next http://example.org/dir/next.html [More] html/head/link nofollow=false under ""
+   before ""
+   after ""`,
+		`alternate http://example.org/de/ [] html/head/link nofollow=false under ""
+   before ""
+   after ""`,
+		`a http://example.org/ [Start] html/body.wide/nav/ul.top/li/a nofollow=false under ""
+   before ""
+   after "Here The dance In the hive a forager that has"`,
+		`a http://example.org/dir/flowers.html?b=1 [again and again] html/body.wide/p/a.x nofollow=false under "The dance"
+   before "rich flowers runs straight ahead and waggles, then circles back,"
+   after ", so that her sisters learn the way and the"`,
+		`a http://example.org/dir/history.html [History] html/body.wide/h2/a nofollow=true under "History"
+   before "so that her sisters learn the way and the distance."
+   after "Karl von Frisch read it first. Mail Go Copyright of"`,
+		`a http://other.example/ [another hive] html/body.wide/p/a nofollow=false under "History"
+   before "distance. History Karl von Frisch read it first. Mail Go"
+   after "Copyright of the bees"`,
+		`area http://example.org/dir/north.html [North] html/body.wide/map/area nofollow=false under "History"
+   before "distance. History Karl von Frisch read it first. Mail Go"
+   after "Copyright of the bees"`,
+		`iframe http://example.org/dir/inner.html [Map] html/body.wide/iframe nofollow=false under "History"
+   before "distance. History Karl von Frisch read it first. Mail Go"
+   after "Copyright of the bees"`,
+	}
+	for i := range max(len(got), len(want)) {
+		var g, w string
+		if i < len(got) {
+			g = got[i]
+		}
+		if i < len(want) {
+			w = want[i]
+		}
+		if g != w {
+			t.Errorf("link %d\n%s, want\n%s", i, g, w)
+		}
+	}
+}
+
+func urls(p *web.Page) string {
+	var s []string
+	for _, l := range p.Links {
+		s = append(s, string(l.Kind)+" "+strings.TrimPrefix(l.URL.String(), "http://example.org"))
+	}
+	return strings.Join(s, ", ")
+}
+
+func TestReferences(t *testing.T) {
+	for _, c := range []struct{ name, body, want string }{
+		{"frames", `<html><frameset cols="*,*"><frame src=menu.html><frameset><frame src="/b"></frameset></frameset></html>`,
+			"frame /dir/menu.html, frame /b"},
+		{"refresh", `<meta http-equiv=Refresh content="5; URL='new.html'">`, "refresh /dir/new.html"},
+		{"refresh without url=", `<meta http-equiv=refresh content="0;/n">`, "refresh /n"},
+		{"refresh of the page itself", `<meta http-equiv=refresh content="60">`, ""},
+		{"refresh in the body", `<p>x<meta http-equiv=refresh content="0,url=y">`, "refresh /dir/y"},
+		{"base", `<base href="/other/x"><a href=y>y</a><base href=/no/>`, "a /other/y"},
+		{"base after the links", `<a href=y>y</a><base href=/other/>`, "a /other/y"},
+		{"unusable base", `<base href="mailto:x"><a href=y>y</a>`, "a /dir/y"},
+		{"self", `<a href=page.html>x</a><a href="#a">x</a><a href="">x</a><a href="?q">x</a>`, "a /dir/page.html?q"},
+		{"with a base, a fragment stays on the page as far as a crawler goes", `<base href=/o><a href="#a">x</a>`, ""},
+		{"twice is two links", `<a href=y>1</a><a href=y#z>2</a>`, "a /dir/y, a /dir/y"},
+		{"other schemes", `<a href="MAILTO:x">x</a><a href="ftp://h/">x</a><a href="data:,x">x</a><a href="foo:bar">x</a>`, ""},
+		{"a colon in a path", `<a href="Talk:Bee">x</a><a href="./Talk:Bee">x</a><a href="/wiki/Talk:Bee">x</a>`, "a /dir/Talk:Bee, a /wiki/Talk:Bee"},
+		{"line breaks in an address", "<a href=' /a\nb '>x</a>", "a /ab"},
+		{"entities", `<a href="?a=1&amp;b=2">x</a>`, "a /dir/page.html?a=1&b=2"},
+		{"alternates that are no pages", `<link rel="alternate stylesheet" href=s><link rel=alternate type="application/atom+xml" href=f>`, ""},
+		{"alternates that are", `<link rel=alternate type="text/html; charset=x" href=m>`, "alternate /dir/m"},
+		{"canonical", `<link rel=canonical href=c>`, "canonical /dir/c"},
+		{"nothing in script, noscript, template, comment", `<script>"<a href=1>"</script><noscript><a href=2></a></noscript><template><a href=3></a></template><!--<a href=4>-->`, ""},
+		{"an anchor without href", `<a name=x>y</a>`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := urls(page(t, c.body)); got != c.want {
+				t.Errorf("links %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestFramesAreLeaves(t *testing.T) {
+	p := page(t, `<head><link rel=next href=n></head><frameset><frame src=a><frame src=b></frameset>`)
+	if len(p.Links) != 3 || len(p.Leaves) != 2 {
+		t.Fatalf("%d links, %d leaves: %v", len(p.Links), len(p.Leaves), p.Links)
+	}
+	for i, want := range [][2]int{{0, -1}, {0, 0}, {1, 1}} {
+		if l := p.Links[i]; l.First != want[0] || l.Last != want[1] {
+			t.Errorf("%s spans %d…%d, want %v", l.Kind, l.First, l.Last, want)
+		}
+	}
+}
+
+func encode(e encoding.Encoding, s string) string {
+	out, err := e.NewEncoder().String(s)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func TestCharset(t *testing.T) {
+	const german = "Bienen tanzen für ihre Schwestern: die Güte der Blüten, der Weg dorthin, und wie weit er ist."
+	const greek = "Οι μέλισσες χορεύουν για να δείξουν στις αδελφές τους τον δρόμο προς τα λουλούδια."
+	const japaneseText = "ミツバチは踊りで仲間に花の場所を教える。太陽の方向と距離を伝えるのである。"
+	utf16 := xunicode.UTF16(xunicode.LittleEndian, xunicode.UseBOM)
+	for _, c := range []struct{ name, contentType, body, charset, text string }{
+		{"ASCII", "text/html", "bees", "utf-8", "bees"},
+		{"UTF-8 undeclared", "text/html", german, "utf-8", german},
+		{"header", "text/html; charset=ISO-8859-7", encode(charmap.ISO8859_7, greek), "iso-8859-7", greek},
+		{"header against meta", "text/html; charset=iso-8859-7", "<meta charset=utf-8>" + encode(charmap.ISO8859_7, greek), "iso-8859-7", greek},
+		{"BOM against header", "text/html; charset=latin1", "\xef\xbb\xbf" + german, "utf-8", german},
+		{"UTF-16 by BOM", "text/html", encode(utf16, german), "utf-16le", german},
+		{"meta", "text/html", "<meta charset='shift_jis'>" + encode(japanese.ShiftJIS, japaneseText), "shift_jis", japaneseText},
+		{"meta, old style", "text/html", `<META http-equiv="Content-Type" CONTENT="text/html; charset=windows-1253">` + encode(charmap.Windows1253, greek), "windows-1253", greek},
+		{"meta in a comment", "text/html", "<!-- <meta charset=utf-16> --><meta charset=euc-jp>" + encode(japanese.EUCJP, japaneseText), "euc-jp", japaneseText},
+		{"unknown label", "text/html; charset=klingon", german, "utf-8", german},
+		{"latin1 means windows-1252", "text/html; charset=iso-8859-1", "\x93bees\x94", "windows-1252", "“bees”"},
+		{"guessed, western", "text/html", encode(charmap.Windows1252, german), "windows-1252", german},
+		{"guessed, Japanese", "text/html", "<p>" + encode(japanese.EUCJP, strings.Repeat(japaneseText, 3)), "euc-jp", strings.Repeat(japaneseText, 3)},
+		{"broken UTF-8", "text/html; charset=utf-8", "caf\xe9 bees", "utf-8", "caf\uFFFD bees"},
+		{"NUL bytes", "text/html", "be\x00es", "utf-8", "be\uFFFDes"},
+		{"cut within a character", "text/html", "für B\xc3", "utf-8", "für B"},
+		{"plain text", "text/plain; charset=windows-1253", encode(charmap.Windows1253, greek), "windows-1253", greek},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := parse.New(parse.Options{}).Parse(response(t, c.contentType, c.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var text []string
+			for _, l := range p.Leaves {
+				if l.Text != "" {
+					text = append(text, l.Text)
+				}
+			}
+			if got := strings.Join(text, "|"); p.Charset != c.charset || got != c.text {
+				t.Errorf("%s %q, want %s %q", p.Charset, got, c.charset, c.text)
+			}
+		})
+	}
+}
+
+func TestTypes(t *testing.T) {
+	for _, c := range []struct{ contentType, body, mime, links string }{
+		{"text/html", "<a href=x>", "text/html", "a /dir/x"},
+		{"TEXT/HTML;charset", "<a href=x>", "text/html", "a /dir/x"},
+		{"", "<!doctype html><a href=x>", "text/html", "a /dir/x"},
+		{"text/plain", "<a href=x>", "text/plain", ""},
+		{"application/xhtml+xml", `<html><script src="s"/><title/><body><a href="x"/>y<a href="z">z</a></body></html>`, "application/xhtml+xml", "a /dir/x, a /dir/z"},
+		{"application/pdf", "%PDF-", "", ""},
+		{"image/png", "\x89PNG", "", ""},
+	} {
+		p, err := parse.New(parse.Options{}).Parse(response(t, c.contentType, c.body))
+		if c.mime == "" {
+			if !errors.Is(err, parse.ErrType) {
+				t.Errorf("%q: error %v, want ErrType", c.contentType, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", c.contentType, err)
+		} else if p.MIME != c.mime || urls(p) != c.links {
+			t.Errorf("%q: %s with links %q, want %s with %q", c.contentType, p.MIME, urls(p), c.mime, c.links)
+		}
+	}
+}
+
+func TestLanguage(t *testing.T) {
+	long := func(s string) string { return "<p>" + strings.Repeat(s+" ", 3) }
+	for _, c := range []struct{ name, body, want string }{
+		{"attribute", `<html lang="de-AT"><p>x`, "de"},
+		{"three letters", `<html lang="eng"><p>x`, "en"},
+		{"xml:lang", `<html xml:lang="fr"><p>x`, "fr"},
+		{"meta", `<meta http-equiv=content-language content="es, en"><p>x`, "es"},
+		{"nonsense attribute", `<html lang="!!"><p>x`, ""},
+		{"too short to guess", `<p>the bees`, ""},
+		{"English", long("The dance of the bees tells where to find the flowers and how far away they are."), "en"},
+		{"German", long("Der Tanz der Bienen verrät den Weg zu den Blüten und wie weit sie vom Stock entfernt sind."), "de"},
+		{"Russian", long("Танец пчёл показывает, где найти цветы и как далеко они находятся от улья."), "ru"},
+	} {
+		if got := page(t, c.body).Language; got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestDirectives(t *testing.T) {
+	p := page(t, `<meta name=robots content="noindex, nofollow">`)
+	if !p.Directives.NoIndex || !p.Directives.NoFollow || p.Directives.NoArchive {
+		t.Errorf("directives %+v", p.Directives)
+	}
+}
+
+// Whatever the markup, there is a page with the text and the link in it.
+func TestMalformed(t *testing.T) {
+	for _, body := range []string{
+		`<a href=x>bee`,
+		`<a href="x">bee</b></p></div></a></html>`,
+		`<table><a href=x>bee</table>`,
+		`<p><div><a href=x><p>bee</a></p>`,
+		`<a href=x <b>bee</b`,
+		`<a href=x>bee<`,
+		`<a href=x>bee<!--`,
+		`<a href=x>bee<![CDATA[`,
+		`<select><option></select><a href=x>bee`,
+		`<svg><a href=x>bee</svg>`,
+		`<math><mi><a href=x>bee`,
+		`</html></body><a href=x>bee`,
+		`<a href='x' href=y title=">">bee`,
+		"<a\x0chref=x>bee",
+		`<html><head><a href=x>bee</head>`,
+		`<b><i><b><i></b></i><a href=x>bee</b></i>`,
+	} {
+		p := page(t, body)
+		if len(p.Links) == 0 || !strings.Contains(p.Main, "bee") {
+			t.Errorf("%q: %d links, text %q", body, len(p.Links), p.Main)
+		}
+	}
+	for _, body := range []string{"", "\x00", "<", "<>", "</", "<!", "&", "\xff\xfe", "\xef\xbb\xbf"} {
+		page(t, body)
+	}
+}
+
+// Pages made to break a crawler: each gives a page, cut where it must be, and
+// takes memory in proportion.
+func TestBounds(t *testing.T) {
+	r := strings.Repeat
+	attrs := func(n int, tag string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "<%s a%d=1>", tag, i)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		name, body string
+		links      int // at least
+		truncated  bool
+	}{
+		{"100,000 nested tags", r("<div>", 100_000) + "<a href=x>bee</a>", 1, true},
+		{"100,000 nested tags of every kind", r("<b><table><td><p><ul><li><span><select>", 12_500) + "</select><a href=x>bee</a>", 1, true},
+		{"100,000 nested tables with end tags that do not fit", r("<div><table><tr><td></div>", 25_000) + "<a href=x>bee</a>", 1, true},
+		{"100,000 nested framesets", r("<frameset>", 100_000) + "<frame src=x>", 0, true},
+		{"100,000 end tags", r("</div>", 100_000) + "<a href=x>bee</a>", 1, false},
+		{"a million links", r("<a href=x>y</a>", 1_000_000), 10_000, true},
+		{"a million links to different pages", manyLinks(1_000_000), 10_000, true},
+		{"formatting elements brought back in every paragraph", attrs(400, "font") + r("<p>x", 100_000), 0, true},
+		{"formatting elements without attributes", "<p>" + r("<b><i><u><s><tt>", 3) + r("</p><p>x", 50_000), 0, true},
+		{"attributes added to the body", attrs(100_000, "body") + "<a href=x>bee</a>", 1, true},
+		{"a tag of a million attributes", "<p " + r("a ", 1_000_000) + "><a href=x>bee</a>", 1, false},
+		{"a long text", "<p>" + r("bee ", 1_000_000), 0, true},
+		{"a long title", "<title>" + r("bee ", 100_000) + "</title><a href=x>bee</a>", 1, false},
+		{"a long tag name", "<" + r("x", 1_000_000) + "><a href=x>bee</a>", 1, false},
+		{"unclosed everything", r("<p><a href=x><b><i>", 10_000), 1, false},
+		{"100,000 headings", r("<h2>x</h2>", 100_000) + "<a href=x>bee</a>", 0, true},
+		{"a million entities", "<p>" + r("&amp;", 1_000_000), 0, false},
+		{"NUL bytes", r("\x00", 1_000_000) + "<a href=x>bee</a>", 1, true},
+		{"a link after a million empty elements", r("<br>", 150_000) + "<a href=x>bee</a>", 1, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			p := page(t, c.body)
+			runtime.ReadMemStats(&after)
+			if len(p.Links) < c.links || p.Truncated != c.truncated {
+				t.Errorf("%d links, truncated %v, want at least %d, %v", len(p.Links), p.Truncated, c.links, c.truncated)
+			}
+			if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 512 {
+				t.Errorf("took %d MiB for a body of %d MiB", used, len(c.body)>>20)
+			}
+			check(t, p)
+		})
+	}
+}
+
+func manyLinks(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "<a href=/%d>y</a>", i)
+	}
+	return b.String()
+}
+
+// check asserts what holds for every page.
+func check(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, p *web.Page) {
+	t.Helper()
+	text := func(what, s string, limit int) {
+		if !utf8.ValidString(s) || strings.IndexFunc(s, unicode.IsControl) >= 0 || len(s) > limit {
+			t.Errorf("%s of %d bytes: %.200q", what, len(s), s)
+		}
+	}
+	const whole = 1 << 20
+	text("title", p.Title, 1<<10)
+	text("description", p.Description, 4<<10)
+	text("keywords", p.Keywords, 4<<10)
+	text("main", p.Main, whole)
+	text("MIME", p.MIME, 100)
+	text("language", p.Language, 2)
+	for _, s := range slices.Concat(p.Headings, p.Alts) {
+		text("heading or alt", s, 1<<10)
+	}
+	for _, l := range p.Leaves {
+		text("leaf", l.Text, whole)
+	}
+	if !slices.IsSortedFunc(p.Terms, func(a, b web.Term) int { return strings.Compare(a.Text, b.Text) }) {
+		t.Errorf("terms are not in order")
+	}
+	for _, term := range p.Terms {
+		if text("term", term.Text, 160); term.Text == "" || term.Head < 0 || term.Body < max(1, term.Head) {
+			t.Errorf("term %+v", term)
+		}
+	}
+	first := 0
+	for i, l := range p.Links {
+		text("anchor", l.Anchor, 1<<10)
+		text("before", l.Before, 256)
+		text("after", l.After, 256)
+		text("heading", l.Heading, 1<<10)
+		text("tag path", l.TagPath, 200)
+		if l.URL.IsZero() || l.URL == p.URL || l.Kind == "" || l.Position != i {
+			t.Errorf("link %d: %+v", i, l)
+		}
+		if n := len(strings.Fields(l.Before)); n > 10 {
+			t.Errorf("link %d has %d words before it", i, n)
+		}
+		if n := len(strings.Fields(l.After)); n > 10 {
+			t.Errorf("link %d has %d words after it", i, n)
+		}
+		switch {
+		case l.First > l.Last && l.First == 0 && l.Last == -1:
+		case l.First < first || l.Last < l.First || l.Last >= len(p.Leaves):
+			t.Errorf("link %d spans %d…%d of %d leaves; the one before starts at %d", i, l.First, l.Last, len(p.Leaves), first)
+		default:
+			first = l.First
+		}
+	}
+}
+
+// soup draws markup of all the kinds the parser has rules for.
+func soup() *rapid.Generator[string] {
+	tags := []string{"a", "b", "p", "div", "table", "tr", "td", "ul", "li", "h1", "h2", "nav", "font", "select", "option", "svg",
+		"math", "script", "style", "title", "template", "noscript", "frameset", "frame", "iframe", "body", "html", "head", "br",
+		"img", "form", "textarea", "em", "section", "caption", "base", "meta", "link", "area"}
+	piece := rapid.OneOf(
+		rapid.SampledFrom([]string{" ", "bee", "the dance", "\n", "蜜蜂", "&amp;", "\x00", "\u202e", "\xff", "<!-- c -->", "\u00a0", "é"}),
+		rapid.Custom(func(t *rapid.T) string {
+			tag := rapid.SampledFrom(tags).Draw(t, "tag")
+			switch rapid.IntRange(0, 3).Draw(t, "form") {
+			case 0:
+				return "</" + tag + ">"
+			case 1:
+				return "<" + tag + ">"
+			default:
+				attr := rapid.SampledFrom([]string{"href=x", "src=y", `class="a b"`, "alt=z", "rel=next href=n", "rel=nofollow href=q#f",
+					`http-equiv=refresh content="0;url=r"`, "lang=en", "href=/", `name=robots content=noindex`}).Draw(t, "attr")
+				return "<" + tag + " " + attr + ">"
+			}
+		}),
+	)
+	return rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(piece, 0, 60).Draw(t, "pieces"), "")
+	})
+}
+
+func TestPagesAreWellFormed(t *testing.T) {
+	shared := parse.New(parse.Options{})
+	rapid.Check(t, func(rt *rapid.T) {
+		r := response(t, "text/html", soup().Draw(rt, "body"))
+		p, err := shared.Parse(r)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		check(rt, p)
+		// What a parser saw before makes no difference.
+		fresh, _ := parse.New(parse.Options{}).Parse(r)
+		if !reflect.DeepEqual(p, fresh) {
+			rt.Fatalf("a used parser gives\n%+v\na fresh one\n%+v", p, fresh)
+		}
+	})
+}
+
+// White space between tags is layout: without it, the leaves are the same.
+func TestLayoutMakesNoLeaves(t *testing.T) {
+	p := page(t, article)
+	q := page(t, strings.ReplaceAll(article, "\n<", "<"))
+	if !slices.Equal(p.Leaves, q.Leaves) {
+		t.Errorf("leaves\n%q, without line breaks\n%q", p.Leaves, q.Leaves)
+	}
+}
+
+func TestConcurrentUse(t *testing.T) {
+	parser := parse.New(parse.Options{})
+	bodies := []string{article, "<frameset><frame src=x>", strings.Repeat("<p>bees <a href=y>dance</a>", 500), ""}
+	var wg sync.WaitGroup
+	for i := range 40 {
+		body := bodies[i%len(bodies)]
+		wg.Go(func() {
+			got, err := parser.Parse(response(t, "text/html; charset=utf-8", body))
+			if err != nil {
+				t.Error(err)
+			} else if want := page(t, body); !reflect.DeepEqual(got, want) {
+				t.Errorf("page of %.40q differs", body)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("text/html", []byte(article))
+	f.Add("text/html; charset=shift_jis", []byte("<p>\x83\x7e<a href=x>\x00"))
+	f.Add("application/xhtml+xml", []byte("<a/><script/><b href=x>"))
+	f.Add("text/plain", []byte("a\x00b"))
+	f.Add("text/html", []byte(strings.Repeat("<div><table>", 300)+"<a href=x>"))
+	f.Add("text/html", []byte("<frameset><frame src=x><svg><title><a href=y>"))
+	parser := parse.New(parse.Options{MaxTags: 2000, MaxLinks: 20, MaxLeaves: 50, MaxText: 1000})
+	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
+		r := response(t, contentType, string(body))
+		p, err := parser.Parse(r)
+		if err != nil {
+			if !errors.Is(err, parse.ErrType) {
+				t.Fatal(err)
+			}
+			return
+		}
+		check(t, p)
+		if len(p.Links) > 20 || len(p.Leaves) > 50 {
+			t.Errorf("%d links, %d leaves", len(p.Links), len(p.Leaves))
+		}
+	})
+}
+
+// Every page of the recorded webs that is looked at is well-formed.
+func TestRecordedPages(t *testing.T) {
+	parser := parse.New(parse.Options{})
+	for _, name := range []string{"campus", "departments", "manuals"} {
+		t.Run(name, func(t *testing.T) {
+			links := 0
+			for _, r := range recorded(t, name, 37, 60) {
+				p, err := parser.Parse(r)
+				if err != nil {
+					continue // documents of other types are recorded, too
+				}
+				check(t, p)
+				links += len(p.Links)
+			}
+			if links == 0 {
+				t.Error("no links")
+			}
+		})
+	}
+}
