@@ -96,8 +96,19 @@ func (e *encoder) Encode(x web.Exchange) ([]byte, error) {
 	return bytes.Clone(r.out.Bytes()), nil
 }
 
-// exchange writes the records of one response; x is nil for robots.txt, which
-// has no metadata.
+// EncodeResponse renders a response, with its request where that is known, and
+// no metadata.
+func (e *encoder) EncodeResponse(p *web.Response) ([]byte, error) {
+	r := e.get()
+	defer e.put(r)
+	if err := r.exchange(p, nil); err != nil {
+		return nil, err
+	}
+	return bytes.Clone(r.out.Bytes()), nil
+}
+
+// exchange writes the records of one response; x is nil for one that has
+// no metadata, as robots.txt.
 func (r *renderer) exchange(p *web.Response, x *web.Exchange) error {
 	if p.URL.IsZero() {
 		return errors.New("archive: a response without an address")

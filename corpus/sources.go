@@ -1,0 +1,393 @@
+package corpus
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Names within an exchange folder.
+const (
+	pagesName   = "pages.jsonl.zst"
+	aliasesName = "aliases.tsv"
+	labelsName  = "labels.tsv"
+)
+
+// maxLine bounds a line of an exchange folder's pages, in bytes.
+const maxLine = 256 << 20
+
+// Exchange is a folder in which recorded pages are handed on:
+//
+//	web.yaml         as of a recorded web
+//	pages.jsonl.zst  {"url":…,"status":…,"content_type":…,"body":…} a line, and
+//	                 at will "fetched" and "last_modified" (RFC 3339 or HTTP)
+//	aliases.tsv      another spelling of an address, tab, the recorded address
+//	truth/TOPIC.txt  as of a recorded web
+//	labels.tsv       address, tab, whatever: copied
+//
+// Addresses become canonical everywhere, aliases become redirects. Bodies are
+// text in UTF-8, so text types are recorded as such, whatever charset the
+// document itself names.
+type Exchange struct{ Dir string }
+
+func (x Exchange) describe(b *builder) error {
+	m, err := readManifest(filepath.Join(x.Dir, manifestName))
+	if err != nil {
+		return fmt.Errorf("exchange folder %s: %w", x.Dir, err)
+	}
+	b.total = m.Pages
+	b.built.Manifest = m
+	return nil
+}
+
+func (x Exchange) feed(ctx context.Context, b *builder) error {
+	if err := x.pages(ctx, b); err != nil {
+		return err
+	}
+	return x.aliases(ctx, b)
+}
+
+// exchanged is a line of pages.jsonl.zst.
+type exchanged struct {
+	URL          string  `json:"url"`
+	Status       int     `json:"status"`
+	ContentType  string  `json:"content_type"`
+	Body         *string `json:"body"`
+	Fetched      string  `json:"fetched"`
+	LastModified string  `json:"last_modified"`
+}
+
+func (x Exchange) pages(ctx context.Context, b *builder) error {
+	path := filepath.Join(x.Dir, pagesName)
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	defer z.Close()
+	br := bufio.NewReaderSize(z, 1<<20)
+	for n := 1; ; n++ {
+		line, err := readLine(br)
+		if err == io.EOF {
+			return nil
+		}
+		from := fmt.Sprintf("%s, line %d", path, n)
+		if err != nil {
+			return fmt.Errorf("%s: %w", from, err)
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if err := b.put(ctx, func() result { return x.page(b, from, line) }); err != nil {
+			return err
+		}
+	}
+}
+
+// readLine reads a line into memory of its own.
+func readLine(br *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := br.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxLine:
+			return nil, fmt.Errorf("a line of more than %d bytes", maxLine)
+		case err == bufio.ErrBufferFull:
+		case err == io.EOF && len(line) > 0, err == nil:
+			return line, nil
+		default:
+			return nil, err
+		}
+	}
+}
+
+func (x Exchange) page(b *builder, from string, line []byte) result {
+	fail := func(err error) result { return result{err: fmt.Errorf("%s: %w", from, err)} }
+	var e exchanged
+	if err := json.Unmarshal(line, &e); err != nil {
+		return fail(err)
+	}
+	u, err := web.Parse(e.URL)
+	if err != nil {
+		return fail(err)
+	}
+	if e.Status < 200 || e.Status > 599 {
+		return fail(fmt.Errorf("status %d is not in 200…599", e.Status))
+	}
+	if e.Body == nil {
+		return fail(errors.New("body is missing"))
+	}
+	at := b.now
+	if t, ok := parseTime(e.Fetched); ok {
+		at = t
+	}
+	modified, _ := parseTime(e.LastModified)
+	return b.page(from, u, e.Status, inUTF8(e.ContentType), modified, at, []byte(*e.Body))
+}
+
+// parseTime reads a moment as RFC 3339 or HTTP have it.
+func parseTime(s string) (time.Time, bool) {
+	for _, layout := range []string{time.RFC3339, time.RFC1123, time.RFC850, time.ANSIC, "Monday, 02-Jan-06 15:04:05 MST"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC(), true
+		}
+	}
+	return time.Time{}, false
+}
+
+// inUTF8 puts the charset of text in UTF-8 into its content type.
+func inUTF8(contentType string) string {
+	mime, _, _ := strings.Cut(contentType, ";")
+	mime = strings.TrimSpace(mime)
+	if strings.HasPrefix(mime, "text/") || strings.HasSuffix(mime, "xml") {
+		return mime + "; charset=utf-8"
+	}
+	return contentType
+}
+
+func (x Exchange) aliases(ctx context.Context, b *builder) error {
+	path := filepath.Join(x.Dir, aliasesName)
+	return eachLine(path, func(n int, line string) error {
+		from := fmt.Sprintf("%s, line %d", path, n)
+		alias, target, ok := strings.Cut(line, "\t")
+		if !ok {
+			return fmt.Errorf("%s: want two addresses with a tab between them", from)
+		}
+		u, e1 := web.Parse(alias)
+		to, e2 := web.Parse(target)
+		if err := errors.Join(e1, e2); err != nil {
+			return fmt.Errorf("%s: %w", from, err)
+		}
+		if u == to {
+			return nil // one address, once canonical
+		}
+		return b.put(ctx, func() result { return b.redirect(from, u, to) })
+	})
+}
+
+// eachLine reads a text file that may be absent, without its empty lines.
+func eachLine(path string, do func(n int, line string) error) error {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		if line = strings.TrimRight(line, "\r\n"); line == "" {
+			continue
+		}
+		if err := do(n, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish writes truth and labels in canonical addresses.
+func (x Exchange) finish(b *builder) error {
+	for i := range b.built.Manifest.Topics {
+		t := &b.built.Manifest.Topics[i]
+		if t.Truth == "" {
+			continue
+		}
+		list, err := readAddresses(filepath.Join(x.Dir, filepath.FromSlash(t.Truth)))
+		if err != nil {
+			return fmt.Errorf("topic %s: %w", t.Name, err)
+		}
+		var out strings.Builder
+		seen := map[web.URL]bool{}
+		absent := 0
+		for _, u := range list {
+			if seen[u] {
+				continue
+			}
+			seen[u] = true
+			if !b.seen[u] {
+				absent++
+			}
+			out.WriteString(u.String() + "\n")
+		}
+		if absent > 0 {
+			b.note("topic %s: %d of %d relevant addresses are not recorded", t.Name, absent, len(seen))
+		}
+		if t.Relevant != len(seen) {
+			b.note("topic %s: %s says %d relevant, its truth has %d addresses", t.Name, manifestName, t.Relevant, len(seen))
+			t.Relevant = len(seen)
+		}
+		file := filepath.Join(b.dir, filepath.FromSlash(t.Truth))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
+			return err
+		}
+	}
+	return x.labels(b)
+}
+
+func (x Exchange) labels(b *builder) error {
+	path := filepath.Join(x.Dir, labelsName)
+	var out strings.Builder
+	err := eachLine(path, func(n int, line string) error {
+		address, rest, _ := strings.Cut(line, "\t")
+		u, err := web.Parse(address)
+		if err != nil {
+			return fmt.Errorf("%s, line %d: %w", path, n, err)
+		}
+		out.WriteString(u.String() + "\t" + rest + "\n")
+		return nil
+	})
+	if err != nil || out.Len() == 0 {
+		return err
+	}
+	return os.WriteFile(filepath.Join(b.dir, labelsName), []byte(out.String()), 0o644)
+}
+
+// WARCs are WARC files of any tool, and folders of them. All records are kept
+// as they are; damaged ones are left out and noted.
+type WARCs struct{ Paths []string }
+
+func (x WARCs) feed(ctx context.Context, b *builder) error {
+	var files []string
+	for _, path := range x.Paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
+			files = append(files, path)
+			continue
+		}
+		list, err := store.Paths(path)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return fmt.Errorf("%s: no WARC files in it", path)
+		}
+		files = append(files, list...)
+	}
+	revisits := 0
+	for rec, err := range store.Records(files...) {
+		var block []byte
+		if err == nil && rec.Length > maxBody {
+			b.note("%s, offset %d: a record of %d bytes: left out", rec.File, rec.Offset, rec.Length)
+			continue
+		}
+		if err == nil {
+			block, err = io.ReadAll(rec.Block)
+		}
+		if damage := (*store.Damage)(nil); errors.As(err, &damage) {
+			b.note("damaged, left out: %v", damage)
+			continue
+		}
+		if err != nil && rec != nil {
+			continue // the next step tells the damage
+		}
+		if err != nil {
+			return err
+		}
+		if rec.Type() == "revisit" {
+			revisits++
+		}
+		if err := b.put(ctx, func() result { return x.record(b, rec, block) }); err != nil {
+			return err
+		}
+	}
+	if revisits > 0 {
+		b.note("%d revisit records hold no body: they are kept, and not served", revisits)
+	}
+	return nil
+}
+
+func (WARCs) record(b *builder, rec *store.Record, block []byte) result {
+	r := result{from: fmt.Sprintf("%s, offset %d", rec.File, rec.Offset), again: true}
+	if t := rec.Type(); t == "response" || t == "resource" {
+		r.url, _ = web.Parse(rec.Target()) // zero: dns: and the like
+	}
+	r.record = b.archive.Copy(rec, block)
+	return r
+}
+
+// Names within the folder of a crawl.
+const (
+	crawlArchive = "archive"
+	crawlJob     = "job.yaml"
+)
+
+// Crawl is the folder of a crawl: its archive and, as the one topic, what its
+// job asked for. What the crawl's judge held relevant is no truth, so the topic
+// has none.
+type Crawl struct{ Dir string }
+
+// job is what a topic is made of, of all that job.yaml may hold.
+type job struct {
+	Name  string   `yaml:"name"`
+	Seeds []string `yaml:"seeds"`
+	Topic struct {
+		Description string   `yaml:"description"`
+		Keywords    []string `yaml:"keywords"`
+		Examples    []string `yaml:"examples"`
+	} `yaml:"topic"`
+}
+
+func (x Crawl) describe(b *builder) error {
+	path := filepath.Join(x.Dir, crawlJob)
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		b.note("%s is absent: the web has no topic", path)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var j job
+	if err := yaml.Unmarshal(data, &j); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if j.Name == "" {
+		j.Name = "crawl"
+	}
+	addresses := func(list []string) (urls []web.URL) {
+		for _, s := range list {
+			if u, err := web.Parse(s); err == nil { // examples may be files
+				urls = append(urls, u)
+			}
+		}
+		return urls
+	}
+	b.built.Manifest.Description = "Recorded by a crawl: " + j.Name
+	b.built.Manifest.Topics = []Topic{{
+		Name: j.Name, Description: j.Topic.Description, Keywords: j.Topic.Keywords,
+		Seeds: addresses(j.Seeds), Examples: addresses(j.Topic.Examples),
+	}}
+	return nil
+}
+
+func (x Crawl) feed(ctx context.Context, b *builder) error {
+	return WARCs{[]string{filepath.Join(x.Dir, crawlArchive)}}.feed(ctx, b)
+}
