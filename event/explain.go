@@ -30,7 +30,7 @@ type Explanation struct {
 	Fate   Fate
 	Reason web.Reason
 	Detail string
-	To     web.URL // where it moved
+	To     web.URL // where a redirect from it points
 	// Path leads to URL: a seed first, URL itself last, each step found on
 	// the one before it. It is empty for an address that is unseen. Of one
 	// that was skipped it ends with the page that named it first and URL.
@@ -203,13 +203,13 @@ func (x *explainer) sealed() bool { return x.Fate == Taken || x.Fate == Broken |
 
 func (x *explainer) failed(t time.Time, e Failed) {
 	x.from = e.From
-	x.Reason, x.Detail = e.Reason, e.Detail
+	x.Reason, x.Detail, x.To = e.Reason, e.Detail, e.To
 	n := Note{At: t, What: "failed", On: e.From, Priority: e.Priority, Reason: e.Reason, Detail: e.Detail, Status: e.Status}
 	switch {
 	case e.Retry:
 		x.Fate, n.What = Waiting, "retry"
 	case e.Reason == web.ReasonRedirect:
-		x.Fate, x.To, n.What = Moved, e.To, "moved"
+		x.Fate, n.What = Moved, "moved"
 	default:
 		x.Fate = Broken
 	}
