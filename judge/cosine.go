@@ -38,7 +38,7 @@ func newCosine(idf, centroid bool) func(*topic.Topic, Options) (Judge, error) {
 		}
 		var examples []vector
 		for _, p := range t.Examples {
-			examples = append(examples, tfVector(p.Terms, c.df))
+			examples = append(examples, tfidfVector(p.Terms, c.df))
 		}
 		if len(examples) == 0 {
 			words := c.analyzer.Words(t.Description)
@@ -81,7 +81,7 @@ func nearest(v vector, models []vector) float64 {
 }
 
 func (c *cosine) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
-	s := nearest(tfVector(p.Terms, c.df), c.models)
+	s := nearest(tfidfVector(p.Terms, c.df), c.models)
 	return c.verdict(s, s), nil
 }
 

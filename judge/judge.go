@@ -41,9 +41,9 @@ type Options struct {
 	// DF are the document frequencies to start from; nil = those of English
 	// that are built in.
 	DF *text.DF
-	// Blend lets the document frequencies of the first pages crawled join
-	// those of DF (judge topic only).
-	Blend bool
+	// Frozen keeps the judge topic from blending the document frequencies of
+	// the first pages of a crawl with those of DF.
+	Frozen bool
 	// Rules are for the judge rules.
 	Rules []Rule
 	// Command and its arguments are for the judge command; Timeout bounds

@@ -147,7 +147,8 @@ type vector []weighted
 // tfVector and tfidfVector weigh the terms of a page by their frequency, and
 // by frequency and information (BPM09 eq 1: tf = f/max f, which a cosine does
 // not notice).
-func tfVector(terms []web.Term, df *text.DF) vector {
+
+func tfidfVector(terms []web.Term, df *text.DF) vector {
 	v := make(vector, 0, len(terms))
 	for _, t := range terms {
 		w := float64(t.Body)
@@ -171,7 +172,7 @@ func textVector(stems []string, df *text.DF) vector {
 		}
 		terms = append(terms, web.Term{Text: s, Body: 1})
 	}
-	return tfVector(terms, df)
+	return tfidfVector(terms, df)
 }
 
 // unit scales v to length 1, in place.
