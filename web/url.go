@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -111,7 +112,7 @@ func appendCanonical(b []byte, base, ref string) ([]byte, error) {
 		}
 	}
 	if len(b) > maxURL {
-		return nil, fmt.Errorf("address %.200q… of %d bytes: longer than %d", b, len(b), maxURL)
+		return nil, fmt.Errorf("address %.200q… of %d bytes: longer than %d", string(b), len(b), maxURL)
 	}
 	return b, nil
 }
@@ -189,7 +190,7 @@ func checkName(name string) error {
 		}
 		return nil
 	}
-	if isPlainName(name) {
+	if isPlainName([]byte(name)) {
 		return nil
 	}
 	if len(name) > 253 {
@@ -215,8 +216,8 @@ func checkName(name string) error {
 // isPlainName tells whether a lower-case host name is canonical beyond doubt:
 // a dotted quad, or labels without punycode of which the last begins with a
 // letter (others may be numbers in disguise).
-func isPlainName(name string) bool {
-	if name == "" || len(name) > 253 {
+func isPlainName(name []byte) bool {
+	if len(name) == 0 || len(name) > 253 {
 		return false
 	}
 	label, digits := 0, true // where the present label begins; all digits and dots
@@ -228,7 +229,7 @@ func isPlainName(name string) bool {
 			digits = digits && isDigit(name[i])
 			continue
 		}
-		if i == label || i-label > 63 || strings.HasPrefix(name[label:], "xn--") {
+		if i == label || i-label > 63 || bytes.HasPrefix(name[label:], []byte("xn--")) {
 			return false
 		}
 		if i < len(name) {
@@ -236,7 +237,7 @@ func isPlainName(name string) bool {
 		}
 	}
 	if digits {
-		a, err := netip.ParseAddr(name)
+		a, err := netip.ParseAddr(string(name))
 		return err == nil && a.Is4()
 	}
 	return 'a' <= name[label] && name[label] <= 'z'
@@ -304,7 +305,7 @@ func appendAuthority(b []byte, rest, query string) ([]byte, bool) {
 	b = append(b, "://"...)
 	from := len(b)
 	b = appendLower(b, name)
-	if !isPlainName(string(b[from:])) {
+	if !isPlainName(b[from:]) {
 		return b, false
 	}
 	if hasPort {

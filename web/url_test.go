@@ -244,6 +244,18 @@ func TestParts(t *testing.T) {
 	}
 }
 
+func TestUnmarshalAllocatesOnce(t *testing.T) {
+	text := []byte("https://www.example.org/docs/reference/api/index.html?lang=en&page=2")
+	var u URL
+	if n := testing.AllocsPerRun(100, func() {
+		if err := u.UnmarshalText(text); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 1 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // A canonical address is what net/http sends: net/url reads it, and writes it
 // as it is.
 func checkCanonical(t interface {
