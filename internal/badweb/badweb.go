@@ -101,11 +101,11 @@ func Start() (*Server, error) {
 	for i := range s.servers {
 		s.servers[i] = &http.Server{
 			Handler:     http.HandlerFunc(s.serve),
-			TLSConfig:   secure,
 			ErrorLog:    log.New(io.Discard, "", 0),
 			BaseContext: func(net.Listener) context.Context { return s.stopped },
 		}
 	}
+	s.servers[1].TLSConfig = secure
 	s.running.Go(func() { s.servers[0].Serve(s.http) })
 	s.running.Go(func() { s.servers[1].ServeTLS(s.tls, "", "") })
 	return s, nil

@@ -1,12 +1,14 @@
 package badweb
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
@@ -18,9 +20,9 @@ const (
 	someHTML  = "<!doctype html><title>Half a page</title><p>It was going so well."
 	wholeHTML = "<!doctype html><title>A page</title><h1>A page</h1><p>Nothing is wrong with it."
 
-	metadata = "http://169.254.169.254/latest/meta-data/"
-	bombSize = 256 << 20 // decoded bytes of a bomb
-	hugeRobo = 10 << 20  // bytes of a huge robots.txt
+	metadata  = "http://169.254.169.254/latest/meta-data/"
+	bigMember = 16 << 20 // decoded bytes of a bomb in one piece
+	hugeRobo  = 10 << 20 // bytes of a huge robots.txt
 )
 
 // inventory builds every scenario and the sites they happen on. A scenario
@@ -75,18 +77,18 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 	on(Scenario{Name: "no-content", Status: 204, Crawl: "empty"}, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(204) })
 
 	// Content codings.
-	on(Scenario{Name: "gzip-bomb", Status: 200, Truncated: "length"}, bomb("gzip", func(w io.Writer) io.WriteCloser {
+	on(Scenario{Name: "gzip-bomb", Status: 200, Truncated: "length"}, bomb("gzip", 10<<10, func(w io.Writer) io.WriteCloser {
 		return gzip.NewWriter(w)
 	}))
-	on(Scenario{Name: "br-bomb", Status: 200, Truncated: "length"}, bomb("br", func(w io.Writer) io.WriteCloser {
-		return brotli.NewWriterLevel(w, 1)
-	}))
-	on(Scenario{Name: "zstd-bomb", Status: 200, Truncated: "length"}, bomb("zstd", func(w io.Writer) io.WriteCloser {
-		z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
+	on(Scenario{Name: "zstd-bomb", Status: 200, Truncated: "length"}, bomb("zstd", 10<<10, func(w io.Writer) io.WriteCloser {
+		z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
 		if err != nil {
 			panic(err)
 		}
 		return z
+	}))
+	on(Scenario{Name: "br-bomb", Status: 200, Truncated: "length"}, bomb("br", 1, func(w io.Writer) io.WriteCloser {
+		return brotli.NewWriterLevel(w, 1)
 	}))
 	on(Scenario{Name: "gzip-not", Failure: "protocol"}, s.say(htmlHead+"Content-Encoding: gzip\r\n\r\n"+wholeHTML))
 	half := string(gzipped(strings.Repeat(wholeHTML, 100)))
@@ -103,8 +105,11 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 	on(Scenario{Name: "nested", Status: 200}, document("<!doctype html><title>Deep</title>"+strings.Repeat("<div>", 100_000)+"deep down"))
 	on(Scenario{Name: "million-links", Status: 200, Truncated: "length"}, func(w http.ResponseWriter, r *http.Request) {
 		document("<!doctype html><title>A million links</title>\n")(w, r)
-		for i := range 1_000_000 {
-			if _, err := fmt.Fprintf(w, "<a href=%d>%d</a>\n", i, i); err != nil {
+		var line []byte
+		for i := range int64(1_000_000) {
+			line = append(strconv.AppendInt(append(line[:0], "<a href="...), i, 10), '>')
+			line = append(strconv.AppendInt(line, i, 10), "</a>\n"...)
+			if _, err := w.Write(line); err != nil {
 				return
 			}
 		}
@@ -248,16 +253,23 @@ func endless(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// bomb sends a few kilobytes that decode to bombSize.
-func bomb(coding string, encode func(io.Writer) io.WriteCloser) http.HandlerFunc {
+// bomb sends a document of zeros: members of 1 MiB that take about a
+// kilobyte each, or, as brotli knows no members, one of bigMember.
+func bomb(coding string, members int, encode func(io.Writer) io.WriteCloser) http.HandlerFunc {
+	member := sync.OnceValue(func() []byte {
+		var b bytes.Buffer
+		z := encode(&b)
+		for range max(1, bigMember/members>>20) {
+			z.Write(make([]byte, 1<<20))
+		}
+		z.Close()
+		return b.Bytes()
+	})
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		w.Header().Set("Content-Encoding", coding)
-		z := encode(w)
-		defer z.Close()
-		zeros := make([]byte, 1<<20)
-		for range bombSize / len(zeros) {
-			if _, err := z.Write(zeros); err != nil || r.Context().Err() != nil {
+		for range members {
+			if _, err := w.Write(member()); err != nil {
 				return
 			}
 		}
