@@ -23,9 +23,13 @@ const maxLine = 16 << 20
 // Events are values: a pointer to one is an error, as is any other type.
 func AppendJSON(b []byte, e Event) ([]byte, error) {
 	o := object{b: b}
+	kind := ""
+	if e != nil {
+		kind = e.Kind()
+	}
 	switch e := e.(type) {
 	case Started:
-		o.begin(e, e.At)
+		o.begin(kind, e.At)
 		o.text("name", e.Name)
 		o.text("scorer", e.Scorer)
 		o.text("judge", e.Judge)
@@ -35,11 +39,11 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.int("workers", int64(e.Workers))
 		o.float("threshold", e.Threshold)
 	case Seeded:
-		o.begin(e, e.At)
+		o.begin(kind, e.At)
 		o.found(e.Queued)
 		o.skipped(e.Skipped)
 	case Fetched:
-		o.begin(e, e.At)
+		o.begin(kind, e.At)
 		o.visit(e.Visit)
 		o.int("status", int64(e.Status))
 		o.text("mime", e.MIME)
@@ -59,7 +63,7 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.skipped(e.Skipped)
 		o.optInt("omitted", int64(e.Omitted))
 	case Failed:
-		o.begin(e, e.At)
+		o.begin(kind, e.At)
 		o.visit(e.Visit)
 		o.text("reason", string(e.Reason))
 		o.optText("detail", e.Detail)
@@ -72,7 +76,7 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.optText("to", e.To.String())
 		o.flag("queued", e.Queued)
 	case Dropped:
-		o.begin(e, e.At)
+		o.begin(kind, e.At)
 		o.text("reason", string(e.Reason))
 		o.optText("host", string(e.Host))
 		o.int("count", int64(e.Count))
@@ -85,10 +89,10 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 			o.b = append(o.b, ']')
 		}
 	case Tick:
-		o.begin(e, e.At)
+		o.begin(kind, e.At)
 		o.frontier(e.Frontier)
 	case Ended:
-		o.begin(e, e.At)
+		o.begin(kind, e.At)
 		o.text("how", string(e.How))
 		o.frontier(e.Frontier)
 	case Unknown:
@@ -179,9 +183,9 @@ func clip(s string) string { return s[:min(len(s), 4<<10)] }
 // object appends the members of a JSON object, the kind first.
 type object struct{ b []byte }
 
-func (o *object) begin(e Event, at At) {
+func (o *object) begin(kind string, at At) {
 	o.b = append(o.b, `{"kind":"`...)
-	o.b = append(o.b, e.Kind()...)
+	o.b = append(o.b, kind...)
 	o.b = append(o.b, `","at":"`...)
 	t := at.At.UTC()
 	if y := t.Year(); y < 0 || y > 9999 {
@@ -325,6 +329,15 @@ func appendFloat(b []byte, v float64) []byte {
 	return strconv.AppendFloat(b, v, format, -1, 64)
 }
 
+// plain tells the bytes that stand for themselves in a JSON string. It is never
+// changed.
+var plain = func() (t [256]bool) {
+	for c := ' '; c < 0x7f; c++ {
+		t[c] = c != '"' && c != '\\'
+	}
+	return t
+}()
+
 const hexDigits = "0123456789abcdef"
 
 func appendString(b []byte, s string) []byte {
@@ -332,7 +345,7 @@ func appendString(b []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
+		if plain[c] {
 			i++
 			continue
 		}

@@ -132,7 +132,7 @@ func (l *Log) Append(events ...Event) (mark []byte, err error) {
 	}
 	b := l.buf[:0]
 	for _, e := range events {
-		if b, err = appendLine(b, e); err != nil {
+		if b, err = appendLine(b, e, maxLine); err != nil {
 			return nil, fmt.Errorf("event log %s: %w", l.path, err)
 		}
 	}
@@ -154,24 +154,25 @@ func (l *Log) Append(events ...Event) (mark []byte, err error) {
 	return strconv.AppendInt(nil, l.size, 10), nil
 }
 
-// appendLine appends e and a newline, in more than one line if need be.
-func appendLine(b []byte, e Event) ([]byte, error) {
+// appendLine appends e and a newline, in more than one line if one would be
+// longer than limit.
+func appendLine(b []byte, e Event, limit int) ([]byte, error) {
 	start := len(b)
 	b, err := AppendJSON(b, e)
 	if err != nil {
 		return b, err
 	}
-	if len(b)-start < maxLine {
+	if len(b)-start < limit {
 		return append(b, '\n'), nil
 	}
 	b = b[:start]
-	for _, part := range fit(e, maxLine) {
+	for _, part := range fit(e, limit) {
 		start := len(b)
 		if b, err = AppendJSON(b, part); err != nil {
 			return b, err
 		}
-		if len(b)-start >= maxLine {
-			return b, fmt.Errorf("event %s of %d bytes: longer than %d", e.Kind(), len(b)-start, maxLine)
+		if len(b)-start >= limit {
+			return b, fmt.Errorf("event %s of %d bytes: longer than %d", e.Kind(), len(b)-start, limit)
 		}
 		b = append(b, '\n')
 	}

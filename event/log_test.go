@@ -490,38 +490,43 @@ func TestUnknown(t *testing.T) {
 
 // Events beyond the length of a line lose no seed, and say what they lose.
 func TestLongEvents(t *testing.T) {
+	const limit = 1 << 17
 	u := addr("https://a.example/" + strings.Repeat("x", 900))
 	var found []Found
+	var skipped []Skipped
 	var urls []web.URL
-	for range maxLine / 900 {
+	for range limit / 900 {
 		found = append(found, Found{URL: u, Anchor: "\x1b\x1b\x1b\x1b"})
+		skipped = append(skipped, Skipped{u, web.ReasonScope})
 		urls = append(urls, u)
 	}
-	skipped := make([]Skipped, len(found))
-	for i := range skipped {
-		skipped[i] = Skipped{u, web.ReasonScope}
-	}
-	path := filepath.Join(t.TempDir(), "log")
-	l, err := Open(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, err = l.Append(
+	var log []byte
+	for _, e := range []Event{
 		Seeded{Queued: found, Skipped: skipped},
 		Fetched{Visit: Visit{URL: u}, Queued: found, Skipped: skipped, Omitted: 1},
 		Dropped{Count: len(urls), URLs: urls},
-		Failed{Visit: Visit{URL: u}, Detail: strings.Repeat("\x00", maxLine)},
-	)
-	if err != nil {
-		t.Fatal(err)
+		Failed{Visit: Visit{URL: u}, Detail: strings.Repeat("\x00", limit)},
+	} {
+		var err error
+		if log, err = appendLine(log, e, limit); err != nil {
+			t.Fatal(err)
+		}
 	}
-	seeds, refused := 0, 0
-	for _, e := range collect(t, path) {
+	for line := range bytes.Lines(log) {
+		if len(line) > limit {
+			t.Errorf("a line of %d bytes, limit %d", len(line), limit)
+		}
+	}
+	seeds, refused, others := 0, 0, 0
+	for e, err := range Read(bytes.NewReader(log)) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		switch e := e.(type) {
 		case Seeded:
 			seeds += len(e.Queued)
 			refused += len(e.Skipped)
+			continue
 		case Fetched:
 			if e.Omitted < 2 || e.Omitted+len(e.Queued)+len(e.Skipped) != 1+len(found)+len(skipped) {
 				t.Errorf("%d + %d links listed, %d omitted, of %d", len(e.Queued), len(e.Skipped), e.Omitted, len(found)+len(skipped))
@@ -531,11 +536,12 @@ func TestLongEvents(t *testing.T) {
 				t.Errorf("%d dropped, want %d", e.Count, len(urls))
 			}
 		}
+		others++
 	}
-	if seeds != len(found) || refused != len(skipped) {
-		t.Errorf("%d and %d seeds, want %d and %d", seeds, refused, len(found), len(skipped))
+	if seeds != len(found) || refused != len(skipped) || others != 3 {
+		t.Errorf("%d and %d seeds, want %d and %d; %d other events, want 3", seeds, refused, len(found), len(skipped), others)
 	}
-	if _, err := l.Append(Started{Name: strings.Repeat("x", maxLine)}); err == nil {
+	if _, err := appendLine(nil, Started{Name: strings.Repeat("x", limit)}, limit); err == nil {
 		t.Error("a name longer than a line was written")
 	}
 }
