@@ -35,7 +35,18 @@ type group struct {
 // normalise gives it.
 type rule struct {
 	pattern string
+	stem    string // of pattern, up to the first * or the final $
 	allow   bool
+}
+
+func newRule(pattern string, allow bool) rule {
+	pattern = normalise(pattern, true)
+	stem, _, _ := strings.Cut(strings.TrimSuffix(pattern, "$"), "*")
+	return rule{pattern, stem, allow}
+}
+
+func (r rule) matches(path string) bool {
+	return strings.HasPrefix(path, r.stem) && (len(r.stem) == len(r.pattern) || match(r.pattern, path))
 }
 
 // AllowAll returns rules that allow everything.
@@ -96,7 +107,7 @@ func Parse(body []byte) *Rules {
 		case "allow", "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw":
 			naming = false
 			if last >= 0 && value != "" {
-				r.groups[last].rules = append(r.groups[last].rules, rule{normalise(value, true), key == "allow"})
+				r.groups[last].rules = append(r.groups[last].rules, newRule(value, key == "allow"))
 			}
 		case "crawl-delay", "crawldelay":
 			if last >= 0 {
@@ -154,7 +165,7 @@ func token(agent string) string {
 		return "*"
 	}
 	i := 0
-	for i < len(agent) && (isUnreserved(agent[i]) && agent[i] != '~') {
+	for i < len(agent) && isUnreserved(agent[i]) && agent[i] != '~' && agent[i] != '\'' {
 		i++
 	}
 	return strings.ToLower(agent[:i])
@@ -197,13 +208,14 @@ func (r *Rules) Allowed(agent, requestPath string) bool {
 	}
 	path := normalise(requestPath, false)
 	bare := unescape(path)
+	escapes := bare != path
 	best := rule{allow: true}
 	for _, g := range groups {
 		for _, rule := range r.groups[g].rules {
 			if len(rule.pattern) < len(best.pattern) {
 				break
 			}
-			if match(rule.pattern, path) || bare != path && match(rule.pattern, bare) {
+			if rule.matches(path) || escapes && rule.matches(bare) {
 				if len(rule.pattern) > len(best.pattern) || rule.allow {
 					best = rule
 				}
@@ -309,10 +321,13 @@ func unescape(path string) string {
 	return string(b)
 }
 
+// isUnreserved tells whether c means the same escaped or not: the unreserved
+// characters of RFC 3986, and ', which browsers escape in queries.
 func isUnreserved(c byte) bool {
-	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' ||
+		c == '-' || c == '.' || c == '_' || c == '~' || c == '\''
 }
 
 // isReserved tells whether c is a reserved character of RFC 3986 that is not
 // special in patterns and does not end an address.
-func isReserved(c byte) bool { return c != 0 && strings.IndexByte(":/?[]@!&'()+,;=", c) >= 0 }
+func isReserved(c byte) bool { return c != 0 && strings.IndexByte(":/?[]@!&()+,;=", c) >= 0 }
