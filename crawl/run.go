@@ -379,7 +379,7 @@ func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err e
 		if r.Location.IsZero() {
 			a.Detail = fmt.Sprintf("status %d without a usable Location", r.Status)
 		}
-	case r.Status != 200 && r.Status != 203 && r.Status != 206:
+	case r.Status < 200 || r.Status >= 300:
 		a.Reason, a.Detail = web.ReasonStatus, fmt.Sprintf("status %d", r.Status)
 	case len(r.Body) == 0:
 		a.Reason, a.Detail = web.ReasonEmpty, "the document has no body"

@@ -1,0 +1,149 @@
+package crawl_test
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/badweb"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// A crawl of a web in which everything goes wrong goes on to its budget; every
+// misbehaviour ends in a page or a reason, and memory stays bounded.
+func TestBadWeb(t *testing.T) {
+	bad, err := badweb.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bad.Close()
+	const timeout = 2 * time.Second
+	fetcher, err := fetch.New(fetch.Options{
+		Contact: "test@bad.test", Delay: -1, CrawlDelayCap: 10 * time.Millisecond, Timeout: timeout, MaxBody: 1 << 20,
+		CAs: bad.CAs(), Resolver: bad, Connect: bad.Connect,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fetcher.Close()
+	dir := t.TempDir()
+	archive, err := store.Create(dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	scorer, err := score.New("breadth-first", score.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seed, err := web.Parse(bad.Index())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const budget = 400
+	got := map[string][]string{} // what became of an address, in order
+	pages := 0
+	var peak uint64
+	c := &crawl.Crawl{
+		Seeds: []web.URL{seed}, Frontier: frontier.NewMemory(frontier.Options{MaxPerHost: 200}), Fetcher: fetcher,
+		Parser: parse.New(parse.Options{Canon: web.Canon{StripSessions: true}}), Judge: evenJudge{}, Scorer: scorer,
+		Archive: archive, Workers: 24,
+		Policy: crawl.Policy{Pages: budget, MaxTries: 2, Backoff: 10 * time.Millisecond, MaxFailures: 100},
+		Listen: func(e event.Event) {
+			switch e := e.(type) {
+			case event.Fetched:
+				pages++
+				outcome := "page"
+				if e.Reason != "" && e.Reason != web.ReasonDuplicate {
+					outcome += " " + string(e.Reason)
+				}
+				got[e.URL.String()] = append(got[e.URL.String()], outcome)
+			case event.Failed:
+				if !e.Retry {
+					got[e.URL.String()] = append(got[e.URL.String()], string(e.Reason))
+				}
+			case event.Tick:
+				var m runtime.MemStats
+				runtime.ReadMemStats(&m)
+				peak = max(peak, m.HeapInuse)
+			}
+		},
+	}
+	// The Retry-After of two minutes is not waited for: the budget ends first.
+	how, err := c.Run(t.Context())
+	if err != nil || how != event.BudgetSpent || pages != budget {
+		t.Fatalf("ended %q after %d pages: %v", how, pages, err)
+	}
+	for _, s := range bad.Scenarios() {
+		t.Run(s.Name, func(t *testing.T) {
+			u, err := web.Canon{StripSessions: true}.Parse(s.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			outcomes := got[u.String()]
+			want := "page"
+			if s.Crawl != "" {
+				want = s.Crawl
+			}
+			if s.Name == "redirect-private" { // the index names its target too
+				want = string(web.ReasonRedirectKnown)
+			}
+			if s.Name == "retry-after" {
+				if len(outcomes) != 0 || bad.Hits("retry-after.bad.test/") != 1 {
+					t.Errorf("told to wait two minutes: %v after %d requests", outcomes, bad.Hits("retry-after.bad.test/"))
+				}
+				return
+			}
+			if !slices.Equal(outcomes, []string{want}) {
+				t.Errorf("%s: %v, want %s once", u, outcomes, want)
+			}
+		})
+	}
+	// What redirects lead to.
+	for u, want := range map[string]string{
+		"http://redirect-loop.bad.test/there":       "redirect-loop",
+		"http://redirect-on-and-on.bad.test/10":     "redirects",
+		"http://169.254.169.254/latest/meta-data/":  "address",
+		"http://cookies.bad.test/again":             "page",
+		"http://sessions.bad.test/shop":             "page",
+		"http://redirect-on-and-on.bad.test/12":     "",
+		"http://redirect-private.bad.test/whatever": "",
+	} {
+		if have := strings.Join(got[u], ", "); have != want {
+			t.Errorf("%s: %q, want %q", u, have, want)
+		}
+	}
+	if s := bad.Strays(); len(s) > 0 {
+		t.Errorf("connections to other addresses: %v", s)
+	}
+	const bound = 512 << 20
+	if peak > bound {
+		t.Errorf("heap of %d MiB, more than %d", peak>>20, bound>>20)
+	}
+	if err := archive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := store.Paths(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	for r, err := range store.Records(paths...) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds[r.Type()]++
+	}
+	if kinds["response"] < budget || kinds["metadata"] < budget {
+		t.Errorf("the archive of %d pages holds %v", budget, kinds)
+	}
+	t.Logf("peak heap %d MiB; archive: %v", peak>>20, kinds)
+}
