@@ -1,0 +1,294 @@
+package corpus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Survey is what can be said of a recorded web from its pages.
+//
+// A link is counted once for each pair of page and target address, however
+// often the page repeats it; a link from a page to itself does not count. It is
+// inside when its target is recorded, redirects followed, as a page.
+type Survey struct {
+	Count
+	LinksInside  int
+	LinksOutside int // to addresses not recorded, or recorded as an error
+	Unparsed     int // pages that hold neither HTML nor text
+	Damaged      []error
+	// Reachable is the number of pages a crawl can reach from the seeds of
+	// all topics together.
+	Reachable int
+	Topics    []TopicSurvey
+}
+
+// TopicSurvey is what can be said of a topic.
+type TopicSurvey struct {
+	Name            string
+	Relevant        int // addresses in the truth
+	NotRecorded     int // of these
+	Seeds           int
+	SeedsAbsent     int // seeds not recorded
+	Pages           int // pages reachable from the seeds
+	Reachable       int // relevant pages reachable from the seeds
+	ReachableFar    int // and from seeds_far
+	ExamplesAbsent  int
+	ExamplesOutside int // examples that the truth does not hold
+}
+
+// maxRedirects bounds the redirects followed in a row.
+const maxRedirects = 10
+
+// Survey parses all pages, on all cores, follows their links and redirects
+// from the seeds of each topic, and counts. progress may be nil.
+func (w *Web) Survey(ctx context.Context, progress func(done, total int, note string)) (Survey, error) {
+	s := Survey{Count: w.Count()}
+	g, err := w.graph(ctx, &s, progress)
+	if err != nil {
+		return Survey{}, err
+	}
+	var all []web.URL
+	for _, t := range w.Topics {
+		all = append(all, t.Seeds...)
+		ts := TopicSurvey{Name: t.Name, Seeds: len(t.Seeds)}
+		for _, u := range t.Seeds {
+			if !w.Has(u) {
+				ts.SeedsAbsent++
+			}
+		}
+		reached := g.reach(t.Seeds)
+		ts.Pages = g.pages(reached)
+		if t.Truth != "" {
+			truth, err := w.Truth(t.Name)
+			if err != nil {
+				return Survey{}, err
+			}
+			far := g.reach(t.SeedsFar)
+			ts.Relevant = len(truth)
+			for u := range truth {
+				i, ok := g.number[u.String()]
+				switch {
+				case !ok:
+					ts.NotRecorded++
+				default:
+					if reached[i] {
+						ts.Reachable++
+					}
+					if far[i] {
+						ts.ReachableFar++
+					}
+				}
+			}
+			for _, u := range t.Examples {
+				if !w.Has(u) {
+					ts.ExamplesAbsent++
+				}
+				if !truth[u] {
+					ts.ExamplesOutside++
+				}
+			}
+		}
+		s.Topics = append(s.Topics, ts)
+	}
+	s.Reachable = g.pages(g.reach(all))
+	return s, nil
+}
+
+// graph is the links within a recorded web; addresses are numbered as sorted.
+type graph struct {
+	number map[string]int32
+	to     [][]int32 // [address] addresses it links or redirects to
+	isPage []bool    // [address]
+}
+
+func (w *Web) graph(ctx context.Context, s *Survey, progress func(int, int, string)) (*graph, error) {
+	n := len(w.order)
+	g := &graph{number: make(map[string]int32, n), to: make([][]int32, n), isPage: make([]bool, n)}
+	redirect := make([]web.URL, n) // of addresses that redirect
+	outside := make([]int, n)
+	for i, address := range w.order {
+		g.number[address] = int32(i)
+		st := w.pages[address].status
+		g.isPage[i] = st >= 200 && st < 300
+	}
+	parser := parse.New(parse.Options{})
+	var mu sync.Mutex
+	done := 0
+	visit := func(address string) {
+		i := g.number[address]
+		var damage error
+		unparsed := false
+		r, err := w.read(address)
+		switch {
+		case err != nil:
+			damage = err
+		case r.Status >= 300 && r.Status < 400:
+			redirect[i] = r.Location
+		case g.isPage[i]:
+			page, err := parser.Parse(r)
+			if err != nil {
+				unparsed = true
+				break
+			}
+			seen := map[web.URL]bool{r.URL: true}
+			for _, l := range page.Links {
+				if seen[l.URL] {
+					continue
+				}
+				seen[l.URL] = true
+				if j, ok := g.number[l.URL.String()]; ok {
+					g.to[i] = append(g.to[i], j)
+				} else {
+					outside[i]++
+				}
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if done++; progress != nil && (done%50 == 0 || done == n) {
+			progress(done, n, "parsing")
+		}
+		if damage != nil {
+			s.Damaged = append(s.Damaged, damage)
+		}
+		if unparsed {
+			s.Unparsed++
+		}
+	}
+	eg, ctx := errgroup.WithContext(ctx)
+	work := make(chan string)
+	eg.Go(func() error {
+		defer close(work)
+		for _, address := range w.byPlace() {
+			select {
+			case work <- address:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+	for range runtime.GOMAXPROCS(0) {
+		eg.Go(func() error {
+			for address := range work {
+				visit(address)
+			}
+			return nil
+		})
+	}
+	if err := eg.Wait(); err != nil {
+		return nil, err
+	}
+	for i, u := range redirect {
+		if j, ok := g.number[u.String()]; ok {
+			g.to[i] = []int32{j}
+		}
+	}
+	for i, to := range g.to {
+		s.LinksOutside += outside[i]
+		if !g.isPage[i] {
+			continue
+		}
+		for _, j := range to {
+			if end := g.follow(j); end >= 0 && g.isPage[end] {
+				s.LinksInside++
+			} else {
+				s.LinksOutside++
+			}
+		}
+	}
+	return g, nil
+}
+
+// follow goes on from an address through redirects, -1 where they lead nowhere.
+func (g *graph) follow(i int32) int32 {
+	for range maxRedirects {
+		if g.isPage[i] || len(g.to[i]) == 0 {
+			return i
+		}
+		i = g.to[i][0]
+	}
+	return -1
+}
+
+// reach marks the addresses that can be reached from seeds.
+func (g *graph) reach(seeds []web.URL) []bool {
+	reached := make([]bool, len(g.to))
+	var queue []int32
+	visit := func(i int32) {
+		if !reached[i] {
+			reached[i] = true
+			queue = append(queue, i)
+		}
+	}
+	for _, u := range seeds {
+		if i, ok := g.number[u.String()]; ok {
+			visit(i)
+		}
+	}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		for _, j := range g.to[i] {
+			visit(j)
+		}
+	}
+	return reached
+}
+
+// pages counts the pages among marked addresses.
+func (g *graph) pages(marked []bool) (n int) {
+	for i, m := range marked {
+		if m && g.isPage[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// Compare tells where a survey and the manifest of its web disagree, one line
+// each.
+func (w *Web) Compare(s Survey) []string {
+	var out []string
+	differ := func(what string, manifest, found int) {
+		if manifest != found {
+			out = append(out, fmt.Sprintf("%s: %s says %d, found %d", what, manifestName, manifest, found))
+		}
+	}
+	differ("pages", w.Manifest.Pages, s.Pages)
+	differ("hosts", w.Manifest.Hosts, s.Hosts)
+	if w.LinksInside > 0 {
+		differ("links inside", w.LinksInside, s.LinksInside)
+	}
+	for i, t := range s.Topics {
+		m := w.Topics[i]
+		if m.Truth == "" {
+			continue
+		}
+		differ("topic "+t.Name+", relevant", m.Relevant, t.Relevant)
+		if m.Reachable > 0 {
+			differ("topic "+t.Name+", reachable", m.Reachable, t.Reachable)
+		}
+		if t.NotRecorded > 0 {
+			out = append(out, fmt.Sprintf("topic %s: %d relevant addresses are not recorded", t.Name, t.NotRecorded))
+		}
+		if t.SeedsAbsent > 0 {
+			out = append(out, fmt.Sprintf("topic %s: %d of %d seeds are not recorded", t.Name, t.SeedsAbsent, t.Seeds))
+		}
+	}
+	for _, err := range s.Damaged {
+		if d := (*store.Damage)(nil); errors.As(err, &d) {
+			out = append(out, "damaged: "+d.Error())
+		}
+	}
+	return out
+}
