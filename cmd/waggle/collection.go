@@ -166,3 +166,8 @@ func (c collection) loadExamples() (examples []example, err error) {
 	}
 	return examples, nil
 }
+
+func fileExists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // crawlCmd is `waggle crawl`.
@@ -62,13 +65,14 @@ func (c *crawlCmd) Run(ctx context.Context, io streams) error {
 		return exit{exitUsage, err}
 	}
 	setup := setup{job: job, col: col, resume: c.Resume, note: func(s string) { fmt.Fprintln(io.err, event.Line(s)) }}
-	w := newWatcher(io, c.JSON)
-	how, sum, err := setup.crawl(ctx, w)
+	how, sum, err := setup.crawl(ctx, newProgress(io.out, c.JSON, clock.System{}, os.Getenv))
 	if err != nil {
 		return err
 	}
 	if !c.JSON {
-		printSummary(io.out, sum)
+		if err := printSummary(io.out, sum); err != nil {
+			return err
+		}
 		fmt.Fprintf(io.out, "\nCollection: %s (harvest.tsv lists the relevant pages)\n", c.Out)
 	}
 	switch {
@@ -82,26 +86,12 @@ func (c *crawlCmd) Run(ctx context.Context, io streams) error {
 
 // why names the commonest reason for which nothing was fetched.
 func why(s *event.Summary) string {
-	for _, counts := range []map[string]int{reasons(s.Failures), reasons(s.Skipped)} {
-		best, n := "", 0
-		for r, k := range counts {
-			if k > n || k == n && r < best {
-				best, n = r, k
-			}
-		}
-		if n > 0 {
-			return fmt.Sprintf(": %d × %s; waggle explain URL -o DIR tells more", n, best)
+	for _, counts := range []map[web.Reason]int{s.Failures, s.Skipped} {
+		if by := event.ByCount(counts); len(by) > 0 {
+			return fmt.Sprintf(": %d × %s; waggle explain URL -o DIR tells more", by[0].Count, by[0].Reason)
 		}
 	}
 	return ""
-}
-
-func reasons[R ~string](m map[R]int) map[string]int {
-	out := make(map[string]int, len(m))
-	for r, n := range m {
-		out[string(r)] = n
-	}
-	return out
 }
 
 // job makes the job of this run: of the folder when it goes on, else of the

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/clock"
 )
 
 // godoc is the site of the demo: the documentation of the Go on this machine,
@@ -84,7 +85,7 @@ func (c *demoCmd) Run(ctx context.Context, io streams) error {
 			return exit{exitUsage, fmt.Errorf("%s holds a crawl already: choose another -o DIR", col.dir)}
 		}
 		run := setup{job: &job, col: col, note: func(string) {}}
-		how, sum, err := run.crawl(ctx, newWatcher(io, false))
+		how, sum, err := run.crawl(ctx, newProgress(io.out, false, clock.System{}, os.Getenv))
 		col.Close()
 		if err != nil {
 			return err
@@ -194,7 +195,8 @@ func godocSite(ctx context.Context, note func(string, ...any)) (site, error) {
 		Keywords:    []string{"encryption", "cipher", "signature", "public key", "private key", "certificate", "TLS", "hash"},
 	}
 	s.job.Scope.Reach = "host"
-	s.job.Politeness.Delay = &none // a server of one's own
+	s.job.Scope.Exclude = []string{`[?&][sh]=`} // the same source, with other lines marked
+	s.job.Politeness.Delay = &none              // a server of one's own
 	s.job.Fetch.AllowPrivate = true
 	s.job.Fetch.Workers = 1 // the same crawl every time
 	return s, nil

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -28,7 +27,8 @@ import (
 // bees. It tells which requests came after they had been acknowledged.
 type numbered struct {
 	n     int
-	hosts [4]string // http://127.0.0.1:PORT
+	hosts [4]string     // http://127.0.0.1:PORT
+	heard chan struct{} // holds one when a request came
 
 	mu    sync.Mutex
 	acked map[string]bool // addresses that a killed run had acknowledged
@@ -40,6 +40,10 @@ func (w *numbered) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/robots.txt" {
 		http.NotFound(rw, r)
 		return
+	}
+	select {
+	case w.heard <- struct{}{}:
+	default:
 	}
 	url := "http://" + r.Host + r.URL.Path
 	w.mu.Lock()
@@ -53,18 +57,38 @@ func (w *numbered) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		http.NotFound(rw, r)
 		return
 	}
-	h := fnv.New64a()
-	fmt.Fprint(h, i)
-	rng := rand.New(rand.NewPCG(h.Sum64(), 7))
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 	fmt.Fprintf(rw, "<title>Page %d</title><h1>Number %d</h1>", i, i)
 	if i%10 == 3 {
 		io.WriteString(rw, "<p>The waggle dance of the honey bee tells its sisters where food is.</p>")
 	}
-	for range 15 {
-		j := rng.IntN(w.n)
+	for _, j := range w.links(i) {
 		fmt.Fprintf(rw, "<p>see <a href=\"%s/%d\">page %d</a> for more of it", w.hosts[j%4], j, j)
 	}
+}
+
+// links are the pages that page i links to.
+func (w *numbered) links(i int) (to [15]int) {
+	rng := rand.New(rand.NewPCG(uint64(i), 7))
+	for k := range to {
+		to[k] = rng.IntN(w.n)
+	}
+	return to
+}
+
+// reachable counts the pages that can be reached from the seed, itself
+// included.
+func (w *numbered) reachable() int {
+	seen := map[int]bool{}
+	for queue := []int{0}; len(queue) > 0; queue = queue[1:] {
+		for _, j := range w.links(queue[0]) {
+			if !seen[j] {
+				seen[j] = true
+				queue = append(queue, j)
+			}
+		}
+	}
+	return len(seen) + 1 // the seed is "/", which is not "/0"
 }
 
 // TestKilledCrawlGoesOn kills a crawl at random instants, again and again, and
@@ -78,7 +102,7 @@ func TestKilledCrawlGoesOn(t *testing.T) {
 			t.Fatalf("WAGGLE_KILLS: %v", err)
 		}
 	}
-	web := &numbered{n: 60 * max(kills, 10), acked: map[string]bool{}}
+	web := &numbered{n: 80 * max(kills, 10), acked: map[string]bool{}, heard: make(chan struct{}, 1)}
 	for i := range web.hosts {
 		srv := httptest.NewServer(web)
 		defer srv.Close()
@@ -107,39 +131,50 @@ func TestKilledCrawlGoesOn(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		var instant <-chan time.Time
+		// A kill falls somewhere after the first page asked for; one in five
+		// falls earlier, while the crawl is set up or taken up.
+		instant := time.NewTimer(2 * time.Minute)
 		if killed < kills {
-			instant = time.After(time.Duration(20+rng.IntN(400)) * time.Millisecond)
-		} else {
-			instant = time.After(2 * time.Minute)
+			if rng.IntN(5) == 0 {
+				instant.Reset(time.Duration(rng.IntN(150)) * time.Millisecond)
+			} else {
+				select {
+				case <-web.heard: // left over from before
+				default:
+				}
+				select {
+				case <-web.heard:
+					instant.Reset(time.Duration(rng.IntN(60_000)) * time.Microsecond)
+				case <-instant.C:
+					t.Fatalf("round %d: no request in two minutes\n%s", round, said.String())
+				case err := <-ended:
+					ended <- err
+				}
+			}
 		}
 		select {
 		case err := <-ended:
 			if err != nil {
 				t.Fatalf("round %d: %v\n%s", round, err, said.String())
 			}
-		case <-instant:
-			if killed >= kills {
-				cmd.Process.Kill()
-				t.Fatalf("the crawl does not end\n%s", said.String())
-			}
+		case <-instant.C:
 			cmd.Process.Kill()
 			<-ended
+			if killed == kills {
+				t.Fatalf("the crawl does not end\n%s", said.String())
+			}
 			killed++
 			pages = checkKilled(t, dir, web)
 			continue
 		}
-		if killed < kills {
-			t.Logf("the crawl ended after %d of %d kills", killed, kills)
-		}
 		break
 	}
-	if killed == 0 {
-		t.Fatal("the crawl ended before it was ever killed")
+	if killed < kills/2 {
+		t.Fatalf("the crawl ended after %d of %d kills: it needs more pages", killed, kills)
 	}
 	final := checkKilled(t, dir, web)
-	if final < pages || final < web.n/2 {
-		t.Errorf("%d pages in the end, %d when last killed, of %d", final, pages, web.n)
+	if want := web.reachable(); final != want {
+		t.Errorf("%d pages in the end, %d when last killed; %d can be reached", final, pages, want)
 	}
 	web.mu.Lock()
 	defer web.mu.Unlock()

@@ -35,23 +35,19 @@ type setup struct {
 	note   func(string) // for the user, before the crawl begins
 }
 
-// watcher hears the events of a crawl as it runs.
-type watcher interface {
-	hear(event.Event)
-	close()
-}
-
-// crawl assembles the stages and runs them to the end of the crawl.
-func (s *setup) crawl(ctx context.Context, w watcher) (event.Ending, *event.Summary, error) {
+// crawl assembles the stages, runs them to the end of the crawl and closes the
+// view.
+func (s *setup) crawl(ctx context.Context, view progress) (event.Ending, *event.Summary, error) {
 	fetcher, err := s.fetcher(ctx)
 	if err != nil {
 		return "", nil, err
 	}
 	defer fetcher.Close()
+	defer view.Close()
 	analyzer := text.NewAnalyzer()
 	parser := parse.New(parse.Options{
 		Analyzer: analyzer,
-		Canon:    web.Canon{StripSessions: !s.job.Addresses.KeepSessions, StripTracking: !s.job.Addresses.KeepTracking},
+		Canon:    s.job.canon(),
 	})
 	top, err := s.topic(ctx, fetcher, parser)
 	if err != nil {
@@ -110,7 +106,7 @@ func (s *setup) crawl(ctx context.Context, w watcher) (event.Ending, *event.Summ
 	sum := &event.Summary{}
 	listen := func(e event.Event) {
 		sum.Add(e)
-		w.hear(e)
+		view.Add(e)
 	}
 	c := &crawl.Crawl{
 		Frontier: front, Fetcher: fetcher, Parser: parser, Judge: j, Scorer: scorer, Archive: archive, Log: log,
@@ -118,7 +114,7 @@ func (s *setup) crawl(ctx context.Context, w watcher) (event.Ending, *event.Summ
 		Workers: s.job.Fetch.Workers, Listen: listen,
 	}
 	for _, seed := range s.job.Seeds {
-		u, err := web.Canon{StripSessions: !s.job.Addresses.KeepSessions, StripTracking: !s.job.Addresses.KeepTracking}.Parse(seed)
+		u, err := s.job.canon().Parse(seed)
 		if err != nil {
 			return "", nil, exit{exitUsage, err}
 		}
@@ -138,7 +134,7 @@ func (s *setup) crawl(ctx context.Context, w watcher) (event.Ending, *event.Summ
 		}
 	}
 	how, err := c.Run(ctx)
-	w.close()
+	err = errors.Join(err, view.Close())
 	if err != nil {
 		return "", nil, fmt.Errorf("%w\nNothing acknowledged is lost: mend the cause, then go on with --resume", err)
 	}
@@ -337,7 +333,7 @@ func (s *setup) one(ctx context.Context, f fetch.Fetcher, src string) (example, 
 
 func (s *setup) judge(t *topic.Topic, a *text.Analyzer) (judge.Judge, error) {
 	j := &s.job.Judge
-	o := judge.Options{Analyzer: a, Command: j.Command, Blend: true}
+	o := judge.Options{Analyzer: a, Command: j.Command}
 	if j.Threshold != nil {
 		o.Threshold = *j.Threshold
 	}
@@ -390,6 +386,11 @@ func (s *setup) policy() crawl.Policy {
 	return p
 }
 
+// canon are the job's rules for addresses.
+func (j *Job) canon() web.Canon {
+	return web.Canon{StripSessions: !j.Addresses.KeepSessions, StripTracking: !j.Addresses.KeepTracking}
+}
+
 // resolve writes into the job the defaults that are in force.
 func (j *Job) resolve() {
 	setIfEmpty := func(v *string, d string) {
@@ -415,5 +416,3 @@ func slug(name string) string {
 	}, name)
 	return clip(strings.Trim(s, "-"), 60)
 }
-
-func clip(s string, n int) string { return s[:min(len(s), n)] }
