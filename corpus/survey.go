@@ -16,13 +16,13 @@ import (
 
 // Survey is what can be said of a recorded web from its pages.
 //
-// A link is counted once for each pair of page and target address, however
-// often the page repeats it; a link from a page to itself does not count. It is
-// inside when its target is recorded, redirects followed, as a page.
+// A link is a pair of pages, however often one names the other: in an a, area,
+// frame or iframe. Redirects are followed to the page they end at, and links
+// from a page to itself do not count. Reach is by every kind of link.
 type Survey struct {
 	Count
-	LinksInside  int
-	LinksOutside int // to addresses not recorded, or recorded as an error
+	LinksInside  int // to recorded pages
+	LinksOutside int // to other addresses
 	Unparsed     int // pages that hold neither HTML nor text
 	Damaged      []error
 	// Reachable is the number of pages a crawl can reach from the seeds of
@@ -107,12 +107,13 @@ func (w *Web) Survey(ctx context.Context, progress func(done, total int, note st
 type graph struct {
 	number map[string]int32
 	to     [][]int32 // [address] addresses it links or redirects to
+	plain  [][]int32 // [address] of these, the targets of a, area, frame and iframe
 	isPage []bool    // [address]
 }
 
 func (w *Web) graph(ctx context.Context, s *Survey, progress func(int, int, string)) (*graph, error) {
 	n := len(w.order)
-	g := &graph{number: make(map[string]int32, n), to: make([][]int32, n), isPage: make([]bool, n)}
+	g := &graph{number: make(map[string]int32, n), to: make([][]int32, n), plain: make([][]int32, n), isPage: make([]bool, n)}
 	redirect := make([]web.URL, n) // of addresses that redirect
 	outside := make([]int, n)
 	for i, address := range w.order {
@@ -139,14 +140,19 @@ func (w *Web) graph(ctx context.Context, s *Survey, progress func(int, int, stri
 				unparsed = true
 				break
 			}
-			seen := map[web.URL]bool{r.URL: true}
+			seen, counted := map[web.URL]bool{}, map[web.URL]bool{}
 			for _, l := range page.Links {
-				if seen[l.URL] {
-					continue
+				j, inside := g.number[l.URL.String()]
+				if inside && !seen[l.URL] {
+					g.to[i] = append(g.to[i], j)
 				}
 				seen[l.URL] = true
-				if j, ok := g.number[l.URL.String()]; ok {
-					g.to[i] = append(g.to[i], j)
+				if !isPlain(l.Kind) || counted[l.URL] {
+					continue
+				}
+				counted[l.URL] = true
+				if inside {
+					g.plain[i] = append(g.plain[i], j)
 				} else {
 					outside[i]++
 				}
@@ -193,13 +199,16 @@ func (w *Web) graph(ctx context.Context, s *Survey, progress func(int, int, stri
 			g.to[i] = []int32{j}
 		}
 	}
-	for i, to := range g.to {
+	for i, to := range g.plain {
 		s.LinksOutside += outside[i]
-		if !g.isPage[i] {
-			continue
-		}
+		ends := map[int32]bool{int32(i): true}
 		for _, j := range to {
-			if end := g.follow(j); end >= 0 && g.isPage[end] {
+			end := g.follow(j)
+			if ends[end] {
+				continue
+			}
+			ends[end] = true
+			if end >= 0 && g.isPage[end] {
 				s.LinksInside++
 			} else {
 				s.LinksOutside++
@@ -207,6 +216,10 @@ func (w *Web) graph(ctx context.Context, s *Survey, progress func(int, int, stri
 		}
 	}
 	return g, nil
+}
+
+func isPlain(k web.LinkKind) bool {
+	return k == web.LinkA || k == web.LinkArea || k == web.LinkFrame || k == web.LinkIframe
 }
 
 // follow goes on from an address through redirects, -1 where they lead nowhere.
