@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -135,24 +136,35 @@ type part struct {
 	cut       bool
 }
 
-func label(s string) part { return part{text: pad(s, 9), sgr: "2"} }
+// labelled is the width of the column of labels.
+const labelled = 10
 
-// row sets parts side by side in at most n cells.
+func label(s string) part { return part{text: pad(s, labelled), sgr: "2"} }
+
+// row sets parts side by side in at most n cells, without spaces at the end.
 func row(n int, p paint, parts ...part) string {
-	var b strings.Builder
+	var fit []part
 	for _, part := range parts {
-		text := part.text
-		if cells(text) > n {
-			if !part.cut && b.Len() > 0 {
+		if cells(part.text) > n {
+			if !part.cut && len(fit) > 0 {
 				break
 			}
-			text = clip(text, n)
+			part.text = clip(part.text, n)
 		}
-		n -= cells(text)
-		b.WriteString(p.style(part.sgr, text))
+		n -= cells(part.text)
+		fit = append(fit, part)
 	}
-	return strings.TrimRight(b.String(), " ")
+	var b strings.Builder
+	for i, part := range fit {
+		if rest := fit[i+1:]; !slices.ContainsFunc(rest, visible) {
+			part.text = strings.TrimRight(part.text, " ")
+		}
+		b.WriteString(p.style(part.sgr, part.text))
+	}
+	return b.String()
 }
+
+func visible(p part) bool { return strings.TrimRight(p.text, " ") != "" }
 
 // Render draws the state at a moment as lines of fewer than width cells, fewer
 // than height of them, ended by newlines. Rows that matter less go first when
@@ -206,22 +218,27 @@ func (s *viewState) Render(now time.Time, width, height int, colour bool) string
 		part{text: "   hosts " + number(s.Frontier.Ready) + " ready"},
 		part{text: ", " + number(s.Frontier.Waiting) + " waiting"})
 	if len(s.Failures) > 0 {
-		add(label("failed"), part{text: reasons(s.Failures, n-9)})
+		add(label("failed"), part{text: reasons(s.Failures, n-labelled)})
 	}
 	if len(s.Skipped) > 0 {
-		add(label("skipped"), part{text: reasons(s.Skipped, n-9)})
+		add(label("skipped"), part{text: reasons(s.Skipped, n-labelled)})
 	}
 	for i, f := range s.latest {
 		head := ""
 		if i == 0 {
 			head = "latest"
 		}
-		title := untrusted(f.Title, max(10, (n-15)/2))
+		const before = labelled + 6 // cells of label and relevance
+		room := n - before
+		if n >= 60 {
+			room = room/2 - 1 // the other half is the address's
+		}
+		title := untrusted(f.Title, max(10, room))
 		if title == "" {
 			title = "(no title)"
 		}
 		add(label(head), part{text: percentShort(f.Relevance) + "  ", sgr: "32"}, part{text: title, cut: true},
-			part{text: "  " + untrusted(f.URL.String(), max(0, n-16-cells(title))), sgr: "2", cut: true})
+			part{text: "  " + untrusted(f.URL.String(), n-before-cells(title)-2), sgr: "2", cut: n >= 60})
 	}
 	rows = rows[:min(len(rows), max(1, height-1))]
 	return strings.Join(rows, "\n") + "\n"

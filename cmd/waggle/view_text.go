@@ -168,12 +168,12 @@ func ending(how event.Ending) string {
 	return untrusted(string(how), 40)
 }
 
-// paint sets text in an SGR style ("1" bold, "2" dim, "32" green), if colour is
-// wanted.
+// paint sets text in an SGR style ("1" bold, "2" dim, "32" green, "" none), if
+// colour is wanted.
 type paint bool
 
 func (p paint) style(sgr, s string) string {
-	if !p || s == "" {
+	if !p || s == "" || sgr == "" {
 		return s
 	}
 	return "\x1b[" + sgr + "m" + s + "\x1b[0m"

@@ -1,0 +1,446 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode"
+
+	"github.com/cockroachdb/datadriven"
+	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+func viewAddr(t interface{ Fatal(...any) }, s string) web.URL {
+	u, err := web.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// tale is a crawl of n pages, four a second, of which every third is relevant
+// in its first half and two of three in its second; it is the same every time.
+func tale(t *testing.T, n, budget int) (events []event.Event, now time.Time) {
+	now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	at := func() event.At { return event.At{At: now} }
+	events = append(events, event.Started{
+		At: at(), Name: "hops and malt", Scorer: "best-first-both", Judge: "topic",
+		Pages: budget, Workers: 32, Threshold: 0.42,
+	})
+	seed := viewAddr(t, "https://brew.example/")
+	events = append(events, event.Seeded{At: at(), Queued: []event.Found{{URL: seed, Priority: 1}}})
+	for i := range n {
+		now = now.Add(250 * time.Millisecond)
+		p := event.Fetched{
+			At: at(), Visit: event.Visit{URL: viewAddr(t, fmt.Sprintf("https://h%d.example/hops/%d", i%7, i)), From: seed, Link: web.LinkA},
+			Status: 200, Bytes: 31_415, Title: fmt.Sprintf("Hops of the %dth valley, with a long title about malt", i), Links: 60,
+			Relevance: 0.1,
+			Skipped:   []event.Skipped{{URL: viewAddr(t, fmt.Sprintf("https://x%d.example/", i)), Reason: web.ReasonScope}},
+		}
+		if i%3 == 0 || i > n/2 && i%3 == 1 {
+			p.Relevant, p.Relevance = true, 0.5+float64(i%50)/100
+		}
+		if i%10 == 9 {
+			p.Skipped = append(p.Skipped, event.Skipped{URL: viewAddr(t, fmt.Sprintf("https://y%d.example/", i)), Reason: web.ReasonTrap})
+			events = append(events, event.Failed{At: at(), Visit: event.Visit{URL: viewAddr(t, fmt.Sprintf("https://z%d.example/", i))}, Reason: web.ReasonTimeout, Bytes: 10})
+		}
+		for j := range 3 {
+			p.Queued = append(p.Queued, event.Found{URL: viewAddr(t, fmt.Sprintf("https://h%d.example/q/%d", j, i))})
+		}
+		events = append(events, p)
+		if i%4 == 3 {
+			events = append(events, event.Tick{At: at(), Frontier: web.FrontierStats{Queued: 2*i + 1, Leased: 12, Hosts: 43, Ready: 23, Waiting: 8}})
+		}
+	}
+	return events, now
+}
+
+// hostile is what a page may call itself.
+var hostile = []string{ // fixed
+	"\x1b[2J\x1b[H\x1b]0;owned\x07", "\u202egnp.exe", "日本語のとても長い題名です、これは幅が二倍", "a\r\nb\tc", "\u009b31m", "\xff\xfe",
+	strings.Repeat("e\u0301\u0301\u0301\u0301", 30), "\u200b\u200b", "👩‍👩‍👧‍👦 family 🇩🇪", strings.Repeat("x", 300),
+}
+
+// TestViews replays the transcripts of testdata/views:
+//
+//	crawl N [budget=N] [end=HOW] [hostile]   events to look at
+//	view width=N height=N [colour]           the live view at the last event; styles as <1>…<0>
+//	plain                                    what a pipe gets
+//	summary                                  the report at the end
+func TestViews(t *testing.T) {
+	datadriven.Walk(t, filepath.Join("testdata", "views"), func(t *testing.T, path string) {
+		var events []event.Event
+		var now time.Time
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			var out strings.Builder
+			switch d.Cmd {
+			case "crawl":
+				var n, budget int
+				var end string
+				d.ScanArgs(t, "pages", &n)
+				d.MaybeScanArgs(t, "budget", &budget)
+				d.MaybeScanArgs(t, "end", &end)
+				events, now = tale(t, n, budget)
+				if d.HasArg("hostile") {
+					for i, s := range hostile {
+						now = now.Add(time.Second)
+						events = append(events, event.Fetched{
+							At: event.At{At: now}, Visit: event.Visit{URL: viewAddr(t, fmt.Sprintf("https://evil.example/%d", i))},
+							Title: s, Relevant: true, Relevance: 1,
+						})
+					}
+				}
+				if end != "" {
+					events = append(events, event.Ended{At: event.At{At: now}, How: event.Ending(end)})
+				}
+			case "view":
+				var width, height int
+				d.ScanArgs(t, "width", &width)
+				d.ScanArgs(t, "height", &height)
+				var s viewState
+				for _, e := range events {
+					s.Add(e)
+				}
+				text := s.Render(now, width, height, d.HasArg("colour"))
+				out.WriteString(strings.NewReplacer("\x1b[", "<", "m", "m").Replace(text))
+			case "plain":
+				v := newPlain(&out)
+				for _, e := range events {
+					v.Add(e)
+				}
+				if err := v.Close(); err != nil {
+					t.Fatal(err)
+				}
+			case "summary":
+				var s event.Summary
+				for _, e := range events {
+					s.Add(e)
+				}
+				if err := printSummary(&out, &s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return out.String()
+		})
+	})
+}
+
+// harmless fails unless text holds lines of visible characters only.
+func harmless(t interface{ Fatalf(string, ...any) }, text string) {
+	for _, r := range text {
+		if r != '\n' && !unicode.IsPrint(r) || unicode.Is(unicode.Bidi_Control, r) {
+			t.Fatalf("%U reaches the terminal in %q", r, text)
+		}
+	}
+}
+
+// Whatever pages and sizes: every view keeps to its room, and lets nothing of a
+// page through that could do more than be read.
+func TestViewsAreHarmless(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.SampledFrom(hostile), rapid.String())
+		u := viewAddr(t, "https://a.example/"+rapid.StringMatching(`[ -~é\x{202e}]{0,200}`).Draw(t, "path"))
+		at := event.At{At: time.Unix(rapid.Int64Range(0, 1e6).Draw(t, "t"), 0)}
+		n := rapid.IntRange(0, 1e9)
+		events := []event.Event{
+			event.Started{At: at, Name: text.Draw(t, "name"), Scorer: text.Draw(t, "scorer"), Judge: text.Draw(t, "judge"),
+				Pages: n.Draw(t, "budget"), Limit: time.Duration(n.Draw(t, "limit")) * time.Second},
+			event.Seeded{At: at, Queued: []event.Found{{URL: u, Anchor: text.Draw(t, "anchor")}}},
+			event.Fetched{At: at, Visit: event.Visit{URL: u}, Title: text.Draw(t, "title"), Relevant: true, Relevance: rapid.Float64().Draw(t, "rel"),
+				Bytes: n.Draw(t, "bytes"), Reason: web.Reason(rapid.OneOf(rapid.Just(""), text).Draw(t, "why")),
+				Queued:  []event.Found{{URL: u, Anchor: text.Draw(t, "anchor"), Raised: true}},
+				Skipped: []event.Skipped{{URL: u, Reason: web.Reason(text.Draw(t, "skip"))}}},
+			event.Failed{At: at, Visit: event.Visit{URL: u, Link: web.LinkKind(text.Draw(t, "kind"))}, Reason: web.Reason(text.Draw(t, "reason")),
+				Detail: text.Draw(t, "detail"), Retry: rapid.Bool().Draw(t, "retry"), To: u},
+			event.Tick{At: at, Frontier: web.FrontierStats{Queued: n.Draw(t, "q"), Ready: n.Draw(t, "r"), Waiting: n.Draw(t, "w"), Leased: n.Draw(t, "l")}},
+			event.Ended{At: at, How: event.Ending(rapid.OneOf(rapid.Just(""), text).Draw(t, "how"))},
+		}
+		width, height := rapid.IntRange(1, 200).Draw(t, "width"), rapid.IntRange(1, 40).Draw(t, "height")
+		events = events[:rapid.IntRange(0, len(events)).Draw(t, "n")]
+		var state viewState
+		var pipe, report, why bytes.Buffer
+		plain := newPlain(&pipe)
+		for _, e := range events {
+			state.Add(e)
+			plain.Add(e)
+		}
+		now := time.Unix(rapid.Int64Range(0, 2e6).Draw(t, "now"), 0)
+		view := state.Render(now, width, height, false)
+		harmless(t, view)
+		lines := strings.Split(strings.TrimSuffix(view, "\n"), "\n")
+		if len(lines) > max(1, height-1) {
+			t.Fatalf("%d lines in a height of %d", len(lines), height)
+		}
+		for _, l := range lines {
+			if cells(l) > max(1, width-1) {
+				t.Fatalf("%q takes %d cells in a width of %d", l, cells(l), width)
+			}
+		}
+		if got := unstyled(state.Render(now, width, height, true)); got != view {
+			t.Fatalf("colour changes the text:\n%q\n%q", got, view)
+		}
+		harmless(t, pipe.String())
+		if err := printSummary(&report, &state.Summary); err != nil {
+			t.Fatal(err)
+		}
+		harmless(t, report.String())
+		x, err := event.Explain(func(yield func(event.Event, error) bool) {
+			for _, e := range events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := printExplanation(&why, &x); err != nil {
+			t.Fatal(err)
+		}
+		harmless(t, why.String())
+	})
+}
+
+// screen is a terminal wide enough for what is written to it.
+type screen struct {
+	lines  [][]rune
+	row    int
+	hidden bool
+}
+
+func (s *screen) write(text string) error {
+	col := 0
+	for i := 0; i < len(text); {
+		if rest, ok := strings.CutPrefix(text[i:], "\x1b["); ok {
+			end := strings.IndexFunc(rest, unicode.IsLetter)
+			arg, verb := rest[:end], rest[end]
+			switch {
+			case arg == "?25" && verb == 'l':
+				s.hidden = true
+			case arg == "?25" && verb == 'h':
+				s.hidden = false
+			case verb == 'A':
+				n := 0
+				fmt.Sscan(arg, &n)
+				if s.row -= n; s.row < 0 {
+					return fmt.Errorf("the cursor leaves the screen by %d rows", -s.row)
+				}
+			case verb == 'K':
+				s.lines[s.row] = s.lines[s.row][:min(col, len(s.lines[s.row]))]
+			case verb == 'J':
+				s.lines = s.lines[:min(s.row, len(s.lines))]
+			case verb == 'm':
+			default:
+				return fmt.Errorf("unknown sequence %q", rest[:end+1])
+			}
+			i += 2 + end + 1
+			continue
+		}
+		r := []rune(text[i:])[0]
+		i += len(string(r))
+		for len(s.lines) <= s.row {
+			s.lines = append(s.lines, nil)
+		}
+		switch r {
+		case '\r':
+			col = 0
+		case '\n':
+			s.row++
+		default:
+			line := s.lines[s.row]
+			for len(line) <= col {
+				line = append(line, ' ')
+			}
+			line[col] = r
+			s.lines[s.row] = line
+			col++
+		}
+	}
+	return nil
+}
+
+// Frames drawn over one another leave the last one, and the cursor visible.
+func TestFramesReplaceOneAnother(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := screen{}
+		var last frame
+		for range rapid.IntRange(1, 8).Draw(t, "frames") {
+			lines := rapid.SliceOfN(rapid.StringMatching(`[a-z ]{0,20}[a-z]`), 1, 6).Draw(t, "lines")
+			next := frame{strings.Join(lines, "\n") + "\n", 80}
+			if err := s.write(next.over(last)); err != nil {
+				t.Fatal(err)
+			}
+			last = next
+			var got strings.Builder
+			for _, l := range s.lines {
+				got.WriteString(string(l) + "\n")
+			}
+			if got.String() != next.text || s.hidden {
+				t.Fatalf("the screen shows %q, want %q; cursor hidden: %v", got.String(), next.text, s.hidden)
+			}
+		}
+	})
+}
+
+func TestFrameHeightOnANarrowerTerminal(t *testing.T) {
+	f := frame{"12345678\n\n\x1b[1m123\x1b[0m\n", 20}
+	for width, want := range map[int]int{20: 3, 8: 3, 7: 4, 3: 5, 1: 12} {
+		if got := f.height(width); got != want {
+			t.Errorf("width %d: %d rows, want %d", width, got, want)
+		}
+	}
+}
+
+// sink is a terminal's end of a write; it can hold writers up.
+type sink struct {
+	mu     sync.Mutex
+	writes []string
+	hold   chan struct{} // nil: never
+	err    error
+}
+
+func (s *sink) Write(b []byte) (int, error) {
+	if s.hold != nil {
+		<-s.hold
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writes = append(s.writes, string(b))
+	return len(b), s.err
+}
+
+func eighty() (int, int) { return 80, 24 }
+
+// In synthetic time: frames come five times a second at most, only when there
+// is something new, and the last one shows the end.
+func TestLiveView(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &sink{}
+		v := newLive(out, eighty, clock.System{}, false)
+		events, _ := tale(t, 40, 40)
+		for _, e := range events {
+			v.Add(e)
+			time.Sleep(10 * time.Millisecond)
+		}
+		spent := time.Duration(len(events)) * 10 * time.Millisecond
+		v.Add(event.Ended{At: event.At{At: time.Now()}, How: event.BudgetSpent})
+		if err := v.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if most := int(spent/redraw) + 2; len(out.writes) > most || len(out.writes) < 3 {
+			t.Errorf("%d frames in %v, want 3 to %d", len(out.writes), spent, most)
+		}
+		for _, w := range out.writes {
+			if !strings.HasPrefix(w, "\x1b[?25l") || !strings.HasSuffix(w, "\x1b[?25h") {
+				t.Errorf("frame %q does not hide and show the cursor", w)
+			}
+		}
+		if last := out.writes[len(out.writes)-1]; !strings.Contains(last, "40 of 40 pages  the budget is spent") {
+			t.Errorf("the last frame is %q", last)
+		}
+	})
+}
+
+func TestLiveViewOfAStoppedTerminalHoldsNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &sink{hold: make(chan struct{})}
+		v := newLive(out, eighty, clock.System{}, false)
+		synctest.Wait() // the view hangs in its first write
+		events, _ := tale(t, 1000, 0)
+		for _, e := range events {
+			v.Add(e) // must return, or the bubble is deadlocked
+		}
+		close(out.hold)
+		if err := v.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if last := out.writes[len(out.writes)-1]; !strings.Contains(last, "1,000 pages") {
+			t.Errorf("the last frame is %q", last)
+		}
+	})
+}
+
+func TestLiveViewFailsAlone(t *testing.T) {
+	for name, v := range map[string]func() *liveView{
+		"a panic": func() *liveView {
+			return newLive(io.Discard, func() (int, int) { panic("no size") }, clock.System{}, false)
+		},
+		"a dead tty": func() *liveView { return newLive(&sink{err: syscall.EIO}, eighty, clock.System{}, false) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			v := v()
+			synctest.Wait()
+			v.Add(event.Tick{})
+			if err := v.Close(); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+		})
+	}
+}
+
+func TestJSONView(t *testing.T) {
+	events, _ := tale(t, 10, 0)
+	var out bytes.Buffer
+	v := newJSONView(&out)
+	for _, e := range events {
+		v.Add(e)
+	}
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for e, err := range event.Read(&out) {
+		if err != nil || e.Kind() != events[n].Kind() {
+			t.Fatalf("event %d: %v, %v", n, e, err)
+		}
+		n++
+	}
+	if n != len(events) {
+		t.Errorf("%d events, want %d", n, len(events))
+	}
+	for err, silent := range map[error]bool{syscall.EPIPE: true, syscall.ENOSPC: false} {
+		s := &sink{err: err}
+		v := newJSONView(s)
+		v.Add(events[0])
+		v.Add(events[1])
+		if got := v.Close(); (got == nil) != silent || got != nil && !errors.Is(got, err) {
+			t.Errorf("writing fails with %v: Close says %v", err, got)
+		}
+		if len(s.writes) != 1 {
+			t.Errorf("%d writes to a broken pipe, want 1", len(s.writes))
+		}
+	}
+}
+
+func TestFigures(t *testing.T) {
+	for got, want := range map[string]string{
+		number(0): "0", number(999): "999", number(1000): "1,000", number(-1234567): "-1,234,567",
+		size(999): "999 B", size(1000): "1.0 kB", size(999_949): "999.9 kB", size(999_950): "1.0 MB", size(23_100_000): "23.1 MB",
+		span(59400 * time.Millisecond): "59s", span(59500 * time.Millisecond): "1m00s", span(3599 * time.Second): "59m59s",
+		span(2*time.Hour + 5*time.Minute): "2h05m", span(76 * time.Hour): "3d04h",
+		decimal(0.5): "0.5", decimal(0.12346): "0.1235", decimal(1): "1", decimal(0.00001234): "1.234e-05", decimal(0): "0", decimal(-3): "-3",
+		clip("日本語", 5): "日本…", clip("日本語", 6): "日本語", clip("abc", 2): "a…", clip("abc", 0): "", clip("日本", 1): "…",
+		bar(0, 4): "░░░░", bar(0.5, 4): "██░░", bar(0.55, 4): "██▏░", bar(1, 4): "████",
+		reasons(map[web.Reason]int{"a": 3, "b": 20, "c": 1}, 40): "b 20 · a 3 · c 1",
+		reasons(map[web.Reason]int{"a": 3, "b": 20, "c": 1}, 15): "b 20 · others 4",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
