@@ -34,6 +34,9 @@ func (e *typeError) Error() string { return e.what }
 // errTooLong ends an intake at its limit.
 var errTooLong = errors.New("longer than the limit")
 
+// errCoding is wrapped when a body is not what its Content-Encoding says.
+var errCoding = errors.New("broken Content-Encoding")
+
 // maxCodings bounds the codings laid over one another in a response.
 const maxCodings = 3
 
@@ -62,9 +65,10 @@ func (c *client) readBody(within context.Context, in *http.Response, out *web.Re
 			out.Body = c.buffers.finish(body)
 		}
 	}()
+	raw.fill(1)
 	if codings := codings(in.Header["Content-Encoding"]); len(codings) > maxCodings {
-		return fmt.Errorf("%d content codings", len(codings))
-	} else if len(codings) > 0 {
+		return fmt.Errorf("%w: %d laid over one another", errCoding, len(codings))
+	} else if len(codings) > 0 && len(raw.data) > 0 {
 		src, release := c.decoders.stack(codings, raw)
 		defer release()
 		body = c.buffers.intake(src, limit, -1)
@@ -87,7 +91,7 @@ func (c *client) readBody(within context.Context, in *http.Response, out *web.Re
 	case raw.err == nil || raw.err == io.EOF || raw.err == errTooLong:
 		if err != errTooLong && raw.err != errTooLong { // so the decoder failed by itself
 			out.Truncated = "disconnect"
-			err = fmt.Errorf("broken Content-Encoding: %w", noEOF{err})
+			err = fmt.Errorf("%w: %w", errCoding, err)
 			break
 		}
 		out.Truncated = "length"
@@ -104,10 +108,6 @@ func (c *client) readBody(within context.Context, in *http.Response, out *web.Re
 	}
 	return nil
 }
-
-// noEOF keeps the word and hides the identity of an error, so that the end of
-// a coded stream is not taken for that of the connection.
-type noEOF struct{ error }
 
 func size(n int64) string {
 	if n < 0 {
@@ -272,7 +272,7 @@ func (l *layer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// open returns a decoder of src; an empty src is an empty document.
+// open returns a decoder of src.
 func (d *decoders) open(coding string, src io.Reader) (io.Reader, error) {
 	switch coding {
 	case "gzip":

@@ -50,6 +50,8 @@ func classify(err error) (reason web.Reason, temporary bool) {
 		return web.ReasonAddress, false
 	case errors.As(err, &kind):
 		return web.ReasonType, false
+	case errors.Is(err, errCoding):
+		return web.ReasonProtocol, false
 	case errors.As(err, &name):
 		return web.ReasonDNS, !name.IsNotFound
 	case isTLS(err):

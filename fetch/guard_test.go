@@ -1,0 +1,115 @@
+package fetch
+
+import (
+	"net/netip"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestGuard(t *testing.T) {
+	for _, c := range []struct {
+		addr string
+		ok   bool
+	}{
+		{"93.184.215.14", true},
+		{"8.8.8.8", true},
+		{"9.255.255.255", true},
+		{"11.0.0.0", true},
+		{"100.63.255.255", true},
+		{"100.128.0.0", true},
+		{"172.15.255.255", true},
+		{"172.32.0.0", true},
+		{"192.167.255.255", true},
+		{"198.17.255.255", true},
+		{"198.20.0.0", true},
+		{"223.255.255.255", true},
+		{"2606:2800:21f:cb07::1", true},
+		{"2a00:1450:4001:81b::200e", true},
+		{"::ffff:8.8.8.8", true},
+		{"64:ff9b::8.8.8.8", true},
+		{"2002:808:808::1", true},
+
+		{"0.0.0.0", false},
+		{"0.1.2.3", false},
+		{"10.0.0.1", false},
+		{"10.255.255.255", false},
+		{"100.64.0.1", false},
+		{"100.100.100.200", false},
+		{"100.127.255.255", false},
+		{"127.0.0.1", false},
+		{"127.255.255.254", false},
+		{"168.63.129.16", false},
+		{"169.254.169.254", false},
+		{"172.16.0.1", false},
+		{"172.31.255.255", false},
+		{"192.0.0.192", false},
+		{"192.0.2.1", false},
+		{"192.168.1.1", false},
+		{"198.18.0.1", false},
+		{"198.19.255.255", false},
+		{"198.51.100.7", false},
+		{"203.0.113.9", false},
+		{"224.0.0.1", false},
+		{"239.255.255.255", false},
+		{"240.0.0.1", false},
+		{"255.255.255.255", false},
+		{"::", false},
+		{"::1", false},
+		{"::7f00:1", false},
+		{"::ffff:127.0.0.1", false},
+		{"::ffff:0:10.0.0.1", false},
+		{"64:ff9b::10.0.0.1", false},
+		{"64:ff9b:1::1", false},
+		{"100::1", false},
+		{"2001::1", false},
+		{"2001:db8::1", false},
+		{"2002:7f00:1::1", false},
+		{"2002:a00:1::", false},
+		{"3fff::1", false},
+		{"5f00::1", false},
+		{"fc00::1", false},
+		{"fd00:ec2::254", false},
+		{"fe80::1%eth0", false},
+		{"febf::1", false},
+		{"fec0::1", false},
+		{"ff02::1", false},
+	} {
+		a := netip.MustParseAddr(c.addr)
+		if err := guard(a); (err == nil) != c.ok {
+			t.Errorf("guard(%s) = %v, want admitted: %v", c.addr, err, c.ok)
+		}
+		if err := guardSocket("tcp", netip.AddrPortFrom(a, 80).String(), nil); (err == nil) != c.ok {
+			t.Errorf("guardSocket(%s) = %v, want admitted: %v", c.addr, err, c.ok)
+		}
+	}
+	if err := guardSocket("unix", "/run/docker.sock", nil); err == nil {
+		t.Error("a socket that is no address was admitted")
+	}
+	if err := guard(netip.Addr{}); err == nil {
+		t.Error("no address was admitted")
+	}
+}
+
+// Whatever is refused as IPv4 is refused in every wrapping of it, and the
+// standard library's own notion of private is never admitted.
+func TestGuardSeesThroughWrappings(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := [4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "IPv4"))
+		v4 := netip.AddrFrom4(b)
+		refused := guard(v4) != nil
+		if !refused && (v4.IsPrivate() || v4.IsLoopback() || v4.IsLinkLocalUnicast() || v4.IsMulticast() || v4.IsUnspecified()) {
+			t.Fatalf("%s admitted", v4)
+		}
+		mapped := netip.AddrFrom16(v4.As16())
+		nat := netip.MustParseAddr("64:ff9b::").As16()
+		copy(nat[12:], b[:])
+		six := netip.MustParseAddr("2002::1").As16()
+		copy(six[2:], b[:])
+		for _, a := range []netip.Addr{mapped, netip.AddrFrom16(nat), netip.AddrFrom16(six)} {
+			if got := guard(a) != nil; got != refused {
+				t.Fatalf("%s refused: %v, but %s: %v", v4, refused, a, got)
+			}
+		}
+	})
+}

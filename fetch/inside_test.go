@@ -1,0 +1,330 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// still is a clock that moves by hand.
+type still struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *still) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *still) NewTimer(time.Duration) (<-chan time.Time, func()) { panic("nobody waits here") }
+
+func (c *still) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+func newStill() *still { return &still{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)} }
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		header string
+		want   time.Duration
+	}{
+		{"", 0},
+		{"0", 0},
+		{"120", 2 * time.Minute},
+		{"7200", time.Hour},
+		{"18446744073709551615", time.Hour},
+		{"-1", 0},
+		{"1.5", 0},
+		{"soon", 0},
+		{"Sun, 01 Mar 2026 12:00:30 GMT", 30 * time.Second},
+		{"Sun, 01 Mar 2026 11:00:00 GMT", 0},
+		{"Sun, 01 Mar 2126 12:00:00 GMT", time.Hour},
+	} {
+		if got := retryAfter(c.header, now); got != c.want {
+			t.Errorf("Retry-After %q: %v, want %v", c.header, got, c.want)
+		}
+	}
+}
+
+// What is asked for is the canonical path to the letter, in the form that
+// the way there needs; credentials are never sent.
+func TestRequestURL(t *testing.T) {
+	for _, c := range []struct {
+		url      string
+		proxied  bool
+		absolute bool
+	}{
+		{"http://a.test/", false, false},
+		{"http://a.test", true, false},
+		{"http://a.test/a%20b?q=%zz&r=1", false, false},
+		{"http://a.test/a%2fb?", false, false},
+		{"http://a.test/100%", false, false},
+		{"http://a.test/a|b[c]?d|e", false, false},
+		{"http://a.test/a:b@c/~'();x", false, false},
+		{"http://a.test//x", false, true},
+		{"http://a.test//x?y", true, true},
+		{"http://user:secret@a.test/x", false, false},
+	} {
+		u, err := web.Parse(c.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := requestURL(u, c.proxied)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := u.RequestPath()
+		if c.absolute {
+			want = "http://a.test" + want
+		}
+		if got.RequestURI() != want || got.Host != "a.test" || got.User != nil {
+			t.Errorf("%s: target %q host %q user %v, want %q", c.url, got.RequestURI(), got.Host, got.User, want)
+		}
+	}
+}
+
+func TestCacheForgets(t *testing.T) {
+	ctx := context.Background()
+	clock := newStill()
+	c := newCache[string](clock, 10, func(n int) int { return n })
+	get := func(key string, value int, life time.Duration) (int, bool) {
+		v, fresh, err := c.get(ctx, key, func() (int, time.Duration, error) { return value, life, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v, fresh
+	}
+	expect := func(key string, value int, fresh bool) {
+		t.Helper()
+		if v, f := get(key, value, time.Minute); v != value || f != fresh {
+			t.Errorf("%s: %d loaded %v, want %d %v", key, v, f, value, fresh)
+		}
+	}
+	expect("a", 4, true)
+	expect("b", 4, true)
+	expect("a", 4, false)
+	expect("c", 4, true) // 12 > 10: b is the least recently used
+	expect("a", 4, false)
+	expect("b", 4, true)
+	clock.advance(time.Minute)
+	expect("b", 4, true)
+	if v, fresh := get("d", 1, 0); v != 1 || !fresh {
+		t.Error(v, fresh)
+	}
+	expect("d", 1, true) // had no life
+	if c.sum > 10 || c.order.Len() != len(c.entries) {
+		t.Errorf("weight %d of 10, %d kept of %d", c.sum, c.order.Len(), len(c.entries))
+	}
+
+	// One that is heavier than all of the cache stays until the next comes.
+	expect("huge", 100, true)
+	expect("huge", 100, false)
+	expect("a", 4, true)
+	expect("huge", 100, true)
+}
+
+// Callers share one load; when the loader gives up, another takes over.
+func TestCacheLoadsOnce(t *testing.T) {
+	c := newCache[string](newStill(), 10, func(int) int { return 1 })
+	began, release := make(chan bool), make(chan bool)
+	gaveUp := errors.New("gave up")
+	first := make(chan error)
+	go func() {
+		_, _, err := c.get(context.Background(), "k", func() (int, time.Duration, error) {
+			began <- true
+			<-release
+			return 0, time.Minute, gaveUp
+		})
+		first <- err
+	}()
+	<-began
+	var loads atomic.Int32
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			v, _, err := c.get(context.Background(), "k", func() (int, time.Duration, error) {
+				loads.Add(1)
+				return 7, time.Minute, nil
+			})
+			if v != 7 || err != nil {
+				t.Errorf("got %d, %v", v, err)
+			}
+		})
+	}
+	impatient, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, _, err := c.get(impatient, "k", nil); err != context.Canceled {
+		t.Errorf("one who left got %v", err)
+	}
+	close(release)
+	if err := <-first; err != gaveUp {
+		t.Errorf("loader got %v", err)
+	}
+	wg.Wait()
+	if n := loads.Load(); n != 1 {
+		t.Errorf("%d loads, want 1", n)
+	}
+}
+
+// answers resolves a name to one answer after the other, the last for ever.
+type answers struct {
+	mu    sync.Mutex
+	list  [][]netip.Addr
+	asked int
+}
+
+func (a *answers) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	answer := a.list[min(a.asked, len(a.list)-1)]
+	a.asked++
+	if answer == nil {
+		return nil, errors.New("server misbehaving")
+	}
+	return answer, nil
+}
+
+// A name that resolves outwards first and inwards later is refused at the
+// moment it turns; so is the inward one among several addresses.
+func TestDNSRebinding(t *testing.T) {
+	outward, inward := netip.MustParseAddr("93.184.215.14"), netip.MustParseAddr("127.0.0.1")
+	names := &answers{list: [][]netip.Addr{{outward}, {inward, outward}, {inward}}}
+	clock := newStill()
+	var dialled []string
+	refuse := errors.New("not here")
+	w := newWire(Options{
+		Timeout: time.Minute, Clock: clock, Resolver: names,
+		Connect: func(_ context.Context, _, address string) (net.Conn, error) {
+			dialled = append(dialled, address)
+			return nil, refuse
+		},
+	})
+	for i, want := range []error{refuse, refuse, nil} {
+		_, err := w.dial(context.Background(), "tcp", "rebind.test:80")
+		var refused *refusedError
+		if want != nil && !errors.Is(err, want) || want == nil && !errors.As(err, &refused) {
+			t.Errorf("dial %d: %v", i, err)
+		}
+		clock.advance(dnsLife)
+	}
+	if !slices.Equal(dialled, []string{"93.184.215.14:80", "93.184.215.14:80"}) {
+		t.Errorf("dialled %v", dialled)
+	}
+}
+
+// The last look is at the socket: it is not fooled by what a name was before.
+func TestGuardStandsAtTheSocket(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	for _, allow := range []bool{false, true} {
+		w := newWire(Options{Timeout: time.Minute, Clock: newStill(), AllowPrivate: allow})
+		c, err := w.connect(context.Background(), "tcp", listener.Addr().String())
+		if allow != (err == nil) {
+			t.Errorf("allowed %v: %v", allow, err)
+		}
+		if c != nil {
+			c.Close()
+		}
+	}
+}
+
+func TestNameCache(t *testing.T) {
+	one := []netip.Addr{netip.MustParseAddr("93.184.215.14")}
+	names := &answers{list: [][]netip.Addr{nil, one}}
+	clock := newStill()
+	w := newWire(Options{Timeout: time.Minute, Clock: clock, Resolver: names})
+	for i, c := range []struct {
+		after time.Duration
+		asked int
+		ok    bool
+	}{
+		{0, 1, false},
+		{dnsFailureLife - 1, 1, false},
+		{1, 2, true},
+		{dnsLife - 1, 2, true},
+		{1, 3, true},
+	} {
+		clock.advance(c.after)
+		addrs, err := w.resolve(context.Background(), "a.test")
+		if (err == nil) != c.ok || names.asked != c.asked {
+			t.Errorf("step %d: %v, %v, asked %d, want ok %v, asked %d", i, addrs, err, names.asked, c.ok, c.asked)
+		}
+		var dns *net.DNSError
+		if err != nil && !errors.As(err, &dns) {
+			t.Errorf("%v: not an error of the name system", err)
+		}
+	}
+}
+
+// A gate forgets the hosts that have rested and no others.
+func TestGateForgets(t *testing.T) {
+	clock := newStill()
+	g := NewGate(time.Second, clock)
+	f := g.Before(nothing{})
+	visit := func(i int) {
+		u, err := web.Parse(fmt.Sprintf("http://h%d.test/", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Fetch(context.Background(), u)
+	}
+	for i := range 20 * minSweep {
+		visit(i)
+		clock.advance(time.Millisecond)
+	}
+	// 1,000 hosts are asked in a second; twice that may be remembered.
+	if n := len(g.hosts); n > 3*minSweep {
+		t.Errorf("%d hosts remembered", n)
+	}
+	last := web.Host(fmt.Sprintf("h%d.test", 20*minSweep-1))
+	if g.hosts[last] == nil {
+		t.Error("a host that rests is forgotten")
+	}
+}
+
+type nothing struct{}
+
+func (nothing) Fetch(context.Context, web.URL) (*web.Response, error) { return &web.Response{}, nil }
+
+func TestOptions(t *testing.T) {
+	for _, c := range []struct {
+		o    Options
+		want string // User-Agent, or a part of the error
+	}{
+		{Options{}, "no contact"},
+		{Options{AllowPrivate: true}, "waggle/dev"},
+		{Options{Contact: "mailto:me@example.org"}, "waggle/dev (+mailto:me@example.org)"},
+		{Options{Contact: "https://example.org/bot", Version: "0.1"}, "waggle/0.1 (+https://example.org/bot)"},
+		{Options{UserAgent: "Mine/1 (+https://example.org)"}, "Mine/1 (+https://example.org)"},
+		{Options{Contact: "me\r\nX-Evil: yes"}, "only printable ASCII"},
+	} {
+		got := c.o.UserAgent
+		if err := c.o.setDefaults(); err != nil {
+			got = err.Error()
+		} else {
+			got = c.o.UserAgent
+		}
+		if !strings.Contains(got, c.want) || strings.HasPrefix(c.want, "waggle") && got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
