@@ -59,11 +59,9 @@ type Options struct {
 	// 10,000, a negative number that there is no limit. A full host keeps the
 	// best: the worst is dropped, or the new one refused if that is it.
 	MaxPerHost int
-	// SyncEvery is how often a Commit waits until all committed so far would
-	// survive a power failure, measured by the machine's clock; 0 means 5 s,
-	// a negative duration leaves it to Sync. The death of the process alone
-	// never loses a committed Turn. Only frontiers on disk sync.
-	SyncEvery time.Duration
+	// Repair lets Open go on with a damaged seen-set: all waiting links are
+	// kept, but some addresses that were done may be fetched again.
+	Repair bool
 }
 
 const defaultMaxPerHost = 10_000

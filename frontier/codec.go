@@ -1,0 +1,248 @@
+package frontier
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// The keys of the store, by their first byte:
+//
+//	'c' host(4) priority(8) sequence(8)   a candidate, waiting or leased
+//	'h' host(4)                           a host
+//	's' name                              a blob of a Turn's State
+//	'm'                                   meta
+//
+// Numbers are big-endian, so that keys sort as their parts. Priority is the
+// bits of the float64, turned so that a higher priority sorts first: a host's
+// candidates lie side by side, best first.
+const (
+	candidatePrefix = 'c'
+	hostPrefix      = 'h'
+	statePrefix     = 's'
+	metaPrefix      = 'm'
+
+	candidateKeySize = 1 + 4 + 8 + 8
+)
+
+// descending turns the bits of a priority so that higher ones sort first.
+func descending(p float64) uint64 {
+	b := math.Float64bits(p)
+	if b>>63 == 1 {
+		return b // negative: larger magnitude, larger bits, later
+	}
+	return ^b &^ (1 << 63)
+}
+
+func fromDescending(b uint64) float64 {
+	if b>>63 == 1 {
+		return math.Float64frombits(b)
+	}
+	return math.Float64frombits(^b &^ (1 << 63))
+}
+
+func appendCandidateKey(b []byte, host uint32, k key) []byte {
+	b = append(b, candidatePrefix)
+	b = binary.BigEndian.AppendUint32(b, host)
+	b = binary.BigEndian.AppendUint64(b, descending(k.prio))
+	return binary.BigEndian.AppendUint64(b, k.seq)
+}
+
+func parseCandidateKey(b []byte) (host uint32, k key, err error) {
+	if len(b) != candidateKeySize {
+		return 0, key{}, fmt.Errorf("candidate key of %d bytes: %w", len(b), errDamaged)
+	}
+	return binary.BigEndian.Uint32(b[1:]), key{
+		prio: fromDescending(binary.BigEndian.Uint64(b[5:])),
+		seq:  binary.BigEndian.Uint64(b[13:]),
+	}, nil
+}
+
+func appendHostKey(b []byte, host uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(b, hostPrefix), host)
+}
+
+// appendCandidate writes a candidate without its priority, which is in its key:
+//
+//	depth redirects tries                     uvarint each
+//	address from kind features memory         uvarint length, bytes each
+func appendCandidate(b []byte, c *web.Candidate) []byte {
+	b = binary.AppendUvarint(b, uint64(c.Depth))
+	b = binary.AppendUvarint(b, uint64(c.Redirects))
+	b = binary.AppendUvarint(b, uint64(c.Tries))
+	b = appendString(b, c.URL.String())
+	b = appendString(b, c.From.String())
+	b = appendString(b, string(c.Kind))
+	b = appendString(b, c.Features)
+	return appendString(b, c.Memory)
+}
+
+func parseCandidate(b []byte, k key) (web.Candidate, error) {
+	r := reader{b: b}
+	c := web.Candidate{
+		Depth:     int(r.uint()),
+		Redirects: int(r.uint()),
+		Tries:     int(r.uint()),
+		Priority:  k.prio,
+	}
+	c.URL = r.url()
+	c.From = r.url()
+	c.Kind = kindOf(r.bytes())
+	c.Features = r.copied()
+	c.Memory = r.copied()
+	if r.err != nil || len(r.b) > 0 || c.URL.IsZero() {
+		return c, fmt.Errorf("candidate %s: %w", c.URL, errors.Join(errDamaged, r.err))
+	}
+	return c, nil
+}
+
+// addressOf reads the address of a candidate alone.
+func addressOf(b []byte) (address []byte, err error) {
+	r := reader{b: b}
+	r.uint()
+	r.uint()
+	r.uint()
+	address = r.bytes()
+	return address, r.err
+}
+
+// appendHost writes what is kept of a host:
+//
+//	due                       seconds and nanoseconds of Unix time, varint each
+//	fetched failures barren   varint each
+//	name                      bytes, to the end
+func appendHost(b []byte, s web.HostState) []byte {
+	b = binary.AppendVarint(b, s.Due.Unix())
+	b = binary.AppendVarint(b, int64(s.Due.Nanosecond()))
+	b = binary.AppendVarint(b, int64(s.Fetched))
+	b = binary.AppendVarint(b, int64(s.Failures))
+	b = binary.AppendVarint(b, int64(s.Barren))
+	return append(b, s.Host...)
+}
+
+func parseHost(b []byte) (web.HostState, error) {
+	r := reader{b: b}
+	due := time.Unix(r.int(), r.int()).UTC()
+	s := web.HostState{
+		Due:      due,
+		Fetched:  int(r.int()),
+		Failures: int(r.int()),
+		Barren:   int(r.int()),
+	}
+	s.Host = web.Host(r.b)
+	if r.err != nil || s.Host == "" {
+		return s, fmt.Errorf("host record: %w", errDamaged)
+	}
+	return s, nil
+}
+
+// meta is the store's own record:
+//
+//	version ledger size records synced next   uvarint each
+type meta struct {
+	ledger  uint64 // number of the ledger's file
+	size    int64  // its committed length, in bytes
+	records int64  // in that length
+	synced  int64  // how much of it has been made to survive a power failure
+	next    uint64 // number of the next entry
+}
+
+const storeVersion = 1
+
+func (m meta) append(b []byte) []byte {
+	b = binary.AppendUvarint(b, storeVersion)
+	b = binary.AppendUvarint(b, m.ledger)
+	b = binary.AppendUvarint(b, uint64(m.size))
+	b = binary.AppendUvarint(b, uint64(m.records))
+	b = binary.AppendUvarint(b, uint64(m.synced))
+	return binary.AppendUvarint(b, m.next)
+}
+
+func parseMeta(b []byte) (meta, error) {
+	r := reader{b: b}
+	if v := r.uint(); r.err == nil && v != storeVersion {
+		return meta{}, fmt.Errorf("it is of version %d and this program reads version %d: go on with the program that began it", v, storeVersion)
+	}
+	m := meta{ledger: r.uint(), size: int64(r.uint()), records: int64(r.uint()), synced: int64(r.uint()), next: r.uint()}
+	if r.err != nil {
+		return m, fmt.Errorf("meta record: %w", errDamaged)
+	}
+	return m, nil
+}
+
+// reader reads varints and strings until the first error.
+type reader struct {
+	b   []byte
+	err error
+}
+
+func (r *reader) uint() uint64 {
+	v, n := binary.Uvarint(r.b)
+	return v * r.skip(n)
+}
+
+func (r *reader) int() int64 {
+	v, n := binary.Varint(r.b)
+	return v * int64(r.skip(n))
+}
+
+// skip passes over n bytes; it is 1, or 0 when there is an error.
+func (r *reader) skip(n int) uint64 {
+	if n <= 0 {
+		r.b, r.err = nil, errDamaged
+		return 0
+	}
+	r.b = r.b[n:]
+	return 1
+}
+
+func (r *reader) bytes() []byte {
+	n := r.uint()
+	if n > uint64(len(r.b)) {
+		r.b, r.err = nil, errDamaged
+		return nil
+	}
+	out := r.b[:n]
+	r.b = r.b[n:]
+	return out
+}
+
+func (r *reader) copied() []byte {
+	b := r.bytes()
+	if len(b) == 0 {
+		return nil
+	}
+	return append([]byte(nil), b...)
+}
+
+func (r *reader) url() (u web.URL) {
+	b := r.bytes()
+	if err := u.UnmarshalText(b); err != nil && r.err == nil {
+		r.err = err
+	}
+	return u
+}
+
+// kinds are the kinds of link that cost no memory to read.
+var kinds = [...]web.LinkKind{
+	web.LinkA, web.LinkArea, web.LinkFrame, web.LinkIframe, web.LinkRefresh, web.LinkNext,
+	web.LinkAlternate, web.LinkCanonical, web.LinkRedirect, web.LinkSeed,
+}
+
+func kindOf(b []byte) web.LinkKind {
+	for _, k := range kinds {
+		if string(k) == string(b) {
+			return k
+		}
+	}
+	return web.LinkKind(b)
+}
+
+func appendString[S ~string | ~[]byte](b []byte, s S) []byte {
+	b = binary.AppendUvarint(b, uint64(len(s)))
+	return append(b, s...)
+}

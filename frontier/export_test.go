@@ -1,0 +1,4 @@
+package frontier
+
+// OpenOn is Open on another file system.
+var OpenOn = open

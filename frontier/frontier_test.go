@@ -1,0 +1,40 @@
+package frontier_test
+
+import (
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/frontier/frontiertest"
+)
+
+var _ crawl.Frontier = (*frontier.Frontier)(nil)
+
+func TestMemory(t *testing.T) {
+	frontiertest.Run(t, frontiertest.Maker{
+		New: func(o frontier.Options) (frontiertest.Frontier, error) { return frontier.NewMemory(o), nil },
+	})
+}
+
+func TestDisk(t *testing.T) {
+	onDisk := make(map[frontiertest.Frontier]vfs.FS)
+	open := func(fs vfs.FS, o frontier.Options) (frontiertest.Frontier, error) {
+		f, err := frontier.OpenOn(fs, "crawl/frontier", o)
+		if err != nil {
+			return nil, err
+		}
+		onDisk[f] = fs
+		return f, nil
+	}
+	frontiertest.Run(t, frontiertest.Maker{
+		New: func(o frontier.Options) (frontiertest.Frontier, error) { return open(vfs.NewMem(), o) },
+		Reopen: func(f frontiertest.Frontier, o frontier.Options) (frontiertest.Frontier, error) {
+			if err := f.Close(); err != nil {
+				return nil, err
+			}
+			return open(onDisk[f], o)
+		},
+	})
+}

@@ -1,0 +1,362 @@
+// Package frontiertest holds what every frontier must do: transcripts that a
+// person can read, in testdata, and random calls compared with a naive model.
+package frontiertest
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Frontier is what a crawl asks of a frontier.
+type Frontier interface {
+	Preview(ctx context.Context, found []web.Candidate) ([]web.Admission, error)
+	Commit(ctx context.Context, turn web.Turn) (web.Receipt, error)
+	Lease(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error)
+	NextDue() (at time.Time, ok bool)
+	Rescore(ctx context.Context, score func(*web.Candidate) float64) error
+	State(ctx context.Context, name string) ([]byte, error)
+	Stats(now time.Time) web.FrontierStats
+	Close() error
+}
+
+// Maker makes empty frontiers. Reopen closes one and opens what it left; it is
+// nil for frontiers that die with the process.
+type Maker struct {
+	New    func(opts frontier.Options) (Frontier, error)
+	Reopen func(f Frontier, opts frontier.Options) (Frontier, error)
+}
+
+// Run runs the conformance suite.
+func Run(t *testing.T, m Maker) {
+	t.Run("transcripts", func(t *testing.T) { transcripts(t, m) })
+	t.Run("model", func(t *testing.T) { againstModel(t, m) })
+	t.Run("refusals", func(t *testing.T) { refusals(t, m) })
+}
+
+// Start is the moment at which transcripts begin.
+var Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// transcripts runs testdata/*.txt. A transcript is a list of commands:
+//
+//	new [max=n]             an empty frontier; the clock at 0s
+//	add, preview            a link a line: address priority [from=address] [features=x]
+//	tick d                  the clock moves on by d
+//	lease n [rescore]       with rescore, lines "address priority" are the
+//	                        new priorities of these addresses
+//	done, drop              an address or a host a line
+//	retry                   a link a line, as for add, and tries=n
+//	hosts                   host due [fetched=n] a line; due counts from 0s
+//	turn                    lines "add|done|retry|hosts|drop rest" as one Turn
+//	rescore                 lines "address priority", for the waiting ones
+//	next, stats             what NextDue and Stats say
+//	state                   lines "name value" are stored, lines "name" read
+//	reopen                  close and open again
+//
+// Where a frontier cannot be reopened, transcripts that do so are skipped.
+func transcripts(t *testing.T, m Maker) {
+	_, here, _, _ := runtime.Caller(0)
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(here), "testdata", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts beside %s: %v", here, err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		t.Run(name, func(t *testing.T) {
+			if m.Reopen == nil && strings.HasPrefix(name, "reopen") {
+				t.Skip("this frontier does not survive its process")
+			}
+			s := &script{maker: m}
+			defer s.close(t)
+			datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
+				out, err := s.run(t, d)
+				if err != nil {
+					return out + "error: " + err.Error() + "\n"
+				}
+				if out == "" {
+					return "ok\n"
+				}
+				return out
+			})
+		})
+	}
+}
+
+type script struct {
+	maker Maker
+	opts  frontier.Options
+	f     Frontier
+	now   time.Time
+}
+
+func (s *script) close(t *testing.T) {
+	if s.f != nil {
+		if err := s.f.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+}
+
+func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
+	ctx := context.Background()
+	var out strings.Builder
+	say := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
+	lines := strings.FieldsFunc(d.Input, func(r rune) bool { return r == '\n' })
+	var err error
+	switch d.Cmd {
+	case "new":
+		s.close(t)
+		s.now, s.opts = Start, frontier.Options{}
+		d.MaybeScanArgs(t, "max", &s.opts.MaxPerHost)
+		s.f, err = s.maker.New(s.opts)
+		return "", err
+	case "reopen":
+		s.f, err = s.maker.Reopen(s.f, s.opts)
+		return "", err
+	case "tick":
+		by, err := time.ParseDuration(d.CmdArgs[0].Key)
+		s.now = s.now.Add(by)
+		say("%s", s.now.Sub(Start))
+		return out.String(), err
+	case "preview":
+		found := candidates(t, lines)
+		admissions, err := s.f.Preview(ctx, found)
+		for i, a := range admissions {
+			say("%s %s", admission(a), found[i].URL)
+		}
+		return out.String(), err
+	case "add", "done", "retry", "hosts", "drop", "turn":
+		var turn web.Turn
+		for _, line := range lines {
+			cmd, rest := d.Cmd, line
+			if cmd == "turn" {
+				cmd, rest, _ = strings.Cut(line, " ")
+			}
+			addLine(t, &turn, cmd, rest)
+		}
+		r, err := s.f.Commit(ctx, turn)
+		for i, a := range r.Added {
+			say("%s %s", admission(a), turn.Add[i].URL)
+		}
+		for _, c := range r.Dropped {
+			say("dropped %s %v", c.URL, c.Priority)
+		}
+		for i, n := range r.Forgotten {
+			say("forgot %d of %s", n, turn.Drop[i])
+		}
+		return out.String(), err
+	case "lease":
+		n, err := strconv.Atoi(d.CmdArgs[0].Key)
+		if err != nil {
+			return "", err
+		}
+		var rescore func(*web.Candidate) float64
+		if d.HasArg("rescore") {
+			scores := table(t, lines)
+			rescore = func(c *web.Candidate) float64 {
+				if p, ok := scores[c.URL]; ok {
+					say("asked for %s: %v", c.URL, p)
+					return p
+				}
+				return c.Priority
+			}
+		}
+		leases, err := s.f.Lease(ctx, s.now, n, rescore)
+		for _, l := range leases {
+			say("lease %s", describe(&l.Candidate))
+		}
+		if len(leases) == 0 && err == nil {
+			say("none")
+		}
+		return out.String(), err
+	case "rescore":
+		scores := table(t, lines)
+		return "", s.f.Rescore(ctx, func(c *web.Candidate) float64 {
+			if p, ok := scores[c.URL]; ok {
+				return p
+			}
+			return c.Priority
+		})
+	case "next":
+		if at, ok := s.f.NextDue(); ok {
+			say("at %s", at.Sub(Start))
+		} else {
+			say("never")
+		}
+	case "stats":
+		x := s.f.Stats(s.now)
+		say("queued %d leased %d seen %d, hosts %d: ready %d waiting %d", x.Queued, x.Leased, x.Seen, x.Hosts, x.Ready, x.Waiting)
+	case "state":
+		var turn web.Turn
+		for _, line := range lines {
+			name, value, set := strings.Cut(line, " ")
+			if set {
+				if turn.State == nil {
+					turn.State = map[string][]byte{}
+				}
+				turn.State[name] = []byte(value)
+				continue
+			}
+			b, err := s.f.State(ctx, name)
+			if err != nil {
+				return "", err
+			}
+			say("%s = %q (nil: %t)", name, b, b == nil)
+		}
+		_, err = s.f.Commit(ctx, turn)
+		return out.String(), err
+	default:
+		t.Fatalf("%s: unknown command %q", d.Pos, d.Cmd)
+	}
+	return out.String(), nil
+}
+
+func describe(c *web.Candidate) string {
+	s := fmt.Sprintf("%s %v", c.URL, c.Priority)
+	if !c.From.IsZero() {
+		s += fmt.Sprintf(" from=%s", c.From)
+	}
+	if len(c.Features) > 0 {
+		s += fmt.Sprintf(" features=%s", c.Features)
+	}
+	if c.Tries > 0 {
+		s += fmt.Sprintf(" tries=%d", c.Tries)
+	}
+	return s
+}
+
+func addLine(t *testing.T, turn *web.Turn, cmd, rest string) {
+	switch cmd {
+	case "add":
+		turn.Add = append(turn.Add, candidates(t, []string{rest})...)
+	case "retry":
+		turn.Retry = append(turn.Retry, candidates(t, []string{rest})...)
+	case "done":
+		turn.Done = append(turn.Done, address(t, rest))
+	case "drop":
+		turn.Drop = append(turn.Drop, web.Host(rest))
+	case "hosts":
+		fields := strings.Fields(rest)
+		due, err := time.ParseDuration(fields[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := web.HostState{Host: web.Host(fields[0]), Due: Start.Add(due)}
+		if len(fields) > 2 {
+			s.Fetched, _ = strconv.Atoi(strings.TrimPrefix(fields[2], "fetched="))
+		}
+		turn.Hosts = append(turn.Hosts, s)
+	default:
+		t.Fatalf("unknown part of a turn: %q", cmd)
+	}
+}
+
+func candidates(t *testing.T, lines []string) (cs []web.Candidate) {
+	for _, line := range lines {
+		fields := strings.Fields(line)
+		p, err := strconv.ParseFloat(fields[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := web.Candidate{URL: address(t, fields[0]), Kind: web.LinkA, Priority: p}
+		for _, f := range fields[2:] {
+			name, value, _ := strings.Cut(f, "=")
+			switch name {
+			case "from":
+				c.From = address(t, value)
+			case "features":
+				c.Features = []byte(value)
+			case "tries":
+				c.Tries, _ = strconv.Atoi(value)
+			default:
+				t.Fatalf("unknown field %q", f)
+			}
+		}
+		cs = append(cs, c)
+	}
+	return cs
+}
+
+func table(t *testing.T, lines []string) map[web.URL]float64 {
+	m := make(map[web.URL]float64)
+	for _, c := range candidates(t, lines) {
+		m[c.URL] = c.Priority
+	}
+	return m
+}
+
+// address reads an address without its scheme.
+func address(t testing.TB, s string) web.URL {
+	u, err := web.Parse("http://" + strings.TrimPrefix(s, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func admission(a web.Admission) string {
+	names := []string{"known", "queued", "raised", "refused"}
+	if int(a) < len(names) {
+		return names[a]
+	}
+	return fmt.Sprintf("admission %d", a)
+}
+
+// refusals asserts that senseless calls are errors and change nothing.
+func refusals(t *testing.T, m Maker) {
+	ctx := context.Background()
+	f, err := m.New(frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := web.Candidate{URL: address(t, "a.example/"), Priority: 1}
+	for name, turn := range map[string]web.Turn{
+		"candidate without address": {Add: []web.Candidate{good, {Priority: 1}}},
+		"priority NaN":              {Add: []web.Candidate{good}, Retry: []web.Candidate{notANumber(good)}},
+		"negative depth":            {Add: []web.Candidate{good, negativeDepth(good)}},
+		"done without address":      {Add: []web.Candidate{good}, Done: []web.URL{{}}},
+		"host without name":         {Add: []web.Candidate{good}, Hosts: []web.HostState{{Fetched: 1}}},
+	} {
+		if _, err := f.Commit(ctx, turn); err == nil {
+			t.Errorf("%s: committed", name)
+		}
+	}
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := f.Commit(over, web.Turn{Add: []web.Candidate{good}}); err == nil {
+		t.Error("committed with a context that is over")
+	}
+	if got := f.Stats(Start); got != (web.FrontierStats{}) {
+		t.Errorf("refused turns left %+v", got)
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Errorf("second Close: %v", err)
+	}
+	if _, err := f.Commit(ctx, web.Turn{}); err == nil {
+		t.Error("committed after Close")
+	}
+}
+
+func notANumber(c web.Candidate) web.Candidate {
+	zero := 0.0
+	c.Priority = zero / zero
+	return c
+}
+
+func negativeDepth(c web.Candidate) web.Candidate {
+	c.Depth = -1
+	return c
+}

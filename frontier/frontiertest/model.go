@@ -1,0 +1,527 @@
+package frontiertest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Model is a frontier in the fewest words: every question is answered by
+// looking at everything. It is what a Frontier is compared with.
+type Model struct {
+	max    int
+	links  map[web.URL]*link
+	states map[web.Host]web.HostState
+	blobs  map[string]string
+	next   int
+	now    time.Time
+}
+
+type link struct {
+	web.Candidate
+	seq    int
+	how    int     // one of the constants below
+	stored float64 // priority of a leased link, should the process die
+}
+
+const (
+	queued = iota
+	leased
+	done
+	dropped
+)
+
+// NewModel makes a model of an empty frontier.
+func NewModel(opts frontier.Options) *Model {
+	return &Model{
+		max:    cmp.Or(opts.MaxPerHost, 10_000),
+		links:  make(map[web.URL]*link),
+		states: make(map[web.Host]web.HostState),
+		blobs:  make(map[string]string),
+	}
+}
+
+// Clone is a model that goes its own way from here.
+func (m *Model) Clone() *Model {
+	c := *m
+	c.links = make(map[web.URL]*link)
+	for u, l := range m.links {
+		own := *l
+		c.links[u] = &own
+	}
+	c.states, c.blobs = maps.Clone(m.states), maps.Clone(m.blobs)
+	return &c
+}
+
+// Reopen is what becomes of a frontier when its process dies.
+func (m *Model) Reopen() {
+	m.now = time.Time{}
+	for _, l := range m.links {
+		if l.how == leased {
+			l.how, l.Priority = queued, l.stored
+		}
+	}
+}
+
+// better orders links as they leave.
+func better(a, b *link) int {
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.seq, b.seq))
+}
+
+// waiting returns the queued links of a host, of all hosts for "", best first.
+func (m *Model) waiting(h web.Host) (out []*link) {
+	for _, l := range m.links {
+		if l.how == queued && (h == "" || l.URL.Host() == h) {
+			out = append(out, l)
+		}
+	}
+	slices.SortFunc(out, better)
+	return out
+}
+
+func (m *Model) busy(h web.Host) bool {
+	for _, l := range m.links {
+		if l.how == leased && l.URL.Host() == h {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Model) add(c web.Candidate) (web.Admission, *web.Candidate) {
+	l, seen := m.links[c.URL]
+	m.next++
+	fresh := &link{Candidate: c, seq: m.next}
+	switch {
+	case seen && (l.how == leased || l.how == done):
+		return web.Known, nil
+	case seen && l.how == queued && c.Priority <= l.Priority:
+		return web.Known, nil
+	case seen && l.how == queued:
+		m.links[c.URL] = fresh
+		return web.Raised, nil
+	}
+	var out *web.Candidate
+	if all := m.waiting(c.URL.Host()); len(all) >= m.max {
+		worst := all[len(all)-1]
+		if better(worst, fresh) < 0 {
+			return web.Refused, nil
+		}
+		worst.how = dropped
+		out = &web.Candidate{}
+		*out = worst.Candidate
+	}
+	m.links[c.URL] = fresh
+	return web.Queued, out
+}
+
+// Preview is Frontier.Preview.
+func (m *Model) Preview(found []web.Candidate) []web.Admission {
+	return m.Clone().Commit(web.Turn{Add: found}).Added
+}
+
+// Commit is Frontier.Commit.
+func (m *Model) Commit(t web.Turn) (r web.Receipt) {
+	r.Added = make([]web.Admission, len(t.Add))
+	for i, c := range t.Add {
+		var out *web.Candidate
+		if r.Added[i], out = m.add(c); out != nil {
+			r.Dropped = append(r.Dropped, *out)
+		}
+	}
+	for _, u := range t.Done {
+		m.links[u] = &link{Candidate: web.Candidate{URL: u}, how: done}
+	}
+	for _, c := range t.Retry {
+		if l, ok := m.links[c.URL]; ok && l.how == leased {
+			l.how = dropped
+		}
+		a, out := m.add(c)
+		if out != nil {
+			r.Dropped = append(r.Dropped, *out)
+		}
+		if a == web.Refused {
+			r.Dropped = append(r.Dropped, c)
+		}
+	}
+	for _, h := range t.Drop {
+		all := m.waiting(h)
+		for _, l := range all {
+			l.how = dropped
+		}
+		r.Forgotten = append(r.Forgotten, len(all))
+	}
+	for _, s := range t.Hosts {
+		m.states[s.Host] = s
+	}
+	for name, b := range t.State {
+		m.blobs[name] = string(b)
+	}
+	return r
+}
+
+// best returns the candidates that may be leased, best first: every one of
+// every ready host.
+func (m *Model) best() []*link {
+	return slices.DeleteFunc(m.waiting(""), func(l *link) bool {
+		h := l.URL.Host()
+		return m.busy(h) || m.states[h].Due.After(m.now)
+	})
+}
+
+// Lease is Frontier.Lease.
+func (m *Model) Lease(now time.Time, n int, rescore func(*web.Candidate) float64) (out []web.Lease) {
+	if now.After(m.now) {
+		m.now = now
+	}
+	for len(out) < n {
+		all := m.best()
+		if len(all) == 0 {
+			break
+		}
+		chosen, stored := all[0], all[0].Priority
+		if rescore != nil {
+			var looked []*link
+			for range 8 {
+				l := m.best()[0]
+				c := l.Candidate
+				was := l.Priority
+				l.Priority = rescore(&c)
+				if m.best()[0] == l {
+					looked, stored = []*link{l}, was
+					break
+				}
+				looked = append(looked, l)
+				stored = slices.MinFunc(looked, better).Priority
+			}
+			chosen = slices.MinFunc(looked, better)
+		}
+		chosen.how, chosen.stored = leased, stored
+		h := chosen.URL.Host()
+		s := m.states[h]
+		s.Host = h
+		out = append(out, web.Lease{Candidate: chosen.Candidate, Host: s})
+	}
+	return out
+}
+
+// Rescore is Frontier.Rescore.
+func (m *Model) Rescore(score func(*web.Candidate) float64) {
+	for _, l := range m.waiting("") {
+		c := l.Candidate
+		l.Priority = score(&c)
+	}
+}
+
+// NextDue is Frontier.NextDue.
+func (m *Model) NextDue() (at time.Time, ok bool) {
+	for _, l := range m.waiting("") {
+		h := l.URL.Host()
+		if due := m.states[h].Due; !m.busy(h) && due.After(m.now) && (!ok || due.Before(at)) {
+			at, ok = due, true
+		}
+	}
+	return at, ok
+}
+
+// Stats is Frontier.Stats.
+func (m *Model) Stats(now time.Time) (s web.FrontierStats) {
+	if now.After(m.now) {
+		m.now = now
+	}
+	hosts := make(map[web.Host]bool)
+	for _, l := range m.links {
+		s.Seen++
+		h := l.URL.Host()
+		switch {
+		case l.how == leased:
+			s.Leased++
+			hosts[h] = true
+		case l.how == queued:
+			s.Queued++
+			if !hosts[h] && !m.busy(h) {
+				if m.states[h].Due.After(m.now) {
+					s.Waiting++
+				} else {
+					s.Ready++
+				}
+			}
+			hosts[h] = true
+		}
+	}
+	s.Hosts = len(hosts)
+	return s
+}
+
+// againstModel makes random calls of a frontier and of the model and compares
+// all they return.
+func againstModel(t *testing.T, m Maker) {
+	rapid.Check(t, func(t *rapid.T) {
+		opts := frontier.Options{MaxPerHost: rapid.SampledFrom([]int{1, 2, 3, 40}).Draw(t, "max")}
+		f, err := m.New(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := f.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		}()
+		model := NewModel(opts)
+		d := &Driver{Draw: func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) }, Now: Start}
+		for range rapid.IntRange(1, 40).Draw(t, "calls") {
+			if m.Reopen != nil && d.Draw(25, "reopen") == 0 {
+				if f, err = m.Reopen(f, opts); err != nil {
+					t.Fatalf("reopen: %v", err)
+				}
+				model.Reopen()
+			}
+			if err := d.Step(f, model); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// Driver makes random calls of a frontier and of a model.
+type Driver struct {
+	Draw func(n int, what string) int // a number in [0, n)
+	Now  time.Time
+	out  []web.Lease // leased, as far as the driver knows
+}
+
+// Addresses is how many addresses a Driver plays with, Hosts on how many hosts.
+const (
+	Addresses = 60
+	Hosts     = 5
+)
+
+// URL is the i-th address, 0 ≤ i < Addresses.
+func URL(i int) web.URL {
+	u, err := web.Parse(fmt.Sprintf("http://h%d.example/%d", i%Hosts, i))
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+func (d *Driver) candidate() web.Candidate {
+	c := web.Candidate{
+		URL:       URL(d.Draw(Addresses, "address")),
+		Kind:      []web.LinkKind{web.LinkA, web.LinkSeed, "odd"}[d.Draw(3, "kind")],
+		Depth:     d.Draw(4, "depth"),
+		Redirects: d.Draw(2, "redirects"),
+		Tries:     d.Draw(2, "tries"),
+		// A few values, so that ties are common; negative ones too.
+		Priority: float64(d.Draw(9, "priority")-4) / 4,
+	}
+	if d.Draw(2, "from") == 0 {
+		c.From = URL(d.Draw(Addresses, "source"))
+	}
+	if n := d.Draw(3, "features"); n > 0 {
+		c.Features = []byte{byte(n), 0, 255}
+	}
+	if d.Draw(3, "memory") == 0 {
+		c.Memory = []byte("memory")
+	}
+	return c
+}
+
+func (d *Driver) candidates(most int) []web.Candidate {
+	cs := make([]web.Candidate, d.Draw(most+1, "links"))
+	for i := range cs {
+		cs[i] = d.candidate()
+	}
+	return cs
+}
+
+// score is a scoring function: pure, and different from draw to draw.
+func (d *Driver) score() func(*web.Candidate) float64 {
+	salt := d.Draw(7, "salt")
+	return func(c *web.Candidate) float64 {
+		n := salt * len(c.URL.String())
+		for _, b := range []byte(c.URL.String()) {
+			n = (n*31 + int(b) + salt) % 1009
+		}
+		return float64(n%9-4) / 4
+	}
+}
+
+// Turn draws a Turn.
+func (d *Driver) Turn() (t web.Turn) {
+	t.Add = d.candidates(12)
+	for _, l := range d.out {
+		switch d.Draw(4, "outcome") {
+		case 0:
+			t.Done = append(t.Done, l.URL)
+		case 1:
+			again := l.Candidate
+			again.Tries++
+			again.Priority -= 0.25
+			t.Retry = append(t.Retry, again)
+		case 2:
+			t.Done = append(t.Done, l.URL)
+			t.Hosts = append(t.Hosts, web.HostState{
+				Host: l.URL.Host(), Due: d.Now.Add(time.Duration(d.Draw(20, "delay")) * time.Second),
+				Fetched: l.Host.Fetched + 1, Failures: d.Draw(2, "failures"), Barren: d.Draw(2, "barren"),
+			})
+		}
+	}
+	if d.Draw(6, "done unseen") == 0 {
+		t.Done = append(t.Done, URL(d.Draw(Addresses, "address")))
+	}
+	if d.Draw(8, "retry unleased") == 0 {
+		t.Retry = append(t.Retry, d.candidate())
+	}
+	if d.Draw(10, "drop") == 0 {
+		t.Drop = append(t.Drop, URL(d.Draw(Hosts, "host")).Host())
+	}
+	if d.Draw(5, "state") == 0 {
+		t.State = map[string][]byte{fmt.Sprint("s", d.Draw(2, "name")): []byte(fmt.Sprint(d.Draw(100, "value")))}
+	}
+	return t
+}
+
+// Step makes one random call of both and returns how they differ.
+func (d *Driver) Step(f Frontier, m *Model) error {
+	ctx := context.Background()
+	switch d.Draw(9, "call") {
+	case 0:
+		found := d.candidates(10)
+		got, err := f.Preview(ctx, found)
+		if err := differ("Preview", got, m.Preview(found), err); err != nil {
+			return err
+		}
+	case 1, 2, 3:
+		t := d.Turn()
+		preview, err := f.Preview(ctx, t.Add)
+		if err != nil {
+			return err
+		}
+		got, err := f.Commit(ctx, t)
+		want := m.Commit(t)
+		if err := differ("Commit", receipt(got), receipt(want), err); err != nil {
+			return err
+		}
+		if err := differ("Preview and Commit", preview, got.Added, nil); err != nil {
+			return err
+		}
+		d.out = d.leased(m)
+	case 4, 5, 6:
+		d.Now = d.Now.Add(time.Duration(d.Draw(15, "wait")-2) * time.Second)
+		var rescore func(*web.Candidate) float64
+		if d.Draw(2, "rescore") == 0 {
+			rescore = d.score()
+		}
+		n := d.Draw(4, "n")
+		got, err := f.Lease(ctx, d.Now, n, rescore)
+		if err := differ("Lease", leases(got), leases(m.Lease(d.Now, n, rescore)), err); err != nil {
+			return err
+		}
+		d.out = d.leased(m)
+	case 7:
+		if d.Draw(3, "all") > 0 {
+			return nil
+		}
+		score := d.score()
+		m.Rescore(score)
+		if err := f.Rescore(ctx, score); err != nil {
+			return fmt.Errorf("Rescore: %w", err)
+		}
+	case 8:
+		name := fmt.Sprint("s", d.Draw(2, "name"))
+		b, err := f.State(ctx, name)
+		if err := differ("State", string(b), m.blobs[name], err); err != nil {
+			return err
+		}
+	}
+	return Same(f, m, d.Now)
+}
+
+// leased returns what the model has leased, in order of address.
+func (d *Driver) leased(m *Model) (out []web.Lease) {
+	for _, l := range m.links {
+		if l.how == leased {
+			out = append(out, web.Lease{Candidate: l.Candidate, Host: m.states[l.URL.Host()]})
+		}
+	}
+	slices.SortFunc(out, func(a, b web.Lease) int { return cmp.Compare(a.URL.String(), b.URL.String()) })
+	return out
+}
+
+// Same compares what can be asked without changing anything.
+func Same(f Frontier, m *Model, now time.Time) error {
+	if err := differ("Stats", f.Stats(now), m.Stats(now), nil); err != nil {
+		return err
+	}
+	at, ok := f.NextDue()
+	wantAt, wantOK := m.NextDue()
+	return differ("NextDue", fmt.Sprint(at.UTC(), ok), fmt.Sprint(wantAt.UTC(), wantOK), nil)
+}
+
+// Drain leases everything from both, host by host, and compares: equal
+// frontiers drain equally. It ends both.
+func Drain(f Frontier, m *Model, now time.Time) error {
+	ctx := context.Background()
+	now = now.Add(1000 * time.Hour)
+	for {
+		got, err := f.Lease(ctx, now, Hosts+1, nil)
+		want := m.Lease(now, Hosts+1, nil)
+		if err := differ("Lease", leases(got), leases(want), err); err != nil {
+			return err
+		}
+		if len(want) == 0 {
+			return Same(f, m, now)
+		}
+		var t web.Turn
+		for _, l := range want {
+			t.Done = append(t.Done, l.URL)
+		}
+		if _, err := f.Commit(ctx, t); err != nil {
+			return err
+		}
+		m.Commit(t)
+	}
+}
+
+func differ(what string, got, want any, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	if g, w := fmt.Sprintf("%v", got), fmt.Sprintf("%v", want); g != w {
+		return fmt.Errorf("%s differs from the model:\n got %s\nwant %s", what, g, w)
+	}
+	return nil
+}
+
+func leases(ls []web.Lease) (out []string) {
+	for _, l := range ls {
+		h := l.Host
+		out = append(out, fmt.Sprintf("%s | %s due %v fetched %d failures %d barren %d",
+			whole(l.Candidate), h.Host, h.Due.UTC(), h.Fetched, h.Failures, h.Barren))
+	}
+	return out
+}
+
+func receipt(r web.Receipt) string {
+	s := fmt.Sprint(r.Added, r.Forgotten)
+	for _, c := range r.Dropped {
+		s += " dropped " + whole(c)
+	}
+	return s
+}
+
+// whole writes all of a candidate.
+func whole(c web.Candidate) string {
+	return fmt.Sprintf("%s from %s %s depth %d redirects %d tries %d priority %v features %x memory %x",
+		c.URL, c.From, c.Kind, c.Depth, c.Redirects, c.Tries, c.Priority, c.Features, c.Memory)
+}

@@ -1,0 +1,198 @@
+package frontier
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/zeebo/xxh3"
+)
+
+// A ledger is the seen-set's file: every change of a mark, in order.
+//
+//	header  "waggle ledger " version(2 digits)                16 bytes
+//	block*  count(4)  checksum(8)  record × count             12 + 28·count
+//	record  hash(8)  priority(8)  sequence(8)  host(4)        28 bytes
+//
+// Numbers are little-endian. A block is one commit. Its checksum is the XXH3 of
+// the block's position in the file, its count and its records. Priority and
+// sequence are a tag; host is the number of the address's host, noHost for an
+// address that never had a queue.
+//
+// The length that counts is the one in the queue's store, written after the
+// block: what lies behind it belongs to no committed turn and is overwritten.
+type ledger struct {
+	file    vfs.File
+	name    string
+	size    int64 // committed
+	records int64 // in it
+	block   []byte
+}
+
+const (
+	ledgerVersion = 1
+	ledgerHeader  = 16
+	blockHeader   = 12
+	recordSize    = 28
+	noHost        = math.MaxUint32
+	// maxBlock bounds what a damaged count can make a reader allocate.
+	maxBlock = 1 << 28
+)
+
+type record struct {
+	hash uint64
+	tag
+	host uint32
+}
+
+func ledgerMagic() string { return fmt.Sprintf("waggle ledger %02d", ledgerVersion) }
+
+// createLedger makes an empty ledger.
+func createLedger(fs vfs.FS, name string) (*ledger, error) {
+	f, err := fs.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.WriteAt([]byte(ledgerMagic()), 0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &ledger{file: f, name: name, size: ledgerHeader}, nil
+}
+
+// openLedger opens a ledger of which size bytes are committed, and calls do
+// with each record. Where the file is damaged it returns with l.size at the end
+// of what is whole.
+func openLedger(fs vfs.FS, name string, size int64, do func(record)) (l *ledger, err error) {
+	f, err := fs.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	l = &ledger{file: f, name: name, size: ledgerHeader}
+	head := make([]byte, ledgerHeader)
+	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
+		return nil, err
+	}
+	if want := ledgerMagic(); string(head) != want {
+		if string(head[:14]) == want[:14] {
+			return nil, fmt.Errorf("%s is of version %s and this program reads version %s: go on with the program that began it", name, head[14:], want[14:])
+		}
+		return nil, fmt.Errorf("%s does not begin as a ledger does: %w", name, errDamaged)
+	}
+	r := &bufferedAt{f: f, pos: ledgerHeader, end: size}
+	for l.size < size {
+		head := r.next(blockHeader)
+		if head == nil {
+			return l, r.err
+		}
+		n := int64(binary.LittleEndian.Uint32(head)) * recordSize
+		sum := binary.LittleEndian.Uint64(head[4:])
+		if n == 0 || n > maxBlock {
+			return l, nil
+		}
+		body := r.next(int(n))
+		if body == nil {
+			return l, r.err
+		}
+		if sum != blockSum(l.size, body) {
+			return l, nil
+		}
+		for b := body; len(b) > 0; b = b[recordSize:] {
+			do(record{
+				hash: binary.LittleEndian.Uint64(b),
+				tag: tag{
+					prio: math.Float64frombits(binary.LittleEndian.Uint64(b[8:])),
+					seq:  binary.LittleEndian.Uint64(b[16:]),
+				},
+				host: binary.LittleEndian.Uint32(b[24:]),
+			})
+		}
+		l.size += blockHeader + n
+		l.records += n / recordSize
+	}
+	return l, nil
+}
+
+var errDamaged = errors.New("the file is damaged")
+
+func blockSum(at int64, records []byte) uint64 {
+	return xxh3.HashSeed(records, uint64(at))
+}
+
+// bufferedAt reads a file from pos to end in large pieces.
+type bufferedAt struct {
+	f        vfs.File
+	pos, end int64
+	buf      []byte
+	rest     []byte
+	err      error // other than the file's end
+}
+
+// next returns the next n bytes, valid until the next call; nil when there are
+// not so many.
+func (r *bufferedAt) next(n int) []byte {
+	if len(r.rest) < n {
+		want := int(min(max(int64(n), 1<<20), r.end-r.pos+int64(len(r.rest))))
+		if want < n {
+			return nil
+		}
+		if cap(r.buf) < want {
+			grown := make([]byte, want)
+			copy(grown, r.rest)
+			r.buf = grown
+		} else {
+			copy(r.buf[:cap(r.buf)], r.rest)
+		}
+		r.buf = r.buf[:want]
+		m, err := r.f.ReadAt(r.buf[len(r.rest):], r.pos)
+		if err != nil && err != io.EOF {
+			r.err = err
+			return nil
+		}
+		r.pos += int64(m)
+		r.rest = r.buf[:len(r.rest)+m]
+		if len(r.rest) < n {
+			return nil
+		}
+	}
+	out := r.rest[:n]
+	r.rest = r.rest[n:]
+	return out
+}
+
+// add appends a record to the block that the next write writes.
+func (l *ledger) add(r record) {
+	if len(l.block) == 0 {
+		l.block = append(l.block, make([]byte, blockHeader)...)
+	}
+	l.block = binary.LittleEndian.AppendUint64(l.block, r.hash)
+	l.block = binary.LittleEndian.AppendUint64(l.block, math.Float64bits(r.prio))
+	l.block = binary.LittleEndian.AppendUint64(l.block, r.seq)
+	l.block = binary.LittleEndian.AppendUint32(l.block, r.host)
+}
+
+// write hands the block to the operating system. It counts once the store
+// holds l.size.
+func (l *ledger) write() error {
+	if len(l.block) == 0 {
+		return nil
+	}
+	n := (len(l.block) - blockHeader) / recordSize
+	binary.LittleEndian.PutUint32(l.block, uint32(n))
+	binary.LittleEndian.PutUint64(l.block[4:], blockSum(l.size, l.block[blockHeader:]))
+	size := len(l.block)
+	if _, err := l.file.WriteAt(l.block, l.size); err != nil {
+		return fmt.Errorf("writing %s: %w", l.name, err)
+	}
+	l.size += int64(size)
+	l.records += int64(n)
+	l.block = l.block[:0]
+	return nil
+}

@@ -1,0 +1,137 @@
+package frontier
+
+import (
+	"math/bits"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// table is the seen-set: what the frontier knows of every address it ever
+// met, by the 64-bit hash of the address alone. Two addresses of one hash are
+// one to it, so the second is never queued: among n addresses that happens to
+// n²/2^65 of them in expectation (one chance in 370,000 for 10 million, about
+// 0.03 addresses in a billion).
+//
+// It is open addressing with linear probing, in shards that grow by a quarter
+// when they are four fifths full. A slot has 24 bytes, an address thus takes
+// 30 to 38, and no growth moves more than one shard.
+type table struct {
+	shards []shard
+	n      int
+}
+
+type shard struct {
+	slots []slot
+	n     int
+}
+
+// slot is a hash with its mark. Hash 0 is an empty slot: the address with that
+// hash is kept under 1.
+type slot struct {
+	hash uint64
+	tag
+}
+
+// tag is a mark in 16 bytes: the key of a waiting address; otherwise seq is 0
+// and prio says which.
+type tag struct {
+	prio float64
+	seq  uint64
+}
+
+const (
+	tagTaken   = 1
+	tagDropped = -1
+)
+
+func (m mark) tag() tag {
+	switch m.how {
+	case waiting:
+		return tag(m.key)
+	case taken:
+		return tag{prio: tagTaken}
+	default:
+		return tag{prio: tagDropped}
+	}
+}
+
+func (t tag) mark() mark {
+	switch {
+	case t.seq != 0:
+		return mark{key(t), waiting}
+	case t.prio == tagTaken:
+		return mark{how: taken}
+	default:
+		return mark{how: dropped}
+	}
+}
+
+const shardBits = 10
+
+func newTable() *table { return &table{shards: make([]shard, 1<<shardBits)} }
+
+func hashOf(u web.URL) uint64 { return max(xxh3.HashString(u.String()), 1) }
+
+func hashBytes(address []byte) uint64 { return max(xxh3.Hash(address), 1) }
+
+func (t *table) get(hash uint64) mark {
+	if s := t.shards[hash&(1<<shardBits-1)].find(hash); s != nil && s.hash == hash {
+		return s.mark()
+	}
+	return mark{}
+}
+
+func (t *table) set(hash uint64, m mark) {
+	sh := &t.shards[hash&(1<<shardBits-1)]
+	s := sh.find(hash)
+	if s == nil || s.hash == 0 {
+		if 5*(sh.n+1) > 4*len(sh.slots) {
+			sh.grow()
+			s = sh.find(hash)
+		}
+		sh.n++
+		t.n++
+	}
+	*s = slot{hash, m.tag()}
+}
+
+// find returns the slot of a hash, or the empty slot where it would go; nil
+// when the shard has no slots.
+func (s *shard) find(hash uint64) *slot {
+	if len(s.slots) == 0 {
+		return nil
+	}
+	// The low bits chose the shard; the high ones choose the place.
+	place, _ := bits.Mul64(hash, uint64(len(s.slots)))
+	for i := int(place); ; {
+		if at := &s.slots[i]; at.hash == hash || at.hash == 0 {
+			return at
+		}
+		if i++; i == len(s.slots) {
+			i = 0
+		}
+	}
+}
+
+func (s *shard) grow() {
+	old := s.slots
+	s.slots = make([]slot, len(old)+len(old)/4+8)
+	for i := range old {
+		if old[i].hash != 0 {
+			*s.find(old[i].hash) = old[i]
+		}
+	}
+}
+
+// each calls do with every address and its mark.
+func (t *table) each(do func(hash uint64, m mark)) {
+	for i := range t.shards {
+		for j := range t.shards[i].slots {
+			if s := &t.shards[i].slots[j]; s.hash != 0 {
+				do(s.hash, s.mark())
+			}
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package frontier
+
+import (
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// lazyFS is the file system under the store. The store hands its log to the
+// operating system and fsyncs it before a commit returns; lazyFS lets the first
+// happen, so that the death of the process loses nothing, and puts off the
+// second until sync, since an fsync per page fetched would set the pace of a
+// crawl.
+//
+// It also fsyncs the ledger before any table: a table may make turns durable
+// whose log was never fsynced.
+type lazyFS struct {
+	vfs.FS
+	hard       atomic.Bool // sync logs for real
+	syncLedger atomic.Pointer[func() error]
+
+	mu    sync.Mutex
+	stale map[string]struct{} // logs closed without a sync
+}
+
+func newLazyFS(fs vfs.FS) *lazyFS { return &lazyFS{FS: fs, stale: make(map[string]struct{})} }
+
+func (l *lazyFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := l.FS.Create(name, c)
+	return l.wrap(name, f, err)
+}
+
+func (l *lazyFS) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := l.FS.ReuseForWrite(from, to, c)
+	l.forget(from)
+	return l.wrap(to, f, err)
+}
+
+func (l *lazyFS) Remove(name string) error {
+	l.forget(name)
+	return l.FS.Remove(name)
+}
+
+func (l *lazyFS) forget(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.stale, name)
+}
+
+func (l *lazyFS) wrap(name string, f vfs.File, err error) (vfs.File, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case strings.HasSuffix(name, ".log"):
+		return &logFile{File: f, fs: l, name: name}, nil
+	case strings.HasSuffix(name, ".sst"), strings.HasSuffix(name, ".blob"):
+		return &tableFile{File: f, fs: l}, nil
+	}
+	return f, nil
+}
+
+// syncStale fsyncs the logs that were closed without it.
+func (l *lazyFS) syncStale() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for name := range l.stale {
+		f, err := l.FS.Open(name)
+		if err == nil {
+			err = errors.Join(f.Sync(), f.Close())
+		}
+		if err != nil {
+			return err
+		}
+		delete(l.stale, name)
+	}
+	return nil
+}
+
+func (l *lazyFS) ledger() error {
+	if sync := l.syncLedger.Load(); sync != nil {
+		return (*sync)()
+	}
+	return nil
+}
+
+type logFile struct {
+	vfs.File
+	fs   *lazyFS
+	name string
+}
+
+func (f *logFile) Sync() error {
+	if f.fs.hard.Load() {
+		return f.File.Sync()
+	}
+	return nil
+}
+
+func (f *logFile) SyncData() error {
+	if f.fs.hard.Load() {
+		return f.File.SyncData()
+	}
+	return nil
+}
+
+func (f *logFile) Close() error {
+	f.fs.mu.Lock()
+	f.fs.stale[f.name] = struct{}{}
+	f.fs.mu.Unlock()
+	return f.File.Close()
+}
+
+type tableFile struct {
+	vfs.File
+	fs *lazyFS
+}
+
+func (f *tableFile) Sync() error {
+	if err := f.fs.ledger(); err != nil {
+		return err
+	}
+	return f.File.Sync()
+}
+
+func (f *tableFile) SyncData() error {
+	if err := f.fs.ledger(); err != nil {
+		return err
+	}
+	return f.File.SyncData()
+}
