@@ -47,12 +47,7 @@ func verdict(x *event.Explanation) string {
 	}
 	switch x.Fate {
 	case event.Taken:
-		last := x.Path[len(x.Path)-1]
-		word := "not relevant"
-		if last.Relevant {
-			word = "relevant"
-		}
-		s := fmt.Sprintf("Fetched, %s: relevance %s, relevant from %s.", word, decimal(last.Relevance), decimal(x.Threshold))
+		s := fmt.Sprintf("Fetched: %s.", judged(x.Path[len(x.Path)-1].Relevance, x.Threshold))
 		if x.Reason != "" {
 			s += " Not part of the harvest: " + because + "."
 		}
@@ -64,7 +59,7 @@ func verdict(x *event.Explanation) string {
 			s += " with priority " + decimal(last.Queued)
 		}
 		if last.Tries > 0 {
-			s += fmt.Sprintf(" after %d failed attempts, the last one: %s", last.Tries, because)
+			s += " after " + attempts(last.Tries) + ", the last one: " + because
 		}
 		if !x.Whole {
 			s += ", or was in flight when the log broke off"
@@ -88,6 +83,21 @@ func verdict(x *event.Explanation) string {
 		s += " The log has no end: the crawl was killed or still runs."
 	}
 	return s
+}
+
+// judged says a page's relevance and on which side of the threshold it lies.
+func judged(relevance, threshold float64) string {
+	if relevance < threshold {
+		return fmt.Sprintf("relevance %s, below %s", decimal(relevance), decimal(threshold))
+	}
+	return "relevant, " + decimal(relevance)
+}
+
+func attempts(n int) string {
+	if n == 1 {
+		return "1 failed attempt"
+	}
+	return fmt.Sprintf("%d failed attempts", n)
 }
 
 func printStep(out io.Writer, i int, s event.Step, threshold float64) {
@@ -118,14 +128,10 @@ func printStep(out io.Writer, i int, s event.Step, threshold float64) {
 		facts = append(facts, "taken at "+decimal(s.Leased))
 	}
 	if s.Tries > 0 {
-		facts = append(facts, fmt.Sprintf("%d failed attempts", s.Tries))
+		facts = append(facts, attempts(s.Tries))
 	}
 	if s.Fetched {
-		word := "not relevant"
-		if s.Relevant {
-			word = "relevant"
-		}
-		facts = append(facts, word+" "+decimal(s.Relevance))
+		facts = append(facts, judged(s.Relevance, threshold))
 	}
 	fmt.Fprintf(out, "     %s\n", strings.Join(facts, ", "))
 	if t := untrusted(s.Title, 70); t != "" {
@@ -135,14 +141,19 @@ func printStep(out io.Writer, i int, s event.Step, threshold float64) {
 
 func note(n event.Note) string {
 	s := n.What
+	named := false // by a link: say which
 	switch n.What {
-	case "queued", "raised":
-		s += " at " + decimal(n.Priority)
+	case "queued":
+		s, named = "queued at "+decimal(n.Priority), true
+	case "raised":
+		s, named = "raised to "+decimal(n.Priority), true
+	case "skipped":
+		named = true
 	case "fetched", "failed", "retry", "moved":
 		s = "taken at " + decimal(n.Priority) + ", " + n.What
-	}
-	if n.Status != 0 {
-		s += fmt.Sprintf(", status %d", n.Status)
+		if n.Status != 0 && n.Reason != web.ReasonStatus {
+			s += fmt.Sprintf(", status %d", n.Status)
+		}
 	}
 	if n.Reason != "" {
 		s += ", " + untrusted(string(n.Reason), 20)
@@ -150,7 +161,7 @@ func note(n event.Note) string {
 	if n.Detail != "" {
 		s += ": " + untrusted(n.Detail, 120)
 	}
-	if !n.On.IsZero() {
+	if named && !n.On.IsZero() {
 		s += ", found on " + address(n.On)
 	}
 	if a := untrusted(n.Anchor, 60); a != "" {

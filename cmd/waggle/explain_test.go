@@ -1,0 +1,93 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// mystery is a crawl in which every fate occurs.
+func mystery(t *testing.T) (events []event.Event) {
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	at := func(s int) event.At { return event.At{At: start.Add(time.Duration(s) * time.Second)} }
+	u := func(s string) web.URL { return viewAddr(t, "https://"+s) }
+	visit := func(to, from string, kind web.LinkKind, priority float64) event.Visit {
+		v := event.Visit{URL: u(to), Link: kind, Priority: priority}
+		if from != "" {
+			v.From = u(from)
+		}
+		return v
+	}
+	return []event.Event{
+		event.Started{At: at(0), Name: "hops", Scorer: "best-first-both", Judge: "topic", Threshold: 0.42},
+		event.Seeded{
+			At:     at(1),
+			Queued: []event.Found{{URL: u("brew.example/"), Priority: 1}},
+		},
+		event.Fetched{
+			At: at(2), Visit: visit("brew.example/", "", web.LinkSeed, 1), Status: 200, Relevance: 0.71, Relevant: true, Title: "Brewing\tat home \x1b[31m",
+			Queued: []event.Found{
+				{URL: u("brew.example/hops"), Priority: 0.83, Anchor: "All about\nhops"},
+				{URL: u("brew.example/old"), Priority: 0.5, Anchor: "old pages"},
+				{URL: u("brew.example/slow"), Priority: 0.45},
+				{URL: u("forum.example/t/1"), Priority: 0.12, Anchor: "forum"},
+			},
+			Skipped: []event.Skipped{{URL: u("ads.example/"), Reason: web.ReasonScope}},
+		},
+		event.Failed{At: at(3), Visit: visit("brew.example/old", "brew.example/", web.LinkA, 0.48), Reason: web.ReasonRedirect, Status: 301, To: u("brew.example/new"), Queued: true},
+		event.Failed{At: at(4), Visit: visit("brew.example/slow", "brew.example/", web.LinkA, 0.45), Reason: web.ReasonTimeout, Detail: "no answer within 10s", Retry: true},
+		event.Fetched{
+			At: at(5), Visit: visit("brew.example/new", "brew.example/old", web.LinkRedirect, 0.48), Status: 200, Relevance: 0.2, Title: "News",
+			Queued: []event.Found{{URL: u("brew.example/malt"), Priority: 0.3, Anchor: "malt"}, {URL: u("dead.example/"), Priority: 0.2}},
+		},
+		event.Failed{At: at(6), Visit: visit("brew.example/slow", "brew.example/", web.LinkA, 0.4), Reason: web.ReasonStatus, Status: 500, Detail: "500 Internal Server Error"},
+		event.Dropped{At: at(7), Reason: web.ReasonHostDead, Host: "dead.example", Count: 1},
+		event.Fetched{
+			At: at(8), Visit: visit("brew.example/hops", "brew.example/", web.LinkA, 0.85), Status: 200, Relevance: 0.9, Title: "Hops",
+			Reason: web.ReasonNoIndex,
+			Queued: []event.Found{{URL: u("brew.example/malt"), Priority: 0.77, Anchor: "malted barley", Raised: true}},
+		},
+		event.Fetched{At: at(9), Visit: visit("brew.example/malt", "brew.example/hops", web.LinkA, 0.77), Status: 200, Relevance: 0.93, Relevant: true, Title: "Malt"},
+		event.Ended{At: at(10), How: event.Stopped},
+	}
+}
+
+// TestExplanations asks why of every address, and replays the answers of
+// testdata/explain.
+func TestExplanations(t *testing.T) {
+	datadriven.Walk(t, filepath.Join("testdata", "explain"), func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			events := mystery(t)
+			if d.HasArg("killed") {
+				events = events[:len(events)-1]
+			}
+			seq := func(yield func(event.Event, error) bool) {
+				for _, e := range events {
+					if !yield(e, nil) {
+						return
+					}
+				}
+			}
+			x, err := event.Explain(seq, viewAddr(t, "https://"+d.CmdArgs[0].String()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.Contains([]event.Fate{event.Taken, event.Waiting}, x.Fate) && len(x.Path) == 0 {
+				t.Fatalf("%s without a path", x.Fate)
+			}
+			var out strings.Builder
+			if err := printExplanation(&out, &x); err != nil {
+				t.Fatal(err)
+			}
+			// An empty line would end the expected output.
+			return strings.ReplaceAll(out.String(), "\n\n", "\n.\n")
+		})
+	})
+}
