@@ -87,10 +87,11 @@ func verdict(x *event.Explanation) string {
 
 // judged says a page's relevance and on which side of the threshold it lies.
 func judged(relevance, threshold float64) string {
+	side := "≥"
 	if relevance < threshold {
-		return fmt.Sprintf("relevance %s, below %s", decimal(relevance), decimal(threshold))
+		side = "<"
 	}
-	return "relevant, " + decimal(relevance)
+	return fmt.Sprintf("relevance %s %s %s", decimal(relevance), side, decimal(threshold))
 }
 
 func attempts(n int) string {
