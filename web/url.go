@@ -534,11 +534,6 @@ func (h Host) Name() string {
 // that have none it is the name itself.
 func (h Host) Domain() string {
 	name := h.Name()
-	if strings.HasPrefix(name, "[") || name != "" && isDigit(name[len(name)-1]) {
-		if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
-			return name
-		}
-	}
 	d, err := publicsuffix.EffectiveTLDPlusOne(name)
 	if err != nil {
 		return name

@@ -26,6 +26,7 @@ func TestParse(t *testing.T) {
 		{"https://example.org:80/", "https://example.org:80/"},
 		{"http://example.org:/", "http://example.org/"},
 		{"http://example.org:0080/", "http://example.org/"},
+		{"http://example.org:08080/", "http://example.org:8080/"},
 		{"http://example.org:8080", "http://example.org:8080/"},
 		// Credentials are not sent.
 		{"https://user:secret@example.org/", "https://example.org/"},
@@ -37,6 +38,7 @@ func TestParse(t *testing.T) {
 		{"http://example.org/a?", "http://example.org/a"},
 		{"http://example.org?q", "http://example.org/?q"},
 		{"http://example.org/a #b", "http://example.org/a%20"},
+		{"http://bücher.example/a #b", "http://xn--bcher-kva.example/a%20"},
 		{"http://example.org#?/a", "http://example.org/"},
 		// Dot segments (RFC 3986, 5.2.4), escaped or not; empty ones stay.
 		{"http://example.org/a/b/../c/./d", "http://example.org/a/c/d"},
@@ -93,7 +95,7 @@ func TestParseRefuses(t *testing.T) {
 		"", " ", "/a", "a", "?a", "#a", "//example.org/", "example.org/", "http:", "http://", "http:///", "http://:80/",
 		"http://user@/", "http://a b/", "http://a%00b/", "http://a%2fb/", "http://a<b/", "http://a,b/", "http://ex\x7fample/",
 		"http://a..b/", "http://.a/", "http://a../", "http://./",
-		"http://example.org:65536/", "http://example.org:8o/", "http://example.org:-1/",
+		"http://example.org:65536/", "http://example.org:18446744073709551696/", "http://example.org:8o/", "http://example.org:-1/",
 		"http://256.1.1.1/", "http://1.2.3.4.5/", "http://1.2.3.09/", "http://a.1/", "http://1.2.3.-1/", "http://1.%2b2.3.4/", "http://4294967296/",
 		"http://[::1/", "http://[::1%25eth0]/", "http://[1:2]/", "http://xn--a/", "http://xn--/", "http://\u00ad/",
 		"http://" + strings.Repeat("a", 64) + ".example/",
@@ -199,6 +201,7 @@ func TestStrip(t *testing.T) {
 		{sessions, "http://a/?cfid=1&cftoken=2&osCsid=3&a=b", "http://a/?a=b"},
 		{sessions, "http://a/?sid=d41d8cd98f00b204e9800998ecf8427e&t=1", "http://a/?t=1"},
 		{sessions, "http://a/article.pl?sid=06/12/01", "http://a/article.pl?sid=06/12/01"},
+		{sessions, "http://a/?sid=2006/12/01/a-long-title", "http://a/?sid=2006/12/01/a-long-title"},
 		{sessions, "http://a/talk?session=12&sid=intro", "http://a/talk?session=12&sid=intro"},
 		{sessions, "http://a/?s=d41d8cd98f00b204e9800998ecf8427e", "http://a/"},
 		{sessions, "http://a/?s=how+to", "http://a/?s=how+to"},

@@ -45,7 +45,7 @@ func newRule(pattern string, allow bool) rule {
 	return rule{pattern, stem, allow}
 }
 
-func (r rule) matches(path string) bool {
+func (r *rule) matches(path string) bool {
 	return strings.HasPrefix(path, r.stem) && (len(r.stem) == len(r.pattern) || match(r.pattern, path))
 }
 
@@ -165,7 +165,7 @@ func token(agent string) string {
 		return "*"
 	}
 	i := 0
-	for i < len(agent) && isUnreserved(agent[i]) && agent[i] != '~' && agent[i] != '\'' {
+	for i < len(agent) && isUnreserved(agent[i]) && agent[i] != '~' {
 		i++
 	}
 	return strings.ToLower(agent[:i])
@@ -211,13 +211,14 @@ func (r *Rules) Allowed(agent, requestPath string) bool {
 	escapes := bare != path
 	best := rule{allow: true}
 	for _, g := range groups {
-		for _, rule := range r.groups[g].rules {
+		for i := range r.groups[g].rules {
+			rule := &r.groups[g].rules[i]
 			if len(rule.pattern) < len(best.pattern) {
 				break
 			}
 			if rule.matches(path) || escapes && rule.matches(bare) {
 				if len(rule.pattern) > len(best.pattern) || rule.allow {
-					best = rule
+					best = *rule
 				}
 				break
 			}
@@ -321,13 +322,11 @@ func unescape(path string) string {
 	return string(b)
 }
 
-// isUnreserved tells whether c means the same escaped or not: the unreserved
-// characters of RFC 3986, and ', which browsers escape in queries.
 func isUnreserved(c byte) bool {
-	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' ||
-		c == '-' || c == '.' || c == '_' || c == '~' || c == '\''
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
 }
 
 // isReserved tells whether c is a reserved character of RFC 3986 that is not
-// special in patterns and does not end an address.
+// special in patterns and does not end an address. The apostrophe is none:
+// browsers escape it in queries, so its escape must mean the same.
 func isReserved(c byte) bool { return c != 0 && strings.IndexByte(":/?[]@!&()+,;=", c) >= 0 }
