@@ -1,0 +1,183 @@
+package frontier_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// BenchmarkFrontier10M fills a frontier on disk with 10 million links over
+// 200,000 hosts and leases a million of them, and reports what it took:
+//
+//	go test -run '^$' -bench Frontier10M -benchtime 1x ./frontier
+//
+// With -short, or as part of a plain -bench ., it is left to BenchmarkFrontier,
+// which does the same with 200,000 links. Rates are given by the wall clock and
+// by the CPU time of all threads (user and system), since the machine may be
+// shared; cpu figures are per CPU second. VmHWM is the peak of the resident set
+// of the whole process, so run one benchmark at a time to read it.
+func BenchmarkFrontier10M(b *testing.B) {
+	if !strings.Contains(benchPattern(), "10M") {
+		b.Skip("asked for by -bench Frontier10M")
+	}
+	for _, zipf := range []bool{false, true} {
+		b.Run(name(zipf), func(b *testing.B) { fill(b, 10_000_000, 200_000, 1_000_000, zipf) })
+	}
+}
+
+func BenchmarkFrontier(b *testing.B) {
+	for _, zipf := range []bool{false, true} {
+		b.Run(name(zipf), func(b *testing.B) { fill(b, 200_000, 4_000, 50_000, zipf) })
+	}
+}
+
+func name(zipf bool) string {
+	if zipf {
+		return "zipf"
+	}
+	return "uniform"
+}
+
+func benchPattern() string {
+	for _, a := range os.Args {
+		if p, ok := strings.CutPrefix(a, "-test.bench="); ok {
+			return p
+		}
+	}
+	return ""
+}
+
+func fill(b *testing.B, links, hosts, leases int, zipf bool) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	debug.FreeOSMemory()
+	resetPeak()
+	ctx := context.Background()
+	for range b.N {
+		dir := b.TempDir()
+		f, err := frontier.Open(dir, frontier.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(1, 2))
+		z := rand.NewZipf(r, 1.1, 1, uint64(hosts-1))
+		from := parse(b, "https://www.host-of-the-source.example/section/articles/page-1234.html")
+		const batch = 1000
+		adds := make([]web.Candidate, batch)
+		// Making the links is not the frontier's work: the CPU time that this
+		// thread spends on it is taken off both figures.
+		var making time.Duration
+		wall, cpu := time.Now(), cpuTime(syscall.RUSAGE_SELF)
+		dropped := 0
+		for i := 0; i < links; i += batch {
+			begun := cpuTime(thread)
+			for j := range adds {
+				h := r.IntN(hosts)
+				if zipf {
+					h = int(z.Uint64())
+				}
+				adds[j] = web.Candidate{
+					URL:      parse(b, fmt.Sprintf("https://www.host-%06d.example/some/section/of/the/site/page-%08d.html", h, i+j)),
+					From:     from,
+					Kind:     web.LinkA,
+					Depth:    3,
+					Priority: r.Float64(),
+					Features: []byte("8 bytes."),
+				}
+			}
+			making += cpuTime(thread) - begun
+			receipt, err := f.Commit(ctx, web.Turn{Add: adds})
+			if err != nil {
+				b.Fatal(err)
+			}
+			dropped += len(receipt.Dropped)
+		}
+		wallAdd, cpuAdd := time.Since(wall)-making, cpuTime(syscall.RUSAGE_SELF)-cpu-making
+		stats := f.Stats(time.Time{})
+		b.Logf("%d queued of %d, %d dropped, %d hosts; making links took %v", stats.Queued, links, dropped, stats.Hosts, making)
+
+		wall, cpu = time.Now(), cpuTime(syscall.RUSAGE_SELF)
+		taken := 0
+		for taken < leases {
+			out, err := f.Lease(ctx, time.Time{}, 64, nil)
+			if err != nil {
+				b.Fatal(err)
+			}
+			turn := web.Turn{Done: make([]web.URL, len(out))}
+			for i := range out {
+				turn.Done[i] = out[i].URL
+			}
+			if _, err := f.Commit(ctx, turn); err != nil {
+				b.Fatal(err)
+			}
+			taken += len(out)
+			if len(out) == 0 {
+				break
+			}
+		}
+		wallLease, cpuLease := time.Since(wall), cpuTime(syscall.RUSAGE_SELF)-cpu
+		per := func(n int, d time.Duration) float64 { return float64(n) / d.Seconds() }
+		b.ReportMetric(per(links, wallAdd), "links/s")
+		b.ReportMetric(per(links, cpuAdd), "links/cpu-s")
+		b.ReportMetric(per(taken, wallLease), "leases/s")
+		b.ReportMetric(per(taken, cpuLease), "leases/cpu-s")
+		b.ReportMetric(peak(), "RSS-MiB")
+		if err := f.Close(); err != nil {
+			b.Fatal(err)
+		}
+		wall = time.Now()
+		if f, err = frontier.Open(dir, frontier.Options{}); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(time.Since(wall).Seconds(), "reopen-s")
+		if err := f.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+func parse(b *testing.B, s string) web.URL {
+	u, err := web.Parse(s)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return u
+}
+
+// thread asks getrusage for the calling thread alone (Linux).
+const thread = 1
+
+func cpuTime(who int) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(who, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// resetPeak makes the kernel forget the process's peak so far.
+func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
+
+// peak is the peak of the resident set in MiB, 0 where the system does not tell.
+func peak() float64 {
+	b, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, _ := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
+			return kib / 1024
+		}
+	}
+	return 0
+}
