@@ -44,8 +44,8 @@ func cut(src []byte, maxTags int) ([]byte, bool) {
 // misses one, but may suspect a page whose scripts and comments are full of
 // markup.
 func excessive(src []byte) bool {
-	tags, roots, attributed, compare := 0, 0, 0, 0
-	bare := map[string]bool{} // formatting elements seen without attributes
+	tags, roots, compare := 0, 0, 0
+	spellings := map[string]bool{} // of the tags of formatting elements
 	for i := 0; ; {
 		j := bytes.IndexByte(src[i:], '<')
 		if j < 0 {
@@ -63,21 +63,20 @@ func excessive(src []byte) bool {
 		switch formatting, root := classify(src[i:end]); {
 		case root:
 			roots++
-		case formatting && end < len(src) && src[end] == '>':
-			if !bare[string(src[i:end])] {
-				bare[string(src[i:end])] = true
-			}
 		case formatting:
 			n := tagLength(src[i:])
-			attributed++
-			compare += n * n / 8
+			if n > end-i {
+				compare += n * n / 8
+			}
+			if tag := src[i : i+n]; len(spellings) < maxOpen && !spellings[string(tag)] {
+				spellings[string(tag)] = true
+			}
 		}
 	}
-	// repeated bounds the formatting elements that one tag can bring back:
-	// three of each kind with the same attributes, and never more than the
-	// parser's stack can hold.
-	repeated := min(attributed+3*len(bare), maxOpen)
-	return roots > maxRoots || tags*(1+repeated) > maxNodes && repeated > 1 || compare*repeated > maxSteps
+	// One tag can bring back three formatting elements of each spelling, and
+	// never more than the parser's stack can hold.
+	repeated := min(3*len(spellings), maxOpen)
+	return roots > maxRoots || tags*(1+repeated) > maxNodes && repeated > 0 || compare*repeated > maxSteps
 }
 
 func isNameByte(c byte) bool {

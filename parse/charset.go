@@ -17,6 +17,8 @@ const (
 	prescanBytes = 4096
 	// guessBytes is how much of a page the statistical guess looks at.
 	guessBytes = 8192
+	// fallback is the encoding of a page that nothing is known of.
+	fallback = "windows-1252"
 )
 
 // decode returns body as valid UTF-8 without NUL bytes, and the name of the
@@ -152,7 +154,7 @@ func prescan(body []byte) string {
 			case "utf-16le", "utf-16be": // a page read as ASCII so far is not that
 				return "utf-8"
 			case "x-user-defined":
-				return "windows-1252"
+				return fallback
 			default:
 				return name
 			}
@@ -189,17 +191,24 @@ func guess(body []byte) string {
 		return "utf-8"
 	}
 	start := max(0, min(first-guessBytes/8, len(body)-guessBytes))
-	best, err := chardet.NewHtmlDetector().DetectBest(body[start:min(len(body), start+guessBytes)])
-	if err == nil {
-		label := best.Charset
+	// The results come in an order that chance decides among equals; an error
+	// means that there are none.
+	results, _ := chardet.NewHtmlDetector().DetectAll(body[start:min(len(body), start+guessBytes)])
+	best, confidence := fallback, 0
+	for _, r := range results {
+		label := r.Charset
 		if label == "GB-18030" {
 			label = "gb18030"
 		}
-		if name := encodingName(label); name != "" && name != "utf-8" {
-			return name
+		name := encodingName(label)
+		if name == "" || name == "utf-8" {
+			continue
+		}
+		if r.Confidence > confidence || r.Confidence == confidence && best != fallback && (name == fallback || name < best) {
+			best, confidence = name, r.Confidence
 		}
 	}
-	return "windows-1252"
+	return best
 }
 
 // containsFold tells whether b holds the lower-case ASCII word, in any case.

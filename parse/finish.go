@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/abadojack/whatlanggo"
@@ -235,11 +236,28 @@ func guessLanguage(s string) string {
 	if isEnglish(head(s, 5*maxGuess)) {
 		return "en"
 	}
-	info := whatlanggo.Detect(head(s, maxGuess))
+	sample := head(s, maxGuess)
+	if !isProse(sample) {
+		return ""
+	}
+	info := whatlanggo.Detect(sample)
 	if info.Lang < 0 || !info.IsReliable() {
 		return ""
 	}
 	return info.Lang.Iso6391()
+}
+
+// isProse tells whether nine of ten characters of s are letters or spaces, as
+// they are in sentences and not in code, tables or lists of dates.
+func isProse(s string) bool {
+	all, letters := 0, 0
+	for _, r := range s {
+		all++
+		if r == ' ' || unicode.IsLetter(r) || unicode.IsMark(r) {
+			letters++
+		}
+	}
+	return letters*10 >= all*9
 }
 
 // isEnglish tells whether at least every tenth word of s is one of a few that

@@ -657,3 +657,24 @@ func TestRecordedPages(t *testing.T) {
 		})
 	}
 }
+
+// The statistics of two encodings can be equally good: the choice is the same
+// every time.
+func TestGuessIsSteady(t *testing.T) {
+	for _, body := range []string{"<!-- c --> \xff<!-- c --><tr>", "\xe4\xf6", "a\x80", "\x81\x40\x81\x41"} {
+		parser := parse.New(parse.Options{Analyzer: analyzer})
+		want := ""
+		for range 200 {
+			p, err := parser.Parse(response(t, "text/html", body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == "" {
+				want = p.Charset
+			}
+			if p.Charset != want {
+				t.Fatalf("%q is %s now, and was %s", body, p.Charset, want)
+			}
+		}
+	}
+}

@@ -511,10 +511,10 @@ func (w *walker) write(data string) (s span, ok bool) {
 }
 
 // isBlank knows the characters that no text of a page holds: white space,
-// control characters, and those that only steer the direction or breaking of
-// lines.
+// control characters, those that only steer the direction or breaking of
+// lines, and those for private use, by which fonts draw icons.
 func isBlank(r rune) bool {
-	return unicode.IsSpace(r) || unicode.IsControl(r) || isJoint(r) || r == '\u2028' || r == '\u2029' || r == '\u200b'
+	return unicode.IsSpace(r) || unicode.IsControl(r) || isJoint(r) || r == '\u200b' || r >= '\ue000' && r <= '\uf8ff'
 }
 
 // isJoint knows the blank characters that part no words.

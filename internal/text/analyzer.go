@@ -45,6 +45,7 @@ type Analyzer struct {
 type entry struct {
 	word string
 	term string
+	hash uint32 // of term
 }
 
 // NewAnalyzer makes an analyzer. One is enough for a process.
@@ -57,7 +58,7 @@ func (a *Analyzer) Words(s string) []string { return a.AppendWords(nil, s) }
 
 // AppendWords appends the terms of s to dst.
 func (a *Analyzer) AppendWords(dst []string, s string) []string {
-	a.each(s, func(term string) { dst = append(dst, term) })
+	a.each(s, func(e *entry) { dst = append(dst, e.term) })
 	return dst
 }
 
@@ -67,8 +68,8 @@ const (
 	fnvPrime  = 16777619
 )
 
-// each calls yield with every term of s in order.
-func (a *Analyzer) each(s string, yield func(term string)) {
+// each calls yield with the word of every term of s in order.
+func (a *Analyzer) each(s string, yield func(e *entry)) {
 	var buf [maxWord]byte
 	for i := 0; i < len(s); {
 		if lower[s[i]] == 0 {
@@ -99,15 +100,15 @@ func (a *Analyzer) each(s string, yield func(term string)) {
 		if n < minWord || n > maxWord {
 			continue
 		}
-		if term := a.term(buf[:n], hash); term != "" {
-			yield(term)
+		if e := a.lookup(buf[:n], hash); e.term != "" {
+			yield(e)
 		}
 	}
 }
 
 // unicodeRun yields the terms of the run of word characters at s[i:] and
 // returns the index behind it, greater than i.
-func (a *Analyzer) unicodeRun(s string, i int, yield func(string)) int {
+func (a *Analyzer) unicodeRun(s string, i int, yield func(*entry)) int {
 	var buf [maxWord * utf8.UTFMax]byte
 	word := buf[:0]
 	chars := 0
@@ -115,8 +116,8 @@ func (a *Analyzer) unicodeRun(s string, i int, yield func(string)) int {
 	paired := false // before is part of a pair already
 	flushWord := func() {
 		if chars >= minWord && chars <= maxWord {
-			if term := a.term(word, hashOf(word)); term != "" {
-				yield(term)
+			if e := a.lookup(word, hashOf(word)); e.term != "" {
+				yield(e)
 			}
 		}
 		word, chars = word[:0], 0
@@ -126,8 +127,8 @@ func (a *Analyzer) unicodeRun(s string, i int, yield func(string)) int {
 		for _, r := range rs {
 			b = utf8.AppendRune(b, r)
 		}
-		if term := a.term(b, hashOf(b)); term != "" {
-			yield(term)
+		if e := a.lookup(b, hashOf(b)); e.term != "" {
+			yield(e)
 		}
 	}
 	flushPairs := func() {
@@ -191,26 +192,28 @@ var lower = func() (t [256]byte) {
 	return t
 }()
 
-func hashOf(word []byte) uint32 {
+func hashOf[T string | []byte](word T) uint32 {
 	h := uint32(fnvOffset)
-	for _, c := range word {
-		h = (h ^ uint32(c)) * fnvPrime
+	for i := range len(word) {
+		h = (h ^ uint32(word[i])) * fnvPrime
 	}
 	return h
 }
 
-// term returns the term of a word in lower case, "" if it has none.
-func (a *Analyzer) term(word []byte, hash uint32) string {
+// lookup returns the entry of a word in lower case, of the given hash.
+func (a *Analyzer) lookup(word []byte, hash uint32) *entry {
 	slot := &a.table[(hash^hash>>16)%slots]
 	if e := slot.Load(); e != nil && e.word == string(word) {
-		return e.term
+		return e
 	}
 	e := &entry{word: string(word)}
 	e.term = a.makeTerm(e.word)
+	e.hash = hashOf(e.term)
 	slot.Store(e)
-	return e.term
+	return e
 }
 
+// makeTerm returns the term of a word in lower case, "" if it has none.
 func (a *Analyzer) makeTerm(word string) string {
 	letters, digits := 0, 0
 	for i := range len(word) {
