@@ -14,34 +14,43 @@ import (
 
 // bayes is the multinomial naive Bayes classifier of CPS02 (A1, A2) with two
 // classes: the examples and the negative examples. Without negative examples
-// the background table stands for them.
+// the background table stands for them, in as many words.
 //
 //	θ_{c,t} = (1 + n(c,t)) / (|T| + Σ_t' n(c,t'))                       (A6)
 //
+// T are the stems which at least two of the given pages hold (one, if there
+// is one example alone) and one more, other, that stands for all the rest: a
+// word new to the class is then as likely as new words were among its pages.
+//
 // The sum of the log odds is taken as if the page had at most bayesWords
 // words, or else every probability would be 0 or 1. The prior of both classes
-// is ½; γ is ½ unless given.
+// is ½; γ is ½ unless given. The probability is not calibrated.
 type bayes struct {
 	named
 	analyzer *text.Analyzer
-	odds     []weighted // ln(θ_+/θ_-) of known stems, sorted by stem
+	odds     []weighted // ln(θ_+/θ_-) of the stems of T, sorted by stem
+	other    float64    // the same of other
 }
 
 var _ Judge = (*bayes)(nil)
 
-// bayesWords is the number of words that a page counts at most as.
-const bayesWords = 50
+const (
+	bayesWords     = 50  // words that a page counts at most as
+	backgroundPage = 400 // words of the page that the background's shares speak of
+)
 
 func newBayes(t *topic.Topic, o Options) (Judge, error) {
 	if len(t.Examples) == 0 {
 		return nil, errors.New("it learns from example pages: give some, or choose the judge topic")
 	}
+	holders := map[string]int{}
 	count := func(pages []*web.Page) (map[string]float64, float64) {
 		n, sum := map[string]float64{}, 0.
 		for _, p := range pages {
 			for _, t := range p.Terms {
 				n[t.Text] += float64(t.Body)
 				sum += float64(t.Body)
+				holders[t.Text]++
 			}
 		}
 		return n, sum
@@ -49,37 +58,33 @@ func newBayes(t *topic.Topic, o Options) (Judge, error) {
 	pos, posSum := count(t.Examples)
 	neg, negSum := count(t.Negatives)
 	if len(t.Negatives) == 0 {
-		// The examples' stems at the rates of the background, in as many
-		// words; what else the background holds is the rest of negSum.
-		for s := range pos {
-			neg[s] = posSum * -math.Log1p(-o.DF.Share(s)) / 400
-		}
 		negSum = posSum
-	}
-	vocabulary := float64(len(pos))
-	for s := range neg {
-		if _, ok := pos[s]; !ok {
-			vocabulary++
+		for s := range pos {
+			neg[s] = negSum * -math.Log1p(-o.DF.Share(s)) / backgroundPage
 		}
 	}
+	var known []string
+	for s, n := range holders {
+		if n > 1 || len(t.Examples)+len(t.Negatives) == 1 {
+			known = append(known, s)
+		}
+	}
+	slices.Sort(known)
 	b := &bayes{named: named{"bayes", o.Threshold}, analyzer: o.Analyzer}
 	if b.threshold == 0 {
 		b.threshold = 0.5
 	}
-	add := func(s string) {
-		p := (1 + pos[s]) / (vocabulary + posSum)
-		n := (1 + neg[s]) / (vocabulary + negSum)
-		b.odds = append(b.odds, weighted{s, math.Log(p / n)})
+	size := float64(len(known) + 1) // |T|
+	odds := func(p, n float64) float64 {
+		return math.Log((1 + p) / (size + posSum) * (size + negSum) / (1 + n))
 	}
-	for s := range pos {
-		add(s)
+	posOther, negOther := posSum, negSum
+	for _, s := range known {
+		b.odds = append(b.odds, weighted{s, odds(pos[s], neg[s])})
+		posOther -= pos[s]
+		negOther -= neg[s]
 	}
-	for s := range neg {
-		if _, ok := pos[s]; !ok {
-			add(s)
-		}
-	}
-	slices.SortFunc(b.odds, func(x, y weighted) int { return strings.Compare(x.stem, y.stem) })
+	b.other = odds(posOther, max(0, negOther))
 	return b, nil
 }
 
@@ -90,9 +95,11 @@ func (b *bayes) probability(terms []web.Term) float64 {
 		for i < len(b.odds) && b.odds[i].stem < t.Text {
 			i++
 		}
+		odds := b.other
 		if i < len(b.odds) && b.odds[i].stem == t.Text {
-			sum += float64(t.Body) * b.odds[i].weight
+			odds = b.odds[i].weight
 		}
+		sum += float64(t.Body) * odds
 		n += float64(t.Body)
 	}
 	if n > bayesWords {
@@ -109,9 +116,11 @@ func (b *bayes) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
 func (b *bayes) Text(s string) float64 {
 	sum := 0.
 	for _, stem := range b.analyzer.Words(s) {
+		odds := b.other
 		if i, ok := slices.BinarySearchFunc(b.odds, stem, func(w weighted, s string) int { return strings.Compare(w.stem, s) }); ok {
-			sum += b.odds[i].weight
+			odds = b.odds[i].weight
 		}
+		sum += odds
 	}
 	return logistic(sum)
 }

@@ -99,21 +99,21 @@ type recipe struct {
 
 func defaultRecipe() recipe {
 	return recipe{
-		bm25:          bm25{k1: 1.2, b: 0.75, mean: 400, head: 3},
-		fit:           0.25,
-		part:          0.5,
-		phrase:        0.5,
-		description:   0.4,
-		examples:      0.5,
-		exampleTerms:  25,
-		exampleShare:  1. / 3,
-		offer:         1.5,
-		headTerm:      3,
-		negatives:     0.5,
-		slope:         3,
-		offset:        -1.2,
-		says:          3,
-		middling:      1. / 3,
+		bm25:         bm25{k1: 1.2, b: 0.75, mean: 400, head: 3},
+		fit:          0.25,
+		part:         0.5,
+		phrase:       0.5,
+		description:  0.4,
+		examples:     0.5,
+		exampleTerms: 25,
+		exampleShare: 1. / 3,
+		offer:        1.5,
+		headTerm:     3,
+		negatives:    0.5,
+		slope:        3,
+		offset:       -1.2,
+		says:         3,
+		middling:     1. / 3,
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -113,17 +112,6 @@ func (d *DF) IDF(stem string) float64 { return -math.Log(d.Share(stem)) }
 
 // Len is the number of stems in the background table.
 func (d *DF) Len() int { return len(d.background) }
-
-// All gives the stems of the background table with their shares, in no order.
-func (d *DF) All() iter.Seq2[string, float64] {
-	return func(yield func(string, float64) bool) {
-		for s := range d.background {
-			if !yield(s, d.Share(s)) {
-				return
-			}
-		}
-	}
-}
 
 // Blend returns d with the counts of a crawl in the place of those it had.
 func (d *DF) Blend(c *Counts) *DF {
