@@ -56,7 +56,7 @@ func verdict(x *event.Explanation) string {
 		last := x.Path[len(x.Path)-1]
 		s := "Not fetched: it waits in the frontier"
 		if last.HasQueued {
-			s += " with priority " + decimal(last.Queued)
+			s += " with priority " + priority(last.Queued)
 		}
 		if last.Tries > 0 {
 			s += " after " + attempts(last.Tries) + ", the last one: " + because
@@ -123,10 +123,10 @@ func printStep(out io.Writer, i int, s event.Step, threshold float64) {
 		if s.Raised {
 			verb = "raised to "
 		}
-		facts = append(facts, verb+decimal(s.Queued))
+		facts = append(facts, verb+priority(s.Queued))
 	}
 	if s.HasLeased {
-		facts = append(facts, "taken at "+decimal(s.Leased))
+		facts = append(facts, "taken at "+priority(s.Leased))
 	}
 	if s.Tries > 0 {
 		facts = append(facts, attempts(s.Tries))
@@ -145,13 +145,13 @@ func note(n event.Note) string {
 	named := false // by a link: say which
 	switch n.What {
 	case "queued":
-		s, named = "queued at "+decimal(n.Priority), true
+		s, named = "queued at "+priority(n.Priority), true
 	case "raised":
-		s, named = "raised to "+decimal(n.Priority), true
+		s, named = "raised to "+priority(n.Priority), true
 	case "skipped":
 		named = true
 	case "fetched", "failed", "retry", "moved":
-		s = "taken at " + decimal(n.Priority) + ", " + n.What
+		s = "taken at " + priority(n.Priority) + ", " + n.What
 		if n.Status != 0 && n.Reason != web.ReasonStatus {
 			s += fmt.Sprintf(", status %d", n.Status)
 		}

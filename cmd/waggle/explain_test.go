@@ -29,10 +29,10 @@ func mystery(t *testing.T) (events []event.Event) {
 		event.Started{At: at(0), Name: "hops", Scorer: "best-first-both", Judge: "topic", Threshold: 0.42},
 		event.Seeded{
 			At:     at(1),
-			Queued: []event.Found{{URL: u("brew.example/"), Priority: 1}},
+			Queued: []event.Found{{URL: u("brew.example/"), Priority: 1e30}},
 		},
 		event.Fetched{
-			At: at(2), Visit: visit("brew.example/", "", web.LinkSeed, 1), Status: 200, Relevance: 0.71, Relevant: true, Title: "Brewing\tat home \x1b[31m",
+			At: at(2), Visit: visit("brew.example/", "", web.LinkSeed, 1e30), Status: 200, Relevance: 0.71, Relevant: true, Title: "Brewing\tat home \x1b[31m",
 			Queued: []event.Found{
 				{URL: u("brew.example/hops"), Priority: 0.83, Anchor: "All about\nhops"},
 				{URL: u("brew.example/old"), Priority: 0.5, Anchor: "old pages"},

@@ -63,8 +63,8 @@ func (f *flow) rate(now time.Time, running time.Duration) float64 {
 		}
 	}
 	over := min(running.Seconds(), flowSpan)
-	if over < 0.5 {
-		return 0
+	if over < 0.1 {
+		return 0 // too short to tell
 	}
 	return float64(n) / over
 }

@@ -114,7 +114,15 @@ func speed(perSecond float64) string {
 	return fmt.Sprintf("%.1f pages/s", perSecond)
 }
 
-// decimal shows a priority or a relevance with up to four decimals.
+// priority shows a priority; that of a seed is beyond any a scorer gives.
+func priority(v float64) string {
+	if v >= 1e30 {
+		return "the top"
+	}
+	return decimal(v)
+}
+
+// decimal shows a relevance with up to four decimals.
 func decimal(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 4, 64)
 	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
