@@ -119,6 +119,10 @@ func NewServer(w *Web, o ServerOptions) (*Server, error) {
 	}, nil
 }
 
+// CertificatePath is where a Server gives out the certificate of its CA, to
+// clients which ask it directly.
+const CertificatePath = "/waggle-ca.pem"
+
 // CertificatePEM is the certificate of the CA, for clients to trust.
 func (s *Server) CertificatePEM() []byte { return s.ca.PEM() }
 
@@ -292,6 +296,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
 		w.Header().Set("Allow", "GET")
 		http.Error(w, "a recorded web answers GET only", http.StatusMethodNotAllowed)
+		return
+	}
+	if r.URL.Host == "" && r.TLS == nil && r.URL.Path == CertificatePath {
+		w.Header().Set("Content-Type", "application/x-pem-file")
+		w.Write(s.ca.PEM())
 		return
 	}
 	u, err := requested(r)

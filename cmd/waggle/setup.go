@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
@@ -197,15 +198,12 @@ func (s *setup) fetcher(ctx context.Context) (*fetch.Stack, error) {
 	return fetch.New(o)
 }
 
-// caPath is where waggle web serve gives out its certificate.
-const caPath = "/waggle-ca.pem"
-
 // askCA asks a proxy on this machine for its certificate; one that has none is
 // no recorded web, and then the system's certificates hold.
 func askCA(ctx context.Context, proxy string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(proxy, "/")+caPath, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(proxy, "/")+corpus.CertificatePath, nil)
 	if err != nil {
 		return nil, err
 	}
