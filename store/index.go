@@ -127,7 +127,7 @@ func mediaType(s string) string {
 //
 //	org,example)/path 20260301120000 {"url":"https://…","mime":…,"status":…,"digest":…,"length":…,"offset":…,"filename":…}
 //
-// It returns how many lines it wrote, and the first damage it met, after which
+// A SHA-1 digest stands there without its name, as is usual. WriteCDXJ returns how many lines it wrote, and the first damage it met, after which
 // it went on; a record packed with others in one gzip member cannot be
 // addressed by this format and is an error as well.
 func WriteCDXJ(w io.Writer, paths ...string) (lines int, err error) {
@@ -162,7 +162,7 @@ func WriteCDXJ(w io.Writer, paths ...string) (lines int, err error) {
 			Length   string `json:"length"`
 			Offset   string `json:"offset"`
 			Filename string `json:"filename"`
-		}{e.Target, mime, statusText(e.Status), e.Digest, strconv.FormatInt(e.Length, 10), strconv.FormatInt(e.Offset, 10), filepath.Base(e.File)})
+		}{e.Target, mime, statusText(e.Status), strings.TrimPrefix(e.Digest, "sha1:"), strconv.FormatInt(e.Length, 10), strconv.FormatInt(e.Offset, 10), filepath.Base(e.File)})
 		if err != nil {
 			fail(err)
 			continue
