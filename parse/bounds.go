@@ -53,12 +53,12 @@ func excessive(src []byte) bool {
 		}
 		i += j + 1
 		tags++
+		if i == len(src) || !mayMatter[src[i]] {
+			continue
+		}
 		end := i
 		for end < len(src) && end-i < 8 && isNameByte(src[end]) {
 			end++
-		}
-		if end == i {
-			continue
 		}
 		switch formatting, root := classify(src[i:end]); {
 		case root:
@@ -77,6 +77,12 @@ func excessive(src []byte) bool {
 	// never more than the parser's stack can hold.
 	repeated := min(3*len(spellings), maxOpen)
 	return roots > maxRoots || tags*(1+repeated) > maxNodes && repeated > 0 || compare*repeated > maxSteps
+}
+
+// mayMatter holds the first letters of the names that classify knows.
+var mayMatter = [256]bool{
+	'b': true, 'c': true, 'e': true, 'f': true, 'h': true, 'i': true, 'n': true, 's': true, 't': true, 'u': true,
+	'B': true, 'C': true, 'E': true, 'F': true, 'H': true, 'I': true, 'N': true, 'S': true, 'T': true, 'U': true,
 }
 
 func isNameByte(c byte) bool {
@@ -128,9 +134,9 @@ type rewriting struct {
 }
 
 // rewrite copies src without the tags that r drops. Text, links and images
-// stay in any case.
-func rewrite(src []byte, r rewriting) []byte {
-	out := make([]byte, 0, len(src)+len(src)/16)
+// stay in any case; lost tells whether more went than formatting.
+func rewrite(src []byte, r rewriting) (out []byte, lost bool) {
+	out = make([]byte, 0, len(src)+len(src)/16)
 	z := html.NewTokenizer(bytes.NewReader(src))
 	var open []atom.Atom         // kept start tags without their end tag
 	dropped := map[string]int{}  // dropped start tags that wait for their end tag
@@ -138,7 +144,7 @@ func rewrite(src []byte, r rewriting) []byte {
 	for {
 		kind := z.Next()
 		if kind == html.ErrorToken {
-			return out
+			return out, lost
 		}
 		if kind != html.StartTagToken && kind != html.SelfClosingTagToken && kind != html.EndTagToken {
 			if kind != html.CommentToken {
@@ -171,7 +177,10 @@ func rewrite(src []byte, r rewriting) []byte {
 			z.NextIsNotRawText()
 		}
 		switch {
-		case r.flatly && !staysFlat(name) && !isRaw(name), r.prune && isFormatting(name):
+		case r.prune && isFormatting(name):
+			continue
+		case r.flatly && !staysFlat(name):
+			lost = true
 			continue
 		case r.prune && (name == atom.Html || name == atom.Head || name == atom.Body):
 			roots[name]++
@@ -180,6 +189,7 @@ func rewrite(src []byte, r rewriting) []byte {
 			}
 		case r.prune && !closed && !isVoid(name) && !isRaw(name) && name != atom.A:
 			if len(open) >= maxDepth {
+				lost = true
 				if len(dropped) < maxOpen {
 					dropped[string(nameBytes)]++
 				}

@@ -50,7 +50,9 @@ import (
 var ErrType = errors.New("neither HTML nor text")
 
 // Options bound and direct a Parser. The zero value of a bound means its
-// default. A page that hits one is cut there and marked Truncated.
+// default. A page that hits one is cut there and marked Truncated; so is one
+// nested deeper than 512 elements, which is flattened and keeps its text and
+// links.
 type Options struct {
 	Canon    web.Canon      // how addresses are made canonical
 	Analyzer *text.Analyzer // nil = one of its own
@@ -144,27 +146,26 @@ func (p *Parser) Parse(r *web.Response) (*web.Page, error) {
 
 // tree builds the document tree of src, whatever src is.
 func (p *Parser) tree(page *web.Page, src []byte) *html.Node {
-	src, shortened := cut(src, p.opts.MaxTags)
-	page.Truncated = page.Truncated || shortened
+	src, lost := cut(src, p.opts.MaxTags)
+	page.Truncated = page.Truncated || lost
 	xml := page.MIME == "application/xhtml+xml"
-	if excessive(src) {
-		page.Truncated = true
-		src = rewrite(src, rewriting{xml: xml, prune: true})
-	} else {
-		if xml {
-			src = rewrite(src, rewriting{xml: true})
-		}
-		if doc, err := html.Parse(bytes.NewReader(src)); err == nil {
+	prune := excessive(src)
+	if xml || prune {
+		src, lost = rewrite(src, rewriting{xml: xml, prune: prune})
+		page.Truncated = page.Truncated || lost
+	}
+	doc, err := html.Parse(bytes.NewReader(src))
+	// Each of these leaves a flatter document than the one before; the last
+	// has nothing left that can nest.
+	for _, r := range []rewriting{{prune: true}, {prune: true, flatly: true}} {
+		if err == nil {
 			return doc
 		}
 		page.Truncated = true
-		src = rewrite(src, rewriting{prune: true})
+		src, _ = rewrite(src, r)
+		doc, err = html.Parse(bytes.NewReader(src))
 	}
-	doc, err := html.Parse(bytes.NewReader(src))
 	if err != nil {
-		doc, err = html.Parse(bytes.NewReader(rewrite(src, rewriting{prune: true, flatly: true})))
-	}
-	if err != nil { // not known to happen
 		return &html.Node{Type: html.DocumentNode}
 	}
 	return doc
