@@ -144,7 +144,9 @@ func appendParsed(b []byte, base, ref string) ([]byte, error) {
 		u, err = browser.ParseRef(base, ref)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%.200s", err)
+		// The parser's own message goes on to repeat the whole reference.
+		why, _, _ := strings.Cut(err.Error(), ". Url: '")
+		return nil, errors.New(strings.TrimPrefix(why, "Error: "))
 	}
 	if u.Scheme() != "http" && u.Scheme() != "https" {
 		return nil, ErrNotWeb
