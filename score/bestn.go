@@ -80,9 +80,11 @@ func (b *bestN) Score(c *web.Candidate) float64 {
 }
 
 func (b *bestN) Stale() bool {
-	was := b.stale
-	b.stale = false
-	return was
+	if !b.stale {
+		return false
+	}
+	b.stale, b.changed = false, true
+	return true
 }
 
 func (b *bestN) Rescores() bool { return true }

@@ -133,7 +133,10 @@ func readSimilarities(b []byte) (s similarities, ok bool) {
 	if len(b) != 8 {
 		return s, false
 	}
-	s.page = float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	s.page = unit(float64(math.Float32frombits(binary.LittleEndian.Uint32(b))))
 	s.anchor = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4:])))
+	if s.anchor >= 0 {
+		s.anchor = unit(s.anchor)
+	}
 	return s, true
 }

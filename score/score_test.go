@@ -1,0 +1,232 @@
+package score_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/score/scoretest"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// likeness is the similarity of anchors in these tests: the share of the words
+// that are "bees".
+func likeness(s string) float64 {
+	words := strings.Fields(s)
+	n := 0.
+	for _, w := range words {
+		if w == "bees" {
+			n++
+		}
+	}
+	return n / float64(len(words))
+}
+
+func TestConformance(t *testing.T) {
+	for _, l := range score.Names() {
+		for _, n := range []int{1, 3, 256} {
+			if n != 256 && l.Name != "best-n-first" {
+				continue
+			}
+			t.Run(fmt.Sprint(l.Name, " ", n), func(t *testing.T) {
+				scoretest.Run(t, func() scoretest.Scorer { return newScorer(t, l.Name, score.Options{N: n}) })
+			})
+		}
+	}
+}
+
+func newScorer(t testing.TB, name string, o score.Options) score.Scorer {
+	o.Seed, o.Anchor = 7, likeness
+	s, err := score.New(name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func parse(s string) web.URL {
+	u, err := web.Parse(s)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+func pageOf(links ...string) *web.Page {
+	p := &web.Page{URL: parse("http://a.test/")}
+	for i, anchor := range links {
+		p.Links = append(p.Links, web.Link{URL: parse(fmt.Sprint("http://a.test/", i)), Anchor: anchor})
+	}
+	return p
+}
+
+// scoreAll gives the priorities of the links of a page at depth 2 with that
+// relevance.
+func scoreAll(s score.Scorer, relevance float64, links ...string) (out []float64) {
+	p, v := pageOf(links...), web.Verdict{Relevance: relevance}
+	features := s.Extract(p, v)
+	memory := s.Visit(&web.Candidate{URL: p.URL, Depth: 2}, p, v)
+	for i, l := range p.Links {
+		out = append(out, s.Score(&web.Candidate{URL: l.URL, Depth: 3, Features: features[i], Memory: memory}))
+	}
+	return out
+}
+
+// The priorities of three links: an anchor on the topic, one half on it, an
+// image without text.
+func TestPriorities(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		o    score.Options
+		want []float64
+	}{
+		{"breadth-first", score.Options{}, []float64{-3, -3, -3}},
+		{"best-first-page", score.Options{}, []float64{0.25, 0.25, 0.25}},
+		{"best-first-anchor", score.Options{}, []float64{1, 0.5, 0}},
+		{"best-first-both", score.Options{}, []float64{0.625, 0.375, 0.25}},
+		{"best-first-both", score.Options{PageWeight: 0.75}, []float64{0.4375, 0.3125, 0.25}},
+		{"best-first-both", score.Options{Page: func(*web.Page, web.Verdict) float64 { return 1 }}, []float64{1, 0.75, 1}},
+		{"best-first-both", score.Options{Page: func(*web.Page, web.Verdict) float64 { return math.NaN() }}, []float64{0.5, 0.25, 0}},
+		{"best-n-first", score.Options{N: 1}, []float64{0.625, 0.375, 0.25}},
+		{"best-n-first", score.Options{N: 2}, []float64{0.625 - 2, 0.375 - 2, 0.25 - 2}},
+	} {
+		if got := scoreAll(newScorer(t, c.name, c.o), 0.25, "bees bees", "bees steel", " "); !slices.Equal(got, c.want) {
+			t.Errorf("%s %+v: %v, want %v", c.name, c.o, got, c.want)
+		}
+	}
+}
+
+// Seeds go before anything else a best-first scorer knows.
+func TestSeeds(t *testing.T) {
+	for _, name := range []string{"best-first-page", "best-first-anchor", "best-first-both", "best-n-first"} {
+		s := newScorer(t, name, score.Options{})
+		if got := s.Score(&web.Candidate{URL: parse("http://a.test/"), Kind: web.LinkSeed}); got != 1 {
+			t.Errorf("%s: a seed has %v", name, got)
+		}
+	}
+}
+
+// Random priorities spread over [0,1), depend on the seed, and say nothing of
+// the path.
+func TestRandom(t *testing.T) {
+	a, _ := score.New("random", score.Options{Seed: 1})
+	b, _ := score.New("random", score.Options{Seed: 2})
+	var tenths [10]int
+	equal := 0
+	for i := range 10000 {
+		c := &web.Candidate{URL: parse(fmt.Sprint("http://a.test/", i)), Depth: i}
+		p := a.Score(c)
+		if p < 0 || p >= 1 {
+			t.Fatalf("priority %v", p)
+		}
+		tenths[int(p*10)]++
+		if p == b.Score(c) {
+			equal++
+		}
+		if p != a.Score(&web.Candidate{URL: c.URL}) {
+			t.Fatalf("%s has two priorities under one seed", c.URL)
+		}
+	}
+	// 1000 are expected in a tenth, with a deviation of 30: six of them.
+	for i, n := range tenths {
+		if n < 820 || n > 1180 {
+			t.Errorf("%d of 10000 addresses are in tenth %d", n, i)
+		}
+	}
+	if equal > 0 {
+		t.Errorf("%d addresses have one priority under two seeds", equal)
+	}
+}
+
+// Best-N-first with N = 3, as a transcript: what each fetch brings waits below
+// every older link until the batch is over, and then all is scored anew.
+func TestBestNTranscript(t *testing.T) {
+	s := newScorer(t, "best-n-first", score.Options{N: 3})
+	var log []string
+	var waiting []web.Candidate
+	say := func(format string, args ...any) { log = append(log, fmt.Sprintf(format, args...)) }
+	fetch := func(name string, relevance float64, links ...string) {
+		p, v := pageOf(links...), web.Verdict{Relevance: relevance}
+		features := s.Extract(p, v)
+		memory := s.Visit(&web.Candidate{}, p, v)
+		line := "fetch " + name + ":"
+		for i := range p.Links {
+			c := web.Candidate{URL: parse("http://" + name + ".test/"), Features: features[i], Memory: memory}
+			waiting = append(waiting, c)
+			line += fmt.Sprintf(" %+.2f", s.Score(&c))
+		}
+		say("%s", line)
+		if s.Stale() {
+			line := "rescore:"
+			for i := range waiting {
+				line += fmt.Sprintf(" %+.2f", s.Score(&waiting[i]))
+			}
+			say("%s", line)
+		}
+	}
+	fetch("a", 1, "bees", "steel")
+	fetch("b", 0.5, "bees")
+	fetch("c", 1, "bees")
+	fetch("d", 0, "steel")
+	fetch("e", 0)
+	fetch("f", 0)
+	want := `
+fetch a: -1.00 -1.50
+fetch b: -1.25
+fetch c: +1.00
+rescore: +1.00 +0.50 +0.75 +1.00
+fetch d: -2.00
+fetch e:
+fetch f:
+rescore: +1.00 +0.50 +0.75 +1.00 +0.00`
+	if got := "\n" + strings.Join(log, "\n"); got != want {
+		t.Errorf("got%s\n\nwant%s", got, want)
+	}
+}
+
+func TestNewErrors(t *testing.T) {
+	anchor := func(string) float64 { return 0 }
+	for _, c := range []struct {
+		name string
+		o    score.Options
+		want string
+	}{
+		{"depth-first", score.Options{}, "the scorers are breadth-first, random"},
+		{"best-first-anchor", score.Options{}, "Options.Anchor"},
+		{"best-first-both", score.Options{}, "Options.Anchor"},
+		{"best-first-both", score.Options{Anchor: anchor, PageWeight: 1}, "page weight 1"},
+		{"best-first-both", score.Options{Anchor: anchor, PageWeight: math.NaN()}, "page weight NaN"},
+		{"best-n-first", score.Options{Anchor: anchor, N: 257}, "1…256"},
+		{"best-n-first", score.Options{Anchor: anchor, N: -1}, "1…256"},
+	} {
+		if _, err := score.New(c.name, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
+		}
+	}
+}
+
+func BenchmarkExtractScore(b *testing.B) {
+	links := make([]string, 100)
+	for i := range links {
+		links[i] = "some bees of this anchor"
+	}
+	p, v := pageOf(links...), web.Verdict{Relevance: 0.5}
+	for _, l := range score.Names() {
+		b.Run(l.Name, func(b *testing.B) {
+			s := newScorer(b, l.Name, score.Options{})
+			c := web.Candidate{URL: p.URL}
+			b.ReportAllocs()
+			for b.Loop() {
+				features := s.Extract(p, v)
+				for i := range features {
+					c.Features = features[i]
+					s.Score(&c)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100, "ns/link")
+		})
+	}
+}

@@ -1,0 +1,261 @@
+// Package scoretest is what every scorer must hold to, whatever its strategy.
+package scoretest
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Scorer is the interface under test.
+type Scorer interface {
+	Extract(p *web.Page, v web.Verdict) [][]byte
+	Visit(c *web.Candidate, p *web.Page, v web.Verdict) (memory []byte)
+	Score(c *web.Candidate) float64
+	Stale() bool
+	Rescores() bool
+	State() []byte
+	Restore(state []byte) error
+}
+
+// maxFeatures is the number of bytes of features a link may cost, on average.
+const maxFeatures = 16
+
+// Run checks the scorers that make returns, each time a new one of the same
+// kind, seed and options.
+func Run(t *testing.T, make func() Scorer) {
+	t.Run("one entry a link", func(t *testing.T) { entries(t, make) })
+	t.Run("Extract is pure", func(t *testing.T) { pure(t, make) })
+	t.Run("Score looks at the candidate alone", func(t *testing.T) { alone(t, make) })
+	t.Run("Score is a number", func(t *testing.T) { number(t, make) })
+	t.Run("deterministic", func(t *testing.T) { deterministic(t, make) })
+	t.Run("State and Restore", func(t *testing.T) { restore(t, make) })
+	t.Run("Rescores", func(t *testing.T) { rescores(t, make) })
+	t.Run("foreign state", func(t *testing.T) { foreign(t, make) })
+}
+
+// visit is the outcome of one fetch.
+type visit struct {
+	Page    *web.Page // nil for a failure
+	Verdict web.Verdict
+}
+
+func genURL(t *rapid.T, label string) web.URL {
+	u, err := web.Parse(rapid.StringMatching(`http://[a-c]\.test/[a-z]{0,3}(\?q=[0-9])?`).Draw(t, label))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func genVisit(t *rapid.T) visit {
+	if rapid.IntRange(0, 5).Draw(t, "fails") == 0 {
+		return visit{}
+	}
+	p := &web.Page{URL: genURL(t, "page")}
+	for i := range rapid.IntRange(0, 6).Draw(t, "links") {
+		p.Links = append(p.Links, web.Link{
+			URL:      genURL(t, "link"),
+			Kind:     rapid.SampledFrom([]web.LinkKind{web.LinkA, web.LinkFrame, web.LinkRefresh}).Draw(t, "kind"),
+			Anchor:   rapid.SampledFrom([]string{"", " ", "bees", "honey bees", "steel", "\xff\x00", strings.Repeat("bees ", 50)}).Draw(t, "anchor"),
+			Position: i,
+		})
+	}
+	r := rapid.SampledFrom([]float64{0, 0.25, 0.5, 1}).Draw(t, "relevance")
+	return visit{p, web.Verdict{Relevance: r, Similarity: r, Relevant: r >= 0.5}}
+}
+
+// walk runs a scorer over a crawl that is a pure function of the visits: each
+// is the fetch of the next candidate found. It returns all candidates, and in
+// the transcript every score given.
+func walk(s Scorer, visits []visit) (found []web.Candidate, transcript []string) {
+	seed, _ := web.Parse("http://a.test/")
+	queue := []web.Candidate{{URL: seed, Kind: web.LinkSeed}}
+	return continueWalk(s, visits, queue, &[]string{})
+}
+
+func continueWalk(s Scorer, visits []visit, queue []web.Candidate, log *[]string) ([]web.Candidate, []string) {
+	for i, v := range visits {
+		c := queue[i%len(queue)]
+		var features [][]byte
+		if v.Page != nil {
+			features = s.Extract(v.Page, v.Verdict)
+		}
+		memory := s.Visit(&c, v.Page, v.Verdict)
+		if v.Page == nil {
+			continue
+		}
+		for k, l := range v.Page.Links {
+			n := web.Candidate{URL: l.URL, From: v.Page.URL, Kind: l.Kind, Depth: c.Depth + 1, Features: features[k], Memory: memory}
+			n.Priority = s.Score(&n)
+			*log = append(*log, fmt.Sprintf("%s %v", n.URL, n.Priority))
+			queue = append(queue, n)
+		}
+		if s.Stale() {
+			*log = append(*log, "stale")
+			for k := range queue {
+				queue[k].Priority = s.Score(&queue[k])
+				*log = append(*log, fmt.Sprintf("%s %v", queue[k].URL, queue[k].Priority))
+			}
+		}
+	}
+	return queue, *log
+}
+
+func genVisits(t *rapid.T) []visit {
+	return rapid.SliceOfN(rapid.Custom(genVisit), 0, 15).Draw(t, "visits")
+}
+
+func entries(t *testing.T, make func() Scorer) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := genVisit(t)
+		if v.Page == nil {
+			return
+		}
+		features := make().Extract(v.Page, v.Verdict)
+		if len(features) != len(v.Page.Links) {
+			t.Fatalf("%d links, %d entries", len(v.Page.Links), len(features))
+		}
+		sum := 0
+		for _, f := range features {
+			sum += len(f)
+		}
+		if sum > maxFeatures*len(features) {
+			t.Fatalf("%d bytes for %d links: more than %d a link", sum, len(features), maxFeatures)
+		}
+	})
+}
+
+func pure(t *testing.T, make func() Scorer) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := make()
+		visits := genVisits(t)
+		walk(s, visits)
+		before := s.State()
+		var group sync.WaitGroup
+		for _, v := range visits {
+			if v.Page == nil {
+				continue
+			}
+			want := s.Extract(v.Page, v.Verdict)
+			for range 2 {
+				group.Go(func() {
+					if got := s.Extract(v.Page, v.Verdict); !reflect.DeepEqual(got, want) {
+						t.Errorf("the same page gave %x, then %x", want, got)
+					}
+				})
+			}
+		}
+		group.Wait()
+		if after := s.State(); before == nil && after != nil {
+			t.Errorf("Extract changed the state to %x", after)
+		}
+	})
+}
+
+// alone checks that equal candidates score equally, and that what Score is not
+// told to look at does not matter.
+func alone(t *testing.T, make func() Scorer) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := make()
+		found, _ := walk(s, genVisits(t))
+		for _, c := range found {
+			copied := web.Candidate{URL: c.URL, Depth: c.Depth, Features: slices.Clone(c.Features), Memory: slices.Clone(c.Memory)}
+			if a, b := s.Score(&c), s.Score(&copied); a != b {
+				t.Fatalf("%s scores %v, its copy without source, kind and old priority %v", c.URL, a, b)
+			}
+			again := c
+			s.Score(&again)
+			if !reflect.DeepEqual(again, c) {
+				t.Fatalf("Score changed its candidate from %+v to %+v", c, again)
+			}
+		}
+	})
+}
+
+func number(t *testing.T, make func() Scorer) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := make()
+		found, _ := walk(s, genVisits(t))
+		c := web.Candidate{
+			URL: genURL(t, "url"), Depth: rapid.IntRange(0, 1<<30).Draw(t, "depth"),
+			Features: rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 0x7f, 0x80, 0xc0, 0xff}), 0, 12).Draw(t, "features"),
+			Memory:   rapid.SliceOfN(rapid.Byte(), 0, 12).Draw(t, "memory"),
+		}
+		for _, c := range append(found, c) {
+			if p := s.Score(&c); math.IsNaN(p) || math.IsInf(p, 0) {
+				t.Fatalf("%+v scores %v", c, p)
+			}
+		}
+	})
+}
+
+func deterministic(t *testing.T, make func() Scorer) {
+	rapid.Check(t, func(t *rapid.T) {
+		visits := genVisits(t)
+		_, a := walk(make(), visits)
+		_, b := walk(make(), visits)
+		if !slices.Equal(a, b) {
+			t.Fatalf("two runs differ:\n%s\n\n%s", strings.Join(a, "\n"), strings.Join(b, "\n"))
+		}
+	})
+}
+
+// restore stops a crawl at any point and goes on with a new scorer.
+func restore(t *testing.T, make func() Scorer) {
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := genVisits(t), genVisits(t)
+		whole, first, second := make(), make(), make()
+		queue, _ := walk(whole, before)
+		same, _ := walk(first, before)
+		state := first.State()
+		if again := first.State(); again != nil {
+			t.Fatalf("State is %x after nothing happened", again)
+		}
+		if err := second.Restore(bytes.Clone(state)); err != nil {
+			t.Fatal(err)
+		}
+		_, want := continueWalk(whole, after, queue, &[]string{})
+		_, got := continueWalk(second, after, same, &[]string{})
+		if !slices.Equal(got, want) {
+			t.Fatalf("restored from %x:\n%s\n\nnever stopped:\n%s", state, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	})
+}
+
+// rescores checks that a scorer whose Rescores is false never changes its mind.
+func rescores(t *testing.T, make func() Scorer) {
+	if make().Rescores() {
+		t.Skip("this scorer may change priorities")
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		s := make()
+		found, log := walk(s, genVisits(t))
+		for _, c := range found {
+			if now := s.Score(&c); c.Kind != web.LinkSeed && now != c.Priority {
+				t.Fatalf("%s had %v and now has %v", c.URL, c.Priority, now)
+			}
+		}
+		if slices.Contains(log, "stale") {
+			t.Fatal("it asks for rescoring")
+		}
+	})
+}
+
+func foreign(t *testing.T, make func() Scorer) {
+	if err := make().Restore(nil); err != nil {
+		t.Errorf("no state is no error: %v", err)
+	}
+	if err := make().Restore([]byte("the state of another scorer")); err == nil {
+		t.Error("a foreign state was accepted")
+	}
+}
