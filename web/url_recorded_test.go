@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -110,14 +111,19 @@ func recordedAddresses(t *testing.T, path string) map[string]bool {
 	}
 	defer z.Close()
 	addresses := map[string]bool{}
-	lines := bufio.NewReaderSize(z, 1<<20)
+	lines := bufio.NewReaderSize(z, 1<<16)
 	for {
-		line, err := lines.ReadBytes('\n')
+		line, err := lines.ReadSlice('\n')
 		if len(line) > 0 {
 			addresses[addressOf(t, line)] = true
 		}
-		if err != nil {
+		for err == bufio.ErrBufferFull {
+			_, err = lines.ReadSlice('\n')
+		}
+		if err == io.EOF {
 			break
+		} else if err != nil {
+			t.Fatal(err)
 		}
 	}
 	return addresses

@@ -101,8 +101,9 @@ func Parse(body []byte) *Rules {
 				r.groups = append(r.groups, group{})
 				last, naming = last+1, true
 			}
-			if a := strings.Clone(token(value)); a != "" && !slices.Contains(r.agents[a], last) {
-				r.agents[a] = append(r.agents[a], last)
+			a := strings.Clone(token(value))
+			if of := r.agents[a]; a != "" && (len(of) == 0 || of[len(of)-1] != last) {
+				r.agents[a] = append(of, last)
 			}
 		case "allow", "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw":
 			naming = false
