@@ -16,7 +16,7 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// errNoConnection ends a request that ran out of time before it was sent.
+// errNoConnection is wrapped by what went wrong before there was a connection.
 var errNoConnection = errors.New("no connection")
 
 // failure names what went wrong with a request for u. It is *web.Failure, or
@@ -28,7 +28,7 @@ func failure(ctx context.Context, u web.URL, err error) error {
 	reason, temporary := classify(err)
 	return &web.Failure{
 		Reason:    reason,
-		Detail:    fmt.Sprintf("%s: %.300v", u, err),
+		Detail:    fmt.Sprintf("%.200s: %.300v", u, err),
 		Temporary: temporary,
 		Err:       err,
 	}
@@ -56,13 +56,13 @@ func classify(err error) (reason web.Reason, temporary bool) {
 		return web.ReasonDNS, !name.IsNotFound
 	case isTLS(err):
 		return web.ReasonTLS, false
+	case errors.Is(err, errNoConnection), errors.Is(err, errProxy),
+		errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect"):
+		return web.ReasonConnect, true
 	case errors.Is(err, context.DeadlineExceeded),
 		errors.Is(err, os.ErrDeadlineExceeded),
 		errors.As(err, &timeout) && timeout.Timeout():
 		return web.ReasonTimeout, true
-	case errors.Is(err, errProxy), errors.Is(err, errNoConnection),
-		errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect"):
-		return web.ReasonConnect, true
 	case broke(err):
 		return web.ReasonReset, true
 	}

@@ -133,6 +133,9 @@ func (o *Options) setDefaults() error {
 	if i := strings.IndexFunc(o.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 {
 		return fmt.Errorf("fetch: User-Agent %q: only printable ASCII can be sent", o.UserAgent)
 	}
+	if o.Proxy != nil && o.Proxy.Scheme != "http" && o.Proxy.Scheme != "https" {
+		return fmt.Errorf("fetch: proxy %s: only http and https proxies are spoken to", o.Proxy.Redacted())
+	}
 	o.Delay = orDefault(o.Delay, time.Second)
 	o.CrawlDelayCap = orDefault(o.CrawlDelayCap, time.Minute)
 	if o.Timeout <= 0 {

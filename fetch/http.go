@@ -73,8 +73,8 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	}
 	in, err := c.transport.RoundTrip(request.WithContext(within))
 	if err != nil {
-		if !connected && within.Err() != nil {
-			err = fmt.Errorf("%w within %v", errNoConnection, c.options.Timeout)
+		if !connected {
+			err = fmt.Errorf("%w: %w", errNoConnection, err)
 		}
 		return nil, failure(ctx, u, err)
 	}

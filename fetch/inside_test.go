@@ -1,11 +1,15 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -228,6 +232,37 @@ func TestDNSRebinding(t *testing.T) {
 	}
 }
 
+// An address that does not answer costs its share of the time, and the next
+// one is tried.
+func TestDialTriesEveryAddress(t *testing.T) {
+	dead, good := netip.MustParseAddr("93.184.215.14"), netip.MustParseAddr("2606:2800:21f::1")
+	var dialled []string
+	w := newWire(Options{
+		Timeout: time.Minute, Clock: newStill(),
+		Resolver: &answers{list: [][]netip.Addr{{dead, good}}},
+		Connect: func(ctx context.Context, _, address string) (net.Conn, error) {
+			dialled = append(dialled, address)
+			if strings.HasPrefix(address, dead.String()) {
+				if end, ok := ctx.Deadline(); !ok || time.Until(end) > 30*time.Second {
+					t.Errorf("the first of two addresses may take until %v", end)
+				}
+				return nil, &net.OpError{Op: "dial", Err: context.DeadlineExceeded}
+			}
+			a, b := net.Pipe()
+			b.Close()
+			return a, nil
+		},
+	})
+	c, err := w.dial(context.Background(), "tcp", "two.test:443")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	if !slices.Equal(dialled, []string{"93.184.215.14:443", "[2606:2800:21f::1]:443"}) {
+		t.Errorf("dialled %v", dialled)
+	}
+}
+
 // The last look is at the socket: it is not fooled by what a name was before.
 func TestGuardStandsAtTheSocket(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -315,16 +350,54 @@ func TestOptions(t *testing.T) {
 		{Options{Contact: "mailto:me@example.org"}, "waggle/dev (+mailto:me@example.org)"},
 		{Options{Contact: "https://example.org/bot", Version: "0.1"}, "waggle/0.1 (+https://example.org/bot)"},
 		{Options{UserAgent: "Mine/1 (+https://example.org)"}, "Mine/1 (+https://example.org)"},
+		{Options{Proxy: &url.URL{Scheme: "http", Host: "127.0.0.1:8080"}}, "waggle/dev"},
+		{Options{Proxy: &url.URL{Scheme: "socks5", Host: "127.0.0.1:1080"}}, "only http and https"},
 		{Options{Contact: "me\r\nX-Evil: yes"}, "only printable ASCII"},
 	} {
+		err := c.o.setDefaults()
 		got := c.o.UserAgent
-		if err := c.o.setDefaults(); err != nil {
+		if err != nil {
 			got = err.Error()
-		} else {
-			got = c.o.UserAgent
 		}
 		if !strings.Contains(got, c.want) || strings.HasPrefix(c.want, "waggle") && got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
+}
+
+// FuzzBody holds decoding to its bounds whatever a server sends: no panic, no
+// body beyond the cap, nothing kept that was not received, and either some of
+// the document, or all of it, or a failure.
+func FuzzBody(f *testing.F) {
+	f.Add("gzip", "text/html", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"), 100)
+	f.Add("br", "text/html", []byte("\x0b\x02\x80hello\x03"), -1)
+	f.Add("zstd", "", []byte("\x28\xb5\x2f\xfd\x04\x58"), 0)
+	f.Add("deflate, gzip", "", []byte("x\x9c"), 3)
+	f.Add("", "", []byte("<!doctype html>"), 15)
+	const limit = 1 << 16
+	w := newWire(Options{Clock: newStill()})
+	c := w.client([]string{"text/html"}, limit)
+	f.Fuzz(func(t *testing.T, coding, contentType string, sent []byte, announced int) {
+		in := &http.Response{
+			StatusCode: 200, Body: io.NopCloser(bytes.NewReader(sent)), ContentLength: int64(max(announced, -1)),
+			Header: http.Header{"Content-Encoding": {coding}},
+		}
+		if contentType != "" {
+			in.Header.Set("Content-Type", contentType)
+		}
+		var out web.Response
+		err := c.readBody(context.Background(), in, &out)
+		if len(out.Raw) > limit || len(out.Body) > limit {
+			t.Fatalf("%d raw, %d decoded: beyond the cap of %d", len(out.Raw), len(out.Body), limit)
+		}
+		if !bytes.HasPrefix(sent, out.Raw) {
+			t.Fatal("kept what was not sent")
+		}
+		if err == nil && out.Truncated == "" && len(out.Raw) != len(sent) {
+			t.Fatalf("whole, but %d of %d bytes received", len(out.Raw), len(sent))
+		}
+		if err == nil && out.Truncated != "" && len(out.Body) == 0 {
+			t.Fatalf("truncated by %s to nothing, but no failure", out.Truncated)
+		}
+	})
 }

@@ -21,7 +21,7 @@ const (
 	wholeHTML = "<!doctype html><title>A page</title><h1>A page</h1><p>Nothing is wrong with it."
 
 	metadata  = "http://169.254.169.254/latest/meta-data/"
-	bigMember = 16 << 20 // decoded bytes of a bomb in one piece
+	bigMember = 12 << 20 // decoded bytes of a bomb in one piece
 	hugeRobo  = 10 << 20 // bytes of a huge robots.txt
 )
 
