@@ -4,6 +4,7 @@
 package text
 
 import (
+	"strings"
 	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
@@ -235,7 +236,13 @@ func (a *Analyzer) makeTerm(word string) string {
 		if folded == word {
 			return word
 		}
-		word = folded
+		// Folding can bring spaces ("ͺ") and capitals ("ᴬ").
+		word = strings.Map(func(r rune) rune {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, folded)
 		for i := range len(word) {
 			if word[i] < 'a' || word[i] > 'z' {
 				return word

@@ -30,6 +30,8 @@ func TestWords(t *testing.T) {
 		{"composed and not", "cafe\u0301 CAFÉ", "café café"},
 		{"ASCII start, other end", "naïve", "naïve"},
 		{"full width", "ＲＵＮＮＩＮＧ", "run"},
+		{"folding brings no spaces", "αͺ", "α\u0345"},
+		{"folding brings no capitals", "ᴬᴮ", "ab"},
 		{"soft hyphen", "run\u00adning", "run"},
 		{"Chinese", "我爱北京", "我爱 爱北 北京"},
 		{"single character", "一 b", "一"},
