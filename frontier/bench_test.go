@@ -2,6 +2,7 @@ package frontier_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -22,13 +23,12 @@ import (
 //
 //	go test -run '^$' -bench Frontier10M -benchtime 1x ./frontier
 //
-// With -short, or as part of a plain -bench ., it is left to BenchmarkFrontier,
-// which does the same with 200,000 links. Rates are given by the wall clock and
+// A plain -bench . leaves it to BenchmarkFrontier, which does the same with 200,000 links. Rates are given by the wall clock and
 // by the CPU time of all threads (user and system), since the machine may be
 // shared; cpu figures are per CPU second. VmHWM is the peak of the resident set
 // of the whole process, so run one benchmark at a time to read it.
 func BenchmarkFrontier10M(b *testing.B) {
-	if !strings.Contains(benchPattern(), "10M") {
+	if !strings.Contains(flag.Lookup("test.bench").Value.String(), "10M") {
 		b.Skip("asked for by -bench Frontier10M")
 	}
 	for _, zipf := range []bool{false, true} {
@@ -47,15 +47,6 @@ func name(zipf bool) string {
 		return "zipf"
 	}
 	return "uniform"
-}
-
-func benchPattern() string {
-	for _, a := range os.Args {
-		if p, ok := strings.CutPrefix(a, "-test.bench="); ok {
-			return p
-		}
-	}
-	return ""
 }
 
 func fill(b *testing.B, links, hosts, leases int, zipf bool) {

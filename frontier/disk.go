@@ -70,7 +70,7 @@ func (d *disk) ledgerName(n uint64) string { return d.path(fmt.Sprintf("ledger-%
 
 func (d *disk) open(f *Frontier, opts Options) (err error) {
 	queue := d.path("queue")
-	if err := d.fs.MkdirAll(queue, 0o777); err != nil {
+	if err := d.makeFolder(queue); err != nil {
 		return err
 	}
 	lock, err := pebble.LockDirectory(queue, d.fs)
@@ -88,7 +88,7 @@ func (d *disk) open(f *Frontier, opts Options) (err error) {
 		if d.ledger, err = createLedger(d.fs, d.ledgerName(1)); err != nil {
 			return err
 		}
-		if err := errors.Join(d.syncDir(), d.sync()); err != nil {
+		if err := errors.Join(d.syncFolder(d.dir), d.sync()); err != nil {
 			return err
 		}
 	case err != nil:
@@ -149,7 +149,10 @@ func (d *disk) openStore(queue string) (err error) {
 		o.Levels[i].BlockSize = 8 << 10
 	}
 	o.TargetFileSizes[0] = 16 << 20
-	d.db, err = pebble.Open(queue, o)
+	err = d.guard(func() error {
+		d.db, err = pebble.Open(queue, o)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -167,6 +170,11 @@ func (logger) Errorf(string, ...any) {}
 // caller's goroutine, commit catches the panic; on one of the store's own it
 // ends the process, which loses no committed turn.
 func (l logger) Fatalf(format string, args ...any) {
+	for _, a := range args {
+		if err, ok := a.(error); ok {
+			panic(storeFailure{err})
+		}
+	}
 	panic(storeFailure{fmt.Errorf(format, args...)})
 }
 
@@ -285,7 +293,7 @@ func (d *disk) renewLedger(f *Frontier, repair bool) error {
 	if err = errors.Join(err, fresh.write(), fresh.file.Sync()); err != nil {
 		return err
 	}
-	if err := d.syncDir(); err != nil {
+	if err := d.syncFolder(d.dir); err != nil {
 		return err
 	}
 	d.meta.ledger++
@@ -295,8 +303,27 @@ func (d *disk) renewLedger(f *Frontier, repair bool) error {
 	return errors.Join(d.sync(), old.file.Close())
 }
 
-func (d *disk) syncDir() error {
-	dir, err := d.fs.OpenDir(d.dir)
+// makeFolder makes a folder that survives a power failure: each new one is
+// fsynced in its parent.
+func (d *disk) makeFolder(name string) error {
+	_, err := d.fs.Stat(name)
+	if !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	parent := d.fs.PathDir(name)
+	if parent != name {
+		if err := d.makeFolder(parent); err != nil {
+			return err
+		}
+	}
+	if err := d.fs.MkdirAll(name, 0o777); err != nil {
+		return err
+	}
+	return d.syncFolder(parent)
+}
+
+func (d *disk) syncFolder(name string) error {
+	dir, err := d.fs.OpenDir(name)
 	if err != nil {
 		return err
 	}

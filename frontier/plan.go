@@ -268,8 +268,11 @@ func (p *plan) mark(u web.URL) mark {
 }
 
 func (p *plan) setMark(u web.URL, m mark, ph *planHost) {
-	if _, ok := p.marks[u]; !ok {
+	switch old, ok := p.marks[u]; {
+	case !ok:
 		p.marked = append(p.marked, u)
+	case ph == nil:
+		ph = old.ph // it left a queue earlier in this turn
 	}
 	p.marks[u] = planMark{m, ph}
 }

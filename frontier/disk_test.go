@@ -1,0 +1,277 @@
+package frontier_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/frontier/frontiertest"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// TestLongQueues drives both frontiers through queues much longer than what the
+// one on disk keeps of them in memory, and asserts that they agree.
+func TestLongQueues(t *testing.T) {
+	ctx := context.Background()
+	for seed := range uint64(4) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		opts := frontier.Options{MaxPerHost: []int{300, 1000, -1, 150}[seed]}
+		fs := vfs.NewMem()
+		disk, err := frontier.OpenOn(fs, dir, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		memory := frontier.NewMemory(opts)
+		both := func(what string, do func(f *frontier.Frontier) (string, error)) string {
+			t.Helper()
+			d, err := do(disk)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := do(memory)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d != m {
+				t.Fatalf("seed %d: %s:\n  disk %s\nmemory %s", seed, what, d, m)
+			}
+			return d
+		}
+		priority := func() float64 {
+			if r.IntN(2) == 0 {
+				return float64(r.IntN(5)) // many ties
+			}
+			return r.NormFloat64()
+		}
+		candidate := func() web.Candidate {
+			u, err := web.Parse(fmt.Sprintf("http://host%d.example/%d", r.IntN(3), r.IntN(3000)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return web.Candidate{URL: u, Priority: priority()}
+		}
+		var out []web.Lease
+		for range 300 {
+			var turn web.Turn
+			for range r.IntN(60) {
+				turn.Add = append(turn.Add, candidate())
+			}
+			for _, l := range out {
+				if r.IntN(4) == 0 {
+					l.Priority = priority()
+					turn.Retry = append(turn.Retry, l.Candidate)
+				} else {
+					turn.Done = append(turn.Done, l.URL)
+				}
+			}
+			if r.IntN(60) == 0 {
+				turn.Drop = append(turn.Drop, candidate().URL.Host())
+			}
+			both("Commit", func(f *frontier.Frontier) (string, error) {
+				receipt, err := f.Commit(ctx, turn)
+				return fmt.Sprint(receipt), err
+			})
+			scores := make(map[web.URL]float64)
+			var rescore func(*web.Candidate) float64
+			if r.IntN(3) == 0 {
+				rescore = func(c *web.Candidate) float64 {
+					if _, ok := scores[c.URL]; !ok {
+						scores[c.URL] = c.Priority + r.NormFloat64()/2 - 0.3
+					}
+					return scores[c.URL]
+				}
+			}
+			both("Lease", func(f *frontier.Frontier) (string, error) {
+				var err error
+				out, err = f.Lease(ctx, frontiertest.Start, 3, rescore)
+				return fmt.Sprint(out), err
+			})
+			if r.IntN(50) == 0 {
+				clear(scores)
+				both("Rescore", func(f *frontier.Frontier) (string, error) {
+					return "", f.Rescore(ctx, func(c *web.Candidate) float64 {
+						if _, ok := scores[c.URL]; !ok {
+							scores[c.URL] = priority()
+						}
+						return scores[c.URL]
+					})
+				})
+			}
+			both("Stats", func(f *frontier.Frontier) (string, error) {
+				return fmt.Sprint(f.Stats(frontiertest.Start)), nil
+			})
+			if r.IntN(40) == 0 {
+				// Both forget their leases alike: put them back first.
+				var back web.Turn
+				for _, l := range out {
+					back.Retry = append(back.Retry, l.Candidate)
+				}
+				both("Retry", func(f *frontier.Frontier) (string, error) {
+					receipt, err := f.Commit(ctx, back)
+					return fmt.Sprint(receipt), err
+				})
+				out = nil
+				if err := disk.Close(); err != nil {
+					t.Fatal(err)
+				}
+				if disk, err = frontier.OpenOn(fs, dir, opts); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := disk.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// filled makes a frontier with 30 links, 10 of them done, and closes it.
+func filled(t *testing.T) *vfs.MemFS {
+	t.Helper()
+	fs := vfs.NewMem()
+	f, err := frontier.OpenOn(fs, dir, frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var add, done web.Turn
+	for i := range 30 {
+		add.Add = append(add.Add, web.Candidate{URL: frontiertest.URL(i), Priority: float64(i)})
+	}
+	for i := range 10 {
+		done.Done = append(done.Done, frontiertest.URL(i))
+	}
+	for _, turn := range []web.Turn{add, done} {
+		if _, err := f.Commit(context.Background(), turn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return fs
+}
+
+const ledger = dir + "/ledger-000001"
+
+func read(t *testing.T, fs vfs.FS, name string) []byte {
+	t.Helper()
+	f, err := fs.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func write(t *testing.T, fs vfs.FS, name string, b []byte) {
+	t.Helper()
+	f, err := fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDamage damages the files of a closed frontier and asserts what Open says,
+// and what is left after a repair.
+func TestDamage(t *testing.T) {
+	change := func(at int, to byte) func([]byte) []byte {
+		return func(b []byte) []byte { b[at] = to; return b }
+	}
+	for _, x := range []struct {
+		name   string
+		damage func([]byte) []byte
+		says   string
+		seen   int // after a repair; 0 when repair does not help
+	}{
+		{"another version", change(15, '7'), "reads version 01", 0},
+		{"not a ledger", change(0, 'x'), "does not begin as a ledger does", 0},
+		{"no ledger", func([]byte) []byte { return nil }, "does not begin as a ledger does", 0},
+		{"a bit of a block", func(b []byte) []byte { b[100] ^= 1; return b }, "damaged at byte 16", 20},
+		{"a count", change(18, 0xff), "damaged at byte 16", 20},
+		{"a count of nothing", change(16, 0), "damaged at byte 16", 20},
+		{"the second turn lost", func(b []byte) []byte { return b[:16+12+30*28] }, "damaged at byte 868", 30},
+		{"torn", func(b []byte) []byte { return b[:len(b)-1] }, "damaged at byte 868", 30},
+		{"something behind the end", func(b []byte) []byte { return append(b, "torn"...) }, "", 30},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			fs := filled(t)
+			write(t, fs, ledger, x.damage(read(t, fs, ledger)))
+			f, err := frontier.OpenOn(fs, dir, frontier.Options{})
+			if x.says == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := f.Close(); err != nil {
+					t.Fatal(err)
+				}
+			} else if err == nil || !strings.Contains(err.Error(), x.says) || !strings.Contains(err.Error(), dir) {
+				t.Fatalf("Open says %v, want %q", err, x.says)
+			}
+			f, err = frontier.OpenOn(fs, dir, frontier.Options{Repair: true})
+			if x.seen == 0 {
+				if err == nil {
+					t.Fatal("repaired what is no ledger")
+				}
+				return
+			}
+			for range 2 { // repaired once, whole from then on
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s := f.Stats(frontiertest.Start); s.Queued != 20 || s.Seen != x.seen {
+					t.Errorf("after repair %+v, want 20 queued, %d seen", s, x.seen)
+				}
+				out, err := f.Lease(context.Background(), frontiertest.Start, 1, nil)
+				if err != nil || len(out) != 1 || out[0].URL != frontiertest.URL(29) {
+					t.Errorf("after repair: %v, %v", out, err)
+				}
+				if err := f.Close(); err != nil {
+					t.Fatal(err)
+				}
+				f, err = frontier.OpenOn(fs, dir, frontier.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestTwoProcesses(t *testing.T) {
+	folder := t.TempDir()
+	f, err := frontier.Open(folder, frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := frontier.Open(folder, frontier.Options{}); err == nil || !strings.Contains(err.Error(), "another process uses it") {
+		t.Errorf("opened twice: %v", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = frontier.Open(folder, frontier.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
