@@ -210,6 +210,31 @@ func TestRobotsExchangeIsReportedOnce(t *testing.T) {
 	}
 }
 
+// Rules hold for a day, not knowing them for ten minutes.
+func TestRobotsLife(t *testing.T) {
+	s := badWeb(t)
+	c := newFastClock()
+	f := through(t, s, func(o *fetch.Options) { o.Clock = c })
+	for _, step := range []struct {
+		after     time.Duration
+		known     int // requests for the rules of a host that has some
+		forbidden int // and of one that answers 503
+	}{
+		{0, 1, 1},
+		{10*time.Minute - 1, 1, 1},
+		{1, 1, 2},
+		{24*time.Hour - 10*time.Minute - 1, 1, 3},
+		{1, 2, 3},
+	} {
+		c.advance(step.after)
+		f.Fetch(context.Background(), address(t, "http://robots-huge.bad.test/yes"))
+		f.Fetch(context.Background(), address(t, "http://robots-503.bad.test/yes"))
+		if n, m := s.Hits("robots-huge.bad.test/robots.txt"), s.Hits("robots-503.bad.test/robots.txt"); n != step.known || m != step.forbidden {
+			t.Errorf("%v later: asked %d and %d times, want %d and %d", step.after, n, m, step.known, step.forbidden)
+		}
+	}
+}
+
 func TestFollow(t *testing.T) {
 	s := badWeb(t)
 	f := through(t, s, nil)
