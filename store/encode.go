@@ -21,11 +21,12 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// DefaultLevel is the gzip level of records: the knee of BenchmarkEncode,
-// beyond which time doubles for a few per cent of size.
+// DefaultLevel is the gzip level of records. By BenchmarkEncode level 1 takes
+// two thirds of its time for a tenth more bytes; level 7 half as much time
+// again for two per cent less.
 const DefaultLevel = 5
 
-// plainLevel is the level for bodies that are compressed already.
+// plainLevel is the gzip level of bodies that are compressed already.
 const plainLevel = 1
 
 // The media types of record blocks.
@@ -446,7 +447,7 @@ func ParseMeta(block []byte) (Meta, error) {
 		if !ok {
 			continue
 		}
-		value = strings.TrimSpace(value)
+		value = strings.TrimSpace(strings.NewReplacer("\r", " ", "\x00", " ").Replace(value))
 		var err error
 		switch name {
 		case "via":
