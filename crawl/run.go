@@ -11,6 +11,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -386,6 +387,9 @@ func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err e
 	default:
 		if a.Page, err = c.Parser.Parse(r); err != nil {
 			a.Page, a.Reason, a.Detail = nil, web.ReasonProtocol, err.Error()
+			if errors.Is(err, parse.ErrType) {
+				a.Reason = web.ReasonType
+			}
 			break
 		}
 		if a.Verdict, err = c.Judge.Judge(ctx, a.Page); err != nil {

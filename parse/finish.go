@@ -275,4 +275,5 @@ func isEnglish(s string) bool {
 	return hits*10 >= words && bits.OnesCount16(seen) >= 3
 }
 
+// english holds words that mark a text as English. It is a table, never changed.
 var english = [...]string{"the", "and", "to", "this", "that", "with", "from", "are", "by", "be", "for", "of", "The", "This", "you", "it"}

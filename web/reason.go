@@ -48,7 +48,8 @@ type Failure struct {
 	Detail string // for people: what happened, where
 	// Temporary failures are worth another try.
 	Temporary bool
-	// Took and Robots as in Response.
+	// Robots is the exchange that fetched robots.txt on the way, nil if the
+	// rules were cached already.
 	Robots *Response
 	Err    error
 }

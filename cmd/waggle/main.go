@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
@@ -61,6 +63,7 @@ Exit codes: 0 ended, 1 failed, 2 not understood, 3 stopped (resume goes on),
 4 ended without a single page.`
 
 func main() {
+	log.SetOutput(io.Discard) // net/http speaks there of what servers do wrong
 	// The first interrupt stops in good order, a second one at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -79,15 +82,15 @@ type streams struct {
 }
 
 // run runs one command and returns its exit code.
-func run(ctx context.Context, args []string, io streams) (code int) {
+func run(ctx context.Context, args []string, std streams) (code int) {
 	var c commands
 	parser, err := kong.New(&c,
 		kong.Name("waggle"), kong.Description(description),
-		kong.Writers(io.out, io.err),
+		kong.Writers(std.out, std.err),
 		kong.Vars{"version": "waggle " + version, "scorers": scorerNames(), "judges": judgeNames()},
 		kong.Exit(func(code int) { panic(exit{code: code}) }),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(io),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std),
 	)
 	if err != nil {
 		panic(err) // the tags above are wrong
@@ -103,12 +106,12 @@ func run(ctx context.Context, args []string, io streams) (code int) {
 	}()
 	k, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(io.err, "waggle: %v\n", err)
+		fmt.Fprintf(std.err, "waggle: %v\n", err)
 		var p *kong.ParseError
 		if errors.As(err, &p) && p.Context != nil && p.Context.Selected() != nil {
-			fmt.Fprintf(io.err, "See waggle %s --help.\n", p.Context.Command())
+			fmt.Fprintf(std.err, "See waggle %s --help.\n", p.Context.Command())
 		} else {
-			fmt.Fprintln(io.err, "See waggle --help.")
+			fmt.Fprintln(std.err, "See waggle --help.")
 		}
 		return exitUsage
 	}
@@ -119,11 +122,11 @@ func run(ctx context.Context, args []string, io streams) (code int) {
 		return exitDone
 	case errors.As(err, &e):
 		if e.err != nil && e.Error() != "" {
-			fmt.Fprintf(io.err, "waggle: %v\n", err)
+			fmt.Fprintf(std.err, "waggle: %v\n", err)
 		}
 		return e.code
 	default:
-		fmt.Fprintf(io.err, "waggle: %v\n", err)
+		fmt.Fprintf(std.err, "waggle: %v\n", err)
 		return exitFailed
 	}
 }

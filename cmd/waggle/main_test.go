@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"testing"
 )
@@ -18,6 +20,17 @@ func TestMain(m *testing.M) {
 		code := run(ctx, os.Args[1:], streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 		stop()
 		os.Exit(code)
+	}
+	if os.Getenv(runBare) != "" {
+		budget, err := strconv.Atoi(os.Args[2])
+		if err == nil {
+			err = bareLoop(context.Background(), os.Args[1], budget, os.Args[3:])
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
