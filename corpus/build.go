@@ -216,6 +216,7 @@ type builder struct {
 	twice   int              // addresses given again, and left out
 	again   result           // the first of these
 	total   int              // expected addresses, 0 = unknown
+	temp    string           // folder for the time of the build, "" = none
 
 	queue chan chan result // of units in order; each gives one result
 	work  chan func()
@@ -282,8 +283,10 @@ func (b *builder) run(ctx context.Context, src Source) error {
 		}
 		return nil
 	})
-	err = g.Wait()
-	err = errors.Join(err, archive.Close())
+	err = errors.Join(g.Wait(), archive.Close())
+	if b.temp != "" {
+		err = errors.Join(err, os.RemoveAll(b.temp))
+	}
 	if err != nil {
 		return err
 	}
@@ -311,6 +314,12 @@ func fileName(s string) string {
 		}
 		return '-'
 	}, strings.TrimLeft(s, "."))
+}
+
+// scratch makes a folder that lasts until all units are rendered.
+func (b *builder) scratch() (dir string, err error) {
+	b.temp, err = os.MkdirTemp("", "waggle-build-*")
+	return b.temp, err
 }
 
 // put hands over a unit of work.

@@ -113,11 +113,10 @@ func (x Packages) feed(ctx context.Context, b *builder) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp("", "waggle-packages-*")
+	tmp, err := b.scratch()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(tmp)
 	debs := x.Debs
 	if debs == "" {
 		debs = filepath.Join(tmp, "debs")

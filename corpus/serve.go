@@ -339,11 +339,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if p.bodyAllowed() {
 		h["Content-Length"] = []string{strconv.Itoa(len(p.body))}
 	}
-	w.WriteHeader(p.status)
 	s.stats.answered.Add(1)
+	w.WriteHeader(p.status)
 	if p.bodyAllowed() {
-		n, _ := w.Write(p.body) // fails when the client is gone
-		s.stats.bytes.Add(int64(n))
+		s.stats.bytes.Add(int64(len(p.body)))
+		w.Write(p.body) // fails when the client is gone
 	}
 }
 
