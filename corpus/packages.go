@@ -358,7 +358,8 @@ func (t *tree) walk(root string) map[string]string {
 			}
 			return
 		}
-		if slices.Contains(above, at) { // a link to a folder above
+		contains := func(dir string) bool { return at == "" || dir == at || strings.HasPrefix(dir, at+"/") }
+		if slices.ContainsFunc(above, contains) { // a link to a folder above
 			return
 		}
 		above = append(slices.Clone(above), at)

@@ -692,5 +692,6 @@ func (d *disk) release() error {
 	if d.lock != nil {
 		errs = append(errs, d.lock.Close())
 	}
+	d.table.free()
 	return errors.Join(errs...)
 }

@@ -242,12 +242,10 @@ func (f *Frontier) apply(p *plan, turn *web.Turn) (touched []*host) {
 		g.ph.h.n--
 		f.queued--
 	}
-	for i := range p.fresh {
-		if e := &p.fresh[i]; e.alive {
-			f.shelf.put(e.ph.h, e.key, e.c)
-			e.ph.h.n++
-			f.queued++
-		}
+	for _, e := range p.entering() {
+		f.shelf.put(e.ph.h, e.key, e.c)
+		e.ph.h.n++
+		f.queued++
 	}
 	for _, u := range p.marked {
 		m := p.marks[u]

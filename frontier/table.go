@@ -117,12 +117,21 @@ func (s *shard) find(hash uint64) *slot {
 
 func (s *shard) grow() {
 	old := s.slots
-	s.slots = make([]slot, len(old)+len(old)/4+8)
+	s.slots = newSlots(len(old) + len(old)/4 + 8)
 	for i := range old {
 		if old[i].hash != 0 {
 			*s.find(old[i].hash) = old[i]
 		}
 	}
+	freeSlots(old)
+}
+
+// free gives back the table's memory; the table must not be used any more.
+func (t *table) free() {
+	for i := range t.shards {
+		freeSlots(t.shards[i].slots)
+	}
+	t.shards = nil
 }
 
 // each calls do with every address and its mark.

@@ -16,9 +16,8 @@ import (
 //	anchor   priority = similarity of the link's anchor text
 //	both     priority = w·page + (1−w)·anchor, w = ½              (eq 3)
 //
-// A link without anchor text, such as a frame, is scored by its page alone in
-// both, as there is no second witness; in anchor its priority is 0. A seed has
-// priority 1.
+// A link without anchor text, such as a frame, has an anchor similarity of 0:
+// no text, no likeness. A seed has priority 1.
 type bestFirst struct {
 	fixed
 	page   func(*web.Page, web.Verdict) float64
@@ -72,7 +71,7 @@ func (b *bestFirst) Extract(p *web.Page, v web.Verdict) [][]byte {
 	memory := make([]byte, 0, 8*len(p.Links))
 	page := unit(b.page(p, v))
 	for i := range p.Links {
-		s := similarities{page: page, anchor: -1}
+		s := similarities{page: page}
 		if text := p.Links[i].Anchor; b.anchor != nil && strings.TrimSpace(text) != "" {
 			s.anchor = unit(b.anchor(text))
 		}
@@ -85,15 +84,10 @@ func (b *bestFirst) Extract(p *web.Page, v web.Verdict) [][]byte {
 // Score is in [0,1].
 func (b *bestFirst) Score(c *web.Candidate) float64 {
 	s, ok := readSimilarities(c.Features)
-	switch {
-	case !ok:
+	if !ok {
 		return 1
-	case s.anchor >= 0:
-		return b.weight*s.page + (1-b.weight)*s.anchor
-	case b.weight > 0:
-		return s.page
 	}
-	return 0
+	return b.weight*s.page + (1-b.weight)*s.anchor
 }
 
 // unit cuts a similarity to [0,1]; what is no number counts as 0.

@@ -117,7 +117,7 @@ func none(p *web.Page) [][]byte { return make([][]byte, len(p.Links)) }
 
 // similarities are the features of best-first scorers, 8 bytes:
 //
-//	page float32 LE · anchor float32 LE, −1 for a link without anchor text
+//	page float32 LE · anchor float32 LE, both in [0,1]
 type similarities struct {
 	page, anchor float64
 }
@@ -134,9 +134,6 @@ func readSimilarities(b []byte) (s similarities, ok bool) {
 		return s, false
 	}
 	s.page = unit(float64(math.Float32frombits(binary.LittleEndian.Uint32(b))))
-	s.anchor = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4:])))
-	if s.anchor >= 0 {
-		s.anchor = unit(s.anchor)
-	}
+	s.anchor = unit(float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4:]))))
 	return s, true
 }

@@ -86,12 +86,12 @@ func TestPriorities(t *testing.T) {
 		{"breadth-first", score.Options{}, []float64{-3, -3, -3}},
 		{"best-first-page", score.Options{}, []float64{0.25, 0.25, 0.25}},
 		{"best-first-anchor", score.Options{}, []float64{1, 0.5, 0}},
-		{"best-first-both", score.Options{}, []float64{0.625, 0.375, 0.25}},
-		{"best-first-both", score.Options{PageWeight: 0.75}, []float64{0.4375, 0.3125, 0.25}},
-		{"best-first-both", score.Options{Page: func(*web.Page, web.Verdict) float64 { return 1 }}, []float64{1, 0.75, 1}},
+		{"best-first-both", score.Options{}, []float64{0.625, 0.375, 0.125}},
+		{"best-first-both", score.Options{PageWeight: 0.75}, []float64{0.4375, 0.3125, 0.1875}},
+		{"best-first-both", score.Options{Page: func(*web.Page, web.Verdict) float64 { return 1 }}, []float64{1, 0.75, 0.5}},
 		{"best-first-both", score.Options{Page: func(*web.Page, web.Verdict) float64 { return math.NaN() }}, []float64{0.5, 0.25, 0}},
-		{"best-n-first", score.Options{N: 1}, []float64{0.625, 0.375, 0.25}},
-		{"best-n-first", score.Options{N: 2}, []float64{0.625 - 2, 0.375 - 2, 0.25 - 2}},
+		{"best-n-first", score.Options{N: 1}, []float64{0.625, 0.375, 0.125}},
+		{"best-n-first", score.Options{N: 2}, []float64{0.625 - 2, 0.375 - 2, 0.125 - 2}},
 	} {
 		if got := scoreAll(newScorer(t, c.name, c.o), 0.25, "bees bees", "bees steel", " "); !slices.Equal(got, c.want) {
 			t.Errorf("%s %+v: %v, want %v", c.name, c.o, got, c.want)
