@@ -21,8 +21,8 @@ import (
 //
 // The weight of a stem is its inverse document frequency times the sum of
 //
-//	k·fit             for a stem of a keyword; for those of a phrase half of
-//	                  it, the other half for the phrase as a whole
+//	fit               for a stem of a keyword; a phrase of several stems gives
+//	                  part of it to each, and more where all of them occur
 //	description·fit   for a stem of the description
 //	examples·r        for a stem that the examples share
 //	−negatives·r      for a stem that the negative examples share
@@ -215,7 +215,7 @@ func (j *fused) shared(pages [][]web.Term, df *text.DF) map[string]float64 {
 	for _, terms := range pages {
 		v := make(vector, 0, len(terms))
 		for _, t := range terms {
-			tf := 1 + math.Log(float64(t.Body)+j.recipe.headTerm*float64(t.Head))
+			tf := 1 + math.Log(max(1, float64(t.Body)+j.recipe.headTerm*float64(t.Head)))
 			v = append(v, weighted{t.Text, tf * df.IDF(t.Text)})
 		}
 		for _, t := range v.unit() {

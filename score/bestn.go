@@ -41,7 +41,7 @@ func newBestN(o Options) (Scorer, error) {
 		o.N = 256
 	}
 	if o.N < 1 || o.N > 256 {
-		return nil, fmt.Errorf("N = %d: give a number in 1…256", o.N)
+		return nil, fmt.Errorf("batch of %d pages: give N in 1…256", o.N)
 	}
 	b, err := makeBestFirst(pageAndAnchor, o)
 	if err != nil {
