@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // runAsWaggle makes the test binary behave as waggle itself, so that tests can
@@ -32,5 +34,5 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	testscript.Main(m, map[string]func(){"waggle": main})
 }

@@ -45,6 +45,9 @@ func (v *plainView) Add(e event.Event) {
 	}
 }
 
+// Recall takes in an event of an earlier run without a word.
+func (v *plainView) Recall(e event.Event) { v.state.Add(e) }
+
 func startLine(e event.Started) string {
 	verb := "starts"
 	if e.Resumed {
@@ -67,11 +70,15 @@ func startLine(e event.Started) string {
 
 func (v *plainView) line() string {
 	s := &v.state
-	f := s.Frontier
-	return fmt.Sprintf("%8s  %s pages  %s relevant  harvest %s, last %d %s  %s  frontier %s  hosts %d ready, %d waiting  %s",
-		span(s.Elapsed(s.Last)), number(s.Pages), number(s.Relevant), percent(s.Harvest()),
-		event.Window, percent(s.RecentHarvest()), speed(s.flow.rate(s.Last, s.Run(s.Last))),
-		number(f.Queued), f.Ready, f.Waiting, size(s.Bytes))
+	line := fmt.Sprintf("%8s  %s pages  %s relevant  harvest %s, last %d %s", span(s.Elapsed(s.Last)), number(s.Pages),
+		number(s.Relevant), percent(s.Harvest()), event.Window, percent(s.RecentHarvest()))
+	if d := s.Last.Sub(v.shown); d > 0 && s.Pages > v.pages {
+		line += "  " + speed(float64(s.Pages-v.pages)/d.Seconds())
+	}
+	if f := s.Frontier; f.Hosts > 0 {
+		line += fmt.Sprintf("  frontier %s  hosts %d ready, %d waiting", number(f.Queued), f.Ready, f.Waiting)
+	}
+	return line + "  " + size(s.Bytes)
 }
 
 func (v *plainView) print(line string) {

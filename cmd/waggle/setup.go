@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -64,7 +65,7 @@ func (s *setup) crawl(ctx context.Context, view progress) (event.Ending, *event.
 		return "", nil, exit{exitUsage, err}
 	}
 	if !s.resume {
-		s.job.resolve()
+		s.job.resolve(j.Threshold())
 		if err := s.col.save(s.job); err != nil {
 			return "", nil, err
 		}
@@ -126,7 +127,8 @@ func (s *setup) crawl(ctx context.Context, view progress) (event.Ending, *event.
 		c.History = func(yield func(event.Event, error) bool) {
 			for e, err := range event.ReadFile(s.col.events()) {
 				if err == nil {
-					listen(e)
+					sum.Add(e)
+					view.Recall(e)
 				}
 				if !yield(e, err) {
 					return
@@ -343,7 +345,7 @@ func (s *setup) judge(t *topic.Topic, a *text.Analyzer) (judge.Judge, error) {
 
 func (s *setup) scorer(t *topic.Topic, j judge.Judge, a *text.Analyzer) (crawl.Scorer, error) {
 	o := score.Options{Seed: s.job.Scorer.Seed, N: s.job.Scorer.Batch, Anchor: j.Text}
-	if sim := s.job.Scorer.Similarity; sim == "tf" || sim == "tfidf" {
+	if sim := s.job.Scorer.Similarity; sim != "" && sim != "judge" {
 		cos, err := judge.New("cosine-"+sim+"-centroid", t, judge.Options{Analyzer: a})
 		if err != nil {
 			return nil, err
@@ -389,19 +391,26 @@ func (j *Job) canon() web.Canon {
 	return web.Canon{StripSessions: !j.Addresses.KeepSessions, StripTracking: !j.Addresses.KeepTracking}
 }
 
-// resolve writes into the job the defaults that are in force.
-func (j *Job) resolve() {
-	setIfEmpty := func(v *string, d string) {
-		if *v == "" {
-			*v = d
-		}
+// resolve writes into the job the defaults that are in force, so that the
+// crawl goes on under them whatever those of a later waggle are.
+func (j *Job) resolve(threshold float64) {
+	j.Name = cmp.Or(j.Name, "crawl")
+	j.Judge.Name = cmp.Or(j.Judge.Name, "topic")
+	j.Judge.Threshold = &threshold
+	j.Scorer.Name = j.scorer()
+	j.Scorer.Similarity = cmp.Or(j.Scorer.Similarity, "judge")
+	j.Scope.Reach = cmp.Or(j.Scope.Reach, string(crawl.ReachAny))
+	j.Scope.MaxDepth = cmp.Or(j.Scope.MaxDepth, 50)
+	j.Scope.MaxHostQueue = cmp.Or(j.Scope.MaxHostQueue, 10_000)
+	delay := Duration(j.delay())
+	j.Politeness.Delay = &delay
+	j.Politeness.MaxCrawlDelay = cmp.Or(j.Politeness.MaxCrawlDelay, Duration(time.Minute))
+	j.Fetch.Workers = cmp.Or(j.Fetch.Workers, 32)
+	j.Fetch.Timeout = cmp.Or(j.Fetch.Timeout, Duration(10*time.Second))
+	j.Fetch.MaxBody = cmp.Or(j.Fetch.MaxBody, 10<<20)
+	if len(j.Fetch.Types) == 0 {
+		j.Fetch.Types = []string{"text/html", "application/xhtml+xml"}
 	}
-	setIfEmpty(&j.Name, "crawl")
-	setIfEmpty(&j.Judge.Name, "topic")
-	setIfEmpty(&j.Scorer.Name, defaultScorer)
-	setIfEmpty(&j.Scope.Reach, string(crawl.ReachAny))
-	d := Duration(j.delay())
-	j.Politeness.Delay = &d
 }
 
 // slug makes the beginning of file names of a crawl's name.

@@ -20,6 +20,8 @@ import (
 // the end and returns what went wrong with showing. Close may be called twice.
 type progress interface {
 	Add(event.Event)
+	// Recall tells an event of an earlier run, before the first Add.
+	Recall(event.Event)
 	Close() error
 }
 
@@ -82,6 +84,9 @@ func (v *liveView) Add(e event.Event) {
 	defer v.mu.Unlock()
 	v.state.Add(e)
 }
+
+// Recall takes in an event of an earlier run.
+func (v *liveView) Recall(e event.Event) { v.Add(e) }
 
 // Close draws the last frame and leaves it on the terminal.
 func (v *liveView) Close() error {
@@ -184,6 +189,9 @@ func (v *jsonView) Add(e event.Event) {
 		_, v.err = v.out.Write(append(v.buf, '\n'))
 	}
 }
+
+// Recall says nothing: events of an earlier run were told then.
+func (v *jsonView) Recall(event.Event) {}
 
 func (v *jsonView) Close() error {
 	if v.err == nil || errors.Is(v.err, syscall.EPIPE) {

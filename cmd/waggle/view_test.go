@@ -350,7 +350,7 @@ func TestLiveView(t *testing.T) {
 				t.Errorf("frame %q does not hide and show the cursor", w)
 			}
 		}
-		if last := out.writes[len(out.writes)-1]; !strings.Contains(last, "40 of 40 pages  the budget is spent") {
+		if last := out.writes[len(out.writes)-1]; !strings.Contains(last, "40 of 40 pages  BudgetSpent") {
 			t.Errorf("the last frame is %q", last)
 		}
 	})

@@ -165,11 +165,11 @@ func reasons(counts map[web.Reason]int, n int) string {
 func ending(how event.Ending) string {
 	switch how {
 	case event.BudgetSpent:
-		return "the budget is spent"
+		return "BudgetSpent (the budget is spent)"
 	case event.FrontierEmpty:
-		return "no link is left"
+		return "FrontierEmpty (no link is left)"
 	case event.Stopped:
-		return "stopped"
+		return "Stopped (--resume goes on)"
 	case "":
 		return "not ended: killed, or still running"
 	}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestScripts runs the scripts of testdata/script: waggle as its users call it.
+// The command "site" starts a small web site and sets $SITE to its address:
+// a file of the script's folder "site" is a page of that name.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"site": func(ts *testscript.TestScript, _ bool, _ []string) {
+				dir := http.Dir(ts.MkAbs("site"))
+				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Content-Type", "text/html; charset=utf-8")
+					if r.URL.Path == "/robots.txt" {
+						w.Header().Set("Content-Type", "text/plain")
+					}
+					http.StripPrefix("/", http.FileServer(dir)).ServeHTTP(w, r)
+				}))
+				ts.Defer(srv.Close)
+				ts.Setenv("SITE", srv.URL)
+				ts.Setenv("SITEHOST", strings.TrimPrefix(srv.URL, "http://"))
+			},
+		},
+	})
+}
