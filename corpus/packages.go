@@ -28,8 +28,9 @@ import (
 //
 // The third field is the folder the address stands for. Where it is left out
 // it is found: of the HTML files under /usr/share/doc/PACKAGE (or, without
-// any there, of all the package's), the uppermost folder with an index.html,
-// else the folder they all lie in.
+// any there, of all the package's), the uppermost folder with an index.html;
+// where several lie equally high, that named html or en, else the folder
+// around them; where none has one, the folder around all the files.
 //
 // Every HTML file becomes a page; the address of a folder redirects to its
 // index.html. The packages come from apt-get download, and are unpacked by
@@ -150,7 +151,7 @@ func (x Packages) feed(ctx context.Context, b *builder) error {
 }
 
 // download fetches all packages at once; if that fails, one by one those that
-// did not come, to tell which line is at fault.
+// did not come, to tell which lines are at fault.
 func (x Packages) download(ctx context.Context, b *builder, list []pkg, dir string) error {
 	b.opt.Progress(0, len(list), "downloading packages")
 	var names []string
@@ -160,16 +161,20 @@ func (x Packages) download(ctx context.Context, b *builder, list []pkg, dir stri
 	if _, err := aptDownload(ctx, dir, names...); err == nil || ctx.Err() != nil {
 		return ctx.Err()
 	}
+	var errs []error
 	for i, p := range list {
 		if have, _ := filepath.Glob(filepath.Join(dir, p.name+"_*.deb")); len(have) > 0 {
 			continue
 		}
 		b.opt.Progress(i, len(list), "downloading "+p.name)
 		if out, err := aptDownload(ctx, dir, p.name); err != nil {
-			return x.errorAt(p, fmt.Errorf("apt-get download: %w: %s", err, lastLine(out)))
+			errs = append(errs, x.errorAt(p, fmt.Errorf("apt-get download (its lists may be old: apt-get update): %w: %s", err, lastLine(out))))
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
-	return ctx.Err()
+	return errors.Join(errs...)
 }
 
 func aptDownload(ctx context.Context, dir string, names ...string) ([]byte, error) {
@@ -388,31 +393,37 @@ func (t *tree) root(p pkg, owned []string) string {
 		return doc
 	}
 	slices.Sort(files)
-	under := func(dir string) (n int) {
-		for _, f := range files {
-			if strings.HasPrefix(f, dir+"/") {
-				n++
-			}
-		}
-		return n
-	}
-	best, depth, most := "", 0, 0
+	const deepest = 1 << 30
+	depth := deepest
+	var tops []string // the uppermost folders with an index.html
 	for _, f := range files {
 		if path.Base(strings.TrimSuffix(f, ".gz")) != "index.html" {
 			continue
 		}
 		dir := path.Dir(f)
-		d, n := strings.Count(dir, "/"), under(dir)
-		if best == "" || d < depth || d == depth && n > most {
-			best, depth, most = dir, d, n
+		d := strings.Count(dir, "/")
+		if d < depth {
+			depth, tops = d, nil
+		}
+		if d == depth {
+			tops = append(tops, dir)
 		}
 	}
-	if best != "" {
-		return best
+	for _, name := range []string{"html", "en"} { // beside other formats and languages
+		if i := slices.IndexFunc(tops, func(dir string) bool { return path.Base(dir) == name }); i >= 0 {
+			return tops[i]
+		}
 	}
-	common := path.Dir(files[0])
-	for under(common) < len(files) {
-		common = path.Dir(common)
+	if tops == nil {
+		for _, f := range files {
+			tops = append(tops, path.Dir(f))
+		}
+	}
+	common := tops[0]
+	for _, dir := range tops {
+		for dir != common && !strings.HasPrefix(dir, common+"/") {
+			common = path.Dir(common)
+		}
 	}
 	return common
 }
