@@ -65,7 +65,7 @@ func (c *crawlCmd) Run(ctx context.Context, io streams) error {
 		return exit{exitUsage, err}
 	}
 	setup := setup{job: job, col: col, resume: c.Resume, note: func(s string) { fmt.Fprintln(io.err, event.Line(s)) }}
-	how, sum, err := setup.crawl(ctx, newProgress(io.out, c.JSON, clock.System{}, os.Getenv))
+	how, sum, err := setup.crawl(ctx, func() progress { return newProgress(io.out, c.JSON, clock.System{}, os.Getenv) })
 	if err != nil {
 		return err
 	}

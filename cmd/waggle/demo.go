@@ -85,7 +85,7 @@ func (c *demoCmd) Run(ctx context.Context, io streams) error {
 			return exit{exitUsage, fmt.Errorf("%s holds a crawl already: choose another -o DIR", col.dir)}
 		}
 		run := setup{job: &job, col: col, note: func(string) {}}
-		how, sum, err := run.crawl(ctx, newProgress(io.out, false, clock.System{}, os.Getenv))
+		how, sum, err := run.crawl(ctx, func() progress { return newProgress(io.out, false, clock.System{}, os.Getenv) })
 		col.Close()
 		if err != nil {
 			return err

@@ -37,15 +37,14 @@ type setup struct {
 	note   func(string) // for the user, before the crawl begins
 }
 
-// crawl assembles the stages, runs them to the end of the crawl and closes the
-// view.
-func (s *setup) crawl(ctx context.Context, view progress) (event.Ending, *event.Summary, error) {
+// crawl assembles the stages and runs them to the end of the crawl. It opens
+// the view when the crawl begins, and closes it.
+func (s *setup) crawl(ctx context.Context, show func() progress) (event.Ending, *event.Summary, error) {
 	fetcher, err := s.fetcher(ctx)
 	if err != nil {
 		return "", nil, err
 	}
 	defer fetcher.Close()
-	defer view.Close()
 	analyzer := text.NewAnalyzer()
 	parser := parse.New(parse.Options{
 		Analyzer: analyzer,
@@ -105,6 +104,8 @@ func (s *setup) crawl(ctx context.Context, view progress) (event.Ending, *event.
 	}
 	defer log.Close()
 
+	view := show()
+	defer view.Close()
 	sum := &event.Summary{}
 	listen := func(e event.Event) {
 		sum.Add(e)
