@@ -251,9 +251,12 @@ debian-faq	https://www.debian.org/doc/manuals/debian-faq/
 debian-reference-en	https://www.debian.org/doc/manuals/debian-reference/
 developers-reference	https://www.debian.org/doc/manuals/developers-reference/
 apache2-doc	https://httpd.apache.org/docs/2.4/
-postgresql-doc-15	https://www.postgresql.org/docs/15/
 sqlite3-doc	https://www.sqlite.org/
-python3-doc	https://docs.python.org/3/
+python-sqlalchemy-doc	https://docs.sqlalchemy.org/en/latest/
+python-django-doc	https://docs.djangoproject.com/en/stable/
+buildbot-doc	https://docs.buildbot.net/latest/
+proftpd-doc	http://www.proftpd.org/docs/
+nova-doc	https://docs.openstack.org/nova/latest/
 bind9-doc	https://bind9.readthedocs.io/en/v9.18/
 git-doc	https://www.kernel.org/pub/software/scm/git/docs/
 `
