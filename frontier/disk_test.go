@@ -57,7 +57,7 @@ func TestLongQueues(t *testing.T) {
 			return web.Candidate{URL: u, Priority: priority()}
 		}
 		var out []web.Lease
-		for range 300 {
+		for range 200 {
 			var turn web.Turn
 			for range r.IntN(60) {
 				turn.Add = append(turn.Add, candidate())
