@@ -4,6 +4,7 @@ package frontier_test
 
 import (
 	"context"
+	"encoding/binary"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -16,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -25,10 +28,15 @@ import (
 //
 //	go test -run '^$' -bench Frontier10M -benchtime 1x ./frontier
 //
-// A plain -bench . leaves it to BenchmarkFrontier, which does the same with 200,000 links. Rates are given by the wall clock and
-// by the CPU time of all threads (user and system), since the machine may be
-// shared; cpu figures are per CPU second. VmHWM is the peak of the resident set
-// of the whole process, so run one benchmark at a time to read it.
+// A plain -bench . leaves it to BenchmarkFrontier, which does the same with
+// 200,000 links. Rates are given by the wall clock and by the CPU time of all
+// threads (user and system), since the machine may be shared; cpu figures are
+// per CPU second. VmHWM is the peak of the resident set of the whole process,
+// so run one benchmark at a time to read it.
+//
+// The baseline puts as many keys and values of the same size into a store with
+// default options, and does nothing else: no order among hosts, no seen-set,
+// no leases.
 func BenchmarkFrontier10M(b *testing.B) {
 	if !strings.Contains(flag.Lookup("test.bench").Value.String(), "10M") {
 		b.Skip("asked for by -bench Frontier10M")
@@ -36,13 +44,57 @@ func BenchmarkFrontier10M(b *testing.B) {
 	for _, zipf := range []bool{false, true} {
 		b.Run(name(zipf), func(b *testing.B) { fill(b, 10_000_000, 200_000, 1_000_000, zipf) })
 	}
+	b.Run("baseline", func(b *testing.B) { bare(b, 10_000_000, 200_000) })
 }
 
 func BenchmarkFrontier(b *testing.B) {
 	for _, zipf := range []bool{false, true} {
 		b.Run(name(zipf), func(b *testing.B) { fill(b, 200_000, 4_000, 50_000, zipf) })
 	}
+	b.Run("baseline", func(b *testing.B) { bare(b, 200_000, 4_000) })
 }
+
+// bare writes links to a store as it comes.
+func bare(b *testing.B, links, hosts int) {
+	for range b.N {
+		db, err := pebble.Open(b.TempDir(), &pebble.Options{Logger: quiet{}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(1, 2))
+		value := make([]byte, 150) // two addresses, their features and counters
+		var key [20]byte
+		wall, cpu := time.Now(), cpuTime(syscall.RUSAGE_SELF)
+		for i := 0; i < links; i += 1000 {
+			batch := db.NewBatch()
+			for j := range 1000 {
+				binary.BigEndian.PutUint32(key[:], uint32(r.IntN(hosts)))
+				binary.BigEndian.PutUint64(key[4:], r.Uint64())
+				binary.BigEndian.PutUint64(key[12:], uint64(i+j))
+				copy(value, key[:])
+				if err := batch.Set(key[:], value, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := batch.Commit(pebble.NoSync); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(links)/time.Since(wall).Seconds(), "links/s")
+		b.ReportMetric(float64(links)/(cpuTime(syscall.RUSAGE_SELF)-cpu).Seconds(), "links/cpu-s")
+		if err := db.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// quiet is a log for nobody.
+type quiet struct{}
+
+func (quiet) Infof(string, ...any)         {}
+func (quiet) Errorf(string, ...any)        {}
+func (quiet) Fatalf(f string, args ...any) { panic(fmt.Sprintf(f, args...)) }
 
 func name(zipf bool) string {
 	if zipf {
