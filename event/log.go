@@ -1,6 +1,7 @@
 package event
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -120,6 +121,32 @@ func (l *Log) cut() error {
 	}
 	l.torn = false
 	return nil
+}
+
+// LastMark is the mark behind the last whole event in the log at path.
+func LastMark(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("event log: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("event log: %w", err)
+	}
+	// Backwards, a block at a time, to the last end of a line.
+	block := make([]byte, 64<<10)
+	for end := info.Size(); end > 0; {
+		n := min(end, int64(len(block)))
+		if _, err := f.ReadAt(block[:n], end-n); err != nil {
+			return nil, fmt.Errorf("event log: %w", err)
+		}
+		if i := bytes.LastIndexByte(block[:n], '\n'); i >= 0 {
+			return strconv.AppendInt(nil, end-n+int64(i)+1, 10), nil
+		}
+		end -= n
+	}
+	return []byte(Empty), nil
 }
 
 // Append writes events with one write and returns the mark of the log's new

@@ -42,6 +42,7 @@ type crawlCmd struct {
 	AllowPrivate bool   `help:"Permit loopback and private addresses."`
 
 	Resume     bool `help:"Go on with the crawl in DIR. --pages and --time may grant more."`
+	AcceptLoss bool `help:"With --resume: go on although acknowledged pages are missing from the archive, after a power failure."`
 	JSON       bool `help:"Print every event as a line of JSON."`
 	ExampleJob bool `help:"Print a job file that explains every key, and exit."`
 }
@@ -64,7 +65,7 @@ func (c *crawlCmd) Run(ctx context.Context, io streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	setup := setup{job: job, col: col, resume: c.Resume, note: func(s string) { fmt.Fprintln(io.err, event.Line(s)) }}
+	setup := setup{job: job, col: col, resume: c.Resume, acceptLoss: c.AcceptLoss, note: func(s string) { fmt.Fprintln(io.err, event.Line(s)) }}
 	how, sum, err := setup.crawl(ctx, func() progress { return newProgress(io.out, c.JSON, clock.System{}, os.Getenv) })
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
@@ -10,12 +11,17 @@ import (
 )
 
 // TestScripts runs the scripts of testdata/script: waggle as its users call it.
-// The command "site" starts a small web site and sets $SITE to its address:
+// The command "cut FILE" halves a file; "site" starts a small web site and sets $SITE to its address:
 // a file of the script's folder "site" is a page of that name.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"cut": func(ts *testscript.TestScript, _ bool, args []string) {
+				info, err := os.Stat(ts.MkAbs(args[0]))
+				ts.Check(err)
+				ts.Check(os.Truncate(ts.MkAbs(args[0]), info.Size()/2))
+			},
 			"site": func(ts *testscript.TestScript, _ bool, _ []string) {
 				dir := http.Dir(ts.MkAbs("site"))
 				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

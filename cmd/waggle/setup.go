@@ -34,7 +34,10 @@ type setup struct {
 	job    *Job
 	col    collection
 	resume bool
-	note   func(string) // for the user, before the crawl begins
+	// acceptLoss goes on with an archive or a log that holds less than was
+	// acknowledged.
+	acceptLoss bool
+	note       func(string) // for the user, before the crawl begins
 }
 
 // crawl assembles the stages and runs them to the end of the crawl. It opens
@@ -90,18 +93,11 @@ func (s *setup) crawl(ctx context.Context, show func() progress) (event.Ending, 
 	if marks[crawl.StateArchive] == nil {
 		marks[crawl.StateArchive] = store.StartMark()
 	}
-	archive, err := store.Open(s.col.archive(), store.Options{
-		Prefix: slug(s.job.Name), Software: "waggle/" + version, Operator: s.job.Contact, Job: s.job.Name,
-		Robots: "obey", Mark: marks[crawl.StateArchive],
-	})
+	archive, log, err := s.openRecords(marks)
 	if err != nil {
 		return "", nil, err
 	}
 	defer archive.Close()
-	log, err := event.Open(s.col.events(), marks[crawl.StateEvents])
-	if err != nil {
-		return "", nil, err
-	}
 	defer log.Close()
 
 	view := show()
@@ -143,6 +139,81 @@ func (s *setup) crawl(ctx context.Context, show func() progress) (event.Ending, 
 		return "", nil, fmt.Errorf("%w\nNothing acknowledged is lost: mend the cause, then go on with --resume", err)
 	}
 	return how, sum, s.writeHarvest()
+}
+
+// openRecords opens the archive and the event log at their marks.
+func (s *setup) openRecords(marks map[string][]byte) (*store.Archive, *event.Log, error) {
+	o := store.Options{
+		Prefix: slug(s.job.Name), Software: "waggle/" + version, Operator: s.job.Contact, Job: s.job.Name,
+		Robots: "obey", Mark: marks[crawl.StateArchive],
+	}
+	archive, err := store.Open(s.col.archive(), o)
+	var missing *store.MissingError
+	lost := errors.As(err, &missing)
+	if lost && s.acceptLoss {
+		o.Mark = nil
+		archive, err = store.Open(s.col.archive(), o)
+	}
+	if lost && !s.acceptLoss {
+		err = fmt.Errorf("%w\n%s", err, lossRemedy)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	log, err := event.Open(s.col.events(), marks[crawl.StateEvents])
+	if errors.Is(err, event.ErrMark) {
+		lost = true
+		if !s.acceptLoss {
+			err = fmt.Errorf("%w\n%s", err, lossRemedy)
+		} else if mark, errMark := event.LastMark(s.col.events()); errMark != nil {
+			err = errMark
+		} else {
+			log, err = event.Open(s.col.events(), mark)
+		}
+	}
+	if err == nil && lost {
+		err = s.listLost()
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, archive.Close())
+	}
+	return archive, log, nil
+}
+
+const lossRemedy = `The machine may have lost power within seconds of writing, or files were removed.
+Put the files back, or go on without what is missing: --resume --accept-loss
+(the addresses of pages that are lost are then listed in lost.txt).`
+
+// listLost writes down the pages that the log tells of and the archive does not
+// hold.
+func (s *setup) listLost() error {
+	paths, err := store.Paths(s.col.archive())
+	if err != nil {
+		return err
+	}
+	kept := map[string]bool{}
+	for r, err := range store.Records(paths...) {
+		if err != nil {
+			return err
+		}
+		if r.Type() == "response" {
+			kept[r.Target()] = true
+		}
+	}
+	var list strings.Builder
+	n := 0
+	for e, err := range event.ReadFile(s.col.events()) {
+		if err != nil {
+			return err
+		}
+		f, ok := e.(event.Fetched)
+		if ok && !kept[f.URL.String()] && f.Reason != web.ReasonNoIndex && !f.Directives.NoArchive {
+			n++
+			fmt.Fprintln(&list, f.URL)
+		}
+	}
+	s.note(fmt.Sprintf("%d pages are lost; lost.txt lists them", n))
+	return writeWhole(filepath.Join(s.col.dir, "lost.txt"), []byte(list.String()))
 }
 
 // writeHarvest lists the relevant pages, from the log alone.
