@@ -409,10 +409,11 @@ func TestMemoryStaysBounded(t *testing.T) {
 	}
 	visit()
 	before := heap()
-	for range 10 {
+	for range 60 {
 		visit()
 	}
-	if after := heap(); after > before+(10<<20) {
-		t.Errorf("heap grew from %d to %d bytes over 30 bodies of 1 MiB", before, after)
+	// The server's last answers, a few MiB, may still be in its encoders.
+	if after := heap(); after > before+(60<<20) {
+		t.Errorf("heap grew from %d to %d bytes over 180 bodies of 1 MiB", before, after)
 	}
 }
