@@ -19,8 +19,8 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Source is where a recorded web is built from: an Exchange, a Crawl, WARCs,
-// or Packages.
+// Source is where a recorded web is built from: an Exchange, a Crawl, another
+// recorded web, WARCs, or Packages.
 type Source interface {
 	// feed tells the builder all there is.
 	feed(ctx context.Context, b *builder) error
@@ -65,6 +65,8 @@ func Detect(path string) (Source, error) {
 	switch {
 	case info.IsDir() && has(pagesName):
 		return Exchange{Dir: path}, nil
+	case info.IsDir() && has(manifestName):
+		return Recorded{Dir: path}, nil
 	case info.IsDir() && has(crawlArchive):
 		return Crawl{Dir: path}, nil
 	case info.IsDir():
@@ -176,7 +178,7 @@ func mayReplace(dir string, force bool) error {
 		return fmt.Errorf("%s: %w, and holds the pages a web is built from: choose another folder", dir, os.ErrExist)
 	}
 	if !force {
-		return fmt.Errorf("%s: %w: give --force to replace it, or choose another folder", dir, os.ErrExist)
+		return fmt.Errorf("%s: %w", dir, os.ErrExist)
 	}
 	return nil
 }

@@ -91,12 +91,14 @@ type ServerStats struct {
 // NewServer makes a server of w, and its CA.
 func NewServer(w *Web, o ServerOptions) (*Server, error) {
 	switch {
-	case o.ErrorRate < 0 || o.ErrorRate > 1:
+	case !(o.ErrorRate >= 0 && o.ErrorRate <= 1):
 		return nil, fmt.Errorf("error rate %v is not in [0,1]", o.ErrorRate)
-	case o.HostRate < 0:
+	case !(o.HostRate >= 0):
 		return nil, fmt.Errorf("host rate %v is below 0", o.HostRate)
 	case o.Latency < 0 || o.LatencyMax < 0:
 		return nil, errors.New("a latency below 0")
+	case o.LatencyMax > 0 && o.LatencyMax < o.Latency:
+		return nil, fmt.Errorf("the greatest latency, %v, is below the least, %v", o.LatencyMax, o.Latency)
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -333,6 +333,21 @@ func (WARCs) record(b *builder, rec *store.Record, block []byte) result {
 	return r
 }
 
+// Recorded is a recorded web: it is kept with its topics, truth and labels.
+type Recorded struct{ Dir string }
+
+func (x Recorded) describe(b *builder) error {
+	m, err := readManifest(filepath.Join(x.Dir, manifestName))
+	b.built.Manifest = m
+	return err
+}
+
+func (x Recorded) feed(ctx context.Context, b *builder) error {
+	return WARCs{[]string{x.Dir}}.feed(ctx, b)
+}
+
+func (x Recorded) finish(b *builder) error { return Exchange(x).finish(b) }
+
 // Names within the folder of a crawl.
 const (
 	crawlArchive = "archive"

@@ -89,7 +89,7 @@ func (w *Web) open() error {
 		return err
 	}
 	if len(paths) == 0 {
-		return fmt.Errorf("recorded web %s: no WARC files: build it again", w.dir)
+		return fmt.Errorf("%s holds no WARC files: make a recorded web of it with waggle web build %s -o WEB", w.dir, w.dir)
 	}
 	for _, path := range paths {
 		f, err := os.Open(path)

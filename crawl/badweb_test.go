@@ -49,7 +49,8 @@ func TestBadWeb(t *testing.T) {
 		t.Fatal(err)
 	}
 	const budget = 400
-	got := map[string][]string{} // what became of an address, in order
+	got := map[string][]string{}     // what became of an address, in order
+	waits := map[string]web.Reason{} // why an address is to be tried again
 	pages := 0
 	var peak uint64
 	c := &crawl.Crawl{
@@ -67,7 +68,7 @@ func TestBadWeb(t *testing.T) {
 				}
 				got[e.URL.String()] = append(got[e.URL.String()], outcome)
 			case event.Failed:
-				if !e.Retry {
+				if waits[e.URL.String()] = e.Reason; !e.Retry {
 					got[e.URL.String()] = append(got[e.URL.String()], string(e.Reason))
 				}
 			case event.Tick:
@@ -77,7 +78,8 @@ func TestBadWeb(t *testing.T) {
 			}
 		},
 	}
-	// The Retry-After of two minutes is not waited for: the budget ends first.
+	// What is to be tried again in a minute or two is not waited for: the budget
+	// ends first.
 	how, err := c.Run(t.Context())
 	if err != nil || how != event.BudgetSpent || pages != budget {
 		t.Fatalf("ended %q after %d pages: %v", how, pages, err)
@@ -89,6 +91,12 @@ func TestBadWeb(t *testing.T) {
 				t.Fatal(err)
 			}
 			outcomes := got[u.String()]
+			if s.Crawl == string(web.ReasonRobotsMissing) { // robots.txt is asked for again in a minute
+				if len(outcomes) != 0 || waits[u.String()] != web.ReasonRobotsMissing {
+					t.Errorf("%s: %v, waits for %q", u, outcomes, waits[u.String()])
+				}
+				return
+			}
 			want := "page"
 			if s.Crawl != "" {
 				want = s.Crawl

@@ -83,6 +83,7 @@ type driver struct {
 	*Crawl
 	step     *Step
 	inFlight int
+	mark     []byte    // of the log's end, when no turn has carried it yet
 	last     time.Time // when time was last counted
 	ticked   time.Time
 	synced   time.Time
@@ -119,7 +120,11 @@ func (d *driver) run(ctx context.Context) (event.Ending, error) {
 	}
 	now := d.Clock.Now()
 	err = d.say(event.Ended{At: event.At{At: now}, How: how, Frontier: d.Frontier.Stats(now)})
-	return how, errors.Join(err, d.sync(now))
+	if err == nil && d.mark != nil {
+		// No turn follows that would carry the mark of these last words.
+		_, err = d.Frontier.Commit(context.WithoutCancel(ctx), web.Turn{State: map[string][]byte{StateEvents: d.mark}})
+	}
+	return how, errors.Join(err, d.sync())
 }
 
 // arrived is an arrival, or why the crawl cannot go on.
@@ -240,11 +245,7 @@ func (d *driver) arrive(ctx context.Context, a Arrival) error {
 	if err != nil {
 		return err
 	}
-	var record []byte
-	if out.Keep {
-		record = a.Record
-	}
-	if err := d.settle(ctx, now, record, out); err != nil {
+	if err := d.settle(ctx, now, a.Record, out); err != nil {
 		return err
 	}
 	if d.Scorer.Stale() {
@@ -285,7 +286,8 @@ func (d *driver) say(events ...event.Event) error {
 		return nil
 	}
 	if d.Log != nil {
-		if _, err := d.Log.Append(events...); err != nil {
+		var err error
+		if d.mark, err = d.Log.Append(events...); err != nil {
 			return fmt.Errorf("event log: %w", err)
 		}
 	}
@@ -317,14 +319,16 @@ func (d *driver) keepTime(now time.Time) error {
 	}
 	if now.Sub(d.synced) >= syncEvery {
 		d.synced = now
-		return d.sync(now)
+		return d.sync()
 	}
 	return nil
 }
 
-// sync brings everything to the platter, the frontier last, so that after a
-// power failure too its marks point at what is there.
-func (d *driver) sync(time.Time) error {
+// sync brings everything to the platter, the frontier last: what a power
+// failure finds at this moment fits together. One that comes between two syncs
+// may find a frontier whose marks are ahead of the archive by what was written
+// since; the archive then says what is missing.
+func (d *driver) sync() error {
 	if d.Archive != nil {
 		if err := d.Archive.Sync(); err != nil {
 			return fmt.Errorf("archive: %w", err)
@@ -366,13 +370,7 @@ func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err e
 		}
 		a.Response = nil
 		a.Reason, a.Detail = a.Failure.Reason, a.Failure.Detail
-		if robots := a.Failure.Robots; robots != nil {
-			err = c.encode(&a, web.Exchange{
-				Candidate: web.Candidate{URL: robots.URL, From: l.URL}, Response: robots, Reason: web.ReasonRobots,
-			})
-			return a, err
-		}
-		return a, nil
+		return a, c.encodeRobots(&a, a.Failure.Robots, l.URL)
 	}
 	switch {
 	case r.Status >= 300 && r.Status < 400:
@@ -396,12 +394,26 @@ func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err e
 			return a, fmt.Errorf("judging %s: %w", l.URL, err)
 		}
 		a.Features = c.Scorer.Extract(a.Page, a.Verdict)
-		if a.Page.Directives.NoIndex && !c.Policy.IgnoreDirectives {
-			a.Reason = web.ReasonNoIndex
+		if w := a.Page.Directives; (w.NoIndex || w.NoArchive) && !c.Policy.IgnoreDirectives {
+			if w.NoIndex {
+				a.Reason = web.ReasonNoIndex
+			}
+			return a, c.encodeRobots(&a, r.Robots, l.URL) // the page itself asks not to be kept
 		}
 	}
 	return a, c.encode(&a, web.Exchange{
 		Candidate: l.Candidate, Response: r, Page: a.Page, Verdict: a.Verdict, Reason: a.Reason,
+	})
+}
+
+// encodeRobots keeps the robots.txt that was fetched on the way to an address
+// which itself leaves nothing to keep.
+func (c *Crawl) encodeRobots(a *Arrival, robots *web.Response, from web.URL) error {
+	if robots == nil {
+		return nil
+	}
+	return c.encode(a, web.Exchange{
+		Candidate: web.Candidate{URL: robots.URL, From: from}, Response: robots, Reason: web.ReasonRobots,
 	})
 }
 

@@ -140,6 +140,10 @@ func isOtherFile(u web.URL) bool {
 	if strings.Contains(u.RequestPath(), "?") {
 		return false
 	}
+	// Wikis and code browsers name pages about files after the files.
+	if strings.Contains(u.Path(), "/wiki/") || strings.Contains(u.Path(), "/blob/") {
+		return false
+	}
 	ext := path.Ext(u.Path())
 	return len(ext) > 1 && otherFiles[strings.ToLower(ext[1:])]
 }

@@ -1,13 +1,18 @@
 package crawl
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/web"
@@ -69,7 +74,8 @@ type Arrival struct {
 	// by its own word (noindex); "" for a page.
 	Reason web.Reason
 	Detail string
-	// Record is what the archive will keep, nil for nothing.
+	// Record is what the archive will keep, nil for nothing: a page may ask not
+	// to be kept.
 	Record []byte
 }
 
@@ -85,15 +91,27 @@ type Step struct {
 	judge  Adapting // nil when the judge is frozen from the start
 	count  progress
 	closed map[web.Host]web.Reason
-	moved  []web.URL // where seeds redirected to: within the scope as well
-	grown  bool      // closed or moved has changed since it was last stored
-	bodies map[uint64]struct{}
+	moved  []web.URL         // where seeds redirected to: within the scope as well
+	fresh  map[string][]byte // of closed and moved, what was not stored yet
+	bodies map[uint64]copies
 }
+
+// copies is how often a body came, and where from first.
+type copies struct {
+	origin uint32 // a hash of scheme and host
+	n      uint32
+}
+
+// maxCopies bounds how many pages with one body have their links followed.
+const maxCopies = 4
 
 // progress is what the budget is measured by; it is stored with every turn.
 type progress struct {
 	Pages    int           `json:"pages"`
 	Relevant int           `json:"relevant"`
+	Seeds    int           `json:"seeds"`    // not yet fetched, or wherever they moved
+	Closed   int           `json:"closed"`   // hosts
+	Moved    int           `json:"moved"`    // seeds
 	Spent    time.Duration `json:"spent_ns"` // of earlier runs and this
 }
 
@@ -105,15 +123,16 @@ func NewStep(p Policy, s Scorer, j Judge) *Step {
 		scorer: s,
 		judge:  adapting,
 		closed: make(map[web.Host]web.Reason),
-		bodies: make(map[uint64]struct{}),
+		fresh:  make(map[string][]byte),
+		bodies: make(map[uint64]copies),
 	}
 }
 
 // Names under which a turn carries states.
 const (
 	stateCrawl   = "crawl"
-	stateClosed  = "closed"
-	stateMoved   = "moved"
+	stateClosed  = "closed." // and a number: a closed host, a space, the reason
+	stateMoved   = "moved."  // and a number: an address
 	stateScorer  = "scorer"
 	stateJudge   = "judge"
 	StateArchive = "archive" // the mark of the archive
@@ -135,12 +154,27 @@ func (s *Step) Restore(state func(name string) ([]byte, error)) error {
 	}
 	err := errors.Join(
 		take(stateCrawl, func(b []byte) error { return json.Unmarshal(b, &s.count) }),
-		take(stateClosed, func(b []byte) error { return json.Unmarshal(b, &s.closed) }),
-		take(stateMoved, func(b []byte) error { return json.Unmarshal(b, &s.moved) }),
 		take(stateScorer, s.scorer.Restore),
 	)
 	if s.judge != nil {
 		err = errors.Join(err, take(stateJudge, s.judge.Restore))
+	}
+	for i := range s.count.Closed {
+		err = errors.Join(err, take(stateClosed+strconv.Itoa(i), func(b []byte) error {
+			host, why, ok := strings.Cut(string(b), " ")
+			if !ok {
+				return errors.New("it names no reason")
+			}
+			s.closed[web.Host(host)] = web.Reason(why)
+			return nil
+		}))
+	}
+	for i := range s.count.Moved {
+		err = errors.Join(err, take(stateMoved+strconv.Itoa(i), func(b []byte) error {
+			u, err := web.Parse(string(b))
+			s.moved = append(s.moved, u)
+			return err
+		}))
 	}
 	return err
 }
@@ -148,16 +182,24 @@ func (s *Step) Restore(state func(name string) ([]byte, error)) error {
 // Remember tells of a page fetched in an earlier run, so that its body is
 // known for a duplicate when it comes again.
 func (s *Step) Remember(e event.Fetched) {
-	if b, err := hex.DecodeString(e.Digest); err == nil && len(b) >= 8 {
-		s.bodies[bodyKey([16]byte(append(b, make([]byte, 16)...)[:16]))] = struct{}{}
+	if b, err := hex.DecodeString(e.Digest); err == nil && len(b) == 16 {
+		s.copy(e.URL, [16]byte(b))
 	}
 }
 
-func bodyKey(d [16]byte) (k uint64) {
-	for _, b := range d[:8] {
-		k = k<<8 | uint64(b)
+// copy counts a body, and returns how often it came before and whether from
+// the same origin.
+func (s *Step) copy(u web.URL, digest [16]byte) (before uint32, home bool) {
+	key := binary.BigEndian.Uint64(digest[:])
+	origin := uint32(xxh3.HashString(u.Origin()))
+	c, seen := s.bodies[key]
+	if !seen {
+		c.origin = origin
 	}
-	return k
+	before = c.n
+	c.n++
+	s.bodies[key] = c
+	return before, c.origin == origin
 }
 
 // Room is the number of pages the budget still allows, MaxInt without a limit.
@@ -192,15 +234,13 @@ func (s *Step) Rescore(c *web.Candidate) float64 {
 	if c.Priority >= SeedPriority {
 		return c.Priority
 	}
-	return s.scorer.Score(c)
+	return s.score(c)
 }
 
 // Outcome is what a step decided.
 type Outcome struct {
 	Turn  web.Turn
 	Event event.Event
-	// Keep says that Arrival.Record belongs into the archive.
-	Keep bool
 }
 
 // Start makes the first turn of a crawl from its seeds.
@@ -214,6 +254,7 @@ func (s *Step) Start(now time.Time, seeds []web.URL, preview Preview) (Outcome, 
 	if err != nil {
 		return Outcome{}, err
 	}
+	s.count.Seeds = len(queued)
 	s.store(&turn)
 	return Outcome{
 		Turn:  turn,
@@ -231,6 +272,9 @@ func (s *Step) Resume(seeds []web.URL) {
 func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error) {
 	var out Outcome
 	var err error
+	if a.Lease.Priority >= SeedPriority {
+		s.count.Seeds-- // unless it is tried again, or moved
+	}
 	switch {
 	case a.Page != nil:
 		out, err = s.page(now, a, preview)
@@ -250,11 +294,10 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) {
 	p, v, c := a.Page, a.Verdict, &a.Lease.Candidate
 	reason := a.Reason
-	key := bodyKey(p.Digest)
-	if _, seen := s.bodies[key]; seen {
+	copies, home := s.copy(p.URL, p.Digest)
+	if copies > 0 {
 		reason = web.ReasonDuplicate
 	}
-	s.bodies[key] = struct{}{}
 	v.Relevant = v.Relevant && reason == ""
 
 	host := a.Lease.Host
@@ -268,8 +311,10 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	s.count.Pages++
 	host.Due = s.due(now, a.Response)
 
-	// A duplicate teaches nothing and its links are known, but for those that
-	// a trap makes up.
+	// A duplicate teaches nothing. Its links may lead elsewhere all the same,
+	// where they are relative to another folder of the site; but a mirror
+	// only repeats what is known, and a trap goes on for ever.
+	follow := copies == 0 || home && copies < maxCopies
 	var memory []byte
 	if reason == web.ReasonDuplicate {
 		memory = s.scorer.Visit(c, nil, web.Verdict{})
@@ -281,7 +326,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	}
 	var found []link
 	var refused []event.Skipped
-	if reason != web.ReasonDuplicate {
+	if follow {
 		found, refused = s.links(a, memory)
 	}
 	full := s.policy.MaxHostPages > 0 && host.Fetched >= s.policy.MaxHostPages
@@ -318,8 +363,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Queued:     queued,
 		Skipped:    skipped,
 	}
-	keep := s.policy.IgnoreDirectives || reason != web.ReasonNoIndex && !p.Directives.NoArchive
-	return Outcome{Turn: turn, Event: e, Keep: keep}, nil
+	return Outcome{Turn: turn, Event: e}, nil
 }
 
 // link is a found candidate with what only its report needs.
@@ -424,7 +468,8 @@ func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
 // that is so whatever path leads to it.
 func (s *Step) refuse(c *web.Candidate) (reason web.Reason, forGood bool) {
 	if r := s.policy.Scope.check(c.URL); r != "" {
-		return r, true
+		// Where a seed has yet to move to is not known before it was fetched.
+		return r, s.count.Seeds <= 0
 	}
 	if c.Kind != web.LinkSeed {
 		if isOtherFile(c.URL) {
@@ -467,7 +512,8 @@ func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, err
 	default:
 		if c.Priority >= SeedPriority && s.policy.Scope.extend(to) {
 			s.moved = append(s.moved, to)
-			s.grown = true
+			s.fresh[stateMoved+strconv.Itoa(s.count.Moved)] = []byte(to.String())
+			s.count.Moved++
 		}
 		next := *c
 		next.URL, next.From, next.Kind = to, c.URL, web.LinkRedirect
@@ -480,6 +526,9 @@ func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, err
 		switch {
 		case len(queued) > 0:
 			e.Queued = true
+			if next.Priority >= SeedPriority {
+				s.count.Seeds++
+			}
 		case len(skipped) > 0:
 			e.Reason, e.Detail = skipped[0].Reason, "redirect to an address that is not fetched"
 		default:
@@ -488,7 +537,7 @@ func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, err
 	}
 	turn.Done = append(turn.Done, c.URL)
 	turn.Hosts = []web.HostState{host}
-	return Outcome{Turn: turn, Event: e, Keep: true}, nil
+	return Outcome{Turn: turn, Event: e}, nil
 }
 
 // failure takes in what brought no page.
@@ -498,7 +547,7 @@ func (s *Step) failure(now time.Time, a Arrival) (Outcome, error) {
 	var temporary, hurts bool // worth another try; speaks against the host
 	var wait time.Duration
 	if f := a.Failure; f != nil {
-		temporary = f.Temporary
+		temporary, wait = f.Temporary, f.RetryAfter
 		switch f.Reason {
 		case web.ReasonDNS, web.ReasonConnect, web.ReasonTLS, web.ReasonTimeout, web.ReasonReset, web.ReasonRobotsMissing:
 			hurts = true
@@ -530,6 +579,9 @@ func (s *Step) failure(now time.Time, a Arrival) (Outcome, error) {
 		a.Failure != nil && a.Reason == web.ReasonDNS && !temporary
 	if temporary && !gone && c.Tries+1 < s.policy.MaxTries {
 		e.Retry = true
+		if c.Priority >= SeedPriority {
+			s.count.Seeds++
+		}
 		again := *c
 		again.Tries++
 		turn.Retry = []web.Candidate{again}
@@ -542,7 +594,7 @@ func (s *Step) failure(now time.Time, a Arrival) (Outcome, error) {
 		s.close(host.Host, web.ReasonHostDead)
 		turn.Drop = []web.Host{host.Host}
 	}
-	return Outcome{Turn: turn, Event: e, Keep: true}, nil
+	return Outcome{Turn: turn, Event: e}, nil
 }
 
 // due is the earliest moment of the next request to a host that answered r.
@@ -570,7 +622,8 @@ func (s *Step) backoff(n int) time.Duration {
 // close lets no more links of a host into the frontier.
 func (s *Step) close(h web.Host, why web.Reason) {
 	s.closed[h] = why
-	s.grown = true
+	s.fresh[stateClosed+strconv.Itoa(s.count.Closed)] = []byte(string(h) + " " + string(why))
+	s.count.Closed++
 }
 
 // Dropped turns a receipt into events.
@@ -592,20 +645,13 @@ func (s *Step) Dropped(now time.Time, t web.Turn, r web.Receipt) (events []event
 
 // store puts into a turn what a later run needs to go on.
 func (s *Step) store(t *web.Turn) {
-	t.State = map[string][]byte{}
-	put := func(name string, v any) {
-		b, err := json.Marshal(v)
-		if err != nil {
-			panic(err) // plain structs of numbers and strings
-		}
-		t.State[name] = b
+	t.State = s.fresh
+	s.fresh = make(map[string][]byte)
+	b, err := json.Marshal(s.count)
+	if err != nil {
+		panic(err) // a plain struct of numbers
 	}
-	put(stateCrawl, s.count)
-	if s.grown {
-		put(stateClosed, s.closed)
-		put(stateMoved, s.moved)
-		s.grown = false
-	}
+	t.State[stateCrawl] = b
 	if b := s.scorer.State(); b != nil {
 		t.State[stateScorer] = b
 	}

@@ -23,7 +23,7 @@ import (
 //	page URL [relevance=R] [fetched=N] [depth=N] [body=B] [noindex] [meta-nofollow]
 //	               one link a line: ADDRESS [score] [nofollow]
 //	redirect URL to=URL [hops=N] [from=URL] [seed]
-//	fail URL reason=R [temporary] [tries=N] [failures=N]
+//	fail URL reason=R [temporary] [retry-after=D] [tries=N] [failures=N]
 //	status URL code=N [retry-after=D] [tries=N] [failures=N] [fetched=N]
 func TestStep(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -148,7 +148,7 @@ func TestStep(t *testing.T) {
 				}
 				return settle(s.Arrive(now, Arrival{Lease: l, Response: r, Reason: web.ReasonRedirect}, preview))
 			case "fail":
-				f := &web.Failure{Reason: web.Reason(arg("reason")), Detail: "it did", Temporary: d.HasArg("temporary")}
+				f := &web.Failure{Reason: web.Reason(arg("reason")), Detail: "it did", Temporary: d.HasArg("temporary"), RetryAfter: span("retry-after")}
 				return settle(s.Arrive(now, Arrival{Lease: lease(), Failure: f, Reason: f.Reason, Detail: f.Detail}, preview))
 			case "status":
 				l := lease()
@@ -196,9 +196,6 @@ func show(out Outcome, now time.Time) string {
 		if e.Reason != "" {
 			fmt.Fprintf(&b, " (%s)", e.Reason)
 		}
-		if !out.Keep {
-			b.WriteString(" not archived")
-		}
 		b.WriteByte('\n')
 		for _, s := range e.Skipped {
 			fmt.Fprintf(&b, "  skip %s: %s\n", short(s.URL), s.Reason)
@@ -234,7 +231,7 @@ func show(out Outcome, now time.Time) string {
 		fmt.Fprintf(&b, "  drop %s\n", h)
 	}
 	for _, k := range slices.Sorted(maps.Keys(out.Turn.State)) {
-		if k == stateClosed {
+		if strings.HasPrefix(k, stateClosed) || strings.HasPrefix(k, stateMoved) {
 			fmt.Fprintf(&b, "  state %s %s\n", k, out.Turn.State[k])
 		}
 	}

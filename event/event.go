@@ -56,8 +56,9 @@ type Found struct {
 	Raised   bool    `json:"raised,omitempty"`
 }
 
-// Skipped is a link that did not enter the frontier. A link is reported the
-// first time only.
+// Skipped is a link that did not enter the frontier. One that is refused for its
+// address is reported the first time only; one refused for the path that led to
+// it (depth, nofollow, host-queue), each time.
 type Skipped struct {
 	URL    web.URL    `json:"url"`
 	Reason web.Reason `json:"reason"`

@@ -33,6 +33,7 @@ type Summary struct {
 	// address guard.
 	Requests int
 	Retries  int                // failures after which the address waits for another try
+	Statuses map[int]int        // of Failures by reason status: by HTTP status
 	Failures map[web.Reason]int // fetches that brought no page, for good, redirects apart
 	Redirect int                // fetches that brought a redirect which was followed
 	Bytes    int64              // received, without robots.txt
@@ -107,6 +108,12 @@ func (s *Summary) Add(e Event) {
 			}
 		default:
 			count(&s.Failures, e.Reason, 1)
+			if e.Reason == web.ReasonStatus {
+				if s.Statuses == nil {
+					s.Statuses = map[int]int{}
+				}
+				s.Statuses[e.Status]++
+			}
 		}
 	case Dropped:
 		count(&s.Dropped, e.Reason, e.Count)

@@ -210,7 +210,7 @@ func TestRobotsExchangeIsReportedOnce(t *testing.T) {
 	}
 }
 
-// Rules hold for a day, not knowing them for ten minutes.
+// Rules hold for a day, not knowing them for a minute.
 func TestRobotsLife(t *testing.T) {
 	s := badWeb(t)
 	c := newFastClock()
@@ -221,9 +221,9 @@ func TestRobotsLife(t *testing.T) {
 		forbidden int // and of one that answers 503
 	}{
 		{0, 1, 1},
-		{10*time.Minute - 1, 1, 1},
+		{time.Minute - 1, 1, 1},
 		{1, 1, 2},
-		{24*time.Hour - 10*time.Minute - 1, 1, 3},
+		{24*time.Hour - time.Minute - 1, 1, 3},
 		{1, 2, 3},
 	} {
 		c.advance(step.after)
@@ -231,6 +231,18 @@ func TestRobotsLife(t *testing.T) {
 		f.Fetch(context.Background(), address(t, "http://robots-503.bad.test/yes"))
 		if n, m := s.Hits("robots-huge.bad.test/robots.txt"), s.Hits("robots-503.bad.test/robots.txt"); n != step.known || m != step.forbidden {
 			t.Errorf("%v later: asked %d and %d times, want %d and %d", step.after, n, m, step.known, step.forbidden)
+		}
+	}
+}
+
+// A link to a port of another service is not followed, whoever listens there.
+func TestUnsafePorts(t *testing.T) {
+	s := badWeb(t)
+	f := through(t, s, nil)
+	for _, u := range []string{"http://fine.bad.test:22/", "https://fine.bad.test:25/", "http://fine.bad.test:0/", "http://[2fff:bad::1]:6667/"} {
+		var why *web.Failure
+		if _, err := f.Fetch(context.Background(), address(t, u)); !errors.As(err, &why) || why.Reason != web.ReasonAddress {
+			t.Errorf("%s: %v, want it refused", u, err)
 		}
 	}
 }

@@ -89,6 +89,9 @@ type Options struct {
 	// IdleConns bounds the connections kept open for reuse. Default 512.
 	IdleConns int
 
+	// Canon holds the rules for the targets of redirects.
+	Canon web.Canon
+
 	// Clock tells politeness and caches the time; timeouts run on the
 	// machine's. Default clock.System.
 	Clock clock.Clock
@@ -108,13 +111,13 @@ const (
 	maxRetryAfter = time.Hour
 
 	dnsLife         = 5 * time.Minute
-	dnsFailureLife  = 30 * time.Second
+	dnsFailureLife  = 5 * time.Second
 	dnsNames        = 64 << 10 // names remembered
 	dnsAddrs        = 8        // addresses remembered of each
 	robotsLife      = 24 * time.Hour
-	robotsRetryLife = 10 * time.Minute // of "unreachable"
-	robotsBytes     = 64 << 20         // of rules remembered
-	robotsRedirects = 5                // RFC 9309, section 2.3.1.2
+	robotsRetryLife = time.Minute // of "unreachable", or what its Retry-After says
+	robotsBytes     = 64 << 20    // of rules remembered
+	robotsRedirects = 5           // RFC 9309, section 2.3.1.2
 )
 
 func (o *Options) setDefaults() error {

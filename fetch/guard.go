@@ -3,8 +3,37 @@ package fetch
 import (
 	"fmt"
 	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
+
+	"github.com/waggle-crawler/waggle/web"
 )
+
+// unsafePorts are the ports on which other services than web servers listen: a
+// link to one would make the crawler speak to those. It is a table, never
+// changed. Source: WHATWG Fetch, section 2.9, port blocking.
+var unsafePorts = []uint16{
+	0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+	111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+	540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000,
+	6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+}
+
+// checkPort refuses the unsafe ports.
+func checkPort(u web.URL) *web.Failure {
+	host := string(u.Host())
+	_, digits, ok := strings.Cut(host[len(u.Host().Name()):], ":")
+	if !ok {
+		return nil
+	}
+	port, err := strconv.ParseUint(digits, 10, 16)
+	if err == nil && !slices.Contains(unsafePorts, uint16(port)) {
+		return nil
+	}
+	return &web.Failure{Reason: web.ReasonAddress, Detail: fmt.Sprintf("%s: port %s is not for web servers", u, digits)}
+}
 
 // refusedError says that the guard did not let a connection be made.
 type refusedError struct {

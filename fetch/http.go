@@ -91,7 +91,7 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	out.RetryAfter = retryAfter(in.Header.Get("Retry-After"), now)
 	if redirects(in.StatusCode) {
 		if to := in.Header.Get("Location"); to != "" {
-			out.Location, _ = web.Canon{}.Resolve(u, to) // zero when unusable
+			out.Location, _ = c.options.Canon.Resolve(u, to) // zero when unusable
 		}
 	}
 	if err := c.readBody(within, in, out); err != nil {

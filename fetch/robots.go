@@ -13,12 +13,14 @@ import (
 )
 
 // robotsFirst asks an origin's robots.txt before it lets a request through
-// (RFC 9309). Rules live for a day, "unreachable" for ten minutes.
+// (RFC 9309). Rules live for a day, "unreachable" for a minute or as long as the
+// server asks.
 type robotsFirst struct {
 	pages Fetcher
 	files Fetcher // accepts any type, bounds the size
 	gate  *Gate
 	cap   time.Duration // of Crawl-delay
+	clock clock.Clock
 	rules *cache[string, verdict]
 }
 
@@ -27,16 +29,20 @@ type robotsFirst struct {
 type verdict struct {
 	rules   *robots.Rules
 	missing string
+	until   time.Time // when a missing one is asked for again
 	dead    *web.Failure
 	weight  int // bytes it may take in memory
 }
 
 func newRobots(pages, files Fetcher, g *Gate, c clock.Clock, cap time.Duration) *robotsFirst {
 	rules := newCache[string](c, robotsBytes, func(v verdict) int { return v.weight })
-	return &robotsFirst{pages, files, g, cap, rules}
+	return &robotsFirst{pages, files, g, cap, c, rules}
 }
 
 func (r *robotsFirst) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	if f := checkPort(u); f != nil {
+		return nil, f
+	}
 	v, exchange, err := r.ask(ctx, u)
 	if err != nil {
 		return nil, err
@@ -48,7 +54,8 @@ func (r *robotsFirst) Fetch(ctx context.Context, u web.URL) (*web.Response, erro
 		return nil, &f
 	case v.missing != "":
 		return nil, &web.Failure{Reason: web.ReasonRobotsMissing, Temporary: true, Robots: exchange,
-			Detail: fmt.Sprintf("%s: robots.txt is unknown: %s", u, v.missing)}
+			RetryAfter: max(0, v.until.Sub(r.clock.Now())),
+			Detail:     fmt.Sprintf("%s: robots.txt is unknown: %s", u, v.missing)}
 	case !v.rules.Allowed(Agent, u.RequestPath()):
 		return nil, &web.Failure{Reason: web.ReasonRobots, Robots: exchange,
 			Detail: fmt.Sprintf("%s: robots.txt of %s disallows it", u, u.Origin())}
@@ -81,6 +88,7 @@ func (r *robotsFirst) ask(ctx context.Context, u web.URL) (v verdict, exchange *
 			return verdict{}, 0, ctx.Err()
 		}
 		v, life = judgeRobots(answer, err, exchange != nil)
+		v.until = r.clock.Now().Add(life)
 		return v, life, nil
 	})
 	return v, exchange, err
@@ -121,7 +129,7 @@ func judgeRobots(answer *web.Response, err error, answered bool) (verdict, time.
 	case err != nil:
 		return verdict{missing: err.Error(), weight: base}, robotsRetryLife
 	case answer.Status >= 500:
-		return verdict{missing: fmt.Sprintf("%s: status %d", answer.URL, answer.Status), weight: base}, robotsRetryLife
+		return verdict{missing: fmt.Sprintf("%s: status %d", answer.URL, answer.Status), weight: base}, max(robotsRetryLife, answer.RetryAfter)
 	case answer.Truncated == "time" || answer.Truncated == "disconnect":
 		// The rule that matters may be in the part that did not come.
 		return verdict{missing: fmt.Sprintf("%s: cut short by %s", answer.URL, answer.Truncated), weight: base}, robotsRetryLife

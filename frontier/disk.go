@@ -54,12 +54,13 @@ type disk struct {
 	// unchecked is how many bytes may be committed before the free space is
 	// looked at.
 	unchecked int64
+	repaired  bool // see Frontier.Repaired
 }
 
 // reserve is the free space below which a commit refuses, in bytes: it leaves
 // the store room to write out what it holds in memory, which cannot fail
 // without ending the process.
-const reserve = 192 << 20
+const reserve = 64 << 20
 
 // checkEvery is after how many bytes of commits the free space is looked at.
 const checkEvery = 16 << 20
@@ -78,6 +79,10 @@ func (d *disk) open(f *Frontier, opts Options) (err error) {
 		return fmt.Errorf("another process uses it: wait until that ends, or take another folder (%w)", err)
 	}
 	d.lock = lock
+	// The store replays its log at once and tries for ever to write it out.
+	if err := d.room(0); err != nil {
+		return err
+	}
 	if err := d.openStore(queue); err != nil {
 		return err
 	}
@@ -135,7 +140,7 @@ func (d *disk) openStore(queue string) (err error) {
 		Logger:                      logger{d},
 		FormatMajorVersion:          pebble.FormatNewest,
 		CacheSize:                   32 << 20,
-		MemTableSize:                64 << 20,
+		MemTableSize:                16 << 20, // a new frontier takes three logs of this size on disk
 		MemTableStopWritesThreshold: 3,
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       64,
@@ -231,11 +236,12 @@ func (d *disk) readLedger(f *Frontier, opts Options) (err error) {
 		}
 		return nil
 	case d.ledger.size >= d.meta.synced || opts.Repair:
+		d.repaired = true
 		return d.renewLedger(f, true)
 	}
-	return fmt.Errorf("%s is damaged at byte %d of %d, in a part that was safe on disk: restore the folder, or "+
-		"open it with Repair, which keeps all waiting links but forgets which addresses were done after that point",
-		name, d.ledger.size, d.meta.size)
+	return fmt.Errorf("%w: %s is damaged at byte %d of %d, in a part that was safe on disk: restore the folder; "+
+		"a repair keeps all waiting links but forgets which addresses were done after that point",
+		ErrDamaged, name, d.ledger.size, d.meta.size)
 }
 
 // renewLedger writes a ledger of what holds now and goes over to it. With
@@ -697,4 +703,16 @@ func (d *disk) release() error {
 	}
 	d.table.free()
 	return errors.Join(errs...)
+}
+
+// ErrDamaged is wrapped by the error of Open for a seen-set that is damaged in
+// a part which had been synced; Options.Repair opens it all the same.
+var ErrDamaged = errors.New("seen-set")
+
+// Repaired tells whether Open found the end of the seen-set lost, as after a
+// power failure: every waiting link is there, but addresses that were done
+// since the last Sync may be unknown again. Turn.Done makes them known.
+func (f *Frontier) Repaired() bool {
+	d, ok := f.shelf.(*disk)
+	return ok && d.repaired
 }

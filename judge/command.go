@@ -22,13 +22,15 @@ import (
 //
 //	→ {"url":"https://…","title":"…","text":"…","html":"…"}     html if asked for
 //	← {"relevance":0.7}                                          in [0,1]
+//	← {"error":"…"}                          it cannot judge the page: relevance 0
 //
 // A process is asked one page at a time. The life of it:
 //
 //	none ─start─► idle ─ask─► asked ─answer─► idle
 //	                            └─ death, time-out, nonsense ─► killed ─► none
 //
-// A page at which the process died is asked once more of a new one. When it
+// So is one that says a line nobody asked for: every later answer would be
+// taken for that to the next question. A page at which the process died is asked once more of a new one. When it
 // was started Restarts times more than once, every further page is an error.
 // Its standard error is kept for messages, the last kilobyte of it.
 type command struct {
@@ -138,6 +140,13 @@ func (c *command) ask(ctx context.Context, line []byte) (float64, error) {
 		}
 		c.proc = p
 	}
+	if c.proc.out.Buffered() > 0 {
+		// An answer nobody asked for: from here on every answer would be
+		// taken for that to the next question.
+		c.proc.end()
+		c.proc = nil
+		return 0, &diedError{"(it said more than one line for a page)"}
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("no answer within %v", c.timeout))
 	defer cancel()
 	reply, err := c.proc.exchange(ctx, line)
@@ -147,11 +156,13 @@ func (c *command) ask(ctx context.Context, line []byte) (float64, error) {
 	}
 	var a answer
 	if err := json.Unmarshal(reply, &a); err != nil {
+		c.proc.end()
+		c.proc = nil
 		return 0, fmt.Errorf("answer %.200q: %w; it must be a line such as {\"relevance\":0.7}", reply, err)
 	}
 	switch {
 	case a.Error != "":
-		return 0, fmt.Errorf("it reports: %.200s", a.Error)
+		return 0, nil
 	case a.Relevance == nil:
 		return 0, fmt.Errorf("answer %.200q holds no \"relevance\"", reply)
 	case !(*a.Relevance >= 0 && *a.Relevance <= 1):

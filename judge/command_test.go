@@ -49,8 +49,11 @@ func blackBox() {
 		case strings.HasPrefix(q.Title, "say "):
 			fmt.Println(strings.TrimPrefix(q.Title, "say "))
 		case q.Title == "echo":
-			b, _ := json.Marshal(fmt.Sprint(q.URL, "|", q.Text, "|", q.HTML))
-			fmt.Printf("{\"error\":%s}\n", b)
+			if q.URL == "http://x.test/" && q.Text == "echo\nthe body\n" && q.HTML == "<p>\n</p>" {
+				fmt.Println(`{"relevance":0.9}`)
+			} else {
+				fmt.Println(`{"relevance":0}`)
+			}
 		case q.Title == "crash":
 			fmt.Fprintln(os.Stderr, "out of honey")
 			os.Exit(3)
@@ -126,8 +129,10 @@ func TestCommandAnswers(t *testing.T) {
 		{`say {"relevance":"high"}`, 0, `it must be a line such as {"relevance":0.7}`},
 		{`say {}`, 0, `holds no "relevance"`},
 		{`say yes`, 0, `answer "yes\n"`},
-		{`say {"error":"no model"}`, 0, "it reports: no model"},
-		{"echo", 0, "http://x.test/|echo\nthe body\n|<p>\n</p>"},
+		{`say {"error":"no model"}`, 0, ""},
+		{"echo", 0.9, ""}, // it was given address, text and source
+		{"say {\"relevance\":0.5}\n{\"relevance\":0.6}", 0.5, ""},
+		{`say {"relevance":0.3}`, 0.3, ""}, // and not .6
 		{`say {"relevance":0.2}`, 0.2, ""},
 	} {
 		v, err := ask(j, c.title)
@@ -140,8 +145,8 @@ func TestCommandAnswers(t *testing.T) {
 			t.Errorf("%s: %+v, want %v", c.title, v, c.want)
 		}
 	}
-	if n := len(pids()); n != 1 {
-		t.Errorf("it was started %d times for bad answers alone", n)
+	if n := len(pids()); n != 4 {
+		t.Errorf("it was started %d times: once, and after two answers that were none and one that was two", n)
 	}
 	if j.Text("bees") <= j.Text("steel") {
 		t.Error("anchors are not judged by the topic")

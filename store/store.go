@@ -103,7 +103,6 @@ func (e *MissingError) Error() string {
 			fmt.Fprintf(&b, " %s has %d of %d bytes", m.Name, m.Have, m.Want)
 		}
 	}
-	b.WriteString("; put the files back, or open without a mark to go on with what is left")
 	return b.String()
 }
 

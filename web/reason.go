@@ -1,6 +1,9 @@
 package web
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Reason says in one word why an address was not fetched, or why what came
 // back is not a page of the collection. Reasons appear in events, summaries
@@ -48,6 +51,8 @@ type Failure struct {
 	Detail string // for people: what happened, where
 	// Temporary failures are worth another try.
 	Temporary bool
+	// RetryAfter is how long another try would come to the same; 0 = unknown.
+	RetryAfter time.Duration
 	// Robots is the exchange that fetched robots.txt on the way, nil if the
 	// rules were cached already.
 	Robots *Response

@@ -108,6 +108,9 @@ func appendCanonical(b []byte, base, ref string) ([]byte, error) {
 	if !ok {
 		var err error
 		if b, err = appendParsed(b[:0], base, ref); err != nil {
+			if base == "" && schemeOf(ref) == "" {
+				return nil, fmt.Errorf("address %.200q has no scheme: write it as https://…", ref)
+			}
 			return nil, fmt.Errorf("address %.200q: %w", ref, err)
 		}
 	}

@@ -37,23 +37,36 @@ func (c collection) archive() string  { return filepath.Join(c.dir, "archive") }
 func (c collection) events() string   { return filepath.Join(c.dir, "events.jsonl") }
 func (c collection) harvest() string  { return filepath.Join(c.dir, "harvest.tsv") }
 
+// usable tells whether a folder may hold a crawl: it holds one, or nothing, or
+// is not there yet.
+func (c collection) usable() error {
+	if c.begun() {
+		return nil
+	}
+	if fileExists(c.events()) || fileExists(c.frontier()) {
+		return exit{exitUsage, fmt.Errorf("%s is missing, and without it the crawl in %s cannot go on: put it back, or keep the pages with waggle web build %s -o WEB", c.job(), c.dir, c.archive())}
+	}
+	entries, err := os.ReadDir(c.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return exit{exitUsage, fmt.Errorf("the folder of the crawl: %w", err)}
+	}
+	for _, e := range entries {
+		// What a set-up leaves that was cut short may be used again.
+		if !slices.Contains([]string{"lock", "examples.jsonl", "examples.jsonl.new", "job.yaml.new"}, e.Name()) {
+			return exit{exitUsage, fmt.Errorf("%s holds other files (%s) and no crawl: choose a new folder", c.dir, e.Name())}
+		}
+	}
+	return nil
+}
+
 // openCollection takes a folder for a crawl of its own. The caller closes it.
 func openCollection(dir string) (collection, error) {
 	c := collection{dir: dir}
+	if err := c.usable(); err != nil {
+		return c, err
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return c, fmt.Errorf("the folder of the crawl: %w", err)
-	}
-	if !c.begun() {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return c, fmt.Errorf("the folder of the crawl: %w", err)
-		}
-		for _, e := range entries {
-			// What a set-up leaves that was cut short may be used again.
-			if !slices.Contains([]string{"lock", "examples.jsonl", "job.yaml.new"}, e.Name()) {
-				return c, exit{exitUsage, fmt.Errorf("%s holds other files (%s) and no crawl: choose a new folder", dir, e.Name())}
-			}
-		}
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -98,9 +111,27 @@ func (c collection) ended() (how event.Ending, pages int, err error) {
 	return how, pages, nil
 }
 
-// clear removes what a run left that never committed a turn.
+// clear removes what a run left that never committed a turn: the log tells of
+// its start at most. A log that tells of more is not touched: it is the
+// frontier that was lost then.
 func (c collection) clear() error {
+	for e, err := range event.ReadFile(c.events()) {
+		if err != nil {
+			break // absent, or the torn end of the first line
+		}
+		switch e.(type) {
+		case event.Started, event.Seeded, event.Ended, event.Tick:
+		default:
+			return fmt.Errorf("%s is missing or empty, but the event log tells of a crawl: put the folder back, or keep the pages with waggle web build %s -o WEB and begin a new crawl", c.frontier(), c.dir)
+		}
+	}
 	return errors.Join(os.RemoveAll(c.archive()), os.RemoveAll(c.events()))
+}
+
+// discard removes a crawl that fetched nothing, for a new one.
+func (c collection) discard() error {
+	return errors.Join(os.RemoveAll(c.frontier()), os.RemoveAll(c.archive()), os.RemoveAll(c.events()),
+		os.RemoveAll(c.harvest()), os.RemoveAll(c.examples()), os.RemoveAll(c.job()))
 }
 
 // save writes the job, whole or not at all.
@@ -123,7 +154,14 @@ func writeWhole(name string, b []byte) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(name+".new", name)
+	if err := os.Rename(name+".new", name); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // example is an example page as it was when the crawl began.

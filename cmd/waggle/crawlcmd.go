@@ -7,7 +7,9 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -28,7 +30,7 @@ type crawlCmd struct {
 	Keywords    []string  `placeholder:"WORDS" help:"Words and phrases of the topic, separated by commas."`
 	Description string    `placeholder:"TEXT" help:"The topic in a sentence or two."`
 	Contact     string    `placeholder:"MAIL|URL" help:"Where site owners reach you; sent with every request."`
-	Pages       *int      `short:"n" placeholder:"N" help:"Pages to fetch."`
+	Pages       *int      `short:"n" placeholder:"N" help:"Pages to fetch; 0 = no limit (default: no limit)."`
 	Time        *Duration `placeholder:"D" help:"Time to spend (30m, 2h)."`
 	Scorer      string    `placeholder:"NAME" help:"Which link goes first: ${scorers}."`
 	Judge       string    `placeholder:"NAME" help:"What makes a page relevant: ${judges}."`
@@ -56,22 +58,25 @@ func (c *crawlCmd) Run(ctx context.Context, io streams) error {
 	if c.Out == "" {
 		return exit{exitUsage, errors.New("missing -o DIR: the folder of the crawl")}
 	}
+	if err := (collection{dir: c.Out}).usable(); err != nil {
+		return err
+	}
+	job, err := c.job(collection{dir: c.Out})
+	if err != nil {
+		return exit{exitUsage, err}
+	}
 	col, err := openCollection(c.Out)
 	if err != nil {
 		return err
 	}
 	defer col.Close()
-	job, err := c.job(col)
-	if err != nil {
-		return exit{exitUsage, err}
-	}
 	setup := setup{job: job, col: col, resume: c.Resume, acceptLoss: c.AcceptLoss, note: func(s string) { fmt.Fprintln(io.err, event.Line(s)) }}
 	how, sum, err := setup.crawl(ctx, func() progress { return newProgress(io.out, c.JSON, clock.System{}, os.Getenv) })
 	if err != nil {
 		return err
 	}
 	if !c.JSON {
-		if err := printSummary(io.out, sum); err != nil {
+		if err := printSummary(io.out, sum); err != nil && !errors.Is(err, syscall.EPIPE) {
 			return err
 		}
 		fmt.Fprintf(io.out, "\nCollection: %s (harvest.tsv lists the relevant pages)\n", c.Out)
@@ -89,7 +94,11 @@ func (c *crawlCmd) Run(ctx context.Context, io streams) error {
 func why(s *event.Summary) string {
 	for _, counts := range []map[web.Reason]int{s.Failures, s.Skipped} {
 		if by := event.ByCount(counts); len(by) > 0 {
-			return fmt.Sprintf(": %d × %s; waggle explain URL -o DIR tells more", by[0].Count, by[0].Reason)
+			hint := ""
+			if by[0].Reason == web.ReasonAddress {
+				hint = "; --allow-private permits it"
+			}
+			return fmt.Sprintf(": %d × %s (%s)%s", by[0].Count, by[0].Reason, meaning(by[0].Reason), hint)
 		}
 	}
 	return ""
@@ -105,10 +114,16 @@ func (c *crawlCmd) job(col collection) (*Job, error) {
 				return nil, err
 			}
 			switch how {
-			case "", event.Stopped:
-				return nil, fmt.Errorf("%s holds an unfinished crawl of %d pages: go on with --resume, or choose another folder", col.dir, pages)
+			case event.FrontierEmpty, event.BudgetSpent:
+				if pages > 0 {
+					return nil, fmt.Errorf("%s holds a finished crawl of %d pages (%s): choose another folder, or grant it more with --resume --pages N", col.dir, pages, how)
+				}
+				if err := col.discard(); err != nil {
+					return nil, err
+				}
+				return c.job(col) // nothing was fetched: begin anew
 			default:
-				return nil, fmt.Errorf("%s holds a finished crawl of %d pages (%s): choose another folder, or grant it more with --resume --pages N", col.dir, pages, how)
+				return nil, fmt.Errorf("%s holds an unfinished crawl of %d pages: go on with --resume, or choose another folder", col.dir, pages)
 			}
 		}
 		if f := c.fixed(); f != "" {
@@ -118,7 +133,10 @@ func (c *crawlCmd) job(col collection) (*Job, error) {
 		if err != nil {
 			return nil, err
 		}
-		return job, c.override(job)
+		if err := c.override(job); err != nil {
+			return nil, err
+		}
+		return job, job.live()
 	}
 	if c.Resume {
 		return nil, fmt.Errorf("%s holds no crawl to go on with: leave out --resume to begin one", col.dir)
@@ -129,6 +147,7 @@ func (c *crawlCmd) job(col collection) (*Job, error) {
 		if job, err = readJob(c.File); err != nil {
 			return nil, err
 		}
+		job.filesFrom(filepath.Dir(c.File))
 	}
 	if err := c.override(job); err != nil {
 		return nil, err
@@ -218,11 +237,24 @@ func setIf(v *string, to string) {
 // one's own.
 const minLiveDelay = 200 * time.Millisecond
 
-// live checks what only a crawl of the real web must have.
+// live checks what only a crawl of the real web must have. One that starts on
+// this machine or a private network with leave to do so is none; one through a
+// proxy on this machine is none if that serves a recorded web, which shows when
+// it is asked.
 func (j *Job) live() error {
-	if j.Fetch.AllowPrivate || onThisMachine(j.Fetch.Through) {
+	private := j.Fetch.AllowPrivate
+	for _, s := range j.Seeds {
+		u, err := web.Parse(s)
+		private = private && err == nil && isPrivate(u.Host())
+	}
+	if private || onThisMachine(j.Fetch.Through) {
 		return nil
 	}
+	return j.polite()
+}
+
+// polite checks what the owners of sites may expect.
+func (j *Job) polite() error {
 	if j.Contact == "" {
 		return errors.New("a crawl of the live web needs a contact, so that site owners can reach you: set contact: in the job file, or --contact you@example.org")
 	}
@@ -230,6 +262,27 @@ func (j *Job) live() error {
 		return fmt.Errorf("a delay of %v is too short for other people's servers: at least %v (shorter ones are for recorded webs, --through, and your own machines, --allow-private)", d, minLiveDelay)
 	}
 	return nil
+}
+
+// isPrivate tells whether a host is an address, or the name, of this machine or
+// a private network.
+func isPrivate(h web.Host) bool {
+	name := strings.Trim(h.Name(), "[]")
+	ip, err := netip.ParseAddr(name)
+	return err == nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()) ||
+		name == "localhost" || strings.HasSuffix(name, ".localhost")
+}
+
+// filesFrom takes relative names of example files from the folder of the job
+// file that gives them.
+func (j *Job) filesFrom(dir string) {
+	for _, list := range [][]string{j.Topic.Examples, j.Topic.Negatives} {
+		for i, name := range list {
+			if !isAddress(name) && !filepath.IsAbs(name) {
+				list[i] = filepath.Join(dir, name)
+			}
+		}
+	}
 }
 
 // onThisMachine tells whether a proxy's address is loopback.

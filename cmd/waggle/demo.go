@@ -49,6 +49,9 @@ func (c *demoCmd) Run(ctx context.Context, io streams) error {
 			return err
 		}
 	}
+	if (collection{dir: dir}).begun() {
+		return exit{exitUsage, fmt.Errorf("%s holds a crawl: choose another -o DIR", dir)}
+	}
 	note := func(format string, args ...any) { fmt.Fprintf(io.err, format+"\n", args...) }
 	var s site
 	switch c.Web {

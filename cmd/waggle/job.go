@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding"
 	"errors"
 	"fmt"
 	"io"
@@ -116,6 +117,21 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// UnmarshalYAML reads a Duration; its errors name the line.
+func (d *Duration) UnmarshalYAML(n *yaml.Node) error { return atLine(n, d) }
+
+// atLine reads a value and says in which line it is wrong.
+func atLine(n *yaml.Node, v encoding.TextUnmarshaler) error {
+	var s string
+	if err := n.Decode(&s); err != nil {
+		return err
+	}
+	if err := v.UnmarshalText([]byte(s)); err != nil {
+		return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: %v", n.Line, err)}}
+	}
+	return nil
+}
+
 // MarshalText writes a Duration.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
@@ -146,6 +162,9 @@ func (z *Size) UnmarshalText(b []byte) error {
 	*z = Size(n)
 	return nil
 }
+
+// UnmarshalYAML reads a Size; its errors name the line.
+func (z *Size) UnmarshalYAML(n *yaml.Node) error { return atLine(n, z) }
 
 // MarshalText writes a Size.
 func (z Size) MarshalText() ([]byte, error) {
@@ -271,8 +290,8 @@ func (j *Job) check(where func(path string) string) error {
 	if j.Budget.Pages < 0 {
 		bad("budget.pages", "the number of pages is negative")
 	}
-	if t := j.Judge.Threshold; t != nil && !(*t >= 0 && *t <= 1) {
-		bad("judge.threshold", "threshold %v is outside 0…1", *t)
+	if t := j.Judge.Threshold; t != nil && !(*t > 0 && *t <= 1) {
+		bad("judge.threshold", "threshold %v is not above 0 and at most 1; leave it out for the judge's own", *t)
 	}
 	if n := j.Judge.Name; n != "" && !slices.ContainsFunc(judge.Names(), func(l judge.Line) bool { return l.Name == n }) {
 		bad("judge.name", "no judge is called %q; there are: %s", n, judgeNames())

@@ -24,7 +24,7 @@ import (
 
 // numbered is a web of n pages, each a pure function of its number: page i
 // lives on host i mod 4, links to fifteen others, and a tenth of them is about
-// bees. It tells which requests came after they had been acknowledged.
+// bees; some have moved, some are gone. It tells which requests came after they had been acknowledged.
 type numbered struct {
 	n     int
 	hosts [4]string     // http://127.0.0.1:PORT
@@ -57,6 +57,14 @@ func (w *numbered) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		http.NotFound(rw, r)
 		return
 	}
+	switch {
+	case i%17 == 5:
+		http.Redirect(rw, r, fmt.Sprintf("%s/%d", w.hosts[(i+1)%4], (i+1)%w.n), http.StatusMovedPermanently)
+		return
+	case i%23 == 7:
+		http.Error(rw, "gone", http.StatusGone)
+		return
+	}
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 	fmt.Fprintf(rw, "<title>Page %d</title><h1>Number %d</h1>", i, i)
 	if i%10 == 3 {
@@ -65,6 +73,13 @@ func (w *numbered) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	for _, j := range w.links(i) {
 		fmt.Fprintf(rw, "<p>see <a href=\"%s/%d\">page %d</a> for more of it", w.hosts[j%4], j, j)
 	}
+}
+
+// ack notes that a killed run had acknowledged what became of an address.
+func (w *numbered) ack(url string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.acked[url] = true
 }
 
 // links are the pages that page i links to.
@@ -79,16 +94,24 @@ func (w *numbered) links(i int) (to [15]int) {
 // reachable counts the pages that can be reached from the seed, itself
 // included.
 func (w *numbered) reachable() int {
+	pages := 1 // the seed is "/", which is not "/0"
 	seen := map[int]bool{}
 	for queue := []int{0}; len(queue) > 0; queue = queue[1:] {
 		for _, j := range w.links(queue[0]) {
-			if !seen[j] {
-				seen[j] = true
+			for ; j%17 == 5 && !seen[j]; j = (j + 1) % w.n {
+				seen[j] = true // moved
+			}
+			if seen[j] {
+				continue
+			}
+			seen[j] = true
+			if j%23 != 7 {
+				pages++
 				queue = append(queue, j)
 			}
 		}
 	}
-	return len(seen) + 1 // the seed is "/", which is not "/0"
+	return pages
 }
 
 // TestKilledCrawlGoesOn kills a crawl at random instants, again and again, and
@@ -243,14 +266,15 @@ func checkKilled(t *testing.T, dir string, web *numbered) int {
 		if err != nil {
 			t.Fatalf("the log after a kill: %v", err)
 		}
+		if f, ok := e.(event.Failed); ok && !f.Retry {
+			web.ack(f.URL.String())
+		}
 		p, ok := e.(event.Fetched)
 		if !ok {
 			continue
 		}
 		pages++
-		web.mu.Lock()
-		web.acked[p.URL.String()] = true
-		web.mu.Unlock()
+		web.ack(p.URL.String())
 		if n := archived[p.URL.String()]; n != 1 {
 			t.Fatalf("%s is acknowledged and %d times in the archive", p.URL, n)
 		}

@@ -10,9 +10,12 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/waggle-crawler/waggle/event"
 )
 
 // version of waggle, as it tells servers and archives.
@@ -63,9 +66,10 @@ Exit codes: 0 ended, 1 failed, 2 not understood, 3 stopped (resume goes on),
 4 ended without a single page.`
 
 func main() {
-	log.SetOutput(io.Discard) // net/http speaks there of what servers do wrong
+	log.SetOutput(io.Discard)      // net/http speaks there of what servers do wrong
+	signal.Ignore(syscall.SIGPIPE) // a reader that leaves (| head) ends no crawl
 	// The first interrupt stops in good order, a second one at once.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		<-ctx.Done()
 		stop()
@@ -106,7 +110,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 	}()
 	k, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(std.err, "waggle: %v\n", err)
+		complain(std.err, err)
 		var p *kong.ParseError
 		if errors.As(err, &p) && p.Context != nil && p.Context.Selected() != nil {
 			fmt.Fprintf(std.err, "See waggle %s --help.\n", p.Context.Command())
@@ -122,11 +126,21 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 		return exitDone
 	case errors.As(err, &e):
 		if e.err != nil && e.Error() != "" {
-			fmt.Fprintf(std.err, "waggle: %v\n", err)
+			complain(std.err, err)
 		}
 		return e.code
 	default:
-		fmt.Fprintf(std.err, "waggle: %v\n", err)
+		complain(std.err, err)
 		return exitFailed
+	}
+}
+
+// complain writes an error line by line, without what a page, a server or a
+// judge's program may have put into it to speak to the terminal.
+func complain(out io.Writer, err error) {
+	head := "waggle: "
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintln(out, head+event.Line(line))
+		head = ""
 	}
 }

@@ -54,6 +54,9 @@ func (s *setup) crawl(ctx context.Context, show func() progress) (event.Ending, 
 		Canon:    s.job.canon(),
 	})
 	top, err := s.topic(ctx, fetcher, parser)
+	if ctx.Err() != nil {
+		return "", nil, exit{exitStopped, errors.New("stopped while the example pages were fetched; run the same command again")}
+	}
 	if err != nil {
 		return "", nil, err
 	}
@@ -66,14 +69,18 @@ func (s *setup) crawl(ctx context.Context, show func() progress) (event.Ending, 
 	if err != nil {
 		return "", nil, exit{exitUsage, err}
 	}
-	if !s.resume {
-		s.job.resolve(j.Threshold())
-		if err := s.col.save(s.job); err != nil {
-			return "", nil, err
-		}
+	s.job.resolve(j.Threshold())
+	if err := s.col.save(s.job); err != nil {
+		return "", nil, err
 	}
 
-	front, err := frontier.Open(s.col.frontier(), frontier.Options{MaxPerHost: s.job.Scope.MaxHostQueue})
+	front, err := frontier.Open(s.col.frontier(), frontier.Options{MaxPerHost: s.job.Scope.MaxHostQueue, Repair: s.acceptLoss})
+	if errors.Is(err, frontier.ErrDamaged) {
+		err = fmt.Errorf("%w\n%s", err, lossRemedy)
+	}
+	if err != nil && s.resume {
+		err = fmt.Errorf("%w\nWhat was fetched is safe in %s; waggle web build %s -o WEB makes a recorded web of it", err, s.col.archive(), s.col.dir)
+	}
 	if err != nil {
 		return "", nil, err
 	}
@@ -99,6 +106,12 @@ func (s *setup) crawl(ctx context.Context, show func() progress) (event.Ending, 
 	}
 	defer archive.Close()
 	defer log.Close()
+	if front.Repaired() {
+		s.note("the end of the frontier's memory was lost, as in a power failure; it is made again from the log")
+		if err := s.remind(ctx, front); err != nil {
+			return "", nil, err
+		}
+	}
 
 	view := show()
 	defer view.Close()
@@ -134,11 +147,11 @@ func (s *setup) crawl(ctx context.Context, show func() progress) (event.Ending, 
 		}
 	}
 	how, err := c.Run(ctx)
-	err = errors.Join(err, view.Close())
 	if err != nil {
-		return "", nil, fmt.Errorf("%w\nNothing acknowledged is lost: mend the cause, then go on with --resume", err)
+		view.Close()
+		return "", nil, fmt.Errorf("%w\nMend the cause, then go on with --resume", err)
 	}
-	return how, sum, s.writeHarvest()
+	return how, sum, errors.Join(s.writeHarvest(), view.Close())
 }
 
 // openRecords opens the archive and the event log at their marks.
@@ -193,6 +206,10 @@ func (s *setup) listLost() error {
 	}
 	kept := map[string]bool{}
 	for r, err := range store.Records(paths...) {
+		var damage *store.Damage
+		if errors.As(err, &damage) {
+			continue // what it held is lost
+		}
 		if err != nil {
 			return err
 		}
@@ -212,8 +229,39 @@ func (s *setup) listLost() error {
 			fmt.Fprintln(&list, f.URL)
 		}
 	}
-	s.note(fmt.Sprintf("%d pages are lost; lost.txt lists them", n))
+	s.note(fmt.Sprintf("%d pages are lost; lost.txt lists them, but for those of which the log was lost too", n))
 	return writeWhole(filepath.Join(s.col.dir, "lost.txt"), []byte(list.String()))
+}
+
+// remind tells a frontier that lost the end of its memory which addresses are
+// done, by the log.
+func (s *setup) remind(ctx context.Context, f crawl.Frontier) error {
+	var done []web.URL
+	tell := func(n int) error {
+		if len(done) < n {
+			return nil
+		}
+		_, err := f.Commit(ctx, web.Turn{Done: done})
+		done = done[:0]
+		return err
+	}
+	for e, err := range event.ReadFile(s.col.events()) {
+		if err != nil {
+			return err
+		}
+		switch e := e.(type) {
+		case event.Fetched:
+			done = append(done, e.URL)
+		case event.Failed:
+			if !e.Retry {
+				done = append(done, e.URL)
+			}
+		}
+		if err := tell(1000); err != nil {
+			return err
+		}
+	}
+	return tell(1)
 }
 
 // writeHarvest lists the relevant pages, from the log alone.
@@ -236,7 +284,7 @@ func (s *setup) writeHarvest() error {
 func (s *setup) fetcher(ctx context.Context) (*fetch.Stack, error) {
 	f := &s.job.Fetch
 	o := fetch.Options{
-		Contact: s.job.Contact, Version: version, Delay: s.job.delay(),
+		Contact: s.job.Contact, Version: version, Delay: s.job.delay(), Canon: s.job.canon(),
 		CrawlDelayCap: time.Duration(s.job.Politeness.MaxCrawlDelay),
 		Timeout:       time.Duration(f.Timeout), MaxBody: int(f.MaxBody), Types: f.Types, AllowPrivate: f.AllowPrivate,
 	}
@@ -261,12 +309,17 @@ func (s *setup) fetcher(ctx context.Context) (*fetch.Stack, error) {
 			return nil, fmt.Errorf("--through %s: %w", f.Through, err)
 		}
 	}
-	if len(pem) > 0 {
+	if len(pem) == 0 {
+		// Not a recorded web: what it fetches may well be the live one.
+		if err := s.job.polite(); err != nil {
+			return nil, exit{exitUsage, err}
+		}
+	} else {
 		if o.CAs, err = x509.SystemCertPool(); err != nil {
 			o.CAs = x509.NewCertPool()
 		}
 		if !o.CAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("the certificates of the proxy %s are not in PEM form", f.Through)
+			return nil, exit{exitUsage, fmt.Errorf("no certificate in PEM form in %s", cmp.Or(f.ThroughCA, f.Through+corpus.CertificatePath))}
 		}
 	}
 	return fetch.New(o)
@@ -300,6 +353,9 @@ func (s *setup) topic(ctx context.Context, f fetch.Fetcher, p *parse.Parser) (*t
 	var err error
 	if s.resume {
 		examples, err = s.col.loadExamples()
+		if err == nil && len(s.job.Topic.Examples) > 0 && !fileExists(s.col.examples()) {
+			err = fmt.Errorf("%s is missing: the judge was made of it and cannot be made again without; put it back, or begin a new crawl", s.col.examples())
+		}
 	} else if examples, err = s.gather(ctx, f); err == nil {
 		err = s.col.saveExamples(examples)
 	}
@@ -377,6 +433,9 @@ func (s *setup) one(ctx context.Context, f fetch.Fetcher, src string) (example, 
 		b, err := io.ReadAll(io.LimitReader(file, maxExample))
 		if err != nil {
 			return example{}, err
+		}
+		if kind := http.DetectContentType(b); len(b) > 0 && !strings.HasPrefix(kind, "text/") {
+			return example{}, fmt.Errorf("it is %s, neither text nor HTML", kind)
 		}
 		mime := "text/html"
 		if strings.EqualFold(filepath.Ext(src), ".txt") {

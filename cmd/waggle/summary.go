@@ -2,8 +2,11 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -46,7 +49,11 @@ func printSummary(w io.Writer, s *event.Summary) error {
 	}
 	table := func(name string, counts map[web.Reason]int) {
 		for _, c := range event.ByCount(counts) {
-			line(name, "%9s  %-16s %s", number(c.Count), untrusted(string(c.Reason), 16), meaning(c.Reason))
+			means := meaning(c.Reason)
+			if c.Reason == web.ReasonStatus && len(s.Statuses) > 0 {
+				means = statuses(s.Statuses)
+			}
+			line(name, "%9s  %-16s %s", number(c.Count), untrusted(string(c.Reason), 16), means)
 			name = ""
 		}
 	}
@@ -65,6 +72,18 @@ func printSummary(w io.Writer, s *event.Summary) error {
 		name = ""
 	}
 	return out.Flush()
+}
+
+// statuses lists the commonest HTTP statuses with their counts.
+func statuses(counts map[int]int) string {
+	codes := slices.SortedFunc(maps.Keys(counts), func(a, b int) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for _, code := range codes[:min(len(codes), 5)] {
+		parts = append(parts, fmt.Sprintf("%d × %s", code, number(counts[code])))
+	}
+	return "HTTP " + strings.Join(parts, ", ")
 }
 
 // of lists counts in brackets, nothing if there are none.

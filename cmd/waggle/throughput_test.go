@@ -155,7 +155,7 @@ func bareLoop(ctx context.Context, proxy string, budget int, seeds []string) err
 		return err
 	}
 	client := &http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyURL(via), TLSClientConfig: &tls.Config{RootCAs: cas}, MaxIdleConns: 512, MaxIdleConnsPerHost: 1,
+		Proxy: http.ProxyURL(via), TLSClientConfig: &tls.Config{RootCAs: cas}, MaxIdleConns: 512, MaxIdleConnsPerHost: 512,
 	}}
 	var mu sync.Mutex
 	changed := sync.NewCond(&mu)
@@ -220,6 +220,7 @@ func bareFetch(client *http.Client, address string, cores chan struct{}) (links 
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != 200 || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
+		io.Copy(io.Discard, resp.Body) // for the next request on this connection
 		return nil, false
 	}
 	body, err := io.ReadAll(resp.Body)

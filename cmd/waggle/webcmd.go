@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 
 // webBuildCmd is `waggle web build`.
 type webBuildCmd struct {
-	From        string `arg:"" help:"What to build from: a folder with pages.jsonl.zst, the folder of a crawl, a WARC file or a folder of them, or a .tsv table of Debian packages and their public addresses."`
+	From        string `arg:"" help:"What to build from: a folder with pages.jsonl.zst, the folder of a crawl, a recorded web, a WARC file or a folder of them, or a .tsv table of Debian packages and their public addresses."`
 	Out         string `short:"o" required:"" placeholder:"WEB" help:"Folder of the recorded web."`
 	Name        string `help:"Its name (default: what the source says)."`
 	Description string `help:"What it is like."`
@@ -36,6 +37,11 @@ func (c *webBuildCmd) Run(ctx context.Context, io streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
+	if a, err := os.Stat(c.From); err == nil {
+		if b, err := os.Stat(c.Out); err == nil && os.SameFile(a, b) {
+			return exit{exitUsage, fmt.Errorf("%s cannot be built from itself: choose another folder", c.Out)}
+		}
+	}
 	if p, ok := src.(corpus.Packages); ok {
 		p.Debs = c.Debs
 		src = p
@@ -49,8 +55,8 @@ func (c *webBuildCmd) Run(ctx context.Context, io streams) error {
 	switch {
 	case ctx.Err() != nil:
 		return exit{exitStopped, errors.New("stopped; nothing was left behind")}
-	case errors.Is(err, fs.ErrExist):
-		return exit{exitUsage, fmt.Errorf("%w: choose another folder, or replace it with --force", err)}
+	case errors.Is(err, fs.ErrExist) && !c.Force:
+		return exit{exitUsage, fmt.Errorf("%w: choose another folder, or replace the recorded web in it with --force", err)}
 	case err != nil:
 		return err
 	}
@@ -90,7 +96,7 @@ func (c *webInfoCmd) Run(ctx context.Context, io streams) error {
 	if s.Unparsed > 0 {
 		fmt.Fprintf(out, "no documents   %s\n", number(s.Unparsed))
 	}
-	if len(s.Topics) > 0 {
+	if slices.ContainsFunc(s.Topics, func(t corpus.TopicSurvey) bool { return t.Relevant > 0 }) {
 		fmt.Fprintf(out, "\n%-24s %8s %9s %10s %9s %10s\n", "topic", "relevant", "recorded", "reachable", "far seeds", "seeds")
 		for _, t := range s.Topics {
 			fmt.Fprintf(out, "%-24s %8d %9d %10d %9d %10d\n", clip(event.Line(t.Name), 24), t.Relevant, t.Relevant-t.NotRecorded, t.Reachable, t.ReachableFar, t.Seeds)
@@ -117,7 +123,7 @@ type webServeCmd struct {
 	HostRate   float64       `placeholder:"N" help:"Requests a second that a host answers; above that, 429 with Retry-After."`
 	ErrorRate  float64       `placeholder:"X" help:"Share of addresses, 0…1, that answer 503."`
 	Seed       uint64        `help:"Of what happens by chance."`
-	CA         string        `placeholder:"FILE" help:"Where to write the certificate that clients must trust for https (default WEB/ca.pem)."`
+	CA         string        `placeholder:"FILE" help:"Where to write the certificate that clients must trust for https; it is also at PROXY/waggle-ca.pem."`
 }
 
 // Run serves until it is interrupted.
@@ -127,9 +133,6 @@ func (c *webServeCmd) Run(ctx context.Context, io streams) error {
 		return exit{exitUsage, err}
 	}
 	defer w.Close()
-	if c.CA == "" {
-		c.CA = filepath.Join(c.Web, "ca.pem")
-	}
 	s, err := corpus.NewServer(w, corpus.ServerOptions{
 		Latency: c.Latency, LatencyMax: c.LatencyMax, HostRate: c.HostRate, ErrorRate: c.ErrorRate, Seed: c.Seed, CAFile: c.CA,
 	})
@@ -143,10 +146,10 @@ func (c *webServeCmd) Run(ctx context.Context, io streams) error {
 	fmt.Fprintf(io.out, `Serving %s (%s pages) as a proxy on http://%s
 
   waggle crawl --through http://%[3]s --delay 0 -f JOB.yaml -o DIR
-  curl --proxy http://%[3]s --cacert %[4]s URL
+  curl http://%[3]s%[4]s >ca.pem; curl --proxy http://%[3]s --cacert ca.pem URL
 
 Ctrl-C ends it.
-`, event.Line(w.Name), number(w.Len()), l.Addr(), c.CA)
+`, event.Line(w.Name), number(w.Len()), l.Addr(), corpus.CertificatePath)
 	err = s.Serve(ctx, l)
 	t := s.Stats()
 	fmt.Fprintf(io.out, "%s requests: %s answered, %s not recorded, %s limited, %s failed on purpose; %s\n",
@@ -160,6 +163,7 @@ type webJobCmd struct {
 	Topic string `arg:"" help:"Name of a topic; waggle web info lists them."`
 	Far   bool   `help:"Start from the seeds three or four links away from the nearest relevant page."`
 	Pages int    `short:"n" default:"1000" help:"Pages to fetch."`
+	Proxy string `default:"http://127.0.0.1:8080" placeholder:"PROXY" help:"Where waggle web serve answers (default ${default})."`
 }
 
 // Run prints a job.
@@ -173,7 +177,9 @@ func (c *webJobCmd) Run(io streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	b, err := yaml.Marshal(recordedJob(t, c.Far, c.Pages))
+	job := recordedJob(t, c.Far, c.Pages)
+	job.Fetch.Through = c.Proxy
+	b, err := yaml.Marshal(job)
 	if err != nil {
 		return err
 	}
