@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -112,6 +113,32 @@ func TestOneWorkerIsDeterministic(t *testing.T) {
 	}
 	if again := log(); again != first {
 		t.Error("the second crawl differs from the first")
+	}
+}
+
+// Two crawls in one process know nothing of each other.
+func TestTwoCrawlsAtATime(t *testing.T) {
+	alone := func(hosts int) (urls []string) {
+		c := newCrawl(t, tree(hosts, 30), 1)
+		c.Clock = stopped{}
+		c.Listen = func(e event.Event) {
+			if f, ok := e.(event.Fetched); ok {
+				urls = append(urls, f.URL.String())
+			}
+		}
+		if _, err := c.Run(t.Context()); err != nil {
+			t.Error(err)
+		}
+		return urls
+	}
+	small, large := alone(2), alone(5)
+	var both [2][]string
+	var running sync.WaitGroup
+	running.Go(func() { both[0] = alone(2) })
+	running.Go(func() { both[1] = alone(5) })
+	running.Wait()
+	if !slices.Equal(both[0], small) || !slices.Equal(both[1], large) {
+		t.Error("two crawls at a time differ from each on its own")
 	}
 }
 
