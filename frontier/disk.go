@@ -60,7 +60,7 @@ type disk struct {
 // reserve is the free space below which a commit refuses, in bytes: it leaves
 // the store room to write out what it holds in memory, which cannot fail
 // without ending the process.
-const reserve = 64 << 20
+const reserve = 192 << 20
 
 // checkEvery is after how many bytes of commits the free space is looked at.
 const checkEvery = 16 << 20
@@ -140,7 +140,7 @@ func (d *disk) openStore(queue string) (err error) {
 		Logger:                      logger{d},
 		FormatMajorVersion:          pebble.FormatNewest,
 		CacheSize:                   32 << 20,
-		MemTableSize:                16 << 20, // a new frontier takes three logs of this size on disk
+		MemTableSize:                64 << 20,
 		MemTableStopWritesThreshold: 3,
 		L0CompactionThreshold:       4,
 		L0StopWritesThreshold:       64,
