@@ -27,7 +27,7 @@ import (
 //
 //	go test -run '^$' -bench Focus -benchtime 1x ./crawl
 func BenchmarkFocus(b *testing.B) {
-	for _, name := range []string{"campus", "manuals"} {
+	for _, name := range []string{"campus", "manuals", "departments"} {
 		b.Run(name, func(b *testing.B) {
 			dir := filepath.Join(b.TempDir(), name)
 			if _, err := corpus.Build(b.Context(), dir, corpus.Exchange{Dir: recordedWeb(b, name)}, corpus.Options{}); err != nil {
