@@ -176,6 +176,9 @@ func (s *Step) TimeLeft() (left time.Duration, ok bool) {
 // Spend counts time against the budget.
 func (s *Step) Spend(d time.Duration) { s.count.Spent += d }
 
+// Charge counts pages against the budget that were asked for and never came.
+func (s *Step) Charge(pages int) { s.count.Pages += pages }
+
 // Ended tells whether the crawl is over, and how.
 func (s *Step) Ended(f web.FrontierStats) (event.Ending, bool) {
 	if left, limited := s.TimeLeft(); s.Room() <= 0 || limited && left <= 0 {
