@@ -1,0 +1,2 @@
+// Package plot draws charts, as SVG and as PNG alike.
+package plot
