@@ -32,14 +32,46 @@ func TestConformance(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprint(l.Name, " ", n), func(t *testing.T) {
-				scoretest.Run(t, func() scoretest.Scorer { return newScorer(t, l.Name, score.Options{N: n}) })
+				scoretest.RunWithin(t, featureBytes(l.Name), func() scoretest.Scorer {
+					return newScorer(t, l.Name, score.Options{N: n, Set: hasty(l.Name)})
+				})
 			})
 		}
 	}
 }
 
+// featureBytes is what a link may cost.
+func featureBytes(name string) int {
+	if strings.HasPrefix(name, "ache-like") {
+		return 1 + 2*32 // the words of its anchor and around
+	}
+	return 16
+}
+
+// hasty are settings with which a scorer learns from a few pages.
+func hasty(name string) map[string]float64 {
+	set := map[string]float64{}
+	for _, s := range score.Settings(name) {
+		switch s.Name {
+		case "every":
+			set["every"] = 3
+		case "hot":
+			set["hot"] = 1
+		case "reservoir":
+			set["reservoir"] = 2
+		case "theta":
+			set["theta"] = 0.75
+		case "lambda":
+			set["lambda"] = 0.5
+		case "value":
+			set["value"] = 4
+		}
+	}
+	return set
+}
+
 func newScorer(t testing.TB, name string, o score.Options) score.Scorer {
-	o.Seed, o.Anchor = 7, likeness
+	o.Seed, o.Anchor, o.Keywords = 7, likeness, []string{"bees", "waggle dance"}
 	s, err := score.New(name, o)
 	if err != nil {
 		t.Fatal(err)
