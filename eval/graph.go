@@ -115,36 +115,43 @@ func (g *Graph) Page(i int32) web.URL { return g.pages[i] }
 // Links is the pages a page links to. The caller must not change it.
 func (g *Graph) Links(i int32) []int32 { return g.to[i] }
 
-// Digests returns the digests of the bodies of addresses, for
-// Truth.ShownDigests.
-func (g *Graph) Digests(addresses map[web.URL]bool) map[string]bool {
-	out := map[string]bool{}
-	for u := range addresses {
-		if i, ok := g.Number(u); ok {
-			out[g.digest[i]] = true
+// Truth makes a truth from addresses, with the bodies that are recorded for
+// them.
+func (g *Graph) Truth(relevant map[web.URL]bool, shown, hidden []web.URL) Truth {
+	t := Truth{Relevant: Set{URLs: relevant}, Shown: NewSet(shown...), Hidden: NewSet(hidden...)}
+	return g.complete(t)
+}
+
+// complete adds the recorded bodies to the sets of a truth.
+func (g *Graph) complete(t Truth) Truth {
+	for _, s := range []*Set{&t.Relevant, &t.Shown, &t.Hidden} {
+		bodies := make(map[string]bool, len(s.URLs))
+		for d := range s.Bodies {
+			bodies[d] = true
 		}
+		for u := range s.URLs {
+			if i, ok := g.number[u]; ok {
+				bodies[g.digest[i]] = true
+			}
+		}
+		s.Bodies = bodies
 	}
-	return out
+	return t
 }
 
 // Problem is the task of finding a truth from seeds. A page is a prize exactly
 // if fetching it first would be a hit by the rule of Recorder.
 func (g *Graph) Problem(truth Truth, seeds []web.URL) *Problem {
+	truth = g.complete(truth)
 	p := &Problem{To: g.to, Prize: make([]int32, len(g.pages))}
 	for _, u := range seeds {
 		if i, ok := g.Number(u); ok {
 			p.Seeds = append(p.Seeds, i)
 		}
 	}
-	shown := map[int32]bool{}
-	for u := range truth.Shown {
-		if i, ok := g.Number(u); ok {
-			shown[g.body[i]] = true
-		}
-	}
 	for i, u := range g.pages {
 		p.Prize[i] = -1
-		if truth.Relevant[u] && !truth.Shown[u] && !shown[g.body[i]] && !truth.ShownDigests[g.digest[i]] {
+		if truth.Relevant.Has(u, g.digest[i]) && !truth.Shown.Has(u, g.digest[i]) {
 			p.Prize[i] = g.body[i]
 		}
 	}
@@ -166,17 +173,14 @@ func (g *Graph) Reference(truth Truth, seeds []web.URL, budget int) Reference {
 	p := g.Problem(truth, seeds)
 	r := Reference{Reachable: p.Reachable(), Bound: p.Bound(budget)}
 	r.Greedy, _ = p.Greedy(budget)
-	if len(truth.Hidden) > 0 {
-		hidden := *p
-		hidden.Prize = make([]int32, len(p.Prize))
-		c := p.costs()
-		for i, k := range p.Prize {
-			hidden.Prize[i] = -1
-			if k >= 0 && c[i] < never && truth.Hidden[g.pages[i]] {
-				hidden.Prize[i] = k
-			}
+	truth = g.complete(truth)
+	c := p.costs()
+	seen := map[int32]bool{}
+	for i, k := range p.Prize {
+		if k >= 0 && c[i] < never && !seen[k] && truth.Hidden.Has(g.pages[i], g.digest[i]) {
+			seen[k] = true
+			r.Hidden++
 		}
-		r.Hidden = hidden.Reachable()
 	}
 	return r
 }

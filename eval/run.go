@@ -91,7 +91,7 @@ type Page struct {
 //	{"web":"campus","topic":"databases","scorer":"fish-search","judge":"topic",
 //	 "repeat":0,"budget":1000,"ended":"BudgetSpent",
 //	 "requests":1310,"robots":24,"redirects":90,"errors":196,"outside":0,"links":…,
-//	 "hosts":["https://a.example",…],
+//	 "hosts":["a.example",…],
 //	 "pages":{"mark":"QACD…",        one base64 digit a page: the sum of its Marks
 //	          "host":[0,0,1,…],      index into hosts
 //	          "id":[17,4,…],         absent without a numbering
@@ -122,18 +122,33 @@ type Run struct {
 	Targets bool
 }
 
+// Set is a set of pages, by their addresses and by the bodies found there: a
+// copy of a page belongs to the sets that the page belongs to.
+type Set struct {
+	URLs   map[web.URL]bool
+	Bodies map[string]bool // digests in hex, as in event.Fetched; nil = not known
+}
+
+// NewSet is a set of addresses whose bodies are not known; Graph.Truth knows
+// them.
+func NewSet(urls ...web.URL) Set {
+	s := Set{URLs: make(map[web.URL]bool, len(urls))}
+	for _, u := range urls {
+		s.URLs[u] = true
+	}
+	return s
+}
+
+// Has tells whether the page of an address and body belongs to the set.
+func (s Set) Has(u web.URL, digest string) bool { return s.URLs[u] || s.Bodies[digest] }
+
 // Truth is what a crawl is measured against.
 type Truth struct {
-	// Relevant holds the pages of the topic.
-	Relevant map[web.URL]bool
-	// Shown holds what the crawl was given, seeds and examples: no hits.
-	Shown map[web.URL]bool
-	// ShownDigests holds the digests of the bodies of Shown, in hex as in
-	// event.Fetched: a copy of an example is no find either. May be nil.
-	ShownDigests map[string]bool
-	// Hidden holds targets that were known and kept from the crawl, for target
-	// recall: half of the known ones. May be nil.
-	Hidden map[web.URL]bool
+	Relevant Set // the pages of the topic
+	Shown    Set // what the crawl was given, seeds and examples: no hits
+	// Hidden are targets that were known and kept from the crawl, for target
+	// recall: half of the known ones. May be empty.
+	Hidden Set
 }
 
 // Recorder folds the events of one crawl into a Run. Its zero value is not
@@ -147,8 +162,9 @@ type Recorder struct {
 	hosts   map[web.Host]int32
 	origins map[string]bool
 	bodies  map[string]bool // digests of all pages so far
-	found   map[string]bool // digests of hits and of what was shown
+	found   map[string]bool // digests of hits
 	sums    []float64       // [target] Σ cos(page, target)
+	seen    int             // pages in these sums
 	start   time.Time
 	started bool
 }
@@ -157,10 +173,11 @@ type Recorder struct {
 type RecorderOptions struct {
 	// Number numbers addresses, as Graph.Number does; nil = no numbers.
 	Number func(web.URL) (int32, bool)
-	// Recorded tells whether an address is in the record; nil = all are. A
-	// failed fetch of one that is not takes a place in the budget, as the rule
-	// "costs 1 and fails" wants it.
+	// Recorded tells whether an address is in the record; nil = all are.
 	Recorded func(web.URL) bool
+	// Charged gives a fetch that fails because its address is not in the
+	// record a place in the budget: the rule "costs 1 and fails".
+	Charged bool
 	// Cosines returns the cosine of a page to each target, always the same
 	// number of them, each in [0,1]; nil = not known. tf or tf-idf is the
 	// caller's choice and has to be said with the results.
@@ -172,14 +189,10 @@ type RecorderOptions struct {
 
 // NewRecorder begins a run of at most budget pages.
 func NewRecorder(key Key, budget int, truth Truth, opt RecorderOptions) *Recorder {
-	r := &Recorder{
+	return &Recorder{
 		run: Run{Key: key, Budget: budget, Targets: opt.Cosines != nil}, truth: truth, opt: opt,
 		hosts: map[web.Host]int32{}, origins: map[string]bool{}, bodies: map[string]bool{}, found: map[string]bool{},
 	}
-	for d := range truth.ShownDigests {
-		r.found[d] = true
-	}
-	return r
 }
 
 // Run returns what was recorded so far. It shares memory with the Recorder.
@@ -242,20 +255,19 @@ func (r *Recorder) fetched(e event.Fetched) {
 		p.Mark |= Copy
 	}
 	r.bodies[e.Digest] = true
-	if r.truth.Relevant[e.URL] {
+	relevant := r.truth.Relevant.Has(e.URL, e.Digest)
+	if relevant {
 		p.Mark |= Relevant
-		switch {
-		case r.truth.Shown[e.URL]:
-			r.found[e.Digest] = true
-		case !r.found[e.Digest]:
-			r.found[e.Digest] = true
-			p.Mark |= Hit
-			if r.truth.Hidden[e.URL] {
-				p.Mark |= Target
-			}
-		}
-	} else if r.truth.Shown[e.URL] {
+	}
+	switch {
+	case r.truth.Shown.Has(e.URL, e.Digest):
+		r.found[e.Digest] = true // copies of it are no hits either
+	case relevant && !r.found[e.Digest]:
 		r.found[e.Digest] = true
+		p.Mark |= Hit
+		if r.truth.Hidden.Has(e.URL, e.Digest) {
+			p.Mark |= Target
+		}
 	}
 	r.run.Pages = append(r.run.Pages, p)
 }
@@ -267,17 +279,15 @@ func (r *Recorder) failed(e event.Failed) {
 	case e.Status >= 300 && e.Status < 400:
 		r.request(e.URL)
 		r.run.Redirects++
-	case r.opt.Recorded != nil && !r.opt.Recorded(e.URL):
+	case e.Reason == web.ReasonStatus && r.opt.Recorded != nil && !r.opt.Recorded(e.URL):
 		r.request(e.URL)
 		r.run.Outside++
-		if e.Retry {
+		if !r.opt.Charged || e.Retry {
 			return
 		}
 		p := r.page(e.Visit, e.At)
 		p.Mark |= Outside
-		if r.opt.Cosines != nil && len(r.run.Pages) > 0 {
-			p.Widest = r.widest()
-		}
+		p.Widest = r.widest()
 		r.run.Pages = append(r.run.Pages, p)
 	default:
 		r.request(e.URL)
@@ -289,7 +299,10 @@ func (r *Recorder) failed(e event.Failed) {
 func (r *Recorder) page(v event.Visit, at event.At) Page {
 	p := Page{ID: -1, Score: digits(v.Priority), Requests: int32(r.run.Requests)}
 	if r.started {
-		p.Millis = at.At.Sub(r.start).Milliseconds()
+		p.Millis = max(at.At.Sub(r.start).Milliseconds(), 0)
+	}
+	if n := len(r.run.Pages); n > 0 { // clocks may step back, runs do not
+		p.Millis = max(p.Millis, r.run.Pages[n-1].Millis)
 	}
 	if r.opt.Number != nil {
 		if id, ok := r.opt.Number(v.URL); ok {
@@ -321,15 +334,15 @@ func (r *Recorder) cosines(u web.URL) (best, widest uint16) {
 		top = max(top, c)
 		r.sums[d] += c
 	}
-	return part(top), r.widestOf(len(r.run.Pages) + 1)
+	r.seen++
+	return part(top), r.widest()
 }
 
-func (r *Recorder) widest() uint16 { return r.widestOf(len(r.run.Pages) + 1) }
-
-func (r *Recorder) widestOf(n int) uint16 {
+// widest is the highest of the targets' mean cosines over the pages so far.
+func (r *Recorder) widest() uint16 {
 	top := 0.0
 	for _, s := range r.sums {
-		top = max(top, s/float64(n))
+		top = max(top, s/float64(max(r.seen, 1)))
 	}
 	return part(top)
 }
