@@ -76,8 +76,12 @@ func aggarwalSettings() []Setting {
 }
 
 func newAggarwal(o Options) (Scorer, error) {
+	df := o.DF
+	if df == nil {
+		df = text.Background()
+	}
 	return &aggarwal{
-		journal: newJournal("aggarwal", o), df: text.Background(), analyzer: o.Analyzer,
+		journal: newJournal("aggarwal", o), df: df, analyzer: o.Analyzer,
 		words: int(o.set("words")), every: int(o.set("every")), significance: o.set("significance"),
 		weights: [4]float64{o.set("content"), o.set("address"), o.set("links"), o.set("sibling")},
 		links:   make(map[uint64]tally),

@@ -56,6 +56,9 @@ type Options struct {
 	Keywords []string
 	// Analyzer makes terms of texts, as the parser's does; nil = a new one.
 	Analyzer *text.Analyzer
+	// DF holds the document frequencies by which words are weighed; nil = those
+	// of English.
+	DF *text.DF
 	// Thesaurus tells the semantic scorers which words are related; nil knows
 	// of none.
 	Thesaurus Thesaurus

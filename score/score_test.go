@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/score/scoretest"
 	"github.com/waggle-crawler/waggle/web"
@@ -70,8 +71,14 @@ func hasty(name string) map[string]float64 {
 	return set
 }
 
+var (
+	english  = text.Background()
+	analyzer = text.NewAnalyzer()
+)
+
 func newScorer(t testing.TB, name string, o score.Options) score.Scorer {
 	o.Seed, o.Anchor, o.Keywords = 7, likeness, []string{"bees", "waggle dance"}
+	o.DF, o.Analyzer = english, analyzer
 	s, err := score.New(name, o)
 	if err != nil {
 		t.Fatal(err)

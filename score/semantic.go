@@ -59,7 +59,9 @@ func newSemantic(wider bool) func(Options) (Scorer, error) {
 	return func(o Options) (Scorer, error) {
 		s := &semantic{row: make(map[string]float64), analyzer: o.Analyzer, weight: o.set("weight")}
 		if o.set("idf") >= 0.5 {
-			s.df = text.Background()
+			if s.df = o.DF; s.df == nil {
+				s.df = text.Background()
+			}
 		}
 		related := 0.
 		if wider {
