@@ -35,7 +35,7 @@ import (
 //
 //	record     n status · n what (0 nothing, 1 page, 2 no text) ·
 //	           n bytes of Raw · n bytes of Body · n Content-Type word+1 (0 none) ·
-//	           n Location address+1 (0 none) · n Truncated word · n RetryAfter ns ·
+//	           n Location address+1 (0 none) · word Truncated · word Retry-After ·
 //	           n kept: length and bytes of Body, 0 = not kept ·
 //	           then the page, or n length and bytes of the error's text
 //	page       16 bytes digest · n length of the block, block ·
@@ -155,7 +155,11 @@ func (e *encoder) add(r *web.Response, p *web.Page, why error) error {
 		e.num(e.urls.id(r.Location) + 1)
 	}
 	e.word(r.Truncated)
-	e.num(uint64(max(r.RetryAfter, 0)))
+	retry := ""
+	if h := r.Header["Retry-After"]; len(h) > 0 {
+		retry = h[0]
+	}
+	e.word(retry)
 	if isRobots(r.URL) || r.Status < 300 && !typed {
 		e.str(string(r.Body))
 	} else {
@@ -506,7 +510,7 @@ type recording struct {
 	kind         int // Content-Type: word plus one, 0 for none
 	location     web.URL
 	truncated    string
-	retryAfter   time.Duration
+	retryAfter   string // as in the header
 	kept         string
 }
 
@@ -517,7 +521,7 @@ func (d *decoder) response() (r recording) {
 		r.location = d.c.urls[i-1]
 	}
 	r.truncated = d.word()
-	r.retryAfter = time.Duration(d.num())
+	r.retryAfter = d.word()
 	r.kept = d.bytes()
 	return r
 }

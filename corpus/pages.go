@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -135,7 +136,7 @@ func (c *Pages) Digest(u web.URL) (digest [16]byte, ok bool) {
 }
 
 // Fetch returns the recorded response as far as a crawl without an archive
-// looks at it: status, redirect target, Content-Type, lengths. Raw and Body
+// looks at it: status, redirect target, Content-Type, Retry-After, lengths. Raw and Body
 // have the recorded lengths and hold zero bytes, but for robots.txt and for
 // documents without a Content-Type; Parse brings what was in them. What is not
 // recorded is a 404. Nothing in the response may be written to.
@@ -155,7 +156,11 @@ func (c *Pages) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	out := &web.Response{
 		URL: u, Proto: "HTTP/1.1", Status: r.status, Header: c.header[r.kind],
 		Raw: c.blank[:r.raw:r.raw], Body: c.blank[:r.body:r.body],
-		Location: r.location, Truncated: r.truncated, RetryAfter: r.retryAfter,
+		Location: r.location, Truncated: r.truncated,
+	}
+	if r.retryAfter != "" {
+		out.Header = maps.Clone(out.Header)
+		out.Header["Retry-After"] = []string{r.retryAfter}
 	}
 	if r.kept != "" {
 		out.Body = []byte(r.kept)

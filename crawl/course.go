@@ -12,14 +12,18 @@ import (
 // goes through the same steps as Run, which does so with workers, a network
 // and the machine's clock, and it starts no goroutine.
 //
+// A course is not taken up again, so its turns carry no state for that: a judge
+// that learns would write down all it knows with every page.
+//
 // Its life: Begin, then in a loop Ended, Lease, and Arrive for whatever of the
 // leased came first by Crawl.Clock, then End. Not for concurrent use.
 type Course struct{ d *driver }
 
-// Begin starts the crawl, or takes it up. Crawl.Fetcher may be nil; Workers is
-// the number of leases that may be out at a time.
+// Begin starts the crawl. Its Frontier is empty and in memory, its Fetcher may
+// be nil, and Workers is the number of leases that may be out at a time.
 func (c *Crawl) Begin(ctx context.Context) (*Course, error) {
 	d := c.newDriver()
+	d.step.passing = true
 	if err := d.start(ctx); err != nil {
 		return nil, err
 	}

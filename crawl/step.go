@@ -88,6 +88,9 @@ type Step struct {
 	moved  []web.URL // where seeds redirected to: within the scope as well
 	grown  bool      // closed or moved has changed since it was last stored
 	bodies map[uint64]struct{}
+	// passing tells that no later run will go on with this crawl, so that
+	// nothing is stored for one.
+	passing bool
 }
 
 // progress is what the budget is measured by; it is stored with every turn.
@@ -596,6 +599,9 @@ func (s *Step) Dropped(now time.Time, t web.Turn, r web.Receipt) (events []event
 // store puts into a turn what a later run needs to go on.
 func (s *Step) store(t *web.Turn) {
 	t.State = map[string][]byte{}
+	if s.passing {
+		return
+	}
 	put := func(name string, v any) {
 		b, err := json.Marshal(v)
 		if err != nil {

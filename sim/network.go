@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -178,6 +179,7 @@ func (n *network) fetch(ctx context.Context, now time.Time, u web.URL) (*web.Res
 	r := *recorded
 	r.Took = n.opt.Latency.of(n.opt.Seed, u)
 	r.Started = now.Add(-r.Took)
+	r.RetryAfter = retryAfter(first(r.Header, "Retry-After"))
 	r.CrawlDelay, r.Robots = pause, exchange
 	return &r, nil
 }
@@ -189,17 +191,28 @@ func (n *network) refuse(r *web.Response) error {
 		return nil
 	}
 	if h := first(r.Header, "Content-Type"); h != "" {
-		if kind, _, _ := strings.Cut(h, ";"); !slices.Contains(n.types, strings.ToLower(strings.TrimSpace(kind))) {
-			return &web.Failure{Reason: web.ReasonType, Detail: fmt.Sprintf("status %d, Content-Type %.100q, %d bytes", r.Status, h, len(r.Raw))}
+		if !slices.Contains(n.types, mediaType(h)) {
+			return &web.Failure{Reason: web.ReasonType, Detail: fmt.Sprintf("%s: status %d, Content-Type %.100q, %d bytes", r.URL, r.Status, h, len(r.Raw))}
 		}
 		return nil
 	}
 	if guess := sniff(r.Body); len(r.Body) > 0 && !slices.Contains(n.types, mediaType(guess)) {
-		return &web.Failure{Reason: web.ReasonType, Detail: fmt.Sprintf("status %d, no Content-Type, looks like %s, %d bytes", r.Status, guess, len(r.Raw))}
+		return &web.Failure{Reason: web.ReasonType, Detail: fmt.Sprintf("%s: status %d, no Content-Type, looks like %s, %d bytes", r.URL, r.Status, guess, len(r.Raw))}
 	}
 	return nil
 }
 
+// retryAfter reads a Retry-After header in seconds, at most an hour. A date
+// belongs to the time of the recording, and counts as none.
+func retryAfter(s string) time.Duration {
+	seconds, err := strconv.ParseUint(s, 10, 32)
+	if err != nil {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, time.Hour)
+}
+
+// mediaType is a Content-Type without its parameters.
 func mediaType(s string) string {
 	kind, _, _ := strings.Cut(s, ";")
 	return strings.ToLower(strings.TrimSpace(kind))
