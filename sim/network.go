@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -232,11 +231,4 @@ func first(h web.Header, key string) string {
 		return v[0]
 	}
 	return ""
-}
-
-// decodeHex fills dst from its hexadecimal form; what is malformed stays zero.
-func decodeHex(dst []byte, s string) {
-	if b, err := hex.DecodeString(s); err == nil {
-		copy(dst, b)
-	}
 }

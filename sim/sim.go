@@ -56,10 +56,11 @@ const (
 	// the record as a closed world.
 	Drop Outside = iota
 	// Fail has them fetched: each costs a page of the budget and fails as a
-	// dead link does (404).
+	// dead link does, with event.Failed of status 404.
 	Fail
-	// Bounds runs as Fail does, and tells with each fetch of an unknown page
-	// that it might have been relevant: see Truth.Curve.
+	// Bounds runs as Fail does. Each fetch outside the record, for all that
+	// is known, might have been a hit: without them the hits are the lower
+	// bound of what a longer recording could show, and with them the upper.
 	Bounds
 )
 
@@ -94,40 +95,23 @@ type Options struct {
 	Start time.Time
 }
 
-// Result is what became of a run.
+// Result is what became of a run, beside its events.
 type Result struct {
 	How      event.Ending
 	Elapsed  time.Duration // of virtual time
 	Requests int           // all: pages, redirects, errors, robots.txt
-	// Visits are what was paid for from the budget, in the order it came:
-	// pages, and in the modes Fail and Bounds what is outside the record.
-	// Visits[n-1] is the n-th page of a harvest curve.
-	Visits []Visit
+	Pages    int           // fetched, copies included
+	Missed   int           // fetches outside the record; with Pages, the budget spent
 	// Links counts the addresses that were queued, or would have been if they
 	// were in the record; Outside those of them that are not.
 	Links, Outside int
-	// Missed counts the Visits that were outside the record.
-	Missed int
-}
-
-// Visit is a page of the budget.
-type Visit struct {
-	URL      web.URL
-	At       time.Duration // since the start
-	Depth    int
-	Priority float64 // when it was leased
-	// Outside tells that the address is not recorded; the rest is zero then.
-	Outside   bool
-	Digest    [16]byte // of the body
-	Duplicate bool     // the body came before
-	Verdict   web.Verdict
 }
 
 // OutsideRate is the share of what the strategy wanted that the record does
-// not hold, in [0,1]: of the visits where they were paid for, of the links
+// not hold, in [0,1]: of the fetches where they were paid for, of the links
 // where they were dropped.
 func (r *Result) OutsideRate() float64 {
-	part, whole := r.Missed, len(r.Visits)
+	part, whole := r.Missed, r.Pages+r.Missed
 	if part == 0 {
 		part, whole = r.Outside, r.Links
 	}
@@ -245,39 +229,22 @@ func (r *run) land(ctx context.Context, course *crawl.Course, l web.Lease) error
 		return err
 	}
 	if r.opt.Outside != Drop && a.Reason == web.ReasonStatus && !r.record.Has(l.URL) {
+		r.result.Missed++
 		course.Charge(1)
 	}
 	return course.Arrive(ctx, a)
 }
 
-// listen notes what is paid for, and passes events on.
+// listen counts pages, and passes events on.
 func (r *run) listen(next func(event.Event)) func(event.Event) {
 	return func(e event.Event) {
-		switch e := e.(type) {
-		case event.Fetched:
-			r.result.Visits = append(r.result.Visits, visit(e, r.opt.Start))
-		case event.Failed:
-			if r.opt.Outside != Drop && e.Reason == web.ReasonStatus && !r.record.Has(e.URL) {
-				r.result.Missed++
-				r.result.Visits = append(r.result.Visits, Visit{
-					URL: e.URL, At: e.At.At.Sub(r.opt.Start), Depth: e.Depth, Priority: e.Priority, Outside: true,
-				})
-			}
+		if _, ok := e.(event.Fetched); ok {
+			r.result.Pages++
 		}
 		if next != nil {
 			next(e)
 		}
 	}
-}
-
-func visit(e event.Fetched, start time.Time) Visit {
-	v := Visit{
-		URL: e.URL, At: e.At.At.Sub(start), Depth: e.Depth, Priority: e.Priority,
-		Duplicate: e.Reason == web.ReasonDuplicate,
-		Verdict:   web.Verdict{Relevance: e.Relevance, Similarity: e.Similarity, Relevant: e.Relevant},
-	}
-	decodeHex(v.Digest[:], e.Digest)
-	return v
 }
 
 // flight is a lease on its way.

@@ -401,8 +401,8 @@ func TestRunsAreRepeatable(t *testing.T) {
 		if third, _ := run(sim.Options{Workers: workers, Seed: 2}); third.Elapsed == first.Elapsed {
 			t.Errorf("%d workers: another seed takes the same time, %v", workers, third.Elapsed)
 		}
-		if len(first.Visits) != 100 {
-			t.Errorf("%d workers: %d visits, want 100", workers, len(first.Visits))
+		if first.Pages != 100 {
+			t.Errorf("%d workers: %d pages, want 100", workers, first.Pages)
 		}
 	}
 }
@@ -503,23 +503,23 @@ func TestOutside(t *testing.T) {
 		"http://a.example/in2": page("cars"),
 	})
 	for _, c := range []struct {
-		mode           sim.Outside
-		pages          int
-		visits, missed int
-		links, outside int
-		rate           float64
-		how            event.Ending
+		mode            sim.Outside
+		pages           int
+		fetched, missed int
+		links, outside  int
+		rate            float64
+		how             event.Ending
 	}{
 		{sim.Drop, 0, 3, 0, 6, 3, 0.5, event.FrontierEmpty},
-		{sim.Fail, 0, 6, 3, 6, 3, 0.5, event.FrontierEmpty},
-		{sim.Bounds, 0, 6, 3, 6, 3, 0.5, event.FrontierEmpty},
-		{sim.Fail, 3, 3, 1, 6, 3, 1. / 3, event.BudgetSpent},
+		{sim.Fail, 0, 3, 3, 6, 3, 0.5, event.FrontierEmpty},
+		{sim.Bounds, 0, 3, 3, 6, 3, 0.5, event.FrontierEmpty},
+		{sim.Fail, 3, 2, 1, 6, 3, 1. / 3, event.BudgetSpent},
 		{sim.Drop, 3, 3, 0, 6, 3, 0.5, event.BudgetSpent},
 	} {
 		r, _ := simulate(t, l.crawl(t, "best-first-anchor", crawl.Policy{Pages: c.pages}), l.pages, sim.Options{Outside: c.mode})
-		if len(r.Visits) != c.visits || r.Missed != c.missed || r.Links != c.links || r.Outside != c.outside || r.How != c.how || r.OutsideRate() != c.rate {
-			t.Errorf("%s, budget %d: %d visits, %d missed, %d links, %d outside, rate %v, %s; want %+v",
-				c.mode, c.pages, len(r.Visits), r.Missed, r.Links, r.Outside, r.OutsideRate(), r.How, c)
+		if r.Pages != c.fetched || r.Missed != c.missed || r.Links != c.links || r.Outside != c.outside || r.How != c.how || r.OutsideRate() != c.rate {
+			t.Errorf("%s, budget %d: %d pages, %d missed, %d links, %d outside, rate %v, %s; want %+v",
+				c.mode, c.pages, r.Pages, r.Missed, r.Links, r.Outside, r.OutsideRate(), r.How, c)
 		}
 	}
 }
@@ -567,20 +567,20 @@ func (s *spy) Score(c *web.Candidate) float64 {
 func TestScorersSeeWhatWasFetched(t *testing.T) {
 	all := hosts(3, 30)
 	const budget = 40
-	listen := func(t *testing.T, answers map[string]answer, mode sim.Outside) ([]string, sim.Result) {
+	listen := func(t *testing.T, answers map[string]answer, mode sim.Outside) ([]string, []event.Event) {
 		l := newLab(t, record(t, answers), &topic.Topic{Name: "left", Keywords: []string{"left"}}, []web.URL{at(t, "http://h0.example/1")})
 		c := l.crawl(t, "best-first-both", crawl.Policy{Pages: budget})
 		s := &spy{Scorer: c.Scorer}
 		c.Scorer = s
-		r, _ := simulate(t, c, l.pages, sim.Options{Outside: mode, Workers: 2, Latency: sim.Latency{Median: time.Second, Spread: 1}})
-		return s.said, r
+		_, events := simulate(t, c, l.pages, sim.Options{Outside: mode, Workers: 2, Latency: sim.Latency{Median: time.Second, Spread: 1}})
+		return s.said, events
 	}
 	for _, mode := range []sim.Outside{sim.Drop, sim.Fail, sim.Bounds} {
 		t.Run(mode.String(), func(t *testing.T) {
-			said, r := listen(t, all, mode)
+			said, events := listen(t, all, mode)
 			fetched := map[string]bool{}
-			for _, v := range r.Visits {
-				fetched[v.URL.String()] = true
+			for _, e := range events {
+				fetched[address(e)] = true
 			}
 			replaced, removed := map[string]answer{}, map[string]answer{}
 			for a, x := range all {
@@ -622,34 +622,6 @@ func TestPagesKeepLinksOutside(t *testing.T) {
 	}
 }
 
-// TestHits: copies count once, what was shown does not count, and what is
-// outside the record counts in the upper bound.
-func TestHits(t *testing.T) {
-	w := record(t, map[string]answer{
-		"http://a.example/seed": page("seed"), "http://a.example/1": page("one"), "http://a.example/1copy": page("one"),
-		"http://a.example/2": page("two"), "http://a.example/seedcopy": page("seed"), "http://a.example/no": page("no"),
-	})
-	l := newLab(t, w, &topic.Topic{Name: "x", Keywords: []string{"x"}}, nil)
-	u := func(s string) web.URL { return at(t, "http://a.example/"+s) }
-	truth := sim.NewTruth(map[web.URL]bool{u("seed"): true, u("1"): true, u("2"): true, u("unrecorded"): true}, []web.URL{u("seed")}, l.pages.Digest)
-	if truth.Len() != 2 {
-		t.Errorf("%d pages can be hit, want 2", truth.Len())
-	}
-	visit := func(s string) sim.Visit {
-		d, _ := l.pages.Digest(u(s))
-		return sim.Visit{URL: u(s), Digest: d}
-	}
-	low, high := truth.Curve([]sim.Visit{
-		visit("seed"), visit("1copy"), visit("1"), {URL: u("unrecorded"), Outside: true}, visit("seedcopy"), visit("no"), visit("2"),
-	})
-	if want := []int{0, 1, 1, 1, 1, 1, 2}; !slices.Equal(low, want) {
-		t.Errorf("hits %v, want %v", low, want)
-	}
-	if want := []int{0, 1, 1, 2, 2, 2, 3}; !slices.Equal(high, want) {
-		t.Errorf("hits and unknowns %v, want %v", high, want)
-	}
-}
-
 // TestBadHosts: robots.txt that answers with an error keeps the crawl out, and
 // a host that fails waits and is tried again, all in virtual time.
 func TestBadHosts(t *testing.T) {
@@ -676,8 +648,8 @@ func TestBadHosts(t *testing.T) {
 	if r.Elapsed < 200*time.Second || r.How != event.FrontierEmpty {
 		t.Errorf("%s after %v", r.How, r.Elapsed)
 	}
-	r, _ = simulate(t, l.crawl(t, "breadth-first", crawl.Policy{}), l.pages, sim.Options{IgnoreRobots: true})
-	if !slices.ContainsFunc(r.Visits, func(v sim.Visit) bool { return v.URL.String() == "http://b.example/x" }) {
+	_, events = simulate(t, l.crawl(t, "breadth-first", crawl.Policy{}), l.pages, sim.Options{IgnoreRobots: true})
+	if !slices.ContainsFunc(events, func(e event.Event) bool { return address(e) == "http://b.example/x" }) {
 		t.Error("with robots.txt ignored, the page behind it was not fetched")
 	}
 }
@@ -695,8 +667,8 @@ func TestStopped(t *testing.T) {
 		}
 	}
 	r, err := sim.Run(ctx, c, l.pages, sim.Options{})
-	if err != nil || r.How != event.Stopped || len(r.Visits) != 10 {
-		t.Errorf("%s after %d visits, error %v", r.How, len(r.Visits), err)
+	if err != nil || r.How != event.Stopped || r.Pages != 10 {
+		t.Errorf("%s after %d pages, error %v", r.How, r.Pages, err)
 	}
 }
 
