@@ -99,6 +99,9 @@ func TestPagesAreAsParsed(t *testing.T) {
 }
 
 func TestPagesOfDepartmentsAreAsParsed(t *testing.T) {
+	if raceDetector {
+		t.Skip("parses a web twice and shares nothing: TestPagesAreShared looks for races")
+	}
 	w, _ := build(t, Exchange{Dir: recordedWeb(t, "departments")})
 	p := parse.New(parse.Options{})
 	var last, total int
