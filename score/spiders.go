@@ -44,8 +44,9 @@ type spiders struct {
 	seed     uint64
 
 	beta, mu, rate, theta, cost, mutation float64
-	maxAgents                             int
+	maxAgents, every                      int
 
+	pages  int
 	agents []agent
 }
 
@@ -76,6 +77,7 @@ func spidersSettings() []Setting {
 		{"cost", 0.1, 0, 1e6, "energy that a page costs"},
 		{"mutation", 0.25, 0, 10, "weights of a young agent differ by up to this"},
 		{"agents", 64, 1, 10000, "at most"},
+		{"every", 100, 1, 1e6, "pages after which all that waits is scored anew"},
 		journalSetting(),
 	}
 }
@@ -84,7 +86,7 @@ func newSpiders(o Options) (Scorer, error) {
 	s := &spiders{
 		journal: newJournal("infospiders-like", o), analyzer: o.Analyzer, page: o.Page, keyword: make(map[string]int), seed: o.Seed,
 		beta: o.set("beta"), mu: o.set("mu"), rate: o.set("rate"), theta: o.set("theta"), cost: o.set("cost"),
-		mutation: o.set("mutation"), maxAgents: int(o.set("agents")),
+		mutation: o.set("mutation"), maxAgents: int(o.set("agents")), every: int(o.set("every")),
 	}
 	for _, k := range o.Keywords {
 		for _, w := range o.Analyzer.Words(k) {
@@ -231,6 +233,9 @@ func (s *spiders) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	line = append(line, inputs...)
 	if s.add(line) {
 		s.apply(&entry{b: line})
+		if s.pages%s.every == 0 {
+			s.ask()
+		}
 	}
 	young := n
 	if known && len(s.agents) > mother {
@@ -252,6 +257,7 @@ func (s *spiders) apply(e *entry) {
 	seed, n := e.byte() == 1, int(e.uint16())
 	value, best := e.float64(), e.float64()
 	inputs := e.rest()
+	s.pages++
 	if seed && len(s.agents) < s.maxAgents {
 		n = len(s.agents)
 		a := agent{weights: make([]float64, 1+len(s.keyword)), energy: s.theta / 2}

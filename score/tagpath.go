@@ -31,7 +31,7 @@ import (
 // site would otherwise be explored from nothing. A centroid is the mean of the
 // different paths of the arm, not of its links. A link is new if its 20-bit
 // hash is, so that one in a hundred is missed at 10,000 links taken for
-// wanted.
+// wanted. A fetch that brings no page, a redirect too, is one without reward.
 type tagPath struct {
 	journal
 	explore, merge, first, unlock float64
@@ -124,17 +124,17 @@ func pairs(u web.URL) []uint32 {
 
 // Visit rewards the arm of c. Links carry no memory. The entry is
 //
-//	1 relevant, 2 seed byte · tag path of c hash uint32 LE
+//	flags byte: 1 relevant, 2 seed, 4 no page · tag path of c hash uint32 LE
 //	address of c, behind its scheme: length uvarint, bytes
 //	new links taken for wanted: number uvarint, hashes uint32 LE
 //	new paths: { hash uint32 LE · places: number uvarint, uint16 LE each }…
 func (s *tagPath) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
-	if p == nil {
-		return nil
-	}
 	line := []byte{0}
 	if v.Relevant {
 		line[0] |= 1
+	}
+	if p == nil {
+		line[0], p = 4, &web.Page{}
 	}
 	if len(c.Features) != 4 {
 		line[0] |= 2
@@ -219,6 +219,9 @@ func (s *tagPath) apply(e *entry) {
 		if e.err == nil {
 			s.paths[h] = s.join(g)
 		}
+	}
+	if flags&4 != 0 {
+		return
 	}
 	s.batch = append(s.batch, linear.Example{Features: address, Positive: flags&1 != 0})
 	if len(s.batch) == batchSize {
