@@ -550,7 +550,7 @@ func (c Balance) Draw() *Drawing {
 }
 
 // simplify leaves out the points of a line without which it moves by no more
-// than a fifth of a pixel (Douglas & Peucker 1973).
+// than a tenth of a pixel (Douglas & Peucker 1973).
 func simplify(points []point) []point {
 	if len(points) < 3 {
 		return points
@@ -568,7 +568,7 @@ func simplify(points []point) []point {
 			far, at = off, i
 		}
 	}
-	if far <= .2 {
+	if far <= .1 {
 		return []point{a, b}
 	}
 	left := simplify(points[:at+1])

@@ -161,27 +161,54 @@ func (p *painter) disc(at point, r float64) {
 	p.outline(points)
 }
 
-// stroke paints a line with round joins: a box for each segment, a disc at
-// each corner, and at the ends too unless it is dashed.
+// stroke paints a line with round joins, and round ends unless it is dashed.
 func (p *painter) stroke(s stroke) {
 	for _, run := range dashes(s.points, s.dash) {
-		for i, b := range run {
-			if len(s.dash) == 0 || i > 0 && i < len(run)-1 {
-				p.disc(b, s.width/2)
-			}
-			if i == 0 {
-				continue
-			}
-			a := run[i-1]
-			length := math.Hypot(b.X-a.X, b.Y-a.Y)
-			if length == 0 {
-				continue
-			}
-			x, y := (b.Y-a.Y)/length*s.width/2, -(b.X-a.X)/length*s.width/2
-			p.outline([]point{{a.X + x, a.Y + y}, {b.X + x, b.Y + y}, {b.X - x, b.Y - y}, {a.X - x, a.Y - y}})
+		if len(s.dash) == 0 && len(run) > 0 {
+			p.disc(run[0], s.width/2)
+			p.disc(run[len(run)-1], s.width/2)
 		}
+		p.ribbon(run, s.width/2)
 	}
 	p.paint(s.ink, 1)
+}
+
+// ribbon outlines a line of a half width. At gentle turns its sides meet where
+// they would cross; at a sharp one it is cut, and a disc closes the gap.
+func (p *painter) ribbon(line []point, half float64) {
+	const gentle = .8 // cosine of the turn
+	var left, right []point
+	flush := func() {
+		slices.Reverse(right)
+		p.outline(append(left, right...))
+		left, right = nil, nil
+	}
+	var before point // direction of the segment before
+	for i := 1; i < len(line); i++ {
+		a, b := line[i-1], line[i]
+		length := math.Hypot(b.X-a.X, b.Y-a.Y)
+		if length == 0 {
+			continue
+		}
+		at := point{(b.X - a.X) / length, (b.Y - a.Y) / length}
+		side := point{-at.Y * half, at.X * half}
+		cos := before.X*at.X + before.Y*at.Y
+		switch {
+		case len(left) == 0:
+			left, right = append(left, point{a.X + side.X, a.Y + side.Y}), append(right, point{a.X - side.X, a.Y - side.Y})
+		case cos >= gentle:
+			// The corner lies on the bisector of the two normals, at half/cos(turn/2).
+			x, y := -(before.Y+at.Y)*half/(1+cos), (before.X+at.X)*half/(1+cos)
+			left[len(left)-1], right[len(right)-1] = point{a.X + x, a.Y + y}, point{a.X - x, a.Y - y}
+		default:
+			flush()
+			p.disc(a, half)
+			left, right = append(left, point{a.X + side.X, a.Y + side.Y}), append(right, point{a.X - side.X, a.Y - side.Y})
+		}
+		left, right = append(left, point{b.X + side.X, b.Y + side.Y}), append(right, point{b.X - side.X, b.Y - side.Y})
+		before = at
+	}
+	flush()
 }
 
 // dashes cuts a line into the parts that are drawn.
