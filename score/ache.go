@@ -54,6 +54,13 @@ const (
 	hardOffset = 1000
 )
 
+// Tags of words, as seeds of their hashes: url_, anchor_, around_.
+const (
+	tagURL uint64 = iota
+	tagAnchor
+	tagAround
+)
+
 // sample is a uniform sample of what it was offered.
 type sample struct {
 	offered uint64
@@ -92,9 +99,9 @@ func (a *ache) Extract(p *web.Page, v web.Verdict) [][]byte {
 	var words []uint16
 	for i := range p.Links {
 		l := &p.Links[i]
-		words = a.tagged(words[:0], "anchor_", l.Anchor)
-		words = a.tagged(words, "around_", l.Before)
-		words = a.tagged(words, "around_", l.After)
+		words = a.tagged(words[:0], tagAnchor, l.Anchor)
+		words = a.tagged(words, tagAround, l.Before)
+		words = a.tagged(words, tagAround, l.After)
 		words = words[:min(len(words), acheWords)]
 		slices.Sort(words)
 		f := make([]byte, 0, 1+2*len(words))
@@ -107,9 +114,11 @@ func (a *ache) Extract(p *web.Page, v web.Verdict) [][]byte {
 	return out
 }
 
-func (a *ache) tagged(dst []uint16, tag, s string) []uint16 {
-	for _, w := range a.analyzer.Words(s) {
-		dst = append(dst, uint16(xxh3.HashString(tag+w)))
+// tagged appends the hashes of the words of s under a tag.
+func (a *ache) tagged(dst []uint16, tag uint64, s string) []uint16 {
+	var room [32]string
+	for _, w := range a.analyzer.AppendWords(room[:0], s) {
+		dst = append(dst, uint16(xxh3.HashStringSeed(w, tag)))
 	}
 	return dst
 }
@@ -117,8 +126,10 @@ func (a *ache) tagged(dst []uint16, tag, s string) []uint16 {
 // features are all the words of a candidate, sorted, each once.
 func (a *ache) features(c *web.Candidate) []uint32 {
 	_, path, _ := strings.Cut(c.URL.String(), "://")
-	var out []uint32
-	for _, w := range a.tagged(nil, "url_", path) {
+	var room [32]uint16
+	words := a.tagged(room[:0], tagURL, path)
+	out := make([]uint32, 0, len(words)+acheWords)
+	for _, w := range words {
 		out = append(out, uint32(w))
 	}
 	if len(c.Features) > 0 {

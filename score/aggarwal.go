@@ -162,8 +162,10 @@ func (a *aggarwal) strongest(p *web.Page) []uint16 {
 
 // tokens are the words of an address, without repetition, sorted.
 func (a *aggarwal) tokens(u web.URL) []uint16 {
-	var out []uint16
-	for _, w := range a.analyzer.Words(u.String()) {
+	var room [32]string
+	words := a.analyzer.AppendWords(room[:0], u.String())
+	out := make([]uint16, 0, len(words))
+	for _, w := range words {
 		out = append(out, bucket(w))
 	}
 	slices.Sort(out)
@@ -174,12 +176,7 @@ func bucket(word string) uint16 { return uint16(xxh3.HashString(word) % buckets)
 
 func (a *aggarwal) apply(e *entry) {
 	relevant := e.byte()&1 != 0
-	n := e.count(1)
-	if e.err != nil {
-		return
-	}
-	memory := e.b[:n]
-	e.b = e.b[n:]
+	memory := e.bytes(e.count(1))
 	a.all.add(relevant)
 	if from, number, words, ok := readParent(memory); ok {
 		a.parent[from].add(relevant)
@@ -191,9 +188,7 @@ func (a *aggarwal) apply(e *entry) {
 		}
 	}
 	for range e.count(2) {
-		if w := uint16(e.byte()) | uint16(e.byte())<<8; e.err == nil {
-			a.address[w%buckets].add(relevant)
-		}
+		a.address[e.uint16()%buckets].add(relevant)
 	}
 	_, links := readLinks(e)
 	for _, l := range links {

@@ -89,8 +89,10 @@ func (*anthelion) Extract(p *web.Page, _ web.Verdict) [][]byte { return none(p) 
 // features are those of a candidate: the words of its address, sorted, each
 // once, then the flags.
 func (a *anthelion) features(c *web.Candidate) []uint16 {
-	var out []uint16
-	for _, w := range a.analyzer.Words(c.URL.String()) {
+	var room [32]string
+	words := a.analyzer.AppendWords(room[:0], c.URL.String())
+	out := make([]uint16, 0, len(words)+3)
+	for _, w := range words {
 		out = append(out, uint16(xxh3.HashString(w)%addressDim))
 	}
 	slices.Sort(out)

@@ -182,6 +182,13 @@ func (e *entry) count(size int) int {
 	return int(n)
 }
 
+// bytes reads the next n bytes, as many as there are at most.
+func (e *entry) bytes(n int) []byte {
+	b := e.b[:min(n, len(e.b))]
+	e.b = e.b[len(b):]
+	return b
+}
+
 // rest reads all that is left.
 func (e *entry) rest() []byte {
 	b := e.b

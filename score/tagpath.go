@@ -111,21 +111,24 @@ func grams(path string) []uint16 {
 	return out
 }
 
-// pairs are the pairs of characters of an address, behind its scheme.
-func pairs(u web.URL) []uint32 {
+// bare is an address without its scheme, or the first 500 bytes of it.
+func bare(u web.URL) string {
 	_, s, _ := strings.Cut(u.String(), "://")
-	s = s[:min(len(s), 500)]
-	out := make([]uint32, 0, len(s))
+	return s[:min(len(s), 500)]
+}
+
+// pairs appends the pairs of characters of a bare address.
+func pairs(dst []uint32, s string) []uint32 {
 	for i := 1; i < len(s); i++ {
-		out = append(out, uint32(s[i-1])<<8|uint32(s[i]))
+		dst = append(dst, uint32(s[i-1])<<8|uint32(s[i]))
 	}
-	return out
+	return dst
 }
 
 // Visit rewards the arm of c. Links carry no memory. The entry is
 //
 //	flags byte: 1 relevant, 2 seed, 4 no page · tag path of c hash uint32 LE
-//	address of c, behind its scheme: length uvarint, bytes
+//	bare address of c: length uvarint, bytes
 //	new links taken for wanted: number uvarint, hashes uint32 LE
 //	new paths: { hash uint32 LE · places: number uvarint, uint16 LE each }…
 func (s *tagPath) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
@@ -142,17 +145,15 @@ func (s *tagPath) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	} else {
 		line = append(line, c.Features...)
 	}
-	address := pairs(c.URL)
+	address := bare(c.URL)
 	line = binary.AppendUvarint(line, uint64(len(address)))
-	for _, f := range address {
-		line = binary.LittleEndian.AppendUint16(line, uint16(f))
-	}
+	line = append(line, address...)
 	var fresh []byte
 	count := 0
 	seen := make(map[uint32]struct{})
 	for i := range p.Links {
 		h := uint32(xxh3.HashString(p.Links[i].URL.String()) % knownBits)
-		if _, twice := seen[h]; twice || s.known[h/64]>>(h%64)&1 == 1 || !s.wants(p.Links[i].URL) {
+		if _, twice := seen[h]; twice || s.known[h/64]>>(h%64)&1 == 1 || s.wants(p.Links[i].URL) < 0.5 {
 			continue
 		}
 		seen[h] = struct{}{}
@@ -186,17 +187,20 @@ func (s *tagPath) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	return nil
 }
 
-// wants tells whether an address looks wanted.
-func (s *tagPath) wants(u web.URL) bool { return s.taken && s.model.Probability(pairs(u)) >= 0.5 }
+// wants is the probability that an address is wanted, 0 before the first batch.
+func (s *tagPath) wants(u web.URL) float64 {
+	if !s.taken {
+		return 0
+	}
+	var room [500]uint32
+	return s.model.Probability(pairs(room[:0], bare(u)))
+}
 
 func (s *tagPath) apply(e *entry) {
 	s.t++
 	flags := e.byte()
 	path := e.uint32()
-	address := make([]uint32, e.count(2))
-	for i := range address {
-		address[i] = uint32(e.uint16())
-	}
+	address := pairs(nil, string(e.bytes(e.count(1))))
 	reward := 0.
 	if flags&1 != 0 {
 		reward = 1
@@ -275,8 +279,8 @@ func (s *tagPath) Score(c *web.Candidate) float64 {
 	if len(c.Features) != 4 {
 		return 0
 	}
-	if s.first >= 0.5 && s.taken {
-		if p := s.model.Probability(pairs(c.URL)); p >= 0.5 {
+	if s.first >= 0.5 {
+		if p := s.wants(c.URL); p >= 0.5 {
 			return wanted + p
 		}
 	}
