@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"encoding/hex"
+	"slices"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/corpus"
@@ -185,21 +186,30 @@ func (g *Graph) Reference(truth Truth, seeds []web.URL, budget int) Reference {
 	return r
 }
 
+// GraphOptions says what of a web a crawl can walk.
+type GraphOptions struct {
+	// Types are the media types that a crawl takes, lower case; "*/*" = any
+	// that can be parsed. nil = HTML and XHTML.
+	Types []string
+	// Follows tells whether a link is followed: a scope; nil = all are.
+	Follows func(from, to web.URL) bool
+}
+
 // WebGraph reads a recorded web, parses its pages on all cores and returns its
-// graph. It holds what a crawl with the default policy can fetch: HTML with a
-// status of 2xx; links of every kind, but none of pages that ask not to be
-// followed. keep, if not nil, tells whether a link is followed: a scope.
-func WebGraph(ctx context.Context, w *corpus.Web, keep func(from, to web.URL) bool) (*Graph, error) {
+// graph: pages of the types taken with a status of 2xx, and links of every
+// kind, but none of pages that ask not to be followed. Errors are those of
+// corpus.Web.Parsed.
+func WebGraph(ctx context.Context, w *corpus.Web, o GraphOptions) (*Graph, error) {
 	b := NewBuilder()
 	err := w.Parsed(ctx, func(r *web.Response, p *web.Page) {
 		switch {
 		case r.Status >= 300 && r.Status < 400 && !r.Location.IsZero():
 			b.Redirect(r.URL, r.Location)
-		case p != nil && isHTML(r):
+		case p != nil && o.takes(r):
 			var links []web.URL
 			if !p.Directives.NoFollow {
 				for _, l := range p.Links {
-					if keep == nil || keep(r.URL, l.URL) {
+					if o.Follows == nil || o.Follows(r.URL, l.URL) {
 						links = append(links, l.URL)
 					}
 				}
@@ -213,7 +223,17 @@ func WebGraph(ctx context.Context, w *corpus.Web, keep func(from, to web.URL) bo
 	return b.Graph(), nil
 }
 
-func isHTML(r *web.Response) bool {
-	t := r.Header["Content-Type"]
-	return len(t) == 0 || strings.HasPrefix(t[0], "text/html") || strings.HasPrefix(t[0], "application/xhtml")
+// takes tells whether a response is of a type that the crawl takes; what says
+// nothing of its type is taken.
+func (o GraphOptions) takes(r *web.Response) bool {
+	types := o.Types
+	if types == nil {
+		types = []string{"text/html", "application/xhtml+xml"}
+	}
+	var header string
+	if h := r.Header["Content-Type"]; len(h) > 0 {
+		header, _, _ = strings.Cut(h[0], ";")
+		header = strings.ToLower(strings.TrimSpace(header))
+	}
+	return header == "" || slices.Contains(types, header) || slices.Contains(types, "*/*")
 }
