@@ -191,13 +191,16 @@ type GraphOptions struct {
 	// Types are the media types that a crawl takes, lower case; "*/*" = any
 	// that can be parsed. nil = HTML and XHTML.
 	Types []string
+	// IgnoreDirectives follows the links of pages that ask for it not to be
+	// done, as a crawl with this policy does.
+	IgnoreDirectives bool
 	// Follows tells whether a link is followed: a scope; nil = all are.
 	Follows func(from, to web.URL) bool
 }
 
 // WebGraph reads a recorded web, parses its pages on all cores and returns its
 // graph: pages of the types taken with a status of 2xx, and links of every
-// kind, but none of pages that ask not to be followed. Errors are those of
+// kind, but by default none of pages that ask not to be followed. Errors are those of
 // corpus.Web.Parsed.
 func WebGraph(ctx context.Context, w *corpus.Web, o GraphOptions) (*Graph, error) {
 	b := NewBuilder()
@@ -207,7 +210,7 @@ func WebGraph(ctx context.Context, w *corpus.Web, o GraphOptions) (*Graph, error
 			b.Redirect(r.URL, r.Location)
 		case p != nil && o.takes(r):
 			var links []web.URL
-			if !p.Directives.NoFollow {
+			if o.IgnoreDirectives || !p.Directives.NoFollow {
 				for _, l := range p.Links {
 					if o.Follows == nil || o.Follows(r.URL, l.URL) {
 						links = append(links, l.URL)
