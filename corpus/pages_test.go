@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -250,6 +251,37 @@ func TestBlock(t *testing.T) {
 	if want := len(all[:20]) + len(apart) + len(all[21:]); len(text) != want {
 		t.Errorf("the block %q has %d bytes, want %d", text, len(text), want)
 	}
+}
+
+// FuzzPages writes whatever parses and reads it back.
+func FuzzPages(f *testing.F) {
+	f.Add("text/html", "<title>T</title><h1>H</h1><p>See <a href=/x>the <em>waggle</em> dance</a><br>of bees <img alt='a bee'>")
+	f.Add("text/html; charset=utf-8", "<base href='http://b.example/'><a href=y rel=nofollow></a><a href=y><img alt=pic></a><meta name=robots content='noindex,noarchive'>")
+	f.Add("text/html", "<frameset><frame src=a><frame src=b></frameset>")
+	f.Add("text/html", "\xff\x00<p>\xe4\xf6 <b>x</b>y<b>z</b>")
+	f.Add("text/plain", "plain text, no links")
+	f.Add("image/png", "\x89PNG")
+	p := parse.New(parse.Options{})
+	f.Fuzz(func(t *testing.T, kind, body string) {
+		r := &web.Response{
+			URL: mustURL(t, "http://a.example/p"), Started: time.Unix(1e9, 5).UTC(), Status: 200,
+			Header: web.Header{"Content-Type": {kind}}, Raw: []byte(body), Body: []byte(body),
+		}
+		want, why := parsePage(p, r)
+		var b bytes.Buffer
+		e := newEncoder(&b, [16]byte{})
+		if err := errors.Join(e.add(r, want, why), e.finish()); err != nil {
+			t.Fatal(err)
+		}
+		c, err := newPages(b.String()[:b.Len()-8])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := c.Page(r.URL)
+		if ok != (want != nil) || ok && !reflect.DeepEqual(got, want) {
+			t.Fatalf("read\n%+v\nwant\n%+v", got, want)
+		}
+	})
 }
 
 // BenchmarkPages makes a page from the file's bytes, for every page of the

@@ -60,6 +60,12 @@ func (w *Web) target(s *stream, g page, i, topic, level int) page {
 	}
 	switch {
 	case s.chance(w.opt.Locality):
+		if s.chance(w.opt.Near) {
+			beside := min(max(level+s.below(3)-1, 0), w.opt.Hops+1)
+			if to, ok := w.sample(s, topic, beside); ok {
+				return to
+			}
+		}
 		return w.ofTopic(s, topic)
 	case s.chance(w.opt.Inside):
 		return page{g.host, s.below(w.opt.PagesPerHost)}

@@ -54,7 +54,8 @@ type Options struct {
 	Growth   float64 // size of a level by the size of the one nearer, > 0
 	Links    int     // mean number of links in the content, 1…500; uniform between half and one and a half of it
 	Locality float64 // share of these that lead to the page's own topic at any rate
-	Inside   float64 // share of the others that stay on the host
+	Near     float64 // share of the links within the topic that lead to the page's own level or one beside it
+	Inside   float64 // share of the links across topics that stay on the host
 	Anchors  float64 // share of anchors that are words of their target's topic
 
 	Words       int     // in the content, 0…100,000
@@ -74,7 +75,7 @@ func Defaults() Options {
 	return Options{
 		Hosts: 100_000, PagesPerHost: 10_000, Topics: 50,
 		Focus: 0.7, Targets: 0.005, Hops: 4, Growth: 3,
-		Links: 20, Locality: 0.5, Inside: 0.6, Anchors: 0.5,
+		Links: 20, Locality: 0.5, Near: 0.5, Inside: 0.6, Anchors: 0.5,
 		Words: 300, Signal: 0.3, Decay: 0.6, Template: 8, Boilerplate: 60,
 		Duplicates: 0.05, Redirects: 0.03, Dead: 0.03, Traps: 0.1,
 	}
@@ -103,6 +104,7 @@ func (o *Options) validate() error {
 	share("Focus", o.Focus)
 	share("Targets", o.Targets)
 	share("Locality", o.Locality)
+	share("Near", o.Near)
 	share("Inside", o.Inside)
 	share("Anchors", o.Anchors)
 	share("Signal", o.Signal)

@@ -144,7 +144,7 @@ func TestBytesOfThisVersion(t *testing.T) {
 		r := fetch(t, w, p.URL)
 		fmt.Fprintf(h, "%s\n%s\n%s\n", p.URL, r.Head, r.Body)
 	}
-	const want = "2921f989bee37e4d"
+	const want = "251868c20db80d98"
 	if got := hex.EncodeToString(h.Sum(nil))[:16]; got != want {
 		t.Errorf("the web has changed: sum %s, was %s", got, want)
 	}
@@ -250,10 +250,10 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// share of pages, in a walk of 400, that hold.
+// shareOf is the share of pages, in a walk of 250, that hold.
 func shareOf(t *testing.T, w *synthetic.Web, holds func(*web.Page) bool) float64 {
 	n, of := 0, 0
-	for _, p := range walk(t, w, 400) {
+	for _, p := range walk(t, w, 250) {
 		of++
 		if holds(p) {
 			n++
@@ -267,7 +267,7 @@ func TestParameters(t *testing.T) {
 	inContent := func(l web.Link) bool { return !strings.Contains(l.TagPath, "ul.menu") }
 	linksThat := func(t *testing.T, w *synthetic.Web, holds func(p *web.Page, l web.Link) bool) float64 {
 		n, of := 0, 0
-		for _, p := range walk(t, w, 200) {
+		for _, p := range walk(t, w, 80) {
 			for _, l := range p.Links {
 				if inContent(l) {
 					of++
@@ -315,6 +315,25 @@ func TestParameters(t *testing.T) {
 	}{
 		{"locality", func(o *synthetic.Options) { o.Locality, o.Dead, o.Duplicates, o.Traps, o.Inside = 0, 0, 0, 0, 0 },
 			func(o *synthetic.Options) { o.Locality, o.Dead, o.Duplicates, o.Traps = 0.9, 0, 0, 0 }, sameTopic, 0.2, 0.92},
+		{"near", func(o *synthetic.Options) { o.Locality, o.Near, o.Targets, o.Growth = 1, 0, 0.001, 1 },
+			func(o *synthetic.Options) { o.Locality, o.Near, o.Targets, o.Growth = 1, 1, 0.001, 1 },
+			func(t *testing.T, w *synthetic.Web) float64 {
+				n, of := 0, 0
+				p := parse.New(parse.Options{})
+				for topic := range 5 {
+					for _, u := range w.Some(topic, 0, 10) {
+						for _, l := range parsed(t, w, p, u).Links {
+							if inContent(l) {
+								of++
+								if f, ok := w.Facts(follow(t, w, l.URL)); ok && f.Level <= 1 {
+									n++
+								}
+							}
+						}
+					}
+				}
+				return float64(n) / float64(of)
+			}, 0, 0.9},
 		{"inside", func(o *synthetic.Options) { o.Locality, o.Inside, o.Dead, o.Traps = 0, 0, 0, 0 },
 			func(o *synthetic.Options) { o.Locality, o.Inside, o.Dead, o.Traps = 0, 0.8, 0, 0 },
 			func(t *testing.T, w *synthetic.Web) float64 {
@@ -340,7 +359,7 @@ func TestParameters(t *testing.T) {
 			func(o *synthetic.Options) { o.Links, o.Template, o.Dead, o.Traps = 50, 0, 0, 0 },
 			func(t *testing.T, w *synthetic.Web) float64 {
 				n := 0
-				pages := walk(t, w, 300)
+				pages := walk(t, w, 200)
 				for _, p := range pages {
 					n += len(p.Links)
 				}
@@ -361,11 +380,11 @@ func TestParameters(t *testing.T) {
 			}, 0, 30},
 		{"signal", func(o *synthetic.Options) { o.Signal = 0 }, func(o *synthetic.Options) { o.Signal = 0.6 }, topical(0), math.NaN(), math.NaN()},
 		{"decay", func(o *synthetic.Options) { o.Signal, o.Decay = 0.6, 0.1 }, func(o *synthetic.Options) { o.Signal, o.Decay = 0.6, 1 }, topical(2), math.NaN(), math.NaN()},
-		{"targets", func(o *synthetic.Options) { o.Targets, o.Hops, o.Duplicates = 0.01, 0, 0 }, func(o *synthetic.Options) { o.Targets, o.Hops, o.Duplicates = 0.3, 0, 0 },
+		{"targets", func(o *synthetic.Options) { o.Targets, o.Hops, o.Duplicates, o.Near = 0.01, 0, 0, 0 }, func(o *synthetic.Options) { o.Targets, o.Hops, o.Duplicates, o.Near = 0.3, 0, 0, 0 },
 			func(t *testing.T, w *synthetic.Web) float64 {
 				return shareOf(t, w, func(p *web.Page) bool { f, _ := w.Facts(p.URL); return f.Level == 0 })
 			}, 0.01, 0.3},
-		{"growth", func(o *synthetic.Options) { o.Targets, o.Hops, o.Growth = 0.02, 2, 1 }, func(o *synthetic.Options) { o.Targets, o.Hops, o.Growth = 0.02, 2, 5 },
+		{"growth", func(o *synthetic.Options) { o.Targets, o.Hops, o.Growth, o.Near = 0.02, 2, 1, 0 }, func(o *synthetic.Options) { o.Targets, o.Hops, o.Growth, o.Near = 0.02, 2, 5, 0 },
 			func(t *testing.T, w *synthetic.Web) float64 {
 				return shareOf(t, w, func(p *web.Page) bool { f, _ := w.Facts(p.URL); return f.Level == 2 })
 			}, math.NaN(), math.NaN()},
@@ -498,7 +517,7 @@ func TestAnyOptions(t *testing.T) {
 			Seed: rapid.Uint64().Draw(t, "seed"), Topics: rapid.IntRange(1, 20).Draw(t, "topics"),
 			PagesPerHost: rapid.IntRange(1, 9000).Draw(t, "pages"), Hops: rapid.IntRange(0, 20).Draw(t, "hops"),
 			Focus: share(t, "focus"), Targets: rapid.Float64Range(0.001, 1).Draw(t, "targets"), Growth: rapid.Float64Range(0.1, 10).Draw(t, "growth"),
-			Links: rapid.IntRange(1, 40).Draw(t, "links"), Locality: share(t, "locality"), Inside: share(t, "inside"), Anchors: share(t, "anchors"),
+			Links: rapid.IntRange(1, 40).Draw(t, "links"), Locality: share(t, "locality"), Near: share(t, "near"), Inside: share(t, "inside"), Anchors: share(t, "anchors"),
 			Words: rapid.IntRange(0, 300).Draw(t, "words"), Signal: share(t, "signal"), Decay: share(t, "decay"),
 			Template: rapid.IntRange(0, 20).Draw(t, "template"), Boilerplate: rapid.IntRange(0, 100).Draw(t, "boilerplate"),
 			Duplicates: share(t, "duplicates"), Redirects: share(t, "redirects"), Dead: share(t, "dead"), Traps: share(t, "traps"),
