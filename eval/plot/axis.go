@@ -20,7 +20,7 @@ func newAxis(low, high float64, count int, percent bool) axis {
 	if !(high > low) {
 		high = low + 1
 	}
-	step := niceStep((high - low) / float64(max(count, 1)))
+	step := niceStep(.7 * (high - low) / float64(max(count, 1)))
 	a := axis{low: math.Floor(low/step+1e-9) * step, high: math.Ceil(high/step-1e-9) * step, percent: percent}
 	for i := 0; ; i++ {
 		t := a.low + float64(i)*step

@@ -47,7 +47,7 @@ func dashOf(color int) []float64 {
 
 func inkOf(s Series) (Ink, []float64, float64) {
 	if s.Mark {
-		return Muted, []float64{4, 4}, 1.4
+		return Muted, [][]float64{{5, 4}, {1.5, 3}}[s.Color%2], 1.4
 	}
 	return Data + Ink(s.Color%dataInks), dashOf(s.Color), 2
 }

@@ -55,8 +55,7 @@ func (d *Drawing) PNG(w io.Writer, scale float64, darkTheme bool) error {
 		}
 	}
 	var b bytes.Buffer
-	enc := png.Encoder{CompressionLevel: png.BestCompression}
-	if err := enc.Encode(&b, p.img); err != nil {
+	if err := png.Encode(&b, p.img); err != nil {
 		return err
 	}
 	_, err := w.Write(b.Bytes())

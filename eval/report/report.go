@@ -108,8 +108,9 @@ type Stage struct {
 // strategy is a scorer under a judge.
 type strategy struct{ scorer, judge string }
 
-// draws is the number of bootstrap samples of bands and tables.
-const draws = 2000
+// bandDraws is the number of bootstrap samples of a band. Every point of it is
+// made from the same samples of topics, so that it moves as they do.
+const bandDraws = 1000
 
 // tie is the largest difference that still counts as a tie: far below what one
 // page more or less makes.
@@ -329,16 +330,18 @@ func (b *builder) summary(title string, cells []eval.Cell, budget int, truth boo
 func (b *builder) perTopic(cells []eval.Cell, budget int, truth bool) table {
 	t := table{Title: "Hits of each topic at " + plot.Number(float64(budget), 0) + " pages", Head: []string{"topic"}}
 	all := strategies(cells, truth)
+	var hits []map[eval.TopicID]float64 // [strategy]
 	for _, s := range all {
 		t.Head = append(t.Head, b.name(s))
+		hits = append(hits, eval.ByTopic(cells, s.scorer, s.judge, "hits", budget))
 	}
 	t.Head = append(t.Head, "G", "U", "reachable")
 	for _, topic := range b.Topics {
 		row := []cell{{Text: b.topicName(topic.TopicID)}}
 		var values []float64
 		top := math.Inf(-1)
-		for _, s := range all {
-			v, ok := eval.ByTopic(cells, s.scorer, s.judge, "hits", budget)[topic.TopicID]
+		for i := range all {
+			v, ok := hits[i][topic.TopicID]
 			if !ok {
 				v = math.NaN()
 			}
@@ -461,9 +464,9 @@ func along(points []int, values []float64, n float64) float64 {
 // bandPoints is the number of points of a mean curve.
 const bandPoints = 100
 
-// curves is the harvest of each strategy: the mean over topics with a 95 %
-// band, and the means of U and G.
-func (b *builder) curves(title string, cells []eval.Cell, keep func(strategy) bool, truth, bands bool) plot.Lines {
+// curves is the harvest of each strategy that keep accepts: the mean over
+// topics, with a 95 % band for those that band accepts, and the means of U and G.
+func (b *builder) curves(title string, cells []eval.Cell, keep func(strategy) bool, truth bool, band func(strategy) bool) plot.Lines {
 	last := 0
 	for _, c := range cells {
 		for _, n := range c.Points {
@@ -507,18 +510,18 @@ func (b *builder) curves(title string, cells []eval.Cell, keep func(strategy) bo
 				break
 			}
 			series.X, series.Y = append(series.X, float64(n)), append(series.Y, mean(values))
-			if bands && len(values) > 1 {
-				i := eval.Bootstrap(values, .95, draws/5, rand.New(rand.NewPCG(7, uint64(n))))
+			if len(values) > 1 && band(s) {
+				i := eval.Bootstrap(values, .95, bandDraws, rand.New(rand.NewPCG(7, 7)))
 				series.Low, series.High = append(series.Low, i.Low), append(series.High, i.High)
 			}
 		}
 		l.Series = append(l.Series, series)
 	}
-	for _, bound := range []struct {
+	for i, bound := range []struct {
 		name string
 		of   func(Topic) []float64
 	}{{"U: bound", func(t Topic) []float64 { return t.Bound }}, {"G: greedy", func(t Topic) []float64 { return t.Greedy }}} {
-		s := plot.Series{Name: bound.name, Mark: true}
+		s := plot.Series{Name: bound.name, Mark: true, Color: i}
 		for _, n := range points {
 			var values []float64
 			for _, t := range b.Topics {
@@ -537,18 +540,22 @@ func (b *builder) curves(title string, cells []eval.Cell, keep func(strategy) bo
 	return l
 }
 
-// maxLines is how many strategies a chart with bands, or a small one, shows.
-const maxLines = 5
+// maxLines is how many strategies a chart shows besides the baseline, and
+// maxBands how many of them with a band: more of either cover each other.
+const (
+	maxLines = 5
+	maxBands = 2
+)
 
-// leaders picks the strategies with the best mean AUC at the largest budget
-// that was run, and the baseline.
-func (b *builder) leaders(cells []eval.Cell, truth bool) func(strategy) bool {
+// leaders picks the count strategies with the best mean AUC at the largest
+// budget that was run, and the baseline.
+func (b *builder) leaders(cells []eval.Cell, count int) func(strategy) bool {
 	type ranked struct {
 		strategy
 		auc float64
 	}
 	var list []ranked
-	for _, s := range strategies(cells, truth) {
+	for _, s := range strategies(cells, false) {
 		auc := math.NaN()
 		for i := len(b.Budgets) - 1; i >= 0 && math.IsNaN(auc); i-- {
 			_, values := byTopic(cells, s, "auc", b.Budgets[i])
@@ -559,7 +566,7 @@ func (b *builder) leaders(cells []eval.Cell, truth bool) func(strategy) bool {
 	slices.SortStableFunc(list, func(x, y ranked) int { return cmp.Compare(y.auc, x.auc) })
 	chosen := map[strategy]bool{}
 	for i, s := range list {
-		if i < maxLines || s.scorer == b.Baseline {
+		if i < count || s.scorer == b.Baseline {
 			chosen[s.strategy] = true
 		}
 	}
@@ -578,14 +585,14 @@ func Plots(r Results) ([]Plot, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := b.page()
-	var out []Plot
+	return b.page().plots(), nil
+}
+
+func (p page) plots() (out []Plot) {
 	for _, s := range p.Sections {
-		for _, c := range s.charts {
-			out = append(out, c)
-		}
+		out = append(out, s.charts...)
 	}
-	return out, nil
+	return out
 }
 
 // page is a report before it is written.
@@ -707,12 +714,12 @@ func (b *builder) group(title, id string, cells []eval.Cell, synthetic bool) []s
 		badge = "synthetic"
 	}
 	s := section{Title: title, ID: slug(id), Badge: badge}
-	lead := b.leaders(cells, false)
-	curves := b.curves("Harvest: "+title, cells, lead, false, true)
-	curves.Note = "Mean over topics; bands are 95% bootstrap intervals over topics."
+	lead, none := b.leaders(cells, maxLines), func(strategy) bool { return false }
+	curves := b.curves("Harvest: "+title, cells, lead, false, b.leaders(cells, maxBands))
+	curves.Note = fmt.Sprintf("Mean over topics. The bands, of the best two and of %s, are 95%% bootstrap intervals over topics.", b.Baseline)
 	if n := len(strategies(cells, false)); n > maxLines+1 {
 		curves.Note = fmt.Sprintf("The best by AUC of %d strategies, and %s. %s", n, b.Baseline, curves.Note)
-		all := b.curves("Harvest of all strategies: "+title, cells, func(strategy) bool { return true }, false, false)
+		all := b.curves("Harvest of all strategies: "+title, cells, func(strategy) bool { return true }, false, none)
 		all.Note = "Mean over topics."
 		all.Height = 520
 		s.charts = append(s.charts, Plot{slug(id, "harvest"), curves.Draw()}, Plot{slug(id, "harvest-all"), all.Draw()})
@@ -768,7 +775,7 @@ func (b *builder) multiples(title string, cells []eval.Cell, keep func(strategy)
 		if t.Seeds != "" {
 			name += ", " + t.Seeds + " seeds"
 		}
-		m.Panels = append(m.Panels, b.curves(name, here, keep, false, false))
+		m.Panels = append(m.Panels, b.curves(name, here, keep, false, func(strategy) bool { return false }))
 	}
 	return m, len(m.Panels) > 1
 }

@@ -21,6 +21,10 @@ func HTML(r Results) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return b.page().html()
+}
+
+func (p page) html() ([]byte, error) {
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"charts": func(s section) ([]template.HTML, error) {
 			var out []template.HTML
@@ -39,7 +43,7 @@ func HTML(r Results) ([]byte, error) {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	var out bytes.Buffer
-	if err := t.Execute(&out, b.page()); err != nil {
+	if err := t.Execute(&out, p); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	return out.Bytes(), nil
@@ -123,7 +127,10 @@ func Markdown(r Results, plots string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := b.page()
+	return b.page().markdown(plots), nil
+}
+
+func (p page) markdown(plots string) []byte {
 	var w bytes.Buffer
 	fmt.Fprintf(&w, "# %s\n\n", md(p.Title))
 	for _, n := range p.Notes {
@@ -152,7 +159,7 @@ func Markdown(r Results, plots string) ([]byte, error) {
 			}
 		}
 	}
-	return append(bytes.TrimRight(w.Bytes(), "\n"), '\n'), nil
+	return append(bytes.TrimRight(w.Bytes(), "\n"), '\n')
 }
 
 func writeTable(w *bytes.Buffer, t table) {
@@ -207,6 +214,10 @@ func ValuesCSV(r Results) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return b.values()
+}
+
+func (b *builder) values() ([]byte, error) {
 	rows := [][]string{{"web", "synthetic", "topic", "seeds", "scorer", "judge", "repeat", "pages", "measure", "value"}}
 	for _, c := range b.Cells {
 		for _, v := range c.Values {
@@ -224,6 +235,10 @@ func CurvesCSV(r Results) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return b.curveRows()
+}
+
+func (b *builder) curveRows() ([]byte, error) {
 	rows := [][]string{{"web", "synthetic", "topic", "seeds", "scorer", "judge", "repeat", "pages", "hits", "similar"}}
 	for _, c := range b.Cells {
 		for i, n := range c.Points {
@@ -274,17 +289,18 @@ func table2csv(rows [][]string) ([]byte, error) {
 //	curves.csv           every curve
 //	plots/NAME.svg .png  every chart
 func Write(dir string, r Results) error {
-	files := map[string]func() ([]byte, error){
-		"report.html": func() ([]byte, error) { return HTML(r) },
-		"report.md":   func() ([]byte, error) { return Markdown(r, "plots") },
-		"values.csv":  func() ([]byte, error) { return ValuesCSV(r) },
-		"curves.csv":  func() ([]byte, error) { return CurvesCSV(r) },
-	}
-	charts, err := Plots(r)
+	b, err := newBuilder(r)
 	if err != nil {
 		return err
 	}
-	for _, c := range charts {
+	p := b.page()
+	files := map[string]func() ([]byte, error){
+		"report.html": p.html,
+		"report.md":   func() ([]byte, error) { return p.markdown("plots"), nil },
+		"values.csv":  b.values,
+		"curves.csv":  b.curveRows,
+	}
+	for _, c := range p.plots() {
 		files[filepath.Join("plots", c.Name+".svg")] = func() ([]byte, error) {
 			var b bytes.Buffer
 			err := c.Drawing.SVG(&b)
