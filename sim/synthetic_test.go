@@ -21,7 +21,9 @@ import (
 // can be repeated, and best-first finds more of its targets than breadth-first
 // does, as the web is made so that it must.
 func TestSyntheticWeb(t *testing.T) {
-	w, err := synthetic.New(synthetic.Defaults())
+	o := synthetic.Defaults()
+	o.Words, o.Boilerplate = 80, 20
+	w, err := synthetic.New(o)
 	must(t, err)
 	const about = 7
 	x, truth := w.Topic(about), w.Truth(about)
@@ -35,7 +37,7 @@ func TestSyntheticWeb(t *testing.T) {
 		hits := 0
 		r, err := sim.Run(t.Context(), &crawl.Crawl{
 			Seeds: x.SeedsFar, Frontier: frontier.NewMemory(frontier.Options{}), Parser: parser, Judge: j, Scorer: s,
-			Policy: crawl.Policy{Pages: 300, Delay: time.Second},
+			Policy: crawl.Policy{Pages: 200, Delay: time.Second},
 			Listen: func(e event.Event) {
 				if f, ok := e.(event.Fetched); ok && truth(f.URL) {
 					hits++
@@ -51,10 +53,10 @@ func TestSyntheticWeb(t *testing.T) {
 	if !reflect.DeepEqual(best, again) || many != same {
 		t.Errorf("two runs differ: %+v with %d hits, %+v with %d", best, many, again, same)
 	}
-	if breadth.Pages != 300 || best.Pages != 300 {
-		t.Errorf("%d and %d pages, want 300", breadth.Pages, best.Pages)
+	if breadth.Pages != 200 || best.Pages != 200 {
+		t.Errorf("%d and %d pages, want 200", breadth.Pages, best.Pages)
 	}
-	t.Logf("targets in 300 pages: breadth-first %d, best-first %d", few, many)
+	t.Logf("targets in 200 pages: breadth-first %d, best-first %d", few, many)
 	if many <= few {
 		t.Errorf("breadth-first finds %d targets, best-first %d", few, many)
 	}
