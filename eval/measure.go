@@ -112,13 +112,12 @@ func Measures() []Measure {
 				}
 				return float64(pages[len(pages)-1].Millis) / 1000
 			}},
-		{"outside", "share of the places spent on addresses outside the record", spec, -1, false,
+		{"outside", "out-of-record rate: of the places where what is not recorded costs one, of the links found where it is dropped", spec, -1, false,
 			func(r *Run, _ Reference, n int) float64 {
-				return ratio(float64(r.count(n, Outside)), float64(len(r.first(n))))
-			}},
-		{"links-outside", "share of the links found that lead outside the record", spec, -1, false,
-			func(r *Run, _ Reference, _ int) float64 {
-				return ratio(float64(r.LinksOutside), float64(max(r.Links, r.LinksOutside)))
+				if r.Charged {
+					return ratio(float64(r.count(n, Outside)), float64(len(r.first(n))))
+				}
+				return ratio(float64(r.LinksOutside), float64(r.Links))
 			}},
 		{"auroc", "chance that a relevant page's link scored above another's, before the fetch", "Hanley & McNeil 1982; prequential", +1, false, auroc},
 		{"ece", "expected calibration error of link scores, 10 equal bins; scores in [0,1] only", "Guo et al. 2017, eq 3; prequential", -1, false, ece},

@@ -31,6 +31,11 @@ func line(pages string) *Run {
 	return r
 }
 
+func charged(r *Run) *Run {
+	r.Charged = true
+	return r
+}
+
 func TestMeasuresByHand(t *testing.T) {
 	nan := math.NaN()
 	ref := Reference{Reachable: 4, Bound: []int{0, 0, 1, 2, 3, 4}, Greedy: []int{0, 0, 1, 2, 2, 3}}
@@ -64,7 +69,10 @@ func TestMeasuresByHand(t *testing.T) {
 		{"requests", line("s.h"), ref, 2, 4},
 		{"requests", line("s.h"), ref, 3, 7}, // and what failed at the end
 		{"seconds", line("s.h"), ref, 3, 1},
-		{"outside", line("s.oo"), ref, 4, .5},
+		{"outside", charged(line("s.oo")), ref, 4, .5},
+		{"outside", charged(line("s.oo")), ref, 2, 0},
+		{"outside", &Run{Links: 40, LinksOutside: 10}, ref, 4, .25}, // dropped: of the links
+		{"outside", &Run{}, ref, 4, nan},
 		{"target-recall", line("s"), ref, 1, nan},
 	} {
 		m, ok := MeasureNamed(test.measure)

@@ -114,8 +114,10 @@ type Run struct {
 	Redirects int
 	Errors    int // fetches that failed, those outside the record apart
 	Outside   int // fetches of addresses that are not in the record
-	// Links counts the links that entered the frontier, and LinksOutside those
-	// of them, or left out by the simulator, that the record does not hold.
+	// Charged tells whether those fetches took places in the budget.
+	Charged bool
+	// Links counts the links that were found, and LinksOutside those of them
+	// that the record does not hold.
 	Links, LinksOutside int
 	// Targets tells whether cosines to targets were given: without them Best
 	// is the judge's similarity and Widest is not known.
@@ -190,7 +192,7 @@ type RecorderOptions struct {
 // NewRecorder begins a run of at most budget pages.
 func NewRecorder(key Key, budget int, truth Truth, opt RecorderOptions) *Recorder {
 	return &Recorder{
-		run: Run{Key: key, Budget: budget, Targets: opt.Cosines != nil}, truth: truth, opt: opt,
+		run: Run{Key: key, Budget: budget, Charged: opt.Charged, Targets: opt.Cosines != nil}, truth: truth, opt: opt,
 		hosts: map[web.Host]int32{}, origins: map[string]bool{}, bodies: map[string]bool{}, found: map[string]bool{},
 	}
 }
@@ -198,9 +200,13 @@ func NewRecorder(key Key, budget int, truth Truth, opt RecorderOptions) *Recorde
 // Run returns what was recorded so far. It shares memory with the Recorder.
 func (r *Recorder) Run() *Run { return &r.run }
 
-// LeftOut tells that a simulator kept n links from the frontier because the
-// record does not hold them.
-func (r *Recorder) LeftOut(n int) { r.run.LinksOutside += n }
+// LeftOut tells how many links a simulator kept from the frontier because the
+// record does not hold them. Where the events of the crawl told of such links
+// too, the larger number holds.
+func (r *Recorder) LeftOut(n int) {
+	r.run.LinksOutside = max(r.run.LinksOutside, n)
+	r.run.Links = max(r.run.Links, r.run.LinksOutside)
+}
 
 // Listen takes the next event of the crawl.
 func (r *Recorder) Listen(e event.Event) {
@@ -381,6 +387,7 @@ type runJSON struct {
 	Redirects    int          `json:"redirects"`
 	Errors       int          `json:"errors"`
 	Outside      int          `json:"outside"`
+	Charged      bool         `json:"charged,omitempty"`
 	Links        int          `json:"links"`
 	LinksOutside int          `json:"links_outside"`
 	Targets      bool         `json:"targets,omitempty"`
@@ -406,7 +413,7 @@ const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 func (r *Run) MarshalJSON() ([]byte, error) {
 	j := runJSON{
 		Key: r.Key, Budget: r.Budget, Ended: r.Ended, Requests: r.Requests, Robots: r.Robots, Redirects: r.Redirects,
-		Errors: r.Errors, Outside: r.Outside, Links: r.Links, LinksOutside: r.LinksOutside, Targets: r.Targets,
+		Errors: r.Errors, Outside: r.Outside, Charged: r.Charged, Links: r.Links, LinksOutside: r.LinksOutside, Targets: r.Targets,
 		Hosts: r.Hosts,
 	}
 	if j.Hosts == nil {
@@ -477,7 +484,7 @@ func (r *Run) UnmarshalJSON(data []byte) error {
 	}
 	out := Run{
 		Key: j.Key, Budget: j.Budget, Ended: j.Ended, Hosts: j.Hosts, Requests: j.Requests, Robots: j.Robots,
-		Redirects: j.Redirects, Errors: j.Errors, Outside: j.Outside, Links: j.Links, LinksOutside: j.LinksOutside,
+		Redirects: j.Redirects, Errors: j.Errors, Outside: j.Outside, Charged: j.Charged, Links: j.Links, LinksOutside: j.LinksOutside,
 		Targets: j.Targets,
 	}
 	if len(out.Hosts) == 0 {

@@ -232,3 +232,27 @@ func FuzzRun(f *testing.F) {
 		NewCell(&run, Reference{}, []int{1, 5}, Measures())
 	})
 }
+
+// Links that a simulator leaves out are counted once, whether or not the
+// events told of them.
+func TestLinksOutside(t *testing.T) {
+	inside, outside := address(t, "http://a.example/in"), address(t, "http://a.example/out")
+	m, _ := MeasureNamed("outside")
+	for _, test := range []struct {
+		name  string
+		found []event.Found
+		left  int
+		want  float64
+	}{
+		{"told by events", []event.Found{{URL: inside}, {URL: outside}, {URL: outside, Raised: true}}, 0, .5},
+		{"told by both", []event.Found{{URL: inside}, {URL: outside}}, 1, .5},
+		{"none", []event.Found{{URL: inside}}, 0, 0},
+	} {
+		r := NewRecorder(Key{}, 0, Truth{}, RecorderOptions{Recorded: func(u web.URL) bool { return u == inside }})
+		r.Listen(event.Seeded{Queued: test.found})
+		r.LeftOut(test.left)
+		if got := m.Of(r.Run(), Reference{}, 1); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}

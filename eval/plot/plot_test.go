@@ -143,3 +143,118 @@ func checkXML(t *testing.T, name, svg string) {
 		}
 	}
 }
+
+// contrast is WCAG 2.2's, from 1 to 21.
+func contrast(a, b string) float64 {
+	luminance := func(s string) float64 {
+		r, g, b := rgb(s)
+		sum := 0.0
+		for i, v := range []uint8{r, g, b} {
+			c := float64(v) / 255
+			if c <= .04045 {
+				c /= 12.92
+			} else {
+				c = math.Pow((c+.055)/1.055, 2.4)
+			}
+			sum += c * []float64{.2126, .7152, .0722}[i]
+		}
+		return sum
+	}
+	x, y := luminance(a), luminance(b)
+	return (max(x, y) + .05) / (min(x, y) + .05)
+}
+
+func TestColoursCanBeSeen(t *testing.T) {
+	if c := contrast("#000000", "#ffffff"); math.Abs(c-21) > 1e-9 {
+		t.Fatalf("black on white has %v", c)
+	}
+	for name, theme := range map[string]theme{"light": light, "dark": dark} {
+		for i := range theme {
+			ink, least := Ink(i), 3.
+			switch ink {
+			case Paper, Grid:
+				continue
+			case Text, Muted:
+				least = 4.5
+			}
+			if c := contrast(theme[i], theme[Paper]); c < least {
+				t.Errorf("%s: %s %s on paper has %.2f:1, not %v", name, ink.class(), theme[i], c, least)
+			}
+		}
+		// Names beside lines and numbers in bars are text too.
+		for i := Data; i < Data+dataInks; i++ {
+			if c := contrast(theme[i], theme[Paper]); c < 3.9 {
+				t.Errorf("%s: name in %s %s has %.2f:1", name, i.class(), theme[i], c)
+			}
+		}
+	}
+}
+
+func TestTicks(t *testing.T) {
+	for _, test := range []struct {
+		low, high float64
+		count     int
+		percent   bool
+		want      string
+	}{
+		{0, 205, 5, false, "0 50 100 150 200 250"},
+		{0, 101, 5, false, "0 20 40 60 80 100 120"},
+		{0, .66, 5, true, "0% 10% 20% 30% 40% 50% 60% 70%"},
+		{-.52, .09, 5, true, "−60% −50% −40% −30% −20% −10% 0% 10%"},
+		{0, 10_000, 2, false, "0 5,000 10,000"},
+		{0, 0, 5, false, "0.0 0.2 0.4 0.6 0.8 1.0"},
+	} {
+		a := newAxis(test.low, test.high, test.count, test.percent)
+		var names []string
+		for _, v := range a.ticks {
+			names = append(names, a.name(v))
+		}
+		if got := strings.Join(names, " "); got != test.want {
+			t.Errorf("%v…%v: %s, want %s", test.low, test.high, got, test.want)
+		}
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for _, test := range []struct {
+		v        float64
+		decimals int
+		want     string
+	}{{1234567, 0, "1,234,567"}, {-1234.5, 1, "−1,234.5"}, {-.0004, 3, "0.000"}, {999, 0, "999"}, {math.NaN(), 2, "–"}} {
+		if got := Number(test.v, test.decimals); got != test.want {
+			t.Errorf("%v with %d decimals: %s, want %s", test.v, test.decimals, got, test.want)
+		}
+	}
+}
+
+// A name beside a line keeps its distance from the next, and stays on the
+// chart, however close together the lines end.
+func TestNamesDoNotCoverEachOther(t *testing.T) {
+	l := Lines{XLabel: "x"}
+	for k := range 20 {
+		l.Series = append(l.Series, Series{Name: fmt.Sprintf("series %d", k), X: []float64{0, 1}, Y: []float64{0, 5 + float64(k%3)/100}, Color: k})
+	}
+	d := l.Draw()
+	var at []float64
+	for _, s := range d.shapes {
+		if n, ok := s.(label); ok && strings.HasPrefix(n.text, "series") {
+			at = append(at, n.at.Y)
+		}
+	}
+	if len(at) != 20 {
+		t.Fatalf("%d names", len(at))
+	}
+	for i, y := range at {
+		if y < 0 || y > d.Height || i > 0 && y-at[i-1] < 12 {
+			t.Errorf("name %d at %v of %v, the one before at %v", i, y, d.Height, at[max(i-1, 0)])
+		}
+	}
+}
+
+func TestPNGRefusesAbsurdSizes(t *testing.T) {
+	for _, scale := range []float64{0, -1, 1e6, math.NaN()} {
+		if err := (&Drawing{Width: 100, Height: 100}).PNG(io.Discard, scale, false); err == nil {
+			t.Errorf("scale %v is taken", scale)
+		}
+	}
+}

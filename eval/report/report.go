@@ -116,7 +116,7 @@ const bandDraws = 1000
 // page more or less makes.
 const tie = 1e-9
 
-// weakShare is the share of fetches outside the record above which a figure is
+// weakShare is the out-of-record rate above which a figure is
 // marked as weak.
 const weakShare = .05
 
@@ -273,10 +273,7 @@ func written(m eval.Measure, v float64) string {
 // summary is the main table of a set of cells at a budget: strategies, best
 // AUC first, by measures; means over topics of means over repeats.
 func (b *builder) summary(title string, cells []eval.Cell, budget int, truth bool) table {
-	t := table{Title: title, Head: []string{"strategy", "topics"}}
-	for _, name := range b.Headline {
-		t.Head = append(t.Head, name)
-	}
+	t := table{Title: title, Head: append([]string{"strategy", "topics"}, b.Headline...)}
 	type row struct {
 		s      strategy
 		topics int
@@ -298,8 +295,7 @@ func (b *builder) summary(title string, cells []eval.Cell, budget int, truth boo
 		_, auc := byTopic(cells, s, "auc", budget)
 		r.order = mean(auc)
 		_, outside := byTopic(cells, s, "outside", budget)
-		_, links := byTopic(cells, s, "links-outside", budget)
-		r.weak = mean(outside) > weakShare || mean(links) > weakShare
+		r.weak = mean(outside) > weakShare
 		rows = append(rows, r)
 	}
 	slices.SortStableFunc(rows, func(x, y row) int { return cmp.Compare(y.order, x.order) })
@@ -307,18 +303,19 @@ func (b *builder) summary(title string, cells []eval.Cell, budget int, truth boo
 		name := b.name(r.s)
 		if r.weak {
 			name += " †"
-			t.Note = "† more than 5% of what it asked for lies outside the record: a weak figure."
+			t.Note = "† more than 5% of what it wanted lies outside the record: a weak figure."
 		}
 		out := []cell{{Text: name}, {Text: fmt.Sprint(r.topics), Number: true}}
 		for i, v := range r.values {
 			m := b.measures[b.Headline[i]]
-			best := m.Better != 0 && !math.IsNaN(v)
+			// The best of a column is marked, unless all are alike.
+			best, differ := m.Better != 0 && !math.IsNaN(v), false
 			for _, other := range rows {
-				if o := other.values[i]; !math.IsNaN(o) && (o-v)*float64(m.Better) > 1e-12 {
-					best = false
-				}
+				gain := (other.values[i] - v) * float64(m.Better)
+				best = best && !(gain > 1e-12)
+				differ = differ || gain < -1e-12
 			}
-			out = append(out, cell{Text: written(m, v), Number: true, Strong: best && len(rows) > 1})
+			out = append(out, cell{Text: written(m, v), Number: true, Strong: best && differ})
 		}
 		t.Rows = append(t.Rows, out)
 	}
