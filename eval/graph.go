@@ -1,10 +1,8 @@
 package eval
 
 import (
-	"context"
 	"encoding/hex"
 	"slices"
-	"strings"
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/web"
@@ -198,45 +196,43 @@ type GraphOptions struct {
 	Follows func(from, to web.URL) bool
 }
 
-// WebGraph reads a recorded web, parses its pages on all cores and returns its
-// graph: pages of the types taken with a status of 2xx, and links of every
-// kind, but by default none of pages that ask not to be followed. Errors are those of
-// corpus.Web.Parsed.
-func WebGraph(ctx context.Context, w *corpus.Web, o GraphOptions) (*Graph, error) {
-	b := NewBuilder()
-	err := w.Parsed(ctx, func(r *web.Response, p *web.Page) {
-		switch {
-		case r.Status >= 300 && r.Status < 400 && !r.Location.IsZero():
-			b.Redirect(r.URL, r.Location)
-		case p != nil && o.takes(r):
-			var links []web.URL
-			if o.IgnoreDirectives || !p.Directives.NoFollow {
-				for _, l := range p.Links {
-					if o.Follows == nil || o.Follows(r.URL, l.URL) {
-						links = append(links, l.URL)
-					}
-				}
-			}
-			b.Page(r.URL, hex.EncodeToString(p.Digest[:]), links)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return b.Graph(), nil
-}
-
-// takes tells whether a response is of a type that the crawl takes; what says
-// nothing of its type is taken.
-func (o GraphOptions) takes(r *web.Response) bool {
+// WebGraph is the graph of a recorded web from its parsed pages: those of the
+// types taken with a status of 2xx, and links of every kind, but by default
+// none of pages that ask not to be followed. Errors are those of reading a
+// redirect: a *store.Damage.
+func WebGraph(w *corpus.Web, pages *corpus.Pages, o GraphOptions) (*Graph, error) {
 	types := o.Types
 	if types == nil {
 		types = []string{"text/html", "application/xhtml+xml"}
 	}
-	var header string
-	if h := r.Header["Content-Type"]; len(h) > 0 {
-		header, _, _ = strings.Cut(h[0], ";")
-		header = strings.ToLower(strings.TrimSpace(header))
+	any := slices.Contains(types, "*/*")
+	b := NewBuilder()
+	for u := range w.URLs() {
+		if s := w.Status(u); s >= 300 && s < 400 {
+			r, err := w.Lookup(u)
+			if err != nil {
+				return nil, err
+			}
+			if !r.Location.IsZero() {
+				b.Redirect(u, r.Location)
+			}
+			continue
+		} else if s < 200 || s >= 300 {
+			continue
+		}
+		p, ok := pages.Page(u)
+		if !ok || !any && !slices.Contains(types, p.MIME) {
+			continue
+		}
+		var links []web.URL
+		if o.IgnoreDirectives || !p.Directives.NoFollow {
+			for _, l := range p.Links {
+				if o.Follows == nil || o.Follows(u, l.URL) {
+					links = append(links, l.URL)
+				}
+			}
+		}
+		b.Page(u, hex.EncodeToString(p.Digest[:]), links)
 	}
-	return header == "" || slices.Contains(types, header) || slices.Contains(types, "*/*")
+	return b.Graph(), nil
 }
