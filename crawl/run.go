@@ -67,14 +67,7 @@ const (
 // have; the driver drops it (those leases end when the frontier is opened
 // again); then Run returns. The caller closes what it opened.
 func (c *Crawl) Run(ctx context.Context) (event.Ending, error) {
-	d := &driver{Crawl: c, step: NewStep(c.Policy, c.Scorer, c.Judge)}
-	if d.Clock == nil {
-		d.Clock = clock.System{}
-	}
-	if d.Workers == 0 {
-		d.Workers = 32
-	}
-	return d.run(ctx)
+	return c.newDriver().run(ctx)
 }
 
 // driver is a running crawl. One goroutine calls its methods, and the step,
@@ -89,10 +82,20 @@ type driver struct {
 	synced   time.Time
 }
 
+// newDriver returns the driver of a copy of c with its defaults.
+func (c *Crawl) newDriver() *driver {
+	own := *c
+	if own.Clock == nil {
+		own.Clock = clock.System{}
+	}
+	if own.Workers == 0 {
+		own.Workers = 32
+	}
+	return &driver{Crawl: &own, step: NewStep(c.Policy, c.Scorer, c.Judge)}
+}
+
 func (d *driver) run(ctx context.Context) (event.Ending, error) {
-	d.last = d.Clock.Now()
-	d.ticked, d.synced = d.last, d.last
-	if err := d.open(ctx); err != nil {
+	if err := d.start(ctx); err != nil {
 		return "", err
 	}
 
@@ -118,13 +121,25 @@ func (d *driver) run(ctx context.Context) (event.Ending, error) {
 	if err != nil {
 		return "", err
 	}
+	return how, d.end(how)
+}
+
+// start sets the time and opens the crawl.
+func (d *driver) start(ctx context.Context) error {
+	d.last = d.Clock.Now()
+	d.ticked, d.synced = d.last, d.last
+	return d.open(ctx)
+}
+
+// end says how the crawl ended and brings everything to the platter.
+func (d *driver) end(how event.Ending) error {
 	now := d.Clock.Now()
-	err = d.say(event.Ended{At: event.At{At: now}, How: how, Frontier: d.Frontier.Stats(now)})
+	err := d.say(event.Ended{At: event.At{At: now}, How: how, Frontier: d.Frontier.Stats(now)})
 	if err == nil && d.mark != nil {
 		// No turn follows that would carry the mark of these last words.
-		_, err = d.Frontier.Commit(context.WithoutCancel(ctx), web.Turn{State: map[string][]byte{StateEvents: d.mark}})
+		_, err = d.Frontier.Commit(context.Background(), web.Turn{State: map[string][]byte{StateEvents: d.mark}})
 	}
-	return how, errors.Join(err, d.sync())
+	return errors.Join(err, d.sync())
 }
 
 // arrived is an arrival, or why the crawl cannot go on.
@@ -178,26 +193,16 @@ func (d *driver) open(ctx context.Context) error {
 func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-chan arrived) (event.Ending, error) {
 	for {
 		now := d.Clock.Now()
-		if err := d.keepTime(now); err != nil {
-			return "", err
+		how, over, err := d.ended(now)
+		if err != nil || over {
+			return how, err
 		}
-		stats := d.Frontier.Stats(now)
-		if how, over := d.step.Ended(stats); over {
-			return how, nil
+		out, err := d.lease(ctx, now)
+		if err != nil {
+			return d.broken(ctx, err)
 		}
-		if n := min(d.Workers-d.inFlight, d.step.Room()-d.inFlight); n > 0 {
-			var rescore func(*web.Candidate) float64
-			if d.Scorer.Rescores() {
-				rescore = d.step.Rescore
-			}
-			out, err := d.Frontier.Lease(ctx, now, n, rescore)
-			if err != nil {
-				return d.broken(ctx, err)
-			}
-			for _, l := range out {
-				d.inFlight++
-				leases <- l
-			}
+		for _, l := range out {
+			leases <- l
 		}
 		fire, stop := d.Clock.NewTimer(d.nap(now))
 		select {
@@ -218,6 +223,30 @@ func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-c
 		}
 		stop()
 	}
+}
+
+// ended counts the time up to now and tells whether the crawl is over.
+func (d *driver) ended(now time.Time) (event.Ending, bool, error) {
+	if err := d.keepTime(now); err != nil {
+		return "", false, err
+	}
+	how, over := d.step.Ended(d.Frontier.Stats(now))
+	return how, over, nil
+}
+
+// lease takes out what idle workers may fetch within the budget.
+func (d *driver) lease(ctx context.Context, now time.Time) ([]web.Lease, error) {
+	n := min(d.Workers-d.inFlight, d.step.Room()-d.inFlight)
+	if n <= 0 {
+		return nil, nil
+	}
+	var rescore func(*web.Candidate) float64
+	if d.Scorer.Rescores() {
+		rescore = d.step.Rescore
+	}
+	out, err := d.Frontier.Lease(ctx, now, n, rescore)
+	d.inFlight += len(out)
+	return out, err
 }
 
 // broken tells a crawl that was stopped from one that failed.

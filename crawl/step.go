@@ -94,6 +94,9 @@ type Step struct {
 	moved  []web.URL         // where seeds redirected to: within the scope as well
 	fresh  map[string][]byte // of closed and moved, what was not stored yet
 	bodies map[uint64]copies
+	// passing tells that no later run will go on with this crawl, so that
+	// nothing is stored for one.
+	passing bool
 }
 
 // copies is how often a body came, and where from first.
@@ -217,6 +220,9 @@ func (s *Step) TimeLeft() (left time.Duration, ok bool) {
 
 // Spend counts time against the budget.
 func (s *Step) Spend(d time.Duration) { s.count.Spent += d }
+
+// Charge counts pages against the budget that were asked for and never came.
+func (s *Step) Charge(pages int) { s.count.Pages += pages }
 
 // Ended tells whether the crawl is over, and how.
 func (s *Step) Ended(f web.FrontierStats) (event.Ending, bool) {
@@ -647,6 +653,9 @@ func (s *Step) Dropped(now time.Time, t web.Turn, r web.Receipt) (events []event
 func (s *Step) store(t *web.Turn) {
 	t.State = s.fresh
 	s.fresh = make(map[string][]byte)
+	if s.passing {
+		return
+	}
 	b, err := json.Marshal(s.count)
 	if err != nil {
 		panic(err) // a plain struct of numbers

@@ -12,9 +12,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
+	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -48,6 +51,67 @@ type Options struct {
 	PageWeight float64
 	// N is the batch of best-n-first, 1…256; 0 = 256.
 	N int
+	// Keywords name the topic, words or phrases, for the scorers that look
+	// for words themselves.
+	Keywords []string
+	// Analyzer makes terms of texts, as the parser's does; nil = a new one.
+	Analyzer *text.Analyzer
+	// DF holds the document frequencies by which words are weighed; nil = those
+	// of English.
+	DF *text.DF
+	// Thesaurus tells the semantic scorers which words are related; nil knows
+	// of none.
+	Thesaurus Thesaurus
+	// Set changes settings of the scorer, by name; Settings lists them.
+	Set map[string]float64
+}
+
+// Setting is a constant of a strategy that Options.Set can change.
+type Setting struct {
+	Name              string
+	Default, Min, Max float64
+	Line              string
+}
+
+// set returns the setting of that name; New has checked and completed them.
+func (o Options) set(name string) float64 {
+	v, ok := o.Set[name]
+	if !ok {
+		panic("score: no setting " + name) // not one of the maker's: a slip in this package
+	}
+	return v
+}
+
+// complete returns o with a value for each of the settings.
+func (o Options) complete(settings []Setting) (Options, error) {
+	set := make(map[string]float64, len(settings))
+	var names []string
+	for _, s := range settings {
+		set[s.Name] = s.Default
+		names = append(names, s.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Set)) {
+		i := slices.Index(names, name)
+		if i < 0 {
+			if len(names) == 0 {
+				return o, fmt.Errorf("there is no setting %q; it has none", name)
+			}
+			return o, fmt.Errorf("there is no setting %q; it has %s", name, strings.Join(names, ", "))
+		}
+		s, v := settings[i], o.Set[name]
+		if !(v >= s.Min && v <= s.Max) {
+			return o, fmt.Errorf("setting %s = %v: give a number in %v…%v", name, v, s.Min, s.Max)
+		}
+		set[name] = v
+	}
+	o.Set = set
+	if o.Analyzer == nil {
+		o.Analyzer = text.NewAnalyzer()
+	}
+	if o.Page == nil {
+		o.Page = func(_ *web.Page, v web.Verdict) float64 { return v.Relevance }
+	}
+	return o, nil
 }
 
 // Line is a name of a scorer with what it does in one line.
@@ -57,18 +121,44 @@ type Line struct {
 
 type maker struct {
 	Line
-	make func(Options) (Scorer, error)
+	make     func(Options) (Scorer, error)
+	settings []Setting
 }
 
 func makers() []maker {
 	return []maker{
-		{Line{"breadth-first", "near the seeds first, in the order found"}, newBreadthFirst},
-		{Line{"random", "in random order"}, newRandom},
-		{Line{"best-first-page", "links of relevant pages first"}, newBestFirst(pageAlone)},
-		{Line{"best-first-anchor", "links with relevant anchors first"}, newBestFirst(anchorAlone)},
-		{Line{"best-first-both", "the mean of page and anchor"}, newBestFirst(pageAndAnchor)},
-		{Line{"best-n-first", "best-first-both in batches of N pages"}, newBestN},
+		{Line{"breadth-first", "near the seeds first, in the order found"}, newBreadthFirst, nil},
+		{Line{"random", "in random order"}, newRandom, nil},
+		{Line{"best-first-page", "links of relevant pages first"}, newBestFirst(pageAlone), nil},
+		{Line{"best-first-anchor", "links with relevant anchors first"}, newBestFirst(anchorAlone), nil},
+		{Line{"best-first-both", "the mean of page and anchor"}, newBestFirst(pageAndAnchor), nil},
+		{Line{"best-n-first", "best-first-both in batches of N pages"}, newBestN, nil},
+		{Line{"fish-search", "a few links of relevant pages, fewer of others, three deep"}, newFish, fishSettings()},
+		{Line{"shark-search-0.5", "relevance inherited along the path, anchor and its surroundings; γ = ½"}, newShark, sharkSettings(0.5)},
+		{Line{"shark-search-0.8", "the same, with more weight on what is inherited"}, newShark, sharkSettings(0.8)},
+		{Line{"semantic-synonym", "words of page and anchor that mean what the keywords mean"}, newSemantic(false), semanticSettings(false)},
+		{Line{"semantic-hypernym", "the same, and wider or narrower words by half"}, newSemantic(true), semanticSettings(true)},
+		{Line{"infospiders-like", "a population of agents that learn which keywords near a link promise"}, newSpiders, spidersSettings()},
+		{Line{"backlink", "addresses that most fetched pages link to first"}, newBacklink, backlinkSettings()},
+		{Line{"pagerank", "addresses of the highest PageRank first"}, newPageRank, pageRankSettings()},
+		{Line{"opic", "addresses that hold the most cash first"}, newOPIC, opicSettings()},
+		{Line{"aggarwal", "interest ratios of words, address, parents and siblings"}, newAggarwal, aggarwalSettings()},
+		{Line{"ache-like-hard", "a link classifier retrained as it goes; links of relevant pages alone"}, newACHE, acheSettings(true)},
+		{Line{"ache-like-soft", "the same, with the links of all pages"}, newACHE, acheSettings(false)},
+		{Line{"tagpath-bandit-like", "a bandit over places in page templates"}, newTagPath, tagPathSettings()},
+		{Line{"anthelion-like", "a bandit over hosts times naive Bayes over addresses"}, newAnthelion, anthelionSettings()},
 	}
+}
+
+// Settings lists what Options.Set can change of the scorer of that name, nil
+// when there is nothing or no such scorer.
+func Settings(name string) []Setting {
+	for _, m := range makers() {
+		if m.Name == name {
+			return m.settings
+		}
+	}
+	return nil
 }
 
 // Names lists the scorers.
@@ -85,6 +175,10 @@ func New(name string, o Options) (Scorer, error) {
 	var known []string
 	for _, m := range makers() {
 		if m.Name == name {
+			o, err := o.complete(m.settings)
+			if err != nil {
+				return nil, fmt.Errorf("scorer %s: %w", name, err)
+			}
 			s, err := m.make(o)
 			if err != nil {
 				return nil, fmt.Errorf("scorer %s: %w", name, err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/score/scoretest"
 	"github.com/waggle-crawler/waggle/web"
@@ -32,14 +33,52 @@ func TestConformance(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprint(l.Name, " ", n), func(t *testing.T) {
-				scoretest.Run(t, func() scoretest.Scorer { return newScorer(t, l.Name, score.Options{N: n}) })
+				scoretest.RunWithin(t, featureBytes(l.Name), func() scoretest.Scorer {
+					return newScorer(t, l.Name, score.Options{N: n, Set: hasty(l.Name)})
+				})
 			})
 		}
 	}
 }
 
+// featureBytes is what a link may cost.
+func featureBytes(name string) int {
+	if strings.HasPrefix(name, "ache-like") {
+		return 1 + 2*32 // the words of its anchor and around
+	}
+	return 16
+}
+
+// hasty are settings with which a scorer learns from a few pages.
+func hasty(name string) map[string]float64 {
+	set := map[string]float64{}
+	for _, s := range score.Settings(name) {
+		switch s.Name {
+		case "every":
+			set["every"] = 3
+		case "hot":
+			set["hot"] = 1
+		case "reservoir":
+			set["reservoir"] = 2
+		case "theta":
+			set["theta"] = 0.75
+		case "lambda":
+			set["lambda"] = 0.5
+		case "value":
+			set["value"] = 4
+		}
+	}
+	return set
+}
+
+var (
+	english  = text.Background()
+	analyzer = text.NewAnalyzer()
+)
+
 func newScorer(t testing.TB, name string, o score.Options) score.Scorer {
-	o.Seed, o.Anchor = 7, likeness
+	o.Seed, o.Anchor, o.Keywords = 7, likeness, []string{"bees", "waggle dance"}
+	o.DF, o.Analyzer = english, analyzer
 	s, err := score.New(name, o)
 	if err != nil {
 		t.Fatal(err)
@@ -208,25 +247,71 @@ func TestNewErrors(t *testing.T) {
 	}
 }
 
-func BenchmarkExtractScore(b *testing.B) {
-	links := make([]string, 100)
-	for i := range links {
-		links[i] = "some bees of this anchor"
+// BenchmarkLink measures what a link costs on a page of 100 links and 2,000
+// words, under a model that has seen 600 such pages: reading its features,
+// its share of the page's visit, and each time it is scored.
+func BenchmarkLink(b *testing.B) {
+	page := func(n int) (*web.Page, web.Verdict) {
+		p := &web.Page{URL: parse(fmt.Sprintf("http://www.bees%d.test/about/hives/page%d.html", n%7, n))}
+		for i := range 100 {
+			p.Links = append(p.Links, web.Link{
+				URL:    parse(fmt.Sprintf("http://www.bees%d.test/garden/flowers/item-%d.html?page=%d", i%5, i%60*(1+n%9), n%3)),
+				Anchor: "some bees of this anchor", Before: "what stands before a link are ten words of text", After: "and ten more words that come after it in the text",
+				TagPath: fmt.Sprintf("html/body/div.main/div.c%d/ul.list/li/a.item", i%8), Position: i, First: 2*i + 1, Last: 2*i + 1,
+			})
+		}
+		for i := range 201 {
+			p.Leaves = append(p.Leaves, web.Leaf{Text: "the honey bees of this leaf fly to the flowers"[:10+i%30]})
+		}
+		for i := range 400 {
+			p.Terms = append(p.Terms, web.Term{Text: fmt.Sprintf("t%03d", i), Body: int32(1 + i%9)})
+		}
+		relevance := float64(n%4) / 4
+		return p, web.Verdict{Relevance: relevance, Relevant: relevance >= 0.5}
 	}
-	p, v := pageOf(links...), web.Verdict{Relevance: 0.5}
 	for _, l := range score.Names() {
-		b.Run(l.Name, func(b *testing.B) {
-			s := newScorer(b, l.Name, score.Options{})
-			c := web.Candidate{URL: p.URL}
+		s := newScorer(b, l.Name, score.Options{})
+		// A crawl of 600 pages, each found on the one before.
+		var c web.Candidate
+		visit := func(n int) (p *web.Page, v web.Verdict, features [][]byte) {
+			p, v = page(n)
+			c.URL = p.URL
+			features = s.Extract(p, v)
+			memory := s.Visit(&c, p, v)
+			c = web.Candidate{URL: p.Links[n%100].URL, Depth: 1 + n%4, Features: features[n%100], Memory: memory}
+			return p, v, features
+		}
+		for n := range 599 {
+			visit(n)
+		}
+		p, v, features := visit(599)
+		perLink := func(b *testing.B) {
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100, "ns/link")
+		}
+		b.Run(l.Name+"/extract", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				features := s.Extract(p, v)
+				s.Extract(p, v)
+			}
+			perLink(b)
+		})
+		b.Run(l.Name+"/visit", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				s.Visit(&c, p, v)
+			}
+			perLink(b)
+		})
+		b.Run(l.Name+"/score", func(b *testing.B) {
+			b.ReportAllocs()
+			at := c
+			for b.Loop() {
 				for i := range features {
-					c.Features = features[i]
-					s.Score(&c)
+					at.URL, at.Features = p.Links[i].URL, features[i]
+					s.Score(&at)
 				}
 			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/100, "ns/link")
+			perLink(b)
 		})
 	}
 }

@@ -50,6 +50,11 @@ type commands struct {
 		Serve webServeCmd `cmd:"" help:"Answer as the recorded web would, as an HTTP proxy."`
 		Job   webJobCmd   `cmd:"" help:"Print the job file for a topic of a recorded web."`
 	} `cmd:"" help:"Recorded webs: crawl the same pages again and again, offline."`
+	Lab struct {
+		Run    labRunCmd    `cmd:"" help:"Simulate every strategy on every topic, and report."`
+		Report labReportCmd `cmd:"" help:"Write the report of a lab's results anew."`
+		List   labListCmd   `cmd:"" help:"Name all scorers, judges and measures."`
+	} `cmd:"" help:"Compare strategies on recorded webs, against what was possible."`
 	Version kong.VersionFlag `help:"Print the version."`
 }
 

@@ -27,13 +27,18 @@ type Scorer interface {
 	Restore(state []byte) error
 }
 
-// maxFeatures is the number of bytes of features a link may cost, on average.
+// maxFeatures is the number of bytes of features a link may cost, on average,
+// unless the scorer needs words.
 const maxFeatures = 16
 
 // Run checks the scorers that make returns, each time a new one of the same
 // kind, seed and options.
-func Run(t *testing.T, make func() Scorer) {
-	t.Run("one entry a link", func(t *testing.T) { entries(t, make) })
+func Run(t *testing.T, make func() Scorer) { RunWithin(t, maxFeatures, make) }
+
+// RunWithin is Run for scorers that may spend that many bytes of features on a
+// link, on average.
+func RunWithin(t *testing.T, bytes int, make func() Scorer) {
+	t.Run("one entry a link", func(t *testing.T) { entries(t, bytes, make) })
 	t.Run("Extract is pure", func(t *testing.T) { pure(t, make) })
 	t.Run("Score looks at the candidate alone", func(t *testing.T) { alone(t, make) })
 	t.Run("Score is a number", func(t *testing.T) { number(t, make) })
@@ -67,8 +72,20 @@ func genVisit(t *rapid.T) visit {
 			URL:      genURL(t, "link"),
 			Kind:     rapid.SampledFrom([]web.LinkKind{web.LinkA, web.LinkFrame, web.LinkRefresh}).Draw(t, "kind"),
 			Anchor:   rapid.SampledFrom([]string{"", " ", "bees", "honey bees", "steel", "\xff\x00", strings.Repeat("bees ", 50)}).Draw(t, "anchor"),
+			After:    rapid.SampledFrom([]string{"", "", "waggle dance"}).Draw(t, "after"),
+			TagPath:  rapid.SampledFrom([]string{"", "html/body/a", "html/body/div.nav/ul/li/a", "html/body/div.nav/ul/a"}).Draw(t, "path"),
 			Position: i,
+			First:    2*i + 1,
+			Last:     2*i + 1,
 		})
+	}
+	for range 2*len(p.Links) + 1 {
+		p.Leaves = append(p.Leaves, web.Leaf{Text: rapid.SampledFrom([]string{"", "bees", "steel and honey"}).Draw(t, "leaf")})
+	}
+	for _, term := range []string{"bee", "honey", "steel"} {
+		if n := rapid.Int32Range(0, 3).Draw(t, term); n > 0 {
+			p.Terms = append(p.Terms, web.Term{Text: term, Body: n})
+		}
 	}
 	r := rapid.SampledFrom([]float64{0, 0.25, 0.5, 1}).Draw(t, "relevance")
 	return visit{p, web.Verdict{Relevance: r, Similarity: r, Relevant: r >= 0.5}}
@@ -115,7 +132,7 @@ func genVisits(t *rapid.T) []visit {
 	return rapid.SliceOfN(rapid.Custom(genVisit), 0, 15).Draw(t, "visits")
 }
 
-func entries(t *testing.T, make func() Scorer) {
+func entries(t *testing.T, most int, make func() Scorer) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := genVisit(t)
 		if v.Page == nil {
@@ -129,8 +146,8 @@ func entries(t *testing.T, make func() Scorer) {
 		for _, f := range features {
 			sum += len(f)
 		}
-		if sum > maxFeatures*len(features) {
-			t.Fatalf("%d bytes for %d links: more than %d a link", sum, len(features), maxFeatures)
+		if sum > most*len(features) {
+			t.Fatalf("%d bytes for %d links: more than %d a link", sum, len(features), most)
 		}
 	})
 }

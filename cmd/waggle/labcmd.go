@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/eval/report"
+	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/lab"
+	"github.com/waggle-crawler/waggle/score"
+)
+
+// labRunCmd is `waggle lab run`.
+type labRunCmd struct {
+	File    string `short:"f" required:"" placeholder:"LAB.yaml" help:"What to compare: webs, scorers, judges, budgets."`
+	Out     string `short:"o" required:"" placeholder:"DIR" help:"Folder of the results. A run that was stopped goes on where it was."`
+	Workers int    `placeholder:"N" help:"Simulations at a time (default: one a core)."`
+}
+
+// Run makes the cells that are not there yet, and the report.
+func (c *labRunCmd) Run(ctx context.Context, io streams) error {
+	f, err := lab.Read(c.File)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	meter := newMeter(io.err)
+	out, err := f.Run(ctx, c.Out, lab.Options{Progress: meter.show, Workers: c.Workers})
+	meter.end()
+	switch {
+	case ctx.Err() != nil:
+		return exit{exitStopped, errors.New("stopped; the same command goes on where it was")}
+	case err != nil:
+		return err
+	}
+	if _, err := lab.Report(c.Out); err != nil {
+		return err
+	}
+	fmt.Fprintf(io.out, "%s cells, %s of them new; the report is %s\n", number(out.Cells), number(out.Made), filepath.Join(c.Out, "report.html"))
+	if out.Failed > 0 {
+		return fmt.Errorf("%d cells failed; the report says why, and the same command tries them again", out.Failed)
+	}
+	return nil
+}
+
+// labReportCmd is `waggle lab report`.
+type labReportCmd struct {
+	Dir string `arg:"" help:"Folder of the results of waggle lab run."`
+}
+
+// Run writes the report anew.
+func (c *labReportCmd) Run(io streams) error {
+	if _, err := lab.Report(c.Dir); err != nil {
+		return exit{exitUsage, err}
+	}
+	fmt.Fprintf(io.out, "%s, report.md, values.csv, curves.csv, plots/\n", filepath.Join(c.Dir, "report.html"))
+	return nil
+}
+
+// labListCmd is `waggle lab list`.
+type labListCmd struct{}
+
+// Run names what a lab file can name.
+func (labListCmd) Run(io streams) error {
+	out := tabwriter.NewWriter(io.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "Scorers: which link goes first")
+	for _, l := range score.Names() {
+		fmt.Fprintf(out, "  %s\t%s\n", l.Name, l.Line)
+		for _, s := range score.Settings(l.Name) {
+			fmt.Fprintf(out, "    set: %s\t%s (default %v, %v…%v)\n", s.Name, s.Line, s.Default, s.Min, s.Max)
+		}
+	}
+	fmt.Fprintln(out, "\nJudges: how relevant a page is")
+	for _, l := range judge.Names() {
+		fmt.Fprintf(out, "  %s\t%s\n", l.Name, l.Line)
+	}
+	fmt.Fprintf(out, "  %s\tthe web's truth itself: for diagnosis, never in a headline table\n", report.TruthJudge)
+	fmt.Fprintln(out, "\nMeasures")
+	for _, m := range eval.Measures() {
+		fmt.Fprintf(out, "  %s\t%s\n", m.Name, m.Line)
+	}
+	return out.Flush()
+}

@@ -1,0 +1,609 @@
+package corpus
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// The file of parsed pages. n is an unsigned varint, z a signed one (zigzag);
+// a list is its length plus one and its items, or 0 for nil; a word and an
+// address are indices in the tables at the end, text is a piece of the page's
+// own block of text.
+//
+//	magic      "waggle pages 1\n"
+//	stamp      16 bytes: xxh3-128 of the stamp in index.txt
+//	record …   of each recorded address, in the order of the WARC files
+//	words      n strings: n length, bytes
+//	addresses  n strings
+//	places     n recorded addresses: n address, n offset of its record
+//	tail       offsets of words, addresses and places: 3 × uint64 LE
+//	sum        xxh3-64 of all before, uint64 LE
+//
+//	record     n status · n what (0 nothing, 1 page, 2 no text) ·
+//	           n bytes of Raw · n bytes of Body · n Content-Type word+1 (0 none) ·
+//	           n Location address+1 (0 none) · word Truncated · word Retry-After ·
+//	           n kept: length and bytes of Body, 0 = not kept ·
+//	           then the page, or n length and bytes of the error's text
+//	page       16 bytes digest · n length of the block, block ·
+//	           n Base address · n dated (0 = never) · z Fetched ns since 1970 ·
+//	           words MIME, Charset, Language · n truncated (0, 1) ·
+//	           n directives, one bit each · word TDMPolicy ·
+//	           texts Title, Description, Keywords, Main ·
+//	           lists of texts Headings, Alts, Leaves ·
+//	           list of Terms: word · n 2·Body + (1 if Head > 0) · n Head if so ·
+//	           list of Links
+//	link       n address · word Kind · word TagPath · n NoFollow (0, 1) ·
+//	           z Position − index · z First − First of the link before ·
+//	           z Last − First · texts Before, Anchor, After, Heading
+//	text       n length; if that is not 0, z offset in the block − end of the
+//	           text before
+//
+// A block holds each byte of text once. The parser's strings share memory, and
+// the block keeps that: strings that overlap there overlap in it.
+const (
+	pagesMagic = "waggle pages 1\n"
+	tailSize   = 3*8 + 8
+)
+
+// What a record holds.
+const (
+	isNothing = iota // no status of 2xx, or no body
+	isPage
+	isOther // parsing it failed: no text
+)
+
+// encoder writes the file.
+type encoder struct {
+	w      *bufio.Writer
+	sum    *xxh3.Hasher
+	at     int // bytes written
+	words  table[string]
+	urls   table[web.URL]
+	places []byte // of the table of places, without its length
+	count  int
+	b      []byte // the record in work
+	end    int    // of the text before, in the block
+}
+
+// table numbers what it is given, in order.
+type table[T comparable] struct {
+	ids  map[T]int
+	list []T
+}
+
+func (t *table[T]) id(v T) uint64 {
+	i, ok := t.ids[v]
+	if !ok {
+		if t.ids == nil {
+			t.ids = map[T]int{}
+		}
+		i = len(t.list)
+		t.ids[v] = i
+		t.list = append(t.list, v)
+	}
+	return uint64(i)
+}
+
+func newEncoder(w io.Writer, stamp [16]byte) *encoder {
+	e := &encoder{sum: xxh3.New()}
+	e.w = bufio.NewWriterSize(io.MultiWriter(w, e.sum), 1<<20)
+	e.b = append(append(e.b, pagesMagic...), stamp[:]...)
+	e.write()
+	return e
+}
+
+// write writes what is in work. The writer keeps its error for finish.
+func (e *encoder) write() {
+	e.w.Write(e.b)
+	e.at += len(e.b)
+	e.b = e.b[:0]
+}
+
+func (e *encoder) num(n uint64)  { e.b = binary.AppendUvarint(e.b, n) }
+func (e *encoder) int(n int)     { e.num(uint64(n)) }
+func (e *encoder) diff(n int)    { e.b = binary.AppendVarint(e.b, int64(n)) }
+func (e *encoder) word(s string) { e.num(e.words.id(s)) }
+func (e *encoder) url(u web.URL) { e.num(e.urls.id(u)) }
+func (e *encoder) str(s string)  { e.int(len(s)); e.b = append(e.b, s...) }
+func (e *encoder) bit(v bool) {
+	if v {
+		e.num(1)
+	} else {
+		e.num(0)
+	}
+}
+
+// add writes a record. why is the error of parsing what is no page.
+func (e *encoder) add(r *web.Response, p *web.Page, why error) error {
+	e.places = binary.AppendUvarint(e.places, e.urls.id(r.URL))
+	e.places = binary.AppendUvarint(e.places, uint64(e.at))
+	e.count++
+	e.int(r.Status)
+	switch {
+	case p != nil:
+		e.num(isPage)
+	case why != nil:
+		e.num(isOther)
+	default:
+		e.num(isNothing)
+	}
+	e.int(len(r.Raw))
+	e.int(len(r.Body))
+	kind, typed := r.Header["Content-Type"]
+	if typed && len(kind) > 0 {
+		e.num(e.words.id(kind[0]) + 1)
+	} else {
+		e.num(0)
+	}
+	if r.Location.IsZero() {
+		e.num(0)
+	} else {
+		e.num(e.urls.id(r.Location) + 1)
+	}
+	e.word(r.Truncated)
+	retry := ""
+	if h := r.Header["Retry-After"]; len(h) > 0 {
+		retry = h[0]
+	}
+	e.word(retry)
+	if isRobots(r.URL) || r.Status < 300 && !typed {
+		e.str(string(r.Body))
+	} else {
+		e.num(0)
+	}
+	switch {
+	case p != nil:
+		e.page(p)
+	case why != nil:
+		if !errors.Is(why, parse.ErrType) {
+			return fmt.Errorf("parsing %s: %w", r.URL, why)
+		}
+		e.str(strings.TrimSuffix(why.Error(), parse.ErrType.Error()))
+	}
+	e.write()
+	return nil
+}
+
+func (e *encoder) page(p *web.Page) {
+	e.b = append(e.b, p.Digest[:]...)
+	text, place := newBlock(texts(p))
+	e.str(text)
+	e.end = 0
+	put := func(s string) {
+		e.int(len(s))
+		if len(s) > 0 {
+			at := place(s)
+			e.diff(at - e.end)
+			e.end = at + len(s)
+		}
+	}
+	list := func(l []string) {
+		e.length(len(l), l == nil)
+		for _, s := range l {
+			put(s)
+		}
+	}
+	e.url(p.Base)
+	e.bit(!p.Fetched.IsZero())
+	if !p.Fetched.IsZero() {
+		e.b = binary.AppendVarint(e.b, p.Fetched.UnixNano())
+	}
+	e.word(p.MIME)
+	e.word(p.Charset)
+	e.word(p.Language)
+	e.bit(p.Truncated)
+	flags := 0
+	for i, v := range directiveBits(&p.Directives) {
+		if *v {
+			flags |= 1 << i
+		}
+	}
+	e.int(flags)
+	e.word(p.Directives.TDMPolicy)
+	put(p.Title)
+	put(p.Description)
+	put(p.Keywords)
+	put(p.Main)
+	list(p.Headings)
+	list(p.Alts)
+	e.length(len(p.Leaves), p.Leaves == nil)
+	for i := range p.Leaves {
+		put(p.Leaves[i].Text)
+	}
+	e.length(len(p.Terms), p.Terms == nil)
+	for _, t := range p.Terms {
+		e.word(t.Text)
+		if t.Head == 0 {
+			e.num(uint64(t.Body) << 1)
+		} else {
+			e.num(uint64(t.Body)<<1 | 1)
+			e.num(uint64(t.Head))
+		}
+	}
+	e.length(len(p.Links), p.Links == nil)
+	before := 0
+	for i := range p.Links {
+		l := &p.Links[i]
+		e.url(l.URL)
+		e.word(string(l.Kind))
+		e.word(l.TagPath)
+		e.bit(l.NoFollow)
+		e.diff(l.Position - i)
+		e.diff(l.First - before)
+		e.diff(l.Last - l.First)
+		before = l.First
+		put(l.Before)
+		put(l.Anchor)
+		put(l.After)
+		put(l.Heading)
+	}
+}
+
+// length begins a list.
+func (e *encoder) length(n int, isNil bool) {
+	if isNil {
+		e.num(0)
+	} else {
+		e.int(n + 1)
+	}
+}
+
+// directiveBits are the wishes in the order of their bits.
+func directiveBits(d *web.Directives) [6]*bool {
+	return [...]*bool{&d.NoIndex, &d.NoFollow, &d.NoArchive, &d.NoAI, &d.NoImageAI, &d.TDMReserved}
+}
+
+// finish writes what follows the records.
+func (e *encoder) finish() error {
+	var tail []byte
+	mark := func() { tail = binary.LittleEndian.AppendUint64(tail, uint64(e.at)) }
+	mark()
+	e.int(len(e.words.list))
+	for _, s := range e.words.list {
+		e.str(s)
+	}
+	e.write()
+	mark()
+	e.int(len(e.urls.list))
+	for _, u := range e.urls.list {
+		e.str(u.String())
+	}
+	e.write()
+	mark()
+	e.int(e.count)
+	e.b = append(append(e.b, e.places...), tail...)
+	e.write()
+	if err := e.w.Flush(); err != nil {
+		return err
+	}
+	e.b = binary.LittleEndian.AppendUint64(e.b, e.sum.Sum64())
+	e.write()
+	return e.w.Flush()
+}
+
+// texts lists the strings of a page that go into its block.
+func texts(p *web.Page) []string {
+	list := make([]string, 0, 8+len(p.Leaves)+4*len(p.Links))
+	for i := range p.Leaves {
+		list = append(list, p.Leaves[i].Text)
+	}
+	list = append(list, p.Title, p.Description, p.Keywords, p.Main)
+	list = append(append(list, p.Headings...), p.Alts...)
+	for i := range p.Links {
+		l := &p.Links[i]
+		list = append(list, l.Before, l.Anchor, l.After, l.Heading)
+	}
+	return list
+}
+
+// newBlock makes the block of text that holds all of list, and a function that
+// tells where in it one of these very strings lies. Where strings overlap in
+// memory, so do they there. The block depends on which strings overlap, and
+// how, but not on where in memory they are.
+func newBlock(list []string) (string, func(string) int) {
+	// A run is a stretch of memory without gaps between strings.
+	type run struct {
+		start, end uintptr
+		first      int      // index of its first string in list
+		parts      []string // without overlap
+		offset     int
+	}
+	order := make([]int, 0, len(list))
+	for i, s := range list {
+		if s != "" {
+			order = append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		switch a, b := address(list[i]), address(list[j]); {
+		case a < b:
+			return -1
+		case a > b:
+			return 1
+		}
+		return len(list[j]) - len(list[i])
+	})
+	var runs []*run
+	for _, i := range order {
+		s := list[i]
+		start, end := address(s), address(s)+uintptr(len(s))
+		var last *run
+		if n := len(runs); n > 0 {
+			last = runs[n-1]
+		}
+		switch {
+		case last == nil || start >= last.end:
+			runs = append(runs, &run{start: start, end: end, first: i, parts: []string{s}})
+			continue
+		case end > last.end:
+			last.parts = append(last.parts, s[last.end-start:])
+			last.end = end
+		}
+		last.first = min(last.first, i)
+	}
+	byPlace := slices.Clone(runs)
+	slices.SortFunc(byPlace, func(a, b *run) int { return a.first - b.first })
+	var text strings.Builder
+	same := map[string]int{} // offsets of runs of one string
+	for _, r := range byPlace {
+		if len(r.parts) == 1 {
+			if at, ok := same[r.parts[0]]; ok {
+				r.offset = at
+				continue
+			}
+			same[r.parts[0]] = text.Len()
+		}
+		r.offset = text.Len()
+		for _, s := range r.parts {
+			text.WriteString(s)
+		}
+	}
+	return text.String(), func(s string) int {
+		a := address(s)
+		i, found := slices.BinarySearchFunc(runs, a, func(r *run, a uintptr) int {
+			switch {
+			case r.start < a:
+				return -1
+			case r.start > a:
+				return 1
+			}
+			return 0
+		})
+		if !found {
+			i--
+		}
+		return runs[i].offset + int(a-runs[i].start)
+	}
+}
+
+// address is where the bytes of s are, for comparison with others.
+func address(s string) uintptr { return uintptr(unsafe.Pointer(unsafe.StringData(s))) }
+
+// newPages reads the tables behind the records of a file; data is all of it
+// but its sum.
+func newPages(data string) (*Pages, error) {
+	c := &Pages{data: data, at: map[web.URL]int{}}
+	tail := []byte(data[len(data)-3*8:])
+	at := func(i int) int { return int(binary.LittleEndian.Uint64(tail[8*i:])) }
+	d := c.decoder(at(0))
+	c.words = make([]string, d.int())
+	for i := range c.words {
+		c.words[i] = d.bytes()
+	}
+	d = c.decoder(at(1))
+	c.urls = make([]web.URL, d.int())
+	for i := range c.urls {
+		s := d.bytes()
+		if s == "" {
+			continue // the zero address
+		}
+		u, err := web.Parse(s)
+		if err != nil || u.String() != s {
+			return nil, errStale // what is canonical has changed
+		}
+		c.urls[i] = u
+	}
+	d = c.decoder(at(2))
+	longest := 0
+	c.header = make([]web.Header, len(c.words)+1)
+	c.header[0] = web.Header{}
+	for range d.int() {
+		u := d.url()
+		place := d.int()
+		c.at[u] = place
+		rd := c.decoder(place)
+		r := rd.response()
+		longest = max(longest, r.raw, r.body)
+		if c.header[r.kind] == nil {
+			c.header[r.kind] = web.Header{"Content-Type": {c.words[r.kind-1]}}
+		}
+	}
+	c.blank = make([]byte, longest)
+	return c, nil
+}
+
+// decoder reads a record, which the file's sum has vouched for.
+type decoder struct {
+	c    *Pages
+	s    string // from the record on
+	at   int
+	text string // block of the page
+	end  int    // of the text before, in it
+}
+
+func (c *Pages) decoder(at int) decoder { return decoder{c: c, s: c.data[at:]} }
+
+func (d *decoder) num() uint64 {
+	b := d.s[d.at]
+	d.at++
+	if b < 0x80 {
+		return uint64(b)
+	}
+	n := uint64(b & 0x7f)
+	for shift := 7; ; shift += 7 {
+		b = d.s[d.at]
+		d.at++
+		n |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return n
+		}
+	}
+}
+
+func (d *decoder) int() int { return int(d.num()) }
+
+func (d *decoder) diff() int {
+	n := d.num()
+	return int(n>>1) ^ -int(n&1)
+}
+
+func (d *decoder) word() string { return d.c.words[d.num()] }
+func (d *decoder) url() web.URL { return d.c.urls[d.num()] }
+
+func (d *decoder) bytes() string {
+	n := d.int()
+	s := d.s[d.at : d.at+n]
+	d.at += n
+	return s
+}
+
+func (d *decoder) str() string {
+	n := d.int()
+	if n == 0 {
+		return ""
+	}
+	start := d.end + d.diff()
+	d.end = start + n
+	return d.text[start:d.end]
+}
+
+func (d *decoder) list() []string {
+	n := d.int()
+	if n == 0 {
+		return nil
+	}
+	l := make([]string, n-1)
+	for i := range l {
+		l[i] = d.str()
+	}
+	return l
+}
+
+// recording is a record without its page.
+type recording struct {
+	status, what int
+	raw, body    int // bytes
+	kind         int // Content-Type: word plus one, 0 for none
+	location     web.URL
+	truncated    string
+	retryAfter   string // as in the header
+	kept         string
+}
+
+func (d *decoder) response() (r recording) {
+	r.status, r.what = d.int(), d.int()
+	r.raw, r.body, r.kind = d.int(), d.int(), d.int()
+	if i := d.int(); i > 0 {
+		r.location = d.c.urls[i-1]
+	}
+	r.truncated = d.word()
+	r.retryAfter = d.word()
+	r.kept = d.bytes()
+	return r
+}
+
+// rest is the text of the error that says why there is no page.
+func (d *decoder) rest() string { return d.bytes() }
+
+func (d *decoder) digest() (digest [16]byte) {
+	d.at += copy(digest[:], d.s[d.at:])
+	return digest
+}
+
+func (d *decoder) page(u web.URL, status int) *web.Page {
+	p := &web.Page{URL: u, Status: status, Digest: d.digest()}
+	d.text, d.end = d.bytes(), 0
+	p.Base = d.url()
+	if d.num() != 0 {
+		p.Fetched = time.Unix(0, int64(d.diff())).UTC()
+	}
+	p.MIME, p.Charset, p.Language = d.word(), d.word(), d.word()
+	p.Truncated = d.num() != 0
+	flags := d.int()
+	for i, v := range directiveBits(&p.Directives) {
+		*v = flags>>i&1 != 0
+	}
+	p.Directives.TDMPolicy = d.word()
+	p.Title, p.Description, p.Keywords, p.Main = d.str(), d.str(), d.str(), d.str()
+	p.Headings = d.list()
+	p.Alts = d.list()
+	if n := d.int(); n > 0 {
+		p.Leaves = make([]web.Leaf, n-1)
+		for i := range p.Leaves {
+			p.Leaves[i].Text = d.str()
+		}
+	}
+	if n := d.int(); n > 0 {
+		p.Terms = make([]web.Term, n-1)
+		for i := range p.Terms {
+			t := &p.Terms[i]
+			t.Text = d.word()
+			body := d.num()
+			t.Body = int32(body >> 1)
+			if body&1 != 0 {
+				t.Head = int32(d.num())
+			}
+		}
+	}
+	if n := d.int(); n > 0 {
+		p.Links = make([]web.Link, n-1)
+		before := 0
+		for i := range p.Links {
+			l := &p.Links[i]
+			l.URL, l.Kind, l.TagPath = d.url(), web.LinkKind(d.word()), d.word()
+			l.NoFollow = d.num() != 0
+			l.Position = i + d.diff()
+			l.First = before + d.diff()
+			l.Last = l.First + d.diff()
+			before = l.First
+			l.Before, l.Anchor, l.After, l.Heading = d.str(), d.str(), d.str(), d.str()
+		}
+	}
+	return p
+}
+
+// readString reads a file into a string, without a second copy of it.
+func readString(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.Grow(int(info.Size()))
+	if _, err := io.Copy(&b, f); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}
+
+// isReadOnly tells that a folder lies where nothing can be written.
+func isReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }

@@ -1,0 +1,325 @@
+package corpus
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+func openPages(t testing.TB, w *Web, p *parse.Parser, o PagesOptions) *Pages {
+	t.Helper()
+	c, err := OpenPages(t.Context(), w, p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// sameAsParsed compares every recorded response and page with the record.
+func sameAsParsed(t *testing.T, w *Web, c *Pages, p *parse.Parser) (pages int) {
+	t.Helper()
+	if c.Len() != w.Len() {
+		t.Errorf("%d addresses, the web has %d", c.Len(), w.Len())
+	}
+	for r, err := range w.Pages() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.Fetch(t.Context(), r.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Status != r.Status || len(got.Raw) != len(r.Raw) || len(got.Body) != len(r.Body) || got.Location != r.Location ||
+			got.Truncated != r.Truncated || !reflect.DeepEqual(got.Header["Retry-After"], r.Header["Retry-After"]) ||
+			!reflect.DeepEqual(got.Header["Content-Type"], r.Header["Content-Type"]) {
+			t.Fatalf("%s: fetched\n%+v\nrecorded\n%+v", r.URL, got, r)
+		}
+		if isRobots(r.URL) && string(got.Body) != string(r.Body) {
+			t.Errorf("%s: %q, recorded %q", r.URL, got.Body, r.Body)
+		}
+		want, why := parsePage(p, r)
+		page, ok := c.Page(r.URL)
+		digest, hasDigest := c.Digest(r.URL)
+		if ok != (want != nil) || hasDigest != ok {
+			t.Fatalf("%s: a page %v, a digest %v; parsed anew %v", r.URL, ok, hasDigest, want != nil)
+		}
+		if why != nil {
+			if _, err := c.Parse(got); err == nil || err.Error() != why.Error() || !errors.Is(err, parse.ErrType) {
+				t.Errorf("%s: error %v, parsing says %v", r.URL, err, why)
+			}
+		}
+		if !ok {
+			continue
+		}
+		pages++
+		if digest != want.Digest {
+			t.Errorf("%s: digest %x, want %x", r.URL, digest, want.Digest)
+		}
+		if !reflect.DeepEqual(page, want) {
+			v, x := reflect.ValueOf(*page), reflect.ValueOf(*want)
+			for i := range v.NumField() {
+				if !reflect.DeepEqual(v.Field(i).Interface(), x.Field(i).Interface()) {
+					t.Errorf("%s: %s is\n%+v\nparsed anew\n%+v", r.URL, v.Type().Field(i).Name, v.Field(i), x.Field(i))
+				}
+			}
+			t.FailNow()
+		}
+	}
+	return pages
+}
+
+func TestPagesAreAsParsed(t *testing.T) {
+	w := served(t)
+	p := parse.New(parse.Options{})
+	c := openPages(t, w, p, PagesOptions{})
+	if n := sameAsParsed(t, w, c, p); n < 5 {
+		t.Errorf("only %d pages were compared", n)
+	}
+	// Where the type has to be guessed, there is something to guess from.
+	r, err := c.Fetch(t.Context(), mustURL(t, "http://a.example/bare"))
+	if err != nil || string(r.Body) != "<html>no type" {
+		t.Errorf("body %q, error %v", r.Body, err)
+	}
+	missing := mustURL(t, "http://a.example/missing")
+	if _, ok := c.Page(missing); ok || c.Has(missing) {
+		t.Error("an address outside the record has a page")
+	}
+	if r, err := c.Fetch(t.Context(), missing); err != nil || r.Status != 404 {
+		t.Errorf("outside the record: %+v, %v; want a 404", r, err)
+	}
+}
+
+func TestPagesOfDepartmentsAreAsParsed(t *testing.T) {
+	if raceDetector {
+		t.Skip("parses a web twice and shares nothing: TestPagesAreShared looks for races")
+	}
+	w, _ := build(t, Exchange{Dir: recordedWeb(t, "departments")})
+	p := parse.New(parse.Options{})
+	var last, total int
+	c := openPages(t, w, p, PagesOptions{Progress: func(n, of int) { last, total = n, of }})
+	if last != w.Len() || total != w.Len() {
+		t.Errorf("progress ended at %d of %d, the web has %d", last, total, w.Len())
+	}
+	if n := sameAsParsed(t, w, c, p); n < 2000 {
+		t.Errorf("only %d pages were compared", n)
+	}
+}
+
+func TestPagesFileIsReproducible(t *testing.T) {
+	w := served(t)
+	p := parse.New(parse.Options{})
+	openPages(t, w, p, PagesOptions{Workers: 1})
+	first, err := os.ReadFile(filepath.Join(w.Dir(), pagesFile))
+	must(t, err)
+	other := filepath.Join(t.TempDir(), "other.bin")
+	openPages(t, w, p, PagesOptions{Path: other, Workers: 7})
+	if second, err := os.ReadFile(other); err != nil || string(second) != string(first) {
+		t.Errorf("made twice, the files differ (%d and %d bytes, %v)", len(first), len(second), err)
+	}
+}
+
+// recordedWeb is the folder of a recorded web; without it the test is skipped.
+func recordedWeb(t testing.TB, name string) string {
+	t.Helper()
+	dir := os.Getenv("WAGGLE_WEBS")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "shared", "webs")
+	}
+	dir = filepath.Join(dir, name)
+	if _, err := os.Stat(dir); err != nil {
+		t.Skipf("needs the recorded web %s; WAGGLE_WEBS names the folder of recorded webs", name)
+	}
+	return dir
+}
+
+// TestPagesAreMadeAnew spoils the file in every way and wants the pages right
+// all the same.
+func TestPagesAreMadeAnew(t *testing.T) {
+	p := parse.New(parse.Options{})
+	path := func(w *Web) string { return filepath.Join(w.Dir(), pagesFile) }
+	for _, c := range []struct {
+		name  string
+		spoil func(t *testing.T, w *Web) *parse.Parser
+		anew  bool
+	}{
+		{"left alone", func(*testing.T, *Web) *parse.Parser { return p }, false},
+		{"absent", func(t *testing.T, w *Web) *parse.Parser { must(t, os.Remove(path(w))); return p }, true},
+		{"empty", func(t *testing.T, w *Web) *parse.Parser { must(t, os.WriteFile(path(w), nil, 0o644)); return p }, true},
+		{"cut", func(t *testing.T, w *Web) *parse.Parser { must(t, os.Truncate(path(w), 300)); return p }, true},
+		{"a bit flipped", func(t *testing.T, w *Web) *parse.Parser {
+			b, err := os.ReadFile(path(w))
+			must(t, err)
+			b[len(b)/2] ^= 4
+			must(t, os.WriteFile(path(w), b, 0o644))
+			return p
+		}, true},
+		{"another version", func(t *testing.T, w *Web) *parse.Parser {
+			b, err := os.ReadFile(path(w))
+			must(t, err)
+			b[len(pagesMagic)-2] = '0'
+			must(t, os.WriteFile(path(w), b, 0o644))
+			return p
+		}, true},
+		{"other WARC files", func(t *testing.T, w *Web) *parse.Parser {
+			must(t, os.Chtimes(w.files[0].path, time.Time{}, time.Unix(1e9, 0)))
+			return p
+		}, true},
+		{"another parser", func(*testing.T, *Web) *parse.Parser { return parse.New(parse.Options{MaxText: 3}) }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := served(t)
+			openPages(t, w, p, PagesOptions{})
+			p := c.spoil(t, w)
+			anew := false
+			got := openPages(t, w, p, PagesOptions{Progress: func(int, int) { anew = true }})
+			if anew != c.anew {
+				t.Errorf("made anew: %v, want %v", anew, c.anew)
+			}
+			sameAsParsed(t, w, got, p)
+			left, err := filepath.Glob(filepath.Join(w.Dir(), ".pages-*"))
+			if err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v %v", left, err)
+			}
+		})
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPagesCancelled(t *testing.T) {
+	w := served(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := OpenPages(ctx, w, parse.New(parse.Options{}), PagesOptions{Progress: func(int, int) { cancel() }}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
+	}
+	if left, err := filepath.Glob(filepath.Join(w.Dir(), "*pages*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+func TestPagesAreShared(t *testing.T) {
+	w := served(t)
+	p := parse.New(parse.Options{})
+	c := openPages(t, w, p, PagesOptions{})
+	u := mustURL(t, "http://a.example/")
+	want, _ := c.Page(u)
+	var g sync.WaitGroup
+	for range 8 {
+		g.Go(func() {
+			for range 100 {
+				if got, ok := c.Page(u); !ok || !reflect.DeepEqual(got, want) {
+					t.Errorf("got %+v, want %+v", got, want)
+					return
+				}
+			}
+		})
+	}
+	g.Wait()
+}
+
+// TestBlock: strings that share memory lie in a block as they do there, and
+// each reads the same from it.
+func TestBlock(t *testing.T) {
+	all := "See the waggle dance of bees"
+	apart := string([]byte("apart"))
+	twin := string([]byte("apart"))
+	list := []string{all[:3], "", all[4:14], all[8:20], apart, all[:20], twin, all[21:]}
+	text, place := newBlock(list)
+	for _, s := range list {
+		if s == "" {
+			continue
+		}
+		if at := place(s); text[at:at+len(s)] != s {
+			t.Errorf("%q reads %q", s, text[at:at+len(s)])
+		}
+	}
+	if want := len(all[:20]) + len(apart) + len(all[21:]); len(text) != want {
+		t.Errorf("the block %q has %d bytes, want %d", text, len(text), want)
+	}
+}
+
+// FuzzPages writes whatever parses and reads it back.
+func FuzzPages(f *testing.F) {
+	f.Add("text/html", "<title>T</title><h1>H</h1><p>See <a href=/x>the <em>waggle</em> dance</a><br>of bees <img alt='a bee'>")
+	f.Add("text/html; charset=utf-8", "<base href='http://b.example/'><a href=y rel=nofollow></a><a href=y><img alt=pic></a><meta name=robots content='noindex,noarchive'>")
+	f.Add("text/html", "<frameset><frame src=a><frame src=b></frameset>")
+	f.Add("text/html", "\xff\x00<p>\xe4\xf6 <b>x</b>y<b>z</b>")
+	f.Add("text/plain", "plain text, no links")
+	f.Add("image/png", "\x89PNG")
+	p := parse.New(parse.Options{})
+	f.Fuzz(func(t *testing.T, kind, body string) {
+		r := &web.Response{
+			URL: mustURL(t, "http://a.example/p"), Started: time.Unix(1e9, 5).UTC(), Status: 200,
+			Header: web.Header{"Content-Type": {kind}}, Raw: []byte(body), Body: []byte(body),
+		}
+		want, why := parsePage(p, r)
+		var b bytes.Buffer
+		e := newEncoder(&b, [16]byte{})
+		if err := errors.Join(e.add(r, want, why), e.finish()); err != nil {
+			t.Fatal(err)
+		}
+		c, err := newPages(b.String()[:b.Len()-8])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := c.Page(r.URL)
+		if ok != (want != nil) || ok && !reflect.DeepEqual(got, want) {
+			t.Fatalf("read\n%+v\nwant\n%+v", got, want)
+		}
+	})
+}
+
+// BenchmarkPages makes a page from the file's bytes, for every page of the
+// recorded web named by WAGGLE_WEB, an opened one (default: departments, built
+// for the purpose). MB is the file's size and live-MB the heap it takes.
+func BenchmarkPages(b *testing.B) {
+	var w *Web
+	if dir := os.Getenv("WAGGLE_WEB"); dir != "" {
+		var err error
+		w, err = Open(dir)
+		must(b, err)
+		defer w.Close()
+	} else {
+		w, _ = build(b, Exchange{Dir: recordedWeb(b, "departments")})
+	}
+	p := parse.New(parse.Options{})
+	openPages(b, w, p, PagesOptions{})
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	started := time.Now()
+	c := openPages(b, w, p, PagesOptions{})
+	opened := time.Since(started)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	var list []web.URL
+	for u := range w.URLs() {
+		if _, ok := c.Page(u); ok {
+			list = append(list, u)
+		}
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		c.Page(list[i%len(list)])
+		i++
+	}
+	b.ReportMetric(float64(len(c.data))/1e6, "MB")
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1e6, "live-MB")
+	b.ReportMetric(opened.Seconds(), "s-open")
+}

@@ -1,0 +1,62 @@
+package crawl
+
+import (
+	"context"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Course is a crawl whose caller brings time and arrivals: a simulator. It
+// goes through the same steps as Run, which does so with workers, a network
+// and the machine's clock, and it starts no goroutine.
+//
+// A course is not taken up again, so its turns carry no state for that: a judge
+// that learns would write down all it knows with every page.
+//
+// Its life: Begin, then in a loop Ended, Lease, and Arrive for whatever of the
+// leased came first by Crawl.Clock, then End. Not for concurrent use.
+type Course struct{ d *driver }
+
+// Begin starts the crawl. Its Frontier is empty and in memory, its Fetcher may
+// be nil, and Workers is the number of leases that may be out at a time.
+func (c *Crawl) Begin(ctx context.Context) (*Course, error) {
+	d := c.newDriver()
+	d.step.passing = true
+	if err := d.start(ctx); err != nil {
+		return nil, err
+	}
+	return &Course{d}, nil
+}
+
+// Ended counts the time that passed and tells whether the crawl is over, and
+// how.
+func (c *Course) Ended() (how event.Ending, over bool, err error) { return c.d.ended(c.d.Clock.Now()) }
+
+// Lease gives out what may be fetched now, best first: as many as there are
+// idle workers, and no more than the budget has room for.
+func (c *Course) Lease(ctx context.Context) ([]web.Lease, error) {
+	return c.d.lease(ctx, c.d.Clock.Now())
+}
+
+// Arrive takes in what came of a lease.
+func (c *Course) Arrive(ctx context.Context, a Arrival) error {
+	c.d.inFlight--
+	return c.d.arrive(ctx, a)
+}
+
+// Charge counts against the budget of pages what brought none.
+func (c *Course) Charge(pages int) { c.d.step.Charge(pages) }
+
+// NextDue is when Lease may give something without an Arrive before it; ok is
+// false when there is no such moment.
+func (c *Course) NextDue() (at time.Time, ok bool) {
+	if c.d.inFlight >= c.d.Workers {
+		return time.Time{}, false
+	}
+	return c.d.Frontier.NextDue()
+}
+
+// End closes the crawl.
+func (c *Course) End(how event.Ending) error { return c.d.end(how) }

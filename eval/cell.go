@@ -1,0 +1,145 @@
+package eval
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// Cell is what a report needs of one run: its measures at each budget and its
+// curve. Its JSON is one line.
+type Cell struct {
+	Key
+	Ended  string  `json:"ended,omitempty"`
+	Values []Value `json:"values"`
+	// Points are the places at which Hits holds H. Shapes: Points, Hits, and
+	// Similar, item B9's count, [P].
+	Points  []int     `json:"points"`
+	Hits    []float64 `json:"hits"`
+	Similar []float64 `json:"similar,omitempty"`
+	// Error says why the run failed; then there is nothing else.
+	Error string `json:"error,omitempty"`
+}
+
+// Value is a measure at a budget.
+type Value struct {
+	Budget  int    `json:"n"`
+	Measure string `json:"measure"`
+	Value   Number `json:"value"`
+}
+
+// Number is a float64 whose NaN is JSON's null.
+type Number float64
+
+// MarshalJSON writes nine significant digits: more than any table shows, fewer
+// than differ between machines.
+func (x Number) MarshalJSON() ([]byte, error) {
+	if v := float64(x); !math.IsNaN(v) && !math.IsInf(v, 0) {
+		return strconv.AppendFloat(nil, v, 'g', 9, 64), nil
+	}
+	return []byte("null"), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (x *Number) UnmarshalJSON(b []byte) error {
+	if bytes.Equal(b, []byte("null")) {
+		*x = Number(math.NaN())
+		return nil
+	}
+	return json.Unmarshal(b, (*float64)(x))
+}
+
+// curvePoints is the number of points of a Cell's curve.
+const curvePoints = 200
+
+// NewCell measures a run at each of budgets, which ascend. Budgets above the
+// run's own are left out.
+func NewCell(r *Run, ref Reference, budgets []int, measures []Measure) Cell {
+	c := Cell{Key: r.Key, Ended: string(r.Ended)}
+	for _, n := range budgets {
+		if r.Budget > 0 && n > r.Budget {
+			continue
+		}
+		for _, m := range measures {
+			c.Values = append(c.Values, Value{n, m.Name, Number(m.Of(r, ref, n))})
+		}
+	}
+	last := len(r.Pages)
+	if r.Budget > 0 {
+		last = r.Budget
+	}
+	c.Points = Mesh(last, curvePoints)
+	c.Hits = r.Curve(c.Points)
+	c.Similar = r.CurveSimilar(c.Points, ratioThreshold)
+	return c
+}
+
+// Value returns a measure at a budget, NaN if the cell does not hold it.
+func (c *Cell) Value(measure string, budget int) float64 {
+	for _, v := range c.Values {
+		if v.Budget == budget && v.Measure == measure {
+			return float64(v.Value)
+		}
+	}
+	return math.NaN()
+}
+
+// TopicID names a topic of a web, the unit of all statistics.
+type TopicID struct{ Web, Topic, Seeds string }
+
+func (t TopicID) String() string {
+	s := t.Web + "/" + t.Topic
+	if t.Seeds != "" {
+		s += "/" + t.Seeds
+	}
+	return s
+}
+
+// ByTopic averages a measure over the repeats of each topic, for the cells of
+// one scorer and judge. Failed cells and NaN values are left out.
+func ByTopic(cells []Cell, scorer, judge, measure string, budget int) map[TopicID]float64 {
+	sums, counts := map[TopicID]float64{}, map[TopicID]float64{}
+	for i := range cells {
+		c := &cells[i]
+		if c.Scorer != scorer || c.Judge != judge || c.Error != "" {
+			continue
+		}
+		if v := c.Value(measure, budget); !math.IsNaN(v) {
+			id := TopicID{c.Web, c.Topic, c.Seeds}
+			sums[id] += v
+			counts[id]++
+		}
+	}
+	for id := range sums {
+		sums[id] /= counts[id]
+	}
+	return sums
+}
+
+// Pair lines up two scorers' values by topic; topics that only one of them has
+// are left out. The topics are sorted. Shapes: topics, a, b [T].
+func Pair(first, second map[TopicID]float64) (topics []TopicID, a, b []float64) {
+	for id := range first {
+		if _, ok := second[id]; ok {
+			topics = append(topics, id)
+		}
+	}
+	slices.SortFunc(topics, func(x, y TopicID) int { return bytes.Compare([]byte(x.String()), []byte(y.String())) })
+	for _, id := range topics {
+		a, b = append(a, first[id]), append(b, second[id])
+	}
+	return topics, a, b
+}
+
+// CheckBudgets tells whether budgets ascend and are positive.
+func CheckBudgets(budgets []int) error {
+	for i, n := range budgets {
+		if n < 1 || i > 0 && n <= budgets[i-1] {
+			return fmt.Errorf("budgets %v: write positive numbers, smallest first, each once", budgets)
+		}
+	}
+	return nil
+}

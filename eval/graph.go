@@ -1,0 +1,238 @@
+package eval
+
+import (
+	"encoding/hex"
+	"slices"
+
+	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Graph is a recorded web as a crawl can walk it: its pages, and which page
+// links to which once redirects are followed. Make one with a Builder, or with
+// WebGraph.
+type Graph struct {
+	pages  []web.URL
+	number map[web.URL]int32
+	body   []int32   // [page] pages of equal body share a number
+	digest []string  // [page] of the body
+	to     [][]int32 // [page] each page once, in the order of the links
+	moved  map[web.URL]int32
+}
+
+// Builder gathers what a Graph is made of, in any order.
+type Builder struct {
+	pages []builtPage
+	moved map[web.URL]web.URL
+}
+
+type builtPage struct {
+	url    web.URL
+	digest string
+	links  []web.URL
+}
+
+// NewBuilder begins a graph.
+func NewBuilder() *Builder { return &Builder{moved: map[web.URL]web.URL{}} }
+
+// Page adds a page that a crawl can fetch and parse, with the digest of its
+// body and the links that a crawl would follow. links may hold addresses that
+// are not recorded.
+func (b *Builder) Page(u web.URL, digest string, links []web.URL) {
+	b.pages = append(b.pages, builtPage{u, digest, links})
+}
+
+// Redirect adds an address that is moved to another.
+func (b *Builder) Redirect(from, to web.URL) { b.moved[from] = to }
+
+// maxRedirects bounds the redirects followed in a row, as a crawl does.
+const maxRedirects = 10
+
+// Graph resolves the links. Pages keep the order in which they were added; of
+// two with one address the first counts.
+func (b *Builder) Graph() *Graph {
+	g := &Graph{number: make(map[web.URL]int32, len(b.pages)), moved: make(map[web.URL]int32, len(b.moved))}
+	var kept []builtPage
+	bodies := map[string]int32{}
+	for _, p := range b.pages {
+		if _, twice := g.number[p.url]; twice {
+			continue
+		}
+		body, ok := bodies[p.digest]
+		if !ok {
+			body = int32(len(bodies))
+			bodies[p.digest] = body
+		}
+		g.number[p.url] = int32(len(g.pages))
+		g.pages = append(g.pages, p.url)
+		g.body = append(g.body, body)
+		g.digest = append(g.digest, p.digest)
+		kept = append(kept, p)
+	}
+	for from := range b.moved {
+		to := from
+		for range maxRedirects {
+			next, ok := b.moved[to]
+			if !ok {
+				break
+			}
+			to = next
+		}
+		if i, ok := g.number[to]; ok {
+			g.moved[from] = i
+		}
+	}
+	g.to = make([][]int32, len(kept))
+	stamp := make([]int32, len(kept))
+	for i, p := range kept {
+		stamp[i] = int32(i + 1)
+		for _, u := range p.links {
+			if j, ok := g.Number(u); ok && stamp[j] != int32(i+1) {
+				stamp[j] = int32(i + 1)
+				g.to[i] = append(g.to[i], j)
+			}
+		}
+	}
+	return g
+}
+
+// Len is the number of pages.
+func (g *Graph) Len() int { return len(g.pages) }
+
+// Number is the page that an address is, or is moved to.
+func (g *Graph) Number(u web.URL) (int32, bool) {
+	if i, ok := g.number[u]; ok {
+		return i, true
+	}
+	i, ok := g.moved[u]
+	return i, ok
+}
+
+// Page is the address of a page.
+func (g *Graph) Page(i int32) web.URL { return g.pages[i] }
+
+// Links is the pages a page links to. The caller must not change it.
+func (g *Graph) Links(i int32) []int32 { return g.to[i] }
+
+// Truth makes a truth from addresses, with the bodies that are recorded for
+// them.
+func (g *Graph) Truth(relevant map[web.URL]bool, shown, hidden []web.URL) Truth {
+	t := Truth{Relevant: Set{URLs: relevant}, Shown: NewSet(shown...), Hidden: NewSet(hidden...)}
+	return g.complete(t)
+}
+
+// complete adds the recorded bodies to the sets of a truth.
+func (g *Graph) complete(t Truth) Truth {
+	for _, s := range []*Set{&t.Relevant, &t.Shown, &t.Hidden} {
+		bodies := make(map[string]bool, len(s.URLs))
+		for d := range s.Bodies {
+			bodies[d] = true
+		}
+		for u := range s.URLs {
+			if i, ok := g.number[u]; ok {
+				bodies[g.digest[i]] = true
+			}
+		}
+		s.Bodies = bodies
+	}
+	return t
+}
+
+// Problem is the task of finding a truth from seeds. A page is a prize exactly
+// if fetching it first would be a hit by the rule of Recorder.
+func (g *Graph) Problem(truth Truth, seeds []web.URL) *Problem {
+	truth = g.complete(truth)
+	p := &Problem{To: g.to, Prize: make([]int32, len(g.pages))}
+	for _, u := range seeds {
+		if i, ok := g.Number(u); ok {
+			p.Seeds = append(p.Seeds, i)
+		}
+	}
+	for i, u := range g.pages {
+		p.Prize[i] = -1
+		if truth.Relevant.Has(u, g.digest[i]) && !truth.Shown.Has(u, g.digest[i]) {
+			p.Prize[i] = g.body[i]
+		}
+	}
+	return p
+}
+
+// Reference says what was possible on one topic from one set of seeds: all
+// that measures need besides the run.
+type Reference struct {
+	Reachable int   // hits of a crawl without a budget
+	Hidden    int   // of these, hidden targets
+	Bound     []int // [n] U(n), n = 0…budget
+	Greedy    []int // [n] G(n), n = 0…budget
+	Breadth   *Run  // breadth-first on the same topic; nil: no measure that needs it
+}
+
+// Reference works out what was possible within a budget.
+func (g *Graph) Reference(truth Truth, seeds []web.URL, budget int) Reference {
+	p := g.Problem(truth, seeds)
+	r := Reference{Reachable: p.Reachable(), Bound: p.Bound(budget)}
+	r.Greedy, _ = p.Greedy(budget)
+	truth = g.complete(truth)
+	c := p.costs()
+	seen := map[int32]bool{}
+	for i, k := range p.Prize {
+		if k >= 0 && c[i] < never && !seen[k] && truth.Hidden.Has(g.pages[i], g.digest[i]) {
+			seen[k] = true
+			r.Hidden++
+		}
+	}
+	return r
+}
+
+// GraphOptions says what of a web a crawl can walk.
+type GraphOptions struct {
+	// Types are the media types that a crawl takes, lower case; "*/*" = any
+	// that can be parsed. nil = HTML and XHTML.
+	Types []string
+	// IgnoreDirectives follows the links of pages that ask for it not to be
+	// done, as a crawl with this policy does.
+	IgnoreDirectives bool
+	// Follows tells whether a link is followed: a scope; nil = all are.
+	Follows func(from, to web.URL) bool
+}
+
+// WebGraph is the graph of a recorded web from its parsed pages: those of the
+// types taken with a status of 2xx, and links of every kind, but by default
+// none of pages that ask not to be followed. Errors are those of reading a
+// redirect: a *store.Damage.
+func WebGraph(w *corpus.Web, pages *corpus.Pages, o GraphOptions) (*Graph, error) {
+	types := o.Types
+	if types == nil {
+		types = []string{"text/html", "application/xhtml+xml"}
+	}
+	any := slices.Contains(types, "*/*")
+	b := NewBuilder()
+	for u := range w.URLs() {
+		if s := w.Status(u); s >= 300 && s < 400 {
+			r, err := w.Lookup(u)
+			if err != nil {
+				return nil, err
+			}
+			if !r.Location.IsZero() {
+				b.Redirect(u, r.Location)
+			}
+			continue
+		} else if s < 200 || s >= 300 {
+			continue
+		}
+		p, ok := pages.Page(u)
+		if !ok || !any && !slices.Contains(types, p.MIME) {
+			continue
+		}
+		var links []web.URL
+		if o.IgnoreDirectives || !p.Directives.NoFollow {
+			for _, l := range p.Links {
+				if o.Follows == nil || o.Follows(u, l.URL) {
+					links = append(links, l.URL)
+				}
+			}
+		}
+		b.Page(u, hex.EncodeToString(p.Digest[:]), links)
+	}
+	return b.Graph(), nil
+}

@@ -1,0 +1,434 @@
+package eval
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Measure is one number of a run within its first n places. Of is pure; it
+// returns NaN where the measure does not apply: no reference, no pages, no
+// scores.
+//
+// n counts places in the budget. A crawl that ran out of links before n keeps
+// its finds and wastes the rest, so that giving up early never pays: rates
+// divide by n. Means over pages (those of a judge or of cosines) divide by the
+// pages there are.
+type Measure struct {
+	Name   string
+	Line   string // one line for people
+	Source string
+	Better int  // +1: more is better; −1: less is; 0: neither
+	Count  bool // counted in whole things, not a share
+	Of     func(r *Run, ref Reference, n int) float64
+}
+
+// Window is the number of places that the windowed harvest looks back.
+const Window = 200
+
+// thresholds are the γ of item E1: .5–.8 as five, of which the paper gives the
+// ends.
+var thresholds = [...]float64{.5, .575, .65, .725, .8}
+
+// Thresholds returns the γ of item E1.
+func Thresholds() []float64 { return slices.Clone(thresholds[:]) }
+
+// meshPoints is the number of page points of item E1.
+const meshPoints = 400
+
+// ratioThreshold is the γ at which item B9 counts a page as relevant; its
+// paper's value is lost.
+const ratioThreshold = .75
+
+// calibrationBins is the number of equal bins of ECE.
+const calibrationBins = 10
+
+// Measures lists every measure, in the order of reports.
+func Measures() []Measure {
+	const spec = "waggle, evaluation"
+	list := []Measure{
+		{"hits", "H(n): relevant pages found; seeds, examples and copies do not count", spec, +1, true,
+			func(r *Run, _ Reference, n int) float64 { return float64(r.Hits(n)) }},
+		{"harvest", "H(n)/n: share of the fetched pages that are hits", "Chakrabarti et al. 1999, with truth for the judge", +1, false,
+			func(r *Run, _ Reference, n int) float64 { return ratio(float64(r.Hits(n)), float64(n)) }},
+		{"loss", "1 − H(n)/n", spec, -1, false,
+			func(r *Run, _ Reference, n int) float64 { return 1 - ratio(float64(r.Hits(n)), float64(n)) }},
+		{"judged-harvest", "(1/|V|) Σ Pr: mean relevance as the crawl's own judge saw it", "Chakrabarti, van den Berg, Dom 1999; A11", +1, false, judged},
+		{"judged-loss", "(1/|V|) Σ (1−Pr): expected loss as printed", "A11", -1, false,
+			func(r *Run, ref Reference, n int) float64 { return 1 - judged(r, ref, n) }},
+		{"judged-loss-sum", "Σ (1−Pr): expected loss, cumulative, as the figures are read", "A11", -1, true,
+			func(r *Run, _ Reference, n int) float64 {
+				sum := 0.0
+				for _, p := range r.first(n) {
+					sum += 1 - share(p.Relevance)
+				}
+				return sum
+			}},
+		{"harvest-200", "share of hits among the last 200 of n places", spec, +1, false,
+			func(r *Run, _ Reference, n int) float64 {
+				return ratio(float64(r.Hits(n)-r.Hits(n-Window)), float64(min(n, Window)))
+			}},
+		{"auc", "(1/B) Σ H(n)/n over n = 1…B: area under the harvest curve", spec, +1, false, auc},
+		{"of-bound", "H(n)/U(n): share of what an upper bound allows", spec, +1, false,
+			func(r *Run, ref Reference, n int) float64 { return ratio(float64(r.Hits(n)), at(ref.Bound, n)) }},
+		{"of-greedy", "H(n)/G(n): share of what full knowledge and a greedy plan find", spec, +1, false,
+			func(r *Run, ref Reference, n int) float64 { return ratio(float64(r.Hits(n)), at(ref.Greedy, n)) }},
+		{"regret", "U(n) − H(n): hits below the upper bound", spec, -1, true,
+			func(r *Run, ref Reference, n int) float64 { return at(ref.Bound, n) - float64(r.Hits(n)) }},
+		{"recall", "H(n) / all relevant pages that can be reached within the record", spec, +1, false,
+			func(r *Run, ref Reference, n int) float64 { return ratio(float64(r.Hits(n)), float64(ref.Reachable)) }},
+		{"target-recall", "share of the hidden half of the known targets that was found", spec + "; after Pant & Menczer", +1, false,
+			func(r *Run, ref Reference, n int) float64 {
+				return ratio(float64(r.count(n, Target)), float64(ref.Hidden))
+			}},
+		{"relevant-hosts", "hosts with at least one hit", spec, +1, true,
+			func(r *Run, _ Reference, n int) float64 {
+				hosts := map[int32]bool{}
+				for _, p := range r.first(n) {
+					if p.Mark&Hit != 0 {
+						hosts[p.Host] = true
+					}
+				}
+				return float64(len(hosts))
+			}},
+		{"requests", "requests up to page n, with robots.txt, redirects and errors", spec, -1, true,
+			func(r *Run, _ Reference, n int) float64 {
+				if n >= len(r.Pages) {
+					return float64(r.Requests)
+				}
+				if n <= 0 {
+					return 0
+				}
+				return float64(r.Pages[n-1].Requests)
+			}},
+		{"seconds", "time of page n on the crawl's clock", spec, -1, true,
+			func(r *Run, _ Reference, n int) float64 {
+				pages := r.first(n)
+				if len(pages) == 0 {
+					return math.NaN()
+				}
+				return float64(pages[len(pages)-1].Millis) / 1000
+			}},
+		{"outside", "out-of-record rate: of the places where what is not recorded costs one, of the links found where it is dropped", spec, -1, false,
+			func(r *Run, _ Reference, n int) float64 {
+				if r.Charged {
+					return ratio(float64(r.count(n, Outside)), float64(len(r.first(n))))
+				}
+				return ratio(float64(r.LinksOutside), float64(r.Links))
+			}},
+		{"auroc", "chance that a relevant page's link scored above another's, before the fetch", "Hanley & McNeil 1982; prequential", +1, false, auroc},
+		{"ece", "expected calibration error of link scores, 10 equal bins; scores in [0,1] only", "Guo et al. 2017, eq 3; prequential", -1, false, ece},
+		{"precision-mesh", "mean precision over 400 page points × γ of .5, .575, .65, .725, .8", "LM10 §5, E1", +1, false, precisionMesh},
+		{"sigma", "(1/|S|) Σ_p max_d cos(p,d): mean of the best similarities, as the text says", "LM10 eq 10, E2", +1, false,
+			func(r *Run, _ Reference, n int) float64 {
+				sum, count := 0.0, 0
+				for _, p := range r.first(n) {
+					sum += share(p.Best)
+					count++
+				}
+				return ratio(sum, float64(count))
+			}},
+		{"sigma-printed", "max_d (1/|S|) Σ_p cos(p,d): best of the mean similarities, as printed", "LM10 eq 10, E2", +1, false,
+			func(r *Run, _ Reference, n int) float64 {
+				pages := r.first(n)
+				if !r.Targets || len(pages) == 0 {
+					return math.NaN()
+				}
+				return share(pages[len(pages)-1].Widest)
+			}},
+		{"apr", "average precision over that of breadth-first, per γ, then averaged", "LM10, E3: decoration", +1, false, averagePrecisionRatio},
+		{"similar-pages", "pages whose best cosine to a target is at least .75", "BPM09, B9", +1, true,
+			func(r *Run, _ Reference, n int) float64 { return float64(r.Similar(n, ratioThreshold)) }},
+	}
+	for _, q := range []int{25, 50, 75, 90} {
+		list = append(list, Measure{
+			"pages-to-" + strconv.Itoa(q), "places until " + strconv.Itoa(q) + " % of the reachable relevant pages; n+1 if never", spec, -1, true,
+			func(r *Run, ref Reference, n int) float64 { return pagesTo(r, ref, n, q) },
+		})
+	}
+	return list
+}
+
+// MeasureNamed finds a measure.
+func MeasureNamed(name string) (Measure, bool) {
+	for _, m := range Measures() {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Measure{}, false
+}
+
+// first is the run's first n places, or all.
+func (r *Run) first(n int) []Page { return r.Pages[:max(0, min(n, len(r.Pages)))] }
+
+func (r *Run) count(n int, m Mark) int {
+	c := 0
+	for _, p := range r.first(n) {
+		if p.Mark&m != 0 {
+			c++
+		}
+	}
+	return c
+}
+
+// Hits is H(n), 0 for n < 1.
+func (r *Run) Hits(n int) int { return r.count(n, Hit) }
+
+// Similar counts, within the first n places, pages whose best cosine to a
+// target is at least γ (item Q5: ≥, not >).
+func (r *Run) Similar(n int, γ float64) int {
+	least, c := part(γ), 0
+	for _, p := range r.first(n) {
+		if p.Mark&Outside == 0 && p.Best >= least {
+			c++
+		}
+	}
+	return c
+}
+
+// Optimistic returns the run as if every address outside the record had been a
+// hit: with the run itself, which takes them all for irrelevant, the bounds of
+// what the open web would have given.
+func (r *Run) Optimistic() *Run {
+	out := *r
+	out.Pages = slices.Clone(r.Pages)
+	for i := range out.Pages {
+		if out.Pages[i].Mark&Outside != 0 {
+			out.Pages[i].Mark |= Hit
+		}
+	}
+	return &out
+}
+
+// Mesh returns k points evenly spread over 1…budget, the last of them budget;
+// fewer when the budget is smaller.
+func Mesh(budget, k int) []int {
+	var points []int
+	for i := 1; i <= k; i++ {
+		if x := (i*budget + k/2) / k; x > 0 && (len(points) == 0 || x > points[len(points)-1]) {
+			points = append(points, x)
+		}
+	}
+	return points
+}
+
+// Curve is H at each of points, which ascend. Shape: as points.
+func (r *Run) Curve(points []int) []float64 {
+	return r.cumulate(points, func(p Page) bool { return p.Mark&Hit != 0 })
+}
+
+// CurveSimilar is item B9's curve: pages with a best cosine ≥ γ at each of
+// points, which ascend. Averaged over topics it is the paper's figure.
+func (r *Run) CurveSimilar(points []int, γ float64) []float64 {
+	least := part(γ)
+	return r.cumulate(points, func(p Page) bool { return p.Mark&Outside == 0 && p.Best >= least })
+}
+
+func (r *Run) cumulate(points []int, counts func(Page) bool) []float64 {
+	out := make([]float64, len(points))
+	i, sum := 0, 0
+	for j, n := range points {
+		for ; i < n && i < len(r.Pages); i++ {
+			if counts(r.Pages[i]) {
+				sum++
+			}
+		}
+		out[j] = float64(sum)
+	}
+	return out
+}
+
+// PrecisionMesh is item E1's surface within the first n places: at each page
+// point of a mesh of 400 and for each of Thresholds the share of pages with a
+// best cosine ≥ γ. Shapes: points [P], precision [5][P].
+func (r *Run) PrecisionMesh(n int) (points []int, precision [][]float64) {
+	points = Mesh(n, meshPoints)
+	for _, γ := range thresholds {
+		row := r.CurveSimilar(points, γ)
+		for j, x := range points {
+			row[j] /= float64(x)
+		}
+		precision = append(precision, row)
+	}
+	return points, precision
+}
+
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return math.NaN()
+	}
+	return a / b
+}
+
+func share(p uint16) float64 { return float64(p) / Parts }
+
+// at is curve[n], its last value beyond the end, NaN without a curve.
+func at(curve []int, n int) float64 {
+	if len(curve) == 0 || n < 0 {
+		return math.NaN()
+	}
+	return float64(curve[min(n, len(curve)-1)])
+}
+
+func judged(r *Run, _ Reference, n int) float64 {
+	sum, count := 0.0, 0
+	for _, p := range r.first(n) {
+		if p.Mark&Outside == 0 {
+			sum += share(p.Relevance)
+			count++
+		}
+	}
+	return ratio(sum, float64(count))
+}
+
+func auc(r *Run, _ Reference, n int) float64 {
+	sum, hits := 0.0, 0
+	for i := 1; i <= n; i++ {
+		if i <= len(r.Pages) && r.Pages[i-1].Mark&Hit != 0 {
+			hits++
+		}
+		sum += float64(hits) / float64(i)
+	}
+	return ratio(sum, float64(n))
+}
+
+// pagesTo is the number of places until q percent of the reachable hits,
+// rounded up, were found; n+1 when they were not within n.
+func pagesTo(r *Run, ref Reference, n, q int) float64 {
+	if ref.Reachable == 0 {
+		return math.NaN()
+	}
+	need := (ref.Reachable*q + 99) / 100
+	for i, p := range r.first(n) {
+		if p.Mark&Hit != 0 {
+			if need--; need == 0 {
+				return float64(i + 1)
+			}
+		}
+	}
+	return float64(n + 1)
+}
+
+// predicted lists the pages whose link had a score and whose relevance is
+// known: neither seeds nor addresses outside the record.
+func (r *Run) predicted(n int) []Page {
+	var out []Page
+	for _, p := range r.first(n) {
+		if p.Mark&(Seed|Outside) == 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// auroc is the Mann-Whitney statistic over the product of the class sizes,
+// ties counting half. What is predicted is membership of the truth, not hits:
+// that a page has been seen before is no property of its link.
+func auroc(r *Run, _ Reference, n int) float64 {
+	pages := r.predicted(n)
+	slices.SortFunc(pages, func(a, b Page) int { return cmp.Compare(a.Score, b.Score) })
+	positive, ranks := 0.0, 0.0
+	for i := 0; i < len(pages); {
+		j, here := i, 0.0
+		for ; j < len(pages) && pages[j].Score == pages[i].Score; j++ {
+			if pages[j].Mark&Relevant != 0 {
+				here++
+			}
+		}
+		ranks += here * float64(i+1+j) / 2 // mean of the ranks i+1…j
+		positive += here
+		i = j
+	}
+	return ratio(ranks-positive*(positive+1)/2, positive*(float64(len(pages))-positive))
+}
+
+// ece is Σ_b (|b|/N) |relevant share of b − mean score of b| over equal bins
+// of [0,1]; the last holds 1. A score outside [0,1] claims no probability, and
+// then there is nothing to calibrate.
+func ece(r *Run, _ Reference, n int) float64 {
+	pages := r.predicted(n)
+	var sum, relevant [calibrationBins]float64
+	for _, p := range pages {
+		if p.Score < 0 || p.Score > 1 {
+			return math.NaN()
+		}
+		b := min(int(p.Score*calibrationBins), calibrationBins-1)
+		sum[b] += p.Score
+		if p.Mark&Relevant != 0 {
+			relevant[b]++
+		}
+	}
+	e := 0.0
+	for b := range sum {
+		e += math.Abs(relevant[b] - sum[b])
+	}
+	return ratio(e, float64(len(pages)))
+}
+
+func mean(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return ratio(sum, float64(len(x)))
+}
+
+func precisionMesh(r *Run, _ Reference, n int) float64 {
+	_, precision := r.PrecisionMesh(n)
+	var means []float64
+	for _, row := range precision {
+		means = append(means, mean(row))
+	}
+	return mean(means)
+}
+
+// averagePrecisionRatio is, for each γ, the mean precision over the page
+// points divided by that of breadth-first; then the mean over those γ at which
+// breadth-first found anything.
+func averagePrecisionRatio(r *Run, ref Reference, n int) float64 {
+	if ref.Breadth == nil {
+		return math.NaN()
+	}
+	_, ours := r.PrecisionMesh(n)
+	_, theirs := ref.Breadth.PrecisionMesh(n)
+	var ratios []float64
+	for i := range ours {
+		if base := mean(theirs[i]); base > 0 {
+			ratios = append(ratios, mean(ours[i])/base)
+		}
+	}
+	return mean(ratios)
+}
+
+// HalfHidden splits known targets for target recall: every second of them, in
+// the order of a hash of seed and address, is hidden. The split depends on
+// nothing else, so adding a target moves few others.
+func HalfHidden(targets []web.URL, seed uint64) (shown, hidden []web.URL) {
+	sorted := slices.Clone(targets)
+	slices.SortFunc(sorted, func(a, b web.URL) int {
+		return cmp.Or(cmp.Compare(mix(seed, a.String()), mix(seed, b.String())), cmp.Compare(a.String(), b.String()))
+	})
+	for i, u := range slices.Compact(sorted) {
+		if i%2 == 0 {
+			shown = append(shown, u)
+		} else {
+			hidden = append(hidden, u)
+		}
+	}
+	return shown, hidden
+}
+
+// mix is FNV-1a over seed and s, finished as in SplitMix64.
+func mix(seed uint64, s string) uint64 {
+	h := uint64(14695981039346656037) ^ seed
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
+}

@@ -1,0 +1,359 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/waggle-crawler/waggle/eval"
+)
+
+// made is a lab's results by hand: two recorded webs of two topics each and a
+// synthetic one; breadth-first, shark-search and fish-search under the judges
+// topic and truth, two repeats.
+func made() Results {
+	r := Results{
+		Title: "Classics compared", Command: "waggle lab report out", Notes: []string{"Links outside the record are dropped."}, Budgets: []int{10, 20},
+		Webs:   []Web{{"campus", 11650, 87, false, "recorded"}, {"manuals", 24000, 20, false, "recorded"}, {"hive", 1e9, 1e6, true, "made up"}},
+		Judges: []Judge{{"campus", "bees", "topic", .5, .9, .8, .95, math.NaN(), 100, 10, 9, 8}},
+		Costs:  []Cost{{"shark-search", "topic", []Stage{{"parse", .9}, {"score", .1}}, 0}},
+	}
+	rates := map[string]int{"breadth-first": 5, "shark-search": 2, "fish-search": 3}
+	for _, w := range r.Webs {
+		for t, topic := range []string{"bees", "wasps"} {
+			ref := eval.Reference{Reachable: 12, Bound: make([]int, 21), Greedy: make([]int, 21)}
+			for n := range ref.Bound {
+				ref.Bound[n], ref.Greedy[n] = min(max(n-1, 0), 12), min(max(n-2, 0), 12)
+			}
+			r.Topics = append(r.Topics, NewTopic(eval.TopicID{Web: w.Name, Topic: topic}, ref, eval.Mesh(20, 20)))
+			for scorer, every := range rates {
+				for _, judge := range []string{"topic", TruthJudge} {
+					for repeat := range 2 {
+						run := &eval.Run{Key: eval.Key{Web: w.Name, Topic: topic, Scorer: scorer, Judge: judge, Repeat: repeat}, Budget: 20}
+						for i := range 20 {
+							p := eval.Page{Score: 1 / float64(i+1)}
+							if (i+t+repeat)%every == 0 || judge == TruthJudge {
+								p.Mark = eval.Hit | eval.Relevant
+							}
+							run.Pages = append(run.Pages, p)
+						}
+						r.Cells = append(r.Cells, eval.NewCell(run, ref, r.Budgets, eval.Measures()))
+					}
+				}
+			}
+		}
+	}
+	return r
+}
+
+// tables reads the tables of a page: by section, by heading, the rows as text.
+func tables(t *testing.T, page []byte) map[string]map[string][][]string {
+	t.Helper()
+	doc, err := html.Parse(bytes.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]map[string][][]string{}
+	section, heading := "", ""
+	var words func(n *html.Node) string
+	words = func(n *html.Node) string {
+		if n.Type == html.TextNode {
+			return n.Data
+		}
+		s := ""
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			s += words(c)
+		}
+		return s
+	}
+	var walk func(n *html.Node)
+	walk = func(n *html.Node) {
+		if n.Type == html.ElementNode {
+			switch n.Data {
+			case "h2":
+				section, heading = strings.TrimSpace(words(n)), ""
+			case "h3", "summary":
+				heading = strings.TrimSpace(words(n))
+			case "tr":
+				var row []string
+				for c := n.FirstChild; c != nil; c = c.NextSibling {
+					row = append(row, words(c))
+				}
+				if out[section] == nil {
+					out[section] = map[string][][]string{}
+				}
+				out[section][heading] = append(out[section][heading], row)
+			}
+		}
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			walk(c)
+		}
+	}
+	walk(doc)
+	return out
+}
+
+func TestReport(t *testing.T) {
+	page, err := HTML(made())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := tables(t, page)
+
+	// campus at 20 pages, over two topics and two repeats. breadth-first hits
+	// at i = 0 mod 5 shifted by 0, 1, 1, 2: 4 each. fish-search at 0 mod 3:
+	// 7, 6, 6, 7. shark-search at 0 mod 2: 10 each. Best AUC first.
+	var got [][]string
+	for _, row := range all["campus"]["At 20 pages"] {
+		got = append(got, row[:4])
+	}
+	want := [][]string{{"strategy", "topics", "hits", "harvest"}, {"shark-search", "2", "10", "0.500"}, {"fish-search", "2", "6.5", "0.325"}, {"breadth-first", "2", "4", "0.200"}}
+	if !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("campus at 20 pages:\n got %v\nwant %v", got, want)
+	}
+	// All webs: the two recorded ones, four topics.
+	if rows := all["All webs"]["At 20 pages"]; len(rows) != 4 || rows[1][1] != "4" {
+		t.Errorf("all webs at 20 pages: %v", rows)
+	}
+	against := all["All webs: against breadth-first"]["AUC against breadth-first at 20 pages"]
+	// n = 4, all won: Wilcoxon 2/16; two comparisons, so Holm doubles it.
+	if len(against) != 3 || !slices.Equal(against[1][4:9], []string{"4", "0", "0", ".125", ".250"}) {
+		t.Errorf("against breadth-first: %v", against)
+	}
+	hits := all["campus"]["Hits of each topic at 20 pages"]
+	if len(hits) != 3 || !slices.Equal(hits[0], []string{"topic", "breadth-first", "fish-search", "shark-search", "G", "U", "reachable"}) ||
+		!slices.Equal(hits[1], []string{"campus/bees", "4", "6.5", "10", "12", "12", "12"}) {
+		t.Errorf("hits of each topic: %v", hits)
+	}
+}
+
+// The judge that never errs stays in its own section, in every format.
+func TestTruthStaysOutOfHeadlines(t *testing.T) {
+	r := made()
+	with, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Cells = slices.DeleteFunc(r.Cells, func(c eval.Cell) bool { return c.Judge == TruthJudge })
+	without, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := tables(t, with), tables(t, without)
+	for section := range a {
+		switch {
+		case strings.HasPrefix(section, "Diagnosis"):
+			if b[section] != nil {
+				t.Error("a diagnosis without the judge truth")
+			}
+		case section == "Webs": // counts runs
+		default:
+			for heading, rows := range a[section] {
+				if !slices.EqualFunc(rows, b[section][heading], slices.Equal) {
+					t.Errorf("%s, %s: with truth\n%v\nwithout\n%v", section, heading, rows, b[section][heading])
+				}
+			}
+		}
+	}
+	if len(a["Diagnosis: with a judge that never errs not a result"]) == 0 {
+		t.Errorf("no diagnosis among %v", len(a))
+	}
+}
+
+// A synthetic web never shows its name without its label, and takes no part in
+// what spans several webs.
+func TestSyntheticWebsAreLabelled(t *testing.T) {
+	r := made()
+	page, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := Markdown(r, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := regexp.MustCompile(`(id|href)="[^"]*"`)
+	for format, s := range map[string]string{"HTML": ids.ReplaceAllString(string(page), ""), "Markdown": string(text)} {
+		if n, labelled := strings.Count(s, "hive"), strings.Count(s, "hive (synthetic)"); n == 0 || n != labelled {
+			t.Errorf("%s: the synthetic web is named %d times and labelled %d times", format, n, labelled)
+		}
+	}
+	plots, err := Plots(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range plots {
+		if strings.HasPrefix(p.Name, "hive") {
+			var b bytes.Buffer
+			if err := p.Drawing.SVG(&b); err != nil || !strings.Contains(b.String(), "hive (synthetic)") {
+				t.Errorf("plot %s is not labelled, %v", p.Name, err)
+			}
+		}
+	}
+	data, err := ValuesCSV(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+	if err != nil || len(rows) < 100 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	for _, row := range rows[1:] {
+		if row[1] != strconv.FormatBool(row[0] == "hive") {
+			t.Fatalf("row %v", row)
+		}
+	}
+}
+
+// Whatever order the cells come in, and however often: the same bytes.
+func TestSameResultsSameBytes(t *testing.T) {
+	first, second := made(), made()
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(second.Cells), func(i, j int) {
+		second.Cells[i], second.Cells[j] = second.Cells[j], second.Cells[i]
+	})
+	slices.Reverse(second.Topics)
+	slices.Reverse(second.Webs)
+	for name, f := range map[string]func(Results) ([]byte, error){
+		"HTML": HTML, "values": ValuesCSV, "curves": CurvesCSV,
+		"Markdown": func(r Results) ([]byte, error) { return Markdown(r, "plots") },
+	} {
+		a, err := f(first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := f(second); err != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s differs, %v", name, err)
+		}
+	}
+}
+
+// Names come from files that anybody may have written.
+func TestHostileNames(t *testing.T) {
+	const evil = `</svg></script><script>alert("1")</script><img src=x onerror=alert(2)>|=1+1`
+	r := made()
+	r.Title, r.Command, r.Notes, r.Webs[0].Note = evil, evil, []string{evil}, evil
+	r.Webs[0].Name = evil
+	for i := range r.Cells {
+		if r.Cells[i].Web == "campus" {
+			r.Cells[i].Web = evil
+		}
+		if r.Cells[i].Scorer == "fish-search" {
+			r.Cells[i].Scorer = "=" + evil
+		}
+	}
+	for i := range r.Topics {
+		if r.Topics[i].Web == "campus" {
+			r.Topics[i].Web, r.Topics[i].Topic = evil, evil
+		}
+	}
+	r.Cells[0].Error = evil
+	page, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := html.Parse(bytes.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var walk func(n *html.Node)
+	walk = func(n *html.Node) {
+		if n.Type == html.ElementNode {
+			if slices.Contains([]string{"script", "img", "iframe", "object", "link"}, n.Data) {
+				t.Errorf("the page holds a <%s>", n.Data)
+			}
+			for _, a := range n.Attr {
+				if strings.HasPrefix(a.Key, "on") || (a.Key == "href" && !strings.HasPrefix(a.Val, "#")) || a.Key == "src" {
+					t.Errorf("<%s %s=%q>", n.Data, a.Key, a.Val)
+				}
+			}
+		}
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			walk(c)
+		}
+	}
+	walk(doc)
+	text, err := Markdown(r, "plots")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		// The command stands in a code block, indented by four.
+		if !strings.HasPrefix(line, "    ") && strings.ContainsAny(line, "<>") {
+			t.Errorf("Markdown holds an element: %s", line)
+		}
+	}
+	data, err := ValuesCSV(r)
+	if err != nil || bytes.Contains(data, []byte(",=")) || bytes.Contains(data, []byte(`,"=`)) {
+		t.Errorf("CSV holds a formula, %v", err)
+	}
+}
+
+func TestFailedRunsAreTold(t *testing.T) {
+	r := made()
+	r.Cells[3] = eval.Cell{Key: r.Cells[3].Key, Error: "the record is damaged"}
+	page, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := tables(t, page)["Failed runs"][""]
+	if len(rows) != 2 || rows[1][1] != "the record is damaged" {
+		t.Errorf("failed runs: %v", rows)
+	}
+}
+
+func TestResultsThatCannotBeReported(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		spol func(*Results)
+		says string
+	}{
+		{"budgets", func(r *Results) { r.Budgets = []int{20, 10} }, "smallest first"},
+		{"measure", func(r *Results) { r.Headline = []string{"hitz"} }, `no measure "hitz"`},
+		{"unknown web", func(r *Results) { r.Webs = r.Webs[:1] }, "nobody knows whether it is synthetic"},
+		{"twice", func(r *Results) { r.Cells = append(r.Cells, r.Cells[0]) }, "two cells are named"},
+	} {
+		r := made()
+		test.spol(&r)
+		if _, err := HTML(r); err == nil || !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v, want %q", test.name, err, test.says)
+		}
+	}
+	if _, err := HTML(Results{}); err != nil {
+		t.Errorf("nothing at all: %v", err)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	r := made()
+	r.Webs = r.Webs[:1]
+	r.Cells = slices.DeleteFunc(r.Cells, func(c eval.Cell) bool { return c.Web != "campus" })
+	if err := Write(dir, r); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "report.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := regexp.MustCompile(`\]\((plots/[^)]*)\.svg\)`).FindAllSubmatch(text, -1)
+	if len(links) < 4 {
+		t.Errorf("%d plots in report.md", len(links))
+	}
+	for _, l := range links {
+		for _, kind := range []string{".svg", ".png"} {
+			if _, err := os.Stat(filepath.Join(dir, string(l[1])+kind)); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

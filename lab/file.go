@@ -1,0 +1,295 @@
+// Package lab compares strategies on recorded webs: the same seeds, examples
+// and budgets for each, measured against ground truth and against what was
+// possible. A lab file says what to compare; a folder holds what came of it.
+//
+//	lab.yaml ─► cells: webs × topics × seeds × judges × scorers × repeats
+//	                     │ simulated, on all cores, each a file of its own
+//	                     ▼
+//	          DIR/cells/*.json   the same inputs give the same bytes
+//	          DIR/costs.tsv      times, which are never the same twice
+//	                     │
+//	                     ▼
+//	          DIR/report.html, report.md, values.csv, curves.csv, plots/
+//
+// A run that was stopped goes on where it was: a cell that is there, made of
+// the same inputs, is not made again. A cell that fails says why, in its file
+// and in the report, and the others go on.
+package lab
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/eval/report"
+	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/sim"
+)
+
+// File is what a lab file says. Where it names no default, there is none.
+type File struct {
+	Title   string    `yaml:"title"`
+	Notes   []string  `yaml:"notes"`
+	Webs    []Web     `yaml:"webs"`
+	Scorers []Scorer  `yaml:"scorers"`
+	Judges  []string  `yaml:"judges"`  // default topic; truth is for diagnosis only
+	Seeds   []string  `yaml:"seeds"`   // near (default), far
+	Budgets []int     `yaml:"budgets"` // default 300, 1000, 3000
+	Repeats int       `yaml:"repeats"` // default 1; each with another seed of chance
+	Seed    uint64    `yaml:"seed"`    // of the first repeat
+	Outside string    `yaml:"outside"` // drop (default), fail, bounds
+	Hide    bool      `yaml:"hide-half"`
+	Network Network   `yaml:"network"`
+	Base    string    `yaml:"baseline"` // the scorer all others are compared with; default breadth-first
+	Head    []string  `yaml:"measures"` // of the main tables; default report.Headline()
+	Words   Thesaurus `yaml:"thesaurus"`
+
+	name string
+	doc  yaml.Node
+}
+
+// Web is a recorded web of a lab.
+type Web struct {
+	Path    string   `yaml:"path"`    // of a recorded web, relative to the lab file
+	Topics  []string `yaml:"topics"`  // default all that have a truth
+	Budgets []int    `yaml:"budgets"` // instead of the lab's
+}
+
+// Scorer is a strategy of a lab: a scorer's name, or a mapping with settings.
+type Scorer struct {
+	Name string             `yaml:"name"`
+	As   string             `yaml:"as"` // what results call it; default Name
+	Set  map[string]float64 `yaml:"set"`
+	// Similarity is that of best-first: judge (default), tf, tfidf.
+	Similarity string `yaml:"similarity"`
+	Batch      int    `yaml:"batch"` // N of best-n-first
+}
+
+// Network is the simulated one. Zero = one worker, and no time passes.
+type Network struct {
+	Workers int           `yaml:"workers"`
+	Delay   time.Duration `yaml:"delay"` // between requests to a host
+	Median  time.Duration `yaml:"latency"`
+	Spread  float64       `yaml:"spread"`
+}
+
+// Thesaurus is where the semantic scorers look words up.
+type Thesaurus struct {
+	WordNet string `yaml:"wordnet"` // folder with WordNet's database files
+	Table   string `yaml:"table"`   // or a table of one's own
+}
+
+// UnmarshalYAML reads a scorer given by its name alone, or in full.
+func (s *Scorer) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		s.Name = n.Value
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity", "batch"}, k.Value) {
+			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: a scorer has no key %q", k.Line, k.Value)}}
+		}
+	}
+	type plain Scorer
+	return n.Decode((*plain)(s))
+}
+
+// label is what results call the scorer.
+func (s Scorer) label() string {
+	if s.As != "" {
+		return s.As
+	}
+	return s.Name
+}
+
+// Read reads and checks a lab file. Every error names its line. Paths in it
+// are relative to its folder.
+func Read(name string) (*File, error) {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("lab file: %w", err)
+	}
+	return decode(name, b)
+}
+
+var (
+	yamlLine    = regexp.MustCompile(`^(?:yaml: )?line ([0-9]+): (.*)$`)
+	yamlUnknown = regexp.MustCompile(`^field (.*) not found in type .*$`)
+)
+
+func decode(name string, b []byte) (*File, error) {
+	f := &File{name: name}
+	d := yaml.NewDecoder(bytes.NewReader(b))
+	d.KnownFields(true)
+	if err := d.Decode(f); err != nil && !errors.Is(err, io.EOF) {
+		lines := []string{err.Error()}
+		var many *yaml.TypeError
+		if errors.As(err, &many) {
+			lines = many.Errors
+		}
+		var errs []error
+		for _, l := range lines {
+			place := name
+			if m := yamlLine.FindStringSubmatch(l); m != nil {
+				place, l = name+":"+m[1], m[2]
+			}
+			if m := yamlUnknown.FindStringSubmatch(l); m != nil {
+				l = fmt.Sprintf("unknown key %q", m[1])
+			}
+			errs = append(errs, fmt.Errorf("%s: %s", place, strings.TrimPrefix(l, "yaml: ")))
+		}
+		return nil, errors.Join(errs...)
+	}
+	if err := yaml.Unmarshal(b, &f.doc); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	f.setDefaults()
+	return f, f.check()
+}
+
+func (f *File) setDefaults() {
+	if len(f.Judges) == 0 {
+		f.Judges = []string{"topic"}
+	}
+	if len(f.Seeds) == 0 {
+		f.Seeds = []string{"near"}
+	}
+	if len(f.Budgets) == 0 {
+		f.Budgets = []int{300, 1000, 3000}
+	}
+	f.Repeats = max(f.Repeats, 1)
+	if f.Outside == "" {
+		f.Outside = sim.Drop.String()
+	}
+	if f.Base == "" {
+		f.Base = "breadth-first"
+	}
+	dir := filepath.Dir(f.name)
+	for _, path := range []*string{&f.Words.WordNet, &f.Words.Table} {
+		if *path != "" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(dir, *path)
+		}
+	}
+	for i := range f.Webs {
+		w := &f.Webs[i]
+		if w.Path != "" && !filepath.IsAbs(w.Path) {
+			w.Path = filepath.Join(dir, w.Path)
+		}
+		if len(w.Budgets) == 0 {
+			w.Budgets = f.Budgets
+		}
+	}
+}
+
+// at names the line in which a value stands.
+func (f *File) at(path ...string) string {
+	n := &f.doc
+	if n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
+		n = n.Content[0]
+	}
+	line := n.Line
+	for _, key := range path {
+		var next *yaml.Node
+		switch n.Kind {
+		case yaml.MappingNode:
+			for i := 0; i+1 < len(n.Content); i += 2 {
+				if n.Content[i].Value == key {
+					line, next = n.Content[i].Line, n.Content[i+1]
+				}
+			}
+		case yaml.SequenceNode:
+			if i, err := strconv.Atoi(key); err == nil && i < len(n.Content) {
+				next = n.Content[i]
+				line = next.Line
+			}
+		}
+		if next == nil {
+			break
+		}
+		n = next
+	}
+	return fmt.Sprintf("%s:%d", f.name, max(line, 1))
+}
+
+// check finds what is wrong before hours are spent.
+func (f *File) check() error {
+	var errs []error
+	bad := func(at string, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...)))
+	}
+	if len(f.Webs) == 0 {
+		bad(f.at(), "no webs: name at least one recorded web (waggle web build makes one)")
+	}
+	if len(f.Scorers) == 0 {
+		bad(f.at(), "no scorers: waggle lab list names them")
+	}
+	labels := map[string]bool{}
+	for i, s := range f.Scorers {
+		at := f.at("scorers", strconv.Itoa(i))
+		if !slices.ContainsFunc(score.Names(), func(l score.Line) bool { return l.Name == s.Name }) {
+			bad(at, "there is no scorer %q; waggle lab list names them", s.Name)
+			continue
+		}
+		if labels[s.label()] {
+			bad(at, "two scorers are called %q: tell them apart by as:", s.label())
+		}
+		labels[s.label()] = true
+		settings := score.Settings(s.Name)
+		for key := range s.Set {
+			if !slices.ContainsFunc(settings, func(x score.Setting) bool { return x.Name == key }) {
+				bad(f.at("scorers", strconv.Itoa(i), "set", key), "%s has no setting %q; waggle lab list names them", s.Name, key)
+			}
+		}
+		switch s.Similarity {
+		case "", "judge", "tf", "tfidf":
+		default:
+			bad(at, "similarity %q is none of judge, tf, tfidf", s.Similarity)
+		}
+	}
+	if len(f.Scorers) > 0 && !labels[f.Base] {
+		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Base)
+	}
+	for i, j := range f.Judges {
+		known := j == report.TruthJudge || slices.ContainsFunc(judge.Names(), func(l judge.Line) bool { return l.Name == j })
+		if !known || j == "rules" || j == "command" {
+			bad(f.at("judges", strconv.Itoa(i)), "there is no judge %q for a lab; waggle lab list names them", j)
+		}
+	}
+	for i, s := range f.Seeds {
+		if s != "near" && s != "far" {
+			bad(f.at("seeds", strconv.Itoa(i)), "seeds %q: near or far", s)
+		}
+	}
+	for i, m := range f.Head {
+		if _, ok := eval.MeasureNamed(m); !ok {
+			bad(f.at("measures", strconv.Itoa(i)), "there is no measure %q; waggle lab list names them", m)
+		}
+	}
+	if _, err := sim.ParseOutside(f.Outside); err != nil {
+		bad(f.at("outside"), "%v", err)
+	}
+	for i, w := range f.Webs {
+		if err := eval.CheckBudgets(w.Budgets); err != nil {
+			bad(f.at("webs", strconv.Itoa(i)), "%v", err)
+		}
+		if w.Path == "" {
+			bad(f.at("webs", strconv.Itoa(i)), "a web without a path")
+		}
+	}
+	if f.Repeats > 1000 {
+		bad(f.at("repeats"), "%d repeats", f.Repeats)
+	}
+	return errors.Join(errs...)
+}

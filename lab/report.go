@@ -1,0 +1,101 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/eval/report"
+)
+
+// Report writes what the cells in dir show: report.html, report.md, CSV and
+// plots. Cells of earlier versions of the lab file are left out where it does
+// not ask for them any more.
+func Report(dir string) (report.Results, error) {
+	f, err := Read(filepath.Join(dir, labFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return report.Results{}, fmt.Errorf("%s holds no results of a lab: waggle lab run makes some", dir)
+	}
+	if err != nil {
+		return report.Results{}, err
+	}
+	r, err := f.results(dir)
+	if err != nil {
+		return r, err
+	}
+	return r, report.Write(dir, r)
+}
+
+func (f *File) results(dir string) (report.Results, error) {
+	r := report.Results{Title: f.Title, Notes: f.rules(), Baseline: f.Base, Headline: f.Head}
+	r.Command = "waggle lab run -f lab.yaml -o DIR && waggle lab report DIR"
+	b, err := os.ReadFile(filepath.Join(dir, factsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, fmt.Errorf("%s holds no finished run of a lab: waggle lab run makes one, and goes on with one that was stopped", dir)
+	}
+	if err != nil {
+		return r, err
+	}
+	var known facts
+	if err := json.Unmarshal(b, &known); err != nil {
+		return r, fmt.Errorf("%s is damaged (%w): run the lab again, which takes little where the cells are there", filepath.Join(dir, factsFile), err)
+	}
+	r.Webs, r.Topics = known.Webs, known.Topics
+	for _, j := range known.Judges {
+		r.Judges = append(r.Judges, j.report())
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, cellsDir))
+	if err != nil {
+		return r, err
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".json") {
+			continue
+		}
+		c, err := readCell(filepath.Join(dir, cellsDir, e.Name()))
+		if err != nil {
+			return r, err
+		}
+		if slices.ContainsFunc(f.Scorers, func(s Scorer) bool { return s.label() == c.Scorer }) && slices.Contains(f.Judges, c.Judge) && c.Repeat < f.Repeats {
+			r.Cells = append(r.Cells, c)
+		}
+	}
+	// In the order of the lab file, as its author wants it read.
+	place := map[string]int{}
+	for i, s := range f.Scorers {
+		place[s.label()] = i
+	}
+	slices.SortStableFunc(r.Cells, func(a, b eval.Cell) int { return place[a.Scorer] - place[b.Scorer] })
+	for _, w := range f.Webs {
+		for _, n := range w.Budgets {
+			if !slices.Contains(r.Budgets, n) {
+				r.Budgets = append(r.Budgets, n)
+			}
+		}
+	}
+	slices.Sort(r.Budgets)
+	r.Costs, err = readCosts(dir)
+	return r, err
+}
+
+// rules are what a reader of the report has to know.
+func (f *File) rules() []string {
+	notes := append([]string{
+		"Every strategy was given the same seeds, keywords, description and examples, and the same judge. Seeds and examples are no hits; pages with the same body count once.",
+		"Ground truth is that of the web's truth files, which neither judge nor scorer can see.",
+		fmt.Sprintf("Links outside the record: %s.", map[string]string{
+			"drop": "left out of the frontier, at no cost", "fail": "each fetch costs a page of the budget and fails",
+			"bounds": "each fetch costs a page of the budget and fails; what it might have been gives the upper bound",
+		}[f.Outside]),
+	}, f.Notes...)
+	if n := f.Network; n.Workers > 1 || n.Delay > 0 || n.Median > 0 {
+		notes = append(notes, fmt.Sprintf("Simulated network: %d workers, %v between requests to a host, latency %v (spread %v).", max(1, n.Workers), n.Delay, n.Median, n.Spread))
+	}
+	return notes
+}
