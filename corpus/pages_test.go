@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -207,6 +208,25 @@ func TestPagesCancelled(t *testing.T) {
 	if _, err := OpenPages(ctx, w, parse.New(parse.Options{}), PagesOptions{Progress: func(int, int) { cancel() }}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
+	if left, err := filepath.Glob(filepath.Join(w.Dir(), "*pages*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+// TestPagesWhereNothingCanBeWritten: a web that is only for reading has pages
+// all the same, and keeps nothing of them.
+func TestPagesWhereNothingCanBeWritten(t *testing.T) {
+	w := served(t)
+	p := parse.New(parse.Options{})
+	if _, err := OpenPages(t.Context(), w, p, PagesOptions{Path: filepath.Join(t.TempDir(), "absent", "x.bin")}); err == nil || !strings.Contains(err.Error(), w.Dir()) {
+		t.Errorf("error %v does not name the web", err)
+	}
+	if os.Geteuid() == 0 {
+		t.Skip("root may write anywhere")
+	}
+	must(t, os.Chmod(w.Dir(), 0o555))
+	defer os.Chmod(w.Dir(), 0o755)
+	sameAsParsed(t, w, openPages(t, w, p, PagesOptions{}), p)
 	if left, err := filepath.Glob(filepath.Join(w.Dir(), "*pages*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}

@@ -202,7 +202,7 @@ func TestBootstrap(t *testing.T) {
 		}
 	}
 	slices.Sort(all)
-	got := Bootstrap(values, .8, 200_000, rand.New(rand.NewPCG(5, 6)))
+	got := Bootstrap(values, .8, 40_000, rand.New(rand.NewPCG(5, 6)))
 	// 10 % of 27 is between the 2nd and 3rd, 90 % between the 24th and 25th.
 	if got.Mean != 2 || math.Abs(got.Low-all[2]) > 1e-9 || math.Abs(got.High-all[24]) > 1e-9 {
 		t.Errorf("%+v, want %v … %v", got, all[2], all[24])

@@ -34,7 +34,8 @@ import (
 // integer division, and it never sets one of its sibling features. All three
 // are mended here. A sibling is one by the page that brought the link into the
 // frontier. A random host for one page is had by scoring all that waits anew
-// before and after it.
+// before and after it, which costs time in proportion to the frontier: a large
+// λ is for small frontiers.
 type anthelion struct {
 	journal
 	analyzer      *text.Analyzer

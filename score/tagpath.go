@@ -32,6 +32,10 @@ import (
 // different paths of the arm, not of its links. A link is new if its 20-bit
 // hash is, so that one in a hundred is missed at 10,000 links taken for
 // wanted. A fetch that brings no page, a redirect too, is one without reward.
+//
+// The program takes the best arm anew for each fetch. Here what waits is scored
+// anew every so many pages, which costs time in proportion to the frontier; in
+// between, a link can sink when its turn comes, and none can rise.
 type tagPath struct {
 	journal
 	explore, merge, first, unlock float64

@@ -113,6 +113,9 @@ func (n *network) ask(ctx context.Context, now time.Time, u web.URL) (*origin, t
 	n.origins[name] = o
 	var took time.Duration
 	file, err := web.Parse(name + "/robots.txt")
+	if err != nil {
+		return nil, 0, err
+	}
 	for hops := 0; err == nil; hops++ {
 		var r *web.Response
 		if r, err = n.record.Fetch(ctx, file); err != nil {
@@ -126,8 +129,9 @@ func (n *network) ask(ctx context.Context, now time.Time, u web.URL) (*origin, t
 		}
 		file = r.Location
 	}
-	if ctx.Err() != nil {
-		return nil, 0, ctx.Err()
+	var f *web.Failure
+	if err != nil && !errors.As(err, &f) {
+		return nil, 0, fmt.Errorf("fetching %s: %w", file, err)
 	}
 	life := robotsLife
 	switch {

@@ -122,9 +122,10 @@ func (r *Result) OutsideRate() float64 {
 }
 
 // Run simulates a crawl until its budget is spent, its frontier is empty or
-// ctx ends (Stopped, and no error). Of c, Frontier, Parser, Judge, Scorer,
-// Policy and Seeds are used as in a crawl, Listen and Log too; Fetcher, Clock
-// and Workers are replaced. The frontier must be empty. c is not changed.
+// ctx ends (Stopped, and no error). c is as for a crawl and is not changed, but
+// for its stages, which must be new: Fetcher, Clock and Workers are replaced,
+// Archive is left out. Where record gives parsed pages, it is the Parser too.
+// The error is that of reading the record, of the judge or of the frontier.
 func Run(ctx context.Context, c *crawl.Crawl, record Record, o Options) (Result, error) {
 	if o.Outside > Bounds {
 		return Result{}, fmt.Errorf("sim: no mode %d for links outside the record", o.Outside)
@@ -144,7 +145,7 @@ func Run(ctx context.Context, c *crawl.Crawl, record Record, o Options) (Result,
 	r := &run{opt: o, record: record, clock: &virtual{now: o.Start}}
 	r.network = newNetwork(record, o, c.Policy.Delay)
 	own := *c
-	own.Clock, own.Workers, own.Fetcher = r.clock, o.Workers, nil
+	own.Clock, own.Workers, own.Fetcher, own.Archive = r.clock, o.Workers, nil, nil
 	own.Listen = r.listen(c.Listen)
 	own.Frontier = &border{Frontier: c.Frontier, run: r}
 	r.crawl = &own

@@ -682,11 +682,14 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// failing is a record that cannot be read.
-type failing struct{ *corpus.Pages }
+// failing is a record of which an address cannot be read.
+type failing struct {
+	*corpus.Pages
+	address string // its end
+}
 
 func (f failing) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
-	if strings.HasSuffix(u.String(), "/3") {
+	if strings.HasSuffix(u.String(), f.address) {
 		return nil, errDisk
 	}
 	return f.Pages.Fetch(ctx, u)
@@ -697,8 +700,11 @@ var errDisk = errors.New("disk on fire")
 func TestErrors(t *testing.T) {
 	l := hostLab(t, 1, 7)
 	policy := crawl.Policy{}
-	if _, err := sim.Run(t.Context(), l.crawl(t, "breadth-first", policy), failing{l.pages}, sim.Options{}); !errors.Is(err, errDisk) {
-		t.Errorf("error %v, want %v", err, errDisk)
+	for _, address := range []string{"/3", "/robots.txt"} {
+		_, err := sim.Run(t.Context(), l.crawl(t, "breadth-first", policy), failing{l.pages, address}, sim.Options{})
+		if !errors.Is(err, errDisk) || !strings.Contains(err.Error(), address) {
+			t.Errorf("error %v, want %v of %s", err, errDisk, address)
+		}
 	}
 	for _, o := range []sim.Options{
 		{Workers: -1}, {Outside: 7}, {Latency: sim.Latency{Median: -1}}, {Latency: sim.Latency{Median: 1, Spread: -1}},
