@@ -175,6 +175,11 @@ func (d *driver) open(ctx context.Context) error {
 		return err
 	}
 	d.step.Resume(d.Seeds)
+	if d.Scorer.Stale() { // a full pass that the crash came before
+		if err := d.Frontier.Rescore(ctx, d.step.Rescore); err != nil {
+			return err
+		}
+	}
 	if d.History != nil {
 		for e, err := range d.History {
 			if err != nil {

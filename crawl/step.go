@@ -94,6 +94,7 @@ type Step struct {
 	moved  []web.URL         // where seeds redirected to: within the scope as well
 	fresh  map[string][]byte // of closed and moved, what was not stored yet
 	bodies map[uint64]copies
+	parts  []uint64 // hashes of the parts of the scorer's state, as stored
 	// passing tells that no later run will go on with this crawl, so that
 	// nothing is stored for one.
 	passing bool
@@ -157,7 +158,21 @@ func (s *Step) Restore(state func(name string) ([]byte, error)) error {
 	}
 	err := errors.Join(
 		take(stateCrawl, func(b []byte) error { return json.Unmarshal(b, &s.count) }),
-		take(stateScorer, s.scorer.Restore),
+		take(stateScorer, func(b []byte) error {
+			parts, err := strconv.Atoi(string(b))
+			var whole []byte
+			for i := range parts {
+				err = errors.Join(err, take(stateScorer+"/"+strconv.Itoa(i), func(part []byte) error {
+					whole = append(whole, part...)
+					s.parts = append(s.parts, xxh3.Hash(part))
+					return nil
+				}))
+			}
+			if err != nil {
+				return err
+			}
+			return s.scorer.Restore(whole)
+		}),
 	)
 	if s.judge != nil {
 		err = errors.Join(err, take(stateJudge, s.judge.Restore))
@@ -662,13 +677,35 @@ func (s *Step) store(t *web.Turn) {
 	}
 	t.State[stateCrawl] = b
 	if b := s.scorer.State(); b != nil {
-		t.State[stateScorer] = b
+		s.storeScorer(t, b)
 	}
 	if s.judge != nil {
 		if b := s.judge.State(); b != nil {
 			t.State[stateJudge] = b
 		}
 	}
+}
+
+// statePart is the size of the parts in which a scorer's state is stored.
+const statePart = 64 << 10
+
+// storeScorer stores the parts of a scorer's state that changed: a model that
+// grows at its end costs what was added, and not itself with every page.
+func (s *Step) storeScorer(t *web.Turn, state []byte) {
+	n := 0
+	for part := range slices.Chunk(state, statePart) {
+		if h := xxh3.Hash(part); n == len(s.parts) {
+			s.parts = append(s.parts, h)
+		} else if s.parts[n] == h {
+			n++
+			continue
+		} else {
+			s.parts[n] = h
+		}
+		t.State[stateScorer+"/"+strconv.Itoa(n)] = part
+		n++
+	}
+	t.State[stateScorer] = []byte(strconv.Itoa(n))
 }
 
 func visit(c *web.Candidate) event.Visit {

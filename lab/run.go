@@ -103,22 +103,39 @@ func (f *File) keep(dir string) error {
 	return os.WriteFile(filepath.Join(dir, labFile), b, 0o644)
 }
 
+// thesaurus opens the lab's thesaurus, which the semantic scorers need.
 func (f *File) thesaurus() (score.Thesaurus, error) {
-	switch {
-	case f.Words.WordNet != "":
-		return wordnet.Open(os.DirFS(f.Words.WordNet))
-	case f.Words.Table != "":
-		t, err := os.Open(f.Words.Table)
-		if err != nil {
-			return nil, err
-		}
-		defer t.Close()
-		return wordnet.ReadTable(t, f.Words.Table)
+	if t, err := f.Words.Open(); t != nil || err != nil {
+		return t, err
 	}
 	for i, s := range f.Scorers {
 		if strings.HasPrefix(s.Name, "semantic") {
 			return nil, fmt.Errorf("%s: %s needs a thesaurus: set thesaurus: {wordnet: FOLDER}, such as /usr/share/wordnet of the Debian package wordnet-base, or {table: FILE}", f.at("scorers", fmt.Sprint(i)), s.Name)
 		}
+	}
+	return nil, nil
+}
+
+// Open reads the thesaurus, nil if none is named.
+func (t Thesaurus) Open() (score.Thesaurus, error) {
+	switch {
+	case t.WordNet != "":
+		w, err := wordnet.Open(os.DirFS(t.WordNet))
+		if err != nil {
+			return nil, fmt.Errorf("WordNet in %s: %w", t.WordNet, err)
+		}
+		return w, nil
+	case t.Table != "":
+		f, err := os.Open(t.Table)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		w, err := wordnet.ReadTable(f, t.Table)
+		if err != nil {
+			return nil, err
+		}
+		return w, nil
 	}
 	return nil, nil
 }

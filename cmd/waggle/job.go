@@ -39,6 +39,12 @@ type Job struct {
 		Similarity string `yaml:"similarity,omitempty"`
 		// Batch is N of best-n-first.
 		Batch int `yaml:"batch,omitempty"`
+		// Set changes constants of the scorer; waggle lab list names them.
+		Set map[string]float64 `yaml:"set,omitempty"`
+		// WordNet is a folder with WordNet's database files, and Thesaurus a
+		// table of related words, for the semantic scorers.
+		WordNet   string `yaml:"wordnet,omitempty"`
+		Thesaurus string `yaml:"thesaurus,omitempty"`
 	} `yaml:"scorer,omitempty"`
 	Budget struct {
 		Pages int      `yaml:"pages,omitempty"` // 0 = no limit
@@ -298,6 +304,11 @@ func (j *Job) check(where func(path string) string) error {
 	}
 	if n := j.Scorer.Name; n != "" && !slices.ContainsFunc(score.Names(), func(l score.Line) bool { return l.Name == n }) {
 		bad("scorer.name", "no scorer is called %q; there are: %s", n, scorerNames())
+	}
+	for key, v := range j.Scorer.Set {
+		if !slices.ContainsFunc(score.Settings(j.scorer()), func(x score.Setting) bool { return x.Name == key && v >= x.Min && v <= x.Max }) {
+			bad("scorer.set."+key, "%s has no setting %q that can be %v; waggle lab list names them with their ranges", j.scorer(), key, v)
+		}
 	}
 	switch j.Scorer.Similarity {
 	case "", "judge", "tf", "tfidf":

@@ -22,6 +22,7 @@ import (
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/lab"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/store"
@@ -475,7 +476,14 @@ func (s *setup) judge(t *topic.Topic, a *text.Analyzer) (judge.Judge, error) {
 }
 
 func (s *setup) scorer(t *topic.Topic, j judge.Judge, a *text.Analyzer) (crawl.Scorer, error) {
-	o := score.Options{Seed: s.job.Scorer.Seed, N: s.job.Scorer.Batch, Anchor: j.Text}
+	o := score.Options{
+		Seed: s.job.Scorer.Seed, N: s.job.Scorer.Batch, Anchor: j.Text, Keywords: t.Keywords, Analyzer: a, Set: s.job.Scorer.Set,
+	}
+	var err error
+	words := lab.Thesaurus{WordNet: s.job.Scorer.WordNet, Table: s.job.Scorer.Thesaurus}
+	if o.Thesaurus, err = words.Open(); err != nil {
+		return nil, err
+	}
 	if sim := s.job.Scorer.Similarity; sim != "" && sim != "judge" {
 		cos, err := judge.New("cosine-"+sim+"-centroid", t, judge.Options{Analyzer: a})
 		if err != nil {
