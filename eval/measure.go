@@ -30,7 +30,7 @@ type Measure struct {
 const Window = 200
 
 // thresholds are the γ of item E1: .5–.8 as five, of which the paper gives the
-// ends.
+// ends. Nobody changes them: Thresholds hands out a copy.
 var thresholds = [...]float64{.5, .575, .65, .725, .8}
 
 // Thresholds returns the γ of item E1.

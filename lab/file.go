@@ -40,17 +40,20 @@ import (
 
 // File is what a lab file says. Where it names no default, there is none.
 type File struct {
-	Title   string    `yaml:"title"`
-	Notes   []string  `yaml:"notes"`
-	Webs    []Web     `yaml:"webs"`
-	Scorers []Scorer  `yaml:"scorers"`
-	Judges  []string  `yaml:"judges"`  // default topic; truth is for diagnosis only
-	Seeds   []string  `yaml:"seeds"`   // near (default), far
-	Budgets []int     `yaml:"budgets"` // default 300, 1000, 3000
-	Repeats int       `yaml:"repeats"` // default 1; each with another seed of chance
-	Seed    uint64    `yaml:"seed"`    // of the first repeat
-	Outside string    `yaml:"outside"` // drop (default), fail, bounds
-	Hide    bool      `yaml:"hide-half"`
+	Title   string   `yaml:"title"`
+	Notes   []string `yaml:"notes"`
+	Webs    []Web    `yaml:"webs"`
+	Scorers []Scorer `yaml:"scorers"`
+	Judges  []string `yaml:"judges"`  // default topic; truth is for diagnosis only
+	Seeds   []string `yaml:"seeds"`   // near (default), far
+	Budgets []int    `yaml:"budgets"` // default 300, 1000, 3000
+	Repeats int      `yaml:"repeats"` // default 1; each with another seed of chance
+	Seed    uint64   `yaml:"seed"`    // of the first repeat
+	Outside string   `yaml:"outside"` // drop (default), fail, bounds
+	Hide    bool     `yaml:"hide-half"`
+	// Ignore follows and counts pages that ask for neither (nofollow, noindex):
+	// it is the record that is asked, not the sites.
+	Ignore  bool      `yaml:"ignore-directives"`
 	Network Network   `yaml:"network"`
 	Base    string    `yaml:"baseline"` // the scorer all others are compared with; default breadth-first
 	Head    []string  `yaml:"measures"` // of the main tables; default report.Headline()

@@ -94,6 +94,9 @@ func (f *File) rules() []string {
 			"bounds": "each fetch costs a page of the budget and fails; what it might have been gives the upper bound",
 		}[f.Outside]),
 	}, f.Notes...)
+	if f.Ignore {
+		notes = append(notes, "What pages ask for in nofollow and noindex is disregarded: the record is asked, and not the sites.")
+	}
 	if n := f.Network; n.Workers > 1 || n.Delay > 0 || n.Median > 0 {
 		notes = append(notes, fmt.Sprintf("Simulated network: %d workers, %v between requests to a host, latency %v (spread %v).", max(1, n.Workers), n.Delay, n.Median, n.Spread))
 	}

@@ -241,7 +241,7 @@ func (r *runner) web(ctx context.Context, w *labWeb, facts *facts) error {
 	if err != nil {
 		return err
 	}
-	graph, err := pageGraph(w.Web, pages)
+	graph, err := eval.WebGraph(w.Web, pages, eval.GraphOptions{IgnoreDirectives: r.Ignore})
 	if err != nil {
 		return err
 	}
@@ -280,36 +280,6 @@ func (r *runner) web(ctx context.Context, w *labWeb, facts *facts) error {
 		facts.Judges = append(facts.Judges, judged[i]...)
 	}
 	return err
-}
-
-// pageGraph is the graph of what a crawl by the default policy can fetch, from
-// the parsed pages.
-func pageGraph(w *corpus.Web, pages *corpus.Pages) (*eval.Graph, error) {
-	b := eval.NewBuilder()
-	for u := range w.URLs() {
-		if s := w.Status(u); s >= 300 && s < 400 {
-			r, err := w.Lookup(u)
-			if err != nil {
-				return nil, err
-			}
-			if !r.Location.IsZero() {
-				b.Redirect(u, r.Location)
-			}
-			continue
-		}
-		p, ok := pages.Page(u)
-		if !ok || p.MIME != "text/html" && p.MIME != "application/xhtml+xml" {
-			continue
-		}
-		var links []web.URL
-		if !p.Directives.NoFollow {
-			for _, l := range p.Links {
-				links = append(links, l.URL)
-			}
-		}
-		b.Page(u, fmt.Sprintf("%x", p.Digest[:]), links)
-	}
-	return b.Graph(), nil
 }
 
 func (g *group) id() eval.TopicID {
@@ -415,7 +385,7 @@ func (r *runner) cell(ctx context.Context, g *group, ref eval.Reference, key eva
 	})
 	c := &crawl.Crawl{
 		Seeds: g.seeds(), Frontier: frontier.NewMemory(frontier.Options{}), Parser: g.pages, Judge: watch.watched(), Scorer: watchedScorer{watch},
-		Policy: crawl.Policy{Pages: budget, Delay: r.Network.Delay}, Name: key.Topic, JudgeName: key.Judge, ScorerName: key.Scorer,
+		Policy: crawl.Policy{Pages: budget, Delay: r.Network.Delay, IgnoreDirectives: r.Ignore}, Name: key.Topic, JudgeName: key.Judge, ScorerName: key.Scorer,
 		Threshold: j.Threshold(), Listen: rec.Listen,
 	}
 	began := time.Now()
@@ -429,6 +399,7 @@ func (r *runner) cell(ctx context.Context, g *group, ref eval.Reference, key eva
 	if mode == sim.Drop {
 		rec.LeftOut(res.Outside)
 	}
+	rec.Run().Requests = res.Requests
 	spent = watch.spent(key, res.Pages, time.Since(began))
 	return eval.NewCell(rec.Run(), ref, g.w.spec.Budgets, eval.Measures()), spent, nil
 }
@@ -530,7 +501,7 @@ func (g *group) cosines(t *topic.Topic) func(web.URL) []float64 {
 // fileName is the name of a cell's file: legible, and of another cell or other
 // inputs another.
 func (r *runner) fileName(k eval.Key, s Scorer, g *group) string {
-	inputs, err := json.Marshal([]any{k, s, g.w.spec.Budgets, r.Outside, r.Network, r.Hide, r.Seed, r.Words, g.pages.Len(), g.seeds(), g.t.Examples, g.t.Keywords, g.t.Description, len(g.w.truth[g.t.Name])})
+	inputs, err := json.Marshal([]any{k, s, g.w.spec.Budgets, r.Outside, r.Network, r.Hide, r.Ignore, r.Seed, r.Words, g.pages.Len(), g.seeds(), g.t.Examples, g.t.Keywords, g.t.Description, len(g.w.truth[g.t.Name])})
 	if err != nil {
 		panic(err) // plain values
 	}

@@ -32,7 +32,8 @@ const dataInks = 8
 // paper, everything else that carries meaning 3:1 (WCAG 2.2, 1.4.3 and 1.4.11).
 type theme [Data + dataInks]string
 
-// The two themes are tables, never changed.
+// The two themes; arrays are copied when they are handed on, so nobody changes
+// them.
 var (
 	light = theme{
 		Paper: "#ffffff", Text: "#1c2126", Muted: "#5c6670", Grid: "#e3e7eb",
