@@ -177,11 +177,6 @@ func TestStories(t *testing.T) {
 				if err := h.WriteTSV(&out); err != nil {
 					t.Fatal(err)
 				}
-				if d.HasArg("json") {
-					if err := h.WriteJSONL(&out); err != nil {
-						t.Fatal(err)
-					}
-				}
 			case "explain":
 				x, err := Explain(sequence(events, nil), addr("https://"+d.CmdArgs[0].String()))
 				if err != nil {

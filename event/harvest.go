@@ -59,23 +59,3 @@ func (h *Harvest) WriteTSV(w io.Writer) error {
 	}
 	return out.Flush()
 }
-
-// WriteJSONL writes the pages in the order of Pages, one object a line, with
-// the fields of WriteTSV; an absent title or from is left out.
-func (h *Harvest) WriteJSONL(w io.Writer) error {
-	out := bufio.NewWriter(w)
-	var b []byte
-	for _, p := range h.Pages() {
-		b = append(b[:0], `{"url":`...)
-		b = appendString(b, p.URL.String())
-		o := object{b}
-		o.float("relevance", p.Relevance)
-		o.optText("title", p.Title)
-		o.int("depth", int64(p.Depth))
-		o.optText("from", p.From.String())
-		o.text("at", p.At.UTC().Format(time.RFC3339Nano))
-		b = append(o.b, '}', '\n')
-		out.Write(b)
-	}
-	return out.Flush()
-}
