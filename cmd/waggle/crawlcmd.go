@@ -32,7 +32,7 @@ type crawlCmd struct {
 	Contact     string    `placeholder:"MAIL|URL" help:"Where site owners reach you; sent with every request."`
 	Pages       *int      `short:"n" placeholder:"N" help:"Pages to fetch; 0 = no limit (default: no limit)."`
 	Time        *Duration `placeholder:"D" help:"Time to spend (30m, 2h)."`
-	Scorer      string    `placeholder:"NAME" help:"Which link goes first: ${scorers}."`
+	Scorer      string    `placeholder:"NAME" help:"Which link goes first (default best-first-both; waggle lab list names all)."`
 	Judge       string    `placeholder:"NAME" help:"What makes a page relevant: ${judges}."`
 	Threshold   *float64  `placeholder:"X" help:"Relevance, 0…1, from which a page counts (default: from the examples)."`
 	Reach       string    `placeholder:"REACH" help:"How far from the seeds: any, domain or host."`

@@ -96,7 +96,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 	parser, err := kong.New(&c,
 		kong.Name("waggle"), kong.Description(description),
 		kong.Writers(std.out, std.err),
-		kong.Vars{"version": "waggle " + version, "scorers": scorerNames(), "judges": judgeNames()},
+		kong.Vars{"version": "waggle " + version, "judges": judgeNames()},
 		kong.Exit(func(code int) { panic(exit{code: code}) }),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std),
