@@ -137,7 +137,8 @@ func TestKilledCrawlGoesOn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 
 	start := []string{"crawl", "-o", dir, "--seed", web.hosts[0] + "/", "--keywords", "honey bee, waggle dance",
-		"--allow-private", "--delay", "0", "--workers", "4"}
+		"--allow-private", "--delay", "0", "--workers", "4",
+		"--scorer", []string{"best-first-both", "ache-like-soft", "pagerank"}[rng.IntN(3)]}
 	resume := []string{"crawl", "-o", dir, "--resume"}
 	killed, pages := 0, 0
 	for round := 0; ; round++ {
@@ -204,7 +205,7 @@ func TestKilledCrawlGoesOn(t *testing.T) {
 	if len(web.again) > 0 {
 		t.Errorf("asked for again although acknowledged: %d addresses, first %s", len(web.again), web.again[0])
 	}
-	t.Logf("%d kills, %d pages, %d requests", killed, final, web.asked)
+	t.Logf("%s: %d kills, %d pages, %d requests", start[len(start)-1], killed, final, web.asked)
 }
 
 // checkKilled looks at the folder of a dead crawl as the next run will: every
