@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -99,23 +98,20 @@ func (w watchedScorer) Rescores() bool             { return w.scorer.Rescores() 
 func (w watchedScorer) State() []byte              { return w.scorer.State() }
 func (w watchedScorer) Restore(state []byte) error { return w.scorer.Restore(state) }
 
-// writeCosts adds the costs of this run to those of earlier ones:
+// writeCost adds the cost of a cell to those before:
 //
 //	scorer ⇥ judge ⇥ pages ⇥ judging ⇥ extracting ⇥ scoring ⇥ rest    in seconds
-func (r *runner) writeCosts() error {
-	if len(r.costs) == 0 {
-		return nil
-	}
+func (r *runner) writeCost(c cost) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	f, err := os.OpenFile(filepath.Join(r.dir, costsFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriter(f)
-	for _, c := range r.costs {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%.6f\t%.6f\t%.6f\t%.6f\n", c.scorer, c.judge, c.pages,
-			c.judging.Seconds(), c.extracting.Seconds(), c.scoring.Seconds(), c.rest.Seconds())
-	}
-	return errors.Join(w.Flush(), f.Close())
+	plain := strings.NewReplacer("\t", " ", "\n", " ").Replace
+	_, err = fmt.Fprintf(f, "%s\t%s\t%d\t%.6f\t%.6f\t%.6f\t%.6f\n", plain(c.scorer), plain(c.judge), c.pages,
+		c.judging.Seconds(), c.extracting.Seconds(), c.scoring.Seconds(), c.rest.Seconds())
+	return errors.Join(err, f.Close())
 }
 
 // readCosts sums the costs by strategy, in milliseconds a page.

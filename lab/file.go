@@ -49,7 +49,7 @@ type File struct {
 	Budgets []int    `yaml:"budgets"` // default 300, 1000, 3000
 	Repeats int      `yaml:"repeats"` // default 1; each with another seed of chance
 	Seed    uint64   `yaml:"seed"`    // of the first repeat
-	Outside string   `yaml:"outside"` // drop (default), fail, bounds
+	Outside string   `yaml:"outside"` // drop (default), fail
 	Hide    bool     `yaml:"hide-half"`
 	// Ignore follows and counts pages that ask for neither (nofollow, noindex):
 	// it is the record that is asked, not the sites.
@@ -250,10 +250,17 @@ func (f *File) check() error {
 		}
 		labels[s.label()] = true
 		settings := score.Settings(s.Name)
-		for key := range s.Set {
-			if !slices.ContainsFunc(settings, func(x score.Setting) bool { return x.Name == key }) {
-				bad(f.at("scorers", strconv.Itoa(i), "set", key), "%s has no setting %q; waggle lab list names them", s.Name, key)
+		for key, v := range s.Set {
+			at := f.at("scorers", strconv.Itoa(i), "set", key)
+			k := slices.IndexFunc(settings, func(x score.Setting) bool { return x.Name == key })
+			if k < 0 {
+				bad(at, "%s has no setting %q; waggle lab list names them", s.Name, key)
+			} else if x := settings[k]; !(v >= x.Min && v <= x.Max) {
+				bad(at, "%s: %s = %v is outside %v…%v", s.Name, key, v, x.Min, x.Max)
 			}
+		}
+		if s.Batch < 0 || s.Batch > 256 {
+			bad(at, "a batch of %d is outside 1…256", s.Batch)
 		}
 		switch s.Similarity {
 		case "", "judge", "tf", "tfidf":
@@ -270,6 +277,19 @@ func (f *File) check() error {
 			bad(f.at("judges", strconv.Itoa(i)), "there is no judge %q for a lab; waggle lab list names them", j)
 		}
 	}
+	if len(f.Seeds) > 1 {
+		bad(f.at("seeds"), "near or far, one in a lab: a topic seen from both would count as two")
+	}
+	twice := map[string]bool{}
+	for i, j := range f.Judges {
+		if twice[j] {
+			bad(f.at("judges", strconv.Itoa(i)), "the judge %s is named twice", j)
+		}
+		twice[j] = true
+	}
+	if n := f.Network; n.Workers < 0 || n.Delay < 0 || n.Median < 0 || !(n.Spread >= 0 && n.Spread <= 5) {
+		bad(f.at("network"), "workers, delay and latency are at least 0, and spread lies in 0…5")
+	}
 	for i, s := range f.Seeds {
 		if s != "near" && s != "far" {
 			bad(f.at("seeds", strconv.Itoa(i)), "seeds %q: near or far", s)
@@ -280,8 +300,15 @@ func (f *File) check() error {
 			bad(f.at("measures", strconv.Itoa(i)), "there is no measure %q; waggle lab list names them", m)
 		}
 	}
-	if _, err := sim.ParseOutside(f.Outside); err != nil {
-		bad(f.at("outside"), "%v", err)
+	if f.Outside != sim.Drop.String() && f.Outside != sim.Fail.String() {
+		bad(f.at("outside"), "links outside the record: there is no mode %q; the modes are drop and fail", f.Outside)
+	}
+	paths := map[string]bool{}
+	for i, w := range f.Webs {
+		if paths[w.Path] {
+			bad(f.at("webs", strconv.Itoa(i)), "the web %s is named twice", w.Path)
+		}
+		paths[w.Path] = true
 	}
 	for i, w := range f.Webs {
 		if err := eval.CheckBudgets(w.Budgets); err != nil {

@@ -3,7 +3,6 @@ package lab
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
@@ -49,7 +48,7 @@ func (r *runner) judges(ctx context.Context, g *group) (out []judgeFact, err err
 		}
 		j, err := judge.New(l.Name, t, judge.Options{Analyzer: g.words})
 		if err != nil {
-			return nil, fmt.Errorf("topic %s: %w", g.id(), err)
+			continue // the topic does not give what this judge needs
 		}
 		defer j.Close()
 		all = append(all, &candidate{Judge: j})

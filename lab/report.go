@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +16,7 @@ import (
 )
 
 // Report writes what the cells in dir show: report.html, report.md, CSV and
-// plots. Cells of earlier versions of the lab file are left out where it does
-// not ask for them any more.
+// plots: those of the last run, whatever else lies there.
 func Report(dir string) (report.Results, error) {
 	f, err := Read(filepath.Join(dir, labFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,21 +50,13 @@ func (f *File) results(dir string) (report.Results, error) {
 	for _, j := range known.Judges {
 		r.Judges = append(r.Judges, j.report())
 	}
-	entries, err := os.ReadDir(filepath.Join(dir, cellsDir))
-	if err != nil {
-		return r, err
-	}
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), ".json") {
-			continue
-		}
-		c, err := readCell(filepath.Join(dir, cellsDir, e.Name()))
+	r.Notes = append(r.Notes, known.Notes...)
+	for _, name := range known.Cells {
+		c, err := readCell(filepath.Join(dir, cellsDir, filepath.Base(name)))
 		if err != nil {
 			return r, err
 		}
-		if slices.ContainsFunc(f.Scorers, func(s Scorer) bool { return s.label() == c.Scorer }) && slices.Contains(f.Judges, c.Judge) && c.Repeat < f.Repeats {
-			r.Cells = append(r.Cells, c)
-		}
+		r.Cells = append(r.Cells, c)
 	}
 	// In the order of the lab file, as its author wants it read.
 	place := map[string]int{}
@@ -84,6 +76,21 @@ func (f *File) results(dir string) (report.Results, error) {
 	return r, err
 }
 
+// changes tells the settings of a scorer that are not its defaults.
+func (s Scorer) changes() string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(s.Set)) {
+		parts = append(parts, fmt.Sprintf("%s = %v", k, s.Set[k]))
+	}
+	if s.Similarity != "" {
+		parts = append(parts, "similarity "+s.Similarity)
+	}
+	if s.Batch > 0 {
+		parts = append(parts, fmt.Sprintf("batches of %d", s.Batch))
+	}
+	return strings.Join(parts, ", ")
+}
+
 // rules are what a reader of the report has to know.
 func (f *File) rules() []string {
 	notes := append([]string{
@@ -91,9 +98,17 @@ func (f *File) rules() []string {
 		"Ground truth is that of the web's truth files, which neither judge nor scorer can see.",
 		fmt.Sprintf("Links outside the record: %s.", map[string]string{
 			"drop": "left out of the frontier, at no cost", "fail": "each fetch costs a page of the budget and fails",
-			"bounds": "each fetch costs a page of the budget and fails; what it might have been gives the upper bound",
 		}[f.Outside]),
 	}, f.Notes...)
+	for _, s := range f.Scorers {
+		if len(s.Set) > 0 || s.Similarity != "" || s.Batch > 0 {
+			notes = append(notes, fmt.Sprintf("%s is %s with %s.", s.label(), s.Name, s.changes()))
+		}
+	}
+	notes = append(notes, fmt.Sprintf("Seeds: %s; repeats: %d.", f.Seeds[0], f.Repeats))
+	if f.Hide {
+		notes = append(notes, "Half of the examples were hidden from every strategy, for target recall.")
+	}
 	if f.Ignore {
 		notes = append(notes, "What pages ask for in nofollow and noindex is disregarded: the record is asked, and not the sites.")
 	}

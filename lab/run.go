@@ -3,9 +3,8 @@ package lab
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/zeebo/xxh3"
+	"go.yaml.in/yaml/v3"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/waggle-crawler/waggle/corpus"
@@ -66,11 +66,11 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 	if err := os.MkdirAll(filepath.Join(dir, cellsDir), 0o755); err != nil {
 		return Outcome{}, err
 	}
-	if err := f.keep(dir); err != nil {
-		return Outcome{}, err
-	}
 	r := &runner{File: f, dir: dir, opt: o}
 	var err error
+	if r.program, err = hashProgram(); err != nil {
+		return Outcome{}, err
+	}
 	if r.thesaurus, err = f.thesaurus(); err != nil {
 		return Outcome{}, err
 	}
@@ -85,22 +85,62 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 		webs = append(webs, w)
 		r.out.Cells += len(w.topics) * len(f.Seeds) * len(f.Judges) * len(f.Scorers) * f.Repeats
 	}
+	if err := f.keep(dir); err != nil {
+		return Outcome{}, err
+	}
 	facts := facts{}
+	for i, w := range webs {
+		for _, other := range webs[:i] {
+			if other.Name == w.Name {
+				return Outcome{}, fmt.Errorf("%s: two webs are named %s: build one of them anew with --name", f.at("webs", fmt.Sprint(i)), w.Name)
+			}
+		}
+		facts.Notes = append(facts.Notes, w.notes...)
+	}
 	for _, w := range webs {
 		if err := r.web(ctx, w, &facts); err != nil {
 			return r.out, err
 		}
 	}
-	return r.out, errors.Join(writeJSON(filepath.Join(dir, factsFile), facts), r.writeCosts())
+	slices.Sort(r.names)
+	facts.Cells = r.names
+	return r.out, writeJSON(filepath.Join(dir, factsFile), facts)
 }
 
-// keep puts a copy of the lab file beside its results, for reports.
+// keep puts the lab file beside its results, with every value and path in
+// force, so that it can be run again from there.
 func (f *File) keep(dir string) error {
-	b, err := os.ReadFile(f.name)
+	own := *f
+	own.Webs = slices.Clone(f.Webs)
+	paths := []*string{&own.Words.WordNet, &own.Words.Table}
+	for i := range own.Webs {
+		paths = append(paths, &own.Webs[i].Path)
+	}
+	for _, p := range paths {
+		if *p == "" {
+			continue
+		}
+		var err error
+		if *p, err = filepath.Abs(*p); err != nil {
+			return err
+		}
+	}
+	b, err := yaml.Marshal(&own)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, labFile), b, 0o644)
+}
+
+// hashProgram hashes this program: results of another one are not taken for
+// its own.
+func hashProgram() (uint64, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	b, err := os.ReadFile(path)
+	return xxh3.Hash(b), err
 }
 
 // thesaurus opens the lab's thesaurus, which the semantic scorers need.
@@ -146,6 +186,8 @@ type labWeb struct {
 	spec   *Web
 	topics []corpus.Topic
 	truth  map[string]map[web.URL]bool
+	record uint64   // a hash of what is recorded where
+	notes  []string // for the reader of a report
 }
 
 // open opens a web and checks that it can be measured on.
@@ -183,9 +225,20 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		if recorded == 0 {
 			return fail("topic %s: none of its %d relevant addresses is in the record", t.Name, len(truth))
 		}
+		if recorded < len(truth) {
+			out.notes = append(out.notes, fmt.Sprintf("%s/%s: %d of %d relevant addresses are not in the record.", w.Name, t.Name, len(truth)-recorded, len(truth)))
+		}
+		if slices.Contains(f.Seeds, "far") && len(t.SeedsFar) == 0 {
+			return fail("topic %s has no far seeds", t.Name)
+		}
 		out.topics = append(out.topics, t)
 		out.truth[t.Name] = truth
 	}
+	h := xxh3.New()
+	for u := range w.URLs() {
+		fmt.Fprintf(h, "%s %d\n", u, w.Status(u))
+	}
+	out.record = h.Sum64()
 	for _, name := range spec.Topics {
 		if _, ok := out.truth[name]; !ok {
 			return fail("web %s has no topic %q", w.Name, name)
@@ -205,6 +258,8 @@ type facts struct {
 	Webs   []report.Web
 	Topics []report.Topic
 	Judges []judgeFact
+	Cells  []string // names of the files of the last run
+	Notes  []string
 }
 
 type runner struct {
@@ -212,11 +267,12 @@ type runner struct {
 	dir       string
 	opt       Options
 	thesaurus score.Thesaurus
+	program   uint64
 
 	mu    sync.Mutex
 	done  int
 	out   Outcome
-	costs []cost
+	names []string
 }
 
 // group is all cells that share a reference: one topic from one set of seeds.
@@ -331,35 +387,49 @@ func (r *runner) cells(ctx context.Context, g *group, ref eval.Reference, judgeN
 		}
 		id := g.id()
 		key := eval.Key{Web: id.Web, Topic: id.Topic, Seeds: id.Seeds, Scorer: s.label(), Judge: judgeName, Repeat: repeat}
-		path := filepath.Join(r.dir, cellsDir, r.fileName(key, s, g))
-		if old, err := readCell(path); err == nil && old.Error == "" {
+		name := r.fileName(key, s, g)
+		path := filepath.Join(r.dir, cellsDir, name)
+		r.mu.Lock()
+		r.names = append(r.names, name)
+		r.mu.Unlock()
+		// A file that is damaged is made again, as one of a cell that failed.
+		if old, err := readCell(path); err == nil && old.Error == "" && old.Key == key {
 			r.made(key, false, false)
 			continue
-		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
 		}
-		cell, spent, err := r.cell(ctx, g, ref, key, s, top)
+		if ref.Breadth == nil { // what some measures compare with
+			run, _, _, err := r.simulate(ctx, g, key, Scorer{Name: "breadth-first"}, top)
+			if err != nil {
+				return err
+			}
+			ref.Breadth = run
+		}
+		run, spent, res, err := r.simulate(ctx, g, key, s, top)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		var cell eval.Cell
 		if err != nil {
 			cell = eval.Cell{Key: key, Error: err.Error()}
+		} else {
+			run.Requests = res.Requests
+			cell = eval.NewCell(run, ref, g.w.spec.Budgets, eval.Measures())
 		}
 		if err := writeJSON(path, cell); err != nil {
 			return err
 		}
 		if err == nil {
-			r.mu.Lock()
-			r.costs = append(r.costs, spent)
-			r.mu.Unlock()
+			if err := r.writeCost(spent); err != nil {
+				return err
+			}
 		}
 		r.made(key, true, err != nil)
 	}
 	return nil
 }
 
-// cell simulates one crawl. A panic in a strategy fails its cell alone.
-func (r *runner) cell(ctx context.Context, g *group, ref eval.Reference, key eval.Key, s Scorer, budget int) (cell eval.Cell, spent cost, err error) {
+// simulate runs one crawl. A panic in a strategy fails its cell alone.
+func (r *runner) simulate(ctx context.Context, g *group, key eval.Key, s Scorer, budget int) (run *eval.Run, spent cost, res sim.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -368,17 +438,17 @@ func (r *runner) cell(ctx context.Context, g *group, ref eval.Reference, key eva
 	top := g.topic(r.File)
 	j, err := r.judge(g, top, key.Judge)
 	if err != nil {
-		return cell, spent, err
+		return nil, spent, res, err
 	}
 	defer j.Close()
 	scorer, err := r.scorer(g, top, j, s, key.Repeat)
 	if err != nil {
-		return cell, spent, err
+		return nil, spent, res, err
 	}
 	watch := &stopwatch{judge: j, scorer: scorer}
 	mode, err := sim.ParseOutside(r.Outside)
 	if err != nil {
-		return cell, spent, err
+		return nil, spent, res, err
 	}
 	rec := eval.NewRecorder(key, budget, g.truth(r.File), eval.RecorderOptions{
 		Number: g.graph.Number, Recorded: g.pages.Has, Charged: mode != sim.Drop, Cosines: g.cosines(top),
@@ -389,19 +459,18 @@ func (r *runner) cell(ctx context.Context, g *group, ref eval.Reference, key eva
 		Threshold: j.Threshold(), Listen: rec.Listen,
 	}
 	began := time.Now()
-	res, err := sim.Run(ctx, c, g.pages, sim.Options{
+	res, err = sim.Run(ctx, c, g.pages, sim.Options{
 		Workers: r.Network.Workers, Latency: sim.Latency{Median: r.Network.Median, Spread: r.Network.Spread},
 		Seed: r.Seed + uint64(key.Repeat), Outside: mode,
 	})
 	if err != nil {
-		return cell, spent, err
+		return nil, spent, res, err
 	}
 	if mode == sim.Drop {
 		rec.LeftOut(res.Outside)
 	}
-	rec.Run().Requests = res.Requests
 	spent = watch.spent(key, res.Pages, time.Since(began))
-	return eval.NewCell(rec.Run(), ref, g.w.spec.Budgets, eval.Measures()), spent, nil
+	return rec.Run(), spent, res, nil
 }
 
 // judge makes a judge. That named truth never errs: it shows what a scorer
@@ -501,7 +570,7 @@ func (g *group) cosines(t *topic.Topic) func(web.URL) []float64 {
 // fileName is the name of a cell's file: legible, and of another cell or other
 // inputs another.
 func (r *runner) fileName(k eval.Key, s Scorer, g *group) string {
-	inputs, err := json.Marshal([]any{k, s, g.w.spec.Budgets, r.Outside, r.Network, r.Hide, r.Ignore, r.Seed, r.Words, g.pages.Len(), g.seeds(), g.t.Examples, g.t.Keywords, g.t.Description, len(g.w.truth[g.t.Name])})
+	inputs, err := json.Marshal([]any{k, s, g.w.spec.Budgets, r.Outside, r.Network, r.Hide, r.Ignore, r.Seed, r.Words, r.program, g.w.record, g.seeds(), g.t.Examples, g.t.Keywords, g.t.Description, slices.Sorted(maps.Keys(names(g.w.truth[g.t.Name])))})
 	if err != nil {
 		panic(err) // plain values
 	}
@@ -512,6 +581,15 @@ func (r *runner) fileName(k eval.Key, s Scorer, g *group) string {
 		return '_'
 	}, fmt.Sprintf("%s.%s.%s.%s.%s.%d", k.Web, k.Topic, k.Seeds, k.Scorer, k.Judge, k.Repeat))
 	return fmt.Sprintf("%.150s-%016x.json", plain, xxh3.Hash(inputs))
+}
+
+// names are the addresses of a set as text.
+func names(set map[web.URL]bool) map[string]bool {
+	out := make(map[string]bool, len(set))
+	for u := range set {
+		out[u.String()] = true
+	}
+	return out
 }
 
 func (r *runner) tell(note string) {

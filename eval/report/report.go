@@ -521,10 +521,18 @@ func (b *builder) curves(title string, cells []eval.Cell, keep func(strategy) bo
 		s := plot.Series{Name: bound.name, Mark: true, Color: i}
 		for _, n := range points {
 			var values []float64
+			all := 0
 			for _, t := range b.Topics {
-				if topics[t.TopicID] {
+				if !topics[t.TopicID] {
+					continue
+				}
+				all++
+				if len(t.Points) > 0 && t.Points[len(t.Points)-1] >= n {
 					values = append(values, along(t.Points, bound.of(t), float64(n)))
 				}
+			}
+			if len(values) < all {
+				break // as with the strategies
 			}
 			if v := mean(values); !math.IsNaN(v) {
 				s.X, s.Y = append(s.X, float64(n)), append(s.Y, v)
