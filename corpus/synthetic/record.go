@@ -80,7 +80,7 @@ func (w *Web) responses() iter.Seq2[*web.Response, error] {
 			}
 			for link := range links(r.Body) {
 				if strings.Contains(link, "/moved/") || strings.Contains(link, "/gone/") {
-					beside[link] = true
+					beside[strings.Clone(link)] = true // lest it keep the page in memory
 				}
 			}
 			return yield(r, nil)
