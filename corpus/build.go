@@ -20,7 +20,7 @@ import (
 )
 
 // Source is where a recorded web is built from: an Exchange, a Crawl, another
-// recorded web, WARCs, or Packages.
+// recorded web, WARCs, Packages, or what a program has Made.
 type Source interface {
 	// feed tells the builder all there is.
 	feed(ctx context.Context, b *builder) error

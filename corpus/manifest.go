@@ -23,6 +23,7 @@ type Manifest struct {
 	Description string  `yaml:"description,omitempty"`
 	Source      string  `yaml:"source,omitempty"`
 	Licence     string  `yaml:"licence,omitempty"`
+	Synthetic   bool    `yaml:"synthetic,omitempty"`    // made up by a program: no claim about real webs rests on it
 	Pages       int     `yaml:"pages"`                  // see Count
 	Hosts       int     `yaml:"hosts"`                  // see Count
 	LinksInside int     `yaml:"links_inside,omitempty"` // from page to page, 0 = not counted

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -218,35 +220,42 @@ func (x Exchange) finish(b *builder) error {
 		if err != nil {
 			return fmt.Errorf("topic %s: %w", t.Name, err)
 		}
-		var out strings.Builder
-		seen := map[web.URL]bool{}
-		absent := 0
-		for _, u := range list {
-			if seen[u] {
-				continue
-			}
-			seen[u] = true
-			if !b.seen[u] {
-				absent++
-			}
-			out.WriteString(u.String() + "\n")
-		}
-		if absent > 0 {
-			b.note("topic %s: %d of %d relevant addresses are not recorded", t.Name, absent, len(seen))
-		}
-		if t.Relevant != len(seen) {
-			b.note("topic %s: %s says %d relevant, its truth has %d addresses", t.Name, manifestName, t.Relevant, len(seen))
-			t.Relevant = len(seen)
-		}
-		file := filepath.Join(b.dir, filepath.FromSlash(t.Truth))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		said := t.Relevant
+		if err := b.truth(t, list); err != nil {
 			return err
 		}
-		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
-			return err
+		if t.Relevant != said {
+			b.note("topic %s: %s says %d relevant, its truth has %d addresses", t.Name, manifestName, said, t.Relevant)
 		}
 	}
 	return x.labels(b)
+}
+
+// truth writes the relevant addresses of a topic into the file it names, each
+// once, and counts them.
+func (b *builder) truth(t *Topic, list []web.URL) error {
+	var out strings.Builder
+	seen := map[web.URL]bool{}
+	absent := 0
+	for _, u := range list {
+		if seen[u] {
+			continue
+		}
+		seen[u] = true
+		if !b.seen[u] {
+			absent++
+		}
+		out.WriteString(u.String() + "\n")
+	}
+	if absent > 0 {
+		b.note("topic %s: %d of %d relevant addresses are not recorded", t.Name, absent, len(seen))
+	}
+	t.Relevant = len(seen)
+	file := filepath.Join(b.dir, filepath.FromSlash(t.Truth))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(out.String()), 0o644)
 }
 
 func (x Exchange) labels(b *builder) error {
@@ -405,4 +414,77 @@ func (x Crawl) describe(b *builder) error {
 
 func (x Crawl) feed(ctx context.Context, b *builder) error {
 	return WARCs{[]string{filepath.Join(x.Dir, crawlArchive)}}.feed(ctx, b)
+}
+
+// Made is a web whose pages come from code.
+type Made struct {
+	// Manifest describes it. Counts are counted, and the files of truth named,
+	// when it is built; Synthetic is for the code to say.
+	Manifest Manifest
+	// Truth holds the relevant addresses of topics, by the topic's name. A
+	// topic without any keeps no truth.
+	Truth map[string][]web.URL
+	// Pages yields the responses in the order they are recorded in; they must
+	// not change afterwards. An error ends the build.
+	Pages iter.Seq2[*web.Response, error]
+	// Date is the moment the files name, so that equal pages give equal files;
+	// zero = Options.Now.
+	Date time.Time
+}
+
+func (x Made) describe(b *builder) error {
+	m := x.Manifest
+	m.Topics = slices.Clone(m.Topics)
+	topics := map[string]string{} // by the file of truth
+	for i := range m.Topics {
+		t := &m.Topics[i]
+		t.Truth, t.Relevant = "", 0
+		if len(x.Truth[t.Name]) == 0 {
+			continue
+		}
+		t.Truth = "truth/" + fileName(t.Name) + ".txt"
+		if other, taken := topics[t.Truth]; taken {
+			return fmt.Errorf("the topics %q and %q would share the file %s: rename one", other, t.Name, t.Truth)
+		}
+		topics[t.Truth] = t.Name
+	}
+	for name := range x.Truth {
+		if !slices.ContainsFunc(m.Topics, func(t Topic) bool { return t.Name == name }) {
+			return fmt.Errorf("there is truth for %q, which is no topic of the manifest", name)
+		}
+	}
+	if m.Name == "" {
+		m.Name = b.built.Manifest.Name
+	}
+	if !x.Date.IsZero() {
+		b.now = x.Date.UTC().Truncate(time.Second)
+	}
+	b.built.Manifest = m
+	return nil
+}
+
+func (x Made) feed(ctx context.Context, b *builder) error {
+	n := 0
+	for r, err := range x.Pages {
+		n++
+		from := fmt.Sprintf("made response %d", n)
+		if err != nil {
+			return fmt.Errorf("%s: %w", from, err)
+		}
+		if err := b.put(ctx, func() result { return b.response(from, r) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x Made) finish(b *builder) error {
+	for i := range b.built.Manifest.Topics {
+		if t := &b.built.Manifest.Topics[i]; t.Truth != "" {
+			if err := b.truth(t, x.Truth[t.Name]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/corpus/synthetic"
 )
 
 // Errors name the line and what to do, before anything is run.
@@ -186,6 +187,66 @@ repeats: 2
 	for _, want := range []string{"# Trees", "tree/bees", "fish"} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("the report does not hold %q", want)
+		}
+	}
+}
+
+// A web that says it is synthetic is labelled so in every form of the report,
+// and a recorded one beside it is not.
+func TestLabLabelsSyntheticWebs(t *testing.T) {
+	o, err := synthetic.Parse("pages=200,topics=1,targets=0.1,words=40,links=8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := synthetic.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := made.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "made-up")
+	if _, err := corpus.Build(t.Context(), dir, src, corpus.Options{Name: "hive"}); err != nil {
+		t.Fatal(err)
+	}
+	f := read(t, "webs: [{path: "+dir+"}, {path: "+small(t)+"}]\nscorers: [breadth-first]\nbudgets: [50]\n")
+	out := t.TempDir()
+	if _, err := f.Run(t.Context(), out, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Report(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Webs) != 2 || !r.Webs[0].Synthetic || r.Webs[1].Synthetic {
+		t.Errorf("webs %+v", r.Webs)
+	}
+	for _, name := range []string{"report.md", "report.html"} {
+		b, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := string(b); !strings.Contains(s, "hive (synthetic)") || strings.Contains(s, "tree (synthetic)") || !strings.Contains(s, "support no claim about the web") {
+			t.Errorf("%s does not tell which web is synthetic", name)
+		}
+	}
+	for _, name := range []string{"values.csv", "curves.csv"} {
+		b, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+		made := 0
+		for _, l := range lines[1:] {
+			if strings.HasPrefix(l, "hive,true,") {
+				made++
+			} else if !strings.HasPrefix(l, "tree,false,") {
+				t.Errorf("%s: %s", name, l)
+			}
+		}
+		if made == 0 {
+			t.Errorf("%s holds nothing of the synthetic web", name)
 		}
 	}
 }

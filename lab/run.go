@@ -301,7 +301,7 @@ func (r *runner) web(ctx context.Context, w *labWeb, facts *facts) error {
 	if err != nil {
 		return err
 	}
-	facts.Webs = append(facts.Webs, report.Web{Name: w.Name, Pages: w.Count().Pages, Hosts: w.Count().Hosts, Note: strings.Trim(w.Source+"; "+w.Licence, "; ")})
+	facts.Webs = append(facts.Webs, report.Web{Name: w.Name, Pages: w.Count().Pages, Hosts: w.Count().Hosts, Synthetic: w.Synthetic, Note: strings.Trim(w.Source+"; "+w.Licence, "; ")})
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(r.opt.Workers)
 	top := w.spec.Budgets[len(w.spec.Budgets)-1]

@@ -4,24 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/term"
 
 	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/corpus/synthetic"
 	"github.com/waggle-crawler/waggle/event"
 )
 
 // webBuildCmd is `waggle web build`.
 type webBuildCmd struct {
-	From        string `arg:"" help:"What to build from: a folder with pages.jsonl.zst, the folder of a crawl, a recorded web, a WARC file or a folder of them, or a .tsv table of Debian packages and their public addresses."`
+	From        string `arg:"" optional:"" help:"What to build from: a folder with pages.jsonl.zst, the folder of a crawl, a recorded web, a WARC file or a folder of them, or a .tsv table of Debian packages and their public addresses."`
+	Synthetic   string `placeholder:"KEY=VALUE,…" help:"Make a web up instead, such as pages=20000,seed=1,topics=8. Reports say of it that it is synthetic."`
 	Out         string `short:"o" required:"" placeholder:"WEB" help:"Folder of the recorded web."`
 	Name        string `help:"Its name (default: what the source says)."`
 	Description string `help:"What it is like."`
@@ -31,20 +33,61 @@ type webBuildCmd struct {
 	Force       bool   `help:"Replace the recorded web that is there."`
 }
 
-// Run builds.
-func (c *webBuildCmd) Run(ctx context.Context, io streams) error {
+// Help tells the keys of --synthetic.
+func (webBuildCmd) Help() string {
+	var b strings.Builder
+	out := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprint(out, "Keys of --synthetic, with their defaults and ranges:\n\n")
+	for _, s := range synthetic.Settings() {
+		fmt.Fprintf(out, "  %s=%s\t%s\t%s\n", s.Key, s.Default, s.Range, s.Line)
+	}
+	out.Flush() // a strings.Builder takes everything
+	return b.String()
+}
+
+// origin finds what the flags name to build from.
+func (c *webBuildCmd) origin() (corpus.Source, error) {
+	switch {
+	case c.From == "" && c.Synthetic == "":
+		return nil, errors.New("nothing to build from: name a folder or file, or make a web up with --synthetic pages=20000,seed=1")
+	case c.From != "" && c.Synthetic != "":
+		return nil, fmt.Errorf("a web is built from %s or made up by --synthetic: leave out one of them", c.From)
+	case c.Synthetic != "":
+		o, err := synthetic.Parse(c.Synthetic)
+		if err != nil {
+			return nil, fmt.Errorf("--synthetic: %w", err)
+		}
+		w, err := synthetic.New(o)
+		if err != nil {
+			return nil, fmt.Errorf("--synthetic: %w", err)
+		}
+		made, err := w.Source()
+		if err != nil {
+			return nil, fmt.Errorf("--synthetic: %w", err)
+		}
+		return made, nil
+	}
 	src, err := corpus.Detect(c.From)
 	if err != nil {
-		return exit{exitUsage, err}
+		return nil, err
 	}
 	if a, err := os.Stat(c.From); err == nil {
 		if b, err := os.Stat(c.Out); err == nil && os.SameFile(a, b) {
-			return exit{exitUsage, fmt.Errorf("%s cannot be built from itself: choose another folder", c.Out)}
+			return nil, fmt.Errorf("%s cannot be built from itself: choose another folder", c.Out)
 		}
 	}
 	if p, ok := src.(corpus.Packages); ok {
 		p.Debs = c.Debs
 		src = p
+	}
+	return src, nil
+}
+
+// Run builds.
+func (c *webBuildCmd) Run(ctx context.Context, io streams) error {
+	src, err := c.origin()
+	if err != nil {
+		return exit{exitUsage, err}
 	}
 	meter := newMeter(io.err)
 	built, err := corpus.Build(ctx, c.Out, src, corpus.Options{
@@ -63,7 +106,7 @@ func (c *webBuildCmd) Run(ctx context.Context, io streams) error {
 	for _, n := range built.Notes {
 		fmt.Fprintln(io.out, event.Line(n))
 	}
-	fmt.Fprintf(io.out, "%s: %s pages on %s hosts, %d topics\n", c.Out, number(built.Count.Pages), number(built.Count.Hosts), len(built.Manifest.Topics))
+	fmt.Fprintf(io.out, "%s: %s pages on %s hosts, %d topics%s\n", c.Out, number(built.Count.Pages), number(built.Count.Hosts), len(built.Manifest.Topics), map[bool]string{true: "; synthetic"}[built.Manifest.Synthetic])
 	return nil
 }
 
@@ -88,7 +131,10 @@ func (c *webInfoCmd) Run(ctx context.Context, io streams) error {
 	out := io.out
 	fmt.Fprintf(out, "%s: %s\n", event.Line(w.Name), event.Line(w.Description))
 	if w.Source != "" {
-		fmt.Fprintf(out, "from %s; %s\n", event.Line(w.Source), event.Line(w.Licence))
+		fmt.Fprintf(out, "from %s\n", strings.TrimSuffix(event.Line(w.Source)+"; "+event.Line(w.Licence), "; "))
+	}
+	if w.Synthetic {
+		fmt.Fprintln(out, "synthetic: it shows that nothing broke, and supports no claim about the web")
 	}
 	fmt.Fprintf(out, "\npages          %s on %s hosts; %s redirects, %s errors\n", number(s.Pages), number(s.Hosts), number(s.Redirects), number(s.Errors))
 	fmt.Fprintf(out, "links inside   %s (%.1f a page), outside %s\n", number(s.LinksInside), float64(s.LinksInside)/float64(max(1, s.Pages)), number(s.LinksOutside))

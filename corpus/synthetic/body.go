@@ -45,7 +45,7 @@ func (w *Web) body(g page) []byte {
 	}
 	b = append(b, "</p></div>\n"...)
 	if w.hasTrap(g.host) {
-		b = appendDay(b, g.host, s.below(1000), "calendar")
+		b = appendDay(b, g.host, s.below(entryDays), "calendar")
 	}
 	return append(b, "</body></html>\n"...)
 }
@@ -133,6 +133,9 @@ func (w *Web) appendBoilerplate(b []byte, host int) []byte {
 	}
 	return b
 }
+
+// entryDays is the number of days of a calendar that pages lead to.
+const entryDays = 1000
 
 // calendar writes the page of a day, which leads to the next, and to a day
 // that no other page leads to.

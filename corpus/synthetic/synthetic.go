@@ -4,7 +4,9 @@
 //
 // It is made up. It serves to test scale, and that a strategy does today what
 // it did yesterday; it is no ground for saying that one strategy is better than
-// another on any real web. Names and pages therefore say "synthetic".
+// another on any real web. Names and pages therefore say "synthetic", and so
+// does the manifest of one that is small enough to be recorded (Parse, Source):
+// what is measured on it is labelled.
 //
 // # Pages
 //
@@ -135,7 +137,13 @@ type Web struct {
 	opt     Options
 	level   [slots]uint8
 	atLevel [][]int // slots, by level 0…Hops+1
+	// drawn holds the pages that sample draws from, by topic and level 0…Hops+1,
+	// in a web whose hosts are too small to find them by their slots; else nil.
+	drawn [][][]page
 }
+
+// maxDrawn bounds the pages of a web that are sorted beforehand.
+const maxDrawn = 1 << 22
 
 // New makes a synthetic web. The error names every option that is out of
 // range.
@@ -165,17 +173,40 @@ func New(o Options) (*Web, error) {
 	for i, k := range w.level {
 		w.atLevel[k] = append(w.atLevel[k], i)
 	}
+	if o.PagesPerHost < slots && o.Hosts <= maxDrawn/o.PagesPerHost {
+		w.sort()
+	}
 	return w, nil
 }
 
+// sort fills drawn: the pages of the hosts that are at home in their topic.
+func (w *Web) sort() {
+	drawn := make([][][]page, w.opt.Topics)
+	for t := range drawn {
+		drawn[t] = make([][]page, w.opt.Hops+2)
+	}
+	for h := range w.opt.Hosts {
+		home := h % w.opt.Topics
+		for n := range w.opt.PagesPerHost {
+			if g := (page{h, n}); w.topic(g) == home && !w.copies(g) {
+				k := w.levelOf(g)
+				drawn[home][k] = append(drawn[home][k], g)
+			}
+		}
+	}
+	w.drawn = drawn
+}
+
 // Manifest describes the web as that of a recorded web would. Every topic has
-// a few seeds two levels from a target, far seeds Hops levels away, and
-// examples; its truth is a function, see Truth.
+// a few seeds two levels from a target, far seeds Hops levels away (or as far
+// as there are pages of the topic), and examples; its truth is a function, see
+// Truth.
 func (w *Web) Manifest() corpus.Manifest {
 	m := corpus.Manifest{
 		Name:        "synthetic-" + strconv.FormatUint(w.opt.Seed, 10),
-		Description: fmt.Sprintf("Synthetic, not recorded: %+v", w.opt),
+		Description: "Made up, not recorded: " + w.opt.String(),
 		Source:      "made up by waggle's package corpus/synthetic",
+		Synthetic:   true,
 		Hosts:       w.opt.Hosts,
 		Pages:       w.Len(),
 	}
@@ -185,19 +216,32 @@ func (w *Web) Manifest() corpus.Manifest {
 	return m
 }
 
+// examples is the number of example pages of a topic.
+const examples = 5
+
 // Topic describes topic t, 0…Topics-1.
 func (w *Web) Topic(t int) corpus.Topic {
 	x := corpus.Topic{
 		Name:        fmt.Sprintf("synthetic-%d", t),
 		Description: "Made-up words about nothing",
-		Seeds:       w.Some(t, min(2, w.opt.Hops), 3),
-		SeedsFar:    w.Some(t, w.opt.Hops, 3),
-		Examples:    w.Some(t, 0, 5),
+		Seeds:       w.starts(t, min(2, w.opt.Hops)),
+		SeedsFar:    w.starts(t, w.opt.Hops),
+		Examples:    w.Some(t, 0, examples),
 	}
 	for i := range 5 {
 		x.Keywords = append(x.Keywords, word(t, i))
 	}
 	return x
+}
+
+// starts lists pages to start from: of a level or, where the nearer levels are
+// so large that they leave none for it, of the next one that has any.
+func (w *Web) starts(topic, level int) []web.URL {
+	list := w.Some(topic, level, 3)
+	for ; len(list) == 0 && level > 1; level-- {
+		list = w.Some(topic, level-1, 3)
+	}
+	return list
 }
 
 // Some lists up to n different pages of a topic and level; fewer where there
@@ -441,13 +485,18 @@ func (w *Web) anyPage(s *stream) page {
 	return page{s.below(w.opt.Hosts), s.below(w.opt.PagesPerHost)}
 }
 
-// tries bounds the search for a page of a kind. Where hosts are smaller than
-// there are slots, most draws miss.
+// tries bounds the search for a page of a kind.
 const tries = 200
 
 // sample draws a page that is no copy, of a topic and level, from a host that
 // is at home in the topic.
 func (w *Web) sample(s *stream, topic, level int) (page, bool) {
+	if w.drawn != nil {
+		if in := w.drawn[topic][level]; len(in) > 0 {
+			return in[s.below(len(in))], true
+		}
+		return page{}, false
+	}
 	in := w.atLevel[level]
 	if len(in) == 0 {
 		return page{}, false
