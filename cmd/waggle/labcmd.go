@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"text/tabwriter"
 
@@ -26,6 +27,17 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) error {
 	f, err := lab.Read(c.File)
 	if err != nil {
 		return exit{exitUsage, err}
+	}
+	if err := os.MkdirAll(c.Out, 0o755); err != nil {
+		return err
+	}
+	lock, err := os.Create(filepath.Join(c.Out, "lock"))
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := lockFile(lock); err != nil {
+		return fmt.Errorf("%s is in use by another waggle: wait for it to end, or choose another folder", c.Out)
 	}
 	meter := newMeter(io.err)
 	out, err := f.Run(ctx, c.Out, lab.Options{Progress: meter.show, Workers: c.Workers})
