@@ -184,7 +184,7 @@ repeats: 2
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# Trees", "tree/bees", "fish"} {
+	for _, want := range []string{"# Trees", "tree/bees", "fish", "| strategy | topics | hits | harvest |"} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("the report does not hold %q", want)
 		}

@@ -33,7 +33,10 @@ func Report(dir string) (report.Results, error) {
 }
 
 func (f *File) results(dir string) (report.Results, error) {
-	r := report.Results{Title: f.Title, Notes: f.rules(), Baseline: f.Base, Headline: f.Head}
+	r := report.Results{Title: f.Title, Notes: f.rules(), Baseline: f.Base}
+	if len(f.Head) > 0 { // an empty list, as in a kept lab file, means the default
+		r.Headline = f.Head
+	}
 	r.Command = "waggle lab run -f lab.yaml -o DIR && waggle lab report DIR"
 	b, err := os.ReadFile(filepath.Join(dir, factsFile))
 	if errors.Is(err, fs.ErrNotExist) {
