@@ -99,3 +99,19 @@ func quantile(xs []float64, q float64) float64 {
 	}
 	return xs[i] + (at-float64(i))*(xs[i+1]-xs[i])
 }
+
+// Similarities returns the cosine to the mean of the examples as scorers take
+// it: of a page and of a short text, both in [0,1]. kind is "tf" or "tfidf".
+func Similarities(kind string, t *topic.Topic, a *text.Analyzer) (page func(*web.Page, web.Verdict) float64, anchor func(string) float64, err error) {
+	j, err := New("cosine-"+kind+"-centroid", t, Options{Analyzer: a})
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(p *web.Page, _ web.Verdict) float64 {
+		v, err := j.Judge(context.Background(), p)
+		if err != nil {
+			return 0
+		}
+		return v.Similarity
+	}, j.Text, nil
+}

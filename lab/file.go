@@ -17,22 +17,19 @@
 package lab
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
+	"github.com/waggle-crawler/waggle/internal/yamlfile"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/sim"
@@ -60,7 +57,7 @@ type File struct {
 	Words   Thesaurus `yaml:"thesaurus"`
 
 	name string
-	doc  yaml.Node
+	doc  *yamlfile.File
 }
 
 // Web is a recorded web of a lab.
@@ -127,36 +124,11 @@ func Read(name string) (*File, error) {
 	return decode(name, b)
 }
 
-var (
-	yamlLine    = regexp.MustCompile(`^(?:yaml: )?line ([0-9]+): (.*)$`)
-	yamlUnknown = regexp.MustCompile(`^field (.*) not found in type .*$`)
-)
-
 func decode(name string, b []byte) (*File, error) {
 	f := &File{name: name}
-	d := yaml.NewDecoder(bytes.NewReader(b))
-	d.KnownFields(true)
-	if err := d.Decode(f); err != nil && !errors.Is(err, io.EOF) {
-		lines := []string{err.Error()}
-		var many *yaml.TypeError
-		if errors.As(err, &many) {
-			lines = many.Errors
-		}
-		var errs []error
-		for _, l := range lines {
-			place := name
-			if m := yamlLine.FindStringSubmatch(l); m != nil {
-				place, l = name+":"+m[1], m[2]
-			}
-			if m := yamlUnknown.FindStringSubmatch(l); m != nil {
-				l = fmt.Sprintf("unknown key %q", m[1])
-			}
-			errs = append(errs, fmt.Errorf("%s: %s", place, strings.TrimPrefix(l, "yaml: ")))
-		}
-		return nil, errors.Join(errs...)
-	}
-	if err := yaml.Unmarshal(b, &f.doc); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	var err error
+	if f.doc, err = yamlfile.Decode(name, b, f, ""); err != nil {
+		return nil, err
 	}
 	f.setDefaults()
 	return f, f.check()
@@ -197,34 +169,7 @@ func (f *File) setDefaults() {
 }
 
 // at names the line in which a value stands.
-func (f *File) at(path ...string) string {
-	n := &f.doc
-	if n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
-		n = n.Content[0]
-	}
-	line := n.Line
-	for _, key := range path {
-		var next *yaml.Node
-		switch n.Kind {
-		case yaml.MappingNode:
-			for i := 0; i+1 < len(n.Content); i += 2 {
-				if n.Content[i].Value == key {
-					line, next = n.Content[i].Line, n.Content[i+1]
-				}
-			}
-		case yaml.SequenceNode:
-			if i, err := strconv.Atoi(key); err == nil && i < len(n.Content) {
-				next = n.Content[i]
-				line = next.Line
-			}
-		}
-		if next == nil {
-			break
-		}
-		n = next
-	}
-	return fmt.Sprintf("%s:%d", f.name, max(line, 1))
-}
+func (f *File) at(path ...string) string { return f.doc.At(path...) }
 
 // check finds what is wrong before hours are spent.
 func (f *File) check() error {

@@ -510,17 +510,9 @@ func (r *runner) scorer(g *group, t *topic.Topic, j judge.Judge, s Scorer, repea
 		Thesaurus: r.thesaurus, Set: s.Set,
 	}
 	if s.Similarity == "tf" || s.Similarity == "tfidf" {
-		cos, err := judge.New("cosine-"+s.Similarity+"-centroid", t, judge.Options{Analyzer: g.words})
-		if err != nil {
+		var err error
+		if o.Page, o.Anchor, err = judge.Similarities(s.Similarity, t, g.words); err != nil {
 			return nil, err
-		}
-		o.Anchor = cos.Text
-		o.Page = func(p *web.Page, _ web.Verdict) float64 {
-			v, err := cos.Judge(context.Background(), p)
-			if err != nil {
-				return 0
-			}
-			return v.Similarity
 		}
 	}
 	return score.New(s.Name, o)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding"
 	"errors"
 	"fmt"
@@ -19,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/internal/yamlfile"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/web"
@@ -203,79 +203,11 @@ func readJob(name string) (*Job, error) {
 // parseJob makes a Job of YAML. Keys that no job has are errors.
 func parseJob(name string, b []byte) (*Job, error) {
 	job := &Job{}
-	dec := yaml.NewDecoder(bytes.NewReader(b))
-	dec.KnownFields(true)
-	if err := dec.Decode(job); err != nil && !errors.Is(err, io.EOF) {
-		return nil, yamlErrors(name, err)
+	file, err := yamlfile.Decode(name, b, job, "`waggle crawl --example-job` shows every key")
+	if err != nil {
+		return nil, err
 	}
-	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: a job file holds one document; remove what follows the line \"---\"", name)
-	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(b, &doc); err != nil {
-		return nil, yamlErrors(name, err)
-	}
-	return job, job.check(func(path string) string {
-		if n := lineOf(&doc, path); n > 0 {
-			return fmt.Sprintf("%s:%d", name, n)
-		}
-		return name
-	})
-}
-
-var (
-	yamlLine    = regexp.MustCompile(`^(?:yaml: )?line ([0-9]+): (.*)$`)
-	yamlUnknown = regexp.MustCompile(`^field (.*) not found in type .*$`)
-)
-
-// yamlErrors says what the YAML decoder found in the words of a job file.
-func yamlErrors(name string, err error) error {
-	lines := []string{err.Error()}
-	var many *yaml.TypeError
-	if errors.As(err, &many) {
-		lines = many.Errors
-	}
-	var out []error
-	for _, l := range lines {
-		place := name
-		if m := yamlLine.FindStringSubmatch(l); m != nil {
-			place, l = name+":"+m[1], m[2]
-		}
-		if m := yamlUnknown.FindStringSubmatch(l); m != nil {
-			l = fmt.Sprintf("unknown key %q; `waggle crawl --example-job` shows every key", m[1])
-		}
-		out = append(out, fmt.Errorf("%s: %s", place, strings.TrimPrefix(l, "yaml: ")))
-	}
-	return errors.Join(out...)
-}
-
-// lineOf finds the line of a value by its path ("budget.pages", "seeds.2"), or
-// of the nearest value around it.
-func lineOf(n *yaml.Node, path string) int {
-	if n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
-		n = n.Content[0]
-	}
-	line := n.Line
-	for key := range strings.SplitSeq(path, ".") {
-		found := false
-		switch n.Kind {
-		case yaml.MappingNode:
-			for i := 0; i+1 < len(n.Content) && !found; i += 2 {
-				if n.Content[i].Value == key {
-					line, n, found = n.Content[i].Line, n.Content[i+1], true
-				}
-			}
-		case yaml.SequenceNode:
-			if i, err := strconv.Atoi(key); err == nil && i < len(n.Content) {
-				n, found = n.Content[i], true
-				line = n.Line
-			}
-		}
-		if !found {
-			break
-		}
-	}
-	return line
+	return job, job.check(func(path string) string { return file.At(strings.Split(path, ".")...) })
 }
 
 // check validates the values that a job names; where says in which line of

@@ -485,17 +485,9 @@ func (s *setup) scorer(t *topic.Topic, j judge.Judge, a *text.Analyzer) (crawl.S
 		return nil, err
 	}
 	if sim := s.job.Scorer.Similarity; sim != "" && sim != "judge" {
-		cos, err := judge.New("cosine-"+sim+"-centroid", t, judge.Options{Analyzer: a})
-		if err != nil {
+		var err error
+		if o.Page, o.Anchor, err = judge.Similarities(sim, t, a); err != nil {
 			return nil, err
-		}
-		o.Anchor = cos.Text
-		o.Page = func(p *web.Page, _ web.Verdict) float64 {
-			v, err := cos.Judge(context.Background(), p)
-			if err != nil {
-				return 0
-			}
-			return v.Similarity
 		}
 	}
 	return score.New(s.job.scorer(), o)
