@@ -25,8 +25,11 @@ type Frontier interface {
 	// NextDue is the earliest moment at which Lease may give a candidate that
 	// it does not give now; ok is false when there is none without a Turn.
 	NextDue() (at time.Time, ok bool)
-	// Rescore sets every waiting candidate's priority anew.
-	Rescore(ctx context.Context, score func(*web.Candidate) float64) error
+	// Rescore sets priorities anew, of about n waiting candidates from a place
+	// in the frontier on, and returns the place where to go on: nil is the
+	// beginning as well as the end. Turns and leases may lie between two calls;
+	// a candidate that waited all the while is scored at least once.
+	Rescore(ctx context.Context, from []byte, n int, score func(*web.Candidate) float64) (next []byte, err error)
 	// State returns what a Turn stored under name, nil if nothing was.
 	State(ctx context.Context, name string) ([]byte, error)
 	Stats(now time.Time) web.FrontierStats
@@ -69,7 +72,8 @@ type Scorer interface {
 	// Memory, Depth and URL alone.
 	Score(c *web.Candidate) float64
 	// Stale reports, once, that every waiting candidate should be scored
-	// anew.
+	// anew. That is done in slices, one after each arrival, while candidates
+	// whose turn comes are scored anew at once where Rescores is true.
 	Stale() bool
 	// Rescores tells whether Score can change while a candidate waits.
 	Rescores() bool

@@ -175,11 +175,6 @@ func (d *driver) open(ctx context.Context) error {
 		return err
 	}
 	d.step.Resume(d.Seeds)
-	if d.Scorer.Stale() { // a full pass that the crash came before
-		if err := d.Frontier.Rescore(ctx, d.step.Rescore); err != nil {
-			return err
-		}
-	}
 	if d.History != nil {
 		for e, err := range d.History {
 			if err != nil {
@@ -282,11 +277,22 @@ func (d *driver) arrive(ctx context.Context, a Arrival) error {
 	if err := d.settle(ctx, now, a.Record, out); err != nil {
 		return err
 	}
-	if d.Scorer.Stale() {
-		return d.Frontier.Rescore(ctx, d.step.Rescore)
+	from, due := d.step.Sweep()
+	if !due {
+		return nil
 	}
+	next, err := d.Frontier.Rescore(ctx, from, sweepSlice, d.step.Rescore)
+	if err != nil {
+		return fmt.Errorf("frontier: %w", err)
+	}
+	d.step.Swept(next)
 	return nil
 }
+
+// sweepSlice is how many waiting candidates are scored anew after an arrival
+// while that is due. On disk a slice takes some tens of milliseconds, in which
+// nothing is leased.
+const sweepSlice = 2048
 
 // settle makes an outcome lasting: archive, then log, then frontier, which
 // stores the marks of the other two. A crash in between leaves both longer

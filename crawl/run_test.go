@@ -116,6 +116,89 @@ func TestOneWorkerIsDeterministic(t *testing.T) {
 	}
 }
 
+// turning gives every link the priority 1, and 2 once it has seen as many pages
+// as it was told.
+type turning struct {
+	pages  int
+	turned bool
+	asked  map[web.URL]float64
+	calls  int
+}
+
+func (s *turning) Extract(p *web.Page, _ web.Verdict) [][]byte { return make([][]byte, len(p.Links)) }
+func (s *turning) Visit(*web.Candidate, *web.Page, web.Verdict) []byte {
+	s.pages--
+	return nil
+}
+
+func (s *turning) Score(c *web.Candidate) float64 {
+	s.calls++
+	s.asked[c.URL] = 1
+	if s.turned {
+		s.asked[c.URL] = 2
+	}
+	return s.asked[c.URL]
+}
+
+func (s *turning) Stale() bool {
+	if s.turned || s.pages > 0 {
+		return false
+	}
+	s.turned = true
+	return true
+}
+
+func (*turning) Rescores() bool       { return false }
+func (*turning) State() []byte        { return nil }
+func (*turning) Restore([]byte) error { return nil }
+
+// When a scorer has changed its mind all that waits is scored anew, a slice
+// after each page: none is long, and none is left out.
+func TestSweep(t *testing.T) {
+	const links = 9000
+	var page strings.Builder
+	page.WriteString("<title>1</title>")
+	for i := range links {
+		fmt.Fprintf(&page, `<a href="/%d">x</a>`, i)
+	}
+	w := mapWeb{"h0.example/start": page.String()}
+	for i := range links {
+		w[fmt.Sprintf("h0.example/%d", i)] = "<p>a page"
+	}
+	c := newCrawl(t, w, 1)
+	seed, err := web.Parse("http://h0.example/start")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scorer := &turning{pages: 3, asked: map[web.URL]float64{}}
+	c.Seeds, c.Scorer, c.Clock, c.Policy.Pages = []web.URL{seed}, scorer, stopped{}, 12
+	var calls []int
+	c.Listen = func(e event.Event) {
+		if _, ok := e.(event.Fetched); ok {
+			calls = append(calls, scorer.calls)
+			scorer.calls = 0
+		}
+	}
+	if _, err := c.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// The links of the seed; then, after the third page and each of the next
+	// four, a slice of those that two pages have left. What is fetched from then
+	// on was in a slice before, since they go from the best on.
+	if want := []int{links, 0, 0, 2048, 2048, 2048, 2048, links - 2 - 4*2048, 0, 0, 0, 0}; !slices.Equal(calls, want) {
+		t.Errorf("scores asked for between pages:\n%d, want\n%d", calls, want)
+	}
+	old := 0
+	for _, p := range scorer.asked {
+		if p == 1 {
+			old++
+		}
+	}
+	if old != 2 {
+		t.Errorf("%d addresses have a priority of the old model, want the 2 fetched before", old)
+	}
+}
+
 // Two crawls in one process know nothing of each other.
 func TestTwoCrawlsAtATime(t *testing.T) {
 	alone := func(hosts int) (urls []string) {

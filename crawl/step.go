@@ -117,6 +117,10 @@ type progress struct {
 	Closed   int           `json:"closed"`   // hosts
 	Moved    int           `json:"moved"`    // seeds
 	Spent    time.Duration `json:"spent_ns"` // of earlier runs and this
+	// While all that waits is being scored anew: the place in the frontier that
+	// this has come to, nil for its beginning.
+	Sweeping bool   `json:"sweeping,omitempty"`
+	Sweep    []byte `json:"sweep,omitempty"`
 }
 
 // NewStep returns the decisions of a new crawl.
@@ -257,6 +261,19 @@ func (s *Step) Rescore(c *web.Candidate) float64 {
 	}
 	return s.score(c)
 }
+
+// Sweep tells whether waiting candidates are to be scored anew now, and from
+// which place in the frontier on. Where the scorer asks for it while that goes
+// on, it begins again.
+func (s *Step) Sweep() (from []byte, due bool) {
+	if s.scorer.Stale() {
+		s.count.Sweeping, s.count.Sweep = true, nil
+	}
+	return s.count.Sweep, s.count.Sweeping
+}
+
+// Swept tells how far that has come, nil for through.
+func (s *Step) Swept(next []byte) { s.count.Sweeping, s.count.Sweep = next != nil, next }
 
 // Outcome is what a step decided.
 type Outcome struct {

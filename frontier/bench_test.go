@@ -54,6 +54,70 @@ func BenchmarkFrontier(b *testing.B) {
 	b.Run("baseline", func(b *testing.B) { bare(b, 200_000, 4_000) })
 }
 
+// BenchmarkRescore scores a million waiting links of 300 bytes on disk anew, in
+// the slices of a crawl, under a score that reads all of a link's bytes and
+// moves every link:
+//
+//	go test -run '^$' -bench Rescore -benchtime 1x ./frontier
+//
+// The longest slice is how long a crawl gives out no leases.
+func BenchmarkRescore(b *testing.B) {
+	const links, hosts, slice = 1_000_000, 2_000, 2048
+	for range b.N {
+		f, err := frontier.Open(b.TempDir(), frontier.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(1, 2))
+		for i := 0; i < links; i += 100 {
+			var turn web.Turn
+			for j := range 100 {
+				features := make([]byte, 200)
+				for k := range features {
+					features[k] = byte(r.Uint32())
+				}
+				u, err := web.Parse(fmt.Sprintf("http://h%d.example/some/path/page%d.html", r.IntN(hosts), i+j))
+				if err != nil {
+					b.Fatal(err)
+				}
+				turn.Add = append(turn.Add, web.Candidate{URL: u, Kind: web.LinkA, Priority: r.Float64(), Features: features})
+			}
+			if _, err := f.Commit(b.Context(), turn); err != nil {
+				b.Fatal(err)
+			}
+		}
+		var longest time.Duration
+		calls, looked := 0, 0
+		wall, cpu := time.Now(), cpuTime(syscall.RUSAGE_SELF)
+		for at := []byte(nil); ; {
+			began := time.Now()
+			at, err = f.Rescore(b.Context(), at, slice, func(c *web.Candidate) float64 {
+				looked++
+				h := uint64(14695981039346656037)
+				for _, x := range c.Features {
+					h = (h ^ uint64(x)) * 1099511628211
+				}
+				return float64(h>>11) / (1 << 53)
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			longest = max(longest, time.Since(began))
+			if calls++; at == nil {
+				break
+			}
+		}
+		b.ReportMetric(time.Since(wall).Seconds(), "s/sweep")
+		b.ReportMetric((cpuTime(syscall.RUSAGE_SELF) - cpu).Seconds(), "cpu-s/sweep")
+		b.ReportMetric(float64(longest.Milliseconds()), "ms/longest-slice")
+		b.ReportMetric(float64(looked)/links, "looks/link")
+		if err := f.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
 // bare writes links to a store as it comes.
 func bare(b *testing.B, links, hosts int) {
 	for range b.N {

@@ -637,54 +637,68 @@ func (d *disk) load(h *host, k key) (web.Candidate, error) {
 }
 
 func (d *disk) each(h *host, do func(k key, c *web.Candidate) error) error {
-	return d.eachRaw(h, func(k key, value []byte) error {
+	_, err := d.from(h, key{}, func(k key, value []byte) (bool, error) {
 		c, err := parseCandidate(value, k)
-		if err != nil {
-			return err
+		if err == nil {
+			err = do(k, &c)
 		}
-		return do(k, &c)
+		return true, err
 	})
+	return err
 }
 
-func (d *disk) eachRaw(h *host, do func(k key, value []byte) error) error {
+// from calls do with h's waiting candidates from the first that is not before
+// k on, of all when k is zero, until do wants no more: it returns the key that
+// do did not want.
+func (d *disk) from(h *host, k key, do func(k key, value []byte) (more bool, err error)) (key, error) {
 	it, err := d.iter(h)
 	if err != nil {
-		return err
+		return key{}, err
 	}
-	for it.First(); it.Valid(); it.Next() {
+	ok := false
+	if k.seq == 0 {
+		ok = it.First()
+	} else {
+		ok = it.SeekGE(appendCandidateKey(d.buf[:0], h.id, k))
+	}
+	for ; ok; ok = it.Next() {
 		_, k, err := parseCandidateKey(it.Key())
+		more := true
 		if err == nil && k != h.out {
-			err = do(k, it.Value())
+			more, err = do(k, it.Value())
 		}
 		if err != nil {
-			return errors.Join(err, it.Close())
+			return key{}, errors.Join(err, it.Close())
+		}
+		if !more {
+			return k, it.Close()
 		}
 	}
-	return it.Close()
+	return key{}, it.Close()
 }
 
-func (d *disk) reorder(h *host, keys []key) error {
+func (d *disk) rescore(h *host, from key, n int, score func(*web.Candidate) (float64, error)) (next key, looked int, err error) {
 	w := d.window(h)
-	*w = window{}
-	i := 0
-	return d.eachRaw(h, func(from key, value []byte) error {
-		to := keys[i]
-		w.put(to, i)
-		i++
-		if to == from {
-			return nil
+	next, err = d.from(h, from, func(was key, value []byte) (bool, error) {
+		if looked == n {
+			return false, nil
 		}
-		address, err := addressOf(value)
+		looked++
+		c, err := parseCandidate(value, was)
 		if err != nil {
-			return err
+			return false, err
 		}
-		hash := hashBytes(address)
-		d.table.set(hash, mark{to, waiting})
-		d.ledger.add(record{hash, tag(to), h.id})
-		d.delete(h, from)
-		d.set(h, to, value)
-		return nil
+		p, err := score(&c)
+		if is := (key{p, was.seq}); err == nil && is != was {
+			w.remove(was)
+			w.put(is, h.n-1)
+			d.delete(h, was)
+			d.set(h, is, value)
+			d.setMark(c.URL, mark{is, waiting}, h)
+		}
+		return true, err
 	})
+	return next, looked, err
 }
 
 func (d *disk) close() error { return errors.Join(d.sync(), d.release()) }

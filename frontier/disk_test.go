@@ -95,12 +95,19 @@ func TestLongQueues(t *testing.T) {
 			if r.IntN(50) == 0 {
 				clear(scores)
 				both("Rescore", func(f *frontier.Frontier) (string, error) {
-					return "", f.Rescore(ctx, func(c *web.Candidate) float64 {
-						if _, ok := scores[c.URL]; !ok {
-							scores[c.URL] = priority()
+					n := 1 + r.IntN(9)
+					for at := []byte(nil); ; {
+						var err error
+						at, err = f.Rescore(ctx, at, n, func(c *web.Candidate) float64 {
+							if _, ok := scores[c.URL]; !ok {
+								scores[c.URL] = priority()
+							}
+							return scores[c.URL]
+						})
+						if at == nil || err != nil {
+							return "", err
 						}
-						return scores[c.URL]
-					})
+					}
 				})
 			}
 			both("Stats", func(f *frontier.Frontier) (string, error) {

@@ -153,9 +153,11 @@ type shelf interface {
 	load(h *host, k key) (web.Candidate, error)
 	// each calls do with h's waiting candidates, best first, until an error.
 	each(h *host, do func(k key, c *web.Candidate) error) error
-	// reorder replaces the keys of all of h's waiting candidates: keys[i]
-	// takes the place of the i-th that each gave.
-	reorder(h *host, keys []key) error
+	// rescore gives new priorities to at most n of h's waiting candidates,
+	// from the first that is not before from, of all when from is zero. It
+	// returns how many those were and the key to go on from, zero when there
+	// is none.
+	rescore(h *host, from key, n int, score func(*web.Candidate) (float64, error)) (next key, looked int, err error)
 	state(name string) ([]byte, error)
 	sync() error
 	close() error
@@ -434,44 +436,57 @@ func (f *Frontier) NextDue() (at time.Time, ok bool) {
 	return f.waiting.top().state.Due, true
 }
 
-// Rescore sets every waiting candidate's priority anew; entry numbers stay. It
-// goes from host to host: when it ends early, by ctx, an error or the death of
-// the process, some hosts have the new priorities and others the old ones.
-func (f *Frontier) Rescore(ctx context.Context, score func(*web.Candidate) float64) error {
+// Rescore sets the priorities of n waiting candidates anew, in the order of
+// hosts and best first, and returns where to go on; entry numbers stay. From
+// nil it begins, and next is nil when it is through. What the score moves down
+// within its host is met again, with the same result. It is never NaN, and
+// must not call the frontier. Where the process dies in a call, all of its n keep
+// the priorities they had.
+func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*web.Candidate) float64) (next []byte, err error) {
 	if err := f.usable(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	var keys []key
-	for _, h := range f.hosts {
-		if h.n == 0 {
-			continue
+	var id uint32
+	var at key // zero at the beginning of a host
+	if from != nil {
+		if id, at, err = parseCandidateKey(from); err != nil {
+			return nil, fmt.Errorf("the place from which to rescore: %w", err)
 		}
-		if err := ctx.Err(); err != nil {
-			return err
+	}
+	checked := func(c *web.Candidate) (float64, error) {
+		p := score(c) + 0 // -0 becomes 0
+		if math.IsNaN(p) {
+			return p, fmt.Errorf("rescoring %s gave NaN: a priority must be a number", c.URL)
 		}
-		keys = keys[:0]
-		err := f.shelf.each(h, func(k key, c *web.Candidate) error {
-			p := score(c) + 0
-			if math.IsNaN(p) {
-				return fmt.Errorf("rescoring %s gave NaN: a priority must be a number", c.URL)
+		return p, nil
+	}
+	var touched []*host
+	for n > 0 && int(id) < len(f.hosts) {
+		h := f.hosts[id]
+		looked := 0
+		if h.n > 0 {
+			if at, looked, err = f.shelf.rescore(h, at, n, checked); err != nil {
+				return nil, f.fail(err)
 			}
-			keys = append(keys, key{p, k.seq})
-			return nil
-		})
-		if err == nil {
-			err = f.shelf.reorder(h, keys)
+			touched = append(touched, h)
+			n -= looked
 		}
-		if err == nil {
-			err = f.shelf.commit(f.next, true)
-		}
-		if err == nil {
-			err = f.place(h)
-		}
-		if err != nil {
-			return f.fail(err)
+		if h.n == 0 || at.seq == 0 {
+			id, at = id+1, key{}
 		}
 	}
-	return nil
+	if err := f.shelf.commit(f.next, true); err != nil {
+		return nil, f.fail(err)
+	}
+	for _, h := range touched {
+		if err := f.place(h); err != nil {
+			return nil, f.fail(err)
+		}
+	}
+	if int(id) >= len(f.hosts) {
+		return nil, nil
+	}
+	return appendCandidateKey(nil, id, at), nil
 }
 
 // State returns what a Turn stored under name, nil if nothing was.

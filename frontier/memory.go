@@ -113,15 +113,27 @@ func (m *memory) each(h *host, do func(k key, c *web.Candidate) error) error {
 	return nil
 }
 
-func (m *memory) reorder(h *host, keys []key) error {
-	q := m.queues[h.id]
-	for i, k := range keys {
-		q[i].key = k
-		q[i].c.Priority = k.prio
-		m.marks[q[i].c.URL] = mark{k, waiting}
+func (m *memory) rescore(h *host, from key, n int, score func(*web.Candidate) (float64, error)) (next key, looked int, err error) {
+	q, i := m.find(h, from)
+	if from.seq == 0 {
+		i = 0
+	}
+	slice := q[i:min(i+n, len(q))]
+	if i+n < len(q) {
+		next = q[i+n].key
+	}
+	for x := range slice {
+		it := &slice[x]
+		c := *it.c
+		p, err := score(&c)
+		if err != nil {
+			return key{}, 0, err
+		}
+		it.prio, it.c.Priority = p, p
+		m.marks[c.URL] = mark{it.key, waiting}
 	}
 	sort.Slice(q, func(i, j int) bool { return q[i].before(q[j].key) })
-	return nil
+	return next, len(slice), nil
 }
 
 func (m *memory) state(name string) ([]byte, error) {

@@ -24,7 +24,7 @@ type Frontier interface {
 	Commit(ctx context.Context, turn web.Turn) (web.Receipt, error)
 	Lease(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error)
 	NextDue() (at time.Time, ok bool)
-	Rescore(ctx context.Context, score func(*web.Candidate) float64) error
+	Rescore(ctx context.Context, from []byte, n int, score func(*web.Candidate) float64) (next []byte, err error)
 	State(ctx context.Context, name string) ([]byte, error)
 	Stats(now time.Time) web.FrontierStats
 	Close() error
@@ -47,6 +47,15 @@ func Run(t *testing.T, m Maker) {
 // Start is the moment at which transcripts begin.
 var Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// sweep rescores all that waits, n at a time, and counts the calls.
+func sweep(f Frontier, n int, score func(*web.Candidate) float64) (calls int, err error) {
+	for at := []byte(nil); ; calls++ {
+		if at, err = f.Rescore(context.Background(), at, n, score); at == nil || err != nil {
+			return calls + 1, err
+		}
+	}
+}
+
 // transcripts runs testdata/*.txt. A transcript is a list of commands:
 //
 //	new [max=n]             an empty frontier; the clock at 0s
@@ -58,7 +67,8 @@ var Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 //	retry                   a link a line, as for add, and tries=n
 //	hosts                   host due [fetched=n] a line; due counts from 0s
 //	turn                    lines "add|done|retry|hosts|drop rest" as one Turn
-//	rescore                 lines "address priority", for the waiting ones
+//	rescore [n=n]           lines "address priority", for the waiting ones; n
+//	                        at a time, with the number of calls
 //	next, stats             what NextDue and Stats say
 //	state                   lines "name value" are stored, lines "name" read
 //	reopen                  close and open again
@@ -181,12 +191,20 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 		return out.String(), err
 	case "rescore":
 		scores := table(t, lines)
-		return "", s.f.Rescore(ctx, func(c *web.Candidate) float64 {
+		n := 100
+		if d.HasArg("n") {
+			d.ScanArgs(t, "n", &n)
+		}
+		calls, err := sweep(s.f, n, func(c *web.Candidate) float64 {
 			if p, ok := scores[c.URL]; ok {
 				return p
 			}
 			return c.Priority
 		})
+		if d.HasArg("n") {
+			say("%d calls", calls)
+		}
+		return out.String(), err
 	case "next":
 		if at, ok := s.f.NextDue(); ok {
 			say("at %s", at.Sub(Start))

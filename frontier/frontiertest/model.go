@@ -434,7 +434,7 @@ func (d *Driver) Step(f Frontier, m *Model) error {
 		}
 		score := d.score()
 		m.Rescore(score)
-		if err := f.Rescore(ctx, score); err != nil {
+		if _, err := sweep(f, 1+d.Draw(7, "slice"), score); err != nil {
 			return fmt.Errorf("Rescore: %w", err)
 		}
 	case 8:
