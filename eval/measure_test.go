@@ -71,8 +71,10 @@ func TestMeasuresByHand(t *testing.T) {
 		{"seconds", line("s.h"), ref, 3, 1},
 		{"outside", charged(line("s.oo")), ref, 4, .5},
 		{"outside", charged(line("s.oo")), ref, 2, 0},
-		{"outside", &Run{Links: 40, LinksOutside: 10}, ref, 4, .25}, // dropped: of the links
-		{"outside", &Run{}, ref, 4, nan},
+		{"outside", &Run{Links: 40, LinksOutside: 10}, ref, 4, nan}, // dropped: nobody knows
+		{"outside", charged(&Run{}), ref, 4, nan},
+		{"links-outside", &Run{Links: 40, LinksOutside: 10}, ref, 4, .25},
+		{"links-outside", &Run{}, ref, 4, nan},
 		{"target-recall", line("s"), ref, 1, nan},
 	} {
 		m, ok := MeasureNamed(test.measure)

@@ -44,6 +44,9 @@ type Results struct {
 	Topics   []Topic
 	Judges   []Judge
 	Costs    []Cost
+	// Clock says by what the costs were measured, in a phrase; "" = the time
+	// that passed.
+	Clock string
 }
 
 // Headline is the default choice of measures for the main tables.
@@ -63,6 +66,9 @@ type Web struct {
 // Topic is what was possible on a topic. Shapes: Points, Bound, Greedy [P].
 type Topic struct {
 	eval.TopicID
+	// Dev tells that the topic was for development: what is tuned on it is not
+	// tested by it. It is reported apart.
+	Dev           bool `json:",omitempty"`
 	Reachable     int
 	Points        []int
 	Bound, Greedy []float64 // U and G at Points
@@ -89,10 +95,20 @@ type Judge struct {
 	Threshold                          float64
 	Precision, Recall, AUROC, ECE      float64
 	Pages, Relevant, Accepted, Correct int
+	// Bins are equal parts of [0,1] with the pages whose relevance lies there:
+	// the judge's reliability. May be nil.
+	Bins []Bin
 }
 
-// Cost is what a strategy takes: mean milliseconds of processor time a page, by
-// stage, and seconds of training before a crawl.
+// Bin is a part of a judge's pages: how many, the mean of the relevance that
+// the judge gave, and the share that is relevant in truth. Of no pages all are 0.
+type Bin struct {
+	Count       int
+	Mean, Share float64
+}
+
+// Cost is what a strategy takes: mean milliseconds a page, by stage, and
+// seconds of training before a crawl, NaN where it was not measured.
 type Cost struct {
 	Scorer, Judge string
 	Stages        []Stage
@@ -103,6 +119,9 @@ type Cost struct {
 type Stage struct {
 	Name   string
 	Millis float64
+	// Apart tells that the stage was no part of the simulation, such as
+	// parsing that was done once for all: it is left out of the sum.
+	Apart bool
 }
 
 // strategy is a scorer under a judge.

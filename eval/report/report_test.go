@@ -25,8 +25,8 @@ func made() Results {
 	r := Results{
 		Title: "Classics compared", Command: "waggle lab report out", Notes: []string{"Links outside the record are dropped."}, Budgets: []int{10, 20},
 		Webs:   []Web{{"campus", 11650, 87, false, "recorded"}, {"manuals", 24000, 20, false, "recorded"}, {"hive", 1e9, 1e6, true, "made up"}},
-		Judges: []Judge{{"campus", "bees", "topic", .5, .9, .8, .95, math.NaN(), 100, 10, 9, 8}},
-		Costs:  []Cost{{"shark-search", "topic", []Stage{{"parse", .9}, {"score", .1}}, 0}},
+		Judges: []Judge{{"campus", "bees", "topic", .5, .9, .8, .95, math.NaN(), 100, 10, 9, 8, nil}},
+		Costs:  []Cost{{"shark-search", "topic", []Stage{{"parse", .9, true}, {"score", .1, false}}, 0}},
 	}
 	rates := map[string]int{"breadth-first": 5, "shark-search": 2, "fish-search": 3}
 	for _, w := range r.Webs {
