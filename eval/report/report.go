@@ -47,6 +47,17 @@ type Results struct {
 	// Clock says by what the costs were measured, in a phrase; "" = the time
 	// that passed.
 	Clock string
+	// Missing counts runs that are planned and not there yet.
+	Missing int
+	// Constants are those in force, in the order of the strategies.
+	Constants []Constant
+}
+
+// Constant is a setting of a strategy.
+type Constant struct {
+	Scorer, Name   string
+	Value, Default float64
+	Line           string // what it means
 }
 
 // Headline is the default choice of measures for the main tables.
