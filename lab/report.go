@@ -50,7 +50,7 @@ func (f *File) results(dir string) (report.Results, error) {
 	if err := json.Unmarshal(b, &known); err != nil {
 		return r, fmt.Errorf("%s is damaged (%w): run the lab again, which takes little where the cells are there", filepath.Join(dir, factsFile), err)
 	}
-	r.Webs, r.Topics = known.Webs, known.Topics
+	r.Webs, r.Topics, r.Clock = known.Webs, known.Topics, known.Clock
 	for _, j := range known.Judges {
 		r.Judges = append(r.Judges, j.report())
 	}
@@ -81,7 +81,7 @@ func (f *File) results(dir string) (report.Results, error) {
 		}
 	}
 	slices.Sort(r.Budgets)
-	r.Costs, err = readCosts(dir)
+	r.Costs, err = readCosts(dir, known.Cells)
 	return r, err
 }
 
