@@ -36,8 +36,8 @@ var thresholds = [...]float64{.5, .575, .65, .725, .8}
 // Thresholds returns the γ of item E1.
 func Thresholds() []float64 { return slices.Clone(thresholds[:]) }
 
-// meshPoints is the number of page points of item E1, and of all curves.
-const meshPoints = 400
+// MeshPoints is the number of page points of item E1, and of all curves.
+const MeshPoints = 400
 
 // SimilarThreshold is the γ at which item B9 counts a page as relevant; its
 // paper's value is lost.
@@ -257,7 +257,7 @@ func (r *Run) cumulate(points []int, counts func(Page) bool) []float64 {
 // point of a mesh of 400 and for each of Thresholds the share of pages with a
 // best cosine ≥ γ. Shapes: points [P], precision [5][P].
 func (r *Run) PrecisionMesh(n int) (points []int, precision [][]float64) {
-	points = Mesh(n, meshPoints)
+	points = Mesh(n, MeshPoints)
 	for _, γ := range thresholds {
 		row := r.CurveSimilar(points, γ)
 		for j, x := range points {

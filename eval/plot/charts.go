@@ -23,6 +23,7 @@ type Series struct {
 	X, Y      []float64
 	Low, High []float64
 	Mark      bool // drawn in the ink of notes, dashed: a bound to compare with
+	Dots      bool // each point is marked
 	Color     int  // 0…: which of the series' colours
 }
 
@@ -174,6 +175,9 @@ func (c Lines) Draw() *Drawing {
 			}
 			run = append(run, p)
 			last, seen = p, true
+			if s.Dots {
+				d.add(dot{p, 3, ink, s.Name})
+			}
 		}
 		if len(run) == 1 {
 			d.add(dot{run[0], 3, ink, s.Name})
