@@ -321,6 +321,7 @@ func (r *ruler) plain(s string, size float64, bold bool) float64 {
 
 // cut shortens a text to a width, with an ellipsis.
 func (r *ruler) cut(s string, size float64, bold bool, width float64) string {
+	width += 1e-6 // what was measured for this very text fits
 	if r.width(s, size, bold) <= width {
 		return s
 	}

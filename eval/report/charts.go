@@ -175,7 +175,7 @@ func (b *builder) curves(title string, cells []eval.Cell, keep func(strategy) bo
 // maxBands how many of them with a band: more of either cover each other.
 const (
 	maxLines = 5
-	maxBands = 2
+	maxBands = 1
 )
 
 // leaders picks the count strategies with the best mean AUC at the largest
@@ -311,13 +311,16 @@ func swept(k int) curve {
 	}
 }
 
+// fewPages is below how many pages the share of a tenth says little.
+const fewPages = 20
+
 // reliability is, for each judge on a web, the share of pages that are
 // relevant in truth against the mean of the relevance that it gave, in equal
 // parts of [0,1]; pages of all topics together.
 func (b *builder) reliability(web string) (plot.Lines, bool) {
 	l := plot.Lines{
 		Title: "What a judge's relevance is worth: " + b.webName(web), XLabel: "relevance given by the judge, mean of each tenth", YLabel: "share relevant in truth",
-		Note:    "Pages of all topics together. A judge whose figures are probabilities follows the dashed line; under it, it promises too much.",
+		Note:    "Pages of all topics together. A judge whose figures are probabilities follows the dashed line; under it, it promises too much. Tenths with fewer than 20 pages are left out.",
 		Percent: true, YMax: 1, Height: 380,
 	}
 	var names []string
@@ -347,7 +350,7 @@ func (b *builder) reliability(web string) (plot.Lines, bool) {
 	for i, name := range names {
 		s := plot.Series{Name: name, Color: i, Dots: true}
 		for _, bin := range pooled[name] {
-			if bin.Count > 0 {
+			if bin.Count >= fewPages {
 				s.X, s.Y = append(s.X, bin.Mean), append(s.Y, bin.Share)
 			}
 		}

@@ -127,7 +127,7 @@ func TestReport(t *testing.T) {
 	}
 	against := all["All webs: against breadth-first"]["AUC against breadth-first at 20 pages"]
 	// n = 4, all won: Wilcoxon 2/16; two comparisons, so Holm doubles it.
-	if len(against) != 4 || !slices.Equal(against[1][4:9], []string{"4", "0", "0", ".125", ".250"}) ||
+	if len(against) != 4 || !slices.Equal(against[1][4:7], []string{"4 · 0 · 0", ".125", ".250"}) ||
 		!slices.Equal(against[0][:4], []string{"strategy", "H/U", "H/G", "difference"}) || !slices.Equal(against[1][:3], []string{"shark-search", "0.833", "0.833"}) || against[3][0] != "breadth-first" {
 		t.Errorf("against breadth-first: %v", against)
 	}
@@ -631,7 +631,7 @@ func TestComparisons(t *testing.T) {
 func TestReliability(t *testing.T) {
 	r := made()
 	r.Judges = []Judge{
-		{Web: "campus", Topic: "bees", Judge: "topic", Precision: .5, AUROC: .75, Bins: []Bin{{30, .1, .2}, {10, .9, .5}}},
+		{Web: "campus", Topic: "bees", Judge: "topic", Precision: .5, AUROC: .75, Bins: []Bin{{30, .1, .2}, {20, .9, .5}, {9, .95, 1}}},
 		{Web: "campus", Topic: "wasps", Judge: "topic", Precision: 1, AUROC: math.NaN(), Bins: []Bin{{10, .3, .6}, {0, 0, 0}}},
 	}
 	b, err := newBuilder(r)
@@ -639,7 +639,7 @@ func TestReliability(t *testing.T) {
 		t.Fatal(err)
 	}
 	chart, ok := b.reliability("campus")
-	if !ok || len(chart.Series) != 2 {
+	if !ok || len(chart.Series) != 2 || len(chart.Series[0].X) != 2 {
 		t.Fatalf("%d series, %v", len(chart.Series), ok)
 	}
 	got := chart.Series[0]

@@ -140,9 +140,9 @@ func (b *builder) group(title, id string, cells []eval.Cell, synthetic bool) []s
 	s := section{Title: title, ID: slug(id), Badge: badge}
 	lead, none := b.leaders(cells, maxLines), func(strategy) bool { return false }
 	curves := b.curves("Harvest: "+title, cells, lead, false, b.leaders(cells, maxBands))
-	curves.Note = fmt.Sprintf("Mean over topics. The bands, of the best two and of %s, are 95%% bootstrap intervals over topics.", b.Baseline)
+	curves.Note = fmt.Sprintf("Mean over topics. The bands, of the best and of %s, are 95%% bootstrap intervals over topics.", b.Baseline)
 	if bounded(cells) {
-		curves.Note = fmt.Sprintf("Mean over topics. The bands, of the best two and of %s, reach from nothing to everything outside the record being relevant.", b.Baseline)
+		curves.Note = fmt.Sprintf("Mean over topics. The bands, of the best and of %s, reach from nothing to everything outside the record being relevant.", b.Baseline)
 	}
 	if n := len(strategies(cells, false)); n > maxLines+1 {
 		curves.Note = fmt.Sprintf("The best by AUC of %d strategies, and %s. %s", n, b.Baseline, curves.Note)
@@ -154,7 +154,8 @@ func (b *builder) group(title, id string, cells []eval.Cell, synthetic bool) []s
 	} else {
 		s.charts = append(s.charts, Plot{slug(id, "harvest"), curves.Draw()})
 	}
-	for _, n := range b.Budgets {
+	budgets := slices.DeleteFunc(slices.Clone(b.Budgets), func(n int) bool { return id == "all" && !several(cells, n) })
+	for _, n := range budgets {
 		if t := b.summary("At "+plot.Number(float64(n), 0)+" pages", cells, n, false, b.Headline); len(t.Rows) > 0 {
 			s.Tables = append(s.Tables, t)
 		}
@@ -170,7 +171,7 @@ func (b *builder) group(title, id string, cells []eval.Cell, synthetic bool) []s
 	}
 	out := []section{s}
 	against := section{Title: title + ": against " + b.Baseline, ID: slug(id, "against"), Badge: badge}
-	for _, n := range slices.Backward(b.Budgets) { // the largest first, and open
+	for _, n := range slices.Backward(budgets) { // the largest first, and open
 		for _, measure := range compared() {
 			list := b.compare(cells, measure, n)
 			if len(list) == 0 {
@@ -199,6 +200,24 @@ func (b *builder) group(title, id string, cells []eval.Cell, synthetic bool) []s
 		out = append(out, against)
 	}
 	return out
+}
+
+// several tells whether cells of several webs hold a budget: of one web alone,
+// its own section tells.
+func several(cells []eval.Cell, budget int) bool {
+	first := ""
+	for _, c := range cells {
+		if math.IsNaN(c.Value("hits", budget)) {
+			continue
+		}
+		if first == "" {
+			first = c.Web
+		}
+		if c.Web != first {
+			return true
+		}
+	}
+	return false
 }
 
 // development holds the figures of the topics that settings were chosen on.
@@ -236,9 +255,15 @@ func (b *builder) papers() (section, bool) {
 		s.charts = append(s.charts,
 			Plot{slug(w.Name, "precision-surface"), b.surface("Precision by similarity: "+b.webName(w.Name), cells, lead).Draw()},
 			Plot{slug(w.Name, "similar-pages"), b.similar("Similar pages: "+b.webName(w.Name), cells, lead).Draw()})
-		for _, n := range b.Budgets {
-			if t := b.summary(b.webName(w.Name)+" at "+plot.Number(float64(n), 0)+" pages, as the papers measured", cells, n, false, measures); len(t.Rows) > 0 {
-				s.Tables = append(s.Tables, t)
+		open := true // the largest budget
+		for _, n := range slices.Backward(b.Budgets) {
+			t := b.summary(b.webName(w.Name)+" at "+plot.Number(float64(n), 0)+" pages, as the papers measured", cells, n, false, measures)
+			switch {
+			case len(t.Rows) == 0:
+			case open:
+				s.Tables, open = append(s.Tables, t), false
+			default:
+				s.Folded = append(s.Folded, t)
 			}
 		}
 	}

@@ -281,13 +281,13 @@ func (b *builder) possible(cells []eval.Cell, s strategy, budget int) (ofBound, 
 func (b *builder) comparisonTable(cells []eval.Cell, list []comparison, measure string, budget int) table {
 	t := table{
 		Title: fmt.Sprintf("%s against %s at %s pages", comparedName(measure), b.Baseline, plot.Number(float64(budget), 0)),
-		Head:  []string{"strategy", "H/U", "H/G", "difference", "won", "tied", "lost", "Wilcoxon p", "Holm p", "permutation p", "worst topic", "detectable", "topics needed"},
+		Head:  []string{"strategy", "H/U", "H/G", "difference", "won · tied · lost", "Wilcoxon p", "Holm p", "permutation p", "worst topic", "detectable", "topics needed"},
 	}
 	fewest, most := math.MaxInt, 0
 	for _, c := range list {
 		fewest, most = min(fewest, c.Topics), max(most, c.Topics)
 	}
-	several := slices.ContainsFunc(cells, func(c eval.Cell) bool { return c.Web != cells[0].Web })
+	across := slices.ContainsFunc(cells, func(c eval.Cell) bool { return c.Web != cells[0].Web })
 	count := fmt.Sprint(most)
 	if fewest != most {
 		count = fmt.Sprintf("%d to %d", fewest, most)
@@ -307,19 +307,19 @@ func (b *builder) comparisonTable(cells []eval.Cell, list []comparison, measure 
 			needed = plot.Number(float64(c.Needed), 0)
 		}
 		worst := c.Worst.Topic
-		if several {
+		if across {
 			worst = b.topicName(c.Worst)
 		}
 		row(c.strategy, c.ofBound, c.ofGreedy,
 			cell{Text: signed(c.Difference.Mean, 3), Sub: signed(c.Difference.Low, 3) + " … " + signed(c.Difference.High, 3), Number: true},
-			number(fmt.Sprint(c.Wins)), number(fmt.Sprint(c.Ties)), number(fmt.Sprint(c.Loses)),
+			number(fmt.Sprintf("%d · %d · %d", c.Wins, c.Ties, c.Loses)),
 			number(probability(c.Wilcoxon.P)), cell{Text: probability(c.holm), Number: true, Strong: c.holm < .05}, number(probability(c.Permutation.P)),
 			cell{Text: worst, Sub: signed(c.WorstBy, 3)}, number(plot.Number(c.Detectable, 3)), number(needed))
 	}
 	for _, s := range strategies(cells, false) {
 		if s.scorer == b.Baseline {
 			u, g := b.possible(cells, s, budget)
-			row(s, u, g, slices.Repeat([]cell{number("")}, 7)...)
+			row(s, u, g, slices.Repeat([]cell{number("")}, 5)...)
 			t.Rows[len(t.Rows)-1] = append(t.Rows[len(t.Rows)-1], cell{}, number(""), number(""))
 		}
 	}

@@ -96,7 +96,7 @@ td small{display:block;font-size:.86em;font-weight:400;color:var(--muted);white-
 .strong{font-weight:700}
 figure{margin:1.8em 0;overflow-x:auto}
 figure svg{max-width:100%;min-width:620px;height:auto;display:block}
-details{margin:1em 0}
+details{margin:.5em 0}details[open]{margin-bottom:1.4em}
 summary{cursor:pointer;color:var(--link)}
 @media (max-width:640px){main{padding:24px 16px 60px}h1{font-size:1.6rem}td:first-child{white-space:normal;overflow-wrap:anywhere;min-width:6.5em}}
 {{plotStyle}}@media print{nav{display:none}h2{break-after:avoid}figure{break-inside:avoid}}
