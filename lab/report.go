@@ -125,7 +125,11 @@ func (f *File) rules() []string {
 	}, f.Notes...)
 	for _, s := range f.Scorers {
 		if changes := s.changes(); changes != "" {
-			notes = append(notes, fmt.Sprintf("%s is %s with %s.", s.label(), s.Name, changes))
+			is := ""
+			if s.label() != s.Name {
+				is = " is " + s.Name
+			}
+			notes = append(notes, fmt.Sprintf("%s%s with %s.", s.label(), is, changes))
 		}
 	}
 	notes = append(notes, fmt.Sprintf("Seeds: %s; repeats: %d.", f.Seeds[0], f.Repeats))

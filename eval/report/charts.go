@@ -36,7 +36,7 @@ func (p page) plots() (out []Plot) {
 // along reads a curve at n, straight between its points, which ascend, and
 // from zero; beyond its last point it is NaN.
 func along(points []int, values []float64, n float64) float64 {
-	if n == 0 {
+	if n == 0 && len(values) > 0 {
 		return 0
 	}
 	i, _ := slices.BinarySearchFunc(points, n, func(p int, n float64) int { return cmp.Compare(float64(p), n) })
@@ -109,11 +109,11 @@ func overTopics(cells []eval.Cell, s strategy, of curve, points []int) [][]float
 }
 
 // curves is the harvest of each strategy that keep accepts: the mean over
-// topics, with a band for those that band accepts, and the means of U and G.
-// The band is the 95 % interval over topics or, where what is not recorded was
-// read both ways, all that lies between the readings.
+// topics, with a 95 % band for those that band accepts, and the means of U and G.
 func (b *builder) curves(title string, cells []eval.Cell, keep func(strategy) bool, truth bool, band func(strategy) bool) plot.Lines {
-	points, bounds := pointsOf(cells, bandPoints), bounded(cells)
+	points := pointsOf(cells, bandPoints)
+	// The curves of topics with smaller budgets end at those.
+	points = slices.Compact(slices.Sorted(slices.Values(append(points, b.Budgets...))))
 	l := plot.Lines{Title: title, XLabel: "pages fetched", YLabel: "relevant pages found"}
 	topics := map[eval.TopicID]bool{}
 	for _, c := range cells {
@@ -126,16 +126,9 @@ func (b *builder) curves(title string, cells []eval.Cell, keep func(strategy) bo
 		series := plot.Series{Name: b.name(s), Color: b.colors[s.scorer]}
 		for i, values := range overTopics(cells, s, hitsCurve, points) {
 			series.X, series.Y = append(series.X, float64(points[i])), append(series.Y, mean(values))
-			if len(values) > 1 && band(s) && !bounds {
+			if len(values) > 1 && band(s) {
 				i := eval.Bootstrap(values, .95, bandDraws, rand.New(rand.NewPCG(7, 7)))
 				series.Low, series.High = append(series.Low, i.Low), append(series.High, i.High)
-			}
-		}
-		if bounds && band(s) {
-			for i, values := range overTopics(cells, s, upperCurve, points) {
-				if i < len(series.Y) {
-					series.Low, series.High = append(series.Low, series.Y[i]), append(series.High, mean(values))
-				}
 			}
 		}
 		l.Series = append(l.Series, series)
@@ -167,6 +160,33 @@ func (b *builder) curves(title string, cells []eval.Cell, keep func(strategy) bo
 		if len(s.X) > 1 {
 			l.Series = append(l.Series, s)
 		}
+	}
+	return l
+}
+
+// between is, for each strategy that keep accepts, all that lies between
+// nothing and everything outside the record being relevant.
+func (b *builder) between(title string, cells []eval.Cell, keep func(strategy) bool) plot.Lines {
+	points := pointsOf(cells, bandPoints)
+	l := plot.Lines{
+		Title: title, XLabel: "pages fetched", YLabel: "relevant pages found", Height: 380,
+		Note: fmt.Sprintf("The best by AUC and %s; mean over topics. Line: nothing outside the record is relevant; upper edge: everything is.", b.Baseline),
+	}
+	for _, s := range strategies(cells, false) {
+		if !keep(s) {
+			continue
+		}
+		series := plot.Series{Name: b.name(s), Color: b.colors[s.scorer]}
+		upper := overTopics(cells, s, upperCurve, points)
+		for i, values := range overTopics(cells, s, hitsCurve, points) {
+			if i == len(upper) {
+				break
+			}
+			low := mean(values)
+			series.X, series.Y = append(series.X, float64(points[i])), append(series.Y, low)
+			series.Low, series.High = append(series.Low, low), append(series.High, mean(upper[i]))
+		}
+		l.Series = append(l.Series, series)
 	}
 	return l
 }
@@ -207,9 +227,8 @@ func (b *builder) leaders(cells []eval.Cell, count int) func(strategy) bool {
 // multiples is a small chart of the harvest for each topic.
 func (b *builder) multiples(title string, cells []eval.Cell, keep func(strategy) bool) (plot.Multiples, bool) {
 	m := plot.Multiples{Title: title, Note: "Each panel has its own scale."}
-	bounds := bounded(cells)
-	if bounds {
-		m.Note += " Bands: from nothing to everything outside the record being relevant."
+	if bounded(cells) {
+		m.Note += " Lower figures."
 	}
 	for _, t := range b.Topics {
 		var here []eval.Cell
@@ -225,7 +244,7 @@ func (b *builder) multiples(title string, cells []eval.Cell, keep func(strategy)
 		if t.Seeds != "" {
 			name += ", " + t.Seeds + " seeds"
 		}
-		m.Panels = append(m.Panels, b.curves(name, here, keep, false, func(strategy) bool { return bounds }))
+		m.Panels = append(m.Panels, b.curves(name, here, keep, false, func(strategy) bool { return false }))
 	}
 	return m, len(m.Panels) > 1
 }

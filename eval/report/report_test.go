@@ -464,8 +464,17 @@ func TestOutOfTheRecord(t *testing.T) {
 			t.Errorf("%s: marked %v", test.name, marked)
 		}
 		// The chart's band is what lies between the readings.
-		if strings.Contains(string(page), "being relevant.</text>") != test.bounds {
-			t.Errorf("%s: the charts' notes", test.name)
+		if strings.Contains(string(page), "Between the bounds: campus") != test.bounds {
+			t.Errorf("%s: the chart of the bounds", test.name)
+		}
+		b, err := newBuilder(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range b.between("", b.cells(func(eval.Cell) bool { return true }), func(s strategy) bool { return s.scorer == "shark-search" }).Series {
+			if last := len(s.High) - 1; test.bounds && (last < 0 || s.Y[last] != 4 || s.High[last] != 8) || !test.bounds && last >= 0 {
+				t.Errorf("%s: bounds up to %v over %v", test.name, s.High, s.Y)
+			}
 		}
 		data, err := ValuesCSV(r)
 		if err != nil {

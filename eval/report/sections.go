@@ -142,7 +142,7 @@ func (b *builder) group(title, id string, cells []eval.Cell, synthetic bool) []s
 	curves := b.curves("Harvest: "+title, cells, lead, false, b.leaders(cells, maxBands))
 	curves.Note = fmt.Sprintf("Mean over topics. The bands, of the best and of %s, are 95%% bootstrap intervals over topics.", b.Baseline)
 	if bounded(cells) {
-		curves.Note = fmt.Sprintf("Mean over topics. The bands, of the best and of %s, reach from nothing to everything outside the record being relevant.", b.Baseline)
+		curves.Note += " Lower figures: nothing outside the record counts."
 	}
 	if n := len(strategies(cells, false)); n > maxLines+1 {
 		curves.Note = fmt.Sprintf("The best by AUC of %d strategies, and %s. %s", n, b.Baseline, curves.Note)
@@ -153,6 +153,9 @@ func (b *builder) group(title, id string, cells []eval.Cell, synthetic bool) []s
 		s.more = append(s.more, Plot{slug(id, "harvest-all"), all.Draw()})
 	} else {
 		s.charts = append(s.charts, Plot{slug(id, "harvest"), curves.Draw()})
+	}
+	if bounded(cells) {
+		s.charts = append(s.charts, Plot{slug(id, "bounds"), b.between("Between the bounds: "+title, cells, b.leaders(cells, maxBands)).Draw()})
 	}
 	budgets := slices.DeleteFunc(slices.Clone(b.Budgets), func(n int) bool { return id == "all" && !several(cells, n) })
 	for _, n := range budgets {
