@@ -6,7 +6,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/score"
 )
@@ -14,7 +13,7 @@ import (
 // Example writes a lab file with everything that one can say: every scorer,
 // every constant of it with its default, range and meaning.
 func Example(w io.Writer) error {
-	judges := []string{report.TruthJudge + " (diagnosis)"}
+	var judges []string
 	for _, l := range judge.Names() {
 		if inLab(l.Name) {
 			judges = append(judges, l.Name)
@@ -36,7 +35,7 @@ seeds: [near]                 # or far: some links from the next relevant page
 hide-half: false              # true hides half of the examples, for target recall
 outside: drop                 # links outside the record: drop, fail, bounds
 ignore-directives: false      # true follows nofollow and counts noindex: it is the record that is asked
-judges: [topic]               # of %s
+judges: [topic]               # of %s; truth for diagnosis
 baseline: breadth-first       # the scorer that all others are compared with
 measures: []                  # of the main tables; waggle lab list names them
 network: {workers: 1, delay: 0s, latency: 0s, spread: 0}   # simulated: delay between requests to a host, median latency

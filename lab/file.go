@@ -180,6 +180,7 @@ func decode(name string, b []byte) (*File, error) {
 func (s *Scorer) complete() {
 	settings := score.Settings(s.Name)
 	if len(settings) == 0 {
+		s.Set = nil
 		return
 	}
 	set := make(map[string]float64, len(settings))

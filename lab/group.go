@@ -125,9 +125,10 @@ func (g *group) reference() eval.Reference {
 
 // made is a simulation that ended.
 type made struct {
-	run   *eval.Run
-	spent cost
-	err   error
+	run      *eval.Run
+	requests int // as the simulator counted them
+	spent    cost
+	err      error
 }
 
 // breadth is the breadth-first crawl that some measures compare with, made
@@ -283,7 +284,7 @@ func (g *group) simulate(ctx context.Context, key eval.Key, s Scorer) (m made) {
 	if mode == sim.Drop {
 		rec.LeftOut(res.Outside)
 	}
-	return made{run: rec.Run(), spent: watch.spent(key, res.Pages, g.w.parse)}
+	return made{run: rec.Run(), requests: res.Requests, spent: watch.spent(key, res.Pages, g.w.parse)}
 }
 
 // chance is the seed of a repeat.
