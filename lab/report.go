@@ -133,6 +133,9 @@ func (f *File) rules() []string {
 		}
 	}
 	notes = append(notes, fmt.Sprintf("Seeds: %s; repeats: %d.", f.Seeds[0], f.Repeats))
+	if f.Repeats > 1 {
+		notes = append(notes, "The first repeat is given all seeds and examples, each other one leaves out a third of both, and all strategies of a repeat are given the same. What is left out is no hit either. Repeats are averaged within their topic.")
+	}
 	if f.Hide {
 		notes = append(notes, "Half of the examples were hidden from every strategy, for target recall.")
 	}

@@ -47,7 +47,7 @@ func slug(parts ...string) string {
 }
 
 func (b *builder) page() page {
-	p := page{Title: b.Title, Command: b.Command, Notes: append(b.warnings(), b.Notes...)}
+	p := page{Title: b.Title, Command: b.Command, Notes: slices.Concat(b.warnings(), b.Notes, b.reach())}
 	if p.Title == "" {
 		p.Title = "Crawls compared"
 	}
@@ -89,14 +89,19 @@ func (b *builder) warnings() (out []string) {
 		}
 		out = append(out, fmt.Sprintf("Topics for development, on which settings may have been chosen: %s. They have a section of their own and are in no other figure; all else is of the test topics.", strings.Join(names, ", ")))
 	}
+	return out
+}
+
+// reach says what the figures leave open because the record ends somewhere.
+func (b *builder) reach() []string {
 	all := b.sound(func(eval.Cell) bool { return true })
 	switch {
 	case bounded(all):
-		out = append(out, boundsNote)
+		return []string{boundsNote}
 	case len(all) > 0 && !charged(all):
-		out = append(out, "How often a strategy would have gone on outside the record is not known, as such links were taken out before it could choose: the column “links outside” is the share of all links it found, which says more about the web than about the strategy, and marks no figure as weak. A lab with outside: fail or outside: bounds measures the share of its requests; above 5%, the recording has to be extended.")
+		return []string{"How often a strategy would have gone on outside the record is not known, as such links were taken out before it could choose. The column “links outside” is their share of all links it found, which says more about the web than about the strategy, and marks no figure as weak. A lab with outside: fail or outside: bounds measures the share of its requests; above 5%, the recording has to be extended."}
 	}
-	return out
+	return nil
 }
 
 func (b *builder) webs() section {
@@ -173,7 +178,7 @@ func (b *builder) group(title, id string, cells []eval.Cell, synthetic bool) []s
 		s.charts = append(s.charts, Plot{slug(id, "topics"), multiples.Draw()})
 	}
 	out := []section{s}
-	against := section{Title: title + ": against " + b.Baseline, ID: slug(id, "against"), Badge: badge}
+	against := section{Title: title + ": against " + b.Baseline, ID: slug(id, "against"), Badge: badge, Notes: []string{comparisonNote}}
 	for _, n := range slices.Backward(budgets) { // the largest first, and open
 		for _, measure := range compared() {
 			list := b.compare(cells, measure, n)

@@ -25,6 +25,21 @@ type cell struct {
 	Strong bool   // the best of its column
 }
 
+// Class is the cell's in HTML.
+func (c cell) Class() string {
+	var names []string
+	if c.Number {
+		names = append(names, "n")
+	}
+	if c.Strong {
+		names = append(names, "strong")
+	}
+	if len(c.Text) > 40 { // not to become a column of words on a phone
+		names = append(names, "long")
+	}
+	return strings.Join(names, " ")
+}
+
 func number(s string) cell { return cell{Text: s, Number: true} }
 
 // heading is a measure's name at the head of a column.
@@ -66,8 +81,11 @@ func between(m eval.Measure, v, optimistic float64) string {
 	return a + "…" + b
 }
 
-// boundsNote explains lower…upper.
-const boundsNote = "a…b: if nothing, and if everything, of what was asked for outside the record were relevant. U and G are those of the record, so H/U and H/G are of the lower figure."
+// boundsNote explains lower…upper, and boundsBriefly reminds of it.
+const (
+	boundsNote    = "a…b: if nothing, and if everything, of what was asked for outside the record were relevant. U and G are those of the record, so H/U and H/G are of the lower figure."
+	boundsBriefly = "a…b: between nothing and everything outside the record being relevant."
+)
 
 // weakNote explains the mark of a weak figure.
 const weakNote = "† more than 5% of the places went to what is not recorded: a weak figure; extend the recording."
@@ -127,7 +145,7 @@ func (b *builder) summary(title string, cells []eval.Cell, budget int, truth boo
 		}
 	}
 	if bounded(cells) {
-		notes = append(notes, boundsNote)
+		notes = append(notes, boundsBriefly)
 	}
 	marked := false
 	for _, r := range rows {
@@ -165,7 +183,7 @@ func (b *builder) perTopic(cells []eval.Cell, budget int) table {
 		Note: "Beneath each: H/U and H/G.",
 	}
 	if bounded(cells) {
-		t.Note += " " + boundsNote
+		t.Note += " " + boundsBriefly
 	}
 	rows := b.rank(cells, budget, false, []string{"hits"})
 	if len(rows) == 0 {
@@ -281,7 +299,7 @@ func (b *builder) possible(cells []eval.Cell, s strategy, budget int) (ofBound, 
 func (b *builder) comparisonTable(cells []eval.Cell, list []comparison, measure string, budget int) table {
 	t := table{
 		Title: fmt.Sprintf("%s against %s at %s pages", comparedName(measure), b.Baseline, plot.Number(float64(budget), 0)),
-		Head:  []string{"strategy", "H/U", "H/G", "difference", "won · tied · lost", "Wilcoxon p", "Holm p", "permutation p", "worst topic", "detectable", "topics needed"},
+		Head:  []string{"strategy", "H/U", "H/G", "difference", "won\u00a0·\u00a0tied\u00a0·\u00a0lost", "Wilcoxon p", "Holm p", "permutation p", "worst topic", "detectable", "topics needed"},
 	}
 	fewest, most := math.MaxInt, 0
 	for _, c := range list {
@@ -292,11 +310,9 @@ func (b *builder) comparisonTable(cells []eval.Cell, list []comparison, measure 
 	if fewest != most {
 		count = fmt.Sprintf("%d to %d", fewest, most)
 	}
-	t.Note = count + " topics, the unit; repeats are averaged within it. Beneath a difference its 95% bootstrap interval over topics. " +
-		"Holm: over the strategies of this table. Detectable: the smallest mean difference that so many topics, as far apart as these, " +
-		"find at 5%, two-sided, with a power of 80%; what is smaller may be there unseen. Topics needed: to find a difference of the size seen."
+	t.Note = count + " topics."
 	if bounded(cells) {
-		t.Note += " All on the lower figures."
+		t.Note += " Lower figures."
 	}
 	row := func(s strategy, u, g float64, rest ...cell) {
 		t.Rows = append(t.Rows, append([]cell{{Text: b.name(s)}, number(plot.Number(u, 3)), number(plot.Number(g, 3))}, rest...))
@@ -325,6 +341,11 @@ func (b *builder) comparisonTable(cells []eval.Cell, list []comparison, measure 
 	}
 	return t
 }
+
+// comparisonNote explains the tables of comparisons.
+const comparisonNote = "The unit is the topic; repeats are averaged within it. Beneath a difference stands its 95% bootstrap interval over topics. " +
+	"p are two-sided; Holm's is adjusted for the number of strategies in the table. Detectable is the smallest mean difference that so many topics, as far apart as these, " +
+	"find at 5% with a power of 80%: what is smaller may be there unseen. Topics needed: to find a difference of the size seen."
 
 // comparedName is a measure's name in a title.
 func comparedName(measure string) string {

@@ -93,12 +93,13 @@ th:first-child,td:first-child{padding-left:0}
 td:first-child{white-space:nowrap}
 td small{display:block;font-size:.86em;font-weight:400;color:var(--muted);white-space:nowrap}
 .keyed th:first-child,.keyed td:first-child{position:sticky;left:0;background:var(--paper)}
+.long{min-width:17em}
 .strong{font-weight:700}
 figure{margin:1.8em 0;overflow-x:auto}
 figure svg{max-width:100%;min-width:620px;height:auto;display:block}
 details{margin:.5em 0}details[open]{margin-bottom:1.4em}
 summary{cursor:pointer;color:var(--link)}
-@media (max-width:640px){main{padding:24px 16px 60px}h1{font-size:1.6rem}td:first-child{white-space:normal;overflow-wrap:anywhere;min-width:6.5em}}
+@media (max-width:640px){main{padding:24px 16px 60px}h1{font-size:1.6rem}td:first-child{white-space:normal;min-width:6.5em}}
 {{plotStyle}}@media print{nav{display:none}h2{break-after:avoid}figure{break-inside:avoid}}
 </style>
 </head>
@@ -133,7 +134,7 @@ summary{cursor:pointer;color:var(--link)}
 <table{{if gt (len .Head) 5}} class="keyed"{{end}}>
 {{$n := numeric .}}<thead><tr>{{range $i, $h := .Head}}<th scope="col"{{if index $n $i}} class="n"{{end}}>{{$h}}</th>{{end}}</tr></thead>
 <tbody>
-{{range .Rows}}<tr>{{range .}}<td{{if or .Number .Strong}} class="{{if .Number}}n{{end}}{{if .Strong}} strong{{end}}"{{end}}>{{.Text}}{{with .Sub}} <small>{{.}}</small>{{end}}</td>{{end}}</tr>
+{{range .Rows}}<tr>{{range .}}<td{{with .Class}} class="{{.}}"{{end}}>{{.Text}}{{with .Sub}} <small>{{.}}</small>{{end}}</td>{{end}}</tr>
 {{end}}</tbody>
 </table>
 </div>
