@@ -63,7 +63,9 @@ func Measures() []Measure {
 			func(r *Run, _ Reference, n int) float64 {
 				sum := 0.0
 				for _, p := range r.first(n) {
-					sum += 1 - share(p.Relevance)
+					if p.Mark&Outside == 0 {
+						sum += 1 - share(p.Relevance)
+					}
 				}
 				return sum
 			}},
@@ -130,8 +132,10 @@ func Measures() []Measure {
 			func(r *Run, _ Reference, n int) float64 {
 				sum, count := 0.0, 0
 				for _, p := range r.first(n) {
-					sum += share(p.Best)
-					count++
+					if p.Mark&Outside == 0 {
+						sum += share(p.Best)
+						count++
+					}
 				}
 				return ratio(sum, float64(count))
 			}},

@@ -154,6 +154,24 @@ func TestJudgedLoss(t *testing.T) {
 	}
 }
 
+// A place spent outside the record is no page: nobody judged it, so means over
+// pages, and sums of what was judged, know nothing of it.
+func TestPlacesWithoutPages(t *testing.T) {
+	pages := []Page{{Relevance: 10_000, Best: 8000}, {Relevance: 2500, Best: 4000}}
+	with := &Run{Charged: true, Pages: []Page{pages[0], {Mark: Outside}, pages[1], {Mark: Outside}}}
+	for _, name := range []string{"judged-harvest", "judged-loss", "judged-loss-sum", "sigma"} {
+		m, _ := MeasureNamed(name)
+		if got, want := m.Of(with, Reference{}, 4), m.Of(&Run{Pages: pages}, Reference{}, 2); got != want {
+			t.Errorf("%s with places outside the record: %v, without: %v", name, got, want)
+		}
+	}
+	m, _ := MeasureNamed("harvest")
+	with.Pages[0].Mark = Hit
+	if got := m.Of(with, Reference{}, 4); got != .25 {
+		t.Errorf("harvest %v: places are what it is divided by", got)
+	}
+}
+
 // Item E2: four pages, each like one of two targets at .9 or .1. The best
 // similarity of each is .9; the best mean is .5.
 func TestBothReadingsOfSigma(t *testing.T) {
