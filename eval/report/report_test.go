@@ -396,6 +396,33 @@ func TestEveryTableShowsWhatWasPossible(t *testing.T) {
 	}
 }
 
+// No measure is in the CSV alone.
+func TestEveryMeasureHasATable(t *testing.T) {
+	r := made()
+	for i := range r.Cells {
+		for k := range r.Cells[i].Values {
+			r.Cells[i].Values[k].Value = .5 // also of what does not apply
+		}
+	}
+	page, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := tables(t, page)
+	var shown []string
+	for _, rows := range [][][]string{all["campus"]["At 20 pages"], all["campus"]["All other measures at 20 pages"], all["As the papers measured decoration"]["campus at 20 pages, as the papers measured"]} {
+		if len(rows) == 0 {
+			t.Fatal("a table is missing")
+		}
+		shown = append(shown, rows[0]...)
+	}
+	for _, m := range eval.Measures() {
+		if !slices.Contains(shown, heading(m.Name)) {
+			t.Errorf("%s is in no table", m.Name)
+		}
+	}
+}
+
 // outside makes results in which shark-search spends every fifth place
 // outside the record, and the others none.
 func outside(charged, bounds bool) Results {

@@ -174,6 +174,13 @@ func (b *builder) group(title, id string, cells []eval.Cell, synthetic bool) []s
 			s.Folded = append(s.Folded, t)
 		}
 	}
+	for _, n := range slices.Backward(budgets) { // the largest that was run
+		t := b.summary("All other measures at "+plot.Number(float64(n), 0)+" pages", cells, n, false, b.others())
+		if len(t.Rows) > 0 {
+			s.Folded = append(s.Folded, t)
+			break
+		}
+	}
 	if multiples, ok := b.multiples("Topic by topic: "+title, cells, lead); ok && id != "all" {
 		s.charts = append(s.charts, Plot{slug(id, "topics"), multiples.Draw()})
 	}
@@ -206,6 +213,23 @@ func (b *builder) group(title, id string, cells []eval.Cell, synthetic bool) []s
 	}
 	if len(against.Tables) > 0 {
 		out = append(out, against)
+	}
+	return out
+}
+
+// asThePapers are the measures of papers, beside H/U and H/G.
+func asThePapers() []string {
+	return []string{"precision-mesh", "sigma", "sigma-printed", "apr", "similar-pages", "judged-harvest", "judged-loss", "judged-loss-sum"}
+}
+
+// others are the measures that neither the main tables nor those of the papers
+// show, after H/U and H/G.
+func (b *builder) others() []string {
+	out := []string{"of-bound", "of-greedy"}
+	for _, m := range eval.Measures() {
+		if !slices.Contains(b.Headline, m.Name) && !slices.Contains(asThePapers(), m.Name) {
+			out = append(out, m.Name)
+		}
 	}
 	return out
 }
@@ -253,7 +277,7 @@ func (b *builder) papers() (section, bool) {
 		"None of these knows the truth. A page counts by its cosine, of term frequencies, to the nearest example (items E1, E2, E3, B9), or by what the crawl's own judge said of it (A11): measures that favour a strategy which follows the same words, and a judge that is easily pleased. They are here so that a paper's figures can be set beside them, and decide nothing.",
 		"E1: precision over 400 page points and γ of .5, .575, .65, .725 and .8, of which the paper gives the ends. E2: σ as its text says, the mean over pages of the best cosine, and as printed, the best over targets of the mean cosine. E3: APR, average precision over that of breadth-first, for each γ and then averaged. A11: harvest and loss, as printed a mean, and as the figures are read a sum. B9: the paper's threshold is lost; .75 is assumed, and swept.",
 	}}
-	measures := []string{"of-bound", "of-greedy", "precision-mesh", "sigma", "sigma-printed", "apr", "similar-pages", "judged-harvest", "judged-loss", "judged-loss-sum"}
+	measures := append([]string{"of-bound", "of-greedy"}, asThePapers()...)
 	for _, w := range b.Webs {
 		cells := b.cells(func(c eval.Cell) bool { return c.Web == w.Name && c.Judge != TruthJudge })
 		if len(strategies(cells, false)) == 0 {

@@ -49,7 +49,7 @@ func heading(measure string) string {
 		return "H/U"
 	case "of-greedy":
 		return "H/G"
-	case "auc", "apr":
+	case "auc", "apr", "auroc", "ece":
 		return strings.ToUpper(measure)
 	}
 	return strings.ReplaceAll(measure, "-", " ")
