@@ -263,9 +263,15 @@ type comparison struct {
 }
 
 // compare sets every strategy against the baseline under the same judge on a
-// measure at a budget, with the p values adjusted for their number.
-func (b *builder) compare(cells []eval.Cell, measure string, budget int) []comparison {
-	var out []comparison
+// measure at a budget, with the p values adjusted for their number. group
+// names the cells, and what was found out of a group is kept: page and CSV ask
+// for the same.
+func (b *builder) compare(group string, cells []eval.Cell, measure string, budget int) []comparison {
+	key := fmt.Sprintf("%s %d %s", measure, budget, group)
+	out, known := b.comparisons[key]
+	if known {
+		return out
+	}
 	var p []float64
 	for _, s := range strategies(cells, false) {
 		if s.scorer == b.Baseline {
@@ -286,6 +292,7 @@ func (b *builder) compare(cells []eval.Cell, measure string, budget int) []compa
 		out[i].holm = adjusted
 	}
 	slices.SortStableFunc(out, func(x, y comparison) int { return cmp.Compare(y.Difference.Mean, x.Difference.Mean) })
+	b.comparisons[key] = out
 	return out
 }
 
