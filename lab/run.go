@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,7 +24,6 @@ import (
 	"github.com/waggle-crawler/waggle/internal/wordnet"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
-	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -155,11 +153,10 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 			continue
 		}
 		if _, err := w.open(ctx, r); err != nil {
-			err = fmt.Errorf("%s: %w", r.at("webs", fmt.Sprint(i)), err)
-			if damage := (*store.Damage)(nil); errors.As(err, &damage) {
-				err = Mistake{err}
+			if ctx.Err() != nil {
+				return r.out, err
 			}
-			return r.out, err
+			return r.out, Mistake{fmt.Errorf("%s: %w", r.at("webs", fmt.Sprint(i)), err)}
 		}
 	}
 	if err := r.writeFacts(); err != nil {
