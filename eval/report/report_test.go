@@ -137,9 +137,12 @@ func TestReport(t *testing.T) {
 	}
 	against := all["All webs: against breadth-first"]["AUC against breadth-first at 20 pages"]
 	// n = 4, all won: Wilcoxon 2/16; two comparisons, so Holm doubles it.
-	if len(against) != 4 || !slices.Equal(against[1][4:7], []string{"4 · 0 · 0", ".125", ".250"}) ||
+	if len(against) != 4 || !slices.Equal(against[1][4:7], []string{"4, 0, 0", ".125", ".250"}) ||
 		!slices.Equal(against[0][:4], []string{"strategy", "H/U", "H/G", "difference"}) || !slices.Equal(against[1][:3], []string{"shark-search", "0.833", "0.833"}) || against[3][0] != "breadth-first" {
 		t.Errorf("against breadth-first: %v", against)
+	}
+	if worst := against[1][slices.Index(against[0], "worst topic")]; worst != "bees campus, +0.287" {
+		t.Errorf("worst topic: %q", worst)
 	}
 	hits := all["campus"]["Hits of each topic at 20 pages"]
 	if want := [][]string{{"strategy", "bees", "wasps"}, {"shark-search", "10 .83 · .83", "10 .83 · .83"}, {"fish-search", "6.5 .54 · .54", "6.5 .54 · .54"},
