@@ -15,11 +15,19 @@ type Cell struct {
 	Key
 	Ended  string  `json:"ended,omitempty"`
 	Values []Value `json:"values"`
-	// Points are the places at which Hits holds H. Shapes: Points, Hits, and
-	// Similar, item B9's count, [P].
-	Points  []int     `json:"points"`
-	Hits    []float64 `json:"hits"`
-	Similar []float64 `json:"similar,omitempty"`
+	// Upper holds those values that are hits, or made of hits, as if every
+	// address outside the record had been one; empty unless bounds were asked
+	// for. A measure of which less is better has its lower bound here.
+	Upper []Value `json:"upper,omitempty"`
+	// Points are the places at which Hits holds H, and UpperHits the
+	// optimistic H. Similar is item B9's count, at SimilarThreshold, and Sweep
+	// the same at each of Thresholds, which over Points is item E1's surface.
+	// Shapes: Points, Hits, UpperHits, Similar [P]; Sweep [5][P].
+	Points    []int       `json:"points"`
+	Hits      []float64   `json:"hits"`
+	UpperHits []float64   `json:"upper_hits,omitempty"`
+	Similar   []float64   `json:"similar,omitempty"`
+	Sweep     [][]float64 `json:"sweep,omitempty"`
 	// Error says why the run failed; then there is nothing else.
 	Error string `json:"error,omitempty"`
 }
@@ -52,34 +60,54 @@ func (x *Number) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*float64)(x))
 }
 
-// curvePoints is the number of points of a Cell's curve.
-const curvePoints = 200
-
 // NewCell measures a run at each of budgets, which ascend. Budgets above the
 // run's own are left out.
 func NewCell(r *Run, ref Reference, budgets []int, measures []Measure) Cell {
 	c := Cell{Key: r.Key, Ended: string(r.Ended)}
+	upper := r
+	if r.Bounds {
+		upper = r.Optimistic()
+	}
 	for _, n := range budgets {
 		if r.Budget > 0 && n > r.Budget {
 			continue
 		}
 		for _, m := range measures {
 			c.Values = append(c.Values, Value{n, m.Name, Number(m.Of(r, ref, n))})
+			if r.Bounds && m.Bounded() {
+				c.Upper = append(c.Upper, Value{n, m.Name, Number(m.Of(upper, ref, n))})
+			}
 		}
 	}
 	last := len(r.Pages)
 	if r.Budget > 0 {
 		last = r.Budget
 	}
-	c.Points = Mesh(last, curvePoints)
+	c.Points = Mesh(last, MeshPoints)
 	c.Hits = r.Curve(c.Points)
-	c.Similar = r.CurveSimilar(c.Points, ratioThreshold)
+	if r.Bounds {
+		c.UpperHits = upper.Curve(c.Points)
+	}
+	c.Similar = r.CurveSimilar(c.Points, SimilarThreshold)
+	for _, γ := range thresholds {
+		c.Sweep = append(c.Sweep, r.CurveSimilar(c.Points, γ))
+	}
 	return c
 }
 
 // Value returns a measure at a budget, NaN if the cell does not hold it.
-func (c *Cell) Value(measure string, budget int) float64 {
-	for _, v := range c.Values {
+func (c *Cell) Value(measure string, budget int) float64 { return pick(c.Values, measure, budget) }
+
+// UpperValue is the optimistic Value, and Value itself where there is none.
+func (c *Cell) UpperValue(measure string, budget int) float64 {
+	if v := pick(c.Upper, measure, budget); !math.IsNaN(v) {
+		return v
+	}
+	return c.Value(measure, budget)
+}
+
+func pick(values []Value, measure string, budget int) float64 {
+	for _, v := range values {
 		if v.Budget == budget && v.Measure == measure {
 			return float64(v.Value)
 		}
@@ -101,13 +129,22 @@ func (t TopicID) String() string {
 // ByTopic averages a measure over the repeats of each topic, for the cells of
 // one scorer and judge. Failed cells and NaN values are left out.
 func ByTopic(cells []Cell, scorer, judge, measure string, budget int) map[TopicID]float64 {
+	return byTopic(cells, scorer, judge, func(c *Cell) float64 { return c.Value(measure, budget) })
+}
+
+// UpperByTopic is ByTopic of the optimistic values.
+func UpperByTopic(cells []Cell, scorer, judge, measure string, budget int) map[TopicID]float64 {
+	return byTopic(cells, scorer, judge, func(c *Cell) float64 { return c.UpperValue(measure, budget) })
+}
+
+func byTopic(cells []Cell, scorer, judge string, value func(*Cell) float64) map[TopicID]float64 {
 	sums, counts := map[TopicID]float64{}, map[TopicID]float64{}
 	for i := range cells {
 		c := &cells[i]
 		if c.Scorer != scorer || c.Judge != judge || c.Error != "" {
 			continue
 		}
-		if v := c.Value(measure, budget); !math.IsNaN(v) {
+		if v := value(c); !math.IsNaN(v) {
 			id := TopicID{c.Web, c.Topic, c.Seeds}
 			sums[id] += v
 			counts[id]++

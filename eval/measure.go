@@ -36,12 +36,12 @@ var thresholds = [...]float64{.5, .575, .65, .725, .8}
 // Thresholds returns the γ of item E1.
 func Thresholds() []float64 { return slices.Clone(thresholds[:]) }
 
-// meshPoints is the number of page points of item E1.
-const meshPoints = 400
+// MeshPoints is the number of page points of item E1, and of all curves.
+const MeshPoints = 400
 
-// ratioThreshold is the γ at which item B9 counts a page as relevant; its
+// SimilarThreshold is the γ at which item B9 counts a page as relevant; its
 // paper's value is lost.
-const ratioThreshold = .75
+const SimilarThreshold = .75
 
 // calibrationBins is the number of equal bins of ECE.
 const calibrationBins = 10
@@ -63,7 +63,9 @@ func Measures() []Measure {
 			func(r *Run, _ Reference, n int) float64 {
 				sum := 0.0
 				for _, p := range r.first(n) {
-					sum += 1 - share(p.Relevance)
+					if p.Mark&Outside == 0 {
+						sum += 1 - share(p.Relevance)
+					}
 				}
 				return sum
 			}},
@@ -112,13 +114,17 @@ func Measures() []Measure {
 				}
 				return float64(pages[len(pages)-1].Millis) / 1000
 			}},
-		{"outside", "out-of-record rate: of the places where what is not recorded costs one, of the links found where it is dropped", spec, -1, false,
+		{"outside", "out-of-record rate: share of the places spent on what is not recorded; not known where that is dropped", spec, -1, false,
 			func(r *Run, _ Reference, n int) float64 {
-				if r.Charged {
-					return ratio(float64(r.count(n, Outside)), float64(len(r.first(n))))
+				if !r.Charged {
+					// What a strategy would have asked for next was taken
+					// from it before it could ask.
+					return math.NaN()
 				}
-				return ratio(float64(r.LinksOutside), float64(r.Links))
+				return ratio(float64(r.count(n, Outside)), float64(len(r.first(n))))
 			}},
+		{"links-outside", "share of the links found, over the whole run, that lead outside the record", spec, 0, false,
+			func(r *Run, _ Reference, _ int) float64 { return ratio(float64(r.LinksOutside), float64(r.Links)) }},
 		{"auroc", "chance that a relevant page's link scored above another's, before the fetch", "Hanley & McNeil 1982; prequential", +1, false, auroc},
 		{"ece", "expected calibration error of link scores, 10 equal bins; scores in [0,1] only", "Guo et al. 2017, eq 3; prequential", -1, false, ece},
 		{"precision-mesh", "mean precision over 400 page points × γ of .5, .575, .65, .725, .8", "LM10 §5, E1", +1, false, precisionMesh},
@@ -126,8 +132,10 @@ func Measures() []Measure {
 			func(r *Run, _ Reference, n int) float64 {
 				sum, count := 0.0, 0
 				for _, p := range r.first(n) {
-					sum += share(p.Best)
-					count++
+					if p.Mark&Outside == 0 {
+						sum += share(p.Best)
+						count++
+					}
 				}
 				return ratio(sum, float64(count))
 			}},
@@ -141,7 +149,7 @@ func Measures() []Measure {
 			}},
 		{"apr", "average precision over that of breadth-first, per γ, then averaged", "LM10, E3: decoration", +1, false, averagePrecisionRatio},
 		{"similar-pages", "pages whose best cosine to a target is at least .75", "BPM09, B9", +1, true,
-			func(r *Run, _ Reference, n int) float64 { return float64(r.Similar(n, ratioThreshold)) }},
+			func(r *Run, _ Reference, n int) float64 { return float64(r.Similar(n, SimilarThreshold)) }},
 	}
 	for _, q := range []int{25, 50, 75, 90} {
 		list = append(list, Measure{
@@ -189,6 +197,13 @@ func (r *Run) Similar(n int, γ float64) int {
 	}
 	return c
 }
+
+// boundedNames are the measures that Cell.Upper holds: those of hits alone.
+// What is divided by the hits of the record has no upper bound worth telling.
+var boundedNames = [...]string{"hits", "harvest", "loss", "harvest-200", "auc", "relevant-hosts"}
+
+// Bounded tells whether a measure has an optimistic value: see Run.Optimistic.
+func (m Measure) Bounded() bool { return slices.Contains(boundedNames[:], m.Name) }
 
 // Optimistic returns the run as if every address outside the record had been a
 // hit: with the run itself, which takes them all for irrelevant, the bounds of
@@ -246,7 +261,7 @@ func (r *Run) cumulate(points []int, counts func(Page) bool) []float64 {
 // point of a mesh of 400 and for each of Thresholds the share of pages with a
 // best cosine ≥ γ. Shapes: points [P], precision [5][P].
 func (r *Run) PrecisionMesh(n int) (points []int, precision [][]float64) {
-	points = Mesh(n, meshPoints)
+	points = Mesh(n, MeshPoints)
 	for _, γ := range thresholds {
 		row := r.CurveSimilar(points, γ)
 		for j, x := range points {

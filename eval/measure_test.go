@@ -71,8 +71,10 @@ func TestMeasuresByHand(t *testing.T) {
 		{"seconds", line("s.h"), ref, 3, 1},
 		{"outside", charged(line("s.oo")), ref, 4, .5},
 		{"outside", charged(line("s.oo")), ref, 2, 0},
-		{"outside", &Run{Links: 40, LinksOutside: 10}, ref, 4, .25}, // dropped: of the links
-		{"outside", &Run{}, ref, 4, nan},
+		{"outside", &Run{Links: 40, LinksOutside: 10}, ref, 4, nan}, // dropped: nobody knows
+		{"outside", charged(&Run{}), ref, 4, nan},
+		{"links-outside", &Run{Links: 40, LinksOutside: 10}, ref, 4, .25},
+		{"links-outside", &Run{}, ref, 4, nan},
 		{"target-recall", line("s"), ref, 1, nan},
 	} {
 		m, ok := MeasureNamed(test.measure)
@@ -149,6 +151,24 @@ func TestJudgedLoss(t *testing.T) {
 		if got := m.Of(r, Reference{}, 3); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%s %v, want %v", name, got, want)
 		}
+	}
+}
+
+// A place spent outside the record is no page: nobody judged it, so means over
+// pages, and sums of what was judged, know nothing of it.
+func TestPlacesWithoutPages(t *testing.T) {
+	pages := []Page{{Relevance: 10_000, Best: 8000}, {Relevance: 2500, Best: 4000}}
+	with := &Run{Charged: true, Pages: []Page{pages[0], {Mark: Outside}, pages[1], {Mark: Outside}}}
+	for _, name := range []string{"judged-harvest", "judged-loss", "judged-loss-sum", "sigma"} {
+		m, _ := MeasureNamed(name)
+		if got, want := m.Of(with, Reference{}, 4), m.Of(&Run{Pages: pages}, Reference{}, 2); got != want {
+			t.Errorf("%s with places outside the record: %v, without: %v", name, got, want)
+		}
+	}
+	m, _ := MeasureNamed("harvest")
+	with.Pages[0].Mark = Hit
+	if got := m.Of(with, Reference{}, 4); got != .25 {
+		t.Errorf("harvest %v: places are what it is divided by", got)
 	}
 }
 

@@ -116,6 +116,8 @@ type Run struct {
 	Outside   int // fetches of addresses that are not in the record
 	// Charged tells whether those fetches took places in the budget.
 	Charged bool
+	// Bounds tells that they are to be read both ways: see Optimistic.
+	Bounds bool
 	// Links counts the links that were found, and LinksOutside those of them
 	// that the record does not hold.
 	Links, LinksOutside int
@@ -180,19 +182,22 @@ type RecorderOptions struct {
 	// Charged gives a fetch that fails because its address is not in the
 	// record a place in the budget: the rule "costs 1 and fails".
 	Charged bool
+	// Bounds has what a run shows given as bounds: see Run.Optimistic. It goes
+	// with Charged.
+	Bounds bool
 	// Cosines returns the cosine of a page to each target, always the same
 	// number of them, each in [0,1]; nil = not known. tf or tf-idf is the
 	// caller's choice and has to be said with the results.
 	Cosines func(web.URL) []float64
-	// Robots counts one request for robots.txt at the first request to each
-	// origin: events do not tell of them.
+	// Robots counts one request for robots.txt at the first visit to each
+	// origin, also to one that forbids the visit: events do not tell of them.
 	Robots bool
 }
 
 // NewRecorder begins a run of at most budget pages.
 func NewRecorder(key Key, budget int, truth Truth, opt RecorderOptions) *Recorder {
 	return &Recorder{
-		run: Run{Key: key, Budget: budget, Charged: opt.Charged, Targets: opt.Cosines != nil}, truth: truth, opt: opt,
+		run: Run{Key: key, Budget: budget, Charged: opt.Charged, Bounds: opt.Bounds && opt.Charged, Targets: opt.Cosines != nil}, truth: truth, opt: opt,
 		hosts: map[web.Host]int32{}, origins: map[string]bool{}, bodies: map[string]bool{}, found: map[string]bool{},
 	}
 }
@@ -240,9 +245,21 @@ func (r *Recorder) queued(found []event.Found) {
 	}
 }
 
+// Asked counts a request for robots.txt that a simulator tells of, as events
+// do not. Without RecorderOptions.Robots, which guesses.
+func (r *Recorder) Asked() {
+	r.run.Robots++
+	r.run.Requests++
+}
+
 // request counts a request, and with it the one for robots.txt.
 func (r *Recorder) request(u web.URL) {
 	r.run.Requests++
+	r.robots(u)
+}
+
+// robots counts the request for the robots.txt of u's origin, once.
+func (r *Recorder) robots(u web.URL) {
 	if o := u.Origin(); r.opt.Robots && !r.origins[o] {
 		r.origins[o] = true
 		r.run.Robots++
@@ -280,8 +297,10 @@ func (r *Recorder) fetched(e event.Fetched) {
 
 func (r *Recorder) failed(e event.Failed) {
 	switch {
-	case e.Reason == web.ReasonRobots || e.Reason == web.ReasonAddress:
+	case e.Reason == web.ReasonAddress:
 		return // no request was made
+	case e.Reason == web.ReasonRobots || e.Reason == web.ReasonRobotsMissing:
+		r.robots(e.URL) // and none for the page
 	case e.Status >= 300 && e.Status < 400:
 		r.request(e.URL)
 		r.run.Redirects++
@@ -388,6 +407,7 @@ type runJSON struct {
 	Errors       int          `json:"errors"`
 	Outside      int          `json:"outside"`
 	Charged      bool         `json:"charged,omitempty"`
+	Bounds       bool         `json:"bounds,omitempty"`
 	Links        int          `json:"links"`
 	LinksOutside int          `json:"links_outside"`
 	Targets      bool         `json:"targets,omitempty"`
@@ -413,7 +433,7 @@ const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 func (r *Run) MarshalJSON() ([]byte, error) {
 	j := runJSON{
 		Key: r.Key, Budget: r.Budget, Ended: r.Ended, Requests: r.Requests, Robots: r.Robots, Redirects: r.Redirects,
-		Errors: r.Errors, Outside: r.Outside, Charged: r.Charged, Links: r.Links, LinksOutside: r.LinksOutside, Targets: r.Targets,
+		Errors: r.Errors, Outside: r.Outside, Charged: r.Charged, Bounds: r.Bounds, Links: r.Links, LinksOutside: r.LinksOutside, Targets: r.Targets,
 		Hosts: r.Hosts,
 	}
 	if j.Hosts == nil {
@@ -484,7 +504,7 @@ func (r *Run) UnmarshalJSON(data []byte) error {
 	}
 	out := Run{
 		Key: j.Key, Budget: j.Budget, Ended: j.Ended, Hosts: j.Hosts, Requests: j.Requests, Robots: j.Robots,
-		Redirects: j.Redirects, Errors: j.Errors, Outside: j.Outside, Charged: j.Charged, Links: j.Links, LinksOutside: j.LinksOutside,
+		Redirects: j.Redirects, Errors: j.Errors, Outside: j.Outside, Charged: j.Charged, Bounds: j.Bounds, Links: j.Links, LinksOutside: j.LinksOutside,
 		Targets: j.Targets,
 	}
 	if len(out.Hosts) == 0 {

@@ -233,11 +233,87 @@ func FuzzRun(f *testing.F) {
 	})
 }
 
+// robots.txt is asked for before the page that it forbids, and its requests
+// are in every measure of requests, at small budgets too.
+func TestRobotsAreRequests(t *testing.T) {
+	r := NewRecorder(Key{}, 3, Truth{}, RecorderOptions{Robots: true})
+	record(t, r, `
+		page   a.example/1 a 1 1
+		barred b.example/x
+		barred b.example/y
+		page   a.example/2 b 1 1
+		page   c.example/3 c 1 1`)
+	m, _ := MeasureNamed("requests")
+	for n, want := range map[int]float64{1: 2, 2: 4, 3: 6} {
+		if got := m.Of(r.Run(), Reference{}, n); got != want {
+			t.Errorf("%d pages took %v requests, want %v", n, got, want)
+		}
+	}
+	if r.Run().Robots != 3 {
+		t.Errorf("%d requests for robots.txt of three origins", r.Run().Robots)
+	}
+}
+
+// In the mode of bounds a cell holds both readings of what is not recorded,
+// and only there.
+func TestCellOfBounds(t *testing.T) {
+	run := charged(line("s.hoh.oo"))
+	run.Budget = 8
+	for _, bounds := range []bool{false, true} {
+		run.Bounds = bounds
+		c := NewCell(run, Reference{Reachable: 4, Bound: []int{0, 1, 2, 3, 4}}, []int{4, 8}, Measures())
+		type pair struct{ low, high float64 }
+		for at, want := range map[string]pair{
+			"hits 4": {1, 2}, "hits 8": {2, 5}, "harvest 8": {.25, .625}, "loss 8": {.75, .375}, "of-bound 8": {.5, .5}, "outside 8": {.375, .375},
+		} {
+			var name string
+			var n int
+			fmt.Sscan(at, &name, &n)
+			if !bounds {
+				want.high = want.low
+			}
+			if got := (pair{c.Value(name, n), c.UpperValue(name, n)}); got != want {
+				t.Errorf("bounds %v: %s is %v, want %v", bounds, at, got, want)
+			}
+		}
+		if !bounds {
+			if c.Upper != nil || c.UpperHits != nil {
+				t.Errorf("an upper bound that nobody asked for: %v %v", c.Upper, c.UpperHits)
+			}
+			continue
+		}
+		if c.Hits[7] != 2 || c.UpperHits[7] != 5 || c.UpperHits[2] != 1 {
+			t.Errorf("curves %v and %v", c.Hits, c.UpperHits)
+		}
+	}
+}
+
+// The sweep of a cell over its points is item E1's surface, and its points
+// are the 400 of the item.
+func TestCellSweep(t *testing.T) {
+	run := &Run{Budget: 800}
+	for i := range 800 {
+		run.Pages = append(run.Pages, Page{Best: uint16(i * 12)})
+	}
+	c := NewCell(run, Reference{}, []int{800}, Measures())
+	points, precision := run.PrecisionMesh(800)
+	if len(c.Points) != 400 || len(c.Sweep) != len(Thresholds()) {
+		t.Fatalf("%d points, %d thresholds", len(c.Points), len(c.Sweep))
+	}
+	for k := range precision {
+		for i, n := range points {
+			if c.Points[i] != n || c.Sweep[k][i]/float64(n) != precision[k][i] {
+				t.Fatalf("γ %v at %d: %v, want %v", Thresholds()[k], n, c.Sweep[k][i]/float64(n), precision[k][i])
+			}
+		}
+	}
+}
+
 // Links that a simulator leaves out are counted once, whether or not the
 // events told of them.
 func TestLinksOutside(t *testing.T) {
 	inside, outside := address(t, "http://a.example/in"), address(t, "http://a.example/out")
-	m, _ := MeasureNamed("outside")
+	m, _ := MeasureNamed("links-outside")
 	for _, test := range []struct {
 		name  string
 		found []event.Found

@@ -247,3 +247,20 @@ func TestCompare(t *testing.T) {
 		t.Errorf("not the same twice: %+v, %+v", c, again)
 	}
 }
+
+// What so many topics can show goes with every comparison.
+func TestComparisonTellsWhatIsDetectable(t *testing.T) {
+	var topics []TopicID
+	var a, b []float64
+	for i := range 15 {
+		topics = append(topics, TopicID{Topic: string(rune('a' + i))})
+		a, b = append(a, .06*float64(i%3-1)), append(b, 0)
+	}
+	c := Compare(topics, a, b, +1, 0, 1)
+	if want := Detectable(15, c.SD, .05, .8); c.Detectable != want || !(want > .03 && want < .05) {
+		t.Errorf("detectable %v with sd %v, want %v", c.Detectable, c.SD, want)
+	}
+	if c := Compare(topics[:1], a[:1], b[:1], +1, 0, 1); !math.IsInf(c.Detectable, 1) {
+		t.Errorf("one topic detects %v", c.Detectable)
+	}
+}

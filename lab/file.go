@@ -6,6 +6,8 @@
 //	                     │ simulated, on all cores, each a file of its own
 //	                     ▼
 //	          DIR/cells/*.json   the same inputs give the same bytes
+//	          DIR/topics/*.json  what was possible on a topic, and its judges
+//	          DIR/facts.json     what the run is made of, from its start on
 //	          DIR/costs.tsv      times, which are never the same twice
 //	                     │
 //	                     ▼
@@ -14,11 +16,22 @@
 // A run that was stopped goes on where it was: a cell that is there, made of
 // the same inputs, is not made again. A cell that fails says why, in its file
 // and in the report, and the others go on.
+//
+// # Repeats
+//
+// A topic is seen several times, so that its figures do not hang on one choice
+// of seeds and examples. Repeat 0 is given all of them. Each other repeat is
+// given two thirds: of the topic's seeds, and of its examples, in an order drawn
+// once, a third is left out, the next third in the next repeat, and so round
+// (one of two; none where there is but one). Its seed of chance is its number
+// above the lab's. Seeds and examples are no hits in any repeat, left out or
+// not, and the bounds U and G are those of the seeds that the repeat was given.
 package lab
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,9 +57,9 @@ type File struct {
 	Judges  []string `yaml:"judges"`  // default topic; truth is for diagnosis only
 	Seeds   []string `yaml:"seeds"`   // near (default), far
 	Budgets []int    `yaml:"budgets"` // default 300, 1000, 3000
-	Repeats int      `yaml:"repeats"` // default 1; each with another seed of chance
+	Repeats int      `yaml:"repeats"` // default 1; each with other seeds, examples and chance
 	Seed    uint64   `yaml:"seed"`    // of the first repeat
-	Outside string   `yaml:"outside"` // drop (default), fail
+	Outside string   `yaml:"outside"` // drop (default), fail, bounds
 	Hide    bool     `yaml:"hide-half"`
 	// Ignore follows and counts pages that ask for neither (nofollow, noindex):
 	// it is the record that is asked, not the sites.
@@ -64,26 +77,48 @@ type File struct {
 type Web struct {
 	Path    string   `yaml:"path"`    // of a recorded web, relative to the lab file
 	Topics  []string `yaml:"topics"`  // default all that have a truth
+	Dev     []string `yaml:"dev"`     // of these, those that settings were chosen on
 	Budgets []int    `yaml:"budgets"` // instead of the lab's
 }
 
 // Scorer is a strategy of a lab: a scorer's name, or a mapping with settings.
 type Scorer struct {
 	Name string             `yaml:"name"`
-	As   string             `yaml:"as"` // what results call it; default Name
-	Set  map[string]float64 `yaml:"set"`
+	As   string             `yaml:"as"`  // what results call it; default Name
+	Set  map[string]float64 `yaml:"set"` // once read, every setting that it has
 	// Similarity is that of best-first: judge (default), tf, tfidf.
 	Similarity string `yaml:"similarity"`
-	Batch      int    `yaml:"batch"` // N of best-n-first
 }
 
 // Network is the simulated one. Zero = one worker, and no time passes.
 type Network struct {
-	Workers int           `yaml:"workers"`
-	Delay   time.Duration `yaml:"delay"` // between requests to a host
-	Median  time.Duration `yaml:"latency"`
-	Spread  float64       `yaml:"spread"`
+	Workers int      `yaml:"workers"`
+	Delay   Duration `yaml:"delay"` // between requests to a host
+	Median  Duration `yaml:"latency"`
+	Spread  float64  `yaml:"spread"`
 }
+
+// Duration is a time span, written as "500ms" or "5s".
+type Duration time.Duration
+
+// UnmarshalYAML reads a Duration; its errors name the line.
+func (d *Duration) UnmarshalYAML(n *yaml.Node) error {
+	v, err := time.ParseDuration(n.Value)
+	if err == nil {
+		*d = Duration(v)
+		return nil
+	}
+	hint := "write it as 500ms or 5s"
+	if _, err := strconv.ParseFloat(n.Value, 64); err == nil {
+		hint = fmt.Sprintf("it has no unit: for seconds write %ss", n.Value)
+	}
+	return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: the time %q is not understood; %s", n.Line, n.Value, hint)}}
+}
+
+// MarshalYAML writes a Duration as it is read.
+func (d Duration) MarshalYAML() (any, error) { return d.String(), nil }
+
+func (d Duration) String() string { return time.Duration(d).String() }
 
 // Thesaurus is where the semantic scorers look words up.
 type Thesaurus struct {
@@ -98,7 +133,7 @@ func (s *Scorer) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity", "batch"}, k.Value) {
+		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity"}, k.Value) {
 			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: a scorer has no key %q", k.Line, k.Value)}}
 		}
 	}
@@ -131,7 +166,40 @@ func decode(name string, b []byte) (*File, error) {
 		return nil, err
 	}
 	f.setDefaults()
-	return f, f.check()
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	for i := range f.Scorers {
+		f.Scorers[i].complete()
+	}
+	return f, nil
+}
+
+// complete puts the defaults of all settings into Set, so that the lab file
+// kept with the results tells every constant in force.
+func (s *Scorer) complete() {
+	settings := score.Settings(s.Name)
+	if len(settings) == 0 {
+		s.Set = nil
+		return
+	}
+	set := make(map[string]float64, len(settings))
+	for _, x := range settings {
+		set[x.Name] = x.Default
+	}
+	maps.Copy(set, s.Set)
+	s.Set = set
+}
+
+// changed are the settings that are not their defaults.
+func (s Scorer) changed() map[string]float64 {
+	out := map[string]float64{}
+	for _, x := range score.Settings(s.Name) {
+		if v, ok := s.Set[x.Name]; ok && v != x.Default {
+			out[x.Name] = v
+		}
+	}
+	return out
 }
 
 func (f *File) setDefaults() {
@@ -144,7 +212,9 @@ func (f *File) setDefaults() {
 	if len(f.Budgets) == 0 {
 		f.Budgets = []int{300, 1000, 3000}
 	}
-	f.Repeats = max(f.Repeats, 1)
+	if f.Repeats == 0 {
+		f.Repeats = 1
+	}
 	if f.Outside == "" {
 		f.Outside = sim.Drop.String()
 	}
@@ -204,9 +274,6 @@ func (f *File) check() error {
 				bad(at, "%s: %s = %v is outside %v…%v", s.Name, key, v, x.Min, x.Max)
 			}
 		}
-		if s.Batch < 0 || s.Batch > 256 {
-			bad(at, "a batch of %d is outside 1…256", s.Batch)
-		}
 		switch s.Similarity {
 		case "", "judge", "tf", "tfidf":
 		default:
@@ -218,7 +285,7 @@ func (f *File) check() error {
 	}
 	for i, j := range f.Judges {
 		known := j == report.TruthJudge || slices.ContainsFunc(judge.Names(), func(l judge.Line) bool { return l.Name == j })
-		if !known || j == "rules" || j == "command" {
+		if !known || !inLab(j) {
 			bad(f.at("judges", strconv.Itoa(i)), "there is no judge %q for a lab; waggle lab list names them", j)
 		}
 	}
@@ -245,8 +312,8 @@ func (f *File) check() error {
 			bad(f.at("measures", strconv.Itoa(i)), "there is no measure %q; waggle lab list names them", m)
 		}
 	}
-	if f.Outside != sim.Drop.String() && f.Outside != sim.Fail.String() {
-		bad(f.at("outside"), "links outside the record: there is no mode %q; the modes are drop and fail", f.Outside)
+	if _, err := sim.ParseOutside(f.Outside); err != nil {
+		bad(f.at("outside"), "%v", err)
 	}
 	paths := map[string]bool{}
 	for i, w := range f.Webs {
@@ -263,8 +330,15 @@ func (f *File) check() error {
 			bad(f.at("webs", strconv.Itoa(i)), "a web without a path")
 		}
 	}
-	if f.Repeats > 1000 {
-		bad(f.at("repeats"), "%d repeats", f.Repeats)
+	for i, w := range f.Webs {
+		for k, t := range w.Dev {
+			if len(w.Topics) > 0 && !slices.Contains(w.Topics, t) {
+				bad(f.at("webs", strconv.Itoa(i), "dev", strconv.Itoa(k)), "the topic %q is not among the topics of this web", t)
+			}
+		}
+	}
+	if f.Repeats < 1 || f.Repeats > 1000 {
+		bad(f.at("repeats"), "repeats: %d is outside 1…1000", f.Repeats)
 	}
 	return errors.Join(errs...)
 }

@@ -3,13 +3,13 @@ package lab
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"math"
 	"slices"
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/judge"
-	"github.com/waggle-crawler/waggle/web"
 )
 
 // judgeFact is a report.Judge whose NaN survives JSON.
@@ -18,55 +18,60 @@ type judgeFact struct {
 	Threshold                          eval.Number
 	Precision, Recall, AUROC, ECE      eval.Number
 	Pages, Relevant, Accepted, Correct int
+	Bins                               []report.Bin
 }
 
 func (f judgeFact) report() report.Judge {
 	return report.Judge{
 		Web: f.Web, Topic: f.Topic, Judge: f.Judge, Threshold: float64(f.Threshold), Precision: float64(f.Precision),
 		Recall: float64(f.Recall), AUROC: float64(f.AUROC), ECE: float64(f.ECE),
-		Pages: f.Pages, Relevant: f.Relevant, Accepted: f.Accepted, Correct: f.Correct,
+		Pages: f.Pages, Relevant: f.Relevant, Accepted: f.Accepted, Correct: f.Correct, Bins: f.Bins,
 	}
 }
 
 // judges measures every judge that needs nothing of its own against the truth
-// of a topic, on all recorded documents but those it was shown.
-func (r *runner) judges(ctx context.Context, g *group) (out []judgeFact, err error) {
-	t := g.topic(r.File)
-	shown := map[web.URL]bool{}
-	for _, u := range slices.Concat(g.t.Seeds, g.t.Examples) {
-		shown[u] = true
-	}
-	truth := g.w.truth[g.t.Name]
+// of a topic, on all recorded documents but those that crawls are shown; of
+// pages with the same body one counts.
+func (g *group) judges(ctx context.Context) (out []judgeFact, err error) {
+	t := g.topic()
+	truth := g.w.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.t.Seeds, g.allSeeds(), g.t.Examples), nil)
 	type candidate struct {
 		judge.Judge
 		scored []scored
 	}
 	var all []*candidate
 	for _, l := range judge.Names() {
-		if l.Name == "rules" || l.Name == "command" {
+		if !inLab(l.Name) {
 			continue
 		}
-		j, err := judge.New(l.Name, t, judge.Options{Analyzer: g.words})
+		j, err := judge.New(l.Name, t, judge.Options{Analyzer: g.w.words})
 		if err != nil {
 			continue // the topic does not give what this judge needs
 		}
 		defer j.Close()
 		all = append(all, &candidate{Judge: j})
 	}
+	bodies := map[[16]byte]bool{}
 	for u := range g.w.URLs() {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		p, ok := g.pages.Page(u)
-		if !ok || shown[u] || p.MIME != "text/html" && p.MIME != "application/xhtml+xml" {
+		p, ok := g.w.pages.Page(u)
+		if !ok || p.MIME != "text/html" && p.MIME != "application/xhtml+xml" {
 			continue
 		}
+		digest := hex.EncodeToString(p.Digest[:])
+		if bodies[p.Digest] || truth.Shown.Has(u, digest) {
+			continue
+		}
+		bodies[p.Digest] = true
+		relevant := truth.Relevant.Has(u, digest)
 		for _, c := range all {
 			v, err := c.Judge.Judge(ctx, p)
 			if err != nil {
 				return nil, err
 			}
-			c.scored = append(c.scored, scored{v.Relevance, truth[u]})
+			c.scored = append(c.scored, scored{v.Relevance, relevant})
 		}
 	}
 	for _, c := range all {
@@ -85,6 +90,7 @@ func (r *runner) judges(ctx context.Context, g *group) (out []judgeFact, err err
 		f.Precision = eval.Number(float64(f.Correct) / float64(f.Accepted))
 		f.Recall = eval.Number(float64(f.Correct) / float64(f.Relevant))
 		f.AUROC, f.ECE = eval.Number(auroc(c.scored)), eval.Number(ece(c.scored))
+		f.Bins = bins(c.scored)
 		out = append(out, f)
 	}
 	return out, nil
@@ -125,25 +131,36 @@ func auroc(s []scored) float64 {
 	return (ranks - pos*(pos+1)/2) / (pos * neg)
 }
 
-// ece is the expected calibration error over ten bins of equal width:
+// bins are the ten of equal width of [0,1], the last with its upper end.
+func bins(s []scored) []report.Bin {
+	out := make([]report.Bin, 10)
+	for _, x := range s {
+		b := &out[min(9, int(x.relevance*10))]
+		b.Count++
+		b.Mean += x.relevance
+		if x.relevant {
+			b.Share++
+		}
+	}
+	for i := range out {
+		if b := &out[i]; b.Count > 0 {
+			b.Mean /= float64(b.Count)
+			b.Share /= float64(b.Count)
+		}
+	}
+	return out
+}
+
+// ece is the expected calibration error over the bins:
 //
 //	ECE = Σ_b |b|/n · |mean relevance in b − share of relevant in b|
 func ece(s []scored) float64 {
 	if len(s) == 0 {
 		return math.NaN()
 	}
-	var n, sum, hit [10]float64
-	for _, x := range s {
-		b := min(9, int(x.relevance*10))
-		n[b]++
-		sum[b] += x.relevance
-		if x.relevant {
-			hit[b]++
-		}
-	}
 	e := 0.0
-	for b := range n {
-		e += math.Abs(sum[b]-hit[b]) / float64(len(s))
+	for _, b := range bins(s) {
+		e += float64(b.Count) / float64(len(s)) * math.Abs(b.Mean-b.Share)
 	}
 	return e
 }

@@ -3,17 +3,22 @@ package lab
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/corpus/synthetic"
+	"github.com/waggle-crawler/waggle/score"
 )
 
 // Errors name the line and what to do, before anything is run.
@@ -31,12 +36,17 @@ func TestFileErrors(t *testing.T) {
 		{"judges: [topic, astrologer]" + rest, `lab.yaml:1: there is no judge "astrologer"`},
 		{"judges: [command]" + rest, `there is no judge "command" for a lab`},
 		{"measures: [hits, luck]" + rest, `lab.yaml:1: there is no measure "luck"`},
-		{"outside: maybe" + rest, `there is no mode "maybe"; the modes are drop and fail`},
+		{"outside: maybe" + rest, `there is no mode "maybe"; the modes are drop, fail, bounds`},
 		{"seeds: [near, far]" + rest, "a topic seen from both would count as two"},
 		{"judges: [topic, topic]" + rest, "the judge topic is named twice"},
 		{"network: {spread: .nan}" + rest, "lab.yaml:1: workers, delay"},
 		{"webs: [{path: w}]\nscorers:\n  - breadth-first\n  - {name: fish-search, set: {width: .nan}}", "lab.yaml:4: fish-search: width = NaN is outside"},
 		{"scorers: [breadth-first]\nwebs: [{path: w}, {path: w}]", "is named twice"},
+		{"repeats: -4" + rest, "lab.yaml:1: repeats: -4 is outside 1…1000"},
+		{"network: {delay: 5}" + rest, `lab.yaml:1: the time "5" is not understood; it has no unit: for seconds write 5s`},
+		{"network:\n  latency: soon" + rest, `lab.yaml:2: the time "soon" is not understood; write it as 500ms or 5s`},
+		{"webs: [{path: w}]\nscorers:\n  - breadth-first\n  - {name: best-n-first, set: {batch: 0}}", "lab.yaml:4: best-n-first: batch = 0 is outside 1…256"},
+		{"scorers: [breadth-first]\nwebs:\n  - path: w\n    topics: [a]\n    dev: [b]", `lab.yaml:5: the topic "b" is not among the topics of this web`},
 		{"seeds: [middle]" + rest, `seeds "middle": near or far`},
 		{"budgets: [300, 100]" + rest, "lab.yaml"},
 		{"budgets: [0]" + rest, "lab.yaml"},
@@ -77,11 +87,13 @@ func small(t *testing.T) string {
 	}
 	write("pages.jsonl.zst", z.EncodeAll([]byte(pages.String()), nil))
 	write("truth/bees.txt", []byte(truth.String()))
+	write("truth/cars.txt", []byte("http://a.example/50\nhttp://a.example/51\nhttp://a.example/52\nhttp://a.example/8\nhttp://a.example/9\nhttp://a.example/10\nhttp://a.example/3\nhttp://a.example/22\nhttp://a.example/nowhere\n"))
 	write("web.yaml", []byte(`name: tree
 pages: 60
 hosts: 1
 topics:
   - {name: bees, description: Honey bees, keywords: [honey bee, waggle dance], seeds: ["http://a.example/1"], examples: ["http://a.example/7"], truth: truth/bees.txt, relevant: 8}
+  - {name: cars, description: Cars, keywords: [engine], seeds: ["http://a.example/1", "http://a.example/2", "http://a.example/3", "http://a.example/5"], examples: ["http://a.example/8", "http://a.example/9", "http://a.example/10"], truth: truth/cars.txt, relevant: 9}
   - {name: untruthful, description: No truth, keywords: [x], seeds: ["http://a.example/1"]}
 `))
 	out := filepath.Join(t.TempDir(), "tree")
@@ -128,7 +140,7 @@ func results(t *testing.T, dir string) (names []string, hash string) {
 func TestLab(t *testing.T) {
 	f := read(t, `
 title: Trees
-webs: [{path: `+small(t)+`}]
+webs: [{path: `+small(t)+`, topics: [bees]}]
 scorers: [breadth-first, random, best-first-both, {name: fish-search, as: fish, set: {width: 2}}]
 judges: [topic, truth]
 budgets: [10, 30]
@@ -184,7 +196,7 @@ repeats: 2
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"# Trees", "tree/bees", "fish", "| strategy | topics | hits | harvest |"} {
+	for _, want := range []string{"# Trees", "tree", "bees", "fish", "| strategy | topics | hits | harvest |"} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("the report does not hold %q", want)
 		}
@@ -258,11 +270,13 @@ func TestLabRefuses(t *testing.T) {
 		{"{path: " + tree + "}", "a budget of 100 pages on a web of 60"},
 		{"{path: " + tree + ", budgets: [10], topics: [untruthful]}", "topic untruthful has no truth"},
 		{"{path: " + tree + ", budgets: [10], topics: [wasps]}", `no topic "wasps"`},
+		{"{path: " + tree + ", budgets: [10], dev: [wasps]}", `no topic "wasps"`},
 		{"{path: nowhere}", "is not a recorded web"},
 	} {
 		f := read(t, "webs: ["+c.web+"]\nscorers: [breadth-first]\nbudgets: [100]\n")
-		if _, err := f.Run(t.Context(), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "lab.yaml:1") {
-			t.Errorf("%s: %v, want %s and the line", c.web, err, c.want)
+		var wrong Mistake
+		if _, err := f.Run(t.Context(), t.TempDir(), Options{}); !errors.As(err, &wrong) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "lab.yaml:1") {
+			t.Errorf("%s: %v, want a mistake with %s and the line", c.web, err, c.want)
 		}
 	}
 	f := read(t, "webs: [{path: "+tree+", budgets: [10]}]\nscorers: [breadth-first, semantic-synonym]\n")
@@ -286,5 +300,462 @@ func TestJudgeMeasures(t *testing.T) {
 	}
 	if e := ece([]scored{{.95, false}, {.95, false}}); e != .95 {
 		t.Errorf("ECE of one that is sure and wrong: %v", e)
+	}
+}
+
+// group of a topic of the small web, its pages read.
+func groupOf(t *testing.T, file, name string, repeat int) *group {
+	t.Helper()
+	f := read(t, file)
+	w, err := f.open(&f.Webs[0], 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	r := &runner{File: f, opt: Options{Workers: 1}}
+	if err := w.load(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(w.topics, func(t corpus.Topic) bool { return t.Name == name })
+	return &group{runner: r, w: w, t: w.topics[i], repeat: repeat}
+}
+
+// Each repeat but the first leaves out a third of seeds and of examples, another
+// third each time; what one repeat is not shown is no hit there either.
+func TestRepeatsDraw(t *testing.T) {
+	file := "webs: [{path: " + small(t) + ", budgets: [50]}]\nscorers: [breadth-first]\nrepeats: 4\n"
+	all := groupOf(t, file, "cars", 0)
+	if len(all.seeds()) != 4 || len(all.examples()) != 3 {
+		t.Fatalf("repeat 0: %v, %v", all.seeds(), all.examples())
+	}
+	left := map[string]int{}
+	for repeat := 1; repeat <= 4; repeat++ {
+		g := groupOf(t, file, "cars", repeat)
+		if len(g.seeds()) != 3 || len(g.examples()) != 2 {
+			t.Errorf("repeat %d: %v, %v", repeat, g.seeds(), g.examples())
+		}
+		for _, u := range all.seeds() {
+			if !slices.Contains(g.seeds(), u) {
+				left[u.String()]++
+			}
+		}
+		if again := groupOf(t, file, "cars", repeat); !slices.Equal(again.seeds(), g.seeds()) || !slices.Equal(again.examples(), g.examples()) {
+			t.Errorf("repeat %d is drawn otherwise when drawn again", repeat)
+		}
+		shown := g.truth().Shown
+		for _, u := range slices.Concat(all.seeds(), all.examples()) {
+			if !shown.Has(u, "") {
+				t.Errorf("repeat %d: %s counts as a hit", repeat, u)
+			}
+		}
+		if g.chance() == all.chance() {
+			t.Errorf("repeat %d has the chance of the first", repeat)
+		}
+	}
+	if len(left) != 4 { // four repeats, four seeds: each is left out once
+		t.Errorf("left out: %v", left)
+	}
+	// A topic with one seed and one example keeps them.
+	if g := groupOf(t, file, "bees", 3); len(g.seeds()) != 1 || len(g.examples()) != 1 {
+		t.Errorf("one seed and one example: %v, %v", g.seeds(), g.examples())
+	}
+}
+
+// The judge that knows the truth knows it of copies of a page too, and a
+// judge's table counts pages of one body once.
+func TestJudgesCountBodies(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "truth"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var pages strings.Builder
+	for path, body := range map[string]string{
+		"1": "<p>the waggle dance <a href=/2>x</a>", "2": "<p>dances of the honey bee", "copy": "<p>dances of the honey bee",
+		"3": "<p>cars have wheels", "4": "<p>cars have wheels", "copy-of-1": "<p>the waggle dance <a href=/2>x</a>",
+	} {
+		fmt.Fprintf(&pages, `{"url":"http://a.example/%s","status":200,"content_type":"text/html","body":%q}`+"\n", path, body)
+	}
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{
+		"pages.jsonl.zst": z.EncodeAll([]byte(pages.String()), nil),
+		"truth/bees.txt":  []byte("http://a.example/2\n"),
+		"web.yaml":        []byte("name: copies\npages: 6\nhosts: 1\ntopics:\n  - {name: bees, description: Honey bees, keywords: [honey bee], seeds: ['http://a.example/1'], truth: truth/bees.txt, relevant: 1}\n"),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "copies")
+	if _, err := corpus.Build(t.Context(), out, corpus.Exchange{Dir: dir}, corpus.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	g := groupOf(t, "webs: [{path: "+out+", budgets: [5]}]\nscorers: [breadth-first]\n", "bees", 0)
+	facts, err := g.judges(t.Context())
+	if err != nil || len(facts) == 0 {
+		t.Fatal(facts, err)
+	}
+	for _, f := range facts { // of the bodies of 1 (shown), 2 and 3
+		n := 0
+		for _, b := range f.Bins {
+			n += b.Count
+		}
+		if f.Pages != 2 || f.Relevant != 1 || n != 2 {
+			t.Errorf("%s: %d pages, %d relevant, %d in bins; want 2, 1, 2", f.Judge, f.Pages, f.Relevant, n)
+		}
+	}
+	j, err := g.judge(g.topic(), "truth")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	for u := range g.w.URLs() {
+		p, ok := g.w.pages.Page(u)
+		if !ok {
+			t.Fatal(u)
+		}
+		v, err := j.Judge(t.Context(), p)
+		if want := strings.HasSuffix(u.String(), "/2") || strings.HasSuffix(u.String(), "/copy"); err != nil || v.Relevant != want {
+			t.Errorf("%s: %+v, %v, want relevant %v", u, v, err, want)
+		}
+	}
+}
+
+// headlines are the rows of the tables that stand under "At N pages".
+func headlines(t *testing.T, dir string) (rows []string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "report.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	within := false
+	for line := range strings.Lines(string(b)) {
+		if strings.HasPrefix(line, "#") {
+			within = strings.HasPrefix(line, "### At ")
+		}
+		if within && strings.HasPrefix(line, "|") {
+			rows = append(rows, line)
+		}
+	}
+	return rows
+}
+
+// The judge that knows the truth changes no row of a headline table, and adds
+// none.
+func TestTruthInNoHeadline(t *testing.T) {
+	web := small(t)
+	var rows [2][]string
+	var judged [2]int
+	for i, judges := range []string{"topic", "topic, truth"} {
+		f := read(t, "webs: [{path: "+web+", budgets: [10, 30]}]\nscorers: [breadth-first, best-first-both, best-first-page]\njudges: ["+judges+"]\n")
+		dir := t.TempDir()
+		if _, err := f.Run(t.Context(), dir, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Report(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows[i] = headlines(t, dir)
+		for _, c := range r.Cells {
+			if c.Judge == "truth" {
+				judged[i]++
+			}
+		}
+	}
+	if judged != [2]int{0, 6} {
+		t.Fatalf("cells with the truth as judge: %v", judged)
+	}
+	if len(rows[0]) < 6 || !slices.Equal(rows[0], rows[1]) {
+		t.Errorf("headlines without:\n%s\nand with the truth:\n%s", strings.Join(rows[0], ""), strings.Join(rows[1], ""))
+	}
+}
+
+// A lab that was stopped has a report, which says how much is missing; and a
+// lab that is run on finished results reads no page.
+func TestStoppedLabHasReport(t *testing.T) {
+	web := small(t)
+	f := read(t, "webs: [{path: "+web+", budgets: [10], dev: [cars]}]\nscorers: [breadth-first, random, best-first-both]\n")
+	dir := t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	out, err := f.Run(ctx, dir, Options{Workers: 1, Progress: func(done, _ int, _ string) {
+		if done == 2 {
+			stop()
+		}
+	}})
+	if err == nil || out.Made != 2 {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	r, err := Report(dir)
+	if err != nil || len(r.Cells) != 2 || r.Missing != 4 {
+		t.Fatalf("%d cells, %d missing, %v; want 2 and 4", len(r.Cells), r.Missing, err)
+	}
+	if _, err := f.Run(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = Report(dir); err != nil || len(r.Cells) != 6 || r.Missing != 0 || len(r.Topics) != 2 {
+		t.Fatalf("%d cells, %d missing, %d topics, %v", len(r.Cells), r.Missing, len(r.Topics), err)
+	}
+	for _, topic := range r.Topics {
+		if topic.Dev != (topic.Topic == "cars") {
+			t.Errorf("%s: dev %v", topic.Topic, topic.Dev)
+		}
+	}
+	before, err := os.ReadFile(filepath.Join(dir, factsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Run(t.Context(), dir, Options{Progress: func(_, _ int, note string) {
+		if strings.Contains(note, "reading") {
+			t.Errorf("with all cells there: %s", note)
+		}
+	}})
+	if after, _ := os.ReadFile(filepath.Join(dir, factsFile)); err != nil || string(after) != string(before) {
+		t.Errorf("%v; facts\n%s\nwere\n%s", err, after, before)
+	}
+}
+
+// Webs, topics, judges and repeats are one pool: the bytes of cells, topics and
+// facts are the same for any number of workers.
+func TestPoolKeepsBytes(t *testing.T) {
+	one, two := small(t), small(t)
+	b, err := os.ReadFile(filepath.Join(two, "web.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(two, "web.yaml"), []byte(strings.Replace(string(b), "name: tree", "name: wood", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f := read(t, "webs: [{path: "+one+"}, {path: "+two+"}]\nbudgets: [10, 40]\nscorers: [breadth-first, random, ache-like-soft]\njudges: [topic, keyword]\nrepeats: 3\nnetwork: {workers: 3, delay: 1s, latency: 100ms, spread: 1}\n")
+	var want string
+	for _, workers := range []int{1, 2, 8} {
+		dir := t.TempDir()
+		last := 0
+		out, err := f.Run(t.Context(), dir, Options{Workers: workers, Progress: func(done, total int, _ string) {
+			if total != 72 || done < last || done > total {
+				t.Errorf("progress went from %d to %d of %d", last, done, total)
+			}
+			last = done
+		}})
+		if err != nil || out != (Outcome{Cells: 72, Made: 72}) || last != 72 {
+			t.Fatalf("%+v, %v, progress %d", out, err, last)
+		}
+		got := hashFolder(t, dir)
+		if want == "" {
+			want = got
+		}
+		if got != want {
+			t.Errorf("%d workers give other bytes", workers)
+		}
+	}
+}
+
+// hashFolder hashes what a lab left but its costs.
+func hashFolder(t *testing.T, dir string) string {
+	t.Helper()
+	h := sha256.New()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == costsFile {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		fmt.Fprintf(h, "%s %d %s", path[len(dir):], len(b), b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// Links outside the record as bounds: each place in the budget that was spent
+// on one may have been a hit or not.
+func TestBounds(t *testing.T) {
+	f := read(t, "webs: [{path: "+small(t)+", topics: [bees], budgets: [50]}]\nscorers: [random]\nbaseline: random\noutside: bounds\n")
+	dir := t.TempDir()
+	if _, err := f.Run(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.results(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := r.Cells[0]
+	if len(c.Upper) == 0 || c.Value("outside", 50) <= 0 {
+		t.Errorf("outside %v, upper %v", c.Value("outside", 50), c.Upper)
+	}
+}
+
+// What the recorder counts by event and what the simulator counts is one
+// number, with robots.txt, at every budget.
+func TestRequestsWithRobots(t *testing.T) {
+	g := groupOf(t, "webs: [{path: "+small(t)+", budgets: [50]}]\nscorers: [breadth-first]\n", "bees", 0)
+	m := g.simulate(t.Context(), g.key("topic", "breadth-first"), Scorer{Name: "breadth-first"})
+	if m.err != nil {
+		t.Fatal(m.err)
+	}
+	if m.run.Robots != 1 || m.run.Requests != m.requests || m.run.Pages[0].Requests != 2 {
+		t.Errorf("%d requests of which %d for robots.txt; the simulator made %d; the first page came with the request %d, want the second", m.run.Requests, m.run.Robots, m.requests, m.run.Pages[0].Requests)
+	}
+}
+
+// The kept lab file holds every constant in force, gives the same lab, and is
+// read again without a change.
+func TestKeptFile(t *testing.T) {
+	f := read(t, "webs: [{path: "+small(t)+", budgets: [10]}]\nscorers: [breadth-first, {name: fish-search, set: {width: 2}}, pagerank]\nnetwork: {delay: 1500ms}\n")
+	dir := t.TempDir()
+	if _, err := f.Run(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := Read(filepath.Join(dir, labFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range kept.Scorers {
+		for _, x := range score.Settings(s.Name) {
+			want := x.Default
+			if s.Name == "fish-search" && x.Name == "width" {
+				want = 2
+			}
+			if v, ok := s.Set[x.Name]; !ok || v != want {
+				t.Errorf("%s: %s = %v, %v; want %v", s.Name, x.Name, v, ok, want)
+			}
+		}
+		if !maps.Equal(s.Set, f.Scorers[i].Set) {
+			t.Errorf("%s: %v, was %v", s.Name, s.Set, f.Scorers[i].Set)
+		}
+	}
+	if out, err := kept.Run(t.Context(), dir, Options{}); err != nil || out.Made != 0 {
+		t.Errorf("the kept file makes another lab: %+v, %v", out, err)
+	}
+}
+
+// The example says all that a lab file can, and all of it are defaults.
+func TestExample(t *testing.T) {
+	var b strings.Builder
+	if err := Example(&b); err != nil {
+		t.Fatal(err)
+	}
+	f, err := decode("lab.yaml", []byte(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Scorers) != len(score.Names()) {
+		t.Errorf("%d scorers of %d", len(f.Scorers), len(score.Names()))
+	}
+	explicit(t, "the example", []byte(b.String()))
+	for _, s := range f.Scorers {
+		if c := s.changed(); len(c) > 0 {
+			t.Errorf("%s: %v are no defaults", s.Name, c)
+		}
+	}
+}
+
+// The lab files of the published results are understood, and hold every
+// constant: a default that changes does not change them.
+func TestResultFiles(t *testing.T) {
+	files, err := filepath.Glob("../docs/results/*.yaml")
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		if _, err := Read(name); err != nil {
+			t.Error(err)
+		}
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		explicit(t, name, b)
+	}
+}
+
+// explicit checks that a lab file spells every setting out.
+func explicit(t *testing.T, name string, b []byte) {
+	t.Helper()
+	var raw struct{ Scorers []yaml.Node }
+	if err := yaml.Unmarshal(b, &raw); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range raw.Scorers {
+		s := struct {
+			Name string
+			Set  map[string]float64
+		}{Name: n.Value}
+		if n.Kind == yaml.MappingNode {
+			if err := n.Decode(&s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, x := range score.Settings(s.Name) {
+			if _, ok := s.Set[x.Name]; !ok {
+				t.Errorf("%s: %s does not say %s", name, s.Name, x.Name)
+			}
+		}
+	}
+}
+
+// Costs are told of the cells that are there, by stage; learning is no part of
+// visiting, and parsing is apart.
+func TestCosts(t *testing.T) {
+	web := small(t)
+	f := read(t, "webs: [{path: "+web+", topics: [bees], budgets: [50]}]\nscorers: [breadth-first, {name: pagerank, set: {every: 1, iterations: 1000}}]\n")
+	dir := t.TempDir()
+	if _, err := f.Run(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	// A cell of another program, and a line that a crash has torn.
+	log, err := os.OpenFile(filepath.Join(dir, costsFile), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintf(log, "other.json\tbreadth-first\ttopic\t50\t9e9%s\nsome.json\tbread", strings.Repeat("\t9e9", stages))
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.results(dir)
+	if err != nil || len(r.Costs) != 2 || r.Clock == "" {
+		t.Fatalf("%+v, %v", r.Costs, err)
+	}
+	for _, c := range r.Costs {
+		millis := map[string]float64{}
+		for _, s := range c.Stages {
+			if !(s.Millis >= 0 && s.Millis < 1e6) || s.Apart != (s.Name == "parse") {
+				t.Errorf("%s: %+v", c.Scorer, s)
+			}
+			millis[s.Name] = s.Millis
+		}
+		if learns := c.Scorer == "pagerank"; (millis["learn"] > millis["visit"]) != learns || !learns && millis["learn"] != 0 {
+			t.Errorf("%s: %v", c.Scorer, millis)
+		}
+		if millis["parse"] <= 0 || !(c.Training >= 0 && c.Training < 60) {
+			t.Errorf("%s: %v, training %v", c.Scorer, millis, c.Training)
+		}
+	}
+}
+
+// Cells that fail end no lab, and say why.
+func TestFailedCell(t *testing.T) {
+	web := small(t)
+	b, err := os.ReadFile(filepath.Join(web, "web.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = regexp.MustCompile(`(?m)^ *keywords:.*\n`).ReplaceAll(b, nil)
+	if err := os.WriteFile(filepath.Join(web, "web.yaml"), b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f := read(t, "webs: [{path: "+web+", topics: [bees], budgets: [10]}]\nscorers: [breadth-first, infospiders-like]\n")
+	dir := t.TempDir()
+	out, err := f.Run(t.Context(), dir, Options{}) // agents without a keyword
+	if err != nil || out != (Outcome{Cells: 2, Made: 2, Failed: 1}) {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	r, err := f.results(dir)
+	if err != nil || len(r.Cells) != 2 || r.Cells[0].Error != "" || !strings.Contains(r.Cells[1].Error, "keywords") {
+		t.Errorf("%+v, %v", r.Cells, err)
 	}
 }

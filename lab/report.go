@@ -13,6 +13,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
+	"github.com/waggle-crawler/waggle/score"
 )
 
 // Report writes what the cells in dir show: report.html, report.md, CSV and
@@ -49,13 +50,18 @@ func (f *File) results(dir string) (report.Results, error) {
 	if err := json.Unmarshal(b, &known); err != nil {
 		return r, fmt.Errorf("%s is damaged (%w): run the lab again, which takes little where the cells are there", filepath.Join(dir, factsFile), err)
 	}
-	r.Webs, r.Topics = known.Webs, known.Topics
+	r.Webs, r.Topics, r.Clock = known.Webs, known.Topics, known.Clock
 	for _, j := range known.Judges {
 		r.Judges = append(r.Judges, j.report())
 	}
 	r.Notes = append(r.Notes, known.Notes...)
+	r.Constants = f.constants()
 	for _, name := range known.Cells {
 		c, err := readCell(filepath.Join(dir, cellsDir, filepath.Base(name)))
+		if errors.Is(err, fs.ErrNotExist) { // the run was stopped, or still goes on
+			r.Missing++
+			continue
+		}
 		if err != nil {
 			return r, err
 		}
@@ -75,23 +81,35 @@ func (f *File) results(dir string) (report.Results, error) {
 		}
 	}
 	slices.Sort(r.Budgets)
-	r.Costs, err = readCosts(dir)
+	r.Costs, err = readCosts(dir, known.Cells)
 	return r, err
 }
 
 // changes tells the settings of a scorer that are not its defaults.
 func (s Scorer) changes() string {
 	var parts []string
-	for _, k := range slices.Sorted(maps.Keys(s.Set)) {
-		parts = append(parts, fmt.Sprintf("%s = %v", k, s.Set[k]))
+	changed := s.changed()
+	for _, k := range slices.Sorted(maps.Keys(changed)) {
+		parts = append(parts, fmt.Sprintf("%s = %v", k, changed[k]))
 	}
-	if s.Similarity != "" {
+	if s.Similarity != "" && s.Similarity != "judge" {
 		parts = append(parts, "similarity "+s.Similarity)
 	}
-	if s.Batch > 0 {
-		parts = append(parts, fmt.Sprintf("batches of %d", s.Batch))
-	}
 	return strings.Join(parts, ", ")
+}
+
+// constants lists every constant that was in force, with its default.
+func (f *File) constants() (out []report.Constant) {
+	for _, s := range f.Scorers {
+		for _, x := range score.Settings(s.Name) {
+			v, ok := s.Set[x.Name]
+			if !ok {
+				v = x.Default
+			}
+			out = append(out, report.Constant{Scorer: s.label(), Name: x.Name, Value: v, Default: x.Default, Line: x.Line})
+		}
+	}
+	return out
 }
 
 // rules are what a reader of the report has to know.
@@ -100,15 +118,24 @@ func (f *File) rules() []string {
 		"Every strategy was given the same seeds, keywords, description and examples, and the same judge. Seeds and examples are no hits; pages with the same body count once.",
 		"Ground truth is that of the web's truth files, which neither judge nor scorer can see.",
 		fmt.Sprintf("Links outside the record: %s.", map[string]string{
-			"drop": "left out of the frontier, at no cost", "fail": "each fetch costs a page of the budget and fails",
+			"drop":   "left out of the frontier, at no cost",
+			"fail":   "each fetch costs a page of the budget and fails",
+			"bounds": "each fetch costs a page of the budget; the lower figure takes all of them for irrelevant, the upper one for relevant",
 		}[f.Outside]),
 	}, f.Notes...)
 	for _, s := range f.Scorers {
-		if len(s.Set) > 0 || s.Similarity != "" || s.Batch > 0 {
-			notes = append(notes, fmt.Sprintf("%s is %s with %s.", s.label(), s.Name, s.changes()))
+		if changes := s.changes(); changes != "" {
+			is := ""
+			if s.label() != s.Name {
+				is = " is " + s.Name
+			}
+			notes = append(notes, fmt.Sprintf("%s%s with %s.", s.label(), is, changes))
 		}
 	}
 	notes = append(notes, fmt.Sprintf("Seeds: %s; repeats: %d.", f.Seeds[0], f.Repeats))
+	if f.Repeats > 1 {
+		notes = append(notes, "The first repeat is given all seeds and examples, each other one leaves out a third of both, and all strategies of a repeat are given the same. What is left out is no hit either. Repeats are averaged within their topic.")
+	}
 	if f.Hide {
 		notes = append(notes, "Half of the examples were hidden from every strategy, for target recall.")
 	}

@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -19,17 +18,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/waggle-crawler/waggle/corpus"
-	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
-	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/internal/wordnet"
-	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
-	"github.com/waggle-crawler/waggle/sim"
-	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -38,6 +32,9 @@ type Options struct {
 	// Progress is told how many of all cells are there, and what is going on;
 	// one goroutine at a time calls it. It may be nil.
 	Progress func(done, total int, note string)
+	// Note is told, before the first cell, what is odd about the webs: truths
+	// that are not recorded. It may be nil.
+	Note func(string)
 	// Workers is the number of simulations at a time; 0 = the number of cores.
 	Workers int
 }
@@ -49,62 +46,133 @@ type Outcome struct {
 	Failed int
 }
 
+// Mistake is an error in what a lab was asked for: in its file, or in a web or
+// a topic that it names. No cell was made.
+type Mistake struct{ error }
+
+// Unwrap is the error itself.
+func (m Mistake) Unwrap() error { return m.error }
+
 // names within the folder of a lab's results.
 const (
 	cellsDir  = "cells"
+	topicsDir = "topics"
 	costsFile = "costs.tsv"
 	factsFile = "facts.json"
 	labFile   = "lab.yaml"
 )
 
 // Run makes the cells that are not there yet. It returns when all are made or
-// ctx ends; what was made stays.
+// ctx ends; what was made stays, and so do the facts that a report needs.
 func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) {
+	if o.Workers < 0 {
+		return Outcome{}, Mistake{fmt.Errorf("%d simulations at a time: give 1 or more, or 0 for one a core", o.Workers)}
+	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
-	if err := os.MkdirAll(filepath.Join(dir, cellsDir), 0o755); err != nil {
-		return Outcome{}, err
-	}
 	r := &runner{File: f, dir: dir, opt: o}
 	var err error
-	if r.program, err = hashProgram(); err != nil {
-		return Outcome{}, err
-	}
 	if r.thesaurus, err = f.thesaurus(); err != nil {
-		return Outcome{}, err
+		return Outcome{}, Mistake{err}
 	}
 	// All webs are opened before the first cell: what is wrong shows now.
 	var webs []*labWeb
 	for i := range f.Webs {
 		w, err := f.open(&f.Webs[i], i)
 		if err != nil {
-			return Outcome{}, err
+			return Outcome{}, Mistake{err}
 		}
 		defer w.Close()
+		for _, other := range webs {
+			if other.Name == w.Name {
+				return Outcome{}, Mistake{fmt.Errorf("%s: two webs are named %s: build one of them anew with --name", f.at("webs", fmt.Sprint(i)), w.Name)}
+			}
+		}
 		webs = append(webs, w)
-		r.out.Cells += len(w.topics) * len(f.Seeds) * len(f.Judges) * len(f.Scorers) * f.Repeats
+	}
+	if r.program, err = hashProgram(); err != nil {
+		return Outcome{}, err
+	}
+	for _, d := range []string{cellsDir, topicsDir} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			return Outcome{}, err
+		}
 	}
 	if err := f.keep(dir); err != nil {
 		return Outcome{}, err
 	}
-	facts := facts{}
-	for i, w := range webs {
-		for _, other := range webs[:i] {
-			if other.Name == w.Name {
-				return Outcome{}, fmt.Errorf("%s: two webs are named %s: build one of them anew with --name", f.at("webs", fmt.Sprint(i)), w.Name)
+	return r.run(ctx, webs)
+}
+
+// run makes the cells of all webs, in one pool: a web is read when the first
+// of its cells is to be made, and let go after the last.
+func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
+	var groups []*group // a topic's repeats follow one another
+	r.facts.Clock = clock
+	for _, w := range webs {
+		c := w.Count()
+		r.facts.Webs = append(r.facts.Webs, report.Web{Name: w.Name, Pages: c.Pages, Hosts: c.Hosts, Synthetic: w.Synthetic, Note: strings.Trim(w.Source+"; "+w.Licence, "; ")})
+		r.facts.Notes = append(r.facts.Notes, w.notes...)
+		for _, t := range w.topics {
+			for _, seeds := range r.Seeds {
+				for repeat := range r.Repeats {
+					groups = append(groups, &group{runner: r, w: w, t: t, far: seeds == "far", repeat: repeat, breadths: map[string]func(context.Context) made{}})
+				}
 			}
 		}
-		facts.Notes = append(facts.Notes, w.notes...)
 	}
-	for _, w := range webs {
-		if err := r.web(ctx, w, &facts); err != nil {
-			return r.out, err
+	var jobs []job
+	for i := 0; i < len(groups); i += r.Repeats {
+		repeats := groups[i : i+r.Repeats]
+		jobs = append(jobs, job{repeats[0].w, r.topicJob(repeats)})
+		for _, g := range repeats {
+			for _, j := range r.Judges {
+				g.breadths[j] = g.breadth(j)
+				for _, s := range r.Scorers {
+					c := cell{g, g.key(j, s.label()), s, ""}
+					c.name = r.fileName(c.key, s, g)
+					r.facts.Cells = append(r.facts.Cells, c.name)
+					jobs = append(jobs, job{g.w, c.make})
+				}
+			}
 		}
 	}
-	slices.Sort(r.names)
-	facts.Cells = r.names
-	return r.out, writeJSON(filepath.Join(dir, factsFile), facts)
+	slices.Sort(r.facts.Cells)
+	r.out.Cells = len(r.facts.Cells)
+	r.topics = make([]topicFacts, 0, len(groups)/r.Repeats)
+	if err := r.writeFacts(); err != nil {
+		return r.out, err
+	}
+	if r.opt.Note != nil {
+		for _, n := range r.facts.Notes {
+			r.opt.Note(n)
+		}
+	}
+	for _, j := range jobs {
+		j.w.jobs.Add(1)
+	}
+	pool, ctx := errgroup.WithContext(ctx)
+	pool.SetLimit(r.opt.Workers)
+	for _, j := range jobs {
+		pool.Go(func() error {
+			defer j.w.done()
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return j.do(ctx)
+		})
+	}
+	err := pool.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.out, err
+}
+
+// job is a part of the work that needs a web.
+type job struct {
+	w  *labWeb
+	do func(context.Context) error
 }
 
 // keep puts the lab file beside its results, with every value and path in
@@ -185,9 +253,55 @@ type labWeb struct {
 	*corpus.Web
 	spec   *Web
 	topics []corpus.Topic
-	truth  map[string]map[web.URL]bool
-	record uint64   // a hash of what is recorded where
-	notes  []string // for the reader of a report
+	truth  map[string]map[web.URL]bool // by topic
+	record uint64                      // a hash of what is recorded where
+	truths map[string]uint64           // hashes, by topic
+	notes  []string                    // for the reader of a report
+
+	jobs  atomic.Int64 // to be done yet
+	mu    sync.Mutex   // of reading
+	read  bool
+	pages *corpus.Pages
+	graph *eval.Graph
+	parse time.Duration // that parsing a page takes, mean of a sample
+	words *text.Analyzer
+}
+
+// load reads the pages of a web, once.
+func (w *labWeb) load(ctx context.Context, r *runner) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.read {
+		return nil
+	}
+	w.words = text.NewAnalyzer()
+	parser := parse.New(parse.Options{Analyzer: w.words})
+	r.tell(w.Name + ": reading pages")
+	var err error
+	w.pages, err = corpus.OpenPages(ctx, w.Web, parser, corpus.PagesOptions{Workers: r.opt.Workers, Progress: func(done, total int) {
+		r.tell(fmt.Sprintf("%s: parsing %d of %d pages", w.Name, done, total))
+	}})
+	if err != nil {
+		return err
+	}
+	if w.graph, err = eval.WebGraph(w.Web, w.pages, eval.GraphOptions{IgnoreDirectives: r.Ignore}); err != nil {
+		return err
+	}
+	if w.parse, err = parseTime(w.Web, parser); err != nil {
+		return err
+	}
+	w.read = true
+	return nil
+}
+
+// done lets the pages go after the last job: one web's memory at a time, or
+// two where the pool goes from one to the next.
+func (w *labWeb) done() {
+	if w.jobs.Add(-1) == 0 {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.pages, w.graph, w.read = nil, nil, false
+	}
 }
 
 // open opens a web and checks that it can be measured on.
@@ -197,7 +311,7 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at, err)
 	}
-	out := &labWeb{Web: w, spec: spec, truth: map[string]map[web.URL]bool{}}
+	out := &labWeb{Web: w, spec: spec, truth: map[string]map[web.URL]bool{}, truths: map[string]uint64{}}
 	fail := func(format string, args ...any) (*labWeb, error) {
 		w.Close()
 		return nil, fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...))
@@ -226,20 +340,21 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 			return fail("topic %s: none of its %d relevant addresses is in the record", t.Name, len(truth))
 		}
 		if recorded < len(truth) {
-			out.notes = append(out.notes, fmt.Sprintf("%s/%s: %d of %d relevant addresses are not in the record.", w.Name, t.Name, len(truth)-recorded, len(truth)))
+			out.notes = append(out.notes, fmt.Sprintf("%s/%s: %d of %d relevant addresses are not in the record, such as %s.", w.Name, t.Name, len(truth)-recorded, len(truth), absent(w, t.Truth, truth)))
 		}
 		if slices.Contains(f.Seeds, "far") && len(t.SeedsFar) == 0 {
 			return fail("topic %s has no far seeds", t.Name)
 		}
 		out.topics = append(out.topics, t)
 		out.truth[t.Name] = truth
+		out.truths[t.Name] = hashSet(truth)
 	}
 	h := xxh3.New()
 	for u := range w.URLs() {
 		fmt.Fprintf(h, "%s %d\n", u, w.Status(u))
 	}
 	out.record = h.Sum64()
-	for _, name := range spec.Topics {
+	for _, name := range slices.Concat(spec.Topics, spec.Dev) {
 		if _, ok := out.truth[name]; !ok {
 			return fail("web %s has no topic %q", w.Name, name)
 		}
@@ -253,13 +368,45 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 	return out, nil
 }
 
+// hashSet hashes addresses whatever their order.
+func hashSet(set map[web.URL]bool) (sum uint64) {
+	for u := range set {
+		sum += xxh3.HashString(u.String())
+	}
+	return sum
+}
+
+// absent names an address of a truth that is not recorded, with its line.
+func absent(w *corpus.Web, file string, truth map[web.URL]bool) string {
+	b, err := os.ReadFile(filepath.Join(w.Dir(), file))
+	if err != nil {
+		return err.Error()
+	}
+	n := 0
+	for line := range strings.Lines(string(b)) {
+		n++
+		if u, err := web.Parse(strings.TrimSpace(line)); err == nil && truth[u] && !w.Has(u) {
+			return fmt.Sprintf("%s (%s:%d)", u, file, n)
+		}
+	}
+	return "none that can be named"
+}
+
 // facts are what a report says beside the cells.
 type facts struct {
 	Webs   []report.Web
 	Topics []report.Topic
 	Judges []judgeFact
-	Cells  []string // names of the files of the last run
+	Cells  []string // names of the files of all cells, made or not
 	Notes  []string
+	Clock  string // by which costs are measured
+}
+
+// topicFacts are those of one topic, in a file of their own.
+type topicFacts struct {
+	Name   string // of the file
+	Topic  report.Topic
+	Judges []judgeFact
 }
 
 type runner struct {
@@ -269,300 +416,30 @@ type runner struct {
 	thesaurus score.Thesaurus
 	program   uint64
 
-	mu    sync.Mutex
-	done  int
-	out   Outcome
-	names []string
+	mu     sync.Mutex
+	done   int
+	out    Outcome
+	facts  facts
+	topics []topicFacts
 }
 
-// group is all cells that share a reference: one topic from one set of seeds.
-type group struct {
-	w     *labWeb
-	t     corpus.Topic
-	far   bool
-	pages *corpus.Pages
-	graph *eval.Graph
-	parse *parse.Parser
-	words *text.Analyzer
-}
-
-// web makes the cells of one web.
-func (r *runner) web(ctx context.Context, w *labWeb, facts *facts) error {
-	words := text.NewAnalyzer()
-	parser := parse.New(parse.Options{Analyzer: words})
-	r.tell(w.Name + ": reading pages")
-	pages, err := corpus.OpenPages(ctx, w.Web, parser, corpus.PagesOptions{Progress: func(done, total int) {
-		r.tell(fmt.Sprintf("%s: parsing %d of %d pages", w.Name, done, total))
-	}})
-	if err != nil {
-		return err
+// writeFacts writes what is known so far, topics in the order of their names.
+func (r *runner) writeFacts() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f := r.facts
+	slices.SortFunc(r.topics, func(a, b topicFacts) int { return strings.Compare(a.Name, b.Name) })
+	for _, t := range r.topics {
+		f.Topics = append(f.Topics, t.Topic)
+		f.Judges = append(f.Judges, t.Judges...)
 	}
-	graph, err := eval.WebGraph(w.Web, pages, eval.GraphOptions{IgnoreDirectives: r.Ignore})
-	if err != nil {
-		return err
-	}
-	facts.Webs = append(facts.Webs, report.Web{Name: w.Name, Pages: w.Count().Pages, Hosts: w.Count().Hosts, Synthetic: w.Synthetic, Note: strings.Trim(w.Source+"; "+w.Licence, "; ")})
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(r.opt.Workers)
-	top := w.spec.Budgets[len(w.spec.Budgets)-1]
-	topics := make([][]report.Topic, len(w.topics))
-	judged := make([][]judgeFact, len(w.topics))
-	for i, t := range w.topics {
-		topics[i] = make([]report.Topic, len(r.Seeds))
-		for k, seeds := range r.Seeds {
-			gr := &group{w: w, t: t, far: seeds == "far", pages: pages, graph: graph, parse: parser, words: words}
-			g.Go(func() error {
-				ref := graph.Reference(gr.truth(r.File), gr.seeds(), top)
-				topics[i][k] = report.NewTopic(gr.id(), ref, eval.Mesh(top, 200))
-				for _, j := range r.Judges {
-					for repeat := range r.Repeats {
-						if err := r.cells(ctx, gr, ref, j, repeat); err != nil {
-							return err
-						}
-					}
-				}
-				return nil
-			})
-		}
-		g.Go(func() (err error) {
-			gr := &group{w: w, t: t, pages: pages, graph: graph, parse: parser, words: words}
-			judged[i], err = r.judges(ctx, gr)
-			return err
-		})
-	}
-	err = g.Wait()
-	for i := range topics {
-		facts.Topics = append(facts.Topics, topics[i]...)
-		facts.Judges = append(facts.Judges, judged[i]...)
-	}
-	return err
-}
-
-func (g *group) id() eval.TopicID {
-	id := eval.TopicID{Web: g.w.Name, Topic: g.t.Name}
-	if g.far {
-		id.Seeds = "far"
-	}
-	return id
-}
-
-func (g *group) seeds() []web.URL {
-	if g.far {
-		return g.t.SeedsFar
-	}
-	return g.t.Seeds
-}
-
-// examples are those a crawl is shown, and those hidden from it.
-func (g *group) examples(f *File) (shown, hidden []web.URL) {
-	if f.Hide {
-		return eval.HalfHidden(g.t.Examples, f.Seed)
-	}
-	return g.t.Examples, nil
-}
-
-func (g *group) truth(f *File) eval.Truth {
-	shown, hidden := g.examples(f)
-	return g.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.seeds(), shown), hidden)
-}
-
-// topic is what every strategy is given alike.
-func (g *group) topic(f *File) *topic.Topic {
-	t := &topic.Topic{Name: g.t.Name, Description: g.t.Description, Keywords: g.t.Keywords}
-	shown, _ := g.examples(f)
-	for _, u := range shown {
-		if p, ok := g.pages.Page(u); ok && len(p.Terms) > 0 {
-			t.Examples = append(t.Examples, p)
-		}
-	}
-	return t
-}
-
-// cells makes the cells of all scorers under one judge.
-func (r *runner) cells(ctx context.Context, g *group, ref eval.Reference, judgeName string, repeat int) error {
-	top := g.w.spec.Budgets[len(g.w.spec.Budgets)-1]
-	for _, s := range r.Scorers {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		id := g.id()
-		key := eval.Key{Web: id.Web, Topic: id.Topic, Seeds: id.Seeds, Scorer: s.label(), Judge: judgeName, Repeat: repeat}
-		name := r.fileName(key, s, g)
-		path := filepath.Join(r.dir, cellsDir, name)
-		r.mu.Lock()
-		r.names = append(r.names, name)
-		r.mu.Unlock()
-		// A file that is damaged is made again, as one of a cell that failed.
-		if old, err := readCell(path); err == nil && old.Error == "" && old.Key == key {
-			r.made(key, false, false)
-			continue
-		}
-		if ref.Breadth == nil { // what some measures compare with
-			run, _, _, err := r.simulate(ctx, g, key, Scorer{Name: "breadth-first"}, top)
-			if err != nil {
-				return err
-			}
-			ref.Breadth = run
-		}
-		run, spent, res, err := r.simulate(ctx, g, key, s, top)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		var cell eval.Cell
-		if err != nil {
-			cell = eval.Cell{Key: key, Error: err.Error()}
-		} else {
-			run.Requests = res.Requests
-			cell = eval.NewCell(run, ref, g.w.spec.Budgets, eval.Measures())
-		}
-		if err := writeJSON(path, cell); err != nil {
-			return err
-		}
-		if err == nil {
-			if err := r.writeCost(spent); err != nil {
-				return err
-			}
-		}
-		r.made(key, true, err != nil)
-	}
-	return nil
-}
-
-// simulate runs one crawl. A panic in a strategy fails its cell alone.
-func (r *runner) simulate(ctx context.Context, g *group, key eval.Key, s Scorer, budget int) (run *eval.Run, spent cost, res sim.Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	top := g.topic(r.File)
-	j, err := r.judge(g, top, key.Judge)
-	if err != nil {
-		return nil, spent, res, err
-	}
-	defer j.Close()
-	scorer, err := r.scorer(g, top, j, s, key.Repeat)
-	if err != nil {
-		return nil, spent, res, err
-	}
-	watch := &stopwatch{judge: j, scorer: scorer}
-	mode, err := sim.ParseOutside(r.Outside)
-	if err != nil {
-		return nil, spent, res, err
-	}
-	rec := eval.NewRecorder(key, budget, g.truth(r.File), eval.RecorderOptions{
-		Number: g.graph.Number, Recorded: g.pages.Has, Charged: mode != sim.Drop, Cosines: g.cosines(top),
-	})
-	c := &crawl.Crawl{
-		Seeds: g.seeds(), Frontier: frontier.NewMemory(frontier.Options{}), Parser: g.pages, Judge: watch.watched(), Scorer: watchedScorer{watch},
-		Policy: crawl.Policy{Pages: budget, Delay: r.Network.Delay, IgnoreDirectives: r.Ignore}, Name: key.Topic, JudgeName: key.Judge, ScorerName: key.Scorer,
-		Threshold: j.Threshold(), Listen: rec.Listen,
-	}
-	began := time.Now()
-	res, err = sim.Run(ctx, c, g.pages, sim.Options{
-		Workers: r.Network.Workers, Latency: sim.Latency{Median: r.Network.Median, Spread: r.Network.Spread},
-		Seed: r.Seed + uint64(key.Repeat), Outside: mode,
-	})
-	if err != nil {
-		return nil, spent, res, err
-	}
-	if mode == sim.Drop {
-		rec.LeftOut(res.Outside)
-	}
-	spent = watch.spent(key, res.Pages, time.Since(began))
-	return rec.Run(), spent, res, nil
-}
-
-// judge makes a judge. That named truth never errs: it shows what a scorer
-// could do then, and is no result.
-func (r *runner) judge(g *group, t *topic.Topic, name string) (judge.Judge, error) {
-	if name != report.TruthJudge {
-		return judge.New(name, t, judge.Options{Analyzer: g.words})
-	}
-	words, err := judge.New("topic", t, judge.Options{Analyzer: g.words})
-	if err != nil {
-		return nil, err
-	}
-	return &oracleJudge{words, g.w.truth[g.t.Name]}, nil
-}
-
-type oracleJudge struct {
-	words judge.Judge // for anchors
-	truth map[web.URL]bool
-}
-
-func (j *oracleJudge) Text(s string) float64 { return j.words.Text(s) }
-func (j *oracleJudge) Close() error          { return j.words.Close() }
-
-func (j *oracleJudge) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
-	if j.truth[p.URL] {
-		return web.Verdict{Relevance: 1, Similarity: 1, Relevant: true}, nil
-	}
-	return web.Verdict{}, nil
-}
-
-func (j *oracleJudge) Name() string       { return report.TruthJudge }
-func (j *oracleJudge) Threshold() float64 { return 1 }
-
-func (r *runner) scorer(g *group, t *topic.Topic, j judge.Judge, s Scorer, repeat int) (crawl.Scorer, error) {
-	o := score.Options{
-		Seed: r.Seed + uint64(repeat), N: s.Batch, Anchor: j.Text, Keywords: t.Keywords, Analyzer: g.words,
-		Thesaurus: r.thesaurus, Set: s.Set,
-	}
-	if s.Similarity == "tf" || s.Similarity == "tfidf" {
-		var err error
-		if o.Page, o.Anchor, err = judge.Similarities(s.Similarity, t, g.words); err != nil {
-			return nil, err
-		}
-	}
-	return score.New(s.Name, o)
-}
-
-// cosines returns the cosine, by term frequencies, of a page to each example:
-// items E1 and E2.
-func (g *group) cosines(t *topic.Topic) func(web.URL) []float64 {
-	if len(t.Examples) == 0 {
-		return nil
-	}
-	type vector struct {
-		weight map[string]float64
-		norm   float64
-	}
-	targets := make([]vector, len(t.Examples))
-	for i, p := range t.Examples {
-		targets[i].weight = map[string]float64{}
-		for _, term := range p.Terms {
-			targets[i].weight[term.Text] = float64(term.Body)
-			targets[i].norm += float64(term.Body) * float64(term.Body)
-		}
-	}
-	return func(u web.URL) []float64 {
-		out := make([]float64, len(targets))
-		p, ok := g.pages.Page(u)
-		if !ok {
-			return out
-		}
-		var norm float64
-		for _, term := range p.Terms {
-			tf := float64(term.Body)
-			norm += tf * tf
-			for i := range targets {
-				out[i] += tf * targets[i].weight[term.Text]
-			}
-		}
-		for i := range out {
-			if n := math.Sqrt(norm * targets[i].norm); n > 0 {
-				out[i] = min(1, out[i]/n)
-			}
-		}
-		return out
-	}
+	return writeJSON(filepath.Join(r.dir, factsFile), f)
 }
 
 // fileName is the name of a cell's file: legible, and of another cell or other
 // inputs another.
-func (r *runner) fileName(k eval.Key, s Scorer, g *group) string {
-	inputs, err := json.Marshal([]any{k, s, g.w.spec.Budgets, r.Outside, r.Network, r.Hide, r.Ignore, r.Seed, r.Words, r.program, g.w.record, g.seeds(), g.t.Examples, g.t.Keywords, g.t.Description, slices.Sorted(maps.Keys(names(g.w.truth[g.t.Name])))})
+func (r *runner) fileName(k eval.Key, s Scorer, g *group, more ...any) string {
+	inputs, err := json.Marshal([]any{more, k, s, g.w.spec.Budgets, r.Outside, r.Network, r.Hide, r.Ignore, r.Seed, r.Words, r.program, g.w.record, g.seeds(), g.examples(), g.allSeeds(), g.t.Examples, g.t.Keywords, g.t.Description, g.w.truths[g.t.Name]})
 	if err != nil {
 		panic(err) // plain values
 	}
@@ -573,15 +450,6 @@ func (r *runner) fileName(k eval.Key, s Scorer, g *group) string {
 		return '_'
 	}, fmt.Sprintf("%s.%s.%s.%s.%s.%d", k.Web, k.Topic, k.Seeds, k.Scorer, k.Judge, k.Repeat))
 	return fmt.Sprintf("%.150s-%016x.json", plain, xxh3.Hash(inputs))
-}
-
-// names are the addresses of a set as text.
-func names(set map[web.URL]bool) map[string]bool {
-	out := make(map[string]bool, len(set))
-	for u := range set {
-		out[u.String()] = true
-	}
-	return out
 }
 
 func (r *runner) tell(note string) {
@@ -605,15 +473,17 @@ func (r *runner) made(k eval.Key, now, failed bool) {
 	r.tell(k.String())
 }
 
-func readCell(path string) (c eval.Cell, err error) {
+func readCell(path string) (eval.Cell, error) { return readJSON[eval.Cell](path) }
+
+func readJSON[T any](path string) (v T, err error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return c, err
+		return v, err
 	}
-	if err := json.Unmarshal(b, &c); err != nil {
-		return c, fmt.Errorf("%s is damaged (%w): remove it and run the lab again", path, err)
+	if err := json.Unmarshal(b, &v); err != nil {
+		return v, fmt.Errorf("%s is damaged (%w): remove it and run the lab again", path, err)
 	}
-	return c, nil
+	return v, nil
 }
 
 // writeJSON writes a value so that a crash leaves the old file or the new.

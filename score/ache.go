@@ -192,9 +192,11 @@ func (a *ache) apply(e *entry) {
 			examples = append(examples, linear.Example{Features: f, Positive: class == 1})
 		}
 	}
-	if m, ok := linear.Train(examples, acheDim, linear.Options{C: a.c, Seed: a.seed}); ok {
-		a.model = m
-	}
+	a.learn(func() {
+		if m, ok := linear.Train(examples, acheDim, linear.Options{C: a.c, Seed: a.seed}); ok {
+			a.model = m
+		}
+	})
 }
 
 // offer keeps each of n offered with the chance reservoir/n.

@@ -2,7 +2,6 @@ package score
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -36,18 +35,16 @@ const (
 	pageAndAnchor
 )
 
+func weightSettings() []Setting {
+	return []Setting{{"weight", 0.5, 0, 1, "w: share of the page in the priority (BPM09 eq 3)"}}
+}
+
 func newBestFirst(of parts) func(Options) (Scorer, error) {
 	return func(o Options) (Scorer, error) { return makeBestFirst(of, o) }
 }
 
 func makeBestFirst(of parts, o Options) (*bestFirst, error) {
-	b := &bestFirst{page: o.Page, anchor: o.Anchor, weight: o.PageWeight}
-	if b.page == nil {
-		b.page = func(_ *web.Page, v web.Verdict) float64 { return v.Relevance }
-	}
-	if b.weight < 0 || b.weight >= 1 || b.weight != b.weight {
-		return nil, fmt.Errorf("page weight %v: give a number in (0,1), or 0 for ½", b.weight)
-	}
+	b := &bestFirst{page: o.Page, anchor: o.Anchor}
 	switch of {
 	case pageAlone:
 		b.anchor, b.weight = nil, 1
@@ -55,9 +52,7 @@ func makeBestFirst(of parts, o Options) (*bestFirst, error) {
 	case anchorAlone:
 		b.weight = 0
 	case pageAndAnchor:
-		if b.weight == 0 {
-			b.weight = 0.5
-		}
+		b.weight = o.set("weight")
 	}
 	if b.anchor == nil {
 		return nil, errors.New("it compares anchors with the topic: give Options.Anchor, such as the judge's Text")

@@ -3,7 +3,6 @@ package score
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -36,18 +35,16 @@ type bestN struct {
 
 var _ Scorer = (*bestN)(nil)
 
+func bestNSettings() []Setting {
+	return append(weightSettings(), Setting{"batch", 256, 1, 256, "N: pages fetched before the links found on them compete"})
+}
+
 func newBestN(o Options) (Scorer, error) {
-	if o.N == 0 {
-		o.N = 256
-	}
-	if o.N < 1 || o.N > 256 {
-		return nil, fmt.Errorf("batch of %d pages: give N in 1…256", o.N)
-	}
 	b, err := makeBestFirst(pageAndAnchor, o)
 	if err != nil {
 		return nil, err
 	}
-	return &bestN{bestFirst: b, n: uint64(o.N)}, nil
+	return &bestN{bestFirst: b, n: uint64(o.set("batch"))}, nil
 }
 
 // Visit counts the fetch, and returns its batch for the links found:

@@ -28,6 +28,7 @@ type journal struct {
 	full    bool
 	due     bool // everything that waits should be scored anew
 	changed bool
+	learn   func(func()) // runs what computes a model anew: Options.Learn
 }
 
 const (
@@ -42,7 +43,7 @@ func journalSetting() Setting {
 
 func newJournal(name string, o Options) journal {
 	log := append([]byte{byte(len(name))}, name...)
-	return journal{log: log, name: len(log), limit: int(o.set("journal") * (1 << 20))}
+	return journal{log: log, name: len(log), limit: int(o.set("journal") * (1 << 20)), learn: o.Learn}
 }
 
 // add takes down an entry; it returns false, and does nothing, when full.

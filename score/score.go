@@ -46,11 +46,6 @@ type Options struct {
 	// Anchor is the similarity of an anchor's text to the topic, in [0,1].
 	// Both functions are pure and safe for concurrent use.
 	Anchor func(text string) float64
-	// PageWeight is the share of the page in best-first-both, in (0,1);
-	// 0 = ½ (BPM09 eq 3).
-	PageWeight float64
-	// N is the batch of best-n-first, 1…256; 0 = 256.
-	N int
 	// Keywords name the topic, words or phrases, for the scorers that look
 	// for words themselves.
 	Keywords []string
@@ -64,6 +59,10 @@ type Options struct {
 	Thesaurus Thesaurus
 	// Set changes settings of the scorer, by name; Settings lists them.
 	Set map[string]float64
+	// Learn is given what computes a model anew from all that was seen, such as
+	// a training during the crawl, and calls it once before it returns: so the
+	// time of it can be told from that of a visit. nil calls it and no more.
+	Learn func(compute func())
 }
 
 // Setting is a constant of a strategy that Options.Set can change.
@@ -108,6 +107,9 @@ func (o Options) complete(settings []Setting) (Options, error) {
 	if o.Analyzer == nil {
 		o.Analyzer = text.NewAnalyzer()
 	}
+	if o.Learn == nil {
+		o.Learn = func(compute func()) { compute() }
+	}
 	if o.Page == nil {
 		o.Page = func(_ *web.Page, v web.Verdict) float64 { return v.Relevance }
 	}
@@ -131,8 +133,8 @@ func makers() []maker {
 		{Line{"random", "in random order"}, newRandom, nil},
 		{Line{"best-first-page", "links of relevant pages first"}, newBestFirst(pageAlone), nil},
 		{Line{"best-first-anchor", "links with relevant anchors first"}, newBestFirst(anchorAlone), nil},
-		{Line{"best-first-both", "the mean of page and anchor"}, newBestFirst(pageAndAnchor), nil},
-		{Line{"best-n-first", "best-first-both in batches of N pages"}, newBestN, nil},
+		{Line{"best-first-both", "the mean of page and anchor"}, newBestFirst(pageAndAnchor), weightSettings()},
+		{Line{"best-n-first", "best-first-both in batches of N pages"}, newBestN, bestNSettings()},
 		{Line{"fish-search", "a few links of relevant pages, fewer of others, three deep"}, newFish, fishSettings()},
 		{Line{"shark-search-0.5", "relevance inherited along the path, anchor and its surroundings; γ = ½"}, newShark, sharkSettings(0.5)},
 		{Line{"shark-search-0.8", "the same, with more weight on what is inherited"}, newShark, sharkSettings(0.8)},

@@ -34,7 +34,11 @@ func TestConformance(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(l.Name, " ", n), func(t *testing.T) {
 				scoretest.RunWithin(t, featureBytes(l.Name), func() scoretest.Scorer {
-					return newScorer(t, l.Name, score.Options{N: n, Set: hasty(l.Name)})
+					set := hasty(l.Name)
+					if l.Name == "best-n-first" {
+						set["batch"] = float64(n)
+					}
+					return newScorer(t, l.Name, score.Options{Set: set})
 				})
 			})
 		}
@@ -126,11 +130,11 @@ func TestPriorities(t *testing.T) {
 		{"best-first-page", score.Options{}, []float64{0.25, 0.25, 0.25}},
 		{"best-first-anchor", score.Options{}, []float64{1, 0.5, 0}},
 		{"best-first-both", score.Options{}, []float64{0.625, 0.375, 0.125}},
-		{"best-first-both", score.Options{PageWeight: 0.75}, []float64{0.4375, 0.3125, 0.1875}},
+		{"best-first-both", score.Options{Set: map[string]float64{"weight": 0.75}}, []float64{0.4375, 0.3125, 0.1875}},
 		{"best-first-both", score.Options{Page: func(*web.Page, web.Verdict) float64 { return 1 }}, []float64{1, 0.75, 0.5}},
 		{"best-first-both", score.Options{Page: func(*web.Page, web.Verdict) float64 { return math.NaN() }}, []float64{0.5, 0.25, 0}},
-		{"best-n-first", score.Options{N: 1}, []float64{0.625, 0.375, 0.125}},
-		{"best-n-first", score.Options{N: 2}, []float64{0.625 - 2, 0.375 - 2, 0.125 - 2}},
+		{"best-n-first", score.Options{Set: map[string]float64{"batch": 1}}, []float64{0.625, 0.375, 0.125}},
+		{"best-n-first", score.Options{Set: map[string]float64{"batch": 2}}, []float64{0.625 - 2, 0.375 - 2, 0.125 - 2}},
 	} {
 		if got := scoreAll(newScorer(t, c.name, c.o), 0.25, "bees bees", "bees steel", " "); !slices.Equal(got, c.want) {
 			t.Errorf("%s %+v: %v, want %v", c.name, c.o, got, c.want)
@@ -183,7 +187,7 @@ func TestRandom(t *testing.T) {
 // Best-N-first with N = 3, as a transcript: what each fetch brings waits below
 // every older link until the batch is over, and then all is scored anew.
 func TestBestNTranscript(t *testing.T) {
-	s := newScorer(t, "best-n-first", score.Options{N: 3})
+	s := newScorer(t, "best-n-first", score.Options{Set: map[string]float64{"batch": 3}})
 	var log []string
 	var waiting []web.Candidate
 	say := func(format string, args ...any) { log = append(log, fmt.Sprintf(format, args...)) }
@@ -226,6 +230,41 @@ rescore: +1.00 +0.50 +0.75 +1.00 +0.00`
 	}
 }
 
+// Scorers that compute a model anew while they crawl do it where Options.Learn
+// says, and nothing else there; the others never ask.
+func TestLearn(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		set  map[string]float64
+		want int // computations in 40 visits
+	}{
+		{"pagerank", map[string]float64{"every": 10}, 4},
+		{"ache-like-hard", map[string]float64{"every": 20}, 2},
+		{"tagpath-bandit-like", nil, 4}, // batches of 10
+		{"breadth-first", nil, 0},
+		{"backlink", nil, 0},
+	} {
+		computed, within := 0, 0
+		s := newScorer(t, c.name, score.Options{Set: c.set, Learn: func(compute func()) {
+			computed++
+			within++
+			compute()
+			within--
+		}})
+		for i := range 40 {
+			p, v := pageOf(fmt.Sprint("bees ", i)), web.Verdict{Relevant: i%2 == 0}
+			p.URL = parse(fmt.Sprint("http://a.test/page/", i))
+			s.Visit(&web.Candidate{URL: p.URL, Depth: 1}, p, v)
+			if within != 0 {
+				t.Fatalf("%s: a visit ended within a computation", c.name)
+			}
+		}
+		if computed != c.want {
+			t.Errorf("%s: %d computations in 40 visits, want %d", c.name, computed, c.want)
+		}
+	}
+}
+
 func TestNewErrors(t *testing.T) {
 	anchor := func(string) float64 { return 0 }
 	for _, c := range []struct {
@@ -236,10 +275,10 @@ func TestNewErrors(t *testing.T) {
 		{"depth-first", score.Options{}, "the scorers are breadth-first, random"},
 		{"best-first-anchor", score.Options{}, "Options.Anchor"},
 		{"best-first-both", score.Options{}, "Options.Anchor"},
-		{"best-first-both", score.Options{Anchor: anchor, PageWeight: 1}, "page weight 1"},
-		{"best-first-both", score.Options{Anchor: anchor, PageWeight: math.NaN()}, "page weight NaN"},
-		{"best-n-first", score.Options{Anchor: anchor, N: 257}, "1…256"},
-		{"best-n-first", score.Options{Anchor: anchor, N: -1}, "1…256"},
+		{"best-first-both", score.Options{Anchor: anchor, Set: map[string]float64{"weight": 1.5}}, "weight = 1.5"},
+		{"best-first-both", score.Options{Anchor: anchor, Set: map[string]float64{"weight": math.NaN()}}, "weight = NaN"},
+		{"best-n-first", score.Options{Anchor: anchor, Set: map[string]float64{"batch": 257}}, "1…256"},
+		{"best-n-first", score.Options{Anchor: anchor, Set: map[string]float64{"batch": -1}}, "1…256"},
 	} {
 		if _, err := score.New(c.name, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)

@@ -233,7 +233,7 @@ func (s *tagPath) apply(e *entry) {
 	}
 	s.batch = append(s.batch, linear.Example{Features: address, Positive: flags&1 != 0})
 	if len(s.batch) == batchSize {
-		s.model.Learn(s.batch)
+		s.learn(func() { s.model.Learn(s.batch) })
 		s.batch, s.taken = s.batch[:0], true
 	}
 }

@@ -122,6 +122,9 @@ func (n *network) ask(ctx context.Context, now time.Time, u web.URL) (*origin, t
 			break
 		}
 		n.requests++
+		if n.opt.Asked != nil {
+			n.opt.Asked()
+		}
 		took += n.opt.Latency.of(n.opt.Seed, file) + n.delay
 		o.news = r
 		if r.Status < 300 || r.Status >= 400 || r.Location.IsZero() || hops == robotsRedirects {

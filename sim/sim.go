@@ -88,6 +88,9 @@ type Options struct {
 	Outside Outside
 	// IgnoreRobots leaves robots.txt unread.
 	IgnoreRobots bool
+	// Asked is told of each request for robots.txt when it is made, before the
+	// event of the page that made it needful; nil tells nobody.
+	Asked func()
 	// Types are the media types a document may have, lower case; others are
 	// refused unread, as on the network. nil = HTML and XHTML; "*/*" = any.
 	Types []string

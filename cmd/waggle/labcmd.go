@@ -24,6 +24,9 @@ type labRunCmd struct {
 
 // Run makes the cells that are not there yet, and the report.
 func (c *labRunCmd) Run(ctx context.Context, io streams) error {
+	if c.Workers < 0 {
+		return exit{exitUsage, fmt.Errorf("--workers=%d: give 1 or more", c.Workers)}
+	}
 	f, err := lab.Read(c.File)
 	if err != nil {
 		return exit{exitUsage, err}
@@ -40,19 +43,26 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) error {
 		return fmt.Errorf("%s is in use by another waggle: wait for it to end, or choose another folder", c.Out)
 	}
 	meter := newMeter(io.err)
-	out, err := f.Run(ctx, c.Out, lab.Options{Progress: meter.show, Workers: c.Workers})
+	out, err := f.Run(ctx, c.Out, lab.Options{Progress: meter.show, Workers: c.Workers, Note: func(note string) {
+		fmt.Fprintln(io.err, "waggle: note: "+note)
+	}})
 	meter.end()
+	if wrong := (lab.Mistake{}); errors.As(err, &wrong) {
+		return exit{exitUsage, err}
+	}
+	// A run that ended early has a report as well: of what is there.
+	r, broken := lab.Report(c.Out)
+	if broken == nil {
+		fmt.Fprintf(io.out, "%s of %s cells, %s of them new; the report is %s\n", number(out.Cells-r.Missing), number(out.Cells), number(out.Made), filepath.Join(c.Out, "report.html"))
+	}
 	switch {
 	case ctx.Err() != nil:
 		return exit{exitStopped, errors.New("stopped; the same command goes on where it was")}
 	case err != nil:
 		return err
-	}
-	if _, err := lab.Report(c.Out); err != nil {
-		return err
-	}
-	fmt.Fprintf(io.out, "%s cells, %s of them new; the report is %s\n", number(out.Cells), number(out.Made), filepath.Join(c.Out, "report.html"))
-	if out.Failed > 0 {
+	case broken != nil:
+		return broken
+	case out.Failed > 0:
 		return fmt.Errorf("%d cells failed; the report says why, and the same command tries them again", out.Failed)
 	}
 	return nil
@@ -65,18 +75,27 @@ type labReportCmd struct {
 
 // Run writes the report anew.
 func (c *labReportCmd) Run(io streams) error {
-	if _, err := lab.Report(c.Dir); err != nil {
+	r, err := lab.Report(c.Dir)
+	if err != nil {
 		return exit{exitUsage, err}
+	}
+	if r.Missing > 0 {
+		fmt.Fprintf(io.err, "waggle: %s of %s cells are not made yet: waggle lab run goes on with them\n", number(r.Missing), number(r.Missing+len(r.Cells)))
 	}
 	fmt.Fprintf(io.out, "%s, report.md, values.csv, curves.csv, plots/\n", filepath.Join(c.Dir, "report.html"))
 	return nil
 }
 
 // labListCmd is `waggle lab list`.
-type labListCmd struct{}
+type labListCmd struct {
+	YAML bool `name:"yaml" help:"As a lab file that says all it can, every constant with its default."`
+}
 
 // Run names what a lab file can name.
-func (labListCmd) Run(io streams) error {
+func (c labListCmd) Run(io streams) error {
+	if c.YAML {
+		return lab.Example(io.out)
+	}
 	out := tabwriter.NewWriter(io.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "Scorers: which link goes first")
 	for _, l := range score.Names() {

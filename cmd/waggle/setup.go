@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -477,7 +478,11 @@ func (s *setup) judge(t *topic.Topic, a *text.Analyzer) (judge.Judge, error) {
 
 func (s *setup) scorer(t *topic.Topic, j judge.Judge, a *text.Analyzer) (crawl.Scorer, error) {
 	o := score.Options{
-		Seed: s.job.Scorer.Seed, N: s.job.Scorer.Batch, Anchor: j.Text, Keywords: t.Keywords, Analyzer: a, Set: s.job.Scorer.Set,
+		Seed: s.job.Scorer.Seed, Anchor: j.Text, Keywords: t.Keywords, Analyzer: a, Set: s.job.Scorer.Set,
+	}
+	if n := s.job.Scorer.Batch; n > 0 && s.job.scorer() == "best-n-first" {
+		o.Set = map[string]float64{"batch": float64(n)}
+		maps.Copy(o.Set, s.job.Scorer.Set)
 	}
 	var err error
 	words := lab.Thesaurus{WordNet: s.job.Scorer.WordNet, Table: s.job.Scorer.Thesaurus}

@@ -23,6 +23,7 @@ type Series struct {
 	X, Y      []float64
 	Low, High []float64
 	Mark      bool // drawn in the ink of notes, dashed: a bound to compare with
+	Dots      bool // each point is marked
 	Color     int  // 0…: which of the series' colours
 }
 
@@ -151,6 +152,9 @@ func (c Lines) Draw() *Drawing {
 		}
 		if len(lower) > 1 {
 			lower, upper = simplify(lower), simplify(upper)
+			// Edges tell bands apart where they overlap.
+			d.add(stroke{points: lower, ink: ink, width: .7}, stroke{points: upper, ink: ink, width: .7})
+			lower = slices.Clone(lower)
 			slices.Reverse(lower)
 			d.add(area{points: append(upper, lower...), ink: ink, opacity: .13})
 		}
@@ -174,6 +178,9 @@ func (c Lines) Draw() *Drawing {
 			}
 			run = append(run, p)
 			last, seen = p, true
+			if s.Dots {
+				d.add(dot{p, 3, ink, s.Name})
+			}
 		}
 		if len(run) == 1 {
 			d.add(dot{run[0], 3, ink, s.Name})
@@ -245,7 +252,11 @@ func (d *Drawing) nameEnds(r *ruler, names []endName, x, top, bottom, width floa
 	}
 	for _, n := range names {
 		to := x + 20
-		d.add(stroke{points: []point{n.end, {max(x, n.end.X) + 2, n.end.Y}, {to - 3, n.y}}, ink: n.ink, width: 1.1, dash: n.dash})
+		dash := n.dash
+		if x-n.end.X > 4 { // a long thread must not pass for the line itself
+			dash = []float64{1, 4}
+		}
+		d.add(stroke{points: []point{n.end, {max(x, n.end.X) + 2, n.end.Y}, {to - 3, n.y}}, ink: n.ink, width: 1.1, dash: dash})
 		d.text(to, n.y+nameSize*.35, r.cut(n.name, nameSize, false, width), nameSize, false, start, n.ink)
 	}
 }

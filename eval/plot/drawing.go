@@ -168,7 +168,7 @@ func Style() string {
 			fmt.Fprintf(&b, "%s.wp .f-%s{fill:%s}%s.wp .s-%s{stroke:%s}\n", before, c, t[i], before, c, t[i])
 		}
 	}
-	b.WriteString(".wp{font-family:\"Go\",\"Helvetica Neue\",Arial,\"Liberation Sans\",sans-serif}.wp path,.wp polyline{stroke-linejoin:round;stroke-linecap:round}\n")
+	b.WriteString(".wp{overflow:visible;font-family:\"Go\",\"Helvetica Neue\",Arial,\"Liberation Sans\",sans-serif}.wp path,.wp polyline{stroke-linejoin:round;stroke-linecap:round}\n")
 	rules(light, "")
 	b.WriteString("@media (prefers-color-scheme:dark){\n")
 	rules(dark, "")

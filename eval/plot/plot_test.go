@@ -54,6 +54,8 @@ func charts() map[string]interface{ Draw() *Drawing } {
 		"multiples": Multiples{Title: "Each topic of campus", Note: "The top of a panel is its own.", Panels: panels},
 		"bars": Bars{Title: "Share of the upper bound at 1,000 pages", Note: "Mean over 8 topics; lines are 95% bootstrap intervals.", Percent: true, Decimals: 1, Label: "H/U",
 			Items: []Bar{{"best-first-both", .654, .55, .74, "", 0}, {"shark-search", .601, .51, .70, "", 0}, {"fish-search", .42, .31, .55, "", 0}, {"breadth-first", .213, .14, .30, "", 0}, {"not run", math.NaN(), 0, 0, "", 0}}},
+		"reliability": Lines{Title: "Calibration", Percent: true, YMax: 1, XLabel: "given", YLabel: "found", Series: []Series{
+			{Name: "topic", X: []float64{.05, .3, .7, .95}, Y: []float64{.01, .2, .5, .9}, Dots: true}, {Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}, Mark: true}}},
 		"differences": Bars{Title: "Against best-first", Percent: true, Decimals: 1, Label: "difference of H/U, in points",
 			Items: []Bar{{"ache-like", .054, .01, .09, "", 0}, {"random", -.4, -.52, -.3, "", 1}, {"opic", -.01, -.06, .03, "", 1}}},
 		"balance": Balance{Title: "Topics won against breadth-first at 1,000 pages", Note: "AUC; Holm-adjusted Wilcoxon p at the right.",
@@ -248,6 +250,35 @@ func TestNamesDoNotCoverEachOther(t *testing.T) {
 	for i, y := range at {
 		if y < 0 || y > d.Height || i > 0 && y-at[i-1] < 12 {
 			t.Errorf("name %d at %v of %v, the one before at %v", i, y, d.Height, at[max(i-1, 0)])
+		}
+	}
+}
+
+// What is written stays on the drawing in the widest fonts that readers have:
+// those take up to 1.15 times the room of the Go fonts, and bold ones 1.26.
+func TestLabelsStayOnTheDrawing(t *testing.T) {
+	var r ruler
+	for name, chart := range charts() {
+		d := chart.Draw()
+		for _, s := range d.shapes {
+			l, ok := s.(label)
+			if !ok || l.text == "" {
+				continue
+			}
+			wide := 1.14 * r.plain(l.text, l.size, false)
+			if l.bold {
+				wide = 1.25 * r.plain(l.text, l.size, true)
+			}
+			left := l.at.X
+			switch l.anchor {
+			case middle:
+				left -= wide / 2
+			case end:
+				left -= wide
+			}
+			if left < -1 || left+wide > d.Width+1 {
+				t.Errorf("%s: %q reaches from %.0f to %.0f of %.0f", name, l.text, left, left+wide, d.Width)
+			}
 		}
 	}
 }

@@ -25,8 +25,8 @@ func made() Results {
 	r := Results{
 		Title: "Classics compared", Command: "waggle lab report out", Notes: []string{"Links outside the record are dropped."}, Budgets: []int{10, 20},
 		Webs:   []Web{{"campus", 11650, 87, false, "recorded"}, {"manuals", 24000, 20, false, "recorded"}, {"hive", 1e9, 1e6, true, "made up"}},
-		Judges: []Judge{{"campus", "bees", "topic", .5, .9, .8, .95, math.NaN(), 100, 10, 9, 8}},
-		Costs:  []Cost{{"shark-search", "topic", []Stage{{"parse", .9}, {"score", .1}}, 0}},
+		Judges: []Judge{{"campus", "bees", "topic", .5, .9, .8, .95, math.NaN(), 100, 10, 9, 8, nil}},
+		Costs:  []Cost{{"shark-search", "topic", []Stage{{"parse", .9, true}, {"score", .1, false}}, 0}},
 	}
 	rates := map[string]int{"breadth-first": 5, "shark-search": 2, "fish-search": 3}
 	for _, w := range r.Webs {
@@ -127,12 +127,13 @@ func TestReport(t *testing.T) {
 	}
 	against := all["All webs: against breadth-first"]["AUC against breadth-first at 20 pages"]
 	// n = 4, all won: Wilcoxon 2/16; two comparisons, so Holm doubles it.
-	if len(against) != 3 || !slices.Equal(against[1][4:9], []string{"4", "0", "0", ".125", ".250"}) {
+	if len(against) != 4 || !slices.Equal(against[1][4:7], []string{"4 · 0 · 0", ".125", ".250"}) ||
+		!slices.Equal(against[0][:4], []string{"strategy", "H/U", "H/G", "difference"}) || !slices.Equal(against[1][:3], []string{"shark-search", "0.833", "0.833"}) || against[3][0] != "breadth-first" {
 		t.Errorf("against breadth-first: %v", against)
 	}
 	hits := all["campus"]["Hits of each topic at 20 pages"]
-	if len(hits) != 3 || !slices.Equal(hits[0], []string{"topic", "breadth-first", "fish-search", "shark-search", "G", "U", "reachable"}) ||
-		!slices.Equal(hits[1], []string{"campus/bees", "4", "6.5", "10", "12", "12", "12"}) {
+	if want := [][]string{{"strategy", "bees", "wasps"}, {"shark-search", "10 .83 · .83", "10 .83 · .83"}, {"fish-search", "6.5 .54 · .54", "6.5 .54 · .54"},
+		{"breadth-first", "4 .33 · .33", "4 .33 · .33"}, {"G: greedy", "12", "12"}, {"U: bound", "12", "12"}, {"reachable", "12", "12"}}; !slices.EqualFunc(hits, want, slices.Equal) {
 		t.Errorf("hits of each topic: %v", hits)
 	}
 }
@@ -355,5 +356,390 @@ func TestWrite(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// Every table that sets strategies side by side says what was possible,
+// whatever measures were asked for.
+func TestEveryTableShowsWhatWasPossible(t *testing.T) {
+	for name, headline := range map[string][]string{"default": nil, "of one's choice": {"harvest"}} {
+		r := made()
+		r.Headline = headline
+		r.Topics[1].Dev = true
+		page, err := HTML(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		for section, list := range tables(t, page) {
+			for title, rows := range list {
+				switch head := rows[0]; {
+				case head[0] != "strategy":
+				case strings.Contains(strings.ToLower(title), "hits of each topic"):
+					seen++
+					for _, row := range rows[1:4] {
+						if !strings.Contains(row[1], " · ") {
+							t.Errorf("%s, %s, %s: %v", name, section, title, row)
+						}
+					}
+				default:
+					seen++
+					if !slices.Contains(head, "H/U") || !slices.Contains(head, "H/G") {
+						t.Errorf("%s, %s, %s: %v", name, section, title, head)
+					}
+				}
+			}
+		}
+		if seen < 30 {
+			t.Errorf("%s: %d tables of strategies", name, seen)
+		}
+	}
+}
+
+// No measure is in the CSV alone.
+func TestEveryMeasureHasATable(t *testing.T) {
+	r := made()
+	for i := range r.Cells {
+		for k := range r.Cells[i].Values {
+			r.Cells[i].Values[k].Value = .5 // also of what does not apply
+		}
+	}
+	page, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := tables(t, page)
+	var shown []string
+	for _, rows := range [][][]string{all["campus"]["At 20 pages"], all["campus"]["All other measures at 20 pages"], all["As the papers measured decoration"]["campus at 20 pages, as the papers measured"]} {
+		if len(rows) == 0 {
+			t.Fatal("a table is missing")
+		}
+		shown = append(shown, rows[0]...)
+	}
+	for _, m := range eval.Measures() {
+		if !slices.Contains(shown, heading(m.Name)) {
+			t.Errorf("%s is in no table", m.Name)
+		}
+	}
+}
+
+// outside makes results in which shark-search spends every fifth place
+// outside the record, and the others none.
+func outside(charged, bounds bool) Results {
+	r := made()
+	r.Webs, r.Cells = r.Webs[:1], slices.DeleteFunc(r.Cells, func(c eval.Cell) bool { return c.Web != "campus" || c.Scorer == "shark-search" })
+	for _, topic := range []string{"bees", "wasps"} {
+		run := &eval.Run{Key: eval.Key{Web: "campus", Topic: topic, Scorer: "shark-search", Judge: "topic"}, Budget: 20, Charged: charged, Bounds: bounds, Links: 100, LinksOutside: 30}
+		for i := range 20 {
+			p := eval.Page{}
+			switch {
+			case charged && i%5 == 4:
+				p.Mark = eval.Outside
+			case i%5 == 0:
+				p.Mark = eval.Hit | eval.Relevant
+			}
+			run.Pages = append(run.Pages, p)
+		}
+		r.Cells = append(r.Cells, eval.NewCell(run, eval.Reference{}, r.Budgets, eval.Measures()))
+	}
+	return r
+}
+
+// The out-of-record rate is that of requests. Where links were dropped nobody
+// knows it: no figure is marked, and the share of links has a column.
+func TestOutOfTheRecord(t *testing.T) {
+	for _, test := range []struct {
+		name            string
+		charged, bounds bool
+		strategy        string // as the table names it
+		hits, harvest   string
+		columns         []string
+		says            string
+	}{
+		{"dropped", false, false, "shark-search", "4", "0.200", []string{"links outside"}, "marks no figure as weak"},
+		{"fails", true, false, "shark-search †", "4", "0.200", []string{"outside", "links outside"}, "more than 5%"},
+		{"bounds", true, true, "shark-search †", "4…8", "0.200…0.400", []string{"outside", "links outside"}, "if nothing, and if everything"},
+	} {
+		r := outside(test.charged, test.bounds)
+		page, err := HTML(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := tables(t, page)["campus"]["At 20 pages"]
+		var got []string
+		for _, row := range rows {
+			if strings.HasPrefix(row[0], "shark-search") {
+				got = []string{row[0], row[2], row[3]}
+			}
+		}
+		if want := []string{test.strategy, test.hits, test.harvest}; !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", test.name, got, want)
+		}
+		var columns []string
+		for _, h := range rows[0] {
+			if strings.Contains(h, "outside") {
+				columns = append(columns, h)
+			}
+		}
+		if !slices.Equal(columns, test.columns) {
+			t.Errorf("%s: columns %v, want %v", test.name, columns, test.columns)
+		}
+		if !bytes.Contains(page, []byte(test.says)) {
+			t.Errorf("%s: the page does not say %q", test.name, test.says)
+		}
+		if marked := bytes.Contains(page, []byte("†")); marked != test.charged {
+			t.Errorf("%s: marked %v", test.name, marked)
+		}
+		// The chart's band is what lies between the readings.
+		if strings.Contains(string(page), "Between the bounds: campus") != test.bounds {
+			t.Errorf("%s: the chart of the bounds", test.name)
+		}
+		b, err := newBuilder(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range b.between("", b.cells(func(eval.Cell) bool { return true }), func(s strategy) bool { return s.scorer == "shark-search" }).Series {
+			if last := len(s.High) - 1; test.bounds && (last < 0 || s.Y[last] != 4 || s.High[last] != 8) || !test.bounds && last >= 0 {
+				t.Errorf("%s: bounds up to %v over %v", test.name, s.High, s.Y)
+			}
+		}
+		data, err := ValuesCSV(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if has := bytes.Contains(data, []byte("shark-search,topic,0,test,20,hits,4,8\n")); has != test.bounds {
+			t.Errorf("%s: values.csv has the upper bound: %v", test.name, has)
+		}
+	}
+}
+
+// What is found on topics for development stays out of every other figure.
+func TestDevelopmentTopicsStandApart(t *testing.T) {
+	r := made()
+	for i := range r.Topics {
+		r.Topics[i].Dev = r.Topics[i].Topic == "wasps"
+	}
+	with, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Cells = slices.DeleteFunc(r.Cells, func(c eval.Cell) bool { return c.Topic == "wasps" })
+	without, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := tables(t, with), tables(t, without)
+	for section := range a {
+		switch {
+		case strings.HasPrefix(section, "Topics for development"):
+			if b[section] != nil || len(a[section]) == 0 {
+				t.Errorf("development without such runs: %v", b[section])
+			}
+		case section == "Webs": // counts runs
+		default:
+			for heading, rows := range a[section] {
+				if !slices.EqualFunc(rows, b[section][heading], slices.Equal) {
+					t.Errorf("%s, %s: with\n%v\nwithout\n%v", section, heading, rows, b[section][heading])
+				}
+			}
+		}
+	}
+	if rows := a["Topics for development not a test"]["campus at 20 pages, development"]; len(rows) != 4 || rows[1][1] != "1" {
+		t.Errorf("development: %v", rows)
+	}
+	data, err := ValuesCSV(made())
+	if err != nil || bytes.Contains(data, []byte(",dev,")) {
+		t.Errorf("values.csv tells of development topics where there are none, %v", err)
+	}
+}
+
+// Target recall is shown when half of the targets were hidden, and only then.
+func TestTargetRecallIsShown(t *testing.T) {
+	for _, hidden := range []bool{false, true} {
+		r := made()
+		for i := range r.Cells {
+			for k := range r.Cells[i].Values {
+				if v := &r.Cells[i].Values[k]; v.Measure == "target-recall" && hidden {
+					v.Value = .25
+				}
+			}
+		}
+		r.Headline = []string{"hits"} // it comes on its own
+		page, err := HTML(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := tables(t, page)["campus"]["At 20 pages"]
+		at := slices.Index(rows[0], "target recall")
+		if at >= 0 != hidden || hidden && rows[1][at] != "0.250" {
+			t.Errorf("hidden %v: %v", hidden, rows)
+		}
+	}
+}
+
+// Items E1, E2, E3, A11 and B9 are in a section that says what they are, as
+// charts and as CSV.
+func TestAsThePapersMeasured(t *testing.T) {
+	r := made()
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		for k, γ := range eval.Thresholds() {
+			for j, n := range c.Points {
+				c.Sweep[k][j] = float64(n) * (1 - γ)
+			}
+		}
+		for j, n := range c.Points {
+			c.Similar[j] = float64(n) / 4
+		}
+	}
+	page, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := tables(t, page)["As the papers measured decoration"]
+	rows := section["campus at 20 pages, as the papers measured"]
+	want := []string{"strategy", "topics", "H/U", "H/G", "precision mesh", "sigma", "sigma printed", "APR", "similar pages", "judged harvest", "judged loss", "judged loss sum"}
+	if len(rows) != 4 || !slices.Equal(rows[0], want) {
+		t.Errorf("tables %v", rows)
+	}
+	for _, words := range []string{"decide nothing", "γ = 0.575", "γ = 0.75", "Precision by similarity: campus", "Similar pages: campus"} {
+		if !bytes.Contains(page, []byte(words)) {
+			t.Errorf("the page does not hold %q", words)
+		}
+	}
+	data, err := SurfaceCSV(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(lines[0], []string{"web", "synthetic", "scorer", "judge", "topics", "pages", "precision_0.5", "precision_0.575", "precision_0.65", "precision_0.725", "precision_0.8", "similar_0.75"}) {
+		t.Errorf("head %v", lines[0])
+	}
+	found := false
+	for _, l := range lines {
+		if slices.Equal(l[:6], []string{"campus", "false", "fish-search", "topic", "2", "10"}) {
+			found = true
+			if !slices.Equal(l[6:], []string{"0.5", "0.425", "0.35", "0.275", "0.2", "2.5"}) {
+				t.Errorf("at 10 pages: %v", l)
+			}
+		}
+	}
+	if !found {
+		t.Error("no line for 10 pages of fish-search")
+	}
+}
+
+// Strategies are compared on AUC, harvest and H/U; each family of tests is
+// adjusted on its own.
+func TestComparisons(t *testing.T) {
+	page, err := HTML(made())
+	if err != nil {
+		t.Fatal(err)
+	}
+	section := tables(t, page)["campus: against breadth-first"]
+	for _, title := range []string{"AUC", "Harvest", "H/U"} {
+		for _, n := range []string{"10", "20"} {
+			rows := section[title+" against breadth-first at "+n+" pages"]
+			if len(rows) != 4 || !slices.Contains(rows[0], "detectable") || !slices.Contains(rows[0], "worst topic") {
+				t.Errorf("%s at %s: %v", title, n, rows)
+			}
+		}
+	}
+	// Harvest at 20: shark-search 10 hits of 20 on both topics, breadth-first 4.
+	if row := section["Harvest against breadth-first at 20 pages"][1]; row[0] != "shark-search" || row[3] != "+0.300 +0.300 … +0.300" {
+		t.Errorf("harvest: %v", row)
+	}
+	data, err := TestsCSV(made())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(bytes.NewReader(data)).ReadAll()
+	// (all + 3 webs) × 2 budgets × 3 measures × 2 strategies, and the head
+	if err != nil || len(lines) != 1+4*2*3*2 {
+		t.Errorf("%d lines, %v", len(lines), err)
+	}
+}
+
+// A judge's reliability pools its bins over topics, by their pages.
+func TestReliability(t *testing.T) {
+	r := made()
+	r.Judges = []Judge{
+		{Web: "campus", Topic: "bees", Judge: "topic", Precision: .5, AUROC: .75, Bins: []Bin{{30, .1, .2}, {20, .9, .5}, {9, .95, 1}}},
+		{Web: "campus", Topic: "wasps", Judge: "topic", Precision: 1, AUROC: math.NaN(), Bins: []Bin{{10, .3, .6}, {0, 0, 0}}},
+	}
+	b, err := newBuilder(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chart, ok := b.reliability("campus")
+	if !ok || len(chart.Series) != 2 || len(chart.Series[0].X) != 2 {
+		t.Fatalf("%d series, %v", len(chart.Series), ok)
+	}
+	got := chart.Series[0]
+	for i, want := range [][2]float64{{.15, .3}, {.9, .5}} {
+		if math.Abs(got.X[i]-want[0]) > 1e-12 || math.Abs(got.Y[i]-want[1]) > 1e-12 {
+			t.Errorf("point %d: %v %v, want %v", i, got.X[i], got.Y[i], want)
+		}
+	}
+	if _, ok := b.reliability("manuals"); ok {
+		t.Error("a chart of no judge")
+	}
+	page, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := tables(t, page)["Judges against the truth"]["Mean over topics"]
+	if len(rows) != 2 || !slices.Equal(rows[1], []string{"campus", "topic", "2", "0.000", "0.750", "0.000", "0.750", "0.000"}) {
+		t.Errorf("means %v", rows)
+	}
+}
+
+// Costs say by what they were measured, and leave out of the sum what was
+// done once for all runs.
+func TestCosts(t *testing.T) {
+	r := made()
+	r.Costs = []Cost{{"shark-search", "topic", []Stage{{"parse", 2, true}, {"score", .5, false}, {"judge", .25, false}}, 1.5}, {"fish-search", "topic", []Stage{{"score", .5, false}}, math.NaN()}}
+	for clock, says := range map[string]string{"": "it is not the processor", "processor time of the thread": "processor time of the thread"} {
+		r.Clock = clock
+		page, err := HTML(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := [][]string{{"scorer", "judge", "parse ‡", "score", "judge", "sum", "training, s"},
+			{"fish-search", "topic", "–", "0.500", "–", "0.500", "–"}, {"shark-search", "topic", "2.000", "0.500", "0.250", "0.750", "1.50"}}
+		if got := tables(t, page)["Costs"][""]; !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("costs %v", got)
+		}
+		if !bytes.Contains(page, []byte(says)) {
+			t.Errorf("the page does not say %q", says)
+		}
+	}
+}
+
+// A report of a run that goes on says so before anything else.
+func TestUnfinishedRunsAreTold(t *testing.T) {
+	r := made()
+	r.Missing = 7
+	page, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := bytes.Index(page, []byte("7 runs of 79 are not there yet")); at < 0 || at > bytes.Index(page, []byte("<nav")) {
+		t.Errorf("7 of 79 missing runs are told at %d", at)
+	}
+}
+
+func TestAlong(t *testing.T) {
+	points, values := []int{2, 4, 8}, []float64{1, 1, 5}
+	for n, want := range map[float64]float64{0: 0, 1: .5, 2: 1, 3: 1, 4: 1, 6: 3, 8: 5} {
+		if got := along(points, values, n); got != want {
+			t.Errorf("at %v: %v, want %v", n, got, want)
+		}
+	}
+	if got := along(points, values, 9); !math.IsNaN(got) {
+		t.Errorf("beyond the end: %v", got)
 	}
 }

@@ -9,9 +9,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/plot"
 )
 
@@ -26,9 +28,13 @@ func HTML(r Results) ([]byte, error) {
 
 func (p page) html() ([]byte, error) {
 	t, err := template.New("report").Funcs(template.FuncMap{
-		"charts": func(s section) ([]template.HTML, error) {
+		"charts": func(s section, more bool) ([]template.HTML, error) {
 			var out []template.HTML
-			for _, c := range s.charts {
+			list := s.charts
+			if more {
+				list = s.more
+			}
+			for _, c := range list {
 				text, err := svg(c.Drawing)
 				if err != nil {
 					return nil, err
@@ -37,6 +43,7 @@ func (p page) html() ([]byte, error) {
 			}
 			return out, nil
 		},
+		"numeric":   table.numeric,
 		"plotStyle": func() template.CSS { return template.CSS(plot.Style()) },
 	}).Parse(pageHTML)
 	if err != nil {
@@ -67,7 +74,8 @@ main{max-width:1080px;margin:0 auto;padding:40px 24px 80px}
 h1{font-size:2rem;line-height:1.2;margin:0 0 .6em;letter-spacing:-.01em}
 h2{font-size:1.4rem;margin:2.6em 0 .6em;padding-top:.9em;border-top:1px solid var(--grid)}
 h3{font-size:1rem;margin:2em 0 .5em}
-p{max-width:72ch;margin:.5em 0}
+p,.rules{max-width:72ch;margin:.5em 0}
+.rules{padding-left:1.2em}.rules li{margin:.25em 0}
 .muted,.note{color:var(--muted)}
 .note{font-size:.85rem}
 code{font:.9em ui-monospace,Menlo,Consolas,monospace;background:var(--tint);padding:.15em .4em;border-radius:4px;overflow-wrap:anywhere}
@@ -75,45 +83,58 @@ nav{display:flex;flex-wrap:wrap;gap:.3em 1.3em;margin:1.4em 0}
 a{color:var(--link)}
 .badge{font-size:.75rem;font-weight:600;vertical-align:middle;color:var(--warn);background:var(--warnbg);padding:.2em .6em;border-radius:99px;margin-left:.5em}
 .scroll{overflow-x:auto}
-table{border-collapse:collapse;font-size:.875rem;font-variant-numeric:tabular-nums;line-height:1.35}
-th,td{padding:.42em .8em .42em 0;text-align:left;vertical-align:baseline;border-bottom:1px solid var(--grid)}
+.scroll:focus-visible{outline:2px solid var(--link);outline-offset:2px}
+table{border-collapse:collapse;font-size:.84rem;font-variant-numeric:tabular-nums;line-height:1.3}
+th,td{padding:.36em .6em;text-align:left;vertical-align:baseline;border-bottom:1px solid var(--grid)}
 th{font-weight:600;color:var(--muted);vertical-align:bottom}
-td+td,th+th{padding-left:.5em}
-td.n{text-align:right;white-space:nowrap}
+th.n,td.n{text-align:right}
+td.n{white-space:nowrap}
+th:first-child,td:first-child{padding-left:0}
 td:first-child{white-space:nowrap}
+td small{display:block;font-size:.86em;font-weight:400;color:var(--muted);white-space:nowrap}
+.keyed th:first-child,.keyed td:first-child{position:sticky;left:0;background:var(--paper)}
+.long{min-width:17em}
 .strong{font-weight:700}
-figure{margin:1.8em 0}
-figure svg{max-width:100%;height:auto;display:block}
-details{margin:1em 0}
+figure{margin:1.8em 0;overflow-x:auto}
+figure svg{max-width:100%;min-width:620px;height:auto;display:block}
+details{margin:.5em 0}details[open]{margin-bottom:1.4em}
 summary{cursor:pointer;color:var(--link)}
+@media (max-width:640px){main{padding:24px 16px 60px}h1{font-size:1.6rem}td:first-child{white-space:normal;min-width:6.5em}}
 {{plotStyle}}@media print{nav{display:none}h2{break-after:avoid}figure{break-inside:avoid}}
 </style>
 </head>
 <body>
 <main>
 <h1>{{.Title}}</h1>
-{{range .Notes}}<p>{{.}}</p>
+{{with .Notes}}<ul class="rules">
+{{range .}}<li>{{.}}</li>
+{{end}}</ul>
 {{end}}{{with .Command}}<p class="muted">Made by <code>{{.}}</code></p>
 {{end}}<nav aria-label="Sections">{{range .Sections}}<a href="#{{.ID}}">{{.Title}}</a>
 {{end}}</nav>
 {{range .Sections}}<section id="{{.ID}}">
 <h2>{{.Title}}{{with .Badge}} <span class="badge">{{.}}</span>{{end}}</h2>
 {{range .Notes}}<p>{{.}}</p>
-{{end}}{{range charts .}}<figure>
+{{end}}{{range charts . false}}<figure>
 {{.}}</figure>
 {{end}}{{range .Tables}}{{with .Title}}<h3>{{.}}</h3>
 {{end}}{{template "table" .}}{{end}}{{range .Folded}}<details>
 <summary>{{with .Title}}{{.}}{{else}}All of them{{end}}</summary>
 {{template "table" .}}</details>
+{{end}}{{with charts . true}}<details>
+<summary>{{if eq (len .) 1}}One more chart{{else}}{{len .}} more charts{{end}}</summary>
+{{range .}}<figure>
+{{.}}</figure>
+{{end}}</details>
 {{end}}</section>
 {{end}}</main>
 </body>
 </html>
 {{define "table"}}<div class="scroll" tabindex="0" role="region" aria-label="{{with .Title}}{{.}}{{else}}Table{{end}}">
-<table>
-<thead><tr>{{range .Head}}<th scope="col">{{.}}</th>{{end}}</tr></thead>
+<table{{if gt (len .Head) 5}} class="keyed"{{end}}>
+{{$n := numeric .}}<thead><tr>{{range $i, $h := .Head}}<th scope="col"{{if index $n $i}} class="n"{{end}}>{{$h}}</th>{{end}}</tr></thead>
 <tbody>
-{{range .Rows}}<tr>{{range .}}<td{{if or .Number .Strong}} class="{{if .Number}}n{{end}}{{if .Strong}} strong{{end}}"{{end}}>{{.Text}}</td>{{end}}</tr>
+{{range .Rows}}<tr>{{range .}}<td{{with .Class}} class="{{.}}"{{end}}>{{.Text}}{{with .Sub}} <small>{{.}}</small>{{end}}</td>{{end}}</tr>
 {{end}}</tbody>
 </table>
 </div>
@@ -145,7 +166,7 @@ func (p page) markdown(plots string) []byte {
 			fmt.Fprintf(&w, "%s\n\n", md(n))
 		}
 		if plots != "" {
-			for _, c := range s.charts {
+			for _, c := range append(s.charts[:len(s.charts):len(s.charts)], s.more...) {
 				fmt.Fprintf(&w, "![%s](%s/%s.svg)\n\n", md(c.Drawing.Title), strings.TrimSuffix(plots, "/"), c.Name)
 			}
 		}
@@ -162,15 +183,21 @@ func (p page) markdown(plots string) []byte {
 	return append(bytes.TrimRight(w.Bytes(), "\n"), '\n')
 }
 
-func writeTable(w *bytes.Buffer, t table) {
-	numeric := make([]bool, len(t.Head))
+// numeric tells which columns hold numbers.
+func (t table) numeric() []bool {
+	out := make([]bool, len(t.Head))
 	for _, row := range t.Rows {
 		for i, c := range row {
-			if i < len(numeric) && c.Number {
-				numeric[i] = true
+			if i < len(out) && c.Number {
+				out[i] = true
 			}
 		}
 	}
+	return out
+}
+
+func writeTable(w *bytes.Buffer, t table) {
+	numeric := t.numeric()
 	for _, h := range t.Head {
 		fmt.Fprintf(w, "| %s ", md(h))
 	}
@@ -185,11 +212,14 @@ func writeTable(w *bytes.Buffer, t table) {
 	w.WriteString("|\n")
 	for _, row := range t.Rows {
 		for _, c := range row {
+			text := md(c.Text)
 			if c.Strong {
-				fmt.Fprintf(w, "| **%s** ", md(c.Text))
-			} else {
-				fmt.Fprintf(w, "| %s ", md(c.Text))
+				text = "**" + text + "**"
 			}
+			if c.Sub != "" {
+				text += " (" + md(c.Sub) + ")"
+			}
+			fmt.Fprintf(w, "| %s ", text)
 		}
 		w.WriteString("|\n")
 	}
@@ -204,11 +234,13 @@ func md(s string) string {
 
 // ValuesCSV holds every measure of every run:
 //
-//	web,synthetic,topic,seeds,scorer,judge,repeat,pages,measure,value
-//	campus,false,databases,,breadth-first,topic,0,300,hits,4
+//	web,synthetic,topic,seeds,scorer,judge,repeat,split,pages,measure,value,upper
+//	campus,false,databases,,breadth-first,topic,0,test,300,hits,4,
 //
-// A value that does not apply is empty. Text that a spreadsheet would take for
-// a formula begins with an apostrophe.
+// split is dev for topics of development. upper is the value if everything
+// outside the record were relevant, where that was asked for. A value that
+// does not apply is empty. Text that a spreadsheet would take for a formula
+// begins with an apostrophe.
 func ValuesCSV(r Results) ([]byte, error) {
 	b, err := newBuilder(r)
 	if err != nil {
@@ -218,18 +250,27 @@ func ValuesCSV(r Results) ([]byte, error) {
 }
 
 func (b *builder) values() ([]byte, error) {
-	rows := [][]string{{"web", "synthetic", "topic", "seeds", "scorer", "judge", "repeat", "pages", "measure", "value"}}
+	rows := [][]string{append(keyHead(), "pages", "measure", "value", "upper")}
 	for _, c := range b.Cells {
+		key := b.key(c)
+		upper := map[eval.Value]eval.Number{} // by budget and measure
+		for _, v := range c.Upper {
+			upper[eval.Value{Budget: v.Budget, Measure: v.Measure}] = v.Value
+		}
 		for _, v := range c.Values {
-			rows = append(rows, append(b.key(c.Web, c.Topic, c.Seeds, c.Scorer, c.Judge, c.Repeat), strconv.Itoa(v.Budget), v.Measure, decimal(float64(v.Value))))
+			most := ""
+			if u, ok := upper[eval.Value{Budget: v.Budget, Measure: v.Measure}]; ok {
+				most = decimal(float64(u))
+			}
+			rows = append(rows, append(slices.Clip(key), strconv.Itoa(v.Budget), v.Measure, decimal(float64(v.Value)), most))
 		}
 	}
 	return table2csv(rows)
 }
 
-// CurvesCSV holds the curve of every run:
+// CurvesCSV holds the curve of every run, similar being item B9's count:
 //
-//	web,synthetic,topic,seeds,scorer,judge,repeat,pages,hits,similar
+//	web,synthetic,topic,seeds,scorer,judge,repeat,split,pages,hits,upper,similar
 func CurvesCSV(r Results) ([]byte, error) {
 	b, err := newBuilder(r)
 	if err != nil {
@@ -239,24 +280,114 @@ func CurvesCSV(r Results) ([]byte, error) {
 }
 
 func (b *builder) curveRows() ([]byte, error) {
-	rows := [][]string{{"web", "synthetic", "topic", "seeds", "scorer", "judge", "repeat", "pages", "hits", "similar"}}
+	rows := [][]string{append(keyHead(), "pages", "hits", "upper", "similar")}
 	for _, c := range b.Cells {
+		key := b.key(c)
 		for i, n := range c.Points {
-			hits, similar := math.NaN(), math.NaN()
-			if i < len(c.Hits) {
-				hits = c.Hits[i]
+			row := append(slices.Clip(key), strconv.Itoa(n))
+			for _, values := range [][]float64{c.Hits, c.UpperHits, c.Similar} {
+				v := math.NaN()
+				if i < len(values) {
+					v = values[i]
+				}
+				row = append(row, decimal(v))
 			}
-			if i < len(c.Similar) {
-				similar = c.Similar[i]
-			}
-			rows = append(rows, append(b.key(c.Web, c.Topic, c.Seeds, c.Scorer, c.Judge, c.Repeat), strconv.Itoa(n), decimal(hits), decimal(similar)))
+			rows = append(rows, row)
 		}
 	}
 	return table2csv(rows)
 }
 
-func (b *builder) key(web, topic, seeds, scorer, judge string, repeat int) []string {
-	return []string{plain(web), strconv.FormatBool(b.synthetic[web]), plain(topic), plain(seeds), plain(scorer), plain(judge), strconv.Itoa(repeat)}
+// SurfaceCSV holds the surface of item E1 and the curves of item B9, means
+// over the test topics of a web and over repeats:
+//
+//	web,synthetic,scorer,judge,topics,pages,precision_0.5,…,precision_0.8,similar_0.75
+//
+// A precision times pages is the count of item B9 at that threshold.
+func SurfaceCSV(r Results) ([]byte, error) {
+	b, err := newBuilder(r)
+	if err != nil {
+		return nil, err
+	}
+	return b.surfaceRows()
+}
+
+func (b *builder) surfaceRows() ([]byte, error) {
+	head := []string{"web", "synthetic", "scorer", "judge", "topics", "pages"}
+	for _, γ := range eval.Thresholds() {
+		head = append(head, fmt.Sprintf("precision_%v", γ))
+	}
+	rows := [][]string{append(head, fmt.Sprintf("similar_%v", eval.SimilarThreshold))}
+	for _, w := range b.Webs {
+		cells := b.cells(func(c eval.Cell) bool { return c.Web == w.Name })
+		points := pointsOf(cells, eval.MeshPoints)[1:]
+		for _, s := range append(strategies(cells, false), strategies(cells, true)...) {
+			similar := overTopics(cells, s, swept(-1), points)
+			var precision [][][]float64 // [γ][point][topic]
+			for k := range eval.Thresholds() {
+				precision = append(precision, overTopics(cells, s, swept(k), points))
+			}
+			for i, n := range points[:len(similar)] {
+				row := []string{plain(w.Name), strconv.FormatBool(w.Synthetic), plain(s.scorer), plain(s.judge), strconv.Itoa(len(similar[i])), strconv.Itoa(n)}
+				for _, p := range precision {
+					v := math.NaN()
+					if i < len(p) {
+						v = mean(p[i]) / float64(n)
+					}
+					row = append(row, decimal(v))
+				}
+				rows = append(rows, append(row, decimal(mean(similar[i]))))
+			}
+		}
+	}
+	return table2csv(rows)
+}
+
+// TestsCSV holds every comparison with the baseline, on test topics: of the
+// recorded webs together (web is *) and of each:
+//
+//	web,synthetic,scorer,judge,baseline,pages,measure,topics,difference,low,high,sd,
+//	won,tied,lost,wilcoxon,holm,permutation,worst,worst_by,detectable,needed
+func TestsCSV(r Results) ([]byte, error) {
+	b, err := newBuilder(r)
+	if err != nil {
+		return nil, err
+	}
+	return b.testRows()
+}
+
+func (b *builder) testRows() ([]byte, error) {
+	rows := [][]string{{"web", "synthetic", "scorer", "judge", "baseline", "pages", "measure", "topics", "difference", "low", "high", "sd",
+		"won", "tied", "lost", "wilcoxon", "holm", "permutation", "worst", "worst_by", "detectable", "needed"}}
+	add := func(web string, synthetic bool, cells []eval.Cell) {
+		for _, n := range b.Budgets {
+			for _, measure := range compared() {
+				for _, c := range b.compare(cells, measure, n) {
+					rows = append(rows, []string{plain(web), strconv.FormatBool(synthetic), plain(c.scorer), plain(c.judge), plain(b.Baseline), strconv.Itoa(n), measure,
+						strconv.Itoa(c.Topics), decimal(c.Difference.Mean), decimal(c.Difference.Low), decimal(c.Difference.High), decimal(c.SD),
+						strconv.Itoa(c.Wins), strconv.Itoa(c.Ties), strconv.Itoa(c.Loses), decimal(c.Wilcoxon.P), decimal(c.holm), decimal(c.Permutation.P),
+						plain(c.Worst.String()), decimal(c.WorstBy), decimal(c.Detectable), strconv.Itoa(c.Needed)})
+				}
+			}
+		}
+	}
+	add("*", false, b.cells(func(c eval.Cell) bool { return !b.synthetic[c.Web] }))
+	for _, w := range b.Webs {
+		add(w.Name, w.Synthetic, b.cells(func(c eval.Cell) bool { return c.Web == w.Name }))
+	}
+	return table2csv(rows)
+}
+
+func keyHead() []string {
+	return []string{"web", "synthetic", "topic", "seeds", "scorer", "judge", "repeat", "split"}
+}
+
+func (b *builder) key(c eval.Cell) []string {
+	split := "test"
+	if b.dev[id(c)] {
+		split = "dev"
+	}
+	return []string{plain(c.Web), strconv.FormatBool(b.synthetic[c.Web]), plain(c.Topic), plain(c.Seeds), plain(c.Scorer), plain(c.Judge), strconv.Itoa(c.Repeat), split}
 }
 
 // plain keeps a spreadsheet from taking text for a formula.
@@ -287,6 +418,8 @@ func table2csv(rows [][]string) ([]byte, error) {
 //	report.md            its tables
 //	values.csv           every measure of every run
 //	curves.csv           every curve
+//	surface.csv          precision over pages and thresholds, items E1 and B9
+//	tests.csv            every comparison with the baseline
 //	plots/NAME.svg .png  every chart
 func Write(dir string, r Results) error {
 	b, err := newBuilder(r)
@@ -299,6 +432,8 @@ func Write(dir string, r Results) error {
 		"report.md":   func() ([]byte, error) { return p.markdown("plots"), nil },
 		"values.csv":  b.values,
 		"curves.csv":  b.curveRows,
+		"surface.csv": b.surfaceRows,
+		"tests.csv":   b.testRows,
 	}
 	for _, c := range p.plots() {
 		files[filepath.Join("plots", c.Name+".svg")] = func() ([]byte, error) {

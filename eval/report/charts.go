@@ -1,0 +1,380 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/eval/plot"
+)
+
+// Plot is a chart with the name of its file, without an extension.
+type Plot struct {
+	Name    string
+	Drawing *plot.Drawing
+}
+
+// Plots draws every chart of the report.
+func Plots(r Results) ([]Plot, error) {
+	b, err := newBuilder(r)
+	if err != nil {
+		return nil, err
+	}
+	return b.page().plots(), nil
+}
+
+func (p page) plots() (out []Plot) {
+	for _, s := range p.Sections {
+		out = append(append(out, s.charts...), s.more...)
+	}
+	return out
+}
+
+// along reads a curve at n, straight between its points, which ascend, and
+// from zero; beyond its last point it is NaN.
+func along(points []int, values []float64, n float64) float64 {
+	if n == 0 && len(values) > 0 {
+		return 0
+	}
+	i, _ := slices.BinarySearchFunc(points, n, func(p int, n float64) int { return cmp.Compare(float64(p), n) })
+	if i >= min(len(points), len(values)) {
+		return math.NaN()
+	}
+	x, y := 0.0, 0.0
+	if i > 0 {
+		x, y = float64(points[i-1]), values[i-1]
+	}
+	return y + (values[i]-y)*(n-x)/(float64(points[i])-x)
+}
+
+// bandPoints is the number of points of a mean curve.
+const bandPoints = 100
+
+// curve is what a chart of lines shows of a cell at each of its points.
+type curve func(eval.Cell) []float64
+
+func hitsCurve(c eval.Cell) []float64 { return c.Hits }
+
+// upperCurve is the optimistic hits, nil where none were asked for.
+func upperCurve(c eval.Cell) []float64 { return c.UpperHits }
+
+// pointsOf is the axis of the curves of cells: 0, then evenly up to the
+// furthest point of any.
+func pointsOf(cells []eval.Cell, count int) []int {
+	last := 0
+	for _, c := range cells {
+		for _, n := range c.Points {
+			last = max(last, n)
+		}
+	}
+	return append([]int{0}, eval.Mesh(last, count)...)
+}
+
+// overTopics is a curve of a strategy's cells at each of points: the values of
+// all topics, each the mean of its repeats. It ends where a topic's does: a
+// mean over fewer topics is not comparable with the one before.
+// Shape: [≤ points][topics].
+func overTopics(cells []eval.Cell, s strategy, of curve, points []int) [][]float64 {
+	var ids []eval.TopicID
+	repeats := map[eval.TopicID][]eval.Cell{}
+	for _, c := range cells {
+		if c.Scorer == s.scorer && c.Judge == s.judge {
+			if repeats[id(c)] == nil {
+				ids = append(ids, id(c))
+			}
+			repeats[id(c)] = append(repeats[id(c)], c)
+		}
+	}
+	var out [][]float64
+	for _, n := range points {
+		var values []float64
+		for _, t := range ids {
+			var runs []float64
+			for _, c := range repeats[t] {
+				runs = append(runs, along(c.Points, of(c), float64(n)))
+			}
+			if v := mean(runs); !math.IsNaN(v) {
+				values = append(values, v)
+			}
+		}
+		if len(values) < len(ids) || len(ids) == 0 {
+			break
+		}
+		out = append(out, values)
+	}
+	return out
+}
+
+// curves is the harvest of each strategy that keep accepts: the mean over
+// topics, with a 95 % band for those that band accepts, and the means of U and G.
+func (b *builder) curves(title string, cells []eval.Cell, keep func(strategy) bool, truth bool, band func(strategy) bool) plot.Lines {
+	points := pointsOf(cells, bandPoints)
+	// The curves of topics with smaller budgets end at those.
+	points = slices.Compact(slices.Sorted(slices.Values(append(points, b.Budgets...))))
+	l := plot.Lines{Title: title, XLabel: "pages fetched", YLabel: "relevant pages found"}
+	topics := map[eval.TopicID]bool{}
+	for _, c := range cells {
+		topics[id(c)] = true
+	}
+	for _, s := range strategies(cells, truth) {
+		if !keep(s) {
+			continue
+		}
+		series := plot.Series{Name: b.name(s), Color: b.colors[s.scorer]}
+		for i, values := range overTopics(cells, s, hitsCurve, points) {
+			series.X, series.Y = append(series.X, float64(points[i])), append(series.Y, mean(values))
+			if len(values) > 1 && band(s) {
+				i := eval.Bootstrap(values, .95, bandDraws, rand.New(rand.NewPCG(7, 7)))
+				series.Low, series.High = append(series.Low, i.Low), append(series.High, i.High)
+			}
+		}
+		l.Series = append(l.Series, series)
+	}
+	for i, bound := range []struct {
+		name string
+		of   func(Topic) []float64
+	}{{"U: bound", func(t Topic) []float64 { return t.Bound }}, {"G: greedy", func(t Topic) []float64 { return t.Greedy }}} {
+		s := plot.Series{Name: bound.name, Mark: true, Color: i}
+		for _, n := range points {
+			var values []float64
+			all := 0
+			for _, t := range b.Topics {
+				if !topics[t.TopicID] {
+					continue
+				}
+				all++
+				if len(t.Points) > 0 && t.Points[len(t.Points)-1] >= n {
+					values = append(values, along(t.Points, bound.of(t), float64(n)))
+				}
+			}
+			if len(values) < all {
+				break // as with the strategies
+			}
+			if v := mean(values); !math.IsNaN(v) {
+				s.X, s.Y = append(s.X, float64(n)), append(s.Y, v)
+			}
+		}
+		if len(s.X) > 1 {
+			l.Series = append(l.Series, s)
+		}
+	}
+	return l
+}
+
+// between is, for each strategy that keep accepts, all that lies between
+// nothing and everything outside the record being relevant.
+func (b *builder) between(title string, cells []eval.Cell, keep func(strategy) bool) plot.Lines {
+	points := pointsOf(cells, bandPoints)
+	l := plot.Lines{
+		Title: title, XLabel: "pages fetched", YLabel: "relevant pages found", Height: 380,
+		Note: fmt.Sprintf("The best by AUC and %s; mean over topics. Line: nothing outside the record is relevant; upper edge: everything is.", b.Baseline),
+	}
+	for _, s := range strategies(cells, false) {
+		if !keep(s) {
+			continue
+		}
+		series := plot.Series{Name: b.name(s), Color: b.colors[s.scorer]}
+		upper := overTopics(cells, s, upperCurve, points)
+		for i, values := range overTopics(cells, s, hitsCurve, points) {
+			if i == len(upper) {
+				break
+			}
+			low := mean(values)
+			series.X, series.Y = append(series.X, float64(points[i])), append(series.Y, low)
+			series.Low, series.High = append(series.Low, low), append(series.High, mean(upper[i]))
+		}
+		l.Series = append(l.Series, series)
+	}
+	return l
+}
+
+// maxLines is how many strategies a chart shows besides the baseline, and
+// maxBands how many of them with a band: more of either cover each other.
+const (
+	maxLines = 5
+	maxBands = 1
+)
+
+// leaders picks the count strategies with the best mean AUC at the largest
+// budget that was run, and the baseline.
+func (b *builder) leaders(cells []eval.Cell, count int) func(strategy) bool {
+	type placed struct {
+		strategy
+		auc float64
+	}
+	var list []placed
+	for _, s := range strategies(cells, false) {
+		auc := math.NaN()
+		for i := len(b.Budgets) - 1; i >= 0 && math.IsNaN(auc); i-- {
+			_, values := byTopic(cells, s, "auc", b.Budgets[i])
+			auc = mean(values)
+		}
+		list = append(list, placed{s, auc})
+	}
+	slices.SortStableFunc(list, func(x, y placed) int { return cmp.Compare(y.auc, x.auc) })
+	chosen := map[strategy]bool{}
+	for i, s := range list {
+		if i < count || s.scorer == b.Baseline {
+			chosen[s.strategy] = true
+		}
+	}
+	return func(s strategy) bool { return chosen[s] }
+}
+
+// multiples is a small chart of the harvest for each topic.
+func (b *builder) multiples(title string, cells []eval.Cell, keep func(strategy) bool) (plot.Multiples, bool) {
+	m := plot.Multiples{Title: title, Note: "Each panel has its own scale."}
+	if bounded(cells) {
+		m.Note += " Lower figures."
+	}
+	for _, t := range b.Topics {
+		var here []eval.Cell
+		for _, c := range cells {
+			if id(c) == t.TopicID {
+				here = append(here, c)
+			}
+		}
+		if len(here) == 0 {
+			continue
+		}
+		name := t.Topic
+		if t.Seeds != "" {
+			name += ", " + t.Seeds + " seeds"
+		}
+		m.Panels = append(m.Panels, b.curves(name, here, keep, false, func(strategy) bool { return false }))
+	}
+	return m, len(m.Panels) > 1
+}
+
+// surface is item E1's: for each of eval.Thresholds a panel with the precision
+// over the page points, a line a strategy; the mean over topics.
+func (b *builder) surface(title string, cells []eval.Cell, keep func(strategy) bool) plot.Multiples {
+	m := plot.Multiples{
+		Title: title, Columns: 3, PanelHeight: 190,
+		Note: "Item E1: share of the pages whose best cosine to an example is at least γ; mean over topics. All panels have the same scale.",
+	}
+	top := 0.0
+	for k, γ := range eval.Thresholds() {
+		panel := b.sweep(fmt.Sprintf("γ = %v", γ), cells, keep, k)
+		panel.XLabel, panel.YLabel, panel.Percent = "pages fetched", "precision", true
+		for i := range panel.Series {
+			s := &panel.Series[i]
+			// Nothing was fetched at 0, and a share of a handful jumps.
+			for len(s.X) > 0 && s.X[0] == 0 {
+				s.X, s.Y = s.X[1:], s.Y[1:]
+			}
+			for j := range s.X {
+				s.Y[j] /= s.X[j]
+				top = max(top, s.Y[j])
+			}
+		}
+		m.Panels = append(m.Panels, panel)
+	}
+	for i := range m.Panels {
+		m.Panels[i].YMax = top
+	}
+	return m
+}
+
+// similar is item B9's figure, swept over γ: pages that count as relevant
+// against pages fetched, the mean over topics.
+func (b *builder) similar(title string, cells []eval.Cell, keep func(strategy) bool) plot.Multiples {
+	m := plot.Multiples{
+		Title: title, Columns: 3, PanelHeight: 190,
+		Note: "Item B9: pages whose best cosine to an example is at least γ; mean over topics. Each panel has its own scale.",
+	}
+	at, done := eval.Thresholds(), false
+	for k := 0; k <= len(at); k++ {
+		if !done && (k == len(at) || at[k] > eval.SimilarThreshold) {
+			m.Panels = append(m.Panels, b.sweep(fmt.Sprintf("γ = %v", eval.SimilarThreshold), cells, keep, -1))
+			done = true
+		}
+		if k < len(at) {
+			m.Panels = append(m.Panels, b.sweep(fmt.Sprintf("γ = %v", at[k]), cells, keep, k))
+		}
+	}
+	return m
+}
+
+// sweep is the mean count of pages at the k-th of eval.Thresholds, and at
+// eval.SimilarThreshold for -1.
+func (b *builder) sweep(title string, cells []eval.Cell, keep func(strategy) bool, k int) plot.Lines {
+	l := plot.Lines{Title: title, XLabel: "pages fetched", YLabel: "pages with such a cosine"}
+	points := pointsOf(cells, bandPoints)
+	for _, s := range strategies(cells, false) {
+		if !keep(s) {
+			continue
+		}
+		series := plot.Series{Name: b.name(s), Color: b.colors[s.scorer]}
+		for i, values := range overTopics(cells, s, swept(k), points) {
+			series.X, series.Y = append(series.X, float64(points[i])), append(series.Y, mean(values))
+		}
+		l.Series = append(l.Series, series)
+	}
+	return l
+}
+
+// swept is the k-th curve of a cell's sweep, and Similar for -1.
+func swept(k int) curve {
+	return func(c eval.Cell) []float64 {
+		if k < 0 {
+			return c.Similar
+		}
+		if k < len(c.Sweep) {
+			return c.Sweep[k]
+		}
+		return nil
+	}
+}
+
+// fewPages is below how many pages the share of a tenth says little.
+const fewPages = 20
+
+// reliability is, for each judge on a web, the share of pages that are
+// relevant in truth against the mean of the relevance that it gave, in equal
+// parts of [0,1]; pages of all topics together.
+func (b *builder) reliability(web string) (plot.Lines, bool) {
+	l := plot.Lines{
+		Title: "What a judge's relevance is worth: " + b.webName(web), XLabel: "relevance given by the judge, mean of each tenth", YLabel: "share relevant in truth",
+		Note:    "Pages of all topics together. A judge whose figures are probabilities follows the dashed line; under it, it promises too much. Tenths with fewer than 20 pages are left out.",
+		Percent: true, YMax: 1, Height: 380,
+	}
+	var names []string
+	pooled := map[string][]Bin{}
+	for _, j := range b.Judges {
+		if j.Web != web || len(j.Bins) == 0 {
+			continue
+		}
+		if pooled[j.Judge] == nil {
+			names = append(names, j.Judge)
+		}
+		for i, bin := range j.Bins {
+			if i == len(pooled[j.Judge]) {
+				pooled[j.Judge] = append(pooled[j.Judge], Bin{})
+			}
+			sum := &pooled[j.Judge][i]
+			all := float64(sum.Count + bin.Count)
+			if all == 0 {
+				continue
+			}
+			sum.Mean = (sum.Mean*float64(sum.Count) + bin.Mean*float64(bin.Count)) / all
+			sum.Share = (sum.Share*float64(sum.Count) + bin.Share*float64(bin.Count)) / all
+			sum.Count += bin.Count
+		}
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		s := plot.Series{Name: name, Color: i, Dots: true}
+		for _, bin := range pooled[name] {
+			if bin.Count >= fewPages {
+				s.X, s.Y = append(s.X, bin.Mean), append(s.Y, bin.Share)
+			}
+		}
+		l.Series = append(l.Series, s)
+	}
+	l.Series = append(l.Series, plot.Series{Name: "calibrated", X: []float64{0, 1}, Y: []float64{0, 1}, Mark: true})
+	return l, len(names) > 0
+}

@@ -1,0 +1,377 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/eval/plot"
+)
+
+// table is a table; every cell is plain text.
+type table struct {
+	Title, Note string
+	Head        []string
+	Rows        [][]cell
+}
+
+type cell struct {
+	Text   string
+	Sub    string // smaller, beneath
+	Number bool   // set to the right
+	Strong bool   // the best of its column
+}
+
+// Class is the cell's in HTML.
+func (c cell) Class() string {
+	var names []string
+	if c.Number {
+		names = append(names, "n")
+	}
+	if c.Strong {
+		names = append(names, "strong")
+	}
+	if len(c.Text) > 40 { // not to become a column of words on a phone
+		names = append(names, "long")
+	}
+	return strings.Join(names, " ")
+}
+
+func number(s string) cell { return cell{Text: s, Number: true} }
+
+// heading is a measure's name at the head of a column.
+func heading(measure string) string {
+	switch measure {
+	case "of-bound":
+		return "H/U"
+	case "of-greedy":
+		return "H/G"
+	case "auc", "apr", "auroc", "ece":
+		return strings.ToUpper(measure)
+	}
+	return strings.ReplaceAll(measure, "-", " ")
+}
+
+// written is a value as tables show it.
+func written(m eval.Measure, v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return "–"
+	case m.Count && v == math.Trunc(v), m.Count && v >= 1000:
+		return plot.Number(v, 0)
+	case m.Count:
+		return plot.Number(v, 1)
+	}
+	return plot.Number(v, 3)
+}
+
+// between is a value and, where it differs, what it would be if all that lies
+// outside the record were relevant: lower…upper.
+func between(m eval.Measure, v, optimistic float64) string {
+	a, b := written(m, v), written(m, optimistic)
+	if a == b || math.IsNaN(optimistic) {
+		return a
+	}
+	if optimistic < v { // of which less is better
+		a, b = b, a
+	}
+	return a + "…" + b
+}
+
+// boundsNote explains lower…upper, and boundsBriefly reminds of it.
+const (
+	boundsNote    = "a…b: if nothing, and if everything, of what was asked for outside the record were relevant. U and G are those of the record, so H/U and H/G are of the lower figure."
+	boundsBriefly = "a…b: between nothing and everything outside the record being relevant."
+)
+
+// weakNote explains the mark of a weak figure.
+const weakNote = "† more than 5% of the places went to what is not recorded: a weak figure; extend the recording."
+
+// ranked is a strategy with its row of values.
+type ranked struct {
+	strategy
+	topics        int
+	values, upper []float64 // by measure
+	auc           float64
+	weak          bool
+}
+
+// rank lines the strategies of cells up by mean AUC at a budget, the best
+// first: means over topics of means over repeats.
+func (b *builder) rank(cells []eval.Cell, budget int, truth bool, measures []string) []ranked {
+	var rows []ranked
+	for _, s := range strategies(cells, truth) {
+		r := ranked{strategy: s}
+		for _, name := range measures {
+			topics, values := byTopic(cells, s, name, budget)
+			r.topics = max(r.topics, len(topics))
+			r.values = append(r.values, mean(values))
+			upper := eval.UpperByTopic(cells, s.scorer, s.judge, name, budget)
+			_, most, _ := eval.Pair(upper, upper)
+			r.upper = append(r.upper, mean(most))
+		}
+		if r.topics == 0 {
+			continue // no run of this budget
+		}
+		_, auc := byTopic(cells, s, "auc", budget)
+		r.auc = mean(auc)
+		_, outside := byTopic(cells, s, "outside", budget)
+		r.weak = mean(outside) > weakShare
+		rows = append(rows, r)
+	}
+	slices.SortStableFunc(rows, func(x, y ranked) int { return cmp.Compare(y.auc, x.auc) })
+	return rows
+}
+
+// optional tells whether a column is left out when it holds nothing.
+func optional(measure string) bool {
+	return measure == "target-recall" || measure == "outside" || measure == "links-outside"
+}
+
+// summary is a table of strategies at a budget, best AUC first, by measures.
+func (b *builder) summary(title string, cells []eval.Cell, budget int, truth bool, measures []string) table {
+	rows := b.rank(cells, budget, truth, measures)
+	t := table{Title: title, Head: []string{"strategy", "topics"}}
+	notes := []string{"Best AUC first."}
+	var columns []int
+	for i, name := range measures {
+		known := slices.ContainsFunc(rows, func(r ranked) bool { return !math.IsNaN(r.values[i]) })
+		if known || !optional(name) {
+			columns = append(columns, i)
+			t.Head = append(t.Head, heading(name))
+		}
+	}
+	if bounded(cells) {
+		notes = append(notes, boundsBriefly)
+	}
+	marked := false
+	for _, r := range rows {
+		name := b.name(r.strategy)
+		if r.weak {
+			name += " †"
+			marked = true
+		}
+		out := []cell{{Text: name}, number(fmt.Sprint(r.topics))}
+		for _, i := range columns {
+			m, v := b.measures[measures[i]], r.values[i]
+			// The best of a column is marked, unless all are alike.
+			best, differ := m.Better != 0 && !math.IsNaN(v), false
+			for _, other := range rows {
+				gain := (other.values[i] - v) * float64(m.Better)
+				best = best && !(gain > 1e-12)
+				differ = differ || gain < -1e-12
+			}
+			out = append(out, cell{Text: between(m, v, r.upper[i]), Number: true, Strong: best && differ})
+		}
+		t.Rows = append(t.Rows, out)
+	}
+	if marked {
+		notes = append(notes, weakNote)
+	}
+	t.Note = strings.Join(notes, " ")
+	return t
+}
+
+// perTopic is the table of hits: strategies, best AUC first, by the topics of
+// one web, with what was possible beneath.
+func (b *builder) perTopic(cells []eval.Cell, budget int) table {
+	t := table{
+		Title: "Hits of each topic at " + plot.Number(float64(budget), 0) + " pages", Head: []string{"strategy"},
+		Note: "Beneath each: H/U and H/G.",
+	}
+	if bounded(cells) {
+		t.Note += " " + boundsBriefly
+	}
+	rows := b.rank(cells, budget, false, []string{"hits"})
+	if len(rows) == 0 {
+		return t
+	}
+	var topics []Topic
+	for _, topic := range b.Topics {
+		if slices.ContainsFunc(cells, func(c eval.Cell) bool {
+			return id(c) == topic.TopicID && !math.IsNaN(c.Value("hits", budget))
+		}) {
+			topics = append(topics, topic)
+			name := topic.Topic
+			if topic.Seeds != "" {
+				name += ", " + topic.Seeds + " seeds"
+			}
+			t.Head = append(t.Head, name)
+		}
+	}
+	value := func(s strategy, measure string) map[eval.TopicID]float64 {
+		return eval.ByTopic(cells, s.scorer, s.judge, measure, budget)
+	}
+	top := map[eval.TopicID]float64{}
+	for _, r := range rows {
+		for topic, v := range value(r.strategy, "hits") {
+			top[topic] = max(top[topic], v)
+		}
+	}
+	share := func(v float64, ok bool) string {
+		if !ok {
+			return "–"
+		}
+		return strings.TrimPrefix(plot.Number(v, 2), "0")
+	}
+	for _, r := range rows {
+		out := []cell{{Text: b.name(r.strategy)}}
+		hits, ofBound, ofGreedy := value(r.strategy, "hits"), value(r.strategy, "of-bound"), value(r.strategy, "of-greedy")
+		upper := eval.UpperByTopic(cells, r.scorer, r.judge, "hits", budget)
+		for _, topic := range topics {
+			v, ok := hits[topic.TopicID]
+			if !ok {
+				out = append(out, number("–"))
+				continue
+			}
+			u, hasU := ofBound[topic.TopicID]
+			g, hasG := ofGreedy[topic.TopicID]
+			out = append(out, cell{Text: between(b.measures["hits"], v, upper[topic.TopicID]), Sub: share(u, hasU) + " · " + share(g, hasG),
+				Number: true, Strong: v == top[topic.TopicID] && len(rows) > 1})
+		}
+		t.Rows = append(t.Rows, out)
+	}
+	for _, possible := range []struct {
+		name string
+		of   func(Topic) float64
+	}{
+		{"G: greedy", func(t Topic) float64 { return along(t.Points, t.Greedy, float64(budget)) }},
+		{"U: bound", func(t Topic) float64 { return along(t.Points, t.Bound, float64(budget)) }},
+		{"reachable", func(t Topic) float64 { return float64(t.Reachable) }},
+	} {
+		out := []cell{{Text: possible.name}}
+		for _, topic := range topics {
+			out = append(out, number(written(b.measures["hits"], possible.of(topic))))
+		}
+		t.Rows = append(t.Rows, out)
+	}
+	return t
+}
+
+// compared are the measures on which strategies are set against the baseline.
+func compared() []string { return []string{"auc", "harvest", "of-bound"} }
+
+// comparison is a strategy against the baseline.
+type comparison struct {
+	strategy
+	eval.Comparison
+	holm              float64
+	ofBound, ofGreedy float64
+}
+
+// compare sets every strategy against the baseline under the same judge on a
+// measure at a budget, with the p values adjusted for their number.
+func (b *builder) compare(cells []eval.Cell, measure string, budget int) []comparison {
+	var out []comparison
+	var p []float64
+	for _, s := range strategies(cells, false) {
+		if s.scorer == b.Baseline {
+			continue
+		}
+		ours := eval.ByTopic(cells, s.scorer, s.judge, measure, budget)
+		theirs := eval.ByTopic(cells, b.Baseline, s.judge, measure, budget)
+		topics, x, y := eval.Pair(ours, theirs)
+		if len(topics) == 0 {
+			continue
+		}
+		c := comparison{strategy: s, Comparison: eval.Compare(topics, x, y, b.measures[measure].Better, tie, uint64(budget))}
+		c.ofBound, c.ofGreedy = b.possible(cells, s, budget)
+		out = append(out, c)
+		p = append(p, c.Wilcoxon.P)
+	}
+	for i, adjusted := range eval.Holm(p) {
+		out[i].holm = adjusted
+	}
+	slices.SortStableFunc(out, func(x, y comparison) int { return cmp.Compare(y.Difference.Mean, x.Difference.Mean) })
+	return out
+}
+
+// possible is a strategy's mean H/U and H/G.
+func (b *builder) possible(cells []eval.Cell, s strategy, budget int) (ofBound, ofGreedy float64) {
+	_, u := byTopic(cells, s, "of-bound", budget)
+	_, g := byTopic(cells, s, "of-greedy", budget)
+	return mean(u), mean(g)
+}
+
+func (b *builder) comparisonTable(cells []eval.Cell, list []comparison, measure string, budget int) table {
+	t := table{
+		Title: fmt.Sprintf("%s against %s at %s pages", comparedName(measure), b.Baseline, plot.Number(float64(budget), 0)),
+		Head:  []string{"strategy", "H/U", "H/G", "difference", "won\u00a0·\u00a0tied\u00a0·\u00a0lost", "Wilcoxon p", "Holm p", "permutation p", "worst topic", "detectable", "topics needed"},
+	}
+	fewest, most := math.MaxInt, 0
+	for _, c := range list {
+		fewest, most = min(fewest, c.Topics), max(most, c.Topics)
+	}
+	across := slices.ContainsFunc(cells, func(c eval.Cell) bool { return c.Web != cells[0].Web })
+	count := fmt.Sprint(most)
+	if fewest != most {
+		count = fmt.Sprintf("%d to %d", fewest, most)
+	}
+	t.Note = count + " topics."
+	if bounded(cells) {
+		t.Note += " Lower figures."
+	}
+	row := func(s strategy, u, g float64, rest ...cell) {
+		t.Rows = append(t.Rows, append([]cell{{Text: b.name(s)}, number(plot.Number(u, 3)), number(plot.Number(g, 3))}, rest...))
+	}
+	for _, c := range list {
+		needed := "–"
+		if c.Needed > 0 {
+			needed = plot.Number(float64(c.Needed), 0)
+		}
+		worst := c.Worst.Topic
+		if across {
+			worst = b.topicName(c.Worst)
+		}
+		row(c.strategy, c.ofBound, c.ofGreedy,
+			cell{Text: signed(c.Difference.Mean, 3), Sub: signed(c.Difference.Low, 3) + " … " + signed(c.Difference.High, 3), Number: true},
+			number(fmt.Sprintf("%d · %d · %d", c.Wins, c.Ties, c.Loses)),
+			number(probability(c.Wilcoxon.P)), cell{Text: probability(c.holm), Number: true, Strong: c.holm < .05}, number(probability(c.Permutation.P)),
+			cell{Text: worst, Sub: signed(c.WorstBy, 3)}, number(plot.Number(c.Detectable, 3)), number(needed))
+	}
+	for _, s := range strategies(cells, false) {
+		if s.scorer == b.Baseline {
+			u, g := b.possible(cells, s, budget)
+			row(s, u, g, slices.Repeat([]cell{number("")}, 5)...)
+			t.Rows[len(t.Rows)-1] = append(t.Rows[len(t.Rows)-1], cell{}, number(""), number(""))
+		}
+	}
+	return t
+}
+
+// comparisonNote explains the tables of comparisons.
+const comparisonNote = "The unit is the topic; repeats are averaged within it. Beneath a difference stands its 95% bootstrap interval over topics. " +
+	"p are two-sided; Holm's is adjusted for the number of strategies in the table. Detectable is the smallest mean difference that so many topics, as far apart as these, " +
+	"find at 5% with a power of 80%: what is smaller may be there unseen. Topics needed: to find a difference of the size seen."
+
+// comparedName is a measure's name in a title.
+func comparedName(measure string) string {
+	if measure == "harvest" {
+		return "Harvest"
+	}
+	return heading(measure)
+}
+
+func signed(v float64, decimals int) string {
+	if v > 0 {
+		return "+" + plot.Number(v, decimals)
+	}
+	return plot.Number(v, decimals)
+}
+
+func probability(p float64) string {
+	switch {
+	case math.IsNaN(p):
+		return "–"
+	case p < .0001:
+		return "< .0001"
+	case p < .001:
+		return strings.TrimPrefix(plot.Number(p, 4), "0")
+	case p > .9995:
+		return "1"
+	}
+	return strings.TrimPrefix(plot.Number(p, 3), "0")
+}

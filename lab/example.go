@@ -1,0 +1,68 @@
+package lab
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/score"
+)
+
+// Example writes a lab file with everything that one can say: every scorer,
+// every constant of it with its default, range and meaning.
+func Example(w io.Writer) error {
+	var judges []string
+	for _, l := range judge.Names() {
+		if inLab(l.Name) {
+			judges = append(judges, l.Name)
+		}
+	}
+	out := &strings.Builder{}
+	fmt.Fprintf(out, `# All that a lab file can say, with the defaults. Take out what is not wanted.
+title: Strategies compared
+notes: []                     # sentences for the head of the report
+webs:
+  - path: WEB                 # a recorded web, made by waggle web build
+    # topics: [a, b, c]       # default: all that have a truth
+    # dev: [a]                # those that settings were chosen on: reported apart
+    # budgets: [100, 300]     # instead of those below, for a small web
+budgets: [300, 1000, 3000]    # pages; every cell runs to the largest
+repeats: 1                    # of each topic; after the first, with two thirds of its seeds and examples
+seed: 0                       # of chance, in the first repeat
+seeds: [near]                 # or far: some links from the next relevant page
+hide-half: false              # true hides half of the examples, for target recall
+outside: drop                 # links outside the record: drop, fail, bounds
+ignore-directives: false      # true follows nofollow and counts noindex: it is the record that is asked
+judges: [topic]               # of %s; truth for diagnosis
+baseline: breadth-first       # the scorer that all others are compared with
+measures: []                  # of the main tables; waggle lab list names them
+network: {workers: 1, delay: 0s, latency: 0s, spread: 0}   # simulated: delay between requests to a host, median latency
+thesaurus: {wordnet: /usr/share/wordnet}                   # for the semantic scorers; or {table: FILE}
+scorers:                      # name:, and if need be as: NAME, similarity: judge|tf|tfidf, set: {…}
+`, strings.Join(judges, ", "))
+	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, l := range score.Names() {
+		fmt.Fprintf(tab, "  - name: %s\t# %s\n", l.Name, l.Line)
+		settings := score.Settings(l.Name)
+		if len(settings) > 0 {
+			fmt.Fprintf(tab, "    set:\t\n")
+		}
+		for _, s := range settings {
+			fmt.Fprintf(tab, "      %s: %v\t# %s; %v…%v\n", s.Name, s.Default, s.Line, s.Min, s.Max)
+		}
+	}
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(out.String()) {
+		if _, err := io.WriteString(w, strings.TrimRight(line, " \n")+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inLab tells whether a judge needs nothing but the topic.
+func inLab(name string) bool { return name != "rules" && name != "command" }

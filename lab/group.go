@@ -1,0 +1,378 @@
+package lab
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/eval/report"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/sim"
+	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// group is all cells that share a reference: one topic from one set of seeds.
+type group struct {
+	*runner
+	w      *labWeb
+	t      corpus.Topic
+	far    bool
+	repeat int
+
+	once     sync.Once
+	ref      eval.Reference
+	breadths map[string]func(context.Context) made // by judge
+}
+
+func (g *group) id() eval.TopicID {
+	id := eval.TopicID{Web: g.w.Name, Topic: g.t.Name}
+	if g.far {
+		id.Seeds = "far"
+	}
+	return id
+}
+
+func (g *group) key(judge, scorer string) eval.Key {
+	id := g.id()
+	return eval.Key{Web: id.Web, Topic: id.Topic, Seeds: id.Seeds, Scorer: scorer, Judge: judge, Repeat: g.repeat}
+}
+
+// budget is the largest.
+func (g *group) budget() int { return g.w.spec.Budgets[len(g.w.spec.Budgets)-1] }
+
+// allSeeds are those of every repeat together.
+func (g *group) allSeeds() []web.URL {
+	if g.far {
+		return g.t.SeedsFar
+	}
+	return g.t.Seeds
+}
+
+// seeds are those of this repeat.
+func (g *group) seeds() []web.URL { return g.draw(g.allSeeds(), "seeds") }
+
+// split parts the examples into those that crawls are shown and those hidden
+// from all.
+func (g *group) split() (shown, hidden []web.URL) {
+	if g.Hide {
+		return eval.HalfHidden(g.t.Examples, g.Seed)
+	}
+	return g.t.Examples, nil
+}
+
+// examples are those that the crawls of this repeat are shown.
+func (g *group) examples() []web.URL {
+	shown, _ := g.split()
+	return g.draw(shown, "examples")
+}
+
+// draw leaves out a third, another one in each repeat, and nothing in the
+// first: see the package comment. The order is kept.
+func (g *group) draw(all []web.URL, purpose string) []web.URL {
+	if g.repeat == 0 || len(all) < 2 {
+		return all
+	}
+	order := slices.Clone(all)
+	chance := func(u web.URL) uint64 {
+		return xxh3.HashStringSeed(fmt.Sprintf("%s %s %s %s", purpose, g.w.Name, g.t.Name, u), g.Seed)
+	}
+	slices.SortFunc(order, func(a, b web.URL) int { return cmp.Compare(chance(a), chance(b)) })
+	third := max(1, len(all)/3)
+	out := map[web.URL]bool{}
+	for i := range third {
+		out[order[((g.repeat-1)*third+i)%len(order)]] = true
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(u web.URL) bool { return out[u] })
+}
+
+// truth is the same in every repeat: what one of them is shown is no hit in
+// any.
+func (g *group) truth() eval.Truth {
+	shown, hidden := g.split()
+	return g.w.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.allSeeds(), shown), hidden)
+}
+
+// topic is what every strategy is given alike.
+func (g *group) topic() *topic.Topic {
+	t := &topic.Topic{Name: g.t.Name, Description: g.t.Description, Keywords: g.t.Keywords}
+	for _, u := range g.examples() {
+		if p, ok := g.w.pages.Page(u); ok && len(p.Terms) > 0 {
+			t.Examples = append(t.Examples, p)
+		}
+	}
+	return t
+}
+
+// reference is what was possible.
+func (g *group) reference() eval.Reference {
+	g.once.Do(func() { g.ref = g.w.graph.Reference(g.truth(), g.seeds(), g.budget()) })
+	return g.ref
+}
+
+// made is a simulation that ended.
+type made struct {
+	run      *eval.Run
+	requests int // as the simulator counted them
+	spent    cost
+	err      error
+}
+
+// breadth is the breadth-first crawl that some measures compare with, made
+// once.
+func (g *group) breadth(judge string) func(context.Context) made {
+	var once sync.Once
+	var m made
+	return func(ctx context.Context) made {
+		once.Do(func() { m = g.simulate(ctx, g.key(judge, "breadth-first"), Scorer{Name: "breadth-first"}) })
+		return m
+	}
+}
+
+// topicJob works out what was possible on a topic, in the mean of its repeats,
+// and measures the judges on it.
+func (r *runner) topicJob(repeats []*group) func(context.Context) error {
+	return func(ctx context.Context) error {
+		g := repeats[0]
+		t := topicFacts{Name: r.fileName(g.key("", ""), Scorer{}, g, r.Repeats)}
+		path := filepath.Join(r.dir, topicsDir, t.Name)
+		old, err := readJSON[topicFacts](path)
+		if err == nil && old.Name == t.Name {
+			t = old
+		} else if t, err = g.topicFacts(ctx, t, repeats); err == nil {
+			err = writeJSON(path, t)
+		}
+		if err != nil {
+			return err
+		}
+		t.Topic.Dev = slices.Contains(g.w.spec.Dev, g.t.Name)
+		r.mu.Lock()
+		r.topics = append(r.topics, t)
+		r.mu.Unlock()
+		return r.writeFacts()
+	}
+}
+
+func (g *group) topicFacts(ctx context.Context, t topicFacts, repeats []*group) (topicFacts, error) {
+	if err := g.w.load(ctx, g.runner); err != nil {
+		return t, err
+	}
+	g.tell(fmt.Sprintf("%s/%s: what was possible", g.w.Name, g.t.Name))
+	mesh := eval.Mesh(g.budget(), 200)
+	for i, g := range repeats {
+		one := report.NewTopic(g.id(), g.reference(), mesh)
+		if i == 0 {
+			t.Topic = one
+			continue
+		}
+		for k := range mesh { // mean of those so far
+			t.Topic.Bound[k] += (one.Bound[k] - t.Topic.Bound[k]) / float64(i+1)
+			t.Topic.Greedy[k] += (one.Greedy[k] - t.Topic.Greedy[k]) / float64(i+1)
+		}
+	}
+	var err error
+	t.Judges, err = g.judges(ctx)
+	return t, err
+}
+
+// cell is one to be made.
+type cell struct {
+	*group
+	key    eval.Key
+	scorer Scorer
+	name   string // of its file
+}
+
+// make makes the cell unless it is there.
+func (c cell) make(ctx context.Context) error {
+	path := filepath.Join(c.dir, cellsDir, c.name)
+	// A file that is damaged is made again, as one of a cell that failed.
+	if old, err := readCell(path); err == nil && old.Error == "" && old.Key == c.key {
+		c.made(c.key, false, false)
+		return nil
+	}
+	if err := c.w.load(ctx, c.runner); err != nil {
+		return err
+	}
+	m := c.breadths[c.key.Judge](ctx)
+	if m.err != nil && ctx.Err() == nil {
+		return c.failed(path, fmt.Errorf("breadth-first, to compare with: %w", m.err))
+	}
+	ref := c.reference()
+	ref.Breadth = m.run
+	if c.key.Scorer != "breadth-first" || c.scorer.Name != "breadth-first" {
+		m = c.simulate(ctx, c.key, c.scorer)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if m.err != nil {
+		return c.failed(path, m.err)
+	}
+	if err := writeJSON(path, eval.NewCell(m.run, ref, c.w.spec.Budgets, eval.Measures())); err != nil {
+		return err
+	}
+	if err := c.writeCost(c.name, m.spent); err != nil {
+		return err
+	}
+	c.made(c.key, true, false)
+	return nil
+}
+
+// failed puts down why, and the lab goes on.
+func (c cell) failed(path string, why error) error {
+	if err := writeJSON(path, eval.Cell{Key: c.key, Error: why.Error()}); err != nil {
+		return err
+	}
+	c.made(c.key, true, true)
+	return nil
+}
+
+// simulate runs one crawl. A panic in a strategy fails its cell alone.
+func (g *group) simulate(ctx context.Context, key eval.Key, s Scorer) (m made) {
+	defer func() {
+		if p := recover(); p != nil {
+			m.err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	top := g.topic()
+	watch := newStopwatch()
+	defer watch.release()
+	j, err := g.judge(top, key.Judge)
+	if err != nil {
+		return made{err: err}
+	}
+	defer j.Close()
+	scorer, err := watch.trained(func() (crawl.Scorer, error) { return g.scorer(top, j, s, watch.learn) })
+	if err != nil {
+		return made{err: err}
+	}
+	watch.judge, watch.scorer = j, scorer
+	mode, err := sim.ParseOutside(g.Outside)
+	if err != nil {
+		return made{err: err}
+	}
+	rec := eval.NewRecorder(key, g.budget(), g.truth(), eval.RecorderOptions{
+		Number: g.w.graph.Number, Recorded: g.w.pages.Has, Charged: mode != sim.Drop, Bounds: mode == sim.Bounds, Cosines: g.cosines(top),
+	})
+	c := &crawl.Crawl{
+		Seeds: g.seeds(), Frontier: frontier.NewMemory(frontier.Options{}), Parser: watchedParser{g.w.pages, watch}, Judge: watch.watched(), Scorer: watchedScorer{watch},
+		Policy: crawl.Policy{Pages: g.budget(), Delay: time.Duration(g.Network.Delay), IgnoreDirectives: g.Ignore}, Name: key.Topic, JudgeName: key.Judge, ScorerName: key.Scorer,
+		Threshold: j.Threshold(), Listen: rec.Listen,
+	}
+	watch.start()
+	res, err := sim.Run(ctx, c, g.w.pages, sim.Options{
+		Workers: g.Network.Workers, Latency: sim.Latency{Median: time.Duration(g.Network.Median), Spread: g.Network.Spread},
+		Seed: g.chance(), Outside: mode, Asked: rec.Asked,
+	})
+	if err != nil {
+		return made{err: err}
+	}
+	if mode == sim.Drop {
+		rec.LeftOut(res.Outside)
+	}
+	return made{run: rec.Run(), requests: res.Requests, spent: watch.spent(key, res.Pages, g.w.parse)}
+}
+
+// chance is the seed of a repeat.
+func (g *group) chance() uint64 { return g.Seed + uint64(g.repeat) }
+
+// judge makes a judge. That named truth never errs: it shows what a scorer
+// could do then, and is no result.
+func (g *group) judge(t *topic.Topic, name string) (judge.Judge, error) {
+	if name != report.TruthJudge {
+		return judge.New(name, t, judge.Options{Analyzer: g.w.words})
+	}
+	words, err := judge.New("topic", t, judge.Options{Analyzer: g.w.words})
+	if err != nil {
+		return nil, err
+	}
+	return &oracleJudge{words, g.truth().Relevant}, nil
+}
+
+// oracleJudge knows the truth, and a copy of a relevant page as well.
+type oracleJudge struct {
+	words    judge.Judge // for anchors
+	relevant eval.Set
+}
+
+func (j *oracleJudge) Text(s string) float64 { return j.words.Text(s) }
+func (j *oracleJudge) Close() error          { return j.words.Close() }
+
+func (j *oracleJudge) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
+	if j.relevant.Has(p.URL, hex.EncodeToString(p.Digest[:])) {
+		return web.Verdict{Relevance: 1, Similarity: 1, Relevant: true}, nil
+	}
+	return web.Verdict{}, nil
+}
+
+func (j *oracleJudge) Name() string       { return report.TruthJudge }
+func (j *oracleJudge) Threshold() float64 { return 1 }
+
+func (g *group) scorer(t *topic.Topic, j judge.Judge, s Scorer, learn func(func())) (crawl.Scorer, error) {
+	o := score.Options{
+		Seed: g.chance(), Anchor: j.Text, Keywords: t.Keywords, Analyzer: g.w.words,
+		Thesaurus: g.thesaurus, Set: s.Set, Learn: learn,
+	}
+	if s.Similarity == "tf" || s.Similarity == "tfidf" {
+		var err error
+		if o.Page, o.Anchor, err = judge.Similarities(s.Similarity, t, g.w.words); err != nil {
+			return nil, err
+		}
+	}
+	return score.New(s.Name, o)
+}
+
+// cosines returns the cosine, by term frequencies, of a page to each example:
+// items E1 and E2.
+func (g *group) cosines(t *topic.Topic) func(web.URL) []float64 {
+	if len(t.Examples) == 0 {
+		return nil
+	}
+	type vector struct {
+		weight map[string]float64
+		norm   float64
+	}
+	targets := make([]vector, len(t.Examples))
+	for i, p := range t.Examples {
+		targets[i].weight = map[string]float64{}
+		for _, term := range p.Terms {
+			targets[i].weight[term.Text] = float64(term.Body)
+			targets[i].norm += float64(term.Body) * float64(term.Body)
+		}
+	}
+	return func(u web.URL) []float64 {
+		out := make([]float64, len(targets))
+		p, ok := g.w.pages.Page(u)
+		if !ok {
+			return out
+		}
+		var norm float64
+		for _, term := range p.Terms {
+			tf := float64(term.Body)
+			norm += tf * tf
+			for i := range targets {
+				out[i] += tf * targets[i].weight[term.Text]
+			}
+		}
+		for i := range out {
+			if n := math.Sqrt(norm * targets[i].norm); n > 0 {
+				out[i] = min(1, out[i]/n)
+			}
+		}
+		return out
+	}
+}
