@@ -1,0 +1,60 @@
+package score
+
+import (
+	"math"
+	"math/bits"
+)
+
+// order makes one priority of a belief over states, so that beliefs compare
+// lexicographically: by p(T0), among equals by p(T1), and so on; two components
+// are equal when they fall into the same bucket of width ε:
+//
+//	d_i = ⌊p_i/ε⌋
+//	priority = ε·(d_0 + d_1·2^−b + d_2·2^−2b + …),   b bits hold any d_i
+//
+// So the priority reads as p(T0) rounded down to a bucket, plus less than ε.
+//
+// Source: Liu & Milios 2010, section 3.3 (Q2), where components count as equal
+// within ε of each other. That order is not transitive: with ε = .001 and p(T0)
+// of .5000, .5008 and .5016 the first is equal to the second and the second to
+// the third, yet the third is greater than the first. Buckets are transitive.
+//
+// A float64 holds 52 bits here, so that no two are rounded into one: four
+// components with ε = .0005. What does not fit is left out; of a belief over
+// five states that is nothing, as its components sum to 1.
+type order struct {
+	epsilon float64
+	bits    int // b
+	digits  int // components that fit
+}
+
+const orderBits = 52
+
+// orderSetting is ε of the scorers that compare beliefs.
+func orderSetting() Setting {
+	return Setting{"epsilon", 0.0005, 1e-6, 0.5, "ε: beliefs in the same bucket of this width are equal, and the next state decides"}
+}
+
+// newOrder makes the order of buckets of width epsilon, in (0,1].
+func newOrder(epsilon float64) order {
+	b := bits.Len(uint(grade(1, epsilon)))
+	return order{epsilon, b, max(1, orderBits/b)}
+}
+
+// grade is ⌊p/ε⌋ for p in [0,1]. Quotients a rounding error below a whole
+// number count as that number.
+func grade(p, epsilon float64) uint64 { return uint64(math.Floor(unit(p)/epsilon + 1e-9)) }
+
+// priority is in [0, 1+ε). What is no number counts as 0.
+//
+// Shape: belief [S], in the order of the comparison.
+func (o order) priority(belief []float64) float64 {
+	var packed uint64
+	for i := range o.digits {
+		packed <<= o.bits
+		if i < len(belief) {
+			packed |= grade(belief[i], o.epsilon)
+		}
+	}
+	return math.Ldexp(o.epsilon*float64(packed), -o.bits*(o.digits-1))
+}
