@@ -1,6 +1,7 @@
 package score
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 )
@@ -57,4 +58,37 @@ func (o order) priority(belief []float64) float64 {
 		}
 	}
 	return math.Ldexp(o.epsilon*float64(packed), -o.bits*(o.digits-1))
+}
+
+// appendBelief writes a belief as a link carries it: float32 LE for each state.
+func appendBelief(b []byte, belief []float64) []byte {
+	for _, p := range belief {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(p)))
+	}
+	return b
+}
+
+// readBelief fills dst with a belief that appendBelief wrote, and makes it sum
+// to 1, which rounding may have cost it. ok is false, and dst of no use, when b
+// is not a belief over so many states.
+func readBelief(dst []float64, b []byte) (ok bool) {
+	if len(b) != 4*len(dst) {
+		return false
+	}
+	sum := 0.
+	for i := range dst {
+		p := float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
+		if !(p >= 0 && p <= 2) {
+			return false
+		}
+		dst[i] = p
+		sum += p
+	}
+	if !(sum > 0.5 && sum < 2) {
+		return false
+	}
+	for i := range dst {
+		dst[i] /= sum
+	}
+	return true
 }

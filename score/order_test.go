@@ -66,3 +66,28 @@ func TestOrderIsLexicographicQ2(t *testing.T) {
 		}
 	})
 }
+
+func TestBeliefOnALink(t *testing.T) {
+	want := []float64{0.5, 0.1, 0, 0.4}
+	b := appendBelief(nil, want)
+	got := make([]float64, 4)
+	if !readBelief(got, b) {
+		t.Fatal("a belief is none")
+	}
+	for i := range want {
+		if math.Abs(got[i]-want[i]) > 1e-7 {
+			t.Errorf("%v came back as %v", want, got)
+		}
+	}
+	for name, bad := range map[string][]byte{
+		"nothing":   nil,
+		"cut short": b[:12],
+		"not 1":     appendBelief(nil, []float64{0, 0, 0, 0}),
+		"negative":  appendBelief(nil, []float64{-1, 1, 1, 0}),
+		"NaN":       appendBelief(nil, []float64{math.NaN(), 1, 0, 0}),
+	} {
+		if readBelief(got, bad) {
+			t.Errorf("%s was read as a belief %v", name, got)
+		}
+	}
+}
