@@ -3,7 +3,6 @@ package train
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -123,30 +122,30 @@ func (b *Backlinks) To(u web.URL) []web.URL {
 	return out
 }
 
-// record is a recorded web as provider of in-links and source of pages.
-type record struct {
+// Record is a recorded web as provider of in-links and source of pages.
+type Record struct {
 	*Backlinks
-	read *corpus.Pages
-	seed uint64
-	keep func(web.URL) bool
+	Pages *corpus.Pages
+	Seed  uint64             // of the draw among in-links
+	Keep  func(web.URL) bool // which in-links to name; nil = all
 }
 
 var (
-	_ Inlinks = record{}
-	_ Source  = record{}
+	_ Inlinks = Record{}
+	_ Source  = Record{}
 )
 
 // Inlinks draws from the pages that link to each of the layer: a record ranks
 // none before another, and taking them in the order of their addresses would
 // take all from one host.
-func (r record) Inlinks(_ context.Context, layer []web.URL, limit int) ([][]web.URL, error) {
+func (r Record) Inlinks(_ context.Context, layer []web.URL, limit int) ([][]web.URL, error) {
 	out := make([][]web.URL, len(layer))
 	for i, u := range layer {
 		list := r.To(u)
-		if r.keep != nil {
-			list = slices.DeleteFunc(list, func(u web.URL) bool { return !r.keep(u) })
+		if r.Keep != nil {
+			list = slices.DeleteFunc(list, func(u web.URL) bool { return !r.Keep(u) })
 		}
-		chance := drawing(r.seed, u)
+		chance := drawing(r.Seed, u)
 		chance.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
 		out[i] = list[:min(len(list), limit)]
 	}
@@ -160,8 +159,8 @@ func drawing(seed uint64, u web.URL) *rand.Rand {
 }
 
 // Page brings a page from the record.
-func (r record) Page(_ context.Context, u web.URL) (*web.Page, error) {
-	p, ok := r.read.Page(r.Resolve(u))
+func (r Record) Page(_ context.Context, u web.URL) (*web.Page, error) {
+	p, ok := r.Pages.Page(r.Resolve(u))
 	if !ok {
 		return nil, fmt.Errorf("%s is not among the pages of the recorded web: %w", u, ErrNoPage)
 	}
@@ -183,16 +182,6 @@ func FromRecord(ctx context.Context, w *corpus.Web, pages *corpus.Pages, t *topi
 	if keep != nil {
 		o.Keep = keep
 	}
-	r := record{Backlinks: o.Backlinks, read: pages, seed: o.Seed, keep: o.Keep}
+	r := Record{Backlinks: o.Backlinks, Pages: pages, Seed: o.Seed, Keep: o.Keep}
 	return Collect(ctx, t, targets, r, r, o)
-}
-
-// edgeKey orders the in-links of a page at random, the same way each time.
-func edgeKey(seed uint64, from, to string) uint64 {
-	var h xxh3.Hasher
-	h.Write(binary.LittleEndian.AppendUint64(nil, seed)) // a hash takes everything
-	h.WriteString(to)
-	h.WriteString(" ")
-	h.WriteString(from)
-	return h.Sum64()
 }
