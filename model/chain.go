@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/learn/lattice"
 )
 
@@ -115,13 +114,15 @@ func (c *Chain) verify() error {
 	return nil
 }
 
-// check says whether a chain weighs the observations of a space.
-func (c *Chain) check(s *feature.Space) error {
-	if s == nil {
+// fits says whether a chain weighs the observations of the file's space.
+func (c *Chain) fits(f *File) error {
+	switch {
+	case c.Weights == nil:
+		return errors.New("a chain without weights")
+	case f.Space == nil:
 		return errors.New("a chain without the words it weighs")
-	}
-	if s.Len() != c.Weights.Observations {
-		return fmt.Errorf("a chain of %d observations with a vocabulary of %d", c.Weights.Observations, s.Len())
+	case f.Space.Len() != c.Weights.Observations:
+		return fmt.Errorf("a chain of %d observations with a vocabulary of %d", c.Weights.Observations, f.Space.Len())
 	}
 	return nil
 }

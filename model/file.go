@@ -60,6 +60,11 @@ func (f *File) Marshal() ([]byte, error) {
 	if f.Payload == nil {
 		return nil, fmt.Errorf("model: nothing was learnt for kind %s", f.Kind)
 	}
+	if p, ok := f.Payload.(fitting); ok {
+		if err := p.fits(f); err != nil {
+			return nil, fmt.Errorf("model of kind %s: %w", f.Kind, err)
+		}
+	}
 	head, err := json.Marshal(facts{f.Kind, f.Provenance})
 	if err != nil {
 		return nil, fmt.Errorf("model: its provenance cannot be written: %w", err)
@@ -168,8 +173,8 @@ func Unmarshal(b []byte, a *text.Analyzer) (*File, error) {
 	if err := f.Payload.UnmarshalBinary(contents); err != nil {
 		return nil, damaged("%v", err)
 	}
-	if c, ok := f.Payload.(interface{ check(*feature.Space) error }); ok {
-		if err := c.check(f.Space); err != nil {
+	if p, ok := f.Payload.(fitting); ok {
+		if err := p.fits(f); err != nil {
 			return nil, damaged("%v", err)
 		}
 	}

@@ -53,6 +53,10 @@ type Payload interface {
 	encoding.BinaryUnmarshaler
 }
 
+// fitting is implemented by payloads that must go with the file around them:
+// fits says what does not.
+type fitting interface{ fits(*File) error }
+
 // Provenance tells where a model comes from.
 type Provenance struct {
 	Waggle string `json:"waggle"` // version of the program that trained it
