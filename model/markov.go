@@ -132,7 +132,7 @@ func (m *Markov) verify() error {
 		return fmt.Errorf("%d clusters for %d symbols", len(m.Centroids), f.Symbols)
 	}
 	for i, c := range m.Centroids {
-		if err := fits(c, m.Words); err != nil {
+		if err := within(c, m.Words); err != nil {
 			return fmt.Errorf("cluster %d: %w", i, err)
 		}
 	}
@@ -140,7 +140,7 @@ func (m *Markov) verify() error {
 		return fmt.Errorf("%d pages in %d clusters", len(m.Pages), len(m.Clusters))
 	}
 	for i, p := range m.Pages {
-		if err := fits(p, m.Words); err != nil {
+		if err := within(p, m.Words); err != nil {
 			return fmt.Errorf("page %d: %w", i, err)
 		}
 		if c := m.Clusters[i]; c < 0 || c > len(m.Centroids) {
@@ -150,8 +150,16 @@ func (m *Markov) verify() error {
 	return nil
 }
 
-// fits says whether v is a vector over words.
-func fits(v sparse.Vector, words *feature.Lexicon) error {
+// fits says whether the model goes with the kind of its file.
+func (m *Markov) fits(f *File) error {
+	if f.Kind == HMM2 && m.Second == nil || f.Kind == HMM && m.First == nil {
+		return fmt.Errorf("a Markov model of another order than kind %s has", f.Kind)
+	}
+	return nil
+}
+
+// within says whether v is a vector over words.
+func within(v sparse.Vector, words *feature.Lexicon) error {
 	if err := v.Check(); err != nil {
 		return err
 	}

@@ -112,6 +112,10 @@ func (k Kind) payload() Payload {
 	switch k {
 	case CRF, MEMM:
 		return new(Chain)
+	case HMM, HMM2:
+		return new(Markov)
+	case ContextGraph, RLSpider:
+		return new(Classes)
 	}
 	return nil
 }
