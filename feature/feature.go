@@ -419,3 +419,6 @@ func (s *Space) described(description string) float64 {
 	}
 	return cosine(dot, square)
 }
+
+// BiasAlone is the observation of nothing.
+func BiasAlone() sparse.Vector { return sparse.Vector{{ID: Bias, Value: 1}} }

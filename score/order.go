@@ -20,9 +20,9 @@ import (
 // of .5000, .5008 and .5016 the first is equal to the second and the second to
 // the third, yet the third is greater than the first. Buckets are transitive.
 //
-// A float64 holds 52 bits here, so that no two are rounded into one: four
-// components with ε = .0005. What does not fit is left out; of a belief over
-// five states that is nothing, as its components sum to 1.
+// A float64 holds 52 bits here, so that no two are rounded into one: five
+// components with ε = .001, the paper's. What does not fit is left out; of a
+// belief over six states that is nothing, as its components sum to 1.
 type order struct {
 	epsilon float64
 	bits    int // b
@@ -33,7 +33,7 @@ const orderBits = 52
 
 // orderSetting is ε of the scorers that compare beliefs.
 func orderSetting() Setting {
-	return Setting{"epsilon", 0.0005, 1e-6, 0.5, "ε: beliefs in the same bucket of this width are equal, and the next state decides"}
+	return Setting{"epsilon", 0.001, 1e-6, 0.5, "ε: beliefs in the same bucket of this width are equal, and the next state decides"}
 }
 
 // newOrder makes the order of buckets of width epsilon, in (0,1].

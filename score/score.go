@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -62,6 +63,9 @@ type Options struct {
 	// Thesaurus tells the semantic scorers which words are related; nil knows
 	// of none.
 	Thesaurus Thesaurus
+	// Model is a trained model, for the scorers that were taught before the
+	// crawl.
+	Model *model.File
 	// Set changes settings of the scorer, by name; Settings lists them.
 	Set map[string]float64
 }
@@ -147,6 +151,8 @@ func makers() []maker {
 		{Line{"ache-like-soft", "the same, with the links of all pages"}, newACHE, acheSettings(false)},
 		{Line{"tagpath-bandit-like", "a bandit over places in page templates"}, newTagPath, tagPathSettings()},
 		{Line{"anthelion-like", "a bandit over hosts times naive Bayes over addresses"}, newAnthelion, anthelionSettings()},
+		{Line{"memm", "hop distances along the path, by a trained maximum-entropy Markov model"}, newChain(model.MEMM), chainSettings()},
+		{Line{"crf", "the same, by a trained conditional random field"}, newChain(model.CRF), chainSettings()},
 	}
 }
 
