@@ -114,6 +114,40 @@ func (l *Lexicon) Counts(words []string) sparse.Vector {
 	return sparse.New(v)
 }
 
+// Link is how often each word of the lexicon stands in or near a link, as
+// LinkWords names them.
+func (l *Lexicon) Link(a *text.Analyzer, link *web.Link) sparse.Vector {
+	v := make(sparse.Vector, 0, 32)
+	linkWords(a, link, func(tagged []byte) {
+		if id, ok := l.id[string(tagged)]; ok {
+			v = append(v, sparse.Entry{ID: id, Value: 1})
+		}
+	})
+	return sparse.New(v)
+}
+
+// LinkWords appends the words of a link and its surroundings, tagged by where
+// they stand: anchor:bee, around:bee (up to ten words before and after the
+// anchor), heading:bee, url:bee (path and query).
+func LinkWords(dst []string, a *text.Analyzer, link *web.Link) []string {
+	linkWords(a, link, func(tagged []byte) { dst = append(dst, string(tagged)) })
+	return dst
+}
+
+// linkWords calls yield for each word; the bytes are its until it returns.
+func linkWords(a *text.Analyzer, link *web.Link, yield func(tagged []byte)) {
+	var words [32]string
+	var tagged [64]byte
+	for _, part := range [...]struct{ tag, text string }{
+		{"anchor:", link.Anchor}, {"around:", link.Before}, {"around:", link.After},
+		{"heading:", link.Heading}, {"url:", link.URL.RequestPath()},
+	} {
+		for _, w := range a.AppendWords(words[:0], part.text) {
+			yield(append(append(tagged[:0], part.tag...), w...))
+		}
+	}
+}
+
 // Top is how often the n words of a page occur there that have the highest
 // tf·idf, among equals the first by ID.
 func (l *Lexicon) Top(p *web.Page, n int) sparse.Vector {

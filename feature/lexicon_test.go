@@ -130,3 +130,22 @@ func FuzzLexicon(f *testing.F) {
 		}
 	})
 }
+
+// Words of a link are told apart by where they stand.
+func TestLinkWords(t *testing.T) {
+	a := text.NewAnalyzer()
+	u, err := web.Parse("http://bees.test/honey/bees.html?page=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &web.Link{URL: u, Anchor: "Honey bees", Before: "see", After: "and honey", Heading: "Bees"}
+	want := []string{"anchor:honey", "anchor:bee", "around:see", "around:honey", "heading:bee", "url:honey", "url:bee", "url:page"}
+	got := feature.LinkWords(nil, a, l)
+	if !slices.Equal(got, want) {
+		t.Fatalf("%q, want %q", got, want)
+	}
+	lexicon := feature.CountWords(1, 1, func(int) []string { return got }, nil)
+	if v := lexicon.Link(a, l); !slices.Equal(v, lexicon.Counts(got)) {
+		t.Errorf("%v, want %v", v, lexicon.Counts(got))
+	}
+}
