@@ -13,6 +13,7 @@ import (
 //
 //	subset                               string
 //	1 for counts + 2 for surroundings    byte
+//	pages that a word needed             uvarint
 //	keywords   n { string · whole byte }…
 //	words      n { string }…             sorted
 //	anchors    n { string }…             sorted
@@ -31,6 +32,7 @@ func (s *Space) AppendBinary(b []byte) ([]byte, error) {
 		flags |= 2
 	}
 	b = append(b, flags)
+	b = binary.AppendUvarint(b, uint64(s.minPages))
 	b = binary.AppendUvarint(b, uint64(len(s.keywords)))
 	for _, k := range s.keywords {
 		b = appendString(b, k.text)
@@ -81,6 +83,13 @@ func Read(b []byte, a *text.Analyzer) (*Space, error) {
 		r.fail("unknown settings")
 	}
 	s.counts, s.surroundings = flags&1 != 0, flags&2 != 0
+	n, size := binary.Uvarint(r.b)
+	if size <= 0 || n > math.MaxInt32 {
+		r.fail("cut short")
+	} else {
+		s.minPages = int(n)
+		r.b = r.b[size:]
+	}
 	for range r.count(2) {
 		k := keyword{text: r.string()}
 		k.whole = r.byte() == 1

@@ -60,27 +60,31 @@ type Example struct {
 	Links []*web.Link
 }
 
-// Observations that every Space has, by id. The words follow: those of pages,
-// those of anchors of the link that led here, those of the link that leads on:
+// Observations by id: what the page shows, what the link that led to it shows,
+// what the link that leads on shows, with W words of pages and A of anchors.
 //
-//	0      bias, always 1
-//	1      O1: greatest cosine of the page to a target, term frequencies (F2)
-//	2      O2: cosine of the meta description to the topic's description (F3)
-//	3      O3: the address of the link that leads on holds a keyword (F5, F7)
-//	4      O4: the address of the page holds a keyword (F5)
-//	5…     O_w: word w is in title, headings, meta data or image texts (F4)
-//	5+W…   O5_w: word w is in the anchor of the link that led here (F6)
-//	5+W+A… O6_w: word w is in the anchor of the link that leads on (F6, F7)
-//
-// with W words of pages and A words of anchors.
+//	0          bias, always 1
+//	1          O1: greatest cosine of the page to a target, term frequencies (F2)
+//	2          O2: cosine of the meta description to the topic's description (F3)
+//	3 …        O_w: word w is in title, headings, meta data or image texts (F4)
+//	3+W        O4: the address of the page holds a keyword (F5)
+//	4+W …      O5_w: word w is in the anchor of the link that led here (F6)
+//	4+W+A      O3: the address that the next link leads to holds a keyword (F5, F7)
+//	5+W+A …    O6_w: word w is in the anchor of the link that leads on (F6, F7)
 const (
 	Bias = iota
 	TargetCosine
 	DescriptionCosine
-	OutlinkKeyword
-	InlinkKeyword
 	firstWord
 )
+
+// inlink and outlink are the first ids of the two kinds of link.
+func (s *Space) inlink() uint32  { return uint32(firstWord + len(s.words)) }
+func (s *Space) outlink() uint32 { return s.inlink() + 1 + uint32(len(s.anchors)) }
+
+// Cuts are the ids before which an observation vector falls into its three
+// parts, for lattice.Options.
+func (s *Space) Cuts() []uint32 { return []uint32{s.inlink(), s.outlink()} }
 
 // maxWords bounds the words looked at in one anchor or image text, and
 // maxImportant those of the important texts of a page beside its headings.
@@ -93,6 +97,7 @@ const (
 // immutable and safe for concurrent use.
 type Space struct {
 	subset       Subset
+	minPages     int
 	counts       bool
 	surroundings bool
 	keywords     []keyword
@@ -151,7 +156,7 @@ func Build(t *topic.Topic, pages []Example, o Options) (*Space, error) {
 	if o.Analyzer == nil {
 		o.Analyzer = text.NewAnalyzer()
 	}
-	s := &Space{subset: o.Subset, counts: o.Counts, surroundings: o.Surroundings, analyzer: o.Analyzer}
+	s := &Space{subset: o.Subset, minPages: o.MinPages, counts: o.Counts, surroundings: o.Surroundings, analyzer: o.Analyzer}
 
 	// How many training pages hold each word.
 	words, anchors := map[string]int{}, map[string]int{}
@@ -271,10 +276,13 @@ func (s *Space) reindex() {
 }
 
 // Len is the number of observations, for lattice.Shape.
-func (s *Space) Len() int { return firstWord + len(s.words) + 2*len(s.anchors) }
+func (s *Space) Len() int { return firstWord + len(s.words) + 2*(1+len(s.anchors)) }
 
 // Subset is the one it was built with.
 func (s *Space) Subset() Subset { return s.subset }
+
+// MinPages is the number of training pages in which its words had to occur.
+func (s *Space) MinPages() int { return s.minPages }
 
 // Vocabulary counts the words of pages and those of anchors.
 func (s *Space) Vocabulary() (pages, anchors int) { return len(s.words), len(s.anchors) }
@@ -291,19 +299,18 @@ func (s *Space) Name(id uint32) string {
 		return "like a target"
 	case DescriptionCosine:
 		return "described like the topic"
-	case OutlinkKeyword:
-		return "the next address holds a keyword"
-	case InlinkKeyword:
+	case s.inlink():
 		return "its address holds a keyword"
+	case s.outlink():
+		return "the next address holds a keyword"
 	}
-	i := int(id) - firstWord
-	switch w, a := len(s.words), len(s.anchors); {
-	case i < w:
-		return "“" + s.words[i] + "” on the page"
-	case i < w+a:
-		return "“" + s.anchors[i-w] + "” in the anchor that led here"
-	case i < w+2*a:
-		return "“" + s.anchors[i-w-a] + "” in the anchor that leads on"
+	switch {
+	case id < s.inlink():
+		return "“" + s.words[id-firstWord] + "” on the page"
+	case id < s.outlink():
+		return "“" + s.anchors[id-s.inlink()-1] + "” in the anchor that led here"
+	case id < uint32(s.Len()):
+		return "“" + s.anchors[id-s.outlink()-1] + "” in the anchor that leads on"
 	}
 	return "observation " + strconv.Itoa(int(id))
 }

@@ -52,22 +52,22 @@ func (s *Space) anchorWords(dst []string, l *web.Link) []string {
 // Inlink is what the link that led to a page adds to what the page shows:
 // O4 and O5_w.
 func (s *Space) Inlink(l Link) sparse.Vector {
-	return s.vector(l, InlinkKeyword, uint32(firstWord+len(s.words)))
+	return linkVector(l, s.inlink())
 }
 
 // Outlink is what the link that leads on adds: O3 and O6_w (F7: of that link,
 // not of any link of the page, or its siblings could not differ).
 func (s *Space) Outlink(l Link) sparse.Vector {
-	return s.vector(l, OutlinkKeyword, uint32(firstWord+len(s.words)+len(s.anchors)))
+	return linkVector(l, s.outlink())
 }
 
-func (s *Space) vector(l Link, keyword, first uint32) sparse.Vector {
+func linkVector(l Link, first uint32) sparse.Vector {
 	v := make(sparse.Vector, 0, 1+len(l.Words))
 	if l.Keyword {
-		v = append(v, sparse.Entry{ID: keyword, Value: 1})
+		v = append(v, sparse.Entry{ID: first, Value: 1})
 	}
 	for _, w := range l.Words {
-		v = append(v, sparse.Entry{ID: first + w, Value: 1})
+		v = append(v, sparse.Entry{ID: first + 1 + w, Value: 1})
 	}
 	return v
 }

@@ -74,7 +74,7 @@ type Fitter struct {
 
 // Fitters lists the kinds of model that can be fitted.
 func Fitters() []Fitter {
-	return []Fitter{}
+	return slices.Concat(chainFitters())
 }
 
 // Fit learns a model of a kind from a graph and from sequences drawn from it.
