@@ -236,12 +236,16 @@ func (s *Space) keywordsOf(t *topic.Topic) (out []keyword) {
 				}
 				shared = i + utf8.RuneLen(r)
 			}
-			k := keyword{text: escaped(w[:shared])}
-			if utf8.RuneCountInString(w[:shared]) < 4 {
-				k = keyword{text: escaped(w), whole: true}
+			// The stem of hobby and hobbies is hobbi.
+			stem := strings.TrimSuffix(w[:shared], "i")
+			found := []keyword{{text: escaped(stem)}}
+			if utf8.RuneCountInString(stem) < 4 {
+				found = []keyword{{text: escaped(w), whole: true}, {text: escaped(stems[0]), whole: true}}
 			}
-			if !slices.Contains(out, k) {
-				out = append(out, k)
+			for _, k := range found {
+				if !slices.Contains(out, k) {
+					out = append(out, k)
+				}
 			}
 		}
 	}
