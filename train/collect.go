@@ -173,15 +173,15 @@ type try struct {
 
 // fetch asks for the pages of tries, several at a time.
 func (c *collector) fetch(ctx context.Context, tries []try) error {
-	eg, ctx := errgroup.WithContext(ctx)
+	eg, group := errgroup.WithContext(ctx)
 	eg.SetLimit(c.o.Workers)
 	for i := range tries {
 		t := &tries[i]
-		if ctx.Err() != nil {
+		if group.Err() != nil {
 			break
 		}
 		eg.Go(func() error {
-			t.page, t.err = c.src.Page(ctx, t.url)
+			t.page, t.err = c.src.Page(group, t.url)
 			if t.err != nil && !errors.Is(t.err, ErrNoPage) {
 				return t.err
 			}
@@ -191,7 +191,7 @@ func (c *collector) fetch(ctx context.Context, tries []try) error {
 	if err := eg.Wait(); err != nil {
 		return err
 	}
-	return context.Cause(ctx)
+	return ctx.Err()
 }
 
 func (c *collector) keeps(u web.URL) bool { return c.o.Keep == nil || c.o.Keep(u) }
