@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 
 	"github.com/zeebo/xxh3"
 
@@ -57,8 +58,8 @@ func (f *File) Marshal() ([]byte, error) {
 	if f.Kind.payload() == nil {
 		return nil, fmt.Errorf("model: there is no kind %q", f.Kind)
 	}
-	if f.Payload == nil {
-		return nil, fmt.Errorf("model: nothing was learnt for kind %s", f.Kind)
+	if want := f.Kind.payload(); reflect.TypeOf(f.Payload) != reflect.TypeOf(want) {
+		return nil, fmt.Errorf("model of kind %s: it holds a %T and not a %T", f.Kind, f.Payload, want)
 	}
 	if p, ok := f.Payload.(fitting); ok {
 		if err := p.fits(f); err != nil {
