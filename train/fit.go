@@ -74,7 +74,7 @@ type Fitter struct {
 
 // Fitters lists the kinds of model that can be fitted.
 func Fitters() []Fitter {
-	return slices.Concat(chainFitters())
+	return slices.Concat(chainFitters(), markovFitters(), contextFitters(), spiderFitters())
 }
 
 // Fit learns a model of a kind from a graph and from sequences drawn from it.
