@@ -276,7 +276,7 @@ func climb(sequences []Sequence, S, K, size int, o Options,
 		}
 		if n > 0 {
 			last := trace.LogLikelihood[n-1]
-			if math.Abs(logP-last) <= o.Tolerance*math.Abs(last) {
+			if logP-last <= o.Tolerance*math.Abs(last) { // it falls by rounding only
 				trace.Status = Converged
 				return trace, nil
 			}
