@@ -46,6 +46,10 @@ type CollectOptions struct {
 	Layers     int     // targets included, 2…100; default 5
 	LayerNodes int     // most nodes a layer; default 600
 	Similar    float64 // cosine from which a page is a target as well (D4); default 0.8, above 1 for none
+	// Fill lets in-links that are in the graph already not count towards a
+	// page's share, so that layers fill up where pages are densely linked; as
+	// printed they count.
+	Fill bool
 	// Keep tells which addresses may enter the graph; nil = all.
 	Keep func(web.URL) bool
 	// IgnoreDirectives takes pages that ask not to be kept or followed.
@@ -64,13 +68,14 @@ type CollectOptions struct {
 
 // Found counts what a collection met.
 type Found struct {
-	TargetsLost int // targets that could not be had, or are not to be kept
-	Named       int // in-links named by the provider
-	Known       int // of these, tried and in the graph already
-	NoPage      int // tried, and no page was there
-	Refused     int // not to be kept, by Keep or by the page's own wish
-	NoLink      int // pages that do not link where they were said to
-	Similar     int // nodes made targets by their likeness (D4)
+	// Lost says of each target that could not be had, or kept, why.
+	Lost    []string
+	Named   int // in-links named by the provider
+	Known   int // of these, tried and in the graph already
+	NoPage  int // tried, and no page was there
+	Refused int // not to be kept, by Keep or by the page's own wish
+	NoLink  int // pages that do not link where they were said to
+	Similar int // nodes made targets by their likeness (D4)
 }
 
 func (o CollectOptions) withDefaults() (CollectOptions, error) {
@@ -106,7 +111,7 @@ func (o CollectOptions) withDefaults() (CollectOptions, error) {
 //
 // Of the n pages of a layer each may add at most LayerNodes/n in-links, at least
 // one, and a layer ends at LayerNodes (D3). An in-link known already counts
-// towards the share; one that brings no page, may not be kept or does not link
+// towards the share, unless o.Fill; one that brings no page, may not be kept or does not link
 // where it should makes room for the next. More targets than LayerNodes are cut
 // off at the end.
 //
@@ -208,14 +213,17 @@ func (c *collector) targets(ctx context.Context, targets []web.URL) error {
 	var tries []try
 	asked := map[web.URL]bool{}
 	var reasons []error
+	lose := func(why error) {
+		reasons = append(reasons, why)
+		c.g.Found.Lost = append(c.g.Found.Lost, why.Error())
+	}
 	for _, u := range targets {
 		if asked[u] || len(tries) == c.o.LayerNodes {
 			continue
 		}
 		asked[u] = true
 		if !c.keeps(u) {
-			c.g.Found.TargetsLost++
-			reasons = append(reasons, fmt.Errorf("%s is on a host that is left out", u))
+			lose(fmt.Errorf("%s is on a host that is left out", u))
 			continue
 		}
 		tries = append(tries, try{url: u})
@@ -226,18 +234,16 @@ func (c *collector) targets(ctx context.Context, targets []web.URL) error {
 	for _, t := range tries {
 		switch {
 		case t.err != nil:
-			reasons = append(reasons, t.err)
+			lose(t.err)
 		case !c.keeps(t.page.URL):
-			reasons = append(reasons, fmt.Errorf("%s leads to %s, which is on a host that is left out", t.url, t.page.URL))
+			lose(fmt.Errorf("%s leads to %s, which is on a host that is left out", t.url, t.page.URL))
 		case !c.wanted(t.page, 0):
-			reasons = append(reasons, fmt.Errorf("%s asks not to be kept", t.url))
+			lose(fmt.Errorf("%s asks not to be kept", t.url))
 		case len(t.page.Terms) == 0:
-			reasons = append(reasons, fmt.Errorf("%s holds no words", t.url))
+			lose(fmt.Errorf("%s holds no words", t.url))
 		default:
 			c.add(t.page, 0)
-			continue
 		}
-		c.g.Found.TargetsLost++
 	}
 	if len(c.g.Nodes) > 0 {
 		return nil
@@ -277,7 +283,11 @@ func (c *collector) layer(ctx context.Context, layer, begin, end int) error {
 		asked[i] = c.g.Nodes[begin+i].URL
 	}
 	// Some of what is named brings nothing, so more is asked for than needed.
-	named, err := c.in.Inlinks(ctx, asked, 4*share+16)
+	limit := 4*share + 16
+	if c.o.Fill {
+		limit = max(limit, 500)
+	}
+	named, err := c.in.Inlinks(ctx, asked, limit)
 	if err != nil {
 		return err
 	}
@@ -357,7 +367,7 @@ func (c *collector) take(t try, layer int) (took, added bool) {
 	if !added {
 		f.Known++
 	}
-	return true, added
+	return added || !c.o.Fill, added
 }
 
 // links tells whether a page links to another.
