@@ -42,7 +42,7 @@ const (
 // Options of New.
 type Options struct {
 	Classes    int     // 1…65536
-	Smoothing  float64 // s, what is added to each count, > 0; 0 = 1, Laplace's
+	Smoothing  float64 // s, what is added to each count, 1e-9…1e9; 0 = 1, Laplace's
 	Vocabulary int     // V: words 0…V−1, any other is not looked at; 0 = the words seen so far
 	Prior      Prior
 }
@@ -74,8 +74,8 @@ func New(o Options) (*Model, error) {
 	switch {
 	case o.Classes < 1 || o.Classes > mostClasses:
 		return nil, fmt.Errorf("bayes: %d classes; there must be 1…%d", o.Classes, mostClasses)
-	case !(o.Smoothing > 0) || math.IsInf(o.Smoothing, 1) || math.IsInf(1/o.Smoothing, 1):
-		return nil, fmt.Errorf("bayes: smoothing of %v; it must be above 0, and 1 is Laplace's", o.Smoothing)
+	case !(o.Smoothing >= 1e-9 && o.Smoothing <= 1e9):
+		return nil, fmt.Errorf("bayes: smoothing of %v; it must be in 1e-9…1e9, and 1 is Laplace's", o.Smoothing)
 	case o.Vocabulary < 0 || o.Vocabulary > math.MaxUint32:
 		return nil, fmt.Errorf("bayes: a vocabulary of %d words; it must be 0…%d", o.Vocabulary, uint32(math.MaxUint32))
 	case o.Prior > Uniform:
@@ -118,15 +118,21 @@ func (m *Model) Add(class int, document sparse.Vector) error {
 	if class < 0 || class >= m.options.Classes {
 		return fmt.Errorf("bayes: class %d is not in 0…%d", class, m.options.Classes-1)
 	}
+	length := 0.
 	for i, e := range document {
 		switch {
 		case i > 0 && e.ID <= document[i-1].ID:
 			return fmt.Errorf("bayes: word %d after word %d; make the vector with sparse.New", e.ID, document[i-1].ID)
 		case !(e.Value >= 0) || e.Value != math.Trunc(e.Value) || e.Value > math.MaxUint32:
 			return fmt.Errorf("bayes: word %d occurs %v times; counts must be whole numbers in 0…%d", e.ID, e.Value, uint32(math.MaxUint32))
-		case m.foreign(e.ID):
-		case uint64(m.count(uint32(class), e.ID))+uint64(e.Value) > math.MaxUint32:
-			return fmt.Errorf("bayes: class %d has word %d more than %d times; train on fewer or shorter documents", class, e.ID, uint32(math.MaxUint32))
+		}
+		length += e.Value
+	}
+	if float64(m.tokens[class])+length > math.MaxUint32 { // else no count can be
+		for _, e := range document {
+			if uint64(m.count(uint32(class), e.ID))+uint64(e.Value) > math.MaxUint32 && !m.foreign(e.ID) {
+				return fmt.Errorf("bayes: class %d has word %d more than %d times; train on fewer or shorter documents", class, e.ID, uint32(math.MaxUint32))
+			}
 		}
 	}
 	m.documents[class]++
