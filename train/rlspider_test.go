@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/model"
 )
 
 // shape makes a graph of bare nodes from the numbers of its targets and pairs
@@ -123,4 +125,62 @@ func TestLinkValuesOfOneLink(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Bins by hand: about as many links each, equal values together, and what one
+// value takes more is shared by the rest.
+func TestBins(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		n      int
+		class  []int
+		worth  []float64
+	}{
+		{[]float64{3, 1, 2}, 3, []int{2, 0, 1}, []float64{1, 2, 3}},
+		{[]float64{1, 1, 1, 1, 1, 1, 1, 2, 3, 4}, 3, []int{0, 0, 0, 0, 0, 0, 0, 1, 2, 2}, []float64{1, 2, 3.5}},
+		{[]float64{1, 1, 1}, 3, []int{0, 0, 0}, []float64{1}},
+		{[]float64{2, 1}, 3, []int{1, 0}, []float64{1, 2}},
+		{[]float64{1, 2, 3, 4}, 2, []int{0, 0, 1, 1}, []float64{1.5, 3.5}},
+		{nil, 3, []int{}, nil},
+	} {
+		class, worth := bins(c.values, c.n)
+		if !slices.Equal(class, c.class) || !slices.EqualFunc(worth, c.worth, equal) {
+			t.Errorf("%v in %d: %v worth %v, want %v worth %v", c.values, c.n, class, worth, c.class, c.worth)
+		}
+	}
+}
+
+// Rennie & McCallum on the web of works, γ = ½: t→a is worth 0, as t has been
+// fetched, e→d ⅛, d→c ¼, b→a, c→a and c→b ½, a→t and b→t 1, and e→fair, out of the
+// graph, 0.
+func TestRLSpiderValues(t *testing.T) {
+	g := works(t)
+	for _, c := range []struct {
+		outside float64
+		worth   []float64
+		links   []uint64
+	}{
+		{0, []float64{0.125 / 2, 1.75 / 4, 1}, []uint64{2, 4, 2}},
+		{1, []float64{0.125 / 3, 1.75 / 4, 1}, []uint64{3, 4, 2}},
+	} {
+		m := fitted(t, g, model.RLSpider, nil, FitOptions{Set: map[string]float64{"words": 1, "outside": c.outside}}).Payload.(*model.Classes)
+		compare(t, "worth", m.Values, c.worth)
+		if got := documents(m.Bayes); !slices.Equal(got, c.links) {
+			t.Errorf("%d links a bin, want %d", got, c.links)
+		}
+	}
+}
+
+// A link that leads to a page of the graph by another address is none out of
+// it.
+func TestRLSpiderMovedPages(t *testing.T) {
+	s := draft(`
+		t ->        words: bee
+		a -> old    words: hive
+		b -> a      words: steel`)
+	s.moved[at("old")] = at("t")
+	links, values := collect(t, s, CollectOptions{}, "t").valuedLinks(0.5, true)
+	if len(links) != 2 || !slices.Equal(values, []float64{1, 0.5}) {
+		t.Errorf("%d links worth %v", len(links), values)
+	}
 }
