@@ -66,6 +66,37 @@ func TestR3_B6_ByHand(t *testing.T) {
 	}
 }
 
+// Three states of hops, by hand, for the symbols 1, 0, 0:
+//
+//	t=1  π b(1)   0, .25, .375        c = .625       α = 0, .4, .6
+//	t=2  α A      .2, .4, .4          c = .46        α = 8/23, 10/23, 5/23
+//	t=3  α A      9/23, 9/23, 5/23    c = 12.95/23   α = 144/259, 90/259, 25/259
+//	(6)  α A      117/259 for the target
+//	Viterbi       .25·.5·.8·.5·.8 = .04 for 1,0,0, next .0375 for 2,1,0
+//
+// At t=2 state 1 is likelier by itself and state 0 on the best walk.
+func TestR3_ThreeStatesByHand(t *testing.T) {
+	m := &hmm.Model{
+		States: 3, Symbols: 2,
+		Pi: []float64{0, .5, .5},
+		A:  []float64{.5, .5, 0, .5, .25, .25, 0, .5, .5},
+		B:  []float64{.8, .2, .5, .5, .25, .75},
+	}
+	alpha, next := make([]float64, 9), make([]float64, 3)
+	logP, err := m.Forward(alpha, []int{1, 0, 0})
+	want := []float64{0, .4, .6, 8. / 23, 10. / 23, 5. / 23, 144. / 259, 90. / 259, 25. / 259}
+	if err != nil || !allNear(alpha, want) || !near(logP, math.Log(.625*.46*12.95/23)) {
+		t.Errorf("%v, P %v, %v", alpha, math.Exp(logP), err)
+	}
+	if m.Predict(next, alpha[6:]); !near(next[0], 117./259) {
+		t.Errorf("the target is next with %v", next[0])
+	}
+	path, logP, err := m.Viterbi([]int{1, 0, 0})
+	if err != nil || !reflect.DeepEqual(path, []int{1, 0, 0}) || !near(logP, math.Log(.04)) {
+		t.Errorf("Viterbi %v, %v, %v", path, math.Exp(logP), err)
+	}
+}
+
 // drawModel has zeros here and there, never a row of them.
 func drawModel(t *rapid.T, states, symbols int) *hmm.Model {
 	rows := func(n, width int) (table []float64) {
