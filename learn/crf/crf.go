@@ -15,6 +15,7 @@ import (
 	"math"
 
 	"github.com/waggle-crawler/waggle/learn/lattice"
+	"github.com/waggle-crawler/waggle/learn/sparse"
 )
 
 // Options of Train.
@@ -37,6 +38,73 @@ func Train(ctx context.Context, sequences []lattice.Sequence, shape lattice.Shap
 	w, trace, err := design.Fit(ctx, o, c.logLikelihood)
 	trace.Sequences, trace.Positions = len(sequences), len(c.rows)
 	return w, trace, err
+}
+
+// LogLikelihood is log p(labels|observations) of one sequence, in nats, and
+// −Inf if the labels take a forbidden arc.
+func LogLikelihood(w *lattice.Weights, q lattice.Sequence) float64 {
+	S := w.States
+	e := Expect(w, q.Obs)
+	score := make([]float64, S)
+	w.Start(score, q.Obs[0])
+	value := score[q.Labels[0]] - e.LogZ
+	for t := 1; t < len(q.Obs); t++ {
+		potentials := make([]float64, S*S)
+		w.Potentials(potentials, q.Obs[t])
+		value += potentials[q.Labels[t-1]*S+q.Labels[t]]
+	}
+	return value
+}
+
+// Expectation is what a field believes of a whole sequence.
+type Expectation struct {
+	LogZ  float64     // log of the sum over all paths, nats
+	Start []float64   // [S]: p(s_1|o)
+	Arcs  [][]float64 // [T−1][S*S]: p(s_{t−1}, s_t|o) at prev*S+cur, from the second position on
+}
+
+// Expect computes it as written in the papers, in logarithms, which any
+// potentials allow for:
+//
+//	α_1(j) = start(j)      α_t(j) = log Σ_i exp(α_{t−1}(i) + M_t(i,j))
+//	β_T(j) = 0             β_{t−1}(i) = log Σ_j exp(M_t(i,j) + β_t(j))
+//	p(s_{t−1}=i, s_t=j|o) = exp(α_{t−1}(i) + M_t(i,j) + β_t(j) − log Z)
+//
+// obs is not empty. Source: Liu & Milios 2010, equations 31 to 35, put right.
+func Expect(w *lattice.Weights, obs []sparse.Vector) Expectation {
+	S, T := w.States, len(obs)
+	alpha, beta, m := make([][]float64, T), make([][]float64, T), make([][]float64, T)
+	alpha[0] = make([]float64, S)
+	w.Start(alpha[0], obs[0])
+	for t := 1; t < T; t++ {
+		m[t], alpha[t] = make([]float64, S*S), make([]float64, S)
+		w.Potentials(m[t], obs[t])
+		for j := range S {
+			alpha[t][j] = math.Inf(-1)
+			for i := range S {
+				alpha[t][j] = logAdd(alpha[t][j], alpha[t-1][i]+m[t][i*S+j])
+			}
+		}
+	}
+	e := Expectation{LogZ: math.Inf(-1), Start: make([]float64, S), Arcs: make([][]float64, T-1)}
+	for _, a := range alpha[T-1] {
+		e.LogZ = logAdd(e.LogZ, a)
+	}
+	beta[T-1] = make([]float64, S)
+	for t := T - 1; t >= 1; t-- {
+		beta[t-1], e.Arcs[t-1] = make([]float64, S), make([]float64, S*S)
+		for i := range S {
+			beta[t-1][i] = math.Inf(-1)
+			for j := range S {
+				beta[t-1][i] = logAdd(beta[t-1][i], m[t][i*S+j]+beta[t][j])
+				e.Arcs[t-1][i*S+j] = math.Exp(alpha[t-1][i] + m[t][i*S+j] + beta[t][j] - e.LogZ)
+			}
+		}
+	}
+	for j := range S {
+		e.Start[j] = math.Exp(alpha[0][j] + beta[0][j] - e.LogZ)
+	}
+	return e
 }
 
 // Start writes to dst, [S], the belief over the state of the first page of a

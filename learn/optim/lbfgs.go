@@ -32,7 +32,7 @@ type Status int
 const (
 	Converged      Status = iota // |f' − f| ≤ Tolerance · max(|f'|, |f|, 1), or the gradient vanished
 	IterationLimit               // Options.Iterations were spent
-	Exhausted                    // no step along the gradient lowers the value any more: x is as good as rounding allows
+	Exhausted                    // what a step could still gain is lost in rounding: x is as good as float64 allows
 	Stopped                      // Progress said so
 	Undefined                    // the function is not finite at the start
 )
@@ -221,15 +221,17 @@ func (s *search) at(a float64) sample {
 const (
 	sufficient = 1e-4 // c₁: φ(a) ≤ φ(0) + c₁·a·φ'(0)
 	curvature  = 0.9  // c₂: |φ'(a)| ≤ c₂·|φ'(0)|
-	trials     = 30   // of one line search
+	trials     = 20   // of one line search
+	rounding   = 1e-15
 )
 
 // line looks along dir, from a step of first on, for a point that meets the
 // strong Wolfe conditions (algorithms 3.5 and 3.6). If ok, the trial point is
-// it, or, once trials are spent, at least a point of sufficient decrease.
+// it, or, once trials are spent, at least a point of sufficient decrease. It
+// is not ok if the direction leads up, or promises less than rounding loses.
 func (s *search) line(first float64) (step float64, ok bool) {
 	zero := sample{0, s.value, dot(s.grad, s.dir)}
-	if !(zero.slope < 0) {
+	if !(-first*zero.slope > rounding*math.Abs(s.value)) {
 		return 0, false
 	}
 	low, high := zero, sample{a: math.Inf(1)}
@@ -282,13 +284,21 @@ func between(p, q sample) float64 {
 	return min(max(a, left+margin), right-margin)
 }
 
+// dot adds up in four strands, which a processor follows at once.
 func dot(a, b []float64) float64 {
 	b = b[:len(a)]
-	sum := 0.
-	for i, x := range a {
-		sum += x * b[i]
+	var s0, s1, s2, s3 float64
+	for len(a) >= 4 && len(b) >= 4 {
+		s0 += a[0] * b[0]
+		s1 += a[1] * b[1]
+		s2 += a[2] * b[2]
+		s3 += a[3] * b[3]
+		a, b = a[4:], b[4:]
 	}
-	return sum
+	for i, x := range a {
+		s0 += x * b[i]
+	}
+	return (s0 + s1) + (s2 + s3)
 }
 
 func axpy(dst []float64, k float64, a []float64) {
