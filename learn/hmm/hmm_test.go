@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -443,6 +444,46 @@ func TestH3_H4_H7_LikelihoodNeverFalls(t *testing.T) {
 	})
 }
 
+// A prior keeps possible what the sequences do not show, and with it
+// log P + Prior·Σ a⁰ log a never falls.
+func TestPrior(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		start := drawSecond(t, 2, 3)
+		sequences := drawSequences(t, 2, 3)
+		prior := rapid.SampledFrom([]float64{.5, 10}).Draw(t, "prior")
+		penalty := func(m *hmm.Second) (sum float64) {
+			now := slices.Concat(m.First.Pi, m.First.A, m.First.B, m.A, m.B)
+			for i, p := range slices.Concat(start.First.Pi, start.First.A, start.First.B, start.A, start.B) {
+				if (p == 0) != (now[i] == 0) {
+					t.Fatalf("probability %v came to be %v", p, now[i])
+				}
+				if p > 0 {
+					sum += prior * p * math.Log(now[i])
+				}
+			}
+			return sum
+		}
+		last := math.Inf(-1)
+		for n := range 6 {
+			o := hmm.Options{Iterations: n, Prior: prior, Tolerance: 1e-300}
+			if n == 0 {
+				o.Iterations = -1
+			}
+			m, trace, err := hmm.BaumWelchSecond(sequences, start, o)
+			if errors.Is(err, hmm.ErrImpossible) {
+				return
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			value := trace.LogLikelihood[len(trace.LogLikelihood)-1] + penalty(m)
+			if value < last-1e-9*max(1, math.Abs(last)) {
+				t.Fatalf("%v after %v", value, last)
+			}
+			last = value
+		}
+	})
+}
+
 // One iteration equals the expected counts taken over all walks one by one.
 func TestH3_H7_OneIterationEqualsEnumeration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -727,6 +768,8 @@ func TestErrors(t *testing.T) {
 		{"1 links from state 1 to state 0", counted(good, hmm.CountOptions{Arcs: []bool{true, true, false, true}})},
 		{"no sequence", trained(nil, small(), hmm.Options{})},
 		{"tolerance", trained(good, small(), hmm.Options{Tolerance: math.NaN()})},
+		{"prior", trained(good, small(), hmm.Options{Prior: -1})},
+		{"prior", trained(good, small(), hmm.Options{Prior: math.NaN()})},
 		{"symbol 7", trained([]hmm.Sequence{{Obs: []int{7}}}, small(), hmm.Options{})},
 		{"no labels", trained([]hmm.Sequence{{Obs: []int{1}}}, small(), hmm.Options{KeepOrder: true})},
 		{"sequence 0: hmm: the sequence has probability zero", trained([]hmm.Sequence{{Obs: []int{1}}}, &hmm.Model{States: 1, Symbols: 2, Pi: []float64{1}, A: []float64{1}, B: []float64{1, 0}}, hmm.Options{})},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Second is a hidden Markov model of second order: where a link leads depends
@@ -213,6 +214,9 @@ func BaumWelchSecond(sequences []Sequence, start *Second, o Options) (*Second, T
 		},
 		func(sums []float64) (undo func()) {
 			before := model
+			for i, p := range slices.Concat(start.First.Pi, start.First.A, start.First.B, start.A, start.B) {
+				sums[i] += o.Prior * p
+			}
 			pi, a, b, a2, b2 := cutSecond(sums, S, K)
 			normaliseRows(pi, S, before.First.Pi)
 			normaliseRows(a, S, before.First.A)

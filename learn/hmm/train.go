@@ -31,6 +31,15 @@ type Options struct {
 	Tolerance  float64 // of |log P(O|θ) − log P(O|θ₀)| relative to |log P(O|θ₀)|; 0 = 1e-4
 	Workers    int     // 0 = all cores; the result does not depend on it
 
+	// Prior holds each row of the model to that of the start as if it had been
+	// seen so often; 0 = not at all, as in the papers. Then what no sequence
+	// shows comes to be impossible, however the start was smoothed, and the
+	// likelihood never falls; with a prior it is the likelihood times the
+	// prior's that never falls:
+	//
+	//	a_ij = (Σ φ_t(i,j) + Prior·a⁰_ij) / (Σ r_t(i) + Prior)
+	Prior float64
+
 	// KeepOrder stops before a model whose states mean something else than the
 	// labels: where the pages' posteriors would agree better with their labels
 	// if some states swapped names. All sequences must be labelled. Baum–Welch
@@ -97,6 +106,9 @@ func BaumWelch(sequences []Sequence, start *Model, o Options) (*Model, Trace, er
 		},
 		func(sums []float64) (undo func()) {
 			before := model
+			for i, p := range slices.Concat(start.Pi, start.A, start.B) {
+				sums[i] += o.Prior * p
+			}
 			pi, rest := sums[:S], sums[S:]
 			a, b := rest[:S*S], rest[S*S:]
 			normaliseRows(pi, S, before.Pi)
@@ -189,8 +201,8 @@ func climb(sequences []Sequence, S, K, size int, o Options,
 	if len(sequences) == 0 {
 		return Trace{}, errNothing
 	}
-	if !(o.Tolerance >= 0) {
-		return Trace{}, fmt.Errorf("hmm: tolerance of %v; it must be ≥ 0", o.Tolerance)
+	if !(o.Tolerance >= 0) || !(o.Prior >= 0) || math.IsInf(o.Prior, 1) {
+		return Trace{}, fmt.Errorf("hmm: tolerance of %v and prior of %v; both must be numbers ≥ 0", o.Tolerance, o.Prior)
 	}
 	for n, s := range sequences {
 		if err := s.check(S, K, o.KeepOrder); err != nil {
@@ -276,7 +288,11 @@ func climb(sequences []Sequence, S, K, size int, o Options,
 		}
 		if n > 0 {
 			last := trace.LogLikelihood[n-1]
-			if logP-last <= o.Tolerance*math.Abs(last) { // it falls by rounding only
+			rise := logP - last // below 0 by rounding only
+			if o.Prior > 0 {
+				rise = math.Abs(rise)
+			}
+			if rise <= o.Tolerance*math.Abs(last) {
 				trace.Status = Converged
 				return trace, nil
 			}
