@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -16,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/zeebo/xxh3"
 
@@ -99,10 +99,11 @@ func mayBeOf(hosts map[string]bool, address []byte) bool {
 	if !ok {
 		return true
 	}
-	if i := bytes.IndexAny(rest, "/?#:"); i >= 0 {
-		rest = rest[:i]
-	}
-	for _, c := range rest {
+	for i, c := range rest {
+		if c == '/' || c == '?' || c == '#' || c == ':' {
+			rest = rest[:i]
+			break
+		}
 		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '-') {
 			return true // upper case, an @, an escape: for the parser
 		}
@@ -323,15 +324,20 @@ func edgeKey(seed uint64, from, to string) uint64 {
 
 // twoFields are the first two fields of a line.
 func twoFields(line []byte) (a, b []byte, ok bool) {
-	i := bytes.IndexAny(line, "\t ")
-	if i <= 0 {
-		return nil, nil, false
+	blank := func(c byte) bool { return c == ' ' || c == '\t' }
+	i := 0
+	for i < len(line) && !blank(line[i]) {
+		i++
 	}
-	a, b = line[:i], bytes.TrimLeft(line[i:], "\t ")
-	if j := bytes.IndexAny(b, "\t "); j >= 0 {
-		b = b[:j]
+	j := i
+	for j < len(line) && blank(line[j]) {
+		j++
 	}
-	return a, b, len(b) > 0
+	k := j
+	for k < len(line) && !blank(line[k]) {
+		k++
+	}
+	return line[:i], line[j:k], i > 0 && k > j
 }
 
 func number(digits []byte) (n uint64, err error) {
@@ -379,9 +385,9 @@ func lines(ctx context.Context, path string) iter.Seq2[textLine, error] {
 		}
 		defer done()
 		s := bufio.NewScanner(in)
-		s.Buffer(make([]byte, 256<<10), maxEdgeLine)
+		s.Buffer(make([]byte, 0, maxEdgeLine), maxEdgeLine)
 		n := 0
-		for s.Scan() {
+		for s.Scan() && s.Err() == nil { // what is read before an error may be half a line
 			if n++; n%(1<<16) == 0 && ctx.Err() != nil {
 				yield(textLine{}, ctx.Err())
 				return
