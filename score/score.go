@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -57,6 +58,9 @@ type Options struct {
 	// Thesaurus tells the semantic scorers which words are related; nil knows
 	// of none.
 	Thesaurus Thesaurus
+	// Model is a trained model, for the scorers that were taught before the
+	// crawl.
+	Model *model.File
 	// Set changes settings of the scorer, by name; Settings lists them.
 	Set map[string]float64
 	// Learn is given what computes a model anew from all that was seen, such as
@@ -149,6 +153,16 @@ func makers() []maker {
 		{Line{"ache-like-soft", "the same, with the links of all pages"}, newACHE, acheSettings(false)},
 		{Line{"tagpath-bandit-like", "a bandit over places in page templates"}, newTagPath, tagPathSettings()},
 		{Line{"anthelion-like", "a bandit over hosts times naive Bayes over addresses"}, newAnthelion, anthelionSettings()},
+		{Line{"memm", "hop distances along the path, by a trained maximum-entropy Markov model"}, newChain(model.MEMM), chainSettings()},
+		{Line{"crf", "the same, by a trained conditional random field"}, newChain(model.CRF), chainSettings()},
+		{Line{"hmm", "the same, by a trained hidden Markov model over clusters of pages"}, newHMM(false, false), hmmSettings(false, false)},
+		{Line{"hmm-centroid-page", "the mean of hmm and the likeness of the page to the targets"}, newHMM(true, false), hmmSettings(true, false)},
+		{Line{"hmm-centroid-both", "the mean of hmm and the likeness of page and anchor to the targets"}, newHMM(true, true), hmmSettings(true, true)},
+		{Line{"hmm2", "hop distances by the last two pages, by a trained hidden Markov model of second order"}, newHMM2, nil},
+		{Line{"contextgraph", "links of pages nearest to targets, by a trained classifier of layers"}, newContextGraph, contextGraphSettings()},
+		{Line{"rlspider", "links of the highest value, by a trained classifier of their words"}, newRLSpider, nil},
+		{Line{"bayes-page-like", "links of pages that naive Bayes takes for targets"}, newBayesPage, nil},
+		{Line{"knn-page-like", "links of pages whose nearest training pages are targets"}, newNearestPage, []Setting{neighboursSetting()}},
 	}
 }
 

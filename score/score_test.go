@@ -83,6 +83,9 @@ var (
 func newScorer(t testing.TB, name string, o score.Options) score.Scorer {
 	o.Seed, o.Anchor, o.Keywords = 7, likeness, []string{"bees", "waggle dance"}
 	o.DF, o.Analyzer = english, analyzer
+	if o.Model == nil {
+		o.Model = trained(t, name)
+	}
 	s, err := score.New(name, o)
 	if err != nil {
 		t.Fatal(err)
