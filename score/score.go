@@ -62,6 +62,10 @@ type Options struct {
 	// Thesaurus tells the semantic scorers which words are related; nil knows
 	// of none.
 	Thesaurus Thesaurus
+	// Classes names the classes of a taxonomy that a page belongs to, each with
+	// what stands above it; nil = there is no taxonomy. It is pure and safe for
+	// concurrent use.
+	Classes func(*web.Page) []string
 	// Set changes settings of the scorer, by name; Settings lists them.
 	Set map[string]float64
 }
@@ -146,6 +150,8 @@ func makers() []maker {
 		{Line{"ache-like-hard", "a link classifier retrained as it goes; links of relevant pages alone"}, newACHE, acheSettings(true)},
 		{Line{"ache-like-soft", "the same, with the links of all pages"}, newACHE, acheSettings(false)},
 		{Line{"tagpath-bandit-like", "a bandit over places in page templates"}, newTagPath, tagPathSettings()},
+		{Line{"apprentice", "learns from the words around followed links, by their distance in the page"}, newApprentice, apprenticeSettings(false)},
+		{Line{"apprentice-tempered", "the same with its evidence tempered, and the relevance of the page beside it"}, newApprentice, apprenticeSettings(true)},
 		{Line{"anthelion-like", "a bandit over hosts times naive Bayes over addresses"}, newAnthelion, anthelionSettings()},
 	}
 }
