@@ -317,7 +317,7 @@ func groupOf(t *testing.T, file, name string, repeat int) *group {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(w.topics, func(t corpus.Topic) bool { return t.Name == name })
-	return &group{runner: r, w: w, t: w.topics[i], repeat: repeat}
+	return r.group(w, w.folds[0], w.topics[i], false, repeat)
 }
 
 // Each repeat but the first leaves out a third of seeds and of examples, another

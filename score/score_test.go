@@ -50,6 +50,9 @@ func featureBytes(name string) int {
 	if strings.HasPrefix(name, "ache-like") {
 		return 1 + 2*32 // the words of its anchor and around
 	}
+	if strings.HasPrefix(name, "apprentice") {
+		return 1 + 8 + 4*160 // the words within five leaves
+	}
 	return 16
 }
 
@@ -60,6 +63,10 @@ func hasty(name string) map[string]float64 {
 		switch s.Name {
 		case "every":
 			set["every"] = 3
+		case "start":
+			set["start"] = 3
+		case "cocitation":
+			set["cocitation"] = 1
 		case "hot":
 			set["hot"] = 1
 		case "reservoir":
