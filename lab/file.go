@@ -183,6 +183,9 @@ func decode(name string, b []byte) (*File, error) {
 // complete puts the defaults of all settings into Set, so that the lab file
 // kept with the results tells every constant in force.
 func (s *Scorer) complete() {
+	if s.Similarity == "" {
+		s.Similarity = "judge"
+	}
 	settings := score.Settings(s.Name)
 	if len(settings) == 0 {
 		s.Set = nil

@@ -228,7 +228,7 @@ func (c cell) make(ctx context.Context) error {
 	}
 	ref := c.reference()
 	ref.Breadth = m.run
-	if c.key.Scorer != "breadth-first" || c.scorer.Name != "breadth-first" {
+	if c.key.Scorer != "breadth-first" || c.scorer.Name != "breadth-first" { // else it is this one
 		m = c.simulate(ctx, c.key, c.scorer)
 	}
 	if ctx.Err() != nil {

@@ -132,16 +132,22 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 		}
 	}
 	var jobs []job
+	wanted := map[*labWeb]bool{} // those with cells to be made
 	for i := 0; i < len(groups); i += r.Repeats {
 		repeats := groups[i : i+r.Repeats]
 		jobs = append(jobs, job{repeats[0].w, r.topicJob(repeats)})
-		for _, g := range repeats {
-			for _, j := range r.Judges {
+		for _, j := range r.Judges {
+			for _, g := range repeats {
 				g.breadths[j] = g.breadth(j)
-				for _, s := range r.Scorers {
+			}
+			for _, s := range r.Scorers {
+				for _, g := range repeats { // neighbours in the pool wait for no common part
 					c := cell{g, g.key(j, s.label()), s, ""}
 					c.name = r.fileName(c.key, s, g)
 					r.facts.Cells = append(r.facts.Cells, c.name)
+					if _, err := os.Stat(filepath.Join(r.dir, cellsDir, c.name)); err != nil {
+						wanted[g.w] = true
+					}
 					jobs = append(jobs, job{g.w, c.make})
 				}
 			}
@@ -150,6 +156,18 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 	slices.Sort(r.facts.Cells)
 	r.out.Cells = len(r.facts.Cells)
 	r.topics = make([]topicFacts, 0, len(groups)/r.Repeats)
+	// Damage in the record of any web shows before the first cell.
+	for i, w := range webs {
+		if !wanted[w] {
+			continue
+		}
+		if _, err := w.open(ctx, r); err != nil {
+			if ctx.Err() != nil {
+				return r.out, err
+			}
+			return r.out, Mistake{fmt.Errorf("%s: %w", r.at("webs", fmt.Sprint(i)), err)}
+		}
+	}
 	if err := r.writeFacts(); err != nil {
 		return r.out, err
 	}
@@ -268,13 +286,23 @@ type labWeb struct {
 	truths map[string]uint64           // hashes, by topic
 	notes  []string                    // for the reader of a report
 
+	words  *text.Analyzer
+	parser *parse.Parser
+
 	jobs  atomic.Int64 // to be done yet
 	mu    sync.Mutex   // of reading
 	read  bool
 	pages *corpus.Pages
 	links *train.Backlinks // nil until a model is taught
 	parse time.Duration    // that parsing a page takes, mean of a sample
-	words *text.Analyzer
+}
+
+// open reads the parsed pages, and makes their file if there is none.
+func (w *labWeb) open(ctx context.Context, r *runner) (*corpus.Pages, error) {
+	r.tell(w.Name + ": reading pages")
+	return corpus.OpenPages(ctx, w.Web, w.parser, corpus.PagesOptions{Workers: r.opt.Workers, Progress: func(done, total int) {
+		r.tell(fmt.Sprintf("%s: parsing %d of %d pages", w.Name, done, total))
+	}})
 }
 
 // load reads the pages of a web, once.
@@ -284,17 +312,11 @@ func (w *labWeb) load(ctx context.Context, r *runner) error {
 	if w.read {
 		return nil
 	}
-	w.words = text.NewAnalyzer()
-	parser := parse.New(parse.Options{Analyzer: w.words})
-	r.tell(w.Name + ": reading pages")
 	var err error
-	w.pages, err = corpus.OpenPages(ctx, w.Web, parser, corpus.PagesOptions{Workers: r.opt.Workers, Progress: func(done, total int) {
-		r.tell(fmt.Sprintf("%s: parsing %d of %d pages", w.Name, done, total))
-	}})
-	if err != nil {
+	if w.pages, err = w.open(ctx, r); err != nil {
 		return err
 	}
-	if w.parse, err = parseTime(w.Web, parser); err != nil {
+	if w.parse, err = parseTime(w.Web, w.parser); err != nil {
 		return err
 	}
 	w.read = true
@@ -332,7 +354,8 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at, err)
 	}
-	out := &labWeb{Web: w, spec: spec, truth: map[string]map[web.URL]bool{}, truths: map[string]uint64{}}
+	out := &labWeb{Web: w, spec: spec, truth: map[string]map[web.URL]bool{}, truths: map[string]uint64{}, words: text.NewAnalyzer()}
+	out.parser = parse.New(parse.Options{Analyzer: out.words})
 	fail := func(format string, args ...any) (*labWeb, error) {
 		w.Close()
 		return nil, fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...))

@@ -175,13 +175,18 @@ type builder struct {
 	colors    map[string]int // of scorers
 	judges    []string       // without truth
 	dev       map[eval.TopicID]bool
+	// comparisons are kept for groups of cells: a web's under its name, those
+	// of all recorded webs under allWebs, which no web can be called.
+	comparisons map[string][]comparison
 }
+
+const allWebs = "*"
 
 func newBuilder(r Results) (*builder, error) {
 	if err := eval.CheckBudgets(r.Budgets); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	b := &builder{Results: r, synthetic: map[string]bool{}, measures: map[string]eval.Measure{}, colors: map[string]int{}, dev: map[eval.TopicID]bool{}}
+	b := &builder{Results: r, synthetic: map[string]bool{}, measures: map[string]eval.Measure{}, colors: map[string]int{}, dev: map[eval.TopicID]bool{}, comparisons: map[string][]comparison{}}
 	if b.Baseline == "" {
 		b.Baseline = "breadth-first"
 	}
@@ -219,6 +224,9 @@ func newBuilder(r Results) (*builder, error) {
 	b.Webs = slices.Clone(r.Webs)
 	slices.SortFunc(b.Webs, func(x, y Web) int { return cmp.Compare(x.Name, y.Name) })
 	for _, w := range b.Webs {
+		if w.Name == allWebs {
+			return nil, fmt.Errorf("report: no web can be named %q, which stands for all of them", allWebs)
+		}
 		b.synthetic[w.Name] = w.Synthetic
 	}
 	var scorers []string

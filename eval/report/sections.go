@@ -58,7 +58,7 @@ func (b *builder) page() page {
 		count[c.Web] = true
 	}
 	if len(count) > 1 {
-		p.Sections = append(p.Sections, b.group("All webs", "all", real, false)...)
+		p.Sections = append(p.Sections, b.group("All webs", allWebs, real, false)...)
 	}
 	for _, w := range b.Webs {
 		cells := b.cells(func(c eval.Cell) bool { return c.Web == w.Name })
@@ -134,7 +134,11 @@ func (b *builder) webs() section {
 
 // group is what is said of a set of cells: a section for its figures, and one
 // for its comparison with the baseline.
-func (b *builder) group(title, id string, cells []eval.Cell, synthetic bool) []section {
+func (b *builder) group(title, group string, cells []eval.Cell, synthetic bool) []section {
+	id := group
+	if group == allWebs {
+		id = "all"
+	}
 	if len(strategies(cells, false)) == 0 {
 		return nil
 	}
@@ -162,12 +166,12 @@ func (b *builder) group(title, id string, cells []eval.Cell, synthetic bool) []s
 	if bounded(cells) {
 		s.charts = append(s.charts, Plot{slug(id, "bounds"), b.between("Between the bounds: "+title, cells, b.leaders(cells, maxBands)).Draw()})
 	}
-	budgets := slices.DeleteFunc(slices.Clone(b.Budgets), func(n int) bool { return id == "all" && !several(cells, n) })
+	budgets := slices.DeleteFunc(slices.Clone(b.Budgets), func(n int) bool { return group == allWebs && !several(cells, n) })
 	for _, n := range budgets {
 		if t := b.summary("At "+plot.Number(float64(n), 0)+" pages", cells, n, false, b.Headline); len(t.Rows) > 0 {
 			s.Tables = append(s.Tables, t)
 		}
-		if id == "all" {
+		if group == allWebs {
 			continue // each web has its topics
 		}
 		if t := b.perTopic(cells, n); len(t.Rows) > 0 {
@@ -181,14 +185,14 @@ func (b *builder) group(title, id string, cells []eval.Cell, synthetic bool) []s
 			break
 		}
 	}
-	if multiples, ok := b.multiples("Topic by topic: "+title, cells, lead); ok && id != "all" {
+	if multiples, ok := b.multiples("Topic by topic: "+title, cells, lead); ok && group != allWebs {
 		s.charts = append(s.charts, Plot{slug(id, "topics"), multiples.Draw()})
 	}
 	out := []section{s}
 	against := section{Title: title + ": against " + b.Baseline, ID: slug(id, "against"), Badge: badge, Notes: []string{comparisonNote}}
 	for _, n := range slices.Backward(budgets) { // the largest first, and open
 		for _, measure := range compared() {
-			list := b.compare(cells, measure, n)
+			list := b.compare(group, cells, measure, n)
 			if len(list) == 0 {
 				continue
 			}

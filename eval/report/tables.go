@@ -263,9 +263,15 @@ type comparison struct {
 }
 
 // compare sets every strategy against the baseline under the same judge on a
-// measure at a budget, with the p values adjusted for their number.
-func (b *builder) compare(cells []eval.Cell, measure string, budget int) []comparison {
-	var out []comparison
+// measure at a budget, with the p values adjusted for their number. group
+// names the cells, and what was found out of a group is kept: page and CSV ask
+// for the same.
+func (b *builder) compare(group string, cells []eval.Cell, measure string, budget int) []comparison {
+	key := fmt.Sprintf("%s %d %s", measure, budget, group)
+	out, known := b.comparisons[key]
+	if known {
+		return out
+	}
 	var p []float64
 	for _, s := range strategies(cells, false) {
 		if s.scorer == b.Baseline {
@@ -286,6 +292,7 @@ func (b *builder) compare(cells []eval.Cell, measure string, budget int) []compa
 		out[i].holm = adjusted
 	}
 	slices.SortStableFunc(out, func(x, y comparison) int { return cmp.Compare(y.Difference.Mean, x.Difference.Mean) })
+	b.comparisons[key] = out
 	return out
 }
 
@@ -299,7 +306,7 @@ func (b *builder) possible(cells []eval.Cell, s strategy, budget int) (ofBound, 
 func (b *builder) comparisonTable(cells []eval.Cell, list []comparison, measure string, budget int) table {
 	t := table{
 		Title: fmt.Sprintf("%s against %s at %s pages", comparedName(measure), b.Baseline, plot.Number(float64(budget), 0)),
-		Head:  []string{"strategy", "H/U", "H/G", "difference", "won\u00a0·\u00a0tied\u00a0·\u00a0lost", "Wilcoxon p", "Holm p", "permutation p", "worst topic", "detectable", "topics needed"},
+		Head:  []string{"strategy", "H/U", "H/G", "difference", "won, tied, lost", "Wilcoxon p", "Holm p", "permutation p", "worst topic", "detectable", "topics needed"},
 	}
 	fewest, most := math.MaxInt, 0
 	for _, c := range list {
@@ -322,15 +329,15 @@ func (b *builder) comparisonTable(cells []eval.Cell, list []comparison, measure 
 		if c.Needed > 0 {
 			needed = plot.Number(float64(c.Needed), 0)
 		}
-		worst := c.Worst.Topic
+		worst := cell{Text: c.Worst.Topic, Sub: signed(c.WorstBy, 3)}
 		if across {
-			worst = b.topicName(c.Worst)
+			worst.Sub = b.webName(c.Worst.Web) + ", " + worst.Sub
 		}
 		row(c.strategy, c.ofBound, c.ofGreedy,
 			cell{Text: signed(c.Difference.Mean, 3), Sub: signed(c.Difference.Low, 3) + " … " + signed(c.Difference.High, 3), Number: true},
-			number(fmt.Sprintf("%d · %d · %d", c.Wins, c.Ties, c.Loses)),
+			number(fmt.Sprintf("%d, %d, %d", c.Wins, c.Ties, c.Loses)),
 			number(probability(c.Wilcoxon.P)), cell{Text: probability(c.holm), Number: true, Strong: c.holm < .05}, number(probability(c.Permutation.P)),
-			cell{Text: worst, Sub: signed(c.WorstBy, 3)}, number(plot.Number(c.Detectable, 3)), number(needed))
+			worst, number(plot.Number(c.Detectable, 3)), number(needed))
 	}
 	for _, s := range strategies(cells, false) {
 		if s.scorer == b.Baseline {

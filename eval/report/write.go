@@ -362,7 +362,7 @@ func (b *builder) testRows() ([]byte, error) {
 	add := func(web string, synthetic bool, cells []eval.Cell) {
 		for _, n := range b.Budgets {
 			for _, measure := range compared() {
-				for _, c := range b.compare(cells, measure, n) {
+				for _, c := range b.compare(web, cells, measure, n) {
 					rows = append(rows, []string{plain(web), strconv.FormatBool(synthetic), plain(c.scorer), plain(c.judge), plain(b.Baseline), strconv.Itoa(n), measure,
 						strconv.Itoa(c.Topics), decimal(c.Difference.Mean), decimal(c.Difference.Low), decimal(c.Difference.High), decimal(c.SD),
 						strconv.Itoa(c.Wins), strconv.Itoa(c.Ties), strconv.Itoa(c.Loses), decimal(c.Wilcoxon.P), decimal(c.holm), decimal(c.Permutation.P),
@@ -371,7 +371,7 @@ func (b *builder) testRows() ([]byte, error) {
 			}
 		}
 	}
-	add("*", false, b.cells(func(c eval.Cell) bool { return !b.synthetic[c.Web] }))
+	add(allWebs, false, b.cells(func(c eval.Cell) bool { return !b.synthetic[c.Web] }))
 	for _, w := range b.Webs {
 		add(w.Name, w.Synthetic, b.cells(func(c eval.Cell) bool { return c.Web == w.Name }))
 	}
