@@ -44,7 +44,7 @@ func TestSameOptimumAsWapiti(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			sequences, shape, cuts := latticetest.Walks(1, c.o)
-			_, trace, err := crf.Train(t.Context(), sequences, shape, crf.Options{Iterations: 3000, Tolerance: 1e-11, Cuts: cuts})
+			_, trace, err := crf.Train(t.Context(), sequences, shape, crf.Options{Iterations: 3000, Tolerance: 1e-13, Cuts: cuts})
 			if err != nil {
 				t.Fatal(err)
 			}
