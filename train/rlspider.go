@@ -192,10 +192,11 @@ const leastStep = 1e-3
 
 // walker plays the order of one link at a time.
 type walker struct {
-	g     *Graph
-	gamma float64
-	steps int     // that are worth leastStep
-	first []int32 // [nodes+1]: edges of a node are g.Edges[first[n]:first[n+1]]
+	g       *Graph
+	gamma   float64
+	steps   int     // that are worth leastStep
+	targets int     // in g
+	first   []int32 // [nodes+1]: edges of a node are g.Edges[first[n]:first[n+1]]
 
 	fetched []int32
 	is      []bool  // [nodes] fetched
@@ -212,6 +213,9 @@ func newWalker(g *Graph, gamma float64) *walker {
 	}
 	for n := range g.Nodes {
 		w.first[n+1] += w.first[n]
+		if g.Nodes[n].Target {
+			w.targets++
+		}
 	}
 	if gamma > 0 {
 		w.steps = int(math.Log(leastStep) / math.Log(gamma))
@@ -229,11 +233,14 @@ func (w *walker) value(u, v int32) float64 {
 	}
 	w.fetched = w.fetched[:0]
 	w.take(v)
-	q, t := 0., 0
+	q, t, left := 0., 0, w.targets
 	if w.g.Nodes[v].Target {
-		q = 1
+		q, left = 1, left-1
 	}
-	for {
+	if u >= 0 && w.g.Nodes[u].Target {
+		left--
+	}
+	for ; left > 0; left-- {
 		target, hops := w.nearest(u, w.steps-t)
 		if target < 0 {
 			return q
@@ -244,6 +251,7 @@ func (w *walker) value(u, v int32) float64 {
 			w.take(n)
 		}
 	}
+	return q
 }
 
 func (w *walker) take(n int32) {
