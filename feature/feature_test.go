@@ -1,6 +1,7 @@
 package feature_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"reflect"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
@@ -312,6 +314,29 @@ func TestObservationsAreNumbers(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Q5: O1 is the cosine by which the paper calls a page relevant, from γ on: the
+// same that the judge of that name gives.
+func TestTargetCosineIsTheJudgesQ5(t *testing.T) {
+	s := build(t, feature.Options{Subset: feature.Similarity})
+	for terms, gamma := range map[string]float64{
+		"bee=3 dance=4": 1, "honey=3 steel=4": 0.6, "bee=1 honey=1": 0.7, "steel=1": 0.1, "bee=2 dance=1 honey=2 wax=7": 0.4,
+	} {
+		p := page(terms)
+		j, err := judge.New("cosine-tf-max", beekeeping, judge.Options{Analyzer: analyzer, Threshold: gamma})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := j.Judge(context.Background(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o1 := s.Page(p).At(feature.TargetCosine)
+		if math.Abs(o1-v.Similarity) > 1e-12 || v.Relevant != (v.Similarity >= gamma) {
+			t.Errorf("%s: O1 is %v, the judge says %+v at %v", terms, o1, v, gamma)
+		}
+	}
 }
 
 func FuzzRead(f *testing.F) {

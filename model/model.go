@@ -90,21 +90,21 @@ func Of[T Payload](f *File, kinds ...Kind) (T, error) {
 		return zero, fmt.Errorf("a model of kind %s is needed: name the file that `waggle train model --kind %s` wrote", want, kinds[0])
 	}
 	if !slices.Contains(kinds, f.Kind) {
-		return zero, fmt.Errorf("model %s is of kind %s and not %s: take the strategy of that name, or train one with `waggle train model --kind %s`",
+		return zero, fmt.Errorf("%s is of kind %s and not %s: take the strategy of that name, or train one with `waggle train model --kind %s`",
 			f.name(), f.Kind, want, kinds[0])
 	}
 	p, ok := f.Payload.(T)
 	if !ok {
-		return zero, fmt.Errorf("model %s of kind %s holds a %T: train it anew", f.name(), f.Kind, f.Payload)
+		return zero, fmt.Errorf("%s, of kind %s, holds a %T: train it anew", f.name(), f.Kind, f.Payload)
 	}
 	return p, nil
 }
 
 func (f *File) name() string {
 	if f.Name == "" {
-		return "just trained"
+		return "the model"
 	}
-	return f.Name
+	return "model " + f.Name
 }
 
 // payload is an empty one of a kind, nil for a kind that does not exist.

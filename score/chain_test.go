@@ -177,8 +177,11 @@ var chains = []model.Kind{model.CRF, model.MEMM}
 // The suite of all scorers, for every variant, and for four states and five.
 func TestChainVariantsConformQ10(t *testing.T) {
 	for _, kind := range chains {
-		for i, set := range variants() {
-			k := 4 + i%2
+		for _, set := range variants() {
+			if (set["viterbi"] == set["literal"]) != (set["observe"] == 0) {
+				continue // half of them: every pair of settings is among these
+			}
+			k := 4 + int(set["viterbi"])
 			m := chainOf(t, kind, k, feature.All, 5)
 			t.Run(fmt.Sprintf("%s of %d states %v", kind, k, set), func(t *testing.T) {
 				scoretest.Run(t, func() scoretest.Scorer { return newScorer(t, string(kind), score.Options{Model: m, Set: set}) })

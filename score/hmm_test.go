@@ -1,7 +1,12 @@
 package score_test
 
 import (
+	"fmt"
+	"maps"
 	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/waggle-crawler/waggle/feature"
@@ -9,6 +14,8 @@ import (
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -242,4 +249,81 @@ func TestNearestPageLike(t *testing.T) {
 	nearly(t, "near to none", along(s, pageOn("bee"))[0], 0)
 	s = newScorer(t, "knn-page-like", score.Options{Model: m, Set: map[string]float64{"neighbours": 1}})
 	nearly(t, "the nearest alone", along(s, pageOn("honey steel"))[0], 0)
+}
+
+// A page of 100 links and about 450 words: features of all, and their scores,
+// by models of 1,500 training pages like it.
+func BenchmarkPage(b *testing.B) {
+	g := inventedGraph(1500)
+	for _, name := range []string{"hmm", "hmm-centroid-page", "hmm-centroid-both", "hmm2", "contextgraph", "rlspider", "bayes-page-like", "knn-page-like"} {
+		b.Run(name, func(b *testing.B) {
+			kind := model.Kind(name)
+			switch name {
+			case "hmm-centroid-page", "hmm-centroid-both", "knn-page-like":
+				kind = model.HMM
+			case "bayes-page-like":
+				kind = model.ContextGraph
+			}
+			s := newScorer(b, name, score.Options{Model: fit(b, kind, g, nil)})
+			b.ReportAllocs()
+			c := web.Candidate{URL: parse("http://a.test/")}
+			for i := 0; b.Loop(); i++ {
+				p := g.Nodes[i%len(g.Nodes)].Page
+				features, memory := s.Extract(p, web.Verdict{}), s.Visit(&c, p, web.Verdict{})
+				for l := range p.Links {
+					n := web.Candidate{URL: p.Links[l].URL, Features: features[l], Memory: memory}
+					s.Score(&n)
+					if l == 0 {
+						c = n
+					}
+				}
+			}
+		})
+	}
+}
+
+// inventedGraph is a graph of n pages in five layers, each linked to pages of
+// the layer below, with words as rare as those of real pages.
+func inventedGraph(n int) *train.Graph {
+	draw := rand.New(rand.NewPCG(1, 2))
+	zipf := rand.NewZipf(draw, 1.1, 8, 20_000)
+	word := func() string { return fmt.Sprintf("w%dx", zipf.Uint64()) }
+	g := &train.Graph{Topic: &topic.Topic{Name: "invented"}, Layers: 5}
+	for i := range n {
+		p := &web.Page{URL: parse(fmt.Sprintf("http://h%d.test/dir/page%d.html", i%7, i)), Digest: [16]byte{byte(i), byte(i >> 8)}}
+		count := map[string]int32{}
+		for range 1000 {
+			count[word()]++
+		}
+		for _, w := range slices.Sorted(maps.Keys(count)) {
+			p.Terms = append(p.Terms, web.Term{Text: w, Body: count[w]})
+		}
+		layer := 5 * i / n
+		for l := range 100 {
+			to := parse(fmt.Sprintf("http://out.test/dir/%d/%d.html", l, i))
+			if layer > 0 && l < 10 {
+				to = g.Nodes[(layer-1)*n/5+draw.IntN(n/5)].URL
+			}
+			p.Links = append(p.Links, web.Link{
+				URL: to, Anchor: word() + " " + word() + " " + word(), Heading: word() + " " + word(), Position: l,
+				Before: strings.Repeat(word()+" ", 10), After: strings.Repeat(word()+" ", 10),
+			})
+		}
+		g.Nodes = append(g.Nodes, train.Node{URL: p.URL, Layer: layer, State: layer, Target: layer == 0, Page: p})
+	}
+	number := map[web.URL]int32{}
+	for i := range g.Nodes {
+		number[g.Nodes[i].URL] = int32(i)
+	}
+	for from := range g.Nodes {
+		p := g.Nodes[from].Page
+		seen := map[int32]bool{}
+		for l := range p.Links {
+			if to, ok := number[p.Links[l].URL]; ok && !seen[to] {
+				seen[to] = true
+				g.Edges = append(g.Edges, train.Edge{From: int32(from), To: to, Link: &p.Links[l]})
+			}
+		}
+	}
+	return g
 }

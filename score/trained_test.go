@@ -80,17 +80,17 @@ func tinyWeb() *train.Graph {
 	)
 }
 
-// graphOf makes a training graph: the words of each page, the layer in which it
-// was found, the targets, and edges "from to anchor" in the order of from. States are the hops
-// to the nearest target.
-func graphOf(words []string, layers []int, targets, last int, edges ...string) *train.Graph {
+// graphOf makes a training graph of the words of each page, the layer in which
+// it was found, the first and last of the targets, and links "from to anchor".
+// States are the hops to the nearest target.
+func graphOf(words []string, layers []int, first, last int, edges ...string) *train.Graph {
 	g := &train.Graph{Topic: &topic.Topic{Name: "bees", Keywords: []string{"bees"}, Description: "honey bees"}}
 	for i, w := range words {
 		p := &web.Page{URL: parse(fmt.Sprintf("http://t.test/%d", i)), Title: w, Digest: [16]byte{byte(i)}}
 		p.Terms = termsOf(w)
 		g.Nodes = append(g.Nodes, train.Node{URL: p.URL, Layer: layers[i], State: 1 << 20, Page: p})
 		g.Layers = max(g.Layers, layers[i]+1)
-		if i >= targets && i <= last {
+		if i >= first && i <= last {
 			g.Nodes[i].State, g.Nodes[i].Target = 0, true
 			g.Topic.Examples = append(g.Topic.Examples, p)
 		}

@@ -69,13 +69,13 @@ type CollectOptions struct {
 // Found counts what a collection met.
 type Found struct {
 	// Lost says of each target that could not be had, or kept, why.
-	Lost    []string
-	Named   int // in-links named by the provider
-	Known   int // of these, tried and in the graph already
-	NoPage  int // tried, and no page was there
-	Refused int // not to be kept, by Keep or by the page's own wish
-	NoLink  int // pages that do not link where they were said to
-	Similar int // nodes made targets by their likeness (D4)
+	Lost    []string `json:"lost,omitempty"`
+	Named   int      `json:"named"`   // in-links named by the provider
+	Known   int      `json:"known"`   // of these, tried and in the graph already
+	NoPage  int      `json:"no_page"` // tried, and no page was there
+	Refused int      `json:"refused"` // not to be kept, by Keep or by the page's own wish
+	NoLink  int      `json:"no_link"` // pages that do not link where they were said to
+	Similar int      `json:"similar"` // nodes made targets by their likeness (D4)
 }
 
 func (o CollectOptions) withDefaults() (CollectOptions, error) {

@@ -1,7 +1,9 @@
 package train
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -345,5 +348,71 @@ func TestLive(t *testing.T) {
 	defer l.Close()
 	if n := l.Fetched(); n != 1 {
 		t.Errorf("%d pages were kept, want /new alone: /private asks not to be kept", n)
+	}
+}
+
+// stopping is a fetcher that cancels after so many fetches.
+type stopping struct {
+	Fetcher
+	left   atomic.Int32
+	cancel func()
+}
+
+func (s *stopping) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	if s.left.Add(-1) < 0 {
+		s.cancel()
+	}
+	return s.Fetcher.Fetch(ctx, u)
+}
+
+// A collection that is stopped anywhere goes on to the graph it would have given.
+func TestCollectGoesOn(t *testing.T) {
+	links := map[string][]string{"Goal": nil}
+	for i := range 6 {
+		links[fmt.Sprint("P", i)] = []string{"Goal", fmt.Sprint("P", (i+1)%6)}
+		links[fmt.Sprint("Q", i)] = []string{fmt.Sprint("P", i)}
+	}
+	w := newWiki(t, links)
+	s := stack(t, fetch.Options{})
+	m, err := NewMediaWiki(t.Context(), address(t, w.URL+"/w/api.php"), stack(t, fetch.Options{Types: jsonType, IgnoreRobots: true}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(dir string, after int) (*Graph, error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		f := &stopping{Fetcher: s, cancel: cancel}
+		f.left.Store(int32(after))
+		pages, err := NewLive(f, parse.New(parse.Options{}), PagesPath(dir), store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pages.Close()
+		in := Remembered{From: m, Path: InlinksPath(dir), Batch: 1}
+		return Collect(ctx, &topic.Topic{}, addresses(t, w.URL+"/wiki/Goal"), in, pages, CollectOptions{Workers: 1})
+	}
+	whole, err := run(t.TempDir(), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	stops := 0
+	for {
+		g, err := run(dir, 2)
+		if err == nil {
+			if g.Digest(nil) != whole.Digest(nil) {
+				t.Error("stopped and gone on with, the graph is another")
+			}
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if stops++; stops > 20 {
+			t.Fatal("it does not come to an end")
+		}
+	}
+	if stops < 3 {
+		t.Errorf("it was stopped %d times: the test tests nothing", stops)
 	}
 }

@@ -22,7 +22,7 @@ func spiderFitters() []Fitter {
 			{Name: "gamma", Line: "γ: what a target is worth one fetch later", Default: 0.5, Max: 0.95},
 			{Name: "bins", Line: "classes of links by what they are worth", Default: 3, Min: 2, Max: 100},
 			{Name: "words", Line: "training links a word must be on to count", Default: 3, Min: 1, Max: 1e6},
-			{Name: "outside", Line: "1 learns from links out of the graph too, as worth nothing", Default: 1, Max: 1},
+			{Name: "outside", Line: "1 learns from links out of the graph too, as worth nothing; for graphs that hold whole sites", Max: 1},
 			{Name: "uniform", Line: "1 holds all bins equally likely before a link is read, 0 by their links", Max: 1},
 		},
 	}}
@@ -30,10 +30,13 @@ func spiderFitters() []Fitter {
 
 // fitSpider learns the value of a link from its words: anchor, surroundings,
 // heading above and address. Values fall into bins of about as many links each;
-// a bin is worth the mean of its links. Links out of the graph, as far as they
-// are known to lead nowhere, are worth nothing: whole training sites, which the
-// paper has, are full of them, and a graph found by going back from its targets
-// holds none.
+// a bin is worth the mean of its links.
+//
+// The paper has whole training sites, where a link that is not worth anything
+// is known to be so. A graph found by going back from its targets, with so many
+// pages a layer, leaves out pages that lead to targets as well as those that do
+// not, so links out of it teach nothing unless the setting outside says that
+// they are worth nothing.
 //
 // Source: Rennie & McCallum 1999, sections 4 and 5: γ = ½, three bins.
 func fitSpider(ctx context.Context, g *Graph, _ []Sequence, o FitOptions) (*model.File, error) {
@@ -189,10 +192,11 @@ const leastStep = 1e-3
 
 // walker plays the order of one link at a time.
 type walker struct {
-	g     *Graph
-	gamma float64
-	steps int     // that are worth leastStep
-	first []int32 // [nodes+1]: edges of a node are g.Edges[first[n]:first[n+1]]
+	g       *Graph
+	gamma   float64
+	steps   int     // that are worth leastStep
+	targets int     // in g
+	first   []int32 // [nodes+1]: edges of a node are g.Edges[first[n]:first[n+1]]
 
 	fetched []int32
 	is      []bool  // [nodes] fetched
@@ -209,6 +213,9 @@ func newWalker(g *Graph, gamma float64) *walker {
 	}
 	for n := range g.Nodes {
 		w.first[n+1] += w.first[n]
+		if g.Nodes[n].Target {
+			w.targets++
+		}
 	}
 	if gamma > 0 {
 		w.steps = int(math.Log(leastStep) / math.Log(gamma))
@@ -226,11 +233,14 @@ func (w *walker) value(u, v int32) float64 {
 	}
 	w.fetched = w.fetched[:0]
 	w.take(v)
-	q, t := 0., 0
+	q, t, left := 0., 0, w.targets
 	if w.g.Nodes[v].Target {
-		q = 1
+		q, left = 1, left-1
 	}
-	for {
+	if u >= 0 && w.g.Nodes[u].Target {
+		left--
+	}
+	for ; left > 0; left-- {
 		target, hops := w.nearest(u, w.steps-t)
 		if target < 0 {
 			return q
@@ -241,6 +251,7 @@ func (w *walker) value(u, v int32) float64 {
 			w.take(n)
 		}
 	}
+	return q
 }
 
 func (w *walker) take(n int32) {

@@ -2,6 +2,7 @@ package train
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -48,6 +49,37 @@ func TestLinkValues(t *testing.T) {
 		if math.Abs(q-want[e]) > 1e-12 {
 			t.Errorf("Q(%d→%d) = %v, want %v", e[0], e[1], q, want[e])
 		}
+	}
+}
+
+// With γ = 0 a link is worth what it leads to at once.
+func TestLinkValuesAtOnce(t *testing.T) {
+	g := shape(4, []int32{0, 2}, [2]int32{1, 0}, [2]int32{2, 1}, [2]int32{3, 2}, [2]int32{0, 3})
+	for i, q := range linkValues(g, 0) {
+		if want := g.Nodes[g.Edges[i].To].Target; (q == 1) != want || q != 0 && q != 1 {
+			t.Errorf("Q(%d→%d) = %v", g.Edges[i].From, g.Edges[i].To, q)
+		}
+	}
+}
+
+// A graph of the usual size: 3,000 pages in five layers with 20 links each.
+func BenchmarkLinkValues(b *testing.B) {
+	draw := rand.New(rand.NewPCG(1, 2))
+	g := &Graph{Nodes: make([]Node, 3000)}
+	for from := range g.Nodes {
+		g.Nodes[from].Target = from < 600
+		seen := map[int]bool{from: true}
+		for range 20 {
+			to := draw.IntN(min(3000, from+600))
+			if !seen[to] {
+				seen[to] = true
+				g.Edges = append(g.Edges, Edge{From: int32(from), To: int32(to)})
+			}
+		}
+	}
+	b.ReportMetric(float64(len(g.Edges)), "links")
+	for b.Loop() {
+		linkValues(g, 0.5)
 	}
 }
 

@@ -72,6 +72,7 @@ const description = `waggle is a focused web crawler: show it what you want, and
   waggle crawl -f job.yaml -o bees         the same from a job file
   waggle crawl -o bees --resume            go on after a stop or a crash
   waggle explain https://example.org/a -o bees
+  waggle train collect --help              teach a model before the crawl
 
 Exit codes: 0 ended, 1 failed, 2 not understood, 3 stopped (resume goes on),
 4 ended without a single page.`

@@ -326,8 +326,8 @@ func (c *trainCollectCmd) clear() error {
 	return errors.Join(errs...)
 }
 
-// begin keeps the settings, or checks that those of a collection that goes on
-// are the same.
+// begin keeps the settings, or checks that those of a collection that goes on,
+// with what was fetched or answered, are the same.
 func (c *trainCollectCmd) begin(s collectSettings) error {
 	b, err := json.MarshalIndent(s, "", " ")
 	if err != nil {
@@ -336,7 +336,7 @@ func (c *trainCollectCmd) begin(s collectSettings) error {
 	b = append(b, '\n')
 	old, err := os.ReadFile(c.settingsPath())
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), !fileExists(train.PagesPath(c.Out)) && !fileExists(train.InlinksPath(c.Out)):
 		return writeWhole(c.settingsPath(), b)
 	case err != nil:
 		return err

@@ -103,6 +103,13 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 		fmt.Fprintf(io.out, " and %s sequences", number(n))
 	}
 	fmt.Fprintf(io.out, ", in %s\n", span(time.Since(began)))
+	used := len(f.Provenance.States)
+	for used > 2 && f.Provenance.States[used-1] == 0 {
+		used--
+	}
+	if used < c.States {
+		fmt.Fprintf(io.out, "No training page is %d links away or more: --states %[1]d makes a model without empty states.\n", used)
+	}
 	if f.Space != nil {
 		fmt.Fprintf(io.out, "It sees %s.\n", event.Line(f.Space.String()))
 	}

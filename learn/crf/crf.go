@@ -136,7 +136,7 @@ func Start(dst, prior, potentials []float64) float64 {
 //
 // made to sum to 1 at each hop, so that no path is too long for the numbers.
 // It returns the logarithm of the divisor, −Inf, with a dst of zeros, if
-// nothing is possible. dst must not be alpha.
+// nothing is possible; a belief below 1e-308 is none. dst must not be alpha.
 //
 // What a path of Marginal steps believes is the marginal of its last state in
 // the field over the path so far, taken as a whole chain: not what the field

@@ -138,6 +138,9 @@ func Train(points []sparse.Vector, o Options) (*Clusters, Fit, error) {
 			}
 			g.settle()
 		}
+		for g.k > o.MinK && g.merge() {
+			g.settle()
+		}
 	}
 	fit := Fit{Labels: g.labels, Sizes: g.sizes(), Rounds: g.rounds, Settled: g.settled}
 	for _, d := range g.distances {

@@ -73,6 +73,65 @@ func (g *grouping) split() bool {
 	return true
 }
 
+// merge joins the two clusters that the points speak for least, of those that
+// are nearest to each other, where one around both would be better. It tells
+// whether it joined any. Pelleg & Moore only split; but what was cut into
+// three or four may have been cut once too often.
+func (g *grouping) merge() bool {
+	lists := make([][]int, g.k)
+	for i, k := range g.labels {
+		lists[k] = append(lists[k], g.members[i])
+	}
+	gap := make([]float64, g.k*g.k) // [k][k] ‖c−c'‖² but for what both sides share
+	for c := range g.ids {
+		row := g.cells[c*g.k : (c+1)*g.k]
+		for a, x := range row {
+			if x != 0 {
+				for b, y := range row {
+					gap[a*g.k+b] -= 2 * x * y
+				}
+			}
+		}
+	}
+	worst, from, to := 0., -1, -1
+	for a := range g.k {
+		b := -1
+		for other := range g.k {
+			if other != a && (b < 0 || gap[a*g.k+other]+g.lengths[other] < gap[a*g.k+b]+g.lengths[b]) {
+				b = other
+			}
+		}
+		if b < 0 {
+			return false
+		}
+		pair := &grouping{space: g.space, table: table{k: 2}, options: g.options,
+			members: slices.Concat(lists[a], lists[b]), labels: make([]int, len(lists[a])+len(lists[b])),
+			random: rand.New(rand.NewPCG(g.options.Seed, uint64(a*g.k+b)))}
+		for i := range lists[b] {
+			pair.labels[len(lists[a])+i] = 1
+		}
+		if len(pair.members) < 3 {
+			continue
+		}
+		if gain := pair.gain(); gain < worst {
+			worst, from, to = gain, max(a, b), min(a, b)
+		}
+	}
+	if from < 0 {
+		return false
+	}
+	sum := make([]float64, len(g.ids))
+	for i, k := range g.labels {
+		if k == from || k == to {
+			g.sum(sum, g.members[i], 1/float64(len(lists[from])+len(lists[to])))
+			g.labels[i] = to
+		}
+	}
+	g.set(to, sum, g.options.Distance)
+	g.drop(from)
+	return true
+}
+
 // gain is by how much the Bayesian information criterion of the clusters
 // exceeds that of one around the same points.
 func (g *grouping) gain() float64 {

@@ -58,19 +58,7 @@ func (d *Design) Fit(ctx context.Context, o Options, logLikelihood func(potentia
 	}
 	w := NewWeights(d.shape)
 	trace := Trace{Rows: d.Rows(), Weights: len(w.W)}
-	e := newEngine(d, Workers(o.Workers))
-	potentials, residual := make([]float64, d.Potentials()), make([]float64, d.Potentials())
-	result := optim.LBFGS(w.W, func(w, grad []float64) float64 {
-		e.potentials(potentials, w)
-		value := -logLikelihood(potentials, residual)
-		e.gradient(grad, residual)
-		squares := 0.
-		for i, x := range w {
-			squares += x * x
-			grad[i] = x/o.Variance - grad[i]
-		}
-		return value + squares/(2*o.Variance)
-	}, optim.Options{Iterations: o.Iterations, Tolerance: o.Tolerance, Progress: func(i optim.Iteration) bool {
+	result := optim.LBFGS(w.W, d.Objective(o.Variance, o.Workers, logLikelihood), optim.Options{Iterations: o.Iterations, Tolerance: o.Tolerance, Progress: func(i optim.Iteration) bool {
 		trace.Iterations = append(trace.Iterations, i)
 		if o.Progress != nil {
 			o.Progress(i)
@@ -88,6 +76,24 @@ func (d *Design) Fit(ctx context.Context, o Options, logLikelihood func(potentia
 		return nil, trace, fmt.Errorf("lattice: the objective is %v", result.Last.Value)
 	}
 	return w, trace, nil
+}
+
+// Objective is what Fit minimises, as a function of the weights that writes
+// its gradient: −logLikelihood(potentials) + Σ λ²/2σ², σ² the variance.
+func (d *Design) Objective(variance float64, workers int, logLikelihood func(potentials, residual []float64) float64) func(w, grad []float64) float64 {
+	e := newEngine(d, Workers(workers))
+	potentials, residual := make([]float64, d.Potentials()), make([]float64, d.Potentials())
+	return func(w, grad []float64) float64 {
+		e.potentials(potentials, w)
+		value := -logLikelihood(potentials, residual)
+		e.gradient(grad, residual)
+		squares := 0.
+		for i, x := range w {
+			squares += x * x
+			grad[i] = x/variance - grad[i]
+		}
+		return value + squares/(2*variance)
+	}
 }
 
 // engine computes potentials from weights, and gradients by weights from those
