@@ -314,7 +314,7 @@ func groupOf(t *testing.T, file, name string, repeat int) *group {
 	}
 	t.Cleanup(func() { w.Close() })
 	r := &runner{File: f, opt: Options{Workers: 1}}
-	if err := w.load(t.Context(), r); err != nil {
+	if err := w.folds[0].load(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(w.topics, func(t corpus.Topic) bool { return t.Name == name })
