@@ -42,10 +42,13 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
+	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/internal/yamlfile"
 	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/sim"
+	"github.com/waggle-crawler/waggle/train"
 )
 
 // File is what a lab file says. Where it names no default, there is none.
@@ -79,6 +82,7 @@ type Web struct {
 	Topics  []string `yaml:"topics"`  // default all that have a truth
 	Dev     []string `yaml:"dev"`     // of these, those that settings were chosen on
 	Budgets []int    `yaml:"budgets"` // instead of the lab's
+	Train   *Part    `yaml:"train"`   // hosts that teach apart from those that are crawled
 }
 
 // Scorer is a strategy of a lab: a scorer's name, or a mapping with settings.
@@ -87,7 +91,8 @@ type Scorer struct {
 	As   string             `yaml:"as"`  // what results call it; default Name
 	Set  map[string]float64 `yaml:"set"` // once read, every setting that it has
 	// Similarity is that of best-first: judge (default), tf, tfidf.
-	Similarity string `yaml:"similarity"`
+	Similarity string  `yaml:"similarity"`
+	Train      *Lesson `yaml:"train"` // how the model of a scorer that needs one is taught
 }
 
 // Network is the simulated one. Zero = one worker, and no time passes.
@@ -133,7 +138,7 @@ func (s *Scorer) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity"}, k.Value) {
+		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity", "train"}, k.Value) {
 			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: a scorer has no key %q", k.Line, k.Value)}}
 		}
 	}
@@ -241,6 +246,31 @@ func (f *File) setDefaults() {
 	}
 }
 
+// checkLesson finds what is wrong with how a model is to be taught.
+func (f *File) checkLesson(at string, kind model.Kind, l *Lesson, bad func(at, format string, args ...any)) {
+	i := slices.IndexFunc(train.Fitters(), func(x train.Fitter) bool { return x.Kind == kind })
+	settings := train.Fitters()[i].Settings
+	for _, key := range slices.Sorted(maps.Keys(l.Set)) {
+		k := slices.IndexFunc(settings, func(x train.Setting) bool { return x.Name == key })
+		if k < 0 {
+			bad(at, "training %s has no setting %q; waggle train model --help names them", kind, key)
+		} else if x := settings[k]; !(l.Set[key] >= x.Min && l.Set[key] <= x.Max) {
+			bad(at, "training %s: %s = %v is outside %v…%v", kind, key, l.Set[key], x.Min, x.Max)
+		}
+	}
+	if l.States != 0 && (l.States < 2 || l.States > 50) {
+		bad(at, "training %s: %d states: give 2…50", kind, l.States)
+	}
+	if l.Sequences < 0 || l.Iterations < 0 || !(l.Variance >= 0) {
+		bad(at, "training %s: sequences, iterations and variance are at least 0, which is their default", kind)
+	}
+	switch l.Features {
+	case "", feature.All, feature.Words, feature.Similarity:
+	default:
+		bad(at, "training %s: features %q is none of all, words, similarity", kind, l.Features)
+	}
+}
+
 // at names the line in which a value stands.
 func (f *File) at(path ...string) string { return f.doc.At(path...) }
 
@@ -275,6 +305,19 @@ func (f *File) check() error {
 				bad(at, "%s has no setting %q; waggle lab list names them", s.Name, key)
 			} else if x := settings[k]; !(v >= x.Min && v <= x.Max) {
 				bad(at, "%s: %s = %v is outside %v…%v", s.Name, key, v, x.Min, x.Max)
+			}
+		}
+		switch kind := score.Model(s.Name); {
+		case kind == "" && s.Train != nil:
+			bad(at, "%s needs no training; waggle lab list tells which scorers do", s.Name)
+		case kind != "":
+			if s.Train != nil {
+				f.checkLesson(at, kind, s.Train, bad)
+			}
+			for k, w := range f.Webs {
+				if w.Train == nil {
+					bad(at, "%s is trained before the crawl, and not on what it crawls: part the web at %s by train:, such as train: {folds: sites}", s.Name, f.at("webs", strconv.Itoa(k)))
+				}
 			}
 		}
 		switch s.Similarity {
@@ -326,6 +369,18 @@ func (f *File) check() error {
 		paths[w.Path] = true
 	}
 	for i, w := range f.Webs {
+		if p := w.Train; p != nil {
+			at := f.at("webs", strconv.Itoa(i), "train")
+			if (p.Folds == "") == (len(p.Hosts) == 0) {
+				bad(at, "train: either folds: (sites, or a number of parts) or hosts: that teach")
+			}
+			if p.Targets < 0 || p.Targets > 600 {
+				bad(at, "train: %d targets: give 1…600, or leave it out for %d", p.Targets, defaultTargets)
+			}
+			if f.Hide {
+				bad(at, "hide-half hides examples that a crawl could find; with train: none of them is where crawls go")
+			}
+		}
 		if err := eval.CheckBudgets(w.Budgets); err != nil {
 			bad(f.at("webs", strconv.Itoa(i)), "%v", err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/sim"
 	"github.com/waggle-crawler/waggle/topic"
@@ -29,17 +30,31 @@ import (
 type group struct {
 	*runner
 	w      *labWeb
-	t      corpus.Topic
+	fold   *fold
+	t      corpus.Topic // as the fold has it
 	far    bool
 	repeat int
 
 	once     sync.Once
 	ref      eval.Reference
 	breadths map[string]func(context.Context) made // by judge
+
+	teaching sync.Mutex
+	lessons  map[string]func() taught // by what is taught
+}
+
+func (r *runner) group(w *labWeb, f *fold, t corpus.Topic, far bool, repeat int) *group {
+	return &group{
+		runner: r, w: w, fold: f, t: t, far: far, repeat: repeat,
+		breadths: map[string]func(context.Context) made{}, lessons: map[string]func() taught{},
+	}
 }
 
 func (g *group) id() eval.TopicID {
 	id := eval.TopicID{Web: g.w.Name, Topic: g.t.Name}
+	if g.fold.name != "" {
+		id.Topic += "@" + g.fold.name
+	}
 	if g.far {
 		id.Seeds = "far"
 	}
@@ -103,7 +118,7 @@ func (g *group) draw(all []web.URL, purpose string) []web.URL {
 // any.
 func (g *group) truth() eval.Truth {
 	shown, hidden := g.split()
-	return g.w.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.allSeeds(), shown), hidden)
+	return g.fold.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.allSeeds(), shown), hidden)
 }
 
 // topic is what every strategy is given alike.
@@ -119,7 +134,7 @@ func (g *group) topic() *topic.Topic {
 
 // reference is what was possible.
 func (g *group) reference() eval.Reference {
-	g.once.Do(func() { g.ref = g.w.graph.Reference(g.truth(), g.seeds(), g.budget()) })
+	g.once.Do(func() { g.ref = g.fold.graph.Reference(g.truth(), g.seeds(), g.budget()) })
 	return g.ref
 }
 
@@ -167,7 +182,7 @@ func (r *runner) topicJob(repeats []*group) func(context.Context) error {
 }
 
 func (g *group) topicFacts(ctx context.Context, t topicFacts, repeats []*group) (topicFacts, error) {
-	if err := g.w.load(ctx, g.runner); err != nil {
+	if err := g.fold.load(ctx, g.runner); err != nil {
 		return t, err
 	}
 	g.tell(fmt.Sprintf("%s/%s: what was possible", g.w.Name, g.t.Name))
@@ -204,7 +219,7 @@ func (c cell) make(ctx context.Context) error {
 		c.made(c.key, false, false)
 		return nil
 	}
-	if err := c.w.load(ctx, c.runner); err != nil {
+	if err := c.fold.load(ctx, c.runner); err != nil {
 		return err
 	}
 	m := c.breadths[c.key.Judge](ctx)
@@ -256,17 +271,26 @@ func (g *group) simulate(ctx context.Context, key eval.Key, s Scorer) (m made) {
 		return made{err: err}
 	}
 	defer j.Close()
-	scorer, err := watch.trained(func() (crawl.Scorer, error) { return g.scorer(top, j, s, watch.learn) })
+	var trained *model.File
+	var took time.Duration
+	if score.Model(s.Name) != "" {
+		if trained, took, err = g.teach(ctx, s); err != nil {
+			return made{err: err}
+		}
+	}
+	scorer, err := watch.trained(func() (crawl.Scorer, error) { return g.scorer(top, j, s, trained, watch.learn) })
 	if err != nil {
 		return made{err: err}
 	}
+	watch.training += took
 	watch.judge, watch.scorer = j, scorer
 	mode, err := sim.ParseOutside(g.Outside)
 	if err != nil {
 		return made{err: err}
 	}
+	pages := record{g.w.pages, g.fold}
 	rec := eval.NewRecorder(key, g.budget(), g.truth(), eval.RecorderOptions{
-		Number: g.w.graph.Number, Recorded: g.w.pages.Has, Charged: mode != sim.Drop, Bounds: mode == sim.Bounds, Cosines: g.cosines(top),
+		Number: g.fold.graph.Number, Recorded: pages.Has, Charged: mode != sim.Drop, Bounds: mode == sim.Bounds, Cosines: g.cosines(top),
 	})
 	c := &crawl.Crawl{
 		Seeds: g.seeds(), Frontier: frontier.NewMemory(frontier.Options{}), Parser: watchedParser{g.w.pages, watch}, Judge: watch.watched(), Scorer: watchedScorer{watch},
@@ -274,7 +298,7 @@ func (g *group) simulate(ctx context.Context, key eval.Key, s Scorer) (m made) {
 		Threshold: j.Threshold(), Listen: rec.Listen,
 	}
 	watch.start()
-	res, err := sim.Run(ctx, c, g.w.pages, sim.Options{
+	res, err := sim.Run(ctx, c, pages, sim.Options{
 		Workers: g.Network.Workers, Latency: sim.Latency{Median: time.Duration(g.Network.Median), Spread: g.Network.Spread},
 		Seed: g.chance(), Outside: mode, Asked: rec.Asked,
 	})
@@ -322,10 +346,10 @@ func (j *oracleJudge) Judge(_ context.Context, p *web.Page) (web.Verdict, error)
 func (j *oracleJudge) Name() string       { return report.TruthJudge }
 func (j *oracleJudge) Threshold() float64 { return 1 }
 
-func (g *group) scorer(t *topic.Topic, j judge.Judge, s Scorer, learn func(func())) (crawl.Scorer, error) {
+func (g *group) scorer(t *topic.Topic, j judge.Judge, s Scorer, m *model.File, learn func(func())) (crawl.Scorer, error) {
 	o := score.Options{
 		Seed: g.chance(), Anchor: j.Text, Keywords: t.Keywords, Analyzer: g.w.words,
-		Thesaurus: g.thesaurus, Set: s.Set, Learn: learn,
+		Thesaurus: g.thesaurus, Set: s.Set, Model: m, Learn: learn,
 	}
 	if s.Similarity == "tf" || s.Similarity == "tfidf" {
 		var err error

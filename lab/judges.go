@@ -34,7 +34,7 @@ func (f judgeFact) report() report.Judge {
 // pages with the same body one counts.
 func (g *group) judges(ctx context.Context) (out []judgeFact, err error) {
 	t := g.topic()
-	truth := g.w.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.t.Seeds, g.allSeeds(), g.t.Examples), nil)
+	truth := g.fold.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.t.Seeds, g.allSeeds(), g.t.Examples), nil)
 	type candidate struct {
 		judge.Judge
 		scored []scored
@@ -56,6 +56,9 @@ func (g *group) judges(ctx context.Context) (out []judgeFact, err error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+		if !g.fold.keeps(u) {
+			continue
+		}
 		p, ok := g.w.pages.Page(u)
 		if !ok || p.MIME != "text/html" && p.MIME != "application/xhtml+xml" {
 			continue
@@ -75,7 +78,7 @@ func (g *group) judges(ctx context.Context) (out []judgeFact, err error) {
 		}
 	}
 	for _, c := range all {
-		f := judgeFact{Web: g.w.Name, Topic: g.t.Name, Judge: c.Name(), Threshold: eval.Number(c.Threshold()), Pages: len(c.scored)}
+		f := judgeFact{Web: g.w.Name, Topic: g.id().Topic, Judge: c.Name(), Threshold: eval.Number(c.Threshold()), Pages: len(c.scored)}
 		for _, s := range c.scored {
 			if s.relevant {
 				f.Relevant++

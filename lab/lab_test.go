@@ -314,11 +314,11 @@ func groupOf(t *testing.T, file, name string, repeat int) *group {
 	}
 	t.Cleanup(func() { w.Close() })
 	r := &runner{File: f, opt: Options{Workers: 1}}
-	if err := w.load(t.Context(), r); err != nil {
+	if err := w.folds[0].load(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(w.topics, func(t corpus.Topic) bool { return t.Name == name })
-	return &group{runner: r, w: w, t: w.topics[i], repeat: repeat}
+	return r.group(w, w.folds[0], w.topics[i], false, repeat)
 }
 
 // Each repeat but the first leaves out a third of seeds and of examples, another

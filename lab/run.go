@@ -24,6 +24,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/wordnet"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -115,9 +116,17 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 		r.facts.Webs = append(r.facts.Webs, report.Web{Name: w.Name, Pages: c.Pages, Hosts: c.Hosts, Synthetic: w.Synthetic, Note: strings.Trim(w.Source+"; "+w.Licence, "; ")})
 		r.facts.Notes = append(r.facts.Notes, w.notes...)
 		for _, t := range w.topics {
-			for _, seeds := range r.Seeds {
-				for repeat := range r.Repeats {
-					groups = append(groups, &group{runner: r, w: w, t: t, far: seeds == "far", repeat: repeat, breadths: map[string]func(context.Context) made{}})
+			for _, f := range w.folds {
+				for _, seeds := range r.Seeds {
+					far := seeds == "far"
+					own, ok := f.topic(t, far)
+					if !ok {
+						r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("%s/%s@%s is left out: there it has no seed or no relevant page, or elsewhere no relevant page to be shown.", w.Name, t.Name, f.name))
+						continue
+					}
+					for repeat := range r.Repeats {
+						groups = append(groups, r.group(w, f, own, far, repeat))
+					}
 				}
 			}
 		}
@@ -271,6 +280,7 @@ type labWeb struct {
 	*corpus.Web
 	spec   *Web
 	topics []corpus.Topic
+	folds  []*fold
 	truth  map[string]map[web.URL]bool // by topic
 	record uint64                      // a hash of what is recorded where
 	truths map[string]uint64           // hashes, by topic
@@ -283,8 +293,8 @@ type labWeb struct {
 	mu    sync.Mutex   // of reading
 	read  bool
 	pages *corpus.Pages
-	graph *eval.Graph
-	parse time.Duration // that parsing a page takes, mean of a sample
+	links *train.Backlinks // nil until a model is taught
+	parse time.Duration    // that parsing a page takes, mean of a sample
 }
 
 // open reads the parsed pages, and makes their file if there is none.
@@ -306,14 +316,22 @@ func (w *labWeb) load(ctx context.Context, r *runner) error {
 	if w.pages, err = w.open(ctx, r); err != nil {
 		return err
 	}
-	if w.graph, err = eval.WebGraph(w.Web, w.pages, eval.GraphOptions{IgnoreDirectives: r.Ignore}); err != nil {
-		return err
-	}
 	if w.parse, err = parseTime(w.Web, w.parser); err != nil {
 		return err
 	}
 	w.read = true
 	return nil
+}
+
+// backlinks reads the web backwards, once.
+func (w *labWeb) backlinks(ctx context.Context, ignoreDirectives bool) (*train.Backlinks, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var err error
+	if w.links == nil {
+		w.links, err = train.NewBacklinks(ctx, w.Web, w.pages, ignoreDirectives)
+	}
+	return w.links, err
 }
 
 // done lets the pages go after the last job: one web's memory at a time, or
@@ -322,7 +340,10 @@ func (w *labWeb) done() {
 	if w.jobs.Add(-1) == 0 {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.pages, w.graph, w.read = nil, nil, false
+		w.pages, w.links, w.read = nil, nil, false
+		for _, f := range w.folds {
+			f.graph = nil
+		}
 	}
 }
 
@@ -384,6 +405,9 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 	}
 	if len(out.topics) == 0 {
 		return fail("web %s has no topic with a truth", w.Name)
+	}
+	if out.folds, err = out.partition(); err != nil {
+		return fail("%v", err)
 	}
 	if n, top := w.Count().Pages, spec.Budgets[len(spec.Budgets)-1]; top > n {
 		return fail("a budget of %d pages on a web of %d: give the web budgets: of its own", top, n)
@@ -462,7 +486,7 @@ func (r *runner) writeFacts() error {
 // fileName is the name of a cell's file: legible, and of another cell or other
 // inputs another.
 func (r *runner) fileName(k eval.Key, s Scorer, g *group, more ...any) string {
-	inputs, err := json.Marshal([]any{more, k, s, g.w.spec.Budgets, r.Outside, r.Network, r.Hide, r.Ignore, r.Seed, r.Words, r.program, g.w.record, g.seeds(), g.examples(), g.allSeeds(), g.t.Examples, g.t.Keywords, g.t.Description, g.w.truths[g.t.Name]})
+	inputs, err := json.Marshal([]any{more, k, s, g.w.spec.Budgets, g.w.spec.Train, r.Outside, r.Network, r.Hide, r.Ignore, r.Seed, r.Words, r.program, g.w.record, g.seeds(), g.examples(), g.allSeeds(), g.t.Examples, g.t.Keywords, g.t.Description, g.w.truths[g.t.Name]})
 	if err != nil {
 		panic(err) // plain values
 	}

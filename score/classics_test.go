@@ -807,7 +807,7 @@ func TestSettings(t *testing.T) {
 			}
 			set[s.Name] = s.Default
 		}
-		if _, err := score.New(l.Name, score.Options{Anchor: likeness, Keywords: []string{"bees"}, Set: set, DF: english, Analyzer: analyzer}); err != nil {
+		if _, err := score.New(l.Name, score.Options{Anchor: likeness, Keywords: []string{"bees"}, Set: set, DF: english, Analyzer: analyzer, Model: trained(t, l.Name)}); err != nil {
 			t.Errorf("its own defaults: %v", err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -57,6 +58,13 @@ type Options struct {
 	// Thesaurus tells the semantic scorers which words are related; nil knows
 	// of none.
 	Thesaurus Thesaurus
+	// Model is a trained model, for the scorers that were taught before the
+	// crawl.
+	Model *model.File
+	// Classes names the classes of a taxonomy that a page belongs to, each with
+	// what stands above it; nil = there is no taxonomy. It is pure and safe for
+	// concurrent use.
+	Classes func(*web.Page) []string
 	// Set changes settings of the scorer, by name; Settings lists them.
 	Set map[string]float64
 	// Learn is given what computes a model anew from all that was seen, such as
@@ -125,31 +133,55 @@ type maker struct {
 	Line
 	make     func(Options) (Scorer, error)
 	settings []Setting
+	model    model.Kind // that it is made of, "" for none
 }
 
 func makers() []maker {
 	return []maker{
-		{Line{"breadth-first", "near the seeds first, in the order found"}, newBreadthFirst, nil},
-		{Line{"random", "in random order"}, newRandom, nil},
-		{Line{"best-first-page", "links of relevant pages first"}, newBestFirst(pageAlone), nil},
-		{Line{"best-first-anchor", "links with relevant anchors first"}, newBestFirst(anchorAlone), nil},
-		{Line{"best-first-both", "the mean of page and anchor"}, newBestFirst(pageAndAnchor), weightSettings()},
-		{Line{"best-n-first", "best-first-both in batches of N pages"}, newBestN, bestNSettings()},
-		{Line{"fish-search", "a few links of relevant pages, fewer of others, three deep"}, newFish, fishSettings()},
-		{Line{"shark-search-0.5", "relevance inherited along the path, anchor and its surroundings; γ = ½"}, newShark, sharkSettings(0.5)},
-		{Line{"shark-search-0.8", "the same, with more weight on what is inherited"}, newShark, sharkSettings(0.8)},
-		{Line{"semantic-synonym", "words of page and anchor that mean what the keywords mean"}, newSemantic(false), semanticSettings(false)},
-		{Line{"semantic-hypernym", "the same, and wider or narrower words by half"}, newSemantic(true), semanticSettings(true)},
-		{Line{"infospiders-like", "a population of agents that learn which keywords near a link promise"}, newSpiders, spidersSettings()},
-		{Line{"backlink", "addresses that most fetched pages link to first"}, newBacklink, backlinkSettings()},
-		{Line{"pagerank", "addresses of the highest PageRank first"}, newPageRank, pageRankSettings()},
-		{Line{"opic", "addresses that hold the most cash first"}, newOPIC, opicSettings()},
-		{Line{"aggarwal", "interest ratios of words, address, parents and siblings"}, newAggarwal, aggarwalSettings()},
-		{Line{"ache-like-hard", "a link classifier retrained as it goes; links of relevant pages alone"}, newACHE, acheSettings(true)},
-		{Line{"ache-like-soft", "the same, with the links of all pages"}, newACHE, acheSettings(false)},
-		{Line{"tagpath-bandit-like", "a bandit over places in page templates"}, newTagPath, tagPathSettings()},
-		{Line{"anthelion-like", "a bandit over hosts times naive Bayes over addresses"}, newAnthelion, anthelionSettings()},
+		{Line{"breadth-first", "near the seeds first, in the order found"}, newBreadthFirst, nil, ""},
+		{Line{"random", "in random order"}, newRandom, nil, ""},
+		{Line{"best-first-page", "links of relevant pages first"}, newBestFirst(pageAlone), nil, ""},
+		{Line{"best-first-anchor", "links with relevant anchors first"}, newBestFirst(anchorAlone), nil, ""},
+		{Line{"best-first-both", "the mean of page and anchor"}, newBestFirst(pageAndAnchor), weightSettings(), ""},
+		{Line{"best-n-first", "best-first-both in batches of N pages"}, newBestN, bestNSettings(), ""},
+		{Line{"fish-search", "a few links of relevant pages, fewer of others, three deep"}, newFish, fishSettings(), ""},
+		{Line{"shark-search-0.5", "relevance inherited along the path, anchor and its surroundings; γ = ½"}, newShark, sharkSettings(0.5), ""},
+		{Line{"shark-search-0.8", "the same, with more weight on what is inherited"}, newShark, sharkSettings(0.8), ""},
+		{Line{"semantic-synonym", "words of page and anchor that mean what the keywords mean"}, newSemantic(false), semanticSettings(false), ""},
+		{Line{"semantic-hypernym", "the same, and wider or narrower words by half"}, newSemantic(true), semanticSettings(true), ""},
+		{Line{"infospiders-like", "a population of agents that learn which keywords near a link promise"}, newSpiders, spidersSettings(), ""},
+		{Line{"backlink", "addresses that most fetched pages link to first"}, newBacklink, backlinkSettings(), ""},
+		{Line{"pagerank", "addresses of the highest PageRank first"}, newPageRank, pageRankSettings(), ""},
+		{Line{"opic", "addresses that hold the most cash first"}, newOPIC, opicSettings(), ""},
+		{Line{"aggarwal", "interest ratios of words, address, parents and siblings"}, newAggarwal, aggarwalSettings(), ""},
+		{Line{"ache-like-hard", "a link classifier retrained as it goes; links of relevant pages alone"}, newACHE, acheSettings(true), ""},
+		{Line{"ache-like-soft", "the same, with the links of all pages"}, newACHE, acheSettings(false), ""},
+		{Line{"tagpath-bandit-like", "a bandit over places in page templates"}, newTagPath, tagPathSettings(), ""},
+		{Line{"apprentice", "learns from the words around followed links, by their distance in the page"}, newApprentice, apprenticeSettings(false), ""},
+		{Line{"apprentice-tempered", "the same with its evidence tempered, and the relevance of the page beside it"}, newApprentice, apprenticeSettings(true), ""},
+		{Line{"anthelion-like", "a bandit over hosts times naive Bayes over addresses"}, newAnthelion, anthelionSettings(), ""},
+		{Line{"memm", "hop distances along the path, by a trained maximum-entropy Markov model"}, newChain(model.MEMM), chainSettings(), model.MEMM},
+		{Line{"crf", "the same, by a trained conditional random field"}, newChain(model.CRF), chainSettings(), model.CRF},
+		{Line{"hmm", "the same, by a trained hidden Markov model over clusters of pages"}, newHMM(false, false), hmmSettings(false, false), model.HMM},
+		{Line{"hmm-centroid-page", "the mean of hmm and the likeness of the page to the targets"}, newHMM(true, false), hmmSettings(true, false), model.HMM},
+		{Line{"hmm-centroid-both", "the mean of hmm and the likeness of page and anchor to the targets"}, newHMM(true, true), hmmSettings(true, true), model.HMM},
+		{Line{"hmm2", "hop distances by the last two pages, by a trained hidden Markov model of second order"}, newHMM2, nil, model.HMM2},
+		{Line{"contextgraph", "links of pages nearest to targets, by a trained classifier of layers"}, newContextGraph, contextGraphSettings(), model.ContextGraph},
+		{Line{"rlspider", "links of the highest value, by a trained classifier of their words"}, newRLSpider, nil, model.RLSpider},
+		{Line{"bayes-page-like", "links of pages that naive Bayes takes for targets"}, newBayesPage, nil, model.ContextGraph},
+		{Line{"knn-page-like", "links of pages whose nearest training pages are targets"}, newNearestPage, []Setting{neighboursSetting()}, model.HMM},
 	}
+}
+
+// Model is the kind of trained model that the scorer of that name is made of,
+// "" if it needs none.
+func Model(name string) model.Kind {
+	for _, m := range makers() {
+		if m.Name == name {
+			return m.model
+		}
+	}
+	return ""
 }
 
 // Settings lists what Options.Set can change of the scorer of that name, nil

@@ -50,6 +50,9 @@ func featureBytes(name string) int {
 	if strings.HasPrefix(name, "ache-like") {
 		return 1 + 2*32 // the words of its anchor and around
 	}
+	if strings.HasPrefix(name, "apprentice") {
+		return 1 + 8 + 4*160 // the words within five leaves
+	}
 	return 16
 }
 
@@ -60,6 +63,10 @@ func hasty(name string) map[string]float64 {
 		switch s.Name {
 		case "every":
 			set["every"] = 3
+		case "start":
+			set["start"] = 3
+		case "cocitation":
+			set["cocitation"] = 1
 		case "hot":
 			set["hot"] = 1
 		case "reservoir":
@@ -83,6 +90,9 @@ var (
 func newScorer(t testing.TB, name string, o score.Options) score.Scorer {
 	o.Seed, o.Anchor, o.Keywords = 7, likeness, []string{"bees", "waggle dance"}
 	o.DF, o.Analyzer = english, analyzer
+	if o.Model == nil {
+		o.Model = trained(t, name)
+	}
 	s, err := score.New(name, o)
 	if err != nil {
 		t.Fatal(err)

@@ -33,6 +33,7 @@ type crawlCmd struct {
 	Pages       *int      `short:"n" placeholder:"N" help:"Pages to fetch; 0 = no limit (default: no limit)."`
 	Time        *Duration `placeholder:"D" help:"Time to spend (30m, 2h)."`
 	Scorer      string    `placeholder:"NAME" help:"Which link goes first (default best-first-both; waggle lab list names all)."`
+	Model       string    `placeholder:"FILE" help:"The trained model of scorers such as crf; waggle train makes one."`
 	Judge       string    `placeholder:"NAME" help:"What makes a page relevant: ${judges}."`
 	Threshold   *float64  `placeholder:"X" help:"Relevance, 0…1, from which a page counts (default: from the examples)."`
 	Reach       string    `placeholder:"REACH" help:"How far from the seeds: any, domain or host."`
@@ -170,7 +171,7 @@ func (c *crawlCmd) fixed() string {
 	for flag, given := range map[string]bool{
 		"--file": c.File != "", "--seed": len(c.Seed) > 0, "--example": len(c.Example) > 0,
 		"--negative": len(c.Negative) > 0, "--keywords": len(c.Keywords) > 0, "--description": c.Description != "",
-		"--scorer": c.Scorer != "", "--judge": c.Judge != "", "--threshold": c.Threshold != nil, "--reach": c.Reach != "",
+		"--scorer": c.Scorer != "", "--model": c.Model != "", "--judge": c.Judge != "", "--threshold": c.Threshold != nil, "--reach": c.Reach != "",
 	} {
 		if given {
 			return flag
@@ -192,6 +193,7 @@ func (c *crawlCmd) override(j *Job) error {
 	setIf(&j.Topic.Description, c.Description)
 	setIf(&j.Contact, c.Contact)
 	setIf(&j.Scorer.Name, c.Scorer)
+	setIf(&j.Scorer.Model, c.Model)
 	setIf(&j.Judge.Name, c.Judge)
 	setIf(&j.Scope.Reach, c.Reach)
 	setIf(&j.Fetch.Through, c.Through)
@@ -273,9 +275,12 @@ func isPrivate(h web.Host) bool {
 		name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
-// filesFrom takes relative names of example files from the folder of the job
-// file that gives them.
+// filesFrom takes relative names of example files and of the model from the
+// folder of the job file that gives them.
 func (j *Job) filesFrom(dir string) {
+	if m := j.Scorer.Model; m != "" && !filepath.IsAbs(m) {
+		j.Scorer.Model = filepath.Join(dir, m)
+	}
 	for _, list := range [][]string{j.Topic.Examples, j.Topic.Negatives} {
 		for i, name := range list {
 			if !isAddress(name) && !filepath.IsAbs(name) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -25,7 +26,9 @@ func (c *explainCmd) Run(io streams) error {
 		return exit{exitUsage, fmt.Errorf("%s holds no crawl: there is no %s", c.Out, col.events())}
 	}
 	// The crawl saw the address under its job's rules.
+	var set map[string]float64
 	if job, err := readJob(col.job()); err == nil {
+		set = job.Scorer.Set
 		if v, err := job.canon().Parse(c.URL); err == nil {
 			u = v
 		}
@@ -35,6 +38,13 @@ func (c *explainCmd) Run(io streams) error {
 		return err
 	}
 	if err := printExplanation(io.out, &x); err != nil {
+		return err
+	}
+	var m *model.File // without it there is less to say
+	if fileExists(col.model()) {
+		m, _ = model.Read(col.model(), nil)
+	}
+	if err := printHops(io.out, &x, set, m); err != nil {
 		return err
 	}
 	if x.Fate == event.Unseen {

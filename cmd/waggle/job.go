@@ -41,6 +41,8 @@ type Job struct {
 		Batch int `yaml:"batch,omitempty"`
 		// Set changes constants of the scorer; waggle lab list names them.
 		Set map[string]float64 `yaml:"set,omitempty"`
+		// Model is the file of a trained model, for the scorers that need one.
+		Model string `yaml:"model,omitempty"`
 		// WordNet is a folder with WordNet's database files, and Thesaurus a
 		// table of related words, for the semantic scorers.
 		WordNet   string `yaml:"wordnet,omitempty"`

@@ -55,6 +55,12 @@ type commands struct {
 		Report labReportCmd `cmd:"" help:"Write the report of a lab's results anew."`
 		List   labListCmd   `cmd:"" help:"Name all scorers, judges and measures."`
 	} `cmd:"" help:"Compare strategies on recorded webs, against what was possible."`
+	Train struct {
+		Collect   trainCollectCmd   `cmd:"" help:"Build the layered web around the targets of a topic, backwards along links."`
+		Sequences trainSequencesCmd `cmd:"" help:"Draw sequences of pages that lead to targets."`
+		Model     trainModelCmd     `cmd:"" help:"Fit a model to them."`
+		Inspect   trainInspectCmd   `cmd:"" help:"Show a model, or a collected graph, in words."`
+	} `cmd:"" help:"Teach a model how links lead to targets, before the crawl."`
 	Version kong.VersionFlag `help:"Print the version."`
 }
 
@@ -66,6 +72,7 @@ const description = `waggle is a focused web crawler: show it what you want, and
   waggle crawl -f job.yaml -o bees         the same from a job file
   waggle crawl -o bees --resume            go on after a stop or a crash
   waggle explain https://example.org/a -o bees
+  waggle train collect --help              teach a model before the crawl
 
 Exit codes: 0 ended, 1 failed, 2 not understood, 3 stopped (resume goes on),
 4 ended without a single page.`
@@ -96,7 +103,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 	parser, err := kong.New(&c,
 		kong.Name("waggle"), kong.Description(description),
 		kong.Writers(std.out, std.err),
-		kong.Vars{"version": "waggle " + version, "judges": judgeNames()},
+		kong.Vars{"version": "waggle " + version, "judges": judgeNames(), "kinds": kindNames()},
 		kong.Exit(func(code int) { panic(exit{code: code}) }),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std),

@@ -24,6 +24,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/lab"
+	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/store"
@@ -284,6 +285,15 @@ func (s *setup) writeHarvest() error {
 
 // fetcher assembles the stack that fetches.
 func (s *setup) fetcher(ctx context.Context) (*fetch.Stack, error) {
+	o, err := s.fetchOptions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return fetch.New(o)
+}
+
+// fetchOptions are what the job says of fetching.
+func (s *setup) fetchOptions(ctx context.Context) (fetch.Options, error) {
 	f := &s.job.Fetch
 	o := fetch.Options{
 		Contact: s.job.Contact, Version: version, Delay: s.job.delay(), Canon: s.job.canon(),
@@ -294,37 +304,37 @@ func (s *setup) fetcher(ctx context.Context) (*fetch.Stack, error) {
 		o.Delay = -1 // none
 	}
 	if f.Through == "" {
-		return fetch.New(o)
+		return o, nil
 	}
 	var err error
 	if o.Proxy, err = url.Parse(f.Through); err != nil {
-		return nil, exit{exitUsage, fmt.Errorf("--through: %w", err)}
+		return o, exit{exitUsage, fmt.Errorf("--through: %w", err)}
 	}
 	var pem []byte
 	switch {
 	case f.ThroughCA != "":
 		if pem, err = os.ReadFile(f.ThroughCA); err != nil {
-			return nil, exit{exitUsage, fmt.Errorf("--through-ca: %w", err)}
+			return o, exit{exitUsage, fmt.Errorf("--through-ca: %w", err)}
 		}
 	case onThisMachine(f.Through):
 		if pem, err = askCA(ctx, f.Through); err != nil {
-			return nil, fmt.Errorf("--through %s: %w", f.Through, err)
+			return o, fmt.Errorf("--through %s: %w", f.Through, err)
 		}
 	}
 	if len(pem) == 0 {
 		// Not a recorded web: what it fetches may well be the live one.
 		if err := s.job.polite(); err != nil {
-			return nil, exit{exitUsage, err}
+			return o, exit{exitUsage, err}
 		}
 	} else {
 		if o.CAs, err = x509.SystemCertPool(); err != nil {
 			o.CAs = x509.NewCertPool()
 		}
 		if !o.CAs.AppendCertsFromPEM(pem) {
-			return nil, exit{exitUsage, fmt.Errorf("no certificate in PEM form in %s", cmp.Or(f.ThroughCA, f.Through+corpus.CertificatePath))}
+			return o, exit{exitUsage, fmt.Errorf("no certificate in PEM form in %s", cmp.Or(f.ThroughCA, f.Through+corpus.CertificatePath))}
 		}
 	}
-	return fetch.New(o)
+	return o, nil
 }
 
 // askCA asks a proxy on this machine for its certificate; one that has none is
@@ -495,7 +505,25 @@ func (s *setup) scorer(t *topic.Topic, j judge.Judge, a *text.Analyzer) (crawl.S
 			return nil, err
 		}
 	}
+	if s.job.Scorer.Model != "" {
+		if o.Model, err = s.model(a); err != nil {
+			return nil, err
+		}
+	}
 	return score.New(s.job.scorer(), o)
+}
+
+// model reads the trained model of the scorer. A copy of it stays with the
+// crawl: the links that wait carry what that very model made of them.
+func (s *setup) model(a *text.Analyzer) (*model.File, error) {
+	if s.resume {
+		return model.Read(s.col.model(), a)
+	}
+	f, err := model.Read(s.job.Scorer.Model, a)
+	if err != nil {
+		return nil, err
+	}
+	return f, f.Write(s.col.model())
 }
 
 func (j *Job) scorer() string {

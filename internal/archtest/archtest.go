@@ -189,7 +189,7 @@ func Habits(p Package, name string, src []byte) (out []string, err error) {
 	if strings.HasSuffix(name, "_test.go") {
 		return out, nil
 	}
-	if slices.Contains([]string{"util", "utils", "common", "helpers", "helper", "models", "model", "manager", "misc", "base", "shared"}, p.Name) {
+	if slices.Contains([]string{"util", "utils", "common", "helpers", "helper", "models", "manager", "misc", "base", "shared"}, p.Name) {
 		complain(file.Name.Pos(), "a package called %s: name it for what it owns", p.Name)
 	}
 	for _, d := range file.Decls {

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/train"
+)
+
+// trainModelCmd is `waggle train model`.
+type trainModelCmd struct {
+	Dir   string `arg:"" help:"Folder of a collected graph with its sequences."`
+	Out   string `short:"o" required:"" placeholder:"FILE" help:"The model file."`
+	Kind  string `required:"" placeholder:"KIND" help:"What to learn: ${kinds}."`
+	Force bool   `help:"Replace the file if it is there."`
+
+	States       int                `default:"5" help:"Hop distances told apart (default ${default}); the last means that many or more."`
+	Features     string             `default:"all" placeholder:"SUBSET" help:"crf, memm: what is seen of pages: all (default), words, similarity."`
+	MinPages     int                `placeholder:"N" help:"crf, memm: pages in which a word must occur (default 3)."`
+	Counts       bool               `help:"crf, memm: count the words of a page instead of noting them."`
+	Surroundings bool               `help:"crf, memm: take the words around an anchor as well."`
+	Variance     float64            `default:"10" placeholder:"X" help:"crf, memm: variance of the prior on weights (default ${default})."`
+	Iterations   int                `placeholder:"N" help:"Iterations of training at most (default: of the kind)."`
+	Tolerance    float64            `placeholder:"X" help:"End when the objective changes by less than this share (default: of the kind)."`
+	Set          map[string]float64 `placeholder:"NAME=X" help:"A constant of the kind, listed below; may be repeated."`
+	Seed         uint64             `help:"Of every random draw."`
+	Workers      int                `placeholder:"N" help:"Cores to use (default: all); the model is the same."`
+}
+
+// Help lists kinds and their constants.
+func (trainModelCmd) Help() string {
+	var b strings.Builder
+	out := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprint(out, "Kinds, with the constants that --set changes:\n\n")
+	for _, f := range train.Fitters() {
+		fmt.Fprintf(out, "  %s\t%s\n", f.Kind, f.Line)
+		for _, s := range f.Settings {
+			fmt.Fprintf(out, "    %s\t%s (default %v, %v…%v)\n", s.Name, s.Line, s.Default, s.Min, s.Max)
+		}
+	}
+	out.Flush() // a strings.Builder takes everything
+	return b.String()
+}
+
+// kindNames lists the kinds of model that can be trained.
+func kindNames() string {
+	var names []string
+	for _, f := range train.Fitters() {
+		names = append(names, string(f.Kind))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Run fits.
+func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
+	if fileExists(c.Out) && !c.Force {
+		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", c.Out)}
+	}
+	subset := feature.Subset(c.Features)
+	if subset != feature.All && subset != feature.Words && subset != feature.Similarity {
+		return exit{exitUsage, fmt.Errorf("--features %s: there are %s, %s, %s", c.Features, feature.All, feature.Words, feature.Similarity)}
+	}
+	g, err := loadGraph(ctx, c.Dir)
+	if err != nil {
+		return err
+	}
+	var sequences []train.Sequence
+	for _, f := range train.Fitters() {
+		if string(f.Kind) != c.Kind || f.Pages {
+			continue
+		}
+		if sequences, err = train.LoadSequences(train.SequencesPath(c.Dir), g); err != nil {
+			return exit{exitUsage, fmt.Errorf("%w %s", err, c.Dir)}
+		}
+	}
+	meter := newMeter(io.err)
+	began := time.Now()
+	f, err := train.Fit(ctx, model.Kind(c.Kind), g, sequences, train.FitOptions{
+		States: c.States, Variance: c.Variance, Iterations: c.Iterations, Tolerance: c.Tolerance, Set: c.Set,
+		Features: feature.Options{Subset: subset, MinPages: c.MinPages, Counts: c.Counts, Surroundings: c.Surroundings},
+		Seed:     c.Seed, Workers: c.Workers, Version: version,
+		Progress: func(i int, objective float64) { meter.show(i, 0, fmt.Sprintf("iterations; objective %.6g", objective)) },
+	})
+	meter.end()
+	switch {
+	case ctx.Err() != nil:
+		return exit{exitStopped, errors.New("stopped; nothing was written")}
+	case err != nil:
+		return exit{exitUsage, err}
+	}
+	if err := f.Write(c.Out); err != nil {
+		return err
+	}
+	fmt.Fprintf(io.out, "%s: %s of %d states from %s pages", c.Out, f.Kind, c.States, number(f.Provenance.Pages))
+	if n := f.Provenance.Sequences; n > 0 {
+		fmt.Fprintf(io.out, " and %s sequences", number(n))
+	}
+	fmt.Fprintf(io.out, ", in %s\n", span(time.Since(began)))
+	used := len(f.Provenance.States)
+	for used > 2 && f.Provenance.States[used-1] == 0 {
+		used--
+	}
+	if used < c.States {
+		fmt.Fprintf(io.out, "No training page is %d links away or more: --states %[1]d makes a model without empty states.\n", used)
+	}
+	if f.Space != nil {
+		fmt.Fprintf(io.out, "It sees %s.\n", event.Line(f.Space.String()))
+	}
+	if n := len(f.Provenance.Curve); n > 0 {
+		fmt.Fprintf(io.out, "Training: %d iterations, %s; the objective went from %.6g to %.6g.\n", n-1, event.Line(f.Provenance.Status), f.Provenance.Curve[0], f.Provenance.Curve[n-1])
+	}
+	fmt.Fprintf(io.out, "\nNext: waggle train inspect %s\n      waggle crawl … --scorer %s --model %[1]s\n", c.Out, scorerOf(f.Kind))
+	return nil
+}
+
+// scorerOf is the scorer that goes by a kind of model.
+func scorerOf(k model.Kind) string { return string(k) }

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// A wiki's API tells the in-links and its articles are the pages, by robots.txt
+// of the articles and not of the API.
+func TestTrainCollectFromAWiki(t *testing.T) {
+	links := map[string][]string{"Goal": nil, "A": {"Goal"}, "B": {"A", "Goal"}, "Secret": {"Goal"}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		fmt.Fprint(w, "User-agent: *\nDisallow: /w/\nDisallow: /wiki/Secret\n")
+	})
+	mux.HandleFunc("/wiki/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		title := strings.TrimPrefix(r.URL.Path, "/wiki/")
+		fmt.Fprintf(w, "<title>%s</title>On %[1]s.", title)
+		for _, l := range links[title] {
+			fmt.Fprintf(w, ` <a href="/wiki/%s">%[1]s</a>`, l)
+		}
+	})
+	mux.HandleFunc("/w/api.php", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		list := []map[string]string{}
+		for title, to := range links {
+			if slices.Contains(to, r.URL.Query().Get("bltitle")) {
+				list = append(list, map[string]string{"title": title})
+			}
+		}
+		json.NewEncoder(w).Encode(map[string]any{"query": map[string]any{
+			"general": map[string]string{"articlepath": "/wiki/$1", "server": "//" + r.Host}, "backlinks": list,
+		}})
+	})
+	srv := httptest.NewServer(mux)
+	defer srv.Close()
+	dir := filepath.Join(t.TempDir(), "graph")
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	code := run(t.Context(), []string{
+		"train", "collect", "-o", dir, "--mediawiki", srv.URL + "/w/api.php", "--target", srv.URL + "/wiki/Goal",
+		"--keywords", "goal", "--allow-private", "--delay", "0", "--similar", "2",
+	}, streams{in: os.Stdin, out: out, err: out})
+	said, err := os.ReadFile(out.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code != exitDone || !strings.Contains(string(said), ": 3 pages, 3 links between them") || !strings.Contains(string(said), "Passed over: 1 without a page") {
+		t.Errorf("exit code %d:\n%s", code, said)
+	}
+}
+
+func TestHostFilter(t *testing.T) {
+	for _, c := range []struct {
+		hosts, not, url string
+		keep            bool
+	}{
+		{"a.example", "", "http://a.example/x", true},
+		{"a.example", "", "http://www.a.example/x", true},
+		{"a.example", "", "http://ba.example/", false},
+		{"A.example, b.example", "", "http://b.example:8080/", true},
+		{"b.example:8080", "", "http://b.example:8080/", true},
+		{"", "a.example", "http://www.a.example/", false},
+		{"", "a.example", "http://b.example/", true},
+		{"example", "a.example", "http://a.example/", false},
+	} {
+		list := func(s string) []string {
+			return strings.FieldsFunc(s, func(r rune) bool { return r == ',' })
+		}
+		u, err := web.Parse(c.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hostFilter(list(c.hosts), list(c.not))(u); got != c.keep {
+			t.Errorf("hosts %q, not %q: %s is kept: %v", c.hosts, c.not, c.url, got)
+		}
+	}
+	if hostFilter(nil, nil) != nil {
+		t.Error("without hosts there is a filter")
+	}
+}

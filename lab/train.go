@@ -1,0 +1,283 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/train"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Part parts a web into hosts that teach and hosts that are crawled, so that
+// no model is tried on pages it was made of (R8). What teaches is outside the
+// record of the crawl, for every strategy alike; and the examples that all are
+// shown are relevant pages of the hosts that teach.
+type Part struct {
+	// Folds is "sites", to crawl each registrable domain in turn with what the
+	// others teach; or a number, to do the same with that many parts of the
+	// hosts.
+	Folds string `yaml:"folds"`
+	// Hosts teach, and all others are crawled: instead of folds. A name stands
+	// for the hosts below it as well.
+	Hosts []string `yaml:"hosts"`
+	// Targets are how many relevant pages of a topic are shown, at most: the
+	// targets that models of hop distances are taught with, and everybody's
+	// examples. Default 20 (LM10 has 7 to 19).
+	Targets int `yaml:"targets"`
+}
+
+// Lesson says how a scorer's model is taught. The zero value of a field is the
+// default of waggle train.
+type Lesson struct {
+	States     int            `yaml:"states"`     // of hop distance; default 5
+	Features   feature.Subset `yaml:"features"`   // all, words, similarity
+	Sequences  int            `yaml:"sequences"`  // default 10000
+	Variance   float64        `yaml:"variance"`   // σ² of the prior; default 10
+	Iterations int            `yaml:"iterations"` // at most
+	Set        map[string]float64
+}
+
+// fold is a part of a web that is crawled.
+type fold struct {
+	w    *labWeb
+	name string // "" for a web that is not parted
+	// crawled tells of a host whether crawls may go there; nil = everywhere.
+	crawled func(web.Host) bool
+
+	mu    sync.Mutex
+	graph *eval.Graph // of what is crawled; nil until load
+}
+
+const defaultTargets = 20
+
+// folds parts a web as its lab file says.
+func (w *labWeb) partition() ([]*fold, error) {
+	p := w.spec.Train
+	if p == nil {
+		return []*fold{{w: w}}, nil
+	}
+	hosts := map[web.Host]bool{}
+	for u := range w.URLs() {
+		hosts[u.Host()] = true
+	}
+	if len(p.Hosts) > 0 {
+		teaches := func(h web.Host) bool {
+			return slices.ContainsFunc(p.Hosts, func(name string) bool { return below(h, name) })
+		}
+		for _, name := range p.Hosts {
+			found := false
+			for h := range hosts {
+				found = found || below(h, name)
+			}
+			if !found {
+				return nil, fmt.Errorf("train: no page of %s is on the host %s", w.Name, name)
+			}
+		}
+		return []*fold{{w: w, name: "rest", crawled: func(h web.Host) bool { return !teaches(h) }}}, nil
+	}
+	part := web.Host.Domain
+	if p.Folds != "sites" {
+		n, err := strconv.Atoi(p.Folds)
+		if err != nil || n < 2 || n > 100 {
+			return nil, fmt.Errorf("train: folds: %q: give sites, or a number in 2…100, or hosts: that teach", p.Folds)
+		}
+		part = func(h web.Host) string {
+			return strconv.FormatUint(1+xxh3.HashString(h.Domain())%uint64(n), 10)
+		}
+	}
+	parts := map[string]bool{}
+	for h := range hosts {
+		parts[part(h)] = true
+	}
+	if len(parts) < 2 {
+		return nil, fmt.Errorf("train: all pages of %s are in one part: nothing is left to teach", w.Name)
+	}
+	var out []*fold
+	for name := range parts {
+		out = append(out, &fold{w: w, name: name, crawled: func(h web.Host) bool { return part(h) == name }})
+	}
+	slices.SortFunc(out, func(a, b *fold) int { return compareNames(a.name, b.name) })
+	return out, nil
+}
+
+// compareNames orders numbers as such.
+func compareNames(a, b string) int {
+	if len(a) != len(b) {
+		if _, err := strconv.Atoi(a); err == nil {
+			return len(a) - len(b)
+		}
+	}
+	return slices.Compare([]byte(a), []byte(b))
+}
+
+// below tells whether a host is that of a name, or one below it.
+func below(h web.Host, name string) bool {
+	s := string(h)
+	return s == name || len(s) > len(name) && s[len(s)-len(name)-1] == '.' && s[len(s)-len(name):] == name
+}
+
+// keeps tells whether crawls of the fold may have an address.
+func (f *fold) keeps(u web.URL) bool { return f.crawled == nil || f.crawled(u.Host()) }
+
+// topic is a topic as crawls of the fold are given it: seeds where they may
+// go, examples where they may not. ok is false where there is nothing to
+// crawl for: no seed, no relevant page, or none to be shown.
+func (f *fold) topic(t corpus.Topic, far bool) (_ corpus.Topic, ok bool) {
+	if f.crawled == nil {
+		return t, true
+	}
+	elsewhere := func(u web.URL) bool { return !f.keeps(u) }
+	t.Seeds = slices.DeleteFunc(slices.Clone(t.Seeds), elsewhere)
+	t.SeedsFar = slices.DeleteFunc(slices.Clone(t.SeedsFar), elsewhere)
+	var targets []web.URL
+	relevant := 0
+	for u := range f.w.truth[t.Name] {
+		switch {
+		case !f.w.Has(u):
+		case f.keeps(u):
+			relevant++
+		default:
+			targets = append(targets, u)
+		}
+	}
+	// Which of them is a draw by address: as good as chance, and always the same.
+	chance := func(u web.URL) uint64 { return xxh3.HashString(t.Name + " " + u.String()) }
+	slices.SortFunc(targets, func(a, b web.URL) int {
+		if x, y := chance(a), chance(b); x != y {
+			if x < y {
+				return -1
+			}
+			return 1
+		}
+		return 0
+	})
+	n := f.w.spec.Train.Targets
+	if n == 0 {
+		n = defaultTargets
+	}
+	t.Examples = targets[:min(n, len(targets))]
+	seeds := t.Seeds
+	if far {
+		seeds = t.SeedsFar
+	}
+	return t, len(seeds) > 0 && relevant > 0 && len(t.Examples) > 0
+}
+
+// load makes the graph of what is crawled, once.
+func (f *fold) load(ctx context.Context, r *runner) error {
+	if err := f.w.load(ctx, r); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.graph != nil {
+		return nil
+	}
+	o := eval.GraphOptions{IgnoreDirectives: r.Ignore}
+	if f.crawled != nil {
+		o.Follows = func(_, to web.URL) bool { return f.keeps(to) }
+	}
+	var err error
+	f.graph, err = eval.WebGraph(f.w.Web, f.w.pages, o)
+	return err
+}
+
+// record is what crawls of a fold are fetched from: the rest of the web is not
+// there.
+type record struct {
+	*corpus.Pages
+	fold *fold
+}
+
+func (r record) Has(u web.URL) bool { return r.fold.keeps(u) && r.Pages.Has(u) }
+
+func (r record) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	if !r.fold.keeps(u) {
+		return &web.Response{URL: u, Status: 404}, ctx.Err()
+	}
+	return r.Pages.Fetch(ctx, u)
+}
+
+// taught is a model and the time it took.
+type taught struct {
+	file *model.File
+	took time.Duration
+	err  error
+}
+
+// teach makes the model of a scorer, once for all scorers of a group that are
+// taught alike.
+func (g *group) teach(ctx context.Context, s Scorer) (*model.File, time.Duration, error) {
+	kind := score.Model(s.Name)
+	key := fmt.Sprintf("%s %+v", kind, s.Train)
+	g.teaching.Lock()
+	once, ok := g.lessons[key]
+	if !ok {
+		once = sync.OnceValue(func() taught { return g.lesson(ctx, kind, s.Train) })
+		g.lessons[key] = once
+	}
+	g.teaching.Unlock()
+	t := once()
+	return t.file, t.took, t.err
+}
+
+// lesson collects the backward graph of a topic on the hosts that teach, draws
+// sequences and fits a model. It keeps to one core, and its time is that of
+// all of it: models share nothing.
+func (g *group) lesson(ctx context.Context, kind model.Kind, l *Lesson) (t taught) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	if l == nil {
+		l = &Lesson{}
+	}
+	links, err := g.w.backlinks(ctx, g.Ignore)
+	if err != nil {
+		return taught{err: err}
+	}
+	g.tell(fmt.Sprintf("%s/%s: training %s", g.w.Name, g.t.Name, kind))
+	began, beganIn := time.Now(), threadTime()
+	top := g.topic()
+	keep := func(u web.URL) bool { return !g.fold.keeps(u) }
+	graph, err := train.FromRecord(ctx, g.w.Web, g.w.pages, top, g.examples(), keep, train.CollectOptions{
+		IgnoreDirectives: g.Ignore, Backlinks: links, Seed: g.chance(), Workers: 1,
+	})
+	if err != nil {
+		return taught{err: fmt.Errorf("training %s: %w", kind, err)}
+	}
+	sequences, err := graph.Sequences(train.SequenceOptions{Count: l.Sequences, Seed: g.chance()})
+	if err != nil && !(errors.Is(err, train.ErrNoSequence) && pagesAlone(kind)) {
+		return taught{err: fmt.Errorf("training %s: %w", kind, err)}
+	}
+	t.file, err = train.Fit(ctx, kind, graph, sequences, train.FitOptions{
+		States: l.States, Features: feature.Options{Subset: l.Features}, Variance: l.Variance,
+		Iterations: l.Iterations, Set: l.Set, Workers: 1, Seed: g.chance(), Analyzer: g.w.words,
+	})
+	if err != nil {
+		return taught{err: fmt.Errorf("training %s: %w", kind, err)}
+	}
+	// Where the work was another thread's, the clock knows better.
+	if t.took = threadTime() - beganIn; t.took < time.Since(began)/4 {
+		t.took = time.Since(began)
+	}
+	return t
+}
+
+// pagesAlone tells whether models of a kind need no sequences.
+func pagesAlone(kind model.Kind) bool {
+	return slices.ContainsFunc(train.Fitters(), func(f train.Fitter) bool { return f.Kind == kind && f.Pages })
+}

@@ -1,0 +1,837 @@
+package hmm_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/learn/hmm"
+)
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
+
+func allNear(a, b []float64) bool {
+	for i := range a {
+		if !near(a[i], b[i]) {
+			return false
+		}
+	}
+	return len(a) == len(b)
+}
+
+// Two hidden states and two symbols, small enough to follow with a pencil.
+func small() *hmm.Model {
+	return &hmm.Model{
+		States: 2, Symbols: 2,
+		Pi: []float64{.5, .5},
+		A:  []float64{.75, .25, .5, .5},
+		B:  []float64{.8, .2, .25, .75},
+	}
+}
+
+// By hand, for the symbols 0, 1:
+//
+//	t=1  π b(0)        .4, .125             c = .525
+//	     α             16/21, 5/21
+//	(6)  α A           29/42, 13/42
+//	(5)  · b(1)        29/210, 13/56        c = 311/840
+//	     α             116/311, 195/311
+//	Viterbi            .4·.25·.75 = .075 for 0,1; .4·.75·.2 = .06 for 0,0; .125·.5·.75 = .047 for 1,1
+func TestR3_B6_ByHand(t *testing.T) {
+	m := small()
+	alpha, predicted, next := make([]float64, 2), make([]float64, 2), make([]float64, 2)
+	if c := m.Step(alpha, nil, 0); !near(c, .525) || !allNear(alpha, []float64{16. / 21, 5. / 21}) {
+		t.Errorf("first page: %v, c %v", alpha, c)
+	}
+	m.Predict(predicted, alpha)
+	if !allNear(predicted, []float64{29. / 42, 13. / 42}) {
+		t.Errorf("behind its links: %v", predicted)
+	}
+	if c := m.Step(next, alpha, 1); !near(c, 311./840) || !allNear(next, []float64{116. / 311, 195. / 311}) {
+		t.Errorf("second page: %v, c %v", next, c)
+	}
+	path, logP, err := m.Viterbi([]int{0, 1})
+	if err != nil || !reflect.DeepEqual(path, []int{0, 1}) || !near(logP, math.Log(.075)) {
+		t.Errorf("Viterbi %v, %v, %v", path, math.Exp(logP), err)
+	}
+	rows := make([]float64, 4)
+	logP, err = m.Forward(rows, []int{0, 1})
+	if err != nil || !near(logP, math.Log(.525*311/840)) || !allNear(rows[2:], next) {
+		t.Errorf("Forward %v, %v, %v", rows, math.Exp(logP), err)
+	}
+}
+
+// Three states of hops, by hand, for the symbols 1, 0, 0:
+//
+//	t=1  π b(1)   0, .25, .375        c = .625       α = 0, .4, .6
+//	t=2  α A      .2, .4, .4          c = .46        α = 8/23, 10/23, 5/23
+//	t=3  α A      9/23, 9/23, 5/23    c = 12.95/23   α = 144/259, 90/259, 25/259
+//	(6)  α A      117/259 for the target
+//	Viterbi       .25·.5·.8·.5·.8 = .04 for 1,0,0, next .0375 for 2,1,0
+//
+// At t=2 state 1 is likelier by itself and state 0 on the best walk.
+func TestR3_ThreeStatesByHand(t *testing.T) {
+	m := &hmm.Model{
+		States: 3, Symbols: 2,
+		Pi: []float64{0, .5, .5},
+		A:  []float64{.5, .5, 0, .5, .25, .25, 0, .5, .5},
+		B:  []float64{.8, .2, .5, .5, .25, .75},
+	}
+	alpha, next := make([]float64, 9), make([]float64, 3)
+	logP, err := m.Forward(alpha, []int{1, 0, 0})
+	want := []float64{0, .4, .6, 8. / 23, 10. / 23, 5. / 23, 144. / 259, 90. / 259, 25. / 259}
+	if err != nil || !allNear(alpha, want) || !near(logP, math.Log(.625*.46*12.95/23)) {
+		t.Errorf("%v, P %v, %v", alpha, math.Exp(logP), err)
+	}
+	if m.Predict(next, alpha[6:]); !near(next[0], 117./259) {
+		t.Errorf("the target is next with %v", next[0])
+	}
+	path, logP, err := m.Viterbi([]int{1, 0, 0})
+	if err != nil || !reflect.DeepEqual(path, []int{1, 0, 0}) || !near(logP, math.Log(.04)) {
+		t.Errorf("Viterbi %v, %v, %v", path, math.Exp(logP), err)
+	}
+}
+
+// drawModel has zeros here and there, never a row of them.
+func drawModel(t *rapid.T, states, symbols int) *hmm.Model {
+	rows := func(n, width int) (table []float64) {
+		for range n {
+			sum, row := 0., make([]float64, width)
+			for i := range row {
+				row[i] = float64(rapid.IntRange(0, 9).Draw(t, "weight"))
+				sum += row[i]
+			}
+			if sum == 0 {
+				row[0], sum = 1, 1
+			}
+			for _, x := range row {
+				table = append(table, x/sum)
+			}
+		}
+		return table
+	}
+	return &hmm.Model{States: states, Symbols: symbols, Pi: rows(1, states), A: rows(states, states), B: rows(states, symbols)}
+}
+
+func drawSecond(t *rapid.T, states, symbols int) *hmm.Second {
+	m := &hmm.Second{First: drawModel(t, states, symbols)}
+	for range states {
+		block := drawModel(t, states, symbols)
+		m.A, m.B = append(m.A, block.A...), append(m.B, block.B...)
+	}
+	return m
+}
+
+func drawObs(t *rapid.T, symbols, longest int) []int {
+	return rapid.SliceOfN(rapid.IntRange(0, symbols-1), 1, longest).Draw(t, "obs")
+}
+
+// walks calls f with every walk of T pages over the states.
+func walks(states, T int, f func(q []int)) {
+	q := make([]int, T)
+	for {
+		f(q)
+		at := 0
+		for ; at < T; at++ {
+			if q[at]++; q[at] < states {
+				break
+			}
+			q[at] = 0
+		}
+		if at == T {
+			return
+		}
+	}
+}
+
+// joint is P(O,Q) of equations 9 and 10, second nil for first order.
+func joint(first *hmm.Model, second *hmm.Second, o, q []int) float64 {
+	S, K := first.States, first.Symbols
+	p := first.Pi[q[0]] * first.B[q[0]*K+o[0]]
+	for t := 1; t < len(o); t++ {
+		if second == nil {
+			p *= first.A[q[t-1]*S+q[t]] * first.B[q[t]*K+o[t]]
+			continue
+		}
+		if t == 1 {
+			p *= first.A[q[0]*S+q[1]]
+		} else {
+			p *= second.A[(q[t-2]*S+q[t-1])*S+q[t]]
+		}
+		p *= second.B[(q[t-1]*S+q[t])*K+o[t]]
+	}
+	return p
+}
+
+// P(O), the belief over the last page and over the next, and the best walk
+// equal those of all walks taken one by one.
+func TestH7_EqualsEnumeration(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		states, symbols := rapid.IntRange(1, 3).Draw(t, "S"), rapid.IntRange(1, 3).Draw(t, "K")
+		first := drawModel(t, states, symbols)
+		var second *hmm.Second
+		if rapid.Bool().Draw(t, "second") {
+			second = drawSecond(t, states, symbols)
+			first = second.First
+			if err := second.Check(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o := drawObs(t, symbols, 5)
+		total, best := 0., 0.
+		now, next := make([]float64, states), make([]float64, states)
+		walks(states, len(o), func(q []int) {
+			p := joint(first, second, o, q)
+			total += p
+			now[q[len(q)-1]] += p
+			best = max(best, p)
+		})
+		longer := append(append([]int(nil), o...), 0)
+		walks(states, len(longer), func(q []int) { // P(q_{t+1}) by all symbols that may follow
+			for k := range symbols {
+				longer[len(o)] = k
+				next[q[len(o)]] += joint(first, second, longer, q)
+			}
+		})
+		gotNow, gotNext := make([]float64, states), make([]float64, states)
+		var logP float64
+		var err error
+		if second == nil {
+			alpha := make([]float64, len(o)*states)
+			if logP, err = first.Forward(alpha, o); err == nil {
+				copy(gotNow, alpha[len(alpha)-states:])
+				first.Predict(gotNext, gotNow)
+			}
+			path, bestP, vErr := first.Viterbi(o)
+			if (vErr == nil) != (total > 0) || vErr == nil && (!near(math.Exp(bestP), best) || !near(joint(first, nil, o, path), best)) {
+				t.Fatalf("best walk %v with %v instead of %v, %v", path, math.Exp(bestP), best, vErr)
+			}
+		} else {
+			alpha := make([]float64, len(o)*second.Belief())
+			if logP, err = second.Forward(alpha, o); err == nil {
+				last := alpha[len(alpha)-second.Belief():]
+				second.Current(gotNow, last)
+				second.Predict(gotNext, last)
+			}
+		}
+		if total == 0 {
+			if !errors.Is(err, hmm.ErrImpossible) {
+				t.Fatalf("an impossible sequence: %v, %v", logP, err)
+			}
+			return
+		}
+		if err != nil || math.Abs(math.Exp(logP)/total-1) > 1e-9 {
+			t.Fatalf("P(O) = %v instead of %v, %v", math.Exp(logP), total, err)
+		}
+		for j := range states {
+			if !near(gotNow[j]*total, now[j]) || !near(gotNext[j]*total, next[j]) {
+				t.Fatalf("state %d: now %v, next %v, instead of %v, %v", j, gotNow[j], gotNext[j], now[j]/total, next[j]/total)
+			}
+		}
+	})
+}
+
+// A model of second order that does not look at the page before is one of
+// first order.
+func TestH6_ForgetfulSecondIsFirst(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := drawModel(t, 3, 3)
+		second := &hmm.Second{First: first}
+		for range 3 {
+			second.A, second.B = append(second.A, first.A...), append(second.B, first.B...)
+		}
+		o := drawObs(t, 3, 8)
+		a, err := first.Forward(make([]float64, len(o)*3), o)
+		b, err2 := second.Forward(make([]float64, len(o)*second.Belief()), o)
+		if (err == nil) != (err2 == nil) || err == nil && !near(a, b) {
+			t.Fatalf("%v and %v, %v and %v", a, b, err, err2)
+		}
+	})
+}
+
+// Seven links and nine pages counted by hand.
+//
+//	walks    0:2 1:1 2:0   2:2 2:2 1:1   0:0     (state:symbol)
+func labelled() []hmm.Sequence {
+	return []hmm.Sequence{
+		{States: []int{2, 1, 0}, Obs: []int{2, 1, 0}},
+		{States: []int{2, 2, 1}, Obs: []int{2, 2, 1}},
+		{States: []int{0}, Obs: []int{0}},
+		{States: []int{1, 0}, Obs: []int{2, 0}},
+	}
+}
+
+func TestB5_Counting(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		o         hmm.CountOptions
+		pi, a, bs []float64
+	}{
+		{"shares", hmm.CountOptions{}, []float64{1. / 4, 1. / 4, 2. / 4},
+			[]float64{1. / 3, 1. / 3, 1. / 3 /* no link from 0 */, 1, 0, 0, 0, 2. / 3, 1. / 3},
+			[]float64{1, 0, 0, 0, 2. / 3, 1. / 3, 0, 0, 1}},
+		{"add 0.1", hmm.CountOptions{Smoothing: hmm.FirstSmoothing}, []float64{1.1 / 4.3, 1.1 / 4.3, 2.1 / 4.3},
+			[]float64{1. / 3, 1. / 3, 1. / 3, 2.1 / 2.3, .1 / 2.3, .1 / 2.3, .1 / 3.3, 2.1 / 3.3, 1.1 / 3.3},
+			[]float64{3.1 / 3.3, .1 / 3.3, .1 / 3.3, .1 / 3.3, 2.1 / 3.3, 1.1 / 3.3, .1 / 3.3, .1 / 3.3, 3.1 / 3.3}},
+		{"add 0.1 on arcs of hops", hmm.CountOptions{Smoothing: hmm.FirstSmoothing, Arcs: hmm.HopArcs(3)}, []float64{1.1 / 4.3, 1.1 / 4.3, 2.1 / 4.3},
+			[]float64{1. / 3, 1. / 3, 1. / 3, 2.1 / 2.3, .1 / 2.3, .1 / 2.3, 0, 2.1 / 3.2, 1.1 / 3.2},
+			[]float64{3.1 / 3.3, .1 / 3.3, .1 / 3.3, .1 / 3.3, 2.1 / 3.3, 1.1 / 3.3, .1 / 3.3, .1 / 3.3, 3.1 / 3.3}},
+	} {
+		m, err := hmm.Count(labelled(), 3, 3, c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !allNear(m.Pi, c.pi) || !allNear(m.A, c.a) || !allNear(m.B, c.bs) {
+			t.Errorf("%s: π %v\nA %v\nB %v", c.name, m.Pi, m.A, m.B)
+		}
+		if err := m.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	// Links and pages of a graph, once each, whatever walks go over them.
+	n, err := hmm.NewCounts(2, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.Link(1, 0)
+	n.Link(1, 1)
+	n.Link(1, 1)
+	n.Page(0, 1)
+	n.Page(1, 0)
+	m, err := n.Model(hmm.CountOptions{})
+	if err != nil || !allNear(m.A, []float64{.5, .5, 1. / 3, 2. / 3}) || !allNear(m.B, []float64{0, 1, 1, 0}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+func TestHopArcs(t *testing.T) {
+	want := []bool{
+		true, true, true, true,
+		true, true, true, true,
+		false, true, true, true,
+		false, false, true, true,
+	}
+	if got := hmm.HopArcs(4); !reflect.DeepEqual(got, want) {
+		t.Error(got)
+	}
+}
+
+// The second order counts by pairs; what was never seen is uniform on the arcs
+// that are allowed, and zeros stay.
+func TestH8_CountingSecond(t *testing.T) {
+	m, err := hmm.CountSecond(labelled(), 3, 3, hmm.CountOptions{Smoothing: hmm.SecondSmoothing, Arcs: hmm.HopArcs(3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Check(); err != nil {
+		t.Error(err)
+	}
+	for _, c := range []struct {
+		pair string
+		got  []float64
+		want []float64
+	}{
+		{"2→1 goes on to", m.A[(2*3+1)*3:][:3], []float64{2. / 4, 1. / 4, 1. / 4}},
+		{"2→2 goes on to", m.A[(2*3+2)*3:][:3], []float64{0, 2. / 3, 1. / 3}},
+		{"0→2 goes on to", m.A[(0*3+2)*3:][:3], []float64{0, 1. / 2, 1. / 2}},
+		{"2→1 shows", m.B[(2*3+1)*3:][:3], []float64{1. / 5, 3. / 5, 1. / 5}},
+		{"1→0 shows", m.B[(1*3+0)*3:][:3], []float64{3. / 5, 1. / 5, 1. / 5}},
+		{"1→1 shows", m.B[(1*3+1)*3:][:3], []float64{1. / 3, 1. / 3, 1. / 3}},
+		{"the first link from 2 leads to", m.First.A[2*3:][:3], []float64{0, 3. / 5, 2. / 5}},
+	} {
+		if !allNear(c.got, c.want) {
+			t.Errorf("%s %v, not %v", c.pair, c.got, c.want)
+		}
+	}
+}
+
+func drawSequences(t *rapid.T, states, symbols int) []hmm.Sequence {
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) hmm.Sequence {
+		o := drawObs(t, symbols, 6)
+		q := rapid.SliceOfN(rapid.IntRange(0, states-1), len(o), len(o)).Draw(t, "states")
+		return hmm.Sequence{Obs: o, States: q}
+	}), 1, 80).Draw(t, "sequences")
+}
+
+// With no tolerance Baum–Welch goes on as long as it is let, and each model is
+// at least as likely as the one before; the trace says how likely; zeros stay;
+// one core or three make the same bits.
+func TestH3_H4_H7_LikelihoodNeverFalls(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		states, symbols := rapid.IntRange(1, 3).Draw(t, "S"), rapid.IntRange(1, 3).Draw(t, "K")
+		sequences := drawSequences(t, states, symbols)
+		o := hmm.Options{Iterations: 8, Tolerance: 1e-300, Workers: 1}
+		var trace hmm.Trace
+		var logP func(obs []int) (float64, error)
+		if rapid.Bool().Draw(t, "second") {
+			start := drawSecond(t, states, symbols)
+			m, tr, err := hmm.BaumWelchSecond(sequences, start, o)
+			if errors.Is(err, hmm.ErrImpossible) {
+				return
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Check(); err != nil {
+				t.Fatal(err)
+			}
+			for i, x := range start.A {
+				if x == 0 && m.A[i] != 0 {
+					t.Fatalf("an arc of probability 0 came to have %v", m.A[i])
+				}
+			}
+			o.Workers = 3
+			if m3, tr3, err := hmm.BaumWelchSecond(sequences, start, o); err != nil || !reflect.DeepEqual(m, m3) || !reflect.DeepEqual(tr, tr3) {
+				t.Fatalf("three cores make another model, %v", err)
+			}
+			trace, logP = tr, func(obs []int) (float64, error) {
+				return m.Forward(make([]float64, len(obs)*m.Belief()), obs)
+			}
+		} else {
+			start := drawModel(t, states, symbols)
+			m, tr, err := hmm.BaumWelch(sequences, start, o)
+			if errors.Is(err, hmm.ErrImpossible) {
+				return
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Check(); err != nil {
+				t.Fatal(err)
+			}
+			for i, x := range start.A {
+				if x == 0 && m.A[i] != 0 {
+					t.Fatalf("an arc of probability 0 came to have %v", m.A[i])
+				}
+			}
+			o.Workers = 3
+			if m3, tr3, err := hmm.BaumWelch(sequences, start, o); err != nil || !reflect.DeepEqual(m, m3) || !reflect.DeepEqual(tr, tr3) {
+				t.Fatalf("three cores make another model, %v", err)
+			}
+			trace, logP = tr, func(obs []int) (float64, error) { return m.Forward(make([]float64, len(obs)*states), obs) }
+		}
+		for n := 1; n < len(trace.LogLikelihood); n++ {
+			if trace.LogLikelihood[n] < trace.LogLikelihood[n-1]-1e-9*max(1, math.Abs(trace.LogLikelihood[n-1])) {
+				t.Fatalf("the likelihood falls: %v", trace.LogLikelihood)
+			}
+		}
+		sum := 0.
+		for _, s := range sequences {
+			l, err := logP(s.Obs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum += l
+		}
+		if last := trace.LogLikelihood[len(trace.LogLikelihood)-1]; !near(sum, last) {
+			t.Fatalf("the trace says %v, the model %v", last, sum)
+		}
+		agreement := 0.
+		for _, x := range trace.Agreement {
+			agreement += x
+		}
+		pages := 0
+		for _, s := range sequences {
+			pages += len(s.Obs)
+		}
+		if !near(agreement, float64(pages)) {
+			t.Fatalf("beliefs about %d pages sum to %v", pages, agreement)
+		}
+	})
+}
+
+// A prior keeps possible what the sequences do not show, and with it
+// log P + Prior·Σ a⁰ log a never falls.
+func TestPrior(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		start := drawSecond(t, 2, 3)
+		sequences := drawSequences(t, 2, 3)
+		prior := rapid.SampledFrom([]float64{.5, 10}).Draw(t, "prior")
+		penalty := func(m *hmm.Second) (sum float64) {
+			now := slices.Concat(m.First.Pi, m.First.A, m.First.B, m.A, m.B)
+			for i, p := range slices.Concat(start.First.Pi, start.First.A, start.First.B, start.A, start.B) {
+				if (p == 0) != (now[i] == 0) {
+					t.Fatalf("probability %v came to be %v", p, now[i])
+				}
+				if p > 0 {
+					sum += prior * p * math.Log(now[i])
+				}
+			}
+			return sum
+		}
+		last := math.Inf(-1)
+		for n := range 6 {
+			o := hmm.Options{Iterations: n, Prior: prior, Tolerance: 1e-300}
+			if n == 0 {
+				o.Iterations = -1
+			}
+			m, trace, err := hmm.BaumWelchSecond(sequences, start, o)
+			if errors.Is(err, hmm.ErrImpossible) {
+				return
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			value := trace.LogLikelihood[len(trace.LogLikelihood)-1] + penalty(m)
+			if value < last-1e-9*max(1, math.Abs(last)) {
+				t.Fatalf("%v after %v", value, last)
+			}
+			last = value
+		}
+	})
+}
+
+// One iteration equals the expected counts taken over all walks one by one.
+func TestH3_H7_OneIterationEqualsEnumeration(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const S, K = 2, 2
+		second := drawSecond(t, S, K)
+		first := second.First
+		if rapid.Bool().Draw(t, "first order") {
+			second = nil
+		}
+		sequences := drawSequences(t, S, K)[:1]
+		if rapid.Bool().Draw(t, "two") {
+			sequences = append(sequences, hmm.Sequence{Obs: drawObs(t, K, 4)})
+		}
+		pi, a, b := make([]float64, S), make([]float64, S*S), make([]float64, S*K)
+		a2, b2 := make([]float64, S*S*S), make([]float64, S*S*K)
+		for _, s := range sequences {
+			total := 0.
+			walks(S, len(s.Obs), func(q []int) { total += joint(first, second, s.Obs, q) })
+			if total == 0 {
+				return
+			}
+			walks(S, len(s.Obs), func(q []int) {
+				p := joint(first, second, s.Obs, q) / total
+				pi[q[0]] += p
+				for n, o := range s.Obs {
+					if second == nil || n == 0 {
+						b[q[n]*K+o] += p
+					}
+					if n > 0 && (second == nil || n == 1) {
+						a[q[n-1]*S+q[n]] += p
+					}
+					if n > 0 {
+						b2[(q[n-1]*S+q[n])*K+o] += p
+					}
+					if n > 1 {
+						a2[(q[n-2]*S+q[n-1])*S+q[n]] += p
+					}
+				}
+			})
+		}
+		shares := func(counts, old []float64, width int) []float64 {
+			for at := 0; at < len(counts); at += width {
+				sum := 0.
+				for _, x := range counts[at : at+width] {
+					sum += x
+				}
+				for i := at; i < at+width; i++ {
+					if sum == 0 {
+						counts[i] = old[i]
+					} else {
+						counts[i] /= sum
+					}
+				}
+			}
+			return counts
+		}
+		want := hmm.Model{States: S, Symbols: K, Pi: shares(pi, first.Pi, S), A: shares(a, first.A, S), B: shares(b, first.B, K)}
+		o := hmm.Options{Iterations: 1, Tolerance: 1e-300}
+		var got *hmm.Model
+		var err error
+		if second == nil {
+			got, _, err = hmm.BaumWelch(sequences, first, o)
+		} else {
+			var m *hmm.Second
+			if m, _, err = hmm.BaumWelchSecond(sequences, second, o); err == nil {
+				got = m.First
+				if !allNear(m.A, shares(a2, second.A, S)) || !allNear(m.B, shares(b2, second.B, K)) {
+					t.Fatalf("a_ijk %v, b_ij %v\ninstead of %v, %v", m.A, m.B, a2, b2)
+				}
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !allNear(got.Pi, want.Pi) || !allNear(got.A, want.A) || !allNear(got.B, want.B) {
+			t.Fatalf("%+v\ninstead of %+v", got, want)
+		}
+	})
+}
+
+// sample draws labelled walks over hop states from a known model: each state
+// shows its own symbol with .7.
+func sample(seed uint64, n, states int) []hmm.Sequence {
+	r := rand.New(rand.NewPCG(seed, 0))
+	var out []hmm.Sequence
+	for range n {
+		var s hmm.Sequence
+		q := r.IntN(states)
+		for range 2 + r.IntN(9) {
+			o := q
+			if r.Float64() > .7 {
+				o = r.IntN(states)
+			}
+			s.States, s.Obs = append(s.States, q), append(s.Obs, o)
+			q = max(0, q-1) + r.IntN(2)
+			if r.Float64() < .1 {
+				q = states - 1
+			}
+			q = min(q, states-1)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// From counts Baum–Welch keeps state 0 the target: it converges by the rule of
+// H4 and its states still agree best with the labels that bear their names.
+func TestH4_H8_OrderIsKept(t *testing.T) {
+	sequences := sample(1, 400, 4)
+	start, err := hmm.CountSecond(sequences, 4, 4, hmm.CountOptions{Smoothing: hmm.SecondSmoothing, Arcs: hmm.HopArcs(4)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n <= 5; n++ {
+		o := hmm.Options{Iterations: n, KeepOrder: true}
+		if n == 0 {
+			o.Iterations = -1
+		}
+		m, trace, err := hmm.BaumWelchSecond(sequences, start, o)
+		if err != nil || trace.Status == hmm.OrderLost || len(trace.LogLikelihood) > n+1 {
+			t.Fatalf("%d iterations: %+v, %v", n, trace, err)
+		}
+		if n == 0 && !reflect.DeepEqual(m, start) {
+			t.Error("no iteration changes the model")
+		}
+		for i := range 4 {
+			for j := range 4 {
+				if i != j && trace.Agreement[i*4+i] <= trace.Agreement[i*4+j] {
+					t.Errorf("%d iterations: pages of state %d are believed to be in %d: %v", n, i, j, trace.Agreement)
+				}
+			}
+		}
+	}
+	first, err := hmm.Count(sequences, 4, 4, hmm.CountOptions{Smoothing: hmm.FirstSmoothing})
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	_, trace, err := hmm.BaumWelch(sequences, first, hmm.Options{Progress: func(n int, l float64) { calls++ }})
+	L := trace.LogLikelihood
+	if err != nil || trace.Status != hmm.Converged || calls != len(L) {
+		t.Fatalf("%+v after %d calls, %v", trace, calls, err)
+	}
+	for n := 1; n < len(L); n++ {
+		if small := math.Abs(L[n]-L[n-1]) <= 1e-4*math.Abs(L[n-1]); small != (n == len(L)-1) {
+			t.Errorf("iteration %d of %d: %v after %v", n, len(L)-1, L[n], L[n-1])
+		}
+	}
+}
+
+// A start whose states are named the wrong way round is refused as it is, and
+// a training on its way there is stopped before.
+func TestH8_OrderLost(t *testing.T) {
+	sequences := sample(2, 200, 2)
+	right, err := hmm.Count(sequences, 2, 2, hmm.CountOptions{Smoothing: hmm.FirstSmoothing})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := &hmm.Model{States: 2, Symbols: 2, Pi: []float64{.5, .5}, A: []float64{.5, .5, .5, .5}, B: append(append([]float64(nil), right.B[2:]...), right.B[:2]...)}
+	m, trace, err := hmm.BaumWelch(sequences, wrong, hmm.Options{KeepOrder: true})
+	if err != nil || trace.Status != hmm.OrderLost || m != wrong || len(trace.LogLikelihood) != 1 {
+		t.Errorf("%+v, %v", trace, err)
+	}
+	if _, trace, err = hmm.BaumWelch(sequences, wrong, hmm.Options{}); err != nil || trace.Status == hmm.OrderLost {
+		t.Errorf("nobody asked for the order: %+v, %v", trace, err)
+	}
+	// Half of the pages labelled 1 show the symbol of state 0: the start agrees
+	// with the labels by little, and after some iterations the symbols win.
+	lure := []hmm.Sequence{{Obs: []int{0, 1, 1, 0, 0}, States: []int{0, 0, 1, 1, 1}}}
+	hair := &hmm.Model{States: 2, Symbols: 2, Pi: []float64{.5, .5}, A: []float64{.6, .4, .3, .7}, B: []float64{.2, .8, .6, .4}}
+	o := hmm.Options{KeepOrder: true, Tolerance: 1e-12, Iterations: 500}
+	m, trace, err = hmm.BaumWelch(lure, hair, o)
+	if err != nil || trace.Status != hmm.OrderLost || len(trace.LogLikelihood) < 2 || m == hair {
+		t.Fatalf("%+v, %v", trace, err)
+	}
+	o.Iterations = -1
+	if _, trace, err = hmm.BaumWelch(lure, m, o); err != nil || trace.Status == hmm.OrderLost {
+		t.Errorf("the model returned has lost the order: %+v, %v", trace, err)
+	}
+	o.Iterations = 1
+	if _, trace, err = hmm.BaumWelch(lure, m, o); err != nil || trace.Status != hmm.OrderLost {
+		t.Errorf("the next model has not: %+v, %v", trace, err)
+	}
+}
+
+// H1: without labels the start is uniform but for a hair, and walks of two
+// kinds of page come apart.
+func TestH1_Random(t *testing.T) {
+	start := hmm.Random(2, 2, 1)
+	if err := start.Check(); err != nil || !allNear(start.Pi, []float64{.5, .5}) {
+		t.Fatalf("%+v, %v", start, err)
+	}
+	if !reflect.DeepEqual(start, hmm.Random(2, 2, 1)) || reflect.DeepEqual(start, hmm.Random(2, 2, 2)) {
+		t.Error("the seed does not decide")
+	}
+	var sequences []hmm.Sequence
+	for range 20 {
+		sequences = append(sequences, hmm.Sequence{Obs: []int{0, 0, 0, 1, 1, 1}}, hmm.Sequence{Obs: []int{1, 1, 1, 1, 0, 0}})
+	}
+	m, trace, err := hmm.BaumWelch(sequences, start, hmm.Options{Tolerance: 1e-9, Iterations: 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := math.Abs(m.B[0] - m.B[2]); d < .9 {
+		t.Errorf("the states stay alike: %v after %d iterations", m.B, len(trace.LogLikelihood)-1)
+	}
+}
+
+// Walks of one and of two pages teach what they can: π and b, and one link.
+func TestShortWalks(t *testing.T) {
+	one := []hmm.Sequence{{Obs: []int{1}, States: []int{1}}}
+	start, err := hmm.CountSecond(one, 2, 2, hmm.CountOptions{Smoothing: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !allNear(start.First.Pi, []float64{1. / 3, 2. / 3}) || !allNear(start.First.B, []float64{.5, .5, 1. / 3, 2. / 3}) {
+		t.Errorf("counts %+v", start.First)
+	}
+	m, _, err := hmm.BaumWelchSecond(one, start, hmm.Options{Iterations: 1})
+	// P(state|symbol 1) ∝ 1/3·1/2, 2/3·2/3 = 3/11, 8/11
+	if err != nil || !allNear(m.First.Pi, []float64{3. / 11, 8. / 11}) || !allNear(m.A, start.A) || !allNear(m.B, start.B) || !allNear(m.First.A, start.First.A) {
+		t.Errorf("one page: %+v, %v", m.First, err)
+	}
+	two := []hmm.Sequence{{Obs: []int{1, 0}}}
+	m, trace, err := hmm.BaumWelchSecond(two, start, hmm.Options{Iterations: 3})
+	if err != nil || !allNear(m.A, start.A) || allNear(m.B, start.B) || trace.LogLikelihood[1] < trace.LogLikelihood[0] {
+		t.Errorf("two pages: %+v, %+v, %v", m, trace, err)
+	}
+}
+
+// A walk of 10,000 pages, whose probability is far below the smallest number,
+// is neither zero nor imprecise; and normalised beliefs stay comparable (B6).
+func TestB6_LongWalk(t *testing.T) {
+	m := small()
+	obs := make([]int, 10000)
+	for i := range obs {
+		obs[i] = i * i % 7 % 2
+	}
+	alpha := make([]float64, len(obs)*2)
+	logP, err := m.Forward(alpha, obs)
+	if err != nil || logP > -5000 || math.IsInf(logP, 0) || !near(alpha[len(alpha)-1]+alpha[len(alpha)-2], 1) {
+		t.Errorf("%v, %v", logP, err)
+	}
+	if path, best, err := m.Viterbi(obs); err != nil || best > logP || len(path) != len(obs) {
+		t.Errorf("best %v of %v, %v", best, logP, err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	good := []hmm.Sequence{{Obs: []int{0, 1}, States: []int{1, 0}}}
+	counted := func(s []hmm.Sequence, o hmm.CountOptions) error {
+		_, err := hmm.Count(s, 2, 2, o)
+		if _, err2 := hmm.CountSecond(s, 2, 2, o); (err == nil) != (err2 == nil) {
+			t.Errorf("first order says %v, second %v", err, err2)
+		}
+		return err
+	}
+	trained := func(s []hmm.Sequence, m *hmm.Model, o hmm.Options) error {
+		_, _, err := hmm.BaumWelch(s, m, o)
+		return err
+	}
+	broken := func(change func(m *hmm.Model)) error {
+		m := small()
+		change(m)
+		return m.Check()
+	}
+	for _, c := range []struct {
+		want string
+		err  error
+	}{
+		{"no sequence", counted(nil, hmm.CountOptions{})},
+		{"sequence 0: no observation", counted([]hmm.Sequence{{}}, hmm.CountOptions{})},
+		{"0 labels for 1", counted([]hmm.Sequence{{Obs: []int{0}}}, hmm.CountOptions{})},
+		{"symbol 2 at 0", counted([]hmm.Sequence{{Obs: []int{2}, States: []int{0}}}, hmm.CountOptions{})},
+		{"symbol -1", counted([]hmm.Sequence{{Obs: []int{-1}, States: []int{0}}}, hmm.CountOptions{})},
+		{"state 2 at 0", counted([]hmm.Sequence{{Obs: []int{1}, States: []int{2}}}, hmm.CountOptions{})},
+		{"smoothing", counted(good, hmm.CountOptions{Smoothing: -1})},
+		{"smoothing", counted(good, hmm.CountOptions{Smoothing: math.NaN()})},
+		{"smoothing", counted(good, hmm.CountOptions{Smoothing: math.Inf(1)})},
+		{"3 arcs", counted(good, hmm.CountOptions{Arcs: make([]bool, 3)})},
+		{"no arc leaves", counted(good, hmm.CountOptions{Arcs: make([]bool, 4)})},
+		{"1 links from state 1 to state 0", counted(good, hmm.CountOptions{Arcs: []bool{true, true, false, true}})},
+		{"no sequence", trained(nil, small(), hmm.Options{})},
+		{"tolerance", trained(good, small(), hmm.Options{Tolerance: math.NaN()})},
+		{"prior", trained(good, small(), hmm.Options{Prior: -1})},
+		{"prior", trained(good, small(), hmm.Options{Prior: math.NaN()})},
+		{"symbol 7", trained([]hmm.Sequence{{Obs: []int{7}}}, small(), hmm.Options{})},
+		{"no labels", trained([]hmm.Sequence{{Obs: []int{1}}}, small(), hmm.Options{KeepOrder: true})},
+		{"sequence 0: hmm: the sequence has probability zero", trained([]hmm.Sequence{{Obs: []int{1}}}, &hmm.Model{States: 1, Symbols: 2, Pi: []float64{1}, A: []float64{1}, B: []float64{1, 0}}, hmm.Options{})},
+		{"0 states", broken(func(m *hmm.Model) { m.States = 0 })},
+		{"states", broken(func(m *hmm.Model) { m.States = 1 << 40 })},
+		{"π has", broken(func(m *hmm.Model) { m.Pi = m.Pi[:1] })},
+		{"no probability", broken(func(m *hmm.Model) { m.A[1] = math.NaN() })},
+		{"no probability", broken(func(m *hmm.Model) { m.A[1] = -.25 })},
+		{"row 1 of B sums to", broken(func(m *hmm.Model) { m.B[3] = .5 })},
+		{"first order", (&hmm.Second{}).Check()},
+		{"A of second order", (&hmm.Second{First: small()}).Check()},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("%v, without %q", c.err, c.want)
+		}
+	}
+	if err := counted(good, hmm.CountOptions{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := hmm.NewCounts(0, 1); err == nil {
+		t.Error("counts of no state")
+	}
+}
+
+// As many walks and states as the papers' training sets have.
+func BenchmarkBaumWelch(b *testing.B) {
+	sequences := sample(1, 12000, 5)
+	o := hmm.Options{Iterations: 5, Tolerance: 1e-12}
+	b.Run("first/walks=12000/iterations=5", func(b *testing.B) {
+		start, err := hmm.Count(sequences, 5, 5, hmm.CountOptions{Smoothing: .1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if _, _, err := hmm.BaumWelch(sequences, start, o); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("second/walks=12000/iterations=5", func(b *testing.B) {
+		start, err := hmm.CountSecond(sequences, 5, 5, hmm.CountOptions{Smoothing: 1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if _, _, err := hmm.BaumWelchSecond(sequences, start, o); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkStepSecond(b *testing.B) {
+	m, err := hmm.CountSecond(sample(1, 100, 5), 5, 5, hmm.CountOptions{Smoothing: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	belief, next, score := make([]float64, m.Belief()), make([]float64, m.Belief()), make([]float64, 5)
+	m.Step(belief, nil, 1)
+	m.Step(next, belief, 1)
+	for b.Loop() {
+		m.Step(belief, next, 0)
+		m.Predict(score, belief)
+	}
+}

@@ -1,0 +1,299 @@
+package hmm
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Second is a hidden Markov model of second order: where a link leads depends
+// on the state of its page and on that of the page before, and so does what a
+// page shows. Its first page, which has none before it, and the link from it,
+// are those of First. Rows sum to 1.
+//
+// Its belief after a walk, [S+1][S], is over the states of the last two pages:
+// at i·S+j that the last page is in state j and the one before in state i. Row
+// S is for walks of one page: nothing was before. So every walk has the same
+// belief to carry, and one rule carries it on.
+type Second struct {
+	First *Model    // π, a_ij, b_j
+	A     []float64 // [S][S][S] a_ijk = P(q_t+1=k | q_t=j, q_t−1=i) at (i·S+j)·S+k
+	B     []float64 // [S][S][K] b_ij(l) = P(o_t=l | q_t−1=i, q_t=j) at (i·S+j)·K+l
+}
+
+// Check tells what is wrong with a model that came from elsewhere.
+func (m *Second) Check() error {
+	if m.First == nil {
+		return errors.New("hmm: a model of second order without that of first order for its first page")
+	}
+	if err := m.First.Check(); err != nil {
+		return err
+	}
+	S := m.First.States
+	if S > 1<<8 {
+		return fmt.Errorf("hmm: %d states; of second order there may be at most %d", S, 1<<8)
+	}
+	if err := checkRows("A of second order", m.A, S*S, S); err != nil {
+		return err
+	}
+	return checkRows("B of second order", m.B, S*S, m.First.Symbols)
+}
+
+// CountSecond makes a model of second order of labelled walks. First is that
+// of Count with the same options. A pair of states that no walk shows has
+// what the smoothing gives it, uniform rows.
+//
+// Source: Hu et al. 2014, equations 7 and 8, where the condition is printed
+// "q_t=S_i, q_t=S_j". The paper has no labels and starts uniform; states are
+// then named by chance, and hop distances are known.
+func CountSecond(walks []Sequence, states, symbols int, o CountOptions) (*Second, error) {
+	if states > 1<<8 {
+		return nil, fmt.Errorf("hmm: %d states; of second order there may be at most %d", states, 1<<8)
+	}
+	first, err := Count(walks, states, symbols, o)
+	if err != nil {
+		return nil, err
+	}
+	S, K := states, symbols
+	m := &Second{first, make([]float64, S*S*S), make([]float64, S*S*K)}
+	links := make([]float64, S*S*S)
+	for _, s := range walks {
+		for t := 1; t < len(s.States); t++ {
+			pair := s.States[t-1]*S + s.States[t]
+			m.B[pair*K+s.Obs[t]]++
+			if t+1 < len(s.States) {
+				links[pair*S+s.States[t+1]]++
+			}
+		}
+	}
+	if err := smooth(m.A, links, S, o); err != nil {
+		return nil, err
+	}
+	for i := range m.B {
+		m.B[i] += o.Smoothing
+	}
+	normaliseRows(m.B, K, nil)
+	return m, nil
+}
+
+// Belief is the length of a belief, (S+1)·S.
+func (m *Second) Belief() int { return (m.First.States + 1) * m.First.States }
+
+// Step carries a belief over one observation: dst [S+1][S] from alpha
+// [S+1][S], or from π where alpha is nil. It returns c = P(o_t | o₁…o_{t−1}).
+// Where c is 0, which smoothing precludes, dst is the belief before the
+// observation. dst must not overlap alpha.
+//
+//	α₁(−,j) = π_j b_j(o₁) / c₁
+//	α₂(i,j) = α₁(−,i) a_ij b_ij(o₂) / c₂
+//	α_{t+1}(j,k) = [Σ_i α_t(i,j) a_ijk] b_jk(o_{t+1}) / c_{t+1}
+//
+// Source: Hu et al. 2014 name the algorithm and leave its recursions out;
+// these follow from equations 9 and 10. Equation 11 omits b_{q₁q₂}(o₂).
+func (m *Second) Step(dst, alpha []float64, symbol int) float64 {
+	S, K := m.First.States, m.First.Symbols
+	if symbol < 0 || symbol >= K {
+		panic(fmt.Sprintf("hmm: symbol %d of %d", symbol, K))
+	}
+	if len(dst) != m.Belief() || alpha != nil && len(alpha) != len(dst) {
+		panic(fmt.Sprintf("hmm: beliefs of %d and %d numbers, not %d", len(dst), len(alpha), m.Belief()))
+	}
+	clear(dst)
+	if alpha == nil {
+		return m.First.Step(dst[S*S:], nil, symbol)
+	}
+	for j := range S {
+		next := dst[j*S : (j+1)*S]
+		for i := range S + 1 {
+			if p := alpha[i*S+j]; p != 0 {
+				for k, a := range m.row(i, j) {
+					next[k] += p * a
+				}
+			}
+		}
+	}
+	c := 0.
+	for pair, p := range dst[:S*S] {
+		c += p * m.B[pair*K+symbol]
+	}
+	if c == 0 {
+		return 0
+	}
+	for pair := range dst[:S*S] {
+		dst[pair] *= m.B[pair*K+symbol] / c
+	}
+	return c
+}
+
+// row is a_ij·, or a_j· where i is S, no page before.
+func (m *Second) row(i, j int) []float64 {
+	S := m.First.States
+	if i == S {
+		return m.First.A[j*S : (j+1)*S]
+	}
+	return m.A[(i*S+j)*S : (i*S+j+1)*S]
+}
+
+// Current is the belief over the state of the last page: dst [S] from alpha
+// [S+1][S].
+func (m *Second) Current(dst, alpha []float64) {
+	S := m.First.States
+	if len(dst) != S || len(alpha) != m.Belief() {
+		panic(fmt.Sprintf("hmm: %d states from a belief of %d numbers, not %d from %d", len(dst), len(alpha), S, m.Belief()))
+	}
+	clear(dst)
+	for at, p := range alpha {
+		dst[at%S] += p
+	}
+}
+
+// Predict is the belief over the state of the page behind a link of the last
+// one: dst [S] from alpha [S+1][S].
+//
+//	P(q_{t+1}=k | o₁…o_t) = Σ_{i,j} α_t(i,j) a_ijk
+//
+// The crawler's priority is dst[0]; Hu et al. 2014 give none.
+func (m *Second) Predict(dst, alpha []float64) {
+	S := m.First.States
+	if len(dst) != S || len(alpha) != m.Belief() {
+		panic(fmt.Sprintf("hmm: %d states from a belief of %d numbers, not %d from %d", len(dst), len(alpha), S, m.Belief()))
+	}
+	clear(dst)
+	for at, p := range alpha {
+		if p != 0 {
+			for k, a := range m.row(at/S, at%S) {
+				dst[k] += p * a
+			}
+		}
+	}
+}
+
+// Forward returns log P(O) in nats, or ErrImpossible. alpha [T][S+1][S] is
+// filled with the beliefs after each observation; it panics if alpha has
+// another length or a symbol is out of range.
+func (m *Second) Forward(alpha []float64, obs []int) (float64, error) {
+	size := m.Belief()
+	if len(alpha) != len(obs)*size {
+		panic(fmt.Sprintf("hmm: alpha has %d numbers for %d beliefs of %d", len(alpha), len(obs), size))
+	}
+	logP, last := 0., []float64(nil)
+	for t, o := range obs {
+		belief := alpha[t*size : (t+1)*size]
+		c := m.Step(belief, last, o)
+		if c == 0 {
+			return math.Inf(-1), ErrImpossible
+		}
+		logP += math.Log(c)
+		last = belief
+	}
+	return logP, nil
+}
+
+// BaumWelchSecond is BaumWelch for a model of second order. With
+// β_T(i,j) = 1, β_t(i,j) = Σ_k a_ijk b_jk(o_{t+1}) β_{t+1}(j,k),
+// γ_t = α_t β_t / P(O) and
+// ξ_t(i,j,k) = α_t(i,j) a_ijk b_jk(o_{t+1}) β_{t+1}(j,k) / P(O):
+//
+//	a_ijk = Σ_{t=2}^{T−1} ξ_t(i,j,k) / Σ_{t=2}^{T−1} γ_t(i,j)
+//	b_ij(l) = Σ_{t≥2, o_t=l} γ_t(i,j) / Σ_{t≥2} γ_t(i,j)
+//
+// and π, b_j and a_ij of first pages and the links from them, with numerators
+// and denominators summed over the sequences.
+//
+// Source: Hu et al. 2014, which leaves these out.
+func BaumWelchSecond(sequences []Sequence, start *Second, o Options) (*Second, Trace, error) {
+	if err := start.Check(); err != nil {
+		return nil, Trace{}, err
+	}
+	S, K := start.First.States, start.First.Symbols
+	model := start
+	trace, err := climb(sequences, S, K, S+S*S+S*K+S*S*S+S*S*K, o,
+		func(w *work, s Sequence, sums, agreement []float64) (float64, bool) {
+			return model.expect(w, s, sums, agreement)
+		},
+		func(sums []float64) (undo func()) {
+			before := model
+			for i, p := range slices.Concat(start.First.Pi, start.First.A, start.First.B, start.A, start.B) {
+				sums[i] += o.Prior * p
+			}
+			pi, a, b, a2, b2 := cutSecond(sums, S, K)
+			normaliseRows(pi, S, before.First.Pi)
+			normaliseRows(a, S, before.First.A)
+			normaliseRows(b, K, before.First.B)
+			normaliseRows(a2, S, before.A)
+			normaliseRows(b2, K, before.B)
+			model = &Second{&Model{S, K, pi, a, b}, a2, b2}
+			return func() { model = before }
+		})
+	if err != nil {
+		return nil, Trace{}, err
+	}
+	return model, trace, nil
+}
+
+// cutSecond names the parts of the sums: π [S], a [S][S], b [S][K],
+// A [S][S][S], B [S][S][K].
+func cutSecond(sums []float64, S, K int) (pi, a, b, a2, b2 []float64) {
+	cut := func(n int) (part []float64) {
+		part, sums = sums[:n:n], sums[n:]
+		return part
+	}
+	return cut(S), cut(S * S), cut(S * K), cut(S * S * S), cut(S * S * K)
+}
+
+// expect is Model.expect of second order. Row S of beta and of alpha, "no page
+// before", is what makes t=1 a case like the others.
+func (m *Second) expect(w *work, s Sequence, sums, agreement []float64) (float64, bool) {
+	S, K, T, size := m.First.States, m.First.Symbols, len(s.Obs), m.Belief()
+	alpha, scale := grown(&w.alpha, T*size), grown(&w.scale, T)
+	logP, last := 0., []float64(nil)
+	for t, o := range s.Obs {
+		belief := alpha[t*size : (t+1)*size]
+		scale[t] = m.Step(belief, last, o)
+		if scale[t] == 0 {
+			return 0, false
+		}
+		logP += math.Log(scale[t])
+		last = belief
+	}
+	pi, a, b, a2, b2 := cutSecond(sums, S, K)
+	beta, before := grown(&w.beta, size), grown(&w.cell, size)
+	for i := range beta {
+		beta[i] = 1
+	}
+	for t := T - 1; ; t-- {
+		for at, p := range alpha[t*size : (t+1)*size] {
+			gamma := p * beta[at]
+			if at < S*S {
+				b2[at*K+s.Obs[t]] += gamma
+			} else {
+				pi[at-S*S] += gamma
+				b[(at-S*S)*K+s.Obs[t]] += gamma
+			}
+			if s.States != nil {
+				agreement[s.States[t]*S+at%S] += gamma
+			}
+		}
+		if t == 0 {
+			return logP, true
+		}
+		for pair := range S * S { // b_jk(o_t) β_t(j,k) / c_t
+			beta[pair] *= m.B[pair*K+s.Obs[t]] / scale[t]
+		}
+		for at, p := range alpha[(t-1)*size : t*size] {
+			i, j, sum := at/S, at%S, 0.
+			links := a[j*S : (j+1)*S]
+			if i < S {
+				links = a2[at*S : (at+1)*S]
+			}
+			for k, v := range m.row(i, j) {
+				v *= beta[j*S+k]
+				links[k] += p * v
+				sum += v
+			}
+			before[at] = sum
+		}
+		beta, before = before, beta
+	}
+}

@@ -1,0 +1,196 @@
+// Package kmeans groups sparse vectors around k centroids, by the angle or by
+// the Euclidean distance, with k given or chosen by the data. It draws chance
+// from a given seed only, and gives the same bits on any number of cores.
+//
+// Sources: Lloyd, Least Squares Quantization in PCM, 1982; Arthur &
+// Vassilvitskii, k-means++, 2007; Dhillon & Modha, Concept Decompositions for
+// Large Sparse Text Data, 2001 (by the angle); Sculley, Web-Scale K-Means
+// Clustering, 2010 (in batches); Pelleg & Moore, X-means, 2000.
+package kmeans
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/waggle-crawler/waggle/learn/sparse"
+)
+
+// Distance is what near means.
+type Distance uint8
+
+const (
+	// Angle is 1 − cos(x, c), 0…2: what counts of a page is which words it has
+	// and not how many. A vector of length zero is at 1 from everything, and
+	// belongs to cluster 0.
+	Angle Distance = iota
+	// Euclid is ‖x − c‖².
+	Euclid
+)
+
+// Options of Train.
+type Options struct {
+	Distance Distance
+	K        int    // clusters; 0 = chosen by the data, from MinK to MaxK
+	MinK     int    // with K=0; 0 = 1
+	MaxK     int    // with K=0; 0 = 50
+	Seed     uint64 // of the first centroids and of batches
+	Rounds   int    // over the points, or batches, at most; 0 = 100
+	Batch    int    // points a round; 0 = all. For points by the hundred thousand.
+	Workers  int    // 0 = all cores; the result does not depend on it
+
+	// Dimensions is the M of X-means: in how many directions the points of one
+	// cluster spread. 0 = measured in each cluster. See bic.
+	Dimensions float64
+}
+
+// Fit is how a training ended.
+type Fit struct {
+	Labels  []int   // [points] the cluster of each
+	Sizes   []int   // [K] points in each, ≥ 1
+	Cost    float64 // Σ distance of each point to its centroid
+	Rounds  int     // that the last grouping of all the points took
+	Settled bool    // no point would change its cluster any more
+}
+
+// Clusters tells which of K centroids is nearest. It does not change and is
+// for concurrent use.
+type Clusters struct {
+	distance Distance
+	ids      []uint32         // [D] ascending
+	columns  map[uint32]int32 // place of an ID among ids
+	table                     // centroids, by the angle of length 1
+}
+
+// New is made of centroids, such as Centroid gave. It is how clusters come
+// back from a file.
+func New(distance Distance, centroids []sparse.Vector) (*Clusters, error) {
+	if distance > Euclid {
+		return nil, fmt.Errorf("kmeans: distance %d is unknown", distance)
+	}
+	if len(centroids) == 0 {
+		return nil, errors.New("kmeans: no centroid")
+	}
+	set, err := newSpace(centroids, Euclid)
+	if err != nil {
+		return nil, fmt.Errorf("kmeans: centroid %w", err)
+	}
+	c := &Clusters{distance, set.ids, set.columns, newTable(len(set.ids), len(centroids))}
+	for k := range centroids {
+		c.set(k, set.dense(k), distance)
+	}
+	return c, nil
+}
+
+// K is the number of clusters.
+func (c *Clusters) K() int { return c.k }
+
+// Nearest is the cluster of the nearest centroid, of equals the lowest, and
+// its distance. Values must be numbers (see sparse.Vector.Check).
+func (c *Clusters) Nearest(v sparse.Vector) (cluster int, distance float64) {
+	return smallest(c.Distances(make([]float64, c.k), v))
+}
+
+// Distances fills dst [K] with the distance to each centroid, and returns it.
+func (c *Clusters) Distances(dst []float64, v sparse.Vector) []float64 {
+	if len(dst) != c.k {
+		panic(fmt.Sprintf("kmeans: %d distances for %d clusters", len(dst), c.k))
+	}
+	clear(dst)
+	length := 0.
+	for _, e := range v {
+		length += e.Value * e.Value
+		if column, ok := c.columns[e.ID]; ok {
+			c.add(dst, column, e.Value)
+		}
+	}
+	if c.distance == Angle && length > 0 {
+		length = math.Sqrt(length)
+		for k := range dst {
+			dst[k] /= length
+		}
+		length = 1
+	}
+	c.finish(dst, length, c.distance)
+	return dst
+}
+
+// Centroid is the k-th centroid; by the angle, of length 1.
+func (c *Clusters) Centroid(k int) sparse.Vector {
+	if k < 0 || k >= c.k {
+		panic(fmt.Sprintf("kmeans: cluster %d of %d", k, c.k))
+	}
+	var v sparse.Vector
+	for column, id := range c.ids {
+		if x := c.cells[column*c.k+k]; x != 0 {
+			v = append(v, sparse.Entry{ID: id, Value: x})
+		}
+	}
+	return v
+}
+
+// table is k centroids side by side, so that one component of a point meets
+// all of them in one stretch of memory.
+type table struct {
+	k       int
+	cells   []float64 // [D][k]
+	lengths []float64 // [k] ‖c‖²
+}
+
+func newTable(dimension, k int) table {
+	return table{k, make([]float64, dimension*k), make([]float64, k)}
+}
+
+// set makes v [D] the k-th centroid, of length 1 by the angle.
+func (t *table) set(k int, v []float64, distance Distance) {
+	length := 0.
+	for _, x := range v {
+		length += x * x
+	}
+	scale := 1.
+	if distance == Angle && length > 0 {
+		// What already has length 1 is kept to the bit, so that clusters come
+		// back from a file as they were.
+		if math.Abs(length-1) > 1e-12 {
+			scale = 1 / math.Sqrt(length)
+		}
+		length = 1
+	}
+	for column, x := range v {
+		t.cells[column*t.k+k] = x * scale
+	}
+	t.lengths[k] = length
+}
+
+func (t *table) add(dst []float64, column int32, value float64) {
+	row := t.cells[int(column)*t.k : (int(column)+1)*t.k]
+	for k, c := range row {
+		dst[k] += value * c
+	}
+}
+
+// finish turns x·c into distances, given ‖x‖². What rounding leaves of a
+// distance between equals is taken off.
+func (t *table) finish(dst []float64, length float64, distance Distance) {
+	for k, dot := range dst {
+		d, whole := 1-dot, 1.
+		if distance == Euclid {
+			whole = length + t.lengths[k]
+			d = whole - 2*dot
+		}
+		if d < 1e-12*whole {
+			d = 0
+		}
+		dst[k] = d
+	}
+}
+
+func smallest(distances []float64) (int, float64) {
+	arg := 0
+	for k, d := range distances {
+		if d < distances[arg] {
+			arg = k
+		}
+	}
+	return arg, distances[arg]
+}

@@ -1,0 +1,257 @@
+package lattice
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/waggle-crawler/waggle/learn/optim"
+)
+
+// Options of a fit. The zero value is what the paper says where it says it.
+type Options struct {
+	Variance   float64 // σ² of the Gaussian prior of each weight, > 0; 0 = 10
+	Iterations int     // at most; 0 = 100
+	Tolerance  float64 // the fit ends when one iteration changes the objective relatively by less; 0 = 1e-5; negative = go on while anything can be gained
+	Workers    int     // goroutines; 0 = as many as there are processors. The weights do not depend on it
+
+	// Cuts are observations, in ascending order, before which observation
+	// vectors may be cut into parts that recur, such as the words of a page
+	// whatever link led there. They change nothing but the time.
+	Cuts []uint32
+
+	// Progress is called after every iteration, and once before the first.
+	// nil = none. To end a fit early, cancel its context.
+	Progress func(optim.Iteration)
+}
+
+// Trace is how a fit went, for people.
+type Trace struct {
+	// Iterations begins with number 0, the start. Value is what is minimised,
+	// −(Σ log p − Σ λ²/2σ²) in nats, so it falls.
+	Iterations []optim.Iteration
+	Status     optim.Status
+	Sequences  int
+	Positions  int // of all sequences
+	Rows       int // observation vectors that differ, by what they are needed for
+	Weights    int
+}
+
+// Fit finds the weights that maximise
+//
+//	logLikelihood(potentials) − Σ λ²/2σ²
+//
+// by L-BFGS from weights of 0. logLikelihood is given the log potentials of
+// all rows, [Potentials], writes its derivatives by them to residual, of the
+// same shape, and returns the log-likelihood in nats. The gradient of a weight
+// is then Ẽ − E − λ/σ², its own coordinate's λ alone.
+//
+// When ctx is cancelled, Fit returns its error after the iteration in hand.
+//
+// Source: Liu & Milios 2010, equations 16 and 17, 35 and 36 as put right.
+func (d *Design) Fit(ctx context.Context, o Options, logLikelihood func(potentials, residual []float64) float64) (*Weights, Trace, error) {
+	if o.Variance == 0 {
+		o.Variance = 10
+	}
+	if !(o.Variance > 0) {
+		return nil, Trace{}, fmt.Errorf("lattice: a variance of %v: it must be above 0", o.Variance)
+	}
+	w := NewWeights(d.shape)
+	trace := Trace{Rows: d.Rows(), Weights: len(w.W)}
+	result := optim.LBFGS(w.W, d.Objective(o.Variance, o.Workers, logLikelihood), optim.Options{Iterations: o.Iterations, Tolerance: o.Tolerance, Progress: func(i optim.Iteration) bool {
+		trace.Iterations = append(trace.Iterations, i)
+		if o.Progress != nil {
+			o.Progress(i)
+		}
+		return ctx.Err() == nil
+	}})
+	trace.Status = result.Status
+	if err := context.Cause(ctx); err != nil {
+		return nil, trace, err
+	}
+	if result.Status == optim.Undefined {
+		return nil, trace, fmt.Errorf("lattice: the objective is %v with a gradient of length %v before the first iteration: observations are too large, scale them to about 1", result.Last.Value, result.Last.Gradient)
+	}
+	if math.IsNaN(result.Last.Value) {
+		return nil, trace, fmt.Errorf("lattice: the objective is %v", result.Last.Value)
+	}
+	return w, trace, nil
+}
+
+// Objective is what Fit minimises, as a function of the weights that writes
+// its gradient: −logLikelihood(potentials) + Σ λ²/2σ², σ² the variance.
+func (d *Design) Objective(variance float64, workers int, logLikelihood func(potentials, residual []float64) float64) func(w, grad []float64) float64 {
+	e := newEngine(d, Workers(workers))
+	potentials, residual := make([]float64, d.Potentials()), make([]float64, d.Potentials())
+	return func(w, grad []float64) float64 {
+		e.potentials(potentials, w)
+		value := -logLikelihood(potentials, residual)
+		e.gradient(grad, residual)
+		squares := 0.
+		for i, x := range w {
+			squares += x * x
+			grad[i] = x/variance - grad[i]
+		}
+		return value + squares/(2*variance)
+	}
+}
+
+// engine computes potentials from weights, and gradients by weights from those
+// by potentials. Work is split into chunks that depend on the design alone, and
+// what chunks compute is added up in their order: the same bits for any number
+// of workers.
+type engine struct {
+	*Design
+	workers  int
+	combined []float64   // V, in the layout of Weights
+	part     []float64   // potentials of the parts, or derivatives by them
+	chunks   []int       // of parts: chunk i is [chunks[i], chunks[i+1])
+	partial  [][]float64 // [chunks][Observations*(A+S)]: derivatives by V of each chunk
+	inverse  []int32     // for each part the rows that it is a part of, in ascending order:
+	begin    []int       // those of part p are inverse[begin[p]:begin[p+1]]
+}
+
+func newEngine(d *Design, workers int) *engine {
+	size := d.shape.Observations * (d.arcs + d.shape.States)
+	e := &engine{Design: d, workers: workers, combined: make([]float64, size), part: make([]float64, d.parts.at[d.parts.len()])}
+
+	const chunks, least = 16, 1 << 14
+	share := max(least, len(d.ids)/chunks)
+	e.chunks = []int{0}
+	for p := range d.parts.len() {
+		if d.parts.start[p+1]-d.parts.start[e.chunks[len(e.chunks)-1]] >= share || p == d.parts.len()-1 {
+			e.chunks = append(e.chunks, p+1)
+		}
+	}
+	e.partial = make([][]float64, len(e.chunks)-1)
+	for i := range e.partial {
+		e.partial[i] = make([]float64, size)
+	}
+
+	e.begin = make([]int, d.parts.len()+1)
+	for _, p := range d.sums {
+		e.begin[p+1]++
+	}
+	for p := range d.parts.len() {
+		e.begin[p+1] += e.begin[p]
+	}
+	e.inverse = make([]int32, len(d.sums))
+	fill := append([]int(nil), e.begin...)
+	for r := range d.rows.len() {
+		for _, p := range d.sums[d.rows.start[r]:d.rows.start[r+1]] {
+			e.inverse[fill[p]] = int32(r)
+			fill[p]++
+		}
+	}
+	return e
+}
+
+// potentials writes the potentials of all rows to dst.
+func (e *engine) potentials(dst, w []float64) {
+	size := e.arcs + e.shape.States
+	copy(e.combined, w)
+	for b := 0; b < len(w); b += size {
+		arcs, states := e.combined[b:b+e.arcs], w[b+e.arcs:b+size]
+		for a, j := range e.to {
+			arcs[a] += states[j]
+		}
+	}
+	Share(e.workers, len(e.chunks)-1, func(chunk int) {
+		for p := e.chunks[chunk]; p < e.chunks[chunk+1]; p++ {
+			sum := e.part[e.parts.at[p]:e.parts.at[p+1]]
+			clear(sum)
+			v := e.combined[e.parts.low[p]:]
+			ids, k := e.ids[e.parts.start[p]:e.parts.start[p+1]], e.values[e.parts.start[p]:]
+			for len(ids) >= 4 && len(k) >= 4 {
+				add4(sum, k[0], k[1], k[2], k[3], v[int(ids[0])*size:], v[int(ids[1])*size:], v[int(ids[2])*size:], v[int(ids[3])*size:])
+				ids, k = ids[4:], k[4:]
+			}
+			for n, id := range ids {
+				add(sum, k[n], v[int(id)*size:])
+			}
+		}
+	})
+	const block = 1024
+	Share(e.workers, (e.rows.len()+block-1)/block, func(chunk int) {
+		for r := chunk * block; r < min((chunk+1)*block, e.rows.len()); r++ {
+			sum := dst[e.rows.at[r]:e.rows.at[r+1]]
+			clear(sum)
+			for _, p := range e.sums[e.rows.start[r]:e.rows.start[r+1]] {
+				add(sum, 1, e.part[e.parts.at[p]:])
+			}
+		}
+	})
+}
+
+// gradient writes the derivatives by the weights to grad, given those by the
+// potentials of all rows.
+func (e *engine) gradient(grad, residual []float64) {
+	size := e.arcs + e.shape.States
+	Share(e.workers, len(e.chunks)-1, func(chunk int) {
+		partial := e.partial[chunk]
+		clear(partial)
+		for p := e.chunks[chunk]; p < e.chunks[chunk+1]; p++ {
+			sum := e.part[e.parts.at[p]:e.parts.at[p+1]]
+			clear(sum)
+			for _, r := range e.inverse[e.begin[p]:e.begin[p+1]] {
+				add(sum, 1, residual[e.rows.at[r]:])
+			}
+			v := partial[e.parts.low[p]:]
+			ids, k := e.ids[e.parts.start[p]:e.parts.start[p+1]], e.values[e.parts.start[p]:]
+			for len(ids) >= 4 && len(k) >= 4 {
+				addTo4(v[int(ids[0])*size:], v[int(ids[1])*size:], v[int(ids[2])*size:], v[int(ids[3])*size:], k[0], k[1], k[2], k[3], sum)
+				ids, k = ids[4:], k[4:]
+			}
+			for n, id := range ids {
+				add(v[int(id)*size:][:len(sum)], k[n], sum)
+			}
+		}
+	})
+	const block = 64 // observations
+	Share(e.workers, (e.shape.Observations+block-1)/block, func(chunk int) {
+		low, high := chunk*block*size, min((chunk+1)*block, e.shape.Observations)*size
+		sum := grad[low:high]
+		clear(sum)
+		for _, partial := range e.partial {
+			add(sum, 1, partial[low:])
+		}
+		// ∂V/∂W: an arc's derivative is also one by the state it leads to.
+		for b := 0; b < len(sum); b += size {
+			for a, j := range e.to {
+				sum[b+e.arcs+j] += sum[b+a]
+			}
+		}
+	})
+}
+
+// add4 is dst += k1·a + k2·b + k3·c + k4·d, for as many as dst has: nearly all
+// the time of a fit is spent here and in addTo4, and four at once load and
+// store what they share once.
+func add4(dst []float64, k1, k2, k3, k4 float64, a, b, c, d []float64) {
+	n := len(dst)
+	a, b, c, d = a[:n], b[:n], c[:n], d[:n]
+	for i, x := range dst {
+		dst[i] = x + k1*a[i] + k2*b[i] + k3*c[i] + k4*d[i]
+	}
+}
+
+// addTo4 is a += k1·x, b += k2·x, c += k3·x and d += k4·x, for as many as x
+// has. a to d do not overlap.
+func addTo4(a, b, c, d []float64, k1, k2, k3, k4 float64, x []float64) {
+	n := len(x)
+	a, b, c, d = a[:n], b[:n], c[:n], d[:n]
+	for i, x := range x {
+		a[i] += k1 * x
+		b[i] += k2 * x
+		c[i] += k3 * x
+		d[i] += k4 * x
+	}
+}
+
+// add is dst += k·a, for as many as dst has.
+func add(dst []float64, k float64, a []float64) {
+	a = a[:len(dst)]
+	for i := range dst {
+		dst[i] += k * a[i]
+	}
+}

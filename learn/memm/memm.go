@@ -1,0 +1,184 @@
+// Package memm is a maximum entropy Markov model over a linear chain:
+//
+//	p(s_t|s_{t−1}, o_t) = exp(Σ_i λ_i f_i(s_{t−1}, s_t, o_t)) / z(s_{t−1}, o_t)
+//
+// with the features of lattice.Weights; z sums over the states that may follow
+// s_{t−1}. At the first position, which no state comes before, p(s_1|o_1) has
+// the features of the state alone.
+//
+// Source: McCallum, Freitag & Pereira 2000; Liu & Milios 2010, section 2.3.1,
+// whose z(o_t) depends on s_{t−1} too.
+package memm
+
+import (
+	"context"
+	"math"
+
+	"github.com/waggle-crawler/waggle/learn/lattice"
+)
+
+// Options of Train.
+type Options = lattice.Options
+
+// Trace is how training went.
+type Trace = lattice.Trace
+
+// Train finds the weights that maximise Σ log p(s_t|s_{t−1}, o_t) − Σ λ²/2σ²
+// over all positions of all sequences.
+//
+// It fails on sequences that lattice.Check finds fault with, and with ctx's
+// error when that is cancelled.
+func Train(ctx context.Context, sequences []lattice.Sequence, shape lattice.Shape, o Options) (*lattice.Weights, Trace, error) {
+	if err := lattice.Check(sequences, shape); err != nil {
+		return nil, Trace{}, err
+	}
+	design := lattice.NewDesign(shape, o.Cuts)
+	c := count(design, sequences, shape, lattice.Workers(o.Workers))
+	w, trace, err := design.Fit(ctx, o, c.logLikelihood)
+	trace.Sequences, trace.Positions = len(sequences), c.positions
+	return w, trace, err
+}
+
+// counts is what an MEMM needs of sequences: how often each state came at each
+// row, a row being an observation vector after a state.
+type counts struct {
+	design    *lattice.Design
+	workers   int
+	positions int
+	times     []float64 // in the shape of the potentials of all rows
+	value     []float64 // [blocks]: log-likelihoods
+}
+
+const block = 512 // rows
+
+func count(d *lattice.Design, sequences []lattice.Sequence, shape lattice.Shape, workers int) *counts {
+	c := &counts{design: d, workers: workers}
+	for _, q := range sequences {
+		for t, label := range q.Labels {
+			var row int32
+			rank := label // among the states of the row
+			if t == 0 {
+				row = d.Start(q.Obs[0])
+			} else {
+				prev := q.Labels[t-1]
+				row = d.From(prev, q.Obs[t])
+				for _, ok := range shape.Allowed[prev*shape.States:][:label] {
+					if !ok {
+						rank--
+					}
+				}
+			}
+			low, high := d.Row(row)
+			if high > len(c.times) {
+				c.times = append(c.times, make([]float64, high-len(c.times))...)
+			}
+			c.times[low+rank]++
+			c.positions++
+		}
+	}
+	c.value = make([]float64, (d.Rows()+block-1)/block)
+	return c
+}
+
+// logLikelihood is, with n_j the number of times that state j came at a row,
+// x_j the row's potentials and n = Σ n_j,
+//
+//	Σ_rows ( Σ_j n_j·x_j − n·log Σ_j exp x_j )
+//
+// and its derivative by x_j is n_j − n·p(j).
+func (c *counts) logLikelihood(potentials, residual []float64) float64 {
+	lattice.Share(c.workers, len(c.value), func(b int) {
+		c.value[b] = 0
+		for r := b * block; r < min((b+1)*block, c.design.Rows()); r++ {
+			low, high := c.design.Row(int32(r))
+			x, times, p := potentials[low:high], c.times[low:high], residual[low:high]
+			copy(p, x)
+			logZ := softmax(p)
+			n := 0.
+			for j, k := range times {
+				if k > 0 {
+					c.value[b] += k * (x[j] - logZ)
+					n += k
+				}
+			}
+			for j, k := range times {
+				p[j] = k - n*p[j]
+			}
+		}
+	})
+	sum := 0.
+	for _, v := range c.value {
+		sum += v
+	}
+	return sum
+}
+
+// softmax turns logarithms into what they are of, made to sum to 1, and
+// returns the logarithm of the sum. −Inf, with zeros, if all are −Inf.
+func softmax(x []float64) float64 {
+	highest := math.Inf(-1)
+	for _, v := range x {
+		highest = max(highest, v)
+	}
+	if math.IsInf(highest, -1) {
+		clear(x)
+		return highest
+	}
+	sum := 0.
+	for j, v := range x {
+		x[j] = math.Exp(v - highest)
+		sum += x[j]
+	}
+	for j := range x {
+		x[j] /= sum
+	}
+	return highest + math.Log(sum)
+}
+
+// Transitions turns the log potentials of an observation, [S*S] at
+// prev*S+cur, into p(cur|prev, observation): each row sums to 1.
+func Transitions(potentials []float64, states int) {
+	for i := range states {
+		softmax(potentials[i*states:][:states])
+	}
+}
+
+// Start writes to dst, [S], p(s_1|o_1), given the log potentials of the first
+// position (Weights.Start).
+func Start(dst, potentials []float64) {
+	copy(dst, potentials)
+	softmax(dst)
+}
+
+// Step writes to dst, [S], the belief over the state of a page from alpha,
+// [S], the belief over that of the page before, and p(cur|prev, observation),
+// [S*S], as Transitions makes them:
+//
+//	dst(j) = Σ_i alpha(i)·p(j|i)                          Marginal
+//	dst(j) = max_i alpha(i)·p(j|i), made to sum to 1      Viterbi
+//
+// dst must not be alpha.
+//
+// Source: Liu & Milios 2010, equations 13 to 15.
+func Step(dst, alpha, transitions []float64, mode lattice.Mode) {
+	states := len(alpha)
+	clear(dst)
+	for i, a := range alpha {
+		for j, p := range transitions[i*states:][:states] {
+			if mode == lattice.Viterbi {
+				dst[j] = max(dst[j], a*p)
+			} else {
+				dst[j] += a * p
+			}
+		}
+	}
+	sum := 0.
+	for _, x := range dst {
+		sum += x
+	}
+	if sum > 0 {
+		for j := range dst {
+			dst[j] /= sum
+		}
+	}
+}

@@ -1,0 +1,121 @@
+// Package model is the portable file of a trained model: everything a crawl
+// needs to score links by it, what it was trained on, and how the training
+// went. Training writes it, scorers read it.
+//
+// A File is a container: a header of facts for people and programs (Kind,
+// Provenance), the vocabulary where there is one, and one payload by its kind.
+package model
+
+import (
+	"encoding"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Kind names what a file holds.
+type Kind string
+
+// The kinds of model.
+const (
+	CRF          Kind = "crf"          // Chain, normalised over whole paths
+	MEMM         Kind = "memm"         // Chain, normalised at each step
+	HMM          Kind = "hmm"          // Markov: hidden states by counting
+	HMM2         Kind = "hmm2"         // Markov: each state by the two before it
+	ContextGraph Kind = "contextgraph" // Classes: the layers of pages around targets
+	RLSpider     Kind = "rlspider"     // Classes: bins of the value of links
+)
+
+// Kinds lists them.
+func Kinds() []Kind { return []Kind{CRF, MEMM, HMM, HMM2, ContextGraph, RLSpider} }
+
+// File is a trained model. It is not changed once written or read.
+type File struct {
+	Kind       Kind
+	Provenance Provenance
+	// Space is what the model observes of pages and links; nil for the kinds
+	// whose payload holds its own vocabulary.
+	Space *feature.Space
+	// Payload is what was learnt: *Chain, *Markov, … by Kind.
+	Payload Payload
+	// Name is the file it was read from, "" for one just trained.
+	Name string
+}
+
+// Payload is what was learnt, as it writes and reads itself. UnmarshalBinary
+// takes no more memory than a few times its argument, whatever that holds, and
+// errors rather than returning what cannot be used (NaN, shapes that disagree).
+type Payload interface {
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+}
+
+// fitting is implemented by payloads that must go with the file around them:
+// fits says what does not.
+type fitting interface{ fits(*File) error }
+
+// Provenance tells where a model comes from.
+type Provenance struct {
+	Waggle string `json:"waggle"` // version of the program that trained it
+	Topic  string `json:"topic"`  // its name
+	// TrainingSet is a digest of pages, labels and sequences: two models of
+	// one digest and settings are the same.
+	TrainingSet string     `json:"training_set"`
+	Sites       []web.Host `json:"sites"`     // of training pages, sorted: where it must not be tested (R8)
+	Pages       int        `json:"pages"`     // training pages
+	Targets     int        `json:"targets"`   // of these
+	Sequences   int        `json:"sequences"` // 0 for kinds that learn from pages alone
+	States      []int      `json:"states"`    // [S]: training labels of each state, T0 first
+	// Settings are those of training, by name; Texts those that are words.
+	Settings map[string]float64 `json:"settings,omitempty"`
+	Texts    map[string]string  `json:"texts,omitempty"`
+	// Curve is the objective after each iteration, and Status how that ended.
+	Curve  []float64 `json:"curve,omitempty"`
+	Status string    `json:"status,omitempty"`
+}
+
+// Of returns the payload of a file as T, such as *Chain, and an error that says
+// what to do for a file of none of the kinds, or for none at all.
+func Of[T Payload](f *File, kinds ...Kind) (T, error) {
+	var zero T
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	want := strings.Join(names, " or ")
+	if f == nil {
+		return zero, fmt.Errorf("a model of kind %s is needed: name the file that `waggle train model --kind %s` wrote", want, kinds[0])
+	}
+	if !slices.Contains(kinds, f.Kind) {
+		return zero, fmt.Errorf("%s is of kind %s and not %s: take the strategy of that name, or train one with `waggle train model --kind %s`",
+			f.name(), f.Kind, want, kinds[0])
+	}
+	p, ok := f.Payload.(T)
+	if !ok {
+		return zero, fmt.Errorf("%s, of kind %s, holds a %T: train it anew", f.name(), f.Kind, f.Payload)
+	}
+	return p, nil
+}
+
+func (f *File) name() string {
+	if f.Name == "" {
+		return "the model"
+	}
+	return "model " + f.Name
+}
+
+// payload is an empty one of a kind, nil for a kind that does not exist.
+func (k Kind) payload() Payload {
+	switch k {
+	case CRF, MEMM:
+		return new(Chain)
+	case HMM, HMM2:
+		return new(Markov)
+	case ContextGraph, RLSpider:
+		return new(Classes)
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package score
+
+import (
+	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// chain ranks links by a belief over hop distances that a conditional random
+// field or a maximum-entropy Markov model follows along the path: first what
+// is likeliest to be a target, among equals what is likeliest to be one link
+// away from one, and so on (order, Q2).
+//
+// literal ranks as the paper's text and figure 9 have it, by the belief over
+// the page that holds the link; its links then differ by their anchors and
+// addresses alone. Without it the belief is carried over the link, to the page
+// that would be fetched (Q6).
+//
+// The parent of a page is the one through which the frontier holds it; a
+// further link to a page that waits takes that place if its belief ranks higher
+// (Q8), which is what a frontier does with priorities.
+//
+// Source: Liu & Milios, Probabilistic Models for Focused Web Crawling, 2010.
+// Its queue of 500 entries (Q3) is no setting here: what a frontier holds is
+// bounded by host, so that no host crowds out the others.
+type chain struct {
+	fixed
+	path    *Path
+	order   order
+	literal bool
+}
+
+var _ Scorer = (*chain)(nil)
+
+func chainSettings() []Setting {
+	return []Setting{
+		{"viterbi", 0, 0, 1, "1 follows the best path alone; 0 joins all paths (marginal)"},
+		{"literal", 0, 0, 1, "1 ranks a link by the belief over its page, as printed; 0 by that over the page it leads to"},
+		{"observe", 0, 0, 1, "1 begins with what the model says of the seed page; 0 with the start distribution of training"},
+		orderSetting(),
+	}
+}
+
+func newChain(kind model.Kind) func(Options) (Scorer, error) {
+	return func(o Options) (Scorer, error) {
+		p, err := newPath(o.Model, PathOptions{Viterbi: o.set("viterbi") >= 0.5, Observe: o.set("observe") >= 0.5}, kind)
+		if err != nil {
+			return nil, err
+		}
+		return &chain{path: p, order: newOrder(o.set("epsilon")), literal: o.set("literal") >= 0.5}, nil
+	}
+}
+
+// Extract gives what each link shows, see feature.Link.
+func (c *chain) Extract(p *web.Page, _ web.Verdict) [][]byte { return c.path.Links(p) }
+
+// Visit returns the belief that the page's links carry, see Path.Follow.
+func (c *chain) Visit(link *web.Candidate, p *web.Page, _ web.Verdict) []byte {
+	if p == nil {
+		return nil
+	}
+	return c.path.Follow(link.Features, link.Memory, p)
+}
+
+// Score is in [0, 1+ε); its first digits are the probability that the page is a
+// target. A seed has 1.
+func (c *chain) Score(link *web.Candidate) float64 {
+	if len(link.Features) == 0 {
+		return 1
+	}
+	var room scratch
+	belief := room.take(c.path.States())
+	if c.literal {
+		c.path.Belief(belief, link.Features, link.Memory)
+	} else {
+		c.path.Predict(belief, link.Features, link.Memory)
+	}
+	return c.order.priority(belief)
+}

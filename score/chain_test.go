@@ -1,0 +1,634 @@
+package score_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/learn/lattice"
+	"github.com/waggle-crawler/waggle/learn/sparse"
+	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/score/scoretest"
+	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// chainOf is a model of k states over the words bee, honey and steel of pages
+// and hive and queen of anchors, with weights drawn from seed.
+func chainOf(t testing.TB, kind model.Kind, k int, subset feature.Subset, seed uint64) *model.File {
+	page := &web.Page{Title: "bee honey steel", Terms: termsAt("bee honey steel", 1)}
+	space, err := feature.Build(
+		&topic.Topic{Keywords: []string{"bees"}, Description: "honey bees", Examples: []*web.Page{{Terms: termsAt("bee honey", 1)}}},
+		[]feature.Example{{Page: page, Links: []*web.Link{{Anchor: "hive queen"}}}},
+		feature.Options{MinPages: 1, Subset: subset, Analyzer: analyzer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	draw := rand.New(rand.NewPCG(seed, 0))
+	w := lattice.NewWeights(lattice.Hops(k, space.Len()))
+	for i := range w.W {
+		w.W[i] = float64(float32(draw.NormFloat64()))
+	}
+	start := make([]float64, k)
+	for i := range start {
+		start[i] = float64(k-i) / float64(k*(k+1)/2)
+	}
+	return &model.File{Kind: kind, Space: space, Payload: &model.Chain{Weights: w, Start: start}}
+}
+
+// termsAt are words, each once, all of them in headings or none.
+func termsAt(words string, head int32) (out []web.Term) {
+	for _, w := range slices.Compact(slices.Sorted(slices.Values(strings.Fields(words)))) {
+		out = append(out, web.Term{Text: w, Body: 1, Head: head})
+	}
+	return out
+}
+
+// step is a page with the link that leads on.
+type step struct {
+	words string // of the page
+	to    string // address of the link
+	text  string // its anchor
+}
+
+func (s step) page() *web.Page {
+	return &web.Page{URL: parse("http://a.test/"), Terms: termsAt(s.words, 1), Links: []web.Link{{URL: parse(s.to), Anchor: s.text}}}
+}
+
+// follow takes a path from a seed and returns the link at its end as a
+// candidate.
+func follow(s score.Scorer, path []step) web.Candidate {
+	c := web.Candidate{URL: parse("http://a.test/"), Kind: web.LinkSeed}
+	for i, x := range path {
+		p := x.page()
+		features := s.Extract(p, web.Verdict{})
+		memory := s.Visit(&c, p, web.Verdict{})
+		c = web.Candidate{URL: p.Links[0].URL, Kind: web.LinkA, Depth: i + 1, Features: features[0], Memory: memory}
+	}
+	return c
+}
+
+var somePath = []step{
+	{"steel", "http://x.test/1", "hive"},
+	{"honey", "http://x.test/bee", "queen"},
+	{"bee", "http://x.test/3", ""},
+	{"bee honey", "http://x.test/bee", "hive queen"},
+}
+
+// enumerate is the belief over the last page of a path by definition: of all
+// paths of states, Q9's start times the product over the links of what the
+// model says of each, summed or, for Viterbi, the greatest, for each last
+// state.
+//
+// Shape of the result: [S], summing to 1.
+func enumerate(m *model.File, path []step, viterbi bool) []float64 {
+	c, s := m.Payload.(*model.Chain), m.Space
+	k := c.Weights.States
+	// factor[t][i][j], t from the second page on.
+	var factors [][][]float64
+	for t := 1; t < len(path); t++ {
+		before, here := path[t-1].page(), path[t].page()
+		obs := slices.Concat(s.Page(here), s.Inlink(s.Link(&before.Links[0])), s.Outlink(s.Link(&here.Links[0])))
+		factors = append(factors, factorsOf(m, obs))
+	}
+	sum := make([]float64, k)
+	var walk func(t, state int, p float64)
+	walk = func(t, state int, p float64) {
+		if t == len(factors) {
+			if viterbi {
+				sum[state] = max(sum[state], p)
+			} else {
+				sum[state] += p
+			}
+			return
+		}
+		for j := range k {
+			walk(t+1, j, p*factors[t][state][j])
+		}
+	}
+	for i := range k {
+		walk(0, i, c.Start[i])
+	}
+	total := 0.
+	for _, p := range sum {
+		total += p
+	}
+	for j := range sum {
+		sum[j] /= total
+	}
+	return sum
+}
+
+// factorsOf are exp(Σ λ·f) of each arc for an observation, [S][S]; of a model
+// normalised at each step they are divided by their sum over the arcs from a
+// state.
+func factorsOf(m *model.File, obs sparse.Vector) [][]float64 {
+	w := m.Payload.(*model.Chain).Weights
+	out := make([][]float64, w.States)
+	for i := range w.States {
+		out[i] = make([]float64, w.States)
+		z := 0.
+		for j := range w.States {
+			if !w.Allowed[i*w.States+j] {
+				continue
+			}
+			x := 0.
+			for _, o := range obs {
+				x += o.Value * (w.Arc(o.ID, i, j) + w.State(o.ID, j))
+			}
+			out[i][j] = math.Exp(x)
+			z += out[i][j]
+		}
+		if m.Kind == model.MEMM {
+			for j := range out[i] {
+				out[i][j] /= z
+			}
+		}
+	}
+	return out
+}
+
+func near(a, b []float64) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, math.IsNaN) &&
+		slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) < 2e-5 })
+}
+
+// variants are the settings of chain scorers that change what they do.
+func variants() (out []map[string]float64) {
+	for bits := range 8 {
+		out = append(out, map[string]float64{"viterbi": float64(bits & 1), "literal": float64(bits >> 1 & 1), "observe": float64(bits >> 2)})
+	}
+	return out
+}
+
+var chains = []model.Kind{model.CRF, model.MEMM}
+
+// The suite of all scorers, for every variant, and for four states and five.
+func TestChainVariantsConformQ10(t *testing.T) {
+	for _, kind := range chains {
+		for _, set := range variants() {
+			if (set["viterbi"] == set["literal"]) != (set["observe"] == 0) {
+				continue // half of them: every pair of settings is among these
+			}
+			k := 4 + int(set["viterbi"])
+			m := chainOf(t, kind, k, feature.All, 5)
+			t.Run(fmt.Sprintf("%s of %d states %v", kind, k, set), func(t *testing.T) {
+				scoretest.Run(t, func() scoretest.Scorer { return newScorer(t, string(kind), score.Options{Model: m, Set: set}) })
+			})
+		}
+	}
+}
+
+// Q1: an entry of the queue carries what its link shows and the belief over the
+// page before, over all k states; nothing else is kept of the path.
+func TestQ1(t *testing.T) {
+	for _, k := range []int{4, 5} {
+		m := chainOf(t, model.CRF, k, feature.All, 1)
+		path, err := score.NewPath(m, score.PathOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newScorer(t, "crf", score.Options{Model: m})
+		before, c := follow(s, somePath[:2]), follow(s, somePath[:3])
+		want, got := make([]float64, k), make([]float64, k)
+		path.Belief(want, before.Features, before.Memory)
+		for i := range got {
+			got[i] = float64(math.Float32frombits(uint32(c.Memory[4*i]) | uint32(c.Memory[4*i+1])<<8 | uint32(c.Memory[4*i+2])<<16 | uint32(c.Memory[4*i+3])<<24))
+		}
+		if !near(got, want) {
+			t.Errorf("k = %d: the entry carries %v, the belief over the page before is %v", k, got, want)
+		}
+		if len(c.Features) != 1 { // no word, no keyword
+			t.Errorf("k = %d: features %x", k, c.Features)
+		}
+		// A scorer that never saw the path says the same.
+		other := newScorer(t, "crf", score.Options{Model: m})
+		if a, b := s.Score(&c), other.Score(&c); a != b {
+			t.Errorf("k = %d: %v, and %v for who did not see the path", k, a, b)
+		}
+	}
+}
+
+// Q2: the paper compares two beliefs in place, and takes components within ε
+// of each other for equal. Three beliefs then beat each other in a circle; by
+// their priorities they cannot.
+func TestQ2IntransitiveAsPrinted(t *testing.T) {
+	const epsilon = 0.001
+	printed := func(a, b []float64) int {
+		for i := range a {
+			if math.Abs(a[i]-b[i]) >= epsilon {
+				return cmp.Compare(a[i], b[i])
+			}
+		}
+		return 0
+	}
+	a, b, c := []float64{.5000, .1, .4}, []float64{.5008, .05, .4492}, []float64{.5016, 0, .4984}
+	if printed(a, b) <= 0 || printed(b, c) <= 0 || printed(c, a) <= 0 {
+		t.Errorf("as printed the three compare as %d, %d, %d: no circle", printed(a, b), printed(b, c), printed(c, a))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		m := chainOf(t2(t), model.MEMM, 3, feature.All, rapid.Uint64Range(0, 50).Draw(t, "model"))
+		s, err := score.New("memm", score.Options{Model: m, Analyzer: analyzer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []web.Candidate
+		for range 3 {
+			all = append(all, follow(s, genPath(t)))
+		}
+		p := func(i int) float64 { return s.Score(&all[i]) }
+		if p(0) >= p(1) && p(1) >= p(2) && p(0) < p(2) {
+			t.Fatalf("%v ≥ %v ≥ %v, and the first is below the last", p(0), p(1), p(2))
+		}
+		for i := range all {
+			if !(p(i) >= 0 && p(i) < 1+epsilon) {
+				t.Fatalf("a priority of %v", p(i))
+			}
+		}
+	})
+}
+
+// t2 lets a property use what a test uses.
+func t2(t *rapid.T) testing.TB { return quiet{t: t} }
+
+type quiet struct {
+	testing.TB
+	t *rapid.T
+}
+
+func (q quiet) Fatal(args ...any) { q.t.Fatal(args...) }
+func (q quiet) Helper()           {}
+
+func genPath(t *rapid.T) (path []step) {
+	for range rapid.IntRange(1, 5).Draw(t, "pages") {
+		path = append(path, step{
+			rapid.SampledFrom([]string{"", "bee", "honey steel", "other"}).Draw(t, "words"),
+			rapid.SampledFrom([]string{"http://x.test/", "http://x.test/bee"}).Draw(t, "to"),
+			rapid.SampledFrom([]string{"", "hive", "queen hive"}).Draw(t, "anchor"),
+		})
+	}
+	return path
+}
+
+// Q6, R3, M1, M3, C4: the belief over the page that holds a link is, by
+// enumeration of all paths of states, that of the model; and the one over the
+// page that a link leads to is one step further, by what the link alone shows.
+func TestQ6BeliefsByEnumeration(t *testing.T) {
+	for _, kind := range chains {
+		for _, k := range []int{2, 3, 5} {
+			for _, viterbi := range []bool{false, true} {
+				m := chainOf(t, kind, k, feature.All, uint64(k))
+				path, err := score.NewPath(m, score.PathOptions{Viterbi: viterbi})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s := newScorer(t, string(kind), score.Options{Model: m, Set: map[string]float64{"viterbi": map[bool]float64{true: 1}[viterbi]}})
+				for n := 1; n <= len(somePath); n++ {
+					c := follow(s, somePath[:n])
+					here, next := make([]float64, k), make([]float64, k)
+					path.Belief(here, c.Features, c.Memory)
+					if want := enumerate(m, somePath[:n], viterbi); !near(here, want) {
+						t.Errorf("%s, %d states, viterbi %v, %d pages: %v, want %v", kind, k, viterbi, n, here, want)
+					}
+					// α'(j) = Σ_i α(i)·p(j|i), p of the bias and the link alone.
+					last := somePath[n-1].page()
+					alone := m
+					if kind == model.CRF { // p(j|i) is normalised for each i, also here
+						alone = &model.File{Kind: model.MEMM, Space: m.Space, Payload: m.Payload}
+					}
+					p := factorsOf(alone, slices.Concat(feature.BiasAlone(), m.Space.Inlink(m.Space.Link(&last.Links[0]))))
+					want := make([]float64, k)
+					total := 0.
+					for j := range k {
+						for i := range k {
+							if viterbi {
+								want[j] = max(want[j], here[i]*p[i][j])
+							} else {
+								want[j] += here[i] * p[i][j]
+							}
+						}
+						total += want[j]
+					}
+					for j := range want {
+						want[j] /= total
+					}
+					path.Predict(next, c.Features, c.Memory)
+					if !near(next, want) {
+						t.Errorf("%s, %d states, viterbi %v, behind %d pages: %v, want %v", kind, k, viterbi, n, next, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Q6: as printed, a link ranks by its page: the address and the anchor count
+// for what they say of the page they stand on. The page behind a link that is
+// sure to lead to a target ranks higher only when predicted.
+func TestQ6LiteralAndPredict(t *testing.T) {
+	m := chainOf(t, model.CRF, 3, feature.All, 1)
+	c := m.Payload.(*model.Chain)
+	clear(c.Weights.W)
+	// A keyword in the address of a page makes that page a target.
+	weigh(c.Weights, m.Space.Inlink(feature.Link{Keyword: true})[0].ID, 0, 4)
+	path := somePath[:1]
+	plain, keyed := path[0], path[0]
+	keyed.to = "http://x.test/bee"
+	for _, literal := range []float64{0, 1} {
+		s := newScorer(t, "crf", score.Options{Model: m, Set: map[string]float64{"literal": literal}})
+		a, b := follow(s, []step{plain}), follow(s, []step{keyed})
+		switch before, now := s.Score(&a), s.Score(&b); {
+		case literal == 1 && before != now:
+			t.Errorf("literal: %v and %v", before, now)
+		case literal == 0 && !(now > before+0.2):
+			t.Errorf("predicted: %v without the keyword and %v with it", before, now)
+		}
+	}
+}
+
+// weigh gives an observation a weight for a state.
+func weigh(w *lattice.Weights, o uint32, state int, weight float64) {
+	size := w.Arcs() + w.States
+	w.W[int(o)*size+w.Arcs()+state] = weight
+}
+
+// Q7: the two lines of figure 9 are alternatives. Where two ways lead to one
+// state and one stronger way to another, they disagree:
+//
+//	from \ to   T0   T1   T2
+//	T0 .35      .7   .2   .1
+//	T1 .35      .6   .3   .1
+//	T2 .3       –    .9   .1
+//	Σ α·p       .245+.21 = .455, .07+.105+.27 = .445, .035+.035+.03 = .1
+//	max α·p     .245, .27, .035
+func TestQ7(t *testing.T) {
+	m := chainOf(t, model.MEMM, 3, feature.All, 1)
+	c := m.Payload.(*model.Chain)
+	c.Start = []float64{.35, .35, .3}
+	clear(c.Weights.W)
+	// The bias alone, as logarithms, on arcs in the order of the shape.
+	for i, p := range []float64{.7, .2, .1, .6, .3, .1, .9, .1} {
+		c.Weights.W[i] = math.Log(p)
+	}
+	for _, x := range []struct {
+		viterbi float64
+		want    []float64
+	}{
+		{0, []float64{.455, .445, .1}},
+		{1, []float64{.245 / .55, .27 / .55, .035 / .55}},
+	} {
+		s := newScorer(t, "memm", score.Options{Model: m, Set: map[string]float64{"viterbi": x.viterbi, "literal": 1}})
+		got := s.Score(ptr(follow(s, somePath[:2])))
+		if want := math.Floor(x.want[0]*1000+1e-9) / 1000; math.Abs(got-want) >= 0.001 {
+			t.Errorf("viterbi %v: priority %v, want %v…", x.viterbi, got, want)
+		}
+		path, err := score.NewPath(m, score.PathOptions{Viterbi: x.viterbi == 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		belief := make([]float64, 3)
+		last := follow(s, somePath[:2])
+		path.Belief(belief, last.Features, last.Memory)
+		if !near(belief, x.want) {
+			t.Errorf("viterbi %v: %v, want %v", x.viterbi, belief, x.want)
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// Q8: a page has one parent, the one that brought it; a further link to it
+// takes its place if its belief ranks higher, and not otherwise.
+func TestQ8(t *testing.T) {
+	m := chainOf(t, model.CRF, 5, feature.All, 3)
+	s := newScorer(t, "crf", score.Options{Model: m})
+	var found []web.Candidate
+	for i := range somePath {
+		c := follow(s, somePath[:i+1])
+		c.URL, c.From = parse("http://x.test/wanted"), parse(fmt.Sprint("http://a.test/", i))
+		c.Priority = s.Score(&c)
+		found = append(found, c)
+	}
+	best := slices.MaxFunc(found, func(a, b web.Candidate) int { return cmp.Compare(a.Priority, b.Priority) })
+	for range 2 {
+		slices.Reverse(found) // in whatever order they are found
+		f := frontier.NewMemory(frontier.Options{})
+		for _, c := range found {
+			if _, err := f.Commit(context.Background(), web.Turn{Add: []web.Candidate{c}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		leases, err := f.Lease(context.Background(), time.Unix(0, 0), 10, nil)
+		if err != nil || len(leases) != 1 {
+			t.Fatalf("%d leases, %v", len(leases), err)
+		}
+		got := leases[0].Candidate
+		if got.From != best.From || !slices.Equal(got.Memory, best.Memory) || !slices.Equal(got.Features, best.Features) {
+			t.Errorf("the page came by %s with %v, the best link was on %s with %v", got.From, got.Priority, best.From, best.Priority)
+		}
+	}
+}
+
+// Q9: a path begins with the share of training sequences in each state, or,
+// where the setting says so, with what the model says of the first page.
+func TestQ9(t *testing.T) {
+	for _, kind := range chains {
+		m := chainOf(t, kind, 4, feature.All, 2)
+		chain := m.Payload.(*model.Chain)
+		first := somePath[0].page()
+		seen := make([]float64, 4)
+		chain.Weights.Start(seen, slices.Concat(m.Space.Page(first), m.Space.Outlink(m.Space.Link(&first.Links[0]))))
+		sum := 0.
+		for i := range seen {
+			seen[i] = math.Exp(seen[i])
+			sum += seen[i]
+		}
+		for i := range seen {
+			seen[i] /= sum
+		}
+		for _, x := range []struct {
+			observe bool
+			want    []float64
+		}{{false, chain.Start}, {true, seen}} {
+			path, err := score.NewPath(m, score.PathOptions{Observe: x.observe})
+			if err != nil {
+				t.Fatal(err)
+			}
+			features := path.Links(first)
+			got := make([]float64, 4)
+			path.Belief(got, features[0], path.Follow(nil, nil, first))
+			if !near(got, x.want) {
+				t.Errorf("%s, observe %v: %v, want %v", kind, x.observe, got, x.want)
+			}
+		}
+	}
+}
+
+// Seeds, and what a redirect of a seed leads to, go first.
+func TestChainSeeds(t *testing.T) {
+	s := newScorer(t, "crf", score.Options{Model: chainOf(t, model.CRF, 5, feature.All, 1)})
+	for _, kind := range []web.LinkKind{web.LinkSeed, web.LinkRedirect} {
+		if got := s.Score(&web.Candidate{URL: parse("http://a.test/"), Kind: kind}); got != 1 {
+			t.Errorf("%s: %v", kind, got)
+		}
+	}
+}
+
+// With words alone nothing is known of links: those of a page are equal.
+func TestChainWithoutLinkFeatures(t *testing.T) {
+	for _, kind := range chains {
+		for _, set := range variants() {
+			s := newScorer(t, string(kind), score.Options{Model: chainOf(t, kind, 5, feature.Words, 1), Set: set})
+			end, other := somePath[3], somePath[3]
+			other.to, other.text = "http://y.test/", "queen"
+			a, b := follow(s, append(slices.Clone(somePath[:3]), end)), follow(s, append(slices.Clone(somePath[:3]), other))
+			if x, y := s.Score(&a), s.Score(&b); x != y {
+				t.Errorf("%s %v: %v and %v", kind, set, x, y)
+			}
+		}
+	}
+}
+
+// What a link carries from another model, or nothing at all, counts as the
+// start of a path, never as NaN.
+func TestChainForeignBytes(t *testing.T) {
+	m := chainOf(t, model.CRF, 5, feature.All, 1)
+	path, err := score.NewPath(m, score.PathOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newScorer(t, "crf", score.Options{Model: m})
+	c := follow(s, somePath)
+	start := m.Payload.(*model.Chain).Start
+	nan := slices.Clone(c.Memory)
+	for i := len(nan) - 4; i < len(nan); i++ {
+		nan[i] = 0xff
+	}
+	for name, memory := range map[string][]byte{
+		"nothing": nil, "cut short": c.Memory[:len(c.Memory)-4], "NaN": nan, "no belief": append(make([]byte, 20), c.Memory[20:]...),
+		"of four states": follow(newScorer(t, "crf", score.Options{Model: chainOf(t, model.CRF, 4, feature.All, 1)}), somePath).Memory,
+	} {
+		got := make([]float64, 5)
+		path.Belief(got, c.Features, memory)
+		if !near(got, start) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// What a scorer needs and does not get.
+func TestChainErrors(t *testing.T) {
+	good := chainOf(t, model.CRF, 5, feature.All, 1)
+	spoilt := func(f func(*model.Chain)) *model.File {
+		m := chainOf(t, model.CRF, 5, feature.All, 1)
+		f(m.Payload.(*model.Chain))
+		return m
+	}
+	for _, c := range []struct {
+		name   string
+		scorer string
+		m      *model.File
+		set    map[string]float64
+		want   string
+	}{
+		{"no model", "crf", nil, nil, "waggle train model --kind crf"},
+		{"a model of another kind", "memm", good, nil, "is of kind crf and not memm"},
+		{"a weight that is no number", "crf", spoilt(func(c *model.Chain) { c.Weights.W[7] = math.NaN() }), nil, "train it anew"},
+		{"another vocabulary", "crf", &model.File{Kind: model.CRF, Payload: good.Payload, Space: chainOf(t, model.CRF, 5, feature.Words, 1).Space}, nil, "train it anew"},
+		{"no vocabulary", "crf", &model.File{Kind: model.CRF, Payload: good.Payload}, nil, "train it anew"},
+		{"no such setting", "crf", good, map[string]float64{"queue": 500}, "it has viterbi, literal, observe, epsilon"},
+	} {
+		_, err := score.New(c.scorer, score.Options{Model: c.m, Set: c.set, Analyzer: analyzer})
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "scorer "+c.scorer) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// Scoring a page of 100 links is to take less than 1 ms beyond parsing.
+func BenchmarkChain(b *testing.B) {
+	for _, kind := range chains {
+		for _, k := range []int{4, 5} {
+			b.Run(fmt.Sprintf("%s %d states", kind, k), func(b *testing.B) {
+				m, pages := inventedModel(b, kind, k)
+				s := newScorer(b, string(kind), score.Options{Model: m})
+				c := web.Candidate{URL: pages[0].URL}
+				c.Features = s.Extract(pages[0], web.Verdict{})[3]
+				c.Memory = s.Visit(&web.Candidate{URL: pages[0].URL, Features: c.Features}, pages[0], web.Verdict{})
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					p := pages[i%len(pages)]
+					features := s.Extract(p, web.Verdict{})
+					memory := s.Visit(&c, p, web.Verdict{})
+					for i := range p.Links {
+						s.Score(&web.Candidate{URL: p.Links[i].URL, Features: features[i], Memory: memory})
+					}
+				}
+			})
+		}
+	}
+}
+
+// inventedModel is a model of about 12,000 observations, with pages of a usual
+// size: 600 terms, 25 of them in headings, 100 links with three words.
+func inventedModel(t testing.TB, kind model.Kind, k int) (*model.File, []*web.Page) {
+	draw := rand.New(rand.NewPCG(1, 2))
+	word := func() string { return fmt.Sprintf("w%dx", int(draw.ExpFloat64()*1500)) }
+	var pages []*web.Page
+	var examples []feature.Example
+	for i := range 200 {
+		p := &web.Page{
+			URL: parse(fmt.Sprintf("http://h%d.test/dir/page%d.html", i%7, i)), Description: word() + " " + word() + " " + word(),
+			Keywords: word() + ", " + word(),
+		}
+		for w := range 600 {
+			head := int32(0)
+			if w < 25 {
+				head = 1
+			}
+			p.Terms = append(p.Terms, web.Term{Text: word(), Body: 1 + draw.Int32N(4), Head: head})
+		}
+		slices.SortFunc(p.Terms, func(a, b web.Term) int { return strings.Compare(a.Text, b.Text) })
+		p.Terms = slices.CompactFunc(p.Terms, func(a, b web.Term) bool { return a.Text == b.Text })
+		for range 15 {
+			p.Alts = append(p.Alts, word()+" "+word())
+		}
+		for l := range 100 {
+			p.Links = append(p.Links, web.Link{
+				URL: parse(fmt.Sprintf("http://h%d.test/dir/other%d.html?id=%d", l%9, l, i)), Anchor: word() + " " + word() + " " + word(),
+			})
+		}
+		x := feature.Example{Page: p}
+		for l := range p.Links {
+			x.Links = append(x.Links, &p.Links[l])
+		}
+		pages, examples = append(pages, p), append(examples, x)
+	}
+	space, err := feature.Build(
+		&topic.Topic{Description: "w1x w2x w3x", Keywords: []string{"honey bees", "waggle dance"}, Examples: pages[:15]},
+		examples, feature.Options{Analyzer: analyzer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := lattice.NewWeights(lattice.Hops(k, space.Len()))
+	for i := range w.W {
+		w.W[i] = draw.NormFloat64() / 4
+	}
+	start := make([]float64, k)
+	for i := range start {
+		start[i] = 1 / float64(k)
+	}
+	t.Logf("%d observations, %d weights", space.Len(), len(w.W))
+	return &model.File{Kind: kind, Space: space, Payload: &model.Chain{Weights: w, Start: start}}, pages
+}

@@ -1,0 +1,90 @@
+package score
+
+import (
+	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/learn/hmm"
+	"github.com/waggle-crawler/waggle/learn/kmeans"
+	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// second ranks links by a belief over the hop distances of the last two pages,
+// which a hidden Markov model of second order follows along the path. What a
+// page shows is the cluster whose centroid is nearest.
+//
+//	priority = Σ_{i,j} α̂_t(i,j) a_ij0,   α̂_t normalised
+//
+// On the first page of a path, which has none before it, it is Σ_j α̂_1(j) a_j0
+// of first order.
+//
+// Source: Hu, Tu & Tong 2014. The paper gives the model and no score; this is
+// the probability that the page behind the link is a target (H9).
+type second struct {
+	fixed
+	words    *feature.Lexicon
+	hmm      *hmm.Second
+	clusters *kmeans.Clusters
+	blank    int
+}
+
+var _ Scorer = (*second)(nil)
+
+func newHMM2(o Options) (Scorer, error) {
+	m, err := model.Of[*model.Markov](o.Model, model.HMM2)
+	if err != nil {
+		return nil, err
+	}
+	clusters, err := kmeans.New(kmeans.Angle, m.Centroids)
+	if err != nil {
+		return nil, err
+	}
+	return &second{words: m.Words, hmm: m.Second, clusters: clusters, blank: m.Blank()}, nil
+}
+
+// Extract tells what the page shows: symbol uint16 LE.
+func (s *second) Extract(p *web.Page, _ web.Verdict) [][]byte {
+	symbol := s.blank
+	if page := s.words.Page(p); page != nil {
+		symbol, _ = s.clusters.Nearest(page)
+	}
+	return symbols(symbol, len(p.Links))
+}
+
+// now fills dst [S+1][S] with the belief over the page that holds a link and
+// the one before it.
+func (s *second) now(dst []float64, symbol int, memory []byte) {
+	var room scratch
+	before := room.take(s.hmm.Belief())
+	if !readBelief(before, memory) {
+		before = nil // the page is a seed: π
+	}
+	s.hmm.Step(dst, before, symbol)
+}
+
+// Visit returns the belief over the page that held the link c and the one
+// before it, which the links of the new page carry. It is nil for a seed.
+//
+//	α̂_t float32 LE [S+1][S]
+func (s *second) Visit(c *web.Candidate, _ *web.Page, _ web.Verdict) []byte {
+	symbol, ok := readSymbol(c.Features, s.hmm.First.Symbols)
+	if !ok {
+		return nil
+	}
+	var room scratch
+	alpha := room.take(s.hmm.Belief())
+	s.now(alpha, symbol, c.Memory)
+	return appendBelief(make([]byte, 0, 4*len(alpha)), alpha)
+}
+
+// Score is in [0,1]; a seed has 1.
+func (s *second) Score(c *web.Candidate) float64 {
+	symbol, ok := readSymbol(c.Features, s.hmm.First.Symbols)
+	if !ok {
+		return 1
+	}
+	var room scratch
+	alpha, next := room.take(s.hmm.Belief()), room.take(s.hmm.First.States)
+	s.now(alpha, symbol, c.Memory)
+	s.hmm.Predict(next, alpha)
+	return unit(next[0])
+}

@@ -1,0 +1,94 @@
+package score
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+)
+
+// order makes one priority of a belief over states, so that beliefs compare
+// lexicographically: by p(T0), among equals by p(T1), and so on; two components
+// are equal when they fall into the same bucket of width ε:
+//
+//	d_i = ⌊p_i/ε⌋
+//	priority = ε·(d_0 + d_1·2^−b + d_2·2^−2b + …),   b bits hold any d_i
+//
+// So the priority reads as p(T0) rounded down to a bucket, plus less than ε.
+//
+// Source: Liu & Milios 2010, section 3.3 (Q2), where components count as equal
+// within ε of each other. That order is not transitive: with ε = .001 and p(T0)
+// of .5000, .5008 and .5016 the first is equal to the second and the second to
+// the third, yet the third is greater than the first. Buckets are transitive.
+//
+// A float64 holds 52 bits here, so that no two are rounded into one: five
+// components with ε = .001, the paper's. What does not fit is left out; of a
+// belief over six states that is nothing, as its components sum to 1.
+type order struct {
+	epsilon float64
+	bits    int // b
+	digits  int // components that fit
+}
+
+const orderBits = 52
+
+// orderSetting is ε of the scorers that compare beliefs.
+func orderSetting() Setting {
+	return Setting{"epsilon", 0.001, 1e-6, 0.5, "ε: beliefs in the same bucket of this width are equal, and the next state decides"}
+}
+
+// newOrder makes the order of buckets of width epsilon, in (0,1].
+func newOrder(epsilon float64) order {
+	b := bits.Len(uint(grade(1, epsilon)))
+	return order{epsilon, b, max(1, orderBits/b)}
+}
+
+// grade is ⌊p/ε⌋ for p in [0,1]. Quotients a rounding error below a whole
+// number count as that number.
+func grade(p, epsilon float64) uint64 { return uint64(math.Floor(unit(p)/epsilon + 1e-9)) }
+
+// priority is in [0, 1+ε). What is no number counts as 0.
+//
+// Shape: belief [S], in the order of the comparison.
+func (o order) priority(belief []float64) float64 {
+	var packed uint64
+	for i := range o.digits {
+		packed <<= o.bits
+		if i < len(belief) {
+			packed |= grade(belief[i], o.epsilon)
+		}
+	}
+	return math.Ldexp(o.epsilon*float64(packed), -o.bits*(o.digits-1))
+}
+
+// appendBelief writes a belief as a link carries it: float32 LE for each state.
+func appendBelief(b []byte, belief []float64) []byte {
+	for _, p := range belief {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(p)))
+	}
+	return b
+}
+
+// readBelief fills dst with a belief that appendBelief wrote, and makes it sum
+// to 1, which rounding may have cost it. ok is false, and dst of no use, when b
+// is not a belief over so many states.
+func readBelief(dst []float64, b []byte) (ok bool) {
+	if len(b) != 4*len(dst) {
+		return false
+	}
+	sum := 0.
+	for i := range dst {
+		p := float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
+		if !(p >= 0 && p <= 2) {
+			return false
+		}
+		dst[i] = p
+		sum += p
+	}
+	if !(sum > 0.5 && sum < 2) {
+		return false
+	}
+	for i := range dst {
+		dst[i] /= sum
+	}
+	return true
+}

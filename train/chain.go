@@ -1,0 +1,129 @@
+package train
+
+import (
+	"context"
+
+	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/learn/crf"
+	"github.com/waggle-crawler/waggle/learn/lattice"
+	"github.com/waggle-crawler/waggle/learn/memm"
+	"github.com/waggle-crawler/waggle/learn/optim"
+	"github.com/waggle-crawler/waggle/learn/sparse"
+	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// chainFitters fit conditional random fields and maximum-entropy Markov models
+// to labelled sequences.
+//
+// Source: Liu & Milios 2010, sections 4.2 and 5.2.
+func chainFitters() []Fitter {
+	return []Fitter{
+		{Kind: model.CRF, Line: "hop distances along a path, as a conditional random field", fit: fitChain(crf.Train)},
+		{Kind: model.MEMM, Line: "the same, normalised at each step: a maximum-entropy Markov model", fit: fitChain(memm.Train)},
+	}
+}
+
+// learner is crf.Train or memm.Train.
+type learner func(context.Context, []lattice.Sequence, lattice.Shape, lattice.Options) (*lattice.Weights, lattice.Trace, error)
+
+func fitChain(learn learner) func(context.Context, *Graph, []Sequence, FitOptions) (*model.File, error) {
+	return func(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) (*model.File, error) {
+		space, err := feature.Build(g.Topic, g.examples(sequences), o.Features)
+		if err != nil {
+			return nil, err
+		}
+		labelled, start := g.observe(space, sequences, o.States)
+		weights, trace, err := learn(ctx, labelled, lattice.Hops(o.States, space.Len()), lattice.Options{
+			Variance: o.Variance, Iterations: o.Iterations, Tolerance: o.Tolerance, Workers: o.Workers, Cuts: space.Cuts(),
+			Progress: func(i optim.Iteration) { o.Progress(i.Iteration, -i.Value) },
+		})
+		if err != nil {
+			return nil, err
+		}
+		// The file holds so many digits: a model just trained and the same one
+		// read are to crawl alike.
+		for i, w := range weights.W {
+			weights.W[i] = float64(float32(w))
+		}
+		words, anchors := space.Vocabulary()
+		f := &model.File{Space: space, Payload: &model.Chain{Weights: weights, Start: start}}
+		f.Provenance = model.Provenance{
+			Status: trace.Status.String(),
+			Settings: map[string]float64{
+				"variance": o.Variance, "min-pages": float64(space.MinPages()),
+				"words": float64(words), "anchor-words": float64(anchors),
+			},
+			Texts: map[string]string{"features": string(space.Subset())},
+		}
+		for _, i := range trace.Iterations {
+			f.Provenance.Curve = append(f.Provenance.Curve, -i.Value)
+		}
+		return f, nil
+	}
+}
+
+// examples are the pages of sequences, each once, with the links that were
+// followed from it.
+func (g *Graph) examples(sequences []Sequence) []feature.Example {
+	page, link := make([]bool, len(g.Nodes)), make([]bool, len(g.Edges))
+	for _, s := range sequences {
+		for _, n := range s.Nodes {
+			page[n] = true
+		}
+		for _, e := range s.Edges {
+			link[e] = true
+		}
+	}
+	links := make([][]*web.Link, len(g.Nodes))
+	for i, e := range g.Edges {
+		if link[i] {
+			links[e.From] = append(links[e.From], e.Link)
+		}
+	}
+	var out []feature.Example
+	for n, used := range page {
+		if used {
+			out = append(out, feature.Example{Page: g.Nodes[n].Page, Links: links[n]})
+		}
+	}
+	return out
+}
+
+// observe turns sequences into what learners read, and tells the share of them
+// that begins in each state, [states] (Q9). A page's observation is of three
+// parts: the page, the link that led to it, absent at the first, and the link
+// that leads on, absent at the last (F7).
+func (g *Graph) observe(space *feature.Space, sequences []Sequence, states int) ([]lattice.Sequence, []float64) {
+	pages := make([]sparse.Vector, len(g.Nodes))
+	links := make([]*feature.Link, len(g.Edges))
+	link := func(e int32) feature.Link {
+		if links[e] == nil {
+			l := space.Link(g.Edges[e].Link)
+			links[e] = &l
+		}
+		return *links[e]
+	}
+	out := make([]lattice.Sequence, len(sequences))
+	start := make([]float64, states)
+	for i, s := range sequences {
+		labels := g.Labels(s, states)
+		start[labels[0]] += 1 / float64(len(sequences))
+		obs := make([]sparse.Vector, len(s.Nodes))
+		for t, n := range s.Nodes {
+			if pages[n] == nil {
+				pages[n] = space.Page(g.Nodes[n].Page)
+			}
+			v := pages[n][:len(pages[n]):len(pages[n])]
+			if t > 0 {
+				v = append(v, space.Inlink(link(s.Edges[t-1]))...)
+			}
+			if t < len(s.Edges) {
+				v = append(v, space.Outlink(link(s.Edges[t]))...)
+			}
+			obs[t] = v
+		}
+		out[i] = lattice.Sequence{Obs: obs, Labels: labels}
+	}
+	return out, start
+}

@@ -1,0 +1,259 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// orchard is a graph in which everything tells how far the targets are: five
+// layers of n pages, each page of layer i with the heading word hop<i> and two
+// links, one to a page of layer i−1 with the anchor climb and one to a page of its
+// own layer with the anchor stroll. The addresses of targets hold the keyword
+// apple.
+func orchard(n int) *Graph {
+	g := &Graph{Topic: &topic.Topic{Name: "orchard", Keywords: []string{"apples"}, Description: "ripe apples"}, Layers: 5}
+	address := func(layer, i int) web.URL {
+		if layer == 0 {
+			return at(fmt.Sprintf("apple%d", i))
+		}
+		return at(fmt.Sprintf("layer%d-%d", layer, i))
+	}
+	for layer := range 5 {
+		for i := range n {
+			word := fmt.Sprintf("hop%d", layer)
+			p := &web.Page{
+				URL: address(layer, i), Digest: [16]byte{byte(layer), byte(i), byte(i >> 8)},
+				Terms: []web.Term{{Text: word, Head: 1, Body: 2}, {Text: "tree", Body: int32(1 + i%3)}},
+			}
+			for k, to := range []int{max(layer-1, 0), layer} {
+				p.Links = append(p.Links, web.Link{
+					URL: address(to, (i+1+k*layer)%n), Kind: web.LinkA, Anchor: []string{"climb", "stroll"}[k], Position: k,
+				})
+			}
+			if layer == 0 {
+				g.Topic.Examples = append(g.Topic.Examples, p)
+			}
+			g.Nodes = append(g.Nodes, Node{URL: p.URL, Layer: layer, State: layer, Target: layer == 0, Page: p})
+		}
+	}
+	number := map[web.URL]int32{}
+	for i, node := range g.Nodes {
+		number[node.URL] = int32(i)
+	}
+	for from := range g.Nodes {
+		for i := range g.Nodes[from].Page.Links {
+			l := &g.Nodes[from].Page.Links[i]
+			g.Edges = append(g.Edges, Edge{From: int32(from), To: number[l.URL], Link: l})
+		}
+	}
+	return g
+}
+
+func chainKinds() []model.Kind { return []model.Kind{model.CRF, model.MEMM} }
+
+func fitChainModel(t testing.TB, kind model.Kind, g *Graph, o FitOptions) *model.File {
+	t.Helper()
+	f, err := Fit(context.Background(), kind, g, sample(t, g, SequenceOptions{Count: 200, Seed: 1}), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// F5–F7: what a page of a sequence shows is the page, then the link that led to
+// it, which the first has not, then the link that leads on, which the last has
+// not.
+func TestChainObservationsF7(t *testing.T) {
+	g := orchard(4)
+	space, err := feature.Build(g.Topic, []feature.Example{{Page: g.Nodes[8].Page, Links: []*web.Link{&g.Nodes[8].Page.Links[0]}}, {Page: g.Nodes[4].Page}, {Page: g.Nodes[0].Page}},
+		feature.Options{MinPages: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// layer 2, by "climb" to layer 1, by "climb" to a target.
+	edge := func(from, k int32) int32 { return 2*from + k }
+	one := g.Edges[edge(8, 0)].To
+	s := Sequence{Nodes: []int32{8, one, g.Edges[edge(one, 0)].To}, Edges: []int32{edge(8, 0), edge(one, 0)}}
+	labelled, start := g.observe(space, []Sequence{s}, 5)
+	var got []string
+	for _, v := range labelled[0].Obs {
+		if err := v.Check(); err != nil {
+			t.Error(err)
+		}
+		var names []string
+		for _, e := range v {
+			if e.ID != feature.Bias && e.ID != feature.TargetCosine {
+				names = append(names, space.Name(e.ID))
+			}
+		}
+		got = append(got, strings.Join(names, ", "))
+	}
+	want := []string{
+		"“hop2” on the page, “climb” in the anchor that leads on",
+		"“hop1” on the page, “climb” in the anchor that led here, the next address holds a keyword, “climb” in the anchor that leads on",
+		"“hop0” on the page, its address holds a keyword, “climb” in the anchor that led here",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s\nwant %s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if !slices.Equal(labelled[0].Labels, []int{2, 1, 0}) || !slices.Equal(start, []float64{0, 0, 1, 0, 0}) {
+		t.Errorf("labels %v, start %v", labelled[0].Labels, start)
+	}
+}
+
+// Q9: the start is the share of sequences that begin in each state.
+func TestChainStartQ9(t *testing.T) {
+	g := orchard(6)
+	sequences := sample(t, g, SequenceOptions{Count: 60, Seed: 1})
+	f, err := Fit(context.Background(), model.CRF, g, sequences, FitOptions{Iterations: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := make([]float64, 5)
+	for _, s := range sequences {
+		want[g.Nodes[s.Nodes[0]].State]++
+	}
+	for i, p := range f.Payload.(*model.Chain).Start {
+		if d := p - want[i]/float64(len(sequences)); d > 1e-9 || d < -1e-9 {
+			t.Errorf("state %d: %v of %d sequences, a share of %v", i, want[i], len(sequences), p)
+		}
+	}
+}
+
+// Q10: four states or five; the last stands for all that is farther.
+func TestChainStatesQ10(t *testing.T) {
+	g := orchard(6)
+	for _, kind := range chainKinds() {
+		for _, k := range []int{0, 2, 4, 5} { // 0 is the default
+			f := fitChainModel(t, kind, g, FitOptions{States: k, Iterations: 3})
+			want := k
+			if k == 0 {
+				want = 5
+			}
+			if c := f.Payload.(*model.Chain); c.Weights.States != want || len(f.Provenance.States) != want {
+				t.Errorf("%s with %d states: %d, labels %v", kind, k, c.Weights.States, f.Provenance.States)
+			}
+		}
+	}
+}
+
+// The objective grows, training says how it ended, and what a word says of hop
+// distances is what the graph has it say.
+func TestChainLearnsM2(t *testing.T) {
+	g := orchard(12)
+	for _, kind := range chainKinds() {
+		var told []float64
+		f := fitChainModel(t, kind, g, FitOptions{Version: "v1", Progress: func(_ int, objective float64) { told = append(told, objective) }})
+		p := f.Provenance
+		if f.Kind != kind || p.Waggle != "v1" || p.Topic != "orchard" || p.Settings["variance"] != 10 || p.Texts["features"] != "all" || p.Status == "" {
+			t.Errorf("%s: %+v", kind, p)
+		}
+		if len(p.Curve) < 3 || !slices.IsSorted(p.Curve) || !slices.Equal(p.Curve, told) {
+			t.Errorf("%s: curve %v, told %v", kind, p.Curve, told)
+		}
+		w := f.Payload.(*model.Chain).Weights
+		for id := range f.Space.Len() {
+			var hop int
+			if n, _ := fmt.Sscanf(f.Space.Name(uint32(id)), "“hop%d” on the page", &hop); n != 1 {
+				continue
+			}
+			for s := range w.States {
+				if s != hop && w.State(uint32(id), s) >= w.State(uint32(id), hop) {
+					t.Errorf("%s: “hop%d” weighs %v for T%d and %v for T%d", kind, hop, w.State(uint32(id), s), s, w.State(uint32(id), hop), hop)
+				}
+			}
+		}
+	}
+}
+
+// The same training set gives the same bytes, on one core or several, and the
+// model read from them is the one trained.
+func TestChainSameBytes(t *testing.T) {
+	g := orchard(12)
+	for _, kind := range chainKinds() {
+		var first []byte
+		for _, workers := range []int{1, 2, 3} {
+			f := fitChainModel(t, kind, g, FitOptions{Workers: workers})
+			b, err := f.Marshal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first == nil {
+				first = b
+				name := filepath.Join(t.TempDir(), "m")
+				if err := f.Write(name); err != nil {
+					t.Fatal(err)
+				}
+				read, err := model.Read(name, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(read.Payload.(*model.Chain).Weights.W, f.Payload.(*model.Chain).Weights.W) {
+					t.Errorf("%s: other weights from the file", kind)
+				}
+			}
+			if !bytes.Equal(b, first) {
+				t.Errorf("%s: other bytes with %d workers", kind, workers)
+			}
+		}
+	}
+}
+
+// The three subsets of the paper, each with what it looks at.
+func TestChainSubsets(t *testing.T) {
+	g := orchard(6)
+	for subset, want := range map[feature.Subset][2]int{ // words of pages, of anchors
+		feature.All: {5, 2}, feature.Words: {5, 0}, feature.Similarity: {0, 2},
+	} {
+		f := fitChainModel(t, model.MEMM, g, FitOptions{Iterations: 2, Features: feature.Options{Subset: subset}})
+		words, anchors := f.Space.Vocabulary()
+		if f.Space.Subset() != subset || [2]int{words, anchors} != want || f.Provenance.Texts["features"] != string(subset) {
+			t.Errorf("%s: %d words of pages, %d of anchors, %v", subset, words, anchors, f.Provenance.Texts)
+		}
+	}
+}
+
+func TestChainFitErrors(t *testing.T) {
+	bare := orchard(6)
+	for i := range bare.Nodes {
+		bare.Nodes[i].Page.Terms = []web.Term{{Text: "tree", Body: 1}}
+	}
+	same := orchard(6)
+	for i := range same.Nodes {
+		same.Nodes[i].State = 0
+	}
+	stopped, stop := context.WithCancel(context.Background())
+	stop()
+	for _, c := range []struct {
+		name string
+		ctx  context.Context
+		g    *Graph
+		o    FitOptions
+		is   error
+		says string
+	}{
+		{"a vocabulary that matches nothing", context.Background(), bare, FitOptions{}, nil, "collect more pages"},
+		{"words in more pages than there are", context.Background(), orchard(6), FitOptions{Features: feature.Options{MinPages: 1000}}, nil, "lower the number of pages a word needs"},
+		{"no such subset", context.Background(), orchard(6), FitOptions{Features: feature.Options{Subset: "some"}}, nil, "give all, words or similarity"},
+		{"one class", context.Background(), same, FitOptions{}, ErrOneClass, ""},
+		{"stopped", stopped, orchard(6), FitOptions{}, context.Canceled, ""},
+	} {
+		for _, kind := range chainKinds() {
+			f, err := Fit(c.ctx, kind, c.g, sample(t, c.g, SequenceOptions{Count: 40}), c.o)
+			if f != nil || err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%s, %s: %v, %v", kind, c.name, f, err)
+			}
+		}
+	}
+}

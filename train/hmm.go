@@ -1,0 +1,230 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/learn/hmm"
+	"github.com/waggle-crawler/waggle/learn/kmeans"
+	"github.com/waggle-crawler/waggle/learn/sparse"
+	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// ErrNoWords says that pages hold no words that a model could compare.
+var ErrNoWords = errors.New("the training pages share no words: none is on as many pages as the vocabulary asks for; collect more pages, or lower the setting words")
+
+// markovFitters fit hidden Markov models of first and second order: states are
+// hop distances, and what is seen of a page is the cluster of its words.
+func markovFitters() []Fitter {
+	words := Setting{Name: "words", Line: "training pages a word must be on to count", Default: 3, Min: 1, Max: 1e6}
+	clusters := []Setting{
+		{Name: "clusters", Line: "clusters of pages; 0 = chosen by the data (X-means)", Default: 10, Max: 1000},
+		{Name: "most-clusters", Line: "when the data choose", Default: 50, Min: 1, Max: 1000},
+		words,
+	}
+	return []Fitter{
+		{
+			Kind: model.HMM, Line: "hop distances by counting, over targets and clusters of other pages", Pages: true, fit: fitHMM,
+			Settings: append(clusters[:3:3],
+				Setting{Name: "smoothing", Line: "added to each count", Default: hmm.FirstSmoothing, Max: 1000}),
+		},
+		{
+			Kind: model.HMM2, Line: "each hop distance by the two before it, over clusters of all pages", fit: fitHMM2,
+			Settings: append(clusters[:3:3],
+				Setting{Name: "smoothing", Line: "added to each count", Default: hmm.SecondSmoothing, Max: 1000},
+				Setting{Name: "baum-welch", Line: "iterations of Baum–Welch after counting, while states keep their meaning", Default: 5, Max: 100}),
+		},
+	}
+}
+
+// fitHMM learns the model of HMM crawlers (BPM09 B5). Targets are cluster 0,
+// and the other pages clusters 1…K by k-means. All is counted over the pages
+// and links of the graph, once each:
+//
+//	a_ij = |links L_i→L_j| / |links from L_i|,  b_ij = |pages in L_i∩C_j| / |L_i|,  π_i = |L_i| / |pages|
+//
+// with the smoothing added, but for links that hop distances forbid: by the
+// definition of a state no page is two links nearer than one that links to it.
+// A page without a word of the vocabulary shows a symbol of its own, where the
+// paper has none. π, which the paper counts too without saying how, is the
+// share that a random walk starts from (D6).
+//
+// Source: Batsakis, Petrakis & Milios 2009, section 3.3, after Liu, Janssen &
+// Milios 2006.
+func fitHMM(ctx context.Context, g *Graph, _ []Sequence, o FitOptions) (*model.File, error) {
+	words, vectors, err := g.vectors(int(o.Set["words"]))
+	if err != nil {
+		return nil, err
+	}
+	var targets, others []sparse.Vector
+	for i, n := range g.Nodes {
+		switch {
+		case vectors[i] == nil:
+		case n.Target:
+			targets = append(targets, vectors[i])
+		default:
+			others = append(others, vectors[i])
+		}
+	}
+	if len(targets) == 0 {
+		return nil, fmt.Errorf("%w: no target holds one", ErrNoWords)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	first, _, err := kmeans.Train(targets, kmeans.Options{K: 1, Workers: o.Workers})
+	if err != nil {
+		return nil, err
+	}
+	m := &model.Markov{Words: words, Centroids: []sparse.Vector{first.Centroid(0)}}
+	var labels []int
+	if len(others) > 0 {
+		clusters, fit, err := kmeans.Train(others, clustering(o, len(others)))
+		if err != nil {
+			return nil, err
+		}
+		for k := range clusters.K() {
+			m.Centroids = append(m.Centroids, clusters.Centroid(k))
+		}
+		labels = fit.Labels
+	}
+
+	counts, err := hmm.NewCounts(o.States, m.Blank()+1)
+	if err != nil {
+		return nil, err
+	}
+	blank := 0
+	for i, n := range g.Nodes {
+		state := min(n.State, o.States-1)
+		symbol := m.Blank()
+		switch {
+		case vectors[i] == nil:
+			blank++
+		case n.Target:
+			symbol = 0
+		default:
+			symbol, labels = 1+labels[0], labels[1:]
+		}
+		if vectors[i] != nil {
+			m.Pages, m.Clusters = append(m.Pages, vectors[i]), append(m.Clusters, symbol)
+		}
+		counts.Start(state)
+		counts.Page(state, symbol)
+	}
+	for _, e := range g.Edges {
+		counts.Link(min(g.Nodes[e.From].State, o.States-1), min(g.Nodes[e.To].State, o.States-1))
+	}
+	m.First, err = counts.Model(hmm.CountOptions{Smoothing: o.Set["smoothing"], Arcs: hmm.HopArcs(o.States)})
+	if err != nil {
+		return nil, err
+	}
+	return &model.File{Payload: m, Provenance: model.Provenance{
+		Settings: map[string]float64{"symbols": float64(m.First.Symbols), "vocabulary": float64(words.Len()), "blank-pages": float64(blank)},
+	}}, nil
+}
+
+// fitHMM2 learns the model of second order (HTT14 H6–H8). All pages are
+// clustered alike; the counts of labelled sequences are the initial values, and
+// Baum–Welch goes on from there while the states keep their meaning, for a few
+// iterations. The paper starts from uniform values: its states then bear any
+// name, while hop distances are known here.
+//
+// Source: Hu, Tu & Tong 2014, sections 2.2 and 2.3.
+func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) (*model.File, error) {
+	words, vectors, err := g.vectors(int(o.Set["words"]))
+	if err != nil {
+		return nil, err
+	}
+	var points []sparse.Vector
+	for _, v := range vectors {
+		if v != nil {
+			points = append(points, v)
+		}
+	}
+	clusters, fit, err := kmeans.Train(points, clustering(o, len(points)))
+	if err != nil {
+		return nil, err
+	}
+	m := &model.Markov{Words: words}
+	for k := range clusters.K() {
+		m.Centroids = append(m.Centroids, clusters.Centroid(k))
+	}
+	symbols := make([]int, len(vectors))
+	labels := fit.Labels
+	blank := 0
+	for i, v := range vectors {
+		if v == nil {
+			symbols[i] = m.Blank()
+			blank++
+		} else {
+			symbols[i], labels = labels[0], labels[1:]
+		}
+	}
+	walks := make([]hmm.Sequence, len(sequences))
+	for i, s := range sequences {
+		walks[i].States = g.Labels(s, o.States)
+		for _, n := range s.Nodes {
+			walks[i].Obs = append(walks[i].Obs, symbols[n])
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	counted, err := hmm.CountSecond(walks, o.States, m.Blank()+1, hmm.CountOptions{Smoothing: o.Set["smoothing"], Arcs: hmm.HopArcs(o.States)})
+	if err != nil {
+		return nil, err
+	}
+	iterations := int(o.Set["baum-welch"])
+	if o.Iterations > 0 {
+		iterations = o.Iterations
+	}
+	if iterations == 0 {
+		iterations = -1 // measured only
+	}
+	second, trace, err := hmm.BaumWelchSecond(walks, counted, hmm.Options{
+		Iterations: iterations, Tolerance: o.Tolerance, Workers: o.Workers, KeepOrder: true, Progress: o.Progress,
+	})
+	if errors.Is(err, hmm.ErrImpossible) {
+		return nil, fmt.Errorf("%w: give the setting smoothing above 0", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.Second = second
+	return &model.File{Payload: m, Provenance: model.Provenance{
+		Curve: trace.LogLikelihood, Status: trace.Status.String(),
+		Settings: map[string]float64{"symbols": float64(m.Blank() + 1), "vocabulary": float64(words.Len()), "blank-pages": float64(blank)},
+	}}, nil
+}
+
+// clustering is how n pages are clustered.
+func clustering(o FitOptions, n int) kmeans.Options {
+	return kmeans.Options{K: min(int(o.Set["clusters"]), n), MaxK: min(int(o.Set["most-clusters"]), n), Seed: o.Seed, Workers: o.Workers}
+}
+
+// vectors are the pages of the graph over the words of least of them or more;
+// nil for a page that holds none. The error is ErrNoWords when all are.
+func (g *Graph) vectors(least int) (*feature.Lexicon, []sparse.Vector, error) {
+	words := feature.CountTerms(g.pages(), least, nil)
+	out := make([]sparse.Vector, len(g.Nodes))
+	some := false
+	for i, n := range g.Nodes {
+		out[i] = words.Page(n.Page)
+		some = some || out[i] != nil
+	}
+	if !some {
+		return nil, nil, ErrNoWords
+	}
+	return words, out, nil
+}
+
+func (g *Graph) pages() []*web.Page {
+	out := make([]*web.Page, len(g.Nodes))
+	for i, n := range g.Nodes {
+		out[i] = n.Page
+	}
+	return out
+}

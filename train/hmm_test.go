@@ -1,0 +1,243 @@
+package train
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/model"
+)
+
+// works is a web whose hop distances, clusters and values are seen at a glance.
+// Of its words only bee, honey, hive and steel are on two pages or more, so
+// that e has none; fair is not in the graph. The pages are called aa for a, and
+// so on: names are the words of links, and one letter is no word.
+//
+//	e ─► d ─► c ─► b ─► t*
+//	          │    ▼    ▲│
+//	          └──► a ───┘│
+//	               ▲─────┘
+func works(t testing.TB) *Graph {
+	return collect(t, draft(`
+		tt -> aa        words: bee bee honey
+		aa -> tt        words: hive hive honey
+		bb -> tt aa     words: hive hive bee
+		cc -> aa bb     words: steel steel
+		dd -> cc        words: steel steel steel honey
+		ee -> dd fair   words: alone`), CollectOptions{}, "tt")
+}
+
+func fitted(t testing.TB, g *Graph, kind model.Kind, sequences []Sequence, o FitOptions) *model.File {
+	t.Helper()
+	f, err := Fit(t.Context(), kind, g, sequences, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func equal(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
+
+func compare(t *testing.T, what string, got, want []float64) {
+	t.Helper()
+	if !slices.EqualFunc(got, want, equal) {
+		t.Errorf("%s = %v\nwant %v", what, got, want)
+	}
+}
+
+// walk is the sequence of pages of these names.
+func walk(t testing.TB, g *Graph, names ...string) (s Sequence) {
+	t.Helper()
+	for i, n := range names {
+		at := slices.IndexFunc(g.Nodes, func(x Node) bool { return name(x.URL) == n })
+		s.Nodes = append(s.Nodes, int32(at))
+		if i > 0 {
+			e, ok := g.edge(s.Nodes[i-1], int32(at))
+			if !ok {
+				t.Fatalf("no link %s→%s", names[i-1], n)
+			}
+			s.Edges = append(s.Edges, e)
+		}
+	}
+	return s
+}
+
+// cluster is the cluster of the page of that name in a model of kind hmm.
+func clusterOf(g *Graph, m *model.Markov, page string) int {
+	for _, n := range g.Nodes {
+		if name(n.URL) == page {
+			v := m.Words.Page(n.Page)
+			for i, p := range m.Pages {
+				if slices.Equal(p, v) {
+					return m.Clusters[i]
+				}
+			}
+		}
+	}
+	return m.Blank()
+}
+
+// BPM09 B5 by hand, with three states: t is at 0, a and b at 1, c, d and e at 2
+// or more. The links are 0→1, twice 1→0, 1→1, twice 2→1, twice 2→2.
+func TestHMMCountsB5(t *testing.T) {
+	g := works(t)
+	for _, c := range []struct {
+		smoothing float64
+		a         []float64
+		b         []float64 // t's cluster, that of a and b, that of c and d, blank
+	}{
+		{0,
+			[]float64{0, 1, 0, 2. / 3, 1. / 3, 0, 0, 0.5, 0.5},
+			[]float64{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 2. / 3, 1. / 3}},
+		// Added to each that may happen: from 2 no link leads to 0.
+		{0.1,
+			[]float64{0.1 / 1.3, 1.1 / 1.3, 0.1 / 1.3, 2.1 / 3.3, 1.1 / 3.3, 0.1 / 3.3, 0, 2.1 / 4.2, 2.1 / 4.2},
+			[]float64{1.1 / 1.4, 0.1 / 1.4, 0.1 / 1.4, 0.1 / 1.4, 0.1 / 2.4, 2.1 / 2.4, 0.1 / 2.4, 0.1 / 2.4, 0.1 / 3.4, 0.1 / 3.4, 2.1 / 3.4, 1.1 / 3.4}},
+	} {
+		f := fitted(t, g, model.HMM, nil, FitOptions{States: 3, Set: map[string]float64{"words": 2, "clusters": 2, "smoothing": c.smoothing}})
+		m := f.Payload.(*model.Markov)
+		compare(t, "A", m.First.A, c.a)
+		hive, steel := clusterOf(g, m, "aa"), clusterOf(g, m, "dd")
+		if clusterOf(g, m, "tt") != 0 || clusterOf(g, m, "bb") != hive || clusterOf(g, m, "cc") != steel || clusterOf(g, m, "ee") != 3 {
+			t.Fatalf("clusters %v", m.Clusters)
+		}
+		for state := range 3 {
+			row := m.First.B[4*state : 4*state+4]
+			compare(t, "B", []float64{row[0], row[hive], row[steel], row[3]}, c.b[4*state:4*state+4])
+		}
+		if c.smoothing == 0 {
+			compare(t, "π", m.First.Pi, []float64{1. / 6, 2. / 6, 3. / 6})
+		}
+		compare(t, "C0", []float64{m.Centroids[0].Norm(), m.Centroids[0].Dot(m.Words.Page(g.Nodes[0].Page))}, []float64{1, 1})
+	}
+}
+
+// B5: the number of clusters is the user's, or the data's (X-means); there are
+// never more than pages.
+func TestHMMClustersB5(t *testing.T) {
+	g := works(t)
+	for _, c := range []struct {
+		set  map[string]float64
+		most int // beside the targets'
+	}{
+		{map[string]float64{"words": 2, "clusters": 1}, 1},
+		{map[string]float64{"words": 2, "clusters": 3}, 3},
+		{map[string]float64{"words": 2, "clusters": 1000}, 4},
+		{map[string]float64{"words": 2, "clusters": 0, "most-clusters": 3}, 3},
+	} {
+		m := fitted(t, g, model.HMM, nil, FitOptions{Set: c.set}).Payload.(*model.Markov)
+		n := len(m.Centroids) - 1
+		if n > c.most || n < 1 || c.set["clusters"] > 0 && n != c.most {
+			t.Errorf("%v: %d clusters", c.set, n)
+		}
+	}
+}
+
+// HTT14 H8: counts of labelled sequences, one more each, are where Baum–Welch
+// begins. With the walks d c b t, c b a t and c a t, labels 2 2 1 0, 2 1 1 0 and
+// 2 1 0, two of three go from 2, 1 to 0, and the third to 1.
+func TestHMM2CountsH8(t *testing.T) {
+	g := works(t)
+	walks := []Sequence{walk(t, g, "dd", "cc", "bb", "tt"), walk(t, g, "cc", "bb", "aa", "tt"), walk(t, g, "cc", "aa", "tt")}
+	f := fitted(t, g, model.HMM2, walks, FitOptions{States: 3, Set: map[string]float64{"words": 2, "clusters": 3, "baum-welch": 0}})
+	m := f.Payload.(*model.Markov)
+	row := func(i, j int) []float64 { return m.Second.A[(i*3+j)*3 : (i*3+j)*3+3] }
+	compare(t, "a_21·", row(2, 1), []float64{3. / 6, 2. / 6, 1. / 6})
+	compare(t, "a_11·", row(1, 1), []float64{2. / 4, 1. / 4, 1. / 4})
+	compare(t, "a_22·", row(2, 2), []float64{0, 2. / 3, 1. / 3}) // 0 is a structural zero
+	compare(t, "a_00·", row(0, 0), []float64{1. / 3, 1. / 3, 1. / 3})
+	// b, b and a were at (2,1), of one cluster.
+	b := slices.Sorted(slices.Values(m.Second.B[(2*3+1)*4 : (2*3+1)*4+4]))
+	compare(t, "b_21, sorted", b, []float64{1. / 7, 1. / 7, 1. / 7, 4. / 7})
+	if got := f.Provenance; len(got.Curve) != 1 || got.Status == "" {
+		t.Errorf("without Baum–Welch the curve is %v, status %q", got.Curve, got.Status)
+	}
+}
+
+// H7, H8: iterations never make the sequences less likely, what cannot happen
+// stays so, and the states keep their meaning.
+func TestHMM2BaumWelchH8(t *testing.T) {
+	g := works(t)
+	f := fitted(t, g, model.HMM2, sample(t, g, SequenceOptions{Count: 30}), FitOptions{States: 4, Set: map[string]float64{"words": 2, "clusters": 3}})
+	m := f.Payload.(*model.Markov)
+	if c := f.Provenance.Curve; len(c) < 2 || !slices.IsSorted(c) {
+		t.Errorf("log-likelihoods %v", c)
+	}
+	for i := range 4 {
+		for j := range 4 {
+			for k := range 4 {
+				if p := m.Second.A[(i*4+j)*4+k]; k < j-1 && p != 0 {
+					t.Errorf("a_%d%d%d = %v, and no page at %d links to one at %d", i, j, k, p, j, k)
+				}
+			}
+		}
+	}
+	// One link from a target the next page is likelier one than two links away.
+	if near, far := m.Second.A[(2*4+1)*4], m.Second.A[(3*4+2)*4]; near <= far {
+		t.Errorf("a_210 = %v, a_320 = %v", near, far)
+	}
+}
+
+// One training set and seed give one file, on any number of cores, and it is
+// read back the same.
+func TestFitIsAFunction(t *testing.T) {
+	g := works(t)
+	sequences := sample(t, g, SequenceOptions{Count: 30})
+	for _, kind := range []model.Kind{model.HMM, model.HMM2, model.ContextGraph, model.RLSpider} {
+		var first []byte
+		for _, workers := range []int{1, 4} {
+			f := fitted(t, g, kind, sequences, FitOptions{Workers: workers, Seed: 7, Set: map[string]float64{"words": 1}})
+			b, err := f.Marshal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first == nil {
+				first = b
+			} else if !bytes.Equal(b, first) {
+				t.Errorf("%s: another file on %d cores", kind, workers)
+			}
+		}
+		read, err := model.Unmarshal(first, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := read.Marshal(); err != nil || !bytes.Equal(again, first) {
+			t.Errorf("%s: read and written, another file (%v)", kind, err)
+		}
+	}
+}
+
+// Training sets that teach nothing are errors that say what to do.
+func TestFitPagesErrors(t *testing.T) {
+	g := works(t)
+	sequences := sample(t, g, SequenceOptions{Count: 30})
+	wordless := works(t)
+	for i := range wordless.Nodes {
+		if wordless.Nodes[i].Target {
+			p := *wordless.Nodes[i].Page
+			p.Terms = nil
+			wordless.Nodes[i].Page = &p
+		}
+	}
+	for _, c := range []struct {
+		name string
+		kind model.Kind
+		g    *Graph
+		set  map[string]float64
+		want error
+	}{
+		{"no common word", model.HMM, g, map[string]float64{"words": 100}, ErrNoWords},
+		{"no common word", model.HMM2, g, map[string]float64{"words": 100}, ErrNoWords},
+		{"no common word", model.ContextGraph, g, map[string]float64{"words": 100}, ErrNoWords},
+		{"no common word", model.RLSpider, g, map[string]float64{"words": 100}, ErrNoWords},
+		{"targets without words", model.HMM, wordless, map[string]float64{"words": 1}, ErrNoWords},
+		{"targets without words", model.ContextGraph, wordless, map[string]float64{"words": 1}, ErrNoWords},
+		{"all links worth the same", model.RLSpider, collect(t, draft("tt ->\naa -> tt"), CollectOptions{}, "tt"), map[string]float64{"words": 1}, ErrOneClass},
+	} {
+		if _, err := Fit(t.Context(), c.kind, c.g, sequences, FitOptions{Set: c.set}); !errors.Is(err, c.want) {
+			t.Errorf("%s, %s: %v", c.kind, c.name, err)
+		}
+	}
+}

@@ -1,0 +1,418 @@
+package train
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// wiki is a server that speaks MediaWiki's protocol: articles at /wiki/TITLE,
+// api.php with siteinfo and backlinks in batches of at most most.
+type wiki struct {
+	*httptest.Server
+	links  map[string][]string // title → titles it links to
+	most   int
+	mu     sync.Mutex
+	asked  []string // questions to the API, and articles fetched
+	lagged int      // answers of "maxlag" yet to be given
+	robots string
+}
+
+func newWiki(t *testing.T, links map[string][]string) *wiki {
+	w := &wiki{links: links, most: 2}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/robots.txt", func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "text/plain")
+		fmt.Fprint(rw, w.robots)
+	})
+	mux.HandleFunc("/w/api.php", w.api)
+	mux.HandleFunc("/wiki/", w.article)
+	w.Server = httptest.NewServer(mux)
+	t.Cleanup(w.Close)
+	return w
+}
+
+func (w *wiki) note(s string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.asked = append(w.asked, s)
+}
+
+func (w *wiki) count(prefix string) (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.asked {
+		if strings.HasPrefix(s, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *wiki) article(rw http.ResponseWriter, r *http.Request) {
+	title := strings.ReplaceAll(strings.TrimPrefix(r.URL.Path, "/wiki/"), "_", " ")
+	w.note("page " + title)
+	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+	links, ok := w.links[title]
+	if !ok {
+		rw.WriteHeader(404)
+	}
+	fmt.Fprintf(rw, "<title>%s</title><p>About %[1]s.", title)
+	for _, l := range links {
+		fmt.Fprintf(rw, ` <a href="/wiki/%s">%s</a>`, strings.ReplaceAll(l, " ", "_"), l)
+	}
+}
+
+func (w *wiki) api(rw http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	w.note("api " + q.Get("bltitle"))
+	rw.Header().Set("Content-Type", "application/json; charset=utf-8")
+	answer := map[string]any{"batchcomplete": true}
+	w.mu.Lock()
+	lag := w.lagged > 0
+	w.lagged--
+	w.mu.Unlock()
+	switch {
+	case q.Get("format") != "json" || q.Get("formatversion") != "2" || q.Get("maxlag") == "":
+		answer = map[string]any{"error": map[string]string{"code": "bad", "info": "asked otherwise than this server understands"}}
+	case lag:
+		rw.Header().Set("Retry-After", "7")
+		answer = map[string]any{"error": map[string]string{"code": "maxlag", "info": "Waiting for a database server"}}
+	case q.Get("meta") == "siteinfo":
+		answer["query"] = map[string]any{"general": map[string]string{"articlepath": "/wiki/$1", "server": "//" + r.Host}}
+	case q.Get("list") == "backlinks":
+		var from []string
+		for title, links := range w.links {
+			if slices.Contains(links, q.Get("bltitle")) {
+				from = append(from, title)
+			}
+		}
+		slices.Sort(from)
+		begin := 0
+		if c := q.Get("blcontinue"); c != "" {
+			begin, _ = strconv.Atoi(strings.TrimPrefix(c, "0|"))
+		}
+		limit, _ := strconv.Atoi(q.Get("bllimit"))
+		end := min(begin+min(limit, w.most), len(from))
+		list := []map[string]any{}
+		for i, title := range from[begin:end] {
+			list = append(list, map[string]any{"pageid": begin + i, "ns": 0, "title": title})
+		}
+		if end < len(from) {
+			answer["continue"] = map[string]string{"blcontinue": fmt.Sprintf("0|%d", end), "continue": "-||"}
+		}
+		answer["query"] = map[string]any{"backlinks": list}
+	}
+	json.NewEncoder(rw).Encode(answer)
+}
+
+// jump is a clock that does not wait, and counts what it was to wait.
+type jump struct {
+	clock.System
+	mu     sync.Mutex
+	waited []time.Duration
+}
+
+func (j *jump) NewTimer(d time.Duration) (<-chan time.Time, func()) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.waited = append(j.waited, d)
+	c := make(chan time.Time, 1)
+	c <- time.Time{}
+	return c, func() {}
+}
+
+func stack(t *testing.T, o fetch.Options) *fetch.Stack {
+	t.Helper()
+	o.AllowPrivate = true
+	if o.Delay == 0 {
+		o.Delay = -1
+	}
+	s, err := fetch.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func address(t testing.TB, s string) web.URL { return addresses(t, s)[0] }
+
+var jsonType = []string{"application/json"}
+
+func TestMediaWikiAsksWhatLinksHere(t *testing.T) {
+	w := newWiki(t, map[string][]string{
+		"Waggle dance": nil, "Bee": {"Waggle dance"}, "Honey & wax (bees)": {"Waggle dance"}, "Karl von Frisch": {"Waggle dance", "Bee"},
+		"Öland": {"Waggle dance"}, "Unrelated": {"Bee"},
+	})
+	w.lagged = 1
+	c := &jump{}
+	m, err := NewMediaWiki(t.Context(), address(t, w.URL+"/w/api.php"), stack(t, fetch.Options{Types: jsonType, IgnoreRobots: true}), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(c.waited) != "[7s]" {
+		t.Errorf("a wiki that asked for a pause of 7s was given %v", c.waited)
+	}
+	layer := addresses(t, w.URL+"/wiki/Waggle_dance", w.URL+"/wiki/Unrelated", w.URL+"/other", "http://elsewhere.example/wiki/Bee", w.URL+"/wiki/Bee?action=history")
+	named, err := m.Inlinks(t.Context(), layer, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.ReplaceAll("W/wiki/Bee W/wiki/Honey_%26_wax_(bees) W/wiki/Karl_von_Frisch W/wiki/%C3%96land |  |  |  | ", "W", w.URL)
+	var got []string
+	for _, list := range named {
+		var names []string
+		for _, u := range list {
+			names = append(names, u.String())
+		}
+		got = append(got, strings.Join(names, " "))
+	}
+	if s := strings.Join(got, " | "); s != want {
+		t.Errorf("named %s\nwant  %s", s, want)
+	}
+	if n := w.count("api Waggle dance"); n != 2 {
+		t.Errorf("four in-links, two at a time, took %d questions", n)
+	}
+	if named, err = m.Inlinks(t.Context(), layer[:1], 3); err != nil || len(named[0]) != 3 {
+		t.Errorf("with a limit of three: %v, %v", named, err)
+	}
+}
+
+func TestMediaWikiErrors(t *testing.T) {
+	w := newWiki(t, nil)
+	s := stack(t, fetch.Options{Types: jsonType, IgnoreRobots: true})
+	other := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(rw, `{"hello": 1}`)
+	}))
+	t.Cleanup(other.Close)
+	w.lagged = 100
+	for says, api := range map[string]string{
+		"is busy; the same command goes on later": w.URL + "/w/api.php",
+		"answers 404: is the address right?":      w.URL + "/api.php",
+		"is it a MediaWiki API?":                  other.URL + "/w/api.php",
+	} {
+		if _, err := NewMediaWiki(t.Context(), address(t, api), s, &jump{}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("error %v, want one that says %q", err, says)
+		}
+	}
+}
+
+// Collecting over the network: in-links from the wiki, pages from its articles,
+// obeying robots.txt; and what was fetched and answered is not asked again when
+// the collection goes on.
+func TestCollectFromAWiki(t *testing.T) {
+	w := newWiki(t, map[string][]string{
+		"Goal": nil, "A": {"Goal"}, "B": {"Goal"}, "Forbidden": {"Goal"}, "C": {"A"}, "D": {"C", "Goal"},
+	})
+	w.robots = "User-agent: *\nDisallow: /wiki/Forbidden\nDisallow: /w/\n"
+	dir := t.TempDir()
+	run := func() *Graph {
+		m, err := NewMediaWiki(t.Context(), address(t, w.URL+"/w/api.php"), stack(t, fetch.Options{Types: jsonType, IgnoreRobots: true}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages, err := NewLive(stack(t, fetch.Options{}), parse.New(parse.Options{}), PagesPath(dir), store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pages.Close()
+		in := Remembered{From: m, Path: InlinksPath(dir), Batch: 1}
+		g, err := Collect(t.Context(), &topic.Topic{Name: "goal", Keywords: []string{"goal"}}, addresses(t, w.URL+"/wiki/Goal"), in, pages, CollectOptions{Workers: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	g := run()
+	var got []string
+	for _, n := range g.Nodes {
+		got = append(got, fmt.Sprintf("%s %d", strings.TrimPrefix(n.URL.Path(), "/wiki/"), n.Layer))
+	}
+	if s := strings.Join(got, ", "); s != "Goal 0, A 1, B 1, D 1, C 2" {
+		t.Errorf("nodes %s", s)
+	}
+	if g.Found.NoPage != 1 || w.count("page Forbidden") != 0 {
+		t.Errorf("a page that robots.txt forbids was asked for %d times (%+v)", w.count("page Forbidden"), g.Found)
+	}
+	if err := Save(dir, g, store.Options{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	pages, questions := w.count("page "), w.count("api ")
+	if again := run(); again.Digest(nil) != g.Digest(nil) {
+		t.Error("going on gives another graph")
+	}
+	if n := w.count("page "); n != pages {
+		t.Errorf("going on fetched %d pages anew", n-pages)
+	}
+	if n := w.count("api "); n != questions+1 { // the site's own facts
+		t.Errorf("going on asked %d questions anew", n-questions-1)
+	}
+	loaded, err := Load(t.Context(), dir, parse.New(parse.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if loaded.Digest(nil) != g.Digest(nil) {
+		t.Error("the graph read from its folder is another")
+	}
+}
+
+// A live source follows redirects, fetches once what is asked for twice, knows
+// http and https of an address for one, and says why there is no page.
+func TestLive(t *testing.T) {
+	var mu sync.Mutex
+	asked := map[string]int{}
+	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked[r.URL.Path]++
+		mu.Unlock()
+		rw.Header().Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/old":
+			http.Redirect(rw, r, "/new", http.StatusMovedPermanently)
+		case "/loop":
+			http.Redirect(rw, r, "/loop", http.StatusFound)
+		case "/busy":
+			rw.WriteHeader(503)
+		case "/absent", "/robots.txt":
+			rw.WriteHeader(404)
+		case "/private":
+			fmt.Fprint(rw, `<meta name=robots content=noarchive>secret`)
+		default:
+			fmt.Fprint(rw, "<p>words")
+		}
+	}))
+	t.Cleanup(srv.Close)
+	dir := t.TempDir()
+	open := func() *Live {
+		l, err := NewLive(stack(t, fetch.Options{}), parse.New(parse.Options{}), dir, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	l := open()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if p, err := l.Page(t.Context(), address(t, srv.URL+"/old")); err != nil || p.URL.Path() != "/new" {
+				t.Errorf("page %v, error %v", p, err)
+			}
+		})
+	}
+	wg.Wait()
+	if asked["/old"] != 1 || asked["/new"] != 1 {
+		t.Errorf("asked %v", asked)
+	}
+	https := strings.Replace(srv.URL, "http:", "https:", 1)
+	for link, want := range map[string]string{
+		srv.URL + "/old": srv.URL + "/new",
+		https + "/old":   srv.URL + "/new",
+		https + "/new":   srv.URL + "/new",
+		https + "/else":  https + "/else",
+	} {
+		if got := l.Resolve(address(t, link)); got != address(t, want) {
+			t.Errorf("%s leads to %s, want %s", link, got, want)
+		}
+	}
+	for path, says := range map[string]string{"/loop": "moved", "/busy": "status 503", "/absent": "holds no document"} {
+		if _, err := l.Page(t.Context(), address(t, srv.URL+path)); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), ErrNoPage.Error()) {
+			t.Errorf("%s: error %v, want one that says %q", path, err, says)
+		}
+	}
+	if _, err := l.Page(t.Context(), address(t, srv.URL+"/private")); err != nil {
+		t.Error(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l = open()
+	defer l.Close()
+	if n := l.Fetched(); n != 1 {
+		t.Errorf("%d pages were kept, want /new alone: /private asks not to be kept", n)
+	}
+}
+
+// stopping is a fetcher that cancels after so many fetches.
+type stopping struct {
+	Fetcher
+	left   atomic.Int32
+	cancel func()
+}
+
+func (s *stopping) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	if s.left.Add(-1) < 0 {
+		s.cancel()
+	}
+	return s.Fetcher.Fetch(ctx, u)
+}
+
+// A collection that is stopped anywhere goes on to the graph it would have given.
+func TestCollectGoesOn(t *testing.T) {
+	links := map[string][]string{"Goal": nil}
+	for i := range 6 {
+		links[fmt.Sprint("P", i)] = []string{"Goal", fmt.Sprint("P", (i+1)%6)}
+		links[fmt.Sprint("Q", i)] = []string{fmt.Sprint("P", i)}
+	}
+	w := newWiki(t, links)
+	s := stack(t, fetch.Options{})
+	m, err := NewMediaWiki(t.Context(), address(t, w.URL+"/w/api.php"), stack(t, fetch.Options{Types: jsonType, IgnoreRobots: true}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(dir string, after int) (*Graph, error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		f := &stopping{Fetcher: s, cancel: cancel}
+		f.left.Store(int32(after))
+		pages, err := NewLive(f, parse.New(parse.Options{}), PagesPath(dir), store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pages.Close()
+		in := Remembered{From: m, Path: InlinksPath(dir), Batch: 1}
+		return Collect(ctx, &topic.Topic{}, addresses(t, w.URL+"/wiki/Goal"), in, pages, CollectOptions{Workers: 1})
+	}
+	whole, err := run(t.TempDir(), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	stops := 0
+	for {
+		g, err := run(dir, 2)
+		if err == nil {
+			if g.Digest(nil) != whole.Digest(nil) {
+				t.Error("stopped and gone on with, the graph is another")
+			}
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if stops++; stops > 20 {
+			t.Fatal("it does not come to an end")
+		}
+	}
+	if stops < 3 {
+		t.Errorf("it was stopped %d times: the test tests nothing", stops)
+	}
+}
