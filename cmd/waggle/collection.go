@@ -20,6 +20,7 @@ import (
 //	job.yaml        the job with every value in force; its presence means
 //	                that the crawl was set up whole
 //	examples.jsonl  the example pages as they were when the crawl began
+//	critic          the critic that judges, where one does
 //	frontier/       what waits, what is done, and the marks of the next two
 //	archive/        WARC files
 //	events.jsonl    all that happened
@@ -32,6 +33,7 @@ type collection struct {
 
 func (c collection) job() string      { return filepath.Join(c.dir, "job.yaml") }
 func (c collection) examples() string { return filepath.Join(c.dir, "examples.jsonl") }
+func (c collection) critic() string   { return filepath.Join(c.dir, "critic") }
 func (c collection) frontier() string { return filepath.Join(c.dir, "frontier") }
 func (c collection) archive() string  { return filepath.Join(c.dir, "archive") }
 func (c collection) events() string   { return filepath.Join(c.dir, "events.jsonl") }
@@ -52,7 +54,7 @@ func (c collection) usable() error {
 	}
 	for _, e := range entries {
 		// What a set-up leaves that was cut short may be used again.
-		if !slices.Contains([]string{"lock", "examples.jsonl", "examples.jsonl.new", "job.yaml.new"}, e.Name()) {
+		if !slices.Contains([]string{"lock", "examples.jsonl", "examples.jsonl.new", "job.yaml.new", "critic", "critic.new"}, e.Name()) {
 			return exit{exitUsage, fmt.Errorf("%s holds other files (%s) and no crawl: choose a new folder", c.dir, e.Name())}
 		}
 	}
@@ -131,7 +133,7 @@ func (c collection) clear() error {
 // discard removes a crawl that fetched nothing, for a new one.
 func (c collection) discard() error {
 	return errors.Join(os.RemoveAll(c.frontier()), os.RemoveAll(c.archive()), os.RemoveAll(c.events()),
-		os.RemoveAll(c.harvest()), os.RemoveAll(c.examples()), os.RemoveAll(c.job()))
+		os.RemoveAll(c.harvest()), os.RemoveAll(c.examples()), os.RemoveAll(c.critic()), os.RemoveAll(c.job()))
 }
 
 // save writes the job, whole or not at all.

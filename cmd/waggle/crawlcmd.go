@@ -273,9 +273,12 @@ func isPrivate(h web.Host) bool {
 		name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
-// filesFrom takes relative names of example files from the folder of the job
-// file that gives them.
+// filesFrom takes relative names of files from the folder of the job file that
+// gives them.
 func (j *Job) filesFrom(dir string) {
+	if c := &j.Judge.Critic; *c != "" && !filepath.IsAbs(*c) {
+		*c = filepath.Join(dir, *c)
+	}
 	for _, list := range [][]string{j.Topic.Examples, j.Topic.Negatives} {
 		for i, name := range list {
 			if !isAddress(name) && !filepath.IsAbs(name) {

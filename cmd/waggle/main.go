@@ -55,6 +55,7 @@ type commands struct {
 		Report labReportCmd `cmd:"" help:"Write the report of a lab's results anew."`
 		List   labListCmd   `cmd:"" help:"Name all scorers, judges and measures."`
 	} `cmd:"" help:"Compare strategies on recorded webs, against what was possible."`
+	Topic   topicCmds        `cmd:"" help:"Taxonomies: topics with example pages, and the critic that learns them."`
 	Version kong.VersionFlag `help:"Print the version."`
 }
 

@@ -465,7 +465,13 @@ func (s *setup) one(ctx context.Context, f fetch.Fetcher, src string) (example, 
 
 func (s *setup) judge(t *topic.Topic, a *text.Analyzer) (judge.Judge, error) {
 	j := &s.job.Judge
-	o := judge.Options{Analyzer: a, Command: j.Command}
+	o := judge.Options{Analyzer: a, Command: j.Command, Focus: j.Focus, Printed: j.Printed, Anyway: j.Anyway}
+	if j.Critic != "" {
+		var err error
+		if o.Critic, err = s.critic(); err != nil {
+			return nil, err
+		}
+	}
 	if j.Threshold != nil {
 		o.Threshold = *j.Threshold
 	}
@@ -473,6 +479,33 @@ func (s *setup) judge(t *topic.Topic, a *text.Analyzer) (judge.Judge, error) {
 		o.Rules = append(o.Rules, judge.Rule{Field: r.Field, Pattern: r.Pattern, Weight: r.Weight})
 	}
 	return judge.New(j.Name, t, o)
+}
+
+// critic reads the critic of the job. A first run keeps a copy, so that a later
+// one judges by the same.
+func (s *setup) critic() (*judge.Critic, error) {
+	name := s.job.Judge.Critic
+	if s.resume {
+		name = s.col.critic()
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("the critic: %w", err)
+	}
+	c, err := judge.ReadCritic(b, name)
+	if err != nil {
+		return nil, err
+	}
+	if good, err := c.Focus(s.job.Judge.Focus); err == nil {
+		doubts, _ := c.Doubts(good) // what should end the crawl, the judge says itself
+		for _, d := range doubts {
+			s.note(d)
+		}
+	}
+	if !s.resume {
+		err = writeWhole(s.col.critic(), b)
+	}
+	return c, err
 }
 
 func (s *setup) scorer(t *topic.Topic, j judge.Judge, a *text.Analyzer) (crawl.Scorer, error) {
