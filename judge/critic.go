@@ -35,7 +35,8 @@ import (
 // Pr(c) is the class's share of the training pages, n(u) the number of words
 // of u that the critic knows. As printed, W is infinite: then the words of a
 // page count as independent, and nearly all probabilities are 0 or 1. The
-// fitted W is that by which held-out pages are likeliest.
+// fitted W is that by which the classes of held-out pages are likeliest. As it
+// weighs the words anew against Pr(c), the likeliest class may change too.
 //
 // The file, its numbers unsigned varints but where a size is said:
 //

@@ -391,6 +391,16 @@ func (x *exam) held() Held {
 	return h
 }
 
+// Blind is the accuracy of always naming the class with the most held-out
+// pages.
+func (r *Record) Blind() float64 {
+	held := make([]int, len(r.Classes))
+	for _, t := range r.Confusion {
+		held[t.Class] += t.Pages
+	}
+	return float64(slices.Max(held)) / float64(max(1, r.Held.Pages))
+}
+
 // Pair is two classes that a critic takes for one another.
 type Pair struct {
 	A, B   string

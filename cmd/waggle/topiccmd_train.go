@@ -672,7 +672,7 @@ func printRecord(w io.Writer, r *judge.Record) {
 		return
 	}
 	fmt.Fprintf(w, "held out     %s pages that it had not learned\n", number(r.Held.Pages))
-	fmt.Fprintf(w, "accuracy     %s; among the likeliest five %s; a blind guess %s\n", percent(r.Held.Accuracy), percent(r.Held.Top5), percent(1/float64(len(r.Classes))))
+	fmt.Fprintf(w, "accuracy     %s; among the likeliest five %s; always the largest class %s\n", percent(r.Held.Accuracy), percent(r.Held.Top5), percent(r.Blind()))
 	count := "all of a page's words count (as printed)"
 	if r.Words > 0 {
 		count = fmt.Sprintf("a page counts as at most %s words", number(int(r.Words)))
@@ -681,7 +681,7 @@ func printRecord(w io.Writer, r *judge.Record) {
 		count += ", assumed: too few pages to fit it"
 	}
 	fmt.Fprintf(w, "calibration  error (ECE) %.3f, as printed %.3f; %s\n", r.Held.ECE, r.Printed.ECE, count)
-	fmt.Fprintf(w, "             mean surprise %.2f nats, as printed %.2f\n", r.Held.LogLoss, r.Printed.LogLoss)
+	fmt.Fprintf(w, "             mean surprise %.2f nats, as printed %.2f; accuracy as printed %s\n", r.Held.LogLoss, r.Printed.LogLoss, percent(r.Printed.Accuracy))
 	if pairs := r.WorstPairs(10); len(pairs) > 0 {
 		fmt.Fprintln(w, "\nmost often taken for one another (held-out pages)")
 		for _, p := range pairs {

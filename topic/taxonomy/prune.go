@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 
@@ -24,6 +25,9 @@ type Pruning struct {
 	Cap int
 	// Seed of the sample that is left of a class above Cap.
 	Seed uint64
+	// Prefix leads from the folder of the new taxonomy to that of the old one,
+	// with slashes, for examples that are files; "" = they are the same.
+	Prefix string
 }
 
 // Pruned says what became of a taxonomy.
@@ -161,6 +165,9 @@ func Prune(open func() (io.ReadCloser, error), name string, w io.Writer, o Pruni
 		e.Topic = classOf[e.Topic].Path
 		if d := limit[e.Topic]; d != nil && !d.take(lot(o.Seed, e)) {
 			return nil
+		}
+		if file, ok := e.File(); ok && o.Prefix != "" {
+			e.Source = fileScheme + path.Join(o.Prefix, file)
 		}
 		return out.Write(e)
 	})
