@@ -29,14 +29,15 @@ import (
 // crawl whose topic is some of its classes. It is immutable and safe for
 // concurrent use.
 //
-//	log Pr(c|u) = log Pr(c) + s(u)·Σ_t n(u,t) log θ_{c,t} + const
+//	log Pr(c|u) = s(u)·[log Pr(c) + Σ_t n(u,t) log θ_{c,t}] + const
 //	s(u)        = min(1, W/n(u))
 //
 // Pr(c) is the class's share of the training pages, n(u) the number of words
 // of u that the critic knows. As printed, W is infinite: then the words of a
 // page count as independent, and nearly all probabilities are 0 or 1. The
-// fitted W is that by which the classes of held-out pages are likeliest. As it
-// weighs the words anew against Pr(c), the likeliest class may change too.
+// fitted W is that by which the classes of held-out pages are likeliest. It
+// says how far to believe the print, and leaves the order of a page's classes
+// as it is there.
 //
 // The file, its numbers unsigned varints but where a size is said:
 //
@@ -218,16 +219,39 @@ func wordsOf(stems map[string]uint32, terms []web.Term) (sparse.Vector, float64)
 
 // posterior returns Pr(c|u) [classes]; words is W, 0 = infinite.
 func (c *Critic) posterior(v sparse.Vector, n, words float64) []float64 {
-	if words > 0 && n > words {
-		for i := range v {
-			v[i].Value *= words / n
-		}
-	}
 	out := make([]float64, len(c.Record.Classes))
-	if err := c.model.Posterior(out, v); err != nil {
-		clear(out) // counts of a page are finite and ≥ 0: this cannot be
+	// It refuses weights that are no numbers; those of v are counts.
+	_ = c.model.LogPosterior(out, v)
+	if words == 0 {
+		words = math.Inf(1)
+	}
+	temper(out, out, n, words)
+	for i, l := range out {
+		out[i] = math.Exp(l)
 	}
 	return out
+}
+
+// temper fills dst with ln Pr(c|u) [classes] by W, given the same as printed,
+// for a page of n known words. dst and printed may be one.
+func temper(dst, printed []float64, n, words float64) {
+	s := 1.
+	if n > words {
+		s = words / n
+	}
+	most := math.Inf(-1)
+	for i, l := range printed {
+		dst[i] = s * l
+		most = max(most, dst[i])
+	}
+	sum := 0.
+	for _, l := range dst {
+		sum += math.Exp(l - most)
+	}
+	norm := most + math.Log(sum)
+	for i := range dst {
+		dst[i] -= norm
+	}
 }
 
 // Focus returns which classes the topics in focus and all below them are

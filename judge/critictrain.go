@@ -279,43 +279,22 @@ func (c *Critic) examine(rank []uint32, fit, test []sample) {
 
 // evidence is what a page says of its classes, before W.
 type evidence struct {
-	words float64   // known ones
-	prior []float64 // [classes] ln Pr(c)
-	logs0 []float64 // [classes] ln Pr(c|u) as printed
-	buf   []float64
+	n       float64   // known words
+	printed []float64 // [classes] ln Pr(c|u) as printed
+	buf     []float64 // [classes]
 }
 
 func (c *Critic) evidence(s sample, rank []uint32) *evidence {
 	v, n := s.vector(rank)
 	k := len(c.Record.Classes)
-	e := &evidence{words: n, prior: make([]float64, k), logs0: make([]float64, k), buf: make([]float64, k)}
-	// Neither page has a word with a weight that is not a number.
-	_ = c.model.LogPosterior(e.prior, nil)
-	_ = c.model.LogPosterior(e.logs0, v)
+	e := &evidence{n: n, printed: make([]float64, k), buf: make([]float64, k)}
+	_ = c.model.LogPosterior(e.printed, v) // it refuses weights that are no numbers
 	return e
 }
 
 // logs is ln Pr(c|u) [classes] for one W, valid until the next call.
-//
-//	ln Pr(c|u) = ln Pr(c) + s·(ln Pr(c|u as printed) − ln Pr(c)) + const
-func (e *evidence) logs(w float64) []float64 {
-	s := 1.
-	if e.words > w {
-		s = w / e.words
-	}
-	most := math.Inf(-1)
-	for i := range e.buf {
-		e.buf[i] = e.prior[i] + s*(e.logs0[i]-e.prior[i])
-		most = max(most, e.buf[i])
-	}
-	sum := 0.
-	for _, x := range e.buf {
-		sum += math.Exp(x - most)
-	}
-	norm := most + math.Log(sum)
-	for i := range e.buf {
-		e.buf[i] -= norm
-	}
+func (e *evidence) logs(words float64) []float64 {
+	temper(e.buf, e.printed, e.n, words)
 	return e.buf
 }
 

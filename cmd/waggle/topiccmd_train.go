@@ -681,7 +681,7 @@ func printRecord(w io.Writer, r *judge.Record) {
 		count += ", assumed: too few pages to fit it"
 	}
 	fmt.Fprintf(w, "calibration  error (ECE) %.3f, as printed %.3f; %s\n", r.Held.ECE, r.Printed.ECE, count)
-	fmt.Fprintf(w, "             mean surprise %.2f nats, as printed %.2f; accuracy as printed %s\n", r.Held.LogLoss, r.Printed.LogLoss, percent(r.Printed.Accuracy))
+	fmt.Fprintf(w, "             mean surprise %.2f nats, as printed %.2f\n", r.Held.LogLoss, r.Printed.LogLoss)
 	if pairs := r.WorstPairs(10); len(pairs) > 0 {
 		fmt.Fprintln(w, "\nmost often taken for one another (held-out pages)")
 		for _, p := range pairs {
