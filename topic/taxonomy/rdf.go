@@ -8,6 +8,7 @@ import (
 	"html"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -256,17 +257,11 @@ func findCycle(edges []edge) []string {
 						out = append(out, name)
 					}
 				}
-				for k := len(path) - 1; k >= 0; k-- { // from the edge that closes it, back to j
-					if path[k] == j {
-						for _, e := range path[k:] {
-							add(edges[e].from)
-							add(edges[e].to)
-						}
-						break
-					}
+				for _, e := range path[slices.Index(path, j):] {
+					add(edges[e].from)
+					add(edges[e].to)
 				}
-				add(next.from)
-				return out
+				return append(out, out[0])
 			}
 			if out := walk(j); out != nil {
 				return out

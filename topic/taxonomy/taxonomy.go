@@ -266,7 +266,8 @@ func Near(path string, all iter.Seq[string], n int) []string {
 		lowLast := low[strings.LastIndexByte(low, '/')+1:]
 		far := min(distance(path, low), 0.1+distance(last, lowLast))
 		if low != "/" && (Covers(low, path) || Covers(path, low)) {
-			far = min(far, 0.25)
+			common := float64(min(len(low), len(path))) / float64(max(len(low), len(path)))
+			far = min(far, 0.3*(1-common))
 		}
 		if far < 0.45 {
 			found = append(found, near{name, far})
