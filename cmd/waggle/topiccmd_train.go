@@ -106,8 +106,9 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 	samples := func(yield func(judge.Sample, error) bool) {
 		for _, part := range parts {
 			for s, err := range part {
-				n++
-				meter.show(n, len(wanted.examples), "pages read")
+				if n++; n%100 == 0 {
+					meter.show(n, len(wanted.examples), "pages read")
+				}
 				if !yield(s, err) {
 					return
 				}
