@@ -480,7 +480,7 @@ func BenchmarkTrainCritic(b *testing.B) {
 
 // The bar is 2 ms a page.
 func BenchmarkCriticJudge(b *testing.B) {
-	c, err := judge.TrainCritic(large(480, 20), judge.Training{})
+	c, err := judge.TrainCritic(large(480, 100), judge.Training{})
 	if err != nil {
 		b.Fatal(err)
 	}

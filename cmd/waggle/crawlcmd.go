@@ -34,6 +34,8 @@ type crawlCmd struct {
 	Time        *Duration `placeholder:"D" help:"Time to spend (30m, 2h)."`
 	Scorer      string    `placeholder:"NAME" help:"Which link goes first (default best-first-both; waggle lab list names all)."`
 	Judge       string    `placeholder:"NAME" help:"What makes a page relevant: ${judges}."`
+	Critic      string    `placeholder:"FILE" help:"Judge by the critic that waggle topic train made."`
+	Focus       []string  `sep:"none" placeholder:"TOPIC" help:"With --critic: a topic that is wanted, with all below it; may be repeated."`
 	Threshold   *float64  `placeholder:"X" help:"Relevance, 0…1, from which a page counts (default: from the examples)."`
 	Reach       string    `placeholder:"REACH" help:"How far from the seeds: any, domain or host."`
 	Delay       *Duration `placeholder:"D" help:"Pause between requests to one host (default 1s)."`
@@ -170,7 +172,7 @@ func (c *crawlCmd) fixed() string {
 	for flag, given := range map[string]bool{
 		"--file": c.File != "", "--seed": len(c.Seed) > 0, "--example": len(c.Example) > 0,
 		"--negative": len(c.Negative) > 0, "--keywords": len(c.Keywords) > 0, "--description": c.Description != "",
-		"--scorer": c.Scorer != "", "--judge": c.Judge != "", "--threshold": c.Threshold != nil, "--reach": c.Reach != "",
+		"--scorer": c.Scorer != "", "--judge": c.Judge != "", "--critic": c.Critic != "", "--focus": len(c.Focus) > 0, "--threshold": c.Threshold != nil, "--reach": c.Reach != "",
 	} {
 		if given {
 			return flag
@@ -192,6 +194,10 @@ func (c *crawlCmd) override(j *Job) error {
 	setIf(&j.Topic.Description, c.Description)
 	setIf(&j.Contact, c.Contact)
 	setIf(&j.Scorer.Name, c.Scorer)
+	if c.Critic != "" {
+		j.Judge.Name, j.Judge.Critic, j.Judge.Focus = "critic", c.Critic, nil
+	}
+	j.Judge.Focus = append(j.Judge.Focus, c.Focus...)
 	setIf(&j.Judge.Name, c.Judge)
 	setIf(&j.Scope.Reach, c.Reach)
 	setIf(&j.Fetch.Through, c.Through)
@@ -213,7 +219,7 @@ func (c *crawlCmd) override(j *Job) error {
 	}
 	j.Fetch.AllowPrivate = j.Fetch.AllowPrivate || c.AllowPrivate
 	flags := map[string]string{
-		"budget.pages": "--pages", "judge.threshold": "--threshold", "judge.name": "--judge", "scorer.name": "--scorer",
+		"budget.pages": "--pages", "judge.threshold": "--threshold", "judge.name": "--judge", "judge.critic": "--critic", "judge.focus": "--focus", "scorer.name": "--scorer",
 		"scope.reach": "--reach", "fetch.workers": "--workers", "fetch.through": "--through", "contact": "--contact",
 	}
 	return j.check(func(path string) string {
