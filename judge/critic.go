@@ -12,6 +12,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
 
@@ -399,6 +400,15 @@ type critic struct {
 	*Critic
 	good  []bool  // [classes]
 	words float64 // W, 0 = infinite
+	// What was found of the pages judged last: a scorer asks for the classes
+	// of a page right after it was judged. A page is at the place that its
+	// digest names.
+	last [16]atomic.Pointer[judged]
+}
+
+type judged struct {
+	page      *web.Page
+	posterior []float64 // [classes]
 }
 
 var (
@@ -441,10 +451,22 @@ func newCritic(t *topic.Topic, o Options) (Judge, error) {
 	return c, nil
 }
 
-func (c *critic) relevance(terms []web.Term) float64 {
-	v, n := wordsOf(c.stems, terms)
+// of returns Pr(c|u) [classes] for a page.
+func (c *critic) of(p *web.Page) []float64 {
+	place := &c.last[p.Digest[0]%byte(len(c.last))]
+	if j := place.Load(); j != nil && j.page == p {
+		return j.posterior
+	}
+	v, n := wordsOf(c.stems, p.Terms)
+	j := &judged{p, c.posterior(v, n, c.words)}
+	place.Store(j)
+	return j.posterior
+}
+
+// relevance is R(u), given Pr(c|u) [classes].
+func (c *critic) relevance(posterior []float64) float64 {
 	r := 0.
-	for i, p := range c.posterior(v, n, c.words) {
+	for i, p := range posterior {
 		if c.good[i] {
 			r += p
 		}
@@ -453,7 +475,7 @@ func (c *critic) relevance(terms []web.Term) float64 {
 }
 
 func (c *critic) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
-	r := c.relevance(p.Terms)
+	r := c.relevance(c.of(p))
 	return c.verdict(r, r), nil
 }
 
@@ -468,14 +490,12 @@ func (c *critic) Text(s string) float64 {
 			terms = append(terms, web.Term{Text: w, Body: 1})
 		}
 	}
-	return c.relevance(terms)
+	v, n := wordsOf(c.stems, terms)
+	return c.relevance(c.posterior(v, n, c.words))
 }
 
 // Classes are those of the page, in focus or not.
-func (c *critic) Classes(p *web.Page) []Class {
-	v, n := wordsOf(c.stems, p.Terms)
-	return top(c.Record.Classes, c.posterior(v, n, c.words))
-}
+func (c *critic) Classes(p *web.Page) []Class { return top(c.Record.Classes, c.of(p)) }
 
 // top are the likeliest classes; see Classifier.
 func top(paths []string, p []float64) []Class {

@@ -76,7 +76,7 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 	parser := parse.New(parse.Options{})
 	had := &had{wanted: len(wanted.examples), lost: map[string]int{}}
 	parts := []iter.Seq2[judge.Sample, error]{wanted.files(ctx, parser, had)}
-	from := c.Taxonomy
+	from, again := c.Taxonomy, ""
 	switch {
 	case len(wanted.addresses) == 0:
 	case c.Web != "":
@@ -101,6 +101,7 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 			return err
 		}
 		parts = append(parts, wanted.archived(ctx, dir, fetched, parser, had))
+		again = ", remove " + dir + " to fetch all anew"
 	}
 	n := 0
 	samples := func(yield func(judge.Sample, error) bool) {
@@ -114,7 +115,7 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 				}
 			}
 		}
-		if err := had.enough(c.Floor); err != nil {
+		if err := had.enough(c.Floor, again); err != nil {
 			yield(judge.Sample{}, err)
 		}
 	}
@@ -232,10 +233,10 @@ func (h *had) String() string {
 	return s
 }
 
-// enough tells whether to go on.
-func (h *had) enough(floor float64) error {
+// enough tells whether to go on; again is one more remedy.
+func (h *had) enough(floor float64, again string) error {
 	if share := float64(h.pages) / float64(max(1, h.wanted)); share < floor || h.pages == 0 {
-		return fmt.Errorf("only %s of the examples could be had, and the floor is %s: look into why, or train with these by --floor %.2g", percent(share), percent(floor), share)
+		return fmt.Errorf("only %s of the examples could be had, and the floor is %s: look into why%s, or train with these by --floor %.2g", percent(share), percent(floor), again, share)
 	}
 	return nil
 }

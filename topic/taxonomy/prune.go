@@ -65,6 +65,9 @@ var ErrOneClass = errors.New("every example was folded into the root: lower k, o
 //     those of its own Other if it is an inner topic;
 //  3. of a class with more than Cap examples, Cap are drawn.
 //
+// The paper counts 144,859 examples in 482 classes afterwards, 259 more than
+// 482 times its cap: it cannot have been kept everywhere there. Here it is.
+//
 // The order of folding does not matter. An Other may have fewer than K
 // examples; one that would have none is not made, as it could not be learned.
 //

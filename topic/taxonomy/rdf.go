@@ -75,7 +75,7 @@ func ImportRDF(w io.Writer, structure, content Dump, o Options) (Imported, error
 			return m.Imported, fmt.Errorf("%s: the topics are no tree, as each of these lists the next as narrower or holds it: %s. Remove one of these narrow lines, or import by names alone", structure.Name, strings.Join(cycle, " → "))
 		}
 	}
-	last := ""
+	last, pages := "", 0
 	err = readDump(content, m, handlers{
 		topic: func(path string) error {
 			last = path
@@ -85,6 +85,7 @@ func ImportRDF(w io.Writer, structure, content Dump, o Options) (Imported, error
 			return nil
 		},
 		page: func(topic string, e Example) error {
+			pages++
 			if e.Topic = last; topic != "" {
 				path, err := dumpPath(topic)
 				if err != nil {
@@ -106,7 +107,11 @@ func ImportRDF(w io.Writer, structure, content Dump, o Options) (Imported, error
 	if err != nil {
 		return m.Imported, err
 	}
-	return m.end()
+	out, err := m.end()
+	if err != nil && pages == 0 {
+		err = fmt.Errorf("%s: %w; the file holds no ExternalPage: those are in content.rdf.u8", content.Name, err)
+	}
+	return out, err
 }
 
 // dumpPath is the path of a topic as a dump names it.
