@@ -463,9 +463,13 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *w
 			return nil, err
 		}
 	}
+	// Nothing is at stake here but time, so what is damaged is not mended.
+	anew := func(err error) error {
+		return fmt.Errorf("%w\nRemove %s to fetch the examples anew", err, dir)
+	}
 	front, err := frontier.Open(col.frontier(), frontier.Options{MaxPerHost: -1})
 	if err != nil {
-		return nil, err
+		return nil, anew(err)
 	}
 	defer front.Close()
 	marks := map[string][]byte{}
@@ -485,7 +489,7 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *w
 	}
 	archive, log, err := s.openRecords(marks)
 	if err != nil {
-		return nil, err
+		return nil, anew(err)
 	}
 	defer archive.Close()
 	defer log.Close()
