@@ -192,7 +192,7 @@ type topicShowCmd struct {
 	Topic string   `arg:"" optional:"" help:"The topic to show (default: the root)."`
 	Depth int      `default:"2" placeholder:"N" help:"Topics below it, down to this depth (default ${default})."`
 	Focus []string `sep:"none" placeholder:"TOPIC" help:"Of a critic: how well it tells this topic, and all below it, from the rest; may be repeated."`
-	Plot  string   `placeholder:"FILE.svg" help:"Of a critic: draw how its probabilities agree with the held-out pages."`
+	Plot  string   `placeholder:"FILE" help:"Of a critic: draw, as .svg or .png, how its probabilities agree with the held-out pages."`
 }
 
 // Run shows.

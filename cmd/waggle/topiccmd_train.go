@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -39,7 +41,7 @@ type topicTrainCmd struct {
 	Floor    float64 `default:"0.5" placeholder:"X" help:"Train if at least this share of the examples could be had (default ${default})."`
 	MinPages int     `default:"5" placeholder:"N" help:"Leave out classes with fewer pages (default ${default})."`
 	Seed     uint64  `help:"Of what is held out."`
-	Plot     string  `placeholder:"FILE.svg" help:"Draw how the probabilities agree with the held-out pages."`
+	Plot     string  `placeholder:"FILE" help:"Draw, as .svg or .png, how the probabilities agree with the held-out pages."`
 
 	Contact      string    `placeholder:"MAIL|URL" help:"Where site owners reach you; sent with every request."`
 	Delay        *Duration `placeholder:"D" help:"Pause between requests to one host (default 1s)."`
@@ -728,24 +730,66 @@ func printSight(w io.Writer, c *judge.Critic, good []bool) error {
 func plotReliability(name string, r *judge.Record) error {
 	line := func(title string, h judge.Held, color int) plot.Series {
 		s := plot.Series{Name: title, Color: color}
-		for _, b := range h.Bins {
+		for _, b := range merged(h.Bins, 10) {
 			s.X = append(s.X, b.Mean)
 			s.Y = append(s.Y, b.Accuracy)
+			low, high := wilson(b.Accuracy, b.Pages)
+			s.Low, s.High = append(s.Low, low), append(s.High, high)
 		}
 		return s
 	}
 	chart := plot.Lines{
 		Title:  "How far the critic's probabilities can be believed",
-		Note:   fmt.Sprintf("%s classes. Expected calibration error %.3f, as printed %.3f.", number(len(r.Classes)), r.Held.ECE, r.Printed.ECE),
+		Note:   fmt.Sprintf("%s classes; each point is at least 10 held-out pages, with its 95%% interval.\nExpected calibration error %.3f, as printed %.3f.", number(len(r.Classes)), r.Held.ECE, r.Printed.ECE),
 		XLabel: "probability of the likeliest class", YLabel: "share that was right", YMax: 1,
 		Series: []plot.Series{
 			line("fitted", r.Held, 0), line("as printed", r.Printed, 1),
 			{Name: "perfect", X: []float64{0, 1}, Y: []float64{0, 1}, Mark: true},
 		},
 	}
-	var b strings.Builder
-	if err := chart.Draw().SVG(&b); err != nil {
-		return err
+	var b bytes.Buffer
+	var err error
+	if strings.EqualFold(filepath.Ext(name), ".png") {
+		err = chart.Draw().PNG(&b, 2, false)
+	} else {
+		err = chart.Draw().SVG(&b)
 	}
-	return writeWhole(name, []byte(b.String()))
+	return errors.Join(err, writeWhole(name, b.Bytes()))
+}
+
+// merged joins each bin of less than n pages with the next ones, and the last
+// with the one before.
+func merged(bins []judge.Bin, n int) []judge.Bin {
+	var out []judge.Bin
+	for _, b := range bins {
+		last := len(out) - 1
+		if last < 0 || out[last].Pages >= n {
+			out = append(out, b)
+			continue
+		}
+		out[last] = joined(out[last], b)
+	}
+	if last := len(out) - 1; last > 0 && out[last].Pages < n {
+		out[last-1] = joined(out[last-1], out[last])
+		out = out[:last]
+	}
+	return out
+}
+
+func joined(a, b judge.Bin) judge.Bin {
+	n := float64(a.Pages + b.Pages)
+	mean := func(x, y float64) float64 { return (x*float64(a.Pages) + y*float64(b.Pages)) / n }
+	return judge.Bin{Pages: a.Pages + b.Pages, Mean: mean(a.Mean, b.Mean), Accuracy: mean(a.Accuracy, b.Accuracy)}
+}
+
+// wilson is the 95 % interval of a share of n.
+//
+// Source: Wilson, Probable Inference, the Law of Succession, and Statistical
+// Inference, 1927.
+func wilson(share float64, pages int) (low, high float64) {
+	const z = 1.96
+	n := float64(pages)
+	middle := (share + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(share*(1-share)/n+z*z/(4*n*n))
+	return max(0, middle-half), min(1, middle+half)
 }
