@@ -320,11 +320,18 @@ func (s *Space) Name(id uint32) string {
 }
 
 // Page is what a page itself shows: bias, O1, O2, O_w.
-func (s *Space) Page(p *web.Page) sparse.Vector {
+func (s *Space) Page(p *web.Page) sparse.Vector { return s.page(p, false) }
+
+// Others is Page with O1 the likeness to all targets but those that are this
+// very page, word for word: what a training page shows to a model that is not
+// to learn that targets are recognised by being themselves.
+func (s *Space) Others(p *web.Page) sparse.Vector { return s.page(p, true) }
+
+func (s *Space) page(p *web.Page, others bool) sparse.Vector {
 	v := make(sparse.Vector, 0, 64)
 	v = append(v, sparse.Entry{ID: Bias, Value: 1})
 	if s.subset != Words {
-		if c := s.nearest(p.Terms); c > 0 {
+		if c := s.nearest(p.Terms, others); c > 0 {
 			v = append(v, sparse.Entry{ID: TargetCosine, Value: c})
 		}
 		if c := s.described(p.Description); c > 0 {
@@ -397,7 +404,7 @@ func (s *Space) important(p *web.Page, room *[]string, yield func(stem string, n
 // nearest is O1, in [0,1]:
 //
 //	max_d Σ_k w_pk·w_dk / √(Σ_k w_pk² · Σ_k w_dk²),   w = term frequency
-func (s *Space) nearest(page []web.Term) float64 {
+func (s *Space) nearest(page []web.Term, others bool) float64 {
 	if len(s.targets) == 0 {
 		return 0
 	}
@@ -415,8 +422,17 @@ func (s *Space) nearest(page []web.Term) float64 {
 			dots[p.target] += n * p.weight
 		}
 	}
-	return cosine(slices.Max(dots), square)
+	best := 0.
+	for _, dot := range dots {
+		if c := cosine(dot, square); c > best && !(others && c > itself) {
+			best = c
+		}
+	}
+	return best
 }
+
+// itself is the cosine from which two pages have the same words equally often.
+const itself = 1 - 1e-9
 
 // described is O2, in [0,1].
 func (s *Space) described(description string) float64 {

@@ -30,6 +30,7 @@ type bayes struct {
 	analyzer *text.Analyzer
 	odds     []weighted // ln(θ_+/θ_-) of the stems of T, sorted by stem
 	other    float64    // the same of other
+	words    float64    // that a page counts at most as
 }
 
 var _ Judge = (*bayes)(nil)
@@ -70,7 +71,7 @@ func newBayes(t *topic.Topic, o Options) (Judge, error) {
 		}
 	}
 	slices.Sort(known)
-	b := &bayes{named: named{"bayes", o.Threshold}, analyzer: o.Analyzer}
+	b := &bayes{named: named{"bayes", o.Threshold}, analyzer: o.Analyzer, words: bayesWords}
 	if b.threshold == 0 {
 		b.threshold = 0.5
 	}
@@ -102,8 +103,8 @@ func (b *bayes) probability(terms []web.Term) float64 {
 		sum += float64(t.Body) * odds
 		n += float64(t.Body)
 	}
-	if n > bayesWords {
-		sum *= bayesWords / n
+	if n > b.words {
+		sum *= b.words / n
 	}
 	return logistic(sum)
 }

@@ -52,6 +52,16 @@ type Options struct {
 	Command  []string
 	Timeout  time.Duration
 	Restarts int
+	// Critic is for the judge critic: it knows classes, of which those at and
+	// below the topics of Focus are wanted. Without it the critic tells the
+	// examples from what is unlike them.
+	Critic *Critic
+	Focus  []string
+	// Printed keeps the critic to the formula as printed: its probabilities
+	// are then nearly all 0 or 1. Its name becomes critic-printed.
+	Printed bool
+	// Anyway accepts a critic that cannot tell the focus from the rest.
+	Anyway bool
 	// HTML gives the command the source of a page, nil = it gets none.
 	HTML func(*web.Page) []byte
 }
@@ -76,6 +86,7 @@ func makers() []maker {
 		{Line{"cosine-tfidf-centroid", "cosine to the mean of the examples, tf-idf"}, newCosine(true, true)},
 		{Line{"keyword", "BM25 of the keywords alone"}, newKeyword},
 		{Line{"bayes", "naive Bayes from the examples and the negative examples"}, newBayes},
+		{Line{"critic", "naive Bayes over the classes of a taxonomy, from waggle topic train"}, newCritic},
 		{Line{"rules", "regular expressions on address, title and text"}, newRules},
 		{Line{"command", "a command of yours, asked in lines of JSON"}, newCommand},
 	}
@@ -104,7 +115,7 @@ func New(name string, t *topic.Topic, o Options) (Judge, error) {
 			known = append(known, m.Name)
 			continue
 		}
-		if name != "rules" && name != "command" {
+		if name != "rules" && name != "command" && o.Critic == nil {
 			if err := t.Validate(); err != nil {
 				return nil, fmt.Errorf("judge %s: %w", name, err)
 			}

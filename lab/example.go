@@ -69,4 +69,4 @@ scorers:                      # name:, and if need be as: NAME, similarity: judg
 }
 
 // inLab tells whether a judge needs nothing but the topic.
-func inLab(name string) bool { return name != "rules" && name != "command" }
+func inLab(name string) bool { return name != "rules" && name != "command" && name != "critic" }

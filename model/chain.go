@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/waggle-crawler/waggle/learn/lattice"
 )
@@ -16,6 +17,9 @@ type Chain struct {
 	// Start is the share of training sequences that begin in each state, [S],
 	// summing to 1 (Q9).
 	Start []float64
+	// Moves[i*S+j] is the share, among links of training pages in state i, of
+	// those to pages in state j, [S*S]; its rows sum to 1.
+	Moves []float64
 }
 
 // MarshalBinary writes a chain as
@@ -24,6 +28,7 @@ type Chain struct {
 //	observations          uint32
 //	allowed [S*S]         byte each
 //	start [S]             float64 each
+//	moves [S*S]           float64 each
 //	weights               float32 each, as lattice.Weights.W
 //
 // Weights lose what a float32 does not hold: seven decimal digits of a weight
@@ -43,7 +48,7 @@ func (c *Chain) MarshalBinary() ([]byte, error) {
 			b = append(b, 0)
 		}
 	}
-	for _, p := range c.Start {
+	for _, p := range slices.Concat(c.Start, c.Moves) {
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p))
 	}
 	for _, x := range w.W {
@@ -66,7 +71,7 @@ func (c *Chain) UnmarshalBinary(b []byte) error {
 	if s < 2 || s > maxStates {
 		return fmt.Errorf("a chain of %d states", s)
 	}
-	if len(b) < s*s+8*s {
+	if len(b) < s*s+8*s+8*s*s {
 		return errors.New("the chain is cut short")
 	}
 	w := &lattice.Weights{Shape: lattice.Shape{States: s, Observations: observations, Allowed: make([]bool, s*s)}}
@@ -79,6 +84,11 @@ func (c *Chain) UnmarshalBinary(b []byte) error {
 		start[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
 	}
 	b = b[8*s:]
+	moves := make([]float64, s*s)
+	for i := range moves {
+		moves[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	b = b[8*s*s:]
 	if len(b)%4 != 0 {
 		return errors.New("the chain is cut short")
 	}
@@ -86,7 +96,7 @@ func (c *Chain) UnmarshalBinary(b []byte) error {
 	for i := range w.W {
 		w.W[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
 	}
-	*c = Chain{w, start}
+	*c = Chain{w, start, moves}
 	return c.verify()
 }
 
@@ -98,18 +108,25 @@ func (c *Chain) verify() error {
 	if err := c.Weights.Check(); err != nil {
 		return err
 	}
-	if len(c.Start) != c.Weights.States {
-		return fmt.Errorf("a start distribution over %d states and not %d", len(c.Start), c.Weights.States)
+	n := c.Weights.States
+	if len(c.Start) != n || len(c.Moves) != n*n {
+		return fmt.Errorf("%d shares of states and %d of moves for %d states", len(c.Start), len(c.Moves), n)
 	}
-	sum := 0.
-	for _, p := range c.Start {
-		if !(p >= 0) {
-			return fmt.Errorf("a start distribution with %v", p)
+	rows := [][]float64{c.Start}
+	for row := range slices.Chunk(c.Moves, n) {
+		rows = append(rows, row)
+	}
+	for _, row := range rows {
+		sum := 0.
+		for _, p := range row {
+			if !(p >= 0) {
+				return fmt.Errorf("a share of %v", p)
+			}
+			sum += p
 		}
-		sum += p
-	}
-	if !(math.Abs(sum-1) < 1e-6) {
-		return fmt.Errorf("a start distribution with the sum %v", sum)
+		if !(math.Abs(sum-1) < 1e-6) {
+			return fmt.Errorf("shares with the sum %v", sum)
+		}
 	}
 	return nil
 }

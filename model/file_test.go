@@ -50,7 +50,7 @@ func chain(t testing.TB) *model.File {
 			Curve: []float64{-300.5, -17.25}, Status: "converged",
 		},
 		Space:   space,
-		Payload: &model.Chain{Weights: w, Start: []float64{0.25, 0.25, 0.5}},
+		Payload: &model.Chain{Weights: w, Start: []float64{0.25, 0.25, 0.5}, Moves: []float64{0.5, 0.25, 0.25, 0.125, 0.375, 0.5, 0, 0.5, 0.5}},
 	}
 }
 

@@ -35,6 +35,7 @@ func chainSettings() []Setting {
 	return []Setting{
 		{"viterbi", 0, 0, 1, "1 follows the best path alone; 0 joins all paths (marginal)"},
 		{"literal", 0, 0, 1, "1 ranks a link by the belief over its page, as printed; 0 by that over the page it leads to"},
+		{"bias", 0, 0, 1, "1 predicts by the weights of what every page shows, 0 by the share of training links from state to state"},
 		{"observe", 0, 0, 1, "1 begins with what the model says of the seed page; 0 with the start distribution of training"},
 		orderSetting(),
 	}
@@ -42,7 +43,7 @@ func chainSettings() []Setting {
 
 func newChain(kind model.Kind) func(Options) (Scorer, error) {
 	return func(o Options) (Scorer, error) {
-		p, err := newPath(o.Model, PathOptions{Viterbi: o.set("viterbi") >= 0.5, Observe: o.set("observe") >= 0.5}, kind)
+		p, err := newPath(o.Model, PathOptions{Viterbi: o.set("viterbi") >= 0.5, Observe: o.set("observe") >= 0.5, Bias: o.set("bias") >= 0.5}, kind)
 		if err != nil {
 			return nil, err
 		}

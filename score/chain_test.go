@@ -44,7 +44,24 @@ func chainOf(t testing.TB, kind model.Kind, k int, subset feature.Subset, seed u
 	for i := range start {
 		start[i] = float64(k-i) / float64(k*(k+1)/2)
 	}
-	return &model.File{Kind: kind, Space: space, Payload: &model.Chain{Weights: w, Start: start}}
+	return &model.File{Kind: kind, Space: space, Payload: &model.Chain{Weights: w, Start: start, Moves: movesOf(k, draw)}}
+}
+
+// movesOf draws shares of moves, none of them to a state that D5 forbids.
+func movesOf(k int, draw *rand.Rand) []float64 {
+	var out []float64
+	for i := range k {
+		row, sum := make([]float64, k), 0.
+		for j := max(0, i-1); j < k; j++ {
+			row[j] = 0.1 + draw.Float64()
+			sum += row[j]
+		}
+		for j := range row {
+			row[j] /= sum
+		}
+		out = append(out, row...)
+	}
+	return out
 }
 
 // termsAt are words, each once, all of them in headings or none.
@@ -287,9 +304,10 @@ func genPath(t *rapid.T) (path []step) {
 func TestQ6BeliefsByEnumeration(t *testing.T) {
 	for _, kind := range chains {
 		for _, k := range []int{2, 3, 5} {
-			for _, viterbi := range []bool{false, true} {
+			for _, how := range [][2]bool{{false, false}, {true, false}, {false, true}, {true, true}} {
+				viterbi, bias := how[0], how[1]
 				m := chainOf(t, kind, k, feature.All, uint64(k))
-				path, err := score.NewPath(m, score.PathOptions{Viterbi: viterbi})
+				path, err := score.NewPath(m, score.PathOptions{Viterbi: viterbi, Bias: bias})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -301,13 +319,28 @@ func TestQ6BeliefsByEnumeration(t *testing.T) {
 					if want := enumerate(m, somePath[:n], viterbi); !near(here, want) {
 						t.Errorf("%s, %d states, viterbi %v, %d pages: %v, want %v", kind, k, viterbi, n, here, want)
 					}
-					// α'(j) = Σ_i α(i)·p(j|i), p of the bias and the link alone.
+					// α'(j) = Σ_i α(i)·p(j|i), p(j|i) ∝ a_ij·exp(what the link shows).
 					last := somePath[n-1].page()
 					alone := m
 					if kind == model.CRF { // p(j|i) is normalised for each i, also here
 						alone = &model.File{Kind: model.MEMM, Space: m.Space, Payload: m.Payload}
 					}
-					p := factorsOf(alone, slices.Concat(feature.BiasAlone(), m.Space.Inlink(m.Space.Link(&last.Links[0]))))
+					shown := m.Space.Inlink(m.Space.Link(&last.Links[0]))
+					p := factorsOf(alone, slices.Concat(feature.BiasAlone(), shown))
+					if !bias {
+						p = factorsOf(alone, shown)
+						moves := m.Payload.(*model.Chain).Moves
+						for i := range k {
+							sum := 0.
+							for j := range k {
+								p[i][j] *= moves[i*k+j]
+								sum += p[i][j]
+							}
+							for j := range k {
+								p[i][j] /= sum
+							}
+						}
+					}
 					want := make([]float64, k)
 					total := 0.
 					for j := range k {
@@ -325,7 +358,7 @@ func TestQ6BeliefsByEnumeration(t *testing.T) {
 					}
 					path.Predict(next, c.Features, c.Memory)
 					if !near(next, want) {
-						t.Errorf("%s, %d states, viterbi %v, behind %d pages: %v, want %v", kind, k, viterbi, n, next, want)
+						t.Errorf("%s, %d states, viterbi %v, bias %v, behind %d pages: %v, want %v", kind, k, viterbi, bias, n, next, want)
 					}
 				}
 			}
@@ -547,7 +580,7 @@ func TestChainErrors(t *testing.T) {
 		{"a weight that is no number", "crf", spoilt(func(c *model.Chain) { c.Weights.W[7] = math.NaN() }), nil, "train it anew"},
 		{"another vocabulary", "crf", &model.File{Kind: model.CRF, Payload: good.Payload, Space: chainOf(t, model.CRF, 5, feature.Words, 1).Space}, nil, "train it anew"},
 		{"no vocabulary", "crf", &model.File{Kind: model.CRF, Payload: good.Payload}, nil, "train it anew"},
-		{"no such setting", "crf", good, map[string]float64{"queue": 500}, "it has viterbi, literal, observe, epsilon"},
+		{"no such setting", "crf", good, map[string]float64{"queue": 500}, "it has viterbi, literal, bias, observe, epsilon"},
 	} {
 		_, err := score.New(c.scorer, score.Options{Model: c.m, Set: c.set, Analyzer: analyzer})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "scorer "+c.scorer) {
@@ -630,5 +663,5 @@ func inventedModel(t testing.TB, kind model.Kind, k int) (*model.File, []*web.Pa
 		start[i] = 1 / float64(k)
 	}
 	t.Logf("%d observations, %d weights", space.Len(), len(w.W))
-	return &model.File{Kind: kind, Space: space, Payload: &model.Chain{Weights: w, Start: start}}, pages
+	return &model.File{Kind: kind, Space: space, Payload: &model.Chain{Weights: w, Start: start, Moves: movesOf(k, draw)}}, pages
 }

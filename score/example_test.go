@@ -27,7 +27,7 @@ func ExamplePath() {
 		fmt.Printf("a target by %.2f, one link from it by %.2f\n", belief[0], belief[1])
 	}
 	// Output:
-	// a target by 0.76, one link from it by 0.12
+	// a target by 0.78, one link from it by 0.12
 }
 
 // exampleModel knows one thing: a keyword in its address makes a page a target.

@@ -36,7 +36,7 @@ type Path struct {
 	space   *feature.Space
 	weights *lattice.Weights
 	start   []float64 // [S], positive where possible
-	bias    []float64 // [S*S]: log potentials of the bias alone
+	moves   []float64 // [S*S]: log potentials of a link that shows nothing
 	arcs    int
 	mode    lattice.Mode
 	local   bool // normalised at each step
@@ -51,6 +51,9 @@ type PathOptions struct {
 	// the share of training sequences that begin in each state, whatever that
 	// page shows (Q9).
 	Observe bool
+	// Bias predicts by the weights of what every page shows; the default is by
+	// the share of training links from state to state.
+	Bias bool
 }
 
 // NewPath makes a path of a model of kind CRF or MEMM.
@@ -71,13 +74,19 @@ func newPath(m *model.File, o PathOptions, kinds ...model.Kind) (*Path, error) {
 		return nil, fmt.Errorf("the model cannot be used: %w; train it anew", err)
 	}
 	p := &Path{
-		space: m.Space, weights: w, start: c.Start, bias: make([]float64, w.States*w.States), arcs: w.Arcs(),
+		space: m.Space, weights: w, start: c.Start, moves: make([]float64, w.States*w.States), arcs: w.Arcs(),
 		local: m.Kind == model.MEMM, observe: o.Observe,
 	}
 	if o.Viterbi {
 		p.mode = lattice.Viterbi
 	}
-	w.Potentials(p.bias, feature.BiasAlone())
+	if o.Bias {
+		w.Potentials(p.moves, feature.BiasAlone())
+		return p, nil
+	}
+	for at, share := range c.Moves {
+		p.moves[at] = math.Log(share) // −Inf where there is no move
+	}
 	return p, nil
 }
 
@@ -176,17 +185,20 @@ func (p *Path) belief(dst []float64, link feature.Link, memory []byte) {
 // before anything is known of that page but this link:
 //
 //	α'(T_j) = Σ_i α_t(T_i)·p(T_j|T_i, O4, O5),   max for Σ with Viterbi
+//	p(T_j|T_i, O4, O5) ∝ a_ij·exp Σ λ f(T_i, T_j, O4, O5)
 //
-// with p normalised for each T_i, whatever the model's own normalisation. It
-// sums to 1. Q6: the paper prints no such step, hidden Markov crawlers have it
-// (BPM09 eq 6).
+// with p normalised for each T_i, whatever the model's own normalisation, and
+// a_ij the share of moves in training or, by PathOptions.Bias, exp of the
+// weights of the bias. Those were learnt beside all that a page shows: alone
+// they say little. It sums to 1. Q6: the paper prints no such step, hidden
+// Markov crawlers have it (BPM09 eq 6).
 func (p *Path) Predict(dst []float64, features, memory []byte) {
 	var room scratch
 	s := p.weights.States
 	alpha, potentials := room.take(s), room.take(s*s)
 	link := p.link(features)
 	p.belief(alpha, link, memory)
-	copy(potentials, p.bias)
+	copy(potentials, p.moves)
 	p.weights.Potentials(potentials, p.space.Inlink(link))
 	memm.Transitions(potentials, s)
 	memm.Step(dst, alpha, potentials, p.mode)

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"slices"
 
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/learn/crf"
@@ -19,8 +20,14 @@ import (
 // Source: Liu & Milios 2010, sections 4.2 and 5.2.
 func chainFitters() []Fitter {
 	return []Fitter{
-		{Kind: model.CRF, Line: "hop distances along a path, as a conditional random field", fit: fitChain(crf.Train)},
-		{Kind: model.MEMM, Line: "the same, normalised at each step: a maximum-entropy Markov model", fit: fitChain(memm.Train)},
+		{Kind: model.CRF, Line: "hop distances along a path, as a conditional random field", Settings: chainSettings(), fit: fitChain(crf.Train)},
+		{Kind: model.MEMM, Line: "the same, normalised at each step: a maximum-entropy Markov model", Settings: chainSettings(), fit: fitChain(memm.Train)},
+	}
+}
+
+func chainSettings() []Setting {
+	return []Setting{
+		{Name: "self", Line: "1 compares targets with themselves too, as printed (O1): their cosine is 1, as no other page's is", Default: 0, Min: 0, Max: 1},
 	}
 }
 
@@ -33,7 +40,11 @@ func fitChain(learn learner) func(context.Context, *Graph, []Sequence, FitOption
 		if err != nil {
 			return nil, err
 		}
-		labelled, start := g.observe(space, sequences, o.States)
+		look := space.Others
+		if o.Set["self"] >= 0.5 {
+			look = space.Page
+		}
+		labelled, start := g.observe(space, look, sequences, o.States)
 		weights, trace, err := learn(ctx, labelled, lattice.Hops(o.States, space.Len()), lattice.Options{
 			Variance: o.Variance, Iterations: o.Iterations, Tolerance: o.Tolerance, Workers: o.Workers, Cuts: space.Cuts(),
 			Progress: func(i optim.Iteration) { o.Progress(i.Iteration, -i.Value) },
@@ -47,7 +58,7 @@ func fitChain(learn learner) func(context.Context, *Graph, []Sequence, FitOption
 			weights.W[i] = float64(float32(w))
 		}
 		words, anchors := space.Vocabulary()
-		f := &model.File{Space: space, Payload: &model.Chain{Weights: weights, Start: start}}
+		f := &model.File{Space: space, Payload: &model.Chain{Weights: weights, Start: start, Moves: g.moves(o.States)}}
 		f.Provenance = model.Provenance{
 			Status: trace.Status.String(),
 			Settings: map[string]float64{
@@ -94,7 +105,7 @@ func (g *Graph) examples(sequences []Sequence) []feature.Example {
 // that begins in each state, [states] (Q9). A page's observation is of three
 // parts: the page, the link that led to it, absent at the first, and the link
 // that leads on, absent at the last (F7).
-func (g *Graph) observe(space *feature.Space, sequences []Sequence, states int) ([]lattice.Sequence, []float64) {
+func (g *Graph) observe(space *feature.Space, look func(*web.Page) sparse.Vector, sequences []Sequence, states int) ([]lattice.Sequence, []float64) {
 	pages := make([]sparse.Vector, len(g.Nodes))
 	links := make([]*feature.Link, len(g.Edges))
 	link := func(e int32) feature.Link {
@@ -112,7 +123,7 @@ func (g *Graph) observe(space *feature.Space, sequences []Sequence, states int) 
 		obs := make([]sparse.Vector, len(s.Nodes))
 		for t, n := range s.Nodes {
 			if pages[n] == nil {
-				pages[n] = space.Page(g.Nodes[n].Page)
+				pages[n] = look(g.Nodes[n].Page)
 			}
 			v := pages[n][:len(pages[n]):len(pages[n])]
 			if t > 0 {
@@ -126,4 +137,42 @@ func (g *Graph) observe(space *feature.Space, sequences []Sequence, states int) 
 		out[i] = lattice.Sequence{Obs: obs, Labels: labels}
 	}
 	return out, start
+}
+
+// moves are the shares of links by the states of their two ends, [S*S]. A link
+// that leads out of the graph counts as one to the last state, k−1 hops or
+// more: nothing nearer is known of it. Half a link is added to each move that
+// D5 allows.
+//
+//	a_ij = (links from T_i to T_j + ½) / Σ_j' (…)       compare BPM09 (B5)
+func (g *Graph) moves(k int) []float64 {
+	n := make([]float64, k*k)
+	for i := range k {
+		for j := max(0, i-1); j < k; j++ {
+			n[i*k+j] = 0.5
+		}
+	}
+	state := func(node int32) int { return min(g.Nodes[node].State, k-1) }
+	inside := make([]int, len(g.Nodes))
+	for _, e := range g.Edges {
+		inside[e.From]++
+		n[state(e.From)*k+state(e.To)]++
+	}
+	for i, node := range g.Nodes {
+		targets := make(map[web.URL]bool, len(node.Page.Links))
+		for l := range node.Page.Links {
+			targets[node.Page.Links[l].URL] = true
+		}
+		n[state(int32(i))*k+k-1] += float64(max(0, len(targets)-inside[i]))
+	}
+	for row := range slices.Chunk(n, k) {
+		sum := 0.
+		for _, x := range row {
+			sum += x
+		}
+		for j := range row {
+			row[j] /= sum
+		}
+	}
+	return n
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,7 +86,7 @@ func TestChainObservationsF7(t *testing.T) {
 	edge := func(from, k int32) int32 { return 2*from + k }
 	one := g.Edges[edge(8, 0)].To
 	s := Sequence{Nodes: []int32{8, one, g.Edges[edge(one, 0)].To}, Edges: []int32{edge(8, 0), edge(one, 0)}}
-	labelled, start := g.observe(space, []Sequence{s}, 5)
+	labelled, start := g.observe(space, space.Page, []Sequence{s}, 5)
 	var got []string
 	for _, v := range labelled[0].Obs {
 		if err := v.Check(); err != nil {
@@ -254,6 +255,54 @@ func TestChainFitErrors(t *testing.T) {
 			if f != nil || err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%s, %s: %v, %v", kind, c.name, f, err)
 			}
+		}
+	}
+}
+
+// A target is not taught to be known by being itself: it is compared with the
+// others, unless that is asked for, as printed.
+func TestChainOfItselfF2(t *testing.T) {
+	g := orchard(4)
+	space, err := feature.Build(g.Topic, []feature.Example{{Page: g.Nodes[0].Page}}, feature.Options{MinPages: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := space.Page(g.Nodes[0].Page).At(feature.TargetCosine); math.Abs(c-1) > 1e-9 {
+		t.Errorf("the cosine of a target to itself is %v", c)
+	}
+	if c := space.Others(g.Nodes[0].Page).At(feature.TargetCosine); !(c < 1-1e-9) {
+		t.Errorf("the cosine of a target to the others is %v", c)
+	}
+}
+
+// The shares of moves are those of links by the states of both ends; those out
+// of the graph count for the last state.
+func TestChainMovesQ6(t *testing.T) {
+	page := func(n int) *web.Page {
+		p := &web.Page{}
+		for i := range n {
+			u, err := web.Parse(fmt.Sprintf("http://x.test/%d", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Links = append(p.Links, web.Link{URL: u}, web.Link{URL: u}) // twice the same counts once
+		}
+		return p
+	}
+	g := &Graph{
+		Nodes: []Node{{State: 0, Page: page(1)}, {State: 1, Page: page(4)}, {State: 7, Page: page(2)}},
+		Edges: []Edge{{From: 1, To: 0}, {From: 1, To: 2}, {From: 2, To: 1}, {From: 2, To: 2}},
+	}
+	// From T0: one link out. From T1: to T0, to T2, two out. From T2 or more: to
+	// T1, to T2; half a link on each move allowed.
+	want := []float64{
+		.5 / 2.5, .5 / 2.5, 1.5 / 2.5,
+		1.5 / 5.5, .5 / 5.5, 3.5 / 5.5,
+		0, 1.5 / 3, 1.5 / 3,
+	}
+	for i, got := range g.moves(3) {
+		if math.Abs(got-want[i]) > 1e-12 {
+			t.Errorf("from T%d to T%d: %v, want %v", i/3, i%3, got, want[i])
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 //	                that the crawl was set up whole
 //	examples.jsonl  the example pages as they were when the crawl began
 //	model           the trained model that the scorer goes by, if it has one
+//	critic          the critic that judges, where one does
 //	frontier/       what waits, what is done, and the marks of the next two
 //	archive/        WARC files
 //	events.jsonl    all that happened
@@ -35,6 +36,7 @@ type collection struct {
 func (c collection) job() string      { return filepath.Join(c.dir, "job.yaml") }
 func (c collection) examples() string { return filepath.Join(c.dir, "examples.jsonl") }
 func (c collection) model() string    { return filepath.Join(c.dir, "model") }
+func (c collection) critic() string   { return filepath.Join(c.dir, "critic") }
 func (c collection) frontier() string { return filepath.Join(c.dir, "frontier") }
 func (c collection) archive() string  { return filepath.Join(c.dir, "archive") }
 func (c collection) events() string   { return filepath.Join(c.dir, "events.jsonl") }
@@ -55,7 +57,7 @@ func (c collection) usable() error {
 	}
 	for _, e := range entries {
 		// What a set-up leaves that was cut short may be used again.
-		if !slices.Contains([]string{"lock", "examples.jsonl", "examples.jsonl.new", "model", "job.yaml.new"}, e.Name()) && !strings.HasPrefix(e.Name(), ".model-") {
+		if !slices.Contains([]string{"lock", "examples.jsonl", "examples.jsonl.new", "model", "critic", "critic.new", "job.yaml.new"}, e.Name()) && !strings.HasPrefix(e.Name(), ".model-") {
 			return exit{exitUsage, fmt.Errorf("%s holds other files (%s) and no crawl: choose a new folder", c.dir, e.Name())}
 		}
 	}
@@ -134,7 +136,7 @@ func (c collection) clear() error {
 // discard removes a crawl that fetched nothing, for a new one.
 func (c collection) discard() error {
 	return errors.Join(os.RemoveAll(c.frontier()), os.RemoveAll(c.archive()), os.RemoveAll(c.events()),
-		os.RemoveAll(c.harvest()), os.RemoveAll(c.examples()), os.RemoveAll(c.model()), os.RemoveAll(c.job()))
+		os.RemoveAll(c.harvest()), os.RemoveAll(c.examples()), os.RemoveAll(c.model()), os.RemoveAll(c.critic()), os.RemoveAll(c.job()))
 }
 
 // save writes the job, whole or not at all.

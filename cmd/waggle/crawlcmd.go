@@ -35,6 +35,8 @@ type crawlCmd struct {
 	Scorer      string    `placeholder:"NAME" help:"Which link goes first (default best-first-both; waggle lab list names all)."`
 	Model       string    `placeholder:"FILE" help:"The trained model of scorers such as crf; waggle train makes one."`
 	Judge       string    `placeholder:"NAME" help:"What makes a page relevant: ${judges}."`
+	Critic      string    `placeholder:"FILE" help:"Judge by the critic that waggle topic train made."`
+	Focus       []string  `sep:"none" placeholder:"TOPIC" help:"With --critic: a topic that is wanted, with all below it; may be repeated."`
 	Threshold   *float64  `placeholder:"X" help:"Relevance, 0…1, from which a page counts (default: from the examples)."`
 	Reach       string    `placeholder:"REACH" help:"How far from the seeds: any, domain or host."`
 	Delay       *Duration `placeholder:"D" help:"Pause between requests to one host (default 1s)."`
@@ -171,7 +173,7 @@ func (c *crawlCmd) fixed() string {
 	for flag, given := range map[string]bool{
 		"--file": c.File != "", "--seed": len(c.Seed) > 0, "--example": len(c.Example) > 0,
 		"--negative": len(c.Negative) > 0, "--keywords": len(c.Keywords) > 0, "--description": c.Description != "",
-		"--scorer": c.Scorer != "", "--model": c.Model != "", "--judge": c.Judge != "", "--threshold": c.Threshold != nil, "--reach": c.Reach != "",
+		"--scorer": c.Scorer != "", "--model": c.Model != "", "--judge": c.Judge != "", "--critic": c.Critic != "", "--focus": len(c.Focus) > 0, "--threshold": c.Threshold != nil, "--reach": c.Reach != "",
 	} {
 		if given {
 			return flag
@@ -194,6 +196,10 @@ func (c *crawlCmd) override(j *Job) error {
 	setIf(&j.Contact, c.Contact)
 	setIf(&j.Scorer.Name, c.Scorer)
 	setIf(&j.Scorer.Model, c.Model)
+	if c.Critic != "" {
+		j.Judge.Name, j.Judge.Critic, j.Judge.Focus = "critic", c.Critic, nil
+	}
+	j.Judge.Focus = append(j.Judge.Focus, c.Focus...)
 	setIf(&j.Judge.Name, c.Judge)
 	setIf(&j.Scope.Reach, c.Reach)
 	setIf(&j.Fetch.Through, c.Through)
@@ -215,7 +221,7 @@ func (c *crawlCmd) override(j *Job) error {
 	}
 	j.Fetch.AllowPrivate = j.Fetch.AllowPrivate || c.AllowPrivate
 	flags := map[string]string{
-		"budget.pages": "--pages", "judge.threshold": "--threshold", "judge.name": "--judge", "scorer.name": "--scorer",
+		"budget.pages": "--pages", "judge.threshold": "--threshold", "judge.name": "--judge", "judge.critic": "--critic", "judge.focus": "--focus", "scorer.name": "--scorer",
 		"scope.reach": "--reach", "fetch.workers": "--workers", "fetch.through": "--through", "contact": "--contact",
 	}
 	return j.check(func(path string) string {
@@ -275,11 +281,13 @@ func isPrivate(h web.Host) bool {
 		name == "localhost" || strings.HasSuffix(name, ".localhost")
 }
 
-// filesFrom takes relative names of example files and of the model from the
-// folder of the job file that gives them.
+// filesFrom takes relative names of files from the folder of the job file that
+// gives them.
 func (j *Job) filesFrom(dir string) {
-	if m := j.Scorer.Model; m != "" && !filepath.IsAbs(m) {
-		j.Scorer.Model = filepath.Join(dir, m)
+	for _, name := range []*string{&j.Scorer.Model, &j.Judge.Critic} {
+		if *name != "" && !filepath.IsAbs(*name) {
+			*name = filepath.Join(dir, *name)
+		}
 	}
 	for _, list := range [][]string{j.Topic.Examples, j.Topic.Negatives} {
 		for i, name := range list {

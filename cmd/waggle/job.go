@@ -93,6 +93,14 @@ type JobJudge struct {
 	Name      string   `yaml:"name,omitempty"`      // default topic
 	Threshold *float64 `yaml:"threshold,omitempty"` // default: the judge's own, from the examples
 	Command   []string `yaml:"command,omitempty"`   // of the judge "command"
+	// Critic is the file that waggle topic train made, for the judge "critic",
+	// and Focus the topics of it that are wanted, with all below them. Printed
+	// leaves its probabilities as the formula gives them, and Anyway accepts
+	// one that cannot tell the focus from the rest.
+	Critic  string   `yaml:"critic,omitempty"`
+	Focus   []string `yaml:"focus,omitempty"`
+	Printed bool     `yaml:"printed,omitempty"`
+	Anyway  bool     `yaml:"anyway,omitempty"`
 	// Rules are those of the judge "rules": what matches adds its weight.
 	Rules []JobRule `yaml:"rules,omitempty"`
 }
@@ -235,6 +243,14 @@ func (j *Job) check(where func(path string) string) error {
 	}
 	if n := j.Judge.Name; n != "" && !slices.ContainsFunc(judge.Names(), func(l judge.Line) bool { return l.Name == n }) {
 		bad("judge.name", "no judge is called %q; there are: %s", n, judgeNames())
+	}
+	switch c := &j.Judge; {
+	case c.Name == "critic" && c.Critic != "" && len(c.Focus) == 0:
+		bad("judge.focus", "the judge critic needs a focus: the topics wanted, as waggle topic show names them")
+	case c.Name == "critic" && c.Critic == "" && len(c.Focus) > 0:
+		bad("judge.critic", "a focus needs a critic: the file that waggle topic train made")
+	case c.Name == "" && (c.Critic != "" || len(c.Focus) > 0):
+		bad("judge.critic", "critic and focus are for the judge critic: add name: critic")
 	}
 	if n := j.Scorer.Name; n != "" && !slices.ContainsFunc(score.Names(), func(l score.Line) bool { return l.Name == n }) {
 		bad("scorer.name", "no scorer is called %q; there are: %s", n, scorerNames())

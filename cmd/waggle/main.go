@@ -61,6 +61,7 @@ type commands struct {
 		Model     trainModelCmd     `cmd:"" help:"Fit a model to them."`
 		Inspect   trainInspectCmd   `cmd:"" help:"Show a model, or a collected graph, in words."`
 	} `cmd:"" help:"Teach a model how links lead to targets, before the crawl."`
+	Topic   topicCmds        `cmd:"" help:"Taxonomies: topics with example pages, and the critic that learns them."`
 	Version kong.VersionFlag `help:"Print the version."`
 }
 

@@ -29,6 +29,7 @@ import (
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/topic/taxonomy"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -476,7 +477,13 @@ func (s *setup) one(ctx context.Context, f fetch.Fetcher, src string) (example, 
 
 func (s *setup) judge(t *topic.Topic, a *text.Analyzer) (judge.Judge, error) {
 	j := &s.job.Judge
-	o := judge.Options{Analyzer: a, Command: j.Command}
+	o := judge.Options{Analyzer: a, Command: j.Command, Focus: j.Focus, Printed: j.Printed, Anyway: j.Anyway}
+	if j.Critic != "" {
+		var err error
+		if o.Critic, err = s.critic(); err != nil {
+			return nil, err
+		}
+	}
 	if j.Threshold != nil {
 		o.Threshold = *j.Threshold
 	}
@@ -486,6 +493,33 @@ func (s *setup) judge(t *topic.Topic, a *text.Analyzer) (judge.Judge, error) {
 	return judge.New(j.Name, t, o)
 }
 
+// critic reads the critic of the job. A first run keeps a copy, so that a later
+// one judges by the same.
+func (s *setup) critic() (*judge.Critic, error) {
+	name := s.job.Judge.Critic
+	if s.resume {
+		name = s.col.critic()
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("the critic: %w", err)
+	}
+	c, err := judge.ReadCritic(b, name)
+	if err != nil {
+		return nil, err
+	}
+	if good, err := c.Focus(s.job.Judge.Focus); err == nil {
+		doubts, _ := c.Doubts(good) // what should end the crawl, the judge says itself
+		for _, d := range doubts {
+			s.note(d)
+		}
+	}
+	if !s.resume {
+		err = writeWhole(s.col.critic(), b)
+	}
+	return c, err
+}
+
 func (s *setup) scorer(t *topic.Topic, j judge.Judge, a *text.Analyzer) (crawl.Scorer, error) {
 	o := score.Options{
 		Seed: s.job.Scorer.Seed, Anchor: j.Text, Keywords: t.Keywords, Analyzer: a, Set: s.job.Scorer.Set,
@@ -493,6 +527,14 @@ func (s *setup) scorer(t *topic.Topic, j judge.Judge, a *text.Analyzer) (crawl.S
 	if n := s.job.Scorer.Batch; n > 0 && s.job.scorer() == "best-n-first" {
 		o.Set = map[string]float64{"batch": float64(n)}
 		maps.Copy(o.Set, s.job.Scorer.Set)
+	}
+	if c, ok := j.(judge.Classifier); ok {
+		o.Classes = func(p *web.Page) (names []string) {
+			for _, class := range c.Classes(p) {
+				names = append(names, taxonomy.Prefixes(class.Path)...)
+			}
+			return names
+		}
 	}
 	var err error
 	words := lab.Thesaurus{WordNet: s.job.Scorer.WordNet, Table: s.job.Scorer.Thesaurus}

@@ -107,7 +107,7 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	for used > 2 && f.Provenance.States[used-1] == 0 {
 		used--
 	}
-	if used < c.States {
+	if used < c.States && f.Kind != model.RLSpider && f.Kind != model.ContextGraph {
 		fmt.Fprintf(io.out, "No training page is %d links away or more: --states %[1]d makes a model without empty states.\n", used)
 	}
 	if f.Space != nil {

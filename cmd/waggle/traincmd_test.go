@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -91,5 +93,51 @@ func TestHostFilter(t *testing.T) {
 	}
 	if hostFilter(nil, nil) != nil {
 		t.Error("without hosts there is a filter")
+	}
+}
+
+// What strangers may have put into a model file does not speak to the terminal.
+func TestInspectIsSafe(t *testing.T) {
+	const evil = "\x1b]0;title\a\x1b[2J\u202e"
+	f := &model.File{Kind: model.CRF, Provenance: model.Provenance{
+		Waggle: evil, Topic: "bees" + evil, TrainingSet: evil, Sites: []web.Host{web.Host(evil)}, States: []int{1, 2},
+		Settings: map[string]float64{evil: 1}, Texts: map[string]string{evil: evil}, Curve: []float64{-2, math.NaN(), -1}, Status: evil,
+	}}
+	var b strings.Builder
+	(&trainInspectCmd{Path: "x.model", Top: 5}).model(&b, f)
+	if strings.ContainsAny(b.String(), "\x1b\a\u202e") {
+		t.Errorf("control characters in %q", b.String())
+	}
+	if !strings.Contains(b.String(), "x.model: crf, for bees") {
+		t.Errorf("it says %q", b.String())
+	}
+}
+
+func TestTrainingCurve(t *testing.T) {
+	var b strings.Builder
+	printCurve(&b, []float64{-100, -50, -10, 0})
+	if got, want := b.String(), `             0 |   *
+               |  *
+               |
+               |
+               |
+               | *
+               |
+               |
+               |
+               |
+               |
+          -100 |*
+               +----
+                0  3
+`; got != want {
+		t.Errorf("drawn\n%s\nwant\n%s", got, want)
+	}
+	for _, curve := range [][]float64{{1, 1}, {math.NaN(), 2}, {math.Inf(-1), 2}} {
+		b.Reset()
+		printCurve(&b, curve)
+		if !strings.Contains(b.String(), "it stays at") {
+			t.Errorf("%v is drawn as\n%s", curve, b.String())
+		}
 	}
 }

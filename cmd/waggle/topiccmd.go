@@ -1,0 +1,383 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/topic/taxonomy"
+)
+
+// topicCmds are the commands of taxonomies, in the order they are used.
+type topicCmds struct {
+	Import topicImportCmd `cmd:"" help:"Make a taxonomy of an Open Directory dump, a folder tree or a table."`
+	Prune  topicPruneCmd  `cmd:"" help:"Fold small topics, add Other, cap large classes."`
+	Train  topicTrainCmd  `cmd:"" help:"Get the example pages and train the critic."`
+	Show   topicShowCmd   `cmd:"" help:"Look at a taxonomy or a critic."`
+}
+
+// Help tells how the commands follow one another.
+func (topicCmds) Help() string {
+	return `A taxonomy becomes a critic in three steps:
+
+  waggle topic import --structure structure.rdf.u8.gz content.rdf.u8.gz -o dmoz.tax.gz
+  waggle topic prune dmoz.tax.gz -o classes.tax
+  waggle topic train classes.tax -o dmoz.critic --contact you@example.org
+  waggle topic show dmoz.critic /Recreation/Outdoors
+
+and in the job file of a crawl
+
+  judge: {name: critic, critic: dmoz.critic, focus: [/Recreation/Outdoors/Speleology]}`
+}
+
+// topicImportCmd is `waggle topic import`.
+type topicImportCmd struct {
+	From      string `arg:"" help:"What to import: content.rdf.u8 of an Open Directory dump, a folder with folders of HTML files and lists of addresses, or a table (.csv, .tsv) of topic and address. All may be gzipped."`
+	Out       string `short:"o" required:"" placeholder:"FILE" help:"The taxonomy; gzipped if its name ends in .gz."`
+	Structure string `placeholder:"FILE" help:"structure.rdf.u8 of the same dump."`
+	Under     string `placeholder:"TOPIC" help:"Import only this topic and what is below it."`
+	Twice     string `default:"first" placeholder:"WHAT" help:"An address under several topics stays with the first, goes to all, or is an error."`
+	NamesOnly bool   `help:"Build the tree of a dump from the names of topics alone."`
+	Force     bool   `help:"Replace the file that is there."`
+}
+
+// Run imports.
+func (c *topicImportCmd) Run(std streams) error {
+	info, err := os.Stat(c.From)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	meter := newMeter(std.err)
+	defer meter.end()
+	o := taxonomy.Options{Under: c.Under, Twice: taxonomy.Twice(c.Twice), NamesOnly: c.NamesOnly, Progress: func(n int) {
+		if n%1000 == 0 {
+			meter.show(n, 0, "examples")
+		}
+	}}
+	if info.IsDir() {
+		if o.Prefix, err = pathBetween(c.Out, c.From); err != nil {
+			return err
+		}
+	}
+	var got taxonomy.Imported
+	err = writeStream(c.Out, c.Force, func(w io.Writer) error {
+		var err error
+		if info.IsDir() {
+			got, err = taxonomy.ImportFolder(w, os.DirFS(c.From), o)
+			return err
+		}
+		in, err := taxonomy.Open(c.From)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		head := bufio.NewReaderSize(in, 4096)
+		start, err := head.Peek(512)
+		if err != nil && len(start) == 0 {
+			return fmt.Errorf("%s is empty or cannot be read: %w", c.From, err)
+		}
+		if !bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(start, []byte("\uFEFF"))), []byte("<")) {
+			if c.Structure != "" {
+				return exit{exitUsage, fmt.Errorf("%s is no RDF file, but --structure is given", c.From)}
+			}
+			got, err = taxonomy.ImportTable(w, head, c.From, o)
+			return err
+		}
+		content, structure := taxonomy.Dump{Name: c.From, Reader: head}, taxonomy.Dump{}
+		if c.Structure != "" {
+			s, err := taxonomy.Open(c.Structure)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			structure = taxonomy.Dump{Name: c.Structure, Reader: s}
+		}
+		got, err = taxonomy.ImportRDF(w, structure, content, o)
+		return err
+	})
+	meter.end()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(std.out, "%s: %s examples of %s topics\n", c.Out, number(got.Examples), number(got.Topics))
+	some := func(s taxonomy.Some, what string) {
+		if s.N > 0 {
+			fmt.Fprintf(std.out, "%s %s:\n", number(s.N), what)
+			for _, x := range s.First {
+				fmt.Fprintf(std.out, "  %s\n", event.Line(x))
+			}
+			if s.N > len(s.First) {
+				fmt.Fprintln(std.out, "  …")
+			}
+		}
+	}
+	kept := "stay with the first of them"
+	if o.Twice == taxonomy.TwiceAll {
+		kept = "are kept under each"
+	}
+	some(got.Twice, "times an address stands under a second topic; such addresses "+kept)
+	some(got.Unusable, "examples are no http or https addresses and were left out")
+	some(got.Unknown, "topics of examples are missing in the structure, and were added")
+	some(taxonomy.Some{N: len(got.Empty), First: got.Empty[:min(5, len(got.Empty))]}, "topics have no example, nor has any below them; waggle topic prune folds them")
+	if got.Repeated > 0 {
+		fmt.Fprintf(std.out, "%s addresses were listed again under the same topic\n", number(got.Repeated))
+	}
+	if got.Mended > 0 {
+		fmt.Fprintf(std.out, "%s broken or forbidden characters were replaced\n", number(got.Mended))
+	}
+	if got.Ignored > 0 {
+		fmt.Fprintf(std.out, "%s files are neither HTML (.html, .htm, .xhtml) nor lists (.txt, .urls), or lead elsewhere, and were left out\n", number(got.Ignored))
+	}
+	return nil
+}
+
+// topicPruneCmd is `waggle topic prune`.
+type topicPruneCmd struct {
+	Taxonomy string `arg:"" help:"The taxonomy."`
+	Out      string `short:"o" required:"" placeholder:"FILE" help:"The classes, a taxonomy again; gzipped if its name ends in .gz."`
+	K        int    `short:"k" default:"300" placeholder:"N" help:"A topic with fewer examples is folded into the one above it (default ${default})."`
+	Cap      int    `default:"300" placeholder:"N" help:"Examples a class keeps, drawn by chance; 0 = all (default ${default})."`
+	Seed     uint64 `help:"Of what is drawn."`
+	Force    bool   `help:"Replace the file that is there."`
+}
+
+// Run prunes.
+func (c *topicPruneCmd) Run(std streams) error {
+	o := taxonomy.Pruning{K: c.K, Cap: c.Cap, Seed: c.Seed}
+	if c.K < 1 || c.Cap < 0 {
+		return exit{exitUsage, fmt.Errorf("-k %d --cap %d: k is at least 1, and the cap at least 0", c.K, c.Cap)}
+	}
+	if c.Cap == 0 {
+		o.Cap = -1
+	}
+	if a, err := os.Stat(c.Taxonomy); err != nil {
+		return exit{exitUsage, err}
+	} else if b, err := os.Stat(c.Out); err == nil && os.SameFile(a, b) {
+		return exit{exitUsage, fmt.Errorf("%s cannot be pruned into itself: choose another file", c.Out)}
+	}
+	var err error
+	if o.Prefix, err = pathBetween(c.Out, filepath.Dir(c.Taxonomy)); err != nil {
+		return err
+	}
+	var got taxonomy.Pruned
+	if err := writeStream(c.Out, c.Force, func(w io.Writer) error {
+		got, err = taxonomy.Prune(func() (io.ReadCloser, error) { return taxonomy.Open(c.Taxonomy) }, c.Taxonomy, w, o)
+		return err
+	}); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.out, "%s: %s classes of %s topics, %s of %s examples\n", c.Out, number(len(got.Classes)), number(got.Topics), number(got.Kept), number(got.Examples))
+	others := 0
+	for _, x := range got.Classes {
+		if x.Other {
+			others++
+		}
+	}
+	fmt.Fprintf(std.out, "%s topics were folded; %s classes are the Other of a topic, %s of these with fewer than %d examples\n",
+		number(got.Folded), number(others), number(len(got.Small(c.K))), c.K)
+	return nil
+}
+
+// topicShowCmd is `waggle topic show`.
+type topicShowCmd struct {
+	File  string   `arg:"" help:"A taxonomy or a critic."`
+	Topic string   `arg:"" optional:"" help:"The topic to show (default: the root)."`
+	Depth int      `default:"2" placeholder:"N" help:"Topics below it, down to this depth (default ${default})."`
+	Focus []string `sep:"none" placeholder:"TOPIC" help:"Of a critic: how well it tells this topic, and all below it, from the rest; may be repeated."`
+	Plot  string   `placeholder:"FILE" help:"Of a critic: draw, as .svg or .png, how its probabilities agree with the held-out pages."`
+}
+
+// Run shows.
+func (c *topicShowCmd) Run(std streams) error {
+	in, err := taxonomy.Open(c.File)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	defer in.Close()
+	head := bufio.NewReader(in)
+	start, _ := head.Peek(13)
+	if string(start) == "waggle critic" {
+		in.Close()
+		return c.critic(std)
+	}
+	if len(c.Focus) > 0 || c.Plot != "" {
+		return exit{exitUsage, fmt.Errorf("%s is no critic: --focus and --plot are for what waggle topic train made", c.File)}
+	}
+	tree, err := taxonomy.ReadTree(head, c.File)
+	if err != nil {
+		return err
+	}
+	root, err := c.root(tree.Has, func() []string { return taxonomy.Near(c.Topic, tree.Topics(), 5) })
+	if err != nil {
+		return err
+	}
+	printTree(std.out, root, c.Depth, tree.Kids, func(path string) string {
+		own, below := tree.Count(path)
+		if own == below {
+			return number(below)
+		}
+		return fmt.Sprintf("%s, %s its own", number(below), number(own))
+	})
+	if empty := tree.Empty(); len(empty) > 0 && root == "/" {
+		fmt.Fprintf(std.out, "%s of %s topics have no example, such as %s\n", number(len(empty)), number(tree.Len()), empty[0])
+	}
+	return nil
+}
+
+// root is the topic to show.
+func (c *topicShowCmd) root(has func(string) bool, near func() []string) (string, error) {
+	if c.Topic == "" {
+		return "/", nil
+	}
+	path, err := taxonomy.Clean(c.Topic)
+	if err != nil {
+		return "", exit{exitUsage, err}
+	}
+	if !has(path) {
+		hint := ""
+		if n := near(); len(n) > 0 {
+			hint = "; near names: " + strings.Join(n, ", ")
+		}
+		return "", exit{exitUsage, fmt.Errorf("there is no topic %s%s", path, hint)}
+	}
+	return path, nil
+}
+
+// printTree prints a topic and those below it, down to a depth.
+func printTree(w *os.File, path string, depth int, kids func(string) []string, count func(string) string) {
+	out := bufio.NewWriter(w)
+	defer out.Flush()
+	var walk func(path string, level int)
+	walk = func(path string, level int) {
+		name := path
+		if level > 0 {
+			name = path[strings.LastIndexByte(path, '/')+1:]
+		}
+		fmt.Fprintf(out, "%s%s  (%s)\n", strings.Repeat("  ", level), event.Line(name), count(path))
+		if level < depth {
+			for _, k := range kids(path) {
+				walk(k, level+1)
+			}
+		}
+	}
+	walk(path, 0)
+}
+
+// critic shows one.
+func (c *topicShowCmd) critic(std streams) error {
+	cr, err := readCritic(c.File)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	rec := &cr.Record
+	if len(c.Focus) > 0 {
+		good, err := cr.Focus(c.Focus)
+		if err != nil {
+			return exit{exitUsage, err}
+		}
+		if err := printSight(std.out, cr, good); err != nil {
+			return err
+		}
+	} else {
+		pages := map[string]int{}
+		kids := map[string][]string{}
+		for i, class := range rec.Classes {
+			for p := class; p != ""; p = taxonomy.Parent(p) {
+				if _, known := pages[p]; !known {
+					up := taxonomy.Parent(p)
+					kids[up] = append(kids[up], p)
+				}
+				pages[p] += rec.Pages[i]
+			}
+		}
+		root, err := c.root(func(p string) bool { return pages[p] > 0 }, func() []string {
+			return taxonomy.Near(c.Topic, func(yield func(string) bool) {
+				for p := range pages {
+					if !yield(p) {
+						return
+					}
+				}
+			}, 5)
+		})
+		if err != nil {
+			return err
+		}
+		printTree(std.out, root, c.Depth, func(p string) []string { return kids[p] }, func(p string) string { return number(pages[p]) })
+		fmt.Fprintln(std.out)
+		printRecord(std.out, rec)
+	}
+	if c.Plot != "" {
+		return plotReliability(c.Plot, rec)
+	}
+	return nil
+}
+
+// readCritic reads the file that waggle topic train made.
+func readCritic(name string) (*judge.Critic, error) {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return judge.ReadCritic(b, name)
+}
+
+// writeStream writes a file of any length so that it appears when it is whole.
+func writeStream(name string, force bool, write func(io.Writer) error) (err error) {
+	if fileExists(name) && !force {
+		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", name)}
+	}
+	f, err := os.Create(name + ".new")
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	defer func() {
+		if err != nil {
+			f.Close() // a second time where it was closed
+			os.Remove(f.Name())
+		}
+	}()
+	var w io.Writer = f
+	var z *gzip.Writer
+	if strings.HasSuffix(name, ".gz") {
+		z = gzip.NewWriter(f)
+		w = z
+	}
+	if err := write(w); err != nil {
+		return err
+	}
+	if z != nil {
+		if err := z.Close(); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}
+
+// pathBetween leads from the folder of a file to another folder, with slashes;
+// "" if they are the same.
+func pathBetween(file, folder string) (string, error) {
+	from, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return "", err
+	}
+	to, err := filepath.Abs(folder)
+	if err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(from, to)
+	if err != nil || rel == "." {
+		return "", err
+	}
+	return filepath.ToSlash(rel), nil
+}

@@ -1,0 +1,795 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/eval/plot"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/topic/taxonomy"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// topicTrainCmd is `waggle topic train`.
+type topicTrainCmd struct {
+	Taxonomy string `arg:"" help:"The taxonomy, as waggle topic prune left it."`
+	Out      string `short:"o" required:"" placeholder:"FILE" help:"The critic."`
+	Force    bool   `help:"Replace the critic that is there."`
+
+	Web   string `placeholder:"WEB" help:"Take the examples from this recorded web instead of fetching them."`
+	Pages string `placeholder:"DIR" help:"Folder for the pages fetched, from which a run that was stopped goes on (default: the name of the critic and .pages)."`
+
+	Floor    float64 `default:"0.5" placeholder:"X" help:"Train if at least this share of the examples could be had (default ${default})."`
+	MinPages int     `default:"5" placeholder:"N" help:"Leave out classes with fewer pages (default ${default})."`
+	Seed     uint64  `help:"Of what is held out."`
+	Plot     string  `placeholder:"FILE" help:"Draw, as .svg or .png, how the probabilities agree with the held-out pages."`
+
+	Contact      string    `placeholder:"MAIL|URL" help:"Where site owners reach you; sent with every request."`
+	Delay        *Duration `placeholder:"D" help:"Pause between requests to one host (default 1s)."`
+	Workers      int       `default:"32" placeholder:"N" help:"Fetches at a time (default ${default})."`
+	Through      string    `placeholder:"PROXY" help:"Fetch through an HTTP proxy, such as waggle web serve."`
+	ThroughCA    string    `placeholder:"FILE" help:"The proxy's certificates (PEM). A proxy on this machine is asked for them."`
+	AllowPrivate bool      `help:"Permit loopback and private addresses."`
+}
+
+// maxExamples bounds the examples to get, which are kept in memory.
+const maxExamples = 2_000_000
+
+// Run gets the pages and trains.
+func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
+	switch {
+	case !(c.Floor >= 0 && c.Floor <= 1):
+		return exit{exitUsage, fmt.Errorf("--floor %v is not within 0…1", c.Floor)}
+	case c.MinPages < 1:
+		return exit{exitUsage, fmt.Errorf("--min-pages %d: a class needs a page", c.MinPages)}
+	case c.Workers < 1 || c.Workers > 4096:
+		return exit{exitUsage, fmt.Errorf("--workers %d is not within 1…4096", c.Workers)}
+	case fileExists(c.Out) && !c.Force:
+		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", c.Out)}
+	}
+	wanted, err := readWanted(c.Taxonomy)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	if n := len(wanted.empty); n > 0 {
+		fmt.Fprintf(std.out, "%s topics have no example and are left out, such as %s\n", number(n), event.Line(wanted.empty[0]))
+	}
+	meter := newMeter(std.err)
+	defer meter.end()
+	parser := parse.New(parse.Options{})
+	had := &had{wanted: len(wanted.examples), lost: map[string]int{}}
+	parts := []iter.Seq2[judge.Sample, error]{wanted.files(ctx, parser, had)}
+	from, again := c.Taxonomy, ""
+	switch {
+	case len(wanted.addresses) == 0:
+	case c.Web != "":
+		w, err := corpus.Open(c.Web)
+		if err != nil {
+			return exit{exitUsage, err}
+		}
+		defer w.Close()
+		pages, err := corpus.OpenPages(ctx, w, parser, corpus.PagesOptions{Progress: func(done, total int) { meter.show(done, total, "pages parsed") }})
+		if err != nil {
+			return err
+		}
+		parts = append(parts, wanted.recorded(ctx, pages, had))
+		from += ", pages of the recorded web " + w.Name
+	default:
+		dir := c.Pages
+		if dir == "" {
+			dir = c.Out + ".pages"
+		}
+		fetched, err := c.fetch(ctx, std, dir, wanted, meter)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, wanted.archived(ctx, dir, fetched, parser, had))
+		again = ", remove " + dir + " to fetch all anew"
+	}
+	n := 0
+	samples := func(yield func(judge.Sample, error) bool) {
+		for _, part := range parts {
+			for s, err := range part {
+				if n++; n%100 == 0 {
+					meter.show(n, len(wanted.examples), "pages read")
+				}
+				if !yield(s, err) {
+					return
+				}
+			}
+		}
+		if err := had.enough(c.Floor, again); err != nil {
+			yield(judge.Sample{}, err)
+		}
+	}
+	critic, err := judge.TrainCritic(samples, judge.Training{MinPages: c.MinPages, Seed: c.Seed, Trained: from})
+	meter.end()
+	if ctx.Err() != nil {
+		return exit{exitStopped, errors.New("stopped; the same command goes on")}
+	}
+	fmt.Fprintln(std.out, had)
+	if err != nil {
+		return err
+	}
+	b, err := critic.Append(nil)
+	if err != nil {
+		return err
+	}
+	if err := writeWhole(c.Out, b); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.out, "%s: %s\n\n", c.Out, size(int64(len(b))))
+	printRecord(std.out, &critic.Record)
+	if c.Plot != "" {
+		return plotReliability(c.Plot, &critic.Record)
+	}
+	return nil
+}
+
+// wanted are the examples of a taxonomy.
+type wanted struct {
+	dir       string // that the names of files are relative to
+	examples  []taxonomy.Example
+	addresses []web.URL // in the order of the taxonomy, each once
+	empty     []string  // topics without examples
+	sum       uint64    // of the addresses
+}
+
+func readWanted(name string) (*wanted, error) {
+	in, err := taxonomy.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	w := &wanted{dir: filepath.Dir(name)}
+	seen := map[web.URL]bool{}
+	sum := fnv.New64a()
+	for e, err := range taxonomy.Read(in, name) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Source == "" {
+			w.empty = append(w.empty, e.Topic)
+			continue
+		}
+		if len(w.examples) == maxExamples {
+			return nil, fmt.Errorf("%s holds more than %s examples: cut it down with waggle topic prune", name, number(maxExamples))
+		}
+		e.Title, e.Description = "", ""
+		w.examples = append(w.examples, e)
+		if _, ok := e.File(); ok {
+			continue
+		}
+		u, err := web.Parse(e.Source)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if !seen[u] {
+			seen[u] = true
+			w.addresses = append(w.addresses, u)
+			fmt.Fprintln(sum, u)
+		}
+	}
+	if len(w.examples) == 0 {
+		return nil, fmt.Errorf("%s holds no example: import some with waggle topic import", name)
+	}
+	w.sum = sum.Sum64()
+	return w, nil
+}
+
+// had counts what became of the examples.
+type had struct {
+	mu     sync.Mutex
+	wanted int
+	pages  int            // examples whose page was read
+	lost   map[string]int // the others, by reason
+}
+
+func (h *had) lose(reason string) {
+	h.mu.Lock()
+	h.lost[reason]++
+	h.mu.Unlock()
+}
+
+func (h *had) get() {
+	h.mu.Lock()
+	h.pages++
+	h.mu.Unlock()
+}
+
+// String tells how many examples could be had, and why not the others.
+func (h *had) String() string {
+	s := fmt.Sprintf("%s of %s examples could be had (%s)", number(h.pages), number(h.wanted), percent(float64(h.pages)/float64(max(1, h.wanted))))
+	var reasons []string
+	for r := range h.lost {
+		reasons = append(reasons, r)
+	}
+	slices.SortFunc(reasons, func(a, b string) int {
+		if d := h.lost[b] - h.lost[a]; d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	for _, r := range reasons {
+		s += fmt.Sprintf("\n%8s × %s", number(h.lost[r]), r)
+	}
+	return s
+}
+
+// enough tells whether to go on; again is one more remedy.
+func (h *had) enough(floor float64, again string) error {
+	if share := float64(h.pages) / float64(max(1, h.wanted)); share < floor || h.pages == 0 {
+		return fmt.Errorf("only %s of the examples could be had, and the floor is %s: look into why%s, or train with these by --floor %.2g", percent(share), percent(floor), again, share)
+	}
+	return nil
+}
+
+// Reasons for which an example is lost, beside those of the crawl.
+const (
+	lostText  = "no text"
+	lostOther = "the same page as an example of another topic"
+	lostSame  = "the same page as another example"
+)
+
+// files yields the examples that are files.
+func (w *wanted) files(ctx context.Context, p *parse.Parser, h *had) iter.Seq2[judge.Sample, error] {
+	return func(yield func(judge.Sample, error) bool) {
+		for _, e := range w.examples {
+			name, ok := e.File()
+			if !ok {
+				continue
+			}
+			if ctx.Err() != nil {
+				yield(judge.Sample{}, ctx.Err())
+				return
+			}
+			page, err := readExample(p, filepath.Join(w.dir, filepath.FromSlash(name)))
+			switch {
+			case errors.Is(err, os.ErrNotExist):
+				h.lose("no such file")
+			case err != nil:
+				h.lose("unreadable file")
+			case len(page.Terms) == 0:
+				h.lose(lostText)
+			default:
+				h.get()
+				if !yield(judge.Sample{Class: e.Topic, Key: e.Source, Terms: page.Terms}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func readExample(p *parse.Parser, name string) (*web.Page, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxExample))
+	if err != nil {
+		return nil, err
+	}
+	return parseExample(p, example{URL: "http://example.invalid/", MIME: "text/html", Body: b})
+}
+
+// placed is an example that leads to a page.
+type placed struct {
+	class string
+	used  bool // its page was read
+}
+
+// place tells which page an example leads to, by where it has moved. A page
+// counts once, for the example that came first.
+func (w *wanted) place(moved func(web.URL) web.URL, h *had) map[web.URL]*placed {
+	at := map[web.URL]*placed{}
+	for _, e := range w.examples {
+		if _, ok := e.File(); ok {
+			continue
+		}
+		u, err := web.Parse(e.Source)
+		if err != nil {
+			continue // readWanted has parsed it
+		}
+		u = moved(u)
+		switch first := at[u]; {
+		case first == nil:
+			at[u] = &placed{class: e.Topic}
+		case first.class == e.Topic:
+			h.lose(lostSame)
+		default:
+			h.lose(lostOther)
+		}
+	}
+	return at
+}
+
+// follow goes where an address has moved, ten times at most.
+func follow(u web.URL, next func(web.URL) web.URL) web.URL {
+	for range 10 {
+		to := next(u)
+		if to.IsZero() || to == u {
+			break
+		}
+		u = to
+	}
+	return u
+}
+
+// recorded yields the examples that a recorded web holds.
+func (w *wanted) recorded(ctx context.Context, pages *corpus.Pages, h *had) iter.Seq2[judge.Sample, error] {
+	return func(yield func(judge.Sample, error) bool) {
+		at := w.place(func(u web.URL) web.URL {
+			return follow(u, func(u web.URL) web.URL {
+				if !pages.Has(u) {
+					return web.URL{}
+				}
+				r, err := pages.Fetch(ctx, u)
+				if err != nil {
+					return web.URL{}
+				}
+				return r.Location
+			})
+		}, h)
+		for _, u := range sortedURLs(at) {
+			if ctx.Err() != nil {
+				yield(judge.Sample{}, ctx.Err())
+				return
+			}
+			page, ok := pages.Page(u)
+			switch {
+			case !pages.Has(u):
+				h.lose("not in the recorded web")
+			case !ok:
+				h.lose("recorded, but no page")
+			case len(page.Terms) == 0:
+				h.lose(lostText)
+			default:
+				h.get()
+				if !yield(judge.Sample{Class: at[u].class, Key: u.String(), Terms: page.Terms}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func sortedURLs(at map[web.URL]*placed) []web.URL {
+	out := make([]web.URL, 0, len(at))
+	for u := range at {
+		out = append(out, u)
+	}
+	slices.SortFunc(out, func(a, b web.URL) int { return strings.Compare(a.String(), b.String()) })
+	return out
+}
+
+// fetched is what the log of the fetching tells.
+type fetched struct {
+	moved map[web.URL]web.URL
+	kept  map[web.URL]bool
+	lost  map[web.URL]web.Reason
+}
+
+// linkless is the parser of the examples' crawl: it finds no links, so nothing
+// but the examples is fetched.
+type linkless struct{ *parse.Parser }
+
+func (p linkless) Parse(r *web.Response) (*web.Page, error) {
+	page, err := p.Parser.Parse(r)
+	if err == nil {
+		page.Links = nil
+	}
+	return page, err
+}
+
+// indifferent is its judge.
+type indifferent struct{}
+
+func (indifferent) Judge(context.Context, *web.Page) (web.Verdict, error) { return web.Verdict{}, nil }
+
+// fetch gets the examples as a crawl whose seeds they are: with its robots
+// rules, delays and retries, its archive and log, and its way of going on.
+func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *wanted, meter *meter) (*fetched, error) {
+	job := &Job{Name: fmt.Sprintf("examples-%016x", w.sum), Contact: c.Contact}
+	job.Politeness.Delay, job.Fetch.Workers = c.Delay, c.Workers
+	job.Fetch.Through, job.Fetch.ThroughCA, job.Fetch.AllowPrivate = c.Through, c.ThroughCA, c.AllowPrivate
+	job.Addresses.KeepSessions, job.Addresses.KeepTracking = true, true // as the taxonomy writes them
+	for _, u := range w.addresses {
+		job.Seeds = append(job.Seeds, u.String())
+	}
+	if err := job.check(func(path string) string { return "--" + path[strings.LastIndexByte(path, '.')+1:] }); err != nil {
+		return nil, exit{exitUsage, err}
+	}
+	if err := (collection{dir: dir}).usable(); err != nil {
+		return nil, err
+	}
+	begun := (collection{dir: dir}).begun()
+	if begun {
+		old, err := readJob(collection{dir: dir}.job())
+		if err != nil {
+			return nil, err
+		}
+		if old.Name != job.Name {
+			return nil, exit{exitUsage, fmt.Errorf("%s holds the pages of another taxonomy: choose another folder with --pages", dir)}
+		}
+		how, _, err := collection{dir: dir}.ended()
+		if err != nil {
+			return nil, err
+		}
+		if how == event.FrontierEmpty {
+			return readFetched(collection{dir: dir})
+		}
+	}
+	if err := job.live(); err != nil {
+		return nil, exit{exitUsage, err}
+	}
+	col, err := openCollection(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer col.Close()
+	s := &setup{job: job, col: col, resume: begun, note: func(s string) { fmt.Fprintln(std.err, event.Line(s)) }}
+	fetcher, err := s.fetcher(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer fetcher.Close()
+	scorer, err := score.New("breadth-first", score.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if !begun {
+		kept := *job
+		kept.Seeds = nil // too many, and the log has them
+		if err := col.save(&kept); err != nil {
+			return nil, err
+		}
+	}
+	// Nothing is at stake here but time, so what is damaged is not mended.
+	anew := func(err error) error {
+		return fmt.Errorf("%w\nRemove %s to fetch the examples anew", err, dir)
+	}
+	front, err := frontier.Open(col.frontier(), frontier.Options{MaxPerHost: -1})
+	if err != nil {
+		return nil, anew(err)
+	}
+	defer front.Close()
+	marks := map[string][]byte{}
+	for _, name := range []string{crawl.StateArchive, crawl.StateEvents} {
+		if marks[name], err = front.State(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	if marks[crawl.StateEvents] == nil {
+		if err := col.clear(); err != nil {
+			return nil, err
+		}
+		marks[crawl.StateEvents] = []byte(event.Empty)
+	}
+	if marks[crawl.StateArchive] == nil {
+		marks[crawl.StateArchive] = store.StartMark()
+	}
+	archive, log, err := s.openRecords(marks)
+	if err != nil {
+		return nil, anew(err)
+	}
+	defer archive.Close()
+	defer log.Close()
+	done := 0
+	hear := func(e event.Event) {
+		switch e := e.(type) {
+		case event.Fetched:
+			done++
+		case event.Failed:
+			if !e.Retry && !(e.Reason == web.ReasonRedirect && e.Queued) {
+				done++
+			}
+		}
+	}
+	history := func(yield func(event.Event, error) bool) {
+		for e, err := range event.ReadFile(col.events()) {
+			if err == nil {
+				hear(e)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+	run := &crawl.Crawl{
+		Seeds: w.addresses, Frontier: front, Fetcher: fetcher, Parser: linkless{parse.New(parse.Options{})}, Judge: indifferent{}, Scorer: scorer,
+		Archive: archive, Log: log, Policy: crawl.Policy{Delay: job.delay()},
+		Name: job.Name, JudgeName: "none", ScorerName: "breadth-first", Threshold: 1, Workers: c.Workers,
+		Listen: func(e event.Event) {
+			hear(e)
+			meter.show(done, len(w.addresses), "examples fetched")
+		},
+	}
+	if begun {
+		run.History = history
+	}
+	how, err := run.Run(ctx)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w\nMend the cause, then run the same command again: it goes on", err)
+	case how == event.Stopped:
+		return nil, exit{exitStopped, fmt.Errorf("stopped after %s of %s examples; the same command goes on", number(done), number(len(w.addresses)))}
+	}
+	return readFetched(col)
+}
+
+// readFetched reads the log.
+func readFetched(col collection) (*fetched, error) {
+	f := &fetched{moved: map[web.URL]web.URL{}, kept: map[web.URL]bool{}, lost: map[web.URL]web.Reason{}}
+	for e, err := range event.ReadFile(col.events()) {
+		if err != nil {
+			return nil, err
+		}
+		switch e := e.(type) {
+		case event.Seeded:
+			for _, s := range e.Skipped {
+				f.lost[s.URL] = s.Reason
+			}
+		case event.Fetched:
+			if e.Reason == "" && !e.Directives.NoArchive {
+				f.kept[e.URL] = true
+			} else if e.Reason == "" {
+				f.lost[e.URL] = "noarchive"
+			} else {
+				f.lost[e.URL] = e.Reason
+			}
+		case event.Failed:
+			switch {
+			case e.Retry:
+			case !e.To.IsZero() && (e.Reason == web.ReasonRedirect || e.Reason == web.ReasonRedirectKnown):
+				f.moved[e.URL] = e.To
+			default:
+				f.lost[e.URL] = e.Reason
+			}
+		}
+	}
+	return f, nil
+}
+
+// archived yields the examples that were fetched, parsed on all cores; their
+// order is chance.
+func (w *wanted) archived(ctx context.Context, dir string, f *fetched, p *parse.Parser, h *had) iter.Seq2[judge.Sample, error] {
+	return func(yield func(judge.Sample, error) bool) {
+		at := w.place(func(u web.URL) web.URL { return follow(u, func(u web.URL) web.URL { return f.moved[u] }) }, h)
+		for u := range at {
+			if !f.kept[u] {
+				reason := string(f.lost[u])
+				if m := meaning(f.lost[u]); reason != "" && m != "" {
+					reason += ": " + m
+				} else if reason == "" {
+					reason = "not fetched"
+				}
+				h.lose(reason)
+				delete(at, u)
+			}
+		}
+		paths, err := store.Paths(collection{dir: dir}.archive())
+		if err != nil {
+			yield(judge.Sample{}, err)
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		type read struct {
+			judge.Sample
+			err error
+		}
+		responses, samples := make(chan *web.Response, 4), make(chan read, 4)
+		var workers sync.WaitGroup
+		defer workers.Wait()
+		defer cancel()
+		workers.Go(func() {
+			defer close(responses)
+			for rec, err := range store.Records(paths...) {
+				var r *web.Response
+				if err == nil {
+					if rec.Type() != "response" {
+						continue
+					}
+					u, errURL := web.Parse(rec.Target())
+					if to := at[u]; errURL != nil || to == nil || to.used {
+						continue
+					} else {
+						to.used = true
+					}
+					r, err = store.ReadResponse(rec, maxExample)
+				}
+				if err != nil {
+					select {
+					case samples <- read{err: err}:
+					case <-ctx.Done():
+					}
+					return
+				}
+				select {
+				case responses <- r:
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+		var parsers sync.WaitGroup
+		for range runtime.GOMAXPROCS(0) {
+			parsers.Go(func() {
+				for r := range responses {
+					page, err := p.Parse(r)
+					if err != nil || len(page.Terms) == 0 {
+						h.lose(lostText)
+						continue
+					}
+					h.get()
+					select {
+					case samples <- read{Sample: judge.Sample{Class: at[r.URL].class, Key: r.URL.String(), Terms: page.Terms}}:
+					case <-ctx.Done():
+						return
+					}
+				}
+			})
+		}
+		workers.Go(func() {
+			parsers.Wait()
+			close(samples)
+		})
+		for s := range samples {
+			if !yield(s.Sample, s.err) || s.err != nil {
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			yield(judge.Sample{}, ctx.Err())
+		}
+	}
+}
+
+// printRecord shows how a critic did.
+func printRecord(w io.Writer, r *judge.Record) {
+	pages := 0
+	for _, n := range r.Pages {
+		pages += n
+	}
+	fmt.Fprintf(w, "classes      %s, %s pages, %s stems\n", number(len(r.Classes)), number(pages), number(r.Vocabulary))
+	if n := len(r.Thin); n > 0 {
+		fmt.Fprintf(w, "left out     %s topics with too few pages: %s%s\n", number(n), event.Line(strings.Join(r.Thin[:min(n, 5)], ", ")), map[bool]string{true: ", …"}[n > 5])
+	}
+	if r.Held.Pages == 0 {
+		fmt.Fprintln(w, "held out     nothing: the classes have too few pages to tell how good the critic is")
+		return
+	}
+	fmt.Fprintf(w, "held out     %s pages that it had not learned\n", number(r.Held.Pages))
+	fmt.Fprintf(w, "accuracy     %s; among the likeliest five %s; always the largest class %s\n", percent(r.Held.Accuracy), percent(r.Held.Top5), percent(r.Blind()))
+	count := "all of a page's words count (as printed)"
+	if r.Words > 0 {
+		count = fmt.Sprintf("a page counts as at most %s words", number(int(r.Words)))
+	}
+	if r.Guessed {
+		count += ", assumed: too few pages to fit it"
+	}
+	fmt.Fprintf(w, "calibration  error (ECE) %.3f, as printed %.3f; %s\n", r.Held.ECE, r.Printed.ECE, count)
+	fmt.Fprintf(w, "             mean surprise %.2f nats, as printed %.2f\n", r.Held.LogLoss, r.Printed.LogLoss)
+	if pairs := r.WorstPairs(10); len(pairs) > 0 {
+		fmt.Fprintln(w, "\nmost often taken for one another (held-out pages)")
+		for _, p := range pairs {
+			fmt.Fprintf(w, "%6d →  %4d ←  %s  |  %s\n", p.AtoB, p.BtoA, event.Line(p.A), event.Line(p.B))
+		}
+	}
+}
+
+// printSight shows how well a critic tells a focus from the rest.
+func printSight(w io.Writer, c *judge.Critic, good []bool) error {
+	s := c.Sight(good)
+	n := 0
+	for _, g := range good {
+		if g {
+			n++
+		}
+	}
+	fmt.Fprintf(w, "in focus     %d of %d classes\n", n, len(good))
+	if s.Good > 0 && s.Rest > 0 {
+		fmt.Fprintf(w, "held out     %s pages in focus, of which it knew %s (%s)\n", number(s.Good), number(s.Found), percent(s.Recall()))
+		fmt.Fprintf(w, "             %s others, of which it took %s for such\n", number(s.Rest), number(s.False))
+	}
+	for i, t := range s.Worst[:min(5, len(s.Worst))] {
+		if i == 0 {
+			fmt.Fprintln(w, "mistakes")
+		}
+		fmt.Fprintf(w, "%6d ×  %s  taken for  %s\n", t.Pages, event.Line(c.Record.Classes[t.Class]), event.Line(c.Record.Classes[t.For]))
+	}
+	notes, err := c.Doubts(good)
+	for _, n := range notes {
+		fmt.Fprintf(w, "note: %s\n", event.Line(n))
+	}
+	return err
+}
+
+// plotReliability draws the accuracy of pages over the probability of their
+// likeliest class.
+func plotReliability(name string, r *judge.Record) error {
+	line := func(title string, h judge.Held, color int) plot.Series {
+		s := plot.Series{Name: title, Color: color}
+		for _, b := range merged(h.Bins, 10) {
+			s.X = append(s.X, b.Mean)
+			s.Y = append(s.Y, b.Accuracy)
+			low, high := wilson(b.Accuracy, b.Pages)
+			s.Low, s.High = append(s.Low, low), append(s.High, high)
+		}
+		return s
+	}
+	chart := plot.Lines{
+		Title:  "How far the critic's probabilities can be believed",
+		Note:   fmt.Sprintf("%s classes; each point is at least 10 held-out pages, with its 95%% interval.\nExpected calibration error %.3f, as printed %.3f.", number(len(r.Classes)), r.Held.ECE, r.Printed.ECE),
+		XLabel: "probability of the likeliest class", YLabel: "share that was right", YMax: 1,
+		Series: []plot.Series{
+			line("fitted", r.Held, 0), line("as printed", r.Printed, 1),
+			{Name: "perfect", X: []float64{0, 1}, Y: []float64{0, 1}, Mark: true},
+		},
+	}
+	var b bytes.Buffer
+	var err error
+	if strings.EqualFold(filepath.Ext(name), ".png") {
+		err = chart.Draw().PNG(&b, 2, false)
+	} else {
+		err = chart.Draw().SVG(&b)
+	}
+	return errors.Join(err, writeWhole(name, b.Bytes()))
+}
+
+// merged joins each bin of less than n pages with the next ones, and the last
+// with the one before.
+func merged(bins []judge.Bin, n int) []judge.Bin {
+	var out []judge.Bin
+	for _, b := range bins {
+		last := len(out) - 1
+		if last < 0 || out[last].Pages >= n {
+			out = append(out, b)
+			continue
+		}
+		out[last] = joined(out[last], b)
+	}
+	if last := len(out) - 1; last > 0 && out[last].Pages < n {
+		out[last-1] = joined(out[last-1], out[last])
+		out = out[:last]
+	}
+	return out
+}
+
+func joined(a, b judge.Bin) judge.Bin {
+	n := float64(a.Pages + b.Pages)
+	mean := func(x, y float64) float64 { return (x*float64(a.Pages) + y*float64(b.Pages)) / n }
+	return judge.Bin{Pages: a.Pages + b.Pages, Mean: mean(a.Mean, b.Mean), Accuracy: mean(a.Accuracy, b.Accuracy)}
+}
+
+// wilson is the 95 % interval of a share of n.
+//
+// Source: Wilson, Probable Inference, the Law of Succession, and Statistical
+// Inference, 1927.
+func wilson(share float64, pages int) (low, high float64) {
+	const z = 1.96
+	n := float64(pages)
+	middle := (share + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(share*(1-share)/n+z*z/(4*n*n))
+	return max(0, middle-half), min(1, middle+half)
+}

@@ -1,0 +1,530 @@
+package judge
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/internal/text"
+	nb "github.com/waggle-crawler/waggle/learn/bayes"
+	"github.com/waggle-crawler/waggle/learn/sparse"
+	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/topic/taxonomy"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Critic knows the classes of a taxonomy by the words of their example pages:
+// the multinomial naive Bayes classifier of whole pages of CPS02 (items A1,
+// A2). It is trained once (TrainCritic), kept as a file, and then serves any
+// crawl whose topic is some of its classes. It is immutable and safe for
+// concurrent use.
+//
+//	log Pr(c|u) = s(u)·[log Pr(c) + Σ_t n(u,t) log θ_{c,t}] + const
+//	s(u)        = min(1, W/n(u))
+//
+// Pr(c) is the class's share of the training pages, n(u) the number of words
+// of u that the critic knows. As printed, W is infinite: then the words of a
+// page count as independent, and nearly all probabilities are 0 or 1. The
+// fitted W is that by which the classes of held-out pages are likeliest. It
+// says how far to believe the print, and leaves the order of a page's classes
+// as it is there.
+//
+// The file, its numbers unsigned varints but where a size is said:
+//
+//	waggle critic 1 LF
+//	JSON LF                    Record: classes, W, how it did on held-out pages
+//	stems                      their number; for each, sorted: length, bytes
+//	model                      length, then as package bayes writes it; words
+//	                           are ranks of stems, classes those of Record
+//	checksum                   8 bytes, XXH3 of all before, little endian
+type Critic struct {
+	Record Record
+	stems  map[string]uint32
+	model  *nb.Model
+}
+
+// criticMagic is the first line of the file; the number is its version.
+const (
+	criticName  = "waggle critic "
+	criticMagic = criticName + "1\n"
+)
+
+// Record is what a critic says of itself.
+type Record struct {
+	Classes    []string `json:"classes"`              // paths, sorted
+	Pages      []int    `json:"pages"`                // [classes] that it learned from, held-out ones included
+	Words      float64  `json:"words,omitempty"`      // W; 0 = infinite
+	Guessed    bool     `json:"guessed,omitempty"`    // W was not fitted: too few pages
+	Vocabulary int      `json:"vocabulary"`           // stems
+	Seed       uint64   `json:"seed"`                 // of what was held out
+	Thin       []string `json:"thin,omitempty"`       // topics left out: too few pages
+	Held       Held     `json:"held_out"`             // by W
+	Printed    Held     `json:"held_out_as_printed"`  // by an infinite W
+	Confusion  []Taken  `json:"confusion,omitempty"`  // sorted by class, then by taken-for
+	Trained    string   `json:"trained_on,omitempty"` // for people
+}
+
+// Held is how a critic did on pages that were held out: it had learned from
+// the others alone.
+type Held struct {
+	Pages    int     `json:"pages"`
+	Accuracy float64 `json:"accuracy"` // share whose likeliest class is their own
+	Top5     float64 `json:"top5"`     // share whose class is among the likeliest five
+	LogLoss  float64 `json:"log_loss"` // mean −ln Pr(own class), nats; this and the following are of those pages by which W was not fitted
+	ECE      float64 `json:"ece"`      // expected calibration error of the likeliest class, [0,1]
+	Bins     []Bin   `json:"bins"`     // of that probability, ascending, empty ones left out
+}
+
+// Bin holds the pages whose likeliest class got a probability within it.
+type Bin struct {
+	Pages    int     `json:"pages"`
+	Mean     float64 `json:"mean"`     // of the probability
+	Accuracy float64 `json:"accuracy"` // share of those that were right
+}
+
+// Taken counts held-out pages of one class that were taken for another, or for
+// their own. Classes are indices of Record.Classes.
+type Taken struct {
+	Class int `json:"class"`
+	For   int `json:"for"`
+	Pages int `json:"pages"`
+}
+
+// Class is a class of a page with its probability.
+type Class struct {
+	Path string
+	P    float64 // (0,1]
+}
+
+// Classifier is implemented by judges that know of classes, such as the critic.
+type Classifier interface {
+	// Classes are the likeliest classes of a page, the likeliest first: those
+	// of at least 1 %, ten at most, one at least. It is pure and safe for
+	// concurrent use. taxonomy.Prefixes gives the topics above each (A5).
+	Classes(p *web.Page) []Class
+}
+
+// Append writes the critic as a file; see Critic.
+func (c *Critic) Append(b []byte) ([]byte, error) {
+	start := len(b)
+	b = append(b, criticMagic...)
+	head, err := json.Marshal(c.Record)
+	if err != nil {
+		return nil, err
+	}
+	b = append(append(b, head...), '\n')
+	stems := make([]string, len(c.stems))
+	for s, id := range c.stems {
+		stems[id] = s
+	}
+	b = binary.AppendUvarint(b, uint64(len(stems)))
+	for _, s := range stems {
+		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	}
+	model := c.model.Append(nil)
+	b = append(binary.AppendUvarint(b, uint64(len(model))), model...)
+	return binary.LittleEndian.AppendUint64(b, xxh3.Hash(b[start:])), nil
+}
+
+// ReadCritic reads what Append wrote; name is that of the file, for errors.
+func ReadCritic(b []byte, name string) (*Critic, error) {
+	bad := func(format string, args ...any) (*Critic, error) {
+		return nil, fmt.Errorf("%s: %w; make it with waggle topic train", name, fmt.Errorf(format, args...))
+	}
+	if !bytes.HasPrefix(b, []byte(criticMagic)) {
+		if rest, ok := bytes.CutPrefix(b, []byte(criticName)); ok {
+			version, _, _ := bytes.Cut(rest, []byte("\n"))
+			return bad("it is a critic of version %.8q, and this waggle reads version 1", version)
+		}
+		return bad("it is no critic")
+	}
+	if len(b) < len(criticMagic)+8 {
+		return bad("the critic is cut short")
+	}
+	body, sum := b[:len(b)-8], binary.LittleEndian.Uint64(b[len(b)-8:])
+	if xxh3.Hash(body) != sum {
+		return bad("the critic is damaged: its checksum does not fit")
+	}
+	// What follows was written by Append; the checks are for a faulty writer.
+	damaged := errors.New("the critic is damaged inside")
+	r := bytes.NewReader(body[len(criticMagic):])
+	at := func() []byte { return body[len(body)-r.Len():] }
+	head, _, ok := bytes.Cut(at(), []byte("\n"))
+	if !ok {
+		return bad("%w", damaged)
+	}
+	c := &Critic{}
+	if err := json.Unmarshal(head, &c.Record); err != nil {
+		return bad("%w: %w", damaged, err)
+	}
+	r.Seek(int64(len(head)+1), io.SeekCurrent)
+	chunk := func() []byte {
+		n, err := binary.ReadUvarint(r)
+		if err != nil || n > uint64(r.Len()) {
+			return nil
+		}
+		out := at()[:n]
+		r.Seek(int64(n), io.SeekCurrent)
+		return out
+	}
+	n, err := binary.ReadUvarint(r)
+	if err != nil || n > uint64(r.Len()) {
+		return bad("%w", damaged)
+	}
+	c.stems = make(map[string]uint32, n)
+	for id := range n {
+		s := chunk()
+		if s == nil {
+			return bad("%w", damaged)
+		}
+		c.stems[string(s)] = uint32(id)
+	}
+	if c.model, err = nb.Decode(chunk()); err != nil {
+		return bad("%w: %w", damaged, err)
+	}
+	rec := &c.Record
+	fits := len(c.stems) == int(n) && r.Len() == 0 && c.model.Classes() == len(rec.Classes) &&
+		len(rec.Pages) == len(rec.Classes) && slices.IsSorted(rec.Classes) && rec.Words >= 0
+	for _, t := range rec.Confusion {
+		fits = fits && min(t.Class, t.For) >= 0 && max(t.Class, t.For) < len(rec.Classes)
+	}
+	if !fits {
+		return bad("%w", damaged)
+	}
+	return c, nil
+}
+
+// wordsOf is a page as the critic reads it, and its number of known words.
+func wordsOf(stems map[string]uint32, terms []web.Term) (sparse.Vector, float64) {
+	v := make(sparse.Vector, 0, len(terms))
+	n := 0.
+	for _, t := range terms { // sorted by text, as the ids are
+		if id, ok := stems[t.Text]; ok && t.Body > 0 {
+			v = append(v, sparse.Entry{ID: id, Value: float64(t.Body)})
+			n += float64(t.Body)
+		}
+	}
+	return v, n
+}
+
+// posterior returns Pr(c|u) [classes]; words is W, 0 = infinite.
+func (c *Critic) posterior(v sparse.Vector, n, words float64) []float64 {
+	out := make([]float64, len(c.Record.Classes))
+	// It refuses weights that are no numbers; those of v are counts.
+	_ = c.model.LogPosterior(out, v)
+	if words == 0 {
+		words = math.Inf(1)
+	}
+	temper(out, out, n, words)
+	for i, l := range out {
+		out[i] = math.Exp(l)
+	}
+	return out
+}
+
+// temper fills dst with ln Pr(c|u) [classes] by W, given the same as printed,
+// for a page of n known words. dst and printed may be one.
+func temper(dst, printed []float64, n, words float64) {
+	s := 1.
+	if n > words {
+		s = words / n
+	}
+	most := math.Inf(-1)
+	for i, l := range printed {
+		dst[i] = s * l
+		most = max(most, dst[i])
+	}
+	sum := 0.
+	for _, l := range dst {
+		sum += math.Exp(l - most)
+	}
+	norm := most + math.Log(sum)
+	for i := range dst {
+		dst[i] -= norm
+	}
+}
+
+// Focus returns which classes the topics in focus and all below them are
+// (shape [classes]). It is an error, with the names that may have been meant,
+// if one of them has no class, and if together they are all.
+func (c *Critic) Focus(topics []string) ([]bool, error) {
+	if len(topics) == 0 {
+		return nil, errors.New("no topic is in focus: name one or several of the critic's")
+	}
+	good := make([]bool, len(c.Record.Classes))
+	var errs []error
+	for _, t := range topics {
+		path, err := taxonomy.Clean(t)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		found := false
+		for i, class := range c.Record.Classes {
+			if taxonomy.Covers(path, class) {
+				good[i], found = true, true
+			}
+		}
+		if found {
+			continue
+		}
+		thin := slices.IndexFunc(c.Record.Thin, func(t string) bool { return taxonomy.Covers(path, t) })
+		near := taxonomy.Near(path, c.topics(), 5)
+		switch {
+		case thin >= 0:
+			errs = append(errs, fmt.Errorf("the critic was trained without the topic %s: it had too few example pages", path))
+		case len(near) > 0:
+			errs = append(errs, fmt.Errorf("the critic knows no topic %s; near names: %s", path, strings.Join(near, ", ")))
+		default:
+			errs = append(errs, fmt.Errorf("the critic knows no topic %s; waggle topic show lists those it knows", path))
+		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	if !slices.Contains(good, false) {
+		return nil, fmt.Errorf("the focus %s is all that the critic knows: nothing would be irrelevant", strings.Join(topics, ", "))
+	}
+	return good, nil
+}
+
+// topics yields the classes and all topics above them.
+func (c *Critic) topics() func(func(string) bool) {
+	return func(yield func(string) bool) {
+		seen := map[string]bool{}
+		for _, class := range c.Record.Classes {
+			for p := class; p != "" && !seen[p]; p = taxonomy.Parent(p) {
+				seen[p] = true
+				if p != "/" && !yield(p) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Sight is how well a critic tells a focus from the rest: what became of
+// held-out pages.
+type Sight struct {
+	Good, Found int     // held-out pages in focus, and how many were taken for such
+	Rest, False int     // the others, and how many were taken for such in focus
+	Worst       []Taken // of the pages in focus, those taken for classes that are not; most first
+}
+
+// Recall is the share of the pages in focus that are seen to be, Precision the
+// share of what seems to be in focus that is; NaN without pages.
+func (s Sight) Recall() float64 { return float64(s.Found) / float64(s.Good) }
+
+// Precision is described at Recall.
+func (s Sight) Precision() float64 { return float64(s.Found) / float64(s.Found+s.False) }
+
+// Balanced is the mean of the shares of pages in focus and of others that are
+// seen to be what they are: ½ is no better than a blind guess.
+func (s Sight) Balanced() float64 {
+	return (s.Recall() + 1 - float64(s.False)/float64(s.Rest)) / 2
+}
+
+// Sight looks at the held-out pages; good is what Focus returned.
+func (c *Critic) Sight(good []bool) (s Sight) {
+	for _, t := range c.Record.Confusion {
+		switch {
+		case good[t.Class] && good[t.For]:
+			s.Good += t.Pages
+			s.Found += t.Pages
+		case good[t.Class]:
+			s.Good += t.Pages
+			s.Worst = append(s.Worst, t)
+		case good[t.For]:
+			s.Rest += t.Pages
+			s.False += t.Pages
+		default:
+			s.Rest += t.Pages
+		}
+	}
+	slices.SortStableFunc(s.Worst, func(a, b Taken) int { return cmp.Compare(b.Pages, a.Pages) })
+	return s
+}
+
+// ErrBlind says that a critic cannot tell the topics in focus from the others.
+var ErrBlind = errors.New("the critic cannot tell its classes apart")
+
+// Bounds of Sight.Balanced.
+const (
+	blind    = 0.6  // below, a crawl would go by next to nothing
+	doubtful = 0.75 // below, users are told
+	fewHeld  = 5    // held-out pages in focus, below which nothing can be said
+)
+
+// Doubts are what speaks against judging by this critic, for people: nil if
+// nothing does. The error wraps ErrBlind if it should not be done.
+func (c *Critic) Doubts(good []bool) ([]string, error) {
+	s := c.Sight(good)
+	if s.Good < fewHeld || s.Rest < fewHeld {
+		return []string{fmt.Sprintf("only %d held-out pages are in focus and %d are not: how well the critic judges is not known", s.Good, s.Rest)}, nil
+	}
+	says := fmt.Sprintf("of %d held-out pages in focus it knew %d, and took %d of %d others for such", s.Good, s.Found, s.False, s.Rest)
+	if len(s.Worst) > 0 {
+		w := s.Worst[0]
+		says += fmt.Sprintf("; most often, %d times, it took %s for %s", w.Pages, c.Record.Classes[w.Class], c.Record.Classes[w.For])
+	}
+	switch b := s.Balanced(); {
+	case b < blind:
+		return nil, fmt.Errorf("%w: %s. Take both topics into focus, or train it with more examples", ErrBlind, says)
+	case b < doubtful || s.Precision() < 0.5:
+		return []string{"the critic tells the focus from the rest poorly: " + says}, nil
+	}
+	return nil, nil
+}
+
+// critic judges by a Critic: the good classes are those in focus and below,
+// the others together are the negative class.
+//
+//	R(u) = Σ_{c good} Pr(c|u)                                             (A1)
+//
+// γ is ½ unless given (A12). Without a Critic it is the judge bayes, of two
+// classes: the examples and what is unlike them.
+type critic struct {
+	named
+	analyzer *text.Analyzer
+	*Critic
+	good  []bool  // [classes]
+	words float64 // W, 0 = infinite
+	// What was found of the pages judged last: a scorer asks for the classes
+	// of a page right after it was judged. A page is at the place that its
+	// digest names.
+	last [16]atomic.Pointer[judged]
+}
+
+type judged struct {
+	page      *web.Page
+	posterior []float64 // [classes]
+}
+
+var (
+	_ Judge      = (*critic)(nil)
+	_ Classifier = (*critic)(nil)
+	_ Classifier = (*pair)(nil)
+)
+
+func newCritic(t *topic.Topic, o Options) (Judge, error) {
+	name := "critic"
+	if o.Printed {
+		name = "critic-printed"
+	}
+	if o.Critic == nil {
+		if len(o.Focus) > 0 {
+			return nil, errors.New("a focus needs a critic that knows the topics: give the file that waggle topic train made")
+		}
+		b, err := newBayes(t, o)
+		if err != nil {
+			return nil, fmt.Errorf("without a critic from waggle topic train, %w", err)
+		}
+		two := &pair{bayes: b.(*bayes), topic: cmp.Or(t.Name, "topic")}
+		two.name = name
+		if o.Printed {
+			two.words = math.Inf(1)
+		}
+		return two, nil
+	}
+	c := &critic{named: named{name, cmp.Or(o.Threshold, 0.5)}, analyzer: o.Analyzer, Critic: o.Critic, words: o.Critic.Record.Words}
+	if o.Printed {
+		c.words = 0
+	}
+	var err error
+	if c.good, err = o.Critic.Focus(o.Focus); err != nil {
+		return nil, err
+	}
+	if _, err := o.Critic.Doubts(c.good); err != nil && !o.Anyway {
+		return nil, err
+	}
+	return c, nil
+}
+
+// of returns Pr(c|u) [classes] for a page.
+func (c *critic) of(p *web.Page) []float64 {
+	place := &c.last[p.Digest[0]%byte(len(c.last))]
+	if j := place.Load(); j != nil && j.page == p {
+		return j.posterior
+	}
+	v, n := wordsOf(c.stems, p.Terms)
+	j := &judged{p, c.posterior(v, n, c.words)}
+	place.Store(j)
+	return j.posterior
+}
+
+// relevance is R(u), given Pr(c|u) [classes].
+func (c *critic) relevance(posterior []float64) float64 {
+	r := 0.
+	for i, p := range posterior {
+		if c.good[i] {
+			r += p
+		}
+	}
+	return min(1, r)
+}
+
+func (c *critic) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
+	r := c.relevance(c.of(p))
+	return c.verdict(r, r), nil
+}
+
+func (c *critic) Text(s string) float64 {
+	words := c.analyzer.Words(s)
+	slices.Sort(words)
+	var terms []web.Term
+	for _, w := range words {
+		if n := len(terms); n > 0 && terms[n-1].Text == w {
+			terms[n-1].Body++
+		} else {
+			terms = append(terms, web.Term{Text: w, Body: 1})
+		}
+	}
+	v, n := wordsOf(c.stems, terms)
+	return c.relevance(c.posterior(v, n, c.words))
+}
+
+// Classes are those of the page, in focus or not.
+func (c *critic) Classes(p *web.Page) []Class { return top(c.Record.Classes, c.of(p)) }
+
+// top are the likeliest classes; see Classifier.
+func top(paths []string, p []float64) []Class {
+	const least, most = 0.01, 10
+	var out []Class
+	best := 0
+	for i, x := range p {
+		if x > p[best] {
+			best = i
+		}
+		if x >= least {
+			out = append(out, Class{paths[i], x})
+		}
+	}
+	if len(out) == 0 && len(p) > 0 {
+		return []Class{{paths[best], math.Max(p[best], math.SmallestNonzeroFloat64)}}
+	}
+	slices.SortStableFunc(out, func(a, b Class) int { return cmp.Compare(b.P, a.P) })
+	return out[:min(most, len(out))]
+}
+
+// pair is the critic of two classes, without a taxonomy: the topic and Other.
+type pair struct {
+	*bayes
+	topic string
+}
+
+// Classes are "/" with the name of the topic, and "/Other".
+func (p *pair) Classes(page *web.Page) []Class {
+	r := p.probability(page.Terms)
+	return top([]string{"/" + p.topic, "/" + taxonomy.Other}, []float64{r, 1 - r})
+}

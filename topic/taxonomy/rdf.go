@@ -1,0 +1,503 @@
+package taxonomy
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Dump is a file of the Open Directory, open for reading.
+type Dump struct {
+	Name string // for errors
+	io.Reader
+}
+
+// ImportRDF writes the taxonomy of an Open Directory dump. It reads both files
+// as a stream, the structure first; without it (a nil Reader) the topics are
+// those of the content.
+//
+// A dump is XML of two kinds of record, of which this is read:
+//
+//	structure.rdf.u8
+//	<Topic r:id="Top/Arts/Music">
+//	  <narrow r:resource="Top/Arts/Music/Folk"/>   also narrow1, narrow2: display groups
+//	  <symbolic r:resource="Songs:Top/Arts/…"/>    also related, altlang, letterbar …:
+//	</Topic>                                       cross-links, no part of the tree
+//
+//	content.rdf.u8
+//	<Topic r:id="Top/Arts/Music"> <link r:resource="…"/> … </Topic>
+//	<ExternalPage about="http://example.org/">
+//	  <d:Title>…</d:Title> <d:Description>…</d:Description>
+//	  <topic>Top/Arts/Music</topic>                absent in the oldest dumps: then it
+//	</ExternalPage>                                is that of the Topic before
+//
+// "Top" is the root. The tree is that of the names; what narrow says must
+// agree with it in so far as no topic may be narrower than itself.
+//
+// Real dumps hold broken UTF-8 and control characters that XML forbids: these
+// are replaced and counted. What is broken as a tree of elements is an error
+// that names file and line, as is a file that ends too early.
+func ImportRDF(w io.Writer, structure, content Dump, o Options) (Imported, error) {
+	m, err := newImporter(w, o, "imported from an Open Directory dump")
+	if err != nil {
+		return Imported{}, err
+	}
+	var odd []edge
+	if structure.Reader != nil {
+		err := readDump(structure, m, handlers{
+			topic: func(path string) error {
+				if m.wanted(path) {
+					m.topic(path)
+				}
+				return nil
+			},
+			narrow: func(from, to string) error {
+				if o.NamesOnly || Parent(to) == from {
+					return nil
+				}
+				if odd = append(odd, edge{from, to}); len(odd) > maxOdd {
+					return fmt.Errorf("more than %d narrower topics do not lie below the topic that lists them, such as %s in %s: is this a tree? Import it by names alone", maxOdd, to, from)
+				}
+				return nil
+			},
+		})
+		if err != nil {
+			return m.Imported, err
+		}
+		if cycle := findCycle(odd); cycle != nil {
+			return m.Imported, fmt.Errorf("%s: the topics are no tree, as each of these lists the next as narrower or holds it: %s. Remove one of these narrow lines, or import by names alone", structure.Name, strings.Join(cycle, " → "))
+		}
+	}
+	last, pages := "", 0
+	err = readDump(content, m, handlers{
+		topic: func(path string) error {
+			last = path
+			if structure.Reader == nil && m.wanted(path) {
+				m.topic(path)
+			}
+			return nil
+		},
+		page: func(topic string, e Example) error {
+			pages++
+			if e.Topic = last; topic != "" {
+				path, err := dumpPath(topic)
+				if err != nil {
+					return err
+				}
+				e.Topic = path
+			}
+			if e.Topic == "" {
+				return fmt.Errorf("the page %s has no topic", e.Source)
+			}
+			if m.wanted(e.Topic) {
+				if _, known := m.topic(e.Topic); !known && structure.Reader != nil {
+					m.Unknown.add("%s", e.Topic)
+				}
+			}
+			return m.example(e)
+		},
+	})
+	if err != nil {
+		return m.Imported, err
+	}
+	out, err := m.end()
+	if err != nil && pages == 0 {
+		err = fmt.Errorf("%s: %w; the file holds no ExternalPage: those are in content.rdf.u8", content.Name, err)
+	}
+	return out, err
+}
+
+// dumpPath is the path of a topic as a dump names it.
+func dumpPath(name string) (string, error) {
+	name = strings.TrimSpace(name)
+	if name == "Top" {
+		return "/", nil
+	}
+	return Clean(strings.TrimPrefix(name, "Top/"))
+}
+
+// handlers are told the records of a dump. An error ends the reading and is
+// given the place.
+type handlers struct {
+	topic  func(path string) error
+	narrow func(from, to string) error
+	page   func(topic string, e Example) error
+}
+
+// maxNesting is far above what any dump has.
+const maxNesting = 32
+
+// readDump tells h of the records of a dump.
+func readDump(d Dump, m *importer, h handlers) error {
+	s := &markup{in: bufio.NewReaderSize(d.Reader, 1<<16), line: 1}
+	defer func() { m.Mended += s.mended }()
+	var open []element // from RDF inwards
+	var topic string   // of the Topic that is open
+	var page Example   // the ExternalPage that is open
+	var pageTopic string
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("%s:%d: %w", d.Name, s.line, fmt.Errorf(format, args...))
+	}
+	for {
+		// Only in these elements does text mean anything.
+		s.keep = len(open) == 3 && open[1].name == "ExternalPage"
+		t, err := s.next()
+		switch {
+		case err == io.EOF && len(open) == 0 && s.ended:
+			return nil
+		case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
+			in := "before its first record"
+			if len(open) > 0 {
+				last := open[len(open)-1]
+				in = fmt.Sprintf("within <%s> of line %d", last.name, last.line)
+			}
+			return fail("the file is truncated: it ends %s. Get it again and compare its length", in)
+		case err != nil:
+			return fail("%w", err)
+		}
+		if s.ended {
+			return fail("<%s> follows the end of the dump", t.name)
+		}
+		if !t.end {
+			if len(open) == 0 && t.name != "RDF" {
+				return fail("no dump of the Open Directory: it begins with <%s> and not with <RDF>", t.name)
+			}
+			if len(open) == maxNesting {
+				return fail("elements are nested deeper than %d", maxNesting)
+			}
+			open = append(open, element{t.name, s.line})
+			switch {
+			case len(open) == 2 && t.name == "Topic":
+				topic = ""
+				if name := strings.TrimSpace(t.ref); name != "" { // the first has none
+					if topic, err = dumpPath(name); err == nil {
+						err = h.topic(topic)
+					}
+				}
+			case len(open) == 2 && t.name == "ExternalPage":
+				page, pageTopic = Example{Source: t.ref}, ""
+			case len(open) == 3 && open[1].name == "Topic" && strings.HasPrefix(t.name, "narrow") && h.narrow != nil && topic != "":
+				var to string
+				if to, err = dumpPath(t.ref); err == nil {
+					err = h.narrow(topic, to)
+				}
+			}
+			if err != nil {
+				return fail("%w", err)
+			}
+		}
+		if t.end || t.empty {
+			if len(open) == 0 {
+				return fail("</%s> ends what never began", t.name)
+			}
+			last := open[len(open)-1]
+			if last.name != t.name {
+				return fail("</%s> stands where <%s> of line %d should end", t.name, last.name, last.line)
+			}
+			switch {
+			case len(open) == 1:
+				s.ended = true
+			case len(open) == 2 && t.name == "ExternalPage" && h.page != nil:
+				err = h.page(pageTopic, page)
+			case len(open) == 3 && open[1].name == "ExternalPage" && !t.empty:
+				switch t.name {
+				case "Title":
+					page.Title = plain(t.text, maxText)
+				case "Description":
+					page.Description = plain(t.text, maxText)
+				case "topic":
+					pageTopic = t.text
+				}
+			}
+			if err != nil {
+				return fail("%w", err)
+			}
+			open = open[:len(open)-1]
+		}
+	}
+}
+
+type element struct {
+	name string
+	line int
+}
+
+// edge is a narrow line that leads to a topic not right below its own.
+type edge struct{ from, to string }
+
+// maxOdd bounds the edges that findCycle compares, each with each.
+const maxOdd = 2000
+
+// findCycle returns topics of which each lists the next as narrower, or holds
+// it, and the last is the first; nil if there are none. A topic also holds all
+// below it, so an edge goes on with every edge that starts at or below its
+// end.
+func findCycle(edges []edge) []string {
+	const (
+		fresh = iota
+		onPath
+		done
+	)
+	state := make([]int, len(edges))
+	var path []int
+	var walk func(i int) []string
+	walk = func(i int) []string {
+		state[i] = onPath
+		path = append(path, i)
+		for j, next := range edges {
+			if !Covers(edges[i].to, next.from) || state[j] == done {
+				continue
+			}
+			if state[j] == onPath {
+				var out []string
+				add := func(name string) {
+					if len(out) == 0 || out[len(out)-1] != name {
+						out = append(out, name)
+					}
+				}
+				for _, e := range path[slices.Index(path, j):] {
+					add(edges[e].from)
+					add(edges[e].to)
+				}
+				return append(out, out[0])
+			}
+			if out := walk(j); out != nil {
+				return out
+			}
+		}
+		path = path[:len(path)-1]
+		state[i] = done
+		return nil
+	}
+	for i := range edges {
+		if state[i] == fresh {
+			if out := walk(i); out != nil {
+				return out
+			}
+		}
+	}
+	return nil
+}
+
+// markup reads the tags of an XML file as a stream. It takes what parsers of
+// XML refuse in dumps (broken UTF-8, control characters, a bare &) and nothing
+// larger than its bounds into memory.
+type markup struct {
+	in     *bufio.Reader
+	line   int  // of what was read last
+	keep   bool // the text before the next tag
+	ended  bool // the root has ended
+	mended int  // characters replaced
+	buf    []byte
+}
+
+// tag is a start tag, an end tag, or both in one (<a/>).
+type tag struct {
+	name  string // without its namespace: "Title"
+	end   bool
+	empty bool
+	ref   string // the value of id, about or resource, "" if there is none
+	text  string // since the tag before, as far as it is kept
+}
+
+// Bounds of a file's parts, in bytes: what is longer is no dump.
+const (
+	maxTag  = 64 << 10
+	maxKeep = 64 << 10 // text beyond it is dropped
+)
+
+var encodingForm = regexp.MustCompile(`encoding\s*=\s*["']([^"']*)["']`)
+
+// next returns the next tag, or io.EOF.
+func (s *markup) next() (tag, error) {
+	var text []byte
+	for {
+		if err := s.skipTo('<', func(b []byte) {
+			if s.keep && len(text) < maxKeep {
+				text = append(text, b...)
+			}
+		}); err != nil {
+			return tag{}, err
+		}
+		head, err := s.in.Peek(8)
+		if err != nil && err != io.EOF {
+			return tag{}, err
+		}
+		var inner []byte
+		switch {
+		case bytes.HasPrefix(head, []byte("!--")):
+			_, err = s.skipPast("-->")
+		case bytes.HasPrefix(head, []byte("![CDATA[")):
+			s.in.Discard(len("![CDATA["))
+			inner, err = s.skipPast("]]>")
+			if s.keep && len(text) < maxKeep {
+				text = append(text, html.EscapeString(string(inner))...)
+			}
+		case bytes.HasPrefix(head, []byte("?")):
+			inner, err = s.skipPast("?>")
+			if m := encodingForm.FindSubmatch(inner); m != nil && !strings.EqualFold(string(m[1]), "utf-8") && !strings.EqualFold(string(m[1]), "us-ascii") {
+				return tag{}, fmt.Errorf("the file says that its encoding is %q: convert it to UTF-8 first", clip(s.clean(m[1])))
+			}
+		case bytes.HasPrefix(head, []byte("!")):
+			_, err = s.skipPast(">")
+		default:
+			t, err := s.tag()
+			t.text = html.UnescapeString(s.clean(text))
+			return t, err
+		}
+		if err != nil {
+			return tag{}, err
+		}
+	}
+}
+
+// truncated is the error for a file that ends within something.
+func truncated(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// skipTo reads past the next delimiter and tells got what stood before it.
+func (s *markup) skipTo(delim byte, got func([]byte)) error {
+	for {
+		b, err := s.in.ReadSlice(delim)
+		s.line += bytes.Count(b, []byte{'\n'})
+		if err == nil {
+			got(b[:len(b)-1])
+			return nil
+		}
+		got(b)
+		if err != bufio.ErrBufferFull {
+			return err
+		}
+	}
+}
+
+// skipPast reads past the next occurrence of a mark and returns the first
+// maxKeep bytes of what stood before it.
+func (s *markup) skipPast(mark string) (before []byte, err error) {
+	var last []byte // the bytes that may turn out to be the mark
+	for {
+		c, err := s.in.ReadByte()
+		if err != nil {
+			return nil, truncated(err)
+		}
+		if c == '\n' {
+			s.line++
+		}
+		if last = append(last, c); len(last) < len(mark) {
+			continue
+		}
+		if string(last) == mark {
+			return before, nil
+		}
+		if len(before) < maxKeep {
+			before = append(before, last[0])
+		}
+		last = append(last[:0], last[1:]...)
+	}
+}
+
+// tag reads a tag behind its "<".
+func (s *markup) tag() (t tag, err error) {
+	b := s.buf[:0]
+	quote := byte(0)
+	for {
+		c, err := s.in.ReadByte()
+		if err != nil {
+			return t, truncated(err)
+		}
+		if c == '\n' {
+			s.line++
+		}
+		if c == '>' && quote == 0 {
+			break
+		}
+		switch {
+		case quote == c:
+			quote = 0
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		}
+		if b = append(b, c); len(b) > maxTag {
+			return t, fmt.Errorf("a tag of more than %d bytes that begins <%.40s: is a quote or a > missing?", maxTag, s.clean(b[:40]))
+		}
+	}
+	s.buf = b
+	if b, t.end = bytes.CutPrefix(b, []byte("/")); !t.end {
+		b, t.empty = bytes.CutSuffix(b, []byte("/"))
+	}
+	n := bytes.IndexAny(b, " \t\r\n")
+	if n < 0 {
+		n = len(b)
+	}
+	t.name = local(s.clean(b[:n]))
+	if t.name == "" {
+		return t, errors.New("a < without the name of a tag: a bare < is written &lt;")
+	}
+	for rest := bytes.TrimSpace(b[n:]); len(rest) > 0; rest = bytes.TrimSpace(rest) {
+		eq := bytes.IndexByte(rest, '=')
+		if eq < 0 {
+			return t, fmt.Errorf("the tag <%s> holds %q, which is no attribute", t.name, clip(s.clean(rest)))
+		}
+		name := local(s.clean(bytes.TrimSpace(rest[:eq])))
+		rest = bytes.TrimSpace(rest[eq+1:])
+		if len(rest) == 0 || rest[0] != '"' && rest[0] != '\'' {
+			return t, fmt.Errorf("the value of the attribute %s of <%s> is not in quotes", clip(name), t.name)
+		}
+		end := bytes.IndexByte(rest[1:], rest[0])
+		if end < 0 {
+			return t, fmt.Errorf("the value of the attribute %s of <%s> has no closing quote", clip(name), t.name)
+		}
+		switch name {
+		case "id", "about", "resource":
+			t.ref = html.UnescapeString(s.clean(rest[1 : 1+end]))
+		}
+		rest = rest[end+2:]
+	}
+	return t, nil
+}
+
+// clean replaces what XML forbids and counts it.
+func (s *markup) clean(b []byte) string {
+	good := true
+	for _, c := range b {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' || c >= 0x7f {
+			good = false
+			break
+		}
+	}
+	if good {
+		return string(b)
+	}
+	var out strings.Builder
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			s.mended++
+			r = utf8.RuneError
+		case r < ' ' && r != '\t' && r != '\n' && r != '\r':
+			s.mended++
+			r = ' '
+		}
+		out.WriteRune(r)
+		b = b[n:]
+	}
+	return out.String()
+}
+
+// local is a name without its namespace.
+func local(name string) string { return name[strings.LastIndexByte(name, ':')+1:] }
+
+// clip shortens what a file holds for an error.
+func clip(s string) string { return plain(s, 60) }
