@@ -150,7 +150,7 @@ func (w *labWeb) partition() ([]*fold, error) {
 		parts[part(h)] = true
 	}
 	if len(parts) < 2 {
-		return nil, fmt.Errorf("train: all pages of %s are in one part: nothing is left to teach", w.Name)
+		return nil, fmt.Errorf("train: all pages of %s are in one part, so that none is left to teach: name hosts: that teach", w.Name)
 	}
 	var out []*fold
 	for name := range parts {

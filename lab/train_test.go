@@ -394,7 +394,7 @@ func TestTrainErrors(t *testing.T) {
 	}
 	tree, wood := small(t), forest(t)
 	for _, c := range []struct{ web, want string }{
-		{"{path: " + tree + ", budgets: [10], train: {folds: sites}}", "all pages of tree are in one part: nothing is left to teach"},
+		{"{path: " + tree + ", budgets: [10], train: {folds: sites}}", "all pages of tree are in one part, so that none is left to teach: name hosts: that teach"},
 		{"{path: " + wood + ", budgets: [10], train: {folds: some}}", `folds: "some": give sites, or a number in 2…100, or hosts: that teach`},
 		{"{path: " + wood + ", budgets: [10], train: {folds: 1}}", `folds: "1": give sites, or a number in 2…100`},
 		{"{path: " + wood + ", budgets: [10], train: {hosts: [one.example, wax.example]}}", "no page of forest is on the host wax.example"},
