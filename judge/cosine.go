@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/topic"
@@ -100,10 +101,14 @@ func quantile(xs []float64, q float64) float64 {
 	return xs[i] + (at-float64(i))*(xs[i+1]-xs[i])
 }
 
-// Similarities returns the cosine to the mean of the examples as scorers take
-// it: of a page and of a short text, both in [0,1]. kind is "tf" or "tfidf".
+// Similarities returns the cosine to the examples as scorers take it: of a page
+// and of a short text, both in [0,1]. kind is "tf" or "tfidf", to the mean of
+// them, or "tf-max" or "tfidf-max", to the nearest.
 func Similarities(kind string, t *topic.Topic, a *text.Analyzer) (page func(*web.Page, web.Verdict) float64, anchor func(string) float64, err error) {
-	j, err := New("cosine-"+kind+"-centroid", t, Options{Analyzer: a})
+	if !strings.HasSuffix(kind, "-max") {
+		kind += "-centroid"
+	}
+	j, err := New("cosine-"+kind, t, Options{Analyzer: a})
 	if err != nil {
 		return nil, nil, err
 	}

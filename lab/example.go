@@ -28,7 +28,8 @@ webs:
     # topics: [a, b, c]       # default: all that have a truth
     # dev: [a]                # those that settings were chosen on: reported apart
     # budgets: [100, 300]     # instead of those below, for a small web
-    train: {folds: sites}     # models are taught on the other sites than those crawled; also a number of parts, or hosts: [a, b]
+    train: {folds: sites, targets: 20}  # each site is crawled with models taught on the others, from up to 20 relevant pages;
+                              # also folds: 3, as many parts of the sites, or hosts: [a, b], that teach and are not crawled
 budgets: [300, 1000, 3000]    # pages; every cell runs to the largest
 repeats: 1                    # of each topic; after the first, with two thirds of its seeds and examples
 seed: 0                       # of chance, in the first repeat
@@ -41,7 +42,7 @@ baseline: breadth-first       # the scorer that all others are compared with
 measures: []                  # of the main tables; waggle lab list names them
 network: {workers: 1, delay: 0s, latency: 0s, spread: 0}   # simulated: delay between requests to a host, median latency
 thesaurus: {wordnet: /usr/share/wordnet}                   # for the semantic scorers; or {table: FILE}
-scorers:                      # name:, and if need be as: NAME, similarity: judge|tf|tfidf, set: {…}
+scorers:                      # name:, and if need be as: NAME, similarity: judge|tf|tfidf|tf-max|tfidf-max, set: {…}
 `, strings.Join(judges, ", "))
 	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, l := range score.Names() {
@@ -54,7 +55,7 @@ scorers:                      # name:, and if need be as: NAME, similarity: judg
 			fmt.Fprintf(tab, "      %s: %v\t# %s; %v…%v\n", s.Name, s.Default, s.Line, s.Min, s.Max)
 		}
 		if kind := score.Model(l.Name); kind != "" {
-			fmt.Fprintf(tab, "    # train: {states: 5}\t# how its model, of kind %s, is taught; waggle train model --help\n", kind)
+			fmt.Fprintf(tab, "    # train: {states: 5}\t# how its model, of kind %s, is taught: states, features, sequences, variance, iterations, set: {…}; waggle train model --help\n", kind)
 		}
 	}
 	if err := tab.Flush(); err != nil {

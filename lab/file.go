@@ -90,7 +90,9 @@ type Scorer struct {
 	Name string             `yaml:"name"`
 	As   string             `yaml:"as"`  // what results call it; default Name
 	Set  map[string]float64 `yaml:"set"` // once read, every setting that it has
-	// Similarity is that of best-first: judge (default), tf, tfidf.
+	// Similarity is that of best-first: judge (default); the cosine to the mean
+	// of the examples, tf or tfidf; or to the nearest of them, tf-max or
+	// tfidf-max.
 	Similarity string  `yaml:"similarity"`
 	Train      *Lesson `yaml:"train"` // how the model of a scorer that needs one is taught
 }
@@ -321,9 +323,9 @@ func (f *File) check() error {
 			}
 		}
 		switch s.Similarity {
-		case "", "judge", "tf", "tfidf":
+		case "", "judge", "tf", "tfidf", "tf-max", "tfidf-max":
 		default:
-			bad(at, "similarity %q is none of judge, tf, tfidf", s.Similarity)
+			bad(at, "similarity %q is none of judge, tf, tfidf, tf-max, tfidf-max", s.Similarity)
 		}
 	}
 	if len(f.Scorers) > 0 && !labels[f.Base] {

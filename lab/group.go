@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -39,6 +40,7 @@ type group struct {
 	ref      eval.Reference
 	breadths map[string]func(context.Context) made // by judge
 
+	cells    atomic.Int64 // to be made yet
 	teaching sync.Mutex
 	lessons  map[string]func() taught // by what is taught
 }
@@ -47,6 +49,15 @@ func (r *runner) group(w *labWeb, f *fold, t corpus.Topic, far bool, repeat int)
 	return &group{
 		runner: r, w: w, fold: f, t: t, far: far, repeat: repeat,
 		breadths: map[string]func(context.Context) made{}, lessons: map[string]func() taught{},
+	}
+}
+
+// done lets models and the crawl to compare with go after the last cell.
+func (g *group) done() {
+	if g.cells.Add(-1) == 0 {
+		g.teaching.Lock()
+		defer g.teaching.Unlock()
+		g.lessons, g.breadths = nil, nil
 	}
 }
 
@@ -213,6 +224,7 @@ type cell struct {
 
 // make makes the cell unless it is there.
 func (c cell) make(ctx context.Context) error {
+	defer c.done()
 	path := filepath.Join(c.dir, cellsDir, c.name)
 	// A file that is damaged is made again, as one of a cell that failed.
 	if old, err := readCell(path); err == nil && old.Error == "" && old.Key == c.key {
@@ -351,7 +363,7 @@ func (g *group) scorer(t *topic.Topic, j judge.Judge, s Scorer, m *model.File, l
 		Seed: g.chance(), Anchor: j.Text, Keywords: t.Keywords, Analyzer: g.w.words,
 		Thesaurus: g.thesaurus, Set: s.Set, Model: m, Learn: learn,
 	}
-	if s.Similarity == "tf" || s.Similarity == "tfidf" {
+	if s.Similarity != "" && s.Similarity != "judge" {
 		var err error
 		if o.Page, o.Anchor, err = judge.Similarities(s.Similarity, t, g.w.words); err != nil {
 			return nil, err

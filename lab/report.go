@@ -95,6 +95,9 @@ func (s Scorer) changes() string {
 	if s.Similarity != "" && s.Similarity != "judge" {
 		parts = append(parts, "similarity "+s.Similarity)
 	}
+	if s.Train != nil {
+		parts = append(parts, s.Train.changes()...)
+	}
 	return strings.Join(parts, ", ")
 }
 
@@ -123,6 +126,11 @@ func (f *File) rules() []string {
 			"bounds": "each fetch costs a page of the budget; the lower figure takes all of them for irrelevant, the upper one for relevant",
 		}[f.Outside]),
 	}, f.Notes...)
+	for _, w := range f.Webs {
+		if p := w.Train; p != nil {
+			notes = append(notes, fmt.Sprintf("%s: %s. A topic is as many as the parts that are crawled for it.", filepath.Base(w.Path), p))
+		}
+	}
 	for _, s := range f.Scorers {
 		if changes := s.changes(); changes != "" {
 			is := ""

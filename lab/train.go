@@ -1,15 +1,19 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/zeebo/xxh3"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/eval"
@@ -28,25 +32,69 @@ type Part struct {
 	// Folds is "sites", to crawl each registrable domain in turn with what the
 	// others teach; or a number, to do the same with that many parts of the
 	// hosts.
-	Folds string `yaml:"folds"`
+	Folds string `yaml:"folds,omitempty"`
 	// Hosts teach, and all others are crawled: instead of folds. A name stands
 	// for the hosts below it as well.
-	Hosts []string `yaml:"hosts"`
+	Hosts []string `yaml:"hosts,omitempty"`
 	// Targets are how many relevant pages of a topic are shown, at most: the
 	// targets that models of hop distances are taught with, and everybody's
 	// examples. Default 20 (LM10 has 7 to 19).
-	Targets int `yaml:"targets"`
+	Targets int `yaml:"targets,omitempty"`
 }
 
 // Lesson says how a scorer's model is taught. The zero value of a field is the
 // default of waggle train.
 type Lesson struct {
-	States     int            `yaml:"states"`     // of hop distance; default 5
-	Features   feature.Subset `yaml:"features"`   // all, words, similarity
-	Sequences  int            `yaml:"sequences"`  // default 10000
-	Variance   float64        `yaml:"variance"`   // σ² of the prior; default 10
-	Iterations int            `yaml:"iterations"` // at most
-	Set        map[string]float64
+	States     int            `yaml:"states,omitempty"`     // of hop distance; default 5
+	Features   feature.Subset `yaml:"features,omitempty"`   // all, words, similarity
+	Sequences  int            `yaml:"sequences,omitempty"`  // default 10000
+	Variance   float64        `yaml:"variance,omitempty"`   // σ² of the prior; default 10
+	Iterations int            `yaml:"iterations,omitempty"` // at most
+	// Set changes constants of a kind of model; waggle train model --help names
+	// them.
+	Set map[string]float64 `yaml:"set,omitempty"`
+}
+
+// UnmarshalYAML reads a Lesson; its errors name the line.
+func (l *Lesson) UnmarshalYAML(n *yaml.Node) error {
+	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+		if k := n.Content[i]; !slices.Contains([]string{"states", "features", "sequences", "variance", "iterations", "set"}, k.Value) {
+			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: training has no key %q", k.Line, k.Value)}}
+		}
+	}
+	type plain Lesson
+	return n.Decode((*plain)(l))
+}
+
+// changes tells what of a lesson is no default.
+func (l *Lesson) changes() (parts []string) {
+	add := func(name string, value any, given bool) {
+		if given {
+			parts = append(parts, fmt.Sprintf("%s %v", name, value))
+		}
+	}
+	add("states", l.States, l.States != 0)
+	add("features", l.Features, l.Features != "")
+	add("sequences", l.Sequences, l.Sequences != 0)
+	add("variance", l.Variance, l.Variance != 0)
+	add("iterations", l.Iterations, l.Iterations != 0)
+	for _, name := range slices.Sorted(maps.Keys(l.Set)) {
+		add(name, l.Set[name], true)
+	}
+	return parts
+}
+
+// String says for readers of a report how a web is parted.
+func (p *Part) String() string {
+	targets := cmp.Or(p.Targets, defaultTargets)
+	how := "its hosts are in " + p.Folds + " parts, of which each is crawled"
+	switch {
+	case len(p.Hosts) > 0:
+		return fmt.Sprintf("models are taught on %s, and all other hosts are crawled; up to %d relevant pages of the former are shown to every strategy", strings.Join(p.Hosts, ", "), targets)
+	case p.Folds == "sites":
+		how = "each site is crawled"
+	}
+	return fmt.Sprintf("%s with models taught on the others; up to %d relevant pages of these are shown to every strategy", how, targets)
 }
 
 // fold is a part of a web that is crawled.
@@ -102,7 +150,7 @@ func (w *labWeb) partition() ([]*fold, error) {
 		parts[part(h)] = true
 	}
 	if len(parts) < 2 {
-		return nil, fmt.Errorf("train: all pages of %s are in one part: nothing is left to teach", w.Name)
+		return nil, fmt.Errorf("train: all pages of %s are in one part, so that none is left to teach: name hosts: that teach", w.Name)
 	}
 	var out []*fold
 	for name := range parts {
@@ -145,7 +193,7 @@ func (f *fold) topic(t corpus.Topic, far bool) (_ corpus.Topic, ok bool) {
 	relevant := 0
 	for u := range f.w.truth[t.Name] {
 		switch {
-		case !f.w.Has(u):
+		case f.w.Status(u) != 200:
 		case f.keeps(u):
 			relevant++
 		default:
@@ -155,19 +203,9 @@ func (f *fold) topic(t corpus.Topic, far bool) (_ corpus.Topic, ok bool) {
 	// Which of them is a draw by address: as good as chance, and always the same.
 	chance := func(u web.URL) uint64 { return xxh3.HashString(t.Name + " " + u.String()) }
 	slices.SortFunc(targets, func(a, b web.URL) int {
-		if x, y := chance(a), chance(b); x != y {
-			if x < y {
-				return -1
-			}
-			return 1
-		}
-		return 0
+		return cmp.Compare(chance(a), chance(b))
 	})
-	n := f.w.spec.Train.Targets
-	if n == 0 {
-		n = defaultTargets
-	}
-	t.Examples = targets[:min(n, len(targets))]
+	t.Examples = targets[:min(cmp.Or(f.w.spec.Train.Targets, defaultTargets), len(targets))]
 	seeds := t.Seeds
 	if far {
 		seeds = t.SeedsFar

@@ -103,6 +103,9 @@ func (c labListCmd) Run(io streams) error {
 		for _, s := range score.Settings(l.Name) {
 			fmt.Fprintf(out, "    set: %s\t%s (default %v, %v…%v)\n", s.Name, s.Line, s.Default, s.Min, s.Max)
 		}
+		if kind := score.Model(l.Name); kind != "" {
+			fmt.Fprintf(out, "    train:\tits model of kind %s, on hosts that are not crawled; constants: waggle train model --help\n", kind)
+		}
 	}
 	fmt.Fprintln(out, "\nJudges: how relevant a page is")
 	for _, l := range judge.Names() {
