@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
@@ -61,6 +64,24 @@ func (w *Web) stamp() ([]byte, error) {
 		b = fmt.Appendf(b, "file\t%s\t%d\t%d\n", filepath.Base(f.path), info.Size(), info.ModTime().UnixNano())
 	}
 	return b, nil
+}
+
+// Hash is a hash of all that is recorded: of the bytes of the WARC files, and so
+// the same for a copy of the web. It reads them once, which takes about as long
+// as the disk does.
+func (w *Web) Hash() (uint64, error) {
+	h := xxh3.New()
+	for _, f := range w.files {
+		info, err := f.f.Stat()
+		if err != nil {
+			return 0, err
+		}
+		fmt.Fprintf(h, "%d\n", info.Size())
+		if _, err := io.Copy(h, io.NewSectionReader(f.f, 0, info.Size())); err != nil {
+			return 0, fmt.Errorf("recorded web %s: %w", w.dir, err)
+		}
+	}
+	return h.Sum64(), nil
 }
 
 func (w *Web) formatIndex(stamp []byte) []byte {

@@ -83,7 +83,7 @@ func NewCell(r *Run, ref Reference, budgets []int, measures []Measure) Cell {
 	if r.Budget > 0 {
 		last = r.Budget
 	}
-	c.Points = Mesh(last, MeshPoints)
+	c.Points = Mesh(last, MeshPoints, budgets...)
 	c.Hits = r.Curve(c.Points)
 	if r.Bounds {
 		c.UpperHits = upper.Curve(c.Points)

@@ -48,7 +48,7 @@ func ExampleCompare() {
 	topics := []eval.TopicID{{Topic: "bees"}, {Topic: "wasps"}, {Topic: "ants"}, {Topic: "flies"}, {Topic: "moths"}, {Topic: "gnats"}}
 	shark := []float64{.31, .22, .40, .18, .27, .33}
 	breadth := []float64{.10, .12, .25, .19, .07, .08}
-	c := eval.Compare(topics, shark, breadth, +1, 0, 1)
+	c := eval.Compare(topics, shark, breadth, +1, 1)
 	fmt.Printf("won %d, lost %d, worst on %s; difference %.3f; Wilcoxon p %.4f\n", c.Wins, c.Loses, c.Worst.Topic, c.Difference.Mean, c.Wilcoxon.P)
 	// Output: won 5, lost 1, worst on flies; difference 0.150; Wilcoxon p 0.0625
 }

@@ -220,15 +220,22 @@ func (r *Run) Optimistic() *Run {
 }
 
 // Mesh returns k points evenly spread over 1…budget, the last of them budget;
-// fewer when the budget is smaller.
-func Mesh(budget, k int) []int {
+// fewer when the budget is smaller. Those of also that lie below the budget are
+// points as well: where tables read a curve, it is not to be guessed at.
+func Mesh(budget, k int, also ...int) []int {
 	var points []int
 	for i := 1; i <= k; i++ {
 		if x := (i*budget + k/2) / k; x > 0 && (len(points) == 0 || x > points[len(points)-1]) {
 			points = append(points, x)
 		}
 	}
-	return points
+	for _, n := range also {
+		if n > 0 && n < budget {
+			points = append(points, n)
+		}
+	}
+	slices.Sort(points)
+	return slices.Compact(points)
 }
 
 // Curve is H at each of points, which ascend. Shape: as points.

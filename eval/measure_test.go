@@ -2,6 +2,7 @@ package eval
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -213,6 +214,20 @@ func TestPrecisionMesh(t *testing.T) {
 	}
 	if m := Mesh(3, 400); len(m) != 3 || m[0] != 1 || m[2] != 3 {
 		t.Errorf("mesh of 3: %v", m)
+	}
+	// Points of one's own are among them, once, unless they lie beyond.
+	if m := Mesh(100, 4, 30, 50, 100, 200, 0); !slices.Equal(m, []int{25, 30, 50, 75, 100}) {
+		t.Errorf("mesh with points of one's own: %v", m)
+	}
+}
+
+// A cell's curve is known at its budgets, which tables show.
+func TestCurvesKnowBudgets(t *testing.T) {
+	c := NewCell(&Run{Budget: 1000}, Reference{}, []int{7, 333, 1000}, nil)
+	for _, n := range []int{7, 333, 1000} {
+		if !slices.Contains(c.Points, n) {
+			t.Errorf("%d is no point of the curve", n)
+		}
 	}
 }
 

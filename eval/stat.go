@@ -18,16 +18,22 @@ var ErrNoPairs = errors.New("no topic on which the two differ")
 // all sign patterns.
 const exactWilcoxon = 25
 
+// Tie is the largest difference that still counts as none: far below what one
+// page more or less makes, and far above what arithmetic and the nine digits of
+// a Cell leave behind. Tests and Compare agree on it: what is a tie in one is no
+// rank in the other.
+const Tie = 1e-9
+
 // Test is the outcome of a two-sided paired test.
 type Test struct {
-	N         int     // differences that were not zero
+	N         int     // differences that were no ties
 	Statistic float64 // Wilcoxon: sum of the ranks of positive ones; permutation: their mean
 	P         float64 // two-sided
 	Exact     bool    // counted, neither approximated nor drawn
 }
 
-// Wilcoxon is the signed-rank test. Zeros are left out and tied differences
-// share their mean rank. For up to 25 differences the distribution is counted,
+// Wilcoxon is the signed-rank test. Differences within Tie of zero are left out
+// and those within Tie of one another share their mean rank. For up to 25 differences the distribution is counted,
 // given the ties; beyond that it is taken as normal, with the correction of
 // the variance for ties and of one half for continuity.
 //
@@ -35,7 +41,7 @@ type Test struct {
 func Wilcoxon(differences []float64) (Test, error) {
 	var d []float64
 	for _, x := range differences {
-		if x != 0 {
+		if math.Abs(x) > Tie {
 			d = append(d, x)
 		}
 	}
@@ -57,7 +63,7 @@ func Wilcoxon(differences []float64) (Test, error) {
 	positive, ties := 0, 0.0
 	for i := 0; i < n; {
 		j := i
-		for j < n && math.Abs(d[j]) == math.Abs(d[i]) {
+		for j < n && math.Abs(d[j])-math.Abs(d[i]) <= Tie {
 			j++
 		}
 		for k := i; k < j; k++ {
@@ -110,7 +116,7 @@ func Permutation(differences []float64, draws int, rng *rand.Rand) (Test, error)
 	var d []float64
 	sum, size := 0.0, 0.0
 	for _, x := range differences {
-		if x != 0 {
+		if math.Abs(x) > Tie {
 			d = append(d, math.Abs(x))
 			sum += x
 			size += math.Abs(x)
@@ -121,8 +127,7 @@ func Permutation(differences []float64, draws int, rng *rand.Rand) (Test, error)
 		return Test{P: 1, Exact: true}, ErrNoPairs
 	}
 	out := Test{N: n, Statistic: sum / float64(len(differences))}
-	// Sums are of a few terms; what differs by less than this is equal.
-	bar := math.Abs(sum) - size*1e-12
+	bar := math.Abs(sum) - Tie // as far from zero, or further
 	extreme := 0
 	if n <= exactPermutation {
 		// A Gray code flips one sign at a time.
@@ -284,9 +289,9 @@ type Comparison struct {
 const Draws = 10_000
 
 // Compare compares two strategies, topic by topic. better is the sign of the
-// measure: a win is a difference of that sign and of more than tie. Shapes:
+// measure: a win is a difference of that sign and of more than Tie. Shapes:
 // topics, a, b [T].
-func Compare(topics []TopicID, a, b []float64, better int, tie float64, seed uint64) Comparison {
+func Compare(topics []TopicID, a, b []float64, better int, seed uint64) Comparison {
 	c := Comparison{Topics: len(topics)}
 	if better == 0 {
 		better = 1
@@ -296,9 +301,9 @@ func Compare(topics []TopicID, a, b []float64, better int, tie float64, seed uin
 		d[i] = a[i] - b[i]
 		gain := d[i] * float64(better)
 		switch {
-		case gain > tie:
+		case gain > Tie:
 			c.Wins++
-		case gain < -tie:
+		case gain < -Tie:
 			c.Loses++
 		default:
 			c.Ties++

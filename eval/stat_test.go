@@ -123,6 +123,32 @@ func TestExactTestsAreWhatTheyAreDefinedAs(t *testing.T) {
 	})
 }
 
+// What arithmetic leaves behind is no difference: it gets no rank, and parts no
+// ranks that are tied.
+func TestNoiseIsATie(t *testing.T) {
+	const noise = 1e-11
+	clean := []float64{.3, .3, .3, -.5}
+	noisy := []float64{.3, .3 + noise, noise, .3 - noise, -noise, -.5}
+	for name, of := range map[string]func([]float64) (Test, error){
+		"Wilcoxon":    Wilcoxon,
+		"permutation": func(d []float64) (Test, error) { return Permutation(d, 0, nil) },
+	} {
+		want, err := of(clean)
+		got, err2 := of(noisy)
+		if err != nil || err2 != nil || got.N != want.N || got.P != want.P {
+			t.Errorf("%s: %+v with noise, %+v without; %v, %v", name, got, want, err, err2)
+		}
+		if got, err := of([]float64{noise, -noise, noise}); !errors.Is(err, ErrNoPairs) || got.P != 1 {
+			t.Errorf("%s of noise alone: %+v, %v", name, got, err)
+		}
+	}
+	topics := []TopicID{{Topic: "a"}, {Topic: "b"}, {Topic: "c"}}
+	c := Compare(topics, []float64{noise, .3, 0}, []float64{0, 0, noise}, +1, 1)
+	if c.Wins != 1 || c.Ties != 2 || c.Wilcoxon.N != 1 || c.Permutation.N != 1 {
+		t.Errorf("%+v: what is a tie is a rank", c)
+	}
+}
+
 // The normal approximation takes over at 26 differences: there it lies close
 // to what counting says.
 func TestWilcoxonJoinsUp(t *testing.T) {
@@ -234,16 +260,16 @@ func TestPower(t *testing.T) {
 func TestCompare(t *testing.T) {
 	topics := []TopicID{{"w", "a", ""}, {"w", "b", ""}, {"w", "c", ""}, {"w", "d", ""}}
 	a, b := []float64{.5, .4, .3, .2}, []float64{.1, .2, .3, .3}
-	c := Compare(topics, a, b, +1, 0, 1)
+	c := Compare(topics, a, b, +1, 1)
 	if c.Wins != 2 || c.Ties != 1 || c.Loses != 1 || c.Worst.Topic != "d" || math.Abs(c.WorstBy+.1) > 1e-12 {
 		t.Errorf("%+v", c)
 	}
 	// Less is better: the same figures read the other way.
-	c = Compare(topics, a, b, -1, 0, 1)
+	c = Compare(topics, a, b, -1, 1)
 	if c.Wins != 1 || c.Loses != 2 || c.Worst.Topic != "a" || math.Abs(c.Difference.Mean-.125) > 1e-12 {
 		t.Errorf("%+v", c)
 	}
-	if again := Compare(topics, a, b, -1, 0, 1); again != c {
+	if again := Compare(topics, a, b, -1, 1); again != c {
 		t.Errorf("not the same twice: %+v, %+v", c, again)
 	}
 }
@@ -256,11 +282,11 @@ func TestComparisonTellsWhatIsDetectable(t *testing.T) {
 		topics = append(topics, TopicID{Topic: string(rune('a' + i))})
 		a, b = append(a, .06*float64(i%3-1)), append(b, 0)
 	}
-	c := Compare(topics, a, b, +1, 0, 1)
+	c := Compare(topics, a, b, +1, 1)
 	if want := Detectable(15, c.SD, .05, .8); c.Detectable != want || !(want > .03 && want < .05) {
 		t.Errorf("detectable %v with sd %v, want %v", c.Detectable, c.SD, want)
 	}
-	if c := Compare(topics[:1], a[:1], b[:1], +1, 0, 1); !math.IsInf(c.Detectable, 1) {
+	if c := Compare(topics[:1], a[:1], b[:1], +1, 1); !math.IsInf(c.Detectable, 1) {
 		t.Errorf("one topic detects %v", c.Detectable)
 	}
 }

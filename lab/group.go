@@ -197,7 +197,7 @@ func (g *group) topicFacts(ctx context.Context, t topicFacts, repeats []*group) 
 		return t, err
 	}
 	g.tell(fmt.Sprintf("%s/%s: what was possible", g.w.Name, g.t.Name))
-	mesh := eval.Mesh(g.budget(), 200)
+	mesh := eval.Mesh(g.budget(), 200, slices.Concat(g.w.spec.Budgets, g.Budgets)...)
 	for i, g := range repeats {
 		one := report.NewTopic(g.id(), g.reference(), mesh)
 		if i == 0 {

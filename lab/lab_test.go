@@ -64,6 +64,12 @@ func TestFileErrors(t *testing.T) {
 // and 2n+1; every seventh is about bees.
 func small(t *testing.T) string {
 	t.Helper()
+	return tree(t, "cars have engines and wheels")
+}
+
+// tree is the small web with other words on the pages that are not about bees.
+func tree(t *testing.T, cars string) string {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "exchange")
 	if err := os.MkdirAll(filepath.Join(dir, "truth"), 0o755); err != nil {
 		t.Fatal(err)
@@ -75,7 +81,7 @@ func small(t *testing.T) string {
 	}
 	var pages, truth strings.Builder
 	for n := 1; n <= 60; n++ {
-		text := "cars have engines and wheels"
+		text := cars
 		if n%7 == 0 {
 			text = "the waggle dance of the honey bee"
 			fmt.Fprintf(&truth, "http://a.example/%d\n", n)
@@ -283,6 +289,46 @@ func TestLabRefuses(t *testing.T) {
 	f := read(t, "webs: [{path: "+tree+", budgets: [10]}]\nscorers: [breadth-first, semantic-synonym]\n")
 	if _, err := f.Run(t.Context(), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "needs a thesaurus") {
 		t.Errorf("without a thesaurus: %v", err)
+	}
+}
+
+// Cells are those of what a lab is made of: a page with another text, and a
+// thesaurus with other words in the same place, make others; a copy does not.
+func TestCellsKnowTheirInputs(t *testing.T) {
+	names := func(web, table string) (out []string) {
+		t.Helper()
+		f := read(t, "webs: [{path: "+web+", topics: [bees]}]\nbudgets: [5]\nscorers: [breadth-first, semantic-synonym]\nthesaurus: {table: "+table+"}\n")
+		dir := t.TempDir()
+		if _, err := f.Run(t.Context(), dir, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		out, _ = results(t, dir)
+		return out
+	}
+	table := filepath.Join(t.TempDir(), "words.txt")
+	write := func(name, words string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(words), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(table, "bee, honeybee\n")
+	web, other, moved := small(t), tree(t, "vans have engines and wheels"), filepath.Join(t.TempDir(), "moved")
+	if err := os.CopyFS(moved, os.DirFS(web)); err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "copy.txt")
+	write(copied, "bee, honeybee\n")
+	first := names(web, table)
+	if again := names(moved, copied); !slices.Equal(again, first) {
+		t.Errorf("a copy of the web gives %v, not %v", again, first)
+	}
+	if pages := names(other, table); slices.Equal(pages, first) {
+		t.Errorf("pages of another text give the same cells: %v", pages)
+	}
+	write(table, "bee, bumblebee\n")
+	if words := names(web, table); slices.Equal(words, first) {
+		t.Errorf("other words give the same cells: %v", words)
 	}
 }
 

@@ -77,6 +77,9 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 	if r.thesaurus, err = f.thesaurus(); err != nil {
 		return Outcome{}, Mistake{err}
 	}
+	if r.words, err = f.Words.hash(); err != nil {
+		return Outcome{}, Mistake{err}
+	}
 	// All webs are opened before the first cell: what is wrong shows now.
 	var webs []*labWeb
 	for i := range f.Webs {
@@ -276,6 +279,37 @@ func (t Thesaurus) Open() (score.Thesaurus, error) {
 	return nil, nil
 }
 
+// hash is that of what the thesaurus is made of, wherever it lies; 0 without one.
+func (t Thesaurus) hash() (uint64, error) {
+	var files []string
+	switch {
+	case t.WordNet != "":
+		list, err := os.ReadDir(t.WordNet)
+		if err != nil {
+			return 0, err
+		}
+		for _, e := range list {
+			if strings.HasPrefix(e.Name(), "data.") || strings.HasSuffix(e.Name(), ".exc") {
+				files = append(files, filepath.Join(t.WordNet, e.Name()))
+			}
+		}
+	case t.Table != "":
+		files = []string{t.Table}
+	default:
+		return 0, nil
+	}
+	h := xxh3.New()
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return 0, err
+		}
+		fmt.Fprintln(h, len(b))
+		h.Write(b)
+	}
+	return h.Sum64(), nil
+}
+
 // labWeb is an open recorded web with the topics asked for.
 type labWeb struct {
 	*corpus.Web
@@ -283,7 +317,7 @@ type labWeb struct {
 	topics []corpus.Topic
 	folds  []*fold
 	truth  map[string]map[web.URL]bool // by topic
-	record uint64                      // a hash of what is recorded where
+	record uint64                      // a hash of what is recorded
 	truths map[string]uint64           // hashes, by topic
 	notes  []string                    // for the reader of a report
 
@@ -394,11 +428,9 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		out.truth[t.Name] = truth
 		out.truths[t.Name] = hashSet(truth)
 	}
-	h := xxh3.New()
-	for u := range w.URLs() {
-		fmt.Fprintf(h, "%s %d\n", u, w.Status(u))
+	if out.record, err = w.Hash(); err != nil {
+		return fail("%v", err)
 	}
-	out.record = h.Sum64()
 	for _, name := range slices.Concat(spec.Topics, spec.Dev) {
 		if _, ok := out.truth[name]; !ok {
 			return fail("web %s has no topic %q", w.Name, name)
@@ -462,7 +494,8 @@ type runner struct {
 	dir       string
 	opt       Options
 	thesaurus score.Thesaurus
-	program   uint64
+	program   uint64 // a hash of it
+	words     uint64 // a hash of the thesaurus
 
 	mu     sync.Mutex
 	done   int
@@ -487,7 +520,7 @@ func (r *runner) writeFacts() error {
 // fileName is the name of a cell's file: legible, and of another cell or other
 // inputs another.
 func (r *runner) fileName(k eval.Key, s Scorer, g *group, more ...any) string {
-	inputs, err := json.Marshal([]any{more, k, s, g.w.spec.Budgets, g.w.spec.Train, r.Outside, r.Network, r.Hide, r.Ignore, r.Seed, r.Words, r.program, g.w.record, g.seeds(), g.examples(), g.allSeeds(), g.t.Examples, g.t.Keywords, g.t.Description, g.w.truths[g.t.Name]})
+	inputs, err := json.Marshal([]any{more, k, s, g.w.spec.Budgets, g.w.spec.Train, r.Outside, r.Network, r.Hide, r.Ignore, r.Seed, r.words, r.program, g.w.record, g.seeds(), g.examples(), g.allSeeds(), g.t.Examples, g.t.Keywords, g.t.Description, g.w.truths[g.t.Name]})
 	if err != nil {
 		panic(err) // plain values
 	}

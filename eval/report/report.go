@@ -159,10 +159,6 @@ func bounded(cells []eval.Cell) bool {
 // made from the same samples of topics, so that it moves as they do.
 const bandDraws = 1000
 
-// tie is the largest difference that still counts as a tie: far below what one
-// page more or less makes.
-const tie = 1e-9
-
 // weakShare is the out-of-record rate above which a figure is
 // marked as weak.
 const weakShare = .05

@@ -161,8 +161,8 @@ func (b *builder) summary(title string, cells []eval.Cell, budget int, truth boo
 			best, differ := m.Better != 0 && !math.IsNaN(v), false
 			for _, other := range rows {
 				gain := (other.values[i] - v) * float64(m.Better)
-				best = best && !(gain > 1e-12)
-				differ = differ || gain < -1e-12
+				best = best && !(gain > eval.Tie)
+				differ = differ || gain < -eval.Tie
 			}
 			out = append(out, cell{Text: between(m, v, r.upper[i]), Number: true, Strong: best && differ})
 		}
@@ -283,7 +283,7 @@ func (b *builder) compare(group string, cells []eval.Cell, measure string, budge
 		if len(topics) == 0 {
 			continue
 		}
-		c := comparison{strategy: s, Comparison: eval.Compare(topics, x, y, b.measures[measure].Better, tie, uint64(budget))}
+		c := comparison{strategy: s, Comparison: eval.Compare(topics, x, y, b.measures[measure].Better, uint64(budget))}
 		c.ofBound, c.ofGreedy = b.possible(cells, s, budget)
 		out = append(out, c)
 		p = append(p, c.Wilcoxon.P)
