@@ -96,7 +96,23 @@ func exampleOf(relevance float64, v web.Verdict) example {
 }
 
 // Learn takes an example in.
-func (t *Teacher) Learn(x Example) { t.a.waiting = append(t.a.waiting, x.x) }
+func (t *Teacher) Learn(x Example) {
+	// Where the boundary stays, counts are all that is kept.
+	if t.a.waiting = append(t.a.waiting, x.x); t.a.boundary != even && len(t.a.waiting) >= 1000 {
+		t.a.train()
+	}
+}
+
+// Words calls do with each word that is seen of a link, and its offset.
+func (t *Teacher) Words(p *web.Page, link int, do func(term string, offset int)) {
+	r := reading{sight: &t.a.sight, p: p}
+	n := 0
+	r.around(&p.Links[link], func(w word, offset int) bool {
+		n++
+		do(w.term, offset)
+		return n < apprenticeWords
+	})
+}
 
 // High tells on which side of the boundary an example lies, as it is after
 // Model was made.
