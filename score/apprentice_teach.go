@@ -3,6 +3,7 @@ package score
 import (
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"math"
 	"slices"
 
@@ -29,6 +30,10 @@ type Outcome struct {
 // those of verdicts.
 func NewTeacher(name string, o Options) (*Teacher, error) {
 	o.Model, o.Page = nil, nil
+	if _, set := o.Set["online"]; set {
+		o.Set = maps.Clone(o.Set)
+		delete(o.Set, "online")
+	}
 	s, err := New(name, o)
 	if err != nil {
 		return nil, err

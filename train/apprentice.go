@@ -57,11 +57,29 @@ func ReadCrawl(events iter.Seq2[event.Event, error]) (*Crawled, error) {
 
 // Add tells of the page fetched next.
 func (c *Crawled) Add(u web.URL, v web.Verdict) {
+	if c.Has(u) {
+		return
+	}
 	c.pages[u] = fetched{len(c.pages), v}
 }
 
 // Len is the number of pages.
 func (c *Crawled) Len() int { return len(c.pages) }
+
+// URLs are those of the pages, in the order of their fetches.
+func (c *Crawled) URLs() iter.Seq[web.URL] {
+	urls := make([]web.URL, len(c.pages))
+	for u, f := range c.pages {
+		urls[f.place] = u
+	}
+	return slices.Values(urls)
+}
+
+// Asked tells whether an address gave a page, or moved.
+func (c *Crawled) Asked(u web.URL) bool {
+	_, moved := c.moved[u]
+	return moved || c.Has(u)
+}
 
 // Has tells whether a page was fetched.
 func (c *Crawled) Has(u web.URL) bool {
@@ -189,7 +207,8 @@ var ErrUntaught = errors.New("there is nothing to learn from")
 const leastTaught = 5
 
 // Apprentice makes an apprentice's model of crawls that have ended: of every
-// link from a page to one that was fetched later (A3).
+// link from a page to one that was fetched later (A3). With ErrUntaught it
+// returns the model all the same: one by which a scorer goes by R(u).
 func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Taught, error) {
 	t, err := o.teacher(nil)
 	if err != nil {
@@ -227,9 +246,6 @@ func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Tau
 	}
 	m := t.Model()
 	out.Low, out.High = int(m.Links[0]), int(m.Links[1])
-	if min(out.Low, out.High) < leastTaught {
-		return Taught{}, fmt.Errorf("%w: of %d links that were followed %d led to pages of high relevance, and %d of each side are the least; take a longer crawl, or another boundary (--set boundary=1)", ErrUntaught, out.Low+out.High, out.High, leastTaught)
-	}
 	settings := map[string]float64{}
 	for _, s := range score.Settings(cmp.Or(o.Scorer, "apprentice")) {
 		switch s.Name {
@@ -246,6 +262,9 @@ func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Tau
 			Waggle: o.Version, Topic: o.Topic, TrainingSet: fmt.Sprintf("%016x", set.Sum64()),
 			Sites: slices.Sorted(maps.Keys(sites)), Pages: pages, Targets: targets, Settings: settings,
 		},
+	}
+	if min(out.Low, out.High) < leastTaught {
+		return out, fmt.Errorf("%w: of %d links that were followed %d led to pages of high relevance, and %d of each side are the least; take a longer crawl, or another boundary (--set boundary=1)", ErrUntaught, out.Low+out.High, out.High, leastTaught)
 	}
 	return out, nil
 }
