@@ -162,22 +162,17 @@ func (s *Step) Restore(state func(name string) ([]byte, error)) error {
 	}
 	err := errors.Join(
 		take(stateCrawl, func(b []byte) error { return json.Unmarshal(b, &s.count) }),
-		take(stateScorer, func(b []byte) error {
-			parts, err := strconv.Atoi(string(b))
-			var whole []byte
-			for i := range parts {
-				err = errors.Join(err, take(stateScorer+"/"+strconv.Itoa(i), func(part []byte) error {
-					whole = append(whole, part...)
-					s.parts = append(s.parts, xxh3.Hash(part))
-					return nil
-				}))
-			}
-			if err != nil {
-				return err
-			}
-			return s.scorer.Restore(whole)
-		}),
 	)
+	if whole, errState := ScorerState(state); errState != nil {
+		err = errors.Join(err, errState)
+	} else if whole != nil {
+		for part := range slices.Chunk(whole, statePart) {
+			s.parts = append(s.parts, xxh3.Hash(part))
+		}
+		if errState := s.scorer.Restore(whole); errState != nil {
+			err = errors.Join(err, fmt.Errorf("stored state %q cannot be read: %w", stateScorer, errState))
+		}
+	}
 	if s.judge != nil {
 		err = errors.Join(err, take(stateJudge, s.judge.Restore))
 	}
@@ -705,6 +700,22 @@ func (s *Step) store(t *web.Turn) {
 
 // statePart is the size of the parts in which a scorer's state is stored.
 const statePart = 64 << 10
+
+// ScorerState is the state that a crawl's scorer had at its last turn, nil if it
+// had none. state returns what was stored under a name.
+func ScorerState(state func(name string) ([]byte, error)) (whole []byte, err error) {
+	b, err := state(stateScorer)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	parts, err := strconv.Atoi(string(b))
+	for i := range parts {
+		part, errPart := state(stateScorer + "/" + strconv.Itoa(i))
+		err = errors.Join(err, errPart)
+		whole = append(whole, part...)
+	}
+	return whole, err
+}
 
 // storeScorer stores the parts of a scorer's state that changed: a model that
 // grows at its end costs what was added, and not itself with every page.

@@ -95,6 +95,9 @@ type Scorer struct {
 	// tfidf-max.
 	Similarity string  `yaml:"similarity"`
 	Train      *Lesson `yaml:"train"` // how the model of a scorer that needs one is taught
+	// After and Within name scorers of the lab on whose crawls this one builds.
+	After  string `yaml:"after"`
+	Within string `yaml:"within"`
 }
 
 // Network is the simulated one. Zero = one worker, and no time passes.
@@ -140,7 +143,7 @@ func (s *Scorer) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity", "train"}, k.Value) {
+		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity", "train", "after", "within"}, k.Value) {
 			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: a scorer has no key %q", k.Line, k.Value)}}
 		}
 	}
@@ -328,6 +331,7 @@ func (f *File) check() error {
 			bad(at, "similarity %q is none of judge, tf, tfidf, tf-max, tfidf-max", s.Similarity)
 		}
 	}
+	f.checkBasis(bad)
 	if len(f.Scorers) > 0 && !labels[f.Base] {
 		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Base)
 	}

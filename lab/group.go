@@ -18,12 +18,14 @@ import (
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/sim"
 	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -43,6 +45,7 @@ type group struct {
 	cells    atomic.Int64 // to be made yet
 	teaching sync.Mutex
 	lessons  map[string]func() taught // by what is taught
+	crawls   map[string]any           // that others build on; see crawled
 }
 
 func (r *runner) group(w *labWeb, f *fold, t corpus.Topic, far bool, repeat int) *group {
@@ -269,13 +272,32 @@ func (c cell) failed(path string, why error) error {
 }
 
 // simulate runs one crawl. A panic in a strategy fails its cell alone.
-func (g *group) simulate(ctx context.Context, key eval.Key, s Scorer) (m made) {
+func (g *group) simulate(ctx context.Context, key eval.Key, s Scorer) made {
+	return g.watch(ctx, key, s, func(event.Event) {})
+}
+
+// watch is simulate with a listener.
+func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(event.Event)) (m made) {
 	defer func() {
 		if p := recover(); p != nil {
 			m.err = fmt.Errorf("panic: %v", p)
 		}
 	}()
 	top := g.topic()
+	pages := record{Pages: g.w.pages, fold: g.fold}
+	var known *train.Crawled
+	for _, label := range s.basis() {
+		c, err := g.crawled(ctx, key.Judge, label)
+		if err != nil {
+			return made{err: err}
+		}
+		if label == s.After {
+			known = c
+		}
+		if label == s.Within {
+			pages.only = c
+		}
+	}
 	watch := newStopwatch()
 	defer watch.release()
 	j, err := g.judge(top, key.Judge)
@@ -285,6 +307,11 @@ func (g *group) simulate(ctx context.Context, key eval.Key, s Scorer) (m made) {
 	defer j.Close()
 	var trained *model.File
 	var took time.Duration
+	if known != nil {
+		if trained, took, err = g.taughtBy(known, s); err != nil {
+			return made{err: err}
+		}
+	}
 	if score.Model(s.Name) != "" {
 		if trained, took, err = g.teach(ctx, s); err != nil {
 			return made{err: err}
@@ -300,14 +327,16 @@ func (g *group) simulate(ctx context.Context, key eval.Key, s Scorer) (m made) {
 	if err != nil {
 		return made{err: err}
 	}
-	pages := record{g.w.pages, g.fold}
 	rec := eval.NewRecorder(key, g.budget(), g.truth(), eval.RecorderOptions{
 		Number: g.fold.graph.Number, Recorded: pages.Has, Charged: mode != sim.Drop, Bounds: mode == sim.Bounds, Cosines: g.cosines(top),
 	})
 	c := &crawl.Crawl{
 		Seeds: g.seeds(), Frontier: frontier.NewMemory(frontier.Options{}), Parser: watchedParser{g.w.pages, watch}, Judge: watch.watched(), Scorer: watchedScorer{watch},
 		Policy: crawl.Policy{Pages: g.budget(), Delay: time.Duration(g.Network.Delay), IgnoreDirectives: g.Ignore}, Name: key.Topic, JudgeName: key.Judge, ScorerName: key.Scorer,
-		Threshold: j.Threshold(), Listen: rec.Listen,
+		Threshold: j.Threshold(), Listen: func(e event.Event) {
+			rec.Listen(e)
+			listen(e)
+		},
 	}
 	watch.start()
 	res, err := sim.Run(ctx, c, pages, sim.Options{

@@ -140,6 +140,11 @@ func (f *File) rules() []string {
 			notes = append(notes, fmt.Sprintf("%s%s with %s.", s.label(), is, changes))
 		}
 	}
+	for _, s := range f.Scorers {
+		if n := s.basisNote(); n != "" {
+			notes = append(notes, s.label()+" "+n+".")
+		}
+	}
 	notes = append(notes, fmt.Sprintf("Seeds: %s; repeats: %d.", f.Seeds[0], f.Repeats))
 	if f.Repeats > 1 {
 		notes = append(notes, "The first repeat is given all seeds and examples, each other one leaves out a third of both, and all strategies of a repeat are given the same. What is left out is no hit either. Repeats are averaged within their topic.")

@@ -147,7 +147,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 				for _, g := range repeats { // neighbours in the pool wait for no common part
 					c := cell{g, g.key(j, s.label()), s, ""}
 					g.cells.Add(1)
-					c.name = r.fileName(c.key, s, g)
+					c.name = r.fileName(c.key, s, g, r.bases(s)...)
 					r.facts.Cells = append(r.facts.Cells, c.name)
 					if _, err := os.Stat(filepath.Join(r.dir, cellsDir, c.name)); err != nil {
 						wanted[g.w] = true

@@ -237,12 +237,17 @@ func (f *fold) load(ctx context.Context, r *runner) error {
 type record struct {
 	*corpus.Pages
 	fold *fold
+	only *train.Crawled // nil = all of it
 }
 
-func (r record) Has(u web.URL) bool { return r.fold.keeps(u) && r.Pages.Has(u) }
+func (r record) keeps(u web.URL) bool {
+	return r.fold.keeps(u) && (r.only == nil || r.only.Asked(u))
+}
+
+func (r record) Has(u web.URL) bool { return r.keeps(u) && r.Pages.Has(u) }
 
 func (r record) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
-	if !r.fold.keeps(u) {
+	if !r.keeps(u) {
 		return &web.Response{URL: u, Status: 404}, ctx.Err()
 	}
 	return r.Pages.Fetch(ctx, u)

@@ -27,10 +27,11 @@ const (
 	HMM2         Kind = "hmm2"         // Markov: each state by the two before it
 	ContextGraph Kind = "contextgraph" // Classes: the layers of pages around targets
 	RLSpider     Kind = "rlspider"     // Classes: bins of the value of links
+	Apprentice   Kind = "apprentice"   // Surroundings: what stood around links, by where they led
 )
 
 // Kinds lists them.
-func Kinds() []Kind { return []Kind{CRF, MEMM, HMM, HMM2, ContextGraph, RLSpider} }
+func Kinds() []Kind { return []Kind{CRF, MEMM, HMM, HMM2, ContextGraph, RLSpider, Apprentice} }
 
 // File is a trained model. It is not changed once written or read.
 type File struct {
@@ -87,11 +88,11 @@ func Of[T Payload](f *File, kinds ...Kind) (T, error) {
 	}
 	want := strings.Join(names, " or ")
 	if f == nil {
-		return zero, fmt.Errorf("a model of kind %s is needed: name the file that `waggle train model --kind %s` wrote", want, kinds[0])
+		return zero, fmt.Errorf("a model of kind %s is needed: name the file that `%s` wrote", want, kinds[0].command())
 	}
 	if !slices.Contains(kinds, f.Kind) {
-		return zero, fmt.Errorf("%s is of kind %s and not %s: take the strategy of that name, or train one with `waggle train model --kind %s`",
-			f.name(), f.Kind, want, kinds[0])
+		return zero, fmt.Errorf("%s is of kind %s and not %s: take the strategy of that name, or train one with `%s`",
+			f.name(), f.Kind, want, kinds[0].command())
 	}
 	p, ok := f.Payload.(T)
 	if !ok {
@@ -116,6 +117,16 @@ func (k Kind) payload() Payload {
 		return new(Markov)
 	case ContextGraph, RLSpider:
 		return new(Classes)
+	case Apprentice:
+		return new(Surroundings)
 	}
 	return nil
+}
+
+// command is what trains a model of a kind.
+func (k Kind) command() string {
+	if k == Apprentice {
+		return "waggle train apprentice"
+	}
+	return "waggle train model --kind " + string(k)
 }

@@ -24,7 +24,10 @@ type bestFirst struct {
 	weight float64              // w: share of the page, [0,1]
 }
 
-var _ Scorer = (*bestFirst)(nil)
+var (
+	_ Scorer    = (*bestFirst)(nil)
+	_ Explainer = (*bestFirst)(nil)
+)
 
 // parts are the parts of a link that best-first looks at.
 type parts int
@@ -83,6 +86,22 @@ func (b *bestFirst) Score(c *web.Candidate) float64 {
 		return 1
 	}
 	return b.weight*s.page + (1-b.weight)*s.anchor
+}
+
+// Explain tells the parts of page and anchor.
+func (b *bestFirst) Explain(_ *web.Page, _ int, c *web.Candidate) []Reason {
+	s, ok := readSimilarities(c.Features)
+	if !ok {
+		return nil
+	}
+	var out []Reason
+	if b.weight > 0 {
+		out = append(out, Reason{Kind: ReasonPage, Times: 1, Weight: b.weight * s.page})
+	}
+	if b.weight < 1 {
+		out = append(out, Reason{Kind: ReasonAnchor, Times: 1, Weight: (1 - b.weight) * s.anchor})
+	}
+	return out
 }
 
 // unit cuts a similarity to [0,1]; what is no number counts as 0.

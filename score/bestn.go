@@ -76,6 +76,14 @@ func (b *bestN) Score(c *web.Candidate) float64 {
 	return s
 }
 
+// Explain tells nothing of a link that is held back.
+func (b *bestN) Explain(p *web.Page, link int, c *web.Candidate) []Reason {
+	if b.Score(c) < 0 {
+		return nil
+	}
+	return b.bestFirst.Explain(p, link, c)
+}
+
 func (b *bestN) Stale() bool {
 	if !b.stale {
 		return false

@@ -36,8 +36,8 @@ func (o order) belief(priority float64) []float64 {
 	return out
 }
 
-// Reason is one thing that a model sees, and what it says.
-type Reason struct {
+// Observed is one thing that a model sees, and what it says.
+type Observed struct {
 	Seen string // for people, see feature.Space.Name
 	// Weight is what it adds to the logarithm of the odds of a target against
 	// the other hop distances on the mean; below 0 it speaks against one.
@@ -47,19 +47,19 @@ type Reason struct {
 // LinkReasons tells what a model of kind CRF or MEMM sees of a link, for the
 // page that it leads to: at most n things, the weightiest first. It is nil for
 // models of other kinds.
-func LinkReasons(m *model.File, l *web.Link, n int) []Reason {
+func LinkReasons(m *model.File, l *web.Link, n int) []Observed {
 	p, err := NewPath(m, PathOptions{})
 	if err != nil {
 		return nil
 	}
-	var out []Reason
+	var out []Observed
 	for _, o := range p.space.Inlink(p.space.Link(l)) {
-		r := Reason{Seen: p.space.Name(o.ID), Weight: o.Value * p.weights.State(o.ID, 0)}
+		r := Observed{Seen: p.space.Name(o.ID), Weight: o.Value * p.weights.State(o.ID, 0)}
 		for s := 1; s < p.weights.States; s++ {
 			r.Weight -= o.Value * p.weights.State(o.ID, s) / float64(p.weights.States-1)
 		}
 		out = append(out, r)
 	}
-	slices.SortStableFunc(out, func(a, b Reason) int { return cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)) })
+	slices.SortStableFunc(out, func(a, b Observed) int { return cmp.Compare(math.Abs(b.Weight), math.Abs(a.Weight)) })
 	return out[:min(n, len(out))]
 }

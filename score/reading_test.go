@@ -67,7 +67,7 @@ func TestLinkReasons(t *testing.T) {
 		}
 	}
 	got := score.LinkReasons(m, l, 2)
-	want := []score.Reason{{Seen: "“queen” in the anchor that led here", Weight: -2}, {Seen: "its address holds a keyword", Weight: 1}}
+	want := []score.Observed{{Seen: "“queen” in the anchor that led here", Weight: -2}, {Seen: "its address holds a keyword", Weight: 1}}
 	if !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}

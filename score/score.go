@@ -59,10 +59,10 @@ type Options struct {
 	// of none.
 	Thesaurus Thesaurus
 	// Model is a trained model, for the scorers that were taught before the
-	// crawl.
+	// crawl, and for the apprentice, which can do without.
 	Model *model.File
-	// Classes names the classes of a taxonomy that a page belongs to, each with
-	// what stands above it; nil = there is no taxonomy. It is pure and safe for
+	// Classes names the classes of a taxonomy that a page belongs to, as paths
+	// such as /Arts/Music; nil = there is no taxonomy. It is pure and safe for
 	// concurrent use.
 	Classes func(*web.Page) []string
 	// Set changes settings of the scorer, by name; Settings lists them.

@@ -11,4 +11,10 @@
 // D1 targets, keywords, description; D2 the backward graph; D3 its caps; D4 and
 // D5 which pages are targets and how far the others are; D6 sequences and D7 the
 // trap in their labels.
+//
+// It also teaches apprentices what crawls that have ended can tell of links
+// (apprentice.go), with the items of
+//
+//	S. Chakrabarti, K. Punera, M. Subramanyam: Accelerated Focused Crawling
+//	through Online Relevance Feedback (2002)
 package train

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -15,8 +16,15 @@ type explainCmd struct {
 	Out string `short:"o" required:"" placeholder:"DIR" help:"Folder of the crawl."`
 }
 
-// Run explains from the event log alone; the crawl may be running.
-func (c *explainCmd) Run(io streams) error {
+// Help tells what is told.
+func (explainCmd) Help() string {
+	return `The way to the page comes from the crawl's log; the crawl may be running. When it
+is not, strategies that can tell what a priority is made of name the words around
+the link that raised or lowered it, and how far from it they stood.`
+}
+
+// Run explains.
+func (c *explainCmd) Run(ctx context.Context, io streams) error {
 	u, err := web.Parse(c.URL)
 	if err != nil {
 		return exit{exitUsage, err}
@@ -46,6 +54,17 @@ func (c *explainCmd) Run(io streams) error {
 	}
 	if err := printHops(io.out, &x, set, m); err != nil {
 		return err
+	}
+	if parent, link, ok := linkOf(&x); ok {
+		l, err := explainLink(ctx, col, parent, link)
+		switch {
+		case ctx.Err() != nil:
+			return exit{exitStopped, errors.New("stopped")}
+		case err != nil:
+			fmt.Fprintf(io.err, "What made the priority of that link cannot be told: %s\n", event.Line(err.Error()))
+		default:
+			l.print(io.out)
+		}
 	}
 	if x.Fate == event.Unseen {
 		return exit{exitFailed, errors.New("")}

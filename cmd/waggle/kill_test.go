@@ -138,7 +138,7 @@ func TestKilledCrawlGoesOn(t *testing.T) {
 
 	start := []string{"crawl", "-o", dir, "--seed", web.hosts[0] + "/", "--keywords", "honey bee, waggle dance",
 		"--allow-private", "--delay", "0", "--workers", "4",
-		"--scorer", []string{"best-first-both", "ache-like-soft", "pagerank"}[rng.IntN(3)]}
+		"--scorer", []string{"best-first-both", "ache-like-soft", "pagerank", "apprentice-tempered"}[rng.IntN(4)]}
 	resume := []string{"crawl", "-o", dir, "--resume"}
 	killed, pages := 0, 0
 	for round := 0; ; round++ {

@@ -60,6 +60,8 @@ type commands struct {
 		Sequences trainSequencesCmd `cmd:"" help:"Draw sequences of pages that lead to targets."`
 		Model     trainModelCmd     `cmd:"" help:"Fit a model to them."`
 		Inspect   trainInspectCmd   `cmd:"" help:"Show a model, or a collected graph, in words."`
+
+		Apprentice trainApprenticeCmd `cmd:"" help:"Learn from crawls which words around a link lead to relevant pages."`
 	} `cmd:"" help:"Teach a model how links lead to targets, before the crawl."`
 	Topic   topicCmds        `cmd:"" help:"Taxonomies: topics with example pages, and the critic that learns them."`
 	Version kong.VersionFlag `help:"Print the version."`

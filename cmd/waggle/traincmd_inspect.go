@@ -159,6 +159,10 @@ func (c *trainInspectCmd) model(out io.Writer, f *model.File) {
 	}
 	fmt.Fprintf(out, "never test on   %s\n", strings.Join(sites, ", "))
 
+	if m, ok := f.Payload.(*model.Surroundings); ok {
+		apprenticeModel(out, m)
+		return
+	}
 	total := 0
 	for _, n := range p.States {
 		total += n

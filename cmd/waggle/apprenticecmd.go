@@ -1,0 +1,190 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/train"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// trainApprenticeCmd is `waggle train apprentice`.
+type trainApprenticeCmd struct {
+	Crawls []string `arg:"" name:"crawl" help:"Folders of crawls of one topic that have ended, whatever their strategy."`
+	Out    string   `short:"o" placeholder:"FILE" help:"The model file."`
+	Force  bool     `help:"Replace the file if it is there."`
+
+	Scorer string             `default:"apprentice" enum:"apprentice,apprentice-tempered" placeholder:"NAME" help:"For apprentice (default) or apprentice-tempered."`
+	Set    map[string]float64 `placeholder:"NAME=X" help:"A setting of the scorer that says what is seen of a link, or where high begins; may be repeated."`
+}
+
+// Help tells what is learned.
+func (trainApprenticeCmd) Help() string {
+	var b strings.Builder
+	b.WriteString(`An apprentice learns which words, at which distance from a link, lead to relevant
+pages: here from every link of the crawls to a page that was fetched later. The
+model guides another crawl of the topic from its first page, learning on:
+
+  waggle train apprentice found -o bees.links
+  waggle crawl -f job.yaml -o more --scorer apprentice-tempered --model bees.links
+  waggle train inspect bees.links
+
+or, with set: {online: 0} in the job file, as it is.
+
+Settings that --set changes; those of dmax, plain and cocitation must be the
+scorer's in the crawl:
+
+`)
+	for _, s := range score.Settings("apprentice") {
+		switch s.Name {
+		case "dmax", "plain", "topics", "cocitation", "boundary":
+			fmt.Fprintf(&b, "  %-10s  %s (default %v, %v…%v)\n", s.Name, s.Line, s.Default, s.Min, s.Max)
+		}
+	}
+	return b.String()
+}
+
+// Run teaches.
+func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
+	if c.Out == "" {
+		return exit{exitUsage, errors.New("where to? name the model file with -o FILE")}
+	}
+	if fileExists(c.Out) && !c.Force {
+		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", c.Out)}
+	}
+	meter := newMeter(io.err)
+	began := time.Now()
+	o := train.ApprenticeOptions{Scorer: c.Scorer, Set: c.Set, Analyzer: text.NewAnalyzer(), Version: version}
+	lessons, err := readLessons(c.Crawls, &o)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	o.Progress = func(done, total int) { meter.show(done, total, "pages read") }
+	t, err := train.Apprentice(ctx, lessons, o)
+	meter.end()
+	switch {
+	case ctx.Err() != nil:
+		return exit{exitStopped, errors.New("stopped; nothing was written")}
+	case err != nil:
+		return exit{exitUsage, err}
+	}
+	if err := t.File.Write(c.Out); err != nil {
+		return err
+	}
+	fmt.Fprintf(io.out, "%s: %s links of %s pages, %s to pages of high relevance; in %s\n",
+		c.Out, number(t.Low+t.High), number(t.File.Provenance.Pages), number(t.High), span(time.Since(began)))
+	if t.Held.Low+t.Held.High > 0 {
+		fmt.Fprintf(io.out, "Of links to pages it had not learned from it told %s right: %s of those to high, %s of those to low.\n",
+			share(t.Held.All()), share(t.Held.OfHigh()), share(t.Held.OfLow()))
+	}
+	fmt.Fprintf(io.out, "\nNext: waggle crawl … --scorer %s --model %s\n", c.Scorer, c.Out)
+	return nil
+}
+
+func share(x float64) string {
+	if math.IsNaN(x) {
+		return "none"
+	}
+	return percent(x)
+}
+
+// readLessons reads the logs of crawls; their pages are read as they are asked
+// for. The topic's name is that of the first crawl.
+func readLessons(dirs []string, o *train.ApprenticeOptions) (out []train.Lesson, err error) {
+	for _, dir := range dirs {
+		col := collection{dir: dir}
+		if !col.begun() {
+			return nil, fmt.Errorf("%s holds no crawl: there is no %s", dir, col.job())
+		}
+		job, err := readJob(col.job())
+		if err != nil {
+			return nil, err
+		}
+		crawl, err := train.ReadCrawl(event.ReadFile(col.events()))
+		if err != nil {
+			return nil, err
+		}
+		if crawl.Len() == 0 {
+			return nil, fmt.Errorf("%s holds no page yet", dir)
+		}
+		o.Topic = cmp.Or(o.Topic, job.Name)
+		p := parse.New(parse.Options{Analyzer: o.Analyzer, Canon: job.canon()})
+		out = append(out, train.Lesson{Crawl: crawl, Pages: archived(col, p, crawl.Has)})
+	}
+	return out, nil
+}
+
+// maxArchived bounds a document of an archive, in bytes: more than any crawl
+// takes by default.
+const maxArchived = 64 << 20
+
+// archived are the pages of a crawl's archive that are wanted, parsed. Damaged
+// records are passed over: what they held teaches nothing.
+func archived(col collection, p *parse.Parser, want func(web.URL) bool) iter.Seq2[*web.Page, error] {
+	return func(yield func(*web.Page, error) bool) {
+		paths, err := store.Paths(col.archive())
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for rec, err := range store.Records(paths...) {
+			var damage *store.Damage
+			if errors.As(err, &damage) {
+				continue
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if rec.Type() != "response" {
+				continue
+			}
+			// Canonical under the job's rules already, which are stricter.
+			if u, err := web.Parse(rec.Target()); err != nil || !want(u) {
+				continue
+			}
+			r, err := store.ReadResponse(rec, maxArchived)
+			if err != nil {
+				continue
+			}
+			page, err := p.Parse(r)
+			if err != nil {
+				continue // it was no document then either
+			}
+			if !yield(page, nil) {
+				return
+			}
+		}
+	}
+}
+
+// apprenticeModel shows what an apprentice learnt.
+func apprenticeModel(out io.Writer, m *model.Surroundings) {
+	low, high := m.Links[0], m.Links[1]
+	fmt.Fprintf(out, "\nLinks that were followed: %s to pages of high relevance, %s to others.\n", number(int(high)), number(int(low)))
+	where := fmt.Sprintf("each at its distance, up to %d leaves away", m.Reach)
+	if m.Plain {
+		where = fmt.Sprintf("up to %d leaves away, wherever", m.Reach)
+	}
+	only := 0
+	for _, f := range m.Features {
+		if f.Low == 0 {
+			only++
+		}
+	}
+	fmt.Fprintf(out, "Features around them: %s, words %s; %s of them near links to high alone.\n", number(len(m.Features)), where, number(only))
+	fmt.Fprintln(out, "Features are kept as numbers: waggle explain names those of a link.")
+}

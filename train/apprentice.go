@@ -1,0 +1,292 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Crawled is what a crawl that has ended knows of its pages: in which order they
+// were fetched and how relevant they turned out. An apprentice is taught by it
+// (A8), whatever strategy drove the crawl.
+type Crawled struct {
+	pages map[web.URL]fetched
+	moved map[web.URL]web.URL
+}
+
+type fetched struct {
+	place   int // in the order of fetches
+	verdict web.Verdict
+}
+
+// ReadCrawl reads the events of a crawl. A torn end is no error.
+func ReadCrawl(events iter.Seq2[event.Event, error]) (*Crawled, error) {
+	c := &Crawled{pages: map[web.URL]fetched{}, moved: map[web.URL]web.URL{}}
+	for e, err := range events {
+		if errors.Is(err, event.ErrTorn) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		switch e := e.(type) {
+		case event.Fetched:
+			if e.Reason != web.ReasonDuplicate { // which taught the crawl nothing
+				c.Add(e.URL, web.Verdict{Relevance: e.Relevance, Similarity: e.Similarity, Relevant: e.Relevant})
+			}
+		case event.Failed:
+			if !e.To.IsZero() {
+				c.moved[e.URL] = e.To
+			}
+		}
+	}
+	return c, nil
+}
+
+// Add tells of the page fetched next.
+func (c *Crawled) Add(u web.URL, v web.Verdict) {
+	if c.Has(u) {
+		return
+	}
+	c.pages[u] = fetched{len(c.pages), v}
+}
+
+// Len is the number of pages.
+func (c *Crawled) Len() int { return len(c.pages) }
+
+// URLs are those of the pages, in the order of their fetches.
+func (c *Crawled) URLs() iter.Seq[web.URL] {
+	urls := make([]web.URL, len(c.pages))
+	for u, f := range c.pages {
+		urls[f.place] = u
+	}
+	return slices.Values(urls)
+}
+
+// Asked tells whether an address gave a page, or moved.
+func (c *Crawled) Asked(u web.URL) bool {
+	_, moved := c.moved[u]
+	return moved || c.Has(u)
+}
+
+// Has tells whether a page was fetched.
+func (c *Crawled) Has(u web.URL) bool {
+	_, ok := c.pages[u]
+	return ok
+}
+
+// outcome is what became of a link from a fetched page, redirects followed.
+func (c *Crawled) outcome(from fetched, to web.URL) score.Outcome {
+	for range maxRedirects {
+		next, ok := c.moved[to]
+		if !ok {
+			break
+		}
+		to = next
+	}
+	f, ok := c.pages[to]
+	return score.Outcome{Verdict: f.verdict, Fetched: ok, Later: ok && f.place > from.place}
+}
+
+// Shared is how many pages two crawls have in common, and how many of those
+// were relevant to the first.
+func (c *Crawled) Shared(other *Crawled) (pages, relevant int) {
+	for u, f := range c.pages {
+		if other.Has(u) {
+			pages++
+			relevant += boolInt(f.verdict.Relevant)
+		}
+	}
+	return pages, relevant
+}
+
+// Relevant is the number of pages held relevant.
+func (c *Crawled) Relevant() (n int) {
+	for _, f := range c.pages {
+		n += boolInt(f.verdict.Relevant)
+	}
+	return n
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Lesson is a crawl with its pages, in any order; those that were not fetched
+// in the crawl are passed over.
+type Lesson struct {
+	Crawl *Crawled
+	Pages iter.Seq2[*web.Page, error]
+}
+
+// ApprenticeOptions says how an apprentice is taught.
+type ApprenticeOptions struct {
+	// Scorer is apprentice (default) or apprentice-tempered, and Set its
+	// settings: those that say what is seen of a link and where high begins.
+	Scorer string
+	Set    map[string]float64
+	// Analyzer makes terms of texts, as the parser's does; nil = a new one.
+	Analyzer *text.Analyzer
+	// Classes names the classes of a page, as in score.Options; nil = none.
+	Classes func(*web.Page) []string
+	Topic   string
+	Version string // of the program, for the provenance
+	// Progress is told how many pages were read; it may be nil.
+	Progress func(done, total int)
+}
+
+func (o *ApprenticeOptions) teacher(more map[string]float64) (*score.Teacher, error) {
+	set := maps.Clone(o.Set)
+	if set == nil {
+		set = map[string]float64{}
+	}
+	maps.Copy(set, more)
+	return score.NewTeacher(cmp.Or(o.Scorer, "apprentice"), score.Options{Set: set, Analyzer: o.Analyzer, Classes: o.Classes})
+}
+
+// Taught is a model with how well it tells links apart.
+type Taught struct {
+	File *model.File
+	// Low and High are the examples, on each side of the boundary.
+	Low, High int
+	// Held is how well links to a fifth of the targets were told apart by what
+	// the links to the others taught; the model then learnt from them as well.
+	Held Accuracy
+}
+
+// Accuracy counts links by what they were taken for: Right of Low, and of High.
+type Accuracy struct {
+	Low, High           int
+	RightLow, RightHigh int
+}
+
+// Of is the share of a side that was taken for what it is; NaN where there is
+// none. All is that of both sides together.
+func (a Accuracy) OfLow() float64  { return float64(a.RightLow) / float64(a.Low) }
+func (a Accuracy) OfHigh() float64 { return float64(a.RightHigh) / float64(a.High) }
+func (a Accuracy) All() float64 {
+	return float64(a.RightLow+a.RightHigh) / float64(a.Low+a.High)
+}
+
+func (a *Accuracy) add(t *score.Teacher, x score.Example) {
+	high := t.Predict(x) > 0.5
+	if t.High(x) {
+		a.High++
+		a.RightHigh += boolInt(high)
+	} else {
+		a.Low++
+		a.RightLow += boolInt(!high)
+	}
+}
+
+// heldOut tells whether a target is one of the fifth that teaches nothing at
+// first.
+func heldOut(u web.URL) bool { return xxh3.HashString(u.String())%5 == 0 }
+
+// ErrUntaught is wrapped by the error of Apprentice for crawls whose links teach
+// nothing.
+var ErrUntaught = errors.New("there is nothing to learn from")
+
+// leastTaught is how many examples of each side a model needs, as the scorer
+// has it.
+const leastTaught = 5
+
+// Apprentice makes an apprentice's model of crawls that have ended: of every
+// link from a page to one that was fetched later (A3). With ErrUntaught it
+// returns the model all the same: one by which a scorer goes by R(u).
+func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Taught, error) {
+	t, err := o.teacher(nil)
+	if err != nil {
+		return Taught{}, err
+	}
+	var held []score.Example
+	var pages, targets int
+	sites := map[web.Host]bool{}
+	set := xxh3.New()
+	for _, l := range lessons {
+		err := l.each(ctx, o.Progress, func(p *web.Page, f fetched) {
+			fmt.Fprintf(set, "%s %d %v\n", p.URL, f.place, f.verdict.Relevance)
+			sites[p.URL.Host()] = true
+			t.Examples(p, f.verdict, func(u web.URL) score.Outcome { return l.Crawl.outcome(f, u) }, func(link int, x score.Example) {
+				if heldOut(p.Links[link].URL) {
+					held = append(held, x)
+				} else {
+					t.Learn(x)
+				}
+			})
+		})
+		if err != nil {
+			return Taught{}, err
+		}
+		pages += l.Crawl.Len()
+		targets += l.Crawl.Relevant()
+	}
+	t.Model()
+	var out Taught
+	for _, x := range held {
+		out.Held.add(t, x)
+	}
+	for _, x := range held {
+		t.Learn(x)
+	}
+	m := t.Model()
+	out.Low, out.High = int(m.Links[0]), int(m.Links[1])
+	settings := map[string]float64{}
+	for _, s := range score.Settings(cmp.Or(o.Scorer, "apprentice")) {
+		switch s.Name {
+		case "dmax", "plain", "topics", "cocitation", "boundary":
+			settings[s.Name] = s.Default
+			if v, ok := o.Set[s.Name]; ok {
+				settings[s.Name] = v
+			}
+		}
+	}
+	out.File = &model.File{
+		Kind: model.Apprentice, Payload: m,
+		Provenance: model.Provenance{
+			Waggle: o.Version, Topic: o.Topic, TrainingSet: fmt.Sprintf("%016x", set.Sum64()),
+			Sites: slices.Sorted(maps.Keys(sites)), Pages: pages, Targets: targets, Settings: settings,
+		},
+	}
+	if min(out.Low, out.High) < leastTaught {
+		return out, fmt.Errorf("%w: of %d links that were followed %d led to pages of high relevance, and %d of each side are the least; take a longer crawl, or another boundary (--set boundary=1)", ErrUntaught, out.Low+out.High, out.High, leastTaught)
+	}
+	return out, nil
+}
+
+// each calls do with the pages of a crawl.
+func (l Lesson) each(ctx context.Context, progress func(done, total int), do func(*web.Page, fetched)) error {
+	done := 0
+	for p, err := range l.Pages {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		f, ok := l.Crawl.pages[p.URL]
+		if !ok {
+			continue
+		}
+		do(p, f)
+		if done++; progress != nil {
+			progress(done, l.Crawl.Len())
+		}
+	}
+	return nil
+}
