@@ -27,10 +27,11 @@ const (
 	HMM2         Kind = "hmm2"         // Markov: each state by the two before it
 	ContextGraph Kind = "contextgraph" // Classes: the layers of pages around targets
 	RLSpider     Kind = "rlspider"     // Classes: bins of the value of links
+	PathLearner  Kind = "paths"        // Paths: labelled paths to goal pages
 )
 
 // Kinds lists them.
-func Kinds() []Kind { return []Kind{CRF, MEMM, HMM, HMM2, ContextGraph, RLSpider} }
+func Kinds() []Kind { return []Kind{CRF, MEMM, HMM, HMM2, ContextGraph, RLSpider, PathLearner} }
 
 // File is a trained model. It is not changed once written or read.
 type File struct {
@@ -116,6 +117,8 @@ func (k Kind) payload() Payload {
 		return new(Markov)
 	case ContextGraph, RLSpider:
 		return new(Classes)
+	case PathLearner:
+		return new(Paths)
 	}
 	return nil
 }
