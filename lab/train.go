@@ -47,6 +47,13 @@ type Lesson struct {
 	Variance   float64        `yaml:"variance"`   // σ² of the prior; default 10
 	Iterations int            `yaml:"iterations"` // at most
 	Set        map[string]float64
+	// Wrong is how many wrong turns a learner of paths is shown besides the ways
+	// to the targets, -1 for none; default 4. Nobody else is shown what is not
+	// wanted.
+	Wrong int `yaml:"wrong-turns"`
+	// Milestones names pages on the way by the labels of the record
+	// (labels.tsv), but for those called other and the topic itself.
+	Milestones bool `yaml:"milestones"`
 }
 
 // fold is a part of a web that is crawled.
@@ -251,6 +258,13 @@ func (g *group) lesson(ctx context.Context, kind model.Kind, l *Lesson) (t taugh
 	}
 	g.tell(fmt.Sprintf("%s/%s: training %s", g.w.Name, g.t.Name, kind))
 	began, beganIn := time.Now(), threadTime()
+	if kind == model.PathLearner {
+		if t.file, err = g.pathLesson(ctx, l, links); err != nil {
+			return taught{err: fmt.Errorf("training %s: %w", kind, err)}
+		}
+		t.took = threadTime() - beganIn
+		return t
+	}
 	top := g.topic()
 	keep := func(u web.URL) bool { return !g.fold.keeps(u) }
 	graph, err := train.FromRecord(ctx, g.w.Web, g.w.pages, top, g.examples(), keep, train.CollectOptions{
@@ -280,4 +294,41 @@ func (g *group) lesson(ctx context.Context, kind model.Kind, l *Lesson) (t taugh
 // pagesAlone tells whether models of a kind need no sequences.
 func pagesAlone(kind model.Kind) bool {
 	return slices.ContainsFunc(train.Fitters(), func(f train.Fitter) bool { return f.Kind == kind && f.Pages })
+}
+
+// pathLesson shows shortest ways from the start pages of the hosts that teach to
+// the examples that all strategies are shown, and learns from them.
+func (g *group) pathLesson(ctx context.Context, l *Lesson, links *train.Backlinks) (*model.File, error) {
+	o := train.ShowOptions{
+		Goals: g.examples(), IsGoal: func(u web.URL) bool { return g.w.truth[g.t.Name][u] },
+		Keep: func(u web.URL) bool { return !g.fold.keeps(u) }, Resolve: links.Resolve, Task: g.t.Name, Wrong: l.Wrong, Seed: g.chance(),
+	}
+	switch {
+	case l.Wrong == 0:
+		o.Wrong = 4
+	case l.Wrong < 0:
+		o.Wrong = 0
+	}
+	for _, t := range g.w.Topics {
+		if t.Name == g.t.Name {
+			o.Starts = t.Seeds
+		}
+	}
+	if l.Milestones {
+		labels, err := g.w.Labels()
+		if err != nil {
+			return nil, err
+		}
+		o.Label = func(u web.URL) string {
+			if name := labels[u]; name != "other" && name != g.t.Name {
+				return name
+			}
+			return ""
+		}
+	}
+	set, err := train.ShowPaths(ctx, g.w.pages, o)
+	if err != nil {
+		return nil, err
+	}
+	return train.FitPaths(ctx, set, g.w.pages, train.FitOptions{Variance: l.Variance, Iterations: l.Iterations, Set: l.Set, Seed: g.chance()})
 }

@@ -52,13 +52,11 @@ func NewGuide(f *model.File, o GuideOptions) (*Guide, error) {
 		// Arcs weigh the same everywhere.
 		for from := range g.arcs {
 			g.arcs[from] = make([]float64, n*n)
-			m.Field.Cross(g.arcs[from], from, 1-from, bias)
+			m.Field.Cross(g.arcs[from], from, 1-from, sparse.Vector{{ID: 0, Value: 1}}) // the bias
 		}
 	}
 	return g, nil
 }
-
-var bias = sparse.Vector{{ID: 0, Value: 1}}
 
 // Place is where one stands on a path: what the page is, by all paths of states
 // together (α, sums to 1) and by the best one (δ, at most 0, which is the best).
@@ -95,7 +93,7 @@ func (g *Guide) Links(p *web.Page) [][]byte {
 
 // link reads features; those of another model show nothing but the bias.
 func (g *Guide) link(dst sparse.Vector, features []byte) sparse.Vector {
-	dst = append(dst[:0], bias...)
+	dst = append(dst[:0], sparse.Entry{ID: 0, Value: 1})
 	id, most := uint64(0), uint64(g.paths.Words.Len())
 	for {
 		d, size := binary.Uvarint(features)
