@@ -81,15 +81,23 @@ type desk struct {
 	t     *testing.T
 	http  *httptest.Server
 	site  *site
+	heard []string // requests: method and path, the keys left out
 	saved [][]paths.Path
 	fail  error // of the next saving
+
+	hearing sync.Mutex
 }
 
 // sit opens the page on a web.
 func sit(t *testing.T, pages map[string]string, change func(*Options)) *desk {
 	t.Helper()
 	d := &desk{t: t, site: &site{pages: pages}}
-	d.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { d.ServeHTTP(w, r) }))
+	d.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d.hearing.Lock()
+		d.heard = append(d.heard, r.Method+" "+strings.NewReplacer("/"+d.token+"/", "/", "/"+d.cap+"/", "/").Replace(r.URL.Path))
+		d.hearing.Unlock()
+		d.ServeHTTP(w, r)
+	}))
 	start, err := web.Parse("http://college.test/")
 	if err != nil {
 		t.Fatal(err)
