@@ -133,11 +133,7 @@ func TestP10FirstGoal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pages := 3
-		if join != score.JoinMax {
-			pages = 4 // the news, which two pages link to, come first: the price of adding up
-		}
-		if r.Ending != forage.Done || r.Pages != pages || len(r.Goals) != 1 {
+		if r.Ending != forage.Done || r.Pages != 3 || len(r.Goals) != 1 {
 			t.Fatalf("%s: %+v", join, r)
 		}
 		var way []string

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/waggle-crawler/waggle/feature"
@@ -31,10 +30,9 @@ var (
 func PathSettings() []Setting {
 	return []Setting{
 		{"dual", "1 has states of pages and of links that alternate (model B), 0 one state a label (model A)", 1, 0, 1},
-		{"page-tokens", "how many of a page's first words are read (P4: 0, 10, 100)", 100, 0, 100_000},
-		{"tagged", "1 tells words of anchors, of what surrounds them and of addresses apart; 0 is one bag, as printed", 0, 0, 1},
+		{"page-tokens", "how many of a page's first words are read (the paper has 0, 10 and 100)", 10, 0, 100_000},
+		{"tagged", "1 tells words of anchors, of what surrounds them and of addresses apart; 0 is one bag, as printed", 1, 0, 1},
 		{"gamma", "discount of rewards", 0.9, 0, 1},
-		{"background", "links of a shown page that were not followed and lie elsewhere on it, taken for wrong turns; 0 as printed; model B alone", 0, 0, 50},
 	}
 }
 
@@ -67,7 +65,7 @@ func FitPaths(ctx context.Context, set []paths.Path, rec paths.Record, o FitOpti
 	m := t.model
 	options := tagger.Options{Variance: o.Variance, Iterations: o.Iterations, Tolerance: o.Tolerance}
 	options.Progress = func(i optim.Iteration) { o.Progress(i.Iteration, -i.Value) }
-	field, trace, err := tagger.Train(ctx, slices.Concat(t.sequences, t.background), t.shape, options)
+	field, trace, err := tagger.Train(ctx, t.sequences, t.shape, options)
 	if err != nil {
 		return nil, err
 	}
@@ -108,11 +106,10 @@ type trails struct {
 	shape  tagger.Shape
 	number map[paths.State]int
 
-	sequences  []tagger.Sequence
-	background []tagger.Sequence
-	alone      []tagger.Sequence // as the classifier of single pages and links sees them
-	labels     [][]int           // states of the pages of each path
-	digest     []byte
+	sequences []tagger.Sequence
+	alone     []tagger.Sequence // as the classifier of single pages and links sees them
+	labels    [][]int           // states of the pages of each path
+	digest    []byte
 }
 
 // newTrails numbers states and words and observes pages and links.
@@ -139,16 +136,7 @@ func newTrails(set []paths.Path, rec paths.Record, o FitOptions) (*trails, error
 			used[s] = true
 		}
 	}
-	background := int(o.Set["background"])
-	if !dual || rec == nil {
-		background = 0
-	}
-	labels := paths.Labels(set)
-	if background > 0 && !slices.Contains(labels, paths.Fail) {
-		labels = append(labels, paths.Fail)
-		used[paths.State{Label: paths.Fail}] = true
-	}
-	for _, l := range labels {
+	for _, l := range paths.Labels(set) {
 		for _, s := range []paths.State{{Label: l, Prefix: true}, {Label: l}} {
 			if !used[s] {
 				continue
@@ -169,11 +157,10 @@ func newTrails(set []paths.Path, rec paths.Record, o FitOptions) (*trails, error
 	case len(m.States) < 2:
 		return nil, errors.New("every page of the paths is a Goal: show the pages on the way there, or a wrong turn")
 	}
-	w, err := t.walk(set, rec, background, o.Seed)
+	w, err := t.walk(set, rec)
 	if err != nil {
 		return nil, err
 	}
-	// The vocabulary is of what was shown; what lies beside only fills it out.
 	m.Words = feature.CountWords(len(w.documents), 1, func(i int) []string { return w.documents[i] }, nil)
 	t.observe(w, dual)
 	return t, nil
@@ -184,17 +171,16 @@ func newTrails(set []paths.Path, rec paths.Record, o FitOptions) (*trails, error
 type walked struct {
 	documents [][]string
 	paths     []walkedPath
-	beside    []walkedPath // each ends on a link that was not followed
 }
 
 type walkedPath struct {
 	pages  []int // documents
-	links  []int // documents; one less than pages, or as many
-	states []int // of pages, and of the last link where it has no page
+	links  []int // documents; one less than pages
+	states []int // of pages
 }
 
 // walk collects the tokens of pages and links.
-func (t *trails) walk(set []paths.Path, rec paths.Record, background int, seed uint64) (*walked, error) {
+func (t *trails) walk(set []paths.Path, rec paths.Record) (*walked, error) {
 	w := &walked{}
 	m := t.model
 	hash := sha256.New()
@@ -228,14 +214,6 @@ func (t *trails) walk(set []paths.Path, rec paths.Record, background int, seed u
 		}
 		return d
 	}
-	onPath := map[web.URL]bool{}
-	for i := range set {
-		for _, s := range set[i].Steps {
-			onPath[s.URL], onPath[s.Link.Via] = true, true
-		}
-	}
-	chance := rand.New(rand.NewPCG(seed, 0x7061746873))
-	drawn := map[string]bool{}
 	for i := range set {
 		states := set[i].States()
 		var p walkedPath
@@ -250,16 +228,7 @@ func (t *trails) walk(set []paths.Path, rec paths.Record, background int, seed u
 			if k > 0 {
 				l, at := followed(before, step)
 				from := set[i].Steps[k-1].URL
-				p.links = append(p.links, link(fmt.Sprintf("%s %s %d", from, step.URL, at), l))
-				if background > 0 && before != nil && !drawn[from.String()] {
-					drawn[from.String()] = true
-					for _, other := range beside(before, l, onPath, background, chance) {
-						b := walkedPath{pages: slices.Clone(p.pages), links: slices.Clone(p.links), states: slices.Clone(p.states)}
-						b.links[len(b.links)-1] = link(fmt.Sprintf("%s %s %d", from, other.URL, other.Position), other)
-						b.states = append(b.states, m.Fail)
-						w.beside = append(w.beside, b)
-					}
-				}
+				p.links = append(p.links, link(fmt.Sprintf("%s %s %d %s", from, step.URL, at, l.Anchor), l))
 			}
 			p.pages = append(p.pages, d)
 			p.states = append(p.states, t.number[s])
@@ -301,19 +270,6 @@ func followed(before *web.Page, s *paths.Step) (*web.Link, int) {
 		return best, best.Position
 	}
 	return &web.Link{URL: to, Anchor: s.Link.Anchor}, -1
-}
-
-// beside draws links of a page that no path follows and that do not stand where
-// the one that was followed does: its like, such as the other lines of a list,
-// may well lead to goals.
-func beside(p *web.Page, l *web.Link, onPath map[web.URL]bool, n int, chance *rand.Rand) (out []*web.Link) {
-	for _, i := range chance.Perm(len(p.Links)) {
-		other := &p.Links[i]
-		if len(out) < n && !onPath[other.URL] && other.URL != p.URL && other.TagPath != l.TagPath && other.URL.Host() == p.URL.Host() {
-			out = append(out, other)
-		}
-	}
-	return out
 }
 
 // observe makes sequences of vectors. In model B pages and links take turns,
@@ -370,10 +326,6 @@ func (t *trails) observe(w *walked, dual bool) {
 			q.Positions, q.States = append(q.Positions, at), append(q.States, p.states[k])
 		}
 		t.sequences = append(t.sequences, q)
-	}
-	for _, p := range w.beside {
-		t.background = append(t.background, both(p))
-		t.alone = append(t.alone, both(p))
 	}
 }
 

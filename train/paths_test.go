@@ -187,38 +187,6 @@ func TestP6Discounted(t *testing.T) {
 	}
 }
 
-// Links beside the one that was followed become wrong turns, but for those on
-// paths, elsewhere, or in the same place of the page.
-func TestBackground(t *testing.T) {
-	r := pathRecord{}
-	set := []paths.Path{r.pathOf(t, "a.test", "home", "list List", "prof Goal")}
-	home := r[set[0].Steps[0].URL]
-	for _, l := range []string{"http://a.test/alike html/body/a", "http://a.test/news html/body/b/a", "http://other.test/ html/body/b/a", "http://a.test/prof html/body/b/a"} {
-		u, path, _ := strings.Cut(l, " ")
-		to, err := web.Parse(u)
-		if err != nil {
-			t.Fatal(err)
-		}
-		home.Links = append(home.Links, web.Link{URL: to, Anchor: u, TagPath: path, Position: len(home.Links)})
-	}
-	m := teachPaths(t, set, r, map[string]float64{"background": 10})
-	if m.Fail < 0 {
-		t.Fatal("there is no Fail")
-	}
-	for word, is := range map[string]bool{"link:news": true, "link:alike": false, "link:http://other.test": false} {
-		if seen := slices.Contains(wordsOf(m), word); seen != is {
-			t.Errorf("%s: seen %v", word, seen)
-		}
-	}
-}
-
-func wordsOf(m *model.Paths) (words []string) {
-	for i := range m.Words.Len() {
-		words = append(words, m.Words.Word(uint32(i)))
-	}
-	return words
-}
-
 // What teaches nothing says so; what teaches makes the same file each time, and
 // the file comes back whole.
 func TestFitPaths(t *testing.T) {

@@ -61,6 +61,7 @@ type commands struct {
 		Model     trainModelCmd     `cmd:"" help:"Fit a model to them."`
 		Inspect   trainInspectCmd   `cmd:"" help:"Show a model, or a collected graph, in words."`
 	} `cmd:"" help:"Teach a model how links lead to targets, before the crawl."`
+	Forage  forageCmd        `cmd:"" help:"Go through sites, from each start page to its goal pages, as labelled paths have taught."`
 	Version kong.VersionFlag `help:"Print the version."`
 }
 
