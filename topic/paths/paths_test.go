@@ -353,8 +353,8 @@ func TestUnfold(t *testing.T) {
 		var got []string
 		for _, way := range ways {
 			var s []string
-			for _, u := range way {
-				s = append(s, strings.TrimPrefix(u.Path(), "/"))
+			for _, x := range way {
+				s = append(s, strings.TrimPrefix(x.URL.Path(), "/"))
 			}
 			got = append(got, strings.Join(s, " "))
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -13,6 +14,8 @@ import (
 // Visit is one click of a person, as browsers and studies of browsing keep it.
 type Visit struct {
 	URL web.URL
+	// Via is the address of the link where it redirected to URL; zero = URL.
+	Via web.URL
 	// From is the visit (by its index in the trail) on whose page the link was
 	// clicked; -1 = none: an address typed in, a bookmark, another site.
 	From int
@@ -23,32 +26,43 @@ type Visit struct {
 // somebody went back and took another link thus gives several paths that share
 // their beginning. A visit to the page it came from (a reload) is no step, and
 // a path that comes back to one of its pages goes on from where that first
-// stood. Visits must come after those they came from.
-func Unfold(trail []Visit) ([][]web.URL, error) {
+// stood. After MaxSteps pages a path begins anew. The error tells of a visit
+// that does not come after the one it came from.
+func Unfold(trail []Visit) ([][]Step, error) {
 	// chains[i] is the path that ends at visit i.
-	chains := make([][]web.URL, len(trail))
+	chains := make([][]Step, len(trail))
 	clicked := make([]bool, len(trail))
 	for i, v := range trail {
 		if v.From >= i || v.From < -1 {
 			return nil, fmt.Errorf("visit %d comes from visit %d, which is not before it", i, v.From)
 		}
-		var before []web.URL
+		var before []Step
+		back := false
 		if v.From >= 0 {
 			clicked[v.From] = true
 			before = chains[v.From]
 		}
-		for j, u := range before {
-			if u == v.URL { // back again
-				before = before[:j]
+		for j := range before {
+			if before[j].URL == v.URL { // back again
+				before = before[:j+1]
+				back = true
 				break
 			}
 		}
-		if len(before) >= MaxSteps {
-			return nil, fmt.Errorf("visit %d ends a path of more than %d pages", i, MaxSteps)
+		if back {
+			chains[i] = before
+			continue
 		}
-		chains[i] = append(before[:len(before):len(before)], v.URL)
+		if len(before) == MaxSteps {
+			before = nil
+		}
+		s := Step{URL: v.URL}
+		if len(before) > 0 && v.Via != v.URL {
+			s.Link.Via = v.Via
+		}
+		chains[i] = append(before[:len(before):len(before)], s)
 	}
-	var out [][]web.URL
+	var out [][]Step
 	for i := range trail {
 		if !clicked[i] && len(chains[i]) > 0 {
 			out = append(out, chains[i])
@@ -148,7 +162,7 @@ func (g *Game) Visits() []Visit {
 		if len(stack) > 0 {
 			from = stack[len(stack)-1]
 		}
-		out = append(out, Visit{u, from})
+		out = append(out, Visit{URL: u, From: from})
 		stack = append(stack, len(out)-1)
 	}
 	return out
@@ -166,15 +180,12 @@ func (g *Game) Paths(deadEnds bool) ([]Path, error) {
 	var out []Path
 	for i, way := range ways {
 		label := Fail
-		if g.Finished && way[len(way)-1] == g.Target {
+		if g.Finished && way[len(way)-1].URL == g.Target {
 			label = Goal
 		} else if givenUp := i == len(ways)-1 && !g.Finished && !g.Clicks[len(g.Clicks)-1].IsZero(); givenUp || !deadEnds {
 			continue // where a search was given up, nothing says that it was wrong
 		}
-		p := Path{Task: g.Target.String(), Source: "trails", Line: g.Line, Steps: make([]Step, len(way))}
-		for j, u := range way {
-			p.Steps[j].URL = u
-		}
+		p := Path{Task: g.Target.String(), Source: "trails", Line: g.Line, Steps: slices.Clone(way)}
 		p.Steps[len(way)-1].Label = label
 		out = append(out, p)
 	}
