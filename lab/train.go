@@ -53,12 +53,19 @@ type Lesson struct {
 	// Set changes constants of a kind of model; waggle train model --help names
 	// them.
 	Set map[string]float64 `yaml:"set,omitempty"`
+	// Wrong is how many wrong turns a learner of paths is shown besides the ways
+	// to the targets, -1 for none; default 4. Nobody else is shown what is not
+	// wanted.
+	Wrong int `yaml:"wrong-turns,omitempty"`
+	// Milestones names pages on the way by the labels of the record
+	// (labels.tsv), but for those called other and the topic itself.
+	Milestones bool `yaml:"milestones,omitempty"`
 }
 
 // UnmarshalYAML reads a Lesson; its errors name the line.
 func (l *Lesson) UnmarshalYAML(n *yaml.Node) error {
 	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
-		if k := n.Content[i]; !slices.Contains([]string{"states", "features", "sequences", "variance", "iterations", "set"}, k.Value) {
+		if k := n.Content[i]; !slices.Contains([]string{"states", "features", "sequences", "variance", "iterations", "set", "wrong-turns", "milestones"}, k.Value) {
 			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: training has no key %q", k.Line, k.Value)}}
 		}
 	}
@@ -78,6 +85,8 @@ func (l *Lesson) changes() (parts []string) {
 	add("sequences", l.Sequences, l.Sequences != 0)
 	add("variance", l.Variance, l.Variance != 0)
 	add("iterations", l.Iterations, l.Iterations != 0)
+	add("wrong-turns", l.Wrong, l.Wrong != 0)
+	add("milestones", l.Milestones, l.Milestones)
 	for _, name := range slices.Sorted(maps.Keys(l.Set)) {
 		add(name, l.Set[name], true)
 	}
@@ -294,6 +303,13 @@ func (g *group) lesson(ctx context.Context, kind model.Kind, l *Lesson) (t taugh
 	}
 	g.tell(fmt.Sprintf("%s/%s: training %s", g.w.Name, g.t.Name, kind))
 	began, beganIn := time.Now(), threadTime()
+	if kind == model.PathLearner {
+		if t.file, err = g.pathLesson(ctx, l, links); err != nil {
+			return taught{err: fmt.Errorf("training %s: %w", kind, err)}
+		}
+		t.took = threadTime() - beganIn
+		return t
+	}
 	top := g.topic()
 	keep := func(u web.URL) bool { return !g.fold.keeps(u) }
 	graph, err := train.FromRecord(ctx, g.w.Web, g.w.pages, top, g.examples(), keep, train.CollectOptions{
@@ -323,4 +339,41 @@ func (g *group) lesson(ctx context.Context, kind model.Kind, l *Lesson) (t taugh
 // pagesAlone tells whether models of a kind need no sequences.
 func pagesAlone(kind model.Kind) bool {
 	return slices.ContainsFunc(train.Fitters(), func(f train.Fitter) bool { return f.Kind == kind && f.Pages })
+}
+
+// pathLesson shows shortest ways from the start pages of the hosts that teach to
+// the examples that all strategies are shown, and learns from them.
+func (g *group) pathLesson(ctx context.Context, l *Lesson, links *train.Backlinks) (*model.File, error) {
+	o := train.ShowOptions{
+		Goals: g.examples(), IsGoal: func(u web.URL) bool { return g.w.truth[g.t.Name][u] },
+		Keep: func(u web.URL) bool { return !g.fold.keeps(u) }, Resolve: links.Resolve, Task: g.t.Name, Wrong: l.Wrong, Seed: g.chance(),
+	}
+	switch {
+	case l.Wrong == 0:
+		o.Wrong = 4
+	case l.Wrong < 0:
+		o.Wrong = 0
+	}
+	for _, t := range g.w.Topics {
+		if t.Name == g.t.Name {
+			o.Starts = t.Seeds
+		}
+	}
+	if l.Milestones {
+		labels, err := g.w.Labels()
+		if err != nil {
+			return nil, err
+		}
+		o.Label = func(u web.URL) string {
+			if name := labels[u]; name != "other" && name != g.t.Name {
+				return name
+			}
+			return ""
+		}
+	}
+	set, err := train.ShowPaths(ctx, g.w.pages, o)
+	if err != nil {
+		return nil, err
+	}
+	return train.FitPaths(ctx, set, g.w.pages, train.FitOptions{Variance: l.Variance, Iterations: l.Iterations, Set: l.Set, Seed: g.chance()})
 }

@@ -28,10 +28,13 @@ const (
 	ContextGraph Kind = "contextgraph" // Classes: the layers of pages around targets
 	RLSpider     Kind = "rlspider"     // Classes: bins of the value of links
 	Apprentice   Kind = "apprentice"   // Surroundings: what stood around links, by where they led
+	PathLearner  Kind = "paths"        // Paths: labelled paths to goal pages
 )
 
 // Kinds lists them.
-func Kinds() []Kind { return []Kind{CRF, MEMM, HMM, HMM2, ContextGraph, RLSpider, Apprentice} }
+func Kinds() []Kind {
+	return []Kind{CRF, MEMM, HMM, HMM2, ContextGraph, RLSpider, Apprentice, PathLearner}
+}
 
 // File is a trained model. It is not changed once written or read.
 type File struct {
@@ -119,6 +122,8 @@ func (k Kind) payload() Payload {
 		return new(Classes)
 	case Apprentice:
 		return new(Surroundings)
+	case PathLearner:
+		return new(Paths)
 	}
 	return nil
 }

@@ -24,6 +24,8 @@ func trained(t testing.TB, scorer string) *model.File {
 		kind = model.HMM
 	case scorer == "bayes-page-like":
 		kind = model.ContextGraph
+	case scorer == "pathlearner", scorer == "afc-approx":
+		kind = model.PathLearner
 	}
 	for _, k := range model.Kinds() {
 		if k != kind || k == model.Apprentice { // which can do without
@@ -32,7 +34,12 @@ func trained(t testing.TB, scorer string) *model.File {
 		if m, ok := models.Load(k); ok {
 			return m.(*model.File)
 		}
-		m := fit(t, k, tinyWeb(), nil)
+		var m *model.File
+		if k == model.PathLearner {
+			m = fitPaths(t, beePaths(t), nil)
+		} else {
+			m = fit(t, k, tinyWeb(), nil)
+		}
 		models.Store(k, m)
 		return m
 	}

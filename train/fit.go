@@ -66,6 +66,8 @@ type Fitter struct {
 	Settings []Setting
 	// Pages says that it learns from the graph alone and needs no sequences.
 	Pages bool
+	// Paths says that it learns from labelled paths instead, see FitPaths.
+	Paths bool
 	// fit gets options with every default in force, and Set with a value for
 	// each of Settings. Of the file's provenance it gives what only it knows:
 	// Curve, Status, and Settings and Texts of its own.
@@ -74,7 +76,7 @@ type Fitter struct {
 
 // Fitters lists the kinds of model that can be fitted.
 func Fitters() []Fitter {
-	return slices.Concat(chainFitters(), markovFitters(), contextFitters(), spiderFitters())
+	return slices.Concat(chainFitters(), markovFitters(), contextFitters(), spiderFitters(), pathFitters())
 }
 
 // Fit learns a model of a kind from a graph and from sequences drawn from it.

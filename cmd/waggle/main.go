@@ -64,6 +64,7 @@ type commands struct {
 		Apprentice trainApprenticeCmd `cmd:"" help:"Learn from crawls which words around a link lead to relevant pages."`
 	} `cmd:"" help:"Teach a model how links lead to targets, before the crawl."`
 	Topic   topicCmds        `cmd:"" help:"Taxonomies: topics with example pages, and the critic that learns them."`
+	Forage  forageCmd        `cmd:"" help:"Go through sites, from each start page to its goal pages, as labelled paths have taught."`
 	Version kong.VersionFlag `help:"Print the version."`
 }
 

@@ -12,7 +12,7 @@ import (
 
 // TestScripts runs the scripts of testdata/script: waggle as its users call it.
 // The command "cut FILE" halves a file; "site" starts a small web site and sets $SITE to its address:
-// a file of the script's folder "site" is a page of that name.
+// a file of the script's folder "site" is a page of that name. "fill FILE" puts that address in the place of $SITE.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -21,6 +21,10 @@ func TestScripts(t *testing.T) {
 				info, err := os.Stat(ts.MkAbs(args[0]))
 				ts.Check(err)
 				ts.Check(os.Truncate(ts.MkAbs(args[0]), info.Size()/2))
+			},
+			"fill": func(ts *testscript.TestScript, _ bool, args []string) {
+				filled := strings.ReplaceAll(ts.ReadFile(args[0]), "$SITE", ts.Getenv("SITE"))
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(filled), 0o644))
 			},
 			"site": func(ts *testscript.TestScript, _ bool, _ []string) {
 				dir := http.Dir(ts.MkAbs("site"))

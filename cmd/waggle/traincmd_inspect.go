@@ -167,7 +167,11 @@ func (c *trainInspectCmd) model(out io.Writer, f *model.File) {
 	for _, n := range p.States {
 		total += n
 	}
-	fmt.Fprintf(out, "\nStates: links from a page to the nearest target\n")
+	if _, ok := f.Payload.(*model.Paths); !ok {
+		fmt.Fprintf(out, "\nStates: links from a page to the nearest target\n")
+	} else {
+		p.States = nil // they are labels, and shown below
+	}
 	for i, n := range p.States {
 		what := fmt.Sprintf("%d links away", i)
 		switch {
@@ -191,6 +195,8 @@ func (c *trainInspectCmd) model(out io.Writer, f *model.File) {
 		c.markov(out, m)
 	case *model.Classes:
 		c.classes(out, m)
+	case *model.Paths:
+		c.paths(out, f, m)
 	}
 }
 

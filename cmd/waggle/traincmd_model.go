@@ -16,7 +16,7 @@ import (
 
 // trainModelCmd is `waggle train model`.
 type trainModelCmd struct {
-	Dir   string `arg:"" help:"Folder of a collected graph with its sequences."`
+	Dir   string `arg:"" optional:"" help:"Folder of a collected graph with its sequences; not for kind paths."`
 	Out   string `short:"o" required:"" placeholder:"FILE" help:"The model file."`
 	Kind  string `required:"" placeholder:"KIND" help:"What to learn: ${kinds}."`
 	Force bool   `help:"Replace the file if it is there."`
@@ -32,6 +32,8 @@ type trainModelCmd struct {
 	Set          map[string]float64 `placeholder:"NAME=X" help:"A constant of the kind, listed below; may be repeated."`
 	Seed         uint64             `help:"Of every random draw."`
 	Workers      int                `placeholder:"N" help:"Cores to use (default: all); the model is the same."`
+
+	trainPaths
 }
 
 // Help lists kinds and their constants.
@@ -66,6 +68,12 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	subset := feature.Subset(c.Features)
 	if subset != feature.All && subset != feature.Words && subset != feature.Similarity {
 		return exit{exitUsage, fmt.Errorf("--features %s: there are %s, %s, %s", c.Features, feature.All, feature.Words, feature.Similarity)}
+	}
+	if c.Kind == string(model.PathLearner) {
+		return c.fitPaths(ctx, io)
+	}
+	if c.Dir == "" {
+		return exit{exitUsage, errors.New("missing DIR: the folder of a collected graph, which waggle train collect makes")}
 	}
 	g, err := loadGraph(ctx, c.Dir)
 	if err != nil {
@@ -121,4 +129,9 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 }
 
 // scorerOf is the scorer that goes by a kind of model.
-func scorerOf(k model.Kind) string { return string(k) }
+func scorerOf(k model.Kind) string {
+	if k == model.PathLearner {
+		return "pathlearner"
+	}
+	return string(k)
+}

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/forage"
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// forageCmd is `waggle forage`.
+type forageCmd struct {
+	File  string   `short:"f" placeholder:"FILE" help:"Start pages, one a line."`
+	Site  []string `arg:"" optional:"" name:"url" help:"Start pages."`
+	Model string   `required:"" placeholder:"FILE" help:"Model of labelled paths, from waggle train model --kind paths."`
+	Out   string   `short:"o" placeholder:"DIR" help:"Folder of the results; a run that was stopped goes on there. Without it the goals are printed."`
+
+	Pages   int    `default:"100" placeholder:"N" help:"Pages to fetch of a site at most (default ${default})."`
+	Stop    string `default:"first" placeholder:"WHEN" help:"When a site is done: first goal (default); better, which goes on while a link is worth more than the page just fetched; never, which spends the pages."`
+	Join    string `default:"max" placeholder:"HOW" help:"Worth of a page that several pages link to: max (default), sum, noisy-or."`
+	Rewards string `default:"vstd" placeholder:"WHICH" help:"Worth of states: vstd, by the way that is left (default), or printed, as published."`
+	Reach   string `default:"domain" placeholder:"REACH" help:"How far from its start page a site goes: domain (default) or host."`
+	Sites   int    `default:"8" placeholder:"N" help:"Sites at a time (default ${default})."`
+
+	Web          string    `placeholder:"WEB" help:"Forage a recorded web instead of the live one."`
+	Contact      string    `placeholder:"MAIL|URL" help:"Where site owners reach you; sent with every request."`
+	Delay        *Duration `placeholder:"D" help:"Pause between requests to one host (default 1s)."`
+	AllowPrivate bool      `help:"Permit loopback and private addresses."`
+}
+
+// Help tells of the results.
+func (forageCmd) Help() string {
+	return `Each site is crawled from its start page, by links that are worth most on the way
+to a goal. Which page is a goal is the model's own opinion.
+
+  waggle teach -o paths.tsv https://www.cs.example.edu/
+  waggle train model --kind paths --paths paths.tsv -o paths.model
+  waggle forage -f sites.txt --model paths.model -o found
+
+  found/goals.tsv   site, goal, pages fetched until then, worth, the path to it
+  found/sites.tsv   site, how it ended, goals, pages
+  found/results.jsonl
+
+A site that is down, or whose start page redirects to another site, is told and
+the rest goes on.`
+}
+
+// Run forages.
+func (c *forageCmd) Run(ctx context.Context, io streams) (err error) {
+	sites, err := c.sites(io)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	f, done, err := c.forager(ctx, io)
+	if err != nil {
+		return err
+	}
+	defer done()
+	var results *forage.Results
+	var all []forage.Result
+	left := sites
+	if c.Out != "" {
+		if results, err = c.open(); err != nil {
+			return err
+		}
+		left = slices.DeleteFunc(slices.Clone(sites), results.Has)
+		if n := len(sites) - len(left); n > 0 {
+			fmt.Fprintf(io.err, "%d of %d sites were foraged by an earlier run.\n", n, len(sites))
+		}
+		defer func() { err = errors.Join(err, results.Close(sites)) }()
+	}
+	run := f.Run(ctx, left, c.Sites, func(r forage.Result) error {
+		if r.Note != "" {
+			fmt.Fprintf(io.err, "%s: %s\n", r.Start, event.Line(r.Note))
+		}
+		fmt.Fprintf(io.err, "%s: %s, %d goals, %d pages\n", r.Start, r.Ending, len(r.Goals), r.Pages)
+		if results == nil {
+			all = append(all, r)
+			return nil
+		}
+		return results.Add(r)
+	})
+	if results != nil {
+		all = results.Of(sites)
+	}
+	slices.SortStableFunc(all, func(a, b forage.Result) int { return slices.Index(sites, a.Start) - slices.Index(sites, b.Start) })
+	printForage(io.out, all)
+	switch {
+	case ctx.Err() != nil && c.Out != "":
+		return exit{exitStopped, errors.New("stopped; the same command goes on")}
+	case ctx.Err() != nil:
+		return exit{exitStopped, errors.New("stopped")}
+	case run != nil:
+		return run
+	}
+	pages := 0
+	for _, r := range all {
+		pages += r.Pages
+	}
+	if pages == 0 {
+		return exit{exitNothing, errors.New("no page was fetched")}
+	}
+	return nil
+}
+
+// open opens the results of this very task: others do not mix with them.
+func (c *forageCmd) open() (*forage.Results, error) {
+	results, err := forage.OpenResults(c.Out)
+	if err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(c.Model)
+	if err != nil {
+		return nil, err
+	}
+	name := filepath.Join(c.Out, "forage.txt")
+	now := fmt.Sprintf("model %x\npages %d\nstop %s\njoin %s\nrewards %s\nreach %s\nweb %s\n", sha256.Sum256(b), c.Pages, c.Stop, c.Join, c.Rewards, c.Reach, c.Web)
+	was, err := os.ReadFile(name)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return results, writeWhole(name, []byte(now))
+	case err != nil:
+		return nil, err
+	case string(was) != now:
+		return nil, exit{exitUsage, fmt.Errorf("%s holds results of another model or other settings (see %s): choose another folder, or give the same", c.Out, name)}
+	}
+	return results, nil
+}
+
+// sites reads the start pages.
+func (c *forageCmd) sites(io streams) (sites []web.URL, err error) {
+	if c.File != "" {
+		file, err := os.Open(c.File)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		var problems []string
+		if sites, problems, err = forage.ReadSites(file, c.File); err != nil {
+			return nil, err
+		}
+		for _, p := range problems {
+			fmt.Fprintln(io.err, "waggle: note: "+event.Line(p))
+		}
+	}
+	for _, s := range c.Site {
+		u, err := web.Parse(s)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(sites, u) {
+			sites = append(sites, u)
+		}
+	}
+	if len(sites) == 0 {
+		return nil, errors.New("no site: give start pages, or a file of them with -f")
+	}
+	return sites, nil
+}
+
+// forager sets up what forages.
+func (c *forageCmd) forager(ctx context.Context, io streams) (*forage.Forager, func(), error) {
+	wrong := func(err error) (*forage.Forager, func(), error) { return nil, nil, exit{exitUsage, err} }
+	stop := forage.Stop(c.Stop)
+	if stop != forage.First && stop != forage.Better && stop != forage.Never {
+		return wrong(fmt.Errorf("--stop %s: there are first, better, never", c.Stop))
+	}
+	join, err := score.ParseJoin(c.Join)
+	if err != nil {
+		return wrong(fmt.Errorf("--join: %w", err))
+	}
+	if c.Rewards != "vstd" && c.Rewards != "printed" {
+		return wrong(fmt.Errorf("--rewards %s: there are vstd, printed", c.Rewards))
+	}
+	if c.Reach != string(crawl.ReachDomain) && c.Reach != string(crawl.ReachHost) {
+		return wrong(fmt.Errorf("--reach %s: there are domain, host", c.Reach))
+	}
+	if c.Pages < 1 || c.Pages > 1_000_000 || c.Sites < 1 || c.Sites > 1000 {
+		return wrong(errors.New("--pages is 1 to 1,000,000 and --sites 1 to 1,000"))
+	}
+	file, err := model.Read(c.Model, nil)
+	if err != nil {
+		return wrong(err)
+	}
+	guide, err := score.NewGuide(file, score.GuideOptions{Printed: c.Rewards == "printed"})
+	if err != nil {
+		return wrong(err)
+	}
+	f := &forage.Forager{Guide: guide, Join: join, Stop: stop, Pages: c.Pages, Reach: crawl.Reach(c.Reach)}
+	if c.Web != "" {
+		meter := newMeter(io.err)
+		w, pages, err := openPages(ctx, c.Web, meter)
+		meter.end()
+		if err != nil {
+			return nil, nil, err
+		}
+		f.Fetcher, f.Parser, f.Recorded = pages, pages, true
+		return f, func() { w.Close() }, nil // it was read only
+	}
+	stack, err := politeStack(c.Contact, c.Delay, c.AllowPrivate)
+	if err != nil {
+		return wrong(err)
+	}
+	f.Fetcher, f.Parser = stack, parse.New(parse.Options{Analyzer: text.NewAnalyzer()})
+	f.Delay = time.Second
+	if c.Delay != nil {
+		f.Delay = time.Duration(*c.Delay)
+	}
+	return f, func() { stack.Close() }, nil // nothing is left to lose
+}
+
+// printForage prints goals and the table of sites.
+func printForage(out io.Writer, results []forage.Result) {
+	sites, found, pages, first := 0, 0, 0, 0
+	for _, r := range results {
+		for _, g := range r.Goals {
+			fmt.Fprintf(out, "%s\n", g.URL())
+			for _, s := range g.Path[:len(g.Path)-1] {
+				fmt.Fprintf(out, "    %s  %s\n", s.URL, untrusted(s.Label, 60))
+			}
+		}
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\nsite\tended\tgoals\tfirst after\tpages")
+	for _, r := range results {
+		after := "–"
+		sites++
+		pages += r.Pages
+		if len(r.Goals) > 0 {
+			found++
+			first += r.Goals[0].Pages
+			after = fmt.Sprintf("%d pages", r.Goals[0].Pages)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%d\n", r.Start, r.Ending, len(r.Goals), after, r.Pages)
+	}
+	t.Flush() // errors show at the next print
+	fmt.Fprintf(out, "\n%d of %d sites have a goal", found, sites)
+	if found > 0 {
+		fmt.Fprintf(out, ", the first after %.1f pages in the mean", float64(first)/float64(found))
+	}
+	fmt.Fprintf(out, "; %s pages fetched.\n", number(pages))
+}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/topic/paths"
+	"github.com/waggle-crawler/waggle/train"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// trainPaths are the flags of `waggle train model --kind paths`.
+type trainPaths struct {
+	Paths        []string  `placeholder:"FILE" help:"paths: labelled paths, as waggle teach keeps them; may be repeated."`
+	Task         string    `placeholder:"NAME" help:"paths: which search to learn, where the files hold several."`
+	Web          string    `placeholder:"WEB" help:"paths: the recorded web in which the pages of the paths are (default: they are fetched)."`
+	Contact      string    `placeholder:"MAIL|URL" help:"paths: where site owners reach you, when pages are fetched."`
+	Delay        *Duration `placeholder:"D" help:"paths: pause between requests to one host (default 1s)."`
+	AllowPrivate bool      `help:"paths: permit loopback and private addresses."`
+}
+
+// fitPaths learns from labelled paths.
+func (c *trainModelCmd) fitPaths(ctx context.Context, io streams) error {
+	if len(c.Paths) == 0 {
+		return exit{exitUsage, errors.New("missing --paths FILE: labelled paths, which waggle teach makes")}
+	}
+	if c.Dir != "" {
+		return exit{exitUsage, fmt.Errorf("models of kind paths are learnt from --paths, not from the graph in %s: leave it out", c.Dir)}
+	}
+	set, err := readPaths(c.Paths, c.Task, func(s string) { fmt.Fprintln(io.err, "waggle: note: "+event.Line(s)) })
+	if err != nil {
+		return err
+	}
+	meter := newMeter(io.err)
+	defer meter.end()
+	rec, done, err := c.pages(ctx, set, meter)
+	if err != nil {
+		return err
+	}
+	defer done()
+	usable, problems := paths.Check(set, rec)
+	meter.end()
+	for _, p := range problems {
+		fmt.Fprintln(io.err, "waggle: note: "+event.Line(p.String()))
+	}
+	began := time.Now()
+	f, err := train.FitPaths(ctx, usable, rec, train.FitOptions{
+		Variance: c.Variance, Iterations: c.Iterations, Tolerance: c.Tolerance, Set: c.Set, Seed: c.Seed, Version: version,
+		Progress: func(i int, objective float64) { meter.show(i, 0, fmt.Sprintf("iterations; objective %.6g", objective)) },
+	})
+	meter.end()
+	switch {
+	case ctx.Err() != nil:
+		return exit{exitStopped, errors.New("stopped; nothing was written")}
+	case err != nil:
+		return exit{exitUsage, err}
+	}
+	took := time.Since(began)
+	if err := f.Write(c.Out); err != nil {
+		return err
+	}
+	m := f.Payload.(*model.Paths)
+	fmt.Fprintf(io.out, "%s: model %s of %d states from %s paths over %s pages of %d hosts, %s goals, in %s\n", c.Out, f.Provenance.Texts["model"], len(m.States),
+		number(f.Provenance.Sequences), number(f.Provenance.Pages), len(f.Provenance.Sites), number(f.Provenance.Targets), span(took))
+	fmt.Fprintf(io.out, "\nNext: waggle train inspect %s\n      waggle forage -f sites.txt --model %[1]s -o found\n", c.Out)
+	return nil
+}
+
+// readPaths reads the paths of one task from files.
+func readPaths(names []string, task string, note func(string)) (set []paths.Path, err error) {
+	var tasks []string
+	for _, name := range names {
+		more, problems, err := paths.ReadFile(name)
+		if err != nil {
+			return nil, exit{exitUsage, err}
+		}
+		for _, p := range problems {
+			note(p.String())
+		}
+		for _, p := range more {
+			if !slices.Contains(tasks, p.Task) {
+				tasks = append(tasks, p.Task)
+			}
+			if task == "" || p.Task == task {
+				set = append(set, p)
+			}
+		}
+	}
+	switch {
+	case task == "" && len(tasks) > 1:
+		return nil, exit{exitUsage, fmt.Errorf("the paths are of %d tasks: choose one with --task, of %s", len(tasks), event.Line(strings.Join(tasks, ", ")))}
+	case len(set) == 0 && task != "":
+		return nil, exit{exitUsage, fmt.Errorf("no path is of the task %q; there are %s", task, event.Line(strings.Join(tasks, ", ")))}
+	case len(set) == 0:
+		return nil, exit{exitUsage, errors.New("there is no path in the files")}
+	}
+	return set, nil
+}
+
+// pages is where the pages of paths are: a recorded web, or what is fetched now.
+func (c *trainModelCmd) pages(ctx context.Context, set []paths.Path, meter *meter) (rec paths.Record, done func(), err error) {
+	if tokens, given := c.Set["page-tokens"]; given && tokens == 0 && c.Web == "" {
+		return nil, func() {}, nil // links alone
+	}
+	if c.Web != "" {
+		w, pages, err := openPages(ctx, c.Web, meter)
+		if err != nil {
+			return nil, nil, err
+		}
+		return pages, func() { w.Close() }, nil // it was read only
+	}
+	stack, err := politeStack(c.Contact, c.Delay, c.AllowPrivate)
+	if err != nil {
+		return nil, nil, exit{exitUsage, err}
+	}
+	defer stack.Close()
+	parser := parse.New(parse.Options{Analyzer: text.NewAnalyzer()})
+	got := fetchedPages{}
+	var all []web.URL
+	for i := range set {
+		for _, s := range set[i].Steps {
+			if _, ok := got[s.URL]; !ok {
+				got[s.URL] = nil
+				all = append(all, s.URL)
+			}
+		}
+	}
+	for i, u := range all {
+		meter.show(i, len(all), "pages fetched")
+		r, err := fetch.Follow(ctx, stack, u, 10)
+		if ctx.Err() != nil {
+			return nil, nil, exit{exitStopped, errors.New("stopped; nothing was written")}
+		}
+		if err != nil || r.Status < 200 || r.Status > 299 {
+			continue // paths.Check tells what is not there
+		}
+		if p, err := parser.Parse(r); err == nil {
+			got[u] = p
+		}
+	}
+	return got, func() {}, nil
+}
+
+// fetchedPages is a record of what was fetched.
+type fetchedPages map[web.URL]*web.Page
+
+// Page is the page of an address.
+func (f fetchedPages) Page(u web.URL) (*web.Page, bool) {
+	p := f[u]
+	return p, p != nil
+}
+
+// openPages opens a recorded web with its pages parsed.
+func openPages(ctx context.Context, dir string, meter *meter) (*corpus.Web, *corpus.Pages, error) {
+	w, err := corpus.Open(dir)
+	if err != nil {
+		return nil, nil, exit{exitUsage, err}
+	}
+	pages, err := corpus.OpenPages(ctx, w, parse.New(parse.Options{}), corpus.PagesOptions{Progress: func(done, total int) { meter.show(done, total, "parsing") }})
+	if err != nil {
+		w.Close()
+		return nil, nil, err
+	}
+	return w, pages, nil
+}
+
+// politeStack fetches from the live web.
+func politeStack(contact string, delay *Duration, allowPrivate bool) (*fetch.Stack, error) {
+	j := &Job{Contact: contact}
+	j.Politeness.Delay = delay
+	if !allowPrivate {
+		if err := j.polite(); err != nil {
+			return nil, err
+		}
+	}
+	pause := j.delay()
+	if pause == 0 {
+		pause = -1 // none
+	}
+	return fetch.New(fetch.Options{Contact: contact, Version: version, Delay: pause, AllowPrivate: allowPrivate})
+}
+
+// paths shows a model of labelled paths: its states, what each is worth, where
+// paths lead, and the words that tell pages and links of each.
+func (c *trainInspectCmd) paths(out io.Writer, f *model.File, m *model.Paths) {
+	n := len(m.States)
+	field := m.Field
+	link := n // where states of links begin
+	if !m.Dual() {
+		link = 0
+	}
+	fmt.Fprintf(out, "\nStates of pages, how often paths had them, and what a link to each is worth,\nas printed and by the way that is left (vstd)\n")
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for i, s := range m.States {
+		count := 0
+		if i < len(f.Provenance.States) {
+			count = f.Provenance.States[i]
+		}
+		fmt.Fprintf(t, "  %s\t%s\t%.3f\t%.3f\t\n", untrusted(s.String(), 40), number(count), m.Printed[link+i], m.Discounted[link+i])
+	}
+	t.Flush() // to a buffer
+	type weight struct {
+		word  string
+		value float64
+	}
+	show := func(kind, state, at int) {
+		var list []weight
+		for w := range m.Words.Len() {
+			word := m.Words.Word(uint32(w))
+			if strings.HasPrefix(word, "page:") != (kind == model.PathPage) {
+				continue
+			}
+			if v := field.State[(w+1)*field.States()+at]; v != 0 {
+				list = append(list, weight{word, v})
+			}
+		}
+		slices.SortFunc(list, func(a, b weight) int {
+			return cmp.Or(cmp.Compare(math.Abs(b.value), math.Abs(a.value)), strings.Compare(a.word, b.word))
+		})
+		what := "pages"
+		if kind == model.PathLink {
+			what = "links to"
+		}
+		fmt.Fprintf(out, "  %s %s:", what, untrusted(m.States[state].String(), 40))
+		for _, x := range list[:min(c.Top, len(list))] {
+			_, word, _ := strings.Cut(x.word, ":")
+			fmt.Fprintf(out, "  %s %+.2f", untrusted(word, 40), x.value)
+		}
+		fmt.Fprintln(out)
+	}
+	fmt.Fprintln(out, "\nWords that speak for a state (+) or against it (−)")
+	for i := range n {
+		show(model.PathPage, i, i)
+		if m.Dual() {
+			show(model.PathLink, i, n+i)
+		}
+	}
+}

@@ -1,0 +1,290 @@
+// Package forage goes through sites one by one, from the start page of each to
+// its goal pages, as labelled paths have taught (Vydiswaran & Sarawagi 2005,
+// section 3.4).
+//
+// A site is a crawl of its own: admission, scope, traps, redirects, politeness
+// and robots.txt are those of package crawl and of the fetcher. What is added is
+// the order of links, over several paths to the same page (P8), what each page
+// is taken for (P9), and when to stop (P10).
+//
+//	start page ─► crawl.Course ─► page ─► pilot: place, label, worth of links
+//	                   ▲                             │
+//	                   └────────── next link ◄───────┤
+//	                                                 └─► goal: stop?
+//
+// A run keeps nothing of a site but its Result; results.go keeps those, so that
+// a run that was stopped goes on with the sites that are left.
+package forage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Stop says when a site is done before its budget is spent (P10).
+type Stop string
+
+// When to stop.
+const (
+	// First stops at the first goal.
+	First Stop = "first"
+	// Better goes on after a goal as long as a link is worth more than the page
+	// just fetched.
+	Better Stop = "better"
+	// Never goes for as many goals as the budget allows.
+	Never Stop = "never"
+)
+
+// Ending says how foraging a site ended.
+type Ending string
+
+// The endings of a site. Down, Moved and Stopped have a Note; a site that was
+// Stopped is tried again by the next run.
+const (
+	Done    Ending = "done"    // as Stop says: the goal is there, or nothing better waits
+	Budget  Ending = "budget"  // the pages are spent
+	Through Ending = "through" // no link is left
+	Down    Ending = "down"    // the start page cannot be had
+	Moved   Ending = "moved"   // the start page redirects to another site
+	Stopped Ending = "stopped" // from outside
+)
+
+// Step is a page on the way to a goal.
+type Step struct {
+	URL    web.URL `json:"url"`
+	Label  string  `json:"label,omitempty"`  // what it was taken for, by the path up to it
+	Anchor string  `json:"anchor,omitempty"` // of the link that led to it
+}
+
+// Goal is a page that was taken for a goal.
+type Goal struct {
+	Path  []Step  `json:"path"`  // from the start page, the goal itself last
+	Pages int     `json:"pages"` // fetched when it was, itself among them
+	Worth float64 `json:"worth"` // of the page, in [0,1]
+	Alone bool    `json:"alone"` // taken for a goal by itself too, without its path
+}
+
+// URL is the goal page.
+func (g *Goal) URL() web.URL { return g.Path[len(g.Path)-1].URL }
+
+// Result is what became of a site.
+type Result struct {
+	Start  web.URL `json:"start"`
+	Ending Ending  `json:"ending"`
+	Note   string  `json:"note,omitempty"` // for people: why
+	Pages  int     `json:"pages"`          // fetched
+	Failed int     `json:"failed"`         // fetches that brought none
+	Goals  []Goal  `json:"goals"`          // in the order in which they were found
+}
+
+// Forager forages sites. It is safe for concurrent use: each site is a crawl of
+// its own, and what they share, the fetcher, keeps the pauses between requests
+// to a host.
+type Forager struct {
+	Guide   *score.Guide
+	Join    score.Join
+	Stop    Stop // "" = First
+	Pages   int  // budget of a site; 0 = 100
+	Fetcher crawl.Fetcher
+	Parser  crawl.Parser
+	// Reach is how far from its start page a site goes; "" = its registrable
+	// domain. Sites that share a host need ReachHost or are one.
+	Reach crawl.Reach
+	// Delay is the pause between requests to a host, and Clock who waits for
+	// it; nil = the machine's.
+	Delay time.Duration
+	Clock clock.Clock
+	// Recorded says that pages come from a record, where nothing is waited for.
+	Recorded bool
+	// Listen hears of each page: how many were fetched of the site, and its
+	// label. It may be nil.
+	Listen func(pages int, u web.URL, label string)
+}
+
+// DefaultPages is the budget of a site.
+const DefaultPages = 100
+
+// Site forages one site. What goes wrong there is told in the Result; the error
+// is one of the program, such as ctx's, with what was found so far.
+func (f *Forager) Site(ctx context.Context, start web.URL) (Result, error) {
+	result := Result{Start: start, Goals: []Goal{}}
+	budget := f.Pages
+	if budget == 0 {
+		budget = DefaultPages
+	}
+	reach := f.Reach
+	if reach == "" {
+		reach = crawl.ReachDomain
+	}
+	watch := f.Clock
+	if watch == nil {
+		watch = clock.System{}
+	}
+	delay := f.Delay
+	if f.Recorded {
+		watch, delay = &leaping{}, 0
+	}
+	pilot := newPilot(f.Guide, f.Join)
+	front := frontier.NewMemory(frontier.Options{})
+	defer front.Close()
+	c := &crawl.Crawl{
+		Seeds: []web.URL{start}, Frontier: front, Fetcher: f.Fetcher, Parser: f.Parser, Judge: undecided{}, Scorer: pilot,
+		Policy: crawl.Policy{Pages: budget, Delay: delay, Scope: crawl.Scope{Reach: reach}, MaxTries: 2},
+		Name:   start.String(), ScorerName: "pathlearner", JudgeName: "none", Workers: 1, Clock: watch,
+	}
+	c.Listen = func(e event.Event) {
+		switch e := e.(type) {
+		case event.Fetched:
+			result.Pages++
+		case event.Failed:
+			if !e.Retry && e.To.IsZero() {
+				result.Failed++
+			}
+		}
+	}
+	course, err := c.Begin(ctx)
+	if err != nil {
+		return result, err
+	}
+	stopped := func() (Result, error) {
+		result.Ending, result.Note = Stopped, "stopped before its end"
+		return result, ctx.Err()
+	}
+	for {
+		how, over, err := course.Ended()
+		if err != nil {
+			return result, err
+		}
+		if ctx.Err() != nil {
+			return stopped()
+		}
+		if over {
+			result.Ending = Through
+			if how == event.BudgetSpent {
+				result.Ending = Budget
+			}
+			if result.Pages == 0 {
+				result.Ending = Down
+				if result.Note == "" {
+					result.Note = "no page could be fetched"
+				}
+			}
+			return result, nil
+		}
+		leases, err := course.Lease(ctx)
+		if err != nil {
+			return result, err
+		}
+		if len(leases) == 0 {
+			due, ok := course.NextDue()
+			if !ok {
+				return result, errors.New("forage: the frontier holds links and gives none out")
+			}
+			if err := wait(ctx, watch, due); err != nil {
+				return stopped()
+			}
+			continue
+		}
+		l := leases[0]
+		if f.Stop == Better && len(result.Goals) > 0 && l.Priority <= pilot.worth {
+			result.Ending = Done
+			return result, nil
+		}
+		response, err := f.Fetcher.Fetch(ctx, l.URL)
+		if err != nil && ctx.Err() != nil {
+			return stopped()
+		}
+		a, err := c.Examine(ctx, l, response, err)
+		if err != nil {
+			return result, err
+		}
+		if result.Pages == 0 && a.Page == nil {
+			// The start page, or what it redirects to.
+			if to := moved(response); !to.IsZero() && !same(reach, start, to) {
+				result.Ending, result.Note = Moved, fmt.Sprintf("the start page redirects to %s, on another site; give that one, if it is meant", to)
+				return result, nil
+			}
+			if a.Reason != web.ReasonRedirect {
+				result.Note = fmt.Sprintf("the start page cannot be had: %s", a.Reason)
+				if a.Detail != "" {
+					result.Note += ", " + event.Line(a.Detail)
+				}
+			}
+		}
+		pilot.from(l)
+		if err := course.Arrive(ctx, a); err != nil {
+			return result, err
+		}
+		if a.Page == nil {
+			continue
+		}
+		result.Note = ""
+		step := pilot.steps[l.URL]
+		if f.Listen != nil {
+			f.Listen(result.Pages, l.URL, step.label)
+		}
+		if !step.goal {
+			continue
+		}
+		result.Goals = append(result.Goals, Goal{
+			Path: pilot.path(l.URL), Pages: result.Pages, Worth: pilot.worth, Alone: f.Guide.GoalAlone(a.Page),
+		})
+		if f.Stop == First || f.Stop == "" {
+			result.Ending = Done
+			return result, nil
+		}
+	}
+}
+
+// moved is where a response redirects to, zero for none.
+func moved(r *web.Response) web.URL {
+	if r == nil || r.Status < 300 || r.Status >= 400 {
+		return web.URL{}
+	}
+	return r.Location
+}
+
+// same tells whether a redirect of a start page stays on its site. A host of the
+// same domain does even where the site is a host: example.org and
+// www.example.org are one.
+func same(reach crawl.Reach, start, to web.URL) bool {
+	return reach == crawl.ReachAny || start.Host().Domain() == to.Host().Domain()
+}
+
+// wait sleeps until due.
+func wait(ctx context.Context, c clock.Clock, due time.Time) error {
+	if l, ok := c.(*leaping); ok {
+		l.now = due
+		return ctx.Err()
+	}
+	timer, stop := c.NewTimer(due.Sub(c.Now()))
+	defer stop()
+	select {
+	case <-timer:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// leaping is a clock that nobody waits by: it leaps to the next moment.
+type leaping struct{ now time.Time }
+
+func (l *leaping) Now() time.Time { return l.now }
+
+func (*leaping) NewTimer(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
+
+// undecided is a judge that takes no page for relevant: what a page is, the path
+// that led there tells.
+type undecided struct{}
+
+func (undecided) Judge(context.Context, *web.Page) (web.Verdict, error) { return web.Verdict{}, nil }

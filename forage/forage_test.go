@@ -1,0 +1,297 @@
+package forage_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/forage"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/topic/paths"
+	"github.com/waggle-crawler/waggle/train"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// world answers for a few sites: HTML, "→address" for a redirect; all else is
+// 404, and hosts that end in down.test do not answer.
+type world struct {
+	pages   map[string]string
+	parser  *parse.Parser
+	fetched []string
+	after   func(n int) // called with the number of fetches so far
+}
+
+func (w *world) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	w.fetched = append(w.fetched, u.String())
+	if w.after != nil {
+		w.after(len(w.fetched))
+	}
+	if strings.HasSuffix(u.Host().Domain(), "down.test") {
+		return nil, &web.Failure{Reason: web.ReasonConnect, Detail: "connection refused"}
+	}
+	body, ok := w.pages[u.String()]
+	if !ok {
+		return &web.Response{URL: u, Status: 404}, nil
+	}
+	if to, moved := strings.CutPrefix(body, "→"); moved {
+		return &web.Response{URL: u, Status: 302, Location: parseURL(to)}, nil
+	}
+	return &web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Raw: []byte(body), Body: []byte(body)}, nil
+}
+
+// Page is a record's.
+func (w *world) Page(u web.URL) (*web.Page, bool) {
+	r, err := w.Fetch(context.Background(), u)
+	if err != nil || r.Status != 200 {
+		return nil, false
+	}
+	p, err := w.parser.Parse(r)
+	return p, err == nil
+}
+
+func parseURL(s string) web.URL {
+	u, err := web.Parse(s)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+// shops are sites built alike:
+//
+//	/ ─► /list ─► /honey1 … /honey3 (goals)
+//	└──► /news ─► /news1 … /news9      each with a link home
+func shops(names ...string) *world {
+	w := &world{pages: map[string]string{}, parser: parse.New(parse.Options{})}
+	for _, name := range names {
+		put := func(page, title, body string) {
+			w.pages["http://"+name+"/"+page] = "<title>" + title + "</title><body>" + body + ` <a href="/">home</a></body>`
+		}
+		put("", "welcome", `<a href="/news">news of today</a> <a href="/list">our goods</a>`)
+		put("list", "goods", `the goods <a href="/honey1">honey</a> <a href="/honey2">honey</a> <a href="/honey3">honey</a> <a href="/news">news of today</a>`)
+		var news strings.Builder
+		for i := range 9 {
+			fmt.Fprintf(&news, `<a href="/news%d">more news</a> `, i+1)
+			put(fmt.Sprintf("news%d", i+1), "news", "nothing new today")
+		}
+		put("news", "news", news.String())
+		for i := range 3 {
+			put(fmt.Sprintf("honey%d", i+1), "honey", fmt.Sprintf("honey by the jar, number %d", i+1))
+		}
+	}
+	return w
+}
+
+// taught is what two shops taught.
+func taught(t testing.TB) *score.Guide {
+	t.Helper()
+	w := shops("a.test", "b.test")
+	var set []paths.Path
+	for _, host := range []string{"a.test", "b.test"} {
+		step := func(page, label string) paths.Step {
+			return paths.Step{URL: parseURL("http://" + host + "/" + page), Label: label}
+		}
+		set = append(set,
+			paths.Path{Steps: []paths.Step{step("", ""), step("list", "List"), step("honey1", paths.Goal)}},
+			paths.Path{Steps: []paths.Step{step("", ""), step("news", ""), step("news1", paths.Fail)}},
+			paths.Path{Steps: []paths.Step{step("", ""), step("list", "List"), step("news", paths.Fail)}},
+		)
+	}
+	f, err := train.FitPaths(context.Background(), set, w, train.FitOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := score.NewGuide(f, score.GuideOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func forager(t testing.TB, w *world) *forage.Forager {
+	return &forage.Forager{Guide: taught(t), Fetcher: w, Parser: w.parser, Recorded: true, Reach: "host"}
+}
+
+// P9, P10: the goal of a site never seen is reached in as few pages as there are
+// links to it, with the path that led there, and then the site is done.
+func TestP10FirstGoal(t *testing.T) {
+	for _, join := range []score.Join{score.JoinMax, score.JoinSum, score.JoinNoisyOr} {
+		w := shops("c.test")
+		f := forager(t, w)
+		f.Join = join
+		r, err := f.Site(t.Context(), parseURL("http://c.test/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Ending != forage.Done || r.Pages != 3 || len(r.Goals) != 1 {
+			t.Fatalf("%s: %+v", join, r)
+		}
+		var way []string
+		for _, s := range r.Goals[0].Path {
+			way = append(way, s.URL.Path()+" "+s.Label+" "+s.Anchor)
+		}
+		if want := []string{"/ →List ", "/list List our goods", "/honey1 Goal honey"}; !slices.Equal(want, way) {
+			t.Errorf("%s: the way is %q, want %q", join, way, want)
+		}
+	}
+}
+
+// P10: Better stops once what waits is worth no more than the goal that was
+// just fetched; Never finds them all.
+func TestP10Stops(t *testing.T) {
+	for stop, goals := range map[forage.Stop]int{forage.First: 1, forage.Better: 1, forage.Never: 3} {
+		w := shops("c.test")
+		f := forager(t, w)
+		f.Stop = stop
+		r, err := f.Site(t.Context(), parseURL("http://c.test/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Goals) != goals {
+			t.Errorf("%s: %d goals", stop, len(r.Goals))
+		}
+		if want := map[bool]forage.Ending{true: forage.Through, false: forage.Done}[stop == forage.Never]; r.Ending != want {
+			t.Errorf("%s ends as %s", stop, r.Ending)
+		}
+		if stop == forage.Never && r.Goals[2].Pages > 6 {
+			t.Errorf("three goals took %d pages of 14, and five would do", r.Goals[2].Pages)
+		}
+	}
+}
+
+// P8: of two pages with like links, the one that two pages link to comes first
+// by sum and noisy-or, the one found first by max.
+func TestP8ManyPaths(t *testing.T) {
+	for join, want := range map[score.Join]string{score.JoinMax: "/x", score.JoinSum: "/y", score.JoinNoisyOr: "/y"} {
+		w := shops()
+		w.pages["http://c.test/"] = `<title>welcome</title><a href="/p">our goods</a> <a href="/q">our goods</a>`
+		w.pages["http://c.test/p"] = `<title>one</title><a href="/x">more news</a> <a href="/y">more news</a>`
+		w.pages["http://c.test/q"] = `<title>two</title><a href="/z">more news</a> <a href="/y">more news</a>`
+		f := forager(t, w)
+		f.Join, f.Stop = join, forage.Never
+		if _, err := f.Site(t.Context(), parseURL("http://c.test/")); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.fetched; len(got) != 6 || got[3] != "http://c.test"+want {
+			t.Errorf("%s: %q, and the fourth is to be %s", join, got, want)
+		}
+	}
+}
+
+// Bad input: a site that is down, one that has moved, one that is not there;
+// each has a line, and the rest goes on.
+func TestBadSites(t *testing.T) {
+	w := shops("c.test", "www.moved.test", "d.test")
+	w.pages["http://moved.test/"] = "→http://www.moved.test/"
+	w.pages["http://sold.test/"] = "→http://d.test/"
+	w.pages["http://gone.test/x"] = "a page that nobody links to"
+	w.pages["http://empty.test/"] = "nothing here"
+	var sites []web.URL
+	for _, s := range []string{"http://x.down.test/", "http://sold.test/", "http://gone.test/", "http://moved.test/", "http://empty.test/", "http://c.test/"} {
+		sites = append(sites, parseURL(s))
+	}
+	f := forager(t, w)
+	f.Reach = "domain"
+	results, err := forage.OpenResults(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Run(t.Context(), sites, 1, results.Add); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := forage.WriteSites(&b, results.Of(sites)); err != nil {
+		t.Fatal(err)
+	}
+	want := `site	ending	goals	pages to the first	pages	failed	note
+http://x.down.test/	down	0		0	1	the start page cannot be had: connect, connection refused
+http://sold.test/	moved	0		0	0	the start page redirects to http://d.test/, on another site; give that one, if it is meant
+http://gone.test/	down	0		0	1	the start page cannot be had: status, status 404
+http://moved.test/	done	1	3	3	0	
+http://empty.test/	through	0		1	0	
+http://c.test/	done	1	3	3	0	
+`
+	if got := b.String(); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// A run that is stopped goes on with the sites that are left, and the tables
+// are those of a run that was not.
+func TestResume(t *testing.T) {
+	sites := []web.URL{parseURL("http://c.test/"), parseURL("http://d.test/"), parseURL("http://e.test/")}
+	tables := func(dir string) string {
+		var all []byte
+		for _, name := range []string{"goals.tsv", "sites.tsv"} {
+			b, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, b...)
+		}
+		return string(all)
+	}
+	run := func(dir string, stopAfter int) (fetched []string) {
+		w := shops("c.test", "d.test", "e.test")
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		w.after = func(n int) {
+			if n == stopAfter {
+				cancel()
+			}
+		}
+		results, err := forage.OpenResults(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := slices.DeleteFunc(slices.Clone(sites), results.Has)
+		err = forager(t, w).Run(ctx, left, 1, results.Add)
+		if stopAfter == 0 && err != nil || stopAfter > 0 && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if err := results.Close(sites); err != nil {
+			t.Fatal(err)
+		}
+		return w.fetched
+	}
+	whole, parts := t.TempDir(), t.TempDir()
+	run(whole, 0)
+	run(parts, 5) // within the second site
+	// A line that a power failure cut short.
+	file, err := os.OpenFile(filepath.Join(parts, "results.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file.WriteString(`{"start":"http://e.te`)
+	file.Close()
+	if again := run(parts, 0); slices.Contains(again, "http://c.test/") || !slices.Contains(again, "http://d.test/") {
+		t.Errorf("the second run fetched %q", again)
+	}
+	if a, b := tables(whole), tables(parts); a != b {
+		t.Errorf("without a stop\n%s\nwith one\n%s", a, b)
+	}
+}
+
+// What is no address is told by its line, and left out.
+func TestReadSites(t *testing.T) {
+	sites, problems, err := forage.ReadSites(strings.NewReader("# shops\n\nc.test a shop\nftp://d.test/\nhttps://c.test/\nhttp://e.test/x\n"), "sites.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(sites) != 2 || sites[0].String() != "https://c.test/" || sites[1].String() != "http://e.test/x" {
+		t.Errorf("%v", sites)
+	}
+	if len(problems) != 2 || !strings.HasPrefix(problems[0], "sites.txt:4: ") || !strings.Contains(problems[1], "sites.txt:5: https://c.test/ stands in line 3") {
+		t.Errorf("%q", problems)
+	}
+}

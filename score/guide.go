@@ -1,0 +1,303 @@
+package score
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+
+	"github.com/waggle-crawler/waggle/learn/sparse"
+	"github.com/waggle-crawler/waggle/learn/tagger"
+	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Guide leads along paths through a site as labelled paths have taught: it says
+// which page one stands on, and what each link from there is worth. It is
+// immutable and safe for concurrent use.
+//
+//	page      link                page           link
+//	Begin ─►  Links, Rate  ─►  Follow ─►  Links, Rate …
+//	α, δ of   worth of what       α, δ, label
+//	the page  it leads to
+//
+// Source: Vydiswaran & Sarawagi 2005, section 3 (P7–P9).
+type Guide struct {
+	paths *model.Paths
+	worth []float64 // of states of links, [P]; in model A of those of pages
+	pages []float64 // worth of states of pages, [P]
+	arcs  [2][]float64
+}
+
+// GuideOptions are those of NewGuide.
+type GuideOptions struct {
+	// Printed takes rewards as the paper prints them (P5, P6); the default is V,
+	// discounted by the way that is left (vstd).
+	Printed bool
+}
+
+// NewGuide makes a guide of a model of kind paths.
+func NewGuide(f *model.File, o GuideOptions) (*Guide, error) {
+	m, err := model.Of[*model.Paths](f, model.PathLearner)
+	if err != nil {
+		return nil, err
+	}
+	g := &Guide{paths: m}
+	worth := m.Discounted
+	if o.Printed {
+		worth = m.Printed
+	}
+	n := len(m.States)
+	g.pages, g.worth = worth[:n], worth[len(worth)-n:]
+	if m.Dual() {
+		// Arcs weigh the same everywhere.
+		for from := range g.arcs {
+			g.arcs[from] = make([]float64, n*n)
+			m.Field.Cross(g.arcs[from], from, 1-from, sparse.Vector{{ID: 0, Value: 1}}) // the bias
+		}
+	}
+	return g, nil
+}
+
+// Place is where one stands on a path: what the page is, by all paths of states
+// together (α, sums to 1) and by the best one (δ, at most 0, which is the best).
+// The zero Place is before the first page, where nothing is known.
+type Place struct {
+	Alpha, Delta []float64 // [P]
+}
+
+// Begin is the place of the first page of a path.
+func (g *Guide) Begin(p *web.Page) Place { return g.arrive(Place{}, nil, p) }
+
+// Links are the features of each link of a page, with which it can be rated and
+// followed.
+func (g *Guide) Links(p *web.Page) [][]byte {
+	out := make([][]byte, len(p.Links))
+	var buf []byte
+	ends := make([]int, len(p.Links))
+	for i := range p.Links {
+		before := uint32(0)
+		for _, e := range g.paths.Link(&p.Links[i])[1:] {
+			buf = binary.AppendUvarint(buf, uint64(e.ID-before))
+			before = e.ID
+		}
+		buf = append(buf, 0) // an ID is never that of the one before: the end
+		ends[i] = len(buf)
+	}
+	at := 0
+	for i, end := range ends {
+		out[i] = buf[at:end:end]
+		at = end
+	}
+	return out
+}
+
+// link reads features; those of another model show nothing but the bias.
+func (g *Guide) link(dst sparse.Vector, features []byte) sparse.Vector {
+	dst = append(dst[:0], sparse.Entry{ID: 0, Value: 1})
+	id, most := uint64(0), uint64(g.paths.Words.Len())
+	for {
+		d, size := binary.Uvarint(features)
+		if size <= 0 || d == 0 || id+d > most {
+			return dst
+		}
+		id += d
+		features = features[size:]
+		dst = append(dst, sparse.Entry{ID: uint32(id), Value: 1})
+	}
+}
+
+// Follow is the place of the page that a link of from leads to.
+func (g *Guide) Follow(from Place, features []byte, p *web.Page) Place {
+	var room [64]sparse.Entry
+	return g.arrive(from, g.link(room[:0], features), p)
+}
+
+// arrive takes α and δ one page on (P7, P3): over the state of the link, in
+// model B, and then over that of the page.
+func (g *Guide) arrive(from Place, link sparse.Vector, p *web.Page) Place {
+	n := len(g.paths.States)
+	emit := make([]float64, n)
+	field := g.paths.Field
+	field.Emit(emit, model.PathPage, g.paths.Page(p))
+	to := Place{Alpha: make([]float64, n), Delta: make([]float64, n)}
+	if link == nil {
+		tagger.Forward(to.Alpha, nil, nil, emit)
+		tagger.Best(to.Delta, nil, nil, emit, nil)
+		return to
+	}
+	arcs := g.arcs[model.PathLink]
+	if g.paths.Dual() {
+		from = g.overLink(from, link)
+	} else {
+		from = from.known(n)
+		arcs = make([]float64, n*n)
+		field.Cross(arcs, 0, 0, link)
+	}
+	tagger.Forward(to.Alpha, from.Alpha, arcs, emit)
+	tagger.Best(to.Delta, from.Delta, arcs, emit, nil)
+	return to
+}
+
+// overLink is α and δ over the state of a link, in model B.
+func (g *Guide) overLink(from Place, link sparse.Vector) Place {
+	n := len(g.paths.States)
+	from = from.known(n)
+	emit := make([]float64, n)
+	g.paths.Field.Emit(emit, model.PathLink, link)
+	to := Place{Alpha: make([]float64, n), Delta: make([]float64, n)}
+	tagger.Forward(to.Alpha, from.Alpha, g.arcs[model.PathPage], emit)
+	tagger.Best(to.Delta, from.Delta, g.arcs[model.PathPage], emit, nil)
+	return to
+}
+
+// known is p, or a place of which nothing is known: α 1 for all states (P9, the
+// same as any other constant), δ 0.
+func (p Place) known(n int) Place {
+	if len(p.Alpha) == n && len(p.Delta) == n {
+		return p
+	}
+	p = Place{Alpha: make([]float64, n), Delta: make([]float64, n)}
+	for i := range p.Alpha {
+		p.Alpha[i] = 1 / float64(n)
+	}
+	return p
+}
+
+// Rate is what a link is worth, in [0,1], seen from the place of its page (P8):
+//
+//	Score(L) = Σ_y α(y)·R(y) / Σ_y α(y),   y over the states of links
+//
+// Model A has none; there it is the states of the page behind the link, of
+// which only the link is known.
+func (g *Guide) Rate(at Place, features []byte) float64 {
+	var room [64]sparse.Entry
+	var alphas, emits [64]float64
+	n := len(g.paths.States)
+	link := g.link(room[:0], features)
+	alpha, emit := take(alphas[:], n), take(emits[:], n)
+	before, arcs := at.known(n).Alpha, g.arcs[model.PathPage]
+	if g.paths.Dual() {
+		g.paths.Field.Emit(emit, model.PathLink, link)
+	} else {
+		arcs = make([]float64, n*n)
+		g.paths.Field.Cross(arcs, 0, 0, link)
+	}
+	tagger.Forward(alpha, before, arcs, emit)
+	return mean(alpha, g.worth)
+}
+
+func take(room []float64, n int) []float64 {
+	if n > len(room) {
+		return make([]float64, n)
+	}
+	return room[:n]
+}
+
+func mean(alpha, worth []float64) (sum float64) {
+	for y, a := range alpha {
+		sum += a * worth[y]
+	}
+	return sum
+}
+
+// Worth is what the page at a place is worth by the states it may be in, in
+// [0,1]: what P10 compares links with.
+func (g *Guide) Worth(at Place) float64 {
+	return mean(at.known(len(g.paths.States)).Alpha, g.pages)
+}
+
+// State is the number and the name of the state that a page is taken for, with
+// the best path that led there: argmax δ (P9). Of equals it is the first.
+func (g *Guide) State(at Place) (int, model.PathState) {
+	best := 0
+	for y, d := range at.Delta {
+		if d > at.Delta[best] {
+			best = y
+		}
+	}
+	return best, g.paths.States[best]
+}
+
+// Goal tells whether a page is taken for a goal, by the path that led there.
+func (g *Guide) Goal(at Place) bool {
+	y, _ := g.State(at)
+	return y == g.paths.Goal
+}
+
+// GoalAlone tells the same of a page by itself, without its path.
+func (g *Guide) GoalAlone(p *web.Page) bool {
+	emit := make([]float64, len(g.paths.States))
+	g.paths.Alone.Emit(emit, model.PathPage, g.paths.Page(p))
+	return Place{Delta: emit}.isBest(g.paths.Goal)
+}
+
+func (p Place) isBest(state int) bool {
+	for y, d := range p.Delta {
+		if d > p.Delta[state] || d == p.Delta[state] && y < state {
+			return false
+		}
+	}
+	return true
+}
+
+// AppendBinary appends a place as α and δ [P], float32 LE each.
+func (p Place) AppendBinary(b []byte) ([]byte, error) {
+	return appendFloats(appendFloats(b, p.Alpha), p.Delta), nil
+}
+
+// Place reads what AppendBinary wrote, or else is the zero Place.
+func (g *Guide) Place(b []byte) Place {
+	n := len(g.paths.States)
+	if len(b) != 8*n {
+		return Place{}
+	}
+	p := Place{Alpha: make([]float64, n), Delta: make([]float64, n)}
+	if !readFloats(p.Alpha, b[:4*n]) || !readFloats(p.Delta, b[4*n:]) {
+		return Place{}
+	}
+	sum := 0.
+	for _, a := range p.Alpha {
+		if a < 0 {
+			return Place{}
+		}
+		sum += a
+	}
+	if !(sum > 0) {
+		return Place{}
+	}
+	return p
+}
+
+// Join says how the worths of several links to one page become one (P8).
+type Join int
+
+// The ways to join. The paper's sum has no bound, and rewards what every page
+// links to.
+const (
+	JoinMax Join = iota
+	JoinSum
+	JoinNoisyOr // 1 − Π (1 − worth)
+)
+
+// ParseJoin reads the name of one: max, sum, noisy-or.
+func ParseJoin(s string) (Join, error) {
+	for j := JoinMax; j <= JoinNoisyOr; j++ {
+		if j.String() == s {
+			return j, nil
+		}
+	}
+	return 0, errors.New("several links to a page are joined by max, sum or noisy-or, and not by " + s)
+}
+
+func (j Join) String() string { return [...]string{"max", "sum", "noisy-or"}[j] }
+
+// Add is the worth of a page so far, with one more link.
+func (j Join) Add(sofar, worth float64) float64 {
+	switch j {
+	case JoinSum:
+		return sofar + worth
+	case JoinNoisyOr:
+		return 1 - (1-sofar)*(1-worth)
+	}
+	return math.Max(sofar, worth)
+}

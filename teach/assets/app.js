@@ -1,0 +1,236 @@
+// The controls of waggle teach. All that comes from pages is put in place as
+// text, never as markup. The server holds what is true; here it is only drawn.
+
+const base = location.pathname.replace(/[^/]*$/, "");
+const token = base.split("/")[1];
+const $ = (id) => document.getElementById(id);
+const frame = $("page");
+
+let state = null;
+let inFrame = 0; // the view that the frame shows
+let handled = 0; // the last view of its own doing that was told to the server
+
+// el makes an element; what it holds is text or elements.
+function el(name, props = {}, ...children) {
+  const e = document.createElement(name);
+  for (const [key, value] of Object.entries(props)) {
+    if (key in e && !key.includes("-")) e[key] = value;
+    else if (value !== false && value != null) e.setAttribute(key, value);
+  }
+  e.append(...children);
+  return e;
+}
+
+// ask speaks to the server, and returns its new state.
+async function ask(name, body, signal) {
+  const answer = await fetch("/do/" + name, {
+    method: body ? "POST" : "GET",
+    headers: { "Waggle-Token": token, ...(body && { "Content-Type": "application/json" }) },
+    body: body && JSON.stringify(body),
+    signal,
+  });
+  const said = await answer.json();
+  if (!answer.ok) throw new Error(said.error);
+  return said;
+}
+
+// act does something and draws what came of it; while pages are fetched the
+// page is veiled.
+async function act(name, body = {}, slow = false) {
+  if (slow) $("busy").hidden = false;
+  try {
+    draw(await ask(name, body));
+    return true;
+  } catch (e) {
+    tell(e.message, true);
+    return false;
+  } finally {
+    $("busy").hidden = true;
+  }
+}
+
+function tell(text, wrong = false) {
+  $("notice").textContent = text;
+  $("notice").classList.toggle("wrong", wrong);
+}
+
+// label is the one click of a label.
+function label(name) {
+  if (!state?.labelable) return;
+  act("label", { label: name, url: state.steps[state.step].url });
+}
+
+function again() {
+  if (state?.steps.length) act("open", { url: state.steps[0].url }, true);
+}
+
+function back() {
+  if (state?.framed !== state?.current) act("go", { path: state.path, step: state.step }, true);
+  else if (state?.step > 0) act("go", { path: state.path, step: state.step - 1 }, true);
+}
+
+// colour of a milestone, by its place among them.
+function colour(name) {
+  if (name === "Goal") return "goal";
+  if (name === "Fail") return "fail";
+  return "c" + (Math.max(0, state.labels.findIndex((l) => l.name === name)) % 6);
+}
+
+function chip(name) {
+  return el("span", { className: "chip " + colour(name) }, name);
+}
+
+function draw(next) {
+  if (state && next.version < state.version) return;
+  state = next;
+
+  const here = state.path >= 0 ? state.steps[state.step] : null;
+  const seen = here && state.labelable;
+  $("page-title").textContent = !here ? "No page yet." : seen ? here.title || here.short : "The page on the right is not on your path. Go back with B.";
+  $("page-title").title = here?.url ?? "";
+  if (document.activeElement !== $("url")) $("url").value = here?.url ?? "";
+  $("keeper").textContent = state.keeper;
+
+  // Labels.
+  const button = (name, key) =>
+    el("button", {
+      type: "button", className: "label " + colour(name), disabled: !seen, "aria-pressed": String(here?.label === name),
+      onclick: () => label(name),
+    }, el("span", {}, name), key ? el("kbd", {}, key) : "");
+  $("labels").replaceChildren(
+    button("Goal", "G"), button("Fail", "F"),
+    ...state.labels.map((l, i) => button(l.name, i < 9 ? String(i + 1) : "")),
+  );
+  $("name").disabled = !seen;
+
+  // The path.
+  $("trail").replaceChildren(...state.steps.map((s, i) =>
+    el("li", { className: (s.label ? colour(s.label) : s.state ? "before" : "after") + (s.label ? " labelled" : "") },
+      s.anchor ? el("span", { className: "via" }, "“" + s.anchor + "”") : "",
+      el("button", {
+        type: "button", title: s.url, "aria-current": i === state.step ? "step" : false,
+        onclick: () => act("go", { path: state.path, step: i }, true),
+      }, el("span", { className: "name" }, s.title || s.short), s.label ? chip(s.label) : s.state ? el("span", { className: "state" }, s.state) : ""),
+    )));
+  $("again").hidden = !here;
+
+  // All paths.
+  $("count").textContent = state.total ? String(state.total) : "";
+  $("paths").replaceChildren(...state.paths.toReversed().map((p) =>
+    el("li", {},
+      el("button", {
+        type: "button", className: "path", "aria-current": p.number === state.path ? "true" : false,
+        onclick: () => act("go", { path: p.number, step: p.pages - 1 }, true),
+      },
+        el("span", { className: "number" }, String(p.number + 1)),
+        el("span", { className: "name" }, p.last),
+        el("span", { className: "chips" }, ...(p.ending ? [...p.labels.filter((l) => l !== p.ending), p.ending].map(chip) : [el("span", { className: "state" }, "no label yet")])),
+      ),
+      el("button", { type: "button", className: "remove", title: "Remove this path", "aria-label": `Remove path ${p.number + 1}`, onclick: () => act("remove", { path: p.number }, true) }, "×"),
+    )));
+
+  // What is wrong, and what to ask.
+  $("mend").hidden = state.problems.length === 0;
+  $("problems").replaceChildren(...state.problems.map((p) => el("li", {}, p)));
+  $("asks").hidden = !state.canSuggest;
+  $("suggestions").replaceChildren(...state.suggestions.map((s, i) =>
+    el("li", {}, el("button", { type: "button", title: s.url, onclick: () => act("take", { path: i }, true) },
+      el("span", { className: "name" }, s.last), s.guess ? chip(s.guess) : "", el("span", { className: "via" }, s.why)))));
+
+  // Where to begin.
+  $("starts").replaceChildren(...state.starts.map((u) =>
+    el("li", {}, el("button", { type: "button", onclick: () => act("open", { url: u }, true) }, u))));
+  $("begin").textContent = state.starts.length ? "Where shall we begin?" : "Type an address above to begin.";
+  $("undo").disabled = !state.undo;
+  $("undo").title = state.undo ? "Take back: " + state.undo : "";
+  tell(state.notice ?? "");
+
+  // The frame.
+  $("welcome").hidden = state.current > 0;
+  frame.hidden = state.current === 0;
+  if (state.framed !== state.current) {
+    inFrame = state.framed;
+    if (state.framed !== handled) {
+      handled = state.framed;
+      act("arrived", { view: state.framed }).then(controls);
+    }
+  } else if (inFrame !== state.current) {
+    inFrame = handled = state.current;
+    frame.src = state.src || "about:blank";
+  }
+}
+
+// controls takes the keys back from the page.
+function controls() {
+  if (document.activeElement === frame || document.activeElement === document.body) $("panel").focus({ preventScroll: true });
+}
+
+// A click into the page would take the keyboard along; a person who went there
+// by Tab or P wants it there.
+let intoPage = false;
+addEventListener("keydown", (e) => { intoPage = e.key === "Tab"; }, true);
+addEventListener("pointerdown", () => { intoPage = false; }, true);
+addEventListener("blur", () => setTimeout(() => { if (!intoPage) controls(); }, 200));
+
+addEventListener("keydown", (e) => {
+  if (e.target.matches("input, textarea, select")) {
+    if (e.key === "Escape") controls(e.target.blur());
+    return;
+  }
+  if ((e.ctrlKey || e.metaKey) && e.key === "z") return void (e.preventDefault(), $("undo").click());
+  if (e.ctrlKey || e.metaKey || e.altKey) return;
+  const key = e.key.toLowerCase();
+  const does = {
+    g: () => label("Goal"), f: () => label("Fail"), u: () => $("undo").click(), n: again, b: back,
+    m: () => $("name").focus(), s: () => $("suggest").click(),
+    p: () => { intoPage = true; frame.focus(); },
+    "?": () => { $("help").open = !$("help").open; },
+  }[key] ?? (/^[1-9]$/.test(key) && state?.labels[key - 1] ? () => label(state.labels[key - 1].name) : null);
+  if (does) {
+    e.preventDefault();
+    does();
+  }
+});
+
+$("undo").addEventListener("click", () => act("undo", {}, true));
+$("again").addEventListener("click", again);
+$("suggest").addEventListener("click", () => act("suggest", {}, true));
+$("address").addEventListener("submit", (e) => {
+  e.preventDefault();
+  $("url").blur();
+  act("open", { url: $("url").value }, true);
+});
+$("milestone").addEventListener("submit", async (e) => {
+  e.preventDefault();
+  const name = $("name").value.trim();
+  if (name && state?.labelable && await act("label", { label: name, url: state.steps[state.step].url })) {
+    $("name").value = "";
+    $("name").blur();
+    controls();
+  }
+});
+for (const b of document.querySelectorAll("[data-export]")) {
+  b.addEventListener("click", async () => {
+    const form = b.dataset.export;
+    const answer = await fetch("/do/export?form=" + form, { headers: { "Waggle-Token": token } });
+    const link = el("a", { href: URL.createObjectURL(await answer.blob()), download: form === "json" ? "paths.jsonl" : "paths.tsv" });
+    link.click();
+    URL.revokeObjectURL(link.href);
+    $("save").open = false;
+  });
+}
+
+// listen waits for news, for ever.
+async function listen() {
+  for (;;) {
+    try {
+      draw(await ask("state?after=" + (state?.version ?? 0)));
+    } catch {
+      tell("waggle does not answer. Is it still running?", true);
+      await new Promise((r) => setTimeout(r, 2000));
+    }
+  }
+}
+
+await act("resume", {}, true);
+listen();

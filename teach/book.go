@@ -1,0 +1,228 @@
+package teach
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/waggle-crawler/waggle/topic/paths"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// book holds the paths a person is showing and the place where they stand in
+// them. It decides what a click means and does nothing else: no I/O, no clock.
+//
+// A path grows at its end. Who goes back and takes another link leaves the
+// pages gone back from if one of them has a label, and then goes on in a new
+// path with the same beginning; without a label they are forgotten.
+//
+//	/ ─ dept ─ courses ─ cs101 (Goal)
+//	      └─ people ─ ann (Fail)          two paths, begun alike
+type book struct {
+	set  []paths.Path // elements are never written to: they are replaced
+	path int          // where the person stands; -1 = nowhere
+	step int
+	past []moment // for undo, the latest last
+	task string   // of new paths
+}
+
+// moment is what a book held before something was done.
+type moment struct {
+	set        []paths.Path
+	path, step int
+	what       string // was done then, for people
+}
+
+// maxPast bounds how many actions can be undone.
+const maxPast = 500
+
+func newBook(set []paths.Path, task string) *book {
+	b := &book{set: slices.Clone(set), path: -1, task: task}
+	if n := len(set); n > 0 && len(set[n-1].Steps) > 0 {
+		b.path, b.step = n-1, len(set[n-1].Steps)-1
+	}
+	return b
+}
+
+// here is the page where the person stands.
+func (b *book) here() (s paths.Step, ok bool) {
+	if b.path < 0 {
+		return s, false
+	}
+	return b.set[b.path].Steps[b.step], true
+}
+
+// remember keeps the present for undo, before what is done.
+func (b *book) remember(what string) {
+	if len(b.past) == maxPast {
+		b.past = slices.Delete(b.past, 0, 1)
+	}
+	b.past = append(b.past, moment{slices.Clone(b.set), b.path, b.step, what})
+}
+
+// undo takes the last action back and tells which it was; "" = there is none.
+func (b *book) undo() string {
+	n := len(b.past) - 1
+	if n < 0 {
+		return ""
+	}
+	m := b.past[n]
+	b.past = b.past[:n]
+	b.set, b.path, b.step = m.set, m.path, m.step
+	return m.what
+}
+
+// start begins a path at u. A path without any label of which only the start
+// page was seen makes room.
+func (b *book) start(u web.URL) {
+	b.remember("a new path")
+	b.forget()
+	b.set = append(b.set, paths.Path{Task: b.task, Source: "teach", Steps: []paths.Step{{URL: u}}})
+	b.path, b.step = len(b.set)-1, 0
+}
+
+// forget drops the present path if it is a start page without a label.
+func (b *book) forget() {
+	if b.path >= 0 && len(b.set[b.path].Steps) == 1 && b.set[b.path].Steps[0].Label == "" {
+		b.set = slices.Delete(slices.Clone(b.set), b.path, b.path+1)
+		b.path = -1
+	}
+}
+
+// follow goes from the present page to u by a link. It tells whether that
+// changed a path.
+func (b *book) follow(u web.URL, l paths.Followed) (changed bool, err error) {
+	p := b.set[b.path]
+	if back := slices.IndexFunc(p.Steps[:b.step+1], func(s paths.Step) bool { return s.URL == u }); back >= 0 {
+		b.step = back // a link to where the path came from
+		return false, nil
+	}
+	if b.step+1 < len(p.Steps) && p.Steps[b.step+1].URL == u {
+		b.step++
+		return false, nil
+	}
+	if b.step+1 == paths.MaxSteps {
+		return false, fmt.Errorf("the path has %d pages: begin a new one", paths.MaxSteps)
+	}
+	b.remember("following a link")
+	next := paths.Step{URL: u, Link: l}
+	if known := b.known(u); known != paths.Goal || !slices.ContainsFunc(p.Steps[:b.step+1], func(s paths.Step) bool { return s.Label == paths.Goal }) {
+		next.Label = known
+	}
+	labelled := slices.ContainsFunc(p.Steps[b.step+1:], func(s paths.Step) bool { return s.Label != "" })
+	p.Steps = append(slices.Clone(p.Steps[:b.step+1]), next)
+	p.File, p.Line = "", 0
+	if labelled {
+		p.Source = "teach"
+		b.set = append(slices.Clone(b.set), p)
+		b.path = len(b.set) - 1
+	} else {
+		b.set = slices.Clone(b.set)
+		b.set[b.path] = p
+	}
+	b.step++
+	return true, nil
+}
+
+// known is the label that a page of the task has already, but for Fail: that it
+// was a wrong turn once does not say that it is one now.
+func (b *book) known(u web.URL) string {
+	for _, p := range b.set {
+		if p.Task != b.set[b.path].Task {
+			continue
+		}
+		for _, s := range p.Steps {
+			if s.URL == u && s.Label != "" && s.Label != paths.Fail {
+				return s.Label
+			}
+		}
+	}
+	return ""
+}
+
+// stand moves to a page of a path, and tells whether there is one.
+func (b *book) stand(path, step int) bool {
+	if path < 0 || path >= len(b.set) || step < 0 || step >= len(b.set[path].Steps) {
+		return false
+	}
+	b.path, b.step = path, step
+	return true
+}
+
+// adopt adds a path from elsewhere and stands at its end.
+func (b *book) adopt(p paths.Path) {
+	b.remember("taking a suggestion")
+	b.forget()
+	p.Task, p.Source, p.File, p.Line = b.task, "teach", "", 0
+	b.set = append(slices.Clone(b.set), p)
+	b.path, b.step = len(b.set)-1, len(p.Steps)-1
+}
+
+// label gives the present page a label, or takes it away where it is that
+// already or "". A page has one label: where it stands in other paths of the
+// task with another, it changes there too, and a milestone goes to all its
+// places. It returns how many other places changed.
+func (b *book) label(label string) (elsewhere int, err error) {
+	s, ok := b.here()
+	if !ok {
+		return 0, fmt.Errorf("no page is shown that could be labelled: open one first")
+	}
+	present := b.set[b.path]
+	old := s.Label
+	if label == old {
+		label = ""
+	}
+	if label == paths.Goal {
+		for i, t := range present.Steps {
+			if i != b.step && t.Label == paths.Goal {
+				return 0, fmt.Errorf("this path has its %s already, %s. Begin a new path for another, or take that label away first", paths.Goal, t.URL)
+			}
+		}
+	}
+	what := "the label " + label
+	if label == "" {
+		what = "taking the label " + old + " away"
+	}
+	b.remember(what)
+	b.set = slices.Clone(b.set)
+	milestone := label != "" && label != paths.Goal && label != paths.Fail
+	for i, p := range b.set {
+		if p.Task != present.Task {
+			continue
+		}
+		cloned := false
+		for j, t := range p.Steps {
+			itself := i == b.path && j == b.step
+			change := t.URL == s.URL && t.Label != label && (itself ||
+				label == "" && t.Label == old || label != "" && (t.Label != "" || milestone))
+			if !change {
+				continue
+			}
+			if !cloned {
+				p.Steps = slices.Clone(p.Steps)
+				cloned = true
+			}
+			p.Steps[j].Label = label
+			if !itself {
+				elsewhere++
+			}
+		}
+		b.set[i] = p
+	}
+	return elsewhere, nil
+}
+
+// remove forgets a path.
+func (b *book) remove(path int) bool {
+	if path < 0 || path >= len(b.set) {
+		return false
+	}
+	b.remember("removing a path")
+	b.set = slices.Delete(slices.Clone(b.set), path, path+1)
+	switch {
+	case path == b.path:
+		b.path, b.step = -1, 0
+	case path < b.path:
+		b.path--
+	}
+	return true
+}

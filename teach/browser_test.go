@@ -1,0 +1,191 @@
+package teach
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tiles lays a page out so that a test knows where its links are: the n-th is
+// the n-th tile of 60 pixels.
+const tiles = `<style>body{margin:0;font-family:sans-serif}h1{display:none}p,ul,ol,li{margin:0;padding:0;list-style:none;font-size:0}` +
+	`a{display:block;height:60px;font-size:20px;border-bottom:1px solid #ccc;box-sizing:border-box}</style>`
+
+// tile clicks the n-th tile of the page in the frame, from 0.
+func (b *browser) tile(n int) {
+	b.t.Helper()
+	var at struct{ Left, Top float64 }
+	if err := json.Unmarshal([]byte(b.eval(`(r => ({left: r.left, top: r.top}))(document.getElementById("page").getBoundingClientRect())`)), &at); err != nil {
+		b.t.Fatal(err)
+	}
+	b.click(at.Left+100, at.Top+float64(60*n+30))
+}
+
+// followed clicks a tile until the server was asked for its link: a browser
+// drops clicks on a page that it has not painted yet.
+func (d *desk) followed(b *browser, n int) {
+	b.t.Helper()
+	links := func() (n int) {
+		d.hearing.Lock()
+		defer d.hearing.Unlock()
+		for _, h := range d.heard {
+			if link.MatchString(h) {
+				n++
+			}
+		}
+		return n
+	}
+	before := links()
+	for range 20 {
+		b.tile(n)
+		for range 20 {
+			if links() > before {
+				return
+			}
+			b.eval(`new Promise(done => setTimeout(done, 25))`)
+		}
+	}
+	b.shoot("failed")
+	b.t.Fatalf("tile %d: no link was asked for", n)
+}
+
+var link = regexp.MustCompile(`^GET /page/\d+/\d+$`)
+
+// at waits until the person stands on a page, ready to label it.
+func (b *browser) at(title string) {
+	b.t.Helper()
+	b.until(`document.querySelector("#trail [aria-current] .name")?.textContent === ` + quote(title) + ` && !document.querySelector("#labels .goal").disabled`)
+}
+
+func quote(s string) string {
+	b, _ := json.Marshal(s) // a string is always JSON
+	return string(b)
+}
+
+// stayedHome fails the test if the browser asked a site of it for anything by
+// itself. (What Chromium asks its maker is not the page's doing.)
+func (b *browser) stayedHome() {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, asked := range b.outside {
+		if strings.Contains(asked, ".test") {
+			b.t.Errorf("the browser asked beyond this machine: %s", asked)
+		}
+	}
+}
+
+// TestInChromium teaches in a real browser: open a start page, click links in
+// the page, label by click and by key, go back with the browser's own button.
+func TestInChromium(t *testing.T) {
+	pages := college()
+	for u, is := range pages {
+		pages[u] = strings.Replace(is, "<body>", "<body>"+tiles, 1)
+	}
+	d := sit(t, pages, nil)
+	b := openBrowser(t)
+	b.call("Page.navigate", map[string]any{"url": d.URL()}, nil)
+	b.until(`document.querySelector("#starts button")`)
+	b.shoot("1-welcome")
+	b.eval(`document.querySelector("#starts button").click()`)
+	b.at("College of Bees")
+	b.shoot("2-start")
+
+	// By mouse into the page, by keyboard back out of it.
+	d.followed(b, 0)
+	b.at("Departments")
+	b.press("m")
+	b.call("Input.insertText", map[string]any{"text": "Departments"}, nil)
+	b.press("Enter")
+	b.until(`document.querySelector("#labels .c0[aria-pressed=true]")`)
+	d.followed(b, 0)
+	b.at("Courses")
+	d.followed(b, 1)
+	b.at("Bees 102")
+	b.press("g")
+	b.until(`document.querySelector("#labels .goal[aria-pressed=true]")`)
+	b.shoot("3-goal")
+	if got, want := d.tsv(), "/\n/dept/\tDepartments\tDepartments\t1\n/dept/courses.html\t\tCourses\t1\n/dept/bee102\tGoal\tBees 102\t2"; got != want {
+		t.Errorf("kept:\n%s\nwant:\n%s", got, want)
+	}
+
+	// The browser's own way back, then another link: a second path. A label is
+	// one click.
+	b.eval(`history.back()`)
+	b.at("Courses")
+	d.followed(b, 0)
+	b.at("Bees 101")
+	b.eval(`document.querySelector("#labels .fail").click()`)
+	b.until(`document.querySelectorAll("#paths li").length === 2`)
+	b.until(`document.querySelector("#labels .fail[aria-pressed=true]")`)
+	b.press("u")
+	b.until(`!document.querySelector("#labels [aria-pressed=true]")`)
+	b.press("f")
+	b.until(`document.querySelector("#labels .fail[aria-pressed=true]")`)
+	b.shoot("4-two-paths")
+	if got, want := d.tsv(), "/\n/dept/\tDepartments\tDepartments\t1\n/dept/courses.html\t\tCourses\t1\n/dept/bee101\tFail\tBees 101\t1"; !strings.HasSuffix(got, want) {
+		t.Errorf("kept:\n%s\nwant at the end:\n%s", got, want)
+	}
+
+	// A site that is down, and the way back.
+	b.press("n")
+	b.at("College of Bees")
+	d.followed(b, 1)
+	b.at("news")
+	b.press("b")
+	b.at("College of Bees")
+	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": "dark"}}}, nil)
+	b.shoot("5-dark")
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 420, "height": 800, "deviceScaleFactor": 1, "mobile": false}, nil)
+	b.shoot("6-narrow")
+	b.stayedHome()
+}
+
+// TestHostileInChromium shows a hostile page in a real browser: it changes
+// nothing, reaches nobody, and the controls go on working.
+func TestHostileInChromium(t *testing.T) {
+	d := sit(t, college(), func(o *Options) { o.Images = true })
+	body := strings.ReplaceAll(hostile, "WAGGLE", d.http.URL)
+	// The page covers itself with links: wherever one clicks, one is hit.
+	lure := `<a style="position:fixed;inset:0;z-index:2147483647" target="_top" href="http://college.test/lured">lure</a>`
+	d.site.pages["http://college.test/hostile"] = strings.Replace(body, "<form id=f", lure+"<form id=f", 1)
+	d.site.pages["http://college.test/lured"] = strings.Replace(body, "<h1>Hostile</h1>", "<h1>Lured</h1>", 1)
+	b := openBrowser(t)
+	b.call("Page.navigate", map[string]any{"url": d.URL()}, nil)
+	b.until(`document.querySelector("#starts button")`)
+	b.eval(`(e => { e.value = "http://college.test/hostile"; e.form.requestSubmit(); })(document.getElementById("url"))`)
+	b.until(`document.querySelector("#trail [aria-current]") && !document.querySelector("#labels .goal").disabled`)
+	b.shoot("7-hostile")
+	for _, x := range []string{"#labels .goal", "#labels .fail", "#undo", "#address input"} {
+		if b.eval(`(e => { const r = e.getBoundingClientRect(); const top = document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2); return e.contains(top); })(document.querySelector(`+quote(x)+`))`) != "true" {
+			t.Errorf("%s is covered", x)
+		}
+	}
+	d.followed(b, 2)
+	b.until(`document.querySelectorAll("#trail li").length === 2`)
+	b.shoot("8-lured")
+	// All over the page, with forms and handlers under the mouse.
+	for n := range 9 {
+		b.tile(n)
+	}
+	b.until(`(g => {
+		if (g.getAttribute("aria-pressed") === "true") return true;
+		if (!g.disabled && Date.now() - (window.last ?? 0) > 700) { window.last = Date.now(); g.click(); }
+	})(document.querySelector("#labels .goal"))`)
+	if got := b.eval(`[location.href, history.length > 0, document.title]`); got != `["`+d.URL()+`",true,"waggle teach"]` {
+		t.Errorf("the window is at %s", got)
+	}
+	b.stayedHome()
+	d.hearing.Lock()
+	defer d.hearing.Unlock()
+	for _, r := range d.heard {
+		method, path, _ := strings.Cut(r, " ")
+		ours := strings.HasPrefix(path, "/page/") || strings.HasPrefix(path, "/load/") || slices.Contains([]string{"/", "/app.js", "/app.css", "/icon.svg", "/do/state", "/favicon.ico"}, path) && method == "GET" ||
+			slices.Contains([]string{"/do/resume", "/do/open", "/do/arrived", "/do/label"}, path) && method == "POST"
+		if !ours {
+			t.Errorf("the browser asked the server: %s", r)
+		}
+	}
+}

@@ -1,0 +1,558 @@
+package teach
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/topic/paths"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// TokenHeader carries the token of what the controls ask for. No form and no
+// link can set a header, so none can ask.
+const TokenHeader = "Waggle-Token"
+
+// maxAsked bounds the bytes of a request.
+const maxAsked = 64 << 10
+
+// serveAction answers the controls:
+//
+//	GET  state?after=V   the state, once its version exceeds V (or after 25 s)
+//	GET  export?form=F   all paths, as tsv or json
+//	POST open     {url}          a new path at an address
+//	POST arrived  {view}         the frame shows this view now
+//	POST go       {path, step}   stand on a page of a path
+//	POST label    {label, url}   label the page shown, which is at url
+//	POST remove   {path}
+//	POST undo     {}
+//	POST resume   {}             show the page where the person stands
+//	POST suggest  {}             ask what to label next
+//	POST take     {path}         walk the suggestion of this number
+//
+// The answer to a POST is the state. What cannot be done is 409 with the
+// reason as {"error"}.
+func (s *Server) serveAction(w http.ResponseWriter, r *http.Request, origin, name string) {
+	if o := r.Header.Get("Origin"); o != "" && o != origin {
+		refuse(w)
+		return
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
+		refuse(w)
+		return
+	}
+	if !same(r.Header.Get(TokenHeader), s.token) {
+		refuse(w)
+		return
+	}
+	w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
+	switch {
+	case r.Method == http.MethodGet && name == "state":
+		s.wait(r.Context(), number(r.URL.Query().Get("after")))
+		marshal(w, http.StatusOK, s.state())
+	case r.Method == http.MethodGet && name == "export":
+		s.export(w, r.URL.Query().Get("form"))
+	case r.Method == http.MethodPost:
+		var a asked
+		dec := json.NewDecoder(io.LimitReader(r.Body, maxAsked))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&a); err != nil {
+			marshal(w, http.StatusBadRequest, map[string]string{"error": "not understood: " + err.Error()})
+			return
+		}
+		if err := s.do(r.Context(), name, a); err != nil {
+			status := http.StatusConflict
+			if errors.Is(err, errAction) {
+				status = http.StatusNotFound
+			}
+			marshal(w, status, map[string]string{"error": event.Line(err.Error())})
+			return
+		}
+		marshal(w, http.StatusOK, s.state())
+	default:
+		refuse(w)
+	}
+}
+
+// asked is what comes with a POST.
+type asked struct {
+	URL   string `json:"url"`
+	View  int    `json:"view"`
+	Path  int    `json:"path"`
+	Step  int    `json:"step"`
+	Label string `json:"label"`
+}
+
+var errAction = errors.New("no such action")
+
+// do does what was asked.
+func (s *Server) do(ctx context.Context, name string, a asked) error {
+	switch name {
+	case "open":
+		return s.open(ctx, a.URL)
+	case "suggest":
+		return s.suggest(ctx)
+	}
+	s.mu.Lock()
+	said, err := s.change(name, a)
+	if err == nil {
+		s.notice = said
+		s.touch()
+	}
+	s.mu.Unlock()
+	if err != nil || name == "arrived" || name == "label" {
+		return err
+	}
+	return s.catchUp(ctx)
+}
+
+// change changes the book. s.mu is held. It returns what to tell the person.
+func (s *Server) change(name string, a asked) (said string, err error) {
+	switch name {
+	case "arrived":
+		return s.arrived(a.View)
+	case "label":
+		return s.label(a.Label, a.URL)
+	case "go":
+		if !s.book.stand(a.Path, a.Step) {
+			return "", errors.New("there is no such page any more")
+		}
+		return "", nil
+	case "remove":
+		if !s.book.remove(a.Path) {
+			return "", errors.New("there is no such path any more")
+		}
+		return "The path is removed. Undo brings it back.", s.keep()
+	case "undo":
+		what := s.book.undo()
+		if what == "" {
+			return "", errors.New("there is nothing to undo")
+		}
+		if err := s.Save(s.book.set); err != nil {
+			return "", fmt.Errorf("undone, but not kept: %w", err)
+		}
+		return "Undone: " + what + ".", nil
+	case "take":
+		if a.Path < 0 || a.Path >= len(s.suggests) {
+			return "", errors.New("there is no such suggestion any more")
+		}
+		s.book.adopt(s.suggests[a.Path].Path)
+		s.suggests = slices.Delete(slices.Clone(s.suggests), a.Path, a.Path+1)
+		return "", s.keep()
+	case "resume":
+		return "", nil
+	default:
+		return "", fmt.Errorf("%w: %q", errAction, name)
+	}
+}
+
+// keep saves the paths, or takes back what was done. s.mu is held.
+func (s *Server) keep() error {
+	if err := s.Save(s.book.set); err != nil {
+		s.book.undo()
+		return fmt.Errorf("not done, because it could not be kept: %w", err)
+	}
+	return nil
+}
+
+// arrived records that the frame shows another view: a link was clicked on a
+// page of the present path, or the browser went back or forth.
+func (s *Server) arrived(n int) (said string, err error) {
+	v := s.view(n)
+	if v == nil || n == s.current {
+		return s.notice, nil
+	}
+	if v.page == nil {
+		return "", nil // the frame says what is the matter
+	}
+	here, ok := s.book.here()
+	if !ok {
+		return "", errors.New("begin a path first: open a start page")
+	}
+	steps := s.book.set[s.book.path].Steps
+	on := func(u web.URL) int {
+		return slices.IndexFunc(steps, func(t paths.Step) bool { return t.URL == u || t.Link.Via == u && !u.IsZero() })
+	}
+	before := v.from
+	if at := on(before); before != here.URL && at >= 0 {
+		s.book.stand(s.book.path, at)
+	} else if before != here.URL {
+		if at = on(v.url); at < 0 {
+			return "", fmt.Errorf("%s is not on this path", v.url)
+		}
+		s.book.stand(s.book.path, at)
+		s.current = n
+		return "", nil
+	}
+	changed, err := s.book.follow(v.url, v.link)
+	if err != nil {
+		return "", err
+	}
+	if changed {
+		if err := s.keep(); err != nil {
+			return "", err
+		}
+	}
+	s.current = n
+	if a, b := steps[0].URL.Host().Domain(), v.url.Host().Domain(); a != b {
+		return fmt.Sprintf("This page is on another site: %s, not %s.", b, a), nil
+	}
+	return "", nil
+}
+
+// label labels the page that is shown, as the person saw it at addr.
+func (s *Server) label(label, addr string) (said string, err error) {
+	label, err = paths.CleanLabel(label)
+	if err != nil {
+		return "", err
+	}
+	here, ok := s.book.here()
+	if !ok || !s.labelable() || here.URL.String() != addr {
+		return "", errors.New("the page has changed meanwhile; look again")
+	}
+	elsewhere, err := s.book.label(label)
+	if err != nil {
+		return "", err
+	}
+	if err := s.keep(); err != nil {
+		return "", err
+	}
+	here, _ = s.book.here()
+	switch {
+	case elsewhere == 1:
+		said = "Changed at one more place, as a page has one label. "
+	case elsewhere > 1:
+		said = fmt.Sprintf("Changed at %d more places, as a page has one label. ", elsewhere)
+	}
+	if here.Label == paths.Goal || here.Label == paths.Fail {
+		said += "Now go back and take another way, or begin a new path."
+	}
+	return said, nil
+}
+
+// labelable tells whether the person sees the page where they stand. s.mu is
+// held.
+func (s *Server) labelable() bool { return s.framed == s.current && s.seen() }
+
+// seen tells whether the present view is of the page where the person stands.
+func (s *Server) seen() bool {
+	v := s.view(s.current)
+	here, ok := s.book.here()
+	return ok && v != nil && v.page != nil && (v.url == here.URL || v.link.Via == here.URL)
+}
+
+// open begins a path at an address that was typed or chosen.
+func (s *Server) open(ctx context.Context, addr string) error {
+	addr = strings.TrimSpace(addr)
+	if !strings.Contains(addr, "://") && addr != "" {
+		addr = "https://" + addr
+	}
+	u, err := s.Canon.Parse(addr)
+	if err != nil {
+		return err
+	}
+	v := s.look(ctx, u, web.URL{}, paths.Followed{})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notice = ""
+	if v.page != nil {
+		s.book.start(v.url)
+		if err := s.keep(); err != nil {
+			return err
+		}
+		if a, b := u.Host().Domain(), v.url.Host().Domain(); a != b {
+			s.notice = fmt.Sprintf("%s has moved to another site, %s. The path begins there.", u, b)
+		}
+	}
+	s.current, s.framed = v.number, v.number
+	s.touch()
+	return nil
+}
+
+// catchUp shows the page where the person stands, fetching it if need be.
+func (s *Server) catchUp(ctx context.Context) error {
+	s.mu.Lock()
+	here, ok := s.book.here()
+	there := s.seen()
+	if !ok {
+		s.current = 0
+	}
+	if !ok || there {
+		s.framed = s.current
+		s.touch()
+	}
+	s.mu.Unlock()
+	if !ok || there {
+		return nil
+	}
+	v := s.look(ctx, here.URL, web.URL{}, paths.Followed{})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now, ok := s.book.here(); ok && now.URL == here.URL {
+		s.current, s.framed = v.number, v.number
+		s.touch()
+	}
+	return nil
+}
+
+// Suggestions asked for at a time, and candidates given.
+const (
+	maxSuggestions = 6
+	maxCandidates  = 5000
+)
+
+// suggest asks what to label next.
+func (s *Server) suggest(ctx context.Context) error {
+	if s.Suggester == nil {
+		return errors.New("start waggle teach with --suggest to be asked about pages")
+	}
+	s.asking.Lock()
+	defer s.asking.Unlock()
+	s.mu.Lock()
+	var shown, candidates []paths.Path
+	for _, p := range s.book.set {
+		if p.Ending() != "" {
+			shown = append(shown, p)
+		} else {
+			candidates = append(candidates, p)
+		}
+	}
+	s.mu.Unlock()
+	candidates = append(candidates, s.Candidates...)
+	got, err := s.Suggester.Suggest(ctx, shown, candidates[:min(len(candidates), maxCandidates)], maxSuggestions)
+	if err != nil {
+		return fmt.Errorf("no suggestion: %w", err)
+	}
+	got = slices.DeleteFunc(slices.Clone(got), func(g Suggestion) bool { return len(g.Path.Steps) == 0 })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.suggests = got[:min(len(got), maxSuggestions)]
+	s.notice = ""
+	if len(s.suggests) == 0 {
+		s.notice = "Nothing stands out: label what you like."
+	}
+	s.touch()
+	return nil
+}
+
+// wait returns when the version exceeds after, ctx or the server ends, or 25 s
+// have passed.
+func (s *Server) wait(ctx context.Context, after int) {
+	t := time.NewTimer(25 * time.Second)
+	defer t.Stop()
+	s.mu.Lock()
+	version, changed := s.version, s.changed
+	s.mu.Unlock()
+	if version > after {
+		return
+	}
+	select {
+	case <-changed:
+	case <-ctx.Done():
+	case <-s.closed:
+	case <-t.C:
+	}
+}
+
+func (s *Server) export(w http.ResponseWriter, form string) {
+	s.mu.Lock()
+	set := s.book.set
+	s.mu.Unlock()
+	var b bytes.Buffer
+	write := paths.WriteTSV
+	if form == "json" {
+		write = paths.WriteJSON
+	}
+	if err := write(&b, set); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Content-Disposition", "attachment; filename=paths."+map[bool]string{true: "jsonl", false: "tsv"}[form == "json"])
+	w.Write(b.Bytes())
+}
+
+// state is what the controls draw.
+type state struct {
+	Version  int    `json:"version"`
+	Keeper   string `json:"keeper"`
+	Recorded string `json:"recorded,omitempty"`
+	Task     string `json:"task,omitempty"`
+	Notice   string `json:"notice,omitempty"`
+	Undo     string `json:"undo,omitempty"` // what undo would take back
+
+	Src       string `json:"src"`     // what the frame should show; "" = nothing
+	Current   int    `json:"current"` // its view
+	Framed    int    `json:"framed"`  // the view that the frame asked for last
+	Labelable bool   `json:"labelable"`
+
+	Path  int         `json:"path"` // where the person stands; -1 = nowhere
+	Step  int         `json:"step"`
+	Steps []stepState `json:"steps"` // of that path
+	Paths []pathState `json:"paths"` // at most maxListed, the latest
+	Total int         `json:"total"`
+
+	Labels      []labelState      `json:"labels"` // milestones
+	Starts      []string          `json:"starts"`
+	Problems    []string          `json:"problems"`
+	CanSuggest  bool              `json:"canSuggest"`
+	Suggestions []suggestionState `json:"suggestions"`
+}
+
+type stepState struct {
+	URL    string `json:"url"`
+	Short  string `json:"short"`
+	Title  string `json:"title"`
+	Label  string `json:"label"`
+	State  string `json:"state"` // "→Goal" before the page that is the Goal
+	Anchor string `json:"anchor"`
+}
+
+type pathState struct {
+	Number int      `json:"number"`
+	Site   string   `json:"site"`
+	Pages  int      `json:"pages"`
+	Labels []string `json:"labels"`
+	Ending string   `json:"ending"`
+	Last   string   `json:"last"` // its last page, for people
+}
+
+type labelState struct {
+	Name string `json:"name"`
+	Uses int    `json:"uses"`
+}
+
+type suggestionState struct {
+	Last  string `json:"last"`
+	URL   string `json:"url"`
+	Pages int    `json:"pages"`
+	Guess string `json:"guess"`
+	Why   string `json:"why"`
+}
+
+// Bounds of what the controls list.
+const (
+	maxListed   = 200
+	maxProblems = 30
+)
+
+func (s *Server) state() state {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.book
+	st := state{
+		Version: s.version, Keeper: s.Keeper, Recorded: s.Recorded, Task: s.Task, Notice: event.Line(s.notice),
+		Current: s.current, Framed: s.framed, Labelable: s.labelable(), Path: b.path, Step: b.step, Total: len(b.set),
+		Steps: []stepState{}, Paths: []pathState{}, Labels: []labelState{}, Starts: []string{}, Problems: []string{},
+		CanSuggest: s.Suggester != nil, Suggestions: []suggestionState{},
+	}
+	if n := len(b.past); n > 0 {
+		st.Undo = b.past[n-1].what
+	}
+	if s.current > 0 {
+		st.Src = s.pagePath(s.current)
+	}
+	if b.path >= 0 {
+		p := &b.set[b.path]
+		states := p.States()
+		for i, t := range p.Steps {
+			x := stepState{URL: t.URL.String(), Short: short(t.URL), Title: s.titles[t.URL], Label: t.Label, Anchor: t.Link.Anchor}
+			if i < len(states) {
+				x.State = states[i].String()
+			}
+			st.Steps = append(st.Steps, x)
+		}
+	}
+	uses := map[string]int{}
+	for i := range b.set {
+		for _, t := range b.set[i].Steps {
+			uses[t.Label]++
+		}
+	}
+	for i := max(0, len(b.set)-maxListed); i < len(b.set); i++ {
+		p := &b.set[i]
+		x := pathState{Number: i, Site: p.SiteName(), Pages: len(p.Steps), Ending: p.Ending(), Labels: []string{}}
+		for _, t := range p.Steps {
+			if t.Label != "" && t.Label != paths.Goal && t.Label != paths.Fail {
+				x.Labels = append(x.Labels, t.Label)
+			}
+		}
+		last := p.Steps[len(p.Steps)-1].URL
+		if x.Last = s.titles[last]; x.Last == "" {
+			x.Last = short(last)
+		}
+		st.Paths = append(st.Paths, x)
+	}
+	for _, l := range append(slices.Clone(s.Milestones), paths.Labels(b.set)...) {
+		if l != paths.Goal && l != paths.Fail && !slices.ContainsFunc(st.Labels, func(x labelState) bool { return x.Name == l }) {
+			st.Labels = append(st.Labels, labelState{l, uses[l]})
+		}
+	}
+	for _, u := range s.Starts {
+		st.Starts = append(st.Starts, u.String())
+	}
+	for _, g := range s.suggests {
+		u := g.Path.Steps[len(g.Path.Steps)-1].URL
+		st.Suggestions = append(st.Suggestions, suggestionState{Last: short(u), URL: u.String(), Pages: len(g.Path.Steps), Guess: g.Guess, Why: event.Line(g.Why)})
+	}
+	st.Problems = s.problems()
+	return st
+}
+
+// problems tells what keeps paths from teaching, but for those not finished.
+// s.mu is held.
+func (s *Server) problems() []string {
+	if s.checked.version == s.version {
+		return s.checked.problems
+	}
+	out := []string{}
+	set := slices.Clone(s.book.set)
+	for i := range set {
+		set[i].File, set[i].Line = "path", i+1
+	}
+	_, problems := paths.Check(set, nil)
+	for _, p := range problems {
+		present := p.Place == "path:"+strconv.Itoa(s.book.path+1)
+		if present && (p.Kind == paths.Unlabelled || p.Kind == paths.NoGoal) {
+			continue
+		}
+		if len(out) == maxProblems {
+			break
+		}
+		text := p.Text
+		if n, ok := strings.CutPrefix(p.Place, "path:"); ok {
+			text = "Path " + n + ": " + text
+		}
+		out = append(out, event.Line(text))
+	}
+	s.checked.version, s.checked.problems = s.version, out
+	return out
+}
+
+// short names an address for a narrow column: its last parts.
+func short(u web.URL) string {
+	p := strings.Trim(u.RequestPath(), "/")
+	if p == "" {
+		return string(u.Host())
+	}
+	parts := strings.Split(p, "/")
+	if len(parts) > 2 {
+		return "…/" + strings.Join(parts[len(parts)-2:], "/")
+	}
+	return p
+}

@@ -1,0 +1,422 @@
+// Package profile reads click trails out of the histories that browsers keep:
+// Firefox's places.sqlite and Chromium's History, in which each visit knows the
+// visit it came from.
+//
+// The browser may be running, and then holds its database locked, with the
+// latest visits in a write-ahead log beside it. So nothing is read in place:
+// the database is copied with its log into a folder of its own, read there, and
+// the copy is removed. Only visits to the sites asked for are kept, from the
+// first line on; nothing is written elsewhere and nothing leaves the machine.
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/waggle-crawler/waggle/topic/paths"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Options say what to read.
+type Options struct {
+	// Sites are host names, at least one: a site is its host and those below
+	// it ("example.org" is also www.example.org).
+	Sites []string
+	Canon web.Canon
+	// Temp is where the copy is made; "" = the system's folder for such.
+	Temp string
+}
+
+// Found is what a history held of the sites.
+type Found struct {
+	Browser string // "firefox" or "chromium"
+	Version int    // of its schema
+	Copied  []string
+	Visits  int // to the sites
+	// Paths are the ways gone through each site, without labels: each once,
+	// none that another goes on from, none of a single page.
+	Paths []paths.Path
+}
+
+// Read reads the history in file, which may also be the folder of a profile.
+func Read(ctx context.Context, file string, o Options) (f Found, err error) {
+	sites, err := siteNames(o.Sites)
+	if err != nil {
+		return f, err
+	}
+	if file, err = find(file); err != nil {
+		return f, err
+	}
+	dir, err := os.MkdirTemp(o.Temp, "waggle-profile-")
+	if err != nil {
+		return f, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	copied, err := copyQuiet(file, filepath.Join(dir, "copy"))
+	if err != nil {
+		return f, err
+	}
+	f.Copied = copied
+	conn, err := sqlite.OpenConn(filepath.Join(dir, "copy"), sqlite.OpenReadWrite)
+	if err != nil {
+		return f, fmt.Errorf("%s: a copy of it cannot be opened as a database: %w", file, err)
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	conn.SetInterrupt(ctx.Done())
+	h, err := recognise(conn, file)
+	if err != nil {
+		return f, err
+	}
+	f.Browser, f.Version = h.browser, h.version
+	rows, err := h.rows(conn, sites, o.Canon)
+	if err != nil {
+		return f, fmt.Errorf("%s: %w", file, err)
+	}
+	f.Visits = len(rows)
+	f.Paths, err = ways(rows, h.browser)
+	return f, err
+}
+
+// siteNames makes host names of what a person gives as sites.
+func siteNames(given []string) (out []string, err error) {
+	if len(given) == 0 {
+		return nil, errors.New("no site is named: a history is read only for sites that are")
+	}
+	for _, s := range given {
+		addr := s
+		if !strings.Contains(s, "://") {
+			addr = "http://" + s
+		}
+		u, err := web.Parse(addr)
+		if err != nil {
+			return nil, fmt.Errorf("site %q: %w", s, err)
+		}
+		name := u.Host().Name()
+		if !strings.Contains(name, ".") && name != "localhost" && !strings.HasPrefix(name, "[") {
+			return nil, fmt.Errorf("site %q: that is no single site; name one such as example.org", s)
+		}
+		out = append(out, name)
+	}
+	return out, nil
+}
+
+// siteOf is the named site to which an address belongs, "" = none: the longest
+// name where several fit.
+func siteOf(u web.URL, sites []string) (site string) {
+	name := u.Host().Name()
+	for _, s := range sites {
+		if (name == s || strings.HasSuffix(name, "."+s)) && len(s) > len(site) {
+			site = s
+		}
+	}
+	return site
+}
+
+// find is the database of a profile.
+func find(file string) (string, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() {
+		return file, nil
+	}
+	for _, name := range []string{"places.sqlite", "History", filepath.Join("Default", "History")} {
+		if _, err := os.Stat(filepath.Join(file, name)); err == nil {
+			return filepath.Join(file, name), nil
+		}
+	}
+	return "", fmt.Errorf("%s holds neither places.sqlite (Firefox) nor History (Chromium): name the folder of one profile, or the file itself", file)
+}
+
+// companions of a database hold what was committed last, or what is to be
+// rolled back.
+var companions = [...]string{"", "-wal", "-journal"}
+
+// maxTries bounds how often a copy is made anew because the browser wrote to
+// the files meanwhile.
+const maxTries = 5
+
+// copyQuiet copies a database and its companions so that they belong together:
+// the files were the same before and after. It returns what was copied.
+func copyQuiet(file, to string) ([]string, error) {
+	type mark struct {
+		there bool
+		size  int64
+		time  time.Time
+	}
+	look := func() (m [len(companions)]mark, err error) {
+		for i, c := range companions {
+			info, err := os.Stat(file + c)
+			switch {
+			case errors.Is(err, fs.ErrNotExist) && c != "":
+			case err != nil:
+				return m, err
+			default:
+				m[i] = mark{true, info.Size(), info.ModTime()}
+			}
+		}
+		return m, nil
+	}
+	for range maxTries {
+		before, err := look()
+		if err != nil {
+			return nil, err
+		}
+		var copied []string
+		for i, c := range companions {
+			if err := os.Remove(to + c); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+			if !before[i].there {
+				continue
+			}
+			if err := copyFile(file+c, to+c); errors.Is(err, fs.ErrNotExist) {
+				continue // gone meanwhile: the comparison shows
+			} else if err != nil {
+				return nil, err
+			}
+			copied = append(copied, file+c)
+		}
+		after, err := look()
+		if err != nil {
+			return nil, err
+		}
+		if before == after {
+			return copied, nil
+		}
+	}
+	return nil, fmt.Errorf("%s changed while it was copied, %d times: close the browser and try again", file, maxTries)
+}
+
+func copyFile(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// row is one visit.
+type row struct {
+	id, from int64
+	url      web.URL
+	site     string
+	redirect bool // it was come to because the visit it came from moved
+}
+
+// history is a database of which we know how to read it.
+type history struct {
+	browser string
+	version int
+	query   string
+	// is tells from the type of a visit whether a person saw the page, and
+	// whether a redirect led there.
+	is func(kind int64) (seen, redirect bool)
+}
+
+// Types of visits in Firefox (nsINavHistoryService): embedded things, downloads
+// and frames are no pages a person went to; redirects come from the visit that
+// moved.
+const (
+	firefoxEmbed     = 4
+	firefoxMoved     = 5
+	firefoxMovedTemp = 6
+	firefoxDownload  = 7
+	firefoxFrame     = 8
+)
+
+// Transitions in Chromium (ui/base/page_transition_types.h): the low byte is
+// how a page was come to, the high ones what happened on the way.
+const (
+	chromiumCore           = 0xff
+	chromiumAutoSubframe   = 3
+	chromiumManualSubframe = 4
+	chromiumClientRedirect = 0x40000000
+	chromiumServerRedirect = 0x80000000
+)
+
+// recognise finds out whose history a database is.
+func recognise(conn *sqlite.Conn, file string) (h history, err error) {
+	columns := func(table string) (names []string, err error) {
+		err = sqlitex.Execute(conn, "SELECT name FROM pragma_table_info(?)", &sqlitex.ExecOptions{
+			Args:       []any{table},
+			ResultFunc: func(s *sqlite.Stmt) error { names = append(names, s.ColumnText(0)); return nil },
+		})
+		return names, err
+	}
+	number := func(query string) (n int, err error) {
+		err = sqlitex.Execute(conn, query, &sqlitex.ExecOptions{
+			ResultFunc: func(s *sqlite.Stmt) error { n = s.ColumnInt(0); return nil },
+		})
+		return n, err
+	}
+	lacks := func(table string, have []string, want ...string) error {
+		for _, c := range want {
+			if !slices.Contains(have, c) {
+				return fmt.Errorf("%s: the history of %s with schema version %d is not known here: its table %s lacks the column %s. Export what you need as a file of paths instead", file, h.browser, h.version, table, c)
+			}
+		}
+		return nil
+	}
+	moz, err := columns("moz_historyvisits")
+	if err != nil {
+		return h, fmt.Errorf("%s: this is no database a browser keeps, or it is damaged: %w", file, err)
+	}
+	visits, err := columns("visits")
+	if err != nil {
+		return h, fmt.Errorf("%s: %w", file, err)
+	}
+	switch {
+	case len(moz) > 0:
+		places, err := columns("moz_places")
+		if err != nil {
+			return h, fmt.Errorf("%s: %w", file, err)
+		}
+		h.browser = "firefox"
+		if h.version, err = number("PRAGMA user_version"); err != nil {
+			return h, fmt.Errorf("%s: %w", file, err)
+		}
+		h.query = `SELECT v.id, v.from_visit, p.url, v.visit_type FROM moz_historyvisits v JOIN moz_places p ON p.id = v.place_id ORDER BY v.visit_date, v.id`
+		h.is = func(kind int64) (seen, redirect bool) {
+			return kind != firefoxEmbed && kind != firefoxDownload && kind != firefoxFrame, kind == firefoxMoved || kind == firefoxMovedTemp
+		}
+		return h, errors.Join(lacks("moz_historyvisits", moz, "id", "from_visit", "place_id", "visit_type", "visit_date"), lacks("moz_places", places, "id", "url"))
+	case len(visits) > 0:
+		urls, err := columns("urls")
+		if err != nil {
+			return h, fmt.Errorf("%s: %w", file, err)
+		}
+		h.browser = "chromium"
+		if meta, err := columns("meta"); err == nil && slices.Contains(meta, "value") {
+			if h.version, err = number("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'version'"); err != nil {
+				return h, fmt.Errorf("%s: %w", file, err)
+			}
+		}
+		from := "v.from_visit"
+		if slices.Contains(visits, "opener_visit") { // a link opened in a new tab
+			from = "CASE WHEN v.from_visit > 0 THEN v.from_visit ELSE COALESCE(v.opener_visit, 0) END"
+		}
+		h.query = `SELECT v.id, ` + from + `, u.url, v.transition FROM visits v JOIN urls u ON u.id = v.url ORDER BY v.visit_time, v.id`
+		h.is = func(kind int64) (seen, redirect bool) {
+			core := kind & chromiumCore
+			return core != chromiumAutoSubframe && core != chromiumManualSubframe, kind&(chromiumClientRedirect|chromiumServerRedirect) != 0
+		}
+		return h, errors.Join(lacks("visits", visits, "id", "from_visit", "url", "transition", "visit_time"), lacks("urls", urls, "id", "url"))
+	default:
+		return h, fmt.Errorf("%s: the database holds no history: neither moz_historyvisits (Firefox) nor visits (Chromium)", file)
+	}
+}
+
+// rows reads the visits to sites, in order of time.
+func (h *history) rows(conn *sqlite.Conn, sites []string, canon web.Canon) (out []row, err error) {
+	err = sqlitex.ExecuteTransient(conn, h.query, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
+		seen, redirect := h.is(s.ColumnInt64(3))
+		if !seen {
+			return nil
+		}
+		u, err := canon.Parse(s.ColumnText(2))
+		if err != nil {
+			return nil // a page of the browser's own, a file, a mail address
+		}
+		site := siteOf(u, sites)
+		if site == "" {
+			return nil
+		}
+		out = append(out, row{id: s.ColumnInt64(0), from: s.ColumnInt64(1), url: u, site: site, redirect: redirect})
+		return nil
+	}})
+	return out, err
+}
+
+// ways makes paths of visits. A visit that moved to another is not a page of
+// its own: the link went, by way of its address, to where it moved.
+func ways(rows []row, browser string) ([]paths.Path, error) {
+	at := make(map[int64]int, len(rows)) // visit → row
+	moved := map[int64]bool{}
+	for i, r := range rows {
+		at[r.id] = i
+		if r.redirect {
+			moved[r.from] = true
+		}
+	}
+	trail := make([]paths.Visit, 0, len(rows))
+	place := make(map[int64]int, len(rows)) // visit → its index in the trail
+	for i, r := range rows {
+		if moved[r.id] {
+			continue
+		}
+		v := paths.Visit{URL: r.url, From: -1}
+		// Back along redirects to the visit where a link was clicked.
+		from, redirect, j := r.from, r.redirect, i
+		for redirect {
+			k, ok := at[from]
+			if !ok || k >= j {
+				from = 0
+				break
+			}
+			v.Via = rows[k].url
+			from, redirect, j = rows[k].from, rows[k].redirect, k
+		}
+		if k, ok := place[from]; ok && rows[at[from]].site == r.site {
+			v.From = k
+		}
+		place[r.id] = len(trail)
+		trail = append(trail, v)
+	}
+	sites := make(map[string]string, len(rows))
+	for _, r := range rows {
+		sites[r.url.String()] = r.site
+	}
+	all, err := paths.Unfold(trail)
+	if err != nil {
+		return nil, err
+	}
+	// Longest first, so that what another goes on from is known when it comes.
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return len(all[b]) - len(all[a]) })
+	begun := map[string]bool{}
+	keep := make([]bool, len(all))
+	for _, i := range order {
+		var key strings.Builder
+		keys := make([]string, len(all[i]))
+		for j, s := range all[i] {
+			key.WriteString(s.URL.String() + "\n")
+			keys[j] = key.String()
+		}
+		if len(keys) < 2 || begun[keys[len(keys)-1]] {
+			continue
+		}
+		keep[i] = true
+		for _, k := range keys {
+			begun[k] = true
+		}
+	}
+	var out []paths.Path
+	for i, steps := range all {
+		if keep[i] {
+			out = append(out, paths.Path{Site: sites[steps[0].URL.String()], Source: browser, Steps: steps})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,413 @@
+package teach
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"html"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	xhtml "golang.org/x/net/html"
+	"golang.org/x/net/html/charset"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// What a page may be shown with. A page is written anew, token by token, from
+// these lists: every "<" of the result is ours, none is the page's. So what a
+// browser makes of it does not depend on how it, or we, read what the page
+// wrote. Scripts, frames, forms, objects, foreign content and comments have no
+// place in the lists; addresses are replaced by numbers of links and resources.
+//
+// That is the first of three walls. The second is the Content-Security-Policy
+// of each page, which lets it load from nowhere but its own resources and
+// sandboxes it into an origin of its own; the third the iframe it is shown in.
+
+// elements maps the elements that are shown to what they are shown as.
+func elements() map[string]string {
+	m := map[string]string{
+		"listing": "pre", "form": "div", "button": "span",
+		"object": "span", "applet": "span", "video": "span", "audio": "span", "canvas": "span",
+	}
+	for e := range strings.FieldsSeq(`a abbr acronym address article aside b bdi bdo big blockquote br
+		caption center cite code col colgroup dd del details dfn dir div dl dt em fieldset figcaption figure
+		font footer h1 h2 h3 h4 h5 h6 header hgroup hr i ins kbd label legend li main mark menu nav nobr ol
+		optgroup option p pre q rp rt ruby s samp section select small span strike strong sub summary sup
+		table tbody td tfoot th thead time tr tt u ul var wbr`) {
+		m[e] = e
+	}
+	return m
+}
+
+// void elements have no end tag.
+func void(name string) bool {
+	return name == "br" || name == "col" || name == "hr" || name == "wbr"
+}
+
+// attributes are those kept; all others say what to do or where to go.
+func attributes() map[string]bool {
+	m := map[string]bool{}
+	for a := range strings.FieldsSeq(`abbr align alink alt aria-hidden aria-label aria-level bgcolor border
+		cellpadding cellspacing class clear color colspan dir face headers height hidden hspace id lang link
+		name noshade nowrap open reversed role rowspan rules scope size span start summary text title valign
+		vlink vspace width`) {
+		m[a] = true
+	}
+	return m
+}
+
+// Bounds of what is shown of a page.
+const (
+	maxShown     = 8 << 20 // bytes written; what comes after is cut off
+	maxTokens    = 400_000
+	maxAttribute = 4 << 10 // bytes of an attribute; longer ones are left out
+	maxStyles    = 8       // sheets of a page
+	maxImages    = 200
+	maxCSS       = 1 << 20 // bytes of a sheet
+)
+
+// shown is a page made harmless.
+type shown struct {
+	html      []byte
+	links     []shownLink
+	resources []resource
+	cut       bool // not all of the page is there
+}
+
+// shownLink is a link of a shown page. Its address there is linkPath(number).
+type shownLink struct {
+	url     web.URL
+	anchor  string
+	ordinal int // web.Link.Position + 1; 0 = not found among the page's links
+}
+
+// resource is what a shown page loads besides itself.
+type resource struct {
+	url   web.URL
+	style bool // a style sheet, else an image
+}
+
+// showing says how a page is shown.
+type showing struct {
+	linkPath     func(number int) string
+	resourcePath func(number int) string
+	styles       bool // show with the page's style sheets
+	images       bool // show images; else their texts
+	canon        web.Canon
+}
+
+// show writes a page anew. src is its text in UTF-8.
+func (o showing) show(p *web.Page, src string) shown {
+	w := &writer{showing: o, page: p, elements: elements(), attributes: attributes(), tokens: xhtml.NewTokenizer(strings.NewReader(src))}
+	w.run()
+	w.match()
+	return w.shown
+}
+
+type writer struct {
+	showing
+	shown
+	page                 *web.Page
+	elements             map[string]string
+	attributes           map[string]bool
+	tokens               *xhtml.Tokenizer
+	head, body           bytes.Buffer
+	htmlAttrs, bodyAttrs string
+	doctype              bool
+	sheets, pictures     int
+	template             int // depth: what is in templates is not shown
+}
+
+func (w *writer) run() {
+	for n := 0; ; n++ {
+		if n == maxTokens || w.body.Len()+w.head.Len() > maxShown {
+			w.cut = true
+			break
+		}
+		if w.tokens.Next() == xhtml.ErrorToken {
+			break // io.EOF: a string gives nothing else
+		}
+		switch t := w.tokens.Token(); t.Type {
+		case xhtml.TextToken:
+			if w.template == 0 {
+				w.body.WriteString(html.EscapeString(t.Data))
+			}
+		case xhtml.DoctypeToken:
+			w.doctype = true
+		case xhtml.StartTagToken, xhtml.SelfClosingTagToken:
+			w.start(t)
+		case xhtml.EndTagToken:
+			if t.Data == "template" && w.template > 0 {
+				w.template--
+			} else if as, ok := w.elements[t.Data]; ok && w.template == 0 && !void(as) {
+				fmt.Fprintf(&w.body, "</%s>", as)
+			}
+		}
+	}
+	var out bytes.Buffer
+	if w.doctype {
+		out.WriteString("<!DOCTYPE html>")
+	}
+	fmt.Fprintf(&out, `<html%s><head><meta charset="utf-8"><title>%s</title><style>%s</style>`,
+		w.htmlAttrs, html.EscapeString(w.page.Title), ownStyle)
+	out.Write(w.head.Bytes())
+	fmt.Fprintf(&out, "</head><body%s>\n", w.bodyAttrs)
+	out.Write(w.body.Bytes())
+	out.WriteString("\n</body></html>\n")
+	w.html = out.Bytes()
+}
+
+// ownStyle comes before the page's own, which may overrule it.
+const ownStyle = `:root{background:#fff;color:#111}` +
+	`.waggle-image{display:inline-block;padding:0 .4em;border:1px dashed #bbb;border-radius:3px;color:#777;font-size:.85em}` +
+	`.waggle-dead{text-decoration:line-through dotted;color:#888}.waggle-frame{font:1.1em sans-serif;margin:1em}`
+
+// rawText names elements whose content comes as one text token.
+func rawText(name string) bool {
+	switch name {
+	case "script", "style", "title", "textarea", "iframe", "noembed", "noframes", "noscript", "xmp", "plaintext":
+		return true
+	}
+	return false
+}
+
+// raw takes the content of an element of raw text.
+func (w *writer) raw() string {
+	if w.tokens.Next() != xhtml.TextToken {
+		// An empty element: its end tag was read, which closes nothing here.
+		return ""
+	}
+	return string(w.tokens.Text())
+}
+
+func (w *writer) start(t xhtml.Token) {
+	var raw string
+	if rawText(t.Data) && t.Type == xhtml.StartTagToken {
+		raw = w.raw()
+	}
+	if t.Data == "template" && t.Type == xhtml.StartTagToken {
+		w.template++
+	}
+	if w.template > 0 {
+		return
+	}
+	get := func(name string) string {
+		for _, a := range t.Attr {
+			if a.Key == name && len(a.Val) <= 64<<10 {
+				return a.Val
+			}
+		}
+		return ""
+	}
+	switch t.Data {
+	case "html":
+		if w.htmlAttrs == "" {
+			w.htmlAttrs = w.keep(t.Attr)
+		}
+	case "body":
+		if w.bodyAttrs == "" {
+			w.bodyAttrs = w.keep(t.Attr)
+		}
+	case "a":
+		w.link(get("href"), w.keep(t.Attr))
+	case "area":
+		if href := get("href"); href != "" {
+			w.link(href, "")
+			w.body.WriteString(html.EscapeString(cmp.Or(get("alt"), href)) + "</a> ")
+		}
+	case "frame", "iframe":
+		if src := get("src"); src != "" {
+			w.body.WriteString(`<div class="waggle-frame">Frame: `)
+			w.link(src, "")
+			w.body.WriteString(html.EscapeString(cmp.Or(get("title"), get("name"), src)) + "</a></div>")
+		}
+	case "img":
+		w.image(get("src"), get("alt"), t.Attr)
+	case "input":
+		w.input(get("type"), cmp.Or(get("value"), get("placeholder")))
+	case "textarea":
+		w.body.WriteString("<textarea disabled></textarea>")
+	case "link":
+		rel := strings.Fields(strings.ToLower(get("rel")))
+		if w.styles && slices.Contains(rel, "stylesheet") && !slices.Contains(rel, "alternate") {
+			w.sheet(get("href"), get("media"))
+		}
+	case "style":
+		if w.styles {
+			fmt.Fprintf(&w.head, "<style>%s</style>", inlineCSS(raw))
+		}
+	case "xmp", "plaintext":
+		fmt.Fprintf(&w.body, "<pre%s>%s</pre>", w.keep(t.Attr), html.EscapeString(raw))
+	default:
+		if as, ok := w.elements[t.Data]; ok {
+			disabled := ""
+			if as == "select" {
+				disabled = " disabled"
+			}
+			fmt.Fprintf(&w.body, "<%s%s%s>", as, w.keep(t.Attr), disabled)
+		}
+	}
+}
+
+// keep writes the attributes that are kept.
+func (w *writer) keep(attrs []xhtml.Attribute) string {
+	var b strings.Builder
+	seen := map[string]bool{}
+	for _, a := range attrs {
+		if a.Namespace != "" || len(a.Val) > maxAttribute || seen[a.Key] {
+			continue
+		}
+		seen[a.Key] = true
+		switch {
+		case a.Key == "style" && w.styles:
+			fmt.Fprintf(&b, ` style="%s"`, html.EscapeString(cleanCSS(a.Val)))
+		case w.attributes[a.Key]:
+			fmt.Fprintf(&b, ` %s="%s"`, a.Key, html.EscapeString(a.Val))
+		}
+	}
+	return b.String()
+}
+
+// link opens an a element. Its address is a number of ours, that within the
+// page as it was, or none.
+func (w *writer) link(href, attrs string) {
+	ref := strings.TrimSpace(href)
+	if strings.HasPrefix(ref, "#") && w.page.Base == w.page.URL {
+		fmt.Fprintf(&w.body, `<a href="%s"%s>`, html.EscapeString(ref), attrs)
+		return
+	}
+	if href == "" {
+		fmt.Fprintf(&w.body, "<a%s>", attrs)
+		return
+	}
+	u, err := w.canon.Resolve(w.page.Base, href)
+	if err != nil {
+		fmt.Fprintf(&w.body, `<a class="waggle-dead" title="waggle does not follow this">`)
+		return
+	}
+	if !strings.Contains(attrs, ` title="`) {
+		attrs += fmt.Sprintf(` title="%s"`, html.EscapeString(u.String()))
+	}
+	fmt.Fprintf(&w.body, `<a href="%s"%s>`, html.EscapeString(w.linkPath(len(w.links))), attrs)
+	w.links = append(w.links, shownLink{url: u})
+}
+
+// image shows an image, or its text.
+func (w *writer) image(src, alt string, attrs []xhtml.Attribute) {
+	u, err := w.canon.Resolve(w.page.Base, src)
+	if w.images && err == nil && w.pictures < maxImages {
+		w.pictures++
+		fmt.Fprintf(&w.body, `<img src="%s"%s loading="lazy">`, html.EscapeString(w.resourcePath(len(w.resources))), w.keep(attrs))
+		w.resources = append(w.resources, resource{url: u})
+		return
+	}
+	if alt = strings.TrimSpace(alt); alt != "" && len(alt) <= maxAttribute {
+		fmt.Fprintf(&w.body, `<span class="waggle-image">%s</span>`, html.EscapeString(alt))
+	}
+}
+
+// input shows a field nobody can type into.
+func (w *writer) input(kind, value string) {
+	kind = strings.ToLower(kind)
+	switch kind {
+	case "", "text", "search", "submit", "button", "reset", "checkbox", "radio":
+		if len(value) > maxAttribute {
+			value = ""
+		}
+		fmt.Fprintf(&w.body, `<input disabled type="%s" value="%s">`, cmp.Or(kind, "text"), html.EscapeString(value))
+	}
+}
+
+func (w *writer) sheet(href, media string) {
+	u, err := w.canon.Resolve(w.page.Base, href)
+	if err != nil || w.sheets == maxStyles || len(media) > maxAttribute {
+		return
+	}
+	w.sheets++
+	fmt.Fprintf(&w.head, `<link rel="stylesheet" href="%s" media="%s">`, html.EscapeString(w.resourcePath(len(w.resources))), html.EscapeString(media))
+	w.resources = append(w.resources, resource{url: u, style: true})
+}
+
+// match finds shown links among the page's own, to know what the crawler reads
+// of them: the n-th link to an address here is the n-th there.
+func (w *writer) match() {
+	places := map[web.URL][]int{}
+	for i, l := range w.page.Links {
+		switch l.Kind {
+		case web.LinkA, web.LinkArea, web.LinkFrame, web.LinkIframe:
+			places[l.URL] = append(places[l.URL], i)
+		}
+	}
+	for i := range w.links {
+		s := &w.links[i]
+		if at := places[s.url]; len(at) > 0 {
+			l := &w.page.Links[at[0]]
+			s.anchor, s.ordinal = l.Anchor, l.Position+1
+			places[s.url] = at[1:]
+		}
+	}
+}
+
+// imports and loads find what makes a style sheet load something else.
+var (
+	imports = regexp.MustCompile(`(?is)@import[^;{}]*;?`)
+	loads   = regexp.MustCompile(`(?is)(?:url|src|image|image-set|-webkit-image-set)\((?:"[^"]*"|'[^']*'|[^)])*\)?`)
+)
+
+// cleanCSS takes out of a style sheet what would load something. It need not
+// find all there is: the policy a page is served with refuses the rest.
+func cleanCSS(s string) string {
+	return loads.ReplaceAllString(imports.ReplaceAllString(s, ""), "none")
+}
+
+// inlineCSS is cleanCSS for the inside of a style element, which no text in it
+// can end.
+func inlineCSS(s string) string {
+	if len(s) > maxCSS {
+		s = s[:maxCSS]
+	}
+	return strings.ReplaceAll(cleanCSS(strings.ToValidUTF8(s, "")), "<", `\3c `)
+}
+
+// utf8Of decodes what a server sent, as the parser understood it.
+func utf8Of(p *web.Page, body []byte) string {
+	r, err := charset.NewReaderLabel(p.Charset, bytes.NewReader(body))
+	if err != nil {
+		return strings.ToValidUTF8(string(body), "\uFFFD")
+	}
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return strings.ToValidUTF8(string(body), "\uFFFD")
+	}
+	return strings.ToValidUTF8(string(b), "\uFFFD")
+}
+
+// plain shows a text that is no HTML.
+func plain(p *web.Page, text string) shown {
+	cut := len(text) > maxShown
+	if cut {
+		text = strings.ToValidUTF8(text[:maxShown], "")
+	}
+	return shown{cut: cut, html: fmt.Appendf(nil, `<!DOCTYPE html><html><head><meta charset="utf-8"><title>%s</title><style>%s</style></head><body><pre>%s</pre></body></html>`,
+		html.EscapeString(p.Title), ownStyle, html.EscapeString(text))}
+}
+
+// notice is a page of our own, which says why there is none.
+func notice(title, text string) []byte {
+	return fmt.Appendf(nil, `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>%[1]s</title><style>`+
+		`:root{color-scheme:light dark}body{font:1.05rem/1.6 system-ui,sans-serif;max-width:34rem;margin:18vh auto;padding:0 1.5rem}h1{font-size:1.3rem}p{overflow-wrap:anywhere}`+
+		`</style></head><body><h1>%[1]s</h1><p>%[2]s</p></body></html>`, html.EscapeString(title), html.EscapeString(text))
+}
+
+// number is the decimal number in s, -1 if it is none.
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 || strconv.Itoa(n) != s {
+		return -1
+	}
+	return n
+}
