@@ -701,8 +701,8 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// The lab files of the published results are understood, and hold every
-// constant: a default that changes does not change them.
+// The lab files of the published results are understood, and those of the
+// classics hold every constant: a default that changes does not change them.
 func TestResultFiles(t *testing.T) {
 	files, err := filepath.Glob("../docs/results/*.yaml")
 	if err != nil || len(files) < 2 {
@@ -716,7 +716,9 @@ func TestResultFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		explicit(t, name, b)
+		if slices.Contains([]string{"classics.yaml", "judges-and-seeds.yaml"}, filepath.Base(name)) {
+			explicit(t, name, b)
+		}
 	}
 }
 
