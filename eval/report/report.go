@@ -171,6 +171,7 @@ type builder struct {
 	colors    map[string]int // of scorers
 	judges    []string       // without truth
 	dev       map[eval.TopicID]bool
+	barren    map[eval.TopicID]bool // with nothing to be found
 	// comparisons are kept for groups of cells: a web's under its name, those
 	// of all recorded webs under allWebs, which no web can be called.
 	comparisons map[string][]comparison
@@ -182,7 +183,7 @@ func newBuilder(r Results) (*builder, error) {
 	if err := eval.CheckBudgets(r.Budgets); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	b := &builder{Results: r, synthetic: map[string]bool{}, measures: map[string]eval.Measure{}, colors: map[string]int{}, dev: map[eval.TopicID]bool{}, comparisons: map[string][]comparison{}}
+	b := &builder{Results: r, synthetic: map[string]bool{}, measures: map[string]eval.Measure{}, colors: map[string]int{}, dev: map[eval.TopicID]bool{}, barren: map[eval.TopicID]bool{}, comparisons: map[string][]comparison{}}
 	if b.Baseline == "" {
 		b.Baseline = "breadth-first"
 	}
@@ -215,6 +216,9 @@ func newBuilder(r Results) (*builder, error) {
 	for _, t := range b.Topics {
 		if t.Dev {
 			b.dev[t.TopicID] = true
+		}
+		if t.Reachable == 0 {
+			b.barren[t.TopicID] = true
 		}
 	}
 	b.Webs = slices.Clone(r.Webs)
@@ -283,14 +287,51 @@ func (b *builder) cells(keep func(eval.Cell) bool) []eval.Cell {
 	return b.sound(func(c eval.Cell) bool { return !b.dev[id(c)] && keep(c) })
 }
 
+// sound lists the cells that keep accepts and that did not fail, of topics on
+// which there is something to find: zeros of the others say nothing.
 func (b *builder) sound(keep func(eval.Cell) bool) []eval.Cell {
 	var out []eval.Cell
 	for _, c := range b.Cells {
-		if c.Error == "" && keep(c) {
+		if c.Error == "" && !b.barren[id(c)] && keep(c) {
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// run names a run whatever its strategy.
+type run struct {
+	eval.TopicID
+	repeat int
+}
+
+// complete tells which strategies have every run that any of them has. The mean
+// of one that has not, as some failed or are missing, is over other topics or
+// repeats: it is not to be ranked among the others.
+func complete(cells []eval.Cell, truth bool) func(strategy) bool {
+	all, own := map[run]bool{}, map[strategy]int{}
+	for _, c := range cells {
+		if (c.Judge == TruthJudge) == truth {
+			all[run{id(c), c.Repeat}] = true
+			own[strategy{c.Scorer, c.Judge}]++
+		}
+	}
+	return func(s strategy) bool { return own[s] == len(all) }
+}
+
+// paired are the cells of the runs that two strategies both have, and how many
+// cells of either that leaves out.
+func paired(cells []eval.Cell, a, b strategy) (both []eval.Cell, left int) {
+	count := map[run]int{}
+	for _, c := range cells {
+		if s := (strategy{c.Scorer, c.Judge}); s == a || s == b {
+			count[run{id(c), c.Repeat}]++
+			both = append(both, c)
+		}
+	}
+	all := len(both)
+	both = slices.DeleteFunc(both, func(c eval.Cell) bool { return count[run{id(c), c.Repeat}] < 2 })
+	return both, all - len(both)
 }
 
 // strategies lists those of cells, sorted by name; truth apart.
