@@ -251,6 +251,46 @@ func TestSameResultsSameBytes(t *testing.T) {
 	}
 }
 
+// Webs whose names make the same slug, or none, or that of a section, have
+// anchors and charts of their own.
+func TestNamesThatSlugAlike(t *testing.T) {
+	r := one()
+	cells, topics := r.Cells, r.Topics
+	r.Webs, r.Cells, r.Topics = nil, nil, nil
+	for _, name := range []string{"a b", "a-b", "蜂", "蜜", "all", "costs"} {
+		r.Webs = append(r.Webs, Web{Name: name})
+		for _, c := range cells {
+			c.Web = name
+			r.Cells = append(r.Cells, c)
+		}
+		for _, topic := range topics {
+			topic.Web = name
+			r.Topics = append(r.Topics, topic)
+		}
+	}
+	b, err := newBuilder(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := b.page()
+	seen := map[string]bool{}
+	for _, s := range p.Sections {
+		if s.ID == "" || seen["#"+s.ID] {
+			t.Errorf("section %s: a second #%s", s.Title, s.ID)
+		}
+		seen["#"+s.ID] = true
+	}
+	for _, c := range p.plots() {
+		if c.Name == "" || strings.HasPrefix(c.Name, "-") || seen[c.Name] {
+			t.Errorf("a second chart %q", c.Name)
+		}
+		seen[c.Name] = true
+	}
+	if len(seen) < 40 {
+		t.Errorf("%d names", len(seen))
+	}
+}
+
 // Names come from files that anybody may have written.
 func TestHostileNames(t *testing.T) {
 	const evil = `</svg></script><script>alert("1")</script><img src=x onerror=alert(2)>|=1+1`

@@ -72,7 +72,32 @@ func (b *builder) page() page {
 		}
 	}
 	p.Sections = append(p.Sections, b.glossary())
+	p.apart()
 	return p
+}
+
+// apart gives every section an anchor and every chart a file of its own, in
+// their order: other names may make the same slug, or none.
+func (p page) apart() {
+	own := func(taken map[string]bool, name string) string {
+		name = cmp.Or(name, "web")
+		free := name
+		for n := 2; taken[free]; n++ {
+			free = fmt.Sprintf("%s-%d", name, n)
+		}
+		taken[free] = true
+		return free
+	}
+	ids, files := map[string]bool{}, map[string]bool{}
+	for i := range p.Sections {
+		s := &p.Sections[i]
+		s.ID = own(ids, s.ID)
+		for _, list := range [][]Plot{s.charts, s.more} {
+			for k := range list {
+				list[k].Name = own(files, list[k].Name)
+			}
+		}
+	}
 }
 
 // warnings are what a reader has to know before any figure.
