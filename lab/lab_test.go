@@ -286,9 +286,106 @@ func TestLabRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want a mistake with %s and the line", c.web, err, c.want)
 		}
 	}
-	f := read(t, "webs: [{path: "+tree+", budgets: [10]}]\nscorers: [breadth-first, semantic-synonym]\n")
+	unseeded := small(t)
+	edit(t, filepath.Join(unseeded, "web.yaml"), "http://a.example/1\n", "http://a.example/100\n")
+	f := read(t, "webs:\n  - {path: "+unseeded+", topics: [bees], budgets: [10]}\nscorers: [breadth-first]\n")
+	if _, err := f.Run(t.Context(), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "lab.yaml:2: topic bees: none of its 1 seeds is in the record") {
+		t.Errorf("seeds that are not recorded: %v", err)
+	}
+	f = read(t, "webs: [{path: "+tree+", budgets: [10]}]\nscorers: [breadth-first, semantic-synonym]\n")
 	if _, err := f.Run(t.Context(), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "needs a thesaurus") {
 		t.Errorf("without a thesaurus: %v", err)
+	}
+}
+
+// edit replaces text in a file, which has to be there.
+func edit(t *testing.T, name, old, by string) {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(b, []byte(old)) {
+		t.Fatalf("%s does not hold %q:\n%s", name, old, b)
+	}
+	if err := os.WriteFile(name, bytes.ReplaceAll(b, []byte(old), []byte(by)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Seeds and examples that the record does not have are told before the first
+// cell, and in the report.
+func TestNotesOnWhatIsNotRecorded(t *testing.T) {
+	web := small(t)
+	edit(t, filepath.Join(web, "web.yaml"), "http://a.example/5\n", "http://a.example/500\n") // a seed of cars
+	edit(t, filepath.Join(web, "web.yaml"), "http://a.example/9\n", "http://a.example/900\n") // an example
+	f := read(t, "webs: [{path: "+web+", topics: [cars], budgets: [10]}]\nscorers: [breadth-first]\n")
+	dir := t.TempDir()
+	var told []string
+	if _, err := f.Run(t.Context(), dir, Options{Note: func(n string) { told = append(told, n) }}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.results(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"tree/cars: 1 of 4 seeds are not in the record, such as http://a.example/500.",
+		"tree/cars: 1 of 3 examples have no page in the record, such as http://a.example/900, and are shown to no strategy.",
+	} {
+		if !slices.Contains(told, want) || !slices.Contains(r.Notes, want) {
+			t.Errorf("not told: %s\nbut %q", want, told)
+		}
+	}
+}
+
+// The rules of one lab are not told over the cells of another: a run that ends
+// before its first cell leaves both as they were, and a lab file that is not
+// that of the cells is refused.
+func TestReportIsOfOneLab(t *testing.T) {
+	web, dir := small(t), t.TempDir()
+	lab := "webs: [{path: " + web + ", topics: [bees], budgets: [10]}]\nscorers: [breadth-first]\n"
+	if _, err := read(t, lab).Run(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := read(t, "outside: fail\n"+lab).Run(ctx, dir, Options{}); err == nil {
+		t.Fatal("a run that was stopped before it began says nothing")
+	}
+	if r, err := Report(dir); err != nil || r.Missing != 0 || !strings.Contains(strings.Join(r.Notes, " "), "left out of the frontier") {
+		t.Errorf("%d missing, %v, %q", r.Missing, err, r.Notes)
+	}
+	edit(t, filepath.Join(dir, labFile), "outside: drop", "outside: fail")
+	if _, err := Report(dir); err == nil || !strings.Contains(err.Error(), "is not the lab file that the cells") || !strings.Contains(err.Error(), "run the lab again") {
+		t.Errorf("with the rules of another lab: %v", err)
+	}
+}
+
+// The report names the command that makes it, as it was given, for a shell.
+func TestReportNamesItsCommand(t *testing.T) {
+	f := read(t, "webs: [{path: "+small(t)+", topics: [bees], budgets: [10]}]\nscorers: [breadth-first]\n")
+	dir := filepath.Join(t.TempDir(), "bees' results")
+	if _, err := f.Run(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.results(dir)
+	quotedDir := "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
+	if want := "waggle lab run -f " + f.name + " -o " + quotedDir + " && waggle lab report " + quotedDir; err != nil || r.Command != want {
+		t.Errorf("%s, %v; want %s", r.Command, err, want)
+	}
+	// Facts of an older waggle name no file; the kept one does.
+	path := filepath.Join(dir, factsFile)
+	known, err := readJSON[facts](path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known.File, known.Lab = "", ""
+	if err := writeJSON(path, known); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := f.results(dir); err != nil || !strings.Contains(r.Command, "-f '"+strings.ReplaceAll(dir, "'", `'\''`)+"/lab.yaml' -o") {
+		t.Errorf("%s, %v", r.Command, err)
 	}
 }
 

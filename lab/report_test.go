@@ -89,6 +89,8 @@ func TestRulesAreReported(t *testing.T) {
 		{"outside: bounds", "the upper one for relevant", "tree", "| breadth-first"},
 		{"hide-half: true", "Half of the examples were hidden", "tree", "target recall"},
 		{"repeats: 2", "leaves out a third", "tree", "H/U"},
+		{"judges: [topic]", "which neither judge nor scorer can see", "tree", "H/U"},
+		{"judges: [topic, truth]", "no judge but the one named truth", "tree", "H/U"},
 	} {
 		_, text := reported(t, test.file+rest)
 		if !strings.Contains(text, test.says) {

@@ -103,9 +103,6 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 			return Outcome{}, err
 		}
 	}
-	if err := f.keep(dir); err != nil {
-		return Outcome{}, err
-	}
 	return r.run(ctx, webs)
 }
 
@@ -171,6 +168,17 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 			return r.out, Mistake{fmt.Errorf("%s: %w", r.at("webs", fmt.Sprint(i)), err)}
 		}
 	}
+	// What is told of the lab, and of its cells, is changed together: a run that
+	// ends before leaves the results of an earlier one as they are.
+	if ctx.Err() != nil {
+		return r.out, ctx.Err()
+	}
+	kept, err := r.keep(r.dir)
+	if err != nil {
+		return r.out, err
+	}
+	r.facts.Lab = hashText(kept)
+	r.facts.File = r.name
 	if err := r.writeFacts(); err != nil {
 		return r.out, err
 	}
@@ -193,7 +201,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 			return j.do(ctx)
 		})
 	}
-	err := pool.Wait()
+	err = pool.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.out, err
@@ -206,8 +214,8 @@ type job struct {
 }
 
 // keep puts the lab file beside its results, with every value and path in
-// force, so that it can be run again from there.
-func (f *File) keep(dir string) error {
+// force, so that it can be run again from there. It returns what it wrote.
+func (f *File) keep(dir string) ([]byte, error) {
 	own := *f
 	own.Webs = slices.Clone(f.Webs)
 	paths := []*string{&own.Words.WordNet, &own.Words.Table}
@@ -220,15 +228,18 @@ func (f *File) keep(dir string) error {
 		}
 		var err error
 		if *p, err = filepath.Abs(*p); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	b, err := yaml.Marshal(&own)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return os.WriteFile(filepath.Join(dir, labFile), b, 0o644)
+	return b, os.WriteFile(filepath.Join(dir, labFile), b, 0o644)
 }
+
+// hashText is a hash as facts hold it.
+func hashText(b []byte) string { return fmt.Sprintf("%016x", xxh3.Hash(b)) }
 
 // hashProgram hashes this program: results of another one are not taken for
 // its own.
@@ -423,6 +434,19 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		if slices.Contains(f.Seeds, "far") && len(t.SeedsFar) == 0 {
 			return fail("topic %s has no far seeds", t.Name)
 		}
+		seeds := t.Seeds
+		if slices.Contains(f.Seeds, "far") {
+			seeds = t.SeedsFar
+		}
+		if gone := unrecorded(w, seeds, 399); len(gone) == len(seeds) {
+			return fail("topic %s: none of its %d seeds is in the record: no crawl can start", t.Name, len(seeds))
+		} else if len(gone) > 0 {
+			out.notes = append(out.notes, fmt.Sprintf("%s/%s: %d of %d seeds are not in the record, such as %s.", w.Name, t.Name, len(gone), len(seeds), gone[0]))
+		}
+		// Where the web is parted, the examples are others.
+		if gone := unrecorded(w, t.Examples, 299); len(gone) > 0 && spec.Train == nil {
+			out.notes = append(out.notes, fmt.Sprintf("%s/%s: %d of %d examples have no page in the record, such as %s, and are shown to no strategy.", w.Name, t.Name, len(gone), len(t.Examples), gone[0]))
+		}
 		out.topics = append(out.topics, t)
 		out.truth[t.Name] = truth
 		out.truths[t.Name] = hashSet(truth)
@@ -445,6 +469,17 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		return fail("a budget of %d pages on a web of %d: give the web budgets: of its own", top, n)
 	}
 	return out, nil
+}
+
+// unrecorded lists the addresses for which the record has no answer with a
+// status of at most last.
+func unrecorded(w *corpus.Web, all []web.URL, last int) (out []web.URL) {
+	for _, u := range all {
+		if !w.Has(u) || w.Status(u) > last {
+			out = append(out, u)
+		}
+	}
+	return out
 }
 
 // hashSet hashes addresses whatever their order.
@@ -479,6 +514,10 @@ type facts struct {
 	Cells  []string // names of the files of all cells, made or not
 	Notes  []string
 	Clock  string // by which costs are measured
+	// Lab is a hash of the kept lab file that the cells are of, and File the
+	// name of the one that was run. Facts of an older waggle have neither.
+	Lab  string `json:",omitempty"`
+	File string `json:",omitempty"`
 }
 
 // topicFacts are those of one topic, in a file of their own.
