@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/event"
 )
 
 // TruthJudge names the judge that never errs: for diagnosis only.
@@ -179,7 +180,45 @@ type builder struct {
 
 const allWebs = "*"
 
+// clean makes all text of results harmless to show, as it comes from files that
+// anybody may have written: control characters, which command a terminal, and
+// those that change the order of others are taken out.
+func (r Results) clean() Results {
+	each := func(texts ...*string) {
+		for _, t := range texts {
+			*t = event.Line(*t)
+		}
+	}
+	each(&r.Title, &r.Command, &r.Baseline, &r.Clock)
+	r.Notes, r.Webs, r.Cells, r.Topics = slices.Clone(r.Notes), slices.Clone(r.Webs), slices.Clone(r.Cells), slices.Clone(r.Topics)
+	r.Judges, r.Costs, r.Constants = slices.Clone(r.Judges), slices.Clone(r.Costs), slices.Clone(r.Constants)
+	for i := range r.Notes {
+		each(&r.Notes[i])
+	}
+	for i := range r.Webs {
+		each(&r.Webs[i].Name, &r.Webs[i].Note)
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		each(&c.Web, &c.Topic, &c.Seeds, &c.Scorer, &c.Judge, &c.Error)
+	}
+	for i := range r.Topics {
+		each(&r.Topics[i].Web, &r.Topics[i].Topic, &r.Topics[i].Seeds)
+	}
+	for i := range r.Judges {
+		each(&r.Judges[i].Web, &r.Judges[i].Topic, &r.Judges[i].Judge)
+	}
+	for i := range r.Costs {
+		each(&r.Costs[i].Scorer, &r.Costs[i].Judge)
+	}
+	for i := range r.Constants {
+		each(&r.Constants[i].Scorer, &r.Constants[i].Name, &r.Constants[i].Line)
+	}
+	return r
+}
+
 func newBuilder(r Results) (*builder, error) {
+	r = r.clean()
 	if err := eval.CheckBudgets(r.Budgets); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
@@ -204,12 +243,10 @@ func newBuilder(r Results) (*builder, error) {
 			return nil, fmt.Errorf("report: there is no measure %q; the lab lists those there are", name)
 		}
 	}
-	b.Cells = slices.Clone(r.Cells)
 	slices.SortFunc(b.Cells, func(x, y eval.Cell) int {
 		return cmp.Or(cmp.Compare(x.Web, y.Web), cmp.Compare(x.Topic, y.Topic), cmp.Compare(x.Seeds, y.Seeds),
 			cmp.Compare(x.Scorer, y.Scorer), cmp.Compare(x.Judge, y.Judge), cmp.Compare(x.Repeat, y.Repeat))
 	})
-	b.Topics = slices.Clone(r.Topics)
 	slices.SortFunc(b.Topics, func(x, y Topic) int {
 		return cmp.Or(cmp.Compare(x.Web, y.Web), cmp.Compare(x.Topic, y.Topic), cmp.Compare(x.Seeds, y.Seeds))
 	})
@@ -221,7 +258,6 @@ func newBuilder(r Results) (*builder, error) {
 			b.barren[t.TopicID] = true
 		}
 	}
-	b.Webs = slices.Clone(r.Webs)
 	slices.SortFunc(b.Webs, func(x, y Web) int { return cmp.Compare(x.Name, y.Name) })
 	for _, w := range b.Webs {
 		if w.Name == allWebs {

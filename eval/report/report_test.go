@@ -293,7 +293,8 @@ func TestNamesThatSlugAlike(t *testing.T) {
 
 // Names come from files that anybody may have written.
 func TestHostileNames(t *testing.T) {
-	const evil = `</svg></script><script>alert("1")</script><img src=x onerror=alert(2)>|=1+1`
+	const unseen = "\x1b[2J\u202e\u0007"
+	const evil = unseen + `</svg></script><script>alert("1")</script><img src=x onerror=alert(2)>|=1+1`
 	r := made()
 	r.Title, r.Command, r.Notes, r.Webs[0].Note = evil, evil, []string{evil}, evil
 	r.Webs[0].Name = evil
@@ -350,6 +351,21 @@ func TestHostileNames(t *testing.T) {
 	if err != nil || bytes.Contains(data, []byte(",=")) || bytes.Contains(data, []byte(`,"=`)) {
 		t.Errorf("CSV holds a formula, %v", err)
 	}
+	plots, err := Plots(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var drawn bytes.Buffer
+	for _, p := range plots {
+		if err := p.Drawing.SVG(&drawn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for format, b := range map[string][]byte{"HTML": page, "Markdown": text, "CSV": data, "SVG": drawn.Bytes()} {
+		if i := bytes.IndexAny(b, "\x1b\u202e\u0007"); i >= 0 {
+			t.Errorf("%s holds a character that commands the screen: %q", format, b[max(0, i-20):i+5])
+		}
+	}
 }
 
 func TestFailedRunsAreTold(t *testing.T) {
@@ -390,6 +406,14 @@ func TestResultsThatCannotBeReported(t *testing.T) {
 
 func TestWrite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
+	if err := os.MkdirAll(filepath.Join(dir, "plots"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"earlier-harvest.svg", "earlier-harvest.png", "mine.svg"} {
+		if err := os.WriteFile(filepath.Join(dir, "plots", name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	r := made()
 	r.Webs, r.Budgets = r.Webs[:1], r.Budgets[1:]
 	r.Cells = slices.DeleteFunc(r.Cells, func(c eval.Cell) bool { return c.Web != "campus" || c.Scorer == "fish-search" })
@@ -399,6 +423,9 @@ func TestWrite(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "report.md"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "plots", "[em]*")); err != nil || len(left) != 1 || filepath.Base(left[0]) != "mine.svg" {
+		t.Errorf("of an earlier report and a file of somebody's own there are %q, %v", left, err)
 	}
 	links := regexp.MustCompile(`\]\((plots/[^)]*)\.svg\)`).FindAllSubmatch(text, -1)
 	if len(links) < 4 {
@@ -410,6 +437,20 @@ func TestWrite(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// A folder that cannot be written to is one line, not one a file.
+func TestWriteTellsOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "taken")
+	if err := os.MkdirAll(filepath.Join(dir, "report.html"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "report.md"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir, one()); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), filepath.Join(dir, "report.")) {
+		t.Errorf("%v", err)
 	}
 }
 
