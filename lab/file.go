@@ -41,7 +41,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/waggle-crawler/waggle/eval"
-	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/internal/yamlfile"
 	"github.com/waggle-crawler/waggle/judge"
@@ -330,8 +329,7 @@ func (f *File) check() error {
 		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Base)
 	}
 	for i, j := range f.Judges {
-		known := j == report.TruthJudge || slices.ContainsFunc(judge.Names(), func(l judge.Line) bool { return l.Name == j })
-		if !known || !inLab(j) {
+		if !slices.ContainsFunc(Judges(), func(l judge.Line) bool { return l.Name == j }) {
 			bad(f.at("judges", strconv.Itoa(i)), "there is no judge %q for a lab; waggle lab list names them", j)
 		}
 	}
@@ -356,6 +354,9 @@ func (f *File) check() error {
 	for i, m := range f.Head {
 		if _, ok := eval.MeasureNamed(m); !ok {
 			bad(f.at("measures", strconv.Itoa(i)), "there is no measure %q; waggle lab list names them", m)
+		}
+		if slices.Contains(f.Head[:i], m) {
+			bad(f.at("measures", strconv.Itoa(i)), "the measure %s is named twice", m)
 		}
 	}
 	if _, err := sim.ParseOutside(f.Outside); err != nil {

@@ -51,7 +51,15 @@ func TestFileErrors(t *testing.T) {
 		{"seeds: [middle]" + rest, `seeds "middle": near or far`},
 		{"budgets: [300, 100]" + rest, "lab.yaml"},
 		{"budgets: [0]" + rest, "lab.yaml"},
-		{"budgets: many" + rest, "lab.yaml:1:"},
+		{"budgets: many" + rest, "lab.yaml:1: budgets: a list is wanted: write budgets: [many]"},
+		{"title: x\nseeds: far" + rest, "lab.yaml:2: seeds: a list is wanted: write seeds: [far]"},
+		{"repeats: many" + rest, `lab.yaml:1: repeats: a whole number is wanted, and not "many"`},
+		{"hide-half: perhaps" + rest, `lab.yaml:1: hide-half: true or false is wanted, and not "perhaps"`},
+		{"network: 5" + rest, `lab.yaml:1: network: keys with values are wanted, and not "5": write network: {key: value}`},
+		{"title: [x]" + rest, "lab.yaml:1: title: text is wanted, and not a list"},
+		{"webs: [{path: w}]\nscorers:\n  - breadth-first\n  -\n", "lab.yaml:4: an entry of the list is empty"},
+		{"title: x\n\x00\x1f\x8b", `lab.yaml:2: it holds "\x00", which no text has`},
+		{"measures: [hits, auc, hits]" + rest, "the measure hits is named twice"},
 	} {
 		_, err := decode("lab.yaml", []byte(c.file))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -295,6 +303,20 @@ func TestLabRefuses(t *testing.T) {
 	f = read(t, "webs: [{path: "+tree+", budgets: [10]}]\nscorers: [breadth-first, semantic-synonym]\n")
 	if _, err := f.Run(t.Context(), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "needs a thesaurus") {
 		t.Errorf("without a thesaurus: %v", err)
+	}
+	table := filepath.Join(t.TempDir(), "words")
+	if err := os.WriteFile(table, []byte("bee, honeybee\n\x00\x01"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for words, want := range map[string]string{
+		"{table: " + table + "}":     table + ":2: this is no text",
+		"{table: " + table + "-not}": "no such file",
+		"{wordnet: " + table + "}":   "WordNet",
+	} {
+		f := read(t, "webs: [{path: "+tree+", budgets: [10]}]\nscorers: [breadth-first, semantic-synonym]\nthesaurus: "+words+"\n")
+		if _, err := f.Run(t.Context(), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "lab.yaml:3: thesaurus: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("thesaurus %s: %v, want the line and %s", words, err, want)
+		}
 	}
 }
 

@@ -254,8 +254,10 @@ func hashProgram() (uint64, error) {
 
 // thesaurus opens the lab's thesaurus, which the semantic scorers need.
 func (f *File) thesaurus() (score.Thesaurus, error) {
-	if t, err := f.Words.Open(); t != nil || err != nil {
-		return t, err
+	if t, err := f.Words.Open(); err != nil {
+		return nil, fmt.Errorf("%s: thesaurus: %w", f.at("thesaurus"), err)
+	} else if t != nil {
+		return t, nil
 	}
 	for i, s := range f.Scorers {
 		if strings.HasPrefix(s.Name, "semantic") {
