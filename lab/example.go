@@ -33,6 +33,7 @@ budgets: [300, 1000, 3000]    # pages; every cell runs to the largest
 repeats: 1                    # of each topic; after the first, with two thirds of its seeds and examples
 seed: 0                       # of chance, in the first repeat
 seeds: [near]                 # or far: some links from the next relevant page
+hops: 0                       # 1…4: instead, pages exactly so many links from the next relevant page
 hide-half: false              # true hides half of the examples, for target recall
 outside: drop                 # links outside the record: drop, fail, bounds
 ignore-directives: false      # true follows nofollow and counts noindex: it is the record that is asked

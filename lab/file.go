@@ -58,6 +58,7 @@ type File struct {
 	Scorers []Scorer `yaml:"scorers"`
 	Judges  []string `yaml:"judges"`  // default topic; truth is for diagnosis only
 	Seeds   []string `yaml:"seeds"`   // near (default), far
+	Hops    int      `yaml:"hops"`    // 1…4: seeds so many links from the next relevant page instead; 0 = the topic's
 	Budgets []int    `yaml:"budgets"` // default 300, 1000, 3000
 	Repeats int      `yaml:"repeats"` // default 1; each with other seeds, examples and chance
 	Seed    uint64   `yaml:"seed"`    // of the first repeat
@@ -335,6 +336,12 @@ func (f *File) check() error {
 	}
 	if len(f.Seeds) > 1 {
 		bad(f.at("seeds"), "near or far, one in a lab: a topic seen from both would count as two")
+	}
+	switch {
+	case f.Hops < 0 || f.Hops > 4:
+		bad(f.at("hops"), "hops: %d is outside 1…4; leave it out for the seeds of the topic", f.Hops)
+	case f.Hops > 0 && slices.Contains(f.Seeds, "far"):
+		bad(f.at("hops"), "hops: %d takes seeds of its own: leave out seeds: [far]", f.Hops)
 	}
 	twice := map[string]bool{}
 	for i, j := range f.Judges {

@@ -49,6 +49,8 @@ func TestFileErrors(t *testing.T) {
 		{"webs: [{path: w}]\nscorers:\n  - breadth-first\n  - {name: best-n-first, set: {batch: 0}}", "lab.yaml:4: best-n-first: batch = 0 is outside 1…256"},
 		{"scorers: [breadth-first]\nwebs:\n  - path: w\n    topics: [a]\n    dev: [b]", `lab.yaml:5: the topic "b" is not among the topics of this web`},
 		{"seeds: [middle]" + rest, `seeds "middle": near or far`},
+		{"hops: 5" + rest, "lab.yaml:1: hops: 5 is outside 1…4"},
+		{"seeds: [far]\nhops: 2" + rest, "lab.yaml:2: hops: 2 takes seeds of its own"},
 		{"budgets: [300, 100]" + rest, "lab.yaml"},
 		{"budgets: [0]" + rest, "lab.yaml"},
 		{"budgets: many" + rest, "lab.yaml:1: budgets: a list is wanted: write budgets: [many]"},
@@ -408,6 +410,56 @@ func TestReportNamesItsCommand(t *testing.T) {
 	}
 	if r, err := f.results(dir); err != nil || !strings.Contains(r.Command, "-f '"+strings.ReplaceAll(dir, "'", `'\''`)+"/lab.yaml' -o") {
 		t.Errorf("%s, %v", r.Command, err)
+	}
+}
+
+// Seeds at a distance are drawn from the pages exactly so many links from the
+// nearest relevant one, as many as the topic has, and are no hits.
+func TestHops(t *testing.T) {
+	web := small(t)
+	// Of the tree where page n links to 2n and 2n+1: cars are 3, 8, 9, 10, 22,
+	// 50, 51, 52. So one link away are 1 (of 3), 4, 5, 11, 25, 26; two away 2 (by
+	// 4 or 5), 12 (by 25), 13 (by 26); three away 6, of 12; four away none.
+	away := map[int][]string{1: {"1", "11", "25", "26", "4", "5"}, 2: {"12", "13", "2"}, 3: {"6"}, 4: nil}
+	for hops, pages := range away {
+		file := fmt.Sprintf("webs: [{path: %s, topics: [cars], budgets: [50]}]\nscorers: [breadth-first]\nhops: %d\n", web, hops)
+		g := groupOf(t, file, "cars", 0)
+		var got []string
+		for _, u := range g.seeds() {
+			name := strings.TrimPrefix(u.String(), "http://a.example/")
+			if !slices.Contains(pages, name) {
+				t.Errorf("page %s is not %d links away", name, hops)
+			}
+			if !g.truth().Shown.Has(u, "") {
+				t.Errorf("the seed %s counts as a hit", u)
+			}
+			got = append(got, name)
+		}
+		if want := min(4, len(pages)); len(slices.Compact(slices.Sorted(slices.Values(got)))) != want { // the topic has 4
+			t.Errorf("%d hops: seeds %v, want %d", hops, got, want)
+		}
+		if again := groupOf(t, file, "cars", 0); !slices.Equal(again.seeds(), g.seeds()) {
+			t.Errorf("%d hops: other seeds when drawn again", hops)
+		}
+	}
+	seeds := map[string]bool{}
+	for chance := range 8 {
+		g := groupOf(t, fmt.Sprintf("webs: [{path: %s, topics: [cars], budgets: [50]}]\nscorers: [breadth-first]\nhops: 1\nseed: %d\n", web, chance), "cars", 0)
+		seeds[fmt.Sprint(g.seeds())] = true
+	}
+	if len(seeds) < 2 {
+		t.Error("another seed of chance draws the same pages")
+	}
+
+	// Where no page is so far away, the cells say so.
+	f := read(t, "webs: [{path: "+web+", topics: [cars], budgets: [50]}]\nscorers: [breadth-first]\nhops: 4\n")
+	dir := t.TempDir()
+	if out, err := f.Run(t.Context(), dir, Options{}); err != nil || out.Failed != 1 {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	r, err := f.results(dir)
+	if err != nil || !strings.Contains(r.Cells[0].Error, "exactly 4 links") || r.Cells[0].Seeds != "4-hop" {
+		t.Errorf("%+v, %v", r.Cells, err)
 	}
 }
 

@@ -156,7 +156,11 @@ func (f *File) rules() []string {
 			notes = append(notes, fmt.Sprintf("%s%s with %s.", s.label(), is, changes))
 		}
 	}
-	notes = append(notes, fmt.Sprintf("Seeds: %s; repeats: %d.", f.Seeds[0], f.Repeats))
+	seeds := f.Seeds[0]
+	if f.Hops > 0 {
+		seeds = fmt.Sprintf("as many pages as the topic has seeds, drawn from those whose nearest relevant page is exactly %d links away", f.Hops)
+	}
+	notes = append(notes, fmt.Sprintf("Seeds: %s; repeats: %d.", seeds, f.Repeats))
 	if f.Repeats > 1 {
 		notes = append(notes, "The first repeat is given all seeds and examples, each other one leaves out a third of both, and all strategies of a repeat are given the same. What is left out is no hit either. Repeats are averaged within their topic.")
 	}

@@ -440,7 +440,9 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		if slices.Contains(f.Seeds, "far") {
 			seeds = t.SeedsFar
 		}
-		if gone := unrecorded(w, seeds, 399); len(gone) == len(seeds) {
+		if gone := unrecorded(w, seeds, 399); f.Hops > 0 {
+			// Its seeds are drawn from the record.
+		} else if len(gone) == len(seeds) {
 			return fail("topic %s: none of its %d seeds is in the record: no crawl can start", t.Name, len(seeds))
 		} else if len(gone) > 0 {
 			out.notes = append(out.notes, fmt.Sprintf("%s/%s: %d of %d seeds are not in the record, such as %s.", w.Name, t.Name, len(gone), len(seeds), gone[0]))
@@ -560,7 +562,11 @@ func (r *runner) writeFacts() error {
 // fileName is the name of a cell's file: legible, and of another cell or other
 // inputs another.
 func (r *runner) fileName(k eval.Key, s Scorer, g *group, more ...any) string {
-	inputs, err := json.Marshal([]any{more, k, s, g.w.spec.Budgets, g.w.spec.Train, r.Outside, r.Network, r.Hide, r.Ignore, r.Seed, r.words, r.program, g.w.record, g.seeds(), g.examples(), g.allSeeds(), g.t.Examples, g.t.Keywords, g.t.Description, g.w.truths[g.t.Name]})
+	var seeds any = []any{g.Hops, g.t.Seeds} // what seeds are drawn from, besides the record
+	if g.Hops == 0 {
+		seeds = []any{g.seeds(), g.allSeeds()}
+	}
+	inputs, err := json.Marshal([]any{more, k, s, g.w.spec.Budgets, g.w.spec.Train, r.Outside, r.Network, r.Hide, r.Ignore, r.Seed, r.words, r.program, g.w.record, seeds, g.examples(), g.t.Examples, g.t.Keywords, g.t.Description, g.w.truths[g.t.Name]})
 	if err != nil {
 		panic(err) // plain values
 	}
