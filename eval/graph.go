@@ -114,6 +114,39 @@ func (g *Graph) Page(i int32) web.URL { return g.pages[i] }
 // Links is the pages a page links to. The caller must not change it.
 func (g *Graph) Links(i int32) []int32 { return g.to[i] }
 
+// Distances is how many links lead from each page to the nearest of some, -1
+// where none can be reached. Shape: [page].
+func (g *Graph) Distances(nearest []int32) []int32 {
+	from := make([][]int32, len(g.to)) // [page] pages that link to it
+	for i, links := range g.to {
+		for _, j := range links {
+			from[j] = append(from[j], int32(i))
+		}
+	}
+	out := make([]int32, len(g.to))
+	for i := range out {
+		out[i] = -1
+	}
+	var queue []int32
+	for _, i := range nearest {
+		if out[i] < 0 {
+			out[i] = 0
+			queue = append(queue, i)
+		}
+	}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		for _, j := range from[i] {
+			if out[j] < 0 {
+				out[j] = out[i] + 1
+				queue = append(queue, j)
+			}
+		}
+	}
+	return out
+}
+
 // Truth makes a truth from addresses, with the bodies that are recorded for
 // them.
 func (g *Graph) Truth(relevant map[web.URL]bool, shown, hidden []web.URL) Truth {

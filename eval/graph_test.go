@@ -124,3 +124,42 @@ func TestRecorderAndBoundAgree(t *testing.T) {
 		}
 	})
 }
+
+// Distances are those of the shortest walks, which Floyd and Warshall's sum
+// over all pairs finds as well.
+func TestDistances(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const far = 1 << 20
+		n := rapid.IntRange(1, 9).Draw(t, "pages")
+		g := &Graph{to: make([][]int32, n)}
+		walk := make([][]int, n)
+		for i := range walk {
+			walk[i] = slices.Repeat([]int{far}, n)
+			walk[i][i] = 0
+			g.to[i] = rapid.SliceOfNDistinct(rapid.Int32Range(0, int32(n-1)), 0, min(n, 2), rapid.ID).Draw(t, "links")
+			for _, j := range g.to[i] {
+				walk[i][j] = min(walk[i][j], 1)
+			}
+		}
+		for k := range n {
+			for i := range n {
+				for j := range n {
+					walk[i][j] = min(walk[i][j], walk[i][k]+walk[k][j])
+				}
+			}
+		}
+		nearest := rapid.SliceOfN(rapid.Int32Range(0, int32(n-1)), 0, 3).Draw(t, "nearest")
+		for i, got := range g.Distances(nearest) {
+			want := far
+			for _, j := range nearest {
+				want = min(want, walk[i][j])
+			}
+			if want >= far {
+				want = -1
+			}
+			if int(got) != want {
+				t.Fatalf("page %d: %d, want %d", i, got, want)
+			}
+		}
+	})
+}

@@ -205,13 +205,17 @@ type Interval struct{ Mean, Low, High float64 }
 
 // Bootstrap is the percentile interval of the mean over topics: the values are
 // drawn with replacement, draws times, and the middle share level of the means
-// is what lies between Low and High. It is NaN without values.
+// is what lies between Low and High. They are NaN for fewer than two values,
+// which tell of no spread, and Mean for none.
 //
 // Source: Efron & Tibshirani (1993), section 13.3.
 func Bootstrap(values []float64, level float64, draws int, rng *rand.Rand) Interval {
 	n := len(values)
 	if n == 0 || draws < 1 {
 		return Interval{math.NaN(), math.NaN(), math.NaN()}
+	}
+	if n == 1 {
+		return Interval{values[0], math.NaN(), math.NaN()}
 	}
 	means := make([]float64, draws)
 	for i := range means {

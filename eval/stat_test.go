@@ -233,6 +233,9 @@ func TestBootstrap(t *testing.T) {
 	if got.Mean != 2 || math.Abs(got.Low-all[2]) > 1e-9 || math.Abs(got.High-all[24]) > 1e-9 {
 		t.Errorf("%+v, want %v … %v", got, all[2], all[24])
 	}
+	if got := Bootstrap([]float64{3}, .95, 10, nil); got.Mean != 3 || !math.IsNaN(got.Low) || !math.IsNaN(got.High) {
+		t.Errorf("of one value: %+v, which has no spread", got)
+	}
 	if got := Bootstrap(nil, .95, 10, nil); !math.IsNaN(got.Mean) {
 		t.Errorf("of nothing: %+v", got)
 	}

@@ -3,9 +3,11 @@ package lab
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/score"
 )
@@ -14,10 +16,8 @@ import (
 // every constant of it with its default, range and meaning.
 func Example(w io.Writer) error {
 	var judges []string
-	for _, l := range judge.Names() {
-		if inLab(l.Name) {
-			judges = append(judges, l.Name)
-		}
+	for _, l := range Judges() {
+		judges = append(judges, l.Name)
 	}
 	out := &strings.Builder{}
 	fmt.Fprintf(out, `# All that a lab file can say, with the defaults. Take out what is not wanted.
@@ -34,10 +34,11 @@ budgets: [300, 1000, 3000]    # pages; every cell runs to the largest
 repeats: 1                    # of each topic; after the first, with two thirds of its seeds and examples
 seed: 0                       # of chance, in the first repeat
 seeds: [near]                 # or far: some links from the next relevant page
+hops: 0                       # 1…4: instead, pages exactly so many links from the next relevant page
 hide-half: false              # true hides half of the examples, for target recall
 outside: drop                 # links outside the record: drop, fail, bounds
 ignore-directives: false      # true follows nofollow and counts noindex: it is the record that is asked
-judges: [topic]               # of %s; truth for diagnosis
+judges: [topic]               # of %s; the last for diagnosis only
 baseline: breadth-first       # the scorer that all others are compared with
 measures: []                  # of the main tables; waggle lab list names them
 network: {workers: 1, delay: 0s, latency: 0s, spread: 0}   # simulated: delay between requests to a host, median latency
@@ -67,6 +68,13 @@ scorers:                      # name:, and if need be as: NAME, similarity: judg
 		}
 	}
 	return nil
+}
+
+// Judges names the judges that a lab takes: those that need nothing but the
+// topic, and at last the one that knows the truth.
+func Judges() []judge.Line {
+	list := slices.DeleteFunc(judge.Names(), func(l judge.Line) bool { return !inLab(l.Name) })
+	return append(list, judge.Line{Name: report.TruthJudge, Line: "the web's truth itself: for diagnosis, never in a headline table"})
 }
 
 // inLab tells whether a judge needs nothing but the topic.

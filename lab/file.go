@@ -41,7 +41,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/waggle-crawler/waggle/eval"
-	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/internal/yamlfile"
 	"github.com/waggle-crawler/waggle/judge"
@@ -59,6 +58,7 @@ type File struct {
 	Scorers []Scorer `yaml:"scorers"`
 	Judges  []string `yaml:"judges"`  // default topic; truth is for diagnosis only
 	Seeds   []string `yaml:"seeds"`   // near (default), far
+	Hops    int      `yaml:"hops"`    // 1…4: seeds so many links from the next relevant page instead; 0 = the topic's
 	Budgets []int    `yaml:"budgets"` // default 300, 1000, 3000
 	Repeats int      `yaml:"repeats"` // default 1; each with other seeds, examples and chance
 	Seed    uint64   `yaml:"seed"`    // of the first repeat
@@ -336,13 +336,18 @@ func (f *File) check() error {
 		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Base)
 	}
 	for i, j := range f.Judges {
-		known := j == report.TruthJudge || slices.ContainsFunc(judge.Names(), func(l judge.Line) bool { return l.Name == j })
-		if !known || !inLab(j) {
+		if !slices.ContainsFunc(Judges(), func(l judge.Line) bool { return l.Name == j }) {
 			bad(f.at("judges", strconv.Itoa(i)), "there is no judge %q for a lab; waggle lab list names them", j)
 		}
 	}
 	if len(f.Seeds) > 1 {
 		bad(f.at("seeds"), "near or far, one in a lab: a topic seen from both would count as two")
+	}
+	switch {
+	case f.Hops < 0 || f.Hops > 4:
+		bad(f.at("hops"), "hops: %d is outside 1…4; leave it out for the seeds of the topic", f.Hops)
+	case f.Hops > 0 && slices.Contains(f.Seeds, "far"):
+		bad(f.at("hops"), "hops: %d takes seeds of its own: leave out seeds: [far]", f.Hops)
 	}
 	twice := map[string]bool{}
 	for i, j := range f.Judges {
@@ -362,6 +367,9 @@ func (f *File) check() error {
 	for i, m := range f.Head {
 		if _, ok := eval.MeasureNamed(m); !ok {
 			bad(f.at("measures", strconv.Itoa(i)), "there is no measure %q; waggle lab list names them", m)
+		}
+		if slices.Contains(f.Head[:i], m) {
+			bad(f.at("measures", strconv.Itoa(i)), "the measure %s is named twice", m)
 		}
 	}
 	if _, err := sim.ParseOutside(f.Outside); err != nil {

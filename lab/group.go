@@ -38,6 +38,7 @@ type group struct {
 	far    bool
 	repeat int
 
+	distant  func() []web.URL // seeds of hops:; the graph has to be there
 	once     sync.Once
 	ref      eval.Reference
 	breadths map[string]func(context.Context) made // by judge
@@ -49,10 +50,12 @@ type group struct {
 }
 
 func (r *runner) group(w *labWeb, f *fold, t corpus.Topic, far bool, repeat int) *group {
-	return &group{
+	g := &group{
 		runner: r, w: w, fold: f, t: t, far: far, repeat: repeat,
 		breadths: map[string]func(context.Context) made{}, lessons: map[string]func() taught{},
 	}
+	g.distant = sync.OnceValue(g.atHops)
+	return g
 }
 
 // done lets models and the crawl to compare with go after the last cell.
@@ -72,6 +75,9 @@ func (g *group) id() eval.TopicID {
 	if g.far {
 		id.Seeds = "far"
 	}
+	if g.Hops > 0 {
+		id.Seeds = fmt.Sprintf("%d-hop", g.Hops)
+	}
 	return id
 }
 
@@ -85,10 +91,42 @@ func (g *group) budget() int { return g.w.spec.Budgets[len(g.w.spec.Budgets)-1] 
 
 // allSeeds are those of every repeat together.
 func (g *group) allSeeds() []web.URL {
-	if g.far {
+	switch {
+	case g.Hops > 0:
+		return g.distant()
+	case g.far:
 		return g.t.SeedsFar
 	}
 	return g.t.Seeds
+}
+
+// atHops draws as many pages as the topic has seeds, of those from which the
+// nearest relevant page is exactly Hops links away; all, where there are fewer.
+func (g *group) atHops() []web.URL {
+	graph := g.fold.graph
+	var relevant []int32
+	for u := range g.w.truth[g.t.Name] {
+		if i, ok := graph.Number(u); ok && g.fold.keeps(graph.Page(i)) {
+			relevant = append(relevant, i)
+		}
+	}
+	var all []web.URL
+	for i, d := range graph.Distances(relevant) {
+		if u := graph.Page(int32(i)); int(d) == g.Hops && g.fold.keeps(u) {
+			all = append(all, u)
+		}
+	}
+	g.shuffle(all, "hops")
+	return all[:min(max(1, len(g.t.Seeds)), len(all))]
+}
+
+// shuffle puts addresses into an order drawn by the lab's seed, the same in
+// every repeat.
+func (g *group) shuffle(all []web.URL, purpose string) {
+	chance := func(u web.URL) uint64 {
+		return xxh3.HashStringSeed(fmt.Sprintf("%s %s %s %s", purpose, g.w.Name, g.t.Name, u), g.Seed)
+	}
+	slices.SortFunc(all, func(a, b web.URL) int { return cmp.Compare(chance(a), chance(b)) })
 }
 
 // seeds are those of this repeat.
@@ -116,10 +154,7 @@ func (g *group) draw(all []web.URL, purpose string) []web.URL {
 		return all
 	}
 	order := slices.Clone(all)
-	chance := func(u web.URL) uint64 {
-		return xxh3.HashStringSeed(fmt.Sprintf("%s %s %s %s", purpose, g.w.Name, g.t.Name, u), g.Seed)
-	}
-	slices.SortFunc(order, func(a, b web.URL) int { return cmp.Compare(chance(a), chance(b)) })
+	g.shuffle(order, purpose)
 	third := max(1, len(all)/3)
 	out := map[web.URL]bool{}
 	for i := range third {
@@ -283,6 +318,9 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 			m.err = fmt.Errorf("panic: %v", p)
 		}
 	}()
+	if g.Hops > 0 && len(g.seeds()) == 0 {
+		return made{err: fmt.Errorf("no page of the record is exactly %d links from the nearest relevant page: choose other hops for this topic, in a lab of its own", g.Hops)}
+	}
 	top := g.topic()
 	pages := record{Pages: g.w.pages, fold: g.fold}
 	var known *train.Crawled

@@ -49,9 +49,19 @@ func TestFileErrors(t *testing.T) {
 		{"webs: [{path: w}]\nscorers:\n  - breadth-first\n  - {name: best-n-first, set: {batch: 0}}", "lab.yaml:4: best-n-first: batch = 0 is outside 1…256"},
 		{"scorers: [breadth-first]\nwebs:\n  - path: w\n    topics: [a]\n    dev: [b]", `lab.yaml:5: the topic "b" is not among the topics of this web`},
 		{"seeds: [middle]" + rest, `seeds "middle": near or far`},
+		{"hops: 5" + rest, "lab.yaml:1: hops: 5 is outside 1…4"},
+		{"seeds: [far]\nhops: 2" + rest, "lab.yaml:2: hops: 2 takes seeds of its own"},
 		{"budgets: [300, 100]" + rest, "lab.yaml"},
 		{"budgets: [0]" + rest, "lab.yaml"},
-		{"budgets: many" + rest, "lab.yaml:1:"},
+		{"budgets: many" + rest, "lab.yaml:1: budgets: a list is wanted: write budgets: [many]"},
+		{"title: x\nseeds: far" + rest, "lab.yaml:2: seeds: a list is wanted: write seeds: [far]"},
+		{"repeats: many" + rest, `lab.yaml:1: repeats: a whole number is wanted, and not "many"`},
+		{"hide-half: perhaps" + rest, `lab.yaml:1: hide-half: true or false is wanted, and not "perhaps"`},
+		{"network: 5" + rest, `lab.yaml:1: network: keys with values are wanted, and not "5": write network: {key: value}`},
+		{"title: [x]" + rest, "lab.yaml:1: title: text is wanted, and not a list"},
+		{"webs: [{path: w}]\nscorers:\n  - breadth-first\n  -\n", "lab.yaml:4: an entry of the list is empty"},
+		{"title: x\n\x00\x1f\x8b", `lab.yaml:2: it holds "\x00", which no text has`},
+		{"measures: [hits, auc, hits]" + rest, "the measure hits is named twice"},
 	} {
 		_, err := decode("lab.yaml", []byte(c.file))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -286,9 +296,170 @@ func TestLabRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want a mistake with %s and the line", c.web, err, c.want)
 		}
 	}
-	f := read(t, "webs: [{path: "+tree+", budgets: [10]}]\nscorers: [breadth-first, semantic-synonym]\n")
+	unseeded := small(t)
+	edit(t, filepath.Join(unseeded, "web.yaml"), "http://a.example/1\n", "http://a.example/100\n")
+	f := read(t, "webs:\n  - {path: "+unseeded+", topics: [bees], budgets: [10]}\nscorers: [breadth-first]\n")
+	if _, err := f.Run(t.Context(), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "lab.yaml:2: topic bees: none of its 1 seeds is in the record") {
+		t.Errorf("seeds that are not recorded: %v", err)
+	}
+	f = read(t, "webs: [{path: "+tree+", budgets: [10]}]\nscorers: [breadth-first, semantic-synonym]\n")
 	if _, err := f.Run(t.Context(), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "needs a thesaurus") {
 		t.Errorf("without a thesaurus: %v", err)
+	}
+	table := filepath.Join(t.TempDir(), "words")
+	if err := os.WriteFile(table, []byte("bee, honeybee\n\x00\x01"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for words, want := range map[string]string{
+		"{table: " + table + "}":     table + ":2: this is no text",
+		"{table: " + table + "-not}": "no such file",
+		"{wordnet: " + table + "}":   "WordNet",
+	} {
+		f := read(t, "webs: [{path: "+tree+", budgets: [10]}]\nscorers: [breadth-first, semantic-synonym]\nthesaurus: "+words+"\n")
+		if _, err := f.Run(t.Context(), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "lab.yaml:3: thesaurus: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("thesaurus %s: %v, want the line and %s", words, err, want)
+		}
+	}
+}
+
+// edit replaces text in a file, which has to be there.
+func edit(t *testing.T, name, old, by string) {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(b, []byte(old)) {
+		t.Fatalf("%s does not hold %q:\n%s", name, old, b)
+	}
+	if err := os.WriteFile(name, bytes.ReplaceAll(b, []byte(old), []byte(by)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Seeds and examples that the record does not have are told before the first
+// cell, and in the report.
+func TestNotesOnWhatIsNotRecorded(t *testing.T) {
+	web := small(t)
+	edit(t, filepath.Join(web, "web.yaml"), "http://a.example/5\n", "http://a.example/500\n") // a seed of cars
+	edit(t, filepath.Join(web, "web.yaml"), "http://a.example/9\n", "http://a.example/900\n") // an example
+	f := read(t, "webs: [{path: "+web+", topics: [cars], budgets: [10]}]\nscorers: [breadth-first]\n")
+	dir := t.TempDir()
+	var told []string
+	if _, err := f.Run(t.Context(), dir, Options{Note: func(n string) { told = append(told, n) }}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.results(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"tree/cars: 1 of 4 seeds are not in the record, such as http://a.example/500.",
+		"tree/cars: 1 of 3 examples have no page in the record, such as http://a.example/900, and are shown to no strategy.",
+	} {
+		if !slices.Contains(told, want) || !slices.Contains(r.Notes, want) {
+			t.Errorf("not told: %s\nbut %q", want, told)
+		}
+	}
+}
+
+// The rules of one lab are not told over the cells of another: a run that ends
+// before its first cell leaves both as they were, and a lab file that is not
+// that of the cells is refused.
+func TestReportIsOfOneLab(t *testing.T) {
+	web, dir := small(t), t.TempDir()
+	lab := "webs: [{path: " + web + ", topics: [bees], budgets: [10]}]\nscorers: [breadth-first]\n"
+	if _, err := read(t, lab).Run(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := read(t, "outside: fail\n"+lab).Run(ctx, dir, Options{}); err == nil {
+		t.Fatal("a run that was stopped before it began says nothing")
+	}
+	if r, err := Report(dir); err != nil || r.Missing != 0 || !strings.Contains(strings.Join(r.Notes, " "), "left out of the frontier") {
+		t.Errorf("%d missing, %v, %q", r.Missing, err, r.Notes)
+	}
+	edit(t, filepath.Join(dir, labFile), "outside: drop", "outside: fail")
+	if _, err := Report(dir); err == nil || !strings.Contains(err.Error(), "is not the lab file that the cells") || !strings.Contains(err.Error(), "run the lab again") {
+		t.Errorf("with the rules of another lab: %v", err)
+	}
+}
+
+// The report names the command that makes it, as it was given, for a shell.
+func TestReportNamesItsCommand(t *testing.T) {
+	f := read(t, "webs: [{path: "+small(t)+", topics: [bees], budgets: [10]}]\nscorers: [breadth-first]\n")
+	dir := filepath.Join(t.TempDir(), "bees' results")
+	if _, err := f.Run(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.results(dir)
+	quotedDir := "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
+	if want := "waggle lab run -f " + f.name + " -o " + quotedDir + " && waggle lab report " + quotedDir; err != nil || r.Command != want {
+		t.Errorf("%s, %v; want %s", r.Command, err, want)
+	}
+	// Facts of an older waggle name no file; the kept one does.
+	path := filepath.Join(dir, factsFile)
+	known, err := readJSON[facts](path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known.File, known.Lab = "", ""
+	if err := writeJSON(path, known); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := f.results(dir); err != nil || !strings.Contains(r.Command, "-f '"+strings.ReplaceAll(dir, "'", `'\''`)+"/lab.yaml' -o") {
+		t.Errorf("%s, %v", r.Command, err)
+	}
+}
+
+// Seeds at a distance are drawn from the pages exactly so many links from the
+// nearest relevant one, as many as the topic has, and are no hits.
+func TestHops(t *testing.T) {
+	web := small(t)
+	// Of the tree where page n links to 2n and 2n+1: cars are 3, 8, 9, 10, 22,
+	// 50, 51, 52. So one link away are 1 (of 3), 4, 5, 11, 25, 26; two away 2 (by
+	// 4 or 5), 12 (by 25), 13 (by 26); three away 6, of 12; four away none.
+	away := map[int][]string{1: {"1", "11", "25", "26", "4", "5"}, 2: {"12", "13", "2"}, 3: {"6"}, 4: nil}
+	for hops, pages := range away {
+		file := fmt.Sprintf("webs: [{path: %s, topics: [cars], budgets: [50]}]\nscorers: [breadth-first]\nhops: %d\n", web, hops)
+		g := groupOf(t, file, "cars", 0)
+		var got []string
+		for _, u := range g.seeds() {
+			name := strings.TrimPrefix(u.String(), "http://a.example/")
+			if !slices.Contains(pages, name) {
+				t.Errorf("page %s is not %d links away", name, hops)
+			}
+			if !g.truth().Shown.Has(u, "") {
+				t.Errorf("the seed %s counts as a hit", u)
+			}
+			got = append(got, name)
+		}
+		if want := min(4, len(pages)); len(slices.Compact(slices.Sorted(slices.Values(got)))) != want { // the topic has 4
+			t.Errorf("%d hops: seeds %v, want %d", hops, got, want)
+		}
+		if again := groupOf(t, file, "cars", 0); !slices.Equal(again.seeds(), g.seeds()) {
+			t.Errorf("%d hops: other seeds when drawn again", hops)
+		}
+	}
+	seeds := map[string]bool{}
+	for chance := range 8 {
+		g := groupOf(t, fmt.Sprintf("webs: [{path: %s, topics: [cars], budgets: [50]}]\nscorers: [breadth-first]\nhops: 1\nseed: %d\n", web, chance), "cars", 0)
+		seeds[fmt.Sprint(g.seeds())] = true
+	}
+	if len(seeds) < 2 {
+		t.Error("another seed of chance draws the same pages")
+	}
+
+	// Where no page is so far away, the cells say so.
+	f := read(t, "webs: [{path: "+web+", topics: [cars], budgets: [50]}]\nscorers: [breadth-first]\nhops: 4\n")
+	dir := t.TempDir()
+	if out, err := f.Run(t.Context(), dir, Options{}); err != nil || out.Failed != 1 {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	r, err := f.results(dir)
+	if err != nil || !strings.Contains(r.Cells[0].Error, "exactly 4 links") || r.Cells[0].Seeds != "4-hop" {
+		t.Errorf("%+v, %v", r.Cells, err)
 	}
 }
 

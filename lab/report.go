@@ -38,7 +38,6 @@ func (f *File) results(dir string) (report.Results, error) {
 	if len(f.Head) > 0 { // an empty list, as in a kept lab file, means the default
 		r.Headline = f.Head
 	}
-	r.Command = "waggle lab run -f lab.yaml -o DIR && waggle lab report DIR"
 	b, err := os.ReadFile(filepath.Join(dir, factsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, fmt.Errorf("%s holds no finished run of a lab: waggle lab run makes one, and goes on with one that was stopped", dir)
@@ -50,6 +49,17 @@ func (f *File) results(dir string) (report.Results, error) {
 	if err := json.Unmarshal(b, &known); err != nil {
 		return r, fmt.Errorf("%s is damaged (%w): run the lab again, which takes little where the cells are there", filepath.Join(dir, factsFile), err)
 	}
+	kept := filepath.Join(dir, labFile)
+	if b, err = os.ReadFile(kept); err != nil {
+		return r, err
+	}
+	if known.Lab != "" && known.Lab != hashText(b) {
+		return r, fmt.Errorf("%s is not the lab file that the cells in %s are of: the run was stopped before it began, or the file was changed: run the lab again, which keeps all cells that still hold", kept, dir)
+	}
+	if known.File == "" {
+		known.File = kept
+	}
+	r.Command = fmt.Sprintf("waggle lab run -f %s -o %s && waggle lab report %[2]s", quoted(known.File), quoted(dir))
 	r.Webs, r.Topics, r.Clock = known.Webs, known.Topics, known.Clock
 	for _, j := range known.Judges {
 		r.Judges = append(r.Judges, j.report())
@@ -85,6 +95,16 @@ func (f *File) results(dir string) (report.Results, error) {
 	return r, err
 }
 
+// quoted is a word as a shell takes it for one.
+func quoted(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(c rune) bool {
+		return c <= ' ' || strings.ContainsRune("'\"\\$`!*?[](){}<>|&;~#", c)
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
 // changes tells the settings of a scorer that are not its defaults.
 func (s Scorer) changes() string {
 	var parts []string
@@ -117,9 +137,13 @@ func (f *File) constants() (out []report.Constant) {
 
 // rules are what a reader of the report has to know.
 func (f *File) rules() []string {
+	sees := "which neither judge nor scorer can see"
+	if slices.Contains(f.Judges, report.TruthJudge) {
+		sees = "which no scorer can see, and no judge but the one named truth, which is for diagnosis"
+	}
 	notes := append([]string{
 		"Every strategy was given the same seeds, keywords, description and examples, and the same judge. Seeds and examples are no hits; pages with the same body count once.",
-		"Ground truth is that of the web's truth files, which neither judge nor scorer can see.",
+		"Ground truth is that of the web's truth files, " + sees + ".",
 		fmt.Sprintf("Links outside the record: %s.", map[string]string{
 			"drop":   "left out of the frontier, at no cost",
 			"fail":   "each fetch costs a page of the budget and fails",
@@ -145,7 +169,11 @@ func (f *File) rules() []string {
 			notes = append(notes, s.label()+" "+n+".")
 		}
 	}
-	notes = append(notes, fmt.Sprintf("Seeds: %s; repeats: %d.", f.Seeds[0], f.Repeats))
+	seeds := f.Seeds[0]
+	if f.Hops > 0 {
+		seeds = fmt.Sprintf("as many pages as the topic has seeds, drawn from those whose nearest relevant page is exactly %d links away", f.Hops)
+	}
+	notes = append(notes, fmt.Sprintf("Seeds: %s; repeats: %d.", seeds, f.Repeats))
 	if f.Repeats > 1 {
 		notes = append(notes, "The first repeat is given all seeds and examples, each other one leaves out a third of both, and all strategies of a repeat are given the same. What is left out is no hit either. Repeats are averaged within their topic.")
 	}

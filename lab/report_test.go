@@ -88,7 +88,10 @@ func TestRulesAreReported(t *testing.T) {
 		{"outside: fail", "each fetch costs a page of the budget and fails", "tree", " outside |"},
 		{"outside: bounds", "the upper one for relevant", "tree", "| breadth-first"},
 		{"hide-half: true", "Half of the examples were hidden", "tree", "target recall"},
+		{"hops: 2", "nearest relevant page is exactly 2 links away", "tree", "cars, 2-hop seeds"},
 		{"repeats: 2", "leaves out a third", "tree", "H/U"},
+		{"judges: [topic]", "which neither judge nor scorer can see", "tree", "H/U"},
+		{"judges: [topic, truth]", "no judge but the one named truth", "tree", "H/U"},
 	} {
 		_, text := reported(t, test.file+rest)
 		if !strings.Contains(text, test.says) {

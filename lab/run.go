@@ -103,9 +103,6 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 			return Outcome{}, err
 		}
 	}
-	if err := f.keep(dir); err != nil {
-		return Outcome{}, err
-	}
 	return r.run(ctx, webs)
 }
 
@@ -172,6 +169,17 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 			return r.out, Mistake{fmt.Errorf("%s: %w", r.at("webs", fmt.Sprint(i)), err)}
 		}
 	}
+	// What is told of the lab, and of its cells, is changed together: a run that
+	// ends before leaves the results of an earlier one as they are.
+	if ctx.Err() != nil {
+		return r.out, ctx.Err()
+	}
+	kept, err := r.keep(r.dir)
+	if err != nil {
+		return r.out, err
+	}
+	r.facts.Lab = hashText(kept)
+	r.facts.File = r.name
 	if err := r.writeFacts(); err != nil {
 		return r.out, err
 	}
@@ -194,7 +202,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 			return j.do(ctx)
 		})
 	}
-	err := pool.Wait()
+	err = pool.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.out, err
@@ -207,8 +215,8 @@ type job struct {
 }
 
 // keep puts the lab file beside its results, with every value and path in
-// force, so that it can be run again from there.
-func (f *File) keep(dir string) error {
+// force, so that it can be run again from there. It returns what it wrote.
+func (f *File) keep(dir string) ([]byte, error) {
 	own := *f
 	own.Webs = slices.Clone(f.Webs)
 	paths := []*string{&own.Words.WordNet, &own.Words.Table}
@@ -221,15 +229,18 @@ func (f *File) keep(dir string) error {
 		}
 		var err error
 		if *p, err = filepath.Abs(*p); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	b, err := yaml.Marshal(&own)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return os.WriteFile(filepath.Join(dir, labFile), b, 0o644)
+	return b, os.WriteFile(filepath.Join(dir, labFile), b, 0o644)
 }
+
+// hashText is a hash as facts hold it.
+func hashText(b []byte) string { return fmt.Sprintf("%016x", xxh3.Hash(b)) }
 
 // hashProgram hashes this program: results of another one are not taken for
 // its own.
@@ -244,8 +255,10 @@ func hashProgram() (uint64, error) {
 
 // thesaurus opens the lab's thesaurus, which the semantic scorers need.
 func (f *File) thesaurus() (score.Thesaurus, error) {
-	if t, err := f.Words.Open(); t != nil || err != nil {
-		return t, err
+	if t, err := f.Words.Open(); err != nil {
+		return nil, fmt.Errorf("%s: thesaurus: %w", f.at("thesaurus"), err)
+	} else if t != nil {
+		return t, nil
 	}
 	for i, s := range f.Scorers {
 		if strings.HasPrefix(s.Name, "semantic") {
@@ -424,6 +437,21 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		if slices.Contains(f.Seeds, "far") && len(t.SeedsFar) == 0 {
 			return fail("topic %s has no far seeds", t.Name)
 		}
+		seeds := t.Seeds
+		if slices.Contains(f.Seeds, "far") {
+			seeds = t.SeedsFar
+		}
+		if gone := unrecorded(w, seeds, 399); f.Hops > 0 {
+			// Its seeds are drawn from the record.
+		} else if len(gone) == len(seeds) {
+			return fail("topic %s: none of its %d seeds is in the record: no crawl can start", t.Name, len(seeds))
+		} else if len(gone) > 0 {
+			out.notes = append(out.notes, fmt.Sprintf("%s/%s: %d of %d seeds are not in the record, such as %s.", w.Name, t.Name, len(gone), len(seeds), gone[0]))
+		}
+		// Where the web is parted, the examples are others.
+		if gone := unrecorded(w, t.Examples, 299); len(gone) > 0 && spec.Train == nil {
+			out.notes = append(out.notes, fmt.Sprintf("%s/%s: %d of %d examples have no page in the record, such as %s, and are shown to no strategy.", w.Name, t.Name, len(gone), len(t.Examples), gone[0]))
+		}
 		out.topics = append(out.topics, t)
 		out.truth[t.Name] = truth
 		out.truths[t.Name] = hashSet(truth)
@@ -446,6 +474,17 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		return fail("a budget of %d pages on a web of %d: give the web budgets: of its own", top, n)
 	}
 	return out, nil
+}
+
+// unrecorded lists the addresses for which the record has no answer with a
+// status of at most last.
+func unrecorded(w *corpus.Web, all []web.URL, last int) (out []web.URL) {
+	for _, u := range all {
+		if !w.Has(u) || w.Status(u) > last {
+			out = append(out, u)
+		}
+	}
+	return out
 }
 
 // hashSet hashes addresses whatever their order.
@@ -480,6 +519,10 @@ type facts struct {
 	Cells  []string // names of the files of all cells, made or not
 	Notes  []string
 	Clock  string // by which costs are measured
+	// Lab is a hash of the kept lab file that the cells are of, and File the
+	// name of the one that was run. Facts of an older waggle have neither.
+	Lab  string `json:",omitempty"`
+	File string `json:",omitempty"`
 }
 
 // topicFacts are those of one topic, in a file of their own.
@@ -520,7 +563,11 @@ func (r *runner) writeFacts() error {
 // fileName is the name of a cell's file: legible, and of another cell or other
 // inputs another.
 func (r *runner) fileName(k eval.Key, s Scorer, g *group, more ...any) string {
-	inputs, err := json.Marshal([]any{more, k, s, g.w.spec.Budgets, g.w.spec.Train, r.Outside, r.Network, r.Hide, r.Ignore, r.Seed, r.words, r.program, g.w.record, g.seeds(), g.examples(), g.allSeeds(), g.t.Examples, g.t.Keywords, g.t.Description, g.w.truths[g.t.Name]})
+	var seeds any = []any{g.Hops, g.t.Seeds} // what seeds are drawn from, besides the record
+	if g.Hops == 0 {
+		seeds = []any{g.seeds(), g.allSeeds()}
+	}
+	inputs, err := json.Marshal([]any{more, k, s, g.w.spec.Budgets, g.w.spec.Train, r.Outside, r.Network, r.Hide, r.Ignore, r.Seed, r.words, r.program, g.w.record, seeds, g.examples(), g.t.Examples, g.t.Keywords, g.t.Description, g.w.truths[g.t.Name]})
 	if err != nil {
 		panic(err) // plain values
 	}

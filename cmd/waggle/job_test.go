@@ -34,7 +34,7 @@ func TestExampleJobIsAJob(t *testing.T) {
 func TestJobErrors(t *testing.T) {
 	for _, c := range []struct{ job, want string }{
 		{"seedz: [x]", `job.yaml:1: unknown key "seedz"`},
-		{"name: a\nbudget:\n  pages: many", "job.yaml:3: cannot unmarshal"},
+		{"name: a\nbudget:\n  pages: many", `job.yaml:3: pages: a whole number is wanted, and not "many"`},
 		{"seeds:\n  - https://ok.example/\n  - gopher://x/", "job.yaml:3: seed:"},
 		{"budget: {pages: -1}", "job.yaml:1: the number of pages is negative"},
 		{"judge:\n  threshold: 1.5", "job.yaml:2: threshold 1.5 is not above 0"},

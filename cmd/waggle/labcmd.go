@@ -9,8 +9,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/waggle-crawler/waggle/eval"
-	"github.com/waggle-crawler/waggle/eval/report"
-	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/lab"
 	"github.com/waggle-crawler/waggle/score"
 )
@@ -108,10 +106,9 @@ func (c labListCmd) Run(io streams) error {
 		}
 	}
 	fmt.Fprintln(out, "\nJudges: how relevant a page is")
-	for _, l := range judge.Names() {
+	for _, l := range lab.Judges() {
 		fmt.Fprintf(out, "  %s\t%s\n", l.Name, l.Line)
 	}
-	fmt.Fprintf(out, "  %s\tthe web's truth itself: for diagnosis, never in a headline table\n", report.TruthJudge)
 	fmt.Fprintln(out, "\nMeasures")
 	for _, m := range eval.Measures() {
 		fmt.Fprintf(out, "  %s\t%s\n", m.Name, m.Line)

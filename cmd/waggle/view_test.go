@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -441,6 +442,29 @@ func TestFigures(t *testing.T) {
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A long work is shown with a bar on a terminal; what is left is guessed from
+// what was done since it began, and anew for other work.
+func TestMeter(t *testing.T) {
+	start := time.Unix(1_000_000, 0)
+	for _, live := range []bool{false, true} {
+		m := &meter{live: live, began: start}
+		var got []string
+		for _, s := range []struct {
+			seconds, done, total int
+			note                 string
+		}{{0, 20, 100, "a"}, {10, 40, 100, "b"}, {20, 100, 100, "c\x1b[2J"}, {30, 1, 4, "d"}, {40, 7, 0, "lines"}} {
+			got = append(got, m.line(start.Add(time.Duration(s.seconds)*time.Second), s.done, s.total, s.note))
+		}
+		want := []string{"0s 20 of 100 (20%) a", "10s 40 of 100 (40%) 30s left b", "20s 100 of 100 (100%) c[2J", "30s 1 of 4 (25%) d", "40s 7 lines"}
+		if live {
+			want = []string{"0s ████░░░░░░░░░░░░░░░░ 20 of 100 (20%) a", "10s ████████░░░░░░░░░░░░ 40 of 100 (40%) 30s left b", "20s ████████████████████ 100 of 100 (100%) c[2J", "30s █████░░░░░░░░░░░░░░░ 1 of 4 (25%) d", "40s 7 lines"}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("on a terminal %v:\n%q\nwant\n%q", live, got, want)
 		}
 	}
 }

@@ -261,6 +261,10 @@ type meter struct {
 	shown time.Time
 	began time.Time
 	wide  int
+
+	total int // of the work that goes on, where it is known
+	from  int // how much of it was done when it began, at
+	since time.Time
 }
 
 func newMeter(out *os.File) *meter {
@@ -277,17 +281,38 @@ func (m *meter) show(done, total int, note string) {
 		return
 	}
 	m.shown = now
-	line := fmt.Sprintf("%s  %s", span(now.Sub(m.began)), number(done))
-	if total > 0 {
-		line += fmt.Sprintf(" of %s (%.0f%%)", number(total), 100*float64(done)/float64(total))
-	}
-	line = untrusted(line+"  "+note, 100)
+	line := m.line(now, done, total, note)
 	if m.live {
 		fmt.Fprintf(m.out, "\r%s", pad(line, m.wide))
 		m.wide = cells(line)
 		return
 	}
 	fmt.Fprintln(m.out, line)
+}
+
+// line is what to show at a time, on a terminal with a bar:
+//
+//	12s ████▌░░░░░░░░░░░░░░░ 23 of 100 (23%) 40s left NOTE
+//
+// What is left is guessed from what was done since the work began, of which
+// some may have been there.
+func (m *meter) line(now time.Time, done, total int, note string) string {
+	if total != m.total || done < m.from {
+		m.total, m.from, m.since = total, done, now
+	}
+	line := span(now.Sub(m.began)) + "  "
+	if total <= 0 {
+		return untrusted(line+number(done)+"  "+note, 100)
+	}
+	share := min(1, float64(done)/float64(total))
+	if m.live {
+		line += bar(share, 20) + "  "
+	}
+	line += fmt.Sprintf("%s of %s (%.0f%%)", number(done), number(total), 100*share)
+	if made := done - m.from; made > 0 && done < total {
+		line += "  " + span(time.Duration(float64(now.Sub(m.since))*float64(total-done)/float64(made))) + " left"
+	}
+	return untrusted(line+"  "+note, 100)
 }
 
 func (m *meter) end() {

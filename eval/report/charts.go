@@ -199,14 +199,18 @@ const (
 )
 
 // leaders picks the count strategies with the best mean AUC at the largest
-// budget that was run, and the baseline.
+// budget that was run, and the baseline: of those with all their runs.
 func (b *builder) leaders(cells []eval.Cell, count int) func(strategy) bool {
 	type placed struct {
 		strategy
 		auc float64
 	}
 	var list []placed
+	whole := complete(cells, false)
 	for _, s := range strategies(cells, false) {
+		if !whole(s) {
+			continue
+		}
 		auc := math.NaN()
 		for i := len(b.Budgets) - 1; i >= 0 && math.IsNaN(auc); i-- {
 			_, values := byTopic(cells, s, "auc", b.Budgets[i])

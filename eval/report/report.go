@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/event"
 )
 
 // TruthJudge names the judge that never errs: for diagnosis only.
@@ -171,6 +172,7 @@ type builder struct {
 	colors    map[string]int // of scorers
 	judges    []string       // without truth
 	dev       map[eval.TopicID]bool
+	barren    map[eval.TopicID]bool // with nothing to be found
 	// comparisons are kept for groups of cells: a web's under its name, those
 	// of all recorded webs under allWebs, which no web can be called.
 	comparisons map[string][]comparison
@@ -178,11 +180,49 @@ type builder struct {
 
 const allWebs = "*"
 
+// clean makes all text of results harmless to show, as it comes from files that
+// anybody may have written: control characters, which command a terminal, and
+// those that change the order of others are taken out.
+func (r Results) clean() Results {
+	each := func(texts ...*string) {
+		for _, t := range texts {
+			*t = event.Line(*t)
+		}
+	}
+	each(&r.Title, &r.Command, &r.Baseline, &r.Clock)
+	r.Notes, r.Webs, r.Cells, r.Topics = slices.Clone(r.Notes), slices.Clone(r.Webs), slices.Clone(r.Cells), slices.Clone(r.Topics)
+	r.Judges, r.Costs, r.Constants = slices.Clone(r.Judges), slices.Clone(r.Costs), slices.Clone(r.Constants)
+	for i := range r.Notes {
+		each(&r.Notes[i])
+	}
+	for i := range r.Webs {
+		each(&r.Webs[i].Name, &r.Webs[i].Note)
+	}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		each(&c.Web, &c.Topic, &c.Seeds, &c.Scorer, &c.Judge, &c.Error)
+	}
+	for i := range r.Topics {
+		each(&r.Topics[i].Web, &r.Topics[i].Topic, &r.Topics[i].Seeds)
+	}
+	for i := range r.Judges {
+		each(&r.Judges[i].Web, &r.Judges[i].Topic, &r.Judges[i].Judge)
+	}
+	for i := range r.Costs {
+		each(&r.Costs[i].Scorer, &r.Costs[i].Judge)
+	}
+	for i := range r.Constants {
+		each(&r.Constants[i].Scorer, &r.Constants[i].Name, &r.Constants[i].Line)
+	}
+	return r
+}
+
 func newBuilder(r Results) (*builder, error) {
+	r = r.clean()
 	if err := eval.CheckBudgets(r.Budgets); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	b := &builder{Results: r, synthetic: map[string]bool{}, measures: map[string]eval.Measure{}, colors: map[string]int{}, dev: map[eval.TopicID]bool{}, comparisons: map[string][]comparison{}}
+	b := &builder{Results: r, synthetic: map[string]bool{}, measures: map[string]eval.Measure{}, colors: map[string]int{}, dev: map[eval.TopicID]bool{}, barren: map[eval.TopicID]bool{}, comparisons: map[string][]comparison{}}
 	if b.Baseline == "" {
 		b.Baseline = "breadth-first"
 	}
@@ -203,12 +243,10 @@ func newBuilder(r Results) (*builder, error) {
 			return nil, fmt.Errorf("report: there is no measure %q; the lab lists those there are", name)
 		}
 	}
-	b.Cells = slices.Clone(r.Cells)
 	slices.SortFunc(b.Cells, func(x, y eval.Cell) int {
 		return cmp.Or(cmp.Compare(x.Web, y.Web), cmp.Compare(x.Topic, y.Topic), cmp.Compare(x.Seeds, y.Seeds),
 			cmp.Compare(x.Scorer, y.Scorer), cmp.Compare(x.Judge, y.Judge), cmp.Compare(x.Repeat, y.Repeat))
 	})
-	b.Topics = slices.Clone(r.Topics)
 	slices.SortFunc(b.Topics, func(x, y Topic) int {
 		return cmp.Or(cmp.Compare(x.Web, y.Web), cmp.Compare(x.Topic, y.Topic), cmp.Compare(x.Seeds, y.Seeds))
 	})
@@ -216,8 +254,10 @@ func newBuilder(r Results) (*builder, error) {
 		if t.Dev {
 			b.dev[t.TopicID] = true
 		}
+		if t.Reachable == 0 {
+			b.barren[t.TopicID] = true
+		}
 	}
-	b.Webs = slices.Clone(r.Webs)
 	slices.SortFunc(b.Webs, func(x, y Web) int { return cmp.Compare(x.Name, y.Name) })
 	for _, w := range b.Webs {
 		if w.Name == allWebs {
@@ -283,14 +323,51 @@ func (b *builder) cells(keep func(eval.Cell) bool) []eval.Cell {
 	return b.sound(func(c eval.Cell) bool { return !b.dev[id(c)] && keep(c) })
 }
 
+// sound lists the cells that keep accepts and that did not fail, of topics on
+// which there is something to find: zeros of the others say nothing.
 func (b *builder) sound(keep func(eval.Cell) bool) []eval.Cell {
 	var out []eval.Cell
 	for _, c := range b.Cells {
-		if c.Error == "" && keep(c) {
+		if c.Error == "" && !b.barren[id(c)] && keep(c) {
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// run names a run whatever its strategy.
+type run struct {
+	eval.TopicID
+	repeat int
+}
+
+// complete tells which strategies have every run that any of them has. The mean
+// of one that has not, as some failed or are missing, is over other topics or
+// repeats: it is not to be ranked among the others.
+func complete(cells []eval.Cell, truth bool) func(strategy) bool {
+	all, own := map[run]bool{}, map[strategy]int{}
+	for _, c := range cells {
+		if (c.Judge == TruthJudge) == truth {
+			all[run{id(c), c.Repeat}] = true
+			own[strategy{c.Scorer, c.Judge}]++
+		}
+	}
+	return func(s strategy) bool { return own[s] == len(all) }
+}
+
+// paired are the cells of the runs that two strategies both have, and how many
+// cells of either that leaves out.
+func paired(cells []eval.Cell, a, b strategy) (both []eval.Cell, left int) {
+	count := map[run]int{}
+	for _, c := range cells {
+		if s := (strategy{c.Scorer, c.Judge}); s == a || s == b {
+			count[run{id(c), c.Repeat}]++
+			both = append(both, c)
+		}
+	}
+	all := len(both)
+	both = slices.DeleteFunc(both, func(c eval.Cell) bool { return count[run{id(c), c.Repeat}] < 2 })
+	return both, all - len(both)
 }
 
 // strategies lists those of cells, sorted by name; truth apart.

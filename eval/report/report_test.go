@@ -251,9 +251,50 @@ func TestSameResultsSameBytes(t *testing.T) {
 	}
 }
 
+// Webs whose names make the same slug, or none, or that of a section, have
+// anchors and charts of their own.
+func TestNamesThatSlugAlike(t *testing.T) {
+	r := one()
+	cells, topics := r.Cells, r.Topics
+	r.Webs, r.Cells, r.Topics = nil, nil, nil
+	for _, name := range []string{"a b", "a-b", "蜂", "蜜", "all", "costs"} {
+		r.Webs = append(r.Webs, Web{Name: name})
+		for _, c := range cells {
+			c.Web = name
+			r.Cells = append(r.Cells, c)
+		}
+		for _, topic := range topics {
+			topic.Web = name
+			r.Topics = append(r.Topics, topic)
+		}
+	}
+	b, err := newBuilder(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := b.page()
+	seen := map[string]bool{}
+	for _, s := range p.Sections {
+		if s.ID == "" || seen["#"+s.ID] {
+			t.Errorf("section %s: a second #%s", s.Title, s.ID)
+		}
+		seen["#"+s.ID] = true
+	}
+	for _, c := range p.plots() {
+		if c.Name == "" || strings.HasPrefix(c.Name, "-") || seen[c.Name] {
+			t.Errorf("a second chart %q", c.Name)
+		}
+		seen[c.Name] = true
+	}
+	if len(seen) < 40 {
+		t.Errorf("%d names", len(seen))
+	}
+}
+
 // Names come from files that anybody may have written.
 func TestHostileNames(t *testing.T) {
-	const evil = `</svg></script><script>alert("1")</script><img src=x onerror=alert(2)>|=1+1`
+	const unseen = "\x1b[2J\u202e\u0007"
+	const evil = unseen + `</svg></script><script>alert("1")</script><img src=x onerror=alert(2)>|=1+1`
 	r := made()
 	r.Title, r.Command, r.Notes, r.Webs[0].Note = evil, evil, []string{evil}, evil
 	r.Webs[0].Name = evil
@@ -310,6 +351,21 @@ func TestHostileNames(t *testing.T) {
 	if err != nil || bytes.Contains(data, []byte(",=")) || bytes.Contains(data, []byte(`,"=`)) {
 		t.Errorf("CSV holds a formula, %v", err)
 	}
+	plots, err := Plots(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var drawn bytes.Buffer
+	for _, p := range plots {
+		if err := p.Drawing.SVG(&drawn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for format, b := range map[string][]byte{"HTML": page, "Markdown": text, "CSV": data, "SVG": drawn.Bytes()} {
+		if i := bytes.IndexAny(b, "\x1b\u202e\u0007"); i >= 0 {
+			t.Errorf("%s holds a character that commands the screen: %q", format, b[max(0, i-20):i+5])
+		}
+	}
 }
 
 func TestFailedRunsAreTold(t *testing.T) {
@@ -350,6 +406,14 @@ func TestResultsThatCannotBeReported(t *testing.T) {
 
 func TestWrite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
+	if err := os.MkdirAll(filepath.Join(dir, "plots"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"earlier-harvest.svg", "earlier-harvest.png", "mine.svg"} {
+		if err := os.WriteFile(filepath.Join(dir, "plots", name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	r := made()
 	r.Webs, r.Budgets = r.Webs[:1], r.Budgets[1:]
 	r.Cells = slices.DeleteFunc(r.Cells, func(c eval.Cell) bool { return c.Web != "campus" || c.Scorer == "fish-search" })
@@ -359,6 +423,9 @@ func TestWrite(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "report.md"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "plots", "[em]*")); err != nil || len(left) != 1 || filepath.Base(left[0]) != "mine.svg" {
+		t.Errorf("of an earlier report and a file of somebody's own there are %q, %v", left, err)
 	}
 	links := regexp.MustCompile(`\]\((plots/[^)]*)\.svg\)`).FindAllSubmatch(text, -1)
 	if len(links) < 4 {
@@ -370,6 +437,20 @@ func TestWrite(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// A folder that cannot be written to is one line, not one a file.
+func TestWriteTellsOnce(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "taken")
+	if err := os.MkdirAll(filepath.Join(dir, "report.html"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "report.md"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir, one()); err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), filepath.Join(dir, "report.")) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -443,18 +524,20 @@ func outside(charged, bounds bool) Results {
 	r := made()
 	r.Webs, r.Cells = r.Webs[:1], slices.DeleteFunc(r.Cells, func(c eval.Cell) bool { return c.Web != "campus" || c.Scorer == "shark-search" })
 	for _, topic := range []string{"bees", "wasps"} {
-		run := &eval.Run{Key: eval.Key{Web: "campus", Topic: topic, Scorer: "shark-search", Judge: "topic"}, Budget: 20, Charged: charged, Bounds: bounds, Links: 100, LinksOutside: 30}
-		for i := range 20 {
-			p := eval.Page{}
-			switch {
-			case charged && i%5 == 4:
-				p.Mark = eval.Outside
-			case i%5 == 0:
-				p.Mark = eval.Hit | eval.Relevant
+		for repeat := range 2 {
+			run := &eval.Run{Key: eval.Key{Web: "campus", Topic: topic, Scorer: "shark-search", Judge: "topic", Repeat: repeat}, Budget: 20, Charged: charged, Bounds: bounds, Links: 100, LinksOutside: 30}
+			for i := range 20 {
+				p := eval.Page{}
+				switch {
+				case charged && i%5 == 4:
+					p.Mark = eval.Outside
+				case i%5 == 0:
+					p.Mark = eval.Hit | eval.Relevant
+				}
+				run.Pages = append(run.Pages, p)
 			}
-			run.Pages = append(run.Pages, p)
+			r.Cells = append(r.Cells, eval.NewCell(run, eval.Reference{}, r.Budgets, eval.Measures()))
 		}
-		r.Cells = append(r.Cells, eval.NewCell(run, eval.Reference{}, r.Budgets, eval.Measures()))
 	}
 	return r
 }
@@ -524,6 +607,148 @@ func TestOutOfTheRecord(t *testing.T) {
 		if has := bytes.Contains(data, []byte("shark-search,topic,0,test,20,hits,4,8\n")); has != test.bounds {
 			t.Errorf("%s: values.csv has the upper bound: %v", test.name, has)
 		}
+	}
+}
+
+// The links outside are those of a whole run, and stand at the last budget alone.
+func TestLinksOutsideStandOnce(t *testing.T) {
+	page, err := HTML(outside(false, false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := tables(t, page)["campus"]
+	if early, late := all["At 10 pages"], all["At 20 pages"]; slices.Contains(early[0], "links outside") || !slices.Contains(late[0], "links outside") {
+		t.Errorf("heads %v and %v", early[0], late[0])
+	}
+}
+
+// without are one()'s results but for some runs, of which a cell that failed is
+// one.
+func without(lacks func(eval.Key) bool) Results {
+	r := one()
+	for i, c := range r.Cells {
+		if lacks(c.Key) {
+			r.Cells[i] = eval.Cell{Key: c.Key, Error: "the record is damaged"}
+		}
+	}
+	return r
+}
+
+// A strategy of which runs failed is not ranked by a mean over other topics:
+// it stands last, without bold, with a mark that the table explains; the others
+// are ranked as if it were not there.
+func TestFailedRunsAreNotRanked(t *testing.T) {
+	for name, lacks := range map[string]func(eval.Key) bool{
+		"a topic":  func(k eval.Key) bool { return k.Scorer == "shark-search" && k.Topic == "bees" },
+		"a repeat": func(k eval.Key) bool { return k.Scorer == "shark-search" && k.Topic == "bees" && k.Repeat == 1 },
+	} {
+		r := without(lacks)
+		text, err := Markdown(r, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, at20, _ := strings.Cut(string(text), "\n### At 20 pages\n")
+		at20, _, _ = strings.Cut(at20, "\n#")
+		var got []string
+		for line := range strings.Lines(at20) {
+			if f := strings.Split(line, " | "); len(f) > 2 {
+				got = append(got, strings.TrimPrefix(f[0], "| ")+" "+f[2])
+			}
+		}
+		if want := []string{"strategy hits", "fish-search **6.5**", "breadth-first 4", "shark-search § 10"}; !slices.Equal(got, want) {
+			t.Errorf("without %s: %q, want %q", name, got, want)
+		}
+		if !strings.Contains(at20, "some of its runs failed or are missing") {
+			t.Errorf("without %s, which the table does not explain:\n%s", name, at20)
+		}
+		// Topic by topic the best is marked where all its repeats are there.
+		_, hits, _ := strings.Cut(string(text), "\n### Hits of each topic at 20 pages\n")
+		hits, _, _ = strings.Cut(hits, "\n#")
+		if !strings.Contains(hits, "| **6.5** (.54 · .54) | 6.5 (") || strings.Count(hits, "**10**") != 1 {
+			t.Errorf("without %s:\n%s", name, hits)
+		}
+		// Nor has it a line in charts of means.
+		b, err := newBuilder(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lead := b.leaders(b.cells(func(eval.Cell) bool { return true }), maxLines); lead(strategy{"shark-search", "topic"}) || !lead(strategy{"fish-search", "topic"}) {
+			t.Errorf("without %s: a line of shark-search, or none of fish-search", name)
+		}
+	}
+}
+
+// Pairs are of the same repeats: of a topic whose second repeat failed under one
+// strategy, the other's second repeat is left out as well.
+func TestPairsAreOfTheSameRepeats(t *testing.T) {
+	lacks := func(k eval.Key) bool { return k.Scorer == "fish-search" && k.Topic == "wasps" && k.Repeat == 1 }
+	r := without(lacks)
+	// The repeats of breadth-first differ: 4 hits of 20, and 8.
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Scorer == "breadth-first" && c.Repeat == 1 {
+			for k := range c.Values {
+				if c.Values[k].Measure == "harvest" {
+					c.Values[k].Value = .4
+				}
+			}
+		}
+	}
+	b, err := newBuilder(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range b.compare("campus", b.cells(func(eval.Cell) bool { return true }), "harvest", 20) {
+		// fish-search: bees 7, 6 of 20 against .2, .4; wasps 6 against .2.
+		if c.scorer == "fish-search" && (c.Topics != 2 || math.Abs(c.Difference.Mean-((.325-.3)+(.3-.2))/2) > 1e-9 || c.unpaired != 1) {
+			t.Errorf("%d topics, difference %v, %d unpaired", c.Topics, c.Difference.Mean, c.unpaired)
+		}
+	}
+	page, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(page, []byte("of up to 1 the other failed or is missing")) {
+		t.Error("the page does not tell of the run without a pair")
+	}
+}
+
+// A topic on which nothing can be found is in no mean, and told.
+func TestTopicsWithNothingToFind(t *testing.T) {
+	r := one()
+	for i := range r.Topics {
+		if r.Topics[i].Topic == "wasps" {
+			r.Topics[i].Reachable = 0
+		}
+	}
+	page, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows := tables(t, page)["campus"]["At 20 pages"]; len(rows) != 4 || rows[1][1] != "1" {
+		t.Errorf("%v, want means over one topic", rows)
+	}
+	if !bytes.Contains(page, []byte("can be reached from the seeds of: campus/wasps.")) {
+		t.Error("the page does not say which topic is left out")
+	}
+}
+
+// Of one topic there is a difference, and no interval.
+func TestOneTopicHasNoInterval(t *testing.T) {
+	r := one()
+	r.Cells = slices.DeleteFunc(r.Cells, func(c eval.Cell) bool { return c.Topic == "wasps" })
+	page, err := HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row := tables(t, page)["campus: against breadth-first"]["Harvest against breadth-first at 20 pages"][1]; row[3] != "+0.300" {
+		t.Errorf("difference %q of one topic", row[3])
+	}
+	data, err := TestsCSV(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(data, []byte(",20,harvest,1,0.3,,,,1,0,0,")) {
+		t.Errorf("tests.csv:\n%s", data)
 	}
 }
 

@@ -72,7 +72,32 @@ func (b *builder) page() page {
 		}
 	}
 	p.Sections = append(p.Sections, b.glossary())
+	p.apart()
 	return p
+}
+
+// apart gives every section an anchor and every chart a file of its own, in
+// their order: other names may make the same slug, or none.
+func (p page) apart() {
+	own := func(taken map[string]bool, name string) string {
+		name = cmp.Or(name, "web")
+		free := name
+		for n := 2; taken[free]; n++ {
+			free = fmt.Sprintf("%s-%d", name, n)
+		}
+		taken[free] = true
+		return free
+	}
+	ids, files := map[string]bool{}, map[string]bool{}
+	for i := range p.Sections {
+		s := &p.Sections[i]
+		s.ID = own(ids, s.ID)
+		for _, list := range [][]Plot{s.charts, s.more} {
+			for k := range list {
+				list[k].Name = own(files, list[k].Name)
+			}
+		}
+	}
 }
 
 // warnings are what a reader has to know before any figure.
@@ -80,14 +105,20 @@ func (b *builder) warnings() (out []string) {
 	if b.Missing > 0 {
 		out = append(out, fmt.Sprintf("Not finished: %d runs of %d are not there yet. What is shown can change, and means are over fewer topics.", b.Missing, b.Missing+len(b.Cells)))
 	}
-	if len(b.dev) > 0 {
-		var names []string
+	names := func(of map[eval.TopicID]bool) string {
+		var list []string
 		for _, t := range b.Topics {
-			if t.Dev {
-				names = append(names, b.topicName(t.TopicID))
+			if of[t.TopicID] {
+				list = append(list, b.topicName(t.TopicID))
 			}
 		}
-		out = append(out, fmt.Sprintf("Topics for development, on which settings may have been chosen: %s. They have a section of their own and are in no other figure; all else is of the test topics.", strings.Join(names, ", ")))
+		return strings.Join(list, ", ")
+	}
+	if len(b.barren) > 0 {
+		out = append(out, fmt.Sprintf("No relevant page that counts can be reached from the seeds of: %s. These topics are in no figure.", names(b.barren)))
+	}
+	if len(b.dev) > 0 {
+		out = append(out, fmt.Sprintf("Topics for development, on which settings may have been chosen: %s. They have a section of their own and are in no other figure; all else is of the test topics.", names(b.dev)))
 	}
 	return out
 }
@@ -149,13 +180,17 @@ func (b *builder) group(title, group string, cells []eval.Cell, synthetic bool) 
 	s := section{Title: title, ID: slug(id), Badge: badge}
 	lead, none := b.leaders(cells, maxLines), func(strategy) bool { return false }
 	curves := b.curves("Harvest: "+title, cells, lead, false, b.leaders(cells, maxBands))
+	whole := complete(cells, false)
 	curves.Note = fmt.Sprintf("Mean over topics. The bands, of the best and of %s, are 95%% bootstrap intervals over topics.", b.Baseline)
 	if bounded(cells) {
 		curves.Note += " Lower figures: nothing outside the record counts."
 	}
+	if slices.ContainsFunc(strategies(cells, false), func(s strategy) bool { return !whole(s) }) {
+		curves.Note += " Strategies of which runs failed or are missing have no line."
+	}
 	if n := len(strategies(cells, false)); n > maxLines+1 {
 		curves.Note = fmt.Sprintf("The best by AUC of %d strategies, and %s. %s", n, b.Baseline, curves.Note)
-		all := b.curves("Harvest of all strategies: "+title, cells, func(strategy) bool { return true }, false, none)
+		all := b.curves("Harvest of all strategies: "+title, cells, whole, false, none)
 		all.Note = "Mean over topics."
 		all.Height = 520
 		s.charts = append(s.charts, Plot{slug(id, "harvest"), curves.Draw()})

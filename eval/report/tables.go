@@ -90,31 +90,43 @@ const (
 // weakNote explains the mark of a weak figure.
 const weakNote = "† more than 5% of the places went to what is not recorded: a weak figure; extend the recording."
 
+// partialNote explains the mark of a strategy that is not whole.
+const partialNote = "§ some of its runs failed or are missing: its means are over fewer topics or repeats than those of the others, so it is not ranked among them."
+
 // ranked is a strategy with its row of values.
 type ranked struct {
 	strategy
 	topics        int
 	values, upper []float64 // by measure
+	known         []int     // by measure: runs of which it is known
 	auc           float64
 	weak          bool
+	whole         bool // no run of it failed or is missing
 }
 
 // rank lines the strategies of cells up by mean AUC at a budget, the best
-// first: means over topics of means over repeats.
+// first: means over topics of means over repeats. Those that are not whole stand
+// after all others.
 func (b *builder) rank(cells []eval.Cell, budget int, truth bool, measures []string) []ranked {
+	cells = slices.DeleteFunc(slices.Clone(cells), func(c eval.Cell) bool { return math.IsNaN(c.Value("hits", budget)) })
+	whole := complete(cells, truth)
 	var rows []ranked
 	for _, s := range strategies(cells, truth) {
-		r := ranked{strategy: s}
+		r := ranked{strategy: s, whole: whole(s)}
 		for _, name := range measures {
 			topics, values := byTopic(cells, s, name, budget)
 			r.topics = max(r.topics, len(topics))
 			r.values = append(r.values, mean(values))
+			known := 0
+			for i := range cells {
+				if c := &cells[i]; c.Scorer == s.scorer && c.Judge == s.judge && !math.IsNaN(c.Value(name, budget)) {
+					known++
+				}
+			}
+			r.known = append(r.known, known)
 			upper := eval.UpperByTopic(cells, s.scorer, s.judge, name, budget)
 			_, most, _ := eval.Pair(upper, upper)
 			r.upper = append(r.upper, mean(most))
-		}
-		if r.topics == 0 {
-			continue // no run of this budget
 		}
 		_, auc := byTopic(cells, s, "auc", budget)
 		r.auc = mean(auc)
@@ -122,8 +134,36 @@ func (b *builder) rank(cells []eval.Cell, budget int, truth bool, measures []str
 		r.weak = mean(outside) > weakShare
 		rows = append(rows, r)
 	}
-	slices.SortStableFunc(rows, func(x, y ranked) int { return cmp.Compare(y.auc, x.auc) })
+	slices.SortStableFunc(rows, func(x, y ranked) int {
+		if x.whole != y.whole {
+			if x.whole {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(y.auc, x.auc)
+	})
 	return rows
+}
+
+// best tells whether a row has the best of a column, and others have less. Means
+// of a measure that is known of more runs of one row than of another have none.
+func best(rows []ranked, r ranked, column, better int) bool {
+	v, differ := r.values[column], false
+	if better == 0 || math.IsNaN(v) || !r.whole {
+		return false
+	}
+	for _, other := range rows {
+		gain := (other.values[column] - v) * float64(better)
+		if !other.whole || math.IsNaN(gain) {
+			continue
+		}
+		if gain > eval.Tie || other.known[column] != r.known[column] {
+			return false
+		}
+		differ = differ || gain < -eval.Tie
+	}
+	return differ
 }
 
 // optional tells whether a column is left out when it holds nothing.
@@ -134,11 +174,20 @@ func optional(measure string) bool {
 // summary is a table of strategies at a budget, best AUC first, by measures.
 func (b *builder) summary(title string, cells []eval.Cell, budget int, truth bool, measures []string) table {
 	rows := b.rank(cells, budget, truth, measures)
+	last := 0
+	for _, n := range b.Budgets {
+		if slices.ContainsFunc(cells, func(c eval.Cell) bool { return !math.IsNaN(c.Value("hits", n)) }) {
+			last = n
+		}
+	}
 	t := table{Title: title, Head: []string{"strategy", "topics"}}
 	notes := []string{"Best AUC first."}
 	var columns []int
 	for i, name := range measures {
 		known := slices.ContainsFunc(rows, func(r ranked) bool { return !math.IsNaN(r.values[i]) })
+		if name == "links-outside" && budget < last { // it is of the whole run
+			continue
+		}
 		if known || !optional(name) {
 			columns = append(columns, i)
 			t.Head = append(t.Head, heading(name))
@@ -147,9 +196,13 @@ func (b *builder) summary(title string, cells []eval.Cell, budget int, truth boo
 	if bounded(cells) {
 		notes = append(notes, boundsBriefly)
 	}
-	marked := false
+	marked, partial := false, false
 	for _, r := range rows {
 		name := b.name(r.strategy)
+		if !r.whole {
+			name += " §"
+			partial = true
+		}
 		if r.weak {
 			name += " †"
 			marked = true
@@ -157,19 +210,15 @@ func (b *builder) summary(title string, cells []eval.Cell, budget int, truth boo
 		out := []cell{{Text: name}, number(fmt.Sprint(r.topics))}
 		for _, i := range columns {
 			m, v := b.measures[measures[i]], r.values[i]
-			// The best of a column is marked, unless all are alike.
-			best, differ := m.Better != 0 && !math.IsNaN(v), false
-			for _, other := range rows {
-				gain := (other.values[i] - v) * float64(m.Better)
-				best = best && !(gain > eval.Tie)
-				differ = differ || gain < -eval.Tie
-			}
-			out = append(out, cell{Text: between(m, v, r.upper[i]), Number: true, Strong: best && differ})
+			out = append(out, cell{Text: between(m, v, r.upper[i]), Number: true, Strong: best(rows, r, i, m.Better)})
 		}
 		t.Rows = append(t.Rows, out)
 	}
 	if marked {
 		notes = append(notes, weakNote)
+	}
+	if partial {
+		notes = append(notes, partialNote)
 	}
 	t.Note = strings.Join(notes, " ")
 	return t
@@ -190,11 +239,13 @@ func (b *builder) perTopic(cells []eval.Cell, budget int) table {
 		return t
 	}
 	var topics []Topic
+	whole := map[eval.TopicID]func(strategy) bool{}
 	for _, topic := range b.Topics {
 		if slices.ContainsFunc(cells, func(c eval.Cell) bool {
 			return id(c) == topic.TopicID && !math.IsNaN(c.Value("hits", budget))
 		}) {
 			topics = append(topics, topic)
+			whole[topic.TopicID] = complete(slices.DeleteFunc(slices.Clone(cells), func(c eval.Cell) bool { return id(c) != topic.TopicID }), false)
 			name := topic.Topic
 			if topic.Seeds != "" {
 				name += ", " + topic.Seeds + " seeds"
@@ -208,7 +259,9 @@ func (b *builder) perTopic(cells []eval.Cell, budget int) table {
 	top := map[eval.TopicID]float64{}
 	for _, r := range rows {
 		for topic, v := range value(r.strategy, "hits") {
-			top[topic] = max(top[topic], v)
+			if of := whole[topic]; of != nil && of(r.strategy) {
+				top[topic] = max(top[topic], v)
+			}
 		}
 	}
 	share := func(v float64, ok bool) string {
@@ -230,7 +283,7 @@ func (b *builder) perTopic(cells []eval.Cell, budget int) table {
 			u, hasU := ofBound[topic.TopicID]
 			g, hasG := ofGreedy[topic.TopicID]
 			out = append(out, cell{Text: between(b.measures["hits"], v, upper[topic.TopicID]), Sub: share(u, hasU) + " · " + share(g, hasG),
-				Number: true, Strong: v == top[topic.TopicID] && len(rows) > 1})
+				Number: true, Strong: v >= top[topic.TopicID]-eval.Tie && len(rows) > 1 && whole[topic.TopicID](r.strategy)})
 		}
 		t.Rows = append(t.Rows, out)
 	}
@@ -259,11 +312,12 @@ type comparison struct {
 	strategy
 	eval.Comparison
 	holm              float64
-	ofBound, ofGreedy float64
+	ofBound, ofGreedy float64 // on what both have
+	unpaired          int     // runs of either that the other has not
 }
 
 // compare sets every strategy against the baseline under the same judge on a
-// measure at a budget, with the p values adjusted for their number. group
+// measure at a budget, on the runs that both have, with the p values adjusted for their number. group
 // names the cells, and what was found out of a group is kept: page and CSV ask
 // for the same.
 func (b *builder) compare(group string, cells []eval.Cell, measure string, budget int) []comparison {
@@ -277,14 +331,16 @@ func (b *builder) compare(group string, cells []eval.Cell, measure string, budge
 		if s.scorer == b.Baseline {
 			continue
 		}
-		ours := eval.ByTopic(cells, s.scorer, s.judge, measure, budget)
-		theirs := eval.ByTopic(cells, b.Baseline, s.judge, measure, budget)
+		both, left := paired(cells, s, strategy{b.Baseline, s.judge})
+		ours := eval.ByTopic(both, s.scorer, s.judge, measure, budget)
+		theirs := eval.ByTopic(both, b.Baseline, s.judge, measure, budget)
 		topics, x, y := eval.Pair(ours, theirs)
 		if len(topics) == 0 {
 			continue
 		}
 		c := comparison{strategy: s, Comparison: eval.Compare(topics, x, y, b.measures[measure].Better, uint64(budget))}
-		c.ofBound, c.ofGreedy = b.possible(cells, s, budget)
+		c.unpaired = left
+		c.ofBound, c.ofGreedy = b.possible(both, s, budget)
 		out = append(out, c)
 		p = append(p, c.Wilcoxon.P)
 	}
@@ -308,9 +364,10 @@ func (b *builder) comparisonTable(cells []eval.Cell, list []comparison, measure 
 		Title: fmt.Sprintf("%s against %s at %s pages", comparedName(measure), b.Baseline, plot.Number(float64(budget), 0)),
 		Head:  []string{"strategy", "H/U", "H/G", "difference", "won, tied, lost", "Wilcoxon p", "Holm p", "permutation p", "worst topic", "detectable", "topics needed"},
 	}
-	fewest, most := math.MaxInt, 0
+	fewest, most, unpaired := math.MaxInt, 0, 0
 	for _, c := range list {
 		fewest, most = min(fewest, c.Topics), max(most, c.Topics)
+		unpaired = max(unpaired, c.unpaired)
 	}
 	across := slices.ContainsFunc(cells, func(c eval.Cell) bool { return c.Web != cells[0].Web })
 	count := fmt.Sprint(most)
@@ -318,6 +375,9 @@ func (b *builder) comparisonTable(cells []eval.Cell, list []comparison, measure 
 		count = fmt.Sprintf("%d to %d", fewest, most)
 	}
 	t.Note = count + " topics."
+	if unpaired > 0 {
+		t.Note += fmt.Sprintf(" Each line is of the runs that both have: of up to %d the other failed or is missing.", unpaired)
+	}
 	if bounded(cells) {
 		t.Note += " Lower figures."
 	}
@@ -334,7 +394,7 @@ func (b *builder) comparisonTable(cells []eval.Cell, list []comparison, measure 
 			worst.Sub = b.webName(c.Worst.Web) + ", " + worst.Sub
 		}
 		row(c.strategy, c.ofBound, c.ofGreedy,
-			cell{Text: signed(c.Difference.Mean, 3), Sub: signed(c.Difference.Low, 3) + " … " + signed(c.Difference.High, 3), Number: true},
+			cell{Text: signed(c.Difference.Mean, 3), Sub: interval(c.Difference), Number: true},
 			number(fmt.Sprintf("%d, %d, %d", c.Wins, c.Ties, c.Loses)),
 			number(probability(c.Wilcoxon.P)), cell{Text: probability(c.holm), Number: true, Strong: c.holm < .05}, number(probability(c.Permutation.P)),
 			worst, number(plot.Number(c.Detectable, 3)), number(needed))
@@ -360,6 +420,14 @@ func comparedName(measure string) string {
 		return "Harvest"
 	}
 	return heading(measure)
+}
+
+// interval is that of a mean; of one topic there is none.
+func interval(i eval.Interval) string {
+	if math.IsNaN(i.Low) || math.IsNaN(i.High) {
+		return ""
+	}
+	return signed(i.Low, 3) + " … " + signed(i.High, 3)
 }
 
 func signed(v float64, decimals int) string {

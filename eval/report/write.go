@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -420,7 +421,7 @@ func table2csv(rows [][]string) ([]byte, error) {
 //	curves.csv           every curve
 //	surface.csv          precision over pages and thresholds, items E1 and B9
 //	tests.csv            every comparison with the baseline
-//	plots/NAME.svg .png  every chart
+//	plots/NAME.svg .png  every chart; those of an earlier report are removed
 func Write(dir string, r Results) error {
 	b, err := newBuilder(r)
 	if err != nil {
@@ -450,15 +451,28 @@ func Write(dir string, r Results) error {
 	if err := os.MkdirAll(filepath.Join(dir, "plots"), 0o755); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	var errs []error
-	for name, make := range files {
-		data, err := make()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		data, err := files[name]()
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), data, 0o644)
 		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("report: %s: %w", name, err))
+		if err != nil { // the others would fail alike
+			return fmt.Errorf("report: %w", err)
 		}
 	}
-	return errors.Join(errs...)
+	// What else lies there as a chart does, in both formats, is an earlier one.
+	old, err := os.ReadDir(filepath.Join(dir, "plots"))
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	for _, f := range old {
+		name, isSVG := strings.CutSuffix(filepath.Join("plots", f.Name()), ".svg")
+		if _, err := os.Stat(filepath.Join(dir, name+".png")); !isSVG || err != nil || files[name+".svg"] != nil {
+			continue
+		}
+		if err := errors.Join(os.Remove(filepath.Join(dir, name+".svg")), os.Remove(filepath.Join(dir, name+".png"))); err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Thesaurus holds words in sets of the same meaning, and which sets are wider
@@ -341,6 +342,9 @@ func lines(r io.Reader, name string, yield func(string) error) error {
 	scan.Buffer(nil, 1<<20) // some sets have hundreds of hyponyms
 	n := 1
 	for ; scan.Scan(); n++ {
+		if line := scan.Text(); !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
+			return fmt.Errorf("wordnet: %s:%d: this is no text: give a table of words, or the folder with WordNet's database files", name, n)
+		}
 		if err := yield(scan.Text()); err != nil {
 			return fmt.Errorf("wordnet: %s:%d: %w", name, n, err)
 		}

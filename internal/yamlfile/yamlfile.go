@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -24,24 +25,60 @@ type File struct {
 // what it says of an unknown key; "" = nothing. An empty file changes nothing.
 func Decode(name string, b []byte, v any, hint string) (*File, error) {
 	f := &File{name: name}
+	if at, c := binary(b); at > 0 {
+		return nil, fmt.Errorf("%s:%d: it holds %q, which no text has: is this the file that is meant?", name, at, c)
+	}
+	// What cannot be read as YAML at all is told below, with the rest.
+	_ = yaml.Unmarshal(b, &f.root)
 	d := yaml.NewDecoder(bytes.NewReader(b))
 	d.KnownFields(true)
 	if err := d.Decode(v); err != nil && !errors.Is(err, io.EOF) {
-		return nil, explain(name, err, hint)
+		return nil, f.explain(err, hint)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: it holds one document; remove what follows the line \"---\"", name)
 	}
-	if err := yaml.Unmarshal(b, &f.root); err != nil {
-		return nil, explain(name, err, hint)
+	if n := empty(&f.root); n != nil {
+		return nil, fmt.Errorf("%s:%d: an entry of the list is empty: take it out, or write what is meant", name, n.Line)
 	}
 	return f, nil
 }
 
+// binary finds the first character that text does not have, and its line; 0
+// where there is none.
+func binary(b []byte) (line int, c string) {
+	line = 1
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		switch {
+		case r == '\n':
+			line++
+		case r == utf8.RuneError && n == 1, r < ' ' && r != '\t' && r != '\r', r == 0x7f:
+			return line, string(b[:n])
+		}
+		b = b[n:]
+	}
+	return 0, ""
+}
+
+// empty finds an entry of a list that is null: decoding leaves it out silently.
+func empty(n *yaml.Node) *yaml.Node {
+	for _, c := range n.Content {
+		if n.Kind == yaml.SequenceNode && c.Tag == "!!null" {
+			return c
+		}
+		if found := empty(c); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
 // explain says what the decoder found, in the words of a user's file.
-func explain(name string, err error, hint string) error {
+func (f *File) explain(err error, hint string) error {
 	// As the decoder writes them.
 	line := regexp.MustCompile(`^(?:yaml: )?line ([0-9]+): (.*)$`)
+	wrong := regexp.MustCompile("^cannot unmarshal !!([a-z]+)(?: `(.*)`)? into (.*)$")
 	unknown := regexp.MustCompile(`^field (.*) not found in type .*$`)
 	lines := []string{err.Error()}
 	var many *yaml.TypeError
@@ -50,9 +87,13 @@ func explain(name string, err error, hint string) error {
 	}
 	var out []error
 	for _, l := range lines {
-		place := name
+		place, at := f.name, 0
 		if m := line.FindStringSubmatch(l); m != nil {
-			place, l = name+":"+m[1], m[2]
+			place, l = f.name+":"+m[1], m[2]
+			at, _ = strconv.Atoi(m[1])
+		}
+		if m := wrong.FindStringSubmatch(l); m != nil {
+			l = f.wanted(at, m[1], m[2], m[3])
 		}
 		if m := unknown.FindStringSubmatch(l); m != nil {
 			l = fmt.Sprintf("unknown key %q", m[1])
@@ -63,6 +104,60 @@ func explain(name string, err error, hint string) error {
 		out = append(out, fmt.Errorf("%s: %s", place, strings.TrimPrefix(l, "yaml: ")))
 	}
 	return errors.Join(out...)
+}
+
+// wanted says what is to stand in a line instead of a value, of which the
+// decoder tells the kind and the beginning, where a Go type is read.
+func (f *File) wanted(line int, kind, value, typ string) string {
+	key, n := keyOf(&f.root, line, strings.TrimSuffix(value, "..."))
+	if n != nil && n.Kind == yaml.ScalarNode {
+		value = n.Value
+	}
+	prefix := ""
+	if key != "" {
+		prefix = key + ": "
+	}
+	is := strconv.Quote(value)
+	switch kind {
+	case "seq":
+		is = "a list"
+	case "map":
+		is = "a mapping"
+	}
+	switch {
+	case strings.HasPrefix(typ, "[]") && kind == "map":
+		return fmt.Sprintf("%sa list is wanted, and not a mapping: begin its entries with \"- \"", prefix)
+	case strings.HasPrefix(typ, "[]"):
+		return fmt.Sprintf("%sa list is wanted: write %s[%s]", prefix, prefix, value)
+	case typ == "bool":
+		return fmt.Sprintf("%strue or false is wanted, and not %s", prefix, is)
+	case strings.HasPrefix(typ, "uint"):
+		return fmt.Sprintf("%sa whole number of at least 0 is wanted, and not %s", prefix, is)
+	case strings.HasPrefix(typ, "int"):
+		return fmt.Sprintf("%sa whole number is wanted, and not %s", prefix, is)
+	case strings.HasPrefix(typ, "float"):
+		return fmt.Sprintf("%sa number is wanted, and not %s", prefix, is)
+	case typ == "string":
+		return fmt.Sprintf("%stext is wanted, and not %s", prefix, is)
+	}
+	return fmt.Sprintf("%skeys with values are wanted, and not %s: write %s{key: value}", prefix, is, prefix)
+}
+
+// keyOf finds the key in whose line a value begins that way, and the value.
+func keyOf(n *yaml.Node, line int, value string) (string, *yaml.Node) {
+	if n.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if v := n.Content[i+1]; v.Line == line && (v.Kind != yaml.ScalarNode || strings.HasPrefix(v.Value, value)) && (value == "") == (v.Kind != yaml.ScalarNode) {
+				return n.Content[i].Value, v
+			}
+		}
+	}
+	for _, c := range n.Content {
+		if key, v := keyOf(c, line, value); v != nil {
+			return key, v
+		}
+	}
+	return "", nil
 }
 
 // At is file and line of a value ("job.yaml:3"), given by the keys and indices
