@@ -82,6 +82,11 @@ func TestTaughtByOrder(t *testing.T) {
 		event.Started{}, got("first", 0.2), got("hub", 0.1),
 		event.Failed{Visit: event.Visit{URL: addressOf(t, "old")}, Reason: web.ReasonRedirect, To: addressOf(t, "new")},
 		got("good", 0.9), got("bad", 0.1), got("new", 0.8), copied)
+	for name, want := range map[string]bool{"first": true, "old": true, "copy": true, "never": false} {
+		if got := crawl.Asked(addressOf(t, name)); got != want {
+			t.Errorf("%s was asked for: %v", name, got)
+		}
+	}
 	hub := leafPage(t, "hub", "first:earlier", "good:honey", "bad:steel", "old:wax", "copy:clay", "never:straw", "good:again")
 	good := leafPage(t, "good", "hub:back", "bad:iron", "first:home")
 	foreign := leafPage(t, "foreign", "good:foreign")
