@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/zeebo/xxh3"
 
@@ -51,7 +52,7 @@ type NamedAccuracy struct {
 type OffsetFacts struct {
 	Offset int
 	Leaves int     // that there are
-	Text   float64 // share of them with a word in it: the others are images, line breaks and the like
+	Text   float64 // share of them that hold text: the others are images, line breaks and the like
 	Rate   float64 // words there, as a share of all words of the window
 	Gain   float64 // bits, mean over the words that stand there around three links or more; see gain
 	Words  int     // these
@@ -205,10 +206,8 @@ func (s *survey) take(t *score.Teacher, p *web.Page, link int, high bool) {
 		offset int
 	}
 	seen := map[at]bool{}
-	texts := map[int]bool{}
 	t.Words(p, link, func(word string, d int) {
 		s.words[d]++
-		texts[d] = true
 		if seen[at{word, d}] {
 			return
 		}
@@ -234,7 +233,7 @@ func (s *survey) take(t *score.Teacher, p *web.Page, link int, high bool) {
 			s.leaves[d] = new([2]int)
 		}
 		s.leaves[d][0]++
-		s.leaves[d][1] += boolInt(texts[d])
+		s.leaves[d][1] += boolInt(strings.TrimSpace(p.Leaves[i].Text) != "")
 	}
 }
 
