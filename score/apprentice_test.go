@@ -62,12 +62,12 @@ func taught(t testing.TB, p *web.Page, o score.Options) (score.Scorer, []web.Can
 	}
 	o.Set["start"], o.Set["every"] = 1, 1
 	s := newScorer(t, "apprentice", o)
-	var found []web.Candidate
 	for range 5 {
-		found = followed(s, p, 0.5, slices.Repeat([]float64{1}, len(p.Links))...)
-		found = followed(s, p, 0.5, slices.Repeat([]float64{0}, len(p.Links))...)
+		for _, outcome := range []float64{1, 0} {
+			followed(s, p, 0.5, slices.Repeat([]float64{outcome}, len(p.Links))...)
+		}
 	}
-	return s, found
+	return s, followed(s, p, 0.5)
 }
 
 // sightOf names what an apprentice sees of a link, by offset.

@@ -22,8 +22,9 @@ import (
 // were fetched and how relevant they turned out. An apprentice is taught by it
 // (A8), whatever strategy drove the crawl.
 type Crawled struct {
-	pages map[web.URL]fetched
-	moved map[web.URL]web.URL
+	pages  map[web.URL]fetched
+	moved  map[web.URL]web.URL
+	copies map[web.URL]bool // of pages fetched before, which taught the crawl nothing
 }
 
 type fetched struct {
@@ -33,7 +34,7 @@ type fetched struct {
 
 // ReadCrawl reads the events of a crawl. A torn end is no error.
 func ReadCrawl(events iter.Seq2[event.Event, error]) (*Crawled, error) {
-	c := &Crawled{pages: map[web.URL]fetched{}, moved: map[web.URL]web.URL{}}
+	c := &Crawled{pages: map[web.URL]fetched{}, moved: map[web.URL]web.URL{}, copies: map[web.URL]bool{}}
 	for e, err := range events {
 		if errors.Is(err, event.ErrTorn) {
 			break
@@ -43,9 +44,11 @@ func ReadCrawl(events iter.Seq2[event.Event, error]) (*Crawled, error) {
 		}
 		switch e := e.(type) {
 		case event.Fetched:
-			if e.Reason != web.ReasonDuplicate { // which taught the crawl nothing
-				c.Add(e.URL, web.Verdict{Relevance: e.Relevance, Similarity: e.Similarity, Relevant: e.Relevant})
+			if e.Reason == web.ReasonDuplicate {
+				c.copies[e.URL] = true
+				continue
 			}
+			c.Add(e.URL, web.Verdict{Relevance: e.Relevance, Similarity: e.Similarity, Relevant: e.Relevant})
 		case event.Failed:
 			if !e.To.IsZero() {
 				c.moved[e.URL] = e.To
@@ -75,10 +78,10 @@ func (c *Crawled) URLs() iter.Seq[web.URL] {
 	return slices.Values(urls)
 }
 
-// Asked tells whether an address gave a page, or moved.
+// Asked tells whether an address gave a page or a copy of one, or moved.
 func (c *Crawled) Asked(u web.URL) bool {
 	_, moved := c.moved[u]
-	return moved || c.Has(u)
+	return moved || c.copies[u] || c.Has(u)
 }
 
 // Has tells whether a page was fetched.

@@ -27,8 +27,11 @@ type trainApprenticeCmd struct {
 	Out    string   `short:"o" placeholder:"FILE" help:"The model file."`
 	Force  bool     `help:"Replace the file if it is there."`
 
-	Scorer string             `default:"apprentice" enum:"apprentice,apprentice-tempered" placeholder:"NAME" help:"For apprentice (default) or apprentice-tempered."`
-	Set    map[string]float64 `placeholder:"NAME=X" help:"A setting of the scorer that says what is seen of a link, or where high begins; may be repeated."`
+	Scorer  string `default:"apprentice" enum:"apprentice,apprentice-tempered" placeholder:"NAME" help:"For apprentice (default) or apprentice-tempered."`
+	Study   string `placeholder:"DIR" help:"Write tables and charts of what stands around links there, instead of a model: accuracy by distance, what each distance tells, the frontier before and after."`
+	Against string `placeholder:"CRAWL" help:"With --study: a crawl to count common pages with."`
+
+	Set map[string]float64 `placeholder:"NAME=X" help:"A setting of the scorer that says what is seen of a link, or where high begins; may be repeated."`
 }
 
 // Help tells what is learned.
@@ -59,8 +62,11 @@ scorer's in the crawl:
 
 // Run teaches.
 func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
+	if c.Study != "" {
+		return c.study(ctx, io)
+	}
 	if c.Out == "" {
-		return exit{exitUsage, errors.New("where to? name the model file with -o FILE")}
+		return exit{exitUsage, errors.New("where to? name the model file with -o FILE, or a folder for tables and charts with --study DIR")}
 	}
 	if fileExists(c.Out) && !c.Force {
 		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", c.Out)}

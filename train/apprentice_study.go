@@ -1,0 +1,283 @@
+package train
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Study is what a crawl that has ended shows of links and what stands around
+// them: the tables and figures of CPS02 (A13). Accuracies are of links to a
+// fifth of the targets, by what the links to the others taught.
+type Study struct {
+	// ByReach is the accuracy for each d_max, 0…MaxReach.
+	ByReach []ReachAccuracy
+	// Also is that of variants at the d_max of the options: the first is the
+	// apprentice as given.
+	Also []NamedAccuracy
+	// Offsets are −MaxReach…MaxReach.
+	Offsets []OffsetFacts
+	// Before and After are the links that the crawl left waiting, a sample of
+	// them, by R(u) and by Pr(high), in Bins bins of equal width.
+	Before, After [Bins]int
+}
+
+// MaxReach is the greatest d_max of a study, and Bins the number of bins of
+// [0,1].
+const (
+	MaxReach = 8
+	Bins     = 20
+)
+
+// ReachAccuracy is the accuracy with and without offsets for one d_max.
+type ReachAccuracy struct {
+	Reach          int
+	Offsets, Plain Accuracy
+}
+
+// NamedAccuracy is that of a variant.
+type NamedAccuracy struct {
+	Name string
+	Accuracy
+}
+
+// OffsetFacts tell of the leaves at one distance from the links.
+type OffsetFacts struct {
+	Offset int
+	Leaves int     // that there are
+	Text   float64 // share of them that hold text: the others are images, line breaks and the like
+	Rate   float64 // words there, as a share of all words of the window
+	Gain   float64 // bits, mean over the words that stand there around three links or more; see gain
+	Words  int     // these
+}
+
+const (
+	mostHeld   = 20_000 // examples held out for one variant
+	mostWaited = 20_000 // links that wait, sampled
+)
+
+// pupil is a variant that learns from four fifths of the targets.
+type pupil struct {
+	*score.Teacher
+	held []score.Example
+}
+
+func (l *pupil) hear(p *web.Page, f fetched, c *Crawled) {
+	l.Examples(p, f.verdict, func(u web.URL) score.Outcome { return c.outcome(f, u) }, func(link int, x score.Example) {
+		switch {
+		case !heldOut(p.Links[link].URL):
+			l.Learn(x)
+		case len(l.held) < mostHeld:
+			l.held = append(l.held, x)
+		}
+	})
+}
+
+func (l *pupil) accuracy() (a Accuracy) {
+	l.Model()
+	for _, x := range l.held {
+		a.add(l.Teacher, x)
+	}
+	return a
+}
+
+// NewStudy reads the pages of a crawl twice.
+func NewStudy(ctx context.Context, l Lesson, o ApprenticeOptions) (*Study, error) {
+	var all []*pupil
+	add := func(set map[string]float64) (*pupil, error) {
+		t, err := o.teacher(set)
+		if err != nil {
+			return nil, err
+		}
+		x := &pupil{Teacher: t}
+		all = append(all, x)
+		return x, nil
+	}
+	main, err := add(nil)
+	if err != nil {
+		return nil, err
+	}
+	var reach [MaxReach + 1][2]*pupil
+	for d := range reach {
+		for plain := range reach[d] {
+			if reach[d][plain], err = add(map[string]float64{"dmax": float64(d), "plain": float64(plain)}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	variants := []struct {
+		name string
+		set  map[string]float64
+	}{{"with the outcomes of links near by", map[string]float64{"cocitation": 1}}}
+	if o.Classes != nil {
+		variants = append(variants, []struct {
+			name string
+			set  map[string]float64
+		}{
+			{"without classes of the page", map[string]float64{"topics": 0}},
+			{"with their names alone", map[string]float64{"topics": 1}},
+			{"with all that stands above them", map[string]float64{"topics": 2}},
+		}...)
+	}
+	named := make([]*pupil, len(variants))
+	for i, v := range variants {
+		if named[i], err = add(v.set); err != nil {
+			return nil, err
+		}
+	}
+	total := 2 * l.Crawl.Len()
+	tell := func(more int) func(done, _ int) {
+		return func(done, _ int) {
+			if o.Progress != nil {
+				o.Progress(done+more, total)
+			}
+		}
+	}
+	if err := l.each(ctx, tell(0), func(p *web.Page, f fetched) {
+		for _, x := range all {
+			x.hear(p, f, l.Crawl)
+		}
+	}); err != nil {
+		return nil, err
+	}
+	s := &Study{Also: []NamedAccuracy{{"as it is", main.accuracy()}}}
+	for d := range reach {
+		s.ByReach = append(s.ByReach, ReachAccuracy{d, reach[d][0].accuracy(), reach[d][1].accuracy()})
+	}
+	for i, v := range variants {
+		s.Also = append(s.Also, NamedAccuracy{v.name, named[i].accuracy()})
+	}
+	wide, err := o.teacher(map[string]float64{"dmax": MaxReach, "plain": 0})
+	if err != nil {
+		return nil, err
+	}
+	around := newSurvey()
+	waiting := map[web.URL]bool{}
+	err = l.each(ctx, tell(l.Crawl.Len()), func(p *web.Page, f fetched) {
+		outcome := func(u web.URL) score.Outcome { return l.Crawl.outcome(f, u) }
+		wide.Examples(p, f.verdict, outcome, func(link int, x score.Example) {
+			around.take(wide, p, link, main.High(x))
+		})
+		// What was never fetched waits, found as it first was in the archive.
+		main.Examples(p, f.verdict, func(u web.URL) score.Outcome {
+			o := outcome(u)
+			new := !o.Fetched && !l.Crawl.Asked(u) && !waiting[u] && xxh3.HashString(u.String())%7 == 0 && len(waiting) < mostWaited
+			return score.Outcome{Fetched: new, Later: new}
+		}, func(link int, x score.Example) {
+			waiting[p.Links[link].URL] = true
+			s.Before[bin(f.verdict.Relevance)]++
+			s.After[bin(main.Predict(x))]++
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.Offsets = around.facts()
+	return s, nil
+}
+
+// bin is the one of a number in [0,1].
+func bin(x float64) int { return max(0, min(Bins-1, int(x*Bins))) }
+
+// survey counts the words around links.
+type survey struct {
+	links  [2]int // low, high
+	leaves map[int]*[2]int
+	words  map[int]int                // by offset, all
+	of     map[int]map[string]*[2]int // by offset: links of each side around which the word stands there
+}
+
+func newSurvey() *survey {
+	return &survey{leaves: map[int]*[2]int{}, words: map[int]int{}, of: map[int]map[string]*[2]int{}}
+}
+
+func (s *survey) take(t *score.Teacher, p *web.Page, link int, high bool) {
+	class := boolInt(high)
+	s.links[class]++
+	type at struct {
+		word   string
+		offset int
+	}
+	seen := map[at]bool{}
+	t.Words(p, link, func(word string, d int) {
+		s.words[d]++
+		if seen[at{word, d}] {
+			return
+		}
+		seen[at{word, d}] = true
+		if s.of[d] == nil {
+			s.of[d] = map[string]*[2]int{}
+		}
+		if s.of[d][word] == nil {
+			s.of[d][word] = new([2]int)
+		}
+		s.of[d][word][class]++
+	})
+	l := &p.Links[link]
+	for d := -MaxReach; d <= MaxReach; d++ {
+		i := l.Last + d
+		if d < 0 {
+			i = l.First + d
+		}
+		if l.First > l.Last || i < 0 || i >= len(p.Leaves) {
+			continue
+		}
+		if s.leaves[d] == nil {
+			s.leaves[d] = new([2]int)
+		}
+		s.leaves[d][0]++
+		s.leaves[d][1] += boolInt(strings.TrimSpace(p.Leaves[i].Text) != "")
+	}
+}
+
+func (s *survey) facts() (out []OffsetFacts) {
+	total := 0
+	for _, n := range s.words {
+		total += n
+	}
+	for d := -MaxReach; d <= MaxReach; d++ {
+		f := OffsetFacts{Offset: d, Rate: float64(s.words[d]) / float64(max(1, total))}
+		if n := s.leaves[d]; n != nil {
+			f.Leaves, f.Text = n[0], float64(n[1])/float64(n[0])
+		}
+		var sum float64
+		for _, word := range slices.Sorted(maps.Keys(s.of[d])) { // the same sum each time
+			n := s.of[d][word]
+			if n[0]+n[1] >= 3 {
+				sum += gain(s.links, *n)
+				f.Words++
+			}
+		}
+		f.Gain = sum / float64(max(1, f.Words))
+		out = append(out, f)
+	}
+	return out
+}
+
+// gain is the information in bits that a word at an offset gives of where a
+// link leads, [class] being links in all and with the word there:
+//
+//	IG = H(C) − P(w)·H(C|w) − P(¬w)·H(C|¬w)
+func gain(all, with [2]int) float64 {
+	n := float64(all[0] + all[1])
+	p := float64(with[0]+with[1]) / n
+	without := [2]int{all[0] - with[0], all[1] - with[1]}
+	return max(0, entropy(all)-p*entropy(with)-(1-p)*entropy(without))
+}
+
+func entropy(n [2]int) (bits float64) {
+	total := float64(n[0] + n[1])
+	for _, k := range n {
+		if k > 0 {
+			bits -= float64(k) / total * math.Log2(float64(k)/total)
+		}
+	}
+	return bits
+}
