@@ -62,10 +62,7 @@ type commands struct {
 		Inspect   trainInspectCmd   `cmd:"" help:"Show a model, or a collected graph, in words."`
 	} `cmd:"" help:"Teach a model how links lead to targets, before the crawl."`
 	Forage  forageCmd        `cmd:"" help:"Go through sites, from each start page to its goal pages, as labelled paths have taught."`
-	Teach struct {
-		Show   teachShowCmd   `cmd:"" default:"withargs" help:"Show waggle the way: browse in a local page, and label pages."`
-		Import teachImportCmd `cmd:"" help:"Make paths of click trails: browser profiles, files, recorded searches."`
-	} `cmd:"" help:"Show waggle paths to what you seek, by clicking."`
+	Teach   teachCmd         `cmd:"" help:"Show waggle paths to what you seek, by clicking."`
 	Version kong.VersionFlag `help:"Print the version."`
 }
 

@@ -25,7 +25,27 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// teachShowCmd is `waggle teach`.
+// teachCmd is `waggle teach`, alone or with a command of its own.
+type teachCmd struct {
+	Show   teachShowCmd   `cmd:"" default:"withargs" help:"Show waggle the way: browse in a local page, and label pages (the default)."`
+	Import teachImportCmd `cmd:"" help:"Make paths of click trails: browser profiles, files, recorded searches."`
+}
+
+// Help tells what the page is for.
+func (teachCmd) Help() string {
+	return `Browse to what you seek, and name the pages that matter on the way: milestones
+that look alike on every site, Goal for what was sought, Fail for a wrong turn.
+A few paths on a few sites are enough to begin with. Pages are fetched by waggle
+and shown without scripts; the page that opens is for this machine only.
+
+  waggle teach https://www.example.org/ --contact you@example.org --open
+  waggle teach --web WEB -o paths.tsv      the same on a recorded web
+  waggle teach import ~/.mozilla/firefox/PROFILE --site example.org -o paths.tsv
+
+waggle teach show --help tells all flags.`
+}
+
+// teachShowCmd is `waggle teach show`, or `waggle teach` for short.
 type teachShowCmd struct {
 	Start []string `arg:"" optional:"" name:"url" help:"Start pages to offer (default, with --web: the seeds of its topics)."`
 	Out   string   `short:"o" default:"paths.tsv" placeholder:"FILE" help:"File of the paths: kept after each click, and gone on with if it is there. JSON lines if it ends in .jsonl, else TSV."`
@@ -42,14 +62,6 @@ type teachShowCmd struct {
 
 	Port int  `default:"0" placeholder:"N" help:"Port on this machine (default: any free one)."`
 	Open bool `help:"Open the page in the browser."`
-}
-
-// Help tells what the page is for.
-func (teachShowCmd) Help() string {
-	return `Browse to what you seek, and name the pages that matter on the way: milestones
-that look alike on every site, Goal for what was sought, Fail for a wrong turn.
-A few paths on a few sites are enough to begin with. Pages are fetched by waggle
-and shown without scripts; the page that opens is for this machine only.`
 }
 
 // Run serves the page until it is interrupted.
@@ -111,8 +123,11 @@ func (c *teachShowCmd) options() (o teach.Options, done func(), err error) {
 	}
 	for _, m := range c.Milestone {
 		label, err := paths.CleanLabel(m)
-		if err != nil || label == "" {
-			return o, nil, exit{exitUsage, fmt.Errorf("--milestone %q: not a label: %w", m, err)}
+		if err == nil && label == "" {
+			err = errors.New("it is empty")
+		}
+		if err != nil {
+			return o, nil, exit{exitUsage, fmt.Errorf("--milestone %q is no label: %w", m, err)}
 		}
 		o.Milestones = append(o.Milestones, label)
 	}
