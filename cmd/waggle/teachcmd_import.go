@@ -63,7 +63,6 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	labelled := 0
 	for i := range set {
 		for j := range set[i].Steps {
 			s := &set[i].Steps[j]
@@ -72,9 +71,6 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 					s.Label = l.name
 				}
 			}
-		}
-		if set[i].Ending() != "" {
-			labelled++
 		}
 	}
 	if c.Web != "" {
@@ -102,6 +98,12 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 	}
 	if err := keeper.save(append(slices.Clone(keeper.set), set...)); err != nil {
 		return err
+	}
+	labelled := 0
+	for i := range set {
+		if set[i].Ending() != "" {
+			labelled++
+		}
 	}
 	fmt.Fprintf(std.out, "%s: %s paths, %s of them with labels", c.Out, number(len(set)), number(labelled))
 	if known > 0 {
