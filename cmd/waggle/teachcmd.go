@@ -54,6 +54,7 @@ type teachShowCmd struct {
 	Milestone []string `sep:"none" placeholder:"NAME" help:"A label to offer from the beginning; may be repeated."`
 	Task      string   `placeholder:"NAME" help:"What is sought, where one file holds paths of several searches."`
 
+	Suggest      bool      `help:"Offer to ask a model, made of what was shown so far, which pages to label next."`
 	Images       bool      `help:"Show images too."`
 	NoStyles     bool      `help:"Show pages without their style sheets: quicker on slow sites."`
 	Contact      string    `placeholder:"MAIL|URL" help:"Where site owners reach you; sent with every request."`
@@ -156,6 +157,9 @@ func (c *teachShowCmd) options() (o teach.Options, done func(), err error) {
 		}
 		o.Fetcher = stack
 		done = func() { stack.Close() } // nothing is left to lose
+	}
+	if c.Suggest {
+		o.Suggester = newPathAsker(o)
 	}
 	if !c.NoStyles {
 		o.Resources = o.Fetcher
