@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/learn/tagger"
@@ -138,6 +139,36 @@ func (g *Guide) arrive(from Place, link sparse.Vector, p *web.Page) Place {
 	return to
 }
 
+// Ahead is what a page is taken for before it is fetched, by the link to it
+// alone.
+func (g *Guide) Ahead(from Place, features []byte) Place {
+	var room [64]sparse.Entry
+	link := g.link(room[:0], features)
+	if g.paths.Dual() {
+		return g.overLink(from, link)
+	}
+	n := len(g.paths.States)
+	from = from.known(n)
+	arcs, none := make([]float64, n*n), make([]float64, n)
+	g.paths.Field.Cross(arcs, 0, 0, link)
+	to := Place{Alpha: make([]float64, n), Delta: make([]float64, n)}
+	tagger.Forward(to.Alpha, from.Alpha, arcs, none)
+	tagger.Best(to.Delta, from.Delta, arcs, none, nil)
+	return to
+}
+
+// Names are those of the states of pages, as Place numbers them.
+func (g *Guide) Names() []model.PathState { return slices.Clone(g.paths.States) }
+
+// Alone is what a page is taken for by itself, without its path: the
+// probability of each state, [P], summing to 1 (P11).
+func (g *Guide) Alone(p *web.Page) []float64 {
+	emit, alpha := make([]float64, len(g.paths.States)), make([]float64, len(g.paths.States))
+	g.paths.Alone.Emit(emit, model.PathPage, g.paths.Page(p))
+	tagger.Forward(alpha, nil, nil, emit)
+	return alpha
+}
+
 // overLink is α and δ over the state of a link, in model B.
 func (g *Guide) overLink(from Place, link sparse.Vector) Place {
 	n := len(g.paths.States)
@@ -226,18 +257,13 @@ func (g *Guide) Goal(at Place) bool {
 
 // GoalAlone tells the same of a page by itself, without its path.
 func (g *Guide) GoalAlone(p *web.Page) bool {
-	emit := make([]float64, len(g.paths.States))
-	g.paths.Alone.Emit(emit, model.PathPage, g.paths.Page(p))
-	return Place{Delta: emit}.isBest(g.paths.Goal)
-}
-
-func (p Place) isBest(state int) bool {
-	for y, d := range p.Delta {
-		if d > p.Delta[state] || d == p.Delta[state] && y < state {
-			return false
+	alone, best := g.Alone(p), 0
+	for y, x := range alone {
+		if x > alone[best] {
+			best = y
 		}
 	}
-	return true
+	return best == g.paths.Goal
 }
 
 // AppendBinary appends a place as α and δ [P], float32 LE each.

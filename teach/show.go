@@ -119,7 +119,8 @@ type writer struct {
 	htmlAttrs, bodyAttrs string
 	doctype              bool
 	sheets, pictures     int
-	template             int // depth: what is in templates is not shown
+	template             int  // depth: what is in templates is not shown
+	inLink               bool // an image without a text may be all there is to click
 }
 
 func (w *writer) run() {
@@ -144,6 +145,7 @@ func (w *writer) run() {
 			if t.Data == "template" && w.template > 0 {
 				w.template--
 			} else if as, ok := w.elements[t.Data]; ok && w.template == 0 && !void(as) {
+				w.inLink = w.inLink && as != "a"
 				fmt.Fprintf(&w.body, "</%s>", as)
 			}
 		}
@@ -217,7 +219,7 @@ func (w *writer) start(t xhtml.Token) {
 	case "area":
 		if href := get("href"); href != "" {
 			w.link(href, "")
-			w.body.WriteString(html.EscapeString(cmp.Or(get("alt"), href)) + "</a> ")
+			w.body.WriteString(html.EscapeString(cmp.Or(strings.TrimSpace(get("alt")), lastPart(href))) + "</a> ")
 		}
 	case "frame", "iframe":
 		if src := get("src"); src != "" {
@@ -276,10 +278,6 @@ func (w *writer) keep(attrs []xhtml.Attribute) string {
 // page as it was, or none.
 func (w *writer) link(href, attrs string) {
 	ref := strings.TrimSpace(href)
-	if strings.HasPrefix(ref, "#") && w.page.Base == w.page.URL {
-		fmt.Fprintf(&w.body, `<a href="%s"%s>`, html.EscapeString(ref), attrs)
-		return
-	}
 	if href == "" {
 		fmt.Fprintf(&w.body, "<a%s>", attrs)
 		return
@@ -289,10 +287,15 @@ func (w *writer) link(href, attrs string) {
 		fmt.Fprintf(&w.body, `<a class="waggle-dead" title="waggle does not follow this">`)
 		return
 	}
+	if _, fragment, ok := strings.Cut(ref, "#"); ok && u == w.page.URL {
+		fmt.Fprintf(&w.body, `<a href="#%s"%s>`, html.EscapeString(fragment), attrs)
+		return
+	}
 	if !strings.Contains(attrs, ` title="`) {
 		attrs += fmt.Sprintf(` title="%s"`, html.EscapeString(u.String()))
 	}
 	fmt.Fprintf(&w.body, `<a href="%s"%s>`, html.EscapeString(w.linkPath(len(w.links))), attrs)
+	w.inLink = true
 	w.links = append(w.links, shownLink{url: u})
 }
 
@@ -305,7 +308,11 @@ func (w *writer) image(src, alt string, attrs []xhtml.Attribute) {
 		w.resources = append(w.resources, resource{url: u})
 		return
 	}
-	if alt = strings.TrimSpace(alt); alt != "" && len(alt) <= maxAttribute {
+	alt = strings.TrimSpace(alt)
+	if alt == "" && w.inLink {
+		alt = cmp.Or(lastPart(src), "image")
+	}
+	if alt != "" && len(alt) <= maxAttribute {
 		fmt.Fprintf(&w.body, `<span class="waggle-image">%s</span>`, html.EscapeString(alt))
 	}
 }
@@ -401,6 +408,16 @@ func notice(title, text string) []byte {
 	return fmt.Appendf(nil, `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>%[1]s</title><style>`+
 		`:root{color-scheme:light dark}body{font:1.05rem/1.6 system-ui,sans-serif;max-width:34rem;margin:18vh auto;padding:0 1.5rem}h1{font-size:1.3rem}p{overflow-wrap:anywhere}`+
 		`</style></head><body><h1>%[1]s</h1><p>%[2]s</p></body></html>`, html.EscapeString(title), html.EscapeString(text))
+}
+
+// lastPart is the end of an address, for people.
+func lastPart(ref string) string {
+	if len(ref) > maxAttribute {
+		return ""
+	}
+	ref, _, _ = strings.Cut(ref, "?")
+	ref = strings.TrimRight(ref, "/")
+	return ref[strings.LastIndexByte(ref, '/')+1:]
 }
 
 // number is the decimal number in s, -1 if it is none.

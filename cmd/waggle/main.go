@@ -54,6 +54,7 @@ type commands struct {
 		Run    labRunCmd    `cmd:"" help:"Simulate every strategy on every topic, and report."`
 		Report labReportCmd `cmd:"" help:"Write the report of a lab's results anew."`
 		List   labListCmd   `cmd:"" help:"Name all scorers, judges and measures."`
+		Paths  labPathsCmd  `cmd:"" help:"Try models of labelled paths: how well pages are named, how soon goals are reached."`
 	} `cmd:"" help:"Compare strategies on recorded webs, against what was possible."`
 	Train struct {
 		Collect   trainCollectCmd   `cmd:"" help:"Build the layered web around the targets of a topic, backwards along links."`
@@ -65,6 +66,7 @@ type commands struct {
 	} `cmd:"" help:"Teach a model how links lead to targets, before the crawl."`
 	Topic   topicCmds        `cmd:"" help:"Taxonomies: topics with example pages, and the critic that learns them."`
 	Forage  forageCmd        `cmd:"" help:"Go through sites, from each start page to its goal pages, as labelled paths have taught."`
+	Teach   teachCmd         `cmd:"" help:"Show waggle paths to what you seek, by clicking."`
 	Version kong.VersionFlag `help:"Print the version."`
 }
 

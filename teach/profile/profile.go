@@ -30,8 +30,8 @@ import (
 
 // Options say what to read.
 type Options struct {
-	// Sites are host names, at least one: a site is its host and those below
-	// it ("example.org" is also www.example.org).
+	// Sites are hosts or addresses, at least one: a site is its host and those
+	// below it ("example.org" is also www.example.org).
 	Sites []string
 	Canon web.Canon
 	// Temp is where the copy is made; "" = the system's folder for such.
@@ -51,7 +51,7 @@ type Found struct {
 
 // Read reads the history in file, which may also be the folder of a profile.
 func Read(ctx context.Context, file string, o Options) (f Found, err error) {
-	sites, err := siteNames(o.Sites)
+	sites, err := Sites(o.Sites)
 	if err != nil {
 		return f, err
 	}
@@ -88,8 +88,12 @@ func Read(ctx context.Context, file string, o Options) (f Found, err error) {
 	return f, err
 }
 
-// siteNames makes host names of what a person gives as sites.
-func siteNames(given []string) (out []string, err error) {
+// Names are the host names of sites. A site is its host and those below it.
+type Names []string
+
+// Sites makes names of what a person gives as sites: hosts or addresses. It is
+// an error to give none, or a name under which there are many sites.
+func Sites(given []string) (out Names, err error) {
 	if len(given) == 0 {
 		return nil, errors.New("no site is named: a history is read only for sites that are")
 	}
@@ -111,11 +115,11 @@ func siteNames(given []string) (out []string, err error) {
 	return out, nil
 }
 
-// siteOf is the named site to which an address belongs, "" = none: the longest
-// name where several fit.
-func siteOf(u web.URL, sites []string) (site string) {
+// Of is the named site to which an address belongs, "" = none: the longest name
+// where several fit.
+func (n Names) Of(u web.URL) (site string) {
 	name := u.Host().Name()
-	for _, s := range sites {
+	for _, s := range n {
 		if (name == s || strings.HasSuffix(name, "."+s)) && len(s) > len(site) {
 			site = s
 		}
@@ -326,7 +330,7 @@ func recognise(conn *sqlite.Conn, file string) (h history, err error) {
 }
 
 // rows reads the visits to sites, in order of time.
-func (h *history) rows(conn *sqlite.Conn, sites []string, canon web.Canon) (out []row, err error) {
+func (h *history) rows(conn *sqlite.Conn, sites Names, canon web.Canon) (out []row, err error) {
 	err = sqlitex.ExecuteTransient(conn, h.query, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
 		seen, redirect := h.is(s.ColumnInt64(3))
 		if !seen {
@@ -336,7 +340,7 @@ func (h *history) rows(conn *sqlite.Conn, sites []string, canon web.Canon) (out 
 		if err != nil {
 			return nil // a page of the browser's own, a file, a mail address
 		}
-		site := siteOf(u, sites)
+		site := sites.Of(u)
 		if site == "" {
 			return nil
 		}

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/teach"
+	"github.com/waggle-crawler/waggle/topic/paths"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// teachCmd is `waggle teach`, alone or with a command of its own.
+type teachCmd struct {
+	Show   teachShowCmd   `cmd:"" default:"withargs" help:"Show waggle the way: browse in a local page, and label pages (the default)."`
+	Import teachImportCmd `cmd:"" help:"Make paths of click trails: browser profiles, files, recorded searches."`
+}
+
+// Help tells what the page is for.
+func (teachCmd) Help() string {
+	return `Browse to what you seek, and name the pages that matter on the way: milestones
+that look alike on every site, Goal for what was sought, Fail for a wrong turn.
+A few paths on a few sites are enough to begin with. Pages are fetched by waggle
+and shown without scripts; the page that opens is for this machine only.
+
+  waggle teach https://www.example.org/ --contact you@example.org --open
+  waggle teach --web WEB -o paths.tsv      the same on a recorded web
+  waggle teach import ~/.mozilla/firefox/PROFILE --site example.org -o paths.tsv
+
+waggle teach show --help tells all flags.`
+}
+
+// teachShowCmd is `waggle teach show`, or `waggle teach` for short.
+type teachShowCmd struct {
+	Start []string `arg:"" optional:"" name:"url" help:"Start pages to offer (default, with --web: the seeds of its topics)."`
+	Out   string   `short:"o" default:"paths.tsv" placeholder:"FILE" help:"File of the paths: kept after each click, and gone on with if it is there. JSON lines if it ends in .jsonl, else TSV."`
+	Web   string   `placeholder:"WEB" help:"Browse a recorded web instead of the live one."`
+
+	Milestone []string `sep:"none" placeholder:"NAME" help:"A label to offer from the beginning; may be repeated."`
+	Task      string   `placeholder:"NAME" help:"What is sought, where one file holds paths of several searches."`
+
+	Suggest      bool      `help:"Offer to ask a model, made of what was shown so far, which pages to label next."`
+	Images       bool      `help:"Show images too."`
+	NoStyles     bool      `help:"Show pages without their style sheets: quicker on slow sites."`
+	Contact      string    `placeholder:"MAIL|URL" help:"Where site owners reach you; sent with every request."`
+	Delay        *Duration `placeholder:"D" help:"Pause between requests to one host (default 1s)."`
+	AllowPrivate bool      `help:"Permit loopback and private addresses."`
+
+	Port int  `default:"0" placeholder:"N" help:"Port on this machine (default: any free one)."`
+	Open bool `help:"Open the page in the browser."`
+}
+
+// Run serves the page until it is interrupted.
+func (c *teachShowCmd) Run(ctx context.Context, io streams) error {
+	o, done, err := c.options()
+	if err != nil {
+		return err
+	}
+	defer done()
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.Port))
+	if err != nil {
+		return exit{exitUsage, fmt.Errorf("--port: %w", err)}
+	}
+	o.Address = l.Addr().String()
+	page, err := teach.New(o)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	// Shutdown: the page stops waiting, then the server finishes what it does.
+	srv := &http.Server{
+		Handler: page, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	fmt.Fprintf(io.out, "Teach here: %s\n", page.URL())
+	fmt.Fprintf(io.err, "The address is for this machine and for you: it holds a key. Paths are kept in %s; Ctrl-C ends.\n", event.Line(c.Out))
+	if c.Open {
+		if err := openBrowser(page.URL()); err != nil {
+			fmt.Fprintf(io.err, "No browser could be opened (%v): open the address yourself.\n", err)
+		}
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(l) }()
+	select {
+	case <-ctx.Done():
+	case err := <-ended:
+		return errors.Join(err, page.Close())
+	}
+	page.Close() // never fails
+	wait, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := srv.Shutdown(wait); err != nil {
+		srv.Close() // a fetch that does not end
+	}
+	<-ended
+	return nil
+}
+
+// options sets up what is browsed and where paths are kept. done gives back
+// what that holds.
+func (c *teachShowCmd) options() (o teach.Options, done func(), err error) {
+	keeper, err := openKeeper(c.Out)
+	if err != nil {
+		return o, nil, exit{exitUsage, err}
+	}
+	canon := web.Canon{}
+	o = teach.Options{
+		Parser: parse.New(parse.Options{Analyzer: text.NewAnalyzer(), Canon: canon}), Canon: canon,
+		Paths: keeper.set, Keeper: c.Out, Save: keeper.save, Images: c.Images, Task: c.Task,
+	}
+	for _, m := range c.Milestone {
+		label, err := paths.CleanLabel(m)
+		if err == nil && label == "" {
+			err = errors.New("it is empty")
+		}
+		if err != nil {
+			return o, nil, exit{exitUsage, fmt.Errorf("--milestone %q is no label: %w", m, err)}
+		}
+		o.Milestones = append(o.Milestones, label)
+	}
+	for _, s := range c.Start {
+		u, err := canon.Parse(s)
+		if err != nil {
+			return o, nil, exit{exitUsage, fmt.Errorf("start page: %w", err)}
+		}
+		o.Starts = append(o.Starts, u)
+	}
+	if c.Web != "" {
+		w, err := corpus.Open(c.Web)
+		if err != nil {
+			return o, nil, exit{exitUsage, err}
+		}
+		o.Recorded = w.Name
+		o.Fetcher = corpus.Fetcher{Web: w}
+		if len(o.Starts) == 0 {
+			o.Starts = seedsOf(w)
+		}
+		done = func() { w.Close() } // it was read only
+	} else {
+		stack, err := c.stack(canon)
+		if err != nil {
+			return o, nil, exit{exitUsage, err}
+		}
+		o.Fetcher = stack
+		done = func() { stack.Close() } // nothing is left to lose
+	}
+	if c.Suggest {
+		o.Suggester = newPathAsker(o)
+	}
+	if !c.NoStyles {
+		o.Resources = o.Fetcher
+	}
+	return o, done, nil
+}
+
+// stack fetches from the live web, pages and what they are shown with by one
+// gate: whoever browses asks a host for one thing at a time.
+func (c *teachShowCmd) stack(canon web.Canon) (*fetch.Stack, error) {
+	j := &Job{Contact: c.Contact}
+	j.Politeness.Delay = c.Delay
+	if !c.AllowPrivate {
+		if err := j.polite(); err != nil {
+			return nil, err
+		}
+	}
+	delay := j.delay()
+	if delay == 0 {
+		delay = -1 // none
+	}
+	return fetch.New(fetch.Options{
+		Contact: c.Contact, Version: version, Delay: delay, Canon: canon, AllowPrivate: c.AllowPrivate,
+		Types: []string{"*/*"}, MaxBody: 6 << 20,
+	})
+}
+
+// seedsOf are the start pages of a recorded web's topics.
+func seedsOf(w *corpus.Web) (out []web.URL) {
+	seen := map[string]bool{}
+	for _, t := range w.Topics {
+		for _, s := range t.Seeds {
+			u, err := web.Parse(fmt.Sprint(s))
+			if err == nil && !seen[u.String()] && len(out) < 40 {
+				seen[u.String()] = true
+				out = append(out, u)
+			}
+		}
+	}
+	return out
+}
+
+// keeper keeps paths in a file.
+type keeper struct {
+	name string
+	set  []paths.Path
+	// held is what the file held when it was last read or written; nil = there
+	// was none.
+	held []byte
+	// backup is a file to keep aside before the first writing, as it holds
+	// what would be lost: comments, an order of its own.
+	backup bool
+}
+
+// openKeeper reads the paths kept so far. Paths that are not understood are an
+// error, as writing the file anew would lose them.
+func openKeeper(name string) (*keeper, error) {
+	k := &keeper{name: name}
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if dir := filepath.Dir(name); dir != "." {
+			if _, err := os.Stat(dir); err != nil {
+				return nil, err
+			}
+		}
+		return k, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	set, problems, err := paths.Read(bytes.NewReader(b), name)
+	if err != nil {
+		return nil, err
+	}
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("%v\n%d of its paths are not understood, and would be lost: mend them, or choose another -o FILE", problems[0], len(problems))
+	}
+	k.set, k.held = set, b
+	if k.held == nil {
+		k.held = []byte{}
+	}
+	anew, err := k.encode(set)
+	k.backup = err == nil && !bytes.Equal(anew, b)
+	return k, nil
+}
+
+func (k *keeper) encode(set []paths.Path) ([]byte, error) {
+	var b bytes.Buffer
+	write := paths.WriteTSV
+	if strings.HasSuffix(k.name, ".jsonl") || strings.HasSuffix(k.name, ".json") {
+		write = paths.WriteJSON
+	}
+	err := write(&b, set)
+	return b.Bytes(), err
+}
+
+// save writes all paths, whole or not at all, unless somebody else wrote to
+// the file meanwhile.
+func (k *keeper) save(set []paths.Path) error {
+	now, err := os.ReadFile(k.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case k.held == nil || !bytes.Equal(now, k.held):
+		return fmt.Errorf("%s was changed by another program: end waggle teach and start it again to go on from there", k.name)
+	}
+	b, err := k.encode(set)
+	if err != nil {
+		return err
+	}
+	if k.backup {
+		if err := writeWhole(k.name+"~", k.held); err != nil {
+			return err
+		}
+		k.backup = false
+	}
+	if err := writeWhole(k.name, b); err != nil {
+		return err
+	}
+	k.held = b
+	return nil
+}
+
+// openBrowser shows an address in the person's browser.
+func openBrowser(address string) error {
+	var cmd *exec.Cmd
+	switch runtime.GOOS {
+	case "darwin":
+		cmd = exec.Command("open", address)
+	case "windows":
+		cmd = exec.Command("rundll32", "url.dll,FileProtocolHandler", address)
+	default:
+		cmd = exec.Command("xdg-open", address)
+	}
+	return cmd.Run()
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/waggle-crawler/waggle/teach"
+	"github.com/waggle-crawler/waggle/topic/paths"
+)
+
+// TestTeachCommand teaches one path on a live site through the command itself:
+// the address it prints, a click, a label, the file, the end.
+func TestTeachCommand(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<title>%s</title><a href="/next">Next</a>`, r.URL.Path)
+	}))
+	defer site.Close()
+	file := filepath.Join(t.TempDir(), "paths.tsv")
+	out, printed, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan int)
+	go func() {
+		ended <- run(ctx, []string{"teach", site.URL, "-o", file, "--allow-private", "--delay", "0"}, streams{in: null, out: printed, err: null})
+		printed.Close()
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	address, ok := strings.CutPrefix(strings.TrimSpace(line), "Teach here: ")
+	if err != nil || !ok {
+		t.Fatalf("%q, %v", line, err)
+	}
+	base, token, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(address, "/"), "http://"), "/")
+	ask := func(method, path, body string) (answer struct {
+		Src    string
+		Framed int
+		Error  string
+		Steps  []struct{ URL, Label string }
+	}) {
+		t.Helper()
+		r, err := http.NewRequest(method, "http://"+base+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set(teach.TokenHeader, token)
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.Header.Get("Content-Type") == "application/json" {
+			if err := json.Unmarshal(b, &answer); err != nil || answer.Error != "" {
+				t.Fatalf("%s: %v %s", path, err, b)
+			}
+		}
+		return answer
+	}
+	st := ask("POST", "/do/open", fmt.Sprintf(`{"url":%q}`, site.URL))
+	ask("GET", st.Src+"0", "")
+	st = ask("POST", "/do/arrived", fmt.Sprintf(`{"view":%d}`, ask("GET", "/do/state", "").Framed))
+	ask("POST", "/do/label", fmt.Sprintf(`{"label":"Goal","url":%q}`, st.Steps[1].URL))
+	http.DefaultClient.CloseIdleConnections()
+	stop()
+	if code := <-ended; code != exitDone {
+		t.Errorf("exit code %d", code)
+	}
+	set, problems, err := paths.ReadFile(file)
+	if err != nil || len(problems) > 0 || len(set) != 1 || !set[0].Positive() || len(set[0].Steps) != 2 || set[0].Steps[1].Link.Anchor != "Next" {
+		t.Errorf("kept %+v, %v %v", set, problems, err)
+	}
+}
+
+// TestKeeper keeps paths whole, and does not write over what others wrote.
+func TestKeeper(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "paths.tsv")
+	set := func(s string) []paths.Path {
+		set, problems, err := paths.Read(strings.NewReader(s), "x")
+		if err != nil || len(problems) > 0 {
+			t.Fatal(err, problems)
+		}
+		return set
+	}
+	k, err := openKeeper(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"http://a.test/\tGoal\n", "http://a.test/\n", ""} {
+		if err := k.save(set(s)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(file, []byte("http://b.test/\tGoal\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.save(set("http://a.test/\tGoal\n")); err == nil || !strings.Contains(err.Error(), "changed by another program") {
+		t.Errorf("another program's words were written over: %v", err)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.save(set("http://a.test/\tGoal\n")); err != nil {
+		t.Errorf("after the file was removed: %v", err)
+	}
+	two, err := openKeeper(filepath.Join(t.TempDir(), "new.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(two.name, []byte("http://b.test/\tGoal\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := two.save(nil); err == nil {
+		t.Error("a file that appeared meanwhile was written over")
+	}
+}
+
+// TestTeachImportProfile imports from a made-up Firefox profile, with labels.
+func TestTeachImportProfile(t *testing.T) {
+	dir := t.TempDir()
+	c, err := sqlite.OpenConn(filepath.Join(dir, "places.sqlite"), sqlite.OpenReadWrite|sqlite.OpenCreate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = sqlitex.ExecuteScript(c, `
+		CREATE TABLE moz_places (id INTEGER PRIMARY KEY, url LONGVARCHAR);
+		CREATE TABLE moz_historyvisits (id INTEGER PRIMARY KEY, from_visit INTEGER, place_id INTEGER, visit_date INTEGER, visit_type INTEGER);
+		INSERT INTO moz_places VALUES (1, 'https://college.test/'), (2, 'https://college.test/courses'), (3, 'https://diary.test/secret');
+		INSERT INTO moz_historyvisits VALUES (1, 0, 1, 1, 1), (2, 1, 2, 2, 1), (3, 2, 3, 3, 1);
+		PRAGMA user_version = 77;`, nil)
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := os.Create(filepath.Join(dir, "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	out := filepath.Join(dir, "paths.tsv")
+	if code := run(t.Context(), []string{"teach", "import", dir, "--site", "college.test", "--label", "Goal=/courses$", "-o", out}, streams{in: os.Stdin, out: said, err: said}); code != exitDone {
+		t.Errorf("exit code %d", code)
+	}
+	kept, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "# site: college.test\n# source: firefox\nhttps://college.test/\nhttps://college.test/courses\tGoal\n"
+	if !strings.HasSuffix(string(kept), want) || strings.Contains(string(kept), "secret") {
+		t.Errorf("kept\n%s", kept)
+	}
+	b, err := os.ReadFile(said.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(b); !strings.Contains(got, "firefox, schema version 77: read a copy of "+filepath.Join(dir, "places.sqlite")) || !strings.Contains(got, "1 paths, 1 of them with labels") || strings.Contains(got, "secret") {
+		t.Errorf("said\n%s", got)
+	}
+}
