@@ -221,7 +221,7 @@ func TestNoTrainingPageIsCrawledR8(t *testing.T) {
 					continue
 				}
 				kinds[string(kind)] = true
-				s := Scorer{Name: l.Name, Train: &Lesson{Sequences: 300}}
+				s := Scorer{Name: l.Name, Train: &Lesson{Sequences: 100, Iterations: 5}}
 				m, _, err := g.teach(t.Context(), s)
 				if err != nil {
 					t.Fatal(err)
@@ -284,11 +284,11 @@ title: Taught
 webs: [{path: %s, budgets: [10, 30], train: {folds: sites, targets: 6}}]
 scorers:
   - breadth-first
-  - {name: crf, train: {sequences: 300, iterations: 20}}
-  - {name: crf, as: crf-literal, set: {literal: 1}, train: {sequences: 300, iterations: 20}}
+  - {name: crf, train: {sequences: 100, iterations: 5}}
+  - {name: crf, as: crf-literal, set: {literal: 1}, train: {sequences: 100, iterations: 5}}
   - {name: memm, train: {states: 3, features: words, sequences: 200, variance: 1, iterations: 20, set: {self: 1}}}
   - hmm
-  - {name: hmm2, train: {sequences: 300}}
+  - {name: hmm2, train: {sequences: 100, iterations: 1}}
   - contextgraph
   - rlspider
 `
