@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/lab"
 	"github.com/waggle-crawler/waggle/score"
 )
@@ -29,12 +30,13 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	if err := os.MkdirAll(c.Out, 0o755); err != nil {
-		return err
+	err = os.MkdirAll(c.Out, 0o755)
+	var lock *os.File
+	if err == nil {
+		lock, err = os.Create(filepath.Join(c.Out, "lock"))
 	}
-	lock, err := os.Create(filepath.Join(c.Out, "lock"))
 	if err != nil {
-		return err
+		return exit{exitUsage, fmt.Errorf("results cannot be written to %s: choose another folder with -o: %w", c.Out, err)}
 	}
 	defer lock.Close()
 	if err := lockFile(lock); err != nil {
@@ -42,7 +44,7 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) error {
 	}
 	meter := newMeter(io.err)
 	out, err := f.Run(ctx, c.Out, lab.Options{Progress: meter.show, Workers: c.Workers, Note: func(note string) {
-		fmt.Fprintln(io.err, "waggle: note: "+note)
+		fmt.Fprintln(io.err, "waggle: note: "+event.Line(note))
 	}})
 	meter.end()
 	if wrong := (lab.Mistake{}); errors.As(err, &wrong) {
