@@ -62,8 +62,9 @@ func attributes() map[string]bool {
 
 // Bounds of what is shown of a page.
 const (
-	maxShown     = 8 << 20 // bytes written; what comes after is cut off
-	maxTokens    = 400_000
+	maxShown     = 4 << 20 // bytes written; what comes after is cut off
+	maxPlain     = 1 << 20 // bytes of a text that is no HTML
+	maxTokens    = 200_000
 	maxAttribute = 4 << 10 // bytes of an attribute; longer ones are left out
 	maxStyles    = 8       // sheets of a page
 	maxImages    = 200
@@ -395,9 +396,9 @@ func utf8Of(p *web.Page, body []byte) string {
 
 // plain shows a text that is no HTML.
 func plain(p *web.Page, text string) shown {
-	cut := len(text) > maxShown
+	cut := len(text) > maxPlain
 	if cut {
-		text = strings.ToValidUTF8(text[:maxShown], "")
+		text = strings.ToValidUTF8(text[:maxPlain], "")
 	}
 	return shown{cut: cut, html: fmt.Appendf(nil, `<!DOCTYPE html><html><head><meta charset="utf-8"><title>%s</title><style>%s</style></head><body><pre>%s</pre></body></html>`,
 		html.EscapeString(p.Title), ownStyle, html.EscapeString(text))}
