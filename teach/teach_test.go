@@ -446,7 +446,7 @@ func TestLoading(t *testing.T) {
 		t.Errorf("on the way: %+v", st)
 	}
 	close(slow.answer)
-	if got := <-clicked; got != "http://college.test/dept/ false" {
+	if got := <-clicked; got != "http://college.test/dept/false" {
 		t.Errorf("there: %s", got)
 	}
 }
