@@ -247,6 +247,9 @@ func TestHuge(t *testing.T) {
 		if len(doc) > maxShown+maxPlain || len(doc) < 100 {
 			t.Errorf("%s: %d bytes", name, len(doc))
 		}
+		if cut := strings.Contains(doc, "goes on, too long to be shown whole"); cut != (name == "long" || name == "text") {
+			t.Errorf("%s: cut and told of: %v", name, cut)
+		}
 		if name == "attr" && !strings.Contains(doc, "<p>ok") {
 			t.Errorf("attr: %.200s", doc)
 		}

@@ -76,7 +76,6 @@ type shown struct {
 	html      []byte
 	links     []shownLink
 	resources []resource
-	cut       bool // not all of the page is there
 }
 
 // shownLink is a link of a shown page. Its address there is linkPath(number).
@@ -121,6 +120,7 @@ type writer struct {
 	doctype              bool
 	sheets, pictures     int
 	template             int  // depth: what is in templates is not shown
+	cut                  bool // not all of the page is there
 	inLink               bool // an image without a text may be all there is to click
 }
 
@@ -160,6 +160,9 @@ func (w *writer) run() {
 	out.Write(w.head.Bytes())
 	fmt.Fprintf(&out, "</head><body%s>\n", w.bodyAttrs)
 	out.Write(w.body.Bytes())
+	if w.cut {
+		out.WriteString(`<p class="waggle-frame">The page goes on, too long to be shown whole.</p>`)
+	}
 	out.WriteString("\n</body></html>\n")
 	w.html = out.Bytes()
 }
@@ -399,11 +402,10 @@ func utf8Of(p *web.Page, body []byte) string {
 
 // plain shows a text that is no HTML.
 func plain(p *web.Page, text string) shown {
-	cut := len(text) > maxPlain
-	if cut {
-		text = strings.ToValidUTF8(text[:maxPlain], "")
+	if len(text) > maxPlain {
+		text = strings.ToValidUTF8(text[:maxPlain], "") + "\n\nThe text goes on, too long to be shown whole."
 	}
-	return shown{cut: cut, html: fmt.Appendf(nil, `<!DOCTYPE html><html><head><meta charset="utf-8"><title>%s</title><style>%s</style></head><body><pre>%s</pre></body></html>`,
+	return shown{html: fmt.Appendf(nil, `<!DOCTYPE html><html><head><meta charset="utf-8"><title>%s</title><style>%s</style></head><body><pre>%s</pre></body></html>`,
 		html.EscapeString(p.Title), ownStyle, html.EscapeString(text))}
 }
 

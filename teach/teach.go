@@ -182,7 +182,7 @@ func New(o Options) (*Server, error) {
 // URL is where the page is, token included.
 func (s *Server) URL() string { return "http://" + s.Address + "/" + s.token + "/" }
 
-// Close ends requests that wait for news.
+// Close ends requests that wait for news. It is called once.
 func (s *Server) Close() error {
 	close(s.closed)
 	return nil
