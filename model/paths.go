@@ -58,6 +58,9 @@ type Paths struct {
 	// Printed and Discounted are the worth of each state of Field, P5 with P6
 	// and its repaired form V, in [0,1].
 	Printed, Discounted []float64
+	// Onward is how often paths went on from a page of each state, [P], in (0,1)
+	// by Laplace's rule: from a goal or a wrong turn they seldom do.
+	Onward []float64
 }
 
 // Dual tells whether pages and links have states of their own: model B.
@@ -91,7 +94,7 @@ func (p *Paths) observe(tokens []string) sparse.Vector {
 //	states                      count · { label string · prefix count }…
 //	goal + 1, fail + 1          count each
 //	field, alone                weights each
-//	printed, discounted         floats each
+//	printed, discounted, onward floats each
 //
 //	weights: kinds, their states, features, features of arcs   count each
 //	         allowed arcs                                      string of 0 and 1
@@ -116,7 +119,8 @@ func (p *Paths) MarshalBinary() ([]byte, error) {
 	b = appendTagger(b, p.Field)
 	b = appendTagger(b, p.Alone)
 	b = appendFloats(b, p.Printed)
-	return appendFloats(b, p.Discounted), nil
+	b = appendFloats(b, p.Discounted)
+	return appendFloats(b, p.Onward), nil
 }
 
 func flag(is bool) uint64 {
@@ -154,7 +158,7 @@ func (p *Paths) UnmarshalBinary(b []byte) error {
 	read.Goal = r.number(maxPathStates) - 1
 	read.Fail = r.number(maxPathStates) - 1
 	read.Field, read.Alone = r.tagger(), r.tagger()
-	read.Printed, read.Discounted = r.floats(), r.floats()
+	read.Printed, read.Discounted, read.Onward = r.floats(), r.floats(), r.floats()
 	if err := r.end(); err != nil {
 		return err
 	}
@@ -214,8 +218,11 @@ func (p *Paths) verify() error {
 			return fmt.Errorf("weights of %d observations with a vocabulary of %d", w.Features, p.Words.Len())
 		}
 	}
-	for _, worth := range [][]float64{p.Printed, p.Discounted} {
-		if len(worth) != p.Field.States() {
+	if len(p.Onward) != n {
+		return fmt.Errorf("%d shares of %d states", len(p.Onward), n)
+	}
+	for i, worth := range [][]float64{p.Printed, p.Discounted, p.Onward} {
+		if i < 2 && len(worth) != p.Field.States() {
 			return fmt.Errorf("%d rewards of %d states", len(worth), p.Field.States())
 		}
 		for _, x := range worth {

@@ -26,6 +26,7 @@ type Guide struct {
 	paths *model.Paths
 	worth []float64 // of states of links, [P]; in model A of those of pages
 	pages []float64 // worth of states of pages, [P]
+	on    []float64 // share of paths that go on from states of pages, [P]; nil = not asked
 	arcs  [2][]float64
 }
 
@@ -34,6 +35,10 @@ type GuideOptions struct {
 	// Printed takes rewards as the paper prints them (P5, P6); the default is V,
 	// discounted by the way that is left (vstd).
 	Printed bool
+	// Endless takes the links of a page for what they are worth, as the paper
+	// does; the default is that times the probability that a path goes on from
+	// there, see model.Paths. Printed rewards are always Endless.
+	Endless bool
 }
 
 // NewGuide makes a guide of a model of kind paths.
@@ -46,6 +51,9 @@ func NewGuide(f *model.File, o GuideOptions) (*Guide, error) {
 	worth := m.Discounted
 	if o.Printed {
 		worth = m.Printed
+	}
+	if !o.Printed && !o.Endless {
+		g.on = m.Onward
 	}
 	n := len(m.States)
 	g.pages, g.worth = worth[:n], worth[len(worth)-n:]
@@ -199,7 +207,9 @@ func (p Place) known(n int) Place {
 //	Score(L) = Σ_y α(y)·R(y) / Σ_y α(y),   y over the states of links
 //
 // Model A has none; there it is the states of the page behind the link, of
-// which only the link is known.
+// which only the link is known. Unless the guide is Endless it is multiplied by
+//
+//	Σ_y α(y)·onward(y),   y over the states of the page that holds the link
 func (g *Guide) Rate(at Place, features []byte) float64 {
 	var room [64]sparse.Entry
 	var alphas, emits [64]float64
@@ -214,6 +224,9 @@ func (g *Guide) Rate(at Place, features []byte) float64 {
 		g.paths.Field.Cross(arcs, 0, 0, link)
 	}
 	tagger.Forward(alpha, before, arcs, emit)
+	if g.on != nil {
+		return mean(alpha, g.worth) * mean(before, g.on)
+	}
 	return mean(alpha, g.worth)
 }
 

@@ -26,11 +26,14 @@ type pathLearner struct {
 var _ Scorer = (*pathLearner)(nil)
 
 func pathLearnerSettings() []Setting {
-	return []Setting{{"printed", 0, 0, 1, "1 takes the rewards as printed; 0 discounts by the way that is left (vstd)"}}
+	return []Setting{
+		{"printed", 0, 0, 1, "1 takes the rewards as printed; 0 discounts by the way that is left (vstd)"},
+		{"endless", 0, 0, 1, "1 forgets that paths end at goals and wrong turns, as rewards as printed do; 0 counts how often they go on"},
+	}
 }
 
 func newPathLearner(o Options) (Scorer, error) {
-	g, err := NewGuide(o.Model, GuideOptions{Printed: o.set("printed") >= 0.5})
+	g, err := NewGuide(o.Model, GuideOptions{Printed: o.set("printed") >= 0.5, Endless: o.set("endless") >= 0.5})
 	if err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ func TestP8Enumeration(t *testing.T) {
 	what := beePaths(t)
 	f := fitPaths(t, what, nil)
 	m := f.Payload.(*model.Paths)
-	g := guide(t, f, score.GuideOptions{})
+	g, onward := guide(t, f, score.GuideOptions{Endless: true}), guide(t, f, score.GuideOptions{})
 	home, list := what.site[parse("http://s0.test/")], what.site[parse("http://s0.test/list")]
 	at := g.Follow(g.Begin(home), g.Links(home)[0], list)
 	got := g.Rate(at, g.Links(list)[1])
@@ -176,6 +176,14 @@ func TestP8Enumeration(t *testing.T) {
 	}
 	if want := above / below; math.Abs(got-want) > 1e-6 {
 		t.Errorf("worth %v, by enumeration %v", got, want)
+	}
+	// And what is asked besides: that a path goes on from the list.
+	goesOn := 0.
+	for y, a := range at.Alpha {
+		goesOn += a * m.Onward[y]
+	}
+	if x := onward.Rate(at, g.Links(list)[1]); math.Abs(x-got*goesOn) > 1e-9 {
+		t.Errorf("worth %v of a path that ends, want %v", x, got*goesOn)
 	}
 }
 

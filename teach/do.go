@@ -400,6 +400,7 @@ type state struct {
 	Current   int    `json:"current"` // its view
 	Framed    int    `json:"framed"`  // the view that the frame asked for last
 	Labelable bool   `json:"labelable"`
+	Loading   bool   `json:"loading"` // a link was clicked, its page is on the way
 
 	Path  int         `json:"path"` // where the person stands; -1 = nowhere
 	Step  int         `json:"step"`
@@ -457,7 +458,7 @@ func (s *Server) state() state {
 	b := s.book
 	st := state{
 		Version: s.version, Keeper: s.Keeper, Recorded: s.Recorded, Task: s.Task, Notice: event.Line(s.notice),
-		Current: s.current, Framed: s.framed, Labelable: s.labelable(), Path: b.path, Step: b.step, Total: len(b.set),
+		Current: s.current, Framed: s.framed, Labelable: s.labelable(), Loading: s.loading > 0, Path: b.path, Step: b.step, Total: len(b.set),
 		Steps: []stepState{}, Paths: []pathState{}, Labels: []labelState{}, Starts: []string{}, Problems: []string{},
 		CanSuggest: s.Suggester != nil, Suggestions: []suggestionState{},
 	}

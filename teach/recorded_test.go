@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
@@ -77,5 +78,23 @@ func TestRecordedPages(t *testing.T) {
 		if pages == 0 || float64(found) < 0.98*float64(links) {
 			t.Errorf("%s: of %d links shown on %d pages only %d are found on the parsed page", name, links, pages, found)
 		}
+	}
+}
+
+// BenchmarkShow makes a page of 40 KB with 200 links harmless.
+func BenchmarkShow(b *testing.B) {
+	src := "<!DOCTYPE html><title>t</title><style>p{color:red}</style>" + strings.Repeat(`<div class="row" style="margin:0"><p onclick="x()">The waggle dance tells where the flowers are. <a href="/flowers?n=1" target=_blank>Flowers</a> and bees, and <b>more</b> of both.</p></div>`, 200)
+	u, err := web.Parse("http://college.test/")
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, err := parse.New(parse.Options{Analyzer: text.NewAnalyzer()}).Parse(&web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Body: []byte(src)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	path := func(int) string { return "/page/CAP/1/1" }
+	b.SetBytes(int64(len(src)))
+	for b.Loop() {
+		showing{linkPath: path, resourcePath: path, styles: true}.show(p, src)
 	}
 }

@@ -62,8 +62,9 @@ func attributes() map[string]bool {
 
 // Bounds of what is shown of a page.
 const (
-	maxShown     = 8 << 20 // bytes written; what comes after is cut off
-	maxTokens    = 400_000
+	maxShown     = 4 << 20 // bytes written; what comes after is cut off
+	maxPlain     = 1 << 20 // bytes of a text that is no HTML
+	maxTokens    = 200_000
 	maxAttribute = 4 << 10 // bytes of an attribute; longer ones are left out
 	maxStyles    = 8       // sheets of a page
 	maxImages    = 200
@@ -75,7 +76,6 @@ type shown struct {
 	html      []byte
 	links     []shownLink
 	resources []resource
-	cut       bool // not all of the page is there
 }
 
 // shownLink is a link of a shown page. Its address there is linkPath(number).
@@ -120,6 +120,7 @@ type writer struct {
 	doctype              bool
 	sheets, pictures     int
 	template             int  // depth: what is in templates is not shown
+	cut                  bool // not all of the page is there
 	inLink               bool // an image without a text may be all there is to click
 }
 
@@ -159,6 +160,9 @@ func (w *writer) run() {
 	out.Write(w.head.Bytes())
 	fmt.Fprintf(&out, "</head><body%s>\n", w.bodyAttrs)
 	out.Write(w.body.Bytes())
+	if w.cut {
+		out.WriteString(`<p class="waggle-frame">The page goes on, too long to be shown whole.</p>`)
+	}
 	out.WriteString("\n</body></html>\n")
 	w.html = out.Bytes()
 }
@@ -368,6 +372,9 @@ var (
 // cleanCSS takes out of a style sheet what would load something. It need not
 // find all there is: the policy a page is served with refuses the rest.
 func cleanCSS(s string) string {
+	if !strings.ContainsAny(s, "(@") {
+		return s
+	}
 	return loads.ReplaceAllString(imports.ReplaceAllString(s, ""), "none")
 }
 
@@ -395,11 +402,10 @@ func utf8Of(p *web.Page, body []byte) string {
 
 // plain shows a text that is no HTML.
 func plain(p *web.Page, text string) shown {
-	cut := len(text) > maxShown
-	if cut {
-		text = strings.ToValidUTF8(text[:maxShown], "")
+	if len(text) > maxPlain {
+		text = strings.ToValidUTF8(text[:maxPlain], "") + "\n\nThe text goes on, too long to be shown whole."
 	}
-	return shown{cut: cut, html: fmt.Appendf(nil, `<!DOCTYPE html><html><head><meta charset="utf-8"><title>%s</title><style>%s</style></head><body><pre>%s</pre></body></html>`,
+	return shown{html: fmt.Appendf(nil, `<!DOCTYPE html><html><head><meta charset="utf-8"><title>%s</title><style>%s</style></head><body><pre>%s</pre></body></html>`,
 		html.EscapeString(p.Title), ownStyle, html.EscapeString(text))}
 }
 

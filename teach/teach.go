@@ -123,7 +123,10 @@ type Server struct {
 	version  int    // counts changes
 	changed  chan struct{}
 	suggests []Suggestion
-	checked  struct { // what problems found, at which version
+	loading  int                       // links being fetched
+	loaded   map[web.URL]*web.Response // images and sheets, so that a site is asked once
+	weight   int                       // bytes of loaded
+	checked  struct {                  // what problems found, at which version
 		version  int
 		problems []string
 	}
@@ -133,6 +136,9 @@ type Server struct {
 
 // maxViews bounds the pages kept to be shown again when a browser goes back.
 const maxViews = 24
+
+// maxWeight bounds the bytes of resources kept.
+const maxWeight = 32 << 20
 
 // maxTitles bounds the titles remembered for the list of paths.
 const maxTitles = 5000
@@ -168,7 +174,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		Options: o, token: o.Random(), cap: o.Random(), hosts: []string{o.Address, "localhost:" + port}, assets: files,
-		closed: make(chan struct{}), book: newBook(o.Paths, o.Task), titles: map[web.URL]string{}, changed: make(chan struct{}), version: 1,
+		closed: make(chan struct{}), book: newBook(o.Paths, o.Task), titles: map[web.URL]string{}, loaded: map[web.URL]*web.Response{}, changed: make(chan struct{}), version: 1,
 	}
 	return s, nil
 }
@@ -176,7 +182,7 @@ func New(o Options) (*Server, error) {
 // URL is where the page is, token included.
 func (s *Server) URL() string { return "http://" + s.Address + "/" + s.token + "/" }
 
-// Close ends requests that wait for news.
+// Close ends requests that wait for news. It is called once.
 func (s *Server) Close() error {
 	close(s.closed)
 	return nil
@@ -276,6 +282,16 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, origin, rest 
 		return
 	}
 	l := v.links[i]
+	s.mu.Lock()
+	s.loading++
+	s.touch()
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.loading--
+		s.touch()
+		s.mu.Unlock()
+	}()
 	next := s.look(r.Context(), l.url, v.url, paths.Followed{Anchor: event.Line(l.anchor), Ordinal: l.ordinal})
 	if r.Context().Err() != nil {
 		return // the person went elsewhere meanwhile
@@ -314,10 +330,8 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, rest stri
 		refuse(w)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), 20*time.Second)
-	defer cancel()
-	got, err := follow(ctx, s.Resources, res.url)
-	if err != nil || got.Status != http.StatusOK {
+	got := s.load(r.Context(), res.url)
+	if got == nil || got.Status != http.StatusOK {
 		http.Error(w, "not to be had", http.StatusNotFound)
 		return
 	}
@@ -333,6 +347,41 @@ func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, rest stri
 	default:
 		http.Error(w, "no image", http.StatusNotFound)
 	}
+}
+
+// maxLoad bounds how long a page waits for an image or a style sheet.
+const maxLoad = 8 * time.Second
+
+// load brings an image or a style sheet, of those kept or anew; nil if it is
+// not to be had.
+func (s *Server) load(ctx context.Context, u web.URL) *web.Response {
+	s.mu.Lock()
+	got, ok := s.loaded[u]
+	s.mu.Unlock()
+	if ok {
+		return got
+	}
+	limited, cancel := context.WithTimeout(ctx, maxLoad)
+	defer cancel()
+	got, err := follow(limited, s.Resources, u)
+	if err != nil {
+		got = nil
+	}
+	if ctx.Err() != nil {
+		return nil // the person went on: that says nothing of the resource
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	size := len(u.String()) + 256
+	if got != nil {
+		size += len(got.Body)
+	}
+	if s.weight += size; s.weight > maxWeight {
+		clear(s.loaded)
+		s.weight = size
+	}
+	s.loaded[u] = got
+	return got
 }
 
 // maxRedirects bounds how far a link is followed.

@@ -402,6 +402,68 @@ func TestGoOn(t *testing.T) {
 	}
 }
 
+// TestResourcesOnce asks a site for its style sheet once, however many of its
+// pages are seen.
+func TestResourcesOnce(t *testing.T) {
+	d := sit(t, college(), nil)
+	for n := range 3 {
+		d.do("open", asked{URL: "http://college.test/dept/"})
+		d.mu.Lock()
+		v := d.view(d.current)
+		d.mu.Unlock()
+		resp, body := d.request("GET", fmt.Sprintf("/load/%s/%d/0", d.cap, v.number), map[string]string{"Sec-Fetch-Dest": "style"}, "")
+		if resp.StatusCode != http.StatusOK || !strings.Contains(body, "font-family:sans-serif") || strings.Contains(body, "evil") {
+			t.Fatalf("time %d: %d %s", n, resp.StatusCode, body)
+		}
+	}
+	times := 0
+	for _, u := range d.site.asked {
+		if u == "http://college.test/site.css" {
+			times++
+		}
+	}
+	if times != 1 {
+		t.Errorf("the sheet was asked for %d times", times)
+	}
+}
+
+// TestLoading tells the controls that a link was clicked while its page is on
+// the way.
+func TestLoading(t *testing.T) {
+	slow := &slowSite{site: site{pages: college()}, asked: make(chan web.URL), answer: make(chan bool)}
+	d := sit(t, college(), nil)
+	d.do("open", asked{URL: "http://college.test/"})
+	d.Fetcher = slow
+	clicked := make(chan string)
+	go func() {
+		st, failed := d.click("Departments")
+		clicked <- fmt.Sprint(st.Steps[len(st.Steps)-1].URL, st.Loading, failed)
+	}()
+	if u := <-slow.asked; u.String() != "http://college.test/dept/" {
+		t.Errorf("asked for %s", u)
+	}
+	if st := d.Server.state(); !st.Loading || len(st.Steps) != 1 {
+		t.Errorf("on the way: %+v", st)
+	}
+	close(slow.answer)
+	if got := <-clicked; got != "http://college.test/dept/false" {
+		t.Errorf("there: %s", got)
+	}
+}
+
+// slowSite answers when it is told to.
+type slowSite struct {
+	site
+	asked  chan web.URL
+	answer chan bool
+}
+
+func (s *slowSite) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	s.asked <- u
+	<-s.answer
+	return s.site.Fetch(ctx, u)
+}
+
 // oracle suggests the first candidate.
 type oracle struct{}
 

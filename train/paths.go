@@ -83,6 +83,7 @@ func FitPaths(ctx context.Context, set []paths.Path, rec paths.Record, o FitOpti
 	m.Field, m.Alone = field, alone
 	m.Printed = printedRewards(field, t.sequences, m.Goal, o.Set["gamma"])
 	m.Discounted = discountedRewards(t.labels, len(m.States), m.Goal, o.Set["gamma"])
+	m.Onward = onward(t.labels, len(m.States))
 	if m.Dual() {
 		m.Discounted = slices.Concat(m.Discounted, m.Discounted)
 	}

@@ -180,6 +180,10 @@ func TestP6Discounted(t *testing.T) {
 	if math.Abs(got[0]-0.5) > 1e-9 {
 		t.Errorf("V = %v where every second path ends", got[0])
 	}
+	// By Laplace: home was followed each of 4 times, Goal none of 3.
+	if got := onward([][]int{{0, 0, 1}, {0, 1}, {0, 1}}, 2); math.Abs(got[0]-5./6) > 1e-12 || math.Abs(got[1]-1./5) > 1e-12 {
+		t.Errorf("paths go on in %v", got)
+	}
 	// Round in a circle, to nothing.
 	got = discountedRewards([][]int{{0, 0, 0, 0}}, 2, 1, 1)
 	if got[0] != 0 {

@@ -125,3 +125,25 @@ func discountedRewards(labels [][]int, states, goal int, gamma float64) []float6
 	}
 	return worth
 }
+
+// onward is how often paths went on from a page of each state, [P]:
+//
+//	(times it was followed + 1) / (times + 2)
+//
+// A field over whole paths does not know that they end: of the arcs from a goal
+// or a wrong turn it has seen none, and so holds them all for equally likely.
+func onward(labels [][]int, states int) []float64 {
+	went, times := make([]float64, states), make([]float64, states)
+	for _, path := range labels {
+		for i, y := range path {
+			times[y]++
+			if i+1 < len(path) {
+				went[y]++
+			}
+		}
+	}
+	for y := range went {
+		went[y] = (went[y] + 1) / (times[y] + 2)
+	}
+	return went
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"io/fs"
 	"net"
 	"net/http"
@@ -89,7 +90,9 @@ func (c *teachShowCmd) Run(ctx context.Context, io streams) error {
 	fmt.Fprintf(io.out, "Teach here: %s\n", page.URL())
 	fmt.Fprintf(io.err, "The address is for this machine and for you: it holds a key. Paths are kept in %s; Ctrl-C ends.\n", event.Line(c.Out))
 	if c.Open {
-		if err := openBrowser(page.URL()); err != nil {
+		done, err := openBrowser(page.URL())
+		defer done()
+		if err != nil {
 			fmt.Fprintf(io.err, "No browser could be opened (%v): open the address yourself.\n", err)
 		}
 	}
@@ -187,15 +190,17 @@ func (c *teachShowCmd) stack(canon web.Canon) (*fetch.Stack, error) {
 	})
 }
 
+// maxSeeds bounds the start pages offered.
+const maxSeeds = 100
+
 // seedsOf are the start pages of a recorded web's topics.
 func seedsOf(w *corpus.Web) (out []web.URL) {
-	seen := map[string]bool{}
+	seen := map[web.URL]bool{}
 	for _, t := range w.Topics {
 		for _, s := range t.Seeds {
-			u, err := web.Parse(fmt.Sprint(s))
-			if err == nil && !seen[u.String()] && len(out) < 40 {
-				seen[u.String()] = true
-				out = append(out, u)
+			if !seen[s] && len(out) < maxSeeds {
+				seen[s] = true
+				out = append(out, s)
 			}
 		}
 	}
@@ -284,16 +289,30 @@ func (k *keeper) save(set []paths.Path) error {
 	return nil
 }
 
-// openBrowser shows an address in the person's browser.
-func openBrowser(address string) error {
+// openBrowser shows an address in the person's browser. Arguments of programs
+// can be read by everybody on the machine, so the browser is given a file that
+// only this person can read, and which leads to the address. done removes it.
+func openBrowser(address string) (done func(), err error) {
+	f, err := os.CreateTemp("", "waggle-teach-*.html") // readable by its owner alone
+	if err != nil {
+		return func() {}, err
+	}
+	done = func() { os.Remove(f.Name()) } // at worst it stays: its key is void by then
+	_, err = fmt.Fprintf(f, `<!DOCTYPE html><meta http-equiv="refresh" content="0;url=%s"><a href="%[1]s">waggle teach</a>`, html.EscapeString(address))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return done, err
+	}
 	var cmd *exec.Cmd
 	switch runtime.GOOS {
 	case "darwin":
-		cmd = exec.Command("open", address)
+		cmd = exec.Command("open", f.Name())
 	case "windows":
-		cmd = exec.Command("rundll32", "url.dll,FileProtocolHandler", address)
+		cmd = exec.Command("rundll32", "url.dll,FileProtocolHandler", f.Name())
 	default:
-		cmd = exec.Command("xdg-open", address)
+		cmd = exec.Command("xdg-open", f.Name())
 	}
-	return cmd.Run()
+	if err := cmd.Start(); err != nil {
+		return done, err
+	}
+	return done, cmd.Process.Release() // it may live as long as the browser does
 }

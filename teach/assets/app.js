@@ -8,6 +8,7 @@ const frame = $("page");
 
 let state = null;
 let inFrame = 0; // the view that the frame shows
+let acting = 0; // actions that fetch
 let handled = 0; // the last view of its own doing that was told to the server
 
 // el makes an element; what it holds is text or elements.
@@ -35,9 +36,10 @@ async function ask(name, body, signal) {
 }
 
 // act does something and draws what came of it; while pages are fetched the
-// page is veiled.
+// page is dimmed.
 async function act(name, body = {}, slow = false) {
-  if (slow) $("busy").hidden = false;
+  acting += slow;
+  busy();
   try {
     draw(await ask(name, body));
     return true;
@@ -45,8 +47,13 @@ async function act(name, body = {}, slow = false) {
     tell(e.message, true);
     return false;
   } finally {
-    $("busy").hidden = true;
+    acting -= slow;
+    busy();
   }
+}
+
+function busy() {
+  $("busy").hidden = !acting && !state?.loading;
 }
 
 function tell(text, wrong = false) {
@@ -146,6 +153,7 @@ function draw(next) {
   tell(state.notice ?? "");
 
   // The frame.
+  busy();
   $("welcome").hidden = state.current > 0;
   frame.hidden = state.current === 0;
   if (state.framed !== state.current) {
