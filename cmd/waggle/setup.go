@@ -29,7 +29,6 @@ import (
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/topic"
-	"github.com/waggle-crawler/waggle/topic/taxonomy"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -531,7 +530,7 @@ func (s *setup) scorer(t *topic.Topic, j judge.Judge, a *text.Analyzer) (crawl.S
 	if c, ok := j.(judge.Classifier); ok {
 		o.Classes = func(p *web.Page) (names []string) {
 			for _, class := range c.Classes(p) {
-				names = append(names, taxonomy.Prefixes(class.Path)...)
+				names = append(names, class.Path)
 			}
 			return names
 		}
