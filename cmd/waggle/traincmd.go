@@ -132,6 +132,9 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 	if record.web != nil {
 		canon = record.canon
 	}
+	if err := c.hosts(record); err != nil {
+		return exit{exitUsage, err}
+	}
 	t, targets, err := c.targets(job, record, canon, note)
 	if err != nil {
 		return exit{exitUsage, err}
@@ -522,6 +525,53 @@ func (c *trainCollectCmd) live(ctx context.Context, job *Job, targets []web.URL)
 		return nil, nil, errors.Join(err, pages.Close())
 	}
 	return pages, api, nil
+}
+
+// hosts brings the names of hosts into the form that hostFilter asks for. Of a
+// record each must name a page: a slip of the pen in --not-hosts would train on
+// what is to stay unseen.
+func (c *trainCollectCmd) hosts(r recorded) error {
+	for flag, list := range map[string][]string{"--hosts": c.Hosts, "--not-hosts": c.NotHosts} {
+		for i, s := range list {
+			h, err := hostName(s)
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", flag, s, err)
+			}
+			list[i] = h
+			if r.web == nil {
+				continue
+			}
+			named := false
+			of := hostFilter([]string{h}, nil)
+			for u := range r.web.URLs() {
+				if named = of(u); named {
+					break
+				}
+			}
+			if !named {
+				return fmt.Errorf("%s %s: no page of %s is on that host or below it", flag, s, c.Web)
+			}
+		}
+	}
+	return nil
+}
+
+// hostName is the name of a host, with its port if it is given one, as
+// addresses bear it: people also write https://a.example/, *.a.example,
+// .a.example and a.example. for a.example.
+func hostName(s string) (string, error) {
+	given := strings.TrimSpace(s)
+	if !strings.Contains(given, "://") {
+		given = "http://" + strings.TrimPrefix(strings.TrimPrefix(given, "*"), ".")
+	}
+	u, err := web.Parse(given)
+	if err != nil || strings.ContainsAny(u.Host().Name(), "*, ") {
+		return "", errors.New("that is no host: write it as a.example")
+	}
+	if u.String() != u.Origin()+"/" {
+		return "", errors.New("that is an address: only whole hosts can be named")
+	}
+	return strings.TrimSuffix(string(u.Host()), "."), nil
 }
 
 // hostFilter tells which addresses are of some hosts, or below them, and of none

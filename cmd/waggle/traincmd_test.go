@@ -71,6 +71,24 @@ func TestTrainCollectFromAWiki(t *testing.T) {
 	}
 }
 
+func TestHostName(t *testing.T) {
+	for given, want := range map[string]string{
+		"a.example": "a.example", " A.Example. ": "a.example", "https://a.example/": "a.example", "https://a.example": "a.example",
+		"*.a.example": "a.example", ".a.example": "a.example", "a.example:8080": "a.example:8080", "a.example/": "a.example",
+		"bücher.example": "xn--bcher-kva.example",
+		"":               "no host", "*": "no host", "a*.example": "no host", "https://a.example/x": "only whole hosts",
+		"a.example/x": "only whole hosts", "https://a.example/?q": "only whole hosts",
+	} {
+		got, err := hostName(given)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want && (err == nil || !strings.Contains(got, want)) {
+			t.Errorf("%q is %q, want %q", given, got, want)
+		}
+	}
+}
+
 func TestHostFilter(t *testing.T) {
 	for _, c := range []struct {
 		hosts, not, url string
