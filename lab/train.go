@@ -30,8 +30,9 @@ import (
 // shown are relevant pages of the hosts that teach.
 type Part struct {
 	// Folds is "sites", to crawl each registrable domain in turn with what the
-	// others teach; or a number, to do the same with that many parts of the
-	// hosts.
+	// others teach; or a number N, to do the same with N parts of the domains,
+	// by a hash of their names. A web of fewer than N domains is parted by its
+	// host names instead: then hosts of one domain may be in two parts.
 	Folds string `yaml:"folds,omitempty"`
 	// Hosts teach, and all others are crawled: instead of folds. A name stands
 	// for the hosts below it as well.
@@ -145,13 +146,23 @@ func (w *labWeb) partition() ([]*fold, error) {
 		return []*fold{{w: w, name: "rest", crawled: func(h web.Host) bool { return !teaches(h) }}}, nil
 	}
 	part := web.Host.Domain
+	remedy := "name hosts: that teach"
 	if p.Folds != "sites" {
 		n, err := strconv.Atoi(p.Folds)
 		if err != nil || n < 2 || n > 100 {
 			return nil, fmt.Errorf("train: folds: %q: give sites, or a number in 2…100, or hosts: that teach", p.Folds)
 		}
+		name := web.Host.Domain
+		domains := map[string]bool{}
+		for h := range hosts {
+			domains[h.Domain()] = true
+		}
+		if len(domains) < n {
+			name = web.Host.Name
+			remedy = "name hosts: that teach, or give another number of folds"
+		}
 		part = func(h web.Host) string {
-			return strconv.FormatUint(1+xxh3.HashString(h.Domain())%uint64(n), 10)
+			return strconv.FormatUint(1+xxh3.HashString(name(h))%uint64(n), 10)
 		}
 	}
 	parts := map[string]bool{}
@@ -159,7 +170,7 @@ func (w *labWeb) partition() ([]*fold, error) {
 		parts[part(h)] = true
 	}
 	if len(parts) < 2 {
-		return nil, fmt.Errorf("train: all pages of %s are in one part, so that none is left to teach: name hosts: that teach", w.Name)
+		return nil, fmt.Errorf("train: all pages of %s are in one part, so that none is left to teach: %s", w.Name, remedy)
 	}
 	var out []*fold
 	for name := range parts {

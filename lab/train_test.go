@@ -148,6 +148,31 @@ func TestFoldsR8(t *testing.T) {
 	}
 }
 
+// A web of fewer domains than parts is parted by host names.
+func TestFoldsOfFewDomainsR8(t *testing.T) {
+	apart := false
+	for _, n := range []int{6, 7, 8, 9} {
+		_, w := foldsOf(t, fmt.Sprintf("{folds: %d}", n))
+		for u := range w.URLs() {
+			in := 0
+			for _, f := range w.folds {
+				if f.keeps(u) {
+					in++
+				}
+			}
+			if in != 1 {
+				t.Fatalf("%d parts: %s is crawled in %d", n, u, in)
+			}
+		}
+		for _, f := range w.folds {
+			apart = apart || f.crawled("a.one.example") != f.crawled("b.one.example")
+		}
+	}
+	if !apart {
+		t.Error("the hosts of a site are never in two parts")
+	}
+}
+
 // crawled writes the parts of a web with the hosts that are crawled in each.
 func crawled(w *labWeb) string {
 	var out []string

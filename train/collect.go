@@ -54,6 +54,9 @@ type CollectOptions struct {
 	Keep func(web.URL) bool
 	// IgnoreDirectives takes pages that ask not to be kept or followed.
 	IgnoreDirectives bool
+	// Canon are the rules by which the source reads the links of its pages; they
+	// are kept with the graph.
+	Canon web.Canon
 	// Backlinks are those of the record that FromRecord reads, where they are
 	// made already; nil makes them.
 	Backlinks *Backlinks
@@ -125,7 +128,7 @@ func Collect(ctx context.Context, t *topic.Topic, targets []web.URL, in Inlinks,
 		return nil, err
 	}
 	c := &collector{in: in, src: src, o: o, number: map[web.URL]int32{}}
-	c.g = &Graph{Layers: o.Layers}
+	c.g = &Graph{Layers: o.Layers, Canon: o.Canon}
 	if err := c.targets(ctx, targets); err != nil {
 		return nil, err
 	}

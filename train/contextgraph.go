@@ -14,7 +14,7 @@ import (
 // contextFitters fit the classifier of context-graph crawlers.
 func contextFitters() []Fitter {
 	return []Fitter{{
-		Kind: model.ContextGraph, Line: "the layer of a page, by naive Bayes over its words", Pages: true, fit: fitContextGraph,
+		Kind: model.ContextGraph, Line: "the layer of a page, by naive Bayes over its words", Pages: true, Stateless: true, fit: fitContextGraph,
 		Settings: []Setting{
 			{Name: "layers", Line: "beyond the targets", Default: 4, Min: 1, Max: 49},
 			{Name: "nodes", Line: "of a layer that are learnt from, the first found", Default: 300, Min: 1, Max: 1e6},

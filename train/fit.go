@@ -66,6 +66,9 @@ type Fitter struct {
 	Settings []Setting
 	// Pages says that it learns from the graph alone and needs no sequences.
 	Pages bool
+	// Stateless says that its model knows no hop distances: FitOptions.States
+	// changes nothing, and its file does not tell of states.
+	Stateless bool
 	// Paths says that it learns from labelled paths instead, see FitPaths.
 	Paths bool
 	// fit gets options with every default in force, and Set with a value for
@@ -114,6 +117,12 @@ func Fit(ctx context.Context, kind model.Kind, g *Graph, sequences []Sequence, o
 	file, err := f.fit(ctx, g, sequences, o)
 	if err != nil {
 		return nil, err
+	}
+	if f.Stateless {
+		p.States = nil
+		if _, own := o.Set["states"]; !own {
+			delete(p.Settings, "states")
+		}
 	}
 	own := file.Provenance
 	p.Curve, p.Status = own.Curve, own.Status

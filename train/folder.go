@@ -55,10 +55,17 @@ type storedGraph struct {
 	Description string              `json:"description,omitempty"`
 	Keywords    []string            `json:"keywords,omitempty"`
 	Layers      int                 `json:"layers"`
+	Addresses   storedCanon         `json:"addresses"`
 	Found       Found               `json:"found"`
 	Digest      string              `json:"digest"` // Graph.Digest without sequences
 	Nodes       []storedNode        `json:"nodes"`
 	Moved       map[web.URL]web.URL `json:"moved,omitempty"`
+}
+
+// storedCanon is web.Canon, by which links are read.
+type storedCanon struct {
+	StripSessions bool `json:"strip_sessions"`
+	StripTracking bool `json:"strip_tracking"`
 }
 
 type storedNode struct {
@@ -88,7 +95,7 @@ func Save(dir string, g *Graph, o store.Options, response func(web.URL) (*web.Re
 	digest := g.Digest(nil)
 	s := storedGraph{
 		Version: graphVersion, Name: g.Topic.Name, Description: g.Topic.Description, Keywords: g.Topic.Keywords,
-		Layers: g.Layers, Found: g.Found, Digest: hex.EncodeToString(digest[:]), Moved: g.moved,
+		Layers: g.Layers, Addresses: storedCanon(g.Canon), Found: g.Found, Digest: hex.EncodeToString(digest[:]), Moved: g.moved,
 	}
 	for _, n := range g.Nodes {
 		s.Nodes = append(s.Nodes, storedNode{n.URL, n.Layer, n.Target, hex.EncodeToString(n.Page.Digest[:])})
@@ -128,9 +135,15 @@ func savePages(dir string, g *Graph, o store.Options, response func(web.URL) (*w
 // ErrNoGraph is wrapped by the error of Load for a folder without a graph.
 var ErrNoGraph = errors.New("no collected graph")
 
-// Load reads a graph from its folder, parsing its pages. The error wraps
-// ErrNoGraph, or says what is damaged and that collecting anew helps.
-func Load(ctx context.Context, dir string, p Parser) (*Graph, error) {
+// mostStoredLayers is what CollectOptions.Layers allows; beyond it a file is
+// damaged.
+const mostStoredLayers = 100
+
+// Load reads a graph from its folder. parser makes the parser of its pages, by
+// the rules for addresses under which it was collected: under others the same
+// links would lead elsewhere. The error wraps ErrNoGraph, or says what is
+// damaged and that collecting anew helps.
+func Load(ctx context.Context, dir string, parser func(web.Canon) Parser) (*Graph, error) {
 	b, err := os.ReadFile(GraphPath(dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(PagesPath(dir)); err == nil {
@@ -151,10 +164,20 @@ func Load(ctx context.Context, dir string, p Parser) (*Graph, error) {
 	}
 	g := &Graph{
 		Topic:  &topic.Topic{Name: s.Name, Description: s.Description, Keywords: s.Keywords},
-		Layers: s.Layers, Found: s.Found,
+		Layers: s.Layers, Canon: web.Canon(s.Addresses), Found: s.Found,
 	}
+	if s.Layers < 1 || s.Layers > mostStoredLayers {
+		return nil, fmt.Errorf("%s is damaged (%d layers, where 1 to %d can be): %s", GraphPath(dir), s.Layers, mostStoredLayers, remedy)
+	}
+	if len(s.Nodes) == 0 {
+		return nil, fmt.Errorf("%s is damaged (no nodes): %s", GraphPath(dir), remedy)
+	}
+	p := parser(g.Canon)
 	number := map[web.URL]int{}
 	for i, n := range s.Nodes {
+		if first, twice := number[n.URL]; twice {
+			return nil, fmt.Errorf("%s is damaged (nodes %d and %d have one address, %s): %s", GraphPath(dir), first, i, n.URL, remedy)
+		}
 		if n.Layer < 0 || n.Layer >= s.Layers || n.URL.IsZero() {
 			return nil, fmt.Errorf("%s is damaged (node %d): %s", GraphPath(dir), i, remedy)
 		}

@@ -46,6 +46,9 @@ type Graph struct {
 	Nodes  []Node // by layer, in the order they were found
 	Edges  []Edge // by From, then by the place of their link on the page
 	Layers int    // that were asked for
+	// Canon are the rules by which the links of the pages were read; read by
+	// others they may lead elsewhere.
+	Canon web.Canon
 	// Found counts what was met on the way; zero for a graph read from a folder.
 	Found Found
 

@@ -75,14 +75,14 @@ func fitHMM(ctx context.Context, g *Graph, _ []Sequence, o FitOptions) (*model.F
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	first, _, err := kmeans.Train(targets, kmeans.Options{K: 1, Workers: o.Workers})
+	first, _, err := kmeans.Train(targets, kmeans.Options{K: 1, Workers: o.Workers, Context: ctx})
 	if err != nil {
 		return nil, err
 	}
 	m := &model.Markov{Words: words, Centroids: []sparse.Vector{first.Centroid(0)}}
 	var labels []int
 	if len(others) > 0 {
-		clusters, fit, err := kmeans.Train(others, clustering(o, len(others)))
+		clusters, fit, err := kmeans.Train(others, clustering(ctx, o, len(others)))
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +144,7 @@ func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) 
 			points = append(points, v)
 		}
 	}
-	clusters, fit, err := kmeans.Train(points, clustering(o, len(points)))
+	clusters, fit, err := kmeans.Train(points, clustering(ctx, o, len(points)))
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) 
 		iterations = -1 // measured only
 	}
 	second, trace, err := hmm.BaumWelchSecond(walks, counted, hmm.Options{
-		Iterations: iterations, Tolerance: o.Tolerance, Workers: o.Workers, KeepOrder: true, Progress: o.Progress,
+		Iterations: iterations, Tolerance: o.Tolerance, Workers: o.Workers, KeepOrder: true, Progress: o.Progress, Context: ctx,
 	})
 	if errors.Is(err, hmm.ErrImpossible) {
 		return nil, fmt.Errorf("%w: give the setting smoothing above 0", err)
@@ -201,8 +201,10 @@ func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) 
 }
 
 // clustering is how n pages are clustered.
-func clustering(o FitOptions, n int) kmeans.Options {
-	return kmeans.Options{K: min(int(o.Set["clusters"]), n), MaxK: min(int(o.Set["most-clusters"]), n), Seed: o.Seed, Workers: o.Workers}
+func clustering(ctx context.Context, o FitOptions, n int) kmeans.Options {
+	return kmeans.Options{
+		K: min(int(o.Set["clusters"]), n), MaxK: min(int(o.Set["most-clusters"]), n), Seed: o.Seed, Workers: o.Workers, Context: ctx,
+	}
 }
 
 // vectors are the pages of the graph over the words of least of them or more;

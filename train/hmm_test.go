@@ -2,11 +2,14 @@ package train
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"math"
 	"slices"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/learn/kmeans"
+	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/model"
 )
 
@@ -177,6 +180,27 @@ func TestHMM2BaumWelchH8(t *testing.T) {
 	// One link from a target the next page is likelier one than two links away.
 	if near, far := m.Second.A[(2*4+1)*4], m.Second.A[(3*4+2)*4]; near <= far {
 		t.Errorf("a_210 = %v, a_320 = %v", near, far)
+	}
+}
+
+// Baum–Welch is interrupted between two sequences: after the first iteration,
+// nothing more is done. Before it, clustering is.
+func TestHMM2IsInterrupted(t *testing.T) {
+	g := works(t)
+	sequences := sample(t, g, SequenceOptions{Count: 30})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	last := -1
+	_, err := Fit(ctx, model.HMM2, g, sequences, FitOptions{
+		States: 4, Set: map[string]float64{"words": 2, "clusters": 3},
+		Progress: func(iteration int, _ float64) { last = iteration; cancel() },
+	})
+	if !errors.Is(err, context.Canceled) || last != 0 {
+		t.Errorf("interrupted after the start was measured: %v, at iteration %d", err, last)
+	}
+	points := []sparse.Vector{{{ID: 1, Value: 1}}, {{ID: 2, Value: 1}}}
+	if _, _, err := kmeans.Train(points, kmeans.Options{K: 2, Context: ctx}); !errors.Is(err, context.Canceled) {
+		t.Errorf("clustering: %v", err)
 	}
 }
 

@@ -155,6 +155,9 @@ func stack(t *testing.T, o fetch.Options) *fetch.Stack {
 
 func address(t testing.TB, s string) web.URL { return addresses(t, s)[0] }
 
+// parserBy is what Load asks for.
+func parserBy(c web.Canon) Parser { return parse.New(parse.Options{Canon: c}) }
+
 var jsonType = []string{"application/json"}
 
 func TestMediaWikiAsksWhatLinksHere(t *testing.T) {
@@ -216,6 +219,42 @@ func TestMediaWikiErrors(t *testing.T) {
 	}
 }
 
+// An answer that goes on for ever, by a new mark each time, comes to an end:
+// when it names nothing new, and when it names one page more each time.
+func TestMediaWikiWithoutEnd(t *testing.T) {
+	for name, want := range map[string]struct {
+		title     func(question int) string
+		questions int
+		named     int
+	}{
+		"nothing new":   {func(int) string { return "Bee" }, 1 + maxStale, 1},
+		"nothing":       {func(int) string { return "" }, maxStale, 0},
+		"one at a time": {func(n int) string { return fmt.Sprint("Bee ", n) }, maxQuestions, maxQuestions},
+	} {
+		asked := 0
+		srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			rw.Header().Set("Content-Type", "application/json")
+			if r.URL.Query().Get("list") != "backlinks" {
+				fmt.Fprintf(rw, `{"query": {"general": {"articlepath": "/wiki/$1", "server": "http://%s"}}}`, r.Host)
+				return
+			}
+			asked++
+			fmt.Fprintf(rw, `{"continue": {"blcontinue": "0|%d"}, "query": {"backlinks": [{"title": %q}]}}`, asked, want.title(asked))
+		}))
+		m, err := NewMediaWiki(t.Context(), address(t, srv.URL+"/w/api.php"), stack(t, fetch.Options{Types: jsonType, IgnoreRobots: true}), &jump{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := 0
+		m.Asked = func(string) { shown++ }
+		named, err := m.Inlinks(t.Context(), addresses(t, srv.URL+"/wiki/Goal"), 100_000)
+		srv.Close()
+		if err != nil || len(named[0]) != want.named || asked != want.questions || shown != asked {
+			t.Errorf("%s: %d pages by %d questions, %d of them told of (%v); want %d by %d", name, len(named[0]), asked, shown, err, want.named, want.questions)
+		}
+	}
+}
+
 // Collecting over the network: in-links from the wiki, pages from its articles,
 // obeying robots.txt; and what was fetched and answered is not asked again when
 // the collection goes on.
@@ -266,7 +305,7 @@ func TestCollectFromAWiki(t *testing.T) {
 	if n := w.count("api "); n != questions+1 { // the site's own facts
 		t.Errorf("going on asked %d questions anew", n-questions-1)
 	}
-	loaded, err := Load(t.Context(), dir, parse.New(parse.Options{}))
+	loaded, err := Load(t.Context(), dir, parserBy)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,8 @@ type Fetcher interface {
 //
 // and goes on by the "continue" of each answer until it has what is wanted. Only
 // articles (namespace 0) are named. Pages of other sites have no in-links here.
+// A wiki whose answers go on without end, or without anything new, is asked no
+// further than maxQuestions and maxStale say; what it named by then counts.
 // One question is asked at a time, and the Fetcher keeps them apart; when the
 // wiki asks for a pause (maxlag, 429, 503) it is given one, three times.
 //
@@ -39,7 +41,8 @@ type MediaWiki struct {
 	clock clock.Clock
 	// prefix and suffix are around a title in an article's address.
 	prefix, suffix string
-	// Asked is told of each question; it may be nil.
+	// Asked is told of each question, of which there may be several for one
+	// title; it may be nil.
 	Asked func(title string)
 }
 
@@ -84,9 +87,6 @@ func (m *MediaWiki) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]
 		if !ok {
 			continue
 		}
-		if m.Asked != nil {
-			m.Asked(title)
-		}
 		list, err := m.backlinks(ctx, title, limit)
 		if err != nil {
 			return nil, err
@@ -96,8 +96,11 @@ func (m *MediaWiki) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]
 	return out, nil
 }
 
-// maxBacklinks is what a wiki gives anybody at a time.
-const maxBacklinks = 500
+const (
+	maxBacklinks = 500 // what a wiki gives anybody at a time
+	maxQuestions = 200 // about one page
+	maxStale     = 10  // of these, one after the other that name no further page
+)
 
 func (m *MediaWiki) backlinks(ctx context.Context, title string, limit int) (list []web.URL, err error) {
 	question := url.Values{
@@ -105,7 +108,11 @@ func (m *MediaWiki) backlinks(ctx context.Context, title string, limit int) (lis
 		"blnamespace": {"0"}, "blfilterredir": {"nonredirects"},
 	}
 	seen := map[web.URL]bool{}
-	for len(list) < limit {
+	for questions, stale := 0, 0; len(list) < limit && questions < maxQuestions && stale < maxStale; questions++ {
+		if m.Asked != nil {
+			m.Asked(title)
+		}
+		before := len(list)
 		question.Set("bllimit", fmt.Sprint(min(limit-len(list), maxBacklinks)))
 		var answer struct {
 			Continue map[string]string `json:"continue"`
@@ -123,6 +130,9 @@ func (m *MediaWiki) backlinks(ctx context.Context, title string, limit int) (lis
 				seen[u] = true
 				list = append(list, u)
 			}
+		}
+		if stale++; len(list) > before {
+			stale = 0
 		}
 		if answer.Continue["blcontinue"] == "" || answer.Continue["blcontinue"] == question.Get("blcontinue") {
 			break
@@ -173,12 +183,12 @@ func (m *MediaWiki) ask(ctx context.Context, question url.Values, answer any) er
 		case r.Truncated != "":
 			return fmt.Errorf("the answer of the wiki's API %s is cut short (%s); the same command tries again", m.api, r.Truncated)
 		case errBody != nil:
-			return fmt.Errorf("%s is no MediaWiki API (%w): its address mostly ends in /w/api.php", m.api, errBody)
+			return fmt.Errorf("%s is no MediaWiki API: it does not answer in JSON, or not as one does; its address mostly ends in /w/api.php", m.api)
 		case failed.Error != nil:
 			return fmt.Errorf("the wiki's API %s: %s (%s)", m.api, failed.Error.Info, failed.Error.Code)
 		}
 		if err := json.Unmarshal(r.Body, answer); err != nil {
-			return fmt.Errorf("the answer of %s is not that of a MediaWiki API: %w", m.api, err)
+			return fmt.Errorf("the answer of %s is not that of a MediaWiki API: its address mostly ends in /w/api.php", m.api)
 		}
 		return nil
 	}

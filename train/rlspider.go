@@ -17,7 +17,7 @@ import (
 // spiderFitters fit the crawler that learns what a link is worth.
 func spiderFitters() []Fitter {
 	return []Fitter{{
-		Kind: model.RLSpider, Line: "what a link is worth in targets to come, by naive Bayes over its words", Pages: true, fit: fitSpider,
+		Kind: model.RLSpider, Line: "what a link is worth in targets to come, by naive Bayes over its words", Pages: true, Stateless: true, fit: fitSpider,
 		Settings: []Setting{
 			{Name: "gamma", Line: "γ: what a target is worth one fetch later", Default: 0.5, Max: 0.95},
 			{Name: "bins", Line: "classes of links by what they are worth", Default: 3, Min: 2, Max: 100},

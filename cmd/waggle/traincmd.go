@@ -97,6 +97,7 @@ type collectSettings struct {
 	Fill     bool      `json:"fill,omitempty"`
 	Similar  float64   `json:"similar"`
 	Seed     uint64    `json:"seed"`
+	Canon    web.Canon `json:"addresses"` // how links are read
 }
 
 // Run collects.
@@ -126,20 +127,28 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 		return stoppedOr(ctx, err, "stopped; the same command begins again")
 	}
 	defer record.close()
-	t, targets, err := c.targets(job, record, note)
+	// Links are read by one set of rules throughout: those of the pages' source.
+	canon := job.canon()
+	if record.web != nil {
+		canon = record.canon
+	}
+	if err := c.hosts(record); err != nil {
+		return exit{exitUsage, err}
+	}
+	t, targets, err := c.targets(job, record, canon, note)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
 	settings := collectSettings{
 		Targets: targets, Topic: t.Name, Inlinks: c.provider(), Pages: cmp.Or(c.Web, "the web"), Hosts: c.Hosts, NotHosts: c.NotHosts,
-		Layers: c.Layers, Nodes: c.LayerNodes, Fill: c.Fill, Similar: c.Similar, Seed: c.Seed,
+		Layers: c.Layers, Nodes: c.LayerNodes, Fill: c.Fill, Similar: c.Similar, Seed: c.Seed, Canon: canon,
 	}
 	if err := c.begin(settings); err != nil {
 		return exit{exitUsage, err}
 	}
 	keep := hostFilter(c.Hosts, c.NotHosts)
 	o := train.CollectOptions{
-		Layers: c.Layers, LayerNodes: c.LayerNodes, Fill: c.Fill, Similar: c.Similar, Seed: c.Seed, Keep: keep,
+		Layers: c.Layers, LayerNodes: c.LayerNodes, Fill: c.Fill, Similar: c.Similar, Seed: c.Seed, Keep: keep, Canon: canon,
 		IgnoreDirectives: c.AllPages, Progress: meter.show,
 	}
 	archive := store.Options{Prefix: "pages", Software: "waggle/" + version, Operator: job.Contact, Job: t.Name, Robots: "obey"}
@@ -180,7 +189,7 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 			inlinks = train.Remembered{From: wiki, Path: train.InlinksPath(c.Out), Batch: 1}
 		}
 		if record.web == nil {
-			pages, err := train.NewLive(live, parse.New(parse.Options{Canon: job.canon()}), train.PagesPath(c.Out), archive)
+			pages, err := train.NewLive(live, parse.New(parse.Options{Canon: canon}), train.PagesPath(c.Out), archive)
 			if err != nil {
 				return err
 			}
@@ -190,11 +199,13 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 		}
 	}
 	lines := func(n int) { meter.show(n, 0, "lines read") }
+	// Answers from files are not remembered: a file may be changed before the
+	// collection goes on, and asking it again costs nobody anything.
 	switch {
 	case len(c.Edges) > 0:
-		inlinks = train.Remembered{From: train.EdgeList{Paths: c.Edges, Seed: c.Seed, Progress: lines}, Path: train.InlinksPath(c.Out)}
+		inlinks = train.EdgeList{Paths: c.Edges, Seed: c.Seed, Progress: lines}
 	case len(c.CCNodes) > 0:
-		inlinks = train.Remembered{From: train.HostGraph{Vertices: c.CCNodes, Edges: c.CCEdges, Seed: c.Seed, Progress: lines}, Path: train.InlinksPath(c.Out)}
+		inlinks = train.HostGraph{Vertices: c.CCNodes, Edges: c.CCEdges, Seed: c.Seed, Progress: lines}
 	}
 	g, err := train.Collect(ctx, t, targets, inlinks, source, o)
 	if err != nil {
@@ -367,7 +378,8 @@ func (c *trainCollectCmd) job() (*Job, error) {
 type recorded struct {
 	web   *corpus.Web
 	pages *corpus.Pages
-	made  string // a folder to be removed
+	canon web.Canon // by which links of its pages are read
+	made  string    // a folder to be removed
 }
 
 func (r recorded) close() {
@@ -380,16 +392,22 @@ func (r recorded) close() {
 }
 
 // record opens the recorded web; of a finished crawl it makes one, for as long
-// as it is needed.
+// as it is needed, and reads its links by the rules of that crawl: its pages are
+// kept under the addresses that these gave.
 func (c *trainCollectCmd) record(ctx context.Context, meter *meter) (r recorded, err error) {
 	if c.Web == "" {
 		return r, nil
 	}
 	dir := c.Web
 	if (collection{dir: dir}).begun() {
+		crawled, err := readJob(collection{dir: c.Web}.job())
+		if err != nil {
+			return r, exit{exitUsage, err}
+		}
+		r.canon = crawled.canon()
 		r.made = filepath.Join(c.Out, "record")
 		dir = r.made
-		_, err := corpus.Build(ctx, dir, corpus.Crawl{Dir: c.Web}, corpus.Options{Force: fileExists(dir), Progress: meter.show})
+		_, err = corpus.Build(ctx, dir, corpus.Crawl{Dir: c.Web}, corpus.Options{Force: fileExists(dir), Progress: meter.show})
 		if err != nil {
 			r.close()
 			return recorded{}, err
@@ -399,7 +417,7 @@ func (c *trainCollectCmd) record(ctx context.Context, meter *meter) (r recorded,
 		r.close()
 		return recorded{}, exit{exitUsage, err}
 	}
-	r.pages, err = corpus.OpenPages(ctx, r.web, parse.New(parse.Options{}), corpus.PagesOptions{Progress: func(done, total int) { meter.show(done, total, "parsing") }})
+	r.pages, err = corpus.OpenPages(ctx, r.web, parse.New(parse.Options{Canon: r.canon}), corpus.PagesOptions{Progress: func(done, total int) { meter.show(done, total, "parsing") }})
 	if err != nil {
 		r.close()
 		return recorded{}, err
@@ -409,7 +427,7 @@ func (c *trainCollectCmd) record(ctx context.Context, meter *meter) (r recorded,
 
 // targets finds what is wanted: addresses given, else the examples of the job,
 // else those of the topic of the recorded web.
-func (c *trainCollectCmd) targets(job *Job, r recorded, note func(string)) (*topic.Topic, []web.URL, error) {
+func (c *trainCollectCmd) targets(job *Job, r recorded, canon web.Canon, note func(string)) (*topic.Topic, []web.URL, error) {
 	t := &topic.Topic{Name: cmp.Or(c.Topic, job.Name, "topic"), Description: job.Topic.Description, Keywords: job.Topic.Keywords}
 	var list []web.URL
 	parse := func(what string, addresses []string) error {
@@ -418,7 +436,7 @@ func (c *trainCollectCmd) targets(job *Job, r recorded, note func(string)) (*top
 				note("example " + s + " is a file: nothing links to it, so it is no target")
 				continue
 			}
-			u, err := job.canon().Parse(s)
+			u, err := canon.Parse(s)
 			if err != nil {
 				return fmt.Errorf("%s %s: %w", what, s, err)
 			}
@@ -509,6 +527,53 @@ func (c *trainCollectCmd) live(ctx context.Context, job *Job, targets []web.URL)
 	return pages, api, nil
 }
 
+// hosts brings the names of hosts into the form that hostFilter asks for. Of a
+// record each must name a page: a slip of the pen in --not-hosts would train on
+// what is to stay unseen.
+func (c *trainCollectCmd) hosts(r recorded) error {
+	for flag, list := range map[string][]string{"--hosts": c.Hosts, "--not-hosts": c.NotHosts} {
+		for i, s := range list {
+			h, err := hostName(s)
+			if err != nil {
+				return fmt.Errorf("%s %s: %w", flag, s, err)
+			}
+			list[i] = h
+			if r.web == nil {
+				continue
+			}
+			named := false
+			of := hostFilter([]string{h}, nil)
+			for u := range r.web.URLs() {
+				if named = of(u); named {
+					break
+				}
+			}
+			if !named {
+				return fmt.Errorf("%s %s: no page of %s is on that host or below it", flag, s, c.Web)
+			}
+		}
+	}
+	return nil
+}
+
+// hostName is the name of a host, with its port if it is given one, as
+// addresses bear it: people also write https://a.example/, *.a.example,
+// .a.example and a.example. for a.example.
+func hostName(s string) (string, error) {
+	given := strings.TrimSpace(s)
+	if !strings.Contains(given, "://") {
+		given = "http://" + strings.TrimPrefix(strings.TrimPrefix(given, "*"), ".")
+	}
+	u, err := web.Parse(given)
+	if err != nil || strings.ContainsAny(u.Host().Name(), "*, ") {
+		return "", errors.New("that is no host: write it as a.example")
+	}
+	if u.String() != u.Origin()+"/" {
+		return "", errors.New("that is an address: only whole hosts can be named")
+	}
+	return strings.TrimSuffix(string(u.Host()), "."), nil
+}
+
 // hostFilter tells which addresses are of some hosts, or below them, and of none
 // of others; nil when all are.
 func hostFilter(hosts, not []string) func(web.URL) bool {
@@ -571,7 +636,7 @@ func (c *trainSequencesCmd) Run(ctx context.Context, io streams) error {
 
 // loadGraph reads a collected graph.
 func loadGraph(ctx context.Context, dir string) (*train.Graph, error) {
-	g, err := train.Load(ctx, dir, parse.New(parse.Options{}))
+	g, err := train.Load(ctx, dir, func(canon web.Canon) train.Parser { return parse.New(parse.Options{Canon: canon}) })
 	if ctx.Err() != nil {
 		return nil, exit{exitStopped, errors.New("stopped")}
 	}

@@ -167,10 +167,13 @@ func (c *trainInspectCmd) model(out io.Writer, f *model.File) {
 	for _, n := range p.States {
 		total += n
 	}
-	if _, ok := f.Payload.(*model.Paths); !ok {
-		fmt.Fprintf(out, "\nStates: links from a page to the nearest target\n")
-	} else {
+	switch f.Payload.(type) {
+	case *model.Paths:
 		p.States = nil // they are labels, and shown below
+	case *model.Classes:
+		p.States = nil // it has layers, or bins of links, which are shown below
+	default:
+		fmt.Fprintf(out, "\nStates: links from a page to the nearest target\n")
 	}
 	for i, n := range p.States {
 		what := fmt.Sprintf("%d links away", i)
@@ -207,6 +210,13 @@ func (c *trainInspectCmd) chain(out io.Writer, f *model.File, m *model.Chain) {
 	fmt.Fprintln(out, "\nWhere paths begin")
 	printMatrix(out, [][]float64{m.Start}, []string{""})
 
+	moves := make([][]float64, s)
+	for i := range s {
+		moves[i] = m.Moves[i*s : (i+1)*s]
+	}
+	fmt.Fprintln(out, "\nWhere links lead, from state (row) to state, as counted in training; by this a\ncrawl rates links, unless told otherwise")
+	printMatrix(out, moves, stateNames(s))
+
 	// What the model expects of a link when it sees nothing of its end:
 	//
 	//	p(j|i) ∝ exp(W(L1^(i,j)·bias) + W(L2^(j)·bias))
@@ -222,9 +232,10 @@ func (c *trainInspectCmd) chain(out io.Writer, f *model.File, m *model.Chain) {
 			rows[i][j] /= sum
 		}
 	}
-	fmt.Fprintln(out, "\nWhere links lead, from state (row) to state, by the bias alone; – cannot be")
+	fmt.Fprintln(out, "\nThe same by the weights of the bias alone; – cannot be")
 	printMatrix(out, rows, stateNames(s))
 
+	fmt.Fprintln(out, "\nThe weights of pages, W(L2^(j)·o): those of links between two states, W(L1), are\nnot listed but for the bias above")
 	for j := range s {
 		type weight struct {
 			id    uint32

@@ -106,7 +106,11 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	if err := f.Write(c.Out); err != nil {
 		return err
 	}
-	fmt.Fprintf(io.out, "%s: %s of %d states from %s pages", c.Out, f.Kind, c.States, number(f.Provenance.Pages))
+	of := ""
+	if len(f.Provenance.States) > 0 {
+		of = fmt.Sprintf(" of %d states", c.States)
+	}
+	fmt.Fprintf(io.out, "%s: %s%s from %s pages", c.Out, f.Kind, of, number(f.Provenance.Pages))
 	if n := f.Provenance.Sequences; n > 0 {
 		fmt.Fprintf(io.out, " and %s sequences", number(n))
 	}
@@ -115,7 +119,7 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	for used > 2 && f.Provenance.States[used-1] == 0 {
 		used--
 	}
-	if used < c.States && f.Kind != model.RLSpider && f.Kind != model.ContextGraph {
+	if 0 < used && used < c.States {
 		fmt.Fprintf(io.out, "No training page is %d links away or more: --states %[1]d makes a model without empty states.\n", used)
 	}
 	if f.Space != nil {

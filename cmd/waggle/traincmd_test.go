@@ -17,7 +17,8 @@ import (
 )
 
 // A wiki's API tells the in-links and its articles are the pages, by robots.txt
-// of the articles and not of the API.
+// of the articles and not of the API. Links that track the visitor lead where
+// they lead without that, and still do when the graph is read from its folder.
 func TestTrainCollectFromAWiki(t *testing.T) {
 	links := map[string][]string{"Goal": nil, "A": {"Goal"}, "B": {"A", "Goal"}, "Secret": {"Goal"}}
 	mux := http.NewServeMux()
@@ -30,7 +31,7 @@ func TestTrainCollectFromAWiki(t *testing.T) {
 		title := strings.TrimPrefix(r.URL.Path, "/wiki/")
 		fmt.Fprintf(w, "<title>%s</title>On %[1]s.", title)
 		for _, l := range links[title] {
-			fmt.Fprintf(w, ` <a href="/wiki/%s">%[1]s</a>`, l)
+			fmt.Fprintf(w, ` <a href="/wiki/%s?utm_source=wiki">%[1]s</a>`, l)
 		}
 	})
 	mux.HandleFunc("/w/api.php", func(w http.ResponseWriter, r *http.Request) {
@@ -63,6 +64,28 @@ func TestTrainCollectFromAWiki(t *testing.T) {
 	}
 	if code != exitDone || !strings.Contains(string(said), ": 3 pages, 3 links between them") || !strings.Contains(string(said), "Passed over: 1 without a page") {
 		t.Errorf("exit code %d:\n%s", code, said)
+	}
+	if code := run(t.Context(), []string{"train", "sequences", dir}, streams{in: os.Stdin, out: out, err: out}); code != exitDone {
+		said, err := os.ReadFile(out.Name())
+		t.Errorf("exit code %d of sequences (%v):\n%s", code, err, said)
+	}
+}
+
+func TestHostName(t *testing.T) {
+	for given, want := range map[string]string{
+		"a.example": "a.example", " A.Example. ": "a.example", "https://a.example/": "a.example", "https://a.example": "a.example",
+		"*.a.example": "a.example", ".a.example": "a.example", "a.example:8080": "a.example:8080", "a.example/": "a.example",
+		"bücher.example": "xn--bcher-kva.example",
+		"":               "no host", "*": "no host", "a*.example": "no host", "https://a.example/x": "only whole hosts",
+		"a.example/x": "only whole hosts", "https://a.example/?q": "only whole hosts",
+	} {
+		got, err := hostName(given)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want && (err == nil || !strings.Contains(got, want)) {
+			t.Errorf("%q is %q, want %q", given, got, want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package hmm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -47,6 +48,10 @@ type Options struct {
 	KeepOrder bool
 
 	Progress func(iteration int, logLikelihood float64) // may be nil
+
+	// Context ends the training with its error; nil = it is not interrupted.
+	// It is looked at between sequences.
+	Context context.Context
 }
 
 // Trace is the course of a training.
@@ -224,6 +229,9 @@ func climb(sequences []Sequence, S, K, size int, o Options,
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
+	if o.Context == nil {
+		o.Context = context.Background()
+	}
 	const parts = 64
 	count := min(parts, len(sequences))
 	type part struct {
@@ -244,7 +252,7 @@ func climb(sequences []Sequence, S, K, size int, o Options,
 					sums := all[p].sums
 					clear(sums)
 					all[p].impossible = -1
-					for n := len(sequences) * p / count; n < len(sequences)*(p+1)/count; n++ {
+					for n := len(sequences) * p / count; n < len(sequences)*(p+1)/count && o.Context.Err() == nil; n++ {
 						logP, ok := expect(&cores[c], sequences[n], sums[:size], sums[size:size+S*S])
 						if !ok && all[p].impossible < 0 {
 							all[p].impossible = n
@@ -255,6 +263,9 @@ func climb(sequences []Sequence, S, K, size int, o Options,
 			})
 		}
 		wait.Wait()
+		if err := o.Context.Err(); err != nil {
+			return nil, nil, 0, err
+		}
 		total := make([]float64, size+S*S+1)
 		for _, p := range all {
 			if p.impossible >= 0 {

@@ -9,6 +9,7 @@
 package kmeans
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -38,6 +39,10 @@ type Options struct {
 	Rounds   int    // over the points, or batches, at most; 0 = 100
 	Batch    int    // points a round; 0 = all. For points by the hundred thousand.
 	Workers  int    // 0 = all cores; the result does not depend on it
+
+	// Context ends the training with its error; nil = it is not interrupted.
+	// It is looked at once a round.
+	Context context.Context
 
 	// Dimensions is the M of X-means: in how many directions the points of one
 	// cluster spread. 0 = measured in each cluster. See bic.

@@ -1,6 +1,7 @@
 package kmeans
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -103,6 +104,9 @@ func Train(points []sparse.Vector, o Options) (*Clusters, Fit, error) {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
+	if o.Context == nil {
+		o.Context = context.Background()
+	}
 	switch {
 	case len(points) == 0:
 		return nil, Fit{}, errors.New("kmeans: no points to group")
@@ -133,14 +137,17 @@ func Train(points []sparse.Vector, o Options) (*Clusters, Fit, error) {
 	g.settle()
 	if o.K == 0 {
 		for range o.MaxK {
-			if g.k >= o.MaxK || !g.split() {
+			if o.Context.Err() != nil || g.k >= o.MaxK || !g.split() {
 				break
 			}
 			g.settle()
 		}
-		for g.k > o.MinK && g.merge() {
+		for o.Context.Err() == nil && g.k > o.MinK && g.merge() {
 			g.settle()
 		}
+	}
+	if err := o.Context.Err(); err != nil {
+		return nil, Fit{}, err
 	}
 	fit := Fit{Labels: g.labels, Sizes: g.sizes(), Rounds: g.rounds, Settled: g.settled}
 	for _, d := range g.distances {
@@ -196,7 +203,7 @@ func (g *grouping) seed(k int) {
 		}
 	}
 	var centres [][]float64
-	for len(centres) < k {
+	for len(centres) < k && (len(centres) == 0 || g.options.Context.Err() == nil) {
 		total := 0.
 		for _, d := range nearest {
 			total += d
@@ -295,7 +302,7 @@ func (g *grouping) settle() {
 			return
 		}
 		moved := g.fill(g.rounds < rounds+g.k)
-		if g.rounds >= rounds && !moved {
+		if g.rounds >= rounds && !moved || g.options.Context.Err() != nil {
 			return
 		}
 		g.centre(g.labels, func(k int, sum []float64, size int) {
