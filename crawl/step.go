@@ -666,13 +666,18 @@ func (s *Step) Dropped(now time.Time, t web.Turn, r web.Receipt) (events []event
 			events = append(events, event.Dropped{At: event.At{At: now}, Reason: s.closed[h], Host: h, Count: n})
 		}
 	}
-	if n := len(r.Dropped); n > 0 {
-		e := event.Dropped{At: event.At{At: now}, Reason: web.ReasonHostQueue, Count: n}
-		for _, c := range r.Dropped {
+	left := func(list []web.Candidate, why web.Reason) {
+		if len(list) == 0 {
+			return
+		}
+		e := event.Dropped{At: event.At{At: now}, Reason: why, Count: len(list)}
+		for _, c := range list {
 			e.URLs = append(e.URLs, c.URL)
 		}
 		events = append(events, e)
 	}
+	left(r.Dropped, web.ReasonHostQueue)
+	left(r.Crowded, web.ReasonQueue)
 	return events
 }
 

@@ -44,6 +44,7 @@
 package frontier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,11 @@ type Options struct {
 	// 10,000, a negative number that there is no limit. A full host keeps the
 	// best: the worst is dropped, or the new one refused if that is it.
 	MaxPerHost int
+	// Max is the most candidates that wait in all; 0 means that there is no
+	// limit. After a Turn the worst leave until that many are left. It is meant
+	// for small limits, such as the 500 of LM10 (Q3): each that leaves costs a
+	// look at every host.
+	Max int
 	// Repair lets Open go on with a damaged seen-set: all waiting links are
 	// kept, but some addresses that were done may be fetched again.
 	Repair bool
@@ -74,7 +80,8 @@ const rescoreTries = 8
 // broken disk) every call returns that error: what is on disk is the last
 // committed Turn, and opening it again goes on from there.
 type Frontier struct {
-	max    int
+	max    int // candidates of a host
+	all    int // candidates of all hosts
 	shelf  shelf
 	byName map[web.Host]*host
 	hosts  []*host // by id
@@ -166,6 +173,7 @@ type shelf interface {
 func newFrontier(opts Options, s shelf) *Frontier {
 	f := &Frontier{
 		max:    opts.MaxPerHost,
+		all:    cmp.Or(opts.Max, math.MaxInt),
 		shelf:  s,
 		byName: make(map[web.Host]*host),
 		leased: make(map[web.URL]*host),
@@ -219,7 +227,51 @@ func (f *Frontier) Commit(ctx context.Context, turn web.Turn) (web.Receipt, erro
 			return web.Receipt{}, f.fail(err)
 		}
 	}
-	return web.Receipt{Added: p.added, Dropped: p.dropped, Forgotten: p.forgotten}, nil
+	crowded, err := f.trim()
+	if err != nil {
+		return web.Receipt{}, f.fail(err)
+	}
+	return web.Receipt{Added: p.added, Dropped: p.dropped, Forgotten: p.forgotten, Crowded: crowded}, nil
+}
+
+// trim has the worst candidates leave until no more wait than may. Where the
+// process dies before, the next Turn does it.
+func (f *Frontier) trim() (gone []web.Candidate, err error) {
+	for f.queued > f.all {
+		var worst *host
+		var at key
+		for _, h := range f.hosts {
+			if h.n == 0 {
+				continue
+			}
+			k, ok, err := f.shelf.worst(h, key{})
+			if err != nil {
+				return nil, err
+			}
+			if ok && (worst == nil || at.before(k)) {
+				worst, at = h, k
+			}
+		}
+		if worst == nil {
+			return gone, nil
+		}
+		c, err := f.shelf.load(worst, at)
+		if err != nil {
+			return nil, err
+		}
+		f.shelf.remove(worst, at)
+		worst.n--
+		f.queued--
+		f.shelf.setMark(c.URL, mark{how: dropped}, worst)
+		if err := f.shelf.commit(f.next, true); err != nil {
+			return nil, err
+		}
+		if err := f.place(worst); err != nil {
+			return nil, err
+		}
+		gone = append(gone, c)
+	}
+	return gone, nil
 }
 
 // apply carries out a plan and returns the hosts whose place may have changed.

@@ -43,7 +43,7 @@ baseline: breadth-first       # the scorer that all others are compared with
 measures: []                  # of the main tables; waggle lab list names them
 network: {workers: 1, delay: 0s, latency: 0s, spread: 0}   # simulated: delay between requests to a host, median latency
 thesaurus: {wordnet: /usr/share/wordnet}                   # for the semantic scorers; or {table: FILE}
-scorers:                      # name:, and if need be as: NAME, similarity: judge|tf|tfidf|tf-max|tfidf-max, set: {…}
+scorers:                      # name:, and if need be as: NAME, queue: links that wait at most, similarity: judge|tf|tfidf|tf-max|tfidf-max, set: {…}
 `, strings.Join(judges, ", "))
 	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, l := range score.Names() {

@@ -95,6 +95,7 @@ type Scorer struct {
 	// tfidf-max.
 	Similarity string  `yaml:"similarity"`
 	Train      *Lesson `yaml:"train"` // how the model of a scorer that needs one is taught
+	Queue      int     `yaml:"queue"` // links that wait at most: the worst leave (LM10 has 500); 0 = no limit
 	// After and Within name scorers of the lab on whose crawls this one builds.
 	After  string `yaml:"after"`
 	Within string `yaml:"within"`
@@ -143,7 +144,7 @@ func (s *Scorer) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity", "train", "after", "within"}, k.Value) {
+		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity", "queue", "train", "after", "within"}, k.Value) {
 			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: a scorer has no key %q", k.Line, k.Value)}}
 		}
 	}
@@ -311,6 +312,9 @@ func (f *File) check() error {
 			} else if x := settings[k]; !(v >= x.Min && v <= x.Max) {
 				bad(at, "%s: %s = %v is outside %v…%v", s.Name, key, v, x.Min, x.Max)
 			}
+		}
+		if s.Queue < 0 || s.Queue > 100_000 {
+			bad(at, "a queue of %d: give 1…100,000, or 0 for no limit", s.Queue)
 		}
 		switch kind := score.Model(s.Name); {
 		case kind == "" && s.Train != nil:

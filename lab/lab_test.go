@@ -49,6 +49,7 @@ func TestFileErrors(t *testing.T) {
 		{"webs: [{path: w}]\nscorers:\n  - breadth-first\n  - {name: best-n-first, set: {batch: 0}}", "lab.yaml:4: best-n-first: batch = 0 is outside 1…256"},
 		{"scorers: [breadth-first]\nwebs:\n  - path: w\n    topics: [a]\n    dev: [b]", `lab.yaml:5: the topic "b" is not among the topics of this web`},
 		{"seeds: [middle]" + rest, `seeds "middle": near or far`},
+		{"webs: [{path: w}]\nscorers:\n  - breadth-first\n  - {name: random, queue: -1}", "lab.yaml:4: a queue of -1: give 1…100,000"},
 		{"hops: 5" + rest, "lab.yaml:1: hops: 5 is outside 1…4"},
 		{"seeds: [far]\nhops: 2" + rest, "lab.yaml:2: hops: 2 takes seeds of its own"},
 		{"budgets: [300, 100]" + rest, "lab.yaml"},
@@ -536,6 +537,22 @@ func groupOf(t *testing.T, file, name string, repeat int) *group {
 	}
 	i := slices.IndexFunc(w.topics, func(t corpus.Topic) bool { return t.Name == name })
 	return r.group(w, w.folds[0], w.topics[i], false, repeat)
+}
+
+// Q3: with a queue of three links a strategy forgets what it would have come to
+// later.
+func TestQueueQ3(t *testing.T) {
+	fetched := func(queue int) int {
+		g := groupOf(t, "webs: [{path: "+small(t)+", budgets: [50]}]\nscorers: [breadth-first]\n", "cars", 0)
+		m := g.simulate(t.Context(), g.key("topic", "breadth-first"), Scorer{Name: "breadth-first", Queue: queue})
+		if m.err != nil {
+			t.Fatal(m.err)
+		}
+		return len(m.run.Pages)
+	}
+	if all, few := fetched(0), fetched(3); !(few < all) {
+		t.Errorf("%d pages with a queue of three, %d without a limit", few, all)
+	}
 }
 
 // Each repeat but the first leaves out a third of seeds and of examples, another

@@ -64,6 +64,9 @@ type Receipt struct {
 	Added []Admission
 	// Dropped holds the candidates that a full host queue pushed out.
 	Dropped []Candidate
+	// Crowded holds those that a full frontier pushed out afterwards, also of
+	// the candidates just added.
+	Crowded []Candidate
 	// Forgotten is the number of candidates that Turn.Drop removed, by host
 	// in the order of Turn.Drop.
 	Forgotten []int

@@ -59,6 +59,7 @@ type Job struct {
 		MaxDepth     int      `yaml:"max-depth,omitempty"`
 		MaxHostPages int      `yaml:"max-host-pages,omitempty"`
 		MaxHostQueue int      `yaml:"max-host-queue,omitempty"`
+		MaxQueue     int      `yaml:"max-queue,omitempty"` // of all hosts; 0 = no limit
 	} `yaml:"scope,omitempty"`
 	Politeness struct {
 		Delay         *Duration `yaml:"delay,omitempty"`           // between requests to a host; default 1s
@@ -294,6 +295,9 @@ func (j *Job) check(where func(path string) string) error {
 		if n < 0 || n > 1e9 {
 			bad(key, "%d is outside 0…1,000,000,000", n)
 		}
+	}
+	if j.Scope.MaxQueue < 0 || j.Scope.MaxQueue > 100_000 {
+		bad("scope.max-queue", "%d is outside 0…100,000; 0 = no limit", j.Scope.MaxQueue)
 	}
 	if j.Fetch.Workers > 4096 {
 		bad("fetch.workers", "%d workers: more than 4096 fetches at a time serve nobody", j.Fetch.Workers)

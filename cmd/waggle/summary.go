@@ -109,6 +109,8 @@ func meaning(r web.Reason) string {
 		return "the page or the link asks not to be followed"
 	case web.ReasonHostQueue:
 		return "the host's queue is full of better links"
+	case web.ReasonQueue:
+		return "the frontier is full of better links"
 	case web.ReasonHostPages:
 		return "the host has given its share of pages"
 	case web.ReasonHostDead:

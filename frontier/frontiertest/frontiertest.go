@@ -58,7 +58,7 @@ func sweep(f Frontier, n int, score func(*web.Candidate) float64) (calls int, er
 
 // transcripts runs testdata/*.txt. A transcript is a list of commands:
 //
-//	new [max=n]             an empty frontier; the clock at 0s
+//	new [max=n] [all=n]     an empty frontier; the clock at 0s
 //	add, preview            a link a line: address priority [from=address] [features=x]
 //	tick d                  the clock moves on by d
 //	lease n [rescore]       with rescore, lines "address priority" are the
@@ -128,6 +128,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 		s.close(t)
 		s.now, s.opts = Start, frontier.Options{}
 		d.MaybeScanArgs(t, "max", &s.opts.MaxPerHost)
+		d.MaybeScanArgs(t, "all", &s.opts.Max)
 		s.f, err = s.maker.New(s.opts)
 		return "", err
 	case "reopen":
@@ -160,6 +161,9 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 		}
 		for _, c := range r.Dropped {
 			say("dropped %s %v", c.URL, c.Priority)
+		}
+		for _, c := range r.Crowded {
+			say("crowded out %s %v", c.URL, c.Priority)
 		}
 		for i, n := range r.Forgotten {
 			say("forgot %d of %s", n, turn.Drop[i])

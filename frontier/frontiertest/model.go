@@ -19,6 +19,7 @@ import (
 // looking at everything. It is what a Frontier is compared with.
 type Model struct {
 	max    int
+	all    int
 	links  map[web.URL]*link
 	states map[web.Host]web.HostState
 	blobs  map[string]string
@@ -44,6 +45,7 @@ const (
 func NewModel(opts frontier.Options) *Model {
 	return &Model{
 		max:    cmp.Or(opts.MaxPerHost, 10_000),
+		all:    opts.Max,
 		links:  make(map[web.URL]*link),
 		states: make(map[web.Host]web.HostState),
 		blobs:  make(map[string]string),
@@ -166,6 +168,11 @@ func (m *Model) Commit(t web.Turn) (r web.Receipt) {
 	for name, b := range t.State {
 		m.blobs[name] = string(b)
 	}
+	for all := m.waiting(""); m.all > 0 && len(all) > m.all; all = m.waiting("") {
+		worst := slices.MaxFunc(all, better)
+		worst.how = dropped
+		r.Crowded = append(r.Crowded, worst.Candidate)
+	}
 	return r
 }
 
@@ -266,7 +273,10 @@ func (m *Model) Stats(now time.Time) (s web.FrontierStats) {
 // all they return.
 func againstModel(t *testing.T, m Maker) {
 	rapid.Check(t, func(t *rapid.T) {
-		opts := frontier.Options{MaxPerHost: rapid.SampledFrom([]int{1, 2, 3, 40}).Draw(t, "max")}
+		opts := frontier.Options{
+			MaxPerHost: rapid.SampledFrom([]int{1, 2, 3, 40}).Draw(t, "max"),
+			Max:        rapid.SampledFrom([]int{0, 0, 1, 5}).Draw(t, "all"),
+		}
 		f, err := m.New(opts)
 		if err != nil {
 			t.Fatal(err)
@@ -516,6 +526,9 @@ func receipt(r web.Receipt) string {
 	s := fmt.Sprint(r.Added, r.Forgotten)
 	for _, c := range r.Dropped {
 		s += " dropped " + whole(c)
+	}
+	for _, c := range r.Crowded {
+		s += " crowded out " + whole(c)
 	}
 	return s
 }
