@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -64,6 +66,12 @@ func kindNames() string {
 func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	if fileExists(c.Out) && !c.Force {
 		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", c.Out)}
+	}
+	if c.States == 0 || c.Variance == 0 { // what is not given has a default
+		return exit{exitUsage, fmt.Errorf("%d states and a variance of %v: from 2 states, and a variance above 0", c.States, c.Variance)}
+	}
+	if err := placeFor(c.Out); err != nil {
+		return exit{exitUsage, err}
 	}
 	subset := feature.Subset(c.Features)
 	if subset != feature.All && subset != feature.Words && subset != feature.Similarity {
@@ -130,6 +138,19 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	}
 	fmt.Fprintf(io.out, "\nNext: waggle train inspect %s\n      waggle crawl … --scorer %s --model %[1]s\n", c.Out, scorerOf(f.Kind))
 	return nil
+}
+
+// placeFor tells whether a file can be written there, before hours are spent
+// on what is to be in it.
+func placeFor(name string) error {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder: name a file", name)
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w", name, err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // scorerOf is the scorer that goes by a kind of model.
