@@ -81,6 +81,12 @@ type Found struct {
 	Similar int      `json:"similar"` // nodes made targets by their likeness (D4)
 }
 
+// Check tells whether Collect takes the options.
+func (o CollectOptions) Check() error {
+	_, err := o.withDefaults()
+	return err
+}
+
 func (o CollectOptions) withDefaults() (CollectOptions, error) {
 	if o.Layers == 0 {
 		o.Layers = Layers

@@ -380,6 +380,9 @@ func lines(ctx context.Context, path string) iter.Seq2[textLine, error] {
 		defer f.Close()
 		in, done, err := unpacked(f)
 		if err != nil {
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				err = errCut
+			}
 			yield(textLine{}, fmt.Errorf("%s: %w", path, err))
 			return
 		}
@@ -405,13 +408,15 @@ func lines(ctx context.Context, path string) iter.Seq2[textLine, error] {
 			err = fmt.Errorf("the line is longer than %d KiB: is this a list of links?", maxEdgeLine>>10)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			err = fmt.Errorf("the packed file is cut short: fetch it again (%w)", err)
+			err = errCut
 		}
 		if err != nil {
 			yield(textLine{}, fmt.Errorf("%s:%d: %w", path, n+1, err))
 		}
 	}
 }
+
+var errCut = errors.New("the packed file is cut short: fetch it again")
 
 // unpacked reads what a file holds once unpacked.
 func unpacked(f io.Reader) (in io.Reader, done func(), err error) {

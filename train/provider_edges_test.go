@@ -137,11 +137,12 @@ func TestEdgeListErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for says, path := range map[string]string{
-		"no such file":                     filepath.Join(t.TempDir(), "absent"),
-		"e:2: not two addresses":           write(t, "e", "http://a.example/ http://b.example/\nhttp://alone.example/\n"),
-		"line is longer than 64 KiB":       write(t, "e", strings.Repeat("x", 100_000)),
-		"is cut short: fetch it again":     write(t, "cut", string(whole[:len(whole)/2])),
-		"not two addresses with white spa": write(t, "binary", "\x00\x01\x02\n"),
+		"no such file":                       filepath.Join(t.TempDir(), "absent"),
+		"e:2: not two addresses":             write(t, "e", "http://a.example/ http://b.example/\nhttp://alone.example/\n"),
+		"line is longer than 64 KiB":         write(t, "e", strings.Repeat("x", 100_000)),
+		"is cut short: fetch it again":       write(t, "cut", string(whole[:len(whole)/2])),
+		"head: the packed file is cut short": write(t, "head", string(whole[:6])),
+		"not two addresses with white spa":   write(t, "binary", "\x00\x01\x02\n"),
 	} {
 		_, err := EdgeList{Paths: []string{path}}.Inlinks(t.Context(), addresses(t, "http://b.example/"), 5)
 		if err == nil || !strings.Contains(err.Error(), says) {

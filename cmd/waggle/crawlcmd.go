@@ -155,6 +155,9 @@ func (c *crawlCmd) job(col collection) (*Job, error) {
 	if err := c.override(job); err != nil {
 		return nil, err
 	}
+	if job.Scorer.Model != "" && !takesModel(job.scorer()) {
+		return nil, fmt.Errorf("the scorer %s goes by no trained model: leave out the model %s, or choose a scorer that learnt it (waggle train inspect tells its kind)", job.scorer(), job.Scorer.Model)
+	}
 	if len(job.Seeds) == 0 {
 		for _, e := range job.Topic.Examples {
 			if isAddress(e) {

@@ -43,6 +43,9 @@ type Job struct {
 		Set map[string]float64 `yaml:"set,omitempty"`
 		// Model is the file of a trained model, for the scorers that need one.
 		Model string `yaml:"model,omitempty"`
+		// Digest is the SHA-256 of that model as the crawl was begun with it;
+		// written when it begins.
+		Digest string `yaml:"model-digest,omitempty"`
 		// WordNet is a folder with WordNet's database files, and Thesaurus a
 		// table of related words, for the semantic scorers.
 		WordNet   string `yaml:"wordnet,omitempty"`

@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/url"
@@ -558,13 +560,37 @@ func (s *setup) scorer(t *topic.Topic, j judge.Judge, a *text.Analyzer) (crawl.S
 // crawl: the links that wait carry what that very model made of them.
 func (s *setup) model(a *text.Analyzer) (*model.File, error) {
 	if s.resume {
+		b, err := os.ReadFile(s.col.model())
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("the crawl's copy of its trained model is gone: put it back, or copy the model it was begun with (%s) to %s", s.job.Scorer.Model, s.col.model())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the crawl's copy of its trained model: %w", err)
+		}
+		if was, is := s.job.Scorer.Digest, modelDigest(b); was != "" && was != is {
+			return nil, fmt.Errorf("%s is not the model that the crawl was begun with (%s): the links that wait carry what that one made of them; copy it there, or begin a new crawl", s.col.model(), s.job.Scorer.Model)
+		}
 		return model.Read(s.col.model(), a)
 	}
 	f, err := model.Read(s.job.Scorer.Model, a)
 	if err != nil {
 		return nil, err
 	}
-	return f, f.Write(s.col.model())
+	if err := f.Write(s.col.model()); err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(s.col.model())
+	s.job.Scorer.Digest = modelDigest(b)
+	return f, err
+}
+
+// modelDigest tells models apart.
+func modelDigest(file []byte) string { return fmt.Sprintf("%x", sha256.Sum256(file)) }
+
+// takesModel tells whether a scorer goes by a trained model: it needs one, or it
+// is an apprentice, which can begin with what an earlier one learnt.
+func takesModel(scorer string) bool {
+	return score.Model(scorer) != "" || strings.HasPrefix(scorer, "apprentice")
 }
 
 func (j *Job) scorer() string {

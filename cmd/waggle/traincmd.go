@@ -143,6 +143,14 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 		Targets: targets, Topic: t.Name, Inlinks: c.provider(), Pages: cmp.Or(c.Web, "the web"), Hosts: c.Hosts, NotHosts: c.NotHosts,
 		Layers: c.Layers, Nodes: c.LayerNodes, Fill: c.Fill, Similar: c.Similar, Seed: c.Seed, Canon: canon,
 	}
+	var live, api *fetch.Stack
+	if record.web == nil || c.MediaWiki != "" {
+		if live, api, err = c.live(ctx, job, targets); err != nil {
+			return err
+		}
+		defer live.Close()
+		defer api.Close()
+	}
 	if err := c.begin(settings); err != nil {
 		return exit{exitUsage, err}
 	}
@@ -165,13 +173,7 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 		r := train.Record{Backlinks: b, Pages: record.pages, Seed: c.Seed, Keep: keep}
 		source, inlinks, stored = r, r, record.web.Lookup
 	}
-	if record.web == nil || c.MediaWiki != "" {
-		live, api, err := c.live(ctx, job, targets)
-		if err != nil {
-			return err
-		}
-		defer live.Close()
-		defer api.Close()
+	if live != nil {
 		if c.MediaWiki != "" {
 			u, err := web.Parse(c.MediaWiki)
 			if err != nil {
@@ -294,7 +296,26 @@ func (c *trainCollectCmd) usable() error {
 		return errors.New("--truth takes the relevant pages of a recorded web: name it with --web")
 	case c.Topic != "" && c.Web == "":
 		return errors.New("--topic names a topic of a recorded web: name that with --web")
-	case c.Force:
+	// What is not given has a default; so a 0 was meant.
+	case c.Layers == 0 || c.LayerNodes == 0:
+		return fmt.Errorf("%d layers of %d pages: from 2 layers (targets and their in-links) of 1 page", c.Layers, c.LayerNodes)
+	case c.Similar == 0:
+		return errors.New("--similar 0 makes every page a target: above 0, or 2 for none")
+	}
+	if err := (train.CollectOptions{Layers: c.Layers, LayerNodes: c.LayerNodes, Similar: c.Similar}).Check(); err != nil {
+		return err
+	}
+	if c.MediaWiki != "" {
+		if _, err := web.Parse(c.MediaWiki); err != nil {
+			return fmt.Errorf("--mediawiki: %w", err)
+		}
+	}
+	for _, name := range slices.Concat(c.Edges, c.CCNodes, c.CCEdges) {
+		if !fileExists(name) {
+			return fmt.Errorf("file of links: there is no %s", name)
+		}
+	}
+	if c.Force {
 		return nil
 	}
 	if fileExists(train.GraphPath(c.Out)) {
@@ -610,6 +631,9 @@ at. Each is drawn once. They are kept in DIR/sequences.jsonl.`
 
 // Run draws.
 func (c *trainSequencesCmd) Run(ctx context.Context, io streams) error {
+	if c.Count == 0 || c.MinLength == 0 || c.MaxLength == 0 { // what is not given has a default
+		return exit{exitUsage, fmt.Errorf("%d sequences of %d…%d pages: from 1 sequence of 2 pages", c.Count, c.MinLength, c.MaxLength)}
+	}
 	g, err := loadGraph(ctx, c.Dir)
 	if err != nil {
 		return err

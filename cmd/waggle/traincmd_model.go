@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -23,12 +25,12 @@ type trainModelCmd struct {
 
 	States       int                `default:"5" help:"Hop distances told apart (default ${default}); the last means that many or more."`
 	Features     string             `default:"all" placeholder:"SUBSET" help:"crf, memm: what is seen of pages: all (default), words, similarity."`
-	MinPages     int                `placeholder:"N" help:"crf, memm: pages in which a word must occur (default 3)."`
+	MinPages     *int               `placeholder:"N" help:"crf, memm: pages in which a word must occur (default 3)."`
 	Counts       bool               `help:"crf, memm: count the words of a page instead of noting them."`
 	Surroundings bool               `help:"crf, memm: take the words around an anchor as well."`
 	Variance     float64            `default:"10" placeholder:"X" help:"crf, memm: variance of the prior on weights (default ${default})."`
-	Iterations   int                `placeholder:"N" help:"Iterations of training at most (default: of the kind)."`
-	Tolerance    float64            `placeholder:"X" help:"End when the objective changes by less than this share (default: of the kind)."`
+	Iterations   *int               `placeholder:"N" help:"Iterations of training at most (default: of the kind)."`
+	Tolerance    *float64           `placeholder:"X" help:"End when the objective changes by less than this share (default: of the kind)."`
 	Set          map[string]float64 `placeholder:"NAME=X" help:"A constant of the kind, listed below; may be repeated."`
 	Seed         uint64             `help:"Of every random draw."`
 	Workers      int                `placeholder:"N" help:"Cores to use (default: all); the model is the same."`
@@ -65,6 +67,15 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	if fileExists(c.Out) && !c.Force {
 		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", c.Out)}
 	}
+	if c.States == 0 || c.Variance == 0 { // what is not given has a default
+		return exit{exitUsage, fmt.Errorf("%d states and a variance of %v: from 2 states, and a variance above 0", c.States, c.Variance)}
+	}
+	if isZero(c.MinPages) || isZero(c.Iterations) || isZero(c.Tolerance) {
+		return exit{exitUsage, errors.New("--min-pages, --iterations, --tolerance: above 0; left out, they have the values of the kind")}
+	}
+	if err := placeFor(c.Out); err != nil {
+		return exit{exitUsage, err}
+	}
 	subset := feature.Subset(c.Features)
 	if subset != feature.All && subset != feature.Words && subset != feature.Similarity {
 		return exit{exitUsage, fmt.Errorf("--features %s: there are %s, %s, %s", c.Features, feature.All, feature.Words, feature.Similarity)}
@@ -91,8 +102,8 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	meter := newMeter(io.err)
 	began := time.Now()
 	f, err := train.Fit(ctx, model.Kind(c.Kind), g, sequences, train.FitOptions{
-		States: c.States, Variance: c.Variance, Iterations: c.Iterations, Tolerance: c.Tolerance, Set: c.Set,
-		Features: feature.Options{Subset: subset, MinPages: c.MinPages, Counts: c.Counts, Surroundings: c.Surroundings},
+		States: c.States, Variance: c.Variance, Iterations: given(c.Iterations), Tolerance: given(c.Tolerance), Set: c.Set,
+		Features: feature.Options{Subset: subset, MinPages: given(c.MinPages), Counts: c.Counts, Surroundings: c.Surroundings},
 		Seed:     c.Seed, Workers: c.Workers, Version: version,
 		Progress: func(i int, objective float64) { meter.show(i, 0, fmt.Sprintf("iterations; objective %.6g", objective)) },
 	})
@@ -130,6 +141,30 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	}
 	fmt.Fprintf(io.out, "\nNext: waggle train inspect %s\n      waggle crawl … --scorer %s --model %[1]s\n", c.Out, scorerOf(f.Kind))
 	return nil
+}
+
+// given is the value of a flag, 0 for one that was left out.
+func given[T int | float64](flag *T) (v T) {
+	if flag != nil {
+		v = *flag
+	}
+	return v
+}
+
+// isZero tells whether a flag was given as 0.
+func isZero[T int | float64](flag *T) bool { return flag != nil && *flag == 0 }
+
+// placeFor tells whether a file can be written there, before hours are spent
+// on what is to be in it.
+func placeFor(name string) error {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder: name a file", name)
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w", name, err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // scorerOf is the scorer that goes by a kind of model.

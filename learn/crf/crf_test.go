@@ -487,6 +487,30 @@ func TestTrace(t *testing.T) {
 	}
 }
 
+// M2: at most 100 iterations, and σ² = 10, unless told otherwise. Without the
+// stop rule on gains the first is what ends it.
+func TestDefaultsM2(t *testing.T) {
+	sequences, shape, _ := latticetest.Walks(2, latticetest.Options{Sequences: 300, Words: 60})
+	fit := func(o Options) ([]float64, Trace) {
+		o.Tolerance = -1
+		w, trace, err := Train(t.Context(), sequences, shape, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.W, trace
+	}
+	unsaid, trace := fit(Options{})
+	if n := len(trace.Iterations) - 1; n != 100 || trace.Status == optim.Converged {
+		t.Errorf("%v after %d iterations", trace.Status, n)
+	}
+	if said, _ := fit(Options{Variance: 10, Iterations: 100}); !slices.Equal(said, unsaid) {
+		t.Error("σ² = 10 and 100 iterations are not the default")
+	}
+	if other, _ := fit(Options{Variance: 9}); slices.Equal(other, unsaid) {
+		t.Error("σ² changes nothing")
+	}
+}
+
 func TestCancel(t *testing.T) {
 	sequences, shape, _ := latticetest.Walks(2, latticetest.Options{Sequences: 300, Words: 60})
 	ctx, cancel := context.WithCancel(t.Context())
