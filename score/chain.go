@@ -20,8 +20,8 @@ import (
 // (Q8), which is what a frontier does with priorities.
 //
 // Source: Liu & Milios, Probabilistic Models for Focused Web Crawling, 2010.
-// Its queue of 500 entries (Q3) is no setting here: what a frontier holds is
-// bounded by host, so that no host crowds out the others.
+// Its queue of 500 entries (Q3) is the frontier's matter, and bounds any
+// strategy: frontier.Options.Max.
 type chain struct {
 	fixed
 	path    *Path
