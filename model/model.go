@@ -72,7 +72,7 @@ type Provenance struct {
 	Pages       int        `json:"pages"`     // training pages
 	Targets     int        `json:"targets"`   // of these
 	Sequences   int        `json:"sequences"` // 0 for kinds that learn from pages alone
-	States      []int      `json:"states"`    // [S]: training labels of each state, T0 first
+	States      []int      `json:"states"`    // [S]: training labels of each state, T0 first; nil for kinds without states
 	// Settings are those of training, by name; Texts those that are words.
 	Settings map[string]float64 `json:"settings,omitempty"`
 	Texts    map[string]string  `json:"texts,omitempty"`

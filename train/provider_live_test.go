@@ -208,6 +208,17 @@ func TestMediaWikiErrors(t *testing.T) {
 	}))
 	t.Cleanup(other.Close)
 	w.lagged = 100
+	text := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(rw, map[string]string{"/w/text": "hello", "/w/list": "[1]", "/w/number": `{"query": 5}`}[r.URL.Path])
+	}))
+	t.Cleanup(text.Close)
+	for _, path := range []string{"/w/text", "/w/list", "/w/number"} {
+		_, err := NewMediaWiki(t.Context(), address(t, text.URL+path), s, &jump{})
+		if err == nil || !strings.Contains(err.Error(), "MediaWiki API") || strings.Contains(err.Error(), "struct") || strings.Contains(err.Error(), "json:") {
+			t.Errorf("%s: error %v, want one for people", path, err)
+		}
+	}
 	for says, api := range map[string]string{
 		"is busy; the same command goes on later": w.URL + "/w/api.php",
 		"answers 404: is the address right?":      w.URL + "/api.php",

@@ -552,13 +552,16 @@ func (c *trainCollectCmd) live(ctx context.Context, job *Job, targets []web.URL)
 // record each must name a page: a slip of the pen in --not-hosts would train on
 // what is to stay unseen.
 func (c *trainCollectCmd) hosts(r recorded) error {
-	for flag, list := range map[string][]string{"--hosts": c.Hosts, "--not-hosts": c.NotHosts} {
-		for i, s := range list {
+	for _, x := range []struct {
+		flag string
+		list []string
+	}{{"--hosts", c.Hosts}, {"--not-hosts", c.NotHosts}} {
+		for i, s := range x.list {
 			h, err := hostName(s)
 			if err != nil {
-				return fmt.Errorf("%s %s: %w", flag, s, err)
+				return fmt.Errorf("%s %s: %w", x.flag, s, err)
 			}
-			list[i] = h
+			x.list[i] = h
 			if r.web == nil {
 				continue
 			}
@@ -570,7 +573,7 @@ func (c *trainCollectCmd) hosts(r recorded) error {
 				}
 			}
 			if !named {
-				return fmt.Errorf("%s %s: no page of %s is on that host or below it", flag, s, c.Web)
+				return fmt.Errorf("%s %s: no page of %s is on that host or below it", x.flag, s, c.Web)
 			}
 		}
 	}

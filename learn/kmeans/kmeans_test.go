@@ -1,6 +1,8 @@
 package kmeans_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -355,5 +357,40 @@ func BenchmarkNearest(b *testing.B) {
 	}
 	for b.Loop() {
 		c.Nearest(points[500])
+	}
+}
+
+// after is a context that is cancelled once it was looked at so often.
+type after struct {
+	context.Context
+	looks, left int
+}
+
+func (a *after) Err() error {
+	if a.looks++; a.looks > a.left {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A training is interrupted wherever it is, and then soon.
+func TestInterrupted(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var points []sparse.Vector
+	for i := range 300 {
+		points = append(points, vector(10*float64(i%5)+random.Float64(), 7*float64(i%3)+random.Float64(), 1))
+	}
+	whole := &after{Context: t.Context(), left: 1 << 30}
+	if _, _, err := kmeans.Train(points, kmeans.Options{Distance: kmeans.Euclid, MaxK: 30, Context: whole, Workers: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if whole.looks < 10 {
+		t.Fatalf("looked at %d times: the test tests nothing", whole.looks)
+	}
+	for left := range whole.looks {
+		ctx := &after{Context: t.Context(), left: left}
+		if _, _, err := kmeans.Train(points, kmeans.Options{Distance: kmeans.Euclid, MaxK: 30, Context: ctx, Workers: 1}); !errors.Is(err, context.Canceled) {
+			t.Fatalf("cancelled after %d looks of %d: %v", left, whole.looks, err)
+		}
 	}
 }
