@@ -60,13 +60,13 @@ func (c Lines) Draw() *Drawing {
 	var r ruler
 	top := d.head(&r, c.Title, c.Note, w, c.Plain)
 
-	maxX, maxY := 0.0, 0.0
+	minX, maxX, maxY := 0.0, 0.0, 0.0
 	for _, s := range c.Series {
 		for i, x := range s.X {
 			if !isReal(x) {
 				continue
 			}
-			maxX = max(maxX, x)
+			minX, maxX = min(minX, x), max(maxX, x)
 			for _, y := range [][]float64{s.Y, s.High} {
 				if i < len(y) && isReal(y[i]) {
 					maxY = max(maxY, y[i])
@@ -82,7 +82,7 @@ func (c Lines) Draw() *Drawing {
 		ticksX, ticksY = 3, 3
 	}
 	y := newAxis(0, maxY, ticksY, c.Percent).fit(maxY * 1.02)
-	x := newAxis(0, maxX, ticksX, false).fit(maxX)
+	x := newAxis(minX, maxX, ticksX, false).fit(maxX)
 
 	left, size := 0.0, tickSize
 	if c.Plain {

@@ -60,6 +60,9 @@ func charts() map[string]interface{ Draw() *Drawing } {
 			Items: []Bar{{"ache-like", .054, .01, .09, "", 0}, {"random", -.4, -.52, -.3, "", 1}, {"opic", -.01, -.06, .03, "", 1}}},
 		"balance": Balance{Title: "Topics won against breadth-first at 1,000 pages", Note: "AUC; Holm-adjusted Wilcoxon p at the right.",
 			Items: []Score{{"best-first-both", 20, 1, 2, "p .0004"}, {"shark-search", 15, 4, 4, "p .011"}, {"random", 1, 3, 19, "p .0002"}, {"opic", 11, 0, 12, "p .83"}}},
+		"offsets": Lines{Title: "Gain by distance", XLabel: "leaves from the link", YLabel: "millibits", Series: []Series{
+			{Name: "mean of its words", X: []float64{-8, -4, -1, 0, 1, 8}, Y: []float64{.4, .5, .6, 1.2, .6, .5}},
+		}},
 		"hostile": Lines{Title: "<script>alert(1)</script> & \"quotes\" \x00 \xff", Note: "]]> <b>", XLabel: "<i>", YLabel: "'", Series: []Series{
 			{Name: "</svg><script>", X: []float64{0, 1, 2, 3}, Y: []float64{math.NaN(), 1, math.Inf(1), 2}, Low: []float64{0}, High: nil}, {Name: "empty"}}},
 		"empty":          Lines{},
@@ -261,6 +264,13 @@ func TestLabelsStayOnTheDrawing(t *testing.T) {
 	for name, chart := range charts() {
 		d := chart.Draw()
 		for _, s := range d.shapes {
+			if line, ok := s.(stroke); ok {
+				for _, p := range line.points {
+					if p.X < -1 || p.X > d.Width+1 {
+						t.Errorf("%s: a line reaches to %.0f of %.0f", name, p.X, d.Width)
+					}
+				}
+			}
 			l, ok := s.(label)
 			if !ok || l.text == "" {
 				continue
