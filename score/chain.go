@@ -33,12 +33,16 @@ var _ Scorer = (*chain)(nil)
 
 func chainSettings() []Setting {
 	return []Setting{
-		{"viterbi", 0, 0, 1, "1 follows the best path alone; 0 joins all paths (marginal)"},
+		viterbiSetting(),
 		{"literal", 0, 0, 1, "1 ranks a link by the belief over its page, as printed; 0 by that over the page it leads to"},
 		{"bias", 0, 0, 1, "1 predicts by the weights of what every page shows, 0 by the share of training links from state to state"},
 		{"observe", 0, 0, 1, "1 begins with what the model says of the seed page; 0 with the start distribution of training"},
 		orderSetting(),
 	}
+}
+
+func viterbiSetting() Setting {
+	return Setting{"viterbi", 0, 0, 1, "1 follows the best path alone; 0 joins all paths (marginal)"}
 }
 
 func newChain(kind model.Kind) func(Options) (Scorer, error) {
