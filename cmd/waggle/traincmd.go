@@ -255,6 +255,15 @@ func (c *trainCollectCmd) report(io streams, g *train.Graph) {
 	if n := f.NoPage + f.NoLink + f.Refused; n > 0 {
 		fmt.Fprintf(out, "\nPassed over: %s without a page, %s that do not link there, %s not to be kept.\n", number(f.NoPage), number(f.NoLink), number(f.Refused))
 	}
+	if n := len(f.Cut); n > 0 {
+		fmt.Fprintf(out, "\nOf %s pages not all in-links are known: the wiki's answers did not come to an end. %s names them:\n", number(n), train.GraphPath(c.Out))
+		for _, u := range f.Cut[:min(5, n)] {
+			fmt.Fprintf(out, "  %s\n", untrusted(u.String(), 150))
+		}
+		if n > 5 {
+			fmt.Fprintln(out, "  …")
+		}
+	}
 	for layer, n := range g.LayerSizes() {
 		if n == 0 {
 			fmt.Fprintf(out, "\nLayer %d is empty: everything that was found to lead to the targets is in the graph.\nModels of fewer states fit it: waggle train model --states %d.\n", layer, max(2, layer))

@@ -59,7 +59,7 @@ func (c *trainModelCmd) fitPaths(ctx context.Context, io streams) error {
 	}
 	began := time.Now()
 	f, err := train.FitPaths(ctx, usable, rec, train.FitOptions{
-		Variance: c.Variance, Iterations: given(c.Iterations), Tolerance: given(c.Tolerance), Set: c.Set, Seed: c.Seed, Version: version,
+		States: given(c.States), Variance: c.Variance, Iterations: given(c.Iterations), Tolerance: given(c.Tolerance), Set: c.Set, Seed: c.Seed, Version: version,
 		Progress: func(i int, objective float64) { meter.show(i, 0, fmt.Sprintf("iterations; objective %.6g", objective)) },
 	})
 	meter.end()
