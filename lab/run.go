@@ -403,7 +403,7 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		return nil, fmt.Errorf("%s: %w", at, err)
 	}
 	out := &labWeb{Web: w, spec: spec, truth: map[string]map[web.URL]bool{}, truths: map[string]uint64{}, words: text.NewAnalyzer()}
-	out.parser = parse.New(parse.Options{Analyzer: out.words})
+	out.parser = parse.New(parse.Options{Analyzer: out.words, Canon: w.Canon()})
 	fail := func(format string, args ...any) (*labWeb, error) {
 		w.Close()
 		return nil, fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...))

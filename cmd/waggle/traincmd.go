@@ -422,22 +422,17 @@ func (r recorded) close() {
 }
 
 // record opens the recorded web; of a finished crawl it makes one, for as long
-// as it is needed, and reads its links by the rules of that crawl: its pages are
-// kept under the addresses that these gave.
+// as it is needed. Links are read by the rules that its pages' addresses were
+// made canonical by.
 func (c *trainCollectCmd) record(ctx context.Context, meter *meter) (r recorded, err error) {
 	if c.Web == "" {
 		return r, nil
 	}
 	dir := c.Web
 	if (collection{dir: dir}).begun() {
-		crawled, err := readJob(collection{dir: c.Web}.job())
-		if err != nil {
-			return r, exit{exitUsage, err}
-		}
-		r.canon = crawled.canon()
 		r.made = filepath.Join(c.Out, "record")
 		dir = r.made
-		_, err = corpus.Build(ctx, dir, corpus.Crawl{Dir: c.Web}, corpus.Options{Force: fileExists(dir), Progress: meter.show})
+		_, err := corpus.Build(ctx, dir, corpus.Crawl{Dir: c.Web}, corpus.Options{Force: fileExists(dir), Progress: meter.show})
 		if err != nil {
 			r.close()
 			return recorded{}, err
@@ -447,6 +442,7 @@ func (c *trainCollectCmd) record(ctx context.Context, meter *meter) (r recorded,
 		r.close()
 		return recorded{}, exit{exitUsage, err}
 	}
+	r.canon = r.web.Canon()
 	r.pages, err = corpus.OpenPages(ctx, r.web, parse.New(parse.Options{Canon: r.canon}), corpus.PagesOptions{Progress: func(done, total int) { meter.show(done, total, "parsing") }})
 	if err != nil {
 		r.close()

@@ -170,7 +170,7 @@ func openPages(ctx context.Context, dir string, meter *meter) (*corpus.Web, *cor
 	if err != nil {
 		return nil, nil, exit{exitUsage, err}
 	}
-	pages, err := corpus.OpenPages(ctx, w, parse.New(parse.Options{}), corpus.PagesOptions{Progress: func(done, total int) { meter.show(done, total, "parsing") }})
+	pages, err := corpus.OpenPages(ctx, w, parse.New(parse.Options{Canon: w.Canon()}), corpus.PagesOptions{Progress: func(done, total int) { meter.show(done, total, "parsing") }})
 	if err != nil {
 		w.Close()
 		return nil, nil, err
