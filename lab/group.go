@@ -318,9 +318,6 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 			m.err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	if g.Hops > 0 && len(g.seeds()) == 0 {
-		return made{err: fmt.Errorf("no page of the record is exactly %d links from the nearest relevant page: choose other hops for this topic, in a lab of its own", g.Hops)}
-	}
 	top := g.topic()
 	pages := record{Pages: g.w.pages, fold: g.fold}
 	var known *train.Crawled
