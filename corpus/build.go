@@ -144,6 +144,7 @@ func (b *builder) finish() error {
 		return err
 	}
 	c := w.Count()
+	b.built.Manifest.Synthetic = b.built.Manifest.Synthetic || w.marked()
 	if err := w.Close(); err != nil {
 		return err
 	}
@@ -153,6 +154,32 @@ func (b *builder) finish() error {
 		return fmt.Errorf("the source holds no page%s", notes(b.built.Notes))
 	}
 	return writeManifest(manifest, b.built.Manifest)
+}
+
+// SyntheticMark is what pages that a program made up name as their generator. A
+// crawl archives them like any others, and a web built from that is as
+// synthetic as they are.
+const SyntheticMark = "waggle synthetic web"
+
+// marked tells whether the first page of some host bears the mark.
+func (w *Web) marked() bool {
+	const head = 1024 // bytes in which a page names its generator
+	seen := map[web.Host]bool{}
+	for _, address := range w.order {
+		u, err := web.Parse(address)
+		if st := w.pages[address].status; err != nil || seen[u.Host()] || st < 200 || st > 299 || u.Path() == "/robots.txt" {
+			continue
+		}
+		r, err := w.read(address)
+		if err != nil {
+			continue // what is damaged is told of by those who need it
+		}
+		seen[u.Host()] = true
+		if bytes.Contains(r.Body[:min(head, len(r.Body))], []byte(`<meta name=generator content="`+SyntheticMark+`">`)) {
+			return true
+		}
+	}
+	return false
 }
 
 func notes(list []string) string {

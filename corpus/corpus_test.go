@@ -335,11 +335,12 @@ func TestCrawlAndWARCs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	header := web.Header{"Content-Type": {"text/html"}}
 	put := func(address string, status int, at time.Duration, body string) {
 		t.Helper()
 		record, err := a.Encode(web.Exchange{Response: &web.Response{
 			URL: mustURL(t, address), Started: time.Unix(0, 0).Add(at), Status: status, Raw: []byte(body),
-			RequestHead: []byte("GET / HTTP/1.1"), Header: web.Header{"Content-Type": {"text/html"}},
+			RequestHead: []byte("GET / HTTP/1.1"), Header: header,
 		}})
 		if err == nil {
 			_, err = a.Append(record)
@@ -350,7 +351,12 @@ func TestCrawlAndWARCs(t *testing.T) {
 	}
 	put("http://a.example/robots.txt", 200, 0, "User-agent: *")
 	put("http://a.example/", 503, 1, "busy")
-	put("http://a.example/", 200, 2, "<title>A</title>")
+	put("http://a.example/", 200, 2, "<title>A</title><a href='/b;jsessionid=4711?utm_source=a'>B</a><a href='/old'>old</a>")
+	put("http://a.example/b", 200, 2, "<title>B</title>")
+	put("http://a.example/c", 200, 2, "<title>C</title>")
+	header = web.Header{"Location": {"/c?utm_source=a"}}
+	put("http://a.example/old", 301, 2, "")
+	header = web.Header{"Content-Type": {"text/html"}}
 	put("http://a.example/gone", 404, 3, "gone")
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
@@ -365,10 +371,10 @@ func TestCrawlAndWARCs(t *testing.T) {
 		t.Fatalf("%#v, %v", src, err)
 	}
 	w, built := build(t, src)
-	if want := (Count{Pages: 1, Robots: 1, Errors: 1, Hosts: 1}); w.Count() != want || w.Manifest.Pages != 1 {
+	if want := (Count{Pages: 3, Redirects: 1, Robots: 1, Errors: 1, Hosts: 1}); w.Count() != want || w.Manifest.Pages != 3 {
 		t.Errorf("count %+v", w.Count())
 	}
-	if r, err := w.Lookup(mustURL(t, "http://a.example/")); err != nil || string(r.Body) != "<title>A</title>" {
+	if r, err := w.Lookup(mustURL(t, "http://a.example/")); err != nil || !strings.HasPrefix(string(r.Body), "<title>A</title>") {
 		t.Errorf("the later response should count: %+v, %v", r, err)
 	}
 	want := []Topic{{Name: "bees", Description: "Bees", Keywords: []string{"bee"}, Seeds: urls(t, "http://a.example/"), Examples: urls(t, "http://a.example/x")}}
@@ -377,6 +383,25 @@ func TestCrawlAndWARCs(t *testing.T) {
 	}
 	if len(built.Notes) > 0 {
 		t.Errorf("notes %q", built.Notes)
+	}
+	// The pages lie under addresses by the crawl's rules, and so are their links
+	// read, and where redirects lead; another web built from this keeps them.
+	again, _ := build(t, Recorded{w.dir})
+	for _, w := range []*Web{w, again} {
+		s, err := w.Survey(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rules := (web.Canon{StripSessions: true, StripTracking: true}); w.Canon() != rules || s.LinksInside != 2 || s.LinksOutside != 0 || s.Reachable != 3 {
+			t.Errorf("by the rules %+v: %+v", w.Canon(), s)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "job.yaml"), []byte(job+"addresses: {keep-session-ids: true}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	keeps, _ := build(t, src)
+	if rules := (web.Canon{StripTracking: true}); keeps.Canon() != rules {
+		t.Errorf("the crawl kept session ids, and the rules are %+v", keeps.Canon())
 	}
 
 	files, err := store.Paths(filepath.Join(dir, "archive"))
@@ -394,7 +419,7 @@ func TestCrawlAndWARCs(t *testing.T) {
 	if len(built.Notes) != 1 || !strings.Contains(built.Notes[0], "damaged, left out: "+files[0]+", offset ") {
 		t.Errorf("notes %q", built.Notes)
 	}
-	if rep, err := store.Verify(nil, w.files[0].path); err != nil || !rep.OK() || rep.Types["request"] != 4 {
+	if rep, err := store.Verify(nil, w.files[0].path); err != nil || !rep.OK() || rep.Types["request"] != 7 {
 		t.Errorf("copied records: %+v, %v", rep, err)
 	}
 }

@@ -66,11 +66,15 @@ func (w *Web) stamp() ([]byte, error) {
 	return b, nil
 }
 
-// Hash is a hash of all that is recorded: of the bytes of the WARC files, and so
-// the same for a copy of the web. It reads them once, which takes about as long
+// Hash is a hash of all that is recorded: of the bytes of the WARC files and of
+// the rules for addresses, if there are any, and so the same for a copy of the
+// web. It reads them once, which takes about as long
 // as the disk does.
 func (w *Web) Hash() (uint64, error) {
 	h := xxh3.New()
+	if w.Addresses != (Addresses{}) {
+		fmt.Fprintf(h, "%+v\n", w.Addresses)
+	}
 	for _, f := range w.files {
 		info, err := f.f.Stat()
 		if err != nil {

@@ -16,19 +16,48 @@ import (
 
 const manifestName = "web.yaml"
 
+// web.yaml of a web that a crawl of a synthetic one recorded:
+//
+//	name: bees
+//	description: 'Recorded by a crawl: bees'
+//	synthetic: true        # absent: of real pages
+//	addresses:             # absent: addresses are read by no such rule
+//	    strip_sessions: true
+//	    strip_tracking: true
+//	pages: 120
+//	hosts: 7
+//	links_inside: 2400
+//	topics:
+//	    - name: bees
+//	      keywords: [honey bee]
+//	      seeds: [http://h1.example/]
+
 // Manifest is what web.yaml says of a recorded web. Addresses are canonical
 // once read.
 type Manifest struct {
-	Name        string  `yaml:"name"`
-	Description string  `yaml:"description,omitempty"`
-	Source      string  `yaml:"source,omitempty"`
-	Licence     string  `yaml:"licence,omitempty"`
-	Synthetic   bool    `yaml:"synthetic,omitempty"`    // made up by a program: no claim about real webs rests on it
-	Pages       int     `yaml:"pages"`                  // see Count
-	Hosts       int     `yaml:"hosts"`                  // see Count
-	LinksInside int     `yaml:"links_inside,omitempty"` // from page to page, 0 = not counted
-	Topics      []Topic `yaml:"topics,omitempty"`
+	Name        string `yaml:"name"`
+	Description string `yaml:"description,omitempty"`
+	Source      string `yaml:"source,omitempty"`
+	Licence     string `yaml:"licence,omitempty"`
+	Synthetic   bool   `yaml:"synthetic,omitempty"` // made up by a program: no claim about real webs rests on it
+	// Addresses are the rules by which addresses were made canonical before
+	// they were recorded: what reads links of these pages needs them, or it
+	// looks for addresses that nothing is recorded under. See Web.Canon.
+	Addresses   Addresses `yaml:"addresses,omitempty"`
+	Pages       int       `yaml:"pages"`                  // see Count
+	Hosts       int       `yaml:"hosts"`                  // see Count
+	LinksInside int       `yaml:"links_inside,omitempty"` // from page to page, 0 = not counted
+	Topics      []Topic   `yaml:"topics,omitempty"`
 }
+
+// Addresses is web.Canon as the manifest writes it.
+type Addresses struct {
+	StripSessions bool `yaml:"strip_sessions,omitempty"`
+	StripTracking bool `yaml:"strip_tracking,omitempty"`
+}
+
+// Canon are the rules by which links of the recorded pages are read.
+func (m *Manifest) Canon() web.Canon { return web.Canon(m.Addresses) }
 
 // Topic is something to look for in a recorded web.
 type Topic struct {

@@ -363,8 +363,8 @@ const (
 	crawlJob     = "job.yaml"
 )
 
-// Crawl is the folder of a crawl: its archive and, as the one topic, what its
-// job asked for. What the crawl's judge held relevant is no truth, so the topic
+// Crawl is the folder of a crawl: its archive, its rules for addresses and, as
+// the one topic, what its job asked for. What the crawl's judge held relevant is no truth, so the topic
 // has none.
 type Crawl struct{ Dir string }
 
@@ -377,13 +377,17 @@ type job struct {
 		Keywords    []string `yaml:"keywords"`
 		Examples    []string `yaml:"examples"`
 	} `yaml:"topic"`
+	Addresses struct {
+		KeepSessions bool `yaml:"keep-session-ids"`
+		KeepTracking bool `yaml:"keep-tracking"`
+	} `yaml:"addresses"`
 }
 
 func (x Crawl) describe(b *builder) error {
 	path := filepath.Join(x.Dir, crawlJob)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		b.note("%s is absent: the web has no topic", path)
+		b.note("%s is absent: the web has no topic, and by which rules addresses were read is not known", path)
 		return nil
 	}
 	if err != nil {
@@ -396,16 +400,18 @@ func (x Crawl) describe(b *builder) error {
 	if j.Name == "" {
 		j.Name = "crawl"
 	}
+	m := &b.built.Manifest
+	m.Addresses = Addresses{StripSessions: !j.Addresses.KeepSessions, StripTracking: !j.Addresses.KeepTracking}
 	addresses := func(list []string) (urls []web.URL) {
 		for _, s := range list {
-			if u, err := web.Parse(s); err == nil { // examples may be files
+			if u, err := m.Canon().Parse(s); err == nil { // examples may be files
 				urls = append(urls, u)
 			}
 		}
 		return urls
 	}
-	b.built.Manifest.Description = "Recorded by a crawl: " + j.Name
-	b.built.Manifest.Topics = []Topic{{
+	m.Description = "Recorded by a crawl: " + j.Name
+	m.Topics = []Topic{{
 		Name: j.Name, Description: j.Topic.Description, Keywords: j.Topic.Keywords,
 		Seeds: addresses(j.Seeds), Examples: addresses(j.Topic.Examples),
 	}}

@@ -121,7 +121,7 @@ func (w *Web) graph(ctx context.Context, s *Survey, progress func(int, int, stri
 		st := w.pages[address].status
 		g.isPage[i] = st >= 200 && st < 300
 	}
-	parser := parse.New(parse.Options{})
+	parser := parse.New(parse.Options{Canon: w.Canon()})
 	var mu sync.Mutex
 	done := 0
 	visit := func(address string) {

@@ -182,7 +182,11 @@ func (w *Web) read(address string) (*web.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.ReadResponse(rec, maxBody)
+	response, err := store.ReadResponse(rec, maxBody)
+	if c := w.Canon(); err == nil && c != (web.Canon{}) && !response.Location.IsZero() {
+		response.Location, _ = c.Parse(response.Location.String()) // canonical before, so it stays an address
+	}
+	return response, err
 }
 
 // URLs lists every recorded address, sorted.

@@ -12,7 +12,7 @@ import (
 // AppendBinary appends a space as
 //
 //	subset                               string
-//	1 for counts + 2 for surroundings    byte
+//	1 for counts + 2 for surroundings + 4 for O3 of any address  byte
 //	pages that a word needed             uvarint
 //	keywords   n { string · whole byte }…
 //	words      n { string }…             sorted
@@ -30,6 +30,9 @@ func (s *Space) AppendBinary(b []byte) ([]byte, error) {
 	}
 	if s.surroundings {
 		flags |= 2
+	}
+	if s.anyAddress {
+		flags |= 4
 	}
 	b = append(b, flags)
 	b = binary.AppendUvarint(b, uint64(s.minPages))
@@ -79,10 +82,10 @@ func Read(b []byte, a *text.Analyzer) (*Space, error) {
 		r.fail("there is no subset %q", s.subset)
 	}
 	flags := r.byte()
-	if flags > 3 {
+	if flags > 7 {
 		r.fail("unknown settings")
 	}
-	s.counts, s.surroundings = flags&1 != 0, flags&2 != 0
+	s.counts, s.surroundings, s.anyAddress = flags&1 != 0, flags&2 != 0, flags&4 != 0
 	n, size := binary.Uvarint(r.b)
 	if size <= 0 || n > math.MaxInt32 {
 		r.fail("cut short")

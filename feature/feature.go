@@ -50,6 +50,10 @@ type Options struct {
 	// anchor: table 1 of the paper speaks of "anchor surrounding text", its
 	// equations of the anchor alone.
 	Surroundings bool
+	// AnyAddress makes O3 what the paper prints, a fact of the page: that the
+	// address of any of its links holds a keyword. The default is a fact of the
+	// link that leads on (F7).
+	AnyAddress bool
 	// Analyzer makes terms of texts, as the parser's does; nil = a new one.
 	Analyzer *text.Analyzer
 }
@@ -71,6 +75,9 @@ type Example struct {
 //	4+W …      O5_w: word w is in the anchor of the link that led here (F6)
 //	4+W+A      O3: the address that the next link leads to holds a keyword (F5, F7)
 //	5+W+A …    O6_w: word w is in the anchor of the link that leads on (F6, F7)
+//
+// With Options.AnyAddress O3 is of the page, has the id 3+W, and O4 and O5 come
+// one later.
 const (
 	Bias = iota
 	TargetCosine
@@ -78,9 +85,25 @@ const (
 	firstWord
 )
 
-// inlink and outlink are the first ids of the two kinds of link.
-func (s *Space) inlink() uint32  { return uint32(firstWord + len(s.words)) }
-func (s *Space) outlink() uint32 { return s.inlink() + 1 + uint32(len(s.anchors)) }
+// inlink and outlink are the first ids of the two kinds of link, afterwards that
+// of O6.
+func (s *Space) inlink() uint32 {
+	id := uint32(firstWord + len(s.words))
+	if s.anyAddress {
+		id++
+	}
+	return id
+}
+func (s *Space) outlink() uint32    { return s.inlink() + 1 + uint32(len(s.anchors)) }
+func (s *Space) afterwards() uint32 { return uint32(s.Len() - len(s.anchors)) }
+
+// address is the id of O3.
+func (s *Space) address() uint32 {
+	if s.anyAddress {
+		return s.inlink() - 1
+	}
+	return s.outlink()
+}
 
 // Cuts are the ids before which an observation vector falls into its three
 // parts, for lattice.Options.
@@ -100,6 +123,7 @@ type Space struct {
 	minPages     int
 	counts       bool
 	surroundings bool
+	anyAddress   bool
 	keywords     []keyword
 	// targets are the terms of the target pages, and those of the topic's
 	// description, as vectors of length 1.
@@ -156,7 +180,7 @@ func Build(t *topic.Topic, pages []Example, o Options) (*Space, error) {
 	if o.Analyzer == nil {
 		o.Analyzer = text.NewAnalyzer()
 	}
-	s := &Space{subset: o.Subset, minPages: o.MinPages, counts: o.Counts, surroundings: o.Surroundings, analyzer: o.Analyzer}
+	s := &Space{subset: o.Subset, minPages: o.MinPages, counts: o.Counts, surroundings: o.Surroundings, anyAddress: o.AnyAddress, analyzer: o.Analyzer}
 
 	// How many training pages hold each word.
 	words, anchors := map[string]int{}, map[string]int{}
@@ -305,7 +329,10 @@ func (s *Space) Name(id uint32) string {
 		return "described like the topic"
 	case s.inlink():
 		return "its address holds a keyword"
-	case s.outlink():
+	case s.address():
+		if s.anyAddress {
+			return "an address on the page holds a keyword"
+		}
 		return "the next address holds a keyword"
 	}
 	switch {
@@ -314,12 +341,12 @@ func (s *Space) Name(id uint32) string {
 	case id < s.outlink():
 		return "“" + s.anchors[id-s.inlink()-1] + "” in the anchor that led here"
 	case id < uint32(s.Len()):
-		return "“" + s.anchors[id-s.outlink()-1] + "” in the anchor that leads on"
+		return "“" + s.anchors[id-s.afterwards()] + "” in the anchor that leads on"
 	}
 	return "observation " + strconv.Itoa(int(id))
 }
 
-// Page is what a page itself shows: bias, O1, O2, O_w.
+// Page is what a page itself shows: bias, O1, O2, O_w and, as printed, O3.
 func (s *Space) Page(p *web.Page) sparse.Vector { return s.page(p, false) }
 
 // Others is Page with O1 the likeness to all targets but those that are this
@@ -347,6 +374,9 @@ func (s *Space) page(p *web.Page, others bool) sparse.Vector {
 			}
 		})
 		v = v[:first+len(s.merge(v[first:]))]
+	}
+	if s.anyAddress && slices.ContainsFunc(p.Links, func(l web.Link) bool { return s.holdsKeyword(l.URL) }) {
+		v = append(v, sparse.Entry{ID: s.address(), Value: 1})
 	}
 	return v
 }

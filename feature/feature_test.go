@@ -180,6 +180,30 @@ func TestSiblingsDifferF7(t *testing.T) {
 	}
 }
 
+// F7 as printed: O3 is whether any address on the page holds a keyword, so it
+// is the page's at its last place too, and its links differ by their words
+// alone.
+func TestAnyAddressF7(t *testing.T) {
+	s := build(t, feature.Options{AnyAddress: true})
+	with, without := &web.Page{}, &web.Page{}
+	with.Links = []web.Link{*link("hive", "http://x.test/a"), *link("hive", "http://x.test/bee")}
+	without.Links = with.Links[:1]
+	if got := show(s, s.Page(with)); got != "always 1; an address on the page holds a keyword 1" {
+		t.Errorf("with such an address: %s", got)
+	}
+	if got := show(s, s.Page(without)); got != "always 1" {
+		t.Errorf("without: %s", got)
+	}
+	for i := range with.Links {
+		if got := show(s, s.Outlink(s.Link(&with.Links[i]))); got != "“hive” in the anchor that leads on 1" {
+			t.Errorf("link %d: %s", i, got)
+		}
+	}
+	if got := show(s, s.Inlink(s.Link(&with.Links[1]))); got != "its address holds a keyword 1; “hive” in the anchor that led here 1" {
+		t.Errorf("O4 is of the link that led here all the same: %s", got)
+	}
+}
+
 func TestBuildErrors(t *testing.T) {
 	silent := &topic.Topic{Examples: []*web.Page{{}}}
 	for _, c := range []struct {
@@ -206,7 +230,8 @@ func TestBuildErrors(t *testing.T) {
 func TestSpaceRoundTrip(t *testing.T) {
 	pages := []*web.Page{page("bee=6/1 dance=8"), {Description: "Dancing bees", Keywords: "honey"}, {}}
 	links := []*web.Link{link("hive", "http://x.test/bee"), link("wax", "http://x.test/")}
-	for _, o := range []feature.Options{{}, {Subset: feature.Words}, {Subset: feature.Similarity}, {Counts: true, MinPages: 2, Surroundings: true}} {
+	pages[1].Links = []web.Link{*links[0]}
+	for _, o := range []feature.Options{{}, {Subset: feature.Words}, {Subset: feature.Similarity}, {Counts: true, MinPages: 2, Surroundings: true}, {AnyAddress: true}} {
 		s := build(t, o)
 		b, err := s.MarshalBinary()
 		if err != nil {
@@ -243,28 +268,32 @@ func TestSpaceRoundTrip(t *testing.T) {
 // What a page, the link to it and the link from it show lies side by side, so
 // that parts of a vector can be put together, and every id has a name.
 func TestPartsLieSideBySide(t *testing.T) {
-	s := build(t, feature.Options{MinPages: 1})
-	cuts := s.Cuts()
-	l := s.Link(link("the hive of the queen", "http://bee.test/"))
-	v := slices.Concat(s.Page(page("bee=1/1 honey=1/1 wax=2/1")), s.Inlink(l), s.Outlink(l))
-	if err := v.Check(); err != nil {
-		t.Fatal(err)
-	}
-	if last := v[len(v)-1].ID; int(last) != s.Len()-1 {
-		t.Errorf("the last id is %d of %d", last, s.Len())
-	}
-	if in := s.Inlink(l); in[0].ID != cuts[0] || in[len(in)-1].ID >= cuts[1] {
-		t.Errorf("%v is not within %v", in, cuts)
-	}
-	names := map[string]bool{}
-	for id := range s.Len() {
-		names[s.Name(uint32(id))] = true
-	}
-	if len(names) != s.Len() {
-		t.Errorf("%d names of %d observations", len(names), s.Len())
-	}
-	if got := s.Name(uint32(s.Len())); got != fmt.Sprintf("observation %d", s.Len()) {
-		t.Error(got)
+	for _, any := range []bool{false, true} {
+		s := build(t, feature.Options{MinPages: 1, AnyAddress: any})
+		cuts := s.Cuts()
+		p := page("bee=1/1 honey=1/1 wax=2/1")
+		p.Links = []web.Link{*link("", "http://bee.test/")}
+		l := s.Link(link("the hive of the queen", "http://bee.test/"))
+		v := slices.Concat(s.Page(p), s.Inlink(l), s.Outlink(l))
+		if err := v.Check(); err != nil {
+			t.Fatal(err)
+		}
+		if last := v[len(v)-1].ID; int(last) != s.Len()-1 {
+			t.Errorf("the last id is %d of %d", last, s.Len())
+		}
+		if in := s.Inlink(l); in[0].ID != cuts[0] || in[len(in)-1].ID >= cuts[1] {
+			t.Errorf("%v is not within %v", in, cuts)
+		}
+		names := map[string]bool{}
+		for id := range s.Len() {
+			names[s.Name(uint32(id))] = true
+		}
+		if len(names) != s.Len() {
+			t.Errorf("%d names of %d observations", len(names), s.Len())
+		}
+		if got := s.Name(uint32(s.Len())); got != fmt.Sprintf("observation %d", s.Len()) {
+			t.Error(got)
+		}
 	}
 }
 

@@ -52,22 +52,28 @@ func (s *Space) anchorWords(dst []string, l *web.Link) []string {
 // Inlink is what the link that led to a page adds to what the page shows:
 // O4 and O5_w.
 func (s *Space) Inlink(l Link) sparse.Vector {
-	return linkVector(l, s.inlink())
-}
-
-// Outlink is what the link that leads on adds: O3 and O6_w (F7: of that link,
-// not of any link of the page, or its siblings could not differ).
-func (s *Space) Outlink(l Link) sparse.Vector {
-	return linkVector(l, s.outlink())
-}
-
-func linkVector(l Link, first uint32) sparse.Vector {
 	v := make(sparse.Vector, 0, 1+len(l.Words))
 	if l.Keyword {
-		v = append(v, sparse.Entry{ID: first, Value: 1})
+		v = append(v, sparse.Entry{ID: s.inlink(), Value: 1})
 	}
+	return l.words(v, s.inlink()+1)
+}
+
+// Outlink is what the link that leads on adds: O3 and O6_w. F7: O3 is of that
+// link, not of any link of the page, or its siblings could not differ by it;
+// as printed it is the page that shows it (Options.AnyAddress).
+func (s *Space) Outlink(l Link) sparse.Vector {
+	v := make(sparse.Vector, 0, 1+len(l.Words))
+	if l.Keyword && !s.anyAddress {
+		v = append(v, sparse.Entry{ID: s.address(), Value: 1})
+	}
+	return l.words(v, s.afterwards())
+}
+
+// words appends the words of the anchor, of ids from first on.
+func (l Link) words(v sparse.Vector, first uint32) sparse.Vector {
 	for _, w := range l.Words {
-		v = append(v, sparse.Entry{ID: first + 1 + w, Value: 1})
+		v = append(v, sparse.Entry{ID: first + w, Value: 1})
 	}
 	return v
 }

@@ -18,7 +18,8 @@
 //	  - Found again with a higher priority while queued, it is raised: it takes
 //	    the priority, the path and the bytes of the new link and a new number.
 //	    Found again with a lower or an equal priority, it stays as it is. Found
-//	    again once leased or done, it is left alone.
+//	    again once leased or done, it is left alone. With Options.Shortest the
+//	    depth decides, and not the priority.
 //	  - Lease takes it out. Its host is busy from then on, until a Turn ends the
 //	    lease: Done for good, Retry by putting it back with a new number, as the
 //	    Turn gives it. The priority may be asked for again when its turn comes
@@ -65,6 +66,12 @@ type Options struct {
 	// for small limits, such as the 500 of LM10 (Q3): each that leaves costs a
 	// look at every host.
 	Max int
+	// Shortest keeps, of the links to a queued address, that of the shortest
+	// path from a seed, and of equals the first, whatever their priorities: an
+	// address found again at a lower depth is raised, even to a lower priority,
+	// and otherwise stays as it is (LM10 Q8). Each such link costs a look at
+	// the one that waits.
+	Shortest bool
 	// Repair lets Open go on with a damaged seen-set: all waiting links are
 	// kept, but some addresses that were done may be fetched again.
 	Repair bool
@@ -82,6 +89,7 @@ const rescoreTries = 8
 type Frontier struct {
 	max    int // candidates of a host
 	all    int // candidates of all hosts
+	short  bool
 	shelf  shelf
 	byName map[web.Host]*host
 	hosts  []*host // by id
@@ -174,6 +182,7 @@ func newFrontier(opts Options, s shelf) *Frontier {
 	f := &Frontier{
 		max:    opts.MaxPerHost,
 		all:    cmp.Or(opts.Max, math.MaxInt),
+		short:  opts.Shortest,
 		shelf:  s,
 		byName: make(map[web.Host]*host),
 		leased: make(map[web.URL]*host),

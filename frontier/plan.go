@@ -148,10 +148,16 @@ func valid(c *web.Candidate) error {
 func (p *plan) admit(c *web.Candidate) (web.Admission, error) {
 	k := key{c.Priority + 0, p.base + uint64(len(p.fresh))} // -0 becomes 0
 	m := p.mark(c.URL)
-	if m.how == taken || m.how == waiting && k.prio <= m.prio {
+	if m.how == taken || m.how == waiting && !p.f.short && k.prio <= m.prio {
 		return web.Known, nil
 	}
 	ph := p.host(c.URL.Host())
+	if m.how == waiting && p.f.short {
+		old, err := p.load(ph, m.key)
+		if err != nil || c.Depth >= old.Depth {
+			return web.Known, err
+		}
+	}
 	is := web.Queued
 	if m.how == waiting {
 		p.leave(ph, m.key)

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -9,7 +10,9 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/train"
 )
 
 // Example writes a lab file with everything that one can say: every scorer,
@@ -56,7 +59,7 @@ scorers:                      # name:, and if need be as: NAME, queue: links tha
 			fmt.Fprintf(tab, "      %s: %v\t# %s; %v…%v\n", s.Name, s.Default, s.Line, s.Min, s.Max)
 		}
 		if kind := score.Model(l.Name); kind != "" {
-			fmt.Fprintf(tab, "    # train: {states: 5}\t# how its model, of kind %s, is taught: states, features, sequences, variance, iterations, set: {…}; waggle train model --help\n", kind)
+			lesson(tab, kind)
 		}
 	}
 	if err := tab.Flush(); err != nil {
@@ -68,6 +71,31 @@ scorers:                      # name:, and if need be as: NAME, queue: links tha
 		}
 	}
 	return nil
+}
+
+// lesson writes how models of a kind are taught, with its constants.
+func lesson(w io.Writer, kind model.Kind) {
+	i := slices.IndexFunc(train.Fitters(), func(f train.Fitter) bool { return f.Kind == kind })
+	f := train.Fitters()[i]
+	keys := []string{"sequences", "variance", "iterations"}
+	switch {
+	case f.Paths:
+		keys = []string{"variance", "iterations", "wrong-turns", "milestones"}
+	case f.Pages && f.Stateless:
+		keys = nil
+	case f.Pages:
+		keys = []string{"states"}
+	case f.Stateless:
+	case kind == model.CRF || kind == model.MEMM:
+		keys = append([]string{"states", "features"}, keys...)
+	default:
+		keys = []string{"states", "sequences", "iterations"}
+	}
+	fmt.Fprintf(w, "    # train:\t# how its model, of kind %s, is taught; beside set: %s\n", kind, cmp.Or(strings.Join(keys, ", "), "nothing"))
+	fmt.Fprintf(w, "    #   set:\t\n")
+	for _, s := range f.Settings {
+		fmt.Fprintf(w, "    #     %s: %v\t# %s; %v…%v\n", s.Name, s.Default, s.Line, s.Min, s.Max)
+	}
 }
 
 // Judges names the judges that a lab takes: those that need nothing but the

@@ -255,7 +255,8 @@ func (f *File) setDefaults() {
 // checkLesson finds what is wrong with how a model is to be taught.
 func (f *File) checkLesson(at string, kind model.Kind, l *Lesson, bad func(at, format string, args ...any)) {
 	i := slices.IndexFunc(train.Fitters(), func(x train.Fitter) bool { return x.Kind == kind })
-	settings := train.Fitters()[i].Settings
+	fitter := train.Fitters()[i]
+	settings := fitter.Settings
 	for _, key := range slices.Sorted(maps.Keys(l.Set)) {
 		k := slices.IndexFunc(settings, func(x train.Setting) bool { return x.Name == key })
 		if k < 0 {
@@ -264,8 +265,8 @@ func (f *File) checkLesson(at string, kind model.Kind, l *Lesson, bad func(at, f
 			bad(at, "training %s: %s = %v is outside %v…%v", kind, key, l.Set[key], x.Min, x.Max)
 		}
 	}
-	if l.States != 0 && (l.States < 2 || l.States > 50) {
-		bad(at, "training %s: %d states: give 2…50", kind, l.States)
+	if err := fitter.CheckStates(l.States); err != nil {
+		bad(at, "training %s: %v", kind, err)
 	}
 	if l.Sequences < 0 || l.Iterations < 0 || !(l.Variance >= 0) {
 		bad(at, "training %s: sequences, iterations and variance are at least 0, which is their default", kind)

@@ -318,9 +318,6 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 			m.err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	if g.Hops > 0 && len(g.seeds()) == 0 {
-		return made{err: fmt.Errorf("no page of the record is exactly %d links from the nearest relevant page: choose other hops for this topic, in a lab of its own", g.Hops)}
-	}
 	top := g.topic()
 	pages := record{Pages: g.w.pages, fold: g.fold}
 	var known *train.Crawled
@@ -369,7 +366,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 		Number: g.fold.graph.Number, Recorded: pages.Has, Charged: mode != sim.Drop, Bounds: mode == sim.Bounds, Cosines: g.cosines(top),
 	})
 	c := &crawl.Crawl{
-		Seeds: g.seeds(), Frontier: frontier.NewMemory(frontier.Options{Max: s.Queue}), Parser: watchedParser{g.w.pages, watch}, Judge: watch.watched(), Scorer: watchedScorer{watch},
+		Seeds: g.seeds(), Frontier: frontier.NewMemory(frontier.Options{Max: s.Queue, Shortest: score.Shortest(s.Name, s.Set)}), Parser: watchedParser{g.w.pages, watch}, Judge: watch.watched(), Scorer: watchedScorer{watch},
 		Policy: crawl.Policy{Pages: g.budget(), Delay: time.Duration(g.Network.Delay), IgnoreDirectives: g.Ignore}, Name: key.Topic, JudgeName: key.Judge, ScorerName: key.Scorer,
 		Threshold: j.Threshold(), Listen: func(e event.Event) {
 			rec.Listen(e)

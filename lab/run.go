@@ -131,6 +131,10 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 			}
 		}
 	}
+	groups, err := r.distant(ctx, groups)
+	if err != nil {
+		return Outcome{}, err
+	}
 	var jobs []job
 	wanted := map[*labWeb]bool{} // those with cells to be made
 	for i := 0; i < len(groups); i += r.Repeats {
@@ -386,13 +390,45 @@ func (w *labWeb) backlinks(ctx context.Context, ignoreDirectives bool) (*train.B
 // two where the pool goes from one to the next.
 func (w *labWeb) done() {
 	if w.jobs.Add(-1) == 0 {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.pages, w.links, w.read = nil, nil, false
-		for _, f := range w.folds {
-			f.graph = nil
+		w.release()
+	}
+}
+
+func (w *labWeb) release() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pages, w.links, w.read = nil, nil, false
+	for _, f := range w.folds {
+		f.graph = nil
+	}
+}
+
+// distant draws the seeds of hops: before the first cell, one web at a time. A
+// topic for which no page is so far away is a mistake in the lab file; where a
+// web is parted, its parts without such a page are left out, with a note.
+func (r *runner) distant(ctx context.Context, groups []*group) (kept []*group, err error) {
+	if r.Hops == 0 {
+		return groups, nil
+	}
+	for i, g := range groups {
+		if err := g.fold.load(ctx, r); err != nil {
+			return nil, err
+		}
+		if len(g.distant()) > 0 {
+			kept = append(kept, g)
+		} else if id := g.id(); g.fold.name == "" {
+			return nil, Mistake{fmt.Errorf("%s: no page of %s is exactly %d links from the nearest relevant page of %s: choose other hops, or name other topics: for this web", r.at("hops"), id.Web, r.Hops, id.Topic)}
+		} else if g.repeat == 0 {
+			r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("%s/%s is left out: there no page is exactly %d links from the nearest relevant one.", id.Web, id.Topic, r.Hops))
+		}
+		if i+1 == len(groups) || groups[i+1].w != g.w {
+			g.w.release()
 		}
 	}
+	if len(kept) == 0 {
+		return nil, Mistake{fmt.Errorf("%s: nowhere is a page exactly %d links from the nearest relevant one: choose other hops", r.at("hops"), r.Hops)}
+	}
+	return kept, nil
 }
 
 // open opens a web and checks that it can be measured on.
@@ -403,7 +439,7 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		return nil, fmt.Errorf("%s: %w", at, err)
 	}
 	out := &labWeb{Web: w, spec: spec, truth: map[string]map[web.URL]bool{}, truths: map[string]uint64{}, words: text.NewAnalyzer()}
-	out.parser = parse.New(parse.Options{Analyzer: out.words})
+	out.parser = parse.New(parse.Options{Analyzer: out.words, Canon: w.Canon()})
 	fail := func(format string, args ...any) (*labWeb, error) {
 		w.Close()
 		return nil, fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...))

@@ -1,6 +1,8 @@
 package score
 
 import (
+	"slices"
+
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -17,7 +19,9 @@ import (
 //
 // The parent of a page is the one through which the frontier holds it; a
 // further link to a page that waits takes that place if its belief ranks higher
-// (Q8), which is what a frontier does with priorities.
+// (Q8), which is what a frontier does with priorities. With shortest the pages
+// behind a belief are those "along the shortest path from the seed", as printed:
+// the frontier holds the link of the least depth (Shortest).
 //
 // Source: Liu & Milios, Probabilistic Models for Focused Web Crawling, 2010.
 // Its queue of 500 entries (Q3) is the frontier's matter, and bounds any
@@ -33,12 +37,24 @@ var _ Scorer = (*chain)(nil)
 
 func chainSettings() []Setting {
 	return []Setting{
-		{"viterbi", 0, 0, 1, "1 follows the best path alone; 0 joins all paths (marginal)"},
+		viterbiSetting(),
 		{"literal", 0, 0, 1, "1 ranks a link by the belief over its page, as printed; 0 by that over the page it leads to"},
 		{"bias", 0, 0, 1, "1 predicts by the weights of what every page shows, 0 by the share of training links from state to state"},
+		{"shortest", 0, 0, 1, "1 goes by the shortest of the paths to a page that waits, as printed; 0 by the one whose belief ranks highest"},
 		{"observe", 0, 0, 1, "1 begins with what the model says of the seed page; 0 with the start distribution of training"},
 		orderSetting(),
 	}
+}
+
+func viterbiSetting() Setting {
+	return Setting{"viterbi", 0, 0, 1, "1 follows the best path alone; 0 joins all paths (marginal)"}
+}
+
+// Shortest tells whether a scorer of that name and settings wants the frontier
+// to keep, of the links to an address, that of the shortest path
+// (frontier.Options.Shortest); without it, that of the highest priority (Q8).
+func Shortest(name string, set map[string]float64) bool {
+	return slices.ContainsFunc(Settings(name), func(s Setting) bool { return s.Name == "shortest" }) && set["shortest"] >= 0.5
 }
 
 func newChain(kind model.Kind) func(Options) (Scorer, error) {

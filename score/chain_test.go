@@ -442,9 +442,10 @@ func TestQ7(t *testing.T) {
 func ptr[T any](v T) *T { return &v }
 
 // Q8: a page has one parent, the one that brought it; a further link to it
-// takes its place if its belief ranks higher, and not otherwise.
+// takes its place if its belief ranks higher, and not otherwise; as printed, if
+// its path is shorter.
 func TestQ8(t *testing.T) {
-	m := chainOf(t, model.CRF, 5, feature.All, 3)
+	m := chainOf(t, model.CRF, 5, feature.All, 1)
 	s := newScorer(t, "crf", score.Options{Model: m})
 	var found []web.Candidate
 	for i := range somePath {
@@ -454,9 +455,19 @@ func TestQ8(t *testing.T) {
 		found = append(found, c)
 	}
 	best := slices.MaxFunc(found, func(a, b web.Candidate) int { return cmp.Compare(a.Priority, b.Priority) })
-	for range 2 {
+	shortest := found[0]
+	if best.From == shortest.From {
+		t.Fatal("the best link is on the shortest path: nothing is told apart")
+	}
+	for i := range 4 {
 		slices.Reverse(found) // in whatever order they are found
-		f := frontier.NewMemory(frontier.Options{})
+		set := map[string]float64{"shortest": float64(i / 2)}
+		newScorer(t, "crf", score.Options{Model: m, Set: set}) // the setting is one
+		f := frontier.NewMemory(frontier.Options{Shortest: score.Shortest("crf", set)})
+		best := best
+		if i >= 2 {
+			best = shortest
+		}
 		for _, c := range found {
 			if _, err := f.Commit(context.Background(), web.Turn{Add: []web.Candidate{c}}); err != nil {
 				t.Fatal(err)
@@ -468,7 +479,7 @@ func TestQ8(t *testing.T) {
 		}
 		got := leases[0].Candidate
 		if got.From != best.From || !slices.Equal(got.Memory, best.Memory) || !slices.Equal(got.Features, best.Features) {
-			t.Errorf("the page came by %s with %v, the best link was on %s with %v", got.From, got.Priority, best.From, best.Priority)
+			t.Errorf("the page came by %s with %v, %v: the best link was on %s with %v", got.From, got.Priority, set, best.From, best.Priority)
 		}
 	}
 }
@@ -580,7 +591,7 @@ func TestChainErrors(t *testing.T) {
 		{"a weight that is no number", "crf", spoilt(func(c *model.Chain) { c.Weights.W[7] = math.NaN() }), nil, "train it anew"},
 		{"another vocabulary", "crf", &model.File{Kind: model.CRF, Payload: good.Payload, Space: chainOf(t, model.CRF, 5, feature.Words, 1).Space}, nil, "train it anew"},
 		{"no vocabulary", "crf", &model.File{Kind: model.CRF, Payload: good.Payload}, nil, "train it anew"},
-		{"no such setting", "crf", good, map[string]float64{"queue": 500}, "it has viterbi, literal, bias, observe, epsilon"},
+		{"no such setting", "crf", good, map[string]float64{"queue": 500}, "it has viterbi, literal, bias, shortest, observe, epsilon"},
 	} {
 		_, err := score.New(c.scorer, score.Options{Model: c.m, Set: c.set, Analyzer: analyzer})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "scorer "+c.scorer) {

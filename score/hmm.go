@@ -20,8 +20,7 @@ import (
 //	α(L_j,t) ∝ b_{j c_t} Σ_i α(L_i,t−1) a_ij      (eq 5, normalised)
 //	α(L_j,t+1) = Σ_i α(L_i,t) a_ij                (eq 6)
 //
-// hmm ranks by α(L_0,t+1), among equals by α(L_1,t+1) and so on (order); raw, as
-// the paper prints it, α decays along a path and compares with nothing. The
+// hmm ranks by α(L_0,t+1), among equals by α(L_1,t+1) and so on (order). The
 // other two add how near the page is to the targets, so that pages with one
 // path of clusters behind them differ:
 //
@@ -29,6 +28,10 @@ import (
 //	hmm-centroid-both   w·α(L_0,t+1) + (1−w)·[(1−v)·cos(page, C0) + v·cos(anchor, C0)],  v = ½
 //
 // with C0 the mean of the targets. The paper states neither w nor v.
+//
+// With raw α is as printed, not normalised: it fades along a path, by some
+// factor a page, so that deep links come last whatever they show, and a mean
+// with a cosine comes to be the cosine. hmm then ranks by α(L_0,t+1) alone.
 //
 // Source: Batsakis, Petrakis & Milios 2009, section 3.3 (B5–B7), after Liu,
 // Janssen & Milios 2006.
@@ -43,6 +46,7 @@ type markov struct {
 	targets  []float64 // [words] C0, of length 1; nil for hmm
 	belief   float64   // w
 	anchor   float64   // v
+	raw      bool
 	analyzer *text.Analyzer
 }
 
@@ -53,7 +57,7 @@ func neighboursSetting() Setting {
 }
 
 func hmmSettings(centroid, anchor bool) []Setting {
-	s := []Setting{neighboursSetting()}
+	s := []Setting{neighboursSetting(), {"raw", 0, 0, 1, "1 lets the belief fade along a path, as printed, and ranks without ε; 0 makes it sum to 1 at each page"}}
 	switch {
 	case !centroid:
 		return append(s, orderSetting())
@@ -73,7 +77,7 @@ func newHMM(centroid, anchor bool) func(Options) (Scorer, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := &markov{words: m.Words, hmm: m.First, blank: m.Blank(), near: near, k: int(o.set("neighbours")), analyzer: o.Analyzer}
+		s := &markov{words: m.Words, hmm: m.First, blank: m.Blank(), near: near, k: int(o.set("neighbours")), raw: o.set("raw") >= 0.5, analyzer: o.Analyzer}
 		if !centroid {
 			s.order = newOrder(o.set("epsilon"))
 			return s, nil
@@ -153,16 +157,41 @@ func readSymbol(features []byte, symbols int) (symbol int, ok bool) {
 func (m *markov) now(dst []float64, symbol int, memory []byte) {
 	var room scratch
 	before := room.take(m.hmm.States)
+	if m.raw {
+		if !readRaw(before, memory) {
+			before = nil
+		}
+		c := m.hmm.Step(dst, before, symbol)
+		for j := range dst {
+			dst[j] *= c
+		}
+		return
+	}
 	if !readBelief(before, memory) {
 		before = nil // the page is a seed: π
 	}
 	m.hmm.Step(dst, before, symbol)
 }
 
+// readRaw fills dst from as many float64 LE in [0,1]; ok is false if b holds
+// something else.
+func readRaw(dst []float64, b []byte) (ok bool) {
+	if len(b) != 8*len(dst) {
+		return false
+	}
+	for i := range dst {
+		dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+		if !(dst[i] >= 0 && dst[i] <= 1) {
+			return false
+		}
+	}
+	return true
+}
+
 // Visit returns the belief over the page that held the link c, which the links
 // of the new page carry. It is nil for a seed.
 //
-//	α_t float32 LE [S]
+//	α_t float32 LE [S], or float64 LE [S] for raw, which 50 pages make small
 func (m *markov) Visit(c *web.Candidate, _ *web.Page, _ web.Verdict) []byte {
 	symbol, ok := readSymbol(c.Features, m.hmm.Symbols)
 	if !ok {
@@ -171,6 +200,13 @@ func (m *markov) Visit(c *web.Candidate, _ *web.Page, _ web.Verdict) []byte {
 	var room scratch
 	alpha := room.take(m.hmm.States)
 	m.now(alpha, symbol, c.Memory)
+	if m.raw {
+		b := make([]byte, 0, 8*len(alpha))
+		for _, p := range alpha {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p))
+		}
+		return b
+	}
 	return appendBelief(make([]byte, 0, 4*len(alpha)), alpha)
 }
 
@@ -185,6 +221,9 @@ func (m *markov) Score(c *web.Candidate) float64 {
 	m.now(alpha, symbol, c.Memory)
 	m.hmm.Predict(next, alpha)
 	if m.targets == nil {
+		if m.raw {
+			return unit(next[0])
+		}
 		return m.order.priority(next)
 	}
 	likeness := 0.

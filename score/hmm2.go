@@ -15,19 +15,25 @@ import (
 //	priority = Σ_{i,j} α̂_t(i,j) a_ij0,   α̂_t normalised
 //
 // On the first page of a path, which has none before it, it is Σ_j α̂_1(j) a_j0
-// of first order.
+// of first order. With viterbi max stands for Σ, along the path and in the
+// priority, and the priorities of all states sum to 1.
 //
-// Source: Hu, Tu & Tong 2014. The paper gives the model and no score; this is
-// the probability that the page behind the link is a target (H9).
+// Source: Hu, Tu & Tong 2014. The paper gives the model and no score but
+// "maximum probability link from the root" by Viterbi; this is the probability
+// that the page behind the link is a target (H9).
 type second struct {
 	fixed
 	words    *feature.Lexicon
 	hmm      *hmm.Second
 	clusters *kmeans.Clusters
 	blank    int
+	step     func(dst, before []float64, symbol int) float64
+	predict  func(dst, belief []float64)
 }
 
 var _ Scorer = (*second)(nil)
+
+func hmm2Settings() []Setting { return []Setting{viterbiSetting()} }
 
 func newHMM2(o Options) (Scorer, error) {
 	m, err := model.Of[*model.Markov](o.Model, model.HMM2)
@@ -38,7 +44,11 @@ func newHMM2(o Options) (Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &second{words: m.Words, hmm: m.Second, clusters: clusters, blank: m.Blank()}, nil
+	s := &second{words: m.Words, hmm: m.Second, clusters: clusters, blank: m.Blank(), step: m.Second.Step, predict: m.Second.Predict}
+	if o.set("viterbi") >= 0.5 {
+		s.step, s.predict = m.Second.StepBest, m.Second.PredictBest
+	}
+	return s, nil
 }
 
 // Extract tells what the page shows: symbol uint16 LE.
@@ -58,7 +68,7 @@ func (s *second) now(dst []float64, symbol int, memory []byte) {
 	if !readBelief(before, memory) {
 		before = nil // the page is a seed: π
 	}
-	s.hmm.Step(dst, before, symbol)
+	s.step(dst, before, symbol)
 }
 
 // Visit returns the belief over the page that held the link c and the one
@@ -85,6 +95,6 @@ func (s *second) Score(c *web.Candidate) float64 {
 	var room scratch
 	alpha, next := room.take(s.hmm.Belief()), room.take(s.hmm.First.States)
 	s.now(alpha, symbol, c.Memory)
-	s.hmm.Predict(next, alpha)
+	s.predict(next, alpha)
 	return unit(next[0])
 }

@@ -97,6 +97,30 @@ func TestHMMRecursionB6(t *testing.T) {
 	}
 }
 
+// B6, eq 5 and 6 as printed: α is not normalised, so it fades along a path, and
+// a target page 50 links away is worth less than steel next to a seed.
+//
+//	steel          α = (.02, .18, .4)            α'_0 = .5·.02+.4·.18
+//	steel, bees    α = (.0738, .0846, .0236)     α'_0 = .5·.0738+.4·.0846
+func TestHMMRawB6(t *testing.T) {
+	raw := map[string]float64{"raw": 1}
+	s := newScorer(t, "hmm", score.Options{Model: handMade(), Set: raw})
+	steel, bees := pageOn("steel"), pageOn("bee")
+	nearly(t, "steel", along(s, steel)[0], 0.082)
+	nearly(t, "steel, bees", along(s, steel, bees)[0], 0.07074)
+	var path []*web.Page
+	for range 50 {
+		path = append(path, steel)
+	}
+	last := along(s, path...)[0]
+	lifted := along(s, append(path, bees)...)[0]
+	if further := along(s, append(path, steel)...)[0]; !(0 < further && further < last && last < 1e-6 && lifted < 1e-6) {
+		t.Errorf("after 50 pages %v, after one more %v, or a target %v", last, further, lifted)
+	}
+	near := newScorer(t, "hmm-centroid-page", score.Options{Model: handMade(), Set: map[string]float64{"raw": 1}})
+	nearly(t, "with the centroid, (.6, .8) for (1, 0)", along(near, steel, bees)[0], (0.07074+0.6)/2)
+}
+
 // B6: the priority does not fade along a path: it tends to what the model says
 // of a long walk among such pages, and a target page lifts it at any depth.
 func TestHMMOfLongPathsB6(t *testing.T) {
@@ -219,6 +243,16 @@ func TestHMM2ScoreH9(t *testing.T) {
 	nearly(t, "steel", along(s, steel)[0], (2*0.5+7*0.25)/9)
 	nearly(t, "steel, bees", along(s, steel, bees)[0], 6.92/14.3)
 	nearly(t, "steel, bees, steel", along(s, steel, bees, steel)[0], 1.3726/6.28)
+
+	// Viterbi, max for Σ:
+	//
+	//	steel                δ1 ∝ (2, 7), δ' ∝ (max(1, 1.75), max(1, 5.25))
+	//	steel, bees          δ2 = α2, δ' ∝ (max(3.24, .32, 2.94, .42), max(.36, 1.28, 1.96, 3.78))
+	//	steel, bees, steel   δ3 ∝ (.324, 1.176, .126, 3.024), δ' ∝ (.3024, 2.7216)
+	s = newScorer(t, "hmm2", score.Options{Model: m, Set: map[string]float64{"viterbi": 1}})
+	nearly(t, "viterbi: steel", along(s, steel)[0], 1.75/7)
+	nearly(t, "viterbi: steel, bees", along(s, steel, bees)[0], 3.24/7.02)
+	nearly(t, "viterbi: steel, bees, steel", along(s, steel, bees, steel)[0], 0.1)
 }
 
 // A redirect, a copy of a page seen before or a page that failed brings no

@@ -165,7 +165,7 @@ func makers() []maker {
 		{Line{"hmm", "the same, by a trained hidden Markov model over clusters of pages"}, newHMM(false, false), hmmSettings(false, false), model.HMM},
 		{Line{"hmm-centroid-page", "the mean of hmm and the likeness of the page to the targets"}, newHMM(true, false), hmmSettings(true, false), model.HMM},
 		{Line{"hmm-centroid-both", "the mean of hmm and the likeness of page and anchor to the targets"}, newHMM(true, true), hmmSettings(true, true), model.HMM},
-		{Line{"hmm2", "hop distances by the last two pages, by a trained hidden Markov model of second order"}, newHMM2, nil, model.HMM2},
+		{Line{"hmm2", "hop distances by the last two pages, by a trained hidden Markov model of second order"}, newHMM2, hmm2Settings(), model.HMM2},
 		{Line{"contextgraph", "links of pages nearest to targets, by a trained classifier of layers"}, newContextGraph, contextGraphSettings(), model.ContextGraph},
 		{Line{"rlspider", "links of the highest value, by a trained classifier of their words"}, newRLSpider, nil, model.RLSpider},
 		{Line{"bayes-page-like", "links of pages that naive Bayes takes for targets"}, newBayesPage, nil, model.ContextGraph},

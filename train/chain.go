@@ -28,6 +28,7 @@ func chainFitters() []Fitter {
 func chainSettings() []Setting {
 	return []Setting{
 		{Name: "self", Line: "1 compares targets with themselves too, as printed (O1): their cosine is 1, as no other page's is", Default: 0, Min: 0, Max: 1},
+		{Name: "any-address", Line: "1 takes O3 as printed: that any address on the page holds a keyword; 0 that of the link that leads on does (F7)", Default: 0, Min: 0, Max: 1},
 	}
 }
 
@@ -36,6 +37,7 @@ type learner func(context.Context, []lattice.Sequence, lattice.Shape, lattice.Op
 
 func fitChain(learn learner) func(context.Context, *Graph, []Sequence, FitOptions) (*model.File, error) {
 	return func(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) (*model.File, error) {
+		o.Features.AnyAddress = o.Set["any-address"] >= 0.5
 		space, err := feature.Build(g.Topic, g.examples(sequences), o.Features)
 		if err != nil {
 			return nil, err

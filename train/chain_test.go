@@ -76,40 +76,76 @@ func fitChainModel(t testing.TB, kind model.Kind, g *Graph, o FitOptions) *model
 // it, which the first has not, then the link that leads on, which the last has
 // not.
 func TestChainObservationsF7(t *testing.T) {
-	g := orchard(4)
-	space, err := feature.Build(g.Topic, []feature.Example{{Page: g.Nodes[8].Page, Links: []*web.Link{&g.Nodes[8].Page.Links[0]}}, {Page: g.Nodes[4].Page}, {Page: g.Nodes[0].Page}},
-		feature.Options{MinPages: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// layer 2, by "climb" to layer 1, by "climb" to a target.
-	edge := func(from, k int32) int32 { return 2*from + k }
-	one := g.Edges[edge(8, 0)].To
-	s := Sequence{Nodes: []int32{8, one, g.Edges[edge(one, 0)].To}, Edges: []int32{edge(8, 0), edge(one, 0)}}
-	labelled, start := g.observe(space, space.Page, []Sequence{s}, 5)
-	var got []string
-	for _, v := range labelled[0].Obs {
-		if err := v.Check(); err != nil {
-			t.Error(err)
+	for any, want := range map[bool][]string{
+		false: {
+			"“hop2” on the page, “climb” in the anchor that leads on",
+			"“hop1” on the page, “climb” in the anchor that led here, the next address holds a keyword, “climb” in the anchor that leads on",
+			"“hop0” on the page, its address holds a keyword, “climb” in the anchor that led here",
+		},
+		true: { // as printed: of the page, whichever link is taken, and of the last one too
+			"“hop2” on the page, “climb” in the anchor that leads on",
+			"“hop1” on the page, an address on the page holds a keyword, “climb” in the anchor that led here, “climb” in the anchor that leads on",
+			"“hop0” on the page, an address on the page holds a keyword, its address holds a keyword, “climb” in the anchor that led here",
+		},
+	} {
+		g := orchard(4)
+		space, err := feature.Build(g.Topic, []feature.Example{{Page: g.Nodes[8].Page, Links: []*web.Link{&g.Nodes[8].Page.Links[0]}}, {Page: g.Nodes[4].Page}, {Page: g.Nodes[0].Page}},
+			feature.Options{MinPages: 1, AnyAddress: any})
+		if err != nil {
+			t.Fatal(err)
 		}
-		var names []string
-		for _, e := range v {
-			if e.ID != feature.Bias && e.ID != feature.TargetCosine {
-				names = append(names, space.Name(e.ID))
+		// layer 2, by "climb" to layer 1, by "climb" to a target.
+		edge := func(from, k int32) int32 { return 2*from + k }
+		one := g.Edges[edge(8, 0)].To
+		s := Sequence{Nodes: []int32{8, one, g.Edges[edge(one, 0)].To}, Edges: []int32{edge(8, 0), edge(one, 0)}}
+		labelled, start := g.observe(space, space.Page, []Sequence{s}, 5)
+		var got []string
+		for _, v := range labelled[0].Obs {
+			if err := v.Check(); err != nil {
+				t.Error(err)
+			}
+			var names []string
+			for _, e := range v {
+				if e.ID != feature.Bias && e.ID != feature.TargetCosine {
+					names = append(names, space.Name(e.ID))
+				}
+			}
+			got = append(got, strings.Join(names, ", "))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s\nwant %s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		if !slices.Equal(labelled[0].Labels, []int{2, 1, 0}) || !slices.Equal(start, []float64{0, 0, 1, 0, 0}) {
+			t.Errorf("labels %v, start %v", labelled[0].Labels, start)
+		}
+	}
+}
+
+// F7: the model file tells which O3 was learnt from, and crawls by the same.
+func TestChainAnyAddressF7(t *testing.T) {
+	g := orchard(4)
+	for any, want := range map[float64]string{0: "the next address holds a keyword", 1: "an address on the page holds a keyword"} {
+		for _, kind := range chainKinds() {
+			f := fitChainModel(t, kind, g, FitOptions{Iterations: 2, Set: map[string]float64{"any-address": any}})
+			b, err := f.Marshal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := model.Unmarshal(b, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := read.Provenance.Settings["any-address"]; got != any {
+				t.Errorf("%s: the file says any-address %v, trained with %v", kind, got, any)
+			}
+			named := false
+			for id := range read.Space.Len() {
+				named = named || read.Space.Name(uint32(id)) == want
+			}
+			if !named {
+				t.Errorf("%s, any-address %v: nothing is called %q", kind, any, want)
 			}
 		}
-		got = append(got, strings.Join(names, ", "))
-	}
-	want := []string{
-		"“hop2” on the page, “climb” in the anchor that leads on",
-		"“hop1” on the page, “climb” in the anchor that led here, the next address holds a keyword, “climb” in the anchor that leads on",
-		"“hop0” on the page, its address holds a keyword, “climb” in the anchor that led here",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%s\nwant %s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-	if !slices.Equal(labelled[0].Labels, []int{2, 1, 0}) || !slices.Equal(start, []float64{0, 0, 1, 0, 0}) {
-		t.Errorf("labels %v, start %v", labelled[0].Labels, start)
 	}
 }
 

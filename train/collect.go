@@ -17,7 +17,15 @@ type Inlinks interface {
 	// Inlinks names, for each page of a layer, pages that are said to link to
 	// it: at most limit of them, those to be tried first in front, each once.
 	// The answer has the length of layer. Errors end the collection.
-	Inlinks(ctx context.Context, layer []web.URL, limit int) ([][]web.URL, error)
+	Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error)
+}
+
+// Named is what is known of the in-links of a page.
+type Named struct {
+	Pages []web.URL
+	// Cut says that there were more to be told, within the limit, than the
+	// provider would wait for.
+	Cut bool
 }
 
 // Source brings pages. It is safe for concurrent use.
@@ -79,6 +87,8 @@ type Found struct {
 	Refused int      `json:"refused"` // not to be kept, by Keep or by the page's own wish
 	NoLink  int      `json:"no_link"` // pages that do not link where they were said to
 	Similar int      `json:"similar"` // nodes made targets by their likeness (D4)
+	// Cut are the pages whose in-links were not told to the end (Named.Cut).
+	Cut []web.URL `json:"cut,omitempty"`
 }
 
 // Check tells whether Collect takes the options.
@@ -305,15 +315,18 @@ func (c *collector) layer(ctx context.Context, layer, begin, end int) error {
 	}
 	had := make([]int, len(asked))
 	for i := range named {
-		c.g.Found.Named += len(named[i])
+		c.g.Found.Named += len(named[i].Pages)
+		if named[i].Cut {
+			c.g.Found.Cut = append(c.g.Found.Cut, asked[i])
+		}
 	}
 	gone := map[web.URL]bool{} // tried in this layer, and no page
 	for room > 0 {
 		var tries []try
 		for i := range named {
-			for n := had[i]; n < share && len(named[i]) > 0; {
-				u := named[i][0]
-				named[i] = named[i][1:]
+			for n := had[i]; n < share && len(named[i].Pages) > 0; {
+				u := named[i].Pages[0]
+				named[i].Pages = named[i].Pages[1:]
 				if gone[u] {
 					continue
 				}

@@ -26,7 +26,7 @@ var (
 // default.
 type FitOptions struct {
 	// States is k, the number of hidden states T0…Tk−1, 2…50; default 5, one a
-	// layer (Q10).
+	// layer (Q10). Kinds that know no hop distances refuse it.
 	States int
 	// Features says what is observed of pages and links (F1–F7), for the kinds
 	// crf and memm.
@@ -66,8 +66,8 @@ type Fitter struct {
 	Settings []Setting
 	// Pages says that it learns from the graph alone and needs no sequences.
 	Pages bool
-	// Stateless says that its model knows no hop distances: FitOptions.States
-	// changes nothing, and its file does not tell of states.
+	// Stateless says that its model knows no hop distances: FitOptions.States is
+	// refused, and its file does not tell of states.
 	Stateless bool
 	// Paths says that it learns from labelled paths instead, see FitPaths.
 	Paths bool
@@ -134,6 +134,9 @@ func Fit(ctx context.Context, kind model.Kind, g *Graph, sequences []Sequence, o
 
 // options puts the defaults in force and checks what is given.
 func (f Fitter) options(o FitOptions) (FitOptions, error) {
+	if err := f.CheckStates(o.States); err != nil {
+		return o, err
+	}
 	o.States = cmp.Or(o.States, Layers)
 	o.Variance = cmp.Or(o.Variance, 10)
 	o.Features.Subset = cmp.Or(o.Features.Subset, feature.All)
@@ -145,8 +148,6 @@ func (f Fitter) options(o FitOptions) (FitOptions, error) {
 		o.Progress = func(int, float64) {}
 	}
 	switch {
-	case o.States < 2 || o.States > 50:
-		return o, fmt.Errorf("%d states: from 2 to 50", o.States)
 	case !(o.Variance > 0 && o.Variance <= 1e9):
 		return o, fmt.Errorf("a variance of %v: above 0, the default is 10", o.Variance)
 	case o.Iterations < 0 || o.Iterations > 1_000_000:
@@ -170,6 +171,17 @@ func (f Fitter) options(o FitOptions) (FitOptions, error) {
 	}
 	o.Set = set
 	return o, nil
+}
+
+// CheckStates tells what is wrong with a number of states, 0 for none given.
+func (f Fitter) CheckStates(n int) error {
+	switch {
+	case n != 0 && (f.Stateless || f.Paths):
+		return fmt.Errorf("%d states: models of kind %s know no hop distances; leave the states out%s", n, f.Kind, f.names())
+	case n != 0 && (n < 2 || n > 50):
+		return fmt.Errorf("%d states: from 2 to 50", n)
+	}
+	return nil
 }
 
 func (f Fitter) names() string {

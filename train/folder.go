@@ -320,7 +320,7 @@ func (g *Graph) check(s *Sequence) error {
 // Remembered is a provider whose answers are kept in a file, so that a
 // collection that was stopped asks nothing twice:
 //
-//	{"page":"https://…","limit":46,"inlinks":["https://…", …]}   a line a page
+//	{"page":"https://…","limit":46,"inlinks":["https://…", …],"cut":true}   a line a page; cut only where it is
 type Remembered struct {
 	From Inlinks
 	Path string
@@ -333,13 +333,14 @@ type answer struct {
 	Page    web.URL   `json:"page"`
 	Limit   int       `json:"limit"`
 	Inlinks []web.URL `json:"inlinks"`
+	Cut     bool      `json:"cut,omitempty"`
 }
 
 var _ Inlinks = Remembered{}
 
 // recall reads what was answered.
-func (r Remembered) recall() (map[answerKey][]web.URL, error) {
-	known := map[answerKey][]web.URL{}
+func (r Remembered) recall() (map[answerKey]Named, error) {
+	known := map[answerKey]Named{}
 	b, err := os.ReadFile(r.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return known, nil
@@ -359,7 +360,7 @@ func (r Remembered) recall() (map[answerKey][]web.URL, error) {
 		if err := json.Unmarshal(line, &a); err != nil {
 			return nil, fmt.Errorf("%s is damaged (%w): remove it, and what it held is asked again", r.Path, err)
 		}
-		known[answerKey{a.Page, a.Limit}] = a.Inlinks
+		known[answerKey{a.Page, a.Limit}] = Named{a.Inlinks, a.Cut}
 	}
 	return known, nil
 }
@@ -370,7 +371,7 @@ type answerKey struct {
 }
 
 // Inlinks answers from the file what was asked before, and asks for the rest.
-func (r Remembered) Inlinks(ctx context.Context, layer []web.URL, limit int) ([][]web.URL, error) {
+func (r Remembered) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error) {
 	known, err := r.recall()
 	if err != nil {
 		return nil, err
@@ -400,7 +401,7 @@ func (r Remembered) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]
 		enc := json.NewEncoder(&b)
 		for i, u := range batch {
 			known[answerKey{u, limit}] = named[i]
-			if err := enc.Encode(answer{u, limit, named[i]}); err != nil {
+			if err := enc.Encode(answer{u, limit, named[i].Pages, named[i].Cut}); err != nil {
 				return nil, err
 			}
 		}
@@ -408,9 +409,10 @@ func (r Remembered) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]
 			return nil, err
 		}
 	}
-	out := make([][]web.URL, len(layer))
+	out := make([]Named, len(layer))
 	for i, u := range layer {
-		out[i] = slices.Clone(known[answerKey{u, limit}])
+		out[i] = known[answerKey{u, limit}]
+		out[i].Pages = slices.Clone(out[i].Pages)
 	}
 	return out, f.Sync()
 }

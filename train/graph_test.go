@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -86,22 +88,22 @@ func (s *sketch) Page(_ context.Context, u web.URL) (*web.Page, error) {
 	return nil, fmt.Errorf("%s: %w", u, ErrNoPage)
 }
 
-func (s *sketch) Inlinks(_ context.Context, layer []web.URL, limit int) ([][]web.URL, error) {
+func (s *sketch) Inlinks(_ context.Context, layer []web.URL, limit int) ([]Named, error) {
 	s.asked = append(s.asked, limit)
-	out := make([][]web.URL, len(layer))
+	out := make([]Named, len(layer))
 	for i, to := range layer {
 		for _, x := range s.extra {
 			if from, dest, _ := strings.Cut(x, ">"); at(dest) == to {
-				out[i] = append(out[i], at(from))
+				out[i].Pages = append(out[i].Pages, at(from))
 			}
 		}
 		for _, from := range s.order {
 			links := slices.ContainsFunc(s.pages[from].Links, func(l web.Link) bool { return s.Resolve(l.URL) == to })
 			if links && !s.unnamed[name(from)+">"+name(to)] {
-				out[i] = append(out[i], from)
+				out[i].Pages = append(out[i].Pages, from)
 			}
 		}
-		out[i] = out[i][:min(limit, len(out[i]))]
+		out[i].Pages = out[i].Pages[:min(limit, len(out[i].Pages))]
 	}
 	return out, nil
 }
@@ -333,6 +335,50 @@ func TestCollectPassesOver(t *testing.T) {
 	g = collect(t, s, CollectOptions{IgnoreDirectives: true}, "goal")
 	if got := layers(g); got != "goal | other.host gone good" {
 		t.Errorf("with the wishes of pages ignored: layers %s", got)
+	}
+}
+
+// abridged is a provider that tells of some pages only the first in-link.
+type abridged struct {
+	*sketch
+	pages string
+	asked int
+}
+
+func (a *abridged) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error) {
+	a.asked++
+	out, err := a.sketch.Inlinks(ctx, layer, limit)
+	for i, u := range layer {
+		if strings.Contains(a.pages, name(u)) {
+			out[i] = Named{out[i].Pages[:1], true}
+		}
+	}
+	return out, err
+}
+
+// A list of in-links that was cut is told of, by the collection, its file and
+// the answers it goes on with.
+func TestCollectTellsOfCutLists(t *testing.T) {
+	dir := t.TempDir()
+	in := &abridged{sketch: paper(), pages: "12"}
+	for range 2 {
+		g, err := Collect(t.Context(), &topic.Topic{}, []web.URL{at("0")}, Remembered{From: in, Path: InlinksPath(dir)}, in.sketch, CollectOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(g.Found.Cut); got != fmt.Sprint([]web.URL{at("1"), at("2")}) {
+			t.Errorf("cut: %s", got)
+		}
+		response := func(u web.URL) (*web.Response, error) { return &web.Response{URL: u, Status: 200}, nil }
+		if err := Save(dir, g, store.Options{}, response); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(GraphPath(dir)); err != nil || !strings.Contains(string(b), `"cut": [`) {
+			t.Errorf("%s says nothing of it (%v)", GraphPath(dir), err)
+		}
+	}
+	if layers := in.asked; layers == 0 || layers > 5 {
+		t.Errorf("asked %d times: the second time the file answers", layers)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/learn/hmm"
@@ -35,6 +37,7 @@ func markovFitters() []Fitter {
 			Kind: model.HMM2, Line: "each hop distance by the two before it, over clusters of all pages", fit: fitHMM2,
 			Settings: append(clusters[:3:3],
 				Setting{Name: "smoothing", Line: "added to each count", Default: hmm.SecondSmoothing, Max: 1000},
+				Setting{Name: "start", Line: "of Baum–Welch: 0 the counts; 1 the counts with π even, as printed; 2 all even but for a tenth by chance, so that states bear any name", Max: 2},
 				Setting{Name: "baum-welch", Line: "iterations of Baum–Welch after counting, while states keep their meaning", Default: 5, Max: 100}),
 		},
 	}
@@ -129,8 +132,13 @@ func fitHMM(ctx context.Context, g *Graph, _ []Sequence, o FitOptions) (*model.F
 // fitHMM2 learns the model of second order (HTT14 H6–H8). All pages are
 // clustered alike; the counts of labelled sequences are the initial values, and
 // Baum–Welch goes on from there while the states keep their meaning, for a few
-// iterations. The paper starts from uniform values: its states then bear any
-// name, while hop distances are known here.
+// iterations.
+//
+// H1: the paper's π is "generally evenly distributed" at the start, and it has
+// no labels to count by. The setting start takes π even and the rest counted
+// (1), or nothing but chance (2): then states bear any name, and a crawler ranks
+// by the one that came to be called 0. How much of the pages' belief lies on
+// their own label is kept as agreement.
 //
 // Source: Hu, Tu & Tong 2014, sections 2.2 and 2.3.
 func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) (*model.File, error) {
@@ -173,9 +181,18 @@ func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	counted, err := hmm.CountSecond(walks, o.States, m.Blank()+1, hmm.CountOptions{Smoothing: o.Set["smoothing"], Arcs: hmm.HopArcs(o.States)})
+	arcs, from := hmm.HopArcs(o.States), math.Round(o.Set["start"])
+	start, err := hmm.CountSecond(walks, o.States, m.Blank()+1, hmm.CountOptions{Smoothing: o.Set["smoothing"], Arcs: arcs})
 	if err != nil {
 		return nil, err
+	}
+	switch from {
+	case 1:
+		start.First.Pi = slices.Repeat([]float64{1 / float64(o.States)}, o.States)
+	case 2:
+		if start, err = hmm.RandomSecond(o.States, m.Blank()+1, arcs, o.Seed); err != nil {
+			return nil, err
+		}
 	}
 	iterations := int(o.Set["baum-welch"])
 	if o.Iterations > 0 {
@@ -184,8 +201,8 @@ func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) 
 	if iterations == 0 {
 		iterations = -1 // measured only
 	}
-	second, trace, err := hmm.BaumWelchSecond(walks, counted, hmm.Options{
-		Iterations: iterations, Tolerance: o.Tolerance, Workers: o.Workers, KeepOrder: true, Progress: o.Progress, Context: ctx,
+	second, trace, err := hmm.BaumWelchSecond(walks, start, hmm.Options{
+		Iterations: iterations, Tolerance: o.Tolerance, Workers: o.Workers, KeepOrder: from < 2, Progress: o.Progress, Context: ctx,
 	})
 	if errors.Is(err, hmm.ErrImpossible) {
 		return nil, fmt.Errorf("%w: give the setting smoothing above 0", err)
@@ -194,9 +211,17 @@ func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) 
 		return nil, err
 	}
 	m.Second = second
+	own, all := 0., 0.
+	for at, p := range trace.Agreement {
+		if all += p; at%(o.States+1) == 0 {
+			own += p
+		}
+	}
 	return &model.File{Payload: m, Provenance: model.Provenance{
 		Curve: trace.LogLikelihood, Status: trace.Status.String(),
-		Settings: map[string]float64{"symbols": float64(m.Blank() + 1), "vocabulary": float64(words.Len()), "blank-pages": float64(blank)},
+		Settings: map[string]float64{
+			"symbols": float64(m.Blank() + 1), "vocabulary": float64(words.Len()), "blank-pages": float64(blank), "agreement": own / all,
+		},
 	}}, nil
 }
 

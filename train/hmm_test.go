@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/learn/hmm"
 	"github.com/waggle-crawler/waggle/learn/kmeans"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/model"
@@ -180,6 +181,42 @@ func TestHMM2BaumWelchH8(t *testing.T) {
 	// One link from a target the next page is likelier one than two links away.
 	if near, far := m.Second.A[(2*4+1)*4], m.Second.A[(3*4+2)*4]; near <= far {
 		t.Errorf("a_210 = %v, a_320 = %v", near, far)
+	}
+}
+
+// H1: π is even where Baum–Welch starts, with the rest as counted, or all is,
+// but for a tenth; what cannot happen cannot happen either way. The model file
+// tells which.
+func TestHMM2StartH1(t *testing.T) {
+	g := works(t)
+	walks := sample(t, g, SequenceOptions{Count: 30})
+	of := func(start, iterations float64, seed uint64) (*model.Markov, model.Provenance) {
+		f := fitted(t, g, model.HMM2, walks, FitOptions{States: 4, Seed: seed, Set: map[string]float64{"words": 2, "clusters": 3, "start": start, "baum-welch": iterations}})
+		return f.Payload.(*model.Markov), f.Provenance
+	}
+	counted, _ := of(0, 0, 0)
+	even, p := of(1, 0, 0)
+	compare(t, "π", even.Second.First.Pi, []float64{.25, .25, .25, .25})
+	compare(t, "a of second order", even.Second.A, counted.Second.A)
+	compare(t, "b", even.Second.First.B, counted.Second.First.B)
+	if p.Settings["start"] != 1 {
+		t.Errorf("the file says %v", p.Settings)
+	}
+	chance, p := of(2, 0, 7)
+	compare(t, "π", chance.Second.First.Pi, []float64{.25, .25, .25, .25})
+	for at, x := range chance.Second.A {
+		ways := []float64{4, 4, 3, 2}[at/4%4]
+		if forbidden := at%4 < at/4%4-1; forbidden && x != 0 || !forbidden && math.Abs(x*ways-1) > .1 {
+			t.Errorf("a_%d%d%d = %v of %v ways", at/16, at/4%4, at%4, x, ways)
+		}
+	}
+	if a := p.Settings["agreement"]; p.Settings["start"] != 2 || !(a > 0 && a < 1) {
+		t.Errorf("the file says %v", p.Settings)
+	}
+	for _, start := range []float64{1, 2} {
+		if _, p := of(start, 20, 7); len(p.Curve) < 2 || !slices.IsSorted(p.Curve) || p.Status == hmm.OrderLost.String() && start == 2 {
+			t.Errorf("start %v: log-likelihoods %v, %s", start, p.Curve, p.Status)
+		}
 	}
 }
 

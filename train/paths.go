@@ -49,7 +49,7 @@ func pathFitters() []Fitter {
 // FitPaths learns from labelled paths, as paths.Check leaves them: a field over
 // the states of pages and links, a classifier of each by itself, and what each
 // state is worth. Pages are looked up in rec, which may be nil if no page tokens
-// are read. Of o, States, Features and Analyzer say nothing here.
+// are read. Of o, Features and Analyzer say nothing here, and States is refused.
 //
 // The same paths and options give the same file. Source: Vydiswaran & Sarawagi
 // 2005, with Gaussian priors of variance 10 where it names no regulariser (P3).

@@ -41,7 +41,7 @@ type EdgeList struct {
 var _ Inlinks = EdgeList{}
 
 // Inlinks reads the files once. Errors name file and line.
-func (e EdgeList) Inlinks(ctx context.Context, layer []web.URL, limit int) ([][]web.URL, error) {
+func (e EdgeList) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error) {
 	wanted := make(map[web.URL]*draw, len(layer))
 	hosts := map[string]bool{}
 	for _, u := range layer {
@@ -79,14 +79,14 @@ func (e EdgeList) Inlinks(ctx context.Context, layer []web.URL, limit int) ([][]
 			}
 		}
 	}
-	out := make([][]web.URL, len(layer))
+	out := make([]Named, len(layer))
 	for i, u := range layer {
 		for _, x := range wanted[u].sorted() {
 			v, err := web.Parse(x.name)
 			if err != nil {
 				return nil, err
 			}
-			out[i] = append(out[i], v)
+			out[i].Pages = append(out[i].Pages, v)
 		}
 	}
 	return out, nil
@@ -137,7 +137,7 @@ type HostGraph struct {
 var _ Inlinks = HostGraph{}
 
 // Inlinks reads the files. Errors name file and line.
-func (h HostGraph) Inlinks(ctx context.Context, layer []web.URL, limit int) ([][]web.URL, error) {
+func (h HostGraph) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error) {
 	read := 0
 	count := func() {
 		if read++; h.Progress != nil && read%(1<<20) == 0 {
@@ -221,11 +221,11 @@ func (h HostGraph) Inlinks(ctx context.Context, layer []web.URL, limit int) ([][
 			return nil, err
 		}
 	}
-	out := make([][]web.URL, len(layer))
+	out := make([]Named, len(layer))
 	for i := range draws {
 		for _, x := range draws[i].sorted() {
-			if u := names[x.name]; !u.IsZero() && u != layer[i] && !slices.Contains(out[i], u) {
-				out[i] = append(out[i], u)
+			if u := names[x.name]; !u.IsZero() && u != layer[i] && !slices.Contains(out[i].Pages, u) {
+				out[i].Pages = append(out[i].Pages, u)
 			}
 		}
 	}

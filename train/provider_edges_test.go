@@ -62,11 +62,11 @@ func addresses(t testing.TB, list ...string) (out []web.URL) {
 }
 
 // answers writes what a provider named, sorted: "a b | c".
-func answers(named [][]web.URL) string {
+func answers(named []Named) string {
 	var out []string
-	for _, list := range named {
+	for _, of := range named {
 		var names []string
-		for _, u := range list {
+		for _, u := range of.Pages {
 			names = append(names, u.String())
 		}
 		slices.Sort(names)
@@ -116,8 +116,8 @@ func TestEdgeListDraws(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(named[0]) != 7 {
-			t.Fatalf("%d in-links named, the limit is 7", len(named[0]))
+		if len(named[0].Pages) != 7 {
+			t.Fatalf("%d in-links named, the limit is 7", len(named[0].Pages))
 		}
 		return fmt.Sprint(named)
 	}
@@ -171,7 +171,7 @@ func TestHostGraph(t *testing.T) {
 		t.Errorf("named %s\nwant  %s", got, want)
 	}
 	named, err = h.Inlinks(t.Context(), addresses(t, "http://goal.org/"), 2)
-	if err != nil || len(named[0]) != 2 {
+	if err != nil || len(named[0].Pages) != 2 {
 		t.Errorf("with a limit of 2: %v, %v", named, err)
 	}
 }

@@ -181,9 +181,12 @@ func TestMediaWikiAsksWhatLinksHere(t *testing.T) {
 	}
 	want := strings.ReplaceAll("W/wiki/Bee W/wiki/Honey_%26_wax_(bees) W/wiki/Karl_von_Frisch W/wiki/%C3%96land |  |  |  | ", "W", w.URL)
 	var got []string
-	for _, list := range named {
+	for _, of := range named {
+		if of.Cut {
+			t.Error("a list told to its end is said to be cut")
+		}
 		var names []string
-		for _, u := range list {
+		for _, u := range of.Pages {
 			names = append(names, u.String())
 		}
 		got = append(got, strings.Join(names, " "))
@@ -194,7 +197,7 @@ func TestMediaWikiAsksWhatLinksHere(t *testing.T) {
 	if n := w.count("api Waggle dance"); n != 2 {
 		t.Errorf("four in-links, two at a time, took %d questions", n)
 	}
-	if named, err = m.Inlinks(t.Context(), layer[:1], 3); err != nil || len(named[0]) != 3 {
+	if named, err = m.Inlinks(t.Context(), layer[:1], 3); err != nil || len(named[0].Pages) != 3 || named[0].Cut {
 		t.Errorf("with a limit of three: %v, %v", named, err)
 	}
 }
@@ -260,8 +263,8 @@ func TestMediaWikiWithoutEnd(t *testing.T) {
 		m.Asked = func(string) { shown++ }
 		named, err := m.Inlinks(t.Context(), addresses(t, srv.URL+"/wiki/Goal"), 100_000)
 		srv.Close()
-		if err != nil || len(named[0]) != want.named || asked != want.questions || shown != asked {
-			t.Errorf("%s: %d pages by %d questions, %d of them told of (%v); want %d by %d", name, len(named[0]), asked, shown, err, want.named, want.questions)
+		if err != nil || len(named[0].Pages) != want.named || !named[0].Cut || asked != want.questions || shown != asked {
+			t.Errorf("%s: %d pages by %d questions, %d of them told of (%v); want %d by %d, cut", name, len(named[0].Pages), asked, shown, err, want.named, want.questions)
 		}
 	}
 }

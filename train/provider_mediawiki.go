@@ -28,7 +28,8 @@ type Fetcher interface {
 // and goes on by the "continue" of each answer until it has what is wanted. Only
 // articles (namespace 0) are named. Pages of other sites have no in-links here.
 // A wiki whose answers go on without end, or without anything new, is asked no
-// further than maxQuestions and maxStale say; what it named by then counts.
+// further than maxQuestions and maxStale say; what it named by then counts, and
+// is said to be cut.
 // One question is asked at a time, and the Fetcher keeps them apart; when the
 // wiki asks for a pause (maxlag, 429, 503) it is given one, three times.
 //
@@ -80,18 +81,17 @@ func NewMediaWiki(ctx context.Context, api web.URL, f Fetcher, c clock.Clock) (*
 }
 
 // Inlinks asks for each page of the layer in turn.
-func (m *MediaWiki) Inlinks(ctx context.Context, layer []web.URL, limit int) ([][]web.URL, error) {
-	out := make([][]web.URL, len(layer))
+func (m *MediaWiki) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error) {
+	out := make([]Named, len(layer))
 	for i, u := range layer {
 		title, ok := m.title(u)
 		if !ok {
 			continue
 		}
-		list, err := m.backlinks(ctx, title, limit)
-		if err != nil {
+		var err error
+		if out[i], err = m.backlinks(ctx, title, limit); err != nil {
 			return nil, err
 		}
-		out[i] = list
 	}
 	return out, nil
 }
@@ -102,18 +102,22 @@ const (
 	maxStale     = 10  // of these, one after the other that name no further page
 )
 
-func (m *MediaWiki) backlinks(ctx context.Context, title string, limit int) (list []web.URL, err error) {
+func (m *MediaWiki) backlinks(ctx context.Context, title string, limit int) (known Named, err error) {
 	question := url.Values{
 		"action": {"query"}, "list": {"backlinks"}, "bltitle": {title},
 		"blnamespace": {"0"}, "blfilterredir": {"nonredirects"},
 	}
 	seen := map[web.URL]bool{}
-	for questions, stale := 0, 0; len(list) < limit && questions < maxQuestions && stale < maxStale; questions++ {
+	for questions, stale := 0, 0; len(known.Pages) < limit; questions++ {
+		if questions == maxQuestions || stale == maxStale {
+			known.Cut = true
+			break
+		}
 		if m.Asked != nil {
 			m.Asked(title)
 		}
-		before := len(list)
-		question.Set("bllimit", fmt.Sprint(min(limit-len(list), maxBacklinks)))
+		before := len(known.Pages)
+		question.Set("bllimit", fmt.Sprint(min(limit-len(known.Pages), maxBacklinks)))
 		var answer struct {
 			Continue map[string]string `json:"continue"`
 			Query    struct {
@@ -123,25 +127,27 @@ func (m *MediaWiki) backlinks(ctx context.Context, title string, limit int) (lis
 			} `json:"query"`
 		}
 		if err := m.ask(ctx, question, &answer); err != nil {
-			return nil, fmt.Errorf("what links to %s: %w", title, err)
+			return Named{}, fmt.Errorf("what links to %s: %w", title, err)
 		}
 		for _, b := range answer.Query.Backlinks {
-			if u, err := m.address(b.Title); err == nil && !seen[u] && len(list) < limit {
+			if u, err := m.address(b.Title); err == nil && !seen[u] && len(known.Pages) < limit {
 				seen[u] = true
-				list = append(list, u)
+				known.Pages = append(known.Pages, u)
 			}
 		}
-		if stale++; len(list) > before {
+		if stale++; len(known.Pages) > before {
 			stale = 0
 		}
-		if answer.Continue["blcontinue"] == "" || answer.Continue["blcontinue"] == question.Get("blcontinue") {
+		on := answer.Continue["blcontinue"]
+		if on == "" || on == question.Get("blcontinue") {
+			known.Cut = on != "" && len(known.Pages) < limit // it would tell the same again
 			break
 		}
 		for k, v := range answer.Continue {
 			question.Set(k, v)
 		}
 	}
-	return list, nil
+	return known, nil
 }
 
 // pauses is how often a wiki is given the pause it asks for, each at most

@@ -138,8 +138,8 @@ var (
 // Inlinks draws from the pages that link to each of the layer: a record ranks
 // none before another, and taking them in the order of their addresses would
 // take all from one host.
-func (r Record) Inlinks(_ context.Context, layer []web.URL, limit int) ([][]web.URL, error) {
-	out := make([][]web.URL, len(layer))
+func (r Record) Inlinks(_ context.Context, layer []web.URL, limit int) ([]Named, error) {
+	out := make([]Named, len(layer))
 	for i, u := range layer {
 		list := r.To(u)
 		if r.Keep != nil {
@@ -147,7 +147,7 @@ func (r Record) Inlinks(_ context.Context, layer []web.URL, limit int) ([][]web.
 		}
 		chance := drawing(r.Seed, u)
 		chance.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
-		out[i] = list[:min(len(list), limit)]
+		out[i].Pages = list[:min(len(list), limit)]
 	}
 	return out, nil
 }

@@ -218,6 +218,8 @@ func TestFitErrors(t *testing.T) {
 		{"crf", g, nil, FitOptions{}, "no sequence of two pages"},
 		{"crf", one, sample(t, one, SequenceOptions{}), FitOptions{}, "have the same state"},
 		{"crf", g, list, FitOptions{States: 1}, "1 states: from 2 to 50"},
+		{"contextgraph", g, nil, FitOptions{States: 4}, "leave the states out; they have layers"},
+		{"rlspider", g, nil, FitOptions{States: 4}, "know no hop distances"},
 		{"crf", g, list, FitOptions{Variance: -1}, "a variance of -1"},
 		{"crf", g, list, FitOptions{Set: map[string]float64{"clusters": 3}}, `no setting "clusters"`},
 		{"hmm", g, nil, FitOptions{Set: map[string]float64{"clusters": -3}}, "-3 is outside"},
@@ -245,6 +247,9 @@ func TestFitEveryKind(t *testing.T) {
 	}
 	list := sample(t, g, SequenceOptions{Count: 400, Seed: 1})
 	for _, f := range Fitters() {
+		if f.Paths {
+			continue // see TestFitPaths
+		}
 		var bytes [2][]byte
 		for i, workers := range []int{1, 3} {
 			file, err := Fit(t.Context(), f.Kind, g, list, FitOptions{Workers: workers, Iterations: 5, Version: "test"})

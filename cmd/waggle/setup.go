@@ -79,7 +79,10 @@ func (s *setup) crawl(ctx context.Context, show func() progress) (event.Ending, 
 		return "", nil, err
 	}
 
-	front, err := frontier.Open(s.col.frontier(), frontier.Options{MaxPerHost: s.job.Scope.MaxHostQueue, Max: s.job.Scope.MaxQueue, Repair: s.acceptLoss})
+	front, err := frontier.Open(s.col.frontier(), frontier.Options{
+		MaxPerHost: s.job.Scope.MaxHostQueue, Max: s.job.Scope.MaxQueue, Repair: s.acceptLoss,
+		Shortest: score.Shortest(s.job.scorer(), s.job.Scorer.Set),
+	})
 	if errors.Is(err, frontier.ErrDamaged) {
 		err = fmt.Errorf("%w\n%s", err, lossRemedy)
 	}

@@ -148,7 +148,8 @@ func (c *teachShowCmd) options() (o teach.Options, done func(), err error) {
 			return o, nil, exit{exitUsage, err}
 		}
 		o.Recorded = w.Name
-		o.Fetcher = corpus.Fetcher{Web: w}
+		o.Fetcher, o.Canon = corpus.Fetcher{Web: w}, w.Canon()
+		o.Parser = parse.New(parse.Options{Analyzer: text.NewAnalyzer(), Canon: o.Canon})
 		if len(o.Starts) == 0 {
 			o.Starts = seedsOf(w)
 		}

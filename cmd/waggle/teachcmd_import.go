@@ -282,7 +282,7 @@ type record struct {
 }
 
 func newRecord(w *corpus.Web) *record {
-	return &record{w, parse.New(parse.Options{Analyzer: text.NewAnalyzer()}), map[web.URL]*web.Page{}}
+	return &record{w, parse.New(parse.Options{Analyzer: text.NewAnalyzer(), Canon: w.Canon()}), map[web.URL]*web.Page{}}
 }
 
 // Page implements paths.Record.

@@ -87,7 +87,7 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 			return exit{exitUsage, err}
 		}
 		defer w.Close()
-		pages, err := corpus.OpenPages(ctx, w, parser, corpus.PagesOptions{Progress: func(done, total int) { meter.show(done, total, "pages parsed") }})
+		pages, err := corpus.OpenPages(ctx, w, parse.New(parse.Options{Canon: w.Canon()}), corpus.PagesOptions{Progress: func(done, total int) { meter.show(done, total, "pages parsed") }})
 		if err != nil {
 			return err
 		}

@@ -255,6 +255,15 @@ func (c *trainCollectCmd) report(io streams, g *train.Graph) {
 	if n := f.NoPage + f.NoLink + f.Refused; n > 0 {
 		fmt.Fprintf(out, "\nPassed over: %s without a page, %s that do not link there, %s not to be kept.\n", number(f.NoPage), number(f.NoLink), number(f.Refused))
 	}
+	if n := len(f.Cut); n > 0 {
+		fmt.Fprintf(out, "\nOf %s pages not all in-links are known: the wiki's answers did not come to an end. %s names them:\n", number(n), train.GraphPath(c.Out))
+		for _, u := range f.Cut[:min(5, n)] {
+			fmt.Fprintf(out, "  %s\n", untrusted(u.String(), 150))
+		}
+		if n > 5 {
+			fmt.Fprintln(out, "  …")
+		}
+	}
 	for layer, n := range g.LayerSizes() {
 		if n == 0 {
 			fmt.Fprintf(out, "\nLayer %d is empty: everything that was found to lead to the targets is in the graph.\nModels of fewer states fit it: waggle train model --states %d.\n", layer, max(2, layer))
@@ -413,22 +422,17 @@ func (r recorded) close() {
 }
 
 // record opens the recorded web; of a finished crawl it makes one, for as long
-// as it is needed, and reads its links by the rules of that crawl: its pages are
-// kept under the addresses that these gave.
+// as it is needed. Links are read by the rules that its pages' addresses were
+// made canonical by.
 func (c *trainCollectCmd) record(ctx context.Context, meter *meter) (r recorded, err error) {
 	if c.Web == "" {
 		return r, nil
 	}
 	dir := c.Web
 	if (collection{dir: dir}).begun() {
-		crawled, err := readJob(collection{dir: c.Web}.job())
-		if err != nil {
-			return r, exit{exitUsage, err}
-		}
-		r.canon = crawled.canon()
 		r.made = filepath.Join(c.Out, "record")
 		dir = r.made
-		_, err = corpus.Build(ctx, dir, corpus.Crawl{Dir: c.Web}, corpus.Options{Force: fileExists(dir), Progress: meter.show})
+		_, err := corpus.Build(ctx, dir, corpus.Crawl{Dir: c.Web}, corpus.Options{Force: fileExists(dir), Progress: meter.show})
 		if err != nil {
 			r.close()
 			return recorded{}, err
@@ -438,6 +442,7 @@ func (c *trainCollectCmd) record(ctx context.Context, meter *meter) (r recorded,
 		r.close()
 		return recorded{}, exit{exitUsage, err}
 	}
+	r.canon = r.web.Canon()
 	r.pages, err = corpus.OpenPages(ctx, r.web, parse.New(parse.Options{Canon: r.canon}), corpus.PagesOptions{Progress: func(done, total int) { meter.show(done, total, "parsing") }})
 	if err != nil {
 		r.close()

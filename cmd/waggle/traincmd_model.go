@@ -23,7 +23,7 @@ type trainModelCmd struct {
 	Kind  string `required:"" placeholder:"KIND" help:"What to learn: ${kinds}."`
 	Force bool   `help:"Replace the file if it is there."`
 
-	States       int                `default:"5" help:"Hop distances told apart (default ${default}); the last means that many or more."`
+	States       *int               `placeholder:"N" help:"Hop distances told apart (default 5); the last means that many or more. Not for contextgraph, rlspider, paths."`
 	Features     string             `default:"all" placeholder:"SUBSET" help:"crf, memm: what is seen of pages: all (default), words, similarity."`
 	MinPages     *int               `placeholder:"N" help:"crf, memm: pages in which a word must occur (default 3)."`
 	Counts       bool               `help:"crf, memm: count the words of a page instead of noting them."`
@@ -67,11 +67,11 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	if fileExists(c.Out) && !c.Force {
 		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", c.Out)}
 	}
-	if c.States == 0 || c.Variance == 0 { // what is not given has a default
-		return exit{exitUsage, fmt.Errorf("%d states and a variance of %v: from 2 states, and a variance above 0", c.States, c.Variance)}
+	if c.Variance == 0 { // what is not given has a default
+		return exit{exitUsage, errors.New("a variance of 0: above 0")}
 	}
-	if isZero(c.MinPages) || isZero(c.Iterations) || isZero(c.Tolerance) {
-		return exit{exitUsage, errors.New("--min-pages, --iterations, --tolerance: above 0; left out, they have the values of the kind")}
+	if isZero(c.States) || isZero(c.MinPages) || isZero(c.Iterations) || isZero(c.Tolerance) {
+		return exit{exitUsage, errors.New("--states, --min-pages, --iterations, --tolerance: above 0; left out, they have the values of the kind")}
 	}
 	if err := placeFor(c.Out); err != nil {
 		return exit{exitUsage, err}
@@ -102,7 +102,7 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	meter := newMeter(io.err)
 	began := time.Now()
 	f, err := train.Fit(ctx, model.Kind(c.Kind), g, sequences, train.FitOptions{
-		States: c.States, Variance: c.Variance, Iterations: given(c.Iterations), Tolerance: given(c.Tolerance), Set: c.Set,
+		States: given(c.States), Variance: c.Variance, Iterations: given(c.Iterations), Tolerance: given(c.Tolerance), Set: c.Set,
 		Features: feature.Options{Subset: subset, MinPages: given(c.MinPages), Counts: c.Counts, Surroundings: c.Surroundings},
 		Seed:     c.Seed, Workers: c.Workers, Version: version,
 		Progress: func(i int, objective float64) { meter.show(i, 0, fmt.Sprintf("iterations; objective %.6g", objective)) },
@@ -117,20 +117,19 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	if err := f.Write(c.Out); err != nil {
 		return err
 	}
-	of := ""
-	if len(f.Provenance.States) > 0 {
-		of = fmt.Sprintf(" of %d states", c.States)
+	of, used := "", len(f.Provenance.States)
+	if used > 0 {
+		of = fmt.Sprintf(" of %d states", used)
 	}
 	fmt.Fprintf(io.out, "%s: %s%s from %s pages", c.Out, f.Kind, of, number(f.Provenance.Pages))
 	if n := f.Provenance.Sequences; n > 0 {
 		fmt.Fprintf(io.out, " and %s sequences", number(n))
 	}
 	fmt.Fprintf(io.out, ", in %s\n", span(time.Since(began)))
-	used := len(f.Provenance.States)
 	for used > 2 && f.Provenance.States[used-1] == 0 {
 		used--
 	}
-	if 0 < used && used < c.States {
+	if used < len(f.Provenance.States) {
 		fmt.Fprintf(io.out, "No training page is %d links away or more: --states %[1]d makes a model without empty states.\n", used)
 	}
 	if f.Space != nil {

@@ -59,7 +59,7 @@ func (c *trainModelCmd) fitPaths(ctx context.Context, io streams) error {
 	}
 	began := time.Now()
 	f, err := train.FitPaths(ctx, usable, rec, train.FitOptions{
-		Variance: c.Variance, Iterations: given(c.Iterations), Tolerance: given(c.Tolerance), Set: c.Set, Seed: c.Seed, Version: version,
+		States: given(c.States), Variance: c.Variance, Iterations: given(c.Iterations), Tolerance: given(c.Tolerance), Set: c.Set, Seed: c.Seed, Version: version,
 		Progress: func(i int, objective float64) { meter.show(i, 0, fmt.Sprintf("iterations; objective %.6g", objective)) },
 	})
 	meter.end()
@@ -170,7 +170,7 @@ func openPages(ctx context.Context, dir string, meter *meter) (*corpus.Web, *cor
 	if err != nil {
 		return nil, nil, exit{exitUsage, err}
 	}
-	pages, err := corpus.OpenPages(ctx, w, parse.New(parse.Options{}), corpus.PagesOptions{Progress: func(done, total int) { meter.show(done, total, "parsing") }})
+	pages, err := corpus.OpenPages(ctx, w, parse.New(parse.Options{Canon: w.Canon()}), corpus.PagesOptions{Progress: func(done, total int) { meter.show(done, total, "parsing") }})
 	if err != nil {
 		w.Close()
 		return nil, nil, err

@@ -3,6 +3,8 @@ package synthetic
 import (
 	"math/bits"
 	"strconv"
+
+	"github.com/waggle-crawler/waggle/corpus"
 )
 
 // body writes an original page:
@@ -15,7 +17,7 @@ func (w *Web) body(g page) []byte {
 	links := (w.opt.Links + 1) / 2
 	links += s.below(2*(w.opt.Links-links) + 1)
 	b := make([]byte, 0, 1024+8*(w.opt.Words+w.opt.Boilerplate)+96*(links+w.opt.Template))
-	b = append(b, "<!doctype html><html lang=en><head><meta charset=utf-8><meta name=generator content=\"waggle synthetic web\"><title>"...)
+	b = append(b, "<!doctype html><html lang=en><head><meta charset=utf-8><meta name=generator content=\""+corpus.SyntheticMark+"\"><title>"...)
 	signal := w.opt.Signal
 	for range level {
 		signal *= w.opt.Decay
@@ -140,7 +142,7 @@ const entryDays = 1000
 // calendar writes the page of a day, which leads to the next, and to a day
 // that no other page leads to.
 func (w *Web) calendar(host, day int) []byte {
-	b := append([]byte(nil), "<!doctype html><html lang=en><head><meta name=generator content=\"waggle synthetic web\"><title>Day "...)
+	b := append([]byte(nil), "<!doctype html><html lang=en><head><meta name=generator content=\""+corpus.SyntheticMark+"\"><title>Day "...)
 	b = strconv.AppendInt(b, int64(day), 10)
 	b = append(b, "</title></head><body>\n<ul class=menu>"...)
 	b = w.appendMenu(b, host)

@@ -12,6 +12,7 @@ import (
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/corpus/synthetic"
 	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -139,6 +140,50 @@ func TestRecordIsTheWeb(t *testing.T) {
 		}
 		if x.Reachable != x.Relevant || x.ReachableFar != x.Relevant || x.ExamplesOutside > 0 || len(r.Topics[i].Examples) != 5 {
 			t.Errorf("%+v", x)
+		}
+	}
+}
+
+// TestCrawledIsSynthetic: what a crawl of a synthetic web archived, a few pages
+// of one host, makes a web that is labelled synthetic too; a page of the real
+// web that speaks of such webs does not.
+func TestCrawledIsSynthetic(t *testing.T) {
+	w := parsedOptions(t, few)
+	var made []*web.Response
+	for u := range record(t, w).URLs() {
+		if _, ok := w.Facts(u); ok && len(made) < 5 {
+			made = append(made, fetch(t, w, u))
+		}
+	}
+	u, err := web.Parse("http://real.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	real := &web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Body: []byte("<title>On the " + corpus.SyntheticMark + "</title>")}
+	for _, c := range []struct {
+		pages []*web.Response
+		want  bool
+	}{{[]*web.Response{real}, false}, {made, true}, {append(made, real), true}} {
+		dir := t.TempDir()
+		a, err := store.Create(filepath.Join(dir, "archive"), store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range c.pages {
+			b, err := a.EncodeResponse(r)
+			if err == nil {
+				_, err = a.Append(b)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		built, err := corpus.Build(t.Context(), filepath.Join(dir, "web"), corpus.Crawl{Dir: dir}, corpus.Options{})
+		if err != nil || built.Manifest.Synthetic != c.want {
+			t.Errorf("%d pages: synthetic %v, %v", len(c.pages), built.Manifest.Synthetic, err)
 		}
 	}
 }

@@ -58,8 +58,8 @@ func sweep(f Frontier, n int, score func(*web.Candidate) float64) (calls int, er
 
 // transcripts runs testdata/*.txt. A transcript is a list of commands:
 //
-//	new [max=n] [all=n]     an empty frontier; the clock at 0s
-//	add, preview            a link a line: address priority [from=address] [features=x]
+//	new [max=n] [all=n] [shortest]   an empty frontier; the clock at 0s
+//	add, preview            a link a line: address priority [from=address] [depth=n] [features=x]
 //	tick d                  the clock moves on by d
 //	lease n [rescore]       with rescore, lines "address priority" are the
 //	                        new priorities of these addresses
@@ -129,6 +129,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 		s.now, s.opts = Start, frontier.Options{}
 		d.MaybeScanArgs(t, "max", &s.opts.MaxPerHost)
 		d.MaybeScanArgs(t, "all", &s.opts.Max)
+		s.opts.Shortest = d.HasArg("shortest")
 		s.f, err = s.maker.New(s.opts)
 		return "", err
 	case "reopen":
@@ -298,6 +299,8 @@ func candidates(t *testing.T, lines []string) (cs []web.Candidate) {
 				c.From = address(t, value)
 			case "features":
 				c.Features = []byte(value)
+			case "depth":
+				c.Depth, _ = strconv.Atoi(value)
 			case "tries":
 				c.Tries, _ = strconv.Atoi(value)
 			default:

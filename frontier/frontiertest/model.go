@@ -20,6 +20,7 @@ import (
 type Model struct {
 	max    int
 	all    int
+	short  bool
 	links  map[web.URL]*link
 	states map[web.Host]web.HostState
 	blobs  map[string]string
@@ -46,6 +47,7 @@ func NewModel(opts frontier.Options) *Model {
 	return &Model{
 		max:    cmp.Or(opts.MaxPerHost, 10_000),
 		all:    opts.Max,
+		short:  opts.Shortest,
 		links:  make(map[web.URL]*link),
 		states: make(map[web.Host]web.HostState),
 		blobs:  make(map[string]string),
@@ -106,7 +108,9 @@ func (m *Model) add(c web.Candidate) (web.Admission, *web.Candidate) {
 	switch {
 	case seen && (l.how == leased || l.how == done):
 		return web.Known, nil
-	case seen && l.how == queued && c.Priority <= l.Priority:
+	case seen && l.how == queued && m.short && c.Depth >= l.Depth:
+		return web.Known, nil
+	case seen && l.how == queued && !m.short && c.Priority <= l.Priority:
 		return web.Known, nil
 	case seen && l.how == queued:
 		m.links[c.URL] = fresh
@@ -276,6 +280,7 @@ func againstModel(t *testing.T, m Maker) {
 		opts := frontier.Options{
 			MaxPerHost: rapid.SampledFrom([]int{1, 2, 3, 40}).Draw(t, "max"),
 			Max:        rapid.SampledFrom([]int{0, 0, 1, 5}).Draw(t, "all"),
+			Shortest:   rapid.IntRange(0, 3).Draw(t, "shortest") == 0,
 		}
 		f, err := m.New(opts)
 		if err != nil {

@@ -30,14 +30,9 @@ type Trace = lattice.Trace
 // It fails on sequences that lattice.Check finds fault with, and with ctx's
 // error when that is cancelled.
 func Train(ctx context.Context, sequences []lattice.Sequence, shape lattice.Shape, o Options) (*lattice.Weights, Trace, error) {
-	if err := lattice.Check(sequences, shape); err != nil {
-		return nil, Trace{}, err
-	}
-	design := lattice.NewDesign(shape, o.Cuts)
-	c := newChains(design, sequences, shape, lattice.Workers(o.Workers))
-	w, trace, err := design.Fit(ctx, o, c.logLikelihood)
-	trace.Sequences, trace.Positions = len(sequences), len(c.rows)
-	return w, trace, err
+	return lattice.Train(ctx, sequences, shape, o, func(d *lattice.Design, workers int) lattice.Likelihood {
+		return newChains(d, sequences, shape, workers).logLikelihood
+	})
 }
 
 // LogLikelihood is log p(labels|observations) of one sequence, in nats, and

@@ -3,6 +3,7 @@ package hmm
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // What the papers add to each count.
@@ -26,18 +27,19 @@ func (o CountOptions) check(states int) error {
 	if !(o.Smoothing >= 0) || math.IsInf(o.Smoothing, 1) {
 		return fmt.Errorf("hmm: smoothing of %v; it must be a number ≥ 0", o.Smoothing)
 	}
-	if o.Arcs == nil {
+	return checkArcs(o.Arcs, states)
+}
+
+// checkArcs tells whether arcs [S][S] let every state be left; nil lets all.
+func checkArcs(arcs []bool, states int) error {
+	if arcs == nil {
 		return nil
 	}
-	if len(o.Arcs) != states*states {
-		return fmt.Errorf("hmm: %d arcs for %d states, not %d", len(o.Arcs), states, states*states)
+	if len(arcs) != states*states {
+		return fmt.Errorf("hmm: %d arcs for %d states, not %d", len(arcs), states, states*states)
 	}
 	for i := range states {
-		some := false
-		for _, ok := range o.Arcs[i*states : (i+1)*states] {
-			some = some || ok
-		}
-		if !some {
+		if !slices.Contains(arcs[i*states:(i+1)*states], true) {
 			return fmt.Errorf("hmm: no arc leaves state %d; allow it at least to stay", i)
 		}
 	}

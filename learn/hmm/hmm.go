@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 )
 
 // ErrImpossible tells that a sequence has probability zero.
@@ -61,22 +62,34 @@ func HopArcs(states int) []bool {
 
 // Random is a start for walks without labels: π uniform, the rows of A and B
 // uniform but for up to a tenth, drawn from seed. Without that difference all
-// states would stay alike for ever.
-func Random(states, symbols int, seed uint64) *Model {
+// states would stay alike for ever. Arcs [S][S] may be gone, others never are;
+// nil = all.
+//
+// Source: Hu et al. 2014, section 2.2 (H1), where π is "generally evenly
+// distributed" at first, and nothing is said of A and B.
+func Random(states, symbols int, arcs []bool, seed uint64) (*Model, error) {
+	if err := checkShape(states, symbols); err != nil {
+		return nil, err
+	}
+	if err := checkArcs(arcs, states); err != nil {
+		return nil, err
+	}
 	r := rand.New(rand.NewPCG(seed, 0x686d6d))
-	m := &Model{states, symbols, make([]float64, states), make([]float64, states*states), make([]float64, states*symbols)}
-	for i := range m.Pi {
-		m.Pi[i] = 1 / float64(states)
-	}
-	jitter := func(table []float64, width int) {
-		for i := range table {
-			table[i] = 1 + 0.1*r.Float64()
+	m := &Model{states, symbols, slices.Repeat([]float64{1 / float64(states)}, states), make([]float64, states*states), make([]float64, states*symbols)}
+	jitter(r, m.A, states, arcs)
+	jitter(r, m.B, symbols, nil)
+	return m, nil
+}
+
+// jitter fills a table with rows that are uniform but for up to a tenth, and
+// zero off the arcs [width][width] of the states that its rows leave.
+func jitter(r *rand.Rand, table []float64, width int, arcs []bool) {
+	for i := range table {
+		if table[i] = 1 + 0.1*r.Float64(); arcs != nil && !arcs[i%len(arcs)] {
+			table[i] = 0
 		}
-		normaliseRows(table, width, nil)
 	}
-	jitter(m.A, states)
-	jitter(m.B, symbols)
-	return m
+	normaliseRows(table, width, nil)
 }
 
 // Check tells what is wrong with a model that came from elsewhere: shapes,

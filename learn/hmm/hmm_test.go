@@ -672,11 +672,18 @@ func TestH8_OrderLost(t *testing.T) {
 // H1: without labels the start is uniform but for a hair, and walks of two
 // kinds of page come apart.
 func TestH1_Random(t *testing.T) {
-	start := hmm.Random(2, 2, 1)
+	random := func(seed uint64) *hmm.Model {
+		m, err := hmm.Random(2, 2, nil, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	start := random(1)
 	if err := start.Check(); err != nil || !allNear(start.Pi, []float64{.5, .5}) {
 		t.Fatalf("%+v, %v", start, err)
 	}
-	if !reflect.DeepEqual(start, hmm.Random(2, 2, 1)) || reflect.DeepEqual(start, hmm.Random(2, 2, 2)) {
+	if !reflect.DeepEqual(start, random(1)) || reflect.DeepEqual(start, random(2)) {
 		t.Error("the seed does not decide")
 	}
 	var sequences []hmm.Sequence
@@ -690,6 +697,99 @@ func TestH1_Random(t *testing.T) {
 	if d := math.Abs(m.B[0] - m.B[2]); d < .9 {
 		t.Errorf("the states stay alike: %v after %d iterations", m.B, len(trace.LogLikelihood)-1)
 	}
+}
+
+// H1, of second order: every row is even but for a tenth, over the arcs that hop
+// distances allow, and Baum–Welch climbs from there with no label to go by.
+func TestH1_RandomSecond(t *testing.T) {
+	arcs := hmm.HopArcs(4)
+	start, err := hmm.RandomSecond(4, 4, arcs, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := start.Check(); err != nil || !allNear(start.First.Pi, []float64{.25, .25, .25, .25}) {
+		t.Fatalf("%+v, %v", start, err)
+	}
+	for at, p := range start.A {
+		ways := []float64{4, 4, 3, 2}[at/4%4]
+		if allowed := arcs[at%16]; allowed && math.Abs(p*ways-1) > .1 || !allowed && p != 0 {
+			t.Errorf("a_%d%d%d is %v of %v ways", at/16, at/4%4, at%4, p, ways)
+		}
+	}
+	m, trace, err := hmm.BaumWelchSecond(sample(1, 200, 4), start, hmm.Options{Iterations: 20})
+	L := trace.LogLikelihood
+	if err != nil || L[len(L)-1] <= L[0] {
+		t.Fatalf("%+v, %v", trace, err)
+	}
+	if err := m.Check(); err != nil {
+		t.Error(err)
+	}
+	for _, x := range []struct {
+		states int
+		arcs   []bool
+	}{{0, nil}, {2, arcs}, {2, make([]bool, 4)}, {257, nil}} {
+		if _, err := hmm.RandomSecond(x.states, 2, x.arcs, 1); err == nil {
+			t.Errorf("%d states and %d arcs are no error", x.states, len(x.arcs))
+		}
+	}
+}
+
+// H9, Viterbi: the belief over the last two pages and over the next one is that
+// of the best of all walks to each, taken one by one.
+func TestH9_BestWalksEqualEnumeration(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		S, symbols := rapid.IntRange(1, 3).Draw(t, "S"), rapid.IntRange(1, 3).Draw(t, "K")
+		m := drawSecond(t, S, symbols)
+		o := drawObs(t, symbols, 5)
+		now, next := make([]float64, m.Belief()), make([]float64, S)
+		walks(S, len(o)+1, func(q []int) {
+			p := joint(m.First, m, o, q[:len(o)])
+			before, last, behind := S, q[len(o)-1], q[len(o)]
+			a := m.First.A[last*S+behind]
+			if len(o) > 1 {
+				before = q[len(o)-2]
+				a = m.A[(before*S+last)*S+behind]
+			}
+			now[before*S+last] = max(now[before*S+last], p)
+			next[behind] = max(next[behind], p*a)
+		})
+		sums := func(list []float64) (sum float64) {
+			for _, p := range list {
+				sum += p
+			}
+			return sum
+		}
+		delta, to := make([]float64, m.Belief()), make([]float64, m.Belief())
+		possible := true
+		for t, symbol := range o {
+			before := delta
+			if t == 0 {
+				before = nil
+			}
+			if possible = m.StepBest(to, before, symbol) > 0; !possible {
+				break
+			}
+			delta, to = to, delta
+		}
+		if possible != (sums(now) > 0) {
+			t.Fatalf("possible: %v, and the best walks have %v", possible, now)
+		}
+		if !possible {
+			return
+		}
+		got := make([]float64, S)
+		m.PredictBest(got, delta)
+		for at, p := range now {
+			if !near(delta[at]*sums(now), p) {
+				t.Fatalf("pair %d: %v, want %v", at, delta, now)
+			}
+		}
+		for k, p := range next {
+			if !near(got[k]*sums(next), p) {
+				t.Fatalf("state %d behind: %v, want %v", k, got, next)
+			}
+		}
+	})
 }
 
 // Walks of one and of two pages teach what they can: π and b, and one link.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 )
 
@@ -77,6 +78,24 @@ func CountSecond(walks []Sequence, states, symbols int, o CountOptions) (*Second
 	return m, nil
 }
 
+// RandomSecond is Random of second order: π uniform, the rows of all tables
+// uniform over the arcs but for up to a tenth.
+func RandomSecond(states, symbols int, arcs []bool, seed uint64) (*Second, error) {
+	if states > 1<<8 {
+		return nil, fmt.Errorf("hmm: %d states; of second order there may be at most %d", states, 1<<8)
+	}
+	first, err := Random(states, symbols, arcs, seed)
+	if err != nil {
+		return nil, err
+	}
+	S, K := states, symbols
+	m := &Second{first, make([]float64, S*S*S), make([]float64, S*S*K)}
+	r := rand.New(rand.NewPCG(seed, 0x686d6d32))
+	jitter(r, m.A, S, arcs)
+	jitter(r, m.B, K, nil)
+	return m, nil
+}
+
 // Belief is the length of a belief, (S+1)·S.
 func (m *Second) Belief() int { return (m.First.States + 1) * m.First.States }
 
@@ -92,6 +111,24 @@ func (m *Second) Belief() int { return (m.First.States + 1) * m.First.States }
 // Source: Hu et al. 2014 name the algorithm and leave its recursions out;
 // these follow from equations 9 and 10. Equation 11 omits b_{q₁q₂}(o₂).
 func (m *Second) Step(dst, alpha []float64, symbol int) float64 {
+	return m.step(dst, alpha, symbol, false)
+}
+
+// StepBest is Step for the likeliest walk alone: of all walks that end in two
+// states it carries the best one, not their sum. dst sums to 1, as if no other
+// walks were.
+//
+//	δ₁(−,j) ∝ π_j b_j(o₁),  δ₂(i,j) ∝ δ₁(−,i) a_ij b_ij(o₂)
+//	δ_{t+1}(j,k) ∝ max_i [δ_t(i,j) a_ijk] b_jk(o_{t+1})
+//
+// Source: Hu et al. 2014 name the Viterbi algorithm and leave it out; this is
+// Rabiner 1989, section III.B, over pairs of states.
+func (m *Second) StepBest(dst, delta []float64, symbol int) float64 {
+	return m.step(dst, delta, symbol, true)
+}
+
+// step is Step, or StepBest.
+func (m *Second) step(dst, alpha []float64, symbol int, best bool) float64 {
 	S, K := m.First.States, m.First.Symbols
 	if symbol < 0 || symbol >= K {
 		panic(fmt.Sprintf("hmm: symbol %d of %d", symbol, K))
@@ -107,9 +144,7 @@ func (m *Second) Step(dst, alpha []float64, symbol int) float64 {
 		next := dst[j*S : (j+1)*S]
 		for i := range S + 1 {
 			if p := alpha[i*S+j]; p != 0 {
-				for k, a := range m.row(i, j) {
-					next[k] += p * a
-				}
+				join(next, p, m.row(i, j), best)
 			}
 		}
 	}
@@ -124,6 +159,19 @@ func (m *Second) Step(dst, alpha []float64, symbol int) float64 {
 		dst[pair] *= m.B[pair*K+symbol] / c
 	}
 	return c
+}
+
+// join takes p·row into dst: Σ, or max for best.
+func join(dst []float64, p float64, row []float64, best bool) {
+	if best {
+		for k, a := range row {
+			dst[k] = max(dst[k], p*a)
+		}
+		return
+	}
+	for k, a := range row {
+		dst[k] += p * a
+	}
 }
 
 // row is a_ij·, or a_j· where i is S, no page before.
@@ -154,7 +202,18 @@ func (m *Second) Current(dst, alpha []float64) {
 //	P(q_{t+1}=k | o₁…o_t) = Σ_{i,j} α_t(i,j) a_ijk
 //
 // The crawler's priority is dst[0]; Hu et al. 2014 give none.
-func (m *Second) Predict(dst, alpha []float64) {
+func (m *Second) Predict(dst, alpha []float64) { m.predict(dst, alpha, false) }
+
+// PredictBest is Predict for the likeliest walk alone, of a belief that
+// StepBest carried. dst sums to 1.
+//
+//	δ'(k) ∝ max_{i,j} δ_t(i,j) a_ijk
+func (m *Second) PredictBest(dst, delta []float64) {
+	m.predict(dst, delta, true)
+	normaliseRows(dst, len(dst), nil)
+}
+
+func (m *Second) predict(dst, alpha []float64, best bool) {
 	S := m.First.States
 	if len(dst) != S || len(alpha) != m.Belief() {
 		panic(fmt.Sprintf("hmm: %d states from a belief of %d numbers, not %d from %d", len(dst), len(alpha), S, m.Belief()))
@@ -162,9 +221,7 @@ func (m *Second) Predict(dst, alpha []float64) {
 	clear(dst)
 	for at, p := range alpha {
 		if p != 0 {
-			for k, a := range m.row(at/S, at%S) {
-				dst[k] += p * a
-			}
+			join(dst, p, m.row(at/S, at%S), best)
 		}
 	}
 }

@@ -37,19 +37,41 @@ type Trace struct {
 	Weights    int
 }
 
+// Likelihood is given the log potentials of all rows, [Design.Potentials],
+// writes its derivatives by them to residual, of the same shape, and returns a
+// log-likelihood in nats.
+type Likelihood func(potentials, residual []float64) float64
+
+// Train fits weights to labelled sequences. of makes the likelihood of a
+// learner: it asks the design for the rows of the sequences, and may share its
+// work among so many workers.
+//
+// It fails on sequences that Check finds fault with, and with ctx's error when
+// that is cancelled.
+func Train(ctx context.Context, sequences []Sequence, shape Shape, o Options, of func(d *Design, workers int) Likelihood) (*Weights, Trace, error) {
+	if err := Check(sequences, shape); err != nil {
+		return nil, Trace{}, err
+	}
+	d := NewDesign(shape, o.Cuts)
+	w, trace, err := d.Fit(ctx, o, of(d, Workers(o.Workers)))
+	trace.Sequences = len(sequences)
+	for _, q := range sequences {
+		trace.Positions += len(q.Labels)
+	}
+	return w, trace, err
+}
+
 // Fit finds the weights that maximise
 //
 //	logLikelihood(potentials) − Σ λ²/2σ²
 //
-// by L-BFGS from weights of 0. logLikelihood is given the log potentials of
-// all rows, [Potentials], writes its derivatives by them to residual, of the
-// same shape, and returns the log-likelihood in nats. The gradient of a weight
+// by L-BFGS from weights of 0. The gradient of a weight
 // is then Ẽ − E − λ/σ², its own coordinate's λ alone.
 //
 // When ctx is cancelled, Fit returns its error after the iteration in hand.
 //
 // Source: Liu & Milios 2010, equations 16 and 17, 35 and 36 as put right.
-func (d *Design) Fit(ctx context.Context, o Options, logLikelihood func(potentials, residual []float64) float64) (*Weights, Trace, error) {
+func (d *Design) Fit(ctx context.Context, o Options, logLikelihood Likelihood) (*Weights, Trace, error) {
 	if o.Variance == 0 {
 		o.Variance = 10
 	}
@@ -80,7 +102,7 @@ func (d *Design) Fit(ctx context.Context, o Options, logLikelihood func(potentia
 
 // Objective is what Fit minimises, as a function of the weights that writes
 // its gradient: −logLikelihood(potentials) + Σ λ²/2σ², σ² the variance.
-func (d *Design) Objective(variance float64, workers int, logLikelihood func(potentials, residual []float64) float64) func(w, grad []float64) float64 {
+func (d *Design) Objective(variance float64, workers int, logLikelihood Likelihood) func(w, grad []float64) float64 {
 	e := newEngine(d, Workers(workers))
 	potentials, residual := make([]float64, d.Potentials()), make([]float64, d.Potentials())
 	return func(w, grad []float64) float64 {

@@ -29,24 +29,18 @@ type Trace = lattice.Trace
 // It fails on sequences that lattice.Check finds fault with, and with ctx's
 // error when that is cancelled.
 func Train(ctx context.Context, sequences []lattice.Sequence, shape lattice.Shape, o Options) (*lattice.Weights, Trace, error) {
-	if err := lattice.Check(sequences, shape); err != nil {
-		return nil, Trace{}, err
-	}
-	design := lattice.NewDesign(shape, o.Cuts)
-	c := count(design, sequences, shape, lattice.Workers(o.Workers))
-	w, trace, err := design.Fit(ctx, o, c.logLikelihood)
-	trace.Sequences, trace.Positions = len(sequences), c.positions
-	return w, trace, err
+	return lattice.Train(ctx, sequences, shape, o, func(d *lattice.Design, workers int) lattice.Likelihood {
+		return count(d, sequences, shape, workers).logLikelihood
+	})
 }
 
 // counts is what an MEMM needs of sequences: how often each state came at each
 // row, a row being an observation vector after a state.
 type counts struct {
-	design    *lattice.Design
-	workers   int
-	positions int
-	times     []float64 // in the shape of the potentials of all rows
-	value     []float64 // [blocks]: log-likelihoods
+	design  *lattice.Design
+	workers int
+	times   []float64 // in the shape of the potentials of all rows
+	value   []float64 // [blocks]: log-likelihoods
 }
 
 const block = 512 // rows
@@ -73,7 +67,6 @@ func count(d *lattice.Design, sequences []lattice.Sequence, shape lattice.Shape,
 				c.times = append(c.times, make([]float64, high-len(c.times))...)
 			}
 			c.times[low+rank]++
-			c.positions++
 		}
 	}
 	c.value = make([]float64, (d.Rows()+block-1)/block)

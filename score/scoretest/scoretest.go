@@ -39,12 +39,7 @@ func Run(t *testing.T, make func() Scorer) { RunWithin(t, maxFeatures, make) }
 // link, on average.
 func RunWithin(t *testing.T, bytes int, make func() Scorer) {
 	t.Run("one entry a link", func(t *testing.T) { entries(t, bytes, make) })
-	t.Run("Extract is pure", func(t *testing.T) { pure(t, make) })
-	t.Run("Score looks at the candidate alone", func(t *testing.T) { alone(t, make) })
-	t.Run("Score is a number", func(t *testing.T) { number(t, make) })
-	t.Run("deterministic", func(t *testing.T) { deterministic(t, make) })
-	t.Run("State and Restore", func(t *testing.T) { restore(t, make) })
-	t.Run("Rescores", func(t *testing.T) { rescores(t, make) })
+	t.Run("crawls", func(t *testing.T) { crawls(t, make) })
 	t.Run("foreign state", func(t *testing.T) { foreign(t, make) })
 }
 
@@ -152,88 +147,23 @@ func entries(t *testing.T, most int, make func() Scorer) {
 	})
 }
 
-func pure(t *testing.T, make func() Scorer) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := make()
-		visits := genVisits(t)
-		walk(s, visits)
-		before := s.State()
-		var group sync.WaitGroup
-		for _, v := range visits {
-			if v.Page == nil {
-				continue
-			}
-			want := s.Extract(v.Page, v.Verdict)
-			for range 2 {
-				group.Go(func() {
-					if got := s.Extract(v.Page, v.Verdict); !reflect.DeepEqual(got, want) {
-						t.Errorf("the same page gave %x, then %x", want, got)
-					}
-				})
-			}
-		}
-		group.Wait()
-		if after := s.State(); before == nil && after != nil {
-			t.Errorf("Extract changed the state to %x", after)
-		}
-	})
-}
-
-// alone checks that equal candidates score equally, and that what Score is not
-// told to look at does not matter.
-func alone(t *testing.T, make func() Scorer) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := make()
-		found, _ := walk(s, genVisits(t))
-		for _, c := range found {
-			copied := web.Candidate{URL: c.URL, Depth: c.Depth, Features: slices.Clone(c.Features), Memory: slices.Clone(c.Memory)}
-			if a, b := s.Score(&c), s.Score(&copied); a != b {
-				t.Fatalf("%s scores %v, its copy without source, kind and old priority %v", c.URL, a, b)
-			}
-			again := c
-			s.Score(&again)
-			if !reflect.DeepEqual(again, c) {
-				t.Fatalf("Score changed its candidate from %+v to %+v", c, again)
-			}
-		}
-	})
-}
-
-func number(t *testing.T, make func() Scorer) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := make()
-		found, _ := walk(s, genVisits(t))
-		c := web.Candidate{
-			URL: genURL(t, "url"), Depth: rapid.IntRange(0, 1<<30).Draw(t, "depth"),
-			Features: rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 0x7f, 0x80, 0xc0, 0xff}), 0, 12).Draw(t, "features"),
-			Memory:   rapid.SliceOfN(rapid.Byte(), 0, 12).Draw(t, "memory"),
-		}
-		for _, c := range append(found, c) {
-			if p := s.Score(&c); math.IsNaN(p) || math.IsInf(p, 0) {
-				t.Fatalf("%+v scores %v", c, p)
-			}
-		}
-	})
-}
-
-func deterministic(t *testing.T, make func() Scorer) {
-	rapid.Check(t, func(t *rapid.T) {
-		visits := genVisits(t)
-		_, a := walk(make(), visits)
-		_, b := walk(make(), visits)
-		if !slices.Equal(a, b) {
-			t.Fatalf("two runs differ:\n%s\n\n%s", strings.Join(a, "\n"), strings.Join(b, "\n"))
-		}
-	})
-}
-
-// restore stops a crawl at any point and goes on with a new scorer.
-func restore(t *testing.T, make func() Scorer) {
+// crawls draws a crawl that is stopped at any point and goes on, and holds three
+// scorers to it: one that is never stopped, one that is, and one that goes on
+// with the state of the latter. All is asked of the same crawl, since drawing
+// crawls takes longer than what scorers make of them.
+func crawls(t *testing.T, make func() Scorer) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := genVisits(t), genVisits(t)
 		whole, first, second := make(), make(), make()
-		queue, _ := walk(whole, before)
-		same, _ := walk(first, before)
+		queue, log := walk(whole, before)
+		same, again := walk(first, before)
+		if !slices.Equal(log, again) {
+			t.Fatalf("two runs differ:\n%s\n\n%s", strings.Join(log, "\n"), strings.Join(again, "\n"))
+		}
+		alone(t, whole, queue)
+		if !whole.Rescores() {
+			settled(t, whole, queue, log)
+		}
 		state := first.State()
 		if again := first.State(); again != nil {
 			t.Fatalf("State is %x after nothing happened", again)
@@ -241,31 +171,79 @@ func restore(t *testing.T, make func() Scorer) {
 		if err := second.Restore(bytes.Clone(state)); err != nil {
 			t.Fatal(err)
 		}
+		pure(t, first, before)
 		_, want := continueWalk(whole, after, queue, &[]string{})
 		_, got := continueWalk(second, after, same, &[]string{})
 		if !slices.Equal(got, want) {
 			t.Fatalf("restored from %x:\n%s\n\nnever stopped:\n%s", state, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
+		number(t, first, queue)
 	})
 }
 
-// rescores checks that a scorer whose Rescores is false never changes its mind.
-func rescores(t *testing.T, make func() Scorer) {
-	if make().Rescores() {
-		t.Skip("this scorer may change priorities")
+// pure checks that what a page gives depends on nothing but the page, on any
+// core, and leaves no trace.
+func pure(t *rapid.T, s Scorer, visits []visit) {
+	var group sync.WaitGroup
+	for _, v := range visits {
+		if v.Page == nil {
+			continue
+		}
+		want := s.Extract(v.Page, v.Verdict)
+		for range 2 {
+			group.Go(func() {
+				if got := s.Extract(v.Page, v.Verdict); !reflect.DeepEqual(got, want) {
+					t.Errorf("the same page gave %x, then %x", want, got)
+				}
+			})
+		}
 	}
-	rapid.Check(t, func(t *rapid.T) {
-		s := make()
-		found, log := walk(s, genVisits(t))
-		for _, c := range found {
-			if now := s.Score(&c); c.Kind != web.LinkSeed && now != c.Priority {
-				t.Fatalf("%s had %v and now has %v", c.URL, c.Priority, now)
-			}
+	group.Wait()
+	if after := s.State(); after != nil {
+		t.Errorf("Extract changed the state to %x", after)
+	}
+}
+
+// alone checks that equal candidates score equally, and that what Score is not
+// told to look at does not matter.
+func alone(t *rapid.T, s Scorer, found []web.Candidate) {
+	for _, c := range found {
+		copied := web.Candidate{URL: c.URL, Depth: c.Depth, Features: slices.Clone(c.Features), Memory: slices.Clone(c.Memory)}
+		if a, b := s.Score(&c), s.Score(&copied); a != b {
+			t.Fatalf("%s scores %v, its copy without source, kind and old priority %v", c.URL, a, b)
 		}
-		if slices.Contains(log, "stale") {
-			t.Fatal("it asks for rescoring")
+		again := c
+		s.Score(&again)
+		if !reflect.DeepEqual(again, c) {
+			t.Fatalf("Score changed its candidate from %+v to %+v", c, again)
 		}
-	})
+	}
+}
+
+// number checks that priorities are numbers, those of damaged links too.
+func number(t *rapid.T, s Scorer, found []web.Candidate) {
+	c := web.Candidate{
+		URL: genURL(t, "url"), Depth: rapid.IntRange(0, 1<<30).Draw(t, "depth"),
+		Features: rapid.SliceOfN(rapid.SampledFrom([]byte{0, 1, 0x7f, 0x80, 0xc0, 0xff}), 0, 12).Draw(t, "features"),
+		Memory:   rapid.SliceOfN(rapid.Byte(), 0, 12).Draw(t, "memory"),
+	}
+	for _, c := range append(found, c) {
+		if p := s.Score(&c); math.IsNaN(p) || math.IsInf(p, 0) {
+			t.Fatalf("%+v scores %v", c, p)
+		}
+	}
+}
+
+// settled checks that a scorer whose Rescores is false never changes its mind.
+func settled(t *rapid.T, s Scorer, found []web.Candidate, log []string) {
+	for _, c := range found {
+		if now := s.Score(&c); c.Kind != web.LinkSeed && now != c.Priority {
+			t.Fatalf("%s had %v and now has %v", c.URL, c.Priority, now)
+		}
+	}
+	if slices.Contains(log, "stale") {
+		t.Fatal("it asks for rescoring")
+	}
 }
 
 func foreign(t *testing.T, make func() Scorer) {
