@@ -157,7 +157,7 @@ func TestKilledCrawlGoesOn(t *testing.T) {
 // a critic: once undisturbed, once killed again and again. Both fetch the same
 // pages in the same order, and the apprentice knows the same in the end.
 func TestKilledApprenticeIsTheSame(t *testing.T) {
-	web := serveNumbered(t, 400)
+	web := serveNumbered(t, 50*max(killsWanted(t), 8))
 	rng := killChance(t)
 	critic := beeCritic(t, web)
 	crawled := func(name string, kills int) (order []string, knows []byte) {
