@@ -46,6 +46,7 @@ type topicImportCmd struct {
 	Under     string `placeholder:"TOPIC" help:"Import only this topic and what is below it."`
 	Twice     string `default:"first" placeholder:"WHAT" help:"An address under several topics stays with the first, goes to all, or is an error."`
 	NamesOnly bool   `help:"Build the tree of a dump from the names of topics alone."`
+	Partial   bool   `help:"Take a dump of which the end is lost as far as it goes."`
 	Force     bool   `help:"Replace the file that is there."`
 }
 
@@ -57,7 +58,7 @@ func (c *topicImportCmd) Run(std streams) error {
 	}
 	meter := newMeter(std.err)
 	defer meter.end()
-	o := taxonomy.Options{Under: c.Under, Twice: taxonomy.Twice(c.Twice), NamesOnly: c.NamesOnly, Progress: func(n int) {
+	o := taxonomy.Options{Under: c.Under, Twice: taxonomy.Twice(c.Twice), NamesOnly: c.NamesOnly, Partial: c.Partial, Progress: func(n int) {
 		if n%1000 == 0 {
 			meter.show(n, 0, "examples")
 		}
@@ -131,7 +132,10 @@ func (c *topicImportCmd) Run(std streams) error {
 		fmt.Fprintf(std.out, "%s addresses were listed again under the same topic\n", number(got.Repeated))
 	}
 	if got.Mended > 0 {
-		fmt.Fprintf(std.out, "%s broken or forbidden characters were replaced\n", number(got.Mended))
+		fmt.Fprintf(std.out, "%s broken or forbidden characters, or tags in what editors wrote, were replaced\n", number(got.Mended))
+	}
+	for _, place := range got.Cut {
+		fmt.Fprintf(std.out, "%s; what came before was taken\n", event.Line(place))
 	}
 	if got.Ignored > 0 {
 		fmt.Fprintf(std.out, "%s files are neither HTML (.html, .htm, .xhtml) nor lists (.txt, .urls), or lead elsewhere, and were left out\n", number(got.Ignored))

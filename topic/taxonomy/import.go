@@ -31,6 +31,8 @@ type Options struct {
 	// NamesOnly builds the tree of a dump from the names of topics alone, and
 	// does not check what its structure says of narrower topics.
 	NamesOnly bool
+	// Partial takes a dump that ends too early as far as it goes.
+	Partial bool
 	// Prefix leads from the folder of the taxonomy to the folder that
 	// ImportFolder reads, with slashes; "" = they are the same.
 	Prefix string
@@ -47,7 +49,8 @@ type Imported struct {
 	Repeated int      // addresses once more under the same topic
 	Unusable Some     // examples that are no http or https address
 	Unknown  Some     // topics of examples which the structure does not have
-	Mended   int      // broken or forbidden characters, replaced
+	Mended   int      // broken or forbidden characters, and markup, replaced
+	Cut      []string // files that end too early, and where
 	Ignored  int      // files of another kind, links to folders
 }
 
