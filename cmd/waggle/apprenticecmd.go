@@ -74,7 +74,7 @@ func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
 	meter := newMeter(io.err)
 	began := time.Now()
 	o := train.ApprenticeOptions{Scorer: c.Scorer, Set: c.Set, Analyzer: text.NewAnalyzer(), Version: version}
-	lessons, err := readLessons(c.Crawls, &o)
+	lessons, err := readLessons(c.Crawls, &o, false)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
@@ -108,8 +108,8 @@ func share(x float64) string {
 }
 
 // readLessons reads the logs of crawls; their pages are read as they are asked
-// for. The topic's name is that of the first crawl.
-func readLessons(dirs []string, o *train.ApprenticeOptions) (out []train.Lesson, err error) {
+// for, with the tags of their leaves if wanted. The topic's name is that of the first crawl.
+func readLessons(dirs []string, o *train.ApprenticeOptions, tags bool) (out []train.Lesson, err error) {
 	for _, dir := range dirs {
 		col := collection{dir: dir}
 		if !col.begun() {
@@ -127,7 +127,7 @@ func readLessons(dirs []string, o *train.ApprenticeOptions) (out []train.Lesson,
 			return nil, fmt.Errorf("%s holds no page yet", dir)
 		}
 		o.Topic = cmp.Or(o.Topic, job.Name)
-		p := parse.New(parse.Options{Analyzer: o.Analyzer, Canon: job.canon()})
+		p := parse.New(parse.Options{Analyzer: o.Analyzer, Canon: job.canon(), Tags: tags})
 		out = append(out, train.Lesson{Crawl: crawl, Pages: archived(col, p, crawl.Has)})
 	}
 	return out, nil
