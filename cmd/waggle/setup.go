@@ -589,6 +589,12 @@ func (s *setup) model(a *text.Analyzer) (*model.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if was := f.Provenance.Texts; f.Kind == model.Apprentice && was["judge"] != "" {
+		if differ := differingAims(was, s.job.aim()); differ != "" {
+			s.note(fmt.Sprintf("%s learnt from a crawl of another aim, %s (%s): what it promises is what that one wanted; leave --model out, or make a model of a crawl like this one with waggle train apprentice",
+				s.job.Scorer.Model, event.Line(f.Provenance.Topic), differ))
+		}
+	}
 	if err := f.Write(s.col.model()); err != nil {
 		return nil, err
 	}

@@ -102,6 +102,10 @@ func TestDump(t *testing.T) {
 	if err != nil || strings.Contains(out, "a.example") || got.Examples != 2 {
 		t.Errorf("under /Arts/Music: %+v, %v\n%s", got, err, out)
 	}
+	_, _, err = importRDF(t, "", content, taxonomy.Options{Under: "/Arts/Musik"})
+	if err == nil || !strings.Contains(err.Error(), "there is not one example of /Arts/Musik (near names: /Arts/Music") {
+		t.Errorf("under a topic that is misspelt: %v", err)
+	}
 	_, got, err = importRDF(t, "", content, taxonomy.Options{})
 	if err != nil || got.Examples != 3 || got.Empty != nil {
 		t.Errorf("without a structure: %+v, %v", got, err)
@@ -503,7 +507,7 @@ func TestPruneA2(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err := prune(lines(map[string]int{"/A": 0}), taxonomy.Pruning{}); err == nil || !strings.Contains(err.Error(), "holds no examples") {
+	if _, _, err := prune(lines(map[string]int{"/A": 0}), taxonomy.Pruning{}); err == nil || !strings.Contains(err.Error(), "holds no example") {
 		t.Errorf("nothing but empty topics: %v", err)
 	}
 }
