@@ -185,7 +185,10 @@ func (d *driver) open(ctx context.Context) error {
 			}
 		}
 	}
-	return d.say(started)
+	if err := d.say(started); err != nil {
+		return err
+	}
+	return d.sweep(ctx)
 }
 
 // loop is the crawl: give out leases, take in arrivals, wait for whichever
@@ -277,6 +280,13 @@ func (d *driver) arrive(ctx context.Context, a Arrival) error {
 	if err := d.settle(ctx, now, a.Record, out); err != nil {
 		return err
 	}
+	return d.sweep(ctx)
+}
+
+// sweep scores a slice of what waits anew, if that is due. It follows every
+// arrival and, as a crawl may have died right between the two, every beginning:
+// what is leased next is then the same.
+func (d *driver) sweep(ctx context.Context) error {
 	from, due := d.step.Sweep()
 	if !due {
 		return nil

@@ -115,6 +115,15 @@ type Classifier interface {
 	Classes(p *web.Page) []Class
 }
 
+// Doubter is implemented by judges that were tried on pages they had not learned
+// from, such as the critic.
+type Doubter interface {
+	// Doubts are what users should know before a crawl goes by the judge, nil
+	// if nothing speaks against it. The error wraps ErrBlind if no crawl
+	// should.
+	Doubts() (notes []string, err error)
+}
+
 // Append writes the critic as a file; see Critic.
 func (c *Critic) Append(b []byte) ([]byte, error) {
 	start := len(b)
@@ -414,7 +423,9 @@ type judged struct {
 var (
 	_ Judge      = (*critic)(nil)
 	_ Classifier = (*critic)(nil)
+	_ Doubter    = (*critic)(nil)
 	_ Classifier = (*pair)(nil)
+	_ Doubter    = (*pair)(nil)
 )
 
 func newCritic(t *topic.Topic, o Options) (Judge, error) {
@@ -435,6 +446,7 @@ func newCritic(t *topic.Topic, o Options) (Judge, error) {
 		if o.Printed {
 			two.words = math.Inf(1)
 		}
+		two.sight = two.trial(t, o)
 		return two, nil
 	}
 	c := &critic{named: named{name, cmp.Or(o.Threshold, 0.5)}, analyzer: o.Analyzer, Critic: o.Critic, words: o.Critic.Record.Words}
@@ -494,6 +506,9 @@ func (c *critic) Text(s string) float64 {
 	return c.relevance(c.posterior(v, n, c.words))
 }
 
+// Doubts are those of the critic about the focus.
+func (c *critic) Doubts() ([]string, error) { return c.Critic.Doubts(c.good) }
+
 // Classes are those of the page, in focus or not.
 func (c *critic) Classes(p *web.Page) []Class { return top(c.Record.Classes, c.of(p)) }
 
@@ -521,6 +536,79 @@ func top(paths []string, p []float64) []Class {
 type pair struct {
 	*bayes
 	topic string
+	sight Sight // of trial
+}
+
+// trial holds out each fifth of the examples and of the negative examples in
+// turn, and tells how those are judged by what the other four teach. So every
+// page is held out once: there are few.
+func (p *pair) trial(t *topic.Topic, o Options) (s Sight) {
+	part := func(pages []*web.Page, fold int) (learned, held []*web.Page) {
+		for i, page := range pages {
+			if i%heldOut == fold {
+				held = append(held, page)
+			} else {
+				learned = append(learned, page)
+			}
+		}
+		return learned, held
+	}
+	for fold := range heldOut {
+		good, goodHeld := part(t.Examples, fold)
+		rest, restHeld := part(t.Negatives, fold)
+		// What stands for the rest without negative examples is another
+		// judge's matter: one is not tried by the other.
+		if len(goodHeld)+len(restHeld) == 0 || len(rest) == 0 && len(t.Negatives) > 0 {
+			continue
+		}
+		j, err := newBayes(&topic.Topic{Examples: good, Negatives: rest}, o)
+		if err != nil {
+			continue // nothing is left to learn from
+		}
+		b := j.(*bayes)
+		b.words = p.words
+		taken := func(pages []*web.Page) (n int) {
+			for _, page := range pages {
+				if b.probability(page.Terms) >= 0.5 {
+					n++
+				}
+			}
+			return n
+		}
+		s.Good += len(goodHeld)
+		s.Found += taken(goodHeld)
+		s.Rest += len(restHeld)
+		s.False += taken(restHeld)
+	}
+	return s
+}
+
+// Doubts say how the critic did on examples that were held out. Without
+// negative examples it is taken to know all others, which is the best that can
+// be hoped for.
+func (p *pair) Doubts() ([]string, error) {
+	s := p.sight
+	if s.Good < fewHeld {
+		return []string{fmt.Sprintf("the critic has only %d example pages that could be held out: how well it judges is not known; give %d or more", s.Good, fewHeld)}, nil
+	}
+	says := fmt.Sprintf("the critic knew %d of %d examples that were held out (a fifth at a time)", s.Found, s.Good)
+	balanced := (s.Recall() + 1) / 2
+	switch {
+	case s.Rest == 0:
+		says += "; what it takes for such without being it is not known: negative examples would tell"
+	case s.Rest < fewHeld:
+		says += fmt.Sprintf(", and took %d of %d negative examples for such, which are too few to tell", s.False, s.Rest)
+	default:
+		says += fmt.Sprintf(", and took %d of %d negative examples for such", s.False, s.Rest)
+		balanced = s.Balanced()
+	}
+	switch {
+	case balanced < blind:
+		return nil, fmt.Errorf("%w: %s. Give more examples, and negative examples of what is near by and not wanted, or leave the judging to another judge, such as topic", ErrBlind, says)
+	case balanced < doubtful:
+		says += "; this is poor, and more examples of both kinds may mend it"
+	}
+	return []string{says}, nil
 }
 
 // Classes are "/" with the name of the topic, and "/Other".

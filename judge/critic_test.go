@@ -236,6 +236,46 @@ func TestCriticOfTwo(t *testing.T) {
 	}
 }
 
+// A critic of two classes is tried on the fifths of its examples that were held
+// out: every page once, by what the others teach.
+func TestCriticOfTwoIsTried(t *testing.T) {
+	pages := func(class string, n int, mix float64) (out []*web.Page) {
+		for _, s := range made(8, []string{class}, n, 60, mix) {
+			out = append(out, &web.Page{Terms: s.Terms})
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		good, rest []*web.Page
+		says       string
+		blind      bool
+	}{
+		"told apart":     {pages("/A", 12, 0.3), pages("/B", 9, 0.3), "knew 12 of 12 examples that were held out (a fifth at a time), and took 0 of 9 negative examples for such", false},
+		"no negatives":   {pages("/A", 12, 0.3), nil, "knew 12 of 12 examples that were held out (a fifth at a time); what it takes for such without being it is not known", false},
+		"few negatives":  {pages("/A", 12, 0.3), pages("/B", 3, 0.3), "took 0 of 3 negative examples for such, which are too few to tell", false},
+		"few examples":   {pages("/A", 3, 0.3), pages("/B", 9, 0.3), "only 3 example pages that could be held out", false},
+		"one example":    {pages("/A", 1, 0.3), nil, "only 0 example pages", false},
+		"one negative":   {pages("/A", 12, 0.3), pages("/B", 1, 0.3), "examples that were held out", false},
+		"the same words": {pages("/A", 20, 1), pages("/B", 20, 1), "negative examples for such. Give more examples, and negative examples", true},
+	} {
+		j, err := judge.New("critic", &topic.Topic{Name: "a", Examples: c.good, Negatives: c.rest}, judge.Options{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		notes, err := j.(judge.Doubter).Doubts()
+		if errors.Is(err, judge.ErrBlind) != c.blind {
+			t.Errorf("%s: %v", name, err)
+		}
+		said := strings.Join(notes, "\n")
+		if err != nil {
+			said = err.Error()
+		}
+		if !strings.Contains(said, c.says) {
+			t.Errorf("%s: it says %q and not %q", name, said, c.says)
+		}
+	}
+}
+
 // The held-out figures are those of pages not learned: words that tell nothing
 // give the accuracy of a guess, words that tell all give 1; what lies between
 // is better calibrated by the fitted W than as printed.

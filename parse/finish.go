@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"strings"
@@ -16,6 +17,9 @@ import (
 func (w *walker) finish() {
 	p := w.page
 	all := string(w.text)
+	for _, tag := range w.tags {
+		p.Tags = append(p.Tags, cmp.Or(tag.String(), "other"))
+	}
 	p.Leaves = make([]web.Leaf, len(w.leaves))
 	for i, l := range w.leaves {
 		if l.alt != "" {

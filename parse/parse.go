@@ -58,6 +58,8 @@ type Options struct {
 	Analyzer *text.Analyzer // nil = one of its own
 	Agent    string         // product token to which the wishes of pages apply; "" = "waggle"
 
+	Tags bool // fill Page.Tags
+
 	MaxTags   int // tags read; default 200,000
 	MaxLeaves int // default 100,000
 	MaxLinks  int // default 10,000

@@ -595,6 +595,21 @@ func TestLayoutMakesNoLeaves(t *testing.T) {
 	}
 }
 
+// Tags are the elements of the leaves, where they are asked for.
+func TestTags(t *testing.T) {
+	const body = `<p>Of <b class=x>bees</b><br><img src=i alt="a hive"><hr><table><tr><td>one<td></table><bee-hive>two</bee-hive>`
+	p, err := parse.New(parse.Options{Analyzer: analyzer, Tags: true}).Parse(response(t, "text/html; charset=utf-8", body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"p", "b", "br", "img", "hr", "td", "td", "other"}; !slices.Equal(p.Tags, want) || len(p.Leaves) != len(want) {
+		t.Errorf("%q of %d leaves, want %q", p.Tags, len(p.Leaves), want)
+	}
+	if q := page(t, body); q.Tags != nil || !slices.Equal(q.Leaves, p.Leaves) {
+		t.Errorf("not asked for: %q", q.Tags)
+	}
+}
+
 func TestConcurrentUse(t *testing.T) {
 	parser := parse.New(parse.Options{})
 	bodies := []string{article, "<frameset><frame src=x>", strings.Repeat("<p>bees <a href=y>dance</a>", 500), ""}

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -25,6 +26,7 @@ type walker struct {
 	full  bool   // MaxText is reached
 
 	leaves   []leaf
+	tags     []atom.Atom // [leaves], where they are asked for
 	headings []span
 	blocks   []block
 	links    []link
@@ -196,7 +198,7 @@ func (w *walker) enter(n *html.Node) bool {
 func (w *walker) leave() {
 	e := w.open[len(w.open)-1]
 	if w.body > 0 && w.body < len(w.open) && e.leaves == len(w.leaves) && e.leaves < w.opts.MaxLeaves {
-		w.leaves = append(w.leaves, leaf{span: span{len(w.text), len(w.text)}})
+		w.addLeaf(span{len(w.text), len(w.text)}, "")
 	}
 	if e.link >= 0 {
 		l := &w.links[e.link]
@@ -441,6 +443,10 @@ func (w *walker) addLeaf(s span, alt string) {
 		return
 	}
 	w.leaves = append(w.leaves, leaf{s, alt})
+	if w.opts.Tags {
+		tag, _, _ := bytes.Cut(w.path[bytes.LastIndexByte(w.path, '/')+1:], []byte("."))
+		w.tags = append(w.tags, atom.Lookup(tag))
+	}
 }
 
 // write appends data to the visible text and returns where it stands there,

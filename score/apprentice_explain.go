@@ -10,6 +10,28 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
+// Recall tells which links of the page led where before it was fetched, as the
+// journal has it.
+func (a *apprentice) Recall(_ *web.Candidate, p *web.Page, _ web.Verdict) []byte {
+	if !a.cocite {
+		return nil
+	}
+	own, known := addressHash(p.URL), map[uint32]bool{}
+	for e := range a.entries() {
+		x := example{relevance: e.byte()}
+		flags := e.byte()
+		x.relevant = flags&flagRelevant != 0
+		h := e.uint32()
+		if known[h] = a.promises(x); h == own {
+			break
+		}
+	}
+	return citations(p, func(u web.URL) (high, ok bool) {
+		high, ok = known[addressHash(u)]
+		return high, ok
+	})
+}
+
 // Explain names the words and offsets that raise or lower a link, those of the
 // most weight first. Words that were never seen around a followed link say
 // nothing and are left out.

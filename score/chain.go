@@ -1,8 +1,11 @@
 package score
 
 import (
+	"cmp"
+	"math"
 	"slices"
 
+	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -33,7 +36,10 @@ type chain struct {
 	literal bool
 }
 
-var _ Scorer = (*chain)(nil)
+var (
+	_ Scorer    = (*chain)(nil)
+	_ Explainer = (*chain)(nil)
+)
 
 func chainSettings() []Setting {
 	return []Setting{
@@ -86,10 +92,63 @@ func (c *chain) Score(link *web.Candidate) float64 {
 	}
 	var room scratch
 	belief := room.take(c.path.States())
-	if c.literal {
-		c.path.Belief(belief, link.Features, link.Memory)
-	} else {
-		c.path.Predict(belief, link.Features, link.Memory)
-	}
+	c.believe(belief, c.path.link(link.Features), link.Memory)
 	return c.order.priority(belief)
+}
+
+// believe fills dst [S] with the belief that links are ranked by.
+func (c *chain) believe(dst []float64, link feature.Link, memory []byte) {
+	if c.literal {
+		c.path.belief(dst, link, memory)
+	} else {
+		c.path.predict(dst, link, memory)
+	}
+}
+
+// Recall is Visit, which changes nothing here.
+func (c *chain) Recall(link *web.Candidate, p *web.Page, v web.Verdict) []byte {
+	return c.Visit(link, p, v)
+}
+
+// Explain begins with the probability of a target by the path alone, as if the
+// link showed nothing, and adds what the link shows, thing by thing: first what
+// alone would change that probability most. What a thing adds depends on those
+// before it. What is left to the priority is told by the farther hop distances.
+func (c *chain) Explain(_ *web.Page, _ int, link *web.Candidate) []Reason {
+	if len(link.Features) == 0 {
+		return nil
+	}
+	belief := make([]float64, c.path.States())
+	target := func(l feature.Link) float64 {
+		c.believe(belief, l, link.Memory)
+		return belief[0]
+	}
+	shown := c.path.link(link.Features)
+	before := target(feature.Link{})
+	out := []Reason{{Kind: ReasonPath, Times: 1, Weight: before}}
+	type thing struct {
+		link  feature.Link
+		alone float64 // by how much it changes the probability
+	}
+	var things []thing
+	if shown.Keyword {
+		things = append(things, thing{link: feature.Link{Keyword: true}})
+	}
+	for _, w := range shown.Words {
+		things = append(things, thing{link: feature.Link{Words: []uint32{w}}})
+	}
+	for i := range things {
+		things[i].alone = target(things[i].link) - before
+	}
+	slices.SortStableFunc(things, func(a, b thing) int { return cmp.Compare(math.Abs(b.alone), math.Abs(a.alone)) })
+	var sofar feature.Link
+	for _, t := range things {
+		sofar.Keyword = sofar.Keyword || t.link.Keyword
+		sofar.Words = append(sofar.Words, t.link.Words...)
+		slices.Sort(sofar.Words)
+		after := target(sofar)
+		out = append(out, Reason{Kind: ReasonSeen, What: c.path.name(t.link, c.literal), Times: 1, Weight: after - before})
+		before = after
+	}
+	return append(out, c.order.reason(belief))
 }

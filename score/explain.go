@@ -5,7 +5,11 @@ import (
 )
 
 // Explainer is implemented by scorers that can tell what a priority is made of.
+// Neither method changes the scorer.
 type Explainer interface {
+	// Recall is what Visit gave the links of a page for a memory when c led
+	// there, whatever was learned since.
+	Recall(c *web.Candidate, p *web.Page, v web.Verdict) (memory []byte)
 	// Explain parts the priority of a candidate that was found as that link of
 	// the page, which it was fetched from: the weights of the reasons add up to
 	// Score(c). nil where there is nothing to tell.
@@ -15,7 +19,7 @@ type Explainer interface {
 // Reason is one part of a priority.
 type Reason struct {
 	Kind   ReasonKind
-	What   string // the word or the class, untrusted; "" for others
+	What   string // the word, the class or what else was seen, untrusted; "" for others
 	Offset int    // leaves from the link, of words and of links near by; 0 = in its anchor
 	Times  int    // that it occurs there, at least 1
 	Weight float64
@@ -30,7 +34,12 @@ const (
 	ReasonAnchor                   // that of the anchor's text
 	ReasonPrior                    // what links of this crawl are worth on average
 	ReasonWord                     // a word at an offset, or anywhere near
-	ReasonClass                    // a class of the page that links
+	ReasonClass                    // a class of the page that links, or a topic above it
 	ReasonHigh                     // a link near by that led to a relevant page
 	ReasonLow                      // a link near by that led to another
+	// Of beliefs over hop distances:
+	ReasonPath   // that the page is a target, by the path and before the link is looked at
+	ReasonSeen   // what else a model saw, in words of its own
+	ReasonTarget // the likeness to the targets
+	ReasonHops   // how probable the farther distances are, which decide among equals
 )

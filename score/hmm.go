@@ -2,6 +2,7 @@ package score
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 
 	"github.com/waggle-crawler/waggle/feature"
@@ -50,7 +51,10 @@ type markov struct {
 	analyzer *text.Analyzer
 }
 
-var _ Scorer = (*markov)(nil)
+var (
+	_ Scorer    = (*markov)(nil)
+	_ Explainer = (*markov)(nil)
+)
 
 func neighboursSetting() Setting {
 	return Setting{"neighbours", 5, 1, 1000, "nearest training pages that tell what a page is like"}
@@ -231,6 +235,50 @@ func (m *markov) Score(c *web.Candidate) float64 {
 		likeness = unit(float64(math.Float32frombits(binary.LittleEndian.Uint32(c.Features[2:]))))
 	}
 	return m.belief*next[0] + (1-m.belief)*likeness
+}
+
+// Recall is Visit, which changes nothing here.
+func (m *markov) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
+	return m.Visit(c, p, v)
+}
+
+// Explain begins with the probability of a target by the path alone, as if
+// nothing were known of the page that holds the link; what that page shows
+// comes to it, and the likeness to the targets.
+func (m *markov) Explain(_ *web.Page, _ int, c *web.Candidate) []Reason {
+	symbol, ok := readSymbol(c.Features, m.hmm.Symbols)
+	if !ok {
+		return nil
+	}
+	alpha, next := make([]float64, m.hmm.States), make([]float64, m.hmm.States)
+	if readBelief(next, c.Memory) {
+		m.hmm.Predict(alpha, next)
+	} else {
+		copy(alpha, m.hmm.Pi)
+	}
+	m.hmm.Predict(next, alpha)
+	unseen := next[0]
+	m.now(alpha, symbol, c.Memory)
+	m.hmm.Predict(next, alpha)
+	what := fmt.Sprintf("the page is like those of cluster %d of the training pages", symbol)
+	switch symbol {
+	case 0:
+		what = "the page is like the targets of the training pages"
+	case m.blank:
+		what = "the page holds no word that the model knows"
+	}
+	w := 1.
+	if m.targets != nil {
+		w = m.belief
+	}
+	out := []Reason{
+		{Kind: ReasonPath, Times: 1, Weight: w * unseen},
+		{Kind: ReasonSeen, What: what, Times: 1, Weight: w * (next[0] - unseen)},
+	}
+	if m.targets == nil {
+		return append(out, m.order.reason(next))
+	}
+	return append(out, Reason{Kind: ReasonTarget, Times: 1, Weight: m.Score(c) - w*next[0]})
 }
 
 // newNearestPage makes the crawler that follows a page classifier: the priority

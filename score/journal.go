@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 )
@@ -123,6 +124,19 @@ func (j *journal) restore(state []byte, apply func(*entry)) error {
 	}
 	j.log = slices.Clone(state)
 	return nil
+}
+
+// entries yields what was taken down, in order.
+func (j *journal) entries() iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
+		for b := j.log[j.name:]; len(b) > 0; {
+			n, k := binary.Uvarint(b)
+			if !yield(&entry{b: b[k : k+int(n)]}) {
+				return
+			}
+			b = b[k+int(n):]
+		}
+	}
 }
 
 func (j *journal) damaged() error {

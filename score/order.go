@@ -2,8 +2,10 @@ package score
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/bits"
+	"strings"
 )
 
 // order makes one priority of a belief over states, so that beliefs compare
@@ -58,6 +60,19 @@ func (o order) priority(belief []float64) float64 {
 		}
 	}
 	return math.Ldexp(o.epsilon*float64(packed), -o.bits*(o.digits-1))
+}
+
+// reason is what a priority holds beside the probability of a target: how
+// probable the farther distances are, and what rounding to buckets takes off.
+func (o order) reason(belief []float64) Reason {
+	var b strings.Builder
+	for hops, p := range belief[1:] {
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "T%d %.3f", hops+1, p)
+	}
+	return Reason{Kind: ReasonHops, What: b.String(), Times: 1, Weight: o.priority(belief) - belief[0]}
 }
 
 // appendBelief writes a belief as a link carries it: float32 LE for each state.

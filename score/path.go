@@ -193,15 +193,28 @@ func (p *Path) belief(dst []float64, link feature.Link, memory []byte) {
 // they say little. It sums to 1. Q6: the paper prints no such step, hidden
 // Markov crawlers have it (BPM09 eq 6).
 func (p *Path) Predict(dst []float64, features, memory []byte) {
+	p.predict(dst, p.link(features), memory)
+}
+
+func (p *Path) predict(dst []float64, link feature.Link, memory []byte) {
 	var room scratch
 	s := p.weights.States
 	alpha, potentials := room.take(s), room.take(s*s)
-	link := p.link(features)
 	p.belief(alpha, link, memory)
 	copy(potentials, p.moves)
 	p.weights.Potentials(potentials, p.space.Inlink(link))
 	memm.Transitions(potentials, s)
 	memm.Step(dst, alpha, potentials, p.mode)
+}
+
+// name names the one thing that a link shows, as it bears on the page that it
+// leads to or, with on, on the page that holds it.
+func (p *Path) name(one feature.Link, on bool) string {
+	seen := p.space.Inlink(one)
+	if on {
+		seen = p.space.Outlink(one)
+	}
+	return p.space.Name(seen[0].ID)
 }
 
 // link reads the features of a link. Those of another model show nothing.

@@ -230,10 +230,11 @@ func New(name string, o Options) (Scorer, error) {
 // scores never change.
 type fixed struct{}
 
-func (fixed) Visit(*web.Candidate, *web.Page, web.Verdict) []byte { return nil }
-func (fixed) Stale() bool                                         { return false }
-func (fixed) Rescores() bool                                      { return false }
-func (fixed) State() []byte                                       { return nil }
+func (fixed) Visit(*web.Candidate, *web.Page, web.Verdict) []byte  { return nil }
+func (fixed) Recall(*web.Candidate, *web.Page, web.Verdict) []byte { return nil }
+func (fixed) Stale() bool                                          { return false }
+func (fixed) Rescores() bool                                       { return false }
+func (fixed) State() []byte                                        { return nil }
 
 func (fixed) Restore(state []byte) error {
 	if len(state) > 0 {

@@ -148,7 +148,8 @@ type ApprenticeOptions struct {
 	// Classes names the classes of a page, as in score.Options; nil = none.
 	Classes func(*web.Page) []string
 	Topic   string
-	Version string // of the program, for the provenance
+	Texts   map[string]string // what more the provenance is to tell
+	Version string            // of the program, for the provenance
 	// Progress is told how many pages were read; it may be nil.
 	Progress func(done, total int)
 }
@@ -263,7 +264,7 @@ func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Tau
 		Kind: model.Apprentice, Payload: m,
 		Provenance: model.Provenance{
 			Waggle: o.Version, Topic: o.Topic, TrainingSet: fmt.Sprintf("%016x", set.Sum64()),
-			Sites: slices.Sorted(maps.Keys(sites)), Pages: pages, Targets: targets, Settings: settings,
+			Sites: slices.Sorted(maps.Keys(sites)), Pages: pages, Targets: targets, Settings: settings, Texts: o.Texts,
 		},
 	}
 	if min(out.Low, out.High) < leastTaught {

@@ -51,11 +51,12 @@ type NamedAccuracy struct {
 // OffsetFacts tell of the leaves at one distance from the links.
 type OffsetFacts struct {
 	Offset int
-	Leaves int     // that there are
-	Text   float64 // share of them that hold text: the others are images, line breaks and the like
-	Rate   float64 // words there, as a share of all words of the window
-	Gain   float64 // bits, mean over the words that stand there around three links or more; see gain
-	Words  int     // these
+	Leaves int            // that there are
+	Text   float64        // share of them that hold text: the others are images, line breaks and the like
+	Rate   float64        // words there, as a share of all words of the window
+	Tags   map[string]int // leaves by their element (web.Page.Tags); nil where pages have none
+	Gain   float64        // bits, mean over the words that stand there around three links or more; see gain
+	Words  int            // these
 }
 
 const (
@@ -190,12 +191,13 @@ func bin(x float64) int { return max(0, min(Bins-1, int(x*Bins))) }
 type survey struct {
 	links  [2]int // low, high
 	leaves map[int]*[2]int
+	tags   map[int]map[string]int
 	words  map[int]int                // by offset, all
 	of     map[int]map[string]*[2]int // by offset: links of each side around which the word stands there
 }
 
 func newSurvey() *survey {
-	return &survey{leaves: map[int]*[2]int{}, words: map[int]int{}, of: map[int]map[string]*[2]int{}}
+	return &survey{leaves: map[int]*[2]int{}, tags: map[int]map[string]int{}, words: map[int]int{}, of: map[int]map[string]*[2]int{}}
 }
 
 func (s *survey) take(t *score.Teacher, p *web.Page, link int, high bool) {
@@ -233,6 +235,12 @@ func (s *survey) take(t *score.Teacher, p *web.Page, link int, high bool) {
 			s.leaves[d] = new([2]int)
 		}
 		s.leaves[d][0]++
+		if len(p.Tags) == len(p.Leaves) {
+			if s.tags[d] == nil {
+				s.tags[d] = map[string]int{}
+			}
+			s.tags[d][p.Tags[i]]++
+		}
 		s.leaves[d][1] += boolInt(strings.TrimSpace(p.Leaves[i].Text) != "")
 	}
 }
@@ -243,7 +251,7 @@ func (s *survey) facts() (out []OffsetFacts) {
 		total += n
 	}
 	for d := -MaxReach; d <= MaxReach; d++ {
-		f := OffsetFacts{Offset: d, Rate: float64(s.words[d]) / float64(max(1, total))}
+		f := OffsetFacts{Offset: d, Tags: s.tags[d], Rate: float64(s.words[d]) / float64(max(1, total))}
 		if n := s.leaves[d]; n != nil {
 			f.Leaves, f.Text = n[0], float64(n[1])/float64(n[0])
 		}

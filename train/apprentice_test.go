@@ -39,6 +39,7 @@ func leafPage(t testing.TB, name string, leaves ...string) *web.Page {
 		if l == "-" {
 			l = ""
 		}
+		p.Tags = append(p.Tags, map[string]string{"": "br"}[l])
 		p.Leaves = append(p.Leaves, web.Leaf{Text: l})
 	}
 	return p
@@ -161,6 +162,9 @@ func TestStudy(t *testing.T) {
 	}
 	if texts[at(-1)] != 0 || texts[at(1)] != 0 || texts[at(-2)] != 1 || texts[at(2)] != 1 {
 		t.Errorf("leaves with text %v", texts)
+	}
+	if got := s.Offsets[at(-1)]; got.Tags["br"] != got.Leaves || s.Offsets[at(-2)].Tags["br"] != 0 {
+		t.Errorf("at −1 %v of %d leaves, at −2 %v", got.Tags, got.Leaves, s.Offsets[at(-2)].Tags)
 	}
 	before, after := 0, 0
 	for i := range s.Before {

@@ -76,12 +76,15 @@ type Page struct {
 	Headings    []string
 	Alts        []string
 	Leaves      []Leaf // every leaf, left to right, empty ones too (item A4)
-	Main        string // main text, without navigation and boilerplate
-	Terms       []Term // of the whole visible text, sorted by Text
-	Links       []Link // in document order
-	Directives  Directives
-	Digest      [16]byte // of the decoded body; equal bodies are duplicates
-	Truncated   bool     // the body or the tree hit a bound
+	// Tags is the element of each leaf, where a parser was asked for them: that
+	// around a text, such as td, or the childless one itself, such as br.
+	Tags       []string
+	Main       string // main text, without navigation and boilerplate
+	Terms      []Term // of the whole visible text, sorted by Text
+	Links      []Link // in document order
+	Directives Directives
+	Digest     [16]byte // of the decoded body; equal bodies are duplicates
+	Truncated  bool     // the body or the tree hit a bound
 }
 
 // LinkKind names the element a link was found in.

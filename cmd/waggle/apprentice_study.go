@@ -2,13 +2,17 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/event"
@@ -20,6 +24,7 @@ import (
 //
 //	accuracy.csv, accuracy.svg   by d_max, with offsets and without
 //	offsets.csv, gain.svg, rate.svg   what each distance from a link tells
+//	tags.csv, tags.svg   which elements stand at each distance
 //	frontier.csv, frontier.svg   what waits, before and after an apprentice
 func (c *trainApprenticeCmd) study(ctx context.Context, io streams) error {
 	if c.Out != "" {
@@ -29,7 +34,7 @@ func (c *trainApprenticeCmd) study(ctx context.Context, io streams) error {
 		return exit{exitUsage, fmt.Errorf("--study is of one crawl, and not of %d", len(c.Crawls))}
 	}
 	o := train.ApprenticeOptions{Scorer: c.Scorer, Set: c.Set, Analyzer: text.NewAnalyzer()}
-	lessons, err := readLessons(c.Crawls, &o)
+	lessons, err := readLessons(c.Crawls, &o, true)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
@@ -114,7 +119,8 @@ func writeStudy(dir, topic string, s *train.Study) error {
 		after = append(after, float64(s.After[i])/float64(max(1, total)))
 		frontier = append(frontier, []string{num(from), strconv.Itoa(s.Before[i]), strconv.Itoa(s.After[i])})
 	}
-	for name, table := range map[string][][]string{"accuracy.csv": accuracy, "offsets.csv": offsets, "frontier.csv": frontier} {
+	tags, drawn := tagTable(s.Offsets)
+	for name, table := range map[string][][]string{"tags.csv": tags, "accuracy.csv": accuracy, "offsets.csv": offsets, "frontier.csv": frontier} {
 		var b bytes.Buffer
 		if err := csv.NewWriter(&b).WriteAll(table); err != nil {
 			return err
@@ -139,6 +145,10 @@ func writeStudy(dir, topic string, s *train.Study) error {
 			Title: topic + ": words and text by distance", XLabel: "leaves from the link", YLabel: "share", Percent: true,
 			Series: []plot.Series{{Name: "of all words", X: at, Y: rate, Dots: true}, {Name: "of leaves that hold text", X: at, Y: texts, Color: 1, Dots: true}},
 		},
+		"tags.svg": {
+			Title: topic + ": elements by distance", XLabel: "leaves from the link", YLabel: "share of leaves", Percent: true,
+			Note: "The element around a text, or one that is empty, such as br. The commonest, but for a.", Series: drawn,
+		},
 		"frontier.svg": {
 			Title: topic + ": what waits, before and after", XLabel: "promise: R(u) before, Pr(high) after", YLabel: "share of links", Percent: true,
 			Series: []plot.Series{{Name: "relevance of the page that links", X: middle, Y: before, Dots: true}, {Name: "apprentice", X: middle, Y: after, Color: 1, Dots: true}},
@@ -154,4 +164,36 @@ func writeStudy(dir, topic string, s *train.Study) error {
 		}
 	}
 	return nil
+}
+
+// tagTable counts the elements of the leaves at each distance, and gives the
+// curves of the commonest. As in CPS02, figure 9(b), a is not drawn: every
+// anchor is one.
+func tagTable(offsets []train.OffsetFacts) (table [][]string, drawn []plot.Series) {
+	const curves = 8
+	table = [][]string{{"offset", "tag", "leaves", "share"}}
+	total := map[string]int{}
+	for _, f := range offsets {
+		for tag, n := range f.Tags {
+			total[tag] += n
+		}
+	}
+	tags := slices.SortedFunc(maps.Keys(total), func(a, b string) int { return cmp.Or(total[b]-total[a], strings.Compare(a, b)) })
+	for _, tag := range tags {
+		line := plot.Series{Name: tag, Color: len(drawn), Dots: true}
+		for _, f := range offsets {
+			if f.Leaves == 0 {
+				continue
+			}
+			share := float64(f.Tags[tag]) / float64(f.Leaves)
+			line.X, line.Y = append(line.X, float64(f.Offset)), append(line.Y, share)
+			if f.Tags[tag] > 0 {
+				table = append(table, []string{strconv.Itoa(f.Offset), tag, strconv.Itoa(f.Tags[tag]), strconv.FormatFloat(share, 'g', 6, 64)})
+			}
+		}
+		if tag != "a" && len(drawn) < curves {
+			drawn = append(drawn, line)
+		}
+	}
+	return table, drawn
 }

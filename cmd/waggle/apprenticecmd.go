@@ -3,13 +3,19 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/text"
@@ -47,6 +53,10 @@ model guides another crawl of the topic from its first page, learning on:
 
 or, with set: {online: 0} in the job file, as it is.
 
+It takes folders of crawls, and no recorded web or lab: serve a recorded web and
+crawl it first. Crawls must be of one topic and one judge; a crawl that goes by a
+model of another topic or judge says so when it begins.
+
 Settings that --set changes; those of dmax, plain and cocitation must be the
 scorer's in the crawl:
 
@@ -74,7 +84,7 @@ func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
 	meter := newMeter(io.err)
 	began := time.Now()
 	o := train.ApprenticeOptions{Scorer: c.Scorer, Set: c.Set, Analyzer: text.NewAnalyzer(), Version: version}
-	lessons, err := readLessons(c.Crawls, &o)
+	lessons, err := readLessons(c.Crawls, &o, false)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
@@ -108,16 +118,27 @@ func share(x float64) string {
 }
 
 // readLessons reads the logs of crawls; their pages are read as they are asked
-// for. The topic's name is that of the first crawl.
-func readLessons(dirs []string, o *train.ApprenticeOptions) (out []train.Lesson, err error) {
+// for, with the tags of their leaves if wanted. The topic's name is that of the first crawl.
+func readLessons(dirs []string, o *train.ApprenticeOptions, tags bool) (out []train.Lesson, err error) {
+	seen := map[string]bool{}
 	for _, dir := range dirs {
 		col := collection{dir: dir}
 		if !col.begun() {
-			return nil, fmt.Errorf("%s holds no crawl: there is no %s", dir, col.job())
+			return nil, noCrawl(dir)
+		}
+		if real, err := filepath.EvalSymlinks(dir); err == nil && seen[real] {
+			return nil, fmt.Errorf("%s is named twice: what it holds would count twice", dir)
+		} else {
+			seen[real] = true
 		}
 		job, err := readJob(col.job())
 		if err != nil {
 			return nil, err
+		}
+		if o.Texts == nil {
+			o.Texts = job.aim()
+		} else if differ := differingAims(o.Texts, job.aim()); differ != "" {
+			return nil, fmt.Errorf("the crawls in %s and %s are not of one topic and judge (%s): what is high in one may be low in the other; make a model of each", dirs[0], dir, differ)
 		}
 		crawl, err := train.ReadCrawl(event.ReadFile(col.events()))
 		if err != nil {
@@ -127,10 +148,56 @@ func readLessons(dirs []string, o *train.ApprenticeOptions) (out []train.Lesson,
 			return nil, fmt.Errorf("%s holds no page yet", dir)
 		}
 		o.Topic = cmp.Or(o.Topic, job.Name)
-		p := parse.New(parse.Options{Analyzer: o.Analyzer, Canon: job.canon()})
+		p := parse.New(parse.Options{Analyzer: o.Analyzer, Canon: job.canon(), Tags: tags})
 		out = append(out, train.Lesson{Crawl: crawl, Pages: archived(col, p, crawl.Has)})
 	}
 	return out, nil
+}
+
+// noCrawl says what a folder is that holds no crawl, and what to do.
+func noCrawl(dir string) error {
+	const need = "an apprentice learns from the links that a crawl followed, in their order: name the folder that waggle crawl -o wrote"
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w; %s", err, need)
+	case !info.IsDir():
+		return fmt.Errorf("%s is a file and holds no crawl; %s", dir, need)
+	case fileExists(filepath.Join(dir, "web.yaml")):
+		return fmt.Errorf("%s is a recorded web and holds no crawl; %s. To crawl it: waggle web serve %[1]s, and waggle crawl -f with the job that waggle web job %[1]s TOPIC prints", dir, need)
+	case fileExists(filepath.Join(dir, "cells")):
+		return fmt.Errorf("%s holds what a lab found and no crawl: a lab keeps no pages; %s", dir, need)
+	}
+	return fmt.Errorf("%s holds no crawl: there is no %s; %s", dir, collection{dir: dir}.job(), need)
+}
+
+// aim tells what made pages relevant in a crawl: two crawls of one aim agree
+// about what a link should lead to.
+//
+//	judge   its name, for a critic with the topics in focus
+//	wanted  a digest of the topic, of which a critic with a taxonomy knows nothing
+func (j *Job) aim() map[string]string {
+	name := cmp.Or(j.Judge.Name, "topic")
+	if j.Judge.Critic != "" {
+		focus := slices.Sorted(slices.Values(j.Judge.Focus))
+		return map[string]string{"judge": name + " of " + strings.Join(focus, ", ")}
+	}
+	b, err := json.Marshal([]any{j.Topic, j.Judge.Rules, j.Judge.Command})
+	if err != nil {
+		panic(err) // plain texts and numbers
+	}
+	return map[string]string{"judge": name, "wanted": fmt.Sprintf("%016x", xxh3.Hash(b))}
+}
+
+// differingAims says in what two aims differ, "" if in nothing.
+func differingAims(a, b map[string]string) string {
+	switch {
+	case a["judge"] != b["judge"]:
+		return fmt.Sprintf("judge %s, and %s", event.Line(a["judge"]), event.Line(b["judge"]))
+	case a["wanted"] != b["wanted"]:
+		return "other words or examples of what is wanted"
+	}
+	return ""
 }
 
 // maxArchived bounds a document of an archive, in bytes: more than any crawl

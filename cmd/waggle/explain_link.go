@@ -26,24 +26,21 @@ type explainedLink struct {
 	reasons []score.Reason // nil: the scorer does not tell
 }
 
-// linkOf is the link by which an address was found, redirects passed over: the
-// step of the page that holds it and the address it names. ok is false where
-// there is none, as for a seed.
-func linkOf(x *event.Explanation) (parent event.Step, link web.URL, ok bool) {
+// linkOf is the link by which an address was found, redirects passed over: its
+// place in the path, of which the step before is the page that holds it. ok is
+// false where there is none, as for a seed.
+func linkOf(x *event.Explanation) (step int, ok bool) {
 	i := len(x.Path) - 1
 	for i > 0 && x.Path[i].Link == web.LinkRedirect {
 		i--
 	}
-	if i <= 0 || x.Fate == event.NotTaken {
-		return event.Step{}, web.URL{}, false
-	}
-	return x.Path[i-1], x.Path[i].URL, true
+	return i, i > 0 && x.Fate != event.NotTaken
 }
 
-// explainLink reads the page that holds a link from the archive, and has the
-// scorer, as the crawl left it, tell what the link is worth and why. It gives
-// no reasons where the scorer has none.
-func explainLink(ctx context.Context, col collection, parent event.Step, link web.URL) (out explainedLink, err error) {
+// explainLink reads the pages that led to a link from the archive, and has the
+// scorer, as the crawl left it, tell what the link is worth and why. The link
+// is the last step of the path. There are no reasons where the scorer gives none.
+func explainLink(ctx context.Context, col collection, path []event.Step) (out explainedLink, err error) {
 	job, err := readJob(col.job())
 	if err != nil {
 		return out, err
@@ -69,7 +66,8 @@ func explainLink(ctx context.Context, col collection, parent event.Step, link we
 	if err != nil {
 		return out, err
 	}
-	out = explainedLink{scorer: job.scorer(), parent: parent.URL}
+	link := path[len(path)-1].URL
+	out = explainedLink{scorer: job.scorer(), parent: path[len(path)-2].URL}
 	x, ok := scorer.(score.Explainer)
 	if !ok {
 		return out, nil
@@ -81,34 +79,68 @@ func explainLink(ctx context.Context, col collection, parent event.Step, link we
 	if err != nil {
 		return out, err
 	}
-	var page *web.Page
-	for p, err := range archived(col, parser, func(u web.URL) bool { return u == parent.URL }) {
+	pages := map[web.URL]*web.Page{} // of the path
+	for _, step := range path[:len(path)-1] {
+		if step.Fetched {
+			pages[step.URL] = nil
+		}
+	}
+	for p, err := range archived(col, parser, func(u web.URL) bool { p, on := pages[u]; return on && p == nil }) {
 		if err != nil {
 			return out, err
 		}
-		page = p
+		pages[p.URL] = p
 	}
-	if page == nil {
-		return out, fmt.Errorf("the page %s, which holds it, is not in the archive", parent.URL)
+	// The path once more: each page gives its links their features, and the
+	// memory of how the crawl came to it.
+	var c web.Candidate
+	var page *web.Page
+	var features [][]byte
+	var memory []byte
+	for i, step := range path {
+		switch {
+		case step.Link == web.LinkRedirect:
+			c.URL, c.Kind = step.URL, step.Link
+		case page == nil:
+			c = web.Candidate{URL: step.URL, Kind: web.LinkSeed}
+		default:
+			best := -1
+			if best, c = strongest(scorer, page, step.URL, features, memory); best < 0 {
+				return out, fmt.Errorf("the page %s in the archive does not hold it", page.URL)
+			}
+			if i == len(path)-1 {
+				out.now, out.anchor, out.reasons = scorer.Score(&c), page.Links[best].Anchor, x.Explain(page, best, &c)
+				return out, nil
+			}
+		}
+		if !step.Fetched {
+			continue
+		}
+		if page = pages[step.URL]; page == nil {
+			return out, fmt.Errorf("the page %s, by which the crawl came to it, is not in the archive", step.URL)
+		}
+		verdict := web.Verdict{Relevance: step.Relevance, Similarity: step.Relevance, Relevant: step.Relevant}
+		features, memory = scorer.Extract(page, verdict), x.Recall(&c, page, verdict)
 	}
-	// A link that occurs more than once goes by its best occurrence.
-	verdict := web.Verdict{Relevance: parent.Relevance, Similarity: parent.Relevance, Relevant: parent.Relevant}
-	features := scorer.Extract(page, verdict)
+	return out, fmt.Errorf("the log does not tell how %s was found", link)
+}
+
+// strongest is the occurrence of a link by which it goes, where a page has it
+// more than once: the one of the highest priority. Its place is −1 if there is
+// none.
+func strongest(s crawl.Scorer, page *web.Page, link web.URL, features [][]byte, memory []byte) (place int, out web.Candidate) {
+	place = -1
 	best := math.Inf(-1)
 	for i := range page.Links {
 		if page.Links[i].URL != link {
 			continue
 		}
-		c := web.Candidate{URL: link, From: page.URL, Kind: page.Links[i].Kind, Features: features[i]}
-		if p := scorer.Score(&c); p > best {
-			best = p
-			out.now, out.anchor, out.reasons = p, page.Links[i].Anchor, x.Explain(page, i, &c)
+		c := web.Candidate{URL: link, From: page.URL, Kind: page.Links[i].Kind, Features: features[i], Memory: memory}
+		if p := s.Score(&c); place < 0 || p > best {
+			best, place, out = p, i, c
 		}
 	}
-	if math.IsInf(best, -1) {
-		return out, errors.New("the page in the archive does not hold it")
-	}
-	return out, nil
+	return place, out
 }
 
 // scorerState is what the scorer knew at the crawl's last turn.
@@ -137,7 +169,7 @@ func (l explainedLink) print(w io.Writer) {
 	fmt.Fprintf(out, "%s\t  priority\n", signed(l.now))
 	rest, left := 0., 0
 	for i, r := range l.reasons {
-		if i >= mostReasons && r.Kind != score.ReasonPrior && r.Kind != score.ReasonPage {
+		if i >= mostReasons && (r.Kind == score.ReasonWord || r.Kind == score.ReasonClass || r.Kind == score.ReasonSeen || r.Kind == score.ReasonHigh || r.Kind == score.ReasonLow) {
 			rest += r.Weight
 			left++
 			continue
@@ -170,13 +202,21 @@ func reasonLine(r score.Reason) string {
 		return "likeness of the anchor to the topic"
 	case score.ReasonPrior:
 		return "how often any link leads to high relevance"
+	case score.ReasonPath:
+		return "probability of a target (T0) by the path alone, before the link is looked at"
+	case score.ReasonTarget:
+		return "likeness to the targets"
+	case score.ReasonHops:
+		return "so that among equals the nearer go first: " + untrusted(r.What, 200)
+	case score.ReasonSeen:
+		return untrusted(r.What, 80)
 	case score.ReasonClass:
-		s = "the page is of the class " + untrusted(r.What, 60)
+		s = "the page that links is of the topic " + untrusted(r.What, 60)
 	case score.ReasonHigh:
-		s = "a link to a relevant page " + where
+		s = "a link that had led to a relevant page, " + where
 	case score.ReasonLow:
-		s = "a link to a page that is not relevant " + where
-	default:
+		s = "a link that had led to a page that is not relevant, " + where
+	case score.ReasonWord:
 		s = "“" + untrusted(r.What, 40) + "” " + where
 	}
 	if r.Times > 1 {

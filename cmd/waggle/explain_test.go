@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -88,6 +90,59 @@ func TestExplanations(t *testing.T) {
 			}
 			// An empty line would end the expected output.
 			return strings.ReplaceAll(out.String(), "\n\n", "\n.\n")
+		})
+	})
+}
+
+// TestLinkExplained replays testdata/explain-link: what is said of each reason
+// that there is, the longest of them, and what the page may have put into it.
+func TestLinkExplained(t *testing.T) {
+	links := map[string]explainedLink{
+		"words": {scorer: "apprentice", anchor: "hive\x1b[31m 3", now: 1.25, reasons: []score.Reason{
+			{Kind: score.ReasonWord, What: "hive", Times: 1, Weight: 1.5},
+			{Kind: score.ReasonWord, What: "nectar", Offset: -1, Times: 2, Weight: 0.75},
+			{Kind: score.ReasonWord, What: "engine\t\x1b[2J", Offset: 3, Times: 1, Weight: -1.25},
+			{Kind: score.ReasonPrior, Times: 1, Weight: -0.25},
+			{Kind: score.ReasonPage, Times: 1, Weight: 0.5},
+		}},
+		"topics": {scorer: "apprentice-tempered", now: 2, reasons: []score.Reason{
+			{Kind: score.ReasonClass, What: "/insects/bees", Times: 1, Weight: 1.5},
+			{Kind: score.ReasonClass, What: "/insects", Times: 1, Weight: 0.25},
+			{Kind: score.ReasonHigh, Offset: -2, Times: 2, Weight: 0.75},
+			{Kind: score.ReasonLow, Offset: 1, Times: 1, Weight: -0.5},
+		}},
+		"chain": {scorer: "crf", anchor: "staff", now: 0.84, reasons: []score.Reason{
+			{Kind: score.ReasonPath, Times: 1, Weight: 0.4},
+			{Kind: score.ReasonSeen, What: "“staff” in the anchor that led here", Times: 1, Weight: 0.5},
+			{Kind: score.ReasonSeen, What: "its address holds a keyword", Times: 1, Weight: -0.0595},
+			{Kind: score.ReasonHops, What: "T1 0.100, T2 0.060", Times: 1, Weight: -0.0005},
+		}},
+		"likeness": {scorer: "hmm-centroid-both", now: 0.5, reasons: []score.Reason{
+			{Kind: score.ReasonPath, Times: 1, Weight: 0.1},
+			{Kind: score.ReasonTarget, Times: 1, Weight: 0.4},
+		}},
+		"best-first": {scorer: "best-first-both", now: 0.5, reasons: []score.Reason{
+			{Kind: score.ReasonPage, Times: 1, Weight: 0.3},
+			{Kind: score.ReasonAnchor, Times: 1, Weight: 0.2},
+		}},
+		"silent": {scorer: "pagerank", now: 3},
+	}
+	many := explainedLink{scorer: "apprentice", now: 2}
+	for i := range mostReasons + 3 {
+		many.reasons = append(many.reasons, score.Reason{Kind: score.ReasonWord, What: fmt.Sprint("word", i), Times: 1, Weight: 0.125})
+	}
+	many.reasons = append(many.reasons, score.Reason{Kind: score.ReasonPrior, Times: 1, Weight: -0.375})
+	links["many"] = many
+	datadriven.Walk(t, filepath.Join("testdata", "explain-link"), func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			l, ok := links[d.Cmd]
+			if !ok {
+				t.Fatalf("no link %s", d.Cmd)
+			}
+			l.parent = viewAddr(t, "https://brew.example/")
+			var out strings.Builder
+			l.print(&out)
+			return strings.ReplaceAll(strings.TrimPrefix(out.String(), "\n"), "\n\n", "\n")
 		})
 	})
 }

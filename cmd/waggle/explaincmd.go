@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -34,9 +33,7 @@ func (c *explainCmd) Run(ctx context.Context, io streams) error {
 		return exit{exitUsage, fmt.Errorf("%s holds no crawl: there is no %s", c.Out, col.events())}
 	}
 	// The crawl saw the address under its job's rules.
-	var set map[string]float64
 	if job, err := readJob(col.job()); err == nil {
-		set = job.Scorer.Set
 		if v, err := job.canon().Parse(c.URL); err == nil {
 			u = v
 		}
@@ -48,15 +45,8 @@ func (c *explainCmd) Run(ctx context.Context, io streams) error {
 	if err := printExplanation(io.out, &x); err != nil {
 		return err
 	}
-	var m *model.File // without it there is less to say
-	if fileExists(col.model()) {
-		m, _ = model.Read(col.model(), nil)
-	}
-	if err := printHops(io.out, &x, set, m); err != nil {
-		return err
-	}
-	if parent, link, ok := linkOf(&x); ok {
-		l, err := explainLink(ctx, col, parent, link)
+	if i, ok := linkOf(&x); ok {
+		l, err := explainLink(ctx, col, x.Path[:i+1])
 		switch {
 		case ctx.Err() != nil:
 			return exit{exitStopped, errors.New("stopped")}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -66,6 +68,11 @@ func (w *numbered) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.page(rw, i)
+}
+
+// page writes page i.
+func (w *numbered) page(rw io.Writer, i int) {
 	fmt.Fprintf(rw, "<title>Page %d</title><h1>Number %d</h1>", i, i)
 	if i%10 == 3 {
 		io.WriteString(rw, "<p>The waggle dance of the honey bee tells its sisters where food is.</p>")
@@ -118,37 +125,150 @@ func (w *numbered) reachable() int {
 // checks each time what an acknowledged page is owed: it is in the archive, and
 // its address is never asked for again. WAGGLE_KILLS sets how often (default 8).
 func TestKilledCrawlGoesOn(t *testing.T) {
-	kills := 8
-	if v := os.Getenv("WAGGLE_KILLS"); v != "" {
-		var err error
-		if kills, err = strconv.Atoi(v); err != nil {
-			t.Fatalf("WAGGLE_KILLS: %v", err)
+	kills := killsWanted(t)
+	web := serveNumbered(t, 80*max(kills, 10))
+	rng := killChance(t)
+	dir := filepath.Join(t.TempDir(), "crawl")
+	guided := [][]string{
+		{"--scorer", "best-first-both"},
+		{"--scorer", "ache-like-soft"},
+		{"--scorer", "pagerank"},
+		{"--scorer", "apprentice-tempered"},
+		{"--scorer", "apprentice", "--critic", beeCritic(t, web), "--focus", "/bees"},
+	}[rng.IntN(5)]
+	args := append(web.crawl(dir), guided...)
+	if !slices.Contains(guided, "--critic") {
+		args = append(args, "--keywords", "honey bee, waggle dance")
+	}
+	killed := crawlKilled(t, web, dir, append(args, "--workers", "4"), kills, rng)
+	final := checkKilled(t, dir, web)
+	if want := web.reachable(); final != want {
+		t.Errorf("%d pages in the end; %d can be reached", final, want)
+	}
+	web.mu.Lock()
+	defer web.mu.Unlock()
+	if len(web.again) > 0 {
+		t.Errorf("asked for again although acknowledged: %d addresses, first %s", len(web.again), web.again[0])
+	}
+	t.Logf("%q: %d kills, %d pages, %d requests", guided, killed, final, web.asked)
+}
+
+// TestKilledApprenticeIsTheSame crawls twice with one worker, an apprentice and
+// a critic: once undisturbed, once killed again and again. Both fetch the same
+// pages in the same order, and the apprentice knows the same in the end.
+func TestKilledApprenticeIsTheSame(t *testing.T) {
+	web := serveNumbered(t, 50*max(killsWanted(t), 8))
+	rng := killChance(t)
+	critic := beeCritic(t, web)
+	crawled := func(name string, kills int) (order []string, knows []byte) {
+		dir := filepath.Join(t.TempDir(), name)
+		args := append(web.crawl(dir), "--workers", "1", "--scorer", "apprentice", "--critic", critic, "--focus", "/bees")
+		killed := crawlKilled(t, web, dir, args, kills, rng)
+		for e, err := range event.ReadFile(collection{dir: dir}.events()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f, ok := e.(event.Fetched); ok {
+				order = append(order, fmt.Sprintf("%s %.6f %.6f", f.URL, f.Priority, f.Relevance))
+			}
+		}
+		knows, err := scorerState(t.Context(), collection{dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d kills, %d pages, the apprentice's state has %d bytes", name, killed, len(order), len(knows))
+		return order, knows
+	}
+	whole, knows := crawled("whole", 0)
+	killed, knew := crawled("killed", killsWanted(t))
+	for i := range min(len(whole), len(killed)) {
+		if whole[i] != killed[i] {
+			t.Fatalf("page %d is %s after kills, and %s without", i, killed[i], whole[i])
 		}
 	}
-	web := &numbered{n: 80 * max(kills, 10), acked: map[string]bool{}, heard: make(chan struct{}, 1)}
-	for i := range web.hosts {
-		srv := httptest.NewServer(web)
-		defer srv.Close()
-		web.hosts[i] = srv.URL
+	if len(whole) != len(killed) || len(whole) != web.reachable() || !bytes.Equal(knows, knew) {
+		t.Errorf("%d and %d pages of %d; what the apprentice knows is the same: %v", len(whole), len(killed), web.reachable(), bytes.Equal(knows, knew))
 	}
-	dir := filepath.Join(t.TempDir(), "crawl")
+}
+
+// killsWanted is how often a crawl is killed.
+func killsWanted(t *testing.T) int {
+	v := os.Getenv("WAGGLE_KILLS")
+	if v == "" {
+		return 8
+	}
+	kills, err := strconv.Atoi(v)
+	if err != nil {
+		t.Fatalf("WAGGLE_KILLS: %v", err)
+	}
+	return kills
+}
+
+func killChance(t *testing.T) *rand.Rand {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	return rand.New(rand.NewPCG(seed, 1))
+}
 
-	start := []string{"crawl", "-o", dir, "--seed", web.hosts[0] + "/", "--keywords", "honey bee, waggle dance",
-		"--allow-private", "--delay", "0", "--workers", "4",
-		"--scorer", []string{"best-first-both", "ache-like-soft", "pagerank", "apprentice-tempered"}[rng.IntN(4)]}
-	resume := []string{"crawl", "-o", dir, "--resume"}
-	killed, pages := 0, 0
+func serveNumbered(t *testing.T, n int) *numbered {
+	web := &numbered{n: n, acked: map[string]bool{}, heard: make(chan struct{}, 1)}
+	for i := range web.hosts {
+		srv := httptest.NewServer(web)
+		t.Cleanup(srv.Close)
+		web.hosts[i] = srv.URL
+	}
+	return web
+}
+
+// crawl are the arguments that all crawls of the web share.
+func (w *numbered) crawl(dir string) []string {
+	return []string{"crawl", "-o", dir, "--seed", w.hosts[0] + "/", "--allow-private", "--delay", "0"}
+}
+
+// beeCritic trains a critic on pages like those of the web: the class /bees,
+// and /others.
+func beeCritic(t *testing.T, web *numbered) string {
+	dir := t.TempDir()
+	write := func(class string, i int) {
+		rec := httptest.NewRecorder()
+		web.page(rec, i)
+		name := filepath.Join(dir, "pages", class, fmt.Sprint(i, ".html"))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, rec.Body.Bytes(), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 30 {
+		write("bees", 10*i+3)
+		write("others", 10*i+4)
+	}
+	critic := filepath.Join(dir, "bees.critic")
+	for _, args := range [][]string{
+		{"topic", "import", filepath.Join(dir, "pages"), "-o", filepath.Join(dir, "bees.tax")},
+		{"topic", "train", filepath.Join(dir, "bees.tax"), "-o", critic},
+	} {
+		if said, err := waggleCommand(args).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", args, err, said)
+		}
+	}
+	return critic
+}
+
+func waggleCommand(args []string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(os.Environ(), runAsWaggle+"=1")
+	return cmd
+}
+
+// crawlKilled runs a crawl to its end and kills it on the way so many times,
+// looking each time at what is left of it. It returns how often it came to that.
+func crawlKilled(t *testing.T, web *numbered, dir string, start []string, kills int, rng *rand.Rand) (killed int) {
 	for round := 0; ; round++ {
-		args := resume
+		args := []string{"crawl", "-o", dir, "--resume"}
 		if _, err := os.Stat(filepath.Join(dir, "job.yaml")); err != nil {
 			args = start
 		}
 		var said bytes.Buffer
-		cmd := exec.Command(os.Args[0], args...)
-		cmd.Env = append(os.Environ(), runAsWaggle+"=1")
+		cmd := waggleCommand(args)
 		cmd.Stdout, cmd.Stderr = &said, &said
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -188,7 +308,7 @@ func TestKilledCrawlGoesOn(t *testing.T) {
 				t.Fatalf("the crawl does not end\n%s", said.String())
 			}
 			killed++
-			pages = checkKilled(t, dir, web)
+			checkKilled(t, dir, web)
 			continue
 		}
 		break
@@ -196,16 +316,7 @@ func TestKilledCrawlGoesOn(t *testing.T) {
 	if killed < kills/2 {
 		t.Fatalf("the crawl ended after %d of %d kills: it needs more pages", killed, kills)
 	}
-	final := checkKilled(t, dir, web)
-	if want := web.reachable(); final != want {
-		t.Errorf("%d pages in the end, %d when last killed; %d can be reached", final, pages, want)
-	}
-	web.mu.Lock()
-	defer web.mu.Unlock()
-	if len(web.again) > 0 {
-		t.Errorf("asked for again although acknowledged: %d addresses, first %s", len(web.again), web.again[0])
-	}
-	t.Logf("%s: %d kills, %d pages, %d requests", start[len(start)-1], killed, final, web.asked)
+	return killed
 }
 
 // checkKilled looks at the folder of a dead crawl as the next run will: every

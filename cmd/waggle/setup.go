@@ -494,7 +494,26 @@ func (s *setup) judge(t *topic.Topic, a *text.Analyzer) (judge.Judge, error) {
 	for _, r := range j.Rules {
 		o.Rules = append(o.Rules, judge.Rule{Field: r.Field, Pattern: r.Pattern, Weight: r.Weight})
 	}
-	return judge.New(j.Name, t, o)
+	made, err := judge.New(j.Name, t, o)
+	if d, ok := made.(judge.Doubter); ok {
+		var doubts []string
+		if doubts, err = d.Doubts(); err != nil && j.Anyway {
+			doubts, err = []string{err.Error()}, nil
+		}
+		for _, note := range doubts {
+			s.note(note)
+		}
+	}
+	if errors.Is(err, judge.ErrBlind) {
+		err = fmt.Errorf("%w; or go by it all the same, with anyway: true at the judge of the job file", err)
+	}
+	if err != nil {
+		if made != nil {
+			err = errors.Join(err, made.Close())
+		}
+		return nil, err
+	}
+	return made, nil
 }
 
 // critic reads the critic of the job. A first run keeps a copy, so that a later
@@ -511,12 +530,6 @@ func (s *setup) critic() (*judge.Critic, error) {
 	c, err := judge.ReadCritic(b, name)
 	if err != nil {
 		return nil, err
-	}
-	if good, err := c.Focus(s.job.Judge.Focus); err == nil {
-		doubts, _ := c.Doubts(good) // what should end the crawl, the judge says itself
-		for _, d := range doubts {
-			s.note(d)
-		}
 	}
 	if !s.resume {
 		err = writeWhole(s.col.critic(), b)
@@ -578,6 +591,12 @@ func (s *setup) model(a *text.Analyzer) (*model.File, error) {
 	f, err := model.Read(s.job.Scorer.Model, a)
 	if err != nil {
 		return nil, err
+	}
+	if was := f.Provenance.Texts; f.Kind == model.Apprentice && was["judge"] != "" {
+		if differ := differingAims(was, s.job.aim()); differ != "" {
+			s.note(fmt.Sprintf("%s learnt from a crawl of another aim, %s (%s): what it promises is what that one wanted; leave --model out, or make a model of a crawl like this one with waggle train apprentice",
+				s.job.Scorer.Model, event.Line(f.Provenance.Topic), differ))
+		}
 	}
 	if err := f.Write(s.col.model()); err != nil {
 		return nil, err

@@ -44,8 +44,9 @@ type topicImportCmd struct {
 	Out       string `short:"o" required:"" placeholder:"FILE" help:"The taxonomy; gzipped if its name ends in .gz."`
 	Structure string `placeholder:"FILE" help:"structure.rdf.u8 of the same dump."`
 	Under     string `placeholder:"TOPIC" help:"Import only this topic and what is below it."`
-	Twice     string `default:"first" placeholder:"WHAT" help:"An address under several topics stays with the first, goes to all, or is an error."`
+	Twice     string `default:"first" enum:"first,all,error" placeholder:"WHAT" help:"An address under several topics stays with the first, goes to all, or is an error."`
 	NamesOnly bool   `help:"Build the tree of a dump from the names of topics alone."`
+	Partial   bool   `help:"Take a dump of which the end is lost as far as it goes."`
 	Force     bool   `help:"Replace the file that is there."`
 }
 
@@ -57,7 +58,7 @@ func (c *topicImportCmd) Run(std streams) error {
 	}
 	meter := newMeter(std.err)
 	defer meter.end()
-	o := taxonomy.Options{Under: c.Under, Twice: taxonomy.Twice(c.Twice), NamesOnly: c.NamesOnly, Progress: func(n int) {
+	o := taxonomy.Options{Under: c.Under, Twice: taxonomy.Twice(c.Twice), NamesOnly: c.NamesOnly, Partial: c.Partial, Progress: func(n int) {
 		if n%1000 == 0 {
 			meter.show(n, 0, "examples")
 		}
@@ -71,7 +72,9 @@ func (c *topicImportCmd) Run(std streams) error {
 	err = writeStream(c.Out, c.Force, func(w io.Writer) error {
 		var err error
 		if info.IsDir() {
-			got, err = taxonomy.ImportFolder(w, os.DirFS(c.From), o)
+			if got, err = taxonomy.ImportFolder(w, os.DirFS(c.From), o); err != nil {
+				err = fmt.Errorf("%s: %w", c.From, err)
+			}
 			return err
 		}
 		in, err := taxonomy.Open(c.From)
@@ -81,8 +84,13 @@ func (c *topicImportCmd) Run(std streams) error {
 		defer in.Close()
 		head := bufio.NewReaderSize(in, 4096)
 		start, err := head.Peek(512)
-		if err != nil && len(start) == 0 {
-			return fmt.Errorf("%s is empty or cannot be read: %w", c.From, err)
+		switch {
+		case err == io.EOF && len(start) == 0:
+			return exit{exitUsage, fmt.Errorf("%s is empty", c.From)}
+		case err != nil && err != io.EOF:
+			return fmt.Errorf("%s: %w", c.From, err)
+		case bytes.IndexByte(start, 0) >= 0 && !bytes.HasPrefix(start, []byte("<")):
+			return exit{exitUsage, fmt.Errorf("%s is neither RDF nor a table of topic and address: it holds bytes that are no text", c.From)}
 		}
 		if !bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(start, []byte("\uFEFF"))), []byte("<")) {
 			if c.Structure != "" {
@@ -131,7 +139,10 @@ func (c *topicImportCmd) Run(std streams) error {
 		fmt.Fprintf(std.out, "%s addresses were listed again under the same topic\n", number(got.Repeated))
 	}
 	if got.Mended > 0 {
-		fmt.Fprintf(std.out, "%s broken or forbidden characters were replaced\n", number(got.Mended))
+		fmt.Fprintf(std.out, "%s broken or forbidden characters, or tags in what editors wrote, were replaced\n", number(got.Mended))
+	}
+	for _, place := range got.Cut {
+		fmt.Fprintf(std.out, "%s; what came before was taken\n", event.Line(place))
 	}
 	if got.Ignored > 0 {
 		fmt.Fprintf(std.out, "%s files are neither HTML (.html, .htm, .xhtml) nor lists (.txt, .urls), or lead elsewhere, and were left out\n", number(got.Ignored))

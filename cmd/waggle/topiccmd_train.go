@@ -237,7 +237,10 @@ func (h *had) String() string {
 
 // enough tells whether to go on; again is one more remedy.
 func (h *had) enough(floor float64, again string) error {
-	if share := float64(h.pages) / float64(max(1, h.wanted)); share < floor || h.pages == 0 {
+	if h.pages == 0 {
+		return fmt.Errorf("not one of the examples could be had: look into why%s", again)
+	}
+	if share := float64(h.pages) / float64(max(1, h.wanted)); share < floor {
 		return fmt.Errorf("only %s of the examples could be had, and the floor is %s: look into why%s, or train with these by --floor %.2g", percent(share), percent(floor), again, share)
 	}
 	return nil

@@ -102,19 +102,16 @@ func (c *Clusters) Distances(dst []float64, v sparse.Vector) []float64 {
 		panic(fmt.Sprintf("kmeans: %d distances for %d clusters", len(dst), c.k))
 	}
 	clear(dst)
-	length := 0.
-	for _, e := range v {
-		length += e.Value * e.Value
-		if column, ok := c.columns[e.ID]; ok {
-			c.add(dst, column, e.Value)
-		}
-	}
+	// The same steps as for a point in training, so that where two centroids
+	// are equally near rounding says the same of both.
+	length, scale := v.Dot(v), 1.
 	if c.distance == Angle && length > 0 {
-		length = math.Sqrt(length)
-		for k := range dst {
-			dst[k] /= length
+		length, scale = 1, v.Norm()
+	}
+	for _, e := range v {
+		if column, ok := c.columns[e.ID]; ok {
+			c.add(dst, column, e.Value/scale)
 		}
-		length = 1
 	}
 	c.finish(dst, length, c.distance)
 	return dst

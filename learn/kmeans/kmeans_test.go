@@ -110,11 +110,9 @@ func TestProperties(t *testing.T) {
 		}
 		sums, sizes, cost := make([]map[uint32]float64, c.K()), make([]int, c.K()), 0.
 		for n, p := range points {
-			// Between equally near centroids rounding decides.
-			nearest, d := c.Nearest(p)
-			k := fit.Labels[n]
-			if own := c.Distances(make([]float64, c.K()), p)[k]; own > d+1e-9 {
-				t.Fatalf("point %d is labelled %d, at %v, and nearest to %d, at %v", n, k, own, nearest, d)
+			k, d := c.Nearest(p)
+			if k != fit.Labels[n] {
+				t.Fatalf("point %d is labelled %d and nearest to %d", n, fit.Labels[n], k)
 			}
 			cost += d
 			sizes[k]++
@@ -174,6 +172,31 @@ func TestProperties(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Of two centroids as near as each other training and Nearest take the same
+// one: here the middle point lies between both, and squares that are summed in
+// different ways differ in their last bit.
+func TestTieGoesTheSameWay(t *testing.T) {
+	for _, points := range [][]sparse.Vector{
+		{{{ID: 4000, Value: 3}}, {{ID: 0, Value: 2}, {ID: 4000, Value: 1}}, {{ID: 0, Value: 1}}},
+		{{{ID: 0, Value: 1}, {ID: 1, Value: 1}}, {{ID: 0, Value: 1}}, {{ID: 1, Value: 1}}},
+		{{{ID: 0, Value: 1e-170}}, {{ID: 1, Value: 1e-170}}, {{ID: 0, Value: 3}}},
+	} {
+		for _, distance := range []kmeans.Distance{kmeans.Angle, kmeans.Euclid} {
+			for seed := range uint64(1000) {
+				c, fit, err := kmeans.Train(points, kmeans.Options{Distance: distance, K: 2, Seed: seed})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for n, p := range points {
+					if k, _ := c.Nearest(p); k != fit.Labels[n] {
+						t.Fatalf("distance %d, seed %d: point %d is labelled %d and nearest to %d", distance, seed, n, fit.Labels[n], k)
+					}
+				}
+			}
+		}
+	}
 }
 
 // More rounds never cost more.

@@ -30,15 +30,12 @@ func newSpace(points []sparse.Vector, distance Distance) (*space, error) {
 		if err := p.Check(); err != nil {
 			return nil, fmt.Errorf("%d: %w", n, err)
 		}
-		length := p.Norm()
-		if math.IsInf(length*length, 1) {
+		if s.length[n] = p.Dot(p); math.IsInf(s.length[n], 1) {
 			return nil, fmt.Errorf("%d: it is longer than a number can say", n)
 		}
-		if distance == Angle && length > 0 {
-			s.length[n] = 1
-		} else {
-			s.length[n] = length * length
-			length = 1
+		scale := 1.
+		if distance == Angle && s.length[n] > 0 {
+			s.length[n], scale = 1, p.Norm()
 		}
 		for _, e := range p {
 			if e.Value == 0 {
@@ -48,7 +45,7 @@ func newSpace(points []sparse.Vector, distance Distance) (*space, error) {
 				s.columns[e.ID] = 0
 				s.ids = append(s.ids, e.ID)
 			}
-			s.value = append(s.value, e.Value/length)
+			s.value = append(s.value, e.Value/scale)
 		}
 		s.start = append(s.start, len(s.value))
 	}

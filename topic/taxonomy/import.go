@@ -31,6 +31,8 @@ type Options struct {
 	// NamesOnly builds the tree of a dump from the names of topics alone, and
 	// does not check what its structure says of narrower topics.
 	NamesOnly bool
+	// Partial takes a dump that ends too early as far as it goes.
+	Partial bool
 	// Prefix leads from the folder of the taxonomy to the folder that
 	// ImportFolder reads, with slashes; "" = they are the same.
 	Prefix string
@@ -47,7 +49,8 @@ type Imported struct {
 	Repeated int      // addresses once more under the same topic
 	Unusable Some     // examples that are no http or https address
 	Unknown  Some     // topics of examples which the structure does not have
-	Mended   int      // broken or forbidden characters, replaced
+	Mended   int      // broken or forbidden characters, and markup, replaced
+	Cut      []string // files that end too early, and where
 	Ignored  int      // files of another kind, links to folders
 }
 
@@ -73,6 +76,9 @@ type importer struct {
 	names []string          // [ids]
 	used  []bool            // [ids] whether it has an example
 	seen  map[uint64]uint32 // hash of an address → its topic
+
+	passed string   // the topic that was passed over last
+	near   []string // of those passed over, some whose names are like under
 }
 
 func newImporter(w io.Writer, o Options, comment string) (*importer, error) {
@@ -108,7 +114,22 @@ func (m *importer) topic(path string) (id uint32, known bool) {
 }
 
 // wanted tells whether a topic is in the part that is imported.
-func (m *importer) wanted(path string) bool { return m.under == "" || Covers(m.under, path) }
+func (m *importer) wanted(path string) bool {
+	if m.under == "" || Covers(m.under, path) {
+		return true
+	}
+	// As long as nothing was found, it may be a slip of the pen.
+	if m.Examples == 0 && path != m.passed {
+		m.passed = strings.Clone(path)
+		if m.near = append(m.near, m.passed); len(m.near) > 1000 {
+			m.near = Near(m.under, slices.Values(m.near), mostNear)
+		}
+	}
+	return false
+}
+
+// mostNear is how many names are offered for one that is not there.
+const mostNear = 3
 
 // example takes in an address under a clean topic.
 func (m *importer) example(e Example) error {
@@ -177,7 +198,7 @@ func (m *importer) end() (Imported, error) {
 		of := ""
 		if m.under != "" {
 			of = " of " + m.under
-			if near := Near(m.under, slices.Values(m.names), 3); len(near) > 0 {
+			if near := Near(m.under, slices.Values(slices.Compact(slices.Sorted(slices.Values(append(m.names, m.near...))))), mostNear); len(near) > 0 {
 				of += " (near names: " + strings.Join(near, ", ") + ")"
 			}
 		}

@@ -54,7 +54,7 @@ func (p Pruned) Small(k int) []Class {
 }
 
 // ErrOneClass says that folding left the root alone.
-var ErrOneClass = errors.New("every example was folded into the root: lower k, or import more examples")
+var ErrOneClass = errors.New("every example was folded into the root: lower -k, or import more examples")
 
 // Prune writes the classes of a taxonomy after CPS02, section 3.1 (item A2):
 //
@@ -133,7 +133,7 @@ func Prune(open func() (io.ReadCloser, error), name string, w io.Writer, o Pruni
 	p.Folded = tree.Len() - tree.standing
 	switch {
 	case p.Examples == 0:
-		return p, fmt.Errorf("%s holds no examples: import some", name)
+		return p, fmt.Errorf("%s holds no example: import some with waggle topic import", name)
 	case len(classes) == 1:
 		return p, fmt.Errorf("%s has %d examples: %w", name, p.Examples, ErrOneClass)
 	}

@@ -41,9 +41,11 @@ type Dump struct {
 // "Top" is the root. The tree is that of the names; what narrow says must
 // agree with it in so far as no topic may be narrower than itself.
 //
-// Real dumps hold broken UTF-8 and control characters that XML forbids: these
-// are replaced and counted. What is broken as a tree of elements is an error
-// that names file and line, as is a file that ends too early.
+// Real dumps hold broken UTF-8, control characters that XML forbids, a bare <
+// and the markup of editors' notes (<b>, <a href=…>): these are replaced or
+// taken out, and counted. What is broken as a tree of elements is an error that
+// names file and line, as is a file that ends too early, unless Options.Partial
+// takes it as far as it goes.
 func ImportRDF(w io.Writer, structure, content Dump, o Options) (Imported, error) {
 	m, err := newImporter(w, o, "imported from an Open Directory dump")
 	if err != nil {
@@ -63,7 +65,7 @@ func ImportRDF(w io.Writer, structure, content Dump, o Options) (Imported, error
 					return nil
 				}
 				if odd = append(odd, edge{from, to}); len(odd) > maxOdd {
-					return fmt.Errorf("more than %d narrower topics do not lie below the topic that lists them, such as %s in %s: is this a tree? Import it by names alone", maxOdd, to, from)
+					return fmt.Errorf("more than %d narrower topics do not lie below the topic that lists them, such as %s in %s: is this a tree? Import it by names alone (--names-only)", maxOdd, to, from)
 				}
 				return nil
 			},
@@ -72,7 +74,7 @@ func ImportRDF(w io.Writer, structure, content Dump, o Options) (Imported, error
 			return m.Imported, err
 		}
 		if cycle := findCycle(odd); cycle != nil {
-			return m.Imported, fmt.Errorf("%s: the topics are no tree, as each of these lists the next as narrower or holds it: %s. Remove one of these narrow lines, or import by names alone", structure.Name, strings.Join(cycle, " → "))
+			return m.Imported, fmt.Errorf("%s: the topics are no tree, as each of these lists the next as narrower or holds it: %s. Remove one of these narrow lines, or import by names alone (--names-only)", structure.Name, strings.Join(cycle, " → "))
 		}
 	}
 	last, pages := "", 0
@@ -142,12 +144,14 @@ func readDump(d Dump, m *importer, h handlers) error {
 	var topic string   // of the Topic that is open
 	var page Example   // the ExternalPage that is open
 	var pageTopic string
+	var note string // of a title or a description, what stands before markup
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("%s:%d: %w", d.Name, s.line, fmt.Errorf(format, args...))
 	}
 	for {
 		// Only in these elements does text mean anything.
 		s.keep = len(open) == 3 && open[1].name == "ExternalPage"
+		written := len(open) == 3 && (open[2].name == "Title" || open[2].name == "Description")
 		t, err := s.next()
 		switch {
 		case err == io.EOF && len(open) == 0 && s.ended:
@@ -158,9 +162,21 @@ func readDump(d Dump, m *importer, h handlers) error {
 				last := open[len(open)-1]
 				in = fmt.Sprintf("within <%s> of line %d", last.name, last.line)
 			}
-			return fail("the file is truncated: it ends %s. Get it again and compare its length", in)
+			err = fail("the file is truncated: it ends %s. Get it again and compare its length, or import it as far as it goes (--partial)", in)
+			if m.o.Partial && len(open) > 0 {
+				m.Cut = append(m.Cut, fmt.Sprintf("%s:%d: it ends %s", d.Name, s.line, in))
+				return nil
+			}
+			return err
 		case err != nil:
 			return fail("%w", err)
+		}
+		if written && isMarkup(t.name) {
+			s.mended++
+			if len(note) < maxText {
+				note += t.text
+			}
+			continue
 		}
 		if s.ended {
 			return fail("<%s> follows the end of the dump", t.name)
@@ -209,9 +225,9 @@ func readDump(d Dump, m *importer, h handlers) error {
 			case len(open) == 3 && open[1].name == "ExternalPage" && !t.empty:
 				switch t.name {
 				case "Title":
-					page.Title = plain(t.text, maxText)
+					page.Title = plain(note+t.text, maxText)
 				case "Description":
-					page.Description = plain(t.text, maxText)
+					page.Description = plain(note+t.text, maxText)
 				case "topic":
 					pageTopic = t.text
 				}
@@ -220,8 +236,19 @@ func readDump(d Dump, m *importer, h handlers) error {
 				return fail("%w", err)
 			}
 			open = open[:len(open)-1]
+			note = ""
 		}
 	}
+}
+
+// isMarkup tells elements of HTML that stand in what editors wrote. None of
+// them is one of a dump.
+func isMarkup(name string) bool {
+	switch strings.ToLower(name) {
+	case "a", "b", "big", "blockquote", "br", "center", "em", "font", "hr", "i", "img", "li", "ol", "p", "small", "span", "strong", "sub", "sup", "tt", "u", "ul":
+		return true
+	}
+	return false
 }
 
 type element struct {
@@ -347,6 +374,11 @@ func (s *markup) next() (tag, error) {
 			}
 		case bytes.HasPrefix(head, []byte("!")):
 			_, err = s.skipPast(">")
+		case len(head) > 0 && head[0] != '/' && head[0] < 0x80 && !isLetter(head[0]):
+			s.mended++ // no tag begins so
+			if s.keep && len(text) < maxKeep {
+				text = append(text, "&lt;"...)
+			}
 		default:
 			t, err := s.tag()
 			t.text = html.UnescapeString(s.clean(text))
@@ -357,6 +389,8 @@ func (s *markup) next() (tag, error) {
 		}
 	}
 }
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
 
 // truncated is the error for a file that ends within something.
 func truncated(err error) error {
@@ -443,6 +477,9 @@ func (s *markup) tag() (t tag, err error) {
 	t.name = local(s.clean(b[:n]))
 	if t.name == "" {
 		return t, errors.New("a < without the name of a tag: a bare < is written &lt;")
+	}
+	if isMarkup(t.name) {
+		return t, nil // its attributes are nobody's business
 	}
 	for rest := bytes.TrimSpace(b[n:]); len(rest) > 0; rest = bytes.TrimSpace(rest) {
 		eq := bytes.IndexByte(rest, '=')

@@ -163,7 +163,11 @@ func ImportFolder(w io.Writer, tree fs.FS, o Options) (Imported, error) {
 	if err != nil {
 		return m.Imported, err
 	}
-	return m.end()
+	out, err := m.end()
+	if err != nil && out.Examples == 0 {
+		err = fmt.Errorf("%w; a folder is a topic, and the HTML files and lists of addresses (.txt, .urls) in it are its examples", err)
+	}
+	return out, err
 }
 
 // list takes in the addresses of a list.

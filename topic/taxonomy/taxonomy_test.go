@@ -102,6 +102,10 @@ func TestDump(t *testing.T) {
 	if err != nil || strings.Contains(out, "a.example") || got.Examples != 2 {
 		t.Errorf("under /Arts/Music: %+v, %v\n%s", got, err, out)
 	}
+	_, _, err = importRDF(t, "", content, taxonomy.Options{Under: "/Arts/Musik"})
+	if err == nil || !strings.Contains(err.Error(), "there is not one example of /Arts/Musik (near names: /Arts/Music") {
+		t.Errorf("under a topic that is misspelt: %v", err)
+	}
 	_, got, err = importRDF(t, "", content, taxonomy.Options{})
 	if err != nil || got.Examples != 3 || got.Empty != nil {
 		t.Errorf("without a structure: %+v, %v", got, err)
@@ -126,6 +130,8 @@ func TestDumpLetters(t *testing.T) {
 		{"R&D &unknown; &amp;amp;", "R&D &unknown; &amp;", 0},
 		{"tab\tand\r\nline", "tab and  line", 0},
 		{"C1 \u0085 and \u2028", "C1   and", 0},
+		{"x < y and 3<4 <", "x < y and 3<4 <", 3},
+		{"<p>An <b>old</b> hall<br>of <a href=hive.html>bees</a>", "An old hallof bees", 6},
 		{strings.Repeat("é", 5000), strings.Repeat("é", 2000), 0},
 	} {
 		out, got, err := importRDF(t, "", pageOf(fmt.Sprintf(good, c.title)), taxonomy.Options{})
@@ -179,6 +185,16 @@ func TestDumpBroken(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v\nwant %s", name, err, c.want)
 		}
+	}
+	// A dump of which the end is lost can be taken as far as it goes, but not
+	// what is none at all.
+	out, got, err := importRDF(t, structure[:strings.Index(structure, "<symbolic")], content[:len(content)-40], taxonomy.Options{Partial: true})
+	if err != nil || got.Examples != 2 || strings.Count(out, "http") != 2 ||
+		!cmp.Equal(got.Cut, []string{"structure.rdf.u8:11: it ends within <Topic> of line 7", "content.rdf.u8:17: it ends within <Title> of line 17"}) {
+		t.Errorf("as far as it goes: %+v, %v\n%s", got, err, out)
+	}
+	if _, _, err := importRDF(t, "", "", taxonomy.Options{Partial: true}); err == nil || !strings.Contains(err.Error(), "truncated") {
+		t.Errorf("nothing, as far as it goes: %v", err)
 	}
 	// Names alone make a tree of any dump.
 	circle := `<RDF><Topic r:id="Top/A"><narrow r:resource="Top/A"/></Topic></RDF>`
@@ -491,7 +507,7 @@ func TestPruneA2(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err := prune(lines(map[string]int{"/A": 0}), taxonomy.Pruning{}); err == nil || !strings.Contains(err.Error(), "holds no examples") {
+	if _, _, err := prune(lines(map[string]int{"/A": 0}), taxonomy.Pruning{}); err == nil || !strings.Contains(err.Error(), "holds no example") {
 		t.Errorf("nothing but empty topics: %v", err)
 	}
 }
