@@ -133,12 +133,14 @@ func (s *Server) change(name string, a asked) (said string, err error) {
 		}
 		return "The path is removed. Undo brings it back.", s.keep()
 	case "undo":
+		before := *s.book
 		what := s.book.undo()
 		if what == "" {
 			return "", errors.New("there is nothing to undo")
 		}
-		if err := s.Save(s.book.set); err != nil {
-			return "", fmt.Errorf("undone, but not kept: %w", err)
+		if err := s.Save(s.book.set, s.book.past); err != nil {
+			*s.book = before
+			return "", fmt.Errorf("not undone, because it could not be kept: %w", err)
 		}
 		return "Undone: " + what + ".", nil
 	case "take":
@@ -146,8 +148,11 @@ func (s *Server) change(name string, a asked) (said string, err error) {
 			return "", errors.New("there is no such suggestion any more")
 		}
 		s.book.adopt(s.suggests[a.Path].Path)
+		if err := s.keep(); err != nil {
+			return "", err
+		}
 		s.suggests = slices.Delete(slices.Clone(s.suggests), a.Path, a.Path+1)
-		return "", s.keep()
+		return "", nil
 	case "resume":
 		return "", nil
 	default:
@@ -157,7 +162,7 @@ func (s *Server) change(name string, a asked) (said string, err error) {
 
 // keep saves the paths, or takes back what was done. s.mu is held.
 func (s *Server) keep() error {
-	if err := s.Save(s.book.set); err != nil {
+	if err := s.Save(s.book.set, s.book.past); err != nil {
 		s.book.undo()
 		return fmt.Errorf("not done, because it could not be kept: %w", err)
 	}

@@ -83,7 +83,8 @@ type desk struct {
 	site  *site
 	heard []string // requests: method and path, the keys left out
 	saved [][]paths.Path
-	fail  error // of the next saving
+	past  []Moment // as saved last
+	fail  error    // of the next saving
 
 	hearing sync.Mutex
 }
@@ -105,12 +106,12 @@ func sit(t *testing.T, pages map[string]string, change func(*Options)) *desk {
 	o := Options{
 		Address: strings.TrimPrefix(d.http.URL, "http://"), Fetcher: d.site, Resources: d.site,
 		Parser: parse.New(parse.Options{Analyzer: text.NewAnalyzer()}), Starts: []web.URL{start}, Keeper: "paths.tsv",
-		Save: func(set []paths.Path) error {
+		Save: func(set []paths.Path, past []Moment) error {
 			if err := d.fail; err != nil {
 				d.fail = nil
 				return err
 			}
-			d.saved = append(d.saved, slices.Clone(set))
+			d.saved, d.past = append(d.saved, slices.Clone(set)), slices.Clone(past)
 			return nil
 		},
 	}

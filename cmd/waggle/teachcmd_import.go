@@ -96,7 +96,7 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 	if len(set) == 0 {
 		return exit{exitNothing, fmt.Errorf("no path through %s was found in %s", strings.Join(c.Site, ", "), c.From)}
 	}
-	if err := keeper.save(append(slices.Clone(keeper.set), set...)); err != nil {
+	if err := keeper.save(append(slices.Clone(keeper.set), set...), nil); err != nil {
 		return err
 	}
 	labelled := 0
