@@ -151,6 +151,9 @@ func (c *teachImportCmd) read(ctx context.Context, note func(string, ...any)) ([
 			return nil, nil, err
 		}
 		note("%s, schema version %d: read a copy of %s", f.Browser, f.Version, strings.Join(f.Copied, " and "))
+		if f.Behind && head != nil { // a file of its own, no profile
+			note("no %s-wal was beside it: if this is a copy made while the browser was running, copy that too, as the latest visits are there", filepath.Base(c.From))
+		}
 		note("%s visits to %s", number(f.Visits), strings.Join(c.Site, ", "))
 		return f.Paths, nil, nil
 	}
