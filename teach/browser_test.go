@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // tiles lays a page out so that a test knows where its links are: the n-th is
@@ -23,28 +24,27 @@ func (b *browser) tile(n int) {
 	b.click(at.Left+100, at.Top+float64(60*n+30))
 }
 
-// followed clicks a tile until the server was asked for its link: a browser
+// followed clicks a tile until the server is asked for its link: a browser
 // drops clicks on a page that it has not painted yet.
 func (d *desk) followed(b *browser, n int) {
 	b.t.Helper()
-	links := func() (n int) {
-		d.hearing.Lock()
-		defer d.hearing.Unlock()
-		for _, h := range d.heard {
-			if link.MatchString(h) {
-				n++
+	asked := make(chan bool, 1)
+	d.hearing.Lock()
+	d.onAsked = func(r string) {
+		if link.MatchString(r) {
+			select {
+			case asked <- true:
+			default: // one is enough
 			}
 		}
-		return n
 	}
-	before := links()
+	d.hearing.Unlock()
 	for range 20 {
 		b.tile(n)
-		for range 20 {
-			if links() > before {
-				return
-			}
-			b.eval(`new Promise(done => setTimeout(done, 25))`)
+		select {
+		case <-asked:
+			return
+		case <-time.After(time.Second):
 		}
 	}
 	b.shoot("failed")

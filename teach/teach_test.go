@@ -87,6 +87,7 @@ type desk struct {
 	fail  error    // of the next saving
 
 	hearing sync.Mutex
+	onAsked func(string) // hears requests too, if it is set
 }
 
 // sit opens the page on a web.
@@ -95,7 +96,11 @@ func sit(t *testing.T, pages map[string]string, change func(*Options)) *desk {
 	d := &desk{t: t, site: &site{pages: pages}}
 	d.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.hearing.Lock()
-		d.heard = append(d.heard, r.Method+" "+strings.NewReplacer("/"+d.token+"/", "/", "/"+d.cap+"/", "/").Replace(r.URL.Path))
+		said := r.Method + " " + strings.NewReplacer("/"+d.token+"/", "/", "/"+d.cap+"/", "/").Replace(r.URL.Path)
+		d.heard = append(d.heard, said)
+		if d.onAsked != nil {
+			d.onAsked(said)
+		}
 		d.hearing.Unlock()
 		d.ServeHTTP(w, r)
 	}))
