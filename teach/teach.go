@@ -262,7 +262,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, origin, rest 
 	v := s.view(number(n))
 	s.mu.Unlock()
 	if v == nil {
-		s.write(w, origin, http.StatusGone, notice("This page is no longer kept", "Choose a page of your path on the side."))
+		s.write(w, origin, http.StatusGone, notice("This page is no longer kept", wayBack))
 		return
 	}
 	if k == "" {
@@ -277,7 +277,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, origin, rest 
 	}
 	i := number(k)
 	if i < 0 || i >= len(v.links) {
-		s.write(w, origin, http.StatusNotFound, notice("There is no such link", "Choose a page of your path on the side."))
+		s.write(w, origin, http.StatusNotFound, notice("There is no such link", wayBack))
 		return
 	}
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode == "navigate" && r.Header.Get("Sec-Fetch-User") != "?1" {
@@ -422,13 +422,13 @@ func (s *Server) look(ctx context.Context, u, from web.URL, l paths.Followed) *v
 	case page != nil:
 		v.page = page
 	case errors.As(err, &failure):
-		v.html = notice("This page cannot be fetched", event.Line(fmt.Sprintf("%s: %s (%s). Go back to a page of your path on the side.", u, failure.Detail, failure.Reason)))
+		v.html = notice("This page cannot be fetched", event.Line(about(u, failure.Detail)+" ("+string(failure.Reason)+"). "+wayBack))
 	case err != nil:
-		v.html = notice("This is no page", event.Line(fmt.Sprintf("%s: %v. Go back to a page of your path on the side.", u, err)))
+		v.html = notice("This cannot be shown", event.Line(about(v.url, err.Error())+", so a path cannot go there. "+wayBack))
 	case s.Recorded != "" && r.Status == http.StatusNotFound:
-		v.html = notice("Not in the record", fmt.Sprintf("%s was not recorded in %s, so a path cannot go there.", v.url, s.Recorded))
+		v.html = notice("Not in the record", fmt.Sprintf("%s was not recorded in %s, so a path cannot go there. %s", v.url, s.Recorded, wayBack))
 	default:
-		v.html = notice("The site has no such page", fmt.Sprintf("%s answered with status %d, so a path cannot go there.", v.url, r.Status))
+		v.html = notice("The site has no such page", fmt.Sprintf("%s answered with status %d, so a path cannot go there. %s", v.url, r.Status, wayBack))
 	}
 	s.mu.Lock()
 	s.made++
@@ -456,6 +456,17 @@ func (s *Server) look(ctx context.Context, u, from web.URL, l paths.Followed) *v
 		s.titles[v.url] = event.Line(v.page.Title)
 	}
 	return v
+}
+
+// wayBack is the remedy where a page is not to be had.
+const wayBack = "Go back with the key B, or choose a page of your path on the side."
+
+// about is what was said of an address, which it need not have named.
+func about(u web.URL, said string) string {
+	if strings.HasPrefix(said, u.String()) {
+		return said
+	}
+	return u.String() + ": " + said
 }
 
 // view finds a view that is still kept. s.mu is held.
