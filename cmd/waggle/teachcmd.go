@@ -49,7 +49,7 @@ waggle teach show --help tells all flags.`
 // teachShowCmd is `waggle teach show`, or `waggle teach` for short.
 type teachShowCmd struct {
 	Start []string `arg:"" optional:"" name:"url" help:"Start pages to offer (default, with --web: the seeds of its topics)."`
-	Out   string   `short:"o" default:"paths.tsv" placeholder:"FILE" help:"File of the paths: kept after each click, and gone on with if it is there. JSON lines if it ends in .jsonl, else TSV."`
+	Out   string   `short:"o" default:"paths.tsv" placeholder:"FILE" help:"File of the paths: kept after each click, and gone on with if it is there (default paths.tsv). JSON lines if it ends in .jsonl, else TSV. What can be undone is kept beside it, in FILE.undo."`
 	Web   string   `placeholder:"WEB" help:"Browse a recorded web instead of the live one."`
 
 	Milestone []string `sep:"none" placeholder:"NAME" help:"A label to offer from the beginning; may be repeated."`
@@ -234,7 +234,7 @@ func openKeeper(name string) (*keeper, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		if dir := filepath.Dir(name); dir != "." {
 			if _, err := os.Stat(dir); err != nil {
-				return nil, err
+				return nil, fmt.Errorf("-o %s: make its folder first: %w", name, err)
 			}
 		}
 		return k, nil
@@ -247,7 +247,7 @@ func openKeeper(name string) (*keeper, error) {
 		return nil, err
 	}
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("%v\n%d of its paths are not understood, and would be lost: mend them, or choose another -o FILE", problems[0], len(problems))
+		return nil, fmt.Errorf("%v\nPaths that are not understood (%d) would be lost from %s: mend it, or choose another -o FILE", problems[0], len(problems), name)
 	}
 	k.set, k.held = set, b
 	if k.held == nil {

@@ -105,11 +105,18 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 			labelled++
 		}
 	}
-	fmt.Fprintf(std.out, "%s: %s paths, %s of them with labels", c.Out, number(len(set)), number(labelled))
+	were := "paths"
+	if len(set) == 1 {
+		were = "path"
+	}
+	fmt.Fprintf(std.out, "%s: %s %s, %s with labels", c.Out, number(len(set)), were, number(labelled))
 	if known > 0 {
-		fmt.Fprintf(std.out, "; %s were there before", number(known))
+		fmt.Fprintf(std.out, ", and %s from before", number(known))
 	}
 	fmt.Fprintln(std.out)
+	if labelled < len(set) {
+		fmt.Fprintf(std.out, "\nNext: waggle teach -o %s     and label the pages that matter\n", c.Out)
+	}
 	return nil
 }
 
@@ -201,7 +208,7 @@ func (c *teachImportCmd) read(ctx context.Context, note func(string, ...any)) ([
 		return false
 	})
 	if left := before - len(set); left > 0 {
-		note("%s paths go to other sites and are left out", number(left))
+		note("paths that go to other sites are left out: %s", number(left))
 	}
 	return set, problems, nil
 }

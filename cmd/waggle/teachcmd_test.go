@@ -229,7 +229,7 @@ func TestTeachImportProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(b); !strings.Contains(got, "firefox, schema version 77: read a copy of "+filepath.Join(dir, "places.sqlite")) || !strings.Contains(got, "1 paths, 1 of them with labels") || strings.Contains(got, "secret") {
+	if got := string(b); !strings.Contains(got, "firefox, schema version 77: read a copy of "+filepath.Join(dir, "places.sqlite")) || !strings.Contains(got, "1 path, 1 with labels") || strings.Contains(got, "secret") {
 		t.Errorf("said\n%s", got)
 	}
 }
