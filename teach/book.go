@@ -21,22 +21,12 @@ type book struct {
 	set  []paths.Path // elements are never written to: they are replaced
 	path int          // where the person stands; -1 = nowhere
 	step int
-	past []moment // for undo, the latest last
+	past []Moment // for undo, the latest last
 	task string   // of new paths
 }
 
-// moment is what a book held before something was done.
-type moment struct {
-	set        []paths.Path
-	path, step int
-	what       string // was done then, for people
-}
-
-// maxPast bounds how many actions can be undone.
-const maxPast = 500
-
-func newBook(set []paths.Path, task string) *book {
-	b := &book{set: slices.Clone(set), path: -1, task: task}
+func newBook(set []paths.Path, past []Moment, task string) *book {
+	b := &book{set: slices.Clone(set), past: slices.Clone(past), path: -1, task: task}
 	if n := len(set); n > 0 && len(set[n-1].Steps) > 0 {
 		b.path, b.step = n-1, len(set[n-1].Steps)-1
 	}
@@ -51,12 +41,14 @@ func (b *book) here() (s paths.Step, ok bool) {
 	return b.set[b.path].Steps[b.step], true
 }
 
-// remember keeps the present for undo, before what is done.
-func (b *book) remember(what string) {
+// become does something: the book holds set from now on, and the person stands
+// on that page of it. set is a slice of its own.
+func (b *book) become(what string, set []paths.Path, path, step int) {
 	if len(b.past) == maxPast {
 		b.past = slices.Delete(b.past, 0, 1)
 	}
-	b.past = append(b.past, moment{slices.Clone(b.set), b.path, b.step, what})
+	b.past = append(b.past, between(b.set, set, b.path, b.step, what))
+	b.set, b.path, b.step = set, path, step
 }
 
 // undo takes the last action back and tells which it was; "" = there is none.
@@ -66,26 +58,29 @@ func (b *book) undo() string {
 		return ""
 	}
 	m := b.past[n]
-	b.past = b.past[:n]
-	b.set, b.path, b.step = m.set, m.path, m.step
+	b.past = b.past[:n:n]
+	b.set = m.before(b.set)
+	b.path, b.step = m.path, m.step
+	if b.path >= len(b.set) || b.path >= 0 && b.step >= len(b.set[b.path].Steps) {
+		b.path, b.step = -1, 0 // the past comes from a file, which people can edit
+	}
 	return m.what
 }
 
 // start begins a path at u. A path without any label of which only the start
 // page was seen makes room.
 func (b *book) start(u web.URL) {
-	b.remember("a new path")
-	b.forget()
-	b.set = append(b.set, paths.Path{Task: b.task, Source: "teach", Steps: []paths.Step{{URL: u}}})
-	b.path, b.step = len(b.set)-1, 0
+	b.add("a new path", paths.Path{Task: b.task, Source: "teach", Steps: []paths.Step{{URL: u}}})
 }
 
-// forget drops the present path if it is a start page without a label.
-func (b *book) forget() {
-	if b.path >= 0 && len(b.set[b.path].Steps) == 1 && b.set[b.path].Steps[0].Label == "" {
-		b.set = slices.Delete(slices.Clone(b.set), b.path, b.path+1)
-		b.path = -1
+// add adds a path and stands at its end.
+func (b *book) add(what string, p paths.Path) {
+	set := slices.Clone(b.set)
+	if b.path >= 0 && len(set[b.path].Steps) == 1 && set[b.path].Steps[0].Label == "" {
+		set = slices.Delete(set, b.path, b.path+1)
 	}
+	set = append(set, p)
+	b.become(what, set, len(set)-1, len(p.Steps)-1)
 }
 
 // follow goes from the present page to u by a link. It tells whether that
@@ -103,7 +98,6 @@ func (b *book) follow(u web.URL, l paths.Followed) (changed bool, err error) {
 	if b.step+1 == paths.MaxSteps {
 		return false, fmt.Errorf("the path has %d pages: begin a new one", paths.MaxSteps)
 	}
-	b.remember("following a link")
 	next := paths.Step{URL: u, Link: l}
 	if known := b.known(u); known != paths.Goal || !slices.ContainsFunc(p.Steps[:b.step+1], func(s paths.Step) bool { return s.Label == paths.Goal }) {
 		next.Label = known
@@ -111,15 +105,14 @@ func (b *book) follow(u web.URL, l paths.Followed) (changed bool, err error) {
 	labelled := slices.ContainsFunc(p.Steps[b.step+1:], func(s paths.Step) bool { return s.Label != "" })
 	p.Steps = append(slices.Clone(p.Steps[:b.step+1]), next)
 	p.File, p.Line = "", 0
+	set, path := slices.Clone(b.set), b.path
 	if labelled {
 		p.Source = "teach"
-		b.set = append(slices.Clone(b.set), p)
-		b.path = len(b.set) - 1
+		set, path = append(set, p), len(set)
 	} else {
-		b.set = slices.Clone(b.set)
-		b.set[b.path] = p
+		set[path] = p
 	}
-	b.step++
+	b.become("following a link", set, path, b.step+1)
 	return true, nil
 }
 
@@ -150,11 +143,8 @@ func (b *book) stand(path, step int) bool {
 
 // adopt adds a path from elsewhere and stands at its end.
 func (b *book) adopt(p paths.Path) {
-	b.remember("taking a suggestion")
-	b.forget()
 	p.Task, p.Source, p.File, p.Line = b.task, "teach", "", 0
-	b.set = append(slices.Clone(b.set), p)
-	b.path, b.step = len(b.set)-1, len(p.Steps)-1
+	b.add("taking a suggestion", p)
 }
 
 // label gives the present page a label, or takes it away where it is that
@@ -182,10 +172,9 @@ func (b *book) label(label string) (elsewhere int, err error) {
 	if label == "" {
 		what = "taking the label " + old + " away"
 	}
-	b.remember(what)
-	b.set = slices.Clone(b.set)
+	set := slices.Clone(b.set)
 	milestone := label != "" && label != paths.Goal && label != paths.Fail
-	for i, p := range b.set {
+	for i, p := range set {
 		if p.Task != present.Task {
 			continue
 		}
@@ -206,8 +195,9 @@ func (b *book) label(label string) (elsewhere int, err error) {
 				elsewhere++
 			}
 		}
-		b.set[i] = p
+		set[i] = p
 	}
+	b.become(what, set, b.path, b.step)
 	return elsewhere, nil
 }
 
@@ -216,13 +206,13 @@ func (b *book) remove(path int) bool {
 	if path < 0 || path >= len(b.set) {
 		return false
 	}
-	b.remember("removing a path")
-	b.set = slices.Delete(slices.Clone(b.set), path, path+1)
+	at, step := b.path, b.step
 	switch {
-	case path == b.path:
-		b.path, b.step = -1, 0
-	case path < b.path:
-		b.path--
+	case path == at:
+		at, step = -1, 0
+	case path < at:
+		at--
 	}
+	b.become("removing a path", slices.Delete(slices.Clone(b.set), path, path+1), at, step)
 	return true
 }

@@ -2,10 +2,15 @@ package teach
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 // tiles lays a page out so that a test knows where its links are: the n-th is
@@ -23,28 +28,27 @@ func (b *browser) tile(n int) {
 	b.click(at.Left+100, at.Top+float64(60*n+30))
 }
 
-// followed clicks a tile until the server was asked for its link: a browser
+// followed clicks a tile until the server is asked for its link: a browser
 // drops clicks on a page that it has not painted yet.
 func (d *desk) followed(b *browser, n int) {
 	b.t.Helper()
-	links := func() (n int) {
-		d.hearing.Lock()
-		defer d.hearing.Unlock()
-		for _, h := range d.heard {
-			if link.MatchString(h) {
-				n++
+	asked := make(chan bool, 1)
+	d.hearing.Lock()
+	d.onAsked = func(r string) {
+		if link.MatchString(r) {
+			select {
+			case asked <- true:
+			default: // one is enough
 			}
 		}
-		return n
 	}
-	before := links()
+	d.hearing.Unlock()
 	for range 20 {
 		b.tile(n)
-		for range 20 {
-			if links() > before {
-				return
-			}
-			b.eval(`new Promise(done => setTimeout(done, 25))`)
+		select {
+		case <-asked:
+			return
+		case <-time.After(time.Second):
 		}
 	}
 	b.shoot("failed")
@@ -147,10 +151,18 @@ func TestInChromium(t *testing.T) {
 // nothing, reaches nobody, and the controls go on working.
 func TestHostileInChromium(t *testing.T) {
 	d := sit(t, college(), func(o *Options) { o.Images = true })
+	// Whoever the page names hears what is asked: by name the browser's proxy,
+	// and on this machine, where browsers use none, a server.
+	evil, asked := listener(t)
 	body := strings.ReplaceAll(hostile, "WAGGLE", d.http.URL)
+	body += "\n" + strings.ReplaceAll(strings.TrimPrefix(body, "text/html; charset=utf-8:"), "evil.test", evil)
+	body = strings.ReplaceAll(body, "<plaintext>", "") // of which there is only one, the last
+	if !strings.Contains(body, "http://"+evil+"/preload") {
+		t.Fatal("the page does not name the server")
+	}
 	// The page covers itself with links: wherever one clicks, one is hit.
 	lure := `<a style="position:fixed;inset:0;z-index:2147483647" target="_top" href="http://college.test/lured">lure</a>`
-	d.site.pages["http://college.test/hostile"] = strings.Replace(body, "<form id=f", lure+"<form id=f", 1)
+	d.site.pages["http://college.test/hostile"] = strings.ReplaceAll(body, "<form id=f", lure+"<form id=f")
 	d.site.pages["http://college.test/lured"] = strings.Replace(body, "<h1>Hostile</h1>", "<h1>Lured</h1>", 1)
 	b := openBrowser(t)
 	b.call("Page.navigate", map[string]any{"url": d.URL()}, nil)
@@ -178,6 +190,13 @@ func TestHostileInChromium(t *testing.T) {
 		t.Errorf("the window is at %s", got)
 	}
 	b.stayedHome()
+	if got := asked(); len(got) > 0 {
+		t.Errorf("the browser asked by itself: %q", got)
+	}
+	// Style sheets are asked for by waggle, as every resource.
+	if d.site.asked == nil {
+		t.Error("nothing was fetched")
+	}
 	d.hearing.Lock()
 	defer d.hearing.Unlock()
 	for _, r := range d.heard {
@@ -186,6 +205,77 @@ func TestHostileInChromium(t *testing.T) {
 			slices.Contains([]string{"/do/resume", "/do/open", "/do/arrived", "/do/label"}, path) && method == "POST"
 		if !ours {
 			t.Errorf("the browser asked the server: %s", r)
+		}
+	}
+}
+
+// listener is a server on this machine that notes what it is asked.
+func listener(t *testing.T) (host string, asked func() []string) {
+	t.Helper()
+	var mu sync.Mutex
+	var heard []string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		heard = append(heard, r.Method+" "+r.URL.Path)
+		mu.Unlock()
+	}))
+	t.Cleanup(srv.Close)
+	return strings.TrimPrefix(srv.URL, "http://"), func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(heard)
+	}
+}
+
+// TestStrangerInChromium opens another site in the same browser, which knows
+// where waggle listens and, what none can, both keys: it can neither read nor
+// do anything, nor show the controls in a frame to have them clicked.
+func TestStrangerInChromium(t *testing.T) {
+	d := sit(t, college(), nil)
+	d.do("open", asked{URL: "http://college.test/"})
+	saved, framed := len(d.saved), d.Server.state().Framed
+	page := strings.NewReplacer("WAGGLE", d.http.URL, "TOKEN", d.token, "CAP", d.cap).Replace(`<!DOCTYPE html><title>Stranger</title>
+<iframe src="WAGGLE/TOKEN/" name=controls></iframe><iframe src="WAGGLE/page/CAP/1/" name=page></iframe><iframe src="WAGGLE/page/CAP/1/0" name=link></iframe>
+<img src="WAGGLE/page/CAP/1/0"><img src="WAGGLE/do/state"><link rel=stylesheet href="WAGGLE/TOKEN/app.css"><script src="WAGGLE/TOKEN/app.js" type=module></script>
+<form name=f action="WAGGLE/do/undo" method=post enctype=text/plain target=out><input name="{}//" value=""></form><iframe name=out></iframe>
+<script>
+const said = [];
+const note = (name, p) => p.then((x) => x && said.push(name + ": " + x), () => {});
+const text = (r) => r.type === "opaque" ? "" : r.text();
+window.ready = Promise.all([
+  note("state", fetch("WAGGLE/do/state", {headers: {"Waggle-Token": "TOKEN"}}).then(text)),
+  note("blind state", fetch("WAGGLE/do/state", {mode: "no-cors"}).then(text)),
+  note("undo", fetch("WAGGLE/do/undo", {method: "POST", headers: {"Waggle-Token": "TOKEN", "Content-Type": "application/json"}, body: "{}"}).then(text)),
+  note("blind undo", fetch("WAGGLE/do/undo", {method: "POST", mode: "no-cors", body: "{}"}).then(text)),
+  note("beacon", Promise.resolve(void navigator.sendBeacon("WAGGLE/do/undo", "{}"))),
+  note("controls", fetch("WAGGLE/TOKEN/").then(text)),
+  note("page", fetch("WAGGLE/page/CAP/1/", {credentials: "include"}).then(text)),
+  new Promise((done) => { document.querySelector("[name=out]").onload = done; document.forms.f.submit(); }),
+]).then(() => said);
+for (const name of ["controls", "page", "link"]) try { if (frames[name].document.body.textContent) said.push(name + " read"); } catch {}
+</script>`)
+	stranger := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, page)
+	}))
+	defer stranger.Close()
+	b := openBrowser(t)
+	b.call("Page.navigate", map[string]any{"url": stranger.URL}, nil)
+	b.until(`window.ready`)
+	if got := b.eval(`window.ready`); got != "[]" {
+		t.Errorf("the stranger learnt %s", got)
+	}
+	b.shoot("9-stranger")
+	// Frames that refuse to be shown hold an error page of the browser's own.
+	if got := b.eval(`[...document.querySelectorAll("iframe")].filter((f) => { try { return f.contentDocument; } catch { return false; } }).map((f) => f.name)`); strings.Contains(got, "controls") || strings.Contains(got, "page") {
+		t.Errorf("frames that can be read: %s", got)
+	}
+	if st := d.Server.state(); len(d.saved) != saved || st.Framed != framed {
+		t.Errorf("%d times something was saved, the frame shows %d", len(d.saved)-saved, st.Framed)
+	}
+	for _, u := range d.site.asked {
+		if u != "http://college.test/" && u != "http://college.test/site.css" {
+			t.Errorf("waggle fetched %s", u)
 		}
 	}
 }

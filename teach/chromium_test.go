@@ -84,6 +84,8 @@ func openBrowser(t *testing.T) *browser {
 		"--disable-background-networking", "--disable-component-update", "--remote-debugging-pipe", "--proxy-server="+proxy.URL, "--window-size=1280,800",
 		"--user-data-dir="+filepath.Join(dir, "profile"), "about:blank")
 	b.cmd.ExtraFiles = []*os.File{toRead, fromWrite}
+	// All its helpers hold this pipe, so Wait waits for them too.
+	b.cmd.Stderr, b.cmd.WaitDelay = io.Discard, patience
 	if err := b.cmd.Start(); err != nil {
 		t.Skipf("Chromium does not start: %v", err)
 	}
@@ -98,12 +100,7 @@ func openBrowser(t *testing.T) *browser {
 			b.cmd.Process.Kill()
 		}
 		b.cmd.Wait()
-		for range 50 { // helpers of the browser may still be writing
-			if os.RemoveAll(dir) == nil {
-				break
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
+		os.RemoveAll(dir) // at worst a folder among temporary ones stays
 	})
 	var targets struct {
 		TargetInfos []struct{ TargetID, Type string }
@@ -199,17 +196,18 @@ func (b *browser) eval(expression string) string {
 	return string(r.Result.Value)
 }
 
-// until waits for an expression to be true.
+// until waits for an expression to be true: it is looked at whenever the
+// document changes, and now and then for what changes without it.
 func (b *browser) until(expression string) {
 	b.t.Helper()
 	ok := b.eval(fmt.Sprintf(`new Promise(done => {
-		const end = Date.now() + %d;
-		(function look() {
-			let is = false;
-			try { is = !!(%s); } catch {}
-			if (is) done(true); else if (Date.now() > end) done(false); else setTimeout(look, 20);
-		})();
-	})`, patience.Milliseconds()*2/3, expression))
+		const is = () => { try { return !!(%s); } catch { return false; } };
+		const end = (was) => { seen.disconnect(); clearInterval(again); clearTimeout(late); done(was); };
+		const look = () => { if (is()) end(true); };
+		const seen = new MutationObserver(look), again = setInterval(look, 500), late = setTimeout(end, %d, false);
+		seen.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+		look();
+	})`, expression, patience.Milliseconds()*2/3))
 	if ok != "true" {
 		b.shoot("failed")
 		b.t.Fatalf("never true: %s\nnotice: %s", expression, b.eval(`document.getElementById("notice")?.textContent`))

@@ -2,6 +2,7 @@ package teach
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -101,6 +102,8 @@ func (s *Server) do(ctx context.Context, name string, a asked) error {
 		return s.open(ctx, a.URL)
 	case "suggest":
 		return s.suggest(ctx)
+	case "take":
+		return s.take(ctx, a.Path)
 	}
 	s.mu.Lock()
 	said, err := s.change(name, a)
@@ -133,21 +136,16 @@ func (s *Server) change(name string, a asked) (said string, err error) {
 		}
 		return "The path is removed. Undo brings it back.", s.keep()
 	case "undo":
+		before := *s.book
 		what := s.book.undo()
 		if what == "" {
 			return "", errors.New("there is nothing to undo")
 		}
-		if err := s.Save(s.book.set); err != nil {
-			return "", fmt.Errorf("undone, but not kept: %w", err)
+		if err := s.Save(s.book.set, s.book.past); err != nil {
+			*s.book = before
+			return "", fmt.Errorf("not undone, because it could not be kept: %w", err)
 		}
 		return "Undone: " + what + ".", nil
-	case "take":
-		if a.Path < 0 || a.Path >= len(s.suggests) {
-			return "", errors.New("there is no such suggestion any more")
-		}
-		s.book.adopt(s.suggests[a.Path].Path)
-		s.suggests = slices.Delete(slices.Clone(s.suggests), a.Path, a.Path+1)
-		return "", s.keep()
 	case "resume":
 		return "", nil
 	default:
@@ -157,7 +155,7 @@ func (s *Server) change(name string, a asked) (said string, err error) {
 
 // keep saves the paths, or takes back what was done. s.mu is held.
 func (s *Server) keep() error {
-	if err := s.Save(s.book.set); err != nil {
+	if err := s.Save(s.book.set, s.book.past); err != nil {
 		s.book.undo()
 		return fmt.Errorf("not done, because it could not be kept: %w", err)
 	}
@@ -336,7 +334,7 @@ func (s *Server) suggest(ctx context.Context) error {
 	candidates = append(candidates, s.Candidates...)
 	got, err := s.Suggester.Suggest(ctx, shown, candidates[:min(len(candidates), maxCandidates)], maxSuggestions)
 	if err != nil {
-		return fmt.Errorf("no suggestion: %w", err)
+		return err
 	}
 	got = slices.DeleteFunc(slices.Clone(got), func(g Suggestion) bool { return len(g.Path.Steps) == 0 })
 	s.mu.Lock()
@@ -344,8 +342,44 @@ func (s *Server) suggest(ctx context.Context) error {
 	s.suggests = got[:min(len(got), maxSuggestions)]
 	s.notice = ""
 	if len(s.suggests) == 0 {
-		s.notice = "Nothing stands out: label what you like."
+		s.notice = "No page is in doubt: label what you like, best on another site."
 	}
+	s.touch()
+	return nil
+}
+
+// take walks a suggestion, if its page can be had.
+func (s *Server) take(ctx context.Context, n int) error {
+	s.mu.Lock()
+	if n < 0 || n >= len(s.suggests) {
+		s.mu.Unlock()
+		return errors.New("there is no such suggestion any more")
+	}
+	p := s.suggests[n].Path
+	s.mu.Unlock()
+	p.Steps = slices.Clone(p.Steps)
+	last := &p.Steps[len(p.Steps)-1]
+	asked := last.URL
+	v := s.look(ctx, asked, web.URL{}, paths.Followed{})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notice = ""
+	if v.page == nil {
+		s.notice = fmt.Sprintf("%s cannot be had, so it was taken off the list.", asked)
+	} else {
+		if v.url != asked {
+			last.URL, last.Link.Via = v.url, asked
+		}
+		s.book.adopt(p)
+		if err := s.keep(); err != nil {
+			return err
+		}
+		s.current, s.framed = v.number, v.number
+	}
+	s.suggests = slices.DeleteFunc(slices.Clone(s.suggests), func(g Suggestion) bool { return g.Path.Steps[len(g.Path.Steps)-1].URL == asked })
 	s.touch()
 	return nil
 }
@@ -439,9 +473,9 @@ type labelState struct {
 }
 
 type suggestionState struct {
-	Last  string `json:"last"`
+	Last  string `json:"last"` // the page, for people
 	URL   string `json:"url"`
-	Pages int    `json:"pages"`
+	From  string `json:"from"` // the page with the link to it, for people
 	Guess string `json:"guess"`
 	Why   string `json:"why"`
 }
@@ -508,8 +542,14 @@ func (s *Server) state() state {
 		st.Starts = append(st.Starts, u.String())
 	}
 	for _, g := range s.suggests {
-		u := g.Path.Steps[len(g.Path.Steps)-1].URL
-		st.Suggestions = append(st.Suggestions, suggestionState{Last: short(u), URL: u.String(), Pages: len(g.Path.Steps), Guess: g.Guess, Why: event.Line(g.Why)})
+		n := len(g.Path.Steps) - 1
+		last := g.Path.Steps[n]
+		x := suggestionState{Last: cmp.Or(s.titles[last.URL], event.Line(last.Link.Anchor), short(last.URL)), URL: last.URL.String(), Guess: g.Guess, Why: event.Line(g.Why)}
+		if n > 0 {
+			from := g.Path.Steps[n-1].URL
+			x.From = cmp.Or(s.titles[from], short(from))
+		}
+		st.Suggestions = append(st.Suggestions, x)
 	}
 	st.Problems = s.problems()
 	return st

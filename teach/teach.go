@@ -88,15 +88,18 @@ type Options struct {
 	Starts []web.URL
 	// Paths are those shown so far; the person goes on at the end of the last.
 	Paths []paths.Path
+	// Past is what can be undone of Paths, as Save was given it or ReadPast
+	// returned it.
+	Past []Moment
 	// Milestones are labels to offer besides those of Paths.
 	Milestones []string
 	Task       string // of new paths; see paths.Path
 	// Keeper is where Save keeps the paths, for people: "paths.tsv".
 	Keeper string
-	// Save keeps all paths, at once and for good. It is called after each
-	// action that changed them, not concurrently. Where it fails, the action
-	// is undone and the person is told.
-	Save func([]paths.Path) error
+	// Save keeps all paths, and what can be undone of them, at once and for
+	// good. It is called after each action that changed them, not concurrently.
+	// Where it fails, the action is undone and the person is told.
+	Save func(set []paths.Path, past []Moment) error
 	// Suggester, if set, is asked what to label next.
 	Suggester  Suggester
 	Candidates []paths.Path
@@ -174,7 +177,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		Options: o, token: o.Random(), cap: o.Random(), hosts: []string{o.Address, "localhost:" + port}, assets: files,
-		closed: make(chan struct{}), book: newBook(o.Paths, o.Task), titles: map[web.URL]string{}, loaded: map[web.URL]*web.Response{}, changed: make(chan struct{}), version: 1,
+		closed: make(chan struct{}), book: newBook(o.Paths, o.Past, o.Task), titles: map[web.URL]string{}, loaded: map[web.URL]*web.Response{}, changed: make(chan struct{}), version: 1,
 	}
 	return s, nil
 }
@@ -259,7 +262,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, origin, rest 
 	v := s.view(number(n))
 	s.mu.Unlock()
 	if v == nil {
-		s.write(w, origin, http.StatusGone, notice("This page is no longer kept", "Choose a page of your path on the side."))
+		s.write(w, origin, http.StatusGone, notice("This page is no longer kept", wayBack))
 		return
 	}
 	if k == "" {
@@ -274,7 +277,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, origin, rest 
 	}
 	i := number(k)
 	if i < 0 || i >= len(v.links) {
-		s.write(w, origin, http.StatusNotFound, notice("There is no such link", "Choose a page of your path on the side."))
+		s.write(w, origin, http.StatusNotFound, notice("There is no such link", wayBack))
 		return
 	}
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode == "navigate" && r.Header.Get("Sec-Fetch-User") != "?1" {
@@ -419,13 +422,13 @@ func (s *Server) look(ctx context.Context, u, from web.URL, l paths.Followed) *v
 	case page != nil:
 		v.page = page
 	case errors.As(err, &failure):
-		v.html = notice("This page cannot be fetched", event.Line(fmt.Sprintf("%s: %s (%s). Go back to a page of your path on the side.", u, failure.Detail, failure.Reason)))
+		v.html = notice("This page cannot be fetched", event.Line(about(u, failure.Detail)+" ("+string(failure.Reason)+"). "+wayBack))
 	case err != nil:
-		v.html = notice("This is no page", event.Line(fmt.Sprintf("%s: %v. Go back to a page of your path on the side.", u, err)))
+		v.html = notice("This cannot be shown", event.Line(about(v.url, err.Error())+", so a path cannot go there. "+wayBack))
 	case s.Recorded != "" && r.Status == http.StatusNotFound:
-		v.html = notice("Not in the record", fmt.Sprintf("%s was not recorded in %s, so a path cannot go there.", v.url, s.Recorded))
+		v.html = notice("Not in the record", fmt.Sprintf("%s was not recorded in %s, so a path cannot go there. %s", v.url, s.Recorded, wayBack))
 	default:
-		v.html = notice("The site has no such page", fmt.Sprintf("%s answered with status %d, so a path cannot go there.", v.url, r.Status))
+		v.html = notice("The site has no such page", fmt.Sprintf("%s answered with status %d, so a path cannot go there. %s", v.url, r.Status, wayBack))
 	}
 	s.mu.Lock()
 	s.made++
@@ -453,6 +456,17 @@ func (s *Server) look(ctx context.Context, u, from web.URL, l paths.Followed) *v
 		s.titles[v.url] = event.Line(v.page.Title)
 	}
 	return v
+}
+
+// wayBack is the remedy where a page is not to be had.
+const wayBack = "Go back with the key B, or choose a page of your path on the side."
+
+// about is what was said of an address, which it need not have named.
+func about(u web.URL, said string) string {
+	if strings.HasPrefix(said, u.String()) {
+		return said
+	}
+	return u.String() + ": " + said
 }
 
 // view finds a view that is still kept. s.mu is held.

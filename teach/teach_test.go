@@ -83,9 +83,11 @@ type desk struct {
 	site  *site
 	heard []string // requests: method and path, the keys left out
 	saved [][]paths.Path
-	fail  error // of the next saving
+	past  []Moment // as saved last
+	fail  error    // of the next saving
 
 	hearing sync.Mutex
+	onAsked func(string) // hears requests too, if it is set
 }
 
 // sit opens the page on a web.
@@ -94,7 +96,11 @@ func sit(t *testing.T, pages map[string]string, change func(*Options)) *desk {
 	d := &desk{t: t, site: &site{pages: pages}}
 	d.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.hearing.Lock()
-		d.heard = append(d.heard, r.Method+" "+strings.NewReplacer("/"+d.token+"/", "/", "/"+d.cap+"/", "/").Replace(r.URL.Path))
+		said := r.Method + " " + strings.NewReplacer("/"+d.token+"/", "/", "/"+d.cap+"/", "/").Replace(r.URL.Path)
+		d.heard = append(d.heard, said)
+		if d.onAsked != nil {
+			d.onAsked(said)
+		}
 		d.hearing.Unlock()
 		d.ServeHTTP(w, r)
 	}))
@@ -105,12 +111,12 @@ func sit(t *testing.T, pages map[string]string, change func(*Options)) *desk {
 	o := Options{
 		Address: strings.TrimPrefix(d.http.URL, "http://"), Fetcher: d.site, Resources: d.site,
 		Parser: parse.New(parse.Options{Analyzer: text.NewAnalyzer()}), Starts: []web.URL{start}, Keeper: "paths.tsv",
-		Save: func(set []paths.Path) error {
+		Save: func(set []paths.Path, past []Moment) error {
 			if err := d.fail; err != nil {
 				d.fail = nil
 				return err
 			}
-			d.saved = append(d.saved, slices.Clone(set))
+			d.saved, d.past = append(d.saved, slices.Clone(set)), slices.Clone(past)
 			return nil
 		},
 	}
@@ -494,5 +500,71 @@ func TestSuggest(t *testing.T) {
 	}
 	if got := d.tsv(); got != "/\n/dept/\n/dept/people\tGoal" {
 		t.Errorf("kept:\n%s", got)
+	}
+}
+
+// asker suggests what it is told to.
+type asker []Suggestion
+
+func (a asker) Suggest(context.Context, []paths.Path, []paths.Path, int) ([]Suggestion, error) {
+	if len(a) == 0 {
+		return nil, errors.New("no suggestion yet: show something first")
+	}
+	return a, nil
+}
+
+// TestTakeSuggestions opens pages that are suggested: one that has moved is
+// labelled where it is, one that is not to be had leaves no path.
+func TestTakeSuggestions(t *testing.T) {
+	way := func(pages ...string) (p paths.Path) {
+		for _, s := range pages {
+			u, err := web.Parse("http://college.test" + s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Steps = append(p.Steps, paths.Step{URL: u, Link: paths.Followed{Anchor: "to " + s}})
+		}
+		return p
+	}
+	d := sit(t, college(), func(o *Options) {
+		o.Suggester = asker{{Path: way("/", "/gone")}, {Path: way("/", "/moved"), Guess: "Goal", Why: "why"}, {Path: way("/")}, {}}
+	})
+	st, failed := d.do("suggest", asked{})
+	if failed != "" || len(st.Suggestions) != 3 || st.Suggestions[1].Last != "to /moved" || st.Suggestions[1].From != "college.test" || st.Suggestions[1].Why != "why" {
+		t.Fatalf("%s: %+v", failed, st.Suggestions)
+	}
+	st, failed = d.do("take", asked{Path: 0})
+	if failed != "" || !strings.Contains(st.Notice, "/gone cannot be had") || len(st.Suggestions) != 2 || st.Total != 0 || len(d.saved) != 0 {
+		t.Errorf("a page that is gone: %s %q, %d paths", failed, st.Notice, st.Total)
+	}
+	d.fail = errDisk
+	if st, failed = d.do("take", asked{Path: 0}); !strings.Contains(failed, "no space left") || len(st.Suggestions) != 2 || st.Total != 0 {
+		t.Errorf("no space: %q, %d suggestions, %d paths", failed, len(st.Suggestions), st.Total)
+	}
+	st, failed = d.do("take", asked{Path: 0})
+	if failed != "" || !st.Labelable || len(st.Suggestions) != 1 {
+		t.Errorf("%s: %+v", failed, st)
+	}
+	d.label("Goal")
+	if got, want := d.tsv(), "/\t\tto /\n/dept/courses.html\tGoal\tto /moved\t\t/moved"; got != want {
+		t.Errorf("kept\n%s\nwant\n%s", got, want)
+	}
+	d = sit(t, college(), func(o *Options) { o.Suggester = asker{} })
+	if _, failed := d.do("suggest", asked{}); failed != "no suggestion yet: show something first" {
+		t.Errorf("nothing to suggest: %q", failed)
+	}
+}
+
+// TestUndoNotKept leaves everything as it was where undoing cannot be kept.
+func TestUndoNotKept(t *testing.T) {
+	d := sit(t, college(), nil)
+	d.do("open", asked{URL: "http://college.test/"})
+	d.label("Goal")
+	d.fail = errDisk
+	if st, failed := d.do("undo", asked{}); !strings.Contains(failed, "not undone") || st.Steps[0].Label != "Goal" || st.Undo != "the label Goal" {
+		t.Errorf("%q, %+v", failed, st.Steps)
+	}
+	if st, failed := d.do("undo", asked{}); failed != "" || st.Steps[0].Label != "" || len(d.past) != 1 {
+		t.Errorf("%q, %+v", failed, st.Steps)
 	}
 }

@@ -49,7 +49,7 @@ waggle teach show --help tells all flags.`
 // teachShowCmd is `waggle teach show`, or `waggle teach` for short.
 type teachShowCmd struct {
 	Start []string `arg:"" optional:"" name:"url" help:"Start pages to offer (default, with --web: the seeds of its topics)."`
-	Out   string   `short:"o" default:"paths.tsv" placeholder:"FILE" help:"File of the paths: kept after each click, and gone on with if it is there. JSON lines if it ends in .jsonl, else TSV."`
+	Out   string   `short:"o" default:"paths.tsv" placeholder:"FILE" help:"File of the paths: kept after each click, and gone on with if it is there (default paths.tsv). JSON lines if it ends in .jsonl, else TSV. What can be undone is kept beside it, in FILE.undo."`
 	Web   string   `placeholder:"WEB" help:"Browse a recorded web instead of the live one."`
 
 	Milestone []string `sep:"none" placeholder:"NAME" help:"A label to offer from the beginning; may be repeated."`
@@ -68,7 +68,7 @@ type teachShowCmd struct {
 
 // Run serves the page until it is interrupted.
 func (c *teachShowCmd) Run(ctx context.Context, io streams) error {
-	o, done, err := c.options()
+	o, done, err := c.options(io)
 	if err != nil {
 		return err
 	}
@@ -115,15 +115,18 @@ func (c *teachShowCmd) Run(ctx context.Context, io streams) error {
 
 // options sets up what is browsed and where paths are kept. done gives back
 // what that holds.
-func (c *teachShowCmd) options() (o teach.Options, done func(), err error) {
+func (c *teachShowCmd) options(io streams) (o teach.Options, done func(), err error) {
 	keeper, err := openKeeper(c.Out)
 	if err != nil {
 		return o, nil, exit{exitUsage, err}
 	}
+	if keeper.note != "" {
+		fmt.Fprintln(io.err, event.Line(keeper.note))
+	}
 	canon := web.Canon{}
 	o = teach.Options{
 		Parser: parse.New(parse.Options{Analyzer: text.NewAnalyzer(), Canon: canon}), Canon: canon,
-		Paths: keeper.set, Keeper: c.Out, Save: keeper.save, Images: c.Images, Task: c.Task,
+		Paths: keeper.set, Past: keeper.past, Keeper: c.Out, Save: keeper.save, Images: c.Images, Task: c.Task,
 	}
 	for _, m := range c.Milestone {
 		label, err := paths.CleanLabel(m)
@@ -208,10 +211,14 @@ func seedsOf(w *corpus.Web) (out []web.URL) {
 	return out
 }
 
-// keeper keeps paths in a file.
+// keeper keeps paths in a file, and what can be undone of them in another
+// beside it, whose loss loses no path.
 type keeper struct {
 	name string
 	set  []paths.Path
+	past []teach.Moment
+	// note says why nothing that was done before can be undone, "" = it can.
+	note string
 	// held is what the file held when it was last read or written; nil = there
 	// was none.
 	held []byte
@@ -228,7 +235,7 @@ func openKeeper(name string) (*keeper, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		if dir := filepath.Dir(name); dir != "." {
 			if _, err := os.Stat(dir); err != nil {
-				return nil, err
+				return nil, fmt.Errorf("-o %s: make its folder first: %w", name, err)
 			}
 		}
 		return k, nil
@@ -241,7 +248,7 @@ func openKeeper(name string) (*keeper, error) {
 		return nil, err
 	}
 	if len(problems) > 0 {
-		return nil, fmt.Errorf("%v\n%d of its paths are not understood, and would be lost: mend them, or choose another -o FILE", problems[0], len(problems))
+		return nil, fmt.Errorf("%v\nPaths that are not understood (%d) would be lost from %s: mend it, or choose another -o FILE", problems[0], len(problems), name)
 	}
 	k.set, k.held = set, b
 	if k.held == nil {
@@ -249,8 +256,21 @@ func openKeeper(name string) (*keeper, error) {
 	}
 	anew, err := k.encode(set)
 	k.backup = err == nil && !bytes.Equal(anew, b)
+	f, err := os.Open(k.pastName())
+	if errors.Is(err, fs.ErrNotExist) {
+		return k, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if k.past, err = teach.ReadPast(f, set); err != nil {
+		k.note = fmt.Sprintf("What was done before cannot be undone: %s: %v.", f.Name(), err)
+	}
 	return k, nil
 }
+
+// pastName is the file of what can be undone.
+func (k *keeper) pastName() string { return k.name + ".undo" }
 
 func (k *keeper) encode(set []paths.Path) ([]byte, error) {
 	var b bytes.Buffer
@@ -264,7 +284,11 @@ func (k *keeper) encode(set []paths.Path) ([]byte, error) {
 
 // save writes all paths, whole or not at all, unless somebody else wrote to
 // the file meanwhile.
-func (k *keeper) save(set []paths.Path) error {
+//
+// Who is killed between the two files finds both on the same side of the
+// action, or the past one action ahead, which ReadPast knows: an action writes
+// the past first, taking one back writes it last.
+func (k *keeper) save(set []paths.Path, past []teach.Moment) error {
 	now, err := os.ReadFile(k.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -283,11 +307,34 @@ func (k *keeper) save(set []paths.Path) error {
 		}
 		k.backup = false
 	}
+	back := len(past) < len(k.past)
+	if !back {
+		if err := k.savePast(set, past); err != nil {
+			return err
+		}
+	}
 	if err := writeWhole(k.name, b); err != nil {
 		return err
 	}
-	k.held = b
+	k.held, k.past = b, past
+	if back {
+		k.savePast(set, past) // the paths are kept; at worst less can be undone after a restart
+	}
 	return nil
+}
+
+func (k *keeper) savePast(set []paths.Path, past []teach.Moment) error {
+	if len(past) == 0 {
+		if err := os.Remove(k.pastName()); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	var b bytes.Buffer
+	if err := teach.WritePast(&b, set, past); err != nil {
+		return err
+	}
+	return writeWhole(k.pastName(), b.Bytes())
 }
 
 // openBrowser shows an address in the person's browser. Arguments of programs

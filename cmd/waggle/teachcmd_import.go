@@ -96,7 +96,7 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 	if len(set) == 0 {
 		return exit{exitNothing, fmt.Errorf("no path through %s was found in %s", strings.Join(c.Site, ", "), c.From)}
 	}
-	if err := keeper.save(append(slices.Clone(keeper.set), set...)); err != nil {
+	if err := keeper.save(append(slices.Clone(keeper.set), set...), nil); err != nil {
 		return err
 	}
 	labelled := 0
@@ -105,11 +105,18 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 			labelled++
 		}
 	}
-	fmt.Fprintf(std.out, "%s: %s paths, %s of them with labels", c.Out, number(len(set)), number(labelled))
+	were := "paths"
+	if len(set) == 1 {
+		were = "path"
+	}
+	fmt.Fprintf(std.out, "%s: %s %s, %s with labels", c.Out, number(len(set)), were, number(labelled))
 	if known > 0 {
-		fmt.Fprintf(std.out, "; %s were there before", number(known))
+		fmt.Fprintf(std.out, ", and %s from before", number(known))
 	}
 	fmt.Fprintln(std.out)
+	if labelled < len(set) {
+		fmt.Fprintf(std.out, "\nNext: waggle teach -o %s     and label the pages that matter\n", c.Out)
+	}
 	return nil
 }
 
@@ -151,6 +158,9 @@ func (c *teachImportCmd) read(ctx context.Context, note func(string, ...any)) ([
 			return nil, nil, err
 		}
 		note("%s, schema version %d: read a copy of %s", f.Browser, f.Version, strings.Join(f.Copied, " and "))
+		if f.Behind && head != nil { // a file of its own, no profile
+			note("no %s-wal was beside it: if this is a copy made while the browser was running, copy that too, as the latest visits are there", filepath.Base(c.From))
+		}
 		note("%s visits to %s", number(f.Visits), strings.Join(c.Site, ", "))
 		return f.Paths, nil, nil
 	}
@@ -198,7 +208,7 @@ func (c *teachImportCmd) read(ctx context.Context, note func(string, ...any)) ([
 		return false
 	})
 	if left := before - len(set); left > 0 {
-		note("%s paths go to other sites and are left out", number(left))
+		note("paths that go to other sites are left out: %s", number(left))
 	}
 	return set, problems, nil
 }

@@ -33,6 +33,63 @@ func TestTeachCommand(t *testing.T) {
 	}))
 	defer site.Close()
 	file := filepath.Join(t.TempDir(), "paths.tsv")
+	read := func() paths.Path {
+		t.Helper()
+		set, problems, err := paths.ReadFile(file)
+		if err != nil || len(problems) > 0 || len(set) != 1 {
+			t.Fatalf("kept %+v, %v %v", set, problems, err)
+		}
+		return set[0]
+	}
+	ask, end := teaching(t, site.URL, "-o", file, "--allow-private", "--delay", "0")
+	st := ask("POST", "/do/open", fmt.Sprintf(`{"url":%q}`, site.URL))
+	ask("GET", st.Src+"0", "")
+	st = ask("POST", "/do/arrived", fmt.Sprintf(`{"view":%d}`, ask("GET", "/do/state", "").Framed))
+	ask("POST", "/do/label", fmt.Sprintf(`{"label":"Goal","url":%q}`, st.Steps[1].URL))
+	end()
+	if p := read(); !p.Positive() || len(p.Steps) != 2 || p.Steps[1].Link.Anchor != "Next" {
+		t.Errorf("kept %+v", p)
+	}
+
+	// Another day: what was done before can be undone, step by step.
+	ask, end = teaching(t, "-o", file, "--allow-private", "--delay", "0")
+	if st := ask("GET", "/do/state", ""); st.Undo != "the label Goal" {
+		t.Errorf("to undo: %q", st.Undo)
+	}
+	if st := ask("POST", "/do/undo", "{}"); st.Steps[1].Label != "" || st.Undo != "following a link" {
+		t.Errorf("after undo: %+v", st)
+	}
+	end()
+	if p := read(); p.Ending() != "" || len(p.Steps) != 2 {
+		t.Errorf("kept %+v", p)
+	}
+
+	// Edited by hand in between: the past is not that of these paths.
+	if err := os.WriteFile(file, []byte(site.URL+"\tGoal\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ask, end = teaching(t, "-o", file, "--allow-private", "--delay", "0")
+	if st := ask("GET", "/do/state", ""); st.Undo != "" {
+		t.Errorf("to undo: %q", st.Undo)
+	}
+	end()
+	if p := read(); !p.Positive() {
+		t.Errorf("kept %+v", p)
+	}
+}
+
+// told is what a test reads of the page's state.
+type told struct {
+	Src    string
+	Framed int
+	Error  string
+	Undo   string
+	Steps  []struct{ URL, Label string }
+}
+
+// teaching runs `waggle teach`. ask asks its page, end ends it as Ctrl-C does.
+func teaching(t *testing.T, args ...string) (ask func(method, path, body string) told, end func()) {
+	t.Helper()
 	out, printed, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -41,12 +98,10 @@ func TestTeachCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer null.Close()
 	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
 	ended := make(chan int)
 	go func() {
-		ended <- run(ctx, []string{"teach", site.URL, "-o", file, "--allow-private", "--delay", "0"}, streams{in: null, out: printed, err: null})
+		ended <- run(ctx, append([]string{"teach"}, args...), streams{in: null, out: printed, err: null})
 		printed.Close()
 	}()
 	line, err := bufio.NewReader(out).ReadString('\n')
@@ -55,12 +110,7 @@ func TestTeachCommand(t *testing.T) {
 		t.Fatalf("%q, %v", line, err)
 	}
 	base, token, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(address, "/"), "http://"), "/")
-	ask := func(method, path, body string) (answer struct {
-		Src    string
-		Framed int
-		Error  string
-		Steps  []struct{ URL, Label string }
-	}) {
+	ask = func(method, path, body string) (answer told) {
 		t.Helper()
 		r, err := http.NewRequest(method, "http://"+base+path, strings.NewReader(body))
 		if err != nil {
@@ -83,19 +133,17 @@ func TestTeachCommand(t *testing.T) {
 		}
 		return answer
 	}
-	st := ask("POST", "/do/open", fmt.Sprintf(`{"url":%q}`, site.URL))
-	ask("GET", st.Src+"0", "")
-	st = ask("POST", "/do/arrived", fmt.Sprintf(`{"view":%d}`, ask("GET", "/do/state", "").Framed))
-	ask("POST", "/do/label", fmt.Sprintf(`{"label":"Goal","url":%q}`, st.Steps[1].URL))
-	http.DefaultClient.CloseIdleConnections()
-	stop()
-	if code := <-ended; code != exitDone {
-		t.Errorf("exit code %d", code)
+	end = func() {
+		t.Helper()
+		http.DefaultClient.CloseIdleConnections()
+		stop()
+		if code := <-ended; code != exitDone {
+			t.Errorf("exit code %d", code)
+		}
+		out.Close()
+		null.Close()
 	}
-	set, problems, err := paths.ReadFile(file)
-	if err != nil || len(problems) > 0 || len(set) != 1 || !set[0].Positive() || len(set[0].Steps) != 2 || set[0].Steps[1].Link.Anchor != "Next" {
-		t.Errorf("kept %+v, %v %v", set, problems, err)
-	}
+	return ask, end
 }
 
 // TestKeeper keeps paths whole, and does not write over what others wrote.
@@ -113,20 +161,20 @@ func TestKeeper(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []string{"http://a.test/\tGoal\n", "http://a.test/\n", ""} {
-		if err := k.save(set(s)); err != nil {
+		if err := k.save(set(s), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := os.WriteFile(file, []byte("http://b.test/\tGoal\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.save(set("http://a.test/\tGoal\n")); err == nil || !strings.Contains(err.Error(), "changed by another program") {
+	if err := k.save(set("http://a.test/\tGoal\n"), nil); err == nil || !strings.Contains(err.Error(), "changed by another program") {
 		t.Errorf("another program's words were written over: %v", err)
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.save(set("http://a.test/\tGoal\n")); err != nil {
+	if err := k.save(set("http://a.test/\tGoal\n"), nil); err != nil {
 		t.Errorf("after the file was removed: %v", err)
 	}
 	two, err := openKeeper(filepath.Join(t.TempDir(), "new.tsv"))
@@ -136,7 +184,7 @@ func TestKeeper(t *testing.T) {
 	if err := os.WriteFile(two.name, []byte("http://b.test/\tGoal\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := two.save(nil); err == nil {
+	if err := two.save(nil, nil); err == nil {
 		t.Error("a file that appeared meanwhile was written over")
 	}
 }
@@ -181,7 +229,7 @@ func TestTeachImportProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(b); !strings.Contains(got, "firefox, schema version 77: read a copy of "+filepath.Join(dir, "places.sqlite")) || !strings.Contains(got, "1 paths, 1 of them with labels") || strings.Contains(got, "secret") {
+	if got := string(b); !strings.Contains(got, "firefox, schema version 77: read a copy of "+filepath.Join(dir, "places.sqlite")) || !strings.Contains(got, "1 path, 1 with labels") || strings.Contains(got, "secret") {
 		t.Errorf("said\n%s", got)
 	}
 }

@@ -5,15 +5,17 @@
 // label it does not know, and asks about those of which it knows least:
 //
 //	shown ─► model ─► pages shown without a label, and pages one link away
-//	                        │ doubt: entropy of what each is taken for
+//	                        │ doubt: is it a Goal?
 //	                        ▼
 //	                  the n most doubtful, no two alike
 //
 // Two members vote, as in committees (Argamon-Engelson & Dagan 1999, which
 // Vydiswaran & Sarawagi 2005 name in section 1.2): the field along the path, and
-// the classifier of the page alone. Doubt is the entropy of the mean of their
-// distributions, so it is high where one of them does not know, and where they
-// contradict each other.
+// the classifier of the page alone. Doubt is the entropy of Goal or not under
+// the mean of their distributions, so it is high where one of them does not
+// know, and where they contradict each other. Doubt among the other labels does
+// not count: what is asked about then is nearly always a wrong turn, and many
+// wrong turns make a model that finds few goals.
 package asking
 
 import (
@@ -50,18 +52,17 @@ func (a *Asker) Suggest(ctx context.Context, shown, candidates []paths.Path, n i
 	usable, _ := paths.Check(shown, a.Record)
 	f, err := train.FitPaths(ctx, usable, a.Record, a.Fit)
 	if err != nil {
-		return nil, fmt.Errorf("no suggestion yet: %w", err)
+		return nil, fmt.Errorf("no suggestion yet: %w. Show the way to a %s first, and a wrong turn as %s", err, paths.Goal, paths.Fail)
 	}
 	g, err := score.NewGuide(f, score.GuideOptions{})
 	if err != nil {
 		return nil, err
 	}
-	known := map[web.URL]bool{} // pages with a label, or asked about
+	// Pages of labelled paths were looked at, and those asked about already.
+	known := map[web.URL]bool{}
 	for i := range shown {
 		for _, s := range shown[i].Steps {
-			if s.Label != "" {
-				known[s.URL] = true
-			}
+			known[s.URL] = true
 		}
 	}
 	var all []doubt
@@ -85,6 +86,9 @@ func (a *Asker) Suggest(ctx context.Context, shown, candidates []paths.Path, n i
 		for k := range p.Steps {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
+			}
+			if l := p.Steps[k].Label; l == paths.Goal || l == paths.Fail {
+				break // a path ends there, and a second goal behind is refused
 			}
 			page, ok := a.Record.Page(p.Steps[k].URL)
 			if !ok {
@@ -169,7 +173,7 @@ func (a *Asker) walk(g *score.Guide, p paths.Path) []standing {
 type doubt struct {
 	path       paths.Path
 	guess, why string
-	doubt      float64 // entropy as a share of the greatest, [0,1]
+	doubt      float64 // entropy of Goal or not, in bits, [0,1]
 	place      string  // where its link stands; "" = no matter
 }
 
@@ -189,25 +193,38 @@ func (a *Asker) judge(g *score.Guide, p paths.Path, s standing) (d doubt, ok boo
 			mean[y] = (mean[y] + alone[y]) / 2
 		}
 	}
-	entropy := 0.
-	for _, x := range mean {
-		if x > 0 {
-			entropy -= x * math.Log(x)
+	goal := 0.
+	for y, n := range names {
+		if n.Label == paths.Goal && !n.Prefix {
+			goal = mean[y]
 		}
 	}
-	d.doubt = entropy / math.Log(float64(len(names)))
+	// H(g) = −g·log₂ g − (1−g)·log₂(1−g)
+	for _, x := range []float64{goal, 1 - goal} {
+		if x > 0 {
+			d.doubt -= x * math.Log2(x)
+		}
+	}
 	best, second := top(mean)
 	if !names[best].Prefix {
 		d.guess = names[best].Label
 	}
-	d.why = fmt.Sprintf("%s or %s: %.0f%% and %.0f%%", names[best], names[second], 100*mean[best], 100*mean[second])
+	d.why = fmt.Sprintf("%s: %.0f%%, %s: %.0f%%", say(paths.State(names[best])), 100*mean[best], say(paths.State(names[second])), 100*mean[second])
 	if alone != nil {
 		byPath, _ := top(path)
 		if byPage, _ := top(alone); byPage != byPath {
-			d.why = fmt.Sprintf("by the way there %s, by the page %s", names[byPath], names[byPage])
+			d.why = fmt.Sprintf("by the way there: %s, by the page itself: %s", say(paths.State(names[byPath])), say(paths.State(names[byPage])))
 		}
 	}
 	return d, true
+}
+
+// say names a state for people.
+func say(s paths.State) string {
+	if s.Prefix {
+		return "on the way to " + s.Label
+	}
+	return s.Label
 }
 
 // top are the greatest and the next of some shares; of equals the first.

@@ -10,6 +10,7 @@ let state = null;
 let inFrame = 0; // the view that the frame shows
 let acting = 0; // actions that fetch
 let handled = 0; // the last view of its own doing that was told to the server
+let deaf = false; // the server did not answer
 
 // el makes an element; what it holds is text or elements.
 function el(name, props = {}, ...children) {
@@ -87,46 +88,60 @@ function chip(name) {
   return el("span", { className: "chip " + colour(name) }, name);
 }
 
+// drawn is what each list was made of, as text: a list that stays as it is is
+// not made anew, so that nobody's click, focus or reading is lost on it.
+const drawn = {};
+
+function list(id, things, make) {
+  const now = JSON.stringify(things);
+  if (drawn[id] === now) return;
+  drawn[id] = now;
+  const box = $(id);
+  const at = box.contains(document.activeElement) ? [...box.querySelectorAll("button")].indexOf(document.activeElement) : -1;
+  box.replaceChildren(...things.map(make));
+  if (at >= 0) ([...box.querySelectorAll("button")].at(at) ?? $("panel")).focus({ preventScroll: true });
+}
+
 function draw(next) {
-  if (state && next.version < state.version) return;
+  if (state && next.version <= state.version) return;
   state = next;
 
   const here = state.path >= 0 ? state.steps[state.step] : null;
   const seen = here && state.labelable;
-  $("page-title").textContent = !here ? "No page yet." : seen ? here.title || here.short : "The page on the right is not on your path. Go back with B.";
+  $("page-title").textContent = !here ? "No page yet." : seen ? here.title || here.short : "The page shown is not on your path. Go back with B.";
   $("page-title").title = here?.url ?? "";
   if (document.activeElement !== $("url")) $("url").value = here?.url ?? "";
   $("keeper").textContent = state.keeper;
 
   // Labels.
-  const button = (name, key) =>
-    el("button", {
-      type: "button", className: "label " + colour(name), disabled: !seen, "aria-pressed": String(here?.label === name),
-      onclick: () => label(name),
-    }, el("span", {}, name), key ? el("kbd", {}, key) : "");
-  $("labels").replaceChildren(
-    button("Goal", "G"), button("Fail", "F"),
-    ...state.labels.map((l, i) => button(l.name, i < 9 ? String(i + 1) : "")),
-  );
+  const labels = [["Goal", "G"], ["Fail", "F"], ...state.labels.map((l, i) => [l.name, i < 9 ? String(i + 1) : ""])];
+  list("labels", labels.map(([name, key]) => ({ name, key, colour: colour(name) })), ({ name, key, colour }) =>
+    el("button", { type: "button", className: "label " + colour, "aria-keyshortcuts": key || null, onclick: () => label(name) },
+      el("span", {}, name), key ? el("kbd", { "aria-hidden": "true" }, key) : ""));
+  for (const [i, b] of [...$("labels").children].entries()) {
+    b.disabled = !seen;
+    b.setAttribute("aria-pressed", String(here?.label === labels[i][0]));
+  }
   $("name").disabled = !seen;
 
   // The path.
-  $("trail").replaceChildren(...state.steps.map((s, i) =>
-    el("li", { className: (s.label ? colour(s.label) : s.state ? "before" : "after") + (s.label ? " labelled" : "") },
+  list("trail", state.steps.map((s, i) => ({ ...s, i, path: state.path, here: i === state.step, colour: s.label ? colour(s.label) : "" })), (s) =>
+    el("li", { className: s.label ? s.colour + " labelled" : s.state ? "before" : "after" },
       s.anchor ? el("span", { className: "via" }, "“" + s.anchor + "”") : "",
       el("button", {
-        type: "button", title: s.url, "aria-current": i === state.step ? "step" : false,
-        onclick: () => act("go", { path: state.path, step: i }, true),
-      }, el("span", { className: "name" }, s.title || s.short), s.label ? chip(s.label) : s.state ? el("span", { className: "state" }, s.state) : ""),
-    )));
+        type: "button", title: s.url, "aria-current": s.here ? "step" : false,
+        onclick: () => act("go", { path: s.path, step: s.i }, true),
+      }, el("span", { className: "name" }, s.title || s.short), s.label ? chip(s.label) : s.state ? el("span", { className: "state" }, s.state) : "")));
   $("again").hidden = !here;
+  $("no-trail").hidden = !!here;
 
   // All paths.
   $("count").textContent = state.total ? String(state.total) : "";
-  $("paths").replaceChildren(...state.paths.toReversed().map((p) =>
+  $("no-paths").hidden = state.total > 0;
+  list("paths", state.paths.toReversed().map((p) => ({ ...p, here: p.number === state.path, colours: state.labels.length })), (p) =>
     el("li", {},
       el("button", {
-        type: "button", className: "path", "aria-current": p.number === state.path ? "true" : false,
+        type: "button", className: "path", "aria-current": p.here ? "true" : false,
         onclick: () => act("go", { path: p.number, step: p.pages - 1 }, true),
       },
         el("span", { className: "number" }, String(p.number + 1)),
@@ -134,19 +149,19 @@ function draw(next) {
         el("span", { className: "chips" }, ...(p.ending ? [...p.labels.filter((l) => l !== p.ending), p.ending].map(chip) : [el("span", { className: "state" }, "no label yet")])),
       ),
       el("button", { type: "button", className: "remove", title: "Remove this path", "aria-label": `Remove path ${p.number + 1}`, onclick: () => act("remove", { path: p.number }, true) }, "×"),
-    )));
+    ));
 
   // What is wrong, and what to ask.
   $("mend").hidden = state.problems.length === 0;
-  $("problems").replaceChildren(...state.problems.map((p) => el("li", {}, p)));
+  list("problems", state.problems, (p) => el("li", {}, p));
   $("asks").hidden = !state.canSuggest;
-  $("suggestions").replaceChildren(...state.suggestions.map((s, i) =>
-    el("li", {}, el("button", { type: "button", title: s.url, onclick: () => act("take", { path: i }, true) },
-      el("span", { className: "name" }, s.last), s.guess ? chip(s.guess) : "", el("span", { className: "via" }, s.why)))));
+  list("suggestions", state.suggestions.map((s) => ({ ...s, colour: s.guess ? colour(s.guess) : "" })), (s) =>
+    el("li", {}, el("button", { type: "button", title: s.url, onclick: () => act("take", { path: state.suggestions.findIndex((x) => x.url === s.url) }, true) },
+      el("span", { className: "name" }, s.last), s.guess ? chip(s.guess) : "",
+      s.from ? el("span", { className: "why" }, "on “" + s.from + "”") : "", el("span", { className: "why" }, s.why))));
 
   // Where to begin.
-  $("starts").replaceChildren(...state.starts.map((u) =>
-    el("li", {}, el("button", { type: "button", onclick: () => act("open", { url: u }, true) }, u))));
+  list("starts", state.starts, (u) => el("li", {}, el("button", { type: "button", onclick: () => act("open", { url: u }, true) }, u)));
   $("begin").textContent = state.starts.length ? "Where shall we begin?" : "Type an address above to begin.";
   $("undo").disabled = !state.undo;
   $("undo").title = state.undo ? "Take back: " + state.undo : "";
@@ -233,8 +248,11 @@ async function listen() {
   for (;;) {
     try {
       draw(await ask("state?after=" + (state?.version ?? 0)));
+      if (deaf) tell(state.notice ?? "");
+      deaf = false;
     } catch {
-      tell("waggle does not answer. Is it still running?", true);
+      deaf = true;
+      tell("waggle does not answer. If it was ended, start it again and open the address it prints: all paths are kept.", true);
       await new Promise((r) => setTimeout(r, 2000));
     }
   }

@@ -44,6 +44,10 @@ type Found struct {
 	Version int    // of its schema
 	Copied  []string
 	Visits  int // to the sites
+	// Behind says that the database writes ahead to a log that was not beside
+	// it: so it is when its browser was ended, and in a copy that lacks the
+	// latest visits.
+	Behind bool
 	// Paths are the ways gone through each site, without labels: each once,
 	// none that another goes on from, none of a single page.
 	Paths []paths.Path
@@ -68,6 +72,9 @@ func Read(ctx context.Context, file string, o Options) (f Found, err error) {
 		return f, err
 	}
 	f.Copied = copied
+	if f.Behind, err = behind(dir, copied, file); err != nil {
+		return f, err
+	}
 	conn, err := sqlite.OpenConn(filepath.Join(dir, "copy"), sqlite.OpenReadWrite)
 	if err != nil {
 		return f, fmt.Errorf("%s: a copy of it cannot be opened as a database: %w", file, err)
@@ -79,13 +86,31 @@ func Read(ctx context.Context, file string, o Options) (f Found, err error) {
 		return f, err
 	}
 	f.Browser, f.Version = h.browser, h.version
-	rows, err := h.rows(conn, sites, o.Canon)
+	rows, moved, err := h.rows(conn, sites, o.Canon)
 	if err != nil {
 		return f, fmt.Errorf("%s: %w", file, err)
 	}
 	f.Visits = len(rows)
-	f.Paths, err = ways(rows, h.browser)
+	f.Paths, err = ways(rows, moved, h.browser)
 	return f, err
+}
+
+// behind tells whether a database of which a copy is in dir was left without
+// its log. Bytes 18 and 19 of a database are 2 where it has one.
+func behind(dir string, copied []string, file string) (bool, error) {
+	if slices.Contains(copied, file+"-wal") {
+		return false, nil
+	}
+	in, err := os.Open(filepath.Join(dir, "copy"))
+	if err != nil {
+		return false, err
+	}
+	defer in.Close()
+	var head [20]byte
+	if _, err := io.ReadFull(in, head[:]); err != nil {
+		return false, nil // no database: what is read next says so
+	}
+	return head[18] == 2, nil
 }
 
 // Names are the host names of sites. A site is its host and those below it.
@@ -224,6 +249,7 @@ type row struct {
 	url      web.URL
 	site     string
 	redirect bool // it was come to because the visit it came from moved
+	again    bool // by the browser's back or forward, from nowhere
 }
 
 // history is a database of which we know how to read it.
@@ -231,9 +257,15 @@ type history struct {
 	browser string
 	version int
 	query   string
-	// is tells from the type of a visit whether a person saw the page, and
-	// whether a redirect led there.
-	is func(kind int64) (seen, redirect bool)
+	// is tells from the type of a visit what it was.
+	is func(kind int64) kind
+}
+
+// kind is what a visit was.
+type kind struct {
+	seen     bool // as a page that a person went to
+	redirect bool // a redirect led there
+	again    bool // back or forward did
 }
 
 // Types of visits in Firefox (nsINavHistoryService): embedded things, downloads
@@ -253,6 +285,7 @@ const (
 	chromiumCore           = 0xff
 	chromiumAutoSubframe   = 3
 	chromiumManualSubframe = 4
+	chromiumForwardBack    = 0x01000000
 	chromiumClientRedirect = 0x40000000
 	chromiumServerRedirect = 0x80000000
 )
@@ -299,8 +332,10 @@ func recognise(conn *sqlite.Conn, file string) (h history, err error) {
 			return h, fmt.Errorf("%s: %w", file, err)
 		}
 		h.query = `SELECT v.id, v.from_visit, p.url, v.visit_type FROM moz_historyvisits v JOIN moz_places p ON p.id = v.place_id ORDER BY v.visit_date, v.id`
-		h.is = func(kind int64) (seen, redirect bool) {
-			return kind != firefoxEmbed && kind != firefoxDownload && kind != firefoxFrame, kind == firefoxMoved || kind == firefoxMovedTemp
+		// Going back is no visit there: the next link comes from the page gone
+		// back to.
+		h.is = func(k int64) kind {
+			return kind{seen: k != firefoxEmbed && k != firefoxDownload && k != firefoxFrame, redirect: k == firefoxMoved || k == firefoxMovedTemp}
 		}
 		return h, errors.Join(lacks("moz_historyvisits", moz, "id", "from_visit", "place_id", "visit_type", "visit_date"), lacks("moz_places", places, "id", "url"))
 	case len(visits) > 0:
@@ -319,9 +354,12 @@ func recognise(conn *sqlite.Conn, file string) (h history, err error) {
 			from = "CASE WHEN v.from_visit > 0 THEN v.from_visit ELSE COALESCE(v.opener_visit, 0) END"
 		}
 		h.query = `SELECT v.id, ` + from + `, u.url, v.transition FROM visits v JOIN urls u ON u.id = v.url ORDER BY v.visit_time, v.id`
-		h.is = func(kind int64) (seen, redirect bool) {
-			core := kind & chromiumCore
-			return core != chromiumAutoSubframe && core != chromiumManualSubframe, kind&(chromiumClientRedirect|chromiumServerRedirect) != 0
+		h.is = func(k int64) kind {
+			core := k & chromiumCore
+			return kind{
+				seen:     core != chromiumAutoSubframe && core != chromiumManualSubframe,
+				redirect: k&(chromiumClientRedirect|chromiumServerRedirect) != 0, again: k&chromiumForwardBack != 0,
+			}
 		}
 		return h, errors.Join(lacks("visits", visits, "id", "from_visit", "url", "transition", "visit_time"), lacks("urls", urls, "id", "url"))
 	default:
@@ -329,12 +367,18 @@ func recognise(conn *sqlite.Conn, file string) (h history, err error) {
 	}
 }
 
-// rows reads the visits to sites, in order of time.
-func (h *history) rows(conn *sqlite.Conn, sites Names, canon web.Canon) (out []row, err error) {
+// rows reads the visits to sites, in order of time. moved are the visits of
+// any site that a redirect led away from: of the others only these numbers are
+// kept.
+func (h *history) rows(conn *sqlite.Conn, sites Names, canon web.Canon) (out []row, moved map[int64]bool, err error) {
+	moved = map[int64]bool{}
 	err = sqlitex.ExecuteTransient(conn, h.query, &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error {
-		seen, redirect := h.is(s.ColumnInt64(3))
-		if !seen {
+		is := h.is(s.ColumnInt64(3))
+		if !is.seen {
 			return nil
+		}
+		if is.redirect {
+			moved[s.ColumnInt64(1)] = true
 		}
 		u, err := canon.Parse(s.ColumnText(2))
 		if err != nil {
@@ -344,27 +388,29 @@ func (h *history) rows(conn *sqlite.Conn, sites Names, canon web.Canon) (out []r
 		if site == "" {
 			return nil
 		}
-		out = append(out, row{id: s.ColumnInt64(0), from: s.ColumnInt64(1), url: u, site: site, redirect: redirect})
+		out = append(out, row{id: s.ColumnInt64(0), from: s.ColumnInt64(1), url: u, site: site, redirect: is.redirect, again: is.again})
 		return nil
 	}})
-	return out, err
+	return out, moved, err
 }
 
 // ways makes paths of visits. A visit that moved to another is not a page of
-// its own: the link went, by way of its address, to where it moved.
-func ways(rows []row, browser string) ([]paths.Path, error) {
+// its own: the link went, by way of its address, to where it moved. Nor is one
+// that went back or forward: it stands for the last visit to that page.
+func ways(rows []row, moved map[int64]bool, browser string) ([]paths.Path, error) {
 	at := make(map[int64]int, len(rows)) // visit → row
-	moved := map[int64]bool{}
 	for i, r := range rows {
 		at[r.id] = i
-		if r.redirect {
-			moved[r.from] = true
-		}
 	}
+	latest := map[web.URL]int{} // page → its last visit in the trail
 	trail := make([]paths.Visit, 0, len(rows))
 	place := make(map[int64]int, len(rows)) // visit → its index in the trail
 	for i, r := range rows {
 		if moved[r.id] {
+			continue
+		}
+		if k, ok := latest[r.url]; ok && r.again && r.from == 0 {
+			place[r.id] = k
 			continue
 		}
 		v := paths.Visit{URL: r.url, From: -1}
@@ -382,7 +428,7 @@ func ways(rows []row, browser string) ([]paths.Path, error) {
 		if k, ok := place[from]; ok && rows[at[from]].site == r.site {
 			v.From = k
 		}
-		place[r.id] = len(trail)
+		place[r.id], latest[r.url] = len(trail), len(trail)
 		trail = append(trail, v)
 	}
 	sites := make(map[string]string, len(rows))

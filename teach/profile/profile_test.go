@@ -115,6 +115,7 @@ const (
 	cLink   = 0 | 0x30000000
 	cTyped  = 1 | 0x30000000
 	cFrame  = chromiumManualSubframe | 0x30000000
+	cBack   = 0 | 0x30000000 | chromiumForwardBack
 	cServer = 0 | 0x20000000 | chromiumServerRedirect
 )
 
@@ -134,10 +135,12 @@ func TestFirefox(t *testing.T) {
 		{"http://other.test/", 7, link},                           // 10: another site: a start
 		{"http://other.test/x", 10, link},                         // 11
 		{"about:preferences", 0, 2}, {"file:///etc/passwd", 0, 2}, // 12, 13
-		{"http://college.test/", 0, 2},          // 14: the same again, less far
-		{"http://college.test/dept/", 14, link}, // 15
-		{"http://notcollege.test/", 0, 2},       // 16: a name that only ends alike
-		{"http://college.test/late", 99, link},  // 17: from a visit that was forgotten
+		{"http://college.test/", 0, 2},                // 14: the same again, less far
+		{"http://college.test/dept/", 14, link},       // 15
+		{"http://notcollege.test/", 0, 2},             // 16: a name that only ends alike
+		{"http://college.test/late", 99, link},        // 17: from a visit that was forgotten
+		{"http://college.test/out?x", 5, link},        // 18: a link that redirects
+		{"http://secret.test/", 18, firefoxMovedTemp}, // 19: elsewhere, so 18 is no page
 	}).Close()
 	f, err := read(t, dir)
 	if err != nil {
@@ -149,7 +152,7 @@ func TestFirefox(t *testing.T) {
 	if got := text(f); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if f.Browser != "firefox" || f.Version != 80 || f.Visits != 12 || len(f.Copied) != 1 {
+	if f.Browser != "firefox" || f.Version != 80 || f.Visits != 13 || len(f.Copied) != 1 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -165,12 +168,19 @@ func TestChromium(t *testing.T) {
 		{"http://college.test/dept/frame", 2, cFrame},    // 5
 		{"http://college.test/dept/people", -2, cLink},   // 6: in a new tab
 		{"chrome://settings/", 0, cTyped},                // 7
+		{"http://college.test/dept/", 0, cBack},          // 8: back, then
+		{"http://college.test/dept/ann", 8, cLink},       // 9: comes from 2
+		{"http://college.test/forgotten", 0, cBack},      // 10: back to what is no more known: a start
+		{"http://college.test/late", 10, cLink},          // 11
+		{"http://college.test/out?x", 9, 0 | 0x10000000}, // 12: moved to
+		{"http://secret.test/", 12, cServer},             // 13: elsewhere
 	}).Close()
 	f, err := read(t, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "chromium college.test: / /dept/ /dept/courses(/go?1)\nchromium college.test: / /dept/ /dept/people\n"
+	const want = "chromium college.test: / /dept/ /dept/courses(/go?1)\nchromium college.test: / /dept/ /dept/people\n" +
+		"chromium college.test: / /dept/ /dept/ann\nchromium college.test: /forgotten /late\n"
 	if got := text(f); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
@@ -202,8 +212,8 @@ func TestRunningBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := text(f); got != "firefox college.test: / /dept/\n" {
-		t.Errorf("got %q", got)
+	if got := text(f); got != "firefox college.test: / /dept/\n" || f.Behind {
+		t.Errorf("got %q, behind: %v", got, f.Behind)
 	}
 	if len(f.Copied) != 2 || !strings.HasSuffix(f.Copied[1], "places.sqlite-wal") {
 		t.Errorf("copied %q", f.Copied)
@@ -213,6 +223,13 @@ func TestRunningBrowser(t *testing.T) {
 		t.Errorf("the profile was written to: %v", err)
 	}
 	run(t, c, `DELETE FROM moz_historyvisits`) // the browser is not disturbed
+	// The file alone, without its log, knows less, and says so.
+	if err := os.WriteFile(filepath.Join(dir, "copy.sqlite"), before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := read(t, filepath.Join(dir, "copy.sqlite")); err != nil || !f.Behind || f.Visits != 0 {
+		t.Errorf("without its log: %v %+v", err, f)
+	}
 }
 
 // TestStrangeProfiles tells what is the matter, and what to do.

@@ -210,7 +210,8 @@ func lonely(set []Path) (problems []Problem) {
 	return problems
 }
 
-// near tells whether a and b are one edit apart, or equal.
+// near tells whether a and b are one edit apart (a letter added, left out,
+// another, or two swapped), or equal.
 func near(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -223,7 +224,7 @@ func near(a, b string) bool {
 		i++
 	}
 	if len(a) == len(b) {
-		return i >= len(a)-1 || a[i+1:] == b[i+1:]
+		return i >= len(a)-1 || a[i+1:] == b[i+1:] || a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 	}
 	return a[i:] == b[i+1:]
 }

@@ -402,3 +402,19 @@ func TestGames(t *testing.T) {
 		}
 	}
 }
+
+// TestMisspelt guesses what was meant by a label that stands in one place.
+func TestMisspelt(t *testing.T) {
+	for label, meant := range map[string]string{
+		"Gaol": "Goal", "Goals": "Goal", "Gol": "Goal", "Deptt": "Dept", "dept": "Dept", "Detp": "Dept", "Deep": "", "X": "",
+	} {
+		set, _, err := Read(strings.NewReader("http://a.test/a\t"+label+"\nhttp://a.test/goal\tGoal\n\nhttp://a.test/b\tDept\nhttp://a.test/goal\tGoal\n\nhttp://a.test/c\tDept\nhttp://a.test/goal\tGoal\n"), "p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, problems := Check(set, nil)
+		if len(problems) != 1 || problems[0].Kind != Once || strings.Contains(problems[0].Text, "meant?") != (meant != "") || meant != "" && !strings.Contains(problems[0].Text, `Is "`+meant+`" meant?`) {
+			t.Errorf("%s: %v", label, problems)
+		}
+	}
+}
