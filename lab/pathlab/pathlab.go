@@ -352,6 +352,12 @@ func (t *Trial) Names(ctx context.Context, tokens []int, tell func(string)) ([]N
 	if err != nil {
 		return nil, err
 	}
+	return t.name(ctx, folds, tokens, tell)
+}
+
+// name names the pages of the other paths of each fold, by what those that were
+// shown teach.
+func (t *Trial) name(ctx context.Context, folds []fold, tokens []int, tell func(string)) ([]Naming, error) {
 	var out []Naming
 	for _, n := range tokens {
 		many, two := map[string]Counts{}, map[string]Counts{}
