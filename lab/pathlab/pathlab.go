@@ -445,6 +445,14 @@ func (t *Trial) Reach(ctx context.Context, tell func(string)) ([]Reached, error)
 	if err != nil {
 		return nil, err
 	}
+	var models []*model.File
+	for _, f := range folds {
+		file, err := train.FitPaths(ctx, f.shown, t.Pages, train.FitOptions{})
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, file)
+	}
 	var out []Reached
 	for _, printed := range []bool{false, true} {
 		for _, join := range []score.Join{score.JoinMax, score.JoinSum, score.JoinNoisyOr} {
@@ -453,13 +461,9 @@ func (t *Trial) Reach(ctx context.Context, tell func(string)) ([]Reached, error)
 				r.Rewards = "printed"
 			}
 			byPath, alone := Counts{}, Counts{}
-			for _, f := range folds {
+			for i, f := range folds {
 				tell(fmt.Sprintf("%s, %s: %s of %s", r.Rewards, join, f.topic, f.site))
-				file, err := train.FitPaths(ctx, f.shown, t.Pages, train.FitOptions{})
-				if err != nil {
-					return nil, err
-				}
-				guide, err := score.NewGuide(file, score.GuideOptions{Printed: printed})
+				guide, err := score.NewGuide(models[i], score.GuideOptions{Printed: printed})
 				if err != nil {
 					return nil, err
 				}
