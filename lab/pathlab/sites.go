@@ -330,7 +330,10 @@ func (t *Sites) crawl(ctx context.Context, l *siteLesson, by strategy, site int)
 		},
 	}
 	_, err = sim.Run(until, c, inSite{t.Pages, s}, sim.Options{Seed: t.Seed, IgnoreRobots: true})
-	return hits, cmp.Or(ctx.Err(), err)
+	if until.Err() != nil {
+		err = ctx.Err() // enough is no error
+	}
+	return hits, err
 }
 
 // Tried is how one strategy fared on the sites that have goals of a kind.
@@ -480,7 +483,8 @@ type Claim struct {
 }
 
 // Claims forages all sites as far as the model's own word goes (P9, P10), those
-// that have no goal too.
+// that have no goal too. What a budget brought is the beginning of what the
+// largest did.
 func (t *Sites) Claims(ctx context.Context, tell func(string)) ([]Claim, error) {
 	lessons, err := t.lessons(ctx)
 	if err != nil {
@@ -488,71 +492,86 @@ func (t *Sites) Claims(ctx context.Context, tell func(string)) ([]Claim, error) 
 	}
 	var out []Claim
 	for _, kind := range t.Kinds {
-		for _, budget := range t.Budgets {
-			c := Claim{Kind: kind, Budget: budget}
-			byPath, alone := Counts{}, Counts{}
-			for i := range lessons {
-				l := &lessons[i]
-				if l.kind != kind {
-					continue
+		rows := make([]Claim, len(t.Budgets))
+		counts := make([][2]Counts, len(t.Budgets)) // by the path, by the page alone
+		for k, budget := range t.Budgets {
+			rows[k] = Claim{Kind: kind, Budget: budget}
+			counts[k] = [2]Counts{{}, {}}
+		}
+		for i := range lessons {
+			l := &lessons[i]
+			if l.kind != kind {
+				continue
+			}
+			tell(fmt.Sprintf("%s, what is claimed, draw %d", kind, l.draw+1))
+			file, err := t.learn(ctx, l, strategy{name: "pathlearner"})
+			if err != nil {
+				return nil, err
+			}
+			guide, err := score.NewGuide(file, score.GuideOptions{})
+			if err != nil {
+				return nil, err
+			}
+			for _, site := range l.test {
+				s := &t.Sites[site]
+				var is, byPath, alone []bool // of each page, as it came
+				f := &forage.Forager{
+					Guide: guide, Stop: forage.Never, Pages: t.Budgets[len(t.Budgets)-1], Recorded: true, Reach: crawl.ReachHost,
+					Fetcher: inSite{t.Pages, s}, Parser: t.Pages,
+					Listen: func(_ int, u web.URL, label string) {
+						page, _ := t.Pages.Page(u)
+						is = append(is, slices.Contains(s.Labels[u], kind))
+						byPath, alone = append(byPath, label == paths.Goal), append(alone, guide.GoalAlone(page))
+					},
 				}
-				tell(fmt.Sprintf("%s, what is claimed in %d pages, draw %d", kind, budget, l.draw+1))
-				file, err := t.learn(ctx, l, strategy{name: "pathlearner"})
-				if err != nil {
+				if _, err := f.Site(ctx, s.Start); err != nil {
 					return nil, err
 				}
-				guide, err := score.NewGuide(file, score.GuideOptions{})
-				if err != nil {
-					return nil, err
-				}
-				for _, i := range l.test {
-					s := &t.Sites[i]
-					n, stopped, claimed, right := 0, 0, 0, false
-					f := &forage.Forager{
-						Guide: guide, Stop: forage.Never, Pages: budget, Recorded: true, Reach: crawl.ReachHost,
-						Fetcher: inSite{t.Pages, s}, Parser: t.Pages,
-						Listen: func(_ int, u web.URL, label string) {
-							n++
-							is := slices.Contains(s.Labels[u], kind)
-							if label == paths.Goal {
-								claimed++
-								if stopped == 0 {
-									stopped, right = n, is
-								}
-							}
-							page, _ := t.Pages.Page(u)
-							byPath.add(yes(is), yes(label == paths.Goal))
-							alone.add(yes(is), yes(guide.GoalAlone(page)))
-						},
+				for k := range rows {
+					n := min(len(is), rows[k].Budget)
+					for i := range n {
+						counts[k][0].add(yes(is[i]), yes(byPath[i]))
+						counts[k][1].add(yes(is[i]), yes(alone[i]))
 					}
-					if _, err := f.Site(ctx, s.Start); err != nil {
-						return nil, err
-					}
-					if len(s.goals(kind)) == 0 {
-						c.Without++
-						if claimed == 0 {
-							c.Quiet++
-						}
-						c.Wrong += float64(claimed)
-						continue
-					}
-					c.Sites++
-					if claimed > 0 {
-						c.Claimed++
-						c.Stopped += float64(stopped)
-					}
-					if right {
-						c.Right++
-					}
+					rows[k].site(is[:n], byPath[:n], len(s.goals(kind)) > 0)
 				}
 			}
+		}
+		for k := range rows {
+			c := &rows[k]
 			c.Stopped /= float64(max(1, c.Claimed))
 			c.Wrong /= float64(max(1, c.Without))
-			c.ByPath, c.Alone = byPath.Of("yes"), alone.Of("yes")
-			out = append(out, c)
+			c.ByPath, c.Alone = counts[k][0].Of("yes"), counts[k][1].Of("yes")
 		}
+		out = append(out, rows...)
 	}
 	return out, nil
+}
+
+// site counts one crawl: which of its pages are goals, and which were taken for
+// one. Shapes: is, claimed [pages].
+func (c *Claim) site(is, claimed []bool, has bool) {
+	first := slices.Index(claimed, true)
+	if !has {
+		c.Without++
+		if first < 0 {
+			c.Quiet++
+		}
+		for _, yes := range claimed {
+			if yes {
+				c.Wrong++
+			}
+		}
+		return
+	}
+	c.Sites++
+	if first >= 0 {
+		c.Claimed++
+		c.Stopped += float64(first + 1)
+		if is[first] {
+			c.Right++
+		}
+	}
 }
 
 // Names is how classifiers name the pages of paths on the sites that did not
