@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
+	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/lab/pathlab"
 	"github.com/waggle-crawler/waggle/topic/paths"
 )
@@ -21,6 +23,12 @@ type labPathsCmd struct {
 	Pages   int      `default:"100" placeholder:"N" help:"Pages to forage of a site (default ${default})."`
 	Tokens  []int    `default:"0,10,100" placeholder:"N" help:"Words of a page that are read (default 0,10,100)."`
 	Seed    uint64   `help:"Of every draw."`
+
+	Labels     string   `placeholder:"FILE" help:"Labelled sites of the record: a few teach, all others are crawled by several strategies instead."`
+	Teach      int      `default:"3" placeholder:"N" help:"With --labels, sites that teach (default ${default})."`
+	Early      int      `default:"30" placeholder:"N" help:"With --labels, a smaller number of pages at which is looked as well (default ${default})."`
+	Strategies []string `default:"pathlearner,afc-approx,best-first-both,best-first-both+name,breadth-first,crf,best-first-anchor,best-first-anchor+name,apprentice-tempered,opic,random,pathlearner:page-tokens=0,pathlearner:dual=0" placeholder:"NAME" help:"With --labels, the scorers, with settings as in pathlearner:dual=0; all are compared with the first, and +name tells one what is sought as a keyword. Default: the usual ones."`
+	Plot       string   `placeholder:"FILE" help:"With --labels, draw how many goals came with how many pages (SVG)."`
 }
 
 // Help tells what is measured.
@@ -28,7 +36,11 @@ func (labPathsCmd) Help() string {
 	return `Prints tables in Markdown. Each site is tried in turn with what the others teach.
 Measured are how well pages along paths are named (precision, recall, F1 over all
 states A, for Goal G, for Goal against the rest B), and how many pages it takes
-from the start page to the first goal; truth is what people have labelled.`
+from the start page to the first goal; truth is what people have labelled.
+
+With --labels the sites are those of a file. Ways on a few of them teach, and
+every other site is crawled from its own start page by each of the strategies,
+which are all shown the same goals.`
 }
 
 // Run measures.
@@ -42,7 +54,11 @@ func (c *labPathsCmd) Run(ctx context.Context, io streams) error {
 	defer w.Close() // it was read only
 	tell := func(s string) { meter.show(0, 0, s) }
 	var b bytes.Buffer
-	if c.Games != "" {
+	if c.Labels != "" {
+		if err := c.sites(ctx, &b, w, pages, tell); err != nil {
+			return err
+		}
+	} else if c.Games != "" {
 		f, err := os.Open(c.Games)
 		if err != nil {
 			return exit{exitUsage, err}
@@ -84,4 +100,55 @@ func (c *labPathsCmd) Run(ctx context.Context, io streams) error {
 	meter.end()
 	_, err = b.WriteTo(io.out)
 	return err
+}
+
+// sites tries strategies on the labelled sites of a file.
+func (c *labPathsCmd) sites(ctx context.Context, b *bytes.Buffer, w *corpus.Web, pages *corpus.Pages, tell func(string)) error {
+	f, err := os.Open(c.Labels)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	defer f.Close() // it was read only
+	sites, err := pathlab.ReadSites(f, c.Labels)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	t := &pathlab.Sites{
+		Web: w, Pages: pages, Sites: sites, Kinds: c.Topics, Draws: c.Repeats, Teach: c.Teach, Goals: c.Goals, Wrong: c.Wrong,
+		Budgets: []int{c.Early, c.Pages}, Strategies: c.Strategies, Seed: c.Seed,
+	}
+	if len(t.Kinds) == 0 {
+		return exit{exitUsage, errors.New("which labels are sought? name them by --topics")}
+	}
+	if err := t.Check(); err != nil {
+		return exit{exitUsage, err}
+	}
+	tried, err := t.Try(ctx, tell)
+	if err != nil {
+		return err
+	}
+	pathlab.WriteTried(b, tried, t.Budgets)
+	claims, err := t.Claims(ctx, tell)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(b)
+	pathlab.WriteClaims(b, claims)
+	for _, kind := range t.Kinds {
+		named, err := t.Names(ctx, kind, tell)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(b, "\n**%s**\n\n", kind)
+		pathlab.WriteNaming(b, named)
+	}
+	if c.Plot == "" {
+		return nil
+	}
+	var svg bytes.Buffer
+	d := pathlab.Chart(tried, t.Strategies[:min(8, len(t.Strategies))], "Goals found over pages", fmt.Sprintf("Mean over sites that did not teach, %d draws of %d sites that did.", t.Draws, t.Teach))
+	if err := d.SVG(&svg); err != nil {
+		return err
+	}
+	return os.WriteFile(c.Plot, svg.Bytes(), 0o644)
 }

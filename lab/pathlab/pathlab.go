@@ -352,6 +352,12 @@ func (t *Trial) Names(ctx context.Context, tokens []int, tell func(string)) ([]N
 	if err != nil {
 		return nil, err
 	}
+	return t.name(ctx, folds, tokens, tell)
+}
+
+// name names the pages of the other paths of each fold, by what those that were
+// shown teach.
+func (t *Trial) name(ctx context.Context, folds []fold, tokens []int, tell func(string)) ([]Naming, error) {
 	var out []Naming
 	for _, n := range tokens {
 		many, two := map[string]Counts{}, map[string]Counts{}
@@ -439,6 +445,14 @@ func (t *Trial) Reach(ctx context.Context, tell func(string)) ([]Reached, error)
 	if err != nil {
 		return nil, err
 	}
+	var models []*model.File
+	for _, f := range folds {
+		file, err := train.FitPaths(ctx, f.shown, t.Pages, train.FitOptions{})
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, file)
+	}
 	var out []Reached
 	for _, printed := range []bool{false, true} {
 		for _, join := range []score.Join{score.JoinMax, score.JoinSum, score.JoinNoisyOr} {
@@ -447,13 +461,9 @@ func (t *Trial) Reach(ctx context.Context, tell func(string)) ([]Reached, error)
 				r.Rewards = "printed"
 			}
 			byPath, alone := Counts{}, Counts{}
-			for _, f := range folds {
+			for i, f := range folds {
 				tell(fmt.Sprintf("%s, %s: %s of %s", r.Rewards, join, f.topic, f.site))
-				file, err := train.FitPaths(ctx, f.shown, t.Pages, train.FitOptions{})
-				if err != nil {
-					return nil, err
-				}
-				guide, err := score.NewGuide(file, score.GuideOptions{Printed: printed})
+				guide, err := score.NewGuide(models[i], score.GuideOptions{Printed: printed})
 				if err != nil {
 					return nil, err
 				}
