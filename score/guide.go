@@ -121,6 +121,15 @@ func (g *Guide) Follow(from Place, features []byte, p *web.Page) Place {
 	return g.arrive(from, g.link(room[:0], features), p)
 }
 
+// visit is the place of a page that was fetched by a link with these features
+// and that memory, the bytes of a Place; without features, that of a seed.
+func (g *Guide) visit(features, memory []byte, p *web.Page) Place {
+	if len(features) == 0 {
+		return g.Begin(p)
+	}
+	return g.Follow(g.Place(memory), features, p)
+}
+
 // arrive takes α and δ one page on (P7, P3): over the state of the link, in
 // model B, and then over that of the page.
 func (g *Guide) arrive(from Place, link sparse.Vector, p *web.Page) Place {

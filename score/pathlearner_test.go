@@ -9,6 +9,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/score/scoretest"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
@@ -231,6 +232,57 @@ func TestP8Joins(t *testing.T) {
 	}
 	if _, err := score.ParseJoin("mean"); err == nil {
 		t.Error("there is no mean")
+	}
+}
+
+// P8 in a crawl: a page to which two pages link is worth both links together, as
+// join says, twice linked from one page or not; a link that is worth less than
+// another one to its page is worth what that page is; and a crawl that is taken
+// up again goes on with the same worths.
+func TestP8JoinsInACrawl(t *testing.T) {
+	what := beePaths(t)
+	f := fitPaths(t, what, nil)
+	unseen, _ := honeySites(9)
+	home, list := unseen[parse("http://s8.test/")], unseen[parse("http://s8.test/list")]
+	list.Links = append(list.Links, list.Links[1]) // steel twice
+	g := guide(t, f, score.GuideOptions{})
+	at := g.Begin(home)
+	above, below := g.Rate(at, g.Links(home)[1]), g.Rate(g.Follow(at, g.Links(home)[0], list), g.Links(list)[1])
+	for join, want := range map[float64]float64{0: math.Max(above, below), 1: above + below, 2: 1 - (1-above)*(1-below)} {
+		o := score.Options{Model: f, Set: map[string]float64{"join": join}}
+		s := newScorer(t, "pathlearner", o)
+		features, below := s.Extract(home, web.Verdict{}), s.Extract(list, web.Verdict{})
+		memory := s.Visit(&web.Candidate{URL: home.URL}, home, web.Verdict{})
+		to := web.Candidate{URL: list.URL, Features: features[0], Memory: memory}
+		steel := web.Candidate{URL: home.Links[1].URL, Features: features[1], Memory: memory}
+		if x := s.Score(&steel); math.Abs(x-above) > 1e-6 {
+			t.Errorf("join %v: worth %v by one link, want %v", join, x, above)
+		}
+		second := web.Candidate{URL: list.Links[1].URL, Features: below[1], Memory: s.Visit(&to, list, web.Verdict{})}
+		// For the maximum it is the frontier that keeps the better link.
+		if x := math.Max(s.Score(&steel), s.Score(&second)); math.Abs(x-want) > 1e-6 {
+			t.Errorf("join %v: worth %v by two links, want %v", join, x, want)
+		}
+		again := newScorer(t, "pathlearner", o)
+		if err := again.Restore(s.State()); err != nil {
+			t.Fatal(err)
+		}
+		if x, y := s.Score(&second), again.Score(&second); x != y {
+			t.Errorf("join %v: worth %v, and %v taken up again", join, x, y)
+		}
+		if s.Rescores() != (join != 0) {
+			t.Errorf("join %v: rescores %v", join, s.Rescores())
+		}
+	}
+}
+
+func TestJoinConformance(t *testing.T) {
+	for _, join := range []float64{1, 2} {
+		t.Run(fmt.Sprint(join), func(t *testing.T) {
+			scoretest.RunWithin(t, featureBytes("pathlearner"), func() scoretest.Scorer {
+				return newScorer(t, "pathlearner", score.Options{Set: map[string]float64{"join": join}})
+			})
+		})
 	}
 }
 
