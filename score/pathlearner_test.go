@@ -286,6 +286,75 @@ func TestJoinConformance(t *testing.T) {
 	}
 }
 
+// The worth of a link is drawn to what links beside it turned out to be worth, by
+// the equation that stands above the code: those at the same place of the page
+// most, the others of the page less, and what is elsewhere hardly.
+func TestAdaptivePaths(t *testing.T) {
+	what := beePaths(t)
+	f := fitPaths(t, what, nil)
+	s := newScorer(t, "pathlearner-adaptive", score.Options{Model: f, Set: map[string]float64{"k": 2, "every": 2}})
+	g := guide(t, f, score.GuideOptions{})
+	pages := site{}
+	home := pages.add("http://new.test/", "welcome to the bees", "http://new.test/0 honey", "http://new.test/1 honey", "http://new.test/2 honey", "http://new.test/3 honey")
+	for i, place := range []string{"html/body/ul/li/a", "html/body/ul/li/a", "html/body/ul/li/a", "html/body/p/a"} {
+		home.Links[i].TagPath = place
+	}
+	features := s.Extract(home, web.Verdict{})
+	memory := s.Visit(&web.Candidate{URL: home.URL}, home, web.Verdict{})
+	other := s.Visit(&web.Candidate{URL: parse("http://else.test/")}, pages.add("http://else.test/", "welcome to the bees"), web.Verdict{})
+	link := func(i int, memory []byte) *web.Candidate {
+		return &web.Candidate{URL: home.Links[i].URL, Features: features[i], Memory: memory}
+	}
+	at := g.Begin(home)
+	rated := g.Rate(at, g.Links(home)[0])
+	if x := s.Score(link(0, memory)); math.Abs(x-rated) > 1e-6 {
+		t.Fatalf("worth %v before anything is known, want %v", x, rated)
+	}
+	worth := 0.
+	for i := range 2 { // both are wrong turns
+		page := pages.add(fmt.Sprintf("http://new.test/%d", i), "steel and more steel")
+		worth += g.Worth(g.Follow(at, g.Links(home)[i], page))
+		s.Visit(link(i, memory), page, web.Verdict{})
+	}
+	const k = 2
+	all := rated * (k + worth) / (k + 2*rated)
+	page := (k*all + worth) / (k + 2)
+	place := (k*page + worth) / (k + 2)
+	if !(worth < rated) {
+		t.Fatalf("wrong turns are worth %v together, and were rated %v each", worth, rated)
+	}
+	for _, c := range []struct {
+		name string
+		link *web.Candidate
+		want float64
+	}{{"the same place", link(2, memory), place}, {"the same page", link(3, memory), page}, {"another page", link(3, other), all}} {
+		if x := s.Score(c.link); math.Abs(x-c.want) > 1e-6 {
+			t.Errorf("%s: worth %v, want %v", c.name, x, c.want)
+		}
+	}
+	if !s.Stale() || s.Stale() {
+		t.Error("after two pages all that waits is to be scored anew, once")
+	}
+}
+
+// With critic 1 it is the judge who says what pages turned out to be.
+func TestAdaptivePathsByTheJudge(t *testing.T) {
+	for _, relevance := range []float64{0, 1} {
+		s := newScorer(t, "pathlearner-adaptive", score.Options{Model: fitPaths(t, beePaths(t), nil), Set: map[string]float64{"critic": 1}})
+		pages := site{}
+		home := pages.add("http://new.test/", "welcome to the bees", "http://new.test/0 honey", "http://new.test/1 honey")
+		features := s.Extract(home, web.Verdict{})
+		memory := s.Visit(&web.Candidate{URL: home.URL}, home, web.Verdict{})
+		first := web.Candidate{URL: home.Links[0].URL, Features: features[0], Memory: memory}
+		second := web.Candidate{URL: home.Links[1].URL, Features: features[1], Memory: memory}
+		before := s.Score(&second)
+		s.Visit(&first, pages.add("http://new.test/0", "honey of bees"), web.Verdict{Relevance: relevance})
+		if x := s.Score(&second); (x > before) != (relevance == 1) {
+			t.Errorf("relevance %v beside it: worth %v, then %v", relevance, before, x)
+		}
+	}
+}
+
 // P11: afc-approx goes by the link alone, whatever led to its page.
 func TestP11Approximate(t *testing.T) {
 	what := beePaths(t)
