@@ -277,6 +277,13 @@ func (g *Guide) Goal(at Place) bool {
 	return y == g.paths.Goal
 }
 
+// Sure is the probability that the page at a place is a goal, by all paths of
+// states that lead there: α(Goal). Where the best path alone is asked, Goal can
+// hold for a page that is more likely something else.
+func (g *Guide) Sure(at Place) float64 {
+	return at.known(len(g.paths.States)).Alpha[g.paths.Goal]
+}
+
 // GoalAlone tells the same of a page by itself, without its path.
 func (g *Guide) GoalAlone(p *web.Page) bool {
 	alone, best := g.Alone(p), 0
