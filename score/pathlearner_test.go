@@ -371,28 +371,30 @@ func TestP11Approximate(t *testing.T) {
 // A page of 200 links is scored in less than a millisecond.
 func BenchmarkPathLearner(b *testing.B) {
 	what := beePaths(b)
-	s := newScorer(b, "pathlearner", score.Options{Model: fitPaths(b, what, nil)})
 	list := *what.site[parse("http://s0.test/list")]
 	for len(list.Links) < 200 {
 		l := list.Links[len(list.Links)%2]
 		l.Before, l.After = "the goods we have on our list are these", "and steel works that are here with honey"
 		list.Links = append(list.Links, l)
 	}
-	features := s.Extract(&list, web.Verdict{})
-	memory := s.Visit(&web.Candidate{URL: list.URL}, &list, web.Verdict{})
-	b.Run("score", func(b *testing.B) {
-		for b.Loop() {
-			for i := range list.Links {
-				s.Score(&web.Candidate{URL: list.Links[i].URL, Features: features[i], Memory: memory})
+	for _, name := range []string{"pathlearner", "pathlearner-adaptive"} {
+		s := newScorer(b, name, score.Options{Model: fitPaths(b, what, nil)})
+		features := s.Extract(&list, web.Verdict{})
+		memory := s.Visit(&web.Candidate{URL: list.URL}, &list, web.Verdict{})
+		b.Run(name+" score", func(b *testing.B) {
+			for b.Loop() {
+				for i := range list.Links {
+					s.Score(&web.Candidate{URL: list.Links[i].URL, Features: features[i], Memory: memory})
+				}
 			}
-		}
-	})
-	b.Run("extract and score", func(b *testing.B) {
-		for b.Loop() {
-			features := s.Extract(&list, web.Verdict{})
-			for i := range list.Links {
-				s.Score(&web.Candidate{URL: list.Links[i].URL, Features: features[i], Memory: memory})
+		})
+		b.Run(name+" extract and score", func(b *testing.B) {
+			for b.Loop() {
+				features := s.Extract(&list, web.Verdict{})
+				for i := range list.Links {
+					s.Score(&web.Candidate{URL: list.Links[i].URL, Features: features[i], Memory: memory})
+				}
 			}
-		}
-	})
+		})
+	}
 }
