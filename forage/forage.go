@@ -70,6 +70,7 @@ type Goal struct {
 	Path  []Step  `json:"path"`  // from the start page, the goal itself last
 	Pages int     `json:"pages"` // fetched when it was, itself among them
 	Worth float64 `json:"worth"` // of the page, in [0,1]
+	Sure  float64 `json:"sure"`  // probability that it is a goal, by its path, in [0,1]
 	Alone bool    `json:"alone"` // taken for a goal by itself too, without its path
 }
 
@@ -90,10 +91,14 @@ type Result struct {
 // its own, and what they share, the fetcher, keeps the pauses between requests
 // to a host.
 type Forager struct {
-	Guide   *score.Guide
-	Join    score.Join
-	Stop    Stop // "" = First
-	Pages   int  // budget of a site; 0 = 100
+	Guide *score.Guide
+	Join  score.Join
+	Stop  Stop // "" = First
+	// Sure is the probability from which a page counts as a goal, by all paths of
+	// states that lead there, besides that the best of them takes it for one; 0 =
+	// that alone, as published.
+	Sure    float64
+	Pages   int // budget of a site; 0 = 100
 	Fetcher crawl.Fetcher
 	Parser  crawl.Parser
 	// Reach is how far from its start page a site goes; "" = its registrable
@@ -232,11 +237,11 @@ func (f *Forager) Site(ctx context.Context, start web.URL) (Result, error) {
 		if f.Listen != nil {
 			f.Listen(result.Pages, l.URL, step.label)
 		}
-		if !step.goal {
+		if !step.goal || step.sure < f.Sure {
 			continue
 		}
 		result.Goals = append(result.Goals, Goal{
-			Path: pilot.path(l.URL), Pages: result.Pages, Worth: pilot.worth, Alone: f.Guide.GoalAlone(a.Page),
+			Path: pilot.path(l.URL), Pages: result.Pages, Worth: pilot.worth, Sure: step.sure, Alone: f.Guide.GoalAlone(a.Page),
 		})
 		if f.Stop == First || f.Stop == "" {
 			result.Ending = Done

@@ -169,6 +169,47 @@ func TestP10Stops(t *testing.T) {
 	}
 }
 
+// Sure asks more of a goal than that the likeliest way leads there: what is less
+// probable is passed by, and the site goes on.
+func TestSure(t *testing.T) {
+	run := func(stop forage.Stop, sure float64) forage.Result {
+		f := forager(t, shops("c.test"))
+		f.Stop, f.Sure = stop, sure
+		r, err := f.Site(t.Context(), parseURL("http://c.test/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	all := run(forage.Never, 0).Goals
+	most := 0.
+	for _, g := range all {
+		if !(g.Sure > 0.5 && g.Sure < 1) {
+			t.Errorf("%s is a goal with probability %v", g.URL(), g.Sure)
+		}
+		most = max(most, g.Sure)
+	}
+	for _, sure := range []float64{0, 0.5, all[0].Sure, (all[0].Sure + 1) / 2, most, 1} {
+		var want []string
+		for _, g := range all {
+			if g.Sure >= sure {
+				want = append(want, g.URL().String())
+			}
+		}
+		var got []string
+		for _, g := range run(forage.Never, sure).Goals {
+			got = append(got, g.URL().String())
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("from %v on the goals are %q, want %q", sure, got, want)
+		}
+		r := run(forage.First, sure)
+		if len(want) == 0 && (len(r.Goals) > 0 || r.Ending != forage.Through) || len(want) > 0 && (r.Ending != forage.Done || r.Goals[0].URL().String() != want[0]) {
+			t.Errorf("from %v on the site ends as %+v, want it at the first of %q", sure, r, want)
+		}
+	}
+}
+
 // P8: of two pages with like links, the one that two pages link to comes first
 // by sum and noisy-or, the one found first by max.
 func TestP8ManyPaths(t *testing.T) {

@@ -31,6 +31,7 @@ type visited struct {
 	from  web.URL // the page or redirect before
 	label string  // "" for a redirect
 	goal  bool
+	sure  float64 // probability that it is one
 }
 
 var _ crawl.Scorer = (*pilot)(nil)
@@ -60,6 +61,7 @@ func (p *pilot) Visit(c *web.Candidate, page *web.Page, _ web.Verdict) []byte {
 	step := p.steps[c.URL]
 	_, state := p.guide.State(at)
 	step.label, step.goal = state.String(), p.guide.Goal(at)
+	step.sure = p.guide.Sure(at)
 	p.steps[c.URL] = step
 	p.worth = p.guide.Worth(at)
 

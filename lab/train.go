@@ -352,9 +352,24 @@ func pagesAlone(kind model.Kind) bool {
 	return slices.ContainsFunc(train.Fitters(), func(f train.Fitter) bool { return f.Kind == kind && f.Pages })
 }
 
-// pathLesson shows shortest ways from the start pages of the hosts that teach to
-// the examples that all strategies are shown, and learns from them.
+// pathLesson learns from the paths that pathsShown says. Nothing of the part that
+// is crawled is looked at.
 func (g *group) pathLesson(ctx context.Context, l *Lesson, links *train.Backlinks) (*model.File, error) {
+	o, err := g.pathsShown(l, links)
+	if err != nil {
+		return nil, err
+	}
+	set, err := train.ShowPaths(ctx, g.w.pages, o)
+	if err != nil {
+		return nil, err
+	}
+	return train.FitPaths(ctx, set, g.w.pages, train.FitOptions{Variance: l.Variance, Iterations: l.Iterations, Set: l.Set, Seed: g.chance()})
+}
+
+// pathsShown says which paths teach: the shortest ways from the start pages of
+// the hosts that teach to the examples that all strategies are shown, with the
+// labels of the record on the way if the lesson has milestones, and wrong turns.
+func (g *group) pathsShown(l *Lesson, links *train.Backlinks) (train.ShowOptions, error) {
 	o := train.ShowOptions{
 		Goals: g.examples(), IsGoal: func(u web.URL) bool { return g.w.truth[g.t.Name][u] },
 		Keep: func(u web.URL) bool { return !g.fold.keeps(u) }, Resolve: links.Resolve, Task: g.t.Name, Wrong: l.Wrong, Seed: g.chance(),
@@ -370,21 +385,15 @@ func (g *group) pathLesson(ctx context.Context, l *Lesson, links *train.Backlink
 			o.Starts = t.Seeds
 		}
 	}
-	if l.Milestones {
-		labels, err := g.w.Labels()
-		if err != nil {
-			return nil, err
-		}
-		o.Label = func(u web.URL) string {
-			if name := labels[u]; name != "other" && name != g.t.Name {
-				return name
-			}
-			return ""
-		}
+	if !l.Milestones {
+		return o, nil
 	}
-	set, err := train.ShowPaths(ctx, g.w.pages, o)
-	if err != nil {
-		return nil, err
+	labels, err := g.w.Labels()
+	o.Label = func(u web.URL) string {
+		if name := labels[u]; name != "other" && name != g.t.Name {
+			return name
+		}
+		return ""
 	}
-	return train.FitPaths(ctx, set, g.w.pages, train.FitOptions{Variance: l.Variance, Iterations: l.Iterations, Set: l.Set, Seed: g.chance()})
+	return o, err
 }

@@ -121,6 +121,15 @@ func (g *Guide) Follow(from Place, features []byte, p *web.Page) Place {
 	return g.arrive(from, g.link(room[:0], features), p)
 }
 
+// visit is the place of a page that was fetched by a link with these features
+// and that memory, the bytes of a Place; without features, that of a seed.
+func (g *Guide) visit(features, memory []byte, p *web.Page) Place {
+	if len(features) == 0 {
+		return g.Begin(p)
+	}
+	return g.Follow(g.Place(memory), features, p)
+}
+
 // arrive takes α and δ one page on (P7, P3): over the state of the link, in
 // model B, and then over that of the page.
 func (g *Guide) arrive(from Place, link sparse.Vector, p *web.Page) Place {
@@ -266,6 +275,13 @@ func (g *Guide) State(at Place) (int, model.PathState) {
 func (g *Guide) Goal(at Place) bool {
 	y, _ := g.State(at)
 	return y == g.paths.Goal
+}
+
+// Sure is the probability that the page at a place is a goal, by all paths of
+// states that lead there: α(Goal). Where the best path alone is asked, Goal can
+// hold for a page that is more likely something else.
+func (g *Guide) Sure(at Place) float64 {
+	return at.known(len(g.paths.States)).Alpha[g.paths.Goal]
 }
 
 // GoalAlone tells the same of a page by itself, without its path.

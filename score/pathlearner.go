@@ -1,6 +1,7 @@
 package score
 
 import (
+	"encoding/binary"
 	"math"
 
 	"github.com/waggle-crawler/waggle/learn/sparse"
@@ -13,31 +14,49 @@ import (
 //
 // α and δ of a page travel with its links. A page to which several paths lead
 // waits with the best of them, which is what a frontier does with priorities:
-// the maximum of P8. Its sum, and the noisy-or that bounds it, need all links to
-// a page at once; `waggle forage` has them.
+// the maximum of P8. Its sum, and the noisy-or that bounds it, need the worth of
+// an address over all pages that link there: then it is kept, by a 64-bit hash
+// of the address, within the bound of the journal.
 //
 // Source: Vydiswaran & Sarawagi, Learning to Extract Information from Large
 // Websites using Sequential Models, 2005.
 type pathLearner struct {
-	fixed
+	journal
 	guide *Guide
+	join  Join
+	links map[uint64]float64 // worth over all paths so far; nil for the maximum
 }
 
 var _ Scorer = (*pathLearner)(nil)
 
 func pathLearnerSettings() []Setting {
+	return append(guideSettings(),
+		Setting{"join", 0, 0, 2, "worth of a page that several pages link to: 0 the maximum, 1 the sum, as printed, 2 noisy-or"},
+		journalSetting())
+}
+
+// guideSettings are those of every scorer that follows a Guide.
+func guideSettings() []Setting {
 	return []Setting{
 		{"printed", 0, 0, 1, "1 takes the rewards as printed; 0 discounts by the way that is left (vstd)"},
 		{"endless", 0, 0, 1, "1 forgets that paths end at goals and wrong turns, as rewards as printed do; 0 counts how often they go on"},
 	}
 }
 
+func guideOf(o Options) (*Guide, error) {
+	return NewGuide(o.Model, GuideOptions{Printed: o.set("printed") >= 0.5, Endless: o.set("endless") >= 0.5})
+}
+
 func newPathLearner(o Options) (Scorer, error) {
-	g, err := NewGuide(o.Model, GuideOptions{Printed: o.set("printed") >= 0.5, Endless: o.set("endless") >= 0.5})
+	g, err := guideOf(o)
 	if err != nil {
 		return nil, err
 	}
-	return &pathLearner{guide: g}, nil
+	l := &pathLearner{journal: newJournal("pathlearner", o), guide: g, join: Join(o.set("join"))}
+	if l.join != JoinMax {
+		l.links = make(map[uint64]float64)
+	}
+	return l, nil
 }
 
 // Extract gives what each link shows: the words of the model that it holds,
@@ -45,29 +64,71 @@ func newPathLearner(o Options) (Scorer, error) {
 //	{ ID, less that of the one before uvarint }… · 0
 func (l *pathLearner) Extract(p *web.Page, _ web.Verdict) [][]byte { return l.guide.Links(p) }
 
-// Visit returns the place of the page, see Place.
+// Visit returns the place of the page, see Place. Where worths are joined it
+// takes down those of its links; several links of one page to another are one
+// path, the best of them. The entry is
+//
+//	{ hash of an address uint64 LE · worth float32 LE }…
 func (l *pathLearner) Visit(c *web.Candidate, p *web.Page, _ web.Verdict) []byte {
 	if p == nil {
 		return nil
 	}
-	var at Place
-	if len(c.Features) == 0 {
-		at = l.guide.Begin(p)
-	} else {
-		at = l.guide.Follow(l.guide.Place(c.Memory), c.Features, p)
+	memory, _ := l.guide.visit(c.Features, c.Memory, p).AppendBinary(nil) // never fails
+	if l.links == nil || len(p.Links) == 0 {
+		return memory
 	}
-	b, _ := at.AppendBinary(make([]byte, 0, 8*len(at.Alpha))) // never fails
-	return b
+	at := l.guide.Place(memory)
+	var line []byte
+	where := make(map[uint64]int, len(p.Links)) // of an address in line
+	for i, features := range l.guide.Links(p) {
+		worth, hash := float32(l.guide.Rate(at, features)), graphHash(p.Links[i].URL)
+		if k, twice := where[hash]; !twice {
+			where[hash] = len(line)
+			line = binary.LittleEndian.AppendUint64(line, hash)
+			line = binary.LittleEndian.AppendUint32(line, math.Float32bits(worth))
+		} else if worth > math.Float32frombits(binary.LittleEndian.Uint32(line[k+8:])) {
+			binary.LittleEndian.PutUint32(line[k+8:], math.Float32bits(worth))
+		}
+	}
+	if l.add(line) {
+		l.apply(&entry{b: line})
+	}
+	return memory
 }
 
-// Score is in [0,1]. A seed has 1, where the paper has 0: with several sites in
-// one queue the next site would wait until the first one is through.
+func (l *pathLearner) apply(e *entry) {
+	for len(e.b) > 0 {
+		hash, worth := e.uint64(), float64(math.Float32frombits(e.uint32()))
+		if !(worth >= 0 && worth <= 1) {
+			e.err = errEntry
+		}
+		if e.err != nil || l.links == nil {
+			return
+		}
+		l.links[hash] = l.join.Add(l.links[hash], worth)
+	}
+}
+
+// Score is in [0,1], and for the sum at least 0. A seed goes first, where the
+// paper has 0 for it: with several sites in one queue the next site would wait
+// until the first one is through.
 func (l *pathLearner) Score(c *web.Candidate) float64 {
 	if len(c.Features) == 0 {
+		if l.join == JoinSum {
+			return math.MaxFloat64
+		}
 		return 1
 	}
-	return l.guide.Rate(l.guide.Place(c.Memory), c.Features)
+	if worth, ok := l.links[graphHash(c.URL)]; ok {
+		return worth
+	}
+	return l.guide.Rate(l.guide.Place(c.Memory), c.Features) // or a redirect's target
 }
+
+// Rescores tells that a link grows with each path that leads there.
+func (l *pathLearner) Rescores() bool { return l.links != nil }
+
+func (l *pathLearner) Restore(state []byte) error { return l.restore(state, l.apply) }
 
 // newApproximate makes the crawler that the paper compares with and calls
 // accelerated focused crawler: maximum entropy over the labels by what the link

@@ -9,6 +9,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/score/scoretest"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
@@ -234,6 +235,126 @@ func TestP8Joins(t *testing.T) {
 	}
 }
 
+// P8 in a crawl: a page to which two pages link is worth both links together, as
+// join says, twice linked from one page or not; a link that is worth less than
+// another one to its page is worth what that page is; and a crawl that is taken
+// up again goes on with the same worths.
+func TestP8JoinsInACrawl(t *testing.T) {
+	what := beePaths(t)
+	f := fitPaths(t, what, nil)
+	unseen, _ := honeySites(9)
+	home, list := unseen[parse("http://s8.test/")], unseen[parse("http://s8.test/list")]
+	list.Links = append(list.Links, list.Links[1]) // steel twice
+	g := guide(t, f, score.GuideOptions{})
+	at := g.Begin(home)
+	above, below := g.Rate(at, g.Links(home)[1]), g.Rate(g.Follow(at, g.Links(home)[0], list), g.Links(list)[1])
+	for join, want := range map[float64]float64{0: math.Max(above, below), 1: above + below, 2: 1 - (1-above)*(1-below)} {
+		o := score.Options{Model: f, Set: map[string]float64{"join": join}}
+		s := newScorer(t, "pathlearner", o)
+		features, below := s.Extract(home, web.Verdict{}), s.Extract(list, web.Verdict{})
+		memory := s.Visit(&web.Candidate{URL: home.URL}, home, web.Verdict{})
+		to := web.Candidate{URL: list.URL, Features: features[0], Memory: memory}
+		steel := web.Candidate{URL: home.Links[1].URL, Features: features[1], Memory: memory}
+		if x := s.Score(&steel); math.Abs(x-above) > 1e-6 {
+			t.Errorf("join %v: worth %v by one link, want %v", join, x, above)
+		}
+		second := web.Candidate{URL: list.Links[1].URL, Features: below[1], Memory: s.Visit(&to, list, web.Verdict{})}
+		// For the maximum it is the frontier that keeps the better link.
+		if x := math.Max(s.Score(&steel), s.Score(&second)); math.Abs(x-want) > 1e-6 {
+			t.Errorf("join %v: worth %v by two links, want %v", join, x, want)
+		}
+		again := newScorer(t, "pathlearner", o)
+		if err := again.Restore(s.State()); err != nil {
+			t.Fatal(err)
+		}
+		if x, y := s.Score(&second), again.Score(&second); x != y {
+			t.Errorf("join %v: worth %v, and %v taken up again", join, x, y)
+		}
+		if s.Rescores() != (join != 0) {
+			t.Errorf("join %v: rescores %v", join, s.Rescores())
+		}
+	}
+}
+
+func TestJoinConformance(t *testing.T) {
+	for _, join := range []float64{1, 2} {
+		t.Run(fmt.Sprint(join), func(t *testing.T) {
+			scoretest.RunWithin(t, featureBytes("pathlearner"), func() scoretest.Scorer {
+				return newScorer(t, "pathlearner", score.Options{Set: map[string]float64{"join": join}})
+			})
+		})
+	}
+}
+
+// The worth of a link is drawn to what links beside it turned out to be worth, by
+// the equation that stands above the code: those at the same place of the page
+// most, the others of the page less, and what is elsewhere hardly.
+func TestAdaptivePaths(t *testing.T) {
+	what := beePaths(t)
+	f := fitPaths(t, what, nil)
+	s := newScorer(t, "pathlearner-adaptive", score.Options{Model: f, Set: map[string]float64{"k": 2, "every": 2}})
+	g := guide(t, f, score.GuideOptions{})
+	pages := site{}
+	home := pages.add("http://new.test/", "welcome to the bees", "http://new.test/0 honey", "http://new.test/1 honey", "http://new.test/2 honey", "http://new.test/3 honey")
+	for i, place := range []string{"html/body/ul/li/a", "html/body/ul/li/a", "html/body/ul/li/a", "html/body/p/a"} {
+		home.Links[i].TagPath = place
+	}
+	features := s.Extract(home, web.Verdict{})
+	memory := s.Visit(&web.Candidate{URL: home.URL}, home, web.Verdict{})
+	other := s.Visit(&web.Candidate{URL: parse("http://else.test/")}, pages.add("http://else.test/", "welcome to the bees"), web.Verdict{})
+	link := func(i int, memory []byte) *web.Candidate {
+		return &web.Candidate{URL: home.Links[i].URL, Features: features[i], Memory: memory}
+	}
+	at := g.Begin(home)
+	rated := g.Rate(at, g.Links(home)[0])
+	if x := s.Score(link(0, memory)); math.Abs(x-rated) > 1e-6 {
+		t.Fatalf("worth %v before anything is known, want %v", x, rated)
+	}
+	worth := 0.
+	for i := range 2 { // both are wrong turns
+		page := pages.add(fmt.Sprintf("http://new.test/%d", i), "steel and more steel")
+		worth += g.Worth(g.Follow(at, g.Links(home)[i], page))
+		s.Visit(link(i, memory), page, web.Verdict{})
+	}
+	const k = 2
+	all := rated * (k + worth) / (k + 2*rated)
+	page := (k*all + worth) / (k + 2)
+	place := (k*page + worth) / (k + 2)
+	if !(worth < rated) {
+		t.Fatalf("wrong turns are worth %v together, and were rated %v each", worth, rated)
+	}
+	for _, c := range []struct {
+		name string
+		link *web.Candidate
+		want float64
+	}{{"the same place", link(2, memory), place}, {"the same page", link(3, memory), page}, {"another page", link(3, other), all}} {
+		if x := s.Score(c.link); math.Abs(x-c.want) > 1e-6 {
+			t.Errorf("%s: worth %v, want %v", c.name, x, c.want)
+		}
+	}
+	if !s.Stale() || s.Stale() {
+		t.Error("after two pages all that waits is to be scored anew, once")
+	}
+}
+
+// With critic 1 it is the judge who says what pages turned out to be.
+func TestAdaptivePathsByTheJudge(t *testing.T) {
+	for _, relevance := range []float64{0, 1} {
+		s := newScorer(t, "pathlearner-adaptive", score.Options{Model: fitPaths(t, beePaths(t), nil), Set: map[string]float64{"critic": 1}})
+		pages := site{}
+		home := pages.add("http://new.test/", "welcome to the bees", "http://new.test/0 honey", "http://new.test/1 honey")
+		features := s.Extract(home, web.Verdict{})
+		memory := s.Visit(&web.Candidate{URL: home.URL}, home, web.Verdict{})
+		first := web.Candidate{URL: home.Links[0].URL, Features: features[0], Memory: memory}
+		second := web.Candidate{URL: home.Links[1].URL, Features: features[1], Memory: memory}
+		before := s.Score(&second)
+		s.Visit(&first, pages.add("http://new.test/0", "honey of bees"), web.Verdict{Relevance: relevance})
+		if x := s.Score(&second); (x > before) != (relevance == 1) {
+			t.Errorf("relevance %v beside it: worth %v, then %v", relevance, before, x)
+		}
+	}
+}
+
 // P11: afc-approx goes by the link alone, whatever led to its page.
 func TestP11Approximate(t *testing.T) {
 	what := beePaths(t)
@@ -250,28 +371,30 @@ func TestP11Approximate(t *testing.T) {
 // A page of 200 links is scored in less than a millisecond.
 func BenchmarkPathLearner(b *testing.B) {
 	what := beePaths(b)
-	s := newScorer(b, "pathlearner", score.Options{Model: fitPaths(b, what, nil)})
 	list := *what.site[parse("http://s0.test/list")]
 	for len(list.Links) < 200 {
 		l := list.Links[len(list.Links)%2]
 		l.Before, l.After = "the goods we have on our list are these", "and steel works that are here with honey"
 		list.Links = append(list.Links, l)
 	}
-	features := s.Extract(&list, web.Verdict{})
-	memory := s.Visit(&web.Candidate{URL: list.URL}, &list, web.Verdict{})
-	b.Run("score", func(b *testing.B) {
-		for b.Loop() {
-			for i := range list.Links {
-				s.Score(&web.Candidate{URL: list.Links[i].URL, Features: features[i], Memory: memory})
+	for _, name := range []string{"pathlearner", "pathlearner-adaptive"} {
+		s := newScorer(b, name, score.Options{Model: fitPaths(b, what, nil)})
+		features := s.Extract(&list, web.Verdict{})
+		memory := s.Visit(&web.Candidate{URL: list.URL}, &list, web.Verdict{})
+		b.Run(name+" score", func(b *testing.B) {
+			for b.Loop() {
+				for i := range list.Links {
+					s.Score(&web.Candidate{URL: list.Links[i].URL, Features: features[i], Memory: memory})
+				}
 			}
-		}
-	})
-	b.Run("extract and score", func(b *testing.B) {
-		for b.Loop() {
-			features := s.Extract(&list, web.Verdict{})
-			for i := range list.Links {
-				s.Score(&web.Candidate{URL: list.Links[i].URL, Features: features[i], Memory: memory})
+		})
+		b.Run(name+" extract and score", func(b *testing.B) {
+			for b.Loop() {
+				features := s.Extract(&list, web.Verdict{})
+				for i := range list.Links {
+					s.Score(&web.Candidate{URL: list.Links[i].URL, Features: features[i], Memory: memory})
+				}
 			}
-		}
-	})
+		})
+	}
 }

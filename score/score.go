@@ -170,6 +170,7 @@ func makers() []maker {
 		{Line{"rlspider", "links of the highest value, by a trained classifier of their words"}, newRLSpider, nil, model.RLSpider},
 		{Line{"bayes-page-like", "links of pages that naive Bayes takes for targets"}, newBayesPage, nil, model.ContextGraph},
 		{Line{"pathlearner", "what a link is worth on the way to a goal, by a model of labelled paths"}, newPathLearner, pathLearnerSettings(), model.PathLearner},
+		{Line{"pathlearner-adaptive", "the same, drawn to what links of the same page turned out to be worth"}, newAdaptivePaths, adaptivePathsSettings(), model.PathLearner},
 		{Line{"afc-approx", "links likeliest to lead to a goal by their words alone, by the same model"}, newApproximate, nil, model.PathLearner},
 		{Line{"knn-page-like", "links of pages whose nearest training pages are targets"}, newNearestPage, []Setting{neighboursSetting()}, model.HMM},
 	}

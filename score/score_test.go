@@ -53,8 +53,8 @@ func featureBytes(name string) int {
 	if strings.HasPrefix(name, "apprentice") {
 		return 1 + 8 + 4*160 // the words within five leaves
 	}
-	if name == "pathlearner" {
-		return 1 + 3*64 // the words of its anchor, around and of its address
+	if strings.HasPrefix(name, "pathlearner") {
+		return 5 + 3*64 // the words of its anchor, around and of its address
 	}
 	return 16
 }

@@ -24,7 +24,7 @@ func trained(t testing.TB, scorer string) *model.File {
 		kind = model.HMM
 	case scorer == "bayes-page-like":
 		kind = model.ContextGraph
-	case scorer == "pathlearner", scorer == "afc-approx":
+	case strings.HasPrefix(scorer, "pathlearner"), scorer == "afc-approx":
 		kind = model.PathLearner
 	}
 	for _, k := range model.Kinds() {

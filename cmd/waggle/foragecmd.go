@@ -29,12 +29,13 @@ type forageCmd struct {
 	Model string   `required:"" placeholder:"FILE" help:"Model of labelled paths, from waggle train model --kind paths."`
 	Out   string   `short:"o" placeholder:"DIR" help:"Folder of the results; a run that was stopped goes on there. Without it the goals are printed."`
 
-	Pages   int    `default:"100" placeholder:"N" help:"Pages to fetch of a site at most (default ${default})."`
-	Stop    string `default:"first" placeholder:"WHEN" help:"When a site is done: first goal (default); better, which goes on while a link is worth more than the page just fetched; never, which spends the pages."`
-	Join    string `default:"max" placeholder:"HOW" help:"Worth of a page that several pages link to: max (default), sum, noisy-or."`
-	Rewards string `default:"vstd" placeholder:"WHICH" help:"Worth of states: vstd, by the way that is left (default), or printed, as published."`
-	Reach   string `default:"domain" placeholder:"REACH" help:"How far from its start page a site goes: domain (default) or host."`
-	Sites   int    `default:"8" placeholder:"N" help:"Sites at a time (default ${default})."`
+	Pages   int     `default:"100" placeholder:"N" help:"Pages to fetch of a site at most (default ${default})."`
+	Stop    string  `default:"first" placeholder:"WHEN" help:"When a site is done: first goal (default); better, which goes on while a link is worth more than the page just fetched; never, which spends the pages."`
+	Sure    float64 `default:"0" placeholder:"P" help:"Probability from which a page is taken for a goal; 0 (default) is the likeliest way alone, as published. After few paths 0.5 is much."`
+	Join    string  `default:"max" placeholder:"HOW" help:"Worth of a page that several pages link to: max (default), sum, noisy-or."`
+	Rewards string  `default:"vstd" placeholder:"WHICH" help:"Worth of states: vstd, by the way that is left (default), or printed, as published."`
+	Reach   string  `default:"domain" placeholder:"REACH" help:"How far from its start page a site goes: domain (default) or host."`
+	Sites   int     `default:"8" placeholder:"N" help:"Sites at a time (default ${default})."`
 
 	Web          string    `placeholder:"WEB" help:"Forage a recorded web instead of the live one."`
 	Contact      string    `placeholder:"MAIL|URL" help:"Where site owners reach you; sent with every request."`
@@ -129,6 +130,9 @@ func (c *forageCmd) open() (*forage.Results, error) {
 	}
 	name := filepath.Join(c.Out, "forage.txt")
 	now := fmt.Sprintf("model %x\npages %d\nstop %s\njoin %s\nrewards %s\nreach %s\nweb %s\n", sha256.Sum256(b), c.Pages, c.Stop, c.Join, c.Rewards, c.Reach, c.Web)
+	if c.Sure > 0 {
+		now += fmt.Sprintf("sure %v\n", c.Sure)
+	}
 	was, err := os.ReadFile(name)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -192,6 +196,9 @@ func (c *forageCmd) forager(ctx context.Context, io streams) (*forage.Forager, f
 	if c.Pages < 1 || c.Pages > 1_000_000 || c.Sites < 1 || c.Sites > 1000 {
 		return wrong(errors.New("--pages is 1 to 1,000,000 and --sites 1 to 1,000"))
 	}
+	if !(c.Sure >= 0 && c.Sure <= 1) {
+		return wrong(fmt.Errorf("--sure %v: give a probability, from 0 to 1", c.Sure))
+	}
 	file, err := model.Read(c.Model, nil)
 	if err != nil {
 		return wrong(err)
@@ -200,7 +207,7 @@ func (c *forageCmd) forager(ctx context.Context, io streams) (*forage.Forager, f
 	if err != nil {
 		return wrong(err)
 	}
-	f := &forage.Forager{Guide: guide, Join: join, Stop: stop, Pages: c.Pages, Reach: crawl.Reach(c.Reach)}
+	f := &forage.Forager{Guide: guide, Join: join, Stop: stop, Sure: c.Sure, Pages: c.Pages, Reach: crawl.Reach(c.Reach)}
 	if c.Web != "" {
 		meter := newMeter(io.err)
 		w, pages, err := openPages(ctx, c.Web, meter)
