@@ -191,9 +191,9 @@ func digit(b bool) int {
 // Visit takes down an example, and with cocitation tells the links of the page
 // which of them led where. The entry is
 //
-//	Pr(c*|v) in 1/255 byte · flags byte · [ hash of the address uint32 LE ] · { feature uint32 LE }…
+//	Pr(c*|v) in 1/255 byte · flags byte · [ hash of the address uint32 LE ] · [ R(u) in 1/255 byte ] · { feature uint32 LE }…
 //
-// flags: 1 an example, 2 with the hash, 4 relevant.
+// flags: 1 an example, 2 with the hash, 4 relevant, 8 with R(u).
 func (a *apprentice) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	if p == nil || !a.online && !a.cocite {
 		return nil
