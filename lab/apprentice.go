@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
@@ -83,17 +84,17 @@ func (s Scorer) basisNote() string {
 
 // crawled is the crawl of another strategy under the same judge, made once for
 // all that build on it.
-func (g *group) crawled(ctx context.Context, judge, label string) (*train.Crawled, error) {
+func (g *group) crawled(ctx context.Context, judged, label string) (*train.Crawled, error) {
 	type outcome struct {
 		crawl *train.Crawled
 		err   error
 	}
 	g.teaching.Lock()
-	once, ok := g.crawls[judge+" "+label].(func() outcome)
+	once, ok := g.crawls[judged+" "+label].(func() outcome)
 	if !ok {
 		once = sync.OnceValue(func() outcome {
 			var events []event.Event
-			m := g.watch(ctx, g.key(judge, label), g.named(label), func(e event.Event) {
+			m := g.watch(ctx, g.key(judged, label), g.named(label), func(e event.Event) {
 				switch e := e.(type) {
 				case event.Fetched:
 					e.Queued, e.Skipped = nil, nil
@@ -117,7 +118,7 @@ func (g *group) crawled(ctx context.Context, judge, label string) (*train.Crawle
 		if g.crawls == nil {
 			g.crawls = map[string]any{}
 		}
-		g.crawls[judge+" "+label] = once
+		g.crawls[judged+" "+label] = once
 	}
 	g.teaching.Unlock()
 	o := once()
@@ -126,7 +127,7 @@ func (g *group) crawled(ctx context.Context, judge, label string) (*train.Crawle
 
 // taughtBy is the model of an apprentice that saw a crawl, and how long it took
 // to learn.
-func (g *group) taughtBy(c *train.Crawled, s Scorer) (*model.File, time.Duration, error) {
+func (g *group) taughtBy(c *train.Crawled, s Scorer, j judge.Judge) (*model.File, time.Duration, error) {
 	began := time.Now()
 	pages := iter.Seq2[*web.Page, error](func(yield func(*web.Page, error) bool) {
 		for u := range c.URLs() {
@@ -136,7 +137,7 @@ func (g *group) taughtBy(c *train.Crawled, s Scorer) (*model.File, time.Duration
 		}
 	})
 	t, err := train.Apprentice(context.Background(), []train.Lesson{{Crawl: c, Pages: pages}}, train.ApprenticeOptions{
-		Scorer: s.Name, Set: s.Set, Analyzer: g.w.words, Topic: g.t.Name,
+		Scorer: s.Name, Set: s.Set, Analyzer: g.w.words, Topic: g.t.Name, Classes: classes(j),
 	})
 	if err != nil && !errors.Is(err, train.ErrUntaught) { // which leaves R(u)
 		return nil, 0, fmt.Errorf("what %s teaches: %w", s.After, err)

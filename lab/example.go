@@ -42,6 +42,9 @@ hide-half: false              # true hides half of the examples, for target reca
 outside: drop                 # links outside the record: drop, fail, bounds
 ignore-directives: false      # true follows nofollow and counts noindex: it is the record that is asked
 judges: [topic]               # of %s; the last for diagnosis only
+# critic:                     # what the judges critic and critic-printed are taught, which is hits for nobody:
+#   examples: 50              # pages of each topic, at most half of its relevant ones; default: its examples alone
+#   background: 300           # pages drawn from the record for the class Other
 baseline: breadth-first       # the scorer that all others are compared with
 measures: []                  # of the main tables; waggle lab list names them
 network: {workers: 1, delay: 0s, latency: 0s, spread: 0}   # simulated: delay between requests to a host, median latency
@@ -99,11 +102,13 @@ func lesson(w io.Writer, kind model.Kind) {
 }
 
 // Judges names the judges that a lab takes: those that need nothing but the
-// topic, and at last the one that knows the truth.
+// topic, critics, and at last the one that knows the truth.
 func Judges() []judge.Line {
-	list := slices.DeleteFunc(judge.Names(), func(l judge.Line) bool { return !inLab(l.Name) })
+	list := slices.DeleteFunc(judge.Names(), func(l judge.Line) bool {
+		return l.Name == "rules" || l.Name == "command" || l.Name == criticJudge
+	})
+	list = append(list,
+		judge.Line{Name: criticJudge, Line: "naive Bayes over the web's topics and Other, of pages that critic: names"},
+		judge.Line{Name: criticPrinted, Line: "the same as printed: nearly all of its probabilities are 0 or 1"})
 	return append(list, judge.Line{Name: report.TruthJudge, Line: "the web's truth itself: for diagnosis, never in a headline table"})
 }
-
-// inLab tells whether a judge needs nothing but the topic.
-func inLab(name string) bool { return name != "rules" && name != "command" && name != "critic" }

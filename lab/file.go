@@ -29,6 +29,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -71,6 +72,7 @@ type File struct {
 	Base    string    `yaml:"baseline"` // the scorer all others are compared with; default breadth-first
 	Head    []string  `yaml:"measures"` // of the main tables; default report.Headline()
 	Words   Thesaurus `yaml:"thesaurus"`
+	Critic  Critic    `yaml:"critic,omitempty"` // what the judge critic is taught
 
 	name string
 	doc  *yamlfile.File
@@ -235,6 +237,9 @@ func (f *File) setDefaults() {
 	if f.Base == "" {
 		f.Base = "breadth-first"
 	}
+	if f.critics() {
+		f.Critic.Background = cmp.Or(f.Critic.Background, defaultBackground)
+	}
 	dir := filepath.Dir(f.name)
 	for _, path := range []*string{&f.Words.WordNet, &f.Words.Table} {
 		if *path != "" && !filepath.IsAbs(*path) {
@@ -337,6 +342,7 @@ func (f *File) check() error {
 		}
 	}
 	f.checkBasis(bad)
+	f.checkCritic(bad)
 	if len(f.Scorers) > 0 && !labels[f.Base] {
 		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Base)
 	}

@@ -116,18 +116,19 @@ func (g *group) atHops() []web.URL {
 			all = append(all, u)
 		}
 	}
-	g.shuffle(all, "hops")
+	g.shuffle(all, g.purpose("hops"))
 	return all[:min(max(1, len(g.t.Seeds)), len(all))]
 }
 
 // shuffle puts addresses into an order drawn by the lab's seed, the same in
 // every repeat.
-func (g *group) shuffle(all []web.URL, purpose string) {
-	chance := func(u web.URL) uint64 {
-		return xxh3.HashStringSeed(fmt.Sprintf("%s %s %s %s", purpose, g.w.Name, g.t.Name, u), g.Seed)
-	}
+func (r *runner) shuffle(all []web.URL, purpose string) {
+	chance := func(u web.URL) uint64 { return xxh3.HashStringSeed(purpose+" "+u.String(), r.Seed) }
 	slices.SortFunc(all, func(a, b web.URL) int { return cmp.Compare(chance(a), chance(b)) })
 }
+
+// purpose tells draws for this topic from others.
+func (g *group) purpose(of string) string { return of + " " + g.w.Name + " " + g.t.Name }
 
 // seeds are those of this repeat.
 func (g *group) seeds() []web.URL { return g.draw(g.allSeeds(), "seeds") }
@@ -154,7 +155,7 @@ func (g *group) draw(all []web.URL, purpose string) []web.URL {
 		return all
 	}
 	order := slices.Clone(all)
-	g.shuffle(order, purpose)
+	g.shuffle(order, g.purpose(purpose))
 	third := max(1, len(all)/3)
 	out := map[web.URL]bool{}
 	for i := range third {
@@ -167,7 +168,7 @@ func (g *group) draw(all []web.URL, purpose string) []web.URL {
 // any.
 func (g *group) truth() eval.Truth {
 	shown, hidden := g.split()
-	return g.fold.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.allSeeds(), shown), hidden)
+	return g.fold.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.allSeeds(), shown, g.fold.shown()), hidden)
 }
 
 // topic is what every strategy is given alike.
@@ -335,7 +336,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 	}
 	watch := newStopwatch()
 	defer watch.release()
-	j, err := g.judge(top, key.Judge)
+	j, critical, err := g.judge(top, key.Judge)
 	if err != nil {
 		return made{err: err}
 	}
@@ -343,7 +344,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 	var trained *model.File
 	var took time.Duration
 	if known != nil {
-		if trained, took, err = g.taughtBy(known, s); err != nil {
+		if trained, took, err = g.taughtBy(known, s, j); err != nil {
 			return made{err: err}
 		}
 	}
@@ -356,7 +357,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 	if err != nil {
 		return made{err: err}
 	}
-	watch.training += took
+	watch.training += took + critical
 	watch.judge, watch.scorer = j, scorer
 	mode, err := sim.ParseOutside(g.Outside)
 	if err != nil {
@@ -390,17 +391,21 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 // chance is the seed of a repeat.
 func (g *group) chance() uint64 { return g.Seed + uint64(g.repeat) }
 
-// judge makes a judge. That named truth never errs: it shows what a scorer
-// could do then, and is no result.
-func (g *group) judge(t *topic.Topic, name string) (judge.Judge, error) {
+// judge makes a judge, and tells how long its training took. That named truth
+// never errs: it shows what a scorer could do then, and is no result.
+func (g *group) judge(t *topic.Topic, name string) (judge.Judge, time.Duration, error) {
+	if isCritic(name) {
+		return g.newCritic(name)
+	}
 	if name != report.TruthJudge {
-		return judge.New(name, t, judge.Options{Analyzer: g.w.words})
+		j, err := judge.New(name, t, judge.Options{Analyzer: g.w.words})
+		return j, 0, err
 	}
 	words, err := judge.New("topic", t, judge.Options{Analyzer: g.w.words})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return &oracleJudge{words, g.truth().Relevant}, nil
+	return &oracleJudge{words, g.truth().Relevant}, 0, nil
 }
 
 // oracleJudge knows the truth, and a copy of a relevant page as well.
@@ -425,7 +430,7 @@ func (j *oracleJudge) Threshold() float64 { return 1 }
 func (g *group) scorer(t *topic.Topic, j judge.Judge, s Scorer, m *model.File, learn func(func())) (crawl.Scorer, error) {
 	o := score.Options{
 		Seed: g.chance(), Anchor: j.Text, Keywords: t.Keywords, Analyzer: g.w.words,
-		Thesaurus: g.thesaurus, Set: s.Set, Model: m, Learn: learn,
+		Thesaurus: g.thesaurus, Set: s.Set, Model: m, Learn: learn, Classes: classes(j),
 	}
 	if s.Similarity != "" && s.Similarity != "judge" {
 		var err error

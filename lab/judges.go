@@ -29,22 +29,22 @@ func (f judgeFact) report() report.Judge {
 	}
 }
 
-// judges measures every judge that needs nothing of its own against the truth
-// of a topic, on all recorded documents but those that crawls are shown; of
+// judges measures every judge that needs nothing of its own, and the critics of
+// the lab, against the truth of a topic, on all recorded documents but those that crawls are shown; of
 // pages with the same body one counts.
 func (g *group) judges(ctx context.Context) (out []judgeFact, err error) {
 	t := g.topic()
-	truth := g.fold.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.t.Seeds, g.allSeeds(), g.t.Examples), nil)
+	truth := g.fold.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.t.Seeds, g.allSeeds(), g.t.Examples, g.fold.shown()), nil)
 	type candidate struct {
 		judge.Judge
 		scored []scored
 	}
 	var all []*candidate
-	for _, l := range judge.Names() {
-		if !inLab(l.Name) {
+	for _, l := range Judges() {
+		if l.Name == report.TruthJudge || isCritic(l.Name) && !slices.Contains(g.Judges, l.Name) {
 			continue
 		}
-		j, err := judge.New(l.Name, t, judge.Options{Analyzer: g.w.words})
+		j, _, err := g.judge(t, l.Name)
 		if err != nil {
 			continue // the topic does not give what this judge needs
 		}

@@ -638,7 +638,7 @@ func TestJudgesCountBodies(t *testing.T) {
 			t.Errorf("%s: %d pages, %d relevant, %d in bins; want 2, 1, 2", f.Judge, f.Pages, f.Relevant, n)
 		}
 	}
-	j, err := g.judge(g.topic(), "truth")
+	j, _, err := g.judge(g.topic(), "truth")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -150,6 +150,9 @@ func (f *File) rules() []string {
 			"bounds": "each fetch costs a page of the budget; the lower figure takes all of them for irrelevant, the upper one for relevant",
 		}[f.Outside]),
 	}, f.Notes...)
+	if f.critics() {
+		notes = append(notes, f.Critic.String())
+	}
 	for _, w := range f.Webs {
 		if p := w.Train; p != nil {
 			notes = append(notes, fmt.Sprintf("%s: %s. A topic is as many as the parts that are crawled for it.", filepath.Base(w.Path), p))

@@ -399,7 +399,7 @@ func (w *labWeb) release() {
 	defer w.mu.Unlock()
 	w.pages, w.links, w.read = nil, nil, false
 	for _, f := range w.folds {
-		f.graph = nil
+		f.graph, f.critics = nil, nil
 	}
 }
 
@@ -602,6 +602,9 @@ func (r *runner) fileName(k eval.Key, s Scorer, g *group, more ...any) string {
 	var seeds any = []any{g.Hops, g.t.Seeds} // what seeds are drawn from, besides the record
 	if g.Hops == 0 {
 		seeds = []any{g.seeds(), g.allSeeds()}
+	}
+	if r.critics() {
+		more = append(more, r.Critic, g.w.topics, g.w.truths)
 	}
 	inputs, err := json.Marshal([]any{more, k, s, g.w.spec.Budgets, g.w.spec.Train, r.Outside, r.Network, r.Hide, r.Ignore, r.Seed, r.words, r.program, g.w.record, seeds, g.examples(), g.t.Examples, g.t.Keywords, g.t.Description, g.w.truths[g.t.Name]})
 	if err != nil {

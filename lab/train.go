@@ -114,8 +114,10 @@ type fold struct {
 	// crawled tells of a host whether crawls may go there; nil = everywhere.
 	crawled func(web.Host) bool
 
-	mu    sync.Mutex
-	graph *eval.Graph // of what is crawled; nil until load
+	mu      sync.Mutex
+	graph   *eval.Graph             // of what is crawled; nil until load
+	school  *school                 // nil without a critic, and until load
+	critics map[int]func() schooled // by repeat
 }
 
 const defaultTargets = 20
@@ -248,6 +250,11 @@ func (f *fold) load(ctx context.Context, r *runner) error {
 		o.Follows = func(_, to web.URL) bool { return f.keeps(to) }
 	}
 	var err error
+	if r.critics() && f.school == nil {
+		if f.school, err = f.gather(r); err != nil {
+			return err
+		}
+	}
 	f.graph, err = eval.WebGraph(f.w.Web, f.w.pages, o)
 	return err
 }

@@ -46,7 +46,12 @@ import (
 // witnesses, and R(u) is not among them. apprentice-tempered counts them as ten
 // at most and adds the odds of R(u):
 //
-//	ln odds = min(1, 10/n) · Σ_τ n(τ) ln θ_high,τ/θ_low,τ + ln |V_high|/|V_low| + ln R(u)/(1−R(u))
+//	ln odds = w₁·min(1, 10/n)·Σ_τ n(τ) ln θ_high,τ/θ_low,τ + ln |V_high|/|V_low| + w₂·ln R(u)/(1−R(u))
+//
+// The weights begin at 0 and 1, as in a crawl by the critic, and follow what
+// either foretold of the links that were followed (see fit): words count where
+// they have proved to tell more than the page's relevance. With weigh = 0 both
+// are 1 throughout, and with a model of an earlier crawl they begin so.
 //
 // Source: Chakrabarti, Punera & Subramanyam, Accelerated Focused Crawling
 // through Online Relevance Feedback, 2002; its equation 1 lacks u ∈ V_c below
@@ -69,9 +74,13 @@ type apprentice struct {
 	// and the least relevance that is high.
 	by    [256][]example
 	least int
-	ready bool            // trained, with enough examples of both classes
-	prior float64         // ln |V_high|/|V_low|
-	known map[uint32]bool // fetched addresses, by hash: whether high; with cocitation only
+	ready bool    // trained, with enough examples of both classes
+	prior float64 // ln |V_high|/|V_low|
+	weights
+	begin  weights
+	weighs bool
+	trials []trial         // the last ones, with weigh only
+	known  map[uint32]bool // fetched addresses, by hash: whether high; with cocitation only
 }
 
 // example is a link that was followed.
@@ -96,9 +105,9 @@ var (
 )
 
 func apprenticeSettings(tempered bool) []Setting {
-	boundary, inherit, words := 0., 0., 0.
+	boundary, inherit, words, weigh := 0., 0., 0., 0.
 	if tempered {
-		boundary, inherit, words = even, 1, 10
+		boundary, inherit, words, weigh = even, 1, 10, 1
 	}
 	return []Setting{
 		{"dmax", 5, 0, 10, "how many leaves away from a link words count"},
@@ -108,6 +117,8 @@ func apprenticeSettings(tempered bool) []Setting {
 		{"boundary", boundary, 0, 2, "targets are high 0: from ½ on, 1: in the upper of two intervals of equal probability, 2: where the judge says relevant"},
 		{"inherit", inherit, 0, 100, "weight of the log odds of R(u), which the apprentice as printed does not look at"},
 		{"words", words, 0, 1000, "words that a link's evidence counts at most as, 0 = as many as there are"},
+		{"weigh", weigh, 0, 1, "1 weighs evidence and R(u) by how well they foretold R(v) so far; 0 keeps to their weights"},
+		{"trust", 0, 0, 1, "with weigh = 1, the weight of evidence that has foretold nothing yet"},
 		{"online", 1, 0, 1, "0 learns nothing: the model given is used as it is"},
 		{"start", 50, 1, 1e6, "pages before it is trained first"},
 		{"every", 25, 1, 1e6, "pages from one training to the next"},
@@ -124,8 +135,12 @@ func newApprentice(o Options) (Scorer, error) {
 		},
 		page: o.Page, boundary: int(o.set("boundary")), inherit: o.set("inherit"), words: o.set("words"),
 		online: o.set("online") >= 0.5, start: int(o.set("start")), every: int(o.set("every")),
-		least: 128,
+		least: 128, weighs: o.set("weigh") >= 0.5,
 	}
+	if a.begin = (weights{1, a.inherit}); a.weighs {
+		a.begin.evidence = o.set("trust")
+	}
+	a.weights = a.begin
 	if a.cocite {
 		a.known = make(map[uint32]bool)
 	}
@@ -153,6 +168,9 @@ func (a *apprentice) remember(m *model.Surroundings) error {
 	case m.Cited != s.cocite:
 		return fmt.Errorf("the model and the scorer disagree about links near by: set cocitation to %d", digit(m.Cited))
 	}
+	// What was learned from another crawl is believed from the start.
+	a.begin.evidence = 1
+	a.weights = a.begin
 	for class, n := range m.Links {
 		a.counts.links[class] = int(n)
 	}
@@ -173,9 +191,9 @@ func digit(b bool) int {
 // Visit takes down an example, and with cocitation tells the links of the page
 // which of them led where. The entry is
 //
-//	Pr(c*|v) in 1/255 byte · flags byte · [ hash of the address uint32 LE ] · { feature uint32 LE }…
+//	Pr(c*|v) in 1/255 byte · flags byte · [ hash of the address uint32 LE ] · [ R(u) in 1/255 byte ] · { feature uint32 LE }…
 //
-// flags: 1 an example, 2 with the hash, 4 relevant.
+// flags: 1 an example, 2 with the hash, 4 relevant, 8 with R(u).
 func (a *apprentice) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	if p == nil || !a.online && !a.cocite {
 		return nil
@@ -190,6 +208,10 @@ func (a *apprentice) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte 
 	}
 	if a.online && len(c.Features) > 0 {
 		b[1] |= flagExample
+		if a.weighs {
+			b[1] |= flagPage
+			b = append(b, c.Features[0])
+		}
 		a.each(c, func(id uint32) { b = binary.LittleEndian.AppendUint32(b, id) })
 	}
 	if a.add(b) {
@@ -210,6 +232,7 @@ const (
 	flagExample = 1 << iota
 	flagAddress
 	flagRelevant
+	flagPage
 )
 
 // level is a relevance in 1/255.
@@ -226,13 +249,21 @@ func (a *apprentice) apply(e *entry) {
 			a.known[h] = a.promises(x)
 		}
 	}
+	var page byte
+	if flags&flagPage != 0 {
+		page = e.byte()
+	}
 	features := e.rest()
-	if flags > flagExample|flagAddress|flagRelevant || len(features)%4 != 0 || flags&flagExample == 0 && len(features) > 0 {
+	if flags > flagExample|flagAddress|flagRelevant|flagPage || len(features)%4 != 0 || flags&flagExample == 0 && len(features) > 0 {
 		e.err = errors.New("score: an example that is none")
 		return
 	}
 	if flags&flagExample != 0 {
 		x.features = slices.Clone(features)
+		if a.weighs && flags&flagPage != 0 && a.ready {
+			sum, n := a.counts.evidence(x.features)
+			a.trials = append(a.trials, trial{a.tempered(n) * sum, oddsOf(page), float64(relevance) / 255})
+		}
 		a.waiting = append(a.waiting, x)
 	}
 	a.visits++
@@ -281,6 +312,12 @@ func (a *apprentice) train() {
 		a.least = least
 	}
 	a.settle()
+	if a.weighs {
+		if n := len(a.trials); n > 2*trialsKept { // seldom, and not page by page
+			a.trials = slices.Clone(a.trials[n-trialsKept:])
+		}
+		a.weights = fit(a.trials[max(0, len(a.trials)-trialsKept):], a.begin)
+	}
 }
 
 // halves is the boundary that parts the examples into two classes as equal in
@@ -331,7 +368,7 @@ func (a *apprentice) Score(c *web.Candidate) float64 {
 			}
 		})
 	}
-	return a.prior + a.tempered(n)*sum + a.inherit*oddsOf(relevance)
+	return a.prior + a.evidence*a.tempered(n)*sum + a.weights.page*oddsOf(relevance)
 }
 
 // tempered is what each of n features counts.

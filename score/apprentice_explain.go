@@ -89,13 +89,13 @@ func (a *apprentice) Explain(p *web.Page, link int, c *web.Candidate) []Reason {
 			add(Reason{Kind: kind, Offset: d}, citedFeature(high, d))
 		})
 	}
-	scale := a.tempered(n)
+	scale := a.evidence * a.tempered(n)
 	for i := range out {
 		out[i].Weight *= scale
 	}
 	out = append(out, Reason{Kind: ReasonPrior, Times: 1, Weight: a.prior})
-	if a.inherit > 0 {
-		out = append(out, Reason{Kind: ReasonPage, Times: 1, Weight: a.inherit * oddsOf(relevance)})
+	if a.weights.page > 0 {
+		out = append(out, Reason{Kind: ReasonPage, Times: 1, Weight: a.weights.page * oddsOf(relevance)})
 	}
 	slices.SortStableFunc(out, func(x, y Reason) int { return cmp.Compare(math.Abs(y.Weight), math.Abs(x.Weight)) })
 	return out

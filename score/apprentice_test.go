@@ -602,6 +602,30 @@ func TestApprenticeGoesOn(t *testing.T) {
 	}
 }
 
+// The tempered apprentice believes its words as far as they foretold what was
+// found: where they tell all, they part the links of a page; where the page's
+// own relevance tells all, they hardly do, and are as if they were not there.
+func TestEvidenceProvesItself(t *testing.T) {
+	p := parsed(t, `<a href=a>honey</a><p><a href=b>steel</a>`)
+	spread := func(outcomes func(page float64) []float64) (words, pages float64) {
+		s := newScorer(t, "apprentice-tempered", score.Options{Set: map[string]float64{"start": 4, "every": 4, "dmax": 0}})
+		for n := range 80 {
+			page := []float64{0.9, 0.1}[n%2]
+			followed(s, p, page, outcomes(page)...)
+		}
+		good, poor := followed(s, p, 0.9), followed(s, p, 0.1)
+		return s.Score(&good[0]) - s.Score(&good[1]), s.Score(&good[0]) - s.Score(&poor[0])
+	}
+	words, pages := spread(func(float64) []float64 { return []float64{0.9, 0.1} })
+	if words < 2 || pages > 1 {
+		t.Errorf("words tell all: they part links by %.2f, and pages by %.2f", words, pages)
+	}
+	words, pages = spread(func(page float64) []float64 { return []float64{page, page} })
+	if math.Abs(words) > 0.2 || pages < 2 {
+		t.Errorf("pages tell all: words part links by %.2f, and pages by %.2f", words, pages)
+	}
+}
+
 // zipfPage is a page of 100 links and about 2,000 words, of a vocabulary such
 // as a crawl meets.
 func zipfPage(n int) *web.Page {

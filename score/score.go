@@ -158,7 +158,7 @@ func makers() []maker {
 		{Line{"ache-like-soft", "the same, with the links of all pages"}, newACHE, acheSettings(false), ""},
 		{Line{"tagpath-bandit-like", "a bandit over places in page templates"}, newTagPath, tagPathSettings(), ""},
 		{Line{"apprentice", "learns from the words around followed links, by their distance in the page"}, newApprentice, apprenticeSettings(false), ""},
-		{Line{"apprentice-tempered", "the same with its evidence tempered, and the relevance of the page beside it"}, newApprentice, apprenticeSettings(true), ""},
+		{Line{"apprentice-tempered", "the same with its evidence tempered, and weighed against the relevance of the page"}, newApprentice, apprenticeSettings(true), ""},
 		{Line{"anthelion-like", "a bandit over hosts times naive Bayes over addresses"}, newAnthelion, anthelionSettings(), ""},
 		{Line{"memm", "hop distances along the path, by a trained maximum-entropy Markov model"}, newChain(model.MEMM), chainSettings(), model.MEMM},
 		{Line{"crf", "the same, by a trained conditional random field"}, newChain(model.CRF), chainSettings(), model.CRF},
