@@ -668,7 +668,7 @@ func Chart(rows []Tried, strategies []string, title, note string) *plot.Drawing 
 		k := slices.IndexFunc(c.Panels, func(p plot.Lines) bool { return p.Title == r.Kind })
 		if k < 0 {
 			k = len(c.Panels)
-			c.Panels = append(c.Panels, plot.Lines{Title: r.Kind, XLabel: "pages of a site", YLabel: "share of its goals", Percent: true, Series: make([]plot.Series, len(strategies))})
+			c.Panels = append(c.Panels, plot.Lines{Title: r.Kind, XLabel: "pages of a site", YLabel: "share of its goals", Percent: true, YMax: 1, Series: make([]plot.Series, len(strategies))})
 		}
 		x := make([]float64, len(r.Curve))
 		for i := range x {
