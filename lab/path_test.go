@@ -206,8 +206,12 @@ func TestPathLessonRepeats(t *testing.T) {
 	}
 	for i := 0; i < len(groups); i += 2 {
 		first, second := groups[i], groups[i+1]
-		if a, b := shown(t, first, Lesson{}, links), shown(t, second, Lesson{}, links); slices.Equal(a, b) {
-			t.Errorf("%s: two repeats show %v", first.id(), a)
+		wrong := func(g *group) []string {
+			lines := shown(t, g, Lesson{Milestones: true, Wrong: 4}, links)
+			return lines[len(lines)-4:]
+		}
+		if a, b := wrong(first), wrong(second); slices.Equal(a, b) {
+			t.Errorf("%s: two repeats show the wrong turns %v", first.id(), a)
 		}
 		s := Scorer{Name: "pathlearner", Train: &Lesson{Milestones: true, Iterations: 30}}
 		m, _, err := first.teach(t.Context(), s)
