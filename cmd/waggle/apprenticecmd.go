@@ -118,7 +118,8 @@ func share(x float64) string {
 }
 
 // readLessons reads the logs of crawls; their pages are read as they are asked
-// for, with the tags of their leaves if wanted. The topic's name is that of the first crawl.
+// for, with the tags of their leaves if wanted. The topic's name is that of the
+// first crawl, as is the critic that tells the classes of pages, if there is one.
 func readLessons(dirs []string, o *train.ApprenticeOptions, tags bool) (out []train.Lesson, err error) {
 	seen := map[string]bool{}
 	for _, dir := range dirs {
@@ -148,10 +149,33 @@ func readLessons(dirs []string, o *train.ApprenticeOptions, tags bool) (out []tr
 			return nil, fmt.Errorf("%s holds no page yet", dir)
 		}
 		o.Topic = cmp.Or(o.Topic, job.Name)
+		if topics, set := o.Set["topics"]; o.Classes == nil && (!set || topics > 0) {
+			if o.Classes, err = judgedClasses(col, job, o.Analyzer); err != nil {
+				return nil, fmt.Errorf("the classes of the pages of %s cannot be told: %w; put it back, or learn without them (--set topics=0)", dir, err)
+			}
+		}
 		p := parse.New(parse.Options{Analyzer: o.Analyzer, Canon: job.canon(), Tags: tags})
 		out = append(out, train.Lesson{Crawl: crawl, Pages: archived(col, p, crawl.Has)})
 	}
 	return out, nil
+}
+
+// judgedClasses names the classes of a page as the scorer of the crawl was told
+// them; nil where the judge knows of none.
+func judgedClasses(col collection, job *Job, a *text.Analyzer) (func(*web.Page) []string, error) {
+	if job.Judge.Name != "critic" {
+		return nil, nil
+	}
+	s := setup{job: job, col: col, resume: true, note: func(string) {}}
+	t, err := s.topic(context.Background(), nil, parse.New(parse.Options{Analyzer: a, Canon: job.canon()}))
+	if err != nil {
+		return nil, err
+	}
+	j, err := s.judge(t, a)
+	if err != nil {
+		return nil, err
+	}
+	return classNames(j), j.Close()
 }
 
 // noCrawl says what a folder is that holds no crawl, and what to do.
