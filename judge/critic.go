@@ -380,7 +380,11 @@ const (
 func (c *Critic) Doubts(good []bool) ([]string, error) {
 	s := c.Sight(good)
 	if s.Good < fewHeld || s.Rest < fewHeld {
-		return []string{fmt.Sprintf("only %d held-out pages are in focus and %d are not: how well the critic judges is not known", s.Good, s.Rest)}, nil
+		says := fmt.Sprintf("only %d held-out pages are in focus and %d are not: how well the critic judges is not known", s.Good, s.Rest)
+		if min(s.Good, s.Rest) > 0 && s.Balanced() < doubtful {
+			says += fmt.Sprintf(", and looks poor (of the first it knew %d, and took %d of the others for such)", s.Found, s.False)
+		}
+		return []string{says}, nil
 	}
 	says := fmt.Sprintf("of %d held-out pages in focus it knew %d, and took %d of %d others for such", s.Good, s.Found, s.False, s.Rest)
 	if len(s.Worst) > 0 {

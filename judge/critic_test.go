@@ -357,6 +357,16 @@ func TestCriticBlind(t *testing.T) {
 	if notes, err := few.Doubts(good); err != nil || len(notes) != 1 || !strings.Contains(notes[0], "is not known") {
 		t.Errorf("too few pages: %v, %v", notes, err)
 	}
+	// Every page is the same, and there are too few to refuse the critic.
+	alike := made(1, six[:2], 20, 40, 0.3)
+	for i := range alike {
+		alike[i].Terms = alike[0].Terms
+	}
+	same := train(t, alike, judge.Training{})
+	good, _ = same.Focus(six[:1])
+	if notes, err := same.Doubts(good); err != nil || len(notes) != 1 || !strings.Contains(notes[0], "looks poor (of the first it knew 4, and took 4 of the others for such)") {
+		t.Errorf("pages all alike: %v, %v", notes, err)
+	}
 }
 
 func TestTrainCriticRefuses(t *testing.T) {

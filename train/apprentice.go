@@ -187,6 +187,10 @@ func (a Accuracy) All() float64 {
 	return float64(a.RightLow+a.RightHigh) / float64(a.Low+a.High)
 }
 
+// Balanced is the mean of OfLow and OfHigh: ½ is no better than a blind guess,
+// however few links are on one side. It is NaN where a side has none.
+func (a Accuracy) Balanced() float64 { return (a.OfLow() + a.OfHigh()) / 2 }
+
 func (a *Accuracy) add(t *score.Teacher, x score.Example) {
 	high := t.Predict(x) > 0.5
 	if t.High(x) {

@@ -23,6 +23,7 @@ import (
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/topic/taxonomy"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -78,8 +79,8 @@ func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
 	if c.Out == "" {
 		return exit{exitUsage, errors.New("where to? name the model file with -o FILE, or a folder for tables and charts with --study DIR")}
 	}
-	if fileExists(c.Out) && !c.Force {
-		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", c.Out)}
+	if err := vacant(c.Out, c.Force); err != nil {
+		return err
 	}
 	meter := newMeter(io.err)
 	began := time.Now()
@@ -106,8 +107,37 @@ func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
 		fmt.Fprintf(io.out, "Of links to pages it had not learned from it told %s right: %s of those to high, %s of those to low.\n",
 			share(t.Held.All()), share(t.Held.OfHigh()), share(t.Held.OfLow()))
 	}
+	if hint := lopsided(t); hint != "" {
+		fmt.Fprintln(io.out, hint)
+	}
 	fmt.Fprintf(io.out, "\nNext: waggle crawl … --scorer %s --model %s\n", c.Scorer, c.Out)
 	return nil
+}
+
+// lopsided says what to try where a model tells links apart hardly better than a
+// guess would, "" where it does better.
+func lopsided(t train.Taught) string {
+	const guess, few = 0.6, 0.1 // of Balanced; the lesser side's share of the links
+	if t.Held.Balanced() >= guess {
+		return ""
+	}
+	less, side := t.High, "high"
+	if t.Low < less {
+		less, side = t.Low, "low"
+	}
+	says := "That is hardly better than a guess"
+	if t.Held.Low == 0 || t.Held.High == 0 {
+		says = "How well it tells the two apart is not known"
+	}
+	switch even := t.File.Provenance.Settings["boundary"] == 1; {
+	case float64(less) >= few*float64(t.Low+t.High):
+		return says + ": take a longer crawl, or look with --study DIR at which distances words tell anything."
+	case even:
+		return fmt.Sprintf("%s: only %s of %s links are %s, as most targets are equally relevant. Take a longer crawl, or one that found more.", says, number(less), number(t.Low+t.High), side)
+	default:
+		return fmt.Sprintf("%s: only %s of %s links are %s. Try --set boundary=1, by which the upper half is high, with scorer: {set: {boundary: 1}} in the job file of the next crawl.",
+			says, number(less), number(t.Low+t.High), side)
+	}
 }
 
 func share(x float64) string {
@@ -202,8 +232,15 @@ func noCrawl(dir string) error {
 //	wanted  a digest of the topic, of which a critic with a taxonomy knows nothing
 func (j *Job) aim() map[string]string {
 	name := cmp.Or(j.Judge.Name, "topic")
-	if j.Judge.Critic != "" {
-		focus := slices.Sorted(slices.Values(j.Judge.Focus))
+	if name == "critic" && j.Judge.Critic != "" {
+		focus := slices.Clone(j.Judge.Focus)
+		for i, t := range focus {
+			if clean, err := taxonomy.Clean(t); err == nil { // else the judge refuses it
+				focus[i] = clean
+			}
+		}
+		slices.Sort(focus)
+		focus = slices.Compact(focus)
 		return map[string]string{"judge": name + " of " + strings.Join(focus, ", ")}
 	}
 	b, err := json.Marshal([]any{j.Topic, j.Judge.Rules, j.Judge.Command})

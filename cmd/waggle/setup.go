@@ -482,7 +482,7 @@ func (s *setup) one(ctx context.Context, f fetch.Fetcher, src string) (example, 
 func (s *setup) judge(t *topic.Topic, a *text.Analyzer) (judge.Judge, error) {
 	j := &s.job.Judge
 	o := judge.Options{Analyzer: a, Command: j.Command, Focus: j.Focus, Printed: j.Printed, Anyway: j.Anyway}
-	if j.Critic != "" {
+	if j.Name == "critic" && j.Critic != "" {
 		var err error
 		if o.Critic, err = s.critic(); err != nil {
 			return nil, err
