@@ -25,6 +25,7 @@ type Crawled struct {
 	pages  map[web.URL]fetched
 	moved  map[web.URL]web.URL
 	copies map[web.URL]bool // of pages fetched before, which taught the crawl nothing
+	waits  map[web.URL]bool // queued and not taken, as far as the log names them
 }
 
 type fetched struct {
@@ -34,7 +35,7 @@ type fetched struct {
 
 // ReadCrawl reads the events of a crawl. A torn end is no error.
 func ReadCrawl(events iter.Seq2[event.Event, error]) (*Crawled, error) {
-	c := &Crawled{pages: map[web.URL]fetched{}, moved: map[web.URL]web.URL{}, copies: map[web.URL]bool{}}
+	c := &Crawled{pages: map[web.URL]fetched{}, moved: map[web.URL]web.URL{}, copies: map[web.URL]bool{}, waits: map[web.URL]bool{}}
 	for e, err := range events {
 		if errors.Is(err, event.ErrTorn) {
 			break
@@ -43,13 +44,30 @@ func ReadCrawl(events iter.Seq2[event.Event, error]) (*Crawled, error) {
 			return nil, err
 		}
 		switch e := e.(type) {
+		case event.Seeded:
+			c.queued(e.Queued)
+		case event.Dropped:
+			for _, u := range e.URLs {
+				delete(c.waits, u)
+			}
+			if e.Host != "" {
+				maps.DeleteFunc(c.waits, func(u web.URL, _ bool) bool { return u.Host() == e.Host })
+			}
 		case event.Fetched:
+			delete(c.waits, e.URL)
+			c.queued(e.Queued)
 			if e.Reason == web.ReasonDuplicate {
 				c.copies[e.URL] = true
 				continue
 			}
 			c.Add(e.URL, web.Verdict{Relevance: e.Relevance, Similarity: e.Similarity, Relevant: e.Relevant})
 		case event.Failed:
+			if !e.Retry {
+				delete(c.waits, e.URL)
+			}
+			if e.Queued {
+				c.waits[e.To] = true
+			}
 			if !e.To.IsZero() {
 				c.moved[e.URL] = e.To
 			}
@@ -57,6 +75,15 @@ func ReadCrawl(events iter.Seq2[event.Event, error]) (*Crawled, error) {
 	}
 	return c, nil
 }
+
+func (c *Crawled) queued(links []event.Found) {
+	for _, l := range links {
+		c.waits[l.URL] = true
+	}
+}
+
+// Waits tells whether an address was left waiting in the frontier.
+func (c *Crawled) Waits(u web.URL) bool { return c.waits[u] }
 
 // Add tells of the page fetched next.
 func (c *Crawled) Add(u web.URL, v web.Verdict) {
