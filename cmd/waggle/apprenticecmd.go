@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -111,7 +112,19 @@ func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
 		fmt.Fprintln(io.out, hint)
 	}
 	fmt.Fprintf(io.out, "\nNext: waggle crawl … --scorer %s --model %s\n", c.Scorer, c.Out)
+	if same := likewise(c.Set); same != "" {
+		fmt.Fprintf(io.out, "with scorer: {set: {%s}} in the job file\n", same)
+	}
 	return nil
+}
+
+// likewise are the settings of a model that a crawl by it should have as well.
+func likewise(set map[string]float64) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		out = append(out, fmt.Sprintf("%s: %v", name, set[name]))
+	}
+	return strings.Join(out, ", ")
 }
 
 // lopsided says what to try where a model tells links apart hardly better than a
@@ -135,7 +148,7 @@ func lopsided(t train.Taught) string {
 	case even:
 		return fmt.Sprintf("%s: only %s of %s links are %s, as most targets are equally relevant. Take a longer crawl, or one that found more.", says, number(less), number(t.Low+t.High), side)
 	default:
-		return fmt.Sprintf("%s: only %s of %s links are %s. Try --set boundary=1, by which the upper half is high, with scorer: {set: {boundary: 1}} in the job file of the next crawl.",
+		return fmt.Sprintf("%s: only %s of %s links are %s. Try --set boundary=1, by which the upper half is high.",
 			says, number(less), number(t.Low+t.High), side)
 	}
 }
