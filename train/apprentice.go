@@ -193,6 +193,8 @@ func (o *ApprenticeOptions) teacher(more map[string]float64) (*score.Teacher, er
 // Taught is a model with how well it tells links apart.
 type Taught struct {
 	File *model.File
+	// Missing is how many pages of the crawls were not among those given.
+	Missing int
 	// Low and High are the examples, on each side of the boundary.
 	Low, High int
 	// Held is how well links to a fifth of the targets were told apart by what
@@ -250,11 +252,12 @@ func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Tau
 		return Taught{}, err
 	}
 	var held []score.Example
-	var pages, targets int
+	var pages, targets, read int
 	sites := map[web.Host]bool{}
 	set := xxh3.New()
 	for _, l := range lessons {
 		err := l.each(ctx, o.Progress, func(p *web.Page, f fetched) {
+			read++
 			fmt.Fprintf(set, "%s %d %v\n", p.URL, f.place, f.verdict.Relevance)
 			sites[p.URL.Host()] = true
 			t.Examples(p, f.verdict, func(u web.URL) score.Outcome { return l.Crawl.outcome(f, u) }, func(link int, x score.Example) {
@@ -272,7 +275,7 @@ func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Tau
 		targets += l.Crawl.Relevant()
 	}
 	t.Model()
-	var out Taught
+	out := Taught{Missing: pages - read}
 	for _, x := range held {
 		out.Held.add(t, x)
 	}

@@ -93,6 +93,9 @@ func TestTaughtByOrder(t *testing.T) {
 	foreign := leafPage(t, "foreign", "good:foreign")
 	teach := func(pages ...*web.Page) (*model.Surroundings, *model.File, error) {
 		taught, err := train.Apprentice(t.Context(), []train.Lesson{{Crawl: crawl, Pages: pagesOf(pages...)}}, train.ApprenticeOptions{Set: map[string]float64{"dmax": 0}, Topic: "bees"})
+		if taught.Missing != 3 {
+			t.Errorf("%d of five pages are missing where two were given", taught.Missing)
+		}
 		return taught.File.Payload.(*model.Surroundings), taught.File, err
 	}
 	m, f, err := teach(hub, good, foreign)

@@ -96,8 +96,13 @@ func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
 	switch {
 	case ctx.Err() != nil:
 		return exit{exitStopped, errors.New("stopped; nothing was written")}
+	case t.Missing > 0 && err != nil:
+		return exit{exitUsage, fmt.Errorf("%w; %s of the %s pages in the logs are not in the archives, by noindex or damage", err, number(t.Missing), number(t.File.Provenance.Pages))}
 	case err != nil:
 		return exit{exitUsage, err}
+	}
+	if t.Missing > 0 {
+		fmt.Fprintf(io.out, "%s of the %s pages in the logs are not in the archives, by noindex or damage: their links taught nothing\n", number(t.Missing), number(t.File.Provenance.Pages))
 	}
 	if err := t.File.Write(c.Out); err != nil {
 		return err
@@ -194,7 +199,7 @@ func readLessons(dirs []string, o *train.ApprenticeOptions, tags bool) (out []tr
 		o.Topic = cmp.Or(o.Topic, job.Name)
 		if topics, set := o.Set["topics"]; o.Classes == nil && (!set || topics > 0) {
 			if o.Classes, err = judgedClasses(col, job, o.Analyzer); err != nil {
-				return nil, fmt.Errorf("the classes of the pages of %s cannot be told: %w; put it back, or learn without them (--set topics=0)", dir, err)
+				return nil, fmt.Errorf("the classes of the pages of %s cannot be told: %w; --set topics=0 learns without them", dir, err)
 			}
 		}
 		p := parse.New(parse.Options{Analyzer: o.Analyzer, Canon: job.canon(), Tags: tags})
