@@ -378,9 +378,33 @@ const (
 // Doubts are what speaks against judging by this critic, for people: nil if
 // nothing does. The error wraps ErrBlind if it should not be done.
 func (c *Critic) Doubts(good []bool) ([]string, error) {
+	notes, err := c.tried(good)
+	if prior := c.prior(good); err == nil && prior >= 0.5 {
+		notes = append(notes, fmt.Sprintf("%.0f%% of the pages that the critic learned from are in focus: it takes any page without words it knows for such; give it more of what is not wanted, or a threshold above %.2f", 100*prior, prior))
+	}
+	return notes, err
+}
+
+// prior is Σ Pr(c) of the classes in focus: R(u) of a page without a known word.
+func (c *Critic) prior(good []bool) float64 {
+	in, all := 0, 0
+	for i, n := range c.Record.Pages {
+		if all += n; good[i] {
+			in += n
+		}
+	}
+	return float64(in) / float64(max(1, all))
+}
+
+// tried is what the held-out pages speak against judging by the critic.
+func (c *Critic) tried(good []bool) ([]string, error) {
 	s := c.Sight(good)
 	if s.Good < fewHeld || s.Rest < fewHeld {
-		return []string{fmt.Sprintf("only %d held-out pages are in focus and %d are not: how well the critic judges is not known", s.Good, s.Rest)}, nil
+		says := fmt.Sprintf("only %d held-out pages are in focus and %d are not: how well the critic judges is not known", s.Good, s.Rest)
+		if min(s.Good, s.Rest) > 0 && s.Balanced() < doubtful {
+			says += fmt.Sprintf(", and looks poor (of the first it knew %d, and took %d of the others for such)", s.Found, s.False)
+		}
+		return []string{says}, nil
 	}
 	says := fmt.Sprintf("of %d held-out pages in focus it knew %d, and took %d of %d others for such", s.Good, s.Found, s.False, s.Rest)
 	if len(s.Worst) > 0 {

@@ -357,6 +357,39 @@ func TestCriticBlind(t *testing.T) {
 	if notes, err := few.Doubts(good); err != nil || len(notes) != 1 || !strings.Contains(notes[0], "is not known") {
 		t.Errorf("too few pages: %v, %v", notes, err)
 	}
+	// Every page is the same, and there are too few to refuse the critic.
+	alike := made(1, six[:2], 20, 40, 0.3)
+	for i := range alike {
+		alike[i].Terms = alike[0].Terms
+	}
+	same := train(t, alike, judge.Training{})
+	good, _ = same.Focus(six[:1])
+	if notes, err := same.Doubts(good); err != nil || len(notes) == 0 || !strings.Contains(notes[0], "looks poor (of the first it knew 4, and took 4 of the others for such)") {
+		t.Errorf("pages all alike: %v, %v", notes, err)
+	}
+}
+
+// A page without a word that the critic knows has the share of the focus among
+// the training pages; where that is half or more, users are told.
+func TestCriticOfMostPages(t *testing.T) {
+	c := train(t, made(6, []string{"/A", "/B", "/C"}, 100, 50, 0.4), judge.Training{})
+	for _, focus := range [][]string{{"/A"}, {"/A", "/B"}} {
+		j, err := judge.New("critic", &topic.Topic{}, judge.Options{Critic: c, Focus: focus})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := j.Judge(t.Context(), &web.Page{Terms: []web.Term{{Text: "unheard", Body: 3}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes, err := j.(judge.Doubter).Doubts()
+		if want := float64(len(focus)) / 3; math.Abs(v.Relevance-want) > 1e-9 || err != nil {
+			t.Errorf("%v: relevance %v of what is not known, want %v (%v)", focus, v.Relevance, want, err)
+		}
+		if told := strings.Contains(strings.Join(notes, "\n"), "67% of the pages that the critic learned from are in focus"); told != v.Relevant {
+			t.Errorf("%v: a page of unknown words is relevant: %v, and the notes are %q", focus, v.Relevant, notes)
+		}
+	}
 }
 
 func TestTrainCriticRefuses(t *testing.T) {

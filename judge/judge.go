@@ -115,7 +115,7 @@ func New(name string, t *topic.Topic, o Options) (Judge, error) {
 			known = append(known, m.Name)
 			continue
 		}
-		if name != "rules" && name != "command" && o.Critic == nil {
+		if name != "rules" && name != "command" && (name != "critic" || o.Critic == nil) {
 			if err := t.Validate(); err != nil {
 				return nil, fmt.Errorf("judge %s: %w", name, err)
 			}

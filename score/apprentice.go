@@ -127,6 +127,9 @@ func apprenticeSettings(tempered bool) []Setting {
 }
 
 func newApprentice(o Options) (Scorer, error) {
+	if err := o.whole("dmax", "plain", "topics", "cocitation", "boundary", "online", "start", "every"); err != nil {
+		return nil, err
+	}
 	a := &apprentice{
 		journal: newJournal("apprentice", o),
 		sight: sight{

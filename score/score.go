@@ -89,6 +89,16 @@ func (o Options) set(name string) float64 {
 	return v
 }
 
+// whole refuses fractions where settings number choices or count.
+func (o Options) whole(names ...string) error {
+	for _, name := range names {
+		if v := o.set(name); v != math.Trunc(v) {
+			return fmt.Errorf("setting %s = %v: give a whole number", name, v)
+		}
+	}
+	return nil
+}
+
 // complete returns o with a value for each of the settings.
 func (o Options) complete(settings []Setting) (Options, error) {
 	set := make(map[string]float64, len(settings))

@@ -25,6 +25,7 @@ type Crawled struct {
 	pages  map[web.URL]fetched
 	moved  map[web.URL]web.URL
 	copies map[web.URL]bool // of pages fetched before, which taught the crawl nothing
+	waits  map[web.URL]bool // queued and not taken, as far as the log names them
 }
 
 type fetched struct {
@@ -34,7 +35,7 @@ type fetched struct {
 
 // ReadCrawl reads the events of a crawl. A torn end is no error.
 func ReadCrawl(events iter.Seq2[event.Event, error]) (*Crawled, error) {
-	c := &Crawled{pages: map[web.URL]fetched{}, moved: map[web.URL]web.URL{}, copies: map[web.URL]bool{}}
+	c := &Crawled{pages: map[web.URL]fetched{}, moved: map[web.URL]web.URL{}, copies: map[web.URL]bool{}, waits: map[web.URL]bool{}}
 	for e, err := range events {
 		if errors.Is(err, event.ErrTorn) {
 			break
@@ -43,13 +44,30 @@ func ReadCrawl(events iter.Seq2[event.Event, error]) (*Crawled, error) {
 			return nil, err
 		}
 		switch e := e.(type) {
+		case event.Seeded:
+			c.queued(e.Queued)
+		case event.Dropped:
+			for _, u := range e.URLs {
+				delete(c.waits, u)
+			}
+			if e.Host != "" {
+				maps.DeleteFunc(c.waits, func(u web.URL, _ bool) bool { return u.Host() == e.Host })
+			}
 		case event.Fetched:
+			delete(c.waits, e.URL)
+			c.queued(e.Queued)
 			if e.Reason == web.ReasonDuplicate {
 				c.copies[e.URL] = true
 				continue
 			}
 			c.Add(e.URL, web.Verdict{Relevance: e.Relevance, Similarity: e.Similarity, Relevant: e.Relevant})
 		case event.Failed:
+			if !e.Retry {
+				delete(c.waits, e.URL)
+			}
+			if e.Queued {
+				c.waits[e.To] = true
+			}
 			if !e.To.IsZero() {
 				c.moved[e.URL] = e.To
 			}
@@ -57,6 +75,15 @@ func ReadCrawl(events iter.Seq2[event.Event, error]) (*Crawled, error) {
 	}
 	return c, nil
 }
+
+func (c *Crawled) queued(links []event.Found) {
+	for _, l := range links {
+		c.waits[l.URL] = true
+	}
+}
+
+// Waits tells whether an address was left waiting in the frontier.
+func (c *Crawled) Waits(u web.URL) bool { return c.waits[u] }
 
 // Add tells of the page fetched next.
 func (c *Crawled) Add(u web.URL, v web.Verdict) {
@@ -166,6 +193,8 @@ func (o *ApprenticeOptions) teacher(more map[string]float64) (*score.Teacher, er
 // Taught is a model with how well it tells links apart.
 type Taught struct {
 	File *model.File
+	// Missing is how many pages of the crawls were not among those given.
+	Missing int
 	// Low and High are the examples, on each side of the boundary.
 	Low, High int
 	// Held is how well links to a fifth of the targets were told apart by what
@@ -186,6 +215,10 @@ func (a Accuracy) OfHigh() float64 { return float64(a.RightHigh) / float64(a.Hig
 func (a Accuracy) All() float64 {
 	return float64(a.RightLow+a.RightHigh) / float64(a.Low+a.High)
 }
+
+// Balanced is the mean of OfLow and OfHigh: ½ is no better than a blind guess,
+// however few links are on one side. It is NaN where a side has none.
+func (a Accuracy) Balanced() float64 { return (a.OfLow() + a.OfHigh()) / 2 }
 
 func (a *Accuracy) add(t *score.Teacher, x score.Example) {
 	high := t.Predict(x) > 0.5
@@ -219,11 +252,12 @@ func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Tau
 		return Taught{}, err
 	}
 	var held []score.Example
-	var pages, targets int
+	var pages, targets, read int
 	sites := map[web.Host]bool{}
 	set := xxh3.New()
 	for _, l := range lessons {
 		err := l.each(ctx, o.Progress, func(p *web.Page, f fetched) {
+			read++
 			fmt.Fprintf(set, "%s %d %v\n", p.URL, f.place, f.verdict.Relevance)
 			sites[p.URL.Host()] = true
 			t.Examples(p, f.verdict, func(u web.URL) score.Outcome { return l.Crawl.outcome(f, u) }, func(link int, x score.Example) {
@@ -241,7 +275,7 @@ func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Tau
 		targets += l.Crawl.Relevant()
 	}
 	t.Model()
-	var out Taught
+	out := Taught{Missing: pages - read}
 	for _, x := range held {
 		out.Held.add(t, x)
 	}

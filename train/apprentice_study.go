@@ -166,10 +166,9 @@ func NewStudy(ctx context.Context, l Lesson, o ApprenticeOptions) (*Study, error
 		wide.Examples(p, f.verdict, outcome, func(link int, x score.Example) {
 			around.take(wide, p, link, main.High(x))
 		})
-		// What was never fetched waits, found as it first was in the archive.
+		// What waits, found as it first was in the archive.
 		main.Examples(p, f.verdict, func(u web.URL) score.Outcome {
-			o := outcome(u)
-			new := !o.Fetched && !l.Crawl.Asked(u) && !waiting[u] && xxh3.HashString(u.String())%7 == 0 && len(waiting) < mostWaited
+			new := l.Crawl.Waits(u) && !waiting[u] && xxh3.HashString(u.String())%7 == 0 && len(waiting) < mostWaited
 			return score.Outcome{Fetched: new, Later: new}
 		}, func(link int, x score.Example) {
 			waiting[p.Links[link].URL] = true

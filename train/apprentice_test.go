@@ -93,6 +93,9 @@ func TestTaughtByOrder(t *testing.T) {
 	foreign := leafPage(t, "foreign", "good:foreign")
 	teach := func(pages ...*web.Page) (*model.Surroundings, *model.File, error) {
 		taught, err := train.Apprentice(t.Context(), []train.Lesson{{Crawl: crawl, Pages: pagesOf(pages...)}}, train.ApprenticeOptions{Set: map[string]float64{"dmax": 0}, Topic: "bees"})
+		if taught.Missing != 3 {
+			t.Errorf("%d of five pages are missing where two were given", taught.Missing)
+		}
 		return taught.File.Payload.(*model.Surroundings), taught.File, err
 	}
 	m, f, err := teach(hub, good, foreign)
@@ -112,6 +115,39 @@ func TestTaughtByOrder(t *testing.T) {
 	}
 }
 
+// What waits is what entered the frontier and did not leave it: not what failed,
+// was refused, or was given up with its host.
+func TestWaits(t *testing.T) {
+	visit := func(name string) event.Visit { return event.Visit{URL: addressOf(t, name)} }
+	var found []event.Found
+	for _, name := range []string{"page", "waiting", "gone", "later", "old", "worst"} {
+		found = append(found, event.Found{URL: addressOf(t, name)})
+	}
+	dead, err := web.Parse("http://dead.test/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := crawledOf(t,
+		event.Seeded{Queued: []event.Found{{URL: addressOf(t, "seed")}, {URL: addressOf(t, "unseen")}}},
+		event.Fetched{Visit: visit("seed"), Queued: append(found, event.Found{URL: dead}), Skipped: []event.Skipped{{URL: addressOf(t, "film"), Reason: web.ReasonExtension}}},
+		event.Fetched{Visit: visit("page")},
+		event.Failed{Visit: visit("gone"), Reason: web.ReasonStatus},
+		event.Failed{Visit: visit("later"), Reason: web.ReasonTimeout, Retry: true},
+		event.Failed{Visit: visit("old"), Reason: web.ReasonRedirect, To: addressOf(t, "new"), Queued: true},
+		event.Dropped{URLs: []web.URL{addressOf(t, "worst")}, Count: 1},
+		event.Dropped{Host: dead.Host(), Count: 1},
+	)
+	var got []string
+	for _, name := range []string{"seed", "unseen", "page", "waiting", "gone", "later", "old", "new", "worst", "film", "never"} {
+		if c.Waits(addressOf(t, name)) {
+			got = append(got, name)
+		}
+	}
+	if want := []string{"unseen", "waiting", "later", "new"}; !slices.Equal(got, want) || c.Waits(dead) {
+		t.Errorf("%q wait, want %q; of the dead host %v", got, want, c.Waits(dead))
+	}
+}
+
 // lessonOf is a crawl of n hubs, each with a link to a page of high relevance
 // that has "nectar" before it and one of low with "engine" before it; between
 // leaves with text lie leaves without.
@@ -121,7 +157,11 @@ func lessonOf(t testing.TB, n int) train.Lesson {
 	for i := range n {
 		hub := fmt.Sprint("hub", i)
 		pages = append(pages, leafPage(t, hub, "nectar", "-", fmt.Sprintf("good%d:read this", i), "-", "engine", "-", fmt.Sprintf("bad%d:read that", i), "-", fmt.Sprintf("never%d:later", i)))
-		events = append(events, event.Fetched{Visit: event.Visit{URL: addressOf(t, hub)}, Relevance: 0.3})
+		var queued []event.Found
+		for _, name := range []string{"good", "bad", "never"} {
+			queued = append(queued, event.Found{URL: addressOf(t, fmt.Sprint(name, i))})
+		}
+		events = append(events, event.Fetched{Visit: event.Visit{URL: addressOf(t, hub)}, Relevance: 0.3, Queued: queued})
 	}
 	for i := range n {
 		events = append(events,

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/topic/taxonomy"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -78,8 +80,8 @@ func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
 	if c.Out == "" {
 		return exit{exitUsage, errors.New("where to? name the model file with -o FILE, or a folder for tables and charts with --study DIR")}
 	}
-	if fileExists(c.Out) && !c.Force {
-		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", c.Out)}
+	if err := vacant(c.Out, c.Force); err != nil {
+		return err
 	}
 	meter := newMeter(io.err)
 	began := time.Now()
@@ -94,8 +96,13 @@ func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
 	switch {
 	case ctx.Err() != nil:
 		return exit{exitStopped, errors.New("stopped; nothing was written")}
+	case t.Missing > 0 && err != nil:
+		return exit{exitUsage, fmt.Errorf("%w; %s of the %s pages in the logs are not in the archives, by noindex or damage", err, number(t.Missing), number(t.File.Provenance.Pages))}
 	case err != nil:
 		return exit{exitUsage, err}
+	}
+	if t.Missing > 0 {
+		fmt.Fprintf(io.out, "%s of the %s pages in the logs are not in the archives, by noindex or damage: their links taught nothing\n", number(t.Missing), number(t.File.Provenance.Pages))
 	}
 	if err := t.File.Write(c.Out); err != nil {
 		return err
@@ -106,8 +113,49 @@ func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
 		fmt.Fprintf(io.out, "Of links to pages it had not learned from it told %s right: %s of those to high, %s of those to low.\n",
 			share(t.Held.All()), share(t.Held.OfHigh()), share(t.Held.OfLow()))
 	}
+	if hint := lopsided(t); hint != "" {
+		fmt.Fprintln(io.out, hint)
+	}
 	fmt.Fprintf(io.out, "\nNext: waggle crawl … --scorer %s --model %s\n", c.Scorer, c.Out)
+	if same := likewise(c.Set); same != "" {
+		fmt.Fprintf(io.out, "with scorer: {set: {%s}} in the job file\n", same)
+	}
 	return nil
+}
+
+// likewise are the settings of a model that a crawl by it should have as well.
+func likewise(set map[string]float64) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		out = append(out, fmt.Sprintf("%s: %v", name, set[name]))
+	}
+	return strings.Join(out, ", ")
+}
+
+// lopsided says what to try where a model tells links apart hardly better than a
+// guess would, "" where it does better.
+func lopsided(t train.Taught) string {
+	const guess, few = 0.6, 0.1 // of Balanced; the lesser side's share of the links
+	if t.Held.Balanced() >= guess {
+		return ""
+	}
+	less, side := t.High, "high"
+	if t.Low < less {
+		less, side = t.Low, "low"
+	}
+	says := "That is hardly better than a guess"
+	if t.Held.Low == 0 || t.Held.High == 0 {
+		says = "How well it tells the two apart is not known"
+	}
+	switch even := t.File.Provenance.Settings["boundary"] == 1; {
+	case float64(less) >= few*float64(t.Low+t.High):
+		return says + ": take a longer crawl, or look with --study DIR at which distances words tell anything."
+	case even:
+		return fmt.Sprintf("%s: only %s of %s links are %s, as most targets are equally relevant. Take a longer crawl, or one that found more.", says, number(less), number(t.Low+t.High), side)
+	default:
+		return fmt.Sprintf("%s: only %s of %s links are %s. Try --set boundary=1, by which the upper half is high.",
+			says, number(less), number(t.Low+t.High), side)
+	}
 }
 
 func share(x float64) string {
@@ -118,7 +166,8 @@ func share(x float64) string {
 }
 
 // readLessons reads the logs of crawls; their pages are read as they are asked
-// for, with the tags of their leaves if wanted. The topic's name is that of the first crawl.
+// for, with the tags of their leaves if wanted. The topic's name is that of the
+// first crawl, as is the critic that tells the classes of pages, if there is one.
 func readLessons(dirs []string, o *train.ApprenticeOptions, tags bool) (out []train.Lesson, err error) {
 	seen := map[string]bool{}
 	for _, dir := range dirs {
@@ -148,10 +197,33 @@ func readLessons(dirs []string, o *train.ApprenticeOptions, tags bool) (out []tr
 			return nil, fmt.Errorf("%s holds no page yet", dir)
 		}
 		o.Topic = cmp.Or(o.Topic, job.Name)
+		if topics, set := o.Set["topics"]; o.Classes == nil && (!set || topics > 0) {
+			if o.Classes, err = judgedClasses(col, job, o.Analyzer); err != nil {
+				return nil, fmt.Errorf("the classes of the pages of %s cannot be told: %w; --set topics=0 learns without them", dir, err)
+			}
+		}
 		p := parse.New(parse.Options{Analyzer: o.Analyzer, Canon: job.canon(), Tags: tags})
 		out = append(out, train.Lesson{Crawl: crawl, Pages: archived(col, p, crawl.Has)})
 	}
 	return out, nil
+}
+
+// judgedClasses names the classes of a page as the scorer of the crawl was told
+// them; nil where the judge knows of none.
+func judgedClasses(col collection, job *Job, a *text.Analyzer) (func(*web.Page) []string, error) {
+	if job.Judge.Name != "critic" {
+		return nil, nil
+	}
+	s := setup{job: job, col: col, resume: true, note: func(string) {}}
+	t, err := s.topic(context.Background(), nil, parse.New(parse.Options{Analyzer: a, Canon: job.canon()}))
+	if err != nil {
+		return nil, err
+	}
+	j, err := s.judge(t, a)
+	if err != nil {
+		return nil, err
+	}
+	return classNames(j), j.Close()
 }
 
 // noCrawl says what a folder is that holds no crawl, and what to do.
@@ -178,8 +250,15 @@ func noCrawl(dir string) error {
 //	wanted  a digest of the topic, of which a critic with a taxonomy knows nothing
 func (j *Job) aim() map[string]string {
 	name := cmp.Or(j.Judge.Name, "topic")
-	if j.Judge.Critic != "" {
-		focus := slices.Sorted(slices.Values(j.Judge.Focus))
+	if name == "critic" && j.Judge.Critic != "" {
+		focus := slices.Clone(j.Judge.Focus)
+		for i, t := range focus {
+			if clean, err := taxonomy.Clean(t); err == nil { // else the judge refuses it
+				focus[i] = clean
+			}
+		}
+		slices.Sort(focus)
+		focus = slices.Compact(focus)
 		return map[string]string{"judge": name + " of " + strings.Join(focus, ", ")}
 	}
 	b, err := json.Marshal([]any{j.Topic, j.Judge.Rules, j.Judge.Command})

@@ -199,6 +199,9 @@ func (c *crawlCmd) override(j *Job) error {
 	setIf(&j.Contact, c.Contact)
 	setIf(&j.Scorer.Name, c.Scorer)
 	setIf(&j.Scorer.Model, c.Model)
+	if c.Critic != "" && c.Judge != "" && c.Judge != "critic" {
+		return fmt.Errorf("--critic and --judge %s: one of them judges; leave the other out", c.Judge)
+	}
 	if c.Critic != "" {
 		j.Judge.Name, j.Judge.Critic, j.Judge.Focus = "critic", c.Critic, nil
 	}

@@ -253,8 +253,10 @@ func (j *Job) check(where func(path string) string) error {
 		bad("judge.focus", "the judge critic needs a focus: the topics wanted, as waggle topic show names them")
 	case c.Name == "critic" && c.Critic == "" && len(c.Focus) > 0:
 		bad("judge.critic", "a focus needs a critic: the file that waggle topic train made")
-	case c.Name == "" && (c.Critic != "" || len(c.Focus) > 0):
+	case c.Name == "" && c.Critic != "":
 		bad("judge.critic", "critic and focus are for the judge critic: add name: critic")
+	case c.Name != "critic" && c.Critic == "" && len(c.Focus) > 0:
+		bad("judge.focus", "a focus is for the judge critic, and needs a critic: the file that waggle topic train made")
 	}
 	if n := j.Scorer.Name; n != "" && !slices.ContainsFunc(score.Names(), func(l score.Line) bool { return l.Name == n }) {
 		bad("scorer.name", "no scorer is called %q; there are: %s", n, scorerNames())

@@ -99,3 +99,19 @@ func FuzzJob(f *testing.F) {
 		}
 	})
 }
+
+// A model is of the aim of a crawl however its focus was written.
+func TestAimIsOfTopics(t *testing.T) {
+	of := func(focus ...string) map[string]string {
+		return (&Job{Judge: JobJudge{Name: "critic", Critic: "my.critic", Focus: focus}}).aim()
+	}
+	one := of("/Arts/Music", "/Arts/Film")
+	for _, same := range [][]string{{"Arts/Film", "Arts/Music"}, {"/Arts/Music/", " /Arts/Film"}, {"/Arts/Film", "/Arts/Music", "Arts/Film"}} {
+		if differ := differingAims(one, of(same...)); differ != "" {
+			t.Errorf("%q: %s", same, differ)
+		}
+	}
+	if differingAims(one, of("/Arts/Film")) == "" {
+		t.Error("fewer topics are the same aim")
+	}
+}

@@ -482,7 +482,7 @@ func (s *setup) one(ctx context.Context, f fetch.Fetcher, src string) (example, 
 func (s *setup) judge(t *topic.Topic, a *text.Analyzer) (judge.Judge, error) {
 	j := &s.job.Judge
 	o := judge.Options{Analyzer: a, Command: j.Command, Focus: j.Focus, Printed: j.Printed, Anyway: j.Anyway}
-	if j.Critic != "" {
+	if j.Name == "critic" && j.Critic != "" {
 		var err error
 		if o.Critic, err = s.critic(); err != nil {
 			return nil, err
@@ -537,6 +537,21 @@ func (s *setup) critic() (*judge.Critic, error) {
 	return c, err
 }
 
+// classNames gives the paths of a page's classes, likeliest first; nil if the
+// judge knows of none.
+func classNames(j judge.Judge) func(*web.Page) []string {
+	c, ok := j.(judge.Classifier)
+	if !ok {
+		return nil
+	}
+	return func(p *web.Page) (names []string) {
+		for _, class := range c.Classes(p) {
+			names = append(names, class.Path)
+		}
+		return names
+	}
+}
+
 func (s *setup) scorer(t *topic.Topic, j judge.Judge, a *text.Analyzer) (crawl.Scorer, error) {
 	o := score.Options{
 		Seed: s.job.Scorer.Seed, Anchor: j.Text, Keywords: t.Keywords, Analyzer: a, Set: s.job.Scorer.Set,
@@ -545,14 +560,7 @@ func (s *setup) scorer(t *topic.Topic, j judge.Judge, a *text.Analyzer) (crawl.S
 		o.Set = map[string]float64{"batch": float64(n)}
 		maps.Copy(o.Set, s.job.Scorer.Set)
 	}
-	if c, ok := j.(judge.Classifier); ok {
-		o.Classes = func(p *web.Page) (names []string) {
-			for _, class := range c.Classes(p) {
-				names = append(names, class.Path)
-			}
-			return names
-		}
-	}
+	o.Classes = classNames(j)
 	var err error
 	words := lab.Thesaurus{WordNet: s.job.Scorer.WordNet, Table: s.job.Scorer.Thesaurus}
 	if o.Thesaurus, err = words.Open(); err != nil {

@@ -56,6 +56,9 @@ func (c *topicImportCmd) Run(std streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
+	if err := vacant(c.Out, c.Force, c.From, c.Structure); err != nil {
+		return err
+	}
 	meter := newMeter(std.err)
 	defer meter.end()
 	o := taxonomy.Options{Under: c.Under, Twice: taxonomy.Twice(c.Twice), NamesOnly: c.NamesOnly, Partial: c.Partial, Progress: func(n int) {
@@ -69,7 +72,7 @@ func (c *topicImportCmd) Run(std streams) error {
 		}
 	}
 	var got taxonomy.Imported
-	err = writeStream(c.Out, c.Force, func(w io.Writer) error {
+	err = writeStream(c.Out, func(w io.Writer) error {
 		var err error
 		if info.IsDir() {
 			if got, err = taxonomy.ImportFolder(w, os.DirFS(c.From), o); err != nil {
@@ -169,17 +172,18 @@ func (c *topicPruneCmd) Run(std streams) error {
 	if c.Cap == 0 {
 		o.Cap = -1
 	}
-	if a, err := os.Stat(c.Taxonomy); err != nil {
+	if _, err := os.Stat(c.Taxonomy); err != nil {
 		return exit{exitUsage, err}
-	} else if b, err := os.Stat(c.Out); err == nil && os.SameFile(a, b) {
-		return exit{exitUsage, fmt.Errorf("%s cannot be pruned into itself: choose another file", c.Out)}
 	}
-	var err error
+	err := vacant(c.Out, c.Force, c.Taxonomy)
+	if err != nil {
+		return err
+	}
 	if o.Prefix, err = pathBetween(c.Out, filepath.Dir(c.Taxonomy)); err != nil {
 		return err
 	}
 	var got taxonomy.Pruned
-	if err := writeStream(c.Out, c.Force, func(w io.Writer) error {
+	if err := writeStream(c.Out, func(w io.Writer) error {
 		got, err = taxonomy.Prune(func() (io.ReadCloser, error) { return taxonomy.Open(c.Taxonomy) }, c.Taxonomy, w, o)
 		return err
 	}); err != nil {
@@ -208,6 +212,9 @@ type topicShowCmd struct {
 
 // Run shows.
 func (c *topicShowCmd) Run(std streams) error {
+	if err := isPlot(c.Plot); err != nil {
+		return err
+	}
 	in, err := taxonomy.Open(c.File)
 	if err != nil {
 		return exit{exitUsage, err}
@@ -340,11 +347,47 @@ func readCritic(name string) (*judge.Critic, error) {
 	return judge.ReadCritic(b, name)
 }
 
-// writeStream writes a file of any length so that it appears when it is whole.
-func writeStream(name string, force bool, write func(io.Writer) error) (err error) {
-	if fileExists(name) && !force {
-		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", name)}
+// vacant tells, before any work is done, whether a command may write its result
+// there: over a file that is there only by force, and never over one that it
+// reads.
+func vacant(name string, force bool, read ...string) error {
+	bad := func(format string) error { return exit{exitUsage, fmt.Errorf(format, name)} }
+	there, err := os.Stat(name)
+	if err != nil {
+		dir := filepath.Dir(name)
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return exit{exitUsage, fmt.Errorf("%s cannot be written: there is no folder %s; make it first", name, dir)}
+		}
+		return nil
 	}
+	for _, r := range read {
+		if info, err := os.Stat(r); err == nil && os.SameFile(there, info) {
+			return bad("%s is read and cannot be written as well: choose another file")
+		}
+	}
+	switch {
+	case there.IsDir():
+		return bad("%s is a folder: name a file in it")
+	case !force:
+		return bad("%s is there already: choose another file, or replace it with --force")
+	}
+	return nil
+}
+
+// isPlot refuses names of files that a chart is not drawn into; "" is none.
+func isPlot(name string) error {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".svg", ".png":
+		return nil
+	}
+	if name == "" {
+		return nil
+	}
+	return exit{exitUsage, fmt.Errorf("--plot %s: a chart is drawn as .svg or .png", name)}
+}
+
+// writeStream writes a file of any length so that it appears when it is whole.
+func writeStream(name string, write func(io.Writer) error) (err error) {
 	f, err := os.Create(name + ".new")
 	if err != nil {
 		return exit{exitUsage, err}

@@ -63,8 +63,12 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 		return exit{exitUsage, fmt.Errorf("--min-pages %d: a class needs a page", c.MinPages)}
 	case c.Workers < 1 || c.Workers > 4096:
 		return exit{exitUsage, fmt.Errorf("--workers %d is not within 1…4096", c.Workers)}
-	case fileExists(c.Out) && !c.Force:
-		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", c.Out)}
+	}
+	if err := vacant(c.Out, c.Force, c.Taxonomy); err != nil {
+		return err
+	}
+	if err := isPlot(c.Plot); err != nil {
+		return err
 	}
 	wanted, err := readWanted(c.Taxonomy)
 	if err != nil {
@@ -241,7 +245,7 @@ func (h *had) enough(floor float64, again string) error {
 		return fmt.Errorf("not one of the examples could be had: look into why%s", again)
 	}
 	if share := float64(h.pages) / float64(max(1, h.wanted)); share < floor {
-		return fmt.Errorf("only %s of the examples could be had, and the floor is %s: look into why%s, or train with these by --floor %.2g", percent(share), percent(floor), again, share)
+		return fmt.Errorf("only %s of the examples could be had, and the floor is %s: look into why%s, or train with these by --floor %.2g", percent(share), percent(floor), again, math.Floor(100*share)/100)
 	}
 	return nil
 }

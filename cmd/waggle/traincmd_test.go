@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -161,6 +162,32 @@ func TestTrainingCurve(t *testing.T) {
 		printCurve(&b, curve)
 		if !strings.Contains(b.String(), "it stays at") {
 			t.Errorf("%v is drawn as\n%s", curve, b.String())
+		}
+	}
+}
+
+// An apprentice that knows one side alone says so, and what to try: 97 % right
+// is nothing where 97 % are low.
+func TestLopsided(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		low, high int
+		held      train.Accuracy
+		boundary  float64
+		want      string // within; "" = nothing is said
+	}{
+		{"all are taken for low", 1107, 53, train.Accuracy{Low: 200, High: 12, RightLow: 200}, 0, "hardly better than a guess: only 53 of 1,160 links are high. Try --set boundary=1"},
+		{"most high ones are", 4021, 64, train.Accuracy{Low: 1066, High: 9, RightLow: 1044, RightHigh: 1}, 2, "Try --set boundary=1"},
+		{"all are taken for high", 53, 1107, train.Accuracy{Low: 12, High: 200, RightHigh: 200}, 0, "only 53 of 1,160 links are low. Try --set boundary=1"},
+		{"none of the few was held out", 1107, 7, train.Accuracy{Low: 200, RightLow: 200}, 0, "is not known: only 7 of 1,114 links are high. Try --set boundary=1"},
+		{"few are high and known", 1107, 53, train.Accuracy{Low: 200, High: 12, RightLow: 190, RightHigh: 9}, 0, ""},
+		{"the upper half", 561, 599, train.Accuracy{Low: 100, High: 110, RightLow: 70, RightHigh: 80}, 1, ""},
+		{"two halves and no difference", 561, 599, train.Accuracy{Low: 100, High: 110, RightLow: 70, RightHigh: 40}, 1, "look with --study DIR"},
+		{"no halves can be had", 30, 1130, train.Accuracy{Low: 6, High: 200, RightHigh: 200}, 1, "most targets are equally relevant"},
+	} {
+		got := lopsided(train.Taught{Low: c.low, High: c.high, Held: c.held, File: &model.File{Provenance: model.Provenance{Settings: map[string]float64{"boundary": c.boundary}}}})
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
 }

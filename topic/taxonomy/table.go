@@ -63,6 +63,9 @@ func ImportTable(w io.Writer, r io.Reader, name string, o Options) (Imported, er
 			return fail(fmt.Errorf("%q is one column: topic and address are needed, parted by a comma or a tab", clip(line)))
 		}
 		source := strings.TrimSpace(cols[1])
+		if _, err := web.Parse(strings.TrimSpace(cols[0])); err == nil && !strings.Contains(source, "://") {
+			return fail(fmt.Errorf("the address %s stands in the first column: topic and address are needed, in this order", clip(cols[0])))
+		}
 		if first {
 			first = false
 			if _, err := web.Parse(source); err != nil && !strings.Contains(source, ":") {

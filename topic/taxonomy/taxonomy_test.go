@@ -260,6 +260,8 @@ func TestTable(t *testing.T) {
 		"one column below":  {in: "/A,http://a.example/\nB\n", err: "t.csv:2: \"B\" is one column"},
 		"no topic":          {in: "a,http://a.example/\n,http://b.example/\n", err: "t.csv:2: the address http://b.example/ has no topic"},
 		"a name is missing": {in: "a,http://a.example/\na//b,http://b.example/\n", err: "t.csv:2: the topic \"a//b\" has an empty name"},
+		"the wrong way":     {in: "http://a.example/,A\nhttp://b.example/,B\n", err: "t.csv:1: the address http://a.example/ stands in the first column"},
+		"headed wrongly":    {in: "url,topic\nhttp://a.example/,A\n", err: "t.csv:2: the address http://a.example/ stands in the first column"},
 		"quotes":            {in: "\"a,http://a.example/\n", err: "t.csv:1: "},
 		"long line":         {in: "a," + strings.Repeat("x", 70_000), err: "t.csv:1: the line is longer than 65536 bytes"},
 		"deep":              {in: strings.Repeat("a/", 70) + ",http://a.example/\n", err: "70 names in 140 bytes; 64 and 1000 are the most"},
