@@ -248,6 +248,10 @@ func beginning(name string) ([]byte, error) {
 	if err != nil || info.IsDir() {
 		return nil, err
 	}
+	if !info.Mode().IsRegular() {
+		// A pipe would be without its beginning when it is read for good.
+		return nil, fmt.Errorf("%s is no regular file: write what it gives to one, and name that", name)
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
