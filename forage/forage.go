@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/waggle-crawler/waggle/crawl"
@@ -48,10 +49,10 @@ const (
 type Ending string
 
 // The endings of a site. Down, Moved and Stopped have a Note; a site that was
-// Stopped is tried again by the next run.
+// Stopped, or is Down, is tried again by the next run.
 const (
 	Done    Ending = "done"    // as Stop says: the goal is there, or nothing better waits
-	Budget  Ending = "budget"  // the pages are spent
+	Budget  Ending = "budget"  // the pages are spent, or as many requests as they may cost
 	Through Ending = "through" // no link is left
 	Down    Ending = "down"    // the start page cannot be had
 	Moved   Ending = "moved"   // the start page redirects to another site
@@ -118,6 +119,11 @@ type Forager struct {
 // DefaultPages is the budget of a site.
 const DefaultPages = 100
 
+// maxRequests bounds what a page of the budget may cost where requests are waited
+// for: a site of dead links or of redirects that never end would hold the run for
+// as long as it likes.
+const maxRequests = 10
+
 // Site forages one site. What goes wrong there is told in the Result; the error
 // is one of the program, such as ctx's, with what was found so far.
 func (f *Forager) Site(ctx context.Context, start web.URL) (Result, error) {
@@ -138,6 +144,7 @@ func (f *Forager) Site(ctx context.Context, start web.URL) (Result, error) {
 	if f.Recorded {
 		watch, delay = &leaping{}, 0
 	}
+	requests := 0
 	pilot := newPilot(f.Guide, f.Join)
 	front := frontier.NewMemory(frontier.Options{})
 	defer front.Close()
@@ -204,6 +211,11 @@ func (f *Forager) Site(ctx context.Context, start web.URL) (Result, error) {
 			result.Ending = Done
 			return result, nil
 		}
+		if requests == maxRequests*budget && !f.Recorded {
+			result.Ending, result.Note = Budget, fmt.Sprintf("only %d of %d requests brought a page, the others failed or were redirected", result.Pages, requests)
+			return result, nil
+		}
+		requests++
 		response, err := f.Fetcher.Fetch(ctx, l.URL)
 		if err != nil && ctx.Err() != nil {
 			return stopped()
@@ -218,11 +230,15 @@ func (f *Forager) Site(ctx context.Context, start web.URL) (Result, error) {
 				result.Ending, result.Note = Moved, fmt.Sprintf("the start page redirects to %s, on another site; give that one, if it is meant", to)
 				return result, nil
 			}
-			if a.Reason != web.ReasonRedirect {
-				result.Note = fmt.Sprintf("the start page cannot be had: %s", a.Reason)
-				if a.Detail != "" {
-					result.Note += ", " + event.Line(a.Detail)
-				}
+			why := string(a.Reason)
+			if detail := event.Line(a.Detail); strings.HasPrefix(detail, why) { // "status", "status 404"
+				why = detail
+			} else if detail != "" {
+				why += ", " + detail
+			}
+			result.Note = "the start page cannot be had: " + why
+			if to := moved(response); !to.IsZero() {
+				result.Note = fmt.Sprintf("the start page redirects to %s, from where no page comes", to)
 			}
 		}
 		pilot.from(l)

@@ -235,10 +235,11 @@ func TestBadSites(t *testing.T) {
 	w := shops("c.test", "www.moved.test", "d.test")
 	w.pages["http://moved.test/"] = "→http://www.moved.test/"
 	w.pages["http://sold.test/"] = "→http://d.test/"
+	w.pages["http://round.test/"] = "→http://round.test/"
 	w.pages["http://gone.test/x"] = "a page that nobody links to"
 	w.pages["http://empty.test/"] = "nothing here"
 	var sites []web.URL
-	for _, s := range []string{"http://x.down.test/", "http://sold.test/", "http://gone.test/", "http://moved.test/", "http://empty.test/", "http://c.test/"} {
+	for _, s := range []string{"http://x.down.test/", "http://sold.test/", "http://gone.test/", "http://moved.test/", "http://round.test/", "http://empty.test/", "http://c.test/"} {
 		sites = append(sites, parseURL(s))
 	}
 	f := forager(t, w)
@@ -255,15 +256,92 @@ func TestBadSites(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `site	ending	goals	pages to the first	pages	failed	note
-http://x.down.test/	down	0		0	1	the start page cannot be had: connect, connection refused
+http://x.down.test/	down	0		0	1	the start page cannot be had: connection refused
 http://sold.test/	moved	0		0	0	the start page redirects to http://d.test/, on another site; give that one, if it is meant
-http://gone.test/	down	0		0	1	the start page cannot be had: status, status 404
+http://gone.test/	down	0		0	1	the start page cannot be had: status 404
 http://moved.test/	done	1	3	3	0	
+http://round.test/	down	0		0	0	the start page redirects to http://round.test/, from where no page comes
 http://empty.test/	through	0		1	0	
 http://c.test/	done	1	3	3	0	
 `
 	if got := b.String(); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// Dead links and redirects without end cost a site no more than ten requests for
+// each page of its budget.
+func TestDeadLinks(t *testing.T) {
+	for kind, to := range map[string]func(n int) string{
+		"dead":      func(int) string { return "" },
+		"redirects": func(n int) string { return fmt.Sprintf("→http://c.test/on/%d", n) },
+	} {
+		w := shops("c.test")
+		var links strings.Builder
+		for i := range 500 {
+			fmt.Fprintf(&links, `<a href="/dead/%d">goods</a> `, i)
+		}
+		w.pages["http://c.test/"] = "<title>welcome</title>" + links.String()
+		w.after = func(n int) { // before the answer to the n-th
+			if u := w.fetched[n-1]; u != "http://c.test/" {
+				if at := to(n); at != "" {
+					w.pages[u] = at
+				}
+			}
+		}
+		f := forager(t, w)
+		f.Recorded, f.Delay, f.Pages = false, 0, 10
+		w.fetched = nil
+		r, err := f.Site(t.Context(), parseURL("http://c.test/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Ending != forage.Budget || len(w.fetched) != 100 || !strings.Contains(r.Note, "only 1 of 100 requests brought a page") {
+			t.Errorf("%s: %d requests, %s, %q", kind, len(w.fetched), r.Ending, r.Note)
+		}
+	}
+}
+
+// What earlier runs found stays in the tables when other sites are foraged into
+// the same folder. A site that was down is tried again.
+func TestOtherSites(t *testing.T) {
+	dir := t.TempDir()
+	run := func(w *world, names ...string) (fetched []string) {
+		var sites []web.URL
+		for _, name := range names {
+			sites = append(sites, parseURL("http://"+name+"/"))
+		}
+		results, err := forage.OpenResults(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := forager(t, w)
+		w.fetched = nil
+		if err := f.Run(t.Context(), slices.DeleteFunc(slices.Clone(sites), results.Has), 1, results.Add); err != nil {
+			t.Fatal(err)
+		}
+		if err := results.Close(sites); err != nil {
+			t.Fatal(err)
+		}
+		return w.fetched
+	}
+	run(shops("c.test"), "c.test", "d.test")
+	if again := run(shops("d.test", "e.test"), "e.test", "d.test", "c.test"); slices.Contains(again, "http://c.test/") {
+		t.Errorf("the second run fetched %q", again)
+	}
+	run(shops("e.test"), "e.test")
+	for name, want := range map[string][]string{"goals.tsv": {"e", "c", "d"}, "sites.tsv": {"e", "c", "d"}} {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n")[1:] {
+			got = append(got, strings.TrimSuffix(strings.TrimPrefix(strings.Split(line, "\t")[0], "http://"), ".test/"))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s has %q, want %q", name, got, want)
+		}
 	}
 }
 
@@ -325,14 +403,14 @@ func TestResume(t *testing.T) {
 
 // What is no address is told by its line, and left out.
 func TestReadSites(t *testing.T) {
-	sites, problems, err := forage.ReadSites(strings.NewReader("# shops\n\nc.test a shop\nftp://d.test/\nhttps://c.test/\nhttp://e.test/x\n"), "sites.txt")
+	sites, problems, err := forage.ReadSites(strings.NewReader("# shops\n\nc.test a shop\nftp://d.test/\nhttps://c.test/\nhttp://e.test/x\nnonsense here\nmailto:me@a.test\nlocalhost:80\n[2001:db8::1]\n"), "sites.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(sites) != 2 || sites[0].String() != "https://c.test/" || sites[1].String() != "http://e.test/x" {
+	if len(sites) != 4 || sites[2].String() != "https://localhost:80/" || sites[3].String() != "https://[2001:db8::1]/" || sites[0].String() != "https://c.test/" || sites[1].String() != "http://e.test/x" {
 		t.Errorf("%v", sites)
 	}
-	if len(problems) != 2 || !strings.HasPrefix(problems[0], "sites.txt:4: ") || !strings.Contains(problems[1], "sites.txt:5: https://c.test/ stands in line 3") {
+	if len(problems) != 4 || !strings.Contains(problems[2], `sites.txt:7: "nonsense" is no address`) || !strings.Contains(problems[3], `sites.txt:8: "mailto:me@a.test" is no address`) || !strings.HasPrefix(problems[0], "sites.txt:4: ") || !strings.Contains(problems[1], "sites.txt:5: https://c.test/ stands in line 3") {
 		t.Errorf("%q", problems)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -21,8 +22,10 @@ import (
 )
 
 // ReadSites reads start pages, one a line; what follows white space is a remark,
-// and # begins a comment. Lines that are no address are told, with their number,
-// and left out; so is an address that stands there twice.
+// and # begins a comment. An address without a scheme is an https one, if it
+// begins as a host does that others can reach: with a dot in it. Lines that are
+// no address are told, with their number, and left out; so is an address that
+// stands there twice.
 func ReadSites(r io.Reader, name string) (sites []web.URL, problems []string, err error) {
 	seen := map[web.URL]int{}
 	lines := bufio.NewScanner(r)
@@ -33,10 +36,15 @@ func ReadSites(r io.Reader, name string) (sites []web.URL, problems []string, er
 			continue
 		}
 		address := strings.Fields(line)[0]
-		if !strings.Contains(address, "://") {
-			address = "https://" + address
+		var u web.URL
+		var err error
+		if strings.Contains(address, "://") {
+			u, err = web.Parse(address)
+		} else if host := address[:strings.IndexAny(address+"/", "/?#")]; strings.Contains(host, "@") || !strings.ContainsAny(host, ".[") && !strings.HasPrefix(host, "localhost") {
+			err = fmt.Errorf("%q is no address: write https:// before it, if it is the name of a host", address)
+		} else {
+			u, err = web.Parse("https://" + address)
 		}
-		u, err := web.Parse(address)
 		switch first, twice := seen[u]; {
 		case err != nil:
 			problems = append(problems, fmt.Sprintf("%s:%d: %v; the line is left out", name, n, err))
@@ -89,11 +97,13 @@ func (f *Forager) Run(ctx context.Context, sites []web.URL, workers int, done fu
 //	goals.tsv       site, goal, pages spent, worth, the path that led there
 //	sites.tsv       site, ending, goals, pages of the first, pages, failed, note
 //
-// The tables are written from all results, in the order of the sites.
+// The tables are written from all results: first those of the sites of this run,
+// in their order, then those of earlier runs.
 type Results struct {
 	dir  string
 	file *os.File
 	by   map[web.URL]Result
+	came []web.URL // keys of by, as they first came
 }
 
 // OpenResults opens a folder, which is made if it is not there. A last line that
@@ -116,7 +126,7 @@ func OpenResults(dir string) (*Results, error) {
 		if err := json.Unmarshal(line, &x); err != nil || x.Start.IsZero() {
 			return nil, fmt.Errorf("%s:%d is no result: remove the line to forage its site again", path, n)
 		}
-		r.by[x.Start] = x
+		r.keep(x)
 	}
 	if r.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
 		return nil, err
@@ -130,11 +140,18 @@ func OpenResults(dir string) (*Results, error) {
 	return r, nil
 }
 
-// Has tells whether a site needs no foraging: there is a result, and it was not
-// stopped.
+func (r *Results) keep(x Result) {
+	if _, ok := r.by[x.Start]; !ok {
+		r.came = append(r.came, x.Start)
+	}
+	r.by[x.Start] = x
+}
+
+// Has tells whether a site needs no foraging: there is a result, and the site was
+// not stopped, nor down: it may be up again.
 func (r *Results) Has(u web.URL) bool {
 	x, ok := r.by[u]
-	return ok && x.Ending != Stopped
+	return ok && x.Ending != Stopped && x.Ending != Down
 }
 
 // Add keeps a result.
@@ -146,7 +163,7 @@ func (r *Results) Add(x Result) error {
 	if _, err := r.file.Write(append(b, '\n')); err != nil {
 		return err
 	}
-	r.by[x.Start] = x
+	r.keep(x)
 	return nil
 }
 
@@ -160,9 +177,18 @@ func (r *Results) Of(sites []web.URL) (out []Result) {
 	return out
 }
 
-// Close writes the tables of sites and closes the file.
+// Close writes the tables, sites first, and closes the file.
 func (r *Results) Close(sites []web.URL) error {
-	all := r.Of(sites)
+	order, listed := slices.Clone(sites), make(map[web.URL]bool, len(sites))
+	for _, u := range sites {
+		listed[u] = true
+	}
+	for _, u := range r.came {
+		if !listed[u] {
+			order = append(order, u)
+		}
+	}
+	all := r.Of(order)
 	err := errors.Join(r.file.Sync(), r.file.Close())
 	for name, write := range map[string]func(io.Writer, []Result) error{"goals.tsv": WriteGoals, "sites.tsv": WriteSites} {
 		var b bytes.Buffer

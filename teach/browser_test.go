@@ -144,6 +144,10 @@ func TestInChromium(t *testing.T) {
 	b.shoot("5-dark")
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 420, "height": 800, "deviceScaleFactor": 1, "mobile": false}, nil)
 	b.shoot("6-narrow")
+	b.eval(`document.querySelector("aside").scrollTo(0, 10000)`)
+	b.until(`(r => r.bottom <= innerHeight && r.top >= document.querySelector("aside").getBoundingClientRect().top)(document.querySelector("#labels .goal").getBoundingClientRect())`)
+	b.until(`document.querySelector("#now").getBoundingClientRect().height < 0.75*document.querySelector("aside").clientHeight`)
+	b.shoot("7-narrow-scrolled")
 	b.stayedHome()
 }
 

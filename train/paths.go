@@ -46,6 +46,17 @@ func pathFitters() []Fitter {
 	}}
 }
 
+// CheckPathOptions says what is wrong with options of FitPaths, so that it can be
+// told before pages are fetched.
+func CheckPathOptions(o FitOptions) error {
+	_, err := pathFitters()[0].options(o)
+	return err
+}
+
+// maxPathStates bounds the states of pages: each has one of links beside it, and
+// weights for each state that may follow.
+const maxPathStates = 512
+
 // FitPaths learns from labelled paths, as paths.Check leaves them: a field over
 // the states of pages and links, a classifier of each by itself, and what each
 // state is worth. Pages are looked up in rec, which may be nil if no page tokens
@@ -155,6 +166,8 @@ func newTrails(set []paths.Path, rec paths.Record, o FitOptions) (*trails, error
 	switch {
 	case m.Goal < 0:
 		return nil, ErrNoGoal
+	case len(m.States) > maxPathStates:
+		return nil, fmt.Errorf("%d labels make %d states, of at most %d: a label is for pages that are alike on every site, so use fewer", len(paths.Labels(set)), len(m.States), maxPathStates)
 	case len(m.States) < 2:
 		return nil, errors.New("every page of the paths is a Goal: show the pages on the way there, or a wrong turn")
 	}
@@ -164,6 +177,9 @@ func newTrails(set []paths.Path, rec paths.Record, o FitOptions) (*trails, error
 	}
 	m.Words = feature.CountWords(len(w.documents), 1, func(i int) []string { return w.documents[i] }, nil)
 	t.observe(w, dual)
+	if err := t.shape.Check(); err != nil {
+		return nil, fmt.Errorf("%w: use fewer labels, fewer page-tokens, or states of links too (dual=1)", err)
+	}
 	return t, nil
 }
 

@@ -198,6 +198,10 @@ func TestFitPaths(t *testing.T) {
 	good := []paths.Path{r.pathOf(t, "a.test", "home", "prof Goal"), r.pathOf(t, "a.test", "home", "news Fail")}
 	other := r.pathOf(t, "a.test", "home", "prof Goal")
 	other.Task = "courses"
+	var named []paths.Path
+	for i := range 600 {
+		named = append(named, r.pathOf(t, "a.test", fmt.Sprintf("news L%d", i), "prof Goal"))
+	}
 	for _, c := range []struct {
 		name string
 		set  []paths.Path
@@ -211,6 +215,7 @@ func TestFitPaths(t *testing.T) {
 		{"goals alone", []paths.Path{r.pathOf(t, "a.test", "prof Goal")}, r, nil, "wrong turn"},
 		{"two tasks", append(slices.Clone(good), other), r, nil, "choose one"},
 		{"no record", good, nil, ErrNoPages, ""},
+		{"a label for each page", named, r, nil, "601 labels make 601 states, of at most 512: a label is for pages that are alike on every site"},
 		{"a page that is not there", good, pathRecord{}, nil, "http://a.test/home is not in the record"},
 	} {
 		_, err := FitPaths(context.Background(), c.set, c.rec, FitOptions{})

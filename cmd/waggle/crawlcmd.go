@@ -264,13 +264,14 @@ func (j *Job) live() error {
 	if private || onThisMachine(j.Fetch.Through) {
 		return nil
 	}
-	return j.polite()
+	return j.polite("set contact: in the job file, or give")
 }
 
-// polite checks what the owners of sites may expect.
-func (j *Job) polite() error {
+// polite checks what the owners of sites may expect. remedy is how else a contact
+// can be given: commands without a job file have "give" alone.
+func (j *Job) polite(remedy string) error {
 	if j.Contact == "" {
-		return errors.New("a crawl of the live web needs a contact, so that site owners can reach you: set contact: in the job file, or --contact you@example.org")
+		return fmt.Errorf("the live web needs a contact, so that site owners can reach you: %s --contact you@example.org", remedy)
 	}
 	if d := j.delay(); d < minLiveDelay {
 		return fmt.Errorf("a delay of %v is too short for other people's servers: at least %v (shorter ones are for recorded webs, --through, and your own machines, --allow-private)", d, minLiveDelay)

@@ -57,7 +57,9 @@ to a goal. Which page is a goal is the model's own opinion.
   found/results.jsonl
 
 A site that is down, or whose start page redirects to another site, is told and
-the rest goes on.`
+the rest goes on; the same command tries those that were down again. Dead links
+and redirects are no pages, but a site whose links are mostly such is left after
+ten requests for each page of --pages.`
 }
 
 // Run forages.
@@ -75,6 +77,11 @@ func (c *forageCmd) Run(ctx context.Context, io streams) (err error) {
 	var all []forage.Result
 	left := sites
 	if c.Out != "" {
+		lock, err := c.lock()
+		if err != nil {
+			return err
+		}
+		defer lock.Close()
 		if results, err = c.open(); err != nil {
 			return err
 		}
@@ -88,7 +95,7 @@ func (c *forageCmd) Run(ctx context.Context, io streams) (err error) {
 		if r.Note != "" {
 			fmt.Fprintf(io.err, "%s: %s\n", r.Start, event.Line(r.Note))
 		}
-		fmt.Fprintf(io.err, "%s: %s, %d goals, %d pages\n", r.Start, r.Ending, len(r.Goals), r.Pages)
+		fmt.Fprintf(io.err, "%s: %s, %s, %s\n", r.Start, r.Ending, count(len(r.Goals), "goal"), count(r.Pages, "page"))
 		if results == nil {
 			all = append(all, r)
 			return nil
@@ -116,6 +123,24 @@ func (c *forageCmd) Run(ctx context.Context, io streams) (err error) {
 		return exit{exitNothing, errors.New("no page was fetched")}
 	}
 	return nil
+}
+
+// lock takes the folder for this run: two that wrote to it would lose results of
+// each other.
+func (c *forageCmd) lock() (*os.File, error) {
+	err := os.MkdirAll(c.Out, 0o755)
+	var lock *os.File
+	if err == nil {
+		lock, err = os.Create(filepath.Join(c.Out, "lock"))
+	}
+	if err != nil {
+		return nil, exit{exitUsage, fmt.Errorf("results cannot be written to %s: choose another folder with -o: %w", c.Out, err)}
+	}
+	if err := lockFile(lock); err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("%s is in use by another waggle: wait for it to end, or choose another folder", c.Out)
+	}
+	return lock, nil
 }
 
 // open opens the results of this very task: others do not mix with them.
@@ -230,6 +255,14 @@ func (c *forageCmd) forager(ctx context.Context, io streams) (*forage.Forager, f
 	return f, func() { stack.Close() }, nil // nothing is left to lose
 }
 
+// count is "1 page" or "2 pages".
+func count(n int, of string) string {
+	if n != 1 {
+		of += "s"
+	}
+	return number(n) + " " + of
+}
+
 // printForage prints goals and the table of sites.
 func printForage(out io.Writer, results []forage.Result) {
 	sites, found, pages, first := 0, 0, 0, 0
@@ -250,7 +283,7 @@ func printForage(out io.Writer, results []forage.Result) {
 		if len(r.Goals) > 0 {
 			found++
 			first += r.Goals[0].Pages
-			after = fmt.Sprintf("%d pages", r.Goals[0].Pages)
+			after = count(r.Goals[0].Pages, "page")
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%d\n", r.Start, r.Ending, len(r.Goals), after, r.Pages)
 	}

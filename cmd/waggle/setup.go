@@ -328,7 +328,7 @@ func (s *setup) fetchOptions(ctx context.Context) (fetch.Options, error) {
 	}
 	if len(pem) == 0 {
 		// Not a recorded web: what it fetches may well be the live one.
-		if err := s.job.polite(); err != nil {
+		if err := s.job.polite("set contact: in the job file, or give"); err != nil {
 			return o, exit{exitUsage, err}
 		}
 	} else {

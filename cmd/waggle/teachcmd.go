@@ -180,7 +180,7 @@ func (c *teachShowCmd) stack(canon web.Canon) (*fetch.Stack, error) {
 	j := &Job{Contact: c.Contact}
 	j.Politeness.Delay = c.Delay
 	if !c.AllowPrivate {
-		if err := j.polite(); err != nil {
+		if err := j.polite("give"); err != nil {
 			return nil, err
 		}
 	}

@@ -90,6 +90,14 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 		note("%s", p)
 	}
 	known := len(keeper.set)
+	was := len(set)
+	if set = keeper.lacks(set); len(set) == 0 && was > 0 {
+		fmt.Fprintf(std.out, "%s: nothing new; %s it holds already\n", c.Out, count(was, "path"))
+		return nil
+	}
+	if n := was - len(set); n > 0 {
+		note("%s stand in %s already, and are not added again", count(n, "path"), c.Out)
+	}
 	if c.Limit > 0 && len(set) > c.Limit {
 		set = set[:c.Limit]
 	}
@@ -118,6 +126,27 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 		fmt.Fprintf(std.out, "\nNext: waggle teach -o %s     and label the pages that matter\n", c.Out)
 	}
 	return nil
+}
+
+// lacks are those of set that k does not hold: neither as they are nor, where they
+// bear no label, as ways that were labelled since.
+func (k *keeper) lacks(set []paths.Path) []paths.Path {
+	way := func(p *paths.Path, labels bool) string {
+		var b strings.Builder
+		b.WriteString(p.Task)
+		for _, s := range p.Steps {
+			b.WriteString("\n" + s.URL.String())
+			if labels {
+				b.WriteString("\t" + s.Label)
+			}
+		}
+		return b.String()
+	}
+	held := make(map[string]bool, 2*len(k.set))
+	for i := range k.set {
+		held[way(&k.set[i], false)], held[way(&k.set[i], true)] = true, true
+	}
+	return slices.DeleteFunc(slices.Clone(set), func(p paths.Path) bool { return held[way(&p, p.Ending() != "")] })
 }
 
 // maxTold bounds the notes about paths.
@@ -218,6 +247,10 @@ func beginning(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil || info.IsDir() {
 		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		// A pipe would be without its beginning when it is read for good.
+		return nil, fmt.Errorf("%s is no regular file: write what it gives to one, and name that", name)
 	}
 	f, err := os.Open(name)
 	if err != nil {

@@ -133,7 +133,11 @@ func printSequences(out io.Writer, dir string, g *train.Graph, list []train.Sequ
 // model shows a model.
 func (c *trainInspectCmd) model(out io.Writer, f *model.File) {
 	p := f.Provenance
-	fmt.Fprintf(out, "%s: %s, for %s\n\n", c.Path, f.Kind, event.Line(p.Topic))
+	sought := ""
+	if topic := event.Line(p.Topic); topic != "" {
+		sought = ", for " + topic
+	}
+	fmt.Fprintf(out, "%s: %s%s\n\n", c.Path, f.Kind, sought)
 	fmt.Fprintf(out, "trained by      waggle %s, on %s pages (%s targets)", untrusted(p.Waggle, 40), number(p.Pages), number(p.Targets))
 	if p.Sequences > 0 {
 		fmt.Fprintf(out, " and %s sequences", number(p.Sequences))
@@ -429,7 +433,7 @@ func drawCurve(name string, f *model.File) error {
 		y[i] = v - low
 	}
 	d := plot.Lines{
-		Title: fmt.Sprintf("Training of %s for %s", f.Kind, event.Line(f.Provenance.Topic)),
+		Title: strings.TrimSuffix(fmt.Sprintf("Training of %s for %s", f.Kind, event.Line(f.Provenance.Topic)), " for "),
 		Note:  fmt.Sprintf("Gain of the objective over %.6g, its value at the beginning", low), XLabel: "iterations", YLabel: "gain",
 		Series: []plot.Series{{Name: string(f.Kind), X: x, Y: y}},
 	}.Draw()

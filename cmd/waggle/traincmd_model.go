@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -28,9 +29,9 @@ type trainModelCmd struct {
 	MinPages     *int               `placeholder:"N" help:"crf, memm: pages in which a word must occur (default 3)."`
 	Counts       bool               `help:"crf, memm: count the words of a page instead of noting them."`
 	Surroundings bool               `help:"crf, memm: take the words around an anchor as well."`
-	Variance     float64            `default:"10" placeholder:"X" help:"crf, memm: variance of the prior on weights (default ${default})."`
-	Iterations   *int               `placeholder:"N" help:"Iterations of training at most (default: of the kind)."`
-	Tolerance    *float64           `placeholder:"X" help:"End when the objective changes by less than this share (default: of the kind)."`
+	Variance     float64            `default:"10" placeholder:"X" help:"crf, memm, paths: variance of the prior on weights (default ${default})."`
+	Iterations   *int               `placeholder:"N" help:"crf, memm, hmm2, paths: iterations of training at most (default: of the kind)."`
+	Tolerance    *float64           `placeholder:"X" help:"crf, memm, hmm2, paths: end when the objective changes by less than this share (default: of the kind)."`
 	Set          map[string]float64 `placeholder:"NAME=X" help:"A constant of the kind, listed below; may be repeated."`
 	Seed         uint64             `help:"Of every random draw."`
 	Workers      int                `placeholder:"N" help:"Cores to use (default: all); the model is the same."`
@@ -74,6 +75,9 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 		return exit{exitUsage, errors.New("--states, --min-pages, --iterations, --tolerance: above 0; left out, they have the values of the kind")}
 	}
 	if err := placeFor(c.Out); err != nil {
+		return exit{exitUsage, err}
+	}
+	if err := c.fits(); err != nil {
 		return exit{exitUsage, err}
 	}
 	subset := feature.Subset(c.Features)
@@ -139,6 +143,41 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 		fmt.Fprintf(io.out, "Training: %d iterations, %s; the objective went from %.6g to %.6g.\n", n-1, event.Line(f.Provenance.Status), f.Provenance.Curve[0], f.Provenance.Curve[n-1])
 	}
 	fmt.Fprintf(io.out, "\nNext: waggle train inspect %s\n      waggle crawl … --scorer %s --model %[1]s\n", c.Out, scorerOf(f.Kind))
+	return nil
+}
+
+// fits tells of flags that are given and say nothing of the kind: whoever gives
+// one expects another model of it.
+func (c *trainModelCmd) fits() error {
+	kind := model.Kind(c.Kind)
+	fitters := train.Fitters()
+	at := slices.IndexFunc(fitters, func(f train.Fitter) bool { return f.Kind == kind })
+	if at < 0 {
+		return nil // train.Fit names those there are
+	}
+	chain, byPaths := kind == model.CRF || kind == model.MEMM, kind == model.PathLearner
+	for _, flag := range []struct {
+		name        string
+		given, says bool
+	}{
+		{"features", c.Features != string(feature.All), chain},
+		{"min-pages", c.MinPages != nil, chain},
+		{"counts", c.Counts, chain},
+		{"surroundings", c.Surroundings, chain},
+		{"variance", c.Variance != 10, chain || byPaths},
+		{"iterations", c.Iterations != nil, chain || byPaths || kind == model.HMM2},
+		{"tolerance", c.Tolerance != nil, chain || byPaths || kind == model.HMM2},
+		{"paths", len(c.Paths) > 0, byPaths},
+		{"task", c.Task != "", byPaths},
+		{"web", c.Web != "", byPaths},
+		{"contact", c.Contact != "", byPaths},
+		{"delay", c.Delay != nil, byPaths},
+		{"allow-private", c.AllowPrivate, byPaths},
+	} {
+		if flag.given && !flag.says {
+			return fmt.Errorf("--%s says nothing of models of kind %s: leave it out; waggle train model --help tells what they have", flag.name, kind)
+		}
+	}
 	return nil
 }
 

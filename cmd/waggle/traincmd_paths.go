@@ -41,9 +41,22 @@ func (c *trainModelCmd) fitPaths(ctx context.Context, io streams) error {
 	if c.Dir != "" {
 		return exit{exitUsage, fmt.Errorf("models of kind paths are learnt from --paths, not from the graph in %s: leave it out", c.Dir)}
 	}
+	o := train.FitOptions{
+		States: given(c.States), Variance: c.Variance, Iterations: given(c.Iterations), Tolerance: given(c.Tolerance), Set: c.Set, Seed: c.Seed, Version: version,
+	}
+	if err := train.CheckPathOptions(o); err != nil {
+		return exit{exitUsage, err}
+	}
 	set, err := readPaths(c.Paths, c.Task, func(s string) { fmt.Fprintln(io.err, "waggle: note: "+event.Line(s)) })
 	if err != nil {
 		return err
+	}
+	// What teaches nothing is told before its pages are fetched.
+	if usable, _ := paths.Check(set, nil); !slices.ContainsFunc(usable, func(p paths.Path) bool {
+		return slices.ContainsFunc(p.Steps, func(s paths.Step) bool { return s.Label == paths.Goal })
+	}) {
+		c.tell(io, set, nil)
+		return exit{exitUsage, train.ErrNoGoal}
 	}
 	meter := newMeter(io.err)
 	defer meter.end()
@@ -52,16 +65,11 @@ func (c *trainModelCmd) fitPaths(ctx context.Context, io streams) error {
 		return err
 	}
 	defer done()
-	usable, problems := paths.Check(set, rec)
 	meter.end()
-	for _, p := range problems {
-		fmt.Fprintln(io.err, "waggle: note: "+event.Line(p.String()))
-	}
+	usable := c.tell(io, set, rec)
 	began := time.Now()
-	f, err := train.FitPaths(ctx, usable, rec, train.FitOptions{
-		States: given(c.States), Variance: c.Variance, Iterations: given(c.Iterations), Tolerance: given(c.Tolerance), Set: c.Set, Seed: c.Seed, Version: version,
-		Progress: func(i int, objective float64) { meter.show(i, 0, fmt.Sprintf("iterations; objective %.6g", objective)) },
-	})
+	o.Progress = func(i int, objective float64) { meter.show(i, 0, fmt.Sprintf("iterations; objective %.6g", objective)) }
+	f, err := train.FitPaths(ctx, usable, rec, o)
 	meter.end()
 	switch {
 	case ctx.Err() != nil:
@@ -78,6 +86,19 @@ func (c *trainModelCmd) fitPaths(ctx context.Context, io streams) error {
 		number(f.Provenance.Sequences), number(f.Provenance.Pages), len(f.Provenance.Sites), number(f.Provenance.Targets), span(took))
 	fmt.Fprintf(io.out, "\nNext: waggle train inspect %s\n      waggle forage -f sites.txt --model %[1]s -o found\n", c.Out)
 	return nil
+}
+
+// tell tells what is wrong with paths, and returns those that can teach.
+func (*trainModelCmd) tell(io streams, set []paths.Path, rec paths.Record) []paths.Path {
+	usable, problems := paths.Check(set, rec)
+	for i, p := range problems {
+		if i == maxTold {
+			fmt.Fprintf(io.err, "waggle: note: … and %s more such notes\n", number(len(problems)-i))
+			break
+		}
+		fmt.Fprintln(io.err, "waggle: note: "+event.Line(p.String()))
+	}
+	return usable
 }
 
 // readPaths reads the paths of one task from files.
@@ -183,7 +204,7 @@ func politeStack(contact string, delay *Duration, allowPrivate bool) (*fetch.Sta
 	j := &Job{Contact: contact}
 	j.Politeness.Delay = delay
 	if !allowPrivate {
-		if err := j.polite(); err != nil {
+		if err := j.polite("give"); err != nil {
 			return nil, err
 		}
 	}

@@ -168,6 +168,9 @@ func readStep(fields []string) (s Step, err error) {
 	for i := range fields {
 		f[i] = strings.TrimSpace(fields[i])
 	}
+	if strings.Contains(f[0], "://") && strings.ContainsFunc(f[0], unicode.IsSpace) {
+		return s, fmt.Errorf("the address %.200q holds a space: fields are parted by tabs", f[0])
+	}
 	k := stepJSON{URL: f[0], Label: f[1], Anchor: f[2], Via: f[4]}
 	if f[3] != "" {
 		if k.Ordinal, err = strconv.Atoi(f[3]); err != nil || k.Ordinal < 1 {

@@ -112,6 +112,7 @@ func TestMalformed(t *testing.T) {
 	goodJSON := "\n{\"steps\":[{\"url\":\"http://good.test/\",\"label\":\"Goal\"}]}\n"
 	for name, c := range map[string]struct{ file, want string }{
 		"no address":      {"home page\tGoal" + good, `f:1: address "home page" has no scheme`},
+		"spaces, no tab":  {"http://a.test/    Goal" + good, `f:1: the address "http://a.test/    Goal" holds a space: fields are parted by tabs`},
 		"second line":     {"http://a.test/\nftp://a.test/\tGoal" + good, `f:2: `},
 		"too many fields": {"http://a.test/\tGoal\tx\t1\thttp://b.test/\tz" + good, "f:1: 6 fields, at most 5: page, label, anchor, ordinal, via; the path of line 1 is left out"},
 		"ordinal":         {"http://a.test/\tGoal\tx\t0" + good, `f:1: "0" is no place of a link, which are counted from 1; the path of line 1 is left out`},
