@@ -50,6 +50,8 @@ measures: []                  # of the main tables; waggle lab list names them
 network: {workers: 1, delay: 0s, latency: 0s, spread: 0}   # simulated: delay between requests to a host, median latency
 thesaurus: {wordnet: /usr/share/wordnet}                   # for the semantic scorers; or {table: FILE}
 scorers:                      # name:, and if need be as: NAME, queue: links that wait at most, similarity: judge|tf|tfidf|tf-max|tfidf-max, set: {…}
+                              # of apprentices also after: NAME, the scorer of this lab whose whole crawl teaches them first (with set: {online: 0}, all they know);
+                              # of any within: NAME, whose pages alone can be fetched
 `, strings.Join(judges, ", "))
 	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, l := range score.Names() {

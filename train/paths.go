@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/waggle-crawler/waggle/feature"
@@ -49,8 +50,23 @@ func pathFitters() []Fitter {
 // CheckPathOptions says what is wrong with options of FitPaths, so that it can be
 // told before pages are fetched.
 func CheckPathOptions(o FitOptions) error {
-	_, err := pathFitters()[0].options(o)
+	_, err := pathOptions(o)
 	return err
+}
+
+// pathOptions puts the defaults in force. What counts words, or says which model,
+// is no fraction.
+func pathOptions(o FitOptions) (FitOptions, error) {
+	o, err := pathFitters()[0].options(o)
+	if err != nil {
+		return o, err
+	}
+	for _, name := range []string{"dual", "page-tokens", "tagged"} {
+		if v := o.Set[name]; v != math.Trunc(v) {
+			return o, fmt.Errorf("setting %s of %s: %v: give a whole number", name, model.PathLearner, v)
+		}
+	}
+	return o, nil
 }
 
 // maxPathStates bounds the states of pages: each has one of links beside it, and
@@ -65,7 +81,7 @@ const maxPathStates = 512
 // The same paths and options give the same file. Source: Vydiswaran & Sarawagi
 // 2005, with Gaussian priors of variance 10 where it names no regulariser (P3).
 func FitPaths(ctx context.Context, set []paths.Path, rec paths.Record, o FitOptions) (*model.File, error) {
-	o, err := pathFitters()[0].options(o)
+	o, err := pathOptions(o)
 	if err != nil {
 		return nil, err
 	}

@@ -226,6 +226,11 @@ func TestFitPaths(t *testing.T) {
 	if _, err := FitPaths(context.Background(), good, nil, FitOptions{Set: map[string]float64{"page-tokens": 0}}); err != nil {
 		t.Errorf("links alone need no record: %v", err)
 	}
+	for name, v := range map[string]float64{"dual": 0.7, "page-tokens": 1.5, "tagged": 0.5} {
+		if err := CheckPathOptions(FitOptions{Set: map[string]float64{name: v}}); err == nil || !strings.Contains(err.Error(), "give a whole number") {
+			t.Errorf("%s = %v: %v", name, v, err)
+		}
+	}
 	var files [2][]byte
 	for i := range files {
 		f, err := FitPaths(context.Background(), good, r, FitOptions{Version: "v0"})

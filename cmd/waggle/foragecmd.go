@@ -30,7 +30,7 @@ type forageCmd struct {
 	Out   string   `short:"o" placeholder:"DIR" help:"Folder of the results; a run that was stopped goes on there. Without it the goals are printed."`
 
 	Pages   int     `default:"100" placeholder:"N" help:"Pages to fetch of a site at most (default ${default})."`
-	Stop    string  `default:"first" placeholder:"WHEN" help:"When a site is done: first goal (default); better, which goes on while a link is worth more than the page just fetched; never, which spends the pages."`
+	Stop    string  `default:"first" placeholder:"WHEN" help:"When a site is done: first goal (default); better, which after a goal goes on while a link is worth more than the page just fetched; never, which spends the pages."`
 	Sure    float64 `default:"0" placeholder:"P" help:"Probability from which a page is taken for a goal; 0 (default) is the likeliest way alone, as published. After few paths 0.5 is much."`
 	Join    string  `default:"max" placeholder:"HOW" help:"Worth of a page that several pages link to: max (default), sum, noisy-or."`
 	Rewards string  `default:"vstd" placeholder:"WHICH" help:"Worth of states: vstd, by the way that is left (default), or printed, as published."`

@@ -226,7 +226,11 @@ func (rd *reader) lines(r io.Reader) error {
 	n := 0
 	for lines.Scan() {
 		n++
-		if line := bytes.TrimSpace(lines.Bytes()); len(line) > 0 {
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(rd.set)+len(rd.problems) == 0 && string(line) == "{" {
+			return fmt.Errorf("line %d: a path over several lines: write each on one line, as jq -c . does, or all of them as an array", n)
+		}
+		if len(line) > 0 {
 			rd.path(line, n)
 		}
 	}

@@ -106,6 +106,14 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestSpreadOut tells what to do with paths that are not one a line.
+func TestSpreadOut(t *testing.T) {
+	_, _, err := Read(strings.NewReader("\n{\n  \"steps\": [{\"url\": \"http://a.test/\", \"label\": \"Goal\"}]\n}\n"), "f")
+	if err == nil || !strings.HasPrefix(err.Error(), "f: line 2: a path over several lines: write each on one line") {
+		t.Error(err)
+	}
+}
+
 // TestMalformed reads on behind what is wrong.
 func TestMalformed(t *testing.T) {
 	good := "\n\nhttp://good.test/\tGoal\n"
