@@ -21,13 +21,16 @@ type Cell struct {
 	Upper []Value `json:"upper,omitempty"`
 	// Points are the places at which Hits holds H, and UpperHits the
 	// optimistic H. Similar is item B9's count, at SimilarThreshold, and Sweep
-	// the same at each of Thresholds, which over Points is item E1's surface.
-	// Shapes: Points, Hits, UpperHits, Similar [P]; Sweep [5][P].
+	// the same at each of Thresholds, which over Points is item E1's surface;
+	// Loss and LossSum are A11's expected loss, see Run.CurveLoss.
+	// Shapes: Points, Hits, UpperHits, Similar, Loss, LossSum [P]; Sweep [5][P].
 	Points    []int       `json:"points"`
 	Hits      []float64   `json:"hits"`
 	UpperHits []float64   `json:"upper_hits,omitempty"`
 	Similar   []float64   `json:"similar,omitempty"`
 	Sweep     [][]float64 `json:"sweep,omitempty"`
+	Loss      []float64   `json:"loss,omitempty"`
+	LossSum   []float64   `json:"loss_sum,omitempty"`
 	// Error says why the run failed; then there is nothing else.
 	Error string `json:"error,omitempty"`
 }
@@ -89,6 +92,7 @@ func NewCell(r *Run, ref Reference, budgets []int, measures []Measure) Cell {
 		c.UpperHits = upper.Curve(c.Points)
 	}
 	c.Similar = r.CurveSimilar(c.Points, SimilarThreshold)
+	c.Loss, c.LossSum = r.CurveLoss(c.Points)
 	for _, γ := range thresholds {
 		c.Sweep = append(c.Sweep, r.CurveSimilar(c.Points, γ))
 	}

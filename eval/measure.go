@@ -240,28 +240,47 @@ func Mesh(budget, k int, also ...int) []int {
 
 // Curve is H at each of points, which ascend. Shape: as points.
 func (r *Run) Curve(points []int) []float64 {
-	return r.cumulate(points, func(p Page) bool { return p.Mark&Hit != 0 })
+	return r.cumulate(points, func(p Page) int { return indicator(p.Mark&Hit != 0) }, 1)
 }
 
 // CurveSimilar is item B9's curve: pages with a best cosine ≥ γ at each of
 // points, which ascend. Averaged over topics it is the paper's figure.
 func (r *Run) CurveSimilar(points []int, γ float64) []float64 {
 	least := part(γ)
-	return r.cumulate(points, func(p Page) bool { return p.Mark&Outside == 0 && p.Best >= least })
+	return r.cumulate(points, func(p Page) int { return indicator(p.Mark&Outside == 0 && p.Best >= least) }, 1)
 }
 
-func (r *Run) cumulate(points []int, counts func(Page) bool) []float64 {
+// CurveLoss is the expected loss by the crawl's own judge at each of points,
+// which ascend (A11): as printed its mean over the pages so far, 0 before the
+// first, and as the figures are read its sum. Shapes: as points.
+func (r *Run) CurveLoss(points []int) (mean, sum []float64) {
+	judged := r.cumulate(points, func(p Page) int { return indicator(p.Mark&Outside == 0) }, 1)
+	sum = r.cumulate(points, func(p Page) int { return indicator(p.Mark&Outside == 0) * (Parts - int(p.Relevance)) }, Parts)
+	mean = make([]float64, len(points))
+	for i, n := range judged {
+		mean[i] = sum[i] / max(1, n)
+	}
+	return mean, sum
+}
+
+// cumulate sums what pages count, in units of 1/parts.
+func (r *Run) cumulate(points []int, counts func(Page) int, parts float64) []float64 {
 	out := make([]float64, len(points))
 	i, sum := 0, 0
 	for j, n := range points {
 		for ; i < n && i < len(r.Pages); i++ {
-			if counts(r.Pages[i]) {
-				sum++
-			}
+			sum += counts(r.Pages[i])
 		}
-		out[j] = float64(sum)
+		out[j] = float64(sum) / parts
 	}
 	return out
+}
+
+func indicator(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // PrecisionMesh is item E1's surface within the first n places: at each page

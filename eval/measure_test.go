@@ -155,6 +155,19 @@ func TestJudgedLoss(t *testing.T) {
 	}
 }
 
+// Item A11 along a crawl that ends before the last point, with a place that
+// brought no page.
+func TestCurveLoss(t *testing.T) {
+	r := &Run{Charged: true, Pages: []Page{{Relevance: 10_000}, {Mark: Outside}, {Relevance: 2500}, {Relevance: 0}}}
+	mean, sum := r.CurveLoss([]int{1, 2, 3, 4, 9})
+	if want := []float64{0, 0, .75, 1.75, 1.75}; !slices.Equal(sum, want) {
+		t.Errorf("sum %v, want %v", sum, want)
+	}
+	if want := []float64{0, 0, .375, 1.75 / 3, 1.75 / 3}; !slices.Equal(mean, want) {
+		t.Errorf("mean %v, want %v", mean, want)
+	}
+}
+
 // A place spent outside the record is no page: nobody judged it, so means over
 // pages, and sums of what was judged, know nothing of it.
 func TestPlacesWithoutPages(t *testing.T) {

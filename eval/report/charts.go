@@ -334,6 +334,40 @@ func swept(k int) curve {
 	}
 }
 
+// loss is the expected loss by the crawls' own judges over pages fetched (A11),
+// the mean over topics: as the paper prints it, a mean over pages, and as its
+// figures are read, a sum. It is false where no cell holds it.
+func (b *builder) loss(title string, cells []eval.Cell, keep func(strategy) bool) (plot.Multiples, bool) {
+	points := pointsOf(cells, bandPoints)
+	panel := func(title, label string, of curve) plot.Lines {
+		l := plot.Lines{Title: title, XLabel: "pages fetched", YLabel: label}
+		for _, s := range strategies(cells, false) {
+			if !keep(s) {
+				continue
+			}
+			series := plot.Series{Name: b.name(s), Color: b.colors[s.scorer]}
+			for i, values := range overTopics(cells, s, of, points) {
+				if points[i] > 0 { // before the first page there is no mean
+					series.X, series.Y = append(series.X, float64(points[i])), append(series.Y, mean(values))
+				}
+			}
+			if len(series.X) > 0 {
+				l.Series = append(l.Series, series)
+			}
+		}
+		return l
+	}
+	m := plot.Multiples{
+		Title: title, Columns: 2, PanelHeight: 260,
+		Note: "Item A11: 1−Pr by the judge that guided the crawl; mean over topics. Less is better. Each panel has its own scale.",
+		Panels: []plot.Lines{
+			panel("mean over the pages so far", "1−Pr", func(c eval.Cell) []float64 { return c.Loss }),
+			panel("sum over the pages so far", "Σ (1−Pr)", func(c eval.Cell) []float64 { return c.LossSum }),
+		},
+	}
+	return m, len(m.Panels[0].Series) > 0
+}
+
 // fewPages is below how many pages the share of a tenth says little.
 const fewPages = 20
 

@@ -327,6 +327,9 @@ func (b *builder) papers() (section, bool) {
 		s.charts = append(s.charts,
 			Plot{slug(w.Name, "precision-surface"), b.surface("Precision by similarity: "+b.webName(w.Name), cells, lead).Draw()},
 			Plot{slug(w.Name, "similar-pages"), b.similar("Similar pages: "+b.webName(w.Name), cells, lead).Draw()})
+		if m, ok := b.loss("Expected loss: "+b.webName(w.Name), cells, lead); ok {
+			s.charts = append(s.charts, Plot{slug(w.Name, "judged-loss"), m.Draw()})
+		}
 		open := true // the largest budget
 		for _, n := range slices.Backward(b.Budgets) {
 			t := b.summary(b.webName(w.Name)+" at "+plot.Number(float64(n), 0)+" pages, as the papers measured", cells, n, false, measures)

@@ -269,9 +269,10 @@ func (b *builder) values() ([]byte, error) {
 	return table2csv(rows)
 }
 
-// CurvesCSV holds the curve of every run, similar being item B9's count:
+// CurvesCSV holds the curve of every run, similar being item B9's count, and
+// A11's expected loss by the crawl's judge:
 //
-//	web,synthetic,topic,seeds,scorer,judge,repeat,split,pages,hits,upper,similar
+//	web,synthetic,topic,seeds,scorer,judge,repeat,split,pages,hits,upper,similar,loss,loss_sum
 func CurvesCSV(r Results) ([]byte, error) {
 	b, err := newBuilder(r)
 	if err != nil {
@@ -281,12 +282,12 @@ func CurvesCSV(r Results) ([]byte, error) {
 }
 
 func (b *builder) curveRows() ([]byte, error) {
-	rows := [][]string{append(keyHead(), "pages", "hits", "upper", "similar")}
+	rows := [][]string{append(keyHead(), "pages", "hits", "upper", "similar", "loss", "loss_sum")}
 	for _, c := range b.Cells {
 		key := b.key(c)
 		for i, n := range c.Points {
 			row := append(slices.Clip(key), strconv.Itoa(n))
-			for _, values := range [][]float64{c.Hits, c.UpperHits, c.Similar} {
+			for _, values := range [][]float64{c.Hits, c.UpperHits, c.Similar, c.Loss, c.LossSum} {
 				v := math.NaN()
 				if i < len(values) {
 					v = values[i]
