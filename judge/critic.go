@@ -115,6 +115,21 @@ type Classifier interface {
 	Classes(p *web.Page) []Class
 }
 
+// ClassNames gives the paths of a page's classes, likeliest first: features of
+// what learns what stands around links (A5). It is nil if j knows of none.
+func ClassNames(j Judge) func(*web.Page) []string {
+	c, ok := j.(Classifier)
+	if !ok {
+		return nil
+	}
+	return func(p *web.Page) (names []string) {
+		for _, class := range c.Classes(p) {
+			names = append(names, class.Path)
+		}
+		return names
+	}
+}
+
 // Doubter is implemented by judges that were tried on pages they had not learned
 // from, such as the critic.
 type Doubter interface {

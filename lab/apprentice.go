@@ -137,7 +137,7 @@ func (g *group) taughtBy(c *train.Crawled, s Scorer, j judge.Judge) (*model.File
 		}
 	})
 	t, err := train.Apprentice(context.Background(), []train.Lesson{{Crawl: c, Pages: pages}}, train.ApprenticeOptions{
-		Scorer: s.Name, Set: s.Set, Analyzer: g.w.words, Topic: g.t.Name, Classes: classes(j),
+		Scorer: s.Name, Set: s.Set, Analyzer: g.w.words, Topic: g.t.Name, Classes: judge.ClassNames(j),
 	})
 	if err != nil && !errors.Is(err, train.ErrUntaught) { // which leaves R(u)
 		return nil, 0, fmt.Errorf("what %s teaches: %w", s.After, err)

@@ -264,18 +264,3 @@ func (g *group) newCritic(name string) (judge.Judge, time.Duration, error) {
 	})
 	return j, c.took, err
 }
-
-// classes are those of a page by a judge that knows any: features of what
-// learns what stands around links (A5). It is nil for other judges.
-func classes(j judge.Judge) func(*web.Page) []string {
-	c, ok := j.(judge.Classifier)
-	if !ok {
-		return nil
-	}
-	return func(p *web.Page) (names []string) {
-		for _, class := range c.Classes(p) {
-			names = append(names, class.Path)
-		}
-		return names
-	}
-}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -251,11 +252,11 @@ func TestClassesAreFeatures(t *testing.T) {
 	}
 	defer j.Close()
 	p, ok := g.w.pages.Page(g.examples()[0])
-	if names := classes(j)(p); !ok || len(names) == 0 || names[0] != "/bees" {
+	if names := judge.ClassNames(j)(p); !ok || len(names) == 0 || names[0] != "/bees" {
 		t.Errorf("classes of a page about bees: %v", names)
 	}
 	words, _, err := g.judge(g.topic(), "topic")
-	if err != nil || classes(words) != nil {
+	if err != nil || judge.ClassNames(words) != nil {
 		t.Errorf("the judge topic knows classes: %v", err)
 	}
 	crawl, err := g.crawled(t.Context(), criticJudge, "best-first-page")

@@ -430,7 +430,7 @@ func (j *oracleJudge) Threshold() float64 { return 1 }
 func (g *group) scorer(t *topic.Topic, j judge.Judge, s Scorer, m *model.File, learn func(func())) (crawl.Scorer, error) {
 	o := score.Options{
 		Seed: g.chance(), Anchor: j.Text, Keywords: t.Keywords, Analyzer: g.w.words,
-		Thesaurus: g.thesaurus, Set: s.Set, Model: m, Learn: learn, Classes: classes(j),
+		Thesaurus: g.thesaurus, Set: s.Set, Model: m, Learn: learn, Classes: judge.ClassNames(j),
 	}
 	if s.Similarity != "" && s.Similarity != "judge" {
 		var err error

@@ -20,6 +20,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
@@ -223,7 +224,7 @@ func judgedClasses(col collection, job *Job, a *text.Analyzer) (func(*web.Page) 
 	if err != nil {
 		return nil, err
 	}
-	return classNames(j), j.Close()
+	return judge.ClassNames(j), j.Close()
 }
 
 // noCrawl says what a folder is that holds no crawl, and what to do.

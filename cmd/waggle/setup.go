@@ -537,21 +537,6 @@ func (s *setup) critic() (*judge.Critic, error) {
 	return c, err
 }
 
-// classNames gives the paths of a page's classes, likeliest first; nil if the
-// judge knows of none.
-func classNames(j judge.Judge) func(*web.Page) []string {
-	c, ok := j.(judge.Classifier)
-	if !ok {
-		return nil
-	}
-	return func(p *web.Page) (names []string) {
-		for _, class := range c.Classes(p) {
-			names = append(names, class.Path)
-		}
-		return names
-	}
-}
-
 func (s *setup) scorer(t *topic.Topic, j judge.Judge, a *text.Analyzer) (crawl.Scorer, error) {
 	o := score.Options{
 		Seed: s.job.Scorer.Seed, Anchor: j.Text, Keywords: t.Keywords, Analyzer: a, Set: s.job.Scorer.Set,
@@ -560,7 +545,7 @@ func (s *setup) scorer(t *topic.Topic, j judge.Judge, a *text.Analyzer) (crawl.S
 		o.Set = map[string]float64{"batch": float64(n)}
 		maps.Copy(o.Set, s.job.Scorer.Set)
 	}
-	o.Classes = classNames(j)
+	o.Classes = judge.ClassNames(j)
 	var err error
 	words := lab.Thesaurus{WordNet: s.job.Scorer.WordNet, Table: s.job.Scorer.Thesaurus}
 	if o.Thesaurus, err = words.Open(); err != nil {
