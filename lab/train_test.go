@@ -378,8 +378,8 @@ func TestTaughtLab(t *testing.T) {
 		t.Errorf("topics %v, want %v", sites, want)
 	}
 	for _, c := range r.Costs {
-		if needs := score.Model(strings.TrimSuffix(c.Scorer, "-literal")) != ""; needs && c.Training <= 0 {
-			t.Errorf("%s: no time was spent on training", c.Scorer)
+		if needs := score.Model(strings.TrimSuffix(c.Scorer, "-literal")) != ""; needs && c.Training <= 0.0005 { // to make a scorer takes far less
+			t.Errorf("%s: %v seconds are no training", c.Scorer, c.Training)
 		}
 	}
 	b, err := os.ReadFile(filepath.Join(first, "report.md"))
