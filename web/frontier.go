@@ -34,6 +34,10 @@ type HostState struct {
 type Lease struct {
 	Candidate
 	Host HostState
+	// Patience is how long the fetch may take, politeness included; 0 = as long
+	// as the fetcher allows. A fetch that takes longer fails with
+	// ReasonTimeout.
+	Patience time.Duration
 }
 
 // Turn is everything one step of a crawl changes. A frontier applies it whole

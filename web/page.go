@@ -1,6 +1,9 @@
 package web
 
-import "time"
+import (
+	"net/netip"
+	"time"
+)
 
 // Response is what one request brought back from a server, before anything in
 // it is interpreted. All of it is untrusted.
@@ -10,7 +13,10 @@ type Response struct {
 	Took    time.Duration
 	Proto   string // "HTTP/1.1", "HTTP/2.0"
 	Remote  string // address and port spoken to, "" when unknown
-	Status  int    // 100…999
+	// Address is the server's, the one in Remote: hosts of one address share a
+	// machine. Zero when unknown, as it is behind a proxy.
+	Address netip.Addr
+	Status  int // 100…999
 	// RequestHead and Head are the message heads as HTTP/1.1 text, lines ended
 	// by CRLF, without the empty line that ends a head.
 	RequestHead []byte
@@ -32,6 +38,24 @@ type Response struct {
 	// Robots is the exchange that fetched robots.txt on the way, nil if the
 	// rules were cached already.
 	Robots *Response
+
+	release func() // nil when there is nothing to give back
+}
+
+// OnRelease sets what Release calls. A fetcher that counts the memory of the
+// bodies it has handed out sets it.
+func (r *Response) OnRelease(f func()) { r.release = f }
+
+// Release tells the fetcher that Raw and Body are no longer in use. Whoever
+// fetched a response calls it once it has made of it what it wants; a second
+// call does nothing, and neither does one on nil.
+func (r *Response) Release() {
+	if r == nil || r.release == nil {
+		return
+	}
+	f := r.release
+	r.release = nil
+	f()
 }
 
 // Header is a response header with canonical keys, as net/http.Header.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"net/netip"
 	"time"
 )
 
@@ -21,6 +22,7 @@ const (
 	ReasonQueue     Reason = "queue"      // the whole frontier is full of better links
 	ReasonHostPages Reason = "host-pages" // the host has given its share of pages
 	ReasonHostDead  Reason = "host-dead"  // the host failed too often
+	ReasonRecord    Reason = "record"     // outside the recorded web that is crawled
 )
 
 // Why a fetch did not bring a page.
@@ -28,6 +30,9 @@ const (
 	ReasonRobots        Reason = "robots"           // robots.txt disallows it
 	ReasonRobotsMissing Reason = "robots-unknown"   // robots.txt is unreachable: treated as disallow
 	ReasonAddress       Reason = "address"          // a private, loopback or metadata address
+	ReasonPort          Reason = "port"             // a port on which no web server listens
+	ReasonContact       Reason = "contact"          // a public host, and the job names no contact
+	ReasonBusy          Reason = "busy"             // politeness asks to wait: nothing was asked
 	ReasonDNS           Reason = "dns"              // the name does not resolve
 	ReasonConnect       Reason = "connect"          // no connection
 	ReasonTLS           Reason = "tls"              // no trust in the connection
@@ -54,6 +59,9 @@ type Failure struct {
 	Temporary bool
 	// RetryAfter is how long another try would come to the same; 0 = unknown.
 	RetryAfter time.Duration
+	// Address is that of the server that was asked or, when the reason is
+	// ReasonBusy, that was to be asked; zero when unknown.
+	Address netip.Addr
 	// Robots is the exchange that fetched robots.txt on the way, nil if the
 	// rules were cached already.
 	Robots *Response
