@@ -14,8 +14,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/train"
 )
@@ -34,13 +36,13 @@ func (c *trainApprenticeCmd) study(ctx context.Context, io streams) error {
 		return exit{exitUsage, fmt.Errorf("--study is of one crawl, and not of %d", len(c.Crawls))}
 	}
 	o := train.ApprenticeOptions{Scorer: c.Scorer, Set: c.Set, Analyzer: text.NewAnalyzer()}
-	lessons, err := readLessons(c.Crawls, &o, true)
+	lessons, err := readLessons(ctx, c.Crawls, &o, true)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
 	var other *train.Crawled
 	if c.Against != "" {
-		if other, err = train.ReadCrawl(event.ReadFile(collection{dir: c.Against}.events())); err != nil {
+		if other, err = train.ReadCrawl(collection.At(c.Against).Events()); err != nil {
 			return exit{exitUsage, fmt.Errorf("--against: %w", err)}
 		}
 	}
@@ -125,7 +127,7 @@ func writeStudy(dir, topic string, s *train.Study) error {
 		if err := csv.NewWriter(&b).WriteAll(table); err != nil {
 			return err
 		}
-		if err := writeWhole(filepath.Join(dir, name), b.Bytes()); err != nil {
+		if err := folder.Write(filepath.Join(dir, name), b.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -159,7 +161,7 @@ func writeStudy(dir, topic string, s *train.Study) error {
 		if err := chart.Draw().SVG(&b); err != nil {
 			return err
 		}
-		if err := writeWhole(filepath.Join(dir, name), b.Bytes()); err != nil {
+		if err := folder.Write(filepath.Join(dir, name), b.Bytes()); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"math"
 	"os"
@@ -18,13 +17,14 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
-	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/topic/taxonomy"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
@@ -87,7 +87,7 @@ func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
 	meter := newMeter(io.err)
 	began := time.Now()
 	o := train.ApprenticeOptions{Scorer: c.Scorer, Set: c.Set, Analyzer: text.NewAnalyzer(), Version: version}
-	lessons, err := readLessons(c.Crawls, &o, false)
+	lessons, err := readLessons(ctx, c.Crawls, &o, false)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
@@ -169,11 +169,11 @@ func share(x float64) string {
 // readLessons reads the logs of crawls; their pages are read as they are asked
 // for, with the tags of their leaves if wanted. The topic's name is that of the
 // first crawl, as is the critic that tells the classes of pages, if there is one.
-func readLessons(dirs []string, o *train.ApprenticeOptions, tags bool) (out []train.Lesson, err error) {
+func readLessons(ctx context.Context, dirs []string, o *train.ApprenticeOptions, tags bool) (out []train.Lesson, err error) {
 	seen := map[string]bool{}
 	for _, dir := range dirs {
-		col := collection{dir: dir}
-		if !col.begun() {
+		col := collection.At(dir)
+		if !col.Begun() {
 			return nil, noCrawl(dir)
 		}
 		if real, err := filepath.EvalSymlinks(dir); err == nil && seen[real] {
@@ -181,7 +181,7 @@ func readLessons(dirs []string, o *train.ApprenticeOptions, tags bool) (out []tr
 		} else {
 			seen[real] = true
 		}
-		job, err := readJob(col.job())
+		job, err := readJob(col.JobFile())
 		if err != nil {
 			return nil, err
 		}
@@ -190,7 +190,7 @@ func readLessons(dirs []string, o *train.ApprenticeOptions, tags bool) (out []tr
 		} else if differ := differingAims(o.Texts, job.aim()); differ != "" {
 			return nil, fmt.Errorf("the crawls in %s and %s are not of one topic and judge (%s): what is high in one may be low in the other; make a model of each", dirs[0], dir, differ)
 		}
-		crawl, err := train.ReadCrawl(event.ReadFile(col.events()))
+		crawl, err := train.ReadCrawl(col.Events())
 		if err != nil {
 			return nil, err
 		}
@@ -204,14 +204,14 @@ func readLessons(dirs []string, o *train.ApprenticeOptions, tags bool) (out []tr
 			}
 		}
 		p := parse.New(parse.Options{Analyzer: o.Analyzer, Canon: job.canon(), Tags: tags})
-		out = append(out, train.Lesson{Crawl: crawl, Pages: archived(col, p, crawl.Has)})
+		out = append(out, train.Lesson{Crawl: crawl, Pages: collection.Readable(col.Pages(ctx, p, crawl.Has))})
 	}
 	return out, nil
 }
 
 // judgedClasses names the classes of a page as the scorer of the crawl was told
 // them; nil where the judge knows of none.
-func judgedClasses(col collection, job *Job, a *text.Analyzer) (func(*web.Page) []string, error) {
+func judgedClasses(col collection.Collection, job *Job, a *text.Analyzer) (func(*web.Page) []string, error) {
 	if job.Judge.Name != "critic" {
 		return nil, nil
 	}
@@ -236,12 +236,12 @@ func noCrawl(dir string) error {
 		return fmt.Errorf("%w; %s", err, need)
 	case !info.IsDir():
 		return fmt.Errorf("%s is a file and holds no crawl; %s", dir, need)
-	case fileExists(filepath.Join(dir, "web.yaml")):
+	case folder.Exists(filepath.Join(dir, "web.yaml")):
 		return fmt.Errorf("%s is a recorded web and holds no crawl; %s. To crawl it: waggle web serve %[1]s, and waggle crawl -f with the job that waggle web job %[1]s TOPIC prints", dir, need)
-	case fileExists(filepath.Join(dir, "cells")):
+	case folder.Exists(filepath.Join(dir, "cells")):
 		return fmt.Errorf("%s holds what a lab found and no crawl: a lab keeps no pages; %s", dir, need)
 	}
-	return fmt.Errorf("%s holds no crawl: there is no %s; %s", dir, collection{dir: dir}.job(), need)
+	return fmt.Errorf("%s holds no crawl: there is no %s; %s", dir, collection.At(dir).JobFile(), need)
 }
 
 // aim tells what made pages relevant in a crawl: two crawls of one aim agree
@@ -278,50 +278,6 @@ func differingAims(a, b map[string]string) string {
 		return "other words or examples of what is wanted"
 	}
 	return ""
-}
-
-// maxArchived bounds a document of an archive, in bytes: more than any crawl
-// takes by default.
-const maxArchived = 64 << 20
-
-// archived are the pages of a crawl's archive that are wanted, parsed. Damaged
-// records are passed over: what they held teaches nothing.
-func archived(col collection, p *parse.Parser, want func(web.URL) bool) iter.Seq2[*web.Page, error] {
-	return func(yield func(*web.Page, error) bool) {
-		paths, err := store.Paths(col.archive())
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for rec, err := range store.Records(paths...) {
-			var damage *store.Damage
-			if errors.As(err, &damage) {
-				continue
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if rec.Type() != "response" {
-				continue
-			}
-			// Canonical under the job's rules already, which are stricter.
-			if u, err := web.Parse(rec.Target()); err != nil || !want(u) {
-				continue
-			}
-			r, err := store.ReadResponse(rec, maxArchived)
-			if err != nil {
-				continue
-			}
-			page, err := p.Parse(r)
-			if err != nil {
-				continue // it was no document then either
-			}
-			if !yield(page, nil) {
-				return
-			}
-		}
-	}
 }
 
 // apprenticeModel shows what an apprentice learnt.

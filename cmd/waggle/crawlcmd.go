@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/judge"
@@ -61,19 +62,19 @@ func (c *crawlCmd) Run(ctx context.Context, io streams) error {
 	if c.Out == "" {
 		return exit{exitUsage, errors.New("missing -o DIR: the folder of the crawl")}
 	}
-	if err := (collection{dir: c.Out}).usable(); err != nil {
-		return err
+	if err := collection.At(c.Out).Usable(); err != nil {
+		return exit{exitUsage, err}
 	}
-	job, err := c.job(collection{dir: c.Out})
+	job, err := c.job(collection.At(c.Out))
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	col, err := openCollection(c.Out)
+	own, err := collection.At(c.Out).Lock()
 	if err != nil {
 		return err
 	}
-	defer col.Close()
-	setup := setup{job: job, col: col, resume: c.Resume, acceptLoss: c.AcceptLoss, note: func(s string) { fmt.Fprintln(io.err, event.Line(s)) }}
+	defer own.Close()
+	setup := setup{job: job, col: own.Collection, own: own, resume: c.Resume, acceptLoss: c.AcceptLoss, note: func(s string) { fmt.Fprintln(io.err, event.Line(s)) }}
 	how, sum, err := setup.crawl(ctx, func() progress { return newProgress(io.out, c.JSON, clock.System{}, os.Getenv) })
 	if err != nil {
 		return err
@@ -109,30 +110,30 @@ func why(s *event.Summary) string {
 
 // job makes the job of this run: of the folder when it goes on, else of the
 // job file and the flags.
-func (c *crawlCmd) job(col collection) (*Job, error) {
-	if col.begun() {
+func (c *crawlCmd) job(col collection.Collection) (*Job, error) {
+	if col.Begun() {
 		if !c.Resume {
-			how, pages, err := col.ended()
+			how, pages, err := col.Ended()
 			if err != nil {
 				return nil, err
 			}
 			switch how {
 			case event.FrontierEmpty, event.BudgetSpent:
 				if pages > 0 {
-					return nil, fmt.Errorf("%s holds a finished crawl of %d pages (%s): choose another folder, or grant it more with --resume --pages N", col.dir, pages, how)
+					return nil, fmt.Errorf("%s holds a finished crawl of %d pages (%s): choose another folder, or grant it more with --resume --pages N", col.Dir(), pages, how)
 				}
-				if err := col.discard(); err != nil {
+				if err := discard(col); err != nil {
 					return nil, err
 				}
 				return c.job(col) // nothing was fetched: begin anew
 			default:
-				return nil, fmt.Errorf("%s holds an unfinished crawl of %d pages: go on with --resume, or choose another folder", col.dir, pages)
+				return nil, fmt.Errorf("%s holds an unfinished crawl of %d pages: go on with --resume, or choose another folder", col.Dir(), pages)
 			}
 		}
 		if f := c.fixed(); f != "" {
 			return nil, fmt.Errorf("%s cannot change when a crawl goes on: leave it out, or begin a new crawl in another folder", f)
 		}
-		job, err := readJob(col.job())
+		job, err := readJob(col.JobFile())
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +143,7 @@ func (c *crawlCmd) job(col collection) (*Job, error) {
 		return job, job.live()
 	}
 	if c.Resume {
-		return nil, fmt.Errorf("%s holds no crawl to go on with: leave out --resume to begin one", col.dir)
+		return nil, fmt.Errorf("%s holds no crawl to go on with: leave out --resume to begin one", col.Dir())
 	}
 	job := &Job{}
 	if c.File != "" {
@@ -169,6 +170,15 @@ func (c *crawlCmd) job(col collection) (*Job, error) {
 		return nil, errors.New("nowhere to start from: give --seed URL, or example pages on the web")
 	}
 	return job, job.live()
+}
+
+// discard removes a crawl.
+func discard(col collection.Collection) error {
+	w, err := col.Lock()
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.Discard(), w.Close())
 }
 
 // fixed names a flag given that only a new crawl can have.

@@ -13,8 +13,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/internal/folder"
 )
 
 // godoc is the site of the demo: the documentation of the Go on this machine,
@@ -49,7 +51,7 @@ func (c *demoCmd) Run(ctx context.Context, io streams) error {
 			return err
 		}
 	}
-	if (collection{dir: dir}).begun() {
+	if collection.At(dir).Begun() {
 		return exit{exitUsage, fmt.Errorf("%s holds a crawl: choose another -o DIR", dir)}
 	}
 	note := func(format string, args ...any) { fmt.Fprintf(io.err, format+"\n", args...) }
@@ -79,17 +81,20 @@ func (c *demoCmd) Run(ctx context.Context, io streams) error {
 		job.Scorer.Name = scorer
 		job.Budget.Pages = c.Pages
 		note("\n%s, %d pages:", scorer, c.Pages)
-		col, err := openCollection(filepath.Join(dir, scorer))
+		col := collection.At(filepath.Join(dir, scorer))
+		if err := col.Usable(); err != nil {
+			return exit{exitUsage, err}
+		}
+		if col.Begun() {
+			return exit{exitUsage, fmt.Errorf("%s holds a crawl already: choose another -o DIR", col.Dir())}
+		}
+		own, err := col.Lock()
 		if err != nil {
 			return err
 		}
-		if col.begun() {
-			col.Close()
-			return exit{exitUsage, fmt.Errorf("%s holds a crawl already: choose another -o DIR", col.dir)}
-		}
-		run := setup{job: &job, col: col, note: func(string) {}}
+		run := setup{job: &job, col: col, own: own, note: func(string) {}}
 		how, sum, err := run.crawl(ctx, func() progress { return newProgress(io.out, false, clock.System{}, os.Getenv) })
-		col.Close()
+		err = errors.Join(err, own.Close())
 		if err != nil {
 			return err
 		}
@@ -99,7 +104,7 @@ func (c *demoCmd) Run(ctx context.Context, io streams) error {
 		if sum.Pages == 0 {
 			return exit{exitNothing, fmt.Errorf("no page was fetched%s", why(sum))}
 		}
-		results = append(results, result{scorer, col.dir, sum})
+		results = append(results, result{scorer, col.Dir(), sum})
 	}
 
 	fmt.Fprintf(io.out, "\nThe topic: %s\n\n%-18s %6s %9s %8s  %s\n", s.job.Topic.Description, "scorer", "pages", "relevant", "harvest", "collection")
@@ -116,20 +121,13 @@ them was fetched:
 	return nil
 }
 
-// firstRelevant is the first address of a harvest list, for the example.
+// firstRelevant is the most relevant address of a crawl, for the example.
 func firstRelevant(dir string) string {
-	b, err := os.ReadFile(collection{dir: dir}.harvest())
-	if err != nil {
+	h, err := collection.At(dir).Harvest()
+	if err != nil || len(h) == 0 {
 		return "URL"
 	}
-	for line := range strings.Lines(string(b)) {
-		for field := range strings.SplitSeq(line, "\t") {
-			if isAddress(field) {
-				return strings.TrimSpace(field)
-			}
-		}
-	}
-	return "URL"
+	return event.Line(h[0].URL.String())
 }
 
 // godocSite builds and starts the Go documentation server on a free port of
@@ -231,7 +229,7 @@ func buildGodoc(ctx context.Context, goTool string, note func(string, ...any)) (
 	}
 	dir := filepath.Join(cache, "waggle", "godoc-"+godocVersion)
 	bin := filepath.Join(dir, "godoc")
-	if fileExists(bin) {
+	if folder.Exists(bin) {
 		return bin, nil
 	}
 	note("Building the Go documentation server, %s@%s (once) …", godocModule, godocVersion)

@@ -2,15 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"text/tabwriter"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
@@ -40,16 +39,16 @@ func linkOf(x *event.Explanation) (step int, ok bool) {
 // explainLink reads the pages that led to a link from the archive, and has the
 // scorer, as the crawl left it, tell what the link is worth and why. The link
 // is the last step of the path. There are no reasons where the scorer gives none.
-func explainLink(ctx context.Context, col collection, path []event.Step) (out explainedLink, err error) {
-	job, err := readJob(col.job())
+func explainLink(ctx context.Context, col collection.Collection, path []event.Step) (out explainedLink, err error) {
+	job, err := readJob(col.JobFile())
 	if err != nil {
 		return out, err
 	}
-	open, err := openCollection(col.dir)
+	own, err := col.Lock()
 	if err != nil {
 		return out, fmt.Errorf("%w: then ask again", err)
 	}
-	defer open.Close()
+	defer own.Close()
 	analyzer := text.NewAnalyzer()
 	parser := parse.New(parse.Options{Analyzer: analyzer, Canon: job.canon()})
 	s := setup{job: job, col: col, resume: true, note: func(string) {}}
@@ -72,24 +71,25 @@ func explainLink(ctx context.Context, col collection, path []event.Step) (out ex
 	if !ok {
 		return out, nil
 	}
-	state, err := scorerState(ctx, col)
+	state, err := own.ScorerState(ctx)
 	if err == nil {
 		err = scorer.Restore(state)
 	}
 	if err != nil {
 		return out, err
 	}
-	pages := map[web.URL]*web.Page{} // of the path
+	onPath := map[web.URL]bool{}
 	for _, step := range path[:len(path)-1] {
-		if step.Fetched {
-			pages[step.URL] = nil
-		}
+		onPath[step.URL] = step.Fetched
 	}
-	for p, err := range archived(col, parser, func(u web.URL) bool { p, on := pages[u]; return on && p == nil }) {
+	pages := map[web.URL]*web.Page{} // of the path
+	for p, err := range collection.Readable(col.Pages(ctx, parser, func(u web.URL) bool { return onPath[u] })) {
 		if err != nil {
 			return out, err
 		}
-		pages[p.URL] = p
+		if pages[p.URL] == nil {
+			pages[p.URL] = p
+		}
 	}
 	// The path once more: each page gives its links their features, and the
 	// memory of how the crawl came to it.
@@ -141,16 +141,6 @@ func strongest(s crawl.Scorer, page *web.Page, link web.URL, features [][]byte, 
 		}
 	}
 	return place, out
-}
-
-// scorerState is what the scorer knew at the crawl's last turn.
-func scorerState(ctx context.Context, col collection) (state []byte, err error) {
-	front, err := frontier.Open(col.frontier(), frontier.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, front.Close()) }()
-	return crawl.ScorerState(func(name string) ([]byte, error) { return front.State(ctx, name) })
 }
 
 // mostReasons are shown; what is left is summed up.

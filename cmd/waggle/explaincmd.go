@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -28,17 +29,17 @@ func (c *explainCmd) Run(ctx context.Context, io streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	col := collection{dir: c.Out}
-	if !fileExists(col.events()) {
-		return exit{exitUsage, fmt.Errorf("%s holds no crawl: there is no %s", c.Out, col.events())}
+	col, err := collection.Open(c.Out)
+	if err != nil {
+		return exit{exitUsage, err}
 	}
 	// The crawl saw the address under its job's rules.
-	if job, err := readJob(col.job()); err == nil {
+	if job, err := readJob(col.JobFile()); err == nil {
 		if v, err := job.canon().Parse(c.URL); err == nil {
 			u = v
 		}
 	}
-	x, err := event.Explain(event.ReadFile(col.events()), u)
+	x, err := event.Explain(col.Events(), u)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/forage"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
@@ -77,7 +78,7 @@ func (c *forageCmd) Run(ctx context.Context, io streams) (err error) {
 	var all []forage.Result
 	left := sites
 	if c.Out != "" {
-		lock, err := c.lock()
+		lock, err := takeResults(c.Out)
 		if err != nil {
 			return err
 		}
@@ -125,20 +126,15 @@ func (c *forageCmd) Run(ctx context.Context, io streams) (err error) {
 	return nil
 }
 
-// lock takes the folder for this run: two that wrote to it would lose results of
-// each other.
-func (c *forageCmd) lock() (*os.File, error) {
-	err := os.MkdirAll(c.Out, 0o755)
-	var lock *os.File
-	if err == nil {
-		lock, err = os.Create(filepath.Join(c.Out, "lock"))
-	}
-	if err != nil {
-		return nil, exit{exitUsage, fmt.Errorf("results cannot be written to %s: choose another folder with -o: %w", c.Out, err)}
-	}
-	if err := lockFile(lock); err != nil {
-		lock.Close()
-		return nil, fmt.Errorf("%s is in use by another waggle: wait for it to end, or choose another folder", c.Out)
+// takeResults takes a folder of results for this run: two that wrote to it would
+// lose results of each other.
+func takeResults(dir string) (io.Closer, error) {
+	lock, err := folder.Lock(dir)
+	switch {
+	case errors.Is(err, folder.ErrLocked):
+		return nil, fmt.Errorf("%s is in use by another waggle: wait for it to end, or choose another folder", dir)
+	case err != nil:
+		return nil, exit{exitUsage, fmt.Errorf("results cannot be written to %s: choose another folder with -o: %w", dir, err)}
 	}
 	return lock, nil
 }
@@ -161,7 +157,7 @@ func (c *forageCmd) open() (*forage.Results, error) {
 	was, err := os.ReadFile(name)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return results, writeWhole(name, []byte(now))
+		return results, folder.Write(name, []byte(now))
 	case err != nil:
 		return nil, err
 	case string(was) != now:

@@ -17,6 +17,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/internal/yamlfile"
 	"github.com/waggle-crawler/waggle/judge"
@@ -314,6 +315,16 @@ func (j *Job) check(where func(path string) string) error {
 	}
 	sort.SliceStable(errs, func(a, b int) bool { return errs[a].Error() < errs[b].Error() })
 	return errors.Join(errs...)
+}
+
+// saveJob keeps the job of a crawl.
+func saveJob(w *collection.Writer, j *Job) error {
+	b, err := yaml.Marshal(j)
+	if err != nil {
+		return err
+	}
+	head := []byte("# The job of this crawl with every value in force.\n")
+	return w.SaveJob(append(head, b...))
 }
 
 func isContact(s string) bool {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -18,9 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/store"
 )
 
@@ -164,7 +162,7 @@ func TestKilledApprenticeIsTheSame(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), name)
 		args := append(web.crawl(dir), "--workers", "1", "--scorer", "apprentice", "--critic", critic, "--focus", "/bees")
 		killed := crawlKilled(t, web, dir, args, kills, rng)
-		for e, err := range event.ReadFile(collection{dir: dir}.events()) {
+		for e, err := range collection.At(dir).Events() {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -172,8 +170,12 @@ func TestKilledApprenticeIsTheSame(t *testing.T) {
 				order = append(order, fmt.Sprintf("%s %.6f %.6f", f.URL, f.Priority, f.Relevance))
 			}
 		}
-		knows, err := scorerState(t.Context(), collection{dir: dir})
+		own, err := collection.At(dir).Lock()
 		if err != nil {
+			t.Fatal(err)
+		}
+		defer own.Close()
+		if knows, err = own.ScorerState(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("%s: %d kills, %d pages, the apprentice's state has %d bytes", name, killed, len(order), len(knows))
@@ -333,48 +335,26 @@ func checkKilled(t *testing.T, dir string, web *numbered) int {
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
-	col := collection{dir: copied}
-	f, err := frontier.Open(col.frontier(), frontier.Options{})
+	col := collection.At(copied)
+	own, err := col.Lock()
 	if err != nil {
-		t.Fatalf("the frontier after a kill: %v", err)
+		t.Fatalf("the folder after a kill: %v", err)
 	}
-	defer f.Close()
-	marks := map[string][]byte{}
-	for _, name := range []string{crawl.StateArchive, crawl.StateEvents} {
-		if marks[name], err = f.State(context.Background(), name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if marks[crawl.StateEvents] == nil {
-		return 0
-	}
-	log, err := event.Open(col.events(), marks[crawl.StateEvents])
+	defer own.Close()
+	stores, err := own.OpenStores(t.Context(), collection.StoreOptions{Archive: store.Options{Prefix: "crawl"}})
 	if err != nil {
-		t.Fatalf("the log after a kill: %v", err)
+		t.Fatalf("the stores after a kill: %v", err)
 	}
-	log.Close()
-	if m := marks[crawl.StateArchive]; m != nil {
-		a, err := store.Open(col.archive(), store.Options{Prefix: "crawl", Mark: m})
-		if err != nil {
-			t.Fatalf("the archive after a kill: %v", err)
-		}
-		a.Close()
-	}
+	defer stores.Close()
 	archived := map[string]int{}
-	paths, err := store.Paths(col.archive())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for r, err := range store.Records(paths...) {
+	for r, err := range col.Responses(nil) {
 		if err != nil {
 			t.Fatalf("the archive after a kill: %v", err)
 		}
-		if r.Type() == "response" {
-			archived[r.Target()]++
-		}
+		archived[r.URL.String()]++
 	}
 	pages := 0
-	for e, err := range event.ReadFile(col.events()) {
+	for e, err := range event.ReadFile(col.EventLog()) { // torn lines would be errors
 		if err != nil {
 			t.Fatalf("the log after a kill: %v", err)
 		}

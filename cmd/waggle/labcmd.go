@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"text/tabwriter"
 
@@ -30,18 +29,11 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	err = os.MkdirAll(c.Out, 0o755)
-	var lock *os.File
-	if err == nil {
-		lock, err = os.Create(filepath.Join(c.Out, "lock"))
-	}
+	lock, err := takeResults(c.Out)
 	if err != nil {
-		return exit{exitUsage, fmt.Errorf("results cannot be written to %s: choose another folder with -o: %w", c.Out, err)}
+		return err
 	}
 	defer lock.Close()
-	if err := lockFile(lock); err != nil {
-		return fmt.Errorf("%s is in use by another waggle: wait for it to end, or choose another folder", c.Out)
-	}
 	meter := newMeter(io.err)
 	out, err := f.Run(ctx, c.Out, lab.Options{Progress: meter.show, Workers: c.Workers, Note: func(note string) {
 		fmt.Fprintln(io.err, "waggle: note: "+event.Line(note))

@@ -44,6 +44,7 @@ type commands struct {
 	Demo    demoCmd    `cmd:"" help:"Crawl a real site on this machine, focused and breadth-first, and compare."`
 	Crawl   crawlCmd   `cmd:"" help:"Crawl for the pages of a topic."`
 	Explain explainCmd `cmd:"" help:"Tell why a page was fetched, or why not."`
+	Export  exportCmd  `cmd:"" help:"Write what a crawl found in a form for other tools."`
 	Web     struct {
 		Build webBuildCmd `cmd:"" help:"Make a recorded web."`
 		Info  webInfoCmd  `cmd:"" help:"Tell what a recorded web holds."`
@@ -78,6 +79,7 @@ const description = `waggle is a focused web crawler: show it what you want, and
   waggle crawl -f job.yaml -o bees         the same from a job file
   waggle crawl -o bees --resume            go on after a stop or a crash
   waggle explain https://example.org/a -o bees
+  waggle export bees cdxj -o bees.cdxj     an index for replay tools
   waggle train collect --help              teach a model before the crawl
 
 Exit codes: 0 ended, 1 failed, 2 not understood, 3 stopped (resume goes on),
@@ -109,7 +111,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 	parser, err := kong.New(&c,
 		kong.Name("waggle"), kong.Description(description),
 		kong.Writers(std.out, std.err),
-		kong.Vars{"version": "waggle " + version, "judges": judgeNames(), "kinds": kindNames()},
+		kong.Vars{"version": "waggle " + version, "judges": judgeNames(), "kinds": kindNames(), "exports": exportNames()},
 		kong.Exit(func(code int) { panic(exit{code: code}) }),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std),

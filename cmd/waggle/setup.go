@@ -18,11 +18,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/lab"
@@ -37,7 +39,8 @@ import (
 // setup makes a crawl of a job.
 type setup struct {
 	job    *Job
-	col    collection
+	col    collection.Collection
+	own    *collection.Writer // nil where nothing is written: with resume, and not crawled
 	resume bool
 	// acceptLoss goes on with an archive or a log that holds less than was
 	// acknowledged.
@@ -75,51 +78,15 @@ func (s *setup) crawl(ctx context.Context, show func() progress) (event.Ending, 
 		return "", nil, exit{exitUsage, err}
 	}
 	s.job.resolve(j.Threshold())
-	if err := s.col.save(s.job); err != nil {
+	if err := saveJob(s.own, s.job); err != nil {
 		return "", nil, err
 	}
 
-	front, err := frontier.Open(s.col.frontier(), frontier.Options{
-		MaxPerHost: s.job.Scope.MaxHostQueue, Max: s.job.Scope.MaxQueue, Repair: s.acceptLoss,
-		Shortest: score.Shortest(s.job.scorer(), s.job.Scorer.Set),
-	})
-	if errors.Is(err, frontier.ErrDamaged) {
-		err = fmt.Errorf("%w\n%s", err, lossRemedy)
-	}
-	if err != nil && s.resume {
-		err = fmt.Errorf("%w\nWhat was fetched is safe in %s; waggle web build %s -o WEB makes a recorded web of it", err, s.col.archive(), s.col.dir)
-	}
+	stores, err := s.open(ctx)
 	if err != nil {
 		return "", nil, err
 	}
-	defer front.Close()
-	marks := map[string][]byte{}
-	for _, name := range []string{crawl.StateArchive, crawl.StateEvents} {
-		if marks[name], err = front.State(ctx, name); err != nil {
-			return "", nil, err
-		}
-	}
-	if marks[crawl.StateEvents] == nil { // no turn was ever committed
-		if err := s.col.clear(); err != nil {
-			return "", nil, err
-		}
-		marks[crawl.StateEvents] = []byte(event.Empty)
-	}
-	if marks[crawl.StateArchive] == nil {
-		marks[crawl.StateArchive] = store.StartMark()
-	}
-	archive, log, err := s.openRecords(marks)
-	if err != nil {
-		return "", nil, err
-	}
-	defer archive.Close()
-	defer log.Close()
-	if front.Repaired() {
-		s.note("the end of the frontier's memory was lost, as in a power failure; it is made again from the log")
-		if err := s.remind(ctx, front); err != nil {
-			return "", nil, err
-		}
-	}
+	defer stores.Close()
 
 	view := show()
 	defer view.Close()
@@ -129,7 +96,7 @@ func (s *setup) crawl(ctx context.Context, show func() progress) (event.Ending, 
 		view.Add(e)
 	}
 	c := &crawl.Crawl{
-		Frontier: front, Fetcher: fetcher, Parser: parser, Judge: j, Scorer: scorer, Archive: archive, Log: log,
+		Frontier: stores.Frontier, Fetcher: fetcher, Parser: parser, Judge: j, Scorer: scorer, Archive: stores.Archive, Log: stores.Log,
 		Policy: s.policy(), Name: s.job.Name, JudgeName: j.Name(), ScorerName: s.job.scorer(), Threshold: j.Threshold(),
 		Workers: s.job.Fetch.Workers, Listen: listen,
 	}
@@ -143,7 +110,7 @@ func (s *setup) crawl(ctx context.Context, show func() progress) (event.Ending, 
 	if s.resume {
 		// The earlier runs are heard again, so that the figures go on from them.
 		c.History = func(yield func(event.Event, error) bool) {
-			for e, err := range event.ReadFile(s.col.events()) {
+			for e, err := range s.col.Events() {
 				if err == nil {
 					sum.Add(e)
 					view.Recall(e)
@@ -159,134 +126,41 @@ func (s *setup) crawl(ctx context.Context, show func() progress) (event.Ending, 
 		view.Close()
 		return "", nil, fmt.Errorf("%w\nMend the cause, then go on with --resume", err)
 	}
-	return how, sum, errors.Join(s.writeHarvest(), view.Close())
+	return how, sum, errors.Join(s.own.SaveHarvest(), view.Close())
 }
 
-// openRecords opens the archive and the event log at their marks.
-func (s *setup) openRecords(marks map[string][]byte) (*store.Archive, *event.Log, error) {
-	o := store.Options{
-		Prefix: slug(s.job.Name), Software: "waggle/" + version, Operator: s.job.Contact, Job: s.job.Name,
-		Robots: "obey", Mark: marks[crawl.StateArchive],
-	}
-	archive, err := store.Open(s.col.archive(), o)
-	var missing *store.MissingError
-	lost := errors.As(err, &missing)
-	if lost && s.acceptLoss {
-		o.Mark = nil
-		archive, err = store.Open(s.col.archive(), o)
-	}
-	if lost && !s.acceptLoss {
-		err = fmt.Errorf("%w\n%s", err, lossRemedy)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	log, err := event.Open(s.col.events(), marks[crawl.StateEvents])
-	if errors.Is(err, event.ErrMark) {
-		lost = true
-		if !s.acceptLoss {
+// open opens the stores of the crawl.
+func (s *setup) open(ctx context.Context) (*collection.Stores, error) {
+	stores, err := s.own.OpenStores(ctx, collection.StoreOptions{
+		Frontier: frontier.Options{
+			MaxPerHost: s.job.Scope.MaxHostQueue, Max: s.job.Scope.MaxQueue,
+			Shortest: score.Shortest(s.job.scorer(), s.job.Scorer.Set),
+		},
+		Archive:    s.archiveOptions(),
+		AcceptLoss: s.acceptLoss, Note: s.note,
+	})
+	var broken *collection.OpenError
+	if errors.As(err, &broken) {
+		if broken.Loss {
 			err = fmt.Errorf("%w\n%s", err, lossRemedy)
-		} else if mark, errMark := event.LastMark(s.col.events()); errMark != nil {
-			err = errMark
-		} else {
-			log, err = event.Open(s.col.events(), mark)
+		}
+		if broken.Store == "frontier" && s.resume {
+			err = fmt.Errorf("%w\nWhat was fetched is safe in %s; waggle web build %s -o WEB makes a recorded web of it", err, s.col.ArchiveDir(), s.col.Dir())
 		}
 	}
-	if err == nil && lost {
-		err = s.listLost()
+	return stores, err
+}
+
+// archiveOptions are what the archive tells of the crawl.
+func (s *setup) archiveOptions() store.Options {
+	return store.Options{
+		Prefix: slug(s.job.Name), Software: "waggle/" + version, Operator: s.job.Contact, Job: s.job.Name, Robots: "obey",
 	}
-	if err != nil {
-		return nil, nil, errors.Join(err, archive.Close())
-	}
-	return archive, log, nil
 }
 
 const lossRemedy = `The machine may have lost power within seconds of writing, or files were removed.
 Put the files back, or go on without what is missing: --resume --accept-loss
 (the addresses of pages that are lost are then listed in lost.txt).`
-
-// listLost writes down the pages that the log tells of and the archive does not
-// hold.
-func (s *setup) listLost() error {
-	paths, err := store.Paths(s.col.archive())
-	if err != nil {
-		return err
-	}
-	kept := map[string]bool{}
-	for r, err := range store.Records(paths...) {
-		var damage *store.Damage
-		if errors.As(err, &damage) {
-			continue // what it held is lost
-		}
-		if err != nil {
-			return err
-		}
-		if r.Type() == "response" {
-			kept[r.Target()] = true
-		}
-	}
-	var list strings.Builder
-	n := 0
-	for e, err := range event.ReadFile(s.col.events()) {
-		if err != nil {
-			return err
-		}
-		f, ok := e.(event.Fetched)
-		if ok && !kept[f.URL.String()] && f.Reason != web.ReasonNoIndex && !f.Directives.NoArchive {
-			n++
-			fmt.Fprintln(&list, f.URL)
-		}
-	}
-	s.note(fmt.Sprintf("%d pages are lost; lost.txt lists them, but for those of which the log was lost too", n))
-	return writeWhole(filepath.Join(s.col.dir, "lost.txt"), []byte(list.String()))
-}
-
-// remind tells a frontier that lost the end of its memory which addresses are
-// done, by the log.
-func (s *setup) remind(ctx context.Context, f crawl.Frontier) error {
-	var done []web.URL
-	tell := func(n int) error {
-		if len(done) < n {
-			return nil
-		}
-		_, err := f.Commit(ctx, web.Turn{Done: done})
-		done = done[:0]
-		return err
-	}
-	for e, err := range event.ReadFile(s.col.events()) {
-		if err != nil {
-			return err
-		}
-		switch e := e.(type) {
-		case event.Fetched:
-			done = append(done, e.URL)
-		case event.Failed:
-			if !e.Retry {
-				done = append(done, e.URL)
-			}
-		}
-		if err := tell(1000); err != nil {
-			return err
-		}
-	}
-	return tell(1)
-}
-
-// writeHarvest lists the relevant pages, from the log alone.
-func (s *setup) writeHarvest() error {
-	var h event.Harvest
-	for e, err := range event.ReadFile(s.col.events()) {
-		if err != nil {
-			return err
-		}
-		h.Add(e)
-	}
-	var b strings.Builder
-	if err := h.WriteTSV(&b); err != nil {
-		return err
-	}
-	return writeWhole(s.col.harvest(), []byte(b.String()))
-}
 
 // fetcher assembles the stack that fetches.
 func (s *setup) fetcher(ctx context.Context) (*fetch.Stack, error) {
@@ -366,15 +240,15 @@ func askCA(ctx context.Context, proxy string) ([]byte, error) {
 // example pages are fetched and kept, so that a later run judges by the same.
 func (s *setup) topic(ctx context.Context, f fetch.Fetcher, p *parse.Parser) (*topic.Topic, error) {
 	t := &topic.Topic{Name: s.job.Name, Description: s.job.Topic.Description, Keywords: s.job.Topic.Keywords}
-	var examples []example
+	var examples []collection.Example
 	var err error
 	if s.resume {
-		examples, err = s.col.loadExamples()
-		if err == nil && len(s.job.Topic.Examples) > 0 && !fileExists(s.col.examples()) {
-			err = fmt.Errorf("%s is missing: the judge was made of it and cannot be made again without; put it back, or begin a new crawl", s.col.examples())
+		examples, err = s.col.Examples()
+		if err == nil && len(s.job.Topic.Examples) > 0 && !folder.Exists(s.col.ExampleFile()) {
+			err = fmt.Errorf("%s is missing: the judge was made of it and cannot be made again without; put it back, or begin a new crawl", s.col.ExampleFile())
 		}
 	} else if examples, err = s.gather(ctx, f); err == nil {
-		err = s.col.saveExamples(examples)
+		err = s.own.SaveExamples(examples)
 	}
 	if err != nil {
 		return nil, err
@@ -397,7 +271,7 @@ func (s *setup) topic(ctx context.Context, f fetch.Fetcher, p *parse.Parser) (*t
 	return t, nil
 }
 
-func parseExample(p *parse.Parser, e example) (*web.Page, error) {
+func parseExample(p *parse.Parser, e collection.Example) (*web.Page, error) {
 	u, err := web.Parse(e.URL)
 	if err != nil {
 		return nil, err
@@ -409,7 +283,7 @@ func parseExample(p *parse.Parser, e example) (*web.Page, error) {
 
 // gather reads and fetches the example pages. One that cannot be had is left
 // out with a word, unless nothing would be left to judge by.
-func (s *setup) gather(ctx context.Context, f fetch.Fetcher) (examples []example, err error) {
+func (s *setup) gather(ctx context.Context, f fetch.Fetcher) (examples []collection.Example, err error) {
 	var lost []error
 	take := func(sources []string, negative bool) error {
 		for _, src := range sources {
@@ -440,43 +314,43 @@ func (s *setup) gather(ctx context.Context, f fetch.Fetcher) (examples []example
 const maxExample = 10 << 20
 
 // one brings one example page.
-func (s *setup) one(ctx context.Context, f fetch.Fetcher, src string) (example, error) {
+func (s *setup) one(ctx context.Context, f fetch.Fetcher, src string) (collection.Example, error) {
 	if !isAddress(src) {
 		file, err := os.Open(src)
 		if err != nil {
-			return example{}, err
+			return collection.Example{}, err
 		}
 		defer file.Close()
 		b, err := io.ReadAll(io.LimitReader(file, maxExample))
 		if err != nil {
-			return example{}, err
+			return collection.Example{}, err
 		}
 		if kind := http.DetectContentType(b); len(b) > 0 && !strings.HasPrefix(kind, "text/") {
-			return example{}, fmt.Errorf("it is %s, neither text nor HTML", kind)
+			return collection.Example{}, fmt.Errorf("it is %s, neither text nor HTML", kind)
 		}
 		mime := "text/html"
 		if strings.EqualFold(filepath.Ext(src), ".txt") {
 			mime = "text/plain"
 		}
-		return example{Source: src, URL: "http://example.invalid/", MIME: mime, Body: b}, nil
+		return collection.Example{Source: src, URL: "http://example.invalid/", MIME: mime, Body: b}, nil
 	}
 	u, err := web.Parse(src)
 	if err != nil {
-		return example{}, err
+		return collection.Example{}, err
 	}
 	s.note("example " + src)
 	r, err := fetch.Follow(ctx, f, u, 10)
 	if err != nil {
-		return example{}, err
+		return collection.Example{}, err
 	}
 	if r.Status != 200 {
-		return example{}, fmt.Errorf("status %d", r.Status)
+		return collection.Example{}, fmt.Errorf("status %d", r.Status)
 	}
 	mime := ""
 	if v := r.Header["Content-Type"]; len(v) > 0 {
 		mime = v[0]
 	}
-	return example{Source: src, URL: r.URL.String(), MIME: mime, Body: r.Body}, nil
+	return collection.Example{Source: src, URL: r.URL.String(), MIME: mime, Body: r.Body}, nil
 }
 
 func (s *setup) judge(t *topic.Topic, a *text.Analyzer) (judge.Judge, error) {
@@ -521,7 +395,7 @@ func (s *setup) judge(t *topic.Topic, a *text.Analyzer) (judge.Judge, error) {
 func (s *setup) critic() (*judge.Critic, error) {
 	name := s.job.Judge.Critic
 	if s.resume {
-		name = s.col.critic()
+		name = s.col.CriticFile()
 	}
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -532,7 +406,7 @@ func (s *setup) critic() (*judge.Critic, error) {
 		return nil, err
 	}
 	if !s.resume {
-		err = writeWhole(s.col.critic(), b)
+		err = s.own.SaveCritic(b)
 	}
 	return c, err
 }
@@ -569,17 +443,17 @@ func (s *setup) scorer(t *topic.Topic, j judge.Judge, a *text.Analyzer) (crawl.S
 // crawl: the links that wait carry what that very model made of them.
 func (s *setup) model(a *text.Analyzer) (*model.File, error) {
 	if s.resume {
-		b, err := os.ReadFile(s.col.model())
+		b, err := os.ReadFile(s.col.ModelFile())
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("the crawl's copy of its trained model is gone: put it back, or copy the model it was begun with (%s) to %s", s.job.Scorer.Model, s.col.model())
+			return nil, fmt.Errorf("the crawl's copy of its trained model is gone: put it back, or copy the model it was begun with (%s) to %s", s.job.Scorer.Model, s.col.ModelFile())
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the crawl's copy of its trained model: %w", err)
 		}
 		if was, is := s.job.Scorer.Digest, modelDigest(b); was != "" && was != is {
-			return nil, fmt.Errorf("%s is not the model that the crawl was begun with (%s): the links that wait carry what that one made of them; copy it there, or begin a new crawl", s.col.model(), s.job.Scorer.Model)
+			return nil, fmt.Errorf("%s is not the model that the crawl was begun with (%s): the links that wait carry what that one made of them; copy it there, or begin a new crawl", s.col.ModelFile(), s.job.Scorer.Model)
 		}
-		return model.Read(s.col.model(), a)
+		return model.Read(s.col.ModelFile(), a)
 	}
 	f, err := model.Read(s.job.Scorer.Model, a)
 	if err != nil {
@@ -591,10 +465,10 @@ func (s *setup) model(a *text.Analyzer) (*model.File, error) {
 				s.job.Scorer.Model, event.Line(f.Provenance.Topic), differ))
 		}
 	}
-	if err := f.Write(s.col.model()); err != nil {
+	if err := f.Write(s.col.ModelFile()); err != nil {
 		return nil, err
 	}
-	b, err := os.ReadFile(s.col.model())
+	b, err := os.ReadFile(s.col.ModelFile())
 	s.job.Scorer.Digest = modelDigest(b)
 	return f, err
 }

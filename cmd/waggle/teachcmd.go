@@ -19,6 +19,7 @@ import (
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/teach"
@@ -302,7 +303,7 @@ func (k *keeper) save(set []paths.Path, past []teach.Moment) error {
 		return err
 	}
 	if k.backup {
-		if err := writeWhole(k.name+"~", k.held); err != nil {
+		if err := folder.Write(k.name+"~", k.held); err != nil {
 			return err
 		}
 		k.backup = false
@@ -313,7 +314,7 @@ func (k *keeper) save(set []paths.Path, past []teach.Moment) error {
 			return err
 		}
 	}
-	if err := writeWhole(k.name, b); err != nil {
+	if err := folder.Write(k.name, b); err != nil {
 		return err
 	}
 	k.held, k.past = b, past
@@ -334,7 +335,7 @@ func (k *keeper) savePast(set []paths.Path, past []teach.Moment) error {
 	if err := teach.WritePast(&b, set, past); err != nil {
 		return err
 	}
-	return writeWhole(k.pastName(), b.Bytes())
+	return folder.Write(k.pastName(), b.Bytes())
 }
 
 // openBrowser shows an address in the person's browser. Arguments of programs

@@ -21,9 +21,11 @@ import (
 	"testing"
 	"time"
 
+	"go.yaml.in/yaml/v3"
 	"golang.org/x/net/html"
 
 	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/internal/folder"
 )
 
 // BenchmarkThroughput crawls 20,000 real pages on loopback without a delay and
@@ -43,7 +45,7 @@ func BenchmarkThroughput(b *testing.B) {
 		source = filepath.Join("..", "..", "..", "shared", "webs")
 	}
 	source = filepath.Join(source, "manuals")
-	if !fileExists(source) {
+	if !folder.Exists(source) {
 		b.Skip("needs the recorded web manuals; WAGGLE_WEBS names the folder of recorded webs")
 	}
 	place := filepath.Join(b.TempDir(), "manuals")
@@ -62,11 +64,13 @@ func BenchmarkThroughput(b *testing.B) {
 	proxy := serveInChild(b, place)
 	for b.Loop() {
 		dir := b.TempDir()
-		col := collection{dir: dir}
-		if err := col.save(job); err != nil {
+		file := filepath.Join(dir, "job.yaml")
+		if text, err := yaml.Marshal(job); err != nil {
+			b.Fatal(err)
+		} else if err := os.WriteFile(file, text, 0o644); err != nil {
 			b.Fatal(err)
 		}
-		full := measure(b, runAsWaggle, "crawl", "-f", col.job(), "-o", filepath.Join(dir, "crawl"), "--through", proxy)
+		full := measure(b, runAsWaggle, "crawl", "-f", file, "-o", filepath.Join(dir, "crawl"), "--through", proxy)
 		bare := measure(b, runBare, append([]string{proxy, strconv.Itoa(budget)}, job.Seeds...)...)
 		b.ReportMetric(full.perCPU(), "pages/cpu-s")
 		b.ReportMetric(bare.perCPU(), "bare-pages/cpu-s")

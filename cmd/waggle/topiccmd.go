@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/topic/taxonomy"
 )
@@ -386,36 +386,19 @@ func isPlot(name string) error {
 	return exit{exitUsage, fmt.Errorf("--plot %s: a chart is drawn as .svg or .png", name)}
 }
 
-// writeStream writes a file of any length so that it appears when it is whole.
-func writeStream(name string, write func(io.Writer) error) (err error) {
-	f, err := os.Create(name + ".new")
-	if err != nil {
-		return exit{exitUsage, err}
-	}
-	defer func() {
-		if err != nil {
-			f.Close() // a second time where it was closed
-			os.Remove(f.Name())
+// writeStream writes a file of any length so that it appears when it is whole,
+// zipped if its name says so.
+func writeStream(name string, write func(io.Writer) error) error {
+	return folder.WriteFrom(name, func(out io.Writer) error {
+		if !strings.HasSuffix(name, ".gz") {
+			return write(out)
 		}
-	}()
-	var w io.Writer = f
-	var z *gzip.Writer
-	if strings.HasSuffix(name, ".gz") {
-		z = gzip.NewWriter(f)
-		w = z
-	}
-	if err := write(w); err != nil {
-		return err
-	}
-	if z != nil {
-		if err := z.Close(); err != nil {
+		z := gzip.NewWriter(out)
+		if err := write(z); err != nil {
 			return err
 		}
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
+		return z.Close()
+	})
 }
 
 // pathBetween leads from the folder of a file to another folder, with slashes;

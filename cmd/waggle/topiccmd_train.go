@@ -11,20 +11,19 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
-	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/topic/taxonomy"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -106,7 +105,7 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 		if err != nil {
 			return err
 		}
-		parts = append(parts, wanted.archived(ctx, dir, fetched, parser, had))
+		parts = append(parts, wanted.archived(ctx, collection.At(dir), fetched, parser, had))
 		again = ", remove " + dir + " to fetch all anew"
 	}
 	n := 0
@@ -138,7 +137,7 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	if err := writeWhole(c.Out, b); err != nil {
+	if err := folder.Write(c.Out, b); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.out, "%s: %s\n\n", c.Out, size(int64(len(b))))
@@ -202,23 +201,14 @@ func readWanted(name string) (*wanted, error) {
 
 // had counts what became of the examples.
 type had struct {
-	mu     sync.Mutex
 	wanted int
 	pages  int            // examples whose page was read
 	lost   map[string]int // the others, by reason
 }
 
-func (h *had) lose(reason string) {
-	h.mu.Lock()
-	h.lost[reason]++
-	h.mu.Unlock()
-}
+func (h *had) lose(reason string) { h.lost[reason]++ }
 
-func (h *had) get() {
-	h.mu.Lock()
-	h.pages++
-	h.mu.Unlock()
-}
+func (h *had) get() { h.pages++ }
 
 // String tells how many examples could be had, and why not the others.
 func (h *had) String() string {
@@ -297,19 +287,13 @@ func readExample(p *parse.Parser, name string) (*web.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return parseExample(p, example{URL: "http://example.invalid/", MIME: "text/html", Body: b})
+	return parseExample(p, collection.Example{URL: "http://example.invalid/", MIME: "text/html", Body: b})
 }
 
-// placed is an example that leads to a page.
-type placed struct {
-	class string
-	used  bool // its page was read
-}
-
-// place tells which page an example leads to, by where it has moved. A page
-// counts once, for the example that came first.
-func (w *wanted) place(moved func(web.URL) web.URL, h *had) map[web.URL]*placed {
-	at := map[web.URL]*placed{}
+// place tells of which topic the pages are that the examples lead to, by where
+// they have moved. A page counts once, for the example that came first.
+func (w *wanted) place(moved func(web.URL) web.URL, h *had) map[web.URL]string {
+	at := map[web.URL]string{}
 	for _, e := range w.examples {
 		if _, ok := e.File(); ok {
 			continue
@@ -319,10 +303,10 @@ func (w *wanted) place(moved func(web.URL) web.URL, h *had) map[web.URL]*placed 
 			continue // readWanted has parsed it
 		}
 		u = moved(u)
-		switch first := at[u]; {
-		case first == nil:
-			at[u] = &placed{class: e.Topic}
-		case first.class == e.Topic:
+		switch first, taken := at[u]; {
+		case !taken:
+			at[u] = e.Topic
+		case first == e.Topic:
 			h.lose(lostSame)
 		default:
 			h.lose(lostOther)
@@ -373,7 +357,7 @@ func (w *wanted) recorded(ctx context.Context, pages *corpus.Pages, h *had) iter
 				h.lose(lostText)
 			default:
 				h.get()
-				if !yield(judge.Sample{Class: at[u].class, Key: u.String(), Terms: page.Terms}, nil) {
+				if !yield(judge.Sample{Class: at[u], Key: u.String(), Terms: page.Terms}, nil) {
 					return
 				}
 			}
@@ -381,7 +365,7 @@ func (w *wanted) recorded(ctx context.Context, pages *corpus.Pages, h *had) iter
 	}
 }
 
-func sortedURLs(at map[web.URL]*placed) []web.URL {
+func sortedURLs(at map[web.URL]string) []web.URL {
 	out := make([]web.URL, 0, len(at))
 	for u := range at {
 		out = append(out, u)
@@ -427,35 +411,37 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *w
 	if err := job.check(func(path string) string { return "--" + path[strings.LastIndexByte(path, '.')+1:] }); err != nil {
 		return nil, exit{exitUsage, err}
 	}
-	if err := (collection{dir: dir}).usable(); err != nil {
-		return nil, err
+	col := collection.At(dir)
+	if err := col.Usable(); err != nil {
+		return nil, exit{exitUsage, err}
 	}
-	begun := (collection{dir: dir}).begun()
+	begun := col.Begun()
 	if begun {
-		old, err := readJob(collection{dir: dir}.job())
+		old, err := readJob(col.JobFile())
 		if err != nil {
 			return nil, err
 		}
 		if old.Name != job.Name {
 			return nil, exit{exitUsage, fmt.Errorf("%s holds the pages of another taxonomy: choose another folder with --pages", dir)}
 		}
-		how, _, err := collection{dir: dir}.ended()
+		how, _, err := col.Ended()
 		if err != nil {
 			return nil, err
 		}
 		if how == event.FrontierEmpty {
-			return readFetched(collection{dir: dir})
+			return readFetched(col)
 		}
 	}
 	if err := job.live(); err != nil {
 		return nil, exit{exitUsage, err}
 	}
-	col, err := openCollection(dir)
+	own, err := col.Lock()
 	if err != nil {
 		return nil, err
 	}
-	defer col.Close()
-	s := &setup{job: job, col: col, resume: begun, note: func(s string) { fmt.Fprintln(std.err, event.Line(s)) }}
+	defer own.Close()
+	note := func(s string) { fmt.Fprintln(std.err, event.Line(s)) }
+	s := &setup{job: job, col: col, own: own, resume: begun, note: note}
 	fetcher, err := s.fetcher(ctx)
 	if err != nil {
 		return nil, err
@@ -468,40 +454,16 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *w
 	if !begun {
 		kept := *job
 		kept.Seeds = nil // too many, and the log has them
-		if err := col.save(&kept); err != nil {
+		if err := saveJob(own, &kept); err != nil {
 			return nil, err
 		}
 	}
-	// Nothing is at stake here but time, so what is damaged is not mended.
-	anew := func(err error) error {
-		return fmt.Errorf("%w\nRemove %s to fetch the examples anew", err, dir)
-	}
-	front, err := frontier.Open(col.frontier(), frontier.Options{MaxPerHost: -1})
+	stores, err := own.OpenStores(ctx, collection.StoreOptions{Frontier: frontier.Options{MaxPerHost: -1}, Archive: s.archiveOptions(), Note: note})
 	if err != nil {
-		return nil, anew(err)
+		// Nothing is at stake here but time, so what is damaged is not mended.
+		return nil, fmt.Errorf("%w\nRemove %s to fetch the examples anew", err, dir)
 	}
-	defer front.Close()
-	marks := map[string][]byte{}
-	for _, name := range []string{crawl.StateArchive, crawl.StateEvents} {
-		if marks[name], err = front.State(ctx, name); err != nil {
-			return nil, err
-		}
-	}
-	if marks[crawl.StateEvents] == nil {
-		if err := col.clear(); err != nil {
-			return nil, err
-		}
-		marks[crawl.StateEvents] = []byte(event.Empty)
-	}
-	if marks[crawl.StateArchive] == nil {
-		marks[crawl.StateArchive] = store.StartMark()
-	}
-	archive, log, err := s.openRecords(marks)
-	if err != nil {
-		return nil, anew(err)
-	}
-	defer archive.Close()
-	defer log.Close()
+	defer stores.Close()
 	done := 0
 	hear := func(e event.Event) {
 		switch e := e.(type) {
@@ -514,7 +476,7 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *w
 		}
 	}
 	history := func(yield func(event.Event, error) bool) {
-		for e, err := range event.ReadFile(col.events()) {
+		for e, err := range col.Events() {
 			if err == nil {
 				hear(e)
 			}
@@ -524,8 +486,8 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *w
 		}
 	}
 	run := &crawl.Crawl{
-		Seeds: w.addresses, Frontier: front, Fetcher: fetcher, Parser: linkless{parse.New(parse.Options{})}, Judge: indifferent{}, Scorer: scorer,
-		Archive: archive, Log: log, Policy: crawl.Policy{Delay: job.delay()},
+		Seeds: w.addresses, Frontier: stores.Frontier, Fetcher: fetcher, Parser: linkless{parse.New(parse.Options{})}, Judge: indifferent{}, Scorer: scorer,
+		Archive: stores.Archive, Log: stores.Log, Policy: crawl.Policy{Delay: job.delay()},
 		Name: job.Name, JudgeName: "none", ScorerName: "breadth-first", Threshold: 1, Workers: c.Workers,
 		Listen: func(e event.Event) {
 			hear(e)
@@ -546,9 +508,9 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *w
 }
 
 // readFetched reads the log.
-func readFetched(col collection) (*fetched, error) {
+func readFetched(col collection.Collection) (*fetched, error) {
 	f := &fetched{moved: map[web.URL]web.URL{}, kept: map[web.URL]bool{}, lost: map[web.URL]web.Reason{}}
-	for e, err := range event.ReadFile(col.events()) {
+	for e, err := range col.Events() {
 		if err != nil {
 			return nil, err
 		}
@@ -578,9 +540,8 @@ func readFetched(col collection) (*fetched, error) {
 	return f, nil
 }
 
-// archived yields the examples that were fetched, parsed on all cores; their
-// order is chance.
-func (w *wanted) archived(ctx context.Context, dir string, f *fetched, p *parse.Parser, h *had) iter.Seq2[judge.Sample, error] {
+// archived yields the examples that were fetched.
+func (w *wanted) archived(ctx context.Context, col collection.Collection, f *fetched, p *parse.Parser, h *had) iter.Seq2[judge.Sample, error] {
 	return func(yield func(judge.Sample, error) bool) {
 		at := w.place(func(u web.URL) web.URL { return follow(u, func(u web.URL) web.URL { return f.moved[u] }) }, h)
 		for u := range at {
@@ -595,79 +556,29 @@ func (w *wanted) archived(ctx context.Context, dir string, f *fetched, p *parse.
 				delete(at, u)
 			}
 		}
-		paths, err := store.Paths(collection{dir: dir}.archive())
-		if err != nil {
-			yield(judge.Sample{}, err)
-			return
-		}
-		ctx, cancel := context.WithCancel(ctx)
-		type read struct {
-			judge.Sample
-			err error
-		}
-		responses, samples := make(chan *web.Response, 4), make(chan read, 4)
-		var workers sync.WaitGroup
-		defer workers.Wait()
-		defer cancel()
-		workers.Go(func() {
-			defer close(responses)
-			for rec, err := range store.Records(paths...) {
-				var r *web.Response
-				if err == nil {
-					if rec.Type() != "response" {
-						continue
-					}
-					u, errURL := web.Parse(rec.Target())
-					if to := at[u]; errURL != nil || to == nil || to.used {
-						continue
-					} else {
-						to.used = true
-					}
-					r, err = store.ReadResponse(rec, maxExample)
-				}
-				if err != nil {
-					select {
-					case samples <- read{err: err}:
-					case <-ctx.Done():
-					}
-					return
-				}
-				select {
-				case responses <- r:
-				case <-ctx.Done():
-					return
-				}
+		read := map[web.URL]bool{}
+		placed := func(u web.URL) bool { _, ok := at[u]; return ok }
+		for page, err := range col.Pages(ctx, p, placed) {
+			var unparsed *collection.ParseError
+			switch {
+			case errors.As(err, &unparsed):
+				h.lose(lostText)
+				continue
+			case err != nil:
+				yield(judge.Sample{}, err)
+				return
+			case read[page.URL]:
+				continue
 			}
-		})
-		var parsers sync.WaitGroup
-		for range runtime.GOMAXPROCS(0) {
-			parsers.Go(func() {
-				for r := range responses {
-					page, err := p.Parse(r)
-					if err != nil || len(page.Terms) == 0 {
-						h.lose(lostText)
-						continue
-					}
-					h.get()
-					select {
-					case samples <- read{Sample: judge.Sample{Class: at[r.URL].class, Key: r.URL.String(), Terms: page.Terms}}:
-					case <-ctx.Done():
-						return
-					}
-				}
-			})
-		}
-		workers.Go(func() {
-			parsers.Wait()
-			close(samples)
-		})
-		for s := range samples {
-			if !yield(s.Sample, s.err) || s.err != nil {
+			read[page.URL] = true
+			if len(page.Terms) == 0 {
+				h.lose(lostText)
+				continue
+			}
+			h.get()
+			if !yield(judge.Sample{Class: at[page.URL], Key: page.URL.String(), Terms: page.Terms}, nil) {
 				return
 			}
-		}
-		if ctx.Err() != nil {
-			yield(judge.Sample{}, ctx.Err())
 		}
 	}
 }
@@ -761,7 +672,7 @@ func plotReliability(name string, r *judge.Record) error {
 	} else {
 		err = chart.Draw().SVG(&b)
 	}
-	return errors.Join(err, writeWhole(name, b.Bytes()))
+	return errors.Join(err, folder.Write(name, b.Bytes()))
 }
 
 // merged joins each bin of less than n pages with the next ones, and the last

@@ -14,9 +14,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/topic"
@@ -320,21 +322,21 @@ func (c *trainCollectCmd) usable() error {
 		}
 	}
 	for _, name := range slices.Concat(c.Edges, c.CCNodes, c.CCEdges) {
-		if !fileExists(name) {
+		if !folder.Exists(name) {
 			return fmt.Errorf("file of links: there is no %s", name)
 		}
 	}
 	if c.Force {
 		return nil
 	}
-	if fileExists(train.GraphPath(c.Out)) {
+	if folder.Exists(train.GraphPath(c.Out)) {
 		return fmt.Errorf("%s holds a collected graph: go on with waggle train sequences %[1]s, or collect anew with --force", c.Out)
 	}
 	entries, err := os.ReadDir(c.Out)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if len(entries) > 0 && !fileExists(filepath.Join(c.Out, "lock")) {
+	if len(entries) > 0 && !folder.Exists(filepath.Join(c.Out, "lock")) {
 		return fmt.Errorf("%s holds other files (%s): choose a new folder", c.Out, entries[0].Name())
 	}
 	return nil
@@ -342,16 +344,9 @@ func (c *trainCollectCmd) usable() error {
 
 // take makes the folder and keeps others out of it.
 func (c *trainCollectCmd) take() (unlock func(), err error) {
-	if err := os.MkdirAll(c.Out, 0o755); err != nil {
-		return nil, err
-	}
-	lock, err := os.Create(filepath.Join(c.Out, "lock"))
+	lock, err := takeResults(c.Out)
 	if err != nil {
 		return nil, err
-	}
-	if err := lockFile(lock); err != nil {
-		lock.Close()
-		return nil, fmt.Errorf("%s is in use by another waggle: wait for it to end, or choose another folder", c.Out)
 	}
 	return func() { lock.Close() }, nil
 }
@@ -377,8 +372,8 @@ func (c *trainCollectCmd) begin(s collectSettings) error {
 	b = append(b, '\n')
 	old, err := os.ReadFile(c.settingsPath())
 	switch {
-	case errors.Is(err, fs.ErrNotExist), !fileExists(train.PagesPath(c.Out)) && !fileExists(train.InlinksPath(c.Out)):
-		return writeWhole(c.settingsPath(), b)
+	case errors.Is(err, fs.ErrNotExist), !folder.Exists(train.PagesPath(c.Out)) && !folder.Exists(train.InlinksPath(c.Out)):
+		return folder.Write(c.settingsPath(), b)
 	case err != nil:
 		return err
 	case string(old) != string(b):
@@ -429,10 +424,10 @@ func (c *trainCollectCmd) record(ctx context.Context, meter *meter) (r recorded,
 		return r, nil
 	}
 	dir := c.Web
-	if (collection{dir: dir}).begun() {
+	if collection.At(dir).Begun() {
 		r.made = filepath.Join(c.Out, "record")
 		dir = r.made
-		_, err := corpus.Build(ctx, dir, corpus.Crawl{Dir: c.Web}, corpus.Options{Force: fileExists(dir), Progress: meter.show})
+		_, err := corpus.Build(ctx, dir, corpus.Crawl{Dir: c.Web}, corpus.Options{Force: folder.Exists(dir), Progress: meter.show})
 		if err != nil {
 			r.close()
 			return recorded{}, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/train"
@@ -61,7 +62,7 @@ func (c *trainInspectCmd) graph(ctx context.Context, io streams) error {
 	}
 	fmt.Fprintf(io.out, "%s: %s pages, %s links between them, for %s\n\n", c.Path, number(len(g.Nodes)), number(len(g.Edges)), event.Line(g.Topic.Name))
 	printGraph(io.out, g)
-	if !fileExists(train.SequencesPath(c.Path)) {
+	if !folder.Exists(train.SequencesPath(c.Path)) {
 		return nil
 	}
 	list, err := train.LoadSequences(train.SequencesPath(c.Path), g)
@@ -450,5 +451,5 @@ func drawCurve(name string, f *model.File) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(name, b.Bytes())
+	return folder.Write(name, b.Bytes())
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/train"
 )
@@ -65,7 +66,7 @@ func kindNames() string {
 
 // Run fits.
 func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
-	if fileExists(c.Out) && !c.Force {
+	if folder.Exists(c.Out) && !c.Force {
 		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", c.Out)}
 	}
 	if c.Variance == 0 { // what is not given has a default

@@ -18,6 +18,7 @@ import (
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/corpus/synthetic"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
 )
 
 // webBuildCmd is `waggle web build`.
@@ -341,7 +342,7 @@ git-doc	https://www.kernel.org/pub/software/scm/git/docs/
 // debianSite builds a web of manuals of many hosts and serves it as a proxy.
 func debianSite(ctx context.Context, dir string, note func(string, ...any)) (site, error) {
 	place := filepath.Join(dir, "web")
-	if !fileExists(filepath.Join(place, "web.yaml")) {
+	if !folder.Exists(filepath.Join(place, "web.yaml")) {
 		table := filepath.Join(dir, "packages.tsv")
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return site{}, err

@@ -1,0 +1,172 @@
+package collection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// maxResponse bounds a response that is read from the archive, in bytes: more
+// than any crawl takes by default.
+const maxResponse = 64 << 20
+
+// records are the records of the archive, as store.Records gives them; none if
+// there is no archive yet.
+func (c Collection) records() iter.Seq2[*store.Record, error] {
+	return func(yield func(*store.Record, error) bool) {
+		paths, err := c.ArchiveFiles()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for r, err := range store.Records(paths...) {
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// ArchiveFiles are the paths of the archive's WARC files, in their order; none
+// if there is no archive yet.
+func (c Collection) ArchiveFiles() ([]string, error) {
+	paths, err := store.Paths(c.ArchiveDir())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return paths, err
+}
+
+// Responses are the responses in the archive that have a wanted address, in the
+// order in which they came: pages, redirects, errors and robots.txt. An address
+// that failed for a time has more than one. nil wants all.
+//
+// A record that cannot be read is a *store.Damage, after which the next one
+// follows; while the crawl runs, the last record may be torn. Any other error
+// ends the sequence.
+func (c Collection) Responses(want func(web.URL) bool) iter.Seq2[*web.Response, error] {
+	return func(yield func(*web.Response, error) bool) {
+		for rec, err := range c.records() {
+			if err == nil {
+				if rec.Type() != "response" {
+					continue
+				}
+				// It is canonical already, by rules of the job that may be stricter.
+				u, errURL := web.Parse(rec.Target())
+				if errURL != nil || want != nil && !want(u) {
+					continue
+				}
+				var r *web.Response
+				if r, err = store.ReadResponse(rec, maxResponse); err == nil {
+					if !yield(r, nil) {
+						return
+					}
+					continue
+				}
+			}
+			var damage *store.Damage
+			if !yield(nil, err) || !errors.As(err, &damage) {
+				return
+			}
+		}
+	}
+}
+
+// ParseError says that a document in the archive could not be parsed.
+type ParseError struct {
+	URL web.URL
+	Err error
+}
+
+func (e *ParseError) Error() string { return fmt.Sprintf("parsing %s: %v", e.URL, e.Err) }
+func (e *ParseError) Unwrap() error { return e.Err }
+
+// Pages are the documents in the archive that have a wanted address, parsed on
+// all cores, in the order in which they were fetched. want is called on another
+// goroutine; nil wants all.
+//
+// A record that cannot be read is a *store.Damage and a document that cannot be
+// parsed a *ParseError; the next page follows after both. Any other error, such
+// as that of ctx, ends the sequence.
+func (c Collection) Pages(ctx context.Context, p crawl.Parser, want func(web.URL) bool) iter.Seq2[*web.Page, error] {
+	return func(yield func(*web.Page, error) bool) {
+		read, cancel := context.WithCancel(ctx)
+		var workers sync.WaitGroup
+		defer workers.Wait()
+		defer cancel()
+		// Each document has a channel of its own for what becomes of it; those
+		// channels wait in the order of the archive.
+		type parsed struct {
+			page *web.Page
+			err  error
+		}
+		results := make(chan chan parsed, 2*runtime.GOMAXPROCS(0))
+		workers.Go(func() {
+			defer close(results)
+			for r, err := range c.Responses(want) {
+				if err == nil && !isDocument(r) {
+					continue
+				}
+				result := make(chan parsed, 1)
+				select {
+				case results <- result:
+				case <-read.Done():
+					return
+				}
+				if err != nil {
+					result <- parsed{nil, err}
+					continue
+				}
+				workers.Go(func() {
+					page, err := p.Parse(r)
+					if err != nil {
+						page, err = nil, &ParseError{r.URL, err}
+					}
+					result <- parsed{page, err}
+				})
+			}
+		})
+		for result := range results {
+			got := <-result
+			if ctx.Err() != nil {
+				break
+			}
+			if !yield(got.page, got.err) {
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			yield(nil, ctx.Err())
+		}
+	}
+}
+
+// isDocument tells responses that a crawl parses, whatever their type.
+func isDocument(r *web.Response) bool {
+	return r.Status >= 200 && r.Status < 300 && len(r.Body) > 0
+}
+
+// Readable passes over the records of a sequence of Pages that cannot be read or
+// parsed.
+func Readable(pages iter.Seq2[*web.Page, error]) iter.Seq2[*web.Page, error] {
+	return func(yield func(*web.Page, error) bool) {
+		for p, err := range pages {
+			var damage *store.Damage
+			var unparsed *ParseError
+			if errors.As(err, &damage) || errors.As(err, &unparsed) {
+				continue
+			}
+			if !yield(p, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,128 @@
+// Package collection owns the folder of a crawl: what lies where in it, who may
+// write to it, how its three stores are opened, and how what a crawl fetched is
+// read.
+//
+// The folder holds
+//
+//	job.yaml        what the crawl was told, with every value in force; its
+//	                presence means that the crawl was set up whole
+//	examples.jsonl  the example pages as they were when the crawl began
+//	model           the trained model that the scorer uses, if it has one
+//	critic          the critic that judges, if one does
+//	frontier/       what waits, what is done, and the marks of the next two
+//	archive/        WARC files
+//	events.jsonl    all that happened
+//	harvest.tsv     the relevant pages, made from the events when a run ends
+//	lost.txt        addresses of pages that were lost, if any were
+//	lock            held by the process that crawls
+//
+// # Reading and writing
+//
+// A Collection reads: the crawl may be finished, stopped or running, and
+// nothing is locked. A Writer holds the lock and may change the folder.
+//
+// # The life of a folder
+//
+//	          Lock, SaveJob           OpenStores, a first turn
+//	empty ───────────────────► set up ────────────────────────► begun
+//	  ▲                          │                                │ OpenStores:
+//	  └──────────────────────────┴────────────────────────────────┘ back to the
+//	                      Discard                                   last turn
+package collection
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/internal/folder"
+)
+
+// ErrNone says that a folder holds no crawl.
+var ErrNone = errors.New("it holds no crawl")
+
+// Collection is the folder of a crawl, for reading. It may be copied, and used
+// by several goroutines.
+type Collection struct{ dir string }
+
+// At names the folder dir, whatever is in it.
+func At(dir string) Collection { return Collection{dir} }
+
+// Open names the folder dir, of which there must be a crawl to read. If there is
+// none, the error wraps ErrNone.
+func Open(dir string) (Collection, error) {
+	c := At(dir)
+	if _, err := os.Stat(c.EventLog()); err != nil {
+		return c, noneError{fmt.Errorf("%s holds no crawl: there is no %s", dir, c.EventLog())}
+	}
+	return c, nil
+}
+
+// noneError is ErrNone in the words of a place.
+type noneError struct{ error }
+
+func (noneError) Is(target error) bool { return target == ErrNone }
+
+// Dir is the folder.
+func (c Collection) Dir() string { return c.dir }
+
+// JobFile is the path of job.yaml; as the others, it may be absent.
+func (c Collection) JobFile() string { return filepath.Join(c.dir, "job.yaml") }
+
+// ExampleFile is the path of examples.jsonl.
+func (c Collection) ExampleFile() string { return filepath.Join(c.dir, "examples.jsonl") }
+
+// ModelFile is the path of the copy of the scorer's trained model.
+func (c Collection) ModelFile() string { return filepath.Join(c.dir, "model") }
+
+// CriticFile is the path of the copy of the critic that judges.
+func (c Collection) CriticFile() string { return filepath.Join(c.dir, "critic") }
+
+// FrontierDir is the folder of the frontier.
+func (c Collection) FrontierDir() string { return filepath.Join(c.dir, "frontier") }
+
+// ArchiveDir is the folder of the WARC files.
+func (c Collection) ArchiveDir() string { return filepath.Join(c.dir, "archive") }
+
+// EventLog is the path of events.jsonl.
+func (c Collection) EventLog() string { return filepath.Join(c.dir, "events.jsonl") }
+
+// HarvestFile is the path of harvest.tsv.
+func (c Collection) HarvestFile() string { return filepath.Join(c.dir, "harvest.tsv") }
+
+// LostFile is the path of lost.txt.
+func (c Collection) LostFile() string { return filepath.Join(c.dir, "lost.txt") }
+
+// Begun tells whether a crawl was set up here: it has a job.
+func (c Collection) Begun() bool { return folder.Exists(c.JobFile()) }
+
+// Usable tells whether a folder may hold a crawl: it holds one, or nothing, or
+// is not there yet. The error says what to do otherwise.
+func (c Collection) Usable() error {
+	if c.Begun() {
+		return nil
+	}
+	if folder.Exists(c.EventLog()) || folder.Exists(c.FrontierDir()) {
+		return fmt.Errorf("%s is missing, and without it the crawl in %s cannot go on: put it back, or keep the pages with waggle web build %s -o WEB", c.JobFile(), c.dir, c.ArchiveDir())
+	}
+	entries, err := os.ReadDir(c.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the folder of the crawl: %w", err)
+	}
+	for _, e := range entries {
+		if !ofSetup(e.Name()) {
+			return fmt.Errorf("%s holds other files (%s) and no crawl: choose a new folder", c.dir, e.Name())
+		}
+	}
+	return nil
+}
+
+// ofSetup tells whether a file is one that a set-up leaves which was cut short.
+func ofSetup(name string) bool {
+	return slices.Contains([]string{"lock", "examples.jsonl", "examples.jsonl.new", "model", "critic", "critic.new", "job.yaml.new"}, name) ||
+		strings.HasPrefix(name, ".model-")
+}

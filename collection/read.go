@@ -1,0 +1,159 @@
+package collection
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Job is the job file.
+func (c Collection) Job() ([]byte, error) { return os.ReadFile(c.JobFile()) }
+
+// Events are the events of the crawl so far, of all its runs. A last line that
+// has no end, as a run that is writing or was killed leaves it, is no event. A
+// damaged line is a *event.LineError, after which the next event follows. The
+// log is opened anew every time the sequence is ranged over.
+func (c Collection) Events() iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		for e, err := range event.ReadFile(c.EventLog()) {
+			if errors.Is(err, event.ErrTorn) || !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// Fetched are the pages that were fetched, in their order, with their verdicts
+// and links. Errors are those of Events.
+func (c Collection) Fetched() iter.Seq2[event.Fetched, error] {
+	return func(yield func(event.Fetched, error) bool) {
+		for e, err := range c.Events() {
+			p, ok := e.(event.Fetched)
+			if (ok || err != nil) && !yield(p, err) {
+				return
+			}
+		}
+	}
+}
+
+// Link is what became of a link when it was found: it entered the frontier, rose
+// in it, or was skipped.
+type Link struct {
+	From web.URL // the page or redirect it was found on; zero for a seed
+	To   web.URL
+	At   time.Time
+	// Of a link that entered or rose:
+	Priority float64
+	Anchor   string // the beginning; untrusted
+	Raised   bool   // it waited already, with a lower priority
+	// Reason says why it was skipped; "" if it was not.
+	Reason web.Reason
+}
+
+// Links are the links that the log tells of, in the order in which they were
+// found: seeds, links of pages, redirects. Links to what was fetched already,
+// and those that event.Fetched.Omitted counts, are not among them. Errors are
+// those of Events.
+func (c Collection) Links() iter.Seq2[Link, error] {
+	return func(yield func(Link, error) bool) {
+		for e, err := range c.Events() {
+			if err != nil {
+				if !yield(Link{}, err) {
+					return
+				}
+				continue
+			}
+			for _, l := range linksOf(e) {
+				if !yield(l, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// linksOf are the links that an event tells of.
+func linksOf(e event.Event) (out []Link) {
+	add := func(from web.URL, queued []event.Found, skipped []event.Skipped) {
+		for _, f := range queued {
+			out = append(out, Link{From: from, To: f.URL, At: e.Time(), Priority: f.Priority, Anchor: f.Anchor, Raised: f.Raised})
+		}
+		for _, s := range skipped {
+			out = append(out, Link{From: from, To: s.URL, At: e.Time(), Reason: s.Reason})
+		}
+	}
+	switch e := e.(type) {
+	case event.Seeded:
+		add(web.URL{}, e.Queued, e.Skipped)
+	case event.Fetched:
+		add(e.URL, e.Queued, e.Skipped)
+	case event.Failed:
+		switch {
+		case e.Retry || e.To.IsZero():
+		case e.Queued:
+			add(e.URL, []event.Found{{URL: e.To, Priority: e.Priority}}, nil)
+		default:
+			add(e.URL, nil, []event.Skipped{{URL: e.To, Reason: e.Reason}})
+		}
+	}
+	return out
+}
+
+// Harvest are the relevant pages so far, most relevant first.
+func (c Collection) Harvest() ([]event.Harvested, error) {
+	h, err := c.harvest(context.Background())
+	return h.Pages(), err
+}
+
+func (c Collection) harvest(ctx context.Context) (h event.Harvest, err error) {
+	for p, err := range c.Fetched() {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return h, err
+		}
+		h.Add(p)
+	}
+	return h, nil
+}
+
+// Summary are the figures of the crawl so far, over all its runs.
+func (c Collection) Summary() (*event.Summary, error) {
+	s := &event.Summary{}
+	for e, err := range c.Events() {
+		if err != nil {
+			return nil, err
+		}
+		s.Add(e)
+	}
+	return s, nil
+}
+
+// Ended tells how the last run ended, "" when it was killed, still runs, or none
+// ran; and how many pages were fetched by all runs. A log that is damaged counts
+// up to the damage.
+func (c Collection) Ended() (how event.Ending, pages int, err error) {
+	for e, err := range c.Events() {
+		var damaged *event.LineError
+		if errors.Is(err, fs.ErrNotExist) || errors.As(err, &damaged) {
+			break // opening the log says so
+		}
+		if err != nil {
+			return "", 0, err
+		}
+		switch e := e.(type) {
+		case event.Started:
+			how = ""
+		case event.Ended:
+			how = e.How
+		case event.Fetched:
+			pages++
+		}
+	}
+	return how, pages, nil
+}

@@ -1,0 +1,124 @@
+package collection
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
+)
+
+// Writer is the folder of a crawl that this process alone may change. One
+// goroutine uses it at a time.
+type Writer struct {
+	Collection
+	lock io.Closer
+}
+
+// Lock takes the folder, which is made if it is not there. The caller closes the
+// Writer. It is an error if the folder is not Usable or another process has it.
+func (c Collection) Lock() (*Writer, error) {
+	if err := c.Usable(); err != nil {
+		return nil, err
+	}
+	lock, err := folder.Lock(c.dir)
+	if errors.Is(err, folder.ErrLocked) {
+		return nil, fmt.Errorf("%s is in use by another waggle: wait for it to end, or stop it", c.dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the folder of the crawl: %w", err)
+	}
+	return &Writer{c, lock}, nil
+}
+
+// Close gives the folder back.
+func (w *Writer) Close() error { return w.lock.Close() }
+
+// SaveJob keeps the job file, whole or not at all. From then on the crawl is set
+// up.
+func (w *Writer) SaveJob(b []byte) error { return folder.Write(w.JobFile(), b) }
+
+// SaveCritic keeps a copy of the critic that judges.
+func (w *Writer) SaveCritic(b []byte) error { return folder.Write(w.CriticFile(), b) }
+
+// Example is an example page as it was when the crawl began.
+type Example struct {
+	Source   string `json:"source"`             // as the job gives it: an address or a file
+	Negative bool   `json:"negative,omitempty"` // unlike what is wanted
+	URL      string `json:"url"`                // where redirects led; of a file, any address
+	MIME     string `json:"mime"`
+	Body     []byte `json:"body"` // base64 in JSON: any bytes
+}
+
+// SaveExamples keeps the example pages.
+func (w *Writer) SaveExamples(examples []Example) error {
+	return folder.WriteFrom(w.ExampleFile(), func(out io.Writer) error {
+		enc := json.NewEncoder(out) // an example a line
+		for _, e := range examples {
+			if err := enc.Encode(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Examples are the example pages that SaveExamples kept; nil if it never did.
+func (c Collection) Examples() (examples []Example, err error) {
+	f, err := os.Open(c.ExampleFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	dec := json.NewDecoder(bufio.NewReader(f))
+	for dec.More() {
+		var e Example
+		if err := dec.Decode(&e); err != nil {
+			return nil, fmt.Errorf("%s is damaged (%w): a new crawl with the same job makes it again", c.ExampleFile(), err)
+		}
+		examples = append(examples, e)
+	}
+	return examples, nil
+}
+
+// SaveHarvest writes harvest.tsv from the log.
+func (w *Writer) SaveHarvest() error {
+	return folder.WriteFrom(w.HarvestFile(), func(out io.Writer) error { return exportHarvest(context.Background(), w.Collection, out) })
+}
+
+// Discard removes the crawl, for a new one.
+func (w *Writer) Discard() error {
+	var errs []error
+	for _, name := range []string{
+		w.FrontierDir(), w.ArchiveDir(), w.EventLog(), w.HarvestFile(), w.ExampleFile(), w.ModelFile(), w.CriticFile(), w.JobFile(),
+	} {
+		errs = append(errs, os.RemoveAll(name))
+	}
+	return errors.Join(errs...)
+}
+
+// clear removes what a run left that never committed a turn: the log tells of
+// its start at most. A log that tells of more is not touched: it is the
+// frontier that was lost then.
+func (w *Writer) clear() error {
+	for e, err := range event.ReadFile(w.EventLog()) {
+		if err != nil {
+			break // absent, or the torn end of the first line
+		}
+		switch e.(type) {
+		case event.Started, event.Seeded, event.Ended, event.Tick:
+		default:
+			return fmt.Errorf("%s is missing or empty, but the event log tells of a crawl: put the folder back, or keep the pages with waggle web build %s -o WEB and begin a new crawl", w.FrontierDir(), w.dir)
+		}
+	}
+	return errors.Join(os.RemoveAll(w.ArchiveDir()), os.RemoveAll(w.EventLog()))
+}

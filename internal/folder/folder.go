@@ -1,0 +1,70 @@
+// Package folder writes files so that each is there whole or not at all, and
+// keeps a folder for one process.
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// ErrLocked says that another process holds the lock of a folder.
+var ErrLocked = errors.New("it is in use by another waggle")
+
+// Write writes a file so that a crash leaves the old one or the new one. Until
+// it is complete, it has the name with ".new" behind it.
+func Write(name string, b []byte) error {
+	return WriteFrom(name, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
+
+// WriteFrom writes a file as Write does, from a function that writes it piece by
+// piece. An error of the function leaves the old file.
+func WriteFrom(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name + ".new")
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	if err := os.Rename(f.Name(), name); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// Exists tells whether there is a file or folder of that name.
+func Exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// Lock makes the folder if there is none and takes it for this process, until
+// the lock is closed or the process ends. The error wraps ErrLocked if another
+// process has it. The file "lock" in the folder stays there.
+func Lock(dir string) (io.Closer, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := lockFile(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", dir, ErrLocked), f.Close())
+	}
+	return f, nil
+}
