@@ -342,6 +342,7 @@ func TestPagesEndEarly(t *testing.T) {
 			break
 		}
 		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		n := 0
 		for _, err := range At(dir).Pages(ctx, parser, nil) {
 			if n++; n == 2 && !errors.Is(err, context.Canceled) || n > 2 {
