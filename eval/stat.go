@@ -230,6 +230,18 @@ func Bootstrap(values []float64, level float64, draws int, rng *rand.Rand) Inter
 	return Interval{mean(values), quantile(means, tail), quantile(means, 1-tail)}
 }
 
+// Wilson is the 95 % interval of a share, in [0,1], of n ≥ 1 cases.
+//
+// Source: Wilson, Probable Inference, the Law of Succession, and Statistical
+// Inference (1927).
+func Wilson(share float64, n int) Interval {
+	const z = 1.96
+	cases := float64(n)
+	middle := (share + z*z/(2*cases)) / (1 + z*z/cases)
+	half := z / (1 + z*z/cases) * math.Sqrt(share*(1-share)/cases+z*z/(4*cases*cases))
+	return Interval{Mean: share, Low: max(0, middle-half), High: min(1, middle+half)}
+}
+
 // quantile of sorted values, interpolated between order statistics (type 7 of
 // Hyndman & Fan 1996).
 func quantile(sorted []float64, q float64) float64 {

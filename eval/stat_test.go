@@ -293,3 +293,27 @@ func TestComparisonTellsWhatIsDetectable(t *testing.T) {
 		t.Errorf("one topic detects %v", c.Detectable)
 	}
 }
+
+// The bounds of an interval are the shares from which the observed one is 1.96
+// standard deviations away; of none among n the formula leaves z²/(n+z²).
+func TestWilson(t *testing.T) {
+	for _, n := range []int{1, 10, 500} {
+		for _, share := range []float64{0, 0.3, 0.5, 1} {
+			in := Wilson(share, n)
+			if in.Mean != share || in.Low > share || in.High < share-1e-12 {
+				t.Errorf("%v of %d: %v", share, n, in)
+			}
+			for _, p := range []float64{in.Low, in.High} {
+				if p < 1e-12 || p > 1-1e-12 {
+					continue // cut off there
+				}
+				if z := math.Abs(share-p) / math.Sqrt(p*(1-p)/float64(n)); math.Abs(z-1.96) > 1e-9 {
+					t.Errorf("%v of %d: the bound %v is %v deviations away", share, n, p, z)
+				}
+			}
+		}
+	}
+	if got, want := Wilson(0, 20).High, 1.96*1.96/(20+1.96*1.96); math.Abs(got-want) > 1e-12 {
+		t.Errorf("none of 20: up to %v, want %v", got, want)
+	}
+}

@@ -25,8 +25,8 @@ import (
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -146,13 +146,20 @@ func (f *Forager) Site(ctx context.Context, start web.URL) (Result, error) {
 	}
 	requests := 0
 	pilot := newPilot(f.Guide, f.Join)
-	front := frontier.NewMemory(frontier.Options{})
-	defer front.Close()
-	c := &crawl.Crawl{
-		Seeds: []web.URL{start}, Frontier: front, Fetcher: f.Fetcher, Parser: f.Parser, Judge: undecided{}, Scorer: pilot,
-		Policy: crawl.Policy{Pages: budget, Delay: delay, Scope: crawl.Scope{Reach: reach}, MaxTries: 2},
-		Name:   start.String(), ScorerName: "pathlearner", JudgeName: "none", Workers: 1, Clock: watch,
+	pause := job.Duration(delay)
+	m := &job.Maker{
+		Job: &job.Job{
+			Name: start.String(), Scorer: job.Scorer{Name: "pathlearner"}, Budget: job.Budget{Pages: budget},
+			Scope: job.Scope{Reach: string(reach)}, Politeness: job.Politeness{Delay: &pause}, Fetch: job.Fetch{Workers: 1},
+		},
+		Clock: watch, Fetcher: f.Fetcher, Parser: f.Parser, Judge: undecided{}, Scorer: pilot, Seeds: []web.URL{start},
 	}
+	defer m.Close()
+	c, err := m.Crawl(ctx)
+	if err != nil {
+		return result, err
+	}
+	c.Policy.MaxTries, c.JudgeName = 2, "none"
 	c.Listen = func(e event.Event) {
 		switch e := e.(type) {
 		case event.Fetched:

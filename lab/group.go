@@ -19,7 +19,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
@@ -353,9 +353,20 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 			return made{err: err}
 		}
 	}
-	scorer, err := watch.trained(func() (crawl.Scorer, error) { return g.scorer(top, j, s, trained, watch.learn) })
-	if err != nil {
+	mk := &job.Maker{
+		Job: g.job(key, s), Analyzer: g.w.words, Fetcher: pages, Parser: watchedParser{g.w.pages, watch}, Topic: top, Judge: j,
+		Thesaurus: g.thesaurus, Model: trained, Learn: watch.learn, Seeds: g.seeds(),
+	}
+	defer mk.Close()
+	if err := mk.MakeJudge(ctx); err != nil {
 		return made{err: err}
+	}
+	scorer, err := watch.trained(func() (crawl.Scorer, error) {
+		err := mk.MakeScorer(ctx)
+		return mk.Scorer, err
+	})
+	if err != nil {
+		return made{err: plainly(err)}
 	}
 	watch.training += took + critical
 	watch.judge, watch.scorer = j, scorer
@@ -366,13 +377,15 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 	rec := eval.NewRecorder(key, g.budget(), g.truth(), eval.RecorderOptions{
 		Number: g.fold.graph.Number, Recorded: pages.Has, Charged: mode != sim.Drop, Bounds: mode == sim.Bounds, Cosines: g.cosines(top),
 	})
-	c := &crawl.Crawl{
-		Seeds: g.seeds(), Frontier: frontier.NewMemory(frontier.Options{Max: s.Queue, Shortest: score.Shortest(s.Name, s.Set)}), Parser: watchedParser{g.w.pages, watch}, Judge: watch.watched(), Scorer: watchedScorer{watch},
-		Policy: crawl.Policy{Pages: g.budget(), Delay: time.Duration(g.Network.Delay), IgnoreDirectives: g.Ignore}, Name: key.Topic, JudgeName: key.Judge, ScorerName: key.Scorer,
-		Threshold: j.Threshold(), Listen: func(e event.Event) {
-			rec.Listen(e)
-			listen(e)
-		},
+	c, err := mk.Crawl(ctx)
+	if err != nil {
+		return made{err: plainly(err)}
+	}
+	c.Judge, c.Scorer, c.JudgeName, c.ScorerName = watch.watched(), watchedScorer{watch}, key.Judge, key.Scorer
+	c.Policy.IgnoreDirectives = g.Ignore
+	c.Listen = func(e event.Event) {
+		rec.Listen(e)
+		listen(e)
 	}
 	watch.start()
 	res, err := sim.Run(ctx, c, pages, sim.Options{
@@ -427,19 +440,21 @@ func (j *oracleJudge) Judge(_ context.Context, p *web.Page) (web.Verdict, error)
 func (j *oracleJudge) Name() string       { return report.TruthJudge }
 func (j *oracleJudge) Threshold() float64 { return 1 }
 
-func (g *group) scorer(t *topic.Topic, j judge.Judge, s Scorer, m *model.File, learn func(func())) (crawl.Scorer, error) {
-	o := score.Options{
-		Seed: g.chance(), Anchor: j.Text, Keywords: t.Keywords, Analyzer: g.w.words,
-		Thesaurus: g.thesaurus, Set: s.Set, Model: m, Learn: learn, Classes: judge.ClassNames(j),
+// job is what a crawl of the lab is told.
+func (g *group) job(key eval.Key, s Scorer) *job.Job {
+	delay := job.Duration(g.Network.Delay)
+	return &job.Job{
+		Name:       key.Topic,
+		Scorer:     job.Scorer{Name: s.Name, Seed: g.chance(), Similarity: s.Similarity, Set: s.Set},
+		Budget:     job.Budget{Pages: g.budget()},
+		Scope:      job.Scope{MaxQueue: s.Queue},
+		Politeness: job.Politeness{Delay: &delay},
 	}
-	if s.Similarity != "" && s.Similarity != "judge" {
-		var err error
-		if o.Page, o.Anchor, err = judge.Similarities(s.Similarity, t, g.w.words); err != nil {
-			return nil, err
-		}
-	}
-	return score.New(s.Name, o)
 }
+
+// plainly is an error of a job without the path of a setting: a lab file has
+// others.
+func plainly(err error) error { return job.Locate(err, func(string) string { return "" }) }
 
 // cosines returns the cosine, by term frequencies, of a page to each example:
 // items E1 and E2.

@@ -135,11 +135,11 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	var jobs []job
+	var tasks []task
 	wanted := map[*labWeb]bool{} // those with cells to be made
 	for i := 0; i < len(groups); i += r.Repeats {
 		repeats := groups[i : i+r.Repeats]
-		jobs = append(jobs, job{repeats[0].w, r.topicJob(repeats)})
+		tasks = append(tasks, task{repeats[0].w, r.topicJob(repeats)})
 		for _, j := range r.Judges {
 			for _, g := range repeats {
 				g.breadths[j] = g.breadth(j)
@@ -153,7 +153,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 					if _, err := os.Stat(filepath.Join(r.dir, cellsDir, c.name)); err != nil {
 						wanted[g.w] = true
 					}
-					jobs = append(jobs, job{g.w, c.make})
+					tasks = append(tasks, task{g.w, c.make})
 				}
 			}
 		}
@@ -192,18 +192,18 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 			r.opt.Note(n)
 		}
 	}
-	for _, j := range jobs {
-		j.w.jobs.Add(1)
+	for _, t := range tasks {
+		t.w.tasks.Add(1)
 	}
 	pool, ctx := errgroup.WithContext(ctx)
 	pool.SetLimit(r.opt.Workers)
-	for _, j := range jobs {
+	for _, t := range tasks {
 		pool.Go(func() error {
-			defer j.w.done()
+			defer t.w.done()
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			return j.do(ctx)
+			return t.do(ctx)
 		})
 	}
 	err = pool.Wait()
@@ -212,8 +212,8 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 	return r.out, err
 }
 
-// job is a part of the work that needs a web.
-type job struct {
+// task is a part of the work that needs a web.
+type task struct {
 	w  *labWeb
 	do func(context.Context) error
 }
@@ -259,7 +259,7 @@ func hashProgram() (uint64, error) {
 
 // thesaurus opens the lab's thesaurus, which the semantic scorers need.
 func (f *File) thesaurus() (score.Thesaurus, error) {
-	if t, err := f.Words.Open(); err != nil {
+	if t, err := wordnet.Load(f.Words.WordNet, f.Words.Table); err != nil {
 		return nil, fmt.Errorf("%s: thesaurus: %w", f.at("thesaurus"), err)
 	} else if t != nil {
 		return t, nil
@@ -268,30 +268,6 @@ func (f *File) thesaurus() (score.Thesaurus, error) {
 		if strings.HasPrefix(s.Name, "semantic") {
 			return nil, fmt.Errorf("%s: %s needs a thesaurus: set thesaurus: {wordnet: FOLDER}, such as /usr/share/wordnet of the Debian package wordnet-base, or {table: FILE}", f.at("scorers", fmt.Sprint(i)), s.Name)
 		}
-	}
-	return nil, nil
-}
-
-// Open reads the thesaurus, nil if none is named.
-func (t Thesaurus) Open() (score.Thesaurus, error) {
-	switch {
-	case t.WordNet != "":
-		w, err := wordnet.Open(os.DirFS(t.WordNet))
-		if err != nil {
-			return nil, fmt.Errorf("WordNet in %s: %w", t.WordNet, err)
-		}
-		return w, nil
-	case t.Table != "":
-		f, err := os.Open(t.Table)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		w, err := wordnet.ReadTable(f, t.Table)
-		if err != nil {
-			return nil, err
-		}
-		return w, nil
 	}
 	return nil, nil
 }
@@ -341,7 +317,7 @@ type labWeb struct {
 	words  *text.Analyzer
 	parser *parse.Parser
 
-	jobs  atomic.Int64 // to be done yet
+	tasks atomic.Int64 // to be done yet
 	mu    sync.Mutex   // of reading
 	read  bool
 	pages *corpus.Pages
@@ -386,10 +362,10 @@ func (w *labWeb) backlinks(ctx context.Context, ignoreDirectives bool) (*train.B
 	return w.links, err
 }
 
-// done lets the pages go after the last job: one web's memory at a time, or
+// done lets the pages go after the last task: one web's memory at a time, or
 // two where the pool goes from one to the next.
 func (w *labWeb) done() {
-	if w.jobs.Add(-1) == 0 {
+	if w.tasks.Add(-1) == 0 {
 		w.release()
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,17 +14,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/waggle-crawler/waggle/collection"
-	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
-	"github.com/waggle-crawler/waggle/topic/taxonomy"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -181,13 +177,13 @@ func readLessons(ctx context.Context, dirs []string, o *train.ApprenticeOptions,
 		} else {
 			seen[real] = true
 		}
-		job, err := readJob(col.JobFile())
+		j, err := job.Read(col.JobFile())
 		if err != nil {
 			return nil, err
 		}
 		if o.Texts == nil {
-			o.Texts = job.aim()
-		} else if differ := differingAims(o.Texts, job.aim()); differ != "" {
+			o.Texts = j.Aim()
+		} else if differ := job.AimsDiffer(o.Texts, j.Aim()); differ != "" {
 			return nil, fmt.Errorf("the crawls in %s and %s are not of one topic and judge (%s): what is high in one may be low in the other; make a model of each", dirs[0], dir, differ)
 		}
 		crawl, err := train.ReadCrawl(col.Events())
@@ -197,13 +193,13 @@ func readLessons(ctx context.Context, dirs []string, o *train.ApprenticeOptions,
 		if crawl.Len() == 0 {
 			return nil, fmt.Errorf("%s holds no page yet", dir)
 		}
-		o.Topic = cmp.Or(o.Topic, job.Name)
+		o.Topic = cmp.Or(o.Topic, j.Name)
 		if topics, set := o.Set["topics"]; o.Classes == nil && (!set || topics > 0) {
-			if o.Classes, err = judgedClasses(col, job, o.Analyzer); err != nil {
+			if o.Classes, err = judgedClasses(ctx, col, j, o.Analyzer); err != nil {
 				return nil, fmt.Errorf("the classes of the pages of %s cannot be told: %w; --set topics=0 learns without them", dir, err)
 			}
 		}
-		p := parse.New(parse.Options{Analyzer: o.Analyzer, Canon: job.canon(), Tags: tags})
+		p := parse.New(parse.Options{Analyzer: o.Analyzer, Canon: j.Canon(), Tags: tags})
 		out = append(out, train.Lesson{Crawl: crawl, Pages: collection.Readable(col.Pages(ctx, p, crawl.Has))})
 	}
 	return out, nil
@@ -211,20 +207,15 @@ func readLessons(ctx context.Context, dirs []string, o *train.ApprenticeOptions,
 
 // judgedClasses names the classes of a page as the scorer of the crawl was told
 // them; nil where the judge knows of none.
-func judgedClasses(col collection.Collection, job *Job, a *text.Analyzer) (func(*web.Page) []string, error) {
-	if job.Judge.Name != "critic" {
+func judgedClasses(ctx context.Context, col collection.Collection, j *job.Job, a *text.Analyzer) (func(*web.Page) []string, error) {
+	if j.Judge.Name != "critic" {
 		return nil, nil
 	}
-	s := setup{job: job, col: col, resume: true, note: func(string) {}}
-	t, err := s.topic(context.Background(), nil, parse.New(parse.Options{Analyzer: a, Canon: job.canon()}))
-	if err != nil {
-		return nil, err
+	m := &job.Maker{Job: j, Begun: &col, Analyzer: a}
+	if err := m.MakeJudge(ctx); err != nil {
+		return nil, errors.Join(placed(err), m.Close())
 	}
-	j, err := s.judge(t, a)
-	if err != nil {
-		return nil, err
-	}
-	return judge.ClassNames(j), j.Close()
+	return judge.ClassNames(m.Judge.(judge.Judge)), m.Close()
 }
 
 // noCrawl says what a folder is that holds no crawl, and what to do.
@@ -242,42 +233,6 @@ func noCrawl(dir string) error {
 		return fmt.Errorf("%s holds what a lab found and no crawl: a lab keeps no pages; %s", dir, need)
 	}
 	return fmt.Errorf("%s holds no crawl: there is no %s; %s", dir, collection.At(dir).JobFile(), need)
-}
-
-// aim tells what made pages relevant in a crawl: two crawls of one aim agree
-// about what a link should lead to.
-//
-//	judge   its name, for a critic with the topics in focus
-//	wanted  a digest of the topic, of which a critic with a taxonomy knows nothing
-func (j *Job) aim() map[string]string {
-	name := cmp.Or(j.Judge.Name, "topic")
-	if name == "critic" && j.Judge.Critic != "" {
-		focus := slices.Clone(j.Judge.Focus)
-		for i, t := range focus {
-			if clean, err := taxonomy.Clean(t); err == nil { // else the judge refuses it
-				focus[i] = clean
-			}
-		}
-		slices.Sort(focus)
-		focus = slices.Compact(focus)
-		return map[string]string{"judge": name + " of " + strings.Join(focus, ", ")}
-	}
-	b, err := json.Marshal([]any{j.Topic, j.Judge.Rules, j.Judge.Command})
-	if err != nil {
-		panic(err) // plain texts and numbers
-	}
-	return map[string]string{"judge": name, "wanted": fmt.Sprintf("%016x", xxh3.Hash(b))}
-}
-
-// differingAims says in what two aims differ, "" if in nothing.
-func differingAims(a, b map[string]string) string {
-	switch {
-	case a["judge"] != b["judge"]:
-		return fmt.Sprintf("judge %s, and %s", event.Line(a["judge"]), event.Line(b["judge"]))
-	case a["wanted"] != b["wanted"]:
-		return "other words or examples of what is wanted"
-	}
-	return ""
 }
 
 // apprenticeModel shows what an apprentice learnt.

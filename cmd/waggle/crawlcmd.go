@@ -4,19 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
-	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/clock"
-	"github.com/waggle-crawler/waggle/judge"
-	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -25,27 +20,7 @@ type crawlCmd struct {
 	File string `short:"f" placeholder:"JOB.yaml" help:"Job file; flags change single values of it."`
 	Out  string `short:"o" placeholder:"DIR" help:"Folder of the crawl: archive, events, harvest, state."`
 
-	Seed        []string  `sep:"none" placeholder:"URL" help:"Address to start from; may be repeated."`
-	Example     []string  `sep:"none" placeholder:"URL|FILE" help:"A page like those wanted; may be repeated."`
-	Negative    []string  `sep:"none" placeholder:"URL|FILE" help:"A page unlike those wanted; may be repeated."`
-	Keywords    []string  `placeholder:"WORDS" help:"Words and phrases of the topic, separated by commas."`
-	Description string    `placeholder:"TEXT" help:"The topic in a sentence or two."`
-	Contact     string    `placeholder:"MAIL|URL" help:"Where site owners reach you; sent with every request."`
-	Pages       *int      `short:"n" placeholder:"N" help:"Pages to fetch; 0 = no limit (default: no limit)."`
-	Time        *Duration `placeholder:"D" help:"Time to spend (30m, 2h)."`
-	Scorer      string    `placeholder:"NAME" help:"Which link goes first (default best-first-both; waggle lab list names all)."`
-	Model       string    `placeholder:"FILE" help:"The trained model of scorers such as crf; waggle train makes one."`
-	Judge       string    `placeholder:"NAME" help:"What makes a page relevant: ${judges}."`
-	Critic      string    `placeholder:"FILE" help:"Judge by the critic that waggle topic train made."`
-	Focus       []string  `sep:"none" placeholder:"TOPIC" help:"With --critic: a topic that is wanted, with all below it; may be repeated."`
-	Threshold   *float64  `placeholder:"X" help:"Relevance, 0…1, from which a page counts (default: from the examples)."`
-	Reach       string    `placeholder:"REACH" help:"How far from the seeds: any, domain or host."`
-	Delay       *Duration `placeholder:"D" help:"Pause between requests to one host (default 1s)."`
-	Workers     *int      `placeholder:"N" help:"Fetches at a time (default 32)."`
-
-	Through      string `placeholder:"PROXY" help:"Fetch through an HTTP proxy, such as waggle web serve."`
-	ThroughCA    string `placeholder:"FILE" help:"The proxy's certificates (PEM). A proxy on this machine is asked for them."`
-	AllowPrivate bool   `help:"Permit loopback and private addresses."`
+	jobFlags
 
 	Resume     bool `help:"Go on with the crawl in DIR. --pages and --time may grant more."`
 	AcceptLoss bool `help:"With --resume: go on although acknowledged pages are missing from the archive, after a power failure."`
@@ -56,7 +31,7 @@ type crawlCmd struct {
 // Run crawls.
 func (c *crawlCmd) Run(ctx context.Context, io streams) error {
 	if c.ExampleJob {
-		_, err := fmt.Fprint(io.out, exampleJob)
+		_, err := fmt.Fprint(io.out, job.Example())
 		return err
 	}
 	if c.Out == "" {
@@ -65,17 +40,20 @@ func (c *crawlCmd) Run(ctx context.Context, io streams) error {
 	if err := collection.At(c.Out).Usable(); err != nil {
 		return exit{exitUsage, err}
 	}
-	job, err := c.job(collection.At(c.Out))
+	j, err := c.job(collection.At(c.Out))
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	own, err := collection.At(c.Out).Lock()
+	w, err := collection.At(c.Out).Lock()
 	if err != nil {
 		return err
 	}
-	defer own.Close()
-	setup := setup{job: job, col: own.Collection, own: own, resume: c.Resume, acceptLoss: c.AcceptLoss, note: func(s string) { fmt.Fprintln(io.err, event.Line(s)) }}
-	how, sum, err := setup.crawl(ctx, func() progress { return newProgress(io.out, c.JSON, clock.System{}, os.Getenv) })
+	defer w.Close()
+	m := &job.Maker{Job: j, Writer: w, AcceptLoss: c.AcceptLoss, Note: func(s string) { fmt.Fprintln(io.err, event.Line(s)) }}
+	if c.Resume {
+		m.Begun = &w.Collection
+	}
+	how, sum, err := crawlAndShow(ctx, m, func() progress { return newProgress(io.out, c.JSON, clock.System{}, os.Getenv) })
 	if err != nil {
 		return err
 	}
@@ -94,6 +72,68 @@ func (c *crawlCmd) Run(ctx context.Context, io streams) error {
 	return nil
 }
 
+// crawlAndShow makes the crawl, runs it to its end, and closes what was made. It
+// opens the view when the crawl begins, and closes it.
+func crawlAndShow(ctx context.Context, m *job.Maker, show func() progress) (how event.Ending, sum *event.Summary, err error) {
+	defer func() {
+		if closing := m.Close(); closing != nil {
+			err = errors.Join(err, closing)
+		}
+	}()
+	c, err := m.Crawl(ctx)
+	if err != nil {
+		return "", nil, notMade(ctx, m, err)
+	}
+	view := show()
+	defer view.Close()
+	sum = &event.Summary{}
+	c.Listen = func(e event.Event) {
+		sum.Add(e)
+		view.Add(e)
+	}
+	if earlier := c.History; earlier != nil {
+		// The earlier runs are heard again, so that the figures go on from them.
+		c.History = func(yield func(event.Event, error) bool) {
+			for e, err := range earlier {
+				if err == nil {
+					sum.Add(e)
+					view.Recall(e)
+				}
+				if !yield(e, err) {
+					return
+				}
+			}
+		}
+	}
+	if how, err = c.Run(ctx); err != nil {
+		view.Close()
+		return "", nil, fmt.Errorf("%w\nMend the cause, then go on with --resume", err)
+	}
+	return how, sum, errors.Join(m.Writer.SaveHarvest(), view.Close())
+}
+
+// notMade says why a crawl could not be made, and what to do.
+func notMade(ctx context.Context, m *job.Maker, err error) error {
+	var broken *collection.OpenError
+	switch {
+	case ctx.Err() != nil:
+		return exit{exitStopped, errors.New("stopped before the crawl began; run the same command again")}
+	case !errors.As(err, &broken):
+		return wrongJob(err)
+	}
+	if broken.Loss {
+		err = fmt.Errorf("%w\n%s", err, lossRemedy)
+	}
+	if broken.Store == "frontier" && m.Begun != nil {
+		err = fmt.Errorf("%w\nWhat was fetched is safe in %s; waggle web build %s -o WEB makes a recorded web of it", err, m.Begun.ArchiveDir(), m.Begun.Dir())
+	}
+	return err
+}
+
+const lossRemedy = `The machine may have lost power within seconds of writing, or files were removed.
+Put the files back, or go on without what is missing: --resume --accept-loss
+(the addresses of pages that are lost are then listed in lost.txt).`
+
 // why names the commonest reason for which nothing was fetched.
 func why(s *event.Summary) string {
 	for _, counts := range []map[web.Reason]int{s.Failures, s.Skipped} {
@@ -110,7 +150,7 @@ func why(s *event.Summary) string {
 
 // job makes the job of this run: of the folder when it goes on, else of the
 // job file and the flags.
-func (c *crawlCmd) job(col collection.Collection) (*Job, error) {
+func (c *crawlCmd) job(col collection.Collection) (*job.Job, error) {
 	if col.Begun() {
 		if !c.Resume {
 			how, pages, err := col.Ended()
@@ -133,43 +173,49 @@ func (c *crawlCmd) job(col collection.Collection) (*Job, error) {
 		if f := c.fixed(); f != "" {
 			return nil, fmt.Errorf("%s cannot change when a crawl goes on: leave it out, or begin a new crawl in another folder", f)
 		}
-		job, err := readJob(col.JobFile())
+		j, err := job.Read(col.JobFile())
 		if err != nil {
 			return nil, err
 		}
-		if err := c.override(job); err != nil {
+		if err := c.apply(j); err != nil {
 			return nil, err
 		}
-		return job, job.live()
+		return j, placed(j.CheckLive())
 	}
 	if c.Resume {
 		return nil, fmt.Errorf("%s holds no crawl to go on with: leave out --resume to begin one", col.Dir())
 	}
-	job := &Job{}
-	if c.File != "" {
-		var err error
-		if job, err = readJob(c.File); err != nil {
-			return nil, err
-		}
-		job.filesFrom(filepath.Dir(c.File))
-	}
-	if err := c.override(job); err != nil {
+	j, err := readJob(c.File)
+	if err != nil {
 		return nil, err
 	}
-	if job.Scorer.Model != "" && !takesModel(job.scorer()) {
-		return nil, fmt.Errorf("the scorer %s goes by no trained model: leave out the model %s, or choose a scorer that learnt it (waggle train inspect tells its kind)", job.scorer(), job.Scorer.Model)
+	if err := c.override(j); err != nil {
+		return nil, err
 	}
-	if len(job.Seeds) == 0 {
-		for _, e := range job.Topic.Examples {
-			if isAddress(e) {
-				job.Seeds = append(job.Seeds, e)
+	if len(j.Seeds) == 0 {
+		for _, e := range j.Topic.Examples {
+			if job.IsAddress(e) {
+				j.Seeds = append(j.Seeds, e)
 			}
 		}
 	}
-	if len(job.Seeds) == 0 {
+	if len(j.Seeds) == 0 {
 		return nil, errors.New("nowhere to start from: give --seed URL, or example pages on the web")
 	}
-	return job, job.live()
+	return j, placed(j.CheckLive())
+}
+
+// readJob reads the job file of that name, "" for none.
+func readJob(name string) (*job.Job, error) {
+	if name == "" {
+		return &job.Job{}, nil
+	}
+	j, err := job.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	j.FilesFrom(filepath.Dir(name))
+	return j, nil
 }
 
 // discard removes a crawl.
@@ -183,167 +229,26 @@ func discard(col collection.Collection) error {
 
 // fixed names a flag given that only a new crawl can have.
 func (c *crawlCmd) fixed() string {
-	for flag, given := range map[string]bool{
-		"--file": c.File != "", "--seed": len(c.Seed) > 0, "--example": len(c.Example) > 0,
-		"--negative": len(c.Negative) > 0, "--keywords": len(c.Keywords) > 0, "--description": c.Description != "",
-		"--scorer": c.Scorer != "", "--model": c.Model != "", "--judge": c.Judge != "", "--critic": c.Critic != "", "--focus": len(c.Focus) > 0, "--threshold": c.Threshold != nil, "--reach": c.Reach != "",
-	} {
-		if given {
-			return flag
+	if c.File != "" {
+		return "--file"
+	}
+	for _, f := range c.given() {
+		if f.Resume != job.Anytime {
+			return "--" + f.Flag
 		}
 	}
 	return ""
 }
 
-// override puts the values of flags into the job and checks them.
-func (c *crawlCmd) override(j *Job) error {
-	j.Seeds = append(j.Seeds, c.Seed...)
-	j.Topic.Examples = append(j.Topic.Examples, c.Example...)
-	j.Topic.Negatives = append(j.Topic.Negatives, c.Negative...)
-	for _, k := range c.Keywords {
-		if k = strings.TrimSpace(k); k != "" {
-			j.Topic.Keywords = append(j.Topic.Keywords, k)
+// override puts the values of flags into the job and checks it. A critic given
+// by flag is one to judge by, with a focus of its own.
+func (c *crawlCmd) override(j *job.Job) error {
+	critic, judge := c.value("judge.critic"), c.value("judge.name")
+	if critic != "" {
+		if judge != "" && judge != "critic" {
+			return fmt.Errorf("--critic and --judge %s: one of them judges; leave the other out", judge)
 		}
+		j.Judge.Name, j.Judge.Focus = "critic", nil
 	}
-	setIf(&j.Topic.Description, c.Description)
-	setIf(&j.Contact, c.Contact)
-	setIf(&j.Scorer.Name, c.Scorer)
-	setIf(&j.Scorer.Model, c.Model)
-	if c.Critic != "" && c.Judge != "" && c.Judge != "critic" {
-		return fmt.Errorf("--critic and --judge %s: one of them judges; leave the other out", c.Judge)
-	}
-	if c.Critic != "" {
-		j.Judge.Name, j.Judge.Critic, j.Judge.Focus = "critic", c.Critic, nil
-	}
-	j.Judge.Focus = append(j.Judge.Focus, c.Focus...)
-	setIf(&j.Judge.Name, c.Judge)
-	setIf(&j.Scope.Reach, c.Reach)
-	setIf(&j.Fetch.Through, c.Through)
-	setIf(&j.Fetch.ThroughCA, c.ThroughCA)
-	if c.Pages != nil {
-		j.Budget.Pages = *c.Pages
-	}
-	if c.Time != nil {
-		j.Budget.Time = *c.Time
-	}
-	if c.Threshold != nil {
-		j.Judge.Threshold = c.Threshold
-	}
-	if c.Delay != nil {
-		j.Politeness.Delay = c.Delay
-	}
-	if c.Workers != nil {
-		j.Fetch.Workers = *c.Workers
-	}
-	j.Fetch.AllowPrivate = j.Fetch.AllowPrivate || c.AllowPrivate
-	flags := map[string]string{
-		"budget.pages": "--pages", "judge.threshold": "--threshold", "judge.name": "--judge", "judge.critic": "--critic", "judge.focus": "--focus", "scorer.name": "--scorer",
-		"scope.reach": "--reach", "fetch.workers": "--workers", "fetch.through": "--through", "contact": "--contact",
-	}
-	return j.check(func(path string) string {
-		if strings.HasPrefix(path, "seeds.") {
-			return "--seed"
-		}
-		if f, ok := flags[path]; ok {
-			return f
-		}
-		return path
-	})
-}
-
-func setIf(v *string, to string) {
-	if to != "" {
-		*v = to
-	}
-}
-
-// minLiveDelay is the least pause between requests to a host that is not
-// one's own.
-const minLiveDelay = 200 * time.Millisecond
-
-// live checks what only a crawl of the real web must have. One that starts on
-// this machine or a private network with leave to do so is none; one through a
-// proxy on this machine is none if that serves a recorded web, which shows when
-// it is asked.
-func (j *Job) live() error {
-	private := j.Fetch.AllowPrivate
-	for _, s := range j.Seeds {
-		u, err := web.Parse(s)
-		private = private && err == nil && isPrivate(u.Host())
-	}
-	if private || onThisMachine(j.Fetch.Through) {
-		return nil
-	}
-	return j.polite("set contact: in the job file, or give")
-}
-
-// polite checks what the owners of sites may expect. remedy is how else a contact
-// can be given: commands without a job file have "give" alone.
-func (j *Job) polite(remedy string) error {
-	if j.Contact == "" {
-		return fmt.Errorf("the live web needs a contact, so that site owners can reach you: %s --contact you@example.org", remedy)
-	}
-	if d := j.delay(); d < minLiveDelay {
-		return fmt.Errorf("a delay of %v is too short for other people's servers: at least %v (shorter ones are for recorded webs, --through, and your own machines, --allow-private)", d, minLiveDelay)
-	}
-	return nil
-}
-
-// isPrivate tells whether a host is an address, or the name, of this machine or
-// a private network.
-func isPrivate(h web.Host) bool {
-	name := strings.Trim(h.Name(), "[]")
-	ip, err := netip.ParseAddr(name)
-	return err == nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()) ||
-		name == "localhost" || strings.HasSuffix(name, ".localhost")
-}
-
-// filesFrom takes relative names of files from the folder of the job file that
-// gives them.
-func (j *Job) filesFrom(dir string) {
-	for _, name := range []*string{&j.Scorer.Model, &j.Judge.Critic} {
-		if *name != "" && !filepath.IsAbs(*name) {
-			*name = filepath.Join(dir, *name)
-		}
-	}
-	for _, list := range [][]string{j.Topic.Examples, j.Topic.Negatives} {
-		for i, name := range list {
-			if !isAddress(name) && !filepath.IsAbs(name) {
-				list[i] = filepath.Join(dir, name)
-			}
-		}
-	}
-}
-
-// onThisMachine tells whether a proxy's address is loopback.
-func onThisMachine(proxy string) bool {
-	u, err := url.Parse(proxy)
-	if err != nil || proxy == "" {
-		return false
-	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
-}
-
-func isAddress(s string) bool {
-	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
-}
-
-// defaultScorer is what a crawl goes by unless told otherwise.
-const defaultScorer = "best-first-both"
-
-func scorerNames() string {
-	var names []string
-	for _, l := range score.Names() {
-		names = append(names, l.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
-func judgeNames() string {
-	var names []string
-	for _, l := range judge.Names() {
-		names = append(names, l.Name)
-	}
-	return strings.Join(names, ", ")
+	return c.apply(j)
 }

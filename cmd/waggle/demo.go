@@ -17,6 +17,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/job"
 )
 
 // godoc is the site of the demo: the documentation of the Go on this machine,
@@ -35,7 +36,7 @@ type demoCmd struct {
 
 // site is a running web to crawl.
 type site struct {
-	job  Job // seeds and how to fetch
+	job  job.Job // seeds and how to fetch
 	stop func()
 }
 
@@ -75,11 +76,11 @@ func (c *demoCmd) Run(ctx context.Context, io streams) error {
 		sum         *event.Summary
 	}
 	var results []result
-	for _, scorer := range []string{defaultScorer, "breadth-first"} {
-		job := s.job
-		job.Name = "demo-" + scorer
-		job.Scorer.Name = scorer
-		job.Budget.Pages = c.Pages
+	for _, scorer := range []string{job.DefaultScorer, "breadth-first"} {
+		j := s.job
+		j.Name = "demo-" + scorer
+		j.Scorer.Name = scorer
+		j.Budget.Pages = c.Pages
 		note("\n%s, %d pages:", scorer, c.Pages)
 		col := collection.At(filepath.Join(dir, scorer))
 		if err := col.Usable(); err != nil {
@@ -88,14 +89,12 @@ func (c *demoCmd) Run(ctx context.Context, io streams) error {
 		if col.Begun() {
 			return exit{exitUsage, fmt.Errorf("%s holds a crawl already: choose another -o DIR", col.Dir())}
 		}
-		own, err := col.Lock()
+		w, err := col.Lock()
 		if err != nil {
 			return err
 		}
-		run := setup{job: &job, col: col, own: own, note: func(string) {}}
-		how, sum, err := run.crawl(ctx, func() progress { return newProgress(io.out, false, clock.System{}, os.Getenv) })
-		err = errors.Join(err, own.Close())
-		if err != nil {
+		how, sum, err := crawlAndShow(ctx, &job.Maker{Job: &j, Writer: w}, func() progress { return newProgress(io.out, false, clock.System{}, os.Getenv) })
+		if err = errors.Join(err, w.Close()); err != nil {
 			return err
 		}
 		if how == event.Stopped {
@@ -188,10 +187,10 @@ func godocSite(ctx context.Context, note func(string, ...any)) (site, error) {
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
-	none := Duration(0)
+	none := job.Duration(0)
 	s := site{stop: stop}
 	s.job.Seeds = []string{home}
-	s.job.Topic = JobTopic{
+	s.job.Topic = job.Topic{
 		Description: "Cryptography: encryption, signatures, certificates and secure connections",
 		Keywords:    []string{"encryption", "cipher", "signature", "public key", "private key", "certificate", "TLS", "hash"},
 	}

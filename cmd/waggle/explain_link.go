@@ -10,8 +10,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/internal/text"
-	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -40,7 +39,7 @@ func linkOf(x *event.Explanation) (step int, ok bool) {
 // scorer, as the crawl left it, tell what the link is worth and why. The link
 // is the last step of the path. There are no reasons where the scorer gives none.
 func explainLink(ctx context.Context, col collection.Collection, path []event.Step) (out explainedLink, err error) {
-	job, err := readJob(col.JobFile())
+	j, err := job.Read(col.JobFile())
 	if err != nil {
 		return out, err
 	}
@@ -49,24 +48,14 @@ func explainLink(ctx context.Context, col collection.Collection, path []event.St
 		return out, fmt.Errorf("%w: then ask again", err)
 	}
 	defer own.Close()
-	analyzer := text.NewAnalyzer()
-	parser := parse.New(parse.Options{Analyzer: analyzer, Canon: job.canon()})
-	s := setup{job: job, col: col, resume: true, note: func(string) {}}
-	top, err := s.topic(ctx, nil, parser)
-	if err != nil {
-		return out, err
+	m := &job.Maker{Job: j, Begun: &col}
+	defer m.Close()
+	if err := m.MakeScorer(ctx); err != nil {
+		return out, placed(err)
 	}
-	j, err := s.judge(top, analyzer)
-	if err != nil {
-		return out, err
-	}
-	defer j.Close()
-	scorer, err := s.scorer(top, j, analyzer)
-	if err != nil {
-		return out, err
-	}
+	scorer := m.Scorer
 	link := path[len(path)-1].URL
-	out = explainedLink{scorer: job.scorer(), parent: path[len(path)-2].URL}
+	out = explainedLink{scorer: m.Job.Scorer.Name, parent: path[len(path)-2].URL}
 	x, ok := scorer.(score.Explainer)
 	if !ok {
 		return out, nil
@@ -83,7 +72,7 @@ func explainLink(ctx context.Context, col collection.Collection, path []event.St
 		onPath[step.URL] = step.Fetched
 	}
 	pages := map[web.URL]*web.Page{} // of the path
-	for p, err := range collection.Readable(col.Pages(ctx, parser, func(u web.URL) bool { return onPath[u] })) {
+	for p, err := range collection.Readable(col.Pages(ctx, m.Parser, func(u web.URL) bool { return onPath[u] })) {
 		if err != nil {
 			return out, err
 		}

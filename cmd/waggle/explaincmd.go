@@ -7,6 +7,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -34,8 +35,8 @@ func (c *explainCmd) Run(ctx context.Context, io streams) error {
 		return exit{exitUsage, err}
 	}
 	// The crawl saw the address under its job's rules.
-	if job, err := readJob(col.JobFile()); err == nil {
-		if v, err := job.canon().Parse(c.URL); err == nil {
+	if j, err := job.Read(col.JobFile()); err == nil {
+		if v, err := j.Canon().Parse(c.URL); err == nil {
 			u = v
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"text/tabwriter"
-	"time"
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/forage"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/text"
@@ -38,10 +38,8 @@ type forageCmd struct {
 	Reach   string  `default:"domain" placeholder:"REACH" help:"How far from its start page a site goes: domain (default) or host."`
 	Sites   int     `default:"8" placeholder:"N" help:"Sites at a time (default ${default})."`
 
-	Web          string    `placeholder:"WEB" help:"Forage a recorded web instead of the live one."`
-	Contact      string    `placeholder:"MAIL|URL" help:"Where site owners reach you; sent with every request."`
-	Delay        *Duration `placeholder:"D" help:"Pause between requests to one host (default 1s)."`
-	AllowPrivate bool      `help:"Permit loopback and private addresses."`
+	Web      string `placeholder:"WEB" help:"Forage a recorded web instead of the live one."`
+	jobFlags        // of fetching
 }
 
 // Help tells of the results.
@@ -239,15 +237,16 @@ func (c *forageCmd) forager(ctx context.Context, io streams) (*forage.Forager, f
 		f.Fetcher, f.Parser, f.Recorded = pages, pages, true
 		return f, func() { w.Close() }, nil // it was read only
 	}
-	stack, err := politeStack(c.Contact, c.Delay, c.AllowPrivate)
+	o, err := politeOptions(ctx, &c.jobFlags)
+	if err != nil {
+		return wrong(err)
+	}
+	stack, err := fetch.New(o)
 	if err != nil {
 		return wrong(err)
 	}
 	f.Fetcher, f.Parser = stack, parse.New(parse.Options{Analyzer: text.NewAnalyzer()})
-	f.Delay = time.Second
-	if c.Delay != nil {
-		f.Delay = time.Duration(*c.Delay)
-	}
+	f.Delay = max(0, o.Delay)               // negative for none
 	return f, func() { stack.Close() }, nil // nothing is left to lose
 }
 

@@ -16,10 +16,11 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/job"
 )
 
 // version of waggle, as it tells servers and archives.
-const version = "0.1.0"
+const version = job.Version
 
 // Exit codes.
 const (
@@ -71,6 +72,20 @@ type commands struct {
 	Version kong.VersionFlag `help:"Print the version."`
 }
 
+// newCommands makes the tree, with the flags that stand for settings of a job.
+func newCommands() *commands {
+	c := &commands{}
+	live := []string{"contact", "politeness.delay", "fetch.allow-private"}
+	proxied := []string{"contact", "politeness.delay", "fetch.workers", "fetch.through", "fetch.through-ca", "fetch.allow-private"}
+	c.Crawl.jobFlags = allFlags()
+	c.Topic.Train.jobFlags = flagsOf("", proxied...)
+	c.Train.Collect.jobFlags = flagsOf("", append([]string{"topic.keywords", "topic.description"}, proxied...)...)
+	c.Train.Model.jobFlags = flagsOf("paths", live...)
+	c.Forage.jobFlags = flagsOf("", live...)
+	c.Teach.Show.jobFlags = flagsOf("", live...)
+	return c
+}
+
 const description = `waggle is a focused web crawler: show it what you want, and it goes for it.
 
   waggle demo                              see it work on a real site, offline
@@ -107,11 +122,11 @@ type streams struct {
 
 // run runs one command and returns its exit code.
 func run(ctx context.Context, args []string, std streams) (code int) {
-	var c commands
-	parser, err := kong.New(&c,
+	c := newCommands()
+	parser, err := kong.New(c,
 		kong.Name("waggle"), kong.Description(description),
 		kong.Writers(std.out, std.err),
-		kong.Vars{"version": "waggle " + version, "judges": judgeNames(), "kinds": kindNames(), "exports": exportNames()},
+		kong.Vars{"version": "waggle " + version, "kinds": kindNames(), "exports": exportNames()},
 		kong.Exit(func(code int) { panic(exit{code: code}) }),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std),

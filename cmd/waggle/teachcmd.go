@@ -56,12 +56,11 @@ type teachShowCmd struct {
 	Milestone []string `sep:"none" placeholder:"NAME" help:"A label to offer from the beginning; may be repeated."`
 	Task      string   `placeholder:"NAME" help:"What is sought, where one file holds paths of several searches."`
 
-	Suggest      bool      `help:"Offer to ask a model, made of what was shown so far, which pages to label next."`
-	Images       bool      `help:"Show images too."`
-	NoStyles     bool      `help:"Show pages without their style sheets: quicker on slow sites."`
-	Contact      string    `placeholder:"MAIL|URL" help:"Where site owners reach you; sent with every request."`
-	Delay        *Duration `placeholder:"D" help:"Pause between requests to one host (default 1s)."`
-	AllowPrivate bool      `help:"Permit loopback and private addresses."`
+	Suggest  bool `help:"Offer to ask a model, made of what was shown so far, which pages to label next."`
+	Images   bool `help:"Show images too."`
+	NoStyles bool `help:"Show pages without their style sheets: quicker on slow sites."`
+
+	jobFlags // of fetching
 
 	Port int  `default:"0" placeholder:"N" help:"Port on this machine (default: any free one)."`
 	Open bool `help:"Open the page in the browser."`
@@ -69,7 +68,7 @@ type teachShowCmd struct {
 
 // Run serves the page until it is interrupted.
 func (c *teachShowCmd) Run(ctx context.Context, io streams) error {
-	o, done, err := c.options(io)
+	o, done, err := c.options(ctx, io)
 	if err != nil {
 		return err
 	}
@@ -116,7 +115,7 @@ func (c *teachShowCmd) Run(ctx context.Context, io streams) error {
 
 // options sets up what is browsed and where paths are kept. done gives back
 // what that holds.
-func (c *teachShowCmd) options(io streams) (o teach.Options, done func(), err error) {
+func (c *teachShowCmd) options(ctx context.Context, io streams) (o teach.Options, done func(), err error) {
 	keeper, err := openKeeper(c.Out)
 	if err != nil {
 		return o, nil, exit{exitUsage, err}
@@ -159,7 +158,7 @@ func (c *teachShowCmd) options(io streams) (o teach.Options, done func(), err er
 		}
 		done = func() { w.Close() } // it was read only
 	} else {
-		stack, err := c.stack(canon)
+		stack, err := c.stack(ctx, canon)
 		if err != nil {
 			return o, nil, exit{exitUsage, err}
 		}
@@ -177,22 +176,13 @@ func (c *teachShowCmd) options(io streams) (o teach.Options, done func(), err er
 
 // stack fetches from the live web, pages and what they are shown with by one
 // gate: whoever browses asks a host for one thing at a time.
-func (c *teachShowCmd) stack(canon web.Canon) (*fetch.Stack, error) {
-	j := &Job{Contact: c.Contact}
-	j.Politeness.Delay = c.Delay
-	if !c.AllowPrivate {
-		if err := j.polite("give"); err != nil {
-			return nil, err
-		}
+func (c *teachShowCmd) stack(ctx context.Context, canon web.Canon) (*fetch.Stack, error) {
+	o, err := politeOptions(ctx, &c.jobFlags)
+	if err != nil {
+		return nil, err
 	}
-	delay := j.delay()
-	if delay == 0 {
-		delay = -1 // none
-	}
-	return fetch.New(fetch.Options{
-		Contact: c.Contact, Version: version, Delay: delay, Canon: canon, AllowPrivate: c.AllowPrivate,
-		Types: []string{"*/*"}, MaxBody: 6 << 20,
-	})
+	o.Canon, o.Types, o.MaxBody = canon, []string{"*/*"}, 6<<20
+	return fetch.New(o)
 }
 
 // maxSeeds bounds the start pages offered.

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,11 +20,11 @@ import (
 	"testing"
 	"time"
 
-	"go.yaml.in/yaml/v3"
 	"golang.org/x/net/html"
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/job"
 )
 
 // BenchmarkThroughput crawls 20,000 real pages on loopback without a delay and
@@ -57,21 +56,21 @@ func BenchmarkThroughput(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer w.Close()
-	job := recordedJob(w.Topics[0], false, budget)
-	job.Judge.Name = "cosine-tfidf-centroid"
-	job.Scorer.Name = "best-first-both"
-	job.Scope.Reach = "host" // as the bare loop: no requests for what cannot be recorded
+	j := recordedJob(w.Topics[0], false, budget)
+	j.Judge.Name = "cosine-tfidf-centroid"
+	j.Scorer.Name = "best-first-both"
+	j.Scope.Reach = "host" // as the bare loop: no requests for what cannot be recorded
 	proxy := serveInChild(b, place)
 	for b.Loop() {
 		dir := b.TempDir()
 		file := filepath.Join(dir, "job.yaml")
-		if text, err := yaml.Marshal(job); err != nil {
+		if text, err := j.YAML(); err != nil {
 			b.Fatal(err)
 		} else if err := os.WriteFile(file, text, 0o644); err != nil {
 			b.Fatal(err)
 		}
 		full := measure(b, runAsWaggle, "crawl", "-f", file, "-o", filepath.Join(dir, "crawl"), "--through", proxy)
-		bare := measure(b, runBare, append([]string{proxy, strconv.Itoa(budget)}, job.Seeds...)...)
+		bare := measure(b, runBare, append([]string{proxy, strconv.Itoa(budget)}, j.Seeds...)...)
 		b.ReportMetric(full.perCPU(), "pages/cpu-s")
 		b.ReportMetric(bare.perCPU(), "bare-pages/cpu-s")
 		b.ReportMetric(full.perCPU()/bare.perCPU(), "ratio")
@@ -148,18 +147,12 @@ const runBare = "WAGGLE_TEST_BARE"
 // bareLoop fetches pages through a proxy, breadth-first with as many fetches at
 // a time as a crawl has, parses each to a tree and follows its links.
 func bareLoop(ctx context.Context, proxy string, budget int, seeds []string) error {
-	pem, err := askCA(ctx, proxy)
-	if err != nil {
-		return err
-	}
-	cas := x509.NewCertPool()
-	cas.AppendCertsFromPEM(pem)
-	via, err := url.Parse(proxy)
+	o, err := (&job.Job{Fetch: job.Fetch{Through: proxy}}).FetchOptions(ctx) // with its certificates
 	if err != nil {
 		return err
 	}
 	client := &http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyURL(via), TLSClientConfig: &tls.Config{RootCAs: cas}, MaxIdleConns: 512, MaxIdleConnsPerHost: 512,
+		Proxy: http.ProxyURL(o.Proxy), TLSClientConfig: &tls.Config{RootCAs: o.CAs}, MaxIdleConns: 512, MaxIdleConnsPerHost: 512,
 	}}
 	var mu sync.Mutex
 	changed := sync.NewCond(&mu)

@@ -4,17 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/waggle-crawler/waggle/judge"
 )
 
 // A fetching of examples that is stopped goes on where it was: no page is asked
@@ -112,26 +108,5 @@ func TestTrainGoesOn(t *testing.T) {
 	}
 	if !bytes.Equal(whole, parts) {
 		t.Error("the critic of the fetching in two parts is another one")
-	}
-}
-
-// Bins of the plot hold enough pages to say something, and lose none.
-func TestMergedBins(t *testing.T) {
-	for name, c := range map[string]struct{ in, want []judge.Bin }{
-		"none":           {},
-		"few in all":     {[]judge.Bin{{Pages: 3, Mean: 0.2, Accuracy: 1}, {Pages: 1, Mean: 0.6}}, []judge.Bin{{Pages: 4, Mean: 0.3, Accuracy: 0.75}}},
-		"enough in each": {[]judge.Bin{{Pages: 10, Mean: 0.2}, {Pages: 11, Mean: 0.6}}, []judge.Bin{{Pages: 10, Mean: 0.2}, {Pages: 11, Mean: 0.6}}},
-		"few at the end": {[]judge.Bin{{Pages: 15, Mean: 0.2}, {Pages: 5, Mean: 0.6}}, []judge.Bin{{Pages: 20, Mean: 0.3}}},
-	} {
-		if got := merged(c.in, 10); !slices.EqualFunc(got, c.want, func(a, b judge.Bin) bool {
-			return a.Pages == b.Pages && math.Abs(a.Mean-b.Mean) < 1e-12 && math.Abs(a.Accuracy-b.Accuracy) < 1e-12
-		}) {
-			t.Errorf("%s: %+v, want %+v", name, got, c.want)
-		}
-	}
-	// At one half the interval is symmetric: 0.5 ± 1.96/(2·√(n+1.96²)).
-	low, high := wilson(0.5, 96)
-	if half := 1.96 / (2 * math.Sqrt(96+1.96*1.96)); math.Abs(high-0.5-half) > 1e-12 || math.Abs(0.5-low-half) > 1e-12 {
-		t.Errorf("half of 96: %v…%v, want ±%v", low, high, half)
 	}
 }

@@ -16,14 +16,13 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/corpus"
-	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/parse"
-	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/topic/taxonomy"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -42,12 +41,7 @@ type topicTrainCmd struct {
 	Seed     uint64  `help:"Of what is held out."`
 	Plot     string  `placeholder:"FILE" help:"Draw, as .svg or .png, how the probabilities agree with the held-out pages."`
 
-	Contact      string    `placeholder:"MAIL|URL" help:"Where site owners reach you; sent with every request."`
-	Delay        *Duration `placeholder:"D" help:"Pause between requests to one host (default 1s)."`
-	Workers      int       `default:"32" placeholder:"N" help:"Fetches at a time (default ${default})."`
-	Through      string    `placeholder:"PROXY" help:"Fetch through an HTTP proxy, such as waggle web serve."`
-	ThroughCA    string    `placeholder:"FILE" help:"The proxy's certificates (PEM). A proxy on this machine is asked for them."`
-	AllowPrivate bool      `help:"Permit loopback and private addresses."`
+	jobFlags // of fetching
 }
 
 // maxExamples bounds the examples to get, which are kept in memory.
@@ -60,8 +54,6 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 		return exit{exitUsage, fmt.Errorf("--floor %v is not within 0…1", c.Floor)}
 	case c.MinPages < 1:
 		return exit{exitUsage, fmt.Errorf("--min-pages %d: a class needs a page", c.MinPages)}
-	case c.Workers < 1 || c.Workers > 4096:
-		return exit{exitUsage, fmt.Errorf("--workers %d is not within 1…4096", c.Workers)}
 	}
 	if err := vacant(c.Out, c.Force, c.Taxonomy); err != nil {
 		return err
@@ -278,16 +270,11 @@ func (w *wanted) files(ctx context.Context, p *parse.Parser, h *had) iter.Seq2[j
 }
 
 func readExample(p *parse.Parser, name string) (*web.Page, error) {
-	f, err := os.Open(name)
+	e, err := job.ReadExample(name)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxExample))
-	if err != nil {
-		return nil, err
-	}
-	return parseExample(p, collection.Example{URL: "http://example.invalid/", MIME: "text/html", Body: b})
+	return job.ParseExample(p, e)
 }
 
 // place tells of which topic the pages are that the examples lead to, by where
@@ -401,14 +388,10 @@ func (indifferent) Judge(context.Context, *web.Page) (web.Verdict, error) { retu
 // fetch gets the examples as a crawl whose seeds they are: with its robots
 // rules, delays and retries, its archive and log, and its way of going on.
 func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *wanted, meter *meter) (*fetched, error) {
-	job := &Job{Name: fmt.Sprintf("examples-%016x", w.sum), Contact: c.Contact}
-	job.Politeness.Delay, job.Fetch.Workers = c.Delay, c.Workers
-	job.Fetch.Through, job.Fetch.ThroughCA, job.Fetch.AllowPrivate = c.Through, c.ThroughCA, c.AllowPrivate
-	job.Addresses.KeepSessions, job.Addresses.KeepTracking = true, true // as the taxonomy writes them
-	for _, u := range w.addresses {
-		job.Seeds = append(job.Seeds, u.String())
-	}
-	if err := job.check(func(path string) string { return "--" + path[strings.LastIndexByte(path, '.')+1:] }); err != nil {
+	j := &job.Job{Name: fmt.Sprintf("examples-%016x", w.sum), Scorer: job.Scorer{Name: "breadth-first"}}
+	j.Scope.MaxHostQueue = maxExamples                                  // none is left out
+	j.Addresses = job.Addresses{KeepSessions: true, KeepTracking: true} // as the taxonomy writes them
+	if err := c.apply(j); err != nil {
 		return nil, exit{exitUsage, err}
 	}
 	col := collection.At(dir)
@@ -417,11 +400,11 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *w
 	}
 	begun := col.Begun()
 	if begun {
-		old, err := readJob(col.JobFile())
+		old, err := job.Read(col.JobFile())
 		if err != nil {
 			return nil, err
 		}
-		if old.Name != job.Name {
+		if old.Name != j.Name {
 			return nil, exit{exitUsage, fmt.Errorf("%s holds the pages of another taxonomy: choose another folder with --pages", dir)}
 		}
 		how, _, err := col.Ended()
@@ -432,7 +415,7 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *w
 			return readFetched(col)
 		}
 	}
-	if err := job.live(); err != nil {
+	if err := checkLive(j, w.addresses); err != nil {
 		return nil, exit{exitUsage, err}
 	}
 	own, err := col.Lock()
@@ -440,30 +423,24 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *w
 		return nil, err
 	}
 	defer own.Close()
-	note := func(s string) { fmt.Fprintln(std.err, event.Line(s)) }
-	s := &setup{job: job, col: col, own: own, resume: begun, note: note}
-	fetcher, err := s.fetcher(ctx)
-	if err != nil {
-		return nil, err
+	m := &job.Maker{
+		Job: j, Writer: own, Note: func(s string) { fmt.Fprintln(std.err, event.Line(s)) },
+		// Too many for the job, and the log has them.
+		Seeds: w.addresses, Parser: linkless{parse.New(parse.Options{})}, Judge: indifferent{},
 	}
-	defer fetcher.Close()
-	scorer, err := score.New("breadth-first", score.Options{})
-	if err != nil {
-		return nil, err
+	if begun {
+		m.Begun = &col
 	}
-	if !begun {
-		kept := *job
-		kept.Seeds = nil // too many, and the log has them
-		if err := saveJob(own, &kept); err != nil {
-			return nil, err
-		}
-	}
-	stores, err := own.OpenStores(ctx, collection.StoreOptions{Frontier: frontier.Options{MaxPerHost: -1}, Archive: s.archiveOptions(), Note: note})
-	if err != nil {
+	defer m.Close()
+	run, err := m.Crawl(ctx)
+	var broken *collection.OpenError
+	switch {
+	case errors.As(err, &broken):
 		// Nothing is at stake here but time, so what is damaged is not mended.
 		return nil, fmt.Errorf("%w\nRemove %s to fetch the examples anew", err, dir)
+	case err != nil:
+		return nil, wrongJob(err)
 	}
-	defer stores.Close()
 	done := 0
 	hear := func(e event.Event) {
 		switch e := e.(type) {
@@ -475,27 +452,22 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *w
 			}
 		}
 	}
-	history := func(yield func(event.Event, error) bool) {
-		for e, err := range col.Events() {
-			if err == nil {
-				hear(e)
-			}
-			if !yield(e, err) {
-				return
+	if earlier := run.History; earlier != nil {
+		run.History = func(yield func(event.Event, error) bool) {
+			for e, err := range earlier {
+				if err == nil {
+					hear(e)
+				}
+				if !yield(e, err) {
+					return
+				}
 			}
 		}
 	}
-	run := &crawl.Crawl{
-		Seeds: w.addresses, Frontier: stores.Frontier, Fetcher: fetcher, Parser: linkless{parse.New(parse.Options{})}, Judge: indifferent{}, Scorer: scorer,
-		Archive: stores.Archive, Log: stores.Log, Policy: crawl.Policy{Delay: job.delay()},
-		Name: job.Name, JudgeName: "none", ScorerName: "breadth-first", Threshold: 1, Workers: c.Workers,
-		Listen: func(e event.Event) {
-			hear(e)
-			meter.show(done, len(w.addresses), "examples fetched")
-		},
-	}
-	if begun {
-		run.History = history
+	run.JudgeName, run.Threshold = "none", 1
+	run.Listen = func(e event.Event) {
+		hear(e)
+		meter.show(done, len(w.addresses), "examples fetched")
 	}
 	how, err := run.Run(ctx)
 	switch {
@@ -648,11 +620,10 @@ func printSight(w io.Writer, c *judge.Critic, good []bool) error {
 func plotReliability(name string, r *judge.Record) error {
 	line := func(title string, h judge.Held, color int) plot.Series {
 		s := plot.Series{Name: title, Color: color}
-		for _, b := range merged(h.Bins, 10) {
-			s.X = append(s.X, b.Mean)
-			s.Y = append(s.Y, b.Accuracy)
-			low, high := wilson(b.Accuracy, b.Pages)
-			s.Low, s.High = append(s.Low, low), append(s.High, high)
+		for _, b := range judge.MergeBins(h.Bins, 10) {
+			share := eval.Wilson(b.Accuracy, b.Pages)
+			s.X, s.Y = append(s.X, b.Mean), append(s.Y, share.Mean)
+			s.Low, s.High = append(s.Low, share.Low), append(s.High, share.High)
 		}
 		return s
 	}
@@ -673,41 +644,4 @@ func plotReliability(name string, r *judge.Record) error {
 		err = chart.Draw().SVG(&b)
 	}
 	return errors.Join(err, folder.Write(name, b.Bytes()))
-}
-
-// merged joins each bin of less than n pages with the next ones, and the last
-// with the one before.
-func merged(bins []judge.Bin, n int) []judge.Bin {
-	var out []judge.Bin
-	for _, b := range bins {
-		last := len(out) - 1
-		if last < 0 || out[last].Pages >= n {
-			out = append(out, b)
-			continue
-		}
-		out[last] = joined(out[last], b)
-	}
-	if last := len(out) - 1; last > 0 && out[last].Pages < n {
-		out[last-1] = joined(out[last-1], out[last])
-		out = out[:last]
-	}
-	return out
-}
-
-func joined(a, b judge.Bin) judge.Bin {
-	n := float64(a.Pages + b.Pages)
-	mean := func(x, y float64) float64 { return (x*float64(a.Pages) + y*float64(b.Pages)) / n }
-	return judge.Bin{Pages: a.Pages + b.Pages, Mean: mean(a.Mean, b.Mean), Accuracy: mean(a.Accuracy, b.Accuracy)}
-}
-
-// wilson is the 95 % interval of a share of n.
-//
-// Source: Wilson, Probable Inference, the Law of Succession, and Statistical
-// Inference, 1927.
-func wilson(share float64, pages int) (low, high float64) {
-	const z = 1.96
-	n := float64(pages)
-	middle := (share + z*z/(2*n)) / (1 + z*z/n)
-	half := z / (1 + z*z/n) * math.Sqrt(share*(1-share)/n+z*z/(4*n*n))
-	return max(0, middle-half), min(1, middle+half)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/topic"
@@ -35,9 +36,7 @@ type trainCollectCmd struct {
 	Topic string `placeholder:"NAME" help:"Topic of the recorded web; its examples are the targets."`
 	Truth bool   `help:"Take all relevant pages of that topic for targets: for experiments."`
 
-	Target      []string `sep:"none" placeholder:"URL" help:"A target; may be repeated."`
-	Keywords    []string `placeholder:"WORDS" help:"Words and phrases of the topic, separated by commas."`
-	Description string   `placeholder:"TEXT" help:"The topic in a sentence or two."`
+	Target []string `sep:"none" placeholder:"URL" help:"A target; may be repeated."`
 
 	MediaWiki string   `name:"mediawiki" placeholder:"API" help:"In-links: ask a wiki what links here, such as https://en.wikipedia.org/w/api.php."`
 	Edges     []string `sep:"none" placeholder:"FILE" help:"In-links: a list of links, two addresses a line (.gz and .zst too); may be repeated."`
@@ -54,12 +53,7 @@ type trainCollectCmd struct {
 	Seed       uint64  `help:"Of the draw among in-links."`
 	AllPages   bool    `help:"On a record: take pages that ask not to be kept or followed."`
 
-	Contact      string    `placeholder:"MAIL|URL" help:"Where site owners reach you; sent with every request."`
-	Delay        *Duration `placeholder:"D" help:"Pause between requests to one host (default 1s)."`
-	Workers      *int      `placeholder:"N" help:"Fetches at a time (default 32)."`
-	Through      string    `placeholder:"PROXY" help:"Fetch through an HTTP proxy, such as waggle web serve."`
-	ThroughCA    string    `placeholder:"FILE" help:"The proxy's certificates (PEM)."`
-	AllowPrivate bool      `help:"Permit loopback and private addresses."`
+	jobFlags // of the topic and of fetching
 
 	Force bool `help:"Begin anew although DIR holds a graph."`
 }
@@ -120,7 +114,7 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 	}
 	meter := newMeter(io.err)
 	defer meter.end()
-	job, err := c.job()
+	j, err := c.job()
 	if err != nil {
 		return exit{exitUsage, err}
 	}
@@ -130,14 +124,14 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 	}
 	defer record.close()
 	// Links are read by one set of rules throughout: those of the pages' source.
-	canon := job.canon()
+	canon := j.Canon()
 	if record.web != nil {
 		canon = record.canon
 	}
 	if err := c.hosts(record); err != nil {
 		return exit{exitUsage, err}
 	}
-	t, targets, err := c.targets(job, record, canon, note)
+	t, targets, err := c.targets(j, record, canon, note)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
@@ -147,7 +141,7 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 	}
 	var live, api *fetch.Stack
 	if record.web == nil || c.MediaWiki != "" {
-		if live, api, err = c.live(ctx, job, targets); err != nil {
+		if live, api, err = c.live(ctx, j, targets); err != nil {
 			return err
 		}
 		defer live.Close()
@@ -161,7 +155,7 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 		Layers: c.Layers, LayerNodes: c.LayerNodes, Fill: c.Fill, Similar: c.Similar, Seed: c.Seed, Keep: keep, Canon: canon,
 		IgnoreDirectives: c.AllPages, Progress: meter.show,
 	}
-	archive := store.Options{Prefix: "pages", Software: "waggle/" + version, Operator: job.Contact, Job: t.Name, Robots: "obey"}
+	archive := store.Options{Prefix: "pages", Software: "waggle/" + version, Operator: j.Contact, Job: t.Name, Robots: "obey"}
 
 	var source train.Source
 	var inlinks train.Inlinks
@@ -199,7 +193,7 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 			}
 			defer func() { err = errors.Join(err, pages.Close()) }()
 			source = pages
-			o.Workers = cmp.Or(job.Fetch.Workers, 32)
+			o.Workers = cmp.Or(j.Fetch.Workers, 32)
 		}
 	}
 	lines := func(n int) { meter.show(n, 0, "lines read") }
@@ -383,20 +377,12 @@ func (c *trainCollectCmd) begin(s collectSettings) error {
 }
 
 // job is the job file with the flags' values, or one made of the flags.
-func (c *trainCollectCmd) job() (*Job, error) {
-	job := &Job{}
-	if c.File != "" {
-		var err error
-		if job, err = readJob(c.File); err != nil {
-			return nil, err
-		}
-		job.filesFrom(filepath.Dir(c.File))
+func (c *trainCollectCmd) job() (*job.Job, error) {
+	j, err := readJob(c.File)
+	if err != nil {
+		return nil, err
 	}
-	flags := crawlCmd{
-		Keywords: c.Keywords, Description: c.Description, Contact: c.Contact, Delay: c.Delay, Workers: c.Workers,
-		Through: c.Through, ThroughCA: c.ThroughCA, AllowPrivate: c.AllowPrivate,
-	}
-	return job, flags.override(job)
+	return j, c.apply(j)
 }
 
 // recorded is a recorded web with its parsed pages; its zero value is none.
@@ -448,12 +434,12 @@ func (c *trainCollectCmd) record(ctx context.Context, meter *meter) (r recorded,
 
 // targets finds what is wanted: addresses given, else the examples of the job,
 // else those of the topic of the recorded web.
-func (c *trainCollectCmd) targets(job *Job, r recorded, canon web.Canon, note func(string)) (*topic.Topic, []web.URL, error) {
-	t := &topic.Topic{Name: cmp.Or(c.Topic, job.Name, "topic"), Description: job.Topic.Description, Keywords: job.Topic.Keywords}
+func (c *trainCollectCmd) targets(j *job.Job, r recorded, canon web.Canon, note func(string)) (*topic.Topic, []web.URL, error) {
+	t := &topic.Topic{Name: cmp.Or(c.Topic, j.Name, "topic"), Description: j.Topic.Description, Keywords: j.Topic.Keywords}
 	var list []web.URL
 	parse := func(what string, addresses []string) error {
 		for _, s := range addresses {
-			if what == "example" && !isAddress(s) {
+			if what == "example" && !job.IsAddress(s) {
 				note("example " + s + " is a file: nothing links to it, so it is no target")
 				continue
 			}
@@ -469,7 +455,7 @@ func (c *trainCollectCmd) targets(job *Job, r recorded, canon web.Canon, note fu
 		return nil, nil, err
 	}
 	if len(list) == 0 && !c.Truth {
-		if err := parse("example", job.Topic.Examples); err != nil {
+		if err := parse("example", j.Topic.Examples); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -522,20 +508,17 @@ func (c *trainCollectCmd) targets(job *Job, r recorded, canon web.Canon, note fu
 // live makes the stacks that fetch pages and that ask an API. The second leaves
 // robots.txt unread: what it forbids there is crawling, and the API is named by
 // the user, for programs, and asked one question at a time.
-func (c *trainCollectCmd) live(ctx context.Context, job *Job, targets []web.URL) (pages, api *fetch.Stack, err error) {
-	for _, u := range targets {
-		job.Seeds = append(job.Seeds, u.String())
+func (c *trainCollectCmd) live(ctx context.Context, j *job.Job, targets []web.URL) (pages, api *fetch.Stack, err error) {
+	asked := slices.Clone(targets)
+	if u, err := web.Parse(c.MediaWiki); err == nil {
+		asked = append(asked, u)
 	}
-	if c.MediaWiki != "" {
-		job.Seeds = append(job.Seeds, c.MediaWiki)
-	}
-	if err := job.live(); err != nil {
+	if err := checkLive(j, asked); err != nil {
 		return nil, nil, exit{exitUsage, err}
 	}
-	s := setup{job: job}
-	o, err := s.fetchOptions(ctx)
+	o, err := j.FetchOptions(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, wrongJob(err)
 	}
 	if pages, err = fetch.New(o); err != nil {
 		return nil, nil, exit{exitUsage, err}

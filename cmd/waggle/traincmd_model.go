@@ -157,10 +157,11 @@ func (c *trainModelCmd) fits() error {
 		return nil // train.Fit names those there are
 	}
 	chain, byPaths := kind == model.CRF || kind == model.MEMM, kind == model.PathLearner
-	for _, flag := range []struct {
+	type flag struct {
 		name        string
 		given, says bool
-	}{
+	}
+	flags := []flag{
 		{"features", c.Features != string(feature.All), chain},
 		{"min-pages", c.MinPages != nil, chain},
 		{"counts", c.Counts, chain},
@@ -171,12 +172,13 @@ func (c *trainModelCmd) fits() error {
 		{"paths", len(c.Paths) > 0, byPaths},
 		{"task", c.Task != "", byPaths},
 		{"web", c.Web != "", byPaths},
-		{"contact", c.Contact != "", byPaths},
-		{"delay", c.Delay != nil, byPaths},
-		{"allow-private", c.AllowPrivate, byPaths},
-	} {
-		if flag.given && !flag.says {
-			return fmt.Errorf("--%s says nothing of models of kind %s: leave it out; waggle train model --help tells what they have", flag.name, kind)
+	}
+	for _, f := range c.given() {
+		flags = append(flags, flag{f.Flag, true, byPaths})
+	}
+	for _, f := range flags {
+		if f.given && !f.says {
+			return fmt.Errorf("--%s says nothing of models of kind %s: leave it out; waggle train model --help tells what they have", f.name, kind)
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/topic/paths"
@@ -25,12 +26,10 @@ import (
 
 // trainPaths are the flags of `waggle train model --kind paths`.
 type trainPaths struct {
-	Paths        []string  `placeholder:"FILE" help:"paths: labelled paths, as waggle teach keeps them; may be repeated."`
-	Task         string    `placeholder:"NAME" help:"paths: which search to learn, where the files hold several."`
-	Web          string    `placeholder:"WEB" help:"paths: the recorded web in which the pages of the paths are (default: they are fetched)."`
-	Contact      string    `placeholder:"MAIL|URL" help:"paths: where site owners reach you, when pages are fetched."`
-	Delay        *Duration `placeholder:"D" help:"paths: pause between requests to one host (default 1s)."`
-	AllowPrivate bool      `help:"paths: permit loopback and private addresses."`
+	Paths    []string `placeholder:"FILE" help:"paths: labelled paths, as waggle teach keeps them; may be repeated."`
+	Task     string   `placeholder:"NAME" help:"paths: which search to learn, where the files hold several."`
+	Web      string   `placeholder:"WEB" help:"paths: the recorded web in which the pages of the paths are (default: they are fetched)."`
+	jobFlags          // of fetching
 }
 
 // fitPaths learns from labelled paths.
@@ -144,7 +143,7 @@ func (c *trainModelCmd) pages(ctx context.Context, set []paths.Path, meter *mete
 		}
 		return pages, func() { w.Close() }, nil // it was read only
 	}
-	stack, err := politeStack(c.Contact, c.Delay, c.AllowPrivate)
+	stack, err := politeStack(ctx, &c.jobFlags)
 	if err != nil {
 		return nil, nil, exit{exitUsage, err}
 	}
@@ -199,20 +198,29 @@ func openPages(ctx context.Context, dir string, meter *meter) (*corpus.Web, *cor
 	return w, pages, nil
 }
 
-// politeStack fetches from the live web.
-func politeStack(contact string, delay *Duration, allowPrivate bool) (*fetch.Stack, error) {
-	j := &Job{Contact: contact}
-	j.Politeness.Delay = delay
-	if !allowPrivate {
-		if err := j.polite("give"); err != nil {
-			return nil, err
+// politeStack fetches from the live web, as flags say.
+func politeStack(ctx context.Context, flags *jobFlags) (*fetch.Stack, error) {
+	o, err := politeOptions(ctx, flags)
+	if err != nil {
+		return nil, err
+	}
+	return fetch.New(o)
+}
+
+// politeOptions say how to fetch from the live web, as flags say.
+func politeOptions(ctx context.Context, flags *jobFlags) (fetch.Options, error) {
+	j := &job.Job{}
+	if err := flags.apply(j); err != nil {
+		return fetch.Options{}, err
+	}
+	if !j.Fetch.AllowPrivate {
+		if err := j.CheckPolite(); err != nil {
+			return fetch.Options{}, placed(err)
 		}
 	}
-	pause := j.delay()
-	if pause == 0 {
-		pause = -1 // none
-	}
-	return fetch.New(fetch.Options{Contact: contact, Version: version, Delay: pause, AllowPrivate: allowPrivate})
+	o, err := j.FetchOptions(ctx)
+	o.Canon = web.Canon{} // addresses as they are written
+	return o, placed(err)
 }
 
 // paths shows a model of labelled paths: its states, what each is worth, where

@@ -12,13 +12,13 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"go.yaml.in/yaml/v3"
 	"golang.org/x/term"
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/corpus/synthetic"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/job"
 )
 
 // webBuildCmd is `waggle web build`.
@@ -224,9 +224,9 @@ func (c *webJobCmd) Run(io streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	job := recordedJob(t, c.Far, c.Pages)
-	job.Fetch.Through = c.Proxy
-	b, err := yaml.Marshal(job)
+	j := recordedJob(t, c.Far, c.Pages)
+	j.Fetch.Through = c.Proxy
+	b, err := j.YAML()
 	if err != nil {
 		return err
 	}
@@ -235,8 +235,8 @@ func (c *webJobCmd) Run(io streams) error {
 }
 
 // recordedJob is the job to look for a topic of a recorded web.
-func recordedJob(t corpus.Topic, far bool, pages int) *Job {
-	j := &Job{Name: t.Name}
+func recordedJob(t corpus.Topic, far bool, pages int) *job.Job {
+	j := &job.Job{Name: t.Name}
 	seeds := t.Seeds
 	if far {
 		seeds = t.SeedsFar
@@ -249,7 +249,7 @@ func recordedJob(t corpus.Topic, far bool, pages int) *Job {
 	}
 	j.Topic.Description, j.Topic.Keywords = t.Description, t.Keywords
 	j.Budget.Pages = pages
-	none := Duration(0)
+	none := job.Duration(0)
 	j.Politeness.Delay = &none
 	return j
 }
@@ -379,13 +379,13 @@ func debianSite(ctx context.Context, dir string, note func(string, ...any)) (sit
 	ctx, cancel := context.WithCancel(ctx)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, l) }()
-	none := Duration(0)
+	none := job.Duration(0)
 	out := site{stop: func() {
 		cancel()
 		<-served
 		w.Close()
 	}}
-	out.job.Topic = JobTopic{
+	out.job.Topic = job.Topic{
 		Description: "Transactions and locking in databases",
 		Keywords:    []string{"transaction", "isolation level", "lock", "deadlock", "commit", "rollback"},
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -353,4 +354,25 @@ func lines(r io.Reader, name string, yield func(string) error) error {
 		return fmt.Errorf("wordnet: %s:%d: %w", name, n, err)
 	}
 	return nil
+}
+
+// Load reads the database files of WordNet in the folder dir, or else a table
+// of related words; it is nil if neither is named.
+func Load(dir, table string) (*Thesaurus, error) {
+	switch {
+	case dir != "":
+		t, err := Open(os.DirFS(dir))
+		if err != nil {
+			return nil, fmt.Errorf("WordNet in %s: %w", dir, err)
+		}
+		return t, nil
+	case table != "":
+		f, err := os.Open(table)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return ReadTable(f, table)
+	}
+	return nil, nil
 }

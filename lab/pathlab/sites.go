@@ -19,9 +19,8 @@ import (
 	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/forage"
-	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/text"
-	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/sim"
@@ -293,41 +292,37 @@ func (t *Sites) crawl(ctx context.Context, l *siteLesson, by strategy, site int)
 	if by.named {
 		top.Keywords = []string{l.kind}
 	}
-	j, err := judge.New("topic", &top, judge.Options{Analyzer: t.words})
-	if err != nil {
-		return nil, err
-	}
-	defer j.Close()
 	m, err := t.learn(ctx, l, by)
 	if err != nil {
 		return nil, fmt.Errorf("%s for %s: %w", by.name, l.kind, err)
 	}
-	scorer, err := score.New(by.name, score.Options{
-		Set: by.set, Seed: t.Seed + uint64(l.draw), Anchor: j.Text, Keywords: top.Keywords, Analyzer: t.words, Model: m})
+	s, delay := &t.Sites[site], job.Duration(0)
+	mk := &job.Maker{
+		Job: &job.Job{
+			Name: s.Base, Scorer: job.Scorer{Name: by.name, Seed: t.Seed + uint64(l.draw), Set: by.set},
+			Budget: job.Budget{Pages: t.Budgets[len(t.Budgets)-1]}, Politeness: job.Politeness{Delay: &delay},
+		},
+		Analyzer: t.words, Fetcher: inSite{t.Pages, s}, Parser: t.Pages, Topic: &top, Model: m, Seeds: []web.URL{s.Start},
+	}
+	defer mk.Close()
+	c, err := mk.Crawl(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &t.Sites[site]
-	front := frontier.NewMemory(frontier.Options{})
-	defer front.Close()
 	until, enough := context.WithCancel(ctx)
 	defer enough()
 	pages, all := 0, len(s.goals(l.kind))
-	c := &crawl.Crawl{
-		Seeds: []web.URL{s.Start}, Frontier: front, Parser: t.Pages, Judge: j, Scorer: scorer, Threshold: j.Threshold(),
-		Policy: crawl.Policy{Pages: t.Budgets[len(t.Budgets)-1], IgnoreDirectives: true},
-		Name:   s.Base, JudgeName: j.Name(), ScorerName: by.name,
-		Listen: func(e event.Event) {
-			if e, ok := e.(event.Fetched); ok {
-				pages++
-				if slices.Contains(s.Labels[e.URL], l.kind) {
-					hits = append(hits, pages)
-				}
-				if len(hits) == all {
-					enough()
-				}
+	c.Policy.IgnoreDirectives = true
+	c.Listen = func(e event.Event) {
+		if e, ok := e.(event.Fetched); ok {
+			pages++
+			if slices.Contains(s.Labels[e.URL], l.kind) {
+				hits = append(hits, pages)
 			}
-		},
+			if len(hits) == all {
+				enough()
+			}
+		}
 	}
 	_, err = sim.Run(until, c, inSite{t.Pages, s}, sim.Options{Seed: t.Seed, IgnoreRobots: true})
 	if until.Err() != nil {

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// jobFlags are flags of a command that stand for settings of a job. They are
+// made of the descriptions of the settings; a command embeds them where its help
+// shall show them.
+type jobFlags struct {
+	kong.Plugins
+	flags []jobFlag
+}
+
+// jobFlag is a flag with what was given for it.
+type jobFlag struct {
+	job.Setting
+	value reflect.Value // *string, []string or bool; zero = not given
+}
+
+// flagsOf makes flags of settings, given by their paths. Their help begins with
+// what they are for, "" for the whole command.
+func flagsOf(of string, paths ...string) jobFlags {
+	var out jobFlags
+	var fields []reflect.StructField
+	for _, path := range paths {
+		s, ok := job.Lookup(path)
+		if !ok || s.Flag == "" {
+			panic("no setting has a flag at " + path) // a slip in this package
+		}
+		out.flags = append(out.flags, jobFlag{Setting: s})
+		fields = append(fields, flagField(of, s))
+	}
+	made := reflect.New(reflect.StructOf(fields))
+	for i := range out.flags {
+		out.flags[i].value = made.Elem().Field(i)
+	}
+	out.Plugins = kong.Plugins{made.Interface()}
+	return out
+}
+
+// allFlags are the flags of all settings that have one.
+func allFlags() jobFlags {
+	var paths []string
+	for _, s := range job.Settings() {
+		if s.Flag != "" {
+			paths = append(paths, s.Path)
+		}
+	}
+	return flagsOf("", paths...)
+}
+
+// flagField is what kong makes a flag of.
+func flagField(of string, s job.Setting) reflect.StructField {
+	help := s.Help(12)
+	if of != "" {
+		help = of + ": " + strings.ToLower(help[:1]) + help[1:]
+	}
+	var tag strings.Builder
+	add := func(key, value string) {
+		if value != "" {
+			fmt.Fprintf(&tag, "%s:%s ", key, strconv.Quote(value))
+		}
+	}
+	f := reflect.StructField{Type: reflect.TypeFor[*string]()}
+	switch s.Kind() {
+	case job.Truth:
+		f.Type = reflect.TypeFor[bool]()
+	case job.List:
+		f.Type = reflect.TypeFor[[]string]()
+		if s.Words {
+			help += ", separated by commas"
+		} else {
+			add("sep", "none")
+			help += "; may be repeated"
+		}
+	}
+	if s.Default != "" {
+		help += " (default " + s.Default + ")"
+	}
+	add("name", s.Flag)
+	add("short", s.Short)
+	add("placeholder", s.Form)
+	add("help", help+".")
+	f.Name = "Flag_" + strings.ReplaceAll(s.Flag, "-", "_")
+	f.Tag = reflect.StructTag(tag.String())
+	return f
+}
+
+// values are what was given for a flag, nil if it was not.
+func (f jobFlag) values() (out []string) {
+	switch v := f.value.Interface().(type) {
+	case *string:
+		if v != nil && *v != "" {
+			out = append(out, *v)
+		}
+	case bool:
+		if v {
+			out = append(out, "true")
+		}
+	case []string:
+		for _, text := range v {
+			if text = strings.TrimSpace(text); text != "" {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// given are the flags that were given.
+func (f *jobFlags) given() (out []jobFlag) {
+	for _, flag := range f.flags {
+		if flag.values() != nil {
+			out = append(out, flag)
+		}
+	}
+	return out
+}
+
+// value is the last value that was given for a setting, "" if none was.
+func (f *jobFlags) value(path string) string {
+	for _, flag := range f.given() {
+		if flag.Path == path {
+			values := flag.values()
+			return values[len(values)-1]
+		}
+	}
+	return ""
+}
+
+// apply puts the values of flags into a job, and checks it.
+func (f *jobFlags) apply(j *job.Job) error {
+	for _, flag := range f.given() {
+		if err := flag.Set(j, flag.values()...); err != nil {
+			return placed(err)
+		}
+	}
+	return placed(j.Check())
+}
+
+// placed gives what is wrong with a job the flag by which a user can mend it, or
+// the keys of the job file.
+func placed(err error) error {
+	if errors.Is(err, job.ErrNoContact) {
+		return fmt.Errorf("%w: give --contact you@example.org", job.ErrNoContact)
+	}
+	return job.Locate(err, func(path string) string {
+		s, ok := job.Lookup(path)
+		switch {
+		case !ok:
+			return "" // of several settings; the error names them
+		case s.Flag != "":
+			return "--" + s.Flag
+		}
+		return path
+	})
+}
+
+// checkLive finds what a job lacks to fetch these addresses from the real web.
+func checkLive(j *job.Job, addresses []web.URL) error {
+	own := *j
+	own.Seeds = nil
+	for _, u := range addresses {
+		own.Seeds = append(own.Seeds, u.String())
+	}
+	return placed(own.CheckLive())
+}
+
+// wrongJob tells errors of a job, which is for the user to mend, from others.
+func wrongJob(err error) error {
+	var wrong *job.Error
+	if errors.As(err, &wrong) {
+		return exit{exitUsage, placed(err)}
+	}
+	return err
+}

@@ -1,0 +1,258 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Error is what is wrong with a value of a job.
+type Error struct {
+	// Path is that of the setting, with the place in a list behind it
+	// ("seeds.2"), or the beginning of paths ("judge") where several are
+	// concerned.
+	Path string
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
+func (e *Error) Unwrap() error { return e.Err }
+
+// Locate gives each *Error of err, which may be joined, the name of a place in
+// front instead of its path: a line of a file, a flag. Where place returns "", it
+// stands alone. Other errors stay as they are. The errors come in the order of
+// their texts.
+func Locate(err error, place func(path string) string) error {
+	var out []error
+	var visit func(error)
+	visit = func(err error) {
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range joined.Unwrap() {
+				visit(e)
+			}
+			return
+		}
+		var e *Error
+		if errors.As(err, &e) {
+			err = e.Err
+			if at := place(e.Path); at != "" {
+				err = fmt.Errorf("%s: %w", at, e.Err)
+			}
+		}
+		if err != nil {
+			out = append(out, err)
+		}
+	}
+	visit(err)
+	slices.SortStableFunc(out, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(out...)
+}
+
+// Check finds what is wrong with the values of a job. The error is nil, or joins
+// an *Error for each of them.
+func (j *Job) Check() error {
+	var errs []error
+	for _, s := range Settings() {
+		bad := func(at, format string, args ...any) {
+			errs = append(errs, &Error{s.Path + at, fmt.Errorf(format, args...)})
+		}
+		s.checkRange(j, bad)
+		if s.check != nil {
+			s.check(j, bad)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkRange holds a value against Choices, Min and Max.
+func (s Setting) checkRange(j *Job, bad func(at, format string, args ...any)) {
+	v := s.field(j)
+	if !s.Given(j) {
+		return
+	}
+	key := s.Path[strings.LastIndexByte(s.Path, '.')+1:]
+	if s.Choices != nil && !slices.Contains(s.Choices, v.String()) {
+		if of, ok := strings.CutSuffix(s.Path, ".name"); ok {
+			bad("", "no %s is called %q; there are: %s", of, v.String(), strings.Join(s.Choices, ", "))
+		} else {
+			bad("", "%s %q is none of %s", key, v.String(), strings.Join(s.Choices, ", "))
+		}
+	}
+	if s.Min == 0 && s.Max == 0 {
+		return
+	}
+	var n float64
+	switch {
+	case v.CanInt():
+		n = float64(v.Int())
+	case v.CanUint():
+		n = float64(v.Uint())
+	}
+	if n < s.Min || n > s.Max {
+		bad("", "%s %v is outside %s…%s", key, v, number(s.Min), number(s.Max))
+	}
+}
+
+// number writes a whole number with commas between thousands.
+func number(x float64) string {
+	s := fmt.Sprintf("%.0f", x)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func checkSeeds(j *Job, bad func(at, format string, args ...any)) {
+	for i, s := range j.Seeds {
+		if _, err := web.Parse(s); err != nil {
+			bad(fmt.Sprintf(".%d", i), "seed: %v", err)
+		}
+	}
+}
+
+func checkContact(j *Job, bad func(at, format string, args ...any)) {
+	if j.Contact != "" && !isContact(j.Contact) {
+		bad("", "contact %q is neither a mail address nor an address of a page", j.Contact)
+	}
+}
+
+func isContact(s string) bool {
+	if u, err := url.Parse(s); err == nil && (u.Scheme == "http" || u.Scheme == "https" || u.Scheme == "mailto") && !strings.ContainsAny(s, " ()<>\r\n") {
+		return true
+	}
+	a, err := mail.ParseAddress(s)
+	return err == nil && a.Name == ""
+}
+
+func checkThreshold(j *Job, bad func(at, format string, args ...any)) {
+	if t := j.Judge.Threshold; t != nil && !(*t > 0 && *t <= 1) {
+		bad("", "threshold %v is not above 0 and at most 1; leave it out for the judge's own", *t)
+	}
+}
+
+// checkCritic tells what a critic lacks, or that nobody asks for one.
+func checkCritic(j *Job, bad func(at, format string, args ...any)) {
+	switch c := &j.Judge; {
+	case c.Name == "critic" && c.Critic == "" && len(c.Focus) > 0:
+		bad("", "a focus needs a critic: the file that waggle topic train made")
+	case c.Name == "" && c.Critic != "":
+		bad("", "critic and focus are for the judge critic: add name: critic")
+	}
+}
+
+func checkFocus(j *Job, bad func(at, format string, args ...any)) {
+	switch c := &j.Judge; {
+	case c.Name == "critic" && c.Critic != "" && len(c.Focus) == 0:
+		bad("", "the judge critic needs a focus: the topics wanted, as waggle topic show names them")
+	case c.Name != "critic" && c.Critic == "" && len(c.Focus) > 0:
+		bad("", "a focus is for the judge critic, and needs a critic: the file that waggle topic train made")
+	}
+}
+
+func checkRules(j *Job, bad func(at, format string, args ...any)) {
+	for i, r := range j.Judge.Rules {
+		if _, err := regexp.Compile(r.Pattern); err != nil {
+			bad(fmt.Sprintf(".%d.pattern", i), "pattern %q: %v", r.Pattern, err)
+		}
+		if r.Field != "url" && r.Field != "title" && r.Field != "body" {
+			bad(fmt.Sprintf(".%d.field", i), "field %q is none of url, title, body", r.Field)
+		}
+	}
+}
+
+func checkSet(j *Job, bad func(at, format string, args ...any)) {
+	settings := score.Settings(j.Scorer.name())
+	for key, v := range j.Scorer.Set {
+		if !slices.ContainsFunc(settings, func(x score.Setting) bool { return x.Name == key && v >= x.Min && v <= x.Max }) {
+			bad("."+key, "%s has no setting %q that can be %v; waggle lab list names them with their ranges", j.Scorer.name(), key, v)
+		}
+	}
+}
+
+func checkModel(j *Job, bad func(at, format string, args ...any)) {
+	if j.Scorer.Model != "" && !takesModel(j.Scorer.name()) {
+		bad("", "the scorer %s goes by no trained model: leave out the model %s, or choose a scorer that learnt it (waggle train inspect tells its kind)", j.Scorer.name(), j.Scorer.Model)
+	}
+}
+
+func checkThrough(j *Job, bad func(at, format string, args ...any)) {
+	if p := j.Fetch.Through; p != "" {
+		if u, err := url.Parse(p); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			bad("", "proxy %q is no address like http://127.0.0.1:8080", p)
+		}
+	}
+}
+
+// patterns checks the regular expressions of a list.
+func patterns(list func(*Job) []string) func(j *Job, bad func(at, format string, args ...any)) {
+	return func(j *Job, bad func(at, format string, args ...any)) {
+		for i, p := range list(j) {
+			if _, err := regexp.Compile(p); err != nil {
+				bad(fmt.Sprintf(".%d", i), "pattern %q: %v", p, err)
+			}
+		}
+	}
+}
+
+// minLiveDelay is the least pause between requests to a host that is not
+// one's own.
+const minLiveDelay = 200 * time.Millisecond
+
+// ErrNoContact says that a job for the real web names no contact.
+var ErrNoContact = errors.New("the live web needs a contact, so that site owners can reach you")
+
+// CheckLive finds what a crawl of the real web lacks. A crawl that starts on
+// this machine or a private network with leave to do so lacks nothing; nor does
+// one through a proxy on this machine, if that serves a recorded web, which
+// shows when it is asked.
+func (j *Job) CheckLive() error {
+	private := j.Fetch.AllowPrivate
+	for _, s := range j.Seeds {
+		u, err := web.Parse(s)
+		private = private && err == nil && isPrivate(u.Host())
+	}
+	if private || onThisMachine(j.Fetch.Through) {
+		return nil
+	}
+	return j.CheckPolite()
+}
+
+// CheckPolite finds what the owners of sites may expect and a job lacks: a
+// contact, and a delay that is long enough.
+func (j *Job) CheckPolite() error {
+	if j.Contact == "" {
+		return &Error{"contact", ErrNoContact}
+	}
+	if d := j.delay(); d < minLiveDelay {
+		return &Error{"politeness.delay", fmt.Errorf("a delay of %v is too short for other people's servers: at least %v (shorter ones are for recorded webs and for your own machines)", d, minLiveDelay)}
+	}
+	return nil
+}
+
+// isPrivate tells whether a host is an address, or the name, of this machine or
+// a private network.
+func isPrivate(h web.Host) bool {
+	name := strings.Trim(h.Name(), "[]")
+	ip, err := netip.ParseAddr(name)
+	return err == nil && (ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast()) ||
+		name == "localhost" || strings.HasSuffix(name, ".localhost")
+}
+
+// onThisMachine tells whether a proxy's address is loopback.
+func onThisMachine(proxy string) bool {
+	u, err := url.Parse(proxy)
+	if err != nil || proxy == "" {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
+}

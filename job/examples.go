@@ -1,0 +1,161 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// MakeTopic brings together what the job says of its topic. The example pages of
+// a new crawl are read and fetched, and kept with a Writer, so that a later run
+// judges by the same.
+func (m *Maker) MakeTopic(ctx context.Context) error {
+	if err := m.begin(); err != nil || m.Topic != nil {
+		return err
+	}
+	j := m.Job
+	t := &topic.Topic{Name: j.Name, Description: j.Topic.Description, Keywords: j.Topic.Keywords}
+	examples, err := m.examples(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range examples {
+		page, err := ParseExample(m.Parser, e)
+		if err != nil {
+			return fmt.Errorf("example %s: %w", e.Source, err)
+		}
+		if len(page.Terms) == 0 {
+			m.Note(fmt.Sprintf("example %s has no text and is left out", e.Source))
+			continue
+		}
+		if e.Negative {
+			t.Negatives = append(t.Negatives, page)
+		} else {
+			t.Examples = append(t.Examples, page)
+		}
+	}
+	m.Topic = t
+	return nil
+}
+
+// examples are the example pages: those kept of a crawl that goes on, or those
+// that the job names.
+func (m *Maker) examples(ctx context.Context) ([]collection.Example, error) {
+	if m.Begun != nil {
+		examples, err := m.Begun.Examples()
+		if err == nil && len(m.Job.Topic.Examples) > 0 && !folder.Exists(m.Begun.ExampleFile()) {
+			err = fmt.Errorf("%s is missing: the judge was made of it and cannot be made again without; put it back, or begin a new crawl", m.Begun.ExampleFile())
+		}
+		return examples, err
+	}
+	examples, err := m.gather(ctx)
+	if err == nil && m.Writer != nil {
+		err = m.Writer.SaveExamples(examples)
+	}
+	return examples, err
+}
+
+// gather reads and fetches the example pages. One that cannot be had is left
+// out with a word, unless nothing would be left to judge by.
+func (m *Maker) gather(ctx context.Context) (examples []collection.Example, err error) {
+	var lost []error
+	take := func(sources []string, negative bool) error {
+		for _, src := range sources {
+			e, err := m.example(ctx, src)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				lost = append(lost, fmt.Errorf("example %s: %w", src, err))
+				m.Note(fmt.Sprintf("example %s is left out: %v", src, err))
+				continue
+			}
+			e.Negative = negative
+			examples = append(examples, e)
+		}
+		return nil
+	}
+	t := &m.Job.Topic
+	if err := errors.Join(take(t.Examples, false), take(t.Negatives, true)); err != nil {
+		return nil, err
+	}
+	if len(lost) > 0 && len(examples) == 0 && len(t.Keywords) == 0 && t.Description == "" {
+		return nil, fmt.Errorf("no example page could be had, and there are no keywords:\n%w", errors.Join(lost...))
+	}
+	return examples, nil
+}
+
+// example brings one example page: a file, or what is fetched.
+func (m *Maker) example(ctx context.Context, src string) (collection.Example, error) {
+	if !IsAddress(src) {
+		return ReadExample(src)
+	}
+	u, err := web.Parse(src)
+	if err != nil {
+		return collection.Example{}, err
+	}
+	if err := m.MakeFetcher(ctx); err != nil {
+		return collection.Example{}, err
+	}
+	m.Note("example " + src)
+	r, err := fetch.Follow(ctx, m.Fetcher, u, 10)
+	if err != nil {
+		return collection.Example{}, err
+	}
+	if r.Status != 200 {
+		return collection.Example{}, fmt.Errorf("status %d", r.Status)
+	}
+	mime := ""
+	if v := r.Header["Content-Type"]; len(v) > 0 {
+		mime = v[0]
+	}
+	return collection.Example{Source: src, URL: r.URL.String(), MIME: mime, Body: r.Body}, nil
+}
+
+// maxExample bounds an example file, in bytes.
+const maxExample = 10 << 20
+
+// ReadExample reads an example page from a file of HTML, or of text where its
+// name ends in .txt. Of a larger one the first 10 MiB count.
+func ReadExample(name string) (e collection.Example, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return e, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxExample))
+	if err != nil {
+		return e, err
+	}
+	if kind := http.DetectContentType(b); len(b) > 0 && !strings.HasPrefix(kind, "text/") {
+		return e, fmt.Errorf("it is %s, neither text nor HTML", kind)
+	}
+	mime := "text/html"
+	if strings.EqualFold(filepath.Ext(name), ".txt") {
+		mime = "text/plain"
+	}
+	return collection.Example{Source: name, URL: "http://example.invalid/", MIME: mime, Body: b}, nil
+}
+
+// ParseExample makes a page of an example.
+func ParseExample(p crawl.Parser, e collection.Example) (*web.Page, error) {
+	u, err := web.Parse(e.URL)
+	if err != nil {
+		return nil, err
+	}
+	return p.Parse(&web.Response{
+		URL: u, Status: 200, Header: web.Header{"Content-Type": {e.MIME}}, Raw: e.Body, Body: e.Body,
+	})
+}

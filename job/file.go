@@ -1,0 +1,103 @@
+package job
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/waggle-crawler/waggle/internal/yamlfile"
+)
+
+// maxFile bounds a job file, in bytes.
+const maxFile = 8 << 20
+
+// Read reads and checks a job file. Every error names its line.
+func Read(name string) (*Job, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("job file: %w", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("job file %s: %w", name, err)
+	}
+	if len(b) > maxFile {
+		return nil, fmt.Errorf("job file %s is larger than %d MiB: is it a job file?", name, maxFile>>20)
+	}
+	return Parse(name, b)
+}
+
+// Parse makes a Job of YAML, and checks it; name is the file's, for errors. Keys
+// that no job has are errors.
+func Parse(name string, b []byte) (*Job, error) {
+	j := &Job{}
+	file, err := yamlfile.Decode(name, b, j, "`waggle crawl --example-job` shows every key")
+	if err != nil {
+		return nil, err
+	}
+	return j, Locate(j.Check(), func(path string) string { return file.At(strings.Split(path, ".")...) })
+}
+
+// FilesFrom takes relative names of files in a job from a folder: that of the
+// job file which gives them.
+func (j *Job) FilesFrom(dir string) {
+	for _, name := range []*string{&j.Scorer.Model, &j.Judge.Critic} {
+		if *name != "" && !filepath.IsAbs(*name) {
+			*name = filepath.Join(dir, *name)
+		}
+	}
+	for _, list := range [][]string{j.Topic.Examples, j.Topic.Negatives} {
+		for i, name := range list {
+			if !IsAddress(name) && !filepath.IsAbs(name) {
+				list[i] = filepath.Join(dir, name)
+			}
+		}
+	}
+}
+
+// IsAddress tells an example that is an address on the web from one that is a
+// file.
+func IsAddress(s string) bool {
+	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
+}
+
+// YAML is the job as a job file.
+func (j *Job) YAML() ([]byte, error) { return yaml.Marshal(j) }
+
+// Example is a job file that explains every key.
+func Example() string {
+	var b strings.Builder
+	b.WriteString(`# A waggle job. Every key but seeds and a topic may be left out. What is commented
+# out shows the default, or an example where there is none.
+`)
+	table := func(under, indent string) {
+		var keys, lines []string
+		wide := 0
+		for _, s := range Settings() {
+			key, found := strings.CutPrefix(s.Path, under)
+			if !found || strings.Contains(key, ".") || s.Example == "" {
+				continue
+			}
+			text := indent + key + ": " + s.Example
+			if !s.Shown {
+				text = indent + "# " + key + ": " + s.Example
+			}
+			keys, lines = append(keys, text), append(lines, s.Help(5))
+			wide = max(wide, len(text))
+		}
+		for i, text := range keys {
+			fmt.Fprintf(&b, "%-*s # %s\n", min(wide, 44), text, lines[i])
+		}
+	}
+	table("", "")
+	for _, g := range sections() {
+		fmt.Fprintf(&b, "\n# %s\n%s:\n", g.line, g.key)
+		table(g.key+".", "  ")
+	}
+	return b.String()
+}

@@ -1,0 +1,356 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestSettings prints what is said of each setting: testdata/settings.txt.
+func TestSettings(t *testing.T) {
+	datadriven.RunTest(t, filepath.Join("testdata", "settings.txt"), func(t *testing.T, d *datadriven.TestData) string {
+		var b strings.Builder
+		for _, s := range Settings() {
+			switch d.Cmd {
+			case "settings":
+				fmt.Fprintf(&b, "%s: %s", s.Path, s.Kind())
+				if s.Min != 0 || s.Max != 0 {
+					fmt.Fprintf(&b, ", %s…%s", number(s.Min), number(s.Max))
+				}
+				if len(s.Choices) > 0 && len(s.Choices) < 12 {
+					fmt.Fprintf(&b, ", of %s", strings.Join(s.Choices, " "))
+				}
+				if s.Default != "" {
+					fmt.Fprintf(&b, ", default %s", s.Default)
+				}
+				if s.Flag != "" {
+					fmt.Fprintf(&b, ", --%s", s.Flag)
+				}
+				fmt.Fprintf(&b, "\n    %s\n", s.Line)
+			case "resume":
+				fmt.Fprintf(&b, "%-29s %s", s.Path, s.Resume)
+				if s.Why != "" {
+					fmt.Fprintf(&b, ": %s", s.Why)
+				}
+				b.WriteString("\n")
+			default:
+				t.Fatalf("nothing is called %q", d.Cmd)
+			}
+		}
+		return b.String()
+	})
+}
+
+// Every value of a job has a setting, and every setting a value; what cannot
+// change says why.
+func TestSettingsAreTheJob(t *testing.T) {
+	var want []string
+	var walk func(reflect.Type, string)
+	walk = func(typ reflect.Type, under string) {
+		for _, f := range reflect.VisibleFields(typ) {
+			if f.Type.Kind() == reflect.Struct {
+				walk(f.Type, under+keyOf(f)+".")
+			} else {
+				want = append(want, under+keyOf(f))
+			}
+		}
+	}
+	walk(reflect.TypeFor[Job](), "")
+	slices.Sort(want)
+	var got []string
+	flags := map[string]bool{}
+	for _, s := range Settings() {
+		got = append(got, s.Path)
+		if s.Line == "" || strings.HasSuffix(s.Line, ".") {
+			t.Errorf("%s: its line is %q", s.Path, s.Line)
+		}
+		if (s.Resume >= Verdicts) != (s.Why != "") {
+			t.Errorf("%s: %s, because %q", s.Path, s.Resume, s.Why)
+		}
+		if s.Flag != "" && flags[s.Flag] {
+			t.Errorf("two settings have the flag --%s", s.Flag)
+		}
+		flags[s.Flag] = true
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("settings\n%s\nvalues\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A value given as a text is the one that a file would give, and is refused as
+// there.
+func TestSet(t *testing.T) {
+	for _, c := range []struct{ path, text, yaml string }{
+		{"name", "bees", "name: bees"},
+		{"seeds", "https://a.example/", "seeds: [https://a.example/]"},
+		{"judge.threshold", "0.25", "judge: {threshold: 0.25}"},
+		{"scorer.seed", "18446744073709551615", "scorer: {seed: 18446744073709551615}"},
+		{"budget.pages", "12", "budget: {pages: 12}"},
+		{"budget.time", "2h", "budget: {time: 2h}"},
+		{"politeness.delay", "0", "politeness: {delay: 0}"},
+		{"fetch.max-body", "1.5MiB", "fetch: {max-body: 1.5MiB}"},
+		{"fetch.allow-private", "true", "fetch: {allow-private: true}"},
+		{"fetch.types", "text/plain", "fetch: {types: [text/plain]}"},
+	} {
+		want, err := Parse("x", []byte(c.yaml))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, ok := Lookup(c.path)
+		got := &Job{}
+		if err := s.Set(got, c.text); err != nil || !ok || !reflect.DeepEqual(got, want) || !s.Given(got) {
+			t.Errorf("%s %s: %+v, %v", c.path, c.text, got, err)
+		}
+	}
+	for _, c := range []struct{ path, text, want string }{
+		{"budget.pages", "many", `budget.pages: a whole number is wanted, and not "many"`},
+		{"budget.time", "soon", `budget.time: "soon" is no time span`},
+		{"judge.threshold", "x", `judge.threshold: a number is wanted, and not "x"`},
+		{"fetch.allow-private", "maybe", `fetch.allow-private: true or false is wanted`},
+		{"fetch.max-body", "big", `fetch.max-body: "big" is no size`},
+		{"scorer.seed", "-1", `scorer.seed: a whole number of at least 0 is wanted`},
+		{"scorer.set", "a=1", "scorer.set: it can be set in a job file alone"},
+		{"judge.rules", "a", "judge.rules: it can be set in a job file alone"},
+	} {
+		s, _ := Lookup(c.path)
+		var wrong *Error
+		err := s.Set(&Job{}, c.text)
+		if !errors.As(err, &wrong) || wrong.Path != c.path || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s %s: %v; want %s", c.path, c.text, err, c.want)
+		}
+	}
+}
+
+// What is added to a list of one job is not in the list of its copy.
+func TestSetOfACopy(t *testing.T) {
+	seeds, _ := Lookup("seeds.3")
+	j := &Job{Seeds: make([]string, 1, 9)}
+	a, b := *j, *j
+	if err := errors.Join(seeds.Set(&a, "https://a.example/"), seeds.Set(&b, "https://b.example/")); err != nil {
+		t.Fatal(err)
+	}
+	if a.Seeds[1] != "https://a.example/" || len(j.Seeds) != 1 {
+		t.Errorf("%q and %q of %q", a.Seeds, b.Seeds, j.Seeds)
+	}
+}
+
+// The example is a job, and with all that is commented out it still is.
+func TestExample(t *testing.T) {
+	j, err := Parse("example.yaml", []byte(Example()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j.Name != "honey-bees" || len(j.Topic.Keywords) != 4 || j.Budget.Pages != 1000 {
+		t.Errorf("read as %+v", j)
+	}
+	given := 0
+	for _, s := range Settings() {
+		if s.Given(j) != s.Shown {
+			t.Errorf("%s: given %v, shown %v", s.Path, s.Given(j), s.Shown)
+		}
+		if s.Example != "" {
+			given++
+		}
+	}
+	if n := len(Settings()); given != n-1 { // all but the digest of the model
+		t.Errorf("%d of %d settings are in the example", given, n)
+	}
+	var all []string
+	for line := range strings.Lines(Example()) {
+		if trimmed, ok := strings.CutPrefix(strings.TrimLeft(line, " "), "# "); ok && strings.HasPrefix(line, "  ") {
+			line = "  " + trimmed
+		}
+		all = append(all, line)
+	}
+	text := strings.Join(all, "")
+	// A model needs a scorer that takes one.
+	text = strings.Replace(text, DefaultScorer, "crf", 1)
+	j, err = Parse("all.yaml", []byte(text))
+	if err != nil {
+		t.Fatalf("with all that is commented out: %v\n%s", err, text)
+	}
+	for _, s := range Settings() {
+		// Zeros and empty lists look as if they were not given.
+		if empty := slices.Contains([]string{"0", "false", "[]", "{}", ""}, s.Example); s.Given(j) == empty {
+			t.Errorf("%s: given %v in\n%s", s.Path, s.Given(j), text)
+		}
+	}
+}
+
+// Errors name the line and what to do.
+func TestErrors(t *testing.T) {
+	for _, c := range []struct{ job, want string }{
+		{"seedz: [x]", `job.yaml:1: unknown key "seedz"`},
+		{"name: a\nbudget:\n  pages: many", `job.yaml:3: pages: a whole number is wanted, and not "many"`},
+		{"seeds:\n  - https://ok.example/\n  - gopher://x/", "job.yaml:3: seed:"},
+		{"budget: {pages: -1}", "job.yaml:1: pages -1 is outside 0…1,000,000,000,000"},
+		{"judge:\n  threshold: 1.5", "job.yaml:2: threshold 1.5 is not above 0"},
+		{"judge:\n  name: magic", `job.yaml:2: no judge is called "magic"; there are: topic`},
+		{"scorer:\n  name: magic", `job.yaml:2: no scorer is called "magic"; there are: breadth-first`},
+		{"scorer: {set: {gamma: 1}}", `job.yaml:1: best-first-both has no setting "gamma" that can be 1`},
+		{"scorer: {model: a}", "job.yaml:1: the scorer best-first-both goes by no trained model"},
+		{"scope:\n  exclude:\n    - ok\n    - '('", "job.yaml:4: pattern"},
+		{"scope: {reach: moon}", "job.yaml:1: reach \"moon\" is none of any, domain, host"},
+		{"scope: {max-queue: 100001}", "job.yaml:1: max-queue 100001 is outside 0…100,000"},
+		{"fetch: {workers: 4097}", "job.yaml:1: workers 4097 is outside 0…4,096"},
+		{"politeness:\n  delay: -3s", "job.yaml:2: the time span -3s is negative"},
+		{"judge: {threshold: 0}", "leave it out for the judge's own"},
+		{"judge: {critic: a}", "job.yaml:1: critic and focus are for the judge critic: add name: critic"},
+		{"judge: {name: critic, critic: a}", "job.yaml:1: the judge critic needs a focus"},
+		{"judge: {name: critic, focus: [/a]}", "job.yaml:1: a focus needs a critic"},
+		{"judge: {name: topic, focus: [/a]}", "job.yaml:1: a focus is for the judge critic"},
+		{"judge:\n  rules:\n  - {field: url, pattern: a}\n  - field: x\n    pattern: '('", "job.yaml:4: field \"x\" is none of url, title, body"},
+		{"budget:\n  pages: x\n  time: soon\nfetch: {max-body: big}", "job.yaml:4: \"big\" is no size"},
+		{"politeness:\n  delay: soon", `job.yaml:2: "soon" is no time span: write it as 30s, 5m or 2h`},
+		{"fetch:\n  max-body: big", `job.yaml:2: "big" is no size: write it as 10MiB or 500KB`},
+		{"fetch:\n\n  through: nowhere", `job.yaml:3: proxy "nowhere"`},
+		{"contact: me", "job.yaml:1: contact \"me\" is neither"},
+		{"a: [", "job.yaml:"},
+		{"name: a\n---\nname: b", "holds one document"},
+		{"- a\n- b", "job.yaml:1:"},
+	} {
+		_, err := Parse("job.yaml", []byte(c.job))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v\n  want %s", c.job, err, c.want)
+		}
+	}
+}
+
+// Whoever holds a job places its errors: a flag, a field; errors of other kinds
+// stay as they are.
+func TestLocate(t *testing.T) {
+	j := &Job{Contact: "me", Seeds: []string{"https://a.example/", "x"}, Budget: Budget{Pages: -1}}
+	err := Locate(errors.Join(errors.New("b: other"), j.Check()), func(path string) string {
+		if path == "budget.pages" {
+			return ""
+		}
+		return "<" + path + ">"
+	})
+	var texts []string
+	for line := range strings.Lines(err.Error()) {
+		texts = append(texts, strings.SplitAfter(line, ": ")[0])
+	}
+	if got := strings.Join(texts, "|"); got != "<contact>: |<seeds.1>: |b: |pages -1 is outside 0…1,000,000,000,000" {
+		t.Errorf("%s\n%v", got, err)
+	}
+	if Locate(nil, nil) != nil || Locate(errors.Join(nil, nil), nil) != nil {
+		t.Error("nothing is an error")
+	}
+}
+
+// The real web needs a contact and a delay; machines of one's own do not.
+func TestCheckLive(t *testing.T) {
+	quick := Duration(10 * time.Millisecond)
+	private := Fetch{AllowPrivate: true}
+	for _, c := range []struct {
+		job  Job
+		path string
+	}{
+		{Job{}, "contact"},
+		{Job{Contact: "a@b.example"}, ""},
+		{Job{Contact: "a@b.example", Politeness: Politeness{Delay: &quick}}, "politeness.delay"},
+		{Job{Seeds: []string{"http://127.0.0.1/", "http://a.localhost/", "http://[::1]/"}, Fetch: private}, ""},
+		{Job{Seeds: []string{"http://127.0.0.1/"}}, "contact"},
+		{Job{Seeds: []string{"http://127.0.0.1/", "https://a.example/"}, Fetch: private}, "contact"},
+		{Job{Fetch: Fetch{Through: "http://localhost:8080"}}, ""},
+		{Job{Fetch: Fetch{Through: "http://proxy.example:8080"}}, "contact"},
+	} {
+		var wrong *Error
+		path := ""
+		if err := c.job.CheckLive(); errors.As(err, &wrong) {
+			path = wrong.Path
+		} else if err != nil {
+			t.Error(err)
+		}
+		if path != c.path {
+			t.Errorf("%+v lacks %q, not %q", c.job, path, c.path)
+		}
+	}
+	if err := (&Job{}).CheckLive(); !errors.Is(err, ErrNoContact) {
+		t.Error(err)
+	}
+}
+
+// Files of a job file are in its folder.
+func TestFilesFrom(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "job.yaml")
+	text := "topic: {examples: [a.html, /b.html, 'https://c.example/']}\nscorer: {name: crf, model: m}\n"
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	j, err := Read(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.FilesFrom(dir)
+	want := []string{filepath.Join(dir, "a.html"), "/b.html", "https://c.example/", filepath.Join(dir, "m")}
+	if got := append(slices.Clone(j.Topic.Examples), j.Scorer.Model); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestSize(t *testing.T) {
+	for in, want := range map[string]Size{
+		"10MiB": 10 << 20, "500KB": 500_000, "1.5 GiB": 3 << 29, "12": 12, "7b": 7, "2k": 2000, "3Ki": 3072,
+	} {
+		var z Size
+		if err := z.UnmarshalText([]byte(in)); err != nil || z != want {
+			t.Errorf("%s: %d, %v; want %d", in, z, err, want)
+		}
+	}
+}
+
+// FuzzJob: no job file makes waggle panic, and one that is accepted survives
+// being written and read again.
+func FuzzJob(f *testing.F) {
+	f.Add([]byte(Example()))
+	f.Add([]byte("seeds: [https://a.example/]\nbudget: {pages: 3, time: 1h}\nfetch: {max-body: 1MiB}\n"))
+	f.Add([]byte("judge: {name: rules, rules: [{field: url, pattern: a, weight: -1}]}"))
+	f.Add([]byte("a: &a [*a]"))
+	f.Add([]byte("scope: {exclude: [\"(\"]}"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > 1<<16 {
+			return
+		}
+		j, err := Parse("job.yaml", b)
+		if err != nil {
+			if err.Error() == "" {
+				t.Error("an error without words")
+			}
+			return
+		}
+		out, err := j.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Parse("again.yaml", out); err != nil {
+			t.Errorf("accepted, but not when written again: %v\n%s", err, out)
+		}
+	})
+}
+
+// A model is of the aim of a crawl however its focus was written.
+func TestAimIsOfTopics(t *testing.T) {
+	of := func(focus ...string) map[string]string {
+		return (&Job{Judge: Judge{Name: "critic", Critic: "my.critic", Focus: focus}}).Aim()
+	}
+	one := of("/Arts/Music", "/Arts/Film")
+	for _, same := range [][]string{{"Arts/Film", "Arts/Music"}, {"/Arts/Music/", " /Arts/Film"}, {"/Arts/Film", "/Arts/Music", "Arts/Film"}} {
+		if differ := AimsDiffer(one, of(same...)); differ != "" {
+			t.Errorf("%q: %s", same, differ)
+		}
+	}
+	if AimsDiffer(one, of("/Arts/Film")) == "" {
+		t.Error("fewer topics are the same aim")
+	}
+}

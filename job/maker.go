@@ -1,0 +1,274 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Maker makes a crawl of a job, or some of its parts. Its life: fill in Job and
+// what is given, call Crawl (or MakeJudge, MakeScorer …), use what was made,
+// Close. A part that is given is taken as it is; of the others each is made once.
+// What is wrong with the job is an *Error. Not for concurrent use.
+type Maker struct {
+	// Job is what the crawl is told. The Maker works on a copy of its own, in
+	// which defaults are filled in, and leaves it here.
+	Job *Job
+	// Writer keeps the crawl in a folder. nil keeps nothing: then the frontier
+	// is in memory.
+	Writer *collection.Writer
+	// Begun is the crawl that goes on: its example pages, model and critic are
+	// those of its first run, and events of earlier runs are its History. nil
+	// = a new crawl.
+	Begun *collection.Collection
+	// AcceptLoss goes on with stores that hold less than was acknowledged.
+	AcceptLoss bool
+	// Note is told what the user should know; nil tells nobody.
+	Note func(string)
+
+	// The parts.
+
+	Clock     clock.Clock // nil = the machine's
+	Analyzer  *text.Analyzer
+	Fetcher   crawl.Fetcher
+	Parser    crawl.Parser
+	Topic     *topic.Topic // nil = the job's, with its example pages
+	Judge     crawl.Judge
+	Model     *model.File     // of the scorer; nil = the job's
+	Thesaurus score.Thesaurus // of the scorer; nil = the job's
+	// Learn is score.Options.Learn.
+	Learn  func(compute func())
+	Scorer crawl.Scorer
+	Seeds  []web.URL // nil = the job's
+	// Frontier, Archive and Log are those of Writer, if there is one.
+	Frontier crawl.Frontier
+	Archive  crawl.Archive
+	Log      crawl.Log
+
+	own     bool // Job is a copy
+	closing []func() error
+}
+
+// Close closes what was made; what was given is its owner's.
+func (m *Maker) Close() error {
+	var errs []error
+	for _, c := range slices.Backward(m.closing) {
+		errs = append(errs, c())
+	}
+	m.closing = nil
+	return errors.Join(errs...)
+}
+
+// begin checks the job and makes a copy of it with the defaults.
+func (m *Maker) begin() error {
+	if m.own {
+		return nil
+	}
+	if err := m.Job.Check(); err != nil {
+		return err
+	}
+	own := *m.Job
+	var skip []string // what a given part is called is for it to say
+	if m.Judge != nil {
+		skip = append(skip, "judge.name")
+	}
+	if m.Scorer != nil {
+		skip = append(skip, "scorer.name")
+	}
+	own.setDefaults(skip...)
+	m.Job, m.own = &own, true
+	if m.Note == nil {
+		m.Note = func(string) {}
+	}
+	if m.Parser == nil {
+		m.Parser = parse.New(parse.Options{Analyzer: m.words(), Canon: own.Canon()})
+	}
+	return nil
+}
+
+// words is the analyzer of parser, judge and scorer.
+func (m *Maker) words() *text.Analyzer {
+	if m.Analyzer == nil {
+		m.Analyzer = text.NewAnalyzer()
+	}
+	return m.Analyzer
+}
+
+// MakeFetcher makes what fetches: from the live web, or through the job's proxy.
+func (m *Maker) MakeFetcher(ctx context.Context) error {
+	if err := m.begin(); err != nil || m.Fetcher != nil {
+		return err
+	}
+	asked := *m.Job
+	for _, u := range m.Seeds {
+		asked.Seeds = append(slices.Clip(asked.Seeds), u.String())
+	}
+	if err := asked.CheckLive(); err != nil {
+		return err
+	}
+	o, err := m.Job.FetchOptions(ctx)
+	if err != nil {
+		return err
+	}
+	o.Clock = m.Clock
+	stack, err := fetch.New(o)
+	if err != nil {
+		return err
+	}
+	m.Fetcher, m.closing = stack, append(m.closing, stack.Close)
+	return nil
+}
+
+// Crawl makes the crawl, of which Listen may then be set. With a Writer it keeps
+// the job, opens the stores, and takes History from what the folder tells of
+// earlier runs. An error of a store is a *collection.OpenError.
+func (m *Maker) Crawl(ctx context.Context) (*crawl.Crawl, error) {
+	if m.Writer != nil && (m.Frontier != nil || m.Archive != nil || m.Log != nil) {
+		return nil, errors.New("job: a Writer has a frontier, an archive and a log of its own: give it, or them")
+	}
+	if err := m.MakeFetcher(ctx); err != nil {
+		return nil, err
+	}
+	if err := m.MakeScorer(ctx); err != nil {
+		return nil, err
+	}
+	j := m.Job
+	if err := m.makeSeeds(); err != nil {
+		return nil, err
+	}
+	c := &crawl.Crawl{
+		Seeds: m.Seeds, Fetcher: m.Fetcher, Parser: m.Parser, Judge: m.Judge, Scorer: m.Scorer, Policy: j.policy(),
+		Name: j.Name, JudgeName: j.Judge.Name, ScorerName: j.Scorer.Name, Workers: j.Fetch.Workers, Clock: m.Clock,
+	}
+	if named, ok := m.Judge.(interface{ Name() string }); ok {
+		c.JudgeName = named.Name()
+	}
+	if named, ok := m.Scorer.(interface{ Name() string }); ok {
+		c.ScorerName = named.Name()
+	}
+	if bounded, ok := m.Judge.(interface{ Threshold() float64 }); ok {
+		c.Threshold = bounded.Threshold()
+		j.Judge.Threshold = &c.Threshold
+	}
+	if err := m.makeStores(ctx); err != nil {
+		return nil, err
+	}
+	c.Frontier, c.Archive, c.Log = m.Frontier, m.Archive, m.Log
+	if m.Begun != nil {
+		c.History = m.Begun.Events()
+	}
+	return c, nil
+}
+
+// makeSeeds reads the addresses to start from.
+func (m *Maker) makeSeeds() error {
+	if m.Seeds == nil {
+		for i, s := range m.Job.Seeds {
+			u, err := m.Job.Canon().Parse(s)
+			if err != nil {
+				return &Error{fmt.Sprintf("seeds.%d", i), err}
+			}
+			m.Seeds = append(m.Seeds, u)
+		}
+	}
+	if len(m.Seeds) == 0 {
+		return &Error{"seeds", errors.New("nowhere to start from: give an address")}
+	}
+	return nil
+}
+
+// makeStores keeps the job and opens the stores of the Writer, or makes a
+// frontier in memory.
+func (m *Maker) makeStores(ctx context.Context) error {
+	o := frontier.Options{
+		MaxPerHost: m.Job.Scope.MaxHostQueue, Max: m.Job.Scope.MaxQueue,
+		Shortest: score.Shortest(m.Job.Scorer.Name, m.Job.Scorer.Set),
+	}
+	if m.Writer == nil {
+		if m.Frontier == nil {
+			front := frontier.NewMemory(o)
+			m.Frontier, m.closing = front, append(m.closing, front.Close)
+		}
+		return nil
+	}
+	b, err := m.Job.YAML()
+	if err != nil {
+		return err
+	}
+	if err := m.Writer.SaveJob(append([]byte("# The job of this crawl with every value in force.\n"), b...)); err != nil {
+		return err
+	}
+	stores, err := m.Writer.OpenStores(ctx, collection.StoreOptions{
+		Frontier: o,
+		Archive: store.Options{
+			Prefix: filePrefix(m.Job.Name), Software: "waggle/" + Version, Operator: m.Job.Contact, Job: m.Job.Name, Robots: "obey",
+		},
+		AcceptLoss: m.AcceptLoss, Note: m.Note,
+	})
+	if err != nil {
+		return err
+	}
+	m.Frontier, m.Archive, m.Log = stores.Frontier, stores.Archive, stores.Log
+	m.closing = append(m.closing, stores.Close)
+	return nil
+}
+
+// filePrefix makes the beginning of file names of a crawl's name.
+func filePrefix(name string) string {
+	s := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, name)
+	if s = strings.Trim(s, "-"); len(s) > 60 {
+		return s[:59] + "…"
+	}
+	return s
+}
+
+// policy is what the job allows. The patterns were checked.
+func (j *Job) policy() crawl.Policy {
+	p := crawl.Policy{
+		Pages: j.Budget.Pages, Time: time.Duration(j.Budget.Time), MaxDepth: j.Scope.MaxDepth,
+		MaxHostPages: j.Scope.MaxHostPages, Delay: j.delay(), HonourNoFollow: j.Politeness.ObeyNoFollow,
+		Scope: crawl.Scope{Reach: crawl.Reach(j.Scope.Reach)},
+	}
+	for _, x := range j.Scope.Include {
+		p.Scope.Include = append(p.Scope.Include, regexp.MustCompile(x))
+	}
+	for _, x := range j.Scope.Exclude {
+		p.Scope.Exclude = append(p.Scope.Exclude, regexp.MustCompile(x))
+	}
+	return p
+}
+
+// Canon are the job's rules for addresses.
+func (j *Job) Canon() web.Canon {
+	return web.Canon{StripSessions: !j.Addresses.KeepSessions, StripTracking: !j.Addresses.KeepTracking}
+}
+
+// delay is the job's delay; one left out is a second.
+func (j *Job) delay() time.Duration {
+	if j.Politeness.Delay == nil {
+		return time.Second
+	}
+	return time.Duration(*j.Politeness.Delay)
+}

@@ -1,0 +1,222 @@
+package job
+
+import (
+	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/score"
+)
+
+// DefaultScorer is what a crawl goes by unless told otherwise.
+const DefaultScorer = "best-first-both"
+
+// Reasons for which a setting cannot change, with what to do instead.
+const (
+	newScorer    = "the links that wait carry what the scorer made of them: begin a new crawl"
+	newAddresses = "addresses that wait or are done were written by these rules: begin a new crawl"
+	newVerdicts  = "pages that were fetched were judged by it, and links ranked: begin a new crawl"
+)
+
+// Settings are the settings of a job, in the order of the example file.
+func Settings() []Setting {
+	return []Setting{
+		{
+			Path: "name", Line: "Name of the crawl", Form: "NAME", Default: "crawl", Example: "honey-bees", Shown: true,
+			Resume: Never, Why: "the files of the archive are named by it: begin a new crawl",
+		},
+		{
+			Path: "contact", Line: "Where site owners reach you; sent with every request", Form: "MAIL|URL", Flag: "contact",
+			Example: "you@example.org", Shown: true, check: checkContact,
+		},
+		{
+			Path: "seeds", Line: "Addresses to start from (default: the example pages)", Form: "URL", Flag: "seed",
+			Example: "[https://en.wikipedia.org/wiki/Beekeeping]", Shown: true, Resume: NewLinks, check: checkSeeds,
+		},
+
+		{
+			Path: "topic.description", Line: "The topic in a sentence or two", Form: "TEXT", Flag: "description",
+			Example: "How honey bees tell each other where food is", Shown: true, Resume: Verdicts, Why: newVerdicts,
+		},
+		{
+			Path: "topic.keywords", Line: "Words and phrases of the topic", Form: "WORDS", Flag: "keywords", Words: true,
+			Example: "[honey bee, waggle dance, foraging, bee communication]", Shown: true, Resume: Verdicts, Why: newVerdicts,
+		},
+		{
+			Path: "topic.examples", Line: "Pages like those wanted", Form: "URL|FILE", Flag: "example",
+			Example: "[https://en.wikipedia.org/wiki/Waggle_dance]", Shown: true, Resume: Verdicts, Why: newVerdicts,
+		},
+		{
+			Path: "topic.negatives", Line: "Pages unlike those wanted", Form: "URL|FILE", Flag: "negative",
+			Example: "[https://en.wikipedia.org/wiki/Spelling_bee]", Resume: Verdicts, Why: newVerdicts,
+		},
+
+		{
+			Path: "judge.name", Line: "What makes a page relevant", Form: "NAME", Default: "topic", Choices: judgeNames(), Flag: "judge",
+			Example: "topic", Shown: true, Resume: Verdicts, Why: newVerdicts,
+		},
+		{
+			Path: "judge.threshold", Line: "Relevance, up to 1, from which a page counts (default: the judge's own)", Form: "X", Flag: "threshold",
+			Example: "0.5", Resume: Verdicts, Why: newVerdicts, check: checkThreshold,
+		},
+		{
+			Path: "judge.rules", Line: "Of the judge rules: field url, title or body; weight -1 to 1",
+			Example: `[{field: title, pattern: "(?i)\\bbees?\\b", weight: 1}]`, Resume: Verdicts, Why: newVerdicts, check: checkRules,
+		},
+		{
+			Path: "judge.critic", Line: "Critic to judge by: the file that waggle topic train made", Form: "FILE", Flag: "critic",
+			Example: "dmoz.critic", Resume: Verdicts, Why: newVerdicts, check: checkCritic,
+		},
+		{
+			Path: "judge.focus", Line: "Topics of the critic that are wanted, with all below them", Form: "TOPIC", Flag: "focus",
+			Example: "[/Recreation/Outdoors/Speleology]", Resume: Verdicts, Why: newVerdicts, check: checkFocus,
+		},
+		{
+			Path: "judge.printed", Line: "Take the critic's probabilities as published, nearly all 0 or 1",
+			Example: "false", Resume: Verdicts, Why: newVerdicts,
+		},
+		{
+			Path: "judge.anyway", Line: "Accept a critic that cannot tell the focus from the rest", Example: "false",
+		},
+		{
+			Path: "judge.command", Line: "Of the judge command: a program that takes a line of JSON and gives one",
+			Example: "[./my-judge]", Resume: Verdicts, Why: newVerdicts,
+		},
+
+		{
+			Path: "scorer.name", Line: "Which link goes first", Form: "NAME", Default: DefaultScorer, Choices: scorerNames(), Flag: "scorer",
+			Example: DefaultScorer, Shown: true, Resume: Never, Why: newScorer,
+		},
+		{
+			Path: "scorer.seed", Line: "Of every random draw", Form: "N", Example: "0", Resume: Never, Why: newScorer,
+		},
+		{
+			Path: "scorer.similarity", Line: "Likeness to the topic that best-first uses", Form: "NAME",
+			Default: "judge", Choices: []string{"judge", "tf", "tfidf", "tf-max", "tfidf-max"}, Example: "judge", Resume: Never, Why: newScorer,
+		},
+		{
+			Path: "scorer.batch", Line: "Pages between two choices of best-n-first", Form: "N", Max: 1e9, Example: "256", Resume: Never, Why: newScorer,
+		},
+		{
+			Path: "scorer.set", Line: "Constants of the scorer; waggle lab list names them with their ranges", Example: "{}", Resume: Never, Why: newScorer, check: checkSet,
+		},
+		{
+			Path: "scorer.model", Line: "The trained model of scorers such as crf; waggle train makes one", Form: "FILE", Flag: "model",
+			Example: "crf.model", Resume: Never, Why: newScorer, check: checkModel,
+		},
+		{
+			Path: "scorer.model-digest", Line: "SHA-256 of that model, written when the crawl begins", Resume: Never, Why: newScorer,
+		},
+		{
+			Path: "scorer.wordnet", Line: "Of the semantic scorers: folder of WordNet's database files", Form: "DIR",
+			Example: "/usr/share/wordnet", Resume: Never, Why: newScorer,
+		},
+		{
+			Path: "scorer.thesaurus", Line: "Of the semantic scorers: a table of related words instead", Form: "FILE",
+			Example: "words.tsv", Resume: Never, Why: newScorer,
+		},
+
+		{
+			Path: "budget.pages", Line: "Pages to fetch; 0 = no limit", Form: "N", Max: 1e12, Flag: "pages", Short: "n",
+			Example: "1000", Shown: true,
+		},
+		{
+			Path: "budget.time", Line: "Time to spend, such as 30m or 2h; 0 = no limit", Form: "D", Flag: "time",
+			Example: "2h",
+		},
+
+		{
+			Path: "scope.reach", Line: "How far from the seeds", Form: "REACH", Default: "any", Choices: []string{"any", "domain", "host"}, Flag: "reach",
+			Example: "any", Resume: NewLinks,
+		},
+		{
+			Path: "scope.include", Line: "Patterns: an address must match one", Example: "[]", Resume: NewLinks,
+			check: patterns(func(j *Job) []string { return j.Scope.Include }),
+		},
+		{
+			Path: "scope.exclude", Line: "Patterns: an address must match none", Example: `["/login"]`, Resume: NewLinks,
+			check: patterns(func(j *Job) []string { return j.Scope.Exclude }),
+		},
+		{
+			Path: "scope.max-depth", Line: "Links from a seed", Form: "N", Default: "50", Max: 1e9, Example: "50", Resume: NewLinks,
+		},
+		{
+			Path: "scope.max-host-pages", Line: "Pages from one host; 0 = no limit", Form: "N", Max: 1e9, Example: "0", Resume: AllLinks,
+		},
+		{
+			Path: "scope.max-host-queue", Line: "Links of one host that wait; the worst leave", Form: "N", Default: "10000", Max: 1e9, Example: "10000", Resume: NewLinks,
+		},
+		{
+			Path: "scope.max-queue", Line: "Links that wait in all; the worst leave; 0 = no limit", Form: "N", Max: 100_000, Example: "0", Resume: AllLinks,
+		},
+
+		{
+			Path: "politeness.delay", Line: "Pause between requests to one host", Form: "D", Default: "1s", Flag: "delay",
+			Example: "1s", Shown: true,
+		},
+		{
+			Path: "politeness.max-crawl-delay", Line: "Longest pause that a robots.txt may ask for", Form: "D", Default: "60s", Example: "60s",
+		},
+		{
+			Path: "politeness.obey-rel-nofollow", Line: "Leave links alone that say rel=nofollow", Example: "false", Resume: NewLinks,
+		},
+
+		{
+			Path: "fetch.workers", Line: "Fetches at a time", Form: "N", Default: "32", Max: 4096, Flag: "workers", Example: "32",
+		},
+		{
+			Path: "fetch.timeout", Line: "For a whole fetch", Form: "D", Default: "10s", Example: "10s",
+		},
+		{
+			Path: "fetch.max-body", Line: "Most bytes of a body, decoded", Form: "SIZE", Default: "10MiB", Example: "10MiB",
+		},
+		{
+			Path: "fetch.types", Line: "Media types asked for", Default: "text/html, application/xhtml+xml", Example: "[text/html, application/xhtml+xml]",
+		},
+		{
+			Path: "fetch.through", Line: "Fetch through an HTTP proxy, such as waggle web serve", Form: "PROXY", Flag: "through",
+			Example: "http://127.0.0.1:8080", check: checkThrough,
+		},
+		{
+			Path: "fetch.through-ca", Line: "The proxy's certificates (PEM); a proxy on this machine is asked for them", Form: "FILE", Flag: "through-ca",
+			Example: "ca.pem",
+		},
+		{
+			Path: "fetch.allow-private", Line: "Permit loopback and private addresses", Flag: "allow-private", Example: "false",
+		},
+
+		{
+			Path: "addresses.keep-session-ids", Line: "Leave session identifiers in addresses", Example: "false", Resume: Never, Why: newAddresses,
+		},
+		{
+			Path: "addresses.keep-tracking", Line: "Leave parameters that track visitors in addresses", Example: "false", Resume: Never, Why: newAddresses,
+		},
+	}
+}
+
+// section is a group of settings, for the example file.
+type section struct{ key, line string }
+
+func sections() []section {
+	return []section{
+		{"topic", "What is wanted. Give what you have; the more, the better the judge."},
+		{"judge", "How pages are judged."},
+		{"scorer", "How links are ranked."},
+		{"budget", "What the crawl may spend, over all its runs."},
+		{"scope", "Where it may go."},
+		{"politeness", "What the owners of sites are owed."},
+		{"fetch", "How pages are fetched."},
+		{"addresses", "How addresses are written."},
+	}
+}
+
+func judgeNames() (names []string) {
+	for _, l := range judge.Names() {
+		names = append(names, l.Name)
+	}
+	return names
+}
+
+func scorerNames() (names []string) {
+	for _, l := range score.Names() {
+		names = append(names, l.Name)
+	}
+	return names
+}

@@ -1,0 +1,208 @@
+package job
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/wordnet"
+	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/score"
+)
+
+// MakeJudge makes the judge, and first the topic.
+func (m *Maker) MakeJudge(ctx context.Context) error {
+	if err := m.begin(); err != nil || m.Judge != nil {
+		return err
+	}
+	if err := m.MakeTopic(ctx); err != nil {
+		return err
+	}
+	made, err := m.newJudge()
+	if err != nil {
+		return &Error{"judge", err}
+	}
+	m.Judge, m.closing = made, append(m.closing, made.Close)
+	return nil
+}
+
+func (m *Maker) newJudge() (judge.Judge, error) {
+	j := &m.Job.Judge
+	o := judge.Options{Analyzer: m.words(), Command: j.Command, Focus: j.Focus, Printed: j.Printed, Anyway: j.Anyway}
+	if j.Name == "critic" && j.Critic != "" {
+		var err error
+		if o.Critic, err = m.critic(); err != nil {
+			return nil, err
+		}
+	}
+	if j.Threshold != nil {
+		o.Threshold = *j.Threshold
+	}
+	for _, r := range j.Rules {
+		o.Rules = append(o.Rules, judge.Rule{Field: r.Field, Pattern: r.Pattern, Weight: r.Weight})
+	}
+	made, err := judge.New(j.Name, m.Topic, o)
+	if d, ok := made.(judge.Doubter); ok {
+		var doubts []string
+		if doubts, err = d.Doubts(); err != nil && j.Anyway {
+			doubts, err = []string{err.Error()}, nil
+		}
+		for _, note := range doubts {
+			m.Note(note)
+		}
+	}
+	if errors.Is(err, judge.ErrBlind) {
+		err = fmt.Errorf("%w; or go by it all the same, with anyway: true at the judge of the job file", err)
+	}
+	if err != nil {
+		if made != nil {
+			err = errors.Join(err, made.Close())
+		}
+		return nil, err
+	}
+	return made, nil
+}
+
+// critic reads the critic of the job. A first run keeps a copy, so that a later
+// one judges by the same.
+func (m *Maker) critic() (*judge.Critic, error) {
+	name := m.Job.Judge.Critic
+	if m.Begun != nil {
+		name = m.Begun.CriticFile()
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("the critic: %w", err)
+	}
+	c, err := judge.ReadCritic(b, name)
+	if err != nil {
+		return nil, err
+	}
+	if m.Begun == nil && m.Writer != nil {
+		err = m.Writer.SaveCritic(b)
+	}
+	return c, err
+}
+
+// MakeScorer makes the scorer, and first the judge, which tells it how like the
+// topic an anchor is. The scorer of a crawl that goes on knows nothing yet: the
+// crawl restores it.
+func (m *Maker) MakeScorer(ctx context.Context) error {
+	if err := m.MakeJudge(ctx); err != nil || m.Scorer != nil {
+		return err
+	}
+	if sim := m.Job.Scorer.Similarity; sim != "judge" {
+		if err := m.MakeTopic(ctx); err != nil {
+			return err
+		}
+	}
+	scorer, err := m.newScorer()
+	if err != nil {
+		return &Error{"scorer", err}
+	}
+	m.Scorer = scorer
+	return nil
+}
+
+func (m *Maker) newScorer() (score.Scorer, error) {
+	j := &m.Job.Scorer
+	o := score.Options{
+		Seed: j.Seed, Keywords: m.Job.Topic.Keywords, Analyzer: m.words(), Set: j.Set,
+		Thesaurus: m.Thesaurus, Model: m.Model, Learn: m.Learn,
+	}
+	if m.Topic != nil {
+		o.Keywords = m.Topic.Keywords
+	}
+	if known, ok := m.Judge.(judge.Judge); ok {
+		o.Anchor, o.Classes = known.Text, judge.ClassNames(known)
+	}
+	if n := j.Batch; n > 0 && j.Name == "best-n-first" {
+		o.Set = map[string]float64{"batch": float64(n)}
+		maps.Copy(o.Set, j.Set)
+	}
+	if o.Thesaurus == nil {
+		t, err := wordnet.Load(j.WordNet, j.Thesaurus)
+		if err != nil {
+			return nil, err
+		}
+		if t != nil {
+			o.Thesaurus = t
+		}
+	}
+	if sim := j.Similarity; sim != "judge" {
+		var err error
+		if o.Page, o.Anchor, err = judge.Similarities(sim, m.Topic, m.words()); err != nil {
+			return nil, err
+		}
+	}
+	if o.Model == nil && j.Model != "" {
+		var err error
+		if o.Model, err = m.readModel(); err != nil {
+			return nil, err
+		}
+	}
+	return score.New(j.Name, o)
+}
+
+// readModel reads the trained model of the scorer. A copy of it stays with the
+// crawl: the links that wait carry what that very model made of them.
+func (m *Maker) readModel() (*model.File, error) {
+	j := &m.Job.Scorer
+	if m.Begun != nil {
+		kept := m.Begun.ModelFile()
+		b, err := os.ReadFile(kept)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("the crawl's copy of its trained model is gone: put it back, or copy the model it was begun with (%s) to %s", j.Model, kept)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the crawl's copy of its trained model: %w", err)
+		}
+		if was, is := j.Digest, digest(b); was != "" && was != is {
+			return nil, fmt.Errorf("%s is not the model that the crawl was begun with (%s): the links that wait carry what that one made of them; copy it there, or begin a new crawl", kept, j.Model)
+		}
+		return model.Read(kept, m.words())
+	}
+	f, err := model.Read(j.Model, m.words())
+	if err != nil {
+		return nil, err
+	}
+	if was := f.Provenance.Texts; f.Kind == model.Apprentice && was["judge"] != "" {
+		if differ := AimsDiffer(was, m.Job.Aim()); differ != "" {
+			m.Note(fmt.Sprintf("%s learnt from a crawl of another aim, %s (%s): what it promises is what that one wanted; leave the model out, or make a model of a crawl like this one with waggle train apprentice",
+				j.Model, event.Line(f.Provenance.Topic), differ))
+		}
+	}
+	if m.Writer == nil {
+		return f, nil
+	}
+	if err := f.Write(m.Writer.ModelFile()); err != nil {
+		return nil, err
+	}
+	b, err := os.ReadFile(m.Writer.ModelFile())
+	j.Digest = digest(b)
+	return f, err
+}
+
+// digest tells models apart.
+func digest(file []byte) string { return fmt.Sprintf("%x", sha256.Sum256(file)) }
+
+// name is that of the scorer, which may be left to the default.
+func (s *Scorer) name() string {
+	if s.Name == "" {
+		return DefaultScorer
+	}
+	return s.Name
+}
+
+// takesModel tells whether a scorer goes by a trained model: it needs one, or it
+// is an apprentice, which can begin with what an earlier one learnt.
+func takesModel(scorer string) bool {
+	return score.Model(scorer) != "" || strings.HasPrefix(scorer, "apprentice")
+}
