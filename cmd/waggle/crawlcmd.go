@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -91,25 +92,34 @@ func crawlAndShow(ctx context.Context, m *job.Maker, show func() progress) (how 
 		sum.Add(e)
 		view.Add(e)
 	}
-	if earlier := c.History; earlier != nil {
-		// The earlier runs are heard again, so that the figures go on from them.
-		c.History = func(yield func(event.Event, error) bool) {
-			for e, err := range earlier {
-				if err == nil {
-					sum.Add(e)
-					view.Recall(e)
-				}
-				if !yield(e, err) {
-					return
-				}
-			}
-		}
-	}
+	// The earlier runs are heard again, so that the figures go on from them.
+	c.History = heard(c.History, func(e event.Event) {
+		sum.Add(e)
+		view.Recall(e)
+	})
 	if how, err = c.Run(ctx); err != nil {
 		view.Close()
 		return "", nil, fmt.Errorf("%w\nMend the cause, then go on with --resume", err)
 	}
 	return how, sum, errors.Join(m.Writer.SaveHarvest(), view.Close())
+}
+
+// heard is a history whose events are told to a listener as they are read; nil
+// stays nil.
+func heard(history iter.Seq2[event.Event, error], hear func(event.Event)) iter.Seq2[event.Event, error] {
+	if history == nil {
+		return nil
+	}
+	return func(yield func(event.Event, error) bool) {
+		for e, err := range history {
+			if err == nil {
+				hear(e)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
 
 // notMade says why a crawl could not be made, and what to do.
