@@ -57,6 +57,10 @@ func Locate(err error, place func(path string) string) error {
 	return errors.Join(out...)
 }
 
+// complaint takes what is wrong with a setting: at is added to its path, such as
+// ".2" for the third of a list.
+type complaint func(at, format string, args ...any)
+
 // Check finds what is wrong with the values of a job. The error is nil, or joins
 // an *Error for each of them.
 func (j *Job) Check() error {
@@ -74,7 +78,7 @@ func (j *Job) Check() error {
 }
 
 // checkRange holds a value against Choices, Min and Max.
-func (s Setting) checkRange(j *Job, bad func(at, format string, args ...any)) {
+func (s Setting) checkRange(j *Job, bad complaint) {
 	v := s.field(j)
 	if !s.Given(j) {
 		return
@@ -111,7 +115,7 @@ func number(x float64) string {
 	return s
 }
 
-func checkSeeds(j *Job, bad func(at, format string, args ...any)) {
+func checkSeeds(j *Job, bad complaint) {
 	for i, s := range j.Seeds {
 		if _, err := web.Parse(s); err != nil {
 			bad(fmt.Sprintf(".%d", i), "seed: %v", err)
@@ -119,7 +123,7 @@ func checkSeeds(j *Job, bad func(at, format string, args ...any)) {
 	}
 }
 
-func checkContact(j *Job, bad func(at, format string, args ...any)) {
+func checkContact(j *Job, bad complaint) {
 	if j.Contact != "" && !isContact(j.Contact) {
 		bad("", "contact %q is neither a mail address nor an address of a page", j.Contact)
 	}
@@ -133,14 +137,14 @@ func isContact(s string) bool {
 	return err == nil && a.Name == ""
 }
 
-func checkThreshold(j *Job, bad func(at, format string, args ...any)) {
+func checkThreshold(j *Job, bad complaint) {
 	if t := j.Judge.Threshold; t != nil && !(*t > 0 && *t <= 1) {
 		bad("", "threshold %v is not above 0 and at most 1; leave it out for the judge's own", *t)
 	}
 }
 
 // checkCritic tells what a critic lacks, or that nobody asks for one.
-func checkCritic(j *Job, bad func(at, format string, args ...any)) {
+func checkCritic(j *Job, bad complaint) {
 	switch c := &j.Judge; {
 	case c.Name == "critic" && c.Critic == "" && len(c.Focus) > 0:
 		bad("", "a focus needs a critic: the file that waggle topic train made")
@@ -149,7 +153,7 @@ func checkCritic(j *Job, bad func(at, format string, args ...any)) {
 	}
 }
 
-func checkFocus(j *Job, bad func(at, format string, args ...any)) {
+func checkFocus(j *Job, bad complaint) {
 	switch c := &j.Judge; {
 	case c.Name == "critic" && c.Critic != "" && len(c.Focus) == 0:
 		bad("", "the judge critic needs a focus: the topics wanted, as waggle topic show names them")
@@ -158,7 +162,7 @@ func checkFocus(j *Job, bad func(at, format string, args ...any)) {
 	}
 }
 
-func checkRules(j *Job, bad func(at, format string, args ...any)) {
+func checkRules(j *Job, bad complaint) {
 	for i, r := range j.Judge.Rules {
 		if _, err := regexp.Compile(r.Pattern); err != nil {
 			bad(fmt.Sprintf(".%d.pattern", i), "pattern %q: %v", r.Pattern, err)
@@ -169,7 +173,7 @@ func checkRules(j *Job, bad func(at, format string, args ...any)) {
 	}
 }
 
-func checkSet(j *Job, bad func(at, format string, args ...any)) {
+func checkSet(j *Job, bad complaint) {
 	settings := score.Settings(j.Scorer.name())
 	for key, v := range j.Scorer.Set {
 		if !slices.ContainsFunc(settings, func(x score.Setting) bool { return x.Name == key && v >= x.Min && v <= x.Max }) {
@@ -178,13 +182,13 @@ func checkSet(j *Job, bad func(at, format string, args ...any)) {
 	}
 }
 
-func checkModel(j *Job, bad func(at, format string, args ...any)) {
+func checkModel(j *Job, bad complaint) {
 	if j.Scorer.Model != "" && !takesModel(j.Scorer.name()) {
 		bad("", "the scorer %s goes by no trained model: leave out the model %s, or choose a scorer that learnt it (waggle train inspect tells its kind)", j.Scorer.name(), j.Scorer.Model)
 	}
 }
 
-func checkThrough(j *Job, bad func(at, format string, args ...any)) {
+func checkThrough(j *Job, bad complaint) {
 	if p := j.Fetch.Through; p != "" {
 		if u, err := url.Parse(p); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			bad("", "proxy %q is no address like http://127.0.0.1:8080", p)
@@ -193,8 +197,8 @@ func checkThrough(j *Job, bad func(at, format string, args ...any)) {
 }
 
 // patterns checks the regular expressions of a list.
-func patterns(list func(*Job) []string) func(j *Job, bad func(at, format string, args ...any)) {
-	return func(j *Job, bad func(at, format string, args ...any)) {
+func patterns(list func(*Job) []string) func(j *Job, bad complaint) {
+	return func(j *Job, bad complaint) {
 		for i, p := range list(j) {
 			if _, err := regexp.Compile(p); err != nil {
 				bad(fmt.Sprintf(".%d", i), "pattern %q: %v", p, err)

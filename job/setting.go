@@ -43,9 +43,8 @@ type Setting struct {
 	Resume Change
 	Why    string
 
-	// check finds what is wrong beyond Choices, Min and Max; bad takes what is to
-	// be added to Path, such as ".2" for the third of a list, and what is wrong.
-	check func(j *Job, bad func(at, format string, args ...any))
+	// check finds what is wrong beyond Choices, Min and Max.
+	check func(j *Job, bad complaint)
 }
 
 // Change says what a change of a setting does when a crawl goes on.
