@@ -50,7 +50,7 @@ const calibrationBins = 10
 func Measures() []Measure {
 	const spec = "waggle, evaluation"
 	list := []Measure{
-		{"hits", "H(n): relevant pages found; seeds, examples and copies do not count", spec, +1, true,
+		{"hits", "H(n): relevant pages among the first n; seeds, examples and copies do not count", spec, +1, true,
 			func(r *Run, _ Reference, n int) float64 { return float64(r.Hits(n)) }},
 		{"harvest", "H(n)/n: share of the fetched pages that are hits", "Chakrabarti et al. 1999, with truth for the judge", +1, false,
 			func(r *Run, _ Reference, n int) float64 { return ratio(float64(r.Hits(n)), float64(n)) }},
@@ -73,10 +73,10 @@ func Measures() []Measure {
 			func(r *Run, _ Reference, n int) float64 {
 				return ratio(float64(r.Hits(n)-r.Hits(n-Window)), float64(min(n, Window)))
 			}},
-		{"auc", "(1/B) Σ H(n)/n over n = 1…B: area under the harvest curve", spec, +1, false, auc},
-		{"of-bound", "H(n)/U(n): share of what an upper bound allows", spec, +1, false,
+		{"auc", "(1/n) Σ H(i)/i over i = 1…n: the harvest so far, averaged over the whole crawl, so that early finds count more", spec, +1, false, auc},
+		{"of-bound", "H(n)/U(n), where U is an upper bound on the hits of any crawl: share of what is possible at most", spec, +1, false,
 			func(r *Run, ref Reference, n int) float64 { return ratio(float64(r.Hits(n)), at(ref.Bound, n)) }},
-		{"of-greedy", "H(n)/G(n): share of what full knowledge and a greedy plan find", spec, +1, false,
+		{"of-greedy", "H(n)/G(n), where G is the hits of a greedy crawl with full knowledge: share of what is surely possible", spec, +1, false,
 			func(r *Run, ref Reference, n int) float64 { return ratio(float64(r.Hits(n)), at(ref.Greedy, n)) }},
 		{"regret", "U(n) − H(n): hits below the upper bound", spec, -1, true,
 			func(r *Run, ref Reference, n int) float64 { return at(ref.Bound, n) - float64(r.Hits(n)) }},
@@ -114,6 +114,8 @@ func Measures() []Measure {
 				}
 				return float64(pages[len(pages)-1].Millis) / 1000
 			}},
+		{"seeds", "places that went to seeds, which no strategy chose", spec, 0, true,
+			func(r *Run, _ Reference, n int) float64 { return float64(r.count(n, Seed)) }},
 		{"outside", "out-of-record rate: share of the places spent on what is not recorded; not known where that is dropped", spec, -1, false,
 			func(r *Run, _ Reference, n int) float64 {
 				if !r.Charged {

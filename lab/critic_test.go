@@ -133,7 +133,7 @@ func TestCriticLab(t *testing.T) {
 	if seen != 4 {
 		t.Errorf("%d figures of critics, not 4", seen)
 	}
-	if notes := strings.Join(r.Notes, "\n"); !strings.Contains(notes, "12 with the examples, and half of those there are at most; and for Other from 20 pages") {
+	if notes := strings.Join(r.Rules, "\n"); !strings.Contains(notes, "12 with the examples, and half of those there are at most; and for Other from 20 pages") {
 		t.Errorf("the report does not tell what the critic was taught:\n%s", notes)
 	}
 	for _, c := range r.Costs {

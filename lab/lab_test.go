@@ -358,7 +358,7 @@ func TestNotesOnWhatIsNotRecorded(t *testing.T) {
 		"tree/cars: 1 of 4 seeds are not in the record, such as http://a.example/500.",
 		"tree/cars: 1 of 3 examples have no page in the record, such as http://a.example/900, and are shown to no strategy.",
 	} {
-		if !slices.Contains(told, want) || !slices.Contains(r.Notes, want) {
+		if !slices.Contains(told, want) || !slices.Contains(r.Rules, want) {
 			t.Errorf("not told: %s\nbut %q", want, told)
 		}
 	}
@@ -378,8 +378,8 @@ func TestReportIsOfOneLab(t *testing.T) {
 	if _, err := read(t, "outside: fail\n"+lab).Run(ctx, dir, Options{}); err == nil {
 		t.Fatal("a run that was stopped before it began says nothing")
 	}
-	if r, err := Report(dir); err != nil || r.Missing != 0 || !strings.Contains(strings.Join(r.Notes, " "), "left out of the frontier") {
-		t.Errorf("%d missing, %v, %q", r.Missing, err, r.Notes)
+	if r, err := Report(dir); err != nil || r.Missing != 0 || !strings.Contains(strings.Join(r.Rules, " "), "left out of the frontier") {
+		t.Errorf("%d missing, %v, %q", r.Missing, err, r.Rules)
 	}
 	edit(t, filepath.Join(dir, labFile), "outside: drop", "outside: fail")
 	if _, err := Report(dir); err == nil || !strings.Contains(err.Error(), "is not the lab file that the cells") || !strings.Contains(err.Error(), "run the lab again") {

@@ -34,7 +34,7 @@ func Report(dir string) (report.Results, error) {
 }
 
 func (f *File) results(dir string) (report.Results, error) {
-	r := report.Results{Title: f.Title, Notes: f.rules(), Baseline: f.Base}
+	r := report.Results{Title: f.Title, Notes: f.Notes, Rules: f.rules(), Baseline: f.Base}
 	if len(f.Head) > 0 { // an empty list, as in a kept lab file, means the default
 		r.Headline = f.Head
 	}
@@ -64,7 +64,7 @@ func (f *File) results(dir string) (report.Results, error) {
 	for _, j := range known.Judges {
 		r.Judges = append(r.Judges, j.report())
 	}
-	r.Notes = append(r.Notes, known.Notes...)
+	r.Rules = append(r.Rules, known.Notes...)
 	r.Constants = f.constants()
 	for _, name := range known.Cells {
 		c, err := readCell(filepath.Join(dir, cellsDir, filepath.Base(name)))
@@ -135,13 +135,13 @@ func (f *File) constants() (out []report.Constant) {
 	return out
 }
 
-// rules are what a reader of the report has to know.
+// rules tell how the runs were made.
 func (f *File) rules() []string {
 	sees := "which neither judge nor scorer can see"
 	if slices.Contains(f.Judges, report.TruthJudge) {
 		sees = "which no scorer can see, and no judge but the one named truth, which is for diagnosis"
 	}
-	notes := append([]string{
+	notes := []string{
 		"Every strategy was given the same seeds, keywords, description and examples, and the same judge. Seeds and examples are no hits; pages with the same body count once.",
 		"Ground truth is that of the web's truth files, " + sees + ".",
 		fmt.Sprintf("Links outside the record: %s.", map[string]string{
@@ -149,7 +149,7 @@ func (f *File) rules() []string {
 			"fail":   "each fetch costs a page of the budget and fails",
 			"bounds": "each fetch costs a page of the budget; the lower figure takes all of them for irrelevant, the upper one for relevant",
 		}[f.Outside]),
-	}, f.Notes...)
+	}
 	if f.critics() {
 		notes = append(notes, f.Critic.String())
 	}

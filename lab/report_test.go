@@ -71,8 +71,8 @@ func TestConstantsAreReported(t *testing.T) {
 	if k < 0 || r.Constants[k].Value != r.Constants[k].Default {
 		t.Errorf("constants %+v", r.Constants)
 	}
-	if !slices.Contains(r.Notes, "wide is fish-search with width = 7.") || slices.ContainsFunc(r.Notes, func(s string) bool { return strings.HasPrefix(s, "fish-search ") }) {
-		t.Errorf("notes %q", r.Notes)
+	if !slices.Contains(r.Rules, "wide is fish-search with width = 7.") || slices.ContainsFunc(r.Rules, func(s string) bool { return strings.HasPrefix(s, "fish-search ") }) {
+		t.Errorf("notes %q", r.Rules)
 	}
 	if s := part(text, "Constants"); !strings.Contains(s, "| wide | width | **7** |") {
 		t.Errorf("constants:\n%s", s)

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/lab"
 	"github.com/waggle-crawler/waggle/score"
@@ -45,6 +46,7 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) error {
 	// A run that ended early has a report as well: of what is there.
 	r, broken := lab.Report(c.Out)
 	if broken == nil {
+		tellVerdict(io, r)
 		fmt.Fprintf(io.out, "%s of %s cells, %s of them new; the report is %s\n", number(out.Cells-r.Missing), number(out.Cells), number(out.Made), filepath.Join(c.Out, "report.html"))
 	}
 	switch {
@@ -60,6 +62,13 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) error {
 	return nil
 }
 
+// tellVerdict prints what the tests of the results come to.
+func tellVerdict(io streams, r report.Results) {
+	if v, err := report.Verdict(r); err == nil && v != "" { // the report was made of them
+		fmt.Fprintln(io.out, event.Line(v))
+	}
+}
+
 // labReportCmd is `waggle lab report`.
 type labReportCmd struct {
 	Dir string `arg:"" help:"Folder of the results of waggle lab run."`
@@ -71,6 +80,7 @@ func (c *labReportCmd) Run(io streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
+	tellVerdict(io, r)
 	if r.Missing > 0 {
 		fmt.Fprintf(io.err, "waggle: %s of %s cells are not made yet: waggle lab run goes on with them\n", number(r.Missing), number(r.Missing+len(r.Cells)))
 	}

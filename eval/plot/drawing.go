@@ -106,6 +106,7 @@ type Drawing struct {
 	Title         string // for those who cannot see it
 	Description   string
 	shapes        []shape
+	panels        []panel // of lines, for Inline
 }
 
 func (d *Drawing) add(s ...shape) { d.shapes = append(d.shapes, s...) }
@@ -147,6 +148,10 @@ func (d *Drawing) place(other *Drawing, x, y float64) {
 			d.add(s)
 		}
 	}
+	for _, p := range other.panels {
+		p.Box = [4]float64{p.Box[0] + x, p.Box[1] + y, p.Box[2] + x, p.Box[3] + y}
+		d.panels = append(d.panels, p)
+	}
 }
 
 // inkNames are the classes of the style sheet.
@@ -158,6 +163,10 @@ func (i Ink) class() string {
 	return "d" + strconv.Itoa(int(i-Data))
 }
 
+// Fonts are those of every SVG of this package, as CSS names them: those that a
+// page which holds charts should be set in too.
+const Fonts = `system-ui,"Helvetica Neue",Arial,"Liberation Sans",sans-serif`
+
 // Style is the style sheet of every SVG of this package, for a page that holds
 // many of them. It follows the reader's wish for light or dark.
 func Style() string {
@@ -168,7 +177,7 @@ func Style() string {
 			fmt.Fprintf(&b, "%s.wp .f-%s{fill:%s}%s.wp .s-%s{stroke:%s}\n", before, c, t[i], before, c, t[i])
 		}
 	}
-	b.WriteString(".wp{overflow:visible;font-family:\"Go\",\"Helvetica Neue\",Arial,\"Liberation Sans\",sans-serif}.wp path,.wp polyline{stroke-linejoin:round;stroke-linecap:round}\n")
+	b.WriteString(".wp{overflow:visible;font-family:" + Fonts + "}.wp path,.wp polyline{stroke-linejoin:round;stroke-linecap:round}\n")
 	rules(light, "")
 	b.WriteString("@media (prefers-color-scheme:dark){\n")
 	rules(dark, "")
@@ -179,7 +188,9 @@ func Style() string {
 // SVG writes the drawing as a document of its own.
 func (d *Drawing) SVG(w io.Writer) error { return d.write(w, true) }
 
-// Inline writes the drawing as an element for an HTML page that holds Style.
+// Inline writes the drawing as an element for an HTML page that holds Style. Its
+// attribute data-panels holds the values of lines for a script to show: see
+// panel.
 func (d *Drawing) Inline(w io.Writer) error { return d.write(w, false) }
 
 func (d *Drawing) write(w io.Writer, alone bool) error {
@@ -189,8 +200,13 @@ func (d *Drawing) write(w io.Writer, alone bool) error {
 		pad = padding
 	}
 	w0, h0 := number(d.Width+2*pad), number(d.Height+2*pad)
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="wp" role="img" viewBox="%s %s %s %s" width="%s" height="%s" aria-label="%s">`+"\n",
-		number(-pad), number(-pad), w0, h0, w0, h0, escape(d.Title))
+	values := ""
+	if v := d.readable(); v != "" && !alone {
+		// As JSON it has no <, > or &, and many double quotes.
+		values = " data-panels='" + strings.ReplaceAll(v, "'", "&#39;") + "'"
+	}
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="wp" role="img" viewBox="%s %s %s %s" width="%s" height="%s" aria-label="%s"%s>`+"\n",
+		number(-pad), number(-pad), w0, h0, w0, h0, escape(d.Title), values)
 	fmt.Fprintf(&b, "<desc>%s</desc>\n", escape(d.Description))
 	if alone {
 		fmt.Fprintf(&b, "<style>\n%s</style>\n", Style())

@@ -29,7 +29,8 @@ const TruthJudge = "truth"
 type Results struct {
 	Title   string
 	Command string   // makes the report again
-	Notes   []string // what a reader has to know: rules, seeds, network
+	Notes   []string // of the author, for the head
+	Rules   []string // how it was run: seeds, repeats, network
 	Webs    []Web
 	Budgets []int // ascending
 	// Baseline is the scorer that all others are compared with, under the same
@@ -173,6 +174,8 @@ type builder struct {
 	judges    []string       // without truth
 	dev       map[eval.TopicID]bool
 	barren    map[eval.TopicID]bool // with nothing to be found
+	eaten     map[spent]float64     // by seeds: how many places
+	shown     []eval.Cell           // Cells without what seeds ate
 	// comparisons are kept for groups of cells: a web's under its name, those
 	// of all recorded webs under allWebs, which no web can be called.
 	comparisons map[string][]comparison
@@ -190,6 +193,10 @@ func (r Results) clean() Results {
 		}
 	}
 	each(&r.Title, &r.Command, &r.Baseline, &r.Clock)
+	r.Rules = slices.Clone(r.Rules)
+	for i := range r.Rules {
+		each(&r.Rules[i])
+	}
 	r.Notes, r.Webs, r.Cells, r.Topics = slices.Clone(r.Notes), slices.Clone(r.Webs), slices.Clone(r.Cells), slices.Clone(r.Topics)
 	r.Judges, r.Costs, r.Constants = slices.Clone(r.Judges), slices.Clone(r.Costs), slices.Clone(r.Constants)
 	for i := range r.Notes {
@@ -222,7 +229,7 @@ func newBuilder(r Results) (*builder, error) {
 	if err := eval.CheckBudgets(r.Budgets); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	b := &builder{Results: r, synthetic: map[string]bool{}, measures: map[string]eval.Measure{}, colors: map[string]int{}, dev: map[eval.TopicID]bool{}, barren: map[eval.TopicID]bool{}, comparisons: map[string][]comparison{}}
+	b := &builder{Results: r, synthetic: map[string]bool{}, measures: map[string]eval.Measure{}, colors: map[string]int{}, dev: map[eval.TopicID]bool{}, barren: map[eval.TopicID]bool{}, eaten: map[spent]float64{}, comparisons: map[string][]comparison{}}
 	if b.Baseline == "" {
 		b.Baseline = "breadth-first"
 	}
@@ -285,6 +292,7 @@ func newBuilder(r Results) (*builder, error) {
 	for i, s := range scorers {
 		b.colors[s] = i
 	}
+	b.leaveOut()
 	return b, nil
 }
 
@@ -327,7 +335,7 @@ func (b *builder) cells(keep func(eval.Cell) bool) []eval.Cell {
 // which there is something to find: zeros of the others say nothing.
 func (b *builder) sound(keep func(eval.Cell) bool) []eval.Cell {
 	var out []eval.Cell
-	for _, c := range b.Cells {
+	for _, c := range b.shown {
 		if c.Error == "" && !b.barren[id(c)] && keep(c) {
 			out = append(out, c)
 		}

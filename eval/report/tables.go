@@ -15,7 +15,17 @@ import (
 type table struct {
 	Title, Note string
 	Head        []string
+	Measures    []string // of the columns, "" or beyond the end = none
+	Terms       []term   // what measures mean, where this table names them first
 	Rows        [][]cell
+}
+
+// Defined is the anchor of what a column's head means, "" if it is no measure.
+func (t table) Defined(column int) string {
+	if column >= len(t.Measures) || t.Measures[column] == "" {
+		return ""
+	}
+	return termID(t.Measures[column])
 }
 
 type cell struct {
@@ -180,8 +190,11 @@ func (b *builder) summary(title string, cells []eval.Cell, budget int, truth boo
 			last = n
 		}
 	}
-	t := table{Title: title, Head: []string{"strategy", "topics"}}
+	t := table{Title: title, Head: []string{"strategy", "topics"}, Measures: []string{"", ""}}
 	notes := []string{"Best AUC first."}
+	if left := b.leftOut(cells, budget); left != "" {
+		notes = append(notes, left)
+	}
 	var columns []int
 	for i, name := range measures {
 		known := slices.ContainsFunc(rows, func(r ranked) bool { return !math.IsNaN(r.values[i]) })
@@ -190,7 +203,7 @@ func (b *builder) summary(title string, cells []eval.Cell, budget int, truth boo
 		}
 		if known || !optional(name) {
 			columns = append(columns, i)
-			t.Head = append(t.Head, heading(name))
+			t.Head, t.Measures = append(t.Head, heading(name)), append(t.Measures, name)
 		}
 	}
 	if bounded(cells) {
@@ -361,8 +374,9 @@ func (b *builder) possible(cells []eval.Cell, s strategy, budget int) (ofBound, 
 
 func (b *builder) comparisonTable(cells []eval.Cell, list []comparison, measure string, budget int) table {
 	t := table{
-		Title: fmt.Sprintf("%s against %s at %s pages", comparedName(measure), b.Baseline, plot.Number(float64(budget), 0)),
-		Head:  []string{"strategy", "H/U", "H/G", "difference", "won, tied, lost", "Wilcoxon p", "Holm p", "permutation p", "worst topic", "detectable", "topics needed"},
+		Title:    fmt.Sprintf("%s against %s at %s pages", comparedName(measure), b.Baseline, plot.Number(float64(budget), 0)),
+		Measures: []string{"", "of-bound", "of-greedy"},
+		Head:     []string{"strategy", "H/U", "H/G", "difference", "won, tied, lost", "Wilcoxon p", "Holm p", "permutation p", "worst topic", "detectable", "topics needed"},
 	}
 	fewest, most, unpaired := math.MaxInt, 0, 0
 	for _, c := range list {
@@ -396,7 +410,7 @@ func (b *builder) comparisonTable(cells []eval.Cell, list []comparison, measure 
 		row(c.strategy, c.ofBound, c.ofGreedy,
 			cell{Text: signed(c.Difference.Mean, 3), Sub: interval(c.Difference), Number: true},
 			number(fmt.Sprintf("%d, %d, %d", c.Wins, c.Ties, c.Loses)),
-			number(probability(c.Wilcoxon.P)), cell{Text: probability(c.holm), Number: true, Strong: c.holm < .05}, number(probability(c.Permutation.P)),
+			number(probability(c.Wilcoxon.P)), cell{Text: probability(c.holm), Number: true, Strong: c.holm < certain}, number(probability(c.Permutation.P)),
 			worst, number(plot.Number(c.Detectable, 3)), number(needed))
 	}
 	for _, s := range strategies(cells, false) {
@@ -411,7 +425,7 @@ func (b *builder) comparisonTable(cells []eval.Cell, list []comparison, measure 
 
 // comparisonNote explains the tables of comparisons.
 const comparisonNote = "The unit is the topic; repeats are averaged within it. Beneath a difference stands its 95% bootstrap interval over topics. " +
-	"p are two-sided; Holm's is adjusted for the number of strategies in the table. Detectable is the smallest mean difference that so many topics, as far apart as these, " +
+	"p is how often chance alone would show a difference as large, in either direction, if there were none; Holm's is adjusted for the number of strategies in the table. Detectable is the smallest mean difference that so many topics, as far apart as these, " +
 	"find at 5% with a power of 80%: what is smaller may be there unseen. Topics needed: to find a difference of the size seen."
 
 // comparedName is a measure's name in a title.

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"html/template"
 	"maps"
 	"math"
 	"os"
@@ -15,132 +14,7 @@ import (
 	"strings"
 
 	"github.com/waggle-crawler/waggle/eval"
-	"github.com/waggle-crawler/waggle/eval/plot"
 )
-
-// HTML is the report as one file that loads nothing from anywhere.
-func HTML(r Results) ([]byte, error) {
-	b, err := newBuilder(r)
-	if err != nil {
-		return nil, err
-	}
-	return b.page().html()
-}
-
-func (p page) html() ([]byte, error) {
-	t, err := template.New("report").Funcs(template.FuncMap{
-		"charts": func(s section, more bool) ([]template.HTML, error) {
-			var out []template.HTML
-			list := s.charts
-			if more {
-				list = s.more
-			}
-			for _, c := range list {
-				text, err := svg(c.Drawing)
-				if err != nil {
-					return nil, err
-				}
-				out = append(out, template.HTML(text)) // plot escapes all text
-			}
-			return out, nil
-		},
-		"numeric":   table.numeric,
-		"plotStyle": func() template.CSS { return template.CSS(plot.Style()) },
-	}).Parse(pageHTML)
-	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	}
-	var out bytes.Buffer
-	if err := t.Execute(&out, p); err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	}
-	return out.Bytes(), nil
-}
-
-// The colours of text and lines are those of package plot.
-const pageHTML = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{{.Title}}</title>
-<style>
-:root{--paper:#ffffff;--text:#1c2126;--muted:#5c6670;--grid:#e3e7eb;--tint:#f5f7f9;--link:#1f6fb4;--warn:#8a4b00;--warnbg:#fff3df}
-@media (prefers-color-scheme:dark){:root{--paper:#14181c;--text:#eceff2;--muted:#a3adb7;--grid:#2d343b;--tint:#1b2026;--link:#62aef0;--warn:#f2c078;--warnbg:#33270f}}
-*{box-sizing:border-box}
-body{margin:0;background:var(--paper);color:var(--text);font:16px/1.55 system-ui,"Helvetica Neue",Arial,sans-serif}
-main{max-width:1080px;margin:0 auto;padding:40px 24px 80px}
-h1{font-size:2rem;line-height:1.2;margin:0 0 .6em;letter-spacing:-.01em}
-h2{font-size:1.4rem;margin:2.6em 0 .6em;padding-top:.9em;border-top:1px solid var(--grid)}
-h3{font-size:1rem;margin:2em 0 .5em}
-p,.rules{max-width:72ch;margin:.5em 0}
-.rules{padding-left:1.2em}.rules li{margin:.25em 0}
-.muted,.note{color:var(--muted)}
-.note{font-size:.85rem}
-code{font:.9em ui-monospace,Menlo,Consolas,monospace;background:var(--tint);padding:.15em .4em;border-radius:4px;overflow-wrap:anywhere}
-nav{display:flex;flex-wrap:wrap;gap:.3em 1.3em;margin:1.4em 0}
-a{color:var(--link)}
-.badge{font-size:.75rem;font-weight:600;vertical-align:middle;color:var(--warn);background:var(--warnbg);padding:.2em .6em;border-radius:99px;margin-left:.5em}
-.scroll{overflow-x:auto}
-.scroll:focus-visible{outline:2px solid var(--link);outline-offset:2px}
-table{border-collapse:collapse;font-size:.84rem;font-variant-numeric:tabular-nums;line-height:1.3}
-th,td{padding:.36em .6em;text-align:left;vertical-align:baseline;border-bottom:1px solid var(--grid)}
-th{font-weight:600;color:var(--muted);vertical-align:bottom}
-th.n,td.n{text-align:right}
-td.n{white-space:nowrap}
-th:first-child,td:first-child{padding-left:0}
-td:first-child{white-space:nowrap}
-td small{display:block;font-size:.86em;font-weight:400;color:var(--muted);white-space:nowrap}
-.keyed th:first-child,.keyed td:first-child{position:sticky;left:0;background:var(--paper)}
-.long{min-width:17em}
-.strong{font-weight:700}
-figure{margin:1.8em 0;overflow-x:auto}
-figure svg{max-width:100%;min-width:620px;height:auto;display:block}
-details{margin:.5em 0}details[open]{margin-bottom:1.4em}
-summary{cursor:pointer;color:var(--link)}
-@media (max-width:640px){main{padding:24px 16px 60px}h1{font-size:1.6rem}td:first-child{white-space:normal;min-width:6.5em}}
-{{plotStyle}}@media print{nav{display:none}h2{break-after:avoid}figure{break-inside:avoid}}
-</style>
-</head>
-<body>
-<main>
-<h1>{{.Title}}</h1>
-{{with .Notes}}<ul class="rules">
-{{range .}}<li>{{.}}</li>
-{{end}}</ul>
-{{end}}{{with .Command}}<p class="muted">Made by <code>{{.}}</code></p>
-{{end}}<nav aria-label="Sections">{{range .Sections}}<a href="#{{.ID}}">{{.Title}}</a>
-{{end}}</nav>
-{{range .Sections}}<section id="{{.ID}}">
-<h2>{{.Title}}{{with .Badge}} <span class="badge">{{.}}</span>{{end}}</h2>
-{{range .Notes}}<p>{{.}}</p>
-{{end}}{{range charts . false}}<figure>
-{{.}}</figure>
-{{end}}{{range .Tables}}{{with .Title}}<h3>{{.}}</h3>
-{{end}}{{template "table" .}}{{end}}{{range .Folded}}<details>
-<summary>{{with .Title}}{{.}}{{else}}All of them{{end}}</summary>
-{{template "table" .}}</details>
-{{end}}{{with charts . true}}<details>
-<summary>{{if eq (len .) 1}}One more chart{{else}}{{len .}} more charts{{end}}</summary>
-{{range .}}<figure>
-{{.}}</figure>
-{{end}}</details>
-{{end}}</section>
-{{end}}</main>
-</body>
-</html>
-{{define "table"}}<div class="scroll" tabindex="0" role="region" aria-label="{{with .Title}}{{.}}{{else}}Table{{end}}">
-<table{{if gt (len .Head) 5}} class="keyed"{{end}}>
-{{$n := numeric .}}<thead><tr>{{range $i, $h := .Head}}<th scope="col"{{if index $n $i}} class="n"{{end}}>{{$h}}</th>{{end}}</tr></thead>
-<tbody>
-{{range .Rows}}<tr>{{range .}}<td{{with .Class}} class="{{.}}"{{end}}>{{.Text}}{{with .Sub}} <small>{{.}}</small>{{end}}</td>{{end}}</tr>
-{{end}}</tbody>
-</table>
-</div>
-{{with .Note}}<p class="note">{{.}}</p>
-{{end}}{{end}}`
 
 // Markdown is the report's tables for a repository. plots is the folder of the
 // plots as seen from there, "" to leave them out.
@@ -155,11 +29,21 @@ func Markdown(r Results, plots string) ([]byte, error) {
 func (p page) markdown(plots string) []byte {
 	var w bytes.Buffer
 	fmt.Fprintf(&w, "# %s\n\n", md(p.Title))
-	for _, n := range p.Notes {
+	if p.Verdict != "" {
+		fmt.Fprintf(&w, "**%s**\n\n%s\n\n", md(p.Verdict), md(p.Terms))
+	}
+	for _, n := range slices.Concat(p.Warnings, p.Notes) {
 		fmt.Fprintf(&w, "%s\n\n", md(n))
 	}
 	if p.Command != "" {
 		fmt.Fprintf(&w, "Made by:\n\n    %s\n\n", strings.Join(strings.Fields(p.Command), " "))
+	}
+	if len(p.Rules) > 0 {
+		w.WriteString("## How it was run\n\n")
+		for _, n := range p.Rules {
+			fmt.Fprintf(&w, "- %s\n", md(n))
+		}
+		w.WriteString("\n")
 	}
 	for _, s := range p.Sections {
 		fmt.Fprintf(&w, "## %s\n\n", md(s.Title))
@@ -171,6 +55,9 @@ func (p page) markdown(plots string) []byte {
 				fmt.Fprintf(&w, "![%s](%s/%s.svg)\n\n", md(c.Drawing.Title), strings.TrimSuffix(plots, "/"), c.Name)
 			}
 		}
+		if silent := s.Silent(); silent != "" {
+			fmt.Fprintf(&w, "%s\n\n", md(silent))
+		}
 		for _, t := range append(s.Tables[:len(s.Tables):len(s.Tables)], s.Folded...) {
 			if t.Title != "" {
 				fmt.Fprintf(&w, "### %s\n\n", md(t.Title))
@@ -178,6 +65,12 @@ func (p page) markdown(plots string) []byte {
 			writeTable(&w, t)
 			if t.Note != "" {
 				fmt.Fprintf(&w, "%s\n\n", md(t.Note))
+			}
+			for _, x := range t.Terms {
+				fmt.Fprintf(&w, "- %s: %s\n", md(x.Name), md(x.Line))
+			}
+			if len(t.Terms) > 0 {
+				w.WriteString("\n")
 			}
 		}
 	}
