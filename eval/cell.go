@@ -120,7 +120,11 @@ func pick(values []Value, measure string, budget int) float64 {
 }
 
 // TopicID names a topic of a web, the unit of all statistics.
-type TopicID struct{ Web, Topic, Seeds string }
+type TopicID struct {
+	Web   string `json:"web"`
+	Topic string `json:"topic"`
+	Seeds string `json:"seeds"`
+}
 
 func (t TopicID) String() string {
 	s := t.Web + "/" + t.Topic

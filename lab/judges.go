@@ -14,11 +14,19 @@ import (
 
 // judgeFact is a report.Judge whose NaN survives JSON.
 type judgeFact struct {
-	Web, Topic, Judge                  string
-	Threshold                          eval.Number
-	Precision, Recall, AUROC, ECE      eval.Number
-	Pages, Relevant, Accepted, Correct int
-	Bins                               []report.Bin
+	Web       string       `json:"web"`
+	Topic     string       `json:"topic"`
+	Judge     string       `json:"judge"`
+	Threshold eval.Number  `json:"threshold"`
+	Precision eval.Number  `json:"precision"`
+	Recall    eval.Number  `json:"recall"`
+	AUROC     eval.Number  `json:"auroc"`
+	ECE       eval.Number  `json:"ece"`
+	Pages     int          `json:"pages"`
+	Relevant  int          `json:"relevant"`
+	Accepted  int          `json:"accepted"`
+	Correct   int          `json:"correct"`
+	Bins      []report.Bin `json:"bins"`
 }
 
 func (f judgeFact) report() report.Judge {

@@ -1,6 +1,10 @@
 package lab
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -100,5 +104,30 @@ func TestRulesAreReported(t *testing.T) {
 		if s := part(text, test.table); !strings.Contains(s, test.column) {
 			t.Errorf("%s: no %q in\n%s", test.file, test.column, s)
 		}
+	}
+}
+
+// The files of results have keys in lower case, as those of other programs.
+func TestKeysOfResults(t *testing.T) {
+	f, out := read(t, "webs: [{path: "+small(t)+"}]\nscorers: [breadth-first]\nbudgets: [20]\n"), t.TempDir()
+	if _, err := f.Run(t.Context(), out, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	files, keys := 0, regexp.MustCompile(`"([^"]*)":`)
+	err := filepath.WalkDir(out, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(name) != ".json" {
+			return err
+		}
+		files++
+		b, err := os.ReadFile(name)
+		for _, k := range keys.FindAllSubmatch(b, -1) {
+			if key := string(k[1]); key != strings.ToLower(key) {
+				t.Errorf("%s: key %s", filepath.Base(name), key)
+			}
+		}
+		return err
+	})
+	if err != nil || files < 3 {
+		t.Errorf("%d files, %v", files, err)
 	}
 }

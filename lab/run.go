@@ -525,23 +525,23 @@ func absent(w *corpus.Web, file string, truth map[web.URL]bool) string {
 
 // facts are what a report says beside the cells.
 type facts struct {
-	Webs   []report.Web
-	Topics []report.Topic
-	Judges []judgeFact
-	Cells  []string // names of the files of all cells, made or not
-	Notes  []string
-	Clock  string // by which costs are measured
+	Webs   []report.Web   `json:"webs"`
+	Topics []report.Topic `json:"topics"`
+	Judges []judgeFact    `json:"judges"`
+	Cells  []string       `json:"cells"` // names of the files of all cells, made or not
+	Notes  []string       `json:"notes"`
+	Clock  string         `json:"clock"` // by which costs are measured
 	// Lab is a hash of the kept lab file that the cells are of, and File the
 	// name of the one that was run. Facts of an older waggle have neither.
-	Lab  string `json:",omitempty"`
-	File string `json:",omitempty"`
+	Lab  string `json:"lab,omitempty"`
+	File string `json:"file,omitempty"`
 }
 
 // topicFacts are those of one topic, in a file of their own.
 type topicFacts struct {
-	Name   string // of the file
-	Topic  report.Topic
-	Judges []judgeFact
+	Name   string       `json:"name"` // of the file
+	Topic  report.Topic `json:"topic"`
+	Judges []judgeFact  `json:"judges"`
 }
 
 type runner struct {

@@ -74,11 +74,11 @@ func always() []string {
 
 // Web is a recorded web.
 type Web struct {
-	Name      string
-	Pages     int
-	Hosts     int
-	Synthetic bool   // made up: no claims rest on it
-	Note      string // source, licence
+	Name      string `json:"name"`
+	Pages     int    `json:"pages"`
+	Hosts     int    `json:"hosts"`
+	Synthetic bool   `json:"synthetic"` // made up: no claims rest on it
+	Note      string `json:"note"`      // source, licence
 }
 
 // Topic is what was possible on a topic. Shapes: Points, Bound, Greedy [P].
@@ -86,10 +86,11 @@ type Topic struct {
 	eval.TopicID
 	// Dev tells that the topic was for development: what is tuned on it is not
 	// tested by it. It is reported apart.
-	Dev           bool `json:",omitempty"`
-	Reachable     int
-	Points        []int
-	Bound, Greedy []float64 // U and G at Points
+	Dev       bool      `json:"dev,omitempty"`
+	Reachable int       `json:"reachable"`
+	Points    []int     `json:"points"`
+	Bound     []float64 `json:"bound"`  // U at Points
+	Greedy    []float64 `json:"greedy"` // G at Points
 }
 
 // NewTopic keeps a reference at the points of a curve.
@@ -121,8 +122,9 @@ type Judge struct {
 // Bin is a part of a judge's pages: how many, the mean of the relevance that
 // the judge gave, and the share that is relevant in truth. Of no pages all are 0.
 type Bin struct {
-	Count       int
-	Mean, Share float64
+	Count int     `json:"count"`
+	Mean  float64 `json:"mean"`
+	Share float64 `json:"share"`
 }
 
 // Cost is what a strategy takes: mean milliseconds a page, by stage, and
