@@ -139,17 +139,14 @@ func (c *Pages) Digest(u web.URL) (digest [16]byte, ok bool) {
 // looks at it: status, redirect target, Content-Type, Retry-After, lengths. Raw and Body
 // have the recorded lengths and hold zero bytes, but for robots.txt and for
 // documents without a Content-Type; Parse brings what was in them. What is not
-// recorded is a 404. Nothing in the response may be written to.
+// recorded is web.NotRecorded. Nothing in the response may be written to.
 func (c *Pages) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	at, ok := c.at[u]
 	if !ok {
-		return &web.Response{
-			URL: u, Proto: "HTTP/1.1", Status: 404,
-			Head: []byte("HTTP/1.1 404 Not Found"), Header: web.Header{},
-		}, nil
+		return web.NotRecorded(u), nil
 	}
 	d := c.decoder(at)
 	r := d.response()

@@ -3,20 +3,13 @@ package corpus
 import (
 	"bufio"
 	"cmp"
-	"container/list"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
+	"html/template"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -49,8 +42,13 @@ type ServerOptions struct {
 	// 0 = none.
 	CacheBytes int64
 	// CAFile is where the certificate of the CA is written, as PEM, for
-	// crawlers to trust; "" = nowhere. Its key never leaves memory.
+	// crawlers to trust; "" = nowhere.
 	CAFile string
+	// Authority is the file that keeps the CA and its key, for its owner alone:
+	// it is made if it is not there, and a server that is started again goes by
+	// the same. "" = a CA that ends with the server, whose key never leaves
+	// memory.
+	Authority string
 	// Now is the clock of HostRate and of certificates; nil = time.Now.
 	Now func() time.Time
 	// Log is told of broken connections; nil = nobody.
@@ -62,15 +60,21 @@ type ServerOptions struct {
 // with certificates of a CA of its own), and directly by the Host header.
 //
 // The answer is the recorded one with its headers and the body as it was
-// received; hop-by-hop headers and the length are those of this transfer. What
-// is not recorded is 404, any method but GET is 405. Only HTTP/1.1 is spoken.
+// received; hop-by-hop headers and the length are those of this transfer. HEAD is
+// answered as GET, without a body; any other method is 405. What is not recorded
+// is 404 with the header web.RecordHeader, so that it is not taken for the answer
+// of a site. At its own address the server tells what it is. Only HTTP/1.1 is
+// spoken.
 type Server struct {
-	web   *Web
-	opt   ServerOptions
-	ca    *authority
-	cache *cache
-	rates rates
-	stats serverStats
+	web    *Web
+	opt    ServerOptions
+	ca     *authority
+	count  Count
+	front  *template.Template
+	starts []string // links on the page for what is missing
+	cache  *cache
+	rates  rates
+	stats  serverStats
 }
 
 type serverStats struct {
@@ -106,17 +110,25 @@ func NewServer(w *Web, o ServerOptions) (*Server, error) {
 	if o.CacheBytes == 0 {
 		o.CacheBytes = 256 << 20
 	}
-	ca, err := newAuthority(o.Now)
+	made := func() (*authority, error) { return newAuthority(o.Now) }
+	if o.Authority != "" {
+		made = func() (*authority, error) { return openAuthority(o.Authority, o.Now) }
+	}
+	ca, err := made()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("certificate authority: %w", err)
 	}
 	if o.CAFile != "" {
 		if err := os.WriteFile(o.CAFile, ca.PEM(), 0o644); err != nil {
 			return nil, err
 		}
 	}
+	front, err := newFront()
+	if err != nil {
+		return nil, err
+	}
 	return &Server{
-		web: w, opt: o, ca: ca, cache: newCache(o.CacheBytes),
+		web: w, opt: o, ca: ca, count: w.Count(), front: front, starts: startsOf(w), cache: newCache(o.CacheBytes),
 		rates: rates{perSecond: o.HostRate, hosts: map[web.Host]*bucket{}},
 	}, nil
 }
@@ -295,14 +307,18 @@ func (t *tunnels) Close() error {
 // answer answers one request.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	s.stats.requests.Add(1)
-	if r.Method != http.MethodGet {
-		w.Header().Set("Allow", "GET")
-		http.Error(w, "a recorded web answers GET only", http.StatusMethodNotAllowed)
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "a recorded web answers GET and HEAD only", http.StatusMethodNotAllowed)
 		return
 	}
 	if r.URL.Host == "" && r.TLS == nil && r.URL.Path == CertificatePath {
 		w.Header().Set("Content-Type", "application/x-pem-file")
 		w.Write(s.ca.PEM())
+		return
+	}
+	if isFront(r) {
+		s.welcome(w, r)
 		return
 	}
 	u, err := requested(r)
@@ -327,7 +343,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	p, err := s.lookup(u.String())
 	if errors.Is(err, ErrNotRecorded) {
 		s.stats.missing.Add(1)
-		http.Error(w, "not in the record", http.StatusNotFound)
+		s.missing(w, u)
 		return
 	}
 	if err != nil {
@@ -343,7 +359,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	s.stats.answered.Add(1)
 	w.WriteHeader(p.status)
-	if p.bodyAllowed() {
+	if p.bodyAllowed() && r.Method == http.MethodGet {
 		s.stats.bytes.Add(int64(len(p.body)))
 		w.Write(p.body) // fails when the client is gone
 	}
@@ -435,179 +451,4 @@ func isHopByHop(key string) bool {
 		return true
 	}
 	return false
-}
-
-// rates limits each host by a bucket of tokens.
-type rates struct {
-	perSecond float64
-	mu        sync.Mutex
-	hosts     map[web.Host]*bucket
-}
-
-type bucket struct {
-	tokens float64
-	at     time.Time
-}
-
-// take takes a token of a host's, or tells after what time there will be one.
-func (r *rates) take(h web.Host, now time.Time) time.Duration {
-	if r.perSecond <= 0 {
-		return 0
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	burst := max(1, r.perSecond)
-	b := r.hosts[h]
-	if b == nil {
-		b = &bucket{tokens: burst, at: now}
-		r.hosts[h] = b
-	}
-	b.tokens = min(burst, b.tokens+now.Sub(b.at).Seconds()*r.perSecond)
-	b.at = now
-	if b.tokens >= 1 {
-		b.tokens--
-		return 0
-	}
-	return time.Duration((1 - b.tokens) / r.perSecond * float64(time.Second))
-}
-
-// cache keeps the responses used last, up to a number of bytes.
-type cache struct {
-	max  int64
-	mu   sync.Mutex
-	size int64
-	used *list.List // of *cached, last used first
-	by   map[string]*list.Element
-}
-
-type cached struct {
-	address string
-	p       *recorded
-	size    int64
-}
-
-func newCache(limit int64) *cache {
-	return &cache{max: limit, used: list.New(), by: map[string]*list.Element{}}
-}
-
-func (c *cache) get(address string) *recorded {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.by[address]
-	if e == nil {
-		return nil
-	}
-	c.used.MoveToFront(e)
-	return e.Value.(*cached).p
-}
-
-func (c *cache) put(address string, p *recorded) {
-	n := p.size()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if n > c.max || c.by[address] != nil {
-		return
-	}
-	c.by[address] = c.used.PushFront(&cached{address, p, n})
-	c.size += n
-	for c.size > c.max {
-		last := c.used.Back()
-		old := c.used.Remove(last).(*cached)
-		delete(c.by, old.address)
-		c.size -= old.size
-	}
-}
-
-// full tells whether a response more would push one out.
-func (c *cache) full() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.size > c.max-c.max/50
-}
-
-// authority is a CA that lives as long as the server.
-type authority struct {
-	now  func() time.Time
-	key  *ecdsa.PrivateKey
-	cert *x509.Certificate
-	leaf *ecdsa.PrivateKey // of every certificate: making keys is dear
-	mu   sync.Mutex
-	made map[string]*tls.Certificate
-}
-
-// maxCertificates bounds the certificates remembered.
-const maxCertificates = 10_000
-
-func newAuthority(now func() time.Time) (*authority, error) {
-	key, e1 := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	leaf, e2 := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	serial, e3 := serialNumber()
-	if err := errors.Join(e1, e2, e3); err != nil {
-		return nil, err
-	}
-	t := &x509.Certificate{
-		SerialNumber:          serial,
-		Subject:               pkix.Name{CommonName: "waggle recorded web CA", Organization: []string{"waggle"}},
-		NotBefore:             now().Add(-24 * time.Hour),
-		NotAfter:              now().AddDate(1, 0, 0),
-		IsCA:                  true,
-		BasicConstraintsValid: true,
-		MaxPathLenZero:        true,
-		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, t, t, key.Public(), key)
-	if err != nil {
-		return nil, err
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, err
-	}
-	return &authority{now: now, key: key, cert: cert, leaf: leaf, made: map[string]*tls.Certificate{}}, nil
-}
-
-func serialNumber() (*big.Int, error) {
-	return rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
-}
-
-// PEM is the CA's certificate.
-func (a *authority) PEM() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
-}
-
-// certificate makes, or remembers, the certificate of a host.
-func (a *authority) certificate(host string) (*tls.Certificate, error) {
-	host = strings.ToLower(host)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if c := a.made[host]; c != nil {
-		return c, nil
-	}
-	serial, err := serialNumber()
-	if err != nil {
-		return nil, err
-	}
-	t := &x509.Certificate{
-		SerialNumber: serial,
-		Subject:      pkix.Name{Organization: []string{"waggle recorded web"}},
-		NotBefore:    a.now().Add(-24 * time.Hour),
-		NotAfter:     a.now().AddDate(0, 6, 0),
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	if ip := net.ParseIP(host); ip != nil {
-		t.IPAddresses = []net.IP{ip}
-	} else {
-		t.DNSNames = []string{host}
-	}
-	der, err := x509.CreateCertificate(rand.Reader, t, a.cert, a.leaf.Public(), a.key)
-	if err != nil {
-		return nil, err
-	}
-	if len(a.made) >= maxCertificates {
-		clear(a.made)
-	}
-	c := &tls.Certificate{Certificate: [][]byte{der, a.cert.Raw}, PrivateKey: a.leaf}
-	a.made[host] = c
-	return c, nil
 }

@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
@@ -69,8 +70,8 @@ type place struct {
 // does not fit the files.
 func Open(dir string) (*Web, error) {
 	m, err := readManifest(filepath.Join(dir, manifestName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not a recorded web: it has no %s (waggle web build makes one): %w", dir, manifestName, err)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, fmt.Errorf("%s is not a recorded web: %s: %w", dir, remedy(dir), err)
 	}
 	if err != nil {
 		return nil, err
@@ -81,6 +82,22 @@ func Open(dir string) (*Web, error) {
 		return nil, err
 	}
 	return w, nil
+}
+
+// remedy tells what is there instead of a recorded web, and how one is made.
+func remedy(path string) string {
+	src, err := Detect(path)
+	if err != nil {
+		return fmt.Sprintf("it has no %s (waggle web build makes one)", manifestName)
+	}
+	is := "it can become one"
+	switch src.(type) {
+	case WARCs:
+		is = "it holds WARC files"
+	case Crawl:
+		is = "it is the folder of a crawl"
+	}
+	return fmt.Sprintf("%s, of which waggle web build %s -o WEB makes one", is, path)
 }
 
 func (w *Web) open() error {
@@ -266,7 +283,7 @@ func (w *Web) Truth(topic string) (map[web.URL]bool, error) {
 }
 
 // Fetcher fetches from the record within the process: the quickest way to
-// simulate a crawl. What is not recorded is a 404.
+// simulate a crawl. What is not recorded is web.NotRecorded.
 type Fetcher struct{ Web *Web }
 
 // Fetch returns the recorded response. The error is a *web.Failure, or ctx's.
@@ -276,10 +293,7 @@ func (f Fetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	}
 	p, err := f.Web.Lookup(u)
 	if errors.Is(err, ErrNotRecorded) {
-		return &web.Response{
-			URL: u, Proto: "HTTP/1.1", Status: 404,
-			Head: []byte("HTTP/1.1 404 Not Found"), Header: web.Header{},
-		}, nil
+		return web.NotRecorded(u), nil
 	}
 	if err != nil {
 		return nil, &web.Failure{Reason: web.ReasonProtocol, Detail: err.Error(), Err: err}

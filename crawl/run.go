@@ -428,6 +428,10 @@ func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err e
 		if r.Location.IsZero() {
 			a.Detail = fmt.Sprintf("status %d without a usable Location", r.Status)
 		}
+	case r.Absent():
+		// Nobody answered for the site: there is nothing to keep.
+		a.Reason, a.Detail = web.ReasonRecord, "not in the recorded web"
+		return a, c.encodeRobots(&a, r.Robots, l.URL)
 	case r.Status < 200 || r.Status >= 300:
 		a.Reason, a.Detail = web.ReasonStatus, fmt.Sprintf("status %d", r.Status)
 	case len(r.Body) == 0:

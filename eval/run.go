@@ -304,7 +304,7 @@ func (r *Recorder) failed(e event.Failed) {
 	case e.Status >= 300 && e.Status < 400:
 		r.request(e.URL)
 		r.run.Redirects++
-	case e.Reason == web.ReasonStatus && r.opt.Recorded != nil && !r.opt.Recorded(e.URL):
+	case (e.Reason == web.ReasonStatus || e.Reason == web.ReasonRecord) && r.opt.Recorded != nil && !r.opt.Recorded(e.URL):
 		r.request(e.URL)
 		r.run.Outside++
 		if !r.opt.Charged || e.Retry {

@@ -275,7 +275,7 @@ func (r record) Has(u web.URL) bool { return r.keeps(u) && r.Pages.Has(u) }
 
 func (r record) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	if !r.keeps(u) {
-		return &web.Response{URL: u, Status: 404}, ctx.Err()
+		return web.NotRecorded(u), ctx.Err()
 	}
 	return r.Pages.Fetch(ctx, u)
 }

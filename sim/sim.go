@@ -232,7 +232,7 @@ func (r *run) land(ctx context.Context, course *crawl.Course, l web.Lease) error
 	if err != nil {
 		return err
 	}
-	if r.opt.Outside != Drop && a.Reason == web.ReasonStatus && !r.record.Has(l.URL) {
+	if r.opt.Outside != Drop && (a.Reason == web.ReasonStatus || a.Reason == web.ReasonRecord) && !r.record.Has(l.URL) {
 		r.result.Missed++
 		course.Charge(1)
 	}

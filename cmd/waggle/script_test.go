@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -8,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/waggle-crawler/waggle/corpus"
 )
 
 // TestScripts runs the scripts of testdata/script: waggle as its users call it.
 // The command "cut FILE" halves a file; "site" starts a small web site and sets $SITE to its address:
-// a file of the script's folder "site" is a page of that name. "fill FILE" puts that address in the place of $SITE.
+// a file of the script's folder "site" is a page of that name; "serve WEB" serves a recorded web as a proxy at $PROXY. "fill FILE" puts that address in the place of $SITE.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -25,6 +28,23 @@ func TestScripts(t *testing.T) {
 			"fill": func(ts *testscript.TestScript, _ bool, args []string) {
 				filled := strings.ReplaceAll(ts.ReadFile(args[0]), "$SITE", ts.Getenv("SITE"))
 				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(filled), 0o644))
+			},
+			"serve": func(ts *testscript.TestScript, _ bool, args []string) {
+				w, err := corpus.Open(ts.MkAbs(args[0]))
+				ts.Check(err)
+				s, err := corpus.NewServer(w, corpus.ServerOptions{})
+				ts.Check(err)
+				l, err := corpus.Listen("")
+				ts.Check(err)
+				ctx, stop := context.WithCancel(context.Background())
+				done := make(chan error, 1)
+				go func() { done <- s.Serve(ctx, l) }()
+				ts.Defer(func() {
+					stop()
+					ts.Check(<-done)
+					w.Close()
+				})
+				ts.Setenv("PROXY", "http://"+l.Addr().String())
 			},
 			"site": func(ts *testscript.TestScript, _ bool, _ []string) {
 				dir := http.Dir(ts.MkAbs("site"))

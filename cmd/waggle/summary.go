@@ -57,7 +57,11 @@ func printSummary(w io.Writer, s *event.Summary) error {
 			name = ""
 		}
 	}
-	table("failed", s.Failures)
+	failed, outside := failures(s)
+	if outside > 0 {
+		line("not recorded", "%s links lead out of the recorded web", number(outside))
+	}
+	table("failed", failed)
 	table("skipped", s.Skipped)
 	table("dropped", s.Dropped)
 	if s.Omitted > 0 {
@@ -72,6 +76,14 @@ func printSummary(w io.Writer, s *event.Summary) error {
 		name = ""
 	}
 	return out.Flush()
+}
+
+// failures are those of a summary without the addresses that a recorded web does
+// not hold, and how many these are: no site failed there.
+func failures(s *event.Summary) (failed map[web.Reason]int, outside int) {
+	failed = maps.Clone(s.Failures)
+	delete(failed, web.ReasonRecord)
+	return failed, s.Failures[web.ReasonRecord]
 }
 
 // statuses lists the commonest HTTP statuses with their counts.
@@ -115,6 +127,8 @@ func meaning(r web.Reason) string {
 		return "the host has given its share of pages"
 	case web.ReasonHostDead:
 		return "the host failed too often"
+	case web.ReasonRecord:
+		return "not in the recorded web: what the site would say is not known"
 	case web.ReasonRobots:
 		return "robots.txt disallows it"
 	case web.ReasonRobotsMissing:

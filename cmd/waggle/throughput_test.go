@@ -84,7 +84,7 @@ func BenchmarkThroughput(b *testing.B) {
 func serveInChild(b *testing.B, place string) (proxy string) {
 	b.Helper()
 	cmd := exec.Command(os.Args[0], "web", "serve", place, "--listen", "127.0.0.1:0")
-	cmd.Env = append(os.Environ(), runAsWaggle+"=1")
+	cmd.Env = append(os.Environ(), runAsWaggle+"=1", "XDG_CONFIG_HOME="+b.TempDir())
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		b.Fatal(err)

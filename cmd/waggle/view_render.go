@@ -217,8 +217,12 @@ func (s *viewState) Render(now time.Time, width, height int, colour bool) string
 	add(label("frontier"), part{text: number(s.Frontier.Queued) + " links"},
 		part{text: "   hosts " + number(s.Frontier.Ready) + " ready"},
 		part{text: ", " + number(s.Frontier.Waiting) + " waiting"})
-	if len(s.Failures) > 0 {
-		add(label("failed"), part{text: reasons(s.Failures, n-labelled)})
+	failed, outside := failures(&s.Summary)
+	if len(failed) > 0 {
+		add(label("failed"), part{text: reasons(failed, n-labelled)})
+	}
+	if outside > 0 {
+		add(label("outside"), part{text: number(outside) + " links lead out of the record"})
 	}
 	if len(s.Skipped) > 0 {
 		add(label("skipped"), part{text: reasons(s.Skipped, n-labelled)})

@@ -173,6 +173,15 @@ type webServeCmd struct {
 	CA         string        `placeholder:"FILE" help:"Where to write the certificate that clients must trust for https; it is also at PROXY/waggle-ca.pem."`
 }
 
+// Help tells where the certificate authority is kept.
+func (webServeCmd) Help() string {
+	return `For https the server takes the part of every host, with certificates of an
+authority of its own. It is made once and kept, with its key, in the file
+waggle/recorded-web-ca.pem of your configuration folder, which nobody else can
+read: a server that is started again is trusted as before. Removing the file
+makes a new one. Do not trust it in the browser you use every day.`
+}
+
 // Run serves until it is interrupted.
 func (c *webServeCmd) Run(ctx context.Context, io streams) error {
 	w, err := corpus.Open(c.Web)
@@ -180,9 +189,14 @@ func (c *webServeCmd) Run(ctx context.Context, io streams) error {
 		return exit{exitUsage, err}
 	}
 	defer w.Close()
-	s, err := corpus.NewServer(w, corpus.ServerOptions{
+	o := corpus.ServerOptions{
 		Latency: c.Latency, LatencyMax: c.LatencyMax, HostRate: c.HostRate, ErrorRate: c.ErrorRate, Seed: c.Seed, CAFile: c.CA,
-	})
+	}
+	var homeless error
+	if o.Authority, homeless = authorityFile(); homeless != nil {
+		fmt.Fprintf(io.err, "waggle: note: the certificate authority can be kept nowhere (%v), so it ends with this server: whoever trusts it has to trust another one after a restart, and a crawl to be stopped and gone on with (--resume)\n", homeless)
+	}
+	s, err := corpus.NewServer(w, o)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
@@ -202,6 +216,20 @@ Ctrl-C ends it.
 	fmt.Fprintf(io.out, "%s requests: %s answered, %s not recorded, %s limited, %s failed on purpose; %s\n",
 		number(t.Requests), number(t.Answered), number(t.Missing), number(t.Limited), number(t.Failed), size(t.Bytes))
 	return err
+}
+
+// authorityFile is where the certificate authority of web serve is kept, for all
+// recorded webs of this user; its folder can be written to.
+func authorityFile() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(dir, "waggle")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "recorded-web-ca.pem"), nil
 }
 
 // webJobCmd is `waggle web job`.

@@ -280,7 +280,7 @@ func (r inSite) Has(u web.URL) bool { return r.site.has(u) && r.Pages.Has(u) }
 // Fetch fetches from the site; what lies outside is not there.
 func (r inSite) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	if !r.site.has(u) {
-		return &web.Response{URL: u, Status: 404}, nil
+		return web.NotRecorded(u), nil
 	}
 	return r.Pages.Fetch(ctx, u)
 }

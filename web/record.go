@@ -1,0 +1,28 @@
+package web
+
+import "net/http"
+
+// RecordHeader is the header with which a server of a recorded web says, by
+// RecordAbsent, that it answers 404 because an address is not in its record: what
+// the site would have answered is not known.
+const (
+	RecordHeader = "Waggle-Record"
+	RecordAbsent = "absent"
+)
+
+// NotRecorded is the answer of a recorded web for an address that is not in it.
+func NotRecorded(u URL) *Response {
+	return &Response{
+		URL: u, Proto: "HTTP/1.1", Status: http.StatusNotFound,
+		Head:   []byte("HTTP/1.1 404 Not Found\r\n" + RecordHeader + ": " + RecordAbsent + "\r\n"),
+		Header: Header{RecordHeader: {RecordAbsent}},
+	}
+}
+
+// Absent tells whether a response is that of a recorded web for an address that
+// is not in it. A live site that says so of a page of its own has but that page
+// counted so.
+func (r *Response) Absent() bool {
+	said := r.Header[RecordHeader]
+	return r.Status == http.StatusNotFound && len(said) > 0 && said[0] == RecordAbsent
+}
