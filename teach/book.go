@@ -21,12 +21,15 @@ type book struct {
 	set  []paths.Path // elements are never written to: they are replaced
 	path int          // where the person stands; -1 = nowhere
 	step int
-	past []Moment // for undo, the latest last
-	task string   // of new paths
+	// History is for undo and redo; forgotten is what could be redone before the
+	// last action.
+	History
+	forgotten []Moment
+	task      string // of new paths
 }
 
-func newBook(set []paths.Path, past []Moment, task string) *book {
-	b := &book{set: slices.Clone(set), past: slices.Clone(past), path: -1, task: task}
+func newBook(set []paths.Path, h History, task string) *book {
+	b := &book{set: slices.Clone(set), History: History{slices.Clone(h.Past), slices.Clone(h.Future)}, path: -1, task: task}
 	if n := len(set); n > 0 && len(set[n-1].Steps) > 0 {
 		b.path, b.step = n-1, len(set[n-1].Steps)-1
 	}
@@ -44,27 +47,43 @@ func (b *book) here() (s paths.Step, ok bool) {
 // become does something: the book holds set from now on, and the person stands
 // on that page of it. set is a slice of its own.
 func (b *book) become(what string, set []paths.Path, path, step int) {
-	if len(b.past) == maxPast {
-		b.past = slices.Delete(b.past, 0, 1)
+	if len(b.Past) == maxPast {
+		b.Past = slices.Delete(b.Past, 0, 1)
 	}
-	b.past = append(b.past, between(b.set, set, b.path, b.step, what))
+	b.Past = append(b.Past, between(b.set, set, b.path, b.step, what))
+	b.forgotten, b.Future = b.Future, nil
 	b.set, b.path, b.step = set, path, step
 }
 
 // undo takes the last action back and tells which it was; "" = there is none.
-func (b *book) undo() string {
-	n := len(b.past) - 1
+func (b *book) undo() string { return b.turn(&b.Past, &b.Future) }
+
+// redo does the action again that was taken back last, and tells which it was;
+// "" = there is none.
+func (b *book) redo() string { return b.turn(&b.Future, &b.Past) }
+
+// turn goes back by the last moment of one list, and adds the way forth again to
+// the other.
+func (b *book) turn(from, to *[]Moment) string {
+	n := len(*from) - 1
 	if n < 0 {
 		return ""
 	}
-	m := b.past[n]
-	b.past = b.past[:n:n]
-	b.set = m.before(b.set)
-	b.path, b.step = m.path, m.step
+	m := (*from)[n]
+	*from = (*from)[:n:n]
+	was := m.before(b.set)
+	*to = append(slices.Clip(*to), between(b.set, was, b.path, b.step, m.what))
+	b.set, b.path, b.step = was, m.path, m.step
 	if b.path >= len(b.set) || b.path >= 0 && b.step >= len(b.set[b.path].Steps) {
 		b.path, b.step = -1, 0 // the past comes from a file, which people can edit
 	}
 	return m.what
+}
+
+// takeBack undoes the last action as if it had not been.
+func (b *book) takeBack() {
+	b.undo()
+	b.Future = b.forgotten
 }
 
 // start begins a path at u. A path without any label of which only the start

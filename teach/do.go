@@ -36,6 +36,7 @@ const maxAsked = 64 << 10
 //	POST label    {label, url}   label the page shown, which is at url
 //	POST remove   {path}
 //	POST undo     {}
+//	POST redo     {}
 //	POST resume   {}             show the page where the person stands
 //	POST suggest  {}             ask what to label next
 //	POST take     {path}         walk the suggestion of this number
@@ -136,16 +137,9 @@ func (s *Server) change(name string, a asked) (said string, err error) {
 		}
 		return "The path is removed. Undo brings it back.", s.keep()
 	case "undo":
-		before := *s.book
-		what := s.book.undo()
-		if what == "" {
-			return "", errors.New("there is nothing to undo")
-		}
-		if err := s.Save(s.book.set, s.book.past); err != nil {
-			*s.book = before
-			return "", fmt.Errorf("not undone, because it could not be kept: %w", err)
-		}
-		return "Undone: " + what + ".", nil
+		return s.turn("undone", s.book.undo)
+	case "redo":
+		return s.turn("redone", s.book.redo)
 	case "resume":
 		return "", nil
 	default:
@@ -153,10 +147,24 @@ func (s *Server) change(name string, a asked) (said string, err error) {
 	}
 }
 
+// turn undoes or redoes an action and saves the paths. s.mu is held.
+func (s *Server) turn(done string, turn func() string) (said string, err error) {
+	before := *s.book
+	what := turn()
+	if what == "" {
+		return "", errors.New("there is nothing to be " + done)
+	}
+	if err := s.Save(s.book.set, s.book.History); err != nil {
+		*s.book = before
+		return "", fmt.Errorf("not %s, because it could not be kept: %w", done, err)
+	}
+	return strings.ToUpper(done[:1]) + done[1:] + ": " + what + ".", nil
+}
+
 // keep saves the paths, or takes back what was done. s.mu is held.
 func (s *Server) keep() error {
-	if err := s.Save(s.book.set, s.book.past); err != nil {
-		s.book.undo()
+	if err := s.Save(s.book.set, s.book.History); err != nil {
+		s.book.takeBack()
 		return fmt.Errorf("not done, because it could not be kept: %w", err)
 	}
 	return nil
@@ -429,6 +437,7 @@ type state struct {
 	Task     string `json:"task,omitempty"`
 	Notice   string `json:"notice,omitempty"`
 	Undo     string `json:"undo,omitempty"` // what undo would take back
+	Redo     string `json:"redo,omitempty"` // what redo would do again
 
 	Src       string `json:"src"`     // what the frame should show; "" = nothing
 	Current   int    `json:"current"` // its view
@@ -496,8 +505,11 @@ func (s *Server) state() state {
 		Steps: []stepState{}, Paths: []pathState{}, Labels: []labelState{}, Starts: []string{}, Problems: []string{},
 		CanSuggest: s.Suggester != nil, Suggestions: []suggestionState{},
 	}
-	if n := len(b.past); n > 0 {
-		st.Undo = b.past[n-1].what
+	if n := len(b.Past); n > 0 {
+		st.Undo = b.Past[n-1].what
+	}
+	if n := len(b.Future); n > 0 {
+		st.Redo = b.Future[n-1].what
 	}
 	if s.current > 0 {
 		st.Src = s.pagePath(s.current)

@@ -24,6 +24,10 @@ type Moment struct {
 	what       string // was done, for people
 }
 
+// History is what can be undone, and redone after that; the next of each is the
+// last.
+type History struct{ Past, Future []Moment }
+
 // maxPast bounds how many actions can be undone.
 const maxPast = 500
 
@@ -50,16 +54,26 @@ func (m *Moment) before(set []paths.Path) []paths.Path {
 }
 
 // What can be undone is kept beside the paths, so that who goes on tomorrow can
-// still undo. It is a file of lines of JSON, the last action last:
+// still undo. It is a file of lines of JSON, the last action last; behind the past
+// stands what can be redone, the next last, where there is any, and the first
+// line says so:
 //
-//	{"waggle":"undo","now":"5c1e…","before":"90ab…"}
+//	{"waggle":"undo and redo","now":"5c1e…","before":"90ab…"}
 //	{"what":"a new path","path":-1,"step":0,"at":0,"added":1,"old":[]}
 //	{"what":"the label Goal","path":0,"step":2,"at":0,"added":1,"old":[{"steps":[…]}]}
+//	{"what":"the label Fail","path":0,"step":2,"at":0,"added":1,"old":[…],"redo":true}
 //
 // now is the digest of the paths as the last action left them, before of those
 // it found: the two files cannot be replaced at one instant, and whoever is
-// killed between them finds paths that are one action behind, or ahead. Paths
-// of any other digest were edited by hand, and the past is not theirs.
+// killed between them finds paths that are one action behind, or ahead. Nothing
+// can be redone then. Paths of any other digest were edited by hand, and the past
+// is not theirs.
+
+// What the first line says of the lines behind it.
+const (
+	undoOnly    = "undo"
+	undoAndRedo = "undo and redo"
+)
 
 type pastHead struct {
 	Waggle string `json:"waggle"`
@@ -74,6 +88,7 @@ type pastLine struct {
 	At    int               `json:"at"`
 	Added int               `json:"added"`
 	Old   []json.RawMessage `json:"old"`
+	Redo  bool              `json:"redo,omitempty"`
 }
 
 // Bounds of a file of the past.
@@ -82,97 +97,132 @@ const (
 	maxPastLine  = 4 << 20
 )
 
-// WritePast writes what can be undone of set.
-func WritePast(w io.Writer, set []paths.Path, past []Moment) error {
-	head := pastHead{Waggle: "undo", Now: digest(set)}
-	var lines [][]byte // the latest first
+// WriteHistory writes what can be undone of set, and redone.
+func WriteHistory(w io.Writer, set []paths.Path, h History) error {
+	head := pastHead{Waggle: undoOnly, Now: digest(set)}
+	if len(h.Past) > 0 {
+		head.Before = digest(h.Past[len(h.Past)-1].before(set))
+	}
 	size := 0
-	for i, m := range slices.Backward(past) {
-		if i == len(past)-1 {
-			head.Before = digest(m.before(set))
-		}
-		line := pastLine{What: m.what, Path: m.path, Step: m.step, At: m.at, Added: m.added, Old: []json.RawMessage{}}
-		var b bytes.Buffer
-		if err := paths.WriteJSON(&b, m.old); err != nil {
-			return err
-		}
-		for one := range bytes.Lines(b.Bytes()) {
-			line.Old = append(line.Old, json.RawMessage(bytes.TrimSpace(one)))
-		}
-		text, err := json.Marshal(line)
-		if err != nil {
-			return err
-		}
-		if size += len(text) + 1; size > maxPastBytes || len(text) > maxPastLine {
-			break
-		}
-		lines = append(lines, text)
+	past, err := writeMoments(h.Past, false, &size)
+	if err != nil {
+		return err
+	}
+	future, err := writeMoments(h.Future, true, &size)
+	if err != nil {
+		return err
+	}
+	if len(future) > 0 {
+		head.Waggle = undoAndRedo
 	}
 	b := bufio.NewWriter(w)
 	first, err := json.Marshal(head)
 	if err != nil {
 		return err
 	}
-	b.Write(append(first, '\n'))
-	for _, line := range slices.Backward(lines) {
-		b.Write(append(line, '\n'))
+	for _, line := range slices.Concat([][]byte{first}, past, future) {
+		b.Write(append(line, '\n')) // errors show at the end
 	}
 	return b.Flush()
+}
+
+// writeMoments makes the lines of moments. Those that come last are left out
+// where size, of all lines, becomes too large.
+func writeMoments(list []Moment, redo bool, size *int) (lines [][]byte, err error) {
+	for _, m := range slices.Backward(list) {
+		line := pastLine{What: m.what, Path: m.path, Step: m.step, At: m.at, Added: m.added, Old: []json.RawMessage{}, Redo: redo}
+		var b bytes.Buffer
+		if err := paths.WriteJSON(&b, m.old); err != nil {
+			return nil, err
+		}
+		for one := range bytes.Lines(b.Bytes()) {
+			line.Old = append(line.Old, json.RawMessage(bytes.TrimSpace(one)))
+		}
+		text, err := json.Marshal(line)
+		if err != nil {
+			return nil, err
+		}
+		if *size += len(text) + 1; *size > maxPastBytes || len(text) > maxPastLine {
+			break
+		}
+		lines = append(lines, text)
+	}
+	slices.Reverse(lines)
+	return lines, nil
 }
 
 // ErrOtherPast is a past of other paths than those there are.
 var ErrOtherPast = errors.New("the paths were changed since by another program")
 
-// ReadPast reads what can be undone of set. It is ErrOtherPast if set is not
-// what the past led to, and an error that names the line if one is damaged.
-func ReadPast(r io.Reader, set []paths.Path) ([]Moment, error) {
+// ReadHistory reads what can be undone of set, and redone. It is ErrOtherPast if
+// set is not what the past led to, and an error that names the line if one is
+// damaged.
+func ReadHistory(r io.Reader, set []paths.Path) (History, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), 2*maxPastLine)
 	var head pastHead
-	var past []Moment
+	var h History
 	n := 0
 	for lines.Scan() {
 		if n++; n == 1 {
-			if err := json.Unmarshal(lines.Bytes(), &head); err != nil || head.Waggle != "undo" {
-				return nil, errors.New("line 1: this is no file of what can be undone")
+			if err := json.Unmarshal(lines.Bytes(), &head); err != nil || head.Waggle != undoOnly && head.Waggle != undoAndRedo {
+				return History{}, errors.New("line 1: this is no file of what can be undone")
 			}
 			continue
 		}
-		m, err := readMoment(lines.Bytes())
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+		m, redo, err := readMoment(lines.Bytes())
+		switch {
+		case err != nil:
+			return History{}, fmt.Errorf("line %d: %w", n, err)
+		case redo:
+			h.Future = append(h.Future, m)
+		case len(h.Future) > 0:
+			return History{}, fmt.Errorf("line %d: what can be undone stands behind what can be redone", n)
+		default:
+			h.Past = append(h.Past, m)
 		}
-		past = append(past, m)
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", n+1, err)
+		return History{}, fmt.Errorf("line %d: %w", n+1, err)
 	}
+	end := len(h.Past)
 	switch now := digest(set); {
 	case now == head.Now:
-	case now == head.Before && len(past) > 0:
-		past = past[:len(past)-1]
+	case now == head.Before && len(h.Past) > 0:
+		h.Past, h.Future = h.Past[:len(h.Past)-1], nil
 	default:
-		return nil, ErrOtherPast
+		return History{}, ErrOtherPast
 	}
-	// A moment says how many paths there were before it, so all can be checked
-	// by their lengths.
-	length := len(set)
-	for i, m := range slices.Backward(past) {
+	if i := misfit(h.Past, len(set)); i >= 0 {
+		return History{}, fmt.Errorf("line %d: it changes paths that there are not", i+2)
+	}
+	if i := misfit(h.Future, len(set)); i >= 0 {
+		return History{}, fmt.Errorf("line %d: it changes paths that there are not", end+i+2)
+	}
+	h.Past = h.Past[max(0, len(h.Past)-maxPast):]
+	return h, nil
+}
+
+// misfit is the index of a moment that changes paths which there are not, -1 if
+// there is none: each says how many paths there were before it, so all can be
+// checked from the last on.
+func misfit(list []Moment, length int) int {
+	for i, m := range slices.Backward(list) {
 		if m.at+m.added > length {
-			return nil, fmt.Errorf("line %d: it changes paths that there are not", i+2)
+			return i
 		}
 		length += len(m.old) - m.added
 	}
-	return past[max(0, len(past)-maxPast):], nil
+	return -1
 }
 
-func readMoment(line []byte) (m Moment, err error) {
+func readMoment(line []byte) (m Moment, redo bool, err error) {
 	var k pastLine
 	if err := json.Unmarshal(line, &k); err != nil {
-		return m, err
+		return m, false, err
 	}
 	if k.At < 0 || k.Added < 0 || k.Path < -1 || k.Step < 0 || k.What == "" {
-		return m, errors.New("no action")
+		return m, false, errors.New("no action")
 	}
 	m = Moment{at: k.At, added: k.Added, path: k.Path, step: k.Step, what: k.What}
 	var old bytes.Buffer
@@ -182,16 +232,16 @@ func readMoment(line []byte) (m Moment, err error) {
 	}
 	set, problems, err := paths.Read(&old, "undo")
 	if err != nil {
-		return m, err
+		return m, false, err
 	}
 	if len(problems) > 0 {
-		return m, errors.New(problems[0].Text)
+		return m, false, errors.New(problems[0].Text)
 	}
 	for _, p := range set {
 		p.File, p.Line = "", 0
 		m.old = append(m.old, p)
 	}
-	return m, nil
+	return m, k.Redo, nil
 }
 
 // digest is equal for sets that are written alike.

@@ -29,12 +29,12 @@ func TestPast(t *testing.T) {
 			set        string
 			path, step int
 		}
-		b := newBook(nil, nil, "")
-		var were []moment
+		b := newBook(nil, History{}, "")
+		var were, gone []moment // what undo and redo have to find, the next last
 		is := func() moment { return moment{digest(b.set), b.path, b.step} }
-		write := func(set []paths.Path, past []Moment) string {
+		write := func(set []paths.Path, h History) string {
 			var w bytes.Buffer
-			if err := WritePast(&w, set, past); err != nil {
+			if err := WriteHistory(&w, set, h); err != nil {
 				t.Fatal(err)
 			}
 			return w.String()
@@ -42,7 +42,7 @@ func TestPast(t *testing.T) {
 		// read makes a book of the two files, and stands where b does: where
 		// somebody stands is kept with each action, not in between.
 		read := func(set []paths.Path, past string) {
-			got, err := ReadPast(strings.NewReader(past), set)
+			got, err := ReadHistory(strings.NewReader(past), set)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,8 +53,8 @@ func TestPast(t *testing.T) {
 		page := rapid.SampledFrom([]string{"", "a", "b", "c"})
 		label := rapid.SampledFrom([]string{"", paths.Goal, paths.Fail, "Dept"})
 		for range rapid.IntRange(1, 40).Draw(t, "actions") {
-			was, before, stood := is(), slices.Clone(b.set), len(b.past)
-			switch what := rapid.SampledFrom([]string{"start", "follow", "label", "remove", "stand", "adopt", "undo", "put away", "killed"}).Draw(t, "what"); what {
+			was, before, stood := is(), slices.Clone(b.set), len(b.Past)
+			switch what := rapid.SampledFrom([]string{"start", "follow", "label", "remove", "stand", "adopt", "undo", "undo", "redo", "put away", "killed"}).Draw(t, "what"); what {
 			case "start":
 				b.start(address(page.Draw(t, "page")))
 			case "follow":
@@ -77,19 +77,32 @@ func TestPast(t *testing.T) {
 					if is() != were[n] {
 						t.Fatalf("undo found %+v, not %+v", is(), were[n])
 					}
-					were = were[:n]
+					were, gone = were[:n], append(gone, was)
 				}
+				continue
+			case "redo":
+				if said := b.redo(); (said == "") != (len(gone) == 0) {
+					t.Fatalf("redone: %q, of %d", said, len(gone))
+				}
+				if n := len(gone) - 1; n >= 0 {
+					if is() != gone[n] {
+						t.Fatalf("redo found %+v, not %+v", is(), gone[n])
+					}
+					were, gone = append(were, was), gone[:n]
+				}
+				continue
 			case "put away":
-				read(b.set, write(b.set, b.past))
+				read(b.set, write(b.set, b.History))
 			case "killed": // the action is written to the past, not to the paths
-				ahead := newBook(b.set, b.past, "")
+				ahead := newBook(b.set, b.History, "")
 				ahead.path, ahead.step = b.path, b.step
 				ahead.start(address("d"))
-				read(b.set, write(ahead.set, ahead.past))
+				read(b.set, write(ahead.set, ahead.History))
+				gone = nil
 			}
-			if len(b.past) > stood {
-				were = append(were, was)
-				if digest(b.past[len(b.past)-1].before(b.set)) != digest(before) {
+			if len(b.Past) > stood {
+				were, gone = append(were, was), nil
+				if digest(b.Past[len(b.Past)-1].before(b.set)) != digest(before) {
 					t.Fatal("a moment does not lead back")
 				}
 			}
@@ -104,7 +117,7 @@ func TestStrangePast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := ReadPast(strings.NewReader(`{"waggle":"undo","now":"00"}`), set); !errors.Is(err, ErrOtherPast) || got != nil {
+	if got, err := ReadHistory(strings.NewReader(`{"waggle":"undo","now":"00"}`), set); !errors.Is(err, ErrOtherPast) || got.Past != nil {
 		t.Errorf("other paths: %v %v", got, err)
 	}
 	head := `{"waggle":"undo","now":"` + digest(set) + "\"}\n"
@@ -115,14 +128,16 @@ func TestStrangePast(t *testing.T) {
 		head + `{"what":"x","path":-1,"step":0,"at":-1,"added":0,"old":[]}`:                                 "line 2: no action",
 		head + `{"what":"x","path":-1,"step":0,"at":0,"added":1,"old":[{"steps":[{"url":"javascript:"}]}]}`: "line 2: ",
 		head + `{"what":`: "line 2: ",
+		head + `{"what":"x","path":-1,"step":0,"at":0,"added":1,"old":[]}` + "\n" + `{"what":"x","path":-1,"step":0,"at":0,"added":2,"old":[],"redo":true}`: "line 3: it changes paths that there are not",
+		head + `{"what":"x","path":-1,"step":0,"at":0,"added":1,"old":[],"redo":true}` + "\n" + `{"what":"x","path":-1,"step":0,"at":0,"added":1,"old":[]}`: "line 3: what can be undone stands behind",
 	} {
-		got, err := ReadPast(strings.NewReader(past), set)
-		if err == nil || !strings.Contains(err.Error(), want) || got != nil {
+		got, err := ReadHistory(strings.NewReader(past), set)
+		if err == nil || !strings.Contains(err.Error(), want) || got.Past != nil || got.Future != nil {
 			t.Errorf("%s: %v %v, want %q", past, got, err, want)
 		}
 	}
 	// A place that is not on the path is nowhere.
-	past, err := ReadPast(strings.NewReader(head+`{"what":"x","path":7,"step":9,"at":0,"added":1,"old":[]}`), set)
+	past, err := ReadHistory(strings.NewReader(head+`{"what":"x","path":7,"step":9,"at":0,"added":1,"old":[]}`), set)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,18 +88,18 @@ type Options struct {
 	Starts []web.URL
 	// Paths are those shown so far; the person goes on at the end of the last.
 	Paths []paths.Path
-	// Past is what can be undone of Paths, as Save was given it or ReadPast
-	// returned it.
-	Past []Moment
+	// History is what can be undone of Paths and redone, as Save was given it or
+	// ReadHistory returned it.
+	History History
 	// Milestones are labels to offer besides those of Paths.
 	Milestones []string
 	Task       string // of new paths; see paths.Path
 	// Keeper is where Save keeps the paths, for people: "paths.tsv".
 	Keeper string
-	// Save keeps all paths, and what can be undone of them, at once and for
-	// good. It is called after each action that changed them, not concurrently.
+	// Save keeps all paths, and what can be undone and redone of them, at once and
+	// for good. It is called after each action that changed them, not concurrently.
 	// Where it fails, the action is undone and the person is told.
-	Save func(set []paths.Path, past []Moment) error
+	Save func(set []paths.Path, h History) error
 	// Suggester, if set, is asked what to label next.
 	Suggester  Suggester
 	Candidates []paths.Path
@@ -177,7 +177,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		Options: o, token: o.Random(), cap: o.Random(), hosts: []string{o.Address, "localhost:" + port}, assets: files,
-		closed: make(chan struct{}), book: newBook(o.Paths, o.Past, o.Task), titles: map[web.URL]string{}, loaded: map[web.URL]*web.Response{}, changed: make(chan struct{}), version: 1,
+		closed: make(chan struct{}), book: newBook(o.Paths, o.History, o.Task), titles: map[web.URL]string{}, loaded: map[web.URL]*web.Response{}, changed: make(chan struct{}), version: 1,
 	}
 	return s, nil
 }

@@ -83,8 +83,8 @@ type desk struct {
 	site  *site
 	heard []string // requests: method and path, the keys left out
 	saved [][]paths.Path
-	past  []Moment // as saved last
-	fail  error    // of the next saving
+	past  History // as saved last
+	fail  error   // of the next saving
 
 	hearing sync.Mutex
 	onAsked func(string) // hears requests too, if it is set
@@ -111,12 +111,12 @@ func sit(t *testing.T, pages map[string]string, change func(*Options)) *desk {
 	o := Options{
 		Address: strings.TrimPrefix(d.http.URL, "http://"), Fetcher: d.site, Resources: d.site,
 		Parser: parse.New(parse.Options{Analyzer: text.NewAnalyzer()}), Starts: []web.URL{start}, Keeper: "paths.tsv",
-		Save: func(set []paths.Path, past []Moment) error {
+		Save: func(set []paths.Path, h History) error {
 			if err := d.fail; err != nil {
 				d.fail = nil
 				return err
 			}
-			d.saved, d.past = append(d.saved, slices.Clone(set)), slices.Clone(past)
+			d.saved, d.past = append(d.saved, slices.Clone(set)), h
 			return nil
 		},
 	}
@@ -296,16 +296,35 @@ func TestTeach(t *testing.T) {
 /dept/people  Fail  People  2`)
 
 	// Undo as far as it goes, then start anew.
-	n := 0
-	for ; ; n++ {
-		if _, failed := d.do("undo", asked{}); failed != "" {
-			break
+	repeat := func(what string) (n int) {
+		for ; ; n++ {
+			if _, failed := d.do(what, asked{}); failed != "" {
+				return n
+			}
 		}
 	}
-	if n != 8 {
+	if n := repeat("undo"); n != 8 {
 		t.Errorf("%d actions were undone, not 8", n)
 	}
 	expect("undoing all", "")
+	if n := repeat("redo"); n != 9 {
+		t.Errorf("%d actions were redone, not 9", n)
+	}
+	expect("redoing all", strings.ReplaceAll(first, "/dept/  Departments", "/dept/  Dept")+`
+/
+/dept/  Dept  Departments  1
+/dept/people  Fail  People  2`)
+
+	// What is done after undoing is another way: what was undone is forgotten.
+	must(d.do("undo", asked{}))
+	if st, failed := d.do("undo", asked{}); failed != "" || st.Redo != "the label Fail" || st.Notice != "Undone: the label Fail." {
+		t.Errorf("%q, to redo %q, said %q", failed, st.Redo, st.Notice)
+	}
+	if st, failed := d.label("Goal"); failed != "" || st.Redo != "" {
+		t.Errorf("%q, to redo %q", failed, st.Redo)
+	}
+	repeat("undo")
+	expect("undoing all again", "")
 
 	// A link that redirects, a page without a label gone back from, home again.
 	must(d.do("open", asked{URL: "http://college.test/"}))
@@ -555,16 +574,28 @@ func TestTakeSuggestions(t *testing.T) {
 	}
 }
 
-// TestUndoNotKept leaves everything as it was where undoing cannot be kept.
+// TestUndoNotKept leaves everything as it was where undoing, redoing or an action
+// after them cannot be kept.
 func TestUndoNotKept(t *testing.T) {
 	d := sit(t, college(), nil)
 	d.do("open", asked{URL: "http://college.test/"})
 	d.label("Goal")
 	d.fail = errDisk
-	if st, failed := d.do("undo", asked{}); !strings.Contains(failed, "not undone") || st.Steps[0].Label != "Goal" || st.Undo != "the label Goal" {
+	if st, failed := d.do("undo", asked{}); !strings.Contains(failed, "not undone") || st.Steps[0].Label != "Goal" || st.Undo != "the label Goal" || st.Redo != "" {
 		t.Errorf("%q, %+v", failed, st.Steps)
 	}
-	if st, failed := d.do("undo", asked{}); failed != "" || st.Steps[0].Label != "" || len(d.past) != 1 {
+	if st, failed := d.do("undo", asked{}); failed != "" || st.Steps[0].Label != "" || len(d.past.Past) != 1 || len(d.past.Future) != 1 {
+		t.Errorf("%q, %+v", failed, st.Steps)
+	}
+	d.fail = errDisk
+	if st, failed := d.do("redo", asked{}); !strings.Contains(failed, "not redone") || st.Steps[0].Label != "" || st.Redo != "the label Goal" {
+		t.Errorf("%q, %+v", failed, st.Steps)
+	}
+	d.fail = errDisk
+	if st, failed := d.label("Dept"); !strings.Contains(failed, "not done") || st.Steps[0].Label != "" || st.Redo != "the label Goal" {
+		t.Errorf("an action that is not kept: %q, to redo %q", failed, st.Redo)
+	}
+	if st, failed := d.do("redo", asked{}); failed != "" || st.Steps[0].Label != "Goal" || st.Redo != "" || st.Undo != "the label Goal" {
 		t.Errorf("%q, %+v", failed, st.Steps)
 	}
 }

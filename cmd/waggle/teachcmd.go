@@ -126,7 +126,7 @@ func (c *teachShowCmd) options(ctx context.Context, io streams) (o teach.Options
 	canon := web.Canon{}
 	o = teach.Options{
 		Parser: parse.New(parse.Options{Analyzer: text.NewAnalyzer(), Canon: canon}), Canon: canon,
-		Paths: keeper.set, Past: keeper.past, Keeper: c.Out, Save: keeper.save, Images: c.Images, Task: c.Task,
+		Paths: keeper.set, History: keeper.history, Keeper: c.Out, Save: keeper.save, Images: c.Images, Task: c.Task,
 	}
 	for _, m := range c.Milestone {
 		label, err := paths.CleanLabel(m)
@@ -207,7 +207,8 @@ func seedsOf(w *corpus.Web) (out []web.URL) {
 type keeper struct {
 	name string
 	set  []paths.Path
-	past []teach.Moment
+	// history is what can be undone and redone.
+	history teach.History
 	// note says why nothing that was done before can be undone, "" = it can.
 	note string
 	// held is what the file held when it was last read or written; nil = there
@@ -254,7 +255,7 @@ func openKeeper(name string) (*keeper, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if k.past, err = teach.ReadPast(f, set); err != nil {
+	if k.history, err = teach.ReadHistory(f, set); err != nil {
 		k.note = fmt.Sprintf("What was done before cannot be undone: %s: %v.", f.Name(), err)
 	}
 	return k, nil
@@ -277,9 +278,9 @@ func (k *keeper) encode(set []paths.Path) ([]byte, error) {
 // the file meanwhile.
 //
 // Who is killed between the two files finds both on the same side of the
-// action, or the past one action ahead, which ReadPast knows: an action writes
+// action, or the past one action ahead, which ReadHistory knows: an action writes
 // the past first, taking one back writes it last.
-func (k *keeper) save(set []paths.Path, past []teach.Moment) error {
+func (k *keeper) save(set []paths.Path, h teach.History) error {
 	now, err := os.ReadFile(k.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -298,31 +299,31 @@ func (k *keeper) save(set []paths.Path, past []teach.Moment) error {
 		}
 		k.backup = false
 	}
-	back := len(past) < len(k.past)
+	back := len(h.Past) < len(k.history.Past)
 	if !back {
-		if err := k.savePast(set, past); err != nil {
+		if err := k.savePast(set, h); err != nil {
 			return err
 		}
 	}
 	if err := folder.Write(k.name, b); err != nil {
 		return err
 	}
-	k.held, k.past = b, past
+	k.held, k.history = b, h
 	if back {
-		k.savePast(set, past) // the paths are kept; at worst less can be undone after a restart
+		k.savePast(set, h) // the paths are kept; at worst less can be undone after a restart
 	}
 	return nil
 }
 
-func (k *keeper) savePast(set []paths.Path, past []teach.Moment) error {
-	if len(past) == 0 {
+func (k *keeper) savePast(set []paths.Path, h teach.History) error {
+	if len(h.Past)+len(h.Future) == 0 {
 		if err := os.Remove(k.pastName()); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil
 	}
 	var b bytes.Buffer
-	if err := teach.WritePast(&b, set, past); err != nil {
+	if err := teach.WriteHistory(&b, set, h); err != nil {
 		return err
 	}
 	return folder.Write(k.pastName(), b.Bytes())

@@ -19,6 +19,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/teach"
 	"github.com/waggle-crawler/waggle/teach/profile"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/web"
@@ -104,7 +105,7 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 	if len(set) == 0 {
 		return exit{exitNothing, fmt.Errorf("no path through %s was found in %s", strings.Join(c.Site, ", "), c.From)}
 	}
-	if err := keeper.save(append(slices.Clone(keeper.set), set...), nil); err != nil {
+	if err := keeper.save(append(slices.Clone(keeper.set), set...), teach.History{}); err != nil {
 		return err
 	}
 	labelled := 0

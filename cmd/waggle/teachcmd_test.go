@@ -64,6 +64,16 @@ func TestTeachCommand(t *testing.T) {
 		t.Errorf("kept %+v", p)
 	}
 
+	// And redone, on yet another.
+	ask, end = teaching(t, "-o", file, "--allow-private", "--delay", "0")
+	if st := ask("POST", "/do/redo", "{}"); st.Steps[1].Label != "Goal" || st.Undo != "the label Goal" || st.Redo != "" {
+		t.Errorf("after redo: %+v", st)
+	}
+	if st := ask("POST", "/do/undo", "{}"); st.Redo != "the label Goal" {
+		t.Errorf("after undo: %+v", st)
+	}
+	end()
+
 	// Edited by hand in between: the past is not that of these paths.
 	if err := os.WriteFile(file, []byte(site.URL+"\tGoal\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -84,6 +94,7 @@ type told struct {
 	Framed int
 	Error  string
 	Undo   string
+	Redo   string
 	Steps  []struct{ URL, Label string }
 }
 
@@ -161,20 +172,20 @@ func TestKeeper(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []string{"http://a.test/\tGoal\n", "http://a.test/\n", ""} {
-		if err := k.save(set(s), nil); err != nil {
+		if err := k.save(set(s), teach.History{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := os.WriteFile(file, []byte("http://b.test/\tGoal\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.save(set("http://a.test/\tGoal\n"), nil); err == nil || !strings.Contains(err.Error(), "changed by another program") {
+	if err := k.save(set("http://a.test/\tGoal\n"), teach.History{}); err == nil || !strings.Contains(err.Error(), "changed by another program") {
 		t.Errorf("another program's words were written over: %v", err)
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	if err := k.save(set("http://a.test/\tGoal\n"), nil); err != nil {
+	if err := k.save(set("http://a.test/\tGoal\n"), teach.History{}); err != nil {
 		t.Errorf("after the file was removed: %v", err)
 	}
 	two, err := openKeeper(filepath.Join(t.TempDir(), "new.tsv"))
@@ -184,7 +195,7 @@ func TestKeeper(t *testing.T) {
 	if err := os.WriteFile(two.name, []byte("http://b.test/\tGoal\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := two.save(nil, nil); err == nil {
+	if err := two.save(nil, teach.History{}); err == nil {
 		t.Error("a file that appeared meanwhile was written over")
 	}
 }
