@@ -28,6 +28,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -64,6 +65,15 @@ type Step struct {
 	URL    web.URL `json:"url"`
 	Label  string  `json:"label,omitempty"`  // what it was taken for, by the path up to it
 	Anchor string  `json:"anchor,omitempty"` // of the link that led to it
+}
+
+// Milestone is the label of a page that bears one, for people; "" of a page on
+// the way to another, and of one that was taken for a wrong turn: the way led on.
+func (s Step) Milestone() string {
+	if strings.HasPrefix(s.Label, "→") || s.Label == paths.Fail {
+		return ""
+	}
+	return s.Label
 }
 
 // Goal is a page that was taken for a goal.

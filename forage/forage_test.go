@@ -143,6 +143,11 @@ func TestP10FirstGoal(t *testing.T) {
 		if want := []string{"/ →List ", "/list List our goods", "/honey1 Goal honey"}; !slices.Equal(want, way) {
 			t.Errorf("%s: the way is %q, want %q", join, way, want)
 		}
+		// For people, only the pages that bear a label are named.
+		var b strings.Builder
+		if err := forage.WriteGoals(&b, []forage.Result{r}); err != nil || !strings.HasSuffix(b.String(), "\thttp://c.test/ > List http://c.test/list > Goal http://c.test/honey1\n") {
+			t.Errorf("%s: %v, goals.tsv\n%s", join, err, b.String())
+		}
 	}
 }
 
@@ -412,5 +417,13 @@ func TestReadSites(t *testing.T) {
 	}
 	if len(problems) != 4 || !strings.Contains(problems[2], `sites.txt:7: "nonsense" is no address`) || !strings.Contains(problems[3], `sites.txt:8: "mailto:me@a.test" is no address`) || !strings.HasPrefix(problems[0], "sites.txt:4: ") || !strings.Contains(problems[1], "sites.txt:5: https://c.test/ stands in line 3") {
 		t.Errorf("%q", problems)
+	}
+}
+
+func TestMilestone(t *testing.T) {
+	for label, want := range map[string]string{"List": "List", "Goal": "Goal", "→Goal": "", "→Fail": "", "Fail": "", "": ""} {
+		if got := (forage.Step{Label: label}).Milestone(); got != want {
+			t.Errorf("%q is shown as %q, want %q", label, got, want)
+		}
 	}
 }

@@ -201,8 +201,8 @@ func (r *Results) Close(sites []web.URL) error {
 }
 
 // WriteGoals writes a line for each goal: site, goal, pages fetched until then,
-// worth, whether the page alone is taken for a goal too, and the path, as
-// "label address" from the start page on.
+// worth, whether the page alone is taken for a goal too, and the path from the
+// start page on, as "milestone address", or "address" where it is none.
 func WriteGoals(w io.Writer, results []Result) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, "site\tgoal\tpages\tworth\talone\tpath")
@@ -210,7 +210,7 @@ func WriteGoals(w io.Writer, results []Result) error {
 		for _, g := range r.Goals {
 			var steps []string
 			for _, s := range g.Path {
-				steps = append(steps, fmt.Sprintf("%s %s", event.Line(s.Label), s.URL))
+				steps = append(steps, strings.TrimSpace(fmt.Sprintf("%s %s", event.Line(s.Milestone()), s.URL)))
 			}
 			fmt.Fprintf(b, "%s\t%s\t%d\t%.4f\t%t\t%s\n", r.Start, g.URL(), g.Pages, g.Worth, g.Alone, strings.Join(steps, " > "))
 		}

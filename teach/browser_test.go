@@ -2,6 +2,7 @@ package teach
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // tiles lays a page out so that a test knows where its links are: the n-th is
@@ -126,6 +129,10 @@ func TestInChromium(t *testing.T) {
 	b.until(`document.querySelector("#labels .fail[aria-pressed=true]")`)
 	b.press("u")
 	b.until(`!document.querySelector("#labels [aria-pressed=true]")`)
+	b.press("r")
+	b.until(`document.querySelector("#labels .fail[aria-pressed=true]")`)
+	b.press("u")
+	b.until(`!document.querySelector("#labels [aria-pressed=true]")`)
 	b.press("f")
 	b.until(`document.querySelector("#labels .fail[aria-pressed=true]")`)
 	b.shoot("4-two-paths")
@@ -133,13 +140,41 @@ func TestInChromium(t *testing.T) {
 		t.Errorf("kept:\n%s\nwant at the end:\n%s", got, want)
 	}
 
-	// A site that is down, and the way back.
+	// A site that is down, and the way back, by key and by button.
 	b.press("n")
 	b.at("College of Bees")
 	d.followed(b, 1)
 	b.at("news")
 	b.press("b")
 	b.at("College of Bees")
+	d.followed(b, 0)
+	b.at("Departments")
+	b.eval(`document.querySelector("#back").click()`)
+	b.at("College of Bees")
+	b.until(`document.querySelector("#back").disabled`)
+
+	// On a page off the path no name can be given: what is typed stays in the box,
+	// and no letter of it runs as a key.
+	d.followed(b, 4) // a page that is gone
+	b.until(`document.querySelector("#labels .goal").disabled && document.querySelector("#milestone.off") && document.activeElement.id === "panel"`)
+	before := d.tsv()
+	b.press("g")
+	b.until(`document.querySelector("#notice.wrong")?.textContent.includes("not on your path")`)
+	b.press("m")
+	for _, key := range "unfug" {
+		b.press(string(key))
+	}
+	b.press("Enter")
+	b.until(`document.activeElement === document.getElementById("name") && document.getElementById("name").value === "unfug"`)
+	b.until(`document.querySelector("#notice.wrong")?.textContent.includes("not on your path")`)
+	b.shoot("5-off-the-path")
+	b.press("Escape")
+	b.press("b")
+	b.at("College of Bees")
+	if got := d.tsv(); got != before {
+		t.Errorf("kept:\n%s\nwant as before:\n%s", got, before)
+	}
+	b.eval(`document.getElementById("name").value = ""`)
 	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": "dark"}}}, nil)
 	b.shoot("5-dark")
 	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 420, "height": 800, "deviceScaleFactor": 1, "mobile": false}, nil)
@@ -149,6 +184,36 @@ func TestInChromium(t *testing.T) {
 	b.until(`document.querySelector("#now").getBoundingClientRect().height < 0.75*document.querySelector("aside").clientHeight`)
 	b.shoot("7-narrow-scrolled")
 	b.stayedHome()
+}
+
+// TestStartPagesInChromium finds one of many start pages by words of its title or
+// address, with the keyboard alone.
+func TestStartPagesInChromium(t *testing.T) {
+	d := sit(t, college(), func(o *Options) {
+		o.Starts, o.Titles = nil, map[web.URL]string{}
+		for n := range 43 {
+			u := address(t, fmt.Sprintf("http://site%d.test/", n))
+			o.Starts = append(o.Starts, u)
+			o.Titles[u] = fmt.Sprintf("Manual of number %d", n)
+		}
+		o.Starts[41] = address(t, "http://college.test/dept/")
+		o.Titles[o.Starts[41]] = "All Departments"
+	})
+	b := openBrowser(t)
+	b.call("Page.navigate", map[string]any{"url": d.URL()}, nil)
+	b.until(`document.querySelectorAll("#starts button").length === 43`)
+	b.press("/")
+	for _, key := range "dEp coll" {
+		b.press(string(key))
+	}
+	b.until(`document.querySelectorAll("#starts button").length === 1`)
+	b.shoot("1-filter")
+	b.press("x")
+	b.until(`!document.querySelector("#starts button") && document.getElementById("no-starts").checkVisibility()`)
+	b.press("Backspace")
+	b.until(`document.querySelectorAll("#starts button").length === 1`)
+	b.press("Enter")
+	b.at("Departments")
 }
 
 // TestHostileInChromium shows a hostile page in a real browser: it changes

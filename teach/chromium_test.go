@@ -245,8 +245,11 @@ func (b *browser) press(key string) {
 		if kind == "keyDown" && len(key) == 1 {
 			p["text"] = key
 		}
-		if key == "Enter" {
+		switch key {
+		case "Enter":
 			p["windowsVirtualKeyCode"], p["text"] = 13, "\r"
+		case "Backspace":
+			p["windowsVirtualKeyCode"] = 8
 		}
 		b.call("Input.dispatchKeyEvent", p, nil)
 	}

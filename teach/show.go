@@ -98,6 +98,8 @@ type showing struct {
 	styles       bool // show with the page's style sheets
 	images       bool // show images; else their texts
 	canon        web.Canon
+	// has tells which pages can be had; links to others are shown as dead. nil = all.
+	has func(web.URL) bool
 }
 
 // show writes a page anew. src is its text in UTF-8.
@@ -170,7 +172,8 @@ func (w *writer) run() {
 // ownStyle comes before the page's own, which may overrule it.
 const ownStyle = `:root{background:#fff;color:#111}` +
 	`.waggle-image{display:inline-block;padding:0 .4em;border:1px dashed #bbb;border-radius:3px;color:#777;font-size:.85em}` +
-	`.waggle-dead{text-decoration:line-through dotted;color:#888}.waggle-frame{font:1.1em sans-serif;margin:1em}`
+	`a.waggle-dead,a.waggle-dead *{text-decoration:line-through dotted!important;color:#888!important;cursor:not-allowed!important}` +
+	`.waggle-frame{font:1.1em sans-serif;margin:1em}`
 
 // rawText names elements whose content comes as one text token.
 func rawText(name string) bool {
@@ -293,6 +296,11 @@ func (w *writer) link(href, attrs string) {
 	}
 	if _, fragment, ok := strings.Cut(ref, "#"); ok && u == w.page.URL {
 		fmt.Fprintf(&w.body, `<a href="#%s"%s>`, html.EscapeString(fragment), attrs)
+		return
+	}
+	if w.has != nil && !w.has(u) {
+		fmt.Fprintf(&w.body, `<a class="waggle-dead" title="%s is not in the record">`, html.EscapeString(u.String()))
+		w.inLink = true
 		return
 	}
 	if !strings.Contains(attrs, ` title="`) {

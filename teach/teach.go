@@ -80,12 +80,17 @@ type Options struct {
 	// they are not shown).
 	Fetcher, Resources Fetcher
 	Images             bool // show images too, not only style sheets
-	// Recorded is the name of the recorded web that Fetcher reads, "" = live.
+	// Recorded is the name of the recorded web that Fetcher reads, "" = live, and
+	// Has tells which addresses it holds: links to others are shown as dead. nil =
+	// all.
 	Recorded string
+	Has      func(web.URL) bool
 	Parser   *parse.Parser
 	Canon    web.Canon
 	// Starts are the pages to begin at.
 	Starts []web.URL
+	// Titles are those of pages that are known beforehand.
+	Titles map[web.URL]string
 	// Paths are those shown so far; the person goes on at the end of the last.
 	Paths []paths.Path
 	// History is what can be undone of Paths and redone, as Save was given it or
@@ -175,9 +180,13 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	titles := make(map[web.URL]string, len(o.Titles))
+	for u, title := range o.Titles {
+		titles[u] = event.Line(title)
+	}
 	s := &Server{
 		Options: o, token: o.Random(), cap: o.Random(), hosts: []string{o.Address, "localhost:" + port}, assets: files,
-		closed: make(chan struct{}), book: newBook(o.Paths, o.History, o.Task), titles: map[web.URL]string{}, loaded: map[web.URL]*web.Response{}, changed: make(chan struct{}), version: 1,
+		closed: make(chan struct{}), book: newBook(o.Paths, o.History, o.Task), titles: titles, loaded: map[web.URL]*web.Response{}, changed: make(chan struct{}), version: 1,
 	}
 	return s, nil
 }
@@ -442,7 +451,7 @@ func (s *Server) look(ctx context.Context, u, from web.URL, l paths.Followed) *v
 			v.shown = showing{
 				linkPath:     func(k int) string { return fmt.Sprintf("/page/%s/%d/%d", s.cap, v.number, k) },
 				resourcePath: func(k int) string { return fmt.Sprintf("/load/%s/%d/%d", s.cap, v.number, k) },
-				styles:       s.Resources != nil, images: s.Images && s.Resources != nil, canon: s.Canon,
+				styles:       s.Resources != nil, images: s.Images && s.Resources != nil, canon: s.Canon, has: s.Has,
 			}.show(page, text)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/waggle-crawler/waggle/crawl"
@@ -265,7 +266,7 @@ func printForage(out io.Writer, results []forage.Result) {
 		for _, g := range r.Goals {
 			fmt.Fprintf(out, "%s\n", g.URL())
 			for _, s := range g.Path[:len(g.Path)-1] {
-				fmt.Fprintf(out, "    %s  %s\n", s.URL, untrusted(s.Label, 60))
+				fmt.Fprintf(out, "    %s\n", strings.TrimSpace(s.URL.String()+"  "+untrusted(s.Milestone(), 60)))
 			}
 		}
 	}

@@ -13,8 +13,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/event"
@@ -150,12 +154,13 @@ func (c *teachShowCmd) options(ctx context.Context, io streams) (o teach.Options
 		if err != nil {
 			return o, nil, exit{exitUsage, err}
 		}
-		o.Recorded = w.Name
+		o.Recorded, o.Has = w.Name, w.Has
 		o.Fetcher, o.Canon = corpus.Fetcher{Web: w}, w.Canon()
 		o.Parser = parse.New(parse.Options{Analyzer: text.NewAnalyzer(), Canon: o.Canon})
 		if len(o.Starts) == 0 {
 			o.Starts = seedsOf(w)
 		}
+		o.Titles = recordedTitles(ctx, o)
 		done = func() { w.Close() } // it was read only
 	} else {
 		stack, err := c.stack(ctx, canon)
@@ -200,6 +205,48 @@ func seedsOf(w *corpus.Web) (out []web.URL) {
 		}
 	}
 	return out
+}
+
+// Bounds of what is read beforehand of a recorded web.
+const (
+	maxTitled = 400
+	maxTitles = 3 * time.Second
+)
+
+// recordedTitles are the titles of the start pages and of the pages that paths
+// kept so far end at, as far as a recorded web gives them in a short time.
+func recordedTitles(ctx context.Context, o teach.Options) map[web.URL]string {
+	ctx, cancel := context.WithTimeout(ctx, maxTitles)
+	defer cancel()
+	var pages []web.URL
+	pages = append(pages, o.Starts...)
+	for _, p := range slices.Backward(o.Paths) {
+		for _, s := range slices.Backward(p.Steps) { // the present path is shown whole
+			pages = append(pages, s.URL)
+		}
+	}
+	titles := map[web.URL]string{}
+	var mu sync.Mutex
+	pool, ctx := errgroup.WithContext(ctx)
+	pool.SetLimit(runtime.GOMAXPROCS(0))
+	for _, u := range pages[:min(len(pages), maxTitled)] {
+		pool.Go(func() error {
+			r, err := o.Fetcher.Fetch(ctx, u)
+			if err != nil || r.Status != http.StatusOK {
+				return ctx.Err() // where there is no page there is no title
+			}
+			page, err := o.Parser.Parse(r)
+			if err != nil {
+				return ctx.Err()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			titles[u] = page.Title
+			return ctx.Err()
+		})
+	}
+	pool.Wait() // late ones are left out
+	return titles
 }
 
 // keeper keeps paths in a file, and what can be undone of them in another

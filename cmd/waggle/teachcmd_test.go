@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,12 +13,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/teach"
 	"github.com/waggle-crawler/waggle/topic/paths"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // TestTeachCommand teaches one path on a live site through the command itself:
@@ -88,6 +92,55 @@ func TestTeachCommand(t *testing.T) {
 	}
 }
 
+// TestTeachRecorded shows pages of a recorded web as they looked, with the style
+// sheets that are recorded, and with the titles of its start pages; links out of
+// the record look dead.
+func TestTeachRecorded(t *testing.T) {
+	dir := t.TempDir()
+	a, err := store.Create(dir, store.Options{Prefix: "styled"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []struct{ address, kind, body string }{
+		{"https://bees.test/", "text/html", `<title>Bees</title><link rel=stylesheet href=/s.css><link rel=stylesheet href=/gone.css><a href=/hive>Hive</a> <a href=/out>Out</a>`},
+		{"https://bees.test/hive", "text/html", "<title>Hive</title>"},
+		{"https://bees.test/s.css", "text/css", "body{color:green}"},
+	} {
+		u, err := web.Parse(p.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record, err := a.EncodeResponse(&web.Response{URL: u, Started: time.Unix(0, 0), Status: 200, Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: " + p.kind), Raw: []byte(p.body)})
+		if err == nil {
+			_, err = a.Append(record)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	manifest := "name: bees\ntopics: [{name: hives, seeds: ['https://bees.test/']}]\n"
+	if err := errors.Join(a.Close(), os.WriteFile(filepath.Join(dir, "web.yaml"), []byte(manifest), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	ask, end := teaching(t, "--web", dir, "-o", filepath.Join(t.TempDir(), "paths.tsv"))
+	defer end()
+	if st := ask("GET", "/do/state", ""); len(st.Starts) != 1 || st.Starts[0].Title != "Bees" || st.Starts[0].URL != "https://bees.test/" {
+		t.Errorf("start pages %+v", st.Starts)
+	}
+	st := ask("POST", "/do/open", `{"url":"https://bees.test/"}`)
+	page := ask("GET", st.Src, "").Text
+	if strings.Count(page, `<a href="/page/`) != 1 || !strings.Contains(page, `<a class="waggle-dead" title="https://bees.test/out is not in the record">Out</a>`) {
+		t.Errorf("links of\n%s", page)
+	}
+	sheet := strings.Replace(st.Src, "/page/", "/load/", 1)
+	if css := ask("GET", sheet+"0", "").Text; css != "body{color:green}" {
+		t.Errorf("style sheet %q", css)
+	}
+	if css := ask("GET", sheet+"1", "").Text; css != "not to be had\n" {
+		t.Errorf("a sheet that is not recorded: %q", css)
+	}
+}
+
 // told is what a test reads of the page's state.
 type told struct {
 	Src    string
@@ -96,6 +149,8 @@ type told struct {
 	Undo   string
 	Redo   string
 	Steps  []struct{ URL, Label string }
+	Starts []struct{ URL, Title string }
+	Text   string `json:"-"` // of an answer that is no state
 }
 
 // teaching runs `waggle teach`. ask asks its page, end ends it as Ctrl-C does.
@@ -137,6 +192,7 @@ func teaching(t *testing.T, args ...string) (ask func(method, path, body string)
 		if err != nil {
 			t.Fatal(err)
 		}
+		answer.Text = string(b)
 		if resp.Header.Get("Content-Type") == "application/json" {
 			if err := json.Unmarshal(b, &answer); err != nil || answer.Error != "" {
 				t.Fatalf("%s: %v %s", path, err, b)

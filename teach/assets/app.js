@@ -11,6 +11,7 @@ let inFrame = 0; // the view that the frame shows
 let acting = 0; // actions that fetch
 let handled = 0; // the last view of its own doing that was told to the server
 let deaf = false; // the server did not answer
+let noticed; // what the server told last
 
 // el makes an element; what it holds is text or elements.
 function el(name, props = {}, ...children) {
@@ -43,6 +44,7 @@ async function act(name, body = {}, slow = false) {
   busy();
   try {
     draw(await ask(name, body));
+    tell(state.notice ?? ""); // what was told before is of an earlier action
     return true;
   } catch (e) {
     tell(e.message, true);
@@ -62,9 +64,14 @@ function tell(text, wrong = false) {
   $("notice").classList.toggle("wrong", wrong);
 }
 
+// unlabelable says why no page can be labelled now.
+function unlabelable() {
+  tell(state?.steps.length ? "The page shown is not on your path, so it cannot be named. Go back to the path first (B)." : "Open a page first, then name it.", true);
+}
+
 // label is the one click of a label.
 function label(name) {
-  if (!state?.labelable) return;
+  if (!state?.labelable) return unlabelable();
   act("label", { label: name, url: state.steps[state.step].url });
 }
 
@@ -122,7 +129,9 @@ function draw(next) {
     b.disabled = !seen;
     b.setAttribute("aria-pressed", String(here?.label === labels[i][0]));
   }
-  $("name").disabled = !seen;
+  // The box for a name is never disabled: letters typed there would run as keys.
+  $("milestone").classList.toggle("off", !seen);
+  $("back").disabled = !(here && (state.framed !== state.current || state.step > 0));
 
   // The path.
   list("trail", state.steps.map((s, i) => ({ ...s, i, path: state.path, here: i === state.step, colour: s.label ? colour(s.label) : "" })), (s) =>
@@ -146,6 +155,7 @@ function draw(next) {
       },
         el("span", { className: "number" }, String(p.number + 1)),
         el("span", { className: "name" }, p.last),
+        el("span", { className: "site" }, p.site),
         el("span", { className: "chips" }, ...(p.ending ? [...p.labels.filter((l) => l !== p.ending), p.ending].map(chip) : [el("span", { className: "state" }, "no label yet")])),
       ),
       el("button", { type: "button", className: "remove", title: "Remove this path", "aria-label": `Remove path ${p.number + 1}`, onclick: () => act("remove", { path: p.number }, true) }, "×"),
@@ -161,11 +171,16 @@ function draw(next) {
       s.from ? el("span", { className: "why" }, "on “" + s.from + "”") : "", el("span", { className: "why" }, s.why))));
 
   // Where to begin.
-  list("starts", state.starts, (u) => el("li", {}, el("button", { type: "button", onclick: () => act("open", { url: u }, true) }, u)));
+  drawStarts();
+  list("known", state.starts, (s) => el("option", { value: s.url, label: s.title || null }));
   $("begin").textContent = state.starts.length ? "Where shall we begin?" : "Type an address above to begin.";
   $("undo").disabled = !state.undo;
   $("undo").title = state.undo ? "Take back: " + state.undo : "";
-  tell(state.notice ?? "");
+  $("redo").disabled = !state.redo;
+  $("redo").title = state.redo ? "Do again: " + state.redo : "";
+  // What was told here stays until there is something new to tell.
+  if (noticed !== state.notice) tell(state.notice ?? "");
+  noticed = state.notice;
 
   // The frame.
   busy();
@@ -181,6 +196,18 @@ function draw(next) {
     inFrame = handled = state.current;
     frame.src = state.src || "about:blank";
   }
+}
+
+// drawStarts lists the start pages that hold all words of the filter, which is
+// there where they are many.
+function drawStarts() {
+  const words = $("filter").value.toLowerCase().split(/\s+/);
+  const found = state.starts.filter((s) => words.every((w) => (s.title + " " + s.url).toLowerCase().includes(w)));
+  list("starts", found, (s) => el("li", {}, el("button", { type: "button", onclick: () => act("open", { url: s.url }, true) },
+    s.title ? el("span", { className: "name" }, s.title) : "", el("span", { className: s.title ? "why" : "name" }, s.url))));
+  $("filter").hidden = state.starts.length < 8;
+  $("filter").placeholder = `Find one of ${state.starts.length} start pages`;
+  $("no-starts").hidden = found.length > 0 || state.starts.length === 0;
 }
 
 // controls takes the keys back from the page.
@@ -200,12 +227,15 @@ addEventListener("keydown", (e) => {
     if (e.key === "Escape") controls(e.target.blur());
     return;
   }
-  if ((e.ctrlKey || e.metaKey) && e.key === "z") return void (e.preventDefault(), $("undo").click());
+  if ((e.ctrlKey || e.metaKey) && /^[zy]$/i.test(e.key)) {
+    e.preventDefault();
+    return void $(e.key === "z" ? "undo" : "redo").click(); // Z is with Shift
+  }
   if (e.ctrlKey || e.metaKey || e.altKey) return;
   const key = e.key.toLowerCase();
   const does = {
-    g: () => label("Goal"), f: () => label("Fail"), u: () => $("undo").click(), n: again, b: back,
-    m: () => $("name").focus(), s: () => $("suggest").click(),
+    g: () => label("Goal"), f: () => label("Fail"), u: () => $("undo").click(), r: () => $("redo").click(), n: again, b: back,
+    m: () => $("name").focus(), "/": () => ($("filter").checkVisibility() ? $("filter") : $("url")).focus(), s: () => $("suggest").click(),
     p: () => { intoPage = true; frame.focus(); },
     "?": () => { $("help").open = !$("help").open; },
   }[key] ?? (/^[1-9]$/.test(key) && state?.labels[key - 1] ? () => label(state.labels[key - 1].name) : null);
@@ -216,7 +246,13 @@ addEventListener("keydown", (e) => {
 });
 
 $("undo").addEventListener("click", () => act("undo", {}, true));
+$("redo").addEventListener("click", () => act("redo", {}, true));
+$("back").addEventListener("click", back);
 $("again").addEventListener("click", again);
+$("filter").addEventListener("input", drawStarts);
+$("filter").addEventListener("keydown", (e) => {
+  if (e.key === "Enter") $("starts").querySelector("button")?.click();
+});
 $("suggest").addEventListener("click", () => act("suggest", {}, true));
 $("address").addEventListener("submit", (e) => {
   e.preventDefault();
@@ -226,7 +262,8 @@ $("address").addEventListener("submit", (e) => {
 $("milestone").addEventListener("submit", async (e) => {
   e.preventDefault();
   const name = $("name").value.trim();
-  if (name && state?.labelable && await act("label", { label: name, url: state.steps[state.step].url })) {
+  if (name && !state?.labelable) return unlabelable();
+  if (name && await act("label", { label: name, url: state.steps[state.step].url })) {
     $("name").value = "";
     $("name").blur();
     controls();
