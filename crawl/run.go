@@ -48,6 +48,8 @@ type Crawl struct {
 	Clock      clock.Clock // nil = the machine's
 	// Listen hears every event once it is in the log; it must return soon.
 	Listen func(event.Event)
+	// Control holds the crawl and tells of its hosts; nil = nobody does.
+	Control *Control
 	// History is the log of earlier runs of this crawl; nil = a new crawl.
 	History iter.Seq2[event.Event, error]
 }
@@ -240,7 +242,7 @@ func (d *driver) ended(now time.Time) (event.Ending, bool, error) {
 // lease takes out what idle workers may fetch within the budget.
 func (d *driver) lease(ctx context.Context, now time.Time) ([]web.Lease, error) {
 	n := min(d.Workers-d.inFlight, d.step.Room()-d.inFlight)
-	if n <= 0 {
+	if n <= 0 || d.Control.Paused() {
 		return nil, nil
 	}
 	var rescore func(*web.Candidate) float64
@@ -264,7 +266,7 @@ func (d *driver) broken(ctx context.Context, err error) (event.Ending, error) {
 // next tick.
 func (d *driver) nap(now time.Time) time.Duration {
 	wait := tickEvery
-	if at, ok := d.Frontier.NextDue(); ok && d.inFlight < d.Workers {
+	if at, ok := d.Frontier.NextDue(); ok && d.inFlight < d.Workers && !d.Control.Paused() {
 		wait = min(wait, max(at.Sub(now), time.Millisecond))
 	}
 	return wait
@@ -361,10 +363,13 @@ func (d *driver) preview(ctx context.Context) Preview {
 
 // keepTime counts time against the budget, ticks and syncs.
 func (d *driver) keepTime(now time.Time) error {
-	d.step.Spend(now.Sub(d.last))
+	if !d.Control.Paused() {
+		d.step.Spend(now.Sub(d.last))
+	}
 	d.last = now
 	if now.Sub(d.ticked) >= tickEvery {
 		d.ticked = now
+		d.Control.tell(d.Frontier)
 		d.hear(event.Tick{At: event.At{At: now}, Frontier: d.Frontier.Stats(now)})
 	}
 	if now.Sub(d.synced) >= syncEvery {

@@ -96,3 +96,10 @@ type FrontierStats struct {
 	Ready   int // of these, hosts due now and not busy
 	Waiting int // hosts with candidates that are not yet due
 }
+
+// HostQueue is a host with what waits for it.
+type HostQueue struct {
+	HostState
+	Queued int  // candidates waiting
+	Busy   bool // one of its candidates is being fetched
+}

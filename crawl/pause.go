@@ -1,0 +1,60 @@
+package crawl
+
+import (
+	"sync/atomic"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Control is for those who watch a running crawl: they can hold it, and look at
+// its hosts. The zero Control is ready for use, and a nil one holds nothing. Its
+// methods are safe for concurrent use.
+//
+// A crawl that is held gives out no link. What is being fetched comes in, and the
+// time does not count against the budget.
+type Control struct {
+	paused atomic.Bool
+	watch  atomic.Int64 // hosts to tell of
+	hosts  atomic.Pointer[[]web.HostQueue]
+}
+
+// Pause holds the crawl, or lets it go on.
+func (c *Control) Pause(on bool) { c.paused.Store(on) }
+
+// Paused tells whether the crawl is held.
+func (c *Control) Paused() bool { return c != nil && c.paused.Load() }
+
+// Watch asks for the n hosts for which most links wait, to be told twice a second
+// from then on; 0 ends that.
+func (c *Control) Watch(n int) {
+	if c.watch.Store(int64(n)); n == 0 {
+		c.hosts.Store(nil)
+	}
+}
+
+// Hosts are those asked for, as they were told last; nil before the first time,
+// and where a frontier does not tell of its hosts.
+func (c *Control) Hosts() []web.HostQueue {
+	if p := c.hosts.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// lister is a Frontier that tells of its hosts.
+type lister interface {
+	// Hosts are the n hosts for which most links wait.
+	Hosts(n int) []web.HostQueue
+}
+
+// tell tells of the hosts of a frontier, if somebody watches.
+func (c *Control) tell(f Frontier) {
+	if c == nil {
+		return
+	}
+	l, ok := f.(lister)
+	if n := int(c.watch.Load()); ok && n > 0 {
+		hosts := l.Hosts(n)
+		c.hosts.Store(&hosts)
+	}
+}
