@@ -87,6 +87,7 @@ func crawlAndShow(ctx context.Context, m *job.Maker, show func() progress) (how 
 	}
 	view := show()
 	defer view.Close()
+	c.Control = view.Control()
 	sum = &event.Summary{}
 	c.Listen = func(e event.Event) {
 		sum.Add(e)

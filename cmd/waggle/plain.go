@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 )
 
@@ -47,6 +48,21 @@ func (v *plainView) Add(e event.Event) {
 
 // Recall takes in an event of an earlier run without a word.
 func (v *plainView) Recall(e event.Event) { v.state.Add(e) }
+
+// Control is none.
+func (v *plainView) Control() *crawl.Control { return nil }
+
+// Outage tells of an outage when it begins and when it is over.
+func (v *plainView) Outage(o outage) {
+	s := &v.state
+	switch was := s.outage; {
+	case was.since.IsZero() && !o.since.IsZero():
+		v.print("the network is " + o.lasts(s.Last))
+	case !was.since.IsZero() && o.since.IsZero():
+		v.print("the network is back after " + span(s.Last.Sub(was.since)))
+	}
+	s.Outage(o)
+}
 
 func startLine(e event.Started) string {
 	verb := "starts"

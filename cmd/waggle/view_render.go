@@ -6,23 +6,62 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
 )
 
-// viewState folds events into what the live view shows.
+// viewState folds events into what the live view shows, and knows what of it the
+// person looks at.
 type viewState struct {
 	event.Summary
-	flow   flow
-	trend  trend
-	latest []event.Fetched // relevant pages, newest first, at most maxLatest
+	flow     flow
+	trend    trend
+	latest   []event.Fetched // relevant pages, newest first, at most maxLatest
+	examples examples
+	outage   outage
+
+	keys     bool // there is a keyboard: tell what its keys do
+	paused   bool
+	stopping bool
+	hosts    []web.HostQueue // as told last; nil = not yet
+	screen   screen
+	top      int // the first row shown of a screen that has more than fit
+	page     int // rows of that screen that fit, when it was drawn last
 }
 
 const maxLatest = 5
 
+// outage is a time in which nothing answers, whatever the host: the network is
+// down. The zero outage is none.
+type outage struct {
+	since time.Time // of the first failure in it
+	next  time.Time // when the network is tried again; zero = unknown
+	hosts int       // that failed together
+}
+
+// Outage takes in that an outage began, was tried in vain or, if it is zero, is
+// over.
+func (s *viewState) Outage(o outage) { s.outage = o }
+
+// lasts tells for how long an outage has lasted, and when it may end.
+func (o outage) lasts(now time.Time) string {
+	text := "down for " + span(max(0, now.Sub(o.since))) + ": nothing answers"
+	switch in := o.next.Sub(now); {
+	case o.next.IsZero():
+	case in < time.Second:
+		text += ", tried again now"
+	default:
+		text += ", tried again in " + span(in)
+	}
+	return text
+}
+
 func (s *viewState) Add(e event.Event) {
 	s.Summary.Add(e)
+	s.examples.add(e)
 	switch e := e.(type) {
 	case event.Started:
 		s.flow = flow{}
+		s.outage = outage{}
 	case event.Fetched:
 		s.flow.add(e.At.At)
 		s.trend.add(e.Relevant && e.Reason == "")
@@ -136,10 +175,28 @@ type part struct {
 	cut       bool
 }
 
-// labelled is the width of the column of labels.
-const labelled = 10
+// labelled is the width of the column of labels, where there is room for one;
+// roomy is the width from which there is.
+const (
+	labelled = 10
+	roomy    = 34
+)
 
-func label(s string) part { return part{text: pad(s, labelled), sgr: "2"} }
+// label names a row of n cells.
+func label(s string, n int) part {
+	if n < roomy && s != "" {
+		return part{text: s + " ", sgr: "2"}
+	}
+	return part{text: pad(s, indent(n)), sgr: "2"}
+}
+
+// indent is where rows of n cells begin behind their labels.
+func indent(n int) int {
+	if n < roomy {
+		return 0
+	}
+	return labelled
+}
 
 // row sets parts side by side in at most n cells, without spaces at the end.
 func row(n int, p paint, parts ...part) string {
@@ -168,71 +225,106 @@ func visible(p part) bool { return strings.TrimRight(p.text, " ") != "" }
 
 // Render draws the state at a moment as lines of fewer than width cells, fewer
 // than height of them, ended by newlines. Rows that matter less go first when
-// there is little room.
+// there is little room; what a person scrolls through goes on below.
 func (s *viewState) Render(now time.Time, width, height int, colour bool) string {
 	n, p := max(1, width-1), paint(colour)
-	running := s.Run(now)
 	if s.How != "" {
 		now = s.Last
-		running = s.Run(now)
 	}
-	rate := s.flow.rate(now, running)
-	var rows []string
-	add := func(parts ...part) { rows = append(rows, row(n, p, parts...)) }
+	room := max(1, height-1)
+	rows := []string{s.headRow(now, n, p)}
+	foot := ""
+	if s.keys && room >= 6 {
+		foot = s.footRow(n, p)
+		room--
+	}
+	switch s.screen {
+	case hostsScreen:
+		rows = append(rows, s.scrolled(s.hostRows(now, n, p), 1, room-1, n, p)...)
+	case failuresScreen:
+		rows = append(rows, s.scrolled(s.failureRows(n, p), 0, room-1, n, p)...)
+	case helpScreen:
+		rows = append(rows, s.scrolled(helpRows(n, p), 0, room-1, n, p)...)
+	default:
+		rows = append(rows, s.overviewRows(now, n, p)...)
+	}
+	rows = rows[:min(len(rows), room)]
+	if foot != "" {
+		rows = append(rows, foot)
+	}
+	return strings.Join(rows, "\n") + "\n"
+}
 
-	clock := span(s.Elapsed(now))
-	name := untrusted(s.Name, max(8, n-12-len(clock)))
-	add(part{text: "waggle ", sgr: "1"}, part{text: name, cut: true},
-		part{text: strings.Repeat(" ", max(2, n-7-cells(name)-len(clock))) + clock, sgr: "2"})
+// headRow names the crawl and tells its time.
+func (s *viewState) headRow(now time.Time, n int, p paint) string {
+	clock, head := span(s.Elapsed(now)), "waggle "
+	if n < roomy {
+		head = ""
+	}
+	name := untrusted(s.Name, max(8, n-len(head)-len(clock)-2))
+	return row(n, p, part{text: head, sgr: "1"}, part{text: name, cut: true},
+		part{text: strings.Repeat(" ", max(2, n-len(head)-cells(name)-len(clock))) + clock, sgr: "2"})
+}
 
-	pages := number(s.Pages) + " pages"
-	if s.Budget > 0 {
-		pages = number(s.Pages) + " of " + number(s.Budget) + " pages"
+// footRow tells what the keys do, as many as there is room for.
+func (s *viewState) footRow(n int, p paint) string {
+	does := []struct{ key, what string }{{"p", "pause"}, {"h", "hosts"}, {"f", "failures"}, {"?", "help"}, {"q", "quit"}}
+	if s.paused {
+		does[0].what = "go on"
 	}
-	var rest string
-	switch d, ok := s.left(now, rate); {
-	case s.How != "":
-		rest = "  " + ending(s.How)
-	case ok:
-		rest = "  " + span(d) + " left"
+	open := map[screen]int{hostsScreen: 1, failuresScreen: 2, helpScreen: 3}
+	if i, ok := open[s.screen]; ok {
+		does[i].what = "back"
 	}
-	if share, ok := s.spent(now); ok && n >= 40 {
-		wide := min(30, n-cells(pages)-cells(rest)-2)
-		if wide >= 5 {
-			add(part{text: bar(share, wide), sgr: "32"}, part{text: "  "}, part{text: pages, sgr: "1"}, part{text: rest})
-		} else {
-			add(part{text: pages, sgr: "1"}, part{text: rest})
+	var full, bare []string
+	for _, d := range does {
+		full, bare = append(full, d.key+" "+d.what), append(bare, d.key)
+	}
+	some := slices.Concat(full[:1], bare[1:4], full[4:])
+	for _, text := range []string{strings.Join(full, "   "), strings.Join(some, "   "), strings.Join(bare, "  ")} {
+		if cells(text) <= n {
+			return row(n, p, part{text: text, sgr: "2"})
 		}
-	} else {
-		add(part{text: pages, sgr: "1"}, part{text: rest})
 	}
+	return ""
+}
 
-	add(label("relevant"), part{text: number(s.Relevant), sgr: "32"},
+// overviewRows are the figures of the crawl and its latest finds.
+func (s *viewState) overviewRows(now time.Time, n int, p paint) (rows []string) {
+	rate := s.flow.rate(now, s.Run(now))
+	add := func(parts ...part) { rows = append(rows, row(n, p, parts...)) }
+	rows = append(rows, s.budgetRow(now, rate, n, p))
+	if !s.outage.since.IsZero() && s.How == "" {
+		add(label("network", n), part{text: s.outage.lasts(now), sgr: "33", cut: true})
+	}
+	add(label("relevant", n), part{text: number(s.Relevant), sgr: "32", cut: true},
 		part{text: "   harvest " + percent(s.Harvest())},
 		part{text: "   last " + number(event.Window) + " " + percent(s.RecentHarvest())},
 		part{text: "   " + s.trend.spark(), sgr: "32"})
-	add(label("speed"), part{text: speed(rate)},
+	add(label("speed", n), part{text: speed(rate), cut: true},
 		part{text: "   " + size(s.Bytes)},
 		part{text: "   " + number(s.Frontier.Leased) + " in flight"})
-	add(label("frontier"), part{text: number(s.Frontier.Queued) + " links"},
+	add(label("frontier", n), part{text: number(s.Frontier.Queued) + " links", cut: true},
 		part{text: "   hosts " + number(s.Frontier.Ready) + " ready"},
 		part{text: ", " + number(s.Frontier.Waiting) + " waiting"})
 	failed, outside := failures(&s.Summary)
-	if len(failed) > 0 {
-		add(label("failed"), part{text: reasons(failed, n-labelled)})
+	counts := func(name string, of map[web.Reason]int) {
+		if len(of) > 0 {
+			l := label(name, n)
+			add(l, part{text: reasons(of, n-cells(l.text)), cut: true})
+		}
 	}
+	counts("failed", failed)
 	if outside > 0 {
-		add(label("outside"), part{text: number(outside) + " links lead out of the record"})
+		add(label("outside", n), part{text: number(outside) + " links lead out of the record", cut: true})
 	}
-	if len(s.Skipped) > 0 {
-		add(label("skipped"), part{text: reasons(s.Skipped, n-labelled)})
-	}
+	counts("skipped", s.Skipped)
 	for i, f := range s.latest {
 		head := ""
-		if i == 0 {
+		if i == 0 && n >= roomy {
 			head = "latest"
 		}
-		const before = labelled + 6 // cells of label and relevance
+		before := indent(n) + 6 // cells of label and relevance
 		room := n - before
 		if n >= 60 {
 			room = room/2 - 1 // the other half is the address's
@@ -241,11 +333,36 @@ func (s *viewState) Render(now time.Time, width, height int, colour bool) string
 		if title == "" {
 			title = "(no title)"
 		}
-		add(label(head), part{text: percentShort(f.Relevance) + "  ", sgr: "32"}, part{text: title, cut: true},
+		add(label(head, n), part{text: percentShort(f.Relevance) + "  ", sgr: "32"}, part{text: title, cut: true},
 			part{text: "  " + untrusted(f.URL.String(), n-before-cells(title)-2), sgr: "2", cut: n >= 60})
 	}
-	rows = rows[:min(len(rows), max(1, height-1))]
-	return strings.Join(rows, "\n") + "\n"
+	return rows
+}
+
+// budgetRow tells how far the crawl is, with a bar where there is room.
+func (s *viewState) budgetRow(now time.Time, rate float64, n int, p paint) string {
+	pages := number(s.Pages) + " pages"
+	if s.Budget > 0 {
+		pages = number(s.Pages) + " of " + number(s.Budget) + " pages"
+	}
+	rest := part{}
+	switch d, ok := s.left(now, rate); {
+	case s.How != "":
+		rest.text = "  " + ending(s.How)
+	case s.stopping:
+		rest = part{text: "  stopping", sgr: "33"}
+	case s.paused:
+		rest = part{text: "  paused", sgr: "33"}
+	case ok && s.outage.since.IsZero():
+		rest.text = "  " + span(d) + " left"
+	}
+	if share, ok := s.spent(now); ok && n >= 40 {
+		// Room for the time that is left, whatever it is: else the bar would jump.
+		if wide := n - cells(pages) - max(12, cells(rest.text)) - 2; wide >= 5 {
+			return row(n, p, part{text: bar(share, wide), sgr: "32"}, part{text: "  "}, part{text: pages, sgr: "1"}, rest)
+		}
+	}
+	return row(n, p, part{text: pages, sgr: "1", cut: true}, rest)
 }
 
 // percentShort is a share in whole percents, four cells wide.

@@ -77,7 +77,8 @@ var hostile = []string{ // fixed
 // TestViews replays the transcripts of testdata/views:
 //
 //	crawl N [budget=N] [end=HOW] [hostile]   events to look at
-//	view width=N height=N [colour]           the live view at the last event; styles as <1>…<0>
+//	view width=N height=N [colour] [keys=K,K]   the live view at the last event; styles as <1>…<0>
+//	     [hosts=N] [paused] [stopping] [outage=D next=D]   after keys; with N hosts; in an outage since D
 //	plain                                    what a pipe gets
 //	summary                                  the report at the end
 func TestViews(t *testing.T) {
@@ -114,12 +115,37 @@ func TestViews(t *testing.T) {
 				for _, e := range events {
 					s.Add(e)
 				}
+				var pressed, since, next string
+				var hosts int
+				d.MaybeScanArgs(t, "hosts", &hosts)
+				d.MaybeScanArgs(t, "keys", &pressed)
+				d.MaybeScanArgs(t, "outage", &since)
+				d.MaybeScanArgs(t, "next", &next)
+				s.keys, s.paused, s.stopping = d.HasArg("keys"), d.HasArg("paused"), d.HasArg("stopping")
+				if d.HasArg("hosts") {
+					s.hosts = queues(now, hosts)
+				}
+				if since != "" {
+					s.Outage(outage{since: now.Add(-duration(t, since)), next: now.Add(duration(t, next)), hosts: 12})
+				}
+				s.Render(now, width, height, false) // keys work on what was seen
+				for k := range strings.SplitSeq(pressed, ",") {
+					s.press(key(strings.ReplaceAll(k, "-", " ")))
+					s.Render(now, width, height, false)
+				}
 				text := s.Render(now, width, height, d.HasArg("colour"))
 				out.WriteString(strings.NewReplacer("\x1b[", "<", "m", "m").Replace(text))
 			case "plain":
 				v := newPlain(&out)
-				for _, e := range events {
+				for i, e := range events {
 					v.Add(e)
+					switch at := e.Time(); {
+					case d.HasArg("outage") && i == len(events)/2:
+						v.Outage(outage{since: at.Add(-3 * time.Minute), next: at.Add(time.Minute), hosts: 12})
+						v.Outage(outage{since: at.Add(-3 * time.Minute), next: at.Add(2 * time.Minute), hosts: 12}) // tried in vain
+					case d.HasArg("outage") && i == len(events)/2+1:
+						v.Outage(outage{})
+					}
 				}
 				if err := v.Close(); err != nil {
 					t.Fatal(err)
@@ -136,6 +162,32 @@ func TestViews(t *testing.T) {
 			return out.String()
 		})
 	})
+}
+
+// queues are hosts that wait for all there is to wait for.
+func queues(now time.Time, n int) []web.HostQueue {
+	out := []web.HostQueue{}
+	for i := range n {
+		h := web.HostQueue{HostState: web.HostState{Host: web.Host(fmt.Sprintf("h%d.example", i)), Fetched: 3 * i}, Queued: 2000 - 130*i}
+		switch i % 4 {
+		case 0:
+			h.Busy = true
+		case 1:
+			h.Due = now.Add(700 * time.Millisecond)
+		case 2:
+			h.Host, h.Due, h.Failures = web.Host(fmt.Sprintf("z%d.example", 10*i-11)), now.Add(4*time.Minute), 3
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+func duration(t *testing.T, s string) time.Duration {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 // harmless fails unless text holds lines of visible characters only.
@@ -214,14 +266,15 @@ func TestViewsAreHarmless(t *testing.T) {
 	})
 }
 
-// screen is a terminal wide enough for what is written to it.
-type screen struct {
+// glass is a terminal wide enough for what is written to it. A frame begins and
+// ends at the beginning of a line.
+type glass struct {
 	lines  [][]rune
 	row    int
 	hidden bool
 }
 
-func (s *screen) write(text string) error {
+func (s *glass) write(text string) error {
 	col := 0
 	for i := 0; i < len(text); {
 		if rest, ok := strings.CutPrefix(text[i:], "\x1b["); ok {
@@ -232,6 +285,10 @@ func (s *screen) write(text string) error {
 				s.hidden = true
 			case arg == "?25" && verb == 'h':
 				s.hidden = false
+			case verb == 'H':
+				s.row = 0
+			case arg == "2" && verb == 'J':
+				s.lines = nil
 			case verb == 'A':
 				n := 0
 				fmt.Sscan(arg, &n)
@@ -239,6 +296,9 @@ func (s *screen) write(text string) error {
 					return fmt.Errorf("the cursor leaves the screen by %d rows", -s.row)
 				}
 			case verb == 'K':
+				for len(s.lines) <= s.row {
+					s.lines = append(s.lines, nil)
+				}
 				s.lines[s.row] = s.lines[s.row][:min(col, len(s.lines[s.row]))]
 			case verb == 'J':
 				s.lines = s.lines[:min(s.row, len(s.lines))]
@@ -272,14 +332,21 @@ func (s *screen) write(text string) error {
 	return nil
 }
 
-// Frames drawn over one another leave the last one, and the cursor visible.
+// Frames drawn over one another leave the last one, and the cursor visible. A
+// terminal whose size has changed may have moved what stood there anywhere: that
+// leaves nothing behind either.
 func TestFramesReplaceOneAnother(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := screen{}
+		s := glass{}
 		var last frame
 		for range rapid.IntRange(1, 8).Draw(t, "frames") {
 			lines := rapid.SliceOfN(rapid.StringMatching(`[a-z ]{0,20}[a-z]`), 1, 6).Draw(t, "lines")
-			next := frame{strings.Join(lines, "\n") + "\n", 80}
+			width := rapid.SampledFrom([]int{80, 80, 80, 40, 20}).Draw(t, "width")
+			next := frame{strings.Join(lines, "\n") + "\n", width, 24}
+			if last.text != "" && width != last.width {
+				s.row = rapid.IntRange(0, 9).Draw(t, "row")
+				s.lines = [][]rune{[]rune("wrapped"), []rune("and moved"), nil, []rune("by the terminal")}
+			}
 			if err := s.write(next.over(last)); err != nil {
 				t.Fatal(err)
 			}
@@ -295,12 +362,17 @@ func TestFramesReplaceOneAnother(t *testing.T) {
 	})
 }
 
-func TestFrameHeightOnANarrowerTerminal(t *testing.T) {
-	f := frame{"12345678\n\n\x1b[1m123\x1b[0m\n", 20}
-	for width, want := range map[int]int{20: 3, 8: 3, 7: 4, 3: 5, 1: 12} {
-		if got := f.height(width); got != want {
-			t.Errorf("width %d: %d rows, want %d", width, got, want)
+// A frame that is erased leaves the lines above it.
+func TestFrameErased(t *testing.T) {
+	s := glass{}
+	f := frame{"12\n\n\x1b[1m3\x1b[0m\n", 20, 24}
+	for _, text := range []string{"$ waggle\r\n", f.over(frame{}), f.erase()} {
+		if err := s.write(text); err != nil {
+			t.Fatal(err)
 		}
+	}
+	if len(s.lines) != 1 || string(s.lines[0]) != "$ waggle" || s.row != 1 {
+		t.Errorf("the screen shows %q, cursor in row %d", s.lines, s.row)
 	}
 }
 
@@ -322,14 +394,69 @@ func (s *sink) Write(b []byte) (int, error) {
 	return len(b), s.err
 }
 
-func eighty() (int, int) { return 80, 24 }
+// desktop is a console whose person and shell are a test.
+type desktop struct {
+	width, height int
+	background    bool
+	keys          chan key
+	signals       chan consoleSignal
+	size          func() // asked for
+	mu            sync.Mutex
+	did           []string
+}
+
+func newDesktop() *desktop {
+	return &desktop{width: 80, height: 24, keys: make(chan key), signals: make(chan consoleSignal)}
+}
+
+func (d *desktop) do(what string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.did = append(d.did, what)
+}
+
+// change changes something between two frames.
+func (d *desktop) change(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f()
+}
+
+func (d *desktop) Size() (int, int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.size != nil {
+		d.size()
+	}
+	return d.width, d.height
+}
+
+func (d *desktop) Front() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !d.background
+}
+
+func (d *desktop) Take()                         { d.do("take") }
+func (d *desktop) Give()                         { d.do("give") }
+func (d *desktop) Keys() <-chan key              { return d.keys }
+func (d *desktop) Signals() <-chan consoleSignal { return d.signals }
+func (d *desktop) Interrupt()                    { d.do("interrupt") }
+
+// Suspend stops nothing here; the shell takes the terminal.
+func (d *desktop) Suspend() {
+	d.do("suspend")
+	d.change(func() { d.background = true })
+}
+
+func (d *desktop) Close() { d.do("close") }
 
 // In synthetic time: frames come five times a second at most, only when there
 // is something new, and the last one shows the end.
 func TestLiveView(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &sink{}
-		v := newLive(out, eighty, clock.System{}, false)
+		v := newLive(out, newDesktop(), clock.System{}, false)
 		events, _ := tale(t, 40, 40)
 		for _, e := range events {
 			v.Add(e)
@@ -357,10 +484,172 @@ func TestLiveView(t *testing.T) {
 	})
 }
 
+// The keys hold the crawl, open screens and stop the crawl as Ctrl-C does; what is
+// looked at is told to the crawl.
+func TestKeysOfTheLiveView(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out, d := &sink{}, newDesktop()
+		v := newLive(out, d, clock.System{}, false)
+		v.Add(event.Started{At: event.At{At: time.Now()}, Name: "bees", Pages: 10})
+		shows := func(what string) {
+			t.Helper()
+			synctest.Wait()
+			if last := out.writes[len(out.writes)-1]; !strings.Contains(last, what) {
+				t.Errorf("no %q in %q", what, last)
+			}
+		}
+		time.Sleep(redraw)
+		shows("p pause   h hosts")
+		d.keys <- "p"
+		shows("paused")
+		if !v.Control().Paused() {
+			t.Error("the crawl is not held")
+		}
+		d.keys <- "h"
+		shows("They are asked for.")
+		d.keys <- keyEscape
+		shows("relevant  0")
+		d.keys <- "x" // no key of ours
+		d.keys <- "p"
+		shows("p pause")
+		if v.Control().Paused() {
+			t.Error("the crawl is still held")
+		}
+		d.keys <- "p"
+		d.keys <- "q"
+		synctest.Wait()
+		if !slices.Equal(d.did, []string{"take", "interrupt"}) {
+			t.Errorf("did %q", d.did)
+		}
+		// What the interrupt brings: the terminal is given back before anything
+		// else, and the crawl is not held any more.
+		d.signals <- interrupted
+		shows("stopping")
+		if v.Control().Paused() || !slices.Equal(d.did, []string{"take", "interrupt", "give"}) {
+			t.Errorf("held: %v, did %q", v.Control().Paused(), d.did)
+		}
+		v.Add(event.Ended{At: event.At{At: time.Now()}, How: event.Stopped})
+		if err := v.Close(); err != nil {
+			t.Error(err)
+		}
+		shows("Stopped (--resume goes on)")
+		if last := out.writes[len(out.writes)-1]; strings.Contains(last, "hosts   f") {
+			t.Errorf("the last frame tells of keys: %q", last)
+		}
+		if d.did[len(d.did)-1] != "close" {
+			t.Errorf("did %q", d.did)
+		}
+	})
+}
+
+// Ctrl-Z takes the frame off the terminal and gives that back; in the background
+// nothing is drawn; in front again the terminal is taken and a frame drawn below
+// what the shell wrote.
+func TestSuspendedView(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out, d := &sink{}, newDesktop()
+		v := newLive(out, d, clock.System{}, false)
+		time.Sleep(redraw)
+		d.signals <- suspended
+		synctest.Wait()
+		if last := out.writes[len(out.writes)-1]; last != "\x1b[6A\r\x1b[J" {
+			t.Errorf("at the end %q was written", last)
+		}
+		drawn := len(out.writes)
+		for i := range 10 {
+			v.Add(event.Fetched{At: event.At{At: time.Now()}, Visit: event.Visit{URL: viewAddr(t, fmt.Sprintf("https://a.example/%d", i))}})
+			time.Sleep(time.Second)
+		}
+		if len(out.writes) != drawn {
+			t.Errorf("in the background was written: %q", out.writes[drawn:])
+		}
+		d.change(func() { d.background = false })
+		time.Sleep(redraw)
+		synctest.Wait()
+		if got := out.writes[drawn:]; len(got) == 0 || !strings.HasPrefix(got[0], "\x1b[?25l\rwaggle ") || !strings.Contains(got[0], "10 pages") {
+			t.Errorf("in front again: %q", got)
+		}
+		if !slices.Equal(d.did, []string{"take", "give", "suspend", "take"}) {
+			t.Errorf("did %q", d.did)
+		}
+		d.change(func() { d.background = true })
+		drawn = len(out.writes)
+		if err := v.Close(); err != nil || len(out.writes) != drawn {
+			t.Errorf("closed in the background: %v, %q", err, out.writes[drawn:])
+		}
+	})
+}
+
+// A terminal of another size is cleared, as nobody knows what it made of the frame.
+func TestResizedView(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out, d := &sink{}, newDesktop()
+		v := newLive(out, d, clock.System{}, false)
+		time.Sleep(redraw)
+		for _, size := range [][2]int{{20, 24}, {20, 4}, {300, 60}} {
+			d.change(func() { d.width, d.height = size[0], size[1] })
+			time.Sleep(redraw)
+			synctest.Wait()
+			last := out.writes[len(out.writes)-1]
+			text, ok := strings.CutPrefix(last, "\x1b[?25l\x1b[2J\x1b[H")
+			if !ok {
+				t.Errorf("%v: not cleared: %q", size, last)
+			}
+			lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, "\x1b[K\r\n", "\n"), "\x1b[J\x1b[?25h"), "\n")
+			for _, l := range lines {
+				if cells(l) >= size[0] || len(lines) > size[1] {
+					t.Errorf("%v: %d lines, %q", size, len(lines), l)
+				}
+			}
+		}
+		v.Close()
+	})
+}
+
+func TestKeysOf(t *testing.T) {
+	for sent, want := range map[string][]key{
+		"":                         nil,
+		"p":                        {"p"},
+		"Q":                        {"q"},
+		"ph?":                      {"p", "h", "?"},
+		" ":                        {" "},
+		"\r":                       {keyEnter},
+		"\x1b":                     {keyEscape},
+		"\x1b\x1b":                 {keyEscape, keyEscape},
+		"\x1b[A\x1b[B":             {keyUp, keyDown},
+		"\x1bOA\x1bOH":             {keyUp, keyHome},
+		"\x1b[5~\x1b[6~":           {keyPageUp, keyPageDown},
+		"\x1b[1;5A":                nil,             // with Ctrl
+		"\x1b[200~qqq":             {"q", "q", "q"}, // pasted: its beginning is no key
+		"\x1b[":                    nil,
+		"\x1b[1":                   nil,
+		"\x1b[M !!":                {" ", "!", "!"},
+		"é日\x00\x7f\x03":           nil,
+		"\x1b[15~f":                {"f"},
+		strings.Repeat("\x1b[", 3): nil,
+	} {
+		if got := keysOf([]byte(sent)); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", sent, got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		for _, k := range keysOf(rapid.SliceOf(rapid.Byte()).Draw(t, "sent")) {
+			if k == "" {
+				t.Fatal("a key without a name")
+			}
+			var s viewState
+			s.press(k)
+			if s.top < 0 {
+				t.Fatalf("%q scrolls to %d", k, s.top)
+			}
+		}
+	})
+}
+
 func TestLiveViewOfAStoppedTerminalHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &sink{hold: make(chan struct{})}
-		v := newLive(out, eighty, clock.System{}, false)
+		v := newLive(out, newDesktop(), clock.System{}, false)
 		synctest.Wait() // the view hangs in its first write
 		events, _ := tale(t, 1000, 0)
 		for _, e := range events {
@@ -379,9 +668,11 @@ func TestLiveViewOfAStoppedTerminalHoldsNobodyUp(t *testing.T) {
 func TestLiveViewFailsAlone(t *testing.T) {
 	for name, v := range map[string]func() *liveView{
 		"a panic": func() *liveView {
-			return newLive(io.Discard, func() (int, int) { panic("no size") }, clock.System{}, false)
+			d := newDesktop()
+			d.size = func() { panic("no size") }
+			return newLive(io.Discard, d, clock.System{}, false)
 		},
-		"a dead tty": func() *liveView { return newLive(&sink{err: syscall.EIO}, eighty, clock.System{}, false) },
+		"a dead tty": func() *liveView { return newLive(&sink{err: syscall.EIO}, newDesktop(), clock.System{}, false) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			v := v()

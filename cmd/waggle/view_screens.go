@@ -1,0 +1,241 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Rows of a screen that one scrolls through.
+
+// maxHosts bounds the hosts that are told of.
+const maxHosts = 500
+
+// scrolled are the rows from the top one on that fit into room, behind fixed ones
+// that stay: where there are more, the last tells how many.
+func (s *viewState) scrolled(rows []string, fixed, room, n int, p paint) []string {
+	room = max(room, 0)
+	fixed = min(fixed, len(rows), room)
+	out, rest := slices.Clone(rows[:fixed]), rows[fixed:]
+	s.page = max(1, room-fixed-1)
+	if len(rest) <= room-fixed {
+		s.top = 0
+		return append(out, rest...)
+	}
+	s.top = min(s.top, len(rest)-s.page)
+	end := min(s.top+s.page, len(rest))
+	out = append(out, rest[s.top:end]...)
+	return append(out, row(n, p, part{text: fmt.Sprintf("%s–%s of %s, by the arrow keys", number(s.top+1), number(end), number(len(rest))), sgr: "2", cut: true}))
+}
+
+// hostRows tell what each host waits for, those with the longest queues first.
+func (s *viewState) hostRows(now time.Time, n int, p paint) []string {
+	const figures = 9 // cells of a column
+	wait := min(34, n/3)
+	narrow := n < 60
+	name := n - 2*figures - wait - 2
+	if narrow {
+		name, wait = n-n/2-1, n/2-1
+	}
+	line := func(sgr, host, links, pages, waits string) string {
+		if narrow {
+			return row(n, p, part{text: pad(host, name), sgr: sgr}, part{text: "  " + clip(waits, wait), sgr: sgr, cut: true})
+		}
+		return row(n, p, part{text: pad(host, name), sgr: sgr}, part{text: left(links, figures), sgr: sgr},
+			part{text: left(pages, figures), sgr: sgr}, part{text: "  " + clip(waits, wait), sgr: sgr, cut: true})
+	}
+	rows := []string{line("2", "host", "links", "pages", "waits for")}
+	switch {
+	case s.hosts == nil:
+		return append(rows, row(n, p, part{text: "They are asked for.", cut: true}))
+	case len(s.hosts) == 0:
+		return append(rows, row(n, p, part{text: "No link waits for any host.", cut: true}))
+	}
+	for _, h := range s.hosts {
+		rows = append(rows, line("", untrusted(string(h.Host), name), number(h.Queued), number(h.Fetched), s.waits(h, now)))
+	}
+	return rows
+}
+
+// waits tells what a host waits for.
+func (s *viewState) waits(h web.HostQueue, now time.Time) string {
+	var text string
+	switch due := h.Due.Sub(now); {
+	case h.Busy:
+		text = "its answer"
+	case s.paused:
+		text = "the end of the pause"
+	case due > 0:
+		text = span(max(due, time.Second))
+	default:
+		text = "its turn"
+	}
+	if h.Failures > 0 {
+		text += fmt.Sprintf(", failed %s×", number(h.Failures))
+		if r := s.examples.lastOf(h.Host); r != "" {
+			text += " (" + untrusted(string(r), 16) + ")"
+		}
+	}
+	return text
+}
+
+// left sets a text to the right within n cells.
+func left(s string, n int) string { return strings.Repeat(" ", max(0, n-cells(s))) + s }
+
+// failureRows tell why fetches and links came to nothing, with the last examples
+// of each reason.
+func (s *viewState) failureRows(n int, p paint) (rows []string) {
+	failed, _ := failures(&s.Summary)
+	if o := s.Failures[web.ReasonRecord]; o > 0 {
+		failed[web.ReasonRecord] = o
+	}
+	for _, g := range []struct {
+		name string
+		of   map[web.Reason]int
+	}{{"failed", failed}, {"skipped", s.Skipped}, {"dropped", s.Dropped}} {
+		name := g.name
+		for _, c := range event.ByCount(g.of) {
+			means := meaning(c.Reason)
+			if c.Reason == web.ReasonStatus && len(s.Statuses) > 0 {
+				means = statuses(s.Statuses)
+			}
+			parts := []part{label(name, n), {text: pad(untrusted(string(c.Reason), 16), 17), sgr: "1"}, {text: left(number(c.Count), 7)}}
+			if n < roomy {
+				parts = []part{{text: untrusted(string(c.Reason), 16), sgr: "1", cut: true}, {text: " " + number(c.Count)}}
+			}
+			if n >= 60 {
+				parts = append(parts, part{text: "  " + means, sgr: "2", cut: true})
+			}
+			rows = append(rows, row(n, p, parts...))
+			name = ""
+			for _, x := range s.examples.of[exampleKey{g.name, c.Reason}] {
+				text := untrusted(x.address, max(10, n-indent(n)-2))
+				rows = append(rows, row(n, p, label("", n), part{text: "  " + text, cut: true}, part{text: "  " + untrusted(x.detail, n), sgr: "2", cut: true}))
+			}
+		}
+	}
+	if len(rows) == 0 {
+		rows = append(rows, row(n, p, part{text: "Nothing has failed or been left out so far.", cut: true}))
+	}
+	return rows
+}
+
+// helpRows tell what the keys do and what the figures mean.
+func helpRows(n int, p paint) (rows []string) {
+	for _, l := range [][2]string{
+		{"p", "hold the crawl, or let it go on; what is being fetched comes in"},
+		{"h", "the hosts with the longest queues, and what each waits for"},
+		{"f", "why pages failed and links were left out, with examples"},
+		{"q", "stop in good order, as Ctrl-C does; --resume goes on"},
+		{"arrows", "scroll; Escape, or the same key again, goes back"},
+		{"", ""},
+		{"harvest", "share of the pages that are relevant; also of the last 200, and along the crawl as bars"},
+		{"in flight", "pages that are being fetched"},
+		{"ready", "hosts that may be asked now; waiting: those whose delay is not over"},
+		{"failed", "fetches that brought no page, for good"},
+		{"outside", "links that lead out of the recorded web"},
+		{"skipped", "links that were not followed"},
+		{"latest", "the relevant pages found last, with their relevance"},
+	} {
+		head := pad(l[0], helpIndent)
+		for _, line := range wrapped(l[1], n-helpIndent) {
+			rows = append(rows, row(n, p, part{text: head, sgr: "1"}, part{text: line, cut: true}))
+			head = pad("", helpIndent)
+		}
+	}
+	return rows
+}
+
+// helpIndent is the width of the first column of the help.
+const helpIndent = 10
+
+// wrapped breaks a text at its spaces into lines of n cells, where its words fit.
+func wrapped(text string, n int) (lines []string) {
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && cells(line)+1+cells(word) > n {
+			lines = append(lines, line)
+			line = ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	return append(lines, line)
+}
+
+// examples keeps the last addresses of each reason for which something failed, was
+// skipped or dropped, and why hosts failed last.
+type examples struct {
+	of    map[exampleKey][]instance
+	hosts map[web.Host]web.Reason
+}
+
+type exampleKey struct {
+	what   string // "failed", "skipped", "dropped"
+	reason web.Reason
+}
+
+type instance struct{ address, detail string }
+
+// Bounds of what is kept.
+const (
+	maxInstances = 3
+	maxReasons   = 100
+	maxFailing   = 10_000 // hosts
+)
+
+func (x *examples) add(e event.Event) {
+	switch e := e.(type) {
+	case event.Seeded:
+		x.skipped(e.Skipped)
+	case event.Fetched:
+		delete(x.hosts, e.URL.Host())
+		x.skipped(e.Skipped)
+	case event.Failed:
+		if e.Reason == web.ReasonRedirect {
+			return
+		}
+		if x.hosts == nil {
+			x.hosts = map[web.Host]web.Reason{}
+		}
+		if len(x.hosts) < maxFailing {
+			x.hosts[e.URL.Host()] = e.Reason
+		}
+		if !e.Retry {
+			x.keep(exampleKey{"failed", e.Reason}, e.URL, e.Detail)
+		}
+	case event.Dropped:
+		for _, u := range e.URLs {
+			x.keep(exampleKey{"dropped", e.Reason}, u, "")
+		}
+	}
+}
+
+func (x *examples) skipped(list []event.Skipped) {
+	for _, k := range list {
+		x.keep(exampleKey{"skipped", k.Reason}, k.URL, "")
+	}
+}
+
+// keep puts an example first, and lets the oldest go.
+func (x *examples) keep(k exampleKey, u web.URL, detail string) {
+	if x.of == nil {
+		x.of = map[exampleKey][]instance{}
+	}
+	list := x.of[k]
+	if list == nil && len(x.of) == maxReasons {
+		return
+	}
+	if len(list) < maxInstances {
+		list = append(list, instance{})
+	}
+	copy(list[1:], list)
+	list[0] = instance{u.String(), strings.TrimPrefix(detail, u.String()+": ")}
+	x.of[k] = list
+}
+
+// lastOf is why a host failed last, "" if it has given a page since.
+func (x *examples) lastOf(h web.Host) web.Reason { return x.hosts[h] }
