@@ -2,7 +2,10 @@ package eval
 
 import (
 	"encoding/hex"
+	"fmt"
 	"slices"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/web"
@@ -113,6 +116,56 @@ func (g *Graph) Page(i int32) web.URL { return g.pages[i] }
 
 // Links is the pages a page links to. The caller must not change it.
 func (g *Graph) Links(i int32) []int32 { return g.to[i] }
+
+// Documents are the pages that stand for a body each: of pages with equal bodies
+// the first. Documents are numbered as they are listed.
+func (g *Graph) Documents() []web.URL {
+	var out []web.URL
+	for i, b := range g.body {
+		if int(b) == len(out) {
+			out = append(out, g.pages[i])
+		}
+	}
+	return out
+}
+
+// Document is the number of a page's body.
+func (g *Graph) Document(i int32) int32 { return g.body[i] }
+
+// Revision is a hash of the addresses and bodies of all pages, in 16 hexadecimal
+// digits: the same for the same pages, however they were recorded.
+func (g *Graph) Revision() string {
+	h := xxh3.New()
+	for i, u := range g.pages {
+		fmt.Fprintf(h, "%s %s\n", u, g.digest[i])
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// Reach marks the pages that a crawl can come to from seeds. Shape: [page].
+func (g *Graph) Reach(seeds []web.URL) []bool {
+	reached := make([]bool, len(g.to))
+	var queue []int32
+	visit := func(i int32) {
+		if !reached[i] {
+			reached[i] = true
+			queue = append(queue, i)
+		}
+	}
+	for _, u := range seeds {
+		if i, ok := g.Number(u); ok {
+			visit(i)
+		}
+	}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		for _, j := range g.to[i] {
+			visit(j)
+		}
+	}
+	return reached
+}
 
 // Distances is how many links lead from each page to the nearest of some, -1
 // where none can be reached. Shape: [page].

@@ -40,6 +40,7 @@ seeds: [near]                 # or far: some links from the next relevant page
 hops: 0                       # 1…4: instead, pages exactly so many links from the next relevant page
 hide-half: false              # true hides half of the examples, for target recall
 outside: drop                 # links outside the record: drop, fail, bounds
+keep-runs: false              # true keeps the pages of each crawl in their order, in runs/: waggle lab pool draw needs them
 ignore-directives: false      # true follows nofollow and counts noindex: it is the record that is asked
 judges: [topic]               # of %s; the last for diagnosis only
 # critic:                     # what the judges critic and critic-printed are taught, which is hits for nobody:

@@ -6,6 +6,8 @@
 //	                     │ simulated, on all cores, each a file of its own
 //	                     ▼
 //	          DIR/cells/*.json   the same inputs give the same bytes
+//	          DIR/runs/*.json    with keep-runs, the crawls of the cells: their
+//	                             pages in order, see eval.Run
 //	          DIR/topics/*.json  what was possible on a topic, and its judges
 //	          DIR/facts.json     what the run is made of, from its start on
 //	          DIR/costs.tsv      times, which are never the same twice
@@ -73,6 +75,8 @@ type File struct {
 	Head    []string  `yaml:"measures"` // of the main tables; default report.Headline()
 	Words   Thesaurus `yaml:"thesaurus"`
 	Critic  Critic    `yaml:"critic,omitempty"` // what the judge critic is taught
+	// Keep keeps the pages of each crawl in their order, in runs/: for pools.
+	Keep bool `yaml:"keep-runs,omitempty"`
 
 	name string
 	doc  *yamlfile.File

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -261,12 +262,26 @@ type cell struct {
 	name   string // of its file
 }
 
+// kept tells whether the files of the cell are there.
+func (c cell) kept() bool {
+	folders := []string{cellsDir}
+	if c.Keep {
+		folders = append(folders, runsDir)
+	}
+	for _, d := range folders {
+		if _, err := os.Stat(filepath.Join(c.dir, d, c.name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // make makes the cell unless it is there.
 func (c cell) make(ctx context.Context) error {
 	defer c.done()
 	path := filepath.Join(c.dir, cellsDir, c.name)
 	// A file that is damaged is made again, as one of a cell that failed.
-	if old, err := readCell(path); err == nil && old.Error == "" && old.Key == c.key {
+	if old, err := readCell(path); err == nil && old.Error == "" && old.Key == c.key && c.kept() {
 		c.made(c.key, false, false)
 		return nil
 	}
@@ -287,6 +302,11 @@ func (c cell) make(ctx context.Context) error {
 	}
 	if m.err != nil {
 		return c.failed(path, m.err)
+	}
+	if c.Keep {
+		if err := writeJSON(filepath.Join(c.dir, runsDir, c.name), m.run); err != nil {
+			return err
+		}
 	}
 	if err := writeJSON(path, eval.NewCell(m.run, ref, c.w.spec.Budgets, eval.Measures())); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -38,19 +37,13 @@ func (f *File) results(dir string) (report.Results, error) {
 	if len(f.Head) > 0 { // an empty list, as in a kept lab file, means the default
 		r.Headline = f.Head
 	}
-	b, err := os.ReadFile(filepath.Join(dir, factsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return r, fmt.Errorf("%s holds no finished run of a lab: waggle lab run makes one, and goes on with one that was stopped", dir)
-	}
+	known, err := readFacts(dir)
 	if err != nil {
 		return r, err
 	}
-	var known facts
-	if err := json.Unmarshal(b, &known); err != nil {
-		return r, fmt.Errorf("%s is damaged (%w): run the lab again, which takes little where the cells are there", filepath.Join(dir, factsFile), err)
-	}
 	kept := filepath.Join(dir, labFile)
-	if b, err = os.ReadFile(kept); err != nil {
+	b, err := os.ReadFile(kept)
+	if err != nil {
 		return r, err
 	}
 	if known.Lab != "" && known.Lab != hashText(b) {

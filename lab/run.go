@@ -57,6 +57,7 @@ func (m Mistake) Unwrap() error { return m.error }
 // names within the folder of a lab's results.
 const (
 	cellsDir  = "cells"
+	runsDir   = "runs"
 	topicsDir = "topics"
 	costsFile = "costs.tsv"
 	factsFile = "facts.json"
@@ -98,7 +99,11 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 	if r.program, err = hashProgram(); err != nil {
 		return Outcome{}, err
 	}
-	for _, d := range []string{cellsDir, topicsDir} {
+	folders := []string{cellsDir, topicsDir}
+	if f.Keep {
+		folders = append(folders, runsDir)
+	}
+	for _, d := range folders {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			return Outcome{}, err
 		}
@@ -150,7 +155,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 					g.cells.Add(1)
 					c.name = r.fileName(c.key, s, g, r.bases(s)...)
 					r.facts.Cells = append(r.facts.Cells, c.name)
-					if _, err := os.Stat(filepath.Join(r.dir, cellsDir, c.name)); err != nil {
+					if !c.kept() {
 						wanted[g.w] = true
 					}
 					tasks = append(tasks, task{g.w, c.make})
