@@ -138,7 +138,7 @@ func TestOrderTellsNothing(t *testing.T) {
 // Over many draws every document of a stratum is drawn equally often.
 func TestDrawIsFair(t *testing.T) {
 	p := population(400, 3, 5)
-	const seeds = 2000
+	const seeds = 600
 	times := map[web.URL]int{}
 	var last Topic
 	for seed := range uint64(seeds) {
