@@ -1,24 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/lab"
-	"github.com/waggle-crawler/waggle/lab/read"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -26,7 +22,9 @@ import (
 type labPoolCmds struct {
 	Draw   poolDrawCmd   `cmd:"" help:"Draw the pages to read for each topic."`
 	Info   poolInfoCmd   `cmd:"" help:"Tell what a pool holds, and what of it was read."`
+	Import poolImportCmd `cmd:"" help:"Take in labels from a file, TSV or qrels."`
 	Export poolExportCmd `cmd:"" help:"Write the labels as TSV or qrels, or the pages for reading elsewhere."`
+	Agree  poolAgreeCmd  `cmd:"" help:"Tell how far readers agree: Cohen's kappa, and where they do not."`
 }
 
 // poolDrawCmd is `waggle lab pool draw`.
@@ -124,140 +122,162 @@ type poolInfoCmd struct {
 	Dir string `arg:"" help:"Folder of the pool."`
 }
 
-// Run tells.
+// Run tells what is to be read, and what was.
 func (c *poolInfoCmd) Run(std streams) error {
-	p, err := pool.Open(c.Dir)
+	p, labels, err := openPool(c.Dir)
 	if err != nil {
-		return exit{exitUsage, err}
+		return err
 	}
-	return tellPool(std.out, p)
-}
-
-// poolExportCmd is `waggle lab pool export`.
-type poolExportCmd struct {
-	Dir   string   `arg:"" help:"Folder of the pool."`
-	Form  string   `arg:"" enum:"text" help:"What to write: text."`
-	Web   []string `placeholder:"WEB" sep:"none" help:"text: the recorded web of the pages; may be repeated."`
-	Topic []string `placeholder:"WEB/TOPIC" sep:"none" help:"Of these topics alone; may be repeated."`
-	Words int      `default:"220" help:"text: words of a page, at most."`
-	Part  int      `default:"80" help:"text: pages of a file."`
-	Out   string   `short:"o" placeholder:"PATH" help:"text: a folder."`
-}
-
-// Help tells the forms.
-func (poolExportCmd) Help() string {
-	return `Forms:
-
-  text    for reading elsewhere: a folder WEB-TOPIC for each topic, with files
-          part-01.jsonl … of lines
-            {"n":1,"address":"http://…","title":"…","text":"…"}
-          in the order of the pool, the text from the main part of the page.
-          Nothing tells who found a page.
-
-  waggle lab pool export truth text --web WEB -o reading`
-}
-
-// Run exports.
-func (c *poolExportCmd) Run(ctx context.Context, std streams) error {
-	p, err := pool.Open(c.Dir)
-	if err != nil {
-		return exit{exitUsage, err}
+	if err := tellPool(std.out, p); err != nil {
+		return err
 	}
-	topics, err := c.topics(p)
-	if err != nil {
-		return exit{exitUsage, err}
+	if len(labels) == 0 {
+		return nil
 	}
-	return c.texts(ctx, std, p, topics)
-}
-
-// topics are those asked for.
-func (c *poolExportCmd) topics(p *pool.Pool) (out []*pool.Topic, err error) {
+	fmt.Fprintln(std.out)
+	tab := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tab, "topic\tread\tmainly\tpartly\tno\tcannot tell\tby two or more")
+	var all [5]int
 	for i := range p.Topics {
-		if t := &p.Topics[i]; len(c.Topic) == 0 || slices.Contains(c.Topic, t.Key().String()) {
-			out = append(out, t)
+		t := &p.Topics[i]
+		n := poolCounts(labels, t.Key())
+		fmt.Fprintf(tab, "%s\t%s of %s\t%s\t%s\t%s\t%s\t%s\n", event.Line(t.Key().String()), number(n[pool.No]+n[pool.Partly]+n[pool.Mainly]+n[3]), number(len(t.Pages)),
+			number(n[pool.Mainly]), number(n[pool.Partly]), number(n[pool.No]), number(n[3]), number(n[4]))
+		for k := range n {
+			all[k] += n[k]
 		}
 	}
-	for _, name := range c.Topic {
-		w, t, _ := strings.Cut(name, "/")
-		if _, err := p.Topic(pool.Key{Web: w, Topic: t}); err != nil {
-			return nil, err
-		}
+	if err := tab.Flush(); err != nil {
+		return err
 	}
-	return out, nil
+	var names []string
+	for _, r := range pool.Readers(labels) {
+		names = append(names, event.Line(r))
+	}
+	_, err = fmt.Fprintf(std.out, "\n%s pages are read, by %s\n", number(all[pool.No]+all[pool.Partly]+all[pool.Mainly]+all[3]), strings.Join(names, ", "))
+	return err
 }
 
-// texts writes the pages for reading elsewhere.
-func (c *poolExportCmd) texts(ctx context.Context, std streams, p *pool.Pool, topics []*pool.Topic) error {
-	if c.Words < 1 || c.Part < 1 || c.Out == "" || len(c.Web) == 0 {
-		return exit{exitUsage, errors.New("text needs -o FOLDER and --web WEB; --words and --part are at least 1")}
+// poolCounts counts the pages of a topic by grade; then those of which nobody
+// could tell, and those that two or more readers graded.
+func poolCounts(labels []pool.Label, k pool.Key) (n [5]int) {
+	grades := pool.Grades(labels, k)
+	for _, g := range grades {
+		n[g]++
 	}
-	meter := newMeter(std.err)
-	defer meter.end()
-	webs := map[string]*corpus.Pages{}
-	for _, dir := range c.Web {
-		w, pages, err := openPages(ctx, dir, meter)
-		if err != nil {
-			return err
-		}
-		webs[w.Name] = pages
-		if err := w.Close(); err != nil {
-			return err
-		}
-	}
-	for _, t := range topics {
-		pages := webs[t.Web]
-		if pages == nil {
+	readers := map[web.URL]map[string]bool{}
+	for _, l := range pool.InForce(labels) {
+		if l.Key != k {
 			continue
 		}
-		dir := filepath.Join(c.Out, fileWord(t.Web)+"-"+fileWord(t.Name))
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
+		if readers[l.URL] == nil {
+			readers[l.URL] = map[string]bool{}
 		}
-		part := 0
-		for list := range slices.Chunk(t.Pages, c.Part) {
-			b, err := textLines(pages, list, part*c.Part, c.Words)
-			if err != nil {
-				return err
-			}
-			part++
-			if err := folder.Write(filepath.Join(dir, fmt.Sprintf("part-%02d.jsonl", part)), b); err != nil {
-				return err
-			}
-		}
-		fmt.Fprintf(std.out, "%s: %s pages in %d files\n", dir, number(len(t.Pages)), part)
+		readers[l.URL][l.Reader] = true
 	}
-	return nil
-}
-
-// textLines are pages as lines of JSON, numbered from first+1.
-func textLines(pages *corpus.Pages, list []pool.Page, first, words int) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	for i, x := range list {
-		page, ok := pages.Page(x.URL)
-		if !ok {
-			return nil, fmt.Errorf("%s is not in the recorded web: is it the one that the pool was drawn from?", x.URL)
+	for u, r := range readers {
+		if _, graded := grades[u]; !graded {
+			n[3]++
 		}
-		err := enc.Encode(struct {
-			N       int     `json:"n"`
-			Address web.URL `json:"address"`
-			Title   string  `json:"title"`
-			Text    string  `json:"text"`
-		}{first + i + 1, x.URL, event.Line(page.Title), read.Text(page, words)})
-		if err != nil {
-			return nil, err
+		if len(r) > 1 {
+			n[4]++
 		}
 	}
-	return b.Bytes(), nil
+	return n
 }
 
-// fileWord is a name as part of a file's name.
-func fileWord(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, s)
+// openPool opens a pool with its labels.
+func openPool(dir string) (*pool.Pool, []pool.Label, error) {
+	p, err := pool.Open(dir)
+	if err != nil {
+		return nil, nil, exit{exitUsage, err}
+	}
+	labels, err := pool.ReadLabels(dir, p)
+	if err != nil {
+		return nil, nil, exit{exitUsage, err}
+	}
+	return p, labels, nil
 }
+
+// poolAgreeCmd is `waggle lab pool agree`.
+type poolAgreeCmd struct {
+	Dir  string `arg:"" help:"Folder of the pool."`
+	List bool   `help:"List the pages on which readers disagree."`
+}
+
+// Help tells the measures.
+func (poolAgreeCmd) Help() string {
+	return `Of the pages that two or more readers graded without knowing of each other, for
+each topic and over all: the share of equal grades; Cohen's kappa, which is 1
+where readers always agree and 0 where they agree as often as chance would, with
+its 95 % interval; weighted kappa, where grades next to each other agree by half;
+and kappa of two grades alone, where pages count from 1 or from 2 on. Pages of
+which one of the readers cannot tell are counted apart.
+
+  waggle lab pool agree truth --list`
+}
+
+// Run tells.
+func (c *poolAgreeCmd) Run(std streams) error {
+	p, labels, err := openPool(c.Dir)
+	if err != nil {
+		return err
+	}
+	list := pool.Agreements(p, labels)
+	if len(list) == 0 {
+		return errors.New("no page was graded by two readers yet")
+	}
+	all := pool.Agreement{}
+	tab := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tab, "topic\tpairs\tequal\tkappa\t95 %\tweighted\tfrom 1\tfrom 2\tcannot tell\tdiffer\tlooked at again")
+	for _, a := range list {
+		tellAgreement(tab, event.Line(a.Key.String()), a)
+		all.Table.Add(a.Table)
+		all.Unsure += a.Unsure
+		all.Disagreements = append(all.Disagreements, a.Disagreements...)
+	}
+	tellAgreement(tab, "all", all)
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	if !c.List {
+		return nil
+	}
+	fmt.Fprintln(std.out)
+	tab = tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	for _, d := range all.Disagreements {
+		fmt.Fprintf(tab, "%s\t%s\t", event.Line(d.Key.String()), d.URL)
+		for i, l := range d.Labels {
+			if i > 0 {
+				fmt.Fprint(tab, ", ")
+			}
+			fmt.Fprintf(tab, "%s %s", event.Line(l.Reader), l.Grade)
+		}
+		if d.Settled {
+			fmt.Fprint(tab, "\tafter a second look")
+		}
+		fmt.Fprintln(tab)
+	}
+	return tab.Flush()
+}
+
+// tellAgreement prints a row.
+func tellAgreement(out io.Writer, name string, a pool.Agreement) {
+	k := pool.NewKappa(a.Table, pool.Plain())
+	interval := "–"
+	if !math.IsNaN(k.SE) {
+		interval = fmt.Sprintf("%s to %s", twoPlaces(k.Value-1.96*k.SE), twoPlaces(min(1, k.Value+1.96*k.SE)))
+	}
+	settled := 0
+	for _, d := range a.Disagreements {
+		if d.Settled {
+			settled++
+		}
+	}
+	fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, number(k.N), twoPlaces(k.Observed), twoPlaces(k.Value), interval,
+		twoPlaces(pool.NewKappa(a.Table, pool.Linear()).Value), twoPlaces(pool.NewKappa(a.Table.From(pool.Partly), pool.Plain()).Value),
+		twoPlaces(pool.NewKappa(a.Table.From(pool.Mainly), pool.Plain()).Value), number(a.Unsure), number(len(a.Disagreements)), number(settled))
+}
+
+// twoPlaces is a number of two decimals, a dash where it is not known.
+func twoPlaces(x float64) string { return plot.Number(x, 2) }
