@@ -281,7 +281,7 @@ func TestHostileInChromium(t *testing.T) {
 	defer d.hearing.Unlock()
 	for _, r := range d.heard {
 		method, path, _ := strings.Cut(r, " ")
-		ours := strings.HasPrefix(path, "/page/") || strings.HasPrefix(path, "/load/") || slices.Contains([]string{"/", "/app.js", "/app.css", "/icon.svg", "/do/state", "/favicon.ico"}, path) && method == "GET" ||
+		ours := strings.HasPrefix(path, "/page/") || strings.HasPrefix(path, "/load/") || slices.Contains([]string{"/", "/app.js", "/app.css", "/base.css", "/controls.js", "/icon.svg", "/do/state", "/favicon.ico"}, path) && method == "GET" ||
 			slices.Contains([]string{"/do/resume", "/do/open", "/do/arrived", "/do/label"}, path) && method == "POST"
 		if !ours {
 			t.Errorf("the browser asked the server: %s", r)

@@ -3,6 +3,7 @@ package harmless
 import (
 	"crypto/rand"
 	"crypto/subtle"
+	"embed"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -104,7 +105,8 @@ func (g *Guard) Trusts(w http.ResponseWriter, r *http.Request, origin string) bo
 	return true
 }
 
-// ServeControls answers for the files of the controls; "" is index.html.
+// ServeControls answers for the files of the controls; "" is index.html. Besides
+// assets there are base.css, controls.js and icon.svg, which all controls share.
 func (g *Guard) ServeControls(w http.ResponseWriter, r *http.Request, origin string, assets fs.FS, name string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		Refuse(w)
@@ -119,8 +121,14 @@ func (g *Guard) ServeControls(w http.ResponseWriter, r *http.Request, origin str
 	if name == "" {
 		name = "index.html"
 	}
+	if _, err := fs.Stat(assets, name); err != nil {
+		assets, name = shared, "assets/"+name
+	}
 	http.ServeFileFS(w, r, assets, name)
 }
+
+//go:embed assets
+var shared embed.FS
 
 // Framed tells whether a request for a shown page is the navigation of a frame,
 // as far as the browser says, so that no image or style sheet "loads" a page.
