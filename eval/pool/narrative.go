@@ -18,9 +18,9 @@ import (
 //	    partly: Databases are one of several subjects, such as …
 //	    no: Databases are not a subject, …
 type Narrative struct {
-	Mainly string `yaml:"mainly"` // grade 2
-	Partly string `yaml:"partly"` // grade 1
-	No     string `yaml:"no"`     // grade 0
+	Mainly string `yaml:"mainly" json:"mainly"` // grade 2
+	Partly string `yaml:"partly" json:"partly"` // grade 1
+	No     string `yaml:"no" json:"no"`         // grade 0
 }
 
 // NarrativesName is the file of narratives in the folder of a pool.
