@@ -8,6 +8,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -244,22 +245,39 @@ func (g *Graph) Problem(truth Truth, seeds []web.URL) *Problem {
 }
 
 // Reference says what was possible on one topic from one set of seeds: all
-// that measures need besides the run.
+// that measures need besides the run. Where the truth was read, Reachable, Bound
+// and Greedy are estimates.
 type Reference struct {
-	Reachable int   // hits of a crawl without a budget
-	Hidden    int   // of these, hidden targets
-	Bound     []int // [n] U(n), n = 0…budget
-	Greedy    []int // [n] G(n), n = 0…budget
-	Breadth   *Run  // breadth-first on the same topic; nil: no measure that needs it
+	Reachable float64   // hits of a crawl without a budget
+	Hidden    int       // of these, hidden targets
+	Bound     []float64 // [n] U(n), n = 0…budget
+	Greedy    []float64 // [n] G(n), n = 0…budget
+	Breadth   *Run      // breadth-first on the same topic; nil: no measure that needs it
+
+	// The rest is of a truth that was read, and empty for any other.
+	//
+	// Samples are what was read of the documents that a crawl can come to and that
+	// are no seeds or examples, by the grade from which pages count, from 1, and by
+	// stratum. Shape: [2][stratum].
+	Samples [2][]pool.Sample
+	// Known is how many of these documents were read and count, and Unread how many
+	// of each stratum were not read. Shape: Unread [stratum].
+	Known  float64
+	Unread []float64
+	// BoundRead and GreedyRead are U and G if no unread page were relevant; BoundSE
+	// is how far U differs between the ways in which unread pages may be relevant,
+	// as a standard deviation. Shapes: as Bound.
+	BoundRead, GreedyRead, BoundSE []float64
 }
 
 // Reference works out what was possible within a budget.
 func (g *Graph) Reference(truth Truth, seeds []web.URL, budget int) Reference {
-	p := g.Problem(truth, seeds)
-	r := Reference{Reachable: p.Reachable(), Bound: p.Bound(budget)}
-	r.Greedy, _ = p.Greedy(budget)
 	truth = g.complete(truth)
+	p := g.Problem(truth, seeds)
 	c := p.costs()
+	r := Reference{Reachable: float64(p.Reachable()), Bound: floats(p.Bound(budget))}
+	hits, _ := p.Greedy(budget)
+	r.Greedy = floats(hits)
 	seen := map[int32]bool{}
 	for i, k := range p.Prize {
 		if k >= 0 && c[i] < never && !seen[k] && truth.Hidden.Has(g.pages[i], g.digest[i]) {
@@ -267,7 +285,18 @@ func (g *Graph) Reference(truth Truth, seeds []web.URL, budget int) Reference {
 			r.Hidden++
 		}
 	}
+	if truth.Reading != nil {
+		g.estimate(&r, p, c, truth, budget)
+	}
 	return r
+}
+
+func floats(x []int) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = float64(v)
+	}
+	return out
 }
 
 // GraphOptions says what of a web a crawl can walk.

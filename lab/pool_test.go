@@ -39,8 +39,8 @@ func TestKeepRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		c, err := readCell(filepath.Join(dir, cellsDir, filepath.Base(name)))
-		if err != nil || c.Key != run.Key || c.Value("hits", 30) != float64(run.Hits(30)) {
-			t.Errorf("%s: hits %v of the cell, %d of the run (%v)", run.Key, c.Value("hits", 30), run.Hits(30), err)
+		if err != nil || c.Key != run.Key || c.Value("hits", 30) != run.Hits(30) {
+			t.Errorf("%s: hits %v of the cell, %v of the run (%v)", run.Key, c.Value("hits", 30), run.Hits(30), err)
 		}
 	}
 	if err := os.Remove(runs[3]); err != nil {

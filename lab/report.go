@@ -136,12 +136,17 @@ func (f *File) rules() []string {
 	}
 	notes := []string{
 		"Every strategy was given the same seeds, keywords, description and examples, and the same judge. Seeds and examples are no hits; pages with the same body count once.",
-		"Ground truth is that of the web's truth files, " + sees + ".",
 		fmt.Sprintf("Links outside the record: %s.", map[string]string{
 			"drop":   "left out of the frontier, at no cost",
 			"fail":   "each fetch costs a page of the budget and fails",
 			"bounds": "each fetch costs a page of the budget; the lower figure takes all of them for irrelevant, the upper one for relevant",
 		}[f.Outside]),
+	}
+	notes = append(notes, f.readRules()...)
+	if f.Truth != ofRead {
+		notes = append(notes, "Ground truth is that of the web's truth files, "+sees+".")
+	} else {
+		notes = append(notes, "Nothing of the ground truth is seen by scorers and judges, but by the judge named truth, if it is there, which is for diagnosis: it takes pages that nobody read for irrelevant.")
 	}
 	if f.critics() {
 		notes = append(notes, f.Critic.String())

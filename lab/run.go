@@ -19,6 +19,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/internal/wordnet"
@@ -228,7 +229,7 @@ type task struct {
 func (f *File) keep(dir string) ([]byte, error) {
 	own := *f
 	own.Webs = slices.Clone(f.Webs)
-	paths := []*string{&own.Words.WordNet, &own.Words.Table}
+	paths := []*string{&own.Words.WordNet, &own.Words.Table, &own.Pool}
 	for i := range own.Webs {
 		paths = append(paths, &own.Webs[i].Path)
 	}
@@ -317,7 +318,11 @@ type labWeb struct {
 	truth  map[string]map[web.URL]bool // by topic
 	record uint64                      // a hash of what is recorded
 	truths map[string]uint64           // hashes, by topic
-	notes  []string                    // for the reader of a report
+	// By topic: the grades of a truth that was read; pages shown as what is not
+	// wanted; and bad examples.
+	grades         map[string]map[web.URL]pool.Grade
+	negatives, bad map[string][]web.URL
+	notes          []string // for the reader of a report
 
 	words  *text.Analyzer
 	parser *parse.Parser
@@ -380,7 +385,7 @@ func (w *labWeb) release() {
 	defer w.mu.Unlock()
 	w.pages, w.links, w.read = nil, nil, false
 	for _, f := range w.folds {
-		f.graph, f.critics = nil, nil
+		f.graph, f.read, f.critics = nil, nil, nil
 	}
 }
 
@@ -419,7 +424,15 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", at, err)
 	}
-	out := &labWeb{Web: w, spec: spec, truth: map[string]map[web.URL]bool{}, truths: map[string]uint64{}, words: text.NewAnalyzer()}
+	read, err := f.openPool()
+	if err != nil {
+		w.Close()
+		return nil, err
+	}
+	out := &labWeb{
+		Web: w, spec: spec, truth: map[string]map[web.URL]bool{}, truths: map[string]uint64{}, words: text.NewAnalyzer(),
+		grades: map[string]map[web.URL]pool.Grade{}, negatives: map[string][]web.URL{}, bad: map[string][]web.URL{},
+	}
 	out.parser = parse.New(parse.Options{Analyzer: out.words, Canon: w.Canon()})
 	fail := func(format string, args ...any) (*labWeb, error) {
 		w.Close()
@@ -429,14 +442,17 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		if len(spec.Topics) > 0 && !slices.Contains(spec.Topics, t.Name) {
 			continue
 		}
-		if t.Truth == "" {
+		if !f.hasTruth(w, read, t) {
 			if len(spec.Topics) > 0 {
 				return fail("topic %s has no truth to measure against", t.Name)
 			}
 			continue
 		}
-		truth, err := w.Truth(t.Name)
+		truth, err := out.topicTruth(f, read, t)
 		if err != nil {
+			return fail("topic %s: %v", t.Name, err)
+		}
+		if t, err = out.shownPages(f, read, t, truth); err != nil {
 			return fail("topic %s: %v", t.Name, err)
 		}
 		recorded := 0
@@ -471,7 +487,9 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		}
 		out.topics = append(out.topics, t)
 		out.truth[t.Name] = truth
-		out.truths[t.Name] = hashSet(truth)
+		if f.Truth != ofRead {
+			out.truths[t.Name] = hashSet(truth)
+		}
 	}
 	if out.record, err = w.Hash(); err != nil {
 		return fail("%v", err)
@@ -583,6 +601,9 @@ func (r *runner) fileName(k eval.Key, s Scorer, g *group, more ...any) string {
 	var seeds any = []any{g.Hops, g.t.Seeds} // what seeds are drawn from, besides the record
 	if g.Hops == 0 {
 		seeds = []any{g.seeds(), g.allSeeds()}
+	}
+	if len(g.w.negatives[g.t.Name]) > 0 {
+		more = append(more, g.w.negatives[g.t.Name])
 	}
 	if r.critics() {
 		more = append(more, r.Critic, g.w.topics, g.w.truths)
