@@ -10,7 +10,7 @@ import (
 func readMeasures() []Measure {
 	const spec = "waggle, evaluation"
 	list := []Measure{
-		{Name: "unread", Line: "share of the places whose page may be a hit and was not read: counted by estimate", Source: spec, Better: -1,
+		{Name: "unread", Line: "share of the places whose page may be a hit and was not read: counted by estimate", Source: spec,
 			Of: func(r *Run, _ Reference, n int) float64 {
 				_, by := r.unread(n)
 				return ratio(total(by), float64(n))
@@ -27,13 +27,13 @@ func readMeasures() []Measure {
 						shares[h].Part = own
 					}
 				}
-				return pool.RatioSE(r.Hits(n)/ref.Reachable, ref.Reachable, shares)
+				return min(ignorance, pool.RatioSE(r.Hits(n)/ref.Reachable, ref.Reachable, shares))
 			}},
 		{Name: "of-bound-se", Line: "standard error of H/U, from what was not read", Source: spec,
 			Of: func(r *Run, ref Reference, n int) float64 {
 				h, u := r.Hits(n), at(ref.Bound, n)
 				se := r.predicted95(n).SE
-				return ratio(math.Hypot(se, h/u*at(ref.BoundSE, n)), u)
+				return min(ignorance, ratio(math.Hypot(se, h/u*at(ref.BoundSE, n)), u))
 			}},
 		{Name: "of-bound-read", Line: "hits that were read over U of the pages that were read: nothing is estimated", Source: spec, Better: +1,
 			Of: func(r *Run, ref Reference, n int) float64 {
@@ -67,6 +67,10 @@ func readMeasures() []Measure {
 	}
 	return list
 }
+
+// ignorance is the standard error of a share of which nothing is known: the standard
+// deviation of what lies anywhere between 0 and 1.
+const ignorance = .28867513459481287 // 1/√12
 
 func total(x []float64) (sum float64) {
 	for _, v := range x {

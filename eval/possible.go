@@ -1,29 +1,24 @@
 package eval
 
 import (
-	"math"
 	"math/rand/v2"
 
 	"github.com/waggle-crawler/waggle/eval/pool"
 )
 
-// imputations is in how many ways unread pages are taken for relevant or not, to
-// estimate what was possible.
-const imputations = 3
-
 // estimate completes a reference of a truth that was read: p is the problem with
 // the read pages alone, and c its costs.
 //
-// U and G depend on which pages are relevant, and not only on how many. So the
-// unread pages that can be found are drawn, several times, each relevant with the
-// share of its stratum, which is drawn as well, from Beta(y+½, n−y+½): the
-// posterior under Jeffreys' prior. U and G are the means over these draws (multiple
-// imputation: Rubin 1987). Which pages are relevant together is not known, so they
-// are drawn one by one; real ones lie closer together.
+// U and G depend on which pages are relevant, and not only on how many. So of the
+// unread pages that can be found some are drawn, each with the share of its stratum,
+// and U and G are those with these as well (imputation: Rubin 1987). Which pages
+// are relevant together is not known, so they are drawn one by one; real ones lie
+// closer together. A second draw adds pages, with shares of which the total is
+// larger by its standard error, along the way on which it grows fastest:
+// Δp_h = u_h Var(p_h)/SE. By how much U is larger then is its standard error.
 func (g *Graph) estimate(r *Reference, p *Problem, c []int32, truth Truth, budget int) {
 	rd := truth.Reading
 	r.BoundRead, r.GreedyRead = r.Bound, r.Greedy
-	r.Bound, r.Greedy, r.BoundSE = make([]float64, budget+1), make([]float64, budget+1), make([]float64, budget+1)
 	domain := g.domain(c, truth)
 	r.Unread = make([]float64, len(rd.Strata))
 	for from := pool.Partly; from <= pool.Mainly; from++ {
@@ -48,17 +43,24 @@ func (g *Graph) estimate(r *Reference, p *Problem, c []int32, truth Truth, budge
 		r.Known += float64(s.Relevant)
 		r.Unread[h] = float64(s.Unread())
 	}
-	r.Reachable = pool.Predict(r.Known, r.Unread, r.Samples[rd.From-1]).Value
-	for k := range imputations {
-		u, v := g.imputed(p, domain, rd, r.Samples[rd.From-1], budget, uint64(k))
-		for n := range u {
-			r.Bound[n] += float64(u[n]) / imputations
-			r.BoundSE[n] += float64(u[n]) * float64(u[n]) / imputations
-			r.Greedy[n] += float64(v[n]) / imputations
+	samples := r.Samples[rd.From-1]
+	total := pool.Predict(r.Known, r.Unread, samples)
+	r.Reachable = total.Value
+	shares, more := make([]float64, len(samples)), make([]float64, len(samples))
+	for h, s := range samples {
+		_, variance := s.Spread()
+		shares[h] = s.Share()
+		more[h] = shares[h]
+		if total.SE > 0 {
+			more[h] = min(1, shares[h]+r.Unread[h]*variance/total.SE)
 		}
 	}
+	own := g.imputed(p, domain, rd, shares)
+	hits, _ := own.Greedy(budget)
+	r.Bound, r.Greedy = floats(own.Bound(budget)), floats(hits)
+	r.BoundSE = floats(g.imputed(p, domain, rd, more).Bound(budget))
 	for n := range r.BoundSE {
-		r.BoundSE[n] = math.Sqrt(max(0, r.BoundSE[n]-r.Bound[n]*r.Bound[n]) * imputations / (imputations - 1))
+		r.BoundSE[n] = max(0, r.BoundSE[n]-r.Bound[n])
 	}
 }
 
@@ -78,16 +80,15 @@ func (g *Graph) domain(c []int32, truth Truth) []bool {
 	return domain
 }
 
-// imputed are U and G with unread pages drawn as relevant or not.
-func (g *Graph) imputed(p *Problem, domain []bool, rd *Reading, samples []pool.Sample, budget int, seed uint64) (u, v []int) {
-	rng := rand.New(rand.NewPCG(seed, 0))
-	share := make([]float64, len(samples))
-	for h, s := range samples {
-		share[h] = beta(rng, float64(s.Relevant)+.5, float64(s.Read-s.Relevant)+.5)
-	}
+// imputed is a problem in which unread pages are drawn as relevant, with the share
+// of their stratum. Larger shares add to what smaller ones draw.
+func (g *Graph) imputed(p *Problem, domain []bool, rd *Reading, shares []float64) *Problem {
+	rng := rand.New(rand.NewPCG(0, 0)) // always the same draw
 	relevant := make([]bool, len(domain))
 	for d, in := range domain {
-		relevant[d] = in && rd.Grade[d] == pool.CannotTell && rng.Float64() < share[rd.Stratum[d]]
+		if in && rd.Grade[d] == pool.CannotTell {
+			relevant[d] = rng.Float64() < shares[rd.Stratum[d]]
+		}
 	}
 	own := &Problem{To: p.To, Seeds: p.Seeds, Prize: make([]int32, len(p.Prize))}
 	for i, k := range p.Prize {
@@ -95,35 +96,5 @@ func (g *Graph) imputed(p *Problem, domain []bool, rd *Reading, samples []pool.S
 			own.Prize[i] = g.body[i]
 		}
 	}
-	v, _ = own.Greedy(budget)
-	return own.Bound(budget), v
-}
-
-// beta draws from the beta distribution, as a ratio of gammas.
-func beta(rng *rand.Rand, a, b float64) float64 {
-	x, y := gamma(rng, a), gamma(rng, b)
-	return x / (x + y)
-}
-
-// gamma draws from the gamma distribution of shape a > 0 and scale 1.
-//
-// Source: Marsaglia & Tsang, A Simple Method for Generating Gamma Variables (2000),
-// with U^(1/a) for a < 1.
-func gamma(rng *rand.Rand, a float64) float64 {
-	if a < 1 {
-		return gamma(rng, a+1) * math.Pow(1-rng.Float64(), 1/a) // 1−U is never 0
-	}
-	d := a - 1./3
-	c := 1 / math.Sqrt(9*d)
-	for {
-		x := rng.NormFloat64()
-		v := 1 + c*x
-		if v <= 0 {
-			continue
-		}
-		v *= v * v
-		if math.Log(1-rng.Float64()) < x*x/2+d-d*v+d*math.Log(v) {
-			return d * v
-		}
-	}
+	return own
 }

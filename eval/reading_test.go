@@ -384,22 +384,3 @@ func TestRecorderOfReading(t *testing.T) {
 		t.Errorf("a pool of another web: %v", err)
 	}
 }
-
-// Draws from the beta distribution have its mean and variance.
-func TestBeta(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 4))
-	for _, c := range []struct{ a, b float64 }{{.5, .5}, {.5, 17.5}, {20.5, 3.5}} {
-		const draws = 40_000
-		m, v := 0., 0.
-		want := c.a / (c.a + c.b)
-		for range draws {
-			x := beta(rng, c.a, c.b)
-			m += x / draws
-			v += (x - want) * (x - want) / draws
-		}
-		variance := c.a * c.b / ((c.a + c.b) * (c.a + c.b) * (c.a + c.b + 1))
-		if math.Abs(m-want) > 4*math.Sqrt(variance/draws) || math.Abs(v/variance-1) > .06 {
-			t.Errorf("Beta(%v, %v): mean %v, want %v; variance %v, want %v", c.a, c.b, m, want, v, variance)
-		}
-	}
-}

@@ -117,6 +117,9 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 	var groups []*group // a topic's repeats follow one another
 	r.facts.Clock = clock
+	if r.pool != nil {
+		r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("What was read is pool %s, with %d labels.", r.pool.Revision, len(pool.InForce(r.pool.labels))))
+	}
 	for _, w := range webs {
 		c := w.Count()
 		r.facts.Webs = append(r.facts.Webs, report.Web{Name: w.Name, Pages: c.Pages, Hosts: c.Hosts, Synthetic: w.Synthetic, Note: strings.Trim(w.Source+"; "+w.Licence, "; ")})
