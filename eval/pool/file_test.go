@@ -100,7 +100,7 @@ func TestNarratives(t *testing.T) {
 		{"tree:\n" + bees + cars, ""},
 		{"tree:\n" + bees + cars + "other:\n  x: {mainly: a, partly: b, no: c}\n", ""},
 		{"tree:\n" + bees, "topic tree/cars of the pool has no narrative"},
-		{"tree:\n" + bees + "  cars: {mainly: a, partly: b}\n", "narratives.yaml:3: topic tree/cars has no sentence no:"},
+		{"tree:\n" + bees + "  cars: {mainly: a, partly: b}\n", "narratives.yaml:3: topic tree/cars: the sentence of the key no is missing"},
 		{"tree:\n" + bees + "  cars: {mainly: a, partly: b, none: c}\n", "a topic has mainly:, partly: and no:"},
 	} {
 		dir := t.TempDir()

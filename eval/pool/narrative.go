@@ -44,7 +44,7 @@ func ReadNarratives(dir string, p *Pool) (map[Key]Narrative, error) {
 		for t, n := range topics {
 			for key, s := range map[string]string{"mainly": n.Mainly, "partly": n.Partly, "no": n.No} {
 				if strings.TrimSpace(s) == "" {
-					return nil, fmt.Errorf("%s: topic %s/%s has no sentence %s:", f.At(w, t), w, t, key)
+					return nil, fmt.Errorf("%s: topic %s/%s: the sentence of the key %s is missing", f.At(w, t), w, t, key)
 				}
 			}
 			out[Key{w, t}] = n

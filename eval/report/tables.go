@@ -109,6 +109,17 @@ const (
 	boundsBriefly = "a…b: between nothing and everything outside the record being relevant."
 )
 
+// boundsSaid reminds of what figures with bounds are, "" where there are none.
+func boundsSaid(cells []eval.Cell) (said string) {
+	if bounded(cells) {
+		said = " " + boundsBriefly
+	}
+	if wasRead(cells) {
+		said += " " + readBriefly
+	}
+	return said
+}
+
 // weakNote explains the mark of a weak figure.
 const weakNote = "† more than 5% of the places went to what is not recorded: a weak figure; extend the recording."
 
@@ -221,11 +232,8 @@ func (b *builder) summary(title string, cells []eval.Cell, budget int, truth boo
 			t.Head, t.Measures = append(t.Head, heading(name)), append(t.Measures, name)
 		}
 	}
-	if bounded(cells) {
-		notes = append(notes, boundsBriefly)
-	}
-	if wasRead(cells) {
-		notes = append(notes, readBriefly)
+	if said := boundsSaid(cells); said != "" {
+		notes = append(notes, strings.TrimSpace(said))
 	}
 	marked, partial := false, false
 	for _, r := range rows {
@@ -262,12 +270,7 @@ func (b *builder) perTopic(cells []eval.Cell, budget int) table {
 		Title: "Hits of each topic at " + plot.Number(float64(budget), 0) + " pages", Head: []string{"strategy"},
 		Note: "Beneath each: H/U and H/G.",
 	}
-	if bounded(cells) {
-		t.Note += " " + boundsBriefly
-	}
-	if wasRead(cells) {
-		t.Note += " " + readBriefly
-	}
+	t.Note += boundsSaid(cells)
 	rows := b.rank(cells, budget, false, []string{"hits"})
 	if len(rows) == 0 {
 		return t
