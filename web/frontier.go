@@ -89,12 +89,12 @@ const (
 
 // FrontierStats counts what a frontier holds.
 type FrontierStats struct {
-	Queued  int // candidates waiting
-	Leased  int // candidates being fetched
-	Seen    int // addresses ever admitted or done
-	Hosts   int // hosts with candidates waiting or leased
-	Ready   int // of these, hosts due now and not busy
-	Waiting int // hosts with candidates that are not yet due
+	Queued  int `json:"queued"`  // candidates waiting
+	Leased  int `json:"leased"`  // candidates being fetched
+	Seen    int `json:"seen"`    // addresses ever admitted or done
+	Hosts   int `json:"hosts"`   // hosts with candidates waiting or leased
+	Ready   int `json:"ready"`   // of these, hosts due now and not busy
+	Waiting int `json:"waiting"` // hosts with candidates that are not yet due
 }
 
 // HostQueue is a host with what waits for it.
