@@ -101,6 +101,13 @@ func (p *plan) turn(t *web.Turn) error {
 			return err
 		}
 	}
+	for _, u := range t.Leave {
+		if m := p.mark(u); m.how == waiting {
+			ph := p.host(u.Host())
+			p.leave(ph, m.key)
+			p.setMark(u, mark{how: dropped}, ph)
+		}
+	}
 	for _, s := range t.Hosts {
 		if s.Host == "" {
 			return fmt.Errorf("a turn holds the state of a host without a name")

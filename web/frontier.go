@@ -53,6 +53,9 @@ type Turn struct {
 	Done []URL
 	// Retry ends leases by putting their candidates back as given.
 	Retry []Candidate
+	// Leave takes addresses that wait out of their queues; a later link may
+	// bring them back. One that does not wait is left alone.
+	Leave []URL
 	// Hosts replaces the states of hosts.
 	Hosts []HostState
 	// Drop empties the queues of hosts given up.

@@ -159,6 +159,11 @@ func (m *Model) Commit(t web.Turn) (r web.Receipt) {
 			r.Dropped = append(r.Dropped, c)
 		}
 	}
+	for _, u := range t.Leave {
+		if l, ok := m.links[u]; ok && l.how == queued {
+			l.how = dropped
+		}
+	}
 	for _, h := range t.Drop {
 		all := m.waiting(h)
 		for _, l := range all {
@@ -396,6 +401,9 @@ func (d *Driver) Turn() (t web.Turn) {
 	}
 	if d.Draw(8, "retry unleased") == 0 {
 		t.Retry = append(t.Retry, d.candidate())
+	}
+	if d.Draw(6, "leave") == 0 {
+		t.Leave = append(t.Leave, URL(d.Draw(Addresses, "address")), URL(d.Draw(Addresses, "address")))
 	}
 	if d.Draw(10, "drop") == 0 {
 		t.Drop = append(t.Drop, URL(d.Draw(Hosts, "host")).Host())
