@@ -87,6 +87,11 @@ func (f *Frontier) newPlan() *plan {
 
 // turn plans all of a Turn.
 func (p *plan) turn(t *web.Turn) error {
+	for _, u := range t.Forget {
+		if _, leased := p.f.leased[u]; !leased && p.mark(u).how == taken {
+			p.setMark(u, mark{how: dropped}, nil)
+		}
+	}
 	if err := p.add(t.Add); err != nil {
 		return err
 	}

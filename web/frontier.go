@@ -43,6 +43,9 @@ type Lease struct {
 // Turn is everything one step of a crawl changes. A frontier applies it whole
 // or not at all, also when the process dies.
 type Turn struct {
+	// Forget makes addresses that are done unknown again, so that Add can queue
+	// them. One that waits or is leased is left alone.
+	Forget []URL
 	// Add holds found links. One never seen is queued; one queued already is
 	// raised if its new priority is higher (it then carries the new
 	// candidate's path and enters the order anew); one leased or done is
