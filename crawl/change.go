@@ -1,0 +1,247 @@
+package crawl
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Changes are what a crawl that goes on is told otherwise than before. Its Seeds
+// and its Policy are the new ones; Changes say what of them is to act on what
+// the frontier holds already, before anything is fetched:
+//
+//	Links   waiting links outside the scope, or too deep, leave
+//	Seeds   seeds that were not fetched enter; those taken out leave
+//	Shares  hosts that have had their share of pages are closed, others reopened
+//
+// The Settings are logged last, each with a turn. So a run that dies before its
+// changes have taken effect leaves no word of them: the next one makes them again,
+// with the same result.
+type Changes struct {
+	Settings             []event.Changed // when is filled in; none = nothing changed
+	Links, Seeds, Shares bool
+}
+
+// Spent is what a crawl has fetched and how long it took, over all its runs up to
+// its last turn. state returns what was stored under a name.
+func Spent(state func(name string) ([]byte, error)) (pages int, took time.Duration, err error) {
+	b, err := state(stateCrawl)
+	if err != nil || b == nil {
+		return 0, 0, err
+	}
+	var p progress
+	if err := json.Unmarshal(b, &p); err != nil {
+		return 0, 0, fmt.Errorf("stored state %q cannot be read: %w", stateCrawl, err)
+	}
+	return p.Pages, p.Spent, nil
+}
+
+// change makes the changes.
+func (d *driver) change(ctx context.Context, now time.Time) error {
+	c := &d.Changes
+	if len(c.Settings) == 0 {
+		return nil
+	}
+	if c.Shares {
+		if err := d.share(ctx, now); err != nil {
+			return err
+		}
+	}
+	if c.Links || c.Seeds {
+		if err := d.recheck(ctx, now); err != nil {
+			return err
+		}
+	}
+	if c.Seeds {
+		if err := d.reseed(ctx, now); err != nil {
+			return err
+		}
+	}
+	for _, e := range c.Settings {
+		e.At = event.At{At: now}
+		if err := d.settle(ctx, now, nil, d.step.note(e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recheck has the waiting links leave that the crawl would not take in now.
+func (d *driver) recheck(ctx context.Context, now time.Time) error {
+	seeds := make(map[web.URL]bool, len(d.Seeds))
+	for _, u := range d.Seeds {
+		seeds[u] = true
+	}
+	for from, again := []byte(nil), true; again; again = from != nil {
+		left := map[web.Reason][]web.Candidate{}
+		var err error
+		from, err = d.Frontier.Rescore(ctx, from, sweepSlice, func(c *web.Candidate) float64 {
+			if why := d.step.outside(c, seeds); why != "" {
+				left[why] = append(left[why], web.Candidate{URL: c.URL, Priority: c.Priority})
+			}
+			return c.Priority
+		})
+		if err != nil {
+			return fmt.Errorf("frontier: %w", err)
+		}
+		for _, why := range []web.Reason{web.ReasonScope, web.ReasonDepth} {
+			if len(left[why]) == 0 {
+				continue
+			}
+			if err := d.settle(ctx, now, nil, d.step.leave(now, left[why], why)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// outside says why a link that waits may not stay, "" if it may.
+func (s *Step) outside(c *web.Candidate, seeds map[web.URL]bool) web.Reason {
+	switch {
+	case c.Kind == web.LinkSeed && !seeds[c.URL]:
+		return web.ReasonScope
+	case c.Depth > s.policy.MaxDepth:
+		return web.ReasonDepth
+	}
+	return s.policy.Scope.check(c.URL)
+}
+
+// leave makes the turn in which waiting links leave.
+func (s *Step) leave(now time.Time, links []web.Candidate, why web.Reason) Outcome {
+	var turn web.Turn
+	for _, c := range links {
+		turn.Leave = append(turn.Leave, c.URL)
+		if c.Priority >= SeedPriority {
+			s.count.Seeds--
+		}
+	}
+	s.store(&turn)
+	return Outcome{turn, event.Dropped{At: event.At{At: now}, Reason: why, Count: len(links), URLs: turn.Leave}}
+}
+
+// note makes the turn that carries the mark of an event.
+func (s *Step) note(e event.Event) Outcome {
+	var turn web.Turn
+	s.store(&turn)
+	return Outcome{turn, e}
+}
+
+// reseed has the seeds enter that were not fetched: new ones, those that were
+// left out under the settings before, and those that failed.
+func (d *driver) reseed(ctx context.Context, now time.Time) error {
+	fetched, err := d.seedsFetched()
+	if err != nil {
+		return err
+	}
+	missing := slices.DeleteFunc(slices.Clone(d.Seeds), func(u web.URL) bool { return fetched[u] })
+	if len(missing) == 0 {
+		return nil
+	}
+	if _, err := d.Frontier.Commit(ctx, web.Turn{Forget: missing}); err != nil {
+		return fmt.Errorf("frontier: %w", err)
+	}
+	out, err := d.step.seed(now, missing, d.preview(ctx))
+	if err != nil {
+		return err
+	}
+	if e := out.Event.(event.Seeded); len(e.Queued)+len(e.Skipped) == 0 { // they wait
+		if _, err := d.Frontier.Commit(ctx, out.Turn); err != nil {
+			return fmt.Errorf("frontier: %w", err)
+		}
+		return nil
+	}
+	return d.settle(ctx, now, nil, out)
+}
+
+// seedsFetched tells which seeds brought a page, or a redirect that was followed,
+// in earlier runs.
+func (d *driver) seedsFetched() (map[web.URL]bool, error) {
+	fetched := make(map[web.URL]bool, len(d.Seeds))
+	for _, u := range d.Seeds {
+		fetched[u] = false
+	}
+	did := func(u web.URL) {
+		if _, ok := fetched[u]; ok {
+			fetched[u] = true
+		}
+	}
+	if d.History == nil {
+		return fetched, nil
+	}
+	for e, err := range d.History {
+		if err != nil {
+			return nil, fmt.Errorf("the event log of the earlier run: %w", err)
+		}
+		switch e := e.(type) {
+		case event.Fetched:
+			did(e.URL)
+		case event.Failed:
+			if e.Reason == web.ReasonRedirect || e.Reason == web.ReasonRedirectKnown {
+				did(e.URL)
+			}
+		}
+	}
+	return fetched, nil
+}
+
+// share closes the hosts that have had their share of pages, and reopens those
+// that have more to give.
+func (d *driver) share(ctx context.Context, now time.Time) error {
+	pages := map[web.Host]int{}
+	if d.History != nil {
+		for e, err := range d.History {
+			if err != nil {
+				return fmt.Errorf("the event log of the earlier run: %w", err)
+			}
+			if p, ok := e.(event.Fetched); ok {
+				pages[p.URL.Host()]++
+			}
+		}
+	}
+	drop := d.step.share(pages)
+	if len(drop) == 0 {
+		return nil
+	}
+	var turn web.Turn
+	turn.Drop = drop
+	d.step.store(&turn)
+	receipt, err := d.Frontier.Commit(ctx, turn)
+	if err != nil {
+		return fmt.Errorf("frontier: %w", err)
+	}
+	return d.say(d.step.Dropped(now, turn, receipt)...)
+}
+
+// share closes and reopens hosts by the pages they gave, and returns those that
+// it closed.
+func (s *Step) share(pages map[web.Host]int) (closed []web.Host) {
+	most := s.policy.MaxHostPages
+	for h, why := range s.closed {
+		if why == web.ReasonHostPages && (most == 0 || pages[h] < most) {
+			delete(s.closed, h)
+		}
+	}
+	for h, n := range pages {
+		if _, is := s.closed[h]; !is && most > 0 && n >= most {
+			closed = append(closed, h)
+		}
+	}
+	slices.Sort(closed)
+	// All are numbered anew, those that stay closed first.
+	stay := s.closed
+	s.closed, s.count.Closed = make(map[web.Host]web.Reason, len(stay)), 0
+	for _, h := range slices.Sorted(maps.Keys(stay)) {
+		s.close(h, stay[h])
+	}
+	for _, h := range closed {
+		s.close(h, web.ReasonHostPages)
+	}
+	return closed
+}
