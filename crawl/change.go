@@ -43,13 +43,13 @@ func Spent(state func(name string) ([]byte, error)) (pages int, took time.Durati
 }
 
 // change makes the changes.
-func (d *driver) change(ctx context.Context, now time.Time) error {
+func (d *driver) change(ctx context.Context, now time.Time, p *past) error {
 	c := &d.Changes
 	if len(c.Settings) == 0 {
 		return nil
 	}
 	if c.Shares {
-		if err := d.share(ctx, now); err != nil {
+		if err := d.share(ctx, now, p); err != nil {
 			return err
 		}
 	}
@@ -59,7 +59,7 @@ func (d *driver) change(ctx context.Context, now time.Time) error {
 		}
 	}
 	if c.Seeds {
-		if err := d.reseed(ctx, now); err != nil {
+		if err := d.reseed(ctx, now, p); err != nil {
 			return err
 		}
 	}
@@ -135,12 +135,8 @@ func (s *Step) note(e event.Event) Outcome {
 
 // reseed has the seeds enter that were not fetched: new ones, those that were
 // left out under the settings before, and those that failed.
-func (d *driver) reseed(ctx context.Context, now time.Time) error {
-	fetched, err := d.seedsFetched()
-	if err != nil {
-		return err
-	}
-	missing := slices.DeleteFunc(slices.Clone(d.Seeds), func(u web.URL) bool { return fetched[u] })
+func (d *driver) reseed(ctx context.Context, now time.Time, p *past) error {
+	missing := slices.DeleteFunc(slices.Clone(d.Seeds), func(u web.URL) bool { return p.seeds[u] })
 	if len(missing) == 0 {
 		return nil
 	}
@@ -160,52 +156,43 @@ func (d *driver) reseed(ctx context.Context, now time.Time) error {
 	return d.settle(ctx, now, nil, out)
 }
 
-// seedsFetched tells which seeds brought a page, or a redirect that was followed,
-// in earlier runs.
-func (d *driver) seedsFetched() (map[web.URL]bool, error) {
-	fetched := make(map[web.URL]bool, len(d.Seeds))
-	for _, u := range d.Seeds {
-		fetched[u] = false
+// past is what the changes need to know of earlier runs.
+type past struct {
+	// seeds tells which of the seeds brought a page, or a redirect that was
+	// followed.
+	seeds map[web.URL]bool
+	pages map[web.Host]int // that a host gave
+}
+
+func newPast(seeds []web.URL) *past {
+	p := &past{make(map[web.URL]bool, len(seeds)), make(map[web.Host]int)}
+	for _, u := range seeds {
+		p.seeds[u] = false
 	}
-	did := func(u web.URL) {
-		if _, ok := fetched[u]; ok {
-			fetched[u] = true
+	return p
+}
+
+// add takes the next event of the earlier runs.
+func (p *past) add(e event.Event) {
+	var u web.URL
+	switch e := e.(type) {
+	case event.Fetched:
+		u = e.URL
+		p.pages[u.Host()]++
+	case event.Failed:
+		if e.Reason == web.ReasonRedirect || e.Reason == web.ReasonRedirectKnown {
+			u = e.URL
 		}
 	}
-	if d.History == nil {
-		return fetched, nil
+	if _, is := p.seeds[u]; is {
+		p.seeds[u] = true
 	}
-	for e, err := range d.History {
-		if err != nil {
-			return nil, fmt.Errorf("the event log of the earlier run: %w", err)
-		}
-		switch e := e.(type) {
-		case event.Fetched:
-			did(e.URL)
-		case event.Failed:
-			if e.Reason == web.ReasonRedirect || e.Reason == web.ReasonRedirectKnown {
-				did(e.URL)
-			}
-		}
-	}
-	return fetched, nil
 }
 
 // share closes the hosts that have had their share of pages, and reopens those
 // that have more to give.
-func (d *driver) share(ctx context.Context, now time.Time) error {
-	pages := map[web.Host]int{}
-	if d.History != nil {
-		for e, err := range d.History {
-			if err != nil {
-				return fmt.Errorf("the event log of the earlier run: %w", err)
-			}
-			if p, ok := e.(event.Fetched); ok {
-				pages[p.URL.Host()]++
-			}
-		}
-	}
-	drop := d.step.share(pages)
+func (d *driver) share(ctx context.Context, now time.Time, p *past) error {
+	drop := d.step.share(p.pages)
 	if len(drop) == 0 {
 		return nil
 	}

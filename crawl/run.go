@@ -181,6 +181,7 @@ func (d *driver) open(ctx context.Context) error {
 		return err
 	}
 	d.step.Resume(d.Seeds)
+	past := newPast(d.Seeds)
 	if d.History != nil {
 		for e, err := range d.History {
 			if err != nil {
@@ -189,12 +190,13 @@ func (d *driver) open(ctx context.Context) error {
 			if f, ok := e.(event.Fetched); ok {
 				d.step.Remember(f)
 			}
+			past.add(e)
 		}
 	}
 	if err := d.say(started); err != nil {
 		return err
 	}
-	if err := d.change(ctx, now); err != nil {
+	if err := d.change(ctx, now, past); err != nil {
 		return err
 	}
 	return d.sweep(ctx)

@@ -144,7 +144,7 @@ func (m *Maker) change(ctx context.Context, c *crawl.Crawl) error {
 		case s.Resume == AllLinks:
 			c.Changes.Links = true
 		}
-		m.Note(fmt.Sprintf("%s changes from %s to %s: %s", s.Path, clip(quoted(e.Old)), clip(quoted(e.New)), s.effect()))
+		m.Note(fmt.Sprintf("Changed: %s from %s to %s; %s", s.Path, clip(quoted(e.Old)), clip(quoted(e.New)), s.effect()))
 	}
 	threshold, judged := history.Threshold()
 	if changed[event.SettingThreshold] {
@@ -159,7 +159,7 @@ func (m *Maker) change(ctx context.Context, c *crawl.Crawl) error {
 // effect is what a change does, in a clause.
 func (s Setting) effect() string {
 	if s.Resume == Anytime || s.Why == "" {
-		return s.Resume.String()
+		return "it " + s.Resume.String()
 	}
 	return s.Why
 }
@@ -196,29 +196,37 @@ func (m *Maker) checkBudget(ctx context.Context, changed map[string]bool) error 
 	return nil
 }
 
-// ResumeTable is a table in Markdown of what a change of each setting does when a
-// crawl goes on. Settings of which the same is said share a row.
-func ResumeTable() string {
-	var rows []string
+// ResumeGroup is settings of which the same is said.
+type ResumeGroup struct {
+	Settings []string // paths
+	Change   string   // what a change does when a crawl goes on, beginning with a verb
+}
+
+// ResumeGroups tell of all settings what a change does when a crawl goes on.
+func ResumeGroups() (out []ResumeGroup) {
 	at := map[string]int{}
-	var paths [][]string
 	for _, s := range Settings() {
 		text := s.Resume.String()
 		if s.Why != "" {
-			text += ": " + strings.ReplaceAll(s.Why, "waggle judge DIR", "`waggle judge DIR`")
+			text += ": " + s.Why
 		}
 		i, ok := at[text]
 		if !ok {
-			i = len(rows)
+			i = len(out)
 			at[text] = i
-			rows, paths = append(rows, text), append(paths, nil)
+			out = append(out, ResumeGroup{Change: text})
 		}
-		paths[i] = append(paths[i], "`"+s.Path+"`")
+		out[i].Settings = append(out[i].Settings, s.Path)
 	}
+	return out
+}
+
+// ResumeTable is ResumeGroups as a table in Markdown.
+func ResumeTable() string {
 	var b strings.Builder
 	b.WriteString("| setting | a change |\n|---|---|\n")
-	for i, text := range rows {
-		b.WriteString("| " + strings.Join(paths[i], ", ") + " | " + text + " |\n")
+	for _, g := range ResumeGroups() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.Join(g.Settings, "`, `"), strings.ReplaceAll(g.Change, "waggle judge DIR", "`waggle judge DIR`"))
 	}
 	return b.String()
 }

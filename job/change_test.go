@@ -90,7 +90,7 @@ func TestGoingOnWithAnotherJob(t *testing.T) {
 		got     []string // pages of the second run
 	}{
 		{name: "nothing", said: "The budget of 3 pages is spent: --pages grants more, as the total over all runs."},
-		{name: "pages", edit: more, said: "budget.pages changes from 3 to 9: holds from then on", got: rest},
+		{name: "pages", edit: more, said: "Changed: budget.pages from 3 to 9; it holds from then on", got: rest},
 		{name: "too few pages", edit: []string{"{pages: 3}", "{pages: 2}"},
 			refused: "budget.pages: the crawl has fetched 3 pages already, and 2 are its budget over all runs: give more than it has fetched"},
 		{name: "too little time", edit: []string{"{pages: 3}", "{pages: 9, time: 1s}"},
@@ -106,10 +106,10 @@ func TestGoingOnWithAnotherJob(t *testing.T) {
 		{name: "addresses", edit: []string{"name: hives", "name: hives\naddresses: {keep-tracking: true}"},
 			refused: "addresses.keep-tracking: addresses.keep-tracking was nothing and is true now"},
 		{name: "exclude", edit: append(slices.Clone(more), "name: hives", "name: hives\nscope: {exclude: [hive]}"),
-			said: `scope.exclude changes from nothing to ["hive"]: waiting links outside leave; what the scope left out before stays out`,
+			said: `Changed: scope.exclude from nothing to ["hive"]; waiting links outside leave; what the scope left out before stays out`,
 			got:  []string{"/forage", "/wheels"}},
 		{name: "depth", edit: append(slices.Clone(more), "name: hives", "name: hives\nscope: {max-depth: 1}"),
-			said: "budget.pages changes from 3 to 9: holds from then on", got: []string{"/hive"}},
+			said: "Changed: budget.pages from 3 to 9; it holds from then on", got: []string{"/hive"}},
 		{name: "seeds", edit: append(slices.Clone(more), "[https://bees.test/]", "[https://bees.test/, https://bees.test/none, https://bees.test/wheels]"),
 			got: []string{"/wheels", "/hive", "/forage"}},
 	} {
@@ -142,7 +142,7 @@ func TestGoingOnWithAnotherJob(t *testing.T) {
 			}
 			// It is not news a second time.
 			said, got, err = goOn(t, dir, text, true)
-			if err != nil || len(got) > 0 || slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, "changes from") }) {
+			if err != nil || len(got) > 0 || slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, "Changed: ") }) {
 				t.Errorf("the third run: %q, %q, %v", said, got, err)
 			}
 		})

@@ -210,7 +210,7 @@ fetch:
 	again.Budget.Pages = 0
 	notes = nil
 	rest, resumed := once(again, true)
-	if want := []string{"/dance", "/forage", "/cars", "/wheels"}; !slices.Equal(rest, want) || resumed.History == nil || !slices.Equal(notes, []string{"budget.pages changes from 2 to nothing: holds from then on"}) {
+	if want := []string{"/dance", "/forage", "/cars", "/wheels"}; !slices.Equal(rest, want) || resumed.History == nil || !slices.Equal(notes, []string{"Changed: budget.pages from 2 to nothing; it holds from then on"}) {
 		t.Errorf("fetched %q later, want %q; notes %q", rest, want, notes)
 	}
 

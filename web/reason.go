@@ -67,11 +67,11 @@ func (r Reason) Meaning() string {
 func (r Reason) words() (brief, meaning string) {
 	switch r {
 	case ReasonScope:
-		return "outside the scope", "it is outside the scope of the job"
+		return "out of scope", "it is outside the scope of the job"
 	case ReasonDepth:
 		return "too deep", "it is too many links away from a seed"
 	case ReasonTrap:
-		return "traps", "its address looks like one that a crawler trap makes up"
+		return "traps", "its address looks like that of a crawler trap"
 	case ReasonExtension:
 		return "other files", "its address names a file that is no page, such as a picture"
 	case ReasonNoFollow:

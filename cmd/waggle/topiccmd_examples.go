@@ -381,11 +381,9 @@ func (w *exampleList) archived(ctx context.Context, col collection.Collection, f
 		at := w.place(func(u web.URL) web.URL { return follow(u, func(u web.URL) web.URL { return f.moved[u] }) }, h)
 		for u := range at {
 			if !f.kept[u] {
-				reason := string(f.lost[u])
-				if m := meaning(f.lost[u]); reason != "" && m != "" {
-					reason += ": " + m
-				} else if reason == "" {
-					reason = "not fetched"
+				reason := "it was not fetched"
+				if why := f.lost[u]; why != "" {
+					reason = untrusted(why.Meaning(), 100)
 				}
 				h.lose(reason)
 				delete(at, u)
