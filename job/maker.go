@@ -64,6 +64,7 @@ type Maker struct {
 	Log      crawl.Log
 
 	own     bool          // Job is a copy
+	looked  bool          // at the files of the job
 	read    *judge.Critic // the job's, once it was read
 	closing []func() error
 }

@@ -74,6 +74,14 @@ func (m *Maker) newJudge() (judge.Judge, error) {
 // readFiles reads the model, the critic and the related words of the job, so that
 // what is wrong with them is told before anything is fetched.
 func (m *Maker) readFiles() error {
+	if m.looked {
+		return nil
+	}
+	if m.Begun == nil && m.Topic == nil {
+		if err := m.checkExamples(); err != nil {
+			return err
+		}
+	}
 	if j := &m.Job.Judge; m.Judge == nil {
 		switch {
 		case j.Name == "critic" && j.Critic != "":
@@ -89,6 +97,7 @@ func (m *Maker) readFiles() error {
 			}
 		}
 	}
+	m.looked = true
 	if m.Scorer != nil {
 		return nil
 	}
@@ -118,6 +127,25 @@ func (m *Maker) readFiles() error {
 		}
 	}
 	return nil
+}
+
+// checkExamples looks for the files of examples. An address that cannot be had is
+// another matter: that may be nobody's fault.
+func (m *Maker) checkExamples() error {
+	var errs []error
+	look := func(path string, names []string) {
+		for i, name := range names {
+			if IsAddress(name) {
+				continue
+			}
+			if _, err := ReadExample(name); err != nil {
+				errs = append(errs, &Error{fmt.Sprintf("%s.%d", path, i), fmt.Errorf("example %s: %w", name, err)})
+			}
+		}
+	}
+	look("topic.examples", m.Job.Topic.Examples)
+	look("topic.negatives", m.Job.Topic.Negatives)
+	return errors.Join(errs...)
 }
 
 // readCritic reads the critic of the job. A first run keeps a copy, so that a

@@ -352,6 +352,14 @@ func newFolder(dir string) (made newDir) {
 	return made
 }
 
+// unless removes what was made where a command cannot be used as it was given.
+func (made newDir) unless(err error) {
+	var e exit
+	if errors.As(err, &e) && e.code == exitUsage {
+		made.remove()
+	}
+}
+
 // remove takes away what was made, as far as nothing else is in it.
 func (made newDir) remove() {
 	if len(made) == 0 {

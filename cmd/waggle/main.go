@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"os"
 	"os/signal"
@@ -206,6 +207,18 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 		complain(std.err, err)
 		return exitFailed
 	}
+}
+
+// unusable tells what is wrong with a file that a person named from what the
+// system could not do.
+func unusable(err error) error {
+	var e exit
+	var system *fs.PathError
+	failed := errors.As(err, &system) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)
+	if err == nil || errors.As(err, &e) || failed {
+		return err
+	}
+	return exit{exitUsage, err}
 }
 
 // complain writes an error line by line, without what a page, a server or a

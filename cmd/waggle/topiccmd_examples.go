@@ -261,7 +261,7 @@ func (indifferent) Judge(context.Context, *web.Page) (web.Verdict, error) { retu
 
 // fetch gets the examples as a crawl whose seeds they are: with its robots
 // rules, delays and retries, its archive and log, and its way of going on.
-func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *exampleList, meter *meter) (*outcomes, error) {
+func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *exampleList, meter *meter) (_ *outcomes, err error) {
 	j := &job.Job{Name: fmt.Sprintf("examples-%016x", w.sum), Scorer: job.Scorer{Name: "breadth-first"}}
 	j.Scope.MaxHostQueue = maxExamples                                  // none is left out
 	j.Addresses = job.Addresses{KeepSessions: true, KeepTracking: true} // as the taxonomy writes them
@@ -292,6 +292,8 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *e
 	if err := checkLive(j, w.addresses); err != nil {
 		return nil, exit{exitUsage, err}
 	}
+	place := newFolder(dir)
+	defer func() { place.unless(err) }()
 	own, err := col.Lock()
 	if err != nil {
 		return nil, err

@@ -102,6 +102,8 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 	if err := c.usable(); err != nil {
 		return exit{exitUsage, err}
 	}
+	place := newFolder(c.Out)
+	defer func() { place.unless(err) }()
 	unlock, err := c.take()
 	if err != nil {
 		return err
