@@ -268,7 +268,15 @@ func (c *trainCollectCmd) report(io streams, g *train.Graph) {
 			break
 		}
 	}
+	doubt(out, g)
 	fmt.Fprintf(out, "\nNext: waggle train sequences %s\n", c.Out)
+}
+
+// doubt says why a model of a graph may be worth little.
+func doubt(out *os.File, g *train.Graph) {
+	if why := g.Doubt(); why != "" {
+		fmt.Fprintf(out, "\nNote: %s.\n", why)
+	}
 }
 
 // provider names where in-links come from.

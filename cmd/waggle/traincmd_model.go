@@ -143,6 +143,7 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	if n := len(f.Provenance.Curve); n > 0 {
 		fmt.Fprintf(io.out, "Training: %d iterations, %s; the objective went from %.6g to %.6g.\n", n-1, event.Line(f.Provenance.Status), f.Provenance.Curve[0], f.Provenance.Curve[n-1])
 	}
+	doubt(io.out, g)
 	fmt.Fprintf(io.out, "\nNext: waggle train inspect %s\n      waggle crawl … --scorer %s --model %[1]s\n", c.Out, scorerOf(f.Kind))
 	return nil
 }
