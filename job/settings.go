@@ -84,7 +84,7 @@ func Settings() []Setting {
 			Path: "judge.anyway", Line: "Accept a critic that cannot tell the focus from the rest", Example: "false",
 		},
 		{
-			Path: "judge.command", Line: "Of the judge command: a program that takes a line of JSON and gives one",
+			Path: "judge.command", Line: "Of the judge command: a program and its arguments; docs/judge-command.md says how it is asked",
 			Example: "[./my-judge]", Resume: Verdicts, Why: newVerdicts,
 		},
 
