@@ -167,6 +167,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 	if err != nil {
 		panic(err) // the tags above are wrong
 	}
+	showExamples(parser.Model)
 	defer func() { // kong exits after --help and --version
 		if r := recover(); r != nil {
 			e, ok := r.(exit)
