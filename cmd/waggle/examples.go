@@ -35,7 +35,7 @@ waggle lab list --yaml prints a lab file with all that one can say.`,
 		"lab report": `  waggle lab report results`,
 		"lab list": `  waggle lab list
   waggle lab list --yaml >lab.yaml`,
-		"lab paths": `  waggle lab paths --web departments --topics faculty --repeats 5`,
+		"lab paths":       `  waggle lab paths --web departments --topics faculty --repeats 5`,
 		"train sequences": `  waggle train sequences bees --seed 1`,
 		"train model": `  waggle train model bees --kind crf -o bees.model
   waggle train model --kind paths --paths paths.tsv --contact you@example.org -o paths.model`,
