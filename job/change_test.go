@@ -11,12 +11,19 @@ import (
 	"testing/synctest"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 )
 
 // goOn makes a run of the crawl in dir by a job file, and tells what it said and
 // which pages came.
 func goOn(t *testing.T, dir, text string, begun bool) (said, got []string, err error) {
+	t.Helper()
+	return goOnWith(t, dir, text, begun, func(*crawl.Crawl) {})
+}
+
+// goOnWith is goOn with a look at the crawl before it runs.
+func goOnWith(t *testing.T, dir, text string, begun bool, look func(*crawl.Crawl)) (said, got []string, err error) {
 	t.Helper()
 	j, err := Parse("job.yaml", []byte(text))
 	if err != nil {
@@ -33,6 +40,7 @@ func goOn(t *testing.T, dir, text string, begun bool) (said, got []string, err e
 		}
 		c, errMade := m.Crawl(t.Context())
 		if err = errMade; err == nil {
+			look(c)
 			c.Listen = func(e event.Event) {
 				if p, ok := e.(event.Fetched); ok {
 					got = append(got, p.URL.RequestPath())
@@ -208,6 +216,55 @@ func TestGoingOnWithAnotherThreshold(t *testing.T) {
 		t.Errorf("%d changes in the log", n)
 	}
 }
+
+// The log of a crawl that an earlier waggle began knows no settings: what the job
+// says when it goes on holds, and is known from then on.
+func TestGoingOnWithoutSettings(t *testing.T) {
+	dir := t.TempDir()
+	forget := func(c *crawl.Crawl) { c.Settings = nil }
+	if _, _, err := goOnWith(t, dir, hives, false, forget); err != nil {
+		t.Fatal(err)
+	}
+	text := edit(t, "[honey bee]", "[honey bee, hive]", "{pages: 3}", "{pages: 4}")
+	if said, got, err := goOn(t, dir, text, true); err != nil || len(said) > 0 || len(got) != 1 {
+		t.Fatalf("%q, %q, %v", said, got, err)
+	}
+	if was := event.ReadHistory(collection.At(dir).EventLog()).Settings["topic.keywords"]; was != `["honey bee","hive"]` {
+		t.Errorf("the log says %s", was)
+	}
+	if _, _, err := goOn(t, dir, hives, true); err == nil || !strings.Contains(err.Error(), `topic.keywords was ["honey bee","hive"]`) {
+		t.Error(err)
+	}
+}
+
+// A run that is killed before its first turn leaves the changes to the next one.
+func TestChangesOfAKilledRun(t *testing.T) {
+	dir := t.TempDir()
+	if _, _, err := goOn(t, dir, hives, false); err != nil {
+		t.Fatal(err)
+	}
+	text := edit(t, "{pages: 3}", "{pages: 9}", "name: hives", "name: hives\nscope: {exclude: [hive]}")
+	dead := func(c *crawl.Crawl) { c.Log = deadLog{} }
+	if _, _, err := goOnWith(t, dir, text, true, dead); !errors.Is(err, errDead) {
+		t.Fatal(err)
+	}
+	b, err := collection.At(dir).Job() // as it is kept now
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, got, err := goOn(t, dir, string(b), true)
+	if err != nil || !slices.Equal(got, []string{"/forage", "/wheels"}) || len(said) != 2 {
+		t.Errorf("%q, %q, %v", said, got, err)
+	}
+}
+
+// deadLog fails.
+type deadLog struct{}
+
+var errDead = errors.New("no space left")
+
+func (deadLog) Append(...event.Event) ([]byte, error) { return nil, errDead }
+func (deadLog) Sync() error                           { return nil }
 
 // The log holds what a job says, at most a KiB of each value.
 func TestText(t *testing.T) {

@@ -148,6 +148,10 @@ func TestTexts(t *testing.T) {
 // What is added to a list of one job is not in the list of its copy.
 func TestSetOfACopy(t *testing.T) {
 	seeds, _ := Lookup("seeds.3")
+	twice := &Job{Seeds: []string{"https://a.example/"}}
+	if err := seeds.Set(twice, "https://a.example/", "https://b.example/", "https://b.example/"); err != nil || len(twice.Seeds) != 2 {
+		t.Errorf("%q, %v", twice.Seeds, err)
+	}
 	j := &Job{Seeds: make([]string, 1, 9)}
 	a, b := *j, *j
 	if err := errors.Join(seeds.Set(&a, "https://a.example/"), seeds.Set(&b, "https://b.example/")); err != nil {

@@ -177,7 +177,7 @@ func (s Setting) Given(j *Job) bool {
 }
 
 // Set puts a value, as a flag or a form gives it, into a job: to a list it adds
-// them all, of others the last holds. The error is an *Error; whether the value
+// those that are not in it, of others the last holds. The error is an *Error; whether the value
 // makes sense is told by Job.Check.
 func (s Setting) Set(j *Job, values ...string) error {
 	v := s.field(j)
@@ -250,7 +250,10 @@ func set(v reflect.Value, text string) error {
 		}
 		v.SetFloat(x)
 	case reflect.Slice:
-		if v.Type() == reflect.TypeFor[[]string]() {
+		if list, ok := v.Interface().([]string); ok {
+			if slices.Contains(list, text) {
+				return nil
+			}
 			// Without the capacity that a copy of the job may share.
 			v.Set(reflect.Append(v.Slice3(0, v.Len(), v.Len()), reflect.ValueOf(text)))
 			return nil

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"syscall"
 
+	"golang.org/x/term"
+
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/clock"
@@ -75,9 +77,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 	}
 	how, sum, err := crawlAndShow(ctx, m, c.place, func() progress {
 		if !c.JSON {
-			for _, line := range m.Job.Outline() {
-				fmt.Fprintln(std.out, event.Line(line))
-			}
+			printOutline(std.out, m.Job)
 		}
 		return newProgress(std.out, c.JSON, clock.System{}, os.Getenv)
 	})
@@ -101,6 +101,23 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 		return exit{exitNothing, fmt.Errorf("no page was fetched%s", why(sum, j.Fetch.AllowPrivate))}
 	}
 	return nil
+}
+
+// printOutline says what a crawl will do, in lines that fit the terminal.
+func printOutline(out *os.File, j *job.Job) {
+	width := 0
+	if term.IsTerminal(int(out.Fd())) {
+		width, _, _ = term.GetSize(int(out.Fd())) // 0 where it cannot be told
+	}
+	for _, line := range j.Outline() {
+		lines := []string{event.Line(line)}
+		if width > 1 {
+			lines = wrapped(lines[0], width-1)
+		}
+		for _, l := range lines {
+			fmt.Fprintln(out, l)
+		}
+	}
 }
 
 // place names where a person gave the value of a setting: a flag, or the job file.
