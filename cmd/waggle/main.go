@@ -222,6 +222,14 @@ func unusable(err error) error {
 	return exit{exitUsage, err}
 }
 
+// stoppedOr is the error of a command that may have been interrupted.
+func stoppedOr(ctx context.Context, err error, stopped string) error {
+	if ctx.Err() != nil {
+		return exit{exitStopped, errors.New(stopped)}
+	}
+	return err
+}
+
 // complain writes an error line by line, without what a page, a server or a
 // judge's program may have put into it to speak to the terminal.
 func complain(out io.Writer, err error) {

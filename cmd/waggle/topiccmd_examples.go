@@ -269,25 +269,12 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *e
 		return nil, exit{exitUsage, err}
 	}
 	col := collection.At(dir)
-	if err := col.Usable(); err != nil {
-		return nil, exit{exitUsage, err}
-	}
-	begun := col.Begun()
-	if begun {
-		old, err := job.Read(col.JobFile())
-		if err != nil {
-			return nil, err
-		}
-		if old.Name != j.Name {
-			return nil, exit{exitUsage, fmt.Errorf("%s holds the pages of another taxonomy: choose another folder with --pages", dir)}
-		}
-		how, _, err := col.Ended()
-		if err != nil {
-			return nil, err
-		}
-		if how == event.FrontierEmpty {
-			return readFetched(col)
-		}
+	begun, whole, err := examplesIn(col, j.Name)
+	switch {
+	case err != nil:
+		return nil, err
+	case whole:
+		return readFetched(col)
 	}
 	if err := checkLive(j, w.addresses); err != nil {
 		return nil, exit{exitUsage, err}
@@ -342,6 +329,25 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *e
 		return nil, exit{exitStopped, fmt.Errorf("stopped after %s of %s examples; the same command goes on", number(done), number(len(w.addresses)))}
 	}
 	return readFetched(col)
+}
+
+// examplesIn tells whether a folder holds examples of that name, and all of them.
+func examplesIn(col collection.Collection, name string) (begun, whole bool, err error) {
+	if err := col.Usable(); err != nil {
+		return false, false, exit{exitUsage, err}
+	}
+	if !col.Begun() {
+		return false, false, nil
+	}
+	old, err := job.Read(col.JobFile())
+	if err != nil {
+		return true, false, err
+	}
+	if old.Name != name {
+		return true, false, exit{exitUsage, fmt.Errorf("%s holds the pages of another taxonomy: choose another folder with --pages", col.Dir())}
+	}
+	how, _, err := col.Ended()
+	return true, how == event.FrontierEmpty, err
 }
 
 // readFetched reads the log.

@@ -227,14 +227,6 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 
 const goesOn = "stopped; the same command goes on where it was"
 
-// stoppedOr is the error of a command that may have been interrupted.
-func stoppedOr(ctx context.Context, err error, stopped string) error {
-	if ctx.Err() != nil {
-		return exit{exitStopped, errors.New(stopped)}
-	}
-	return err
-}
-
 // report tells what was collected.
 func (c *trainCollectCmd) report(io streams, g *train.Graph) {
 	out := io.out
@@ -270,13 +262,6 @@ func (c *trainCollectCmd) report(io streams, g *train.Graph) {
 	}
 	doubt(out, g)
 	fmt.Fprintf(out, "\nNext: waggle train sequences %s\n", c.Out)
-}
-
-// doubt says why a model of a graph may be worth little.
-func doubt(out *os.File, g *train.Graph) {
-	if why := g.Doubt(); why != "" {
-		fmt.Fprintf(out, "\nNote: %s.\n", why)
-	}
 }
 
 // provider names where in-links come from.
