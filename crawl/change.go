@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -16,7 +17,8 @@ import (
 // and its Policy are the new ones; Changes say what of them is to act on what
 // the frontier holds already, before anything is fetched:
 //
-//	Links   waiting links outside the scope, or too deep, leave
+//	Links   waiting links outside the scope, or too deep, leave; what the scope
+//	        left out before enters where it is found again
 //	Seeds   seeds that were not fetched enter; those taken out leave
 //	Shares  hosts that have had their share of pages are closed, others reopened
 //
@@ -53,6 +55,11 @@ func (d *driver) change(ctx context.Context, now time.Time, p *past) error {
 			return err
 		}
 	}
+	if c.Links {
+		if err := d.forget(ctx, p.left); err != nil {
+			return err
+		}
+	}
 	if c.Links || c.Seeds {
 		if err := d.recheck(ctx, now); err != nil {
 			return err
@@ -67,6 +74,19 @@ func (d *driver) change(ctx context.Context, now time.Time, p *past) error {
 		e.At = event.At{At: now}
 		if err := d.settle(ctx, now, nil, d.step.note(e)); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// forget makes the addresses unknown that the scope left out before and admits
+// now. They are marked done, as links outside are refused once for all.
+func (d *driver) forget(ctx context.Context, left map[web.URL]bool) error {
+	within := slices.DeleteFunc(slices.Collect(maps.Keys(left)), func(u web.URL) bool { return d.step.policy.Scope.check(u) != "" })
+	slices.SortFunc(within, func(a, b web.URL) int { return strings.Compare(a.String(), b.String()) })
+	for part := range slices.Chunk(within, sweepSlice) {
+		if _, err := d.Frontier.Commit(ctx, web.Turn{Forget: part}); err != nil {
+			return fmt.Errorf("frontier: %w", err)
 		}
 	}
 	return nil
@@ -162,12 +182,16 @@ type past struct {
 	// followed.
 	seeds map[web.URL]bool
 	pages map[web.Host]int // that a host gave
+	left  map[web.URL]bool // left out by the scope; nil if nobody asks
 }
 
-func newPast(seeds []web.URL) *past {
-	p := &past{make(map[web.URL]bool, len(seeds)), make(map[web.Host]int)}
+func newPast(seeds []web.URL, c *Changes) *past {
+	p := &past{seeds: make(map[web.URL]bool, len(seeds)), pages: make(map[web.Host]int)}
 	for _, u := range seeds {
 		p.seeds[u] = false
+	}
+	if c.Links {
+		p.left = make(map[web.URL]bool)
 	}
 	return p
 }
@@ -176,16 +200,32 @@ func newPast(seeds []web.URL) *past {
 func (p *past) add(e event.Event) {
 	var u web.URL
 	switch e := e.(type) {
+	case event.Seeded:
+		p.skipped(e.Skipped)
 	case event.Fetched:
 		u = e.URL
 		p.pages[u.Host()]++
+		p.skipped(e.Skipped)
+		delete(p.left, u)
 	case event.Failed:
 		if e.Reason == web.ReasonRedirect || e.Reason == web.ReasonRedirectKnown {
 			u = e.URL
 		}
+		if e.Reason == web.ReasonScope && !e.To.IsZero() {
+			p.skipped([]event.Skipped{{URL: e.To, Reason: e.Reason}})
+		}
+		delete(p.left, e.URL)
 	}
 	if _, is := p.seeds[u]; is {
 		p.seeds[u] = true
+	}
+}
+
+func (p *past) skipped(list []event.Skipped) {
+	for _, s := range list {
+		if p.left != nil && s.Reason == web.ReasonScope {
+			p.left[s.URL] = true
+		}
 	}
 }
 

@@ -104,7 +104,7 @@ var garden = mapWeb{
 	"a.example/":        `<a href="/bees">bees</a> <a href="/login">log in</a> <a href="http://b.example/">b</a> <a href="http://c.example/">c</a>`,
 	"a.example/bees":    `<a href="/bees/2">more</a> <a href="/login/2">in</a> bees`,
 	"a.example/bees/2":  `<a href="/bees/3">more</a> two`,
-	"a.example/bees/3":  `three`,
+	"a.example/bees/3":  `three <a href="/login/2">in</a> <a href="/bees">bees</a>`,
 	"a.example/login":   `log in`,
 	"a.example/login/2": `log in again`,
 	"b.example/":        `<a href="/1">1</a> <a href="/2">2</a> <a href="/3">3</a> b`,
@@ -177,6 +177,22 @@ fetched a.example/login
 fetched a.example/bees/2
 fetched a.example/login/2
 fetched a.example/bees/3
+`,
+		}, {
+			name: "a wider scope lets in what it left out where that is found again, and nothing twice", pages: 2,
+			first: crawl.Policy{Scope: crawl.Scope{Exclude: []*regexp.Regexp{regexp.MustCompile("/login/2")}}},
+			then:  crawl.Policy{}, changes: crawl.Changes{Links: true},
+			want: `
+changed s old new
+fetched a.example/login
+fetched b.example/
+fetched c.example/
+fetched a.example/bees/2
+fetched b.example/1
+fetched b.example/2
+fetched b.example/3
+fetched a.example/bees/3
+fetched a.example/login/2
 `,
 		}, {
 			name: "a seed is added, one that was out of scope before", pages: 9,

@@ -181,7 +181,7 @@ func (d *driver) open(ctx context.Context) error {
 		return err
 	}
 	d.step.Resume(d.Seeds)
-	past := newPast(d.Seeds)
+	past := newPast(d.Seeds, &d.Changes)
 	if d.History != nil {
 		for e, err := range d.History {
 			if err != nil {

@@ -114,7 +114,7 @@ func TestGoingOnWithAnotherJob(t *testing.T) {
 		{name: "addresses", edit: []string{"name: hives", "name: hives\naddresses: {keep-tracking: true}"},
 			refused: "addresses.keep-tracking: addresses.keep-tracking was nothing and is true now"},
 		{name: "exclude", edit: append(slices.Clone(more), "name: hives", "name: hives\nscope: {exclude: [hive]}"),
-			said: `Changed: scope.exclude from nothing to ["hive"]; waiting links outside leave; what the scope left out before stays out`,
+			said: `Changed: scope.exclude from nothing to ["hive"]; waiting links outside leave; what the scope left out before enters where it is found again`,
 			got:  []string{"/forage", "/wheels"}},
 		{name: "depth", edit: append(slices.Clone(more), "name: hives", "name: hives\nscope: {max-depth: 1}"),
 			said: "Changed: budget.pages from 3 to 9; it holds from then on", got: []string{"/hive"}},

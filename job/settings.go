@@ -15,8 +15,8 @@ const (
 	newAddresses = "all addresses were written by these rules; begin a new crawl"
 	newVerdicts  = "the pages were judged by it; waggle judge DIR judges them anew, and then the crawl can go on"
 
-	newSeeds  = "new ones enter, also those that failed or were out of scope before; of those taken out, what still waits leaves"
-	newScope  = "waiting links outside leave; what the scope left out before stays out"
+	newSeeds  = "new ones enter, also those that failed or were left out before; of those taken out, what still waits leaves"
+	newScope  = "waiting links outside leave; what the scope left out before enters where it is found again"
 	newDepth  = "waiting links that are too deep leave; what was too deep before enters where it is found again"
 	newShares = "hosts that have had their share are closed, others opened again to links found from then on"
 	newBudget = "the total over all runs; not less than is spent"
