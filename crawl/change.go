@@ -20,7 +20,8 @@ import (
 //	Links   waiting links outside the scope, or too deep, leave; what the scope
 //	        left out before enters where it is found again
 //	Seeds   seeds that were not fetched enter; those taken out leave
-//	Shares  hosts that have had their share of pages are closed, others reopened
+//	Shares  hosts that have had their share of pages are closed, others reopened:
+//	        what was left out of these enters where it is found again
 //
 // The Settings are logged last, each with a turn. So a run that dies before its
 // changes have taken effect leaves no word of them: the next one makes them again,
@@ -55,7 +56,7 @@ func (d *driver) change(ctx context.Context, now time.Time, p *past) error {
 			return err
 		}
 	}
-	if c.Links {
+	if c.Links || c.Shares {
 		if err := d.forget(ctx, p.left); err != nil {
 			return err
 		}
@@ -79,10 +80,12 @@ func (d *driver) change(ctx context.Context, now time.Time, p *past) error {
 	return nil
 }
 
-// forget makes the addresses unknown that the scope left out before and admits
-// now. They are marked done, as links outside are refused once for all.
+// forget makes the addresses unknown that were left out before and may enter now.
+// They are marked done, as links outside are refused once for all.
 func (d *driver) forget(ctx context.Context, left map[web.URL]bool) error {
-	within := slices.DeleteFunc(slices.Collect(maps.Keys(left)), func(u web.URL) bool { return d.step.policy.Scope.check(u) != "" })
+	within := slices.DeleteFunc(slices.Collect(maps.Keys(left)), func(u web.URL) bool {
+		return d.step.policy.Scope.check(u) != "" || d.step.closed[u.Host()] != ""
+	})
 	slices.SortFunc(within, func(a, b web.URL) int { return strings.Compare(a.String(), b.String()) })
 	for part := range slices.Chunk(within, sweepSlice) {
 		if _, err := d.Frontier.Commit(ctx, web.Turn{Forget: part}); err != nil {
@@ -182,7 +185,7 @@ type past struct {
 	// followed.
 	seeds map[web.URL]bool
 	pages map[web.Host]int // that a host gave
-	left  map[web.URL]bool // left out by the scope; nil if nobody asks
+	left  map[web.URL]bool // left out by the scope or for their host's share; nil if nobody asks
 }
 
 func newPast(seeds []web.URL, c *Changes) *past {
@@ -190,7 +193,7 @@ func newPast(seeds []web.URL, c *Changes) *past {
 	for _, u := range seeds {
 		p.seeds[u] = false
 	}
-	if c.Links {
+	if c.Links || c.Shares {
 		p.left = make(map[web.URL]bool)
 	}
 	return p
@@ -211,7 +214,7 @@ func (p *past) add(e event.Event) {
 		if e.Reason == web.ReasonRedirect || e.Reason == web.ReasonRedirectKnown {
 			u = e.URL
 		}
-		if e.Reason == web.ReasonScope && !e.To.IsZero() {
+		if !e.To.IsZero() {
 			p.skipped([]event.Skipped{{URL: e.To, Reason: e.Reason}})
 		}
 		delete(p.left, e.URL)
@@ -223,7 +226,7 @@ func (p *past) add(e event.Event) {
 
 func (p *past) skipped(list []event.Skipped) {
 	for _, s := range list {
-		if p.left != nil && s.Reason == web.ReasonScope {
+		if p.left != nil && (s.Reason == web.ReasonScope || s.Reason == web.ReasonHostPages) {
 			p.left[s.URL] = true
 		}
 	}

@@ -252,6 +252,18 @@ changed s old new
 fetched b.example/1
 `,
 		}, {
+			name: "hosts have more to give, of links that are found again", pages: 3,
+			first: crawl.Policy{MaxHostPages: 1}, then: crawl.Policy{},
+			seeds: []string{"a.example/", "a.example/bees/3"}, changes: crawl.Changes{Shares: true, Seeds: true},
+			want: `
+seeded a.example/bees/3
+changed s old new
+fetched a.example/bees/3
+fetched a.example/login/2
+fetched a.example/bees
+fetched a.example/bees/2
+`,
+		}, {
 			name: "nothing that waits is concerned", pages: 4,
 			want: `
 changed s old new
