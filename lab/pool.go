@@ -25,6 +25,9 @@ import (
 type PoolOptions struct {
 	// Judges rank all pages of a web; nil = those of each lab, without truth.
 	Judges []string
+	// Webs are folders of recorded webs whose pages are ranked by judges alone, for
+	// all their topics, with a truth or without; then Judges are needed.
+	Webs []string
 	pool.DrawOptions
 	// Progress is told what is going on; it may be nil.
 	Progress func(done, total int, note string)
@@ -34,7 +37,8 @@ type PoolOptions struct {
 // the pages to read: what their crawls fetched early, what judges rank high, and
 // samples of the rest (see pool.Draw). The labs need keep-runs. What crawls were
 // given as seeds is left out of their rankings, and so are crawls under the judge
-// that knows the truth.
+// that knows the truth. Webs without a truth, on which no lab can run yet, are
+// drawn from by judges alone.
 func DrawPool(ctx context.Context, results []string, o PoolOptions) (*pool.Pool, error) {
 	if o.Progress == nil {
 		o.Progress = func(int, int, string) {}
@@ -43,6 +47,11 @@ func DrawPool(ctx context.Context, results []string, o PoolOptions) (*pool.Pool,
 	d.out.Seed = o.Seed
 	for _, dir := range results {
 		if err := d.add(ctx, dir); err != nil {
+			return nil, err
+		}
+	}
+	for _, dir := range o.Webs {
+		if err := d.addBare(ctx, dir); err != nil {
 			return nil, err
 		}
 	}
@@ -141,6 +150,38 @@ func (d *drawing) addWeb(ctx context.Context, r *runner, i int, runs []*eval.Run
 		return err
 	}
 	defer w.Close() // it was read only
+	return d.addTopics(ctx, r, w, runs)
+}
+
+// addBare adds the rankings of a web by judges alone.
+func (d *drawing) addBare(ctx context.Context, dir string) error {
+	if len(d.o.Judges) == 0 {
+		return errors.New("no lab ranks these pages, so judges are needed: such as topic and keyword")
+	}
+	c, err := corpus.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer c.Close() // it was read only
+	w := newLabWeb(c, &Web{Path: dir, Budgets: []int{1}})
+	for _, t := range c.Topics {
+		if len(t.Seeds) > 0 {
+			w.topics = append(w.topics, t)
+		}
+	}
+	if len(w.topics) == 0 {
+		return fmt.Errorf("%s has no topic with seeds", dir)
+	}
+	f := &File{Webs: []Web{*w.spec}, name: dir}
+	f.setDefaults()
+	if w.folds, err = w.partition(); err != nil {
+		return err
+	}
+	return d.addTopics(ctx, &runner{File: f, opt: Options{Progress: d.o.Progress}}, w, nil)
+}
+
+// addTopics adds the rankings of the topics of an open web.
+func (d *drawing) addTopics(ctx context.Context, r *runner, w *labWeb, runs []*eval.Run) error {
 	whole := w.folds[0]
 	if err := whole.load(ctx, r); err != nil {
 		return err
@@ -150,7 +191,7 @@ func (d *drawing) addWeb(ctx context.Context, r *runner, i int, runs []*eval.Run
 	if known, ok := d.out.Web(w.Name); !ok {
 		d.out.Webs = append(d.out.Webs, entry)
 	} else if known != entry {
-		return fmt.Errorf("%s: two webs are named %s", r.at("webs", fmt.Sprint(i)), w.Name)
+		return fmt.Errorf("%s: two webs are named %s", w.Dir(), w.Name)
 	}
 	for _, t := range w.topics {
 		k := pool.Key{Web: w.Name, Topic: t.Name}
@@ -207,13 +248,15 @@ func (d *drawing) rank(ctx context.Context, g *group, p *pool.Population) error 
 	if names == nil {
 		names = slices.DeleteFunc(slices.Clone(g.Judges), func(name string) bool { return name == report.TruthJudge })
 	}
+	var why error
 	for _, name := range names {
 		if isCritic(name) || name == report.TruthJudge || !slices.ContainsFunc(Judges(), func(l judge.Line) bool { return l.Name == name }) {
 			return fmt.Errorf("the judge %q ranks no pages for a pool: waggle lab list names judges; of them neither critics nor truth can", name)
 		}
 		j, _, err := g.judge(g.topic(), name)
 		if err != nil {
-			return fmt.Errorf("%s: %w", g.id(), err)
+			why = errors.Join(why, err)
+			continue // the topic does not give what this judge needs
 		}
 		defer j.Close() // it started nothing
 		type judged struct {
@@ -242,7 +285,12 @@ func (d *drawing) rank(ctx context.Context, g *group, p *pool.Population) error 
 		for i, x := range all {
 			list[i] = x.document
 		}
-		p.Lists = append(p.Lists, list)
+		if len(list) > 0 {
+			p.Lists = append(p.Lists, list)
+		}
+	}
+	if len(names) > 0 && len(p.Lists) == 0 {
+		return fmt.Errorf("%s: no judge can rank its pages: %w", g.id(), why)
 	}
 	return nil
 }

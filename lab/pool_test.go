@@ -110,3 +110,46 @@ func TestDrawPool(t *testing.T) {
 		t.Errorf("a lab without runs: %v", err)
 	}
 }
+
+// A web without a truth is drawn from by judges alone, and what was read of it is a
+// truth that a lab can run on.
+func TestDrawPoolByJudges(t *testing.T) {
+	webDir := small(t)
+	o := PoolOptions{Webs: []string{webDir}, Judges: []string{"keyword", "cosine-tf-max"}, DrawOptions: pool.DrawOptions{Pages: 30, Top: 10}}
+	if _, err := DrawPool(t.Context(), nil, o); err == nil || !strings.Contains(err.Error(), "tree/untruthful: no judge can rank its pages") {
+		t.Errorf("a topic of which no judge can be made: %v", err)
+	}
+	edit(t, filepath.Join(webDir, "web.yaml"), "keywords: [x]", "keywords: [wheels]")
+	p, err := DrawPool(t.Context(), nil, PoolOptions{Webs: []string{webDir}, Judges: []string{"keyword", "cosine-tf-max"}, DrawOptions: pool.DrawOptions{Pages: 30, Top: 10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Topics) != 3 || p.Topics[2].Name != "untruthful" || len(p.Topics[2].Pages) != 30 || p.Topics[2].Lists == 0 {
+		t.Fatalf("%d topics, %d pages, %d lists", len(p.Topics), len(p.Topics[2].Pages), p.Topics[2].Lists)
+	}
+	dir := t.TempDir()
+	if err := p.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	f, _, err := pool.OpenLabels(dir, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, x := range p.Topics[2].Pages {
+		if err := f.Add(pool.Label{Key: p.Topics[2].Key(), URL: x.URL, Grade: pool.Grade(n % 3), Reader: "ada", Round: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.Close()
+	out := t.TempDir()
+	if o, err := read(t, "webs: [{path: "+webDir+", topics: [untruthful], budgets: [20]}]\nscorers: [breadth-first]\njudges: [keyword]\ntruth: read\npool: "+dir+"\n").Run(t.Context(), out, Options{}); err != nil || o.Failed > 0 {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	r, err := Report(out)
+	if err != nil || len(r.Cells) != 1 || !(r.Cells[0].Value("hits", 20) > 0) {
+		t.Errorf("%+v, %v", r.Cells, err)
+	}
+	if _, err := DrawPool(t.Context(), nil, PoolOptions{Webs: []string{webDir}}); err == nil || !strings.Contains(err.Error(), "judges are needed") {
+		t.Errorf("without judges: %v", err)
+	}
+}

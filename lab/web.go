@@ -102,6 +102,16 @@ func (w *labWeb) release() {
 	}
 }
 
+// newLabWeb is a web without topics.
+func newLabWeb(w *corpus.Web, spec *Web) *labWeb {
+	out := &labWeb{
+		Web: w, spec: spec, truth: map[string]map[web.URL]bool{}, truths: map[string]uint64{}, words: text.NewAnalyzer(),
+		grades: map[string]map[web.URL]pool.Grade{}, negatives: map[string][]web.URL{}, bad: map[string][]web.URL{},
+	}
+	out.parser = parse.New(parse.Options{Analyzer: out.words, Canon: w.Canon()})
+	return out
+}
+
 // open opens a web and checks that it can be measured on.
 func (f *File) open(spec *Web, i int) (*labWeb, error) {
 	at := f.at("webs", fmt.Sprint(i))
@@ -114,11 +124,7 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		w.Close()
 		return nil, err
 	}
-	out := &labWeb{
-		Web: w, spec: spec, truth: map[string]map[web.URL]bool{}, truths: map[string]uint64{}, words: text.NewAnalyzer(),
-		grades: map[string]map[web.URL]pool.Grade{}, negatives: map[string][]web.URL{}, bad: map[string][]web.URL{},
-	}
-	out.parser = parse.New(parse.Options{Analyzer: out.words, Canon: w.Canon()})
+	out := newLabWeb(w, spec)
 	fail := func(format string, args ...any) (*labWeb, error) {
 		w.Close()
 		return nil, fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...))

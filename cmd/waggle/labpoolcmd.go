@@ -29,7 +29,8 @@ type labPoolCmds struct {
 
 // poolDrawCmd is `waggle lab pool draw`.
 type poolDrawCmd struct {
-	Results []string `arg:"" help:"Folders of results of waggle lab run, of labs with keep-runs."`
+	Results []string `arg:"" optional:"" help:"Folders of results of waggle lab run, of labs with keep-runs."`
+	Web     []string `placeholder:"WEB" sep:"none" help:"A recorded web whose pages are ranked by --judges alone; may be repeated."`
 	Out     string   `short:"o" required:"" placeholder:"DIR" help:"Folder for the pool."`
 	Pages   int      `default:"340" help:"Pages to read for a topic."`
 	Top     int      `default:"200" help:"Of these, those of the best ranks, at most."`
@@ -56,6 +57,11 @@ one. The strata:
   waggle lab pool draw results -o truth
   waggle lab read truth --web WEB             read and label the pages
 
+A web without a truth, on which no lab can run yet, is drawn from by judges alone,
+for all its topics; once it was read, a lab with truth: read runs on it:
+
+  waggle lab pool draw --web WEB --judges topic,keyword -o truth
+
 Beside the pool, narratives.yaml says what counts as a page of each topic; write
 it before you read the first page:
 
@@ -74,9 +80,15 @@ func (c *poolDrawCmd) Run(ctx context.Context, std streams) error {
 	if c.Pages < 1 || c.Top < 0 || c.Top > c.Pages {
 		return exit{exitUsage, fmt.Errorf("--pages=%d --top=%d: give 1 page or more, and of them not more by rank than there are", c.Pages, c.Top)}
 	}
+	switch {
+	case len(c.Results)+len(c.Web) == 0:
+		return exit{exitUsage, errors.New("what ranks the pages? give the results of a lab, or --web WEB and --judges")}
+	case len(c.Web) > 0 && len(c.Judges) == 0:
+		return exit{exitUsage, errors.New("--web has pages ranked by judges: name them by --judges, such as topic,keyword")}
+	}
 	meter := newMeter(std.err)
 	p, err := lab.DrawPool(ctx, c.Results, lab.PoolOptions{
-		Judges: c.Judges, DrawOptions: pool.DrawOptions{Pages: c.Pages, Top: c.Top, Seed: c.Seed}, Progress: meter.show,
+		Judges: c.Judges, Webs: c.Web, DrawOptions: pool.DrawOptions{Pages: c.Pages, Top: c.Top, Seed: c.Seed}, Progress: meter.show,
 	})
 	meter.end()
 	if ctx.Err() != nil {
@@ -120,6 +132,14 @@ func tellPool(out io.Writer, p *pool.Pool) error {
 // poolInfoCmd is `waggle lab pool info`.
 type poolInfoCmd struct {
 	Dir string `arg:"" help:"Folder of the pool."`
+}
+
+// Help shows its use.
+func (poolInfoCmd) Help() string {
+	return `For each topic: how many pages there are to read, how many of each stratum of how
+many, and once some were read, the grades, by all readers together.
+
+  waggle lab pool info truth`
 }
 
 // Run tells what is to be read, and what was.
