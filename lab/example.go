@@ -38,7 +38,7 @@ repeats: 1                    # of each topic; after the first, with two thirds 
 seed: 0                       # of chance, in the first repeat
 seeds: [near]                 # or far: some links from the next relevant page
 hops: 0                       # 1…4: instead, pages exactly so many links from the next relevant page
-truth: web                    # of the web; or read: what people found by reading the pages of a pool, the rest estimated
+truth: web                    # of the web; or read: what readers found by reading the pages of a pool, the rest estimated
 examples: web                 # of the web; or read: those chosen in the pool's examples.tsv, with negative ones
 # pool: DIR                   # folder of the pool (waggle lab pool draw), for truth: read and examples: read
 # grade: 1                    # truth: read: pages count from 1 (in part) or 2 (mainly) on

@@ -258,7 +258,7 @@ func (f *File) readRules() (out []string) {
 		if f.Grade == 2 {
 			counts = "mainly (grade 2)"
 		}
-		out = append(out, fmt.Sprintf("Ground truth is what people found by reading: a page counts that is %s about the topic. Pages that nobody read count by estimate, by the share of relevant pages among those read of their stratum; beside estimates stand the bounds, if none and if all of them were relevant.", counts))
+		out = append(out, fmt.Sprintf("Ground truth is what readers found by reading: a page counts that is %s about the topic. Pages that nobody read count by estimate, by the share of relevant pages among those read of their stratum; beside estimates stand the bounds, if none and if all of them were relevant.", counts))
 	}
 	if f.Examples == ofRead {
 		out = append(out, "Examples and negative examples were chosen from pages that were read; they are hits for no strategy.")

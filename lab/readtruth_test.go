@@ -107,7 +107,7 @@ func TestTruthRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"## The truth that was read", "What was read is pool ", "| bees | 40 |", "| unread |", "Ground truth is what people found by reading", "H/U read", "a (b…c): estimated"} {
+	for _, want := range []string{"## The truth that was read", "What was read is pool ", "| bees | 40 |", "| unread |", "Ground truth is what readers found by reading", "H/U read", "a (b…c): estimated"} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("the report does not hold %q", want)
 		}
