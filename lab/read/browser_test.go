@@ -2,6 +2,7 @@ package read
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -101,7 +102,7 @@ func TestInChromium(t *testing.T) {
 func TestWidthsInChromium(t *testing.T) {
 	d := sit(t, site{"http://hive.test/bees/1": "text/html:<title>" + strings.Repeat("Averylongwordwithoutanend", 20) + "</title><p>" + strings.Repeat("beesbeesbees", 100) + "<p>" + strings.Repeat("They dance. ", 200)}, func(o *Options) { o.Reader = "ada" })
 	b := chromium.Open(t)
-	for _, width := range []int{320, 800, 1440} {
+	for _, width := range []int{320, 1024, 1920} {
 		for _, dark := range []bool{false, true} {
 			b.Resize(width, 800, dark)
 			b.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
@@ -134,17 +135,28 @@ func TestHostileInChromium(t *testing.T) {
 	d := sit(t, nil, func(o *Options) { o.Images, o.Reader = true, "ada" })
 	body := strings.ReplaceAll(harmlesstest.Hostile, "WAGGLE", d.http.URL)
 	body += "\n" + strings.ReplaceAll(strings.TrimPrefix(body, "text/html; charset=utf-8:"), "evil.test", strings.TrimPrefix(evil.URL, "http://"))
-	body = strings.ReplaceAll(body, "<plaintext>", "")
+	body = strings.ReplaceAll(body, "<plaintext>", "") // of which there is only one, the last
+	if !strings.Contains(body, strings.TrimPrefix(evil.URL, "http://")) {
+		t.Fatal("the page does not name the server")
+	}
+	// The page covers itself with a link out of its frame: every click hits it.
+	const lure = `<a style="position:fixed;inset:0;z-index:2147483647" target="_top" href="http://hive.test/cars/1">lure</a>`
+	body = strings.ReplaceAll(body, "<form id=f", lure+"<form id=f")
+	const title = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
+	body = strings.Replace(body, ":", ":<title>"+html.EscapeString(title)+"</title>", 1)
 	d.Webs["hive"].Fetcher.(site)["http://hive.test/bees/1"] = body
 	b := chromium.Open(t)
 	b.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
 	b.Until(`!document.querySelector(".grade").disabled && document.querySelector("#text p")`)
+	b.Until(fmt.Sprintf(`document.getElementById("title").textContent === %q && !document.querySelector("#top img, #top script, #text img, #text script, #text a")`, title))
 	b.Shoot("6-hostile-text")
+	b.Eval(`void document.getElementById("page").addEventListener("load", () => window.loads = (window.loads ?? 0) + 1)`)
 	b.Press("t")
-	b.Until(`!document.getElementById("page").hidden`)
+	b.Until(`!document.getElementById("page").hidden && window.loads > 0`)
 	for n := range 12 {
 		b.Click(500+float64(n%4)*180, 150+float64(n/4)*180)
 	}
+	b.Until(`document.activeElement.id === "panel"`)
 	b.Shoot("7-hostile")
 	for _, x := range []string{".g2", ".gx", "#undo", "#mode", "#topic"} {
 		if b.Eval(fmt.Sprintf(`(e => { const r = e.getBoundingClientRect(); return e.contains(document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2)); })(document.querySelector(%q))`, x)) != "true" {
@@ -169,6 +181,9 @@ func TestHostileInChromium(t *testing.T) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if !slices.Contains(d.heard, "GET /page/0/0/") {
+		t.Errorf("the page was never shown: %q", d.heard)
+	}
 	for _, r := range d.heard {
 		method, path, _ := strings.Cut(r, " ")
 		ours := method == "GET" && (strings.HasPrefix(path, "/page/0/") || strings.HasPrefix(path, "/load/0/") || slices.Contains([]string{"/", "/app.js", "/app.css", "/base.css", "/controls.js", "/icon.svg", "/favicon.ico"}, path)) ||
