@@ -1,4 +1,4 @@
-// Package pool holds pages of recorded webs that are drawn for people to read,
+// Package pool holds pages of recorded webs that are drawn for readers,
 // the grades that readers gave them, and what follows from the grades for all
 // the pages that nobody read.
 //

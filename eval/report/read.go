@@ -28,7 +28,7 @@ func unreadCurve(c eval.Cell) []float64 { return c.Unread }
 // readSection tells of a truth that was read.
 func (b *builder) readSection() (section, bool) {
 	s := section{Title: "The truth that was read", ID: "read", Notes: []string{
-		"Pages were drawn for people to read: all that crawls fetched first and judges ranked highest, and random samples of the rest, stratum by stratum. A page that nobody read counts by the share of relevant pages among those read of its stratum. Intervals are 95% ones of that estimate alone: they tell how much reading more would change, not how much other topics would.",
+		"Pages were drawn to be read: all that crawls fetched first and judges ranked highest, and random samples of the rest, stratum by stratum. A page that nobody read counts by the share of relevant pages among those read of its stratum. Intervals are 95% ones of that estimate alone: they tell how much reading more would change, not how much other topics would.",
 		"Condensed takes unread places out of the list, and bpref passes over them; infAP infers average precision from the pages that were read. H/U of the read pages divides the hits that were read by what was possible if there were no others.",
 	}}
 	each := table{

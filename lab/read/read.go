@@ -1,4 +1,4 @@
-// Package read is the local page on which people read the pages of a pool and
+// Package read is the local page on which readers see the pages of a pool and
 // grade them, each by themselves, by the narrative of the topic. What is shown,
 // and who may ask, is the business of package harmless:
 //
