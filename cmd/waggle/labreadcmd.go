@@ -28,7 +28,7 @@ type labReadCmd struct {
 // Help tells what the page is for.
 func (labReadCmd) Help() string {
 	return `Read the pages of a pool and grade each by the sentences of its topic: 2 (mainly),
-1 (in part), 0 (no), or C (cannot tell), by key or click. A page is shown as text,
+1 (in part), 0 (no) or ? (cannot tell; also C), by key or click. A page is shown as text,
 with its main part marked, or as archived, without scripts and with nothing loaded
 from elsewhere. Each grade is kept in labels.tsv, in the folder of the pool, before
 the next page is shown; the same command goes on another day.

@@ -44,7 +44,7 @@ func TestInChromium(t *testing.T) {
 	shows("bees 2")
 	b.Press("2") // not as bob
 	shows("bees 3")
-	b.Press("c")
+	b.Press("?") // or c
 	shows("bees 4")
 	b.Press("u")
 	shows("bees 3")
