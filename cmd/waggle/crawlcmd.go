@@ -150,8 +150,11 @@ func why(s *event.Summary) string {
 	for _, counts := range []map[web.Reason]int{s.Failures, s.Skipped} {
 		if by := event.ByCount(counts); len(by) > 0 {
 			hint := ""
-			if by[0].Reason == web.ReasonAddress {
+			switch by[0].Reason {
+			case web.ReasonAddress:
 				hint = "; --allow-private permits it"
+			case web.ReasonContact:
+				hint = "; give --contact"
 			}
 			return fmt.Sprintf(": %d × %s (%s)%s", by[0].Count, by[0].Reason, meaning(by[0].Reason), hint)
 		}

@@ -47,6 +47,9 @@ func printSummary(w io.Writer, s *event.Summary) error {
 	if s.Retries > 0 {
 		line("retries", "%s", number(s.Retries))
 	}
+	if s.Busy > 0 {
+		line("put back", "%s times, as others were being asked at the same address, or a server wished to be left alone", number(s.Busy))
+	}
 	table := func(name string, counts map[web.Reason]int) {
 		for _, c := range event.ByCount(counts) {
 			means := meaning(c.Reason)
@@ -132,9 +135,15 @@ func meaning(r web.Reason) string {
 	case web.ReasonRobots:
 		return "robots.txt disallows it"
 	case web.ReasonRobotsMissing:
-		return "robots.txt is out of reach, which counts as no"
+		return "robots.txt is not known yet, or out of reach"
 	case web.ReasonAddress:
 		return "a private, loopback or metadata address"
+	case web.ReasonPort:
+		return "a port on which no web server listens"
+	case web.ReasonContact:
+		return "on the public web, and the job names no contact"
+	case web.ReasonBusy:
+		return "politeness asked to wait: nothing was asked"
 	case web.ReasonDNS:
 		return "the name does not resolve"
 	case web.ReasonConnect:
