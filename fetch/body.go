@@ -3,11 +3,13 @@ package fetch
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	mathbits "math/bits"
 	"net/http"
 	"strings"
 	"sync"
@@ -77,9 +79,14 @@ func (c *client) readBody(ctx context.Context, t *timer, in *http.Response, out 
 	raw.count(cap(raw.data))
 	raw.fill(1)
 	if len(codings) > 0 && len(raw.data) > 0 {
-		src, release := c.decoders.stack(codings, raw)
+		window, once := windows(codings, raw)
+		if err := s.grow(ctx, window, t.hold); err != nil {
+			return err
+		}
+		src, release := c.decoders.stack(codings, raw, window > windowKept)
 		defer release()
 		body = c.buffers.intake(src, limit, -1)
+		weight += once
 		body.within, body.hold, body.share, body.weight = ctx, t.hold, s, weight
 		body.count(cap(body.data))
 	}
@@ -284,15 +291,85 @@ func codings(header []string) (list []string) {
 // maxWindow is the memory a zstd stream may ask for (RFC 9659).
 const maxWindow = 8 << 20
 
-// decoders keeps decoders for reuse; making one costs more than a page.
+// windows tells what the decoders of codings take beside what they give out: so
+// many bytes from the beginning, and times the bytes that they give out. That of
+// gzip is too small to matter.
+func windows(codings []string, raw *intake) (bytes, times int) {
+	for i, coding := range codings {
+		last := i == len(codings)-1 // and so the one in which the bytes come
+		switch coding {
+		case "zstd":
+			size := uint64(maxWindow)
+			var h zstd.Header
+			if last {
+				raw.fill(zstd.HeaderMaxSize)
+				if h.Decode(raw.data) == nil {
+					size = min(size, cmp.Or(h.WindowSize, h.FrameContentSize))
+				}
+			}
+			bytes += int(size)
+		case "br":
+			times++ // as far as the first meta-block does not tell
+			if last {
+				raw.fill(brotliHead)
+				bytes += brotliWindow(raw.data)
+			}
+		}
+	}
+	return bytes, times
+}
+
+// brotliHead is how many bytes brotliWindow reads.
+const brotliHead = 5
+
+// brotliWindow is what a decoder takes for the first meta-block of a stream: the
+// power of two from its length on, or the whole window if that is smaller.
+// Source: RFC 7932, sections 9.1 and 9.2.
+func brotliWindow(start []byte) int {
+	var bits uint64
+	for i, b := range start[:min(len(start), brotliHead)] {
+		bits |= uint64(b) << (8 * i)
+	}
+	take := func(n int) (v uint64) {
+		v = bits & (1<<n - 1)
+		bits >>= n
+		return v
+	}
+	window := 16
+	if take(1) == 1 {
+		if n := int(take(3)); n > 0 {
+			window = 17 + n
+		} else if m := int(take(3)); m > 1 {
+			window = 8 + m
+		} else {
+			window = 17
+		}
+	}
+	if last := take(1) == 1; last && take(1) == 1 {
+		return 0 // nothing comes
+	}
+	nibbles := int(take(2)) + 4
+	if nibbles == 7 { // none of its own
+		return 0
+	}
+	length := take(4*nibbles) + 1
+	return 1 << min(window, mathbits.Len64(length-1))
+}
+
+// decoders keeps decoders for reuse; making one costs more than a page. Those
+// that have seen a large one are given away: they would keep their windows.
 type decoders struct{ gzip, zstd, br sync.Pool }
 
+// windowKept is the largest window of a decoder that is used again, and the most
+// that it may have given out.
+const windowKept = 1 << 20
+
 // stack lays the decoders of codings over src, the last applied first. They
-// open when first read. release takes them back.
-func (d *decoders) stack(codings []string, src io.Reader) (out io.Reader, release func()) {
+// open when first read. release takes them back, unless they are large.
+func (d *decoders) stack(codings []string, src io.Reader, large bool) (out io.Reader, release func()) {
 	layers := make([]*layer, 0, len(codings))
 	for i := len(codings) - 1; i >= 0; i-- {
-		l := &layer{d: d, coding: codings[i], src: src}
+		l := &layer{d: d, coding: codings[i], src: src, large: large}
 		layers = append(layers, l)
 		src = l
 	}
@@ -310,7 +387,8 @@ type layer struct {
 	src    io.Reader
 	r      io.Reader // nil until opened
 	err    error
-	read   bool // something was decoded
+	read   int  // bytes decoded
+	large  bool // it has a large window
 }
 
 func (l *layer) Read(p []byte) (int, error) {
@@ -321,8 +399,8 @@ func (l *layer) Read(p []byte) (int, error) {
 		return 0, l.err
 	}
 	n, err := l.r.Read(p)
-	l.read = l.read || n > 0
-	if l.coding == "gzip" && l.read && errors.Is(err, gzip.ErrHeader) {
+	l.read += n
+	if l.coding == "gzip" && l.read > 0 && errors.Is(err, gzip.ErrHeader) {
 		err = io.EOF // padding behind the last member, which nobody minds
 	}
 	l.err = err
@@ -379,10 +457,16 @@ func (l *layer) close() {
 		z.Reset(none)
 		l.d.gzip.Put(z)
 	case *zstd.Decoder:
-		z.Reset(none)
-		l.d.zstd.Put(z)
+		if l.read <= windowKept && !l.large {
+			z.Reset(none)
+			l.d.zstd.Put(z)
+		} else {
+			z.Close()
+		}
 	case *brotli.Reader:
-		z.Reset(none)
-		l.d.br.Put(z)
+		if l.read <= windowKept {
+			z.Reset(none)
+			l.d.br.Put(z)
+		}
 	}
 }

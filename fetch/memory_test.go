@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/bits"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -12,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -170,10 +173,24 @@ func TestMemoryProperty(t *testing.T) {
 // of the body, and six more for each byte of a document.
 func TestResponsesAreCounted(t *testing.T) {
 	text := strings.Repeat("all work and no play ", 60_000) // 1.26 MB
-	var packed strings.Builder
-	z := gzip.NewWriter(&packed)
-	io.WriteString(z, text)
-	z.Close()
+	packed := map[string]string{}
+	for coding, open := range map[string]func(io.Writer) io.WriteCloser{
+		"gzip": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+		"br":   func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) },
+		"zstd": func(w io.Writer) io.WriteCloser {
+			z, err := zstd.NewWriter(w, zstd.WithWindowSize(4<<20))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return z
+		},
+	} {
+		var b strings.Builder
+		z := open(&b)
+		io.WriteString(z, text)
+		z.Close()
+		packed[coding] = b.String()
+	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		body := text
@@ -184,9 +201,9 @@ func TestResponsesAreCounted(t *testing.T) {
 			body = text[:1000]
 		case "/404":
 			w.WriteHeader(404)
-		case "/gzip":
-			w.Header().Set("Content-Encoding", "gzip")
-			body = packed.String()
+		case "/gzip", "/br", "/zstd":
+			w.Header().Set("Content-Encoding", r.URL.Path[1:])
+			body = packed[r.URL.Path[1:]]
 		case "/chunked":
 			w.(http.Flusher).Flush()
 		case "/image":
@@ -201,7 +218,7 @@ func TestResponsesAreCounted(t *testing.T) {
 	}
 	defer f.Close()
 	m := f.Fetcher.(gated).inner.(*client).memory
-	for _, path := range []string{"/", "/small", "/404", "/gzip", "/chunked", "/image"} {
+	for _, path := range []string{"/", "/small", "/404", "/gzip", "/br", "/zstd", "/chunked", "/image"} {
 		u, err := web.Parse(s.URL + path)
 		if err != nil {
 			t.Fatal(err)
@@ -210,8 +227,13 @@ func TestResponsesAreCounted(t *testing.T) {
 		want := 0
 		if err == nil {
 			want = cap(r.Raw)
-			if path == "/gzip" {
+			switch path {
+			case "/gzip":
 				want += cap(r.Body)
+			case "/br":
+				want += cap(r.Body) + len(r.Body) + 2<<20 // in one part
+			case "/zstd":
+				want += cap(r.Body) + 4<<20
 			}
 			if r.Status == 200 {
 				want += treeFactor * len(r.Body)
@@ -294,5 +316,27 @@ func TestWaitingForMemoryIsNoTimeout(t *testing.T) {
 			t.Errorf("with %d bytes left: %v", left, err)
 		}
 		<-asked
+	}
+}
+
+// The window of a brotli stream is read as an encoder wrote it.
+func TestBrotliWindow(t *testing.T) {
+	for window := 10; window <= 24; window++ {
+		for _, length := range []int{0, 1, 1000, 1 << 10, 1<<10 + 1, 300_000} {
+			var b strings.Builder
+			z := brotli.NewWriterOptions(&b, brotli.WriterOptions{Quality: 5, LGWin: window})
+			io.WriteString(z, strings.Repeat("b", length))
+			z.Close()
+			want := 0
+			if length > 0 {
+				want = min(1<<window, 1<<bits.Len(uint(length-1)))
+			}
+			if got := brotliWindow([]byte(b.String())); got != want {
+				t.Errorf("window of %d bits, %d bytes: %d, want %d", window, length, got, want)
+			}
+		}
+	}
+	if n := brotliWindow(nil); n > 1<<24 {
+		t.Errorf("%d bytes for nothing", n)
 	}
 }
