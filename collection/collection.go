@@ -14,6 +14,7 @@
 //	events.jsonl    all that happened
 //	harvest.tsv     the relevant pages, made from the events when a run ends
 //	lost.txt        addresses of pages that were lost, if any were
+//	robots          what was learnt of robots.txt files; it may go at any time
 //	lock            held by the process that crawls
 //
 // # Reading and writing
@@ -97,6 +98,10 @@ func (c Collection) HarvestFile() string { return filepath.Join(c.dir, "harvest.
 // LostFile is the path of lost.txt.
 func (c Collection) LostFile() string { return filepath.Join(c.dir, "lost.txt") }
 
+// RobotsFile is the path of what was learnt of robots.txt files; package fetch
+// keeps it.
+func (c Collection) RobotsFile() string { return filepath.Join(c.dir, "robots") }
+
 // Begun tells whether a crawl was set up here: it has a job.
 func (c Collection) Begun() bool { return folder.Exists(c.JobFile()) }
 
@@ -123,6 +128,6 @@ func (c Collection) Usable() error {
 
 // ofSetup tells whether a file is one that a set-up leaves which was cut short.
 func ofSetup(name string) bool {
-	return slices.Contains([]string{"lock", "examples.jsonl", "examples.jsonl.new", "model", "critic", "critic.new", "job.yaml.new"}, name) ||
+	return slices.Contains([]string{"lock", "examples.jsonl", "examples.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new"}, name) ||
 		strings.HasPrefix(name, ".model-")
 }

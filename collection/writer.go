@@ -99,7 +99,7 @@ func (w *Writer) SaveHarvest() error {
 func (w *Writer) Discard() error {
 	var errs []error
 	for _, name := range []string{
-		w.FrontierDir(), w.ArchiveDir(), w.EventLog(), w.HarvestFile(), w.ExampleFile(), w.ModelFile(), w.CriticFile(), w.JobFile(),
+		w.FrontierDir(), w.ArchiveDir(), w.EventLog(), w.HarvestFile(), w.ExampleFile(), w.ModelFile(), w.CriticFile(), w.RobotsFile(), w.JobFile(),
 	} {
 		errs = append(errs, os.RemoveAll(name))
 	}

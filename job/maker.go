@@ -130,7 +130,13 @@ func (m *Maker) MakeFetcher(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.Clock = m.Clock
+	o.Clock, o.Note, o.Memory = m.Clock, m.Note, int64(m.Job.Fetch.Memory)
+	// Who has to wait for long leaves the worker to others. Two turns: that of
+	// robots.txt, and one more.
+	o.Patience = 2 * max(o.Delay, fetch.MinDelay)
+	if m.Writer != nil {
+		o.RobotsFile = m.Writer.RobotsFile()
+	}
 	stack, err := fetch.New(o)
 	if err != nil {
 		return err

@@ -223,8 +223,11 @@ func why(s *event.Summary, private bool) string {
 		if n := by[0].Count; n > 1 {
 			text += fmt.Sprintf(" (%s times)", number(n))
 		}
-		if by[0].Reason == web.ReasonAddress && !private {
+		switch {
+		case by[0].Reason == web.ReasonAddress && !private:
 			text += "; --allow-private permits it"
+		case by[0].Reason == web.ReasonContact:
+			text += "; give --contact"
 		}
 		return text
 	}
