@@ -38,14 +38,19 @@ func (c Collection) journalFile() string { return filepath.Join(c.dir, "repair.j
 
 // carryOut writes the journal and makes its changes.
 func (c Collection) carryOut(j journal) error {
-	b, err := json.MarshalIndent(j, "", "  ")
+	b, err := j.text()
 	if err != nil {
 		return err
 	}
-	if err := folder.Write(c.journalFile(), append(b, '\n')); err != nil {
+	if err := folder.Write(c.journalFile(), b); err != nil {
 		return err
 	}
 	return c.goOn()
+}
+
+func (j journal) text() ([]byte, error) {
+	b, err := json.MarshalIndent(j, "", "  ")
+	return append(b, '\n'), err
 }
 
 // goOn makes the changes of a journal that is there.

@@ -97,18 +97,35 @@ type Progress func(of string, done, total int64)
 // files are complete before they take the places of the old ones; a process that
 // dies on the way leaves the old ones, or the new ones for the next that locks
 // the folder.
-func (w *Writer) Repair(ctx context.Context, o RepairOptions) (_ *RepairReport, err error) {
+func (w *Writer) Repair(ctx context.Context, o RepairOptions) (*RepairReport, error) {
+	r := w.newRepair(ctx, o)
+	err := r.run(r.readMarks, r.readLog, r.readArchive, r.judge, r.writeLog, r.writeFrontier, r.swap)
+	if err == nil && !r.report.Whole {
+		err = w.SaveHarvest()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.report, nil
+}
+
+func (w *Writer) newRepair(ctx context.Context, o RepairOptions) *repair {
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}
-	r := &repair{
+	return &repair{
 		w: w, ctx: ctx, parser: o.Parser, progress: o.Progress, report: &RepairReport{},
 		tallies: map[uint64]tally{}, bodies: map[uint64]struct{}{}, spans: map[string][]span{},
 		fetched: map[web.Host]int{}, named: map[string]bool{}, repaid: map[uint64]struct{}{},
 		retried: map[uint64]retry{}, finals: map[int]bool{},
 	}
+}
+
+// run takes over what the old frontier holds, and goes through the steps until
+// one fails or there is nothing to repair: then it leaves nothing behind.
+func (r *repair) run(steps ...func() error) (err error) {
 	if err := r.clear(); err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		if r.remains != nil {
@@ -118,28 +135,20 @@ func (w *Writer) Repair(ctx context.Context, o RepairOptions) (_ *RepairReport, 
 			err = errors.Join(err, r.clear())
 		}
 	}()
-	if r.losses, err = w.readLosses(); err != nil {
-		return nil, err
+	if r.losses, err = r.w.readLosses(); err != nil {
+		return err
 	}
-	if r.remains, err = frontier.Examine(w.FrontierDir()); err != nil {
-		return nil, err
+	if r.remains, err = frontier.Examine(r.w.FrontierDir()); err != nil {
+		return err
 	}
-	r.rebuilt, err = r.remains.Rebuild(ctx, r.newFrontier(), func(done, total int64) { r.progress("frontier", done, total) })
-	if err != nil {
-		return nil, err
-	}
-	for _, step := range []func() error{r.readMarks, r.readLog, r.readArchive, r.judge, r.writeLog, r.writeFrontier, r.swap} {
-		if r.report.Whole {
-			return r.report, nil
+	r.rebuilt, err = r.remains.Rebuild(r.ctx, r.newFrontier(), func(done, total int64) { r.progress("frontier", done, total) })
+	for _, step := range steps {
+		if err = errors.Join(err, r.ctx.Err()); err != nil || r.report.Whole {
+			return err
 		}
-		if err := errors.Join(ctx.Err(), step()); err != nil {
-			return nil, err
-		}
+		err = step()
 	}
-	if err := w.SaveHarvest(); err != nil {
-		return nil, err
-	}
-	return r.report, nil
+	return err
 }
 
 // repair is the work of Repair. Its life is the order of its steps there.
@@ -188,7 +197,6 @@ type repair struct {
 	// From writeLog.
 	front   *frontier.Frontier // the new one
 	retrace *crawl.Retrace
-	begun   bool   // there was a turn
 	rewrite bool   // the log is written anew
 	newMark []byte // of its end
 	turn    web.Turn

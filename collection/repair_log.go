@@ -177,9 +177,6 @@ func (r *repair) oldState(name string) ([]byte, error) {
 // apply brings the new frontier up to an event.
 func (r *repair) apply(e entry) error {
 	r.retrace.Add(e.Event, e.known)
-	if _, ok := e.Event.(event.Seeded); ok || isTurn(e.Event) {
-		r.begun = true
-	}
 	switch ev := e.Event.(type) {
 	case event.Seeded:
 		for _, f := range ev.Queued {
@@ -370,7 +367,7 @@ func (r *repair) writeFrontier() (err error) {
 	if r.changes, err = r.replaceArchive(); err != nil {
 		return err
 	}
-	if !r.begun {
+	if !r.retrace.Began() {
 		return nil // a crawl that begins anew
 	}
 	turn := web.Turn{State: r.retrace.States()}
@@ -396,12 +393,24 @@ func (r *repair) writeFrontier() (err error) {
 
 // swap puts the new files in the places of the old ones.
 func (r *repair) swap() error {
+	changes, err := r.planSwap()
+	if err != nil {
+		return err
+	}
+	if err := r.w.carryOut(changes); err != nil {
+		return err
+	}
+	return os.RemoveAll(r.madeLog())
+}
+
+// planSwap are the changes that do so.
+func (r *repair) planSwap() (journal, error) {
 	if r.damaged > 0 {
 		r.losses.note(fmt.Sprintf("%d lines of the event log could not be read", r.damaged))
 	}
 	if len(r.losses.urls)+len(r.losses.notes) > 0 {
 		if err := r.losses.write(r.newLost()); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	before := r.w.inFolder(vacantName(filepath.Join(r.w.dir, "before-repair")))
@@ -424,8 +433,5 @@ func (r *repair) swap() error {
 	if folder.Exists(r.newLost()) {
 		move(r.w.LostFile())
 	}
-	if err := r.w.carryOut(changes); err != nil {
-		return err
-	}
-	return os.RemoveAll(r.madeLog())
+	return changes, nil
 }

@@ -21,7 +21,7 @@ import (
 // for concurrent use.
 type Retrace struct {
 	step            *Step
-	began           bool // the states are those of a crawl that had begun
+	began           bool
 	sum             event.Summary
 	pages, relevant int
 }
@@ -50,6 +50,10 @@ func NewRetrace(state func(name string) ([]byte, error)) (*Retrace, error) {
 // Add takes the next event. known says that the states reflect it already.
 func (r *Retrace) Add(e event.Event, known bool) {
 	r.sum.Add(e)
+	switch e.(type) {
+	case event.Seeded, event.Fetched, event.Failed:
+		r.began = true
+	}
 	switch e := e.(type) {
 	case event.Fetched:
 		r.pages++
@@ -80,6 +84,10 @@ func (r *Retrace) seed(v event.Visit, known, again bool) {
 		r.step.count.Seeds--
 	}
 }
+
+// Began tells whether the crawl had a turn: by the states that were stored, or by
+// the log.
+func (r *Retrace) Began() bool { return r.began }
 
 // States are the states as they should be stored.
 func (r *Retrace) States() map[string][]byte {
