@@ -464,3 +464,41 @@ func owed(t *testing.T, m *meadow, dir, what string) {
 
 // isFrontierDamage tells the error of a run that met damage on its way.
 func isFrontierDamage(err error) bool { return errors.As(err, new(*frontier.DamageError)) }
+
+// A crawl that is stopped while a turn is being settled settles it first: archive,
+// log and frontier tell the same.
+func TestStoppedWhileSettling(t *testing.T) {
+	for _, between := range []string{"archive and log", "log and frontier"} {
+		t.Run(between, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "c")
+			m := &meadow{n: 150, asked: map[string]int{}}
+			synctest.Test(t, func(t *testing.T) {
+				turns := 0
+				stop := func() {
+					if turns++; turns == 20 {
+						m.stop()
+					}
+				}
+				_, err := m.crawl(t, dir, StoreOptions{}, 0, func(c *crawl.Crawl) {
+					if between == "archive and log" {
+						c.Archive = snapArchive{c.Archive, stop}
+					} else {
+						c.Log = snapLog{c.Log, stop}
+					}
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			})
+			v, err := At(dir).Verify(t.Context(), nil)
+			if err != nil || !v.Whole || v.Log.Ignored > 0 {
+				t.Errorf("%s\n%v", strings.Join(v.Lines(), "\n"), err)
+			}
+			m.acked = acknowledged(t, dir)
+			if _, err := m.resume(t, dir, StoreOptions{}, 0); err != nil {
+				t.Fatal(err)
+			}
+			owed(t, m, dir, between)
+		})
+	}
+}
