@@ -13,6 +13,7 @@ import (
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -33,8 +34,7 @@ type RepairReport struct {
 	Lost []string
 	// Learnt tells whether what scorer and judge had learnt is there.
 	Learnt bool
-	// Before is the folder to which the old frontier and log were moved, ""
-	// when neither was there; Aside where damaged pieces of the archive are.
+	// Before is the folder to which the old frontier and log were moved; Aside where damaged pieces of the archive are.
 	Before, Aside string
 }
 
@@ -46,6 +46,10 @@ func (r *RepairReport) Lines() (lines []string) {
 	}
 	for _, f := range r.Found {
 		say("%s", f)
+	}
+	if r.Before == "" {
+		say("it was written anew, and nothing else is amiss")
+		return lines
 	}
 	say("repaired: %d addresses are done and %d links wait", r.Done, r.Waiting)
 	if r.Made > 0 {
@@ -100,13 +104,40 @@ type Progress func(of string, done, total int64)
 func (w *Writer) Repair(ctx context.Context, o RepairOptions) (*RepairReport, error) {
 	r := w.newRepair(ctx, o)
 	err := r.run(r.readMarks, r.readLog, r.readArchive, r.judge, r.writeLog, r.writeFrontier, r.swap)
-	if err == nil && !r.report.Whole {
-		err = w.SaveHarvest()
-	}
 	if err != nil {
 		return nil, err
 	}
-	return r.report, nil
+	if !r.report.Whole {
+		return r.report, w.SaveHarvest()
+	}
+	return r.report, r.mendHarvest()
+}
+
+// mendHarvest writes harvest.tsv anew, where it is what is damaged.
+func (r *repair) mendHarvest() error {
+	var h event.Harvest
+	for e, err := range r.w.wholeLines() {
+		if err != nil {
+			return err
+		}
+		if r.logMark >= 0 && !r.known(e) {
+			break
+		}
+		h.Add(e.Event)
+	}
+	file, err := os.ReadFile(r.w.HarvestFile())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if whole, err := tells(&h, file); err != nil || whole {
+		return err
+	}
+	r.report.Whole = false
+	r.found("harvest.tsv was not what the event log tells")
+	return folder.WriteFrom(r.w.HarvestFile(), h.WriteTSV)
 }
 
 func (w *Writer) newRepair(ctx context.Context, o RepairOptions) *repair {

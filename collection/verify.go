@@ -90,6 +90,10 @@ func (c Collection) Verify(ctx context.Context, progress Progress) (_ *Verificat
 		return nil, err
 	}
 	v.Verification.Lost = len(v.losses.urls)
+	// A run that ends meanwhile writes it of more than is looked at.
+	if v.harvestFile, err = os.ReadFile(c.HarvestFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
 	if v.remains, err = frontier.Examine(c.FrontierDir()); err != nil {
 		return nil, err
 	}
@@ -122,9 +126,10 @@ type verification struct {
 	logEnd      int64
 	behind      int // exchanges in the archive behind the mark
 
-	tallies map[uint64]tally
-	harvest event.Harvest
-	ends    []int // of the runs so far, as how many pages the harvest had then
+	tallies     map[uint64]tally
+	harvest     event.Harvest
+	harvestFile []byte // nil if there is none
+	ended       bool   // a run came to its end
 }
 
 // bad notes a damage of a kind.
@@ -353,7 +358,7 @@ func (v *verification) take(e event.Entry) {
 	case event.Fetched:
 		v.Log.Pages++
 	case event.Ended:
-		v.ends = append(v.ends, v.harvest.Len())
+		v.ended = true
 	}
 	if u := visited(e.Event); !u.IsZero() {
 		h := hashOf(u.String())
@@ -412,34 +417,32 @@ func (v *verification) compare() error {
 	return nil
 }
 
-// verifyHarvest compares harvest.tsv with what the log tells. It is written when
-// a run ends, so it may be that of the run before, if the last one was killed.
+// tells tells whether a harvest file is what a harvest tells. The file is written
+// when a run ends or the crawl is repaired, so it may be the harvest of an earlier
+// time: of as many pages as it has lines.
+func tells(h *event.Harvest, file []byte) (bool, error) {
+	pages := bytes.Count(file, []byte("\n")) - 1 // the first line has the names of the columns
+	if pages < 0 || pages > h.Len() {
+		return false, nil
+	}
+	var want bytes.Buffer
+	err := h.First(pages).WriteTSV(&want)
+	return bytes.Equal(file, want.Bytes()), err
+}
+
 func (v *verification) verifyHarvest() error {
 	v.Harvest = v.harvest.Len()
-	b, err := os.ReadFile(v.c.HarvestFile())
-	if errors.Is(err, os.ErrNotExist) {
-		if len(v.ends) > 0 && !v.Running {
+	if v.harvestFile == nil {
+		if v.ended && !v.Running {
 			v.Notes = append(v.Notes, "harvest.tsv is not there: "+remedyAgain)
 		}
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	// Repair writes it as well, whatever event is the last.
-	for _, n := range append([]int{v.harvest.Len()}, v.ends[max(0, len(v.ends)-2):]...) {
-		var want bytes.Buffer
-		if err := v.harvest.First(n).WriteTSV(&want); err != nil {
-			return err
-		}
-		if bytes.Equal(b, want.Bytes()) {
-			return nil
-		}
-	}
-	if len(v.Damage) == 0 {
+	whole, err := tells(&v.harvest, v.harvestFile)
+	if !whole && len(v.Damage) == 0 {
 		v.bad(Damage{v.c.inFolder(v.c.HarvestFile()), "", "it is not what the event log tells", remedyAgain}, "harvest")
 	}
-	return nil
+	return err
 }
 
 // verifySetup reads what the crawl was set up with.
