@@ -162,6 +162,9 @@ func (r *repair) run(steps ...func() error) (err error) {
 		if r.remains != nil {
 			err = errors.Join(err, r.remains.Close())
 		}
+		if r.front != nil {
+			err = errors.Join(err, r.front.Close())
+		}
 		if err != nil || r.report.Whole {
 			err = errors.Join(err, r.clear())
 		}
@@ -173,6 +176,9 @@ func (r *repair) run(steps ...func() error) (err error) {
 		return err
 	}
 	r.rebuilt, err = r.remains.Rebuild(r.ctx, r.newFrontier(), func(done, total int64) { r.progress("frontier", done, total) })
+	if err == nil {
+		r.front, err = frontier.Open(r.newFrontier(), frontier.Options{MaxPerHost: -1})
+	}
 	for _, step := range steps {
 		if err = errors.Join(err, r.ctx.Err()); err != nil || r.report.Whole {
 			return err
@@ -191,6 +197,7 @@ type repair struct {
 	report   *RepairReport
 	remains  *frontier.Remains
 	rebuilt  frontier.Rebuilt
+	front    *frontier.Frontier // the new one
 	losses   *losses
 
 	// From readMarks: how far the old frontier says that archive and log go.
@@ -226,7 +233,6 @@ type repair struct {
 	named     map[string]bool   // addresses that are done, with an outcome that no store tells so far
 
 	// From writeLog.
-	front   *frontier.Frontier // the new one
 	retrace *crawl.Retrace
 	rewrite bool   // the log is written anew
 	newMark []byte // of its end
@@ -308,6 +314,15 @@ func (r *repair) readMarks() error {
 	m.number, m.end, err = store.MarkedFile(archived)
 	m.known = err == nil
 	return err
+}
+
+// standing is what the old frontier knows of an address, by its ledger or, where
+// that is lost, by what waits in its store.
+func (r *repair) standing(u web.URL) frontier.Standing {
+	if s := r.remains.Standing(u); s != frontier.Unknown {
+		return s
+	}
+	return r.front.Standing(u)
 }
 
 // known tells whether the old frontier reflects an event of the old log.

@@ -138,8 +138,9 @@ func cause(err error) error {
 }
 
 // exchange takes in a whole exchange. One that the log does not tell of gets an
-// event, unless its address waits in the old frontier: then its turn was never
-// acknowledged, it is moved away, and the address is fetched again.
+// event, unless its turn was never acknowledged: its address waits in the old
+// frontier, or that does not know it and the log has lost nothing. Then it is moved
+// away, and the address is fetched again.
 func (r *repair) exchange(f archiveFile, x kept, group []store.Piece, made *event.Log) error {
 	r.name(x.meta.Via)
 	if x.meta.Reason == web.ReasonRobots && !x.meta.Page {
@@ -161,7 +162,8 @@ func (r *repair) exchange(f archiveFile, x kept, group []store.Piece, made *even
 		return err
 	}
 	retried := !x.meta.Page && x.meta.Reason == web.ReasonStatus
-	if standing := r.remains.Standing(u); standing == frontier.Waiting && !retried {
+	standing := r.standing(u)
+	if standing == frontier.Waiting && !retried || standing == frontier.Unknown && !r.logLost {
 		for _, p := range group {
 			r.setAside(p)
 		}

@@ -92,14 +92,6 @@ func (c Collection) wholeLines() iter.Seq2[event.Entry, error] {
 // writeLog writes the new log, where it is not the old one, and brings the new
 // frontier up to what it tells.
 func (r *repair) writeLog() (err error) {
-	if r.front, err = frontier.Open(r.newFrontier(), frontier.Options{MaxPerHost: -1}); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, r.front.Close())
-		}
-	}()
 	if r.retrace, err = crawl.NewRetrace(r.oldState); err != nil {
 		return err
 	}
@@ -363,12 +355,11 @@ func (r *repair) eachWaiting(do func(c *web.Candidate)) (err error) {
 // writeFrontier stores in the new frontier what the crawl needs to go on, and
 // closes it. New archive files are written as well, as their ends are stored.
 func (r *repair) writeFrontier() (err error) {
-	defer func() { err = errors.Join(err, r.front.Close()) }()
 	if r.changes, err = r.replaceArchive(); err != nil {
 		return err
 	}
 	if !r.retrace.Began() {
-		return nil // a crawl that begins anew
+		return r.front.Close() // of a crawl that begins anew
 	}
 	turn := web.Turn{State: r.retrace.States()}
 	turn.State[crawl.StateEvents] = r.newMark
@@ -388,7 +379,7 @@ func (r *repair) writeFrontier() (err error) {
 	}
 	r.report.Waiting = r.front.Stats(time.Time{}).Queued
 	r.report.Owed = max(0, r.rebuilt.Owed-len(r.repaid))
-	return nil
+	return r.front.Close()
 }
 
 // swap puts the new files in the places of the old ones.
