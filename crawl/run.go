@@ -335,7 +335,8 @@ func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out O
 		}
 		out.Turn.State[StateEvents] = mark
 	}
-	receipt, err := d.Frontier.Commit(ctx, out.Turn)
+	// A crawl that is stopped meanwhile ends with this turn whole.
+	receipt, err := d.Frontier.Commit(context.WithoutCancel(ctx), out.Turn)
 	if err != nil {
 		return fmt.Errorf("frontier: %w", err)
 	}

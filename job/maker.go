@@ -238,7 +238,7 @@ func (m *Maker) makeStores(ctx context.Context, c *crawl.Crawl) error {
 		Archive: store.Options{
 			Prefix: filePrefix(m.Job.Name), Software: "waggle/" + Version, Operator: m.Job.Contact, Job: m.Job.Name, Robots: "obey",
 		},
-		AcceptLoss: m.AcceptLoss, Note: m.Note,
+		AcceptLoss: m.AcceptLoss, Parser: m.Parser, Note: m.Note,
 	})
 	if err != nil {
 		return err
