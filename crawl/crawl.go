@@ -1,4 +1,5 @@
-// Package crawl joins the stages of a crawl. step.go decides, run.go runs.
+// Package crawl joins the stages of a crawl. step.go decides, run.go runs,
+// state.go holds what is stored for a later run.
 package crawl
 
 import (
