@@ -20,6 +20,7 @@ type plan struct {
 	marks  map[web.URL]planMark
 	marked []web.URL // the keys of marks, in order of their first change
 	hosts  map[web.Host]*planHost
+	sites  map[string]*planSite // by domain
 	order  []*planHost
 	fresh  []entry // entry i has number base+i
 	gone   []leaver
@@ -39,13 +40,24 @@ type planMark struct {
 
 // planHost is a host as the plan leaves it.
 type planHost struct {
-	name  web.Host
-	h     *host // nil for one that the frontier does not have
-	named bool  // a fresh entry needs the host's record
-	n     int
-	gone  map[key]struct{} // old entries that leave
-	bound key              // the worst old entry that stays is before this
-	fresh heap[entryRef]   // the worst fresh entry on top; dead ones are swept there
+	name   web.Host
+	h      *host // nil for one that the frontier does not have
+	named  bool  // a fresh entry needs the host's record
+	n      int
+	site   *planSite        // nil until it is asked for
+	domain string           // of a host that the frontier does not have; "" until it is asked for
+	gone   map[key]struct{} // old entries that leave
+	bound  key              // the worst old entry that stays is before this
+	fresh  heap[entryRef]   // the worst fresh entry on top; dead ones are swept there
+}
+
+// planSite is what the plan goes by to bound the names of a site: its counts at
+// the beginning of the Turn, and what has entered since.
+type planSite struct {
+	names int // that wait for a first visit
+	most  int
+	fresh int // of names, those that have not failed
+	links int // of young hosts
 }
 
 // entry is a candidate that enters.
@@ -73,13 +85,15 @@ func (f *Frontier) newPlan() *plan {
 	if p.marks == nil {
 		p.marks = make(map[web.URL]planMark)
 		p.hosts = make(map[web.Host]*planHost)
+		p.sites = make(map[string]*planSite)
 	}
 	clear(p.marks)
 	clear(p.hosts)
+	clear(p.sites)
 	clear(p.fresh)
 	clear(p.sorted)
 	*p = plan{
-		f: f, base: f.next, marks: p.marks, hosts: p.hosts,
+		f: f, base: f.next, marks: p.marks, hosts: p.hosts, sites: p.sites,
 		marked: p.marked[:0], order: p.order[:0], fresh: p.fresh[:0], gone: p.gone[:0], sorted: p.sorted[:0],
 	}
 	return p
@@ -121,7 +135,7 @@ func (p *plan) add(found []web.Candidate) error {
 		if err := valid(&found[i]); err != nil {
 			return err
 		}
-		a, err := p.admit(&found[i])
+		a, err := p.admit(&found[i], found[i].Kind != web.LinkSeed)
 		if err != nil {
 			return err
 		}
@@ -144,8 +158,9 @@ func valid(c *web.Candidate) error {
 	return nil
 }
 
-// admit plans one link.
-func (p *plan) admit(c *web.Candidate) (web.Admission, error) {
+// admit plans one link. A bounded one does not enter where too many names of its
+// site wait.
+func (p *plan) admit(c *web.Candidate, bounded bool) (web.Admission, error) {
 	k := key{c.Priority + 0, p.base + uint64(len(p.fresh))} // -0 becomes 0
 	m := p.mark(c.URL)
 	if m.how == taken || m.how == waiting && !p.f.short && k.prio <= m.prio {
@@ -162,6 +177,8 @@ func (p *plan) admit(c *web.Candidate) (web.Admission, error) {
 	if m.how == waiting {
 		p.leave(ph, m.key)
 		is = web.Raised
+	} else if !p.enters(ph, bounded) {
+		return web.Crowded, nil
 	} else if ph.n >= p.f.max {
 		worst, err := p.worst(ph)
 		if err != nil {
@@ -186,6 +203,51 @@ func (p *plan) admit(c *web.Candidate) (web.Admission, error) {
 	p.fresh = append(p.fresh, entry{k, c, ph, true})
 	p.setMark(c.URL, mark{k, waiting}, ph)
 	return is, nil
+}
+
+// enters counts a new link of a host for its site, unless it is bounded and the
+// site has its share of names, or of links for them.
+func (p *plan) enters(ph *planHost, bounded bool) bool {
+	h := ph.h
+	if h != nil && h.state.Fetched >= grown {
+		return true
+	}
+	s := p.site(ph)
+	name := ph.n == 0 && (h == nil || h.state.Fetched == 0 && !h.busy())
+	if bounded && (name && s.names >= s.most || s.fresh > p.f.crowd && s.links >= p.f.max) {
+		return false
+	}
+	s.links++
+	if name {
+		s.names++
+		if h == nil || h.state.Failures == 0 {
+			s.fresh++
+		}
+	}
+	return true
+}
+
+// site returns the plan's view of a host's site.
+func (p *plan) site(ph *planHost) *planSite {
+	if ph.site != nil {
+		return ph.site
+	}
+	var s *site
+	var domain string
+	if ph.h != nil {
+		s, domain = ph.h.site, ph.h.site.name
+	} else {
+		domain = ph.name.Domain()
+		s, ph.domain = p.f.sites[domain], domain
+	}
+	if ph.site = p.sites[domain]; ph.site == nil {
+		ph.site = &planSite{most: (&site{}).maxNames(p.f.names)}
+		if s != nil {
+			*ph.site = planSite{names: s.names, most: s.maxNames(p.f.names), fresh: s.fresh, links: s.links}
+		}
+		p.sites[domain] = ph.site
+	}
+	return ph.site
 }
 
 // done plans the end of an address.
@@ -214,7 +276,7 @@ func (p *plan) retry(c *web.Candidate) error {
 	if was == taken && p.end(c.URL) {
 		p.setMark(c.URL, mark{how: dropped}, p.host(c.URL.Host()))
 	}
-	a, err := p.admit(c)
+	a, err := p.admit(c, false)
 	if a == web.Refused {
 		p.dropped = append(p.dropped, *c)
 	}

@@ -27,6 +27,16 @@ type HostState struct {
 	Fetched  int       // pages fetched
 	Failures int       // failed requests in a row
 	Barren   int       // pages in a row without a relevant one
+	Slow     int       // slow requests in a row
+	// Since is the moment of the first of the failed requests in a row; zero
+	// without one, and where that is unknown.
+	Since time.Time
+	// Silent tells that the last request brought no response at all: no name, no
+	// connection, nothing within the time allowed.
+	Silent bool
+	// Down tells that the host failed so often that it is tried again at long
+	// intervals only. Its links wait.
+	Down bool
 }
 
 // Lease is a candidate taken out to be fetched. Its host is busy until a Turn
@@ -34,6 +44,8 @@ type HostState struct {
 type Lease struct {
 	Candidate
 	Host HostState
+	// Given is the moment at which the crawl took it out.
+	Given time.Time
 	// Patience is how long the fetch may take, politeness included; 0 = as long
 	// as the fetcher allows. A fetch that takes longer fails with
 	// ReasonTimeout.
@@ -85,6 +97,7 @@ const (
 	Queued                   // new
 	Raised                   // queued already, now with a higher priority
 	Refused                  // the host's queue is full of better links
+	Crowded                  // too many names of its site wait for a first visit
 )
 
 // FrontierStats counts what a frontier holds.
@@ -95,6 +108,10 @@ type FrontierStats struct {
 	Hosts   int // hosts with candidates waiting or leased
 	Ready   int // of these, hosts due now and not busy
 	Waiting int // hosts with candidates that are not yet due
+	// Down counts those of Waiting that are down, and Held the candidates that
+	// wait for them.
+	Down int `json:"down,omitempty"`
+	Held int `json:"held,omitempty"`
 }
 
 // HostQueue is a host with what waits for it.

@@ -19,9 +19,10 @@ const (
 	ReasonExtension Reason = "extension"  // the address names a file of another kind
 	ReasonNoFollow  Reason = "nofollow"   // the page or the link asks not to be followed
 	ReasonHostQueue Reason = "host-queue" // the host's queue is full of better links
+	ReasonSiteQueue Reason = "site-queue" // too many names of the site wait for a first visit
 	ReasonQueue     Reason = "queue"      // the whole frontier is full of better links
 	ReasonHostPages Reason = "host-pages" // the host has given its share of pages
-	ReasonHostDead  Reason = "host-dead"  // the host failed too often
+	ReasonHostDead  Reason = "host-dead"  // the host did not answer for days
 	ReasonRecord    Reason = "record"     // outside the recorded web that is crawled
 )
 
