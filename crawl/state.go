@@ -24,6 +24,9 @@ type progress struct {
 	Closed   int           `json:"closed"`   // hosts
 	Moved    int           `json:"moved"`    // seeds
 	Spent    time.Duration `json:"spent_ns"` // of earlier runs and this
+	// Last is the moment of the last turn, in nanoseconds of Unix time; 0 where
+	// the folder is of an older version.
+	Last int64 `json:"last_ns,omitempty"`
 	// While all that waits is being scored anew: the place in the frontier that
 	// this has come to, nil for its beginning.
 	Sweeping bool   `json:"sweeping,omitempty"`

@@ -63,7 +63,8 @@ type Options struct {
 	// best: the worst is dropped, or the new one refused if that is it.
 	MaxPerHost int
 	// Max is the most candidates that wait in all; 0 means that there is no
-	// limit. After a Turn the worst leave until that many are left.
+	// limit. After a Turn the worst leave until that many are left, at most 10,000
+	// a Turn.
 	Max int
 	// MaxNames is how many names of a registrable domain may wait for a first
 	// visit, beside four for each name of it that gave a relevant page; 0 means
@@ -122,6 +123,9 @@ type sharing struct {
 	workers    int               // 0 = as many as are asked for
 	delay      time.Duration
 	quick      int             // quick hosts with links
+	tries      int             // untried hosts that were leased from
+	slowTries  uint32          // the last 32 of them, a bit each: it was slow
+	lags       bool            // one has not answered for long
 	working    int             // sites with links
 	out        [numClasses]int // hosts leased
 	lined      []*site         // that have a line, and maybe some that had one
@@ -155,9 +159,12 @@ type host struct {
 	site  *site
 	ports *ports // nil without fellows
 	share share
-	kind  class // while busy
-	turn  bool  // busy by a turn of its site
-	pages int   // fetched, as the line of its site is ordered by
+	kind  class     // while busy
+	turn  bool      // busy by a turn of its site
+	given time.Time // when it was leased from, while busy
+	first bool      // it was untried, and the lease has ended in this Turn
+	place int       // in site.unseen, -1 = not there
+	pages int       // fetched, as the line of its site is ordered by
 
 	worst key  // no waiting candidate is worse
 	loose bool // and maybe none is as bad
@@ -299,7 +306,7 @@ func (f *Frontier) Commit(ctx context.Context, turn web.Turn) (web.Receipt, erro
 	if err != nil {
 		return web.Receipt{}, f.fail(err)
 	}
-	return web.Receipt{Added: p.added, Dropped: p.dropped, Forgotten: p.forgotten, Crowded: crowded}, nil
+	return web.Receipt{Added: p.added, Dropped: p.dropped, Displaced: p.displaced, Forgotten: p.forgotten, Crowded: crowded}, nil
 }
 
 // apply carries out a plan and returns the hosts whose place may have changed.
@@ -347,6 +354,12 @@ func (f *Frontier) apply(p *plan, turn *web.Turn) (touched []*host) {
 		f.shelf.setHost(h)
 		touched = append(touched, h)
 	}
+	for _, h := range touched {
+		if h.first {
+			h.first = false
+			f.tried(h.state.Slow > 0)
+		}
+	}
 	for _, name := range sortedNames(turn.State) {
 		f.shelf.setState(name, turn.State[name])
 	}
@@ -367,7 +380,7 @@ func (f *Frontier) host(name web.Host, domain string) *host {
 func (f *Frontier) addHost(s web.HostState) *host { return f.newHost(s, "") }
 
 func (f *Frontier) newHost(s web.HostState, domain string) *host {
-	h := &host{id: uint32(len(f.hosts)), state: s, at: -1, bound: -1, worst: unbounded(), loose: true}
+	h := &host{id: uint32(len(f.hosts)), state: s, at: -1, place: -1, bound: -1, worst: unbounded(), loose: true}
 	f.hosts = append(f.hosts, h)
 	f.byName[s.Host] = h
 	if domain == "" {

@@ -132,6 +132,7 @@ func (f *Frontier) Lease(ctx context.Context, now time.Time, n int, rescore func
 	if err := f.wake(now); err != nil {
 		return nil, f.fail(err)
 	}
+	f.lag()
 	var out []web.Lease
 	for len(out) < n {
 		h, k, c, err := f.best(rescore)

@@ -16,9 +16,12 @@ import (
 //	quick     gave one, its last request was not slow, and it is due within a minute
 //	slow      its last request was slow
 //
-// Of W workers at most W/4, but one, are with slow hosts; and as long as links
-// wait for Q quick hosts, min(W/4, Q) are with neither slow nor untried ones. So
-// a thousand hosts that send a byte a second leave room for those that answer.
+// Of W workers at most W/4, but one, are with slow hosts. And where untried hosts
+// may well be slow, as long as links wait for Q quick hosts, min(W/4, Q) workers are
+// with neither slow nor untried ones: so a thousand hosts that send a byte a second
+// leave room for those that answer. Untried hosts may be slow as long as fewer than
+// fewTries of them are known, if slowTries of the last 32 were, or if one has
+// not answered for lagging.
 //
 // # Names of a site
 //
@@ -26,7 +29,8 @@ import (
 // they like, and each would be a host with a queue and a turn of its own. So the
 // names of a site that wait for a first visit are bounded, by
 // Options.MaxNames + 4 · P, with P names that gave a relevant page, and at most
-// maxNames; further ones are refused. While more than 32 such names wait, none
+// maxNames: a further one enters if its link is better than all links of another
+// name, which leaves, and is refused otherwise. While more than 32 such names wait, none
 // of which has failed, the site is crowded: its young names, those with fewer than
 // grown pages,
 //
@@ -37,8 +41,8 @@ import (
 //   - have the queue of one host together.
 //
 // Names with more pages are hosts like others, and so are all names of a site
-// that is not crowded, or that is the only one with something to do within a
-// minute. The life of a site: few names → crowded → visited, and few again. One
+// that is not crowded, or that is the only one with links. One that is the only
+// one with something to do within a minute has all the places. The life of a site: few names → crowded → visited, and few again. One
 // that brings forth names faster than they are visited stays crowded.
 //
 // # Ports
@@ -52,8 +56,11 @@ const (
 	defaultCrowd    = 32   // such names beyond which a site is crowded
 	grown           = 8    // pages of a name that is a host like any other
 	lookBack        = 256  // leases looked back on
-	leastSites      = 8    // the share of a place is one in at least so many
-	mostSites       = 32   // and in at most so many
+	fewTries        = 16   // untried hosts known, below which others may be slow
+	slowTries       = 2    // of the last 32 that were
+	lagging         = 3 * time.Second
+	leastSites      = 8  // the share of a place is one in at least so many
+	mostSites       = 32 // and in at most so many
 	soon            = time.Minute
 	soonLooks       = 64 // hosts looked at to find one that is due soon
 )
@@ -82,15 +89,16 @@ func (h *host) class() class {
 // its hosts' shares.
 type site struct {
 	name    string
-	names   int    // hosts that gave no page, with a link that waits or is leased
-	fresh   int    // of these, those that have not failed
-	proven  int    // hosts that gave a relevant page
-	links   int    // that wait for young hosts
-	working int    // hosts with a link that waits or is leased
-	ready   int    // hosts in Frontier.ready
-	waiting int    // hosts in Frontier.waiting
-	leased  int    // hosts
-	turns   *turns // nil until it was crowded
+	unseen  []*host // that gave no page, with a link that waits
+	names   int     // these, and those of which a link is leased
+	fresh   int     // of these, those that have not failed
+	proven  int     // hosts that gave a relevant page
+	links   int     // that wait for young hosts
+	working int     // hosts with a link that waits or is leased
+	ready   int     // hosts in Frontier.ready
+	waiting int     // hosts in Frontier.waiting
+	leased  int     // hosts
+	turns   *turns  // nil until it was crowded
 }
 
 // share is what a host adds to the counts of its site and of the frontier.
@@ -185,6 +193,10 @@ func (f *Frontier) count(h *host) {
 		is.links = h.n
 	}
 	is.quick = is.working && h.class() == quick && h.state.Due.Sub(f.now) <= soon
+	seen := h.state.Fetched > 0 || h.n == 0
+	if seen != (h.place < 0) {
+		s.show(h, seen)
+	}
 	if is == was {
 		return
 	}
@@ -209,11 +221,30 @@ func (f *Frontier) count(h *host) {
 	if crowded && !f.crowded(s) && s.turns != nil {
 		f.disperse(s)
 	}
+	if worked && s.working == 0 && f.working == 1 {
+		for _, s := range f.lined {
+			f.disperse(s)
+		}
+	}
+}
+
+// show puts a host among those that gave no page, or takes it out.
+func (s *site) show(h *host, seen bool) {
+	if !seen {
+		h.place = len(s.unseen)
+		s.unseen = append(s.unseen, h)
+		return
+	}
+	last := len(s.unseen) - 1
+	s.unseen[h.place] = s.unseen[last]
+	s.unseen[h.place].place = h.place
+	s.unseen[last] = nil
+	s.unseen, h.place = s.unseen[:last], -1
 }
 
 // shares tells whether a host is to stand in the line of its site.
 func (f *Frontier) shares(h *host) bool {
-	return f.workers > 0 && h.young() && f.crowded(h.site)
+	return f.workers > 0 && f.working > 1 && h.young() && f.crowded(h.site)
 }
 
 // stand is the heap in which a host that is ready belongs.
@@ -281,11 +312,31 @@ func (f *Frontier) classes() (open [numClasses]bool) {
 	if f.workers == 0 {
 		return [numClasses]bool{true, true, true}
 	}
-	kept := min(f.workers/4, f.quick)
+	kept := 0
+	if f.tries < fewTries || bits.OnesCount32(f.slowTries) >= slowTries || f.lags {
+		kept = min(f.workers/4, f.quick)
+	}
 	open[quick] = true
 	open[untried] = f.out[untried]+f.out[slow] < f.workers-kept
 	open[slow] = open[untried] && f.out[slow] < max(1, f.workers/4)
 	return open
+}
+
+// tried takes in whether an untried host was slow.
+func (f *Frontier) tried(slow bool) {
+	f.tries++
+	f.slowTries <<= 1
+	if slow {
+		f.slowTries |= 1
+	}
+}
+
+// lag looks whether an untried or slow host has not answered for long.
+func (f *Frontier) lag() {
+	f.lags = false
+	for _, h := range f.leased {
+		f.lags = f.lags || h.kind != quick && f.now.Sub(h.given) >= lagging
+	}
 }
 
 // front is the host with the best candidate that may be leased now, nil if there
@@ -403,7 +454,7 @@ func (f *Frontier) othersSoon(s *site) bool {
 
 // took notes that h is to be leased from.
 func (f *Frontier) took(h *host) {
-	h.kind = h.class()
+	h.kind, h.given = h.class(), f.now
 	f.out[h.kind]++
 	s := h.site
 	s.leased++
@@ -434,6 +485,7 @@ func (f *Frontier) took(h *host) {
 func (f *Frontier) gave(h *host) {
 	f.out[h.kind]--
 	h.site.leased--
+	h.first = h.kind == untried
 	if h.turn {
 		h.turn = false
 		t := h.site.turns

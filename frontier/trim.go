@@ -86,10 +86,14 @@ func (f *Frontier) bounds() *heap[*host] {
 	return q
 }
 
+// mostTrimmed is how many candidates leave after a Turn, at most: a limit that was
+// lowered is met by and by.
+const mostTrimmed = 10_000
+
 // trim has the worst candidates leave until no more wait than may. Where the
 // process dies before, the next Turn does it.
 func (f *Frontier) trim() (gone []web.Candidate, err error) {
-	excess := f.queued - f.all
+	excess := min(f.queued-f.all, mostTrimmed)
 	if excess <= 0 {
 		return nil, nil
 	}

@@ -91,13 +91,14 @@ type Scope struct {
 	MaxDepth     int      `yaml:"max-depth,omitempty"`
 	MaxHostPages int      `yaml:"max-host-pages,omitempty"` // 0 = no limit
 	MaxHostQueue int      `yaml:"max-host-queue,omitempty"`
-	MaxQueue     int      `yaml:"max-queue,omitempty"` // 0 = no limit
+	MaxQueue     int      `yaml:"max-queue,omitempty"`
 }
 
 // Politeness is what the owners of sites are owed.
 type Politeness struct {
 	Delay         *Duration `yaml:"delay,omitempty"` // nil = the default
 	MaxCrawlDelay Duration  `yaml:"max-crawl-delay,omitempty"`
+	GiveUp        Duration  `yaml:"give-up,omitempty"`
 	ObeyNoFollow  bool      `yaml:"obey-rel-nofollow,omitempty"`
 }
 

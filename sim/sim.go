@@ -198,6 +198,9 @@ func (r *run) run(ctx context.Context) error {
 			if err != nil {
 				return stopped(ctx, err)
 			}
+			if l.Patience > 0 {
+				took = min(took, l.Patience)
+			}
 			heap.Push(&r.flights, flight{l, r.clock.now.Add(took), r.begun})
 			r.begun++
 		}
@@ -212,6 +215,9 @@ func (r *run) run(ctx context.Context) error {
 		case waits:
 			r.clock.advance(due)
 		case len(leases) == 0:
+			if _, over, err := course.Ended(); err != nil || over {
+				continue // with what Lease took in
+			}
 			return errors.New("sim: the frontier holds links and gives none out")
 		}
 	}
@@ -228,11 +234,14 @@ func stopped(ctx context.Context, err error) error {
 // land takes in what a request brought.
 func (r *run) land(ctx context.Context, course *crawl.Course, l web.Lease) error {
 	response, err := r.network.fetch(ctx, r.clock.now, l.URL)
+	if err == nil && l.Patience > 0 && r.clock.now.Sub(l.Given) >= l.Patience && response.Took >= l.Patience {
+		response, err = nil, crawl.Late(&l)
+	}
 	a, err := r.crawl.Examine(ctx, l, response, err)
 	if err != nil {
 		return err
 	}
-	if r.opt.Outside != Drop && (a.Reason == web.ReasonStatus || a.Reason == web.ReasonRecord) && !r.record.Has(l.URL) {
+	if r.opt.Outside != Drop && l.Kind != web.LinkProbe && (a.Reason == web.ReasonStatus || a.Reason == web.ReasonRecord) && !r.record.Has(l.URL) {
 		r.result.Missed++
 		course.Charge(1)
 	}

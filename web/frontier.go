@@ -80,6 +80,8 @@ type Receipt struct {
 	Added []Admission
 	// Dropped holds the candidates that a full host queue pushed out.
 	Dropped []Candidate
+	// Displaced holds those of names that better names of their site pushed out.
+	Displaced []Candidate
 	// Crowded holds those that a full frontier pushed out afterwards, also of
 	// the candidates just added.
 	Crowded []Candidate
@@ -97,7 +99,7 @@ const (
 	Queued                   // new
 	Raised                   // queued already, now with a higher priority
 	Refused                  // the host's queue is full of better links
-	Crowded                  // too many names of its site wait for a first visit
+	Crowded                  // too many better names of its site wait for a first visit
 )
 
 // FrontierStats counts what a frontier holds.

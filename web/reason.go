@@ -19,7 +19,7 @@ const (
 	ReasonExtension Reason = "extension"  // the address names a file of another kind
 	ReasonNoFollow  Reason = "nofollow"   // the page or the link asks not to be followed
 	ReasonHostQueue Reason = "host-queue" // the host's queue is full of better links
-	ReasonSiteQueue Reason = "site-queue" // too many names of the site wait for a first visit
+	ReasonSiteQueue Reason = "site-queue" // too many better names of the site wait for a first visit
 	ReasonQueue     Reason = "queue"      // the whole frontier is full of better links
 	ReasonHostPages Reason = "host-pages" // the host has given its share of pages
 	ReasonHostDead  Reason = "host-dead"  // the host did not answer for days

@@ -45,10 +45,16 @@ func verdict(x *event.Explanation) string {
 	if x.Detail != "" {
 		because += ": " + untrusted(x.Detail, 200)
 	}
+	if t := x.Trap; t.Shape != "" {
+		because += fmt.Sprintf(": %s gave the same page under %s addresses", untrusted(t.Shape, 100), number(t.Copies))
+	}
 	switch x.Fate {
 	case event.Taken:
 		s := fmt.Sprintf("Fetched: %s.", judged(x.Path[len(x.Path)-1].Relevance, x.Threshold))
 		if x.Reason != "" {
+			if !x.Like.IsZero() {
+				because += ": that of " + address(x.Like)
+			}
 			s += " Not part of the harvest: " + because + "."
 		}
 		return s
@@ -60,6 +66,9 @@ func verdict(x *event.Explanation) string {
 		}
 		if last.Tries > 0 {
 			s += " after " + attempts(last.Tries) + ", the last one: " + because
+		}
+		if d := x.Down; d.Host != "" {
+			s += fmt.Sprintf("; its host has not answered since %s (%s)", moment(d.Since), untrusted(string(d.Reason), 16))
 		}
 		if !x.Whole {
 			s += ", or was in flight when the log broke off"
@@ -150,6 +159,8 @@ func note(n event.Note) string {
 		s, named = "raised to "+priority(n.Priority), true
 	case "skipped":
 		named = true
+	case "outage":
+		s = "taken at " + priority(n.Priority) + ", put back: the network was down"
 	case "fetched", "failed", "retry", "moved":
 		s = "taken at " + priority(n.Priority) + ", " + n.What
 		if n.Status != 0 && n.Reason != web.ReasonStatus {

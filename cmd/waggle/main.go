@@ -29,6 +29,7 @@ const (
 	exitUsage   = 2 // the command or the job file is not understood
 	exitStopped = 3 // stopped before its end; go on with --resume
 	exitNothing = 4 // the crawl ended without fetching a single page
+	exitDown    = 5 // only links of hosts that do not answer wait; --resume tries them
 )
 
 // exit is an error with an exit code of its own.
@@ -98,7 +99,8 @@ const description = `waggle is a focused web crawler: show it what you want, and
   waggle train collect --help              teach a model before the crawl
 
 Exit codes: 0 ended, 1 failed, 2 not understood, 3 stopped (resume goes on),
-4 ended without a single page.`
+4 ended without a single page, 5 only links of hosts that do not answer are left
+(resume tries them).`
 
 func main() {
 	log.SetOutput(io.Discard)      // net/http speaks there of what servers do wrong

@@ -197,6 +197,9 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 					say("%s %d", admission(web.Admission(a)), n)
 				}
 			}
+			if n := len(r.Displaced); n > 0 {
+				say("displaced %d", n)
+			}
 			return out.String(), err
 		}
 		for i, a := range r.Added {
@@ -204,6 +207,9 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 		}
 		for _, c := range r.Dropped {
 			say("dropped %s %v", c.URL, c.Priority)
+		}
+		for _, c := range r.Displaced {
+			say("displaced %s %v", c.URL, c.Priority)
 		}
 		for _, c := range r.Crowded {
 			say("crowded out %s %v", c.URL, c.Priority)
