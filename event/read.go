@@ -255,6 +255,12 @@ func decode(line []byte) (Event, error) {
 		return decodeAs[Failed](line)
 	case "dropped":
 		return decodeAs[Dropped](line)
+	case "outage":
+		return decodeAs[Outage](line)
+	case "host-down":
+		return decodeAs[HostDown](line)
+	case "trap":
+		return decodeAs[Trap](line)
 	case "tick":
 		return decodeAs[Tick](line)
 	case "ended":

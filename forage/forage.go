@@ -55,7 +55,7 @@ const (
 	Done    Ending = "done"    // as Stop says: the goal is there, or nothing better waits
 	Budget  Ending = "budget"  // the pages are spent, or as many requests as they may cost
 	Through Ending = "through" // no link is left
-	Down    Ending = "down"    // the start page cannot be had
+	Down    Ending = "down"    // the start page cannot be had, or the site stopped answering
 	Moved   Ending = "moved"   // the start page redirects to another site
 	Stopped Ending = "stopped" // from outside
 )
@@ -198,8 +198,14 @@ func (f *Forager) Site(ctx context.Context, start web.URL) (Result, error) {
 		}
 		if over {
 			result.Ending = Through
-			if how == event.BudgetSpent {
+			switch how {
+			case event.BudgetSpent:
 				result.Ending = Budget
+			case event.HostsDown:
+				result.Ending = Down
+				if result.Note == "" {
+					result.Note = "the site stopped answering"
+				}
 			}
 			if result.Pages == 0 {
 				result.Ending = Down
@@ -215,6 +221,9 @@ func (f *Forager) Site(ctx context.Context, start web.URL) (Result, error) {
 		}
 		if len(leases) == 0 {
 			due, ok := course.NextDue()
+			if _, over, err := course.Ended(); err == nil && over {
+				continue // with what Lease took in
+			}
 			if !ok {
 				return result, errors.New("forage: the frontier holds links and gives none out")
 			}

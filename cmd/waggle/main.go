@@ -31,6 +31,7 @@ const (
 	exitUsage   = 2
 	exitStopped = 3
 	exitNothing = 4
+	exitDown    = 5
 )
 
 // exitCode is an exit code with what it tells.
@@ -47,6 +48,7 @@ func exitCodes() []exitCode {
 		{exitUsage, "the command, or a file or folder that it names, cannot be used: nothing was done"},
 		{exitStopped, "stopped (Ctrl-C); the same command, or `--resume`, goes on"},
 		{exitNothing, "ended without a single page"},
+		{exitDown, "only links of hosts that do not answer are left; `--resume` tries them"},
 	}
 }
 
