@@ -29,9 +29,9 @@ type Lexicon struct {
 //
 //	idf = ln((n+1)/n_w),   n_w documents hold w
 //
-// the one of BPM09 eq 2 with one document more, so that a word of all documents
-// weighs little and not nothing. A df overrides it with the table's weights
-// (nil: none).
+// that of Batsakis, Petrakis & Milios 2009, equation 2, with one document more,
+// so that a word of all documents weighs little and not nothing. A df overrides
+// it with the table's weights (nil: none).
 func CountWords(n, least int, document func(i int) []string, df *text.DF) *Lexicon {
 	last := make(map[string]int) // the document that a word was last counted in, from 1
 	count := make(map[string]int)
@@ -83,7 +83,8 @@ func (l *Lexicon) Word(id uint32) string { return l.words[id] }
 
 // Page is the vector of a page's terms, tf·idf, of length 1; nil when it holds
 // no word of the lexicon. Dot products of such vectors are cosines, for which
-// it makes no difference whether tf is divided by the greatest (BPM09 eq 1).
+// it makes no difference whether tf is divided by the greatest, as in equation 1
+// of that paper.
 func (l *Lexicon) Page(p *web.Page) sparse.Vector {
 	v := make(sparse.Vector, 0, len(p.Terms))
 	for _, t := range p.Terms {

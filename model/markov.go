@@ -15,7 +15,8 @@ import (
 //
 // Symbols 0…K−1 are clusters, and symbol K a page that holds no word of the
 // lexicon and so belongs to none. Kind hmm takes the targets for cluster 0
-// (BPM09 B5); kind hmm2 clusters all pages alike (HTT14 H1).
+// (Batsakis, Petrakis & Milios 2009, section 3.3); kind hmm2 clusters all pages
+// alike (Hu, Tu & Tong 2014, section 2.1).
 type Markov struct {
 	Words *feature.Lexicon
 	First *hmm.Model // of kind hmm; nil for hmm2, which has it within Second

@@ -19,7 +19,7 @@ const (
 )
 
 // PathState is what a page is along a path: it bears a label, or lies before
-// the page that bears it (P1).
+// the page that bears it (section 1.2).
 type PathState struct {
 	Label  string
 	Prefix bool
@@ -38,7 +38,7 @@ func (s PathState) String() string {
 //
 // Source: Vydiswaran & Sarawagi 2005.
 type Paths struct {
-	// Words are the tokens of pages and links (P4). Feature 0 is the bias,
+	// Words are the tokens of pages and links (section 4.2). Feature 0 is the bias,
 	// feature i+1 says that word i is there.
 	Words *feature.Lexicon
 	// PageTokens is how many tokens of a page are read, Tagged whether those of
@@ -50,13 +50,14 @@ type Paths struct {
 	// Goal and Fail are places in States; −1 = no path has it.
 	Goal, Fail int
 	// Field is model A, with states of pages alone and link features on arcs,
-	// or model B, with page-states and link-states (P2).
+	// or model B, with page-states and link-states (sections 2.4.1 and 2.4.2).
 	Field *tagger.Weights
 	// Alone classifies a page or a link by itself: maximum entropy over the
-	// states of each (P11).
+	// states of each (section 4.3.2).
 	Alone *tagger.Weights
-	// Printed and Discounted are the worth of each state of Field, P5 with P6
-	// and its repaired form V, in [0,1].
+	// Printed is the reward of each state of Field by equations 3 to 5, and
+	// Discounted the probability of reaching a goal, discounted by the pages on the
+	// way (V of package train); both in [0,1].
 	Printed, Discounted []float64
 	// Onward is how often paths went on from a page of each state, [P], in (0,1)
 	// by Laplace's rule: from a goal or a wrong turn they seldom do.
