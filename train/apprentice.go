@@ -19,8 +19,8 @@ import (
 )
 
 // Crawled is what a crawl that has ended knows of its pages: in which order they
-// were fetched and how relevant they turned out. An apprentice is taught by it
-// (A8), whatever strategy drove the crawl.
+// were fetched and how relevant they turned out. It trains apprentices, whatever
+// strategy drove the crawl (Chakrabarti, Punera & Subramanyam 2002, section 3.5).
 type Crawled struct {
 	pages  map[web.URL]fetched
 	moved  map[web.URL]web.URL
@@ -244,8 +244,8 @@ var ErrUntaught = errors.New("there is nothing to learn from")
 const leastTaught = 5
 
 // Apprentice makes an apprentice's model of crawls that have ended: of every
-// link from a page to one that was fetched later (A3). With ErrUntaught it
-// returns the model all the same: one by which a scorer goes by R(u).
+// link from a page to one that was fetched later (section 2.2 of that paper). With
+// an ErrUntaught it returns a model as well, by which a scorer orders links by R(u).
 func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Taught, error) {
 	t, err := o.teacher(nil)
 	if err != nil {

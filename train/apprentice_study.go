@@ -13,9 +13,9 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Study is what a crawl that has ended shows of links and what stands around
-// them: the tables and figures of CPS02 (A13). Accuracies are of links to a
-// fifth of the targets, by what the links to the others taught.
+// Study is what a crawl that has ended shows of links and the words around them:
+// figures 6 to 9 and 13(a) of Chakrabarti, Punera & Subramanyam 2002. Accuracies
+// are of links to a fifth of the targets, by a model of the links to the others.
 type Study struct {
 	// ByReach is the accuracy for each d_max, 0…MaxReach.
 	ByReach []ReachAccuracy

@@ -26,13 +26,14 @@ var (
 // default.
 type FitOptions struct {
 	// States is k, the number of hidden states T0…Tk−1, 2…50; default 5, one a
-	// layer (Q10). Kinds that know no hop distances refuse it.
+	// layer; section 2.1.2 of Liu & Milios 2010 has 4. Kinds without hop distances
+	// refuse it.
 	States int
-	// Features says what is observed of pages and links (F1–F7), for the kinds
-	// crf and memm.
+	// Features says what is observed of pages and links, for the kinds crf and
+	// memm.
 	Features feature.Options
-	// Variance is σ² of the Gaussian prior on weights (M2), for crf and memm;
-	// default 10.
+	// Variance is σ² of the Gaussian prior on weights, for crf and memm; default
+	// 10, as the paper gives none.
 	Variance float64
 	// Iterations bounds the iterations of training; 0 = the kind's own bound.
 	Iterations int

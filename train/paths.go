@@ -79,7 +79,8 @@ const maxPathStates = 512
 // are read. Of o, Features and Analyzer say nothing here, and States is refused.
 //
 // The same paths and options give the same file. Source: Vydiswaran & Sarawagi
-// 2005, with Gaussian priors of variance 10 where it names no regulariser (P3).
+// 2005, sections 2.3 and 2.4, with Gaussian priors of variance 10, as the paper
+// names no regulariser.
 func FitPaths(ctx context.Context, set []paths.Path, rec paths.Record, o FitOptions) (*model.File, error) {
 	o, err := pathOptions(o)
 	if err != nil {
