@@ -13,19 +13,19 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// apprentice learns while it crawls what stands around links that lead to
-// relevant pages. The critic, which is the crawl's judge, gives R(u) = Pr(c*|u)
-// of each fetched page u; a link (u,v) whose target was fetched after u is an
-// example: what stood around it on u, and how relevant v turned out (A3).
+// apprentice learns, while it crawls, which words around a link lead to relevant
+// pages. The critic, which is the crawl's judge, gives R(u) = Pr(c*|u) of each
+// fetched page u. A link (u,v) whose target was fetched after u is an example: the
+// words around it on u, and how relevant v turned out (section 2.2).
 //
 //	u fetched ─► features of (u,v) wait with v in the frontier
 //	v fetched ─► example: these features, Pr(c*|v)
-//	enough examples ─► trained, everything that waits scored anew (A10)
+//	enough examples ─► trained, all links that wait scored again (section 3.7)
 //
-// The features that wait are those of the in-link that brought v its priority.
-// What it sees of a link is in apprentice_features.go.
+// The features that wait are those of the in-link that gave v its priority. What
+// they are is in apprentice_features.go.
 //
-// # What it learns (A6)
+// # What it learns (section 2.3, equation 1)
 //
 // Naive Bayes of two classes, of links to targets of high and of low relevance:
 //
@@ -34,24 +34,24 @@ import (
 // over the features T seen so far. High is from ½ on, or the upper of two
 // intervals as equally probable as can be, or what the judge holds relevant.
 //
-// The priority is the logarithm of the odds of high: in the order of Pr(high),
-// and not 1 for all that is nearly so. Before there are examples it is what an
-// earlier crawl taught (A7), if a model is given, and R(u) else, as in a crawl
-// by the critic alone (A1). A model that learns nothing more is the off-line
-// apprentice (A8).
+// The priority is the logarithm of the odds of high: the same order as Pr(high),
+// without rounding to 1. Before there are examples it is that of the model of an
+// earlier crawl, if one is given (section 2.2), and else R(u), as in a crawl by the
+// critic alone (section 2.1). A model that learns nothing more is the apprentice
+// trained off-line (section 3.5).
 //
 // # Tempered
 //
 // As printed, a hundred words around a link count as a hundred independent
-// witnesses, and R(u) is not among them. apprentice-tempered counts them as ten
-// at most and adds the odds of R(u):
+// observations, and R(u) is not used. apprentice-tempered counts them as ten at
+// most and adds the odds of R(u):
 //
 //	ln odds = w₁·min(1, 10/n)·Σ_τ n(τ) ln θ_high,τ/θ_low,τ + ln |V_high|/|V_low| + w₂·ln R(u)/(1−R(u))
 //
-// The weights begin at 0 and 1, as in a crawl by the critic, and follow what
-// either foretold of the links that were followed (see fit): words count where
-// they have proved to tell more than the page's relevance. With weigh = 0 both
-// are 1 throughout, and with a model of an earlier crawl they begin so.
+// The weights begin at 0 and 1, as in a crawl by the critic, and are then fitted to
+// how well each predicted the links that were followed (see fit): words count as
+// far as they predicted better than the page's relevance. With weigh = 0 both are
+// always 1, and with a model of an earlier crawl they begin at 1.
 //
 // Source: Chakrabarti, Punera & Subramanyam, Accelerated Focused Crawling
 // through Online Relevance Feedback, 2002; its equation 1 lacks u ∈ V_c below
@@ -161,7 +161,7 @@ func newApprentice(o Options) (Scorer, error) {
 	return a, nil
 }
 
-// remember begins with what an earlier crawl taught (A7).
+// remember begins with the model of an earlier crawl.
 func (a *apprentice) remember(m *model.Surroundings) error {
 	switch s := a.sight; {
 	case m.Reach != s.reach:

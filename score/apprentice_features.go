@@ -14,17 +14,17 @@ import (
 // sight is what an apprentice sees of a link (u,v) on the page u.
 //
 // The leaves of u's tree are numbered from left to right, those without text
-// too (A4). Leaves ℓ…r of the anchor's subtree are at offset 0, a leaf μ left of
-// it at μ−ℓ, one to its right at μ−r:
+// too. Leaves ℓ…r of the anchor's subtree are at offset 0, a leaf μ left of it at
+// μ−ℓ, one to its right at μ−r (section 2.2.1, figure 3):
 //
 //	leaf     3       4       5       6       7       8
 //	         honey   (br)    [bees   dance]  (br)    steel
 //	offset  −2      −1       0       0      +1      +2
 //
-// Every word t at an offset |d| ≤ dmax is a feature ⟨t,d⟩. With a judge that
-// knows a taxonomy, so are the names of the classes that u belongs to, and of
-// all that stands above them (A5). With cocitation so is ⟨HIGH,d⟩ or ⟨LOW,d⟩ of
-// links at most dmax away whose targets were fetched before u (A5).
+// Every word t at an offset |d| ≤ dmax is a feature ⟨t,d⟩ (section 2.2.2). With a
+// judge that knows a taxonomy, so are the names of the classes that u belongs to,
+// and of all classes above them. With cocitation so is ⟨HIGH,d⟩ or ⟨LOW,d⟩ of links
+// at most dmax away whose targets were fetched before u (section 3.8).
 //
 // A feature's number is 32 bits of a hash of what it is and where. Among a
 // million features some hundred share theirs with another.

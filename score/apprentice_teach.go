@@ -12,8 +12,8 @@ import (
 )
 
 // Teacher makes an apprentice's model of a crawl that has ended, whatever
-// strategy drove it: the off-line protocol (A8), and what an apprentice knows
-// before a crawl (A7). Pages may come in any order.
+// strategy drove it (Chakrabarti, Punera & Subramanyam 2002, section 3.5). Pages
+// may come in any order.
 type Teacher struct {
 	a *apprentice
 }
@@ -52,8 +52,8 @@ func (name cannotTeach) Error() string {
 }
 
 // Teach learns from the links of a fetched page. Each target that was fetched
-// later is an example once, by the first link to it (A3); what was fetched
-// before is what links beside it can be told (A5).
+// later is an example once, by the first link to it (section 2.2). Targets fetched
+// before are the outcomes that links near by are told (section 3.8).
 func (t *Teacher) Teach(p *web.Page, v web.Verdict, outcome func(web.URL) Outcome) {
 	t.Examples(p, v, outcome, func(_ int, x Example) { t.Learn(x) })
 }

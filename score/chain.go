@@ -13,22 +13,22 @@ import (
 // chain ranks links by a belief over hop distances that a conditional random
 // field or a maximum-entropy Markov model follows along the path: first what
 // is likeliest to be a target, among equals what is likeliest to be one link
-// away from one, and so on (order, Q2).
+// away from one, and so on (order).
 //
-// literal ranks as the paper's text and figure 9 have it, by the belief over
-// the page that holds the link; its links then differ by their anchors and
-// addresses alone. Without it the belief is carried over the link, to the page
-// that would be fetched (Q6).
+// literal ranks as section 3.3.1 and figure 9 have it, by the belief over the page
+// that holds the link; its links then differ by their anchors and addresses alone.
+// Without it the belief is carried over the link, to the page that would be
+// fetched.
 //
-// The parent of a page is the one through which the frontier holds it; a
-// further link to a page that waits takes that place if its belief ranks higher
-// (Q8), which is what a frontier does with priorities. With shortest the pages
-// behind a belief are those "along the shortest path from the seed", as printed:
-// the frontier holds the link of the least depth (Shortest).
+// The parent of a page is the one whose link the frontier holds; a further link to
+// a page that waits replaces it if its belief ranks higher, as frontiers do with
+// priorities. With shortest the pages behind a belief are those "along the shortest
+// path from the seed", as section 3.3.1 has it: the frontier holds the link of the
+// least depth (Shortest).
 //
-// Source: Liu & Milios, Probabilistic Models for Focused Web Crawling, 2010.
-// Its queue of 500 entries (Q3) is the frontier's matter, and bounds any
-// strategy: frontier.Options.Max.
+// Source: Liu & Milios, Probabilistic Models for Focused Web Crawling, 2010. The
+// limit of 500 links in the queue (section 7) is a setting of the frontier, for
+// every strategy: frontier.Options.Max.
 type chain struct {
 	fixed
 	path    *Path
@@ -58,7 +58,7 @@ func viterbiSetting() Setting {
 
 // Shortest tells whether a scorer of that name and settings wants the frontier
 // to keep, of the links to an address, that of the shortest path
-// (frontier.Options.Shortest); without it, that of the highest priority (Q8).
+// (frontier.Options.Shortest); without it, that of the highest priority.
 func Shortest(name string, set map[string]float64) bool {
 	return slices.ContainsFunc(Settings(name), func(s Setting) bool { return s.Name == "shortest" }) && set["shortest"] >= 0.5
 }

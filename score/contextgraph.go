@@ -58,7 +58,7 @@ func contextGraphSettings() []Setting {
 // of a link is the probability that its page is a target, by the naive Bayes of
 // a context graph's model.
 //
-// HTT14 compares with "Bayes" and "naive Bayes" and says of neither what it is;
+// Hu, Tu & Tong 2014 compare with "Bayes" and "naive Bayes" and define neither;
 // this one stands for both.
 func newBayesPage(o Options) (Scorer, error) {
 	m, err := model.Of[*model.Classes](o.Model, model.ContextGraph)

@@ -21,7 +21,7 @@ import (
 //	α, δ of   worth of what       α, δ, label
 //	the page  it leads to
 //
-// Source: Vydiswaran & Sarawagi 2005, section 3 (P7–P9).
+// Source: Vydiswaran & Sarawagi 2005, section 3.
 type Guide struct {
 	paths *model.Paths
 	worth []float64 // of states of links, [P]; in model A of those of pages
@@ -32,8 +32,8 @@ type Guide struct {
 
 // GuideOptions are those of NewGuide.
 type GuideOptions struct {
-	// Printed takes rewards as the paper prints them (P5, P6); the default is V,
-	// discounted by the way that is left (vstd).
+	// Printed takes rewards as the paper prints them, equations 3 to 5; the default
+	// are rewards discounted by the distance to the goal.
 	Printed bool
 	// Endless takes the links of a page for what they are worth, as the paper
 	// does; the default is that times the probability that a path goes on from
@@ -130,8 +130,8 @@ func (g *Guide) visit(features, memory []byte, p *web.Page) Place {
 	return g.Follow(g.Place(memory), features, p)
 }
 
-// arrive takes α and δ one page on (P7, P3): over the state of the link, in
-// model B, and then over that of the page.
+// arrive takes α (equation 6) and δ (equation 2) one page on: over the state of the
+// link, in model B, and then over that of the page.
 func (g *Guide) arrive(from Place, link sparse.Vector, p *web.Page) Place {
 	n := len(g.paths.States)
 	emit := make([]float64, n)
@@ -178,7 +178,7 @@ func (g *Guide) Ahead(from Place, features []byte) Place {
 func (g *Guide) Names() []model.PathState { return slices.Clone(g.paths.States) }
 
 // Alone is what a page is taken for by itself, without its path: the
-// probability of each state, [P], summing to 1 (P11).
+// probability of each state, [P], summing to 1 (section 4.3.2).
 func (g *Guide) Alone(p *web.Page) []float64 {
 	emit, alpha := make([]float64, len(g.paths.States)), make([]float64, len(g.paths.States))
 	g.paths.Alone.Emit(emit, model.PathPage, g.paths.Page(p))
@@ -198,8 +198,8 @@ func (g *Guide) overLink(from Place, link sparse.Vector) Place {
 	return to
 }
 
-// known is p, or a place of which nothing is known: α 1 for all states (P9, the
-// same as any other constant), δ 0.
+// known is p or, if p is zero, the place before the first page: α equal for all
+// states, where the paper has 1 (section 3.4), and δ 0.
 func (p Place) known(n int) Place {
 	if len(p.Alpha) == n && len(p.Delta) == n {
 		return p
@@ -211,7 +211,8 @@ func (p Place) known(n int) Place {
 	return p
 }
 
-// Rate is what a link is worth, in [0,1], seen from the place of its page (P8):
+// Rate is what a link is worth, in [0,1], seen from the place of its page (section
+// 3.3, equation 7):
 //
 //	Score(L) = Σ_y α(y)·R(y) / Σ_y α(y),   y over the states of links
 //
@@ -254,13 +255,13 @@ func mean(alpha, worth []float64) (sum float64) {
 }
 
 // Worth is what the page at a place is worth by the states it may be in, in
-// [0,1]: what P10 compares links with.
+// [0,1]: what section 4.4.3 compares links with.
 func (g *Guide) Worth(at Place) float64 {
 	return mean(at.known(len(g.paths.States)).Alpha, g.pages)
 }
 
 // State is the number and the name of the state that a page is taken for, with
-// the best path that led there: argmax δ (P9). Of equals it is the first.
+// the best path that led there: argmax δ (section 3.4). Of equals it is the first.
 func (g *Guide) State(at Place) (int, model.PathState) {
 	best := 0
 	for y, d := range at.Delta {
@@ -323,7 +324,7 @@ func (g *Guide) Place(b []byte) Place {
 	return p
 }
 
-// Join says how the worths of several links to one page become one (P8).
+// Join says how the worths of several links to one page become one (section 3.3).
 type Join int
 
 // The ways to join. The paper's sum has no bound, and rewards what every page

@@ -15,27 +15,27 @@ import (
 )
 
 // markov ranks links by a belief over hop distances that a hidden Markov model
-// follows along the path. What a page shows is a cluster, c_t: that of its
-// nearest neighbours among the training pages, 0 for the targets.
+// follows along the path. What a page shows is a cluster, c_t: the one that most
+// of its nearest neighbours among the training pages have, 0 for the targets.
 //
-//	α(L_j,t) ∝ b_{j c_t} Σ_i α(L_i,t−1) a_ij      (eq 5, normalised)
-//	α(L_j,t+1) = Σ_i α(L_i,t) a_ij                (eq 6)
+//	α(L_j,t) ∝ b_{j c_t} Σ_i α(L_i,t−1) a_ij      (equation 5, normalised)
+//	α(L_j,t+1) = Σ_i α(L_i,t) a_ij                (equation 6)
 //
 // hmm ranks by α(L_0,t+1), among equals by α(L_1,t+1) and so on (order). The
-// other two add how near the page is to the targets, so that pages with one
-// path of clusters behind them differ:
+// other two add how similar the page is to the targets, so that pages reached
+// through the same clusters differ:
 //
 //	hmm-centroid-page   w·α(L_0,t+1) + (1−w)·cos(page, C0),  w = ½
 //	hmm-centroid-both   w·α(L_0,t+1) + (1−w)·[(1−v)·cos(page, C0) + v·cos(anchor, C0)],  v = ½
 //
 // with C0 the mean of the targets. The paper states neither w nor v.
 //
-// With raw α is as printed, not normalised: it fades along a path, by some
-// factor a page, so that deep links come last whatever they show, and a mean
-// with a cosine comes to be the cosine. hmm then ranks by α(L_0,t+1) alone.
+// With raw, α is as printed, not normalised: it shrinks with every page of a path,
+// so that deep links come last whatever they show, and its mean with a cosine is
+// nearly half the cosine. hmm then ranks by α(L_0,t+1) alone.
 //
-// Source: Batsakis, Petrakis & Milios 2009, section 3.3 (B5–B7), after Liu,
-// Janssen & Milios 2006.
+// Source: Batsakis, Petrakis & Milios 2009, section 3.3, after Liu, Janssen &
+// Milios 2006.
 type markov struct {
 	fixed
 	words    *feature.Lexicon
@@ -287,8 +287,8 @@ func (m *markov) Explain(_ *web.Page, _ int, c *web.Candidate) []Reason {
 //
 //	Σ cos(page, target) / Σ cos(page, neighbour)   over the k nearest
 //
-// and 0 for a page that is near to none. HTT14 compares with a crawler by
-// k-nearest neighbours and says no more of it.
+// and 0 for a page that is near to none. Hu, Tu & Tong 2014, table 1, compare with
+// a crawler by k-nearest neighbours and do not describe it.
 func newNearestPage(o Options) (Scorer, error) {
 	m, err := model.Of[*model.Markov](o.Model, model.HMM)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 // of first order. With viterbi max stands for Σ, along the path and in the
 // priority, and the priorities of all states sum to 1.
 //
-// Source: Hu, Tu & Tong 2014. The paper gives the model and no score but
-// "maximum probability link from the root" by Viterbi; this is the probability
-// that the page behind the link is a target (H9).
+// Source: Hu, Tu & Tong 2014, section 2.3. The paper gives the model, and for the
+// score of a link only the "maximum probability link" from the root by Viterbi;
+// this is the probability that the page behind the link is a target.
 type second struct {
 	fixed
 	words    *feature.Lexicon

@@ -17,8 +17,8 @@ import (
 //
 // So the priority reads as p(T0) rounded down to a bucket, plus less than ε.
 //
-// Source: Liu & Milios 2010, section 3.3 (Q2), where components count as equal
-// within ε of each other. That order is not transitive: with ε = .001 and p(T0)
+// Source: Liu & Milios 2010, section 3.3.2, where components count as equal within
+// ε of each other. That order is not transitive: with ε = .001 and p(T0)
 // of .5000, .5008 and .5016 the first is equal to the second and the second to
 // the third, yet the third is greater than the first. Buckets are transitive.
 //

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Q2: beliefs compare by the first bucket in which they differ.
-func TestOrderQ2(t *testing.T) {
+// Beliefs compare by the first bucket in which they differ (section 3.3.2).
+func TestOrder(t *testing.T) {
 	o := newOrder(0.001)
 	ascending := [][]float64{ // each line below the next
 		{0, 0, 1},
@@ -45,9 +45,9 @@ func TestOrderQ2(t *testing.T) {
 	}
 }
 
-// Q2: the order of priorities is the lexicographic order of buckets, as far as
-// they fit, for any ε: so it is transitive.
-func TestOrderIsLexicographicQ2(t *testing.T) {
+// The order of priorities is the lexicographic order of buckets, as far as they
+// fit, for any ε: so it is transitive.
+func TestOrderIsLexicographic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := newOrder(rapid.SampledFrom([]float64{1e-6, 0.0005, 0.001, 0.01, 0.3, 0.5}).Draw(t, "ε"))
 		// Near each other, so that buckets are often equal.

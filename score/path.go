@@ -30,8 +30,8 @@ import (
 //	               what it shows and the link that leads on
 //
 // Source: Liu & Milios 2010, sections 3.3.1, 4.3 and 5.3. The belief of a path
-// of a conditional random field is that of the path so far taken for a whole
-// chain (C4), not what the whole field would say of it.
+// of a conditional random field is that of the path so far, taken for a whole
+// chain (equations 8 and 9); it is not a posterior of the whole field.
 type Path struct {
 	space   *feature.Space
 	weights *lattice.Weights
@@ -49,7 +49,7 @@ type PathOptions struct {
 	Viterbi bool
 	// Observe begins with what the model says of the first page; the default is
 	// the share of training sequences that begin in each state, whatever that
-	// page shows (Q9).
+	// page shows.
 	Observe bool
 	// Bias predicts by the weights of what every page shows; the default is by
 	// the share of training links from state to state.
@@ -190,8 +190,8 @@ func (p *Path) belief(dst []float64, link feature.Link, memory []byte) {
 // with p normalised for each T_i, whatever the model's own normalisation, and
 // a_ij the share of moves in training or, by PathOptions.Bias, exp of the
 // weights of the bias. Those were learnt beside all that a page shows: alone
-// they say little. It sums to 1. Q6: the paper prints no such step, hidden
-// Markov crawlers have it (BPM09 eq 6).
+// they say little. It sums to 1. The paper prints no such step; hidden Markov
+// crawlers have it (Batsakis, Petrakis & Milios 2009, equation 6).
 func (p *Path) Predict(dst []float64, features, memory []byte) {
 	p.predict(dst, p.link(features), memory)
 }

@@ -14,7 +14,7 @@ import (
 //
 // α and δ of a page travel with its links. A page to which several paths lead
 // waits with the best of them, which is what a frontier does with priorities:
-// the maximum of P8. Its sum, and the noisy-or that bounds it, need the worth of
+// the maximum. The paper's sum, and the noisy-or that bounds it, need the worth of
 // an address over all pages that link there: then it is kept, by a 64-bit hash
 // of the address, within the bound of the journal.
 //
@@ -133,7 +133,7 @@ func (l *pathLearner) Restore(state []byte) error { return l.restore(state, l.ap
 // newApproximate makes the crawler that the paper compares with and calls
 // accelerated focused crawler: maximum entropy over the labels by what the link
 // shows, without the path, and the link that is likeliest to lead to a goal goes
-// first (P11). Chakrabarti's crawler is the scorer apprentice.
+// first (section 4.4.2). Chakrabarti's crawler is the scorer apprentice.
 func newApproximate(o Options) (Scorer, error) {
 	m, err := model.Of[*model.Paths](o.Model, model.PathLearner)
 	if err != nil {

@@ -82,10 +82,11 @@ func guide(t testing.TB, f *model.File, o score.GuideOptions) *score.Guide {
 	return g
 }
 
-// P1, P8, P9: what is learnt on some sites leads to the goal on another one, in
+// What is learnt on some sites leads to the goal on another one (section 3.4), in
 // either model and by either reward: the link on the way is worth more than the
-// wrong turn, the goal is known when it is reached, and pages bear their names.
-func TestP9LeadsToTheGoal(t *testing.T) {
+// wrong turn, the goal is recognised when it is reached, and pages get their
+// labels.
+func TestLeadsToTheGoal(t *testing.T) {
 	what := beePaths(t)
 	unseen, _ := honeySites(9)
 	for _, dual := range []float64{0, 1} {
@@ -125,9 +126,9 @@ func TestP9LeadsToTheGoal(t *testing.T) {
 	}
 }
 
-// P7, P8 against enumeration: the worth of a link is the mean reward of its
-// states over all labellings of the path that led there.
-func TestP8Enumeration(t *testing.T) {
+// Equations 6 and 7 against enumeration: the worth of a link is the mean reward of
+// its states over all labellings of the path that led there.
+func TestWorthByEnumeration(t *testing.T) {
 	what := beePaths(t)
 	f := fitPaths(t, what, nil)
 	m := f.Payload.(*model.Paths)
@@ -215,8 +216,8 @@ func TestPlaceTravels(t *testing.T) {
 	}
 }
 
-// P8: the ways to join the worths of several links.
-func TestP8Joins(t *testing.T) {
+// The ways to join the worths of several links (section 3.3).
+func TestJoins(t *testing.T) {
 	for name, want := range map[string]float64{"max": 0.5, "sum": 1.1, "noisy-or": 1 - 0.5*0.6*0.8} {
 		j, err := score.ParseJoin(name)
 		if err != nil {
@@ -235,11 +236,10 @@ func TestP8Joins(t *testing.T) {
 	}
 }
 
-// P8 in a crawl: a page to which two pages link is worth both links together, as
-// join says, twice linked from one page or not; a link that is worth less than
-// another one to its page is worth what that page is; and a crawl that is taken
-// up again goes on with the same worths.
-func TestP8JoinsInACrawl(t *testing.T) {
+// Joins in a crawl: a page to which two pages link has the worth of both links, as
+// join says, whether or not one page links to it twice; every link to a page ranks
+// by the worth of that page; and a resumed crawl goes on with the same worths.
+func TestJoinsInACrawl(t *testing.T) {
 	what := beePaths(t)
 	f := fitPaths(t, what, nil)
 	unseen, _ := honeySites(9)
@@ -355,8 +355,8 @@ func TestAdaptivePathsByTheJudge(t *testing.T) {
 	}
 }
 
-// P11: afc-approx goes by the link alone, whatever led to its page.
-func TestP11Approximate(t *testing.T) {
+// afc-approx goes by the link alone, whatever led to its page (section 4.4.2).
+func TestApproximateFocusedCrawler(t *testing.T) {
 	what := beePaths(t)
 	s := newScorer(t, "afc-approx", score.Options{Model: fitPaths(t, what, nil)})
 	list := what.site[parse("http://s0.test/list")]

@@ -39,10 +39,10 @@ type Scorer interface {
 type Options struct {
 	// Seed is the run's: the only source of chance.
 	Seed uint64
-	// Page is the similarity of a judged page to the topic, in [0,1]. nil is
-	// the verdict's relevance, the graded value of CPS02 (A1); for
-	// best-first as printed in BPM09 (B3) give the cosine to the topic, and
-	// the same for Anchor.
+	// Page is the similarity of a judged page to the topic, in [0,1]; nil = the
+	// verdict's relevance, as in Chakrabarti, Punera & Subramanyam 2002, section
+	// 2.1. For best-first as in Batsakis, Petrakis & Milios 2009, section 3.1, give
+	// the cosine to the topic, and the same for Anchor.
 	Page func(p *web.Page, v web.Verdict) float64
 	// Anchor is the similarity of an anchor's text to the topic, in [0,1].
 	// Both functions are pure and safe for concurrent use.
