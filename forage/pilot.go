@@ -15,8 +15,8 @@ import (
 type pilot struct {
 	guide *score.Guide
 	join  score.Join
-	// links are the worths of addresses over all paths that led to them (P8),
-	// with the text of the best link.
+	// links are the worths of addresses over all paths that led to them, with the
+	// text of the best link.
 	links map[web.URL]found
 	steps map[web.URL]visited
 	worth float64 // of the page fetched last
