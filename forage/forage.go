@@ -25,9 +25,9 @@ import (
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/job"
-	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -102,8 +102,8 @@ type Result struct {
 // its own, and what they share, the fetcher, keeps the pauses between requests
 // to a host.
 type Forager struct {
-	Guide *score.Guide
-	Join  score.Join
+	Guide *guide.Guide
+	Join  guide.Join
 	Stop  Stop // "" = First
 	// Sure is the probability from which a page counts as a goal, by all paths of
 	// states that lead there, besides that the best of them takes it for one; 0 =

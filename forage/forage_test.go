@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/forage"
+	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/parse"
-	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
@@ -93,7 +93,7 @@ func shops(names ...string) *world {
 }
 
 // taught is what two shops taught.
-func taught(t testing.TB) *score.Guide {
+func taught(t testing.TB) *guide.Guide {
 	t.Helper()
 	w := shops("a.test", "b.test")
 	var set []paths.Path
@@ -111,7 +111,7 @@ func taught(t testing.TB) *score.Guide {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := score.NewGuide(f, score.GuideOptions{})
+	g, err := guide.New(f, guide.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func forager(t testing.TB, w *world) *forage.Forager {
 // The goal of a site that taught nothing is reached in as few pages as there are
 // links to it, with the path that led there, and then the site is done.
 func TestFirstGoal(t *testing.T) {
-	for _, join := range []score.Join{score.JoinMax, score.JoinSum, score.JoinNoisyOr} {
+	for _, join := range []guide.Join{guide.Max, guide.Sum, guide.NoisyOr} {
 		w := shops("c.test")
 		f := forager(t, w)
 		f.Join = join
@@ -218,7 +218,7 @@ func TestSure(t *testing.T) {
 // Of two pages with equal links, the one that two pages link to comes first by sum
 // and noisy-or, the one found first by max (section 3.3).
 func TestManyPathsToAPage(t *testing.T) {
-	for join, want := range map[score.Join]string{score.JoinMax: "/x", score.JoinSum: "/y", score.JoinNoisyOr: "/y"} {
+	for join, want := range map[guide.Join]string{guide.Max: "/x", guide.Sum: "/y", guide.NoisyOr: "/y"} {
 		w := shops()
 		w.pages["http://c.test/"] = `<title>welcome</title><a href="/p">our goods</a> <a href="/q">our goods</a>`
 		w.pages["http://c.test/p"] = `<title>one</title><a href="/x">more news</a> <a href="/y">more news</a>`

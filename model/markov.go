@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/learn/hmm"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 )
@@ -68,7 +69,7 @@ func (m *Markov) MarshalBinary() ([]byte, error) {
 		rows = append(rows, m.Second.A, m.Second.B)
 	}
 	for _, row := range rows {
-		b = appendFloats(b, row)
+		b = wire.AppendFloat64s(b, row)
 	}
 	b, err := appendLexicon(b, m.Words)
 	if err != nil {
@@ -84,24 +85,24 @@ func (m *Markov) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary reads what MarshalBinary wrote.
 func (m *Markov) UnmarshalBinary(b []byte) error {
-	r := reader{b: b}
-	order := r.byte()
+	r := reader{wire.NewReader(b)}
+	order := r.Byte()
 	if order != 1 && order != 2 {
-		r.fail("a Markov model of order %d", order)
+		r.Fail("a Markov model of order %d", order)
 	}
-	f := &hmm.Model{States: r.number(maxStates), Symbols: r.number(maxSymbols)}
-	f.Pi, f.A, f.B = r.floats(), r.floats(), r.floats()
+	f := &hmm.Model{States: r.Number(maxStates), Symbols: r.Number(maxSymbols)}
+	f.Pi, f.A, f.B = r.Float64s(), r.Float64s(), r.Float64s()
 	read := Markov{First: f}
 	if order == 2 {
-		read = Markov{Second: &hmm.Second{First: f, A: r.floats(), B: r.floats()}}
+		read = Markov{Second: &hmm.Second{First: f, A: r.Float64s(), B: r.Float64s()}}
 	}
 	read.Words = r.lexicon()
 	read.Centroids = r.vectors(read.Words.Len())
 	read.Pages = r.vectors(read.Words.Len())
 	for range read.Pages {
-		read.Clusters = append(read.Clusters, r.number(maxSymbols))
+		read.Clusters = append(read.Clusters, r.Number(maxSymbols))
 	}
-	if err := r.end(); err != nil {
+	if err := r.End(); err != nil {
 		return err
 	}
 	if err := read.verify(); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/learn/hmm"
 	"github.com/waggle-crawler/waggle/learn/knn"
 	"github.com/waggle-crawler/waggle/learn/sparse"
@@ -211,7 +212,7 @@ func (m *markov) Visit(c *web.Candidate, _ *web.Page, _ web.Verdict) []byte {
 		}
 		return b
 	}
-	return appendBelief(make([]byte, 0, 4*len(alpha)), alpha)
+	return wire.AppendFloat32s(make([]byte, 0, 4*len(alpha)), alpha)
 }
 
 // Score is in [0,1], up to ε more for hmm; a seed has 1.

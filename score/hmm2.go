@@ -2,6 +2,7 @@ package score
 
 import (
 	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/learn/hmm"
 	"github.com/waggle-crawler/waggle/learn/kmeans"
 	"github.com/waggle-crawler/waggle/model"
@@ -83,7 +84,7 @@ func (s *second) Visit(c *web.Candidate, _ *web.Page, _ web.Verdict) []byte {
 	var room scratch
 	alpha := room.take(s.hmm.Belief())
 	s.now(alpha, symbol, c.Memory)
-	return appendBelief(make([]byte, 0, 4*len(alpha)), alpha)
+	return wire.AppendFloat32s(make([]byte, 0, 4*len(alpha)), alpha)
 }
 
 // Score is in [0,1]; a seed has 1.

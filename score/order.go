@@ -75,16 +75,8 @@ func (o order) reason(belief []float64) Reason {
 	return Reason{Kind: ReasonHops, What: b.String(), Times: 1, Weight: o.priority(belief) - belief[0]}
 }
 
-// appendBelief writes a belief as a link carries it: float32 LE for each state.
-func appendBelief(b []byte, belief []float64) []byte {
-	for _, p := range belief {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(p)))
-	}
-	return b
-}
-
-// readBelief fills dst with a belief that appendBelief wrote, and makes it sum
-// to 1, which rounding may have cost it. ok is false, and dst of no use, when b
+// readBelief fills dst with a belief that wire.AppendFloat32s wrote for a link to
+// carry, and makes it sum to 1 again, as rounding may have changed the sum. ok is false, and dst of no use, when b
 // is not a belief over so many states.
 func readBelief(dst []float64, b []byte) (ok bool) {
 	if len(b) != 4*len(dst) {

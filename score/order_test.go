@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/internal/wire"
 )
 
 // Beliefs compare by the first bucket in which they differ (section 3.3.2).
@@ -69,7 +71,7 @@ func TestOrderIsLexicographic(t *testing.T) {
 
 func TestBeliefOnALink(t *testing.T) {
 	want := []float64{0.5, 0.1, 0, 0.4}
-	b := appendBelief(nil, want)
+	b := wire.AppendFloat32s(nil, want)
 	got := make([]float64, 4)
 	if !readBelief(got, b) {
 		t.Fatal("a belief is none")
@@ -82,9 +84,9 @@ func TestBeliefOnALink(t *testing.T) {
 	for name, bad := range map[string][]byte{
 		"nothing":   nil,
 		"cut short": b[:12],
-		"not 1":     appendBelief(nil, []float64{0, 0, 0, 0}),
-		"negative":  appendBelief(nil, []float64{-1, 1, 1, 0}),
-		"NaN":       appendBelief(nil, []float64{math.NaN(), 1, 0, 0}),
+		"not 1":     wire.AppendFloat32s(nil, []float64{0, 0, 0, 0}),
+		"negative":  wire.AppendFloat32s(nil, []float64{-1, 1, 1, 0}),
+		"NaN":       wire.AppendFloat32s(nil, []float64{math.NaN(), 1, 0, 0}),
 	} {
 		if readBelief(got, bad) {
 			t.Errorf("%s was read as a belief %v", name, got)

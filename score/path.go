@@ -1,12 +1,12 @@
 package score
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 
 	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/learn/crf"
 	"github.com/waggle-crawler/waggle/learn/lattice"
 	"github.com/waggle-crawler/waggle/learn/memm"
@@ -122,7 +122,7 @@ func (p *Path) Follow(features, memory []byte, page *web.Page) []byte {
 		}
 		first := make([]float64, p.weights.States)
 		p.weights.Start(first, shown)
-		return appendFloats(make([]byte, 0, 4*len(first)), first)
+		return wire.AppendFloat32s(make([]byte, 0, 4*len(first)), first)
 	}
 	var room scratch
 	s := p.weights.States
@@ -131,10 +131,10 @@ func (p *Path) Follow(features, memory []byte, page *web.Page) []byte {
 	p.belief(alpha, link, memory)
 	p.weights.Potentials(potentials, shown)
 	p.weights.Potentials(potentials, p.space.Inlink(link))
-	b := appendFloats(make([]byte, 0, 4*(s+p.arcs)), alpha)
+	b := wire.AppendFloat32s(make([]byte, 0, 4*(s+p.arcs)), alpha)
 	for at, ok := range p.weights.Allowed {
 		if ok {
-			b = appendFloats(b, potentials[at:at+1])
+			b = wire.AppendFloat32s(b, potentials[at:at+1])
 		}
 	}
 	return b
@@ -154,7 +154,7 @@ func (p *Path) belief(dst []float64, link feature.Link, memory []byte) {
 	case 4 * s: // of a first page
 		if p.observe {
 			first := room.take(s)
-			if readFloats(first, memory) {
+			if wire.ReadFloat32s(first, memory) {
 				p.weights.Start(first, p.space.Outlink(link))
 				memm.Start(dst, first)
 				return
@@ -162,7 +162,7 @@ func (p *Path) belief(dst []float64, link feature.Link, memory []byte) {
 		}
 	case 4 * (s + p.arcs):
 		alpha, arcs, potentials := room.take(s), room.take(p.arcs), room.take(s*s)
-		if readBelief(alpha, memory[:4*s]) && readFloats(arcs, memory[4*s:]) {
+		if readBelief(alpha, memory[:4*s]) && wire.ReadFloat32s(arcs, memory[4*s:]) {
 			for at, ok := range p.weights.Allowed {
 				if ok {
 					potentials[at], arcs = arcs[0], arcs[1:]
@@ -238,27 +238,4 @@ func (s *scratch) take(n int) []float64 {
 	}
 	s.used += n
 	return s.room[s.used-n : s.used : s.used]
-}
-
-// appendFloats appends numbers as float32 LE.
-func appendFloats(b []byte, list []float64) []byte {
-	for _, x := range list {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(x)))
-	}
-	return b
-}
-
-// readFloats fills dst from as many float32 LE; ok is false if one of them is
-// no finite number.
-func readFloats(dst []float64, b []byte) (ok bool) {
-	if len(b) != 4*len(dst) {
-		return false
-	}
-	for i := range dst {
-		dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
-		if math.IsNaN(dst[i]) || math.IsInf(dst[i], 0) {
-			return false
-		}
-	}
-	return true
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/web"
@@ -22,8 +23,8 @@ import (
 // Websites using Sequential Models, 2005.
 type pathLearner struct {
 	journal
-	guide *Guide
-	join  Join
+	guide *guide.Guide
+	join  guide.Join
 	links map[uint64]float64 // worth over all paths so far; nil for the maximum
 }
 
@@ -43,8 +44,8 @@ func guideSettings() []Setting {
 	}
 }
 
-func guideOf(o Options) (*Guide, error) {
-	return NewGuide(o.Model, GuideOptions{Printed: o.set("printed") >= 0.5, Endless: o.set("endless") >= 0.5})
+func guideOf(o Options) (*guide.Guide, error) {
+	return guide.New(o.Model, guide.Options{Printed: o.set("printed") >= 0.5, Endless: o.set("endless") >= 0.5})
 }
 
 func newPathLearner(o Options) (Scorer, error) {
@@ -52,8 +53,8 @@ func newPathLearner(o Options) (Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &pathLearner{journal: newJournal("pathlearner", o), guide: g, join: Join(o.set("join"))}
-	if l.join != JoinMax {
+	l := &pathLearner{journal: newJournal("pathlearner", o), guide: g, join: guide.Join(o.set("join"))}
+	if l.join != guide.Max {
 		l.links = make(map[uint64]float64)
 	}
 	return l, nil
@@ -73,7 +74,7 @@ func (l *pathLearner) Visit(c *web.Candidate, p *web.Page, _ web.Verdict) []byte
 	if p == nil {
 		return nil
 	}
-	memory, _ := l.guide.visit(c.Features, c.Memory, p).AppendBinary(nil) // never fails
+	memory, _ := l.guide.Visit(c.Features, c.Memory, p).AppendBinary(nil) // never fails
 	if l.links == nil || len(p.Links) == 0 {
 		return memory
 	}
@@ -114,7 +115,7 @@ func (l *pathLearner) apply(e *entry) {
 // until the first one is through.
 func (l *pathLearner) Score(c *web.Candidate) float64 {
 	if len(c.Features) == 0 {
-		if l.join == JoinSum {
+		if l.join == guide.Sum {
 			return math.MaxFloat64
 		}
 		return 1

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -29,7 +30,7 @@ import (
 // the judge alone costs it the lists that lead to them.
 type adaptivePaths struct {
 	journal
-	guide  *Guide
+	guide  *guide.Guide
 	page   func(*web.Page, web.Verdict) float64
 	judged bool
 	k      float64
@@ -117,7 +118,7 @@ func (l *adaptivePaths) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []by
 		return nil
 	}
 	link, ok := l.read(c)
-	at := l.guide.visit(link.shows, link.at, p)
+	at := l.guide.Visit(link.shows, link.at, p)
 	if ok {
 		worth := l.guide.Worth(at)
 		if l.judged {

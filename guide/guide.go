@@ -1,4 +1,7 @@
-package score
+// Package guide leads along paths through a site, as a model of labelled paths has
+// learnt them: it says what each page is taken for and what each link is worth.
+// Scorers, foragers and those who ask for labels share it.
+package guide
 
 import (
 	"encoding/binary"
@@ -6,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/learn/tagger"
 	"github.com/waggle-crawler/waggle/model"
@@ -30,8 +34,8 @@ type Guide struct {
 	arcs  [2][]float64
 }
 
-// GuideOptions are those of NewGuide.
-type GuideOptions struct {
+// Options say by which rewards a guide goes.
+type Options struct {
 	// Printed takes rewards as the paper prints them, equations 3 to 5; the default
 	// are rewards discounted by the distance to the goal.
 	Printed bool
@@ -41,8 +45,8 @@ type GuideOptions struct {
 	Endless bool
 }
 
-// NewGuide makes a guide of a model of kind paths.
-func NewGuide(f *model.File, o GuideOptions) (*Guide, error) {
+// New makes a guide of a model of kind paths.
+func New(f *model.File, o Options) (*Guide, error) {
 	m, err := model.Of[*model.Paths](f, model.PathLearner)
 	if err != nil {
 		return nil, err
@@ -121,9 +125,9 @@ func (g *Guide) Follow(from Place, features []byte, p *web.Page) Place {
 	return g.arrive(from, g.link(room[:0], features), p)
 }
 
-// visit is the place of a page that was fetched by a link with these features
+// Visit is the place of a page that was fetched by a link with these features
 // and that memory, the bytes of a Place; without features, that of a seed.
-func (g *Guide) visit(features, memory []byte, p *web.Page) Place {
+func (g *Guide) Visit(features, memory []byte, p *web.Page) Place {
 	if len(features) == 0 {
 		return g.Begin(p)
 	}
@@ -298,7 +302,7 @@ func (g *Guide) GoalAlone(p *web.Page) bool {
 
 // AppendBinary appends a place as α and δ [P], float32 LE each.
 func (p Place) AppendBinary(b []byte) ([]byte, error) {
-	return appendFloats(appendFloats(b, p.Alpha), p.Delta), nil
+	return wire.AppendFloat32s(wire.AppendFloat32s(b, p.Alpha), p.Delta), nil
 }
 
 // Place reads what AppendBinary wrote, or else is the zero Place.
@@ -308,7 +312,7 @@ func (g *Guide) Place(b []byte) Place {
 		return Place{}
 	}
 	p := Place{Alpha: make([]float64, n), Delta: make([]float64, n)}
-	if !readFloats(p.Alpha, b[:4*n]) || !readFloats(p.Delta, b[4*n:]) {
+	if !wire.ReadFloat32s(p.Alpha, b[:4*n]) || !wire.ReadFloat32s(p.Delta, b[4*n:]) {
 		return Place{}
 	}
 	sum := 0.
@@ -330,14 +334,14 @@ type Join int
 // The ways to join. The paper's sum has no bound, and rewards what every page
 // links to.
 const (
-	JoinMax Join = iota
-	JoinSum
-	JoinNoisyOr // 1 − Π (1 − worth)
+	Max Join = iota
+	Sum
+	NoisyOr // 1 − Π (1 − worth)
 )
 
 // ParseJoin reads the name of one: max, sum, noisy-or.
 func ParseJoin(s string) (Join, error) {
-	for j := JoinMax; j <= JoinNoisyOr; j++ {
+	for j := Max; j <= NoisyOr; j++ {
 		if j.String() == s {
 			return j, nil
 		}
@@ -350,9 +354,9 @@ func (j Join) String() string { return [...]string{"max", "sum", "noisy-or"}[j] 
 // Add is the worth of a page so far, with one more link.
 func (j Join) Add(sofar, worth float64) float64 {
 	switch j {
-	case JoinSum:
+	case Sum:
 		return sofar + worth
-	case JoinNoisyOr:
+	case NoisyOr:
 		return 1 - (1-sofar)*(1-worth)
 	}
 	return math.Max(sofar, worth)
