@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/waggle-crawler/waggle/apprentice"
 	"github.com/waggle-crawler/waggle/learn/bayes"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/model"
@@ -466,7 +467,7 @@ func TestReasonsAddUp(t *testing.T) {
 // Sections 2.2 and 3.5: the model of one crawl, kept as a file, guides another
 // from its first page, whether that learns on or not; and the model made of a crawl
 // after its end is the one that an apprentice learned during it.
-func TestTeacher(t *testing.T) {
+func TestModelOfACrawl(t *testing.T) {
 	p := parsed(t, `<a href=a>honey</a><p><a href=b>steel</a><p><a href=a>wax</a>`)
 	for _, boundary := range []float64{0, 1, 2} {
 		set := func(more map[string]float64) map[string]float64 {
@@ -477,7 +478,7 @@ func TestTeacher(t *testing.T) {
 			return all
 		}
 		along := newScorer(t, "apprentice", score.Options{Set: set(nil)})
-		teacher, err := score.NewTeacher("apprentice", score.Options{Analyzer: analyzer, Set: set(nil)})
+		trainer, err := apprentice.NewTrainer(false, apprentice.Options{Analyzer: analyzer, Set: map[string]float64{"boundary": boundary}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -485,12 +486,12 @@ func TestTeacher(t *testing.T) {
 		var found []web.Candidate
 		for range 6 {
 			found = followed(along, p, 0.5, 0.9, 0.1)
-			teacher.Teach(p, verdictOf(0.5), func(u web.URL) score.Outcome {
+			trainer.Examples(p, verdictOf(0.5), func(u web.URL) apprentice.Outcome {
 				i := slices.IndexFunc(p.Links, func(l web.Link) bool { return l.URL == u })
-				return score.Outcome{Verdict: verdicts[i], Fetched: true, Later: true}
-			})
+				return apprentice.Outcome{Verdict: verdicts[i], Fetched: true, Later: true}
+			}, func(_ int, x apprentice.Example) { trainer.Learn(x) })
 		}
-		f := &model.File{Kind: model.Apprentice, Payload: teacher.Model()}
+		f := &model.File{Kind: model.Apprentice, Payload: trainer.Model()}
 		b, err := f.Marshal()
 		if err != nil {
 			t.Fatal(err)
@@ -516,29 +517,6 @@ func TestTeacher(t *testing.T) {
 		if now := on.Score(&found[0]); first <= 0 || now >= 0 {
 			t.Errorf("boundary %v: what it was taught gave %v, and after learning the contrary %v", boundary, first, now)
 		}
-	}
-}
-
-// Links to what was not fetched, or was fetched before, teach nothing; a page
-// that links twice to another teaches once.
-func TestTeacherTakesLaterTargets(t *testing.T) {
-	p := parsed(t, `<a href=later>honey</a><p><a href=before>steel</a><p><a href=never>clay</a><p><a href=later>wax</a>`)
-	teacher, err := score.NewTeacher("apprentice", score.Options{Analyzer: analyzer, Set: map[string]float64{"dmax": 0}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var links []int
-	teacher.Examples(p, verdictOf(1), func(u web.URL) score.Outcome {
-		return score.Outcome{Verdict: verdictOf(1), Fetched: u.Path() != "/never", Later: u.Path() == "/later"}
-	}, func(link int, x score.Example) {
-		links = append(links, link)
-		teacher.Learn(x)
-	})
-	if m := teacher.Model(); !slices.Equal(links, []int{0}) || m.Links != [2]uint64{0, 1} || len(m.Features) != 1 {
-		t.Errorf("examples are links %v, the model %+v", links, m)
-	}
-	if _, err := score.NewTeacher("best-first-page", score.Options{}); err == nil || !strings.Contains(err.Error(), "apprentice-tempered") {
-		t.Errorf("a teacher of another strategy: %v", err)
 	}
 }
 

@@ -41,7 +41,7 @@ const (
 )
 
 func weightSettings() []Setting {
-	return []Setting{{"weight", 0.5, 0, 1, "w: share of the page in the priority, against the anchor"}}
+	return []Setting{{Name: "weight", Default: 0.5, Max: 1, Line: "w: share of the page in the priority, against the anchor"}}
 }
 
 func newBestFirst(of parts) func(Options) (Scorer, error) {

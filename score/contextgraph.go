@@ -51,7 +51,7 @@ func newContextGraph(o Options) (Scorer, error) {
 }
 
 func contextGraphSettings() []Setting {
-	return []Setting{{"threshold", 0.5, 0, 1, "posterior of its layer below which a page belongs to none"}}
+	return []Setting{{Name: "threshold", Default: 0.5, Max: 1, Line: "posterior of its layer below which a page belongs to none"}}
 }
 
 // newBayesPage makes the crawler that follows a page classifier: the priority

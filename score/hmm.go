@@ -58,18 +58,18 @@ var (
 )
 
 func neighboursSetting() Setting {
-	return Setting{"neighbours", 5, 1, 1000, "nearest training pages that tell what a page is like"}
+	return Setting{Name: "neighbours", Default: 5, Min: 1, Max: 1000, Line: "nearest training pages that tell what a page is like"}
 }
 
 func hmmSettings(centroid, anchor bool) []Setting {
-	s := []Setting{neighboursSetting(), {"raw", 0, 0, 1, "1 lets the belief fade along a path, as printed, and ranks without ε; 0 makes it sum to 1 at each page"}}
+	s := []Setting{neighboursSetting(), {Name: "raw", Max: 1, Line: "1 lets the belief fade along a path, as printed, and ranks without ε; 0 makes it sum to 1 at each page"}}
 	switch {
 	case !centroid:
 		return append(s, orderSetting())
 	case anchor:
-		s = append(s, Setting{"anchor", 0.5, 0, 1, "v: share of the anchor in the likeness to the targets"})
+		s = append(s, Setting{Name: "anchor", Default: 0.5, Max: 1, Line: "v: share of the anchor in the likeness to the targets"})
 	}
-	return append(s, Setting{"weight", 0.5, 0, 1, "w: share of the belief against the likeness to the targets"})
+	return append(s, Setting{Name: "weight", Default: 0.5, Max: 1, Line: "w: share of the belief against the likeness to the targets"})
 }
 
 func newHMM(centroid, anchor bool) func(Options) (Scorer, error) {

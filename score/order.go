@@ -35,7 +35,7 @@ const orderBits = 52
 
 // orderSetting is ε of the scorers that compare beliefs.
 func orderSetting() Setting {
-	return Setting{"epsilon", 0.001, 1e-6, 0.5, "ε: beliefs in the same bucket of this width are equal, and the next state decides"}
+	return Setting{Name: "epsilon", Default: 0.001, Min: 1e-6, Max: 0.5, Line: "ε: beliefs in the same bucket of this width are equal, and the next state decides"}
 }
 
 // newOrder makes the order of buckets of width epsilon, in (0,1].

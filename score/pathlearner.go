@@ -32,15 +32,15 @@ var _ Scorer = (*pathLearner)(nil)
 
 func pathLearnerSettings() []Setting {
 	return append(guideSettings(),
-		Setting{"join", 0, 0, 2, "worth of a page that several pages link to: 0 the maximum, 1 the sum, as printed, 2 noisy-or"},
+		Setting{Name: "join", Max: 2, Line: "worth of a page that several pages link to: 0 the maximum, 1 the sum, as printed, 2 noisy-or"},
 		journalSetting())
 }
 
 // guideSettings are those of every scorer that follows a Guide.
 func guideSettings() []Setting {
 	return []Setting{
-		{"printed", 0, 0, 1, "1 takes the rewards as printed; 0 discounts by the way that is left (vstd)"},
-		{"endless", 0, 0, 1, "1 forgets that paths end at goals and wrong turns, as rewards as printed do; 0 counts how often they go on"},
+		{Name: "printed", Max: 1, Line: "1 takes the rewards as printed; 0 discounts by the way that is left (vstd)"},
+		{Name: "endless", Max: 1, Line: "1 forgets that paths end at goals and wrong turns, as rewards as printed do; 0 counts how often they go on"},
 	}
 }
 

@@ -52,9 +52,9 @@ var _ Scorer = (*adaptivePaths)(nil)
 
 func adaptivePathsSettings() []Setting {
 	return append(guideSettings(),
-		Setting{"critic", 0, 0, 1, "what a page turned out to be worth: 0 by the model itself, 1 by the judge"},
-		Setting{"k", 4, 0.001, 1e6, "links that the rating before counts as, against those seen"},
-		Setting{"every", 5, 1, 1e6, "pages after which all that waits is scored anew, and later a twentieth of the pages so far"},
+		Setting{Name: "critic", Max: 1, Line: "what a page turned out to be worth: 0 by the model itself, 1 by the judge"},
+		Setting{Name: "k", Default: 4, Min: 0.001, Max: 1e6, Line: "links that the rating before counts as, against those seen"},
+		Setting{Name: "every", Default: 5, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew, and later a twentieth of the pages so far"},
 		journalSetting())
 }
 

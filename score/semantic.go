@@ -48,11 +48,11 @@ var _ Scorer = (*semantic)(nil)
 
 func semanticSettings(wider bool) []Setting {
 	s := []Setting{
-		{"weight", 0.5, 0, 1, "share of the page in the priority"},
-		{"idf", 0, 0, 1, "1 weighs the words of texts with idf too"},
+		{Name: "weight", Default: 0.5, Max: 1, Line: "share of the page in the priority"},
+		{Name: "idf", Max: 1, Line: "1 weighs the words of texts with idf too"},
 	}
 	if wider {
-		s = append(s, Setting{"related", 0.5, 0, 1, "similarity of a wider or narrower word"})
+		s = append(s, Setting{Name: "related", Default: 0.5, Max: 1, Line: "similarity of a wider or narrower word"})
 	}
 	return s
 }
