@@ -48,7 +48,7 @@ func (g *group) judges(ctx context.Context) (out []judgeFact, err error) {
 		scored []scored
 	}
 	var all []*candidate
-	for _, l := range Judges() {
+	for _, l := range g.judgeLines() {
 		if l.Name == report.TruthJudge || isCritic(l.Name) && !slices.Contains(g.Judges, l.Name) {
 			continue
 		}

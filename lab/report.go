@@ -13,7 +13,6 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
-	"github.com/waggle-crawler/waggle/score"
 )
 
 // Report writes what the cells in dir show: report.html, report.md, CSV and
@@ -124,7 +123,7 @@ func (s Scorer) changes() string {
 // constants lists every constant that was in force, with its default.
 func (f *File) constants() (out []report.Constant) {
 	for _, s := range f.Scorers {
-		for _, x := range score.Settings(s.Name) {
+		for _, x := range s.kind().Settings {
 			v, ok := s.Set[x.Name]
 			if !ok {
 				v = x.Default
