@@ -25,6 +25,12 @@ func Report(dir string) (report.Results, error) {
 	if err != nil {
 		return report.Results{}, err
 	}
+	return f.Report(dir)
+}
+
+// Report is the function Report for a lab that is at hand, as one with strategies
+// of a program is.
+func (f *File) Report(dir string) (report.Results, error) {
 	r, err := f.results(dir)
 	if err != nil {
 		return r, err
