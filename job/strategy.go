@@ -204,7 +204,7 @@ func (m *Maker) newScorer() (score.Scorer, error) {
 		o.Keywords = m.Topic.Keywords
 	}
 	if known, ok := m.Judge.(judge.Judge); ok {
-		o.Anchor, o.Classes = known.Text, judge.ClassNames(known)
+		o.Anchor = known.Text
 	}
 	if n := j.Batch; n > 0 && j.Name == "best-n-first" {
 		o.Set = map[string]float64{"batch": float64(n)}

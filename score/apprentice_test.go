@@ -55,14 +55,34 @@ func followed(s score.Scorer, p *web.Page, relevance float64, outcomes ...float6
 	return out
 }
 
+// classed is an apprentice whose pages are of some classes, as verdicts say.
+type classed struct {
+	score.Scorer
+	classes []string
+}
+
+func (s classed) Extract(p *web.Page, v web.Verdict) [][]byte {
+	v.Classes = s.classes
+	return s.Scorer.Extract(p, v)
+}
+
+func (s classed) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
+	return s.Scorer.(score.Explainer).Recall(c, p, v)
+}
+
+func (s classed) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate) []score.Reason {
+	v.Classes = s.classes
+	return s.Scorer.(score.Explainer).Explain(p, v, link, c)
+}
+
 // taught is an apprentice that followed the links of a page five times with
 // high outcomes and five times with low ones, so that it knows all features.
-func taught(t testing.TB, p *web.Page, o score.Options) (score.Scorer, []web.Candidate) {
+func taught(t testing.TB, p *web.Page, o score.Options, classes ...string) (score.Scorer, []web.Candidate) {
 	if o.Set == nil {
 		o.Set = map[string]float64{}
 	}
 	o.Set["start"], o.Set["every"] = 1, 1
-	s := newScorer(t, "apprentice", o)
+	s := classed{newScorer(t, "apprentice", o), classes}
 	for range 5 {
 		for _, outcome := range []float64{1, 0} {
 			followed(s, p, 0.5, slices.Repeat([]float64{outcome}, len(p.Links))...)
@@ -73,7 +93,7 @@ func taught(t testing.TB, p *web.Page, o score.Options) (score.Scorer, []web.Can
 
 // sightOf names what an apprentice sees of a link, by offset.
 func sightOf(s score.Scorer, p *web.Page, link int, c *web.Candidate) string {
-	reasons := s.(score.Explainer).Explain(p, link, c)
+	reasons := s.(score.Explainer).Explain(p, web.Verdict{}, link, c)
 	slices.SortFunc(reasons, func(x, y score.Reason) int {
 		return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Offset, y.Offset), strings.Compare(x.What, y.What))
 	})
@@ -171,14 +191,13 @@ func TestOffsets(t *testing.T) {
 // Section 3.8: names of the page's classes are features, and with topics = 2 those
 // of all classes above them, each once.
 func TestTopicFeatures(t *testing.T) {
-	classes := func(*web.Page) []string { return []string{"/Animals/Insects/Bees", "/Animals/Birds"} }
 	p := parsed(t, `<a href=x>honey</a>`)
 	for topics, want := range []string{
 		"honey@0",
 		"honey@0 /Animals/Birds /Animals/Insects/Bees",
 		"honey@0 /Animals /Animals/Birds /Animals/Insects /Animals/Insects/Bees",
 	} {
-		s, found := taught(t, p, score.Options{Classes: classes, Set: map[string]float64{"topics": float64(topics)}})
+		s, found := taught(t, p, score.Options{Set: map[string]float64{"topics": float64(topics)}}, "/Animals/Insects/Bees", "/Animals/Birds")
 		if got := sightOf(s, p, 0, &found[0]); got != want {
 			t.Errorf("topics = %d: %s, want %s", topics, got, want)
 		}
@@ -432,10 +451,11 @@ func TestReasonsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"apprentice", "apprentice-tempered"}).Draw(t, "name")
 		set := map[string]float64{"start": 2, "every": 3, "cocitation": float64(rapid.IntRange(0, 1).Draw(t, "cocitation")), "plain": float64(rapid.IntRange(0, 1).Draw(t, "plain"))}
-		s, err := score.New(name, score.Options{Analyzer: analyzer, Set: set, Classes: func(*web.Page) []string { return []string{"/A/B"} }})
+		plain, err := score.New(name, score.Options{Analyzer: analyzer, Set: set})
 		if err != nil {
 			t.Fatal(err)
 		}
+		s := classed{plain, []string{"/A/B"}}
 		var pages []*web.Page
 		var found [][]web.Candidate
 		for n := range rapid.IntRange(1, 8).Draw(t, "pages") {
@@ -453,7 +473,7 @@ func TestReasonsAddUp(t *testing.T) {
 		for n, p := range pages {
 			for i := range p.Links {
 				sum := 0.
-				for _, r := range s.(score.Explainer).Explain(p, i, &found[n][i]) {
+				for _, r := range s.Explain(p, web.Verdict{}, i, &found[n][i]) {
 					sum += r.Weight
 				}
 				if want := s.Score(&found[n][i]); math.Abs(sum-want) > 1e-9*(1+math.Abs(want)) {

@@ -91,7 +91,7 @@ func (b *bestFirst) Score(c *web.Candidate) float64 {
 }
 
 // Explain tells the parts of page and anchor.
-func (b *bestFirst) Explain(_ *web.Page, _ int, c *web.Candidate) []Reason {
+func (b *bestFirst) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []Reason {
 	s, ok := readSimilarities(c.Features)
 	if !ok {
 		return nil

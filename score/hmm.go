@@ -246,7 +246,7 @@ func (m *markov) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 // Explain begins with the probability of a target by the path alone, as if
 // nothing were known of the page that holds the link; what that page shows
 // comes to it, and the likeness to the targets.
-func (m *markov) Explain(_ *web.Page, _ int, c *web.Candidate) []Reason {
+func (m *markov) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []Reason {
 	symbol, ok := readSymbol(c.Features, m.hmm.Symbols)
 	if !ok {
 		return nil

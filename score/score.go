@@ -60,10 +60,6 @@ type Options struct {
 	// Model is a trained model, for the scorers that were taught before the
 	// crawl, and for the apprentice, which can do without.
 	Model *model.File
-	// Classes names the classes of a taxonomy that a page belongs to, as paths
-	// such as /Arts/Music; nil = there is no taxonomy. It is pure and safe for
-	// concurrent use.
-	Classes func(*web.Page) []string
 	// Set changes settings of the scorer, by name; Settings lists them.
 	Set map[string]float64
 	// Learn is given what computes a model anew from all that was seen, such as

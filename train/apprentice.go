@@ -172,7 +172,8 @@ type ApprenticeOptions struct {
 	Set    map[string]float64
 	// Analyzer makes terms of texts, as the parser's does; nil = a new one.
 	Analyzer *text.Analyzer
-	// Classes names the classes of a page, as in apprentice.Options; nil = none.
+	// Classes names the classes of a page, as its verdict had them in the crawl,
+	// which logs do not keep; nil = there are none.
 	Classes func(*web.Page) []string
 	Topic   string
 	Texts   map[string]string // what more the provenance is to tell
@@ -197,7 +198,7 @@ func (o *ApprenticeOptions) trainer(more map[string]float64) (*apprentice.Traine
 		set = map[string]float64{}
 	}
 	maps.Copy(set, more)
-	t, err := apprentice.NewTrainer(tempered, apprentice.Options{Set: set, Analyzer: o.Analyzer, Classes: o.Classes})
+	t, err := apprentice.NewTrainer(tempered, apprentice.Options{Set: set, Analyzer: o.Analyzer})
 	if err != nil {
 		return nil, fmt.Errorf("scorer %s: %w", cmp.Or(o.Scorer, "apprentice"), err)
 	}
@@ -266,7 +267,7 @@ func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Tau
 	sites := map[web.Host]bool{}
 	set := xxh3.New()
 	for _, l := range lessons {
-		err := l.each(ctx, o.Progress, func(p *web.Page, f fetched) {
+		err := l.each(ctx, o.Classes, o.Progress, func(p *web.Page, f fetched) {
 			read++
 			fmt.Fprintf(set, "%s %d %v\n", p.URL, f.place, f.verdict.Relevance)
 			sites[p.URL.Host()] = true
@@ -318,8 +319,9 @@ func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Tau
 	return out, nil
 }
 
-// each calls do with the pages of a crawl.
-func (l Lesson) each(ctx context.Context, progress func(done, total int), do func(*web.Page, fetched)) error {
+// each calls do with the pages of a crawl, whose verdicts get classes unless that is
+// nil.
+func (l Lesson) each(ctx context.Context, classes func(*web.Page) []string, progress func(done, total int), do func(*web.Page, fetched)) error {
 	done := 0
 	for p, err := range l.Pages {
 		if err == nil {
@@ -331,6 +333,9 @@ func (l Lesson) each(ctx context.Context, progress func(done, total int), do fun
 		f, ok := l.Crawl.pages[p.URL]
 		if !ok {
 			continue
+		}
+		if classes != nil {
+			f.verdict.Classes = classes(p)
 		}
 		do(p, f)
 		if done++; progress != nil {

@@ -141,7 +141,7 @@ func NewStudy(ctx context.Context, l Lesson, o ApprenticeOptions) (*Study, error
 			}
 		}
 	}
-	if err := l.each(ctx, tell(0), func(p *web.Page, f fetched) {
+	if err := l.each(ctx, o.Classes, tell(0), func(p *web.Page, f fetched) {
 		for _, x := range all {
 			x.hear(p, f, l.Crawl)
 		}
@@ -161,7 +161,7 @@ func NewStudy(ctx context.Context, l Lesson, o ApprenticeOptions) (*Study, error
 	}
 	around := newSurvey()
 	waiting := map[web.URL]bool{}
-	err = l.each(ctx, tell(l.Crawl.Len()), func(p *web.Page, f fetched) {
+	err = l.each(ctx, o.Classes, tell(l.Crawl.Len()), func(p *web.Page, f fetched) {
 		outcome := func(u web.URL) apprentice.Outcome { return l.Crawl.outcome(f, u) }
 		wide.Examples(p, f.verdict, outcome, func(link int, x apprentice.Example) {
 			around.take(wide, p, link, main.High(x))
