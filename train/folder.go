@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
@@ -104,7 +105,7 @@ func Save(dir string, g *Graph, o store.Options, response func(web.URL) (*web.Re
 	if err != nil {
 		return err
 	}
-	return writeWhole(GraphPath(dir), append(b, '\n'))
+	return folder.Write(GraphPath(dir), append(b, '\n'))
 }
 
 func savePages(dir string, g *Graph, o store.Options, response func(web.URL) (*web.Response, error)) (err error) {
@@ -252,7 +253,7 @@ func SaveSequences(name string, g *Graph, sequences []Sequence, seed uint64) err
 			return err
 		}
 	}
-	return writeWhole(name, b.Bytes())
+	return folder.Write(name, b.Bytes())
 }
 
 // LoadSequences reads sequences of a graph. The error says what to do about a
@@ -415,21 +416,4 @@ func (r Remembered) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]
 		out[i].Pages = slices.Clone(out[i].Pages)
 	}
 	return out, f.Sync()
-}
-
-// writeWhole writes a file so that a crash leaves the old one or the new one.
-func writeWhole(name string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }
