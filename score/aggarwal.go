@@ -135,15 +135,15 @@ func (a *aggarwal) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 // strongest are the words of a page with the highest tf·idf, without
 // repetition, sorted.
 func (a *aggarwal) strongest(p *web.Page) []uint16 {
-	type weighed struct {
+	type candidate struct {
 		weight float64
 		term   int
 	}
-	all := make([]weighed, len(p.Terms))
+	all := make([]candidate, len(p.Terms))
 	for i, t := range p.Terms {
-		all[i] = weighed{float64(t.Body) * a.df.IDF(t.Text), i}
+		all[i] = candidate{float64(t.Body) * a.df.IDF(t.Text), i}
 	}
-	slices.SortFunc(all, func(x, y weighed) int {
+	slices.SortFunc(all, func(x, y candidate) int {
 		if x.weight != y.weight {
 			if x.weight > y.weight {
 				return -1

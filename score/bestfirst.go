@@ -20,7 +20,7 @@ import (
 // relevance as the similarity of a page, best-first-page is the baseline crawler
 // of Chakrabarti, Punera & Subramanyam 2002, section 2.1.
 type bestFirst struct {
-	fixed
+	stateless
 	page   func(*web.Page, web.Verdict) float64
 	anchor func(string) float64 // nil for page
 	weight float64              // w: share of the page, [0,1]

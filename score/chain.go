@@ -30,7 +30,7 @@ import (
 // limit of 500 links in the queue (section 7) is a setting of the frontier, for
 // every strategy: frontier.Options.Max.
 type chain struct {
-	fixed
+	stateless
 	path    *Path
 	order   order
 	literal bool

@@ -21,7 +21,7 @@ import (
 // fish dies its links are not thrown away, which no scorer can do: they have
 // priority −1 and are followed when nothing else is left.
 type fish struct {
-	fixed
+	stateless
 	width, depth int
 }
 

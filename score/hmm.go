@@ -38,7 +38,7 @@ import (
 // Source: Batsakis, Petrakis & Milios 2009, section 3.3, after Liu, Janssen &
 // Milios 2006.
 type markov struct {
-	fixed
+	stateless
 	words    *feature.Lexicon
 	hmm      *hmm.Model
 	blank    int
@@ -300,7 +300,7 @@ func newNearestPage(o Options) (Scorer, error) {
 		return nil, err
 	}
 	k := int(o.set("neighbours"))
-	return &settled{seed: 1, values: ofPage(func(p *web.Page) float64 {
+	return &constant{seed: 1, values: ofPage(func(p *web.Page) float64 {
 		targets, all := 0., 0.
 		for _, n := range near.Nearest(m.Words.Page(p), k) {
 			all += n.Cosine

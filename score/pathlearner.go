@@ -140,7 +140,7 @@ func newApproximate(o Options) (Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &settled{seed: 1, values: func(dst []float64, p *web.Page) {
+	return &constant{seed: 1, values: func(dst []float64, p *web.Page) {
 		for i := range dst {
 			dst[i] = leadsToGoal(m, m.Link(&p.Links[i]))
 		}

@@ -51,7 +51,7 @@ type Options struct {
 	Keywords []string
 	// Analyzer makes terms of texts, as the parser's does; nil = a new one.
 	Analyzer *text.Analyzer
-	// DF holds the document frequencies by which words are weighed; nil = those
+	// DF holds the document frequencies by which words are weight_; nil = those
 	// of English.
 	DF *text.DF
 	// Thesaurus tells the semantic scorers which words are related; nil knows
@@ -133,7 +133,7 @@ func makers() []maker {
 		{Line{"ache-like-soft", "the same, with the links of all pages"}, newACHE, acheSettings(false), ""},
 		{Line{"tagpath-bandit-like", "a bandit over places in page templates"}, newTagPath, tagPathSettings(), ""},
 		{Line{"apprentice", "learns from the words around followed links, by their distance in the page"}, newApprentice, apprenticeSettings(false), ""},
-		{Line{"apprentice-tempered", "the same with its evidence tempered, and weighed against the relevance of the page"}, newApprentice, apprenticeSettings(true), ""},
+		{Line{"apprentice-tempered", "the same with its evidence tempered, and weight_ against the relevance of the page"}, newApprentice, apprenticeSettings(true), ""},
 		{Line{"anthelion-like", "a bandit over hosts times naive Bayes over addresses"}, newAnthelion, anthelionSettings(), ""},
 		{Line{"memm", "hop distances along the path, by a trained maximum-entropy Markov model"}, newChain(model.MEMM), chainSettings(), model.MEMM},
 		{Line{"crf", "the same, by a trained conditional random field"}, newChain(model.CRF), chainSettings(), model.CRF},
@@ -202,17 +202,17 @@ func New(name string, o Options) (Scorer, error) {
 	return nil, fmt.Errorf("there is no scorer %q; the scorers are %s", name, strings.Join(known, ", "))
 }
 
-// fixed is a scorer's part that learns nothing: it keeps no memory, and its
+// stateless is the part of a scorer that learns nothing: it keeps no memory, and its
 // scores never change.
-type fixed struct{}
+type stateless struct{}
 
-func (fixed) Visit(*web.Candidate, *web.Page, web.Verdict) []byte  { return nil }
-func (fixed) Recall(*web.Candidate, *web.Page, web.Verdict) []byte { return nil }
-func (fixed) Stale() bool                                          { return false }
-func (fixed) Rescores() bool                                       { return false }
-func (fixed) State() []byte                                        { return nil }
+func (stateless) Visit(*web.Candidate, *web.Page, web.Verdict) []byte  { return nil }
+func (stateless) Recall(*web.Candidate, *web.Page, web.Verdict) []byte { return nil }
+func (stateless) Stale() bool                                          { return false }
+func (stateless) Rescores() bool                                       { return false }
+func (stateless) State() []byte                                        { return nil }
 
-func (fixed) Restore(state []byte) error {
+func (stateless) Restore(state []byte) error {
 	if len(state) > 0 {
 		return errors.New("scorer: the state is that of another scorer; resume with the one of the first run")
 	}

@@ -35,7 +35,7 @@ type Thesaurus interface {
 // and the synonyms of the phrase and of each word to all of them. Without a
 // thesaurus only equal words are alike.
 type semantic struct {
-	fixed
+	stateless
 	// row holds by the stem l its Σ_k sim(k,l)·w_k / Σ_k w_k, in (0,1]; what
 	// is absent has 0.
 	row      map[string]float64
