@@ -30,8 +30,8 @@ type Pruning struct {
 	Prefix string
 }
 
-// Pruned says what became of a taxonomy.
-type Pruned struct {
+// PruneReport says what became of a taxonomy.
+type PruneReport struct {
 	Topics   int // before
 	Folded   int // of these, folded into their parents
 	Examples int // before
@@ -49,7 +49,7 @@ type Class struct {
 
 // Small are the classes with fewer than k examples: only those of inner topics
 // can be.
-func (p Pruned) Small(k int) []Class {
+func (p PruneReport) Small(k int) []Class {
 	return slices.DeleteFunc(slices.Clone(p.Classes), func(c Class) bool { return c.Examples >= k })
 }
 
@@ -78,7 +78,7 @@ var ErrOneClass = errors.New("every example was folded into the root: lower -k, 
 //
 // open is called three times at most; the memory taken is that of the topics
 // and of Cap numbers a class. The error wraps ErrOneClass if one class is left.
-func Prune(open func() (io.ReadCloser, error), name string, w io.Writer, o Pruning) (p Pruned, err error) {
+func Prune(open func() (io.ReadCloser, error), name string, w io.Writer, o Pruning) (p PruneReport, err error) {
 	if o.K == 0 {
 		o.K = 300
 	}
@@ -175,7 +175,7 @@ func each(open func() (io.ReadCloser, error), name string, do func(Example) erro
 
 // count counts topics and examples, and returns the classes with the number of
 // examples that each takes.
-func (p *Pruned) count(tree *Tree, classOf map[string]leaf) map[string]*Class {
+func (p *PruneReport) count(tree *Tree, classOf map[string]leaf) map[string]*Class {
 	classes := map[string]*Class{}
 	p.Topics = tree.Len()
 	p.Folded = tree.Len() - tree.left

@@ -46,10 +46,10 @@ type Dump struct {
 // taken out, and counted. What is broken as a tree of elements is an error that
 // names file and line, as is a file that ends too early, unless Options.Partial
 // takes it as far as it goes.
-func ImportRDF(w io.Writer, structure, content Dump, o Options) (Imported, error) {
+func ImportRDF(w io.Writer, structure, content Dump, o Options) (ImportReport, error) {
 	m, err := newImporter(w, o, "imported from an Open Directory dump")
 	if err != nil {
-		return Imported{}, err
+		return ImportReport{}, err
 	}
 	var odd []edge
 	if structure.Reader != nil {
@@ -71,10 +71,10 @@ func ImportRDF(w io.Writer, structure, content Dump, o Options) (Imported, error
 			},
 		})
 		if err != nil {
-			return m.Imported, err
+			return m.ImportReport, err
 		}
 		if cycle := findCycle(odd); cycle != nil {
-			return m.Imported, fmt.Errorf("%s: the topics are no tree, as each of these lists the next as narrower or holds it: %s. Remove one of these narrow lines, or import by names alone (--names-only)", structure.Name, strings.Join(cycle, " → "))
+			return m.ImportReport, fmt.Errorf("%s: the topics are no tree, as each of these lists the next as narrower or holds it: %s. Remove one of these narrow lines, or import by names alone (--names-only)", structure.Name, strings.Join(cycle, " → "))
 		}
 	}
 	last, pages := "", 0
@@ -107,7 +107,7 @@ func ImportRDF(w io.Writer, structure, content Dump, o Options) (Imported, error
 		},
 	})
 	if err != nil {
-		return m.Imported, err
+		return m.ImportReport, err
 	}
 	out, err := m.end()
 	if err != nil && pages == 0 {

@@ -68,7 +68,7 @@ and B &#8212; more</d:Description>
 <ExternalPage about="http://old.example/"><d:Title>Before topics were named</d:Title></ExternalPage>
 </RDF>`
 
-func importRDF(t testing.TB, structure, content string, o taxonomy.Options) (string, taxonomy.Imported, error) {
+func importRDF(t testing.TB, structure, content string, o taxonomy.Options) (string, taxonomy.ImportReport, error) {
 	t.Helper()
 	var out bytes.Buffer
 	s := taxonomy.Dump{Name: "structure.rdf.u8"}
@@ -94,7 +94,7 @@ func TestDump(t *testing.T) {
 	if diff := cmp.Diff(want, out); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if want := (taxonomy.Imported{Topics: 4, Examples: 3, Empty: []string{"/Arts/Poetry"}}); !cmp.Equal(want, got) {
+	if want := (taxonomy.ImportReport{Topics: 4, Examples: 3, Empty: []string{"/Arts/Poetry"}}); !cmp.Equal(want, got) {
 		t.Errorf("%s", cmp.Diff(want, got))
 	}
 
@@ -440,7 +440,7 @@ func lines(counts map[string]int) string {
 	return b.String()
 }
 
-func prune(in string, o taxonomy.Pruning) (map[string][]string, taxonomy.Pruned, error) {
+func prune(in string, o taxonomy.Pruning) (map[string][]string, taxonomy.PruneReport, error) {
 	var out bytes.Buffer
 	p, err := taxonomy.Prune(func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(in)), nil }, "in", &out, o)
 	if err != nil {
@@ -650,7 +650,7 @@ func TestPruneDraw(t *testing.T) {
 }
 
 // check holds the output of an import to the form of a taxonomy.
-func check(t *testing.T, out string, got taxonomy.Imported) {
+func check(t *testing.T, out string, got taxonomy.ImportReport) {
 	t.Helper()
 	tree, err := taxonomy.ReadTree(strings.NewReader(out), "out")
 	if err != nil {
