@@ -72,7 +72,7 @@ type variant struct {
 }
 
 // learn takes the examples of a page, or keeps them for accuracy.
-func (l *variant) learn(p *web.Page, f fetched, c *Crawled) {
+func (l *variant) learn(p *web.Page, f visit, c *Crawl) {
 	l.Examples(p, f.verdict, func(u web.URL) apprentice.Outcome { return c.outcome(f, u) }, func(link int, x apprentice.Example) {
 		switch {
 		case !heldOut(p.Links[link].URL):
@@ -141,7 +141,7 @@ func (o *ApprenticeOptions) variants() (*variants, error) {
 }
 
 // NewStudy reads the pages of a crawl twice.
-func NewStudy(ctx context.Context, l Lesson, o ApprenticeOptions) (*Study, error) {
+func NewStudy(ctx context.Context, l CrawlPages, o ApprenticeOptions) (*Study, error) {
 	vs, err := o.variants()
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func NewStudy(ctx context.Context, l Lesson, o ApprenticeOptions) (*Study, error
 			}
 		}
 	}
-	if err := l.each(ctx, o.Classes, tell(0), func(p *web.Page, f fetched) {
+	if err := l.each(ctx, o.Classes, tell(0), func(p *web.Page, f visit) {
 		for _, v := range vs.all {
 			v.learn(p, f, l.Crawl)
 		}
@@ -174,7 +174,7 @@ func NewStudy(ctx context.Context, l Lesson, o ApprenticeOptions) (*Study, error
 	}
 	around := newSurvey()
 	waiting := map[web.URL]bool{}
-	err = l.each(ctx, o.Classes, tell(l.Crawl.Len()), func(p *web.Page, f fetched) {
+	err = l.each(ctx, o.Classes, tell(l.Crawl.Len()), func(p *web.Page, f visit) {
 		outcome := func(u web.URL) apprentice.Outcome { return l.Crawl.outcome(f, u) }
 		wide.Examples(p, f.verdict, outcome, func(link int, x apprentice.Example) {
 			around.take(wide, p, link, vs.main.High(x))

@@ -336,11 +336,11 @@ func (g *Graph) check(s *Sequence) error {
 	return nil
 }
 
-// Remembered is a provider whose answers are kept in a file, so that a
+// KeptAnswers is a provider whose answers are kept in a file, so that a
 // collection that was stopped asks nothing twice:
 //
 //	{"page":"https://…","limit":46,"inlinks":["https://…", …],"cut":true}   a line a page; cut only where it is
-type Remembered struct {
+type KeptAnswers struct {
 	From Inlinks
 	Path string
 	// Batch is the number of pages asked for at a time, after which the answers
@@ -355,11 +355,11 @@ type answer struct {
 	Cut     bool      `json:"cut,omitempty"`
 }
 
-var _ Inlinks = Remembered{}
+var _ Inlinks = KeptAnswers{}
 
 // recall reads what was answered.
-func (r Remembered) recall() (map[answerKey]Named, error) {
-	known := map[answerKey]Named{}
+func (r KeptAnswers) recall() (map[answerKey]InlinkList, error) {
+	known := map[answerKey]InlinkList{}
 	b, err := os.ReadFile(r.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return known, nil
@@ -379,7 +379,7 @@ func (r Remembered) recall() (map[answerKey]Named, error) {
 		if err := json.Unmarshal(line, &a); err != nil {
 			return nil, fmt.Errorf("%s is damaged (%w): remove it, and what it held is asked again", r.Path, err)
 		}
-		known[answerKey{a.Page, a.Limit}] = Named{a.Inlinks, a.Cut}
+		known[answerKey{a.Page, a.Limit}] = InlinkList{a.Inlinks, a.Cut}
 	}
 	return known, nil
 }
@@ -390,7 +390,7 @@ type answerKey struct {
 }
 
 // Inlinks answers from the file what was asked before, and asks for the rest.
-func (r Remembered) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error) {
+func (r KeptAnswers) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]InlinkList, error) {
 	known, err := r.recall()
 	if err != nil {
 		return nil, err
@@ -428,7 +428,7 @@ func (r Remembered) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]
 			return nil, err
 		}
 	}
-	out := make([]Named, len(layer))
+	out := make([]InlinkList, len(layer))
 	for i, u := range layer {
 		out[i] = known[answerKey{u, limit}]
 		out[i].Pages = slices.Clone(out[i].Pages)

@@ -41,7 +41,7 @@ type EdgeList struct {
 var _ Inlinks = EdgeList{}
 
 // Inlinks reads the files once. Errors name file and line.
-func (e EdgeList) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error) {
+func (e EdgeList) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]InlinkList, error) {
 	wanted := make(map[web.URL]*draw, len(layer))
 	hosts := map[string]bool{}
 	for _, u := range layer {
@@ -79,7 +79,7 @@ func (e EdgeList) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Na
 			}
 		}
 	}
-	out := make([]Named, len(layer))
+	out := make([]InlinkList, len(layer))
 	for i, u := range layer {
 		for _, x := range wanted[u].sorted() {
 			v, err := web.Parse(x.name)
@@ -137,7 +137,7 @@ type HostGraph struct {
 var _ Inlinks = HostGraph{}
 
 // Inlinks reads the files. Errors name file and line.
-func (h HostGraph) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error) {
+func (h HostGraph) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]InlinkList, error) {
 	read := 0
 	count := func() {
 		if read++; h.Progress != nil && read%(1<<20) == 0 {
@@ -177,7 +177,7 @@ func (h HostGraph) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]N
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Named, len(layer))
+	out := make([]InlinkList, len(layer))
 	for i := range draws {
 		for _, x := range draws[i].sorted() {
 			if u := names[x.name]; !u.IsZero() && u != layer[i] && !slices.Contains(out[i].Pages, u) {
