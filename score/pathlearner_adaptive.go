@@ -11,9 +11,9 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// adaptivePaths is the path learner that sees how its guesses turn out: paths of
-// other sites say how links are called there, and the site at hand says where
-// on its pages the good ones are.
+// adaptivePaths is the path learner with feedback: paths of other sites tell which
+// words links have there, and the pages of the current site tell where on its pages
+// the good links are.
 //
 // A link followed was rated s, and its page, once there, is worth w by all that
 // the model knows of it (Worth). The next rating s of a link is drawn to what
