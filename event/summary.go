@@ -33,6 +33,7 @@ type Summary struct {
 	// address guard.
 	Requests int
 	Retries  int                // failures after which the address waits for another try
+	Busy     int                // times that nothing was asked, as politeness asked to wait
 	Statuses map[int]int        // of Failures by reason status: by HTTP status
 	Failures map[web.Reason]int // fetches that brought no page, for good, redirects apart
 	Redirect int                // fetches that brought a redirect which was followed
@@ -44,13 +45,18 @@ type Summary struct {
 	Omitted  int                // links that are counted nowhere else, see Fetched.Omitted
 	Dropped  map[web.Reason]int // links that left the frontier unfetched
 	Frontier web.FrontierStats  // as last heard
+	Outages  int                // times that the network was down
+	Silence  time.Duration      // of these together, as far as they are over
 	Runs     int
 	// How says how the last run ended, "" while it runs or if it was killed.
 	How Ending
+	// Next and Until are those of Ended.
+	Next, Until time.Time
 	// First and Last are the moments of the first and the last event.
 	First, Last time.Time
 
 	hosts  map[web.Host]HostCount
+	down   map[web.Host]HostDown
 	past   time.Duration // time of the runs before this one
 	began  time.Time     // this run
 	window [Window]bool  // relevance of page i at i mod Window
@@ -72,7 +78,7 @@ func (s *Summary) Add(e Event) {
 	if started, ok := e.(Started); ok {
 		s.past, s.began = s.Elapsed(s.Last), t
 		s.Runs++
-		s.How = ""
+		s.How, s.Next, s.Until = "", time.Time{}, time.Time{}
 		s.Name, s.Scorer, s.Judge, s.Threshold = started.Name, started.Scorer, started.Judge, started.Threshold
 		s.Budget, s.Limit, s.Workers = started.Pages, started.Limit, started.Workers
 	}
@@ -94,11 +100,14 @@ func (s *Summary) Add(e Event) {
 	case Failed:
 		s.Bytes += int64(e.Bytes)
 		switch e.Reason {
-		case web.ReasonRobots, web.ReasonRobotsMissing, web.ReasonAddress:
+		case web.ReasonRobots, web.ReasonRobotsMissing, web.ReasonAddress, web.ReasonPort, web.ReasonContact, web.ReasonBusy:
 		default:
 			s.Requests++
 		}
 		switch {
+		case e.Reason == web.ReasonBusy:
+			s.Busy++
+		case e.Outage:
 		case e.Retry:
 			s.Retries++
 		case e.Reason == web.ReasonRedirect:
@@ -117,12 +126,49 @@ func (s *Summary) Add(e Event) {
 		}
 	case Dropped:
 		count(&s.Dropped, e.Reason, e.Count)
+		if e.Reason == web.ReasonHostDead {
+			delete(s.down, e.Host)
+		}
+	case Outage:
+		switch {
+		case e.Over:
+			s.Silence += max(0, e.At.At.Sub(e.Since))
+		case e.Probes == 0:
+			s.Outages++
+		}
+	case HostDown:
+		s.hostDown(e)
 	case Tick:
 		s.Frontier = e.Frontier
 	case Ended:
 		s.Frontier = e.Frontier
-		s.How = e.How
+		s.How, s.Next, s.Until = e.How, e.Next, e.Until
 	}
+}
+
+// maxDown bounds the hosts that a summary knows to be down.
+const maxDown = 10_000
+
+func (s *Summary) hostDown(e HostDown) {
+	if e.Over {
+		delete(s.down, e.Host)
+		return
+	}
+	if s.down == nil {
+		s.down = map[web.Host]HostDown{}
+	}
+	if _, known := s.down[e.Host]; known || len(s.down) < maxDown {
+		s.down[e.Host] = e
+	}
+}
+
+// Down returns at most n of the hosts that do not answer, as told last, those that
+// have been down for longest first, of equal ones by name.
+func (s *Summary) Down(n int) []HostDown {
+	all := slices.SortedFunc(maps.Values(s.down), func(a, b HostDown) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Host, b.Host))
+	})
+	return all[:min(n, len(all))]
 }
 
 func (s *Summary) page(e Fetched) {
@@ -140,6 +186,7 @@ func (s *Summary) page(e Fetched) {
 	h := s.hosts[e.URL.Host()]
 	h.Host = e.URL.Host()
 	h.Pages++
+	delete(s.down, h.Host)
 	if kept {
 		s.Relevant++
 		s.recent++
@@ -173,6 +220,9 @@ func (s *Summary) skipped(l []Skipped) {
 }
 
 func count(m *map[web.Reason]int, r web.Reason, n int) {
+	if n == 0 {
+		return
+	}
 	if *m == nil {
 		*m = map[web.Reason]int{}
 	}

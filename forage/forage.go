@@ -56,7 +56,7 @@ const (
 	Done    Ending = "done"    // as Stop says: the goal is there, or nothing better waits
 	Budget  Ending = "budget"  // the pages are spent, or as many requests as they may cost
 	Through Ending = "through" // no link is left
-	Down    Ending = "down"    // the start page cannot be had
+	Down    Ending = "down"    // the start page cannot be had, or the site stopped answering
 	Moved   Ending = "moved"   // the start page redirects to another site
 	Stopped Ending = "stopped" // from outside
 )
@@ -220,6 +220,8 @@ func (s *site) next(ctx context.Context) (done bool, err error) {
 		return s.end(Down, cmp.Or(s.result.Note, "no page could be fetched"))
 	case over && how == event.BudgetSpent:
 		return s.end(Budget, s.result.Note)
+	case over && how == event.HostsDown:
+		return s.end(Down, cmp.Or(s.result.Note, "the site stopped answering"))
 	case over:
 		return s.end(Through, s.result.Note)
 	}
@@ -229,6 +231,9 @@ func (s *site) next(ctx context.Context) (done bool, err error) {
 	}
 	if len(leases) == 0 {
 		due, ok := s.course.NextDue()
+		if _, over, err := s.course.Ended(); err == nil && over {
+			return false, nil // with what Lease took in
+		}
 		if !ok {
 			return false, errors.New("forage: the frontier holds links and gives none out")
 		}

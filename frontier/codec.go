@@ -114,24 +114,64 @@ func addressOf(b []byte) (address []byte, err error) {
 //
 //	due                       seconds and nanoseconds of Unix time, varint each
 //	fetched failures barren   varint each
+//	0 flags slow [since]      the byte 0, a byte, uvarint, as due
 //	name                      bytes, to the end
+//
+// The third line is left out where flags and slow are 0: no name begins with the
+// byte 0. Flags are 1 for silent, 2 for down, 4 for a since that follows.
 func appendHost(b []byte, s web.HostState) []byte {
-	b = binary.AppendVarint(b, s.Due.Unix())
-	b = binary.AppendVarint(b, int64(s.Due.Nanosecond()))
+	b = appendMoment(b, s.Due)
 	b = binary.AppendVarint(b, int64(s.Fetched))
 	b = binary.AppendVarint(b, int64(s.Failures))
 	b = binary.AppendVarint(b, int64(s.Barren))
+	var flags byte
+	if s.Silent {
+		flags |= hostSilent
+	}
+	if s.Down {
+		flags |= hostDown
+	}
+	if !s.Since.IsZero() {
+		flags |= hostSince
+	}
+	if flags != 0 || s.Slow != 0 {
+		b = append(b, 0, flags)
+		b = binary.AppendUvarint(b, uint64(s.Slow))
+		if flags&hostSince != 0 {
+			b = appendMoment(b, s.Since)
+		}
+	}
 	return append(b, s.Host...)
+}
+
+// Flags of a host.
+const (
+	hostSilent = 1 << iota
+	hostDown
+	hostSince
+)
+
+func appendMoment(b []byte, t time.Time) []byte {
+	b = binary.AppendVarint(b, t.Unix())
+	return binary.AppendVarint(b, int64(t.Nanosecond()))
 }
 
 func parseHost(b []byte) (web.HostState, error) {
 	r := reader{b: b}
-	due := time.Unix(r.int(), r.int()).UTC()
 	s := web.HostState{
-		Due:      due,
+		Due:      r.moment(),
 		Fetched:  int(r.int()),
 		Failures: int(r.int()),
 		Barren:   int(r.int()),
+	}
+	if len(r.b) > 1 && r.b[0] == 0 {
+		flags := r.b[1]
+		r.b = r.b[2:]
+		s.Slow = int(r.uint())
+		s.Silent, s.Down = flags&hostSilent != 0, flags&hostDown != 0
+		if flags&hostSince != 0 {
+			s.Since = r.moment()
+		}
 	}
 	s.Host = web.Host(r.b)
 	if r.err != nil || s.Host == "" {
@@ -142,16 +182,23 @@ func parseHost(b []byte) (web.HostState, error) {
 
 // meta is the store's own record:
 //
-//	version ledger size records synced next   uvarint each
+//	version ledger size records synced next turn forgetful   uvarint each
+//
+// Version 1 has neither turn nor forgetful.
 type meta struct {
+	version uint64
 	ledger  uint64 // number of the ledger's file
 	size    int64  // its committed length, in bytes
 	records int64  // in that length
 	synced  int64  // how much of it has been made to survive a power failure
 	next    uint64 // number of the next entry
+	turn    uint64 // number of the commit: one more than the one before
+	// forgetful is 1 from when the end of the seen-set was lost until what it
+	// held is known again.
+	forgetful bool
 }
 
-const storeVersion = 1
+const storeVersion = 2
 
 func (m meta) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, storeVersion)
@@ -159,20 +206,32 @@ func (m meta) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(m.size))
 	b = binary.AppendUvarint(b, uint64(m.records))
 	b = binary.AppendUvarint(b, uint64(m.synced))
-	return binary.AppendUvarint(b, m.next)
+	b = binary.AppendUvarint(b, m.next)
+	b = binary.AppendUvarint(b, m.turn)
+	if m.forgetful {
+		return append(b, 1)
+	}
+	return append(b, 0)
 }
 
 func parseMeta(b []byte) (meta, error) {
 	r := reader{b: b}
-	if v := r.uint(); r.err == nil && v != storeVersion {
-		return meta{}, fmt.Errorf("it is of version %d and this program reads version %d: go on with the program that began it", v, storeVersion)
+	version := r.uint()
+	if r.err == nil && (version < 1 || version > storeVersion) {
+		return meta{}, fmt.Errorf("%w: it is of version %d and this program reads versions 1 to %d: go on with the program that wrote it", errVersion, version, storeVersion)
 	}
-	m := meta{ledger: r.uint(), size: int64(r.uint()), records: int64(r.uint()), synced: int64(r.uint()), next: r.uint()}
+	m := meta{version: version, ledger: r.uint(), size: int64(r.uint()), records: int64(r.uint()), synced: int64(r.uint()), next: r.uint()}
+	if version >= 2 {
+		m.turn, m.forgetful = r.uint(), r.uint() != 0
+	}
 	if r.err != nil {
 		return m, fmt.Errorf("meta record: %w", errDamaged)
 	}
 	return m, nil
 }
+
+// errVersion is of files that another version of this program wrote.
+var errVersion = errors.New("written by another version")
 
 // reader reads varints and strings until the first error.
 type reader struct {
@@ -198,6 +257,11 @@ func (r *reader) skip(n int) uint64 {
 	}
 	r.b = r.b[n:]
 	return 1
+}
+
+func (r *reader) moment() time.Time {
+	seconds := r.int()
+	return time.Unix(seconds, r.int()).UTC()
 }
 
 func (r *reader) bytes() []byte {

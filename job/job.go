@@ -91,13 +91,16 @@ type Scope struct {
 	MaxDepth     int      `yaml:"max-depth,omitempty"`
 	MaxHostPages int      `yaml:"max-host-pages,omitempty"` // 0 = no limit
 	MaxHostQueue int      `yaml:"max-host-queue,omitempty"`
-	MaxQueue     int      `yaml:"max-queue,omitempty"` // 0 = no limit
+	MaxQueue     int      `yaml:"max-queue,omitempty"`
 }
 
 // Politeness is what the owners of sites are owed.
 type Politeness struct {
-	Delay         *Duration `yaml:"delay,omitempty"` // nil = the default
+	Delay         *Duration `yaml:"delay,omitempty"`     // nil = the default
+	OwnHosts      []string  `yaml:"own-hosts,omitempty"` // names, each with all below it
 	MaxCrawlDelay Duration  `yaml:"max-crawl-delay,omitempty"`
+	AddressLanes  int       `yaml:"address-lanes,omitempty"`
+	GiveUp        Duration  `yaml:"give-up,omitempty"`
 	ObeyNoFollow  bool      `yaml:"obey-rel-nofollow,omitempty"`
 }
 
@@ -106,6 +109,7 @@ type Fetch struct {
 	Workers      int      `yaml:"workers,omitempty"`
 	Timeout      Duration `yaml:"timeout,omitempty"`
 	MaxBody      Size     `yaml:"max-body,omitempty"`
+	Memory       Size     `yaml:"memory,omitempty"`
 	Types        []string `yaml:"types,omitempty"`      // media types
 	Through      string   `yaml:"through,omitempty"`    // address of an HTTP proxy
 	ThroughCA    string   `yaml:"through-ca,omitempty"` // file

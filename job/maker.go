@@ -11,6 +11,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/clock"
@@ -95,6 +96,9 @@ func (m *Maker) begin() error {
 	if m.Scorer != nil {
 		skip = append(skip, "scorer.name")
 	}
+	if m.Begun != nil && own.Scope.MaxQueue == 0 && event.ReadHistory(m.Begun.EventLog()).Settings["scope.max-queue"] == "" {
+		skip = append(skip, "scope.max-queue") // a folder of a version that had no bound may hold more
+	}
 	own.setDefaults(skip...)
 	m.Job, m.own = &own, true
 	if m.Note == nil {
@@ -130,7 +134,13 @@ func (m *Maker) MakeFetcher(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.Clock = m.Clock
+	o.Clock, o.Note, o.Memory = m.Clock, m.Note, int64(m.Job.Fetch.Memory)
+	// Who has to wait for long leaves the worker to others. Two turns: that of
+	// robots.txt, and one more.
+	o.Patience = 2 * max(o.Delay, fetch.MinDelay)
+	if m.Writer != nil {
+		o.RobotsFile = m.Writer.RobotsFile()
+	}
 	stack, err := fetch.New(o)
 	if err != nil {
 		return err
@@ -232,7 +242,7 @@ func (m *Maker) makeStores(ctx context.Context, c *crawl.Crawl) error {
 		Archive: store.Options{
 			Prefix: filePrefix(m.Job.Name), Software: "waggle/" + Version, Operator: m.Job.Contact, Job: m.Job.Name, Robots: "obey",
 		},
-		AcceptLoss: m.AcceptLoss, Note: m.Note,
+		AcceptLoss: m.AcceptLoss, Parser: m.Parser, Note: m.Note,
 	})
 	if err != nil {
 		return err
@@ -279,6 +289,7 @@ func (j *Job) policy() crawl.Policy {
 	p := crawl.Policy{
 		Pages: j.Budget.Pages, Time: time.Duration(j.Budget.Time), MaxDepth: j.Scope.MaxDepth,
 		MaxHostPages: j.Scope.MaxHostPages, Delay: j.delay(), HonourNoFollow: j.Politeness.ObeyNoFollow,
+		GiveUp: time.Duration(j.Politeness.GiveUp), Timeout: time.Duration(j.Fetch.Timeout), Proxied: j.Fetch.Through != "",
 		Scope: crawl.Scope{Reach: crawl.Reach(j.Scope.Reach)},
 	}
 	for _, x := range j.Scope.Include {

@@ -183,13 +183,17 @@ scope:
     reach: any
     max-depth: 50
     max-host-queue: 10000
+    max-queue: 1000000
 politeness:
     delay: 1s
     max-crawl-delay: 1m0s
+    address-lanes: 1
+    give-up: 72h0m0s
 fetch:
     workers: 1
     timeout: 10s
     max-body: 10MiB
+    memory: 256MiB
     types:
         - text/html
         - application/xhtml+xml

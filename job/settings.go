@@ -155,15 +155,28 @@ func Settings() []Setting {
 			Path: "scope.max-host-queue", Line: "Links of one host that wait; the worst leave", Form: "N", Default: "10000", Max: 1e9, Example: "10000", Resume: NewLinks,
 		},
 		{
-			Path: "scope.max-queue", Line: "Links that wait in all; the worst leave; 0 = no limit", Form: "N", Max: 100_000, Example: "0", Resume: AllLinks, Why: "the worst leave",
+			Path: "scope.max-queue", Line: "Links that wait in all; the worst leave. A million take 0.1 to 0.8 GB of memory", Form: "N", Default: "1000000", Max: 1e9,
+			Example: "1000000", Resume: AllLinks, Why: "the worst leave",
 		},
 
 		{
-			Path: "politeness.delay", Line: "Pause between requests to one host", Form: "D", Default: "1s", Flag: "delay",
+			Path: "politeness.delay", Line: "Pause between requests to one host or address; at least 1s for those of others", Form: "D", Default: "1s", Flag: "delay",
 			Example: "1s", Shown: true,
 		},
 		{
+			Path: "politeness.own-hosts", Line: "Hosts of your own, each with all below it: they may have a shorter pause", Form: "NAME",
+			Example: "[www.example.org]", check: checkOwnHosts,
+		},
+		{
+			Path: "politeness.address-lanes", Line: "Sites of one address asked at a time; more are for addresses that many owners share", Form: "N",
+			Default: "1", Min: 1, Max: 64, Example: "1",
+		},
+		{
 			Path: "politeness.max-crawl-delay", Line: "Longest pause that a robots.txt may ask for", Form: "D", Default: "60s", Example: "60s",
+		},
+		{
+			Path: "politeness.give-up", Line: "How long a host that does not answer is tried again, while its links wait", Form: "D", Default: "72h", Flag: "give-up",
+			Example: "72h",
 		},
 		{
 			Path: "politeness.obey-rel-nofollow", Line: "Leave links alone that say rel=nofollow", Example: "false", Resume: NewLinks,
@@ -177,6 +190,9 @@ func Settings() []Setting {
 		},
 		{
 			Path: "fetch.max-body", Line: "Most bytes of a body, decoded", Form: "SIZE", Default: "10MiB", Example: "10MiB",
+		},
+		{
+			Path: "fetch.memory", Line: "Most bytes that bodies take at a time, with what is made of them", Form: "SIZE", Default: "256MiB", Min: 1 << 20, Max: 1 << 40, Example: "256MiB",
 		},
 		{
 			Path: "fetch.types", Line: "Media types asked for", Default: "text/html, application/xhtml+xml", Example: "[text/html, application/xhtml+xml]", check: checkTypes,

@@ -13,6 +13,9 @@ func helpExamples() map[string]string {
 		"demo": `  waggle demo                      the Go documentation of this machine
   waggle demo --web debian -n 500  manuals of Debian packages, from many hosts`,
 		"explain": `  waggle explain https://example.org/hives/ -o bees`,
+		"verify":  `  waggle verify bees`,
+		"repair": `  waggle repair bees
+  waggle crawl -o bees --resume`,
 		"web build": `  waggle web build bees -o bees-web                          from a crawl
   waggle web build warcs/ -o old-web --name "Bees, 2019"     from WARC files
   waggle web build --synthetic pages=20000,seed=1 -o made-up`,
@@ -30,6 +33,13 @@ with, in lab.yaml,
     - {path: bees-web, budgets: [300, 1000]}
   scorers: [breadth-first, best-first-both, apprentice]
   baseline: breadth-first
+
+The truth of a lab is that of its webs, or what readers found: waggle lab pool draw
+draws pages of the webs, waggle lab read shows them to readers and keeps their
+grades, and a lab is measured by these with
+
+  truth: read
+  pool: truth
 
 waggle lab list --yaml prints a lab file with all that one can say.`,
 		"lab report": `  waggle lab report results`,

@@ -31,6 +31,7 @@ const (
 	exitUsage   = 2
 	exitStopped = 3
 	exitNothing = 4
+	exitDown    = 5
 )
 
 // exitCode is an exit code with what it tells.
@@ -47,6 +48,7 @@ func exitCodes() []exitCode {
 		{exitUsage, "the command, or a file or folder that it names, cannot be used: nothing was done"},
 		{exitStopped, "stopped (Ctrl-C); the same command, or `--resume`, goes on"},
 		{exitNothing, "ended without a single page"},
+		{exitDown, "only links of hosts that do not answer are left; `--resume` tries them"},
 	}
 }
 
@@ -65,6 +67,8 @@ type commands struct {
 	Crawl   crawlCmd   `cmd:"" help:"Crawl for the pages of a topic."`
 	Explain explainCmd `cmd:"" help:"Tell why a page was fetched, or why not."`
 	Export  exportCmd  `cmd:"" help:"Write what a crawl found in a form for other tools."`
+	Verify  verifyCmd  `cmd:"" help:"Check that everything a crawl keeps is as it was written."`
+	Repair  repairCmd  `cmd:"" help:"Make a damaged crawl whole again, of what is left of it."`
 	Web     struct {
 		Build webBuildCmd `cmd:"" help:"Make a recorded web."`
 		Info  webInfoCmd  `cmd:"" help:"Tell what a recorded web holds."`
@@ -75,6 +79,8 @@ type commands struct {
 		Run    labRunCmd    `cmd:"" help:"Simulate every strategy on every topic, and report."`
 		Report labReportCmd `cmd:"" help:"Write the report of a lab's results anew."`
 		List   labListCmd   `cmd:"" help:"Name all scorers, judges and measures."`
+		Read   labReadCmd   `cmd:"" help:"Read the pages of a pool in a local page, and grade them."`
+		Pool   labPoolCmds  `cmd:"" help:"Pages for people to read, so that topics have a truth that was read."`
 		Paths  labPathsCmd  `cmd:"" help:"Try models of labelled paths: how well pages are named, how soon goals are reached."`
 	} `cmd:"" help:"Compare strategies on recorded webs, against what was possible."`
 	Train struct {
@@ -117,6 +123,7 @@ const description = `waggle is a focused web crawler: show it what you want, and
   waggle crawl -o bees --resume            go on after a stop or a crash
   waggle explain https://example.org/a -o bees
   waggle export bees cdxj -o bees.cdxj     an index for replay tools
+  waggle verify bees                       is everything as it was written?
   waggle help train collect                teach a model before the crawl
 
 Exit codes:
