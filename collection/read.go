@@ -30,11 +30,11 @@ func (c Collection) Events() iter.Seq2[event.Event, error] {
 	}
 }
 
-// Fetched are the pages that were fetched, in their order, with their verdicts
-// and links. Errors are those of Events.
+// Fetched are the pages that were fetched, in their order, with their links and
+// the verdicts that were told of them last. Errors are those of Events.
 func (c Collection) Fetched() iter.Seq2[event.Fetched, error] {
 	return func(yield func(event.Fetched, error) bool) {
-		for e, err := range c.Events() {
+		for e, err := range event.Renewed(c.Events()) {
 			p, ok := e.(event.Fetched)
 			if (ok || err != nil) && !yield(p, err) {
 				return

@@ -49,16 +49,6 @@ type Judge interface {
 	Judge(ctx context.Context, p *web.Page) (web.Verdict, error)
 }
 
-// Adapting is implemented by judges which learn from the pages they see.
-// Observe is called in the step, once a page, in order; it may change what
-// later calls of Judge return. State and Restore carry it over a restart: a
-// nil State means that nothing changed since it was last asked.
-type Adapting interface {
-	Observe(p *web.Page)
-	State() []byte
-	Restore(state []byte) error
-}
-
 // Scorer turns links into priorities.
 type Scorer interface {
 	// Extract reads from a judged page what scoring each of its links needs:

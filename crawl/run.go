@@ -318,7 +318,7 @@ func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out O
 		out.Turn.State[StateArchive] = mark
 	}
 	if d.Log != nil {
-		mark, err := d.Log.Append(out.Event)
+		mark, err := d.Log.Append(append([]event.Event{out.Event}, out.Also...)...)
 		if err != nil {
 			return fmt.Errorf("event log: %w", err)
 		}
@@ -329,6 +329,9 @@ func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out O
 		return fmt.Errorf("frontier: %w", err)
 	}
 	d.hear(out.Event)
+	for _, e := range out.Also {
+		d.hear(e)
+	}
 	return d.say(d.step.Dropped(now, out.Turn, receipt)...)
 }
 

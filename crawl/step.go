@@ -142,7 +142,6 @@ const (
 	stateClosed  = "closed." // and a number: a closed host, a space, the reason
 	stateMoved   = "moved."  // and a number: an address
 	stateScorer  = "scorer"
-	stateJudge   = "judge"
 	StateArchive = "archive" // the mark of the archive
 	StateEvents  = "events"  // the mark of the event log
 )
@@ -173,9 +172,7 @@ func (s *Step) Restore(state func(name string) ([]byte, error)) error {
 			err = errors.Join(err, fmt.Errorf("stored state %q cannot be read: %w", stateScorer, errState))
 		}
 	}
-	if s.judge != nil {
-		err = errors.Join(err, take(stateJudge, s.judge.Restore))
-	}
+	err = errors.Join(err, s.restoreJudge(state))
 	for i := range s.count.Closed {
 		err = errors.Join(err, take(stateClosed+strconv.Itoa(i), func(b []byte) error {
 			host, why, ok := strings.Cut(string(b), " ")
@@ -274,6 +271,7 @@ func (s *Step) Swept(next []byte) { s.count.Sweeping, s.count.Sweep = next != ni
 type Outcome struct {
 	Turn  web.Turn
 	Event event.Event
+	Also  []event.Event // that belong to the same turn
 }
 
 // Start makes the first turn of a crawl from its seeds.
@@ -349,12 +347,13 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	// only repeats what is known, and a trap goes on for ever.
 	follow := copies == 0 || home && copies < maxCopies
 	var memory []byte
+	var also []event.Event
 	if reason == web.ReasonDuplicate {
 		memory = s.scorer.Visit(c, nil, web.Verdict{})
 	} else {
 		memory = s.scorer.Visit(c, p, v)
-		if s.judge != nil {
-			s.judge.Observe(p)
+		if reason == "" {
+			also = s.observe(now, p, a.Verdict)
 		}
 	}
 	var found []link
@@ -396,7 +395,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Queued:     queued,
 		Skipped:    skipped,
 	}
-	return Outcome{Turn: turn, Event: e}, nil
+	return Outcome{Turn: turn, Event: e, Also: also}, nil
 }
 
 // link is a found candidate with what only its report needs.
@@ -696,11 +695,7 @@ func (s *Step) store(t *web.Turn) {
 	if b := s.scorer.State(); b != nil {
 		s.storeScorer(t, b)
 	}
-	if s.judge != nil {
-		if b := s.judge.State(); b != nil {
-			t.State[stateJudge] = b
-		}
-	}
+	s.storeJudge(t)
 }
 
 // statePart is the size of the parts in which a scorer's state is stored.

@@ -88,6 +88,20 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 			}
 			o.b = append(o.b, ']')
 		}
+	case Rejudged:
+		o.begin(kind, e.At)
+		o.verdicts(e.Pages)
+	case Doubt:
+		o.begin(kind, e.At)
+		o.key("notes")
+		o.b = append(o.b, '[')
+		for i, s := range e.Notes {
+			if i > 0 {
+				o.b = append(o.b, ',')
+			}
+			o.b = appendString(o.b, s)
+		}
+		o.b = append(o.b, ']')
 	case Tick:
 		o.begin(kind, e.At)
 		o.frontier(e.Frontier)

@@ -72,7 +72,7 @@ type Step struct {
 // Note is one thing that happened to the address.
 type Note struct {
 	At   time.Time
-	What string  // queued, raised, skipped, retry, failed, moved, dropped, fetched
+	What string  // queued, raised, skipped, retry, failed, moved, dropped, fetched, judged
 	On   web.URL // the page or redirect that named it; zero for a seed
 	// Priority is the one it entered or left the frontier with.
 	Priority float64
@@ -80,6 +80,8 @@ type Note struct {
 	Reason   web.Reason
 	Detail   string // untrusted
 	Status   int
+	// Relevance is what was said anew of a page.
+	Relevance float64
 }
 
 // maxNotes bounds Explanation.Notes.
@@ -93,6 +95,7 @@ const maxNotes = 64
 // A torn last line is no error, see Explanation.Whole. Any other error of the
 // sequence is returned.
 func Explain(events iter.Seq2[Event, error], u web.URL) (Explanation, error) {
+	events = Renewed(events)
 	x := explainer{
 		Explanation: Explanation{URL: u, Fate: Unseen},
 		seed:        maphash.MakeSeed(),
@@ -189,6 +192,10 @@ func (x *explainer) follow(e Event) {
 			case e.Reason != web.ReasonRedirectKnown && e.Reason != web.ReasonRedirectLoop:
 				x.named(t, e.URL, nil, []Skipped{{e.To, e.Reason}})
 			}
+		}
+	case Rejudged:
+		if i := slices.IndexFunc(e.Pages, func(v Verdict) bool { return v.URL == x.URL }); i >= 0 {
+			x.note(Note{At: t, What: "judged", Relevance: e.Pages[i].Relevance})
 		}
 	case Dropped:
 		if x.Fate == Waiting && (len(e.URLs) == 0 && e.Host == x.URL.Host() || slices.Contains(e.URLs, x.URL)) {

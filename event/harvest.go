@@ -25,7 +25,8 @@ type Harvested struct {
 	At        time.Time
 }
 
-// Add takes the next event of the crawl.
+// Add takes the next event of the crawl. Of a crawl whose judge said anew what it
+// says of pages it is given those that Renewed makes.
 func (h *Harvest) Add(e Event) {
 	if p, ok := e.(Fetched); ok && p.Relevant && p.Reason == "" {
 		h.pages = append(h.pages, Harvested{p.URL, p.Relevance, Line(p.Title), p.Depth, p.From, p.At.At})

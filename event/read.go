@@ -119,6 +119,10 @@ func decode(line []byte) (Event, error) {
 		return decodeAs[Failed](line)
 	case "dropped":
 		return decodeAs[Dropped](line)
+	case "doubt":
+		return decodeAs[Doubt](line)
+	case "rejudged":
+		return decodeAs[Rejudged](line)
 	case "tick":
 		return decodeAs[Tick](line)
 	case "ended":

@@ -115,6 +115,8 @@ func (s *Summary) Add(e Event) {
 				s.Statuses[e.Status]++
 			}
 		}
+	case Rejudged:
+		s.rejudged(e)
 	case Dropped:
 		count(&s.Dropped, e.Reason, e.Count)
 	case Tick:
@@ -154,6 +156,27 @@ func (s *Summary) page(e Fetched) {
 	s.Omitted += e.Omitted
 	s.found(e.Queued)
 	s.skipped(e.Skipped)
+}
+
+// rejudged counts pages by their new verdicts. The recent harvest stays: it is of
+// what was said when the pages came.
+func (s *Summary) rejudged(e Rejudged) {
+	for _, v := range e.Pages {
+		d := 0
+		switch {
+		case v.Relevant && !v.Was:
+			d = 1
+		case v.Was && !v.Relevant:
+			d = -1
+		}
+		h, ok := s.hosts[v.URL.Host()]
+		if d == 0 || !ok {
+			continue
+		}
+		s.Relevant += d
+		h.Relevant += d
+		s.hosts[h.Host] = h
+	}
 }
 
 func (s *Summary) found(l []Found) {

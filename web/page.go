@@ -149,3 +149,10 @@ type Verdict struct {
 	Similarity float64 // the judge's uncalibrated measure, [0,1]
 	Relevant   bool    // Relevance ≥ the judge's threshold
 }
+
+// Renewal is what a judge says anew of a page that it judged before.
+type Renewal struct {
+	URL     URL
+	Verdict Verdict
+	Was     bool // relevant, as it was told last
+}
