@@ -19,10 +19,16 @@ func (c Collection) Job() ([]byte, error) { return os.ReadFile(c.JobFile()) }
 // Events are the events of the crawl so far, of all its runs. A last line that
 // has no end, as a run that is writing or was killed leaves it, is no event. A
 // damaged line is a *event.LineError, after which the next event follows. The
-// log is opened anew every time the sequence is ranged over.
+// log is opened anew every time the sequence is ranged over. Where the threshold
+// of the judge was changed, all pages have the verdicts of the new one.
 func (c Collection) Events() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
-		for e, err := range event.ReadFile(c.EventLog()) {
+		events := event.ReadFile(c.EventLog())
+		history := event.ReadHistory(c.EventLog())
+		if threshold, ok := history.Threshold(); ok {
+			events = event.Under(threshold, events)
+		}
+		for e, err := range events {
 			if errors.Is(err, event.ErrTorn) || !yield(e, err) {
 				return
 			}

@@ -52,6 +52,10 @@ type Crawl struct {
 	Control *Control
 	// History is the log of earlier runs of this crawl; nil = a new crawl.
 	History iter.Seq2[event.Event, error]
+	// Settings is event.Started.Settings, and Changes what has changed since an
+	// earlier run.
+	Settings map[string]string
+	Changes  Changes
 }
 
 // Intervals of the driver.
@@ -161,7 +165,7 @@ func (d *driver) open(ctx context.Context) error {
 	started := event.Started{
 		At: event.At{At: now}, Name: d.Name, Scorer: d.ScorerName, Judge: d.JudgeName,
 		Threshold: d.Threshold, Pages: d.Policy.Pages, Limit: d.Policy.Time,
-		Workers: d.Workers, Resumed: begun != nil,
+		Workers: d.Workers, Resumed: begun != nil, Settings: d.Settings,
 	}
 	if begun == nil {
 		if err := d.say(started); err != nil {
@@ -177,6 +181,7 @@ func (d *driver) open(ctx context.Context) error {
 		return err
 	}
 	d.step.Resume(d.Seeds)
+	past := newPast(d.Seeds, &d.Changes)
 	if d.History != nil {
 		for e, err := range d.History {
 			if err != nil {
@@ -185,9 +190,13 @@ func (d *driver) open(ctx context.Context) error {
 			if f, ok := e.(event.Fetched); ok {
 				d.step.Remember(f)
 			}
+			past.add(e)
 		}
 	}
 	if err := d.say(started); err != nil {
+		return err
+	}
+	if err := d.change(ctx, now, past); err != nil {
 		return err
 	}
 	return d.sweep(ctx)

@@ -277,6 +277,11 @@ type Outcome struct {
 // Start makes the first turn of a crawl from its seeds.
 func (s *Step) Start(now time.Time, seeds []web.URL, preview Preview) (Outcome, error) {
 	s.policy.Scope = s.policy.Scope.withSeeds(seeds)
+	return s.seed(now, seeds, preview)
+}
+
+// seed makes the turn in which seeds enter.
+func (s *Step) seed(now time.Time, seeds []web.URL, preview Preview) (Outcome, error) {
 	var found []link
 	for _, u := range seeds {
 		found = append(found, link{Candidate: web.Candidate{URL: u, Kind: web.LinkSeed, Priority: SeedPriority}})
@@ -285,7 +290,7 @@ func (s *Step) Start(now time.Time, seeds []web.URL, preview Preview) (Outcome, 
 	if err != nil {
 		return Outcome{}, err
 	}
-	s.count.Seeds = len(queued)
+	s.count.Seeds += len(queued)
 	s.store(&turn)
 	return Outcome{
 		Turn:  turn,

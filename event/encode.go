@@ -3,7 +3,9 @@ package event
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -38,6 +40,12 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.optInt("budget_ns", int64(e.Limit))
 		o.int("workers", int64(e.Workers))
 		o.float("threshold", e.Threshold)
+		o.texts("settings", e.Settings)
+	case Changed:
+		o.begin(kind, e.At)
+		o.text("setting", e.Setting)
+		o.text("old", e.Old)
+		o.text("new", e.New)
 	case Seeded:
 		o.begin(kind, e.At)
 		o.found(e.Queued)
@@ -172,6 +180,9 @@ func fit(e Event, limit int) []Event {
 	case Failed:
 		e.Detail = clip(e.Detail)
 		return []Event{e}
+	case Changed:
+		e.Old, e.New = clip(e.Old), clip(e.New)
+		return []Event{e}
 	case Fetched:
 		e.MIME, e.Title, e.Directives.TDMPolicy = clip(e.MIME), clip(e.Title), clip(e.Directives.TDMPolicy)
 		all := len(e.Queued) + len(e.Skipped)
@@ -232,6 +243,20 @@ func (o *object) optText(k, v string) {
 	if v != "" {
 		o.text(k, v)
 	}
+}
+
+// texts writes a mapping, sorted by its keys.
+func (o *object) texts(k string, of map[string]string) {
+	if len(of) == 0 {
+		return
+	}
+	o.key(k)
+	for i, key := range slices.Sorted(maps.Keys(of)) {
+		o.sep(i, '{')
+		o.b = append(appendString(o.b, key), ':')
+		o.b = appendString(o.b, of[key])
+	}
+	o.b = append(o.b, '}')
 }
 
 func (o *object) int(k string, v int64) {
@@ -314,16 +339,15 @@ func (o *object) directives(d web.Directives) {
 	o.b = append(o.b, '}')
 }
 
-// frontier writes the counts under the names encoding/json gives them.
 func (o *object) frontier(s web.FrontierStats) {
 	o.key("frontier")
 	n := len(o.b)
-	o.int("Queued", int64(s.Queued))
-	o.int("Leased", int64(s.Leased))
-	o.int("Seen", int64(s.Seen))
-	o.int("Hosts", int64(s.Hosts))
-	o.int("Ready", int64(s.Ready))
-	o.int("Waiting", int64(s.Waiting))
+	o.int("queued", int64(s.Queued))
+	o.int("leased", int64(s.Leased))
+	o.int("seen", int64(s.Seen))
+	o.int("hosts", int64(s.Hosts))
+	o.int("ready", int64(s.Ready))
+	o.int("waiting", int64(s.Waiting))
 	o.b[n] = '{'
 	o.b = append(o.b, '}')
 }

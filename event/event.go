@@ -39,7 +39,25 @@ type Started struct {
 	Workers int           `json:"workers"`
 	// Threshold is the judge's: a page at or above it is relevant.
 	Threshold float64 `json:"threshold"`
+	// Settings is what the crawl was told, by path of the setting. It is in the
+	// first event of a crawl, and in that of a run for whose crawl none is known;
+	// later runs tell only what Changed. A value that is long is a digest.
+	Settings map[string]string `json:"settings,omitempty"`
 }
+
+// Changed says that a crawl goes on with another value of a setting than it had.
+// It follows what the change did: links that left the frontier, and seeds that
+// entered it.
+type Changed struct {
+	At
+	Setting string `json:"setting"` // its path, such as "scope.exclude"
+	Old     string `json:"old"`     // as in Started.Settings
+	New     string `json:"new"`
+}
+
+// SettingThreshold is the setting whose change gives pages that were fetched
+// before another verdict.
+const SettingThreshold = "judge.threshold"
 
 // Seeded says what became of the start addresses.
 type Seeded struct {
@@ -155,6 +173,7 @@ const (
 )
 
 func (Started) Kind() string { return "started" }
+func (Changed) Kind() string { return "changed" }
 func (Seeded) Kind() string  { return "seeded" }
 func (Fetched) Kind() string { return "fetched" }
 func (Failed) Kind() string  { return "failed" }

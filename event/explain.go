@@ -43,6 +43,8 @@ type Explanation struct {
 	// Threshold is the judge's: a page at or above it is relevant.
 	Threshold     float64
 	Scorer, Judge string
+	// Changes are those of the crawl's settings, oldest first.
+	Changes []Changed
 	// Whole is false when the log broke off, as that of a crawl which still
 	// runs or was killed.
 	Whole bool
@@ -166,6 +168,8 @@ func (x *explainer) follow(e Event) {
 	switch e := e.(type) {
 	case Started:
 		x.Scorer, x.Judge, x.Threshold = e.Scorer, e.Judge, e.Threshold
+	case Changed:
+		x.Changes = append(x.Changes, e)
 	case Ended:
 		x.Whole = true
 	case Seeded:

@@ -31,6 +31,7 @@ import (
 //	move ADDR [from=ADDR] to=ADDR [REASON]                        without a reason it is followed
 //	drop REASON ADDR… | drop REASON host=HOST count=N
 //	tick QUEUED LEASED
+//	change SETTING OLD NEW
 //	end HOW
 //
 // A link is ADDR=PRIORITY, ADDR^PRIORITY if it rose, or !ADDR=REASON.
@@ -124,6 +125,8 @@ func parseStory(t *testing.T, text string) (events []Event) {
 			events = append(events, e)
 		case "tick":
 			events = append(events, Tick{At: at, Frontier: web.FrontierStats{Queued: int(float(arg(0))), Leased: int(float(arg(1)))}})
+		case "change":
+			events = append(events, Changed{at, arg(0), arg(1), arg(2)})
 		case "end":
 			events = append(events, Ended{At: at, How: Ending(arg(0))})
 		default:
@@ -156,10 +159,26 @@ func TestStories(t *testing.T) {
 			switch d.Cmd {
 			case "story":
 				events = parseStory(t, d.Input)
-			case "summary":
-				var s Summary
+			case "summary", "harvest":
+				seq := sequence(events, nil)
+				var history History
 				for _, e := range events {
+					history.Add(e)
+				}
+				if threshold, ok := history.Threshold(); ok {
+					seq = Under(threshold, seq)
+				}
+				var s Summary
+				var h Harvest
+				for e := range seq {
 					s.Add(e)
+					h.Add(e)
+				}
+				if d.Cmd == "harvest" {
+					if err := h.WriteTSV(&out); err != nil {
+						t.Fatal(err)
+					}
+					break
 				}
 				fmt.Fprintf(&out, "pages %d of %d, relevant %d, harvest %.3f, of late %.3f, hosts %d\n",
 					s.Pages, s.Budget, s.Relevant, s.Harvest(), s.RecentHarvest(), s.Hosts())
@@ -169,14 +188,6 @@ func TestStories(t *testing.T) {
 					ByCount(s.Failures), ByCount(s.Skipped), ByCount(s.Dropped), ByCount(s.NotKept))
 				fmt.Fprintf(&out, "runs %d, %v, ended %q\n", s.Runs, s.Elapsed(s.Last), s.How)
 				fmt.Fprintf(&out, "best %v\n", s.TopHosts(2))
-			case "harvest":
-				var h Harvest
-				for _, e := range events {
-					h.Add(e)
-				}
-				if err := h.WriteTSV(&out); err != nil {
-					t.Fatal(err)
-				}
 			case "explain":
 				x, err := Explain(sequence(events, nil), addr("https://"+d.CmdArgs[0].String()))
 				if err != nil {
@@ -221,6 +232,9 @@ func TestStories(t *testing.T) {
 						fmt.Fprintf(&out, " %s", n.Reason)
 					}
 					out.WriteString("\n")
+				}
+				for _, c := range x.Changes {
+					fmt.Fprintf(&out, "  %s was %s, is %s\n", c.Setting, c.Old, c.New)
 				}
 			default:
 				d.Fatalf(t, "no command %s", d.Cmd)

@@ -71,10 +71,13 @@ func drawEvent(t *rapid.T) Event {
 			Hosts: n.Draw(t, "h"), Ready: n.Draw(t, "r"), Waiting: n.Draw(t, "w"),
 		}
 	}
-	switch rapid.IntRange(0, 6).Draw(t, "kind") {
+	switch rapid.IntRange(0, 7).Draw(t, "kind") {
 	case 0:
 		return Started{at(), text.Draw(t, "name"), text.Draw(t, "scorer"), text.Draw(t, "judge"), yes.Draw(t, "resumed"),
-			n.Draw(t, "pages"), time.Duration(n.Draw(t, "limit")), n.Draw(t, "workers"), float.Draw(t, "threshold")}
+			n.Draw(t, "pages"), time.Duration(n.Draw(t, "limit")), n.Draw(t, "workers"), float.Draw(t, "threshold"),
+			rapid.MapOfN(rapid.StringMatching(`[a-z]{1,4}\.[a-z]{1,4}`), text, 0, 3).Draw(t, "settings")}
+	case 6:
+		return Changed{at(), text.Draw(t, "setting"), text.Draw(t, "old"), text.Draw(t, "new")}
 	case 1:
 		return Seeded{at(), found.Draw(t, "queued"), skipped.Draw(t, "skipped")}
 	case 2:
@@ -128,6 +131,19 @@ func asWritten(e Event) Event {
 			for i := range v.NumField() {
 				mend(v.Field(i))
 			}
+		case reflect.Map: // of texts
+			if v.Len() == 0 {
+				v.SetZero()
+				return
+			}
+			c := reflect.MakeMap(v.Type())
+			for _, k := range v.MapKeys() {
+				text := reflect.New(v.Type().Elem()).Elem()
+				text.Set(v.MapIndex(k))
+				mend(text)
+				c.SetMapIndex(k, text)
+			}
+			v.Set(c)
 		case reflect.Slice:
 			if v.Len() == 0 {
 				v.SetZero()
@@ -614,5 +630,45 @@ func TestLine(t *testing.T) {
 		if got := Line(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
+	}
+}
+
+// The history of a log is what it was told at first, and what changed since.
+// Events of other kinds are not decoded, so their damage does not matter.
+func TestReadHistory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "events.jsonl")
+	if h := ReadHistory(path); h.Settings != nil || h.Changes != nil {
+		t.Errorf("of no log: %+v", h)
+	}
+	l, err := Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := Started{At: after(0), Settings: map[string]string{"budget.pages": "10", "scope.reach": "any"}}
+	changes := []Changed{{after(2), "budget.pages", "10", "20"}, {after(3), SettingThreshold, "0.5", "0.25"}}
+	if _, err := l.Append(first, Tick{At: after(1)}, changes[0], Started{At: after(2), Resumed: true}, changes[1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.Replace(b, []byte(`"queued":0`), []byte(`"queued":?`), 1)
+	if bytes.Equal(b, damaged) {
+		t.Fatal("the tick is not where it was looked for")
+	}
+	if err := os.WriteFile(path, append(damaged, `{"kind":"cha`...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	h := ReadHistory(path)
+	want := map[string]string{"budget.pages": "20", "scope.reach": "any", SettingThreshold: "0.25"}
+	if diff := cmp.Diff(History{want, changes}, h); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if x, ok := h.Threshold(); x != 0.25 || !ok {
+		t.Errorf("threshold %v, %v", x, ok)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"slices"
 )
 
 // Errors which a LineError wraps.
@@ -41,12 +42,23 @@ func (e *LineError) Unwrap() error { return e.Err }
 // of unknown kind is an Unknown. An error of r ends the sequence. A line counts
 // only with its newline: a last line without is a *LineError of ErrTorn.
 func Read(r io.Reader) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) { read("", r, yield) }
+	return func(yield func(Event, error) bool) { read("", r, nil, yield) }
 }
 
 // ReadFile is Read of the file at path, which is opened anew every time the
 // sequence is ranged over.
-func ReadFile(path string) iter.Seq2[Event, error] {
+func ReadFile(path string) iter.Seq2[Event, error] { return readFile(path, nil) }
+
+// ReadKinds is ReadFile of the events of some kinds. Lines of others are passed over
+// without being decoded.
+func ReadKinds(path string, kinds ...string) iter.Seq2[Event, error] {
+	return readFile(path, func(line []byte) bool {
+		kind, err := kindOf(line)
+		return err != nil || slices.Contains(kinds, kind)
+	})
+}
+
+func readFile(path string, want func(line []byte) bool) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		f, err := os.Open(path)
 		if err != nil {
@@ -54,11 +66,12 @@ func ReadFile(path string) iter.Seq2[Event, error] {
 			return
 		}
 		defer f.Close()
-		read(path, f, yield)
+		read(path, f, want, yield)
 	}
 }
 
-func read(path string, r io.Reader, yield func(Event, error) bool) {
+// read gives the events of the lines that are wanted; nil wants all.
+func read(path string, r io.Reader, want func(line []byte) bool, yield func(Event, error) bool) {
 	lines := bufio.NewReaderSize(r, 1<<16)
 	var long []byte // a line beyond the reader's buffer
 	for n := 1; ; n++ {
@@ -83,6 +96,9 @@ func read(path string, r io.Reader, yield func(Event, error) bool) {
 				yield(nil, &LineError{path, n, ErrTorn})
 			}
 			return
+		}
+		if want != nil && size <= maxLine && !want(line) {
+			continue
 		}
 		var e Event
 		if size > maxLine {
@@ -111,6 +127,8 @@ func decode(line []byte) (Event, error) {
 	switch kind {
 	case "started":
 		return decodeAs[Started](line)
+	case "changed":
+		return decodeAs[Changed](line)
 	case "seeded":
 		return decodeAs[Seeded](line)
 	case "fetched":

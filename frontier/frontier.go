@@ -25,9 +25,11 @@
 //	    Turn gives it. The priority may be asked for again when its turn comes
 //	    (late re-scoring); an address that sinks stays queued and keeps its
 //	    number.
-//	  - It is dropped when its host's queue is full of better ones, or when the
-//	    host is given up. It is unknown then, apart from being counted as seen:
+//	  - It is dropped when its host's queue is full of better ones, when the
+//	    host is given up, or when a Turn has it leave. It is unknown then, apart from being counted as seen:
 //	    a later link may bring it back.
+//	  - A Turn can forget what is done. It is unknown then, apart from being
+//	    counted as seen.
 //	  - Where a crawl dies, what was leased is queued again as it was.
 //
 // # The life of a host
@@ -38,10 +40,11 @@
 //
 // # The parts of a Turn
 //
-// They apply in this order: Add, Done, Retry, Drop, Hosts, State. So Preview
-// tells exactly what Add will do, and a dropped host's queue is empty after the
-// Turn, whatever the Turn added to it. Done for an address that is queued takes
-// it out of the queue. Retry for an address that is not leased is an Add.
+// They apply in this order: Forget, Add, Done, Retry, Leave, Drop, Hosts, State.
+// So Preview tells exactly what Add will do if nothing is forgotten, and a dropped
+// host's queue is empty after the Turn, whatever the Turn added to it. Done for an
+// address that is queued takes it out of the queue. Retry for an address that is
+// not leased is an Add.
 package frontier
 
 import (

@@ -87,6 +87,11 @@ func (f *Frontier) newPlan() *plan {
 
 // turn plans all of a Turn.
 func (p *plan) turn(t *web.Turn) error {
+	for _, u := range t.Forget {
+		if _, leased := p.f.leased[u]; !leased && p.mark(u).how == taken {
+			p.setMark(u, mark{how: dropped}, nil)
+		}
+	}
 	if err := p.add(t.Add); err != nil {
 		return err
 	}
@@ -99,6 +104,13 @@ func (p *plan) turn(t *web.Turn) error {
 	for i := range t.Retry {
 		if err := p.retry(&t.Retry[i]); err != nil {
 			return err
+		}
+	}
+	for _, u := range t.Leave {
+		if m := p.mark(u); m.how == waiting {
+			ph := p.host(u.Host())
+			p.leave(ph, m.key)
+			p.setMark(u, mark{how: dropped}, ph)
 		}
 	}
 	for _, s := range t.Hosts {

@@ -10,7 +10,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -69,6 +71,7 @@ func (j *Job) Check() error {
 		bad := func(at, format string, args ...any) {
 			errs = append(errs, &Error{s.Path + at, fmt.Errorf(format, args...)})
 		}
+		s.checkText(j, bad)
 		s.checkRange(j, bad)
 		if s.check != nil {
 			s.check(j, bad)
@@ -77,13 +80,33 @@ func (j *Job) Check() error {
 	return errors.Join(errs...)
 }
 
+// checkText refuses bytes that are no text; file names may have any.
+func (s Setting) checkText(j *Job, bad complaint) {
+	if strings.Contains(s.Form, "FILE") || strings.Contains(s.Form, "DIR") {
+		return
+	}
+	no := func(at, text string) {
+		if !utf8.ValidString(text) {
+			bad(at, "%q is not text in UTF-8: is the terminal, or the file it comes from, in another encoding?", text)
+		}
+	}
+	switch v := s.field(j).Interface().(type) {
+	case string:
+		no("", v)
+	case []string:
+		for i, text := range v {
+			no(fmt.Sprintf(".%d", i), text)
+		}
+	}
+}
+
 // checkRange holds a value against Choices, Min and Max.
 func (s Setting) checkRange(j *Job, bad complaint) {
 	v := s.field(j)
 	if !s.Given(j) {
 		return
 	}
-	key := s.Path[strings.LastIndexByte(s.Path, '.')+1:]
+	key := s.key()
 	if s.Choices != nil && !slices.Contains(s.Choices, v.String()) {
 		if of, ok := strings.CutSuffix(s.Path, ".name"); ok {
 			bad("", "no %s is called %q; there are: %s", of, v.String(), strings.Join(s.Choices, ", "))
@@ -185,6 +208,14 @@ func checkSet(j *Job, bad complaint) {
 func checkModel(j *Job, bad complaint) {
 	if j.Scorer.Model != "" && !takesModel(j.Scorer.name()) {
 		bad("", "the scorer %s goes by no trained model: leave out the model %s, or choose a scorer that learnt it (waggle train inspect tells its kind)", j.Scorer.name(), j.Scorer.Model)
+	}
+}
+
+func checkTypes(j *Job, bad complaint) {
+	for i, t := range j.Fetch.Types {
+		if !slices.Contains(parse.Types(), strings.ToLower(t)) {
+			bad(fmt.Sprintf(".%d", i), "documents of type %q are not understood, so they are not fetched; there are: %s", t, strings.Join(parse.Types(), ", "))
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,7 +41,13 @@ func Parse(name string, b []byte) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return j, Locate(j.Check(), func(path string) string { return file.At(strings.Split(path, ".")...) })
+	errs := []error{j.Check()}
+	for _, s := range Settings() {
+		if s.zeroIsDefault() && !s.Given(j) && file.Has(strings.Split(s.Path, ".")...) {
+			errs = append(errs, &Error{s.Path, s.zeroError()})
+		}
+	}
+	return j, Locate(errors.Join(errs...), func(path string) string { return file.At(strings.Split(path, ".")...) })
 }
 
 // FilesFrom takes relative names of files in a job from a folder: that of the

@@ -72,7 +72,7 @@ func TestSettingsAreTheJob(t *testing.T) {
 		if s.Line == "" || strings.HasSuffix(s.Line, ".") {
 			t.Errorf("%s: its line is %q", s.Path, s.Line)
 		}
-		if (s.Resume >= Verdicts) != (s.Why != "") {
+		if s.Resume >= Verdicts && s.Why == "" {
 			t.Errorf("%s: %s, because %q", s.Path, s.Resume, s.Why)
 		}
 		if s.Flag != "" && flags[s.Flag] {
@@ -99,6 +99,7 @@ func TestSet(t *testing.T) {
 		{"politeness.delay", "0", "politeness: {delay: 0}"},
 		{"fetch.max-body", "1.5MiB", "fetch: {max-body: 1.5MiB}"},
 		{"fetch.allow-private", "true", "fetch: {allow-private: true}"},
+		{"scope.exclude", "/a,b", "scope: {exclude: ['/a,b']}"},
 		{"fetch.types", "text/plain", "fetch: {types: [text/plain]}"},
 	} {
 		want, err := Parse("x", []byte(c.yaml))
@@ -114,6 +115,11 @@ func TestSet(t *testing.T) {
 	for _, c := range []struct{ path, text, want string }{
 		{"budget.pages", "many", `budget.pages: a whole number is wanted, and not "many"`},
 		{"budget.time", "soon", `budget.time: "soon" is no time span`},
+		{"budget.time", "5", `budget.time: the time span 5 has no unit: write it as 5s, 5m or 5h`},
+		{"fetch.workers", "0", `fetch.workers: workers is 0: give more, or leave it out for 32`},
+		{"scope.max-depth", "0", `scope.max-depth: max-depth is 0: give more, or leave it out for 50`},
+		{"fetch.timeout", "0s", `fetch.timeout: timeout is 0: give more, or leave it out for 10s`},
+		{"fetch.max-body", "0", `fetch.max-body: max-body is 0: give more, or leave it out for 10MiB`},
 		{"judge.threshold", "x", `judge.threshold: a number is wanted, and not "x"`},
 		{"fetch.allow-private", "maybe", `fetch.allow-private: true or false is wanted`},
 		{"fetch.max-body", "big", `fetch.max-body: "big" is no size`},
@@ -130,9 +136,22 @@ func TestSet(t *testing.T) {
 	}
 }
 
+// Bytes that are no text are refused where they stand; file names may have any.
+func TestTexts(t *testing.T) {
+	j := &Job{Topic: Topic{Keywords: []string{"bee", "Imkerei f\xfcr alle"}, Examples: []string{"\xff.html"}}}
+	err := j.Check()
+	if err == nil || err.Error() != `topic.keywords.1: "Imkerei f\xfcr alle" is not text in UTF-8: is the terminal, or the file it comes from, in another encoding?` {
+		t.Error(err)
+	}
+}
+
 // What is added to a list of one job is not in the list of its copy.
 func TestSetOfACopy(t *testing.T) {
 	seeds, _ := Lookup("seeds.3")
+	twice := &Job{Seeds: []string{"https://a.example/"}}
+	if err := seeds.Set(twice, "https://a.example/", "https://b.example/", "https://b.example/"); err != nil || len(twice.Seeds) != 2 {
+		t.Errorf("%q, %v", twice.Seeds, err)
+	}
 	j := &Job{Seeds: make([]string, 1, 9)}
 	a, b := *j, *j
 	if err := errors.Join(seeds.Set(&a, "https://a.example/"), seeds.Set(&b, "https://b.example/")); err != nil {
@@ -213,6 +232,9 @@ func TestErrors(t *testing.T) {
 		{"politeness:\n  delay: soon", `job.yaml:2: "soon" is no time span: write it as 30s, 5m or 2h`},
 		{"fetch:\n  max-body: big", `job.yaml:2: "big" is no size: write it as 10MiB or 500KB`},
 		{"fetch:\n\n  through: nowhere", `job.yaml:3: proxy "nowhere"`},
+		{"fetch:\n  workers: 0", "job.yaml:2: workers is 0: give more, or leave it out for 32"},
+		{"budget: {time: 5}", "job.yaml:1: the time span 5 has no unit: write it as 5s, 5m or 5h"},
+		{"fetch:\n  types:\n  - text/html\n  - application/pdf", `job.yaml:4: documents of type "application/pdf" are not understood, so they are not fetched; there are: text/html, `},
 		{"contact: me", "job.yaml:1: contact \"me\" is neither"},
 		{"a: [", "job.yaml:"},
 		{"name: a\n---\nname: b", "holds one document"},

@@ -15,6 +15,7 @@ import (
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
@@ -62,7 +63,9 @@ type Maker struct {
 	Archive  crawl.Archive
 	Log      crawl.Log
 
-	own     bool // Job is a copy
+	own     bool          // Job is a copy
+	looked  bool          // at the files of the job
+	read    *judge.Critic // the job's, once it was read
 	closing []func() error
 }
 
@@ -143,6 +146,15 @@ func (m *Maker) Crawl(ctx context.Context) (*crawl.Crawl, error) {
 	if m.Writer != nil && (m.Frontier != nil || m.Archive != nil || m.Log != nil) {
 		return nil, errors.New("job: a Writer has a frontier, an archive and a log of its own: give it, or them")
 	}
+	if err := m.begin(); err != nil {
+		return nil, err
+	}
+	if err := m.checkChanges(); err != nil {
+		return nil, err
+	}
+	if err := m.readFiles(); err != nil {
+		return nil, err
+	}
 	if err := m.MakeFetcher(ctx); err != nil {
 		return nil, err
 	}
@@ -167,13 +179,13 @@ func (m *Maker) Crawl(ctx context.Context) (*crawl.Crawl, error) {
 		c.Threshold = bounded.Threshold()
 		j.Judge.Threshold = &c.Threshold
 	}
-	if err := m.makeStores(ctx); err != nil {
-		return nil, err
-	}
-	c.Frontier, c.Archive, c.Log = m.Frontier, m.Archive, m.Log
 	if m.Begun != nil {
 		c.History = m.Begun.Events()
 	}
+	if err := m.makeStores(ctx, c); err != nil {
+		return nil, err
+	}
+	c.Frontier, c.Archive, c.Log = m.Frontier, m.Archive, m.Log
 	return c, nil
 }
 
@@ -195,8 +207,9 @@ func (m *Maker) makeSeeds() error {
 }
 
 // makeStores keeps the job and opens the stores of the Writer, or makes a
-// frontier in memory.
-func (m *Maker) makeStores(ctx context.Context) error {
+// frontier in memory. The job of a crawl that goes on is kept once it is known
+// that it can go on with it.
+func (m *Maker) makeStores(ctx context.Context, c *crawl.Crawl) error {
 	o := frontier.Options{
 		MaxPerHost: m.Job.Scope.MaxHostQueue, Max: m.Job.Scope.MaxQueue,
 		Shortest: score.Shortest(m.Job.Scorer.Name, m.Job.Scorer.Set),
@@ -208,12 +221,11 @@ func (m *Maker) makeStores(ctx context.Context) error {
 		}
 		return nil
 	}
-	b, err := m.Job.YAML()
-	if err != nil {
-		return err
-	}
-	if err := m.Writer.SaveJob(append([]byte("# The job of this crawl with every value in force.\n"), b...)); err != nil {
-		return err
+	if m.Begun == nil {
+		c.Settings = m.Job.texts()
+		if err := m.saveJob(); err != nil {
+			return err
+		}
 	}
 	stores, err := m.Writer.OpenStores(ctx, collection.StoreOptions{
 		Frontier: o,
@@ -227,7 +239,25 @@ func (m *Maker) makeStores(ctx context.Context) error {
 	}
 	m.Frontier, m.Archive, m.Log = stores.Frontier, stores.Archive, stores.Log
 	m.closing = append(m.closing, stores.Close)
-	return nil
+	if m.Begun == nil {
+		return nil
+	}
+	if err := m.change(ctx, c); err != nil {
+		return err
+	}
+	return m.saveJob()
+}
+
+// saveJob keeps the job with every value in force.
+func (m *Maker) saveJob() error {
+	b, err := m.Job.YAML()
+	if err != nil {
+		return err
+	}
+	if len(b) > maxFile {
+		return &Error{"seeds", fmt.Errorf("the job is larger than %d MiB with its %s seeds: give fewer", maxFile>>20, number(float64(len(m.Job.Seeds))))}
+	}
+	return m.Writer.SaveJob(append([]byte("# The job of this crawl with every value in force.\n"), b...))
 }
 
 // filePrefix makes the beginning of file names of a crawl's name.

@@ -210,7 +210,7 @@ fetch:
 	again.Budget.Pages = 0
 	notes = nil
 	rest, resumed := once(again, true)
-	if want := []string{"/dance", "/forage", "/cars", "/wheels"}; !slices.Equal(rest, want) || resumed.History == nil || len(notes) > 0 {
+	if want := []string{"/dance", "/forage", "/cars", "/wheels"}; !slices.Equal(rest, want) || resumed.History == nil || !slices.Equal(notes, []string{"Changed: budget.pages from 2 to nothing; it holds from then on"}) {
 		t.Errorf("fetched %q later, want %q; notes %q", rest, want, notes)
 	}
 
@@ -248,10 +248,15 @@ func TestNotMade(t *testing.T) {
 		{Maker{Job: &Job{Seeds: some, Budget: Budget{Pages: -1}}}, "budget.pages", "pages -1 is outside"},
 		{Maker{Job: &Job{Seeds: some}, Fetcher: bees()}, "judge", "give keywords, a description or example pages"},
 		{Maker{Job: &Job{Topic: words}, Fetcher: bees()}, "seeds", "nowhere to start from"},
-		{Maker{Job: &Job{Seeds: some, Topic: words, Scorer: Scorer{Name: "crf"}}, Fetcher: bees()}, "scorer", "model"},
+		{Maker{Job: &Job{Seeds: some, Topic: words, Scorer: Scorer{Name: "crf"}}, Fetcher: bees()}, "scorer.model", "a model of kind crf is needed"},
+		{Maker{Job: &Job{Seeds: some, Topic: Topic{Examples: []string{"https://bees.test/hive"}}, Scorer: Scorer{Name: "crf", Model: "none.model"}}, Fetcher: unasked{}}, "scorer.model", "none.model"},
+		{Maker{Job: &Job{Seeds: some, Topic: Topic{Examples: []string{"https://bees.test/hive"}}, Judge: Judge{Name: "critic", Critic: "none.critic", Focus: []string{"/a"}}}, Fetcher: unasked{}}, "judge.critic", "none.critic"},
+		{Maker{Job: &Job{Seeds: some, Topic: words, Judge: Judge{Name: "command", Command: []string{"./none"}}}, Fetcher: unasked{}}, "judge.command", "./none"},
+		{Maker{Job: &Job{Seeds: some, Topic: words, Scorer: Scorer{Name: "semantic-synonym", Thesaurus: "none.tsv"}}, Fetcher: unasked{}}, "scorer", "none"},
 		{Maker{Job: &Job{Seeds: some, Topic: words}}, "contact", "the live web needs a contact"},
 		{Maker{Job: &Job{Seeds: some, Topic: words, Contact: "a@b.example", Fetch: Fetch{ThroughCA: "none.pem", Through: "http://127.0.0.1:1"}}}, "fetch.through-ca", "none.pem"},
-		{Maker{Job: &Job{Seeds: some, Topic: Topic{Examples: []string{"none.html"}}}, Fetcher: bees()}, "", "no example page could be had"},
+		{Maker{Job: &Job{Seeds: some, Topic: Topic{Examples: []string{"https://bees.test/none"}}}, Fetcher: bees()}, "", "no example page could be had"},
+		{Maker{Job: &Job{Seeds: some, Topic: Topic{Keywords: []string{"bee"}, Examples: []string{"https://bees.test/hive", "none.html"}}}, Fetcher: unasked{}}, "topic.examples.1", "example none.html: open none.html"},
 		{Maker{Job: &Job{Seeds: some, Topic: words}, Fetcher: bees(), Archive: lostArchive{}}, "", "give it, or them"},
 	} {
 		dir := t.TempDir()
@@ -279,6 +284,13 @@ func TestNotMade(t *testing.T) {
 }
 
 type lostArchive struct{ crawl.Archive }
+
+// unasked is a web that nothing may be asked of.
+type unasked struct{}
+
+func (unasked) Fetch(_ context.Context, u web.URL) (*web.Response, error) {
+	panic("asked for " + u.String())
+}
 
 // A critic and a model are copied into the folder, and a crawl goes on by the
 // copies.

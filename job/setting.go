@@ -38,8 +38,9 @@ type Setting struct {
 	// force there, and not commented out.
 	Example string
 	Shown   bool
-	// Resume says what a change does when a crawl goes on, and Why, for Never and
-	// Verdicts, the reason and what to do instead.
+	// Resume says what a change does when a crawl goes on. Why says more: for
+	// Never and Verdicts the reason, for others what the change does in detail; ""
+	// where Resume says it all.
 	Resume Change
 	Why    string
 
@@ -56,8 +57,10 @@ const (
 	Anytime Change = iota
 	// NewLinks: it holds for links found from then on; those that wait stay.
 	NewLinks
-	// AllLinks: it holds for the links that wait as well.
+	// AllLinks: it acts on the frontier as well.
 	AllLinks
+	// Pages: it acts on the pages that were fetched as well.
+	Pages
 	// Verdicts: the pages that were fetched would have other verdicts, so they
 	// have to be judged anew.
 	Verdicts
@@ -67,7 +70,10 @@ const (
 
 // String is what a change does, in words.
 func (c Change) String() string {
-	return [...]string{"holds from then on", "holds for new links", "holds for waiting links too", "needs new verdicts", "cannot change"}[c]
+	return [...]string{
+		"holds from then on", "holds for links found from then on", "acts on waiting links too", "acts on fetched pages too",
+		"is refused", "is refused",
+	}[c]
 }
 
 // Kind is what a value of a setting is.
@@ -171,7 +177,7 @@ func (s Setting) Given(j *Job) bool {
 }
 
 // Set puts a value, as a flag or a form gives it, into a job: to a list it adds
-// them all, of others the last holds. The error is an *Error; whether the value
+// those that are not in it, of others the last holds. The error is an *Error; whether the value
 // makes sense is told by Job.Check.
 func (s Setting) Set(j *Job, values ...string) error {
 	v := s.field(j)
@@ -180,8 +186,28 @@ func (s Setting) Set(j *Job, values ...string) error {
 			return &Error{s.Path, err}
 		}
 	}
+	if s.zeroIsDefault() && v.IsZero() && len(values) > 0 {
+		return &Error{s.Path, s.zeroError()}
+	}
 	return nil
 }
+
+// zeroIsDefault tells whether a value of 0 cannot be told from one that was left
+// out: whoever writes 0 means something else.
+func (s Setting) zeroIsDefault() bool {
+	switch s.field(&Job{}).Kind() {
+	case reflect.Int, reflect.Int64, reflect.Uint64: // spans and sizes as well
+		return s.Default != ""
+	}
+	return false
+}
+
+func (s Setting) zeroError() error {
+	return fmt.Errorf("%s is 0: give more, or leave it out for %s", s.key(), s.Default)
+}
+
+// key is the last key of the path.
+func (s Setting) key() string { return s.Path[strings.LastIndexByte(s.Path, '.')+1:] }
 
 // set reads a text into a value, or adds it to a list.
 func set(v reflect.Value, text string) error {
@@ -224,7 +250,10 @@ func set(v reflect.Value, text string) error {
 		}
 		v.SetFloat(x)
 	case reflect.Slice:
-		if v.Type() == reflect.TypeFor[[]string]() {
+		if list, ok := v.Interface().([]string); ok {
+			if slices.Contains(list, text) {
+				return nil
+			}
 			// Without the capacity that a copy of the job may share.
 			v.Set(reflect.Append(v.Slice3(0, v.Len(), v.Len()), reflect.ValueOf(text)))
 			return nil

@@ -8,11 +8,19 @@ import (
 // DefaultScorer is what a crawl goes by unless told otherwise.
 const DefaultScorer = "best-first-both"
 
-// Reasons for which a setting cannot change, with what to do instead.
+// Reasons for which a setting cannot change, with what to do instead, and what a
+// change of others does.
 const (
-	newScorer    = "the links that wait carry what the scorer made of them: begin a new crawl"
-	newAddresses = "addresses that wait or are done were written by these rules: begin a new crawl"
-	newVerdicts  = "pages that were fetched were judged by it, and links ranked: begin a new crawl"
+	newScorer    = "waiting links carry what the scorer made of them; begin a new crawl"
+	newAddresses = "all addresses were written by these rules; begin a new crawl"
+	newVerdicts  = "the pages were judged by it; waggle judge DIR judges them anew, and then the crawl can go on"
+
+	newSeeds  = "new ones enter, also those that failed or were left out before; of those taken out, what still waits leaves"
+	newScope  = "waiting links outside leave; what the scope left out before enters where it is found again"
+	newDepth  = "waiting links that are too deep leave; what was too deep before enters where it is found again"
+	newShares = "hosts that have had their share are closed, others opened again to links found from then on"
+	newBudget = "the total over all runs; not less than is spent"
+	newBound  = "the harvest is made anew by it; links keep their priorities, and what a scorer has learnt stays"
 )
 
 // Settings are the settings of a job, in the order of the example file.
@@ -20,7 +28,7 @@ func Settings() []Setting {
 	return []Setting{
 		{
 			Path: "name", Line: "Name of the crawl", Form: "NAME", Default: "crawl", Example: "honey-bees", Shown: true,
-			Resume: Never, Why: "the files of the archive are named by it: begin a new crawl",
+			Resume: Never, Why: "the files of the archive are named by it; begin a new crawl",
 		},
 		{
 			Path: "contact", Line: "Where site owners reach you; sent with every request", Form: "MAIL|URL", Flag: "contact",
@@ -28,7 +36,7 @@ func Settings() []Setting {
 		},
 		{
 			Path: "seeds", Line: "Addresses to start from (default: the example pages)", Form: "URL", Flag: "seed",
-			Example: "[https://en.wikipedia.org/wiki/Beekeeping]", Shown: true, Resume: NewLinks, check: checkSeeds,
+			Example: "[https://en.wikipedia.org/wiki/Beekeeping]", Shown: true, Resume: AllLinks, Why: newSeeds, check: checkSeeds,
 		},
 
 		{
@@ -54,7 +62,7 @@ func Settings() []Setting {
 		},
 		{
 			Path: "judge.threshold", Line: "Relevance, up to 1, from which a page counts (default: the judge's own)", Form: "X", Flag: "threshold",
-			Example: "0.5", Resume: Verdicts, Why: newVerdicts, check: checkThreshold,
+			Example: "0.5", Resume: Pages, Why: newBound, check: checkThreshold,
 		},
 		{
 			Path: "judge.rules", Line: "Of the judge rules: field url, title or body; weight -1 to 1",
@@ -76,7 +84,7 @@ func Settings() []Setting {
 			Path: "judge.anyway", Line: "Accept a critic that cannot tell the focus from the rest", Example: "false",
 		},
 		{
-			Path: "judge.command", Line: "Of the judge command: a program that takes a line of JSON and gives one",
+			Path: "judge.command", Line: "Of the judge command: a program and its arguments; docs/judge-command.md says how it is asked",
 			Example: "[./my-judge]", Resume: Verdicts, Why: newVerdicts,
 		},
 
@@ -114,37 +122,40 @@ func Settings() []Setting {
 		},
 
 		{
-			Path: "budget.pages", Line: "Pages to fetch; 0 = no limit", Form: "N", Max: 1e12, Flag: "pages", Short: "n",
-			Example: "1000", Shown: true,
+			Path: "budget.pages", Line: "Pages to fetch, over all runs; 0 = no limit", Form: "N", Max: 1e12, Flag: "pages", Short: "n",
+			Example: "1000", Shown: true, Why: newBudget,
 		},
 		{
-			Path: "budget.time", Line: "Time to spend, such as 30m or 2h; 0 = no limit", Form: "D", Flag: "time",
-			Example: "2h",
+			Path: "budget.time", Line: "Time to spend over all runs, such as 30m or 2h; 0 = no limit", Form: "D", Flag: "time",
+			Example: "2h", Why: newBudget,
 		},
 
 		{
 			Path: "scope.reach", Line: "How far from the seeds", Form: "REACH", Default: "any", Choices: []string{"any", "domain", "host"}, Flag: "reach",
-			Example: "any", Resume: NewLinks,
+			Example: "any", Resume: AllLinks, Why: newScope,
 		},
 		{
-			Path: "scope.include", Line: "Patterns: an address must match one", Example: "[]", Resume: NewLinks,
+			Path: "scope.include", Line: "Regular expression: only addresses that match one", Form: "PATTERN", Flag: "include",
+			Example: "[]", Resume: AllLinks, Why: newScope,
 			check: patterns(func(j *Job) []string { return j.Scope.Include }),
 		},
 		{
-			Path: "scope.exclude", Line: "Patterns: an address must match none", Example: `["/login"]`, Resume: NewLinks,
+			Path: "scope.exclude", Line: "Regular expression: no address that matches one", Form: "PATTERN", Flag: "exclude",
+			Example: `["/login"]`, Resume: AllLinks, Why: newScope,
 			check: patterns(func(j *Job) []string { return j.Scope.Exclude }),
 		},
 		{
-			Path: "scope.max-depth", Line: "Links from a seed", Form: "N", Default: "50", Max: 1e9, Example: "50", Resume: NewLinks,
+			Path: "scope.max-depth", Line: "Links from a seed", Form: "N", Default: "50", Max: 1e9, Flag: "max-depth",
+			Example: "50", Resume: AllLinks, Why: newDepth,
 		},
 		{
-			Path: "scope.max-host-pages", Line: "Pages from one host; 0 = no limit", Form: "N", Max: 1e9, Example: "0", Resume: AllLinks,
+			Path: "scope.max-host-pages", Line: "Pages from one host; 0 = no limit", Form: "N", Max: 1e9, Example: "0", Resume: AllLinks, Why: newShares,
 		},
 		{
 			Path: "scope.max-host-queue", Line: "Links of one host that wait; the worst leave", Form: "N", Default: "10000", Max: 1e9, Example: "10000", Resume: NewLinks,
 		},
 		{
-			Path: "scope.max-queue", Line: "Links that wait in all; the worst leave; 0 = no limit", Form: "N", Max: 100_000, Example: "0", Resume: AllLinks,
+			Path: "scope.max-queue", Line: "Links that wait in all; the worst leave; 0 = no limit", Form: "N", Max: 100_000, Example: "0", Resume: AllLinks, Why: "the worst leave",
 		},
 
 		{
@@ -168,7 +179,7 @@ func Settings() []Setting {
 			Path: "fetch.max-body", Line: "Most bytes of a body, decoded", Form: "SIZE", Default: "10MiB", Example: "10MiB",
 		},
 		{
-			Path: "fetch.types", Line: "Media types asked for", Default: "text/html, application/xhtml+xml", Example: "[text/html, application/xhtml+xml]",
+			Path: "fetch.types", Line: "Media types asked for", Default: "text/html, application/xhtml+xml", Example: "[text/html, application/xhtml+xml]", check: checkTypes,
 		},
 		{
 			Path: "fetch.through", Line: "Fetch through an HTTP proxy, such as waggle web serve", Form: "PROXY", Flag: "through",

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -37,10 +38,10 @@ func (m *Maker) newJudge() (judge.Judge, error) {
 	j := &m.Job.Judge
 	o := judge.Options{Analyzer: m.words(), Command: j.Command, Focus: j.Focus, Printed: j.Printed, Anyway: j.Anyway}
 	if j.Name == "critic" && j.Critic != "" {
-		var err error
-		if o.Critic, err = m.critic(); err != nil {
+		if err := m.readCritic(); err != nil {
 			return nil, err
 		}
+		o.Critic = m.read
 	}
 	if j.Threshold != nil {
 		o.Threshold = *j.Threshold
@@ -70,25 +71,104 @@ func (m *Maker) newJudge() (judge.Judge, error) {
 	return made, nil
 }
 
-// critic reads the critic of the job. A first run keeps a copy, so that a later
-// one judges by the same.
-func (m *Maker) critic() (*judge.Critic, error) {
+// readFiles reads the model, the critic and the related words of the job, so that
+// what is wrong with them is told before anything is fetched.
+func (m *Maker) readFiles() error {
+	if m.looked {
+		return nil
+	}
+	if m.Begun == nil && m.Topic == nil {
+		if err := m.checkExamples(); err != nil {
+			return err
+		}
+	}
+	if j := &m.Job.Judge; m.Judge == nil {
+		switch {
+		case j.Name == "critic" && j.Critic != "":
+			if err := m.readCritic(); err != nil {
+				return &Error{"judge.critic", err}
+			}
+			if _, err := m.read.Focus(j.Focus); err != nil {
+				return &Error{"judge.focus", err}
+			}
+		case j.Name == "command" && len(j.Command) > 0:
+			if _, err := exec.LookPath(j.Command[0]); err != nil {
+				return &Error{"judge.command", err}
+			}
+		}
+	}
+	m.looked = true
+	if m.Scorer != nil {
+		return nil
+	}
+	j := &m.Job.Scorer
+	if m.Model == nil && j.Model != "" {
+		var err error
+		if m.Model, err = m.readModel(); err != nil {
+			return &Error{"scorer.model", err}
+		}
+	}
+	kind := score.Model(j.Name)
+	if kind == "" && m.Model != nil {
+		kind = model.Apprentice // the others that take one
+	}
+	if kind != "" {
+		if _, err := model.Of[model.Payload](m.Model, kind); err != nil {
+			return &Error{"scorer.model", fmt.Errorf("scorer %s: %w", j.Name, err)}
+		}
+	}
+	if m.Thesaurus == nil {
+		t, err := wordnet.Load(j.WordNet, j.Thesaurus)
+		if err != nil {
+			return &Error{"scorer", err}
+		}
+		if t != nil {
+			m.Thesaurus = t
+		}
+	}
+	return nil
+}
+
+// checkExamples looks for the files of examples. An address that cannot be had is
+// another matter: that may be nobody's fault.
+func (m *Maker) checkExamples() error {
+	var errs []error
+	look := func(path string, names []string) {
+		for i, name := range names {
+			if IsAddress(name) {
+				continue
+			}
+			if _, err := ReadExample(name); err != nil {
+				errs = append(errs, &Error{fmt.Sprintf("%s.%d", path, i), fmt.Errorf("example %s: %w", name, err)})
+			}
+		}
+	}
+	look("topic.examples", m.Job.Topic.Examples)
+	look("topic.negatives", m.Job.Topic.Negatives)
+	return errors.Join(errs...)
+}
+
+// readCritic reads the critic of the job. A first run keeps a copy, so that a
+// later one judges by the same.
+func (m *Maker) readCritic() error {
+	if m.read != nil {
+		return nil
+	}
 	name := m.Job.Judge.Critic
 	if m.Begun != nil {
 		name = m.Begun.CriticFile()
 	}
 	b, err := os.ReadFile(name)
 	if err != nil {
-		return nil, fmt.Errorf("the critic: %w", err)
+		return fmt.Errorf("the critic: %w", err)
 	}
-	c, err := judge.ReadCritic(b, name)
-	if err != nil {
-		return nil, err
+	if m.read, err = judge.ReadCritic(b, name); err != nil {
+		return err
 	}
 	if m.Begun == nil && m.Writer != nil {
-		err = m.Writer.SaveCritic(b)
+		return m.Writer.SaveCritic(b)
 	}
-	return c, err
+	return nil
 }
 
 // MakeScorer makes the scorer, and first the judge, which tells it how like the
@@ -102,6 +182,9 @@ func (m *Maker) MakeScorer(ctx context.Context) error {
 		if err := m.MakeTopic(ctx); err != nil {
 			return err
 		}
+	}
+	if err := m.readFiles(); err != nil {
+		return err
 	}
 	scorer, err := m.newScorer()
 	if err != nil {
@@ -127,24 +210,9 @@ func (m *Maker) newScorer() (score.Scorer, error) {
 		o.Set = map[string]float64{"batch": float64(n)}
 		maps.Copy(o.Set, j.Set)
 	}
-	if o.Thesaurus == nil {
-		t, err := wordnet.Load(j.WordNet, j.Thesaurus)
-		if err != nil {
-			return nil, err
-		}
-		if t != nil {
-			o.Thesaurus = t
-		}
-	}
 	if sim := j.Similarity; sim != "judge" {
 		var err error
 		if o.Page, o.Anchor, err = judge.Similarities(sim, m.Topic, m.words()); err != nil {
-			return nil, err
-		}
-	}
-	if o.Model == nil && j.Model != "" {
-		var err error
-		if o.Model, err = m.readModel(); err != nil {
 			return nil, err
 		}
 	}

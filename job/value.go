@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Duration is a time span written as "1s", "2h30m", or a number of seconds.
+// Duration is a time span written as "1s" or "2h30m".
 type Duration time.Duration
 
 // UnmarshalText reads a Duration.
@@ -19,11 +19,10 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	s := strings.TrimSpace(string(b))
 	v, err := time.ParseDuration(s)
 	if err != nil {
-		n, errN := strconv.ParseFloat(s, 64)
-		if errN != nil || n != n || n > 1e9 {
-			return fmt.Errorf("%q is no time span: write it as 30s, 5m or 2h", s)
+		if _, err := strconv.ParseFloat(s, 64); err == nil {
+			return fmt.Errorf("the time span %s has no unit: write it as %[1]ss, %[1]sm or %[1]sh", s)
 		}
-		v = time.Duration(n * float64(time.Second))
+		return fmt.Errorf("%q is no time span: write it as 30s, 5m or 2h", s)
 	}
 	if v < 0 {
 		return fmt.Errorf("the time span %s is negative", s)

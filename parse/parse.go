@@ -35,6 +35,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -190,14 +191,13 @@ func contentType(r *web.Response) (mediaType, charset string) {
 	return clean(mediaType, 100), charset
 }
 
-// isText knows the types that are read as text without markup or links.
-func isText(mediaType string) bool {
-	switch mediaType {
-	case "text/plain", "text/markdown", "text/x-rst", "text/x-markdown":
-		return true
-	}
-	return false
+// Types are the media types that Parse understands.
+func Types() []string {
+	return []string{"text/html", "application/xhtml+xml", "text/plain", "text/markdown", "text/x-rst", "text/x-markdown"}
 }
+
+// isText knows the types that are read as text without markup or links.
+func isText(mediaType string) bool { return slices.Contains(Types()[2:], mediaType) }
 
 func first(values []string) string {
 	if len(values) == 0 {

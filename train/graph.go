@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 
@@ -81,6 +82,30 @@ func (g *Graph) LayerSizes() []int {
 		sizes[n.Layer]++
 	}
 	return sizes
+}
+
+// A graph of fewer targets or pages than these is less than the models of
+// docs/results were made of, and even those were behind the default strategy on
+// most topics.
+const (
+	fewTargets = 20
+	fewPages   = 300
+)
+
+// Doubt says, for people, why a model of the graph may be worth little; "" if its
+// size gives no reason to think so.
+func (g *Graph) Doubt() string {
+	targets := 0
+	for _, n := range g.Nodes {
+		if n.Layer == 0 {
+			targets++
+		}
+	}
+	if targets >= fewTargets && len(g.Nodes) >= fewPages {
+		return ""
+	}
+	return fmt.Sprintf("%d pages around %d targets are little to learn from: with fewer than %d targets or %d pages a model may well do worse than the default strategy, which needs none. Collect from more targets, or compare the two in a lab",
+		len(g.Nodes), targets, fewTargets, fewPages)
 }
 
 // StateSizes counts the nodes of each state of a model of k states. [k]

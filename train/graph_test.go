@@ -513,3 +513,27 @@ func TestGraphOfAnyWeb(t *testing.T) {
 		}
 	})
 }
+
+// A graph of few targets or pages is doubted, and one of enough is not.
+func TestDoubt(t *testing.T) {
+	graph := func(targets, pages int) *Graph {
+		g := &Graph{Nodes: make([]Node, pages)}
+		for i := range pages {
+			if i >= targets {
+				g.Nodes[i].Layer = 1
+			}
+		}
+		return g
+	}
+	if s := graph(8, 115).Doubt(); !strings.HasPrefix(s, "115 pages around 8 targets are little to learn from") {
+		t.Error(s)
+	}
+	for _, c := range []struct{ targets, pages int }{{19, 1000}, {20, 299}} {
+		if graph(c.targets, c.pages).Doubt() == "" {
+			t.Errorf("%d targets, %d pages are not doubted", c.targets, c.pages)
+		}
+	}
+	if s := graph(20, 300).Doubt(); s != "" {
+		t.Error(s)
+	}
+}

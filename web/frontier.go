@@ -43,6 +43,9 @@ type Lease struct {
 // Turn is everything one step of a crawl changes. A frontier applies it whole
 // or not at all, also when the process dies.
 type Turn struct {
+	// Forget makes addresses that are done unknown again, so that Add can queue
+	// them. One that waits or is leased is left alone.
+	Forget []URL
 	// Add holds found links. One never seen is queued; one queued already is
 	// raised if its new priority is higher (it then carries the new
 	// candidate's path and enters the order anew); one leased or done is
@@ -53,6 +56,9 @@ type Turn struct {
 	Done []URL
 	// Retry ends leases by putting their candidates back as given.
 	Retry []Candidate
+	// Leave takes addresses that wait out of their queues; a later link may
+	// bring them back. One that does not wait is left alone.
+	Leave []URL
 	// Hosts replaces the states of hosts.
 	Hosts []HostState
 	// Drop empties the queues of hosts given up.
@@ -89,12 +95,12 @@ const (
 
 // FrontierStats counts what a frontier holds.
 type FrontierStats struct {
-	Queued  int // candidates waiting
-	Leased  int // candidates being fetched
-	Seen    int // addresses ever admitted or done
-	Hosts   int // hosts with candidates waiting or leased
-	Ready   int // of these, hosts due now and not busy
-	Waiting int // hosts with candidates that are not yet due
+	Queued  int `json:"queued"`  // candidates waiting
+	Leased  int `json:"leased"`  // candidates being fetched
+	Seen    int `json:"seen"`    // addresses ever admitted or done
+	Hosts   int `json:"hosts"`   // hosts with candidates waiting or leased
+	Ready   int `json:"ready"`   // of these, hosts due now and not busy
+	Waiting int `json:"waiting"` // hosts with candidates that are not yet due
 }
 
 // HostQueue is a host with what waits for it.

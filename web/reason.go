@@ -7,8 +7,8 @@ import (
 )
 
 // Reason says in one word why an address was not fetched, or why what came
-// back is not a page of the collection. Reasons appear in events, summaries
-// and explanations; they are part of the interface to users.
+// back is not a page of the collection. The word is for programs: it stands in
+// events and in the archive. People are told Brief or Meaning.
 type Reason string
 
 // Why a link never reached the frontier.
@@ -50,6 +50,89 @@ const (
 	ReasonNoIndex       Reason = "noindex"          // the page asks not to be kept
 	ReasonDuplicate     Reason = "duplicate"        // same body as a page fetched before
 )
+
+// Brief is the reason in a few plain words, to stand beside a count: "too slow".
+// That of a reason which this version does not know is its own word.
+func (r Reason) Brief() string {
+	brief, _ := r.words()
+	return brief
+}
+
+// Meaning is the reason in a clause: "slower than the time limit".
+func (r Reason) Meaning() string {
+	_, meaning := r.words()
+	return meaning
+}
+
+func (r Reason) words() (brief, meaning string) {
+	switch r {
+	case ReasonScope:
+		return "out of scope", "it is outside the scope of the job"
+	case ReasonDepth:
+		return "too deep", "it is too many links away from a seed"
+	case ReasonTrap:
+		return "traps", "its address looks like that of a crawler trap"
+	case ReasonExtension:
+		return "other files", "its address names a file that is no page, such as a picture"
+	case ReasonNoFollow:
+		return "not to be followed", "the page or the link asks crawlers not to follow it"
+	case ReasonHostQueue:
+		return "host's queue full", "the queue of its host is full of better links"
+	case ReasonQueue:
+		return "queue full", "the queue is full of better links"
+	case ReasonHostPages:
+		return "host's share fetched", "its host has given as many pages as the job allows"
+	case ReasonHostDead:
+		return "host given up", "its host failed too often and was given up"
+	case ReasonRecord:
+		return "not in the record", "it is not in the recorded web, so what the site would answer is not known"
+	case ReasonRobots:
+		return "robots.txt", "robots.txt disallows it"
+	case ReasonRobotsMissing:
+		return "no robots.txt to be had", "robots.txt could not be had, which counts as no"
+	case ReasonAddress:
+		return "private addresses", "it is at a private, loopback or metadata address"
+	case ReasonPort:
+		return "ports not for the web", "its port is one of other services than web servers"
+	case ReasonContact:
+		return "no contact named", "it is on the public web, and the job names no contact"
+	case ReasonBusy:
+		return "to be asked later", "politeness asks to wait"
+	case ReasonDNS:
+		return "name not found", "the name of the host was not found"
+	case ReasonConnect:
+		return "no connection", "no connection could be made"
+	case ReasonTLS:
+		return "no trusted connection", "the connection cannot be trusted"
+	case ReasonTimeout:
+		return "too slow", "it took longer than the time limit"
+	case ReasonReset:
+		return "connection broken", "the connection broke"
+	case ReasonProtocol:
+		return "not HTTP", "the answer is not understood as HTTP"
+	case ReasonStatus:
+		return "HTTP errors", "the server answered with an error"
+	case ReasonType:
+		return "not HTML", "it is no document of a type that the job asks for"
+	case ReasonEmpty:
+		return "empty", "the document is empty"
+	case ReasonRedirect:
+		return "moved", "it has moved; the new address counts by itself"
+	case ReasonRedirectKnown:
+		return "moved to known pages", "it has moved to an address that was seen before"
+	case ReasonRedirectLoop:
+		return "moved in circles", "it has moved to itself"
+	case ReasonRedirects:
+		return "moved too often", "it has moved more often than the limit"
+	case ReasonRedirectBad:
+		return "moved to nowhere", "it has moved, and does not say to which web address"
+	case ReasonNoIndex:
+		return "not to be kept", "the page asks not to be kept"
+	case ReasonDuplicate:
+		return "copies", "it is the same, byte for byte, as a page fetched before"
+	}
+	return string(r), string(r)
+}
 
 // Failure is a fetch that brought no response.
 type Failure struct {

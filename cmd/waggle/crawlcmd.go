@@ -4,35 +4,56 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
+
+	"golang.org/x/term"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // crawlCmd is `waggle crawl`.
 type crawlCmd struct {
-	File string `short:"f" placeholder:"JOB.yaml" help:"Job file; flags change single values of it."`
-	Out  string `short:"o" placeholder:"DIR" help:"Folder of the crawl: archive, events, harvest, state."`
+	Seeds []string `arg:"" optional:"" name:"url" help:"Addresses to start from, as --seed."`
+
+	File      string `short:"f" placeholder:"JOB.yaml" help:"Job file; flags change single values of it."`
+	Out       string `short:"o" placeholder:"DIR" help:"Folder of the crawl: archive, events, harvest, state."`
+	SeedsFile string `placeholder:"FILE" help:"Addresses to start from, one a line, # for comments; - for standard input."`
 
 	jobFlags
 
-	Resume     bool `help:"Go on with the crawl in DIR. --pages and --time may grant more."`
+	Resume     bool `help:"Go on with the crawl in DIR; flags change its job, see waggle help resume."`
 	AcceptLoss bool `help:"With --resume: go on although acknowledged pages are missing from the archive, after a power failure."`
 	JSON       bool `help:"Print every event as a line of JSON."`
 	ExampleJob bool `help:"Print a job file that explains every key, and exit."`
 }
 
+// Help shows the ways to crawl.
+func (crawlCmd) Help() string {
+	return `A crawl goes from its seeds along links, best first, and keeps what it fetches:
+
+  waggle crawl https://example.org/ -o bees --keywords "honey bee, waggle dance" \
+      --pages 500 --contact you@example.org
+  waggle crawl -f job.yaml -o bees              what a job file says
+  waggle crawl -o bees --resume --pages 1000    go on, up to 1000 pages in all
+
+bees/harvest.tsv lists the relevant pages, bees/archive holds all as WARC files.
+Flags that may be repeated, and --keywords, add to what the job file lists.`
+}
+
 // Run crawls.
-func (c *crawlCmd) Run(ctx context.Context, io streams) error {
+func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 	if c.ExampleJob {
-		_, err := fmt.Fprint(io.out, job.Example())
+		_, err := fmt.Fprint(std.out, job.Example())
 		return err
 	}
 	if c.Out == "" {
@@ -41,41 +62,84 @@ func (c *crawlCmd) Run(ctx context.Context, io streams) error {
 	if err := collection.At(c.Out).Usable(); err != nil {
 		return exit{exitUsage, err}
 	}
-	j, err := c.job(collection.At(c.Out))
+	j, err := c.job(collection.At(c.Out), std.in)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
+	place := newFolder(c.Out)
 	w, err := collection.At(c.Out).Lock()
 	if err != nil {
 		return err
 	}
-	defer w.Close()
-	m := &job.Maker{Job: j, Writer: w, AcceptLoss: c.AcceptLoss, Note: func(s string) { fmt.Fprintln(io.err, event.Line(s)) }}
+	m := &job.Maker{Job: j, Writer: w, AcceptLoss: c.AcceptLoss, Note: func(s string) { fmt.Fprintln(std.err, event.Line(s)) }}
 	if c.Resume {
 		m.Begun = &w.Collection
 	}
-	how, sum, err := crawlAndShow(ctx, m, func() progress { return newProgress(io.out, c.JSON, clock.System{}, os.Getenv) })
-	if err != nil {
+	how, sum, err := crawlAndShow(ctx, m, c.place, func() progress {
+		if !c.JSON {
+			printOutline(std.out, m.Job)
+		}
+		return newProgress(std.out, c.JSON, clock.System{}, os.Getenv)
+	})
+	if !w.Begun() { // nothing began: nothing is left behind
+		err = errors.Join(err, w.Discard())
+		defer place.remove()
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
 		return err
 	}
 	if !c.JSON {
-		if err := printSummary(io.out, sum); err != nil && !errors.Is(err, syscall.EPIPE) {
+		if err := printSummary(std.out, sum); err != nil && !errors.Is(err, syscall.EPIPE) {
 			return err
 		}
-		fmt.Fprintf(io.out, "\nCollection: %s (harvest.tsv lists the relevant pages)\n", c.Out)
+		fmt.Fprintf(std.out, "\nCollection: %s (harvest.tsv lists the relevant pages)\n", c.Out)
 	}
 	switch {
 	case how == event.Stopped:
 		return exit{exitStopped, fmt.Errorf("stopped; go on with: waggle crawl -o %s --resume", c.Out)}
 	case sum.Pages == 0:
-		return exit{exitNothing, fmt.Errorf("no page was fetched%s", why(sum))}
+		return exit{exitNothing, fmt.Errorf("no page was fetched%s", why(sum, j.Fetch.AllowPrivate))}
 	}
 	return nil
 }
 
+// printOutline says what a crawl will do, in lines that fit the terminal.
+func printOutline(out *os.File, j *job.Job) {
+	width := 0
+	if term.IsTerminal(int(out.Fd())) {
+		width, _, _ = term.GetSize(int(out.Fd())) // 0 where it cannot be told
+	}
+	for _, line := range j.Outline() {
+		lines := []string{event.Line(line)}
+		if width > 1 {
+			lines = wrapped(lines[0], width-1)
+		}
+		for _, l := range lines {
+			fmt.Fprintln(out, l)
+		}
+	}
+}
+
+// place names where a person gave the value of a setting: a flag, or the job file.
+func (c *crawlCmd) place(path string) string {
+	s, ok := job.Lookup(path)
+	switch {
+	case !ok:
+		return "" // of several settings; the error names them
+	case c.value(s.Path) != "" || s.Flag != "" && c.File == "" && !c.Resume:
+		return flagOrPath(s)
+	case c.Resume:
+		return collection.At(c.Out).JobFile()
+	case c.File != "":
+		return c.File + ": " + s.Path
+	}
+	return s.Path
+}
+
 // crawlAndShow makes the crawl, runs it to its end, and closes what was made. It
-// opens the view when the crawl begins, and closes it.
-func crawlAndShow(ctx context.Context, m *job.Maker, show func() progress) (how event.Ending, sum *event.Summary, err error) {
+// opens the view when the crawl begins, and closes it. place says where the value
+// of a setting was given.
+func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) string, show func() progress) (how event.Ending, sum *event.Summary, err error) {
 	defer func() {
 		if closing := m.Close(); closing != nil {
 			err = errors.Join(err, closing)
@@ -83,7 +147,7 @@ func crawlAndShow(ctx context.Context, m *job.Maker, show func() progress) (how 
 	}()
 	c, err := m.Crawl(ctx)
 	if err != nil {
-		return "", nil, notMade(ctx, m, err)
+		return "", nil, notMade(ctx, m, place, err)
 	}
 	view := show()
 	defer view.Close()
@@ -124,13 +188,16 @@ func heard(history iter.Seq2[event.Event, error], hear func(event.Event)) iter.S
 }
 
 // notMade says why a crawl could not be made, and what to do.
-func notMade(ctx context.Context, m *job.Maker, err error) error {
+func notMade(ctx context.Context, m *job.Maker, place func(path string) string, err error) error {
 	var broken *collection.OpenError
+	var wrong *job.Error
 	switch {
 	case ctx.Err() != nil:
 		return exit{exitStopped, errors.New("stopped before the crawl began; run the same command again")}
+	case errors.As(err, &wrong):
+		return exit{exitUsage, placedBy(err, place)}
 	case !errors.As(err, &broken):
-		return wrongJob(err)
+		return err
 	}
 	if broken.Loss {
 		err = fmt.Errorf("%w\n%s", err, lossRemedy)
@@ -146,22 +213,27 @@ Put the files back, or go on without what is missing: --resume --accept-loss
 (the addresses of pages that are lost are then listed in lost.txt).`
 
 // why names the commonest reason for which nothing was fetched.
-func why(s *event.Summary) string {
+func why(s *event.Summary, private bool) string {
 	for _, counts := range []map[web.Reason]int{s.Failures, s.Skipped} {
-		if by := event.ByCount(counts); len(by) > 0 {
-			hint := ""
-			if by[0].Reason == web.ReasonAddress {
-				hint = "; --allow-private permits it"
-			}
-			return fmt.Sprintf(": %d × %s (%s)%s", by[0].Count, by[0].Reason, meaning(by[0].Reason), hint)
+		by := event.ByCount(counts)
+		if len(by) == 0 {
+			continue
 		}
+		text := ": " + untrusted(by[0].Reason.Meaning(), 100)
+		if n := by[0].Count; n > 1 {
+			text += fmt.Sprintf(" (%s times)", number(n))
+		}
+		if by[0].Reason == web.ReasonAddress && !private {
+			text += "; --allow-private permits it"
+		}
+		return text
 	}
 	return ""
 }
 
 // job makes the job of this run: of the folder when it goes on, else of the
 // job file and the flags.
-func (c *crawlCmd) job(col collection.Collection) (*job.Job, error) {
+func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error) {
 	if col.Begun() {
 		if !c.Resume {
 			how, pages, err := col.Ended()
@@ -176,19 +248,19 @@ func (c *crawlCmd) job(col collection.Collection) (*job.Job, error) {
 				if err := discard(col); err != nil {
 					return nil, err
 				}
-				return c.job(col) // nothing was fetched: begin anew
+				return c.job(col, in) // nothing was fetched: begin anew
 			default:
 				return nil, fmt.Errorf("%s holds an unfinished crawl of %d pages: go on with --resume, or choose another folder", col.Dir(), pages)
 			}
 		}
-		if f := c.fixed(); f != "" {
-			return nil, fmt.Errorf("%s cannot change when a crawl goes on: leave it out, or begin a new crawl in another folder", f)
+		if c.File != "" {
+			return nil, fmt.Errorf("--file %s: the crawl goes on by its own job file, %s: change that, or give flags", c.File, col.JobFile())
 		}
 		j, err := job.Read(col.JobFile())
 		if err != nil {
 			return nil, err
 		}
-		if err := c.apply(j); err != nil {
+		if err := c.override(j, in); err != nil {
 			return nil, err
 		}
 		return j, placed(j.CheckLive())
@@ -200,7 +272,7 @@ func (c *crawlCmd) job(col collection.Collection) (*job.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.override(j); err != nil {
+	if err := c.override(j, in); err != nil {
 		return nil, err
 	}
 	if len(j.Seeds) == 0 {
@@ -211,7 +283,7 @@ func (c *crawlCmd) job(col collection.Collection) (*job.Job, error) {
 		}
 	}
 	if len(j.Seeds) == 0 {
-		return nil, errors.New("nowhere to start from: give --seed URL, or example pages on the web")
+		return nil, errors.New("nowhere to start from: give addresses, or example pages on the web")
 	}
 	return j, placed(j.CheckLive())
 }
@@ -238,22 +310,18 @@ func discard(col collection.Collection) error {
 	return errors.Join(w.Discard(), w.Close())
 }
 
-// fixed names a flag given that only a new crawl can have.
-func (c *crawlCmd) fixed() string {
-	if c.File != "" {
-		return "--file"
+// override puts the values of flags, and seeds, into the job and checks it. A
+// critic given by flag is one to judge by, with a focus of its own.
+func (c *crawlCmd) override(j *job.Job, in io.Reader) error {
+	seeds, err := c.seeds(in)
+	if err != nil {
+		return err
 	}
-	for _, f := range c.given() {
-		if f.Resume != job.Anytime {
-			return "--" + f.Flag
+	for _, s := range seeds {
+		if !slices.Contains(j.Seeds, s) {
+			j.Seeds = append(j.Seeds, s)
 		}
 	}
-	return ""
-}
-
-// override puts the values of flags into the job and checks it. A critic given
-// by flag is one to judge by, with a focus of its own.
-func (c *crawlCmd) override(j *job.Job) error {
 	critic, judge := c.value("judge.critic"), c.value("judge.name")
 	if critic != "" {
 		if judge != "" && judge != "critic" {
@@ -262,4 +330,62 @@ func (c *crawlCmd) override(j *job.Job) error {
 		j.Judge.Name, j.Judge.Focus = "critic", nil
 	}
 	return c.apply(j)
+}
+
+// seeds are the addresses given as arguments and in a file.
+func (c *crawlCmd) seeds(in io.Reader) ([]string, error) {
+	for _, s := range c.Seeds {
+		if _, err := web.Parse(s); err != nil {
+			return nil, err
+		}
+	}
+	if c.SeedsFile == "" {
+		return c.Seeds, nil
+	}
+	name := c.SeedsFile
+	if name == "-" {
+		name = "standard input"
+	} else {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("--seeds-file: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	list, err := job.ReadSeeds(in, name)
+	return append(c.Seeds, list...), err
+}
+
+// newDir is a folder that a command may make, and the folders around it that
+// there were not before.
+type newDir []string
+
+// newFolder looks at a folder before it is made.
+func newFolder(dir string) (made newDir) {
+	for dir = filepath.Clean(dir); !folder.Exists(dir); dir = filepath.Dir(dir) {
+		made = append(made, dir)
+	}
+	return made
+}
+
+// unless removes what was made where a command cannot be used as it was given.
+func (made newDir) unless(err error) {
+	var e exit
+	if errors.As(err, &e) && e.code == exitUsage {
+		made.remove()
+	}
+}
+
+// remove takes away what was made, as far as nothing else is in it.
+func (made newDir) remove() {
+	if len(made) == 0 {
+		return
+	}
+	os.Remove(filepath.Join(made[0], "lock")) // what stays is in the way of nothing
+	for _, dir := range made {
+		if os.Remove(dir) != nil {
+			return
+		}
+	}
 }

@@ -93,7 +93,7 @@ func (c *demoCmd) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		how, sum, err := crawlAndShow(ctx, &job.Maker{Job: &j, Writer: w}, func() progress { return newProgress(io.out, false, clock.System{}, os.Getenv) })
+		how, sum, err := crawlAndShow(ctx, &job.Maker{Job: &j, Writer: w}, func(path string) string { return path }, func() progress { return newProgress(io.out, false, clock.System{}, os.Getenv) })
 		if err = errors.Join(err, w.Close()); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (c *demoCmd) Run(ctx context.Context, io streams) error {
 			return exit{exitStopped, fmt.Errorf("stopped; what was fetched lies in %s", dir)}
 		}
 		if sum.Pages == 0 {
-			return exit{exitNothing, fmt.Errorf("no page was fetched%s", why(sum))}
+			return exit{exitNothing, fmt.Errorf("no page was fetched%s", why(sum, true))}
 		}
 		results = append(results, result{scorer, col.Dir(), sum})
 	}

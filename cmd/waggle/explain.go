@@ -21,6 +21,12 @@ func printExplanation(w io.Writer, x *event.Explanation) error {
 			printStep(out, i, s, x.Threshold)
 		}
 	}
+	if len(x.Changes) > 0 {
+		fmt.Fprintf(out, "\nWhat the crawl was told otherwise when it went on:\n")
+		for _, c := range x.Changes {
+			fmt.Fprintf(out, "  %s  %s from %s to %s\n", c.At.At.UTC().Format(time.DateTime), untrusted(c.Setting, 40), settingValue(c.Old), settingValue(c.New))
+		}
+	}
 	if len(x.Notes) > 0 {
 		fmt.Fprintf(out, "\nWhat happened to it:\n")
 		for i, n := range x.Notes {
@@ -36,20 +42,31 @@ func printExplanation(w io.Writer, x *event.Explanation) error {
 // address shows a URL in full, since it may be wanted for copying.
 func address(u web.URL) string { return event.Line(u.String()) }
 
+// cause is why something came to nothing, with what was heard of it.
+func cause(r web.Reason, detail string) string {
+	s := untrusted(r.Meaning(), 100)
+	if detail != "" {
+		s += " (" + untrusted(detail, 200) + ")"
+	}
+	return s
+}
+
+// settingValue shows the value of a setting.
+func settingValue(s string) string {
+	if s == "" {
+		return "nothing"
+	}
+	return untrusted(s, 100)
+}
+
 // verdict is the answer in a sentence.
 func verdict(x *event.Explanation) string {
-	because := untrusted(string(x.Reason), 20)
-	if m := meaning(x.Reason); m != "" {
-		because += " (" + m + ")"
-	}
-	if x.Detail != "" {
-		because += ": " + untrusted(x.Detail, 200)
-	}
+	because := cause(x.Reason, x.Detail)
 	switch x.Fate {
 	case event.Taken:
 		s := fmt.Sprintf("Fetched: %s.", judged(x.Path[len(x.Path)-1].Relevance, x.Threshold))
 		if x.Reason != "" {
-			s += " Not part of the harvest: " + because + "."
+			s += " It is not part of the harvest: " + because + "."
 		}
 		return s
 	case event.Waiting:
@@ -66,15 +83,15 @@ func verdict(x *event.Explanation) string {
 		}
 		return s + "."
 	case event.NotTaken:
-		s := "Not fetched: skipped, " + because
+		s := "Not fetched: " + because
 		if len(x.Notes) > 0 && !x.Notes[0].On.IsZero() {
 			s += ", found on " + address(x.Notes[0].On)
 		}
 		return s + "."
 	case event.GivenUp:
-		return "Not fetched: it left the frontier, " + because + "."
+		return "Not fetched: it left the frontier, as " + because + "."
 	case event.Broken:
-		return "Fetched in vain: " + because + "."
+		return "Fetched, but it brought no page: " + because + "."
 	case event.Moved:
 		return "Moved to " + address(x.To) + "."
 	}
@@ -150,17 +167,20 @@ func note(n event.Note) string {
 		s, named = "raised to "+priority(n.Priority), true
 	case "skipped":
 		named = true
+	case "dropped":
+		s = "left the frontier"
 	case "fetched", "failed", "retry", "moved":
-		s = "taken at " + priority(n.Priority) + ", " + n.What
+		what := n.What
+		if what == "retry" {
+			what = "failed, to be tried again"
+		}
+		s = "taken at " + priority(n.Priority) + ", " + what
 		if n.Status != 0 && n.Reason != web.ReasonStatus {
 			s += fmt.Sprintf(", status %d", n.Status)
 		}
 	}
-	if n.Reason != "" {
-		s += ", " + untrusted(string(n.Reason), 20)
-	}
-	if n.Detail != "" {
-		s += ": " + untrusted(n.Detail, 120)
+	if n.Reason != "" && n.What != "moved" {
+		s += ": " + cause(n.Reason, n.Detail)
 	}
 	if named && !n.On.IsZero() {
 		s += ", found on " + address(n.On)

@@ -155,15 +155,27 @@ func placed(err error) error {
 		return fmt.Errorf("%w: give --contact you@example.org", job.ErrNoContact)
 	}
 	return job.Locate(err, func(path string) string {
-		s, ok := job.Lookup(path)
-		switch {
-		case !ok:
-			return "" // of several settings; the error names them
-		case s.Flag != "":
-			return "--" + s.Flag
+		if s, ok := job.Lookup(path); ok {
+			return flagOrPath(s)
 		}
-		return path
+		return "" // of several settings; the error names them
 	})
+}
+
+// placedBy is placed with the places that a command knows.
+func placedBy(err error, place func(path string) string) error {
+	if errors.Is(err, job.ErrNoContact) {
+		return placed(err)
+	}
+	return job.Locate(err, place)
+}
+
+// flagOrPath is the flag of a setting, or else its keys.
+func flagOrPath(s job.Setting) string {
+	if s.Flag != "" {
+		return "--" + s.Flag
+	}
+	return s.Path
 }
 
 // checkLive finds what a job lacks to fetch these addresses from the real web.

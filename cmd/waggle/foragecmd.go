@@ -95,7 +95,7 @@ func (c *forageCmd) Run(ctx context.Context, io streams) (err error) {
 		if r.Note != "" {
 			fmt.Fprintf(io.err, "%s: %s\n", r.Start, event.Line(r.Note))
 		}
-		fmt.Fprintf(io.err, "%s: %s, %s, %s\n", r.Start, r.Ending, count(len(r.Goals), "goal"), count(r.Pages, "page"))
+		fmt.Fprintf(io.err, "%s: %s, %s, %s\n", r.Start, r.Ending.Brief(), count(len(r.Goals), "goal"), count(r.Pages, "page"))
 		if results == nil {
 			all = append(all, r)
 			return nil
@@ -281,7 +281,7 @@ func printForage(out io.Writer, results []forage.Result) {
 			first += r.Goals[0].Pages
 			after = count(r.Goals[0].Pages, "page")
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%d\n", r.Start, r.Ending, len(r.Goals), after, r.Pages)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%d\n", r.Start, r.Ending.Brief(), len(r.Goals), after, r.Pages)
 	}
 	t.Flush() // errors show at the next print
 	fmt.Fprintf(out, "\n%d of %d sites have a goal", found, sites)

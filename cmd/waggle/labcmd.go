@@ -22,7 +22,7 @@ type labRunCmd struct {
 }
 
 // Run makes the cells that are not there yet, and the report.
-func (c *labRunCmd) Run(ctx context.Context, io streams) error {
+func (c *labRunCmd) Run(ctx context.Context, io streams) (err error) {
 	if c.Workers < 0 {
 		return exit{exitUsage, fmt.Errorf("--workers=%d: give 1 or more", c.Workers)}
 	}
@@ -30,6 +30,8 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
+	place := newFolder(c.Out)
+	defer func() { place.unless(err) }()
 	lock, err := takeResults(c.Out)
 	if err != nil {
 		return err

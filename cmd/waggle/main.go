@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -22,14 +24,31 @@ import (
 // version of waggle, as it tells servers and archives.
 const version = job.Version
 
-// Exit codes.
+// Exit codes, of every command.
 const (
-	exitDone    = 0 // the crawl ended: its budget is spent or its frontier empty
-	exitFailed  = 1 // something failed; a crawl can be resumed once that is mended
-	exitUsage   = 2 // the command or the job file is not understood
-	exitStopped = 3 // stopped before its end; go on with --resume
-	exitNothing = 4 // the crawl ended without fetching a single page
+	exitDone    = 0
+	exitFailed  = 1
+	exitUsage   = 2
+	exitStopped = 3
+	exitNothing = 4
 )
+
+// exitCode is an exit code with what it tells.
+type exitCode struct {
+	code  int
+	means string
+}
+
+// exitCodes are all there are, in their order: the help and the README show them.
+func exitCodes() []exitCode {
+	return []exitCode{
+		{exitDone, "done: of a crawl, its budget is spent or no link is left"},
+		{exitFailed, "something failed; once that is mended, the same command, or `--resume`, goes on"},
+		{exitUsage, "the command, or a file or folder that it names, cannot be used: nothing was done"},
+		{exitStopped, "stopped (Ctrl-C); the same command, or `--resume`, goes on"},
+		{exitNothing, "ended without a single page"},
+	}
+}
 
 // exit is an error with an exit code of its own.
 type exit struct {
@@ -66,10 +85,13 @@ type commands struct {
 
 		Apprentice trainApprenticeCmd `cmd:"" help:"Learn from crawls which words around a link lead to relevant pages."`
 	} `cmd:"" help:"Teach a model how links lead to targets, before the crawl."`
-	Topic   topicCmds        `cmd:"" help:"Taxonomies: topics with example pages, and the critic that learns them."`
-	Forage  forageCmd        `cmd:"" help:"Go through sites, from each start page to its goal pages, as labelled paths have taught."`
-	Teach   teachCmd         `cmd:"" help:"Show waggle paths to what you seek, by clicking."`
-	Version kong.VersionFlag `help:"Print the version."`
+	Topic   topicCmds  `cmd:"" help:"Taxonomies: topics with example pages, and the critic that learns them."`
+	Forage  forageCmd  `cmd:"" help:"Go through sites, from each start page to its goal pages, as labelled paths have taught."`
+	Teach   teachCmd   `cmd:"" help:"Show waggle paths to what you seek, by clicking."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+	Help    helpCmd    `cmd:"" help:"Tell about a command, with an example."`
+
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 // newCommands makes the tree, with the flags that stand for settings of a job.
@@ -89,16 +111,27 @@ func newCommands() *commands {
 const description = `waggle is a focused web crawler: show it what you want, and it goes for it.
 
   waggle demo                              see it work on a real site, offline
-  waggle crawl -o bees --seed https://example.org/ \
-      --keywords "honey bee, waggle dance" --pages 500 --contact you@example.org
+  waggle crawl https://example.org/ -o bees --keywords "honey bee, waggle dance" \
+      --pages 500 --contact you@example.org
   waggle crawl -f job.yaml -o bees         the same from a job file
   waggle crawl -o bees --resume            go on after a stop or a crash
   waggle explain https://example.org/a -o bees
   waggle export bees cdxj -o bees.cdxj     an index for replay tools
-  waggle train collect --help              teach a model before the crawl
+  waggle help train collect                teach a model before the crawl
 
-Exit codes: 0 ended, 1 failed, 2 not understood, 3 stopped (resume goes on),
-4 ended without a single page.`
+Exit codes:
+
+`
+
+// describe is the description with the exit codes.
+func describe() string {
+	var b strings.Builder
+	b.WriteString(description)
+	for _, c := range exitCodes() {
+		fmt.Fprintf(&b, "  %d  %s\n", c.code, strings.ReplaceAll(c.means, "`", ""))
+	}
+	return b.String()
+}
 
 func main() {
 	log.SetOutput(io.Discard)      // net/http speaks there of what servers do wrong
@@ -124,9 +157,9 @@ type streams struct {
 func run(ctx context.Context, args []string, std streams) (code int) {
 	c := newCommands()
 	parser, err := kong.New(c,
-		kong.Name("waggle"), kong.Description(description),
+		kong.Name("waggle"), kong.Description(describe()),
 		kong.Writers(std.out, std.err),
-		kong.Vars{"version": "waggle " + version, "kinds": kindNames(), "exports": exportNames()},
+		kong.Vars{"version": newBuild().String(), "kinds": kindNames(), "exports": exportNames()},
 		kong.Exit(func(code int) { panic(exit{code: code}) }),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std),
@@ -134,6 +167,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 	if err != nil {
 		panic(err) // the tags above are wrong
 	}
+	showExamples(parser.Model)
 	defer func() { // kong exits after --help and --version
 		if r := recover(); r != nil {
 			e, ok := r.(exit)
@@ -143,7 +177,13 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 			code = e.code
 		}
 	}()
-	k, err := parser.Parse(args)
+	for _, arg := range args {
+		if !utf8.ValidString(arg) { // which kong would change without a word
+			complain(std.err, fmt.Errorf("%q is not text in UTF-8: is the terminal, or the file it comes from, in another encoding?", arg))
+			return exitUsage
+		}
+	}
+	k, err := parser.Parse(joinNegative(args))
 	if err != nil {
 		complain(std.err, err)
 		var p *kong.ParseError
@@ -154,7 +194,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 		}
 		return exitUsage
 	}
-	err = k.Run()
+	err = k.Run(parser)
 	var e exit
 	switch {
 	case err == nil:
@@ -168,6 +208,26 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 		complain(std.err, err)
 		return exitFailed
 	}
+}
+
+// unusable tells what is wrong with a file that a person named from what the
+// system could not do.
+func unusable(err error) error {
+	var e exit
+	var system *fs.PathError
+	failed := errors.As(err, &system) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)
+	if err == nil || errors.As(err, &e) || failed {
+		return err
+	}
+	return exit{exitUsage, err}
+}
+
+// stoppedOr is the error of a command that may have been interrupted.
+func stoppedOr(ctx context.Context, err error, stopped string) error {
+	if ctx.Err() != nil {
+		return exit{exitStopped, errors.New(stopped)}
+	}
+	return err
 }
 
 // complain writes an error line by line, without what a page, a server or a

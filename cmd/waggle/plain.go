@@ -3,16 +3,15 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 )
 
-// plainView writes lines for a pipe or a file: one at the start, one after
-// every plainEvery of time or plainPages pages, one at the end. Its time is
-// that of the events, so equal events give equal lines.
+// plainView writes lines for a pipe or a file: one after every plainEvery of time
+// or plainPages pages, and one at the end. Its time is that of the events, so equal
+// events give equal lines.
 type plainView struct {
 	out   io.Writer
 	err   error
@@ -33,7 +32,6 @@ func (v *plainView) Add(e event.Event) {
 	s.Add(e)
 	switch e := e.(type) {
 	case event.Started:
-		v.print(startLine(e))
 		v.shown, v.pages = e.At.At, s.Pages
 	case event.Ended:
 		v.print(v.line())
@@ -62,26 +60,6 @@ func (v *plainView) Outage(o outage) {
 		v.print("the network is back after " + span(s.Last.Sub(was.since)))
 	}
 	s.Outage(o)
-}
-
-func startLine(e event.Started) string {
-	verb := "starts"
-	if e.Resumed {
-		verb = "goes on"
-	}
-	parts := []string{
-		fmt.Sprintf("%s %s: scorer %s", untrusted(e.Name, 60), verb, untrusted(e.Scorer, 40)),
-		fmt.Sprintf("judge %s", untrusted(e.Judge, 40)),
-		fmt.Sprintf("relevant from %s", decimal(e.Threshold)),
-		fmt.Sprintf("%d workers", e.Workers),
-	}
-	if e.Pages > 0 {
-		parts = append(parts, number(e.Pages)+" pages")
-	}
-	if e.Limit > 0 {
-		parts = append(parts, "at most "+span(e.Limit))
-	}
-	return strings.Join(parts, ", ")
 }
 
 func (v *plainView) line() string {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,8 +18,13 @@ import (
 // The command "cut FILE" halves a file; "site" starts a small web site and sets $SITE to its address:
 // a file of the script's folder "site" is a page of that name; "serve WEB" serves a recorded web as a proxy at $PROXY. "fill FILE" puts that address in the place of $SITE.
 func TestScripts(t *testing.T) {
+	docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:   "testdata/script",
+		Setup: func(e *testscript.Env) error { e.Setenv("DOCS", docs); return nil },
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"cut": func(ts *testscript.TestScript, _ bool, args []string) {
 				info, err := os.Stat(ts.MkAbs(args[0]))

@@ -49,11 +49,11 @@ func printSummary(w io.Writer, s *event.Summary) error {
 	}
 	table := func(name string, counts map[web.Reason]int) {
 		for _, c := range event.ByCount(counts) {
-			means := meaning(c.Reason)
+			means := c.Reason.Meaning()
 			if c.Reason == web.ReasonStatus && len(s.Statuses) > 0 {
-				means = statuses(s.Statuses)
+				means += ": " + statuses(s.Statuses)
 			}
-			line(name, "%9s  %-16s %s", number(c.Count), untrusted(string(c.Reason), 16), means)
+			line(name, "%9s  %s", number(c.Count), untrusted(means, 100))
 			name = ""
 		}
 	}
@@ -104,69 +104,4 @@ func of(counts map[web.Reason]int) string {
 		return ""
 	}
 	return " (" + reasons(counts, 60) + ")"
-}
-
-// meaning says a reason in words, "" for an unknown one.
-func meaning(r web.Reason) string {
-	switch r {
-	case web.ReasonScope:
-		return "outside the job's scope"
-	case web.ReasonDepth:
-		return "too many links from a seed"
-	case web.ReasonTrap:
-		return "the address looks like a crawler trap"
-	case web.ReasonExtension:
-		return "the address names a file of another kind"
-	case web.ReasonNoFollow:
-		return "the page or the link asks not to be followed"
-	case web.ReasonHostQueue:
-		return "the host's queue is full of better links"
-	case web.ReasonQueue:
-		return "the frontier is full of better links"
-	case web.ReasonHostPages:
-		return "the host has given its share of pages"
-	case web.ReasonHostDead:
-		return "the host failed too often"
-	case web.ReasonRecord:
-		return "not in the recorded web: what the site would say is not known"
-	case web.ReasonRobots:
-		return "robots.txt disallows it"
-	case web.ReasonRobotsMissing:
-		return "robots.txt is out of reach, which counts as no"
-	case web.ReasonAddress:
-		return "a private, loopback or metadata address"
-	case web.ReasonDNS:
-		return "the name does not resolve"
-	case web.ReasonConnect:
-		return "no connection"
-	case web.ReasonTLS:
-		return "the connection cannot be trusted"
-	case web.ReasonTimeout:
-		return "slower than the limit"
-	case web.ReasonReset:
-		return "the connection broke"
-	case web.ReasonProtocol:
-		return "the answer is no HTTP"
-	case web.ReasonStatus:
-		return "an HTTP error status"
-	case web.ReasonType:
-		return "not a document type the job asks for"
-	case web.ReasonEmpty:
-		return "a document without a body"
-	case web.ReasonRedirect:
-		return "moved: the target counts by itself"
-	case web.ReasonRedirectKnown:
-		return "moved to an address seen before"
-	case web.ReasonRedirectLoop:
-		return "moved to itself"
-	case web.ReasonRedirects:
-		return "moved more often than the limit"
-	case web.ReasonRedirectBad:
-		return "moved to nowhere usable"
-	case web.ReasonNoIndex:
-		return "the page asks not to be kept"
-	case web.ReasonDuplicate:
-		return "same body as a page fetched before"
-	}
-	return ""
 }

@@ -116,7 +116,7 @@ func (c *topicImportCmd) Run(std streams) error {
 	})
 	meter.end()
 	if err != nil {
-		return err
+		return unusable(err)
 	}
 	fmt.Fprintf(std.out, "%s: %s examples of %s topics\n", c.Out, number(got.Examples), number(got.Topics))
 	some := func(s taxonomy.Some, what string) {
@@ -187,7 +187,7 @@ func (c *topicPruneCmd) Run(std streams) error {
 		got, err = taxonomy.Prune(func() (io.ReadCloser, error) { return taxonomy.Open(c.Taxonomy) }, c.Taxonomy, w, o)
 		return err
 	}); err != nil {
-		return err
+		return unusable(err)
 	}
 	fmt.Fprintf(std.out, "%s: %s classes of %s topics, %s of %s examples\n", c.Out, number(len(got.Classes)), number(got.Topics), number(got.Kept), number(got.Examples))
 	others := 0
@@ -231,7 +231,7 @@ func (c *topicShowCmd) Run(std streams) error {
 	}
 	tree, err := taxonomy.ReadTree(head, c.File)
 	if err != nil {
-		return err
+		return unusable(err)
 	}
 	root, err := c.root(tree.Has, func() []string { return taxonomy.Near(c.Topic, tree.Topics(), 5) })
 	if err != nil {
@@ -302,7 +302,7 @@ func (c *topicShowCmd) critic(std streams) error {
 			return exit{exitUsage, err}
 		}
 		if err := printSight(std.out, cr, good); err != nil {
-			return err
+			return exit{exitUsage, err}
 		}
 	} else {
 		pages := map[string]int{}

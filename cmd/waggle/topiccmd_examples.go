@@ -261,7 +261,7 @@ func (indifferent) Judge(context.Context, *web.Page) (web.Verdict, error) { retu
 
 // fetch gets the examples as a crawl whose seeds they are: with its robots
 // rules, delays and retries, its archive and log, and its way of going on.
-func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *exampleList, meter *meter) (*outcomes, error) {
+func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *exampleList, meter *meter) (_ *outcomes, err error) {
 	j := &job.Job{Name: fmt.Sprintf("examples-%016x", w.sum), Scorer: job.Scorer{Name: "breadth-first"}}
 	j.Scope.MaxHostQueue = maxExamples                                  // none is left out
 	j.Addresses = job.Addresses{KeepSessions: true, KeepTracking: true} // as the taxonomy writes them
@@ -269,29 +269,18 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *e
 		return nil, exit{exitUsage, err}
 	}
 	col := collection.At(dir)
-	if err := col.Usable(); err != nil {
-		return nil, exit{exitUsage, err}
-	}
-	begun := col.Begun()
-	if begun {
-		old, err := job.Read(col.JobFile())
-		if err != nil {
-			return nil, err
-		}
-		if old.Name != j.Name {
-			return nil, exit{exitUsage, fmt.Errorf("%s holds the pages of another taxonomy: choose another folder with --pages", dir)}
-		}
-		how, _, err := col.Ended()
-		if err != nil {
-			return nil, err
-		}
-		if how == event.FrontierEmpty {
-			return readFetched(col)
-		}
+	begun, whole, err := examplesIn(col, j.Name)
+	switch {
+	case err != nil:
+		return nil, err
+	case whole:
+		return readFetched(col)
 	}
 	if err := checkLive(j, w.addresses); err != nil {
 		return nil, exit{exitUsage, err}
 	}
+	place := newFolder(dir)
+	defer func() { place.unless(err) }()
 	own, err := col.Lock()
 	if err != nil {
 		return nil, err
@@ -342,6 +331,25 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *e
 	return readFetched(col)
 }
 
+// examplesIn tells whether a folder holds examples of that name, and all of them.
+func examplesIn(col collection.Collection, name string) (begun, whole bool, err error) {
+	if err := col.Usable(); err != nil {
+		return false, false, exit{exitUsage, err}
+	}
+	if !col.Begun() {
+		return false, false, nil
+	}
+	old, err := job.Read(col.JobFile())
+	if err != nil {
+		return true, false, err
+	}
+	if old.Name != name {
+		return true, false, exit{exitUsage, fmt.Errorf("%s holds the pages of another taxonomy: choose another folder with --pages", col.Dir())}
+	}
+	how, _, err := col.Ended()
+	return true, how == event.FrontierEmpty, err
+}
+
 // readFetched reads the log.
 func readFetched(col collection.Collection) (*outcomes, error) {
 	f := &outcomes{moved: map[web.URL]web.URL{}, kept: map[web.URL]bool{}, lost: map[web.URL]web.Reason{}}
@@ -381,11 +389,9 @@ func (w *exampleList) archived(ctx context.Context, col collection.Collection, f
 		at := w.place(func(u web.URL) web.URL { return follow(u, func(u web.URL) web.URL { return f.moved[u] }) }, h)
 		for u := range at {
 			if !f.kept[u] {
-				reason := string(f.lost[u])
-				if m := meaning(f.lost[u]); reason != "" && m != "" {
-					reason += ": " + m
-				} else if reason == "" {
-					reason = "not fetched"
+				reason := "it was not fetched"
+				if why := f.lost[u]; why != "" {
+					reason = untrusted(why.Meaning(), 100)
 				}
 				h.lose(reason)
 				delete(at, u)

@@ -133,6 +133,9 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 	return nil
 }
 
+// fewHeld is how many held-out pages are needed to speak of shares of them.
+const fewHeld = 30
+
 // printRecord shows how a critic did.
 func printRecord(w io.Writer, r *judge.Record) {
 	pages := 0
@@ -148,7 +151,27 @@ func printRecord(w io.Writer, r *judge.Record) {
 		return
 	}
 	fmt.Fprintf(w, "held out     %s pages that it had not learned\n", number(r.Held.Pages))
-	fmt.Fprintf(w, "accuracy     %s; among the likeliest five %s; always the largest class %s\n", percent(r.Held.Accuracy), percent(r.Held.Top5), percent(r.Blind()))
+	right := eval.Wilson(r.Held.Accuracy, r.Held.Pages)
+	if r.Held.Pages < fewHeld {
+		fmt.Fprintf(w, "             %.0f of them right: too few to tell how good the critic is (95%% interval %.0f to %.0f%%);\n",
+			r.Held.Accuracy*float64(r.Held.Pages), 100*right.Low, 100*right.High)
+		fmt.Fprintf(w, "             with more pages of each class, %d or more would be held out\n", fewHeld)
+	} else {
+		printHeld(w, r, right)
+	}
+	if pairs := r.WorstPairs(10); len(pairs) > 0 {
+		fmt.Fprintln(w, "\nmost often taken for one another (held-out pages)")
+		for _, p := range pairs {
+			fmt.Fprintf(w, "%6d →  %4d ←  %s  |  %s\n", p.AtoB, p.BtoA, event.Line(p.A), event.Line(p.B))
+		}
+	}
+}
+
+// printHeld shows how a critic did on enough held-out pages, of which it had right
+// a share within an interval.
+func printHeld(w io.Writer, r *judge.Record, right eval.Interval) {
+	fmt.Fprintf(w, "accuracy     %s (95%% interval %.1f to %.1f%%); among the likeliest five %s; always the largest class %s\n",
+		percent(r.Held.Accuracy), 100*right.Low, 100*right.High, percent(r.Held.Top5), percent(r.Blind()))
 	count := "all of a page's words count (as printed)"
 	if r.Words > 0 {
 		count = fmt.Sprintf("a page counts as at most %s words", number(int(r.Words)))
@@ -158,12 +181,6 @@ func printRecord(w io.Writer, r *judge.Record) {
 	}
 	fmt.Fprintf(w, "calibration  error (ECE) %.3f, as printed %.3f; %s\n", r.Held.ECE, r.Printed.ECE, count)
 	fmt.Fprintf(w, "             mean surprise %.2f nats, as printed %.2f\n", r.Held.LogLoss, r.Printed.LogLoss)
-	if pairs := r.WorstPairs(10); len(pairs) > 0 {
-		fmt.Fprintln(w, "\nmost often taken for one another (held-out pages)")
-		for _, p := range pairs {
-			fmt.Fprintf(w, "%6d →  %4d ←  %s  |  %s\n", p.AtoB, p.BtoA, event.Line(p.A), event.Line(p.B))
-		}
-	}
 }
 
 // printSight shows how well a critic tells a focus from the rest.

@@ -102,6 +102,8 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 	if err := c.usable(); err != nil {
 		return exit{exitUsage, err}
 	}
+	place := newFolder(c.Out)
+	defer func() { place.unless(err) }()
 	unlock, err := c.take()
 	if err != nil {
 		return err
@@ -225,14 +227,6 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 
 const goesOn = "stopped; the same command goes on where it was"
 
-// stoppedOr is the error of a command that may have been interrupted.
-func stoppedOr(ctx context.Context, err error, stopped string) error {
-	if ctx.Err() != nil {
-		return exit{exitStopped, errors.New(stopped)}
-	}
-	return err
-}
-
 // report tells what was collected.
 func (c *trainCollectCmd) report(io streams, g *train.Graph) {
 	out := io.out
@@ -266,6 +260,7 @@ func (c *trainCollectCmd) report(io streams, g *train.Graph) {
 			break
 		}
 	}
+	doubt(out, g)
 	fmt.Fprintf(out, "\nNext: waggle train sequences %s\n", c.Out)
 }
 

@@ -122,29 +122,42 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	if err := f.Write(c.Out); err != nil {
 		return err
 	}
+	c.report(io.out, f, g, time.Since(began))
+	return nil
+}
+
+// report tells what was learnt of a graph, and what to do next.
+func (c *trainModelCmd) report(out *os.File, f *model.File, g *train.Graph, took time.Duration) {
 	of, used := "", len(f.Provenance.States)
 	if used > 0 {
 		of = fmt.Sprintf(" of %d states", used)
 	}
-	fmt.Fprintf(io.out, "%s: %s%s from %s pages", c.Out, f.Kind, of, number(f.Provenance.Pages))
+	fmt.Fprintf(out, "%s: %s%s from %s pages", c.Out, f.Kind, of, number(f.Provenance.Pages))
 	if n := f.Provenance.Sequences; n > 0 {
-		fmt.Fprintf(io.out, " and %s sequences", number(n))
+		fmt.Fprintf(out, " and %s sequences", number(n))
 	}
-	fmt.Fprintf(io.out, ", in %s\n", span(time.Since(began)))
+	fmt.Fprintf(out, ", in %s\n", span(took))
 	for used > 2 && f.Provenance.States[used-1] == 0 {
 		used--
 	}
 	if used < len(f.Provenance.States) {
-		fmt.Fprintf(io.out, "No training page is %d links away or more: --states %[1]d makes a model without empty states.\n", used)
+		fmt.Fprintf(out, "No training page is %d links away or more: --states %[1]d makes a model without empty states.\n", used)
 	}
 	if f.Space != nil {
-		fmt.Fprintf(io.out, "It sees %s.\n", event.Line(f.Space.String()))
+		fmt.Fprintf(out, "It sees %s.\n", event.Line(f.Space.String()))
 	}
 	if n := len(f.Provenance.Curve); n > 0 {
-		fmt.Fprintf(io.out, "Training: %d iterations, %s; the objective went from %.6g to %.6g.\n", n-1, event.Line(f.Provenance.Status), f.Provenance.Curve[0], f.Provenance.Curve[n-1])
+		fmt.Fprintf(out, "Training: %d iterations, %s; the objective went from %.6g to %.6g.\n", n-1, event.Line(f.Provenance.Status), f.Provenance.Curve[0], f.Provenance.Curve[n-1])
 	}
-	fmt.Fprintf(io.out, "\nNext: waggle train inspect %s\n      waggle crawl … --scorer %s --model %[1]s\n", c.Out, scorerOf(f.Kind))
-	return nil
+	doubt(out, g)
+	fmt.Fprintf(out, "\nNext: waggle train inspect %s\n      waggle crawl … --scorer %s --model %[1]s\n", c.Out, scorerOf(f.Kind))
+}
+
+// doubt says why a model of a graph may be worth little.
+func doubt(out *os.File, g *train.Graph) {
+	if why := g.Doubt(); why != "" {
+		fmt.Fprintf(out, "\nNote: %s.\n", why)
+	}
 }
 
 // fits tells of flags that are given and say nothing of the kind: whoever gives

@@ -223,6 +223,15 @@ func politeOptions(ctx context.Context, flags *jobFlags) (fetch.Options, error) 
 	return o, placed(err)
 }
 
+// stateWords names a state of a page along a path.
+func stateWords(s model.PathState) string {
+	name := untrusted(s.Label, 40)
+	if s.Prefix {
+		return "on the way to " + name
+	}
+	return name
+}
+
 // paths shows a model of labelled paths: its states, what each is worth, where
 // paths lead, and the words that tell pages and links of each.
 func (c *trainInspectCmd) paths(out io.Writer, f *model.File, m *model.Paths) {
@@ -239,7 +248,7 @@ func (c *trainInspectCmd) paths(out io.Writer, f *model.File, m *model.Paths) {
 		if i < len(f.Provenance.States) {
 			count = f.Provenance.States[i]
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%.3f\t%.3f\t\n", untrusted(s.String(), 40), number(count), m.Printed[link+i], m.Discounted[link+i])
+		fmt.Fprintf(t, "  %s\t%s\t%.3f\t%.3f\t\n", stateWords(s), number(count), m.Printed[link+i], m.Discounted[link+i])
 	}
 	t.Flush() // to a buffer
 	type weight struct {
@@ -264,7 +273,7 @@ func (c *trainInspectCmd) paths(out io.Writer, f *model.File, m *model.Paths) {
 		if kind == model.PathLink {
 			what = "links to"
 		}
-		fmt.Fprintf(out, "  %s %s:", what, untrusted(m.States[state].String(), 40))
+		fmt.Fprintf(out, "  %s %s:", what, stateWords(m.States[state]))
 		for _, x := range list[:min(c.Top, len(list))] {
 			_, word, _ := strings.Cut(x.word, ":")
 			fmt.Fprintf(out, "  %s %+.2f", untrusted(word, 40), x.value)

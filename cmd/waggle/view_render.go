@@ -316,7 +316,7 @@ func (s *viewState) overviewRows(now time.Time, n int, p paint) (rows []string) 
 	}
 	counts("failed", failed)
 	if outside > 0 {
-		add(label("outside", n), part{text: number(outside) + " links lead out of the record", cut: true})
+		add(label("outside", n), part{text: number(outside) + " links not in the record", cut: true})
 	}
 	counts("skipped", s.Skipped)
 	for i, f := range s.latest {

@@ -35,7 +35,7 @@ func (s *viewState) scrolled(rows []string, fixed, room, n int, p paint) []strin
 // hostRows tell what each host waits for, those with the longest queues first.
 func (s *viewState) hostRows(now time.Time, n int, p paint) []string {
 	const figures = 9 // cells of a column
-	wait := min(34, n/3)
+	wait := min(34, n*2/5)
 	narrow := n < 60
 	name := n - 2*figures - wait - 2
 	if narrow {
@@ -77,7 +77,7 @@ func (s *viewState) waits(h web.HostQueue, now time.Time) string {
 	if h.Failures > 0 {
 		text += fmt.Sprintf(", failed %s×", number(h.Failures))
 		if r := s.examples.lastOf(h.Host); r != "" {
-			text += " (" + untrusted(string(r), 16) + ")"
+			text += " (" + untrusted(r.Brief(), 24) + ")"
 		}
 	}
 	return text
@@ -99,13 +99,16 @@ func (s *viewState) failureRows(n int, p paint) (rows []string) {
 	}{{"failed", failed}, {"skipped", s.Skipped}, {"dropped", s.Dropped}} {
 		name := g.name
 		for _, c := range event.ByCount(g.of) {
-			means := meaning(c.Reason)
+			brief, means := untrusted(c.Reason.Brief(), 24), untrusted(c.Reason.Meaning(), n)
 			if c.Reason == web.ReasonStatus && len(s.Statuses) > 0 {
 				means = statuses(s.Statuses)
 			}
-			parts := []part{label(name, n), {text: pad(untrusted(string(c.Reason), 16), 17), sgr: "1"}, {text: left(number(c.Count), 7)}}
+			parts := []part{label(name, n), {text: pad(brief, 25), sgr: "1"}, {text: left(number(c.Count), 7)}}
+			if n < labelled+25+7 {
+				parts = []part{label(name, n), {text: brief, sgr: "1", cut: true}, {text: " " + number(c.Count)}}
+			}
 			if n < roomy {
-				parts = []part{{text: untrusted(string(c.Reason), 16), sgr: "1", cut: true}, {text: " " + number(c.Count)}}
+				parts = parts[1:]
 			}
 			if n >= 60 {
 				parts = append(parts, part{text: "  " + means, sgr: "2", cut: true})

@@ -142,7 +142,7 @@ func reasons(counts map[web.Reason]int, n int) string {
 	}
 	var out string
 	for i, c := range all {
-		next := untrusted(string(c.Reason), 20) + " " + number(c.Count)
+		next := untrusted(c.Reason.Brief(), 24) + " " + number(c.Count)
 		if i > 0 {
 			next = " · " + next
 		}

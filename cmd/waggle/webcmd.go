@@ -202,7 +202,7 @@ func (c *webServeCmd) Run(ctx context.Context, io streams) error {
 	}
 	l, err := corpus.Listen(c.Listen)
 	if err != nil {
-		return fmt.Errorf("%w: choose another --listen HOST:PORT", err)
+		return exit{exitUsage, fmt.Errorf("%w: choose another --listen HOST:PORT", err)}
 	}
 	fmt.Fprintf(io.out, `Serving %s (%s pages) as a proxy on http://%s
 

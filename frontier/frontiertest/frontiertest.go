@@ -63,10 +63,10 @@ func sweep(f Frontier, n int, score func(*web.Candidate) float64) (calls int, er
 //	tick d                  the clock moves on by d
 //	lease n [rescore]       with rescore, lines "address priority" are the
 //	                        new priorities of these addresses
-//	done, drop              an address or a host a line
+//	done, leave, forget, drop   an address or a host a line
 //	retry                   a link a line, as for add, and tries=n
 //	hosts                   host due [fetched=n] a line; due counts from 0s
-//	turn                    lines "add|done|retry|hosts|drop rest" as one Turn
+//	turn                    lines "forget|add|done|retry|leave|hosts|drop rest" as one Turn
 //	rescore [n=n]           lines "address priority", for the waiting ones; n
 //	                        at a time, with the number of calls
 //	next, stats             what NextDue and Stats say
@@ -147,7 +147,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 			say("%s %s", admission(a), found[i].URL)
 		}
 		return out.String(), err
-	case "add", "done", "retry", "hosts", "drop", "turn":
+	case "forget", "add", "done", "retry", "leave", "hosts", "drop", "turn":
 		var turn web.Turn
 		for _, line := range lines {
 			cmd, rest := d.Cmd, line
@@ -266,6 +266,10 @@ func addLine(t *testing.T, turn *web.Turn, cmd, rest string) {
 		turn.Retry = append(turn.Retry, candidates(t, []string{rest})...)
 	case "done":
 		turn.Done = append(turn.Done, address(t, rest))
+	case "forget":
+		turn.Forget = append(turn.Forget, address(t, rest))
+	case "leave":
+		turn.Leave = append(turn.Leave, address(t, rest))
 	case "drop":
 		turn.Drop = append(turn.Drop, web.Host(rest))
 	case "hosts":

@@ -137,6 +137,11 @@ func (m *Model) Preview(found []web.Candidate) []web.Admission {
 
 // Commit is Frontier.Commit.
 func (m *Model) Commit(t web.Turn) (r web.Receipt) {
+	for _, u := range t.Forget {
+		if l, ok := m.links[u]; ok && l.how == done {
+			l.how = dropped
+		}
+	}
 	r.Added = make([]web.Admission, len(t.Add))
 	for i, c := range t.Add {
 		var out *web.Candidate
@@ -157,6 +162,11 @@ func (m *Model) Commit(t web.Turn) (r web.Receipt) {
 		}
 		if a == web.Refused {
 			r.Dropped = append(r.Dropped, c)
+		}
+	}
+	for _, u := range t.Leave {
+		if l, ok := m.links[u]; ok && l.how == queued {
+			l.how = dropped
 		}
 	}
 	for _, h := range t.Drop {
@@ -373,6 +383,9 @@ func (d *Driver) score() func(*web.Candidate) float64 {
 
 // Turn draws a Turn.
 func (d *Driver) Turn() (t web.Turn) {
+	if d.Draw(6, "forget") == 0 {
+		t.Forget = append(t.Forget, URL(d.Draw(Addresses, "address")), URL(d.Draw(Addresses, "address")))
+	}
 	t.Add = d.candidates(12)
 	for _, l := range d.out {
 		switch d.Draw(4, "outcome") {
@@ -396,6 +409,9 @@ func (d *Driver) Turn() (t web.Turn) {
 	}
 	if d.Draw(8, "retry unleased") == 0 {
 		t.Retry = append(t.Retry, d.candidate())
+	}
+	if d.Draw(6, "leave") == 0 {
+		t.Leave = append(t.Leave, URL(d.Draw(Addresses, "address")), URL(d.Draw(Addresses, "address")))
 	}
 	if d.Draw(10, "drop") == 0 {
 		t.Drop = append(t.Drop, URL(d.Draw(Hosts, "host")).Host())
@@ -427,7 +443,7 @@ func (d *Driver) Step(f Frontier, m *Model) error {
 		if err := differ("Commit", receipt(got), receipt(want), err); err != nil {
 			return err
 		}
-		if err := differ("Preview and Commit", preview, got.Added, nil); err != nil {
+		if err := differ("Preview and Commit", preview, got.Added, nil); err != nil && len(t.Forget) == 0 {
 			return err
 		}
 		d.out = d.leased(m)

@@ -160,6 +160,29 @@ func keyOf(n *yaml.Node, line int, value string) (string, *yaml.Node) {
 	return "", nil
 }
 
+// Has tells whether there is a value at the keys that lead to it; null is none.
+func (f *File) Has(path ...string) bool {
+	n := &f.root
+	if n.Kind == yaml.DocumentNode && len(n.Content) > 0 {
+		n = n.Content[0]
+	}
+	for _, key := range path {
+		var next *yaml.Node
+		for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == key {
+				next = n.Content[i+1]
+			}
+		}
+		if next == nil {
+			return false
+		}
+		for n = next; n.Kind == yaml.AliasNode; {
+			n = n.Alias
+		}
+	}
+	return n.Tag != "!!null"
+}
+
 // At is file and line of a value ("job.yaml:3"), given by the keys and indices
 // that lead to it, or of the nearest value around it.
 func (f *File) At(path ...string) string {

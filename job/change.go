@@ -1,0 +1,232 @@
+package job
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+)
+
+// A crawl that goes on is held against what it was told before: by its job file,
+// which a person may have edited, as by flags. The log knows what that was, see
+// event.Started.Settings and event.Changed.
+
+// maxValue is the most of a value that the log holds, in bytes.
+const maxValue = 1 << 10
+
+// Text is the value in a line of text, as the log holds it: a list or a
+// structure is JSON, and what is longer than 1 KiB its beginning with a digest.
+// "" if the job has none.
+func (s Setting) Text(j *Job) string {
+	if !s.Given(j) {
+		return ""
+	}
+	b, err := yaml.Marshal(s.field(j).Interface())
+	if err != nil {
+		panic(err) // plain values
+	}
+	var v any
+	if err := yaml.Unmarshal(b, &v); err != nil {
+		panic(err) // it was written a moment ago
+	}
+	text, ok := v.(string)
+	if !ok {
+		var line strings.Builder
+		enc := json.NewEncoder(&line)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(v); err != nil {
+			panic(err) // keys of mappings are texts
+		}
+		text = strings.TrimSuffix(line.String(), "\n")
+	}
+	if len(text) > maxValue {
+		text = fmt.Sprintf("%s… (%d bytes, sha256 %x)", strings.ToValidUTF8(text[:maxValue/2], ""), len(text), sha256.Sum256([]byte(text)))
+	}
+	return text
+}
+
+// texts are the values of a job, by path.
+func (j *Job) texts() map[string]string {
+	out := map[string]string{}
+	for _, s := range Settings() {
+		if text := s.Text(j); text != "" {
+			out[s.Path] = text
+		}
+	}
+	return out
+}
+
+// Diff tells in what a job differs from what a crawl was told before. Both have
+// their defaults filled in; a setting that the crawl did not know, and that has
+// its default now, is no difference.
+func (j *Job) Diff(was map[string]string) (out []event.Changed) {
+	for _, s := range Settings() {
+		now := s.Text(j)
+		if old, known := was[s.Path]; old != now && (known || !s.isDefault(now)) {
+			out = append(out, event.Changed{Setting: s.Path, Old: old, New: now})
+		}
+	}
+	return out
+}
+
+// isDefault tells whether a text is that of the setting's default.
+func (s Setting) isDefault(text string) bool {
+	j := &Job{}
+	j.setDefaults()
+	return text == s.Text(j)
+}
+
+// refuse says which of the changes cannot be made; nil if all can. dir is the
+// folder of the crawl.
+func refuse(changes []event.Changed, dir string) error {
+	var errs []error
+	for _, c := range changes {
+		s, _ := Lookup(c.Setting)
+		if s.Resume < Verdicts {
+			continue
+		}
+		errs = append(errs, &Error{s.Path, fmt.Errorf("%s was %s and is %s now, which cannot be when a crawl goes on: %s; or set it back",
+			s.Path, quoted(c.Old), quoted(c.New), strings.ReplaceAll(s.Why, "DIR", dir))})
+	}
+	return errors.Join(errs...)
+}
+
+func quoted(value string) string {
+	if value == "" {
+		return "nothing"
+	}
+	return event.Line(value)
+}
+
+// checkChanges refuses what cannot change, before anything else is done. What the
+// log tells may be cut back yet to the last turn, but no change that is refused
+// is ever in it.
+func (m *Maker) checkChanges() error {
+	if m.Begun == nil {
+		return nil
+	}
+	was := event.ReadHistory(m.Begun.EventLog()).Settings
+	if was == nil {
+		return nil
+	}
+	return refuse(m.Job.Diff(was), m.Begun.Dir())
+}
+
+// change tells a crawl that goes on what of its job has changed; its stores are
+// open. What is spent of the budget bounds what it may be.
+func (m *Maker) change(ctx context.Context, c *crawl.Crawl) error {
+	history := event.ReadHistory(m.Begun.EventLog())
+	if history.Settings == nil { // of a crawl that was begun by an earlier waggle
+		c.Settings = m.Job.texts()
+	} else {
+		c.Changes.Settings = m.Job.Diff(history.Settings)
+	}
+	if err := refuse(c.Changes.Settings, m.Begun.Dir()); err != nil {
+		return err
+	}
+	changed := map[string]bool{}
+	for _, e := range c.Changes.Settings {
+		changed[e.Setting] = true
+		s, _ := Lookup(e.Setting)
+		switch {
+		case s.Path == "seeds":
+			c.Changes.Seeds = true
+		case s.Path == "scope.max-host-pages":
+			c.Changes.Shares = true
+		case s.Resume == AllLinks:
+			c.Changes.Links = true
+		}
+		m.Note(fmt.Sprintf("Changed: %s from %s to %s; %s", s.Path, clip(quoted(e.Old)), clip(quoted(e.New)), s.effect()))
+	}
+	threshold, judged := history.Threshold()
+	if changed[event.SettingThreshold] {
+		threshold, judged = c.Threshold, true
+	}
+	if judged {
+		c.History = event.Under(threshold, c.History)
+	}
+	return m.checkBudget(ctx, changed)
+}
+
+// effect is what a change does, in a clause.
+func (s Setting) effect() string {
+	if s.Resume == Anytime || s.Why == "" {
+		return "it " + s.Resume.String()
+	}
+	return s.Why
+}
+
+// clip keeps the beginning of a value that is shown.
+func clip(s string) string {
+	const most = 80
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}
+
+// checkBudget refuses a new budget below what is spent, and says so where nothing
+// is left of one.
+func (m *Maker) checkBudget(ctx context.Context, changed map[string]bool) error {
+	pages, took, err := crawl.Spent(func(name string) ([]byte, error) { return m.Frontier.State(ctx, name) })
+	if err != nil {
+		return err
+	}
+	took = took.Round(time.Second)
+	b := &m.Job.Budget
+	limit := time.Duration(b.Time)
+	switch {
+	case changed["budget.pages"] && b.Pages > 0 && b.Pages < pages:
+		return &Error{"budget.pages", fmt.Errorf("the crawl has fetched %s pages already, and %s are its budget over all runs: give more than it has fetched, or 0 for no limit", number(float64(pages)), number(float64(b.Pages)))}
+	case changed["budget.time"] && limit > 0 && limit < took:
+		return &Error{"budget.time", fmt.Errorf("the crawl has run for %v already, and %v is its budget over all runs: give more, or 0 for no limit", took, limit)}
+	case b.Pages > 0 && pages >= b.Pages:
+		m.Note(fmt.Sprintf("The budget of %s pages is spent: --pages grants more, as the total over all runs.", number(float64(b.Pages))))
+	case limit > 0 && took >= limit:
+		m.Note(fmt.Sprintf("The budget of %v is spent: --time grants more, as the total over all runs.", limit))
+	}
+	return nil
+}
+
+// ResumeGroup is settings of which the same is said.
+type ResumeGroup struct {
+	Settings []string // paths
+	Change   string   // what a change does when a crawl goes on, beginning with a verb
+}
+
+// ResumeGroups tell of all settings what a change does when a crawl goes on.
+func ResumeGroups() (out []ResumeGroup) {
+	at := map[string]int{}
+	for _, s := range Settings() {
+		text := s.Resume.String()
+		if s.Why != "" {
+			text += ": " + s.Why
+		}
+		i, ok := at[text]
+		if !ok {
+			i = len(out)
+			at[text] = i
+			out = append(out, ResumeGroup{Change: text})
+		}
+		out[i].Settings = append(out[i].Settings, s.Path)
+	}
+	return out
+}
+
+// ResumeTable is ResumeGroups as a table in Markdown.
+func ResumeTable() string {
+	var b strings.Builder
+	b.WriteString("| setting | a change |\n|---|---|\n")
+	for _, g := range ResumeGroups() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.Join(g.Settings, "`, `"), strings.ReplaceAll(g.Change, "waggle judge DIR", "`waggle judge DIR`"))
+	}
+	return b.String()
+}
