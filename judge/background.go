@@ -13,7 +13,9 @@ import "math"
 //	T(x) = (N₀·T₀(x) + Σ_i w_i·[x_i ≥ x]) / (N₀ + Σ_i w_i),   w_i = 1 − relevance₀(x_i)
 //
 // where the step [x_i ≥ x] is rounded to a logistic one of steepness
-// backgroundEdge, and relevance₀ is the relevance by T₀ alone.
+// backgroundEdge, and relevance₀ is the relevance by T₀ alone, of a topic of which
+// something was written: where examples are all there is, what little they tell
+// must not make wanted pages into background.
 type background [backgroundSteps + 1]float64
 
 const (
@@ -48,7 +50,7 @@ func newBackground(r *recipe, v *view, scores []float64) background {
 	for i, s := range scores {
 		x := math.Log(s/v.reference + r.floor)
 		xs[i] = x
-		weights[i] = 1 - logistic(r.slope*x+r.commonness*math.Log(usualShare(x)+backgroundFloor)+r.rarity*math.Log(v.reference)+r.offset)
+		weights[i] = 1 - logistic(r.slope*x+r.commonness*math.Log(usualShare(x)+backgroundFloor)+r.offset)
 		all += weights[i]
 	}
 	for k := range b {

@@ -46,7 +46,7 @@ func bees() *topic.Topic {
 }
 
 var (
-	onTopic  = page("http://x.test/a", "The brood nest", menu+"The queen lays in the combs of the hive; bees feed the brood, and the keeper watches the colony and its honey.")
+	onTopic  = page("http://x.test/a", "The brood nest", menu+"The queen lays in the combs of the hive; bees feed the brood, and the keeper watches the bees, the colony and its honey.")
 	near     = page("http://x.test/b", "Wasps", menu+"Wasps build paper nests. A colony dies in winter.")
 	offTopic = page("http://x.test/c", "Quarterly results", menu+"Revenue grew by four percent as prices of steel and energy fell, says the board of the company.")
 )

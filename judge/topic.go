@@ -49,12 +49,19 @@ import (
 // each keyword a few times, and with the pages seen so far:
 //
 //	x         = ln((s + ε·reference)/reference),  ε = recipe.floor
-//	relevance = 1 / (1 + exp(−(slope·x + commonness·ln T(x) + rarity·ln(reference) + offset)))
+//	relevance = 1 / (1 + exp(−(slope·x + commonness·ln T(x) + offset)))
 //
 // T(x) is the share of pages that are not wanted and score as high: where many
 // do, a high score says little. It begins as what it is on other webs and topics
-// and is blended with the first pages of the crawl; see background. relevance
-// grows with s, as T falls. γ is topicThreshold unless given.
+// and is blended with the first pages of the crawl; see background. Of n examples
+// and nothing that a person wrote, what they share is known the worse the fewer
+// they are, and with u = 1/n
+//
+//	slope  → slope − aloneSlope·u
+//	offset → offset − aloneOffset·u²·(1−u)
+//
+// so that of a single example alone next to nothing is told. relevance grows with
+// s, as T falls. γ is topicThreshold unless given.
 //
 // # What changes
 //
@@ -74,6 +81,8 @@ type fused struct {
 	against   []*web.Page         // negative examples
 	ownSites  map[string]struct{} // stems that name the examples' sites
 	given     map[string]struct{} // stems of keywords
+	slope     float64
+	offset    float64
 	templates *templates
 	view      atomic.Pointer[view]
 	memory    *memory // owned by the step; nil where nothing is learnt
@@ -112,8 +121,9 @@ type recipe struct {
 	says         float64 // how often the page says each keyword that gives the reference
 	middling     float64 // share of its score that is the reference
 
-	floor                             float64 // ε
-	slope, commonness, rarity, offset float64
+	floor                     float64 // ε
+	slope, commonness, offset float64
+	aloneSlope, aloneOffset   float64 // of examples alone
 }
 
 func defaultRecipe() recipe {
@@ -138,15 +148,16 @@ func defaultRecipe() recipe {
 		says:         3,
 		middling:     1. / 3,
 		floor:        0.02,
-		slope:        1.4,
-		commonness:   -0.55,
-		rarity:       0,
-		offset:       -3.6,
+		slope:        1.82,
+		commonness:   -0.48,
+		offset:       -3.81,
+		aloneSlope:   1.75,
+		aloneOffset:  11,
 	}
 }
 
 // topicThreshold is the default γ.
-const topicThreshold = 0.3
+const topicThreshold = 0.32
 
 func newTopic(t *topic.Topic, o Options) (Judge, error) {
 	return newFused("topic", t, o, defaultRecipe()), nil
@@ -172,6 +183,7 @@ func newFused(name string, t *topic.Topic, o Options, r recipe) *fused {
 			j.given[stem] = struct{}{}
 		}
 	}
+	j.slope, j.offset = r.calibration(len(j.phrases)+len(j.words) > 0, len(j.examples))
 	for _, p := range j.examples {
 		j.nameSite(p)
 		if p.URL.Host() != exampleHost {
@@ -183,6 +195,16 @@ func newFused(name string, t *topic.Topic, o Options, r recipe) *fused {
 	}
 	j.view.Store(j.newView(nil))
 	return j
+}
+
+// calibration are slope and offset for a topic of which something was written or
+// not, with n examples.
+func (r *recipe) calibration(written bool, n int) (slope, offset float64) {
+	if written || n == 0 {
+		return r.slope, r.offset
+	}
+	u := 1 / float64(n)
+	return r.slope - r.aloneSlope*u, r.offset - r.aloneOffset*u*u*(1-u)
 }
 
 // exampleHost is the host of examples that come from files, of whatever site.
@@ -205,12 +227,10 @@ func (j *fused) nameSite(p *web.Page) {
 
 // newView makes the view of what was remembered; nil is nothing.
 func (j *fused) newView(m *memory) *view {
-	r := &j.recipe
 	v := &view{}
 	v.query, v.reference = j.newQuery(m)
-	q := &v.query
-	v.unit = j.unit(q)
-	v.background = newBackground(r, v, m.scores(v, j.templates))
+	v.unit = j.unit(&v.query)
+	v.background = newBackground(&j.recipe, v, m.scores(v, j.templates))
 	return v
 }
 
@@ -336,17 +356,17 @@ func (j *fused) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
 
 // say is the verdict for a score.
 func (j *fused) say(v *view, s float64) web.Verdict {
-	return j.verdict(j.recipe.relevance(v, s), s/(s+v.reference))
+	return j.verdict(j.relevance(v, s), s/(s+v.reference))
 }
 
 // relevance is the probability that a page of that score is wanted, 0 for a
 // score of 0. It grows with s.
-func (r *recipe) relevance(v *view, s float64) float64 {
+func (j *fused) relevance(v *view, s float64) float64 {
 	if !(s > 0) {
 		return 0
 	}
-	x := math.Log(s/v.reference + r.floor)
-	return logistic(r.slope*x + r.commonness*v.background.logShare(x) + r.rarity*math.Log(v.reference) + r.offset)
+	x := math.Log(s/v.reference + j.recipe.floor)
+	return logistic(j.slope*x + j.recipe.commonness*v.background.logShare(x) + j.offset)
 }
 
 // score is the BM25 score of a page without its template, ≥ 0.
