@@ -9,11 +9,15 @@
 //	examples.jsonl  the example pages as they were when the crawl began
 //	model           the trained model that the scorer uses, if it has one
 //	critic          the critic that judges, if one does
+//	SHA256SUMS      checksums of the three files before, as sha256sum writes them
 //	frontier/       what waits, what is done, and the marks of the next two
 //	archive/        WARC files
 //	events.jsonl    all that happened
 //	harvest.tsv     the relevant pages, made from the events when a run ends
-//	lost.txt        addresses of pages that were lost, if any were
+//	lost.txt        addresses of which page or outcome were lost, if any were
+//	robots          what was learnt of robots.txt files; it may go at any time
+//	before-repair/  what a repair replaced
+//	repair.json     while a repair puts its files in place (journal.go)
 //	lock            held by the process that crawls
 //
 // # Reading and writing
@@ -82,6 +86,9 @@ func (c Collection) ModelFile() string { return filepath.Join(c.dir, "model") }
 // CriticFile is the path of the copy of the critic that judges.
 func (c Collection) CriticFile() string { return filepath.Join(c.dir, "critic") }
 
+// SumFile is the path of the checksums of examples, model and critic.
+func (c Collection) SumFile() string { return filepath.Join(c.dir, "SHA256SUMS") }
+
 // FrontierDir is the folder of the frontier.
 func (c Collection) FrontierDir() string { return filepath.Join(c.dir, "frontier") }
 
@@ -96,6 +103,10 @@ func (c Collection) HarvestFile() string { return filepath.Join(c.dir, "harvest.
 
 // LostFile is the path of lost.txt.
 func (c Collection) LostFile() string { return filepath.Join(c.dir, "lost.txt") }
+
+// RobotsFile is the path of what was learnt of robots.txt files; package fetch
+// keeps it.
+func (c Collection) RobotsFile() string { return filepath.Join(c.dir, "robots") }
 
 // Begun tells whether a crawl was set up here: it has a job.
 func (c Collection) Begun() bool { return folder.Exists(c.JobFile()) }
@@ -123,6 +134,6 @@ func (c Collection) Usable() error {
 
 // ofSetup tells whether a file is one that a set-up leaves which was cut short.
 func ofSetup(name string) bool {
-	return slices.Contains([]string{"lock", "examples.jsonl", "examples.jsonl.new", "model", "critic", "critic.new", "job.yaml.new"}, name) ||
+	return slices.Contains([]string{"lock", "SHA256SUMS", "SHA256SUMS.new", "examples.jsonl", "examples.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new"}, name) ||
 		strings.HasPrefix(name, ".model-")
 }

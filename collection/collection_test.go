@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -100,45 +99,64 @@ func (words) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
 // so many requests were made; 0 = all.
 func run(t *testing.T, dir string, requests int, o StoreOptions) event.Ending {
 	t.Helper()
-	var how event.Ending
-	synctest.Test(t, func(t *testing.T) {
-		w, err := At(dir).Lock()
-		if err != nil {
-			t.Fatal(err)
-		}
-		resumed := w.Begun()
-		if !resumed {
-			if err := w.SaveJob([]byte("name: bees\n")); err != nil {
-				t.Fatal(err)
-			}
-		}
-		o.Archive.Prefix, o.Archive.Job = "bees", "bees"
-		stores, err := w.OpenStores(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		scorer, err := score.New("breadth-first", score.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		c := &crawl.Crawl{
-			Seeds: []web.URL{address("")}, Frontier: stores.Frontier, Archive: stores.Archive, Log: stores.Log,
-			Fetcher: &site{map[string]int{}, stop, requests}, Parser: parse.New(parse.Options{}), Judge: words{}, Scorer: scorer,
-			Name: "bees", JudgeName: "words", ScorerName: "breadth-first", Threshold: 0.25, Workers: 1,
-		}
-		if resumed {
-			c.History = w.Events()
-		}
-		if how, err = c.Run(ctx); err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(w.SaveHarvest(), stores.Close(), w.Close()); err != nil {
-			t.Fatal(err)
-		}
+	how, err := crawlSite(t, dir, o, nil, func(stop context.CancelFunc) crawl.Fetcher {
+		return &site{map[string]int{}, stop, requests}
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return how
+}
+
+// crawlSite crawls what a fetcher brings into the folder dir, in virtual time.
+// change, unless nil, changes the crawl before it runs.
+func crawlSite(t *testing.T, dir string, o StoreOptions, change func(*crawl.Crawl), fetcher func(stop context.CancelFunc) crawl.Fetcher) (how event.Ending, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		how, err = crawlNow(t, dir, o, change, fetcher)
+	})
+	return how, err
+}
+
+func crawlNow(t *testing.T, dir string, o StoreOptions, change func(*crawl.Crawl), fetcher func(stop context.CancelFunc) crawl.Fetcher) (how event.Ending, err error) {
+	w, err := At(dir).Lock()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	resumed := w.Begun()
+	if !resumed {
+		if err := errors.Join(w.SaveExamples([]Example{{Source: "a.html", Body: []byte("<p>bees")}}), w.SaveJob([]byte("name: bees\n"))); err != nil {
+			return "", err
+		}
+	}
+	o.Archive.Prefix, o.Archive.Job = "bees", "bees"
+	stores, err := w.OpenStores(t.Context(), o)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, stores.Close()) }()
+	scorer, err := score.New("breadth-first", score.Options{})
+	if err != nil {
+		return "", err
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	c := &crawl.Crawl{
+		Seeds: []web.URL{address("")}, Frontier: stores.Frontier, Archive: stores.Archive, Log: stores.Log,
+		Fetcher: fetcher(stop), Parser: parse.New(parse.Options{}), Judge: words{}, Scorer: scorer,
+		Name: "bees", JudgeName: "words", ScorerName: "breadth-first", Threshold: 0.25, Workers: 1,
+	}
+	if resumed {
+		c.History = w.Events()
+	}
+	if change != nil {
+		change(c)
+	}
+	if how, err = c.Run(ctx); err != nil {
+		return "", err
+	}
+	return how, w.SaveHarvest()
 }
 
 // TestReading replays testdata: what is read of a crawl that was stopped and
@@ -394,53 +412,6 @@ func TestLock(t *testing.T) {
 	}
 	if err := At(dir).Usable(); err == nil || !strings.Contains(err.Error(), "holds other files (notes.txt)") {
 		t.Errorf("with a file of the user's: %v", err)
-	}
-}
-
-// Stores that hold less than was acknowledged are refused as a loss, by name;
-// who accepts it finds in lost.txt what was lost, and the crawl goes on.
-func TestLoss(t *testing.T) {
-	for _, c := range []struct {
-		store string
-		cut   func(Collection) string
-		lost  []string
-	}{
-		{"archive", func(c Collection) string { return filepath.Join(c.ArchiveDir(), "bees-00000.warc.gz") }, []string{"https://bees.test/dance.html"}},
-		{"event log", func(c Collection) string { return c.EventLog() }, nil},
-	} {
-		t.Run(c.store, func(t *testing.T) {
-			dir := t.TempDir()
-			run(t, dir, 6, StoreOptions{})
-			name := c.cut(At(dir))
-			info, err := os.Stat(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Truncate(name, info.Size()/4); err != nil {
-				t.Fatal(err)
-			}
-			w, err := At(dir).Lock()
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = w.OpenStores(t.Context(), StoreOptions{Archive: store.Options{Prefix: "bees"}})
-			var broken *OpenError
-			if !errors.As(err, &broken) || !broken.Loss || broken.Store != c.store {
-				t.Errorf("opened as %+v, %v", broken, err)
-			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-			var said []string
-			how := run(t, dir, 0, StoreOptions{AcceptLoss: true, Note: func(s string) { said = append(said, s) }})
-			lost, err := os.ReadFile(At(dir).LostFile())
-			if got := strings.Fields(string(lost)); err != nil || !slices.Equal(got, c.lost) {
-				t.Errorf("lost.txt: %q, %v; want %q", got, err, c.lost)
-			}
-			if want := fmt.Sprintf("%d pages are lost", len(c.lost)); how != event.FrontierEmpty || len(said) != 1 || !strings.HasPrefix(said[0], want) {
-				t.Errorf("%s, %q", how, said)
-			}
-		})
 	}
 }
 

@@ -6,50 +6,83 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
-	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// listLost writes lost.txt: the pages that the log tells of and the archive does
-// not hold, an address a line.
-func (w *Writer) listLost(note func(string)) error {
-	kept := map[string]bool{}
-	for r, err := range w.records() {
-		var damage *store.Damage
-		if errors.As(err, &damage) {
-			continue // what it held is lost
-		}
-		if err != nil {
-			return err
-		}
-		if r.Type() == "response" {
-			kept[r.Target()] = true
+// losses is what lost.txt holds: addresses whose pages, or whose outcome, were
+// lost, one a line in the order in which that was found. Lines that begin with #
+// say what has no address.
+type losses struct {
+	urls  []string
+	known map[string]bool
+	notes []string
+}
+
+// readLosses reads lost.txt; nothing if it is not there.
+func (c Collection) readLosses() (*losses, error) {
+	l := &losses{known: map[string]bool{}}
+	b, err := os.ReadFile(c.LostFile())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for line := range strings.Lines(string(b)) {
+		switch line = strings.TrimSpace(line); {
+		case line == "":
+		case strings.HasPrefix(line, "#"):
+			l.note(strings.TrimSpace(line[1:]))
+		default:
+			l.add(line)
 		}
 	}
-	n := 0
-	err := folder.WriteFrom(w.LostFile(), func(out io.Writer) error {
-		list := bufio.NewWriter(out)
-		for p, err := range w.Fetched() {
-			if err != nil {
-				return err
-			}
-			if !kept[p.URL.String()] && p.Reason != web.ReasonNoIndex && !p.Directives.NoArchive {
-				n++
-				fmt.Fprintln(list, p.URL)
-			}
+	return l, nil
+}
+
+// add notes an address; false if it was noted before.
+func (l *losses) add(url string) bool {
+	if l.known[url] {
+		return false
+	}
+	l.known[url] = true
+	l.urls = append(l.urls, url)
+	return true
+}
+
+func (l *losses) note(text string) {
+	if !slices.Contains(l.notes, text) {
+		l.notes = append(l.notes, text)
+	}
+}
+
+// write writes the list to a file.
+func (l *losses) write(name string) error {
+	return folder.WriteFrom(name, func(w io.Writer) error {
+		out := bufio.NewWriter(w)
+		for _, n := range l.notes {
+			fmt.Fprintf(out, "# %s\n", n)
 		}
-		return list.Flush()
+		for _, u := range l.urls {
+			fmt.Fprintln(out, u)
+		}
+		return out.Flush()
 	})
+}
+
+// Lost are the addresses in lost.txt.
+func (c Collection) Lost() ([]string, error) {
+	l, err := c.readLosses()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	note(fmt.Sprintf("%d pages are lost; lost.txt lists them, but for those of which the log was lost too", n))
-	return nil
+	return l.urls, nil
 }
 
 // remind tells a frontier that lost the end of its memory which addresses are

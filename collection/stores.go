@@ -3,10 +3,13 @@ package collection
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/store"
 )
 
@@ -21,11 +24,12 @@ type Stores struct {
 
 // StoreOptions say how stores are opened.
 type StoreOptions struct {
-	Frontier frontier.Options // Repair is set by AcceptLoss
-	Archive  store.Options    // Mark is set by OpenStores
-	// AcceptLoss goes on with stores that hold less than was acknowledged:
-	// the pages that are lost are listed in lost.txt.
+	Frontier frontier.Options
+	Archive  store.Options // Mark and Room are set by OpenStores
+	// AcceptLoss repairs stores that cannot be opened otherwise (Repair), and
+	// goes on without what is lost.
 	AcceptLoss bool
+	Parser     crawl.Parser // see RepairOptions
 	// Note is told what the user should know; nil tells nobody.
 	Note func(string)
 }
@@ -34,104 +38,160 @@ type StoreOptions struct {
 // Err, which names the place.
 type OpenError struct {
 	Store string // "frontier", "archive" or "event log"
-	// Loss says that the store holds less than was acknowledged, as after a
-	// power failure; AcceptLoss goes on all the same.
-	Loss bool
-	Err  error
+	// Damaged says that files are damaged or hold less than was acknowledged:
+	// putting them back helps, or Repair.
+	Damaged bool
+	Err     error
 }
 
 func (e *OpenError) Error() string { return e.Err.Error() }
 func (e *OpenError) Unwrap() error { return e.Err }
 
 // OpenStores opens the stores of a crawl, or makes them. The caller closes them.
-// An error of one of the stores is an *OpenError.
+// An error of one of the stores is an *OpenError, and then none has lost
+// anything that it held.
 //
-// A crawl that never committed a turn has its log and its archive removed. A
-// frontier that lost the end of its memory is told by the log which addresses
+// What the death of a process can leave is put in order: archive and log may be
+// longer than their marks by what was written for one turn, which is cut off, and
+// a crawl that never committed a turn has its log and its archive removed. A
+// frontier that lost the end of its seen-set is told by the log which addresses
 // are done.
-func (w *Writer) OpenStores(ctx context.Context, o StoreOptions) (_ *Stores, err error) {
+//
+//	archive ───────────────●─ one exchange at most ┐ behind the marks:
+//	log     ───────────────●─ one turn at most     ┘ cut off
+//	                       marks
+//	archive ──────●─────────────────────── more: the frontier has lost turns,
+//	log     ──────●─────────────────────── and nothing is cut off
+func (w *Writer) OpenStores(ctx context.Context, o StoreOptions) (*Stores, error) {
 	if o.Note == nil {
 		o.Note = func(string) {}
 	}
+	if err := w.openSetup(o.AcceptLoss, o.Note); err != nil {
+		return nil, err
+	}
+	s, err := w.openStores(ctx, o)
+	var broken *OpenError
+	if err == nil || !o.AcceptLoss || !errors.As(err, &broken) || !broken.Damaged {
+		return s, err
+	}
+	o.Note(broken.Error())
+	r, err := w.Repair(ctx, RepairOptions{Parser: o.Parser})
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range r.Lines() {
+		o.Note(line)
+	}
+	return w.openStores(ctx, o)
+}
+
+func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err error) {
 	s := &Stores{}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	o.Frontier.Repair = o.AcceptLoss
-	if s.Frontier, err = frontier.Open(w.FrontierDir(), o.Frontier); err != nil {
-		return nil, &OpenError{Store: "frontier", Loss: errors.Is(err, frontier.ErrDamaged), Err: err}
-	}
-	archived, err := s.Frontier.State(ctx, crawl.StateArchive)
-	if err != nil {
-		return nil, err
-	}
-	logged, err := s.Frontier.State(ctx, crawl.StateEvents)
-	if err != nil {
-		return nil, err
-	}
-	if logged == nil { // no turn was ever committed
+	if !folder.Exists(w.FrontierDir()) { // a new one may begin only over nothing
 		if err := w.clear(); err != nil {
 			return nil, err
 		}
-		logged = []byte(event.Empty)
 	}
-	if archived == nil {
-		archived = store.StartMark()
+	if s.Frontier, err = frontier.Open(w.FrontierDir(), o.Frontier); err != nil {
+		return nil, &OpenError{Store: "frontier", Damaged: errors.As(err, new(*frontier.DamageError)), Err: err}
 	}
-	lostPages, err := s.openArchive(w.ArchiveDir(), archived, o)
+	marks, err := w.marks(ctx, s.Frontier, o.Archive)
 	if err != nil {
 		return nil, err
 	}
-	lostEvents, err := s.openLog(w.EventLog(), logged, o)
-	if err != nil {
-		return nil, err
+	o.Archive.Mark = marks.archive
+	o.Archive.Room = newRoom(w.ArchiveDir()).take
+	if s.Archive, err = store.Open(w.ArchiveDir(), o.Archive); err != nil {
+		damaged := errors.As(err, new(*store.MissingError)) || errors.As(err, new(*store.Damage))
+		return nil, &OpenError{Store: "archive", Damaged: damaged, Err: err}
 	}
-	if lostPages || lostEvents {
-		if err := w.listLost(o.Note); err != nil {
-			return nil, err
-		}
+	if err := event.Check(w.EventLog(), marks.log); err != nil {
+		damaged := errors.Is(err, event.ErrMark) || errors.As(err, new(*event.LineError))
+		return nil, &OpenError{Store: "event log", Damaged: damaged, Err: err}
 	}
-	if s.Frontier.Repaired() {
-		o.Note("the end of the frontier's memory was lost, as in a power failure; it is made again from the log")
-		if err := remind(ctx, s.Frontier, w.Events()); err != nil {
-			return nil, err
-		}
+	if s.Log, err = event.Open(w.EventLog(), marks.log); err != nil {
+		return nil, &OpenError{Store: "event log", Damaged: errors.Is(err, event.ErrMark), Err: err}
 	}
-	return s, nil
+	s.Log.Room = newRoom(filepath.Dir(w.EventLog())).take
+	return s, w.remember(ctx, s.Frontier, o.Note)
 }
 
-// openArchive opens the archive at its mark. lost tells that it does not reach
-// there and was opened all the same.
-func (s *Stores) openArchive(dir string, mark []byte, o StoreOptions) (lost bool, err error) {
-	o.Archive.Mark = mark
-	s.Archive, err = store.Open(dir, o.Archive)
-	var missing *store.MissingError
-	lost = errors.As(err, &missing)
-	if lost && o.AcceptLoss {
-		o.Archive.Mark = nil
-		s.Archive, err = store.Open(dir, o.Archive)
+// marks are the places up to which archive and log are acknowledged.
+type marks struct{ archive, log []byte }
+
+// marks reads them from the frontier, and looks whether more lies behind them
+// than the death of a process can leave.
+func (w *Writer) marks(ctx context.Context, f *frontier.Frontier, o store.Options) (m marks, err error) {
+	if m.archive, err = f.State(ctx, crawl.StateArchive); err != nil {
+		return m, err
 	}
+	if m.log, err = f.State(ctx, crawl.StateEvents); err != nil {
+		return m, err
+	}
+	if m.log == nil { // no turn was ever committed
+		if err := w.clear(); err != nil {
+			return m, err
+		}
+		m.log = []byte(event.Empty)
+	}
+	if m.archive == nil {
+		m.archive = store.StartMark()
+	}
+	o.Mark = m.archive
+	exchanges, err := store.Behind(w.ArchiveDir(), o)
 	if err != nil {
-		return false, &OpenError{Store: "archive", Loss: lost && !o.AcceptLoss, Err: err}
+		return m, &OpenError{Store: "archive", Err: err}
 	}
-	return lost, nil
+	turns := turnsBehind(w.EventLog(), m.log)
+	if exchanges > 1 || turns > 1 {
+		return m, &OpenError{Store: "frontier", Damaged: true, Err: fmt.Errorf(
+			"%s lags behind: archive and event log go on where its last turn ends (archive mark %q, event log mark %q), so it has lost turns that were acknowledged",
+			w.FrontierDir(), m.archive, m.log)}
+	}
+	return m, nil
 }
 
-// openLog opens the event log at its mark, as openArchive does.
-func (s *Stores) openLog(path string, mark []byte, o StoreOptions) (lost bool, err error) {
-	s.Log, err = event.Open(path, mark)
-	lost = errors.Is(err, event.ErrMark)
-	if lost && o.AcceptLoss {
-		if mark, err = event.LastMark(path); err == nil {
-			s.Log, err = event.Open(path, mark)
+// turnsBehind counts the turns that the log tells of behind a mark, two at most.
+func turnsBehind(path string, mark []byte) (turns int) {
+	for e := range event.Behind(path, mark) {
+		if isTurn(e) {
+			if turns++; turns == 2 {
+				break
+			}
 		}
 	}
-	if err != nil {
-		return false, &OpenError{Store: "event log", Loss: lost && !o.AcceptLoss, Err: err}
+	return turns
+}
+
+// isTurn tells events that go with a turn of their own; a turn with seeds may
+// have several.
+func isTurn(e event.Event) bool {
+	switch e.(type) {
+	case event.Fetched, event.Failed:
+		return true
 	}
-	return lost, nil
+	return false
+}
+
+// remember tells a frontier that has lost the end of its seen-set what is done,
+// and the user of what is amiss with it.
+func (w *Writer) remember(ctx context.Context, f *frontier.Frontier, note func(string)) error {
+	if err := f.Unwitnessed(); err != nil {
+		note(fmt.Sprintf("%v; it is made anew, and nothing else is amiss", err))
+	}
+	if !f.Repaired() {
+		return nil
+	}
+	note("the end of the frontier's seen-set was lost, as in a power failure; it is made again from the log")
+	if err := remind(ctx, f, w.Events()); err != nil {
+		return err
+	}
+	return f.Remembered()
 }
 
 // Close closes the stores that are open.

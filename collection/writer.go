@@ -21,8 +21,10 @@ type Writer struct {
 	lock io.Closer
 }
 
-// Lock takes the folder, which is made if it is not there. The caller closes the
-// Writer. It is an error if the folder is not Usable or another process has it.
+// Lock takes the folder, which is made if it is not there, and goes on with a
+// repair that was interrupted when all its files were complete. The caller closes
+// the Writer. It is an error if the folder is not Usable or another process has
+// it.
 func (c Collection) Lock() (*Writer, error) {
 	if err := c.Usable(); err != nil {
 		return nil, err
@@ -34,6 +36,9 @@ func (c Collection) Lock() (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the folder of the crawl: %w", err)
 	}
+	if err := c.goOn(); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
 	return &Writer{c, lock}, nil
 }
 
@@ -41,8 +46,16 @@ func (c Collection) Lock() (*Writer, error) {
 func (w *Writer) Close() error { return w.lock.Close() }
 
 // SaveJob keeps the job file, whole or not at all. From then on the crawl is set
-// up.
-func (w *Writer) SaveJob(b []byte) error { return folder.Write(w.JobFile(), b) }
+// up: the first time, the checksums of the other files of its set-up are kept
+// before.
+func (w *Writer) SaveJob(b []byte) error {
+	if !w.Begun() {
+		if err := w.saveSums(); err != nil {
+			return err
+		}
+	}
+	return folder.Write(w.JobFile(), b)
+}
 
 // SaveCritic keeps a copy of the critic that judges.
 func (w *Writer) SaveCritic(b []byte) error { return folder.Write(w.CriticFile(), b) }
@@ -83,7 +96,7 @@ func (c Collection) Examples() (examples []Example, err error) {
 	for dec.More() {
 		var e Example
 		if err := dec.Decode(&e); err != nil {
-			return nil, fmt.Errorf("%s is damaged (%w): a new crawl with the same job makes it again", c.ExampleFile(), err)
+			return nil, fmt.Errorf("%s is damaged (%w): put it back; a new crawl with the same job makes it again", c.ExampleFile(), err)
 		}
 		examples = append(examples, e)
 	}
@@ -99,7 +112,7 @@ func (w *Writer) SaveHarvest() error {
 func (w *Writer) Discard() error {
 	var errs []error
 	for _, name := range []string{
-		w.FrontierDir(), w.ArchiveDir(), w.EventLog(), w.HarvestFile(), w.ExampleFile(), w.ModelFile(), w.CriticFile(), w.JobFile(),
+		w.FrontierDir(), w.ArchiveDir(), w.EventLog(), w.HarvestFile(), w.ExampleFile(), w.ModelFile(), w.CriticFile(), w.RobotsFile(), w.SumFile(), w.LostFile(), w.JobFile(),
 	} {
 		errs = append(errs, os.RemoveAll(name))
 	}
@@ -110,15 +123,26 @@ func (w *Writer) Discard() error {
 // its start at most. A log that tells of more is not touched: it is the
 // frontier that was lost then.
 func (w *Writer) clear() error {
-	for e, err := range event.ReadFile(w.EventLog()) {
+	if w.tellsOfTurns() {
+		return &OpenError{Store: "frontier", Damaged: true, Err: fmt.Errorf("%s is missing or empty, but the event log tells of a crawl", w.FrontierDir())}
+	}
+	return errors.Join(os.RemoveAll(w.ArchiveDir()), os.RemoveAll(w.EventLog()))
+}
+
+// tellsOfTurns tells whether the log speaks of more than the start of a crawl.
+func (c Collection) tellsOfTurns() bool {
+	for e, err := range event.ReadFile(c.EventLog()) {
+		if errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
 		if err != nil {
-			break // absent, or the torn end of the first line
+			continue // the torn end of the first line, or worse
 		}
 		switch e.(type) {
 		case event.Started, event.Seeded, event.Ended, event.Tick:
 		default:
-			return fmt.Errorf("%s is missing or empty, but the event log tells of a crawl: put the folder back, or keep the pages with waggle web build %s -o WEB and begin a new crawl", w.FrontierDir(), w.dir)
+			return true
 		}
 	}
-	return errors.Join(os.RemoveAll(w.ArchiveDir()), os.RemoveAll(w.EventLog()))
+	return false
 }

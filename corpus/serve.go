@@ -134,7 +134,8 @@ func NewServer(w *Web, o ServerOptions) (*Server, error) {
 }
 
 // CertificatePath is where a Server gives out the certificate of its CA, to
-// clients which ask it directly.
+// clients which ask it directly; web.RecordHeader in the answer says that it is a
+// Server.
 const CertificatePath = "/waggle-ca.pem"
 
 // CertificatePEM is the certificate of the CA, for clients to trust.
@@ -314,6 +315,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.Host == "" && r.TLS == nil && r.URL.Path == CertificatePath {
 		w.Header().Set("Content-Type", "application/x-pem-file")
+		w.Header().Set(web.RecordHeader, web.RecordServed)
 		w.Write(s.ca.PEM())
 		return
 	}

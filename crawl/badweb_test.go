@@ -28,7 +28,7 @@ func TestBadWeb(t *testing.T) {
 	defer bad.Close()
 	const timeout = 2 * time.Second
 	fetcher, err := fetch.New(fetch.Options{
-		Contact: "test@bad.test", Delay: -1, CrawlDelayCap: 10 * time.Millisecond, Timeout: timeout, MaxBody: 1 << 20,
+		Contact: "test@bad.test", Delay: -1, OwnHosts: []string{"bad.test"}, CrawlDelayCap: 10 * time.Millisecond, Timeout: timeout, MaxBody: 1 << 20,
 		CAs: bad.CAs(), Resolver: bad, Connect: bad.Connect,
 	})
 	if err != nil {

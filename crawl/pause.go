@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"net/netip"
 	"sync/atomic"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -47,14 +48,26 @@ type lister interface {
 	Hosts(n int) []web.HostQueue
 }
 
+// sharer is a Fetcher that knows which hosts share an address.
+type sharer interface {
+	// Sharing is the address at which a host was asked last, zero if it is not
+	// known, and the number of other names that wait for it.
+	Sharing(web.Host) (netip.Addr, int)
+}
+
 // tell tells of the hosts of a frontier, if somebody watches.
-func (c *Control) tell(f Frontier) {
+func (c *Control) tell(f Frontier, by Fetcher) {
 	if c == nil {
 		return
 	}
 	l, ok := f.(lister)
 	if n := int(c.watch.Load()); ok && n > 0 {
 		hosts := l.Hosts(n)
+		if s, ok := by.(sharer); ok {
+			for i := range hosts {
+				hosts[i].Address, hosts[i].Sharing = s.Sharing(hosts[i].Host)
+			}
+		}
 		c.hosts.Store(&hosts)
 	}
 }

@@ -230,7 +230,9 @@ func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-c
 				stop()
 				return d.broken(ctx, a.err)
 			}
-			if err := d.arrive(ctx, a.Arrival); err != nil {
+			err := d.arrive(ctx, a.Arrival)
+			a.Response.Release()
+			if err != nil {
 				stop()
 				return d.broken(ctx, err)
 			}
@@ -333,7 +335,8 @@ func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out O
 		}
 		out.Turn.State[StateEvents] = mark
 	}
-	receipt, err := d.Frontier.Commit(ctx, out.Turn)
+	// A crawl that is stopped meanwhile ends with this turn whole.
+	receipt, err := d.Frontier.Commit(context.WithoutCancel(ctx), out.Turn)
 	if err != nil {
 		return fmt.Errorf("frontier: %w", err)
 	}
@@ -381,7 +384,7 @@ func (d *driver) keepTime(now time.Time) error {
 	d.last = now
 	if now.Sub(d.ticked) >= tickEvery {
 		d.ticked = now
-		d.Control.tell(d.Frontier)
+		d.Control.tell(d.Frontier, d.Fetcher)
 		d.hear(event.Tick{At: event.At{At: now}, Frontier: d.Frontier.Stats(now)})
 	}
 	if now.Sub(d.synced) >= syncEvery {
@@ -423,7 +426,13 @@ func (d *driver) examine(ctx context.Context, l web.Lease, cores chan struct{}) 
 	// bytes, not as trees.
 	cores <- struct{}{}
 	defer func() { <-cores }()
-	return d.Examine(ctx, l, r, err)
+	a, err := d.Examine(ctx, l, r, err)
+	if a.Response != nil { // what is kept of the body is in the page and the record
+		light := *a.Response
+		light.Raw, light.Body = nil, nil
+		a.Response = &light
+	}
+	return a, err
 }
 
 // Examine makes an arrival of what a fetch brought: a response or an error. It
@@ -431,6 +440,9 @@ func (d *driver) examine(ctx context.Context, l web.Lease, cores chan struct{}) 
 // the same live and simulated. Safe for concurrent use.
 func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err error) (Arrival, error) {
 	a := Arrival{Lease: l, Response: r}
+	if r != nil {
+		a.Bytes = len(r.Raw)
+	}
 	if err != nil {
 		if !errors.As(err, &a.Failure) {
 			return a, fmt.Errorf("fetching %s: %w", l.URL, err)

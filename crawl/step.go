@@ -65,7 +65,8 @@ func (p Policy) withDefaults() Policy {
 // failure.
 type Arrival struct {
 	Lease    web.Lease
-	Response *web.Response // nil after a Failure
+	Response *web.Response // nil after a Failure; its bodies are no longer needed
+	Bytes    int           // of the body as received
 	Failure  *web.Failure
 	Page     *web.Page // nil unless the response is a page
 	Verdict  web.Verdict
@@ -316,6 +317,8 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 		out, err = s.page(now, a, preview)
 	case a.Response != nil && a.Reason == web.ReasonRedirect:
 		out, err = s.redirect(now, a, preview)
+	case a.Reason == web.ReasonBusy:
+		out = s.putBack(now, a)
 	default:
 		out, err = s.failure(now, a)
 	}
@@ -324,6 +327,22 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 	}
 	s.store(&out.Turn)
 	return out, nil
+}
+
+// putBack puts a link back as it was, because politeness asks to wait with its
+// host and nothing was asked.
+func (s *Step) putBack(now time.Time, a Arrival) Outcome {
+	c, host := &a.Lease.Candidate, a.Lease.Host
+	if c.Priority >= SeedPriority {
+		s.count.Seeds++
+	}
+	host.Due = now.Add(a.Failure.RetryAfter)
+	return Outcome{
+		Turn: web.Turn{Retry: []web.Candidate{*c}, Hosts: []web.HostState{host}},
+		Event: event.Failed{
+			At: event.At{At: now}, Visit: visit(c), Reason: a.Reason, Detail: clip(a.Detail, 300), Retry: true,
+		},
+	}
 }
 
 // page takes in a judged page.
@@ -385,7 +404,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Visit:      visit(c),
 		Status:     p.Status,
 		MIME:       p.MIME,
-		Bytes:      len(a.Response.Raw),
+		Bytes:      a.Bytes,
 		Took:       seconds(a.Response.Took),
 		Title:      clip(p.Title, 200),
 		Language:   p.Language,
@@ -536,7 +555,7 @@ func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, err
 	e := event.Failed{
 		At: event.At{At: now}, Visit: visit(c),
 		Reason: web.ReasonRedirect, Status: a.Response.Status,
-		Bytes: len(a.Response.Raw), Took: seconds(a.Response.Took), To: to,
+		Bytes: a.Bytes, Took: seconds(a.Response.Took), To: to,
 	}
 	var turn web.Turn
 	switch {
@@ -591,7 +610,7 @@ func (s *Step) failure(now time.Time, a Arrival) (Outcome, error) {
 		}
 	} else {
 		r := a.Response
-		e.Status, e.Bytes, e.Took = r.Status, len(r.Raw), seconds(r.Took)
+		e.Status, e.Bytes, e.Took = r.Status, a.Bytes, seconds(r.Took)
 		wait = r.RetryAfter
 		switch r.Status {
 		case 429, 500, 502, 503, 504:
@@ -605,11 +624,14 @@ func (s *Step) failure(now time.Time, a Arrival) (Outcome, error) {
 	case hurts:
 		host.Failures++
 		host.Due = later(s.due(now, a.Response), now.Add(max(s.backoff(host.Failures), wait)))
-	case (a.Reason == web.ReasonRobots || a.Reason == web.ReasonAddress) && a.Failure.Robots == nil:
+	case unasked(a.Reason) && a.Failure.Robots == nil:
 		host.Due = time.Time{} // nothing was asked of the host
 	default:
 		host.Failures = 0
 		host.Due = s.due(now, a.Response)
+		if a.Failure != nil && wait > 0 {
+			host.Due = later(host.Due, now.Add(wait))
+		}
 	}
 	var turn web.Turn
 	gone := host.Failures >= s.policy.MaxFailures ||
@@ -634,11 +656,22 @@ func (s *Step) failure(now time.Time, a Arrival) (Outcome, error) {
 	return Outcome{Turn: turn, Event: e}, nil
 }
 
-// due is the earliest moment of the next request to a host that answered r.
+// unasked tells the reasons for which a host is asked for nothing, but for its
+// robots.txt.
+func unasked(r web.Reason) bool {
+	switch r {
+	case web.ReasonRobots, web.ReasonAddress, web.ReasonPort, web.ReasonContact:
+		return true
+	}
+	return false
+}
+
+// due is the earliest moment of the next request to a host that answered r,
+// which may ask for more time whatever its status.
 func (s *Step) due(now time.Time, r *web.Response) time.Time {
 	wait := s.policy.Delay
 	if r != nil {
-		wait = max(wait, r.CrawlDelay)
+		wait = max(wait, r.CrawlDelay, r.RetryAfter)
 	}
 	if wait == 0 {
 		return time.Time{}

@@ -20,9 +20,9 @@ import (
 //
 //	new [pages=N] [depth=N] [host-pages=N] [delay=D] [reach=R] [failures=N] [nofollow]
 //	start          one seed a line
-//	page URL [relevance=R] [fetched=N] [depth=N] [body=B] [noindex] [meta-nofollow]
+//	page URL [relevance=R] [fetched=N] [depth=N] [body=B] [retry-after=D] [noindex] [meta-nofollow]
 //	               one link a line: ADDRESS [score] [nofollow]
-//	redirect URL to=URL [hops=N] [from=URL] [seed]
+//	redirect URL to=URL [hops=N] [from=URL] [retry-after=D] [seed]
 //	fail URL reason=R [temporary] [retry-after=D] [tries=N] [failures=N]
 //	status URL code=N [retry-after=D] [tries=N] [failures=N] [fetched=N]
 func TestStep(t *testing.T) {
@@ -124,7 +124,7 @@ func TestStep(t *testing.T) {
 				}
 				p := &web.Page{URL: l.URL, Status: 200, Digest: md5.Sum([]byte(body))}
 				p.Directives.NoFollow = d.HasArg("meta-nofollow")
-				a := Arrival{Lease: l, Response: &web.Response{URL: l.URL, Status: 200}, Page: p,
+				a := Arrival{Lease: l, Response: &web.Response{URL: l.URL, Status: 200, RetryAfter: span("retry-after")}, Page: p,
 					Verdict: web.Verdict{Relevance: relevance, Relevant: relevance >= 0.5}}
 				if d.HasArg("noindex") {
 					p.Directives.NoIndex = true
@@ -142,7 +142,7 @@ func TestStep(t *testing.T) {
 				return settle(s.Arrive(now, a, preview))
 			case "redirect":
 				l := lease()
-				r := &web.Response{URL: l.URL, Status: 301}
+				r := &web.Response{URL: l.URL, Status: 301, RetryAfter: span("retry-after")}
 				if to := arg("to"); to != "" {
 					r.Location = address(to)
 				}

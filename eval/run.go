@@ -297,7 +297,7 @@ func (r *Recorder) fetched(e event.Fetched) {
 
 func (r *Recorder) failed(e event.Failed) {
 	switch {
-	case e.Reason == web.ReasonAddress:
+	case e.Reason == web.ReasonAddress || e.Reason == web.ReasonPort || e.Reason == web.ReasonContact || e.Reason == web.ReasonBusy:
 		return // no request was made
 	case e.Reason == web.ReasonRobots || e.Reason == web.ReasonRobotsMissing:
 		r.robots(e.URL) // and none for the page

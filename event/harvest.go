@@ -33,6 +33,12 @@ func (h *Harvest) Add(e Event) {
 	}
 }
 
+// Len is the number of pages.
+func (h *Harvest) Len() int { return len(h.pages) }
+
+// First is the harvest as it was when it had n pages.
+func (h *Harvest) First(n int) *Harvest { return &Harvest{h.pages[:n]} }
+
 // Pages returns the pages, most relevant first, equal ones as they were fetched.
 func (h *Harvest) Pages() []Harvested {
 	out := slices.Clone(h.pages)
@@ -42,7 +48,8 @@ func (h *Harvest) Pages() []Harvested {
 
 // WriteTSV writes the pages in the order of Pages under a line of column
 // names: relevance (four decimals), url, title, depth, from, at (RFC 3339).
-// No field holds a tab, a line break or an escape sequence.
+// No field holds a tab, a line break or an escape sequence, and none is taken for
+// a formula by a spreadsheet: each text is a Cell.
 func (h *Harvest) WriteTSV(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	out.WriteString("relevance\turl\ttitle\tdepth\tfrom\tat\n")
@@ -50,7 +57,7 @@ func (h *Harvest) WriteTSV(w io.Writer) error {
 	for _, p := range h.Pages() {
 		b = strconv.AppendFloat(b[:0], p.Relevance, 'f', 4, 64)
 		for _, field := range []string{
-			Line(p.URL.String()), p.Title, strconv.Itoa(p.Depth), Line(p.From.String()),
+			Cell(p.URL.String()), Cell(p.Title), strconv.Itoa(p.Depth), Cell(p.From.String()),
 			p.At.UTC().Format(time.RFC3339),
 		} {
 			b = append(b, '\t')

@@ -40,6 +40,24 @@ func Line(s string) string {
 	return b.String()
 }
 
+// Cell makes untrusted text harmless as a cell of a table that people open in a
+// spreadsheet: it is Line, and NoFormula.
+func Cell(s string) string { return NoFormula(Line(s)) }
+
+// NoFormula puts an apostrophe before text that a spreadsheet would take for a
+// formula, which may send data away or run programs: what begins with = + - @, in
+// their wide forms too, or with a tab or a carriage return. The apostrophe says
+// that text follows. Numbers that are ours are written without it.
+//
+// Source: OWASP, CSV Injection.
+func NoFormula(s string) string {
+	r, _ := utf8.DecodeRuneInString(s)
+	if s != "" && strings.ContainsRune("=+-@＝＋－＠\t\r", r) {
+		return "'" + s
+	}
+	return s
+}
+
 // unseen tells the characters beyond ASCII that have no glyph of their own but
 // change how, or in what order, others are shown.
 func unseen(r rune) bool {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
@@ -29,8 +30,20 @@ const Empty = "0"
 //	{"kind":"started",…}⏎ {"kind":"seeded",…}⏎ {"kind":"fetched",…}⏎
 //	                                         └ mark "412"
 //
+// A line is a JSON object whose last member is the checksum of what is before
+// it in the line: its CRC-32C (RFC 3720), eight hexadecimal digits.
+//
+//	{"kind":"tick","at":"2026-03-01T12:00:00Z",…,"crc":"9a1f03c2"}⏎
+//	└──────────── of these bytes ──────────────┘
+//
+// Lines without one, as earlier versions wrote them, are read all the same.
+//
 // One goroutine uses a Log at a time.
 type Log struct {
+	// Room, unless nil, is asked before n bytes are written whether the disk has
+	// room for them; its error is Append's.
+	Room func(n int) error
+
 	path string
 	f    file
 	size int64 // of what was appended whole
@@ -87,9 +100,9 @@ func open(path string, f file, size int64, mark []byte) (*Log, error) {
 		}
 		return l, nil
 	}
-	end, err := strconv.ParseInt(string(mark), 10, 64)
-	if err != nil || end < 0 {
-		return nil, fmt.Errorf("%s: mark %.40q is no length: %w", path, mark, ErrMark)
+	end, err := parseMark(path, mark)
+	if err != nil {
+		return nil, err
 	}
 	if end > size {
 		return nil, fmt.Errorf("%s: %d bytes, the mark is at %d: %w", path, size, end, ErrMark)
@@ -110,6 +123,14 @@ func open(path string, f file, size int64, mark []byte) (*Log, error) {
 	return l, nil
 }
 
+func parseMark(path string, mark []byte) (int64, error) {
+	end, err := strconv.ParseInt(string(mark), 10, 64)
+	if err != nil || end < 0 {
+		return 0, fmt.Errorf("%s: mark %.40q is no length: %w", path, mark, ErrMark)
+	}
+	return end, nil
+}
+
 // cut removes what a write that failed, or a run that was killed, left behind
 // the last whole append.
 func (l *Log) cut() error {
@@ -121,32 +142,6 @@ func (l *Log) cut() error {
 	}
 	l.torn = false
 	return nil
-}
-
-// LastMark is the mark behind the last whole event in the log at path.
-func LastMark(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("event log: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("event log: %w", err)
-	}
-	// Backwards, a block at a time, to the last end of a line.
-	block := make([]byte, 64<<10)
-	for end := info.Size(); end > 0; {
-		n := min(end, int64(len(block)))
-		if _, err := f.ReadAt(block[:n], end-n); err != nil {
-			return nil, fmt.Errorf("event log: %w", err)
-		}
-		if i := bytes.LastIndexByte(block[:n], '\n'); i >= 0 {
-			return strconv.AppendInt(nil, end-n+int64(i)+1, 10), nil
-		}
-		end -= n
-	}
-	return []byte(Empty), nil
 }
 
 // Append writes events with one write and returns the mark of the log's new
@@ -166,6 +161,27 @@ func (l *Log) Append(events ...Event) (mark []byte, err error) {
 	if cap(b) <= 1<<20 {
 		l.buf = b // kept for the next call
 	}
+	return l.write(b)
+}
+
+// AppendEntry appends a whole line of another log as it is.
+func (l *Log) AppendEntry(e Entry) (mark []byte, err error) {
+	if e.Err != nil {
+		return nil, e.Err
+	}
+	if err := l.cut(); err != nil {
+		return nil, err
+	}
+	return l.write(e.Line)
+}
+
+// write appends whole lines.
+func (l *Log) write(b []byte) (mark []byte, err error) {
+	if l.Room != nil && len(b) > 0 {
+		if err := l.Room(len(b)); err != nil {
+			return nil, err
+		}
+	}
 	if len(b) > 0 {
 		n, err := l.f.Write(b)
 		if err == nil && n < len(b) {
@@ -181,16 +197,17 @@ func (l *Log) Append(events ...Event) (mark []byte, err error) {
 	return strconv.AppendInt(nil, l.size, 10), nil
 }
 
-// appendLine appends e and a newline, in more than one line if one would be
-// longer than limit.
+// appendLine appends e with its checksum and a newline, in more than one line if
+// one would be longer than limit.
 func appendLine(b []byte, e Event, limit int) ([]byte, error) {
+	limit -= checksumSize
 	start := len(b)
 	b, err := AppendJSON(b, e)
 	if err != nil {
 		return b, err
 	}
 	if len(b)-start < limit {
-		return append(b, '\n'), nil
+		return appendChecksum(b, start), nil
 	}
 	b = b[:start]
 	for _, part := range fit(e, limit) {
@@ -201,9 +218,39 @@ func appendLine(b []byte, e Event, limit int) ([]byte, error) {
 		if len(b)-start >= limit {
 			return b, fmt.Errorf("event %s of %d bytes: longer than %d", e.Kind(), len(b)-start, limit)
 		}
-		b = append(b, '\n')
+		b = appendChecksum(b, start)
 	}
 	return b, nil
+}
+
+// checksumKey begins the member that holds the checksum, and checksumSize is
+// the length of that member with the brace behind it.
+const (
+	checksumKey  = `,"crc":"`
+	checksumSize = len(checksumKey) + 8 + len(`"}`)
+)
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
+
+// appendChecksum ends the line of the JSON object at b[start:].
+func appendChecksum(b []byte, start int) []byte {
+	b = b[:len(b)-1] // the brace
+	sum := checksum(b[start:])
+	return fmt.Appendf(b, "%s%08x\"}\n", checksumKey, sum)
+}
+
+// cutChecksum parts a line, without its newline, into what is before the checksum
+// and the checksum; ok is false where there is none.
+func cutChecksum(line []byte) (body []byte, sum uint32, ok bool) {
+	n := len(line) - checksumSize
+	if n < 0 || !bytes.HasPrefix(line[n:], []byte(checksumKey)) || !bytes.HasSuffix(line, []byte(`"}`)) {
+		return nil, 0, false
+	}
+	v, err := strconv.ParseUint(string(line[n+len(checksumKey):len(line)-2]), 16, 32)
+	if err != nil {
+		return nil, 0, false
+	}
+	return line[:n], uint32(v), true
 }
 
 // Sync makes sure that what was appended survives a power failure.

@@ -408,8 +408,8 @@ func TestFaults(t *testing.T) {
 					}
 					break
 				}
-				b, _ := AppendJSON(nil, e)
-				acked = append(append(append(append(acked, b...), '\n'), b...), '\n')
+				b, _ := appendLine(nil, e, maxLine)
+				acked = append(append(acked, b...), b...)
 				mark = m
 				if string(mark) != fmt.Sprint(len(acked)) || !bytes.Equal(f.data, acked) {
 					t.Fatalf("mark %s, file %q, acknowledged %q", mark, f.data, acked)
@@ -420,6 +420,113 @@ func TestFaults(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A bit that flips anywhere in a line makes it one that cannot be read, or
+// leaves its event as it was; the lines beside it are read.
+func TestChecksum(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	l, err := Open(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := Fetched{At: after(1), Visit: Visit{URL: addr("https://a.example/"), Depth: 3, Priority: 0.25}, Title: "Bees", Relevance: 0.5, Digest: "00"}
+	if _, err := l.Append(page, page, page); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `"digest":"00","relevance":0.5,"similarity":0,"links":0,"crc":"`; !bytes.Contains(whole, []byte(want)) || !json.Valid(bytes.Split(whole, []byte("\n"))[0]) {
+		t.Fatalf("the line is %s", whole)
+	}
+	unnoticed := 0
+	third := len(whole) / 3
+	for at := third; at < 2*third-1; at++ { // the newline is another matter
+		for bit := range 8 {
+			b := bytes.Clone(whole)
+			if b[at] ^= 1 << bit; b[at] == '\n' {
+				continue // two lines, neither of them whole
+			}
+			var events []Event
+			var errs []error
+			for e, err := range Read(bytes.NewReader(b)) {
+				if err != nil {
+					errs = append(errs, err)
+				} else {
+					events = append(events, e)
+				}
+			}
+			for _, e := range events {
+				if !reflect.DeepEqual(e, events[0]) {
+					t.Fatalf("bit %d of byte %d makes another event: %v", bit, at, e)
+				}
+			}
+			switch {
+			case len(errs) == 0 && len(events) == 3:
+				unnoticed++
+			case len(errs) != 1 || len(events) != 2 || !strings.HasPrefix(errs[0].Error(), "line 2: "):
+				t.Fatalf("bit %d of byte %d: %d events, %v", bit, at, len(events), errs)
+			}
+		}
+	}
+	// What is not noticed is in the checksum's own key or not a digit any more.
+	if unnoticed > 8*checksumSize {
+		t.Errorf("%d bits of %d are not noticed", unnoticed, 8*third)
+	}
+}
+
+// A log is copied line by line, those of earlier versions as they are.
+func TestEntries(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
+	old := `{"kind":"tick","at":"2026-03-01T12:00:00Z","frontier":{}}` + "\n"
+	if err := os.WriteFile(from, []byte(old+"junk\n"+old+old[:9]), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open(to, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bad []string
+	for e, err := range Entries(from) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Err != nil {
+			bad = append(bad, fmt.Sprintf("%d at %d", e.Number, e.Offset))
+			if _, err := l.AppendEntry(e); err == nil {
+				t.Error("a damaged line was copied")
+			}
+			continue
+		}
+		if _, err := l.AppendEntry(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(to); err != nil || string(got) != old+old {
+		t.Errorf("copied %q, %v", got, err)
+	}
+	if fmt.Sprint(bad) != fmt.Sprintf("[2 at %d 4 at %d]", len(old), 2*len(old)+5) {
+		t.Errorf("damaged lines: %v", bad)
+	}
+	n := 0
+	for _, err := range Behind(from, fmt.Append(nil, len(old)+5)) {
+		if n++; n > 1 != errors.Is(err, ErrTorn) {
+			t.Errorf("entry %d behind the mark: %v", n, err)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d entries behind the mark", n)
+	}
+	l.Room = func(n int) error { return fmt.Errorf("no room for %d bytes", n) }
+	if _, err := l.Append(Tick{At: after(1)}); err == nil || !strings.Contains(err.Error(), "no room for") {
+		t.Errorf("without room: %v", err)
+	}
 }
 
 func TestRead(t *testing.T) {

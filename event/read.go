@@ -19,6 +19,8 @@ var (
 	ErrTorn = errors.New("the line has no end: the run was killed or is still writing")
 	// ErrTooLong: the line is longer than any that a Log writes.
 	ErrTooLong = fmt.Errorf("longer than %d bytes", maxLine)
+	// ErrChecksum: the line is not as it was written.
+	ErrChecksum = errors.New("its checksum is wrong: the line is damaged")
 )
 
 // LineError is an error of one line of a log.
@@ -42,36 +44,132 @@ func (e *LineError) Unwrap() error { return e.Err }
 // of unknown kind is an Unknown. An error of r ends the sequence. A line counts
 // only with its newline: a last line without is a *LineError of ErrTorn.
 func Read(r io.Reader) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) { read("", r, nil, yield) }
+	return events(func(yield func(Entry, error) bool) { read("", r, 0, nil, yield) })
 }
 
 // ReadFile is Read of the file at path, which is opened anew every time the
 // sequence is ranged over.
-func ReadFile(path string) iter.Seq2[Event, error] { return readFile(path, nil) }
+func ReadFile(path string) iter.Seq2[Event, error] { return events(Entries(path)) }
 
 // ReadKinds is ReadFile of the events of some kinds. Lines of others are passed over
 // without being decoded.
 func ReadKinds(path string, kinds ...string) iter.Seq2[Event, error] {
-	return readFile(path, func(line []byte) bool {
+	want := func(line []byte) bool {
 		kind, err := kindOf(line)
 		return err != nil || slices.Contains(kinds, kind)
-	})
-}
-
-func readFile(path string, want func(line []byte) bool) iter.Seq2[Event, error] {
+	}
 	return func(yield func(Event, error) bool) {
-		f, err := os.Open(path)
-		if err != nil {
-			yield(nil, fmt.Errorf("event log: %w", err))
-			return
+		for e, err := range events(func(yield func(Entry, error) bool) { readFile(path, 0, want, yield) }) {
+			if err == nil && (e == nil || !slices.Contains(kinds, e.Kind())) {
+				continue
+			}
+			if !yield(e, err) {
+				return
+			}
 		}
-		defer f.Close()
-		read(path, f, want, yield)
 	}
 }
 
-// read gives the events of the lines that are wanted; nil wants all.
-func read(path string, r io.Reader, want func(line []byte) bool, yield func(Event, error) bool) {
+// Behind is what the log at path holds behind a mark, as Read gives it. Lines
+// are counted from there. Nothing is behind a mark that the log does not reach.
+func Behind(path string, mark []byte) iter.Seq2[Event, error] {
+	return events(func(yield func(Entry, error) bool) {
+		at, err := parseMark(path, mark)
+		if err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		readFile(path, at, nil, yield)
+	})
+}
+
+// Entry is a line of a log.
+type Entry struct {
+	Number int    // 1…
+	Offset int64  // where it begins in the file, in bytes
+	Line   []byte // with its newline, but for a last line without; valid until the next
+	Event  Event  // nil with Err
+	Summed bool   // it has a checksum, which is right unless Err says otherwise
+	Err    error  // why it is no event: a *LineError
+}
+
+// Entries are the lines of the log at path, damaged ones among them. An error
+// of the file ends the sequence.
+func Entries(path string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) { readFile(path, 0, nil, yield) }
+}
+
+// Check reads the log at path up to a mark and finds its first line that is
+// damaged, as a *LineError; ErrMark if the log does not reach there. It is
+// faster than reading the events, since of a line with a checksum nothing else is
+// looked at. A log that is not there is an empty one.
+func Check(path string, mark []byte) error {
+	end, err := parseMark(path, mark)
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && end == 0:
+		return nil
+	case errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%s is missing: %w", path, ErrMark)
+	}
+	if err != nil {
+		return fmt.Errorf("event log: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("event log: %w", err)
+	}
+	if info.Size() < end {
+		return fmt.Errorf("%s: %d bytes, the mark is at %d: %w", path, info.Size(), end, ErrMark)
+	}
+	for e, err := range func(yield func(Entry, error) bool) {
+		read(path, io.LimitReader(f, end), 0, func([]byte) bool { return false }, yield)
+	} {
+		if err != nil {
+			return err
+		}
+		if e.Err != nil {
+			return e.Err
+		}
+	}
+	return nil
+}
+
+// events are the events of lines.
+func events(lines iter.Seq2[Entry, error]) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for e, err := range lines {
+			if err == nil {
+				err = e.Err
+			}
+			if !yield(e.Event, err) {
+				return
+			}
+		}
+	}
+}
+
+func readFile(path string, from int64, want func(line []byte) bool, yield func(Entry, error) bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		yield(Entry{}, fmt.Errorf("event log: %w", err))
+		return
+	}
+	defer f.Close()
+	if _, err := f.Seek(from, io.SeekStart); err != nil {
+		yield(Entry{}, fmt.Errorf("event log: %w", err))
+		return
+	}
+	read(path, f, from, want, yield)
+}
+
+// read reads lines, of which the first begins at an offset in its file. Lines
+// with a checksum that is right and that are not wanted have no event; nil wants all.
+func read(path string, r io.Reader, offset int64, want func(line []byte) bool, yield func(Entry, error) bool) {
 	lines := bufio.NewReaderSize(r, 1<<16)
 	var long []byte // a line beyond the reader's buffer
 	for n := 1; ; n++ {
@@ -88,34 +186,54 @@ func read(path string, r io.Reader, want func(line []byte) bool, yield func(Even
 			line = long
 		}
 		if err != nil && err != io.EOF {
-			yield(nil, fmt.Errorf("event log %s: after line %d: %w", path, n-1, err))
+			yield(Entry{}, fmt.Errorf("event log %s: after line %d: %w", path, n-1, err))
 			return
 		}
-		if err == io.EOF {
-			if size > 0 {
-				yield(nil, &LineError{path, n, ErrTorn})
-			}
+		entry := Entry{Number: n, Offset: offset, Line: line}
+		offset += int64(size)
+		switch {
+		case err == io.EOF && size == 0:
 			return
-		}
-		if want != nil && size <= maxLine && !want(line) {
-			continue
-		}
-		var e Event
-		if size > maxLine {
+		case err == io.EOF:
+			entry.Err = &LineError{path, n, ErrTorn}
+			yield(entry, nil)
+			return
+		case size > maxLine:
 			err = ErrTooLong
-		} else {
-			e, err = decode(line[:len(line)-1])
+		default:
+			entry.Event, entry.Summed, err = decodeLine(line[:len(line)-1], want == nil || want(line))
 		}
 		if err != nil {
-			err = &LineError{path, n, err}
+			entry.Err = &LineError{path, n, err}
 		}
-		if !yield(e, err) {
+		if !yield(entry, nil) {
 			return
 		}
 		if cap(long) > 1<<20 {
 			long = nil
 		}
 	}
+}
+
+// decodeLine reads the event of a line without its newline, and its checksum if
+// it has one.
+func decodeLine(line []byte, decoding bool) (e Event, summed bool, err error) {
+	body, sum, ok := cutChecksum(line)
+	switch {
+	case !ok:
+		e, err = decode(line)
+		return e, false, err
+	case sum != checksum(body):
+		return nil, true, ErrChecksum
+	case !decoding:
+		return nil, true, nil
+	}
+	// The object without its last member is made in place for a moment.
+	comma := line[len(body)]
+	line[len(body)] = '}'
+	e, err = decode(line[:len(body)+1])
+	line[len(body)] = comma
+	return e, true, err
 }
 
 // decode reads one event. The event shares no memory with line.

@@ -33,6 +33,7 @@ type Summary struct {
 	// address guard.
 	Requests int
 	Retries  int                // failures after which the address waits for another try
+	Busy     int                // times that nothing was asked, as politeness asked to wait
 	Statuses map[int]int        // of Failures by reason status: by HTTP status
 	Failures map[web.Reason]int // fetches that brought no page, for good, redirects apart
 	Redirect int                // fetches that brought a redirect which was followed
@@ -94,11 +95,13 @@ func (s *Summary) Add(e Event) {
 	case Failed:
 		s.Bytes += int64(e.Bytes)
 		switch e.Reason {
-		case web.ReasonRobots, web.ReasonRobotsMissing, web.ReasonAddress:
+		case web.ReasonRobots, web.ReasonRobotsMissing, web.ReasonAddress, web.ReasonPort, web.ReasonContact, web.ReasonBusy:
 		default:
 			s.Requests++
 		}
 		switch {
+		case e.Reason == web.ReasonBusy:
+			s.Busy++
 		case e.Retry:
 			s.Retries++
 		case e.Reason == web.ReasonRedirect:

@@ -3,7 +3,9 @@ package fetch_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +35,7 @@ func through(t testing.TB, s *badweb.Server, change func(*fetch.Options)) *fetch
 	t.Helper()
 	o := fetch.Options{
 		Contact: "mailto:test@example.org", Version: "1.2",
-		Delay: -1, Timeout: 30 * time.Second,
+		Delay: -1, OwnHosts: []string{"bad.test"}, Timeout: 30 * time.Second,
 		Resolver: s, Connect: s.Connect, CAs: s.CAs(),
 	}
 	if change != nil {
@@ -235,13 +237,106 @@ func TestRobotsLife(t *testing.T) {
 	}
 }
 
+// A robots.txt that is to be asked for later is unknown: never what allows, nor
+// what disallows. It is asked for again when its time has come, and not before.
+func TestRobotsLater(t *testing.T) {
+	s := badWeb(t)
+	for _, c := range []struct {
+		host string
+		life time.Duration
+	}{
+		{"robots-429", time.Minute}, {"robots-429-later", 2 * time.Hour}, {"robots-503", time.Minute}, {"robots-503-later", 2 * time.Hour},
+	} {
+		clock := newFastClock()
+		f := through(t, s, func(o *fetch.Options) { o.Clock = clock })
+		for _, step := range []struct {
+			after time.Duration
+			asked int
+			wait  time.Duration
+		}{
+			{0, 1, c.life}, {time.Minute - 1, 1, c.life - time.Minute + 1}, {c.life - time.Minute, 1, 1}, {1, 2, c.life},
+		} {
+			clock.advance(step.after)
+			_, err := f.Fetch(context.Background(), address(t, "http://"+c.host+".bad.test/yes"))
+			var why *web.Failure
+			if !errors.As(err, &why) || why.Reason != web.ReasonRobotsMissing || !why.Temporary || why.RetryAfter != step.wait {
+				t.Errorf("%s, %v later: %+v, want it unknown for %v", c.host, step.after, err, step.wait)
+			}
+			if n := s.Hits(c.host + ".bad.test/robots.txt"); n != step.asked {
+				t.Errorf("%s, %v later: robots.txt asked for %d times, want %d", c.host, step.after, n, step.asked)
+			}
+		}
+		if n := s.Hits(c.host + ".bad.test/yes"); n != 0 {
+			t.Errorf("%s: a page of unknown rules asked for %d times", c.host, n)
+		}
+	}
+}
+
+// A robots.txt with rules and a Retry-After: the rules hold, and the page waits.
+func TestRobotsWithRetryAfter(t *testing.T) {
+	var asked []string
+	base := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path)
+		w.Header().Set("Retry-After", "3600")
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, "User-agent: *\nDisallow: /no\n")
+	})
+	clock := newFastClock()
+	f := direct(t, func(o *fetch.Options) { o.IgnoreRobots, o.Clock = false, clock })
+	for i, step := range []struct {
+		after  time.Duration
+		path   string
+		reason web.Reason
+	}{
+		{0, "yes", web.ReasonBusy},
+		{0, "no", web.ReasonRobots},
+		{time.Hour - time.Millisecond*10, "no", web.ReasonRobots},
+		{time.Minute, "yes", ""},
+		{0, "yes", web.ReasonBusy},
+	} {
+		clock.advance(step.after)
+		_, err := f.Fetch(context.Background(), address(t, base+step.path))
+		var why *web.Failure
+		if errors.As(err, &why); (why != nil) != (step.reason != "") || why != nil && why.Reason != step.reason {
+			t.Errorf("step %d: %v, want %q", i, err, step.reason)
+		}
+		if (i == 0) != (why != nil && why.Robots != nil) {
+			t.Errorf("step %d: the exchange that brought the rules is told, or not told: %+v", i, why)
+		}
+	}
+	if !slices.Equal(asked, []string{"/robots.txt", "/yes"}) {
+		t.Errorf("asked %v", asked)
+	}
+}
+
+// What is wrong with a header is said by its name, and nothing of it reaches a
+// terminal.
+func TestBadHeaderIsNamed(t *testing.T) {
+	s := badWeb(t)
+	f := through(t, s, nil)
+	for host, name := range map[string]string{
+		"header-nul": `"X-Odd"`, "header-escape": `"X-Odd"`, "header-cr": `"X-Odd"`, "header-delete": `"X-Odd"`,
+		"header-name": `"X-O\x01dd"`, "header-name-high": `"X-Od\xe9"`, "header-no-colon": `"X-Odd"`,
+	} {
+		_, err := f.Fetch(context.Background(), address(t, "http://"+host+".bad.test/"))
+		var why *web.Failure
+		if !errors.As(err, &why) || !strings.Contains(why.Detail, name) || strings.ContainsFunc(why.Detail, func(r rune) bool { return r < ' ' || r > '~' }) {
+			t.Errorf("%s: %v, want the name %s", host, err, name)
+		}
+	}
+	r, err := f.Fetch(context.Background(), address(t, "http://header-high.bad.test/"))
+	if err != nil || !strings.Contains(string(r.Head), "X-Odd: caf\xe9 \xff\r\n") {
+		t.Errorf("%v, %v: bytes above ASCII are part of headers", r, err)
+	}
+}
+
 // A link to a port of another service is not followed, whoever listens there.
 func TestUnsafePorts(t *testing.T) {
 	s := badWeb(t)
 	f := through(t, s, nil)
 	for _, u := range []string{"http://fine.bad.test:22/", "https://fine.bad.test:25/", "http://fine.bad.test:0/", "http://[2fff:bad::1]:6667/"} {
 		var why *web.Failure
-		if _, err := f.Fetch(context.Background(), address(t, u)); !errors.As(err, &why) || why.Reason != web.ReasonAddress {
+		if _, err := f.Fetch(context.Background(), address(t, u)); !errors.As(err, &why) || why.Reason != web.ReasonPort {
 			t.Errorf("%s: %v, want it refused", u, err)
 		}
 	}

@@ -3,10 +3,13 @@ package fetch
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	mathbits "math/bits"
 	"net/http"
 	"strings"
 	"sync"
@@ -26,11 +29,6 @@ import (
 //
 //	connection ─► intake (Raw) ─► decoders ─► intake (Body)
 
-// typeError says that a document is of a type not asked for.
-type typeError struct{ what string }
-
-func (e *typeError) Error() string { return e.what }
-
 // errTooLong ends an intake at its limit.
 var errTooLong = errors.New("longer than the limit")
 
@@ -40,23 +38,36 @@ var errCoding = errors.New("broken Content-Encoding")
 // maxCodings bounds the codings laid over one another in a response.
 const maxCodings = 3
 
-// sniffed is how much of a document a guess at its type takes.
-const sniffed = 512
-
 // readBody fills Raw, Body and Truncated of out. The error says why a
-// document brought nothing; other responses bring what they can.
-func (c *client) readBody(within context.Context, in *http.Response, out *web.Response) error {
+// document brought nothing; other responses bring what they can. The body is
+// counted in s, which has so many bytes reserved for it.
+func (c *client) readBody(ctx context.Context, t *timer, in *http.Response, out *web.Response, s *share, reserved int) error {
 	document := in.StatusCode < 300
 	limit := min(c.maxBody, maxErrorBody)
-	contentType := in.Header.Get("Content-Type")
+	typed := in.Header.Get("Content-Type") != ""
 	if document {
 		limit = c.maxBody
-		if contentType != "" && !c.wants(contentType) {
-			return &typeError{fmt.Sprintf("status %d, Content-Type %.100q, %s", in.StatusCode, contentType, size(in.ContentLength))}
+		if typed {
+			if f := c.types.Refuse(out, nil, in.ContentLength); f != nil {
+				return f
+			}
 		}
+	}
+	codings := codings(in.Header["Content-Encoding"])
+	if len(codings) > maxCodings {
+		return fmt.Errorf("%w: %d laid over one another", errCoding, len(codings))
+	}
+	weight := 1 // of a byte of the decoded body
+	if document {
+		weight += treeFactor
 	}
 
 	raw := c.buffers.intake(in.Body, limit, in.ContentLength)
+	raw.within, raw.hold, raw.share, raw.weight = ctx, t.hold, s, 1
+	if len(codings) == 0 {
+		raw.weight = weight
+	}
+	raw.counted = reserved
 	body := raw
 	defer func() { // also on errors, so that buffers return
 		out.Raw = c.buffers.finish(raw)
@@ -65,19 +76,25 @@ func (c *client) readBody(within context.Context, in *http.Response, out *web.Re
 			out.Body = c.buffers.finish(body)
 		}
 	}()
+	raw.count(cap(raw.data))
 	raw.fill(1)
-	if codings := codings(in.Header["Content-Encoding"]); len(codings) > maxCodings {
-		return fmt.Errorf("%w: %d laid over one another", errCoding, len(codings))
-	} else if len(codings) > 0 && len(raw.data) > 0 {
-		src, release := c.decoders.stack(codings, raw)
+	if len(codings) > 0 && len(raw.data) > 0 {
+		window, once := windows(codings, raw)
+		if err := s.grow(ctx, window, t.hold); err != nil {
+			return err
+		}
+		src, release := c.decoders.stack(codings, raw, window > windowKept)
 		defer release()
 		body = c.buffers.intake(src, limit, -1)
+		weight += once
+		body.within, body.hold, body.share, body.weight = ctx, t.hold, s, weight
+		body.count(cap(body.data))
 	}
 
-	if document && contentType == "" {
+	if document && !typed {
 		body.fill(sniffed)
-		if guess := sniff(body.data); len(body.data) > 0 && !c.wants(guess) {
-			return &typeError{fmt.Sprintf("status %d, no Content-Type, looks like %s, %s", in.StatusCode, guess, size(in.ContentLength))}
+		if f := c.types.Refuse(out, body.data, in.ContentLength); f != nil {
+			return f
 		}
 	}
 	body.fill(limit + 1)
@@ -96,7 +113,7 @@ func (c *client) readBody(within context.Context, in *http.Response, out *web.Re
 		}
 		out.Truncated = "length"
 		return nil
-	case within.Err() != nil:
+	case t.over():
 		out.Truncated = "time"
 		err = context.DeadlineExceeded
 	default:
@@ -109,23 +126,25 @@ func (c *client) readBody(within context.Context, in *http.Response, out *web.Re
 	return nil
 }
 
-func size(n int64) string {
-	if n < 0 {
-		return "size unknown"
-	}
-	return fmt.Sprintf("%d bytes", n)
-}
-
 // intake reads a source into memory, at most limit bytes. It reads as a
 // stream, too, of the bytes it keeps.
 type intake struct {
 	src    io.Reader
 	data   []byte
 	limit  int
+	size   int   // that the source announces; -1 for unknown
 	pos    int   // of Read in data
 	err    error // that ended the source; io.EOF when it is whole
 	pooled *[]byte
 	probe  [1]byte
+
+	// Where memory is counted: the share that the buffer is counted in, how often
+	// each of its bytes is, and what is counted now.
+	within  context.Context
+	hold    func(bool)
+	share   *share
+	weight  int
+	counted int
 }
 
 // fill reads until there are n bytes, or err is set.
@@ -138,17 +157,58 @@ func (in *intake) fill(n int) {
 // more reads once. A full buffer grows only when there is something to put
 // in, so a body of exactly the announced length stays where it is.
 func (in *intake) more() {
-	var n int
 	if len(in.data) < cap(in.data) {
+		var n int
 		n, in.err = in.src.Read(in.data[len(in.data):cap(in.data)])
 		in.data = in.data[:len(in.data)+n]
-	} else {
-		n, in.err = in.src.Read(in.probe[:])
-		in.data = append(in.data, in.probe[:n]...)
+		if len(in.data) > in.limit {
+			in.data, in.err = in.data[:in.limit], errTooLong
+		}
+		return
 	}
-	if len(in.data) > in.limit {
-		in.data, in.err = in.data[:in.limit], errTooLong
+	n, err := in.src.Read(in.probe[:])
+	switch {
+	case n > 0 && len(in.data) == in.limit:
+		err = errTooLong
+	case n > 0:
+		if in.err = in.grow(); in.err != nil {
+			return
+		}
+		in.data = append(in.data, in.probe[0])
 	}
+	in.err = err
+}
+
+// grow doubles the buffer, but not beyond the limit, nor beyond the size
+// announced.
+func (in *intake) grow() error {
+	was := cap(in.data)
+	room := min(max(2*was, bufferStart), in.limit)
+	if in.size > was {
+		room = min(room, in.size)
+	}
+	if err := in.count(room); err != nil {
+		return err
+	}
+	if err := in.share.grow(in.within, was, in.hold); err != nil { // there are two while it is copied
+		return err
+	}
+	in.data = append(make([]byte, 0, room), in.data...)
+	in.share.shrink(was)
+	return nil
+}
+
+// count counts a buffer of n bytes. The error is that of the wait for room.
+func (in *intake) count(n int) error {
+	n *= in.weight
+	if n <= in.counted {
+		in.share.shrink(in.counted - n)
+	} else if err := in.share.grow(in.within, n-in.counted, in.hold); err != nil {
+		in.err = err
+		return err
+	}
+	in.counted = n
+	return nil
 }
 
 // Read and ReadByte give out what is kept, and read on when that is used up.
@@ -182,7 +242,7 @@ const (
 // intake returns an intake of src, which announces size bytes, -1 for unknown.
 // An announcement is believed up to bufferKept.
 func (b *buffers) intake(src io.Reader, limit int, size int64) *intake {
-	in := &intake{src: src, limit: limit}
+	in := &intake{src: src, limit: limit, size: int(min(size, math.MaxInt)), weight: 1}
 	if size >= 0 && size <= bufferKept {
 		in.data = make([]byte, 0, size)
 		return in
@@ -196,14 +256,18 @@ func (b *buffers) intake(src io.Reader, limit int, size int64) *intake {
 	return in
 }
 
-// finish returns what in has read and takes back what it was lent.
+// finish returns what in has read and takes back what it was lent. Then the
+// buffer is counted, and the rest of its weight for what was read into it.
 func (b *buffers) finish(in *intake) []byte {
-	if in.pooled == nil || cap(in.data) > bufferKept {
-		return in.data
+	kept := in.data
+	if in.pooled != nil && cap(in.data) <= bufferKept {
+		kept = bytes.Clone(in.data)
+		*in.pooled = in.data[:0]
+		b.pool.Put(in.pooled)
 	}
-	kept := bytes.Clone(in.data)
-	*in.pooled = in.data[:0]
-	b.pool.Put(in.pooled)
+	left := cap(kept) + len(kept)*(in.weight-1)
+	in.share.shrink(in.counted - left)
+	in.counted = left
 	return kept
 }
 
@@ -227,15 +291,85 @@ func codings(header []string) (list []string) {
 // maxWindow is the memory a zstd stream may ask for (RFC 9659).
 const maxWindow = 8 << 20
 
-// decoders keeps decoders for reuse; making one costs more than a page.
+// windows tells what the decoders of codings take beside what they give out: so
+// many bytes from the beginning, and times the bytes that they give out. That of
+// gzip is too small to matter.
+func windows(codings []string, raw *intake) (bytes, times int) {
+	for i, coding := range codings {
+		last := i == len(codings)-1 // and so the one in which the bytes come
+		switch coding {
+		case "zstd":
+			size := uint64(maxWindow)
+			var h zstd.Header
+			if last {
+				raw.fill(zstd.HeaderMaxSize)
+				if h.Decode(raw.data) == nil {
+					size = min(size, cmp.Or(h.WindowSize, h.FrameContentSize))
+				}
+			}
+			bytes += int(size)
+		case "br":
+			times++ // as far as the first meta-block does not tell
+			if last {
+				raw.fill(brotliHead)
+				bytes += brotliWindow(raw.data)
+			}
+		}
+	}
+	return bytes, times
+}
+
+// brotliHead is how many bytes brotliWindow reads.
+const brotliHead = 5
+
+// brotliWindow is what a decoder takes for the first meta-block of a stream: the
+// power of two from its length on, or the whole window if that is smaller.
+// Source: RFC 7932, sections 9.1 and 9.2.
+func brotliWindow(start []byte) int {
+	var bits uint64
+	for i, b := range start[:min(len(start), brotliHead)] {
+		bits |= uint64(b) << (8 * i)
+	}
+	take := func(n int) (v uint64) {
+		v = bits & (1<<n - 1)
+		bits >>= n
+		return v
+	}
+	window := 16
+	if take(1) == 1 {
+		if n := int(take(3)); n > 0 {
+			window = 17 + n
+		} else if m := int(take(3)); m > 1 {
+			window = 8 + m
+		} else {
+			window = 17
+		}
+	}
+	if last := take(1) == 1; last && take(1) == 1 {
+		return 0 // nothing comes
+	}
+	nibbles := int(take(2)) + 4
+	if nibbles == 7 { // none of its own
+		return 0
+	}
+	length := take(4*nibbles) + 1
+	return 1 << min(window, mathbits.Len64(length-1))
+}
+
+// decoders keeps decoders for reuse; making one costs more than a page. Those
+// that have seen a large one are given away: they would keep their windows.
 type decoders struct{ gzip, zstd, br sync.Pool }
 
+// windowKept is the largest window of a decoder that is used again, and the most
+// that it may have given out.
+const windowKept = 1 << 20
+
 // stack lays the decoders of codings over src, the last applied first. They
-// open when first read. release takes them back.
-func (d *decoders) stack(codings []string, src io.Reader) (out io.Reader, release func()) {
+// open when first read. release takes them back, unless they are large.
+func (d *decoders) stack(codings []string, src io.Reader, large bool) (out io.Reader, release func()) {
 	layers := make([]*layer, 0, len(codings))
 	for i := len(codings) - 1; i >= 0; i-- {
-		l := &layer{d: d, coding: codings[i], src: src}
+		l := &layer{d: d, coding: codings[i], src: src, large: large}
 		layers = append(layers, l)
 		src = l
 	}
@@ -253,7 +387,8 @@ type layer struct {
 	src    io.Reader
 	r      io.Reader // nil until opened
 	err    error
-	read   bool // something was decoded
+	read   int  // bytes decoded
+	large  bool // it has a large window
 }
 
 func (l *layer) Read(p []byte) (int, error) {
@@ -264,8 +399,8 @@ func (l *layer) Read(p []byte) (int, error) {
 		return 0, l.err
 	}
 	n, err := l.r.Read(p)
-	l.read = l.read || n > 0
-	if l.coding == "gzip" && l.read && errors.Is(err, gzip.ErrHeader) {
+	l.read += n
+	if l.coding == "gzip" && l.read > 0 && errors.Is(err, gzip.ErrHeader) {
 		err = io.EOF // padding behind the last member, which nobody minds
 	}
 	l.err = err
@@ -322,10 +457,16 @@ func (l *layer) close() {
 		z.Reset(none)
 		l.d.gzip.Put(z)
 	case *zstd.Decoder:
-		z.Reset(none)
-		l.d.zstd.Put(z)
+		if l.read <= windowKept && !l.large {
+			z.Reset(none)
+			l.d.zstd.Put(z)
+		} else {
+			z.Close()
+		}
 	case *brotli.Reader:
-		z.Reset(none)
-		l.d.br.Put(z)
+		if l.read <= windowKept {
+			z.Reset(none)
+			l.d.br.Put(z)
+		}
 	}
 }

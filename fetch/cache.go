@@ -85,18 +85,38 @@ func (c *cache[K, V]) fill(e *entry[K, V], load func() (V, time.Duration, error)
 			delete(c.entries, e.key)
 			return
 		}
-		e.expires = c.clock.Now().Add(life)
-		e.at = c.order.PushFront(e)
-		c.sum += c.weight(e.value)
-		for c.sum > c.max && c.order.Len() > 1 {
-			c.drop(c.order.Back().Value.(*entry[K, V]))
-		}
+		c.keep(e, c.clock.Now().Add(life))
 	}()
 	v, life, err = load()
 	if err == nil {
 		e.value, e.failed = v, false
 	}
 	return v, err
+}
+
+// put keeps a value that was loaded elsewhere until a moment, if the key is not
+// known.
+func (c *cache[K, V]) put(key K, v V, until time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries[key] != nil {
+		return
+	}
+	e := &entry[K, V]{key: key, loaded: make(chan struct{}), value: v}
+	close(e.loaded)
+	c.entries[key] = e
+	c.keep(e, until)
+}
+
+// keep puts an entry with a value in its place, and lets others go where there
+// is no room.
+func (c *cache[K, V]) keep(e *entry[K, V], until time.Time) {
+	e.expires = until
+	e.at = c.order.PushFront(e)
+	c.sum += c.weight(e.value)
+	for c.sum > c.max && c.order.Len() > 1 {
+		c.drop(c.order.Back().Value.(*entry[K, V]))
+	}
 }
 
 func (c *cache[K, V]) drop(e *entry[K, V]) {

@@ -18,8 +18,8 @@ func Example() {
 	defer server.Close()
 
 	f, err := fetch.New(fetch.Options{
-		Contact:  "mailto:crawl@example.org",
-		Delay:    -1, // it is our own web
+		Contact: "mailto:crawl@example.org",
+		Delay:   -1, OwnHosts: []string{"bad.test"},
 		Resolver: server, Connect: server.Connect, CAs: server.CAs(),
 	})
 	if err != nil {

@@ -9,7 +9,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/textproto"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -25,13 +27,41 @@ func failure(ctx context.Context, u web.URL, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	var known *web.Failure
+	if errors.As(err, &known) {
+		return known
+	}
 	reason, temporary := classify(err)
+	what := fmt.Sprintf("%.300v", err)
+	if name, ok := badHeader(err); ok {
+		what = fmt.Sprintf("the response has a header that is none, or with control characters: %.100q", name)
+	}
 	return &web.Failure{
 		Reason:    reason,
-		Detail:    fmt.Sprintf("%.200s: %.300v", u, err),
+		Detail:    fmt.Sprintf("%.200s: %s", u, what),
 		Temporary: temporary,
 		Err:       err,
 	}
+}
+
+// badHeader is the name of the header for which net/http refused a response; it
+// says so in words alone: malformed MIME header line: "X-Odd: a\x00b".
+func badHeader(err error) (name string, ok bool) {
+	var malformed textproto.ProtocolError
+	if !errors.As(err, &malformed) {
+		return "", false
+	}
+	what, quoted, _ := strings.Cut(string(malformed), ": ")
+	if what != "malformed MIME header line" && what != "malformed MIME header" {
+		return "", false
+	}
+	quoted = strings.TrimPrefix(quoted, "missing colon: ")
+	line, err := strconv.Unquote(quoted)
+	if err != nil {
+		line = quoted
+	}
+	name, _, _ = strings.Cut(line, ":")
+	return name, true
 }
 
 // classify finds the reason behind an error of the transport, and whether
@@ -40,7 +70,6 @@ func failure(ctx context.Context, u web.URL, err error) error {
 func classify(err error) (reason web.Reason, temporary bool) {
 	var (
 		refused *refusedError
-		kind    *typeError
 		name    *net.DNSError
 		op      *net.OpError
 		timeout interface{ Timeout() bool }
@@ -48,8 +77,6 @@ func classify(err error) (reason web.Reason, temporary bool) {
 	switch {
 	case errors.As(err, &refused):
 		return web.ReasonAddress, false
-	case errors.As(err, &kind):
-		return web.ReasonType, false
 	case errors.Is(err, errCoding):
 		return web.ReasonProtocol, false
 	case errors.As(err, &name):

@@ -4,15 +4,21 @@
 // Behaviour is stacked as decorators over one interface, Fetcher. A request
 // passes them from the outside in:
 //
-//		Robots ─► Gate ─► HTTP ─► dialer: name cache ─► address guard ─► wire
+//		Robots ─► Gate ─► HTTP ─► dialer: address guard ─► wire
+//	              │        │
+//	            route    memory
 //
 //	  - Robots asks /robots.txt of the origin first, by the same way in.
-//	  - Gate lets one request at a time through to a host, and a delay apart.
+//	  - Gate resolves the name, and lets one request at a time through to a name
+//	    and to an address, a delay apart.
+//	  - The route says which addresses may be asked: private ones are refused
+//	    once names are resolved, so that neither a link, a redirect nor a name
+//	    server can point inwards; public ones want a contact and a delay.
 //	  - HTTP speaks HTTP/1.1 and 2, decodes and bounds what comes back.
-//	  - The guard refuses private addresses once names are resolved, so that
-//	    neither a link, a redirect nor a name server can point inwards.
+//	  - memory bounds what the bodies of all requests take at a time.
 //
-// No redirect is followed: a 3xx response carries its target, which the crawl
+// Robots and Gate stand before any Fetcher: package sim has them before a
+// recorded web. No redirect is followed: a 3xx response carries its target, which the crawl
 // treats as a link. Only robots.txt, and Follow for single documents, go on.
 //
 // What happened is either a *web.Response, whatever its status, or a
@@ -51,7 +57,9 @@ type Resolver interface {
 // Options say how to fetch. The zero value of a field is its default.
 type Options struct {
 	// Contact is the e-mail or web address at which the owner of a site finds
-	// who crawls it. It is required unless AllowPrivate or Proxy is set.
+	// who crawls it. No request goes to a public address without one. It is
+	// required from the beginning unless AllowPrivate or Recorded is set: then a
+	// request to a public address fails with web.ReasonContact.
 	Contact string
 	// Version is waggle's, for the User-Agent: "waggle/VERSION (+CONTACT)".
 	// Default "dev".
@@ -61,8 +69,18 @@ type Options struct {
 	UserAgent string
 
 	// Delay is the least time between the end of a request and the start of
-	// the next to the same host. Default 1 s; negative for none.
+	// the next to the same host, and to the same address. Default 1 s; negative
+	// for none. Hosts at public addresses have at least MinDelay, but for
+	// OwnHosts.
 	Delay time.Duration
+	// OwnHosts are names, each for itself and all below it, whose servers are
+	// the user's own: they may be asked as fast as Delay says.
+	OwnHosts []string
+	// Patience is how long a request waits for its turn; see GateOptions.
+	Patience time.Duration
+	// AddressLanes is the number of sites at one address that are asked at a
+	// time; see GateOptions.Lanes. Default 1.
+	AddressLanes int
 	// CrawlDelayCap bounds the Crawl-delay of a robots.txt. Default 60 s;
 	// negative to ignore Crawl-delay.
 	CrawlDelayCap time.Duration
@@ -72,18 +90,32 @@ type Options struct {
 	// MaxBody bounds a body in bytes, both as received and as decoded.
 	// Default 10 MiB.
 	MaxBody int
+	// Memory bounds the bytes of the bodies of pages that are in use at a time,
+	// with what is made of them; see type memory. Who sets it calls Release of every
+	// response. Default 0, no bound.
+	Memory int64
 	// Types are the media types asked for, lower case, without parameters;
 	// "*/*" for any. Default text/html and application/xhtml+xml.
 	Types []string
 	// IgnoreRobots leaves robots.txt unread: for one's own sites and tests.
 	IgnoreRobots bool
+	// RobotsFile is the path of a file in which what is learnt of robots.txt
+	// files is kept for a later run; see RobotsFile. "" = it is not.
+	RobotsFile string
+	// Note is told of what is wrong with that file; nil tells nobody.
+	Note func(string)
 
 	// AllowPrivate lets requests go to loopback, private, link-local and
 	// metadata addresses.
 	AllowPrivate bool
 	// Proxy, if set, gets every request: http plainly, https by CONNECT. The
-	// proxy then resolves names, so the address guard has nothing to guard.
+	// proxy then resolves names, so the guard knows no address but those that
+	// stand in links, and the gate goes by names alone.
 	Proxy *url.URL
+	// Recorded says that the Proxy serves a recorded web: nobody is behind a name
+	// there, so that every address is allowed, a contact is not needed and Delay
+	// is as it is given.
+	Recorded bool
 	// CAs are the certificate authorities trusted; nil for the system's.
 	CAs *x509.CertPool
 	// IdleConns bounds the connections kept open for reuse. Default 512.
@@ -101,14 +133,15 @@ type Options struct {
 	// guard has admitted. Default a net.Dialer, which asks the guard once
 	// more when the socket exists.
 	Connect func(ctx context.Context, network, address string) (net.Conn, error)
+
+	ownAgent string // UserAgent as it was given
 }
 
 // Bounds and lifetimes that are nobody's wish.
 const (
-	maxErrorBody  = 64 << 10  // of a response that is no document
-	maxHead       = 256 << 10 // of a response head
-	maxRobots     = 500 << 10 // of a robots.txt (RFC 9309, section 2.5)
-	maxRetryAfter = time.Hour
+	maxErrorBody = 64 << 10  // of a response that is no document
+	maxHead      = 256 << 10 // of a response head
+	maxRobots    = 500 << 10 // of a robots.txt (RFC 9309, section 2.5)
 
 	dnsLife         = 5 * time.Minute
 	dnsFailureLife  = 5 * time.Second
@@ -121,7 +154,11 @@ const (
 )
 
 func (o *Options) setDefaults() error {
-	if o.Contact == "" && o.UserAgent == "" && !o.AllowPrivate && o.Proxy == nil {
+	if o.Recorded && o.Proxy == nil {
+		return errors.New("fetch: Recorded is for a Proxy, and there is none")
+	}
+	o.ownAgent = o.UserAgent
+	if o.anonymous() && !o.AllowPrivate && !o.Recorded {
 		return errors.New("fetch: no contact: set an e-mail or web address (contact in the job file, or --contact) so that owners of sites can reach you")
 	}
 	if o.Version == "" {
@@ -148,13 +185,16 @@ func (o *Options) setDefaults() error {
 		o.MaxBody = 10 << 20
 	}
 	if len(o.Types) == 0 {
-		o.Types = []string{"text/html", "application/xhtml+xml"}
+		o.Types = DefaultTypes()
 	}
 	if o.IdleConns <= 0 {
 		o.IdleConns = 512
 	}
 	if o.Clock == nil {
 		o.Clock = clock.System{}
+	}
+	if o.Note == nil {
+		o.Note = func(string) {}
 	}
 	if o.Resolver == nil {
 		o.Resolver = net.DefaultResolver
@@ -174,27 +214,51 @@ func orDefault(d, def time.Duration) time.Duration {
 type Stack struct {
 	Fetcher
 	wire *wire
+	gate *Gate
+	kept *RobotsFile // nil for none
 }
 
-// New assembles a Stack. It starts no goroutine.
+// New assembles a Stack. It starts no goroutine. A RobotsFile that cannot be used
+// is noted, and not used.
 func New(o Options) (*Stack, error) {
 	if err := o.setDefaults(); err != nil {
 		return nil, err
 	}
 	w := newWire(o)
-	gate := NewGate(o.Delay, o.Clock)
-	pages := gate.Before(w.client(o.Types, o.MaxBody))
-	if o.IgnoreRobots {
-		return &Stack{pages, w}, nil
+	var budget *memory
+	if o.Memory > 0 {
+		budget = newMemory(o.Memory)
 	}
-	rules := gate.Before(w.client([]string{"*/*"}, maxRobots))
-	return &Stack{newRobots(pages, rules, gate, o.Clock, o.CrawlDelayCap), w}, nil
+	gate := NewGate(GateOptions{Delay: o.Delay, Patience: o.Patience, Lanes: o.AddressLanes, Clock: o.Clock, Route: w.route})
+	pages := gate.Before(w.client(o.Types, o.MaxBody, budget))
+	s := &Stack{Fetcher: pages, wire: w, gate: gate}
+	if o.IgnoreRobots {
+		return s, nil
+	}
+	if o.RobotsFile != "" {
+		var err error
+		if s.kept, err = OpenRobotsFile(o.RobotsFile, o.Clock.Now, o.Note); err != nil {
+			o.Note(fmt.Sprintf("%v: this run asks every site for its robots.txt", err))
+		}
+	}
+	s.Fetcher = NewRobots(RobotsOptions{
+		Pages: pages, Files: gate.Before(w.client(Types{"*/*"}, maxRobots, nil)),
+		Gate: gate, CrawlDelayCap: o.CrawlDelayCap, Clock: o.Clock, Kept: s.kept,
+	})
+	return s, nil
 }
+
+// Sharing tells at which address a host was asked last, and how many other names
+// are waiting for it; see Gate.Sharing.
+func (s *Stack) Sharing(h web.Host) (addr netip.Addr, names int) { return s.gate.Sharing(h) }
 
 // Close gives back the connections kept for reuse. It is called when every
 // Fetch has returned.
 func (s *Stack) Close() error {
 	s.wire.close()
+	if s.kept != nil {
+		return s.kept.Close()
+	}
 	return nil
 }
 
@@ -207,6 +271,7 @@ func Follow(ctx context.Context, f Fetcher, u web.URL, max int) (*web.Response, 
 		if err != nil || !redirects(r.Status) {
 			return r, err
 		}
+		r.Release()
 		switch to := r.Location; {
 		case to.IsZero():
 			return nil, &web.Failure{Reason: web.ReasonRedirectBad,

@@ -2,58 +2,158 @@ package fetch
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // Gate is the guarantee of politeness: whoever asks, and for whatever, there is
-// at most one request to a host at a time, and a delay between the end of one
-// and the start of the next. A frontier that spaces its hosts never waits here.
+// at most one request at a time, and a delay between the end of one and the
+// start of the next,
 //
-// The life of a host: unknown → busy → resting until its delay is over →
+//   - to a name, whatever the port and the scheme, and
+//   - to the address of a server, whatever the name, where addresses are known.
+//     The addresses of an IPv6 network of 64 bits count as one.
+//
+// A server that answers with Retry-After is left alone for that time, by name.
+// A frontier that spaces its hosts never waits here.
+//
+// A request passes two turnstiles, and never waits for a name while it holds an
+// address, so no two requests wait for each other:
+//
+//	name ─► address ─► request ─► rest of the address, rest of the name
+//
+// Where the connection to an address fails, the next address of the name is
+// tried, through its own turnstile.
+//
+// The life of a turnstile: unknown → busy → resting until its delay is over →
 // forgotten.
 type Gate struct {
-	delay time.Duration
-	clock clock.Clock
-
+	o     GateOptions
 	mu    sync.Mutex
-	hosts map[web.Host]*turnstile
-	sweep int // number of hosts at which the idle ones are next forgotten
+	of    map[string]*turnstile // "a.example", "@192.0.2.1" and, for a lane, "@192.0.2.1 3"
+	sweep int                   // number of turnstiles at which the idle ones are next forgotten
 }
 
-// turnstile is the state of one host, under Gate.mu but for its token.
+// GateOptions say how a Gate spaces requests. The zero value lets one request at
+// a time through to a name, without a delay.
+type GateOptions struct {
+	// Delay is the time between the end of a request and the start of the next
+	// where Route is nil; 0 = none. Where a Route asks for more, the response
+	// says so by its CrawlDelay.
+	Delay time.Duration
+	// Patience is how long a request waits for its turn at most. One that would
+	// wait longer fails at once with web.ReasonBusy, and RetryAfter tells when it
+	// may come again. 0 = as long as others are before it, and two minutes where
+	// the server asked for more by Retry-After. A request whose context ends
+	// before its turn can come fails in the same way.
+	Patience time.Duration
+	// Lanes is the number of requests at a time to one address. The names of one
+	// registrable domain share a lane, so each site is asked for one thing at a
+	// time, a delay apart, all the same; 0 = 1.
+	Lanes int
+	// Clock tells the time; nil = the machine's.
+	Clock clock.Clock
+	// Route tells where a request will go, before it is sent. Its error is that
+	// of the request. nil = to addresses not known.
+	Route func(ctx context.Context, u web.URL) (Route, error)
+}
+
+// Route is where a request may go, and what its server is owed.
+type Route struct {
+	Addrs []netip.Addr  // in the order in which they are tried; none = not known
+	Delay time.Duration // ≥ 0
+}
+
+// turnstile is the state of a name or an address, under Gate.mu but for its
+// token.
 type turnstile struct {
 	token chan struct{} // holds one value while nobody is through
 	users int           // requests waiting or through
-	pace  time.Duration // the host's own wish
-	ended time.Time     // of the last request; zero before the first
-	named time.Time     // last use of this state; ≥ ended
+	rest  time.Duration // the longest delay that a request had here
+	began time.Time     // the request that is through, or the last one
+	ended time.Time     // the last request; zero before the first
+	took  time.Duration // by the last request
+	named time.Time     // last use of this state
+
+	// Of a name.
+	pace  time.Duration // its own wish
+	until time.Time     // it is not asked before, by its Retry-After
+	last  netip.Addr    // the address that is tried first
+
+	// Of an address: the names that were told to come again. They are a queue, in
+	// which one that comes too early keeps its place, and one that does not come
+	// loses it.
+	told   map[string]ticket
+	number int // of the last ticket
 }
 
-// minSweep is the number of hosts below which none is forgotten.
-const minSweep = 1024
-
-// NewGate returns a gate that keeps requests to a host delay apart.
-func NewGate(delay time.Duration, c clock.Clock) *Gate {
-	return &Gate{delay: delay, clock: c, hosts: map[web.Host]*turnstile{}, sweep: minSweep}
+// ticket is the place of a name among those who were told to come again.
+type ticket struct {
+	number int
+	at     time.Time // for which it was told
 }
 
-// Pace sets the delay a host wishes for itself; the longer of it and the
-// gate's own applies to the requests that start from now on.
+const (
+	// minSweep is the number of turnstiles below which none is forgotten.
+	minSweep = 1024
+	// longWait is the longest wait for a Retry-After without a Patience.
+	longWait = 2 * time.Minute
+)
+
+// NewGate returns a gate.
+func NewGate(o GateOptions) *Gate {
+	if o.Clock == nil {
+		o.Clock = clock.System{}
+	}
+	o.Lanes = max(o.Lanes, 1)
+	return &Gate{o: o, of: map[string]*turnstile{}, sweep: minSweep}
+}
+
+// Pace sets the delay that the host of an address wishes for itself; the longer
+// of it and the delay of the route applies to the requests that start from now
+// on.
 func (g *Gate) Pace(h web.Host, delay time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	t := g.hosts[h]
+	t := g.of[h.Name()]
 	if t == nil {
-		if delay <= g.delay {
+		if delay <= 0 {
 			return
 		}
-		t = g.host(h)
+		t = g.turnstile(h.Name())
 	}
-	t.pace, t.named = delay, g.clock.Now()
+	t.pace, t.named = delay, g.o.Clock.Now()
+}
+
+// Sharing tells how many other names are waiting for the address at which a
+// host was last asked, or were told to come again, and what that address is.
+func (g *Gate) Sharing(h web.Host) (addr netip.Addr, names int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t := g.of[h.Name()]
+	if t == nil || !t.last.IsValid() {
+		return addr, 0
+	}
+	at := g.of[g.lane(t.last, h)]
+	if at == nil {
+		return t.last, 0
+	}
+	at.forget(g.o.Clock.Now())
+	names = len(at.told)
+	if _, too := at.told[h.Name()]; too {
+		names--
+	}
+	return t.last, names
 }
 
 // Before returns f behind the gate. All fetchers behind one gate share it.
@@ -65,87 +165,305 @@ type gated struct {
 }
 
 func (d gated) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
-	h := u.Host()
-	t, err := d.gate.enter(ctx, h)
+	g := d.gate
+	route := Route{Delay: g.o.Delay}
+	if g.o.Route != nil {
+		var err error
+		if route, err = g.o.Route(ctx, u); err != nil {
+			return nil, err
+		}
+	}
+	name, err := g.enter(ctx, u, u.Host().Name(), netip.Addr{}, route.Delay)
 	if err != nil {
 		return nil, err
 	}
-	defer d.gate.leave(t, true)
-	return d.inner.Fetch(ctx, u)
+	r, requested, err := d.ask(ctx, u, route, name)
+	var retryAfter time.Duration
+	var f *web.Failure
+	switch {
+	case r != nil:
+		retryAfter = r.RetryAfter
+	case errors.As(err, &f) && f.Reason != web.ReasonBusy:
+		retryAfter = f.RetryAfter
+	}
+	g.leave(name, requested, retryAfter)
+	if r != nil && route.Delay > g.o.Delay {
+		r.CrawlDelay = max(r.CrawlDelay, route.Delay)
+	}
+	return r, err
 }
 
-// enter waits for the turn of a request to h, which leave ends.
-func (g *Gate) enter(ctx context.Context, h web.Host) (*turnstile, error) {
+// ask sends a request whose name has its turn to the first of its addresses at
+// which there is a server. requested tells whether anything was sent.
+func (d gated) ask(ctx context.Context, u web.URL, route Route, name *turnstile) (r *web.Response, requested bool, err error) {
+	if len(route.Addrs) == 0 {
+		r, err = d.inner.Fetch(ctx, u)
+		return r, true, err
+	}
+	g := d.gate
+	addrs := g.order(name, route.Addrs)
+	for i, addr := range addrs {
+		at, busy := g.enter(ctx, u, g.lane(addr, u.Host()), addr, route.Delay)
+		if busy != nil {
+			return nil, requested, busy
+		}
+		r, err = d.inner.Fetch(withTarget(ctx, target{addr, len(addrs) - i}), u)
+		requested = true
+		g.leave(at, true, 0)
+		var f *web.Failure
+		if !errors.As(err, &f) || f.Reason != web.ReasonConnect || i == len(addrs)-1 {
+			return r, true, err
+		}
+		g.prefer(name, addrs[i+1])
+	}
+	return r, requested, err
+}
+
+// order puts the address first at which the name was last asked, and keeps it
+// there.
+func (g *Gate) order(name *turnstile, addrs []netip.Addr) []netip.Addr {
 	g.mu.Lock()
-	t := g.host(h)
+	defer g.mu.Unlock()
+	if i := slices.Index(addrs, name.last); i > 0 {
+		addrs = slices.Concat(addrs[i:], addrs[:i])
+	}
+	name.last = addrs[0]
+	return addrs
+}
+
+func (g *Gate) prefer(name *turnstile, addr netip.Addr) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	name.last = addr
+}
+
+// lane is the key of the turnstile of an address that a host passes.
+func (g *Gate) lane(addr netip.Addr, h web.Host) string {
+	key := "@" + network(addr).String()
+	if g.o.Lanes == 1 {
+		return key
+	}
+	return key + " " + strconv.FormatUint(xxh3.HashString(h.Domain())%uint64(g.o.Lanes), 10)
+}
+
+// network is the address of the network that counts as one server: an IPv4
+// address itself, and the first 64 bits of an IPv6 address.
+func network(a netip.Addr) netip.Addr {
+	a = a.WithZone("").Unmap()
+	if a.Is4() {
+		return a
+	}
+	p, err := a.Prefix(64)
+	if err != nil {
+		return a
+	}
+	return p.Addr()
+}
+
+// enter waits for the turn of a request at a turnstile, which leave ends. addr
+// is zero for that of a name.
+func (g *Gate) enter(ctx context.Context, u web.URL, key string, addr netip.Addr, delay time.Duration) (*turnstile, error) {
+	g.mu.Lock()
+	t := g.turnstile(key)
+	t.rest = max(t.rest, delay, t.pace)
+	if wait, why := g.wait(t, delay); g.tooLong(ctx, t, wait) {
+		err := g.busy(t, u, addr, wait, why)
+		g.mu.Unlock()
+		return nil, err
+	}
 	t.users++
 	g.mu.Unlock()
-	select {
-	case <-t.token:
-	case <-ctx.Done():
+	if err := g.take(ctx, t); err != nil {
 		g.mu.Lock()
+		defer g.mu.Unlock()
 		t.users--
-		g.mu.Unlock()
-		return nil, ctx.Err()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		wait, why := g.wait(t, delay)
+		return nil, g.busy(t, u, addr, wait, why)
 	}
 	for {
-		wait := g.rest(t)
-		if wait <= 0 {
+		g.mu.Lock()
+		rest := g.resting(t, delay)
+		var err error
+		switch {
+		case rest <= 0:
+			t.began = g.o.Clock.Now()
+			delete(t.told, u.Host().Name())
+		case g.tooLong(ctx, t, rest): // by what those before it were answered
+			err = g.busy(t, u, addr, rest, "was asked just now")
+		}
+		g.mu.Unlock()
+		if err != nil {
+			g.leave(t, false, 0)
+			return nil, err
+		}
+		if rest <= 0 {
 			return t, nil
 		}
-		fire, stop := g.clock.NewTimer(wait)
+		fire, stop := g.o.Clock.NewTimer(rest)
 		select {
 		case <-fire:
 		case <-ctx.Done():
 			stop()
-			g.leave(t, false)
+			g.leave(t, false, 0)
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// rest is how long t still needs until its next request may start.
-func (g *Gate) rest(t *turnstile) time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	delay := max(g.delay, t.pace)
-	if delay == 0 || t.ended.IsZero() {
-		return 0
+// errPatience says that those before a request took longer than it can wait.
+var errPatience = errors.New("its patience is over")
+
+// take waits until nobody is through.
+func (g *Gate) take(ctx context.Context, t *turnstile) error {
+	select {
+	case <-t.token:
+		return nil
+	default:
 	}
-	return t.ended.Add(delay).Sub(g.clock.Now())
+	var over <-chan time.Time
+	if g.o.Patience > 0 {
+		fire, stop := g.o.Clock.NewTimer(g.o.Patience)
+		defer stop()
+		over = fire
+	}
+	select {
+	case <-t.token:
+		return nil
+	case <-over:
+		return errPatience
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
-// leave ends a turn; requested tells whether there was a request in it.
-func (g *Gate) leave(t *turnstile, requested bool) {
+// resting is how long t still needs until its next request may start, if nobody
+// is through.
+func (g *Gate) resting(t *turnstile, delay time.Duration) time.Duration {
+	now := g.o.Clock.Now()
+	rest := t.until.Sub(now)
+	if delay = max(delay, t.pace); delay > 0 && !t.ended.IsZero() {
+		rest = max(rest, t.ended.Add(delay).Sub(now))
+	}
+	return rest
+}
+
+// wait estimates how long a request that comes now would wait, and says for
+// what: those before it take as long as the last did, and a delay each.
+func (g *Gate) wait(t *turnstile, delay time.Duration) (wait time.Duration, why string) {
+	wait = g.resting(t, delay)
+	if left := t.until.Sub(g.o.Clock.Now()); left > 0 && left == wait {
+		return wait, "asks by Retry-After to be left alone"
+	}
+	if t.users == 0 {
+		return wait, "was asked just now"
+	}
+	return max(wait, 0) + time.Duration(t.users)*t.turn(), "has other requests before this one"
+}
+
+// tooLong tells whether a request cannot wait for its turn.
+func (g *Gate) tooLong(ctx context.Context, t *turnstile, wait time.Duration) bool {
+	if wait <= 0 {
+		return false
+	}
+	limit := g.o.Patience
+	if limit <= 0 && t.until.After(g.o.Clock.Now()) {
+		limit = longWait
+	}
+	if end, ok := ctx.Deadline(); ok && wait > time.Until(end) {
+		return true
+	}
+	return limit > 0 && wait > limit
+}
+
+// busy is the failure of a request that cannot wait. Those who cannot wait for
+// an address are told to come again one after the other.
+func (g *Gate) busy(t *turnstile, u web.URL, addr netip.Addr, wait time.Duration, why string) error {
+	now := g.o.Clock.Now()
+	name := u.Host().Name()
+	who := name
+	if addr.IsValid() {
+		who = fmt.Sprintf("the server at %s", addr)
+		wait = t.queue(name, max(wait, 0), now)
+	}
+	wait = max(wait, time.Millisecond)
+	return &web.Failure{Reason: web.ReasonBusy, Temporary: true, RetryAfter: wait, Address: addr,
+		Detail: fmt.Sprintf("%s: %s %s: its turn comes in about %v", u, who, why, wait.Round(time.Millisecond))}
+}
+
+// queue gives a name a place among those who were told to come again, unless it
+// has one, and returns when its turn comes if that of the first is after wait.
+func (t *turnstile) queue(name string, wait time.Duration, now time.Time) time.Duration {
+	t.forget(now)
+	place, has := t.told[name]
+	if !has {
+		t.number++
+		place.number = t.number
+	}
+	for _, other := range t.told {
+		if other.number < place.number {
+			wait += t.turn()
+		}
+	}
+	place.at = now.Add(wait)
+	if t.told == nil {
+		t.told = map[string]ticket{}
+	}
+	t.told[name], t.named = place, now
+	return wait
+}
+
+// turn is how long one request takes, with the rest behind it.
+func (t *turnstile) turn() time.Duration { return t.rest + t.took }
+
+// forget lets those go who were told to come again and did not.
+func (t *turnstile) forget(now time.Time) {
+	late := now.Add(-10*t.turn() - time.Second)
+	for name, place := range t.told {
+		if place.at.Before(late) {
+			delete(t.told, name)
+		}
+	}
+}
+
+// leave ends a turn; requested tells whether there was a request in it, and
+// retryAfter what its server asked for, 0 = nothing.
+func (g *Gate) leave(t *turnstile, requested bool, retryAfter time.Duration) {
 	g.mu.Lock()
 	t.users--
+	now := g.o.Clock.Now()
 	if requested {
-		t.ended = g.clock.Now()
-		t.named = t.ended
+		t.ended, t.named, t.took = now, now, now.Sub(t.began)
+	}
+	if retryAfter > 0 {
+		t.until = now.Add(retryAfter)
 	}
 	g.mu.Unlock()
 	t.token <- struct{}{}
 }
 
-// host returns the state of h, new if need be, and now and then forgets the
-// hosts that have rested: a new state would let their next request start at
-// once, too. Their number doubles before the next look, so that a look costs
-// a request O(1).
-func (g *Gate) host(h web.Host) *turnstile {
-	if t := g.hosts[h]; t != nil {
+// turnstile returns the state of a name or an address, new if need be, and now
+// and then forgets those that have rested: a new state would let their next
+// request start at once, too. Their number doubles before the next look, so that
+// a look costs a request O(1).
+func (g *Gate) turnstile(key string) *turnstile {
+	if t := g.of[key]; t != nil {
 		return t
 	}
-	if len(g.hosts) >= g.sweep {
-		now := g.clock.Now()
-		for h, t := range g.hosts {
-			if t.users == 0 && !t.named.Add(max(g.delay, t.pace)).After(now) {
-				delete(g.hosts, h)
+	if len(g.of) >= g.sweep {
+		now := g.o.Clock.Now()
+		for key, t := range g.of {
+			t.forget(now)
+			if t.users == 0 && !t.named.Add(max(t.rest, t.pace)).After(now) && !t.until.After(now) && len(t.told) == 0 {
+				delete(g.of, key)
 			}
 		}
-		g.sweep = max(minSweep, 2*len(g.hosts))
+		g.sweep = max(minSweep, 2*len(g.of))
 	}
 	t := &turnstile{token: make(chan struct{}, 1)}
 	t.token <- struct{}{}
-	g.hosts[h] = t
+	g.of[key] = t
 	return t
 }

@@ -32,7 +32,7 @@ func checkPort(u web.URL) *web.Failure {
 	if err == nil && !slices.Contains(unsafePorts, uint16(port)) {
 		return nil
 	}
-	return &web.Failure{Reason: web.ReasonAddress, Detail: fmt.Sprintf("%s: port %s is not for web servers", u, digits)}
+	return &web.Failure{Reason: web.ReasonPort, Detail: fmt.Sprintf("%s: port %s is not for web servers", u, digits)}
 }
 
 // refusedError says that the guard did not let a connection be made.

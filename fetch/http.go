@@ -3,14 +3,13 @@ package fetch
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -18,13 +17,14 @@ import (
 // client speaks HTTP for one kind of document. Clients share a wire.
 type client struct {
 	*wire
-	types   []string
+	types   Types
 	maxBody int
+	memory  *memory     // nil counts nothing
 	header  http.Header // of every request; never written to
 	head    string      // the same as text, behind the Host line
 }
 
-func (w *wire) client(types []string, maxBody int) *client {
+func (w *wire) client(types Types, maxBody int, memory *memory) *client {
 	accept := strings.Join(types, ", ")
 	if !slices.Contains(types, "*/*") {
 		accept += ", */*;q=0.1"
@@ -34,6 +34,7 @@ func (w *wire) client(types []string, maxBody int) *client {
 		wire:    w,
 		types:   types,
 		maxBody: maxBody,
+		memory:  memory,
 		header: http.Header{
 			"User-Agent":      {w.options.UserAgent},
 			"Accept":          {accept},
@@ -48,60 +49,117 @@ func (w *wire) client(types []string, maxBody int) *client {
 // Fetch sends one request and reads its response. A body that ends early for
 // whatever reason still is a response, as long as some of it came; a 2xx
 // response of a type not asked for is a failure, and its body stays unread.
-func (c *client) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
-	target, err := requestURL(u, c.options.Proxy != nil)
+func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err error) {
+	at, err := requestURL(u, c.options.Proxy != nil)
 	if err != nil {
 		return nil, &web.Failure{Reason: web.ReasonProtocol, Detail: fmt.Sprintf("%s: %v", u, err), Err: err}
+	}
+	var room *share
+	reserved := 0
+	if c.memory != nil {
+		room, reserved = c.memory.share(), bufferStart
+		defer func() {
+			if err != nil {
+				room.close()
+			}
+		}()
+		// Who has to wait does so before the server is asked, if possible.
+		if err := room.grow(ctx, reserved, func(bool) {}); err != nil {
+			return nil, err
+		}
 	}
 	out := &web.Response{
 		URL:         u,
 		Started:     c.options.Clock.Now(),
-		RequestHead: []byte("GET " + u.RequestPath() + " HTTP/1.1\r\nHost: " + target.Host + c.head),
+		RequestHead: []byte("GET " + u.RequestPath() + " HTTP/1.1\r\nHost: " + at.Host + c.head),
 	}
-	within, cancel := context.WithTimeout(ctx, c.options.Timeout)
-	defer cancel()
-	connected := false
-	within = httptrace.WithClientTrace(within, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
-		connected = true
-		if c.options.Proxy == nil { // else the address is not the server's
-			out.Remote = i.Conn.RemoteAddr().String()
-		}
-	}})
-	request := &http.Request{
-		Method: http.MethodGet, URL: target, Host: target.Host, Header: c.header,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}
-	in, err := c.transport.RoundTrip(request.WithContext(within))
+	t := newTimer(ctx, c.options.Timeout)
+	defer t.stop()
+	in, err := c.send(t.ctx, u, at, out)
 	if err != nil {
-		if !connected {
-			err = fmt.Errorf("%w: %w", errNoConnection, err)
+		if t.over() {
+			err = fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
 		}
-		return nil, failure(ctx, u, err)
+		return nil, failed(ctx, u, out, err)
 	}
 	defer in.Body.Close()
 	if in.StatusCode < 200 {
-		return nil, failure(ctx, u, fmt.Errorf("status %.100q ends no request", in.Status))
+		return nil, failed(ctx, u, out, fmt.Errorf("status %.100q ends no request", in.Status))
 	}
 
-	now := c.options.Clock.Now()
 	out.Proto = in.Proto
 	out.Status = in.StatusCode
 	out.Head = head(in)
 	out.Header = in.Header
-	out.RetryAfter = retryAfter(in.Header.Get("Retry-After"), now)
+	out.RetryAfter = RetryAfter(out.Header, c.options.Clock.Now())
 	if redirects(in.StatusCode) {
 		if to := in.Header.Get("Location"); to != "" {
 			out.Location, _ = c.options.Canon.Resolve(u, to) // zero when unusable
 		}
 	}
-	if err := c.readBody(within, in, out); err != nil {
-		return nil, failure(ctx, u, err)
+	if err := c.readBody(ctx, t, in, out, room, reserved); err != nil {
+		return nil, failed(ctx, u, out, err)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	out.Took = c.options.Clock.Now().Sub(out.Started)
+	if room != nil {
+		out.OnRelease(room.close)
+	}
 	return out, nil
+}
+
+// failed is failure with what is known of the server.
+func failed(ctx context.Context, u web.URL, out *web.Response, err error) error {
+	err = failure(ctx, u, err)
+	var f *web.Failure
+	if errors.As(err, &f) {
+		f.Address, f.RetryAfter = out.Address, out.RetryAfter
+	}
+	return err
+}
+
+// maxStale bounds the connections to another address that are closed before one
+// is made to the address that passed the gate.
+const maxStale = 8
+
+// send sends a request and fills in what is known of its connection.
+//
+// The gate has let the request through to one address. A connection that is open
+// still may lead to another one of the host's, where the delay may not be over:
+// it is closed, and the request sent over another.
+func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Response) (*http.Response, error) {
+	request := &http.Request{
+		Method: http.MethodGet, URL: at, Host: at.Host, Header: c.header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	to, known := targetOf(ctx)
+	for range maxStale {
+		connected, stale := false, false
+		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
+			connected, stale = true, false
+			under, ok := ours(i.Conn)
+			if !ok || c.options.Proxy != nil { // the address is not the server's
+				return
+			}
+			out.Remote, out.Address = under.to.String(), under.to.Addr().Unmap()
+			if stale = known && network(out.Address) != network(to.addr); stale {
+				under.Close()
+			}
+		}})
+		in, err := c.transport.RoundTrip(request.WithContext(traced))
+		switch {
+		case err == nil:
+			return in, nil
+		case stale && ctx.Err() == nil:
+			continue
+		case !connected:
+			err = fmt.Errorf("%w: %w", errNoConnection, err)
+		}
+		return nil, err
+	}
+	return nil, fmt.Errorf("%w: the connections to %s lead elsewhere than to %s", errNoConnection, u.Host(), to.addr)
 }
 
 // requestURL is u for net/http, whose own parser knows fewer addresses than
@@ -122,21 +180,6 @@ func requestURL(u web.URL, proxied bool) (*url.URL, error) {
 	return p, nil
 }
 
-// wants tells whether a Content-Type is among the types asked for.
-func (c *client) wants(contentType string) bool {
-	mime, _, _ := strings.Cut(contentType, ";")
-	mime = strings.ToLower(strings.TrimSpace(mime))
-	return slices.Contains(c.types, mime) || slices.Contains(c.types, "*/*")
-}
-
-// sniff guesses the media type of a document from how it begins.
-func sniff(start []byte) string {
-	if bytes.HasPrefix(start, []byte("<?xml")) && bytes.Contains(start, []byte("<html")) {
-		return "application/xhtml+xml"
-	}
-	return http.DetectContentType(start)
-}
-
 // head renders the head of a response as valid HTTP/1.1: control characters,
 // which servers do send, become spaces.
 func head(in *http.Response) []byte {
@@ -152,20 +195,4 @@ func head(in *http.Response) []byte {
 		}
 	}
 	return text
-}
-
-// retryAfter reads a Retry-After header, seconds or a date; 0 for none, and
-// maxRetryAfter at most.
-func retryAfter(s string, now time.Time) time.Duration {
-	if s == "" {
-		return 0
-	}
-	if seconds, err := strconv.ParseUint(s, 10, 64); err == nil {
-		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
-	}
-	at, err := http.ParseTime(s)
-	if err != nil {
-		return 0
-	}
-	return min(max(at.Sub(now), 0), maxRetryAfter)
 }

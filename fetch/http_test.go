@@ -357,7 +357,7 @@ func TestProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := fetch.New(fetch.Options{Proxy: at, CAs: s.CAs(), Delay: -1, IgnoreRobots: true, Timeout: 30 * time.Second})
+	f, err := fetch.New(fetch.Options{Proxy: at, Recorded: true, CAs: s.CAs(), Delay: -1, IgnoreRobots: true, Timeout: 30 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,27 +42,46 @@ func (c *still) advance(d time.Duration) {
 
 func newStill() *still { return &still{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)} }
 
+// Both forms of Retry-After, the date against the clock of the server where that
+// is told.
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	const ahead = "Sun, 01 Mar 2026 15:00:00 GMT" // of a server whose clock is 3 h fast
 	for _, c := range []struct {
-		header string
-		want   time.Duration
+		header, date string
+		want         time.Duration
 	}{
-		{"", 0},
-		{"0", 0},
-		{"120", 2 * time.Minute},
-		{"7200", time.Hour},
-		{"18446744073709551615", time.Hour},
-		{"-1", 0},
-		{"1.5", 0},
-		{"soon", 0},
-		{"Sun, 01 Mar 2026 12:00:30 GMT", 30 * time.Second},
-		{"Sun, 01 Mar 2026 11:00:00 GMT", 0},
-		{"Sun, 01 Mar 2126 12:00:00 GMT", time.Hour},
+		{"", "", 0},
+		{"0", "", 0},
+		{"120", "", 2 * time.Minute},
+		{" 120 ", "", 2 * time.Minute},
+		{"120", ahead, 2 * time.Minute},
+		{"7200", "", 2 * time.Hour},
+		{"86400", "", 24 * time.Hour},
+		{"86401", "", 24 * time.Hour},
+		{"18446744073709551615", "", 24 * time.Hour},
+		{"99999999999999999999999", "", 24 * time.Hour},
+		{"-1", "", 0},
+		{"1.5", "", 0},
+		{"soon", "", 0},
+		{"Sun, 01 Mar 2026 12:00:30 GMT", "", 30 * time.Second},
+		{"Sunday, 01-Mar-26 12:00:30 GMT", "", 30 * time.Second},
+		{"Sun Mar  1 12:00:30 2026", "", 30 * time.Second},
+		{"Sun, 01 Mar 2026 11:00:00 GMT", "", 0},
+		{"Sun, 01 Mar 2026 23:00:00 GMT", "", 11 * time.Hour},
+		{"Sun, 01 Mar 2126 12:00:00 GMT", "", 24 * time.Hour},
+		{"Sun, 01 Mar 2026 15:10:00 GMT", ahead, 10 * time.Minute},
+		{"Sun, 01 Mar 2026 12:00:30 GMT", ahead, 0},
+		{"Sun, 01 Mar 2026 15:10:00 GMT", "some day", 3*time.Hour + 10*time.Minute},
 	} {
-		if got := retryAfter(c.header, now); got != c.want {
-			t.Errorf("Retry-After %q: %v, want %v", c.header, got, c.want)
+		h := web.Header{"Retry-After": {c.header}, "Date": {c.date}}
+		if got := RetryAfter(h, now); got != c.want {
+			t.Errorf("Retry-After %q at %q: %v, want %v", c.header, c.date, got, c.want)
 		}
+	}
+	date := web.Header{"Retry-After": {ahead}}
+	if got := RetryAfter(date, time.Time{}); got != 0 {
+		t.Errorf("a date, and no time to hold it against: %v", got)
 	}
 }
 
@@ -313,7 +332,7 @@ func TestNameCache(t *testing.T) {
 // A gate forgets the hosts that have rested and no others.
 func TestGateForgets(t *testing.T) {
 	clock := newStill()
-	g := NewGate(time.Second, clock)
+	g := NewGate(GateOptions{Delay: time.Second, Clock: clock})
 	f := g.Before(nothing{})
 	visit := func(i int) {
 		u, err := web.Parse(fmt.Sprintf("http://h%d.test/", i))
@@ -327,11 +346,11 @@ func TestGateForgets(t *testing.T) {
 		clock.advance(time.Millisecond)
 	}
 	// 1,000 hosts are asked in a second; twice that may be remembered.
-	if n := len(g.hosts); n > 3*minSweep {
+	if n := len(g.of); n > 3*minSweep {
 		t.Errorf("%d hosts remembered", n)
 	}
-	last := web.Host(fmt.Sprintf("h%d.test", 20*minSweep-1))
-	if g.hosts[last] == nil {
+	last := fmt.Sprintf("h%d.test", 20*minSweep-1)
+	if g.of[last] == nil {
 		t.Error("a host that rests is forgotten")
 	}
 }
@@ -350,8 +369,10 @@ func TestOptions(t *testing.T) {
 		{Options{Contact: "mailto:me@example.org"}, "waggle/dev (+mailto:me@example.org)"},
 		{Options{Contact: "https://example.org/bot", Version: "0.1"}, "waggle/0.1 (+https://example.org/bot)"},
 		{Options{UserAgent: "Mine/1 (+https://example.org)"}, "Mine/1 (+https://example.org)"},
-		{Options{Proxy: &url.URL{Scheme: "http", Host: "127.0.0.1:8080"}}, "waggle/dev"},
-		{Options{Proxy: &url.URL{Scheme: "socks5", Host: "127.0.0.1:1080"}}, "only http and https"},
+		{Options{Proxy: &url.URL{Scheme: "http", Host: "127.0.0.1:8080"}}, "no contact"},
+		{Options{Proxy: &url.URL{Scheme: "http", Host: "127.0.0.1:8080"}, Recorded: true}, "waggle/dev"},
+		{Options{Recorded: true}, "there is none"},
+		{Options{Contact: "me@example.org", Proxy: &url.URL{Scheme: "socks5", Host: "127.0.0.1:1080"}}, "only http and https"},
 		{Options{Contact: "me\r\nX-Evil: yes"}, "only printable ASCII"},
 	} {
 		err := c.o.setDefaults()
@@ -376,7 +397,7 @@ func FuzzBody(f *testing.F) {
 	f.Add("", "", []byte("<!doctype html>"), 15)
 	const limit = 1 << 16
 	w := newWire(Options{Clock: newStill()})
-	c := w.client([]string{"text/html"}, limit)
+	c := w.client(Types{"text/html"}, limit, nil)
 	f.Fuzz(func(t *testing.T, coding, contentType string, sent []byte, announced int) {
 		in := &http.Response{
 			StatusCode: 200, Body: io.NopCloser(bytes.NewReader(sent)), ContentLength: int64(max(announced, -1)),
@@ -385,8 +406,12 @@ func FuzzBody(f *testing.F) {
 		if contentType != "" {
 			in.Header.Set("Content-Type", contentType)
 		}
-		var out web.Response
-		err := c.readBody(context.Background(), in, &out)
+		budget := newMemory(1 << 30)
+		s := budget.share()
+		out := web.Response{Status: 200, Header: in.Header}
+		watch := newTimer(context.Background(), time.Hour)
+		defer watch.stop()
+		err := c.readBody(context.Background(), watch, in, &out, s, 0)
 		if len(out.Raw) > limit || len(out.Body) > limit {
 			t.Fatalf("%d raw, %d decoded: beyond the cap of %d", len(out.Raw), len(out.Body), limit)
 		}
@@ -398,6 +423,14 @@ func FuzzBody(f *testing.F) {
 		}
 		if err == nil && out.Truncated != "" && len(out.Body) == 0 {
 			t.Fatalf("truncated by %s to nothing, but no failure", out.Truncated)
+		}
+		want := cap(out.Body) + treeFactor*len(out.Body)
+		if list := codings(in.Header["Content-Encoding"]); len(list) > 0 && len(out.Raw) > 0 {
+			window, times := windows(list, &intake{data: out.Raw, err: io.EOF})
+			want += cap(out.Raw) + window + times*len(out.Body)
+		}
+		if err == nil && s.size != int64(want) {
+			t.Fatalf("%d bytes counted, want %d", s.size, want)
 		}
 	})
 }

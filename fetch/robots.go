@@ -12,16 +12,40 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// robotsFirst asks an origin's robots.txt before it lets a request through
-// (RFC 9309). Rules live for a day, "unreachable" for a minute or as long as the
-// server asks.
-type robotsFirst struct {
-	pages Fetcher
-	files Fetcher // accepts any type, bounds the size
-	gate  *Gate
-	cap   time.Duration // of Crawl-delay
-	clock clock.Clock
-	rules *cache[string, verdict]
+// Robots asks an origin's robots.txt before it lets a request through (RFC
+// 9309).
+//
+// The life of what is known of an origin:
+//
+//	           asked            2xx, 3xx, 4xx
+//	unknown ──────────► asking ───────────────► rules, for a day ──► unknown
+//	   ▲                  │ 429, 5xx, no whole answer
+//	   └──────────────────┴── unknown for now: not asked again for a minute or,
+//	                          if that is longer, for its Retry-After
+//
+// While the rules are unknown nothing is fetched, and nothing counts as
+// disallowed. A request that did not come to be sent because politeness asks to
+// wait (web.ReasonBusy) leaves all as it was.
+type Robots struct {
+	o     RobotsOptions
+	rules *cache[string, verdict] // by origin
+}
+
+// RobotsOptions say what Robots stands before. Pages and Files are needed.
+type RobotsOptions struct {
+	// Pages fetches what robots.txt allows.
+	Pages Fetcher
+	// Files fetches robots.txt: documents of any type, bounded in size.
+	Files Fetcher
+	// Gate is told of a Crawl-delay; nil = nobody is.
+	Gate *Gate
+	// CrawlDelayCap bounds a Crawl-delay; 0 ignores it.
+	CrawlDelayCap time.Duration
+	// Clock tells the time; nil = the machine's.
+	Clock clock.Clock
+	// Kept are the rules of an earlier run, and keep those of this one; nil =
+	// each run asks for itself.
+	Kept *RobotsFile
 }
 
 // verdict is what asking for an origin's robots.txt came to: rules, or the
@@ -32,17 +56,27 @@ type verdict struct {
 	until   time.Time // when a missing one is asked for again
 	dead    *web.Failure
 	weight  int // bytes it may take in memory
+
+	status int    // that the rules were made of, with
+	body   []byte // these lines; both for Kept, and only until they are kept
 }
 
-func newRobots(pages, files Fetcher, g *Gate, c clock.Clock, cap time.Duration) *robotsFirst {
-	rules := newCache[string](c, robotsBytes, func(v verdict) int { return v.weight })
-	return &robotsFirst{pages, files, g, cap, c, rules}
-}
-
-func (r *robotsFirst) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
-	if f := checkPort(u); f != nil {
-		return nil, f
+// NewRobots returns a fetcher that obeys robots.txt.
+func NewRobots(o RobotsOptions) *Robots {
+	if o.Clock == nil {
+		o.Clock = clock.System{}
 	}
+	r := &Robots{o: o, rules: newCache[string](o.Clock, robotsBytes, func(v verdict) int { return v.weight })}
+	if o.Kept != nil {
+		for _, k := range o.Kept.take() {
+			r.rules.put(k.Origin, k.verdict(), k.Until)
+		}
+	}
+	return r
+}
+
+// Fetch fetches u if the robots.txt of its origin allows it.
+func (r *Robots) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	v, exchange, err := r.ask(ctx, u)
 	if err != nil {
 		return nil, err
@@ -54,18 +88,20 @@ func (r *robotsFirst) Fetch(ctx context.Context, u web.URL) (*web.Response, erro
 		return nil, &f
 	case v.missing != "":
 		return nil, &web.Failure{Reason: web.ReasonRobotsMissing, Temporary: true, Robots: exchange,
-			RetryAfter: max(0, v.until.Sub(r.clock.Now())),
+			RetryAfter: max(0, v.until.Sub(r.o.Clock.Now())),
 			Detail:     fmt.Sprintf("%s: robots.txt is unknown: %s", u, v.missing)}
 	case !v.rules.Allowed(Agent, u.RequestPath()):
 		return nil, &web.Failure{Reason: web.ReasonRobots, Robots: exchange,
 			Detail: fmt.Sprintf("%s: robots.txt of %s disallows it", u, u.Origin())}
 	}
 	delay, _ := v.rules.CrawlDelay(Agent)
-	delay = min(delay, r.cap)
-	r.gate.Pace(u.Host(), delay)
-	response, err := r.pages.Fetch(ctx, u)
+	delay = min(delay, r.o.CrawlDelayCap)
+	if r.o.Gate != nil {
+		r.o.Gate.Pace(u.Host(), delay)
+	}
+	response, err := r.o.Pages.Fetch(ctx, u)
 	if response != nil {
-		response.CrawlDelay, response.Robots = delay, exchange
+		response.CrawlDelay, response.Robots = max(response.CrawlDelay, delay), exchange
 	}
 	var f *web.Failure
 	if errors.As(err, &f) {
@@ -76,19 +112,30 @@ func (r *robotsFirst) Fetch(ctx context.Context, u web.URL) (*web.Response, erro
 
 // ask returns the verdict on u's origin, and the exchange that brought it if
 // that was needed.
-func (r *robotsFirst) ask(ctx context.Context, u web.URL) (v verdict, exchange *web.Response, err error) {
+func (r *Robots) ask(ctx context.Context, u web.URL) (v verdict, exchange *web.Response, err error) {
 	origin := u.Origin()
 	v, _, err = r.rules.get(ctx, origin, func() (v verdict, life time.Duration, err error) {
 		file, err := web.Parse(origin + "/robots.txt")
 		if err != nil {
 			return verdict{missing: err.Error(), weight: 1 << 10}, robotsLife, nil
 		}
-		answer, err := Follow(ctx, noting{r.files, &exchange}, file, robotsRedirects)
-		if ctx.Err() != nil {
+		answer, err := Follow(ctx, noting{r.o.Files, &exchange}, file, robotsRedirects)
+		var f *web.Failure
+		switch {
+		case ctx.Err() != nil:
 			return verdict{}, 0, ctx.Err()
+		case err != nil && !errors.As(err, &f):
+			return verdict{}, 0, err
+		case f != nil && f.Reason == web.ReasonBusy:
+			f.Robots = exchange // of a redirect that led to where one has to wait
+			return verdict{}, 0, f
 		}
-		v, life = judgeRobots(answer, err, exchange != nil)
-		v.until = r.clock.Now().Add(life)
+		v, life = judgeRobots(answer, f, exchange != nil)
+		v.until = r.o.Clock.Now().Add(life)
+		if r.o.Kept != nil && life > 0 {
+			r.o.Kept.add(origin, v, life)
+		}
+		v.body = nil
 		return v, life, nil
 	})
 	return v, exchange, err
@@ -108,35 +155,50 @@ func (n noting) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	return r, err
 }
 
+// ruleWeight is the memory that a verdict takes beside its rules, in bytes.
+const ruleWeight = 1 << 10
+
 // judgeRobots turns what became of a request for robots.txt into a verdict
 // and the time for which it holds. answered tells whether the origin itself
 // gave a response, if only a redirect.
-func judgeRobots(answer *web.Response, err error, answered bool) (verdict, time.Duration) {
-	const base = 1 << 10
-	var f *web.Failure
-	if errors.As(err, &f) {
+func judgeRobots(answer *web.Response, f *web.Failure, answered bool) (verdict, time.Duration) {
+	if f != nil {
 		switch f.Reason {
 		case web.ReasonRedirects, web.ReasonRedirectLoop, web.ReasonRedirectBad:
 			// "unavailable", RFC 9309, section 2.3.1.2
-			return verdict{rules: robots.FromStatus(404, nil), weight: base}, robotsLife
-		case web.ReasonDNS, web.ReasonConnect, web.ReasonAddress, web.ReasonTLS:
+			return rulesOf(404, nil), robotsLife
+		case web.ReasonDNS, web.ReasonConnect, web.ReasonAddress, web.ReasonPort, web.ReasonContact, web.ReasonTLS:
 			if !answered {
-				return verdict{dead: f, weight: base}, 0
+				return verdict{dead: f, weight: ruleWeight}, 0
 			}
 		}
+		return missing(f.Error(), f.RetryAfter)
 	}
-	switch {
-	case err != nil:
-		return verdict{missing: err.Error(), weight: base}, robotsRetryLife
-	case answer.Status >= 500:
-		return verdict{missing: fmt.Sprintf("%s: status %d", answer.URL, answer.Status), weight: base}, max(robotsRetryLife, answer.RetryAfter)
-	case answer.Truncated == "time" || answer.Truncated == "disconnect":
+	if answer.Truncated == "time" || answer.Truncated == "disconnect" {
 		// The rule that matters may be in the part that did not come.
-		return verdict{missing: fmt.Sprintf("%s: cut short by %s", answer.URL, answer.Truncated), weight: base}, robotsRetryLife
+		return missing(fmt.Sprintf("%s: cut short by %s", answer.URL, answer.Truncated), answer.RetryAfter)
 	}
 	body := answer.Body
 	if answer.Truncated != "" { // half a line could disallow more than the whole
 		body = body[:bytes.LastIndexByte(body, '\n')+1]
 	}
-	return verdict{rules: robots.FromStatus(answer.Status, body), weight: base + 2*len(body)}, robotsLife
+	v := rulesOf(answer.Status, body)
+	if v.rules == nil {
+		return missing(fmt.Sprintf("%s: status %d", answer.URL, answer.Status), answer.RetryAfter)
+	}
+	return v, robotsLife
+}
+
+// rulesOf is the verdict of a whole answer; its rules are nil where they are
+// unknown.
+func rulesOf(status int, body []byte) verdict {
+	if status < 200 || status >= 300 {
+		body = nil
+	}
+	rules, _ := robots.FromStatus(status, body)
+	return verdict{rules: rules, weight: ruleWeight + 2*len(body), status: status, body: body}
+}
+
+func missing(why string, retryAfter time.Duration) (verdict, time.Duration) {
+	return verdict{missing: why, weight: ruleWeight + len(why)}, max(robotsRetryLife, retryAfter)
 }

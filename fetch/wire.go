@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -74,9 +75,9 @@ func (w *wire) guarded() bool { return !w.options.AllowPrivate && w.options.Prox
 
 func (w *wire) close() { w.transport.CloseIdleConnections() }
 
-// dial connects to "host:port", trying the addresses of a name in turn. Each
-// has its fair share of the time left, so that a silent one does not use up
-// what another needs.
+// dial connects to "host:port": to the address that passed the gate, or else to
+// the first address of the name that lets it. Each has its fair share of the
+// time left, so that a silent one does not use up what another needs.
 func (w *wire) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, w.options.Timeout)
 	defer cancel()
@@ -84,41 +85,62 @@ func (w *wire) dial(ctx context.Context, network, address string) (net.Conn, err
 	if err != nil {
 		return nil, err
 	}
+	if to, ok := targetOf(ctx); ok {
+		return w.connectTo(ctx, to, network, port)
+	}
 	addrs, err := w.resolve(ctx, host)
 	if err != nil {
 		return nil, err
 	}
-	var failed, refused error
+	var conn net.Conn
 	for i, a := range addrs {
-		if w.guarded() {
-			if err := guard(a); err != nil {
-				refused = err
-				continue
-			}
+		conn, err = w.connectTo(ctx, target{a, len(addrs) - i}, network, port)
+		if err == nil || ctx.Err() != nil {
+			break
 		}
-		conn, err := w.connectWithin(ctx, len(addrs)-i, network, net.JoinHostPort(a.String(), port))
-		if err == nil {
-			return conn, nil
-		}
-		if ctx.Err() != nil {
-			return nil, err
-		}
-		failed = err
 	}
-	if failed != nil {
-		return nil, failed
-	}
-	return nil, refused
+	return conn, err
 }
 
-// connectWithin connects within 1/share of the time ctx leaves.
-func (w *wire) connectWithin(ctx context.Context, share int, network, address string) (net.Conn, error) {
-	if end, ok := ctx.Deadline(); ok && share > 1 {
+// connectTo connects to an address, within 1/share of the time ctx leaves.
+func (w *wire) connectTo(ctx context.Context, to target, network, port string) (net.Conn, error) {
+	if w.guarded() {
+		if err := guard(to.addr); err != nil {
+			return nil, err
+		}
+	}
+	if end, ok := ctx.Deadline(); ok && to.share > 1 {
 		var cancel func()
-		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/time.Duration(share))
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/time.Duration(to.share))
 		defer cancel()
 	}
-	return w.connect(ctx, network, address)
+	address := net.JoinHostPort(to.addr.String(), port)
+	c, err := w.connect(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return &conn{c, netip.AddrPortFrom(to.addr, uint16(number))}, nil
+}
+
+// conn is a connection that knows the address it was made to.
+type conn struct {
+	net.Conn
+	to netip.AddrPort
+}
+
+func (c *conn) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.to) }
+
+// ours is the connection below that of a transport without a proxy.
+func ours(c net.Conn) (own *conn, ok bool) {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	own, ok = c.(*conn)
+	return own, ok
 }
 
 // resolve returns the addresses of a host, at least one. A name server has

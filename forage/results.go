@@ -212,7 +212,7 @@ func WriteGoals(w io.Writer, results []Result) error {
 			for _, s := range g.Path {
 				steps = append(steps, strings.TrimSpace(fmt.Sprintf("%s %s", event.Line(s.Milestone()), s.URL)))
 			}
-			fmt.Fprintf(b, "%s\t%s\t%d\t%.4f\t%t\t%s\n", r.Start, g.URL(), g.Pages, g.Worth, g.Alone, strings.Join(steps, " > "))
+			fmt.Fprintf(b, "%s\t%s\t%d\t%.4f\t%t\t%s\n", r.Start, g.URL(), g.Pages, g.Worth, g.Alone, event.Cell(strings.Join(steps, " > ")))
 		}
 	}
 	return b.Flush()
@@ -227,7 +227,7 @@ func WriteSites(w io.Writer, results []Result) error {
 		if len(r.Goals) > 0 {
 			first = fmt.Sprint(r.Goals[0].Pages)
 		}
-		fmt.Fprintf(b, "%s\t%s\t%d\t%s\t%d\t%d\t%s\n", r.Start, r.Ending, len(r.Goals), first, r.Pages, r.Failed, event.Line(r.Note))
+		fmt.Fprintf(b, "%s\t%s\t%d\t%s\t%d\t%d\t%s\n", r.Start, r.Ending, len(r.Goals), first, r.Pages, r.Failed, event.Cell(r.Note))
 	}
 	return b.Flush()
 }

@@ -142,16 +142,23 @@ func parseHost(b []byte) (web.HostState, error) {
 
 // meta is the store's own record:
 //
-//	version ledger size records synced next   uvarint each
+//	version ledger size records synced next turn forgetful   uvarint each
+//
+// Version 1 has neither turn nor forgetful.
 type meta struct {
+	version uint64
 	ledger  uint64 // number of the ledger's file
 	size    int64  // its committed length, in bytes
 	records int64  // in that length
 	synced  int64  // how much of it has been made to survive a power failure
 	next    uint64 // number of the next entry
+	turn    uint64 // number of the commit: one more than the one before
+	// forgetful is 1 from when the end of the seen-set was lost until what it
+	// held is known again.
+	forgetful bool
 }
 
-const storeVersion = 1
+const storeVersion = 2
 
 func (m meta) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, storeVersion)
@@ -159,20 +166,32 @@ func (m meta) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(m.size))
 	b = binary.AppendUvarint(b, uint64(m.records))
 	b = binary.AppendUvarint(b, uint64(m.synced))
-	return binary.AppendUvarint(b, m.next)
+	b = binary.AppendUvarint(b, m.next)
+	b = binary.AppendUvarint(b, m.turn)
+	if m.forgetful {
+		return append(b, 1)
+	}
+	return append(b, 0)
 }
 
 func parseMeta(b []byte) (meta, error) {
 	r := reader{b: b}
-	if v := r.uint(); r.err == nil && v != storeVersion {
-		return meta{}, fmt.Errorf("it is of version %d and this program reads version %d: go on with the program that began it", v, storeVersion)
+	version := r.uint()
+	if r.err == nil && (version < 1 || version > storeVersion) {
+		return meta{}, fmt.Errorf("%w: it is of version %d and this program reads versions 1 to %d: go on with the program that wrote it", errVersion, version, storeVersion)
 	}
-	m := meta{ledger: r.uint(), size: int64(r.uint()), records: int64(r.uint()), synced: int64(r.uint()), next: r.uint()}
+	m := meta{version: version, ledger: r.uint(), size: int64(r.uint()), records: int64(r.uint()), synced: int64(r.uint()), next: r.uint()}
+	if version >= 2 {
+		m.turn, m.forgetful = r.uint(), r.uint() != 0
+	}
 	if r.err != nil {
 		return m, fmt.Errorf("meta record: %w", errDamaged)
 	}
 	return m, nil
 }
+
+// errVersion is of files that another version of this program wrote.
+var errVersion = errors.New("written by another version")
 
 // reader reads varints and strings until the first error.
 type reader struct {

@@ -1,4 +1,27 @@
 package frontier
 
+import (
+	"context"
+	"errors"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
 // OpenOn is Open on another file system.
 var OpenOn = open
+
+// Small makes the store write tables of so many bytes.
+func Small(o Options, bytes uint64) Options {
+	o.buffer = bytes
+	return o
+}
+
+// RebuildOn is Rebuild on another file system.
+func RebuildOn(ctx context.Context, fs vfs.FS, from, to string) (Rebuilt, []*DamageError, error) {
+	r, err := examine(fs, from)
+	if err != nil {
+		return Rebuilt{}, nil, err
+	}
+	b, err := r.rebuild(ctx, fs, to, nil)
+	return b, r.Damage(), errors.Join(err, r.Close())
+}

@@ -75,9 +75,8 @@ type Options struct {
 	// and otherwise stays as it is (LM10 Q8). Each such link costs a look at
 	// the one that waits.
 	Shortest bool
-	// Repair lets Open go on with a damaged seen-set: all waiting links are
-	// kept, but some addresses that were done may be fetched again.
-	Repair bool
+
+	buffer uint64 // bytes that the store collects before it makes a table of them; 0 = 64 MiB
 }
 
 const defaultMaxPerHost = 10_000

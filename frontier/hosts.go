@@ -32,3 +32,11 @@ func (f *Frontier) Hosts(n int) []web.HostQueue {
 	}
 	return out
 }
+
+// Host is what is remembered of a host, that of a new one if nothing is.
+func (f *Frontier) Host(name web.Host) web.HostState {
+	if h, ok := f.byName[name]; ok {
+		return h.state
+	}
+	return web.HostState{Host: name}
+}

@@ -65,44 +65,49 @@ func createLedger(fs vfs.FS, name string) (*ledger, error) {
 // openLedger opens a ledger of which size bytes are committed, and calls do
 // with each record. Where the file is damaged it returns with l.size at the end
 // of what is whole.
-func openLedger(fs vfs.FS, name string, size int64, do func(record)) (l *ledger, err error) {
+func openLedger(fs vfs.FS, name string, size int64, do func(record)) (*ledger, error) {
 	f, err := fs.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, f.Close())
-		}
-	}()
-	l = &ledger{file: f, name: name, size: ledgerHeader}
+	l := &ledger{file: f, name: name}
+	if l.size, l.records, err = readLedger(f, name, size, do); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return l, nil
+}
+
+// readLedger calls do with each record of a ledger in its first size bytes, as
+// far as its blocks are whole. It returns how far that is, in bytes and records.
+func readLedger(f io.ReaderAt, name string, size int64, do func(record)) (whole, records int64, err error) {
 	head := make([]byte, ledgerHeader)
 	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
-		return nil, err
+		return 0, 0, err
 	}
 	if want := ledgerMagic(); string(head) != want {
 		if string(head[:14]) == want[:14] {
-			return nil, fmt.Errorf("%s is of version %s and this program reads version %s: go on with the program that began it", name, head[14:], want[14:])
+			return 0, 0, fmt.Errorf("%w: %s is of version %s and this program reads version %s: go on with the program that wrote it", errVersion, name, head[14:], want[14:])
 		}
-		return nil, fmt.Errorf("%s does not begin as a ledger does: %w", name, errDamaged)
+		return 0, 0, &DamageError{Path: name, Err: errors.New("it does not begin as a ledger does")}
 	}
-	r := &bufferedAt{f: f, pos: ledgerHeader, end: size}
-	for l.size < size {
+	whole = ledgerHeader
+	r := &bufferedAt{f: f, pos: whole, end: size}
+	for whole < size {
 		head := r.next(blockHeader)
 		if head == nil {
-			return l, r.err
+			return whole, records, r.err
 		}
 		n := int64(binary.LittleEndian.Uint32(head)) * recordSize
 		sum := binary.LittleEndian.Uint64(head[4:])
 		if n == 0 || n > maxBlock {
-			return l, nil
+			return whole, records, nil
 		}
 		body := r.next(int(n))
 		if body == nil {
-			return l, r.err
+			return whole, records, r.err
 		}
-		if sum != blockSum(l.size, body) {
-			return l, nil
+		if sum != blockSum(whole, body) {
+			return whole, records, nil
 		}
 		for b := body; len(b) > 0; b = b[recordSize:] {
 			do(record{
@@ -114,13 +119,11 @@ func openLedger(fs vfs.FS, name string, size int64, do func(record)) (l *ledger,
 				host: binary.LittleEndian.Uint32(b[24:]),
 			})
 		}
-		l.size += blockHeader + n
-		l.records += n / recordSize
+		whole += blockHeader + n
+		records += n / recordSize
 	}
-	return l, nil
+	return whole, records, nil
 }
-
-var errDamaged = errors.New("the file is damaged")
 
 func blockSum(at int64, records []byte) uint64 {
 	return xxh3.HashSeed(records, uint64(at))
@@ -128,7 +131,7 @@ func blockSum(at int64, records []byte) uint64 {
 
 // bufferedAt reads a file from pos to end in large pieces.
 type bufferedAt struct {
-	f        vfs.File
+	f        io.ReaderAt
 	pos, end int64
 	buf      []byte
 	rest     []byte

@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,9 +25,35 @@ type lazyFS struct {
 
 	mu    sync.Mutex
 	stale map[string]struct{} // logs closed without a sync
+	locks []io.Closer         // of the store's folder
 }
 
-func newLazyFS(fs vfs.FS) *lazyFS { return &lazyFS{FS: fs, stale: make(map[string]struct{})} }
+func newLazyFS(fs vfs.FS, h *halt) *lazyFS {
+	return &lazyFS{FS: haltFS{fs, h}, stale: make(map[string]struct{})}
+}
+
+// Lock takes a lock that unlock gives back, whatever a store that was left as it
+// stood did about it.
+func (l *lazyFS) Lock(name string) (io.Closer, error) {
+	c, err := l.FS.Lock(name)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.locks = append(l.locks, c)
+	return io.NopCloser(nil), nil
+}
+
+func (l *lazyFS) unlock() (err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.locks {
+		err = errors.Join(err, c.Close())
+	}
+	l.locks = nil
+	return err
+}
 
 func (l *lazyFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	f, err := l.FS.Create(name, c)

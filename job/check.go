@@ -9,9 +9,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
+	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/web"
@@ -238,9 +238,21 @@ func patterns(list func(*Job) []string) func(j *Job, bad complaint) {
 	}
 }
 
-// minLiveDelay is the least pause between requests to a host that is not
-// one's own.
-const minLiveDelay = 200 * time.Millisecond
+// checkOwnHosts finds what is no name of a host, or of too many.
+func checkOwnHosts(j *Job, bad complaint) {
+	for i, name := range j.Politeness.OwnHosts {
+		at := fmt.Sprintf(".%d", i)
+		u, err := web.Parse("http://" + name + "/")
+		switch {
+		case err != nil || string(u.Host()) != name:
+			bad(at, "own host %q is no name of a host, such as www.example.org", name)
+		case u.Host().Name() != name:
+			bad(at, "own host %q: name it without its port, for all of them", name)
+		case u.Host().IsPublicSuffix():
+			bad(at, "own host %q is where anybody may have a name: name the hosts below it that are yours", name)
+		}
+	}
+}
 
 // ErrNoContact says that a job for the real web names no contact.
 var ErrNoContact = errors.New("the live web needs a contact, so that site owners can reach you")
@@ -262,13 +274,15 @@ func (j *Job) CheckLive() error {
 }
 
 // CheckPolite finds what the owners of sites may expect and a job lacks: a
-// contact, and a delay that is long enough.
+// contact, and a delay that is long enough. A short one with leave for private
+// addresses or for hosts of one's own is for those alone: others are asked no
+// faster than fetch.MinDelay.
 func (j *Job) CheckPolite() error {
 	if j.Contact == "" {
 		return &Error{"contact", ErrNoContact}
 	}
-	if d := j.delay(); d < minLiveDelay {
-		return &Error{"politeness.delay", fmt.Errorf("a delay of %v is too short for other people's servers: at least %v (shorter ones are for recorded webs and for your own machines)", d, minLiveDelay)}
+	if d := j.delay(); d < fetch.MinDelay && !j.Fetch.AllowPrivate && len(j.Politeness.OwnHosts) == 0 {
+		return &Error{"politeness.delay", fmt.Errorf("a delay of %v is too short for other people's servers: at least %v (shorter ones are for recorded webs, for private addresses with --allow-private, and for hosts of your own, which politeness.own-hosts of a job file names)", d, fetch.MinDelay)}
 	}
 	return nil
 }

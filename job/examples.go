@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
@@ -110,10 +112,11 @@ func (m *Maker) example(ctx context.Context, src string) (collection.Example, er
 		return collection.Example{}, err
 	}
 	m.Note("example " + src)
-	r, err := fetch.Follow(ctx, m.Fetcher, u, 10)
+	r, err := m.follow(ctx, u)
 	if err != nil {
 		return collection.Example{}, err
 	}
+	defer r.Release()
 	if r.Status != 200 {
 		return collection.Example{}, fmt.Errorf("status %d", r.Status)
 	}
@@ -122,6 +125,32 @@ func (m *Maker) example(ctx context.Context, src string) (collection.Example, er
 		mime = v[0]
 	}
 	return collection.Example{Source: src, URL: r.URL.String(), MIME: mime, Body: r.Body}, nil
+}
+
+// maxWait is how long an example page is waited for because politeness asks to.
+const maxWait = 2 * time.Minute
+
+// follow fetches a page, and goes on to where it has moved. The fetcher is that of
+// a crawl, which has other pages to fetch meanwhile; here it is this one or none.
+func (m *Maker) follow(ctx context.Context, u web.URL) (*web.Response, error) {
+	var c clock.Clock = clock.System{}
+	if m.Clock != nil {
+		c = m.Clock
+	}
+	for {
+		r, err := fetch.Follow(ctx, m.Fetcher, u, 10)
+		var f *web.Failure
+		if !errors.As(err, &f) || f.Reason != web.ReasonBusy || f.RetryAfter > maxWait {
+			return r, err
+		}
+		fire, stop := c.NewTimer(f.RetryAfter)
+		select {
+		case <-fire:
+		case <-ctx.Done():
+			stop()
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // maxExample bounds an example file, in bytes.

@@ -96,8 +96,10 @@ type Scope struct {
 
 // Politeness is what the owners of sites are owed.
 type Politeness struct {
-	Delay         *Duration `yaml:"delay,omitempty"` // nil = the default
+	Delay         *Duration `yaml:"delay,omitempty"`     // nil = the default
+	OwnHosts      []string  `yaml:"own-hosts,omitempty"` // names, each with all below it
 	MaxCrawlDelay Duration  `yaml:"max-crawl-delay,omitempty"`
+	AddressLanes  int       `yaml:"address-lanes,omitempty"`
 	ObeyNoFollow  bool      `yaml:"obey-rel-nofollow,omitempty"`
 }
 
@@ -106,6 +108,7 @@ type Fetch struct {
 	Workers      int      `yaml:"workers,omitempty"`
 	Timeout      Duration `yaml:"timeout,omitempty"`
 	MaxBody      Size     `yaml:"max-body,omitempty"`
+	Memory       Size     `yaml:"memory,omitempty"`
 	Types        []string `yaml:"types,omitempty"`      // media types
 	Through      string   `yaml:"through,omitempty"`    // address of an HTTP proxy
 	ThroughCA    string   `yaml:"through-ca,omitempty"` // file

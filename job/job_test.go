@@ -1,8 +1,12 @@
 package job
 
 import (
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -12,6 +16,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/datadriven"
+
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // TestSettings prints what is said of each setting: testdata/settings.txt.
@@ -231,6 +237,14 @@ func TestErrors(t *testing.T) {
 		{"budget:\n  pages: x\n  time: soon\nfetch: {max-body: big}", "job.yaml:4: \"big\" is no size"},
 		{"politeness:\n  delay: soon", `job.yaml:2: "soon" is no time span: write it as 30s, 5m or 2h`},
 		{"fetch:\n  max-body: big", `job.yaml:2: "big" is no size: write it as 10MiB or 500KB`},
+		{"fetch: {memory: 100}", "job.yaml:1: memory 100 is outside 1,048,576…1,099,511,627,776"},
+		{"politeness: {address-lanes: 65}", "job.yaml:1: address-lanes 65 is outside 1…64"},
+		{"politeness:\n  own-hosts:\n  - ok.example\n  - 'http://a.example/'", `job.yaml:4: own host "http://a.example/" is no name of a host`},
+		{"politeness: {own-hosts: ['*.example.org']}", `job.yaml:1: own host "*.example.org" is no name of a host`},
+		{"politeness: {own-hosts: [Example.org]}", `own host "Example.org" is no name of a host`},
+		{"politeness: {own-hosts: [a.example:8080]}", `name it without its port`},
+		{"politeness: {own-hosts: [co.uk]}", `own host "co.uk" is where anybody may have a name`},
+		{"politeness: {own-hosts: [github.io]}", "name the hosts below it that are yours"},
 		{"fetch:\n\n  through: nowhere", `job.yaml:3: proxy "nowhere"`},
 		{"fetch:\n  workers: 0", "job.yaml:2: workers is 0: give more, or leave it out for 32"},
 		{"budget: {time: 5}", "job.yaml:1: the time span 5 has no unit: write it as 5s, 5m or 5h"},
@@ -271,7 +285,7 @@ func TestLocate(t *testing.T) {
 
 // The real web needs a contact and a delay; machines of one's own do not.
 func TestCheckLive(t *testing.T) {
-	quick := Duration(10 * time.Millisecond)
+	quick, almost := Duration(10*time.Millisecond), Duration(999*time.Millisecond)
 	private := Fetch{AllowPrivate: true}
 	for _, c := range []struct {
 		job  Job
@@ -280,6 +294,10 @@ func TestCheckLive(t *testing.T) {
 		{Job{}, "contact"},
 		{Job{Contact: "a@b.example"}, ""},
 		{Job{Contact: "a@b.example", Politeness: Politeness{Delay: &quick}}, "politeness.delay"},
+		{Job{Contact: "a@b.example", Politeness: Politeness{Delay: &almost}}, "politeness.delay"},
+		{Job{Contact: "a@b.example", Politeness: Politeness{Delay: &quick, OwnHosts: []string{"a.example"}}}, ""}, // for those alone
+		{Job{Contact: "a@b.example", Politeness: Politeness{Delay: &quick}, Fetch: private}, ""},                  // likewise
+		{Job{Politeness: Politeness{OwnHosts: []string{"a.example"}}, Seeds: []string{"https://a.example/"}}, "contact"},
 		{Job{Seeds: []string{"http://127.0.0.1/", "http://a.localhost/", "http://[::1]/"}, Fetch: private}, ""},
 		{Job{Seeds: []string{"http://127.0.0.1/"}}, "contact"},
 		{Job{Seeds: []string{"http://127.0.0.1/", "https://a.example/"}, Fetch: private}, "contact"},
@@ -299,6 +317,59 @@ func TestCheckLive(t *testing.T) {
 	}
 	if err := (&Job{}).CheckLive(); !errors.Is(err, ErrNoContact) {
 		t.Error(err)
+	}
+}
+
+// A proxy gets the freedom of a recorded web when it says that it is one, and by
+// nothing else: neither because it is on this machine, nor for a certificate.
+func TestFetchOptionsThroughProxies(t *testing.T) {
+	own := httptest.NewUnstartedServer(nil)
+	own.StartTLS()
+	defer own.Close()
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: own.Certificate().Raw})
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, certificate, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	proxy := func(status int, header, body string) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if header != "" {
+				w.Header().Set(web.RecordHeader, header)
+			}
+			w.WriteHeader(status)
+			io.WriteString(w, body)
+		}))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	recorded := proxy(200, web.RecordServed, string(certificate))
+	none := Duration(0)
+	for _, c := range []struct {
+		name     string
+		j        Job
+		recorded bool
+		cas      bool
+		want     string // of the error
+	}{
+		{"a recorded web", Job{Fetch: Fetch{Through: recorded}}, true, true, ""},
+		{"a recorded web, at once", Job{Fetch: Fetch{Through: recorded}, Politeness: Politeness{Delay: &none}}, true, true, ""},
+		{"plain", Job{Fetch: Fetch{Through: proxy(400, "", "")}}, false, false, "does not say that it serves a recorded web"},
+		{"plain, with a page for everything", Job{Fetch: Fetch{Through: proxy(200, "", string(certificate))}}, false, false, "contact"},
+		{"plain, with a certificate given", Job{Fetch: Fetch{Through: proxy(404, "", ""), ThroughCA: file}}, false, true, "contact"},
+		{"a page that is not recorded", Job{Fetch: Fetch{Through: proxy(404, web.RecordAbsent, "")}}, false, false, "contact"},
+		{"plain, too fast", Job{Contact: "a@b.example", Fetch: Fetch{Through: proxy(400, "", "")}, Politeness: Politeness{Delay: &none}}, false, false, "at least 1s"},
+		{"plain", Job{Contact: "a@b.example", Fetch: Fetch{Through: proxy(400, "", "")}}, false, false, ""},
+		{"plain, with a certificate given", Job{Contact: "a@b.example", Fetch: Fetch{Through: proxy(400, "", ""), ThroughCA: file}}, false, true, ""},
+		{"nobody", Job{Contact: "a@b.example", Fetch: Fetch{Through: "http://127.0.0.1:1"}}, false, false, "waggle web serve"},
+	} {
+		o, err := c.j.FetchOptions(t.Context())
+		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+			continue
+		}
+		if err == nil && (o.Recorded != c.recorded || (o.CAs != nil) != c.cas) {
+			t.Errorf("%s: recorded %v, certificates %v", c.name, o.Recorded, o.CAs != nil)
+		}
 	}
 }
 

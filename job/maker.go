@@ -130,7 +130,13 @@ func (m *Maker) MakeFetcher(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.Clock = m.Clock
+	o.Clock, o.Note, o.Memory = m.Clock, m.Note, int64(m.Job.Fetch.Memory)
+	// Who has to wait for long leaves the worker to others. Two turns: that of
+	// robots.txt, and one more.
+	o.Patience = 2 * max(o.Delay, fetch.MinDelay)
+	if m.Writer != nil {
+		o.RobotsFile = m.Writer.RobotsFile()
+	}
 	stack, err := fetch.New(o)
 	if err != nil {
 		return err
@@ -232,7 +238,7 @@ func (m *Maker) makeStores(ctx context.Context, c *crawl.Crawl) error {
 		Archive: store.Options{
 			Prefix: filePrefix(m.Job.Name), Software: "waggle/" + Version, Operator: m.Job.Contact, Job: m.Job.Name, Robots: "obey",
 		},
-		AcceptLoss: m.AcceptLoss, Note: m.Note,
+		AcceptLoss: m.AcceptLoss, Parser: m.Parser, Note: m.Note,
 	})
 	if err != nil {
 		return err

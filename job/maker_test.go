@@ -186,10 +186,12 @@ scope:
 politeness:
     delay: 1s
     max-crawl-delay: 1m0s
+    address-lanes: 1
 fetch:
     workers: 1
     timeout: 10s
     max-body: 10MiB
+    memory: 256MiB
     types:
         - text/html
         - application/xhtml+xml

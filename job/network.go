@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,17 +15,20 @@ import (
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/web"
 )
 
-// FetchOptions are what the job says of fetching. A proxy on this machine that
-// serves a recorded web is asked for its certificate; through any other the job
-// must be polite.
+// FetchOptions are what the job says of fetching. A proxy is asked whether it
+// serves a recorded web: then its pages may be fetched without a contact and a
+// delay, and, if it is on this machine, its certificate is trusted. Through any
+// other proxy the job must be as polite as without one: it may lead to the live
+// web.
 func (j *Job) FetchOptions(ctx context.Context) (fetch.Options, error) {
 	f := &j.Fetch
 	o := fetch.Options{
-		Contact: j.Contact, Version: Version, Delay: j.delay(), Canon: j.Canon(),
-		CrawlDelayCap: time.Duration(j.Politeness.MaxCrawlDelay),
-		Timeout:       time.Duration(f.Timeout), MaxBody: int(f.MaxBody), Types: f.Types, AllowPrivate: f.AllowPrivate,
+		Contact: j.Contact, Version: Version, Delay: j.delay(), Canon: j.Canon(), OwnHosts: j.Politeness.OwnHosts,
+		CrawlDelayCap: time.Duration(j.Politeness.MaxCrawlDelay), AddressLanes: j.Politeness.AddressLanes,
+		Timeout: time.Duration(f.Timeout), MaxBody: int(f.MaxBody), Types: f.Types, AllowPrivate: f.AllowPrivate,
 	}
 	if o.Delay == 0 {
 		o.Delay = -1 // none
@@ -36,20 +40,31 @@ func (j *Job) FetchOptions(ctx context.Context) (fetch.Options, error) {
 	if o.Proxy, err = url.Parse(f.Through); err != nil {
 		return o, &Error{"fetch.through", err}
 	}
-	var pem []byte
-	switch {
-	case f.ThroughCA != "":
-		if pem, err = os.ReadFile(f.ThroughCA); err != nil {
+	var given []byte
+	if f.ThroughCA != "" {
+		if given, err = os.ReadFile(f.ThroughCA); err != nil {
 			return o, &Error{"fetch.through-ca", err}
 		}
-	case onThisMachine(f.Through):
-		if pem, err = askCA(ctx, f.Through); err != nil {
-			return o, fmt.Errorf("proxy %s: %w", f.Through, err)
+	}
+	own, recorded, err := askProxy(ctx, f.Through)
+	if err != nil {
+		return o, &Error{"fetch.through", fmt.Errorf("proxy %s: %w", f.Through, err)}
+	}
+	if o.Recorded = recorded; !recorded {
+		if err := j.CheckPolite(); err != nil {
+			var lacks *Error
+			if errors.As(err, &lacks) {
+				lacks.Err = fmt.Errorf("%w; the proxy %s does not say that it serves a recorded web", lacks.Err, f.Through)
+			}
+			return o, err
 		}
 	}
+	pem := given
+	if recorded && pem == nil && onThisMachine(f.Through) {
+		pem = own
+	}
 	if len(pem) == 0 {
-		// Not a recorded web: what it fetches may well be the live one.
-		return o, j.CheckPolite()
+		return o, nil
 	}
 	if o.CAs, err = x509.SystemCertPool(); err != nil {
 		o.CAs = x509.NewCertPool()
@@ -60,22 +75,23 @@ func (j *Job) FetchOptions(ctx context.Context) (fetch.Options, error) {
 	return o, nil
 }
 
-// askCA asks a proxy on this machine for its certificate; one that has none is
-// no recorded web, and then the system's certificates hold.
-func askCA(ctx context.Context, proxy string) ([]byte, error) {
+// askProxy asks a proxy whether it serves a recorded web, and for the certificate
+// of its authority if it does.
+func askProxy(ctx context.Context, proxy string) (pem []byte, recorded bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(proxy, "/")+corpus.CertificatePath, nil)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
 	if err != nil {
-		return nil, fmt.Errorf("no proxy answers there (%w): start it with waggle web serve", err)
+		return nil, false, fmt.Errorf("no proxy answers there (%w): start it, or a recorded web with waggle web serve", err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, nil
+	if resp.StatusCode != http.StatusOK || resp.Header.Get(web.RecordHeader) != web.RecordServed {
+		return nil, false, nil
 	}
-	return io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	pem, err = io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	return pem, true, err
 }

@@ -159,8 +159,16 @@ func Settings() []Setting {
 		},
 
 		{
-			Path: "politeness.delay", Line: "Pause between requests to one host", Form: "D", Default: "1s", Flag: "delay",
+			Path: "politeness.delay", Line: "Pause between requests to one host or address; at least 1s for those of others", Form: "D", Default: "1s", Flag: "delay",
 			Example: "1s", Shown: true,
+		},
+		{
+			Path: "politeness.own-hosts", Line: "Hosts of your own, each with all below it: they may have a shorter pause", Form: "NAME",
+			Example: "[www.example.org]", check: checkOwnHosts,
+		},
+		{
+			Path: "politeness.address-lanes", Line: "Sites of one address asked at a time; more are for addresses that many owners share", Form: "N",
+			Default: "1", Min: 1, Max: 64, Example: "1",
 		},
 		{
 			Path: "politeness.max-crawl-delay", Line: "Longest pause that a robots.txt may ask for", Form: "D", Default: "60s", Example: "60s",
@@ -177,6 +185,9 @@ func Settings() []Setting {
 		},
 		{
 			Path: "fetch.max-body", Line: "Most bytes of a body, decoded", Form: "SIZE", Default: "10MiB", Example: "10MiB",
+		},
+		{
+			Path: "fetch.memory", Line: "Most bytes that bodies take at a time, with what is made of them", Form: "SIZE", Default: "256MiB", Min: 1 << 20, Max: 1 << 40, Example: "256MiB",
 		},
 		{
 			Path: "fetch.types", Line: "Media types asked for", Default: "text/html, application/xhtml+xml", Example: "[text/html, application/xhtml+xml]", check: checkTypes,

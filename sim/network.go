@@ -5,15 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/waggle-crawler/waggle/fetch/robots"
+	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -48,194 +44,96 @@ func (l Latency) of(seed uint64, u web.URL) time.Duration {
 	return min(time.Duration(d), time.Hour).Round(time.Microsecond)
 }
 
-// Bounds and lifetimes of robots.txt, as on the network.
-const (
-	agent           = "waggle"
-	robotsRedirects = 5
-	robotsLife      = 24 * time.Hour
-	robotsRetryLife = time.Minute // of "unreachable"
-	crawlDelayCap   = time.Minute
-)
-
-// network answers from a record as the network would through a live fetcher:
-// robots.txt is asked first, and documents of other types are refused.
+// network answers from a record as the network would: through the robots.txt and
+// the gate of a live fetcher, which go by a clock that runs ahead of the
+// simulation's for the length of one request.
+//
+//	Robots ─► Gate ─► transport: latency, media types ─► record
+//	   └────────┴─────────┴── clock of the request
 type network struct {
-	record   Record
-	opt      Options
-	delay    time.Duration // between two requests to a host
-	types    []string
-	origins  map[string]*origin
+	fetcher  fetch.Fetcher
+	clock    *ahead
 	requests int
 }
 
-// origin is what is known of the robots.txt of an origin.
-type origin struct {
-	rules   *robots.Rules
-	missing string // why rules are unknown
-	until   time.Time
-	// news is the exchange that brought the rules, until a page reports it.
-	news *web.Response
-}
-
-func newNetwork(record Record, o Options, delay time.Duration) *network {
-	types := o.Types
+func newNetwork(record Record, o Options, delay time.Duration, clock *virtual) *network {
+	n := &network{clock: &ahead{virtual: clock}}
+	types := fetch.Types(o.Types)
 	if types == nil {
-		types = []string{"text/html", "application/xhtml+xml"}
+		types = fetch.DefaultTypes()
 	}
-	return &network{record: record, opt: o, delay: delay, types: types, origins: map[string]*origin{}}
+	gate := fetch.NewGate(fetch.GateOptions{Delay: delay, Clock: n.clock})
+	n.fetcher = gate.Before(&transport{n, record, o, types, nil})
+	if o.IgnoreRobots {
+		return n
+	}
+	n.fetcher = fetch.NewRobots(fetch.RobotsOptions{
+		Pages: n.fetcher, Files: gate.Before(&transport{n, record, o, fetch.Types{"*/*"}, o.Asked}),
+		Gate: gate, CrawlDelayCap: crawlDelayCap, Clock: n.clock,
+	})
+	return n
 }
 
-// reach is how long a request for u takes that begins now, that for robots.txt
-// and the delay behind it included.
-func (n *network) reach(ctx context.Context, now time.Time, u web.URL) (time.Duration, error) {
-	var took time.Duration
-	o := &origin{rules: robots.AllowAll()}
-	if !n.opt.IgnoreRobots {
-		var err error
-		if o, took, err = n.ask(ctx, now, u); err != nil {
-			return 0, err
-		}
-	}
-	if o.missing != "" || !o.rules.Allowed(agent, u.RequestPath()) {
-		return took, nil
-	}
-	n.requests++
-	return took + n.opt.Latency.of(n.opt.Seed, u), nil
+// crawlDelayCap bounds a Crawl-delay, as it does on the network by default.
+const crawlDelayCap = time.Minute
+
+// fetch is what a request for u brings that begins now, and how long it takes,
+// with all that comes before it: robots.txt, the delay behind that, and what else
+// politeness asks to wait for. The error is a *web.Failure, or that of reading
+// the record.
+func (n *network) fetch(ctx context.Context, u web.URL) (r *web.Response, took time.Duration, err error) {
+	n.clock.by = 0
+	r, err = n.fetcher.Fetch(ctx, u)
+	return r, n.clock.by, err
 }
 
-// ask learns the rules of u's origin, and how long that took.
-func (n *network) ask(ctx context.Context, now time.Time, u web.URL) (*origin, time.Duration, error) {
-	name := u.Origin()
-	if o := n.origins[name]; o != nil && now.Before(o.until) {
-		return o, 0, nil
+// ahead is the clock of a request. Who waits by it is there at once.
+type ahead struct {
+	*virtual
+	by time.Duration // that the request has taken
+}
+
+func (a *ahead) Now() time.Time { return a.virtual.now.Add(a.by) }
+
+func (a *ahead) NewTimer(d time.Duration) (<-chan time.Time, func()) {
+	a.by += max(d, 0)
+	fire := make(chan time.Time, 1)
+	fire <- a.Now()
+	return fire, func() {}
+}
+
+// transport reads from the record, which takes as long as a request would.
+type transport struct {
+	network *network
+	record  Record
+	opt     Options
+	types   fetch.Types
+	asked   func() // is told of each request; nil tells nobody
+}
+
+func (t *transport) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	t.network.requests++
+	if t.asked != nil {
+		t.asked()
 	}
-	o := &origin{}
-	n.origins[name] = o
-	var took time.Duration
-	file, err := web.Parse(name + "/robots.txt")
-	if err != nil {
-		return nil, 0, err
-	}
-	for hops := 0; err == nil; hops++ {
-		var r *web.Response
-		if r, err = n.record.Fetch(ctx, file); err != nil {
-			break
-		}
-		n.requests++
-		if n.opt.Asked != nil {
-			n.opt.Asked()
-		}
-		took += n.opt.Latency.of(n.opt.Seed, file) + n.delay
-		o.news = r
-		if r.Status < 300 || r.Status >= 400 || r.Location.IsZero() || hops == robotsRedirects {
-			break
-		}
-		file = r.Location
-	}
+	began := t.network.clock.Now()
+	took := t.opt.Latency.of(t.opt.Seed, u)
+	t.network.clock.by += took
+	recorded, err := t.record.Fetch(ctx, u)
 	var f *web.Failure
-	if err != nil && !errors.As(err, &f) {
-		return nil, 0, fmt.Errorf("fetching %s: %w", file, err)
-	}
-	life := robotsLife
 	switch {
+	case errors.As(err, &f):
+		own := *f
+		return nil, &own
 	case err != nil:
-		o.missing, life = err.Error(), robotsRetryLife
-	case o.news.Status >= 500:
-		o.missing, life = fmt.Sprintf("%s: status %d", file, o.news.Status), robotsRetryLife
-	case o.news.Status >= 300 && o.news.Status < 400: // unavailable, RFC 9309, section 2.3.1.2
-		o.rules = robots.FromStatus(http.StatusNotFound, nil)
-	default:
-		o.rules = robots.FromStatus(o.news.Status, o.news.Body)
+		return nil, fmt.Errorf("fetching %s: %w", u, err)
 	}
-	o.until = now.Add(took + life)
-	return o, took, nil
-}
-
-// fetch is what the request for u brought, that reach began.
-func (n *network) fetch(ctx context.Context, now time.Time, u web.URL) (*web.Response, error) {
-	var exchange *web.Response
-	var pause time.Duration
-	if !n.opt.IgnoreRobots {
-		o := n.origins[u.Origin()]
-		exchange, o.news = o.news, nil
-		switch {
-		case o.missing != "":
-			return nil, &web.Failure{Reason: web.ReasonRobotsMissing, Temporary: true, Robots: exchange,
-				Detail: fmt.Sprintf("%s: robots.txt is unknown: %s", u, o.missing)}
-		case !o.rules.Allowed(agent, u.RequestPath()):
-			return nil, &web.Failure{Reason: web.ReasonRobots, Robots: exchange,
-				Detail: fmt.Sprintf("%s: robots.txt of %s disallows it", u, u.Origin())}
-		}
-		pause, _ = o.rules.CrawlDelay(agent)
-		pause = min(pause, crawlDelayCap)
-	}
-	recorded, err := n.record.Fetch(ctx, u)
-	if err == nil {
-		err = n.refuse(recorded)
-	}
-	if err != nil {
-		var f *web.Failure
-		if errors.As(err, &f) {
-			own := *f
-			own.Robots = exchange
-			return nil, &own
-		}
-		return nil, err
+	if f := t.types.Refuse(recorded, recorded.Body, int64(len(recorded.Raw))); f != nil {
+		return nil, f
 	}
 	r := *recorded
-	r.Took = n.opt.Latency.of(n.opt.Seed, u)
-	r.Started = now.Add(-r.Took)
-	r.RetryAfter = retryAfter(first(r.Header, "Retry-After"))
-	r.CrawlDelay, r.Robots = pause, exchange
+	r.Started, r.Took = began, took
+	// A moment without the Date of the recording says nothing.
+	r.RetryAfter = fetch.RetryAfter(r.Header, time.Time{})
 	return &r, nil
-}
-
-// refuse is the failure of a document that is of a type not asked for, by its
-// header or, without one, by how it begins.
-func (n *network) refuse(r *web.Response) error {
-	if r.Status >= 300 || slices.Contains(n.types, "*/*") {
-		return nil
-	}
-	if h := first(r.Header, "Content-Type"); h != "" {
-		if !slices.Contains(n.types, mediaType(h)) {
-			return &web.Failure{Reason: web.ReasonType, Detail: fmt.Sprintf("%s: status %d, Content-Type %.100q, %d bytes", r.URL, r.Status, h, len(r.Raw))}
-		}
-		return nil
-	}
-	if guess := sniff(r.Body); len(r.Body) > 0 && !slices.Contains(n.types, mediaType(guess)) {
-		return &web.Failure{Reason: web.ReasonType, Detail: fmt.Sprintf("%s: status %d, no Content-Type, looks like %s, %d bytes", r.URL, r.Status, guess, len(r.Raw))}
-	}
-	return nil
-}
-
-// retryAfter reads a Retry-After header in seconds, at most an hour. A date
-// belongs to the time of the recording, and counts as none.
-func retryAfter(s string) time.Duration {
-	seconds, err := strconv.ParseUint(s, 10, 32)
-	if err != nil {
-		return 0
-	}
-	return min(time.Duration(seconds)*time.Second, time.Hour)
-}
-
-// mediaType is a Content-Type without its parameters.
-func mediaType(s string) string {
-	kind, _, _ := strings.Cut(s, ";")
-	return strings.ToLower(strings.TrimSpace(kind))
-}
-
-// sniff guesses the media type of a document from how it begins.
-func sniff(body []byte) string {
-	start := string(body[:min(len(body), 512)])
-	if strings.HasPrefix(start, "<?xml") && strings.Contains(start, "<html") {
-		return "application/xhtml+xml"
-	}
-	return http.DetectContentType([]byte(start))
-}
-
-func first(h web.Header, key string) string {
-	if v := h[key]; len(v) > 0 {
-		return v[0]
-	}
-	return ""
 }

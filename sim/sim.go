@@ -146,7 +146,7 @@ func Run(ctx context.Context, c *crawl.Crawl, record Record, o Options) (Result,
 		o.Start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 	}
 	r := &run{opt: o, record: record, clock: &virtual{now: o.Start}}
-	r.network = newNetwork(record, o, c.Policy.Delay)
+	r.network = newNetwork(record, o, c.Policy.Delay, r.clock)
 	own := *c
 	own.Clock, own.Workers, own.Fetcher, own.Archive = r.clock, o.Workers, nil, nil
 	own.Listen = r.listen(c.Listen)
@@ -194,11 +194,12 @@ func (r *run) run(ctx context.Context) error {
 			return stopped(ctx, err)
 		}
 		for _, l := range leases {
-			took, err := r.network.reach(ctx, r.clock.now, l.URL)
-			if err != nil {
+			response, took, err := r.network.fetch(ctx, l.URL)
+			var why *web.Failure
+			if err != nil && !errors.As(err, &why) {
 				return stopped(ctx, err)
 			}
-			heap.Push(&r.flights, flight{l, r.clock.now.Add(took), r.begun})
+			heap.Push(&r.flights, flight{l, response, err, r.clock.now.Add(took), r.begun})
 			r.begun++
 		}
 		due, waits := course.NextDue()
@@ -206,7 +207,7 @@ func (r *run) run(ctx context.Context) error {
 		case len(r.flights) > 0 && (!waits || !due.Before(r.flights[0].lands)):
 			f := heap.Pop(&r.flights).(flight)
 			r.clock.advance(f.lands)
-			if err := r.land(ctx, course, f.Lease); err != nil {
+			if err := r.land(ctx, course, f); err != nil {
 				return stopped(ctx, err)
 			}
 		case waits:
@@ -226,13 +227,12 @@ func stopped(ctx context.Context, err error) error {
 }
 
 // land takes in what a request brought.
-func (r *run) land(ctx context.Context, course *crawl.Course, l web.Lease) error {
-	response, err := r.network.fetch(ctx, r.clock.now, l.URL)
-	a, err := r.crawl.Examine(ctx, l, response, err)
+func (r *run) land(ctx context.Context, course *crawl.Course, f flight) error {
+	a, err := r.crawl.Examine(ctx, f.Lease, f.response, f.err)
 	if err != nil {
 		return err
 	}
-	if r.opt.Outside != Drop && (a.Reason == web.ReasonStatus || a.Reason == web.ReasonRecord) && !r.record.Has(l.URL) {
+	if r.opt.Outside != Drop && (a.Reason == web.ReasonStatus || a.Reason == web.ReasonRecord) && !r.record.Has(f.URL) {
 		r.result.Missed++
 		course.Charge(1)
 	}
@@ -251,11 +251,13 @@ func (r *run) listen(next func(event.Event)) func(event.Event) {
 	}
 }
 
-// flight is a lease on its way.
+// flight is a lease on its way, with what the request will have brought.
 type flight struct {
 	web.Lease
-	lands time.Time
-	turn  int // in which it began: of equal moments the first lands first
+	response *web.Response
+	err      error
+	lands    time.Time
+	turn     int // in which it began: of equal moments the first lands first
 }
 
 // flights is a heap, the next to land first.

@@ -289,7 +289,7 @@ func (l *lab) live(t *testing.T, scorer string, policy crawl.Policy, enough int)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(server.CertificatePEM())
 	f, err := fetch.New(fetch.Options{
-		Proxy: &url.URL{Scheme: "http", Host: listener.Addr().String()}, CAs: roots, Delay: -1,
+		Proxy: &url.URL{Scheme: "http", Host: listener.Addr().String()}, Recorded: true, CAs: roots, Delay: -1,
 	})
 	must(t, err)
 	defer f.Close()

@@ -240,8 +240,9 @@ func (r *renderer) responseHead(p *web.Response) {
 	r.block = append(r.block, "\r\n"...)
 }
 
-// info renders the warcinfo record that starts a file.
-func (a *Archive) info(name string) []byte {
+// info renders the warcinfo record that starts or ends a file, with one more
+// field.
+func (a *Archive) info(name string, more [2]string) []byte {
 	r := a.get()
 	defer a.put(r)
 	now := a.opt.Now()
@@ -256,6 +257,7 @@ func (a *Archive) info(name string) []byte {
 		{"robots", a.opt.Robots},
 		{"format", "WARC File Format 1.1"},
 		{"conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"},
+		more,
 	} {
 		if f[1] != "" {
 			r.block = appendField(r.block, f[0], f[1])
@@ -263,6 +265,14 @@ func (a *Archive) info(name string) []byte {
 	}
 	r.finish(nil, false)
 	return bytes.Clone(r.out.Bytes())
+}
+
+// Placeholder renders a file of one record, to stand where a file of an archive is
+// missing: the others keep their numbers. at is the record's date.
+func Placeholder(name string, at time.Time) []byte {
+	a := &Archive{opt: Options{Now: func() time.Time { return at }}}
+	a.level = DefaultLevel
+	return a.info(name, [2]string{"description", "the file that had this name was lost; this one stands in its place"})
 }
 
 // Copy renders a record read from another file, its header unchanged, as a

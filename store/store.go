@@ -15,6 +15,7 @@
 //	│ request                   what was asked
 //	└ metadata                  relevance and provenance (see Meta)
 //	┌ response …                the next exchange
+//	warcinfo                    "closed": the file ends here, and another follows
 //
 // A record is, once unzipped:
 //
@@ -71,6 +72,9 @@ type Options struct {
 	// Mark opens an existing archive as it was when Append returned this
 	// mark; what lies behind it is cut off. nil keeps every whole record.
 	Mark []byte
+	// Room, unless nil, is asked before n bytes are written whether the disk
+	// has room for them; its error is Append's.
+	Room func(n int) error
 	// Now is the clock that dates warcinfo records; nil = time.Now.
 	Now func() time.Time
 	// Files is where the archive is kept; nil = the file system.
@@ -116,6 +120,7 @@ type Archive struct {
 
 	number int   // of the file being written, 0…
 	size   int64 // bytes of it that count; 0 = it is not made yet
+	synced int64 // bytes of it that survive a power failure
 	file   File  // nil when size is 0
 	dirty  bool  // written since the last Sync
 	broken error // set when a failed write could not be cut back
@@ -137,20 +142,22 @@ func Create(dir string, o Options) (*Archive, error) {
 
 // Open goes on with the archive in dir, or starts one.
 //
-// With Options.Mark it cuts off what was appended after the mark, and returns
-// a *MissingError when the files hold less than the mark. Without a mark it
-// keeps every whole record and cuts off the torn tail of the last file.
+// With Options.Mark it cuts off what was appended after the mark. It returns a
+// *MissingError when the files hold less than the mark, and a *Damage when what
+// had not been synced then, or the first record of a file, cannot be read;
+// nothing is changed by either. All records are read by Verify alone. Without a
+// mark Open keeps every whole record and cuts off the torn tail of the last file.
 func Open(dir string, o Options) (*Archive, error) {
 	a, found, err := prepare(dir, o)
 	if err != nil {
 		return nil, err
 	}
 	if o.Mark != nil {
-		number, size, err := parseMark(o.Mark)
+		m, err := parseMark(o.Mark)
 		if err != nil {
 			return nil, fmt.Errorf("archive %s: %w", dir, err)
 		}
-		if err := a.cut(found, number, size); err != nil {
+		if err := a.cut(found, m); err != nil {
 			return nil, err
 		}
 	} else if err := a.repair(found); err != nil {
@@ -158,9 +165,6 @@ func Open(dir string, o Options) (*Archive, error) {
 	}
 	return a, nil
 }
-
-// StartMark is the mark of an archive in which nothing was appended.
-func StartMark() []byte { return formatMark(0, 0) }
 
 // found is a file of an archive in its folder.
 type found struct {
@@ -220,26 +224,12 @@ func prepare(dir string, o Options) (*Archive, []found, error) {
 	return a, fs, nil
 }
 
-func (a *Archive) name(n int) string    { return fmt.Sprintf("%s-%05d%s", a.opt.Prefix, n, suffix) }
-func (a *Archive) path(n int) string    { return filepath.Join(a.dir, a.name(n)) }
-func formatMark(n int, at int64) []byte { return fmt.Appendf(nil, "warc 1 %d %d", n, at) }
-
-// parseMark reads "warc 1 FILE OFFSET".
-func parseMark(b []byte) (number int, size int64, err error) {
-	f := strings.Fields(string(b))
-	if len(f) != 4 || f[0] != "warc" || f[1] != "1" {
-		return 0, 0, fmt.Errorf("mark %.80q is none of an archive", b)
-	}
-	number, e1 := strconv.Atoi(f[2])
-	size, e2 := strconv.ParseInt(f[3], 10, 64)
-	if e1 != nil || e2 != nil || number < 0 || size < 0 {
-		return 0, 0, fmt.Errorf("mark %.80q is none of an archive", b)
-	}
-	return number, size, nil
-}
+func (a *Archive) name(n int) string { return fmt.Sprintf("%s-%05d%s", a.opt.Prefix, n, suffix) }
+func (a *Archive) path(n int) string { return filepath.Join(a.dir, a.name(n)) }
 
 // cut makes the archive end at a mark.
-func (a *Archive) cut(fs []found, number int, size int64) error {
+func (a *Archive) cut(fs []found, m mark) error {
+	number, size := m.number, m.end
 	have := map[int]int64{}
 	for _, f := range fs {
 		have[f.number] = f.size
@@ -258,6 +248,12 @@ func (a *Archive) cut(fs []found, number int, size int64) error {
 	if len(missing.Files) > 0 {
 		return missing
 	}
+	if err := a.checkEarlier(m, have); err != nil {
+		return err
+	}
+	if err := a.checkTail(m); err != nil {
+		return err
+	}
 	for _, f := range slices.Backward(fs) {
 		if f.number > number || f.number == number && size == 0 {
 			if err := a.files.Remove(a.path(f.number)); err != nil {
@@ -265,7 +261,7 @@ func (a *Archive) cut(fs []found, number int, size int64) error {
 			}
 		}
 	}
-	return a.resume(number, size)
+	return a.resume(m)
 }
 
 // repair makes the archive end after its last whole record.
@@ -281,7 +277,7 @@ func (a *Archive) repair(fs []found) error {
 			return fmt.Errorf("archive: %w", err)
 		}
 		if size > 0 {
-			return a.resume(last.number, size)
+			return a.resume(mark{number: last.number, end: size})
 		}
 		if err := a.files.Remove(a.path(last.number)); err != nil {
 			return fmt.Errorf("archive: %w", err)
@@ -304,9 +300,11 @@ func wholeRecords(r *Reader) (end int64) {
 	return end
 }
 
-// resume opens file number for writing at size, and drops what lies behind.
-func (a *Archive) resume(number int, size int64) error {
-	a.number, a.size = number, size
+// resume opens the marked file for writing at the mark, and drops what lies
+// behind.
+func (a *Archive) resume(m mark) error {
+	number, size := m.number, m.end
+	a.number, a.size, a.synced = number, size, m.synced
 	if size == 0 {
 		return nil
 	}
@@ -323,7 +321,9 @@ func (a *Archive) resume(number int, size int64) error {
 
 // Mark is what the last Append returned, or the mark the archive was opened
 // at.
-func (a *Archive) Mark() []byte { return formatMark(a.number, a.size) }
+func (a *Archive) Mark() []byte {
+	return mark{number: a.number, synced: min(a.synced, a.size), end: a.size}.text()
+}
 
 // Append writes records, as Encode renders them, with one write to one file,
 // and returns the mark of the archive's new end. When it fails, what it wrote
@@ -340,7 +340,12 @@ func (a *Archive) Append(records ...[]byte) (mark []byte, err error) {
 	if total == 0 {
 		return a.Mark(), nil
 	}
-	if a.size > 0 && a.size+total > a.opt.MaxFile {
+	if a.opt.Room != nil {
+		if err := a.opt.Room(int(total)); err != nil {
+			return nil, fmt.Errorf("archive: %w", err)
+		}
+	}
+	if a.size > 0 && a.size+total+closingPeek > a.opt.MaxFile {
 		if err := a.rotate(); err != nil {
 			return nil, err
 		}
@@ -354,18 +359,14 @@ func (a *Archive) Append(records ...[]byte) (mark []byte, err error) {
 		a.file, a.dirty = f, true
 	}
 	if a.size == 0 {
-		a.buf = append(a.buf, a.info(a.name(a.number))...)
+		a.buf = append(a.buf, a.info(a.name(a.number), [2]string{closingField, closingValue})...)
 	}
 	for _, r := range records {
 		a.buf = append(a.buf, r...)
 	}
 	a.dirty = true
-	if _, err := a.file.WriteAt(a.buf, a.size); err != nil {
-		if cut := a.file.Truncate(a.size); cut != nil {
-			a.broken = fmt.Errorf("archive %s: a failed write could not be cut back (%v): open the archive again to go on: %w", a.path(a.number), cut, err)
-			return nil, a.broken
-		}
-		return nil, a.failed(err)
+	if err := a.writeAt(a.buf, a.size); err != nil {
+		return nil, err
 	}
 	a.size += int64(len(a.buf))
 	if cap(a.buf) > 8<<20 {
@@ -374,10 +375,31 @@ func (a *Archive) Append(records ...[]byte) (mark []byte, err error) {
 	return a.Mark(), nil
 }
 
-// rotate ends the present file: it is synced, so that only the last file of an
-// archive can ever be torn.
+// writeAt writes to the end of the present file. What it wrote before an error is
+// cut off again.
+func (a *Archive) writeAt(b []byte, end int64) error {
+	if _, err := a.file.WriteAt(b, end); err != nil {
+		if cut := a.file.Truncate(end); cut != nil {
+			a.broken = fmt.Errorf("archive %s: a failed write could not be cut back (%v): open the archive again to go on: %w", a.path(a.number), cut, err)
+			return a.broken
+		}
+		return a.failed(err)
+	}
+	return nil
+}
+
+// rotate ends the present file, with a record that says so: it is synced, so that
+// only the last file of an archive can ever be torn.
 func (a *Archive) rotate() error {
+	last := a.info(a.name(a.number), [2]string{closedField, a.name(a.number)})
+	a.dirty = true
+	if err := a.writeAt(last, a.size); err != nil {
+		return err
+	}
 	if err := a.Sync(); err != nil {
+		if cut := a.file.Truncate(a.size); cut != nil {
+			a.broken = err
+		}
 		return err
 	}
 	err := a.file.Close()
@@ -387,7 +409,7 @@ func (a *Archive) rotate() error {
 		return a.broken
 	}
 	a.number++
-	a.size = 0
+	a.size, a.synced = 0, 0
 	return nil
 }
 
@@ -411,7 +433,7 @@ func (a *Archive) Sync() error {
 	if err := a.files.SyncDir(a.dir); err != nil {
 		return a.failed(err)
 	}
-	a.dirty = false
+	a.dirty, a.synced = false, a.size
 	return a.broken
 }
 

@@ -392,7 +392,27 @@ func TestMissing(t *testing.T) {
 			}
 		})
 	}
-	for _, bad := range []string{"", "warc", "warc 2 0 0", "warc 1 -1 0", "warc 1 0 x", "warc 1 0 0 0"} {
+	t.Run("an earlier one cut", func(t *testing.T) {
+		dir, mark := build(t)
+		name := paths(t, dir)[1]
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for size := int64(0); size < info.Size(); size += 13 {
+			if err := os.Truncate(name, info.Size()-size); err != nil {
+				t.Fatal(err)
+			}
+			o, err := Open(dir, Options{Mark: mark})
+			var damage *Damage
+			if size == 0 && err == nil {
+				o.Close()
+			} else if !errors.As(err, &damage) || damage.File != name {
+				t.Errorf("cut by %d of %d bytes: %v", size, info.Size(), err)
+			}
+		}
+	})
+	for _, bad := range []string{"", "warc", "warc 3 0 0 0", "warc 2 0 0", "warc 2 0 7 6", "warc 2 0 -1 6", "warc 1 -1 0", "warc 1 0 x", "warc 1 0 0 0"} {
 		if _, err := Open(t.TempDir(), Options{Mark: []byte(bad)}); err == nil {
 			t.Errorf("mark %q: no error", bad)
 		}
@@ -435,7 +455,7 @@ func TestTornTail(t *testing.T) {
 				want = e
 			}
 		}
-		if got := string(b.Mark()); got != string(formatMark(0, want)) {
+		if got := string(b.Mark()); got != string(mark{end: want}.text()) {
 			t.Fatalf("cut at %d: mark %s, want offset %d", n, got, want)
 		}
 		b.Close()

@@ -1,6 +1,9 @@
 package web
 
-import "time"
+import (
+	"net/netip"
+	"time"
+)
 
 // Candidate is a link that waits in the frontier.
 type Candidate struct {
@@ -108,4 +111,9 @@ type HostQueue struct {
 	HostState
 	Queued int  // candidates waiting
 	Busy   bool // one of its candidates is being fetched
+	// Address is that of the server at which the host was asked last, zero when it
+	// is not known, and Sharing the number of other names that wait for a turn at
+	// the same address.
+	Address netip.Addr
+	Sharing int
 }

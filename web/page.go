@@ -31,9 +31,12 @@ type Response struct {
 	// Location is the redirect target of a 3xx response, canonical; zero
 	// otherwise, or when the target is unusable.
 	Location URL
-	// RetryAfter is the server's wish before the next request; 0 = none.
+	// RetryAfter is the server's wish before the next request, whatever the
+	// status, at most a day; 0 = none.
 	RetryAfter time.Duration
-	// CrawlDelay is the robots.txt Crawl-delay of this host, capped; 0 = none.
+	// CrawlDelay is what this host is owed between two requests beyond the
+	// crawl's own delay: the Crawl-delay of its robots.txt, capped, or the least
+	// delay of hosts that are somebody else's; 0 = nothing.
 	CrawlDelay time.Duration
 	// Robots is the exchange that fetched robots.txt on the way, nil if the
 	// rules were cached already.

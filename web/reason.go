@@ -28,7 +28,7 @@ const (
 // Why a fetch did not bring a page.
 const (
 	ReasonRobots        Reason = "robots"           // robots.txt disallows it
-	ReasonRobotsMissing Reason = "robots-unknown"   // robots.txt is unreachable: treated as disallow
+	ReasonRobotsMissing Reason = "robots-unknown"   // robots.txt is unreachable, or to be asked for later: nothing is fetched until it is known
 	ReasonAddress       Reason = "address"          // a private, loopback or metadata address
 	ReasonPort          Reason = "port"             // a port on which no web server listens
 	ReasonContact       Reason = "contact"          // a public host, and the job names no contact
@@ -89,7 +89,7 @@ func (r Reason) words() (brief, meaning string) {
 	case ReasonRobots:
 		return "robots.txt", "robots.txt disallows it"
 	case ReasonRobotsMissing:
-		return "no robots.txt to be had", "robots.txt could not be had, which counts as no"
+		return "robots.txt not known", "robots.txt could not be had, or is to be asked for later; nothing is fetched until it is known"
 	case ReasonAddress:
 		return "private addresses", "it is at a private, loopback or metadata address"
 	case ReasonPort:

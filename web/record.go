@@ -2,11 +2,14 @@ package web
 
 import "net/http"
 
-// RecordHeader is the header with which a server of a recorded web says, by
-// RecordAbsent, that it answers 404 because an address is not in its record: what
+// RecordHeader is the header with which a server of a recorded web says what it
+// is: by RecordServed to a client that asks for its certificate, so that the
+// client knows that nothing it is given comes from the live web; and by
+// RecordAbsent that it answers 404 because an address is not in its record: what
 // the site would have answered is not known.
 const (
 	RecordHeader = "Waggle-Record"
+	RecordServed = "served"
 	RecordAbsent = "absent"
 )
 

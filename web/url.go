@@ -545,3 +545,10 @@ func (h Host) Domain() string {
 	}
 	return d
 }
+
+// IsPublicSuffix tells whether anybody may have a name below the host ("com",
+// "co.uk", "github.io"), by the public suffix list.
+func (h Host) IsPublicSuffix() bool {
+	suffix, _ := publicsuffix.PublicSuffix(h.Name())
+	return suffix == h.Name()
+}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/job"
@@ -32,7 +33,7 @@ type crawlCmd struct {
 	jobFlags
 
 	Resume     bool `help:"Go on with the crawl in DIR; flags change its job, see waggle help resume."`
-	AcceptLoss bool `help:"With --resume: go on although acknowledged pages are missing from the archive, after a power failure."`
+	AcceptLoss bool `help:"With --resume: where files are damaged or missing, repair the crawl first (as waggle repair does) and go on without what is lost."`
 	JSON       bool `help:"Print every event as a line of JSON."`
 	ExampleJob bool `help:"Print a job file that explains every key, and exit."`
 }
@@ -164,6 +165,9 @@ func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) str
 	})
 	if how, err = c.Run(ctx); err != nil {
 		view.Close()
+		if errors.As(err, new(*frontier.DamageError)) && m.Writer != nil {
+			return "", nil, fmt.Errorf("%w\n%s", err, damageRemedy(m.Writer.Dir()))
+		}
 		return "", nil, fmt.Errorf("%w\nMend the cause, then go on with --resume", err)
 	}
 	return how, sum, errors.Join(m.Writer.SaveHarvest(), view.Close())
@@ -199,18 +203,19 @@ func notMade(ctx context.Context, m *job.Maker, place func(path string) string, 
 	case !errors.As(err, &broken):
 		return err
 	}
-	if broken.Loss {
-		err = fmt.Errorf("%w\n%s", err, lossRemedy)
-	}
-	if broken.Store == "frontier" && m.Begun != nil {
-		err = fmt.Errorf("%w\nWhat was fetched is safe in %s; waggle web build %s -o WEB makes a recorded web of it", err, m.Begun.ArchiveDir(), m.Begun.Dir())
+	if broken.Damaged && m.Writer != nil {
+		err = fmt.Errorf("%w\n%s", err, damageRemedy(m.Writer.Dir()))
 	}
 	return err
 }
 
-const lossRemedy = `The machine may have lost power within seconds of writing, or files were removed.
-Put the files back, or go on without what is missing: --resume --accept-loss
-(the addresses of pages that are lost are then listed in lost.txt).`
+// damageRemedy says what helps a crawl whose files are damaged.
+func damageRemedy(dir string) string {
+	return fmt.Sprintf(`A disk may be failing, or the machine lost power while it wrote, or files were removed.
+waggle verify %[1]s tells all that is damaged. Put those files back, or make them anew
+of what is whole: waggle repair %[1]s, then --resume (--resume --accept-loss does both).
+What is lost then is listed in lost.txt.`, dir)
+}
 
 // why names the commonest reason for which nothing was fetched.
 func why(s *event.Summary, private bool) string {
@@ -223,8 +228,11 @@ func why(s *event.Summary, private bool) string {
 		if n := by[0].Count; n > 1 {
 			text += fmt.Sprintf(" (%s times)", number(n))
 		}
-		if by[0].Reason == web.ReasonAddress && !private {
+		switch {
+		case by[0].Reason == web.ReasonAddress && !private:
 			text += "; --allow-private permits it"
+		case by[0].Reason == web.ReasonContact:
+			text += "; give --contact"
 		}
 		return text
 	}

@@ -13,6 +13,9 @@ func helpExamples() map[string]string {
 		"demo": `  waggle demo                      the Go documentation of this machine
   waggle demo --web debian -n 500  manuals of Debian packages, from many hosts`,
 		"explain": `  waggle explain https://example.org/hives/ -o bees`,
+		"verify":  `  waggle verify bees`,
+		"repair": `  waggle repair bees
+  waggle crawl -o bees --resume`,
 		"web build": `  waggle web build bees -o bees-web                          from a crawl
   waggle web build warcs/ -o old-web --name "Bees, 2019"     from WARC files
   waggle web build --synthetic pages=20000,seed=1 -o made-up`,

@@ -65,6 +65,8 @@ type commands struct {
 	Crawl   crawlCmd   `cmd:"" help:"Crawl for the pages of a topic."`
 	Explain explainCmd `cmd:"" help:"Tell why a page was fetched, or why not."`
 	Export  exportCmd  `cmd:"" help:"Write what a crawl found in a form for other tools."`
+	Verify  verifyCmd  `cmd:"" help:"Check that everything a crawl keeps is as it was written."`
+	Repair  repairCmd  `cmd:"" help:"Make a damaged crawl whole again, of what is left of it."`
 	Web     struct {
 		Build webBuildCmd `cmd:"" help:"Make a recorded web."`
 		Info  webInfoCmd  `cmd:"" help:"Tell what a recorded web holds."`
@@ -117,6 +119,7 @@ const description = `waggle is a focused web crawler: show it what you want, and
   waggle crawl -o bees --resume            go on after a stop or a crash
   waggle explain https://example.org/a -o bees
   waggle export bees cdxj -o bees.cdxj     an index for replay tools
+  waggle verify bees                       is everything as it was written?
   waggle help train collect                teach a model before the crawl
 
 Exit codes:

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ import (
 )
 
 // TestScripts runs the scripts of testdata/script: waggle as its users call it.
-// The command "cut FILE" halves a file; "site" starts a small web site and sets $SITE to its address:
+// The command "cut FILE" halves a file; "flip FILE N" changes a bit of its byte N; "site" starts a small web site and sets $SITE to its address:
 // a file of the script's folder "site" is a page of that name; "serve WEB" serves a recorded web as a proxy at $PROXY. "fill FILE" puts that address in the place of $SITE.
 func TestScripts(t *testing.T) {
 	docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
@@ -30,6 +31,13 @@ func TestScripts(t *testing.T) {
 				info, err := os.Stat(ts.MkAbs(args[0]))
 				ts.Check(err)
 				ts.Check(os.Truncate(ts.MkAbs(args[0]), info.Size()/2))
+			},
+			"flip": func(ts *testscript.TestScript, _ bool, args []string) {
+				b := []byte(ts.ReadFile(args[0]))
+				at, err := strconv.Atoi(args[1])
+				ts.Check(err)
+				b[at] ^= 1
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), b, 0o644))
 			},
 			"fill": func(ts *testscript.TestScript, _ bool, args []string) {
 				filled := strings.ReplaceAll(ts.ReadFile(args[0]), "$SITE", ts.Getenv("SITE"))

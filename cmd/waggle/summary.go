@@ -47,6 +47,9 @@ func printSummary(w io.Writer, s *event.Summary) error {
 	if s.Retries > 0 {
 		line("retries", "%s", number(s.Retries))
 	}
+	if s.Busy > 0 {
+		line("put back", "%s times, as others were being asked at the same address, or a server wished to be left alone", number(s.Busy))
+	}
 	table := func(name string, counts map[web.Reason]int) {
 		for _, c := range event.ByCount(counts) {
 			means := c.Reason.Meaning()

@@ -74,6 +74,9 @@ func (s *viewState) waits(h web.HostQueue, now time.Time) string {
 	default:
 		text = "its turn"
 	}
+	if h.Sharing > 0 {
+		text += fmt.Sprintf(", one of %s that wait for %s", number(h.Sharing+1), h.Address)
+	}
 	if h.Failures > 0 {
 		text += fmt.Sprintf(", failed %s×", number(h.Failures))
 		if r := s.examples.lastOf(h.Host); r != "" {
@@ -198,7 +201,7 @@ func (x *examples) add(e event.Event) {
 		delete(x.hosts, e.URL.Host())
 		x.skipped(e.Skipped)
 	case event.Failed:
-		if e.Reason == web.ReasonRedirect {
+		if e.Reason == web.ReasonRedirect || e.Reason == web.ReasonBusy {
 			return
 		}
 		if x.hosts == nil {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/event"
 )
 
 // Markdown is the report's tables for a repository. plots is the folder of the
@@ -223,7 +224,7 @@ func (b *builder) surfaceRows() ([]byte, error) {
 				precision = append(precision, overTopics(cells, s, swept(k), points))
 			}
 			for i, n := range points[:len(similar)] {
-				row := []string{plain(w.Name), strconv.FormatBool(w.Synthetic), plain(s.scorer), plain(s.judge), strconv.Itoa(len(similar[i])), strconv.Itoa(n)}
+				row := []string{event.NoFormula(w.Name), strconv.FormatBool(w.Synthetic), event.NoFormula(s.scorer), event.NoFormula(s.judge), strconv.Itoa(len(similar[i])), strconv.Itoa(n)}
 				for _, p := range precision {
 					v := math.NaN()
 					if i < len(p) {
@@ -258,10 +259,10 @@ func (b *builder) testRows() ([]byte, error) {
 		for _, n := range b.Budgets {
 			for _, measure := range compared() {
 				for _, c := range b.compare(web, cells, measure, n) {
-					rows = append(rows, []string{plain(web), strconv.FormatBool(synthetic), plain(c.scorer), plain(c.judge), plain(b.Baseline), strconv.Itoa(n), measure,
+					rows = append(rows, []string{event.NoFormula(web), strconv.FormatBool(synthetic), event.NoFormula(c.scorer), event.NoFormula(c.judge), event.NoFormula(b.Baseline), strconv.Itoa(n), measure,
 						strconv.Itoa(c.Topics), decimal(c.Difference.Mean), decimal(c.Difference.Low), decimal(c.Difference.High), decimal(c.SD),
 						strconv.Itoa(c.Wins), strconv.Itoa(c.Ties), strconv.Itoa(c.Loses), decimal(c.Wilcoxon.P), decimal(c.holm), decimal(c.Permutation.P),
-						plain(c.Worst.String()), decimal(c.WorstBy), decimal(c.Detectable), strconv.Itoa(c.Needed)})
+						event.NoFormula(c.Worst.String()), decimal(c.WorstBy), decimal(c.Detectable), strconv.Itoa(c.Needed)})
 				}
 			}
 		}
@@ -282,15 +283,7 @@ func (b *builder) key(c eval.Cell) []string {
 	if b.dev[id(c)] {
 		split = "dev"
 	}
-	return []string{plain(c.Web), strconv.FormatBool(b.synthetic[c.Web]), plain(c.Topic), plain(c.Seeds), plain(c.Scorer), plain(c.Judge), strconv.Itoa(c.Repeat), split}
-}
-
-// plain keeps a spreadsheet from taking text for a formula.
-func plain(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
-	}
-	return s
+	return []string{event.NoFormula(c.Web), strconv.FormatBool(b.synthetic[c.Web]), event.NoFormula(c.Topic), event.NoFormula(c.Seeds), event.NoFormula(c.Scorer), event.NoFormula(c.Judge), strconv.Itoa(c.Repeat), split}
 }
 
 func decimal(v float64) string {

@@ -52,22 +52,20 @@ func (r *rule) matches(path string) bool {
 // AllowAll returns rules that allow everything.
 func AllowAll() *Rules { return &Rules{} }
 
-// DisallowAll returns rules that allow nothing but /robots.txt itself.
-func DisallowAll() *Rules { return Parse([]byte("User-agent: *\nDisallow: /")) }
-
 // FromStatus makes rules of the response to a request for robots.txt, its
-// redirects followed: 2xx parses the body; 5xx allows nothing, and so does
-// 429, with which a server says that it wants fewer requests, not that it has
-// no rules; every other status means that there are none and allows all
-// (RFC 9309, 2.3.1).
-func FromStatus(status int, body []byte) *Rules {
+// redirects followed (RFC 9309, 2.3.1): 2xx parses the body, and any other status
+// below 500 means that there are no rules and allows all. Not so 5xx, and 429
+// (RFC 6585), with which a server says that it wants to be asked later and not
+// what the rules are: ok is false then, and nothing may be fetched until the
+// rules are known.
+func FromStatus(status int, body []byte) (rules *Rules, ok bool) {
 	switch {
 	case status >= 200 && status < 300:
-		return Parse(body)
+		return Parse(body), true
 	case status >= 500, status == 429:
-		return DisallowAll()
+		return nil, false
 	}
-	return AllowAll()
+	return AllowAll(), true
 }
 
 // Parse reads the first 500 KiB of a robots.txt; a line cut off there is

@@ -184,19 +184,20 @@ User-Agent: quxbot
 func TestFromStatus(t *testing.T) {
 	body := []byte("User-agent: *\nDisallow: /a\n")
 	for _, c := range []struct {
-		status      int
-		root, under bool // whether /, /a may be fetched
+		status int
+		known  bool
+		under  bool // whether /a may be fetched
 	}{
 		{200, true, false}, {204, true, false}, {299, true, false},
 		{301, true, true}, {400, true, true}, {401, true, true}, {403, true, true}, {404, true, true}, {410, true, true},
 		{429, false, false}, {500, false, false}, {503, false, false}, {599, false, false}, {999, false, false},
 	} {
-		r := FromStatus(c.status, body)
-		if root, under := r.Allowed("waggle", "/"), r.Allowed("waggle", "/a"); root != c.root || under != c.under {
-			t.Errorf("%d: / %v, /a %v", c.status, root, under)
+		r, ok := FromStatus(c.status, body)
+		if ok != c.known || ok != (r != nil) {
+			t.Errorf("%d: rules are known: %v, want %v", c.status, ok, c.known)
 		}
-		if !r.Allowed("waggle", "/robots.txt") {
-			t.Errorf("%d: /robots.txt is disallowed", c.status)
+		if ok && (!r.Allowed("waggle", "/") || r.Allowed("waggle", "/a") != c.under || !r.Allowed("waggle", "/robots.txt")) {
+			t.Errorf("%d: / is disallowed, or /a is allowed where it should not be, or the reverse", c.status)
 		}
 	}
 	if r := AllowAll(); !r.Allowed("", "") || !r.Allowed("waggle", "/a") {

@@ -17,15 +17,18 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/binary"
 	"fmt"
 	"html"
 	"io"
 	"log"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -56,18 +59,21 @@ type site struct {
 	robots http.HandlerFunc // nil for 404
 }
 
-// Addresses of the web. The block is unassigned: nothing real is there.
+// Addresses of the web. The block is unassigned: nothing real is there. Hosts
+// have addresses in networks of their own, but for those of a crowd.
 var (
-	everyone = netip.MustParseAddr("2fff:bad::1") // port 80 speaks HTTP, 443 TLS
-	plain    = netip.MustParseAddr("2fff:bad::2") // every port speaks HTTP
-	closed   = netip.MustParseAddr("2fff:bad::3") // refuses connections
-	silent   = netip.MustParseAddr("2fff:bad::4") // never answers
+	sites    = netip.MustParsePrefix("2fff:bad:1::/48") // port 80 speaks HTTP, 443 TLS
+	everyone = netip.MustParseAddr("2fff:bad::1")       // the same, for whoever asks for a name there
+	plain    = netip.MustParseAddr("2fff:bad::2")       // every port speaks HTTP
+	closed   = netip.MustParseAddr("2fff:bad::3")       // refuses connections
+	silent   = netip.MustParseAddr("2fff:bad::4")       // never answers
 )
 
 // Server is a running web.
 type Server struct {
 	scenarios []Scenario
-	sites     map[string]site // by host
+	sites     map[string]site       // by host
+	addrs     map[string]netip.Addr // of hosts
 	cas       *x509.CertPool
 	http, tls net.Listener
 	servers   [2]*http.Server
@@ -87,6 +93,16 @@ func Start() (*Server, error) {
 	s := &Server{raw: map[net.Conn]bool{}, hits: map[string]int{}}
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	s.scenarios, s.sites = s.inventory()
+	s.addrs = map[string]netip.Addr{}
+	for i, host := range slices.Sorted(maps.Keys(s.sites)) {
+		b := sites.Addr().As16()
+		binary.BigEndian.PutUint16(b[6:], uint16(i+1))
+		b[15] = 1
+		s.addrs[host] = netip.AddrFrom16(b)
+		if strings.HasPrefix(host, crowd) {
+			s.addrs[host] = everyone
+		}
+	}
 	secure, err := s.certify()
 	if err != nil {
 		return nil, fmt.Errorf("badweb: %w", err)
@@ -172,10 +188,11 @@ func (s *Server) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr,
 	case "tls-none":
 		return []netip.Addr{plain}, nil
 	}
-	if _, ok := s.sites[host]; !ok {
+	addr, ok := s.addrs[host]
+	if !ok {
 		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
-	return []netip.Addr{everyone}, nil
+	return []netip.Addr{addr}, nil
 }
 
 // Connect opens a connection to an address of the web.
@@ -185,21 +202,21 @@ func (s *Server) Connect(ctx context.Context, network, address string) (net.Conn
 		return nil, err
 	}
 	to := s.http.Addr().String()
-	switch at.Addr() {
-	case everyone:
+	switch addr := at.Addr(); {
+	case addr == everyone || sites.Contains(addr):
 		if at.Port() == 443 {
 			to = s.tls.Addr().String()
 		}
-	case plain:
-	case silent:
+	case addr == plain:
+	case addr == silent:
 		<-ctx.Done()
 		return nil, &net.OpError{Op: "dial", Net: network, Err: ctx.Err()}
 	default:
-		s.mu.Lock()
-		s.strays = append(s.strays, address)
-		s.mu.Unlock()
-		fallthrough
-	case closed:
+		if addr != closed {
+			s.mu.Lock()
+			s.strays = append(s.strays, address)
+			s.mu.Unlock()
+		}
 		return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	}
 	var d net.Dialer

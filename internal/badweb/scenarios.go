@@ -20,6 +20,9 @@ const (
 	someHTML  = "<!doctype html><title>Half a page</title><p>It was going so well."
 	wholeHTML = "<!doctype html><title>A page</title><h1>A page</h1><p>Nothing is wrong with it."
 
+	// crowd begins the names of hosts that share one address.
+	crowd = "crowd-"
+
 	metadata  = "http://169.254.169.254/latest/meta-data/"
 	bigMember = 12 << 20 // decoded bytes of a bomb in one piece
 	hugeRobo  = 10 << 20 // bytes of a huge robots.txt
@@ -175,28 +178,7 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 	on(Scenario{Name: "reset", Failure: "reset"}, s.wire(reset))
 	on(Scenario{Name: "hang-up", Failure: "reset"}, s.say(""))
 
-	// Heads.
-	on(Scenario{Name: "head-slow", Failure: "timeout", Hangs: true}, s.wire(func(c *net.TCPConn) {
-		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: te")
-		hang(c)
-	}))
-	on(Scenario{Name: "head-cut", Failure: "reset"}, s.say("HTTP/1.1 200 OK\r\nContent-Type: te"))
-	on(Scenario{Name: "head-huge", Failure: "protocol"}, s.wire(func(c *net.TCPConn) {
-		io.WriteString(c, "HTTP/1.1 200 OK\r\nX-Huge: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")
-		hang(c)
-	}))
-	on(Scenario{Name: "head-garbage", Failure: "protocol"}, s.say("SSH-2.0-OpenSSH_9.2p1\r\n"))
-	on(Scenario{Name: "head-control", Status: 200}, s.say("HTTP/1.1 200 \x01OK\x7f\r\nContent-Type: text/html\r\nX-Odd: caf\xe9\r\n\r\n"+wholeHTML))
-	on(Scenario{Name: "cookies", Status: 200}, func(w http.ResponseWriter, r *http.Request) {
-		if len(r.Cookies()) > 0 {
-			status(500)(w, r)
-			return
-		}
-		for i := range 50 {
-			http.SetCookie(w, &http.Cookie{Name: "c" + strconv.Itoa(i), Value: strings.Repeat("v", 1000)})
-		}
-		document(wholeHTML+"<a href=/again>again</a>")(w, r)
-	})
+	s.heads(on)
 
 	// Statuses.
 	on(Scenario{Name: "status-404", Status: 404, Crawl: "status"}, status(404))
@@ -208,10 +190,12 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 	})
 	on(Scenario{Name: "status-999", Status: 999, Crawl: "status"}, s.say("HTTP/1.1 999 Go Away\r\nContent-Length: 0\r\n\r\n"))
 	on(Scenario{Name: "status-101", Failure: "protocol"}, s.say("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: odd\r\n\r\n"))
-	on(Scenario{Name: "retry-after", Status: 429, Crawl: "status"}, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Retry-After", "120")
-		status(429)(w, r)
-	})
+	on(Scenario{Name: "retry-after", Status: 429, Crawl: "status"}, later("120", status(429)))
+	on(Scenario{Name: "retry-after-200", Status: 200}, later("120", document(wholeHTML)))
+	on(Scenario{Name: "retry-after-301", Status: 301, Location: "http://retry-after-301.bad.test/there", Crawl: "redirect"}, later("120", moved("/there")))
+	on(Scenario{Name: "retry-after-404", Status: 404, Crawl: "status"}, later("120", status(404)))
+	host(crowd+"a", document(wholeHTML), nil)
+	host(crowd+"b", document(wholeHTML), nil)
 
 	// robots.txt: on each of these hosts there is one that speaks of /no.
 	robot := func(name, path, failure string, robots http.HandlerFunc) {
@@ -229,6 +213,9 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 	robot("robots-html", "/no", "", document("<!doctype html><title>Not found</title><p>Disallow: /no, they said."))
 	robot("robots-404", "/no", "", nil)
 	robot("robots-503", "/yes", "robots-unknown", status(503))
+	robot("robots-503-later", "/yes", "robots-unknown", later("7200", status(503)))
+	robot("robots-429", "/yes", "robots-unknown", status(429))
+	robot("robots-429-later", "/yes", "robots-unknown", later("7200", status(429)))
 	robot("robots-cut", "/yes", "robots-unknown", s.say("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 1000\r\n\r\n"+disallow))
 	robot("robots-reset", "/yes", "robots-unknown", s.wire(reset))
 	robot("robots-loop", "/no", "", moved("/robots.txt"))
@@ -241,6 +228,39 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 	robot("robots-hangs", "/yes", "robots-unknown", func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	list[len(list)-1].Hangs = true
 	return list, sites
+}
+
+// heads adds the misbehaviours of response heads.
+func (s *Server) heads(on func(Scenario, http.HandlerFunc)) {
+	on(Scenario{Name: "head-slow", Failure: "timeout", Hangs: true}, s.wire(func(c *net.TCPConn) {
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: te")
+		hang(c)
+	}))
+	on(Scenario{Name: "head-cut", Failure: "reset"}, s.say("HTTP/1.1 200 OK\r\nContent-Type: te"))
+	on(Scenario{Name: "head-huge", Failure: "protocol"}, s.wire(func(c *net.TCPConn) {
+		io.WriteString(c, "HTTP/1.1 200 OK\r\nX-Huge: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")
+		hang(c)
+	}))
+	on(Scenario{Name: "head-garbage", Failure: "protocol"}, s.say("SSH-2.0-OpenSSH_9.2p1\r\n"))
+	on(Scenario{Name: "head-control", Status: 200}, s.say("HTTP/1.1 200 \x01OK\x7f\r\nContent-Type: text/html\r\nX-Odd: caf\xe9\r\n\r\n"+wholeHTML))
+	for _, h := range [][2]string{
+		{"nul", "X-Odd: a\x00b"}, {"escape", "X-Odd: a\x1b[31mb"}, {"cr", "X-Odd: a\rb"}, {"delete", "X-Odd: a\x7fb"},
+		{"name", "X-O\x01dd: b"}, {"name-high", "X-Od\xe9: b"}, {"no-colon", "X-Odd"},
+	} {
+		on(Scenario{Name: "header-" + h[0], Failure: "protocol"},
+			s.say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"+h[1]+"\r\n\r\n"+wholeHTML))
+	}
+	on(Scenario{Name: "header-high", Status: 200}, s.say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Odd: caf\xe9 \xff\r\n\r\n"+wholeHTML))
+	on(Scenario{Name: "cookies", Status: 200}, func(w http.ResponseWriter, r *http.Request) {
+		if len(r.Cookies()) > 0 {
+			status(500)(w, r)
+			return
+		}
+		for i := range 50 {
+			http.SetCookie(w, &http.Cookie{Name: "c" + strconv.Itoa(i), Value: strings.Repeat("v", 1000)})
+		}
+		document(wholeHTML+"<a href=/again>again</a>")(w, r)
+	})
 }
 
 func endless(w http.ResponseWriter, r *http.Request) {
@@ -273,6 +293,14 @@ func bomb(coding string, members int, encode func(io.Writer) io.WriteCloser) htt
 				return
 			}
 		}
+	}
+}
+
+// later asks to be left alone for so many seconds.
+func later(seconds string, answer http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", seconds)
+		answer(w, r)
 	}
 }
 

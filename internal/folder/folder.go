@@ -68,3 +68,13 @@ func Lock(dir string) (io.Closer, error) {
 	}
 	return f, nil
 }
+
+// Held tells whether a process holds the lock of the folder.
+func Held(dir string) bool {
+	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close() // gives the lock back, if this took it
+	return lockFile(f) != nil
+}

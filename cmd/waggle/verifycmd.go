@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/parse"
+)
+
+// verifyCmd is `waggle verify`.
+type verifyCmd struct {
+	Dir  string `arg:"" help:"Folder of the crawl, which may still run."`
+	JSON bool   `help:"Print what was found as JSON."`
+}
+
+// Help tells what is read.
+func (verifyCmd) Help() string {
+	return `Reads every record of the archive, every line of the event log and every block of the
+frontier, compares all checksums and digests, and the three with one another: each archived
+page is in the log and the other way round, each address that is done is known to the
+frontier. Examples, model and critic are compared with SHA256SUMS. Nothing is changed. Of a
+crawl that runs, what was acknowledged when verify began is read.
+
+Exit codes: 0 whole, 1 damaged, 2 not understood, 3 stopped.`
+}
+
+// Run verifies.
+func (c *verifyCmd) Run(ctx context.Context, std streams) error {
+	col, err := crawlIn(c.Dir)
+	if err != nil {
+		return err
+	}
+	meter := newMeter(std.err)
+	v, err := col.Verify(ctx, progressOn(meter))
+	meter.end()
+	if ctx.Err() != nil {
+		return exit{exitStopped, errors.New("stopped before its end")}
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		out := json.NewEncoder(std.out)
+		out.SetIndent("", "  ")
+		err = out.Encode(v)
+	} else {
+		for _, line := range v.Lines() {
+			fmt.Fprintln(std.out, event.Line(line))
+		}
+	}
+	if err == nil && !v.Whole {
+		return exit{exitFailed, fmt.Errorf("%s is damaged", c.Dir)}
+	}
+	return err
+}
+
+// repairCmd is `waggle repair`.
+type repairCmd struct {
+	Dir string `arg:"" help:"Folder of the crawl, which may not run."`
+}
+
+// Help tells what is kept.
+func (repairCmd) Help() string {
+	return `Makes frontier and event log anew of what is whole of archive, log and frontier, so that
+the crawl can go on with --resume. Nothing is fetched. The archive stays as it is, but for
+damaged pieces, which are moved to archive/damaged; the old frontier and log are kept in
+before-repair. What is lost is listed in lost.txt. Where nothing is damaged, nothing is
+changed. A repair that is interrupted leaves the old files, or is carried to its end by the
+next command that writes to the folder.
+
+Exit codes: 0 repaired, or nothing to repair; 1 failed, 2 not understood, 3 stopped.`
+}
+
+// Run repairs.
+func (c *repairCmd) Run(ctx context.Context, std streams) error {
+	col, err := crawlIn(c.Dir)
+	if err != nil {
+		return err
+	}
+	w, err := col.Lock()
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	meter := newMeter(std.err)
+	r, err := w.Repair(ctx, collection.RepairOptions{Parser: linkParser(col), Progress: progressOn(meter)})
+	meter.end()
+	if ctx.Err() != nil {
+		return exit{exitStopped, errors.New("stopped before its end: nothing was changed")}
+	}
+	if err != nil {
+		return err
+	}
+	for _, line := range r.Lines() {
+		fmt.Fprintln(std.out, event.Line(line))
+	}
+	if !r.Whole {
+		fmt.Fprintf(std.out, "go on with: waggle crawl -o %s --resume\n", c.Dir)
+	}
+	return nil
+}
+
+// crawlIn is the folder of a crawl, in whatever state.
+func crawlIn(dir string) (collection.Collection, error) {
+	col := collection.At(dir)
+	if col.Begun() {
+		return col, nil
+	}
+	if _, err := collection.Open(dir); err != nil {
+		return col, exit{exitUsage, err}
+	}
+	return col, nil
+}
+
+// linkParser reads the links of pages as the crawl did, as far as its job can be
+// read.
+func linkParser(col collection.Collection) *parse.Parser {
+	var o parse.Options
+	if j, err := job.Read(col.JobFile()); err == nil {
+		o.Canon = j.Canon()
+	}
+	return parse.New(o)
+}
+
+// progressOn shows how far a verification or repair is.
+func progressOn(m *meter) collection.Progress {
+	m.shown = m.began // a short one says nothing
+	return func(of string, done, total int64) { m.show(int(done), int(total), of) }
+}

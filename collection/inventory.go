@@ -1,0 +1,188 @@
+package collection
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// What archive and log hold is compared by the hashes of addresses, so that a
+// million pages cost some tens of megabytes. Two addresses of one hash are one to
+// it: the chance that a million addresses hold such a pair is 1 in 37 million.
+
+func hashOf(address string) uint64 { return xxh3.HashString(address) }
+
+// tally counts what the log tells of an address and what the archive holds of it.
+type tally struct {
+	pages   uint16 // fetched, and to be in the archive
+	free    uint16 // fetched, and asked not to be kept: the archive may have it
+	answers uint16 // answered by other than a page; the archive has those as well
+	final   bool   // it will not be fetched again
+
+	keptPages, keptAnswers uint16 // in the archive
+	keptBare               uint16 // responses in the archive whose metadata cannot be read
+}
+
+// add counts an event.
+func (t *tally) add(e event.Event) {
+	switch e := e.(type) {
+	case event.Fetched:
+		t.final = true
+		if mustKeep(e) {
+			t.pages++
+		} else {
+			t.free++
+		}
+	case event.Failed:
+		t.final = t.final || !e.Retry
+		if answered(e) {
+			t.answers++
+		}
+	}
+}
+
+// keep counts an exchange of the archive.
+func (t *tally) keep(x kept) {
+	if x.meta.Page {
+		t.keptPages++
+	} else {
+		t.keptAnswers++
+	}
+}
+
+// untold is how many exchanges of a kind the archive holds that the log does not
+// tell of; missing how many it should hold and does not.
+func (t *tally) untold(page bool) int {
+	if page {
+		return int(t.keptPages) - int(t.pages) - int(t.free)
+	}
+	return int(t.keptAnswers) - int(t.answers)
+}
+
+func (t *tally) missing() int {
+	return max(0, max(0, int(t.pages)-int(t.keptPages))+max(0, int(t.answers)-int(t.keptAnswers))-int(t.keptBare))
+}
+
+// mustKeep tells pages that did not ask to be left out of the archive.
+func mustKeep(e event.Fetched) bool {
+	return e.Reason != web.ReasonNoIndex && !e.Directives.NoIndex && !e.Directives.NoArchive
+}
+
+// answered tells failures of which the archive keeps a response.
+func answered(e event.Failed) bool { return e.Status != 0 && e.Reason != web.ReasonRecord }
+
+// visited is the address an event is the outcome of, zero if it is none.
+func visited(e event.Event) web.URL {
+	switch e := e.(type) {
+	case event.Fetched:
+		return e.URL
+	case event.Failed:
+		return e.URL
+	}
+	return web.URL{}
+}
+
+// kept is an exchange as the archive holds it: a response with its metadata.
+type kept struct {
+	file string
+	at   int64 // where the record of the response begins
+	url  string
+	meta store.Meta
+	date time.Time // of the request
+}
+
+// walker reads archive files piece by piece and puts exchanges together, of which
+// it also gives the pieces, with those of robots.txt fetched on the way. All of its
+// functions must be set.
+type walker struct {
+	piece    func(store.Piece) error
+	exchange func(x kept, group []store.Piece) error
+	// orphan is a response without metadata, with the pieces around it that
+	// belong to it; headless is metadata without its response.
+	orphan   func(url string, group []store.Piece) error
+	headless func(store.Piece) error
+
+	group []store.Piece // whole records since the last metadata
+}
+
+// walk reads a file up to end, all of it if end is negative.
+func (w *walker) walk(path string, end int64) error {
+	w.group = w.group[:0]
+	for p, err := range store.Pieces(path, end) {
+		if err != nil {
+			return err
+		}
+		if err := w.piece(p); err != nil {
+			return err
+		}
+		if err := w.take(p); err != nil {
+			return err
+		}
+	}
+	return w.endGroup("")
+}
+
+func (w *walker) take(p store.Piece) error {
+	switch {
+	case p.Damage != nil || p.Type == "warcinfo":
+		return nil
+	case p.Type != "metadata" || p.Beside == "":
+		w.group = append(w.group, p)
+		return nil
+	}
+	var response *store.Piece
+	for i := range w.group {
+		if g := &w.group[i]; g.Type == "response" && g.ID == p.Beside {
+			response = g
+		}
+	}
+	if response == nil {
+		return w.headless(p)
+	}
+	if p.BadMeta != nil {
+		return w.endGroup("")
+	}
+	if err := w.exchange(kept{p.File, response.Offset, p.Target, p.Meta, p.Date}, append(w.group, p)); err != nil {
+		return err
+	}
+	return w.endGroup(response.ID)
+}
+
+// endGroup ends the pieces that belong together. Other responses among them than
+// the one that has its metadata are those of robots.txt, or orphans.
+func (w *walker) endGroup(told string) error {
+	for _, g := range w.group {
+		if g.Type == "response" && g.ID != told && !isRobots(g.Target) {
+			var own []store.Piece
+			for _, p := range w.group {
+				if p.ID == g.ID || p.Beside == g.ID {
+					own = append(own, p)
+				}
+			}
+			if err := w.orphan(g.Target, own); err != nil {
+				return err
+			}
+		}
+	}
+	w.group = w.group[:0]
+	return nil
+}
+
+func isRobots(address string) bool {
+	u, err := web.Parse(address)
+	return err == nil && strings.EqualFold(u.Path(), "/robots.txt")
+}
+
+// inFolder is a path as it is named within the folder of the crawl.
+func (c Collection) inFolder(path string) string {
+	if rel, err := filepath.Rel(c.dir, path); err == nil && !strings.HasPrefix(rel, "..") {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}

@@ -1,0 +1,428 @@
+package collection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// RepairReport says what Repair found and made.
+type RepairReport struct {
+	// Whole says that there was nothing to repair, and nothing was changed.
+	Whole bool
+	// Found is what was damaged, or did not fit together.
+	Found []string
+	// Made counts the events of the new log that were made of the archive.
+	Made int
+	// Waiting and Done are the links and addresses of the new frontier; Owed
+	// counts links that waited and of which no address is known.
+	Waiting, Done, Owed int
+	// Lost are the addresses whose page or outcome is lost. They stand in
+	// lost.txt, with those of earlier repairs, and are not fetched again.
+	Lost []string
+	// Learnt tells whether what scorer and judge had learnt is there.
+	Learnt bool
+	// Before is the folder to which the old frontier and log were moved; Aside where damaged pieces of the archive are.
+	Before, Aside string
+}
+
+// Lines is the report in sentences.
+func (r *RepairReport) Lines() (lines []string) {
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	if r.Whole {
+		return []string{"nothing is damaged, and archive, log and frontier agree: nothing was changed"}
+	}
+	for _, f := range r.Found {
+		say("%s", f)
+	}
+	if r.Before == "" {
+		say("it was written anew, and nothing else is amiss")
+		return lines
+	}
+	say("repaired: %d addresses are done and %d links wait", r.Done, r.Waiting)
+	if r.Made > 0 {
+		say("%d events were made anew of the archive; what links they had queued is not in them", r.Made)
+	}
+	if !r.Learnt {
+		say("what scorer and judge had learnt in this crawl is lost: they begin anew")
+	}
+	if r.Owed > 0 {
+		say("%d links that waited are lost, and no store knows their addresses", r.Owed)
+	}
+	if len(r.Lost) > 0 {
+		say("%d addresses are lost; lost.txt lists them", len(r.Lost))
+		for _, u := range r.Lost[:min(len(r.Lost), 20)] {
+			say("  %s", u)
+		}
+	}
+	if r.Aside != "" {
+		say("damaged pieces of the archive were moved to %s", r.Aside)
+	}
+	if r.Before != "" {
+		say("what was replaced is in %s: remove it when the crawl goes on well", r.Before)
+	}
+	return lines
+}
+
+// RepairOptions say how to repair.
+type RepairOptions struct {
+	// Parser reads the links of archived pages, where log and frontier have lost
+	// addresses: some are found there. nil does not look.
+	Parser   crawl.Parser
+	Progress Progress // nil tells nobody
+}
+
+// Progress is told how far a long work has come: of what, and how much of how
+// much: bytes, or pages of "links of archived pages".
+type Progress func(of string, done, total int64)
+
+// Repair makes frontier and event log anew of what is whole of archive, log and
+// frontier, so that they tell the same story and the crawl can go on.
+//
+//	archive    stays as it is, but for damaged pieces, which are moved to
+//	           archive/damaged
+//	event log  its whole lines, and an event for every exchange of the archive
+//	           that none of them tells of
+//	frontier   what it holds that can be read; what the log tells beyond that
+//
+// Nothing is cut back: what was in flight and is whole counts as done. The new
+// files are complete before they take the places of the old ones; a process that
+// dies on the way leaves the old ones, or the new ones for the next that locks
+// the folder.
+func (w *Writer) Repair(ctx context.Context, o RepairOptions) (*RepairReport, error) {
+	r := w.newRepair(ctx, o)
+	err := r.run(r.readMarks, r.readLog, r.readArchive, r.judge, r.writeLog, r.writeFrontier, r.swap)
+	if err != nil {
+		return nil, err
+	}
+	if !r.report.Whole {
+		return r.report, w.SaveHarvest()
+	}
+	return r.report, r.mendHarvest()
+}
+
+// mendHarvest writes harvest.tsv anew, where it is what is damaged.
+func (r *repair) mendHarvest() error {
+	var h event.Harvest
+	for e, err := range r.w.wholeLines() {
+		if err != nil {
+			return err
+		}
+		if r.logMark >= 0 && !r.known(e) {
+			break
+		}
+		h.Add(e.Event)
+	}
+	file, err := os.ReadFile(r.w.HarvestFile())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if whole, err := tells(&h, file); err != nil || whole {
+		return err
+	}
+	r.report.Whole = false
+	r.found("harvest.tsv was not what the event log tells")
+	return folder.WriteFrom(r.w.HarvestFile(), h.WriteTSV)
+}
+
+func (w *Writer) newRepair(ctx context.Context, o RepairOptions) *repair {
+	if o.Progress == nil {
+		o.Progress = func(string, int64, int64) {}
+	}
+	return &repair{
+		w: w, ctx: ctx, parser: o.Parser, progress: o.Progress, report: &RepairReport{},
+		tallies: map[uint64]tally{}, bodies: map[uint64]struct{}{}, spans: map[string][]span{},
+		fetched: map[web.Host]int{}, named: map[string]bool{}, repaid: map[uint64]struct{}{},
+		retried: map[uint64]retry{}, finals: map[int]bool{},
+	}
+}
+
+// run takes over what the old frontier holds, and goes through the steps until
+// one fails or there is nothing to repair: then it leaves nothing behind.
+func (r *repair) run(steps ...func() error) (err error) {
+	if err := r.clear(); err != nil {
+		return err
+	}
+	defer func() {
+		if r.remains != nil {
+			err = errors.Join(err, r.remains.Close())
+		}
+		if r.front != nil {
+			err = errors.Join(err, r.front.Close())
+		}
+		if err != nil || r.report.Whole {
+			err = errors.Join(err, r.clear())
+		}
+	}()
+	if r.losses, err = r.w.readLosses(); err != nil {
+		return err
+	}
+	if r.remains, err = frontier.Examine(r.w.FrontierDir()); err != nil {
+		return err
+	}
+	r.rebuilt, err = r.remains.Rebuild(r.ctx, r.newFrontier(), func(done, total int64) { r.progress("frontier", done, total) })
+	if err == nil {
+		r.front, err = frontier.Open(r.newFrontier(), frontier.Options{MaxPerHost: -1})
+	}
+	for _, step := range steps {
+		if err = errors.Join(err, r.ctx.Err()); err != nil || r.report.Whole {
+			return err
+		}
+		err = step()
+	}
+	return err
+}
+
+// repair is the work of Repair. Its life is the order of its steps there.
+type repair struct {
+	w        *Writer
+	ctx      context.Context
+	parser   crawl.Parser
+	progress Progress
+	report   *RepairReport
+	remains  *frontier.Remains
+	rebuilt  frontier.Rebuilt
+	front    *frontier.Frontier // the new one
+	losses   *losses
+
+	// From readMarks: how far the old frontier says that archive and log go.
+	archiveMark struct {
+		number int
+		end    int64
+		known  bool
+	}
+	logMark int64 // -1 if it is not known
+
+	// From readLog.
+	tallies  map[uint64]tally
+	bodies   map[uint64]struct{} // of pages, to know a duplicate
+	logSize  int64               // of its whole lines, from the first
+	damaged  int                 // lines
+	logLost  bool                // it has lost lines
+	turns    int                 // behind the mark
+	started  *event.Started      // the first one
+	last     time.Time           // of its last event
+	goneHost map[web.Host]int    // the line that dropped a host's links last
+	gone     map[uint64]int      // the line that dropped a link last
+
+	// From readArchive.
+	files     []archiveFile
+	spans     map[string][]span // damaged pieces, by file
+	absent    []int             // numbers of files that are missing
+	exchanges int               // behind the mark
+	headless  []store.Piece     // metadata without a response
+	made      int               // events, in the file madeLog
+	retried   map[uint64]retry  // of these, the last failure of an address that is tried again
+	finals    map[int]bool      // of these, failures after which it is not
+	trouble   bool              // something is to be repaired
+	named     map[string]bool   // addresses that are done, with an outcome that no store tells so far
+
+	// From writeLog.
+	retrace *crawl.Retrace
+	rewrite bool   // the log is written anew
+	newMark []byte // of its end
+	turn    web.Turn
+	fetched map[web.Host]int
+	repaid  map[uint64]struct{} // links that were owed, and have an address again
+
+	changes journal // from writeFrontier: of the archive
+}
+
+// archiveFile is a file of the archive.
+type archiveFile struct {
+	path   string
+	number int
+	size   int64
+}
+
+type span struct{ from, to int64 }
+
+func (r *repair) newFrontier() string { return r.w.FrontierDir() + ".new" }
+func (r *repair) newLog() string      { return r.w.EventLog() + ".new" }
+func (r *repair) madeLog() string     { return r.w.EventLog() + ".made" }
+func (r *repair) newLost() string     { return r.w.LostFile() + ".new" }
+
+// clear removes what a repair left that did not come to its end.
+func (r *repair) clear() error {
+	var errs []error
+	for _, name := range []string{r.newFrontier(), r.newLog(), r.madeLog(), r.newLost()} {
+		errs = append(errs, os.RemoveAll(name))
+	}
+	for _, dir := range []string{r.w.ArchiveDir(), filepath.Join(r.w.ArchiveDir(), "damaged")} {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ".new") {
+				errs = append(errs, os.Remove(filepath.Join(dir, e.Name())))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// found notes what is to be repaired.
+func (r *repair) found(format string, args ...any) {
+	r.trouble = true
+	r.report.Found = append(r.report.Found, fmt.Sprintf(format, args...))
+}
+
+// readMarks reads what the old frontier says of the other stores.
+func (r *repair) readMarks() error {
+	r.logMark = -1
+	r.report.Learnt, r.report.Done = r.rebuilt.States, r.rebuilt.Done
+	for _, d := range r.remains.Damage() {
+		r.found("%s is damaged: %v", r.w.inFolder(d.Path), d.Err)
+	}
+	var logged []byte
+	if r.rebuilt.States {
+		var err error
+		if logged, err = r.remains.State(crawl.StateEvents); err != nil {
+			return err
+		}
+	}
+	if logged == nil {
+		if len(r.remains.Damage()) == 0 && r.w.tellsOfTurns() {
+			r.found("%s is missing or empty", r.w.inFolder(r.w.FrontierDir()))
+		}
+		return nil
+	}
+	if at, err := strconv.ParseInt(string(logged), 10, 64); err == nil {
+		r.logMark = at
+	}
+	archived, err := r.remains.State(crawl.StateArchive)
+	if err != nil || archived == nil {
+		return err
+	}
+	m := &r.archiveMark
+	m.number, m.end, err = store.MarkedFile(archived)
+	m.known = err == nil
+	return err
+}
+
+// standing is what the old frontier knows of an address, by its ledger or, where
+// that is lost, by what waits in its store.
+func (r *repair) standing(u web.URL) frontier.Standing {
+	if s := r.remains.Standing(u); s != frontier.Unknown {
+		return s
+	}
+	return r.front.Standing(u)
+}
+
+// known tells whether the old frontier reflects an event of the old log.
+func (r *repair) known(e event.Entry) bool { return e.Offset < r.logMark }
+
+// readLog counts what the log tells.
+func (r *repair) readLog() error {
+	r.goneHost, r.gone = map[web.Host]int{}, map[uint64]int{}
+	var total int64
+	if info, err := os.Stat(r.w.EventLog()); err == nil {
+		total = info.Size()
+	} else if !errors.Is(err, os.ErrNotExist) {
+		return err
+	} else if r.remains.Begun() {
+		r.found("%s is missing", r.w.inFolder(r.w.EventLog()))
+		r.logLost = true
+		return nil
+	}
+	for e, err := range event.Entries(r.w.EventLog()) {
+		if errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		if err := errors.Join(err, r.ctx.Err()); err != nil {
+			return err
+		}
+		switch {
+		case errors.Is(e.Err, event.ErrTorn):
+			continue
+		case e.Err != nil:
+			r.damaged++
+			var line *event.LineError
+			if errors.As(e.Err, &line) {
+				r.found("%s, line %d: %v", r.w.inFolder(line.Path), line.Line, line.Err)
+			}
+			continue
+		}
+		r.logSize = e.Offset + int64(len(e.Line))
+		r.count(e)
+		r.progress("event log", r.logSize, total)
+	}
+	r.logLost = r.damaged > 0
+	if r.logMark > r.logSize {
+		r.logLost = true
+		r.found("%s ends at byte %d of %d", r.w.inFolder(r.w.EventLog()), r.logSize, r.logMark)
+	}
+	return nil
+}
+
+// count takes in a line of the log.
+func (r *repair) count(e event.Entry) {
+	if r.logMark >= 0 && !r.known(e) && isTurn(e.Event) {
+		r.turns++
+	}
+	r.last = e.Event.Time()
+	switch ev := e.Event.(type) {
+	case event.Started:
+		if r.started == nil {
+			r.started = &ev
+		}
+	case event.Fetched:
+		r.bodies[hashOf(ev.Digest)] = struct{}{}
+	case event.Dropped:
+		if ev.Host != "" {
+			r.goneHost[ev.Host] = e.Number
+		}
+		for _, u := range ev.URLs {
+			r.gone[hashOf(u.String())] = e.Number
+		}
+	}
+	if u := visited(e.Event); !u.IsZero() {
+		h := hashOf(u.String())
+		t := r.tallies[h]
+		t.add(e.Event)
+		r.tallies[h] = t
+	}
+}
+
+// judge decides whether there is anything to repair. What the death of a process
+// leaves is not: the next run puts that in order.
+func (r *repair) judge() error {
+	if r.turns > 1 || r.exchanges > 1 {
+		r.found("the frontier has lost turns that archive and event log tell of")
+	}
+	if !r.rebuilt.Sound && !r.trouble {
+		r.found("the frontier's seen-set is not whole")
+	}
+	missing := 0
+	for _, t := range r.tallies {
+		if t.missing() > 0 {
+			missing++
+		}
+	}
+	for _, u := range r.losses.urls {
+		if t := r.tallies[hashOf(u)]; t.missing() > 0 {
+			missing-- // that is known
+		}
+	}
+	if missing > 0 {
+		r.found("the archive lacks what the event log tells of for %d addresses", missing)
+	}
+	r.report.Whole = !r.trouble
+	return nil
+}

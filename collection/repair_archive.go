@@ -1,0 +1,438 @@
+package collection
+
+import (
+	"cmp"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+var archiveName = regexp.MustCompile(`-([0-9]{5,})\.warc\.gz$`)
+
+// archiveFiles are the files of the archive, in their order.
+func (c Collection) archiveFiles() (files []archiveFile, err error) {
+	paths, err := c.ArchiveFiles()
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		m := archiveName.FindStringSubmatch(filepath.Base(path))
+		if m == nil {
+			continue // not of this archive
+		}
+		n, err := strconv.Atoi(m[1])
+		if err != nil {
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, archiveFile{path, n, info.Size()})
+	}
+	return files, nil
+}
+
+// readArchive reads all of the archive, and makes the events that the log lacks.
+func (r *repair) readArchive() (err error) {
+	if r.files, err = r.w.archiveFiles(); err != nil {
+		return err
+	}
+	made, err := event.Open(r.madeLog(), nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, made.Close()) }()
+	var done, total int64
+	for _, f := range r.files {
+		total += f.size
+	}
+	r.checkFiles()
+	for _, f := range r.files {
+		w := &walker{
+			piece: func(p store.Piece) error {
+				r.progress("archive", done+p.End, total)
+				return errors.Join(r.ctx.Err(), r.piece(f, p))
+			},
+			exchange: func(x kept, group []store.Piece) error { return r.exchange(f, x, group, made) },
+			orphan:   r.orphan,
+			headless: func(p store.Piece) error {
+				r.headless = append(r.headless, p)
+				return nil
+			},
+		}
+		if err := w.walk(f.path, -1); err != nil {
+			return err
+		}
+		done += f.size
+	}
+	r.settleRetries()
+	return nil
+}
+
+// checkFiles looks whether the archive has all its files, and reaches to the mark
+// of the old frontier.
+func (r *repair) checkFiles() {
+	has := map[int]archiveFile{}
+	last := -1
+	for _, f := range r.files {
+		has[f.number] = f
+		last = max(last, f.number)
+	}
+	if m := r.archiveMark; m.known && m.end > 0 {
+		last = max(last, m.number)
+		if f, ok := has[m.number]; ok && f.size < m.end {
+			r.found("%s has %d of %d bytes", r.w.inFolder(f.path), f.size, m.end)
+		}
+	}
+	for n := range last + 1 {
+		if _, ok := has[n]; !ok {
+			r.found("the archive's file with the number %05d is missing", n)
+			r.absent = append(r.absent, n)
+		}
+	}
+}
+
+// behind tells whether a place in the archive is behind the old frontier's mark.
+func (r *repair) behind(f archiveFile, at int64) bool {
+	m := r.archiveMark
+	return m.known && (f.number > m.number || f.number == m.number && at >= m.end)
+}
+
+func (r *repair) piece(f archiveFile, p store.Piece) error {
+	if p.Damage == nil {
+		return nil
+	}
+	if !r.behind(f, p.Offset) {
+		r.found("%s, offset %d: %v", r.w.inFolder(f.path), p.Offset, cause(p.Damage))
+	}
+	r.setAside(p)
+	return nil
+}
+
+func (r *repair) setAside(p store.Piece) {
+	r.spans[p.File] = append(r.spans[p.File], span{p.Offset, p.End})
+}
+
+// cause is an error without the place that a *store.Damage tells.
+func cause(err error) error {
+	var d *store.Damage
+	if errors.As(err, &d) {
+		return d.Err
+	}
+	return err
+}
+
+// exchange takes in a whole exchange. One that the log does not tell of gets an
+// event, unless its turn was never acknowledged: its address waits in the old
+// frontier, or that does not know it and the log has lost nothing. Then it is moved
+// away, and the address is fetched again.
+func (r *repair) exchange(f archiveFile, x kept, group []store.Piece, made *event.Log) error {
+	r.name(x.meta.Via)
+	if x.meta.Reason == web.ReasonRobots && !x.meta.Page {
+		return nil // a robots.txt by itself
+	}
+	behind := r.behind(f, x.at)
+	if behind {
+		r.exchanges++
+	}
+	h := hashOf(x.url)
+	t := r.tallies[h]
+	t.keep(x)
+	if t.untold(x.meta.Page) <= 0 {
+		r.tallies[h] = t
+		return nil
+	}
+	u, err := web.Parse(x.url)
+	if err != nil {
+		return err
+	}
+	retried := !x.meta.Page && x.meta.Reason == web.ReasonStatus
+	standing := r.standing(u)
+	if standing == frontier.Waiting && !retried || standing == frontier.Unknown && !r.logLost {
+		for _, p := range group {
+			r.setAside(p)
+		}
+		return nil
+	}
+	e, err := r.eventOf(x)
+	if err != nil {
+		return err
+	}
+	r.trouble = r.trouble || !behind
+	t.add(e)
+	r.tallies[h] = t
+	if f, ok := e.(event.Failed); ok && f.Retry {
+		r.retried[h] = retry{f.URL, r.made}
+	}
+	r.made++
+	_, err = made.Append(e)
+	return err
+}
+
+// retry is a failure that was made of the archive, by its number among the events
+// that were.
+type retry struct {
+	url    web.URL
+	number int
+}
+
+// settleRetries decides which failures were the last of their address: the log
+// does not tell of another, and the address is done.
+func (r *repair) settleRetries() {
+	for h, x := range r.retried {
+		if t := r.tallies[h]; !t.final && r.remains.Standing(x.url) == frontier.Done {
+			t.final = true
+			r.tallies[h] = t
+			r.finals[x.number] = true
+		}
+	}
+}
+
+// orphan takes in a response whose metadata cannot be read. The log may tell of
+// it all the same. Otherwise it is moved away with the pieces that belong to it:
+// an address that waits is fetched again, any other is lost.
+func (r *repair) orphan(url string, group []store.Piece) error {
+	h := hashOf(url)
+	t := r.tallies[h]
+	if t.missing() > 0 {
+		t.keptBare++
+		r.tallies[h] = t
+		return nil
+	}
+	if t.free > 0 {
+		return nil
+	}
+	for _, p := range group {
+		r.setAside(p)
+	}
+	u, err := web.Parse(url)
+	if err == nil && r.remains.Standing(u) == frontier.Waiting {
+		return nil
+	}
+	r.trouble = true
+	t.final = true
+	r.tallies[h] = t
+	r.lose(url)
+	return nil
+}
+
+// lose notes an address as lost.
+func (r *repair) lose(url string) {
+	if r.losses.add(url) {
+		r.report.Lost = append(r.report.Lost, url)
+	}
+}
+
+// eventOf makes the event of an exchange that the log does not tell of: without
+// the links that it queued.
+func (r *repair) eventOf(x kept) (event.Event, error) {
+	p, mime, err := readKept(x)
+	if err != nil {
+		return nil, err
+	}
+	m := &x.meta
+	at := event.At{At: x.date.Add(m.Took)}
+	visit := event.Visit{URL: p.URL, From: m.Via, Link: m.Link, Depth: m.Depth, Priority: m.Priority}
+	if m.Page {
+		digest := xxh3.Hash128(p.Body).Bytes()
+		e := event.Fetched{
+			At: at, Visit: visit, Status: p.Status, MIME: mime, Bytes: len(p.Raw), Took: m.Took.Seconds(),
+			Title: clip(m.Title, 200), Language: m.Language, Digest: hex.EncodeToString(digest[:]),
+			Relevance: m.Relevance, Similarity: m.Similarity, Relevant: m.Relevant, Reason: m.Reason,
+			Directives: m.Directives, Truncated: p.Truncated != "",
+		}
+		body := hashOf(e.Digest)
+		if _, twice := r.bodies[body]; twice {
+			e.Reason = web.ReasonDuplicate
+		}
+		e.Relevant = e.Relevant && e.Reason == ""
+		r.bodies[body] = struct{}{}
+		return e, nil
+	}
+	e := event.Failed{
+		At: at, Visit: visit, Reason: m.Reason, Detail: "made anew from the archive",
+		Status: p.Status, Bytes: len(p.Raw), Took: m.Took.Seconds(),
+	}
+	switch {
+	case m.Reason == web.ReasonRedirect:
+		e.To = p.Location
+		standing := r.remains.Standing(e.To)
+		e.Queued = !e.To.IsZero() && (standing == frontier.Waiting || standing == frontier.Done)
+	case m.Reason == web.ReasonStatus:
+		e.Retry = passing(p.Status) // until settleRetries says otherwise
+	}
+	return e, nil
+}
+
+// passing tells statuses after which an address is tried again.
+func passing(status int) bool {
+	switch status {
+	case 429, 500, 502, 503, 504:
+		return true
+	}
+	return false
+}
+
+// clip cuts a text to at most n bytes, between characters.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xc0 == 0x80 {
+		n--
+	}
+	return s[:n]
+}
+
+// readKept reads the response of an exchange.
+func readKept(x kept) (p *web.Response, mime string, err error) {
+	f, err := os.Open(x.file)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, "", err
+	}
+	rec, err := store.NewReader(x.file, f, info.Size()).At(x.at, 0)
+	if err != nil {
+		return nil, "", err
+	}
+	p, err = store.ReadResponse(rec, maxResponse)
+	return p, rec.Get("WARC-Identified-Payload-Type"), err
+}
+
+// replaceArchive writes the archive's files that lose pieces, and those pieces,
+// and returns the changes that put them in place. Where a file loses its end, it
+// is cut.
+func (r *repair) replaceArchive() (changes journal, err error) {
+	for _, f := range r.files {
+		spans := merged(r.spans[f.path])
+		if len(spans) == 0 {
+			continue
+		}
+		aside := filepath.Join(r.w.ArchiveDir(), "damaged")
+		if err := os.MkdirAll(aside, 0o755); err != nil {
+			return nil, err
+		}
+		r.report.Aside = r.w.inFolder(aside)
+		for _, s := range spans {
+			name := vacantName(filepath.Join(aside, fmt.Sprintf("%s.%d-%d", filepath.Base(f.path), s.from, s.to)))
+			if err := copySpans(f.path, name+".new", []span{s}); err != nil {
+				return nil, err
+			}
+			changes = append(changes, change{Kind: "move", From: r.w.inFolder(name + ".new"), To: r.w.inFolder(name)})
+		}
+		rel := r.w.inFolder(f.path)
+		if s := spans[0]; len(spans) == 1 && s.to == f.size {
+			changes = append(changes, change{Kind: "cut", From: rel, Size: s.from})
+			r.shorten(f.path, s.from)
+			continue
+		}
+		var keep []span
+		at := int64(0)
+		for _, s := range append(spans, span{f.size, f.size}) {
+			if s.from > at {
+				keep = append(keep, span{at, s.from})
+			}
+			at = s.to
+		}
+		if err := copySpans(f.path, f.path+".new", keep); err != nil {
+			return nil, err
+		}
+		var size int64
+		for _, s := range keep {
+			size += s.to - s.from
+		}
+		changes = append(changes, change{Kind: "move", From: rel + ".new", To: rel})
+		r.shorten(f.path, size)
+	}
+	return changes, r.standIn(&changes)
+}
+
+// standIn lets a file of one record stand where one of the archive is missing, so
+// that the others keep their numbers.
+func (r *repair) standIn(changes *journal) error {
+	if len(r.files) == 0 {
+		return nil // a new archive begins
+	}
+	prefix := archiveName.ReplaceAllString(filepath.Base(r.files[0].path), "")
+	for _, n := range r.absent {
+		name := filepath.Join(r.w.ArchiveDir(), fmt.Sprintf("%s-%05d.warc.gz", prefix, n))
+		b := store.Placeholder(filepath.Base(name), r.last)
+		if err := folder.Write(name+".new", b); err != nil {
+			return err
+		}
+		*changes = append(*changes, change{Kind: "move", From: r.w.inFolder(name + ".new"), To: r.w.inFolder(name)})
+		r.files = append(r.files, archiveFile{name, n, int64(len(b))})
+	}
+	slices.SortFunc(r.files, func(a, b archiveFile) int { return cmp.Compare(a.number, b.number) })
+	return nil
+}
+
+// vacantName is the name itself, or with a number where that is taken.
+func vacantName(name string) string {
+	out := name
+	for i := 2; folder.Exists(out); i++ {
+		out = fmt.Sprintf("%s.%d", name, i)
+	}
+	return out
+}
+
+// shorten notes the length that a file will have.
+func (r *repair) shorten(path string, size int64) {
+	for i := range r.files {
+		if r.files[i].path == path {
+			r.files[i].size = size
+		}
+	}
+}
+
+// merged puts spans that touch together.
+func merged(spans []span) (out []span) {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	for _, s := range spans {
+		if n := len(out); n > 0 && s.from <= out[n-1].to {
+			out[n-1].to = max(out[n-1].to, s.to)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// copySpans writes pieces of a file to another.
+func copySpans(from, to string, spans []span) (err error) {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	dst, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dst.Close()) }()
+	for _, s := range spans {
+		if _, err := io.Copy(dst, io.NewSectionReader(src, s.from, s.to-s.from)); err != nil {
+			return err
+		}
+	}
+	return dst.Sync()
+}

@@ -1,0 +1,428 @@
+package collection
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// entry is an event of the new log.
+type entry struct {
+	event.Entry
+	known bool // the old frontier reflects it
+	made  bool // of the archive
+}
+
+// entries are the events of the new log: the whole lines of the old one, and
+// between them by time those that were made of the archive.
+func (r *repair) entries() iter.Seq2[entry, error] {
+	return func(yield func(entry, error) bool) {
+		next, stop := iter.Pull2(event.Entries(r.madeLog()))
+		defer stop()
+		made, err, more := next()
+		if errors.Is(err, os.ErrNotExist) {
+			more, err = false, nil
+		}
+		// give yields the made events up to a line of the log, all without one.
+		number := 0
+		give := func(until *event.Entry) bool {
+			for ; more; made, err, more = next() {
+				if err = errors.Join(err, made.Err); err != nil {
+					yield(entry{}, err)
+					return false
+				}
+				if f, ok := made.Event.(event.Failed); ok && r.finals[number] {
+					f.Retry = false
+					made.Event = f
+				}
+				if until != nil && made.Event.Time().After(until.Event.Time()) {
+					return true
+				}
+				known := r.rebuilt.States && r.remains.Standing(visited(made.Event)) == frontier.Done
+				if !yield(entry{made, known, true}, nil) {
+					return false
+				}
+				number++
+			}
+			return true
+		}
+		for e, err := range r.w.wholeLines() {
+			if err != nil {
+				yield(entry{}, err)
+				return
+			}
+			if !give(&e) || !yield(entry{e, r.known(e), false}, nil) {
+				return
+			}
+		}
+		give(nil)
+	}
+}
+
+// wholeLines are the lines of the log that can be read; none if it is missing.
+func (c Collection) wholeLines() iter.Seq2[event.Entry, error] {
+	return func(yield func(event.Entry, error) bool) {
+		for e, err := range event.Entries(c.EventLog()) {
+			if errors.Is(err, os.ErrNotExist) {
+				return
+			}
+			if err == nil && e.Err != nil {
+				continue
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// writeLog writes the new log, where it is not the old one, and brings the new
+// frontier up to what it tells.
+func (r *repair) writeLog() (err error) {
+	if r.retrace, err = crawl.NewRetrace(r.oldState); err != nil {
+		return err
+	}
+	r.rewrite = r.made > 0 || r.damaged > 0 || r.started == nil
+	var log *event.Log
+	if r.rewrite {
+		if log, err = event.Open(r.newLog(), nil); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, log.Close()) }()
+	}
+	first := true
+	for e, err := range r.entries() {
+		if err := errors.Join(err, r.ctx.Err()); err != nil {
+			return err
+		}
+		if first {
+			if err := r.begin(log, e); err != nil {
+				return err
+			}
+			first = false
+		}
+		switch {
+		case log == nil:
+		case e.made:
+			r.report.Made++
+			r.newMark, err = log.Append(e.Event)
+		default:
+			r.newMark, err = log.AppendEntry(e.Entry)
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.apply(e); err != nil {
+			return err
+		}
+	}
+	if !r.rewrite {
+		r.newMark = strconv.AppendInt(nil, r.logSize, 10)
+	} else if err := log.Sync(); err != nil {
+		return err
+	}
+	if r.newMark == nil {
+		r.newMark = []byte(event.Empty)
+	}
+	return r.nameLost()
+}
+
+// begin makes a new log begin as logs do, where that line was lost.
+func (r *repair) begin(log *event.Log, e entry) error {
+	if _, ok := e.Event.(event.Started); ok {
+		return nil
+	}
+	s := event.Started{Name: filepath.Base(r.w.dir)}
+	if r.started != nil {
+		s = *r.started
+	}
+	s.At, s.Resumed = event.At{At: e.Event.Time()}, false
+	r.retrace.Add(s, false)
+	if log == nil {
+		return nil
+	}
+	_, err := log.Append(s)
+	return err
+}
+
+// oldState is what the old frontier stored.
+func (r *repair) oldState(name string) ([]byte, error) {
+	if !r.rebuilt.States {
+		return nil, nil
+	}
+	return r.remains.State(name)
+}
+
+// apply brings the new frontier up to an event.
+func (r *repair) apply(e entry) error {
+	r.retrace.Add(e.Event, e.known)
+	switch ev := e.Event.(type) {
+	case event.Seeded:
+		for _, f := range ev.Queued {
+			r.offer(e, web.Candidate{URL: f.URL, Kind: web.LinkSeed, Priority: f.Priority})
+		}
+	case event.Fetched:
+		r.fetched[ev.URL.Host()]++
+		r.lack(ev.URL)
+		r.done(ev.URL)
+		r.name(ev.From)
+		for _, f := range ev.Queued {
+			r.offer(e, web.Candidate{URL: f.URL, From: ev.URL, Kind: web.LinkA, Depth: ev.Depth + 1, Priority: f.Priority})
+		}
+	case event.Failed:
+		r.lack(ev.URL)
+		r.name(ev.From)
+		again := web.Candidate{URL: ev.URL, From: ev.From, Kind: ev.Link, Depth: ev.Depth, Priority: ev.Priority}
+		if ev.Retry {
+			r.offer(e, again)
+		} else {
+			r.done(ev.URL)
+		}
+		if ev.Queued && !ev.To.IsZero() {
+			again.URL, again.From, again.Kind, again.Redirects = ev.To, ev.URL, web.LinkRedirect, 1
+			r.offer(e, again)
+		}
+	}
+	if len(r.turn.Add)+len(r.turn.Done) < 1000 {
+		return nil
+	}
+	return r.commit()
+}
+
+func (r *repair) commit() error {
+	_, err := r.front.Commit(r.ctx, r.turn)
+	r.turn = web.Turn{}
+	return err
+}
+
+// lack notes as lost what the log tells of and the archive should hold.
+func (r *repair) lack(u web.URL) {
+	h := hashOf(u.String())
+	if t := r.tallies[h]; t.missing() > 0 {
+		r.lose(u.String())
+	}
+}
+
+// done makes sure that an address is not fetched again.
+func (r *repair) done(u web.URL) {
+	if r.front.Standing(u) != frontier.Done {
+		r.turn.Done = append(r.turn.Done, u)
+		r.report.Done++
+	}
+}
+
+// name remembers an address of which a log that lost lines may not tell the
+// outcome.
+func (r *repair) name(u web.URL) {
+	if !u.IsZero() && r.remains.Standing(u) == frontier.Done && !r.tallies[hashOf(u.String())].final {
+		r.named[u.String()] = true
+	}
+}
+
+// offer lets a link wait that the log says was queued, if it should and does not.
+func (r *repair) offer(e entry, c web.Candidate) {
+	h := hashOf(c.URL.String())
+	r.name(c.URL)
+	if r.tallies[h].final {
+		return
+	}
+	switch r.remains.Standing(c.URL) {
+	case frontier.Done:
+		return
+	case frontier.Waiting:
+		c.Priority = r.remains.Priority(c.URL)
+		if r.front.Standing(c.URL) != frontier.Waiting {
+			r.repaid[h] = struct{}{}
+		}
+	case frontier.Dropped:
+		if e.known || !r.rebuilt.States {
+			return
+		}
+	case frontier.Unknown:
+		if r.gone[h] > e.Number || r.goneHost[c.URL.Host()] > e.Number {
+			return
+		}
+	}
+	if r.front.Standing(c.URL) != frontier.Waiting {
+		r.turn.Add = append(r.turn.Add, c)
+	}
+}
+
+// nameLost notes as lost the addresses that are done by the frontier, and of which
+// no store tells what became of them: pages that asked not to be kept, and
+// failures, in lines that were lost. They are found where others speak of them.
+func (r *repair) nameLost() error {
+	for _, p := range r.headless {
+		u, err := web.Parse(p.Target)
+		if err != nil || r.tallies[hashOf(p.Target)].final || isRobots(p.Target) {
+			continue
+		}
+		r.lose(p.Target)
+		r.done(u)
+	}
+	for _, url := range r.losses.urls {
+		if u, err := web.Parse(url); err == nil {
+			r.done(u)
+		}
+	}
+	if err := r.commit(); err != nil {
+		return err
+	}
+	if err := r.eachWaiting(func(c *web.Candidate) { r.name(c.From) }); err != nil {
+		return err
+	}
+	if err := r.readLinks(); err != nil {
+		return err
+	}
+	for u := range r.named {
+		if r.tallies[hashOf(u)].final {
+			delete(r.named, u)
+		}
+	}
+	if len(r.named) == 0 {
+		return nil
+	}
+	// What was refused for its address is done as well, and was never fetched.
+	for e, err := range r.entries() {
+		if err != nil {
+			return err
+		}
+		for _, l := range linksOf(e.Event) {
+			if l.Reason != "" {
+				delete(r.named, l.To.String())
+			}
+		}
+	}
+	for _, u := range slices.Sorted(maps.Keys(r.named)) {
+		r.lose(u)
+	}
+	return nil
+}
+
+// readLinks looks in archived pages for addresses that log and frontier have lost.
+func (r *repair) readLinks() error {
+	if r.parser == nil || !r.logLost && r.rebuilt.Owed <= len(r.repaid) {
+		return nil
+	}
+	n := int64(0)
+	for p, err := range Readable(r.w.Pages(r.ctx, r.parser, nil)) {
+		if err != nil {
+			return err
+		}
+		for _, l := range p.Links {
+			r.name(l.URL)
+			if r.remains.Standing(l.URL) == frontier.Waiting {
+				r.offer(entry{}, web.Candidate{URL: l.URL, From: p.URL, Kind: l.Kind, Depth: 1})
+			}
+		}
+		if len(r.turn.Add) >= 1000 {
+			if err := r.commit(); err != nil {
+				return err
+			}
+		}
+		n++
+		r.progress("links of archived pages", n, int64(len(r.tallies)))
+	}
+	return r.commit()
+}
+
+// eachWaiting calls do with every link that waits in the new frontier.
+func (r *repair) eachWaiting(do func(c *web.Candidate)) (err error) {
+	for at := []byte(nil); ; {
+		at, err = r.front.Rescore(r.ctx, at, 10_000, func(c *web.Candidate) float64 {
+			do(c)
+			return c.Priority
+		})
+		if at == nil || err != nil {
+			return err
+		}
+	}
+}
+
+// writeFrontier stores in the new frontier what the crawl needs to go on, and
+// closes it. New archive files are written as well, as their ends are stored.
+func (r *repair) writeFrontier() (err error) {
+	if r.changes, err = r.replaceArchive(); err != nil {
+		return err
+	}
+	if !r.retrace.Began() {
+		return r.front.Close() // of a crawl that begins anew
+	}
+	turn := web.Turn{State: r.retrace.States()}
+	turn.State[crawl.StateEvents] = r.newMark
+	if n := len(r.files); n > 0 {
+		turn.State[crawl.StateArchive] = store.MarkAt(r.files[n-1].number, r.files[n-1].size)
+	} else {
+		turn.State[crawl.StateArchive] = store.StartMark()
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.fetched)) {
+		if h := r.front.Host(name); h.Fetched < r.fetched[name] {
+			h.Fetched = r.fetched[name]
+			turn.Hosts = append(turn.Hosts, h)
+		}
+	}
+	if _, err := r.front.Commit(r.ctx, turn); err != nil {
+		return err
+	}
+	r.report.Waiting = r.front.Stats(time.Time{}).Queued
+	r.report.Owed = max(0, r.rebuilt.Owed-len(r.repaid))
+	return r.front.Close()
+}
+
+// swap puts the new files in the places of the old ones.
+func (r *repair) swap() error {
+	changes, err := r.planSwap()
+	if err != nil {
+		return err
+	}
+	if err := r.w.carryOut(changes); err != nil {
+		return err
+	}
+	return os.RemoveAll(r.madeLog())
+}
+
+// planSwap are the changes that do so.
+func (r *repair) planSwap() (journal, error) {
+	if r.damaged > 0 {
+		r.losses.note(fmt.Sprintf("%d lines of the event log could not be read", r.damaged))
+	}
+	if len(r.losses.urls)+len(r.losses.notes) > 0 {
+		if err := r.losses.write(r.newLost()); err != nil {
+			return nil, err
+		}
+	}
+	before := r.w.inFolder(vacantName(filepath.Join(r.w.dir, "before-repair")))
+	changes := r.changes
+	aside := func(path string) {
+		if folder.Exists(path) {
+			changes = append(changes, change{Kind: "aside", From: r.w.inFolder(path), To: before + "/" + filepath.Base(path)})
+			r.report.Before = before
+		}
+	}
+	move := func(path string) {
+		changes = append(changes, change{Kind: "move", From: r.w.inFolder(path) + ".new", To: r.w.inFolder(path)})
+	}
+	aside(r.w.FrontierDir())
+	move(r.w.FrontierDir())
+	if r.rewrite {
+		aside(r.w.EventLog())
+		move(r.w.EventLog())
+	}
+	if folder.Exists(r.newLost()) {
+		move(r.w.LostFile())
+	}
+	return changes, nil
+}

@@ -1,0 +1,503 @@
+package collection
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Damage is something that is not as it was written.
+type Damage struct {
+	File   string `json:"file"`            // in the folder of the crawl
+	Place  string `json:"place,omitempty"` // in the file: "line 12", "offset 4711"
+	What   string `json:"what"`
+	Remedy string `json:"remedy"`
+}
+
+func (d Damage) String() string {
+	if d.Place == "" {
+		return fmt.Sprintf("%s: %s", d.File, d.What)
+	}
+	return fmt.Sprintf("%s, %s: %s", d.File, d.Place, d.What)
+}
+
+// The remedies of damage.
+const (
+	remedyRepair  = "put the file back, or make the stores anew of what is whole: waggle repair"
+	remedyPutBack = "put the file back"
+	remedyAgain   = "it is written anew when a run of the crawl ends, and by waggle repair"
+)
+
+// Verification is what Verify found.
+type Verification struct {
+	Whole   bool `json:"whole"`
+	Running bool `json:"running"` // a process crawls: what it acknowledged so far was read
+	Archive struct {
+		Files   int   `json:"files"`
+		Records int   `json:"records"`
+		Digests int   `json:"digests"` // compared
+		Pages   int   `json:"pages"`
+		Bytes   int64 `json:"bytes"`
+	} `json:"archive"`
+	Log struct {
+		Lines   int   `json:"lines"`
+		Pages   int   `json:"pages"`
+		Summed  int   `json:"lines_with_checksum"`
+		Bytes   int64 `json:"bytes"`
+		Ignored int   `json:"lines_not_acknowledged"` // behind the mark
+	} `json:"log"`
+	Frontier frontier.Figures `json:"frontier"`
+	Harvest  int              `json:"harvest"` // relevant pages
+	Lost     int              `json:"lost"`    // addresses in lost.txt
+	// Damage is what was found, of each kind at most maxDamage and a count of the
+	// rest.
+	Damage []Damage `json:"damage"`
+	// Notes say what is no damage and good to know.
+	Notes []string `json:"notes"`
+}
+
+// maxDamage is how many damages of a kind are listed one by one.
+const maxDamage = 20
+
+// Verify reads everything that the folder of a crawl holds, compares all
+// checksums and digests, and the stores with one another: what they hold up to
+// the last turn of the frontier. Nothing is changed. A crawl may run meanwhile:
+// what it does after Verify began is not looked at. progress may be nil.
+func (c Collection) Verify(ctx context.Context, progress Progress) (_ *Verification, err error) {
+	if progress == nil {
+		progress = func(string, int64, int64) {}
+	}
+	v := &verification{c: c, ctx: ctx, progress: progress, tallies: map[uint64]tally{}, counts: map[string]int{}, last: map[string]Damage{}}
+	v.Running = folder.Held(c.dir)
+	if folder.Exists(c.journalFile()) {
+		v.bad(Damage{c.inFolder(c.journalFile()), "", "a repair was interrupted", "the next run of the crawl, or waggle repair, carries it to its end"}, "journal")
+	}
+	if v.losses, err = c.readLosses(); err != nil {
+		return nil, err
+	}
+	v.Verification.Lost = len(v.losses.urls)
+	// A run that ends meanwhile writes it of more than is looked at.
+	if v.harvestFile, err = os.ReadFile(c.HarvestFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	if v.remains, err = frontier.Examine(c.FrontierDir()); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, v.remains.Close()) }()
+	for _, step := range []func() error{v.verifyFrontier, v.verifyArchive, v.verifyLog, v.compare, v.verifyHarvest, v.verifySetup} {
+		if err := errors.Join(ctx.Err(), step()); err != nil {
+			return nil, err
+		}
+	}
+	v.countRest()
+	v.Whole = len(v.Damage) == 0
+	return &v.Verification, nil
+}
+
+// verification is the work of Verify. Its life is the order of its steps there.
+type verification struct {
+	Verification
+	c        Collection
+	ctx      context.Context
+	progress Progress
+	losses   *losses
+	remains  *frontier.Remains
+	counts   map[string]int    // damages, by kind
+	last     map[string]Damage // the last of each kind
+
+	// From verifyFrontier: how far archive and log are acknowledged; -1 if that
+	// is not known, and all of them is read.
+	archiveFile int
+	archiveEnd  int64
+	logEnd      int64
+	behind      int // exchanges in the archive behind the mark
+
+	tallies     map[uint64]tally
+	harvest     event.Harvest
+	harvestFile []byte // nil if there is none
+	ended       bool   // a run came to its end
+}
+
+// bad notes a damage of a kind.
+func (v *verification) bad(d Damage, kind string) {
+	if v.counts[kind]++; v.counts[kind] <= maxDamage {
+		v.Damage = append(v.Damage, d)
+	}
+	v.last[kind] = d
+}
+
+// countRest notes how many damages of each kind were not listed.
+func (v *verification) countRest() {
+	for _, kind := range slices.Sorted(maps.Keys(v.counts)) {
+		if n := v.counts[kind] - maxDamage; n > 0 {
+			d := v.last[kind]
+			d.Place, d.What = "", fmt.Sprintf("%d more like these", n)
+			v.Damage = append(v.Damage, d)
+		}
+	}
+}
+
+// verifyFrontier reads the frontier, and the marks of the other two in it.
+func (v *verification) verifyFrontier() error {
+	v.archiveFile, v.archiveEnd, v.logEnd = -1, -1, -1
+	var err error
+	v.Frontier, err = v.remains.Check(v.ctx, func(done, total int64) { v.progress("frontier", done, total) })
+	if err != nil {
+		return err
+	}
+	for _, d := range v.remains.Damage() {
+		v.bad(Damage{v.c.inFolder(d.Path), "", d.Err.Error(), remedyRepair}, "frontier")
+	}
+	if err := v.remains.Unwitnessed(); err != nil {
+		v.Notes = append(v.Notes, fmt.Sprintf("%v; the next run makes it anew", err))
+	}
+	logged, errLog := v.remains.State(crawl.StateEvents)
+	archived, errArchive := v.remains.State(crawl.StateArchive)
+	if errors.Join(errLog, errArchive) != nil || logged == nil {
+		if len(v.Damage) == 0 && v.c.tellsOfTurns() {
+			v.bad(Damage{v.c.inFolder(v.c.FrontierDir()), "", "it is missing or empty, but the event log tells of a crawl", remedyRepair}, "frontier")
+		}
+		return nil
+	}
+	if v.logEnd, err = strconv.ParseInt(string(logged), 10, 64); err != nil {
+		v.logEnd = -1
+	}
+	if archived == nil {
+		v.archiveFile, v.archiveEnd = 0, 0
+		return nil
+	}
+	if v.archiveFile, v.archiveEnd, err = store.MarkedFile(archived); err != nil {
+		v.archiveFile, v.archiveEnd = -1, -1
+	}
+	return nil
+}
+
+// verifyArchive reads all records up to the mark.
+func (v *verification) verifyArchive() error {
+	files, err := v.c.archiveFiles()
+	if err != nil {
+		return err
+	}
+	var done, total int64
+	has := map[int]archiveFile{}
+	last := v.archiveFile
+	for _, f := range files {
+		has[f.number] = f
+		total += f.size
+		if v.archiveFile < 0 {
+			last = max(last, f.number)
+		}
+	}
+	for n := 0; n <= last; n++ {
+		f, ok := has[n]
+		end := int64(-1)
+		if n == v.archiveFile {
+			end = v.archiveEnd
+		}
+		switch {
+		case !ok && end == 0:
+			continue
+		case !ok:
+			v.bad(Damage{v.c.inFolder(v.c.ArchiveDir()), fmt.Sprintf("file %05d", n), "it is missing", remedyRepair}, "archive")
+			continue
+		case end > f.size:
+			v.bad(Damage{v.c.inFolder(f.path), fmt.Sprintf("offset %d", f.size), fmt.Sprintf("the file ends; it should have %d bytes", end), remedyRepair}, "archive")
+			end = f.size
+		}
+		if err := v.verifyFile(f, end, done, total); err != nil {
+			return err
+		}
+		done += f.size
+	}
+	if v.archiveFile >= 0 && !v.Running {
+		return v.lookBehind(files)
+	}
+	return nil
+}
+
+// verifyFile reads the records of a file.
+func (v *verification) verifyFile(f archiveFile, end, done, total int64) error {
+	v.Archive.Files++
+	w := &walker{
+		piece: func(p store.Piece) error {
+			v.Archive.Bytes += p.End - p.Offset
+			v.Archive.Digests += p.Digests
+			if p.Damage != nil {
+				v.bad(Damage{v.c.inFolder(f.path), fmt.Sprintf("offset %d", p.Offset), cause(p.Damage).Error(), remedyRepair}, "archive")
+			} else {
+				v.Archive.Records++
+			}
+			v.progress("archive", done+p.End, total)
+			return v.ctx.Err()
+		},
+		exchange: func(x kept, _ []store.Piece) error {
+			if x.meta.Reason == web.ReasonRobots && !x.meta.Page {
+				return nil
+			}
+			if x.meta.Page {
+				v.Archive.Pages++
+			}
+			h := hashOf(x.url)
+			t := v.tallies[h]
+			t.keep(x)
+			v.tallies[h] = t
+			return nil
+		},
+		// What is beside a damaged piece: the log tells whether it is known.
+		orphan: func(url string, _ []store.Piece) error {
+			h := hashOf(url)
+			t := v.tallies[h]
+			t.keptBare++
+			v.tallies[h] = t
+			return nil
+		},
+		headless: func(store.Piece) error { return nil },
+	}
+	return w.walk(f.path, end)
+}
+
+// lookBehind counts the exchanges behind the mark, of which a process that died
+// leaves one at most.
+func (v *verification) lookBehind(files []archiveFile) error {
+	for _, f := range files {
+		if f.number < v.archiveFile {
+			continue
+		}
+		w := &walker{
+			piece: func(store.Piece) error { return v.ctx.Err() },
+			exchange: func(x kept, _ []store.Piece) error {
+				if f.number > v.archiveFile || x.at >= v.archiveEnd {
+					v.behind++
+				}
+				return nil
+			},
+			orphan:   func(string, []store.Piece) error { return nil },
+			headless: func(store.Piece) error { return nil },
+		}
+		if f.number == v.archiveFile && f.size <= v.archiveEnd {
+			continue
+		}
+		if err := w.walk(f.path, -1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifyLog reads all lines up to the mark.
+func (v *verification) verifyLog() error {
+	info, err := os.Stat(v.c.EventLog())
+	if errors.Is(err, os.ErrNotExist) {
+		if v.remains.Begun() {
+			v.bad(Damage{v.c.inFolder(v.c.EventLog()), "", "it is missing", remedyRepair}, "log")
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	name, turns := v.c.inFolder(v.c.EventLog()), 0
+	if v.logEnd > info.Size() {
+		v.bad(Damage{name, fmt.Sprintf("offset %d", info.Size()), fmt.Sprintf("the log ends; it should have %d bytes", v.logEnd), remedyRepair}, "log")
+	}
+	for e, err := range event.Entries(v.c.EventLog()) {
+		if err := errors.Join(err, v.ctx.Err()); err != nil {
+			return err
+		}
+		acknowledged := v.logEnd < 0 || e.Offset < v.logEnd
+		if !acknowledged && v.Running {
+			break
+		}
+		if e.Err != nil {
+			if acknowledged && !(errors.Is(e.Err, event.ErrTorn) && v.logEnd < 0) {
+				v.bad(Damage{name, fmt.Sprintf("line %d", e.Number), errors.Unwrap(e.Err).Error(), remedyRepair}, "log")
+			}
+			continue
+		}
+		if !acknowledged {
+			v.Log.Ignored++
+			if isTurn(e.Event) {
+				turns++
+			}
+			continue
+		}
+		v.take(e)
+		v.progress("event log", e.Offset, info.Size())
+	}
+	if turns > 1 || v.behind > 1 {
+		v.bad(Damage{v.c.inFolder(v.c.FrontierDir()), "", fmt.Sprintf("it lags behind: event log and archive tell of %d turns more", max(turns, v.behind)), remedyRepair}, "behind")
+	} else if turns+v.behind > 0 {
+		v.Notes = append(v.Notes, "a page was in flight when the crawl ended: the next run fetches it again")
+	}
+	return nil
+}
+
+// take takes in an acknowledged line.
+func (v *verification) take(e event.Entry) {
+	v.Log.Lines++
+	v.Log.Bytes += int64(len(e.Line))
+	if e.Summed {
+		v.Log.Summed++
+	}
+	v.harvest.Add(e.Event)
+	switch e.Event.(type) {
+	case event.Fetched:
+		v.Log.Pages++
+	case event.Ended:
+		v.ended = true
+	}
+	if u := visited(e.Event); !u.IsZero() {
+		h := hashOf(u.String())
+		t := v.tallies[h]
+		t.add(e.Event)
+		v.tallies[h] = t
+	}
+}
+
+// compare compares archive, log and frontier address by address.
+func (v *verification) compare() error {
+	damaged := len(v.Damage) > 0 // what follows may be its consequence
+	odd := map[uint64]string{}   // what is wrong with an address
+	for h, t := range v.tallies {
+		switch {
+		case t.missing() > 0:
+			odd[h] = "the event log tells of it, and it is not in the archive"
+		case t.untold(true) > 0 || t.untold(false) > 0:
+			odd[h] = "it is in the archive, and the event log does not tell of it"
+			if t.final && t.keptPages > 1 {
+				odd[h] = "it is in the archive more than once"
+			}
+		}
+	}
+	for _, u := range v.losses.urls {
+		delete(odd, hashOf(u))
+	}
+	notDone := func(u web.URL) {
+		if len(v.remains.Damage()) == 0 && v.remains.Begun() && v.remains.Standing(u) != frontier.Done {
+			v.bad(Damage{v.c.inFolder(v.c.FrontierDir()), u.String(), "the event log says that it is done, and the frontier does not know that", remedyRepair}, "not done")
+		}
+	}
+	for e, err := range v.c.wholeLines() {
+		if err != nil {
+			return err
+		}
+		if v.logEnd >= 0 && e.Offset >= v.logEnd {
+			break
+		}
+		u := visited(e.Event)
+		if u.IsZero() {
+			continue
+		}
+		h := hashOf(u.String())
+		if what, ok := odd[h]; ok {
+			delete(odd, h)
+			v.bad(Damage{v.c.inFolder(v.c.ArchiveDir()), u.String(), what, remedyRepair}, "archive and log")
+		}
+		if v.tallies[h].final {
+			notDone(u)
+		}
+	}
+	if len(odd) > 0 && !damaged {
+		v.bad(Damage{v.c.inFolder(v.c.ArchiveDir()), "", fmt.Sprintf("the event log does not tell of %d addresses that it holds", len(odd)), remedyRepair}, "untold")
+	}
+	return nil
+}
+
+// tells tells whether a harvest file is what a harvest tells. The file is written
+// when a run ends or the crawl is repaired, so it may be the harvest of an earlier
+// time: of as many pages as it has lines.
+func tells(h *event.Harvest, file []byte) (bool, error) {
+	pages := bytes.Count(file, []byte("\n")) - 1 // the first line has the names of the columns
+	if pages < 0 || pages > h.Len() {
+		return false, nil
+	}
+	var want bytes.Buffer
+	err := h.First(pages).WriteTSV(&want)
+	return bytes.Equal(file, want.Bytes()), err
+}
+
+func (v *verification) verifyHarvest() error {
+	v.Harvest = v.harvest.Len()
+	if v.harvestFile == nil {
+		if v.ended && !v.Running {
+			v.Notes = append(v.Notes, "harvest.tsv is not there: "+remedyAgain)
+		}
+		return nil
+	}
+	whole, err := tells(&v.harvest, v.harvestFile)
+	if !whole && len(v.Damage) == 0 {
+		v.bad(Damage{v.c.inFolder(v.c.HarvestFile()), "", "it is not what the event log tells", remedyAgain}, "harvest")
+	}
+	return err
+}
+
+// verifySetup reads what the crawl was set up with.
+func (v *verification) verifySetup() error {
+	if !v.c.Begun() {
+		v.bad(Damage{v.c.inFolder(v.c.JobFile()), "", "it is missing", remedyPutBack}, "setup")
+	}
+	damages, sums, err := v.c.checkSetup()
+	if err != nil {
+		return err
+	}
+	for _, d := range damages {
+		v.bad(d, "setup")
+	}
+	if !sums && v.c.Begun() {
+		v.Notes = append(v.Notes, fmt.Sprintf("there is no %s: whether examples, model and critic are as they were is not known", filepath.Base(v.c.SumFile())))
+	}
+	return nil
+}
+
+// Lines are what was found in sentences.
+func (v *Verification) Lines() (lines []string) {
+	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	say("archive: %d pages in %d records of %d files, %s; %d digests are right",
+		v.Archive.Pages, v.Archive.Records, v.Archive.Files, megabytes(v.Archive.Bytes), v.Archive.Digests)
+	say("event log: %d pages in %d lines, %s; %d of them have a checksum", v.Log.Pages, v.Log.Lines, megabytes(v.Log.Bytes), v.Log.Summed)
+	say("frontier: %d links wait, %d addresses are done, %d hosts; %d tables, %s",
+		v.Frontier.Waiting, v.Frontier.Done, v.Frontier.Hosts, v.Frontier.Tables, megabytes(v.Frontier.Bytes))
+	say("harvest: %d pages", v.Harvest)
+	if v.Lost > 0 {
+		say("lost: %d addresses, in lost.txt", v.Lost)
+	}
+	for _, n := range v.Notes {
+		say("note: %s", n)
+	}
+	if v.Running {
+		say("the crawl goes on: what it had acknowledged when this began was looked at")
+	}
+	remedies := map[string]bool{}
+	for _, d := range v.Damage {
+		say("DAMAGED %s", d)
+		if !remedies[d.Remedy] {
+			remedies[d.Remedy] = true
+			say("        %s", d.Remedy)
+		}
+	}
+	if v.Whole {
+		say("everything is whole, and archive, log and frontier agree")
+	}
+	return lines
+}
+
+func megabytes(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%.1f kB", float64(n)/1000)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e6), ".0") + " MB"
+}

@@ -1,0 +1,107 @@
+package crawl
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Retrace brings the states that a crawl stores with its turns up to what its log
+// tells, for a frontier that is made anew: how many pages were fetched, the time
+// that was spent, which hosts were given up, where seeds moved to. What scorer and
+// judge learnt stays as it was stored.
+//
+// Its life: NewRetrace, Add for all events of the log in their order, States. Not
+// for concurrent use.
+type Retrace struct {
+	step            *Step
+	began           bool
+	sum             event.Summary
+	pages, relevant int
+}
+
+// NewRetrace begins with the states that were stored; state returns that under a
+// name, nil if there is none.
+func NewRetrace(state func(name string) ([]byte, error)) (*Retrace, error) {
+	r := &Retrace{step: NewStep(Policy{}, nil, nil)}
+	b, err := state(stateCrawl)
+	if err != nil || b == nil {
+		return r, err
+	}
+	r.began = true
+	if err := json.Unmarshal(b, &r.step.count); err != nil {
+		return nil, fmt.Errorf("stored state %q cannot be read: %w", stateCrawl, err)
+	}
+	for i := range r.step.count.Closed {
+		b, errState := state(stateClosed + strconv.Itoa(i))
+		host, why, _ := strings.Cut(string(b), " ")
+		err = errors.Join(err, errState)
+		r.step.closed[web.Host(host)] = web.Reason(why)
+	}
+	return r, err
+}
+
+// Add takes the next event. known says that the states reflect it already.
+func (r *Retrace) Add(e event.Event, known bool) {
+	r.sum.Add(e)
+	switch e.(type) {
+	case event.Seeded, event.Fetched, event.Failed:
+		r.began = true
+	}
+	switch e := e.(type) {
+	case event.Fetched:
+		r.pages++
+		if e.Relevant {
+			r.relevant++
+		}
+		r.seed(e.Visit, known, false)
+	case event.Failed:
+		r.seed(e.Visit, known, e.Retry || e.Queued)
+		if moved := e.Reason == web.ReasonRedirect && e.Queued && e.Priority >= SeedPriority; moved && !known {
+			r.step.fresh[stateMoved+strconv.Itoa(r.step.count.Moved)] = []byte(e.To.String())
+			r.step.count.Moved++
+		}
+	case event.Seeded:
+		if !known {
+			r.step.count.Seeds += len(e.Queued)
+		}
+	case event.Dropped:
+		if _, closed := r.step.closed[e.Host]; !closed && !known && e.Host != "" {
+			r.step.close(e.Host, e.Reason)
+		}
+	}
+}
+
+// seed counts the seeds that have not been fetched, or wherever they moved.
+func (r *Retrace) seed(v event.Visit, known, again bool) {
+	if v.Priority >= SeedPriority && !known && !again {
+		r.step.count.Seeds--
+	}
+}
+
+// Began tells whether the crawl had a turn: by the states that were stored, or by
+// the log.
+func (r *Retrace) Began() bool { return r.began }
+
+// States are the states as they should be stored.
+func (r *Retrace) States() map[string][]byte {
+	c := &r.step.count
+	c.Pages, c.Relevant = max(c.Pages, r.pages), max(c.Relevant, r.relevant)
+	c.Seeds = max(c.Seeds, 0)
+	c.Spent = max(c.Spent, r.sum.Elapsed(r.sum.Last).Round(time.Millisecond))
+	var t web.Turn
+	r.step.passing = true // scorer and judge are asked nothing
+	r.step.store(&t)
+	b, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // a plain struct of numbers
+	}
+	t.State[stateCrawl] = b
+	return t.State
+}

@@ -1,0 +1,66 @@
+package fetch
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Types are the media types of documents that are asked for: lower case, without
+// parameters; "*/*" for any.
+type Types []string
+
+// DefaultTypes are the types of documents that a crawl understands.
+func DefaultTypes() Types { return Types{"text/html", "application/xhtml+xml"} }
+
+// sniffed is how much of a document a guess at its type takes.
+const sniffed = 512
+
+// Refuse is the failure of a document that is of another type: by its header,
+// or where it has none by how it begins. It is nil for one that is wanted, and
+// for a response that is no document (of a status from 300 on). size is that of
+// the body in bytes, below 0 for unknown.
+func (t Types) Refuse(r *web.Response, start []byte, size int64) *web.Failure {
+	if r.Status >= 300 {
+		return nil
+	}
+	if kind := first(r.Header, "Content-Type"); kind != "" {
+		if t.want(kind) {
+			return nil
+		}
+		return refusedType(r, size, "Content-Type %.100q", kind)
+	}
+	if guess := sniff(start); len(start) > 0 && !t.want(guess) {
+		return refusedType(r, size, "no Content-Type, looks like %s", guess)
+	}
+	return nil
+}
+
+func refusedType(r *web.Response, size int64, format, kind string) *web.Failure {
+	length := "size unknown"
+	if size >= 0 {
+		length = fmt.Sprintf("%d bytes", size)
+	}
+	return &web.Failure{Reason: web.ReasonType,
+		Detail: fmt.Sprintf("%.200s: status %d, %s, %s", r.URL, r.Status, fmt.Sprintf(format, kind), length)}
+}
+
+// want tells whether a Content-Type is among the types asked for.
+func (t Types) want(contentType string) bool {
+	mime, _, _ := strings.Cut(contentType, ";")
+	mime = strings.ToLower(strings.TrimSpace(mime))
+	return slices.Contains(t, mime) || slices.Contains(t, "*/*")
+}
+
+// sniff guesses the media type of a document from how it begins.
+func sniff(start []byte) string {
+	start = start[:min(len(start), sniffed)]
+	if bytes.HasPrefix(start, []byte("<?xml")) && bytes.Contains(start, []byte("<html")) {
+		return "application/xhtml+xml"
+	}
+	return http.DetectContentType(start)
+}

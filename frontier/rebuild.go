@@ -1,0 +1,248 @@
+package frontier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Rebuilt is what a new frontier took over from the remains of another.
+type Rebuilt struct {
+	Waiting int // links
+	Done    int // addresses
+	// Owed is the number of links of which only the ledger tells that they
+	// wait: their addresses are not in what can be read.
+	Owed int
+	// States tells whether everything is there that Turns stored.
+	States bool
+	// Sound tells that nothing was damaged: the new frontier is the old one.
+	Sound bool
+	// Lost is the number of the last commits that the store has lost.
+	Lost uint64
+}
+
+// Rebuild makes a new frontier in the folder dir of what can be read of another,
+// and closes it. Everything is read and checked on the way.
+//
+//	ledger readable   a link waits if the ledger says so; its bytes come from
+//	                  wherever they are found
+//	queue readable    what the queue holds waits
+//	neither           what is found waits, but for what the part of the ledger
+//	                  that can be read says is done
+//
+// An address that is done by the ledger is done. States are taken over from a
+// store that holds what some commit left, be it an earlier one than was lost;
+// otherwise none are, as what fits together is not known.
+func (r *Remains) Rebuild(ctx context.Context, dir string, progress func(done, total int64)) (Rebuilt, error) {
+	return r.rebuild(ctx, vfs.Default, dir, progress)
+}
+
+func (r *Remains) rebuild(ctx context.Context, fs vfs.FS, dir string, progress func(done, total int64)) (b Rebuilt, err error) {
+	if _, err := r.Check(ctx, progress); err != nil {
+		return b, err
+	}
+	f, err := open(fs, dir, Options{MaxPerHost: -1})
+	if err != nil {
+		return b, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if f.Stats(f.now).Seen > 0 || len(f.hosts) > 0 {
+		return b, fmt.Errorf("%s holds a frontier already", dir)
+	}
+	n := &heir{ctx: ctx, remains: r, f: f, disk: f.shelf.(*disk), live: r.db != nil}
+	for _, d := range r.damage {
+		b.Lost = max(b.Lost, d.Lost)
+		if strings.HasPrefix(d.Path, r.queue()) && !d.label {
+			n.pieces = true
+			n.live = n.live && d == r.past.cut
+		}
+	}
+	b.Sound = (r.ledgerWhole || !r.past.written) && len(r.damage) == 0
+	if err := n.takeHosts(); err != nil {
+		return b, err
+	}
+	if err := n.takeLinks(); err != nil {
+		return b, err
+	}
+	if err := n.takeMarks(&b); err != nil {
+		return b, err
+	}
+	b.Waiting = f.queued
+	if n.live {
+		b.States = true
+		if err := n.takeStates(); err != nil {
+			return b, err
+		}
+	}
+	return b, n.commit()
+}
+
+// heir is a frontier that is made of remains.
+type heir struct {
+	ctx     context.Context
+	remains *Remains
+	f       *Frontier
+	disk    *disk
+	live    bool // the store holds what some commit left
+	pieces  bool // there may be more in its files, piece by piece
+	changes int  // since the last commit
+}
+
+// changed commits now and then.
+func (n *heir) changed() error {
+	if n.changes++; n.changes < 1000 {
+		return nil
+	}
+	return n.commit()
+}
+
+func (n *heir) commit() error {
+	n.changes = 0
+	return errors.Join(n.ctx.Err(), n.disk.commit(n.f.next, false))
+}
+
+// takeHosts takes over what is known of hosts, of each what was written last.
+func (n *heir) takeHosts() error {
+	type version struct {
+		state  web.HostState
+		number uint64
+	}
+	last := map[web.Host]version{}
+	take := func(w write) error {
+		if len(w.key) != 1+4 || w.key[0] != hostPrefix {
+			return nil
+		}
+		s, err := parseHost(w.value)
+		if v, ok := last[s.Host]; err == nil && (!ok || w.number >= v.number) {
+			last[s.Host] = version{s, w.number}
+		}
+		return nil
+	}
+	if err := n.eachFound(hostPrefix, take); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		h := n.f.host(name)
+		h.state = last[name].state
+		n.disk.setHost(h)
+		if err := n.changed(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachFound calls do with what is found under keys of a kind: what the store
+// holds, then what else its files do.
+func (n *heir) eachFound(prefix byte, do func(write) error) error {
+	if n.live {
+		if err := n.eachLive(prefix, do); err != nil {
+			return err
+		}
+	}
+	if n.pieces {
+		return n.remains.eachWrite(do)
+	}
+	return nil
+}
+
+// eachLive calls do with what the store holds under keys of a kind.
+func (n *heir) eachLive(prefix byte, do func(write) error) error {
+	it, err := n.remains.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
+	if err != nil {
+		return err
+	}
+	for it.First(); it.Valid() && err == nil; it.Next() {
+		err = do(write{it.Key(), it.Value(), 0})
+	}
+	return errors.Join(err, it.Close())
+}
+
+// takeLinks takes over the links that wait.
+func (n *heir) takeLinks() error {
+	take := func(w write) error {
+		if len(w.key) != candidateKeySize || w.key[0] != candidatePrefix {
+			return nil
+		}
+		_, k, _ := parseCandidateKey(w.key)
+		c, err := parseCandidate(w.value, k)
+		if err != nil {
+			return nil // it was written so: nobody can read it
+		}
+		return n.takeLink(&c, k)
+	}
+	return n.eachFound(candidatePrefix, take)
+}
+
+// takeLink takes over a link, if it waits, with the bytes that belong to its
+// place where there are several.
+func (n *heir) takeLink(c *web.Candidate, k key) error {
+	hash := hashOf(c.URL)
+	old, own := n.remains.marks.get(hash), n.disk.table.get(hash)
+	place := k
+	switch {
+	case n.live && !n.pieces && !n.remains.ledgerWhole:
+	case old.how == waiting:
+		place = old.key
+	case old.how == taken || old.how == dropped || n.remains.ledgerWhole:
+		return nil
+	}
+	h := n.f.host(c.URL.Host())
+	if own.how == waiting {
+		if k != place {
+			return nil // what is there is as good
+		}
+		n.disk.remove(h, own.key)
+		h.n--
+		n.f.queued--
+	}
+	n.f.next = max(n.f.next, place.seq+1)
+	n.disk.put(h, place, c)
+	h.n++
+	n.f.queued++
+	n.disk.setMark(c.URL, mark{place, waiting}, h)
+	return n.changed()
+}
+
+// takeMarks takes over what the ledger says of all other addresses.
+func (n *heir) takeMarks(b *Rebuilt) (err error) {
+	note := func(hash uint64, how status) {
+		m := mark{how: how}
+		n.disk.table.set(hash, m)
+		n.disk.ledger.add(record{hash, m.tag(), noHost})
+		if err == nil {
+			err = n.changed()
+		}
+	}
+	n.remains.marks.each(func(hash uint64, m mark) {
+		if n.disk.table.get(hash).how == waiting {
+			return
+		}
+		switch m.how {
+		case waiting:
+			b.Owed++
+			note(hash, dropped)
+		case taken:
+			b.Done++
+			note(hash, taken)
+		case dropped:
+			note(hash, dropped)
+		}
+	})
+	return err
+}
+
+func (n *heir) takeStates() error {
+	return n.eachLive(statePrefix, func(w write) error {
+		n.disk.setState(string(w.key[1:]), w.value)
+		return n.changed()
+	})
+}

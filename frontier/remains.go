@@ -1,0 +1,359 @@
+package frontier
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Remains is what the files of a frontier hold at one moment, for reading alone:
+// whole, damaged, or of a crawl that goes on. It is made by Examine, may be
+// checked through (Check), and a new frontier can be made of it (Rebuild). Not
+// for concurrent use.
+type Remains struct {
+	dir    string
+	view   *view
+	db     *pebble.DB // nil where it cannot be opened
+	past   history
+	damage []*DamageError
+
+	marks       *table // what the ledger says, up to where it can be read
+	ledgerWhole bool   // that is as far as the last commit says
+}
+
+// Standing is what a frontier knows of an address.
+type Standing uint8
+
+// The standings of an address.
+const (
+	Unknown Standing = iota // never met
+	Waiting
+	Done    // or leased
+	Dropped // forgotten: it may come back
+)
+
+func (m mark) standing() Standing {
+	switch m.how {
+	case waiting:
+		return Waiting
+	case taken:
+		return Done
+	case dropped:
+		return Dropped
+	}
+	return Unknown
+}
+
+// Standing tells what the frontier knows of an address.
+func (f *Frontier) Standing(u web.URL) Standing { return f.shelf.mark(u).standing() }
+
+// Examine looks at the frontier in the folder dir, which may be in use, and
+// changes nothing. What is wrong with it is told by Damage; an error is of the
+// system, or of files that another version of this program wrote.
+func Examine(dir string) (*Remains, error) { return examine(vfs.Default, dir) }
+
+func examine(fs vfs.FS, dir string) (_ *Remains, err error) {
+	r := &Remains{dir: dir, marks: newTable()}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("the frontier in %s: %w", dir, errors.Join(err, r.Close()))
+		}
+	}()
+	if r.view, err = openView(fs, dir); err != nil {
+		return nil, err
+	}
+	if r.past, err = readHistory(r.view); !r.note(err) {
+		return nil, err
+	}
+	if r.past.begun {
+		if err := r.openStore(); !r.note(openDamage(r.queue(), err)) {
+			return nil, err
+		}
+	}
+	if err := r.readMarks(); !r.note(err) {
+		return nil, err
+	}
+	return r, nil
+}
+
+// openStore opens the store, if it can be read up to where its history ends.
+func (r *Remains) openStore() error {
+	db, err := openForReading(r.view.healed(), r.queue())
+	if err != nil {
+		return err
+	}
+	m, written, err := readMeta(db)
+	if err == nil && (written != r.past.written || m.turn != r.past.last.turn) && len(r.damage) == 0 {
+		err = fmt.Errorf("it holds commit %d, and its files commit %d", m.turn, r.past.last.turn)
+	}
+	if err != nil || m.turn != r.past.last.turn {
+		return errors.Join(err, db.Close())
+	}
+	r.db = db
+	return nil
+}
+
+// note keeps an error that speaks of damage; false for any other.
+func (r *Remains) note(err error) bool {
+	var damage *DamageError
+	if errors.As(err, &damage) {
+		for _, d := range r.damage {
+			if d.Error() == damage.Error() {
+				return true // it was met on another way
+			}
+		}
+		r.damage = append(r.damage, damage)
+		return true
+	}
+	return err == nil
+}
+
+func (r *Remains) queue() string { return r.view.PathJoin(r.dir, "queue") }
+
+// readMarks reads the ledger, up to the last commit; all of it that is whole
+// where commits were lost. Where the store does not say which ledger is its own,
+// it reads every one.
+func (r *Remains) readMarks() error {
+	names, err := r.view.List(r.dir)
+	if err != nil {
+		return err
+	}
+	own := fmt.Sprintf("ledger-%06d", r.past.last.ledger)
+	found, end := false, int64(math.MaxInt64)
+	if len(r.damage) == 0 {
+		end = r.past.last.size
+	}
+	for _, name := range names {
+		if !strings.HasPrefix(name, "ledger-") || r.past.written && name != own {
+			continue
+		}
+		found = true
+		path := r.view.PathJoin(r.dir, name)
+		f, err := r.view.Open(path)
+		if err != nil {
+			return err
+		}
+		whole, _, err := readLedger(f, path, end, func(rec record) { r.marks.set(rec.hash, rec.mark()) })
+		switch {
+		case err == nil && whole < r.past.last.size && whole >= r.past.last.synced:
+			// Open makes this anew without a word.
+		case err == nil && whole < r.past.last.size:
+			err = &DamageError{Path: path, Err: fmt.Errorf("it can be read up to byte %d of %d", whole, r.past.last.size)}
+		case err == nil:
+			r.ledgerWhole = r.past.written
+		}
+		if err != nil && !r.note(err) {
+			return err
+		}
+	}
+	if r.past.written && !found {
+		return &DamageError{Path: r.view.PathJoin(r.dir, own), Err: errors.New("it is missing")}
+	}
+	return nil
+}
+
+// Begun tells whether the files hold a commit, or held one.
+func (r *Remains) Begun() bool { return r.past.written || len(r.damage) > 0 }
+
+// Damage is what is known to be wrong: after Examine what Open would refuse,
+// after Check everything.
+func (r *Remains) Damage() []*DamageError { return r.damage }
+
+// Unwitnessed is Frontier.Unwitnessed.
+func (r *Remains) Unwitnessed() error { return r.past.unwitnessed }
+
+// Standing tells what the ledger knows of an address.
+func (r *Remains) Standing(u web.URL) Standing { return r.marks.get(hashOf(u)).standing() }
+
+// Priority is that of an address that is Waiting.
+func (r *Remains) Priority(u web.URL) float64 { return r.marks.get(hashOf(u)).prio }
+
+// State is what a Turn stored under name, nil if nothing was. A *DamageError says
+// that it cannot be read.
+func (r *Remains) State(name string) ([]byte, error) {
+	if r.db == nil {
+		return nil, nil
+	}
+	value, closer, err := r.db.Get(append([]byte{statePrefix}, name...))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, damageOf(r.queue(), err)
+	}
+	return bytes.Clone(value), closer.Close()
+}
+
+// Figures are what Check counted.
+type Figures struct {
+	Hosts   int   `json:"hosts"`
+	Waiting int   `json:"waiting"` // links, those being fetched among them
+	Done    int   `json:"done"`    // addresses
+	Tables  int   `json:"tables"`
+	Bytes   int64 `json:"bytes"` // of all files
+}
+
+// Check reads everything: every block of every table, every host and link, and
+// compares store and ledger link by link. progress, unless nil, is told now and
+// then how many bytes of how many were read. What is wrong is added to Damage.
+func (r *Remains) Check(ctx context.Context, progress func(done, total int64)) (Figures, error) {
+	if progress == nil {
+		progress = func(int64, int64) {}
+	}
+	var n Figures
+	for _, f := range r.view.files {
+		n.Bytes += f.size
+	}
+	if r.db == nil {
+		return n, nil
+	}
+	before := len(r.damage)
+	if err := r.checkTables(ctx, &n, progress); err != nil {
+		return n, err
+	}
+	if len(r.damage) > before {
+		return n, nil // what they hold cannot be compared
+	}
+	if err := r.checkHosts(&n); !r.note(damageOf(r.queue(), err)) {
+		return n, err
+	}
+	if err := r.checkLinks(ctx, &n); !r.note(damageOf(r.queue(), err)) {
+		return n, err
+	}
+	return n, nil
+}
+
+// checkTables reads the checksums of every block of the live tables.
+func (r *Remains) checkTables(ctx context.Context, n *Figures, progress func(done, total int64)) error {
+	levels, err := r.db.SSTables()
+	if err != nil {
+		return err
+	}
+	var done, total int64
+	for _, level := range levels {
+		for _, t := range level {
+			total += int64(t.Size)
+			n.Tables++
+		}
+	}
+	for _, level := range levels {
+		for _, t := range level {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			path := r.view.PathJoin(r.queue(), fmt.Sprintf("%06d.sst", uint64(t.BackingSSTNum)))
+			if err := r.withTable(path, (*sstable.Reader).ValidateBlockChecksums); err != nil && !r.note(openDamage(path, err)) {
+				return err
+			}
+			done += int64(t.Size)
+			progress(done, total)
+		}
+	}
+	return nil
+}
+
+// withTable opens a table for do.
+func (r *Remains) withTable(path string, do func(*sstable.Reader) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil { // as pebble meets some damage
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	f, err := r.view.Open(path)
+	if err != nil {
+		return err
+	}
+	readable, err := sstable.NewSimpleReadable(f)
+	if err != nil {
+		return err
+	}
+	o := storeOptions(r.view, newHalt())
+	o.EnsureDefaults()
+	t, err := sstable.NewReader(context.Background(), readable, o.MakeReaderOptions())
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(t), t.Close())
+}
+
+func (r *Remains) checkHosts(n *Figures) error {
+	it, err := r.db.NewIter(&pebble.IterOptions{LowerBound: []byte{hostPrefix}, UpperBound: []byte{hostPrefix + 1}})
+	if err != nil {
+		return err
+	}
+	for it.First(); it.Valid() && err == nil; it.Next() {
+		var s web.HostState
+		if s, err = parseHost(it.Value()); err == nil && !bytes.Equal(it.Key(), appendHostKey(nil, uint32(n.Hosts))) {
+			err = fmt.Errorf("host %s stands at %x: %w", s.Host, it.Key(), errDamaged)
+		}
+		n.Hosts++
+	}
+	return errors.Join(err, it.Close())
+}
+
+// checkLinks compares the links of the store with those that wait by the ledger.
+func (r *Remains) checkLinks(ctx context.Context, n *Figures) error {
+	it, err := r.db.NewIter(&pebble.IterOptions{LowerBound: []byte{candidatePrefix}, UpperBound: []byte{candidatePrefix + 1}})
+	if err != nil {
+		return err
+	}
+	strange := 0
+	for it.First(); it.Valid() && err == nil; it.Next() {
+		var host uint32
+		var k key
+		if host, k, err = parseCandidateKey(it.Key()); err != nil {
+			break
+		}
+		var c web.Candidate
+		if c, err = parseCandidate(it.Value(), k); err != nil {
+			break
+		}
+		if m := r.marks.get(hashOf(c.URL)); m.how != waiting || m.key != k || int64(host) >= int64(n.Hosts) {
+			strange++
+		}
+		if n.Waiting++; n.Waiting%4096 == 0 {
+			err = ctx.Err()
+		}
+	}
+	if err := errors.Join(err, it.Close()); err != nil {
+		return err
+	}
+	byLedger := 0
+	r.marks.each(func(_ uint64, m mark) {
+		switch m.how {
+		case waiting:
+			byLedger++
+		case taken:
+			n.Done++
+		}
+	})
+	if !r.ledgerWhole || r.past.cut != nil {
+		return nil // they need not agree
+	}
+	if missing := byLedger - (n.Waiting - strange); strange > 0 || missing > 0 {
+		return &DamageError{Path: r.queue(), Err: fmt.Errorf("of %d links that wait by the ledger it holds %d, and %d others", byLedger, n.Waiting-strange, strange)}
+	}
+	return nil
+}
+
+// Close lets go of the files.
+func (r *Remains) Close() error {
+	var errs []error
+	if r.db != nil {
+		errs = append(errs, r.db.Close())
+	}
+	if r.view != nil {
+		errs = append(errs, r.view.close())
+	}
+	r.marks.free()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,124 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+)
+
+// Open reads what was written since the last Sync, and the first record of each
+// file, and refuses what is damaged there without changing anything. The rest is
+// for Verify to read.
+func TestDamagedAtOpening(t *testing.T) {
+	dir := t.TempDir()
+	a := newArchive(t, dir, Options{MaxFile: 9000})
+	var mark []byte
+	var synced int64
+	page := func(i int) []byte {
+		return encode(t, a, pageExchange(t, fmt.Sprintf("https://example.org/%d", i), strings.Repeat("<p>Hello", i)))
+	}
+	for i := range 9 {
+		mark = appendTo(t, a, page(i))
+		if i == 7 {
+			if err := a.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			synced = a.size
+		}
+	}
+	if a.number < 1 || synced == 0 || a.size <= synced {
+		t.Fatalf("the archive ends at %s, synced up to %d", mark, synced)
+	}
+	last := paths(t, dir)[a.number]
+	whole, err := os.ReadFile(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < len(whole); at += 13 {
+		b := bytes.Clone(whole)
+		b[at] ^= 4
+		if err := os.WriteFile(last, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		o, err := Open(dir, Options{Mark: mark})
+		if err == nil {
+			o.Close()
+		}
+		var damage *Damage
+		if int64(at) >= synced && !errors.As(err, &damage) && !harmless(whole, b) {
+			t.Fatalf("byte %d of %d damaged, synced up to %d: %v", at, len(whole), synced, err)
+		}
+		if err != nil && (!errors.As(err, &damage) || damage.File != last) {
+			t.Fatalf("byte %d: %v", at, err)
+		}
+		if left, err := os.ReadFile(last); err != nil || !bytes.Equal(left, b) {
+			t.Fatalf("byte %d: the file was changed (%v)", at, err)
+		}
+		if rep, err := Verify(nil, last); err != nil || rep.OK() && !harmless(whole, b) {
+			t.Fatalf("byte %d: Verify says %+v, %v", at, rep, err)
+		}
+	}
+	if err := os.WriteFile(last, whole, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for bad := range 2 { // an archive of an earlier version tells the same of its end
+		if bad == 1 {
+			whole[len(whole)-100] ^= 1
+			if err := os.WriteFile(last, whole, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o, err := Open(dir, Options{Mark: fmt.Appendf(nil, "warc 1 %d %d", a.number, len(whole))})
+		if (err == nil) != (bad == 0) {
+			t.Errorf("version 1, %d bytes damaged: %v", bad, err)
+		}
+		if err == nil {
+			o.Close()
+		}
+	}
+}
+
+// harmless tells whether two files hold the same records: a bit of a gzip header
+// may mean nothing.
+func harmless(a, b []byte) bool {
+	var read [2][]byte
+	for i, file := range [][]byte{a, b} {
+		for rec, err := range NewReader("", bytes.NewReader(file), int64(len(file))).All() {
+			if err != nil {
+				return false
+			}
+			block, err := io.ReadAll(rec.Block)
+			if err != nil {
+				return false
+			}
+			read[i] = append(fmt.Appendf(read[i], "%v", rec.Fields), block...)
+		}
+	}
+	return bytes.Equal(read[0], read[1])
+}
+
+// Behind counts what lies behind a mark, up to two exchanges.
+func TestBehind(t *testing.T) {
+	dir := t.TempDir()
+	a := newArchive(t, dir, Options{MaxFile: 3000})
+	marks := [][]byte{a.Mark()}
+	for i := range 6 {
+		marks = append(marks, appendTo(t, a, encode(t, a, pageExchange(t, fmt.Sprintf("https://example.org/%d", i), "<p>Hello"))))
+	}
+	for i, mark := range marks {
+		if n, err := Behind(dir, Options{Mark: mark}); err != nil || n != min(2, len(marks)-1-i) {
+			t.Errorf("behind mark %d: %d, %v", i, n, err)
+		}
+	}
+	last := paths(t, dir)[a.number]
+	if err := os.Truncate(last, a.size-1); err != nil { // killed in the middle of a write
+		t.Fatal(err)
+	}
+	if n, err := Behind(dir, Options{Mark: marks[5]}); err != nil || n != 0 {
+		t.Errorf("behind the mark before a torn exchange: %d, %v", n, err)
+	}
+}
