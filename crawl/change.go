@@ -146,14 +146,14 @@ func (s *Step) leave(now time.Time, links []web.Candidate, why web.Reason) Outco
 		}
 	}
 	s.store(&turn)
-	return Outcome{turn, event.Dropped{At: event.At{At: now}, Reason: why, Count: len(links), URLs: turn.Leave}}
+	return Outcome{Turn: turn, Event: event.Dropped{At: event.At{At: now}, Reason: why, Count: len(links), URLs: turn.Leave}}
 }
 
 // note makes the turn that carries the mark of an event.
 func (s *Step) note(e event.Event) Outcome {
 	var turn web.Turn
 	s.store(&turn)
-	return Outcome{turn, e}
+	return Outcome{Turn: turn, Event: e}
 }
 
 // reseed has the seeds enter that were not fetched: new ones, those that were
