@@ -28,7 +28,8 @@ type Frontier interface {
 	// Rescore sets priorities anew, of about n waiting candidates from a place
 	// in the frontier on, and returns the place where to go on: nil is the
 	// beginning as well as the end. Turns and leases may lie between two calls;
-	// a candidate that waited all the while is scored at least once.
+	// a candidate that waited all the while is scored at least once. score may
+	// also change what else a candidate carries, but for its address.
 	Rescore(ctx context.Context, from []byte, n int, score func(*web.Candidate) float64) (next []byte, err error)
 	// State returns what a Turn stored under name, nil if nothing was.
 	State(ctx context.Context, name string) ([]byte, error)

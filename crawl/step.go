@@ -743,7 +743,7 @@ const statePart = 64 << 10
 // had none. state returns what was stored under a name.
 func ScorerState(state func(name string) ([]byte, error)) (whole []byte, err error) {
 	b, err := state(stateScorer)
-	if err != nil || b == nil {
+	if err != nil || len(b) == 0 {
 		return nil, err
 	}
 	parts, err := strconv.Atoi(string(b))

@@ -98,6 +98,10 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		}
 	case Rejudged:
 		o.begin(kind, e.At)
+		o.optText("judge", e.Judge)
+		if e.Judge != "" {
+			o.float("threshold", e.Threshold)
+		}
 		o.verdicts(e.Pages)
 	case Doubt:
 		o.begin(kind, e.At)

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -97,7 +98,6 @@ const maxNotes = 64
 // A torn last line is no error, see Explanation.Whole. Any other error of the
 // sequence is returned.
 func Explain(events iter.Seq2[Event, error], u web.URL) (Explanation, error) {
-	events = Renewed(events)
 	x := explainer{
 		Explanation: Explanation{URL: u, Fate: Unseen},
 		seed:        maphash.MakeSeed(),
@@ -170,6 +170,9 @@ func (x *explainer) follow(e Event) {
 		x.Scorer, x.Judge, x.Threshold = e.Scorer, e.Judge, e.Threshold
 	case Changed:
 		x.Changes = append(x.Changes, e)
+		if v, err := strconv.ParseFloat(e.New, 64); e.Setting == SettingThreshold && err == nil {
+			x.Threshold = v
+		}
 	case Ended:
 		x.Whole = true
 	case Seeded:
@@ -198,6 +201,9 @@ func (x *explainer) follow(e Event) {
 			}
 		}
 	case Rejudged:
+		if e.Judge != "" {
+			x.Judge, x.Threshold = e.Judge, e.Threshold
+		}
 		if i := slices.IndexFunc(e.Pages, func(v Verdict) bool { return v.URL == x.URL }); i >= 0 {
 			x.note(Note{At: t, What: "judged", Relevance: e.Pages[i].Relevance})
 		}

@@ -25,8 +25,8 @@ type Harvested struct {
 	At        time.Time
 }
 
-// Add takes the next event of the crawl. Of a crawl whose judge said anew what it
-// says of pages it is given those that Renewed makes.
+// Add takes the next event of the crawl; what was told anew of pages is for
+// Renewed.
 func (h *Harvest) Add(e Event) {
 	if p, ok := e.(Fetched); ok && p.Relevant && p.Reason == "" {
 		h.pages = append(h.pages, Harvested{p.URL, p.Relevance, Line(p.Title), p.Depth, p.From, p.At.At})

@@ -3,15 +3,20 @@ package event
 import (
 	"hash/maphash"
 	"iter"
+	"slices"
 
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Rejudged says what a judge says anew of pages that were fetched before: its
-// view of what is wanted has changed, or another judge was asked.
+// Rejudged says what a judge says anew of pages that were fetched before. During a
+// run the view of its judge has changed. Between runs all pages were judged anew:
+// then it names the judge and its threshold, and what else changed follows as
+// Changed.
 type Rejudged struct {
 	At
-	Pages []Verdict `json:"pages"`
+	Judge     string    `json:"judge,omitempty"`
+	Threshold float64   `json:"threshold,omitempty"`
+	Pages     []Verdict `json:"pages"` // those of which something else is said
 }
 
 // Verdict is what a judge says of a page.
@@ -56,14 +61,15 @@ func (o *object) verdicts(l []Verdict) {
 }
 
 // Renewed gives the pages of a sequence the verdicts that were told of them
-// last. It ranges over the sequence twice, first for what was told anew, of
-// which it holds some 40 bytes a page.
-func Renewed(events iter.Seq2[Event, error]) iter.Seq2[Event, error] {
+// last. told is where the Rejudged events are looked for: the same sequence, or a
+// part of it that holds them all. Of every page that changed some 40 bytes are
+// held. A Rejudged event of the result tells no change, as nothing changes any
+// more: each page of it was before as it is.
+func Renewed(told, events iter.Seq2[Event, error]) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		type key = uint64
 		seed := maphash.MakeSeed()
-		last := map[key]Verdict{}
-		for e, err := range events {
+		last := map[uint64]Verdict{}
+		for e, err := range told {
 			if r, ok := e.(Rejudged); ok && err == nil {
 				for _, v := range r.Pages {
 					id := maphash.Comparable(seed, v.URL)
@@ -73,15 +79,27 @@ func Renewed(events iter.Seq2[Event, error]) iter.Seq2[Event, error] {
 			}
 		}
 		for e, err := range events {
-			if p, ok := e.(Fetched); ok && err == nil && len(last) > 0 {
-				if v, ok := last[maphash.Comparable(seed, p.URL)]; ok {
+			switch p := e.(type) {
+			case Fetched:
+				if v, ok := last[maphash.Comparable(seed, p.URL)]; ok && err == nil {
 					p.Relevance, p.Similarity, p.Relevant = v.Relevance, v.Similarity, v.Relevant && p.Reason == ""
 					e = p
 				}
+			case Rejudged:
+				e = p.with(func(v *Verdict) { v.Was = v.Relevant })
 			}
 			if !yield(e, err) {
 				return
 			}
 		}
 	}
+}
+
+// with is a copy whose verdicts were changed.
+func (r Rejudged) with(change func(v *Verdict)) Rejudged {
+	r.Pages = slices.Clone(r.Pages)
+	for i := range r.Pages {
+		change(&r.Pages[i])
+	}
+	return r
 }

@@ -164,6 +164,9 @@ func (s *Summary) page(e Fetched) {
 // rejudged counts pages by their new verdicts. The recent harvest stays: it is of
 // what was said when the pages came.
 func (s *Summary) rejudged(e Rejudged) {
+	if e.Judge != "" {
+		s.Judge, s.Threshold = e.Judge, e.Threshold
+	}
 	for _, v := range e.Pages {
 		d := 0
 		switch {

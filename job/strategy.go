@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/wordnet"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
@@ -155,12 +156,23 @@ func (m *Maker) readCritic() error {
 		return nil
 	}
 	name := m.Job.Judge.Critic
+	given := name
 	if m.Begun != nil {
 		name = m.Begun.CriticFile()
+	}
+	other := false // than the one that is kept
+	if m.anew {
+		was, known := event.ReadHistory(m.Begun.EventLog()).Settings["judge.critic"]
+		if other = !known || was != given || !folder.Exists(name); other {
+			name = given
+		}
 	}
 	b, err := os.ReadFile(name)
 	if err != nil {
 		return fmt.Errorf("the critic: %w", err)
+	}
+	if other {
+		m.critic = b
 	}
 	if m.read, err = judge.ReadCritic(b, name); err != nil {
 		return err
