@@ -81,5 +81,14 @@ func (s *Step) restoreJudge(state func(name string) ([]byte, error)) error {
 	if s.judge == nil {
 		return nil
 	}
-	return s.judge.Restore(func(name string) ([]byte, error) { return state(judgePart(name)) })
+	return RestoreJudge(s.judge, state)
+}
+
+// RestoreJudge gives a judge what it knew at a crawl's last turn, if it learns.
+// state returns what was stored under a name.
+func RestoreJudge(j any, state func(name string) ([]byte, error)) error {
+	if adapting, ok := j.(Adapting); ok {
+		return adapting.Restore(func(name string) ([]byte, error) { return state(judgePart(name)) })
+	}
+	return nil
 }

@@ -36,9 +36,6 @@ func (h *Harvest) Add(e Event) {
 // Len is the number of pages.
 func (h *Harvest) Len() int { return len(h.pages) }
 
-// First is the harvest as it was when it had n pages.
-func (h *Harvest) First(n int) *Harvest { return &Harvest{h.pages[:n]} }
-
 // Pages returns the pages, most relevant first, equal ones as they were fetched.
 func (h *Harvest) Pages() []Harvested {
 	out := slices.Clone(h.pages)

@@ -46,16 +46,20 @@ type Summary struct {
 	Dropped  map[web.Reason]int // links that left the frontier unfetched
 	Frontier web.FrontierStats  // as last heard
 	Runs     int
+	// Doubts are what the judge found last of how well it can tell wanted pages from
+	// others.
+	Doubts []string
 	// How says how the last run ended, "" while it runs or if it was killed.
 	How Ending
 	// First and Last are the moments of the first and the last event.
 	First, Last time.Time
 
-	hosts  map[web.Host]HostCount
-	past   time.Duration // time of the runs before this one
-	began  time.Time     // this run
-	window [Window]bool  // relevance of page i at i mod Window
-	recent int           // relevant ones in window
+	hosts   map[web.Host]HostCount
+	past    time.Duration // time of the runs before this one
+	between bool          // two runs: the crawl is judged anew
+	began   time.Time     // this run
+	window  [Window]bool  // relevance of page i at i mod Window
+	recent  int           // relevant ones in window
 }
 
 // HostCount is what a host gave.
@@ -73,7 +77,7 @@ func (s *Summary) Add(e Event) {
 	if started, ok := e.(Started); ok {
 		s.past, s.began = s.Elapsed(s.Last), t
 		s.Runs++
-		s.How = ""
+		s.How, s.between = "", false
 		s.Name, s.Scorer, s.Judge, s.Threshold = started.Name, started.Scorer, started.Judge, started.Threshold
 		s.Budget, s.Limit, s.Workers = started.Pages, started.Limit, started.Workers
 	}
@@ -83,7 +87,10 @@ func (s *Summary) Add(e Event) {
 			s.began = t
 		}
 	}
-	if t.After(s.Last) || s.began.Equal(t) {
+	if r, ok := e.(Rejudged); ok && r.Judge != "" {
+		s.between = true // until the next run, no time of the crawl passes
+	}
+	if !s.between && (t.After(s.Last) || s.began.Equal(t)) {
 		s.Last = t
 	}
 	switch e := e.(type) {
@@ -120,6 +127,8 @@ func (s *Summary) Add(e Event) {
 		}
 	case Rejudged:
 		s.rejudged(e)
+	case Doubt:
+		s.Doubts = e.Notes
 	case Dropped:
 		count(&s.Dropped, e.Reason, e.Count)
 	case Tick:
@@ -166,6 +175,7 @@ func (s *Summary) page(e Fetched) {
 func (s *Summary) rejudged(e Rejudged) {
 	if e.Judge != "" {
 		s.Judge, s.Threshold = e.Judge, e.Threshold
+		s.Doubts = nil // they were another judge's
 	}
 	for _, v := range e.Pages {
 		d := 0

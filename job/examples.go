@@ -56,9 +56,6 @@ func (m *Maker) MakeTopic(ctx context.Context) error {
 // that the job names.
 func (m *Maker) examples(ctx context.Context) ([]collection.Example, error) {
 	if m.anew {
-		if err := m.know(ctx); err != nil {
-			return nil, err
-		}
 		examples, err := m.gather(ctx)
 		m.gathered = examples
 		return examples, err

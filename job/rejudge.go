@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
@@ -24,6 +23,9 @@ import (
 func (m *Maker) Rejudge(ctx context.Context) (out crawl.Rejudging, err error) {
 	m.anew = true
 	if err := m.begin(); err != nil {
+		return out, err
+	}
+	if err := m.know(ctx); err != nil {
 		return out, err
 	}
 	if err := m.readFiles(); err != nil {
@@ -108,15 +110,11 @@ func RejudgedLines(r crawl.Rejudging) (lines []string) {
 	if r.Missing > 0 {
 		lines = append(lines, fmt.Sprintf("%s pages are not in the archive, as they asked not to be kept or it is damaged: they keep their verdicts", n(r.Missing)))
 	}
-	var links []string
 	if r.Links > 0 {
-		links = append(links, n(r.Links)+" waiting links scored anew")
+		lines = append(lines, "waiting links scored anew: "+n(r.Links))
 	}
 	if r.Kept > 0 {
-		links = append(links, n(r.Kept)+" keep their priorities, as no page in the archive holds them")
-	}
-	if len(links) > 0 {
-		lines = append(lines, strings.Join(links, "; "))
+		lines = append(lines, "waiting links that keep their priorities, as no page in the archive holds them: "+n(r.Kept))
 	}
 	return lines
 }

@@ -78,7 +78,7 @@ func (m *Maker) readFiles() error {
 	if m.looked {
 		return nil
 	}
-	if m.Begun == nil && m.Topic == nil {
+	if (m.Begun == nil || m.anew) && m.Topic == nil {
 		if err := m.checkExamples(); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (m *Maker) checkExamples() error {
 	var errs []error
 	look := func(path string, names []string) {
 		for i, name := range names {
-			if IsAddress(name) {
+			if _, known := m.known[name]; known || IsAddress(name) {
 				continue
 			}
 			if _, err := ReadExample(name); err != nil {

@@ -169,6 +169,8 @@ func note(n event.Note) string {
 		named = true
 	case "dropped":
 		s = "left the frontier"
+	case "judged":
+		s = "judged anew: relevance " + decimal(n.Relevance)
 	case "fetched", "failed", "retry", "moved":
 		what := n.What
 		if what == "retry" {

@@ -294,6 +294,9 @@ func (s *viewState) overviewRows(now time.Time, n int, p paint) (rows []string) 
 	rate := s.flow.rate(now, s.Run(now))
 	add := func(parts ...part) { rows = append(rows, row(n, p, parts...)) }
 	rows = append(rows, s.budgetRow(now, rate, n, p))
+	for _, d := range s.Doubts {
+		add(label("doubt", n), part{text: untrusted(d, 400), sgr: "33", cut: true})
+	}
 	if !s.outage.since.IsZero() && s.How == "" {
 		add(label("network", n), part{text: s.outage.lasts(now), sgr: "33", cut: true})
 	}
