@@ -112,7 +112,7 @@ const stateVersion = 1
 // nil for nothing. After an error the judge is as before.
 func (j *fused) Restore(part func(name string) ([]byte, error)) error {
 	head, err := part(partHead)
-	if err != nil || head == nil {
+	if err != nil || len(head) == 0 {
 		return err
 	}
 	if j.memory == nil {

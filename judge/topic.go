@@ -151,13 +151,13 @@ func defaultRecipe() recipe {
 		slope:        1.82,
 		commonness:   -0.48,
 		offset:       -3.81,
-		aloneSlope:   1.75,
+		aloneSlope:   1.7,
 		aloneOffset:  11,
 	}
 }
 
 // topicThreshold is the default γ.
-const topicThreshold = 0.32
+const topicThreshold = 0.35
 
 func newTopic(t *topic.Topic, o Options) (Judge, error) {
 	return newFused("topic", t, o, defaultRecipe()), nil

@@ -78,6 +78,7 @@ type commands struct {
 		Run    labRunCmd    `cmd:"" help:"Simulate every strategy on every topic, and report."`
 		Report labReportCmd `cmd:"" help:"Write the report of a lab's results anew."`
 		List   labListCmd   `cmd:"" help:"Name all scorers, judges and measures."`
+		Judge  labJudgeCmd  `cmd:"" help:"Measure how far a judge is right, with few and many examples, before and after the first pages."`
 		Paths  labPathsCmd  `cmd:"" help:"Try models of labelled paths: how well pages are named, how soon goals are reached."`
 	} `cmd:"" help:"Compare strategies on recorded webs, against what was possible."`
 	Train struct {
