@@ -36,8 +36,23 @@ func (c *Course) Ended() (how event.Ending, over bool, err error) { return c.d.e
 
 // Lease gives out what may be fetched now, best first: as many as there are
 // idle workers, and no more than the budget has room for.
+//
+// A lease of the kind web.LinkProbe is a request that the frontier knows nothing
+// of: it asks whether anybody answers.
 func (c *Course) Lease(ctx context.Context) ([]web.Lease, error) {
-	return c.d.lease(ctx, c.d.Clock.Now())
+	for {
+		now := c.d.Clock.Now()
+		out, err := c.d.lease(ctx, now)
+		if err != nil || len(out) > 0 {
+			return out, err
+		}
+		if again, err := c.d.idle(ctx, now); err != nil || !again {
+			return nil, err
+		}
+		if _, over, err := c.Ended(); err != nil || over {
+			return nil, err
+		}
+	}
 }
 
 // Arrive takes in what came of a lease.
@@ -50,12 +65,13 @@ func (c *Course) Arrive(ctx context.Context, a Arrival) error {
 func (c *Course) Charge(pages int) { c.d.step.Charge(pages) }
 
 // NextDue is when Lease may give something without an Arrive before it; ok is
-// false when there is no such moment.
+// false when there is no such moment, or the crawl is over by what Lease took in.
 func (c *Course) NextDue() (at time.Time, ok bool) {
-	if c.d.inFlight >= c.d.Workers {
+	now := c.d.Clock.Now()
+	if _, over := c.d.step.Ended(now, c.d.Frontier.Stats(now)); over || c.d.inFlight >= c.d.Workers {
 		return time.Time{}, false
 	}
-	return c.d.Frontier.NextDue()
+	return c.d.wake()
 }
 
 // End closes the crawl.

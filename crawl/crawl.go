@@ -1,4 +1,5 @@
-// Package crawl joins the stages of a crawl. step.go decides, run.go runs.
+// Package crawl joins the stages of a crawl. step.go decides, run.go runs,
+// state.go holds what is stored for a later run.
 package crawl
 
 import (
@@ -34,6 +35,12 @@ type Frontier interface {
 	// State returns what a Turn stored under name, nil if nothing was.
 	State(ctx context.Context, name string) ([]byte, error)
 	Stats(now time.Time) web.FrontierStats
+	// Share tells for how many fetches at a time leases are asked for, and the
+	// least pause between two requests to a host: by that a frontier can keep slow
+	// hosts, and the many names of a site, to their share.
+	Share(workers int, delay time.Duration)
+	// Revise shows the state of every host, and keeps what revise changes of it.
+	Revise(ctx context.Context, revise func(h *web.HostState)) error
 	// Sync makes sure that what was committed survives a power failure.
 	Sync() error
 	Close() error

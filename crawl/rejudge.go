@@ -241,7 +241,7 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 
 // fail takes in what brought no page.
 func (r *Rejudgement) fail(e event.Failed) {
-	if e.Retry {
+	if e.Retry || e.Outage {
 		return
 	}
 	c := r.take(e.Visit)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -86,6 +87,9 @@ type driver struct {
 	last     time.Time // when time was last counted
 	ticked   time.Time
 	synced   time.Time
+	outage   bool      // the time spent is without that of the outage
+	stuck    time.Time // since when nothing happens, see watch
+	rounds   int       // since then
 }
 
 // newDriver returns the driver of a copy of c with its defaults.
@@ -134,13 +138,21 @@ func (d *driver) run(ctx context.Context) (event.Ending, error) {
 func (d *driver) start(ctx context.Context) error {
 	d.last = d.Clock.Now()
 	d.ticked, d.synced = d.last, d.last
+	d.Frontier.Share(d.Workers, d.Policy.Delay)
 	return d.open(ctx)
 }
 
 // end says how the crawl ended and brings everything to the platter.
 func (d *driver) end(how event.Ending) error {
 	now := d.Clock.Now()
-	err := d.say(event.Ended{At: event.At{At: now}, How: how, Frontier: d.Frontier.Stats(now)})
+	last := event.Ended{At: event.At{At: now}, How: how, Frontier: d.Frontier.Stats(now)}
+	var err error
+	if how == event.HostsDown {
+		last.Next, last.Until, err = d.downUntil()
+	}
+	if err == nil {
+		err = d.say(last)
+	}
 	if err == nil && d.mark != nil {
 		// No turn follows that would carry the mark of these last words.
 		_, err = d.Frontier.Commit(context.Background(), web.Turn{State: map[string][]byte{StateEvents: d.mark}})
@@ -182,6 +194,9 @@ func (d *driver) open(ctx context.Context) error {
 	}
 	d.step.Resume(d.Seeds)
 	past := newPast(d.Seeds, &d.Changes)
+	if err := d.Frontier.Revise(ctx, d.step.Reopened(now)); err != nil {
+		return fmt.Errorf("frontier: %w", err)
+	}
 	if d.History != nil {
 		for e, err := range d.History {
 			if err != nil {
@@ -218,6 +233,11 @@ func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-c
 		for _, l := range out {
 			leases <- l
 		}
+		if again, err := d.idle(ctx, now); err != nil {
+			return d.broken(ctx, err)
+		} else if again {
+			continue
+		}
 		fire, stop := d.Clock.NewTimer(d.nap(now))
 		select {
 		case <-ctx.Done():
@@ -246,23 +266,8 @@ func (d *driver) ended(now time.Time) (event.Ending, bool, error) {
 	if err := d.keepTime(now); err != nil {
 		return "", false, err
 	}
-	how, over := d.step.Ended(d.Frontier.Stats(now))
+	how, over := d.step.Ended(now, d.Frontier.Stats(now))
 	return how, over, nil
-}
-
-// lease takes out what idle workers may fetch within the budget.
-func (d *driver) lease(ctx context.Context, now time.Time) ([]web.Lease, error) {
-	n := min(d.Workers-d.inFlight, d.step.Room()-d.inFlight)
-	if n <= 0 || d.Control.Paused() {
-		return nil, nil
-	}
-	var rescore func(*web.Candidate) float64
-	if d.Scorer.Rescores() {
-		rescore = d.step.Rescore
-	}
-	out, err := d.Frontier.Lease(ctx, now, n, rescore)
-	d.inFlight += len(out)
-	return out, err
 }
 
 // broken tells a crawl that was stopped from one that failed.
@@ -271,29 +276,6 @@ func (d *driver) broken(ctx context.Context, err error) (event.Ending, error) {
 		return event.Stopped, nil
 	}
 	return "", err
-}
-
-// nap is how long to wait at most for an arrival: until a host is due, or the
-// next tick.
-func (d *driver) nap(now time.Time) time.Duration {
-	wait := tickEvery
-	if at, ok := d.Frontier.NextDue(); ok && d.inFlight < d.Workers && !d.Control.Paused() {
-		wait = min(wait, max(at.Sub(now), time.Millisecond))
-	}
-	return wait
-}
-
-// arrive takes in what a worker brought.
-func (d *driver) arrive(ctx context.Context, a Arrival) error {
-	now := d.Clock.Now()
-	out, err := d.step.Arrive(now, a, d.preview(ctx))
-	if err != nil {
-		return err
-	}
-	if err := d.settle(ctx, now, a.Record, out); err != nil {
-		return err
-	}
-	return d.sweep(ctx)
 }
 
 // sweep scores a slice of what waits anew, if that is due. It follows every
@@ -328,8 +310,8 @@ func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out O
 		}
 		out.Turn.State[StateArchive] = mark
 	}
-	if d.Log != nil {
-		mark, err := d.Log.Append(append([]event.Event{out.Event}, out.Also...)...)
+	if d.Log != nil && out.Event != nil {
+		mark, err := d.Log.Append(append([]event.Event{out.Event}, out.With...)...)
 		if err != nil {
 			return fmt.Errorf("event log: %w", err)
 		}
@@ -340,21 +322,21 @@ func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out O
 	if err != nil {
 		return fmt.Errorf("frontier: %w", err)
 	}
-	d.hear(out.Event)
-	for _, e := range out.Also {
+	if out.Event != nil {
+		d.hear(out.Event)
+	}
+	for _, e := range out.With {
 		d.hear(e)
 	}
-	return d.say(d.step.Dropped(now, out.Turn, receipt)...)
+	return d.say(append(d.step.Dropped(now, out.Turn, receipt), out.Also...)...)
 }
 
 // say logs events that no turn waits for, and tells them.
 func (d *driver) say(events ...event.Event) error {
-	if len(events) == 0 {
-		return nil
-	}
-	if d.Log != nil {
+	kept := slices.DeleteFunc(slices.Clone(events), event.Passing)
+	if d.Log != nil && len(kept) > 0 {
 		var err error
-		if d.mark, err = d.Log.Append(events...); err != nil {
+		if d.mark, err = d.Log.Append(kept...); err != nil {
 			return fmt.Errorf("event log: %w", err)
 		}
 	}
@@ -378,8 +360,14 @@ func (d *driver) preview(ctx context.Context) Preview {
 
 // keepTime counts time against the budget, ticks and syncs.
 func (d *driver) keepTime(now time.Time) error {
-	if !d.Control.Paused() {
-		d.step.Spend(now.Sub(d.last))
+	switch since, outage := d.step.Outage(); {
+	case outage && !d.outage:
+		d.step.Spend(-max(0, d.last.Sub(since))) // what was counted of it
+		d.outage = true
+	case outage, d.Control.Paused():
+	default:
+		d.step.Spend(max(0, now.Sub(d.last)))
+		d.outage = false
 	}
 	d.last = now
 	if now.Sub(d.ticked) >= tickEvery {
@@ -418,9 +406,15 @@ func (d *driver) sync() error {
 // examine fetches a lease and makes of it all that can be made without
 // knowing the rest of the crawl. An error ends the crawl.
 func (d *driver) examine(ctx context.Context, l web.Lease, cores chan struct{}) (Arrival, error) {
-	r, err := d.Fetcher.Fetch(ctx, l.URL)
-	if ctx.Err() != nil {
+	limited, cancel := within(ctx, d.Clock, l.Patience)
+	r, err := d.Fetcher.Fetch(limited, l.URL)
+	late := err != nil && context.Cause(limited) == errLate
+	cancel()
+	switch {
+	case ctx.Err() != nil:
 		return Arrival{}, ctx.Err()
+	case late:
+		r, err = nil, Late(&l)
 	}
 	// As many examine at a time as there are cores: what is fetched waits as
 	// bytes, not as trees.

@@ -163,7 +163,7 @@ func TestSweep(t *testing.T) {
 	}
 	w := mapWeb{"h0.example/start": page.String()}
 	for i := range links {
-		w[fmt.Sprintf("h0.example/%d", i)] = "<p>a page"
+		w[fmt.Sprintf("h0.example/%d", i)] = fmt.Sprintf("<p>page %d", i)
 	}
 	c := newCrawl(t, w, 1)
 	seed, err := web.Parse("http://h0.example/start")

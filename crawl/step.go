@@ -3,13 +3,9 @@ package crawl
 import (
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -30,10 +26,14 @@ type Policy struct {
 	MaxHostPages int           // pages to fetch from one host; 0 = no limit
 	MaxRedirects int           // in a row; 0 = 10
 	MaxTries     int           // for an address that fails for a time; 0 = 3
-	MaxFailures  int           // failures in a row after which a host is given up; 0 = 6
+	MaxFailures  int           // failures in a row after which a host is down; 0 = 6
 	Delay        time.Duration // between two requests to a host; 0 = none
 	Backoff      time.Duration // after a first failure, then doubled; 0 = 10 s
-	MaxBackoff   time.Duration // 0 = 10 min
+	MaxBackoff   time.Duration // of a host that is not down; 0 = 10 min
+	MaxDown      time.Duration // of one that is; 0 = 6 h
+	GiveUp       time.Duration // after which a host that is down is given up; 0 = 72 h
+	Timeout      time.Duration // of a request, as the fetcher has it; 0 = 10 s
+	Proxied      bool          // every request goes through one proxy
 	Scope        Scope
 	// HonourNoFollow leaves alone links that say rel=nofollow. Pages that say
 	// so of all their links are always obeyed.
@@ -58,6 +58,15 @@ func (p Policy) withDefaults() Policy {
 	if p.MaxBackoff == 0 {
 		p.MaxBackoff = 10 * time.Minute
 	}
+	if p.MaxDown == 0 {
+		p.MaxDown = 6 * time.Hour
+	}
+	if p.GiveUp == 0 {
+		p.GiveUp = 72 * time.Hour
+	}
+	if p.Timeout == 0 {
+		p.Timeout = 10 * time.Second
+	}
 	return p
 }
 
@@ -78,6 +87,8 @@ type Arrival struct {
 	// Record is what the archive will keep, nil for nothing: a page may ask not
 	// to be kept.
 	Record []byte
+
+	certainty certainty // of a failure
 }
 
 // Preview asks the frontier what it would do with found links.
@@ -95,7 +106,11 @@ type Step struct {
 	moved  []web.URL         // where seeds redirected to: within the scope as well
 	fresh  map[string][]byte // of closed and moved, what was not stored yet
 	bodies map[uint64]copies
-	parts  []uint64 // hashes of the parts of the scorer's state, as stored
+	parts  []uint64            // hashes of the parts of the scorer's state, as stored
+	why    map[web.Host]string // of hosts given up in this run
+	net    network
+	traps  traps
+	ranks  ranks
 	// passing tells that no later run will go on with this crawl, so that
 	// nothing is stored for one.
 	passing bool
@@ -110,102 +125,35 @@ type copies struct {
 // maxCopies bounds how many pages with one body have their links followed.
 const maxCopies = 4
 
-// progress is what the budget is measured by; it is stored with every turn.
-type progress struct {
-	Pages    int           `json:"pages"`
-	Relevant int           `json:"relevant"`
-	Seeds    int           `json:"seeds"`    // not yet fetched, or wherever they moved
-	Closed   int           `json:"closed"`   // hosts
-	Moved    int           `json:"moved"`    // seeds
-	Spent    time.Duration `json:"spent_ns"` // of earlier runs and this
-	// While all that waits is being scored anew: the place in the frontier that
-	// this has come to, nil for its beginning.
-	Sweeping bool   `json:"sweeping,omitempty"`
-	Sweep    []byte `json:"sweep,omitempty"`
-}
-
 // NewStep returns the decisions of a new crawl.
 func NewStep(p Policy, s Scorer, j Judge) *Step {
 	adapting, _ := j.(Adapting)
+	p = p.withDefaults()
 	return &Step{
-		policy: p.withDefaults(),
+		policy: p,
 		scorer: s,
 		judge:  adapting,
 		closed: make(map[web.Host]web.Reason),
 		fresh:  make(map[string][]byte),
 		bodies: make(map[uint64]copies),
+		why:    make(map[web.Host]string),
+		net:    network{delay: p.Delay, proxied: p.Proxied},
 	}
-}
-
-// Names under which a turn carries states.
-const (
-	stateCrawl   = "crawl"
-	stateClosed  = "closed." // and a number: a closed host, a space, the reason
-	stateMoved   = "moved."  // and a number: an address
-	stateScorer  = "scorer"
-	StateArchive = "archive" // the mark of the archive
-	StateEvents  = "events"  // the mark of the event log
-)
-
-// Restore takes up a crawl where its last turn left it. state returns what was
-// stored under a name.
-func (s *Step) Restore(state func(name string) ([]byte, error)) error {
-	take := func(name string, into func([]byte) error) error {
-		b, err := state(name)
-		if err != nil || b == nil {
-			return err
-		}
-		if err := into(b); err != nil {
-			return fmt.Errorf("stored state %q cannot be read: %w", name, err)
-		}
-		return nil
-	}
-	err := errors.Join(
-		take(stateCrawl, func(b []byte) error { return json.Unmarshal(b, &s.count) }),
-	)
-	if whole, errState := ScorerState(state); errState != nil {
-		err = errors.Join(err, errState)
-	} else if whole != nil {
-		for part := range slices.Chunk(whole, statePart) {
-			s.parts = append(s.parts, xxh3.Hash(part))
-		}
-		if errState := s.scorer.Restore(whole); errState != nil {
-			err = errors.Join(err, fmt.Errorf("stored state %q cannot be read: %w", stateScorer, errState))
-		}
-	}
-	err = errors.Join(err, s.restoreJudge(state))
-	for i := range s.count.Closed {
-		err = errors.Join(err, take(stateClosed+strconv.Itoa(i), func(b []byte) error {
-			host, why, ok := strings.Cut(string(b), " ")
-			if !ok {
-				return errors.New("it names no reason")
-			}
-			s.closed[web.Host(host)] = web.Reason(why)
-			return nil
-		}))
-	}
-	for i := range s.count.Moved {
-		err = errors.Join(err, take(stateMoved+strconv.Itoa(i), func(b []byte) error {
-			u, err := web.Parse(string(b))
-			s.moved = append(s.moved, u)
-			return err
-		}))
-	}
-	return err
 }
 
 // Remember tells of a page fetched in an earlier run, so that its body is
 // known for a duplicate when it comes again.
 func (s *Step) Remember(e event.Fetched) {
 	if b, err := hex.DecodeString(e.Digest); err == nil && len(b) == 16 {
-		s.copy(e.URL, [16]byte(b))
+		before, home := s.copy(e.URL, [16]byte(b))
+		s.traps.note(e.At, e.URL, bodyKey([16]byte(b)), before > 0 && home)
 	}
 }
 
 // copy counts a body, and returns how often it came before and whether from
 // the same origin.
 func (s *Step) copy(u web.URL, digest [16]byte) (before uint32, home bool) {
-	key := binary.BigEndian.Uint64(digest[:])
+	key := bodyKey(digest)
 	origin := uint32(xxh3.HashString(u.Origin()))
 	c, seen := s.bodies[key]
 	if !seen {
@@ -216,6 +164,8 @@ func (s *Step) copy(u web.URL, digest [16]byte) (before uint32, home bool) {
 	s.bodies[key] = c
 	return before, c.origin == origin
 }
+
+func bodyKey(digest [16]byte) uint64 { return binary.BigEndian.Uint64(digest[:]) }
 
 // Room is the number of pages the budget still allows, MaxInt without a limit.
 func (s *Step) Room() int {
@@ -236,13 +186,17 @@ func (s *Step) Spend(d time.Duration) { s.count.Spent += d }
 // Charge counts pages against the budget that were asked for and never came.
 func (s *Step) Charge(pages int) { s.count.Pages += pages }
 
-// Ended tells whether the crawl is over, and how.
-func (s *Step) Ended(f web.FrontierStats) (event.Ending, bool) {
+// Ended tells whether the crawl is over at now, and how.
+func (s *Step) Ended(now time.Time, f web.FrontierStats) (event.Ending, bool) {
 	if left, limited := s.TimeLeft(); s.Room() <= 0 || limited && left <= 0 {
 		return event.BudgetSpent, true
 	}
-	if f.Queued == 0 && f.Leased == 0 {
+	switch {
+	case f.Queued == 0 && f.Leased == 0:
 		return event.FrontierEmpty, true
+	case f.Queued == f.Held && f.Leased == 0,
+		s.net.state == networkDown && now.Sub(s.net.since) >= s.policy.GiveUp:
+		return event.HostsDown, true
 	}
 	return "", false
 }
@@ -252,7 +206,19 @@ func (s *Step) Rescore(c *web.Candidate) float64 {
 	if c.Priority >= SeedPriority {
 		return c.Priority
 	}
-	return s.score(c)
+	return s.traps.rank(c.URL, s.score(c))
+}
+
+// Rerank is Rescore where the scorer's own priority of a candidate stays as it is.
+func (s *Step) Rerank(c *web.Candidate) float64 {
+	if c.Priority >= SeedPriority {
+		return c.Priority
+	}
+	p := c.Priority
+	if p < -lastPlace/2 {
+		p += lastPlace
+	}
+	return s.traps.rank(c.URL, p)
 }
 
 // Sweep tells whether waiting candidates are to be scored anew now, and from
@@ -271,8 +237,9 @@ func (s *Step) Swept(next []byte) { s.count.Sweeping, s.count.Sweep = next != ni
 // Outcome is what a step decided.
 type Outcome struct {
 	Turn  web.Turn
-	Event event.Event
-	Also  []event.Event // that belong to the same turn
+	Event event.Event   // nil for one that nobody need hear of
+	With  []event.Event // that belong to the same turn
+	Also  []event.Event // that follow from it
 }
 
 // Start makes the first turn of a crawl from its seeds.
@@ -292,6 +259,7 @@ func (s *Step) seed(now time.Time, seeds []web.URL, preview Preview) (Outcome, e
 		return Outcome{}, err
 	}
 	s.count.Seeds += len(queued)
+	s.count.Last = now.UnixNano()
 	s.store(&turn)
 	return Outcome{
 		Turn:  turn,
@@ -302,6 +270,21 @@ func (s *Step) seed(now time.Time, seeds []web.URL, preview Preview) (Outcome, e
 // Resume prepares a restored crawl; seeds must be those it was started with.
 func (s *Step) Resume(seeds []web.URL) {
 	s.policy.Scope = s.policy.Scope.withSeeds(append(slices.Clone(seeds), s.moved...))
+}
+
+// Judge takes in what arrived and returns the arrivals, this one or others before
+// it, of which it is known now what they mean, in order: each is for Arrive.
+func (s *Step) Judge(now time.Time, a Arrival) (ready []Arrival, said []event.Event) {
+	wait := s.policy.Delay
+	if a.Response != nil {
+		wait = max(wait, a.Response.CrawlDelay)
+	}
+	return s.net.judge(now, a, wait)
+}
+
+// Outage tells whether the network is down, and since when.
+func (s *Step) Outage() (since time.Time, is bool) {
+	return s.net.since, s.net.state == networkDown
 }
 
 // Arrive decides what an arrival means: what to keep, which links to follow,
@@ -317,32 +300,18 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 		out, err = s.page(now, a, preview)
 	case a.Response != nil && a.Reason == web.ReasonRedirect:
 		out, err = s.redirect(now, a, preview)
-	case a.Reason == web.ReasonBusy:
-		out = s.putBack(now, a)
 	default:
-		out, err = s.failure(now, a)
+		out = s.failure(now, a)
 	}
 	if err != nil {
 		return Outcome{}, err
 	}
+	if h := out.Turn.Hosts; len(h) > 0 {
+		out.Also = append(out.Also, back(now, &a.Lease.Host, &h[0])...)
+	}
+	s.count.Last = now.UnixNano()
 	s.store(&out.Turn)
 	return out, nil
-}
-
-// putBack puts a link back as it was, because politeness asks to wait with its
-// host and nothing was asked.
-func (s *Step) putBack(now time.Time, a Arrival) Outcome {
-	c, host := &a.Lease.Candidate, a.Lease.Host
-	if c.Priority >= SeedPriority {
-		s.count.Seeds++
-	}
-	host.Due = now.Add(a.Failure.RetryAfter)
-	return Outcome{
-		Turn: web.Turn{Retry: []web.Candidate{*c}, Hosts: []web.HostState{host}},
-		Event: event.Failed{
-			At: event.At{At: now}, Visit: visit(c), Reason: a.Reason, Detail: clip(a.Detail, 300), Retry: true,
-		},
-	}
 }
 
 // page takes in a judged page.
@@ -357,7 +326,8 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 
 	host := a.Lease.Host
 	host.Fetched++
-	host.Failures = 0
+	answers(&host)
+	s.pace(now, &host, &a)
 	host.Barren++
 	if v.Relevant {
 		host.Barren = 0
@@ -370,20 +340,23 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	// where they are relative to another folder of the site; but a mirror
 	// only repeats what is known, and a trap goes on for ever.
 	follow := copies == 0 || home && copies < maxCopies
+	also := s.traps.note(event.At{At: now}, p.URL, bodyKey(p.Digest), copies > 0 && home)
 	var memory []byte
-	var also []event.Event
+	var with []event.Event
 	if reason == web.ReasonDuplicate {
 		memory = s.scorer.Visit(c, nil, web.Verdict{})
 	} else {
 		memory = s.scorer.Visit(c, p, v)
 		if reason == "" {
-			also = s.observe(now, p, a.Verdict)
+			with = s.observe(now, p, a.Verdict)
 		}
 	}
 	var found []link
 	var refused []event.Skipped
 	if follow {
 		found, refused = s.links(a, memory)
+	} else {
+		refused = ofCopy(p)
 	}
 	full := s.policy.MaxHostPages > 0 && host.Fetched >= s.policy.MaxHostPages
 	if full {
@@ -419,129 +392,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Queued:     queued,
 		Skipped:    skipped,
 	}
-	return Outcome{Turn: turn, Event: e, Also: also}, nil
-}
-
-// link is a found candidate with what only its report needs.
-type link struct {
-	web.Candidate
-	anchor string // at most 80 bytes
-}
-
-// links scores the links of a page. A link that occurs more than once goes by
-// its best occurrence, in the place of its first.
-func (s *Step) links(a Arrival, memory []byte) (found []link, refused []event.Skipped) {
-	p, parent := a.Page, &a.Lease.Candidate
-	if p.Directives.NoFollow && !s.policy.IgnoreDirectives {
-		return nil, nil
-	}
-	place := make(map[web.URL]int, len(p.Links))
-	for i := range p.Links {
-		l := &p.Links[i]
-		if l.NoFollow && s.policy.HonourNoFollow {
-			refused = append(refused, event.Skipped{URL: l.URL, Reason: web.ReasonNoFollow})
-			continue
-		}
-		c := web.Candidate{
-			URL:      l.URL,
-			From:     parent.URL,
-			Kind:     l.Kind,
-			Depth:    parent.Depth + 1,
-			Features: a.Features[i],
-			Memory:   memory,
-		}
-		c.Priority = s.score(&c)
-		if j, twice := place[l.URL]; !twice {
-			place[l.URL] = len(found)
-			found = append(found, link{c, clip(l.Anchor, 80)})
-		} else if c.Priority > found[j].Priority {
-			found[j] = link{c, clip(l.Anchor, 80)}
-		}
-	}
-	return found, refused
-}
-
-// score guards the frontier against a scorer that errs.
-func (s *Step) score(c *web.Candidate) float64 {
-	if v := s.scorer.Score(c); !math.IsNaN(v) {
-		return v
-	}
-	return -math.MaxFloat32
-}
-
-// admit sorts found links into those the frontier takes and those it never
-// will. A link that is refused by its address is marked done, so that it is
-// reported once; one refused for the path that led to it may come again.
-func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
-	queued []event.Found, skipped []event.Skipped, turn web.Turn, err error,
-) {
-	if len(found)+len(refused) == 0 {
-		return nil, nil, web.Turn{}, nil
-	}
-	// Refused links are previewed as well: one known is not news.
-	asked := make([]web.Candidate, 0, len(found)+len(refused))
-	for _, l := range found {
-		asked = append(asked, l.Candidate)
-	}
-	for _, r := range refused {
-		asked = append(asked, web.Candidate{URL: r.URL, Priority: -math.MaxFloat32})
-	}
-	fate, err := preview(asked)
-	if err != nil {
-		return nil, nil, web.Turn{}, err
-	}
-	for i, c := range found {
-		if fate[i] == web.Known {
-			continue
-		}
-		reason, forGood := s.refuse(&c.Candidate)
-		switch {
-		case reason != "":
-			if fate[i] != web.Raised { // one that waits was found on a better path
-				skipped = append(skipped, event.Skipped{URL: c.URL, Reason: reason})
-			}
-			if forGood {
-				turn.Done = append(turn.Done, c.URL)
-			}
-		case fate[i] == web.Refused:
-			skipped = append(skipped, event.Skipped{URL: c.URL, Reason: web.ReasonHostQueue})
-		default:
-			turn.Add = append(turn.Add, c.Candidate)
-			queued = append(queued, event.Found{
-				URL: c.URL, Priority: c.Priority, Anchor: c.anchor, Raised: fate[i] == web.Raised,
-			})
-		}
-	}
-	for i, r := range refused {
-		if fate[len(found)+i] != web.Known {
-			skipped = append(skipped, r)
-		}
-	}
-	return queued, skipped, turn, nil
-}
-
-// refuse says why a link may not enter the frontier, "" if it may, and whether
-// that is so whatever path leads to it.
-func (s *Step) refuse(c *web.Candidate) (reason web.Reason, forGood bool) {
-	if r := s.policy.Scope.check(c.URL); r != "" {
-		// Where a seed has yet to move to is not known before it was fetched.
-		return r, s.count.Seeds <= 0
-	}
-	if c.Kind != web.LinkSeed {
-		if isOtherFile(c.URL) {
-			return web.ReasonExtension, true
-		}
-		if isTrap(c.URL) {
-			return web.ReasonTrap, true
-		}
-	}
-	if r, ok := s.closed[c.URL.Host()]; ok {
-		return r, true
-	}
-	if c.Depth > s.policy.MaxDepth {
-		return web.ReasonDepth, false
-	}
-	return "", false
+	return Outcome{Turn: turn, Event: e, With: with, Also: also}, nil
 }
 
 // redirect follows a 3xx response: its target becomes a candidate with the
@@ -550,7 +401,8 @@ func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, err
 	c, to := &a.Lease.Candidate, a.Response.Location
 	s.scorer.Visit(c, nil, web.Verdict{})
 	host := a.Lease.Host
-	host.Failures = 0
+	answers(&host)
+	s.pace(now, &host, &a)
 	host.Due = s.due(now, a.Response)
 	e := event.Failed{
 		At: event.At{At: now}, Visit: visit(c),
@@ -596,82 +448,11 @@ func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, err
 	return Outcome{Turn: turn, Event: e}, nil
 }
 
-// failure takes in what brought no page.
-func (s *Step) failure(now time.Time, a Arrival) (Outcome, error) {
-	c, host := &a.Lease.Candidate, a.Lease.Host
-	e := event.Failed{At: event.At{At: now}, Visit: visit(c), Reason: a.Reason, Detail: clip(a.Detail, 300)}
-	var temporary, hurts bool // worth another try; speaks against the host
-	var wait time.Duration
-	if f := a.Failure; f != nil {
-		temporary, wait = f.Temporary, f.RetryAfter
-		switch f.Reason {
-		case web.ReasonDNS, web.ReasonConnect, web.ReasonTLS, web.ReasonTimeout, web.ReasonReset, web.ReasonRobotsMissing:
-			hurts = true
-		}
-	} else {
-		r := a.Response
-		e.Status, e.Bytes, e.Took = r.Status, a.Bytes, seconds(r.Took)
-		wait = r.RetryAfter
-		switch r.Status {
-		case 429, 500, 502, 503, 504:
-			temporary, hurts = true, true
-		case 401, 403, 451:
-			// A host that never gave anything but refusals does not want us.
-			hurts = host.Fetched == 0
-		}
-	}
-	switch {
-	case hurts:
-		host.Failures++
-		host.Due = later(s.due(now, a.Response), now.Add(max(s.backoff(host.Failures), wait)))
-	case unasked(a.Reason) && a.Failure.Robots == nil:
-		host.Due = time.Time{} // nothing was asked of the host
-	default:
-		host.Failures = 0
-		host.Due = s.due(now, a.Response)
-		if a.Failure != nil && wait > 0 {
-			host.Due = later(host.Due, now.Add(wait))
-		}
-	}
-	var turn web.Turn
-	gone := host.Failures >= s.policy.MaxFailures ||
-		a.Failure != nil && a.Reason == web.ReasonDNS && !temporary
-	if temporary && !gone && c.Tries+1 < s.policy.MaxTries {
-		e.Retry = true
-		if c.Priority >= SeedPriority {
-			s.count.Seeds++
-		}
-		again := *c
-		again.Tries++
-		turn.Retry = []web.Candidate{again}
-	} else {
-		s.scorer.Visit(c, nil, web.Verdict{})
-		turn.Done = []web.URL{c.URL}
-	}
-	turn.Hosts = []web.HostState{host}
-	if gone {
-		s.close(host.Host, web.ReasonHostDead)
-		turn.Drop = []web.Host{host.Host}
-	}
-	return Outcome{Turn: turn, Event: e}, nil
-}
-
-// unasked tells the reasons for which a host is asked for nothing, but for its
-// robots.txt.
-func unasked(r web.Reason) bool {
-	switch r {
-	case web.ReasonRobots, web.ReasonAddress, web.ReasonPort, web.ReasonContact:
-		return true
-	}
-	return false
-}
-
-// due is the earliest moment of the next request to a host that answered r,
-// which may ask for more time whatever its status.
+// due is the earliest moment of the next request to a host that answered r.
 func (s *Step) due(now time.Time, r *web.Response) time.Time {
 	wait := s.policy.Delay
 	if r != nil {
-		wait = max(wait, r.CrawlDelay, r.RetryAfter)
+		wait = max(wait, r.CrawlDelay, min(r.RetryAfter, mostRetryAfter))
 	}
 	if wait == 0 {
 		return time.Time{}
@@ -679,28 +460,11 @@ func (s *Step) due(now time.Time, r *web.Response) time.Time {
 	return now.Add(wait)
 }
 
-// backoff is what a host is left alone for after n failures in a row:
-// Backoff · 2^(n−1), at most MaxBackoff.
-func (s *Step) backoff(n int) time.Duration {
-	d := s.policy.Backoff
-	for ; n > 1 && d < s.policy.MaxBackoff; n-- {
-		d *= 2
-	}
-	return min(d, s.policy.MaxBackoff)
-}
-
-// close lets no more links of a host into the frontier.
-func (s *Step) close(h web.Host, why web.Reason) {
-	s.closed[h] = why
-	s.fresh[stateClosed+strconv.Itoa(s.count.Closed)] = []byte(string(h) + " " + string(why))
-	s.count.Closed++
-}
-
 // Dropped turns a receipt into events.
 func (s *Step) Dropped(now time.Time, t web.Turn, r web.Receipt) (events []event.Event) {
 	for i, n := range r.Forgotten {
-		if h := t.Drop[i]; n > 0 {
-			events = append(events, event.Dropped{At: event.At{At: now}, Reason: s.closed[h], Host: h, Count: n})
+		if h := t.Drop[i]; n > 0 || s.closed[h] == web.ReasonHostDead {
+			events = append(events, event.Dropped{At: event.At{At: now}, Reason: s.closed[h], Host: h, Count: n, Detail: s.why[h]})
 		}
 	}
 	left := func(list []web.Candidate, why web.Reason) {
@@ -714,64 +478,9 @@ func (s *Step) Dropped(now time.Time, t web.Turn, r web.Receipt) (events []event
 		events = append(events, e)
 	}
 	left(r.Dropped, web.ReasonHostQueue)
+	left(r.Displaced, web.ReasonSiteQueue)
 	left(r.Crowded, web.ReasonQueue)
 	return events
-}
-
-// store puts into a turn what a later run needs to go on.
-func (s *Step) store(t *web.Turn) {
-	t.State = s.fresh
-	s.fresh = make(map[string][]byte)
-	if s.passing {
-		return
-	}
-	b, err := json.Marshal(s.count)
-	if err != nil {
-		panic(err) // a plain struct of numbers
-	}
-	t.State[stateCrawl] = b
-	if b := s.scorer.State(); b != nil {
-		s.storeScorer(t, b)
-	}
-	s.storeJudge(t)
-}
-
-// statePart is the size of the parts in which a scorer's state is stored.
-const statePart = 64 << 10
-
-// ScorerState is the state that a crawl's scorer had at its last turn, nil if it
-// had none. state returns what was stored under a name.
-func ScorerState(state func(name string) ([]byte, error)) (whole []byte, err error) {
-	b, err := state(stateScorer)
-	if err != nil || len(b) == 0 {
-		return nil, err
-	}
-	parts, err := strconv.Atoi(string(b))
-	for i := range parts {
-		part, errPart := state(stateScorer + "/" + strconv.Itoa(i))
-		err = errors.Join(err, errPart)
-		whole = append(whole, part...)
-	}
-	return whole, err
-}
-
-// storeScorer stores the parts of a scorer's state that changed: a model that
-// grows at its end costs what was added, and not itself with every page.
-func (s *Step) storeScorer(t *web.Turn, state []byte) {
-	n := 0
-	for part := range slices.Chunk(state, statePart) {
-		if h := xxh3.Hash(part); n == len(s.parts) {
-			s.parts = append(s.parts, h)
-		} else if s.parts[n] == h {
-			n++
-			continue
-		} else {
-			s.parts[n] = h
-		}
-		t.State[stateScorer+"/"+strconv.Itoa(n)] = part
-		n++
-	}
-	t.State[stateScorer] = []byte(strconv.Itoa(n))
 }
 
 func visit(c *web.Candidate) event.Visit {

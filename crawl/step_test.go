@@ -18,15 +18,21 @@ import (
 // TestStep replays transcripts of what happens to a crawl and what its step
 // makes of that. Commands:
 //
-//	new [pages=N] [depth=N] [host-pages=N] [delay=D] [reach=R] [failures=N] [nofollow]
+//	new [pages=N] [depth=N] [host-pages=N] [delay=D] [reach=R] [failures=N] [nofollow] [give-up=D]
 //	start          one seed a line
 //	page URL [relevance=R] [fetched=N] [depth=N] [body=B] [retry-after=D] [noindex] [meta-nofollow]
 //	               one link a line: ADDRESS [score] [nofollow]
+//	pages URL [body=B]   pages with {1..3} or {a..c} in their address; only what is told beside
 //	redirect URL to=URL [hops=N] [from=URL] [retry-after=D] [seed]
-//	fail URL reason=R [temporary] [retry-after=D] [tries=N] [failures=N]
-//	status URL code=N [retry-after=D] [tries=N] [failures=N] [fetched=N]
+//	fail URL reason=R [temporary] [retry-after=D] [tries=N] [failures=N] [unknown | outage]
+//	status URL code=N [retry-after=D] [tries=N] [failures=N] [fetched=N] [took=D]
+//	priority URL P   what becomes of the priority P of a link
+//
+// After each URL there may be of its host: [fetched=N] [failures=N] [since=D ago]
+// [silent] [down] [slow=N], and [given=D ago] of the lease. The scorer's priority of
+// a link is the number that is its anchor.
 func TestStep(t *testing.T) {
-	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+	datadriven.Walk(t, "testdata/step", func(t *testing.T, path string) {
 		var s *Step
 		known := map[web.URL]float64{}
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -83,7 +89,14 @@ func TestStep(t *testing.T) {
 				if f := arg("from"); f != "" {
 					l.From = address(f)
 				}
-				l.Host = web.HostState{Host: u.Host(), Fetched: num("fetched"), Failures: num("failures")}
+				l.Host = web.HostState{
+					Host: u.Host(), Fetched: num("fetched"), Failures: num("failures"), Slow: num("slow"),
+					Silent: d.HasArg("silent"), Down: d.HasArg("down"),
+				}
+				if d.HasArg("since") {
+					l.Host.Since = now.Add(-span("since"))
+				}
+				l.Given = now.Add(-span("given"))
 				return l
 			}
 			settle := func(out Outcome, err error) string {
@@ -102,7 +115,7 @@ func TestStep(t *testing.T) {
 			case "new":
 				s = NewStep(Policy{
 					Pages: num("pages"), MaxDepth: num("depth"), MaxHostPages: num("host-pages"), Delay: span("delay"),
-					MaxFailures: num("failures"), Scope: Scope{Reach: Reach(arg("reach"))}, HonourNoFollow: d.HasArg("nofollow"),
+					MaxFailures: num("failures"), Scope: Scope{Reach: Reach(arg("reach"))}, HonourNoFollow: d.HasArg("nofollow"), GiveUp: span("give-up"),
 				}, anchorScorer{}, nil)
 				clear(known)
 				return ""
@@ -140,6 +153,26 @@ func TestStep(t *testing.T) {
 				}
 				a.Features = anchorScorer{}.Extract(p, a.Verdict)
 				return settle(s.Arrive(now, a, preview))
+			case "pages":
+				var out strings.Builder
+				for _, name := range spread(d.CmdArgs[0].String()) {
+					l := web.Lease{Candidate: web.Candidate{URL: address(name)}, Host: web.HostState{Host: address(name).Host()}}
+					body := name
+					if b := arg("body"); b != "" {
+						body = b
+					}
+					p := &web.Page{URL: l.URL, Status: 200, Digest: md5.Sum([]byte(body))}
+					got, err := s.Arrive(now, Arrival{Lease: l, Response: &web.Response{URL: l.URL, Status: 200}, Page: p}, preview)
+					if err != nil {
+						d.Fatalf(t, "%v", err)
+					}
+					for line := range strings.Lines(show(got, now)) {
+						if strings.HasPrefix(line, "  event") {
+							out.WriteString(line)
+						}
+					}
+				}
+				return out.String()
 			case "redirect":
 				l := lease()
 				r := &web.Response{URL: l.URL, Status: 301, RetryAfter: span("retry-after")}
@@ -149,16 +182,50 @@ func TestStep(t *testing.T) {
 				return settle(s.Arrive(now, Arrival{Lease: l, Response: r, Reason: web.ReasonRedirect}, preview))
 			case "fail":
 				f := &web.Failure{Reason: web.Reason(arg("reason")), Detail: "it did", Temporary: d.HasArg("temporary"), RetryAfter: span("retry-after")}
-				return settle(s.Arrive(now, Arrival{Lease: lease(), Failure: f, Reason: f.Reason, Detail: f.Detail}, preview))
+				a := Arrival{Lease: lease(), Failure: f, Reason: f.Reason, Detail: f.Detail}
+				switch {
+				case d.HasArg("unknown"):
+					a.certainty = networkUnknown
+				case d.HasArg("outage"):
+					a.certainty = networkFailed
+				}
+				return settle(s.Arrive(now, a, preview))
 			case "status":
 				l := lease()
-				r := &web.Response{URL: l.URL, Status: num("code"), RetryAfter: span("retry-after")}
+				r := &web.Response{URL: l.URL, Status: num("code"), RetryAfter: span("retry-after"), Took: span("took")}
 				return settle(s.Arrive(now, Arrival{Lease: l, Response: r, Reason: web.ReasonStatus}, preview))
+			case "priority":
+				var p float64
+				fmt.Sscan(d.CmdArgs[1].Key, &p)
+				return fmt.Sprintln(s.Rerank(&web.Candidate{URL: address(d.CmdArgs[0].Key), Priority: p}))
 			}
 			d.Fatalf(t, "unknown command %s", d.Cmd)
 			return ""
 		})
 	})
+}
+
+// spread writes an address with {1..3} or {a..c} in it once for each.
+func spread(s string) (out []string) {
+	i := strings.IndexByte(s, '{')
+	if i < 0 {
+		return []string{s}
+	}
+	before, rest := s[:i], s[i+1:]
+	span, after, _ := strings.Cut(rest, "}")
+	from, to, _ := strings.Cut(span, "..")
+	var a, b int
+	if _, err := fmt.Sscan(from, &a); err == nil {
+		fmt.Sscan(to, &b)
+		for n := a; n <= b; n++ {
+			out = append(out, spread(fmt.Sprintf("%s%d%s", before, n, after))...)
+		}
+		return out
+	}
+	for c := from[0]; c <= to[0]; c++ {
+		out = append(out, spread(before+string(c)+after)...)
+	}
+	return out
 }
 
 // anchorScorer takes an anchor's text for the priority.
@@ -209,7 +276,12 @@ func show(out Outcome, now time.Time) string {
 		if e.Detail != "" {
 			fmt.Fprintf(&b, " (%s)", e.Detail)
 		}
+		if e.Outage {
+			b.WriteString(" in an outage")
+		}
 		b.WriteByte('\n')
+	case nil:
+		b.WriteString("nothing to tell\n")
 	}
 	for _, c := range out.Turn.Add {
 		fmt.Fprintf(&b, "  queue %s %v depth %d\n", short(c.URL), c.Priority, c.Depth)
@@ -225,10 +297,32 @@ func show(out Outcome, now time.Time) string {
 		if !h.Due.IsZero() {
 			due = "in " + h.Due.Sub(now).String()
 		}
-		fmt.Fprintf(&b, "  host %s due %s, fetched %d, failures %d, barren %d\n", h.Host, due, h.Fetched, h.Failures, h.Barren)
+		fmt.Fprintf(&b, "  host %s due %s, fetched %d, failures %d, barren %d", h.Host, due, h.Fetched, h.Failures, h.Barren)
+		if h.Slow > 0 {
+			fmt.Fprintf(&b, ", slow %d", h.Slow)
+		}
+		if h.Silent {
+			b.WriteString(", silent")
+		}
+		if h.Down {
+			b.WriteString(", down")
+		}
+		b.WriteByte('\n')
 	}
 	for _, h := range out.Turn.Drop {
 		fmt.Fprintf(&b, "  drop %s\n", h)
+	}
+	for _, e := range out.Also {
+		switch e := e.(type) {
+		case event.HostDown:
+			if e.Over {
+				fmt.Fprintf(&b, "  event: %s answers again\n", e.Host)
+			} else {
+				fmt.Fprintf(&b, "  event: %s does not answer (%s), failed %d times in %v, next in %v\n", e.Host, e.Reason, e.Failures, now.Sub(e.Since), e.Next.Sub(now))
+			}
+		case event.Trap:
+			fmt.Fprintf(&b, "  event: trap %s, %d copies, such as %s\n", e.Shape, e.Copies, short(e.Like))
+		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(out.Turn.State)) {
 		if strings.HasPrefix(k, stateClosed) || strings.HasPrefix(k, stateMoved) {

@@ -81,6 +81,7 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 			o.float("took", e.Took)
 		}
 		o.flag("retry", e.Retry)
+		o.flag("outage", e.Outage)
 		o.optText("to", e.To.String())
 		o.flag("queued", e.Queued)
 	case Dropped:
@@ -96,6 +97,7 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 			}
 			o.b = append(o.b, ']')
 		}
+		o.optText("detail", e.Detail)
 	case Rejudged:
 		o.begin(kind, e.At)
 		o.optText("judge", e.Judge)
@@ -114,6 +116,28 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 			o.b = appendString(o.b, s)
 		}
 		o.b = append(o.b, ']')
+	case Outage:
+		o.begin(kind, e.At)
+		o.moment("since", e.Since)
+		o.optInt("sites", int64(e.Sites))
+		o.optInt("probes", int64(e.Probes))
+		o.optMoment("next", e.Next)
+		o.flag("over", e.Over)
+	case HostDown:
+		o.begin(kind, e.At)
+		o.text("host", string(e.Host))
+		o.optText("reason", string(e.Reason))
+		o.optText("detail", e.Detail)
+		o.int("failures", int64(e.Failures))
+		o.moment("since", e.Since)
+		o.optMoment("next", e.Next)
+		o.flag("over", e.Over)
+	case Trap:
+		o.begin(kind, e.At)
+		o.text("host", string(e.Host))
+		o.text("shape", e.Shape)
+		o.int("copies", int64(e.Copies))
+		o.text("like", e.Like.String())
 	case Tick:
 		o.begin(kind, e.At)
 		o.frontier(e.Frontier)
@@ -121,6 +145,8 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.begin(kind, e.At)
 		o.text("how", string(e.How))
 		o.frontier(e.Frontier)
+		o.optMoment("next", e.Next)
+		o.optMoment("until", e.Until)
 	case Unknown:
 		if !json.Valid(e.Raw) || len(e.Raw) == 0 || e.Raw[0] != '{' {
 			return b, fmt.Errorf("event of kind %.40q: its line is no JSON object", e.Name)
@@ -187,6 +213,12 @@ func fit(e Event, limit int) []Event {
 	case Changed:
 		e.Old, e.New = clip(e.Old), clip(e.New)
 		return []Event{e}
+	case HostDown:
+		e.Detail = clip(e.Detail)
+		return []Event{e}
+	case Trap:
+		e.Shape = clip(e.Shape)
+		return []Event{e}
 	case Fetched:
 		e.MIME, e.Title, e.Directives.TDMPolicy = clip(e.MIME), clip(e.Title), clip(e.Directives.TDMPolicy)
 		all := len(e.Queued) + len(e.Skipped)
@@ -195,6 +227,7 @@ func fit(e Event, limit int) []Event {
 		e.Omitted += all - len(e.Queued) - len(e.Skipped)
 		return []Event{e}
 	case Dropped:
+		e.Detail = clip(e.Detail)
 		for i, u := range e.URLs {
 			if room -= size(u, ""); room < 0 {
 				e.URLs = e.URLs[:i]
@@ -215,13 +248,24 @@ type object struct{ b []byte }
 func (o *object) begin(kind string, at At) {
 	o.b = append(o.b, `{"kind":"`...)
 	o.b = append(o.b, kind...)
-	o.b = append(o.b, `","at":"`...)
-	t := at.At.UTC()
-	if y := t.Year(); y < 0 || y > 9999 {
+	o.b = append(o.b, '"')
+	o.moment("at", at.At)
+}
+
+func (o *object) moment(k string, t time.Time) {
+	o.key(k)
+	if t = t.UTC(); t.Year() < 0 || t.Year() > 9999 {
 		t = time.Time{} // RFC 3339 has no such year
 	}
+	o.b = append(o.b, '"')
 	o.b = t.AppendFormat(o.b, time.RFC3339Nano)
 	o.b = append(o.b, '"')
+}
+
+func (o *object) optMoment(k string, t time.Time) {
+	if !t.IsZero() {
+		o.moment(k, t)
+	}
 }
 
 func (o *object) key(k string) {
@@ -352,6 +396,8 @@ func (o *object) frontier(s web.FrontierStats) {
 	o.int("hosts", int64(s.Hosts))
 	o.int("ready", int64(s.Ready))
 	o.int("waiting", int64(s.Waiting))
+	o.optInt("down", int64(s.Down))
+	o.optInt("held", int64(s.Held))
 	o.b[n] = '{'
 	o.b = append(o.b, '}')
 }

@@ -125,8 +125,10 @@ type Failed struct {
 	Status int        `json:"status,omitempty"`
 	Bytes  int        `json:"bytes,omitempty"`
 	Took   float64    `json:"took,omitempty"`
-	// Retry says that the address went back into the frontier.
-	Retry bool `json:"retry,omitempty"`
+	// Retry says that the address went back into the frontier, and Outage that it
+	// did so as it was: the network was down.
+	Retry  bool `json:"retry,omitempty"`
+	Outage bool `json:"outage,omitempty"`
 	// To is where a redirect points; Queued tells whether it was followed.
 	To     web.URL `json:"to,omitzero"`
 	Queued bool    `json:"queued,omitempty"`
@@ -139,6 +141,7 @@ type Dropped struct {
 	Host   web.Host   `json:"host,omitempty"`
 	Count  int        `json:"count"`
 	URLs   []web.URL  `json:"urls,omitempty"` // those pushed out one by one
+	Detail string     `json:"detail,omitempty"`
 }
 
 // Tick is the state of the frontier now and then, for those who watch.
@@ -152,6 +155,10 @@ type Ended struct {
 	At
 	How      Ending            `json:"how"`
 	Frontier web.FrontierStats `json:"frontier"`
+	// Of HostsDown: when the first of them is tried again by a run that lasts, and
+	// when the last of them is given up if it never answers.
+	Next  time.Time `json:"next,omitzero"`
+	Until time.Time `json:"until,omitzero"`
 }
 
 // Unknown is an event of a kind this version does not know, as read from the
@@ -170,6 +177,8 @@ const (
 	BudgetSpent   Ending = "BudgetSpent"
 	FrontierEmpty Ending = "FrontierEmpty"
 	Stopped       Ending = "Stopped"
+	// HostsDown: all links that wait are of hosts that do not answer.
+	HostsDown Ending = "HostsDown"
 )
 
 func (Started) Kind() string { return "started" }

@@ -32,6 +32,12 @@ type Explanation struct {
 	Reason web.Reason
 	Detail string
 	To     web.URL // where a redirect from it points
+	// Like is the page whose body it repeats, of a duplicate.
+	Like web.URL
+	// Down tells that its host does not answer, while it waits; zero = it does.
+	Down HostDown
+	// Trap is what was last found of its host, where it was refused as a trap.
+	Trap Trap
 	// Path leads to URL: a seed first, URL itself last, each step found on
 	// the one before it. It is empty for an address that is unseen. Of one
 	// that was skipped it ends with the page that named it first and URL.
@@ -75,7 +81,7 @@ type Step struct {
 // Note is one thing that happened to the address.
 type Note struct {
 	At   time.Time
-	What string  // queued, raised, skipped, retry, failed, moved, dropped, fetched, judged
+	What string  // queued, raised, skipped, retry, outage, failed, moved, dropped, fetched, judged
 	On   web.URL // the page or redirect that named it; zero for a seed
 	// Priority is the one it entered or left the frontier with.
 	Priority float64
@@ -143,6 +149,12 @@ func Explain(events iter.Seq2[Event, error], u web.URL) (Explanation, error) {
 	}
 	slices.Reverse(steps)
 	x.Path = steps
+	if x.Fate != Waiting {
+		x.Down = HostDown{}
+	}
+	if x.Reason != web.ReasonTrap {
+		x.Trap = Trap{}
+	}
 	return x.Explanation, nil
 }
 
@@ -151,6 +163,7 @@ type explainer struct {
 	seed    maphash.Seed
 	parents map[uint64]uint64 // page or redirect → what it was found on, 0 = a seed
 	from    web.URL           // what u was found on, at last
+	digest  string            // of u, if it is a duplicate
 }
 
 // hash is never 0, but for no address.
@@ -181,6 +194,9 @@ func (x *explainer) follow(e Event) {
 		if e.URL == x.URL {
 			x.from = e.From
 			x.Fate, x.Reason, x.Detail = Taken, e.Reason, ""
+			if e.Reason == web.ReasonDuplicate {
+				x.digest = e.Digest
+			}
 			x.note(Note{At: t, What: "fetched", On: e.From, Priority: e.Priority, Reason: e.Reason, Status: e.Status})
 		} else if !x.sealed() {
 			x.parents[x.hash(e.URL)] = x.hash(e.From)
@@ -209,8 +225,19 @@ func (x *explainer) follow(e Event) {
 		}
 	case Dropped:
 		if x.Fate == Waiting && (len(e.URLs) == 0 && e.Host == x.URL.Host() || slices.Contains(e.URLs, x.URL)) {
-			x.Fate, x.Reason = GivenUp, e.Reason
-			x.note(Note{At: t, What: "dropped", Reason: e.Reason})
+			x.Fate, x.Reason, x.Detail = GivenUp, e.Reason, e.Detail
+			x.note(Note{At: t, What: "dropped", Reason: e.Reason, Detail: e.Detail})
+		}
+	case HostDown:
+		if e.Host == x.URL.Host() {
+			x.Down = e
+			if e.Over {
+				x.Down = HostDown{}
+			}
+		}
+	case Trap:
+		if e.Host == x.URL.Host() {
+			x.Trap = e
 		}
 	}
 }
@@ -223,6 +250,8 @@ func (x *explainer) failed(t time.Time, e Failed) {
 	x.Reason, x.Detail, x.To = e.Reason, e.Detail, e.To
 	n := Note{At: t, What: "failed", On: e.From, Priority: e.Priority, Reason: e.Reason, Detail: e.Detail, Status: e.Status}
 	switch {
+	case e.Outage:
+		x.Fate, n.What = Waiting, "outage"
 	case e.Retry:
 		x.Fate, n.What = Waiting, "retry"
 	case e.Reason == web.ReasonRedirect:
@@ -280,6 +309,9 @@ func (x *explainer) fill(e Event, chain []uint64, at map[uint64]int, steps []Ste
 			}
 		}
 	case Fetched:
+		if x.digest != "" && e.Digest == x.digest && x.Like.IsZero() && e.URL != x.URL {
+			x.Like = e.URL
+		}
 		i, ok := at[x.hash(e.URL)]
 		if !ok {
 			return
@@ -303,7 +335,7 @@ func (x *explainer) fill(e Event, chain []uint64, at map[uint64]int, steps []Ste
 		}
 		steps[i].visit(e.Visit)
 		steps[i].Status, steps[i].At = e.Status, e.At.At
-		if e.Retry {
+		if e.Retry && !e.Outage {
 			steps[i].Tries++
 		}
 		if i > 0 && e.Queued && x.hash(e.To) == chain[i-1] {

@@ -32,6 +32,7 @@ import (
 //	drop REASON ADDR… | drop REASON host=HOST count=N
 //	tick QUEUED LEASED
 //	change SETTING OLD NEW
+//	outage SITES [over] | down HOST REASON | up HOST | trap HOST SHAPE
 //	end HOW
 //
 // A link is ADDR=PRIORITY, ADDR^PRIORITY if it rose, or !ADDR=REASON.
@@ -103,11 +104,11 @@ func parseStory(t *testing.T, text string) (events []Event) {
 			events = append(events, Fetched{
 				At: at, Visit: visit, Status: 200, Bytes: 1000, Title: named["title"], Relevance: rel,
 				Relevant: rel >= 0.5 && arg(2) == "", Reason: web.Reason(arg(2)),
-				Links: len(queued) + len(skipped), Queued: queued, Skipped: skipped,
+				Links: len(queued) + len(skipped), Queued: queued, Skipped: skipped, Digest: named["body"],
 			})
 		case "fail":
 			visit.URL = long(arg(0))
-			events = append(events, Failed{At: at, Visit: visit, Reason: web.Reason(arg(1)), Detail: "said " + arg(1), Retry: arg(2) == "retry"})
+			events = append(events, Failed{At: at, Visit: visit, Reason: web.Reason(arg(1)), Detail: "said " + arg(1), Retry: arg(2) != "", Outage: arg(2) == "outage"})
 		case "move":
 			visit.URL = long(arg(0))
 			e := Failed{At: at, Visit: visit, Reason: web.Reason(arg(1)), To: long(named["to"]), Status: 301}
@@ -127,6 +128,14 @@ func parseStory(t *testing.T, text string) (events []Event) {
 			events = append(events, Tick{At: at, Frontier: web.FrontierStats{Queued: int(float(arg(0))), Leased: int(float(arg(1)))}})
 		case "change":
 			events = append(events, Changed{at, arg(0), arg(1), arg(2)})
+		case "outage":
+			events = append(events, Outage{At: at, Since: at.At.Add(-time.Minute), Sites: int(float(arg(0))), Next: at.At.Add(time.Second), Over: arg(1) != ""})
+		case "down":
+			events = append(events, HostDown{At: at, Host: web.Host(arg(0)), Reason: web.Reason(arg(1)), Failures: 6, Since: at.At, Next: at.At.Add(time.Hour)})
+		case "up":
+			events = append(events, HostDown{At: at, Host: web.Host(arg(0)), Over: true})
+		case "trap":
+			events = append(events, Trap{At: at, Host: web.Host(arg(0)), Shape: arg(1), Copies: 12})
 		case "end":
 			events = append(events, Ended{At: at, How: Ending(arg(0))})
 		default:
@@ -188,6 +197,12 @@ func TestStories(t *testing.T) {
 					ByCount(s.Failures), ByCount(s.Skipped), ByCount(s.Dropped), ByCount(s.NotKept))
 				fmt.Fprintf(&out, "runs %d, %v, ended %q\n", s.Runs, s.Elapsed(s.Last), s.How)
 				fmt.Fprintf(&out, "best %v\n", s.TopHosts(2))
+				if s.Outages > 0 {
+					fmt.Fprintf(&out, "outages %d, %v together\n", s.Outages, s.Silence)
+				}
+				for _, d := range s.Down(3) {
+					fmt.Fprintf(&out, "down %s: %s\n", d.Host, d.Reason)
+				}
 			case "explain":
 				x, err := Explain(sequence(events, nil), addr("https://"+d.CmdArgs[0].String()))
 				if err != nil {
@@ -199,6 +214,15 @@ func TestStories(t *testing.T) {
 				}
 				if !x.To.IsZero() {
 					fmt.Fprintf(&out, " to %s", short(x.To))
+				}
+				if !x.Like.IsZero() {
+					fmt.Fprintf(&out, " like %s", short(x.Like))
+				}
+				if x.Down.Host != "" {
+					fmt.Fprintf(&out, ", its host is down: %s", x.Down.Reason)
+				}
+				if x.Trap.Shape != "" {
+					fmt.Fprintf(&out, " %s", x.Trap.Shape)
 				}
 				if !x.Whole {
 					fmt.Fprintf(&out, " (log without an end)")

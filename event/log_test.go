@@ -68,15 +68,15 @@ func drawEvent(t *rapid.T) Event {
 	stats := func() web.FrontierStats {
 		return web.FrontierStats{
 			Queued: n.Draw(t, "q"), Leased: n.Draw(t, "l"), Seen: n.Draw(t, "s"),
-			Hosts: n.Draw(t, "h"), Ready: n.Draw(t, "r"), Waiting: n.Draw(t, "w"),
+			Hosts: n.Draw(t, "h"), Ready: n.Draw(t, "r"), Waiting: n.Draw(t, "w"), Down: n.Draw(t, "d"), Held: n.Draw(t, "held"),
 		}
 	}
-	switch rapid.IntRange(0, 7).Draw(t, "kind") {
+	switch rapid.IntRange(0, 10).Draw(t, "kind") {
 	case 0:
 		return Started{at(), text.Draw(t, "name"), text.Draw(t, "scorer"), text.Draw(t, "judge"), yes.Draw(t, "resumed"),
 			n.Draw(t, "pages"), time.Duration(n.Draw(t, "limit")), n.Draw(t, "workers"), float.Draw(t, "threshold"),
 			rapid.MapOfN(rapid.StringMatching(`[a-z]{1,4}\.[a-z]{1,4}`), text, 0, 3).Draw(t, "settings")}
-	case 6:
+	case 9:
 		return Changed{at(), text.Draw(t, "setting"), text.Draw(t, "old"), text.Draw(t, "new")}
 	case 1:
 		return Seeded{at(), found.Draw(t, "queued"), skipped.Draw(t, "skipped")}
@@ -94,14 +94,21 @@ func drawEvent(t *rapid.T) Event {
 		}
 	case 3:
 		return Failed{at(), visit(), reason.Draw(t, "reason"), text.Draw(t, "detail"), n.Draw(t, "status"), n.Draw(t, "bytes"),
-			float.Draw(t, "took"), yes.Draw(t, "retry"), maybe.Draw(t, "to"), yes.Draw(t, "queued")}
+			float.Draw(t, "took"), yes.Draw(t, "retry"), yes.Draw(t, "outage"), maybe.Draw(t, "to"), yes.Draw(t, "queued")}
 	case 4:
 		return Dropped{at(), reason.Draw(t, "reason"), web.Host(word.Draw(t, "host")), n.Draw(t, "count"),
-			rapid.SliceOfN(link, 0, 3).Draw(t, "urls")}
+			rapid.SliceOfN(link, 0, 3).Draw(t, "urls"), text.Draw(t, "detail")}
 	case 5:
 		return Tick{at(), stats()}
+	case 6:
+		return Outage{at(), at().At, n.Draw(t, "sites"), n.Draw(t, "probes"), at().At, yes.Draw(t, "over")}
+	case 7:
+		return HostDown{at(), web.Host(word.Draw(t, "host")), reason.Draw(t, "reason"), text.Draw(t, "detail"), n.Draw(t, "failures"),
+			at().At, at().At, yes.Draw(t, "over")}
+	case 8:
+		return Trap{at(), web.Host(word.Draw(t, "host")), text.Draw(t, "shape"), n.Draw(t, "copies"), link.Draw(t, "like")}
 	default:
-		return Ended{at(), Ending(text.Draw(t, "how")), stats()}
+		return Ended{at(), Ending(text.Draw(t, "how")), stats(), at().At, at().At}
 	}
 }
 

@@ -259,6 +259,12 @@ func decode(line []byte) (Event, error) {
 		return decodeAs[Doubt](line)
 	case "rejudged":
 		return decodeAs[Rejudged](line)
+	case "outage":
+		return decodeAs[Outage](line)
+	case "host-down":
+		return decodeAs[HostDown](line)
+	case "trap":
+		return decodeAs[Trap](line)
 	case "tick":
 		return decodeAs[Tick](line)
 	case "ended":

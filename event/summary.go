@@ -45,16 +45,21 @@ type Summary struct {
 	Omitted  int                // links that are counted nowhere else, see Fetched.Omitted
 	Dropped  map[web.Reason]int // links that left the frontier unfetched
 	Frontier web.FrontierStats  // as last heard
+	Outages  int                // times that the network was down
+	Silence  time.Duration      // of these together, as far as they are over
 	Runs     int
 	// Doubts are what the judge found last of how well it can tell wanted pages from
 	// others.
 	Doubts []string
 	// How says how the last run ended, "" while it runs or if it was killed.
 	How Ending
+	// Next and Until are those of Ended.
+	Next, Until time.Time
 	// First and Last are the moments of the first and the last event.
 	First, Last time.Time
 
 	hosts   map[web.Host]HostCount
+	down    map[web.Host]HostDown
 	past    time.Duration // time of the runs before this one
 	between bool          // two runs: the crawl is judged anew
 	began   time.Time     // this run
@@ -77,7 +82,7 @@ func (s *Summary) Add(e Event) {
 	if started, ok := e.(Started); ok {
 		s.past, s.began = s.Elapsed(s.Last), t
 		s.Runs++
-		s.How, s.between = "", false
+		s.How, s.between, s.Next, s.Until = "", false, time.Time{}, time.Time{}
 		s.Name, s.Scorer, s.Judge, s.Threshold = started.Name, started.Scorer, started.Judge, started.Threshold
 		s.Budget, s.Limit, s.Workers = started.Pages, started.Limit, started.Workers
 	}
@@ -109,6 +114,7 @@ func (s *Summary) Add(e Event) {
 		switch {
 		case e.Reason == web.ReasonBusy:
 			s.Busy++
+		case e.Outage:
 		case e.Retry:
 			s.Retries++
 		case e.Reason == web.ReasonRedirect:
@@ -131,12 +137,49 @@ func (s *Summary) Add(e Event) {
 		s.Doubts = e.Notes
 	case Dropped:
 		count(&s.Dropped, e.Reason, e.Count)
+		if e.Reason == web.ReasonHostDead {
+			delete(s.down, e.Host)
+		}
+	case Outage:
+		switch {
+		case e.Over:
+			s.Silence += max(0, e.At.At.Sub(e.Since))
+		case e.Probes == 0:
+			s.Outages++
+		}
+	case HostDown:
+		s.hostDown(e)
 	case Tick:
 		s.Frontier = e.Frontier
 	case Ended:
 		s.Frontier = e.Frontier
-		s.How = e.How
+		s.How, s.Next, s.Until = e.How, e.Next, e.Until
 	}
+}
+
+// maxDown bounds the hosts that a summary knows to be down.
+const maxDown = 10_000
+
+func (s *Summary) hostDown(e HostDown) {
+	if e.Over {
+		delete(s.down, e.Host)
+		return
+	}
+	if s.down == nil {
+		s.down = map[web.Host]HostDown{}
+	}
+	if _, known := s.down[e.Host]; known || len(s.down) < maxDown {
+		s.down[e.Host] = e
+	}
+}
+
+// Down returns at most n of the hosts that do not answer, as told last, those that
+// have been down for longest first, of equal ones by name.
+func (s *Summary) Down(n int) []HostDown {
+	all := slices.SortedFunc(maps.Values(s.down), func(a, b HostDown) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Host, b.Host))
+	})
+	return all[:min(n, len(all))]
 }
 
 func (s *Summary) page(e Fetched) {
@@ -154,6 +197,7 @@ func (s *Summary) page(e Fetched) {
 	h := s.hosts[e.URL.Host()]
 	h.Host = e.URL.Host()
 	h.Pages++
+	delete(s.down, h.Host)
 	if kept {
 		s.Relevant++
 		s.recent++
@@ -212,6 +256,9 @@ func (s *Summary) skipped(l []Skipped) {
 }
 
 func count(m *map[web.Reason]int, r web.Reason, n int) {
+	if n == 0 {
+		return
+	}
 	if *m == nil {
 		*m = map[web.Reason]int{}
 	}

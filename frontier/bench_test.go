@@ -118,6 +118,68 @@ func BenchmarkRescore(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
+// BenchmarkCrowd takes in pages that link 1,000 names never met before, into a
+// frontier on disk that is full with 80,000 links on as many hosts: names of one
+// site, which are refused but for some, or each a site of its own, which push out
+// the worst.
+//
+//	go test -run '^$' -bench Crowd -benchtime 20x ./frontier
+//
+// ms/page is the time of a page, ms/longest that of the slowest.
+func BenchmarkCrowd(b *testing.B) {
+	for _, site := range []string{".example", ".bad.example"} {
+		b.Run("names"+site, func(b *testing.B) {
+			ctx := context.Background()
+			const links, names = 80_000, 1000
+			f, err := frontier.Open(b.TempDir(), frontier.Options{Max: links})
+			if err != nil {
+				b.Fatal(err)
+			}
+			r := rand.New(rand.NewPCG(1, 2))
+			page := func(n int, name string) (turn web.Turn) {
+				for i := range names {
+					u := parse(b, fmt.Sprintf("http://%s%d-%d%s/", name, n, i, site))
+					turn.Add = append(turn.Add, web.Candidate{URL: u, Kind: web.LinkA, Priority: r.Float64(), Features: []byte("8 bytes.")})
+				}
+				return turn
+			}
+			for n := range links / names {
+				turn := page(n, "host")
+				for i := range turn.Add {
+					turn.Add[i].URL = parse(b, fmt.Sprintf("http://host%d-%d.example/", n, i))
+				}
+				if _, err := f.Commit(ctx, turn); err != nil {
+					b.Fatal(err)
+				}
+			}
+			var turns []web.Turn
+			for n := range b.N {
+				turns = append(turns, page(n, "new"))
+			}
+			var longest time.Duration
+			out := 0
+			b.ResetTimer()
+			for _, turn := range turns {
+				began := time.Now()
+				receipt, err := f.Commit(ctx, turn)
+				if err != nil {
+					b.Fatal(err)
+				}
+				out += len(receipt.Crowded)
+				longest = max(longest, time.Since(began))
+			}
+			b.StopTimer()
+			b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(b.N), "ms/page")
+			b.ReportMetric(float64(longest.Microseconds())/1e3, "ms/longest")
+			b.ReportMetric(float64(out)/float64(b.N), "out/page")
+			b.ReportMetric(0, "ns/op")
+			if err := f.Close(); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
+
 // bare writes links to a store as it comes.
 func bare(b *testing.B, links, hosts int) {
 	for range b.N {

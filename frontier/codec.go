@@ -114,24 +114,64 @@ func addressOf(b []byte) (address []byte, err error) {
 //
 //	due                       seconds and nanoseconds of Unix time, varint each
 //	fetched failures barren   varint each
+//	0 flags slow [since]      the byte 0, a byte, uvarint, as due
 //	name                      bytes, to the end
+//
+// The third line is left out where flags and slow are 0: no name begins with the
+// byte 0. Flags are 1 for silent, 2 for down, 4 for a since that follows.
 func appendHost(b []byte, s web.HostState) []byte {
-	b = binary.AppendVarint(b, s.Due.Unix())
-	b = binary.AppendVarint(b, int64(s.Due.Nanosecond()))
+	b = appendMoment(b, s.Due)
 	b = binary.AppendVarint(b, int64(s.Fetched))
 	b = binary.AppendVarint(b, int64(s.Failures))
 	b = binary.AppendVarint(b, int64(s.Barren))
+	var flags byte
+	if s.Silent {
+		flags |= hostSilent
+	}
+	if s.Down {
+		flags |= hostDown
+	}
+	if !s.Since.IsZero() {
+		flags |= hostSince
+	}
+	if flags != 0 || s.Slow != 0 {
+		b = append(b, 0, flags)
+		b = binary.AppendUvarint(b, uint64(s.Slow))
+		if flags&hostSince != 0 {
+			b = appendMoment(b, s.Since)
+		}
+	}
 	return append(b, s.Host...)
+}
+
+// Flags of a host.
+const (
+	hostSilent = 1 << iota
+	hostDown
+	hostSince
+)
+
+func appendMoment(b []byte, t time.Time) []byte {
+	b = binary.AppendVarint(b, t.Unix())
+	return binary.AppendVarint(b, int64(t.Nanosecond()))
 }
 
 func parseHost(b []byte) (web.HostState, error) {
 	r := reader{b: b}
-	due := time.Unix(r.int(), r.int()).UTC()
 	s := web.HostState{
-		Due:      due,
+		Due:      r.moment(),
 		Fetched:  int(r.int()),
 		Failures: int(r.int()),
 		Barren:   int(r.int()),
+	}
+	if len(r.b) > 1 && r.b[0] == 0 {
+		flags := r.b[1]
+		r.b = r.b[2:]
+		s.Slow = int(r.uint())
+		s.Silent, s.Down = flags&hostSilent != 0, flags&hostDown != 0
+		if flags&hostSince != 0 {
+			s.Since = r.moment()
+		}
 	}
 	s.Host = web.Host(r.b)
 	if r.err != nil || s.Host == "" {
@@ -217,6 +257,11 @@ func (r *reader) skip(n int) uint64 {
 	}
 	r.b = r.b[n:]
 	return 1
+}
+
+func (r *reader) moment() time.Time {
+	seconds := r.int()
+	return time.Unix(seconds, r.int()).UTC()
 }
 
 func (r *reader) bytes() []byte {

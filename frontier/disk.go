@@ -269,6 +269,12 @@ func (d *disk) iter(h *host) (*pebble.Iterator, error) {
 
 func (d *disk) worst(h *host, bound key) (key, bool, error) {
 	w := d.window(h)
+	if n := len(w.head); n > 0 && n == h.n { // all of them
+		if bound.seq != 0 {
+			n = search(w.head, bound)
+		}
+		return w.head[max(n-1, 0)], n > 0, nil
+	}
 	if w.tail == nil {
 		w.tail = &tail{}
 	}

@@ -36,7 +36,8 @@
 //
 // A host that has candidates waiting is busy while one of them is leased,
 // waiting until its due time, and ready otherwise. Among ready hosts the one
-// with the best candidate goes first: higher priority, then lower number.
+// with the best candidate goes first: higher priority, then lower number. share.go
+// tells which of them wait for others all the same.
 //
 // # The parts of a Turn
 //
@@ -48,7 +49,6 @@
 package frontier
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -66,10 +66,13 @@ type Options struct {
 	// best: the worst is dropped, or the new one refused if that is it.
 	MaxPerHost int
 	// Max is the most candidates that wait in all; 0 means that there is no
-	// limit. After a Turn the worst leave until that many are left. It is meant
-	// for small limits, such as the 500 of LM10 (Q3): each that leaves costs a
-	// look at every host.
+	// limit. After a Turn the worst leave until that many are left, at most 10,000
+	// a Turn.
 	Max int
+	// MaxNames is how many names of a registrable domain may wait for a first
+	// visit, beside four for each name of it that gave a relevant page; 0 means
+	// 256, a negative number that there is no limit. Seeds always enter.
+	MaxNames int
 	// Shortest keeps, of the links to a queued address, that of the shortest
 	// path from a seed, and of equals the first, whatever their priorities: an
 	// address found again at a lower depth is raised, even to a lower priority,
@@ -96,26 +99,80 @@ type Frontier struct {
 	shelf  shelf
 	byName map[web.Host]*host
 	hosts  []*host // by id
-	// ready holds the hosts that are due, waiting those that are not; a host
-	// without waiting candidates, or busy, is in neither.
-	ready, waiting heap[*host]
-	leased         map[web.URL]*host
-	next           uint64    // the next entry's number
-	now            time.Time // the latest moment heard of
-	queued         int
-	broken         error
-	plan           plan // reused between turns
+	// ready holds the hosts that are due, by class, and waiting those that are
+	// not; see share.go for those that are due and have no turn. A host without
+	// waiting candidates, or busy, is in none.
+	ready   [numClasses]heap[*host]
+	waiting heap[*host]
+	leased  map[web.URL]*host
+	next    uint64    // the next entry's number
+	now     time.Time // the latest moment heard of
+	queued  int
+	down    int // hosts in waiting that are down
+	held    int // candidates that wait for those
+	broken  error
+	plan    plan // reused between turns
+	sharing
+	bounded
+}
+
+// sharing is what share.go goes by.
+type sharing struct {
+	names      int               // Options.MaxNames
+	crowd      int               // names beyond which a site is crowded
+	sites      map[string]*site  // by domain
+	ports      map[string]*ports // by name, of those with several
+	workers    int               // 0 = as many as are asked for
+	delay      time.Duration
+	quick      int             // quick hosts with links
+	tries      int             // untried hosts that were leased from
+	slowTries  uint32          // the last 32 of them, a bit each: it was slow
+	lags       bool            // one has not answered for long
+	working    int             // sites with links
+	out        [numClasses]int // hosts leased
+	lined      []*site         // that have a line, and maybe some that had one
+	inLine     int             // hosts in lines
+	last       [lookBack]*site // of the last leases, those of lines
+	leases     int
+	aside      []*host // that yield for the rest of a Lease
+	yieldless  bool    // nobody else is ready
+	endedPorts []*ports
+	endedTurns []*site
+}
+
+// bounded is what trim.go goes by.
+type bounded struct {
+	worst heap[*host] // by bound, the worst on top; made when it is needed
+	dirty []*host     // whose bound or number of candidates has changed
 }
 
 // host is a host that a link or a Turn named.
 type host struct {
 	id    uint32
 	state web.HostState
-	n     int  // candidates waiting
-	out   key  // of the leased candidate; zero unless busy
-	head  key  // best waiting candidate, while in ready
-	at    int  // index in its heap, -1 in none
-	due   bool // its heap is ready, not waiting
+	n     int          // candidates waiting
+	out   key          // of the leased candidate; zero unless busy
+	head  key          // best waiting candidate, while ready
+	in    *heap[*host] // ready, waiting or the line of its site; nil = none
+	at    int          // index there
+	due   time.Time    // while in waiting
+	held  int          // n, while counted in Frontier.held
+
+	site  *site
+	ports *ports // nil without fellows
+	share share
+	kind  class     // while busy
+	turn  bool      // busy by a turn of its site
+	given time.Time // when it was leased from, while busy
+	first bool      // it was untried, and the lease has ended in this Turn
+	place int       // in site.unseen, -1 = not there
+	pages int       // fetched, as the line of its site is ordered by
+
+	worst key  // no waiting candidate is worse
+	loose bool // and maybe none is as bad
+	rank  key  // worst, as Frontier.worst is ordered by
+	bound int  // index there, -1 = not there
+	dirty bool // in Frontier.dirty
 }
 
 func (h *host) busy() bool { return h.out.seq != 0 }
@@ -190,6 +247,12 @@ func newFrontier(opts Options, s shelf) *Frontier {
 		byName: make(map[web.Host]*host),
 		leased: make(map[web.URL]*host),
 		next:   1,
+		sharing: sharing{
+			names: cmp.Or(opts.MaxNames, defaultMaxNames),
+			crowd: defaultCrowd,
+			sites: make(map[string]*site),
+			ports: make(map[string]*ports),
+		},
 	}
 	switch {
 	case f.max == 0:
@@ -198,9 +261,11 @@ func newFrontier(opts Options, s shelf) *Frontier {
 		f.max = math.MaxInt
 	}
 	moved := func(h *host, i int) { h.at = i }
-	f.ready = heap[*host]{moved: moved, less: func(a, b *host) bool { return a.head.before(b.head) }}
+	for c := range f.ready {
+		f.ready[c] = heap[*host]{moved: moved, less: func(a, b *host) bool { return a.head.before(b.head) }}
+	}
 	f.waiting = heap[*host]{moved: moved, less: func(a, b *host) bool {
-		if c := a.state.Due.Compare(b.state.Due); c != 0 {
+		if c := a.due.Compare(b.due); c != 0 {
 			return c < 0
 		}
 		return a.id < b.id
@@ -243,47 +308,7 @@ func (f *Frontier) Commit(ctx context.Context, turn web.Turn) (web.Receipt, erro
 	if err != nil {
 		return web.Receipt{}, f.fail(err)
 	}
-	return web.Receipt{Added: p.added, Dropped: p.dropped, Forgotten: p.forgotten, Crowded: crowded}, nil
-}
-
-// trim has the worst candidates leave until no more wait than may. Where the
-// process dies before, the next Turn does it.
-func (f *Frontier) trim() (gone []web.Candidate, err error) {
-	for f.queued > f.all {
-		var worst *host
-		var at key
-		for _, h := range f.hosts {
-			if h.n == 0 {
-				continue
-			}
-			k, ok, err := f.shelf.worst(h, key{})
-			if err != nil {
-				return nil, err
-			}
-			if ok && (worst == nil || at.before(k)) {
-				worst, at = h, k
-			}
-		}
-		if worst == nil {
-			return gone, nil
-		}
-		c, err := f.shelf.load(worst, at)
-		if err != nil {
-			return nil, err
-		}
-		f.shelf.remove(worst, at)
-		worst.n--
-		f.queued--
-		f.shelf.setMark(c.URL, mark{how: dropped}, worst)
-		if err := f.shelf.commit(f.next, true); err != nil {
-			return nil, err
-		}
-		if err := f.place(worst); err != nil {
-			return nil, err
-		}
-		gone = append(gone, c)
-	}
-	return gone, nil
+	return web.Receipt{Added: p.added, Dropped: p.dropped, Displaced: p.displaced, Forgotten: p.forgotten, Crowded: crowded}, nil
 }
 
 // apply carries out a plan and returns the hosts whose place may have changed.
@@ -291,7 +316,7 @@ func (f *Frontier) apply(p *plan, turn *web.Turn) (touched []*host) {
 	f.next = p.base + uint64(len(p.fresh))
 	for _, ph := range p.order {
 		if ph.h == nil && ph.named {
-			ph.h = f.host(ph.name)
+			ph.h = f.host(ph.name, ph.domain)
 		}
 		if ph.h != nil {
 			touched = append(touched, ph.h)
@@ -302,14 +327,18 @@ func (f *Frontier) apply(p *plan, turn *web.Turn) (touched []*host) {
 		f.shelf.erase(h)
 		h.out = key{}
 		delete(f.leased, u)
+		f.gave(h)
+		touched = append(touched, h)
 	}
 	for _, g := range p.gone {
 		f.shelf.remove(g.ph.h, g.key)
 		g.ph.h.n--
 		f.queued--
+		f.left(g.ph.h, g.key)
 	}
 	for _, e := range p.entering() {
 		f.shelf.put(e.ph.h, e.key, e.c)
+		f.entered(e.ph.h, e.key)
 		e.ph.h.n++
 		f.queued++
 	}
@@ -322,10 +351,16 @@ func (f *Frontier) apply(p *plan, turn *web.Turn) (touched []*host) {
 		f.shelf.setMark(u, m.mark, h)
 	}
 	for _, s := range turn.Hosts {
-		h := f.host(s.Host)
+		h := f.host(s.Host, "")
 		h.state = s
 		f.shelf.setHost(h)
 		touched = append(touched, h)
+	}
+	for _, h := range touched {
+		if h.first {
+			h.first = false
+			f.tried(h.state.Slow > 0)
+		}
 	}
 	for _, name := range sortedNames(turn.State) {
 		f.shelf.setState(name, turn.State[name])
@@ -333,232 +368,28 @@ func (f *Frontier) apply(p *plan, turn *web.Turn) (touched []*host) {
 	return touched
 }
 
-// host finds or makes the record of a host.
-func (f *Frontier) host(name web.Host) *host {
+// host finds or makes the record of a host; domain is the host's, "" if nobody has
+// looked it up.
+func (f *Frontier) host(name web.Host, domain string) *host {
 	h, ok := f.byName[name]
 	if !ok {
-		h = f.addHost(web.HostState{Host: name})
+		h = f.newHost(web.HostState{Host: name}, domain)
 		f.shelf.setHost(h)
 	}
 	return h
 }
 
-func (f *Frontier) addHost(s web.HostState) *host {
-	h := &host{id: uint32(len(f.hosts)), state: s, at: -1}
+func (f *Frontier) addHost(s web.HostState) *host { return f.newHost(s, "") }
+
+func (f *Frontier) newHost(s web.HostState, domain string) *host {
+	h := &host{id: uint32(len(f.hosts)), state: s, at: -1, place: -1, bound: -1, worst: unbounded(), loose: true}
 	f.hosts = append(f.hosts, h)
 	f.byName[s.Host] = h
+	if domain == "" {
+		domain = s.Host.Domain()
+	}
+	f.join(h, domain)
 	return h
-}
-
-// place puts a host where it belongs after a change: into ready, into waiting
-// or into neither.
-func (f *Frontier) place(h *host) error {
-	due := !h.state.Due.After(f.now)
-	if h.n == 0 || h.busy() || !due {
-		f.unplace(h)
-		if h.n > 0 && !h.busy() {
-			h.due = false
-			f.waiting.push(h)
-		}
-		return nil
-	}
-	k, err := f.shelf.peek(h, 0)
-	if err != nil {
-		return err
-	}
-	if h.at >= 0 && h.due {
-		h.head = k
-		f.ready.fix(h.at)
-		return nil
-	}
-	f.unplace(h)
-	h.head, h.due = k, true
-	f.ready.push(h)
-	return nil
-}
-
-func (f *Frontier) unplace(h *host) {
-	switch {
-	case h.at < 0:
-	case h.due:
-		f.ready.remove(h.at)
-	default:
-		f.waiting.remove(h.at)
-	}
-}
-
-// wake moves hosts that have become due to ready. A moment before the latest
-// heard of counts as that one: time does not run backwards.
-func (f *Frontier) wake(now time.Time) error {
-	if now.After(f.now) {
-		f.now = now
-	}
-	for f.waiting.len() > 0 && !f.waiting.top().state.Due.After(f.now) {
-		if err := f.place(f.waiting.top()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Lease takes out at most n candidates, each the best of a different host,
-// among the hosts that are due at now and not busy, best first.
-//
-// With a rescore it asks again for the priority of a candidate before giving it
-// out. One that sank below the next best, of its own host or of the other ready
-// ones, is put back with its new priority; after 8 such for one lease the best
-// of the 8 is given. What was put back stays so, also when the process dies.
-// Rescore must not return NaN and must not call the frontier.
-func (f *Frontier) Lease(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
-	if err := f.usable(ctx); err != nil {
-		return nil, err
-	}
-	if err := f.wake(now); err != nil {
-		return nil, f.fail(err)
-	}
-	var out []web.Lease
-	for len(out) < n && f.ready.len() > 0 {
-		h, k, c, err := f.best(rescore)
-		if err != nil {
-			return nil, f.fail(err)
-		}
-		f.unplace(h)
-		f.shelf.take(h, k, c.URL)
-		h.out = k
-		h.n--
-		f.queued--
-		f.leased[c.URL] = h
-		out = append(out, web.Lease{Candidate: c, Host: h.state})
-	}
-	return out, nil
-}
-
-// tried is a candidate that late re-scoring looked at and put back.
-type tried struct {
-	h *host
-	k key
-	c web.Candidate
-}
-
-// best chooses what to lease next, from ready, which is not empty.
-func (f *Frontier) best(rescore func(*web.Candidate) float64) (*host, key, web.Candidate, error) {
-	var chosen tried
-	for range rescoreTries {
-		h := f.ready.top()
-		c, err := f.shelf.load(h, h.head)
-		if err != nil || rescore == nil {
-			return h, h.head, c, err
-		}
-		p := rescore(&c) + 0 // -0 becomes 0
-		if math.IsNaN(p) {
-			return nil, key{}, c, fmt.Errorf("rescoring %s gave NaN: a priority must be a number", c.URL)
-		}
-		k := key{p, h.head.seq}
-		c.Priority = p
-		sank, err := f.sank(h, k)
-		if err != nil {
-			return nil, key{}, c, err
-		}
-		if !sank {
-			return h, h.head, c, nil
-		}
-		f.shelf.rekey(h, h.head, k, &c)
-		if err := f.shelf.commit(f.next, true); err != nil {
-			return nil, key{}, c, err
-		}
-		if err := f.place(h); err != nil {
-			return nil, key{}, c, err
-		}
-		if chosen.h == nil || k.before(chosen.k) {
-			chosen = tried{h, k, c}
-		}
-	}
-	return chosen.h, chosen.k, chosen.c, nil
-}
-
-// sank tells whether the head of h, the best ready host, would no longer be
-// the best if its key were k.
-func (f *Frontier) sank(h *host, k key) (bool, error) {
-	for i := 1; i < min(3, f.ready.len()); i++ { // the root's children
-		if f.ready.items[i].head.before(k) {
-			return true, nil
-		}
-	}
-	if h.n < 2 {
-		return false, nil
-	}
-	second, err := f.shelf.peek(h, 1)
-	return second.before(k), err
-}
-
-// NextDue is the earliest due time of the hosts that are not due yet, as of the
-// latest moment that Lease or Stats heard of; ok is false when there are none.
-func (f *Frontier) NextDue() (at time.Time, ok bool) {
-	if f.waiting.len() == 0 {
-		return time.Time{}, false
-	}
-	return f.waiting.top().state.Due, true
-}
-
-// Rescore sets the priorities of n waiting candidates anew, in the order of
-// hosts and best first, and returns where to go on; entry numbers stay. From
-// nil it begins, and next is nil when it is through. What the score moves down
-// within its host is met again, with the same result. It is never NaN, and
-// must not call the frontier. It may also change what else the candidate carries,
-// but not its address: that is kept as well. Where the process dies in a call, all
-// of its n stay as they were.
-func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*web.Candidate) float64) (next []byte, err error) {
-	if err := f.usable(ctx); err != nil {
-		return nil, err
-	}
-	var id uint32
-	var at key // zero at the beginning of a host
-	if from != nil {
-		if id, at, err = parseCandidateKey(from); err != nil {
-			return nil, fmt.Errorf("the place from which to rescore: %w", err)
-		}
-	}
-	checked := func(c *web.Candidate) (float64, error) {
-		p := score(c) + 0 // -0 becomes 0
-		if math.IsNaN(p) {
-			return p, fmt.Errorf("rescoring %s gave NaN: a priority must be a number", c.URL)
-		}
-		return p, nil
-	}
-	var touched []*host
-	for n > 0 && int(id) < len(f.hosts) {
-		h := f.hosts[id]
-		looked := 0
-		if h.n > 0 {
-			if at, looked, err = f.shelf.rescore(h, at, n, checked); err != nil {
-				return nil, f.fail(err)
-			}
-			touched = append(touched, h)
-			n -= looked
-		}
-		if h.n == 0 || at.seq == 0 {
-			id, at = id+1, key{}
-		}
-	}
-	if err := f.shelf.commit(f.next, true); err != nil {
-		return nil, f.fail(err)
-	}
-	for _, h := range touched {
-		if err := f.place(h); err != nil {
-			return nil, f.fail(err)
-		}
-	}
-	if int(id) >= len(f.hosts) {
-		return nil, nil
-	}
-	return appendCandidateKey(nil, id, at), nil
-}
-
-// revised tells whether a candidate carries something else now, its priority
-// aside.
-func revised(was, is *web.Candidate) bool {
-	return was.From != is.From || was.Kind != is.Kind || was.Depth != is.Depth || was.Redirects != is.Redirects || was.Tries != is.Tries ||
-		!bytes.Equal(was.Features, is.Features) || !bytes.Equal(was.Memory, is.Memory)
 }
 
 // State returns what a Turn stored under name, nil if nothing was.
@@ -580,8 +411,13 @@ func (f *Frontier) Stats(now time.Time) web.FrontierStats {
 		Queued:  f.queued,
 		Leased:  len(f.leased),
 		Seen:    f.shelf.seen(),
-		Ready:   f.ready.len(),
+		Ready:   f.inLine,
 		Waiting: f.waiting.len(),
+		Down:    f.down,
+		Held:    f.held,
+	}
+	for c := range f.ready {
+		s.Ready += f.ready[c].len()
 	}
 	s.Hosts = s.Ready + s.Waiting + s.Leased
 	return s

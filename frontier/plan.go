@@ -20,6 +20,7 @@ type plan struct {
 	marks  map[web.URL]planMark
 	marked []web.URL // the keys of marks, in order of their first change
 	hosts  map[web.Host]*planHost
+	sites  map[string]*planSite // by domain
 	order  []*planHost
 	fresh  []entry // entry i has number base+i
 	gone   []leaver
@@ -28,6 +29,7 @@ type plan struct {
 
 	added     []web.Admission
 	dropped   []web.Candidate
+	displaced []web.Candidate
 	forgotten []int
 }
 
@@ -39,13 +41,30 @@ type planMark struct {
 
 // planHost is a host as the plan leaves it.
 type planHost struct {
-	name  web.Host
-	h     *host // nil for one that the frontier does not have
-	named bool  // a fresh entry needs the host's record
-	n     int
-	gone  map[key]struct{} // old entries that leave
-	bound key              // the worst old entry that stays is before this
-	fresh heap[entryRef]   // the worst fresh entry on top; dead ones are swept there
+	name   web.Host
+	h      *host // nil for one that the frontier does not have
+	named  bool  // a fresh entry needs the host's record
+	n      int
+	site   *planSite        // nil until it is asked for
+	domain string           // of a host that the frontier does not have; "" until it is asked for
+	gone   map[key]struct{} // old entries that leave
+	bound  key              // the worst old entry that stays is before this
+	fresh  heap[entryRef]   // the worst fresh entry on top; dead ones are swept there
+	best   key              // of a name in planSite.rank: its best candidate
+	rank   int              // its index there, and one: 0 = not there
+}
+
+// planSite is what the plan goes by to bound the names of a site: its counts at
+// the beginning of the Turn, and what has entered since.
+type planSite struct {
+	unseen []*host // as in site
+	names  int     // that wait for a first visit
+	most   int
+	fresh  int // of names, those that have not failed
+	links  int // of young hosts
+	// rank has the names that may leave for better ones, the worst on top; it is
+	// made when it is needed.
+	rank heap[*planHost]
 }
 
 // entry is a candidate that enters.
@@ -73,13 +92,15 @@ func (f *Frontier) newPlan() *plan {
 	if p.marks == nil {
 		p.marks = make(map[web.URL]planMark)
 		p.hosts = make(map[web.Host]*planHost)
+		p.sites = make(map[string]*planSite)
 	}
 	clear(p.marks)
 	clear(p.hosts)
+	clear(p.sites)
 	clear(p.fresh)
 	clear(p.sorted)
 	*p = plan{
-		f: f, base: f.next, marks: p.marks, hosts: p.hosts,
+		f: f, base: f.next, marks: p.marks, hosts: p.hosts, sites: p.sites,
 		marked: p.marked[:0], order: p.order[:0], fresh: p.fresh[:0], gone: p.gone[:0], sorted: p.sorted[:0],
 	}
 	return p
@@ -133,7 +154,7 @@ func (p *plan) add(found []web.Candidate) error {
 		if err := valid(&found[i]); err != nil {
 			return err
 		}
-		a, err := p.admit(&found[i])
+		a, err := p.admit(&found[i], found[i].Kind != web.LinkSeed)
 		if err != nil {
 			return err
 		}
@@ -156,8 +177,9 @@ func valid(c *web.Candidate) error {
 	return nil
 }
 
-// admit plans one link.
-func (p *plan) admit(c *web.Candidate) (web.Admission, error) {
+// admit plans one link. A bounded one does not enter where too many names of its
+// site wait.
+func (p *plan) admit(c *web.Candidate, bounded bool) (web.Admission, error) {
 	k := key{c.Priority + 0, p.base + uint64(len(p.fresh))} // -0 becomes 0
 	m := p.mark(c.URL)
 	if m.how == taken || m.how == waiting && !p.f.short && k.prio <= m.prio {
@@ -174,6 +196,8 @@ func (p *plan) admit(c *web.Candidate) (web.Admission, error) {
 	if m.how == waiting {
 		p.leave(ph, m.key)
 		is = web.Raised
+	} else if ok, err := p.enters(ph, k, bounded); err != nil || !ok {
+		return web.Crowded, err
 	} else if ph.n >= p.f.max {
 		worst, err := p.worst(ph)
 		if err != nil {
@@ -198,6 +222,124 @@ func (p *plan) admit(c *web.Candidate) (web.Admission, error) {
 	p.fresh = append(p.fresh, entry{k, c, ph, true})
 	p.setMark(c.URL, mark{k, waiting}, ph)
 	return is, nil
+}
+
+// enters counts a new link of a host for its site, unless it is bounded and the
+// site has its share of names, all of them better, or of links for them.
+func (p *plan) enters(ph *planHost, k key, bounded bool) (bool, error) {
+	h := ph.h
+	if h != nil && h.state.Fetched >= grown {
+		return true, nil
+	}
+	s := p.site(ph)
+	name := ph.n == 0 && (h == nil || h.state.Fetched == 0 && !h.busy())
+	if bounded && s.fresh > p.f.crowd && s.links >= p.f.max {
+		return false, nil
+	}
+	if bounded && name && s.names >= s.most {
+		if ok, err := p.displace(s, k); err != nil || !ok {
+			return false, err
+		}
+	}
+	s.links++
+	if name {
+		s.names++
+		s.fresh += ph.fresh01()
+	}
+	switch {
+	case s.rank.less == nil:
+	case name:
+		s.add(ph, k)
+	case ph.rank > 0 && k.before(ph.best):
+		ph.best = k
+		s.rank.fix(ph.rank - 1)
+	}
+	return true, nil
+}
+
+// fresh01 is what a name counts among those that have not failed.
+func (ph *planHost) fresh01() int {
+	if ph.h != nil && ph.h.state.Failures > 0 {
+		return 0
+	}
+	return 1
+}
+
+// displace has the worst name of a site leave for a new one whose link is at k, if
+// that is better.
+func (p *plan) displace(s *planSite, k key) (bool, error) {
+	if s.rank.less == nil {
+		if err := p.rankNames(s); err != nil {
+			return false, err
+		}
+	}
+	if s.rank.len() == 0 || !k.before(s.rank.top().best) {
+		return false, nil
+	}
+	worst := s.rank.top()
+	s.rank.remove(0)
+	s.names--
+	s.fresh -= worst.fresh01()
+	s.links -= worst.n
+	return true, p.empty(worst, func(c *web.Candidate) { p.displaced = append(p.displaced, *c) })
+}
+
+// rankNames makes the rank of a site's names.
+func (p *plan) rankNames(s *planSite) error {
+	s.rank.less = func(a, b *planHost) bool { return b.best.before(a.best) }
+	s.rank.moved = func(ph *planHost, i int) { ph.rank = i + 1 }
+	for _, h := range s.unseen {
+		ph := p.host(h.state.Host)
+		if h.busy() || ph.n == 0 {
+			continue
+		}
+		best, err := p.f.shelf.peek(h, 0)
+		if err != nil {
+			return err
+		}
+		ph.site = s
+		s.add(ph, best)
+	}
+	for i := range p.fresh {
+		e := &p.fresh[i]
+		switch ph := e.ph; {
+		case !e.alive || ph.site != s || ph.h != nil && (ph.h.state.Fetched > 0 || ph.h.busy()):
+		case ph.rank == 0:
+			s.add(ph, e.key)
+		case e.key.before(ph.best):
+			ph.best = e.key
+			s.rank.fix(ph.rank - 1)
+		}
+	}
+	return nil
+}
+
+func (s *planSite) add(ph *planHost, best key) {
+	ph.best = best
+	s.rank.push(ph)
+}
+
+// site returns the plan's view of a host's site.
+func (p *plan) site(ph *planHost) *planSite {
+	if ph.site != nil {
+		return ph.site
+	}
+	var s *site
+	var domain string
+	if ph.h != nil {
+		s, domain = ph.h.site, ph.h.site.name
+	} else {
+		domain = ph.name.Domain()
+		s, ph.domain = p.f.sites[domain], domain
+	}
+	if ph.site = p.sites[domain]; ph.site == nil {
+		ph.site = &planSite{most: (&site{}).maxNames(p.f.names)}
+		if s != nil {
+			*ph.site = planSite{unseen: s.unseen, names: s.names, most: s.maxNames(p.f.names), fresh: s.fresh, links: s.links}
+		}
+		p.sites[domain] = ph.site
+	}
+	return ph.site
 }
 
 // done plans the end of an address.
@@ -226,7 +368,7 @@ func (p *plan) retry(c *web.Candidate) error {
 	if was == taken && p.end(c.URL) {
 		p.setMark(c.URL, mark{how: dropped}, p.host(c.URL.Host()))
 	}
-	a, err := p.admit(c)
+	a, err := p.admit(c, false)
 	if a == web.Refused {
 		p.dropped = append(p.dropped, *c)
 	}
@@ -242,13 +384,19 @@ func (p *plan) end(u web.URL) bool {
 	return true
 }
 
-// drop plans the emptying of a host's queue.
+// drop plans that a host is given up.
 func (p *plan) drop(name web.Host) error {
 	ph := p.host(name)
 	p.forgotten = append(p.forgotten, ph.n)
+	return p.empty(ph, func(*web.Candidate) {})
+}
+
+// empty plans the emptying of a host's queue, and tells what leaves.
+func (p *plan) empty(ph *planHost, tell func(c *web.Candidate)) error {
 	if ph.h != nil && ph.h.n > 0 {
 		err := p.f.shelf.each(ph.h, func(k key, c *web.Candidate) error {
 			if _, left := ph.gone[k]; !left {
+				tell(c)
 				p.leave(ph, k)
 				p.setMark(c.URL, mark{how: dropped}, ph)
 			}
@@ -259,7 +407,11 @@ func (p *plan) drop(name web.Host) error {
 		}
 	}
 	for i := range p.fresh {
+		if !ph.named {
+			break
+		}
 		if e := &p.fresh[i]; e.alive && e.ph == ph {
+			tell(e.c)
 			p.leave(ph, e.key)
 			p.setMark(e.c.URL, mark{how: dropped}, ph)
 		}

@@ -130,7 +130,7 @@ func (n *heir) takeHosts() error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(last)) {
-		h := n.f.host(name)
+		h := n.f.host(name, "")
 		h.state = last[name].state
 		n.disk.setHost(h)
 		if err := n.changed(); err != nil {
@@ -195,7 +195,7 @@ func (n *heir) takeLink(c *web.Candidate, k key) error {
 	case old.how == taken || old.how == dropped || n.remains.ledgerWhole:
 		return nil
 	}
-	h := n.f.host(c.URL.Host())
+	h := n.f.host(c.URL.Host(), "")
 	if own.how == waiting {
 		if k != place {
 			return nil // what is there is as good

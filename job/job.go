@@ -91,7 +91,7 @@ type Scope struct {
 	MaxDepth     int      `yaml:"max-depth,omitempty"`
 	MaxHostPages int      `yaml:"max-host-pages,omitempty"` // 0 = no limit
 	MaxHostQueue int      `yaml:"max-host-queue,omitempty"`
-	MaxQueue     int      `yaml:"max-queue,omitempty"` // 0 = no limit
+	MaxQueue     int      `yaml:"max-queue,omitempty"`
 }
 
 // Politeness is what the owners of sites are owed.
@@ -100,6 +100,7 @@ type Politeness struct {
 	OwnHosts      []string  `yaml:"own-hosts,omitempty"` // names, each with all below it
 	MaxCrawlDelay Duration  `yaml:"max-crawl-delay,omitempty"`
 	AddressLanes  int       `yaml:"address-lanes,omitempty"`
+	GiveUp        Duration  `yaml:"give-up,omitempty"`
 	ObeyNoFollow  bool      `yaml:"obey-rel-nofollow,omitempty"`
 }
 

@@ -225,7 +225,7 @@ func TestErrors(t *testing.T) {
 		{"scorer: {model: a}", "job.yaml:1: the scorer best-first-both goes by no trained model"},
 		{"scope:\n  exclude:\n    - ok\n    - '('", "job.yaml:4: pattern"},
 		{"scope: {reach: moon}", "job.yaml:1: reach \"moon\" is none of any, domain, host"},
-		{"scope: {max-queue: 100001}", "job.yaml:1: max-queue 100001 is outside 0…100,000"},
+		{"scope: {max-queue: 1000000001}", "job.yaml:1: max-queue 1000000001 is outside 0…1,000,000,000"},
 		{"fetch: {workers: 4097}", "job.yaml:1: workers 4097 is outside 0…4,096"},
 		{"politeness:\n  delay: -3s", "job.yaml:2: the time span -3s is negative"},
 		{"judge: {threshold: 0}", "leave it out for the judge's own"},

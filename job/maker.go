@@ -11,6 +11,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/clock"
@@ -99,6 +100,9 @@ func (m *Maker) begin() error {
 	}
 	if m.Scorer != nil {
 		skip = append(skip, "scorer.name")
+	}
+	if m.Begun != nil && own.Scope.MaxQueue == 0 && event.ReadHistory(m.Begun.EventLog()).Settings["scope.max-queue"] == "" {
+		skip = append(skip, "scope.max-queue") // a folder of a version that had no bound may hold more
 	}
 	own.setDefaults(skip...)
 	m.Job, m.own = &own, true
@@ -316,6 +320,7 @@ func (j *Job) policy() crawl.Policy {
 	p := crawl.Policy{
 		Pages: j.Budget.Pages, Time: time.Duration(j.Budget.Time), MaxDepth: j.Scope.MaxDepth,
 		MaxHostPages: j.Scope.MaxHostPages, Delay: j.delay(), HonourNoFollow: j.Politeness.ObeyNoFollow,
+		GiveUp: time.Duration(j.Politeness.GiveUp), Timeout: time.Duration(j.Fetch.Timeout), Proxied: j.Fetch.Through != "",
 		Scope: crawl.Scope{Reach: crawl.Reach(j.Scope.Reach)},
 	}
 	for _, x := range j.Scope.Include {

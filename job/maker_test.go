@@ -183,10 +183,12 @@ scope:
     reach: any
     max-depth: 50
     max-host-queue: 10000
+    max-queue: 1000000
 politeness:
     delay: 1s
     max-crawl-delay: 1m0s
     address-lanes: 1
+    give-up: 72h0m0s
 fetch:
     workers: 1
     timeout: 10s

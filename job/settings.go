@@ -155,7 +155,8 @@ func Settings() []Setting {
 			Path: "scope.max-host-queue", Line: "Links of one host that wait; the worst leave", Form: "N", Default: "10000", Max: 1e9, Example: "10000", Resume: NewLinks,
 		},
 		{
-			Path: "scope.max-queue", Line: "Links that wait in all; the worst leave; 0 = no limit", Form: "N", Max: 100_000, Example: "0", Resume: AllLinks, Why: "the worst leave",
+			Path: "scope.max-queue", Line: "Links that wait in all; the worst leave. A million take 0.1 to 0.8 GB of memory", Form: "N", Default: "1000000", Max: 1e9,
+			Example: "1000000", Resume: AllLinks, Why: "the worst leave",
 		},
 
 		{
@@ -172,6 +173,10 @@ func Settings() []Setting {
 		},
 		{
 			Path: "politeness.max-crawl-delay", Line: "Longest pause that a robots.txt may ask for", Form: "D", Default: "60s", Example: "60s",
+		},
+		{
+			Path: "politeness.give-up", Line: "How long a host that does not answer is tried again, while its links wait", Form: "D", Default: "72h", Flag: "give-up",
+			Example: "72h",
 		},
 		{
 			Path: "politeness.obey-rel-nofollow", Line: "Leave links alone that say rel=nofollow", Example: "false", Resume: NewLinks,

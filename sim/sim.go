@@ -199,6 +199,9 @@ func (r *run) run(ctx context.Context) error {
 			if err != nil && !errors.As(err, &why) {
 				return stopped(ctx, err)
 			}
+			if l.Patience > 0 && took >= l.Patience && err == nil {
+				response, err, took = nil, crawl.Late(&l), l.Patience
+			}
 			heap.Push(&r.flights, flight{l, response, err, r.clock.now.Add(took), r.begun})
 			r.begun++
 		}
@@ -213,6 +216,9 @@ func (r *run) run(ctx context.Context) error {
 		case waits:
 			r.clock.advance(due)
 		case len(leases) == 0:
+			if _, over, err := course.Ended(); err != nil || over {
+				continue // with what Lease took in
+			}
 			return errors.New("sim: the frontier holds links and gives none out")
 		}
 	}
@@ -232,7 +238,7 @@ func (r *run) land(ctx context.Context, course *crawl.Course, f flight) error {
 	if err != nil {
 		return err
 	}
-	if r.opt.Outside != Drop && (a.Reason == web.ReasonStatus || a.Reason == web.ReasonRecord) && !r.record.Has(f.URL) {
+	if r.opt.Outside != Drop && f.Kind != web.LinkProbe && (a.Reason == web.ReasonStatus || a.Reason == web.ReasonRecord) && !r.record.Has(f.URL) {
 		r.result.Missed++
 		course.Charge(1)
 	}

@@ -30,6 +30,16 @@ type HostState struct {
 	Fetched  int       // pages fetched
 	Failures int       // failed requests in a row
 	Barren   int       // pages in a row without a relevant one
+	Slow     int       // slow requests in a row
+	// Since is the moment of the first of the failed requests in a row; zero
+	// without one, and where that is unknown.
+	Since time.Time
+	// Silent tells that the last request brought no response at all: no name, no
+	// connection, nothing within the time allowed.
+	Silent bool
+	// Down tells that the host failed so often that it is tried again at long
+	// intervals only. Its links wait.
+	Down bool
 }
 
 // Lease is a candidate taken out to be fetched. Its host is busy until a Turn
@@ -37,6 +47,8 @@ type HostState struct {
 type Lease struct {
 	Candidate
 	Host HostState
+	// Given is the moment at which the crawl took it out.
+	Given time.Time
 	// Patience is how long the fetch may take, politeness included; 0 = as long
 	// as the fetcher allows. A fetch that takes longer fails with
 	// ReasonTimeout.
@@ -77,6 +89,8 @@ type Receipt struct {
 	Added []Admission
 	// Dropped holds the candidates that a full host queue pushed out.
 	Dropped []Candidate
+	// Displaced holds those of names that better names of their site pushed out.
+	Displaced []Candidate
 	// Crowded holds those that a full frontier pushed out afterwards, also of
 	// the candidates just added.
 	Crowded []Candidate
@@ -94,6 +108,7 @@ const (
 	Queued                   // new
 	Raised                   // queued already, now with a higher priority
 	Refused                  // the host's queue is full of better links
+	Crowded                  // too many better names of its site wait for a first visit
 )
 
 // FrontierStats counts what a frontier holds.
@@ -104,6 +119,10 @@ type FrontierStats struct {
 	Hosts   int `json:"hosts"`   // hosts with candidates waiting or leased
 	Ready   int `json:"ready"`   // of these, hosts due now and not busy
 	Waiting int `json:"waiting"` // hosts with candidates that are not yet due
+	// Down counts those of Waiting that are down, and Held the candidates that
+	// wait for them.
+	Down int `json:"down,omitempty"`
+	Held int `json:"held,omitempty"`
 }
 
 // HostQueue is a host with what waits for it.

@@ -129,6 +129,7 @@ const (
 	LinkCanonical LinkKind = "canonical"
 	LinkRedirect  LinkKind = "redirect" // from a 3xx response, not from a page
 	LinkSeed      LinkKind = "seed"     // given by the user
+	LinkProbe     LinkKind = "probe"    // no link: a request that asks whether anybody answers
 )
 
 // Link is one hyperlink of a page with what surrounds it.

@@ -19,9 +19,10 @@ const (
 	ReasonExtension Reason = "extension"  // the address names a file of another kind
 	ReasonNoFollow  Reason = "nofollow"   // the page or the link asks not to be followed
 	ReasonHostQueue Reason = "host-queue" // the host's queue is full of better links
+	ReasonSiteQueue Reason = "site-queue" // too many better names of the site wait for a first visit
 	ReasonQueue     Reason = "queue"      // the whole frontier is full of better links
 	ReasonHostPages Reason = "host-pages" // the host has given its share of pages
-	ReasonHostDead  Reason = "host-dead"  // the host failed too often
+	ReasonHostDead  Reason = "host-dead"  // the host did not answer for days
 	ReasonRecord    Reason = "record"     // outside the recorded web that is crawled
 )
 
@@ -71,19 +72,21 @@ func (r Reason) words() (brief, meaning string) {
 	case ReasonDepth:
 		return "too deep", "it is too many links away from a seed"
 	case ReasonTrap:
-		return "traps", "its address looks like that of a crawler trap"
+		return "traps", "its server seems to make up addresses (a crawler trap)"
 	case ReasonExtension:
 		return "other files", "its address names a file that is no page, such as a picture"
 	case ReasonNoFollow:
 		return "not to be followed", "the page or the link asks crawlers not to follow it"
 	case ReasonHostQueue:
 		return "host's queue full", "the queue of its host is full of better links"
+	case ReasonSiteQueue:
+		return "too many new names", "too many better names of its site wait for a first visit"
 	case ReasonQueue:
 		return "queue full", "the queue is full of better links"
 	case ReasonHostPages:
 		return "host's share fetched", "its host has given as many pages as the job allows"
 	case ReasonHostDead:
-		return "host given up", "its host failed too often and was given up"
+		return "host given up", "its host did not answer for days, or its name does not exist"
 	case ReasonRecord:
 		return "not in the record", "it is not in the recorded web, so what the site would answer is not known"
 	case ReasonRobots:

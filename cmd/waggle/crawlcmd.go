@@ -98,6 +98,8 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 	switch {
 	case how == event.Stopped:
 		return exit{exitStopped, fmt.Errorf("stopped; go on with: waggle crawl -o %s --resume", c.Out)}
+	case how == event.HostsDown:
+		return exit{exitDown, fmt.Errorf("hosts that do not answer: %s; try them again with: waggle crawl -o %s --resume", waiting(sum), c.Out)}
 	case sum.Pages == 0:
 		return exit{exitNothing, fmt.Errorf("no page was fetched%s", why(sum, j.Fetch.AllowPrivate))}
 	}

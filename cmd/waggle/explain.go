@@ -62,10 +62,16 @@ func settingValue(s string) string {
 // verdict is the answer in a sentence.
 func verdict(x *event.Explanation) string {
 	because := cause(x.Reason, x.Detail)
+	if t := x.Trap; t.Shape != "" {
+		because += fmt.Sprintf(": %s gave the same page under %s addresses", untrusted(t.Shape, 100), number(t.Copies))
+	}
 	switch x.Fate {
 	case event.Taken:
 		s := fmt.Sprintf("Fetched: %s.", judged(x.Path[len(x.Path)-1].Relevance, x.Threshold))
 		if x.Reason != "" {
+			if !x.Like.IsZero() {
+				because += ": that of " + address(x.Like)
+			}
 			s += " It is not part of the harvest: " + because + "."
 		}
 		return s
@@ -77,6 +83,9 @@ func verdict(x *event.Explanation) string {
 		}
 		if last.Tries > 0 {
 			s += " after " + attempts(last.Tries) + ", the last one: " + because
+		}
+		if d := x.Down; d.Host != "" {
+			s += fmt.Sprintf("; its host has not answered since %s (%s)", moment(d.Since), untrusted(string(d.Reason), 16))
 		}
 		if !x.Whole {
 			s += ", or was in flight when the log broke off"
@@ -171,6 +180,8 @@ func note(n event.Note) string {
 		s = "left the frontier"
 	case "judged":
 		s = "judged anew: relevance " + decimal(n.Relevance)
+	case "outage":
+		s = "taken at " + priority(n.Priority) + ", put back: the network was down"
 	case "fetched", "failed", "retry", "moved":
 		what := n.What
 		if what == "retry" {

@@ -31,6 +31,7 @@ const (
 	exitUsage   = 2
 	exitStopped = 3
 	exitNothing = 4
+	exitDown    = 5
 )
 
 // exitCode is an exit code with what it tells.
@@ -47,6 +48,7 @@ func exitCodes() []exitCode {
 		{exitUsage, "the command, or a file or folder that it names, cannot be used: nothing was done"},
 		{exitStopped, "stopped (Ctrl-C); the same command, or `--resume`, goes on"},
 		{exitNothing, "ended without a single page"},
+		{exitDown, "only links of hosts that do not answer are left; `--resume` tries them"},
 	}
 }
 
@@ -79,6 +81,8 @@ type commands struct {
 		Report labReportCmd `cmd:"" help:"Write the report of a lab's results anew."`
 		List   labListCmd   `cmd:"" help:"Name all scorers, judges and measures."`
 		Judge  labJudgeCmd  `cmd:"" help:"Measure how far a judge is right, with few and many examples, before and after the first pages."`
+		Read   labReadCmd   `cmd:"" help:"Read the pages of a pool in a local page, and grade them."`
+		Pool   labPoolCmds  `cmd:"" help:"Pages for people to read, so that topics have a truth that was read."`
 		Paths  labPathsCmd  `cmd:"" help:"Try models of labelled paths: how well pages are named, how soon goals are reached."`
 	} `cmd:"" help:"Compare strategies on recorded webs, against what was possible."`
 	Train struct {

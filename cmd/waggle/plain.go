@@ -29,8 +29,15 @@ func newPlain(out io.Writer) *plainView { return &plainView{out: out} }
 
 func (v *plainView) Add(e event.Event) {
 	s := &v.state
+	if o, ok := e.(event.Outage); ok {
+		v.tell(o)
+	}
 	s.Add(e)
 	switch e := e.(type) {
+	case event.HostDown:
+		if s.Frontier.Hosts <= 1 && !e.Over { // nothing else is left to do
+			v.print(silence(e, e.At.At))
+		}
 	case event.Started:
 		v.shown, v.pages = e.At.At, s.Pages
 	case event.Ended:
@@ -54,16 +61,14 @@ func (v *plainView) Recall(e event.Event) { v.state.Add(e) }
 // Control is none.
 func (v *plainView) Control() *crawl.Control { return nil }
 
-// Outage tells of an outage when it begins and when it is over.
-func (v *plainView) Outage(o outage) {
-	s := &v.state
-	switch was := s.outage; {
-	case was.since.IsZero() && !o.since.IsZero():
-		v.print("the network is " + o.lasts(s.Last))
-	case !was.since.IsZero() && o.since.IsZero():
-		v.print("the network is back after " + span(s.Last.Sub(was.since)))
+// tell tells of an outage when it begins and when it is over.
+func (v *plainView) tell(e event.Outage) {
+	switch {
+	case e.Over:
+		v.print("the network is back after " + span(e.At.At.Sub(e.Since)))
+	case e.Probes == 0:
+		v.print("the network is " + outage{since: e.Since, next: e.Next}.lasts(e.At.At))
 	}
-	s.Outage(o)
 }
 
 func (v *plainView) line() string {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/web"
@@ -44,6 +45,16 @@ func printSummary(w io.Writer, s *event.Summary) error {
 	}
 	line("time", "%s", run)
 	line("links", "%s queued, %s still wait, %s seen on pages", number(s.Queued), number(s.Frontier.Queued+s.Frontier.Leased), number(s.Links))
+	if s.Frontier.Held > 0 {
+		line("waiting", "%s", waiting(s))
+		for _, d := range s.Down(5) {
+			line("", "  %s: %s (%s tries since %s)", untrusted(string(d.Host), 60), untrusted(d.Reason.Meaning(), 100),
+				number(d.Failures), moment(d.Since))
+		}
+	}
+	if s.Outages > 0 {
+		line("outages", "%s, %s in all, in which nothing answered; no page or host was given up for them", number(s.Outages), span(s.Silence))
+	}
 	if s.Redirect > 0 {
 		line("redirects", "%s followed", number(s.Redirect))
 	}
@@ -83,6 +94,30 @@ func printSummary(w io.Writer, s *event.Summary) error {
 	}
 	return out.Flush()
 }
+
+// waiting tells how many links wait for hosts that do not answer, and until when.
+func waiting(s *event.Summary) string {
+	links, hosts := "links", "hosts"
+	if s.Frontier.Held == 1 {
+		links = "link"
+	}
+	if s.Frontier.Down == 1 {
+		hosts = "host"
+	}
+	out := fmt.Sprintf("%s %s of %s %s", number(s.Frontier.Held), links, number(s.Frontier.Down), hosts)
+	if s.Frontier.Down == 1 {
+		if d := s.Down(1); len(d) > 0 {
+			out = fmt.Sprintf("%s %s of %s", number(s.Frontier.Held), links, untrusted(string(d[0].Host), 60))
+		}
+	}
+	if !s.Until.IsZero() {
+		out += " wait until " + moment(s.Until)
+	}
+	return out
+}
+
+// moment shows a time to the minute.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
 // failures are those of a summary without the addresses that a recorded web does
 // not hold, and how many these are: no site failed there.

@@ -372,7 +372,8 @@ func readFetched(col collection.Collection) (*outcomes, error) {
 			}
 		case event.Failed:
 			switch {
-			case e.Retry:
+			case e.Retry: // it may come yet
+				f.lost[e.URL] = e.Reason
 			case !e.To.IsZero() && (e.Reason == web.ReasonRedirect || e.Reason == web.ReasonRedirectKnown):
 				f.moved[e.URL] = e.To
 			default:

@@ -18,6 +18,7 @@ type viewState struct {
 	latest   []event.Fetched // relevant pages, newest first, at most maxLatest
 	examples examples
 	outage   outage
+	silent   event.HostDown // told last, and nothing was fetched since
 
 	keys     bool // there is a keyboard: tell what its keys do
 	paused   bool
@@ -55,14 +56,33 @@ func (o outage) lasts(now time.Time) string {
 	return text
 }
 
+// silence tells that a host does not answer.
+func silence(d event.HostDown, now time.Time) string {
+	text := untrusted(string(d.Host), 60) + " does not answer (" + untrusted(string(d.Reason), 16) + ")"
+	if in := d.Next.Sub(now); in >= time.Second {
+		text += ", tried again in " + span(in)
+	}
+	return text
+}
+
 func (s *viewState) Add(e event.Event) {
 	s.Summary.Add(e)
 	s.examples.add(e)
 	switch e := e.(type) {
 	case event.Started:
 		s.flow = flow{}
-		s.outage = outage{}
+		s.outage, s.silent = outage{}, event.HostDown{}
+	case event.Outage:
+		s.Outage(outage{since: e.Since, next: e.Next, hosts: e.Sites})
+		if e.Over {
+			s.Outage(outage{})
+		}
+	case event.HostDown:
+		if s.silent = e; e.Over {
+			s.silent = event.HostDown{}
+		}
 	case event.Fetched:
+		s.silent = event.HostDown{}
 		s.flow.add(e.At.At)
 		s.trend.add(e.Relevant && e.Reason == "")
 		if e.Relevant && e.Reason == "" {
@@ -297,8 +317,12 @@ func (s *viewState) overviewRows(now time.Time, n int, p paint) (rows []string) 
 	for _, d := range s.Doubts {
 		add(label("doubt", n), part{text: untrusted(d, 400), sgr: "33", cut: true})
 	}
-	if !s.outage.since.IsZero() && s.How == "" {
+	switch {
+	case s.How != "":
+	case !s.outage.since.IsZero():
 		add(label("network", n), part{text: s.outage.lasts(now), sgr: "33", cut: true})
+	case s.silent.Host != "" && s.Frontier.Hosts <= 1: // nothing else is left to do
+		add(label("waiting", n), part{text: silence(s.silent, now), sgr: "33", cut: true})
 	}
 	add(label("relevant", n), part{text: number(s.Relevant), sgr: "32", cut: true},
 		part{text: "   harvest " + percent(s.Harvest())},

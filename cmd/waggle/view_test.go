@@ -137,10 +137,10 @@ func TestViews(t *testing.T) {
 					v.Add(e)
 					switch at := e.Time(); {
 					case d.HasArg("outage") && i == len(events)/2:
-						v.Outage(outage{since: at.Add(-3 * time.Minute), next: at.Add(time.Minute), hosts: 12})
-						v.Outage(outage{since: at.Add(-3 * time.Minute), next: at.Add(2 * time.Minute), hosts: 12}) // tried in vain
+						v.Add(event.Outage{At: event.At{At: at}, Since: at.Add(-3 * time.Minute), Next: at.Add(time.Minute), Sites: 12})
+						v.Add(event.Outage{At: event.At{At: at}, Since: at.Add(-3 * time.Minute), Next: at.Add(2 * time.Minute), Sites: 12, Probes: 1})
 					case d.HasArg("outage") && i == len(events)/2+1:
-						v.Outage(outage{})
+						v.Add(event.Outage{At: event.At{At: at}, Since: events[len(events)/2].Time().Add(-3 * time.Minute), Over: true})
 					}
 				}
 				if err := v.Close(); err != nil {

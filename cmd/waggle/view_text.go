@@ -116,8 +116,11 @@ func speed(perSecond float64) string {
 
 // priority shows a priority; that of a seed is beyond any a scorer gives.
 func priority(v float64) string {
-	if v >= 1e30 {
+	switch {
+	case v >= 1e30:
 		return "the top"
+	case v <= -5e11: // a shape of addresses that may be a trap
+		return "the bottom"
 	}
 	return decimal(v)
 }
@@ -170,6 +173,8 @@ func ending(how event.Ending) string {
 		return "FrontierEmpty (no link is left)"
 	case event.Stopped:
 		return "Stopped (--resume goes on)"
+	case event.HostsDown:
+		return "HostsDown (the links left are of hosts that do not answer; --resume tries them)"
 	case "":
 		return "not ended: killed, or still running"
 	}

@@ -3,10 +3,14 @@
 package frontiertest
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,6 +31,8 @@ type Frontier interface {
 	Rescore(ctx context.Context, from []byte, n int, score func(*web.Candidate) float64) (next []byte, err error)
 	State(ctx context.Context, name string) ([]byte, error)
 	Stats(now time.Time) web.FrontierStats
+	Share(workers int, delay time.Duration)
+	Revise(ctx context.Context, revise func(s *web.HostState)) error
 	Close() error
 }
 
@@ -58,14 +64,19 @@ func sweep(f Frontier, n int, score func(*web.Candidate) float64) (calls int, er
 
 // transcripts runs testdata/*.txt. A transcript is a list of commands:
 //
-//	new [max=n] [all=n] [shortest]   an empty frontier; the clock at 0s
-//	add, preview            a link a line: address priority [from=address] [depth=n] [features=x]
+//	new [max=n] [all=n] [names=n] [shortest]   an empty frontier; the clock at 0s
+//	share workers=n [delay=d]   what Share is told
+//	add, preview            a link a line: address priority [from=address] [depth=n] [features=x] [seed];
+//	                        {1..n} in an address stands for as many links, told as counts
 //	tick d                  the clock moves on by d
 //	lease n [rescore]       with rescore, lines "address priority" are the
 //	                        new priorities of these addresses
+//	fetch n                 n times: lease one and mark it done; told as counts by site
 //	done, leave, forget, drop   an address or a host a line
 //	retry                   a link a line, as for add, and tries=n
-//	hosts                   host due [fetched=n] a line; due counts from 0s
+//	hosts                   host due [fetched=n] [barren=n] [failures=n] [slow] [silent] [down] a line;
+//	                        due counts from 0s
+//	revise host due         the due time of a host that is met in Revise
 //	turn                    lines "forget|add|done|retry|leave|hosts|drop rest" as one Turn
 //	rescore [n=n]           lines "address priority", for the waiting ones; n
 //	                        at a time, with the number of calls
@@ -129,9 +140,28 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 		s.now, s.opts = Start, frontier.Options{}
 		d.MaybeScanArgs(t, "max", &s.opts.MaxPerHost)
 		d.MaybeScanArgs(t, "all", &s.opts.Max)
+		d.MaybeScanArgs(t, "names", &s.opts.MaxNames)
 		s.opts.Shortest = d.HasArg("shortest")
 		s.f, err = s.maker.New(s.opts)
 		return "", err
+	case "share":
+		var workers int
+		var delay string
+		d.ScanArgs(t, "workers", &workers)
+		d.MaybeScanArgs(t, "delay", &delay)
+		by, err := time.ParseDuration(cmp.Or(delay, "0s"))
+		s.f.Share(workers, by)
+		return "", err
+	case "revise":
+		due, err := time.ParseDuration(d.CmdArgs[1].Key)
+		if err != nil {
+			return "", err
+		}
+		return "", s.f.Revise(ctx, func(h *web.HostState) {
+			if string(h.Host) == d.CmdArgs[0].Key {
+				h.Due = Start.Add(due)
+			}
+		})
 	case "reopen":
 		s.f, err = s.maker.Reopen(s.f, s.opts)
 		return "", err
@@ -157,11 +187,29 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 			addLine(t, &turn, cmd, rest)
 		}
 		r, err := s.f.Commit(ctx, turn)
+		if strings.Contains(d.Input, "{") {
+			var counts [5]int
+			for _, a := range r.Added {
+				counts[a]++
+			}
+			for a, n := range counts {
+				if n > 0 {
+					say("%s %d", admission(web.Admission(a)), n)
+				}
+			}
+			if n := len(r.Displaced); n > 0 {
+				say("displaced %d", n)
+			}
+			return out.String(), err
+		}
 		for i, a := range r.Added {
 			say("%s %s", admission(a), turn.Add[i].URL)
 		}
 		for _, c := range r.Dropped {
 			say("dropped %s %v", c.URL, c.Priority)
+		}
+		for _, c := range r.Displaced {
+			say("displaced %s %v", c.URL, c.Priority)
 		}
 		for _, c := range r.Crowded {
 			say("crowded out %s %v", c.URL, c.Priority)
@@ -194,6 +242,23 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 			say("none")
 		}
 		return out.String(), err
+	case "fetch":
+		n, err := strconv.Atoi(d.CmdArgs[0].Key)
+		counts := map[string]int{}
+		for range n {
+			leases, err := s.f.Lease(ctx, s.now, 1, nil)
+			if err != nil || len(leases) == 0 {
+				return "", errors.Join(err, errors.New("nothing to fetch"))
+			}
+			counts[leases[0].URL.Host().Domain()]++
+			if _, err := s.f.Commit(ctx, web.Turn{Done: []web.URL{leases[0].URL}}); err != nil {
+				return "", err
+			}
+		}
+		for _, site := range slices.Sorted(maps.Keys(counts)) {
+			say("%s %d", site, counts[site])
+		}
+		return out.String(), err
 	case "rescore":
 		scores := table(t, lines)
 		n := 100
@@ -219,6 +284,9 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 	case "stats":
 		x := s.f.Stats(s.now)
 		say("queued %d leased %d seen %d, hosts %d: ready %d waiting %d", x.Queued, x.Leased, x.Seen, x.Hosts, x.Ready, x.Waiting)
+		if x.Down > 0 {
+			say("down %d, held %d", x.Down, x.Held)
+		}
 	case "state":
 		var turn web.Turn
 		for _, line := range lines {
@@ -261,7 +329,7 @@ func describe(c *web.Candidate) string {
 func addLine(t *testing.T, turn *web.Turn, cmd, rest string) {
 	switch cmd {
 	case "add":
-		turn.Add = append(turn.Add, candidates(t, []string{rest})...)
+		turn.Add = append(turn.Add, candidates(t, spread(t, rest))...)
 	case "retry":
 		turn.Retry = append(turn.Retry, candidates(t, []string{rest})...)
 	case "done":
@@ -279,13 +347,47 @@ func addLine(t *testing.T, turn *web.Turn, cmd, rest string) {
 			t.Fatal(err)
 		}
 		s := web.HostState{Host: web.Host(fields[0]), Due: Start.Add(due)}
-		if len(fields) > 2 {
-			s.Fetched, _ = strconv.Atoi(strings.TrimPrefix(fields[2], "fetched="))
+		for _, f := range fields[2:] {
+			name, value, _ := strings.Cut(f, "=")
+			n, _ := strconv.Atoi(value)
+			switch name {
+			case "fetched":
+				s.Fetched = n
+			case "barren":
+				s.Barren = n
+			case "failures":
+				s.Failures = n
+			case "slow":
+				s.Slow = 1
+			case "silent":
+				s.Silent, s.Since = true, Start.Add(due)
+			case "down":
+				s.Down = true
+			default:
+				t.Fatalf("unknown field %q", f)
+			}
 		}
 		turn.Hosts = append(turn.Hosts, s)
 	default:
 		t.Fatalf("unknown part of a turn: %q", cmd)
 	}
+}
+
+// spread writes a line with {1..n} in it n times.
+func spread(t *testing.T, line string) (lines []string) {
+	before, rest, ok := strings.Cut(line, "{1..")
+	if !ok {
+		return []string{line}
+	}
+	count, after, _ := strings.Cut(rest, "}")
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		lines = append(lines, fmt.Sprintf("%s%d%s", before, i+1, after))
+	}
+	return lines
 }
 
 func candidates(t *testing.T, lines []string) (cs []web.Candidate) {
@@ -307,6 +409,8 @@ func candidates(t *testing.T, lines []string) (cs []web.Candidate) {
 				c.Depth, _ = strconv.Atoi(value)
 			case "tries":
 				c.Tries, _ = strconv.Atoi(value)
+			case "seed":
+				c.Kind = web.LinkSeed
 			default:
 				t.Fatalf("unknown field %q", f)
 			}
@@ -334,7 +438,7 @@ func address(t testing.TB, s string) web.URL {
 }
 
 func admission(a web.Admission) string {
-	names := []string{"known", "queued", "raised", "refused"}
+	names := []string{"known", "queued", "raised", "refused", "crowded"}
 	if int(a) < len(names) {
 		return names[a]
 	}

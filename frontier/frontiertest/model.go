@@ -226,6 +226,11 @@ func (m *Model) Lease(now time.Time, n int, rescore func(*web.Candidate) float64
 			}
 			chosen = slices.MinFunc(looked, better)
 		}
+		if s := m.states[chosen.URL.Host()]; s.Silent && s.Failures%2 == 1 && len(m.waiting(s.Host)) > 1 {
+			chosen.Priority = stored
+			chosen = m.waiting(s.Host)[1]
+			stored = chosen.Priority
+		}
 		chosen.how, chosen.stored = leased, stored
 		h := chosen.URL.Host()
 		s := m.states[h]
@@ -272,6 +277,10 @@ func (m *Model) Stats(now time.Time) (s web.FrontierStats) {
 			if !hosts[h] && !m.busy(h) {
 				if m.states[h].Due.After(m.now) {
 					s.Waiting++
+					if m.states[h].Down {
+						s.Down++
+						s.Held += len(m.waiting(h))
+					}
 				} else {
 					s.Ready++
 				}
@@ -401,6 +410,8 @@ func (d *Driver) Turn() (t web.Turn) {
 			t.Hosts = append(t.Hosts, web.HostState{
 				Host: l.URL.Host(), Due: d.Now.Add(time.Duration(d.Draw(20, "delay")) * time.Second),
 				Fetched: l.Host.Fetched + 1, Failures: d.Draw(2, "failures"), Barren: d.Draw(2, "barren"),
+				Silent: d.Draw(2, "silent") == 0, Down: d.Draw(3, "down") == 0, Slow: d.Draw(2, "slow"),
+				Since: []time.Time{{}, d.Now}[d.Draw(2, "since")],
 			})
 		}
 	}
@@ -537,8 +548,8 @@ func differ(what string, got, want any, err error) error {
 func leases(ls []web.Lease) (out []string) {
 	for _, l := range ls {
 		h := l.Host
-		out = append(out, fmt.Sprintf("%s | %s due %v fetched %d failures %d barren %d",
-			whole(l.Candidate), h.Host, h.Due.UTC(), h.Fetched, h.Failures, h.Barren))
+		out = append(out, fmt.Sprintf("%s | %s due %v fetched %d failures %d barren %d slow %d silent %t down %t since %v",
+			whole(l.Candidate), h.Host, h.Due.UTC(), h.Fetched, h.Failures, h.Barren, h.Slow, h.Silent, h.Down, h.Since.UTC()))
 	}
 	return out
 }

@@ -1,0 +1,215 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// What the driver gives out, what it takes in, and what it waits for.
+
+// lease takes out what idle workers may fetch within the budget.
+func (d *driver) lease(ctx context.Context, now time.Time) (out []web.Lease, err error) {
+	n := min(d.Workers-d.inFlight, d.step.Room()-d.inFlight)
+	if n <= 0 || d.Control.Paused() {
+		return nil, nil
+	}
+	what, probe := d.step.net.ask(now)
+	switch what {
+	case giveNothing:
+		return nil, nil
+	case giveProbe:
+		out = []web.Lease{probe}
+		d.step.net.given(&probe)
+	case giveLink:
+		if out, err = d.links(ctx, now, 1); err != nil {
+			return nil, err
+		}
+		if len(out) > 0 {
+			d.step.net.sent(out[0])
+			break
+		}
+		again, ok, said := d.step.net.noLink(now)
+		if ok {
+			out = []web.Lease{again}
+			d.step.net.given(&again)
+		}
+		if err := d.say(said...); err != nil {
+			return nil, err
+		}
+	default:
+		if out, err = d.links(ctx, now, n); err != nil {
+			return nil, err
+		}
+	}
+	d.inFlight += len(out)
+	return out, nil
+}
+
+// links takes at most n links out of the frontier. Those of a trap are dropped.
+func (d *driver) links(ctx context.Context, now time.Time, n int) (out []web.Lease, err error) {
+	for n > 0 {
+		var rescore func(*web.Candidate) float64
+		switch {
+		case d.Scorer.Rescores():
+			rescore = d.step.Rescore
+		case d.step.traps.wary > 0:
+			rescore = d.step.Rerank
+		}
+		leased, err := d.Frontier.Lease(ctx, now, n, rescore)
+		if err != nil {
+			return nil, err
+		}
+		good, drop := d.step.sort(now, leased)
+		out = append(out, good...)
+		if drop == nil {
+			return out, nil
+		}
+		if err := d.settle(ctx, now, nil, *drop); err != nil {
+			return nil, err
+		}
+		n -= len(good)
+	}
+	return out, nil
+}
+
+// sort makes leases ready to be given out, but for links of a trap: it returns the
+// turn that drops those, nil if there are none.
+func (s *Step) sort(now time.Time, leased []web.Lease) (good []web.Lease, drop *Outcome) {
+	var trapped []web.URL
+	for i := range leased {
+		l := &leased[i]
+		if l.Priority < SeedPriority && s.traps.fate(l.URL) == shapeTrap {
+			trapped = append(trapped, l.URL)
+			continue
+		}
+		s.give(now, l)
+		good = append(good, *l)
+	}
+	if len(trapped) == 0 {
+		return good, nil
+	}
+	drop = &Outcome{
+		Turn:  web.Turn{Done: trapped},
+		Event: event.Dropped{At: event.At{At: now}, Reason: web.ReasonTrap, Count: len(trapped), URLs: trapped},
+	}
+	s.store(&drop.Turn)
+	return good, drop
+}
+
+// arrive takes in what a worker brought.
+func (d *driver) arrive(ctx context.Context, a Arrival) error {
+	now := d.Clock.Now()
+	d.stuck = time.Time{}
+	ready, said := d.step.Judge(now, a)
+	return d.judged(ctx, now, ready, said)
+}
+
+// judged takes in arrivals of which it is known what they mean.
+func (d *driver) judged(ctx context.Context, now time.Time, ready []Arrival, said []event.Event) error {
+	if err := d.say(said...); err != nil {
+		return err
+	}
+	for _, a := range ready {
+		out, err := d.step.Arrive(now, a, d.preview(ctx))
+		if err != nil {
+			return err
+		}
+		if err := d.settle(ctx, now, a.Record, out); err != nil {
+			return err
+		}
+		if err := d.sweep(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// idle judges what was set aside when nothing else is to be done, and finds a crawl
+// that hangs. again tells that something has changed.
+func (d *driver) idle(ctx context.Context, now time.Time) (again bool, err error) {
+	if d.inFlight > 0 || d.Control.Paused() {
+		d.stuck = time.Time{}
+		return false, nil
+	}
+	at, ok := d.wake()
+	if ok && at.Sub(now) <= idleFor {
+		return false, d.watch(now, at)
+	}
+	was := d.step.net.state
+	ready, said := d.step.net.idle(now)
+	if len(ready)+len(said) > 0 || d.step.net.state != was {
+		d.stuck = time.Time{}
+		return true, d.judged(ctx, now, ready, said)
+	}
+	return false, d.watch(now, at)
+}
+
+// For how long nothing may be given out although it is due; the rounds are for a
+// clock that stands still.
+const (
+	hangs      = 10 * time.Second
+	manyRounds = 100_000
+)
+
+// watch fails when nothing is under way and nothing will ever be: links wait, and
+// the frontier names no moment at which it gives one out, or lets that pass.
+func (d *driver) watch(now, at time.Time) error {
+	s := d.Frontier.Stats(now)
+	switch {
+	case s.Queued+s.Leased == 0 || s.Queued == s.Held && s.Leased == 0 || at.After(now):
+		d.stuck = time.Time{}
+	case d.stuck.IsZero():
+		d.stuck, d.rounds = now, 0
+	case now.Sub(d.stuck) < hangs && d.rounds < manyRounds:
+		d.rounds++
+	default:
+		var hosts []string
+		if l, ok := d.Frontier.(lister); ok {
+			for _, h := range l.Hosts(3) {
+				hosts = append(hosts, fmt.Sprintf("%s (%d links, busy: %t, due %s)", h.Host, h.Queued, h.Busy, h.Due.UTC().Format(time.DateTime)))
+			}
+		}
+		return fmt.Errorf("the crawl hangs: %d links of %d hosts wait, %d are leased and none of these is being fetched; "+
+			"this is a fault of the frontier, or of what is stored of it: %s", s.Queued, s.Hosts, s.Leased, strings.Join(hosts, ", "))
+	}
+	return nil
+}
+
+// wake is the earliest moment at which something may be given out without an
+// arrival before it; ok is false when there is none.
+func (d *driver) wake() (at time.Time, ok bool) {
+	if at, ok := d.step.net.due(); ok {
+		return at, true
+	}
+	if d.step.net.state != networkUp {
+		return time.Time{}, false
+	}
+	return d.Frontier.NextDue()
+}
+
+// nap is how long to wait at most for an arrival: until something may be given
+// out, or the next tick.
+func (d *driver) nap(now time.Time) time.Duration {
+	wait := tickEvery
+	if at, ok := d.wake(); ok && d.inFlight < d.Workers && !d.Control.Paused() {
+		wait = min(wait, max(at.Sub(now), time.Millisecond))
+	}
+	return wait
+}
+
+// downUntil says when the first link that waits is due, and when the last host
+// that is down will be given up.
+func (d *driver) downUntil() (next, until time.Time, err error) {
+	next, _ = d.Frontier.NextDue()
+	err = d.Frontier.Revise(context.Background(), func(h *web.HostState) {
+		if h.Down && !h.Since.IsZero() {
+			until = later(until, h.Since.Add(d.step.policy.GiveUp))
+		}
+	})
+	return next, until, err
+}

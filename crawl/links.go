@@ -1,0 +1,146 @@
+package crawl
+
+import (
+	"math"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// What becomes of the links of a page.
+
+// ofCopy are the links of a page that is not followed, as it only repeats another.
+func ofCopy(p *web.Page) (refused []event.Skipped) {
+	met := make(map[web.URL]bool, len(p.Links))
+	for i := range p.Links {
+		if u := p.Links[i].URL; !met[u] {
+			met[u] = true
+			refused = append(refused, event.Skipped{URL: u, Reason: web.ReasonDuplicate})
+		}
+	}
+	return refused
+}
+
+// link is a found candidate with what only its report needs.
+type link struct {
+	web.Candidate
+	anchor string // at most 80 bytes
+}
+
+// links scores the links of a page. A link that occurs more than once goes by
+// its best occurrence, in the place of its first.
+func (s *Step) links(a Arrival, memory []byte) (found []link, refused []event.Skipped) {
+	p, parent := a.Page, &a.Lease.Candidate
+	if p.Directives.NoFollow && !s.policy.IgnoreDirectives {
+		return nil, nil
+	}
+	place := make(map[web.URL]int, len(p.Links))
+	for i := range p.Links {
+		l := &p.Links[i]
+		if l.NoFollow && s.policy.HonourNoFollow {
+			refused = append(refused, event.Skipped{URL: l.URL, Reason: web.ReasonNoFollow})
+			continue
+		}
+		c := web.Candidate{
+			URL:      l.URL,
+			From:     parent.URL,
+			Kind:     l.Kind,
+			Depth:    parent.Depth + 1,
+			Features: a.Features[i],
+			Memory:   memory,
+		}
+		c.Priority = s.traps.rank(c.URL, s.score(&c))
+		if j, twice := place[l.URL]; !twice {
+			place[l.URL] = len(found)
+			found = append(found, link{c, clip(l.Anchor, 80)})
+		} else if c.Priority > found[j].Priority {
+			found[j] = link{c, clip(l.Anchor, 80)}
+		}
+	}
+	return found, refused
+}
+
+// score guards the frontier against a scorer that errs.
+func (s *Step) score(c *web.Candidate) float64 {
+	if v := s.scorer.Score(c); !math.IsNaN(v) {
+		return v
+	}
+	return -math.MaxFloat32
+}
+
+// admit sorts found links into those the frontier takes and those it never
+// will. A link that is refused by its address is marked done, so that it is
+// reported once; one refused for the path that led to it may come again.
+func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
+	queued []event.Found, skipped []event.Skipped, turn web.Turn, err error,
+) {
+	if len(found)+len(refused) == 0 {
+		return nil, nil, web.Turn{}, nil
+	}
+	// Refused links are previewed as well: one known is not news.
+	asked := make([]web.Candidate, 0, len(found)+len(refused))
+	for _, l := range found {
+		asked = append(asked, l.Candidate)
+	}
+	for _, r := range refused {
+		asked = append(asked, web.Candidate{URL: r.URL, Priority: -math.MaxFloat32})
+	}
+	fate, err := preview(asked)
+	if err != nil {
+		return nil, nil, web.Turn{}, err
+	}
+	for i, c := range found {
+		if fate[i] == web.Known {
+			continue
+		}
+		reason, forGood := s.refuse(&c.Candidate)
+		switch {
+		case reason != "":
+			if fate[i] != web.Raised { // one that waits was found on a better path
+				skipped = append(skipped, event.Skipped{URL: c.URL, Reason: reason})
+			}
+			if forGood {
+				turn.Done = append(turn.Done, c.URL)
+			}
+		case fate[i] == web.Refused:
+			skipped = append(skipped, event.Skipped{URL: c.URL, Reason: web.ReasonHostQueue})
+		case fate[i] == web.Crowded:
+			skipped = append(skipped, event.Skipped{URL: c.URL, Reason: web.ReasonSiteQueue})
+		default:
+			turn.Add = append(turn.Add, c.Candidate)
+			queued = append(queued, event.Found{
+				URL: c.URL, Priority: c.Priority, Anchor: c.anchor, Raised: fate[i] == web.Raised,
+			})
+		}
+	}
+	for i, r := range refused {
+		if fate[len(found)+i] != web.Known {
+			skipped = append(skipped, r)
+		}
+	}
+	return queued, skipped, turn, nil
+}
+
+// refuse says why a link may not enter the frontier, "" if it may, and whether
+// that is so whatever path leads to it.
+func (s *Step) refuse(c *web.Candidate) (reason web.Reason, forGood bool) {
+	if r := s.policy.Scope.check(c.URL); r != "" {
+		// Where a seed has yet to move to is not known before it was fetched.
+		return r, s.count.Seeds <= 0
+	}
+	if c.Kind != web.LinkSeed {
+		if isOtherFile(c.URL) {
+			return web.ReasonExtension, true
+		}
+		if isTrap(c.URL) || s.traps.fate(c.URL) == shapeTrap {
+			return web.ReasonTrap, true
+		}
+	}
+	if r, ok := s.closed[c.URL.Host()]; ok {
+		return r, true
+	}
+	if c.Depth > s.policy.MaxDepth {
+		return web.ReasonDepth, false
+	}
+	return "", false
+}

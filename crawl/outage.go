@@ -1,0 +1,393 @@
+package crawl
+
+import (
+	"slices"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// network tells a network that is down from hosts that are.
+//
+// A request without any response (no name, no connection, nothing in time) says
+// little by itself. It is set aside, its lease unended, until it is known what it
+// means:
+//
+//	                    ┌── a later request was answered ──► it counts
+//	failure ──► aside ──┤
+//	                    └── the network was down ──► forgiven: the link goes back as it was
+//
+// The life of the network:
+//
+//	    doubtSites sites fail and none answers,       doubtProbes without an
+//	    or nothing else is left to do                 answer, or nobody to ask
+//	up ────────────────────────────────────► doubt ────────────────────► down
+//	▲                                          │                           │
+//	└──────────────── an answer ───────────────┴───────────────────────────┘
+//
+// In doubt and while the network is down the crawl gives out no links. It probes,
+// with one request at a time: for the robots.txt of hosts that answered before,
+// since there may be no page left to ask them for; as long as nobody has answered
+// in this run, for links. In doubt the probes follow one another, later they come
+// after longer and longer waits.
+//
+// A crawl that has but one host left cannot tell: the failure then counts against
+// a host that does not answer.
+//
+// The network is a part of the Step: it reads no clock. Nothing of it is stored:
+// what was set aside is queued as it was when the frontier is opened again.
+type network struct {
+	delay  time.Duration // between two requests to a host
+	state  networkState
+	since  time.Time        // the first failure of what is aside
+	aside  []aside          // oldest first
+	known  []known          // hosts that answered, one of each site, the latest last
+	flying map[web.Host]int // requests under way
+	answer time.Time        // the last answer to a link or probe
+
+	probe  web.Lease     // under way; the zero lease = none
+	again  bool          // it is for a link that was set aside
+	probes int           // without an answer, in this state
+	next   time.Time     // when the next one may be sent
+	wait   time.Duration // after one without an answer
+
+	// proxied tells that every request goes through one proxy.
+	proxied bool
+}
+
+type networkState uint8
+
+const (
+	networkUp networkState = iota
+	networkDoubt
+	networkDown
+)
+
+// aside is a failure that was set aside.
+type aside struct {
+	Arrival
+	at time.Time
+}
+
+// known is a host that answered.
+type known struct {
+	host   web.Host
+	site   string
+	robots web.URL
+	due    time.Time // of its next request
+}
+
+const (
+	doubtSites  = 8
+	doubtProbes = 3
+	mostKnown   = 16
+	probeWait   = time.Second // then doubled
+	mostWait    = time.Minute
+	// idleFor is for how long nothing else may be due, for what is aside to be
+	// judged by itself.
+	idleFor = time.Minute
+)
+
+// hearing is what an arrival says of the network.
+type hearing uint8
+
+const (
+	unasked hearing = iota // no request was sent
+	answered
+	silence
+)
+
+// hear tells whether anybody answered.
+func hear(a *Arrival) hearing {
+	f := a.Failure
+	if f == nil {
+		return answered
+	}
+	switch f.Reason {
+	case web.ReasonBusy, web.ReasonAddress, web.ReasonPort, web.ReasonContact:
+		return unasked
+	case web.ReasonDNS, web.ReasonConnect, web.ReasonTLS, web.ReasonTimeout, web.ReasonReset:
+		return silence
+	case web.ReasonRobots:
+		if f.Robots == nil {
+			return unasked // the rules were known
+		}
+	case web.ReasonRobotsMissing:
+		// A host whose robots.txt could not be had is not asked again for a while.
+		if f.Robots == nil && (a.Lease.Host.Failures == 0 || a.Lease.Host.Silent) {
+			return silence
+		}
+	}
+	return answered
+}
+
+// certainty is what is known of the network at the time of a failure.
+type certainty uint8
+
+const (
+	networkWorked  certainty = iota // others answered afterwards
+	networkUnknown                  // nobody else was asked
+	networkFailed                   // nobody answered
+)
+
+// given notes that a request is under way.
+func (n *network) given(l *web.Lease) {
+	if n.flying == nil {
+		n.flying = make(map[web.Host]int)
+	}
+	n.flying[l.URL.Host()]++
+}
+
+// judge takes in an arrival and returns those of which it is now known what they
+// mean, in order: this one, others that were set aside, or none. wait is how long
+// its host is to be left alone.
+func (n *network) judge(now time.Time, a Arrival, wait time.Duration) (ready []Arrival, said []event.Event) {
+	if h := a.Lease.URL.Host(); n.flying[h] > 1 {
+		n.flying[h]--
+	} else {
+		delete(n.flying, h)
+	}
+	probe := n.probe.URL == a.Lease.URL
+	if probe {
+		n.probe = web.Lease{}
+	}
+	link := a.Lease.Kind != web.LinkProbe // the frontier waits for it
+	switch hear(&a) {
+	case answered:
+		n.know(now, a.Lease.URL, wait)
+		if n.state == networkUp || probe || n.state == networkDoubt && a.Lease.Given.After(n.since) {
+			ready, said = n.up(now, a.Lease.Given, probe)
+		}
+	case silence:
+		if link {
+			if len(n.aside) == 0 && n.state == networkUp {
+				n.since = now
+			}
+			n.aside = append(n.aside, aside{a, now})
+		}
+		switch {
+		case probe:
+			said = n.vain(now, a.Lease.URL, link)
+		case n.state == networkUp && n.evidence() >= doubtSites:
+			said = n.doubt(now)
+		}
+		return nil, said
+	case unasked:
+		if probe {
+			said = n.vain(now, a.Lease.URL, link)
+			if at := now.Add(a.Failure.RetryAfter); at.After(n.next) {
+				n.next = at
+			}
+		}
+	}
+	if link {
+		ready = append(ready, a)
+	}
+	return ready, said
+}
+
+// know notes that a host answered.
+func (n *network) know(now time.Time, u web.URL, wait time.Duration) {
+	n.answer = now
+	robots, err := web.Parse(u.Origin() + "/robots.txt")
+	if err != nil {
+		return // an address has an origin
+	}
+	k := known{host: u.Host(), site: u.Host().Domain(), robots: robots, due: now.Add(wait)}
+	n.known = slices.DeleteFunc(n.known, func(o known) bool { return o.site == k.site })
+	if len(n.known) == mostKnown {
+		n.known = slices.Delete(n.known, 0, 1)
+	}
+	n.known = append(n.known, k)
+}
+
+// up takes in that a request given at a moment was answered: what had failed before
+// counts, or is forgiven where the network was down.
+func (n *network) up(now, given time.Time, probe bool) (ready []Arrival, said []event.Event) {
+	was := n.state
+	left := n.aside[:0:0]
+	for _, s := range n.aside {
+		switch {
+		case was == networkDown:
+			s.certainty = networkFailed
+		case !probe && s.at.After(given):
+			left = append(left, s)
+			continue
+		}
+		ready = append(ready, s.Arrival)
+	}
+	if was == networkDown {
+		said = append(said, event.Outage{At: event.At{At: now}, Since: n.since, Over: true})
+	}
+	n.state, n.aside = networkUp, left
+	if len(left) > 0 {
+		n.since = left[0].at
+	}
+	return ready, said
+}
+
+// evidence is the number of sites that failed, those left out that had failed
+// before.
+func (n *network) evidence() int {
+	sites := make(map[string]bool, len(n.aside))
+	for _, s := range n.aside {
+		if s.Lease.Host.Failures == 0 {
+			sites[s.Lease.URL.Host().Domain()] = true
+		}
+	}
+	return len(sites)
+}
+
+// doubt begins to ask whether the network is down.
+func (n *network) doubt(now time.Time) []event.Event {
+	n.state, n.probes, n.next = networkDoubt, 0, now
+	if len(n.known) > 0 && len(n.others()) == 0 {
+		return n.down(now)
+	}
+	return nil
+}
+
+// down begins an outage.
+func (n *network) down(now time.Time) []event.Event {
+	n.state, n.probes, n.wait = networkDown, 0, probeWait
+	n.next = now.Add(n.wait)
+	return n.tell(now)
+}
+
+func (n *network) tell(now time.Time) []event.Event {
+	sites := map[string]bool{}
+	for _, s := range n.aside {
+		sites[s.Lease.URL.Host().Domain()] = true
+	}
+	return []event.Event{event.Outage{At: event.At{At: now}, Since: n.since, Sites: len(sites), Probes: n.probes, Next: n.next}}
+}
+
+// others are the hosts that answered of whose sites none has failed since, the
+// latest first.
+func (n *network) others() (out []known) {
+	for _, k := range slices.Backward(n.known) {
+		if !slices.ContainsFunc(n.aside, func(s aside) bool { return s.Lease.URL.Host().Domain() == k.site }) {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// vain goes on from a probe without an answer.
+func (n *network) vain(now time.Time, u web.URL, link bool) []event.Event {
+	n.probes++
+	for i := range n.known {
+		if n.known[i].host == u.Host() {
+			n.known[i].due = now.Add(n.delay)
+		}
+	}
+	if n.state == networkDoubt {
+		if n.probes >= doubtProbes || len(n.known) > 0 && n.probes >= len(n.others()) {
+			return n.down(now)
+		}
+		return nil
+	}
+	// As long as each probe is for a link of another host, none of them waits
+	// for long: half of all hosts may be down.
+	if !link || n.again {
+		n.wait = min(2*n.wait, mostWait)
+	}
+	n.next = now.Add(n.wait)
+	return n.tell(now)
+}
+
+// idle takes in that nothing is under way, and nothing can be given out for
+// idleFor: what is aside is judged by itself.
+func (n *network) idle(now time.Time) (ready []Arrival, said []event.Event) {
+	if n.state != networkUp || len(n.aside) == 0 {
+		return nil, nil
+	}
+	// Through a proxy that never let anything through, it is the proxy.
+	if e := n.evidence(); e >= 2 || e == 1 && (len(n.others()) > 0 || n.proxied && len(n.known) == 0) {
+		return nil, n.doubt(now)
+	}
+	for _, s := range n.aside {
+		if since := s.Lease.Host.Since; since.IsZero() || !n.answer.After(since) {
+			s.certainty = networkUnknown
+		}
+		ready = append(ready, s.Arrival)
+	}
+	n.aside = nil
+	return ready, nil
+}
+
+// order is what may be given out.
+type order uint8
+
+const (
+	giveLinks order = iota
+	giveNothing
+	giveProbe // the one that comes with the order
+	giveLink  // one link, as a probe: see sent and noLink
+)
+
+// ask says what may be given out now.
+func (n *network) ask(now time.Time) (order, web.Lease) {
+	switch {
+	case n.state == networkUp:
+		return giveLinks, web.Lease{}
+	case !n.probe.URL.IsZero() || now.Before(n.next):
+		return giveNothing, web.Lease{}
+	}
+	if len(n.known) == 0 {
+		return giveLink, web.Lease{}
+	}
+	choice := n.known
+	if n.state == networkDoubt {
+		choice = n.others()
+		slices.Reverse(choice)
+	}
+	var soonest time.Time
+	for i := range choice {
+		// From the latest on, each probe another one.
+		k := choice[len(choice)-1-(n.probes+i)%len(choice)]
+		if n.flying[k.host] > 0 {
+			continue
+		}
+		if !k.due.After(now) {
+			return giveProbe, n.sent(web.Lease{Candidate: web.Candidate{URL: k.robots, Kind: web.LinkProbe}, Given: now})
+		}
+		if soonest.IsZero() || k.due.Before(soonest) {
+			soonest = k.due
+		}
+	}
+	if n.next = soonest; soonest.IsZero() {
+		n.next = now.Add(probeWait)
+	}
+	return giveNothing, web.Lease{}
+}
+
+// sent notes that a lease is given out as a probe.
+func (n *network) sent(l web.Lease) web.Lease {
+	n.probe, n.again = l, false
+	return l
+}
+
+// noLink takes in that the frontier had no link to probe with: one that was set
+// aside is sent again.
+func (n *network) noLink(now time.Time) (l web.Lease, ok bool, said []event.Event) {
+	if n.state == networkDoubt {
+		return l, false, n.down(now)
+	}
+	if len(n.aside) == 0 {
+		n.next = now.Add(n.wait)
+		return l, false, nil
+	}
+	l = n.aside[0].Lease
+	l.Given = now
+	n.aside = slices.Delete(n.aside, 0, 1)
+	n.probe, n.again = l, true
+	return l, true, nil
+}
+
+// due is when ask may say something else without an arrival; ok is false when
+// there is no such moment.
+func (n *network) due() (at time.Time, ok bool) {
+	return n.next, n.state != networkUp && n.probe.URL.IsZero()
+}

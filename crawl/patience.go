@@ -1,0 +1,97 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// How long a fetch may take.
+//
+// A request that took slowAfter, or brought nothing in that time, was slow; a host
+// is slow until one of its requests is not. The frontier bounds how many workers
+// are with slow hosts. What a fetch from one may take depends on how long the host
+// has been slow and on the rank of the link: one in the upper half of those given
+// out lately has the whole time of the fetcher, any other
+//
+//	Timeout / (1 + requests in a row that were slow),
+//
+// beside the delay that politeness may ask for. A fetch that takes longer fails
+// for the time, as one that the fetcher ends.
+const (
+	slowAfter = 3 * time.Second
+	mostSlow  = 3  // slow requests in a row that count
+	lookBack  = 64 // links by which a rank is told
+)
+
+// ranks tells the rank of a link by the priorities of those given out lately.
+type ranks struct {
+	last [lookBack]float64
+	n    int
+}
+
+func (r *ranks) add(p float64) {
+	r.last[r.n%lookBack] = p
+	r.n++
+}
+
+// upper tells whether a priority is in the upper half.
+func (r *ranks) upper(p float64) bool {
+	some := slices.Clone(r.last[:min(r.n, lookBack)])
+	slices.Sort(some)
+	return len(some) == 0 || p >= some[len(some)/2]
+}
+
+// pace notes how long a request took.
+func (s *Step) pace(now time.Time, h *web.HostState, a *Arrival) {
+	switch {
+	case a.Response != nil && a.Response.Took < slowAfter:
+		h.Slow = 0
+	case a.Response != nil, hear(a) == silence && !a.Lease.Given.IsZero() && now.Sub(a.Lease.Given) >= slowAfter:
+		h.Slow = min(h.Slow+1, mostSlow)
+	}
+}
+
+// give makes a lease ready to be given out at now.
+func (s *Step) give(now time.Time, l *web.Lease) {
+	l.Given = now
+	if l.Host.Slow > 0 && !s.ranks.upper(l.Priority) {
+		l.Patience = s.policy.Timeout/time.Duration(1+min(l.Host.Slow, mostSlow)) + s.policy.Delay
+	}
+	s.ranks.add(l.Priority)
+	s.net.given(l)
+}
+
+// errLate is the cause that ends a fetch which took too long.
+var errLate = errors.New("the fetch took too long")
+
+// within ends a context after the time that a lease has.
+func within(ctx context.Context, c clock.Clock, d time.Duration) (context.Context, context.CancelFunc) {
+	if d <= 0 {
+		return ctx, func() {}
+	}
+	limited, cancel := context.WithCancelCause(ctx)
+	fire, stop := c.NewTimer(d)
+	go func() {
+		defer stop()
+		select {
+		case <-fire:
+			cancel(errLate)
+		case <-limited.Done():
+		}
+	}()
+	return limited, func() { cancel(nil) }
+}
+
+// Late is the failure of a lease that took longer than its Patience.
+func Late(l *web.Lease) *web.Failure {
+	return &web.Failure{
+		Reason: web.ReasonTimeout, Temporary: true, Err: errLate,
+		Detail: fmt.Sprintf("%.200s: more than %v, the time for a link of its rank on a slow host", l.URL, l.Patience),
+	}
+}

@@ -1,0 +1,163 @@
+package crawl
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// A trap is a host that serves one body under ever new addresses. What such
+// addresses have in common is their shape:
+//
+//	its pattern      shop.example/item/N?page&sort     digits as N, no values
+//	its directory    shop.example/item/…               the first one
+//	its host         shop.example/…
+//
+// The life of a shape:
+//
+//	        a copy        copies, and most         more copies, and
+//	unknown ──────► met ──────────────────► suspect ──────────────► trap
+//	                 ▲       pages are it      │     three of four
+//	                 └────── other pages ──────┘     pages are it
+//
+// with 4 and 12 copies for a pattern, 8 and 24 for a directory, 16 and 48 for a
+// host: the wider a shape, the more good pages it may hold.
+//
+// Of a suspect shape links go last. Of a trap they are refused; those that wait
+// are dropped when their turn comes. A copy is a page whose body came before from
+// the same host under another address; the copies of a shape count by the body
+// that it repeats most. All this is made anew from the event log when a crawl
+// goes on.
+type traps struct {
+	shapes map[string]*shape
+	caught int // shapes that are traps
+	wary   int // that are suspect
+}
+
+// shape is what is known of the addresses of one shape, since its first copy.
+type shape struct {
+	body   uint64 // the one repeated
+	copies int    // pages that are it
+	others int    // pages that are not
+	fate   shapeFate
+}
+
+type shapeFate uint8
+
+const (
+	shapeMet shapeFate = iota
+	shapeSuspect
+	shapeTrap
+)
+
+const (
+	mostShapes = 20_000 // remembered; further ones are not
+	// lastPlace is how far a link of a suspect shape goes back.
+	lastPlace = 1e12
+)
+
+// suspectCopies and trapCopies are what makes a shape suspect, and a trap, by its
+// width. They are never changed.
+var (
+	suspectCopies = [...]int{4, 8, 16}
+	trapCopies    = [...]int{12, 24, 48}
+)
+
+// shapesOf are the shapes of an address, the narrowest first.
+func shapesOf(u web.URL) []string {
+	host, path := string(u.Host()), u.Path()
+	var b strings.Builder
+	b.WriteString(host)
+	digit := false
+	for _, c := range []byte(path) {
+		switch is := '0' <= c && c <= '9'; {
+		case !is:
+			b.WriteByte(c)
+		case !digit:
+			b.WriteByte('N')
+		}
+		digit = '0' <= c && c <= '9'
+	}
+	if _, query, ok := strings.Cut(u.RequestPath(), "?"); ok {
+		for i, part := range strings.Split(query, "&") {
+			name, _, _ := strings.Cut(part, "=")
+			b.WriteByte("?&"[min(i, 1)])
+			b.WriteString(name)
+		}
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return []string{b.String(), host + "/" + first + "/…", host + "/…"}
+}
+
+// note takes in a page and whether it is a copy, and returns the event of the
+// shape that became a trap by it.
+func (t *traps) note(at event.At, u web.URL, body uint64, isCopy bool) (said []event.Event) {
+	for i, name := range slices.Backward(shapesOf(u)) {
+		s := t.shapes[name]
+		if s == nil {
+			if !isCopy || len(t.shapes) >= mostShapes {
+				continue
+			}
+			if t.shapes == nil {
+				t.shapes = make(map[string]*shape)
+			}
+			s = &shape{body: body}
+			t.shapes[name] = s
+		}
+		switch {
+		case isCopy && s.body == body:
+			s.copies++
+		case isCopy && s.copies <= s.others/2: // another one takes its place
+			s.body, s.copies = body, 1
+		default:
+			s.others++
+		}
+		was := s.fate
+		switch {
+		case was == shapeTrap:
+			return said // what is narrower is one too
+		case s.copies >= trapCopies[i] && s.copies >= 3*s.others:
+			s.fate = shapeTrap
+			said = append(said, event.Trap{At: at, Host: u.Host(), Shape: name, Copies: s.copies, Like: u})
+		case s.copies >= suspectCopies[i] && s.copies > s.others:
+			s.fate = shapeSuspect
+		default:
+			s.fate = shapeMet
+		}
+		t.count(was, -1)
+		t.count(s.fate, 1)
+	}
+	return said
+}
+
+func (t *traps) count(f shapeFate, by int) {
+	switch f {
+	case shapeTrap:
+		t.caught += by
+	case shapeSuspect:
+		t.wary += by
+	}
+}
+
+// fate is the worst that is known of the shapes of an address.
+func (t *traps) fate(u web.URL) (worst shapeFate) {
+	if t.caught+t.wary == 0 {
+		return shapeMet
+	}
+	for _, name := range shapesOf(u) {
+		if s := t.shapes[name]; s != nil {
+			worst = max(worst, s.fate)
+		}
+	}
+	return worst
+}
+
+// rank is the priority of a link, given that of its scorer.
+func (t *traps) rank(u web.URL, priority float64) float64 {
+	if t.wary > 0 && t.fate(u) == shapeSuspect {
+		return priority - lastPlace
+	}
+	return priority
+}

@@ -1,0 +1,217 @@
+package frontier
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+func address(t testing.TB, s string) web.URL {
+	t.Helper()
+	u, err := web.Parse("http://" + s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// damaged makes a frontier in which the stored address of a.example/1 has become
+// another.
+func damaged(t *testing.T, becomes string) *Frontier {
+	f := NewMemory(Options{})
+	turn := web.Turn{Add: []web.Candidate{
+		{URL: address(t, "a.example/1"), Priority: 9}, {URL: address(t, "a.example/2"), Priority: 8}, {URL: address(t, "b.example/1"), Priority: 7},
+	}}
+	if _, err := f.Commit(t.Context(), turn); err != nil {
+		t.Fatal(err)
+	}
+	f.shelf.(*memory).queues[0][0].c.URL = address(t, becomes)
+	return f
+}
+
+// A stored link whose address belongs to another host, or is leased already, is an
+// error. Were it leased, the lease would never end, and its host's links would
+// wait for ever.
+func TestDamagedAddress(t *testing.T) {
+	for _, becomes := range []string{"c.example/1", "b.example/1"} {
+		f := damaged(t, becomes)
+		_, err := f.Lease(t.Context(), time.Time{}, 3, nil)
+		if err == nil || !strings.Contains(err.Error(), "a.example") {
+			t.Errorf("a link of a.example that became %s was leased: error %v", becomes, err)
+		}
+	}
+}
+
+// TestNothingIsStuck makes random turns and leases, many of them at a time, and
+// asserts after each that every host with a waiting link can be leased from: it
+// is ready, or stands in the line of its site, or waits for its time, or one of its
+// links, or of its other ports, is leased; that no class of hosts has more than its
+// share; and that the counts are those of the hosts. In the end everything comes
+// out once each lease has ended.
+func TestNothingIsStuck(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ctx := context.Background()
+		draw := func(n int, what string) int { return rapid.IntRange(0, n-1).Draw(t, what) }
+		opts := Options{MaxPerHost: rapid.SampledFrom([]int{0, 2, 5}).Draw(t, "max"), Max: rapid.SampledFrom([]int{0, 0, 7, 30}).Draw(t, "all"), MaxNames: draw(6, "names")}
+		f := NewMemory(opts)
+		f.crowd = 2
+		if workers := draw(14, "workers"); workers > 0 {
+			f.Share(workers, time.Duration(draw(5, "pause"))*time.Second)
+		}
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		link := func() web.Candidate {
+			site := []string{"a%d.example", "n%d.b.example", "n%d.c.example", "d.example:8%d"}[draw(4, "site")]
+			u, err := web.Parse(fmt.Sprintf("http://"+site+"/%d", draw(8, "host"), draw(12, "page")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return web.Candidate{URL: u, Priority: float64(draw(5, "priority"))}
+		}
+		var out []web.Lease
+		for range draw(60, "calls") {
+			var turn web.Turn
+			for range draw(10, "links") {
+				turn.Add = append(turn.Add, link())
+			}
+			left := out[:0]
+			for _, l := range out {
+				host := l.Host
+				host.Due = now.Add(time.Duration(draw(30, "delay")) * time.Second)
+				host.Fetched += draw(2, "fetched") * draw(9, "pages")
+				host.Barren, host.Slow = draw(2, "barren")*host.Fetched, draw(2, "slow")
+				host.Failures = draw(3, "failures")
+				host.Silent, host.Down = host.Failures > 0, host.Failures > 1
+				switch draw(5, "outcome") {
+				case 0:
+					turn.Done = append(turn.Done, l.URL)
+					turn.Hosts = append(turn.Hosts, host)
+				case 1:
+					turn.Retry = append(turn.Retry, l.Candidate)
+					turn.Hosts = append(turn.Hosts, host)
+				case 2:
+					turn.Done = append(turn.Done, l.URL, l.URL)
+				case 3:
+					turn.Done, turn.Retry = append(turn.Done, l.URL), append(turn.Retry, l.Candidate)
+				default:
+					left = append(left, l)
+				}
+			}
+			out = left
+			if draw(6, "drop") == 0 {
+				turn.Drop = append(turn.Drop, link().URL.Host())
+			}
+			if _, err := f.Commit(ctx, turn); err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(time.Duration(draw(20, "wait")) * time.Second)
+			more, err := f.Lease(ctx, now, draw(12, "n"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, more...)
+			stuck(t, f)
+		}
+		var turn web.Turn
+		for _, l := range out {
+			turn.Done = append(turn.Done, l.URL)
+		}
+		idle := 0
+		for s := f.Stats(now); s.Queued+s.Leased > 0; s = f.Stats(now) {
+			if _, err := f.Commit(ctx, turn); err != nil {
+				t.Fatal(err)
+			}
+			turn = web.Turn{}
+			if s := f.Stats(now); s.Queued+s.Leased == 0 {
+				break
+			}
+			more, err := f.Lease(ctx, now, 100, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, l := range more {
+				turn.Done = append(turn.Done, l.URL)
+			}
+			if len(more) > 0 {
+				idle = 0
+				continue
+			}
+			at, ok := f.NextDue()
+			if idle++; !ok || idle > 3 {
+				t.Fatalf("nothing is given out at %v, the next is due at %v, %t: %+v", now, at, ok, f.Stats(now))
+			}
+			now = at
+		}
+	})
+}
+
+// stuck fails when a host could never be leased from again, or when the counts are
+// not those of the hosts.
+func stuck(t *rapid.T, f *Frontier) {
+	leased := map[*host]bool{}
+	var out [numClasses]int
+	for _, h := range f.leased {
+		leased[h] = true
+		out[h.kind]++
+	}
+	sites := map[*site]*site{}
+	queued := 0
+	for _, h := range f.hosts {
+		turn := h.ports != nil && (h.ports.busy || h.ports.ended)
+		switch {
+		case h.busy() != leased[h]:
+			t.Fatalf("%s is busy: %t; leased: %t", h.state.Host, h.busy(), leased[h])
+		case h.n > 0 && !h.busy() && h.in == nil && !turn:
+			t.Fatalf("%s has %d links waiting and is nowhere", h.state.Host, h.n)
+		case h.in != nil && (h.n == 0 || h.busy() || turn):
+			t.Fatalf("%s is to be leased from with %d links, busy: %t", h.state.Host, h.n, h.busy())
+		case h.in != nil && h.in.items[h.at] != h:
+			t.Fatalf("%s is not where it should be", h.state.Host)
+		}
+		queued += h.n
+		s := sites[h.site]
+		if s == nil {
+			s = &site{}
+			sites[h.site] = s
+		}
+		working := h.n > 0 || h.busy()
+		if working && h.state.Fetched == 0 {
+			s.names++
+		}
+		if working {
+			s.working++
+		}
+		if h.busy() {
+			s.leased++
+		}
+		switch {
+		case h.in == &f.waiting:
+			s.waiting++
+		case h.in != nil && (h.site.turns == nil || h.in != &h.site.turns.line):
+			s.ready++
+		}
+	}
+	for s, want := range sites {
+		if s.names != want.names || s.working != want.working || s.leased != want.leased || s.waiting != want.waiting || s.ready != want.ready {
+			t.Fatalf("site %s counts %+v, its hosts %+v", s.name, s, want)
+		}
+	}
+	if out != f.out || queued != f.queued {
+		t.Fatalf("%v leased and %d queued by class, the hosts say %v and %d", f.out, f.queued, out, queued)
+	}
+	if f.workers > 0 && len(f.leased) <= f.workers && f.out[slow] > max(1, f.workers/4) {
+		t.Fatalf("%d of %d workers are with slow hosts", f.out[slow], f.workers)
+	}
+	for _, s := range f.lined {
+		for _, h := range s.turns.line.items {
+			if !f.crowded(s) || !h.young() {
+				t.Fatalf("%s stands in a line", h.state.Host)
+			}
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package frontier
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// place puts a host where it belongs after a change: among those that are ready,
+// into the line of its site, among those that wait for their time, or nowhere.
+func (f *Frontier) place(h *host) error {
+	f.count(h)
+	due, turn := h.state.Due, false
+	if p := h.ports; p != nil {
+		due, turn = later(due, p.due), p.busy || p.ended
+	}
+	switch {
+	case h.n == 0 || h.busy() || turn:
+		f.unplace(h)
+		return nil
+	case due.After(f.now):
+		f.unplace(h)
+		h.due = due
+		f.put(&f.waiting, h)
+		return nil
+	}
+	k, err := f.shelf.peek(h, 0)
+	if err != nil {
+		return err
+	}
+	heap := f.stand(h)
+	if h.in != heap {
+		f.unplace(h)
+	}
+	h.head, h.pages = k, h.state.Fetched
+	if h.in == heap {
+		heap.fix(h.at)
+	} else {
+		f.put(heap, h)
+	}
+	f.choose(h.site)
+	return nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// put adds a host to a heap, and unplace takes it out of the one it is in.
+func (f *Frontier) put(q *heap[*host], h *host) {
+	h.in = q
+	q.push(h)
+	switch {
+	case q == &f.waiting:
+		h.site.waiting++
+		if h.state.Down {
+			f.down++
+			f.held += h.n
+			h.held = h.n
+		}
+	case h.site.turns != nil && q == &h.site.turns.line:
+		if t := h.site.turns; !t.listed {
+			t.listed = true
+			f.lined = append(f.lined, h.site)
+		}
+		f.inLine++
+	default:
+		h.site.ready++
+	}
+}
+
+func (f *Frontier) unplace(h *host) {
+	q := h.in
+	if q == nil {
+		return
+	}
+	h.in = nil
+	q.remove(h.at)
+	switch {
+	case q == &f.waiting:
+		h.site.waiting--
+		if h.held > 0 {
+			f.down--
+			f.held -= h.held
+			h.held = 0
+		}
+	case h.site.turns != nil && q == &h.site.turns.line:
+		f.inLine--
+	default:
+		h.site.ready--
+		if t := h.site.turns; t != nil && t.chosen == h {
+			t.chosen = nil
+		}
+	}
+}
+
+// wake moves hosts that have become due to where they can be leased from. A
+// moment before the latest heard of counts as that one: time does not run
+// backwards.
+func (f *Frontier) wake(now time.Time) error {
+	if now.After(f.now) {
+		f.now = now
+	}
+	for f.waiting.len() > 0 && !f.waiting.top().due.After(f.now) {
+		if err := f.place(f.waiting.top()); err != nil {
+			return err
+		}
+	}
+	return f.wakeLines()
+}
+
+// Lease takes out at most n candidates, each the best of a different host,
+// among the hosts that are due at now and not busy, best first. Of a host that
+// did not answer it is every other time the second best: a page that never comes
+// cannot stand before the others.
+//
+// With a rescore it asks again for the priority of a candidate before giving it
+// out. One that sank below the next best, of its own host or of the other ready
+// ones, is put back with its new priority; after 8 such for one lease the best
+// of the 8 is given. What was put back stays so, also when the process dies.
+// Rescore must not return NaN and must not call the frontier.
+func (f *Frontier) Lease(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
+	if err := f.usable(ctx); err != nil {
+		return nil, err
+	}
+	if err := f.wake(now); err != nil {
+		return nil, f.fail(err)
+	}
+	f.lag()
+	var out []web.Lease
+	for len(out) < n {
+		h, k, c, err := f.best(rescore)
+		if err != nil {
+			return nil, f.fail(err)
+		}
+		if h == nil {
+			break
+		}
+		if h.state.Silent && h.state.Failures%2 == 1 && h.n > 1 {
+			if k, err = f.shelf.peek(h, 1); err == nil {
+				c, err = f.shelf.load(h, k)
+			}
+			if err != nil {
+				return nil, f.fail(err)
+			}
+		}
+		if _, twice := f.leased[c.URL]; twice || h.state.Host != c.URL.Host() {
+			return nil, f.fail(fmt.Errorf("a link of host %s has the address %s: %w", h.state.Host, c.URL, errDamaged))
+		}
+		f.took(h)
+		f.unplace(h)
+		f.shelf.take(h, k, c.URL)
+		h.out = k
+		h.n--
+		f.left(h, k)
+		f.queued--
+		f.leased[c.URL] = h
+		f.count(h)
+		f.choose(h.site)
+		out = append(out, web.Lease{Candidate: c, Host: h.state})
+	}
+	if err := f.unyield(); err != nil {
+		return nil, f.fail(err)
+	}
+	return out, nil
+}
+
+// look is a candidate that late re-scoring looked at and put back.
+type look struct {
+	h *host
+	k key
+	c web.Candidate
+}
+
+// best chooses what to lease next; the host is nil when there is nothing.
+func (f *Frontier) best(rescore func(*web.Candidate) float64) (*host, key, web.Candidate, error) {
+	var chosen look
+	for range rescoreTries {
+		h, err := f.front()
+		if err != nil {
+			return nil, key{}, web.Candidate{}, err
+		}
+		if h == nil {
+			break
+		}
+		c, err := f.shelf.load(h, h.head)
+		if err != nil || rescore == nil {
+			return h, h.head, c, err
+		}
+		p := rescore(&c) + 0 // -0 becomes 0
+		if math.IsNaN(p) {
+			return nil, key{}, c, fmt.Errorf("rescoring %s gave NaN: a priority must be a number", c.URL)
+		}
+		k := key{p, h.head.seq}
+		c.Priority = p
+		sank, err := f.sank(h, k)
+		if err != nil {
+			return nil, key{}, c, err
+		}
+		if !sank {
+			return h, h.head, c, nil
+		}
+		f.shelf.rekey(h, h.head, k, &c)
+		f.left(h, h.head)
+		f.entered(h, k)
+		if err := f.shelf.commit(f.next, true); err != nil {
+			return nil, key{}, c, err
+		}
+		if err := f.place(h); err != nil {
+			return nil, key{}, c, err
+		}
+		if chosen.h == nil || k.before(chosen.k) {
+			chosen = look{h, k, c}
+		}
+	}
+	return chosen.h, chosen.k, chosen.c, nil
+}
+
+// sank tells whether the head of h, the best ready host, would no longer be
+// the best if its key were k.
+func (f *Frontier) sank(h *host, k key) (bool, error) {
+	for c, open := range f.classes() {
+		if !open {
+			continue
+		}
+		items := f.ready[c].items
+		from, to := 0, min(1, len(items)) // the root
+		if len(items) > 0 && items[0] == h {
+			from, to = 1, min(3, len(items)) // its children
+		}
+		for _, o := range items[from:to] {
+			if o.head.before(k) {
+				return true, nil
+			}
+		}
+	}
+	if h.n < 2 {
+		return false, nil
+	}
+	second, err := f.shelf.peek(h, 1)
+	return second.before(k), err
+}
+
+// NextDue is the earliest moment after the latest that Lease or Stats heard of,
+// at which a host is due or the next name of a site has its turn; ok is false
+// when there is none.
+func (f *Frontier) NextDue() (at time.Time, ok bool) {
+	if f.waiting.len() > 0 {
+		at, ok = f.waiting.top().due, true
+	}
+	if turn, some := f.nextTurn(); some && (!ok || turn.Before(at)) {
+		at, ok = turn, true
+	}
+	return at, ok
+}

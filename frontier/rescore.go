@@ -1,0 +1,75 @@
+package frontier
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Rescore sets the priorities of n waiting candidates anew, in the order of
+// hosts and best first, and returns where to go on; entry numbers stay. From
+// nil it begins, and next is nil when it is through. What the score moves down
+// within its host is met again, with the same result. It is never NaN, and
+// must not call the frontier. It may also change what else the candidate carries,
+// but not its address: that is kept as well. Where the process dies in a call, all
+// of its n stay as they were.
+func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*web.Candidate) float64) (next []byte, err error) {
+	if err := f.usable(ctx); err != nil {
+		return nil, err
+	}
+	var id uint32
+	var at key // zero at the beginning of a host
+	if from != nil {
+		if id, at, err = parseCandidateKey(from); err != nil {
+			return nil, fmt.Errorf("the place from which to rescore: %w", err)
+		}
+	}
+	var touched []*host
+	var lowest float64 // of the host's new priorities
+	checked := func(c *web.Candidate) (float64, error) {
+		p := score(c) + 0 // -0 becomes 0
+		if math.IsNaN(p) {
+			return p, fmt.Errorf("rescoring %s gave NaN: a priority must be a number", c.URL)
+		}
+		lowest = min(lowest, p)
+		return p, nil
+	}
+	for n > 0 && int(id) < len(f.hosts) {
+		h := f.hosts[id]
+		looked := 0
+		if h.n > 0 {
+			lowest = math.Inf(1)
+			if at, looked, err = f.shelf.rescore(h, at, n, checked); err != nil {
+				return nil, f.fail(err)
+			}
+			touched = append(touched, h)
+			f.sunk(h, lowest)
+			n -= looked
+		}
+		if h.n == 0 || at.seq == 0 {
+			id, at = id+1, key{}
+		}
+	}
+	if err := f.shelf.commit(f.next, true); err != nil {
+		return nil, f.fail(err)
+	}
+	for _, h := range touched {
+		if err := f.place(h); err != nil {
+			return nil, f.fail(err)
+		}
+	}
+	if int(id) >= len(f.hosts) {
+		return nil, nil
+	}
+	return appendCandidateKey(nil, id, at), nil
+}
+
+// revised tells whether a candidate carries something else now, its priority
+// aside.
+func revised(was, is *web.Candidate) bool {
+	return was.From != is.From || was.Kind != is.Kind || was.Depth != is.Depth || was.Redirects != is.Redirects || was.Tries != is.Tries ||
+		!bytes.Equal(was.Features, is.Features) || !bytes.Equal(was.Memory, is.Memory)
+}

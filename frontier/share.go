@@ -1,0 +1,554 @@
+package frontier
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Who may be leased from when there is more to do than there are workers. What
+// is here takes no link away: a host that yields is leased from later.
+//
+// # Hosts by what they have shown
+//
+//	untried   gave no page yet
+//	quick     gave one, its last request was not slow, and it is due within a minute
+//	slow      its last request was slow
+//
+// Of W workers at most W/4, but one, are with slow hosts. And where untried hosts
+// may well be slow, as long as links wait for Q quick hosts, min(W/4, Q) workers are
+// with neither slow nor untried ones: so a thousand hosts that send a byte a second
+// leave room for those that answer. Untried hosts may be slow as long as fewer than
+// fewTries of them are known, if slowTries of the last 32 were, or if one has
+// not answered for lagging.
+//
+// # Names of a site
+//
+// A site is a registrable domain: whoever has it makes as many names below it as
+// they like, and each would be a host with a queue and a turn of its own. So the
+// names of a site that wait for a first visit are bounded, by
+// Options.MaxNames + 4 · P, with P names that gave a relevant page, and at most
+// maxNames: a further one enters if its link is better than all links of another
+// name, which leaves, and is refused otherwise. While more than 32 such names wait, none
+// of which has failed, the site is crowded: its young names, those with fewer than
+// grown pages,
+//
+//   - stand in one line, those with fewer pages first, and have the places of
+//     1 + ½·log₂ P hosts: so many are leased at a time, the delay apart;
+//   - get no more of the last leases than so many places among those of all
+//     sites with links, as long as another site has a host that is ready;
+//   - have the queue of one host together.
+//
+// Names with more pages are hosts like others, and so are all names of a site
+// that is not crowded, or that is the only one with links. One that is the only
+// one with something to do within a minute has all the places. The life of a site: few names → crowded → visited, and few again. One
+// that brings forth names faster than they are visited stays crowded.
+//
+// # Ports
+//
+// Hosts that differ in their port only are one machine: one of them is leased at
+// a time, the delay apart.
+const (
+	defaultMaxNames = 256  // names of a site that wait for a first visit
+	namesPerProof   = 4    // more for each that gave a relevant page
+	maxNames        = 4096 // at most
+	defaultCrowd    = 32   // such names beyond which a site is crowded
+	grown           = 8    // pages of a name that is a host like any other
+	lookBack        = 256  // leases looked back on
+	fewTries        = 16   // untried hosts known, below which others may be slow
+	slowTries       = 2    // of the last 32 that were
+	lagging         = 3 * time.Second
+	leastSites      = 8  // the share of a place is one in at least so many
+	mostSites       = 32 // and in at most so many
+	soon            = time.Minute
+	soonLooks       = 64 // hosts looked at to find one that is due soon
+)
+
+// class says what a host has shown of its speed.
+type class uint8
+
+const (
+	quick class = iota
+	untried
+	slow
+	numClasses
+)
+
+func (h *host) class() class {
+	switch {
+	case h.state.Slow > 0:
+		return slow
+	case h.state.Fetched == 0:
+		return untried
+	}
+	return quick
+}
+
+// site is a registrable domain with the hosts below it. Its counts are the sums of
+// its hosts' shares.
+type site struct {
+	name    string
+	unseen  []*host // that gave no page, with a link that waits
+	names   int     // these, and those of which a link is leased
+	fresh   int     // of these, those that have not failed
+	proven  int     // hosts that gave a relevant page
+	links   int     // that wait for young hosts
+	working int     // hosts with a link that waits or is leased
+	ready   int     // hosts in Frontier.ready
+	waiting int     // hosts in Frontier.waiting
+	leased  int     // hosts
+	turns   *turns  // nil until it was crowded
+}
+
+// share is what a host adds to the counts of its site and of the frontier.
+type share struct {
+	names, fresh, proven, working, quick bool
+	links                                int
+}
+
+// turns is the line of a site's young names while it is crowded.
+type turns struct {
+	line   heap[*host] // those that are ready; first those with fewer pages
+	chosen *host       // the one whose turn it is: in Frontier.ready; nil = none
+	out    int         // leased
+	due    time.Time   // of the next turn
+	ended  bool        // one has ended since the frontier last heard of the time
+	recent int         // of the last leases
+	aside  bool        // chosen yields for the rest of this Lease
+	listed bool        // in Frontier.lined
+}
+
+// ports are the hosts of one name.
+type ports struct {
+	hosts []*host
+	busy  bool
+	due   time.Time
+	ended bool // as in turns
+}
+
+func (f *Frontier) crowded(s *site) bool { return s.fresh > f.crowd }
+
+// places is for how many hosts the young names of a crowded site count.
+func (s *site) places() int { return 1 + bits.Len(uint(s.proven))/2 }
+
+// maxNames is how many names may wait for a first visit, given the frontier's
+// limit.
+func (s *site) maxNames(limit int) int {
+	if limit < 0 {
+		return 1 << 30
+	}
+	return max(limit, min(limit+namesPerProof*s.proven, maxNames))
+}
+
+func (h *host) young() bool { return h.state.Fetched < grown }
+
+// Share tells for how many fetches at a time leases are asked for, and the least
+// pause between two requests to a host. Before it is called, everything that is
+// ready can be leased.
+func (f *Frontier) Share(workers int, delay time.Duration) {
+	f.workers, f.delay = workers, delay
+}
+
+// join gives a new host its site and its fellow ports.
+func (f *Frontier) join(h *host, domain string) {
+	s := f.sites[domain]
+	if s == nil {
+		s = &site{name: domain}
+		f.sites[domain] = s
+	}
+	h.site = s
+	name := h.state.Host.Name()
+	p := f.ports[name]
+	if len(name) < len(h.state.Host) { // it has a port
+		if p == nil {
+			p = &ports{}
+			f.ports[name] = p
+			if plain := f.byName[web.Host(name)]; plain != nil {
+				p.add(plain)
+			}
+		}
+	}
+	if p != nil {
+		p.add(h)
+	}
+}
+
+func (p *ports) add(h *host) {
+	h.ports = p
+	p.hosts = append(p.hosts, h)
+	p.busy = p.busy || h.busy()
+}
+
+// count brings the counts of a host's site up to date.
+func (f *Frontier) count(h *host) {
+	s, was := h.site, h.share
+	var is share
+	is.working = h.n > 0 || h.busy()
+	is.proven = h.state.Fetched > h.state.Barren
+	if h.state.Fetched == 0 && is.working {
+		is.names, is.fresh = true, h.state.Failures == 0
+	}
+	if h.young() {
+		is.links = h.n
+	}
+	is.quick = is.working && h.class() == quick && h.state.Due.Sub(f.now) <= soon
+	seen := h.state.Fetched > 0 || h.n == 0
+	if seen != (h.place < 0) {
+		s.show(h, seen)
+	}
+	if is == was {
+		return
+	}
+	h.share = is
+	crowded, worked := f.crowded(s), s.working > 0
+	add := func(n *int, was, is bool) {
+		if was != is {
+			if is {
+				*n++
+			} else {
+				*n--
+			}
+		}
+	}
+	add(&s.names, was.names, is.names)
+	add(&s.fresh, was.fresh, is.fresh)
+	add(&s.proven, was.proven, is.proven)
+	add(&s.working, was.working, is.working)
+	add(&f.quick, was.quick, is.quick)
+	s.links += is.links - was.links
+	add(&f.working, worked, s.working > 0)
+	if crowded && !f.crowded(s) && s.turns != nil {
+		f.disperse(s)
+	}
+	if worked && s.working == 0 && f.working == 1 {
+		for _, s := range f.lined {
+			f.disperse(s)
+		}
+	}
+}
+
+// show puts a host among those that gave no page, or takes it out.
+func (s *site) show(h *host, seen bool) {
+	if !seen {
+		h.place = len(s.unseen)
+		s.unseen = append(s.unseen, h)
+		return
+	}
+	last := len(s.unseen) - 1
+	s.unseen[h.place] = s.unseen[last]
+	s.unseen[h.place].place = h.place
+	s.unseen[last] = nil
+	s.unseen, h.place = s.unseen[:last], -1
+}
+
+// shares tells whether a host is to stand in the line of its site.
+func (f *Frontier) shares(h *host) bool {
+	return f.workers > 0 && f.working > 1 && h.young() && f.crowded(h.site)
+}
+
+// stand is the heap in which a host that is ready belongs.
+func (f *Frontier) stand(h *host) *heap[*host] {
+	if !f.shares(h) {
+		return &f.ready[h.class()]
+	}
+	t := h.site.turns
+	if t == nil {
+		t = &turns{}
+		t.line.moved = func(h *host, i int) { h.at = i }
+		t.line.less = func(a, b *host) bool {
+			if a.pages != b.pages {
+				return a.pages < b.pages
+			}
+			return a.head.before(b.head)
+		}
+		h.site.turns = t
+	}
+	if t.chosen == h {
+		return &f.ready[h.class()]
+	}
+	return &t.line
+}
+
+// disperse lets the names of a site that is no longer crowded go each its own way.
+func (f *Frontier) disperse(s *site) {
+	t := s.turns
+	for t.line.len() > 0 {
+		h := t.line.top()
+		f.unplace(h)
+		f.put(&f.ready[h.class()], h)
+	}
+	t.chosen = nil
+}
+
+// choose gives the turn of a crowded site to the first in its line, if it may have
+// one now.
+func (f *Frontier) choose(s *site) {
+	if t := s.turns; t != nil && t.out < s.places() && !t.ended && !t.due.After(f.now) {
+		f.choice(s)
+	}
+}
+
+func (f *Frontier) choice(s *site) {
+	t := s.turns
+	if t.line.len() == 0 || t.aside {
+		return
+	}
+	first := t.line.top()
+	if old := t.chosen; old != nil {
+		if !t.line.less(first, old) {
+			return
+		}
+		f.unplace(old)
+		f.put(&t.line, old)
+	}
+	f.unplace(first)
+	t.chosen = first
+	f.put(&f.ready[first.class()], first)
+}
+
+// classes tells from which classes of hosts one more may be leased.
+func (f *Frontier) classes() (open [numClasses]bool) {
+	if f.workers == 0 {
+		return [numClasses]bool{true, true, true}
+	}
+	kept := 0
+	if f.tries < fewTries || bits.OnesCount32(f.slowTries) >= slowTries || f.lags {
+		kept = min(f.workers/4, f.quick)
+	}
+	open[quick] = true
+	open[untried] = f.out[untried]+f.out[slow] < f.workers-kept
+	open[slow] = open[untried] && f.out[slow] < max(1, f.workers/4)
+	return open
+}
+
+// tried takes in whether an untried host was slow.
+func (f *Frontier) tried(slow bool) {
+	f.tries++
+	f.slowTries <<= 1
+	if slow {
+		f.slowTries |= 1
+	}
+}
+
+// lag looks whether an untried or slow host has not answered for long.
+func (f *Frontier) lag() {
+	f.lags = false
+	for _, h := range f.leased {
+		f.lags = f.lags || h.kind != quick && f.now.Sub(h.given) >= lagging
+	}
+}
+
+// front is the host with the best candidate that may be leased now, nil if there
+// is none.
+func (f *Frontier) front() (*host, error) {
+	for {
+		h, others := f.first()
+		switch {
+		case h == nil && len(f.aside) > 0:
+			if err := f.unyield(); err != nil {
+				return nil, err
+			}
+			f.yieldless = true
+		case h == nil:
+			if !f.alone() {
+				return nil, nil
+			}
+		case f.shares(h) && h.site.turns == nil || f.shares(h) && h.site.turns.chosen != h:
+			// It came here before its site was crowded.
+			if err := f.place(h); err != nil {
+				return nil, err
+			}
+		case others && !f.yieldless && f.yields(h):
+			t := h.site.turns
+			f.unplace(h)
+			t.chosen, t.aside = h, true
+			f.aside = append(f.aside, h)
+		default:
+			return h, nil
+		}
+	}
+}
+
+// first is the host with the best candidate among those of the classes that are
+// open; others tells whether a host of another site is there too.
+func (f *Frontier) first() (h *host, others bool) {
+	n := 0
+	for c, open := range f.classes() {
+		q := &f.ready[c]
+		if !open || q.len() == 0 {
+			continue
+		}
+		n += q.len()
+		if top := q.top(); h == nil || top.head.before(h.head) {
+			h = top
+		}
+	}
+	return h, h != nil && n > h.site.ready
+}
+
+// yields tells whether a host leaves its turn to the hosts of other sites: its
+// site is crowded and has had its share of the last leases.
+func (f *Frontier) yields(h *host) bool {
+	t := h.site.turns
+	if t == nil || t.chosen != h {
+		return false
+	}
+	most := h.site.places() * min(f.leases, lookBack) / min(max(f.working, leastSites), mostSites)
+	return t.recent >= max(1, most)
+}
+
+// unyield puts those who yielded back to where they stood.
+func (f *Frontier) unyield() error {
+	for _, h := range f.aside {
+		h.site.turns.aside = false
+	}
+	for _, h := range f.aside {
+		if err := f.place(h); err != nil {
+			return err
+		}
+	}
+	f.aside = f.aside[:0]
+	f.yieldless = false
+	return nil
+}
+
+// alone gives a turn to the one site that has something to do, if there is but
+// one: it has all the places.
+func (f *Frontier) alone() bool {
+	f.trimLined()
+	if len(f.lined) != 1 {
+		return false
+	}
+	s := f.lined[0]
+	all := 0
+	for c := range f.ready {
+		all += f.ready[c].len()
+	}
+	if all > s.ready || len(f.leased) > s.leased || s.turns.chosen != nil || !f.classes()[untried] || f.othersSoon(s) {
+		return false
+	}
+	f.choice(s)
+	return s.turns.chosen != nil
+}
+
+// othersSoon tells whether a host of another site is due soon, or may be: it does
+// not look for long.
+func (f *Frontier) othersSoon(s *site) bool {
+	if f.waiting.len() == s.waiting {
+		return false
+	}
+	by, looks := f.now.Add(soon), 0
+	var look func(i int) bool
+	look = func(i int) bool {
+		if i >= f.waiting.len() || f.waiting.items[i].due.After(by) {
+			return false
+		}
+		if looks++; f.waiting.items[i].site != s || looks > soonLooks {
+			return true
+		}
+		return look(2*i+1) || look(2*i+2)
+	}
+	return look(0)
+}
+
+// took notes that h is to be leased from.
+func (f *Frontier) took(h *host) {
+	h.kind, h.given = h.class(), f.now
+	f.out[h.kind]++
+	s := h.site
+	s.leased++
+	var by *site // whose share it takes
+	if f.shares(h) && s.turns != nil {
+		by = s
+		s.turns.out++
+		s.turns.recent++
+		h.turn = true
+	}
+	if f.workers > 0 {
+		i := f.leases % lookBack
+		if old := f.last[i]; old != nil {
+			old.turns.recent--
+		}
+		f.last[i] = by
+		f.leases++
+	}
+	if p := h.ports; p != nil {
+		p.busy = true
+		for _, o := range p.hosts {
+			f.unplace(o)
+		}
+	}
+}
+
+// gave notes that the lease from h has ended.
+func (f *Frontier) gave(h *host) {
+	f.out[h.kind]--
+	h.site.leased--
+	h.first = h.kind == untried
+	if h.turn {
+		h.turn = false
+		t := h.site.turns
+		t.out--
+		if !t.ended {
+			t.ended = true
+			f.endedTurns = append(f.endedTurns, h.site)
+		}
+	}
+	if p := h.ports; p != nil {
+		p.busy, p.ended = false, true
+		f.endedPorts = append(f.endedPorts, p)
+	}
+}
+
+// wakeLines gives turns to lines whose time has come.
+func (f *Frontier) wakeLines() error {
+	for _, p := range f.endedPorts {
+		p.ended, p.due = false, f.now.Add(f.delay)
+		for _, h := range p.hosts {
+			if err := f.place(h); err != nil {
+				return err
+			}
+		}
+	}
+	f.endedPorts = f.endedPorts[:0]
+	for _, s := range f.endedTurns {
+		s.turns.ended, s.turns.due = false, f.now.Add(f.delay/time.Duration(s.places()))
+	}
+	f.endedTurns = f.endedTurns[:0]
+	f.trimLined()
+	for _, s := range f.lined {
+		f.choose(s)
+	}
+	return nil
+}
+
+// trimLined forgets lines in which nobody stands.
+func (f *Frontier) trimLined() {
+	kept := f.lined[:0]
+	for _, s := range f.lined {
+		if s.turns.listed = s.turns.line.len() > 0; s.turns.listed {
+			kept = append(kept, s)
+		}
+	}
+	clear(f.lined[len(kept):])
+	f.lined = kept
+}
+
+// nextTurn is when the next name of a line has its turn.
+func (f *Frontier) nextTurn() (at time.Time, ok bool) {
+	for _, s := range f.lined {
+		t := s.turns
+		if t.line.len() == 0 || t.chosen != nil || t.out >= s.places() {
+			continue
+		}
+		due := t.due
+		if t.ended {
+			due = f.now.Add(f.delay / time.Duration(s.places()))
+		}
+		if !ok || due.Before(at) {
+			at, ok = due, true
+		}
+	}
+	return at, ok
+}
