@@ -40,6 +40,8 @@ type Maker struct {
 	// those of its first run, and events of earlier runs are its History. nil
 	// = a new crawl.
 	Begun *collection.Collection
+	// Own are the scorers and judges of the program: the job may name them.
+	Own Strategies
 	// AcceptLoss goes on with stores that hold less than was acknowledged.
 	AcceptLoss bool
 	// Note is told what the user should know; nil tells nobody.
@@ -90,10 +92,14 @@ func (m *Maker) begin() error {
 	if m.own {
 		return nil
 	}
-	if err := m.Job.Check(); err != nil {
+	if err := m.Own.Check(); err != nil {
 		return err
 	}
 	own := *m.Job
+	own.own = m.Own
+	if err := own.Check(); err != nil {
+		return err
+	}
 	var skip []string // what a given part is called is for it to say
 	if m.Judge != nil {
 		skip = append(skip, "judge.name")
@@ -274,10 +280,8 @@ func (m *Maker) openStores(ctx context.Context) error {
 }
 
 func (m *Maker) frontierOptions() frontier.Options {
-	return frontier.Options{
-		MaxPerHost: m.Job.Scope.MaxHostQueue, Max: m.Job.Scope.MaxQueue,
-		Shortest: score.Shortest(m.Job.Scorer.Name, m.Job.Scorer.Set),
-	}
+	_, shortest := m.Job.scorer().Uses(score.NeedShortest, m.Job.Scorer.Set)
+	return frontier.Options{MaxPerHost: m.Job.Scope.MaxHostQueue, Max: m.Job.Scope.MaxQueue, Shortest: shortest}
 }
 
 // saveJob keeps the job with every value in force.

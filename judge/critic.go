@@ -478,7 +478,7 @@ func newCritic(t *topic.Topic, o Options) (Judge, error) {
 		}
 		b, err := newBayes(t, o)
 		if err != nil {
-			return nil, fmt.Errorf("without a critic from waggle topic train, %w", err)
+			return nil, err
 		}
 		two := &pair{bayes: b.(*bayes), topic: cmp.Or(t.Name, "topic")}
 		two.name = name

@@ -16,6 +16,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/setting"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
@@ -59,7 +60,7 @@ func (f *File) named(label string) Scorer {
 func (f *File) checkBasis(bad func(at, format string, args ...any)) {
 	for i, s := range f.Scorers {
 		at := f.at("scorers", strconv.Itoa(i))
-		if s.After != "" && !strings.HasPrefix(s.Name, "apprentice") {
+		if n, ok := s.kind().Uses(score.NeedModel, s.Set); s.After != "" && !(ok && n.Model == model.Apprentice) {
 			bad(at, "%s learns from no crawl before its own: after: is for apprentice and apprentice-tempered", s.Name)
 		}
 		for _, l := range s.basis() {

@@ -46,6 +46,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/internal/yamlfile"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
@@ -86,7 +87,8 @@ type File struct {
 
 	name string
 	doc  *yamlfile.File
-	pool *readPool // once opened
+	pool *readPool      // once opened
+	own  job.Strategies // of the program
 }
 
 // Web is a recorded web of a lab.
@@ -112,6 +114,14 @@ type Scorer struct {
 	// After and Within name scorers of the lab on whose crawls this one builds.
 	After  string `yaml:"after"`
 	Within string `yaml:"within"`
+
+	own []score.Description // of the program
+}
+
+// kind describes the scorer; the zero Description is of one that is not known.
+func (s Scorer) kind() score.Description {
+	d, _ := score.Describe(s.Name, s.own...)
+	return d
 }
 
 // Network is the simulated one. Zero = one worker, and no time passes.
@@ -183,13 +193,23 @@ func Read(name string) (*File, error) {
 	return decode(name, b)
 }
 
-func decode(name string, b []byte) (*File, error) {
-	f := &File{name: name}
-	var err error
+func decode(name string, b []byte) (*File, error) { return Parse(name, b, job.Strategies{}) }
+
+// Parse makes a lab of YAML, and checks it; name is the file's, for errors. The
+// lab may name the scorers and judges of own beside those of waggle.
+func Parse(name string, b []byte, own job.Strategies) (*File, error) {
+	f := &File{name: name, own: own}
+	err := own.Check()
+	if err != nil {
+		return nil, err
+	}
 	if f.doc, err = yamlfile.Decode(name, b, f, ""); err != nil {
 		return nil, err
 	}
 	f.setDefaults()
+	for i := range f.Scorers {
+		f.Scorers[i].own = own.Scorers
+	}
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -205,7 +225,7 @@ func (s *Scorer) complete() {
 	if s.Similarity == "" {
 		s.Similarity = "judge"
 	}
-	settings := score.Settings(s.Name)
+	settings := s.kind().Settings
 	if len(settings) == 0 {
 		s.Set = nil
 		return
@@ -221,7 +241,7 @@ func (s *Scorer) complete() {
 // changed are the settings that are not their defaults.
 func (s Scorer) changed() map[string]float64 {
 	out := map[string]float64{}
-	for _, x := range score.Settings(s.Name) {
+	for _, x := range s.kind().Settings {
 		if v, ok := s.Set[x.Name]; ok && v != x.Default {
 			out[x.Name] = v
 		}
@@ -313,7 +333,7 @@ func (f *File) check() error {
 	labels := map[string]bool{}
 	for i, s := range f.Scorers {
 		at := f.at("scorers", strconv.Itoa(i))
-		if !slices.ContainsFunc(score.Names(), func(l score.Line) bool { return l.Name == s.Name }) {
+		if s.kind().Name == "" {
 			bad(at, "there is no scorer %q; waggle lab list names them", s.Name)
 			continue
 		}
@@ -321,20 +341,18 @@ func (f *File) check() error {
 			bad(at, "two scorers are called %q: tell them apart by as:", s.label())
 		}
 		labels[s.label()] = true
-		settings := score.Settings(s.Name)
 		for key, v := range s.Set {
 			at := f.at("scorers", strconv.Itoa(i), "set", key)
-			k := slices.IndexFunc(settings, func(x score.Setting) bool { return x.Name == key })
-			if k < 0 {
+			if x, ok := s.kind().Setting(key); !ok {
 				bad(at, "%s has no setting %q; waggle lab list names them", s.Name, key)
-			} else if x := settings[k]; !(v >= x.Min && v <= x.Max) {
+			} else if !(v >= x.Min && v <= x.Max) {
 				bad(at, "%s: %s = %v is outside %v…%v", s.Name, key, v, x.Min, x.Max)
 			}
 		}
 		if s.Queue < 0 || s.Queue > 100_000 {
 			bad(at, "a queue of %d: give 1…100,000, or 0 for no limit", s.Queue)
 		}
-		switch kind := score.Model(s.Name); {
+		switch kind := s.kind().Model(); {
 		case kind == "" && s.Train != nil:
 			bad(at, "%s needs no training; waggle lab list tells which scorers do", s.Name)
 		case kind != "":
@@ -343,7 +361,8 @@ func (f *File) check() error {
 			}
 			for k, w := range f.Webs {
 				if w.Train == nil {
-					bad(at, "%s is trained before the crawl, and not on what it crawls: part the web at %s by train:, such as train: {folds: sites}", s.Name, f.at("webs", strconv.Itoa(k)))
+					n, _ := s.kind().Uses(score.NeedModel, s.Set)
+					bad(at, "%v; it is trained on other hosts than those that are crawled, and the web at %s is not parted", &score.MissingError{Scorer: s.Name, Need: n}, f.at("webs", strconv.Itoa(k)))
 				}
 			}
 		}
@@ -360,7 +379,7 @@ func (f *File) check() error {
 		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Base)
 	}
 	for i, j := range f.Judges {
-		if !slices.ContainsFunc(Judges(), func(l judge.Line) bool { return l.Name == j }) {
+		if !slices.ContainsFunc(f.judgeLines(), func(l judge.Line) bool { return l.Name == j }) {
 			bad(f.at("judges", strconv.Itoa(i)), "there is no judge %q for a lab; waggle lab list names them", j)
 		}
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
-	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/sim"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/train"
@@ -386,13 +385,13 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 			return made{err: err}
 		}
 	}
-	if score.Model(s.Name) != "" {
+	if s.kind().Model() != "" {
 		if trained, took, err = g.teach(ctx, s); err != nil {
 			return made{err: err}
 		}
 	}
 	mk := &job.Maker{
-		Job: g.job(key, s), Analyzer: g.w.words, Fetcher: pages, Parser: watchedParser{g.w.pages, watch}, Topic: top, Judge: j,
+		Job: g.job(key, s), Own: g.own, Analyzer: g.w.words, Fetcher: pages, Parser: watchedParser{g.w.pages, watch}, Topic: top, Judge: j,
 		Thesaurus: g.thesaurus, Model: trained, Learn: watch.learn, Seeds: g.seeds(),
 	}
 	defer mk.Close()
@@ -449,7 +448,8 @@ func (g *group) judge(t *topic.Topic, name string) (judge.Judge, time.Duration, 
 		return g.newCritic(name)
 	}
 	if name != report.TruthJudge {
-		j, err := judge.New(name, t, judge.Options{Analyzer: g.w.words})
+		d, _ := g.own.Judge(name) // check made sure that there is one
+		j, err := d.New(t, judge.Options{Analyzer: g.w.words})
 		return j, 0, err
 	}
 	words, err := judge.New("topic", t, judge.Options{Analyzer: g.w.words})

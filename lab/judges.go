@@ -65,7 +65,7 @@ type candidate struct {
 
 // candidates are the judges that can be made of a topic.
 func (g *group) candidates(t *topic.Topic) (all []*candidate) {
-	for _, l := range Judges() {
+	for _, l := range g.judgeLines() {
 		if l.Name == report.TruthJudge || isCritic(l.Name) && !slices.Contains(g.Judges, l.Name) {
 			continue
 		}

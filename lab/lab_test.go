@@ -83,6 +83,22 @@ func small(t *testing.T) string {
 // tree is the small web with other words on the pages that are not about bees.
 func tree(t *testing.T, cars string) string {
 	t.Helper()
+	return buildTree(t, cars, treeFile)
+}
+
+// treeFile is what the small web says of itself.
+const treeFile = `name: tree
+pages: 60
+hosts: 1
+topics:
+  - {name: bees, description: Honey bees, keywords: [honey bee, waggle dance], seeds: ["http://a.example/1"], examples: ["http://a.example/7"], truth: truth/bees.txt, relevant: 8}
+  - {name: cars, description: Cars, keywords: [engine], seeds: ["http://a.example/1", "http://a.example/2", "http://a.example/3", "http://a.example/5"], examples: ["http://a.example/8", "http://a.example/9", "http://a.example/10"], truth: truth/cars.txt, relevant: 9}
+  - {name: untruthful, description: No truth, keywords: [x], seeds: ["http://a.example/1"]}
+`
+
+// buildTree is tree with another file.
+func buildTree(t *testing.T, cars, file string) string {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "exchange")
 	if err := os.MkdirAll(filepath.Join(dir, "truth"), 0o755); err != nil {
 		t.Fatal(err)
@@ -108,14 +124,7 @@ func tree(t *testing.T, cars string) string {
 	write("pages.jsonl.zst", z.EncodeAll([]byte(pages.String()), nil))
 	write("truth/bees.txt", []byte(truth.String()))
 	write("truth/cars.txt", []byte("http://a.example/50\nhttp://a.example/51\nhttp://a.example/52\nhttp://a.example/8\nhttp://a.example/9\nhttp://a.example/10\nhttp://a.example/3\nhttp://a.example/22\nhttp://a.example/nowhere\n"))
-	write("web.yaml", []byte(`name: tree
-pages: 60
-hosts: 1
-topics:
-  - {name: bees, description: Honey bees, keywords: [honey bee, waggle dance], seeds: ["http://a.example/1"], examples: ["http://a.example/7"], truth: truth/bees.txt, relevant: 8}
-  - {name: cars, description: Cars, keywords: [engine], seeds: ["http://a.example/1", "http://a.example/2", "http://a.example/3", "http://a.example/5"], examples: ["http://a.example/8", "http://a.example/9", "http://a.example/10"], truth: truth/cars.txt, relevant: 9}
-  - {name: untruthful, description: No truth, keywords: [x], seeds: ["http://a.example/1"]}
-`))
+	write("web.yaml", []byte(file))
 	out := filepath.Join(t.TempDir(), "tree")
 	if _, err := corpus.Build(t.Context(), out, corpus.Exchange{Dir: dir}, corpus.Options{}); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
-	"github.com/waggle-crawler/waggle/score"
 )
 
 // Report writes what the cells in dir show: report.html, report.md, CSV and
@@ -25,6 +24,12 @@ func Report(dir string) (report.Results, error) {
 	if err != nil {
 		return report.Results{}, err
 	}
+	return f.Report(dir)
+}
+
+// Report is the function Report for a lab that is at hand, as one with strategies
+// of a program is.
+func (f *File) Report(dir string) (report.Results, error) {
 	r, err := f.results(dir)
 	if err != nil {
 		return r, err
@@ -117,7 +122,7 @@ func (s Scorer) changes() string {
 // constants lists every constant that was in force, with its default.
 func (f *File) constants() (out []report.Constant) {
 	for _, s := range f.Scorers {
-		for _, x := range score.Settings(s.Name) {
+		for _, x := range s.kind().Settings {
 			v, ok := s.Set[x.Name]
 			if !ok {
 				v = x.Default

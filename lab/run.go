@@ -259,7 +259,7 @@ func hashProgram() (uint64, error) {
 	return xxh3.Hash(b), err
 }
 
-// thesaurus opens the lab's thesaurus, which the semantic scorers need.
+// thesaurus opens the lab's thesaurus. A scorer that needs one is refused without.
 func (f *File) thesaurus() (score.Thesaurus, error) {
 	if t, err := wordnet.Load(f.Words.WordNet, f.Words.Table); err != nil {
 		return nil, fmt.Errorf("%s: thesaurus: %w", f.at("thesaurus"), err)
@@ -267,8 +267,8 @@ func (f *File) thesaurus() (score.Thesaurus, error) {
 		return t, nil
 	}
 	for i, s := range f.Scorers {
-		if strings.HasPrefix(s.Name, "semantic") {
-			return nil, fmt.Errorf("%s: %s needs a thesaurus: set thesaurus: {wordnet: FOLDER}, such as /usr/share/wordnet of the Debian package wordnet-base, or {table: FILE}", f.at("scorers", fmt.Sprint(i)), s.Name)
+		if n, ok := s.kind().Uses(score.NeedThesaurus, s.Set); ok && !n.Optional {
+			return nil, fmt.Errorf("%s: %w", f.at("scorers", fmt.Sprint(i)), &score.MissingError{Scorer: s.Name, Need: n})
 		}
 	}
 	return nil, nil

@@ -1,7 +1,6 @@
 package score
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -45,24 +44,20 @@ func weightSettings() []Setting {
 }
 
 func newBestFirst(of parts) func(Options) (Scorer, error) {
-	return func(o Options) (Scorer, error) { return makeBestFirst(of, o) }
+	return func(o Options) (Scorer, error) { return makeBestFirst(of, o), nil }
 }
 
-func makeBestFirst(of parts, o Options) (*bestFirst, error) {
+func makeBestFirst(of parts, o Options) *bestFirst {
 	b := &bestFirst{page: o.Page, anchor: o.Anchor}
 	switch of {
 	case pageAlone:
 		b.anchor, b.weight = nil, 1
-		return b, nil
 	case anchorAlone:
 		b.weight = 0
 	case pageAndAnchor:
 		b.weight = o.set("weight")
 	}
-	if b.anchor == nil {
-		return nil, errors.New("it compares anchors with the topic: give Options.Anchor, such as the judge's Text")
-	}
-	return b, nil
+	return b
 }
 
 // Extract measures the page once and each anchor.

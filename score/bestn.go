@@ -40,11 +40,7 @@ func bestNSettings() []Setting {
 }
 
 func newBestN(o Options) (Scorer, error) {
-	b, err := makeBestFirst(pageAndAnchor, o)
-	if err != nil {
-		return nil, err
-	}
-	return &bestN{bestFirst: b, n: uint64(o.set("batch"))}, nil
+	return &bestN{bestFirst: makeBestFirst(pageAndAnchor, o), n: uint64(o.set("batch"))}, nil
 }
 
 // Visit counts the fetch, and returns its batch for the links found:

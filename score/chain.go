@@ -56,13 +56,6 @@ func viterbiSetting() Setting {
 	return Setting{Name: "viterbi", Max: 1, Line: "1 follows the best path alone; 0 joins all paths (marginal)"}
 }
 
-// Shortest tells whether a scorer of that name and settings wants the frontier
-// to keep, of the links to an address, that of the shortest path
-// (frontier.Options.Shortest); without it, that of the highest priority.
-func Shortest(name string, set map[string]float64) bool {
-	return slices.ContainsFunc(Settings(name), func(s Setting) bool { return s.Name == "shortest" }) && set["shortest"] >= 0.5
-}
-
 func newChain(kind model.Kind) func(Options) (Scorer, error) {
 	return func(o Options) (Scorer, error) {
 		p, err := newPath(o.Model, PathOptions{Viterbi: o.set("viterbi") >= 0.5, Observe: o.set("observe") >= 0.5, Bias: o.set("bias") >= 0.5}, kind)

@@ -463,7 +463,7 @@ func TestParentOfAPage(t *testing.T) {
 		slices.Reverse(found) // in whatever order they are found
 		set := map[string]float64{"shortest": float64(i / 2)}
 		newScorer(t, "crf", score.Options{Model: m, Set: set}) // the setting is one
-		f := frontier.NewMemory(frontier.Options{Shortest: score.Shortest("crf", set)})
+		f := frontier.NewMemory(frontier.Options{Shortest: wantsShortest(t, "crf", set)})
 		best := best
 		if i >= 2 {
 			best = shortest
@@ -675,4 +675,14 @@ func inventedModel(t testing.TB, kind model.Kind, k int) (*model.File, []*web.Pa
 	}
 	t.Logf("%d observations, %d weights", space.Len(), len(w.W))
 	return &model.File{Kind: kind, Space: space, Payload: &model.Chain{Weights: w, Start: start, Moves: movesOf(k, draw)}}, pages
+}
+
+// wantsShortest tells whether a scorer asks for a frontier that keeps shortest paths.
+func wantsShortest(t *testing.T, name string, set map[string]float64) bool {
+	d, ok := score.Describe(name)
+	if !ok {
+		t.Fatal(name)
+	}
+	_, uses := d.Uses(score.NeedShortest, set)
+	return uses
 }

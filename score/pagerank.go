@@ -39,12 +39,8 @@ func pageRankSettings() []Setting {
 }
 
 func newPageRank(o Options) (Scorer, error) {
-	hot, err := newHotWords(o)
-	if err != nil {
-		return nil, err
-	}
 	return &pageRank{
-		journal: newJournal("pagerank", o), hot: hot, d: o.set("d"), every: int(o.set("every")),
+		journal: newJournal("pagerank", o), hot: newHotWords(o), d: o.set("d"), every: int(o.set("every")),
 		iterations: int(o.set("iterations")), node: make(map[uint64]int32), first: []int32{0},
 	}, nil
 }

@@ -1,7 +1,6 @@
 package score
 
 import (
-	"errors"
 	"strings"
 	"unicode"
 
@@ -32,8 +31,7 @@ type Thesaurus interface {
 //
 // Words are compared as stems. A synonym of several words stands for none, as
 // the words of a text are single; a keyword of several words gives its words,
-// and the synonyms of the phrase and of each word to all of them. Without a
-// thesaurus only equal words are alike.
+// and the synonyms of the phrase and of each word to all of them.
 type semantic struct {
 	fixed
 	// row holds by the stem l its Σ_k sim(k,l)·w_k / Σ_k w_k, in (0,1]; what
@@ -78,9 +76,6 @@ func newSemantic(wider bool) func(Options) (Scorer, error) {
 				}
 			}
 		}
-		if total == 0 {
-			return nil, errors.New("it looks for the words of the keywords: give Options.Keywords")
-		}
 		for l := range s.row {
 			s.row[l] /= total
 		}
@@ -91,9 +86,6 @@ func newSemantic(wider bool) func(Options) (Scorer, error) {
 // alike returns sim(k,·) for the stem k, a word of phrase, by stem.
 func alike(o Options, phrase, k string, related float64) map[string]float64 {
 	sim := map[string]float64{k: 1}
-	if o.Thesaurus == nil {
-		return sim
-	}
 	add := func(words []string, value float64) {
 		for _, w := range words {
 			if stems := o.Analyzer.Words(w); len(stems) == 1 && value > sim[stems[0]] {

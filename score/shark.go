@@ -2,7 +2,6 @@ package score
 
 import (
 	"encoding/binary"
-	"errors"
 	"math"
 	"strings"
 
@@ -46,9 +45,6 @@ func sharkSettings(gamma float64) []Setting {
 }
 
 func newShark(o Options) (Scorer, error) {
-	if o.Anchor == nil {
-		return nil, errors.New("it compares anchors with the topic: give Options.Anchor, such as the judge's Text")
-	}
 	return &shark{
 		page: o.Page, text: o.Anchor, delta: o.set("delta"), beta: o.set("beta"),
 		gamma: o.set("gamma"), bottom: o.set("floor"), depth: int(o.set("depth")),

@@ -2,7 +2,6 @@ package score
 
 import (
 	"encoding/binary"
-	"errors"
 	"math"
 
 	"github.com/zeebo/xxh3"
@@ -94,9 +93,6 @@ func newSpiders(o Options) (Scorer, error) {
 				s.keyword[w] = len(s.keyword)
 			}
 		}
-	}
-	if len(s.keyword) == 0 {
-		return nil, errors.New("its agents look for the words of the keywords: give Options.Keywords")
 	}
 	return s, nil
 }
