@@ -115,7 +115,7 @@ func (w *Writer) Repair(ctx context.Context, o RepairOptions) (*RepairReport, er
 
 // mendHarvest writes harvest.tsv anew, where it is what is damaged.
 func (r *repair) mendHarvest() error {
-	var h event.Harvest
+	var m moments
 	for e, err := range r.w.wholeLines() {
 		if err != nil {
 			return err
@@ -123,7 +123,7 @@ func (r *repair) mendHarvest() error {
 		if r.logMark >= 0 && !r.known(e) {
 			break
 		}
-		h.Add(e.Event)
+		m.add(e)
 	}
 	file, err := os.ReadFile(r.w.HarvestFile())
 	if errors.Is(err, os.ErrNotExist) {
@@ -132,7 +132,11 @@ func (r *repair) mendHarvest() error {
 	if err != nil {
 		return err
 	}
-	if whole, err := tells(&h, file); err != nil || whole {
+	if whole, _, err := r.w.tellsHarvest(m, file); err != nil || whole {
+		return err
+	}
+	h, err := r.w.harvestAt(m.lines)
+	if err != nil {
 		return err
 	}
 	r.report.Whole = false

@@ -219,3 +219,13 @@ func (w *Writer) ScorerState(ctx context.Context) (state []byte, err error) {
 	defer func() { err = errors.Join(err, front.Close()) }()
 	return crawl.ScorerState(func(name string) ([]byte, error) { return front.State(ctx, name) })
 }
+
+// RestoreJudge gives a judge what it knew at the crawl's last turn.
+func (w *Writer) RestoreJudge(ctx context.Context, j crawl.Judge) (err error) {
+	front, err := frontier.Open(w.FrontierDir(), frontier.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, front.Close()) }()
+	return crawl.RestoreJudge(j, func(name string) ([]byte, error) { return front.State(ctx, name) })
+}

@@ -1,7 +1,6 @@
 package collection
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -127,7 +126,7 @@ type verification struct {
 	behind      int // exchanges in the archive behind the mark
 
 	tallies     map[uint64]tally
-	harvest     event.Harvest
+	moments     moments
 	harvestFile []byte // nil if there is none
 	ended       bool   // a run came to its end
 }
@@ -353,7 +352,7 @@ func (v *verification) take(e event.Entry) {
 	if e.Summed {
 		v.Log.Summed++
 	}
-	v.harvest.Add(e.Event)
+	v.moments.add(e)
 	switch e.Event.(type) {
 	case event.Fetched:
 		v.Log.Pages++
@@ -417,32 +416,22 @@ func (v *verification) compare() error {
 	return nil
 }
 
-// tells tells whether a harvest file is what a harvest tells. The file is written
-// when a run ends or the crawl is repaired, so it may be the harvest of an earlier
-// time: of as many pages as it has lines.
-func tells(h *event.Harvest, file []byte) (bool, error) {
-	pages := bytes.Count(file, []byte("\n")) - 1 // the first line has the names of the columns
-	if pages < 0 || pages > h.Len() {
-		return false, nil
-	}
-	var want bytes.Buffer
-	err := h.First(pages).WriteTSV(&want)
-	return bytes.Equal(file, want.Bytes()), err
-}
-
 func (v *verification) verifyHarvest() error {
-	v.Harvest = v.harvest.Len()
+	whole, pages, err := v.c.tellsHarvest(v.moments, v.harvestFile)
+	v.Harvest = pages
+	if err != nil {
+		return err
+	}
 	if v.harvestFile == nil {
 		if v.ended && !v.Running {
 			v.Notes = append(v.Notes, "harvest.tsv is not there: "+remedyAgain)
 		}
 		return nil
 	}
-	whole, err := tells(&v.harvest, v.harvestFile)
 	if !whole && len(v.Damage) == 0 {
 		v.bad(Damage{v.c.inFolder(v.c.HarvestFile()), "", "it is not what the event log tells", remedyAgain}, "harvest")
 	}
-	return err
+	return nil
 }
 
 // verifySetup reads what the crawl was set up with.

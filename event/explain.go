@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -80,7 +81,7 @@ type Step struct {
 // Note is one thing that happened to the address.
 type Note struct {
 	At   time.Time
-	What string  // queued, raised, skipped, retry, outage, failed, moved, dropped, fetched
+	What string  // queued, raised, skipped, retry, outage, failed, moved, dropped, fetched, judged
 	On   web.URL // the page or redirect that named it; zero for a seed
 	// Priority is the one it entered or left the frontier with.
 	Priority float64
@@ -88,6 +89,8 @@ type Note struct {
 	Reason   web.Reason
 	Detail   string // untrusted
 	Status   int
+	// Relevance is what was said anew of a page.
+	Relevance float64
 }
 
 // maxNotes bounds Explanation.Notes.
@@ -180,6 +183,9 @@ func (x *explainer) follow(e Event) {
 		x.Scorer, x.Judge, x.Threshold = e.Scorer, e.Judge, e.Threshold
 	case Changed:
 		x.Changes = append(x.Changes, e)
+		if v, err := strconv.ParseFloat(e.New, 64); e.Setting == SettingThreshold && err == nil {
+			x.Threshold = v
+		}
 	case Ended:
 		x.Whole = true
 	case Seeded:
@@ -209,6 +215,13 @@ func (x *explainer) follow(e Event) {
 			case e.Reason != web.ReasonRedirectKnown && e.Reason != web.ReasonRedirectLoop:
 				x.named(t, e.URL, nil, []Skipped{{e.To, e.Reason}})
 			}
+		}
+	case Rejudged:
+		if e.Judge != "" {
+			x.Judge, x.Threshold = e.Judge, e.Threshold
+		}
+		if i := slices.IndexFunc(e.Pages, func(v Verdict) bool { return v.URL == x.URL }); i >= 0 {
+			x.note(Note{At: t, What: "judged", Relevance: e.Pages[i].Relevance})
 		}
 	case Dropped:
 		if x.Fate == Waiting && (len(e.URLs) == 0 && e.Host == x.URL.Host() || slices.Contains(e.URLs, x.URL)) {

@@ -156,3 +156,10 @@ type Verdict struct {
 	// /Arts/Music, the likeliest first; nil from a judge without classes.
 	Classes []string
 }
+
+// Renewal is what a judge says anew of a page that it judged before.
+type Renewal struct {
+	URL     URL
+	Verdict Verdict
+	Was     bool // relevant, as it was told last
+}

@@ -178,6 +178,8 @@ func note(n event.Note) string {
 		named = true
 	case "dropped":
 		s = "left the frontier"
+	case "judged":
+		s = "judged anew: relevance " + decimal(n.Relevance)
 	case "outage":
 		s = "taken at " + priority(n.Priority) + ", put back: the network was down"
 	case "fetched", "failed", "retry", "moved":

@@ -43,6 +43,10 @@ func (v *plainView) Add(e event.Event) {
 	case event.Ended:
 		v.print(v.line())
 		v.print("ended: " + ending(e.How))
+	case event.Doubt:
+		for _, d := range e.Notes {
+			v.print("doubt: " + untrusted(d, 400))
+		}
 	default:
 		if s.Pages-v.pages >= plainPages || e.Time().Sub(v.shown) >= plainEvery {
 			v.print(v.line())

@@ -314,6 +314,9 @@ func (s *viewState) overviewRows(now time.Time, n int, p paint) (rows []string) 
 	rate := s.flow.rate(now, s.Run(now))
 	add := func(parts ...part) { rows = append(rows, row(n, p, parts...)) }
 	rows = append(rows, s.budgetRow(now, rate, n, p))
+	for _, d := range s.Doubts {
+		add(label("doubt", n), part{text: untrusted(d, 400), sgr: "33", cut: true})
+	}
 	switch {
 	case s.How != "":
 	case !s.outage.since.IsZero():
