@@ -4,8 +4,8 @@
 //
 // A site is a crawl of its own: admission, scope, traps, redirects, politeness
 // and robots.txt are those of package crawl and of the fetcher. What is added is
-// the order of links, over several paths to the same page (P8), what each page
-// is taken for (P9), and when to stop (P10).
+// the order of links, over several paths to the same page (section 3.3), what each
+// page is taken for (section 3.4), and when to stop (section 4.4.3).
 //
 //	start page ─► crawl.Course ─► page ─► pilot: place, label, worth of links
 //	                   ▲                             │
@@ -25,14 +25,14 @@ import (
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/job"
-	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Stop says when a site is done before its budget is spent (P10).
+// Stop says when a site is done before its budget is spent (section 4.4.3).
 type Stop string
 
 // When to stop.
@@ -102,8 +102,8 @@ type Result struct {
 // its own, and what they share, the fetcher, keeps the pauses between requests
 // to a host.
 type Forager struct {
-	Guide *score.Guide
-	Join  score.Join
+	Guide *guide.Guide
+	Join  guide.Join
 	Stop  Stop // "" = First
 	// Sure is the probability from which a page counts as a goal, by all paths of
 	// states that lead there, besides that the best of them takes it for one; 0 =

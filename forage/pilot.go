@@ -6,17 +6,17 @@ import (
 	"slices"
 
 	"github.com/waggle-crawler/waggle/crawl"
-	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // pilot is the scorer of one site, which remembers the way: a site's budget
 // bounds what it keeps.
 type pilot struct {
-	guide *score.Guide
-	join  score.Join
-	// links are the worths of addresses over all paths that led to them (P8),
-	// with the text of the best link.
+	guide *guide.Guide
+	join  guide.Join
+	// links are the worths of addresses over all paths that led to them, with the
+	// text of the best link.
 	links map[web.URL]found
 	steps map[web.URL]visited
 	worth float64 // of the page fetched last
@@ -36,7 +36,7 @@ type visited struct {
 
 var _ crawl.Scorer = (*pilot)(nil)
 
-func newPilot(g *score.Guide, j score.Join) *pilot {
+func newPilot(g *guide.Guide, j guide.Join) *pilot {
 	return &pilot{guide: g, join: j, links: map[web.URL]found{}, steps: map[web.URL]visited{}}
 }
 
@@ -52,7 +52,7 @@ func (p *pilot) Visit(c *web.Candidate, page *web.Page, _ web.Verdict) []byte {
 	if page == nil {
 		return nil
 	}
-	var at score.Place
+	var at guide.Place
 	if len(c.Features) == 0 {
 		at = p.guide.Begin(page)
 	} else {
@@ -103,7 +103,7 @@ func (p *pilot) Score(c *web.Candidate) float64 {
 func (p *pilot) Stale() bool { return false }
 
 // Rescores tells that a link grows with each path that leads there.
-func (p *pilot) Rescores() bool { return p.join != score.JoinMax }
+func (p *pilot) Rescores() bool { return p.join != guide.Max }
 
 func (p *pilot) State() []byte { return nil }
 

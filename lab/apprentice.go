@@ -5,16 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/waggle-crawler/waggle/apprentice"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/setting"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -137,8 +140,12 @@ func (g *group) taughtBy(c *train.Crawled, s Scorer, j judge.Judge) (*model.File
 			}
 		}
 	})
+	set := maps.Clone(s.Set) // the settings that bear on training
+	maps.DeleteFunc(set, func(name string, _ float64) bool {
+		return !slices.ContainsFunc(apprentice.Settings(false), func(x setting.Setting) bool { return x.Name == name })
+	})
 	t, err := train.Apprentice(context.Background(), []train.Lesson{{Crawl: c, Pages: pages}}, train.ApprenticeOptions{
-		Scorer: s.Name, Set: s.Set, Analyzer: g.w.words, Topic: g.t.Name, Classes: judge.ClassNames(j),
+		Scorer: s.Name, Set: set, Analyzer: g.w.words, Topic: g.t.Name, Classes: judge.ClassNames(j),
 	})
 	if err != nil && !errors.Is(err, train.ErrUntaught) { // which leaves R(u)
 		return nil, 0, fmt.Errorf("what %s teaches: %w", s.After, err)

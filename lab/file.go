@@ -6,6 +6,8 @@
 //	                     │ simulated, on all cores, each a file of its own
 //	                     ▼
 //	          DIR/cells/*.json   the same inputs give the same bytes
+//	          DIR/runs/*.json    with keep-runs, the crawls of the cells: their
+//	                             pages in order, see eval.Run
 //	          DIR/topics/*.json  what was possible on a topic, and its judges
 //	          DIR/facts.json     what the run is made of, from its start on
 //	          DIR/costs.tsv      times, which are never the same twice
@@ -74,10 +76,19 @@ type File struct {
 	Head    []string  `yaml:"measures"` // of the main tables; default report.Headline()
 	Words   Thesaurus `yaml:"thesaurus"`
 	Critic  Critic    `yaml:"critic,omitempty"` // what the judge critic is taught
+	Truth   string    `yaml:"truth"`            // web (default), read: see readtruth.go
+	// Examples are the web's (default) or read, Bad of them exchanged for bad ones.
+	Examples string `yaml:"examples"`
+	Bad      int    `yaml:"bad-examples,omitempty"`
+	Pool     string `yaml:"pool,omitempty"`  // folder of the pool that was read
+	Grade    int    `yaml:"grade,omitempty"` // from which a page counts: 1 (default), 2
+	// Keep keeps the pages of each crawl in their order, in runs/: for pools.
+	Keep bool `yaml:"keep-runs,omitempty"`
 
 	name string
 	doc  *yamlfile.File
 	own  job.Strategies // of the program
+	pool *readPool      // once opened
 }
 
 // Web is a recorded web of a lab.
@@ -254,6 +265,7 @@ func (f *File) setDefaults() {
 	if f.Outside == "" {
 		f.Outside = sim.Drop.String()
 	}
+	f.Truth, f.Examples, f.Grade = cmp.Or(f.Truth, ofWeb), cmp.Or(f.Examples, ofWeb), cmp.Or(f.Grade, 1)
 	if f.Base == "" {
 		f.Base = "breadth-first"
 	}
@@ -261,7 +273,7 @@ func (f *File) setDefaults() {
 		f.Critic.Background = cmp.Or(f.Critic.Background, defaultBackground)
 	}
 	dir := filepath.Dir(f.name)
-	for _, path := range []*string{&f.Words.WordNet, &f.Words.Table} {
+	for _, path := range []*string{&f.Words.WordNet, &f.Words.Table, &f.Pool} {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(dir, *path)
 		}
@@ -361,6 +373,7 @@ func (f *File) check() error {
 		}
 	}
 	f.checkBasis(bad)
+	f.checkRead(bad)
 	f.checkCritic(bad)
 	if len(f.Scorers) > 0 && !labels[f.Base] {
 		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Base)

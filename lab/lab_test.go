@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/corpus/synthetic"
+	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/score"
 )
 
@@ -512,19 +514,37 @@ func TestCellsKnowTheirInputs(t *testing.T) {
 
 // The area under the curve and the calibration error of hand-made judgements.
 func TestJudgeMeasures(t *testing.T) {
-	perfect := []scored{{.9, true}, {.8, true}, {.2, false}, {.1, false}}
+	page := func(relevance float64, relevant bool, weight float64) scored {
+		return scored{relevance: relevance, relevant: relevant, weight: weight}
+	}
+	perfect := []scored{page(.9, true, 1), page(.8, true, 1), page(.2, false, 1), page(.1, false, 1)}
 	if a := auroc(perfect); a != 1 {
 		t.Errorf("AUROC of a perfect ranking: %v", a)
 	}
 	// Pairs: (.5,.5) ties for ½, (.5,.1) right: (½ + 1)/2.
-	if a := auroc([]scored{{.5, true}, {.5, false}, {.1, false}}); a != .75 {
+	if a := auroc([]scored{page(.5, true, 1), page(.5, false, 1), page(.1, false, 1)}); a != .75 {
 		t.Errorf("AUROC with a tie: %v", a)
 	}
-	if e := ece([]scored{{.75, true}, {.75, true}, {.75, true}, {.75, false}}); e != 0 {
+	if e := ece([]scored{page(.75, true, 1), page(.75, true, 1), page(.75, true, 1), page(.75, false, 1)}); e != 0 {
 		t.Errorf("ECE of a calibrated judge: %v", e)
 	}
-	if e := ece([]scored{{.95, false}, {.95, false}}); e != .95 {
+	if e := ece([]scored{page(.95, false, 1), page(.95, false, 1)}); e != .95 {
 		t.Errorf("ECE of one that is sure and wrong: %v", e)
+	}
+	// A page that stands for three is as good as three pages.
+	once := measured([]scored{page(.9, true, 2), page(.6, false, 3), page(.55, true, 1), page(.2, false, 4)}, .5)
+	thrice := measured([]scored{page(.9, true, 1), page(.9, true, 1), page(.6, false, 1), page(.6, false, 1), page(.6, false, 1), page(.55, true, 1),
+		page(.2, false, 1), page(.2, false, 1), page(.2, false, 1), page(.2, false, 1)}, .5)
+	for _, x := range []struct {
+		name      string
+		got, want eval.Number
+	}{{"precision", once.Precision, thrice.Precision}, {"recall", once.Recall, thrice.Recall}, {"AUROC", once.AUROC, thrice.AUROC}, {"ECE", once.ECE, thrice.ECE}} {
+		if math.Abs(float64(x.got-x.want)) > 1e-12 {
+			t.Errorf("weighted %s %v, of copies %v", x.name, x.got, x.want)
+		}
+	}
+	if once.Pages != 4 || once.Correct != 2 || once.Precision != .5 {
+		t.Errorf("%+v", once)
 	}
 }
 

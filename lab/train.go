@@ -114,9 +114,10 @@ type fold struct {
 	crawled func(web.Host) bool
 
 	mu      sync.Mutex
-	graph   *eval.Graph             // of what is crawled; nil until load
-	school  *school                 // nil without a critic, and until load
-	critics map[int]func() schooled // by repeat
+	graph   *eval.Graph              // of what is crawled; nil until load
+	read    map[string]*eval.Reading // by topic, of a truth that was read
+	school  *school                  // nil without a critic, and until load
+	critics map[int]func() schooled  // by repeat
 }
 
 const defaultTargets = 20
@@ -254,7 +255,10 @@ func (f *fold) load(ctx context.Context, r *runner) error {
 			return err
 		}
 	}
-	f.graph, err = eval.WebGraph(f.w.Web, f.w.pages, o)
+	if f.graph, err = eval.WebGraph(f.w.Web, f.w.pages, o); err != nil {
+		return err
+	}
+	f.read, err = f.readings(r)
 	return err
 }
 

@@ -294,8 +294,8 @@ func TestBoundOfFold(t *testing.T) {
 		}
 		g := r.group(w, f, own, false, 0)
 		ref := g.reference()
-		if ref.Reachable != want[f.name] || ref.Bound[len(ref.Bound)-1] > ref.Reachable {
-			t.Errorf("%s: %d can be reached, U %d; want %d", f.name, ref.Reachable, ref.Bound[len(ref.Bound)-1], want[f.name])
+		if ref.Reachable != float64(want[f.name]) || ref.Bound[len(ref.Bound)-1] > ref.Reachable {
+			t.Errorf("%s: %v can be reached, U %v; want %d", f.name, ref.Reachable, ref.Bound[len(ref.Bound)-1], want[f.name])
 		}
 		whole := g.w.truth["bees"]
 		if len(whole) != 34 {

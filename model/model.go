@@ -68,7 +68,7 @@ type Provenance struct {
 	// TrainingSet is a digest of pages, labels and sequences: two models of
 	// one digest and settings are the same.
 	TrainingSet string     `json:"training_set"`
-	Sites       []web.Host `json:"sites"`     // of training pages, sorted: where it must not be tested (R8)
+	Sites       []web.Host `json:"sites"`     // of training pages, sorted: no page of them may be used to measure it
 	Pages       int        `json:"pages"`     // training pages
 	Targets     int        `json:"targets"`   // of these
 	Sequences   int        `json:"sequences"` // 0 for kinds that learn from pages alone

@@ -75,10 +75,10 @@ func acheSettings(hard bool) []Setting {
 		focus = 1
 	}
 	return []Setting{
-		{"hard", focus, 0, 1, "1 holds back the links of pages that are not relevant"},
-		{"every", 500, 1, 1e6, "pages from one training to the next"},
-		{"reservoir", 5000, 1, 1e6, "examples of a class, at most"},
-		{"c", 1, 1e-6, 1e6, "C: weight of the examples in training"},
+		{Name: "hard", Default: focus, Max: 1, Line: "1 holds back the links of pages that are not relevant"},
+		{Name: "every", Default: 500, Min: 1, Max: 1e6, Line: "pages from one training to the next"},
+		{Name: "reservoir", Default: 5000, Min: 1, Max: 1e6, Line: "examples of a class, at most"},
+		{Name: "c", Default: 1, Min: 1e-6, Max: 1e6, Line: "C: weight of the examples in training"},
 		journalSetting(),
 	}
 }

@@ -64,13 +64,13 @@ var _ Scorer = (*aggarwal)(nil)
 
 func aggarwalSettings() []Setting {
 	return []Setting{
-		{"content", 1, 0, 100, "weight of the words of the page that holds the link"},
-		{"address", 1, 0, 100, "weight of the words of the address"},
-		{"links", 1, 0, 100, "weight of the pages that hold the link"},
-		{"sibling", 1, 0, 100, "weight of what was fetched from the same page"},
-		{"significance", 2, 0, 100, "t: deviations from which a word counts"},
-		{"words", 32, 1, 200, "words of a page that count"},
-		{"every", 50, 1, 1e6, "pages after which all that waits is scored anew"},
+		{Name: "content", Default: 1, Max: 100, Line: "weight of the words of the page that holds the link"},
+		{Name: "address", Default: 1, Max: 100, Line: "weight of the words of the address"},
+		{Name: "links", Default: 1, Max: 100, Line: "weight of the pages that hold the link"},
+		{Name: "sibling", Default: 1, Max: 100, Line: "weight of what was fetched from the same page"},
+		{Name: "significance", Default: 2, Max: 100, Line: "t: deviations from which a word counts"},
+		{Name: "words", Default: 32, Min: 1, Max: 200, Line: "words of a page that count"},
+		{Name: "every", Default: 50, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
 		journalSetting(),
 	}
 }

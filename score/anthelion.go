@@ -69,10 +69,10 @@ var _ Scorer = (*anthelion)(nil)
 
 func anthelionSettings() []Setting {
 	return []Setting{
-		{"lambda", 0.1, 0, 1, "λ: chance of a random host"},
-		{"decay", 1000, 1, 1e9, "pages after which λ is half of it"},
-		{"value", 3, 0, 4, "of a host: 0 ratio, 1 Beta sample, 2 its best link, 3 ratio × link, 4 sample × link"},
-		{"every", 25, 1, 1e6, "pages after which all that waits is scored anew"},
+		{Name: "lambda", Default: 0.1, Max: 1, Line: "λ: chance of a random host"},
+		{Name: "decay", Default: 1000, Min: 1, Max: 1e9, Line: "pages after which λ is half of it"},
+		{Name: "value", Default: 3, Max: 4, Line: "of a host: 0 ratio, 1 Beta sample, 2 its best link, 3 ratio × link, 4 sample × link"},
+		{Name: "every", Default: 25, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
 		journalSetting(),
 	}
 }

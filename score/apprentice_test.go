@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/waggle-crawler/waggle/apprentice"
 	"github.com/waggle-crawler/waggle/learn/bayes"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/model"
@@ -96,8 +97,8 @@ func sightOf(s score.Scorer, p *web.Page, link int, c *web.Candidate) string {
 	return strings.Join(out, " ")
 }
 
-// TestOffsets is A4 and R5 through the real parser: features are words at
-// offsets in leaves from the link, whatever the tags.
+// Section 2.2.1 through the real parser: features are words at offsets in leaves
+// from the link, whatever the tags.
 func TestOffsets(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
@@ -167,8 +168,8 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
-// TestTopicFeatures is A5: names of the page's classes, and with topics = 2 all
-// that stands above them, each once.
+// Section 3.8: names of the page's classes are features, and with topics = 2 those
+// of all classes above them, each once.
 func TestTopicFeatures(t *testing.T) {
 	classes := func(*web.Page) []string { return []string{"/Animals/Insects/Bees", "/Animals/Birds"} }
 	p := parsed(t, `<a href=x>honey</a>`)
@@ -184,8 +185,8 @@ func TestTopicFeatures(t *testing.T) {
 	}
 }
 
-// TestCocitation is A5: a link is told the outcomes of links near by that were
-// fetched before its page, and of no others.
+// Section 3.8: outcomes of links near by are features if their targets were fetched
+// before the page, and no others.
 func TestCocitation(t *testing.T) {
 	s := newScorer(t, "apprentice", score.Options{Set: map[string]float64{"cocitation": 1, "start": 1, "every": 1, "dmax": 2}})
 	first := parsed(t, `<a href=good>wax</a><a href=bad>clay</a>`)
@@ -204,9 +205,9 @@ func TestCocitation(t *testing.T) {
 	}
 }
 
-// TestExamples is A3: what is learned are links whose source was fetched before
-// their target, once the target is there; nothing of a seed, of a failure, or
-// of a page met otherwise.
+// Section 2.2: examples are links whose source was fetched before their target,
+// once the target is fetched; a seed, a failure or a page found otherwise gives
+// none.
 func TestExamples(t *testing.T) {
 	s := newScorer(t, "apprentice", score.Options{Set: map[string]float64{"start": 1, "every": 1}})
 	p := parsed(t, `<a href=a>honey</a><p><a href=b>steel</a>`)
@@ -228,15 +229,15 @@ func TestExamples(t *testing.T) {
 		s.Visit(&found[1], &web.Page{URL: found[1].URL}, verdictOf(0))
 	}
 	if !s.Stale() {
-		t.Error("what waits is not scored anew after the training (A10)")
+		t.Error("the links that wait are not scored again after the training")
 	}
 	if a, b := s.Score(&found[0]), s.Score(&found[1]); a <= 0 || b >= 0 {
 		t.Errorf("the link like the relevant ones has %v, the other %v", a, b)
 	}
 }
 
-// TestApprenticeByHand is A6: two anchors of one word each, honey three times
-// high and once low, steel twice high and four times low, with dmax 0.
+// Equation 1 by hand: two anchors of one word each, honey three times high and once
+// low, steel twice high and four times low, with dmax 0.
 //
 //	|T| = 2; high: honey 3 steel 2, low: honey 1 steel 4
 //	θ_high,honey = (1+3)/(2+5), θ_low,honey = (1+1)/(2+5)
@@ -292,8 +293,8 @@ func TestApprenticeByHand(t *testing.T) {
 	}
 }
 
-// TestEvenBoundary is A6: the median boundary. Targets are hardly relevant, so
-// that none is high from ½ on; the upper half of them is.
+// Section 2.3, "equally probable intervals": targets are hardly relevant, so that
+// none is high from ½ on; the upper half of them is.
 func TestEvenBoundary(t *testing.T) {
 	p := parsed(t, `<a href=a>honey</a><p><a href=b>steel</a>`)
 	outcomes := func(s score.Scorer) []web.Candidate {
@@ -463,10 +464,10 @@ func TestReasonsAddUp(t *testing.T) {
 	})
 }
 
-// TestTeacher is A7 and A8: what one crawl taught, kept as a file, guides
-// another from its first page, learning on or not; and a crawl read afterwards
-// teaches what an apprentice learned that went along.
-func TestTeacher(t *testing.T) {
+// Sections 2.2 and 3.5: the model of one crawl, kept as a file, guides another
+// from its first page, whether that learns on or not; and the model made of a crawl
+// after its end is the one that an apprentice learned during it.
+func TestModelOfACrawl(t *testing.T) {
 	p := parsed(t, `<a href=a>honey</a><p><a href=b>steel</a><p><a href=a>wax</a>`)
 	for _, boundary := range []float64{0, 1, 2} {
 		set := func(more map[string]float64) map[string]float64 {
@@ -477,7 +478,7 @@ func TestTeacher(t *testing.T) {
 			return all
 		}
 		along := newScorer(t, "apprentice", score.Options{Set: set(nil)})
-		teacher, err := score.NewTeacher("apprentice", score.Options{Analyzer: analyzer, Set: set(nil)})
+		trainer, err := apprentice.NewTrainer(false, apprentice.Options{Analyzer: analyzer, Set: map[string]float64{"boundary": boundary}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -485,12 +486,12 @@ func TestTeacher(t *testing.T) {
 		var found []web.Candidate
 		for range 6 {
 			found = followed(along, p, 0.5, 0.9, 0.1)
-			teacher.Teach(p, verdictOf(0.5), func(u web.URL) score.Outcome {
+			trainer.Examples(p, verdictOf(0.5), func(u web.URL) apprentice.Outcome {
 				i := slices.IndexFunc(p.Links, func(l web.Link) bool { return l.URL == u })
-				return score.Outcome{Verdict: verdicts[i], Fetched: true, Later: true}
-			})
+				return apprentice.Outcome{Verdict: verdicts[i], Fetched: true, Later: true}
+			}, func(_ int, x apprentice.Example) { trainer.Learn(x) })
 		}
-		f := &model.File{Kind: model.Apprentice, Payload: teacher.Model()}
+		f := &model.File{Kind: model.Apprentice, Payload: trainer.Model()}
 		b, err := f.Marshal()
 		if err != nil {
 			t.Fatal(err)
@@ -516,29 +517,6 @@ func TestTeacher(t *testing.T) {
 		if now := on.Score(&found[0]); first <= 0 || now >= 0 {
 			t.Errorf("boundary %v: what it was taught gave %v, and after learning the contrary %v", boundary, first, now)
 		}
-	}
-}
-
-// Links to what was not fetched, or was fetched before, teach nothing; a page
-// that links twice to another teaches once.
-func TestTeacherTakesLaterTargets(t *testing.T) {
-	p := parsed(t, `<a href=later>honey</a><p><a href=before>steel</a><p><a href=never>clay</a><p><a href=later>wax</a>`)
-	teacher, err := score.NewTeacher("apprentice", score.Options{Analyzer: analyzer, Set: map[string]float64{"dmax": 0}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var links []int
-	teacher.Examples(p, verdictOf(1), func(u web.URL) score.Outcome {
-		return score.Outcome{Verdict: verdictOf(1), Fetched: u.Path() != "/never", Later: u.Path() == "/later"}
-	}, func(link int, x score.Example) {
-		links = append(links, link)
-		teacher.Learn(x)
-	})
-	if m := teacher.Model(); !slices.Equal(links, []int{0}) || m.Links != [2]uint64{0, 1} || len(m.Features) != 1 {
-		t.Errorf("examples are links %v, the model %+v", links, m)
-	}
-	if _, err := score.NewTeacher("best-first-page", score.Options{}); err == nil || !strings.Contains(err.Error(), "apprentice-tempered") {
-		t.Errorf("a teacher of another strategy: %v", err)
 	}
 }
 

@@ -6,16 +6,18 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// bestFirst follows the links first that look most like the topic (BPM09 B3;
-// with the judge's graded relevance for the page it is the baseline of CPS02,
-// A1, whose best-first is best-first-page here):
+// bestFirst follows the links first that are most similar to the topic:
 //
 //	page     priority = similarity of the page that holds the link
 //	anchor   priority = similarity of the link's anchor text
-//	both     priority = w·page + (1−w)·anchor, w = ½              (eq 3)
+//	both     priority = w·page + (1−w)·anchor, w = ½              (equation 3)
 //
-// A link without anchor text, such as a frame, has an anchor similarity of 0:
-// no text, no likeness. A seed has priority 1.
+// A link without anchor text, such as a frame, has an anchor similarity of 0. A
+// seed has priority 1.
+//
+// Source: Batsakis, Petrakis & Milios 2009, section 3.1. With the judge's graded
+// relevance as the similarity of a page, best-first-page is the baseline crawler
+// of Chakrabarti, Punera & Subramanyam 2002, section 2.1.
 type bestFirst struct {
 	fixed
 	page   func(*web.Page, web.Verdict) float64
@@ -38,7 +40,7 @@ const (
 )
 
 func weightSettings() []Setting {
-	return []Setting{{"weight", 0.5, 0, 1, "w: share of the page in the priority (BPM09 eq 3)"}}
+	return []Setting{{Name: "weight", Default: 0.5, Max: 1, Line: "w: share of the page in the priority, against the anchor"}}
 }
 
 func newBestFirst(of parts) func(Options) (Scorer, error) {

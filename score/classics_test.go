@@ -208,7 +208,7 @@ func TestSharkContext(t *testing.T) {
 }
 
 // With a thesaurus that knows of no related words the similarity is that of equal
-// words, summed as eq 4 of BPM09 stands.
+// words, summed as in equation 4 of Batsakis, Petrakis & Milios 2009.
 func TestSemanticEqualWords(t *testing.T) {
 	empty, err := wordnet.ReadTable(strings.NewReader("# nothing\n"), "empty")
 	if err != nil {

@@ -51,14 +51,14 @@ func newContextGraph(o Options) (Scorer, error) {
 }
 
 func contextGraphSettings() []Setting {
-	return []Setting{{"threshold", 0.5, 0, 1, "posterior of its layer below which a page belongs to none"}}
+	return []Setting{{Name: "threshold", Default: 0.5, Max: 1, Line: "posterior of its layer below which a page belongs to none"}}
 }
 
 // newBayesPage makes the crawler that follows a page classifier: the priority
 // of a link is the probability that its page is a target, by the naive Bayes of
 // a context graph's model.
 //
-// HTT14 compares with "Bayes" and "naive Bayes" and says of neither what it is;
+// Hu, Tu & Tong 2014 compare with "Bayes" and "naive Bayes" and define neither;
 // this one stands for both.
 func newBayesPage(o Options) (Scorer, error) {
 	m, err := model.Of[*model.Classes](o.Model, model.ContextGraph)

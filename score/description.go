@@ -26,13 +26,6 @@ type Description struct {
 	Make func(Options) (Scorer, error)
 }
 
-// Setting is a constant of a strategy that Options.Set can change.
-type Setting struct {
-	Name              string
-	Default, Min, Max float64
-	Line              string
-}
-
 // Need is an input that a scorer uses.
 type Need struct {
 	Input Input

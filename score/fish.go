@@ -29,8 +29,8 @@ var _ Scorer = (*fish)(nil)
 
 func fishSettings() []Setting {
 	return []Setting{
-		{"width", 3, 0, 1e6, "links that an irrelevant page passes on; a relevant one half as many again"},
-		{"depth", 3, 1, 50, "links from the last relevant page at which a path ends"},
+		{Name: "width", Default: 3, Max: 1e6, Line: "links that an irrelevant page passes on; a relevant one half as many again"},
+		{Name: "depth", Default: 3, Min: 1, Max: 50, Line: "links from the last relevant page at which a path ends"},
 	}
 }
 

@@ -39,7 +39,7 @@ const (
 
 // journalSetting is the one that scorers with a journal share.
 func journalSetting() Setting {
-	return Setting{"journal", 64, 0.001, 4096, "MiB of what was learned, after which learning stops"}
+	return Setting{Name: "journal", Default: 64, Min: 0.001, Max: 4096, Line: "MiB of what was learned, after which learning stops"}
 }
 
 func newJournal(name string, o Options) journal {

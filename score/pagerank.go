@@ -31,9 +31,9 @@ var _ Scorer = (*pageRank)(nil)
 
 func pageRankSettings() []Setting {
 	return append(hotSettings(),
-		Setting{"d", 0.9, 0, 0.99, "share of its rank that a page passes on"},
-		Setting{"every", 100, 1, 1e6, "pages from one computation to the next"},
-		Setting{"iterations", 20, 1, 1000, "of a computation, from the ranks of the last one"},
+		Setting{Name: "d", Default: 0.9, Max: 0.99, Line: "share of its rank that a page passes on"},
+		Setting{Name: "every", Default: 100, Min: 1, Max: 1e6, Line: "pages from one computation to the next"},
+		Setting{Name: "iterations", Default: 20, Min: 1, Max: 1000, Line: "of a computation, from the ranks of the last one"},
 		journalSetting(),
 	)
 }

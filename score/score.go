@@ -12,13 +12,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/setting"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -39,10 +38,10 @@ type Scorer interface {
 type Options struct {
 	// Seed is the run's: the only source of chance.
 	Seed uint64
-	// Page is the similarity of a judged page to the topic, in [0,1]. nil is
-	// the verdict's relevance, the graded value of CPS02 (A1); for
-	// best-first as printed in BPM09 (B3) give the cosine to the topic, and
-	// the same for Anchor.
+	// Page is the similarity of a judged page to the topic, in [0,1]; nil = the
+	// verdict's relevance, as in Chakrabarti, Punera & Subramanyam 2002, section
+	// 2.1. For best-first as in Batsakis, Petrakis & Milios 2009, section 3.1, give
+	// the cosine to the topic, and the same for Anchor.
 	Page func(p *web.Page, v web.Verdict) float64
 	// Anchor is the similarity of an anchor's text to the topic, in [0,1].
 	// Both functions are pure and safe for concurrent use.
@@ -73,6 +72,9 @@ type Options struct {
 	Learn func(compute func())
 }
 
+// Setting is a constant of a strategy that Options.Set can change.
+type Setting = setting.Setting
+
 // set returns the setting of that name; New has checked and completed them.
 func (o Options) set(name string) float64 {
 	v, ok := o.Set[name]
@@ -82,37 +84,11 @@ func (o Options) set(name string) float64 {
 	return v
 }
 
-// whole refuses fractions where settings number choices or count.
-func (o Options) whole(names ...string) error {
-	for _, name := range names {
-		if v := o.set(name); v != math.Trunc(v) {
-			return fmt.Errorf("setting %s = %v: give a whole number", name, v)
-		}
-	}
-	return nil
-}
-
 // complete returns o with a value for each of the settings.
 func (o Options) complete(settings []Setting) (Options, error) {
-	set := make(map[string]float64, len(settings))
-	var names []string
-	for _, s := range settings {
-		set[s.Name] = s.Default
-		names = append(names, s.Name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(o.Set)) {
-		i := slices.Index(names, name)
-		if i < 0 {
-			if len(names) == 0 {
-				return o, fmt.Errorf("there is no setting %q; it has none", name)
-			}
-			return o, fmt.Errorf("there is no setting %q; it has %s", name, strings.Join(names, ", "))
-		}
-		s, v := settings[i], o.Set[name]
-		if !(v >= s.Min && v <= s.Max) {
-			return o, fmt.Errorf("setting %s = %v: give a number in %v…%v", name, v, s.Min, s.Max)
-		}
-		set[name] = v
+	set, err := setting.Complete(settings, o.Set)
+	if err != nil {
+		return o, err
 	}
 	o.Set = set
 	if o.Analyzer == nil {

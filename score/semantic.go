@@ -15,8 +15,7 @@ type Thesaurus interface {
 	Related(word string) (synonyms, wider []string)
 }
 
-// semantic is best-first-both with words that count by their meaning (BPM09
-// B4, its garbled eq 4 in the form that is commonly given):
+// semantic is best-first-both with words that count by their meaning:
 //
 //	sim(topic, text) = Σ_k Σ_l sim(k,l)·w_k·w_l / Σ_k Σ_l w_k·w_l
 //	priority         = w·sim(topic, page) + (1−w)·sim(topic, anchor),  w = ½
@@ -26,6 +25,9 @@ type Thesaurus interface {
 //
 //	synonym    sim(k,l) = 1 if k = l or they share a synonym set, else 0
 //	hypernym   the same, else ½ if one is a hypernym of the other, else 0
+//
+// Source: Batsakis, Petrakis & Milios 2009, section 3.2. Equation 4 is lost in the
+// text that was available; this is the form that is commonly given.
 //
 // Words are compared as stems. A synonym of several words stands for none, as
 // the words of a text are single; a keyword of several words gives its words,
@@ -44,11 +46,11 @@ var _ Scorer = (*semantic)(nil)
 
 func semanticSettings(wider bool) []Setting {
 	s := []Setting{
-		{"weight", 0.5, 0, 1, "share of the page in the priority"},
-		{"idf", 0, 0, 1, "1 weighs the words of texts with idf too (BPM09 B3)"},
+		{Name: "weight", Default: 0.5, Max: 1, Line: "share of the page in the priority"},
+		{Name: "idf", Max: 1, Line: "1 weighs the words of texts with idf too"},
 	}
 	if wider {
-		s = append(s, Setting{"related", 0.5, 0, 1, "similarity of a wider or narrower word"})
+		s = append(s, Setting{Name: "related", Default: 0.5, Max: 1, Line: "similarity of a wider or narrower word"})
 	}
 	return s
 }

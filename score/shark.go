@@ -36,11 +36,11 @@ var _ Scorer = (*shark)(nil)
 
 func sharkSettings(gamma float64) []Setting {
 	return []Setting{
-		{"gamma", gamma, 0, 1, "γ: share of what is inherited in the priority"},
-		{"delta", 0.5, 0, 1, "δ: what is left of a similarity after one link"},
-		{"beta", 0.8, 0, 1, "β: share of the anchor against its surroundings"},
-		{"floor", 0, 0, 1, "similarities up to this count as none"},
-		{"depth", 3, 1, 50, "links from the last similar page at which a path ends"},
+		{Name: "gamma", Default: gamma, Max: 1, Line: "γ: share of what is inherited in the priority"},
+		{Name: "delta", Default: 0.5, Max: 1, Line: "δ: what is left of a similarity after one link"},
+		{Name: "beta", Default: 0.8, Max: 1, Line: "β: share of the anchor against its surroundings"},
+		{Name: "floor", Max: 1, Line: "similarities up to this count as none"},
+		{Name: "depth", Default: 3, Min: 1, Max: 50, Line: "links from the last similar page at which a path ends"},
 	}
 }
 

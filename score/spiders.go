@@ -69,14 +69,14 @@ var _ Scorer = (*spiders)(nil)
 
 func spidersSettings() []Setting {
 	return []Setting{
-		{"beta", 5, 0, 1000, "β: how much an agent keeps to the best link"},
-		{"mu", 0.5, 0, 1, "μ: worth of the best link of a page against the page itself"},
-		{"rate", 0.1, 0, 10, "step of learning"},
-		{"theta", 2, 0.01, 1e6, "θ: energy at which an agent splits; it begins with half of it"},
-		{"cost", 0.1, 0, 1e6, "energy that a page costs"},
-		{"mutation", 0.25, 0, 10, "weights of a young agent differ by up to this"},
-		{"agents", 64, 1, 10000, "at most"},
-		{"every", 100, 1, 1e6, "pages after which all that waits is scored anew"},
+		{Name: "beta", Default: 5, Max: 1000, Line: "β: how much an agent keeps to the best link"},
+		{Name: "mu", Default: 0.5, Max: 1, Line: "μ: worth of the best link of a page against the page itself"},
+		{Name: "rate", Default: 0.1, Max: 10, Line: "step of learning"},
+		{Name: "theta", Default: 2, Min: 0.01, Max: 1e6, Line: "θ: energy at which an agent splits; it begins with half of it"},
+		{Name: "cost", Default: 0.1, Max: 1e6, Line: "energy that a page costs"},
+		{Name: "mutation", Default: 0.25, Max: 10, Line: "weights of a young agent differ by up to this"},
+		{Name: "agents", Default: 64, Min: 1, Max: 10000, Line: "at most"},
+		{Name: "every", Default: 100, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
 		journalSetting(),
 	}
 }

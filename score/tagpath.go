@@ -71,12 +71,12 @@ var _ Scorer = (*tagPath)(nil)
 
 func tagPathSettings() []Setting {
 	return []Setting{
-		{"c", 2 * math.Sqrt2, 0, 1000, "weight of what is uncertain of an arm"},
-		{"merge", 0.75, 0, 1, "cosine from which a path joins an arm"},
-		{"arms", 512, 1, 4096, "arms at most; later paths join the nearest"},
-		{"first", 1, 0, 1, "1 puts links whose address looks wanted before all others"},
-		{"unlock", 1, 0, 1000, "reward for a new link whose address looks wanted, against that of a relevant page"},
-		{"every", 25, 1, 1e6, "pages after which all that waits is scored anew"},
+		{Name: "c", Default: 2 * math.Sqrt2, Max: 1000, Line: "weight of what is uncertain of an arm"},
+		{Name: "merge", Default: 0.75, Max: 1, Line: "cosine from which a path joins an arm"},
+		{Name: "arms", Default: 512, Min: 1, Max: 4096, Line: "arms at most; later paths join the nearest"},
+		{Name: "first", Default: 1, Max: 1, Line: "1 puts links whose address looks wanted before all others"},
+		{Name: "unlock", Default: 1, Max: 1000, Line: "reward for a new link whose address looks wanted, against that of a relevant page"},
+		{Name: "every", Default: 25, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
 		journalSetting(),
 	}
 }

@@ -11,16 +11,16 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/waggle-crawler/waggle/apprentice"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/model"
-	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // Crawled is what a crawl that has ended knows of its pages: in which order they
-// were fetched and how relevant they turned out. An apprentice is taught by it
-// (A8), whatever strategy drove the crawl.
+// were fetched and how relevant they turned out. It trains apprentices, whatever
+// strategy drove the crawl (Chakrabarti, Punera & Subramanyam 2002, section 3.5).
 type Crawled struct {
 	pages  map[web.URL]fetched
 	moved  map[web.URL]web.URL
@@ -118,7 +118,7 @@ func (c *Crawled) Has(u web.URL) bool {
 }
 
 // outcome is what became of a link from a fetched page, redirects followed.
-func (c *Crawled) outcome(from fetched, to web.URL) score.Outcome {
+func (c *Crawled) outcome(from fetched, to web.URL) apprentice.Outcome {
 	for range maxRedirects {
 		next, ok := c.moved[to]
 		if !ok {
@@ -127,7 +127,7 @@ func (c *Crawled) outcome(from fetched, to web.URL) score.Outcome {
 		to = next
 	}
 	f, ok := c.pages[to]
-	return score.Outcome{Verdict: f.verdict, Fetched: ok, Later: ok && f.place > from.place}
+	return apprentice.Outcome{Verdict: f.verdict, Fetched: ok, Later: ok && f.place > from.place}
 }
 
 // Shared is how many pages two crawls have in common, and how many of those
@@ -166,13 +166,13 @@ type Lesson struct {
 
 // ApprenticeOptions says how an apprentice is taught.
 type ApprenticeOptions struct {
-	// Scorer is apprentice (default) or apprentice-tempered, and Set its
-	// settings: those that say what is seen of a link and where high begins.
+	// Scorer is apprentice (default) or apprentice-tempered, and Set changes its
+	// settings that bear on training: apprentice.Settings.
 	Scorer string
 	Set    map[string]float64
 	// Analyzer makes terms of texts, as the parser's does; nil = a new one.
 	Analyzer *text.Analyzer
-	// Classes names the classes of a page, as in score.Options; nil = none.
+	// Classes names the classes of a page, as in apprentice.Options; nil = none.
 	Classes func(*web.Page) []string
 	Topic   string
 	Texts   map[string]string // what more the provenance is to tell
@@ -181,13 +181,27 @@ type ApprenticeOptions struct {
 	Progress func(done, total int)
 }
 
-func (o *ApprenticeOptions) teacher(more map[string]float64) (*score.Teacher, error) {
+// tempered tells which apprentice is trained.
+func (o *ApprenticeOptions) tempered() (bool, error) {
+	return apprentice.Tempered(cmp.Or(o.Scorer, "apprentice"))
+}
+
+// trainer is one by the options, with other values for some settings.
+func (o *ApprenticeOptions) trainer(more map[string]float64) (*apprentice.Trainer, error) {
+	tempered, err := o.tempered()
+	if err != nil {
+		return nil, err
+	}
 	set := maps.Clone(o.Set)
 	if set == nil {
 		set = map[string]float64{}
 	}
 	maps.Copy(set, more)
-	return score.NewTeacher(cmp.Or(o.Scorer, "apprentice"), score.Options{Set: set, Analyzer: o.Analyzer, Classes: o.Classes})
+	t, err := apprentice.NewTrainer(tempered, apprentice.Options{Set: set, Analyzer: o.Analyzer, Classes: o.Classes})
+	if err != nil {
+		return nil, fmt.Errorf("scorer %s: %w", cmp.Or(o.Scorer, "apprentice"), err)
+	}
+	return t, nil
 }
 
 // Taught is a model with how well it tells links apart.
@@ -220,7 +234,7 @@ func (a Accuracy) All() float64 {
 // however few links are on one side. It is NaN where a side has none.
 func (a Accuracy) Balanced() float64 { return (a.OfLow() + a.OfHigh()) / 2 }
 
-func (a *Accuracy) add(t *score.Teacher, x score.Example) {
+func (a *Accuracy) add(t *apprentice.Trainer, x apprentice.Example) {
 	high := t.Predict(x) > 0.5
 	if t.High(x) {
 		a.High++
@@ -239,19 +253,15 @@ func heldOut(u web.URL) bool { return xxh3.HashString(u.String())%5 == 0 }
 // nothing.
 var ErrUntaught = errors.New("there is nothing to learn from")
 
-// leastTaught is how many examples of each side a model needs, as the scorer
-// has it.
-const leastTaught = 5
-
 // Apprentice makes an apprentice's model of crawls that have ended: of every
-// link from a page to one that was fetched later (A3). With ErrUntaught it
-// returns the model all the same: one by which a scorer goes by R(u).
+// link from a page to one that was fetched later (section 2.2 of that paper). With
+// an ErrUntaught it returns a model as well, by which a scorer orders links by R(u).
 func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Taught, error) {
-	t, err := o.teacher(nil)
+	t, err := o.trainer(nil)
 	if err != nil {
 		return Taught{}, err
 	}
-	var held []score.Example
+	var held []apprentice.Example
 	var pages, targets, read int
 	sites := map[web.Host]bool{}
 	set := xxh3.New()
@@ -260,7 +270,7 @@ func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Tau
 			read++
 			fmt.Fprintf(set, "%s %d %v\n", p.URL, f.place, f.verdict.Relevance)
 			sites[p.URL.Host()] = true
-			t.Examples(p, f.verdict, func(u web.URL) score.Outcome { return l.Crawl.outcome(f, u) }, func(link int, x score.Example) {
+			t.Examples(p, f.verdict, func(u web.URL) apprentice.Outcome { return l.Crawl.outcome(f, u) }, func(link int, x apprentice.Example) {
 				if heldOut(p.Links[link].URL) {
 					held = append(held, x)
 				} else {
@@ -285,13 +295,14 @@ func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Tau
 	m := t.Model()
 	out.Low, out.High = int(m.Links[0]), int(m.Links[1])
 	settings := map[string]float64{}
-	for _, s := range score.Settings(cmp.Or(o.Scorer, "apprentice")) {
-		switch s.Name {
-		case "dmax", "plain", "topics", "cocitation", "boundary":
-			settings[s.Name] = s.Default
-			if v, ok := o.Set[s.Name]; ok {
-				settings[s.Name] = v
-			}
+	tempered, _ := o.tempered() // no error, or there would be no trainer
+	for _, s := range apprentice.Settings(tempered) {
+		if s.Name == "words" {
+			continue // which bears on scores and not on the model
+		}
+		settings[s.Name] = s.Default
+		if v, ok := o.Set[s.Name]; ok {
+			settings[s.Name] = v
 		}
 	}
 	out.File = &model.File{
@@ -301,8 +312,8 @@ func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Tau
 			Sites: slices.Sorted(maps.Keys(sites)), Pages: pages, Targets: targets, Settings: settings, Texts: o.Texts,
 		},
 	}
-	if min(out.Low, out.High) < leastTaught {
-		return out, fmt.Errorf("%w: of %d links that were followed %d led to pages of high relevance, and %d of each side are the least; take a longer crawl, or another boundary (--set boundary=1)", ErrUntaught, out.Low+out.High, out.High, leastTaught)
+	if min(out.Low, out.High) < apprentice.LeastExamples {
+		return out, fmt.Errorf("%w: of %d links that were followed %d led to pages of high relevance, and %d of each side are the least; take a longer crawl, or another boundary (--set boundary=1)", ErrUntaught, out.Low+out.High, out.High, apprentice.LeastExamples)
 	}
 	return out, nil
 }

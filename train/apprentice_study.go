@@ -9,13 +9,13 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/apprentice"
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Study is what a crawl that has ended shows of links and what stands around
-// them: the tables and figures of CPS02 (A13). Accuracies are of links to a
-// fifth of the targets, by what the links to the others taught.
+// Study is what a crawl that has ended shows of links and the words around them:
+// figures 6 to 9 and 13(a) of Chakrabarti, Punera & Subramanyam 2002. Accuracies
+// are of links to a fifth of the targets, by a model of the links to the others.
 type Study struct {
 	// ByReach is the accuracy for each d_max, 0…MaxReach.
 	ByReach []ReachAccuracy
@@ -64,14 +64,14 @@ const (
 	mostWaited = 20_000 // links that wait, sampled
 )
 
-// pupil is a variant that learns from four fifths of the targets.
-type pupil struct {
-	*score.Teacher
-	held []score.Example
+// variant is a variant that learns from four fifths of the targets.
+type variant struct {
+	*apprentice.Trainer
+	held []apprentice.Example
 }
 
-func (l *pupil) hear(p *web.Page, f fetched, c *Crawled) {
-	l.Examples(p, f.verdict, func(u web.URL) score.Outcome { return c.outcome(f, u) }, func(link int, x score.Example) {
+func (l *variant) hear(p *web.Page, f fetched, c *Crawled) {
+	l.Examples(p, f.verdict, func(u web.URL) apprentice.Outcome { return c.outcome(f, u) }, func(link int, x apprentice.Example) {
 		switch {
 		case !heldOut(p.Links[link].URL):
 			l.Learn(x)
@@ -81,23 +81,23 @@ func (l *pupil) hear(p *web.Page, f fetched, c *Crawled) {
 	})
 }
 
-func (l *pupil) accuracy() (a Accuracy) {
+func (l *variant) accuracy() (a Accuracy) {
 	l.Model()
 	for _, x := range l.held {
-		a.add(l.Teacher, x)
+		a.add(l.Trainer, x)
 	}
 	return a
 }
 
 // NewStudy reads the pages of a crawl twice.
 func NewStudy(ctx context.Context, l Lesson, o ApprenticeOptions) (*Study, error) {
-	var all []*pupil
-	add := func(set map[string]float64) (*pupil, error) {
-		t, err := o.teacher(set)
+	var all []*variant
+	add := func(set map[string]float64) (*variant, error) {
+		t, err := o.trainer(set)
 		if err != nil {
 			return nil, err
 		}
-		x := &pupil{Teacher: t}
+		x := &variant{Trainer: t}
 		all = append(all, x)
 		return x, nil
 	}
@@ -105,7 +105,7 @@ func NewStudy(ctx context.Context, l Lesson, o ApprenticeOptions) (*Study, error
 	if err != nil {
 		return nil, err
 	}
-	var reach [MaxReach + 1][2]*pupil
+	var reach [MaxReach + 1][2]*variant
 	for d := range reach {
 		for plain := range reach[d] {
 			if reach[d][plain], err = add(map[string]float64{"dmax": float64(d), "plain": float64(plain)}); err != nil {
@@ -127,7 +127,7 @@ func NewStudy(ctx context.Context, l Lesson, o ApprenticeOptions) (*Study, error
 			{"with all that stands above them", map[string]float64{"topics": 2}},
 		}...)
 	}
-	named := make([]*pupil, len(variants))
+	named := make([]*variant, len(variants))
 	for i, v := range variants {
 		if named[i], err = add(v.set); err != nil {
 			return nil, err
@@ -155,22 +155,22 @@ func NewStudy(ctx context.Context, l Lesson, o ApprenticeOptions) (*Study, error
 	for i, v := range variants {
 		s.Also = append(s.Also, NamedAccuracy{v.name, named[i].accuracy()})
 	}
-	wide, err := o.teacher(map[string]float64{"dmax": MaxReach, "plain": 0})
+	wide, err := o.trainer(map[string]float64{"dmax": MaxReach, "plain": 0})
 	if err != nil {
 		return nil, err
 	}
 	around := newSurvey()
 	waiting := map[web.URL]bool{}
 	err = l.each(ctx, tell(l.Crawl.Len()), func(p *web.Page, f fetched) {
-		outcome := func(u web.URL) score.Outcome { return l.Crawl.outcome(f, u) }
-		wide.Examples(p, f.verdict, outcome, func(link int, x score.Example) {
+		outcome := func(u web.URL) apprentice.Outcome { return l.Crawl.outcome(f, u) }
+		wide.Examples(p, f.verdict, outcome, func(link int, x apprentice.Example) {
 			around.take(wide, p, link, main.High(x))
 		})
 		// What waits, found as it first was in the archive.
-		main.Examples(p, f.verdict, func(u web.URL) score.Outcome {
+		main.Examples(p, f.verdict, func(u web.URL) apprentice.Outcome {
 			new := l.Crawl.Waits(u) && !waiting[u] && xxh3.HashString(u.String())%7 == 0 && len(waiting) < mostWaited
-			return score.Outcome{Fetched: new, Later: new}
-		}, func(link int, x score.Example) {
+			return apprentice.Outcome{Fetched: new, Later: new}
+		}, func(link int, x apprentice.Example) {
 			waiting[p.Links[link].URL] = true
 			s.Before[bin(f.verdict.Relevance)]++
 			s.After[bin(main.Predict(x))]++
@@ -199,7 +199,7 @@ func newSurvey() *survey {
 	return &survey{leaves: map[int]*[2]int{}, tags: map[int]map[string]int{}, words: map[int]int{}, of: map[int]map[string]*[2]int{}}
 }
 
-func (s *survey) take(t *score.Teacher, p *web.Page, link int, high bool) {
+func (s *survey) take(t *apprentice.Trainer, p *web.Page, link int, high bool) {
 	class := boolInt(high)
 	s.links[class]++
 	type at struct {
@@ -207,7 +207,7 @@ func (s *survey) take(t *score.Teacher, p *web.Page, link int, high bool) {
 		offset int
 	}
 	seen := map[at]bool{}
-	t.Words(p, link, func(word string, d int) {
+	t.Surroundings(p, link, func(word string, d int) {
 		s.words[d]++
 		if seen[at{word, d}] {
 			return

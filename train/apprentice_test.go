@@ -71,9 +71,9 @@ func pagesOf(pages ...*web.Page) iter.Seq2[*web.Page, error] {
 	}
 }
 
-// TestTaughtByOrder is A3 off-line: a link teaches if its target was fetched
-// after its page, be it through a redirect; what was fetched before, never, or
-// as a copy, does not. The order in which pages are read changes nothing.
+// A link is an example if its target was fetched after its page, also through a
+// redirect (section 3.5); a target fetched before, never, or as a copy is none. The
+// order in which pages are read changes nothing.
 func TestTaughtByOrder(t *testing.T) {
 	got := func(name string, relevance float64) event.Event {
 		return event.Fetched{Visit: event.Visit{URL: addressOf(t, name)}, Relevance: relevance, Relevant: relevance >= 0.5}
@@ -171,9 +171,9 @@ func lessonOf(t testing.TB, n int) train.Lesson {
 	return train.Lesson{Crawl: crawledOf(t, events...), Pages: pagesOf(pages...)}
 }
 
-// TestStudy is A13 on links whose outcome shows at one distance alone: accuracy
-// rises when words count that far and they have their offsets, what a distance
-// tells is highest there, and text is at the even ones.
+// A study of links whose outcome shows at one distance alone: accuracy is higher
+// when words count that far and have their offsets, the information gain is highest
+// there, and text is at the even distances.
 func TestStudy(t *testing.T) {
 	s, err := train.NewStudy(t.Context(), lessonOf(t, 60), train.ApprenticeOptions{})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/waggle-crawler/waggle/apprentice"
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/text"
@@ -21,7 +22,6 @@ import (
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
-	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -60,9 +60,8 @@ Settings that --set changes; those of dmax, plain and cocitation must be the
 scorer's in the crawl:
 
 `)
-	for _, s := range score.Settings("apprentice") {
-		switch s.Name {
-		case "dmax", "plain", "topics", "cocitation", "boundary":
+	for _, s := range apprentice.Settings(false) {
+		if s.Name != "words" { // which bears on scores and not on the model
 			fmt.Fprintf(&b, "  %-10s  %s (default %v, %v…%v)\n", s.Name, s.Line, s.Default, s.Min, s.Max)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/forage"
+	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/model"
@@ -510,7 +511,7 @@ func (t *Sites) Claims(ctx context.Context, tell func(string)) ([]Claim, error) 
 			if err != nil {
 				return nil, err
 			}
-			guide, err := score.NewGuide(file, score.GuideOptions{})
+			guide, err := guide.New(file, guide.Options{})
 			if err != nil {
 				return nil, err
 			}

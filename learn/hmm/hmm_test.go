@@ -25,7 +25,7 @@ func allNear(a, b []float64) bool {
 	return len(a) == len(b)
 }
 
-// Two hidden states and two symbols, small enough to follow with a pencil.
+// small is a model of two states and two symbols, to compute by hand.
 func small() *hmm.Model {
 	return &hmm.Model{
 		States: 2, Symbols: 2,
@@ -35,7 +35,8 @@ func small() *hmm.Model {
 	}
 }
 
-// By hand, for the symbols 0, 1:
+// By hand, for the symbols 0, 1; (5) and (6) are equations of Batsakis et al.
+// 2009:
 //
 //	t=1  π b(0)        .4, .125             c = .525
 //	     α             16/21, 5/21
@@ -43,7 +44,7 @@ func small() *hmm.Model {
 //	(5)  · b(1)        29/210, 13/56        c = 311/840
 //	     α             116/311, 195/311
 //	Viterbi            .4·.25·.75 = .075 for 0,1; .4·.75·.2 = .06 for 0,0; .125·.5·.75 = .047 for 1,1
-func TestR3_B6_ByHand(t *testing.T) {
+func TestTwoStatesByHand(t *testing.T) {
 	m := small()
 	alpha, predicted, next := make([]float64, 2), make([]float64, 2), make([]float64, 2)
 	if c := m.Step(alpha, nil, 0); !near(c, .525) || !allNear(alpha, []float64{16. / 21, 5. / 21}) {
@@ -76,7 +77,7 @@ func TestR3_B6_ByHand(t *testing.T) {
 //	Viterbi       .25·.5·.8·.5·.8 = .04 for 1,0,0, next .0375 for 2,1,0
 //
 // At t=2 state 1 is likelier by itself and state 0 on the best walk.
-func TestR3_ThreeStatesByHand(t *testing.T) {
+func TestThreeStatesByHand(t *testing.T) {
 	m := &hmm.Model{
 		States: 3, Symbols: 2,
 		Pi: []float64{0, .5, .5},
@@ -98,7 +99,7 @@ func TestR3_ThreeStatesByHand(t *testing.T) {
 	}
 }
 
-// drawModel has zeros here and there, never a row of them.
+// drawModel returns a random model with some zeros, but no row of zeros.
 func drawModel(t *rapid.T, states, symbols int) *hmm.Model {
 	rows := func(n, width int) (table []float64) {
 		for range n {
@@ -150,7 +151,8 @@ func walks(states, T int, f func(q []int)) {
 	}
 }
 
-// joint is P(O,Q) of equations 9 and 10, second nil for first order.
+// joint is P(O,Q) of Hu et al. 2014, equations 9 and 10; second is nil for a
+// model of first order.
 func joint(first *hmm.Model, second *hmm.Second, o, q []int) float64 {
 	S, K := first.States, first.Symbols
 	p := first.Pi[q[0]] * first.B[q[0]*K+o[0]]
@@ -169,9 +171,10 @@ func joint(first *hmm.Model, second *hmm.Second, o, q []int) float64 {
 	return p
 }
 
-// P(O), the belief over the last page and over the next, and the best walk
-// equal those of all walks taken one by one.
-func TestH7_EqualsEnumeration(t *testing.T) {
+// P(O), the belief over the last page and over the next, and the best walk equal
+// those from enumerating all walks, for first order and for second (Hu et al.
+// 2014, whose recursions are derived here).
+func TestEqualsEnumeration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		states, symbols := rapid.IntRange(1, 3).Draw(t, "S"), rapid.IntRange(1, 3).Draw(t, "K")
 		first := drawModel(t, states, symbols)
@@ -237,9 +240,9 @@ func TestH7_EqualsEnumeration(t *testing.T) {
 	})
 }
 
-// A model of second order that does not look at the page before is one of
+// A model of second order that does not depend on the previous page is one of
 // first order.
-func TestH6_ForgetfulSecondIsFirst(t *testing.T) {
+func TestSecondOrderThatForgetsIsFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		first := drawModel(t, 3, 3)
 		second := &hmm.Second{First: first}
@@ -267,7 +270,7 @@ func labelled() []hmm.Sequence {
 	}
 }
 
-func TestB5_Counting(t *testing.T) {
+func TestCounting(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		o         hmm.CountOptions
@@ -294,7 +297,7 @@ func TestB5_Counting(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// Links and pages of a graph, once each, whatever walks go over them.
+	// Links and pages of a graph are counted once each.
 	n, err := hmm.NewCounts(2, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -322,9 +325,9 @@ func TestHopArcs(t *testing.T) {
 	}
 }
 
-// The second order counts by pairs; what was never seen is uniform on the arcs
-// that are allowed, and zeros stay.
-func TestH8_CountingSecond(t *testing.T) {
+// A model of second order counts by pairs; pairs without counts are uniform over
+// the possible arcs, and zeros stay (Hu et al. 2014, equations 7 and 8).
+func TestCountingSecond(t *testing.T) {
 	m, err := hmm.CountSecond(labelled(), 3, 3, hmm.CountOptions{Smoothing: hmm.SecondSmoothing, Arcs: hmm.HopArcs(3)})
 	if err != nil {
 		t.Fatal(err)
@@ -359,10 +362,10 @@ func drawSequences(t *rapid.T, states, symbols int) []hmm.Sequence {
 	}), 1, 80).Draw(t, "sequences")
 }
 
-// With no tolerance Baum–Welch goes on as long as it is let, and each model is
-// at least as likely as the one before; the trace says how likely; zeros stay;
-// one core or three make the same bits.
-func TestH3_H4_H7_LikelihoodNeverFalls(t *testing.T) {
+// Without tolerance Baum–Welch goes on to the last iteration, and the likelihood,
+// which the trace records, never falls; zeros stay; one worker or three give the
+// same bits (Hu et al. 2014, equations 1 to 4, and their second order).
+func TestLikelihoodNeverFalls(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		states, symbols := rapid.IntRange(1, 3).Draw(t, "S"), rapid.IntRange(1, 3).Draw(t, "K")
 		sequences := drawSequences(t, states, symbols)
@@ -444,7 +447,7 @@ func TestH3_H4_H7_LikelihoodNeverFalls(t *testing.T) {
 	})
 }
 
-// A prior keeps possible what the sequences do not show, and with it
+// With a prior, events that are in no sequence stay possible, and
 // log P + Prior·Σ a⁰ log a never falls.
 func TestPrior(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -484,8 +487,8 @@ func TestPrior(t *testing.T) {
 	})
 }
 
-// One iteration equals the expected counts taken over all walks one by one.
-func TestH3_H7_OneIterationEqualsEnumeration(t *testing.T) {
+// One iteration equals the expected counts from enumerating all walks.
+func TestOneIterationEqualsEnumeration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const S, K = 2, 2
 		second := drawSecond(t, S, K)
@@ -589,9 +592,9 @@ func sample(seed uint64, n, states int) []hmm.Sequence {
 	return out
 }
 
-// From counts Baum–Welch keeps state 0 the target: it converges by the rule of
-// H4 and its states still agree best with the labels that bear their names.
-func TestH4_H8_OrderIsKept(t *testing.T) {
+// Starting from counts, Baum–Welch keeps state 0 the target: it converges, and
+// its states still agree best with the labels of the same number.
+func TestOrderIsKept(t *testing.T) {
 	sequences := sample(1, 400, 4)
 	start, err := hmm.CountSecond(sequences, 4, 4, hmm.CountOptions{Smoothing: hmm.SecondSmoothing, Arcs: hmm.HopArcs(4)})
 	if err != nil {
@@ -634,9 +637,9 @@ func TestH4_H8_OrderIsKept(t *testing.T) {
 	}
 }
 
-// A start whose states are named the wrong way round is refused as it is, and
-// a training on its way there is stopped before.
-func TestH8_OrderLost(t *testing.T) {
+// A start whose states are in another order than the labels is returned
+// unchanged, and a training ends before it comes to such an order.
+func TestOrderLost(t *testing.T) {
 	sequences := sample(2, 200, 2)
 	right, err := hmm.Count(sequences, 2, 2, hmm.CountOptions{Smoothing: hmm.FirstSmoothing})
 	if err != nil {
@@ -669,9 +672,9 @@ func TestH8_OrderLost(t *testing.T) {
 	}
 }
 
-// H1: without labels the start is uniform but for a hair, and walks of two
-// kinds of page come apart.
-func TestH1_Random(t *testing.T) {
+// Without labels the start is nearly uniform, and Baum–Welch separates walks of
+// two kinds of page (Hu et al. 2014, section 2.2).
+func TestRandom(t *testing.T) {
 	random := func(seed uint64) *hmm.Model {
 		m, err := hmm.Random(2, 2, nil, seed)
 		if err != nil {
@@ -699,9 +702,9 @@ func TestH1_Random(t *testing.T) {
 	}
 }
 
-// H1, of second order: every row is even but for a tenth, over the arcs that hop
-// distances allow, and Baum–Welch climbs from there with no label to go by.
-func TestH1_RandomSecond(t *testing.T) {
+// The start of second order: every row is uniform within a tenth over the arcs of
+// hop distances, and Baum–Welch raises the likelihood from there without labels.
+func TestRandomSecond(t *testing.T) {
 	arcs := hmm.HopArcs(4)
 	start, err := hmm.RandomSecond(4, 4, arcs, 1)
 	if err != nil {
@@ -734,9 +737,9 @@ func TestH1_RandomSecond(t *testing.T) {
 	}
 }
 
-// H9, Viterbi: the belief over the last two pages and over the next one is that
-// of the best of all walks to each, taken one by one.
-func TestH9_BestWalksEqualEnumeration(t *testing.T) {
+// Viterbi: the belief over the last two pages and over the next one is that of
+// the best walk to each, from enumerating all walks.
+func TestBestWalksEqualEnumeration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		S, symbols := rapid.IntRange(1, 3).Draw(t, "S"), rapid.IntRange(1, 3).Draw(t, "K")
 		m := drawSecond(t, S, symbols)
@@ -792,7 +795,7 @@ func TestH9_BestWalksEqualEnumeration(t *testing.T) {
 	})
 }
 
-// Walks of one and of two pages teach what they can: π and b, and one link.
+// Walks of one page determine π and b, walks of two pages one link as well.
 func TestShortWalks(t *testing.T) {
 	one := []hmm.Sequence{{Obs: []int{1}, States: []int{1}}}
 	start, err := hmm.CountSecond(one, 2, 2, hmm.CountOptions{Smoothing: 1})
@@ -814,9 +817,9 @@ func TestShortWalks(t *testing.T) {
 	}
 }
 
-// A walk of 10,000 pages, whose probability is far below the smallest number,
-// is neither zero nor imprecise; and normalised beliefs stay comparable (B6).
-func TestB6_LongWalk(t *testing.T) {
+// A walk of 10,000 pages, whose probability is far below the smallest float64,
+// has an exact log-likelihood, and normalised beliefs stay comparable.
+func TestLongWalk(t *testing.T) {
 	m := small()
 	obs := make([]int, 10000)
 	for i := range obs {

@@ -56,7 +56,8 @@ func (p Pruned) Small(k int) []Class {
 // ErrOneClass says that folding left the root alone.
 var ErrOneClass = errors.New("every example was folded into the root: lower -k, or import more examples")
 
-// Prune writes the classes of a taxonomy after CPS02, section 3.1 (item A2):
+// Prune writes the classes of a taxonomy after Chakrabarti, Punera & Subramanyam
+// 2002, section 3.1:
 //
 //  1. a leaf with less than K examples gives them to its parent and is removed,
 //     as long as there is one; the root stays;

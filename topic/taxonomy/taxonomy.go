@@ -235,7 +235,8 @@ func Parent(path string) string {
 //
 //	/ /Computers /Computers/Software
 //
-// They are the topic features of CPS02, section 3.8 (item A5).
+// They are the topic features of Chakrabarti, Punera & Subramanyam 2002, section
+// 3.8.
 func Prefixes(path string) []string {
 	var out []string
 	for p := path; p != ""; p = Parent(p) {

@@ -395,7 +395,7 @@ func TestOpen(t *testing.T) {
 
 func TestPaths(t *testing.T) {
 	if got, want := taxonomy.Prefixes("/Computers/Software/Linux"), []string{"/", "/Computers", "/Computers/Software", "/Computers/Software/Linux"}; !slices.Equal(got, want) {
-		t.Errorf("prefixes %v, want %v (A5)", got, want)
+		t.Errorf("prefixes %v, want %v", got, want)
 	}
 	if got := taxonomy.Prefixes("/"); !slices.Equal(got, []string{"/"}) {
 		t.Errorf("prefixes of the root: %v", got)
@@ -456,8 +456,8 @@ func prune(in string, o taxonomy.Pruning) (map[string][]string, taxonomy.Pruned,
 	return got, p, nil
 }
 
-// A2, on trees small enough to see: k = 3, no cap.
-func TestPruneA2(t *testing.T) {
+// The steps of section 3.1 on small trees: k = 3, no cap.
+func TestPrune(t *testing.T) {
 	for name, c := range map[string]struct{ in, want map[string]int }{
 		"leaves fold, and fold again": {
 			map[string]int{"/A/B/C": 1, "/A/B": 1, "/A/D": 1, "/E": 3},

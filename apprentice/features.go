@@ -1,4 +1,4 @@
-package score
+package apprentice
 
 import (
 	"encoding/binary"
@@ -11,36 +11,59 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// sight is what an apprentice sees of a link (u,v) on the page u.
+// Features are what is seen of a link (u,v) on the page u. They are immutable and
+// safe for concurrent use.
 //
 // The leaves of u's tree are numbered from left to right, those without text
-// too (A4). Leaves ℓ…r of the anchor's subtree are at offset 0, a leaf μ left of
-// it at μ−ℓ, one to its right at μ−r:
+// too. Leaves ℓ…r of the anchor's subtree are at offset 0, a leaf μ left of it at
+// μ−ℓ, one to its right at μ−r (section 2.2.1, figure 3):
 //
 //	leaf     3       4       5       6       7       8
 //	         honey   (br)    [bees   dance]  (br)    steel
 //	offset  −2      −1       0       0      +1      +2
 //
-// Every word t at an offset |d| ≤ dmax is a feature ⟨t,d⟩. With a judge that
-// knows a taxonomy, so are the names of the classes that u belongs to, and of
-// all that stands above them (A5). With cocitation so is ⟨HIGH,d⟩ or ⟨LOW,d⟩ of
-// links at most dmax away whose targets were fetched before u (A5).
+// Every word t at an offset |d| ≤ dmax is a feature ⟨t,d⟩ (section 2.2.2). With a
+// judge that knows a taxonomy, so are the names of the classes that u belongs to,
+// and of all classes above them. With cocitation so is ⟨HIGH,d⟩ or ⟨LOW,d⟩ of links
+// at most dmax away whose targets were fetched before u (section 3.8).
 //
 // A feature's number is 32 bits of a hash of what it is and where. Among a
 // million features some hundred share theirs with another.
-type sight struct {
+type Features struct {
 	analyzer *text.Analyzer
 	classes  func(*web.Page) []string
 	reach    int // dmax
 	plain    bool
 	topics   int
-	cocite   bool
+	cited    bool
 }
 
+// Kind says what a feature is about.
+type Kind uint8
+
+// The kinds of feature.
 const (
-	leafWords       = 24  // of a leaf, those nearest to the link
-	apprenticeWords = 160 // of a link, those at the least offsets
-	citedLinks      = 64  // of a page, whose outcome its other links are told
+	Word  Kind = iota // a word at an offset or, plain, anywhere near
+	Class             // a class of the page that links, or one above it
+	High              // a link near by that led to a highly relevant page
+	Low               // a link near by that led to another
+)
+
+// Feature is one of a link, with its name.
+type Feature struct {
+	Kind   Kind
+	Name   string // the word or the class; "" for others
+	Offset int    // leaves from the link
+	ID     uint32
+}
+
+// Cites tells whether features include the outcomes of links near by.
+func (f *Features) Cites() bool { return f.cited }
+
+const (
+	leafWords  = 24  // of a leaf, those nearest to the link
+	linkWords  = 160 // of a link, those at the least offsets
+	citedLinks = 64  // of a page, whose outcome its other links are told
 )
 
 // Salts of the hashes of features, beside offsets, which are −10…10.
@@ -57,8 +80,8 @@ func featureID(hash uint64, salt int) uint32 {
 	return uint32(hash >> 32)
 }
 
-func (s *sight) wordFeature(hash uint64, offset int) uint32 {
-	if s.plain {
+func (f *Features) wordFeature(hash uint64, offset int) uint32 {
+	if f.plain {
 		offset = saltPlain
 	}
 	return featureID(hash, offset)
@@ -73,14 +96,14 @@ func citedFeature(high bool, d int) uint32 {
 
 // topicNames are the classes of a page that are features: the classes
 // themselves, and with topics = 2 every prefix of their paths, each once.
-func (s *sight) topicNames(p *web.Page) (names []string) {
-	if s.classes == nil || s.topics == 0 {
+func (f *Features) topicNames(p *web.Page) (names []string) {
+	if f.classes == nil || f.topics == 0 {
 		return nil
 	}
-	for _, path := range s.classes(p) {
+	for _, path := range f.classes(p) {
 		for path != "" && !slices.Contains(names, path) {
 			names = append(names, path)
-			if s.topics < 2 {
+			if f.topics < 2 {
 				break
 			}
 			path = path[:max(0, strings.LastIndexByte(path, '/'))]
@@ -89,48 +112,83 @@ func (s *sight) topicNames(p *web.Page) (names []string) {
 	return names
 }
 
-// Extract gives of each link
+// Extract gives the features of each link of a page of that relevance R(u):
 //
 //	R(u) in 1/255 byte · [ first leaf uint32 LE · last leaf uint32 LE ] · { feature uint32 LE }…
 //
 // The leaves are there with cocitation alone. Classes come first, then words by
 // offset, nearest first, with their repetitions.
-func (a *apprentice) Extract(p *web.Page, v web.Verdict) [][]byte {
+func (f *Features) Extract(p *web.Page, relevance float64) [][]byte {
 	out := make([][]byte, len(p.Links))
-	relevance := level(a.page(p, v))
+	level := Level(relevance)
 	var classes []uint32
-	for _, name := range a.topicNames(p) {
+	for _, name := range f.topicNames(p) {
 		classes = append(classes, featureID(xxh3.HashString(name), saltClass))
 	}
-	r := reading{sight: &a.sight, p: p}
-	ids := make([]uint32, 0, apprenticeWords)
+	r := reading{Features: f, p: p}
+	ids := make([]uint32, 0, linkWords)
 	for i := range p.Links {
 		l := &p.Links[i]
 		ids = append(ids[:0], classes...)
 		r.around(l, func(w word, offset int) bool {
-			if len(ids) == apprenticeWords {
+			if len(ids) == linkWords {
 				return false
 			}
-			ids = append(ids, a.wordFeature(w.hash, offset))
+			ids = append(ids, f.wordFeature(w.hash, offset))
 			return true
 		})
-		f := make([]byte, 0, 1+8*digit(a.cocite)+4*len(ids))
-		f = append(f, relevance)
-		if a.cocite {
-			f = binary.LittleEndian.AppendUint32(f, uint32(l.First))
-			f = binary.LittleEndian.AppendUint32(f, uint32(l.Last))
+		b := make([]byte, 0, 1+8*digit(f.cited)+4*len(ids))
+		b = append(b, level)
+		if f.cited {
+			b = binary.LittleEndian.AppendUint32(b, uint32(l.First))
+			b = binary.LittleEndian.AppendUint32(b, uint32(l.Last))
 		}
 		for _, id := range ids {
-			f = binary.LittleEndian.AppendUint32(f, id)
+			b = binary.LittleEndian.AppendUint32(b, id)
 		}
-		out[i] = f
+		out[i] = b
 	}
 	return out
 }
 
+// Named calls do with the features of a candidate that was found as that link of
+// the page, in the order of Extract, and then those of links near by.
+func (f *Features) Named(p *web.Page, link int, c *web.Candidate, do func(Feature)) {
+	_, at, ids, ok := f.read(c)
+	if !ok {
+		return
+	}
+	seen := 0
+	for _, name := range f.topicNames(p) {
+		do(Feature{Kind: Class, Name: name, ID: featureID(xxh3.HashString(name), saltClass)})
+		seen++
+	}
+	f.Words(p, link, func(w string, hash uint64, offset int) bool {
+		if seen == linkWords || seen == len(ids)/4 {
+			return false
+		}
+		x := Feature{Kind: Word, Name: w, Offset: offset, ID: f.wordFeature(hash, offset)}
+		if f.plain {
+			x.Offset = 0
+		}
+		do(x)
+		seen++
+		return true
+	})
+	if f.cited {
+		f.citedAt(c, at, func(high bool, d int) {
+			kind := Low
+			if high {
+				kind = High
+			}
+			do(Feature{Kind: kind, Offset: d, ID: citedFeature(high, d)})
+		})
+	}
+}
+
 // reading reads the words of a page's leaves, each leaf once.
 type reading struct {
-	*sight
+	*Features
 	p     *web.Page
 	terms []string
 	words []word
@@ -209,6 +267,13 @@ func (r *reading) around(l *web.Link, take func(w word, offset int) bool) {
 	}
 }
 
+// Words calls do with each word that is seen of a link, its hash and its offset,
+// nearest first, until do wants no more.
+func (f *Features) Words(p *web.Page, link int, do func(term string, hash uint64, offset int) bool) {
+	r := reading{Features: f, p: p}
+	r.around(&p.Links[link], func(w word, offset int) bool { return do(w.term, w.hash, offset) })
+}
+
 // place is where a link stands among the leaves of its page.
 type place struct{ first, last int }
 
@@ -223,11 +288,11 @@ func (l place) offset(o place) int {
 	return 0
 }
 
-// citations is the memory of a page's links under cocitation: those of them
+// Citations is the memory of a page's links under cocitation: those of them
 // that led somewhere already,
 //
 //	{ first leaf uint32 LE · last leaf uint32 LE · 1 if high byte }…
-func citations(p *web.Page, outcome func(web.URL) (high, known bool)) (memory []byte) {
+func Citations(p *web.Page, outcome func(web.URL) (high, known bool)) (memory []byte) {
 	for i := range p.Links {
 		l := &p.Links[i]
 		if l.First > l.Last || len(memory) == 9*citedLinks {
@@ -244,15 +309,15 @@ func citations(p *web.Page, outcome func(web.URL) (high, known bool)) (memory []
 	return memory
 }
 
-// read parts a candidate's features; ok is false where there are none, as for
+// read takes a candidate's features apart; ok is false where there are none, as for
 // a seed.
-func (s *sight) read(c *web.Candidate) (relevance byte, at place, features []byte, ok bool) {
+func (f *Features) read(c *web.Candidate) (relevance byte, at place, ids []byte, ok bool) {
 	b := c.Features
 	if len(b) == 0 {
 		return 0, place{}, nil, false
 	}
 	relevance, b = b[0], b[1:]
-	if s.cocite {
+	if f.cited {
 		if len(b) < 8 {
 			return 0, place{}, nil, false
 		}
@@ -262,31 +327,35 @@ func (s *sight) read(c *web.Candidate) (relevance byte, at place, features []byt
 	return relevance, at, b, true
 }
 
-// cited calls do with ⟨HIGH,d⟩ and ⟨LOW,d⟩ of the links near by; the link's own
-// place is none of them.
-func (s *sight) cited(c *web.Candidate, at place, do func(id uint32)) {
-	s.citedAt(c, at, func(high bool, d int) { do(citedFeature(high, d)) })
+// Relevance is R(u) of the page that holds a candidate, in 1/255; ok is false for
+// one without features, such as a seed.
+func (f *Features) Relevance(c *web.Candidate) (level byte, ok bool) {
+	level, _, _, ok = f.read(c)
+	return level, ok
 }
 
-func (s *sight) citedAt(c *web.Candidate, at place, do func(high bool, d int)) {
+// citedAt calls do with the outcomes of links near by; the link's own place is none
+// of them.
+func (f *Features) citedAt(c *web.Candidate, at place, do func(high bool, d int)) {
 	for m := c.Memory; len(m) >= 9; m = m[9:] {
 		o := place{int(binary.LittleEndian.Uint32(m)), int(binary.LittleEndian.Uint32(m[4:]))}
-		if d := at.offset(o); d != 0 && max(d, -d) <= s.reach {
+		if d := at.offset(o); d != 0 && max(d, -d) <= f.reach {
 			do(m[8] == 1, d)
 		}
 	}
 }
 
-// each calls do with each feature of a candidate.
-func (s *sight) each(c *web.Candidate, do func(id uint32)) {
-	_, at, b, ok := s.read(c)
+// AppendIDs appends the numbers of a candidate's features, uint32 LE each.
+func (f *Features) AppendIDs(dst []byte, c *web.Candidate) []byte {
+	_, at, ids, ok := f.read(c)
 	if !ok {
-		return
+		return dst
 	}
-	for ; len(b) >= 4; b = b[4:] {
-		do(binary.LittleEndian.Uint32(b))
+	dst = append(dst, ids[:len(ids)/4*4]...)
+	if f.cited {
+		f.citedAt(c, at, func(high bool, d int) {
+			dst = binary.LittleEndian.AppendUint32(dst, citedFeature(high, d))
+		})
 	}
-	if s.cocite {
-		s.cited(c, at, do)
-	}
+	return dst
 }
