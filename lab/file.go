@@ -87,8 +87,8 @@ type File struct {
 
 	name string
 	doc  *yamlfile.File
-	own  job.Strategies // of the program
 	pool *readPool      // once opened
+	own  job.Strategies // of the program
 }
 
 // Web is a recorded web of a lab.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/setting"
 )
 
 // Description tells all about a scorer that is known before one is made. Those
@@ -25,6 +26,9 @@ type Description struct {
 	// of Needs is missing.
 	Make func(Options) (Scorer, error)
 }
+
+// Setting is a constant of a strategy that Options.Set can change.
+type Setting = setting.Setting
 
 // Need is an input that a scorer uses.
 type Need struct {

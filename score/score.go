@@ -72,9 +72,6 @@ type Options struct {
 	Learn func(compute func())
 }
 
-// Setting is a constant of a strategy that Options.Set can change.
-type Setting = setting.Setting
-
 // set returns the setting of that name; New has checked and completed them.
 func (o Options) set(name string) float64 {
 	v, ok := o.Set[name]
