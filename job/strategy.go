@@ -222,7 +222,7 @@ func (m *Maker) scorerOptions() score.Options {
 func (m *Maker) newScorer() (score.Scorer, error) {
 	o := m.scorerOptions()
 	if known, ok := m.Judge.(judge.Judge); ok {
-		o.Anchor, o.Classes = known.Text, judge.ClassNames(known)
+		o.Anchor, o.Taxonomy = known.Text, judge.ClassNames(known) != nil
 	}
 	if sim := m.Job.Scorer.Similarity; sim != "judge" {
 		var err error
