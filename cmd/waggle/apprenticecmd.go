@@ -207,7 +207,7 @@ func readLessons(ctx context.Context, dirs []string, o *train.ApprenticeOptions,
 // judgedClasses names the classes of a page as the scorer of the crawl was told
 // them; nil where the judge knows of none.
 func judgedClasses(ctx context.Context, col collection.Collection, j *job.Job, a *text.Analyzer) (func(*web.Page) []string, error) {
-	if j.Judge.Name != "critic" {
+	if d, _ := judge.Describe(j.Judge.Name); !d.Instead {
 		return nil, nil
 	}
 	m := &job.Maker{Job: j, Begun: &col, Analyzer: a}

@@ -97,7 +97,11 @@ type commands struct {
 	Forage  forageCmd  `cmd:"" help:"Go through sites, from each start page to its goal pages, as labelled paths have taught."`
 	Teach   teachCmd   `cmd:"" help:"Show waggle paths to what you seek, by clicking."`
 	Version versionCmd `cmd:"" help:"Print the version."`
-	Help    helpCmd    `cmd:"" help:"Tell about a command, with an example."`
+
+	Completion completionCmd `cmd:"" help:"Print a script by which a shell completes commands and flags."`
+	Man        manCmd        `cmd:"" help:"Write man pages."`
+
+	Help helpCmd `cmd:"" help:"Tell about a command, with an example."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }
