@@ -19,14 +19,21 @@ type Cell struct {
 	// address outside the record had been one; empty unless bounds were asked
 	// for. A measure of which less is better has its lower bound here.
 	Upper []Value `json:"upper,omitempty"`
+	// Lower holds the same as if no page that nobody read were relevant, and then
+	// Upper as if all of them were; empty unless the truth was read.
+	Lower []Value `json:"lower,omitempty"`
 	// Points are the places at which Hits holds H, and UpperHits the
-	// optimistic H. Similar is item B9's count, at SimilarThreshold, and Sweep
+	// optimistic H; LowerHits and Unread are those of a truth that was read: H of
+	// what was read, and the places whose page may be a hit and was not. Similar is item B9's count, at SimilarThreshold, and Sweep
 	// the same at each of Thresholds, which over Points is item E1's surface;
 	// Loss and LossSum are A11's expected loss, see Run.CurveLoss.
-	// Shapes: Points, Hits, UpperHits, Similar, Loss, LossSum [P]; Sweep [5][P].
+	// Shapes: Points, Hits, UpperHits, LowerHits, Unread, Similar, Loss, LossSum [P];
+	// Sweep [5][P].
 	Points    []int       `json:"points"`
 	Hits      []float64   `json:"hits"`
 	UpperHits []float64   `json:"upper_hits,omitempty"`
+	LowerHits []float64   `json:"lower_hits,omitempty"`
+	Unread    []float64   `json:"unread,omitempty"`
 	Similar   []float64   `json:"similar,omitempty"`
 	Sweep     [][]float64 `json:"sweep,omitempty"`
 	Loss      []float64   `json:"loss,omitempty"`
@@ -67,18 +74,29 @@ func (x *Number) UnmarshalJSON(b []byte) error {
 // run's own are left out.
 func NewCell(r *Run, ref Reference, budgets []int, measures []Measure) Cell {
 	c := Cell{Key: r.Key, Ended: string(r.Ended)}
-	upper := r
-	if r.Bounds {
-		upper = r.Optimistic()
+	r = r.Estimated(ref)
+	lower, upper := r, r
+	if r.From > 0 {
+		lower, upper = r.Bounded(0), r.Bounded(1)
 	}
+	if r.Bounds {
+		upper = upper.Optimistic()
+	}
+	bounds := r.Bounds || r.From > 0
 	for _, n := range budgets {
 		if r.Budget > 0 && n > r.Budget {
 			continue
 		}
 		for _, m := range measures {
+			if m.Read && r.From == 0 {
+				continue
+			}
 			c.Values = append(c.Values, Value{n, m.Name, Number(m.Of(r, ref, n))})
-			if r.Bounds && m.Bounded() {
+			if bounds && m.Bounded() {
 				c.Upper = append(c.Upper, Value{n, m.Name, Number(m.Of(upper, ref, n))})
+			}
+			if r.From > 0 && m.Bounded() {
+				c.Lower = append(c.Lower, Value{n, m.Name, Number(m.Of(lower, ref, n))})
 			}
 		}
 	}
@@ -88,8 +106,11 @@ func NewCell(r *Run, ref Reference, budgets []int, measures []Measure) Cell {
 	}
 	c.Points = Mesh(last, MeshPoints, budgets...)
 	c.Hits = r.Curve(c.Points)
-	if r.Bounds {
+	if bounds {
 		c.UpperHits = upper.Curve(c.Points)
+	}
+	if r.From > 0 {
+		c.LowerHits, c.Unread = lower.Curve(c.Points), r.CurveUnread(c.Points)
 	}
 	c.Similar = r.CurveSimilar(c.Points, SimilarThreshold)
 	c.Loss, c.LossSum = r.CurveLoss(c.Points)
@@ -105,6 +126,15 @@ func (c *Cell) Value(measure string, budget int) float64 { return pick(c.Values,
 // UpperValue is the optimistic Value, and Value itself where there is none.
 func (c *Cell) UpperValue(measure string, budget int) float64 {
 	if v := pick(c.Upper, measure, budget); !math.IsNaN(v) {
+		return v
+	}
+	return c.Value(measure, budget)
+}
+
+// LowerValue is the Value if no unread page were relevant, and Value itself where
+// there is none.
+func (c *Cell) LowerValue(measure string, budget int) float64 {
+	if v := pick(c.Lower, measure, budget); !math.IsNaN(v) {
 		return v
 	}
 	return c.Value(measure, budget)
@@ -143,6 +173,11 @@ func ByTopic(cells []Cell, scorer, judge, measure string, budget int) map[TopicI
 // UpperByTopic is ByTopic of the optimistic values.
 func UpperByTopic(cells []Cell, scorer, judge, measure string, budget int) map[TopicID]float64 {
 	return byTopic(cells, scorer, judge, func(c *Cell) float64 { return c.UpperValue(measure, budget) })
+}
+
+// LowerByTopic is ByTopic of the values if no unread page were relevant.
+func LowerByTopic(cells []Cell, scorer, judge, measure string, budget int) map[TopicID]float64 {
+	return byTopic(cells, scorer, judge, func(c *Cell) float64 { return c.LowerValue(measure, budget) })
 }
 
 func byTopic(cells []Cell, scorer, judge string, value func(*Cell) float64) map[TopicID]float64 {

@@ -2,9 +2,13 @@ package eval
 
 import (
 	"encoding/hex"
+	"fmt"
 	"slices"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -114,6 +118,56 @@ func (g *Graph) Page(i int32) web.URL { return g.pages[i] }
 // Links is the pages a page links to. The caller must not change it.
 func (g *Graph) Links(i int32) []int32 { return g.to[i] }
 
+// Documents are the pages that stand for a body each: of pages with equal bodies
+// the first. Documents are numbered as they are listed.
+func (g *Graph) Documents() []web.URL {
+	var out []web.URL
+	for i, b := range g.body {
+		if int(b) == len(out) {
+			out = append(out, g.pages[i])
+		}
+	}
+	return out
+}
+
+// Document is the number of a page's body.
+func (g *Graph) Document(i int32) int32 { return g.body[i] }
+
+// Revision is a hash of the addresses and bodies of all pages, in 16 hexadecimal
+// digits: the same for the same pages, however they were recorded.
+func (g *Graph) Revision() string {
+	h := xxh3.New()
+	for i, u := range g.pages {
+		fmt.Fprintf(h, "%s %s\n", u, g.digest[i])
+	}
+	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// Reach marks the pages that a crawl can come to from seeds. Shape: [page].
+func (g *Graph) Reach(seeds []web.URL) []bool {
+	reached := make([]bool, len(g.to))
+	var queue []int32
+	visit := func(i int32) {
+		if !reached[i] {
+			reached[i] = true
+			queue = append(queue, i)
+		}
+	}
+	for _, u := range seeds {
+		if i, ok := g.Number(u); ok {
+			visit(i)
+		}
+	}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		for _, j := range g.to[i] {
+			visit(j)
+		}
+	}
+	return reached
+}
+
 // Distances is how many links lead from each page to the nearest of some, -1
 // where none can be reached. Shape: [page].
 func (g *Graph) Distances(nearest []int32) []int32 {
@@ -191,22 +245,39 @@ func (g *Graph) Problem(truth Truth, seeds []web.URL) *Problem {
 }
 
 // Reference says what was possible on one topic from one set of seeds: all
-// that measures need besides the run.
+// that measures need besides the run. Where the truth was read, Reachable, Bound
+// and Greedy are estimates.
 type Reference struct {
-	Reachable int   // hits of a crawl without a budget
-	Hidden    int   // of these, hidden targets
-	Bound     []int // [n] U(n), n = 0…budget
-	Greedy    []int // [n] G(n), n = 0…budget
-	Breadth   *Run  // breadth-first on the same topic; nil: no measure that needs it
+	Reachable float64   // hits of a crawl without a budget
+	Hidden    int       // of these, hidden targets
+	Bound     []float64 // [n] U(n), n = 0…budget
+	Greedy    []float64 // [n] G(n), n = 0…budget
+	Breadth   *Run      // breadth-first on the same topic; nil: no measure that needs it
+
+	// The rest is of a truth that was read, and empty for any other.
+	//
+	// Samples are what was read of the documents that a crawl can come to and that
+	// are no seeds or examples, by the grade from which pages count, from 1, and by
+	// stratum. Shape: [2][stratum].
+	Samples [2][]pool.Sample
+	// Known is how many of these documents were read and count, and Unread how many
+	// of each stratum were not read. Shape: Unread [stratum].
+	Known  float64
+	Unread []float64
+	// BoundRead and GreedyRead are U and G if no unread page were relevant; BoundSE
+	// is how far U differs between the ways in which unread pages may be relevant,
+	// as a standard deviation. Shapes: as Bound.
+	BoundRead, GreedyRead, BoundSE []float64
 }
 
 // Reference works out what was possible within a budget.
 func (g *Graph) Reference(truth Truth, seeds []web.URL, budget int) Reference {
-	p := g.Problem(truth, seeds)
-	r := Reference{Reachable: p.Reachable(), Bound: p.Bound(budget)}
-	r.Greedy, _ = p.Greedy(budget)
 	truth = g.complete(truth)
+	p := g.Problem(truth, seeds)
 	c := p.costs()
+	r := Reference{Reachable: float64(p.Reachable()), Bound: floats(p.Bound(budget))}
+	hits, _ := p.Greedy(budget)
+	r.Greedy = floats(hits)
 	seen := map[int32]bool{}
 	for i, k := range p.Prize {
 		if k >= 0 && c[i] < never && !seen[k] && truth.Hidden.Has(g.pages[i], g.digest[i]) {
@@ -214,7 +285,18 @@ func (g *Graph) Reference(truth Truth, seeds []web.URL, budget int) Reference {
 			r.Hidden++
 		}
 	}
+	if truth.Reading != nil {
+		g.estimate(&r, p, c, truth, budget)
+	}
 	return r
+}
+
+func floats(x []int) []float64 {
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = float64(v)
+	}
+	return out
 }
 
 // GraphOptions says what of a web a crawl can walk.

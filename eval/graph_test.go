@@ -59,14 +59,14 @@ func TestReference(t *testing.T) {
 		name      string
 		shown     []web.URL
 		hidden    []web.URL
-		reachable int
+		reachable float64
 		hiddenIn  int
-		bound     []int
+		bound     []float64
 	}{
-		{"a and its copy are one", seeds, nil, 2, 0, []int{0, 0, 1, 2, 2}},
-		{"a shown: no copy of it counts", append(seeds, u("a")), nil, 1, 0, []int{0, 0, 1, 1, 1}},
-		{"copy shown: a does not count", append(seeds, u("copy")), nil, 1, 0, []int{0, 0, 1, 1, 1}},
-		{"hidden ones", seeds, []web.URL{u("copy"), u("gone")}, 2, 1, []int{0, 0, 1, 2, 2}},
+		{"a and its copy are one", seeds, nil, 2, 0, []float64{0, 0, 1, 2, 2}},
+		{"a shown: no copy of it counts", append(seeds, u("a")), nil, 1, 0, []float64{0, 0, 1, 1, 1}},
+		{"copy shown: a does not count", append(seeds, u("copy")), nil, 1, 0, []float64{0, 0, 1, 1, 1}},
+		{"hidden ones", seeds, []web.URL{u("copy"), u("gone")}, 2, 1, []float64{0, 0, 1, 2, 2}},
 	} {
 		r := g.Reference(g.Truth(relevant, test.shown, test.hidden), seeds, 4)
 		if r.Reachable != test.reachable || r.Hidden != test.hiddenIn || !slices.Equal(r.Bound, test.bound) || !slices.Equal(r.Greedy, test.bound) {
@@ -116,11 +116,11 @@ func TestRecorderAndBoundAgree(t *testing.T) {
 				}
 			}
 			if i := len(r.Run().Pages); r.Run().Hits(i) > ref.Bound[i] || r.Run().Pages[i-1].ID != v {
-				t.Fatalf("after %d pages: %d hits, bound %d", i, r.Run().Hits(i), ref.Bound[i])
+				t.Fatalf("after %d pages: %v hits, bound %v", i, r.Run().Hits(i), ref.Bound[i])
 			}
 		}
 		if got := r.Run().Hits(n); got != ref.Reachable || got != ref.Greedy[n] {
-			t.Fatalf("in the end: %d hits, %d reachable, greedy %d", got, ref.Reachable, ref.Greedy[n])
+			t.Fatalf("in the end: %v hits, %v reachable, greedy %v", got, ref.Reachable, ref.Greedy[n])
 		}
 	})
 }

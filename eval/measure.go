@@ -2,6 +2,7 @@ package eval
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -22,7 +23,8 @@ type Measure struct {
 	Line   string // one line for people
 	Source string
 	Better int  // +1: more is better; −1: less is; 0: neither
-	Count  bool // counted in whole things, not a share
+	Count  bool // counted in things, not a share
+	Read   bool // of a truth that was read alone
 	Of     func(r *Run, ref Reference, n int) float64
 }
 
@@ -50,16 +52,16 @@ const calibrationBins = 10
 func Measures() []Measure {
 	const spec = "waggle, evaluation"
 	list := []Measure{
-		{"hits", "H(n): relevant pages among the first n; seeds, examples and copies do not count", spec, +1, true,
-			func(r *Run, _ Reference, n int) float64 { return float64(r.Hits(n)) }},
-		{"harvest", "H(n)/n: share of the fetched pages that are hits", "Chakrabarti et al. 1999, with truth for the judge", +1, false,
-			func(r *Run, _ Reference, n int) float64 { return ratio(float64(r.Hits(n)), float64(n)) }},
-		{"loss", "1 − H(n)/n", spec, -1, false,
-			func(r *Run, _ Reference, n int) float64 { return 1 - ratio(float64(r.Hits(n)), float64(n)) }},
-		{"judged-harvest", "(1/|V|) Σ Pr: mean relevance as the crawl's own judge saw it", "Chakrabarti, van den Berg, Dom 1999; A11", +1, false, judged},
-		{"judged-loss", "(1/|V|) Σ (1−Pr): expected loss as printed", "A11", -1, false,
+		{"hits", "H(n): relevant pages among the first n; seeds, examples and copies do not count", spec, +1, true, false,
+			func(r *Run, _ Reference, n int) float64 { return r.Hits(n) }},
+		{"harvest", "H(n)/n: share of the fetched pages that are hits", "Chakrabarti et al. 1999, with truth for the judge", +1, false, false,
+			func(r *Run, _ Reference, n int) float64 { return ratio(r.Hits(n), float64(n)) }},
+		{"loss", "1 − H(n)/n", spec, -1, false, false,
+			func(r *Run, _ Reference, n int) float64 { return 1 - ratio(r.Hits(n), float64(n)) }},
+		{"judged-harvest", "(1/|V|) Σ Pr: mean relevance as the crawl's own judge saw it", "Chakrabarti, van den Berg, Dom 1999; A11", +1, false, false, judged},
+		{"judged-loss", "(1/|V|) Σ (1−Pr): expected loss as printed", "A11", -1, false, false,
 			func(r *Run, ref Reference, n int) float64 { return 1 - judged(r, ref, n) }},
-		{"judged-loss-sum", "Σ (1−Pr): expected loss, cumulative, as the figures are read", "A11", -1, true,
+		{"judged-loss-sum", "Σ (1−Pr): expected loss, cumulative, as the figures are read", "A11", -1, true, false,
 			func(r *Run, _ Reference, n int) float64 {
 				sum := 0.0
 				for _, p := range r.first(n) {
@@ -69,34 +71,41 @@ func Measures() []Measure {
 				}
 				return sum
 			}},
-		{"harvest-200", "share of hits among the last 200 of n places", spec, +1, false,
+		{"harvest-200", "share of hits among the last 200 of n places", spec, +1, false, false,
 			func(r *Run, _ Reference, n int) float64 {
-				return ratio(float64(r.Hits(n)-r.Hits(n-Window)), float64(min(n, Window)))
+				return ratio(r.Hits(n)-r.Hits(n-Window), float64(min(n, Window)))
 			}},
-		{"auc", "(1/n) Σ H(i)/i over i = 1…n: the harvest so far, averaged over the whole crawl, so that early finds count more", spec, +1, false, auc},
-		{"of-bound", "H(n)/U(n), where U is an upper bound on the hits of any crawl: share of what is possible at most", spec, +1, false,
-			func(r *Run, ref Reference, n int) float64 { return ratio(float64(r.Hits(n)), at(ref.Bound, n)) }},
-		{"of-greedy", "H(n)/G(n), where G is the hits of a greedy crawl with full knowledge: share of what is surely possible", spec, +1, false,
-			func(r *Run, ref Reference, n int) float64 { return ratio(float64(r.Hits(n)), at(ref.Greedy, n)) }},
-		{"regret", "U(n) − H(n): hits below the upper bound", spec, -1, true,
-			func(r *Run, ref Reference, n int) float64 { return at(ref.Bound, n) - float64(r.Hits(n)) }},
-		{"recall", "H(n) / all relevant pages that can be reached within the record", spec, +1, false,
-			func(r *Run, ref Reference, n int) float64 { return ratio(float64(r.Hits(n)), float64(ref.Reachable)) }},
-		{"target-recall", "share of the hidden half of the known targets that was found", spec + "; after Pant & Menczer", +1, false,
+		{"auc", "(1/n) Σ H(i)/i over i = 1…n: the harvest so far, averaged over the whole crawl, so that early finds count more", spec, +1, false, false, auc},
+		{"of-bound", "H(n)/U(n), where U is an upper bound on the hits of any crawl: share of what is possible at most", spec, +1, false, false,
+			func(r *Run, ref Reference, n int) float64 { return ratio(r.Hits(n), at(ref.Bound, n)) }},
+		{"of-greedy", "H(n)/G(n), where G is the hits of a greedy crawl with full knowledge: share of what is surely possible", spec, +1, false, false,
+			func(r *Run, ref Reference, n int) float64 { return ratio(r.Hits(n), at(ref.Greedy, n)) }},
+		{"regret", "U(n) − H(n): hits below the upper bound", spec, -1, true, false,
+			func(r *Run, ref Reference, n int) float64 { return at(ref.Bound, n) - r.Hits(n) }},
+		{"recall", "H(n) / all relevant pages that can be reached within the record", spec, +1, false, false,
+			func(r *Run, ref Reference, n int) float64 { return ratio(r.Hits(n), ref.Reachable) }},
+		{"target-recall", "share of the hidden half of the known targets that was found", spec + "; after Pant & Menczer", +1, false, false,
 			func(r *Run, ref Reference, n int) float64 {
 				return ratio(float64(r.count(n, Target)), float64(ref.Hidden))
 			}},
-		{"relevant-hosts", "hosts with at least one hit", spec, +1, true,
+		{"relevant-hosts", "hosts with at least one hit", spec, +1, true, false,
 			func(r *Run, _ Reference, n int) float64 {
-				hosts := map[int32]bool{}
+				none := map[int32]float64{} // by host: that none of its pages is a hit
 				for _, p := range r.first(n) {
-					if p.Mark&Hit != 0 {
-						hosts[p.Host] = true
+					if v := r.value(p); v > 0 {
+						if _, ok := none[p.Host]; !ok {
+							none[p.Host] = 1
+						}
+						none[p.Host] *= 1 - v
 					}
 				}
-				return float64(len(hosts))
+				hosts := 0.
+				for _, h := range slices.Sorted(maps.Keys(none)) { // in one order, as sums depend on it
+					hosts += 1 - none[h]
+				}
+				return hosts
 			}},
-		{"requests", "requests up to page n, with robots.txt, redirects and errors", spec, -1, true,
+		{"requests", "requests up to page n, with robots.txt, redirects and errors", spec, -1, true, false,
 			func(r *Run, _ Reference, n int) float64 {
 				if n >= len(r.Pages) {
 					return float64(r.Requests)
@@ -106,7 +115,7 @@ func Measures() []Measure {
 				}
 				return float64(r.Pages[n-1].Requests)
 			}},
-		{"seconds", "time of page n on the crawl's clock", spec, -1, true,
+		{"seconds", "time of page n on the crawl's clock", spec, -1, true, false,
 			func(r *Run, _ Reference, n int) float64 {
 				pages := r.first(n)
 				if len(pages) == 0 {
@@ -114,9 +123,9 @@ func Measures() []Measure {
 				}
 				return float64(pages[len(pages)-1].Millis) / 1000
 			}},
-		{"seeds", "places that went to seeds, which no strategy chose", spec, 0, true,
+		{"seeds", "places that went to seeds, which no strategy chose", spec, 0, true, false,
 			func(r *Run, _ Reference, n int) float64 { return float64(r.count(n, Seed)) }},
-		{"outside", "out-of-record rate: share of the places spent on what is not recorded; not known where that is dropped", spec, -1, false,
+		{"outside", "out-of-record rate: share of the places spent on what is not recorded; not known where that is dropped", spec, -1, false, false,
 			func(r *Run, _ Reference, n int) float64 {
 				if !r.Charged {
 					// What a strategy would have asked for next was taken
@@ -125,12 +134,12 @@ func Measures() []Measure {
 				}
 				return ratio(float64(r.count(n, Outside)), float64(len(r.first(n))))
 			}},
-		{"links-outside", "share of the links found, over the whole run, that lead outside the record", spec, 0, false,
+		{"links-outside", "share of the links found, over the whole run, that lead outside the record", spec, 0, false, false,
 			func(r *Run, _ Reference, _ int) float64 { return ratio(float64(r.LinksOutside), float64(r.Links)) }},
-		{"auroc", "chance that a relevant page's link scored above another's, before the fetch", "Hanley & McNeil 1982; prequential", +1, false, auroc},
-		{"ece", "expected calibration error of link scores, 10 equal bins; scores in [0,1] only", "Guo et al. 2017, eq 3; prequential", -1, false, ece},
-		{"precision-mesh", "mean precision over 400 page points × γ of .5, .575, .65, .725, .8", "LM10 §5, E1", +1, false, precisionMesh},
-		{"sigma", "(1/|S|) Σ_p max_d cos(p,d): mean of the best similarities, as the text says", "LM10 eq 10, E2", +1, false,
+		{"auroc", "chance that a relevant page's link scored above another's, before the fetch", "Hanley & McNeil 1982; prequential", +1, false, false, auroc},
+		{"ece", "expected calibration error of link scores, 10 equal bins; scores in [0,1] only", "Guo et al. 2017, eq 3; prequential", -1, false, false, ece},
+		{"precision-mesh", "mean precision over 400 page points × γ of .5, .575, .65, .725, .8", "LM10 §5, E1", +1, false, false, precisionMesh},
+		{"sigma", "(1/|S|) Σ_p max_d cos(p,d): mean of the best similarities, as the text says", "LM10 eq 10, E2", +1, false, false,
 			func(r *Run, _ Reference, n int) float64 {
 				sum, count := 0.0, 0
 				for _, p := range r.first(n) {
@@ -141,7 +150,7 @@ func Measures() []Measure {
 				}
 				return ratio(sum, float64(count))
 			}},
-		{"sigma-printed", "max_d (1/|S|) Σ_p cos(p,d): best of the mean similarities, as printed", "LM10 eq 10, E2", +1, false,
+		{"sigma-printed", "max_d (1/|S|) Σ_p cos(p,d): best of the mean similarities, as printed", "LM10 eq 10, E2", +1, false, false,
 			func(r *Run, _ Reference, n int) float64 {
 				pages := r.first(n)
 				if !r.Targets || len(pages) == 0 {
@@ -149,17 +158,17 @@ func Measures() []Measure {
 				}
 				return share(pages[len(pages)-1].Widest)
 			}},
-		{"apr", "average precision over that of breadth-first, per γ, then averaged", "LM10, E3: decoration", +1, false, averagePrecisionRatio},
-		{"similar-pages", "pages whose best cosine to a target is at least .75", "BPM09, B9", +1, true,
+		{"apr", "average precision over that of breadth-first, per γ, then averaged", "LM10, E3: decoration", +1, false, false, averagePrecisionRatio},
+		{"similar-pages", "pages whose best cosine to a target is at least .75", "BPM09, B9", +1, true, false,
 			func(r *Run, _ Reference, n int) float64 { return float64(r.Similar(n, SimilarThreshold)) }},
 	}
 	for _, q := range []int{25, 50, 75, 90} {
 		list = append(list, Measure{
-			"pages-to-" + strconv.Itoa(q), "places until " + strconv.Itoa(q) + " % of the reachable relevant pages; n+1 if never", spec, -1, true,
+			"pages-to-" + strconv.Itoa(q), "places until " + strconv.Itoa(q) + " % of the reachable relevant pages; n+1 if never", spec, -1, true, false,
 			func(r *Run, ref Reference, n int) float64 { return pagesTo(r, ref, n, q) },
 		})
 	}
-	return list
+	return append(list, readMeasures()...)
 }
 
 // MeasureNamed finds a measure.
@@ -185,8 +194,15 @@ func (r *Run) count(n int, m Mark) int {
 	return c
 }
 
-// Hits is H(n), 0 for n < 1.
-func (r *Run) Hits(n int) int { return r.count(n, Hit) }
+// Hits is H(n), 0 for n < 1: of a truth that was read an estimate, for which the
+// run has to be Estimated.
+func (r *Run) Hits(n int) float64 {
+	h := 0.
+	for _, p := range r.first(n) {
+		h += r.value(p)
+	}
+	return h
+}
 
 // Similar counts, within the first n places, pages whose best cosine to a
 // target is at least γ (item Q5: ≥, not >).
@@ -242,22 +258,28 @@ func Mesh(budget, k int, also ...int) []int {
 
 // Curve is H at each of points, which ascend. Shape: as points.
 func (r *Run) Curve(points []int) []float64 {
-	return r.cumulate(points, func(p Page) int { return indicator(p.Mark&Hit != 0) }, 1)
+	return r.cumulate(points, r.value, 1)
+}
+
+// CurveUnread is the number of places whose page may be a hit and was not read, at
+// each of points, which ascend.
+func (r *Run) CurveUnread(points []int) []float64 {
+	return r.cumulate(points, func(p Page) float64 { return indicator(p.Worth == Unread) }, 1)
 }
 
 // CurveSimilar is item B9's curve: pages with a best cosine ≥ γ at each of
 // points, which ascend. Averaged over topics it is the paper's figure.
 func (r *Run) CurveSimilar(points []int, γ float64) []float64 {
 	least := part(γ)
-	return r.cumulate(points, func(p Page) int { return indicator(p.Mark&Outside == 0 && p.Best >= least) }, 1)
+	return r.cumulate(points, func(p Page) float64 { return indicator(p.Mark&Outside == 0 && p.Best >= least) }, 1)
 }
 
 // CurveLoss is the expected loss by the crawl's own judge at each of points,
 // which ascend (A11): as printed its mean over the pages so far, 0 before the
 // first, and as the figures are read its sum. Shapes: as points.
 func (r *Run) CurveLoss(points []int) (mean, sum []float64) {
-	judged := r.cumulate(points, func(p Page) int { return indicator(p.Mark&Outside == 0) }, 1)
-	sum = r.cumulate(points, func(p Page) int { return indicator(p.Mark&Outside == 0) * (Parts - int(p.Relevance)) }, Parts)
+	judged := r.cumulate(points, func(p Page) float64 { return indicator(p.Mark&Outside == 0) }, 1)
+	sum = r.cumulate(points, func(p Page) float64 { return indicator(p.Mark&Outside == 0) * float64(Parts-int(p.Relevance)) }, Parts)
 	mean = make([]float64, len(points))
 	for i, n := range judged {
 		mean[i] = sum[i] / max(1, n)
@@ -266,19 +288,19 @@ func (r *Run) CurveLoss(points []int) (mean, sum []float64) {
 }
 
 // cumulate sums what pages count, in units of 1/parts.
-func (r *Run) cumulate(points []int, counts func(Page) int, parts float64) []float64 {
+func (r *Run) cumulate(points []int, counts func(Page) float64, parts float64) []float64 {
 	out := make([]float64, len(points))
-	i, sum := 0, 0
+	i, sum := 0, 0.
 	for j, n := range points {
 		for ; i < n && i < len(r.Pages); i++ {
 			sum += counts(r.Pages[i])
 		}
-		out[j] = float64(sum) / parts
+		out[j] = sum / parts
 	}
 	return out
 }
 
-func indicator(is bool) int {
+func indicator(is bool) float64 {
 	if is {
 		return 1
 	}
@@ -310,11 +332,11 @@ func ratio(a, b float64) float64 {
 func share(p uint16) float64 { return float64(p) / Parts }
 
 // at is curve[n], its last value beyond the end, NaN without a curve.
-func at(curve []int, n int) float64 {
+func at(curve []float64, n int) float64 {
 	if len(curve) == 0 || n < 0 {
 		return math.NaN()
 	}
-	return float64(curve[min(n, len(curve)-1)])
+	return curve[min(n, len(curve)-1)]
 }
 
 func judged(r *Run, _ Reference, n int) float64 {
@@ -329,12 +351,12 @@ func judged(r *Run, _ Reference, n int) float64 {
 }
 
 func auc(r *Run, _ Reference, n int) float64 {
-	sum, hits := 0.0, 0
+	sum, hits := 0.0, 0.0
 	for i := 1; i <= n; i++ {
-		if i <= len(r.Pages) && r.Pages[i-1].Mark&Hit != 0 {
-			hits++
+		if i <= len(r.Pages) {
+			hits += r.value(r.Pages[i-1])
 		}
-		sum += float64(hits) / float64(i)
+		sum += hits / float64(i)
 	}
 	return ratio(sum, float64(n))
 }
@@ -345,23 +367,25 @@ func pagesTo(r *Run, ref Reference, n, q int) float64 {
 	if ref.Reachable == 0 {
 		return math.NaN()
 	}
-	need := (ref.Reachable*q + 99) / 100
+	need := ref.Reachable * float64(q) / 100
+	if r.From == 0 {
+		need = math.Ceil(need - Tie)
+	}
+	hits := 0.
 	for i, p := range r.first(n) {
-		if p.Mark&Hit != 0 {
-			if need--; need == 0 {
-				return float64(i + 1)
-			}
+		if hits += r.value(p); hits >= need-Tie {
+			return float64(i + 1)
 		}
 	}
 	return float64(n + 1)
 }
 
 // predicted lists the pages whose link had a score and whose relevance is
-// known: neither seeds nor addresses outside the record.
+// known: neither seeds nor addresses outside the record, nor what nobody read.
 func (r *Run) predicted(n int) []Page {
 	var out []Page
 	for _, p := range r.first(n) {
-		if p.Mark&(Seed|Outside) == 0 {
+		if p.Mark&(Seed|Outside) == 0 && p.Worth < Unread {
 			out = append(out, p)
 		}
 	}

@@ -39,7 +39,7 @@ func charged(r *Run) *Run {
 
 func TestMeasuresByHand(t *testing.T) {
 	nan := math.NaN()
-	ref := Reference{Reachable: 4, Bound: []int{0, 0, 1, 2, 3, 4}, Greedy: []int{0, 0, 1, 2, 2, 3}}
+	ref := Reference{Reachable: 4, Bound: []float64{0, 0, 1, 2, 3, 4}, Greedy: []float64{0, 0, 1, 2, 2, 3}}
 	for _, test := range []struct {
 		measure string
 		run     *Run
@@ -265,10 +265,10 @@ func TestMeasuresKeepTheirRanges(t *testing.T) {
 			r.Pages[i].Relevance = uint16(rapid.IntRange(0, Parts).Draw(t, "relevance"))
 		}
 		n := rapid.IntRange(1, 50).Draw(t, "n")
-		reachable := r.Hits(100) + rapid.IntRange(0, 5).Draw(t, "missed")
-		bound := make([]int, 51)
+		reachable := r.Hits(100) + float64(rapid.IntRange(0, 5).Draw(t, "missed"))
+		bound := make([]float64, 51)
 		for i := range bound {
-			bound[i] = min(i, reachable)
+			bound[i] = min(float64(i), reachable)
 		}
 		ref := Reference{Reachable: reachable, Bound: bound, Greedy: bound, Breadth: line("h.")}
 		for _, m := range Measures() {
@@ -281,13 +281,13 @@ func TestMeasuresKeepTheirRanges(t *testing.T) {
 			}
 		}
 		low, high := r.Hits(n), r.Optimistic().Hits(n)
-		if low > high || high-low != r.count(n, Outside) {
-			t.Fatalf("between %d and %d with %d outside", low, high, r.count(n, Outside))
+		if low > high || high-low != float64(r.count(n, Outside)) {
+			t.Fatalf("between %v and %v with %d outside", low, high, r.count(n, Outside))
 		}
 		points := Mesh(n, 7)
 		for i, h := range r.Curve(points) {
-			if int(h) != r.Hits(points[i]) {
-				t.Fatalf("curve %v at %d, want %d", h, points[i], r.Hits(points[i]))
+			if h != r.Hits(points[i]) {
+				t.Fatalf("curve %v at %d, want %v", h, points[i], r.Hits(points[i]))
 			}
 		}
 	})

@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -78,6 +79,10 @@ type Page struct {
 	Requests int32
 	// Millis is the time since the start, in milliseconds.
 	Millis int64
+	// Worth and Stratum are what readers make of the page, where the truth was
+	// read: see Reading.
+	Worth   Worth
+	Stratum uint8
 	// Score is the link's when it left the frontier, before the fetch, to six
 	// significant digits. Only Run.Scored makes it comparable.
 	Score float64
@@ -100,6 +105,9 @@ type Page struct {
 //	          "widest":[…],          ten-thousandths; absent without targets
 //	          "requests":[1,1,3,…],  since the page before
 //	          "ms":[0,12,…],         since the page before
+//	          "worth":"0240…",       one digit a page: its Worth; absent where
+//	          "stratum":"aacf…",     the truth was not read, as is this: a letter
+//	                                 a page, a for the first stratum
 //	          "score":[…]}}
 type Run struct {
 	Key
@@ -121,9 +129,18 @@ type Run struct {
 	// Links counts the links that were found, and LinksOutside those of them
 	// that the record does not hold.
 	Links, LinksOutside int
+	// From is the grade from which pages count, where the truth was read, of so many
+	// strata; 0 = it was not read.
+	From   pool.Grade
+	Strata int
 	// Targets tells whether cosines to targets were given: without them Best
 	// is the judge's similarity and Widest is not known.
 	Targets bool
+
+	// By grade, from 1: what unread pages of each stratum count, and the samples
+	// that tell of them. See Estimated.
+	shares  [2][]float64
+	samples [2][]pool.Sample
 }
 
 // Set is a set of pages, by their addresses and by the bodies found there: a
@@ -153,6 +170,8 @@ type Truth struct {
 	// Hidden are targets that were known and kept from the crawl, for target
 	// recall: half of the known ones. May be empty.
 	Hidden Set
+	// Reading is what readers said; nil = Relevant holds all relevant pages.
+	Reading *Reading
 }
 
 // Recorder folds the events of one crawl into a Run. Its zero value is not
@@ -177,6 +196,9 @@ type Recorder struct {
 type RecorderOptions struct {
 	// Number numbers addresses, as Graph.Number does; nil = no numbers.
 	Number func(web.URL) (int32, bool)
+	// Document is the number of a numbered page's body, as Graph.Document; needed
+	// where the truth was read.
+	Document func(int32) int32
 	// Recorded tells whether an address is in the record; nil = all are.
 	Recorded func(web.URL) bool
 	// Charged gives a fetch that fails because its address is not in the
@@ -196,8 +218,13 @@ type RecorderOptions struct {
 
 // NewRecorder begins a run of at most budget pages.
 func NewRecorder(key Key, budget int, truth Truth, opt RecorderOptions) *Recorder {
+	var from pool.Grade
+	strata := 0
+	if rd := truth.Reading; rd != nil {
+		from, strata = rd.From, len(rd.Strata)
+	}
 	return &Recorder{
-		run: Run{Key: key, Budget: budget, Charged: opt.Charged, Bounds: opt.Bounds && opt.Charged, Targets: opt.Cosines != nil}, truth: truth, opt: opt,
+		run: Run{From: from, Strata: strata, Key: key, Budget: budget, Charged: opt.Charged, Bounds: opt.Bounds && opt.Charged, Targets: opt.Cosines != nil}, truth: truth, opt: opt,
 		hosts: map[web.Host]int32{}, origins: map[string]bool{}, bodies: map[string]bool{}, found: map[string]bool{},
 	}
 }
@@ -282,11 +309,14 @@ func (r *Recorder) fetched(e event.Fetched) {
 	if relevant {
 		p.Mark |= Relevant
 	}
-	switch {
-	case r.truth.Shown.Has(e.URL, e.Digest):
-		r.found[e.Digest] = true // copies of it are no hits either
-	case relevant && !r.found[e.Digest]:
+	first := !r.found[e.Digest] && !r.truth.Shown.Has(e.URL, e.Digest)
+	p.Worth, p.Stratum = r.worth(p, first)
+	if !first {
+		r.found[e.Digest] = true // copies of what was shown are no hits either
+	} else if relevant || p.Worth != Uncounted {
 		r.found[e.Digest] = true
+	}
+	if first && relevant {
 		p.Mark |= Hit
 		if r.truth.Hidden.Has(e.URL, e.Digest) {
 			p.Mark |= Target
@@ -411,6 +441,8 @@ type runJSON struct {
 	Links        int          `json:"links"`
 	LinksOutside int          `json:"links_outside"`
 	Targets      bool         `json:"targets,omitempty"`
+	From         pool.Grade   `json:"from,omitempty"`
+	Strata       int          `json:"strata,omitempty"`
 	Hosts        []web.Host   `json:"hosts"`
 	Pages        pagesJSON    `json:"pages"`
 }
@@ -425,6 +457,8 @@ type pagesJSON struct {
 	Requests  []int32   `json:"requests"`
 	Millis    []int64   `json:"ms"`
 	Score     []float64 `json:"score"`
+	Worth     string    `json:"worth,omitempty"`
+	Stratum   string    `json:"stratum,omitempty"`
 }
 
 const base64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -434,7 +468,7 @@ func (r *Run) MarshalJSON() ([]byte, error) {
 	j := runJSON{
 		Key: r.Key, Budget: r.Budget, Ended: r.Ended, Requests: r.Requests, Robots: r.Robots, Redirects: r.Redirects,
 		Errors: r.Errors, Outside: r.Outside, Charged: r.Charged, Bounds: r.Bounds, Links: r.Links, LinksOutside: r.LinksOutside, Targets: r.Targets,
-		Hosts: r.Hosts,
+		Hosts: r.Hosts, From: r.From, Strata: r.Strata,
 	}
 	if j.Hosts == nil {
 		j.Hosts = []web.Host{}
@@ -462,6 +496,7 @@ func (r *Run) MarshalJSON() ([]byte, error) {
 		before = p
 	}
 	c.Mark = string(marks)
+	c.Worth, c.Stratum = r.readColumns()
 	if numbered {
 		c.ID = ids
 	}
@@ -505,7 +540,10 @@ func (r *Run) UnmarshalJSON(data []byte) error {
 	out := Run{
 		Key: j.Key, Budget: j.Budget, Ended: j.Ended, Hosts: j.Hosts, Requests: j.Requests, Robots: j.Robots,
 		Redirects: j.Redirects, Errors: j.Errors, Outside: j.Outside, Charged: j.Charged, Bounds: j.Bounds, Links: j.Links, LinksOutside: j.LinksOutside,
-		Targets: j.Targets,
+		Targets: j.Targets, From: j.From, Strata: j.Strata,
+	}
+	if err := out.checkRead(c, n); err != nil {
+		return bad("%v", err)
 	}
 	if len(out.Hosts) == 0 {
 		out.Hosts = nil
@@ -522,6 +560,9 @@ func (r *Run) UnmarshalJSON(data []byte) error {
 		}
 		if j.Targets {
 			p.Widest = c.Widest[i]
+		}
+		if out.From > 0 {
+			p.Worth, p.Stratum = Worth(c.Worth[i]-'0'), c.Stratum[i]-'a'
 		}
 		switch {
 		case m < 0:

@@ -227,7 +227,7 @@ func FuzzRun(f *testing.F) {
 			return
 		}
 		for _, m := range Measures() {
-			m.Of(&run, Reference{Reachable: 3, Bound: []int{0, 1}, Greedy: []int{0}, Breadth: &run}, 5)
+			m.Of(&run, Reference{Reachable: 3, Bound: []float64{0, 1}, Greedy: []float64{0}, Breadth: &run}, 5)
 		}
 		NewCell(&run, Reference{}, []int{1, 5}, Measures())
 	})
@@ -261,7 +261,7 @@ func TestCellOfBounds(t *testing.T) {
 	run.Budget = 8
 	for _, bounds := range []bool{false, true} {
 		run.Bounds = bounds
-		c := NewCell(run, Reference{Reachable: 4, Bound: []int{0, 1, 2, 3, 4}}, []int{4, 8}, Measures())
+		c := NewCell(run, Reference{Reachable: 4, Bound: []float64{0, 1, 2, 3, 4}}, []int{4, 8}, Measures())
 		type pair struct{ low, high float64 }
 		for at, want := range map[string]pair{
 			"hits 4": {1, 2}, "hits 8": {2, 5}, "harvest 8": {.25, .625}, "loss 8": {.75, .375}, "of-bound 8": {.5, .5}, "outside 8": {.375, .375},

@@ -1,13 +1,13 @@
-// Package feature observes pages and links as the models of a walk over hop
-// distances do: how like the targets a page is, which telling words it holds,
-// what the link that led to it says and what the link that leads on says.
+// Package feature computes what trained models observe of pages and links: how
+// similar a page is to the targets, which words of the vocabulary it holds, what
+// the link that led to it says and what the link that leads on says.
 //
 // The life of a Space: Build chooses its vocabulary from the pages of a
 // training graph; training and crawling then ask the same Space for the same
 // observations; a model file carries it along (AppendBinary, Read).
 //
 // Source: Liu & Milios, Probabilistic Models for Focused Web Crawling, 2010,
-// section 3.2 and table 1 (LM10 F1–F7).
+// section 3.2 and table 1. O1 to O6 are the observations of that section.
 package feature
 
 import (
@@ -26,7 +26,8 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Subset says which of the observations a model looks at (LM10, 6.2 and 6.4).
+// Subset says which of the observations a model looks at, as in sections 6.2 and
+// 6.4 of the paper.
 type Subset string
 
 // The subsets of the paper.
@@ -41,18 +42,19 @@ type Options struct {
 	// Subset "" is All.
 	Subset Subset
 	// MinPages is the number of training pages in which a word must occur to
-	// be observed; 0 = 3 (F7).
+	// be observed; 0 = 3. The paper gives no limit.
 	MinPages int
 	// Counts makes the value of a word on a page the number of its
-	// occurrences, where the paper's default is 1 (F4).
+	// occurrences; the default is 1. The paper has both.
 	Counts bool
 	// Surroundings takes the words before and after an anchor for words of the
 	// anchor: table 1 of the paper speaks of "anchor surrounding text", its
 	// equations of the anchor alone.
 	Surroundings bool
-	// AnyAddress makes O3 what the paper prints, a fact of the page: that the
-	// address of any of its links holds a keyword. The default is a fact of the
-	// link that leads on (F7).
+	// AnyAddress computes O3 as printed: whether the address of any link on the
+	// page holds a keyword. That is equal for all links of a page, which by section
+	// 3.3.1 shall differ through it; so the default is whether the address of the
+	// one link that leads on does.
 	AnyAddress bool
 	// Analyzer makes terms of texts, as the parser's does; nil = a new one.
 	Analyzer *text.Analyzer
@@ -68,13 +70,13 @@ type Example struct {
 // what the link that leads on shows, with W words of pages and A of anchors.
 //
 //	0          bias, always 1
-//	1          O1: greatest cosine of the page to a target, term frequencies (F2)
-//	2          O2: cosine of the meta description to the topic's description (F3)
-//	3 …        O_w: word w is in title, headings, meta data or image texts (F4)
-//	3+W        O4: the address of the page holds a keyword (F5)
-//	4+W …      O5_w: word w is in the anchor of the link that led here (F6)
-//	4+W+A      O3: the address that the next link leads to holds a keyword (F5, F7)
-//	5+W+A …    O6_w: word w is in the anchor of the link that leads on (F6, F7)
+//	1          O1: greatest cosine of the page to a target, term frequencies
+//	2          O2: cosine of the meta description to the topic's description
+//	3 …        O_w: word w is in title, headings, meta data or image texts
+//	3+W        O4: the address of the page holds a keyword
+//	4+W …      O5_w: word w is in the anchor of the link that led here
+//	4+W+A      O3: the address that the next link leads to holds a keyword
+//	5+W+A …    O6_w: word w is in the anchor of the link that leads on
 //
 // With Options.AnyAddress O3 is of the page, has the id 3+W, and O4 and O5 come
 // one later.
@@ -85,8 +87,8 @@ const (
 	firstWord
 )
 
-// inlink and outlink are the first ids of the two kinds of link, afterwards that
-// of O6.
+// inlink and outlink are the first ids of what the link that led to a page shows
+// and of what the link that leads on shows; afterwards is the first id of O6.
 func (s *Space) inlink() uint32 {
 	id := uint32(firstWord + len(s.words))
 	if s.anyAddress {
@@ -137,9 +139,9 @@ type Space struct {
 }
 
 // terms are weights of stems, sorted by stem.
-type terms []weighted
+type terms []term
 
-type weighted struct {
+type term struct {
 	stem   string
 	weight float64
 }
@@ -349,9 +351,9 @@ func (s *Space) Name(id uint32) string {
 // Page is what a page itself shows: bias, O1, O2, O_w and, as printed, O3.
 func (s *Space) Page(p *web.Page) sparse.Vector { return s.page(p, false) }
 
-// Others is Page with O1 the likeness to all targets but those that are this
-// very page, word for word: what a training page shows to a model that is not
-// to learn that targets are recognised by being themselves.
+// Others is Page, but O1 leaves out the targets that have the same words as the
+// page. Training uses it: a target has a cosine of 1 to itself, and a model must
+// not learn to recognise targets by that.
 func (s *Space) Others(p *web.Page) sparse.Vector { return s.page(p, true) }
 
 func (s *Space) page(p *web.Page, others bool) sparse.Vector {
@@ -477,5 +479,5 @@ func (s *Space) described(description string) float64 {
 	return cosine(dot, square)
 }
 
-// BiasAlone is the observation of nothing.
+// BiasAlone is the observation vector of a page that shows nothing but the bias.
 func BiasAlone() sparse.Vector { return sparse.Vector{{ID: Bias, Value: 1}} }

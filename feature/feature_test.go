@@ -90,22 +90,22 @@ func TestPage(t *testing.T) {
 		page *web.Page
 		want string
 	}{
-		{"F2: a target", feature.Options{Subset: feature.Similarity}, page("bee=6 dance=8"), "always 1; like a target 1"},
+		{"a target", feature.Options{Subset: feature.Similarity}, page("bee=6 dance=8"), "always 1; like a target 1"},
 		// Of the targets (3,4) and honey; the page (1,0) with honey 1: 3/5/√2 and 1/√2.
-		{"F2: the nearest target counts", feature.Options{Subset: feature.Similarity}, page("bee=1 honey=1"), "always 1; like a target 0.7071"},
-		{"F2: words of no target make a page less like one", feature.Options{Subset: feature.Similarity}, page("honey=3 steel=4"), "always 1; like a target 0.6"},
-		{"F2: nothing in common", feature.Options{}, page("steel=4"), "always 1"},
-		{"F3", feature.Options{Subset: feature.Similarity}, &web.Page{Description: "Dancing bees. Steel."}, "always 1; described like the topic 0.8165"},
-		{"F3: the text is no description", feature.Options{Subset: feature.Words}, page("danc=1"), "always 1"},
-		{"F4: headings", feature.Options{Subset: feature.Words}, page("bee=9/2 honey=1 steel=1/1"), "always 1; “bee” on the page 1"},
-		{"F4: meta data and image texts", feature.Options{Subset: feature.Words}, &web.Page{
+		{"the nearest target counts", feature.Options{Subset: feature.Similarity}, page("bee=1 honey=1"), "always 1; like a target 0.7071"},
+		{"words of no target make a page less similar to one", feature.Options{Subset: feature.Similarity}, page("honey=3 steel=4"), "always 1; like a target 0.6"},
+		{"nothing in common with a target", feature.Options{}, page("steel=4"), "always 1"},
+		{"the meta description", feature.Options{Subset: feature.Similarity}, &web.Page{Description: "Dancing bees. Steel."}, "always 1; described like the topic 0.8165"},
+		{"the text is no description", feature.Options{Subset: feature.Words}, page("danc=1"), "always 1"},
+		{"headings", feature.Options{Subset: feature.Words}, page("bee=9/2 honey=1 steel=1/1"), "always 1; “bee” on the page 1"},
+		{"meta data and image texts", feature.Options{Subset: feature.Words}, &web.Page{
 			Description: "honey", Keywords: "bees", Alts: []string{"a bee"},
 		}, "always 1; “bee” on the page 1; “honey” on the page 1"},
-		{"F4: counts", feature.Options{Subset: feature.Words, Counts: true}, &web.Page{
+		{"words counted", feature.Options{Subset: feature.Words, Counts: true}, &web.Page{
 			Description: "honey", Keywords: "bees", Alts: []string{"bee, bee"}, Terms: page("bee=9/2").Terms,
 		}, "always 1; “bee” on the page 5; “honey” on the page 1"},
-		{"F7: a word of two training pages is none", feature.Options{Subset: feature.Words}, page("wax=1/1"), "always 1"},
-		{"F7: unless two are enough", feature.Options{Subset: feature.Words, MinPages: 2}, page("wax=1/1"), "always 1; “wax” on the page 1"},
+		{"a word of two training pages is not in the vocabulary", feature.Options{Subset: feature.Words}, page("wax=1/1"), "always 1"},
+		{"unless two are enough", feature.Options{Subset: feature.Words, MinPages: 2}, page("wax=1/1"), "always 1; “wax” on the page 1"},
 		{"an empty page", feature.Options{}, &web.Page{}, "always 1"},
 		{"all", feature.Options{}, page("honey=2/1"), "always 1; like a target 1; “honey” on the page 1"},
 	} {
@@ -128,14 +128,14 @@ func TestLinks(t *testing.T) {
 		in   string // what the page it led to gains
 		out  string // what the page it stands on gains
 	}{
-		{"F6", feature.Options{}, link("Hives!", "http://x.test/"), "“hive” in the anchor that led here 1", "“hive” in the anchor that leads on 1"},
-		{"F5", feature.Options{}, link("", "http://x.test/bee.html"), "its address holds a keyword 1", "the next address holds a keyword 1"},
-		{"F5 and F6", feature.Options{}, link("hive hive", "http://x.test/dance"),
+		{"a word of the anchor", feature.Options{}, link("Hives!", "http://x.test/"), "“hive” in the anchor that led here 1", "“hive” in the anchor that leads on 1"},
+		{"a keyword in the address", feature.Options{}, link("", "http://x.test/bee.html"), "its address holds a keyword 1", "the next address holds a keyword 1"},
+		{"both", feature.Options{}, link("hive hive", "http://x.test/dance"),
 			"its address holds a keyword 1; “hive” in the anchor that led here 1",
 			"the next address holds a keyword 1; “hive” in the anchor that leads on 1"},
-		{"F7: a word in anchors of two pages is none", feature.Options{}, link("queen", "http://x.test/"), "", ""},
+		{"a word in anchors of two pages is not in the vocabulary", feature.Options{}, link("queen", "http://x.test/"), "", ""},
 		{"the words around an anchor are not of it", feature.Options{}, &web.Link{URL: address("http://x.test/"), Before: "hive"}, "", ""},
-		{"unless they shall be", feature.Options{Surroundings: true}, &web.Link{URL: address("http://x.test/"), Before: "hive"},
+		{"unless the options say so", feature.Options{Surroundings: true}, &web.Link{URL: address("http://x.test/"), Before: "hive"},
 			"“hive” in the anchor that led here 1", "“hive” in the anchor that leads on 1"},
 		{"words alone", feature.Options{Subset: feature.Words}, link("hive", "http://bee.test/"), "", ""},
 		{"similarity", feature.Options{Subset: feature.Similarity}, link("hive", "http://x.test/"), "“hive” in the anchor that led here 1", "“hive” in the anchor that leads on 1"},
@@ -148,8 +148,9 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// F5: what an address must hold. The keywords are waggle, dance, bees, hobbies.
-func TestKeywordsInAddressesF5(t *testing.T) {
+// Which addresses hold a keyword (section 3.2, O3 and O4). The keywords are
+// waggle, dance, bees, hobbies.
+func TestKeywordsInAddresses(t *testing.T) {
 	s := build(t, feature.Options{})
 	for u, want := range map[string]bool{
 		"http://x.test/":                    false,
@@ -171,8 +172,9 @@ func TestKeywordsInAddressesF5(t *testing.T) {
 	}
 }
 
-// F7: two links of one page differ by what they themselves show.
-func TestSiblingsDifferF7(t *testing.T) {
+// Two links of one page differ by what they themselves show, as section 3.3.1 has
+// it.
+func TestLinksOfAPageDiffer(t *testing.T) {
 	s := build(t, feature.Options{})
 	a, b := s.Outlink(s.Link(link("hive", "http://x.test/a"))), s.Outlink(s.Link(link("shop", "http://x.test/b")))
 	if reflect.DeepEqual(a, b) {
@@ -180,10 +182,9 @@ func TestSiblingsDifferF7(t *testing.T) {
 	}
 }
 
-// F7 as printed: O3 is whether any address on the page holds a keyword, so it
-// is the page's at its last place too, and its links differ by their words
-// alone.
-func TestAnyAddressF7(t *testing.T) {
+// O3 as printed: whether any address on the page holds a keyword. It belongs to
+// the page, also to the last of a sequence, and links differ by their words alone.
+func TestAnyAddressOfThePage(t *testing.T) {
 	s := build(t, feature.Options{AnyAddress: true})
 	with, without := &web.Page{}, &web.Page{}
 	with.Links = []web.Link{*link("hive", "http://x.test/a"), *link("hive", "http://x.test/bee")}
@@ -200,7 +201,7 @@ func TestAnyAddressF7(t *testing.T) {
 		}
 	}
 	if got := show(s, s.Inlink(s.Link(&with.Links[1]))); got != "its address holds a keyword 1; “hive” in the anchor that led here 1" {
-		t.Errorf("O4 is of the link that led here all the same: %s", got)
+		t.Errorf("O4 is of the link that led here in either case: %s", got)
 	}
 }
 
@@ -345,9 +346,9 @@ func TestObservationsAreNumbers(t *testing.T) {
 	})
 }
 
-// Q5: O1 is the cosine by which the paper calls a page relevant, from γ on: the
-// same that the judge of that name gives.
-func TestTargetCosineIsTheJudgesQ5(t *testing.T) {
+// O1 is the cosine by which the paper calls a page relevant, from γ on (section
+// 3.4): the similarity that the judge cosine-tf-max gives.
+func TestTargetCosineIsTheJudges(t *testing.T) {
 	s := build(t, feature.Options{Subset: feature.Similarity})
 	for terms, gamma := range map[string]float64{
 		"bee=3 dance=4": 1, "honey=3 steel=4": 0.6, "bee=1 honey=1": 0.7, "steel=1": 0.1, "bee=2 dance=1 honey=2 wax=7": 0.4,

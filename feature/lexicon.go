@@ -3,13 +3,13 @@ package feature
 import (
 	"cmp"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -29,9 +29,9 @@ type Lexicon struct {
 //
 //	idf = ln((n+1)/n_w),   n_w documents hold w
 //
-// the one of BPM09 eq 2 with one document more, so that a word of all documents
-// weighs little and not nothing. A df overrides it with the table's weights
-// (nil: none).
+// that of Batsakis, Petrakis & Milios 2009, equation 2, with one document more,
+// so that a word of all documents weighs little and not nothing. A df overrides
+// it with the table's weights (nil: none).
 func CountWords(n, least int, document func(i int) []string, df *text.DF) *Lexicon {
 	last := make(map[string]int) // the document that a word was last counted in, from 1
 	count := make(map[string]int)
@@ -83,7 +83,8 @@ func (l *Lexicon) Word(id uint32) string { return l.words[id] }
 
 // Page is the vector of a page's terms, tf·idf, of length 1; nil when it holds
 // no word of the lexicon. Dot products of such vectors are cosines, for which
-// it makes no difference whether tf is divided by the greatest (BPM09 eq 1).
+// it makes no difference whether tf is divided by the greatest, as in equation 1
+// of that paper.
 func (l *Lexicon) Page(p *web.Page) sparse.Vector {
 	v := make(sparse.Vector, 0, len(p.Terms))
 	for _, t := range p.Terms {
@@ -185,7 +186,7 @@ func unit(v sparse.Vector) sparse.Vector {
 func (l *Lexicon) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.AppendUvarint(b, uint64(len(l.words)))
 	for i, w := range l.words {
-		b = append(binary.AppendUvarint(b, uint64(len(w))), w...)
+		b = wire.AppendString(b, w)
 		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(l.idf[i]))
 	}
 	return b, nil
@@ -197,33 +198,27 @@ func (l *Lexicon) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 // UnmarshalBinary reads what AppendBinary wrote. It takes no more memory than a
 // few times len(b), whatever b holds.
 func (l *Lexicon) UnmarshalBinary(b []byte) error {
-	n, k := binary.Uvarint(b)
-	if k <= 0 || n > uint64(len(b)/9) {
-		return errLexicon
-	}
-	b = b[k:]
+	r := wire.NewReader(b)
+	n := r.Count(9)
 	read := Lexicon{words: make([]string, 0, n), idf: make([]float64, 0, n)}
-	for i := range int(n) {
-		size, k := binary.Uvarint(b)
-		if k <= 0 || size > uint64(len(b)-k) || len(b)-k-int(size) < 8 {
-			return errLexicon
+	for i := range n {
+		w, idf := r.String(), r.Float64()
+		switch {
+		case r.Err() != nil:
+		case !(idf >= 0 && idf <= math.MaxFloat32):
+			r.Fail("%q weighs %v", w, idf)
+		case i > 0 && w <= read.words[i-1]:
+			r.Fail("%q stands behind %q", w, read.words[i-1])
 		}
-		w, rest := string(b[k:k+int(size)]), b[k+int(size):]
-		idf := math.Float64frombits(binary.LittleEndian.Uint64(rest))
-		if !(idf >= 0 && idf <= math.MaxFloat32) {
-			return fmt.Errorf("words of a model: %q weighs %v", w, idf)
+		if r.Err() != nil {
+			break
 		}
-		if i > 0 && w <= read.words[i-1] {
-			return fmt.Errorf("words of a model: %q stands behind %q", w, read.words[i-1])
-		}
-		read.words, read.idf, b = append(read.words, w), append(read.idf, idf), rest[8:]
+		read.words, read.idf = append(read.words, w), append(read.idf, idf)
 	}
-	if len(b) > 0 {
-		return errLexicon
+	if err := r.End(); err != nil {
+		return fmt.Errorf("words of a model: %w", err)
 	}
 	read.reindex()
 	*l = read
 	return nil
 }
-
-var errLexicon = errors.New("words of a model: cut short or damaged")

@@ -29,8 +29,8 @@ func words(l *feature.Lexicon) (out []string) {
 	return out
 }
 
-// BPM09 B1, B3: tf·idf vectors of pages and texts, whose dot product is the
-// cosine.
+// Vectors of pages and texts, tf·idf as in section 3.1 of Batsakis, Petrakis &
+// Milios 2009; their dot product is the cosine.
 func TestLexiconVectors(t *testing.T) {
 	l := lexicon(2, nil)
 	if got := words(l); !slices.Equal(got, []string{"a", "b"}) {

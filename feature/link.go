@@ -11,8 +11,8 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Link is what a link shows: the same facts are O3 and O6 of the page it stands
-// on and, once it is followed, O4 and O5 of the page it led to.
+// Link is what a link shows. Its values are O3 and O6 of the page that holds the
+// link and, once the link is followed, O4 and O5 of the page it leads to.
 type Link struct {
 	Keyword bool     // its address holds a keyword of the topic
 	Words   []uint32 // of its anchor, by their place among those of anchors; sorted, each once
@@ -59,9 +59,8 @@ func (s *Space) Inlink(l Link) sparse.Vector {
 	return l.words(v, s.inlink()+1)
 }
 
-// Outlink is what the link that leads on adds: O3 and O6_w. F7: O3 is of that
-// link, not of any link of the page, or its siblings could not differ by it;
-// as printed it is the page that shows it (Options.AnyAddress).
+// Outlink is what the link that leads on adds: O3 and O6_w. With
+// Options.AnyAddress O3 belongs to the page and is not among them.
 func (s *Space) Outlink(l Link) sparse.Vector {
 	v := make(sparse.Vector, 0, 1+len(l.Words))
 	if l.Keyword && !s.anyAddress {

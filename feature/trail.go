@@ -16,8 +16,8 @@ const maxToken = 40
 // stands between white space, in lower case, without punctuation at its ends;
 // there are no stop words and no stems.
 //
-// Source: Vydiswaran & Sarawagi 2005, section 4.2 (P4), whose number of tokens
-// is 0, 10 or 100 and which does not say which: here they are the first.
+// Source: Vydiswaran & Sarawagi 2005, sections 4.2 and 4.3. The paper takes 0, 10
+// or 100 tokens and does not say which; here they are the first.
 func PageTokens(dst []string, p *web.Page, n int) []string {
 	most := len(dst) + n
 	dst = appendTokens(dst, "page:", p.Title, most)
@@ -27,13 +27,15 @@ func PageTokens(dst []string, p *web.Page, n int) []string {
 	return dst
 }
 
-// TrailTokens appends the tokens of a link (P4): of its anchor, of up to ten
-// words before and after it, and of its address without the host, which is
-// split at / - . and at ? & = ; of the query, so that the extension is a token;
-// "~svc" gives "~svc" and "~".
+// TrailTokens appends the tokens of a link: of its anchor, of up to ten words
+// before and after it, and of its address without the host, which is split at
+// / - . and at ? & = ; of the query, so that the extension is a token; "~svc" gives
+// "~svc" and "~".
 //
-// They are one bag of words, "link:papers", as printed; tagged, they tell where
-// a word stands: "anchor:papers", "around:papers", "url:papers".
+// They are one bag of words, "link:papers", as in the paper; tagged, they tell
+// where a word stands: "anchor:papers", "around:papers", "url:papers".
+//
+// Source: Vydiswaran & Sarawagi 2005, section 4.2.
 func TrailTokens(dst []string, l *web.Link, tagged bool) []string {
 	anchor, around, url := "link:", "link:", "link:"
 	if tagged {

@@ -8,8 +8,8 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// P4: tokens of pages and links, with the paper's own example of an address.
-func TestP4Tokens(t *testing.T) {
+// Tokens of pages and links, with the paper's own example of an address.
+func TestTokensOfPagesAndLinks(t *testing.T) {
 	u, err := web.Parse("http://www-2.cs.cmu.edu/~svc/papers/view-publications-ck12004.html")
 	if err != nil {
 		t.Fatal(err)

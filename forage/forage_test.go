@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/forage"
+	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/parse"
-	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
@@ -93,7 +93,7 @@ func shops(names ...string) *world {
 }
 
 // taught is what two shops taught.
-func taught(t testing.TB) *score.Guide {
+func taught(t testing.TB) *guide.Guide {
 	t.Helper()
 	w := shops("a.test", "b.test")
 	var set []paths.Path
@@ -111,7 +111,7 @@ func taught(t testing.TB) *score.Guide {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := score.NewGuide(f, score.GuideOptions{})
+	g, err := guide.New(f, guide.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,10 +122,10 @@ func forager(t testing.TB, w *world) *forage.Forager {
 	return &forage.Forager{Guide: taught(t), Fetcher: w, Parser: w.parser, Recorded: true, Reach: "host"}
 }
 
-// P9, P10: the goal of a site never seen is reached in as few pages as there are
+// The goal of a site that taught nothing is reached in as few pages as there are
 // links to it, with the path that led there, and then the site is done.
-func TestP10FirstGoal(t *testing.T) {
-	for _, join := range []score.Join{score.JoinMax, score.JoinSum, score.JoinNoisyOr} {
+func TestFirstGoal(t *testing.T) {
+	for _, join := range []guide.Join{guide.Max, guide.Sum, guide.NoisyOr} {
 		w := shops("c.test")
 		f := forager(t, w)
 		f.Join = join
@@ -151,9 +151,9 @@ func TestP10FirstGoal(t *testing.T) {
 	}
 }
 
-// P10: Better stops once what waits is worth no more than the goal that was
-// just fetched; Never finds them all.
-func TestP10Stops(t *testing.T) {
+// Better stops once the links that wait are worth no more than the goal that was
+// just fetched (section 4.4.3); Never finds all goals.
+func TestStops(t *testing.T) {
 	for stop, goals := range map[forage.Stop]int{forage.First: 1, forage.Better: 1, forage.Never: 3} {
 		w := shops("c.test")
 		f := forager(t, w)
@@ -215,10 +215,10 @@ func TestSure(t *testing.T) {
 	}
 }
 
-// P8: of two pages with like links, the one that two pages link to comes first
-// by sum and noisy-or, the one found first by max.
-func TestP8ManyPaths(t *testing.T) {
-	for join, want := range map[score.Join]string{score.JoinMax: "/x", score.JoinSum: "/y", score.JoinNoisyOr: "/y"} {
+// Of two pages with equal links, the one that two pages link to comes first by sum
+// and noisy-or, the one found first by max (section 3.3).
+func TestManyPathsToAPage(t *testing.T) {
+	for join, want := range map[guide.Join]string{guide.Max: "/x", guide.Sum: "/y", guide.NoisyOr: "/y"} {
 		w := shops()
 		w.pages["http://c.test/"] = `<title>welcome</title><a href="/p">our goods</a> <a href="/q">our goods</a>`
 		w.pages["http://c.test/p"] = `<title>one</title><a href="/x">more news</a> <a href="/y">more news</a>`

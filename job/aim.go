@@ -20,7 +20,7 @@ import (
 //	wanted  a digest of the topic, of which a critic with a taxonomy knows nothing
 func (j *Job) Aim() map[string]string {
 	name := cmp.Or(j.Judge.Name, "topic")
-	if name == "critic" && j.Judge.Critic != "" {
+	if j.byCritic() {
 		focus := slices.Clone(j.Judge.Focus)
 		for i, t := range focus {
 			if clean, err := taxonomy.Clean(t); err == nil { // else the judge refuses it

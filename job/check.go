@@ -107,11 +107,11 @@ func (s Setting) checkRange(j *Job, bad complaint) {
 		return
 	}
 	key := s.key()
-	if s.Choices != nil && !slices.Contains(s.Choices, v.String()) {
+	if choices := j.own.choices(s); choices != nil && !slices.Contains(choices, v.String()) {
 		if of, ok := strings.CutSuffix(s.Path, ".name"); ok {
-			bad("", "no %s is called %q; there are: %s", of, v.String(), strings.Join(s.Choices, ", "))
+			bad("", "no %s is called %q; there are: %s", of, v.String(), strings.Join(choices, ", "))
 		} else {
-			bad("", "%s %q is none of %s", key, v.String(), strings.Join(s.Choices, ", "))
+			bad("", "%s %q is none of %s", key, v.String(), strings.Join(choices, ", "))
 		}
 	}
 	if s.Min == 0 && s.Max == 0 {
@@ -169,7 +169,7 @@ func checkThreshold(j *Job, bad complaint) {
 // checkCritic tells what a critic lacks, or that nobody asks for one.
 func checkCritic(j *Job, bad complaint) {
 	switch c := &j.Judge; {
-	case c.Name == "critic" && c.Critic == "" && len(c.Focus) > 0:
+	case j.judge().Instead && c.Critic == "" && len(c.Focus) > 0:
 		bad("", "a focus needs a critic: the file that waggle topic train made")
 	case c.Name == "" && c.Critic != "":
 		bad("", "critic and focus are for the judge critic: add name: critic")
@@ -178,9 +178,9 @@ func checkCritic(j *Job, bad complaint) {
 
 func checkFocus(j *Job, bad complaint) {
 	switch c := &j.Judge; {
-	case c.Name == "critic" && c.Critic != "" && len(c.Focus) == 0:
+	case j.judge().Instead && c.Critic != "" && len(c.Focus) == 0:
 		bad("", "the judge critic needs a focus: the topics wanted, as waggle topic show names them")
-	case c.Name != "critic" && c.Critic == "" && len(c.Focus) > 0:
+	case !j.judge().Instead && c.Critic == "" && len(c.Focus) > 0:
 		bad("", "a focus is for the judge critic, and needs a critic: the file that waggle topic train made")
 	}
 }
@@ -197,16 +197,16 @@ func checkRules(j *Job, bad complaint) {
 }
 
 func checkSet(j *Job, bad complaint) {
-	settings := score.Settings(j.Scorer.name())
+	d := j.scorer()
 	for key, v := range j.Scorer.Set {
-		if !slices.ContainsFunc(settings, func(x score.Setting) bool { return x.Name == key && v >= x.Min && v <= x.Max }) {
+		if x, ok := d.Setting(key); !ok || !(v >= x.Min && v <= x.Max) {
 			bad("."+key, "%s has no setting %q that can be %v; waggle lab list names them with their ranges", j.Scorer.name(), key, v)
 		}
 	}
 }
 
 func checkModel(j *Job, bad complaint) {
-	if j.Scorer.Model != "" && !takesModel(j.Scorer.name()) {
+	if _, takes := j.scorer().Uses(score.NeedModel, j.Scorer.Set); j.Scorer.Model != "" && !takes {
 		bad("", "the scorer %s goes by no trained model: leave out the model %s, or choose a scorer that learnt it (waggle train inspect tells its kind)", j.Scorer.name(), j.Scorer.Model)
 	}
 }

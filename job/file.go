@@ -17,7 +17,10 @@ import (
 const maxFile = 8 << 20
 
 // Read reads and checks a job file. Every error names its line.
-func Read(name string) (*Job, error) {
+func Read(name string) (*Job, error) { return Strategies{}.Read(name) }
+
+// Read is the function Read for a program with strategies of its own.
+func (s Strategies) Read(name string) (*Job, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("job file: %w", err)
@@ -30,21 +33,24 @@ func Read(name string) (*Job, error) {
 	if len(b) > maxFile {
 		return nil, fmt.Errorf("job file %s is larger than %d MiB: is it a job file?", name, maxFile>>20)
 	}
-	return Parse(name, b)
+	return s.Parse(name, b)
 }
 
 // Parse makes a Job of YAML, and checks it; name is the file's, for errors. Keys
 // that no job has are errors.
-func Parse(name string, b []byte) (*Job, error) {
-	j := &Job{}
+func Parse(name string, b []byte) (*Job, error) { return Strategies{}.Parse(name, b) }
+
+// Parse is the function Parse for a program with strategies of its own.
+func (s Strategies) Parse(name string, b []byte) (*Job, error) {
+	j := &Job{own: s}
 	file, err := yamlfile.Decode(name, b, j, "`waggle crawl --example-job` shows every key")
 	if err != nil {
 		return nil, err
 	}
 	errs := []error{j.Check()}
-	for _, s := range Settings() {
-		if s.zeroIsDefault() && !s.Given(j) && file.Has(strings.Split(s.Path, ".")...) {
-			errs = append(errs, &Error{s.Path, s.zeroError()})
+	for _, x := range Settings() {
+		if x.zeroIsDefault() && !x.Given(j) && file.Has(strings.Split(x.Path, ".")...) {
+			errs = append(errs, &Error{x.Path, x.zeroError()})
 		}
 	}
 	return j, Locate(errors.Join(errs...), func(path string) string { return file.At(strings.Split(path, ".")...) })
@@ -53,7 +59,7 @@ func Parse(name string, b []byte) (*Job, error) {
 // FilesFrom takes relative names of files in a job from a folder: that of the
 // job file which gives them.
 func (j *Job) FilesFrom(dir string) {
-	for _, name := range []*string{&j.Scorer.Model, &j.Judge.Critic} {
+	for _, name := range []*string{&j.Scorer.Model, &j.Scorer.WordNet, &j.Scorer.Thesaurus, &j.Judge.Critic} {
 		if *name != "" && !filepath.IsAbs(*name) {
 			*name = filepath.Join(dir, *name)
 		}

@@ -35,6 +35,8 @@ type Job struct {
 	Politeness Politeness `yaml:"politeness,omitempty"`
 	Fetch      Fetch      `yaml:"fetch,omitempty"`
 	Addresses  Addresses  `yaml:"addresses,omitempty"`
+
+	own Strategies // that it may name beside those of waggle
 }
 
 // Topic is what is wanted.

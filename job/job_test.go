@@ -62,6 +62,9 @@ func TestSettingsAreTheJob(t *testing.T) {
 	var walk func(reflect.Type, string)
 	walk = func(typ reflect.Type, under string) {
 		for _, f := range reflect.VisibleFields(typ) {
+			if !f.IsExported() {
+				continue
+			}
 			if f.Type.Kind() == reflect.Struct {
 				walk(f.Type, under+keyOf(f)+".")
 			} else {

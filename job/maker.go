@@ -40,6 +40,8 @@ type Maker struct {
 	// those of its first run, and events of earlier runs are its History. nil
 	// = a new crawl.
 	Begun *collection.Collection
+	// Own are the scorers and judges of the program: the job may name them.
+	Own Strategies
 	// AcceptLoss goes on with stores that hold less than was acknowledged.
 	AcceptLoss bool
 	// Note is told what the user should know; nil tells nobody.
@@ -85,10 +87,14 @@ func (m *Maker) begin() error {
 	if m.own {
 		return nil
 	}
-	if err := m.Job.Check(); err != nil {
+	if err := m.Own.Check(); err != nil {
 		return err
 	}
 	own := *m.Job
+	own.own = m.Own
+	if err := own.Check(); err != nil {
+		return err
+	}
 	var skip []string // what a given part is called is for it to say
 	if m.Judge != nil {
 		skip = append(skip, "judge.name")
@@ -220,10 +226,8 @@ func (m *Maker) makeSeeds() error {
 // frontier in memory. The job of a crawl that goes on is kept once it is known
 // that it can go on with it.
 func (m *Maker) makeStores(ctx context.Context, c *crawl.Crawl) error {
-	o := frontier.Options{
-		MaxPerHost: m.Job.Scope.MaxHostQueue, Max: m.Job.Scope.MaxQueue,
-		Shortest: score.Shortest(m.Job.Scorer.Name, m.Job.Scorer.Set),
-	}
+	_, shortest := m.Job.scorer().Uses(score.NeedShortest, m.Job.Scorer.Set)
+	o := frontier.Options{MaxPerHost: m.Job.Scope.MaxHostQueue, Max: m.Job.Scope.MaxQueue, Shortest: shortest}
 	if m.Writer == nil {
 		if m.Frontier == nil {
 			front := frontier.NewMemory(o)

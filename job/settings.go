@@ -1,10 +1,5 @@
 package job
 
-import (
-	"github.com/waggle-crawler/waggle/judge"
-	"github.com/waggle-crawler/waggle/score"
-)
-
 // DefaultScorer is what a crawl goes by unless told otherwise.
 const DefaultScorer = "best-first-both"
 
@@ -57,7 +52,7 @@ func Settings() []Setting {
 		},
 
 		{
-			Path: "judge.name", Line: "What makes a page relevant", Form: "NAME", Default: "topic", Choices: judgeNames(), Flag: "judge",
+			Path: "judge.name", Line: "What makes a page relevant", Form: "NAME", Default: "topic", Choices: Strategies{}.JudgeNames(), Flag: "judge",
 			Example: "topic", Shown: true, Resume: Verdicts, Why: newVerdicts,
 		},
 		{
@@ -89,7 +84,7 @@ func Settings() []Setting {
 		},
 
 		{
-			Path: "scorer.name", Line: "Which link goes first", Form: "NAME", Default: DefaultScorer, Choices: scorerNames(), Flag: "scorer",
+			Path: "scorer.name", Line: "Which link goes first", Form: "NAME", Default: DefaultScorer, Choices: Strategies{}.ScorerNames(), Flag: "scorer",
 			Example: DefaultScorer, Shown: true, Resume: Never, Why: newScorer,
 		},
 		{
@@ -113,11 +108,11 @@ func Settings() []Setting {
 			Path: "scorer.model-digest", Line: "SHA-256 of that model, written when the crawl begins", Resume: Never, Why: newScorer,
 		},
 		{
-			Path: "scorer.wordnet", Line: "Of the semantic scorers: folder of WordNet's database files", Form: "DIR",
+			Path: "scorer.wordnet", Line: "Of the semantic scorers: folder of WordNet's database files", Form: "DIR", Flag: "wordnet",
 			Example: "/usr/share/wordnet", Resume: Never, Why: newScorer,
 		},
 		{
-			Path: "scorer.thesaurus", Line: "Of the semantic scorers: a table of related words instead", Form: "FILE",
+			Path: "scorer.thesaurus", Line: "Of the semantic scorers: a table of related words instead", Form: "FILE", Flag: "thesaurus",
 			Example: "words.tsv", Resume: Never, Why: newScorer,
 		},
 
@@ -232,18 +227,4 @@ func sections() []section {
 		{"fetch", "How pages are fetched."},
 		{"addresses", "How addresses are written."},
 	}
-}
-
-func judgeNames() (names []string) {
-	for _, l := range judge.Names() {
-		names = append(names, l.Name)
-	}
-	return names
-}
-
-func scorerNames() (names []string) {
-	for _, l := range score.Names() {
-		names = append(names, l.Name)
-	}
-	return names
 }

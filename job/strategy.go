@@ -9,7 +9,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"strings"
+	"slices"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/wordnet"
@@ -37,7 +37,7 @@ func (m *Maker) MakeJudge(ctx context.Context) error {
 func (m *Maker) newJudge() (judge.Judge, error) {
 	j := &m.Job.Judge
 	o := judge.Options{Analyzer: m.words(), Command: j.Command, Focus: j.Focus, Printed: j.Printed, Anyway: j.Anyway}
-	if j.Name == "critic" && j.Critic != "" {
+	if m.Job.byCritic() {
 		if err := m.readCritic(); err != nil {
 			return nil, err
 		}
@@ -49,7 +49,7 @@ func (m *Maker) newJudge() (judge.Judge, error) {
 	for _, r := range j.Rules {
 		o.Rules = append(o.Rules, judge.Rule{Field: r.Field, Pattern: r.Pattern, Weight: r.Weight})
 	}
-	made, err := judge.New(j.Name, m.Topic, o)
+	made, err := m.Job.judge().New(m.Topic, o)
 	if d, ok := made.(judge.Doubter); ok {
 		var doubts []string
 		if doubts, err = d.Doubts(); err != nil && j.Anyway {
@@ -84,14 +84,14 @@ func (m *Maker) readFiles() error {
 	}
 	if j := &m.Job.Judge; m.Judge == nil {
 		switch {
-		case j.Name == "critic" && j.Critic != "":
+		case m.Job.byCritic():
 			if err := m.readCritic(); err != nil {
 				return &Error{"judge.critic", err}
 			}
 			if _, err := m.read.Focus(j.Focus); err != nil {
 				return &Error{"judge.focus", err}
 			}
-		case j.Name == "command" && len(j.Command) > 0:
+		case len(j.Command) > 0 && slices.Contains(m.Job.judge().Needs, judge.NeedCommand):
 			if _, err := exec.LookPath(j.Command[0]); err != nil {
 				return &Error{"judge.command", err}
 			}
@@ -108,12 +108,8 @@ func (m *Maker) readFiles() error {
 			return &Error{"scorer.model", err}
 		}
 	}
-	kind := score.Model(j.Name)
-	if kind == "" && m.Model != nil {
-		kind = model.Apprentice // the others that take one
-	}
-	if kind != "" {
-		if _, err := model.Of[model.Payload](m.Model, kind); err != nil {
+	if n, ok := m.Job.scorer().Uses(score.NeedModel, j.Set); ok && m.Model != nil {
+		if _, err := model.Of[model.Payload](m.Model, n.Model); err != nil {
 			return &Error{"scorer.model", fmt.Errorf("scorer %s: %w", j.Name, err)}
 		}
 	}
@@ -126,8 +122,20 @@ func (m *Maker) readFiles() error {
 			m.Thesaurus = t
 		}
 	}
-	return nil
+	if _, ok := m.Job.scorer().Uses(score.NeedThesaurus, j.Set); ok && m.Thesaurus == nil && m.Begun != nil {
+		// Earlier versions began such crawls.
+		m.Note(fmt.Sprintf("%s goes on without a thesaurus, as the crawl began: only equal words are alike", j.Name))
+		m.Thesaurus = noThesaurus{}
+	}
+	o := m.scorerOptions()
+	o.Anchor = func(string) float64 { return 0 } // the judge's, which is made later
+	return m.checkScorer(o)
 }
+
+// noThesaurus knows of no related words.
+type noThesaurus struct{}
+
+func (noThesaurus) Related(string) (synonyms, wider []string) { return nil, nil }
 
 // checkExamples looks for the files of examples. An address that cannot be had is
 // another matter: that may be nobody's fault.
@@ -194,7 +202,8 @@ func (m *Maker) MakeScorer(ctx context.Context) error {
 	return nil
 }
 
-func (m *Maker) newScorer() (score.Scorer, error) {
+// scorerOptions are what the scorer is made of, but for what the judge tells.
+func (m *Maker) scorerOptions() score.Options {
 	j := &m.Job.Scorer
 	o := score.Options{
 		Seed: j.Seed, Keywords: m.Job.Topic.Keywords, Analyzer: m.words(), Set: j.Set,
@@ -203,20 +212,25 @@ func (m *Maker) newScorer() (score.Scorer, error) {
 	if m.Topic != nil {
 		o.Keywords = m.Topic.Keywords
 	}
-	if known, ok := m.Judge.(judge.Judge); ok {
-		o.Anchor, o.Classes = known.Text, judge.ClassNames(known)
-	}
-	if n := j.Batch; n > 0 && j.Name == "best-n-first" {
-		o.Set = map[string]float64{"batch": float64(n)}
+	if _, ok := m.Job.scorer().Setting("batch"); ok && j.Batch > 0 {
+		o.Set = map[string]float64{"batch": float64(j.Batch)}
 		maps.Copy(o.Set, j.Set)
 	}
-	if sim := j.Similarity; sim != "judge" {
+	return o
+}
+
+func (m *Maker) newScorer() (score.Scorer, error) {
+	o := m.scorerOptions()
+	if known, ok := m.Judge.(judge.Judge); ok {
+		o.Anchor, o.Taxonomy = known.Text, judge.ClassNames(known) != nil
+	}
+	if sim := m.Job.Scorer.Similarity; sim != "judge" {
 		var err error
 		if o.Page, o.Anchor, err = judge.Similarities(sim, m.Topic, m.words()); err != nil {
 			return nil, err
 		}
 	}
-	return score.New(j.Name, o)
+	return m.Job.scorer().New(o)
 }
 
 // readModel reads the trained model of the scorer. A copy of it stays with the
@@ -267,10 +281,4 @@ func (s *Scorer) name() string {
 		return DefaultScorer
 	}
 	return s.Name
-}
-
-// takesModel tells whether a scorer goes by a trained model: it needs one, or it
-// is an apprentice, which can begin with what an earlier one learnt.
-func takesModel(scorer string) bool {
-	return score.Model(scorer) != "" || strings.HasPrefix(scorer, "apprentice")
 }

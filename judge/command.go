@@ -52,9 +52,6 @@ var _ Judge = (*command)(nil)
 const maxAnswer = 1 << 20
 
 func newCommand(t *topic.Topic, o Options) (Judge, error) {
-	if len(o.Command) == 0 {
-		return nil, errors.New("no command: give the program and its arguments")
-	}
 	c := &command{named: named{"command", o.Threshold}, argv: o.Command, timeout: o.Timeout, html: o.HTML}
 	if c.threshold == 0 {
 		c.threshold = 0.5

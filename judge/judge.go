@@ -71,66 +71,23 @@ type Line struct {
 	Name, Line string
 }
 
-// maker makes a judge of a topic that was validated.
-type maker struct {
-	Line
-	make func(t *topic.Topic, o Options) (Judge, error)
-}
-
-func makers() []maker {
-	return []maker{
-		{Line{"topic", "all that the topic gives, as a calibrated probability (default)"}, newTopic},
-		{Line{"cosine-tf-max", "greatest cosine to an example, term frequencies"}, newCosine(false, false)},
-		{Line{"cosine-tf-centroid", "cosine to the mean of the examples, term frequencies"}, newCosine(false, true)},
-		{Line{"cosine-tfidf-max", "greatest cosine to an example, tf-idf"}, newCosine(true, false)},
-		{Line{"cosine-tfidf-centroid", "cosine to the mean of the examples, tf-idf"}, newCosine(true, true)},
-		{Line{"keyword", "BM25 of the keywords alone"}, newKeyword},
-		{Line{"bayes", "naive Bayes from the examples and the negative examples"}, newBayes},
-		{Line{"critic", "naive Bayes over the classes of a taxonomy, from waggle topic train"}, newCritic},
-		{Line{"rules", "regular expressions on address, title and text"}, newRules},
-		{Line{"command", "a command of yours, asked in lines of JSON"}, newCommand},
-	}
-}
-
 // Names lists the judges, the default first.
 func Names() []Line {
 	var out []Line
-	for _, m := range makers() {
-		out = append(out, m.Line)
+	for _, d := range Descriptions() {
+		out = append(out, Line{d.Name, d.Line})
 	}
 	return out
 }
 
-// New makes the judge of that name; "" is the default.
+// New makes the judge of that name, one of this package; "" is the default.
 func New(name string, t *topic.Topic, o Options) (Judge, error) {
-	if o.Threshold < 0 || o.Threshold > 1 {
-		return nil, fmt.Errorf("judge threshold %v: give a number in (0,1], or 0 for the judge's own", o.Threshold)
-	}
-	if name == "" {
-		name = "topic"
+	if d, ok := Describe(name); ok {
+		return d.New(t, o)
 	}
 	var known []string
-	for _, m := range makers() {
-		if m.Name != name {
-			known = append(known, m.Name)
-			continue
-		}
-		if name != "rules" && name != "command" && (name != "critic" || o.Critic == nil) {
-			if err := t.Validate(); err != nil {
-				return nil, fmt.Errorf("judge %s: %w", name, err)
-			}
-		}
-		if o.Analyzer == nil {
-			o.Analyzer = text.NewAnalyzer()
-		}
-		if o.DF == nil {
-			o.DF = text.Background()
-		}
-		j, err := m.make(t, o)
-		if err != nil {
-			return nil, fmt.Errorf("judge %s: %w", name, err)
-		}
-		return j, nil
+	for _, d := range Descriptions() {
+		known = append(known, d.Name)
 	}
 	return nil, fmt.Errorf("there is no judge %q; the judges are %s", name, strings.Join(known, ", "))
 }

@@ -3,6 +3,7 @@ package judge_test
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -335,7 +336,7 @@ func TestRestore(t *testing.T) {
 			for _, p := range pages {
 				a, _ := whole.Judge(context.Background(), p)
 				b, _ := second.Judge(context.Background(), p)
-				if a != b {
+				if !reflect.DeepEqual(a, b) {
 					t.Fatalf("after %d pages: %v, restored %v", i, a, b)
 				}
 			}

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 
@@ -38,9 +37,6 @@ type compiledRule struct {
 var _ Judge = (*rules)(nil)
 
 func newRules(_ *topic.Topic, o Options) (Judge, error) {
-	if len(o.Rules) == 0 {
-		return nil, errors.New("no rules: give at least one, such as a pattern for the url")
-	}
 	r := &rules{named: named{"rules", o.Threshold}}
 	if r.threshold == 0 {
 		r.threshold = 0.5

@@ -5,15 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/waggle-crawler/waggle/apprentice"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/setting"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -56,7 +60,7 @@ func (f *File) named(label string) Scorer {
 func (f *File) checkBasis(bad func(at, format string, args ...any)) {
 	for i, s := range f.Scorers {
 		at := f.at("scorers", strconv.Itoa(i))
-		if s.After != "" && !strings.HasPrefix(s.Name, "apprentice") {
+		if n, ok := s.kind().Uses(score.NeedModel, s.Set); s.After != "" && !(ok && n.Model == model.Apprentice) {
 			bad(at, "%s learns from no crawl before its own: after: is for apprentice and apprentice-tempered", s.Name)
 		}
 		for _, l := range s.basis() {
@@ -84,9 +88,9 @@ func (s Scorer) basisNote() string {
 
 // crawled is the crawl of another strategy under the same judge, made once for
 // all that build on it.
-func (g *group) crawled(ctx context.Context, judged, label string) (*train.Crawled, error) {
+func (g *group) crawled(ctx context.Context, judged, label string) (*train.Crawl, error) {
 	type outcome struct {
-		crawl *train.Crawled
+		crawl *train.Crawl
 		err   error
 	}
 	g.teaching.Lock()
@@ -127,7 +131,7 @@ func (g *group) crawled(ctx context.Context, judged, label string) (*train.Crawl
 
 // taughtBy is the model of an apprentice that saw a crawl, and how long it took
 // to learn.
-func (g *group) taughtBy(c *train.Crawled, s Scorer, j judge.Judge) (*model.File, time.Duration, error) {
+func (g *group) taughtBy(c *train.Crawl, s Scorer, j judge.Judge) (*model.File, time.Duration, error) {
 	began := time.Now()
 	pages := iter.Seq2[*web.Page, error](func(yield func(*web.Page, error) bool) {
 		for u := range c.URLs() {
@@ -136,10 +140,14 @@ func (g *group) taughtBy(c *train.Crawled, s Scorer, j judge.Judge) (*model.File
 			}
 		}
 	})
-	t, err := train.Apprentice(context.Background(), []train.Lesson{{Crawl: c, Pages: pages}}, train.ApprenticeOptions{
-		Scorer: s.Name, Set: s.Set, Analyzer: g.w.words, Topic: g.t.Name, Classes: judge.ClassNames(j),
+	set := maps.Clone(s.Set) // the settings that bear on training
+	maps.DeleteFunc(set, func(name string, _ float64) bool {
+		return !slices.ContainsFunc(apprentice.Settings(false), func(x setting.Setting) bool { return x.Name == name })
 	})
-	if err != nil && !errors.Is(err, train.ErrUntaught) { // which leaves R(u)
+	t, err := train.Apprentice(context.Background(), []train.CrawlPages{{Crawl: c, Pages: pages}}, train.ApprenticeOptions{
+		Scorer: s.Name, Set: set, Analyzer: g.w.words, Topic: g.t.Name, Classes: judge.ClassNames(j),
+	})
+	if err != nil && !errors.Is(err, train.ErrTooFewExamples) { // which leaves R(u)
 		return nil, 0, fmt.Errorf("what %s teaches: %w", s.After, err)
 	}
 	return t.File, time.Since(began), nil

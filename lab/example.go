@@ -38,8 +38,14 @@ repeats: 1                    # of each topic; after the first, with two thirds 
 seed: 0                       # of chance, in the first repeat
 seeds: [near]                 # or far: some links from the next relevant page
 hops: 0                       # 1…4: instead, pages exactly so many links from the next relevant page
+truth: web                    # of the web; or read: what readers found by reading the pages of a pool, the rest estimated
+examples: web                 # of the web; or read: those chosen in the pool's examples.tsv, with negative ones
+# pool: DIR                   # folder of the pool (waggle lab pool draw), for truth: read and examples: read
+# grade: 1                    # truth: read: pages count from 1 (in part) or 2 (mainly) on
+bad-examples: 0               # so many of the examples are exchanged for pages that are not about the topic
 hide-half: false              # true hides half of the examples, for target recall
 outside: drop                 # links outside the record: drop, fail, bounds
+keep-runs: false              # true keeps the pages of each crawl in their order, in runs/: waggle lab pool draw needs them
 ignore-directives: false      # true follows nofollow and counts noindex: it is the record that is asked
 judges: [topic]               # of %s; the last for diagnosis only
 # critic:                     # what the judges critic and critic-printed are taught, which is hits for nobody:
@@ -54,16 +60,15 @@ scorers:                      # name:, and if need be as: NAME, queue: links tha
                               # of any within: NAME, whose pages alone can be fetched
 `, strings.Join(judges, ", "))
 	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, l := range score.Names() {
-		fmt.Fprintf(tab, "  - name: %s\t# %s\n", l.Name, l.Line)
-		settings := score.Settings(l.Name)
-		if len(settings) > 0 {
+	for _, d := range score.Descriptions() {
+		fmt.Fprintf(tab, "  - name: %s\t# %s\n", d.Name, d.Line)
+		if len(d.Settings) > 0 {
 			fmt.Fprintf(tab, "    set:\t\n")
 		}
-		for _, s := range settings {
+		for _, s := range d.Settings {
 			fmt.Fprintf(tab, "      %s: %v\t# %s; %v…%v\n", s.Name, s.Default, s.Line, s.Min, s.Max)
 		}
-		if kind := score.Model(l.Name); kind != "" {
+		if kind := d.Model(); kind != "" {
 			lesson(tab, kind)
 		}
 	}
@@ -103,13 +108,23 @@ func lesson(w io.Writer, kind model.Kind) {
 	}
 }
 
+// judgeLines are Judges, and those of the program that a lab takes.
+func (f *File) judgeLines() []judge.Line { return append(Judges(), topical(f.own.Judges)...) }
+
+// topical names the judges that need nothing but the topic.
+func topical(list []judge.Description) (out []judge.Line) {
+	for _, d := range list {
+		if d.Topical() && !d.Instead {
+			out = append(out, judge.Line{Name: d.Name, Line: d.Line})
+		}
+	}
+	return out
+}
+
 // Judges names the judges that a lab takes: those that need nothing but the
 // topic, critics, and at last the one that knows the truth.
 func Judges() []judge.Line {
-	list := slices.DeleteFunc(judge.Names(), func(l judge.Line) bool {
-		return l.Name == "rules" || l.Name == "command" || l.Name == criticJudge
-	})
-	list = append(list,
+	list := append(topical(judge.Descriptions()),
 		judge.Line{Name: criticJudge, Line: "naive Bayes over the web's topics and Other, of pages that critic: names"},
 		judge.Line{Name: criticPrinted, Line: "the same as printed: nearly all of its probabilities are 0 or 1"})
 	return append(list, judge.Line{Name: report.TruthJudge, Line: "the web's truth itself: for diagnosis, never in a headline table"})

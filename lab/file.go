@@ -6,6 +6,8 @@
 //	                     │ simulated, on all cores, each a file of its own
 //	                     ▼
 //	          DIR/cells/*.json   the same inputs give the same bytes
+//	          DIR/runs/*.json    with keep-runs, the crawls of the cells: their
+//	                             pages in order, see eval.Run
 //	          DIR/topics/*.json  what was possible on a topic, and its judges
 //	          DIR/facts.json     what the run is made of, from its start on
 //	          DIR/costs.tsv      times, which are never the same twice
@@ -44,6 +46,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/internal/yamlfile"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
@@ -73,9 +76,19 @@ type File struct {
 	Head    []string  `yaml:"measures"` // of the main tables; default report.Headline()
 	Words   Thesaurus `yaml:"thesaurus"`
 	Critic  Critic    `yaml:"critic,omitempty"` // what the judge critic is taught
+	Truth   string    `yaml:"truth"`            // web (default), read: see readtruth.go
+	// Examples are the web's (default) or read, Bad of them exchanged for bad ones.
+	Examples string `yaml:"examples"`
+	Bad      int    `yaml:"bad-examples,omitempty"`
+	Pool     string `yaml:"pool,omitempty"`  // folder of the pool that was read
+	Grade    int    `yaml:"grade,omitempty"` // from which a page counts: 1 (default), 2
+	// Keep keeps the pages of each crawl in their order, in runs/: for pools.
+	Keep bool `yaml:"keep-runs,omitempty"`
 
 	name string
 	doc  *yamlfile.File
+	pool *readPool      // once opened
+	own  job.Strategies // of the program
 }
 
 // Web is a recorded web of a lab.
@@ -101,6 +114,14 @@ type Scorer struct {
 	// After and Within name scorers of the lab on whose crawls this one builds.
 	After  string `yaml:"after"`
 	Within string `yaml:"within"`
+
+	own []score.Description // of the program
+}
+
+// kind describes the scorer; the zero Description is of one that is not known.
+func (s Scorer) kind() score.Description {
+	d, _ := score.Describe(s.Name, s.own...)
+	return d
 }
 
 // Network is the simulated one. Zero = one worker, and no time passes.
@@ -172,13 +193,23 @@ func Read(name string) (*File, error) {
 	return decode(name, b)
 }
 
-func decode(name string, b []byte) (*File, error) {
-	f := &File{name: name}
-	var err error
+func decode(name string, b []byte) (*File, error) { return Parse(name, b, job.Strategies{}) }
+
+// Parse makes a lab of YAML, and checks it; name is the file's, for errors. The
+// lab may name the scorers and judges of own beside those of waggle.
+func Parse(name string, b []byte, own job.Strategies) (*File, error) {
+	f := &File{name: name, own: own}
+	err := own.Check()
+	if err != nil {
+		return nil, err
+	}
 	if f.doc, err = yamlfile.Decode(name, b, f, ""); err != nil {
 		return nil, err
 	}
 	f.setDefaults()
+	for i := range f.Scorers {
+		f.Scorers[i].own = own.Scorers
+	}
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -194,7 +225,7 @@ func (s *Scorer) complete() {
 	if s.Similarity == "" {
 		s.Similarity = "judge"
 	}
-	settings := score.Settings(s.Name)
+	settings := s.kind().Settings
 	if len(settings) == 0 {
 		s.Set = nil
 		return
@@ -210,7 +241,7 @@ func (s *Scorer) complete() {
 // changed are the settings that are not their defaults.
 func (s Scorer) changed() map[string]float64 {
 	out := map[string]float64{}
-	for _, x := range score.Settings(s.Name) {
+	for _, x := range s.kind().Settings {
 		if v, ok := s.Set[x.Name]; ok && v != x.Default {
 			out[x.Name] = v
 		}
@@ -234,6 +265,7 @@ func (f *File) setDefaults() {
 	if f.Outside == "" {
 		f.Outside = sim.Drop.String()
 	}
+	f.Truth, f.Examples, f.Grade = cmp.Or(f.Truth, ofWeb), cmp.Or(f.Examples, ofWeb), cmp.Or(f.Grade, 1)
 	if f.Base == "" {
 		f.Base = "breadth-first"
 	}
@@ -241,7 +273,7 @@ func (f *File) setDefaults() {
 		f.Critic.Background = cmp.Or(f.Critic.Background, defaultBackground)
 	}
 	dir := filepath.Dir(f.name)
-	for _, path := range []*string{&f.Words.WordNet, &f.Words.Table} {
+	for _, path := range []*string{&f.Words.WordNet, &f.Words.Table, &f.Pool} {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(dir, *path)
 		}
@@ -301,7 +333,7 @@ func (f *File) check() error {
 	labels := map[string]bool{}
 	for i, s := range f.Scorers {
 		at := f.at("scorers", strconv.Itoa(i))
-		if !slices.ContainsFunc(score.Names(), func(l score.Line) bool { return l.Name == s.Name }) {
+		if s.kind().Name == "" {
 			bad(at, "there is no scorer %q; waggle lab list names them", s.Name)
 			continue
 		}
@@ -309,20 +341,18 @@ func (f *File) check() error {
 			bad(at, "two scorers are called %q: tell them apart by as:", s.label())
 		}
 		labels[s.label()] = true
-		settings := score.Settings(s.Name)
 		for key, v := range s.Set {
 			at := f.at("scorers", strconv.Itoa(i), "set", key)
-			k := slices.IndexFunc(settings, func(x score.Setting) bool { return x.Name == key })
-			if k < 0 {
+			if x, ok := s.kind().Setting(key); !ok {
 				bad(at, "%s has no setting %q; waggle lab list names them", s.Name, key)
-			} else if x := settings[k]; !(v >= x.Min && v <= x.Max) {
+			} else if !(v >= x.Min && v <= x.Max) {
 				bad(at, "%s: %s = %v is outside %v…%v", s.Name, key, v, x.Min, x.Max)
 			}
 		}
 		if s.Queue < 0 || s.Queue > 100_000 {
 			bad(at, "a queue of %d: give 1…100,000, or 0 for no limit", s.Queue)
 		}
-		switch kind := score.Model(s.Name); {
+		switch kind := s.kind().Model(); {
 		case kind == "" && s.Train != nil:
 			bad(at, "%s needs no training; waggle lab list tells which scorers do", s.Name)
 		case kind != "":
@@ -331,7 +361,8 @@ func (f *File) check() error {
 			}
 			for k, w := range f.Webs {
 				if w.Train == nil {
-					bad(at, "%s is trained before the crawl, and not on what it crawls: part the web at %s by train:, such as train: {folds: sites}", s.Name, f.at("webs", strconv.Itoa(k)))
+					n, _ := s.kind().Uses(score.NeedModel, s.Set)
+					bad(at, "%v; it is trained on other hosts than those that are crawled, and the web at %s is not parted", &score.MissingError{Scorer: s.Name, Need: n}, f.at("webs", strconv.Itoa(k)))
 				}
 			}
 		}
@@ -342,12 +373,13 @@ func (f *File) check() error {
 		}
 	}
 	f.checkBasis(bad)
+	f.checkRead(bad)
 	f.checkCritic(bad)
 	if len(f.Scorers) > 0 && !labels[f.Base] {
 		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Base)
 	}
 	for i, j := range f.Judges {
-		if !slices.ContainsFunc(Judges(), func(l judge.Line) bool { return l.Name == j }) {
+		if !slices.ContainsFunc(f.judgeLines(), func(l judge.Line) bool { return l.Name == j }) {
 			bad(f.at("judges", strconv.Itoa(i)), "there is no judge %q for a lab; waggle lab list names them", j)
 		}
 	}

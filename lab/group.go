@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -22,7 +23,6 @@ import (
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
-	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/sim"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/train"
@@ -145,7 +145,13 @@ func (g *group) split() (shown, hidden []web.URL) {
 // examples are those that the crawls of this repeat are shown.
 func (g *group) examples() []web.URL {
 	shown, _ := g.split()
-	return g.draw(shown, "examples")
+	return g.exchanged(g.draw(shown, "examples"))
+}
+
+// exchanged are examples of which the last are exchanged for bad ones.
+func (g *group) exchanged(examples []web.URL) []web.URL {
+	n := min(g.Bad, len(examples))
+	return slices.Concat(examples[:len(examples)-n], g.w.bad[g.t.Name][:n])
 }
 
 // draw leaves out a third, another one in each repeat, and nothing in the
@@ -168,17 +174,31 @@ func (g *group) draw(all []web.URL, purpose string) []web.URL {
 // any.
 func (g *group) truth() eval.Truth {
 	shown, hidden := g.split()
-	return g.fold.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.allSeeds(), shown, g.fold.shown()), hidden)
+	t := g.fold.graph.Truth(g.w.truth[g.t.Name], slices.Concat(g.allSeeds(), shown, g.besides(), g.fold.shown()), hidden)
+	t.Reading = g.fold.read[g.t.Name]
+	return t
+}
+
+// besides are pages that are shown to crawls besides seeds and examples.
+func (g *group) besides() []web.URL {
+	return slices.Concat(g.w.negatives[g.t.Name], g.w.bad[g.t.Name][:min(g.Bad, len(g.w.bad[g.t.Name]))])
 }
 
 // topic is what every strategy is given alike.
-func (g *group) topic() *topic.Topic {
+func (g *group) topic() *topic.Topic { return g.showing(g.examples()) }
+
+// showing is the topic with these examples.
+func (g *group) showing(examples []web.URL) *topic.Topic {
 	t := &topic.Topic{Name: g.t.Name, Description: g.t.Description, Keywords: g.t.Keywords}
-	for _, u := range g.examples() {
-		if p, ok := g.w.pages.Page(u); ok && len(p.Terms) > 0 {
-			t.Examples = append(t.Examples, p)
+	add := func(to *[]*web.Page, list []web.URL) {
+		for _, u := range list {
+			if p, ok := g.w.pages.Page(u); ok && len(p.Terms) > 0 {
+				*to = append(*to, p)
+			}
 		}
 	}
+	add(&t.Examples, examples)
+	add(&t.Negatives, g.w.negatives[g.t.Name])
 	return t
 }
 
@@ -241,12 +261,10 @@ func (g *group) topicFacts(ctx context.Context, t topicFacts, repeats []*group) 
 		one := report.NewTopic(g.id(), g.reference(), mesh)
 		if i == 0 {
 			t.Topic = one
+			t.Topic.Read = g.readFacts(g.reference())
 			continue
 		}
-		for k := range mesh { // mean of those so far
-			t.Topic.Bound[k] += (one.Bound[k] - t.Topic.Bound[k]) / float64(i+1)
-			t.Topic.Greedy[k] += (one.Greedy[k] - t.Topic.Greedy[k]) / float64(i+1)
-		}
+		t.Topic.Add(one, i+1)
 	}
 	var err error
 	t.Judges, err = g.judges(ctx)
@@ -261,12 +279,26 @@ type cell struct {
 	name   string // of its file
 }
 
+// kept tells whether the files of the cell are there.
+func (c cell) kept() bool {
+	folders := []string{cellsDir}
+	if c.Keep {
+		folders = append(folders, runsDir)
+	}
+	for _, d := range folders {
+		if _, err := os.Stat(filepath.Join(c.dir, d, c.name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // make makes the cell unless it is there.
 func (c cell) make(ctx context.Context) error {
 	defer c.done()
 	path := filepath.Join(c.dir, cellsDir, c.name)
 	// A file that is damaged is made again, as one of a cell that failed.
-	if old, err := readCell(path); err == nil && old.Error == "" && old.Key == c.key {
+	if old, err := readCell(path); err == nil && old.Error == "" && old.Key == c.key && c.kept() {
 		c.made(c.key, false, false)
 		return nil
 	}
@@ -287,6 +319,11 @@ func (c cell) make(ctx context.Context) error {
 	}
 	if m.err != nil {
 		return c.failed(path, m.err)
+	}
+	if c.Keep {
+		if err := writeJSON(filepath.Join(c.dir, runsDir, c.name), m.run); err != nil {
+			return err
+		}
 	}
 	if err := writeJSON(path, eval.NewCell(m.run, ref, c.w.spec.Budgets, eval.Measures())); err != nil {
 		return err
@@ -321,7 +358,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 	}()
 	top := g.topic()
 	pages := record{Pages: g.w.pages, fold: g.fold}
-	var known *train.Crawled
+	var known *train.Crawl
 	for _, label := range s.basis() {
 		c, err := g.crawled(ctx, key.Judge, label)
 		if err != nil {
@@ -348,13 +385,13 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 			return made{err: err}
 		}
 	}
-	if score.Model(s.Name) != "" {
+	if s.kind().Model() != "" {
 		if trained, took, err = g.teach(ctx, s); err != nil {
 			return made{err: err}
 		}
 	}
 	mk := &job.Maker{
-		Job: g.job(key, s), Analyzer: g.w.words, Fetcher: pages, Parser: watchedParser{g.w.pages, watch}, Topic: top, Judge: j,
+		Job: g.job(key, s), Own: g.own, Analyzer: g.w.words, Fetcher: pages, Parser: watchedParser{g.w.pages, watch}, Topic: top, Judge: j,
 		Thesaurus: g.thesaurus, Model: trained, Learn: watch.learn, Seeds: g.seeds(),
 	}
 	defer mk.Close()
@@ -375,7 +412,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 		return made{err: err}
 	}
 	rec := eval.NewRecorder(key, g.budget(), g.truth(), eval.RecorderOptions{
-		Number: g.fold.graph.Number, Recorded: pages.Has, Charged: mode != sim.Drop, Bounds: mode == sim.Bounds, Cosines: g.cosines(top),
+		Number: g.fold.graph.Number, Document: g.fold.graph.Document, Recorded: pages.Has, Charged: mode != sim.Drop, Bounds: mode == sim.Bounds, Cosines: g.cosines(top),
 	})
 	c, err := mk.Crawl(ctx)
 	if err != nil {
@@ -411,7 +448,8 @@ func (g *group) judge(t *topic.Topic, name string) (judge.Judge, time.Duration, 
 		return g.newCritic(name)
 	}
 	if name != report.TruthJudge {
-		j, err := judge.New(name, t, judge.Options{Analyzer: g.w.words})
+		d, _ := g.own.Judge(name) // check made sure that there is one
+		j, err := d.New(t, judge.Options{Analyzer: g.w.words})
 		return j, 0, err
 	}
 	words, err := judge.New("topic", t, judge.Options{Analyzer: g.w.words})

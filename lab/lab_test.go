@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/corpus/synthetic"
+	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/score"
 )
 
@@ -81,6 +83,22 @@ func small(t *testing.T) string {
 // tree is the small web with other words on the pages that are not about bees.
 func tree(t *testing.T, cars string) string {
 	t.Helper()
+	return buildTree(t, cars, treeFile)
+}
+
+// treeFile is what the small web says of itself.
+const treeFile = `name: tree
+pages: 60
+hosts: 1
+topics:
+  - {name: bees, description: Honey bees, keywords: [honey bee, waggle dance], seeds: ["http://a.example/1"], examples: ["http://a.example/7"], truth: truth/bees.txt, relevant: 8}
+  - {name: cars, description: Cars, keywords: [engine], seeds: ["http://a.example/1", "http://a.example/2", "http://a.example/3", "http://a.example/5"], examples: ["http://a.example/8", "http://a.example/9", "http://a.example/10"], truth: truth/cars.txt, relevant: 9}
+  - {name: untruthful, description: No truth, keywords: [x], seeds: ["http://a.example/1"]}
+`
+
+// buildTree is tree with another file.
+func buildTree(t *testing.T, cars, file string) string {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "exchange")
 	if err := os.MkdirAll(filepath.Join(dir, "truth"), 0o755); err != nil {
 		t.Fatal(err)
@@ -106,14 +124,7 @@ func tree(t *testing.T, cars string) string {
 	write("pages.jsonl.zst", z.EncodeAll([]byte(pages.String()), nil))
 	write("truth/bees.txt", []byte(truth.String()))
 	write("truth/cars.txt", []byte("http://a.example/50\nhttp://a.example/51\nhttp://a.example/52\nhttp://a.example/8\nhttp://a.example/9\nhttp://a.example/10\nhttp://a.example/3\nhttp://a.example/22\nhttp://a.example/nowhere\n"))
-	write("web.yaml", []byte(`name: tree
-pages: 60
-hosts: 1
-topics:
-  - {name: bees, description: Honey bees, keywords: [honey bee, waggle dance], seeds: ["http://a.example/1"], examples: ["http://a.example/7"], truth: truth/bees.txt, relevant: 8}
-  - {name: cars, description: Cars, keywords: [engine], seeds: ["http://a.example/1", "http://a.example/2", "http://a.example/3", "http://a.example/5"], examples: ["http://a.example/8", "http://a.example/9", "http://a.example/10"], truth: truth/cars.txt, relevant: 9}
-  - {name: untruthful, description: No truth, keywords: [x], seeds: ["http://a.example/1"]}
-`))
+	write("web.yaml", []byte(file))
 	out := filepath.Join(t.TempDir(), "tree")
 	if _, err := corpus.Build(t.Context(), out, corpus.Exchange{Dir: dir}, corpus.Options{}); err != nil {
 		t.Fatal(err)
@@ -503,19 +514,37 @@ func TestCellsKnowTheirInputs(t *testing.T) {
 
 // The area under the curve and the calibration error of hand-made judgements.
 func TestJudgeMeasures(t *testing.T) {
-	perfect := []scored{{.9, true}, {.8, true}, {.2, false}, {.1, false}}
+	page := func(relevance float64, relevant bool, weight float64) scored {
+		return scored{relevance: relevance, relevant: relevant, weight: weight}
+	}
+	perfect := []scored{page(.9, true, 1), page(.8, true, 1), page(.2, false, 1), page(.1, false, 1)}
 	if a := auroc(perfect); a != 1 {
 		t.Errorf("AUROC of a perfect ranking: %v", a)
 	}
 	// Pairs: (.5,.5) ties for ½, (.5,.1) right: (½ + 1)/2.
-	if a := auroc([]scored{{.5, true}, {.5, false}, {.1, false}}); a != .75 {
+	if a := auroc([]scored{page(.5, true, 1), page(.5, false, 1), page(.1, false, 1)}); a != .75 {
 		t.Errorf("AUROC with a tie: %v", a)
 	}
-	if e := ece([]scored{{.75, true}, {.75, true}, {.75, true}, {.75, false}}); e != 0 {
+	if e := ece([]scored{page(.75, true, 1), page(.75, true, 1), page(.75, true, 1), page(.75, false, 1)}); e != 0 {
 		t.Errorf("ECE of a calibrated judge: %v", e)
 	}
-	if e := ece([]scored{{.95, false}, {.95, false}}); e != .95 {
+	if e := ece([]scored{page(.95, false, 1), page(.95, false, 1)}); e != .95 {
 		t.Errorf("ECE of one that is sure and wrong: %v", e)
+	}
+	// A page that stands for three is as good as three pages.
+	once := measured([]scored{page(.9, true, 2), page(.6, false, 3), page(.55, true, 1), page(.2, false, 4)}, .5)
+	thrice := measured([]scored{page(.9, true, 1), page(.9, true, 1), page(.6, false, 1), page(.6, false, 1), page(.6, false, 1), page(.55, true, 1),
+		page(.2, false, 1), page(.2, false, 1), page(.2, false, 1), page(.2, false, 1)}, .5)
+	for _, x := range []struct {
+		name      string
+		got, want eval.Number
+	}{{"precision", once.Precision, thrice.Precision}, {"recall", once.Recall, thrice.Recall}, {"AUROC", once.AUROC, thrice.AUROC}, {"ECE", once.ECE, thrice.ECE}} {
+		if math.Abs(float64(x.got-x.want)) > 1e-12 {
+			t.Errorf("weighted %s %v, of copies %v", x.name, x.got, x.want)
+		}
+	}
+	if once.Pages != 4 || once.Correct != 2 || once.Precision != .5 {
+		t.Errorf("%+v", once)
 	}
 }
 

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
-	"github.com/waggle-crawler/waggle/score"
 )
 
 // Report writes what the cells in dir show: report.html, report.md, CSV and
@@ -26,6 +24,12 @@ func Report(dir string) (report.Results, error) {
 	if err != nil {
 		return report.Results{}, err
 	}
+	return f.Report(dir)
+}
+
+// Report is the function Report for a lab that is at hand, as one with strategies
+// of a program is.
+func (f *File) Report(dir string) (report.Results, error) {
 	r, err := f.results(dir)
 	if err != nil {
 		return r, err
@@ -38,19 +42,13 @@ func (f *File) results(dir string) (report.Results, error) {
 	if len(f.Head) > 0 { // an empty list, as in a kept lab file, means the default
 		r.Headline = f.Head
 	}
-	b, err := os.ReadFile(filepath.Join(dir, factsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return r, fmt.Errorf("%s holds no finished run of a lab: waggle lab run makes one, and goes on with one that was stopped", dir)
-	}
+	known, err := readFacts(dir)
 	if err != nil {
 		return r, err
 	}
-	var known facts
-	if err := json.Unmarshal(b, &known); err != nil {
-		return r, fmt.Errorf("%s is damaged (%w): run the lab again, which takes little where the cells are there", filepath.Join(dir, factsFile), err)
-	}
 	kept := filepath.Join(dir, labFile)
-	if b, err = os.ReadFile(kept); err != nil {
+	b, err := os.ReadFile(kept)
+	if err != nil {
 		return r, err
 	}
 	if known.Lab != "" && known.Lab != hashText(b) {
@@ -124,7 +122,7 @@ func (s Scorer) changes() string {
 // constants lists every constant that was in force, with its default.
 func (f *File) constants() (out []report.Constant) {
 	for _, s := range f.Scorers {
-		for _, x := range score.Settings(s.Name) {
+		for _, x := range s.kind().Settings {
 			v, ok := s.Set[x.Name]
 			if !ok {
 				v = x.Default
@@ -143,12 +141,17 @@ func (f *File) rules() []string {
 	}
 	notes := []string{
 		"Every strategy was given the same seeds, keywords, description and examples, and the same judge. Seeds and examples are no hits; pages with the same body count once.",
-		"Ground truth is that of the web's truth files, " + sees + ".",
 		fmt.Sprintf("Links outside the record: %s.", map[string]string{
 			"drop":   "left out of the frontier, at no cost",
 			"fail":   "each fetch costs a page of the budget and fails",
 			"bounds": "each fetch costs a page of the budget; the lower figure takes all of them for irrelevant, the upper one for relevant",
 		}[f.Outside]),
+	}
+	notes = append(notes, f.readRules()...)
+	if f.Truth != ofRead {
+		notes = append(notes, "Ground truth is that of the web's truth files, "+sees+".")
+	} else {
+		notes = append(notes, "Nothing of the ground truth is seen by scorers and judges, but by the judge named truth, if it is there, which is for diagnosis: it takes pages that nobody read for irrelevant.")
 	}
 	if f.critics() {
 		notes = append(notes, f.Critic.String())

@@ -10,22 +10,16 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/zeebo/xxh3"
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/eval/report"
-	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/internal/wordnet"
-	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
-	"github.com/waggle-crawler/waggle/train"
-	"github.com/waggle-crawler/waggle/web"
 )
 
 // Options says how a lab is run.
@@ -57,6 +51,7 @@ func (m Mistake) Unwrap() error { return m.error }
 // names within the folder of a lab's results.
 const (
 	cellsDir  = "cells"
+	runsDir   = "runs"
 	topicsDir = "topics"
 	costsFile = "costs.tsv"
 	factsFile = "facts.json"
@@ -98,7 +93,11 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 	if r.program, err = hashProgram(); err != nil {
 		return Outcome{}, err
 	}
-	for _, d := range []string{cellsDir, topicsDir} {
+	folders := []string{cellsDir, topicsDir}
+	if f.Keep {
+		folders = append(folders, runsDir)
+	}
+	for _, d := range folders {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			return Outcome{}, err
 		}
@@ -111,6 +110,9 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 	var groups []*group // a topic's repeats follow one another
 	r.facts.Clock = clock
+	if r.pool != nil {
+		r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("What was read is pool %s, with %d labels.", r.pool.Revision, len(pool.InForce(r.pool.labels))))
+	}
 	for _, w := range webs {
 		c := w.Count()
 		r.facts.Webs = append(r.facts.Webs, report.Web{Name: w.Name, Pages: c.Pages, Hosts: c.Hosts, Synthetic: w.Synthetic, Note: strings.Trim(w.Source+"; "+w.Licence, "; ")})
@@ -150,7 +152,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 					g.cells.Add(1)
 					c.name = r.fileName(c.key, s, g, r.bases(s)...)
 					r.facts.Cells = append(r.facts.Cells, c.name)
-					if _, err := os.Stat(filepath.Join(r.dir, cellsDir, c.name)); err != nil {
+					if !c.kept() {
 						wanted[g.w] = true
 					}
 					tasks = append(tasks, task{g.w, c.make})
@@ -223,7 +225,7 @@ type task struct {
 func (f *File) keep(dir string) ([]byte, error) {
 	own := *f
 	own.Webs = slices.Clone(f.Webs)
-	paths := []*string{&own.Words.WordNet, &own.Words.Table}
+	paths := []*string{&own.Words.WordNet, &own.Words.Table, &own.Pool}
 	for i := range own.Webs {
 		paths = append(paths, &own.Webs[i].Path)
 	}
@@ -257,7 +259,7 @@ func hashProgram() (uint64, error) {
 	return xxh3.Hash(b), err
 }
 
-// thesaurus opens the lab's thesaurus, which the semantic scorers need.
+// thesaurus opens the lab's thesaurus. A scorer that needs one is refused without.
 func (f *File) thesaurus() (score.Thesaurus, error) {
 	if t, err := wordnet.Load(f.Words.WordNet, f.Words.Table); err != nil {
 		return nil, fmt.Errorf("%s: thesaurus: %w", f.at("thesaurus"), err)
@@ -265,8 +267,8 @@ func (f *File) thesaurus() (score.Thesaurus, error) {
 		return t, nil
 	}
 	for i, s := range f.Scorers {
-		if strings.HasPrefix(s.Name, "semantic") {
-			return nil, fmt.Errorf("%s: %s needs a thesaurus: set thesaurus: {wordnet: FOLDER}, such as /usr/share/wordnet of the Debian package wordnet-base, or {table: FILE}", f.at("scorers", fmt.Sprint(i)), s.Name)
+		if n, ok := s.kind().Uses(score.NeedThesaurus, s.Set); ok && !n.Optional {
+			return nil, fmt.Errorf("%s: %w", f.at("scorers", fmt.Sprint(i)), &score.MissingError{Scorer: s.Name, Need: n})
 		}
 	}
 	return nil, nil
@@ -303,82 +305,6 @@ func (t Thesaurus) hash() (uint64, error) {
 	return h.Sum64(), nil
 }
 
-// labWeb is an open recorded web with the topics asked for.
-type labWeb struct {
-	*corpus.Web
-	spec   *Web
-	topics []corpus.Topic
-	folds  []*fold
-	truth  map[string]map[web.URL]bool // by topic
-	record uint64                      // a hash of what is recorded
-	truths map[string]uint64           // hashes, by topic
-	notes  []string                    // for the reader of a report
-
-	words  *text.Analyzer
-	parser *parse.Parser
-
-	tasks atomic.Int64 // to be done yet
-	mu    sync.Mutex   // of reading
-	read  bool
-	pages *corpus.Pages
-	links *train.Backlinks // nil until a model is taught
-	parse time.Duration    // that parsing a page takes, mean of a sample
-}
-
-// open reads the parsed pages, and makes their file if there is none.
-func (w *labWeb) open(ctx context.Context, r *runner) (*corpus.Pages, error) {
-	r.tell(w.Name + ": reading pages")
-	return corpus.OpenPages(ctx, w.Web, w.parser, corpus.PagesOptions{Workers: r.opt.Workers, Progress: func(done, total int) {
-		r.tell(fmt.Sprintf("%s: parsing %d of %d pages", w.Name, done, total))
-	}})
-}
-
-// load reads the pages of a web, once.
-func (w *labWeb) load(ctx context.Context, r *runner) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.read {
-		return nil
-	}
-	var err error
-	if w.pages, err = w.open(ctx, r); err != nil {
-		return err
-	}
-	if w.parse, err = parseTime(w.Web, w.parser); err != nil {
-		return err
-	}
-	w.read = true
-	return nil
-}
-
-// backlinks reads the web backwards, once.
-func (w *labWeb) backlinks(ctx context.Context, ignoreDirectives bool) (*train.Backlinks, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var err error
-	if w.links == nil {
-		w.links, err = train.NewBacklinks(ctx, w.Web, w.pages, ignoreDirectives)
-	}
-	return w.links, err
-}
-
-// done lets the pages go after the last task: one web's memory at a time, or
-// two where the pool goes from one to the next.
-func (w *labWeb) done() {
-	if w.tasks.Add(-1) == 0 {
-		w.release()
-	}
-}
-
-func (w *labWeb) release() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.pages, w.links, w.read = nil, nil, false
-	for _, f := range w.folds {
-		f.graph, f.critics = nil, nil
-	}
-}
-
 // distant draws the seeds of hops: before the first cell, one web at a time. A
 // topic for which no page is so far away is a mistake in the lab file; where a
 // web is parted, its parts without such a page are left out, with a note.
@@ -405,122 +331,6 @@ func (r *runner) distant(ctx context.Context, groups []*group) (kept []*group, e
 		return nil, Mistake{fmt.Errorf("%s: nowhere is a page exactly %d links from the nearest relevant one: choose other hops", r.at("hops"), r.Hops)}
 	}
 	return kept, nil
-}
-
-// open opens a web and checks that it can be measured on.
-func (f *File) open(spec *Web, i int) (*labWeb, error) {
-	at := f.at("webs", fmt.Sprint(i))
-	w, err := corpus.Open(spec.Path)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", at, err)
-	}
-	out := &labWeb{Web: w, spec: spec, truth: map[string]map[web.URL]bool{}, truths: map[string]uint64{}, words: text.NewAnalyzer()}
-	out.parser = parse.New(parse.Options{Analyzer: out.words, Canon: w.Canon()})
-	fail := func(format string, args ...any) (*labWeb, error) {
-		w.Close()
-		return nil, fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...))
-	}
-	for _, t := range w.Topics {
-		if len(spec.Topics) > 0 && !slices.Contains(spec.Topics, t.Name) {
-			continue
-		}
-		if t.Truth == "" {
-			if len(spec.Topics) > 0 {
-				return fail("topic %s has no truth to measure against", t.Name)
-			}
-			continue
-		}
-		truth, err := w.Truth(t.Name)
-		if err != nil {
-			return fail("topic %s: %v", t.Name, err)
-		}
-		recorded := 0
-		for u := range truth {
-			if w.Has(u) {
-				recorded++
-			}
-		}
-		if recorded == 0 {
-			return fail("topic %s: none of its %d relevant addresses is in the record", t.Name, len(truth))
-		}
-		if recorded < len(truth) {
-			out.notes = append(out.notes, fmt.Sprintf("%s/%s: %d of %d relevant addresses are not in the record, such as %s.", w.Name, t.Name, len(truth)-recorded, len(truth), absent(w, t.Truth, truth)))
-		}
-		if slices.Contains(f.Seeds, "far") && len(t.SeedsFar) == 0 {
-			return fail("topic %s has no far seeds", t.Name)
-		}
-		seeds := t.Seeds
-		if slices.Contains(f.Seeds, "far") {
-			seeds = t.SeedsFar
-		}
-		if gone := unrecorded(w, seeds, 399); f.Hops > 0 {
-			// Its seeds are drawn from the record.
-		} else if len(gone) == len(seeds) {
-			return fail("topic %s: none of its %d seeds is in the record: no crawl can start", t.Name, len(seeds))
-		} else if len(gone) > 0 {
-			out.notes = append(out.notes, fmt.Sprintf("%s/%s: %d of %d seeds are not in the record, such as %s.", w.Name, t.Name, len(gone), len(seeds), gone[0]))
-		}
-		// Where the web is parted, the examples are others.
-		if gone := unrecorded(w, t.Examples, 299); len(gone) > 0 && spec.Train == nil {
-			out.notes = append(out.notes, fmt.Sprintf("%s/%s: %d of %d examples have no page in the record, such as %s, and are shown to no strategy.", w.Name, t.Name, len(gone), len(t.Examples), gone[0]))
-		}
-		out.topics = append(out.topics, t)
-		out.truth[t.Name] = truth
-		out.truths[t.Name] = hashSet(truth)
-	}
-	if out.record, err = w.Hash(); err != nil {
-		return fail("%v", err)
-	}
-	for _, name := range slices.Concat(spec.Topics, spec.Dev) {
-		if _, ok := out.truth[name]; !ok {
-			return fail("web %s has no topic %q", w.Name, name)
-		}
-	}
-	if len(out.topics) == 0 {
-		return fail("web %s has no topic with a truth", w.Name)
-	}
-	if out.folds, err = out.partition(); err != nil {
-		return fail("%v", err)
-	}
-	if n, top := w.Count().Pages, spec.Budgets[len(spec.Budgets)-1]; top > n {
-		return fail("a budget of %d pages on a web of %d: give the web budgets: of its own", top, n)
-	}
-	return out, nil
-}
-
-// unrecorded lists the addresses for which the record has no answer with a
-// status of at most last.
-func unrecorded(w *corpus.Web, all []web.URL, last int) (out []web.URL) {
-	for _, u := range all {
-		if !w.Has(u) || w.Status(u) > last {
-			out = append(out, u)
-		}
-	}
-	return out
-}
-
-// hashSet hashes addresses whatever their order.
-func hashSet(set map[web.URL]bool) (sum uint64) {
-	for u := range set {
-		sum += xxh3.HashString(u.String())
-	}
-	return sum
-}
-
-// absent names an address of a truth that is not recorded, with its line.
-func absent(w *corpus.Web, file string, truth map[web.URL]bool) string {
-	b, err := os.ReadFile(filepath.Join(w.Dir(), file))
-	if err != nil {
-		return err.Error()
-	}
-	n := 0
-	for line := range strings.Lines(string(b)) {
-		n++
-		if u, err := web.Parse(strings.TrimSpace(line)); err == nil && truth[u] && !w.Has(u) {
-			return fmt.Sprintf("%s (%s:%d)", u, file, n)
-		}
-	}
-	return "none that can be named"
 }
 
 // facts are what a report says beside the cells.
@@ -578,6 +388,9 @@ func (r *runner) fileName(k eval.Key, s Scorer, g *group, more ...any) string {
 	var seeds any = []any{g.Hops, g.t.Seeds} // what seeds are drawn from, besides the record
 	if g.Hops == 0 {
 		seeds = []any{g.seeds(), g.allSeeds()}
+	}
+	if len(g.w.negatives[g.t.Name]) > 0 {
+		more = append(more, g.w.negatives[g.t.Name])
 	}
 	if r.critics() {
 		more = append(more, r.Critic, g.w.topics, g.w.truths)

@@ -19,7 +19,6 @@ import (
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/model"
-	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -115,9 +114,10 @@ type fold struct {
 	crawled func(web.Host) bool
 
 	mu      sync.Mutex
-	graph   *eval.Graph             // of what is crawled; nil until load
-	school  *school                 // nil without a critic, and until load
-	critics map[int]func() schooled // by repeat
+	graph   *eval.Graph              // of what is crawled; nil until load
+	read    map[string]*eval.Reading // by topic, of a truth that was read
+	school  *school                  // nil without a critic, and until load
+	critics map[int]func() schooled  // by repeat
 }
 
 const defaultTargets = 20
@@ -255,7 +255,10 @@ func (f *fold) load(ctx context.Context, r *runner) error {
 			return err
 		}
 	}
-	f.graph, err = eval.WebGraph(f.w.Web, f.w.pages, o)
+	if f.graph, err = eval.WebGraph(f.w.Web, f.w.pages, o); err != nil {
+		return err
+	}
+	f.read, err = f.readings(r)
 	return err
 }
 
@@ -264,7 +267,7 @@ func (f *fold) load(ctx context.Context, r *runner) error {
 type record struct {
 	*corpus.Pages
 	fold *fold
-	only *train.Crawled // nil = all of it
+	only *train.Crawl // nil = all of it
 }
 
 func (r record) keeps(u web.URL) bool {
@@ -290,7 +293,7 @@ type taught struct {
 // teach makes the model of a scorer, once for all scorers of a group that are
 // taught alike.
 func (g *group) teach(ctx context.Context, s Scorer) (*model.File, time.Duration, error) {
-	kind := score.Model(s.Name)
+	kind := s.kind().Model()
 	key := fmt.Sprintf("%s %+v", kind, s.Train)
 	g.teaching.Lock()
 	once, ok := g.lessons[key]

@@ -294,8 +294,8 @@ func TestBoundOfFold(t *testing.T) {
 		}
 		g := r.group(w, f, own, false, 0)
 		ref := g.reference()
-		if ref.Reachable != want[f.name] || ref.Bound[len(ref.Bound)-1] > ref.Reachable {
-			t.Errorf("%s: %d can be reached, U %d; want %d", f.name, ref.Reachable, ref.Bound[len(ref.Bound)-1], want[f.name])
+		if ref.Reachable != float64(want[f.name]) || ref.Bound[len(ref.Bound)-1] > ref.Reachable {
+			t.Errorf("%s: %v can be reached, U %v; want %d", f.name, ref.Reachable, ref.Bound[len(ref.Bound)-1], want[f.name])
 		}
 		whole := g.w.truth["bees"]
 		if len(whole) != 34 {
@@ -401,7 +401,7 @@ func TestTaughtLab(t *testing.T) {
 func TestTrainErrors(t *testing.T) {
 	const webs = "webs: [{path: w, train: {folds: sites}}]\nbaseline: crf\nscorers:\n"
 	for _, c := range []struct{ file, want string }{
-		{"webs:\n  - path: w\nbaseline: crf\nscorers: [crf]", "lab.yaml:4: crf is trained before the crawl, and not on what it crawls: part the web at lab.yaml:2 by train:, such as train: {folds: sites}"},
+		{"webs:\n  - path: w\nbaseline: crf\nscorers: [crf]", "(in a lab, part the web by train:, such as train: {folds: sites}); it is trained on other hosts than those that are crawled, and the web at lab.yaml:2 is not parted"},
 		{webs + "  - {name: crf, train: {states: 1}}", "lab.yaml:4: training crf: 1 states: from 2 to 50"},
 		{webs + "  - {name: contextgraph, train: {states: 4}}", "lab.yaml:4: training contextgraph: 4 states: models of kind contextgraph know no hop distances; leave the states out; they have layers"},
 		{webs + "  - {name: crf, train: {features: some}}", `lab.yaml:4: training crf: features "some" is none of all, words, similarity`},

@@ -15,7 +15,7 @@ import (
 type Chain struct {
 	Weights *lattice.Weights
 	// Start is the share of training sequences that begin in each state, [S],
-	// summing to 1 (Q9).
+	// summing to 1: what the belief of a crawl begins with.
 	Start []float64
 	// Moves[i*S+j] is the share, among links of training pages in state i, of
 	// those to pages in state j, [S*S]; its rows sum to 1.

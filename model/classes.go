@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/learn/bayes"
 )
 
@@ -38,25 +39,25 @@ func (c *Classes) MarshalBinary() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b = appendString(b, string(c.Bayes.Append(nil)))
-	b = appendFloats(b, c.Values)
+	b = wire.AppendString(b, string(c.Bayes.Append(nil)))
+	b = wire.AppendFloat64s(b, c.Values)
 	return binary.AppendUvarint(b, uint64(c.Top)), nil
 }
 
 // UnmarshalBinary reads what MarshalBinary wrote.
 func (c *Classes) UnmarshalBinary(b []byte) error {
-	r := reader{b: b}
+	r := reader{wire.NewReader(b)}
 	read := Classes{Words: r.lexicon()}
-	if b := r.take(r.count(1)); r.err == nil {
+	if b := r.Take(r.Count(1)); r.Err() == nil {
 		m, err := bayes.Decode(b)
 		if err != nil {
-			r.fail("%w", err)
+			r.Fail("%w", err)
 		}
 		read.Bayes = m
 	}
-	read.Values = r.floats()
-	read.Top = r.number(math.MaxInt32)
-	if err := r.end(); err != nil {
+	read.Values = r.Float64s()
+	read.Top = r.Number(math.MaxInt32)
+	if err := r.End(); err != nil {
 		return err
 	}
 	if err := read.verify(); err != nil {

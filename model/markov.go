@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/learn/hmm"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 )
@@ -15,7 +16,8 @@ import (
 //
 // Symbols 0…K−1 are clusters, and symbol K a page that holds no word of the
 // lexicon and so belongs to none. Kind hmm takes the targets for cluster 0
-// (BPM09 B5); kind hmm2 clusters all pages alike (HTT14 H1).
+// (Batsakis, Petrakis & Milios 2009, section 3.3); kind hmm2 clusters all pages
+// alike (Hu, Tu & Tong 2014, section 2.1).
 type Markov struct {
 	Words *feature.Lexicon
 	First *hmm.Model // of kind hmm; nil for hmm2, which has it within Second
@@ -67,7 +69,7 @@ func (m *Markov) MarshalBinary() ([]byte, error) {
 		rows = append(rows, m.Second.A, m.Second.B)
 	}
 	for _, row := range rows {
-		b = appendFloats(b, row)
+		b = wire.AppendFloat64s(b, row)
 	}
 	b, err := appendLexicon(b, m.Words)
 	if err != nil {
@@ -83,24 +85,24 @@ func (m *Markov) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary reads what MarshalBinary wrote.
 func (m *Markov) UnmarshalBinary(b []byte) error {
-	r := reader{b: b}
-	order := r.byte()
+	r := reader{wire.NewReader(b)}
+	order := r.Byte()
 	if order != 1 && order != 2 {
-		r.fail("a Markov model of order %d", order)
+		r.Fail("a Markov model of order %d", order)
 	}
-	f := &hmm.Model{States: r.number(maxStates), Symbols: r.number(maxSymbols)}
-	f.Pi, f.A, f.B = r.floats(), r.floats(), r.floats()
+	f := &hmm.Model{States: r.Number(maxStates), Symbols: r.Number(maxSymbols)}
+	f.Pi, f.A, f.B = r.Float64s(), r.Float64s(), r.Float64s()
 	read := Markov{First: f}
 	if order == 2 {
-		read = Markov{Second: &hmm.Second{First: f, A: r.floats(), B: r.floats()}}
+		read = Markov{Second: &hmm.Second{First: f, A: r.Float64s(), B: r.Float64s()}}
 	}
 	read.Words = r.lexicon()
 	read.Centroids = r.vectors(read.Words.Len())
 	read.Pages = r.vectors(read.Words.Len())
 	for range read.Pages {
-		read.Clusters = append(read.Clusters, r.number(maxSymbols))
+		read.Clusters = append(read.Clusters, r.Number(maxSymbols))
 	}
-	if err := r.end(); err != nil {
+	if err := r.End(); err != nil {
 		return err
 	}
 	if err := read.verify(); err != nil {

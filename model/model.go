@@ -68,7 +68,7 @@ type Provenance struct {
 	// TrainingSet is a digest of pages, labels and sequences: two models of
 	// one digest and settings are the same.
 	TrainingSet string     `json:"training_set"`
-	Sites       []web.Host `json:"sites"`     // of training pages, sorted: where it must not be tested (R8)
+	Sites       []web.Host `json:"sites"`     // of training pages, sorted: no page of them may be used to measure it
 	Pages       int        `json:"pages"`     // training pages
 	Targets     int        `json:"targets"`   // of these
 	Sequences   int        `json:"sequences"` // 0 for kinds that learn from pages alone
@@ -91,11 +91,11 @@ func Of[T Payload](f *File, kinds ...Kind) (T, error) {
 	}
 	want := strings.Join(names, " or ")
 	if f == nil {
-		return zero, fmt.Errorf("a model of kind %s is needed: name the file that `%s` wrote", want, kinds[0].command())
+		return zero, fmt.Errorf("a model of kind %s is needed: name the file that `%s` wrote", want, kinds[0].Command())
 	}
 	if !slices.Contains(kinds, f.Kind) {
 		return zero, fmt.Errorf("%s is of kind %s and not %s: take the strategy of that name, or train one with `%s`",
-			f.name(), f.Kind, want, kinds[0].command())
+			f.name(), f.Kind, want, kinds[0].Command())
 	}
 	p, ok := f.Payload.(T)
 	if !ok {
@@ -128,8 +128,8 @@ func (k Kind) payload() Payload {
 	return nil
 }
 
-// command is what trains a model of a kind.
-func (k Kind) command() string {
+// Command is the command that makes models of the kind.
+func (k Kind) Command() string {
 	if k == Apprentice {
 		return "waggle train apprentice"
 	}

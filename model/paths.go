@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/learn/tagger"
 	"github.com/waggle-crawler/waggle/web"
@@ -19,7 +20,7 @@ const (
 )
 
 // PathState is what a page is along a path: it bears a label, or lies before
-// the page that bears it (P1).
+// the page that bears it (section 1.2).
 type PathState struct {
 	Label  string
 	Prefix bool
@@ -38,7 +39,7 @@ func (s PathState) String() string {
 //
 // Source: Vydiswaran & Sarawagi 2005.
 type Paths struct {
-	// Words are the tokens of pages and links (P4). Feature 0 is the bias,
+	// Words are the tokens of pages and links (section 4.2). Feature 0 is the bias,
 	// feature i+1 says that word i is there.
 	Words *feature.Lexicon
 	// PageTokens is how many tokens of a page are read, Tagged whether those of
@@ -50,13 +51,14 @@ type Paths struct {
 	// Goal and Fail are places in States; −1 = no path has it.
 	Goal, Fail int
 	// Field is model A, with states of pages alone and link features on arcs,
-	// or model B, with page-states and link-states (P2).
+	// or model B, with page-states and link-states (sections 2.4.1 and 2.4.2).
 	Field *tagger.Weights
 	// Alone classifies a page or a link by itself: maximum entropy over the
-	// states of each (P11).
+	// states of each (section 4.3.2).
 	Alone *tagger.Weights
-	// Printed and Discounted are the worth of each state of Field, P5 with P6
-	// and its repaired form V, in [0,1].
+	// Printed is the reward of each state of Field by equations 3 to 5, and
+	// Discounted the probability of reaching a goal, discounted by the pages on the
+	// way (V of package train); both in [0,1].
 	Printed, Discounted []float64
 	// Onward is how often paths went on from a page of each state, [P], in (0,1)
 	// by Laplace's rule: from a goal or a wrong turn they seldom do.
@@ -111,16 +113,16 @@ func (p *Paths) MarshalBinary() ([]byte, error) {
 	b = binary.AppendUvarint(b, flag(p.Tagged))
 	b = binary.AppendUvarint(b, uint64(len(p.States)))
 	for _, s := range p.States {
-		b = appendString(b, s.Label)
+		b = wire.AppendString(b, s.Label)
 		b = binary.AppendUvarint(b, flag(s.Prefix))
 	}
 	b = binary.AppendUvarint(b, uint64(p.Goal+1))
 	b = binary.AppendUvarint(b, uint64(p.Fail+1))
 	b = appendTagger(b, p.Field)
 	b = appendTagger(b, p.Alone)
-	b = appendFloats(b, p.Printed)
-	b = appendFloats(b, p.Discounted)
-	return appendFloats(b, p.Onward), nil
+	b = wire.AppendFloat64s(b, p.Printed)
+	b = wire.AppendFloat64s(b, p.Discounted)
+	return wire.AppendFloat64s(b, p.Onward), nil
 }
 
 func flag(is bool) uint64 {
@@ -141,25 +143,25 @@ func appendTagger(b []byte, w *tagger.Weights) []byte {
 	for _, is := range w.Allowed {
 		b = append(b, byte(flag(is)))
 	}
-	b = appendFloats(b, w.State)
-	return appendFloats(b, w.Arc)
+	b = wire.AppendFloat64s(b, w.State)
+	return wire.AppendFloat64s(b, w.Arc)
 }
 
 // UnmarshalBinary reads what MarshalBinary wrote.
 func (p *Paths) UnmarshalBinary(b []byte) error {
-	r := reader{b: b}
+	r := reader{wire.NewReader(b)}
 	read := Paths{Words: r.lexicon()}
-	read.PageTokens = r.number(maxPageTokens)
-	read.Tagged = r.number(1) == 1
-	for range r.count(2) {
-		label := string(r.take(r.count(1)))
-		read.States = append(read.States, PathState{label, r.number(1) == 1})
+	read.PageTokens = r.Number(maxPageTokens)
+	read.Tagged = r.Number(1) == 1
+	for range r.Count(2) {
+		label := r.String()
+		read.States = append(read.States, PathState{label, r.Number(1) == 1})
 	}
-	read.Goal = r.number(maxPathStates) - 1
-	read.Fail = r.number(maxPathStates) - 1
+	read.Goal = r.Number(maxPathStates) - 1
+	read.Fail = r.Number(maxPathStates) - 1
 	read.Field, read.Alone = r.tagger(), r.tagger()
-	read.Printed, read.Discounted, read.Onward = r.floats(), r.floats(), r.floats()
-	if err := r.end(); err != nil {
+	read.Printed, read.Discounted, read.Onward = r.Float64s(), r.Float64s(), r.Float64s()
+	if err := r.End(); err != nil {
 		return err
 	}
 	if err := read.verify(); err != nil {
@@ -171,20 +173,20 @@ func (p *Paths) UnmarshalBinary(b []byte) error {
 
 func (r *reader) tagger() *tagger.Weights {
 	w := &tagger.Weights{}
-	for range r.count(1) {
-		w.Kinds = append(w.Kinds, r.number(maxPathStates))
+	for range r.Count(1) {
+		w.Kinds = append(w.Kinds, r.Number(maxPathStates))
 	}
 	const most = 1 << 30
-	w.Features, w.ArcFeatures = r.number(most), r.number(most)
-	arcs := r.take(r.count(1))
+	w.Features, w.ArcFeatures = r.Number(most), r.Number(most)
+	arcs := r.Take(r.Count(1))
 	w.Allowed = make([]bool, len(arcs))
 	for i, x := range arcs {
 		if x > 1 {
-			r.fail("an arc that is neither allowed nor forbidden")
+			r.Fail("an arc that is neither allowed nor forbidden")
 		}
 		w.Allowed[i] = x == 1
 	}
-	w.State, w.Arc = r.floats(), r.floats()
+	w.State, w.Arc = r.Float64s(), r.Float64s()
 	return w
 }
 

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+
+	"github.com/waggle-crawler/waggle/internal/wire"
 )
 
 // Surroundings counts what stood around links that led to pages of high and of
@@ -64,30 +66,30 @@ func (s *Surroundings) MarshalBinary() ([]byte, error) {
 
 // UnmarshalBinary reads what MarshalBinary wrote.
 func (s *Surroundings) UnmarshalBinary(b []byte) error {
-	r := reader{b: b}
-	read := Surroundings{Reach: r.number(maxReach)}
-	flags := r.byte()
+	r := reader{wire.NewReader(b)}
+	read := Surroundings{Reach: r.Number(maxReach)}
+	flags := r.Byte()
 	if flags > flagPlain|flagCited {
-		r.fail("flags that this program does not know")
+		r.Fail("flags that this program does not know")
 	}
 	read.Plain, read.Cited = flags&flagPlain != 0, flags&flagCited != 0
 	for class := range read.Links {
-		read.Links[class] = uint64(r.number(math.MaxUint32))
+		read.Links[class] = uint64(r.Number(math.MaxUint32))
 	}
 	id := uint64(0)
-	if n := r.count(3); n > 0 {
+	if n := r.Count(3); n > 0 {
 		read.Features = make([]FeatureCount, 0, n)
 		for range n {
-			if id += uint64(r.number(math.MaxUint32)); id > math.MaxUint32 {
-				r.fail("a feature beyond 32 bits")
+			if id += uint64(r.Number(math.MaxUint32)); id > math.MaxUint32 {
+				r.Fail("a feature beyond 32 bits")
 			}
-			read.Features = append(read.Features, FeatureCount{uint32(id), uint32(r.number(math.MaxUint32)), uint32(r.number(math.MaxUint32))})
-			if r.err != nil {
-				return r.err
+			read.Features = append(read.Features, FeatureCount{uint32(id), uint32(r.Number(math.MaxUint32)), uint32(r.Number(math.MaxUint32))})
+			if r.Err() != nil {
+				return r.Err()
 			}
 		}
 	}
-	if err := r.end(); err != nil {
+	if err := r.End(); err != nil {
 		return err
 	}
 	if err := read.verify(); err != nil {

@@ -30,12 +30,11 @@ import (
 //
 // Source: Meusel, Mika & Blanco, Focused Crawling for Structured Data, 2014,
 // and its program Anthelion. "Like": the program's search for the best host
-// compares with 0 all the time and returns no maximum, its λ falls by an
-// integer division, and it never sets one of its sibling features. All three
-// are mended here. A sibling is one by the page that brought the link into the
-// frontier. A random host for one page is had by scoring all that waits anew
-// before and after it, which costs time in proportion to the frontier: a large
-// λ is for small frontiers.
+// always compares with 0 and so does not find the maximum, its λ falls by an integer
+// division, and it never sets one of its sibling features. All three are corrected
+// here. Siblings are links with the same page of first discovery. To fetch one page
+// of a random host, all links that wait are scored again before and after it, which
+// costs time in proportion to the frontier: a large λ is for small frontiers.
 type anthelion struct {
 	journal
 	analyzer      *text.Analyzer
@@ -69,10 +68,10 @@ var _ Scorer = (*anthelion)(nil)
 
 func anthelionSettings() []Setting {
 	return []Setting{
-		{"lambda", 0.1, 0, 1, "λ: chance of a random host"},
-		{"decay", 1000, 1, 1e9, "pages after which λ is half of it"},
-		{"value", 3, 0, 4, "of a host: 0 ratio, 1 Beta sample, 2 its best link, 3 ratio × link, 4 sample × link"},
-		{"every", 25, 1, 1e6, "pages after which all that waits is scored anew"},
+		{Name: "lambda", Default: 0.1, Max: 1, Line: "λ: chance of a random host"},
+		{Name: "decay", Default: 1000, Min: 1, Max: 1e9, Line: "pages after which λ is half of it"},
+		{Name: "value", Default: 3, Max: 4, Line: "of a host: 0 ratio, 1 Beta sample, 2 its best link, 3 ratio × link, 4 sample × link"},
+		{Name: "every", Default: 25, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
 		journalSetting(),
 	}
 }

@@ -19,11 +19,7 @@ var _ Scorer = (*backlink)(nil)
 func backlinkSettings() []Setting { return append(hotSettings(), journalSetting()) }
 
 func newBacklink(o Options) (Scorer, error) {
-	hot, err := newHotWords(o)
-	if err != nil {
-		return nil, err
-	}
-	return &backlink{journal: newJournal("backlink", o), hot: hot, count: make(map[uint64]uint32)}, nil
+	return &backlink{journal: newJournal("backlink", o), hot: newHotWords(o), count: make(map[uint64]uint32)}, nil
 }
 
 func (b *backlink) Extract(p *web.Page, _ web.Verdict) [][]byte { return b.hot.extract(p) }

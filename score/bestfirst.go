@@ -1,24 +1,25 @@
 package score
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// bestFirst follows the links first that look most like the topic (BPM09 B3;
-// with the judge's graded relevance for the page it is the baseline of CPS02,
-// A1, whose best-first is best-first-page here):
+// bestFirst follows the links first that are most similar to the topic:
 //
 //	page     priority = similarity of the page that holds the link
 //	anchor   priority = similarity of the link's anchor text
-//	both     priority = w·page + (1−w)·anchor, w = ½              (eq 3)
+//	both     priority = w·page + (1−w)·anchor, w = ½              (equation 3)
 //
-// A link without anchor text, such as a frame, has an anchor similarity of 0:
-// no text, no likeness. A seed has priority 1.
+// A link without anchor text, such as a frame, has an anchor similarity of 0. A
+// seed has priority 1.
+//
+// Source: Batsakis, Petrakis & Milios 2009, section 3.1. With the judge's graded
+// relevance as the similarity of a page, best-first-page is the baseline crawler
+// of Chakrabarti, Punera & Subramanyam 2002, section 2.1.
 type bestFirst struct {
-	fixed
+	stateless
 	page   func(*web.Page, web.Verdict) float64
 	anchor func(string) float64 // nil for page
 	weight float64              // w: share of the page, [0,1]
@@ -39,28 +40,24 @@ const (
 )
 
 func weightSettings() []Setting {
-	return []Setting{{"weight", 0.5, 0, 1, "w: share of the page in the priority (BPM09 eq 3)"}}
+	return []Setting{{Name: "weight", Default: 0.5, Max: 1, Line: "w: share of the page in the priority, against the anchor"}}
 }
 
 func newBestFirst(of parts) func(Options) (Scorer, error) {
-	return func(o Options) (Scorer, error) { return makeBestFirst(of, o) }
+	return func(o Options) (Scorer, error) { return makeBestFirst(of, o), nil }
 }
 
-func makeBestFirst(of parts, o Options) (*bestFirst, error) {
+func makeBestFirst(of parts, o Options) *bestFirst {
 	b := &bestFirst{page: o.Page, anchor: o.Anchor}
 	switch of {
 	case pageAlone:
 		b.anchor, b.weight = nil, 1
-		return b, nil
 	case anchorAlone:
 		b.weight = 0
 	case pageAndAnchor:
 		b.weight = o.set("weight")
 	}
-	if b.anchor == nil {
-		return nil, errors.New("it compares anchors with the topic: give Options.Anchor, such as the judge's Text")
-	}
-	return b, nil
+	return b
 }
 
 // Extract measures the page once and each anchor.
@@ -89,7 +86,7 @@ func (b *bestFirst) Score(c *web.Candidate) float64 {
 }
 
 // Explain tells the parts of page and anchor.
-func (b *bestFirst) Explain(_ *web.Page, _ int, c *web.Candidate) []Reason {
+func (b *bestFirst) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []Reason {
 	s, ok := readSimilarities(c.Features)
 	if !ok {
 		return nil

@@ -36,15 +36,11 @@ type bestN struct {
 var _ Scorer = (*bestN)(nil)
 
 func bestNSettings() []Setting {
-	return append(weightSettings(), Setting{"batch", 256, 1, 256, "N: pages fetched before the links found on them compete"})
+	return append(weightSettings(), Setting{Name: "batch", Default: 256, Min: 1, Max: 256, Line: "N: pages fetched before the links found on them compete"})
 }
 
 func newBestN(o Options) (Scorer, error) {
-	b, err := makeBestFirst(pageAndAnchor, o)
-	if err != nil {
-		return nil, err
-	}
-	return &bestN{bestFirst: b, n: uint64(o.set("batch"))}, nil
+	return &bestN{bestFirst: makeBestFirst(pageAndAnchor, o), n: uint64(o.set("batch"))}, nil
 }
 
 // Visit counts the fetch, and returns its batch for the links found:
@@ -77,11 +73,11 @@ func (b *bestN) Score(c *web.Candidate) float64 {
 }
 
 // Explain tells nothing of a link that is held back.
-func (b *bestN) Explain(p *web.Page, link int, c *web.Candidate) []Reason {
+func (b *bestN) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate) []Reason {
 	if b.Score(c) < 0 {
 		return nil
 	}
-	return b.bestFirst.Explain(p, link, c)
+	return b.bestFirst.Explain(p, v, link, c)
 }
 
 func (b *bestN) Stale() bool {

@@ -13,24 +13,24 @@ import (
 // chain ranks links by a belief over hop distances that a conditional random
 // field or a maximum-entropy Markov model follows along the path: first what
 // is likeliest to be a target, among equals what is likeliest to be one link
-// away from one, and so on (order, Q2).
+// away from one, and so on (order).
 //
-// literal ranks as the paper's text and figure 9 have it, by the belief over
-// the page that holds the link; its links then differ by their anchors and
-// addresses alone. Without it the belief is carried over the link, to the page
-// that would be fetched (Q6).
+// literal ranks as section 3.3.1 and figure 9 have it, by the belief over the page
+// that holds the link; its links then differ by their anchors and addresses alone.
+// Without it the belief is carried over the link, to the page that would be
+// fetched.
 //
-// The parent of a page is the one through which the frontier holds it; a
-// further link to a page that waits takes that place if its belief ranks higher
-// (Q8), which is what a frontier does with priorities. With shortest the pages
-// behind a belief are those "along the shortest path from the seed", as printed:
-// the frontier holds the link of the least depth (Shortest).
+// The parent of a page is the one whose link the frontier holds; a further link to
+// a page that waits replaces it if its belief ranks higher, as frontiers do with
+// priorities. With shortest the pages behind a belief are those "along the shortest
+// path from the seed", as section 3.3.1 has it: the frontier holds the link of the
+// least depth (Shortest).
 //
-// Source: Liu & Milios, Probabilistic Models for Focused Web Crawling, 2010.
-// Its queue of 500 entries (Q3) is the frontier's matter, and bounds any
-// strategy: frontier.Options.Max.
+// Source: Liu & Milios, Probabilistic Models for Focused Web Crawling, 2010. The
+// limit of 500 links in the queue (section 7) is a setting of the frontier, for
+// every strategy: frontier.Options.Max.
 type chain struct {
-	fixed
+	stateless
 	path    *Path
 	order   order
 	literal bool
@@ -44,23 +44,16 @@ var (
 func chainSettings() []Setting {
 	return []Setting{
 		viterbiSetting(),
-		{"literal", 0, 0, 1, "1 ranks a link by the belief over its page, as printed; 0 by that over the page it leads to"},
-		{"bias", 0, 0, 1, "1 predicts by the weights of what every page shows, 0 by the share of training links from state to state"},
-		{"shortest", 0, 0, 1, "1 goes by the shortest of the paths to a page that waits, as printed; 0 by the one whose belief ranks highest"},
-		{"observe", 0, 0, 1, "1 begins with what the model says of the seed page; 0 with the start distribution of training"},
+		{Name: "literal", Max: 1, Line: "1 ranks a link by the belief over its page, as printed; 0 by that over the page it leads to"},
+		{Name: "bias", Max: 1, Line: "1 predicts by the weights of what every page shows, 0 by the share of training links from state to state"},
+		{Name: "shortest", Max: 1, Line: "1 goes by the shortest of the paths to a page that waits, as printed; 0 by the one whose belief ranks highest"},
+		{Name: "observe", Max: 1, Line: "1 begins with what the model says of the seed page; 0 with the start distribution of training"},
 		orderSetting(),
 	}
 }
 
 func viterbiSetting() Setting {
-	return Setting{"viterbi", 0, 0, 1, "1 follows the best path alone; 0 joins all paths (marginal)"}
-}
-
-// Shortest tells whether a scorer of that name and settings wants the frontier
-// to keep, of the links to an address, that of the shortest path
-// (frontier.Options.Shortest); without it, that of the highest priority (Q8).
-func Shortest(name string, set map[string]float64) bool {
-	return slices.ContainsFunc(Settings(name), func(s Setting) bool { return s.Name == "shortest" }) && set["shortest"] >= 0.5
+	return Setting{Name: "viterbi", Max: 1, Line: "1 follows the best path alone; 0 joins all paths (marginal)"}
 }
 
 func newChain(kind model.Kind) func(Options) (Scorer, error) {
@@ -114,7 +107,7 @@ func (c *chain) Recall(link *web.Candidate, p *web.Page, v web.Verdict) []byte {
 // link showed nothing, and adds what the link shows, thing by thing: first what
 // alone would change that probability most. What a thing adds depends on those
 // before it. What is left to the priority is told by the farther hop distances.
-func (c *chain) Explain(_ *web.Page, _ int, link *web.Candidate) []Reason {
+func (c *chain) Explain(_ *web.Page, _ web.Verdict, _ int, link *web.Candidate) []Reason {
 	if len(link.Features) == 0 {
 		return nil
 	}

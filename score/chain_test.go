@@ -47,7 +47,7 @@ func chainOf(t testing.TB, kind model.Kind, k int, subset feature.Subset, seed u
 	return &model.File{Kind: kind, Space: space, Payload: &model.Chain{Weights: w, Start: start, Moves: movesOf(k, draw)}}
 }
 
-// movesOf draws shares of moves, none of them to a state that D5 forbids.
+// movesOf draws shares of moves, none of them more than one hop nearer.
 func movesOf(k int, draw *rand.Rand) []float64 {
 	var out []float64
 	for i := range k {
@@ -104,9 +104,9 @@ var somePath = []step{
 }
 
 // enumerate is the belief over the last page of a path by definition: of all
-// paths of states, Q9's start times the product over the links of what the
-// model says of each, summed or, for Viterbi, the greatest, for each last
-// state.
+// paths of states, the probability of the first state times the product over the
+// links of what the model says of each, summed or, for Viterbi, the greatest, for
+// each last state.
 //
 // Shape of the result: [S], summing to 1.
 func enumerate(m *model.File, path []step, viterbi bool) []float64 {
@@ -192,7 +192,7 @@ func variants() (out []map[string]float64) {
 var chains = []model.Kind{model.CRF, model.MEMM}
 
 // The suite of all scorers, for every variant, and for four states and five.
-func TestChainVariantsConformQ10(t *testing.T) {
+func TestChainVariantsConform(t *testing.T) {
 	for _, kind := range chains {
 		for _, set := range variants() {
 			if (set["viterbi"] == set["literal"]) != (set["observe"] == 0) {
@@ -207,9 +207,9 @@ func TestChainVariantsConformQ10(t *testing.T) {
 	}
 }
 
-// Q1: an entry of the queue carries what its link shows and the belief over the
-// page before, over all k states; nothing else is kept of the path.
-func TestQ1(t *testing.T) {
+// An entry of the queue carries what its link shows and the belief over the page
+// before, over all k states; nothing else is kept of the path (figure 9).
+func TestQueuedLinkCarriesItsBelief(t *testing.T) {
 	for _, k := range []int{4, 5} {
 		m := chainOf(t, model.CRF, k, feature.All, 1)
 		path, err := score.NewPath(m, score.PathOptions{})
@@ -237,10 +237,10 @@ func TestQ1(t *testing.T) {
 	}
 }
 
-// Q2: the paper compares two beliefs in place, and takes components within ε
-// of each other for equal. Three beliefs then beat each other in a circle; by
-// their priorities they cannot.
-func TestQ2IntransitiveAsPrinted(t *testing.T) {
+// The paper compares two beliefs component by component, and takes components
+// within ε of each other for equal (section 3.3.2). Then each of three beliefs can be
+// greater than the next, in a circle; their priorities cannot.
+func TestOrderAsPrintedIsNotTransitive(t *testing.T) {
 	const epsilon = 0.001
 	printed := func(a, b []float64) int {
 		for i := range a {
@@ -298,10 +298,10 @@ func genPath(t *rapid.T) (path []step) {
 	return path
 }
 
-// Q6, R3, M1, M3, C4: the belief over the page that holds a link is, by
-// enumeration of all paths of states, that of the model; and the one over the
-// page that a link leads to is one step further, by what the link alone shows.
-func TestQ6BeliefsByEnumeration(t *testing.T) {
+// The belief over the page that holds a link (equations 7 to 9, 19 and 23) equals
+// that by enumeration of all paths of states; the belief over the page that a link
+// leads to is one step further, by what the link alone shows.
+func TestBeliefsByEnumeration(t *testing.T) {
 	for _, kind := range chains {
 		for _, k := range []int{2, 3, 5} {
 			for _, how := range [][2]bool{{false, false}, {true, false}, {false, true}, {true, true}} {
@@ -366,10 +366,10 @@ func TestQ6BeliefsByEnumeration(t *testing.T) {
 	}
 }
 
-// Q6: as printed, a link ranks by its page: the address and the anchor count
-// for what they say of the page they stand on. The page behind a link that is
-// sure to lead to a target ranks higher only when predicted.
-func TestQ6LiteralAndPredict(t *testing.T) {
+// With literal, as in figure 9, a link ranks by its page: address and anchor count
+// for what they say of the page they stand on. A link that is sure to lead to a
+// target ranks higher only without literal.
+func TestLiteralAndPredictedBelief(t *testing.T) {
 	m := chainOf(t, model.CRF, 3, feature.All, 1)
 	c := m.Payload.(*model.Chain)
 	clear(c.Weights.W)
@@ -396,8 +396,8 @@ func weigh(w *lattice.Weights, o uint32, state int, weight float64) {
 	w.W[int(o)*size+w.Arcs()+state] = weight
 }
 
-// Q7: the two lines of figure 9 are alternatives. Where two ways lead to one
-// state and one stronger way to another, they disagree:
+// The two lines of figure 9 that compute α are alternatives. Where two ways lead to
+// one state and one stronger way to another, they disagree:
 //
 //	from \ to   T0   T1   T2
 //	T0 .35      .7   .2   .1
@@ -405,7 +405,7 @@ func weigh(w *lattice.Weights, o uint32, state int, weight float64) {
 //	T2 .3       –    .9   .1
 //	Σ α·p       .245+.21 = .455, .07+.105+.27 = .445, .035+.035+.03 = .1
 //	max α·p     .245, .27, .035
-func TestQ7(t *testing.T) {
+func TestMarginalAndViterbiDiffer(t *testing.T) {
 	m := chainOf(t, model.MEMM, 3, feature.All, 1)
 	c := m.Payload.(*model.Chain)
 	c.Start = []float64{.35, .35, .3}
@@ -441,10 +441,10 @@ func TestQ7(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-// Q8: a page has one parent, the one that brought it; a further link to it
-// takes its place if its belief ranks higher, and not otherwise; as printed, if
-// its path is shorter.
-func TestQ8(t *testing.T) {
+// A page has one parent, the page of the link that the frontier holds (section
+// 3.3.1). A further link to it replaces that link if its belief ranks higher, and
+// not otherwise; with shortest, if its path is shorter.
+func TestParentOfAPage(t *testing.T) {
 	m := chainOf(t, model.CRF, 5, feature.All, 1)
 	s := newScorer(t, "crf", score.Options{Model: m})
 	var found []web.Candidate
@@ -463,7 +463,7 @@ func TestQ8(t *testing.T) {
 		slices.Reverse(found) // in whatever order they are found
 		set := map[string]float64{"shortest": float64(i / 2)}
 		newScorer(t, "crf", score.Options{Model: m, Set: set}) // the setting is one
-		f := frontier.NewMemory(frontier.Options{Shortest: score.Shortest("crf", set)})
+		f := frontier.NewMemory(frontier.Options{Shortest: wantsShortest(t, "crf", set)})
 		best := best
 		if i >= 2 {
 			best = shortest
@@ -484,9 +484,9 @@ func TestQ8(t *testing.T) {
 	}
 }
 
-// Q9: a path begins with the share of training sequences in each state, or,
-// where the setting says so, with what the model says of the first page.
-func TestQ9(t *testing.T) {
+// A path begins with the share of training sequences in each state or, where the
+// setting says so, with what the model says of the first page (section 4.3).
+func TestStartOfAPath(t *testing.T) {
 	for _, kind := range chains {
 		m := chainOf(t, kind, 4, feature.All, 2)
 		chain := m.Payload.(*model.Chain)
@@ -675,4 +675,14 @@ func inventedModel(t testing.TB, kind model.Kind, k int) (*model.File, []*web.Pa
 	}
 	t.Logf("%d observations, %d weights", space.Len(), len(w.W))
 	return &model.File{Kind: kind, Space: space, Payload: &model.Chain{Weights: w, Start: start, Moves: movesOf(k, draw)}}, pages
+}
+
+// wantsShortest tells whether a scorer asks for a frontier that keeps shortest paths.
+func wantsShortest(t *testing.T, name string, set map[string]float64) bool {
+	d, ok := score.Describe(name)
+	if !ok {
+		t.Fatal(name)
+	}
+	_, uses := d.Uses(score.NeedShortest, set)
+	return uses
 }

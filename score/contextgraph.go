@@ -28,7 +28,7 @@ func newContextGraph(o Options) (Scorer, error) {
 		return nil, err
 	}
 	layers, threshold := m.Bayes.Classes(), o.set("threshold")
-	return &settled{seed: float64(layers + 1), values: ofPage(func(p *web.Page) float64 {
+	return &constant{seed: float64(layers + 1), values: ofPage(func(p *web.Page) float64 {
 		posterior := layersOf(m, p)
 		best := 0
 		for layer, lp := range posterior {
@@ -51,21 +51,21 @@ func newContextGraph(o Options) (Scorer, error) {
 }
 
 func contextGraphSettings() []Setting {
-	return []Setting{{"threshold", 0.5, 0, 1, "posterior of its layer below which a page belongs to none"}}
+	return []Setting{{Name: "threshold", Default: 0.5, Max: 1, Line: "posterior of its layer below which a page belongs to none"}}
 }
 
 // newBayesPage makes the crawler that follows a page classifier: the priority
 // of a link is the probability that its page is a target, by the naive Bayes of
 // a context graph's model.
 //
-// HTT14 compares with "Bayes" and "naive Bayes" and says of neither what it is;
+// Hu, Tu & Tong 2014 compare with "Bayes" and "naive Bayes" and define neither;
 // this one stands for both.
 func newBayesPage(o Options) (Scorer, error) {
 	m, err := model.Of[*model.Classes](o.Model, model.ContextGraph)
 	if err != nil {
 		return nil, err
 	}
-	return &settled{seed: 1, values: ofPage(func(p *web.Page) float64 { return math.Exp(layersOf(m, p)[0]) })}, nil
+	return &constant{seed: 1, values: ofPage(func(p *web.Page) float64 { return math.Exp(layersOf(m, p)[0]) })}, nil
 }
 
 // layersOf is log P(layer | page), [layers].

@@ -77,7 +77,7 @@ func TestContextGraphOrder(t *testing.T) {
 	}
 }
 
-// HTT14's Bayes: the posterior of the targets alone.
+// "Bayes" of Hu, Tu & Tong 2014, table 1: the posterior of the targets alone.
 func TestBayesPageLike(t *testing.T) {
 	s := newScorer(t, "bayes-page-like", score.Options{Model: threeLayers(t)})
 	nearly(t, "bee", along(s, pageOn("bee"))[0], 0.6/1.1)

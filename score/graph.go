@@ -2,7 +2,6 @@ package score
 
 import (
 	"encoding/binary"
-	"errors"
 	"math"
 	"slices"
 
@@ -88,12 +87,12 @@ type hotWords struct {
 
 func hotSettings() []Setting {
 	return []Setting{
-		{"hot", 0, 0, 1, "1 puts links with words of the topic, and those near relevant pages, before all others"},
-		{"within", 3, 0, 50, "links from a relevant page at which a link is hot"},
+		{Name: "hot", Max: 1, Line: "1 puts links with words of the topic, and those near relevant pages, before all others"},
+		{Name: "within", Default: 3, Max: 50, Line: "links from a relevant page at which a link is hot"},
 	}
 }
 
-func newHotWords(o Options) (hotWords, error) {
+func newHotWords(o Options) hotWords {
 	h := hotWords{on: o.set("hot") >= 0.5, within: int(o.set("within")), terms: o.Analyzer.AppendWords}
 	h.words = make(map[string]struct{})
 	for _, k := range o.Keywords {
@@ -101,10 +100,7 @@ func newHotWords(o Options) (hotWords, error) {
 			h.words[w] = struct{}{}
 		}
 	}
-	if h.on && len(h.words) == 0 {
-		return h, errors.New("hot links are those with words of the keywords: give Options.Keywords")
-	}
-	return h, nil
+	return h
 }
 
 // extract gives each link its hash and, when on, a byte: 1 if it holds a word

@@ -7,6 +7,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/learn/hmm"
 	"github.com/waggle-crawler/waggle/learn/knn"
 	"github.com/waggle-crawler/waggle/learn/sparse"
@@ -15,29 +16,29 @@ import (
 )
 
 // markov ranks links by a belief over hop distances that a hidden Markov model
-// follows along the path. What a page shows is a cluster, c_t: that of its
-// nearest neighbours among the training pages, 0 for the targets.
+// follows along the path. What a page shows is a cluster, c_t: the one that most
+// of its nearest neighbours among the training pages have, 0 for the targets.
 //
-//	α(L_j,t) ∝ b_{j c_t} Σ_i α(L_i,t−1) a_ij      (eq 5, normalised)
-//	α(L_j,t+1) = Σ_i α(L_i,t) a_ij                (eq 6)
+//	α(L_j,t) ∝ b_{j c_t} Σ_i α(L_i,t−1) a_ij      (equation 5, normalised)
+//	α(L_j,t+1) = Σ_i α(L_i,t) a_ij                (equation 6)
 //
 // hmm ranks by α(L_0,t+1), among equals by α(L_1,t+1) and so on (order). The
-// other two add how near the page is to the targets, so that pages with one
-// path of clusters behind them differ:
+// other two add how similar the page is to the targets, so that pages reached
+// through the same clusters differ:
 //
 //	hmm-centroid-page   w·α(L_0,t+1) + (1−w)·cos(page, C0),  w = ½
 //	hmm-centroid-both   w·α(L_0,t+1) + (1−w)·[(1−v)·cos(page, C0) + v·cos(anchor, C0)],  v = ½
 //
 // with C0 the mean of the targets. The paper states neither w nor v.
 //
-// With raw α is as printed, not normalised: it fades along a path, by some
-// factor a page, so that deep links come last whatever they show, and a mean
-// with a cosine comes to be the cosine. hmm then ranks by α(L_0,t+1) alone.
+// With raw, α is as printed, not normalised: it shrinks with every page of a path,
+// so that deep links come last whatever they show, and its mean with a cosine is
+// nearly half the cosine. hmm then ranks by α(L_0,t+1) alone.
 //
-// Source: Batsakis, Petrakis & Milios 2009, section 3.3 (B5–B7), after Liu,
-// Janssen & Milios 2006.
+// Source: Batsakis, Petrakis & Milios 2009, section 3.3, after Liu, Janssen &
+// Milios 2006.
 type markov struct {
-	fixed
+	stateless
 	words    *feature.Lexicon
 	hmm      *hmm.Model
 	blank    int
@@ -57,18 +58,18 @@ var (
 )
 
 func neighboursSetting() Setting {
-	return Setting{"neighbours", 5, 1, 1000, "nearest training pages that tell what a page is like"}
+	return Setting{Name: "neighbours", Default: 5, Min: 1, Max: 1000, Line: "nearest training pages that tell what a page is like"}
 }
 
 func hmmSettings(centroid, anchor bool) []Setting {
-	s := []Setting{neighboursSetting(), {"raw", 0, 0, 1, "1 lets the belief fade along a path, as printed, and ranks without ε; 0 makes it sum to 1 at each page"}}
+	s := []Setting{neighboursSetting(), {Name: "raw", Max: 1, Line: "1 lets the belief fade along a path, as printed, and ranks without ε; 0 makes it sum to 1 at each page"}}
 	switch {
 	case !centroid:
 		return append(s, orderSetting())
 	case anchor:
-		s = append(s, Setting{"anchor", 0.5, 0, 1, "v: share of the anchor in the likeness to the targets"})
+		s = append(s, Setting{Name: "anchor", Default: 0.5, Max: 1, Line: "v: share of the anchor in the likeness to the targets"})
 	}
-	return append(s, Setting{"weight", 0.5, 0, 1, "w: share of the belief against the likeness to the targets"})
+	return append(s, Setting{Name: "weight", Default: 0.5, Max: 1, Line: "w: share of the belief against the likeness to the targets"})
 }
 
 func newHMM(centroid, anchor bool) func(Options) (Scorer, error) {
@@ -211,7 +212,7 @@ func (m *markov) Visit(c *web.Candidate, _ *web.Page, _ web.Verdict) []byte {
 		}
 		return b
 	}
-	return appendBelief(make([]byte, 0, 4*len(alpha)), alpha)
+	return wire.AppendFloat32s(make([]byte, 0, 4*len(alpha)), alpha)
 }
 
 // Score is in [0,1], up to ε more for hmm; a seed has 1.
@@ -245,7 +246,7 @@ func (m *markov) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 // Explain begins with the probability of a target by the path alone, as if
 // nothing were known of the page that holds the link; what that page shows
 // comes to it, and the likeness to the targets.
-func (m *markov) Explain(_ *web.Page, _ int, c *web.Candidate) []Reason {
+func (m *markov) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []Reason {
 	symbol, ok := readSymbol(c.Features, m.hmm.Symbols)
 	if !ok {
 		return nil
@@ -287,8 +288,8 @@ func (m *markov) Explain(_ *web.Page, _ int, c *web.Candidate) []Reason {
 //
 //	Σ cos(page, target) / Σ cos(page, neighbour)   over the k nearest
 //
-// and 0 for a page that is near to none. HTT14 compares with a crawler by
-// k-nearest neighbours and says no more of it.
+// and 0 for a page that is near to none. Hu, Tu & Tong 2014, table 1, compare with
+// a crawler by k-nearest neighbours and do not describe it.
 func newNearestPage(o Options) (Scorer, error) {
 	m, err := model.Of[*model.Markov](o.Model, model.HMM)
 	if err != nil {
@@ -299,7 +300,7 @@ func newNearestPage(o Options) (Scorer, error) {
 		return nil, err
 	}
 	k := int(o.set("neighbours"))
-	return &settled{seed: 1, values: ofPage(func(p *web.Page) float64 {
+	return &constant{seed: 1, values: ofPage(func(p *web.Page) float64 {
 		targets, all := 0., 0.
 		for _, n := range near.Nearest(m.Words.Page(p), k) {
 			all += n.Cosine

@@ -2,6 +2,7 @@ package score
 
 import (
 	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/learn/hmm"
 	"github.com/waggle-crawler/waggle/learn/kmeans"
 	"github.com/waggle-crawler/waggle/model"
@@ -18,11 +19,11 @@ import (
 // of first order. With viterbi max stands for Σ, along the path and in the
 // priority, and the priorities of all states sum to 1.
 //
-// Source: Hu, Tu & Tong 2014. The paper gives the model and no score but
-// "maximum probability link from the root" by Viterbi; this is the probability
-// that the page behind the link is a target (H9).
+// Source: Hu, Tu & Tong 2014, section 2.3. The paper gives the model, and for the
+// score of a link only the "maximum probability link" from the root by Viterbi;
+// this is the probability that the page behind the link is a target.
 type second struct {
-	fixed
+	stateless
 	words    *feature.Lexicon
 	hmm      *hmm.Second
 	clusters *kmeans.Clusters
@@ -83,7 +84,7 @@ func (s *second) Visit(c *web.Candidate, _ *web.Page, _ web.Verdict) []byte {
 	var room scratch
 	alpha := room.take(s.hmm.Belief())
 	s.now(alpha, symbol, c.Memory)
-	return appendBelief(make([]byte, 0, 4*len(alpha)), alpha)
+	return wire.AppendFloat32s(make([]byte, 0, 4*len(alpha)), alpha)
 }
 
 // Score is in [0,1]; a seed has 1.

@@ -78,15 +78,15 @@ func handMade() *model.File {
 	}}
 }
 
-// BPM09 B6, eq 5 and 6, by hand, with α normalised at each step: bees are C0,
-// steel is C1, and a page on nothing known is blank.
+// Equations 5 and 6 of Batsakis, Petrakis & Milios 2009 by hand, with α normalised
+// at each step: bees are C0, steel is C1, and a page on nothing known is blank.
 //
 //	steel              α ∝ (.2·.1, .3·.6, .5·.8)     = (.02, .18, .4)/.6
 //	                   α' = (.5/30+.4·.3, …)         = (.41, 1.41, 1.18)/3
 //	steel, bees        α ∝ (.41·.9, 1.41·.3, 1.18·.1) = (.369, .423, .118)/.91
 //	                   α'_0 = (.5·.369+.4·.423)/.91
 //	steel, nothing     α ∝ (0, .141, .118)/.259      α'_0 = .4·.141/.259
-func TestHMMRecursionB6(t *testing.T) {
+func TestHMMRecursion(t *testing.T) {
 	s := newScorer(t, "hmm", score.Options{Model: handMade(), Set: map[string]float64{"epsilon": 1e-6}})
 	steel, bees, nothing := pageOn("steel"), pageOn("bee"), pageOn("")
 	nearly(t, "steel", along(s, steel)[0], 0.41/3)
@@ -97,12 +97,12 @@ func TestHMMRecursionB6(t *testing.T) {
 	}
 }
 
-// B6, eq 5 and 6 as printed: α is not normalised, so it fades along a path, and
-// a target page 50 links away is worth less than steel next to a seed.
+// Equations 5 and 6 as printed: α is not normalised, so it shrinks along a path, and
+// a target page 50 links away ranks below a page on steel next to a seed.
 //
 //	steel          α = (.02, .18, .4)            α'_0 = .5·.02+.4·.18
 //	steel, bees    α = (.0738, .0846, .0236)     α'_0 = .5·.0738+.4·.0846
-func TestHMMRawB6(t *testing.T) {
+func TestHMMRaw(t *testing.T) {
 	raw := map[string]float64{"raw": 1}
 	s := newScorer(t, "hmm", score.Options{Model: handMade(), Set: raw})
 	steel, bees := pageOn("steel"), pageOn("bee")
@@ -121,9 +121,9 @@ func TestHMMRawB6(t *testing.T) {
 	nearly(t, "with the centroid, (.6, .8) for (1, 0)", along(near, steel, bees)[0], (0.07074+0.6)/2)
 }
 
-// B6: the priority does not fade along a path: it tends to what the model says
-// of a long walk among such pages, and a target page lifts it at any depth.
-func TestHMMOfLongPathsB6(t *testing.T) {
+// The normalised priority does not shrink along a path: it tends to what the model
+// says of a long walk among such pages, and a target page raises it at any depth.
+func TestHMMOfLongPaths(t *testing.T) {
 	s := newScorer(t, "hmm", score.Options{Model: handMade()})
 	var path []*web.Page
 	for range 200 {
@@ -138,9 +138,9 @@ func TestHMMOfLongPathsB6(t *testing.T) {
 	}
 }
 
-// B6, ties: the further states stand behind p(L0), each in steps of ε: after a
-// page on steel α' = (.14, .47, .39).
-func TestHMMTiesB6(t *testing.T) {
+// Ties of p(L0) are broken by the further states, each in steps of ε: after a page
+// on steel α' = (.14, .47, .39).
+func TestHMMTies(t *testing.T) {
 	m := handMade()
 	s := newScorer(t, "hmm", score.Options{Model: m, Set: map[string]float64{"epsilon": 0.5}})
 	nearly(t, "(.14, .47, .39) in steps of ½", along(s, pageOn("steel"))[0], 0.5*(0+0/4.+0/16.))
@@ -148,8 +148,8 @@ func TestHMMTiesB6(t *testing.T) {
 	nearly(t, "(.14, .47, .39) in steps of .1", along(s, pageOn("steel"))[0], 0.1*(1+4/16.+3/256.))
 }
 
-// B6: the cluster of a page is the one that most of its k nearest have.
-func TestHMMNeighboursB6(t *testing.T) {
+// The cluster of a page is the one that most of its k nearest have (section 3.3).
+func TestHMMNeighbours(t *testing.T) {
 	m := handMade()
 	p := m.Payload.(*model.Markov)
 	p.Pages = []sparse.Vector{
@@ -158,7 +158,7 @@ func TestHMMNeighboursB6(t *testing.T) {
 	p.Clusters = []int{1, 0, 0}
 	page := pageOn("honey steel") // cosines 1, .71, .95
 	for k, want := range map[float64]float64{
-		1: 0.41 / 3,                     // C1, as TestHMMRecursionB6
+		1: 0.41 / 3,                     // C1, as TestHMMRecursion
 		3: (0.5*0.18 + 0.4*0.09) / 0.32, // C0: α ∝ (.18, .09, .05)
 	} {
 		s := newScorer(t, "hmm", score.Options{Model: m, Set: map[string]float64{"neighbours": k, "epsilon": 1e-6}})
@@ -168,10 +168,10 @@ func TestHMMNeighboursB6(t *testing.T) {
 	}
 }
 
-// BPM09 B7: the mean of the hidden Markov model's priority, .41/3 here, and of
-// the cosine to the mean of the targets, (.6, .8, 0): of the page, .6 for one
-// on bees, and of page and anchor.
-func TestHMMCentroidB7(t *testing.T) {
+// The mean of the hidden Markov model's priority, .41/3 here, and of the cosine to
+// the mean of the targets, (.6, .8, 0): of the page, .6 for one on bees, or of page
+// and anchor (section 3.3).
+func TestHMMCentroid(t *testing.T) {
 	m := handMade()
 	m.Payload.(*model.Markov).Clusters = []int{1, 1} // so that bees are C1
 	page := pageOn("bee", "honey", "steel", "bees honey honey")
@@ -195,9 +195,9 @@ func TestHMMCentroidB7(t *testing.T) {
 	}
 }
 
-// B7, figure 3: pages with one path of clusters behind them are all the same to
-// hmm, and the one nearer to the targets goes first with a centroid.
-func TestHMMCentroidTellsApartB7(t *testing.T) {
+// Figure 3: hmm gives pages reached through the same clusters the same priority;
+// with a centroid the page nearer to the targets goes first.
+func TestHMMCentroidTellsPagesApart(t *testing.T) {
 	m := handMade()
 	far, close := pageOn("steel steel steel"), pageOn("steel steel honey")
 	plain := newScorer(t, "hmm", score.Options{Model: m})
@@ -212,8 +212,8 @@ func TestHMMCentroidTellsApartB7(t *testing.T) {
 	}
 }
 
-// HTT14 H9 with the recursions of H7, by hand. States are target and other;
-// steel is the first cluster, bees the second.
+// The priority of second order by hand. States are target and other; steel is the
+// first cluster, bees the second.
 //
 //	π .5 .5   a  .5 .5    b  .2 .8 0    a_ij0  .9 .2    b_ij(steel)  .1 .6
 //	             .25 .75     .7 .3 0           .6 .1                 .3 .8
@@ -224,7 +224,7 @@ func TestHMMCentroidTellsApartB7(t *testing.T) {
 //	                     Σ α2(i,j) a_ij0 = 6.92/14.3
 //	steel, bees, steel   α3 ∝ [Σ_i α2(i,j) a_ijk] b_jk          = (.618, 1.392, .222, 4.048)/6.28
 //	                     Σ α3(j,k) a_jk0 = 1.3726/6.28
-func TestHMM2ScoreH9(t *testing.T) {
+func TestHMM2Score(t *testing.T) {
 	words := feature.CountTerms([]*web.Page{pageOn("bee"), pageOn("steel")}, 1, nil)
 	m := &model.File{Kind: model.HMM2, Payload: &model.Markov{
 		Words: words,
@@ -268,7 +268,7 @@ func TestBeliefWithoutAPage(t *testing.T) {
 	}
 }
 
-// HTT14, the crawlers compared with: by the page's classifier alone. Of the
+// Hu, Tu & Tong 2014, table 1, the crawlers compared with: by the page's classifier alone. Of the
 // three nearest, cosines 1, .71 and .95, the last two are targets.
 func TestNearestPageLike(t *testing.T) {
 	m := handMade()

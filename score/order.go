@@ -17,8 +17,8 @@ import (
 //
 // So the priority reads as p(T0) rounded down to a bucket, plus less than ε.
 //
-// Source: Liu & Milios 2010, section 3.3 (Q2), where components count as equal
-// within ε of each other. That order is not transitive: with ε = .001 and p(T0)
+// Source: Liu & Milios 2010, section 3.3.2, where components count as equal within
+// ε of each other. That order is not transitive: with ε = .001 and p(T0)
 // of .5000, .5008 and .5016 the first is equal to the second and the second to
 // the third, yet the third is greater than the first. Buckets are transitive.
 //
@@ -35,7 +35,7 @@ const orderBits = 52
 
 // orderSetting is ε of the scorers that compare beliefs.
 func orderSetting() Setting {
-	return Setting{"epsilon", 0.001, 1e-6, 0.5, "ε: beliefs in the same bucket of this width are equal, and the next state decides"}
+	return Setting{Name: "epsilon", Default: 0.001, Min: 1e-6, Max: 0.5, Line: "ε: beliefs in the same bucket of this width are equal, and the next state decides"}
 }
 
 // newOrder makes the order of buckets of width epsilon, in (0,1].
@@ -75,16 +75,8 @@ func (o order) reason(belief []float64) Reason {
 	return Reason{Kind: ReasonHops, What: b.String(), Times: 1, Weight: o.priority(belief) - belief[0]}
 }
 
-// appendBelief writes a belief as a link carries it: float32 LE for each state.
-func appendBelief(b []byte, belief []float64) []byte {
-	for _, p := range belief {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(p)))
-	}
-	return b
-}
-
-// readBelief fills dst with a belief that appendBelief wrote, and makes it sum
-// to 1, which rounding may have cost it. ok is false, and dst of no use, when b
+// readBelief fills dst with a belief that wire.AppendFloat32s wrote for a link to
+// carry, and makes it sum to 1 again, as rounding may have changed the sum. ok is false, and dst of no use, when b
 // is not a belief over so many states.
 func readBelief(dst []float64, b []byte) (ok bool) {
 	if len(b) != 4*len(dst) {

@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/internal/wire"
 )
 
-// Q2: beliefs compare by the first bucket in which they differ.
-func TestOrderQ2(t *testing.T) {
+// Beliefs compare by the first bucket in which they differ (section 3.3.2).
+func TestOrder(t *testing.T) {
 	o := newOrder(0.001)
 	ascending := [][]float64{ // each line below the next
 		{0, 0, 1},
@@ -45,9 +47,9 @@ func TestOrderQ2(t *testing.T) {
 	}
 }
 
-// Q2: the order of priorities is the lexicographic order of buckets, as far as
-// they fit, for any ε: so it is transitive.
-func TestOrderIsLexicographicQ2(t *testing.T) {
+// The order of priorities is the lexicographic order of buckets, as far as they
+// fit, for any ε: so it is transitive.
+func TestOrderIsLexicographic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := newOrder(rapid.SampledFrom([]float64{1e-6, 0.0005, 0.001, 0.01, 0.3, 0.5}).Draw(t, "ε"))
 		// Near each other, so that buckets are often equal.
@@ -69,7 +71,7 @@ func TestOrderIsLexicographicQ2(t *testing.T) {
 
 func TestBeliefOnALink(t *testing.T) {
 	want := []float64{0.5, 0.1, 0, 0.4}
-	b := appendBelief(nil, want)
+	b := wire.AppendFloat32s(nil, want)
 	got := make([]float64, 4)
 	if !readBelief(got, b) {
 		t.Fatal("a belief is none")
@@ -82,9 +84,9 @@ func TestBeliefOnALink(t *testing.T) {
 	for name, bad := range map[string][]byte{
 		"nothing":   nil,
 		"cut short": b[:12],
-		"not 1":     appendBelief(nil, []float64{0, 0, 0, 0}),
-		"negative":  appendBelief(nil, []float64{-1, 1, 1, 0}),
-		"NaN":       appendBelief(nil, []float64{math.NaN(), 1, 0, 0}),
+		"not 1":     wire.AppendFloat32s(nil, []float64{0, 0, 0, 0}),
+		"negative":  wire.AppendFloat32s(nil, []float64{-1, 1, 1, 0}),
+		"NaN":       wire.AppendFloat32s(nil, []float64{math.NaN(), 1, 0, 0}),
 	} {
 		if readBelief(got, bad) {
 			t.Errorf("%s was read as a belief %v", name, got)

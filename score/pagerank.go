@@ -2,9 +2,9 @@ package score
 
 import "github.com/waggle-crawler/waggle/web"
 
-// pageRank orders by PageRank over the pages fetched and the addresses they
-// link to, computed anew every so many pages; then all that waits is scored
-// anew:
+// pageRank orders by PageRank over the pages fetched and the addresses they link
+// to. It is computed again after a number of pages, and then all links that wait are
+// scored again:
 //
 //	IR(p) = (1−d) + d·Σ IR(t)/c(t)    over the pages t that link to p
 //
@@ -31,20 +31,16 @@ var _ Scorer = (*pageRank)(nil)
 
 func pageRankSettings() []Setting {
 	return append(hotSettings(),
-		Setting{"d", 0.9, 0, 0.99, "share of its rank that a page passes on"},
-		Setting{"every", 100, 1, 1e6, "pages from one computation to the next"},
-		Setting{"iterations", 20, 1, 1000, "of a computation, from the ranks of the last one"},
+		Setting{Name: "d", Default: 0.9, Max: 0.99, Line: "share of its rank that a page passes on"},
+		Setting{Name: "every", Default: 100, Min: 1, Max: 1e6, Line: "pages from one computation to the next"},
+		Setting{Name: "iterations", Default: 20, Min: 1, Max: 1000, Line: "of a computation, from the ranks of the last one"},
 		journalSetting(),
 	)
 }
 
 func newPageRank(o Options) (Scorer, error) {
-	hot, err := newHotWords(o)
-	if err != nil {
-		return nil, err
-	}
 	return &pageRank{
-		journal: newJournal("pagerank", o), hot: hot, d: o.set("d"), every: int(o.set("every")),
+		journal: newJournal("pagerank", o), hot: newHotWords(o), d: o.set("d"), every: int(o.set("every")),
 		iterations: int(o.set("iterations")), node: make(map[uint64]int32), first: []int32{0},
 	}, nil
 }

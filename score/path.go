@@ -1,12 +1,12 @@
 package score
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 
 	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/learn/crf"
 	"github.com/waggle-crawler/waggle/learn/lattice"
 	"github.com/waggle-crawler/waggle/learn/memm"
@@ -30,8 +30,8 @@ import (
 //	               what it shows and the link that leads on
 //
 // Source: Liu & Milios 2010, sections 3.3.1, 4.3 and 5.3. The belief of a path
-// of a conditional random field is that of the path so far taken for a whole
-// chain (C4), not what the whole field would say of it.
+// of a conditional random field is that of the path so far, taken for a whole
+// chain (equations 8 and 9); it is not a posterior of the whole field.
 type Path struct {
 	space   *feature.Space
 	weights *lattice.Weights
@@ -49,7 +49,7 @@ type PathOptions struct {
 	Viterbi bool
 	// Observe begins with what the model says of the first page; the default is
 	// the share of training sequences that begin in each state, whatever that
-	// page shows (Q9).
+	// page shows.
 	Observe bool
 	// Bias predicts by the weights of what every page shows; the default is by
 	// the share of training links from state to state.
@@ -122,7 +122,7 @@ func (p *Path) Follow(features, memory []byte, page *web.Page) []byte {
 		}
 		first := make([]float64, p.weights.States)
 		p.weights.Start(first, shown)
-		return appendFloats(make([]byte, 0, 4*len(first)), first)
+		return wire.AppendFloat32s(make([]byte, 0, 4*len(first)), first)
 	}
 	var room scratch
 	s := p.weights.States
@@ -131,10 +131,10 @@ func (p *Path) Follow(features, memory []byte, page *web.Page) []byte {
 	p.belief(alpha, link, memory)
 	p.weights.Potentials(potentials, shown)
 	p.weights.Potentials(potentials, p.space.Inlink(link))
-	b := appendFloats(make([]byte, 0, 4*(s+p.arcs)), alpha)
+	b := wire.AppendFloat32s(make([]byte, 0, 4*(s+p.arcs)), alpha)
 	for at, ok := range p.weights.Allowed {
 		if ok {
-			b = appendFloats(b, potentials[at:at+1])
+			b = wire.AppendFloat32s(b, potentials[at:at+1])
 		}
 	}
 	return b
@@ -154,7 +154,7 @@ func (p *Path) belief(dst []float64, link feature.Link, memory []byte) {
 	case 4 * s: // of a first page
 		if p.observe {
 			first := room.take(s)
-			if readFloats(first, memory) {
+			if wire.ReadFloat32s(first, memory) {
 				p.weights.Start(first, p.space.Outlink(link))
 				memm.Start(dst, first)
 				return
@@ -162,7 +162,7 @@ func (p *Path) belief(dst []float64, link feature.Link, memory []byte) {
 		}
 	case 4 * (s + p.arcs):
 		alpha, arcs, potentials := room.take(s), room.take(p.arcs), room.take(s*s)
-		if readBelief(alpha, memory[:4*s]) && readFloats(arcs, memory[4*s:]) {
+		if readBelief(alpha, memory[:4*s]) && wire.ReadFloat32s(arcs, memory[4*s:]) {
 			for at, ok := range p.weights.Allowed {
 				if ok {
 					potentials[at], arcs = arcs[0], arcs[1:]
@@ -190,8 +190,8 @@ func (p *Path) belief(dst []float64, link feature.Link, memory []byte) {
 // with p normalised for each T_i, whatever the model's own normalisation, and
 // a_ij the share of moves in training or, by PathOptions.Bias, exp of the
 // weights of the bias. Those were learnt beside all that a page shows: alone
-// they say little. It sums to 1. Q6: the paper prints no such step, hidden
-// Markov crawlers have it (BPM09 eq 6).
+// they say little. It sums to 1. The paper prints no such step; hidden Markov
+// crawlers have it (Batsakis, Petrakis & Milios 2009, equation 6).
 func (p *Path) Predict(dst []float64, features, memory []byte) {
 	p.predict(dst, p.link(features), memory)
 }
@@ -238,27 +238,4 @@ func (s *scratch) take(n int) []float64 {
 	}
 	s.used += n
 	return s.room[s.used-n : s.used : s.used]
-}
-
-// appendFloats appends numbers as float32 LE.
-func appendFloats(b []byte, list []float64) []byte {
-	for _, x := range list {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(x)))
-	}
-	return b
-}
-
-// readFloats fills dst from as many float32 LE; ok is false if one of them is
-// no finite number.
-func readFloats(dst []float64, b []byte) (ok bool) {
-	if len(b) != 4*len(dst) {
-		return false
-	}
-	for i := range dst {
-		dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
-		if math.IsNaN(dst[i]) || math.IsInf(dst[i], 0) {
-			return false
-		}
-	}
-	return true
 }

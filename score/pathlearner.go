@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/web"
@@ -14,7 +15,7 @@ import (
 //
 // α and δ of a page travel with its links. A page to which several paths lead
 // waits with the best of them, which is what a frontier does with priorities:
-// the maximum of P8. Its sum, and the noisy-or that bounds it, need the worth of
+// the maximum. The paper's sum, and the noisy-or that bounds it, need the worth of
 // an address over all pages that link there: then it is kept, by a 64-bit hash
 // of the address, within the bound of the journal.
 //
@@ -22,8 +23,8 @@ import (
 // Websites using Sequential Models, 2005.
 type pathLearner struct {
 	journal
-	guide *Guide
-	join  Join
+	guide *guide.Guide
+	join  guide.Join
 	links map[uint64]float64 // worth over all paths so far; nil for the maximum
 }
 
@@ -31,20 +32,20 @@ var _ Scorer = (*pathLearner)(nil)
 
 func pathLearnerSettings() []Setting {
 	return append(guideSettings(),
-		Setting{"join", 0, 0, 2, "worth of a page that several pages link to: 0 the maximum, 1 the sum, as printed, 2 noisy-or"},
+		Setting{Name: "join", Max: 2, Line: "worth of a page that several pages link to: 0 the maximum, 1 the sum, as printed, 2 noisy-or"},
 		journalSetting())
 }
 
 // guideSettings are those of every scorer that follows a Guide.
 func guideSettings() []Setting {
 	return []Setting{
-		{"printed", 0, 0, 1, "1 takes the rewards as printed; 0 discounts by the way that is left (vstd)"},
-		{"endless", 0, 0, 1, "1 forgets that paths end at goals and wrong turns, as rewards as printed do; 0 counts how often they go on"},
+		{Name: "printed", Max: 1, Line: "1 takes the rewards as printed; 0 discounts them by the distance to the goal (vstd)"},
+		{Name: "endless", Max: 1, Line: "1 ignores that paths end at goals and wrong turns, as printed rewards do; 0 counts how often they go on"},
 	}
 }
 
-func guideOf(o Options) (*Guide, error) {
-	return NewGuide(o.Model, GuideOptions{Printed: o.set("printed") >= 0.5, Endless: o.set("endless") >= 0.5})
+func guideOf(o Options) (*guide.Guide, error) {
+	return guide.New(o.Model, guide.Options{Printed: o.set("printed") >= 0.5, Endless: o.set("endless") >= 0.5})
 }
 
 func newPathLearner(o Options) (Scorer, error) {
@@ -52,8 +53,8 @@ func newPathLearner(o Options) (Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &pathLearner{journal: newJournal("pathlearner", o), guide: g, join: Join(o.set("join"))}
-	if l.join != JoinMax {
+	l := &pathLearner{journal: newJournal("pathlearner", o), guide: g, join: guide.Join(o.set("join"))}
+	if l.join != guide.Max {
 		l.links = make(map[uint64]float64)
 	}
 	return l, nil
@@ -73,7 +74,7 @@ func (l *pathLearner) Visit(c *web.Candidate, p *web.Page, _ web.Verdict) []byte
 	if p == nil {
 		return nil
 	}
-	memory, _ := l.guide.visit(c.Features, c.Memory, p).AppendBinary(nil) // never fails
+	memory, _ := l.guide.Visit(c.Features, c.Memory, p).AppendBinary(nil) // never fails
 	if l.links == nil || len(p.Links) == 0 {
 		return memory
 	}
@@ -114,7 +115,7 @@ func (l *pathLearner) apply(e *entry) {
 // until the first one is through.
 func (l *pathLearner) Score(c *web.Candidate) float64 {
 	if len(c.Features) == 0 {
-		if l.join == JoinSum {
+		if l.join == guide.Sum {
 			return math.MaxFloat64
 		}
 		return 1
@@ -133,13 +134,13 @@ func (l *pathLearner) Restore(state []byte) error { return l.restore(state, l.ap
 // newApproximate makes the crawler that the paper compares with and calls
 // accelerated focused crawler: maximum entropy over the labels by what the link
 // shows, without the path, and the link that is likeliest to lead to a goal goes
-// first (P11). Chakrabarti's crawler is the scorer apprentice.
+// first (section 4.4.2). Chakrabarti's crawler is the scorer apprentice.
 func newApproximate(o Options) (Scorer, error) {
 	m, err := model.Of[*model.Paths](o.Model, model.PathLearner)
 	if err != nil {
 		return nil, err
 	}
-	return &settled{seed: 1, values: func(dst []float64, p *web.Page) {
+	return &constant{seed: 1, values: func(dst []float64, p *web.Page) {
 		for i := range dst {
 			dst[i] = leadsToGoal(m, m.Link(&p.Links[i]))
 		}

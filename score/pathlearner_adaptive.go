@@ -7,12 +7,13 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// adaptivePaths is the path learner that sees how its guesses turn out: paths of
-// other sites say how links are called there, and the site at hand says where
-// on its pages the good ones are.
+// adaptivePaths is the path learner with feedback: paths of other sites tell which
+// words links have there, and the pages of the current site tell where on its pages
+// the good links are.
 //
 // A link followed was rated s, and its page, once there, is worth w by all that
 // the model knows of it (Worth). The next rating s of a link is drawn to what
@@ -29,7 +30,7 @@ import (
 // the judge alone costs it the lists that lead to them.
 type adaptivePaths struct {
 	journal
-	guide  *Guide
+	guide  *guide.Guide
 	page   func(*web.Page, web.Verdict) float64
 	judged bool
 	k      float64
@@ -51,9 +52,9 @@ var _ Scorer = (*adaptivePaths)(nil)
 
 func adaptivePathsSettings() []Setting {
 	return append(guideSettings(),
-		Setting{"critic", 0, 0, 1, "what a page turned out to be worth: 0 by the model itself, 1 by the judge"},
-		Setting{"k", 4, 0.001, 1e6, "links that the rating before counts as, against those seen"},
-		Setting{"every", 5, 1, 1e6, "pages after which all that waits is scored anew, and later a twentieth of the pages so far"},
+		Setting{Name: "critic", Max: 1, Line: "what a page turned out to be worth: 0 by the model itself, 1 by the judge"},
+		Setting{Name: "k", Default: 4, Min: 0.001, Max: 1e6, Line: "links that the rating before counts as, against those seen"},
+		Setting{Name: "every", Default: 5, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew, and later a twentieth of the pages so far"},
 		journalSetting())
 }
 
@@ -83,15 +84,15 @@ func (l *adaptivePaths) Extract(p *web.Page, _ web.Verdict) [][]byte {
 	return out
 }
 
-// passed is a link as it waits.
-type passed struct {
+// waiting is a link in the frontier, as features and memory have it.
+type waiting struct {
 	page, place uint64 // numbers of the page that holds it, and of its place there
 	shows       []byte
 	at          []byte // place of its page on the path
 }
 
 // read reads features and memory; ok is false for a seed.
-func (*adaptivePaths) read(c *web.Candidate) (p passed, ok bool) {
+func (*adaptivePaths) read(c *web.Candidate) (p waiting, ok bool) {
 	if len(c.Features) < 4 {
 		return p, false
 	}
@@ -117,7 +118,7 @@ func (l *adaptivePaths) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []by
 		return nil
 	}
 	link, ok := l.read(c)
-	at := l.guide.visit(link.shows, link.at, p)
+	at := l.guide.Visit(link.shows, link.at, p)
 	if ok {
 		worth := l.guide.Worth(at)
 		if l.judged {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/score/scoretest"
@@ -73,179 +74,25 @@ func fitPaths(t testing.TB, what shown, set map[string]float64) *model.File {
 	return f
 }
 
-func guide(t testing.TB, f *model.File, o score.GuideOptions) *score.Guide {
+func newGuide(t testing.TB, f *model.File, o guide.Options) *guide.Guide {
 	t.Helper()
-	g, err := score.NewGuide(f, o)
+	g, err := guide.New(f, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return g
 }
 
-// P1, P8, P9: what is learnt on some sites leads to the goal on another one, in
-// either model and by either reward: the link on the way is worth more than the
-// wrong turn, the goal is known when it is reached, and pages bear their names.
-func TestP9LeadsToTheGoal(t *testing.T) {
-	what := beePaths(t)
-	unseen, _ := honeySites(9)
-	for _, dual := range []float64{0, 1} {
-		for _, printed := range []bool{false, true} {
-			t.Run(fmt.Sprint("dual ", dual, " printed ", printed), func(t *testing.T) {
-				g := guide(t, fitPaths(t, what, map[string]float64{"dual": dual}), score.GuideOptions{Printed: printed})
-				page := func(name string) *web.Page { return unseen[parse("http://s8.test/"+name)] }
-				home := g.Begin(page(""))
-				links := g.Links(page(""))
-				if list, steel := g.Rate(home, links[0]), g.Rate(home, links[1]); !(list > steel) {
-					t.Errorf("the link to the list is worth %v, that to steel %v", list, steel)
-				}
-				list := g.Follow(home, links[0], page("list"))
-				if _, s := g.State(list); s.String() != "List" {
-					t.Errorf("the list is taken for %s", s)
-				}
-				steel := g.Follow(home, links[1], page("steel"))
-				if _, s := g.State(steel); s.String() != paths.Fail {
-					t.Errorf("steel is taken for %s", s)
-				}
-				links = g.Links(page("list"))
-				if honey, steel := g.Rate(list, links[0]), g.Rate(list, links[1]); !(honey > steel) {
-					t.Errorf("the link to honey is worth %v, that to steel %v", honey, steel)
-				}
-				honey := g.Follow(list, links[0], page("honey"))
-				if !g.Goal(honey) || g.Goal(list) || g.Goal(steel) || g.Goal(home) {
-					t.Error("the goal, and it alone, is to be known as one")
-				}
-				if !g.GoalAlone(page("honey")) || g.GoalAlone(page("steel")) {
-					t.Error("the goal page is to be known by itself too")
-				}
-				if !(g.Worth(honey) > g.Worth(steel)) {
-					t.Errorf("the goal is worth %v, the wrong turn %v", g.Worth(honey), g.Worth(steel))
-				}
-			})
-		}
-	}
-}
-
-// P7, P8 against enumeration: the worth of a link is the mean reward of its
-// states over all labellings of the path that led there.
-func TestP8Enumeration(t *testing.T) {
-	what := beePaths(t)
-	f := fitPaths(t, what, nil)
-	m := f.Payload.(*model.Paths)
-	g, onward := guide(t, f, score.GuideOptions{Endless: true}), guide(t, f, score.GuideOptions{})
-	home, list := what.site[parse("http://s0.test/")], what.site[parse("http://s0.test/list")]
-	at := g.Follow(g.Begin(home), g.Links(home)[0], list)
-	got := g.Rate(at, g.Links(list)[1])
-
-	n := len(m.States)
-	states := func(kind int, v []float64) func(int) float64 { return func(y int) float64 { return v[kind*n+y] } }
-	emit := func(kind int, obs func() []uint32) []float64 {
-		out := make([]float64, 2*n)
-		for _, id := range obs() {
-			for y := range n {
-				out[kind*n+y] += m.Field.State[int(id)*2*n+kind*n+y]
-			}
-		}
-		return out
-	}
-	ids := func(p *web.Page, l *web.Link) func() []uint32 {
-		return func() (out []uint32) {
-			v := m.Page
-			if p == nil {
-				for _, e := range m.Link(l) {
-					out = append(out, e.ID)
-				}
-				return out
-			}
-			for _, e := range v(p) {
-				out = append(out, e.ID)
-			}
-			return out
-		}
-	}
-	e1, e2 := states(0, emit(0, ids(home, nil))), states(1, emit(1, ids(nil, &home.Links[0])))
-	e3, e4 := states(0, emit(0, ids(list, nil))), states(1, emit(1, ids(nil, &list.Links[1])))
-	arc := func(i, j int) float64 { return m.Field.Arc[i*2*n+j] }
-	above, below := 0., 0.
-	for a := range n {
-		for b := range n { // the link's state, and that of its page
-			for d := range n {
-				w := math.Exp(e1(a) + arc(a, n+b) + e2(b) + arc(n+b, b) + e3(b) + arc(b, n+d) + e4(d))
-				above += w * m.Discounted[n+d]
-				below += w
-			}
-		}
-	}
-	if want := above / below; math.Abs(got-want) > 1e-6 {
-		t.Errorf("worth %v, by enumeration %v", got, want)
-	}
-	// And what is asked besides: that a path goes on from the list.
-	goesOn := 0.
-	for y, a := range at.Alpha {
-		goesOn += a * m.Onward[y]
-	}
-	if x := onward.Rate(at, g.Links(list)[1]); math.Abs(x-got*goesOn) > 1e-9 {
-		t.Errorf("worth %v of a path that ends, want %v", x, got*goesOn)
-	}
-}
-
-// α and δ travel with links, through their bytes, and what arrives there is
-// what was sent; foreign bytes are no place.
-func TestPlaceTravels(t *testing.T) {
-	what := beePaths(t)
-	g := guide(t, fitPaths(t, what, nil), score.GuideOptions{})
-	home := what.site[parse("http://s0.test/")]
-	at := g.Begin(home)
-	b, err := at.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	back := g.Place(b)
-	for i := range at.Alpha {
-		if math.Abs(back.Alpha[i]-at.Alpha[i]) > 1e-6 || math.Abs(back.Delta[i]-at.Delta[i]) > 1e-4*math.Abs(at.Delta[i])+1e-6 {
-			t.Errorf("state %d: %v, %v came back as %v, %v", i, at.Alpha[i], at.Delta[i], back.Alpha[i], back.Delta[i])
-		}
-	}
-	for _, foreign := range [][]byte{nil, {1}, b[1:], make([]byte, len(b)), []byte(strings.Repeat("\xff", len(b)))} {
-		if p := g.Place(foreign); p.Alpha != nil {
-			t.Errorf("%x is a place", foreign)
-		}
-		if x := g.Rate(g.Place(foreign), []byte("\xff\xff\xff\xff\xff\xff")); !(x >= 0 && x <= 1) {
-			t.Errorf("worth %v", x)
-		}
-	}
-}
-
-// P8: the ways to join the worths of several links.
-func TestP8Joins(t *testing.T) {
-	for name, want := range map[string]float64{"max": 0.5, "sum": 1.1, "noisy-or": 1 - 0.5*0.6*0.8} {
-		j, err := score.ParseJoin(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x := 0.
-		for _, w := range []float64{0.4, 0.5, 0.2} {
-			x = j.Add(x, w)
-		}
-		if math.Abs(x-want) > 1e-12 {
-			t.Errorf("%s: %v, want %v", name, x, want)
-		}
-	}
-	if _, err := score.ParseJoin("mean"); err == nil {
-		t.Error("there is no mean")
-	}
-}
-
-// P8 in a crawl: a page to which two pages link is worth both links together, as
-// join says, twice linked from one page or not; a link that is worth less than
-// another one to its page is worth what that page is; and a crawl that is taken
-// up again goes on with the same worths.
-func TestP8JoinsInACrawl(t *testing.T) {
+// Joins in a crawl: a page to which two pages link has the worth of both links, as
+// join says, whether or not one page links to it twice; every link to a page ranks
+// by the worth of that page; and a resumed crawl goes on with the same worths.
+func TestJoinsInACrawl(t *testing.T) {
 	what := beePaths(t)
 	f := fitPaths(t, what, nil)
 	unseen, _ := honeySites(9)
 	home, list := unseen[parse("http://s8.test/")], unseen[parse("http://s8.test/list")]
 	list.Links = append(list.Links, list.Links[1]) // steel twice
-	g := guide(t, f, score.GuideOptions{})
+	g := newGuide(t, f, guide.Options{})
 	at := g.Begin(home)
 	above, below := g.Rate(at, g.Links(home)[1]), g.Rate(g.Follow(at, g.Links(home)[0], list), g.Links(list)[1])
 	for join, want := range map[float64]float64{0: math.Max(above, below), 1: above + below, 2: 1 - (1-above)*(1-below)} {
@@ -293,7 +140,7 @@ func TestAdaptivePaths(t *testing.T) {
 	what := beePaths(t)
 	f := fitPaths(t, what, nil)
 	s := newScorer(t, "pathlearner-adaptive", score.Options{Model: f, Set: map[string]float64{"k": 2, "every": 2}})
-	g := guide(t, f, score.GuideOptions{})
+	g := newGuide(t, f, guide.Options{})
 	pages := site{}
 	home := pages.add("http://new.test/", "welcome to the bees", "http://new.test/0 honey", "http://new.test/1 honey", "http://new.test/2 honey", "http://new.test/3 honey")
 	for i, place := range []string{"html/body/ul/li/a", "html/body/ul/li/a", "html/body/ul/li/a", "html/body/p/a"} {
@@ -355,8 +202,8 @@ func TestAdaptivePathsByTheJudge(t *testing.T) {
 	}
 }
 
-// P11: afc-approx goes by the link alone, whatever led to its page.
-func TestP11Approximate(t *testing.T) {
+// afc-approx goes by the link alone, whatever led to its page (section 4.4.2).
+func TestApproximateFocusedCrawler(t *testing.T) {
 	what := beePaths(t)
 	s := newScorer(t, "afc-approx", score.Options{Model: fitPaths(t, what, nil)})
 	list := what.site[parse("http://s0.test/list")]

@@ -12,13 +12,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/setting"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -34,15 +33,15 @@ type Scorer interface {
 	Restore(state []byte) error
 }
 
-// Options are what scorers are made of; which ones need what is told by the
-// errors of New.
+// Options are what scorers are made of; Description.Needs tells
+// which of them a scorer needs.
 type Options struct {
 	// Seed is the run's: the only source of chance.
 	Seed uint64
-	// Page is the similarity of a judged page to the topic, in [0,1]. nil is
-	// the verdict's relevance, the graded value of CPS02 (A1); for
-	// best-first as printed in BPM09 (B3) give the cosine to the topic, and
-	// the same for Anchor.
+	// Page is the similarity of a judged page to the topic, in [0,1]; nil = the
+	// verdict's relevance, as in Chakrabarti, Punera & Subramanyam 2002, section
+	// 2.1. For best-first as in Batsakis, Petrakis & Milios 2009, section 3.1, give
+	// the cosine to the topic, and the same for Anchor.
 	Page func(p *web.Page, v web.Verdict) float64
 	// Anchor is the similarity of an anchor's text to the topic, in [0,1].
 	// Both functions are pure and safe for concurrent use.
@@ -55,29 +54,21 @@ type Options struct {
 	// DF holds the document frequencies by which words are weighed; nil = those
 	// of English.
 	DF *text.DF
-	// Thesaurus tells the semantic scorers which words are related; nil knows
-	// of none.
+	// Thesaurus tells the semantic scorers, which need one, which words are
+	// related.
 	Thesaurus Thesaurus
 	// Model is a trained model, for the scorers that were taught before the
 	// crawl, and for the apprentice, which can do without.
 	Model *model.File
-	// Classes names the classes of a taxonomy that a page belongs to, as paths
-	// such as /Arts/Music; nil = there is no taxonomy. It is pure and safe for
-	// concurrent use.
-	Classes func(*web.Page) []string
+	// Taxonomy says that the judge knows a taxonomy, so that its verdicts name the
+	// classes of pages.
+	Taxonomy bool
 	// Set changes settings of the scorer, by name; Settings lists them.
 	Set map[string]float64
 	// Learn is given what computes a model anew from all that was seen, such as
 	// a training during the crawl, and calls it once before it returns: so the
 	// time of it can be told from that of a visit. nil calls it and no more.
 	Learn func(compute func())
-}
-
-// Setting is a constant of a strategy that Options.Set can change.
-type Setting struct {
-	Name              string
-	Default, Min, Max float64
-	Line              string
 }
 
 // set returns the setting of that name; New has checked and completed them.
@@ -89,37 +80,11 @@ func (o Options) set(name string) float64 {
 	return v
 }
 
-// whole refuses fractions where settings number choices or count.
-func (o Options) whole(names ...string) error {
-	for _, name := range names {
-		if v := o.set(name); v != math.Trunc(v) {
-			return fmt.Errorf("setting %s = %v: give a whole number", name, v)
-		}
-	}
-	return nil
-}
-
 // complete returns o with a value for each of the settings.
 func (o Options) complete(settings []Setting) (Options, error) {
-	set := make(map[string]float64, len(settings))
-	var names []string
-	for _, s := range settings {
-		set[s.Name] = s.Default
-		names = append(names, s.Name)
-	}
-	for _, name := range slices.Sorted(maps.Keys(o.Set)) {
-		i := slices.Index(names, name)
-		if i < 0 {
-			if len(names) == 0 {
-				return o, fmt.Errorf("there is no setting %q; it has none", name)
-			}
-			return o, fmt.Errorf("there is no setting %q; it has %s", name, strings.Join(names, ", "))
-		}
-		s, v := settings[i], o.Set[name]
-		if !(v >= s.Min && v <= s.Max) {
-			return o, fmt.Errorf("setting %s = %v: give a number in %v…%v", name, v, s.Min, s.Max)
-		}
-		set[name] = v
+	set, err := setting.Complete(settings, o.Set)
+	if err != nil {
+		return o, err
 	}
 	o.Set = set
 	if o.Analyzer == nil {
@@ -134,120 +99,65 @@ func (o Options) complete(settings []Setting) (Options, error) {
 	return o, nil
 }
 
+// Words are the stems of a text, as those of pages (web.Term) are made.
+func (o Options) Words(s string) []string {
+	if o.Analyzer == nil {
+		o.Analyzer = text.NewAnalyzer()
+	}
+	return o.Analyzer.Words(s)
+}
+
 // Line is a name of a scorer with what it does in one line.
 type Line struct {
 	Name, Line string
 }
 
-type maker struct {
-	Line
-	make     func(Options) (Scorer, error)
-	settings []Setting
-	model    model.Kind // that it is made of, "" for none
-}
-
-func makers() []maker {
-	return []maker{
-		{Line{"breadth-first", "near the seeds first, in the order found"}, newBreadthFirst, nil, ""},
-		{Line{"random", "in random order"}, newRandom, nil, ""},
-		{Line{"best-first-page", "links of relevant pages first"}, newBestFirst(pageAlone), nil, ""},
-		{Line{"best-first-anchor", "links with relevant anchors first"}, newBestFirst(anchorAlone), nil, ""},
-		{Line{"best-first-both", "the mean of page and anchor"}, newBestFirst(pageAndAnchor), weightSettings(), ""},
-		{Line{"best-n-first", "best-first-both in batches of N pages"}, newBestN, bestNSettings(), ""},
-		{Line{"fish-search", "a few links of relevant pages, fewer of others, three deep"}, newFish, fishSettings(), ""},
-		{Line{"shark-search-0.5", "relevance inherited along the path, anchor and its surroundings; γ = ½"}, newShark, sharkSettings(0.5), ""},
-		{Line{"shark-search-0.8", "the same, with more weight on what is inherited"}, newShark, sharkSettings(0.8), ""},
-		{Line{"semantic-synonym", "words of page and anchor that mean what the keywords mean"}, newSemantic(false), semanticSettings(false), ""},
-		{Line{"semantic-hypernym", "the same, and wider or narrower words by half"}, newSemantic(true), semanticSettings(true), ""},
-		{Line{"infospiders-like", "a population of agents that learn which keywords near a link promise"}, newSpiders, spidersSettings(), ""},
-		{Line{"backlink", "addresses that most fetched pages link to first"}, newBacklink, backlinkSettings(), ""},
-		{Line{"pagerank", "addresses of the highest PageRank first"}, newPageRank, pageRankSettings(), ""},
-		{Line{"opic", "addresses that hold the most cash first"}, newOPIC, opicSettings(), ""},
-		{Line{"aggarwal", "interest ratios of words, address, parents and siblings"}, newAggarwal, aggarwalSettings(), ""},
-		{Line{"ache-like-hard", "a link classifier retrained as it goes; links of relevant pages alone"}, newACHE, acheSettings(true), ""},
-		{Line{"ache-like-soft", "the same, with the links of all pages"}, newACHE, acheSettings(false), ""},
-		{Line{"tagpath-bandit-like", "a bandit over places in page templates"}, newTagPath, tagPathSettings(), ""},
-		{Line{"apprentice", "learns from the words around followed links, by their distance in the page"}, newApprentice, apprenticeSettings(false), ""},
-		{Line{"apprentice-tempered", "the same with its evidence tempered, and weighed against the relevance of the page"}, newApprentice, apprenticeSettings(true), ""},
-		{Line{"anthelion-like", "a bandit over hosts times naive Bayes over addresses"}, newAnthelion, anthelionSettings(), ""},
-		{Line{"memm", "hop distances along the path, by a trained maximum-entropy Markov model"}, newChain(model.MEMM), chainSettings(), model.MEMM},
-		{Line{"crf", "the same, by a trained conditional random field"}, newChain(model.CRF), chainSettings(), model.CRF},
-		{Line{"hmm", "the same, by a trained hidden Markov model over clusters of pages"}, newHMM(false, false), hmmSettings(false, false), model.HMM},
-		{Line{"hmm-centroid-page", "the mean of hmm and the likeness of the page to the targets"}, newHMM(true, false), hmmSettings(true, false), model.HMM},
-		{Line{"hmm-centroid-both", "the mean of hmm and the likeness of page and anchor to the targets"}, newHMM(true, true), hmmSettings(true, true), model.HMM},
-		{Line{"hmm2", "hop distances by the last two pages, by a trained hidden Markov model of second order"}, newHMM2, hmm2Settings(), model.HMM2},
-		{Line{"contextgraph", "links of pages nearest to targets, by a trained classifier of layers"}, newContextGraph, contextGraphSettings(), model.ContextGraph},
-		{Line{"rlspider", "links of the highest value, by a trained classifier of their words"}, newRLSpider, nil, model.RLSpider},
-		{Line{"bayes-page-like", "links of pages that naive Bayes takes for targets"}, newBayesPage, nil, model.ContextGraph},
-		{Line{"pathlearner", "what a link is worth on the way to a goal, by a model of labelled paths"}, newPathLearner, pathLearnerSettings(), model.PathLearner},
-		{Line{"pathlearner-adaptive", "the same, drawn to what links of the same page turned out to be worth"}, newAdaptivePaths, adaptivePathsSettings(), model.PathLearner},
-		{Line{"afc-approx", "links likeliest to lead to a goal by their words alone, by the same model"}, newApproximate, nil, model.PathLearner},
-		{Line{"knn-page-like", "links of pages whose nearest training pages are targets"}, newNearestPage, []Setting{neighboursSetting()}, model.HMM},
-	}
-}
-
 // Model is the kind of trained model that the scorer of that name is made of,
 // "" if it needs none.
 func Model(name string) model.Kind {
-	for _, m := range makers() {
-		if m.Name == name {
-			return m.model
-		}
-	}
-	return ""
+	d, _ := Describe(name)
+	return d.Model()
 }
 
 // Settings lists what Options.Set can change of the scorer of that name, nil
 // when there is nothing or no such scorer.
 func Settings(name string) []Setting {
-	for _, m := range makers() {
-		if m.Name == name {
-			return m.settings
-		}
-	}
-	return nil
+	d, _ := Describe(name)
+	return d.Settings
 }
 
 // Names lists the scorers.
 func Names() []Line {
 	var out []Line
-	for _, m := range makers() {
-		out = append(out, m.Line)
+	for _, d := range Descriptions() {
+		out = append(out, Line{d.Name, d.Line})
 	}
 	return out
 }
 
-// New makes the scorer of that name.
+// New makes the scorer of that name, one of this package, see Description.New.
 func New(name string, o Options) (Scorer, error) {
+	if d, ok := Describe(name); ok {
+		return d.New(o)
+	}
 	var known []string
-	for _, m := range makers() {
-		if m.Name == name {
-			o, err := o.complete(m.settings)
-			if err != nil {
-				return nil, fmt.Errorf("scorer %s: %w", name, err)
-			}
-			s, err := m.make(o)
-			if err != nil {
-				return nil, fmt.Errorf("scorer %s: %w", name, err)
-			}
-			return s, nil
-		}
-		known = append(known, m.Name)
+	for _, d := range Descriptions() {
+		known = append(known, d.Name)
 	}
 	return nil, fmt.Errorf("there is no scorer %q; the scorers are %s", name, strings.Join(known, ", "))
 }
 
-// fixed is a scorer's part that learns nothing: it keeps no memory, and its
+// stateless is the part of a scorer that learns nothing: it keeps no memory, and its
 // scores never change.
-type fixed struct{}
+type stateless struct{}
 
-func (fixed) Visit(*web.Candidate, *web.Page, web.Verdict) []byte  { return nil }
-func (fixed) Recall(*web.Candidate, *web.Page, web.Verdict) []byte { return nil }
-func (fixed) Stale() bool                                          { return false }
-func (fixed) Rescores() bool                                       { return false }
-func (fixed) State() []byte                                        { return nil }
+func (stateless) Visit(*web.Candidate, *web.Page, web.Verdict) []byte  { return nil }
+func (stateless) Recall(*web.Candidate, *web.Page, web.Verdict) []byte { return nil }
+func (stateless) Stale() bool                                          { return false }
+func (stateless) Rescores() bool                                       { return false }
+func (stateless) State() []byte                                        { return nil }
 
-func (fixed) Restore(state []byte) error {
+func (stateless) Restore(state []byte) error {
 	if len(state) > 0 {
 		return errors.New("scorer: the state is that of another scorer; resume with the one of the first run")
 	}

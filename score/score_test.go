@@ -90,9 +90,17 @@ var (
 	analyzer = text.NewAnalyzer()
 )
 
+// noThesaurus knows of no related words.
+type noThesaurus struct{}
+
+func (noThesaurus) Related(string) (synonyms, wider []string) { return nil, nil }
+
 func newScorer(t testing.TB, name string, o score.Options) score.Scorer {
 	o.Seed, o.Anchor, o.Keywords = 7, likeness, []string{"bees", "waggle dance"}
 	o.DF, o.Analyzer = english, analyzer
+	if o.Thesaurus == nil {
+		o.Thesaurus = noThesaurus{}
+	}
 	if o.Model == nil {
 		o.Model = trained(t, name)
 	}
@@ -286,8 +294,8 @@ func TestNewErrors(t *testing.T) {
 		want string
 	}{
 		{"depth-first", score.Options{}, "the scorers are breadth-first, random"},
-		{"best-first-anchor", score.Options{}, "Options.Anchor"},
-		{"best-first-both", score.Options{}, "Options.Anchor"},
+		{"best-first-anchor", score.Options{}, "give keywords, a description or example pages"},
+		{"best-first-both", score.Options{}, "give keywords, a description or example pages"},
 		{"best-first-both", score.Options{Anchor: anchor, Set: map[string]float64{"weight": 1.5}}, "weight = 1.5"},
 		{"best-first-both", score.Options{Anchor: anchor, Set: map[string]float64{"weight": math.NaN()}}, "weight = NaN"},
 		{"best-n-first", score.Options{Anchor: anchor, Set: map[string]float64{"batch": 257}}, "1…256"},

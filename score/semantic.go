@@ -1,7 +1,6 @@
 package score
 
 import (
-	"errors"
 	"strings"
 	"unicode"
 
@@ -16,8 +15,7 @@ type Thesaurus interface {
 	Related(word string) (synonyms, wider []string)
 }
 
-// semantic is best-first-both with words that count by their meaning (BPM09
-// B4, its garbled eq 4 in the form that is commonly given):
+// semantic is best-first-both with words that count by their meaning:
 //
 //	sim(topic, text) = Σ_k Σ_l sim(k,l)·w_k·w_l / Σ_k Σ_l w_k·w_l
 //	priority         = w·sim(topic, page) + (1−w)·sim(topic, anchor),  w = ½
@@ -28,12 +26,14 @@ type Thesaurus interface {
 //	synonym    sim(k,l) = 1 if k = l or they share a synonym set, else 0
 //	hypernym   the same, else ½ if one is a hypernym of the other, else 0
 //
+// Source: Batsakis, Petrakis & Milios 2009, section 3.2. Equation 4 is lost in the
+// text that was available; this is the form that is commonly given.
+//
 // Words are compared as stems. A synonym of several words stands for none, as
 // the words of a text are single; a keyword of several words gives its words,
-// and the synonyms of the phrase and of each word to all of them. Without a
-// thesaurus only equal words are alike.
+// and the synonyms of the phrase and of each word to all of them.
 type semantic struct {
-	fixed
+	stateless
 	// row holds by the stem l its Σ_k sim(k,l)·w_k / Σ_k w_k, in (0,1]; what
 	// is absent has 0.
 	row      map[string]float64
@@ -46,11 +46,11 @@ var _ Scorer = (*semantic)(nil)
 
 func semanticSettings(wider bool) []Setting {
 	s := []Setting{
-		{"weight", 0.5, 0, 1, "share of the page in the priority"},
-		{"idf", 0, 0, 1, "1 weighs the words of texts with idf too (BPM09 B3)"},
+		{Name: "weight", Default: 0.5, Max: 1, Line: "share of the page in the priority"},
+		{Name: "idf", Max: 1, Line: "1 weighs the words of texts with idf too"},
 	}
 	if wider {
-		s = append(s, Setting{"related", 0.5, 0, 1, "similarity of a wider or narrower word"})
+		s = append(s, Setting{Name: "related", Default: 0.5, Max: 1, Line: "similarity of a wider or narrower word"})
 	}
 	return s
 }
@@ -76,9 +76,6 @@ func newSemantic(wider bool) func(Options) (Scorer, error) {
 				}
 			}
 		}
-		if total == 0 {
-			return nil, errors.New("it looks for the words of the keywords: give Options.Keywords")
-		}
 		for l := range s.row {
 			s.row[l] /= total
 		}
@@ -89,9 +86,6 @@ func newSemantic(wider bool) func(Options) (Scorer, error) {
 // alike returns sim(k,·) for the stem k, a word of phrase, by stem.
 func alike(o Options, phrase, k string, related float64) map[string]float64 {
 	sim := map[string]float64{k: 1}
-	if o.Thesaurus == nil {
-		return sim
-	}
 	add := func(words []string, value float64) {
 		for _, w := range words {
 			if stems := o.Analyzer.Words(w); len(stems) == 1 && value > sim[stems[0]] {

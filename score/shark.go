@@ -2,7 +2,6 @@ package score
 
 import (
 	"encoding/binary"
-	"errors"
 	"math"
 	"strings"
 
@@ -26,7 +25,7 @@ import (
 // similarity that counts common words; with a judge that finds every page at
 // least a little probable, 0 lets no path end.
 type shark struct {
-	fixed
+	stateless
 	page                       func(*web.Page, web.Verdict) float64
 	text                       func(string) float64
 	delta, beta, gamma, bottom float64
@@ -37,18 +36,15 @@ var _ Scorer = (*shark)(nil)
 
 func sharkSettings(gamma float64) []Setting {
 	return []Setting{
-		{"gamma", gamma, 0, 1, "γ: share of what is inherited in the priority"},
-		{"delta", 0.5, 0, 1, "δ: what is left of a similarity after one link"},
-		{"beta", 0.8, 0, 1, "β: share of the anchor against its surroundings"},
-		{"floor", 0, 0, 1, "similarities up to this count as none"},
-		{"depth", 3, 1, 50, "links from the last similar page at which a path ends"},
+		{Name: "gamma", Default: gamma, Max: 1, Line: "γ: share of what is inherited in the priority"},
+		{Name: "delta", Default: 0.5, Max: 1, Line: "δ: what is left of a similarity after one link"},
+		{Name: "beta", Default: 0.8, Max: 1, Line: "β: share of the anchor against its surroundings"},
+		{Name: "floor", Max: 1, Line: "similarities up to this count as none"},
+		{Name: "depth", Default: 3, Min: 1, Max: 50, Line: "links from the last similar page at which a path ends"},
 	}
 }
 
 func newShark(o Options) (Scorer, error) {
-	if o.Anchor == nil {
-		return nil, errors.New("it compares anchors with the topic: give Options.Anchor, such as the judge's Text")
-	}
 	return &shark{
 		page: o.Page, text: o.Anchor, delta: o.set("delta"), beta: o.set("beta"),
 		gamma: o.set("gamma"), bottom: o.set("floor"), depth: int(o.set("depth")),

@@ -2,7 +2,6 @@ package score
 
 import (
 	"encoding/binary"
-	"errors"
 	"math"
 
 	"github.com/zeebo/xxh3"
@@ -11,28 +10,27 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// spiders is a population of agents that crawl for themselves. An agent sees
-// of a link, for each keyword k, how near it stands:
+// spiders is a population of agents, each of which chooses among the links it has
+// found. The inputs of a link are, for each keyword k, how near it is:
 //
 //	in_k = Σ 1/dist(k, link)     over its occurrences within ±5 links
 //
-// judges it by λ = σ(Σ w_k·in_k + w_0), and takes one of its links with the
-// chance e^{βλ}/Σ e^{βλ}. The page teaches it: λ moves towards
-// e(page) + μ·max λ of the links there, at most 1. Its energy grows by
-// benefit − cost, e(page) less a fixed cost; above θ it splits into two, each
-// with half of the energy, the young one with altered weights; below 0 it
-// dies.
+// The agent rates the link by λ = σ(Σ w_k·in_k + w_0), and takes one of its links
+// with probability e^{βλ}/Σ e^{βλ}. It learns from the page: λ moves towards
+// e(page) + μ·max λ of the links there, at most 1. Its energy grows by e(page) less
+// a fixed cost. Above θ it splits into two agents, each with half of the energy,
+// the new one with changed weights; below 0 it is removed.
 //
 // Source: Menczer & Belew, Adaptive Retrieval Agents, 2000; Menczer, Pant &
 // Srinivasan, Topical Web Crawlers: Evaluating Adaptive Algorithms, 2004; μ =
-// ½, the other constants are chosen here. "Like" in these points. A crawl has
-// one frontier: a link belongs to the agent that found it, agents take turns
-// because the priority falls with each move of its agent, and the choice by
-// chance is made once a link, by the largest βλ + G with G of a Gumbel
-// distribution, which is the same choice. When an agent splits, the young one
-// gets each second link of the page. Links of the dead are followed when
-// nothing else is left. There are at most as many agents as set, and keywords
-// are single words.
+// ½, the other constants are chosen here. The scorer differs from the papers in
+// these points, hence "like" in its name. A crawl has one frontier: a link belongs
+// to the agent that found it, agents take turns because the priority falls with each
+// move of its agent, and the random choice is made once for each link, by the largest
+// βλ + G with G of a Gumbel distribution, which is the same choice. When an agent
+// splits, the new one gets every second link of the page. Links of removed agents
+// are followed when nothing else is left. The number of agents is bounded, and
+// keywords are single words.
 //
 // Visit looks at the words of a page a second time, since what Extract found
 // there is not handed to it.
@@ -70,14 +68,14 @@ var _ Scorer = (*spiders)(nil)
 
 func spidersSettings() []Setting {
 	return []Setting{
-		{"beta", 5, 0, 1000, "β: how much an agent keeps to the best link"},
-		{"mu", 0.5, 0, 1, "μ: worth of the best link of a page against the page itself"},
-		{"rate", 0.1, 0, 10, "step of learning"},
-		{"theta", 2, 0.01, 1e6, "θ: energy at which an agent splits; it begins with half of it"},
-		{"cost", 0.1, 0, 1e6, "energy that a page costs"},
-		{"mutation", 0.25, 0, 10, "weights of a young agent differ by up to this"},
-		{"agents", 64, 1, 10000, "at most"},
-		{"every", 100, 1, 1e6, "pages after which all that waits is scored anew"},
+		{Name: "beta", Default: 5, Max: 1000, Line: "β: how much an agent keeps to the best link"},
+		{Name: "mu", Default: 0.5, Max: 1, Line: "μ: worth of the best link of a page against the page itself"},
+		{Name: "rate", Default: 0.1, Max: 10, Line: "step of learning"},
+		{Name: "theta", Default: 2, Min: 0.01, Max: 1e6, Line: "θ: energy at which an agent splits; it begins with half of it"},
+		{Name: "cost", Default: 0.1, Max: 1e6, Line: "energy that a page costs"},
+		{Name: "mutation", Default: 0.25, Max: 10, Line: "weights of a young agent differ by up to this"},
+		{Name: "agents", Default: 64, Min: 1, Max: 10000, Line: "at most"},
+		{Name: "every", Default: 100, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
 		journalSetting(),
 	}
 }
@@ -94,9 +92,6 @@ func newSpiders(o Options) (Scorer, error) {
 				s.keyword[w] = len(s.keyword)
 			}
 		}
-	}
-	if len(s.keyword) == 0 {
-		return nil, errors.New("its agents look for the words of the keywords: give Options.Keywords")
 	}
 	return s, nil
 }

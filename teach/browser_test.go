@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/teach/harmless/harmlesstest"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -21,14 +23,25 @@ import (
 const tiles = `<style>body{margin:0;font-family:sans-serif}h1{display:none}p,ul,ol,li{margin:0;padding:0;list-style:none;font-size:0}` +
 	`a{display:block;height:60px;font-size:20px;border-bottom:1px solid #ccc;box-sizing:border-box}</style>`
 
+// browser is a browser that shows the page.
+type browser struct {
+	*chromium.Browser
+	t *testing.T
+}
+
+func openBrowser(t *testing.T) *browser {
+	t.Helper()
+	return &browser{chromium.Open(t), t}
+}
+
 // tile clicks the n-th tile of the page in the frame, from 0.
 func (b *browser) tile(n int) {
 	b.t.Helper()
 	var at struct{ Left, Top float64 }
-	if err := json.Unmarshal([]byte(b.eval(`(r => ({left: r.left, top: r.top}))(document.getElementById("page").getBoundingClientRect())`)), &at); err != nil {
+	if err := json.Unmarshal([]byte(b.Eval(`(r => ({left: r.left, top: r.top}))(document.getElementById("page").getBoundingClientRect())`)), &at); err != nil {
 		b.t.Fatal(err)
 	}
-	b.click(at.Left+100, at.Top+float64(60*n+30))
+	b.Click(at.Left+100, at.Top+float64(60*n+30))
 }
 
 // followed clicks a tile until the server is asked for its link: a browser
@@ -54,7 +67,7 @@ func (d *desk) followed(b *browser, n int) {
 		case <-time.After(time.Second):
 		}
 	}
-	b.shoot("failed")
+	b.Shoot("failed")
 	b.t.Fatalf("tile %d: no link was asked for", n)
 }
 
@@ -63,7 +76,7 @@ var link = regexp.MustCompile(`^GET /page/\d+/\d+$`)
 // at waits until the person stands on a page, ready to label it.
 func (b *browser) at(title string) {
 	b.t.Helper()
-	b.until(`document.querySelector("#trail [aria-current] .name")?.textContent === ` + quote(title) + ` && !document.querySelector("#labels .goal").disabled`)
+	b.Until(`document.querySelector("#trail [aria-current] .name")?.textContent === ` + quote(title) + ` && !document.querySelector("#labels .goal").disabled`)
 }
 
 func quote(s string) string {
@@ -75,9 +88,7 @@ func quote(s string) string {
 // itself. (What Chromium asks its maker is not the page's doing.)
 func (b *browser) stayedHome() {
 	b.t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, asked := range b.outside {
+	for _, asked := range b.Outside() {
 		if strings.Contains(asked, ".test") {
 			b.t.Errorf("the browser asked beyond this machine: %s", asked)
 		}
@@ -93,96 +104,96 @@ func TestInChromium(t *testing.T) {
 	}
 	d := sit(t, pages, nil)
 	b := openBrowser(t)
-	b.call("Page.navigate", map[string]any{"url": d.URL()}, nil)
-	b.until(`document.querySelector("#starts button")`)
-	b.shoot("1-welcome")
-	b.eval(`document.querySelector("#starts button").click()`)
+	b.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
+	b.Until(`document.querySelector("#starts button")`)
+	b.Shoot("1-welcome")
+	b.Eval(`document.querySelector("#starts button").click()`)
 	b.at("College of Bees")
-	b.shoot("2-start")
+	b.Shoot("2-start")
 
 	// By mouse into the page, by keyboard back out of it.
 	d.followed(b, 0)
 	b.at("Departments")
-	b.press("m")
-	b.call("Input.insertText", map[string]any{"text": "Departments"}, nil)
-	b.press("Enter")
-	b.until(`document.querySelector("#labels .c0[aria-pressed=true]")`)
+	b.Press("m")
+	b.Call("Input.insertText", map[string]any{"text": "Departments"}, nil)
+	b.Press("Enter")
+	b.Until(`document.querySelector("#labels .c0[aria-pressed=true]")`)
 	d.followed(b, 0)
 	b.at("Courses")
 	d.followed(b, 1)
 	b.at("Bees 102")
-	b.press("g")
-	b.until(`document.querySelector("#labels .goal[aria-pressed=true]")`)
-	b.shoot("3-goal")
+	b.Press("g")
+	b.Until(`document.querySelector("#labels .goal[aria-pressed=true]")`)
+	b.Shoot("3-goal")
 	if got, want := d.tsv(), "/\n/dept/\tDepartments\tDepartments\t1\n/dept/courses.html\t\tCourses\t1\n/dept/bee102\tGoal\tBees 102\t2"; got != want {
 		t.Errorf("kept:\n%s\nwant:\n%s", got, want)
 	}
 
 	// The browser's own way back, then another link: a second path. A label is
 	// one click.
-	b.eval(`history.back()`)
+	b.Eval(`history.back()`)
 	b.at("Courses")
 	d.followed(b, 0)
 	b.at("Bees 101")
-	b.eval(`document.querySelector("#labels .fail").click()`)
-	b.until(`document.querySelectorAll("#paths li").length === 2`)
-	b.until(`document.querySelector("#labels .fail[aria-pressed=true]")`)
-	b.press("u")
-	b.until(`!document.querySelector("#labels [aria-pressed=true]")`)
-	b.press("r")
-	b.until(`document.querySelector("#labels .fail[aria-pressed=true]")`)
-	b.press("u")
-	b.until(`!document.querySelector("#labels [aria-pressed=true]")`)
-	b.press("f")
-	b.until(`document.querySelector("#labels .fail[aria-pressed=true]")`)
-	b.shoot("4-two-paths")
+	b.Eval(`document.querySelector("#labels .fail").click()`)
+	b.Until(`document.querySelectorAll("#paths li").length === 2`)
+	b.Until(`document.querySelector("#labels .fail[aria-pressed=true]")`)
+	b.Press("u")
+	b.Until(`!document.querySelector("#labels [aria-pressed=true]")`)
+	b.Press("r")
+	b.Until(`document.querySelector("#labels .fail[aria-pressed=true]")`)
+	b.Press("u")
+	b.Until(`!document.querySelector("#labels [aria-pressed=true]")`)
+	b.Press("f")
+	b.Until(`document.querySelector("#labels .fail[aria-pressed=true]")`)
+	b.Shoot("4-two-paths")
 	if got, want := d.tsv(), "/\n/dept/\tDepartments\tDepartments\t1\n/dept/courses.html\t\tCourses\t1\n/dept/bee101\tFail\tBees 101\t1"; !strings.HasSuffix(got, want) {
 		t.Errorf("kept:\n%s\nwant at the end:\n%s", got, want)
 	}
 
 	// A site that is down, and the way back, by key and by button.
-	b.press("n")
+	b.Press("n")
 	b.at("College of Bees")
 	d.followed(b, 1)
 	b.at("news")
-	b.press("b")
+	b.Press("b")
 	b.at("College of Bees")
 	d.followed(b, 0)
 	b.at("Departments")
-	b.eval(`document.querySelector("#back").click()`)
+	b.Eval(`document.querySelector("#back").click()`)
 	b.at("College of Bees")
-	b.until(`document.querySelector("#back").disabled`)
+	b.Until(`document.querySelector("#back").disabled`)
 
 	// On a page off the path no name can be given: what is typed stays in the box,
 	// and no letter of it runs as a key.
 	d.followed(b, 4) // a page that is gone
-	b.until(`document.querySelector("#labels .goal").disabled && document.querySelector("#milestone.off") && document.activeElement.id === "panel"`)
+	b.Until(`document.querySelector("#labels .goal").disabled && document.querySelector("#milestone.off") && document.activeElement.id === "panel"`)
 	before := d.tsv()
-	b.press("g")
-	b.until(`document.querySelector("#notice.wrong")?.textContent.includes("not on your path")`)
-	b.press("m")
+	b.Press("g")
+	b.Until(`document.querySelector("#notice.wrong")?.textContent.includes("not on your path")`)
+	b.Press("m")
 	for _, key := range "unfug" {
-		b.press(string(key))
+		b.Press(string(key))
 	}
-	b.press("Enter")
-	b.until(`document.activeElement === document.getElementById("name") && document.getElementById("name").value === "unfug"`)
-	b.until(`document.querySelector("#notice.wrong")?.textContent.includes("not on your path")`)
-	b.shoot("5-off-the-path")
-	b.press("Escape")
-	b.press("b")
+	b.Press("Enter")
+	b.Until(`document.activeElement === document.getElementById("name") && document.getElementById("name").value === "unfug"`)
+	b.Until(`document.querySelector("#notice.wrong")?.textContent.includes("not on your path")`)
+	b.Shoot("5-off-the-path")
+	b.Press("Escape")
+	b.Press("b")
 	b.at("College of Bees")
 	if got := d.tsv(); got != before {
 		t.Errorf("kept:\n%s\nwant as before:\n%s", got, before)
 	}
-	b.eval(`document.getElementById("name").value = ""`)
-	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": "dark"}}}, nil)
-	b.shoot("5-dark")
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": 420, "height": 800, "deviceScaleFactor": 1, "mobile": false}, nil)
-	b.shoot("6-narrow")
-	b.eval(`document.querySelector("aside").scrollTo(0, 10000)`)
-	b.until(`(r => r.bottom <= innerHeight && r.top >= document.querySelector("aside").getBoundingClientRect().top)(document.querySelector("#labels .goal").getBoundingClientRect())`)
-	b.until(`document.querySelector("#now").getBoundingClientRect().height < 0.75*document.querySelector("aside").clientHeight`)
-	b.shoot("7-narrow-scrolled")
+	b.Eval(`document.getElementById("name").value = ""`)
+	b.Resize(1280, 800, true)
+	b.Shoot("5-dark")
+	b.Resize(420, 800, true)
+	b.Shoot("6-narrow")
+	b.Eval(`document.querySelector("aside").scrollTo(0, 10000)`)
+	b.Until(`(r => r.bottom <= innerHeight && r.top >= document.querySelector("aside").getBoundingClientRect().top)(document.querySelector("#labels .goal").getBoundingClientRect())`)
+	b.Until(`document.querySelector("#now").getBoundingClientRect().height < 0.75*document.querySelector("aside").clientHeight`)
+	b.Shoot("7-narrow-scrolled")
 	b.stayedHome()
 }
 
@@ -200,19 +211,19 @@ func TestStartPagesInChromium(t *testing.T) {
 		o.Titles[o.Starts[41]] = "All Departments"
 	})
 	b := openBrowser(t)
-	b.call("Page.navigate", map[string]any{"url": d.URL()}, nil)
-	b.until(`document.querySelectorAll("#starts button").length === 43`)
-	b.press("/")
+	b.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
+	b.Until(`document.querySelectorAll("#starts button").length === 43`)
+	b.Press("/")
 	for _, key := range "dEp coll" {
-		b.press(string(key))
+		b.Press(string(key))
 	}
-	b.until(`document.querySelectorAll("#starts button").length === 1`)
-	b.shoot("1-filter")
-	b.press("x")
-	b.until(`!document.querySelector("#starts button") && document.getElementById("no-starts").checkVisibility()`)
-	b.press("Backspace")
-	b.until(`document.querySelectorAll("#starts button").length === 1`)
-	b.press("Enter")
+	b.Until(`document.querySelectorAll("#starts button").length === 1`)
+	b.Shoot("1-filter")
+	b.Press("x")
+	b.Until(`!document.querySelector("#starts button") && document.getElementById("no-starts").checkVisibility()`)
+	b.Press("Backspace")
+	b.Until(`document.querySelectorAll("#starts button").length === 1`)
+	b.Press("Enter")
 	b.at("Departments")
 }
 
@@ -223,7 +234,7 @@ func TestHostileInChromium(t *testing.T) {
 	// Whoever the page names hears what is asked: by name the browser's proxy,
 	// and on this machine, where browsers use none, a server.
 	evil, asked := listener(t)
-	body := strings.ReplaceAll(hostile, "WAGGLE", d.http.URL)
+	body := strings.ReplaceAll(harmlesstest.Hostile, "WAGGLE", d.http.URL)
 	body += "\n" + strings.ReplaceAll(strings.TrimPrefix(body, "text/html; charset=utf-8:"), "evil.test", evil)
 	body = strings.ReplaceAll(body, "<plaintext>", "") // of which there is only one, the last
 	if !strings.Contains(body, "http://"+evil+"/preload") {
@@ -234,28 +245,28 @@ func TestHostileInChromium(t *testing.T) {
 	d.site.pages["http://college.test/hostile"] = strings.ReplaceAll(body, "<form id=f", lure+"<form id=f")
 	d.site.pages["http://college.test/lured"] = strings.Replace(body, "<h1>Hostile</h1>", "<h1>Lured</h1>", 1)
 	b := openBrowser(t)
-	b.call("Page.navigate", map[string]any{"url": d.URL()}, nil)
-	b.until(`document.querySelector("#starts button")`)
-	b.eval(`(e => { e.value = "http://college.test/hostile"; e.form.requestSubmit(); })(document.getElementById("url"))`)
-	b.until(`document.querySelector("#trail [aria-current]") && !document.querySelector("#labels .goal").disabled`)
-	b.shoot("7-hostile")
+	b.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
+	b.Until(`document.querySelector("#starts button")`)
+	b.Eval(`(e => { e.value = "http://college.test/hostile"; e.form.requestSubmit(); })(document.getElementById("url"))`)
+	b.Until(`document.querySelector("#trail [aria-current]") && !document.querySelector("#labels .goal").disabled`)
+	b.Shoot("7-hostile")
 	for _, x := range []string{"#labels .goal", "#labels .fail", "#undo", "#address input"} {
-		if b.eval(`(e => { const r = e.getBoundingClientRect(); const top = document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2); return e.contains(top); })(document.querySelector(`+quote(x)+`))`) != "true" {
+		if b.Eval(`(e => { const r = e.getBoundingClientRect(); const top = document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2); return e.contains(top); })(document.querySelector(`+quote(x)+`))`) != "true" {
 			t.Errorf("%s is covered", x)
 		}
 	}
 	d.followed(b, 2)
-	b.until(`document.querySelectorAll("#trail li").length === 2`)
-	b.shoot("8-lured")
+	b.Until(`document.querySelectorAll("#trail li").length === 2`)
+	b.Shoot("8-lured")
 	// All over the page, with forms and handlers under the mouse.
 	for n := range 9 {
 		b.tile(n)
 	}
-	b.until(`(g => {
+	b.Until(`(g => {
 		if (g.getAttribute("aria-pressed") === "true") return true;
 		if (!g.disabled && Date.now() - (window.last ?? 0) > 700) { window.last = Date.now(); g.click(); }
 	})(document.querySelector("#labels .goal"))`)
-	if got := b.eval(`[location.href, history.length > 0, document.title]`); got != `["`+d.URL()+`",true,"waggle teach"]` {
+	if got := b.Eval(`[location.href, history.length > 0, document.title]`); got != `["`+d.URL()+`",true,"waggle teach"]` {
 		t.Errorf("the window is at %s", got)
 	}
 	b.stayedHome()
@@ -270,7 +281,7 @@ func TestHostileInChromium(t *testing.T) {
 	defer d.hearing.Unlock()
 	for _, r := range d.heard {
 		method, path, _ := strings.Cut(r, " ")
-		ours := strings.HasPrefix(path, "/page/") || strings.HasPrefix(path, "/load/") || slices.Contains([]string{"/", "/app.js", "/app.css", "/icon.svg", "/do/state", "/favicon.ico"}, path) && method == "GET" ||
+		ours := strings.HasPrefix(path, "/page/") || strings.HasPrefix(path, "/load/") || slices.Contains([]string{"/", "/app.js", "/app.css", "/base.css", "/controls.js", "/icon.svg", "/do/state", "/favicon.ico"}, path) && method == "GET" ||
 			slices.Contains([]string{"/do/resume", "/do/open", "/do/arrived", "/do/label"}, path) && method == "POST"
 		if !ours {
 			t.Errorf("the browser asked the server: %s", r)
@@ -303,7 +314,7 @@ func TestStrangerInChromium(t *testing.T) {
 	d := sit(t, college(), nil)
 	d.do("open", asked{URL: "http://college.test/"})
 	saved, framed := len(d.saved), d.Server.state().Framed
-	page := strings.NewReplacer("WAGGLE", d.http.URL, "TOKEN", d.token, "CAP", d.cap).Replace(`<!DOCTYPE html><title>Stranger</title>
+	page := strings.NewReplacer("WAGGLE", d.http.URL, "TOKEN", d.Token, "CAP", d.Cap).Replace(`<!DOCTYPE html><title>Stranger</title>
 <iframe src="WAGGLE/TOKEN/" name=controls></iframe><iframe src="WAGGLE/page/CAP/1/" name=page></iframe><iframe src="WAGGLE/page/CAP/1/0" name=link></iframe>
 <img src="WAGGLE/page/CAP/1/0"><img src="WAGGLE/do/state"><link rel=stylesheet href="WAGGLE/TOKEN/app.css"><script src="WAGGLE/TOKEN/app.js" type=module></script>
 <form name=f action="WAGGLE/do/undo" method=post enctype=text/plain target=out><input name="{}//" value=""></form><iframe name=out></iframe>
@@ -329,14 +340,14 @@ for (const name of ["controls", "page", "link"]) try { if (frames[name].document
 	}))
 	defer stranger.Close()
 	b := openBrowser(t)
-	b.call("Page.navigate", map[string]any{"url": stranger.URL}, nil)
-	b.until(`window.ready`)
-	if got := b.eval(`window.ready`); got != "[]" {
+	b.Call("Page.navigate", map[string]any{"url": stranger.URL}, nil)
+	b.Until(`window.ready`)
+	if got := b.Eval(`window.ready`); got != "[]" {
 		t.Errorf("the stranger learnt %s", got)
 	}
-	b.shoot("9-stranger")
+	b.Shoot("9-stranger")
 	// Frames that refuse to be shown hold an error page of the browser's own.
-	if got := b.eval(`[...document.querySelectorAll("iframe")].filter((f) => { try { return f.contentDocument; } catch { return false; } }).map((f) => f.name)`); strings.Contains(got, "controls") || strings.Contains(got, "page") {
+	if got := b.Eval(`[...document.querySelectorAll("iframe")].filter((f) => { try { return f.contentDocument; } catch { return false; } }).map((f) => f.name)`); strings.Contains(got, "controls") || strings.Contains(got, "page") {
 		t.Errorf("frames that can be read: %s", got)
 	}
 	if st := d.Server.state(); len(d.saved) != saved || st.Framed != framed {

@@ -13,13 +13,10 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/teach/harmless"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/web"
 )
-
-// TokenHeader carries the token of what the controls ask for. No form and no
-// link can set a header, so none can ask.
-const TokenHeader = "Waggle-Token"
 
 // maxAsked bounds the bytes of a request.
 const maxAsked = 64 << 10
@@ -42,22 +39,12 @@ const maxAsked = 64 << 10
 // The answer to a POST is the state. What cannot be done is 409 with the
 // reason as {"error"}.
 func (s *Server) serveAction(w http.ResponseWriter, r *http.Request, origin, name string) {
-	if o := r.Header.Get("Origin"); o != "" && o != origin {
-		refuse(w)
+	if !s.Trusts(w, r, origin) {
 		return
 	}
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
-		refuse(w)
-		return
-	}
-	if !same(r.Header.Get(TokenHeader), s.token) {
-		refuse(w)
-		return
-	}
-	w.Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 	switch {
 	case r.Method == http.MethodGet && name == "state":
-		s.wait(r.Context(), number(r.URL.Query().Get("after")))
+		s.wait(r.Context(), harmless.Number(r.URL.Query().Get("after")))
 		marshal(w, http.StatusOK, s.state())
 	case r.Method == http.MethodGet && name == "export":
 		s.export(w, r.URL.Query().Get("form"))
@@ -79,7 +66,7 @@ func (s *Server) serveAction(w http.ResponseWriter, r *http.Request, origin, nam
 		}
 		marshal(w, http.StatusOK, s.state())
 	default:
-		refuse(w)
+		harmless.Refuse(w)
 	}
 }
 

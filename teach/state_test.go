@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/teach/harmless/harmlesstest"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -65,7 +66,7 @@ func TestLinksOutOfTheRecord(t *testing.T) {
 	})
 	d.do("open", asked{URL: "http://college.test/news"})
 	_, doc := d.request("GET", d.Server.state().Src, map[string]string{"Sec-Fetch-Dest": "iframe"}, "")
-	if err := harmless(doc, d.cap); err != nil {
+	if err := harmlesstest.Check(doc, d.Cap); err != nil {
 		t.Error(err)
 	}
 	if n := strings.Count(doc, `class="waggle-dead"`); n != 5 {

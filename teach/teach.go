@@ -3,32 +3,18 @@
 // (Vydiswaran & Sarawagi 2005, section 1.2). What comes of it is a set of
 // labelled paths (package topic/paths).
 //
-// # Who may do what
+// What is shown and who may ask is the business of package harmless. Here
 //
-// Two kinds of document live at the server's one address:
-//
-//	/TOKEN/           the controls: ours, with script, and the only ones that
-//	                  know the token
-//	/page/CAP/n/      the n-th page that was fetched, made harmless (show.go);
-//	                  shown in an iframe of the controls
+//	/page/CAP/n/      is the n-th page that was fetched
 //	/page/CAP/n/k     link k of it: fetches what it leads to, and shows that
 //	/load/CAP/n/k     its k-th image or style sheet
-//	/do/…             what the controls ask for; the token is in a header
 //
-// A page has no script, lives in an opaque origin, can load nothing but its own
-// resources and can move its frame nowhere but along its links, all of which go
-// through the fetcher. No request that a page can cause changes a path: it only
-// changes what the frame shows. The controls notice that and record the click.
-//
-// A browser elsewhere on the machine reaches none of it: the Host header must
-// name the address listened on (so that no other name leads here), the Origin
-// of a request must be ours, and the token and CAP are drawn anew each time.
+// No request that a page can cause changes a path: it only changes what the frame
+// shows. The controls notice that and record the click.
 package teach
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/subtle"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -42,6 +28,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/teach/harmless"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -115,10 +102,9 @@ type Options struct {
 // Server is the page. It starts no goroutine; Close ends requests that wait.
 type Server struct {
 	Options
-	token, cap string
-	hosts      []string
-	assets     fs.FS
-	closed     chan struct{}
+	*harmless.Guard
+	assets fs.FS
+	closed chan struct{}
 
 	mu       sync.Mutex
 	book     *book
@@ -156,7 +142,7 @@ type view struct {
 	number int // from 1
 	url    web.URL
 	page   *web.Page // nil = nothing that could be labelled; html says why
-	shown
+	harmless.Page
 	from web.URL // page on which its link was clicked; zero = opened by the controls
 	link paths.Followed
 }
@@ -166,15 +152,12 @@ var assets embed.FS
 
 // New makes the page. The error tells which option is wrong.
 func New(o Options) (*Server, error) {
-	host, port, ok := strings.Cut(o.Address, ":")
-	if !ok || host != "127.0.0.1" {
-		return nil, fmt.Errorf("teach: the address %q is not 127.0.0.1:PORT: the page is for this machine only", o.Address)
+	guard, err := harmless.NewGuard(o.Address, o.Random)
+	if err != nil {
+		return nil, fmt.Errorf("teach: %w", err)
 	}
 	if o.Fetcher == nil || o.Parser == nil || o.Save == nil {
 		return nil, errors.New("teach: Fetcher, Parser and Save are needed")
-	}
-	if o.Random == nil {
-		o.Random = rand.Text
 	}
 	files, err := fs.Sub(assets, "assets")
 	if err != nil {
@@ -185,14 +168,11 @@ func New(o Options) (*Server, error) {
 		titles[u] = event.Line(title)
 	}
 	s := &Server{
-		Options: o, token: o.Random(), cap: o.Random(), hosts: []string{o.Address, "localhost:" + port}, assets: files,
+		Options: o, Guard: guard, assets: files,
 		closed: make(chan struct{}), book: newBook(o.Paths, o.History, o.Task), titles: titles, loaded: map[web.URL]*web.Response{}, changed: make(chan struct{}), version: 1,
 	}
 	return s, nil
 }
-
-// URL is where the page is, token included.
-func (s *Server) URL() string { return "http://" + s.Address + "/" + s.token + "/" }
 
 // Close ends requests that wait for news. It is called once.
 func (s *Server) Close() error {
@@ -202,76 +182,29 @@ func (s *Server) Close() error {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-DNS-Prefetch-Control", "off")
-	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
-	if !slices.Contains(s.hosts, r.Host) {
-		http.Error(w, "This address is not known here.", http.StatusMisdirectedRequest)
-		return
-	}
-	origin := "http://" + r.Host
-	first, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	switch {
-	case same(first, s.token):
-		s.serveControls(w, r, origin, rest)
-	case first == "do":
+	switch at, origin, rest := s.Admit(w, r); at {
+	case harmless.Controls:
+		s.ServeControls(w, r, origin, s.assets, rest)
+	case harmless.Action:
 		s.serveAction(w, r, origin, rest)
-	case first == "page" || first == "load":
-		given, rest, _ := strings.Cut(rest, "/")
-		if !same(given, s.cap) || r.Method != http.MethodGet {
-			refuse(w)
-			return
-		}
-		if first == "page" {
-			s.servePage(w, r, origin, rest)
-		} else {
-			s.serveResource(w, r, rest)
-		}
-	default:
-		refuse(w)
+	case harmless.Shown:
+		s.servePage(w, r, origin, rest)
+	case harmless.Loaded:
+		s.serveResource(w, r, rest)
 	}
-}
-
-func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
-
-// refuse answers what is not for the asker, and tells nothing.
-func refuse(w http.ResponseWriter) { http.Error(w, "No.", http.StatusForbidden) }
-
-// serveControls answers for the files of the controls.
-func (s *Server) serveControls(w http.ResponseWriter, r *http.Request, origin, name string) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		refuse(w)
-		return
-	}
-	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
-		"frame-src "+origin+"/page/"+s.cap+"/; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	if name == "" {
-		name = "index.html"
-	}
-	http.ServeFileFS(w, r, s.assets, name)
 }
 
 // servePage answers for what the frame shows: "n/" is a page, "n/k" a link.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request, origin, rest string) {
-	// Browsers tell what a request is for. Only the navigation of a frame is
-	// answered, so that no image or style sheet "loads" a link.
-	if dest := r.Header.Get("Sec-Fetch-Dest"); dest != "" && dest != "iframe" {
-		refuse(w)
+	if !harmless.Framed(w, r) {
 		return
 	}
 	n, k, _ := strings.Cut(rest, "/")
 	s.mu.Lock()
-	v := s.view(number(n))
+	v := s.view(harmless.Number(n))
 	s.mu.Unlock()
 	if v == nil {
-		s.write(w, origin, http.StatusGone, notice("This page is no longer kept", wayBack))
+		s.WritePage(w, origin, http.StatusGone, harmless.Notice("This page is no longer kept", wayBack))
 		return
 	}
 	if k == "" {
@@ -281,19 +214,19 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, origin, rest 
 			s.touch()
 		}
 		s.mu.Unlock()
-		s.write(w, origin, http.StatusOK, v.html)
+		s.WritePage(w, origin, http.StatusOK, v.HTML)
 		return
 	}
-	i := number(k)
-	if i < 0 || i >= len(v.links) {
-		s.write(w, origin, http.StatusNotFound, notice("There is no such link", wayBack))
+	i := harmless.Number(k)
+	if i < 0 || i >= len(v.Links) {
+		s.WritePage(w, origin, http.StatusNotFound, harmless.Notice("There is no such link", wayBack))
 		return
 	}
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode == "navigate" && r.Header.Get("Sec-Fetch-User") != "?1" {
-		refuse(w) // nobody clicked
+		harmless.Refuse(w) // nobody clicked
 		return
 	}
-	l := v.links[i]
+	l := v.Links[i]
 	s.mu.Lock()
 	s.loading++
 	s.touch()
@@ -304,60 +237,28 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, origin, rest 
 		s.touch()
 		s.mu.Unlock()
 	}()
-	next := s.look(r.Context(), l.url, v.url, paths.Followed{Anchor: event.Line(l.anchor), Ordinal: l.ordinal})
+	next := s.look(r.Context(), l.URL, v.url, paths.Followed{Anchor: event.Line(l.Anchor), Ordinal: l.Ordinal})
 	if r.Context().Err() != nil {
 		return // the person went elsewhere meanwhile
 	}
 	http.Redirect(w, r, s.pagePath(next.number), http.StatusSeeOther)
 }
 
-// write answers with a document for the frame.
-func (s *Server) write(w http.ResponseWriter, origin string, status int, doc []byte) {
-	load := origin + "/load/" + s.cap + "/"
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline' "+load+"; img-src "+load+"; "+
-		"base-uri 'none'; form-action 'none'; frame-ancestors "+origin)
-	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), autoplay=(), fullscreen=()")
-	w.WriteHeader(status)
-	w.Write(doc) // a reader that leaves is no fault
-}
-
-func (s *Server) pagePath(view int) string { return fmt.Sprintf("/page/%s/%d/", s.cap, view) }
+func (s *Server) pagePath(view int) string { return fmt.Sprintf("/page/%s/%d/", s.Cap, view) }
 
 // serveResource answers for images and style sheets of shown pages.
 func (s *Server) serveResource(w http.ResponseWriter, r *http.Request, rest string) {
 	n, k, _ := strings.Cut(rest, "/")
 	s.mu.Lock()
-	v := s.view(number(n))
+	v := s.view(harmless.Number(n))
 	s.mu.Unlock()
-	i := number(k)
-	if v == nil || i < 0 || i >= len(v.resources) || s.Resources == nil {
-		refuse(w)
+	i := harmless.Number(k)
+	if v == nil || i < 0 || i >= len(v.Resources) || s.Resources == nil {
+		harmless.Refuse(w)
 		return
 	}
-	res := v.resources[i]
-	want := map[bool]string{true: "style", false: "image"}[res.style]
-	if dest := r.Header.Get("Sec-Fetch-Dest"); dest != "" && dest != want {
-		refuse(w)
-		return
-	}
-	got := s.load(r.Context(), res.url)
-	if got == nil || got.Status != http.StatusOK {
-		http.Error(w, "not to be had", http.StatusNotFound)
-		return
-	}
-	if res.style {
-		w.Header().Set("Content-Type", "text/css; charset=utf-8")
-		w.Write([]byte(cleanCSS(strings.ToValidUTF8(string(got.Body[:min(len(got.Body), maxCSS)]), ""))))
-		return
-	}
-	switch kind := http.DetectContentType(got.Body); kind {
-	case "image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/x-icon":
-		w.Header().Set("Content-Type", kind)
-		w.Write(got.Body)
-	default:
-		http.Error(w, "no image", http.StatusNotFound)
+	if res := v.Resources[i]; res.Wants(w, r) {
+		res.Write(w, s.load(r.Context(), res.URL))
 	}
 }
 
@@ -431,29 +332,24 @@ func (s *Server) look(ctx context.Context, u, from web.URL, l paths.Followed) *v
 	case page != nil:
 		v.page = page
 	case errors.As(err, &failure):
-		v.html = notice("This page cannot be fetched", event.Line(about(u, failure.Detail)+" ("+string(failure.Reason)+"). "+wayBack))
+		v.HTML = harmless.Notice("This page cannot be fetched", event.Line(about(u, failure.Detail)+" ("+string(failure.Reason)+"). "+wayBack))
 	case err != nil:
-		v.html = notice("This cannot be shown", event.Line(about(v.url, err.Error())+", so a path cannot go there. "+wayBack))
+		v.HTML = harmless.Notice("This cannot be shown", event.Line(about(v.url, err.Error())+", so a path cannot go there. "+wayBack))
 	case s.Recorded != "" && r.Status == http.StatusNotFound:
-		v.html = notice("Not in the record", fmt.Sprintf("%s was not recorded in %s, so a path cannot go there. %s", v.url, s.Recorded, wayBack))
+		v.HTML = harmless.Notice("Not in the record", fmt.Sprintf("%s was not recorded in %s, so a path cannot go there. %s", v.url, s.Recorded, wayBack))
 	default:
-		v.html = notice("The site has no such page", fmt.Sprintf("%s answered with status %d, so a path cannot go there. %s", v.url, r.Status, wayBack))
+		v.HTML = harmless.Notice("The site has no such page", fmt.Sprintf("%s answered with status %d, so a path cannot go there. %s", v.url, r.Status, wayBack))
 	}
 	s.mu.Lock()
 	s.made++
 	v.number = s.made
 	s.mu.Unlock()
 	if v.page != nil {
-		text := utf8Of(page, r.Body)
-		if strings.HasPrefix(page.MIME, "text/plain") {
-			v.shown = plain(page, text)
-		} else {
-			v.shown = showing{
-				linkPath:     func(k int) string { return fmt.Sprintf("/page/%s/%d/%d", s.cap, v.number, k) },
-				resourcePath: func(k int) string { return fmt.Sprintf("/load/%s/%d/%d", s.cap, v.number, k) },
-				styles:       s.Resources != nil, images: s.Images && s.Resources != nil, canon: s.Canon, has: s.Has,
-			}.show(page, text)
-		}
+		v.Page = harmless.Options{
+			LinkPath:     func(k int) string { return fmt.Sprintf("/page/%s/%d/%d", s.Cap, v.number, k) },
+			ResourcePath: func(k int) string { return fmt.Sprintf("/load/%s/%d/%d", s.Cap, v.number, k) },
+			Styles:       s.Resources != nil, Images: s.Images && s.Resources != nil, Canon: s.Canon, Has: s.Has,
+		}.Show(page, harmless.Decode(page, r.Body))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/teach/harmless"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -96,7 +97,7 @@ func sit(t *testing.T, pages map[string]string, change func(*Options)) *desk {
 	d := &desk{t: t, site: &site{pages: pages}}
 	d.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.hearing.Lock()
-		said := r.Method + " " + strings.NewReplacer("/"+d.token+"/", "/", "/"+d.cap+"/", "/").Replace(r.URL.Path)
+		said := r.Method + " " + strings.NewReplacer("/"+d.Token+"/", "/", "/"+d.Cap+"/", "/").Replace(r.URL.Path)
 		d.heard = append(d.heard, said)
 		if d.onAsked != nil {
 			d.onAsked(said)
@@ -165,7 +166,7 @@ func (d *desk) do(name string, a asked) (st state, failed string) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	resp, body := d.request("POST", "/do/"+name, map[string]string{TokenHeader: d.token}, string(b))
+	resp, body := d.request("POST", "/do/"+name, map[string]string{harmless.TokenHeader: d.Token}, string(b))
 	if resp.StatusCode == http.StatusOK {
 		if err := json.Unmarshal([]byte(body), &st); err != nil {
 			d.t.Fatal(err)
@@ -186,11 +187,11 @@ func (d *desk) click(anchor string) (st state, failed string) {
 	d.mu.Lock()
 	v := d.view(d.current)
 	d.mu.Unlock()
-	for k, l := range v.links {
-		if l.anchor != anchor {
+	for k, l := range v.Links {
+		if l.Anchor != anchor {
 			continue
 		}
-		resp, body := d.request("GET", fmt.Sprintf("/page/%s/%d/%d", d.cap, v.number, k), map[string]string{
+		resp, body := d.request("GET", fmt.Sprintf("/page/%s/%d/%d", d.Cap, v.number, k), map[string]string{
 			"Sec-Fetch-Dest": "iframe", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-User": "?1"}, "")
 		if resp.StatusCode != http.StatusSeeOther {
 			d.t.Fatalf("link %q: status %d, %s", anchor, resp.StatusCode, body)
@@ -418,8 +419,8 @@ func TestGoOn(t *testing.T) {
 	if len(st.Problems) == 0 || !strings.HasPrefix(st.Problems[0], "Path 1: ") || !strings.Contains(st.Problems[0], `is "Depts" here and "Dept"`) {
 		t.Errorf("problems %q", st.Problems)
 	}
-	_, tsv := d.request("GET", "/do/export?form=tsv", map[string]string{TokenHeader: d.token}, "")
-	_, lines := d.request("GET", "/do/export?form=json", map[string]string{TokenHeader: d.token}, "")
+	_, tsv := d.request("GET", "/do/export?form=tsv", map[string]string{harmless.TokenHeader: d.Token}, "")
+	_, lines := d.request("GET", "/do/export?form=json", map[string]string{harmless.TokenHeader: d.Token}, "")
 	for form, file := range map[string]string{"tsv": tsv, "json": lines} {
 		if got, problems, err := paths.Read(strings.NewReader(file), form); err != nil || len(problems) > 0 || len(got) != 2 {
 			t.Errorf("%s: %d paths, %v %v", form, len(got), problems, err)
@@ -436,7 +437,7 @@ func TestResourcesOnce(t *testing.T) {
 		d.mu.Lock()
 		v := d.view(d.current)
 		d.mu.Unlock()
-		resp, body := d.request("GET", fmt.Sprintf("/load/%s/%d/0", d.cap, v.number), map[string]string{"Sec-Fetch-Dest": "style"}, "")
+		resp, body := d.request("GET", fmt.Sprintf("/load/%s/%d/0", d.Cap, v.number), map[string]string{"Sec-Fetch-Dest": "style"}, "")
 		if resp.StatusCode != http.StatusOK || !strings.Contains(body, "font-family:sans-serif") || strings.Contains(body, "evil") {
 			t.Fatalf("time %d: %d %s", n, resp.StatusCode, body)
 		}

@@ -9,13 +9,13 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/apprentice"
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Study is what a crawl that has ended shows of links and what stands around
-// them: the tables and figures of CPS02 (A13). Accuracies are of links to a
-// fifth of the targets, by what the links to the others taught.
+// Study is what a crawl that has ended shows of links and the words around them:
+// figures 6 to 9 and 13(a) of Chakrabarti, Punera & Subramanyam 2002. Accuracies
+// are of links to a fifth of the targets, by a model of the links to the others.
 type Study struct {
 	// ByReach is the accuracy for each d_max, 0…MaxReach.
 	ByReach []ReachAccuracy
@@ -64,14 +64,16 @@ const (
 	mostWaited = 20_000 // links that wait, sampled
 )
 
-// pupil is a variant that learns from four fifths of the targets.
-type pupil struct {
-	*score.Teacher
-	held []score.Example
+// variant is an apprentice that learns from four fifths of the targets.
+type variant struct {
+	name string
+	*apprentice.Trainer
+	held []apprentice.Example
 }
 
-func (l *pupil) hear(p *web.Page, f fetched, c *Crawled) {
-	l.Examples(p, f.verdict, func(u web.URL) score.Outcome { return c.outcome(f, u) }, func(link int, x score.Example) {
+// learn takes the examples of a page, or keeps them for accuracy.
+func (l *variant) learn(p *web.Page, f visit, c *Crawl) {
+	l.Examples(p, f.verdict, func(u web.URL) apprentice.Outcome { return c.outcome(f, u) }, func(link int, x apprentice.Example) {
 		switch {
 		case !heldOut(p.Links[link].URL):
 			l.Learn(x)
@@ -81,57 +83,72 @@ func (l *pupil) hear(p *web.Page, f fetched, c *Crawled) {
 	})
 }
 
-func (l *pupil) accuracy() (a Accuracy) {
+func (l *variant) accuracy() (a Accuracy) {
 	l.Model()
 	for _, x := range l.held {
-		a.add(l.Teacher, x)
+		a.add(l.Trainer, x)
 	}
 	return a
 }
 
-// NewStudy reads the pages of a crawl twice.
-func NewStudy(ctx context.Context, l Lesson, o ApprenticeOptions) (*Study, error) {
-	var all []*pupil
-	add := func(set map[string]float64) (*pupil, error) {
-		t, err := o.teacher(set)
+// variants are the apprentices that a study compares.
+type variants struct {
+	main  *variant
+	reach [MaxReach + 1][2]*variant // by d_max, with offsets and plain
+	named []*variant
+	all   []*variant
+}
+
+func (o *ApprenticeOptions) variants() (*variants, error) {
+	vs := &variants{}
+	add := func(name string, set map[string]float64) (*variant, error) {
+		t, err := o.trainer(set)
 		if err != nil {
 			return nil, err
 		}
-		x := &pupil{Teacher: t}
-		all = append(all, x)
-		return x, nil
+		v := &variant{name: name, Trainer: t}
+		vs.all = append(vs.all, v)
+		return v, nil
 	}
-	main, err := add(nil)
-	if err != nil {
+	var err error
+	if vs.main, err = add("as it is", nil); err != nil {
 		return nil, err
 	}
-	var reach [MaxReach + 1][2]*pupil
-	for d := range reach {
-		for plain := range reach[d] {
-			if reach[d][plain], err = add(map[string]float64{"dmax": float64(d), "plain": float64(plain)}); err != nil {
+	for d := range vs.reach {
+		for plain := range vs.reach[d] {
+			if vs.reach[d][plain], err = add("", map[string]float64{"dmax": float64(d), "plain": float64(plain)}); err != nil {
 				return nil, err
 			}
 		}
 	}
-	variants := []struct {
-		name string
-		set  map[string]float64
-	}{{"with the outcomes of links near by", map[string]float64{"cocitation": 1}}}
-	if o.Classes != nil {
-		variants = append(variants, []struct {
-			name string
-			set  map[string]float64
-		}{
-			{"without classes of the page", map[string]float64{"topics": 0}},
-			{"with their names alone", map[string]float64{"topics": 1}},
-			{"with all that stands above them", map[string]float64{"topics": 2}},
-		}...)
+	type change struct {
+		name, setting string
+		value         float64
 	}
-	named := make([]*pupil, len(variants))
-	for i, v := range variants {
-		if named[i], err = add(v.set); err != nil {
+	changes := []change{{"with the outcomes of links near by", "cocitation", 1}}
+	if o.Classes != nil {
+		changes = append(changes, change{"without classes of the page", "topics", 0},
+			change{"with their names alone", "topics", 1}, change{"with all that stands above them", "topics", 2})
+	}
+	for _, c := range changes {
+		v, err := add(c.name, map[string]float64{c.setting: c.value})
+		if err != nil {
 			return nil, err
 		}
+		vs.named = append(vs.named, v)
+	}
+	return vs, nil
+}
+
+// NewStudy reads the pages of a crawl twice.
+func NewStudy(ctx context.Context, l CrawlPages, o ApprenticeOptions) (*Study, error) {
+	vs, err := o.variants()
+	if err != nil {
+		return nil, err
+	}
+	wide, err := o.trainer(map[string]float64{"dmax": MaxReach, "plain": 0})
+	if err != nil {
+		return nil, err
 	}
 	total := 2 * l.Crawl.Len()
 	tell := func(more int) func(done, _ int) {
@@ -141,39 +158,35 @@ func NewStudy(ctx context.Context, l Lesson, o ApprenticeOptions) (*Study, error
 			}
 		}
 	}
-	if err := l.each(ctx, tell(0), func(p *web.Page, f fetched) {
-		for _, x := range all {
-			x.hear(p, f, l.Crawl)
+	if err := l.each(ctx, o.Classes, tell(0), func(p *web.Page, f visit) {
+		for _, v := range vs.all {
+			v.learn(p, f, l.Crawl)
 		}
 	}); err != nil {
 		return nil, err
 	}
-	s := &Study{Also: []NamedAccuracy{{"as it is", main.accuracy()}}}
-	for d := range reach {
-		s.ByReach = append(s.ByReach, ReachAccuracy{d, reach[d][0].accuracy(), reach[d][1].accuracy()})
+	s := &Study{}
+	for d, v := range vs.reach {
+		s.ByReach = append(s.ByReach, ReachAccuracy{d, v[0].accuracy(), v[1].accuracy()})
 	}
-	for i, v := range variants {
-		s.Also = append(s.Also, NamedAccuracy{v.name, named[i].accuracy()})
-	}
-	wide, err := o.teacher(map[string]float64{"dmax": MaxReach, "plain": 0})
-	if err != nil {
-		return nil, err
+	for _, v := range append([]*variant{vs.main}, vs.named...) {
+		s.Also = append(s.Also, NamedAccuracy{v.name, v.accuracy()})
 	}
 	around := newSurvey()
 	waiting := map[web.URL]bool{}
-	err = l.each(ctx, tell(l.Crawl.Len()), func(p *web.Page, f fetched) {
-		outcome := func(u web.URL) score.Outcome { return l.Crawl.outcome(f, u) }
-		wide.Examples(p, f.verdict, outcome, func(link int, x score.Example) {
-			around.take(wide, p, link, main.High(x))
+	err = l.each(ctx, o.Classes, tell(l.Crawl.Len()), func(p *web.Page, f visit) {
+		outcome := func(u web.URL) apprentice.Outcome { return l.Crawl.outcome(f, u) }
+		wide.Examples(p, f.verdict, outcome, func(link int, x apprentice.Example) {
+			around.take(wide, p, link, vs.main.High(x))
 		})
-		// What waits, found as it first was in the archive.
-		main.Examples(p, f.verdict, func(u web.URL) score.Outcome {
+		// Links that wait, as they were first found in the archive.
+		vs.main.Examples(p, f.verdict, func(u web.URL) apprentice.Outcome {
 			new := l.Crawl.Waits(u) && !waiting[u] && xxh3.HashString(u.String())%7 == 0 && len(waiting) < mostWaited
-			return score.Outcome{Fetched: new, Later: new}
-		}, func(link int, x score.Example) {
+			return apprentice.Outcome{Fetched: new, Later: new}
+		}, func(link int, x apprentice.Example) {
 			waiting[p.Links[link].URL] = true
 			s.Before[bin(f.verdict.Relevance)]++
-			s.After[bin(main.Predict(x))]++
+			s.After[bin(vs.main.Predict(x))]++
 		})
 	})
 	if err != nil {
@@ -199,7 +212,7 @@ func newSurvey() *survey {
 	return &survey{leaves: map[int]*[2]int{}, tags: map[int]map[string]int{}, words: map[int]int{}, of: map[int]map[string]*[2]int{}}
 }
 
-func (s *survey) take(t *score.Teacher, p *web.Page, link int, high bool) {
+func (s *survey) take(t *apprentice.Trainer, p *web.Page, link int, high bool) {
 	class := boolInt(high)
 	s.links[class]++
 	type at struct {
@@ -207,7 +220,7 @@ func (s *survey) take(t *score.Teacher, p *web.Page, link int, high bool) {
 		offset int
 	}
 	seen := map[at]bool{}
-	t.Words(p, link, func(word string, d int) {
+	t.Surroundings(p, link, func(word string, d int) {
 		s.words[d]++
 		if seen[at{word, d}] {
 			return

@@ -27,8 +27,8 @@ func chainFitters() []Fitter {
 
 func chainSettings() []Setting {
 	return []Setting{
-		{Name: "self", Line: "1 compares targets with themselves too, as printed (O1): their cosine is 1, as no other page's is", Default: 0, Min: 0, Max: 1},
-		{Name: "any-address", Line: "1 takes O3 as printed: that any address on the page holds a keyword; 0 that of the link that leads on does (F7)", Default: 0, Min: 0, Max: 1},
+		{Name: "self", Line: "1 compares targets with themselves too, as the paper does: then only they have a cosine of 1", Default: 0, Min: 0, Max: 1},
+		{Name: "any-address", Line: "1 asks whether any address on the page holds a keyword, as the paper does; 0 asks it of the one link that leads on", Default: 0, Min: 0, Max: 1},
 	}
 }
 
@@ -104,9 +104,9 @@ func (g *Graph) examples(sequences []Sequence) []feature.Example {
 }
 
 // observe turns sequences into what learners read, and tells the share of them
-// that begins in each state, [states] (Q9). A page's observation is of three
-// parts: the page, the link that led to it, absent at the first, and the link
-// that leads on, absent at the last (F7).
+// that begins in each state, [states]. A page's observation is of three parts: the
+// page, the link that led to it, absent at the first, and the link that leads on,
+// absent at the last.
 func (g *Graph) observe(space *feature.Space, look func(*web.Page) sparse.Vector, sequences []Sequence, states int) ([]lattice.Sequence, []float64) {
 	pages := make([]sparse.Vector, len(g.Nodes))
 	links := make([]*feature.Link, len(g.Edges))
@@ -144,9 +144,11 @@ func (g *Graph) observe(space *feature.Space, look func(*web.Page) sparse.Vector
 // moves are the shares of links by the states of their two ends, [S*S]. A link
 // that leads out of the graph counts as one to the last state, k−1 hops or
 // more: nothing nearer is known of it. Half a link is added to each move that
-// D5 allows.
+// the definition of a state allows.
 //
-//	a_ij = (links from T_i to T_j + ½) / Σ_j' (…)       compare BPM09 (B5)
+//	a_ij = (links from T_i to T_j + ½) / Σ_j' (…)
+//
+// Batsakis, Petrakis & Milios 2009, section 3.3, count moves in the same way.
 func (g *Graph) moves(k int) []float64 {
 	n := make([]float64, k*k)
 	for i := range k {

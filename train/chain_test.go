@@ -72,10 +72,9 @@ func fitChainModel(t testing.TB, kind model.Kind, g *Graph, o FitOptions) *model
 	return f
 }
 
-// F5–F7: what a page of a sequence shows is the page, then the link that led to
-// it, which the first has not, then the link that leads on, which the last has
-// not.
-func TestChainObservationsF7(t *testing.T) {
+// A page of a sequence shows itself, then the link that led to it, which the first
+// page lacks, then the link that leads on, which the last page lacks (section 3.2).
+func TestChainObservations(t *testing.T) {
 	for any, want := range map[bool][]string{
 		false: {
 			"“hop2” on the page, “climb” in the anchor that leads on",
@@ -121,8 +120,8 @@ func TestChainObservationsF7(t *testing.T) {
 	}
 }
 
-// F7: the model file tells which O3 was learnt from, and crawls by the same.
-func TestChainAnyAddressF7(t *testing.T) {
+// The model file tells which form of O3 was learnt from; crawls use the same.
+func TestChainAnyAddress(t *testing.T) {
 	g := orchard(4)
 	for any, want := range map[float64]string{0: "the next address holds a keyword", 1: "an address on the page holds a keyword"} {
 		for _, kind := range chainKinds() {
@@ -149,8 +148,8 @@ func TestChainAnyAddressF7(t *testing.T) {
 	}
 }
 
-// Q9: the start is the share of sequences that begin in each state.
-func TestChainStartQ9(t *testing.T) {
+// The start is the share of sequences that begin in each state (section 4.3).
+func TestChainStart(t *testing.T) {
 	g := orchard(6)
 	sequences := sample(t, g, SequenceOptions{Count: 60, Seed: 1})
 	f, err := Fit(context.Background(), model.CRF, g, sequences, FitOptions{Iterations: 2})
@@ -168,8 +167,9 @@ func TestChainStartQ9(t *testing.T) {
 	}
 }
 
-// Q10: four states or five; the last stands for all that is farther.
-func TestChainStatesQ10(t *testing.T) {
+// Four states (section 2.1.2) or five (3.1); the last stands for all distances from
+// it on.
+func TestChainStates(t *testing.T) {
 	g := orchard(6)
 	for _, kind := range chainKinds() {
 		for _, k := range []int{0, 2, 4, 5} { // 0 is the default
@@ -185,9 +185,9 @@ func TestChainStatesQ10(t *testing.T) {
 	}
 }
 
-// The objective grows, training says how it ended, and what a word says of hop
-// distances is what the graph has it say.
-func TestChainLearnsM2(t *testing.T) {
+// The objective grows, training says how it ended, and the weight of a word agrees
+// with where the graph has it (sections 4.2 and 5.2).
+func TestChainLearns(t *testing.T) {
 	g := orchard(12)
 	for _, kind := range chainKinds() {
 		var told []float64
@@ -295,9 +295,9 @@ func TestChainFitErrors(t *testing.T) {
 	}
 }
 
-// A target is not taught to be known by being itself: it is compared with the
-// others, unless that is asked for, as printed.
-func TestChainOfItselfF2(t *testing.T) {
+// A target is compared with the other targets, and with itself only where the
+// setting asks for it, as the paper has it.
+func TestChainComparesTargetsWithOthers(t *testing.T) {
 	g := orchard(4)
 	space, err := feature.Build(g.Topic, []feature.Example{{Page: g.Nodes[0].Page}}, feature.Options{MinPages: 1})
 	if err != nil {
@@ -313,7 +313,7 @@ func TestChainOfItselfF2(t *testing.T) {
 
 // The shares of moves are those of links by the states of both ends; those out
 // of the graph count for the last state.
-func TestChainMovesQ6(t *testing.T) {
+func TestChainMoves(t *testing.T) {
 	page := func(n int) *web.Page {
 		p := &web.Page{}
 		for i := range n {

@@ -17,11 +17,11 @@ type Inlinks interface {
 	// Inlinks names, for each page of a layer, pages that are said to link to
 	// it: at most limit of them, those to be tried first in front, each once.
 	// The answer has the length of layer. Errors end the collection.
-	Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error)
+	Inlinks(ctx context.Context, layer []web.URL, limit int) ([]InlinkList, error)
 }
 
-// Named is what is known of the in-links of a page.
-type Named struct {
+// InlinkList is what is known of the in-links of a page.
+type InlinkList struct {
 	Pages []web.URL
 	// Cut says that there were more to be told, within the limit, than the
 	// provider would wait for.
@@ -53,7 +53,7 @@ var (
 type CollectOptions struct {
 	Layers     int     // targets included, 2…100; default 5
 	LayerNodes int     // most nodes a layer; default 600
-	Similar    float64 // cosine from which a page is a target as well (D4); default 0.8, above 1 for none
+	Similar    float64 // cosine from which a page is a target as well; default 0.8, above 1 for none
 	// Fill lets in-links that are in the graph already not count towards a
 	// page's share, so that layers fill up where pages are densely linked; as
 	// printed they count.
@@ -86,7 +86,7 @@ type Found struct {
 	NoPage  int      `json:"no_page"` // tried, and no page was there
 	Refused int      `json:"refused"` // not to be kept, by Keep or by the page's own wish
 	NoLink  int      `json:"no_link"` // pages that do not link where they were said to
-	Similar int      `json:"similar"` // nodes made targets by their likeness (D4)
+	Similar int      `json:"similar"` // nodes made targets by their similarity
 	// Cut are the pages whose in-links were not told to the end (Named.Cut).
 	Cut []web.URL `json:"cut,omitempty"`
 }
@@ -124,20 +124,20 @@ func (o CollectOptions) withDefaults() (CollectOptions, error) {
 	return o, nil
 }
 
-// Collect builds the layered web around targets (D1–D5). Layer 0 holds the
+// Collect builds the layered web around targets (section 3.1). Layer 0 holds the
 // targets, and layer i+1 pages that link to one of layer i and are not in the
 // graph yet. The graph is a function of what in and src answer and of o.
 //
 // Of the n pages of a layer each may add at most LayerNodes/n in-links, at least
-// one, and a layer ends at LayerNodes (D3). An in-link known already counts
-// towards the share, unless o.Fill; one that brings no page, may not be kept or does not link
-// where it should makes room for the next. More targets than LayerNodes are cut
-// off at the end.
+// one, and a layer ends at LayerNodes. An in-link that is in the graph already
+// counts towards that share, unless o.Fill. One that brings no page, may not be
+// kept or does not contain the link is replaced by the next. Of more targets than
+// LayerNodes the last ones are left out.
 //
 // t gives name, description and keywords; the graph's own topic has the pages
 // of layer 0 for examples. The error wraps ErrNoTargets or ErrNoInlinks, or is
-// of in, src or ctx. Deeper layers may stay empty: then everything that leads to
-// the targets is in the graph.
+// of in, src or ctx. Deeper layers may stay empty: then every page known to lead
+// to the targets is in the graph.
 func Collect(ctx context.Context, t *topic.Topic, targets []web.URL, in Inlinks, src Source, o CollectOptions) (*Graph, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -292,7 +292,7 @@ func (c *collector) add(p *web.Page, layer int) (added bool) {
 // tries as many more as it lacks; all tries of a round are fetched side by side
 // and then taken in order, so that the speed of servers decides nothing.
 func (c *collector) layer(ctx context.Context, layer, begin, end int) error {
-	// D3: 600/|layer i|, as integers, one at least.
+	// Section 3.1 gives 600/|layer i|; here as integers, and at least 1.
 	share := max(1, c.o.LayerNodes/(end-begin))
 	room := c.o.LayerNodes
 	note := fmt.Sprintf("layer %d of 1…%d", layer, c.o.Layers-1)
@@ -313,7 +313,7 @@ func (c *collector) layer(ctx context.Context, layer, begin, end int) error {
 	if len(named) != len(asked) {
 		return fmt.Errorf("the provider of in-links answered for %d pages of %d", len(named), len(asked))
 	}
-	had := make([]int, len(asked))
+	taken := make([]int, len(asked)) // in-links of each page, out of share
 	for i := range named {
 		c.g.Found.Named += len(named[i].Pages)
 		if named[i].Cut {
@@ -324,7 +324,7 @@ func (c *collector) layer(ctx context.Context, layer, begin, end int) error {
 	for room > 0 {
 		var tries []try
 		for i := range named {
-			for n := had[i]; n < share && len(named[i].Pages) > 0; {
+			for n := taken[i]; n < share && len(named[i].Pages) > 0; {
 				u := named[i].Pages[0]
 				named[i].Pages = named[i].Pages[1:]
 				if gone[u] {
@@ -356,7 +356,7 @@ func (c *collector) layer(ctx context.Context, layer, begin, end int) error {
 					gone[t.url] = true
 				}
 				if took {
-					had[int(t.node)-begin]++
+					taken[int(t.node)-begin]++
 				}
 				if added {
 					room--

@@ -13,6 +13,7 @@ import (
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/setting"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -26,13 +27,14 @@ var (
 // default.
 type FitOptions struct {
 	// States is k, the number of hidden states T0…Tk−1, 2…50; default 5, one a
-	// layer (Q10). Kinds that know no hop distances refuse it.
+	// layer; section 2.1.2 of Liu & Milios 2010 has 4. Kinds without hop distances
+	// refuse it.
 	States int
-	// Features says what is observed of pages and links (F1–F7), for the kinds
-	// crf and memm.
+	// Features says what is observed of pages and links, for the kinds crf and
+	// memm.
 	Features feature.Options
-	// Variance is σ² of the Gaussian prior on weights (M2), for crf and memm;
-	// default 10.
+	// Variance is σ² of the Gaussian prior on weights, for crf and memm; default
+	// 10, as the paper gives none.
 	Variance float64
 	// Iterations bounds the iterations of training; 0 = the kind's own bound.
 	Iterations int
@@ -54,10 +56,7 @@ type FitOptions struct {
 }
 
 // Setting is a constant of a kind of model, changed by FitOptions.Set.
-type Setting struct {
-	Name, Line        string
-	Default, Min, Max float64
-}
+type Setting = setting.Setting
 
 // Fitter fits models of one kind.
 type Fitter struct {
@@ -155,19 +154,9 @@ func (f Fitter) options(o FitOptions) (FitOptions, error) {
 	case !(o.Tolerance >= 0 && o.Tolerance < 1):
 		return o, fmt.Errorf("a tolerance of %v: at least 0 and below 1", o.Tolerance)
 	}
-	set := make(map[string]float64, len(f.Settings))
-	for _, s := range f.Settings {
-		set[s.Name] = s.Default
-	}
-	for name, v := range o.Set {
-		i := slices.IndexFunc(f.Settings, func(s Setting) bool { return s.Name == name })
-		if i < 0 {
-			return o, fmt.Errorf("models of kind %s have no setting %q%s", f.Kind, name, f.names())
-		}
-		if s := f.Settings[i]; !(v >= s.Min && v <= s.Max) {
-			return o, fmt.Errorf("setting %s of %s: %v is outside %v…%v", name, f.Kind, v, s.Min, s.Max)
-		}
-		set[name] = v
+	set, err := setting.Complete(f.Settings, o.Set)
+	if err != nil {
+		return o, fmt.Errorf("kind %s: %w", f.Kind, err)
 	}
 	o.Set = set
 	return o, nil
@@ -177,22 +166,11 @@ func (f Fitter) options(o FitOptions) (FitOptions, error) {
 func (f Fitter) CheckStates(n int) error {
 	switch {
 	case n != 0 && (f.Stateless || f.Paths):
-		return fmt.Errorf("%d states: models of kind %s know no hop distances; leave the states out%s", n, f.Kind, f.names())
+		return fmt.Errorf("%d states: models of kind %s know no hop distances; leave the states out; they have %s", n, f.Kind, setting.Names(f.Settings))
 	case n != 0 && (n < 2 || n > 50):
 		return fmt.Errorf("%d states: from 2 to 50", n)
 	}
 	return nil
-}
-
-func (f Fitter) names() string {
-	var names []string
-	for _, s := range f.Settings {
-		names = append(names, s.Name)
-	}
-	if len(names) == 0 {
-		return "; they have none"
-	}
-	return "; they have " + strings.Join(names, ", ")
 }
 
 // provenance tells of a training set what a model file says of it. Labels are

@@ -19,14 +19,14 @@ const Layers = 5
 // Node is a page of the training graph.
 type Node struct {
 	URL web.URL
-	// Layer is the layer in which the page was found, 0 for the targets it was
-	// begun with; it never changes (D2).
+	// Layer is the layer in which the page was found, 0 for the targets that the
+	// collection began with. It never changes.
 	Layer int
 	// State is the least number of links from here to any target, without a
-	// bound: a model of k states takes the smaller of it and k−1 (D5).
+	// bound: a model of k states takes the smaller of it and k−1 (section 3.2).
 	State int
-	// Target tells whether the page is a target: of layer 0, or so like one of
-	// these that it counts as one (D4).
+	// Target tells whether the page is a target: in layer 0, or so similar to one
+	// of these that it counts as one.
 	Target bool
 	Page   *web.Page
 }
@@ -53,8 +53,8 @@ type Graph struct {
 	// Found counts what was met on the way; zero for a graph read from a folder.
 	Found Found
 
-	// moved tells where links of the pages lead that name a page of the graph
-	// by another address.
+	// moved maps addresses in links to the page of the graph that they lead to,
+	// where that page has another address.
 	moved map[web.URL]web.URL
 }
 
@@ -65,7 +65,7 @@ type Sequence struct {
 	Edges []int32 // in Graph.Edges: Edges[i] leads from Nodes[i] to Nodes[i+1]
 }
 
-// Labels are the states of a sequence's pages in a model of k states (D5, D7):
+// Labels are the states of a sequence's pages in a model of k states:
 // min(State, k−1).
 func (g *Graph) Labels(s Sequence, k int) []int {
 	labels := make([]int, len(s.Nodes))
@@ -153,9 +153,8 @@ func (g *Graph) Digest(sequences []Sequence) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// complete makes of nodes, their pages and targets all that follows from them:
-// the edges between any two nodes, in both directions (D2), and the states.
-// lead tells the page that a link leads to.
+// complete computes, from nodes and targets, the edges between any two nodes, in
+// both directions, and the states. lead tells the page that a link leads to.
 func (g *Graph) complete(lead func(web.URL) web.URL) {
 	number := make(map[web.URL]int32, len(g.Nodes))
 	for i, n := range g.Nodes {
@@ -185,8 +184,8 @@ func (g *Graph) complete(lead func(web.URL) web.URL) {
 }
 
 // relabel gives each node its state: the least number of links to a target, by
-// breadth-first search from all targets at once, against the links (D5). A node
-// without a way to any target is one link farther than the farthest that has.
+// breadth-first search from all targets at once, against the links. A node
+// without a path to any target is one link farther than the farthest that has one.
 func (g *Graph) relabel() {
 	from := make([][]int32, len(g.Nodes)) // [node] nodes that link to it
 	for _, e := range g.Edges {
@@ -220,7 +219,7 @@ func (g *Graph) relabel() {
 }
 
 // markSimilar makes a target of every node whose cosine to some page of layer 0
-// is at least similar (D4). The weight of a term is how often it occurs:
+// is at least similar. The weight of a term is how often it occurs:
 //
 //	cos(p, d) = Σ_k w_pk w_dk / √(Σ_k w_pk² Σ_k w_dk²)
 func (g *Graph) markSimilar(similar float64) {

@@ -88,9 +88,9 @@ func (s *sketch) Page(_ context.Context, u web.URL) (*web.Page, error) {
 	return nil, fmt.Errorf("%s: %w", u, ErrNoPage)
 }
 
-func (s *sketch) Inlinks(_ context.Context, layer []web.URL, limit int) ([]Named, error) {
+func (s *sketch) Inlinks(_ context.Context, layer []web.URL, limit int) ([]InlinkList, error) {
 	s.asked = append(s.asked, limit)
-	out := make([]Named, len(layer))
+	out := make([]InlinkList, len(layer))
 	for i, to := range layer {
 		for _, x := range s.extra {
 			if from, dest, _ := strings.Cut(x, ">"); at(dest) == to {
@@ -169,8 +169,8 @@ func paper() *sketch {
 }
 
 // Layers are built backwards, no page is in the graph twice, and links between
-// any two nodes are edges, in whichever direction (D1, D2).
-func TestD2BackwardGraph(t *testing.T) {
+// any two nodes are edges, in either direction (section 3.1, figure 5).
+func TestBackwardGraph(t *testing.T) {
 	g := collect(t, paper(), CollectOptions{}, "0")
 	if got, want := layers(g), "0 | 1 2 | 3 4 5 6 | 7 8 | 9"; got != want {
 		t.Errorf("layers %s, want %s", got, want)
@@ -191,7 +191,7 @@ func TestD2BackwardGraph(t *testing.T) {
 
 // Links by another address of a page are edges, once for each pair, with the
 // first of them; links of a page to itself are none.
-func TestD2Links(t *testing.T) {
+func TestEdgesOfPagesWithTwoAddresses(t *testing.T) {
 	s := draft(`
 		goal ->
 		a -> a old goal new
@@ -210,9 +210,9 @@ func TestD2Links(t *testing.T) {
 	}
 }
 
-// A layer of n pages gives each of them 600/n in-links, in whole numbers and one
-// at least, and the next layer ends at 600 (D3).
-func TestD3Caps(t *testing.T) {
+// A layer of n pages gives each of them 600/n in-links, in whole numbers and at
+// least one, and the next layer ends at 600 (section 3.1).
+func TestCapsOfLayers(t *testing.T) {
 	for _, c := range []struct{ targets, inlinks, share, layer int }{
 		{200, 10, 3, 600}, // the paper's own example
 		{1, 1000, 600, 600},
@@ -253,7 +253,7 @@ func TestD3Caps(t *testing.T) {
 
 // 700 targets are cut to 600, and a layer of 600 nodes that share in-links stays
 // below 600.
-func TestD3TooManyTargets(t *testing.T) {
+func TestTooManyTargets(t *testing.T) {
 	var b strings.Builder
 	var targets []string
 	for i := range 700 {
@@ -267,8 +267,8 @@ func TestD3TooManyTargets(t *testing.T) {
 }
 
 // Pages whose cosine to some page of layer 0 is 0.8 or more are targets; the
-// weight of a word is how often it occurs (D4).
-func TestD4SimilarPagesAreTargets(t *testing.T) {
+// weight of a word is how often it occurs (section 3.1).
+func TestSimilarPagesAreTargets(t *testing.T) {
 	for _, c := range []struct {
 		words  string
 		cosine float64
@@ -301,8 +301,8 @@ func TestD4SimilarPagesAreTargets(t *testing.T) {
 }
 
 // The states of the paper's graph are those it prints once nodes 5 and 7 are
-// targets (D5).
-func TestD5StatesOfThePaper(t *testing.T) {
+// targets (section 3.1, figure 5(e)).
+func TestStatesOfThePaper(t *testing.T) {
 	g := collect(t, paper(), CollectOptions{}, "0")
 	states := map[string]int{}
 	for _, n := range g.Nodes {
@@ -345,12 +345,12 @@ type abridged struct {
 	asked int
 }
 
-func (a *abridged) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error) {
+func (a *abridged) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]InlinkList, error) {
 	a.asked++
 	out, err := a.sketch.Inlinks(ctx, layer, limit)
 	for i, u := range layer {
 		if strings.Contains(a.pages, name(u)) {
-			out[i] = Named{out[i].Pages[:1], true}
+			out[i] = InlinkList{out[i].Pages[:1], true}
 		}
 	}
 	return out, err
@@ -362,7 +362,7 @@ func TestCollectTellsOfCutLists(t *testing.T) {
 	dir := t.TempDir()
 	in := &abridged{sketch: paper(), pages: "12"}
 	for range 2 {
-		g, err := Collect(t.Context(), &topic.Topic{}, []web.URL{at("0")}, Remembered{From: in, Path: InlinksPath(dir)}, in.sketch, CollectOptions{})
+		g, err := Collect(t.Context(), &topic.Topic{}, []web.URL{at("0")}, KeptAnswers{From: in, Path: InlinksPath(dir)}, in.sketch, CollectOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -437,8 +437,9 @@ func drawWeb(t *rapid.T) *sketch {
 	return draft(b.String())
 }
 
-// What holds for the graph of any web: D2 (no repetitions, each layer links to
-// the one before, all links are edges), D3 (caps), D5 (states are distances).
+// What holds for the graph of any web: no page is in it twice, each layer links to
+// the one before, all links are edges, layers have their caps, and states are
+// distances.
 func TestGraphOfAnyWeb(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawWeb(t)

@@ -43,17 +43,17 @@ func markovFitters() []Fitter {
 	}
 }
 
-// fitHMM learns the model of HMM crawlers (BPM09 B5). Targets are cluster 0,
-// and the other pages clusters 1…K by k-means. All is counted over the pages
-// and links of the graph, once each:
+// fitHMM learns the model of hidden Markov crawlers. Targets are cluster 0, and
+// the other pages clusters 1…K by k-means. Pages and links of the graph are
+// counted once each:
 //
 //	a_ij = |links L_i→L_j| / |links from L_i|,  b_ij = |pages in L_i∩C_j| / |L_i|,  π_i = |L_i| / |pages|
 //
-// with the smoothing added, but for links that hop distances forbid: by the
-// definition of a state no page is two links nearer than one that links to it.
-// A page without a word of the vocabulary shows a symbol of its own, where the
-// paper has none. π, which the paper counts too without saying how, is the
-// share that a random walk starts from (D6).
+// with the smoothing added, except for moves that hop distances forbid: no page is
+// two links nearer to a target than a page that links to it. A page without a word
+// of the vocabulary has a symbol of its own, which the paper does not have. The
+// paper counts π without saying how; here it is the probability that a random walk
+// starts in each state.
 //
 // Source: Batsakis, Petrakis & Milios 2009, section 3.3, after Liu, Janssen &
 // Milios 2006.
@@ -129,18 +129,17 @@ func fitHMM(ctx context.Context, g *Graph, _ []Sequence, o FitOptions) (*model.F
 	}}, nil
 }
 
-// fitHMM2 learns the model of second order (HTT14 H6–H8). All pages are
-// clustered alike; the counts of labelled sequences are the initial values, and
-// Baum–Welch goes on from there while the states keep their meaning, for a few
-// iterations.
+// fitHMM2 learns the model of second order. Targets are clustered with the other
+// pages. The counts of labelled sequences are the initial values; a few iterations
+// of Baum–Welch follow, as long as the states keep their meaning.
 //
-// H1: the paper's π is "generally evenly distributed" at the start, and it has
-// no labels to count by. The setting start takes π even and the rest counted
-// (1), or nothing but chance (2): then states bear any name, and a crawler ranks
-// by the one that came to be called 0. How much of the pages' belief lies on
-// their own label is kept as agreement.
+// In the paper π is "generally evenly distributed" at the start, and there are no
+// labels to count. The setting start takes π even and the rest counted (1), or
+// everything by chance (2): then it is chance as well which state is called 0, by
+// which a crawler ranks. The share of the belief that lies on the pages' own labels
+// is kept in the model's provenance as agreement.
 //
-// Source: Hu, Tu & Tong 2014, sections 2.2 and 2.3.
+// Source: Hu, Tu & Tong 2014, sections 2.1 to 2.3.
 func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) (*model.File, error) {
 	words, vectors, err := g.vectors(int(o.Set["words"]))
 	if err != nil {
@@ -181,18 +180,9 @@ func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	arcs, from := hmm.HopArcs(o.States), math.Round(o.Set["start"])
-	start, err := hmm.CountSecond(walks, o.States, m.Blank()+1, hmm.CountOptions{Smoothing: o.Set["smoothing"], Arcs: arcs})
+	start, err := startOf(o, walks, m.Blank()+1)
 	if err != nil {
 		return nil, err
-	}
-	switch from {
-	case 1:
-		start.First.Pi = slices.Repeat([]float64{1 / float64(o.States)}, o.States)
-	case 2:
-		if start, err = hmm.RandomSecond(o.States, m.Blank()+1, arcs, o.Seed); err != nil {
-			return nil, err
-		}
 	}
 	iterations := int(o.Set["baum-welch"])
 	if o.Iterations > 0 {
@@ -202,7 +192,7 @@ func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) 
 		iterations = -1 // measured only
 	}
 	second, trace, err := hmm.BaumWelchSecond(walks, start, hmm.Options{
-		Iterations: iterations, Tolerance: o.Tolerance, Workers: o.Workers, KeepOrder: from < 2, Progress: o.Progress, Context: ctx,
+		Iterations: iterations, Tolerance: o.Tolerance, Workers: o.Workers, KeepOrder: math.Round(o.Set["start"]) < 2, Progress: o.Progress, Context: ctx,
 	})
 	if errors.Is(err, hmm.ErrImpossible) {
 		return nil, fmt.Errorf("%w: give the setting smoothing above 0", err)
@@ -223,6 +213,19 @@ func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) 
 			"symbols": float64(m.Blank() + 1), "vocabulary": float64(words.Len()), "blank-pages": float64(blank), "agreement": own / all,
 		},
 	}}, nil
+}
+
+// startOf is the model that Baum–Welch begins with, by the setting start.
+func startOf(o FitOptions, walks []hmm.Sequence, symbols int) (*hmm.Second, error) {
+	arcs, from := hmm.HopArcs(o.States), math.Round(o.Set["start"])
+	if from == 2 {
+		return hmm.RandomSecond(o.States, symbols, arcs, o.Seed)
+	}
+	start, err := hmm.CountSecond(walks, o.States, symbols, hmm.CountOptions{Smoothing: o.Set["smoothing"], Arcs: arcs})
+	if err == nil && from == 1 {
+		start.First.Pi = slices.Repeat([]float64{1 / float64(o.States)}, o.States)
+	}
+	return start, err
 }
 
 // clustering is how n pages are clustered.

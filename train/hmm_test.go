@@ -83,9 +83,10 @@ func clusterOf(g *Graph, m *model.Markov, page string) int {
 	return m.Blank()
 }
 
-// BPM09 B5 by hand, with three states: t is at 0, a and b at 1, c, d and e at 2
-// or more. The links are 0→1, twice 1→0, 1→1, twice 2→1, twice 2→2.
-func TestHMMCountsB5(t *testing.T) {
+// Counts by hand (Batsakis, Petrakis & Milios 2009, section 3.3), with three
+// states: t is at 0, a and b at 1, c, d and e at 2 or more. The links are 0→1,
+// twice 1→0, 1→1, twice 2→1, twice 2→2.
+func TestHMMCounts(t *testing.T) {
 	g := works(t)
 	for _, c := range []struct {
 		smoothing float64
@@ -118,9 +119,9 @@ func TestHMMCountsB5(t *testing.T) {
 	}
 }
 
-// B5: the number of clusters is the user's, or the data's (X-means); there are
-// never more than pages.
-func TestHMMClustersB5(t *testing.T) {
+// The user gives the number of clusters, or X-means chooses it; there are never
+// more clusters than pages.
+func TestHMMClusters(t *testing.T) {
 	g := works(t)
 	for _, c := range []struct {
 		set  map[string]float64
@@ -139,10 +140,9 @@ func TestHMMClustersB5(t *testing.T) {
 	}
 }
 
-// HTT14 H8: counts of labelled sequences, one more each, are where Baum–Welch
-// begins. With the walks d c b t, c b a t and c a t, labels 2 2 1 0, 2 1 1 0 and
+// Baum–Welch begins with the counts of labelled sequences, each with one added. With the walks d c b t, c b a t and c a t, labels 2 2 1 0, 2 1 1 0 and
 // 2 1 0, two of three go from 2, 1 to 0, and the third to 1.
-func TestHMM2CountsH8(t *testing.T) {
+func TestHMM2Counts(t *testing.T) {
 	g := works(t)
 	walks := []Sequence{walk(t, g, "dd", "cc", "bb", "tt"), walk(t, g, "cc", "bb", "aa", "tt"), walk(t, g, "cc", "aa", "tt")}
 	f := fitted(t, g, model.HMM2, walks, FitOptions{States: 3, Set: map[string]float64{"words": 2, "clusters": 3, "baum-welch": 0}})
@@ -160,9 +160,9 @@ func TestHMM2CountsH8(t *testing.T) {
 	}
 }
 
-// H7, H8: iterations never make the sequences less likely, what cannot happen
-// stays so, and the states keep their meaning.
-func TestHMM2BaumWelchH8(t *testing.T) {
+// Iterations of Baum–Welch never make the sequences less likely, probabilities of
+// zero stay zero, and the states keep their meaning.
+func TestHMM2BaumWelch(t *testing.T) {
 	g := works(t)
 	f := fitted(t, g, model.HMM2, sample(t, g, SequenceOptions{Count: 30}), FitOptions{States: 4, Set: map[string]float64{"words": 2, "clusters": 3}})
 	m := f.Payload.(*model.Markov)
@@ -184,10 +184,10 @@ func TestHMM2BaumWelchH8(t *testing.T) {
 	}
 }
 
-// H1: π is even where Baum–Welch starts, with the rest as counted, or all is,
-// but for a tenth; what cannot happen cannot happen either way. The model file
-// tells which.
-func TestHMM2StartH1(t *testing.T) {
+// The setting start: Baum–Welch begins with π even and the rest as counted (Hu,
+// Tu & Tong 2014, section 2.1), or with everything even but for a tenth. Either
+// way probabilities that hop distances forbid are zero. The model file tells which.
+func TestHMM2Start(t *testing.T) {
 	g := works(t)
 	walks := sample(t, g, SequenceOptions{Count: 30})
 	of := func(start, iterations float64, seed uint64) (*model.Markov, model.Provenance) {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/waggle-crawler/waggle/feature"
@@ -16,6 +15,7 @@ import (
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/learn/tagger"
 	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/setting"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -30,10 +30,10 @@ var (
 // PathSettings are the constants of kind paths, changed by FitOptions.Set.
 func PathSettings() []Setting {
 	return []Setting{
-		{"dual", "1 has states of pages and of links that alternate (model B), 0 one state a label (model A)", 1, 0, 1},
-		{"page-tokens", "how many of a page's first words are read (the paper has 0, 10 and 100)", 10, 0, 100_000},
-		{"tagged", "1 tells words of anchors, of what surrounds them and of addresses apart; 0 is one bag, as printed", 1, 0, 1},
-		{"gamma", "discount of rewards", 0.9, 0, 1},
+		{Name: "dual", Default: 1, Max: 1, Line: "1 has states of pages and of links that alternate (model B), 0 one state a label (model A)"},
+		{Name: "page-tokens", Default: 10, Max: 100_000, Line: "how many of a page's first words are read (the paper has 0, 10 and 100)"},
+		{Name: "tagged", Default: 1, Max: 1, Line: "1 tells words of anchors, of what surrounds them and of addresses apart; 0 is one bag, as printed"},
+		{Name: "gamma", Default: 0.9, Max: 1, Line: "discount of rewards"},
 	}
 }
 
@@ -61,10 +61,8 @@ func pathOptions(o FitOptions) (FitOptions, error) {
 	if err != nil {
 		return o, err
 	}
-	for _, name := range []string{"dual", "page-tokens", "tagged"} {
-		if v := o.Set[name]; v != math.Trunc(v) {
-			return o, fmt.Errorf("setting %s of %s: %v: give a whole number", name, model.PathLearner, v)
-		}
+	if err := setting.Whole(o.Set, "dual", "page-tokens", "tagged"); err != nil {
+		return o, fmt.Errorf("kind %s: %w", model.PathLearner, err)
 	}
 	return o, nil
 }
@@ -79,7 +77,8 @@ const maxPathStates = 512
 // are read. Of o, Features and Analyzer say nothing here, and States is refused.
 //
 // The same paths and options give the same file. Source: Vydiswaran & Sarawagi
-// 2005, with Gaussian priors of variance 10 where it names no regulariser (P3).
+// 2005, sections 2.3 and 2.4, with Gaussian priors of variance 10, as the paper
+// names no regulariser.
 func FitPaths(ctx context.Context, set []paths.Path, rec paths.Record, o FitOptions) (*model.File, error) {
 	o, err := pathOptions(o)
 	if err != nil {
@@ -199,22 +198,22 @@ func newTrails(set []paths.Path, rec paths.Record, o FitOptions) (*trails, error
 	return t, nil
 }
 
-// walked is what was met along paths: pages and links once each, as documents
-// of tokens.
-type walked struct {
+// observations are the pages and links of paths, once each, as documents of
+// tokens.
+type observations struct {
 	documents [][]string
-	paths     []walkedPath
+	paths     []pathObservations
 }
 
-type walkedPath struct {
+type pathObservations struct {
 	pages  []int // documents
 	links  []int // documents; one less than pages
 	states []int // of pages
 }
 
 // walk collects the tokens of pages and links.
-func (t *trails) walk(set []paths.Path, rec paths.Record) (*walked, error) {
-	w := &walked{}
+func (t *trails) walk(set []paths.Path, rec paths.Record) (*observations, error) {
+	w := &observations{}
 	m := t.model
 	hash := sha256.New()
 	pages, links := map[web.URL]int{}, map[string]int{}
@@ -249,7 +248,7 @@ func (t *trails) walk(set []paths.Path, rec paths.Record) (*walked, error) {
 	}
 	for i := range set {
 		states := set[i].States()
-		var p walkedPath
+		var p pathObservations
 		var before *web.Page
 		for k, s := range states {
 			step := &set[i].Steps[k]
@@ -307,7 +306,7 @@ func followed(before *web.Page, s *paths.Step) (*web.Link, int) {
 
 // observe makes sequences of vectors. In model B pages and links take turns,
 // and arcs carry the bias alone; in model A the link to a page lies on the arc.
-func (t *trails) observe(w *walked, dual bool) {
+func (t *trails) observe(w *observations, dual bool) {
 	m, n := t.model, len(t.model.States)
 	bias := sparse.Vector{{ID: 0, Value: 1}}
 	vectors := make([]sparse.Vector, len(w.documents))
@@ -331,7 +330,7 @@ func (t *trails) observe(w *walked, dual bool) {
 			t.shape.Allowed[(n+i)*2*n+i] = true // and to the page that it was taken for
 		}
 	}
-	both := func(p walkedPath) (q tagger.Sequence) {
+	both := func(p pathObservations) (q tagger.Sequence) {
 		for k, d := range p.pages {
 			q.Positions = append(q.Positions, tagger.Position{Kind: model.PathPage, State: vectors[d], Arc: bias})
 			q.States = append(q.States, p.states[k])

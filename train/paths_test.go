@@ -61,10 +61,11 @@ func teachPaths(t testing.TB, set []paths.Path, rec paths.Record, settings map[s
 	return f.Payload.(*model.Paths)
 }
 
-// P1: states are those of labels and the prefix states that occur. P2: model A
-// has one state a label and link features on arcs; model B has states of links
-// too, which take turns with those of pages, and nothing but edges on arcs.
-func TestP1P2States(t *testing.T) {
+// States are those of labels and the prefix states that occur. Model A (section
+// 2.4.1) has one state for each label and link features on arcs; model B (2.4.2)
+// has states of links too, which alternate with those of pages, and only edges on
+// arcs.
+func TestStatesOfModelsAAndB(t *testing.T) {
 	r := pathRecord{}
 	set := []paths.Path{
 		r.pathOf(t, "a.test", "home", "dept Department", "people", "prof Goal"),
@@ -127,7 +128,7 @@ func threeStates() *tagger.Weights {
 	return w
 }
 
-// P5, P6 by hand. With three pages, the last of which shows feature 1:
+// Equations 3 to 5 by hand. With three pages, the last of which shows feature 1:
 //
 //	R_3 = (0, 1, 0)
 //	R_2(start) = 3·2/(1+3·2+1) = 6/8   R_2(Goal) = 2/(1+2+2) = 2/5 = R_2(Fail)
@@ -136,7 +137,7 @@ func threeStates() *tagger.Weights {
 //	R^x(y) = (R_3 + 0.9·R_2 + 0.81·R_1)/2.71
 //
 // and with a second sequence of one page, R = (0, 1, 0), the mean of both.
-func TestP5P6Rewards(t *testing.T) {
+func TestRewardsAsPrinted(t *testing.T) {
 	bias := sparse.Vector{{ID: 0, Value: 1}}
 	feature := sparse.Vector{{ID: 1, Value: 1}}
 	at := func(v sparse.Vector) tagger.Position { return tagger.Position{State: v, Arc: bias} }
@@ -161,13 +162,13 @@ func TestP5P6Rewards(t *testing.T) {
 	}
 }
 
-// vstd by hand: V(Goal) = 1, and with paths home home Goal, home Goal, home
+// Discounted rewards by hand: V(Goal) = 1, and with paths home home Goal, home Goal, home
 // Fail, where home is followed by home once, by Goal twice, by Fail once,
 //
 //	V(home) = 0.9·(1/4·V(home) + 2/4·1 + 1/4·0)  =>  V = 0.45/(1 − 0.225)
 //
 // Nothing follows Fail, so V(Fail) = 0, and so is that of a state nobody saw.
-func TestP6Discounted(t *testing.T) {
+func TestDiscountedRewards(t *testing.T) {
 	got := discountedRewards([][]int{{0, 0, 1}, {0, 1}, {0, 2}}, 4, 1, 0.9)
 	want := []float64{0.45 / 0.775, 1, 0, 0}
 	for y := range want {

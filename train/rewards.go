@@ -6,8 +6,8 @@ import (
 	"github.com/waggle-crawler/waggle/learn/tagger"
 )
 
-// printedRewards says what each state of a field is worth, [S], as printed: for
-// each position of a training sequence, backwards,
+// printedRewards is the reward of each state of a field, [S], as the paper prints
+// it: for each position of a training sequence, backwards,
 //
 //	R_n(y) = [y = Goal]
 //	R_i(y) = Σ_y' e^{W·f(y',y,x,i+1)} R_{i+1}(y') / Σ_y' e^{W·f(y',y,x,i+1)}
@@ -17,15 +17,15 @@ import (
 //
 //	R^x(y) = Σ_k γ^k R_{n−k}(y) / Σ_k γ^k        R(y) = mean of R^x(y)
 //
-// It normalises locally over a field trained globally, knows nothing of how a
-// sequence ended, and weighs late positions rather than short ways:
-// discountedRewards is what was meant.
+// It normalises locally over a field trained globally, does not use how a
+// sequence ended, and gives more weight to late positions, not to short paths.
+// discountedRewards does what the text of the paper describes.
 //
 // With states of pages and of links, a state counts at the positions where it
-// can be, of which the print says nothing: both sums over k leave the others
-// out, and sequences without such a position are left out of the mean.
+// can be; the paper does not say so. Both sums over k leave out the other
+// positions, and the mean leaves out sequences without such a position.
 //
-// Source: Vydiswaran & Sarawagi 2005, equations 3 to 5 (P5, P6).
+// Source: Vydiswaran & Sarawagi 2005, section 3.1, equations 3 to 5.
 func printedRewards(w *tagger.Weights, sequences []tagger.Sequence, goal int, gamma float64) []float64 {
 	total, count := make([]float64, w.States()), make([]float64, w.States())
 	for _, q := range sequences {
@@ -80,14 +80,14 @@ func printedRewards(w *tagger.Weights, sequences []tagger.Sequence, goal int, ga
 	return total
 }
 
-// discountedRewards is vstd: what a state of pages is worth by how far it is
-// from the goal, [P],
+// discountedRewards is the value of each state of pages by its distance from the
+// goal, [P], the default of scorers:
 //
 //	V(Goal) = 1      V(y) = γ Σ_y' P(y'|y) V(y')
 //
-// with P the shares in which states followed one another along the training
-// paths, where a path that ends elsewhere than in Goal leads to nothing. A link
-// is worth as much as the page it is taken for.
+// with P(y'|y) the share of training pages in state y that were followed by a page
+// in y'; a path that ends elsewhere than in Goal adds nothing. A link has the value
+// of the state that it is taken for.
 func discountedRewards(labels [][]int, states, goal int, gamma float64) []float64 {
 	follows, times := make([]float64, states*states), make([]float64, states)
 	for _, path := range labels {
@@ -100,8 +100,8 @@ func discountedRewards(labels [][]int, states, goal int, gamma float64) []float6
 	}
 	worth := make([]float64, states)
 	worth[goal] = 1
-	// Every round is nearer by γ, or by the share of paths that end; without
-	// either a state leads round in a circle and is worth what it was, nothing.
+	// Value iteration. Each round shrinks the error by γ, or by the share of paths
+	// that end. States that lead round in a circle for ever keep the value 0.
 	for range 10_000 {
 		change := 0.
 		for y := range states {
@@ -126,12 +126,13 @@ func discountedRewards(labels [][]int, states, goal int, gamma float64) []float6
 	return worth
 }
 
-// onward is how often paths went on from a page of each state, [P]:
+// onward is the probability that a path goes on from a page of each state, [P], by
+// Laplace's rule:
 //
 //	(times it was followed + 1) / (times + 2)
 //
-// A field over whole paths does not know that they end: of the arcs from a goal
-// or a wrong turn it has seen none, and so holds them all for equally likely.
+// A field over whole paths does not model their end: it has seen no arc from a goal
+// or a wrong turn, so all of those are equally likely to it.
 func onward(labels [][]int, states int) []float64 {
 	went, times := make([]float64, states), make([]float64, states)
 	for _, path := range labels {

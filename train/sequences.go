@@ -21,17 +21,18 @@ type SequenceOptions struct {
 	Progress func(done, total int)
 }
 
-// Sequences draws walks over the graph (D6). Each starts at a page, has a
-// length in MinLength…MaxLength and goes on by a child of the present page, all
-// drawn uniformly. A child is a page linked to
+// Sequences draws random walks over the graph (section 3.1). Each starts at a
+// page, has a length in MinLength…MaxLength and goes on to a child of the current
+// page, all drawn uniformly. A child is a page that the current one links to and
+// that is
 //
-//   - of the same layer or a lower one: the layer it was found in (D7), while
-//     labels come of the states, so that these may rise along a walk; and
+//   - in the same layer or a lower one, by the layer in which it was found. Labels
+//     are states and not layers, so they may rise along a walk; and
 //   - not on the walk yet.
 //
-// A walk without a child ends there, and counts if it has two pages. No walk is
-// taken twice, so that a small graph may give fewer than Count: drawing ends when
-// for each of them ten, and at least a thousand, walks in a row were known.
+// A walk ends at a page without a child, and counts if it has two pages. No walk is
+// taken twice, so a small graph may give fewer than Count: drawing ends after
+// 10·Count walks in a row, and at least a thousand, that were drawn before.
 // The same seed gives the same sequences. The error is ErrNoSequence, or names
 // the option that is wrong.
 func (g *Graph) Sequences(o SequenceOptions) ([]Sequence, error) {

@@ -32,8 +32,9 @@ func path(g *Graph, s Sequence) string {
 	return strings.Join(names, "→")
 }
 
-// The examples of the paper: which walks are drawn and which never are (D6).
-func TestD6SequencesOfThePaper(t *testing.T) {
+// The examples of the paper: which walks are drawn and which never are (section
+// 3.1).
+func TestSequencesOfThePaper(t *testing.T) {
 	g := collect(t, paper(), CollectOptions{}, "0")
 	drawn := map[string]bool{}
 	for _, s := range sample(t, g, SequenceOptions{Seed: 1}) {
@@ -60,10 +61,10 @@ func TestD6SequencesOfThePaper(t *testing.T) {
 	}
 }
 
-// Walks obey the layers pages were found in, and labels come of the states: the
+// Walks obey the layers pages were found in, and labels are the states: the
 // paper's example 9→7→3→4→2→0 goes down the layers 4 3 2 2 1 0 and is labelled
-// T1 T0 T2 T1 T1 T0 (D7).
-func TestD7LabelsMayRise(t *testing.T) {
+// T1 T0 T2 T1 T1 T0.
+func TestLabelsMayRise(t *testing.T) {
 	g := collect(t, paper(), CollectOptions{}, "0")
 	list := sample(t, g, SequenceOptions{Seed: 1})
 	i := slices.IndexFunc(list, func(s Sequence) bool { return path(g, s) == "9→7→3→4→2→0" })
@@ -80,15 +81,15 @@ func TestD7LabelsMayRise(t *testing.T) {
 	if got := fmt.Sprint(g.Labels(list[i], 5)); got != "[1 0 2 1 1 0]" {
 		t.Errorf("labels %v", got)
 	}
-	// The last state means "or more" (D5).
+	// The last state means "that many or more".
 	if got := fmt.Sprint(g.Labels(list[i], 2)); got != "[1 0 1 1 1 0]" {
 		t.Errorf("labels of two states %v", got)
 	}
 }
 
 // Lengths are uniform where the graph allows any: from the end of a long chain
-// every length is drawn about as often (D6).
-func TestD6LengthsAreUniform(t *testing.T) {
+// every length is drawn about as often.
+func TestLengthsAreUniform(t *testing.T) {
 	// A web of 60 pages, all of layer 1, each linked to all others.
 	var b strings.Builder
 	b.WriteString("goal ->\n")

@@ -152,4 +152,7 @@ type Verdict struct {
 	Relevance  float64 // calibrated probability that the page is wanted, [0,1]
 	Similarity float64 // the judge's uncalibrated measure, [0,1]
 	Relevant   bool    // Relevance ≥ the judge's threshold
+	// Classes are the paths of the page's likeliest classes in a taxonomy, such as
+	// /Arts/Music, the likeliest first; nil from a judge without classes.
+	Classes []string
 }

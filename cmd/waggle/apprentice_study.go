@@ -40,7 +40,7 @@ func (c *trainApprenticeCmd) study(ctx context.Context, io streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	var other *train.Crawled
+	var other *train.Crawl
 	if c.Against != "" {
 		if other, err = train.ReadCrawl(collection.At(c.Against).Events()); err != nil {
 			return exit{exitUsage, fmt.Errorf("--against: %w", err)}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/waggle-crawler/waggle/apprentice"
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/text"
@@ -21,7 +22,6 @@ import (
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
-	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -60,9 +60,8 @@ Settings that --set changes; those of dmax, plain and cocitation must be the
 scorer's in the crawl:
 
 `)
-	for _, s := range score.Settings("apprentice") {
-		switch s.Name {
-		case "dmax", "plain", "topics", "cocitation", "boundary":
+	for _, s := range apprentice.Settings(false) {
+		if s.Name != "words" { // which bears on scores and not on the model
 			fmt.Fprintf(&b, "  %-10s  %s (default %v, %v…%v)\n", s.Name, s.Line, s.Default, s.Min, s.Max)
 		}
 	}
@@ -131,7 +130,7 @@ func likewise(set map[string]float64) string {
 
 // lopsided says what to try where a model tells links apart hardly better than a
 // guess would, "" where it does better.
-func lopsided(t train.Taught) string {
+func lopsided(t train.ApprenticeModel) string {
 	const guess, few = 0.6, 0.1 // of Balanced; the lesser side's share of the links
 	if t.Held.Balanced() >= guess {
 		return ""
@@ -165,7 +164,7 @@ func share(x float64) string {
 // readLessons reads the logs of crawls; their pages are read as they are asked
 // for, with the tags of their leaves if wanted. The topic's name is that of the
 // first crawl, as is the critic that tells the classes of pages, if there is one.
-func readLessons(ctx context.Context, dirs []string, o *train.ApprenticeOptions, tags bool) (out []train.Lesson, err error) {
+func readLessons(ctx context.Context, dirs []string, o *train.ApprenticeOptions, tags bool) (out []train.CrawlPages, err error) {
 	seen := map[string]bool{}
 	for _, dir := range dirs {
 		col := collection.At(dir)
@@ -200,7 +199,7 @@ func readLessons(ctx context.Context, dirs []string, o *train.ApprenticeOptions,
 			}
 		}
 		p := parse.New(parse.Options{Analyzer: o.Analyzer, Canon: j.Canon(), Tags: tags})
-		out = append(out, train.Lesson{Crawl: crawl, Pages: collection.Readable(col.Pages(ctx, p, crawl.Has))})
+		out = append(out, train.CrawlPages{Crawl: crawl, Pages: collection.Readable(col.Pages(ctx, p, crawl.Has))})
 	}
 	return out, nil
 }

@@ -34,6 +34,13 @@ with, in lab.yaml,
   scorers: [breadth-first, best-first-both, apprentice]
   baseline: breadth-first
 
+The truth of a lab is that of its webs, or what readers found: waggle lab pool draw
+draws pages of the webs, waggle lab read shows them to readers and keeps their
+grades, and a lab is measured by these with
+
+  truth: read
+  pool: truth
+
 waggle lab list --yaml prints a lab file with all that one can say.`,
 		"lab report": `  waggle lab report results`,
 		"lab list": `  waggle lab list

@@ -16,11 +16,11 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/forage"
+	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
-	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -203,7 +203,7 @@ func (c *forageCmd) forager(ctx context.Context, io streams) (*forage.Forager, f
 	if stop != forage.First && stop != forage.Better && stop != forage.Never {
 		return wrong(fmt.Errorf("--stop %s: there are first, better, never", c.Stop))
 	}
-	join, err := score.ParseJoin(c.Join)
+	join, err := guide.ParseJoin(c.Join)
 	if err != nil {
 		return wrong(fmt.Errorf("--join: %w", err))
 	}
@@ -223,7 +223,7 @@ func (c *forageCmd) forager(ctx context.Context, io streams) (*forage.Forager, f
 	if err != nil {
 		return wrong(err)
 	}
-	guide, err := score.NewGuide(file, score.GuideOptions{Printed: c.Rewards == "printed"})
+	guide, err := guide.New(file, guide.Options{Printed: c.Rewards == "printed"})
 	if err != nil {
 		return wrong(err)
 	}

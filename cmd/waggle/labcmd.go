@@ -102,12 +102,12 @@ func (c labListCmd) Run(io streams) error {
 	}
 	out := tabwriter.NewWriter(io.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "Scorers: which link goes first")
-	for _, l := range score.Names() {
-		fmt.Fprintf(out, "  %s\t%s\n", l.Name, l.Line)
-		for _, s := range score.Settings(l.Name) {
+	for _, d := range score.Descriptions() {
+		fmt.Fprintf(out, "  %s\t%s\n", d.Name, d.Line)
+		for _, s := range d.Settings {
 			fmt.Fprintf(out, "    set: %s\t%s (default %v, %v…%v)\n", s.Name, s.Line, s.Default, s.Min, s.Max)
 		}
-		if kind := score.Model(l.Name); kind != "" {
+		if kind := d.Model(); kind != "" {
 			fmt.Fprintf(out, "    train:\tits model of kind %s, on hosts that are not crawled; constants: waggle train model --help\n", kind)
 		}
 	}

@@ -79,6 +79,8 @@ type commands struct {
 		Run    labRunCmd    `cmd:"" help:"Simulate every strategy on every topic, and report."`
 		Report labReportCmd `cmd:"" help:"Write the report of a lab's results anew."`
 		List   labListCmd   `cmd:"" help:"Name all scorers, judges and measures."`
+		Read   labReadCmd   `cmd:"" help:"Read the pages of a pool in a local page, and grade them."`
+		Pool   labPoolCmds  `cmd:"" help:"Pages for people to read, so that topics have a truth that was read."`
 		Paths  labPathsCmd  `cmd:"" help:"Try models of labelled paths: how well pages are named, how soon goals are reached."`
 	} `cmd:"" help:"Compare strategies on recorded webs, against what was possible."`
 	Train struct {

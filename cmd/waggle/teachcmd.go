@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html"
 	"io/fs"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -86,35 +84,9 @@ func (c *teachShowCmd) Run(ctx context.Context, io streams) error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	// Shutdown: the page stops waiting, then the server finishes what it does.
-	srv := &http.Server{
-		Handler: page, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
-		BaseContext: func(net.Listener) context.Context { return ctx },
-	}
 	fmt.Fprintf(io.out, "Teach here: %s\n", page.URL())
 	fmt.Fprintf(io.err, "The address is for this machine and for you: it holds a key. Paths are kept in %s; Ctrl-C ends.\n", event.Line(c.Out))
-	if c.Open {
-		done, err := openBrowser(page.URL())
-		defer done()
-		if err != nil {
-			fmt.Fprintf(io.err, "No browser could be opened (%v): open the address yourself.\n", err)
-		}
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(l) }()
-	select {
-	case <-ctx.Done():
-	case err := <-ended:
-		return errors.Join(err, page.Close())
-	}
-	page.Close() // never fails
-	wait, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if err := srv.Shutdown(wait); err != nil {
-		srv.Close() // a fetch that does not end
-	}
-	<-ended
-	return nil
+	return serveLocal(ctx, l, page, localPage{url: page.URL(), open: c.Open, stop: page.Close}, io)
 }
 
 // options sets up what is browsed and where paths are kept. done gives back
@@ -374,32 +346,4 @@ func (k *keeper) savePast(set []paths.Path, h teach.History) error {
 		return err
 	}
 	return folder.Write(k.pastName(), b.Bytes())
-}
-
-// openBrowser shows an address in the person's browser. Arguments of programs
-// can be read by everybody on the machine, so the browser is given a file that
-// only this person can read, and which leads to the address. done removes it.
-func openBrowser(address string) (done func(), err error) {
-	f, err := os.CreateTemp("", "waggle-teach-*.html") // readable by its owner alone
-	if err != nil {
-		return func() {}, err
-	}
-	done = func() { os.Remove(f.Name()) } // at worst it stays: its key is void by then
-	_, err = fmt.Fprintf(f, `<!DOCTYPE html><meta http-equiv="refresh" content="0;url=%s"><a href="%[1]s">waggle teach</a>`, html.EscapeString(address))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return done, err
-	}
-	var cmd *exec.Cmd
-	switch runtime.GOOS {
-	case "darwin":
-		cmd = exec.Command("open", f.Name())
-	case "windows":
-		cmd = exec.Command("rundll32", "url.dll,FileProtocolHandler", f.Name())
-	default:
-		cmd = exec.Command("xdg-open", f.Name())
-	}
-	if err := cmd.Start(); err != nil {
-		return done, err
-	}
-	return done, cmd.Process.Release() // it may live as long as the browser does
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/teach"
+	shown "github.com/waggle-crawler/waggle/teach/harmless"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -182,7 +183,7 @@ func teaching(t *testing.T, args ...string) (ask func(method, path, body string)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set(teach.TokenHeader, token)
+		r.Header.Set(shown.TokenHeader, token)
 		resp, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)

@@ -16,12 +16,12 @@ func asThePapers() []string {
 	return []string{"precision-mesh", "sigma", "sigma-printed", "apr", "similar-pages", "judged-harvest", "judged-loss", "judged-loss-sum"}
 }
 
-// others are the measures that neither the main tables nor those of the papers
-// show, after H/U and H/G.
+// others are the measures that neither the main tables nor those of the papers and
+// of a truth that was read show, after H/U and H/G.
 func (b *builder) others() []string {
 	out := []string{"of-bound", "of-greedy"}
 	for _, m := range eval.Measures() {
-		if !slices.Contains(b.Headline, m.Name) && !slices.Contains(asThePapers(), m.Name) {
+		if !m.Read && !slices.Contains(b.Headline, m.Name) && !slices.Contains(asThePapers(), m.Name) {
 			out = append(out, m.Name)
 		}
 	}
@@ -65,7 +65,7 @@ func (b *builder) papers() (section, bool) {
 func (b *builder) judgeSection() (section, bool) {
 	s := section{Title: "Judges against the truth", ID: "judges", Notes: []string{
 		"How far each judge is right, apart from any scorer: on all pages of a web but those it was shown, copies counted once. Precision: share of what it accepts that is relevant. Recall: share of what is relevant that it accepts. AUROC: how often a relevant page is given more than another one. ECE, the expected calibration error over ten equal parts of [0,1]: how far what it gives is from the share that is relevant."}}
-	list := slices.Clone(b.Judges)
+	list := b.judgesInForce()
 	slices.SortStableFunc(list, func(x, y Judge) int {
 		return cmp.Or(cmp.Compare(x.Web, y.Web), cmp.Compare(x.Topic, y.Topic), cmp.Compare(x.Judge, y.Judge))
 	})
@@ -99,6 +99,12 @@ func (b *builder) judgeSection() (section, bool) {
 		i = k
 	}
 	s.Tables, s.Folded = []table{means}, []table{each}
+	if t, ok := b.badTable(); ok {
+		s.Tables = append(s.Tables, t)
+	}
+	if slices.ContainsFunc(b.Topics, func(t Topic) bool { return t.Read != nil }) {
+		s.Notes = append(s.Notes, "The truth was read: judges are measured on the pages that were read, each of which weighs as many documents as it stands for in its stratum. So one page of a large stratum can weigh as much as a hundred of others, and the columns of counts are of read pages.")
+	}
 	for _, w := range b.Webs {
 		if chart, ok := b.reliability(w.Name); ok {
 			s.charts = append(s.charts, Plot{slug(w.Name, "reliability"), chart.Draw()})

@@ -165,26 +165,30 @@ func (b *builder) curves(title string, cells []eval.Cell, keep func(strategy) bo
 }
 
 // between is, for each strategy that keep accepts, all that lies between
-// nothing and everything outside the record being relevant.
+// nothing and everything outside the record being relevant, or of what nobody read.
 func (b *builder) between(title string, cells []eval.Cell, keep func(strategy) bool) plot.Lines {
 	points := pointsOf(cells, bandPoints)
 	l := plot.Lines{
 		Title: title, XLabel: "pages fetched", YLabel: "relevant pages found", Height: 380,
 		Note: fmt.Sprintf("The best by AUC and %s; mean over topics. Line: nothing outside the record is relevant; upper edge: everything is.", b.Baseline),
 	}
+	least := hitsCurve
+	if wasRead(cells) {
+		least = lowerCurve
+		l.Note = fmt.Sprintf("The best by AUC and %s; mean over topics. Line: estimated; lower edge: no page that nobody read is relevant; upper edge: all of them are.", b.Baseline)
+	}
 	for _, s := range strategies(cells, false) {
 		if !keep(s) {
 			continue
 		}
 		series := plot.Series{Name: b.name(s), Color: b.colors[s.scorer]}
-		upper := overTopics(cells, s, upperCurve, points)
+		lower, upper := overTopics(cells, s, least, points), overTopics(cells, s, upperCurve, points)
 		for i, values := range overTopics(cells, s, hitsCurve, points) {
-			if i == len(upper) {
+			if i == min(len(lower), len(upper)) {
 				break
 			}
-			low := mean(values)
-			series.X, series.Y = append(series.X, float64(points[i])), append(series.Y, low)
-			series.Low, series.High = append(series.Low, low), append(series.High, mean(upper[i]))
+			series.X, series.Y = append(series.X, float64(points[i])), append(series.Y, mean(values))
+			series.Low, series.High = append(series.Low, mean(lower[i])), append(series.High, mean(upper[i]))
 		}
 		l.Series = append(l.Series, series)
 	}
@@ -382,7 +386,7 @@ func (b *builder) reliability(web string) (plot.Lines, bool) {
 	}
 	var names []string
 	pooled := map[string][]Bin{}
-	for _, j := range b.Judges {
+	for _, j := range b.judgesInForce() {
 		if j.Web != web || len(j.Bins) == 0 {
 			continue
 		}

@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/event"
 )
 
@@ -69,7 +70,7 @@ func Headline() []string {
 // a figure says little without what was possible, and with how much of it the
 // record cannot tell.
 func always() []string {
-	return []string{"of-bound", "of-greedy", "target-recall", "outside", "links-outside"}
+	return []string{"of-bound", "of-greedy", "unread", "target-recall", "outside", "links-outside"}
 }
 
 // Web is a recorded web.
@@ -87,25 +88,63 @@ type Topic struct {
 	// Dev tells that the topic was for development: what is tuned on it is not
 	// tested by it. It is reported apart.
 	Dev       bool      `json:"dev,omitempty"`
-	Reachable int       `json:"reachable"`
+	Reachable float64   `json:"reachable"`
 	Points    []int     `json:"points"`
 	Bound     []float64 `json:"bound"`  // U at Points
 	Greedy    []float64 `json:"greedy"` // G at Points
+	// Read tells of a truth that was read, nil for any other. Then Reachable, Bound
+	// and Greedy are estimates, and BoundRead and GreedyRead are those of the read
+	// pages alone. Shapes: [P].
+	Read       *Read     `json:"read,omitempty"`
+	BoundRead  []float64 `json:"bound_read,omitempty"`
+	GreedyRead []float64 `json:"greedy_read,omitempty"`
+}
+
+// Read is what was read of a topic.
+type Read struct {
+	From   int       `json:"from"`   // grade from which a page counts
+	Grades [3]int    `json:"grades"` // documents by grade
+	Strata []Stratum `json:"strata"` // of what can be reached and was not shown
+	// Known is how many of these were read and count. Low and High are the 95 %
+	// interval of Topic.Reachable.
+	Known float64 `json:"known"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// Stratum is a stratum of the pages of a topic.
+type Stratum struct {
+	Name string `json:"name"`
+	pool.Sample
 }
 
 // NewTopic keeps a reference at the points of a curve.
 func NewTopic(id eval.TopicID, ref eval.Reference, points []int) Topic {
 	t := Topic{TopicID: id, Reachable: ref.Reachable, Points: points}
-	at := func(curve []int, n int) float64 {
+	at := func(curve []float64, n int) float64 {
 		if len(curve) == 0 {
 			return math.NaN()
 		}
-		return float64(curve[min(n, len(curve)-1)])
+		return curve[min(n, len(curve)-1)]
 	}
 	for _, n := range points {
 		t.Bound, t.Greedy = append(t.Bound, at(ref.Bound, n)), append(t.Greedy, at(ref.Greedy, n))
+		if len(ref.BoundRead) > 0 {
+			t.BoundRead, t.GreedyRead = append(t.BoundRead, at(ref.BoundRead, n)), append(t.GreedyRead, at(ref.GreedyRead, n))
+		}
 	}
 	return t
+}
+
+// Add makes the curves the means of count repeats, of which other is the last.
+func (t *Topic) Add(other Topic, count int) {
+	for _, x := range []struct{ to, from []float64 }{
+		{t.Bound, other.Bound}, {t.Greedy, other.Greedy}, {t.BoundRead, other.BoundRead}, {t.GreedyRead, other.GreedyRead},
+	} {
+		for k := range x.to {
+			x.to[k] += (x.from[k] - x.to[k]) / float64(count)
+		}
+	}
 }
 
 // Judge is how a judge compares with the truth of a topic: NaN = not known.
@@ -117,6 +156,9 @@ type Judge struct {
 	// Bins are equal parts of [0,1] with the pages whose relevance lies there:
 	// the judge's reliability. May be nil.
 	Bins []Bin
+	// Bad is how many of its examples were not about the topic. Judges that were
+	// made of bad examples are there a second time, made of good ones.
+	Bad int
 }
 
 // Bin is a part of a judge's pages: how many, the mean of the relevance that
@@ -156,7 +198,7 @@ func charged(cells []eval.Cell) bool {
 }
 
 func bounded(cells []eval.Cell) bool {
-	return slices.ContainsFunc(cells, func(c eval.Cell) bool { return len(c.Upper) > 0 })
+	return slices.ContainsFunc(cells, func(c eval.Cell) bool { return len(c.Upper) > 0 && len(c.Lower) == 0 })
 }
 
 // bandDraws is the number of bootstrap samples of a band. Every point of it is

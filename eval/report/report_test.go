@@ -25,15 +25,15 @@ func made() Results {
 	r := Results{
 		Title: "Classics compared", Command: "waggle lab report out", Notes: []string{"Links outside the record are dropped."}, Budgets: []int{10, 20},
 		Webs:   []Web{{"campus", 11650, 87, false, "recorded"}, {"manuals", 24000, 20, false, "recorded"}, {"hive", 1e9, 1e6, true, "made up"}},
-		Judges: []Judge{{"campus", "bees", "topic", .5, .9, .8, .95, math.NaN(), 100, 10, 9, 8, nil}},
+		Judges: []Judge{{"campus", "bees", "topic", .5, .9, .8, .95, math.NaN(), 100, 10, 9, 8, nil, 0}},
 		Costs:  []Cost{{"shark-search", "topic", []Stage{{"parse", .9, true}, {"score", .1, false}}, 0}},
 	}
 	rates := map[string]int{"breadth-first": 5, "shark-search": 2, "fish-search": 3}
 	for _, w := range r.Webs {
 		for t, topic := range []string{"bees", "wasps"} {
-			ref := eval.Reference{Reachable: 12, Bound: make([]int, 21), Greedy: make([]int, 21)}
+			ref := eval.Reference{Reachable: 12, Bound: make([]float64, 21), Greedy: make([]float64, 21)}
 			for n := range ref.Bound {
-				ref.Bound[n], ref.Greedy[n] = min(max(n-1, 0), 12), min(max(n-2, 0), 12)
+				ref.Bound[n], ref.Greedy[n] = float64(min(max(n-1, 0), 12)), float64(min(max(n-2, 0), 12))
 			}
 			r.Topics = append(r.Topics, NewTopic(eval.TopicID{Web: w.Name, Topic: topic}, ref, eval.Mesh(20, 20)))
 			for scorer, every := range rates {
@@ -513,6 +513,9 @@ func TestEveryMeasureHasATable(t *testing.T) {
 		shown = append(shown, rows[0]...)
 	}
 	for _, m := range eval.Measures() {
+		if m.Read {
+			continue // those of a truth that was read have tables of their own
+		}
 		if !slices.Contains(shown, heading(m.Name)) {
 			t.Errorf("%s is in no table", m.Name)
 		}

@@ -105,7 +105,7 @@ func (b *builder) page() page {
 		p.Sections = append(p.Sections, b.group(b.webName(w.Name), w.Name, cells, w.Synthetic)...)
 	}
 	for _, more := range []func() (section, bool){
-		b.development, b.papers, b.judgeSection, b.costSection, b.diagnosis, b.failures, b.constants,
+		b.readSection, b.development, b.papers, b.judgeSection, b.costSection, b.diagnosis, b.failures, b.constants,
 	} {
 		if s, ok := more(); ok {
 			p.Sections = append(p.Sections, s)
@@ -263,7 +263,7 @@ func (b *builder) groupCharts(s *section, group string, cells []eval.Cell) {
 		}
 	}
 	s.chart(slug(id, "harvest"), curves.Title, curves)
-	if bounded(cells) {
+	if bounded(cells) || wasRead(cells) {
 		between := b.between("Between the bounds: "+title, cells, b.leaders(cells, maxBands))
 		s.chart(slug(id, "bounds"), between.Title, between)
 	}

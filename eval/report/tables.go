@@ -59,6 +59,14 @@ func heading(measure string) string {
 		return "H/U"
 	case "of-greedy":
 		return "H/G"
+	case "of-bound-read":
+		return "H/U read"
+	case "of-greedy-read":
+		return "H/G read"
+	case "inf-ap":
+		return "infAP"
+	case "harvest-condensed":
+		return "condensed"
 	case "auc", "apr", "auroc", "ece":
 		return strings.ToUpper(measure)
 	}
@@ -78,17 +86,21 @@ func written(m eval.Measure, v float64) string {
 	return plot.Number(v, 3)
 }
 
-// between is a value and, where it differs, what it would be if all that lies
-// outside the record were relevant: lower…upper.
-func between(m eval.Measure, v, optimistic float64) string {
-	a, b := written(m, v), written(m, optimistic)
-	if a == b || math.IsNaN(optimistic) {
-		return a
-	}
-	if optimistic < v { // of which less is better
+// between is a value and, where they differ, what it would be at least and at
+// most: v…high where the value is the least itself, as of what lies outside the
+// record; v (low…high) where it is an estimate.
+func between(m eval.Measure, low, v, high float64) string {
+	a, at, b := written(m, low), written(m, v), written(m, high)
+	switch {
+	case math.IsNaN(high) || a == at && b == at:
+		return at
+	case high < low: // of which less is better
 		a, b = b, a
 	}
-	return a + "…" + b
+	if low == v {
+		return a + "…" + b
+	}
+	return at + " (" + a + "…" + b + ")"
 }
 
 // boundsNote explains lower…upper, and boundsBriefly reminds of it.
@@ -96,6 +108,17 @@ const (
 	boundsNote    = "a…b: if nothing, and if everything, of what was asked for outside the record were relevant. U and G are those of the record, so H/U and H/G are of the lower figure."
 	boundsBriefly = "a…b: between nothing and everything outside the record being relevant."
 )
+
+// boundsSaid reminds of what figures with bounds are, "" where there are none.
+func boundsSaid(cells []eval.Cell) (said string) {
+	if bounded(cells) {
+		said = " " + boundsBriefly
+	}
+	if wasRead(cells) {
+		said += " " + readBriefly
+	}
+	return said
+}
 
 // weakNote explains the mark of a weak figure.
 const weakNote = "† more than 5% of the places went to what is not recorded: a weak figure; extend the recording."
@@ -106,12 +129,12 @@ const partialNote = "§ some of its runs failed or are missing: its means are ov
 // ranked is a strategy with its row of values.
 type ranked struct {
 	strategy
-	topics        int
-	values, upper []float64 // by measure
-	known         []int     // by measure: runs of which it is known
-	auc           float64
-	weak          bool
-	whole         bool // no run of it failed or is missing
+	topics               int
+	lower, values, upper []float64 // by measure
+	known                []int     // by measure: runs of which it is known
+	auc                  float64
+	weak                 bool
+	whole                bool // no run of it failed or is missing
 }
 
 // rank lines the strategies of cells up by mean AUC at a budget, the best
@@ -137,6 +160,9 @@ func (b *builder) rank(cells []eval.Cell, budget int, truth bool, measures []str
 			upper := eval.UpperByTopic(cells, s.scorer, s.judge, name, budget)
 			_, most, _ := eval.Pair(upper, upper)
 			r.upper = append(r.upper, mean(most))
+			lower := eval.LowerByTopic(cells, s.scorer, s.judge, name, budget)
+			_, least, _ := eval.Pair(lower, lower)
+			r.lower = append(r.lower, mean(least))
 		}
 		_, auc := byTopic(cells, s, "auc", budget)
 		r.auc = mean(auc)
@@ -177,8 +203,8 @@ func best(rows []ranked, r ranked, column, better int) bool {
 }
 
 // optional tells whether a column is left out when it holds nothing.
-func optional(measure string) bool {
-	return measure == "target-recall" || measure == "outside" || measure == "links-outside"
+func optional(m eval.Measure) bool {
+	return m.Read || m.Name == "target-recall" || m.Name == "outside" || m.Name == "links-outside"
 }
 
 // summary is a table of strategies at a budget, best AUC first, by measures.
@@ -201,13 +227,13 @@ func (b *builder) summary(title string, cells []eval.Cell, budget int, truth boo
 		if name == "links-outside" && budget < last { // it is of the whole run
 			continue
 		}
-		if known || !optional(name) {
+		if known || !optional(b.measures[name]) {
 			columns = append(columns, i)
 			t.Head, t.Measures = append(t.Head, heading(name)), append(t.Measures, name)
 		}
 	}
-	if bounded(cells) {
-		notes = append(notes, boundsBriefly)
+	if said := boundsSaid(cells); said != "" {
+		notes = append(notes, strings.TrimSpace(said))
 	}
 	marked, partial := false, false
 	for _, r := range rows {
@@ -223,7 +249,7 @@ func (b *builder) summary(title string, cells []eval.Cell, budget int, truth boo
 		out := []cell{{Text: name}, number(fmt.Sprint(r.topics))}
 		for _, i := range columns {
 			m, v := b.measures[measures[i]], r.values[i]
-			out = append(out, cell{Text: between(m, v, r.upper[i]), Number: true, Strong: best(rows, r, i, m.Better)})
+			out = append(out, cell{Text: between(m, r.lower[i], v, r.upper[i]), Number: true, Strong: best(rows, r, i, m.Better)})
 		}
 		t.Rows = append(t.Rows, out)
 	}
@@ -244,9 +270,7 @@ func (b *builder) perTopic(cells []eval.Cell, budget int) table {
 		Title: "Hits of each topic at " + plot.Number(float64(budget), 0) + " pages", Head: []string{"strategy"},
 		Note: "Beneath each: H/U and H/G.",
 	}
-	if bounded(cells) {
-		t.Note += " " + boundsBriefly
-	}
+	t.Note += boundsSaid(cells)
 	rows := b.rank(cells, budget, false, []string{"hits"})
 	if len(rows) == 0 {
 		return t
@@ -287,6 +311,7 @@ func (b *builder) perTopic(cells []eval.Cell, budget int) table {
 		out := []cell{{Text: b.name(r.strategy)}}
 		hits, ofBound, ofGreedy := value(r.strategy, "hits"), value(r.strategy, "of-bound"), value(r.strategy, "of-greedy")
 		upper := eval.UpperByTopic(cells, r.scorer, r.judge, "hits", budget)
+		lower := eval.LowerByTopic(cells, r.scorer, r.judge, "hits", budget)
 		for _, topic := range topics {
 			v, ok := hits[topic.TopicID]
 			if !ok {
@@ -295,7 +320,7 @@ func (b *builder) perTopic(cells []eval.Cell, budget int) table {
 			}
 			u, hasU := ofBound[topic.TopicID]
 			g, hasG := ofGreedy[topic.TopicID]
-			out = append(out, cell{Text: between(b.measures["hits"], v, upper[topic.TopicID]), Sub: share(u, hasU) + " · " + share(g, hasG),
+			out = append(out, cell{Text: between(b.measures["hits"], lower[topic.TopicID], v, upper[topic.TopicID]), Sub: share(u, hasU) + " · " + share(g, hasG),
 				Number: true, Strong: v >= top[topic.TopicID]-eval.Tie && len(rows) > 1 && whole[topic.TopicID](r.strategy)})
 		}
 		t.Rows = append(t.Rows, out)
@@ -306,7 +331,7 @@ func (b *builder) perTopic(cells []eval.Cell, budget int) table {
 	}{
 		{"G: greedy", func(t Topic) float64 { return along(t.Points, t.Greedy, float64(budget)) }},
 		{"U: bound", func(t Topic) float64 { return along(t.Points, t.Bound, float64(budget)) }},
-		{"reachable", func(t Topic) float64 { return float64(t.Reachable) }},
+		{"reachable", func(t Topic) float64 { return t.Reachable }},
 	} {
 		out := []cell{{Text: possible.name}}
 		for _, topic := range topics {

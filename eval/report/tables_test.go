@@ -482,3 +482,30 @@ func TestAlong(t *testing.T) {
 		t.Errorf("beyond the end: %v", got)
 	}
 }
+
+// A value stands with its bounds: below and above an estimate, above alone what is
+// least itself, and turned where less is better.
+func TestBetween(t *testing.T) {
+	measures := map[string]eval.Measure{}
+	for _, m := range eval.Measures() {
+		measures[m.Name] = m
+	}
+	for _, c := range []struct {
+		measure      string
+		low, v, high float64
+		want         string
+	}{
+		{"hits", 5, 5, 5, "5"},
+		{"hits", 5, 5, 9, "5…9"},
+		{"hits", 5, 6.25, 9, "6.2 (5…9)"},
+		{"harvest", .1, .15, .4, "0.150 (0.100…0.400)"},
+		{"loss", .9, .85, .6, "0.850 (0.600…0.900)"},
+		{"loss", .9, .9, .6, "0.600…0.900"},
+		{"recall", math.NaN(), .5, math.NaN(), "0.500"},
+		{"hits", math.NaN(), math.NaN(), math.NaN(), "–"},
+	} {
+		if got := between(measures[c.measure], c.low, c.v, c.high); got != c.want {
+			t.Errorf("%s %v %v %v: %s, want %s", c.measure, c.low, c.v, c.high, got, c.want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/topic/paths"
@@ -144,11 +145,11 @@ func RankClicks(ctx context.Context, pages *corpus.Pages, games []paths.Game, o 
 }
 
 func rankAll(rows map[string]*Clicks, f *model.File, pages *corpus.Pages, tested []paths.Path) error {
-	vstd, err := score.NewGuide(f, score.GuideOptions{})
+	vstd, err := guide.New(f, guide.Options{})
 	if err != nil {
 		return err
 	}
-	printed, err := score.NewGuide(f, score.GuideOptions{Printed: true})
+	printed, err := guide.New(f, guide.Options{Printed: true})
 	if err != nil {
 		return err
 	}
@@ -157,7 +158,7 @@ func rankAll(rows map[string]*Clicks, f *model.File, pages *corpus.Pages, tested
 		return err
 	}
 	for _, p := range tested {
-		var at score.Place
+		var at guide.Place
 		var came []byte // features of the link that led here
 		for k := 0; k+1 < len(p.Steps); k++ {
 			page, _ := pages.Page(p.Steps[k].URL)

@@ -17,11 +17,11 @@ import (
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/forage"
+	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/learn/bayes"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/learn/tagger"
 	"github.com/waggle-crawler/waggle/model"
-	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
@@ -427,7 +427,7 @@ func (t *Trial) namers(ctx context.Context, shown []paths.Path, tokens int) (map
 // Reached is how soon sites gave up their goals.
 type Reached struct {
 	Rewards string
-	Join    score.Join
+	Join    guide.Join
 	Sites   int     // foraged
 	Found   int     // of these, with a true goal within the budget
 	First   float64 // pages until then, in the mean over sites; the budget where there is none
@@ -455,7 +455,7 @@ func (t *Trial) Reach(ctx context.Context, tell func(string)) ([]Reached, error)
 	}
 	var out []Reached
 	for _, printed := range []bool{false, true} {
-		for _, join := range []score.Join{score.JoinMax, score.JoinSum, score.JoinNoisyOr} {
+		for _, join := range []guide.Join{guide.Max, guide.Sum, guide.NoisyOr} {
 			r := Reached{Rewards: "vstd", Join: join}
 			if printed {
 				r.Rewards = "printed"
@@ -463,7 +463,7 @@ func (t *Trial) Reach(ctx context.Context, tell func(string)) ([]Reached, error)
 			byPath, alone := Counts{}, Counts{}
 			for i, f := range folds {
 				tell(fmt.Sprintf("%s, %s: %s of %s", r.Rewards, join, f.topic, f.site))
-				guide, err := score.NewGuide(models[i], score.GuideOptions{Printed: printed})
+				guide, err := guide.New(models[i], guide.Options{Printed: printed})
 				if err != nil {
 					return nil, err
 				}

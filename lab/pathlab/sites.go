@@ -19,6 +19,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/forage"
+	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/model"
@@ -125,10 +126,11 @@ type Sites struct {
 //
 //	best-first-both+name   pathlearner:page-tokens=0:endless=1
 type strategy struct {
-	name  string
-	set   map[string]float64 // of the scorer
-	train map[string]float64 // of train.FitPaths
-	named bool
+	name   string
+	scorer score.Description
+	set    map[string]float64 // of the scorer
+	train  map[string]float64 // of train.FitPaths
+	named  bool
 }
 
 // parseStrategy reads one.
@@ -139,19 +141,21 @@ func parseStrategy(text string) (s strategy, err error) {
 	for i, part := range strings.Split(rest, ":") {
 		if i == 0 {
 			s.name = part
-			if !slices.ContainsFunc(score.Names(), func(l score.Line) bool { return l.Name == part }) {
+			var ok bool
+			if s.scorer, ok = score.Describe(part); !ok {
 				return s, fmt.Errorf("there is no scorer %q; waggle lab list names them", part)
 			}
 			continue
 		}
 		key, value, _ := strings.Cut(part, "=")
 		x, err := strconv.ParseFloat(value, 64)
+		o, ok := s.scorer.Setting(key)
 		switch {
 		case err != nil:
 			return s, fmt.Errorf("%s: a setting is written as name=number, not %q", text, part)
-		case slices.ContainsFunc(score.Settings(s.name), func(o score.Setting) bool { return o.Name == key && o.Min <= x && x <= o.Max }):
+		case ok && o.Min <= x && x <= o.Max:
 			s.set[key] = x
-		case score.Model(s.name) == model.PathLearner && slices.ContainsFunc(train.PathSettings(), func(o train.Setting) bool { return o.Name == key && o.Min <= x && x <= o.Max }):
+		case s.scorer.Model() == model.PathLearner && slices.ContainsFunc(train.PathSettings(), func(o train.Setting) bool { return o.Name == key && o.Min <= x && x <= o.Max }):
 			s.train[key] = x
 		default:
 			return s, fmt.Errorf("%s: neither %s nor its training has a setting %s that can be %s", text, s.name, key, value)
@@ -162,7 +166,7 @@ func parseStrategy(text string) (s strategy, err error) {
 
 // model names the model that a strategy needs, "" for none.
 func (s strategy) model() string {
-	if kind := score.Model(s.name); kind != "" {
+	if kind := s.scorer.Model(); kind != "" {
 		return fmt.Sprint(kind, s.train)
 	}
 	return ""
@@ -244,7 +248,7 @@ func (t *Sites) show(ctx context.Context, site int, kind string, n int, chance *
 
 // learn fits the model that a strategy needs, once a lesson; nil for none.
 func (t *Sites) learn(ctx context.Context, l *siteLesson, s strategy) (*model.File, error) {
-	kind, key := score.Model(s.name), s.model()
+	kind, key := s.scorer.Model(), s.model()
 	if kind == "" || l.models[key] != nil {
 		return l.models[key], nil
 	}
@@ -498,12 +502,16 @@ func (t *Sites) Claims(ctx context.Context, tell func(string)) ([]Claim, error) 
 			if l.kind != kind {
 				continue
 			}
-			tell(fmt.Sprintf("%s, what is claimed, draw %d", kind, l.draw+1))
-			file, err := t.learn(ctx, l, strategy{name: "pathlearner"})
+			by, err := parseStrategy("pathlearner")
 			if err != nil {
 				return nil, err
 			}
-			guide, err := score.NewGuide(file, score.GuideOptions{})
+			tell(fmt.Sprintf("%s, what is claimed, draw %d", kind, l.draw+1))
+			file, err := t.learn(ctx, l, by)
+			if err != nil {
+				return nil, err
+			}
+			guide, err := guide.New(file, guide.Options{})
 			if err != nil {
 				return nil, err
 			}

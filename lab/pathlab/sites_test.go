@@ -45,7 +45,7 @@ func manuals(t *testing.T) (*corpus.Web, *corpus.Pages, []Site) {
 		page("", "Manual", "news Latest news", "guide Reading guide", "http://one.test/a/ Another manual", "http://two.test/b/guide Foreign guide")
 		page("news", "News", "2001 In 2001", "2002 In 2002", "2003 In 2003", "2004 In 2004", "2005 In 2005", "2006 In 2006")
 		for y := range 6 {
-			page(fmt.Sprint(2001+y), "A year", "")
+			page(fmt.Sprint(2001+y), fmt.Sprint("The year ", 2001+y), "")
 		}
 		page("usage", "Usage")
 		fmt.Fprintf(&labels, "\n%s\tstart\t%s\n%sguide\tguide\n", base, base, base)

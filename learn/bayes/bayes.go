@@ -1,25 +1,24 @@
-// Package bayes is multinomial naive Bayes over counts of words: from two
-// classes learnt a document at a time to hundreds learnt at once.
+// Package bayes implements multinomial naive Bayes over word counts. Train learns
+// a Model from many documents at once, New and Add learn one document at a time;
+// Posterior and Classify then give the class of other documents. There may be two
+// classes or many thousands.
 //
-// A model is what was counted and nothing else, and counts are whole numbers.
-// So the same documents in any order give the same model and the same bytes,
-// and a document can be added at any time.
+// A model consists of integer counts. So the same documents in any order give the
+// same model and the same bytes, and documents can be added at any time.
 //
-// Only words that a class has seen are kept for it, and a document is read by
-// those alone: with θ the share of a word in a class, s the smoothing and V the
-// size of the vocabulary,
+// A model stores the words that occurred in each class only. With θ the share of
+// a word in a class, s the smoothing and V the size of the vocabulary,
 //
 //	log P(c|d) = log P(c) + Σ_w n(d,w) log θ_{c,w} − log P(d)
 //	log θ_{c,w} = log s + log(1 + n(c,w)/s) − log(s·V + n(c))
 //
-// and the middle term is zero where n(c,w) is. The others are the same for
-// every word.
+// where the middle term is zero if n(c,w) is, and the others are the same for all
+// words of a class.
 //
 // Sources: McCallum & Nigam, A Comparison of Event Models for Naive Bayes Text
 // Classification, 1998; Chakrabarti, Punera & Subramanyam, Accelerated Focused
-// Crawling through Online Relevance Feedback, 2002, equation 1, whose
-// denominator sums over the documents of the class only, which the print
-// omits.
+// Crawling through Online Relevance Feedback, 2002, equation 1, whose denominator
+// must sum over the documents of the class only, which the print omits.
 package bayes
 
 import (
@@ -28,26 +27,28 @@ import (
 	"math"
 	"slices"
 
+	"github.com/waggle-crawler/waggle/learn/logsum"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 )
 
-// Prior is what is believed of a document before it is read.
+// Prior is the prior probability of the classes.
 type Prior uint8
 
 const (
-	Documents Prior = iota // the share of the documents that each class has
-	Uniform                // the same for each class that has documents
+	Documents Prior = iota // each class's share of the documents
+	Uniform                // the same for all classes that have documents
 )
 
 // Options of New.
 type Options struct {
 	Classes    int     // 1…65536
-	Smoothing  float64 // s, what is added to each count, 1e-9…1e9; 0 = 1, Laplace's
-	Vocabulary int     // V: words 0…V−1, any other is not looked at; 0 = the words seen so far
+	Smoothing  float64 // s, added to each count, 1e-9…1e9; 0 = 1, Laplace's
+	Vocabulary int     // V: words are 0…V−1, others are ignored; 0 = the words learnt so far
 	Prior      Prior
 }
 
-// Model is for concurrent use as long as nobody adds to it.
+// Model is a naive Bayes classifier. It is safe for concurrent use as long as
+// Add is not called.
 type Model struct {
 	options   Options
 	documents []uint64          // [classes]
@@ -56,7 +57,7 @@ type Model struct {
 	logs      []float64         // log(1 + n/s) for small n
 }
 
-// column is what the classes have of one word, by ascending class, no zero.
+// column holds the counts of one word by ascending class, without zeros.
 type column []cell
 
 type cell struct{ class, count uint32 }
@@ -66,7 +67,7 @@ const (
 	mostLogs    = 1 << 12
 )
 
-// New is a model of no document.
+// New returns a model without documents.
 func New(o Options) (*Model, error) {
 	if o.Smoothing == 0 {
 		o.Smoothing = 1
@@ -94,8 +95,8 @@ func New(o Options) (*Model, error) {
 	return m, nil
 }
 
-// Train is a model of documents with a class each. Beyond what Add refuses it
-// is an error if a class has no document, or there is one class only.
+// Train returns a model of documents with a class each. The errors are those of
+// New, Add and Ready.
 func Train(documents []sparse.Vector, classes []int, o Options) (*Model, error) {
 	if len(documents) != len(classes) {
 		return nil, fmt.Errorf("bayes: %d documents with %d classes", len(documents), len(classes))
@@ -112,8 +113,8 @@ func Train(documents []sparse.Vector, classes []int, o Options) (*Model, error) 
 	return m, m.Ready()
 }
 
-// Add learns one document. Its values are counts of words, whole numbers below
-// 2³². On an error nothing was learnt.
+// Add learns a document, whose values are word counts: whole numbers below 2³².
+// After an error the model is unchanged.
 func (m *Model) Add(class int, document sparse.Vector) error {
 	if class < 0 || class >= m.options.Classes {
 		return fmt.Errorf("bayes: class %d is not in 0…%d", class, m.options.Classes-1)
@@ -128,7 +129,7 @@ func (m *Model) Add(class int, document sparse.Vector) error {
 		}
 		length += e.Value
 	}
-	if float64(m.tokens[class])+length > math.MaxUint32 { // else no count can be
+	if float64(m.tokens[class])+length > math.MaxUint32 { // else no count can exceed it
 		for _, e := range document {
 			if uint64(m.count(uint32(class), e.ID))+uint64(e.Value) > math.MaxUint32 && !m.foreign(e.ID) {
 				return fmt.Errorf("bayes: class %d has word %d more than %d times; train on fewer or shorter documents", class, e.ID, uint32(math.MaxUint32))
@@ -152,7 +153,7 @@ func (m *Model) Add(class int, document sparse.Vector) error {
 	return nil
 }
 
-// foreign tells words that lie outside a given vocabulary.
+// foreign reports whether a word is outside the vocabulary of the options.
 func (m *Model) foreign(word uint32) bool {
 	return m.options.Vocabulary > 0 && uint64(word) >= uint64(m.options.Vocabulary)
 }
@@ -178,8 +179,8 @@ func (m *Model) count(class, word uint32) uint32 {
 	return 0
 }
 
-// Ready tells why a model cannot tell classes apart yet: no document, one
-// class only, or classes without any.
+// Ready returns an error if the model cannot classify yet: it has learnt no
+// document, or documents of one class only, or a class has none.
 func (m *Model) Ready() error {
 	var empty []int
 	for c, n := range m.documents {
@@ -191,7 +192,7 @@ func (m *Model) Ready() error {
 	case len(empty) == len(m.documents):
 		return errors.New("bayes: no document was learnt")
 	case len(m.documents) == 1 || len(empty) == len(m.documents)-1:
-		return errors.New("bayes: one class only; add examples of another, without which nothing can be told apart")
+		return errors.New("bayes: all documents are of one class; add examples of another")
 	case len(empty) > 5:
 		return fmt.Errorf("bayes: %d classes have no document, the first are %v; add examples or drop them", len(empty), empty[:5])
 	case len(empty) > 0:
@@ -200,10 +201,10 @@ func (m *Model) Ready() error {
 	return nil
 }
 
-// LogPosterior fills dst [classes] with log P(c|d). A class without documents
-// has −Inf; a model without any holds all classes equal. Values are weights
-// ≥ 0 and finite, else it is an error. Words that the vocabulary lacks say
-// nothing. It panics if dst has another length.
+// LogPosterior fills dst [classes] with log P(c|d). A class without documents has
+// −Inf; in a model without documents all classes are equally likely. The values
+// of the document are weights; it is an error if one is negative or not finite.
+// Words outside the vocabulary are ignored. It panics if dst has another length.
 func (m *Model) LogPosterior(dst []float64, document sparse.Vector) error {
 	if len(dst) != m.options.Classes {
 		panic(fmt.Sprintf("bayes: %d numbers for %d classes", len(dst), m.options.Classes))
@@ -224,10 +225,10 @@ func (m *Model) LogPosterior(dst []float64, document sparse.Vector) error {
 		}
 	}
 	if math.IsInf(length, 1) {
-		return errors.New("bayes: the document's weights add up to more than a number can hold")
+		return errors.New("bayes: the sum of the document's weights is too large for a float64")
 	}
 	size := m.options.Smoothing * float64(m.Vocabulary())
-	best, any := math.Inf(-1), false
+	any := false
 	for c, n := range m.documents {
 		any = any || n > 0
 		if n == 0 {
@@ -240,7 +241,6 @@ func (m *Model) LogPosterior(dst []float64, document sparse.Vector) error {
 		if m.options.Prior == Documents {
 			dst[c] += math.Log(float64(n))
 		}
-		best = max(best, dst[c])
 	}
 	if !any {
 		for c := range dst {
@@ -248,14 +248,9 @@ func (m *Model) LogPosterior(dst []float64, document sparse.Vector) error {
 		}
 		return nil
 	}
-	// log Σ exp, from the largest
-	sum := 0.
-	for _, x := range dst {
-		sum += math.Exp(x - best)
-	}
-	best += math.Log(sum)
+	total := logsum.Of(dst)
 	for c := range dst {
-		dst[c] -= best
+		dst[c] -= total
 	}
 	return nil
 }
@@ -278,7 +273,8 @@ func (m *Model) Posterior(dst []float64, document sparse.Vector) error {
 	return nil
 }
 
-// Classify is the likeliest class and its posterior; of equals, the lowest.
+// Classify returns the likeliest class, the lowest of equally likely ones, and
+// its posterior.
 func (m *Model) Classify(document sparse.Vector) (class int, p float64, err error) {
 	dst := make([]float64, m.options.Classes)
 	if err := m.LogPosterior(dst, document); err != nil {
@@ -292,8 +288,8 @@ func (m *Model) Classify(document sparse.Vector) (class int, p float64, err erro
 	return class, math.Exp(dst[class]), nil
 }
 
-// Probability is the posterior of class 1 in a model of two. It panics if
-// there are more or fewer.
+// Probability returns the posterior of class 1 in a model of two classes. It
+// panics if there are more or fewer.
 func (m *Model) Probability(document sparse.Vector) (float64, error) {
 	if m.options.Classes != 2 {
 		panic(fmt.Sprintf("bayes: Probability is of two classes, not of %d", m.options.Classes))
@@ -305,13 +301,13 @@ func (m *Model) Probability(document sparse.Vector) (float64, error) {
 	return math.Exp(dst[1]), nil
 }
 
-// Theta is the smoothed share of a word in a class, 0 if the vocabulary lacks
-// it.
+// Theta returns the smoothed share of a word in a class, 0 for a word outside
+// the vocabulary.
 //
 //	θ_{c,τ} = (s + Σ_{u∈V_c} n(u,τ)) / (s·|T| + Σ_{u∈V_c,τ'} n(u,τ'))
 //
-// Source: Chakrabarti et al. 2002, equation 1, with u ∈ V_c below the line
-// too, and s=1.
+// Source: Chakrabarti et al. 2002, equation 1, with s=1 and with u ∈ V_c in the
+// denominator too.
 func (m *Model) Theta(class int, word uint32) float64 {
 	if m.foreign(word) || m.options.Vocabulary == 0 && len(m.columns[word]) == 0 {
 		return 0
@@ -320,19 +316,19 @@ func (m *Model) Theta(class int, word uint32) float64 {
 		(m.options.Smoothing*float64(m.Vocabulary()) + float64(m.tokens[class]))
 }
 
-// Classes is their number.
+// Classes returns the number of classes.
 func (m *Model) Classes() int { return m.options.Classes }
 
-// Options are those the model was made with, defaults filled in.
+// Options returns the options of New, with defaults filled in.
 func (m *Model) Options() Options { return m.options }
 
-// Documents is how many a class has learnt.
+// Documents returns the number of documents of a class.
 func (m *Model) Documents(class int) uint64 { return m.documents[class] }
 
-// Tokens is how many words a class has learnt, each as often as it occurred.
+// Tokens returns the number of word occurrences in the documents of a class.
 func (m *Model) Tokens(class int) uint64 { return m.tokens[class] }
 
-// Vocabulary is V, that of the options or the number of words seen so far.
+// Vocabulary returns V: that of the options or the number of words learnt so far.
 func (m *Model) Vocabulary() int {
 	if m.options.Vocabulary > 0 {
 		return m.options.Vocabulary
@@ -340,7 +336,7 @@ func (m *Model) Vocabulary() int {
 	return len(m.columns)
 }
 
-// Words are those seen so far, ascending.
+// Words returns the words learnt so far, ascending.
 func (m *Model) Words() []uint32 {
 	words := make([]uint32, 0, len(m.columns))
 	for w := range m.columns {

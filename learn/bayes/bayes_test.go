@@ -81,9 +81,10 @@ func TestTextbook(t *testing.T) {
 	}
 }
 
-// The denominator of θ sums over the documents of the class. Were it to sum
-// over all, as printed, the shares of a class would not sum to 1.
-func TestA6_SharesSumToOne(t *testing.T) {
+// The denominator of θ sums over the documents of the class. With a sum over all
+// documents, as printed (Chakrabarti et al. 2002, equation 1), the shares of a
+// class would not sum to 1.
+func TestSharesOfWordsSumToOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := drawOptions(t)
 		documents, classes := drawDocuments(t, o.Classes)
@@ -137,7 +138,7 @@ func learn(t *rapid.T, o bayes.Options, documents []sparse.Vector, classes []int
 }
 
 // The posterior equals the formula written out with every class and word.
-func TestA6_PosteriorEqualsTheFormula(t *testing.T) {
+func TestPosteriorEqualsTheFormula(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := drawOptions(t)
 		documents, classes := drawDocuments(t, o.Classes)
@@ -189,8 +190,8 @@ func TestA6_PosteriorEqualsTheFormula(t *testing.T) {
 	})
 }
 
-// Documents in any order make the same model, posterior and bytes; and a model
-// that was saved goes on as if it had not been.
+// Documents in any order give the same model, posterior and bytes, and a model
+// that is saved and read again learns on as if it had not been.
 func TestAnyOrderAndAfterARestart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := drawOptions(t)
@@ -228,8 +229,8 @@ func TestAnyOrderAndAfterARestart(t *testing.T) {
 	})
 }
 
-// Hundreds of thousands of words do not underflow, and counts beyond the table
-// of logarithms are as good as those in it.
+// Documents of hundreds of thousands of words do not underflow, and counts outside
+// the table of logarithms are as exact as those in it.
 func TestLongDocuments(t *testing.T) {
 	m, err := bayes.Train([]sparse.Vector{vector(300000, 100000), vector(100000, 300000)}, []int{0, 1}, bayes.Options{Classes: 2})
 	if err != nil {
@@ -255,7 +256,7 @@ func TestReady(t *testing.T) {
 		p     []float64
 	}{
 		{-1, "no document", []float64{1. / 3, 1. / 3, 1. / 3}},
-		{2, "one class only", []float64{0, 0, 1}},
+		{2, "all documents are of one class", []float64{0, 0, 1}},
 		{0, "no document of classes [1]", []float64{.5, 0, .5}},
 		{1, "", []float64{1. / 3, 1. / 3, 1. / 3}},
 	} {
@@ -325,12 +326,12 @@ func TestErrors(t *testing.T) {
 		{"2 documents with 1", train(2, 1)},
 		{"document 1: bayes: class 9", train(2, 0, 9)},
 		{"no document was learnt", train(0)},
-		{"one class only", train(2, 3, 3)},
+		{"all documents are of one class", train(2, 3, 3)},
 		{"6 classes have no document, the first are [2 3 4 5 6]", train(2, 0, 1)},
 		{"numbers ≥ 0", ask(vector(math.NaN()))},
 		{"numbers ≥ 0", ask(vector(0, math.Inf(1)))},
 		{"numbers ≥ 0", ask(vector(-1))},
-		{"add up", ask(vector(math.MaxFloat64, math.MaxFloat64))},
+		{"too large", ask(vector(math.MaxFloat64, math.MaxFloat64))},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%v, without %q", c.err, c.want)
@@ -419,7 +420,7 @@ func TestTellsClassesApart(t *testing.T) {
 	}
 }
 
-// The critic of a taxonomy: 480 classes of 250 pages each, learnt and asked.
+// The judge of a taxonomy: 480 classes of 250 pages each, training and queries.
 func BenchmarkCritic(b *testing.B) {
 	const classes, batch = 480, 12000
 	documents, labels := pages(2, batch, classes)
@@ -513,8 +514,8 @@ func BenchmarkApprentice(b *testing.B) {
 	}
 }
 
-// Whatever the bytes, Decode neither panics nor takes much memory; and what it
-// accepts is written back as it was.
+// Decode of any bytes neither panics nor takes much memory, and Append writes
+// back the bytes that Decode accepts.
 func FuzzDecode(f *testing.F) {
 	for _, o := range []bayes.Options{{Classes: 1}, {Classes: 3, Smoothing: .5, Prior: bayes.Uniform}, {Classes: 2, Vocabulary: 4}} {
 		m, err := bayes.New(o)

@@ -8,7 +8,7 @@ import (
 	"math"
 )
 
-// A model as bytes. Numbers are unsigned varints but where a size is said:
+// The bytes of a model. Numbers without a size are unsigned varints:
 //
 //	"waggleNB"  8 bytes
 //	version     1 byte, 1

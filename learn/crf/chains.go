@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/waggle-crawler/waggle/learn/lattice"
+	"github.com/waggle-crawler/waggle/learn/logsum"
+	"github.com/waggle-crawler/waggle/learn/parallel"
 )
 
 // arc is one of the allowed arcs, from state i to state j.
@@ -18,9 +20,9 @@ func arcsOf(shape lattice.Shape) (arcs []arc) {
 	return arcs
 }
 
-// chains are the training sequences with their positions put one after
-// another, T in all. What a position has of potentials is a row of the design:
-// of the S states if it is the first of its sequence, else of the A arcs.
+// chains are the training sequences with their positions one after another, T
+// in all. The potentials of a position are a row of the design: of the S states
+// if it is the first of its sequence, else of the A arcs.
 type chains struct {
 	design  *lattice.Design
 	states  int
@@ -80,15 +82,15 @@ func newChains(d *lattice.Design, sequences []lattice.Sequence, shape lattice.Sh
 	return c
 }
 
-// logLikelihood is Σ log p(labels|observations) over all sequences, in nats,
-// given the potentials of all rows; it writes its derivatives by them to
-// residual. What is summed is summed in the order of sequences and positions,
-// so the number of workers does not show.
+// logLikelihood returns Σ log p(labels|observations) over all sequences, in
+// nats, given the potentials of all rows, and writes its derivatives by them to
+// residual. Sums are in the order of sequences and positions, so the result
+// does not depend on the number of workers.
 func (c *chains) logLikelihood(potentials, residual []float64) float64 {
 	c.blocks(c.design.Rows(), func(low, high int) {
 		for r := low; r < high; r++ {
 			low, high := c.design.Row(int32(r))
-			c.highest[r] = factors(c.factors[low:high], potentials[low:high])
+			c.highest[r] = logsum.Shift(c.factors[low:high], potentials[low:high])
 		}
 	})
 	c.blocks(len(c.value), func(low, high int) {
@@ -121,23 +123,10 @@ func (c *chains) logLikelihood(potentials, residual []float64) float64 {
 
 // blocks shares 0 … n−1 among the workers.
 func (c *chains) blocks(n int, do func(low, high int)) {
-	const block = 256
-	lattice.Share(c.workers, (n+block-1)/block, func(i int) { do(i*block, min((i+1)*block, n)) })
+	parallel.Blocks(c.workers, n, 256, do)
 }
 
-// factors writes exp(x − highest) to dst, and returns the highest.
-func factors(dst, x []float64) float64 {
-	highest := math.Inf(-1)
-	for _, v := range x {
-		highest = max(highest, v)
-	}
-	for a, v := range x {
-		dst[a] = math.Exp(v - highest)
-	}
-	return highest
-}
-
-// space is what one worker computes a sequence in: alpha, beta [T][S], scale [T].
+// space is the work space for one sequence: alpha, beta [T][S], scale [T].
 type space struct{ alpha, beta, scale []float64 }
 
 func (s *space) resize(T, states int) {
@@ -146,9 +135,8 @@ func (s *space) resize(T, states int) {
 	}
 }
 
-// What is too small or too great for the scaled recursions. A factor or a
-// belief below 1e-308 is lost to them; within these bounds nothing that is
-// lost weighs more than 1e-100 in what is computed.
+// Bounds of the scaled recursions. Factors and beliefs below 1e-308 become 0;
+// within these bounds that changes no result by more than 1e-100.
 const (
 	leastScale   = 1e-100
 	greatestBeta = 1e100
@@ -163,10 +151,10 @@ const (
 //	p(s_{t−1}=i, s_t=j|o) = α_{t−1}(i)·M_t(i,j)·β_t(j) / c_t
 //	log Z = Σ_t (log c_t + highest_t)
 //
-// ok is false if the numbers do not allow for it.
+// ok is false if a number leaves the bounds above.
 //
-// Source: Rabiner 1989, section V.A (scaling); Liu & Milios 2010, equation 35
-// with α_{t−1} in place of α_t.
+// Source: Rabiner 1989, section V.A (scaling); Liu & Milios 2010, equation 35,
+// which prints α_t where α_{t−1} is meant.
 func (c *chains) scaled(n int, potentials []float64, s *space) (value float64, ok bool) {
 	S := c.states
 	first, T := c.start[n], c.start[n+1]-c.start[n]
@@ -233,8 +221,9 @@ func (c *chains) scaled(n int, potentials []float64, s *space) (value float64, o
 	return value, true
 }
 
-// logarithmic is scaled for any finite potentials, and slower: α and β are
-// logarithms, unscaled, of Σ over paths up to t and from t on.
+// logarithmic does the same as scaled for any finite potentials, more slowly: α
+// and β are the logarithms, unscaled, of the sums over paths up to t and from t
+// on.
 func (c *chains) logarithmic(n int, potentials []float64, s *space) (value float64) {
 	S := c.states
 	first, T := c.start[n], c.start[n+1]-c.start[n]
@@ -248,12 +237,12 @@ func (c *chains) logarithmic(n int, potentials []float64, s *space) (value float
 		before, now := s.alpha[(t-1)*S:][:S], s.alpha[t*S:][:S]
 		fill(now, math.Inf(-1))
 		for a, x := range row(t) {
-			now[c.arcs[a].j] = logAdd(now[c.arcs[a].j], before[c.arcs[a].i]+x)
+			now[c.arcs[a].j] = logsum.Add(now[c.arcs[a].j], before[c.arcs[a].i]+x)
 		}
 	}
 	logZ := math.Inf(-1)
 	for _, x := range s.alpha[(T-1)*S : T*S] {
-		logZ = logAdd(logZ, x)
+		logZ = logsum.Add(logZ, x)
 	}
 	value = -logZ
 	fill(s.beta[(T-1)*S:T*S], 0)
@@ -271,24 +260,13 @@ func (c *chains) logarithmic(n int, potentials []float64, s *space) (value float
 			for a, x := range x {
 				i := c.arcs[a].i
 				x += after[c.arcs[a].j]
-				before[i] = logAdd(before[i], x)
+				before[i] = logsum.Add(before[i], x)
 				p[a] = -math.Exp(alpha[i] + x - logZ)
 			}
 		}
 		p[label]++
 	}
 	return value
-}
-
-// logAdd is log(exp a + exp b).
-func logAdd(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
-	}
-	if math.IsInf(b, -1) {
-		return a
-	}
-	return a + math.Log1p(math.Exp(b-a))
 }
 
 func fill(dst []float64, x float64) {

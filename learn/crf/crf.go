@@ -1,13 +1,16 @@
-// Package crf is a conditional random field over a linear chain:
+// Package crf implements conditional random fields over a linear chain:
 //
 //	p(s|o) = exp(Σ_t Σ_i λ_i f_i(s_{t−1}, s_t, o, t)) / Z(o)
 //
-// with the features of lattice.Weights.
+// with the features of lattice.Weights. Train learns the weights from labelled
+// sequences. Start and Step then carry the belief over the state of a page along
+// a path, one page at a time; Expect gives the marginals of a whole sequence.
 //
-// Source: Lafferty, McCallum & Pereira 2001; Liu & Milios 2010, section 2.3.3,
-// with its misprints put right: Z sums over all paths of the sequence's length,
-// with that path's own s_{t−1}; a matrix M_t is [S][S]; the expected number of
-// an arc at t is α_{t−1}·M_t·β_t/Z.
+// Source: Lafferty, McCallum & Pereira 2001; Liu & Milios 2010, sections 5.1 and
+// 5.2, with these misprints corrected: Z sums over all paths of the sequence's
+// length, each with its own s_{t−1} (equations 4, 27, 29 and 31); a matrix M_t
+// is [S][S]; the expected count of an arc at t is α_{t−1}·M_t·β_t/Z (equation
+// 35).
 package crf
 
 import (
@@ -15,28 +18,28 @@ import (
 	"math"
 
 	"github.com/waggle-crawler/waggle/learn/lattice"
+	"github.com/waggle-crawler/waggle/learn/logsum"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 )
 
 // Options of Train.
 type Options = lattice.Options
 
-// Trace is how training went.
+// Trace records the course of training.
 type Trace = lattice.Trace
 
-// Train finds the weights that maximise Σ log p(labels|observations) −
-// Σ λ²/2σ². The first position has the features of its state alone.
+// Train returns the weights that maximise Σ log p(labels|observations) −
+// Σ λ²/2σ². The first position has the features of its state only.
 //
-// It fails on sequences that lattice.Check finds fault with, and with ctx's
-// error when that is cancelled.
+// The errors are those of lattice.Check and, when ctx is cancelled, that of ctx.
 func Train(ctx context.Context, sequences []lattice.Sequence, shape lattice.Shape, o Options) (*lattice.Weights, Trace, error) {
 	return lattice.Train(ctx, sequences, shape, o, func(d *lattice.Design, workers int) lattice.Likelihood {
 		return newChains(d, sequences, shape, workers).logLikelihood
 	})
 }
 
-// LogLikelihood is log p(labels|observations) of one sequence, in nats, and
-// −Inf if the labels take a forbidden arc.
+// LogLikelihood returns log p(labels|observations) of one sequence, in nats. It
+// is −Inf if the labels take a forbidden arc.
 func LogLikelihood(w *lattice.Weights, q lattice.Sequence) float64 {
 	S := w.States
 	e := Expect(w, q.Obs)
@@ -51,21 +54,24 @@ func LogLikelihood(w *lattice.Weights, q lattice.Sequence) float64 {
 	return value
 }
 
-// Expectation is what a field believes of a whole sequence.
+// Expectation holds the marginals of a whole sequence.
 type Expectation struct {
 	LogZ  float64     // log of the sum over all paths, nats
 	Start []float64   // [S]: p(s_1|o)
 	Arcs  [][]float64 // [T−1][S*S]: p(s_{t−1}, s_t|o) at prev*S+cur, from the second position on
 }
 
-// Expect computes it as written in the papers, in logarithms, which any
-// potentials allow for:
+// Expect computes the marginals of a sequence by the equations as they are
+// written in the papers, in logarithms, so potentials of any size do:
 //
 //	α_1(j) = start(j)      α_t(j) = log Σ_i exp(α_{t−1}(i) + M_t(i,j))
 //	β_T(j) = 0             β_{t−1}(i) = log Σ_j exp(M_t(i,j) + β_t(j))
 //	p(s_{t−1}=i, s_t=j|o) = exp(α_{t−1}(i) + M_t(i,j) + β_t(j) − log Z)
 //
-// obs is not empty. Source: Liu & Milios 2010, equations 31 to 35, put right.
+// obs must not be empty.
+//
+// Source: Liu & Milios 2010, equations 31 to 35, corrected as the package's
+// description says.
 func Expect(w *lattice.Weights, obs []sparse.Vector) Expectation {
 	S, T := w.States, len(obs)
 	alpha, beta, m := make([][]float64, T), make([][]float64, T), make([][]float64, T)
@@ -77,13 +83,13 @@ func Expect(w *lattice.Weights, obs []sparse.Vector) Expectation {
 		for j := range S {
 			alpha[t][j] = math.Inf(-1)
 			for i := range S {
-				alpha[t][j] = logAdd(alpha[t][j], alpha[t-1][i]+m[t][i*S+j])
+				alpha[t][j] = logsum.Add(alpha[t][j], alpha[t-1][i]+m[t][i*S+j])
 			}
 		}
 	}
 	e := Expectation{LogZ: math.Inf(-1), Start: make([]float64, S), Arcs: make([][]float64, T-1)}
 	for _, a := range alpha[T-1] {
-		e.LogZ = logAdd(e.LogZ, a)
+		e.LogZ = logsum.Add(e.LogZ, a)
 	}
 	beta[T-1] = make([]float64, S)
 	for t := T - 1; t >= 1; t-- {
@@ -91,7 +97,7 @@ func Expect(w *lattice.Weights, obs []sparse.Vector) Expectation {
 		for i := range S {
 			beta[t-1][i] = math.Inf(-1)
 			for j := range S {
-				beta[t-1][i] = logAdd(beta[t-1][i], m[t][i*S+j]+beta[t][j])
+				beta[t-1][i] = logsum.Add(beta[t-1][i], m[t][i*S+j]+beta[t][j])
 				e.Arcs[t-1][i*S+j] = math.Exp(alpha[t-1][i] + m[t][i*S+j] + beta[t][j] - e.LogZ)
 			}
 		}
@@ -103,11 +109,11 @@ func Expect(w *lattice.Weights, obs []sparse.Vector) Expectation {
 }
 
 // Start writes to dst, [S], the belief over the state of the first page of a
-// path: prior·exp(potentials), made to sum to 1. prior nil is a uniform one;
-// potentials nil are zeros: the prior alone. Both have shape [S]. It returns
-// the logarithm of the sum, −Inf, with a dst of zeros, if nothing is possible.
+// path: prior·exp(potentials), normalised to sum to 1. prior and potentials have
+// shape [S]; a nil prior is uniform, nil potentials are zeros. Start returns the
+// logarithm of the sum before normalisation. If no state is possible, it returns
+// −Inf and dst is zeros.
 func Start(dst, prior, potentials []float64) float64 {
-	highest := math.Inf(-1)
 	for j := range dst {
 		x := 0.
 		if prior != nil {
@@ -117,31 +123,29 @@ func Start(dst, prior, potentials []float64) float64 {
 			x += potentials[j]
 		}
 		dst[j] = x
-		highest = max(highest, x)
 	}
-	return normalise(dst, highest)
+	return logsum.Softmax(dst)
 }
 
-// Step writes to dst, [S], the belief over the state of a page from alpha,
-// [S], the belief over that of the page before, and the log potentials,
+// Step writes to dst, [S], the belief over the state of a page, given alpha,
+// [S], the belief over the state of the previous page, and the log potentials,
 // [S*S], of the observations at the page (Weights.Potentials):
 //
 //	dst(j) ∝ Σ_i alpha(i)·exp(potentials(i,j))        Marginal
 //	dst(j) ∝ max_i alpha(i)·exp(potentials(i,j))      Viterbi
 //
-// made to sum to 1 at each hop, so that no path is too long for the numbers.
-// It returns the logarithm of the divisor, −Inf, with a dst of zeros, if
-// nothing is possible; a belief below 1e-308 is none. dst must not be alpha.
+// normalised to sum to 1 at each step, so that long paths do not underflow. Step
+// returns the logarithm of the divisor. If no state is possible, it returns −Inf
+// and dst is zeros. A belief below 1e-308 becomes 0. dst must not be alpha.
 //
-// What a path of Marginal steps believes is the marginal of its last state in
-// the field over the path so far, taken as a whole chain: not what the field
-// over the path and what follows would say of it.
+// After Marginal steps the belief is the marginal of the last state in the field
+// over the path so far, as if the path ended there. The field over a longer path
+// would give the same page another marginal.
 //
-// Source: Liu & Milios 2010, equations 20 and 21.
+// Source: Liu & Milios 2010, section 5.3, equations 37 to 39.
 func Step(dst, alpha, potentials []float64, mode lattice.Mode) float64 {
 	states := len(alpha)
-	// In logarithms up to the greatest term, which is then 1: potentials may
-	// be thousands.
+	// Terms are divided by the largest before exp: potentials may be thousands.
 	for j := range dst {
 		dst[j] = math.Inf(-1)
 	}
@@ -159,7 +163,7 @@ func Step(dst, alpha, potentials []float64, mode lattice.Mode) float64 {
 		highest = max(highest, x)
 	}
 	if mode == lattice.Viterbi || math.IsInf(highest, 0) {
-		return normalise(dst, highest)
+		return logsum.Softmax(dst)
 	}
 	clear(dst)
 	for i, a := range alpha {
@@ -174,24 +178,6 @@ func Step(dst, alpha, potentials []float64, mode lattice.Mode) float64 {
 	sum := 0.
 	for _, x := range dst {
 		sum += x
-	}
-	for j := range dst {
-		dst[j] /= sum
-	}
-	return highest + math.Log(sum)
-}
-
-// normalise turns logarithms, the highest of which is known, into numbers that
-// sum to 1, and returns the logarithm of what they summed to.
-func normalise(dst []float64, highest float64) float64 {
-	if math.IsInf(highest, 0) || math.IsNaN(highest) {
-		clear(dst)
-		return math.Inf(-1)
-	}
-	sum := 0.
-	for j, x := range dst {
-		dst[j] = math.Exp(x - highest)
-		sum += dst[j]
 	}
 	for j := range dst {
 		dst[j] /= sum

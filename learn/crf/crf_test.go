@@ -13,6 +13,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/learn/lattice"
 	"github.com/waggle-crawler/waggle/learn/lattice/latticetest"
+	"github.com/waggle-crawler/waggle/learn/logsum"
 	"github.com/waggle-crawler/waggle/learn/optim"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 )
@@ -108,8 +109,9 @@ func paths(states, T int, do func(path []int)) {
 	}
 }
 
-// R2, C1, C3: Z, the expectations and the likelihood of every path are what
-// enumeration of all paths says, each with its own s_{t−1}.
+// Z, the expectations and the likelihood of every path equal those of enumerating
+// all paths, each with its own s_{t−1} (Liu & Milios 2010, equations 27 to 35,
+// corrected).
 func TestEnumeration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := genShape(t)
@@ -156,9 +158,10 @@ func objective(sequences []lattice.Sequence, shape lattice.Shape, variance float
 	return d.Objective(variance, workers, c.logLikelihood)
 }
 
-// M2, C3, R2: what training minimises is −Σ log p + Σ λ²/2σ², as the papers'
-// recursions give it sequence by sequence, and its gradient, Ẽ − E − λ/σ² in
-// each coordinate alone, is what differences of the value say.
+// Training minimises −Σ log p + Σ λ²/2σ²: the value equals that of the paper's
+// recursions sequence by sequence, and the gradient Ẽ − E − λ/σ² equals finite
+// differences of the value in each coordinate (Liu & Milios 2010, equation 36,
+// corrected).
 func TestGradient(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := genShape(t)
@@ -202,8 +205,8 @@ func TestGradient(t *testing.T) {
 	})
 }
 
-// Where scaled recursions would lose numbers, those in logarithms take over;
-// where both can tell, they tell the same.
+// Scaled and logarithmic recursions give the same numbers, unless the scaled ones
+// leave their bounds and say so.
 func TestScaledAndLogarithmicAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := genShape(t)
@@ -213,7 +216,7 @@ func TestScaledAndLogarithmicAgree(t *testing.T) {
 		x := rapid.SliceOfN(rapid.Float64Range(-30, 30), d.Potentials(), d.Potentials()).Draw(t, "potentials")
 		for r := range d.Rows() {
 			low, high := d.Row(int32(r))
-			c.highest[r] = factors(c.factors[low:high], x[low:high])
+			c.highest[r] = logsum.Shift(c.factors[low:high], x[low:high])
 		}
 		var s space
 		value, ok := c.scaled(0, x, &s)
@@ -232,8 +235,8 @@ func TestScaledAndLogarithmicAgree(t *testing.T) {
 	})
 }
 
-// The only path takes an arc that is 2000 nats below another: exp(−2000) is no
-// float64, and the likelihood is 0 nats all the same.
+// The only path takes an arc that is 2000 nats below another: exp(−2000)
+// underflows, and yet the likelihood is 0 nats.
 func TestBeyondTheRangeOfNumbers(t *testing.T) {
 	shape := lattice.Shape{States: 2, Observations: 2, Allowed: []bool{true, false, true, true}}
 	w := lattice.NewWeights(shape)
@@ -270,7 +273,8 @@ var byHand = func() []float64 {
 	return m
 }
 
-// R3, Q7: α = (1/2, 1/4, 1/4), then twice the same factors. By hand:
+// α = (1/2, 1/4, 1/4), then twice the same factors. By hand, the marginal and
+// the Viterbi step, which are alternatives in Liu & Milios 2010, figure 9:
 //
 //	marginal  (1/2·2+1/4·4, 1/2·4+1/4·8+1/4·4, 1/2·2+1/4·4+1/4·12) = (2, 5, 5), sum 12
 //	again     (2·2+5·4, 2·4+5·8+5·4, 2·2+5·4+5·12)/12 = (24, 68, 84)/12, sum 176/12
@@ -303,9 +307,9 @@ func TestStepByHand(t *testing.T) {
 	}
 }
 
-// C4: steps from page to page give the marginal of the last state of the path
-// so far, taken as a whole chain, and the logarithms of what they divide by
-// add up to its log Z.
+// Steps from page to page give the marginal of the last state of the path so far,
+// as if it were the whole chain, and the logarithms of their divisors add up to
+// its log Z (Liu & Milios 2010, equations 37 and 38).
 func TestStepsAreTheMarginalOfThePrefix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := genShape(t)
@@ -336,8 +340,8 @@ func TestStepsAreTheMarginalOfThePrefix(t *testing.T) {
 	})
 }
 
-// C4 says so: the whole chain may think otherwise of a page in its middle than
-// the prefix that ends there. Here what follows can only follow state 1.
+// The marginal of a page in the middle of a chain differs from that of the prefix
+// which ends there. Here the next page can only follow state 1.
 func TestThePrefixIsNotTheWholeChain(t *testing.T) {
 	shape := lattice.Shape{States: 2, Observations: 2, Allowed: []bool{true, false, true, true}}
 	w := lattice.NewWeights(shape)
@@ -355,7 +359,7 @@ func TestThePrefixIsNotTheWholeChain(t *testing.T) {
 	}
 }
 
-// Q7: Viterbi steps weigh each state by the best path that ends there.
+// Viterbi steps weigh each state by the best path that ends there.
 func TestViterbiStepsAreBestPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := genShape(t)
@@ -387,8 +391,8 @@ func TestViterbiStepsAreBestPaths(t *testing.T) {
 	})
 }
 
-// C4, Q9: beliefs sum to 1 however long the path, however large the numbers,
-// and say so when nothing is possible.
+// Beliefs sum to 1 for paths of any length and potentials of any size; if no state
+// is possible, the divisor's logarithm is −Inf.
 func TestBeliefs(t *testing.T) {
 	alpha, next := make([]float64, 3), make([]float64, 3)
 	if log := Start(alpha, []float64{0.5, 0, 0.5}, []float64{math.Log(2), 9, math.Log(6)}); !near(log, math.Log(4), 1e-14) || !near(alpha[0], 0.25, 1e-14) || alpha[1] != 0 {
@@ -414,8 +418,8 @@ func TestBeliefs(t *testing.T) {
 	}
 }
 
-// The same bits for any number of workers, and the same optimum however
-// vectors are cut.
+// Training gives the same bits for any number of workers, and the same optimum
+// for any cuts of the vectors.
 func TestAnyNumberOfWorkers(t *testing.T) {
 	sequences, shape, cuts := latticetest.Walks(3, latticetest.Options{Sequences: 2000, Pages: 400, Words: 100})
 	train := func(workers int, cuts []uint32) []float64 {
@@ -438,8 +442,8 @@ func TestAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// M2: training ends where the gradient vanishes. The objective less ‖λ‖²/2σ² is
-// convex, so a gradient g bounds what could still be gained by σ²‖g‖²/2.
+// Training ends where the gradient vanishes. The objective less ‖λ‖²/2σ² is
+// convex, so with a gradient g the optimum is lower by at most σ²‖g‖²/2.
 func TestTrainFindsTheOptimum(t *testing.T) {
 	sequences, shape, cuts := latticetest.Walks(2, latticetest.Options{Sequences: 300, Pages: -1, Words: 60})
 	w, trace, err := Train(t.Context(), sequences, shape, Options{Variance: 2, Iterations: 2000, Tolerance: 1e-12, Cuts: cuts})
@@ -460,8 +464,9 @@ func TestTrainFindsTheOptimum(t *testing.T) {
 	}
 }
 
-// A trace has a line for each iteration, which Progress hears of, and falls.
-// The stop rule is M2's.
+// A trace has an entry for each iteration, which Progress is given too, and its
+// values fall. Training stops by the paper's rule (Liu & Milios 2010, section
+// 7): convergence or 100 iterations.
 func TestTrace(t *testing.T) {
 	sequences, shape, _ := latticetest.Walks(2, latticetest.Options{Sequences: 300, Words: 60})
 	var heard []optim.Iteration
@@ -487,9 +492,9 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// M2: at most 100 iterations, and σ² = 10, unless told otherwise. Without the
-// stop rule on gains the first is what ends it.
-func TestDefaultsM2(t *testing.T) {
+// The defaults are at most 100 iterations and σ² = 10. With a negative tolerance
+// the number of iterations ends the training.
+func TestDefaultsOfTraining(t *testing.T) {
 	sequences, shape, _ := latticetest.Walks(2, latticetest.Options{Sequences: 300, Words: 60})
 	fit := func(o Options) ([]float64, Trace) {
 		o.Tolerance = -1
@@ -524,7 +529,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// F1: a trained field gives no belief to an arc that was forbidden.
+// A trained field gives a forbidden arc no belief.
 func TestForbiddenArcsStayForbidden(t *testing.T) {
 	sequences, shape, _ := latticetest.Walks(2, latticetest.Options{Sequences: 300, Words: 60})
 	w, _, err := Train(t.Context(), sequences, shape, Options{Iterations: 10})

@@ -32,8 +32,8 @@ func wapiti(t testing.TB) string {
 }
 
 // Both find the same optimum of the same function. The function less ‖λ‖²/2σ²
-// is convex, so its value at a gradient g is within σ²·‖g‖²/2 of the optimum:
-// ours is proved to be near enough to it.
+// is convex, so its value at a gradient g is within σ²·‖g‖²/2 of the optimum,
+// which proves ours to be close to it.
 func TestSameOptimumAsWapiti(t *testing.T) {
 	program := wapiti(t)
 	for _, c := range []struct {
@@ -73,10 +73,10 @@ func TestSameOptimumAsWapiti(t *testing.T) {
 	}
 }
 
-// BenchmarkBesideWapiti runs both for 20 iterations on data of the size that
-// BenchmarkTrain speaks of, with what Wapiti knows of: every arc, no values.
-// Its own time leaves reading out; it includes labelling what it has learnt
-// after each iteration, which Wapiti always does.
+// BenchmarkBesideWapiti runs both for 20 iterations on data of the size of
+// BenchmarkTrain, with every arc allowed and all values 1, as Wapiti needs.
+// Wapiti's time excludes reading and includes labelling the training set after
+// each iteration, which it always does.
 func BenchmarkBesideWapiti(b *testing.B) {
 	program := wapiti(b)
 	for _, c := range []struct {

@@ -6,20 +6,21 @@ import (
 	"slices"
 )
 
-// What the papers add to each count.
+// Defaults of CountOptions.Smoothing. The papers give no number.
 const (
-	FirstSmoothing  = 0.1 // first order; the paper leaves it open
+	FirstSmoothing  = 0.1 // first order
 	SecondSmoothing = 1   // second order
 )
 
-// CountOptions are those of Counts.Model and CountSecond.
+// CountOptions are the options of Counts.Model and CountSecond.
 type CountOptions struct {
-	// Smoothing is added to the count of each thing that may happen, ≥ 0.
-	// With 0, a row of which nothing was counted is uniform.
+	// Smoothing is added to the count of each possible event, ≥ 0. With 0, a
+	// row without counts is uniform.
 	Smoothing float64
 
-	// Arcs [S][S] may be gone, others never are, smoothing or not: see HopArcs.
-	// nil = all. Each state must have one.
+	// Arcs [S][S] says which arcs are possible, see HopArcs; the others have
+	// probability 0 with any smoothing. nil = all are possible. At least one
+	// must leave each state.
 	Arcs []bool
 }
 
@@ -30,7 +31,8 @@ func (o CountOptions) check(states int) error {
 	return checkArcs(o.Arcs, states)
 }
 
-// checkArcs tells whether arcs [S][S] let every state be left; nil lets all.
+// checkArcs returns an error unless some arc of arcs [S][S] leaves every state;
+// nil stands for all arcs.
 func checkArcs(arcs []bool, states int) error {
 	if arcs == nil {
 		return nil
@@ -40,21 +42,20 @@ func checkArcs(arcs []bool, states int) error {
 	}
 	for i := range states {
 		if !slices.Contains(arcs[i*states:(i+1)*states], true) {
-			return fmt.Errorf("hmm: no arc leaves state %d; allow it at least to stay", i)
+			return fmt.Errorf("hmm: no arc leaves state %d; allow at least the arc to itself", i)
 		}
 	}
 	return nil
 }
 
-// Counts gathers what was seen of labelled pages and links, once each, or of
-// whole walks. Integers below 2⁵³, so the order of what is added does not
-// matter.
+// Counts counts labelled pages and links, once each, or those of whole walks.
+// The counts are integers below 2⁵³, so their order does not matter.
 type Counts struct {
 	states, symbols int
 	pi, a, b        []float64 // as in Model
 }
 
-// NewCounts is empty.
+// NewCounts returns counts of zero.
 func NewCounts(states, symbols int) (*Counts, error) {
 	if err := checkShape(states, symbols); err != nil {
 		return nil, err
@@ -96,12 +97,12 @@ func (c *Counts) Walk(s Sequence) error {
 	return nil
 }
 
-// Model is what was counted, as shares. A link counted on an arc that the
-// options forbid is an error: labels and arcs disagree.
+// Model returns the model whose probabilities are the relative counts. It is an
+// error if a link was counted on an arc that the options forbid.
 //
 //	a_ij = |links L_i→L_j| / |links from L_i|,  b_ij = |pages in L_i∩C_j| / |L_i|
 //
-// Source: Batsakis et al. 2009, section 3; the smoothing is ours.
+// Source: Batsakis et al. 2009, section 3.3; the smoothing is ours.
 func (c *Counts) Model(o CountOptions) (*Model, error) {
 	if err := o.check(c.states); err != nil {
 		return nil, err
@@ -121,8 +122,8 @@ func (c *Counts) Model(o CountOptions) (*Model, error) {
 	return m, nil
 }
 
-// smooth fills dst [...][S][S] with shares of counts of links, zero off the
-// arcs.
+// smooth fills dst [...][S][S] with relative counts of links, zero where no arc
+// is possible.
 func smooth(dst, counts []float64, S int, o CountOptions) error {
 	for at := 0; at < len(dst); at += S {
 		j := at / S % S // the state that the row's links leave
@@ -151,7 +152,7 @@ func smooth(dst, counts []float64, S int, o CountOptions) error {
 	return nil
 }
 
-// Count makes a model of labelled walks: a page on two walks counts twice.
+// Count returns the model of labelled walks. A page on two walks counts twice.
 func Count(walks []Sequence, states, symbols int, o CountOptions) (*Model, error) {
 	c, err := NewCounts(states, symbols)
 	if err != nil {

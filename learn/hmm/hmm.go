@@ -1,15 +1,16 @@
-// Package hmm learns hidden Markov models of first and second order, and
-// follows a belief over their states from one observation to the next.
+// Package hmm learns hidden Markov models of first and second order, and carries
+// a belief over their states from one observation to the next.
 //
-// A crawl is taken for a walk over hidden states, the numbers of hops to a
-// target: 0 is the target, the last state "as far or farther". What is seen of
-// a page is one symbol, the cluster of its text. A model comes from labelled
-// walks by counting, and may then be bent by Baum–Welch towards what the walks
-// make likely; a crawler asks with Step what a page's state may be, and with
-// Predict what that of the page behind its links may be.
+// In a crawl the hidden state of a page is the number of links to the nearest
+// target: 0 is a target, the last state means "that many or more". The
+// observation is one symbol, the cluster of the page's text. A model is counted
+// from labelled walks (Count, Counts, CountSecond); Baum–Welch can then increase
+// the likelihood of the walks. A crawler calls Step with each page's symbol for
+// the belief over its state, and Predict for the belief over the state of the
+// pages that it links to.
 //
-// Nothing here draws chance but from a given seed, and training gives the same
-// bits on any number of cores.
+// Random numbers come from a given seed only, and training gives the same bits
+// for any number of processors.
 //
 // Sources: Rabiner, A Tutorial on Hidden Markov Models, 1989; Liu, Janssen &
 // Milios, Using HMM to Learn User Browsing Patterns for Focused Web Crawling,
@@ -26,10 +27,10 @@ import (
 	"slices"
 )
 
-// ErrImpossible tells that a sequence has probability zero.
+// ErrImpossible is the error for a sequence that has probability zero.
 var ErrImpossible = errors.New("hmm: the sequence has probability zero in the model; add smoothing to its counts")
 
-// Sequence is one walk.
+// Sequence is one walk over pages.
 type Sequence struct {
 	Obs    []int // symbols, [T], 0 ≤ symbol < Symbols, T ≥ 1
 	States []int // labels, [T], 0 ≤ state < States; nil = unknown
@@ -44,12 +45,12 @@ type Model struct {
 	B       []float64 // [S][K] P(o_t=k | q_t=j) at j·K+k
 }
 
-// HopArcs are the arcs [S][S] that hop distances allow: a link shortens the way
-// to the nearest target by one hop at most, so j ≥ i−1, and from the last
-// state, which stands for all that is farther, one comes to the last but one
-// or stays.
+// HopArcs returns the arcs [S][S] that are possible between hop distances: a
+// link leads at most one hop nearer to a target, so j ≥ i−1. The last state
+// stands for all larger distances, so its links lead to it or to the last but
+// one.
 //
-// Source: Liu & Milios 2010, section 3.2.
+// Source: Liu & Milios 2010, section 3.2, "Edge Features".
 func HopArcs(states int) []bool {
 	arcs := make([]bool, states*states)
 	for i := range states {
@@ -60,13 +61,13 @@ func HopArcs(states int) []bool {
 	return arcs
 }
 
-// Random is a start for walks without labels: π uniform, the rows of A and B
-// uniform but for up to a tenth, drawn from seed. Without that difference all
-// states would stay alike for ever. Arcs [S][S] may be gone, others never are;
-// nil = all.
+// Random returns a start for walks without labels: π is uniform, the rows of A
+// and B uniform with deviations of up to a tenth, drawn from seed. Without
+// deviations Baum–Welch could not tell the states apart. arcs [S][S] are the
+// possible arcs; nil = all.
 //
-// Source: Hu et al. 2014, section 2.2 (H1), where π is "generally evenly
-// distributed" at first, and nothing is said of A and B.
+// Source: Hu et al. 2014, section 2.2, where π is "generally evenly distributed"
+// at the start; A and B are not specified.
 func Random(states, symbols int, arcs []bool, seed uint64) (*Model, error) {
 	if err := checkShape(states, symbols); err != nil {
 		return nil, err
@@ -81,8 +82,8 @@ func Random(states, symbols int, arcs []bool, seed uint64) (*Model, error) {
 	return m, nil
 }
 
-// jitter fills a table with rows that are uniform but for up to a tenth, and
-// zero off the arcs [width][width] of the states that its rows leave.
+// jitter fills a table with rows that are uniform with deviations of up to a
+// tenth, and zero where no arc [width][width] is possible.
 func jitter(r *rand.Rand, table []float64, width int, arcs []bool) {
 	for i := range table {
 		if table[i] = 1 + 0.1*r.Float64(); arcs != nil && !arcs[i%len(arcs)] {
@@ -92,8 +93,9 @@ func jitter(r *rand.Rand, table []float64, width int, arcs []bool) {
 	normaliseRows(table, width, nil)
 }
 
-// Check tells what is wrong with a model that came from elsewhere: shapes,
-// numbers that are no probabilities, rows that do not sum to 1.
+// Check returns an error if m cannot be used, for example after reading it from
+// a file: wrong shapes, numbers that are no probabilities, rows that do not sum
+// to 1.
 func (m *Model) Check() error {
 	if err := checkShape(m.States, m.Symbols); err != nil {
 		return err
@@ -118,28 +120,23 @@ func (m *Model) Forward(alpha []float64, obs []int) (float64, error) {
 	if len(alpha) != len(obs)*m.States {
 		panic(fmt.Sprintf("hmm: alpha has %d numbers for %d observations in %d states", len(alpha), len(obs), m.States))
 	}
-	logP, last := 0., []float64(nil)
-	for t, o := range obs {
-		row := alpha[t*m.States : (t+1)*m.States]
-		c := m.Step(row, last, o)
-		if c == 0 {
-			return math.Inf(-1), ErrImpossible
-		}
-		logP += math.Log(c)
-		last = row
+	logP, ok := forward(m.Step, alpha, nil, obs)
+	if !ok {
+		return logP, ErrImpossible
 	}
 	return logP, nil
 }
 
-// Step carries a belief over one observation: dst [S] = P(q_t=j | o₁…o_t) from
-// alpha [S] = P(q_{t−1}=i | o₁…o_{t−1}), or from π where alpha is nil. It
-// returns c = P(o_t | o₁…o_{t−1}). Where c is 0, which smoothing precludes,
-// dst is the belief before the observation. dst must not overlap alpha.
+// Step updates a belief with one observation: dst [S] = P(q_t=j | o₁…o_t) from
+// alpha [S] = P(q_{t−1}=i | o₁…o_{t−1}), or from π if alpha is nil. It returns
+// c = P(o_t | o₁…o_{t−1}). If c is 0, which smoothing excludes, dst is the belief
+// before the observation. dst must not overlap alpha.
 //
 //	α(L_j,t) = b_{j c_t} Σ_i α(L_i,t−1) a_ij / c
 //
-// Source: Batsakis et al. 2009, equation 5, normalised: left raw it decays
-// with the length of a path, and deep links could not be compared to others.
+// Source: Batsakis et al. 2009, equation 5, normalised: without that the values
+// decay with the length of the path, and links at different depths could not be
+// compared.
 func (m *Model) Step(dst, alpha []float64, symbol int) float64 {
 	if alpha == nil {
 		if len(dst) != m.States {
@@ -165,8 +162,9 @@ func (m *Model) Step(dst, alpha []float64, symbol int) float64 {
 	return c
 }
 
-// Predict carries a belief over a link whose page is not yet seen: dst [S] is
-// P(q_{t+1}=j | o₁…o_t). dst must not overlap alpha [S].
+// Predict returns in dst [S] the belief over the state of a page before it is
+// fetched, P(q_{t+1}=j | o₁…o_t), from alpha [S], the belief over the page that
+// links to it. dst must not overlap alpha.
 //
 //	α(L_j,t+1) = Σ_i α(L_i,t) a_ij
 //
@@ -183,9 +181,9 @@ func (m *Model) Predict(dst, alpha []float64) {
 	}
 }
 
-// Viterbi returns the likeliest walk over the states, [T], and the logarithm
-// of its probability together with the observations, or ErrImpossible. Of
-// equals the lower state wins, from the last page backwards.
+// Viterbi returns the likeliest walk over the states, [T], and the logarithm of
+// its joint probability with the observations, or ErrImpossible. Among equally
+// likely walks it chooses the lower state, from the last page backwards.
 //
 //	δ₁(j) = log π_j b_j(o₁),  δ_t(j) = max_i [δ_{t−1}(i) + log a_ij] + log b_j(o_t)
 //
@@ -230,8 +228,8 @@ func (m *Model) Viterbi(obs []int) ([]int, float64, error) {
 	return path, logP, nil
 }
 
-// normaliseRows makes each row of width numbers sum to 1. A row of zeros
-// becomes old's, or uniform where old is nil.
+// normaliseRows scales each row of width numbers to sum to 1. A row of zeros is
+// replaced by that of old, or by a uniform one if old is nil.
 func normaliseRows(table []float64, width int, old []float64) {
 	for at := 0; at < len(table); at += width {
 		row, sum := table[at:at+width], 0.
@@ -253,8 +251,8 @@ func normaliseRows(table []float64, width int, old []float64) {
 	}
 }
 
-// largest bounds each side of a model, so that no table of a model that came
-// from elsewhere can overflow its length.
+// largest bounds the numbers of states and of symbols, so that the length of a
+// table in a damaged file cannot overflow.
 const largest = 1 << 16
 
 func checkShape(states, symbols int) error {

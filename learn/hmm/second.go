@@ -3,30 +3,27 @@ package hmm
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
-	"slices"
 )
 
-// Second is a hidden Markov model of second order: where a link leads depends
-// on the state of its page and on that of the page before, and so does what a
-// page shows. Its first page, which has none before it, and the link from it,
-// are those of First. Rows sum to 1.
+// Second is a hidden Markov model of second order: transitions and symbols
+// depend on the states of the current and the previous page. The first page of a
+// walk and the transition from it follow the model First. Rows sum to 1.
 //
-// Its belief after a walk, [S+1][S], is over the states of the last two pages:
-// at i·S+j that the last page is in state j and the one before in state i. Row
-// S is for walks of one page: nothing was before. So every walk has the same
-// belief to carry, and one rule carries it on.
+// The belief after a walk, [S+1][S], is over the states of the last two pages:
+// at i·S+j is the probability that the last page is in state j and the previous
+// one in state i. Row S is for walks of one page, which have no previous page. So
+// beliefs have one shape and one update rule for walks of any length.
 type Second struct {
 	First *Model    // π, a_ij, b_j
 	A     []float64 // [S][S][S] a_ijk = P(q_t+1=k | q_t=j, q_t−1=i) at (i·S+j)·S+k
 	B     []float64 // [S][S][K] b_ij(l) = P(o_t=l | q_t−1=i, q_t=j) at (i·S+j)·K+l
 }
 
-// Check tells what is wrong with a model that came from elsewhere.
+// Check returns an error if m cannot be used; see Model.Check.
 func (m *Second) Check() error {
 	if m.First == nil {
-		return errors.New("hmm: a model of second order without that of first order for its first page")
+		return errors.New("hmm: a model of second order needs a model of first order for the first page")
 	}
 	if err := m.First.Check(); err != nil {
 		return err
@@ -41,13 +38,13 @@ func (m *Second) Check() error {
 	return checkRows("B of second order", m.B, S*S, m.First.Symbols)
 }
 
-// CountSecond makes a model of second order of labelled walks. First is that
-// of Count with the same options. A pair of states that no walk shows has
-// what the smoothing gives it, uniform rows.
+// CountSecond returns the model of second order of labelled walks. First is the
+// result of Count with the same options. A pair of states that is in no walk has
+// uniform rows.
 //
-// Source: Hu et al. 2014, equations 7 and 8, where the condition is printed
-// "q_t=S_i, q_t=S_j". The paper has no labels and starts uniform; states are
-// then named by chance, and hop distances are known.
+// Source: Hu et al. 2014, equations 7 and 8, of which 8 prints the condition
+// "q_t=S_i, q_t=S_j". The paper starts from uniform probabilities without labels,
+// so the numbering of its states is arbitrary; here hop distances are known.
 func CountSecond(walks []Sequence, states, symbols int, o CountOptions) (*Second, error) {
 	if states > 1<<8 {
 		return nil, fmt.Errorf("hmm: %d states; of second order there may be at most %d", states, 1<<8)
@@ -78,8 +75,7 @@ func CountSecond(walks []Sequence, states, symbols int, o CountOptions) (*Second
 	return m, nil
 }
 
-// RandomSecond is Random of second order: π uniform, the rows of all tables
-// uniform over the arcs but for up to a tenth.
+// RandomSecond is Random of second order.
 func RandomSecond(states, symbols int, arcs []bool, seed uint64) (*Second, error) {
 	if states > 1<<8 {
 		return nil, fmt.Errorf("hmm: %d states; of second order there may be at most %d", states, 1<<8)
@@ -96,38 +92,38 @@ func RandomSecond(states, symbols int, arcs []bool, seed uint64) (*Second, error
 	return m, nil
 }
 
-// Belief is the length of a belief, (S+1)·S.
+// Belief returns the length of a belief, (S+1)·S.
 func (m *Second) Belief() int { return (m.First.States + 1) * m.First.States }
 
-// Step carries a belief over one observation: dst [S+1][S] from alpha
-// [S+1][S], or from π where alpha is nil. It returns c = P(o_t | o₁…o_{t−1}).
-// Where c is 0, which smoothing precludes, dst is the belief before the
-// observation. dst must not overlap alpha.
+// Step updates a belief with one observation: dst [S+1][S] from alpha [S+1][S],
+// or from π if alpha is nil. It returns c = P(o_t | o₁…o_{t−1}). If c is 0, which
+// smoothing excludes, dst is the belief before the observation. dst must not
+// overlap alpha.
 //
 //	α₁(−,j) = π_j b_j(o₁) / c₁
 //	α₂(i,j) = α₁(−,i) a_ij b_ij(o₂) / c₂
 //	α_{t+1}(j,k) = [Σ_i α_t(i,j) a_ijk] b_jk(o_{t+1}) / c_{t+1}
 //
-// Source: Hu et al. 2014 name the algorithm and leave its recursions out;
-// these follow from equations 9 and 10. Equation 11 omits b_{q₁q₂}(o₂).
+// Source: Hu et al. 2014 name the forward algorithm without its recursions; these
+// follow from equations 9 and 10. Equation 11 omits b_{q₁q₂}(o₂).
 func (m *Second) Step(dst, alpha []float64, symbol int) float64 {
 	return m.step(dst, alpha, symbol, false)
 }
 
-// StepBest is Step for the likeliest walk alone: of all walks that end in two
-// states it carries the best one, not their sum. dst sums to 1, as if no other
-// walks were.
+// StepBest is Step with the maximum over the previous states instead of the sum:
+// of all walks that end in two states it keeps the likeliest. dst is normalised
+// to sum to 1.
 //
 //	δ₁(−,j) ∝ π_j b_j(o₁),  δ₂(i,j) ∝ δ₁(−,i) a_ij b_ij(o₂)
 //	δ_{t+1}(j,k) ∝ max_i [δ_t(i,j) a_ijk] b_jk(o_{t+1})
 //
-// Source: Hu et al. 2014 name the Viterbi algorithm and leave it out; this is
-// Rabiner 1989, section III.B, over pairs of states.
+// Source: Rabiner 1989, section III.B, over pairs of states. Hu et al. 2014 name
+// the Viterbi algorithm without its recursions.
 func (m *Second) StepBest(dst, delta []float64, symbol int) float64 {
 	return m.step(dst, delta, symbol, true)
 }
 
-// step is Step, or StepBest.
+// step is StepBest if best, else Step.
 func (m *Second) step(dst, alpha []float64, symbol int, best bool) float64 {
 	S, K := m.First.States, m.First.Symbols
 	if symbol < 0 || symbol >= K {
@@ -161,7 +157,7 @@ func (m *Second) step(dst, alpha []float64, symbol int, best bool) float64 {
 	return c
 }
 
-// join takes p·row into dst: Σ, or max for best.
+// join adds p·row to dst, or takes the maximum of both if best.
 func join(dst []float64, p float64, row []float64, best bool) {
 	if best {
 		for k, a := range row {
@@ -174,7 +170,7 @@ func join(dst []float64, p float64, row []float64, best bool) {
 	}
 }
 
-// row is a_ij·, or a_j· where i is S, no page before.
+// row returns a_ij·, or a_j· if i is S: no previous page.
 func (m *Second) row(i, j int) []float64 {
 	S := m.First.States
 	if i == S {
@@ -183,8 +179,8 @@ func (m *Second) row(i, j int) []float64 {
 	return m.A[(i*S+j)*S : (i*S+j+1)*S]
 }
 
-// Current is the belief over the state of the last page: dst [S] from alpha
-// [S+1][S].
+// Current writes to dst [S] the belief over the state of the last page, from
+// alpha [S+1][S].
 func (m *Second) Current(dst, alpha []float64) {
 	S := m.First.States
 	if len(dst) != S || len(alpha) != m.Belief() {
@@ -196,16 +192,16 @@ func (m *Second) Current(dst, alpha []float64) {
 	}
 }
 
-// Predict is the belief over the state of the page behind a link of the last
-// one: dst [S] from alpha [S+1][S].
+// Predict writes to dst [S] the belief over the state of a page that the last one
+// links to, before it is fetched, from alpha [S+1][S].
 //
 //	P(q_{t+1}=k | o₁…o_t) = Σ_{i,j} α_t(i,j) a_ijk
 //
-// The crawler's priority is dst[0]; Hu et al. 2014 give none.
+// The crawler's priority is dst[0]; Hu et al. 2014 define none.
 func (m *Second) Predict(dst, alpha []float64) { m.predict(dst, alpha, false) }
 
-// PredictBest is Predict for the likeliest walk alone, of a belief that
-// StepBest carried. dst sums to 1.
+// PredictBest is Predict with the maximum instead of the sum, for a belief from
+// StepBest. dst is normalised to sum to 1.
 //
 //	δ'(k) ∝ max_{i,j} δ_t(i,j) a_ijk
 func (m *Second) PredictBest(dst, delta []float64) {
@@ -226,23 +222,17 @@ func (m *Second) predict(dst, alpha []float64, best bool) {
 	}
 }
 
-// Forward returns log P(O) in nats, or ErrImpossible. alpha [T][S+1][S] is
-// filled with the beliefs after each observation; it panics if alpha has
-// another length or a symbol is out of range.
+// Forward fills alpha [T][S+1][S] with the beliefs after each observation and
+// returns log P(O) in nats, or ErrImpossible. It panics if alpha has another
+// length or a symbol is out of range.
 func (m *Second) Forward(alpha []float64, obs []int) (float64, error) {
 	size := m.Belief()
 	if len(alpha) != len(obs)*size {
 		panic(fmt.Sprintf("hmm: alpha has %d numbers for %d beliefs of %d", len(alpha), len(obs), size))
 	}
-	logP, last := 0., []float64(nil)
-	for t, o := range obs {
-		belief := alpha[t*size : (t+1)*size]
-		c := m.Step(belief, last, o)
-		if c == 0 {
-			return math.Inf(-1), ErrImpossible
-		}
-		logP += math.Log(c)
-		last = belief
+	logP, ok := forward(m.Step, alpha, nil, obs)
+	if !ok {
+		return logP, ErrImpossible
 	}
 	return logP, nil
 }
@@ -255,66 +245,36 @@ func (m *Second) Forward(alpha []float64, obs []int) (float64, error) {
 //	a_ijk = Σ_{t=2}^{T−1} ξ_t(i,j,k) / Σ_{t=2}^{T−1} γ_t(i,j)
 //	b_ij(l) = Σ_{t≥2, o_t=l} γ_t(i,j) / Σ_{t≥2} γ_t(i,j)
 //
-// and π, b_j and a_ij of first pages and the links from them, with numerators
-// and denominators summed over the sequences.
+// and π, b_j and a_ij from the first pages and the links from them, with
+// numerators and denominators summed over the sequences.
 //
-// Source: Hu et al. 2014, which leaves these out.
+// Source: derived from Hu et al. 2014, which does not print these equations.
 func BaumWelchSecond(sequences []Sequence, start *Second, o Options) (*Second, Trace, error) {
-	if err := start.Check(); err != nil {
-		return nil, Trace{}, err
-	}
-	S, K := start.First.States, start.First.Symbols
-	model := start
-	trace, err := climb(sequences, S, K, S+S*S+S*K+S*S*S+S*S*K, o,
-		func(w *work, s Sequence, sums, agreement []float64) (float64, bool) {
-			return model.expect(w, s, sums, agreement)
-		},
-		func(sums []float64) (undo func()) {
-			before := model
-			for i, p := range slices.Concat(start.First.Pi, start.First.A, start.First.B, start.A, start.B) {
-				sums[i] += o.Prior * p
-			}
-			pi, a, b, a2, b2 := cutSecond(sums, S, K)
-			normaliseRows(pi, S, before.First.Pi)
-			normaliseRows(a, S, before.First.A)
-			normaliseRows(b, K, before.First.B)
-			normaliseRows(a2, S, before.A)
-			normaliseRows(b2, K, before.B)
-			model = &Second{&Model{S, K, pi, a, b}, a2, b2}
-			return func() { model = before }
-		})
-	if err != nil {
-		return nil, Trace{}, err
-	}
-	return model, trace, nil
+	return baumWelch(sequences, start, o)
 }
 
-// cutSecond names the parts of the sums: π [S], a [S][S], b [S][K],
-// A [S][S][S], B [S][S][K].
-func cutSecond(sums []float64, S, K int) (pi, a, b, a2, b2 []float64) {
-	cut := func(n int) (part []float64) {
-		part, sums = sums[:n:n], sums[n:]
-		return part
-	}
-	return cut(S), cut(S * S), cut(S * K), cut(S * S * S), cut(S * S * K)
+func (m *Second) shape() (states, symbols int) { return m.First.States, m.First.Symbols }
+
+func (m *Second) tables() []table {
+	return append(m.First.tables(), table{m.A, m.First.States}, table{m.B, m.First.Symbols})
 }
 
-// expect is Model.expect of second order. Row S of beta and of alpha, "no page
-// before", is what makes t=1 a case like the others.
+func (m *Second) of(cells []float64) *Second {
+	S, K := m.shape()
+	first, links := S+S*S+S*K, S*S*S
+	return &Second{m.First.of(cells[:first:first]), cells[first : first+links : first+links], cells[first+links:]}
+}
+
+// expect is described in markov. With row S of alpha and beta, "no previous
+// page", the first position needs no special case.
 func (m *Second) expect(w *work, s Sequence, sums, agreement []float64) (float64, bool) {
 	S, K, T, size := m.First.States, m.First.Symbols, len(s.Obs), m.Belief()
 	alpha, scale := grown(&w.alpha, T*size), grown(&w.scale, T)
-	logP, last := 0., []float64(nil)
-	for t, o := range s.Obs {
-		belief := alpha[t*size : (t+1)*size]
-		scale[t] = m.Step(belief, last, o)
-		if scale[t] == 0 {
-			return 0, false
-		}
-		logP += math.Log(scale[t])
-		last = belief
+	logP, ok := forward(m.Step, alpha, scale, s.Obs)
+	if !ok {
+		return 0, false
 	}
-	pi, a, b, a2, b2 := cutSecond(sums, S, K)
+	total := m.of(sums)
 	beta, before := grown(&w.beta, size), grown(&w.cell, size)
 	for i := range beta {
 		beta[i] = 1
@@ -323,10 +283,10 @@ func (m *Second) expect(w *work, s Sequence, sums, agreement []float64) (float64
 		for at, p := range alpha[t*size : (t+1)*size] {
 			gamma := p * beta[at]
 			if at < S*S {
-				b2[at*K+s.Obs[t]] += gamma
+				total.B[at*K+s.Obs[t]] += gamma
 			} else {
-				pi[at-S*S] += gamma
-				b[(at-S*S)*K+s.Obs[t]] += gamma
+				total.First.Pi[at-S*S] += gamma
+				total.First.B[(at-S*S)*K+s.Obs[t]] += gamma
 			}
 			if s.States != nil {
 				agreement[s.States[t]*S+at%S] += gamma
@@ -340,9 +300,9 @@ func (m *Second) expect(w *work, s Sequence, sums, agreement []float64) (float64
 		}
 		for at, p := range alpha[(t-1)*size : t*size] {
 			i, j, sum := at/S, at%S, 0.
-			links := a[j*S : (j+1)*S]
+			links := total.First.A[j*S : (j+1)*S]
 			if i < S {
-				links = a2[at*S : (at+1)*S]
+				links = total.A[at*S : (at+1)*S]
 			}
 			for k, v := range m.row(i, j) {
 				v *= beta[j*S+k]

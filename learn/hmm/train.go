@@ -5,21 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
+
+	"github.com/waggle-crawler/waggle/learn/parallel"
 )
 
 var errNothing = errors.New("hmm: no sequence to learn from")
 
-// Status tells how Baum–Welch ended.
+// Status says how Baum–Welch ended.
 type Status int
 
 const (
-	Converged       Status = iota // the likelihood hardly rose any more
-	OutOfIterations               // as many as were asked for
-	OrderLost                     // the next model would have renamed its states; see Options.KeepOrder
+	Converged       Status = iota // the likelihood rose by less than the tolerance
+	OutOfIterations               // Options.Iterations were spent
+	OrderLost                     // the states of the next model no longer match the labels; see Options.KeepOrder
 )
 
 func (s Status) String() string {
@@ -28,39 +27,39 @@ func (s Status) String() string {
 
 // Options of BaumWelch and BaumWelchSecond.
 type Options struct {
-	Iterations int     // at most; 0 = 100; negative = none, the start is only measured
-	Tolerance  float64 // of |log P(O|θ) − log P(O|θ₀)| relative to |log P(O|θ₀)|; 0 = 1e-4
-	Workers    int     // 0 = all cores; the result does not depend on it
+	Iterations int     // at most; 0 = 100; negative = none: only the start is evaluated
+	Tolerance  float64 // of |log P(O|θ) − log P(O|θ₀)| relative to |log P(O|θ₀)|, θ₀ the previous model; 0 = 1e-4
+	Workers    int     // 0 = as many as there are processors; the result does not depend on it
 
-	// Prior holds each row of the model to that of the start as if it had been
-	// seen so often; 0 = not at all, as in the papers. Then what no sequence
-	// shows comes to be impossible, however the start was smoothed, and the
-	// likelihood never falls; with a prior it is the likelihood times the
-	// prior's that never falls:
+	// Prior is the number of observations that each row of the start counts
+	// for; 0 = none, as in the papers. Without a prior the likelihood never
+	// falls, and events that are in no sequence become impossible, whatever the
+	// smoothing of the start. With one, the likelihood times that of the prior
+	// never falls:
 	//
 	//	a_ij = (Σ φ_t(i,j) + Prior·a⁰_ij) / (Σ r_t(i) + Prior)
 	Prior float64
 
-	// KeepOrder stops before a model whose states mean something else than the
-	// labels: where the pages' posteriors would agree better with their labels
-	// if some states swapped names. All sequences must be labelled. Baum–Welch
-	// knows no names, and a crawler ranks by the one called 0.
+	// KeepOrder ends the training before a model whose states no longer match
+	// the labels, which is when another numbering of the states would agree
+	// better with the labels. All sequences must be labelled. Baum–Welch itself
+	// may permute states, and a crawler ranks by state 0.
 	KeepOrder bool
 
 	Progress func(iteration int, logLikelihood float64) // may be nil
 
-	// Context ends the training with its error; nil = it is not interrupted.
-	// It is looked at between sequences.
+	// Context ends the training with its error; nil = none. It is checked
+	// between sequences.
 	Context context.Context
 }
 
-// Trace is the course of a training.
+// Trace records the course of training.
 type Trace struct {
 	LogLikelihood []float64 // nats over all sequences, of the start and after each iteration
 	Status        Status
 
-	// Agreement [S][S] holds for the labelled pages of state i how much belief
-	// the model returned gives to state j.
+	// Agreement [S][S] is the belief in state j under the returned model, summed
+	// over the pages labelled i.
 	Agreement []float64
 }
 
@@ -87,48 +86,49 @@ func (s Sequence) check(states, symbols int, labelled bool) error {
 	return nil
 }
 
-// BaumWelch climbs from a model to one that makes the sequences likelier,
-// until the likelihood rises by less than the tolerance. What is zero stays
-// zero. A row of which the sequences show nothing stays as it was. start is
-// not changed.
+// BaumWelch returns a model under which the sequences are likelier than under
+// start: it repeats the estimation below until the likelihood rises by less than
+// the tolerance. Probabilities that are zero stay zero. A row of which the
+// sequences show nothing keeps its values. start is not changed.
 //
 //	φ_t(i,j) = α_t(i) a_ij b_j(o_{t+1}) β_{t+1}(j) / P(O),  r_t(i) = α_t(i) β_t(i) / P(O)
 //	π_i = r₁(i),  a_ij = Σ_{t<T} φ_t(i,j) / Σ_{t<T} r_t(i),  b_j(k) = Σ_{t: o_t=k} r_t(j) / Σ_t r_t(j)
 //
-// with numerators and denominators summed over the sequences.
+// with numerators and denominators summed over the sequences. The errors are
+// those of Model.Check, one that names a sequence which does not fit the model or
+// is impossible in it, and that of the context.
 //
-// Source: Hu et al. 2014, equations 1–4, where π_i is printed r_i(i), and r_T
-// is needed beside the sums over φ, which end at T−1.
+// Source: Hu et al. 2014, equations 1 to 4, which print r_i(i) for π_i. r_T is
+// needed besides the sums over φ, which end at T−1.
 func BaumWelch(sequences []Sequence, start *Model, o Options) (*Model, Trace, error) {
-	if err := start.Check(); err != nil {
-		return nil, Trace{}, err
-	}
-	S, K := start.States, start.Symbols
-	model := start
-	trace, err := climb(sequences, S, K, S+S*S+S*K, o,
-		func(w *work, s Sequence, sums, agreement []float64) (float64, bool) {
-			return model.expect(w, s, sums, agreement)
-		},
-		func(sums []float64) (undo func()) {
-			before := model
-			for i, p := range slices.Concat(start.Pi, start.A, start.B) {
-				sums[i] += o.Prior * p
-			}
-			pi, rest := sums[:S], sums[S:]
-			a, b := rest[:S*S], rest[S*S:]
-			normaliseRows(pi, S, before.Pi)
-			normaliseRows(a, S, before.A)
-			normaliseRows(b, K, before.B)
-			model = &Model{S, K, pi, a, b}
-			return func() { model = before }
-		})
-	if err != nil {
-		return nil, Trace{}, err
-	}
-	return model, trace, nil
+	return baumWelch(sequences, start, o)
 }
 
-// work is what one core needs for one sequence; its slices grow.
+// markov is a model of either order, as Baum–Welch needs it.
+type markov[M any] interface {
+	Check() error
+	shape() (states, symbols int)
+
+	// tables are π and all tables of transitions and symbols.
+	tables() []table
+
+	// of returns a model of the same shape with other probabilities, in the
+	// order of tables.
+	of(cells []float64) M
+
+	// expect adds to sums, in the order of tables, the expected counts of a
+	// sequence, and to agreement [S][S], if the sequence is labelled, its
+	// posteriors; it returns log P(O), or false if that is −Inf.
+	expect(w *work, s Sequence, sums, agreement []float64) (float64, bool)
+}
+
+// table is a table of probabilities whose rows, of that width, sum to 1.
+type table struct {
+	cells []float64
+	width int
+}
+
+// work is the work space for one sequence; its slices grow.
 type work struct{ alpha, beta, scale, cell []float64 }
 
 func grown(s *[]float64, n int) []float64 {
@@ -136,8 +136,18 @@ func grown(s *[]float64, n int) []float64 {
 	return *s
 }
 
-// expect adds to sums [S + S·S + S·K] what π, A and B are made of, and to
-// agreement [S][S], if the sequence is labelled; it returns log P(O).
+func (m *Model) shape() (states, symbols int) { return m.States, m.Symbols }
+
+func (m *Model) tables() []table {
+	return []table{{m.Pi, m.States}, {m.A, m.States}, {m.B, m.Symbols}}
+}
+
+func (m *Model) of(cells []float64) *Model {
+	S := m.States
+	return &Model{S, m.Symbols, cells[:S:S], cells[S : S+S*S : S+S*S], cells[S+S*S:]}
+}
+
+// expect is described in markov.
 //
 //	β_T = 1,  β_t(i) = Σ_j a_ij b_j(o_{t+1}) β_{t+1}(j) / c_{t+1}
 //
@@ -145,17 +155,11 @@ func grown(s *[]float64, n int) []float64 {
 func (m *Model) expect(w *work, s Sequence, sums, agreement []float64) (float64, bool) {
 	S, K, T := m.States, m.Symbols, len(s.Obs)
 	alpha, scale := grown(&w.alpha, T*S), grown(&w.scale, T)
-	logP, last := 0., []float64(nil)
-	for t, o := range s.Obs {
-		row := alpha[t*S : (t+1)*S]
-		scale[t] = m.Step(row, last, o)
-		if scale[t] == 0 {
-			return 0, false
-		}
-		logP += math.Log(scale[t])
-		last = row
+	logP, ok := forward(m.Step, alpha, scale, s.Obs)
+	if !ok {
+		return 0, false
 	}
-	pi, a, b := sums[:S], sums[S:S+S*S], sums[S+S*S:]
+	sum := m.of(sums)
 	beta, before := grown(&w.beta, S), grown(&w.cell, S)
 	for j := range beta {
 		beta[j] = 1
@@ -164,9 +168,9 @@ func (m *Model) expect(w *work, s Sequence, sums, agreement []float64) (float64,
 		row := alpha[t*S : (t+1)*S]
 		for j, p := range row {
 			r := p * beta[j]
-			b[j*K+s.Obs[t]] += r
+			sum.B[j*K+s.Obs[t]] += r
 			if t == 0 {
-				pi[j] += r
+				sum.Pi[j] += r
 			}
 			if s.States != nil {
 				agreement[s.States[t]*S+j] += r
@@ -180,41 +184,54 @@ func (m *Model) expect(w *work, s Sequence, sums, agreement []float64) (float64,
 		}
 		row = alpha[(t-1)*S : t*S]
 		for i, p := range row {
-			sum := 0.
+			total := 0.
 			for j, v := range beta {
 				v *= m.A[i*S+j]
-				a[i*S+j] += p * v
-				sum += v
+				sum.A[i*S+j] += p * v
+				total += v
 			}
-			before[i] = sum
+			before[i] = total
 		}
 		beta, before = before, beta
 	}
 }
 
-// climb is Baum–Welch of any order. expect adds to sums what one sequence
-// shows and returns its log-likelihood, or false if it is impossible; update
-// makes the next model of the sums, which it may keep, and can undo it.
-//
-// Sequences are cut into parts that depend on their number alone; each part is
-// summed in order by one core and the parts are added in order, so that the
-// sums are the same on any number of cores.
-func climb(sequences []Sequence, S, K, size int, o Options,
-	expect func(w *work, s Sequence, sums, agreement []float64) (float64, bool),
-	update func(sums []float64) (undo func()),
-) (Trace, error) {
+// forward fills alpha [T][len(alpha)/T] with the beliefs after each observation
+// and scale [T], which may be nil, with their divisors. It returns log P(O), or
+// false if that is −Inf.
+func forward(step func(dst, alpha []float64, symbol int) float64, alpha, scale []float64, obs []int) (float64, bool) {
+	logP, last := 0., []float64(nil)
+	for t, o := range obs {
+		size := len(alpha) / len(obs)
+		belief := alpha[t*size : (t+1)*size]
+		c := step(belief, last, o)
+		if c == 0 {
+			return math.Inf(-1), false
+		}
+		if scale != nil {
+			scale[t] = c
+		}
+		logP += math.Log(c)
+		last = belief
+	}
+	return logP, true
+}
+
+// defaults returns the options with their zero values filled in, or an error if
+// they or the sequences cannot be used.
+func (o Options) defaults(sequences []Sequence, states, symbols int) (Options, error) {
 	if len(sequences) == 0 {
-		return Trace{}, errNothing
+		return o, errNothing
 	}
 	if !(o.Tolerance >= 0) || !(o.Prior >= 0) || math.IsInf(o.Prior, 1) {
-		return Trace{}, fmt.Errorf("hmm: tolerance of %v and prior of %v; both must be numbers ≥ 0", o.Tolerance, o.Prior)
+		return o, fmt.Errorf("hmm: tolerance of %v and prior of %v; both must be numbers ≥ 0", o.Tolerance, o.Prior)
 	}
 	for n, s := range sequences {
-		if err := s.check(S, K, o.KeepOrder); err != nil {
+		if err := s.check(states, symbols, o.KeepOrder); err != nil {
 			if o.KeepOrder && s.States == nil {
-				err = errors.New("no labels, without which the order of states cannot be kept")
+				err = errors.New("it has no labels, without which the order of states cannot be kept")
 			}
-			return Trace{}, fmt.Errorf("hmm: sequence %d: %w", n, err)
+			return o, fmt.Errorf("hmm: sequence %d: %w", n, err)
 		}
 	}
 	switch {
@@ -226,99 +243,133 @@ func climb(sequences []Sequence, S, K, size int, o Options,
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-4
 	}
-	if o.Workers <= 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
 	if o.Context == nil {
 		o.Context = context.Background()
 	}
-	const parts = 64
-	count := min(parts, len(sequences))
-	type part struct {
-		sums       []float64 // [size + S·S + 1], the last the log-likelihood
-		impossible int       // number of a sequence, or −1
+	return o, nil
+}
+
+// baumWelch is Baum–Welch for either order.
+func baumWelch[M markov[M]](sequences []Sequence, start M, o Options) (M, Trace, error) {
+	var none M
+	if err := start.Check(); err != nil {
+		return none, Trace{}, err
 	}
-	all := make([]part, count)
-	for p := range all {
-		all[p].sums = make([]float64, size+S*S+1)
+	S, K := start.shape()
+	o, err := o.defaults(sequences, S, K)
+	if err != nil {
+		return none, Trace{}, err
 	}
-	cores := make([]work, min(o.Workers, count))
-	look := func() (sums, agreement []float64, logP float64, err error) {
-		var next atomic.Int64
-		var wait sync.WaitGroup
-		for c := range cores {
-			wait.Go(func() {
-				for p := int(next.Add(1)) - 1; p < count; p = int(next.Add(1)) - 1 {
-					sums := all[p].sums
-					clear(sums)
-					all[p].impossible = -1
-					for n := len(sequences) * p / count; n < len(sequences)*(p+1)/count && o.Context.Err() == nil; n++ {
-						logP, ok := expect(&cores[c], sequences[n], sums[:size], sums[size:size+S*S])
-						if !ok && all[p].impossible < 0 {
-							all[p].impossible = n
-						}
-						sums[size+S*S] += logP
-					}
-				}
-			})
-		}
-		wait.Wait()
-		if err := o.Context.Err(); err != nil {
-			return nil, nil, 0, err
-		}
-		total := make([]float64, size+S*S+1)
-		for _, p := range all {
-			if p.impossible >= 0 {
-				return nil, nil, 0, fmt.Errorf("hmm: sequence %d: %w", p.impossible, ErrImpossible)
-			}
-			for i, x := range p.sums {
-				total[i] += x
-			}
-		}
-		return total[:size:size], total[size : size+S*S], total[size+S*S], nil
-	}
+	model, before := start, start
 	var trace Trace
-	undo := func() {}
 	for n := 0; ; n++ {
-		sums, agreement, logP, err := look()
+		e, err := expectations(sequences, model, o)
 		if err != nil {
-			return Trace{}, err
+			return none, Trace{}, err
 		}
-		if o.KeepOrder && !inOrder(agreement, S) {
-			undo()
+		if o.KeepOrder && !inOrder(e.agreement, S) {
 			trace.Status = OrderLost
 			if n == 0 {
-				trace.Agreement, trace.LogLikelihood = agreement, []float64{logP}
+				trace.Agreement, trace.LogLikelihood = e.agreement, []float64{e.logP}
 			}
-			return trace, nil
+			return before, trace, nil
 		}
-		trace.LogLikelihood = append(trace.LogLikelihood, logP)
-		trace.Agreement = agreement
+		trace.LogLikelihood = append(trace.LogLikelihood, e.logP)
+		trace.Agreement = e.agreement
 		if o.Progress != nil {
-			o.Progress(n, logP)
+			o.Progress(n, e.logP)
 		}
 		if n > 0 {
 			last := trace.LogLikelihood[n-1]
-			rise := logP - last // below 0 by rounding only
+			rise := e.logP - last // below 0 by rounding only
 			if o.Prior > 0 {
 				rise = math.Abs(rise)
 			}
 			if rise <= o.Tolerance*math.Abs(last) {
 				trace.Status = Converged
-				return trace, nil
+				return model, trace, nil
 			}
 		}
 		if n == o.Iterations {
 			trace.Status = OutOfIterations
-			return trace, nil
+			return model, trace, nil
 		}
-		undo = update(sums)
+		before, model = model, maximise(e.sums, model, start, o.Prior)
 	}
 }
 
-// inOrder tells whether no renaming of the states agrees better with the
-// labels: whether in the graph whose arc i→j costs C_ii − C_ij no cycle has a
-// negative cost, since any renaming is made of cycles.
+// maximise returns the model of expected counts. It uses the memory of sums.
+func maximise[M markov[M]](sums []float64, model, start M, prior float64) M {
+	rest, starting := sums, start.tables()
+	for i, t := range model.tables() {
+		part := rest[:len(t.cells)]
+		for k, p := range starting[i].cells {
+			part[k] += prior * p
+		}
+		normaliseRows(part, t.width, t.cells)
+		rest = rest[len(part):]
+	}
+	return model.of(sums)
+}
+
+// expectation is the expected counts of all sequences.
+type expectation struct {
+	sums      []float64 // in the order of a model's tables
+	agreement []float64 // [S][S], see Trace
+	logP      float64   // nats
+}
+
+// expectations returns the expected counts of all sequences under a model, or
+// ErrImpossible with the number of a sequence.
+//
+// Sequences are divided into parts by their number only. Each part is summed in
+// order by one goroutine, and the parts are added in order, so the sums are the
+// same for any number of workers.
+func expectations[M markov[M]](sequences []Sequence, model M, o Options) (expectation, error) {
+	S, _ := model.shape()
+	size := 0
+	for _, t := range model.tables() {
+		size += len(t.cells)
+	}
+	type part struct {
+		expectation
+		impossible int // number of a sequence, or −1
+	}
+	parts := make([]part, min(64, len(sequences)))
+	parallel.For(parallel.Workers(o.Workers), len(parts), func(n int) {
+		var w work
+		p := part{expectation{sums: make([]float64, size), agreement: make([]float64, S*S)}, -1}
+		for q := len(sequences) * n / len(parts); q < len(sequences)*(n+1)/len(parts) && o.Context.Err() == nil; q++ {
+			logP, ok := model.expect(&w, sequences[q], p.sums, p.agreement)
+			if !ok && p.impossible < 0 {
+				p.impossible = q
+			}
+			p.logP += logP
+		}
+		parts[n] = p
+	})
+	if err := o.Context.Err(); err != nil {
+		return expectation{}, err
+	}
+	total := expectation{sums: make([]float64, size), agreement: make([]float64, S*S)}
+	for _, p := range parts {
+		if p.impossible >= 0 {
+			return expectation{}, fmt.Errorf("hmm: sequence %d: %w", p.impossible, ErrImpossible)
+		}
+		for i, x := range p.sums {
+			total.sums[i] += x
+		}
+		for i, x := range p.agreement {
+			total.agreement[i] += x
+		}
+		total.logP += p.logP
+	}
+	return total, nil
+}
+
+// inOrder reports whether no other numbering of the states agrees better with
+// the labels. Any renumbering consists of cycles, so that is whether the graph
+// whose arc i→j costs C_ii − C_ij has no cycle of negative cost.
 func inOrder(agreement []float64, S int) bool {
 	cost, total := make([]float64, S*S), 0.
 	for i := range S {

@@ -1,6 +1,8 @@
-// Package kmeans groups sparse vectors around k centroids, by the angle or by
-// the Euclidean distance, with k given or chosen by the data. It draws chance
-// from a given seed only, and gives the same bits on any number of cores.
+// Package kmeans clusters sparse vectors by k-means, with the cosine or the
+// Euclidean distance and with k given or found by X-means. Train returns Clusters
+// and the cluster of each point; Clusters.Nearest then classifies other vectors.
+// Random numbers come from a given seed only, and the result has the same bits
+// for any number of processors.
 //
 // Sources: Lloyd, Least Squares Quantization in PCM, 1982; Arthur &
 // Vassilvitskii, k-means++, 2007; Dhillon & Modha, Concept Decompositions for
@@ -17,13 +19,13 @@ import (
 	"github.com/waggle-crawler/waggle/learn/sparse"
 )
 
-// Distance is what near means.
+// Distance is a measure of distance.
 type Distance uint8
 
 const (
-	// Angle is 1 − cos(x, c), 0…2: what counts of a page is which words it has
-	// and not how many. A vector of length zero is at 1 from everything, and
-	// belongs to cluster 0.
+	// Angle is 1 − cos(x, c), in [0,2]: the direction of a vector counts, its
+	// length does not. A vector of length zero is at distance 1 from all others,
+	// and belongs to cluster 0.
 	Angle Distance = iota
 	// Euclid is ‖x − c‖².
 	Euclid
@@ -32,34 +34,33 @@ const (
 // Options of Train.
 type Options struct {
 	Distance Distance
-	K        int    // clusters; 0 = chosen by the data, from MinK to MaxK
+	K        int    // clusters; 0 = found by X-means, from MinK to MaxK
 	MinK     int    // with K=0; 0 = 1
 	MaxK     int    // with K=0; 0 = 50
 	Seed     uint64 // of the first centroids and of batches
-	Rounds   int    // over the points, or batches, at most; 0 = 100
-	Batch    int    // points a round; 0 = all. For points by the hundred thousand.
-	Workers  int    // 0 = all cores; the result does not depend on it
+	Rounds   int    // passes over the points, or batches, at most; 0 = 100
+	Batch    int    // points a round; 0 = all. For sets of hundreds of thousands of points
+	Workers  int    // 0 = as many as there are processors; the result does not depend on it
 
-	// Context ends the training with its error; nil = it is not interrupted.
-	// It is looked at once a round.
+	// Context ends the training with its error; nil = none. It is checked once
+	// a round.
 	Context context.Context
 
-	// Dimensions is the M of X-means: in how many directions the points of one
-	// cluster spread. 0 = measured in each cluster. See bic.
+	// Dimensions is the M of X-means, the effective number of dimensions of a
+	// cluster. 0 = estimated for each cluster. See bic.
 	Dimensions float64
 }
 
-// Fit is how a training ended.
+// Fit is the result of Train besides the clusters.
 type Fit struct {
 	Labels  []int   // [points] the cluster of each
 	Sizes   []int   // [K] points in each, ≥ 1
 	Cost    float64 // Σ distance of each point to its centroid
-	Rounds  int     // that the last grouping of all the points took
-	Settled bool    // no point would change its cluster any more
+	Rounds  int     // of the last pass of k-means over all points
+	Settled bool    // no point changes its cluster any more
 }
 
-// Clusters tells which of K centroids is nearest. It does not change and is
-// for concurrent use.
+// Clusters is K centroids. It does not change and is safe for concurrent use.
 type Clusters struct {
 	distance Distance
 	ids      []uint32         // [D] ascending
@@ -67,8 +68,8 @@ type Clusters struct {
 	table                     // centroids, by the angle of length 1
 }
 
-// New is made of centroids, such as Centroid gave. It is how clusters come
-// back from a file.
+// New returns the clusters with the given centroids, such as those of Centroid
+// that were kept in a file. It is an error if there is none, or one is no vector.
 func New(distance Distance, centroids []sparse.Vector) (*Clusters, error) {
 	if distance > Euclid {
 		return nil, fmt.Errorf("kmeans: distance %d is unknown", distance)
@@ -87,23 +88,24 @@ func New(distance Distance, centroids []sparse.Vector) (*Clusters, error) {
 	return c, nil
 }
 
-// K is the number of clusters.
+// K returns the number of clusters.
 func (c *Clusters) K() int { return c.k }
 
-// Nearest is the cluster of the nearest centroid, of equals the lowest, and
-// its distance. Values must be numbers (see sparse.Vector.Check).
+// Nearest returns the cluster whose centroid is nearest, the lowest of equally
+// near ones, and its distance. v must satisfy sparse.Vector.Check.
 func (c *Clusters) Nearest(v sparse.Vector) (cluster int, distance float64) {
 	return smallest(c.Distances(make([]float64, c.k), v))
 }
 
-// Distances fills dst [K] with the distance to each centroid, and returns it.
+// Distances fills dst [K] with the distance of v to each centroid, and returns
+// it.
 func (c *Clusters) Distances(dst []float64, v sparse.Vector) []float64 {
 	if len(dst) != c.k {
 		panic(fmt.Sprintf("kmeans: %d distances for %d clusters", len(dst), c.k))
 	}
 	clear(dst)
-	// The same steps as for a point in training, so that where two centroids
-	// are equally near rounding says the same of both.
+	// The same operations as for a point in training, so that rounding decides
+	// ties in the same way.
 	length, scale := v.Dot(v), 1.
 	if c.distance == Angle && length > 0 {
 		length, scale = 1, v.Norm()
@@ -117,7 +119,7 @@ func (c *Clusters) Distances(dst []float64, v sparse.Vector) []float64 {
 	return dst
 }
 
-// Centroid is the k-th centroid; by the angle, of length 1.
+// Centroid returns the k-th centroid; with Angle it has length 1.
 func (c *Clusters) Centroid(k int) sparse.Vector {
 	if k < 0 || k >= c.k {
 		panic(fmt.Sprintf("kmeans: cluster %d of %d", k, c.k))
@@ -131,8 +133,8 @@ func (c *Clusters) Centroid(k int) sparse.Vector {
 	return v
 }
 
-// table is k centroids side by side, so that one component of a point meets
-// all of them in one stretch of memory.
+// table is k centroids, stored component by component, so that one component of
+// a point is multiplied with adjacent numbers.
 type table struct {
 	k       int
 	cells   []float64 // [D][k]
@@ -143,7 +145,7 @@ func newTable(dimension, k int) table {
 	return table{k, make([]float64, dimension*k), make([]float64, k)}
 }
 
-// set makes v [D] the k-th centroid, of length 1 by the angle.
+// set makes v [D] the k-th centroid; with Angle it is scaled to length 1.
 func (t *table) set(k int, v []float64, distance Distance) {
 	length := 0.
 	for _, x := range v {
@@ -151,8 +153,8 @@ func (t *table) set(k int, v []float64, distance Distance) {
 	}
 	scale := 1.
 	if distance == Angle && length > 0 {
-		// What already has length 1 is kept to the bit, so that clusters come
-		// back from a file as they were.
+		// A vector of length 1 keeps its bits, so that clusters read from a file
+		// equal those written.
 		if math.Abs(length-1) > 1e-12 {
 			scale = 1 / math.Sqrt(length)
 		}
@@ -171,8 +173,8 @@ func (t *table) add(dst []float64, column int32, value float64) {
 	}
 }
 
-// finish turns x·c into distances, given ‖x‖². What rounding leaves of a
-// distance between equals is taken off.
+// finish replaces x·c by distances, given ‖x‖². Distances that are rounding
+// errors become 0.
 func (t *table) finish(dst []float64, length float64, distance Distance) {
 	for k, dot := range dst {
 		d, whole := 1-dot, 1.

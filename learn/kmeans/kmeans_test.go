@@ -87,9 +87,10 @@ func drawPoints(t *rapid.T) []sparse.Vector {
 	}), 1, 40).Draw(t, "points")
 }
 
-// A settled grouping is what it says: each point with its nearest centroid,
-// each centroid the mean of its points, no cluster empty, the cost the sum.
-// It does not depend on the number of cores, and comes back from its centroids.
+// In a settled clustering each point is with its nearest centroid, each centroid
+// is the mean of its points, no cluster is empty, and the cost is the sum of
+// distances. It does not depend on the number of cores, and New of its centroids
+// gives it back.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		points := drawPoints(t)
@@ -174,8 +175,8 @@ func TestProperties(t *testing.T) {
 	})
 }
 
-// Of two centroids as near as each other training and Nearest take the same
-// one: here the middle point lies between both, and squares that are summed in
+// Of two centroids at the same distance, training and Nearest choose the same
+// one. Here the middle point lies between both, and squares that are summed in
 // different ways differ in their last bit.
 func TestTieGoesTheSameWay(t *testing.T) {
 	for _, points := range [][]sparse.Vector{
@@ -233,8 +234,8 @@ func TestFewerPointsThanClusters(t *testing.T) {
 	}
 }
 
-// heaps draws points around centres that lie 10 apart on axes of their own.
-func heaps(seed uint64, heaps, each, dimension int) (points []sparse.Vector, truth []int) {
+// blobs draws points around centres that lie 10 apart on axes of their own.
+func blobs(seed uint64, heaps, each, dimension int) (points []sparse.Vector, truth []int) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	for h := range heaps {
 		for range each {
@@ -285,13 +286,13 @@ func agree(a, b []int) bool {
 	return true
 }
 
-// The data choose as many clusters as there are: spheres of few and of many
-// dimensions, one alone, and pages of topics in a vocabulary of thousands.
+// X-means finds the right number of clusters: spheres of few and of many
+// dimensions, a single one, and pages of topics in a vocabulary of thousands.
 func TestChoosesK(t *testing.T) {
 	for _, want := range []int{1, 2, 3, 5} {
 		for _, dimension := range []int{5, 30} {
 			for seed := range uint64(2) {
-				points, truth := heaps(seed, want, 50, dimension)
+				points, truth := blobs(seed, want, 50, dimension)
 				check(t, fmt.Sprintf("%d heaps in %d dimensions", want, dimension), points, truth, kmeans.Options{Distance: kmeans.Euclid, Seed: seed})
 			}
 		}
@@ -345,7 +346,7 @@ func TestErrors(t *testing.T) {
 		{two, kmeans.Options{K: 1, Dimensions: math.NaN()}, "negative"},
 		{[]sparse.Vector{vector(1), vector(math.NaN())}, kmeans.Options{K: 1}, "point 1"},
 		{[]sparse.Vector{vector(math.Inf(1))}, kmeans.Options{K: 1}, "point 0"},
-		{[]sparse.Vector{vector(math.MaxFloat64)}, kmeans.Options{K: 1}, "longer"},
+		{[]sparse.Vector{vector(math.MaxFloat64)}, kmeans.Options{K: 1}, "too large"},
 	} {
 		if _, _, err := kmeans.Train(c.points, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, without %q", c.o, err, c.want)
@@ -385,7 +386,8 @@ func BenchmarkNearest(b *testing.B) {
 	}
 }
 
-// after is a context that is cancelled once it was looked at so often.
+// after is a context that is cancelled when its error has been asked for a given
+// number of times.
 type after struct {
 	context.Context
 	looks, left int
@@ -398,7 +400,7 @@ func (a *after) Err() error {
 	return nil
 }
 
-// A training is interrupted wherever it is, and then soon.
+// A training ends soon after its context is cancelled, at any point.
 func TestInterrupted(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var points []sparse.Vector

@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
+	"github.com/waggle-crawler/waggle/learn/parallel"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 )
 
-// space is the points side by side, with their IDs numbered without gaps.
+// space holds all points, with their IDs numbered without gaps.
 type space struct {
 	ids     []uint32
 	columns map[uint32]int32
@@ -31,7 +30,7 @@ func newSpace(points []sparse.Vector, distance Distance) (*space, error) {
 			return nil, fmt.Errorf("%d: %w", n, err)
 		}
 		if s.length[n] = p.Dot(p); math.IsInf(s.length[n], 1) {
-			return nil, fmt.Errorf("%d: it is longer than a number can say", n)
+			return nil, fmt.Errorf("%d: its length is too large for a float64", n)
 		}
 		scale := 1.
 		if distance == Angle && s.length[n] > 0 {
@@ -85,9 +84,9 @@ func (s *space) dot(v []float64, n int) (sum float64) {
 	return sum
 }
 
-// Train groups the points. There are fewer clusters than asked for where fewer
-// points differ. No cluster is empty: one that lost its points gets the point
-// that is farthest from its own centroid.
+// Train clusters the points. There are fewer clusters than K if fewer points are
+// distinct. No cluster is empty: one that has lost its points gets the point that
+// is farthest from its own centroid.
 func Train(points []sparse.Vector, o Options) (*Clusters, Fit, error) {
 	if o.MinK == 0 {
 		o.MinK = 1
@@ -98,15 +97,13 @@ func Train(points []sparse.Vector, o Options) (*Clusters, Fit, error) {
 	if o.Rounds == 0 {
 		o.Rounds = 100
 	}
-	if o.Workers <= 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
+	o.Workers = parallel.Workers(o.Workers)
 	if o.Context == nil {
 		o.Context = context.Background()
 	}
 	switch {
 	case len(points) == 0:
-		return nil, Fit{}, errors.New("kmeans: no points to group")
+		return nil, Fit{}, errors.New("kmeans: no points to cluster")
 	case o.Distance > Euclid:
 		return nil, Fit{}, fmt.Errorf("kmeans: distance %d is unknown", o.Distance)
 	case o.K < 0 || o.MinK < 0 || o.MaxK < o.MinK:
@@ -129,7 +126,7 @@ func Train(points []sparse.Vector, o Options) (*Clusters, Fit, error) {
 	if k == 0 {
 		k = o.MinK
 	}
-	g := &grouping{space: set, members: all, options: o, random: random}
+	g := &clustering{space: set, members: all, options: o, random: random}
 	g.seed(k)
 	g.settle()
 	if o.K == 0 {
@@ -153,8 +150,8 @@ func Train(points []sparse.Vector, o Options) (*Clusters, Fit, error) {
 	return &Clusters{o.Distance, set.ids, set.columns, g.table}, fit, nil
 }
 
-// grouping is some points of a space and the clusters they are in.
-type grouping struct {
+// clustering is some points of a space and their clusters.
+type clustering struct {
 	*space
 	table
 	members []int // of the space
@@ -167,30 +164,12 @@ type grouping struct {
 	settled   bool
 }
 
-// parallel calls f with every part of 0…n−1, on all the cores.
-func (g *grouping) parallel(n, grain int, f func(from, to int)) {
-	workers := min(g.options.Workers, (n+grain-1)/grain)
-	if workers <= 1 {
-		f(0, n)
-		return
-	}
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range workers {
-		wait.Go(func() {
-			for from := int(next.Add(int64(grain))) - grain; from < n; from = int(next.Add(int64(grain))) - grain {
-				f(from, min(from+grain, n))
-			}
-		})
-	}
-	wait.Wait()
-}
-
 // seed chooses up to k members as centroids: the first at random, each further
-// one with a chance in proportion to its distance from the nearest so far.
+// one with a probability in proportion to its distance from the nearest centroid
+// so far.
 //
 // Source: Arthur & Vassilvitskii 2007, section 2.2.
-func (g *grouping) seed(k int) {
+func (g *clustering) seed(k int) {
 	g.labels = make([]int, len(g.members))
 	g.distances = make([]float64, len(g.members))
 	nearest := make([]float64, len(g.members))
@@ -221,7 +200,7 @@ func (g *grouping) seed(k int) {
 		one := newTable(len(g.ids), 1)
 		one.set(0, g.dense(g.members[chosen]), g.options.Distance)
 		first := len(centres) == 0
-		g.parallel(len(g.members), 256, func(from, to int) {
+		parallel.Blocks(g.options.Workers, len(g.members), 256, func(from, to int) {
 			for i := from; i < to; i++ {
 				n := g.members[i]
 				if !g.placed(n) {
@@ -236,7 +215,7 @@ func (g *grouping) seed(k int) {
 		})
 		centres = append(centres, one.cells)
 	}
-	if len(centres) == 0 { // nothing but vectors of length zero
+	if len(centres) == 0 { // all vectors have length zero
 		centres = append(centres, make([]float64, len(g.ids)))
 	}
 	g.table = newTable(len(g.ids), len(centres))
@@ -245,15 +224,15 @@ func (g *grouping) seed(k int) {
 	}
 }
 
-// placed tells points that can be a centroid: by the angle, a vector of length
-// zero is as far from everything.
-func (g *grouping) placed(n int) bool { return g.options.Distance == Euclid || g.length[n] > 0 }
+// placed reports whether a point can be a centroid: with Angle, a vector of
+// length zero is at the same distance from all others.
+func (g *clustering) placed(n int) bool { return g.options.Distance == Euclid || g.length[n] > 0 }
 
-// assign gives those members their nearest centroids, and tells whether any
-// changed.
-func (g *grouping) assign(chosen []int, labels []int, distances []float64) bool {
+// assign gives the chosen members the labels of their nearest centroids, and
+// reports whether any label changed.
+func (g *clustering) assign(chosen []int, labels []int, distances []float64) bool {
 	var changed atomic.Bool
-	g.parallel(len(chosen), 128, func(from, to int) {
+	parallel.Blocks(g.options.Workers, len(chosen), 128, func(from, to int) {
 		all := make([]float64, g.k)
 		for i := from; i < to; i++ {
 			n := g.members[chosen[i]]
@@ -273,13 +252,14 @@ func (g *grouping) assign(chosen []int, labels []int, distances []float64) bool 
 	return changed.Load()
 }
 
-// settle moves centroids and points until no point changes its cluster, or
-// the rounds are over: first in batches, if so asked, then over all.
+// settle alternates between moving centroids and relabelling points until no
+// point changes its cluster, or the rounds are spent: first in batches, if
+// Options.Batch says so, then over all points.
 //
-//	c_k = Σ_{x in k} x / |k|, by the angle of length 1
+//	c_k = Σ_{x in k} x / |k|, with Angle scaled to length 1
 //
-// Neither step can raise the cost.
-func (g *grouping) settle() {
+// Neither step can increase the cost.
+func (g *clustering) settle() {
 	all := make([]int, len(g.members))
 	for i := range all {
 		all[i] = i
@@ -310,13 +290,14 @@ func (g *grouping) settle() {
 	}
 }
 
-// centre gives change the sum of each cluster's members, added in order, and
-// makes what it leaves there the centroid. Each centroid is one core's work.
-func (g *grouping) centre(labels []int, change func(k int, sum []float64, size int)) {
+// centre passes to change the sum of each cluster's members, added in order;
+// change turns the sum into the centroid. Each centroid is computed by one
+// goroutine.
+func (g *clustering) centre(labels []int, change func(k int, sum []float64, size int)) {
 	g.centreOf(nil, labels, change)
 }
 
-func (g *grouping) centreOf(chosen, labels []int, change func(k int, sum []float64, size int)) {
+func (g *clustering) centreOf(chosen, labels []int, change func(k int, sum []float64, size int)) {
 	lists := make([][]int, g.k)
 	for i, k := range labels {
 		if chosen != nil {
@@ -324,28 +305,25 @@ func (g *grouping) centreOf(chosen, labels []int, change func(k int, sum []float
 		}
 		lists[k] = append(lists[k], g.members[i])
 	}
-	g.parallel(g.k, 1, func(from, to int) {
-		sum := make([]float64, len(g.ids))
-		for k := from; k < to; k++ {
-			if len(lists[k]) == 0 {
-				continue
-			}
-			clear(sum)
-			for _, n := range lists[k] {
-				g.sum(sum, n, 1)
-			}
-			change(k, sum, len(lists[k]))
-			g.set(k, sum, g.options.Distance)
+	parallel.For(g.options.Workers, g.k, func(k int) {
+		if len(lists[k]) == 0 {
+			return
 		}
+		sum := make([]float64, len(g.ids))
+		for _, n := range lists[k] {
+			g.sum(sum, n, 1)
+		}
+		change(k, sum, len(lists[k]))
+		g.set(k, sum, g.options.Distance)
 	})
 }
 
-// fill gives each empty cluster the member farthest from its centroid, the
-// first of equals, out of a cluster that has others. A cluster for which there
-// is none, because all members lie on their centroids, is dropped; so is any
-// when the grouping has been at it for too long, which may not move points. It
-// tells whether any was moved.
-func (g *grouping) fill(may bool) (moved bool) {
+// fill gives each empty cluster the member farthest from its centroid, the first
+// of equally far ones, out of a cluster that has others. If there is no such
+// member, because all lie on their centroids, or if may is false, because the
+// rounds are spent, the empty cluster is dropped. fill reports whether it moved a
+// member.
+func (g *clustering) fill(may bool) (moved bool) {
 	sizes := g.sizes()
 	for k := 0; k < g.k; k++ {
 		if sizes[k] > 0 {
@@ -372,8 +350,8 @@ func (g *grouping) fill(may bool) (moved bool) {
 	return moved
 }
 
-// drop takes away an empty cluster.
-func (g *grouping) drop(empty int) {
+// drop removes an empty cluster.
+func (g *clustering) drop(empty int) {
 	less := newTable(len(g.ids), g.k-1)
 	for k := range g.k {
 		if k != empty {
@@ -395,7 +373,7 @@ func (g *grouping) drop(empty int) {
 	}
 }
 
-func (g *grouping) sizes() []int {
+func (g *clustering) sizes() []int {
 	sizes := make([]int, g.k)
 	for _, k := range g.labels {
 		sizes[k]++
@@ -403,13 +381,14 @@ func (g *grouping) sizes() []int {
 	return sizes
 }
 
-// batches moves each centroid to the mean of all the points that it was given
-// so far, a batch of points a round.
+// batches moves each centroid to the mean of all points that were assigned to it
+// so far, one batch of points a round.
 //
 //	c ← c + (m/v)·(mean of the batch's m points − c),  v the points so far
 //
-// Source: Sculley 2010, algorithm 1, a batch at once instead of point by point.
-func (g *grouping) batches() {
+// Source: Sculley 2010, algorithm 1, with a batch at once instead of one point
+// after another.
+func (g *clustering) batches() {
 	seen := make([]float64, g.k)
 	chosen, labels := make([]int, g.options.Batch), make([]int, g.options.Batch)
 	distances := make([]float64, g.options.Batch)

@@ -7,16 +7,15 @@ import (
 	"slices"
 )
 
-// split replaces clusters by two where the points speak for two, or else by
-// three or four; those first that gain most, while there is room below MaxK.
-// It tells whether it replaced any.
+// split replaces clusters by two where that improves the criterion, or else by
+// three or four. Clusters with the largest gain come first, as long as there are
+// fewer than MaxK. split reports whether it replaced any.
 //
-// Three heaps at the same distance from each other lie no better around two
-// centroids than around one, and much better around three: so two alone, as
-// Pelleg & Moore try, are not enough.
+// Pelleg & Moore try two only. But three groups of points at equal distances from
+// each other fit two centroids no better than one, and three much better.
 //
 // Source: Pelleg & Moore 2000, "Improve-Structure".
-func (g *grouping) split() bool {
+func (g *clustering) split() bool {
 	const mostParts = 4
 	type parts struct {
 		k     int
@@ -30,7 +29,7 @@ func (g *grouping) split() bool {
 	var found []parts
 	for k, members := range lists {
 		for n := 2; n <= mostParts && len(members) >= 2*n; n++ {
-			local := &grouping{space: g.space, members: members, options: g.options,
+			local := &clustering{space: g.space, members: members, options: g.options,
 				random: rand.New(rand.NewPCG(g.random.Uint64(), uint64(k)))}
 			local.seed(n)
 			local.settle()
@@ -73,11 +72,11 @@ func (g *grouping) split() bool {
 	return true
 }
 
-// merge joins the two clusters that the points speak for least, of those that
-// are nearest to each other, where one around both would be better. It tells
-// whether it joined any. Pelleg & Moore only split; but what was cut into
-// three or four may have been cut once too often.
-func (g *grouping) merge() bool {
+// merge joins two clusters where one cluster has a better criterion than both.
+// Among the pairs of a cluster and its nearest neighbour it takes the one that
+// gains most. It reports whether it joined any. Pelleg & Moore only split; a
+// split into three or four can be one too many.
+func (g *clustering) merge() bool {
 	lists := make([][]int, g.k)
 	for i, k := range g.labels {
 		lists[k] = append(lists[k], g.members[i])
@@ -104,7 +103,7 @@ func (g *grouping) merge() bool {
 		if b < 0 {
 			return false
 		}
-		pair := &grouping{space: g.space, table: table{k: 2}, options: g.options,
+		pair := &clustering{space: g.space, table: table{k: 2}, options: g.options,
 			members: slices.Concat(lists[a], lists[b]), labels: make([]int, len(lists[a])+len(lists[b])),
 			random: rand.New(rand.NewPCG(g.options.Seed, uint64(a*g.k+b)))}
 		for i := range lists[b] {
@@ -132,9 +131,9 @@ func (g *grouping) merge() bool {
 	return true
 }
 
-// gain is by how much the Bayesian information criterion of the clusters
-// exceeds that of one around the same points.
-func (g *grouping) gain() float64 {
+// gain returns the Bayesian information criterion of the clusters less that of
+// one cluster of the same points.
+func (g *clustering) gain() float64 {
 	// Σ‖x−mean‖² = Σ‖x‖² − ‖Σx‖²/R, around each mean and around one.
 	sizes, R := g.sizes(), float64(len(g.members))
 	sums, mean := make([][]float64, g.k), make([]float64, len(g.ids))
@@ -161,7 +160,7 @@ func (g *grouping) gain() float64 {
 	}
 	one := lengths - R*square(mean)
 	if g.k < 2 || one <= 1e-12*lengths {
-		return 0 // all the same
+		return 0 // all points are equal
 	}
 	M := g.options.Dimensions
 	if M == 0 {
@@ -170,16 +169,16 @@ func (g *grouping) gain() float64 {
 	return bic(sizes, max(many, 1e-12*lengths), M) - bic([]int{len(g.members)}, one, M)
 }
 
-// bic is the Bayesian information criterion of R = Σ R_n points around their
-// means, whose squared distances sum to s, taken for spheres of one variance
-// in M dimensions:
+// bic returns the Bayesian information criterion of R = Σ R_n points in clusters
+// of the given sizes, whose squared distances to their means sum to s, under
+// spherical Gaussians of one variance in M dimensions:
 //
 //	σ² = s / M(R−K)
 //	log L = Σ_n R_n log(R_n/R) − (R·M/2) log 2πσ² − M(R−K)/2
 //	BIC = log L − ((K−1) + M·K + 1)/2 · log R
 //
-// Source: Pelleg & Moore 2000, section 3.2; there σ² = s/(R−K), which is the
-// variance of all M dimensions together and not of one.
+// Source: Pelleg & Moore 2000, section 3.2, which prints σ² = s/(R−K): the
+// variance of all M dimensions together, not of one.
 func bic(sizes []int, s, M float64) float64 {
 	R, K, logL := 0., float64(len(sizes)), 0.
 	for _, n := range sizes {
@@ -193,15 +192,16 @@ func bic(sizes []int, s, M float64) float64 {
 	return logL - ((K-1)+M*K+1)/2*math.Log(R)
 }
 
-// spread is in how many directions the members lie about their mean, the
-// participation ratio (tr C)²/tr C² of their covariance C: M for a sphere in M
-// dimensions, near 1 for two far heaps. Pelleg & Moore take the dimensions of
-// the space. Those of a vocabulary are tens of thousands of very unequal
-// length, and weighed alike they would speak for splitting any large cluster.
+// spread returns the effective number of dimensions of the members around their
+// mean: the participation ratio (tr C)²/tr C² of their covariance C, which is M
+// for a sphere in M dimensions and near 1 for two distant groups. Pelleg & Moore
+// use the number of dimensions of the space. A vocabulary has tens of thousands
+// of dimensions with very unequal variances; with equal weight they would favour
+// splitting any large cluster.
 //
-// tr C is given; tr C² is the mean of ((x−mean)·(y−mean))² over pairs of
-// different members, here a thousand of them.
-func (g *grouping) spread(mean []float64, trace float64) float64 {
+// tr C is given as trace; tr C² is estimated as the mean of
+// ((x−mean)·(y−mean))² over a thousand random pairs of different members.
+func (g *clustering) spread(mean []float64, trace float64) float64 {
 	const pairs = 1000
 	own, along, sum := 0., make([]float64, len(g.members)), 0.
 	for _, x := range mean {
@@ -223,7 +223,7 @@ func (g *grouping) spread(mean []float64, trace float64) float64 {
 	return max(1, min(most, trace*trace*pairs/sum))
 }
 
-// product is x·y of two points.
+// product returns x·y of two points.
 func (s *space) product(x, y int) (sum float64) {
 	i, j := s.start[x], s.start[y]
 	for i < s.start[x+1] && j < s.start[y+1] {

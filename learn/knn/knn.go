@@ -1,6 +1,6 @@
-// Package knn finds the nearest of many vectors by the cosine, and classifies
-// by their votes. It keeps an inverted index, so a query looks only at vectors
-// that share something with it.
+// Package knn finds the k nearest of many sparse vectors by cosine, and
+// classifies by their labels. New builds an inverted index, so that Nearest and
+// Classify look only at vectors that share a component with the query.
 package knn
 
 import (
@@ -14,39 +14,40 @@ import (
 	"github.com/waggle-crawler/waggle/learn/sparse"
 )
 
-// Index holds labelled vectors. It does not change and is for concurrent use.
+// Index holds labelled vectors. It does not change and is safe for concurrent
+// use.
 type Index struct {
 	labels   []int                // [points]
 	postings map[uint32][]posting // by ID, ascending point
 	scratch  sync.Pool            // *scratch
 }
 
-// posting is one component of one point, as a share of the point's length.
+// posting is one component of a point, divided by the point's length.
 type posting struct {
 	point int32
 	value float64
 }
 
-// scratch is what one query needs: cosines [points], all zero between queries
-// but of those touched.
+// scratch is the work space of a query: cosines and seen [points], which are zero
+// between queries.
 type scratch struct {
 	cosines []float64
 	seen    []bool
 	touched []int32
 }
 
-// Neighbour is one point near a query.
+// Neighbour is a point near a query.
 type Neighbour struct {
-	Point  int     // its place among the points
-	Label  int     // what it was labelled
-	Cosine float64 // −1…1
+	Point  int     // index of the point
+	Label  int     // label of the point
+	Cosine float64 // in [−1,1]
 }
 
-// New indexes points with a label ≥ 0 each. A point of length zero is kept and
-// never near to anything.
+// New indexes points with a label ≥ 0 each. A point of length zero is the
+// neighbour of no query.
 func New(points []sparse.Vector, labels []int) (*Index, error) {
 	if len(points) == 0 {
-		return nil, errors.New("knn: no point to be near to")
+		return nil, errors.New("knn: no points to index")
 	}
 	if len(points) != len(labels) {
 		return nil, fmt.Errorf("knn: %d points with %d labels", len(points), len(labels))
@@ -64,7 +65,7 @@ func New(points []sparse.Vector, labels []int) (*Index, error) {
 		}
 		length := p.Norm()
 		if math.IsInf(length, 1) {
-			return nil, fmt.Errorf("knn: point %d is longer than a number can say", n)
+			return nil, fmt.Errorf("knn: the length of point %d is too large for a float64", n)
 		}
 		if length == 0 {
 			continue
@@ -81,12 +82,12 @@ func New(points []sparse.Vector, labels []int) (*Index, error) {
 	return x, nil
 }
 
-// Len is the number of points.
+// Len returns the number of points.
 func (x *Index) Len() int { return len(x.labels) }
 
-// Nearest are at most k points, nearest first, of equals the earlier first.
-// Points that share nothing with the query are not among them, so a query of
-// unknown words has none. Values must be numbers (see sparse.Vector.Check).
+// Nearest returns at most k points, the nearest first, and among equally near
+// ones the earlier first. Points that share no component with the query are not
+// among them. The query must satisfy sparse.Vector.Check.
 func (x *Index) Nearest(query sparse.Vector, k int) []Neighbour {
 	length := query.Norm()
 	if k <= 0 || !(length > 0) || math.IsInf(length, 1) {
@@ -128,12 +129,12 @@ func (x *Index) Nearest(query sparse.Vector, k int) []Neighbour {
 	return best
 }
 
-// order puts the nearer first, of equals the earlier.
+// order compares by distance, then by index.
 func order(a, b Neighbour) int {
 	return cmp.Or(cmp.Compare(b.Cosine, a.Cosine), cmp.Compare(a.Point, b.Point))
 }
 
-// sink restores the heap whose top is new.
+// sink restores the heap after its top has changed.
 func sink(h []Neighbour) {
 	for at := 0; ; {
 		worst := at
@@ -150,11 +151,11 @@ func sink(h []Neighbour) {
 	}
 }
 
-// Classify is the label that most of the k nearest have, and its share of
-// them; of equals the one whose neighbours are nearer in sum, then the lower.
-// Without any neighbour ok is false.
+// Classify returns the label that most of the k nearest points have, and its
+// share of them. Ties go to the label whose neighbours have the larger sum of
+// cosines, then to the lower label. ok is false if there is no neighbour.
 //
-// Source: Batsakis et al. 2009, where it gives a page its cluster.
+// Source: Batsakis et al. 2009, section 3.3, where it finds the cluster of a page.
 func (x *Index) Classify(query sparse.Vector, k int) (label int, share float64, ok bool) {
 	nearest := x.Nearest(query, k)
 	if len(nearest) == 0 {

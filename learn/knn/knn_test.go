@@ -34,9 +34,9 @@ func drawVector(t *rapid.T) (v sparse.Vector) {
 	return v
 }
 
-// The nearest are those of all points looked at one by one: the cosines, their
-// order, and no point left out that is nearer than the last. Queries at the
-// same time get what they get alone.
+// Nearest equals a search of all points one by one: the cosines, their order, and
+// no point left out that is nearer than the last. Concurrent queries get the same
+// results.
 func TestEqualsLookingAtAll(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		points := rapid.SliceOfN(rapid.Custom(drawVector), 1, 30).Draw(t, "points")
@@ -87,7 +87,7 @@ func TestEqualsLookingAtAll(t *testing.T) {
 	})
 }
 
-// Equal points come in the order in which they were given, whatever k.
+// Equal points come in the order in which they were given, for any k.
 func TestTies(t *testing.T) {
 	points := make([]sparse.Vector, 20)
 	for n := range points {
@@ -110,7 +110,7 @@ func TestTies(t *testing.T) {
 	}
 }
 
-func TestB6_Classify(t *testing.T) {
+func TestClassify(t *testing.T) {
 	points := []sparse.Vector{vector(4, 1), vector(1, 4), vector(1, 3), vector(0, 0, 1), vector(), vector(0, 0, 0, 1), vector(0, 0, 0, 2)}
 	labels := []int{0, 1, 1, 2, 3, 5, 4}
 	x, err := knn.New(points, labels)
@@ -153,7 +153,7 @@ func TestErrors(t *testing.T) {
 		{one, []int{-1}, "point 0 has label -1"},
 		{[]sparse.Vector{vector(math.NaN())}, []int{0}, "point 0"},
 		{[]sparse.Vector{vector(math.Inf(-1))}, []int{0}, "point 0"},
-		{[]sparse.Vector{vector(math.MaxFloat64, math.MaxFloat64)}, []int{0}, "longer"},
+		{[]sparse.Vector{vector(math.MaxFloat64, math.MaxFloat64)}, []int{0}, "too large"},
 	} {
 		if _, err := knn.New(c.points, c.labels); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, without %q", c.points, err, c.want)
@@ -168,7 +168,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Pages of 150 words out of 30,000, the frequent ones far oftener.
+// Pages of 150 words out of 30,000, with skewed frequencies.
 func page(r *rand.Rand) sparse.Vector {
 	words := make([]sparse.Entry, 150)
 	for i := range words {

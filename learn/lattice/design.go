@@ -3,18 +3,16 @@ package lattice
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"github.com/waggle-crawler/waggle/learn/sparse"
 )
 
-// Check says what a learner cannot be trained on, and where it stands: no
-// sequence, or none with an arc; one state everywhere; labels that the shape
-// does not know or whose arc it forbids; observations that are not finite, not
-// in order or beyond the shape.
+// Check returns an error if sequences cannot train a model of this shape, with
+// the sequence and the position (both from 0) where that shows: there is no
+// sequence, or none of two positions or more; all labels are the same state; a
+// label or an arc between labels is not in the shape; observations are not
+// finite, not in ascending order, or not below shape.Observations.
 func Check(sequences []Sequence, shape Shape) error {
 	if err := shape.Check(); err != nil {
 		return err
@@ -53,12 +51,12 @@ func Check(sequences []Sequence, shape Shape) error {
 	return nil
 }
 
-// Design is the observations of a training set as a fit wants them: every
-// observation vector once, however many positions have it.
+// Design holds the observations of a training set in the form that a fit
+// computes with: each observation vector once, however many positions have it.
 //
 // A row is a vector together with a span of potentials: those of all arcs, or
-// of the arcs from one state, or of the first position. What a fit multiplies
-// with is not W itself but
+// of the arcs from one state, or of the first position. A fit does not multiply
+// by W itself but by
 //
 //	V(arc (i,j), o) = W(L1^(i,j)·o) + W(L2^(j)·o)     for arcs
 //	V(state j, o)   = W(L2^(j)·o)                      at the first position
@@ -66,8 +64,9 @@ func Check(sequences []Sequence, shape Shape) error {
 // in blocks laid out as those of Weights, so that the spans are intervals of a
 // block and a row's potentials are Σ_o obs_o · V(span, o).
 //
-// A row is the sum of parts, which vectors are cut into where the caller says:
-// words of a page recur in each row of that page, whatever link led there.
+// A row is the sum of parts. The caller says where vectors are cut into parts.
+// The words of a page, for example, are in every row of that page, whichever
+// link led to it; as a part of their own they are multiplied once.
 type Design struct {
 	shape  Shape
 	arcs   int      // A
@@ -81,14 +80,14 @@ type Design struct {
 	sums   []int32  // of the rows: numbers of parts
 }
 
-// table is a list of interned lists, each with its span: list i occupies
-// [start[i], start[i+1]) of what it is a list of, and its potentials
-// [at[i], at[i+1]) of a vector of all potentials.
+// table holds lists, each once, with their spans. List i is the elements
+// [start[i], start[i+1]) of the slice that the table is about, and its
+// potentials are [at[i], at[i+1]) of the vector of all potentials.
 type table struct {
 	start, at []int
 	low       []int // of the span, in a block
 	heads     map[uint64]int32
-	next      []int32 // the list before of the same hash, −1 if none
+	next      []int32 // the previous list with the same hash, −1 if none
 }
 
 func newTable() table {
@@ -97,8 +96,8 @@ func newTable() table {
 
 func (t *table) len() int { return len(t.low) }
 
-// find returns the list with a hash, a span and what equal says; ok is false
-// if there is none.
+// find returns the list with this hash and span for which equal is true; ok is
+// false if there is none.
 func (t *table) find(hash uint64, low, high int, equal func(i int32) bool) (int32, bool) {
 	i, ok := t.heads[hash]
 	if !ok {
@@ -127,9 +126,9 @@ func (t *table) add(hash uint64, low, high, end int) int32 {
 	return i
 }
 
-// NewDesign returns a design without rows. cuts are the observations, in
-// ascending order, before which vectors are cut into parts; they change
-// nothing but the time that a fit takes.
+// NewDesign returns a design without rows. Vectors are cut into parts before
+// each observation in cuts, which ascend; cuts change only the time that a fit
+// takes.
 func NewDesign(shape Shape, cuts []uint32) *Design {
 	d := &Design{shape: shape, arcs: shape.Arcs(), from: []int{0}, cuts: cuts, parts: newTable(), rows: newTable()}
 	for i := range shape.States {
@@ -143,26 +142,27 @@ func NewDesign(shape Shape, cuts []uint32) *Design {
 	return d
 }
 
-// Start is the row of a vector at the first position: S potentials.
+// Start returns the row of a vector at the first position: S potentials.
 func (d *Design) Start(o sparse.Vector) int32 { return d.row(d.arcs, d.arcs+d.shape.States, o) }
 
-// Arcs is the row of a vector at a later position: A potentials, in the order
-// of Shape.Allowed without the forbidden ones.
+// Arcs returns the row of a vector at a later position: A potentials, in the
+// order of Shape.Allowed without the forbidden arcs.
 func (d *Design) Arcs(o sparse.Vector) int32 { return d.row(0, d.arcs, o) }
 
-// From is the row of a vector at a later position for the arcs from prev
-// alone, in the order of the states that they lead to.
+// From returns the row of a vector at a later position for the arcs from prev
+// only, in the order of the states that they lead to.
 func (d *Design) From(prev int, o sparse.Vector) int32 {
 	return d.row(d.from[prev], d.from[prev+1], o)
 }
 
-// Rows is the number of rows that differ.
+// Rows returns the number of distinct rows.
 func (d *Design) Rows() int { return d.rows.len() }
 
-// Row is where the potentials of a row stand among those of all rows.
+// Row returns the interval [low, high) of a row's potentials among those of all
+// rows.
 func (d *Design) Row(row int32) (low, high int) { return d.rows.at[row], d.rows.at[row+1] }
 
-// Potentials is the number of potentials of all rows.
+// Potentials returns the number of potentials of all rows.
 func (d *Design) Potentials() int { return d.rows.at[d.rows.len()] }
 
 func mix(hash, x uint64) uint64 {
@@ -221,34 +221,4 @@ func (d *Design) part(low, high int, o sparse.Vector) int32 {
 		d.values = append(d.values, e.Value)
 	}
 	return d.parts.add(hash, low, high, len(d.ids))
-}
-
-// Share calls do for 0 … n−1 from as many goroutines as there are workers, and
-// returns when all calls have. Which worker makes which call is chance; what
-// is computed must not depend on it.
-func Share(workers, n int, do func(i int)) {
-	if workers = min(workers, n); workers <= 1 {
-		for i := range n {
-			do(i)
-		}
-		return
-	}
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range workers {
-		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
-	}
-	wait.Wait()
-}
-
-// Workers is the number of workers that an option of 0 stands for.
-func Workers(option int) int {
-	if option > 0 {
-		return option
-	}
-	return runtime.GOMAXPROCS(0)
 }

@@ -6,18 +6,19 @@ import (
 	"math"
 
 	"github.com/waggle-crawler/waggle/learn/optim"
+	"github.com/waggle-crawler/waggle/learn/parallel"
 )
 
-// Options of a fit. The zero value is what the paper says where it says it.
+// Options of a fit. The zero value of each field is its default.
 type Options struct {
 	Variance   float64 // σ² of the Gaussian prior of each weight, > 0; 0 = 10
 	Iterations int     // at most; 0 = 100
-	Tolerance  float64 // the fit ends when one iteration changes the objective relatively by less; 0 = 1e-5; negative = go on while anything can be gained
+	Tolerance  float64 // the fit ends when an iteration changes the objective by less than this share; 0 = 1e-5; negative = go on while the objective can still fall
 	Workers    int     // goroutines; 0 = as many as there are processors. The weights do not depend on it
 
 	// Cuts are observations, in ascending order, before which observation
-	// vectors may be cut into parts that recur, such as the words of a page
-	// whatever link led there. They change nothing but the time.
+	// vectors may be cut into parts that recur; see Design. They change only
+	// the time that the fit takes.
 	Cuts []uint32
 
 	// Progress is called after every iteration, and once before the first.
@@ -25,35 +26,34 @@ type Options struct {
 	Progress func(optim.Iteration)
 }
 
-// Trace is how a fit went, for people.
+// Trace records the course of a fit, for display.
 type Trace struct {
-	// Iterations begins with number 0, the start. Value is what is minimised,
-	// −(Σ log p − Σ λ²/2σ²) in nats, so it falls.
+	// Iterations begins with number 0, the start. Their Value is the objective
+	// −(Σ log p − Σ λ²/2σ²) in nats, which falls.
 	Iterations []optim.Iteration
 	Status     optim.Status
 	Sequences  int
 	Positions  int // of all sequences
-	Rows       int // observation vectors that differ, by what they are needed for
-	Weights    int
+	Rows       int // of the Design
+	Weights    int // number of weights
 }
 
-// Likelihood is given the log potentials of all rows, [Design.Potentials],
-// writes its derivatives by them to residual, of the same shape, and returns a
-// log-likelihood in nats.
+// Likelihood returns the log-likelihood of the training set in nats, given the
+// log potentials of all rows, and writes its derivatives by them to residual.
+// Both slices have length [Design.Potentials].
 type Likelihood func(potentials, residual []float64) float64
 
-// Train fits weights to labelled sequences. of makes the likelihood of a
-// learner: it asks the design for the rows of the sequences, and may share its
-// work among so many workers.
+// Train fits weights to labelled sequences. of returns the likelihood of a
+// model: it asks the design for the rows of the sequences, and may use as many
+// goroutines as workers says.
 //
-// It fails on sequences that Check finds fault with, and with ctx's error when
-// that is cancelled.
+// The errors are those of Check and, when ctx is cancelled, that of ctx.
 func Train(ctx context.Context, sequences []Sequence, shape Shape, o Options, of func(d *Design, workers int) Likelihood) (*Weights, Trace, error) {
 	if err := Check(sequences, shape); err != nil {
 		return nil, Trace{}, err
 	}
 	d := NewDesign(shape, o.Cuts)
-	w, trace, err := d.Fit(ctx, o, of(d, Workers(o.Workers)))
+	w, trace, err := d.Fit(ctx, o, of(d, parallel.Workers(o.Workers)))
 	trace.Sequences = len(sequences)
 	for _, q := range sequences {
 		trace.Positions += len(q.Labels)
@@ -61,16 +61,18 @@ func Train(ctx context.Context, sequences []Sequence, shape Shape, o Options, of
 	return w, trace, err
 }
 
-// Fit finds the weights that maximise
+// Fit returns the weights that maximise
 //
 //	logLikelihood(potentials) − Σ λ²/2σ²
 //
-// by L-BFGS from weights of 0. The gradient of a weight
-// is then Ẽ − E − λ/σ², its own coordinate's λ alone.
+// found by L-BFGS from weights of 0. The derivative by a weight λ is
+// Ẽ − E − λ/σ²: its count in the labels, less its expected count, less the
+// prior's part.
 //
-// When ctx is cancelled, Fit returns its error after the iteration in hand.
+// When ctx is cancelled, Fit returns its error after the current iteration.
 //
-// Source: Liu & Milios 2010, equations 16 and 17, 35 and 36 as put right.
+// Source: Liu & Milios 2010, equations 16 and 17, 35 and 36. Equations 17 and 36
+// print a sum over all λ in the last term; the derivative has its own λ only.
 func (d *Design) Fit(ctx context.Context, o Options, logLikelihood Likelihood) (*Weights, Trace, error) {
 	if o.Variance == 0 {
 		o.Variance = 10
@@ -92,7 +94,7 @@ func (d *Design) Fit(ctx context.Context, o Options, logLikelihood Likelihood) (
 		return nil, trace, err
 	}
 	if result.Status == optim.Undefined {
-		return nil, trace, fmt.Errorf("lattice: the objective is %v with a gradient of length %v before the first iteration: observations are too large, scale them to about 1", result.Last.Value, result.Last.Gradient)
+		return nil, trace, fmt.Errorf("lattice: before the first iteration the objective is %v and the length of its gradient %v: the observations are too large; scale them to about 1", result.Last.Value, result.Last.Gradient)
 	}
 	if math.IsNaN(result.Last.Value) {
 		return nil, trace, fmt.Errorf("lattice: the objective is %v", result.Last.Value)
@@ -100,10 +102,11 @@ func (d *Design) Fit(ctx context.Context, o Options, logLikelihood Likelihood) (
 	return w, trace, nil
 }
 
-// Objective is what Fit minimises, as a function of the weights that writes
-// its gradient: −logLikelihood(potentials) + Σ λ²/2σ², σ² the variance.
+// Objective returns the function that Fit minimises, of the weights w:
+// −logLikelihood(potentials) + Σ λ²/2σ², σ² the variance. The function writes
+// its gradient to grad; both slices have the length of Weights.W.
 func (d *Design) Objective(variance float64, workers int, logLikelihood Likelihood) func(w, grad []float64) float64 {
-	e := newEngine(d, Workers(workers))
+	e := newEngine(d, parallel.Workers(workers))
 	potentials, residual := make([]float64, d.Potentials()), make([]float64, d.Potentials())
 	return func(w, grad []float64) float64 {
 		e.potentials(potentials, w)
@@ -118,10 +121,10 @@ func (d *Design) Objective(variance float64, workers int, logLikelihood Likeliho
 	}
 }
 
-// engine computes potentials from weights, and gradients by weights from those
-// by potentials. Work is split into chunks that depend on the design alone, and
-// what chunks compute is added up in their order: the same bits for any number
-// of workers.
+// engine computes potentials from weights, and derivatives by weights from
+// derivatives by potentials. The chunks into which it splits the work depend on
+// the design only, and their results are added in order, so the result has the
+// same bits for any number of workers.
 type engine struct {
 	*Design
 	workers  int
@@ -178,7 +181,7 @@ func (e *engine) potentials(dst, w []float64) {
 			arcs[a] += states[j]
 		}
 	}
-	Share(e.workers, len(e.chunks)-1, func(chunk int) {
+	parallel.For(e.workers, len(e.chunks)-1, func(chunk int) {
 		for p := e.chunks[chunk]; p < e.chunks[chunk+1]; p++ {
 			sum := e.part[e.parts.at[p]:e.parts.at[p+1]]
 			clear(sum)
@@ -193,9 +196,8 @@ func (e *engine) potentials(dst, w []float64) {
 			}
 		}
 	})
-	const block = 1024
-	Share(e.workers, (e.rows.len()+block-1)/block, func(chunk int) {
-		for r := chunk * block; r < min((chunk+1)*block, e.rows.len()); r++ {
+	parallel.Blocks(e.workers, e.rows.len(), 1024, func(first, end int) {
+		for r := first; r < end; r++ {
 			sum := dst[e.rows.at[r]:e.rows.at[r+1]]
 			clear(sum)
 			for _, p := range e.sums[e.rows.start[r]:e.rows.start[r+1]] {
@@ -209,7 +211,7 @@ func (e *engine) potentials(dst, w []float64) {
 // potentials of all rows.
 func (e *engine) gradient(grad, residual []float64) {
 	size := e.arcs + e.shape.States
-	Share(e.workers, len(e.chunks)-1, func(chunk int) {
+	parallel.For(e.workers, len(e.chunks)-1, func(chunk int) {
 		partial := e.partial[chunk]
 		clear(partial)
 		for p := e.chunks[chunk]; p < e.chunks[chunk+1]; p++ {
@@ -229,10 +231,9 @@ func (e *engine) gradient(grad, residual []float64) {
 			}
 		}
 	})
-	const block = 64 // observations
-	Share(e.workers, (e.shape.Observations+block-1)/block, func(chunk int) {
-		low, high := chunk*block*size, min((chunk+1)*block, e.shape.Observations)*size
-		sum := grad[low:high]
+	parallel.Blocks(e.workers, e.shape.Observations, 64, func(first, end int) {
+		low := first * size
+		sum := grad[low : end*size]
 		clear(sum)
 		for _, partial := range e.partial {
 			add(sum, 1, partial[low:])
@@ -246,9 +247,9 @@ func (e *engine) gradient(grad, residual []float64) {
 	})
 }
 
-// add4 is dst += k1·a + k2·b + k3·c + k4·d, for as many as dst has: nearly all
-// the time of a fit is spent here and in addTo4, and four at once load and
-// store what they share once.
+// add4 computes dst += k1·a + k2·b + k3·c + k4·d, over the length of dst. A fit
+// spends nearly all its time here and in addTo4. Adding four vectors at once
+// loads and stores dst once instead of four times.
 func add4(dst []float64, k1, k2, k3, k4 float64, a, b, c, d []float64) {
 	n := len(dst)
 	a, b, c, d = a[:n], b[:n], c[:n], d[:n]
@@ -257,8 +258,8 @@ func add4(dst []float64, k1, k2, k3, k4 float64, a, b, c, d []float64) {
 	}
 }
 
-// addTo4 is a += k1·x, b += k2·x, c += k3·x and d += k4·x, for as many as x
-// has. a to d do not overlap.
+// addTo4 computes a += k1·x, b += k2·x, c += k3·x and d += k4·x, over the length
+// of x. a to d must not overlap.
 func addTo4(a, b, c, d []float64, k1, k2, k3, k4 float64, x []float64) {
 	n := len(x)
 	a, b, c, d = a[:n], b[:n], c[:n], d[:n]
@@ -270,7 +271,7 @@ func addTo4(a, b, c, d []float64, k1, k2, k3, k4 float64, x []float64) {
 	}
 }
 
-// add is dst += k·a, for as many as dst has.
+// add computes dst += k·a, over the length of dst.
 func add(dst []float64, k float64, a []float64) {
 	a = a[:len(dst)]
 	for i := range dst {

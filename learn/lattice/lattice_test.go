@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -12,7 +11,8 @@ import (
 	"github.com/waggle-crawler/waggle/learn/sparse"
 )
 
-// F1: T_i leads to T_j if j ≥ i−1; the last state means "that many or more".
+// T_i leads to T_j if j ≥ i−1; the last state means "that many or more" (Liu &
+// Milios 2010, section 3.2).
 func TestHops(t *testing.T) {
 	want := strings.Fields("11111 11111 01111 00111 00011")
 	s := Hops(5, 1)
@@ -43,9 +43,9 @@ func genObs(t *rapid.T, observations int, name string) sparse.Vector {
 	}), 0, 10).Draw(t, name))
 }
 
-// Potentials are sums over the weights of features, add up over parts of an
-// observation, know nothing of observations beyond the shape, and leave
-// forbidden arcs at −Inf.
+// Potentials are sums over the weights of features; they add up over parts of an
+// observation, ignore observations outside the shape, and are −Inf for forbidden
+// arcs.
 func TestPotentials(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Hops(rapid.IntRange(2, 5).Draw(t, "states"), rapid.IntRange(1, 8).Draw(t, "observations"))
@@ -88,8 +88,8 @@ func TestPotentials(t *testing.T) {
 	})
 }
 
-// Every row of a design has the potentials that Weights give its vector,
-// wherever vectors are cut, and one row stands for all equal vectors.
+// Every row of a design has the potentials that Weights give its vector, for any
+// cuts, and equal vectors have one row.
 func TestDesign(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Hops(rapid.IntRange(2, 5).Draw(t, "states"), 12)
@@ -159,17 +159,4 @@ func TestWeightsCheck(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-}
-
-func TestShare(t *testing.T) {
-	for _, workers := range []int{0, 1, 3, 100} {
-		var calls [50]atomic.Int32
-		Share(workers, len(calls), func(i int) { calls[i].Add(1) })
-		for i := range calls {
-			if n := calls[i].Load(); n != 1 {
-				t.Errorf("%d workers: %d calls for %d", workers, n, i)
-			}
-		}
-	}
-	Share(3, 0, func(int) { t.Error("called for nothing") })
 }

@@ -1,7 +1,8 @@
-// Package linear learns linear classifiers of sparse yes-or-no features: a
-// support vector machine with a calibrated probability, trained at once, and
-// logistic regression, trained a batch at a time. It draws no chance but from
-// a given seed, and the same calls give the same bits.
+// Package linear learns linear classifiers of sparse binary features: Train
+// returns a support vector machine with calibrated probabilities, trained from
+// all examples at once; Logistic is logistic regression, trained one batch at a
+// time. Random numbers come from a given seed only, so the same calls give the
+// same bits.
 package linear
 
 import (
@@ -9,7 +10,7 @@ import (
 	"math/rand/v2"
 )
 
-// Example is a set of features, by number, each once, with a class.
+// Example is a set of features with a class. Features are numbers, each once.
 type Example struct {
 	Features []uint32
 	Positive bool
@@ -17,9 +18,9 @@ type Example struct {
 
 // Options of Train.
 type Options struct {
-	C      float64 // weight of the examples against that of simplicity; 0 = 1
+	C      float64 // weight of the loss against ½‖w‖²; 0 = 1
 	Epochs int     // at most; 0 = 100
-	Seed   uint64  // of the order in which examples are looked at
+	Seed   uint64  // of the order of the examples in each epoch
 }
 
 // Model is a trained classifier. Its zero value gives every example a margin
@@ -30,8 +31,8 @@ type Model struct {
 	a, b    float64 // P(positive) = 1/(1+exp(a·margin+b)), a ≤ 0
 }
 
-// Margin is w·x + bias, ≥ 0 on the positive side. Features that were not
-// trained weigh nothing.
+// Margin returns w·x + bias, which is ≥ 0 on the positive side. Features from
+// dim on weigh nothing.
 func (m *Model) Margin(features []uint32) float64 {
 	s := m.bias
 	for _, f := range features {
@@ -42,7 +43,7 @@ func (m *Model) Margin(features []uint32) float64 {
 	return s
 }
 
-// Probability is the calibrated probability of the positive class.
+// Probability returns the calibrated probability of the positive class.
 func (m *Model) Probability(features []uint32) float64 {
 	return sigmoid(-(m.a*m.Margin(features) + m.b))
 }
@@ -52,9 +53,9 @@ func (m *Model) Probability(features []uint32) float64 {
 //
 //	min ½‖w‖² + C·Σ max(0, 1 − y·(w·x + bias))
 //
-// by dual coordinate descent, with the bias as a feature that is always there,
-// and calibrates its margins on three folds that the fold's machine has not
-// seen. ok is false, and the model nothing, unless both classes are there.
+// by dual coordinate descent, with the bias as a feature that every example has.
+// It calibrates the margins by cross-validation with three folds. ok is false,
+// and m is nil, if all examples are of one class.
 //
 // Source: Hsieh et al., A Dual Coordinate Descent Method for Large-scale
 // Linear SVM, 2008, algorithm 1; Platt, Probabilistic Outputs for Support
@@ -198,7 +199,7 @@ func platt(margins []float64, examples []Example) (a, b float64) {
 			break
 		}
 	}
-	if a > 0 { // folds whose margins tell the wrong way round tell nothing
+	if a > 0 { // larger margins would mean smaller probabilities: use the class shares alone
 		return 0, math.Log((negative + 1) / (positive + 1))
 	}
 	return a, b
@@ -212,9 +213,8 @@ func sigmoid(z float64) float64 {
 	return e / (1 + e)
 }
 
-// Logistic is logistic regression over features below Dim, with a bias,
-// learnt by gradient descent from batches. It is not for concurrent use while
-// it learns.
+// Logistic is logistic regression with a bias, learnt by gradient descent one
+// batch at a time. It is not safe for concurrent use with Learn.
 type Logistic struct {
 	weights []float64
 	bias    float64
@@ -222,14 +222,16 @@ type Logistic struct {
 	decay   float64
 }
 
-// NewLogistic returns a model that gives ½ to everything. rate is the step of
-// a batch, decay the share of each weight taken off at a step.
+// NewLogistic returns a model over features below dim that gives every example a
+// probability of ½. rate is the step size of a batch; decay is the share by which
+// each weight shrinks at a step.
 func NewLogistic(dim int, rate, decay float64) *Logistic {
 	return &Logistic{weights: make([]float64, dim), rate: rate, decay: decay}
 }
 
-// Probability is that of the positive class. A feature named twice weighs
-// twice; the sum is divided by the root of their number.
+// Probability returns the probability of the positive class. A feature listed
+// twice counts twice; the sum of weights is divided by the square root of the
+// number of features.
 func (l *Logistic) Probability(features []uint32) float64 {
 	s := 0.
 	for _, f := range features {

@@ -16,8 +16,8 @@ func genExamples(t *rapid.T, dim int) []Example {
 	}), 2, 40).Draw(t, "examples")
 }
 
-// No small change of a weight lowers the primal value by more than what the
-// tolerance of the descent leaves: projected gradients of .1 an example.
+// No small change of a weight lowers the primal value by more than the tolerance
+// of the descent: projected gradients of .1 an example.
 func TestDescendFindsTheMinimum(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const dim = 8

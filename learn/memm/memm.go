@@ -1,41 +1,43 @@
-// Package memm is a maximum entropy Markov model over a linear chain:
+// Package memm implements maximum entropy Markov models over a linear chain:
 //
 //	p(s_t|s_{t−1}, o_t) = exp(Σ_i λ_i f_i(s_{t−1}, s_t, o_t)) / z(s_{t−1}, o_t)
 //
 // with the features of lattice.Weights; z sums over the states that may follow
-// s_{t−1}. At the first position, which no state comes before, p(s_1|o_1) has
-// the features of the state alone.
+// s_{t−1}. At the first position, which has no previous state, p(s_1|o_1) has
+// the features of the state only. Train learns the weights from labelled
+// sequences; Start, Transitions and Step carry the belief over the state of a
+// page along a path, one page at a time.
 //
-// Source: McCallum, Freitag & Pereira 2000; Liu & Milios 2010, section 2.3.1,
-// whose z(o_t) depends on s_{t−1} too.
+// Source: McCallum, Freitag & Pereira 2000; Liu & Milios 2010, section 4.1,
+// equations 12 to 14, which print z(o_t) although z depends on s_{t−1} too.
 package memm
 
 import (
 	"context"
-	"math"
 
 	"github.com/waggle-crawler/waggle/learn/lattice"
+	"github.com/waggle-crawler/waggle/learn/logsum"
+	"github.com/waggle-crawler/waggle/learn/parallel"
 )
 
 // Options of Train.
 type Options = lattice.Options
 
-// Trace is how training went.
+// Trace records the course of training.
 type Trace = lattice.Trace
 
-// Train finds the weights that maximise Σ log p(s_t|s_{t−1}, o_t) − Σ λ²/2σ²
+// Train returns the weights that maximise Σ log p(s_t|s_{t−1}, o_t) − Σ λ²/2σ²
 // over all positions of all sequences.
 //
-// It fails on sequences that lattice.Check finds fault with, and with ctx's
-// error when that is cancelled.
+// The errors are those of lattice.Check and, when ctx is cancelled, that of ctx.
 func Train(ctx context.Context, sequences []lattice.Sequence, shape lattice.Shape, o Options) (*lattice.Weights, Trace, error) {
 	return lattice.Train(ctx, sequences, shape, o, func(d *lattice.Design, workers int) lattice.Likelihood {
 		return count(d, sequences, shape, workers).logLikelihood
 	})
 }
 
-// counts is what an MEMM needs of sequences: how often each state came at each
-// row, a row being an observation vector after a state.
+// counts is what the likelihood needs of the sequences: how often each state
+// occurred at each row. A row is an observation vector after a given state.
 type counts struct {
 	design  *lattice.Design
 	workers int
@@ -73,20 +75,21 @@ func count(d *lattice.Design, sequences []lattice.Sequence, shape lattice.Shape,
 	return c
 }
 
-// logLikelihood is, with n_j the number of times that state j came at a row,
-// x_j the row's potentials and n = Σ n_j,
+// logLikelihood returns, with n_j the number of times that state j occurred at
+// a row, x_j the row's potentials and n = Σ n_j,
 //
 //	Σ_rows ( Σ_j n_j·x_j − n·log Σ_j exp x_j )
 //
-// and its derivative by x_j is n_j − n·p(j).
+// whose derivative by x_j is n_j − n·p(j).
 func (c *counts) logLikelihood(potentials, residual []float64) float64 {
-	lattice.Share(c.workers, len(c.value), func(b int) {
+	parallel.Blocks(c.workers, c.design.Rows(), block, func(first, end int) {
+		b := first / block
 		c.value[b] = 0
-		for r := b * block; r < min((b+1)*block, c.design.Rows()); r++ {
+		for r := first; r < end; r++ {
 			low, high := c.design.Row(int32(r))
 			x, times, p := potentials[low:high], c.times[low:high], residual[low:high]
 			copy(p, x)
-			logZ := softmax(p)
+			logZ := logsum.Softmax(p)
 			n := 0.
 			for j, k := range times {
 				if k > 0 {
@@ -106,33 +109,11 @@ func (c *counts) logLikelihood(potentials, residual []float64) float64 {
 	return sum
 }
 
-// softmax turns logarithms into what they are of, made to sum to 1, and
-// returns the logarithm of the sum. −Inf, with zeros, if all are −Inf.
-func softmax(x []float64) float64 {
-	highest := math.Inf(-1)
-	for _, v := range x {
-		highest = max(highest, v)
-	}
-	if math.IsInf(highest, -1) {
-		clear(x)
-		return highest
-	}
-	sum := 0.
-	for j, v := range x {
-		x[j] = math.Exp(v - highest)
-		sum += x[j]
-	}
-	for j := range x {
-		x[j] /= sum
-	}
-	return highest + math.Log(sum)
-}
-
-// Transitions turns the log potentials of an observation, [S*S] at
-// prev*S+cur, into p(cur|prev, observation): each row sums to 1.
+// Transitions replaces the log potentials of an observation, [S*S] at
+// prev*S+cur, by p(cur|prev, observation), so that each row sums to 1.
 func Transitions(potentials []float64, states int) {
 	for i := range states {
-		softmax(potentials[i*states:][:states])
+		logsum.Softmax(potentials[i*states:][:states])
 	}
 }
 
@@ -140,19 +121,19 @@ func Transitions(potentials []float64, states int) {
 // position (Weights.Start).
 func Start(dst, potentials []float64) {
 	copy(dst, potentials)
-	softmax(dst)
+	logsum.Softmax(dst)
 }
 
-// Step writes to dst, [S], the belief over the state of a page from alpha,
-// [S], the belief over that of the page before, and p(cur|prev, observation),
-// [S*S], as Transitions makes them:
+// Step writes to dst, [S], the belief over the state of a page, given alpha,
+// [S], the belief over the state of the previous page, and p(cur|prev,
+// observation), [S*S], from Transitions:
 //
-//	dst(j) = Σ_i alpha(i)·p(j|i)                          Marginal
-//	dst(j) = max_i alpha(i)·p(j|i), made to sum to 1      Viterbi
+//	dst(j) = Σ_i alpha(i)·p(j|i)                            Marginal
+//	dst(j) ∝ max_i alpha(i)·p(j|i), normalised to sum to 1  Viterbi
 //
 // dst must not be alpha.
 //
-// Source: Liu & Milios 2010, equations 13 to 15.
+// Source: Liu & Milios 2010, section 4.3, equations 18 and 23.
 func Step(dst, alpha, transitions []float64, mode lattice.Mode) {
 	states := len(alpha)
 	clear(dst)

@@ -21,7 +21,7 @@ func near(a, b, tolerance float64) bool {
 	return math.Abs(a-b) <= tolerance*max(1, math.Abs(a), math.Abs(b))
 }
 
-// problem is a few walks over a small web, with weights of some size.
+// problem returns a few walks over a small web, with random weights.
 func problem(t *rapid.T) ([]lattice.Sequence, *lattice.Weights, []uint32) {
 	seed := rapid.Uint64Range(0, 1<<20).Draw(t, "seed")
 	sequences, shape, cuts := latticetest.Walks(seed, latticetest.Options{
@@ -37,8 +37,8 @@ func problem(t *rapid.T) ([]lattice.Sequence, *lattice.Weights, []uint32) {
 	return sequences, w, cuts
 }
 
-// M1, R2: whatever the weights and observations, p(·|s_{t−1}, o_t) sums to 1
-// for each state before, and gives nothing to what may not follow it.
+// For all weights and observations, p(·|s_{t−1}, o_t) sums to 1 for each previous
+// state, and is 0 for states that may not follow it.
 func TestRowsSumToOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sequences, w, _ := problem(t)
@@ -65,7 +65,7 @@ func TestRowsSumToOne(t *testing.T) {
 	})
 }
 
-// M1: z depends on the state before.
+// z depends on the previous state (Liu & Milios 2010, equation 14, prints z(o_t)).
 func TestNormalisedForEachStateBefore(t *testing.T) {
 	p := []float64{math.Log(1), math.Log(3), math.Log(10), math.Log(30)}
 	Transitions(p, 2)
@@ -82,9 +82,9 @@ func objective(sequences []lattice.Sequence, shape lattice.Shape, variance float
 	return d.Objective(variance, 1, c.logLikelihood)
 }
 
-// M2, R2: what training minimises is −Σ log p(s_t|s_{t−1}, o_t) + Σ λ²/2σ²,
-// position by position from the definition, and its gradient is what
-// differences of the value say.
+// Training minimises −Σ log p(s_t|s_{t−1}, o_t) + Σ λ²/2σ²: the value equals that
+// of the definition, position by position, and the gradient equals finite
+// differences (Liu & Milios 2010, equation 17, corrected).
 func TestGradient(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sequences, w, cuts := problem(t)
@@ -136,8 +136,8 @@ func share(x []float64, j int) float64 {
 	return 1 / sum
 }
 
-// R3, M3: three states, T2 → T0 forbidden, factors as below; α = (1/2, 1/4,
-// 1/4). By hand, rows made to sum to 1:
+// Three states, T2 → T0 forbidden, factors as below; α = (1/2, 1/4, 1/4). By
+// hand, with rows normalised to sum to 1:
 //
 //	2 4 2      1/4 1/2 1/4      marginal  (1/8+1/16, 1/4+1/8+1/16, 1/8+1/16+3/16) = (3, 7, 6)/16
 //	4 8 4      1/4 1/2 1/4      viterbi   (2, 4, 3)/16, sum 9/16
@@ -176,7 +176,8 @@ func TestStepByHand(t *testing.T) {
 	}
 }
 
-// M3: marginal steps are the sum over all paths of what the model gives each.
+// Marginal steps equal the sum of the probabilities of all paths (Liu & Milios
+// 2010, equation 18).
 func TestStepsSumOverPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sequences, w, _ := problem(t)
@@ -231,8 +232,8 @@ func TestAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// M2: what is left of the gradient bounds what is left to gain (the objective
-// less ‖λ‖²/2σ² is convex), and the trace tells of it.
+// The gradient at the end bounds the distance from the optimum (the objective
+// less ‖λ‖²/2σ² is convex), and the trace records it.
 func TestTrainFindsTheOptimum(t *testing.T) {
 	sequences, shape, _ := latticetest.Walks(2, latticetest.Options{Sequences: 300, Pages: -1, Words: 60})
 	w, trace, err := Train(t.Context(), sequences, shape, Options{Variance: 2, Iterations: 2000, Tolerance: 1e-12})
@@ -253,9 +254,9 @@ func TestTrainFindsTheOptimum(t *testing.T) {
 	}
 }
 
-// M2: at most 100 iterations, and σ² = 10, unless told otherwise. Without the
-// stop rule on gains the first is what ends it.
-func TestDefaultsM2(t *testing.T) {
+// The defaults are at most 100 iterations and σ² = 10. With a negative tolerance
+// the number of iterations ends the training.
+func TestDefaultsOfTraining(t *testing.T) {
 	sequences, shape, _ := latticetest.Walks(2, latticetest.Options{Sequences: 300, Words: 60})
 	fit := func(o Options) ([]float64, Trace) {
 		o.Tolerance = -1
@@ -290,8 +291,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// What lattice.Check finds fault with is not trained on; the tests of package
-// crf have the whole list.
+// Sequences that lattice.Check refuses are refused; the tests of package crf have
+// the whole list.
 func TestBadInput(t *testing.T) {
 	bias := sparse.Vector{{ID: 0, Value: 1}}
 	for want, q := range map[string]lattice.Sequence{

@@ -1,4 +1,7 @@
-// Package optim minimises smooth functions of many variables.
+// Package optim minimises smooth functions of many variables by L-BFGS. A caller
+// passes LBFGS a start and a function that returns a value and writes its
+// gradient. The start is replaced by the best point, and the Result says how the
+// search ended.
 package optim
 
 import (
@@ -6,24 +9,24 @@ import (
 	"math"
 )
 
-// Options of LBFGS.
+// Options of LBFGS. The zero value of each field is its default.
 type Options struct {
-	Memory     int     // pairs of steps and changes of the gradient that are kept; 0 = 10
+	Memory     int     // pairs of steps and gradient changes that are kept; 0 = 10
 	Iterations int     // at most; 0 = 100
-	Tolerance  float64 // of Converged; 0 = 1e-5; negative = go on while anything can be gained
+	Tolerance  float64 // of Converged; 0 = 1e-5; negative = go on while the value can still fall
 
 	// Progress is called after every iteration, and once before the first
-	// (Iteration 0). If it returns false, the search stops there. nil = none.
+	// (Iteration 0). If it returns false, the search stops. nil = none.
 	Progress func(Iteration) bool
 }
 
-// Iteration is one line of a trace.
+// Iteration is the state of a search after an iteration.
 type Iteration struct {
 	Iteration   int     // 0 = the start
-	Evaluations int     // of the function, up to here
+	Evaluations int     // of the function, so far
 	Value       float64 // f(x)
 	Gradient    float64 // ‖∇f(x)‖₂
-	Step        float64 // length of the step along the direction of search; 1 is Newton's
+	Step        float64 // length of the step along the search direction; 1 is the quasi-Newton step
 }
 
 // Status says how a search ended.
@@ -32,8 +35,8 @@ type Status int
 const (
 	Converged      Status = iota // |f' − f| ≤ Tolerance · max(|f'|, |f|, 1), or the gradient vanished
 	IterationLimit               // Options.Iterations were spent
-	Exhausted                    // what a step could still gain is lost in rounding: x is as good as float64 allows
-	Stopped                      // Progress said so
+	Exhausted                    // no step improves f by more than rounding errors: x is as good as float64 allows
+	Stopped                      // Progress returned false
 	Undefined                    // the function is not finite at the start
 )
 
@@ -53,18 +56,18 @@ func (s Status) String() string {
 	return fmt.Sprintf("Status(%d)", int(s))
 }
 
-// Result of a search. The minimum itself is in the x that was handed in.
+// Result of a search. The best point is in the x that was passed in.
 type Result struct {
 	Last   Iteration
 	Status Status
 }
 
-// LBFGS minimises f from x on, by the quasi-Newton method of limited memory,
-// and leaves in x the best point that it found. f returns the value at x and
-// writes the gradient to grad, both [n]; it must not keep or change x. Where f
-// is NaN or infinite counts as too high: the search steps back.
+// LBFGS minimises f by the limited-memory quasi-Newton method, starting from x,
+// and leaves in x the best point found. f returns the value at x and writes the
+// gradient to grad, both of shape [n]; it must not keep or change x. Where f is
+// NaN or infinite, the search takes a shorter step.
 //
-// The search draws no chance: the same f and x give the same bits.
+// The search uses no random numbers: the same f and x give the same bits.
 //
 // Source: Nocedal & Wright, Numerical Optimization, 2nd edition, algorithms
 // 7.4 (two loops) and 7.5, 3.5 and 3.6 (line search), with the strong Wolfe
@@ -99,11 +102,11 @@ func LBFGS(x []float64, f func(x, grad []float64) float64, o Options) Result {
 		h.direction(s.dir, s.grad)
 		first := 1.
 		if len(h.pairs) == 0 {
-			first = min(1, 1/now.Gradient) // nothing is known of the scale yet
+			first = min(1, 1/now.Gradient) // the scale is unknown before the first step
 		}
 		step, ok := s.line(first)
 		if !ok && len(h.pairs) > 0 {
-			// What is remembered misleads: once more along the gradient.
+			// The history misleads: try again along the gradient.
 			h.pairs = h.pairs[:0]
 			h.direction(s.dir, s.grad)
 			step, ok = s.line(min(1, 1/now.Gradient))
@@ -128,7 +131,7 @@ func LBFGS(x []float64, f func(x, grad []float64) float64, o Options) Result {
 	return Result{now, IterationLimit}
 }
 
-// history is what L-BFGS remembers of its last iterations, the oldest first.
+// history holds the pairs of the last iterations, the oldest first.
 type history struct {
 	memory int
 	pairs  []pair
@@ -140,8 +143,8 @@ type pair struct {
 	rho  float64
 }
 
-// remember adds the step from x to x1. A step along which the function does
-// not curve upwards would make the approximation indefinite; it is left out.
+// remember adds the step from x to x1. It omits a step along which the function
+// does not curve upwards: with it the approximation would be indefinite.
 func (h *history) remember(x1, x, grad1, grad []float64) {
 	var p pair
 	if len(h.pairs) == h.memory {
@@ -190,8 +193,8 @@ func (h *history) direction(dir, grad []float64) {
 	}
 }
 
-// search is one point, x with its value and gradient, a direction, and a trial
-// point x + step·dir.
+// search holds the current point x with its value and gradient, the search
+// direction, and the trial point x + step·dir with its own.
 type search struct {
 	f              func(x, grad []float64) float64
 	x, grad        []float64
@@ -225,10 +228,11 @@ const (
 	rounding   = 1e-15
 )
 
-// line looks along dir, from a step of first on, for a point that meets the
-// strong Wolfe conditions (algorithms 3.5 and 3.6). If ok, the trial point is
-// it, or, once trials are spent, at least a point of sufficient decrease. It
-// is not ok if the direction leads up, or promises less than rounding loses.
+// line searches along dir, starting with the step first, for a point that meets
+// the strong Wolfe conditions (algorithms 3.5 and 3.6). If ok, the trial point
+// meets them or, after the last trial, is at least a point of sufficient
+// decrease. ok is false if dir leads up, or if the expected gain is below
+// rounding errors.
 func (s *search) line(first float64) (step float64, ok bool) {
 	zero := sample{0, s.value, dot(s.grad, s.dir)}
 	if !(-first*zero.slope > rounding*math.Abs(s.value)) {
@@ -250,7 +254,7 @@ func (s *search) line(first float64) (step float64, ok bool) {
 			low = now
 		}
 		if math.IsInf(high.a, 1) {
-			a *= 4 // still downhill, and no end seen
+			a *= 4 // the function still falls here
 			continue
 		}
 		if width := math.Abs(high.a - low.a); width <= 1e-15*max(low.a, high.a) {
@@ -265,9 +269,9 @@ func (s *search) line(first float64) (step float64, ok bool) {
 	return 0, false
 }
 
-// between is where the cubic through both samples has its minimum (equation
-// 3.59), kept off the ends by a tenth of the interval; the middle if there is
-// none.
+// between returns the minimum of the cubic through both samples (equation 3.59),
+// kept away from both ends by a tenth of the interval; the middle if there is no
+// minimum.
 func between(p, q sample) float64 {
 	a := (p.a + q.a) / 2
 	if !math.IsInf(q.value, 0) {
@@ -284,7 +288,7 @@ func between(p, q sample) float64 {
 	return min(max(a, left+margin), right-margin)
 }
 
-// dot adds up in four strands, which a processor follows at once.
+// dot keeps four sums, which a processor computes in parallel.
 func dot(a, b []float64) float64 {
 	b = b[:len(a)]
 	var s0, s1, s2, s3 float64

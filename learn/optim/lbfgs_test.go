@@ -23,9 +23,9 @@ func both(p problem) func(x, grad []float64) float64 {
 	}
 }
 
-// The functions of More, Garbow & Hillstrom 1981 have known minima and are
-// hard in known ways: narrow valleys, flat bottoms, bad scaling. gonum solves
-// them too; we must come as low as it does.
+// The functions of Moré, Garbow & Hillstrom 1981 have known minima and known
+// difficulties: narrow valleys, flat bottoms, bad scaling. LBFGS must find values
+// as low as gonum's.
 func TestAgainstGonum(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -60,8 +60,8 @@ func TestAgainstGonum(t *testing.T) {
 	}
 }
 
-// A convex quadratic ½Σ d_i(x_i−c_i)² has its minimum at c. Where the
-// quadratic is not steep the value hardly tells; so much is allowed for.
+// A convex quadratic ½Σ d_i(x_i−c_i)² has its minimum at c. The tolerance in x is
+// larger where the quadratic is flat.
 func TestQuadratics(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "n")
@@ -124,8 +124,8 @@ func TestHowItEnds(t *testing.T) {
 	}
 }
 
-// −log x + x is defined on the right of 0 only, and a first step of the
-// gradient's length leads out of there.
+// −log x + x is defined for x > 0 only, and a first step of the gradient's length
+// leads below 0.
 func TestStepsBackFromWhereNothingIsDefined(t *testing.T) {
 	x := []float64{1e-3}
 	r := LBFGS(x, func(x, grad []float64) float64 {

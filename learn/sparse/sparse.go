@@ -1,5 +1,7 @@
-// Package sparse is a vector of which most components are zero, written as the
-// others.
+// Package sparse implements vectors most of whose components are zero, such as
+// the word counts of a page. Only the other components are stored, as entries of
+// an ID and a value. Make a Vector with New; Dot, Norm, Cosine, Add and At
+// compute with it.
 package sparse
 
 import (
@@ -15,12 +17,13 @@ type Entry struct {
 	Value float64
 }
 
-// Vector is a sparse vector: entries in ascending order of ID, each ID once.
-// An entry may hold 0.
+// Vector is a sparse vector: entries in ascending order of ID, each ID once. An
+// entry may have the value 0. The nil Vector is zero.
 type Vector []Entry
 
-// New makes a vector of entries in any order; those of one ID are added up in
-// the order in which they stand. It sorts and shortens entries in place.
+// New returns the vector of entries that are in any order. Values of the same ID
+// are added in the order of the entries. New sorts and shortens entries in
+// place.
 func New(entries []Entry) Vector {
 	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(a.ID, b.ID) })
 	out := entries[:0]
@@ -34,8 +37,8 @@ func New(entries []Entry) Vector {
 	return Vector(out)
 }
 
-// Check says what is wrong with v: entries out of order, or an ID twice, or a
-// value that is NaN or infinite.
+// Check returns an error if the IDs of v do not ascend, or if a value is NaN or
+// infinite.
 func (v Vector) Check() error {
 	for i, e := range v {
 		if i > 0 && e.ID <= v[i-1].ID {
@@ -48,7 +51,7 @@ func (v Vector) Check() error {
 	return nil
 }
 
-// At is the component of an ID, 0 if it has no entry.
+// At returns the component of an ID, 0 if it has no entry.
 func (v Vector) At(id uint32) float64 {
 	if i, ok := slices.BinarySearchFunc(v, id, func(e Entry, id uint32) int { return cmp.Compare(e.ID, id) }); ok {
 		return v[i].Value
@@ -56,7 +59,7 @@ func (v Vector) At(id uint32) float64 {
 	return 0
 }
 
-// Dot is Σ v_i·u_i.
+// Dot returns Σ v_i·u_i.
 func (v Vector) Dot(u Vector) float64 {
 	sum := 0.
 	for i, j := 0, 0; i < len(v) && j < len(u); {
@@ -73,7 +76,7 @@ func (v Vector) Dot(u Vector) float64 {
 	return sum
 }
 
-// Norm is the Euclidean length √Σ v_i².
+// Norm returns the Euclidean length √Σ v_i².
 func (v Vector) Norm() float64 {
 	sum := 0.
 	for _, e := range v {
@@ -82,7 +85,7 @@ func (v Vector) Norm() float64 {
 	return math.Sqrt(sum)
 }
 
-// Cosine is v·u / (‖v‖·‖u‖), within [−1,1]; 0 if one of them is zero.
+// Cosine returns v·u / (‖v‖·‖u‖), in [−1,1]; 0 if one of the vectors is zero.
 func (v Vector) Cosine(u Vector) float64 {
 	n := v.Norm() * u.Norm()
 	if n == 0 {
@@ -91,7 +94,7 @@ func (v Vector) Cosine(u Vector) float64 {
 	return max(-1, min(1, v.Dot(u)/n))
 }
 
-// Add is v + u, a new vector.
+// Add returns v + u as a new vector.
 func (v Vector) Add(u Vector) Vector {
 	out := make(Vector, 0, len(v)+len(u))
 	i, j := 0, 0

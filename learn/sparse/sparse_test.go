@@ -25,7 +25,7 @@ func dense(entries []Entry) (d [dim]float64) {
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-12*max(1, math.Abs(a), math.Abs(b)) }
 
-// Everything is what the same does to vectors written in full.
+// All operations equal those on dense vectors.
 func TestAsWrittenInFull(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := genEntries(t, "a"), genEntries(t, "b")

@@ -3,20 +3,22 @@ package tagger
 import (
 	"math"
 
+	"github.com/waggle-crawler/waggle/learn/logsum"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 )
 
-// fit is a training in progress. Rows are the vectors that differ: positions of
-// one page share a row, whose potentials and derivatives are computed once.
+// fit is the objective of a training. Rows are the distinct vectors: positions
+// of one page share a row, whose potentials and derivatives are computed once.
 type fit struct {
 	w        *Weights
 	variance float64
-	seqs     []fitted
+	chains   []chain
 	states   []stateRow
 	arcs     []arcRow
 }
 
-type fitted struct {
+// chain is a training sequence, position by position.
+type chain struct {
 	kinds  []int
 	labels []int // within their kind
 	states []int // rows
@@ -38,35 +40,36 @@ type arcRow struct {
 	weight, residual []float64
 }
 
-// memory tells whether vectors are the same one.
-type memory struct {
+// identity is equal for vectors that share their memory, at positions of the
+// same kinds.
+type identity struct {
 	kind, other int
 	first       *sparse.Entry
 	n           int
 }
 
-func identity(v sparse.Vector, kind, other int) memory {
-	m := memory{kind: kind, other: other, n: len(v)}
+func identityOf(v sparse.Vector, kind, other int) identity {
+	id := identity{kind: kind, other: other, n: len(v)}
 	if len(v) > 0 {
-		m.first = &v[0]
+		id.first = &v[0]
 	}
-	return m
+	return id
 }
 
 func newFit(sequences []Sequence, shape Shape, variance float64) *fit {
 	f := &fit{w: NewWeights(shape), variance: variance}
-	states, arcs := map[memory]int{}, map[memory]int{}
+	states, arcs := map[identity]int{}, map[identity]int{}
 	for _, q := range sequences {
 		T := len(q.Positions)
-		s := fitted{kinds: make([]int, T), labels: make([]int, T), states: make([]int, T), arcs: make([]int, T)}
+		s := chain{kinds: make([]int, T), labels: make([]int, T), states: make([]int, T), arcs: make([]int, T)}
 		for t, p := range q.Positions {
 			low, _ := shape.Of(p.Kind)
 			s.kinds[t], s.labels[t] = p.Kind, q.States[t]-low
-			m := identity(p.State, p.Kind, 0)
-			row, ok := states[m]
+			id := identityOf(p.State, p.Kind, 0)
+			row, ok := states[id]
 			if !ok {
 				row = len(f.states)
-				states[m] = row
+				states[id] = row
 				k := shape.Kinds[p.Kind]
 				f.states = append(f.states, stateRow{p.Kind, p.State, make([]float64, k), make([]float64, k)})
 			}
@@ -75,21 +78,22 @@ func newFit(sequences []Sequence, shape Shape, variance float64) *fit {
 				continue
 			}
 			before := q.Positions[t-1].Kind
-			m = identity(p.Arc, before, p.Kind)
-			if row, ok = arcs[m]; !ok {
+			id = identityOf(p.Arc, before, p.Kind)
+			if row, ok = arcs[id]; !ok {
 				row = len(f.arcs)
-				arcs[m] = row
+				arcs[id] = row
 				k := shape.Kinds[before] * shape.Kinds[p.Kind]
 				f.arcs = append(f.arcs, arcRow{before, p.Kind, p.Arc, make([]float64, k), make([]float64, k)})
 			}
 			s.arcs[t] = row
 		}
-		f.seqs = append(f.seqs, s)
+		f.chains = append(f.chains, s)
 	}
 	return f
 }
 
-// objective is Σ w²/2σ² − Σ log p(states|positions), with its gradient.
+// objective returns Σ w²/2σ² − Σ log p(states|positions) of the weights x, and
+// writes its gradient.
 func (f *fit) objective(x, grad []float64) float64 {
 	copy(f.w.State, x)
 	copy(f.w.Arc, x[len(f.w.State):])
@@ -109,20 +113,21 @@ func (f *fit) objective(x, grad []float64) float64 {
 		}
 	}
 	value := 0.
-	var room scratch
-	for i := range f.seqs {
-		value -= f.sequence(&f.seqs[i], &room)
+	var s scratch
+	for i := range f.chains {
+		value -= f.sequence(&f.chains[i], &s)
 	}
 	for i, w := range x {
 		value += w * w / (2 * f.variance)
 		grad[i] = w / f.variance
 	}
-	f.spread(grad)
+	f.gradient(grad)
 	return value
 }
 
-// spread takes the derivatives by potentials to the weights they are made of.
-func (f *fit) spread(grad []float64) {
+// gradient subtracts from grad the derivatives of the log-likelihood by the
+// weights, given those by the potentials of all rows.
+func (f *fit) gradient(grad []float64) {
 	n := f.w.States()
 	for i := range f.states {
 		r := &f.states[i]
@@ -155,7 +160,7 @@ func (f *fit) spread(grad []float64) {
 	}
 }
 
-// scratch is the memory of a sequence's sums, used again.
+// scratch is work space for one sequence, used again for the next.
 type scratch struct{ alpha, emit, beta, next []float64 }
 
 func grow(b *[]float64, n int) []float64 {
@@ -165,36 +170,29 @@ func grow(b *[]float64, n int) []float64 {
 	return (*b)[:n]
 }
 
-// sequence returns log p of one sequence and adds its derivatives to those of
-// its rows. Sums are scaled to 1 at each position:
+// sequence returns log p of one sequence and adds its derivatives to the
+// residuals of its rows. α is normalised to sum to 1 at each position:
 //
 //	α_t(j) = e_t(j)·Σ_i α_{t−1}(i)·m_t(i,j) / c_t
 //	β_{t−1}(i) = Σ_j m_t(i,j)·e_t(j)·β_t(j) / c_t,   β_T = 1
 //	p(y_{t−1}=i, y_t=j|x) = α_{t−1}(i)·m_t(i,j)·e_t(j)·β_t(j) / c_t
 //
-// with e and m the exponentials of potentials, e less its greatest. A sum of
-// zero, as weights too great give, makes the result −Inf, from which the search
-// for weights steps back.
-func (f *fit) sequence(q *fitted, room *scratch) float64 {
+// with e and m the exponentials of potentials, e divided by its largest. If a sum
+// is zero, as happens with too large weights, the result is −Inf, and the
+// optimiser takes a shorter step.
+func (f *fit) sequence(q *chain, s *scratch) float64 {
 	T, most := len(q.kinds), 0
 	for _, k := range q.kinds {
 		most = max(most, f.w.Kinds[k])
 	}
-	alphas, emits := grow(&room.alpha, T*most), grow(&room.emit, T*most)
+	alphas, emits := grow(&s.alpha, T*most), grow(&s.emit, T*most)
 	scale := make([]float64, T)
 	value := 0.
 	for t := range T {
 		k := f.w.Kinds[q.kinds[t]]
 		potentials := f.states[q.states[t]].potentials
 		alpha, emit := alphas[t*most:t*most+k], emits[t*most:t*most+k]
-		highest := math.Inf(-1)
-		for _, p := range potentials {
-			highest = max(highest, p)
-		}
-		for j, p := range potentials {
-			emit[j] = math.Exp(p - highest)
-		}
-		value += potentials[q.labels[t]] - highest
+		value += potentials[q.labels[t]] - logsum.Shift(emit, potentials)
 		if t == 0 {
 			copy(alpha, emit)
 		} else {
@@ -223,7 +221,7 @@ func (f *fit) sequence(q *fitted, room *scratch) float64 {
 		}
 		value -= math.Log(scale[t])
 	}
-	beta, next := grow(&room.beta, most), grow(&room.next, most)
+	beta, next := grow(&s.beta, most), grow(&s.next, most)
 	for j := range beta {
 		beta[j] = 1
 	}

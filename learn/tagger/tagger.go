@@ -1,13 +1,17 @@
-// Package tagger names the positions of sequences: a conditional random field
-// over a linear chain whose observations weigh on states or on arcs, as the
-// caller says of each,
+// Package tagger labels the positions of sequences by a conditional random field
+// over a linear chain, whose features belong to states or to arcs, as the caller
+// says of each:
 //
 //	p(y|x) = exp Σ_t [ U·u_t(y_t) + V·v_t(y_{t−1}, y_t) ] / Z(x)
 //
-// with u_t the state features of position t and v_t the arc features of the
-// step to it. Without arc features the positions are independent, and the field
-// is a maximum-entropy classifier of each. Positions may be of several kinds,
-// such as pages and links, each with states of its own.
+// with u_t the state features of position t and v_t the features of the arc to
+// it. Without arc features the positions are independent, and the field is a
+// maximum-entropy classifier of each. Positions may be of several kinds, such as
+// pages and links, each with states of its own.
+//
+// Train learns Weights from labelled sequences. Label then finds the likeliest
+// states of a whole sequence; Forward and Best follow a path one position at a
+// time.
 //
 // Source: Lafferty, McCallum & Pereira 2001; Vydiswaran & Sarawagi 2005,
 // sections 2.1 to 2.4.
@@ -19,11 +23,13 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/waggle-crawler/waggle/learn/logsum"
 	"github.com/waggle-crawler/waggle/learn/optim"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 )
 
-// Shape is the frame of a field. States are numbered kind by kind:
+// Shape is the states of a field, the arcs between them, and the numbers of
+// features. States are numbered kind by kind:
 //
 //	kind     0            1
 //	states   0 … K₀−1     K₀ … K₀+K₁−1
@@ -31,10 +37,10 @@ type Shape struct {
 	Kinds       []int  // states of each kind, ≥ 1
 	Allowed     []bool // [S*S], prev*S+cur: whether cur may follow prev
 	Features    int    // state features are numbered 0 … Features−1
-	ArcFeatures int    // arc features likewise; 0 = maximum entropy, where arcs weigh nothing
+	ArcFeatures int    // arc features likewise; 0 = none: maximum entropy
 }
 
-// States is their number, S.
+// States returns the number of states of all kinds, S.
 func (s Shape) States() (n int) {
 	for _, k := range s.Kinds {
 		n += k
@@ -42,7 +48,7 @@ func (s Shape) States() (n int) {
 	return n
 }
 
-// Of is the range [low, high) of the states of a kind.
+// Of returns the range [low, high) of the states of a kind.
 func (s Shape) Of(kind int) (low, high int) {
 	for _, k := range s.Kinds[:kind] {
 		low += k
@@ -53,40 +59,41 @@ func (s Shape) Of(kind int) (low, high int) {
 // maxFeatures bounds features times states times states: 1 GiB of weights.
 const maxFeatures = 1 << 27
 
-// Check says what is wrong with a shape.
+// Check returns an error if s is no shape: no kind, more than 8 kinds or 1024
+// states, flags of the wrong number, or features for more than 1 GiB of weights.
 func (s Shape) Check() error {
 	for _, k := range s.Kinds {
 		if k < 1 || k > 1<<10 {
-			return fmt.Errorf("a kind of %d states", k)
+			return fmt.Errorf("a kind has %d states: there must be 1 to %d", k, 1<<10)
 		}
 	}
 	n := s.States()
 	switch {
 	case len(s.Kinds) == 0 || len(s.Kinds) > 8 || n > 1<<10:
-		return fmt.Errorf("%d kinds with %d states", len(s.Kinds), n)
+		return fmt.Errorf("%d kinds with %d states: there must be 1 to 8 kinds with %d states at most", len(s.Kinds), n, 1<<10)
 	case len(s.Allowed) != n*n:
-		return fmt.Errorf("%d arcs of %d are told to be allowed or not", len(s.Allowed), n*n)
+		return fmt.Errorf("flags of %d arcs for %d states: %d are needed", len(s.Allowed), n, n*n)
 	case s.Features < 0 || s.ArcFeatures < 0 || s.Features > maxFeatures/n || s.ArcFeatures > maxFeatures/(n*n):
 		return fmt.Errorf("%d features of states and %d of arcs are too many for %d states", s.Features, s.ArcFeatures, n)
 	}
 	return nil
 }
 
-// Position is one of a sequence. Features that the shape does not know weigh
-// nothing.
+// Position is a position of a sequence. Features that the shape does not have
+// weigh nothing.
 type Position struct {
 	Kind  int
 	State sparse.Vector // features of the state at this position
 	Arc   sparse.Vector // of the arc to it; unused at the first
 }
 
-// Sequence is a sequence with its states.
+// Sequence is a sequence of positions with their states.
 type Sequence struct {
 	Positions []Position
 	States    []int // [T]
 }
 
-// Weights are those of all features:
+// Weights are the weights of all features:
 //
 //	State [Features*S]       at feature*S + state
 //	Arc   [ArcFeatures*S*S]  at (feature*S + prev)*S + cur; 0 where forbidden
@@ -95,32 +102,33 @@ type Weights struct {
 	State, Arc []float64
 }
 
-// NewWeights returns weights that are all 0.
+// NewWeights returns weights of 0 for all features of a shape.
 func NewWeights(s Shape) *Weights {
 	n := s.States()
 	return &Weights{Shape: s, State: make([]float64, s.Features*n), Arc: make([]float64, s.ArcFeatures*n*n)}
 }
 
-// Check says what is wrong with weights, such as those read from a file.
+// Check returns an error if w cannot be used, for example after reading it from
+// a file: a wrong shape, a wrong number of weights, or one that is not finite.
 func (w *Weights) Check() error {
 	if err := w.Shape.Check(); err != nil {
 		return err
 	}
 	n := w.States()
 	if len(w.State) != w.Features*n || len(w.Arc) != w.ArcFeatures*n*n {
-		return fmt.Errorf("%d and %d weights of %d and %d features", len(w.State), len(w.Arc), w.Features, w.ArcFeatures)
+		return fmt.Errorf("%d weights of %d state features and %d of %d arc features", len(w.State), w.Features, len(w.Arc), w.ArcFeatures)
 	}
 	for _, list := range [][]float64{w.State, w.Arc} {
 		for _, x := range list {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return fmt.Errorf("a weight that is %v", x)
+				return fmt.Errorf("a weight is %v: it must be a finite number", x)
 			}
 		}
 	}
 	return nil
 }
 
-// Emit adds to dst, of the states of a kind, the log potentials of state
+// Emit adds to dst, [K] over the states of a kind, the log potentials of state
 // features: dst(y) += U·u(y).
 func (w *Weights) Emit(dst []float64, kind int, features sparse.Vector) {
 	n := w.States()
@@ -135,8 +143,8 @@ func (w *Weights) Emit(dst []float64, kind int, features sparse.Vector) {
 	}
 }
 
-// Cross adds to dst, [K·K'] of the states of kinds from and to, the log
-// potentials of arc features, and puts −Inf where an arc is forbidden.
+// Cross adds to dst, [K*K'] over the states of kinds from and to, the log
+// potentials of arc features, and sets it to −Inf where an arc is forbidden.
 func (w *Weights) Cross(dst []float64, from, to int, features sparse.Vector) {
 	n := w.States()
 	fromLow, fromHigh := w.Of(from)
@@ -161,22 +169,23 @@ func (w *Weights) Cross(dst []float64, from, to int, features sparse.Vector) {
 	}
 }
 
-// Forward writes to alpha, of the states of the position, from that before
-// (nil at the first position) and the log potentials:
+// Forward writes to alpha, [K] over the states of a position, the forward
+// probabilities, given those of the previous position (nil at the first) and the
+// log potentials of the arcs [K'*K] and of the states [K]:
 //
-//	α_t(y) ∝ Σ_y' α_{t−1}(y')·e^{arcs(y',y) + states(y)},  made to sum to 1
+//	α_t(y) ∝ Σ_y' α_{t−1}(y')·e^{arcs(y',y) + states(y)},  normalised to sum to 1
 //
-// all ones before the first position. It returns the logarithm of the divisor;
-// where nothing is possible that is −Inf and alpha is uniform.
+// It returns the logarithm of the divisor. If no state is possible, it returns
+// −Inf and alpha is uniform.
 //
-// Source: Vydiswaran & Sarawagi 2005, equation 6 (P7), renormalised so that no
-// path is too long for the numbers; no ratio of its values changes.
+// Source: Vydiswaran & Sarawagi 2005, equation 6, with α_0 = 1, normalised at
+// each position so that long paths do not underflow; ratios do not change.
 func Forward(alpha, before, arcs, states []float64) float64 {
-	k, highest := len(alpha), math.Inf(-1)
+	k := len(alpha)
 	for j := range alpha {
 		x := states[j]
 		if before != nil {
-			// In logarithms up to the greatest term, as potentials may be hundreds.
+			// Terms are divided by the largest before exp: potentials may be hundreds.
 			most := math.Inf(-1)
 			for i, a := range before {
 				if a > 0 {
@@ -197,34 +206,26 @@ func Forward(alpha, before, arcs, states []float64) float64 {
 			}
 		}
 		alpha[j] = x
-		highest = max(highest, x)
 	}
-	if math.IsInf(highest, -1) || math.IsNaN(highest) {
+	logZ := logsum.Softmax(alpha)
+	if math.IsInf(logZ, -1) {
 		for j := range alpha {
 			alpha[j] = 1 / float64(k)
 		}
-		return math.Inf(-1)
 	}
-	sum := 0.
-	for j, x := range alpha {
-		alpha[j] = math.Exp(x - highest)
-		sum += alpha[j]
-	}
-	for j := range alpha {
-		alpha[j] /= sum
-	}
-	return highest + math.Log(sum)
+	return logZ
 }
 
-// Best writes to delta, of the states of the position, from that before (nil
-// at the first):
+// Best writes to delta, [K] over the states of a position, the log scores of the
+// best paths to them, given those of the previous position (nil at the first)
+// and log potentials as in Forward:
 //
 //	δ_t(y) = max_y' δ_{t−1}(y') + arcs(y',y) + states(y)
 //
-// less its greatest value, which is then 0; no order changes. from, nil or
-// shaped as delta, is given the y' of each maximum.
+// less its largest value, which is then 0; the order does not change. from is
+// nil, or has the shape of delta and receives the y' of each maximum.
 //
-// Source: Vydiswaran & Sarawagi 2005, equation 2 (P3): δ is 0 before the first
+// Source: Vydiswaran & Sarawagi 2005, equation 2, with δ = 0 before the first
 // position.
 func Best(delta, before, arcs, states []float64, from []int) {
 	k, highest := len(delta), math.Inf(-1)
@@ -246,16 +247,17 @@ func Best(delta, before, arcs, states []float64, from []int) {
 	}
 	for j := range delta {
 		if delta[j] -= highest; !(delta[j] >= floor) {
-			delta[j] = floor // also where nothing is possible: it stays a number
+			delta[j] = floor // also if no state is possible, so that delta stays finite
 		}
 	}
 }
 
-// floor is what no path is worth, in nats: small enough for any choice, and a
-// finite float32.
+// floor is the least log score, in nats, given to states that no path reaches:
+// far below any other, and a finite float32.
 const floor = -1e30
 
-// Label is the likeliest states of a whole sequence, by Viterbi.
+// Label returns the likeliest states of a whole sequence, [T], by the Viterbi
+// algorithm.
 func (w *Weights) Label(positions []Position) []int {
 	T := len(positions)
 	states, back := make([]int, T), make([][]int, T)
@@ -287,7 +289,7 @@ func (w *Weights) Label(positions []Position) []int {
 	return states
 }
 
-// LogLikelihood is log p(states|positions) of a sequence, in nats.
+// LogLikelihood returns log p(states|positions) of a sequence, in nats.
 func (w *Weights) LogLikelihood(q Sequence) float64 {
 	var before []float64
 	value := 0.
@@ -310,16 +312,17 @@ func (w *Weights) LogLikelihood(q Sequence) float64 {
 	return value
 }
 
-// Options of Train. The zero value of a field is its default.
+// Options of Train. The zero value of each field is its default.
 type Options struct {
 	Variance   float64 // σ² of the Gaussian prior of each weight, > 0; 0 = 10
 	Iterations int     // at most; 0 = 100
 	Tolerance  float64 // see optim.Options
-	// Progress is told of each iteration; nil = nobody.
+	// Progress is called after every iteration, and once before the first;
+	// nil = none.
 	Progress func(optim.Iteration)
 }
 
-// Trace is how training went.
+// Trace records the course of training.
 type Trace struct {
 	Curve  []float64 // log-likelihood less prior after each iteration, the start first; nats
 	Status optim.Status
@@ -328,11 +331,11 @@ type Trace struct {
 // ErrNone is the error of Train for a training set without a sequence.
 var ErrNone = errors.New("no sequence to learn from")
 
-// Train finds the weights that maximise Σ log p(states|positions) − Σ w²/2σ²
-// by L-BFGS from 0. It fails on sequences that the shape does not allow, and
-// with ctx's error when that is cancelled.
+// Train returns the weights that maximise Σ log p(states|positions) − Σ w²/2σ²,
+// found by L-BFGS from 0. The errors are ErrNone, one that names a sequence which
+// the shape does not allow, and, when ctx is cancelled, that of ctx.
 //
-// Vectors that share their memory are computed once.
+// Vectors that share their memory are multiplied once.
 func Train(ctx context.Context, sequences []Sequence, shape Shape, o Options) (*Weights, Trace, error) {
 	if err := check(sequences, shape); err != nil {
 		return nil, Trace{}, err
@@ -358,7 +361,7 @@ func Train(ctx context.Context, sequences []Sequence, shape Shape, o Options) (*
 	}
 	trace.Status = result.Status
 	if result.Status == optim.Undefined {
-		return nil, trace, errors.New("the likelihood is no number: the values of features are too great")
+		return nil, trace, errors.New("the likelihood is not a number: the values of the features are too large; scale them to about 1")
 	}
 	w := NewWeights(shape)
 	copy(w.State, x)
@@ -376,14 +379,14 @@ func check(sequences []Sequence, s Shape) error {
 	n := s.States()
 	for i, q := range sequences {
 		if len(q.Positions) == 0 || len(q.States) != len(q.Positions) {
-			return fmt.Errorf("sequence %d: %d states of %d positions", i, len(q.States), len(q.Positions))
+			return fmt.Errorf("sequence %d has %d states for %d positions", i, len(q.States), len(q.Positions))
 		}
 		for t, p := range q.Positions {
 			if p.Kind < 0 || p.Kind >= len(s.Kinds) {
 				return fmt.Errorf("sequence %d, position %d: there is no kind %d", i, t, p.Kind)
 			}
 			if low, high := s.Of(p.Kind); q.States[t] < low || q.States[t] >= high {
-				return fmt.Errorf("sequence %d, position %d: state %d is none of kind %d", i, t, q.States[t], p.Kind)
+				return fmt.Errorf("sequence %d, position %d: kind %d has no state %d", i, t, p.Kind, q.States[t])
 			}
 			if t > 0 && !s.Allowed[q.States[t-1]*n+q.States[t]] {
 				return fmt.Errorf("sequence %d, position %d: state %d may not follow state %d", i, t, q.States[t], q.States[t-1])

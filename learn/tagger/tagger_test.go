@@ -11,9 +11,9 @@ import (
 	"github.com/waggle-crawler/waggle/learn/tagger"
 )
 
-// made returns a shape of two kinds, 2 and 3 states, that alternate, weights
-// that are chance, and sequences.
-func made(seed uint64) (*tagger.Weights, []tagger.Sequence) {
+// example returns random weights over two kinds that alternate, of 2 and 3
+// states, and random sequences.
+func example(seed uint64) (*tagger.Weights, []tagger.Sequence) {
 	chance := rand.New(rand.NewPCG(seed, 1))
 	s := tagger.Shape{Kinds: []int{2, 3}, Allowed: make([]bool, 25), Features: 4, ArcFeatures: 2}
 	for i := range 5 {
@@ -92,11 +92,11 @@ func enumerate(w *tagger.Weights, positions []tagger.Position, do func(states []
 	from(0)
 }
 
-// P3, P7: Z, the labels and the forward weights are those of enumerating every
-// labelling.
-func TestP3Enumeration(t *testing.T) {
+// Z, the labels and the forward probabilities equal those of enumerating every
+// labelling (Vydiswaran & Sarawagi 2005, equations 2 and 6).
+func TestEnumeration(t *testing.T) {
 	for seed := range uint64(20) {
-		w, seqs := made(seed)
+		w, seqs := example(seed)
 		for _, q := range seqs {
 			z, best := 0., math.Inf(-1)
 			var likeliest []int
@@ -142,9 +142,9 @@ func TestP3Enumeration(t *testing.T) {
 	}
 }
 
-// The gradient is the change of the objective, by finite differences (R2).
+// The gradient equals finite differences of the objective.
 func TestGradient(t *testing.T) {
-	w, seqs := made(7)
+	w, seqs := example(7)
 	x := append(append([]float64(nil), w.State...), w.Arc...)
 	value, grad := tagger.Objective(seqs, w.Shape, 10, x)
 	want := 0.
@@ -171,14 +171,14 @@ func TestGradient(t *testing.T) {
 	}
 }
 
-// What was drawn from a field is labelled as well by the one learnt of it; the
+// A field learnt from samples of another labels as well as that one; the
 // objective never falls; the same set gives the same weights.
 func TestTrain(t *testing.T) {
-	truth, _ := made(3)
+	truth, _ := example(3)
 	chance := rand.New(rand.NewPCG(9, 9))
 	var seqs []tagger.Sequence
 	for seed := range uint64(150) {
-		_, more := made(seed)
+		_, more := example(seed)
 		for _, q := range more {
 			// A draw by enumeration.
 			z := 0.
@@ -220,9 +220,10 @@ func TestTrain(t *testing.T) {
 	}
 }
 
-// P11: without arc features each position is classified by itself.
-func TestP11MaximumEntropy(t *testing.T) {
-	w, seqs := made(4)
+// Without arc features each position is classified by itself: maximum entropy,
+// the baseline of Vydiswaran & Sarawagi 2005, section 4.2.
+func TestMaximumEntropy(t *testing.T) {
+	w, seqs := example(4)
 	s := w.Shape
 	s.ArcFeatures = 0
 	for i := range s.Allowed {
@@ -244,7 +245,7 @@ func TestP11MaximumEntropy(t *testing.T) {
 }
 
 func TestBadSequences(t *testing.T) {
-	w, seqs := made(1)
+	w, seqs := example(1)
 	if _, _, err := tagger.Train(context.Background(), nil, w.Shape, tagger.Options{}); !errors.Is(err, tagger.ErrNone) {
 		t.Errorf("no sequence: %v", err)
 	}

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/parse"
-	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/teach/asking"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/train"
@@ -214,7 +214,7 @@ func (t *trial) f1(b *testing.B, set, test []paths.Path) float64 {
 	if err != nil {
 		b.Fatal(err)
 	}
-	g, err := score.NewGuide(f, score.GuideOptions{})
+	g, err := guide.New(f, guide.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

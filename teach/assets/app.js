@@ -1,9 +1,8 @@
 // The controls of waggle teach. All that comes from pages is put in place as
 // text, never as markup. The server holds what is true; here it is only drawn.
 
-const base = location.pathname.replace(/[^/]*$/, "");
-const token = base.split("/")[1];
-const $ = (id) => document.getElementById(id);
+import { $, ask, el, token } from "./controls.js";
+
 const frame = $("page");
 
 let state = null;
@@ -12,30 +11,6 @@ let acting = 0; // actions that fetch
 let handled = 0; // the last view of its own doing that was told to the server
 let deaf = false; // the server did not answer
 let noticed; // what the server told last
-
-// el makes an element; what it holds is text or elements.
-function el(name, props = {}, ...children) {
-  const e = document.createElement(name);
-  for (const [key, value] of Object.entries(props)) {
-    if (key in e && !key.includes("-")) e[key] = value;
-    else if (value !== false && value != null) e.setAttribute(key, value);
-  }
-  e.append(...children);
-  return e;
-}
-
-// ask speaks to the server, and returns its new state.
-async function ask(name, body, signal) {
-  const answer = await fetch("/do/" + name, {
-    method: body ? "POST" : "GET",
-    headers: { "Waggle-Token": token, ...(body && { "Content-Type": "application/json" }) },
-    body: body && JSON.stringify(body),
-    signal,
-  });
-  const said = await answer.json();
-  if (!answer.ok) throw new Error(said.error);
-  return said;
-}
 
 // act does something and draws what came of it; while pages are fetched the
 // page is dimmed.

@@ -1,6 +1,6 @@
 // Package paths holds what a person shows a crawler by clicking: ways through
 // sites, with names on some of the pages (Vydiswaran & Sarawagi 2005, section
-// 1.2; item P1).
+// 1.2).
 //
 // The life of a path: shown (in `waggle teach`, by hand, or imported from click
 // trails) → kept in a file (file.go) → read → checked (check.go), which leaves
@@ -97,7 +97,7 @@ func (p *Path) Ending() string {
 }
 
 // Positive tells whether p shows the way to a goal: its last label is Goal
-// (item P1).
+// (section 2.4.1).
 func (p *Path) Positive() bool { return p.Ending() == Goal }
 
 // State is what a page is along a path: it bears a label, or lies before the
@@ -116,7 +116,7 @@ func (s State) String() string {
 }
 
 // States gives each page of p its state: its label, or the prefix state of the
-// next label behind it (item P1). Pages behind the last label have none, so
+// next label behind it (section 1.2). Pages behind the last label have none, so
 // the result may be shorter than p.Steps; without any label it is empty.
 //
 //	steps   /      /dept   /courses   /cs101   /cs101/notes

@@ -26,9 +26,8 @@ func read(t *testing.T, file string) []Path {
 	return set
 }
 
-// TestStatesP1 checks the states of unlabelled pages and which paths are
-// positive (VS05, item P1).
-func TestStatesP1(t *testing.T) {
+// The states of unlabelled pages, and which paths are positive (section 2.4.1).
+func TestStates(t *testing.T) {
 	for _, c := range []struct {
 		labels   string // of the pages in turn, "-" = none
 		states   string

@@ -235,7 +235,8 @@ func Parent(path string) string {
 //
 //	/ /Computers /Computers/Software
 //
-// They are the topic features of CPS02, section 3.8 (item A5).
+// They are the topic features of Chakrabarti, Punera & Subramanyam 2002, section
+// 3.8.
 func Prefixes(path string) []string {
 	var out []string
 	for p := path; p != ""; p = Parent(p) {
@@ -323,17 +324,17 @@ func Open(name string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if string(head) != "\x1f\x8b" {
-		return opened{in, f}, nil
+		return stream{in, f}, nil
 	}
 	z, err := gzip.NewReader(in)
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return opened{z, f}, nil
+	return stream{z, f}, nil
 }
 
-type opened struct {
+type stream struct {
 	io.Reader
 	io.Closer
 }

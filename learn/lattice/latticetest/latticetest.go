@@ -1,5 +1,5 @@
-// Package latticetest makes labelled sequences to try learners on: walks over a
-// web that is a function of a seed.
+// Package latticetest makes labelled sequences for tests and benchmarks of
+// models over lattices: walks over a synthetic web that is a function of a seed.
 package latticetest
 
 import (
@@ -10,26 +10,26 @@ import (
 	"github.com/waggle-crawler/waggle/learn/sparse"
 )
 
-// Options of Walks. Zeros stand for what is said with each.
+// Options of Walks. The zero value of each field is its default.
 type Options struct {
-	Sequences int  // 12000
-	Length    int  // mean; lengths are uniform from 2 to 2·Length−2; 5
-	States    int  // 5
-	Pages     int  // of the web: 3000; negative = each position is a page of its own
-	Words     int  // of pages, of anchors of in-links and of anchors of out-links together: 2078
-	PerPage   int  // words that a page has, at most: 36
-	Links     int  // out of a page: 12
+	Sequences int  // 0 = 12000
+	Length    int  // mean; lengths are uniform from 2 to 2·Length−2; 0 = 5
+	States    int  // 0 = 5
+	Pages     int  // of the web; 0 = 3000; negative = each position is a page of its own
+	Words     int  // of pages, of anchors of in-links and of anchors of out-links together; 0 = 2078
+	PerPage   int  // words of a page, at most; 0 = 36
+	Links     int  // out of a page; 0 = 12
 	All       bool // every arc is allowed, not only those of lattice.Hops
 	Binary    bool // only observations whose value is 1
 }
 
-// Walks is a training set of the form of Liu & Milios 2010: sequences of pages
-// with their hop distances to a target, and observations of a page (bias, two
-// similarities, words), of the link that led there and of the link that leads
-// on (one flag each, words of anchors). Word numbers fall off as Zipf's law
-// has it; a share of the words of a page or link tells of its state.
+// Walks returns a training set of the form of Liu & Milios 2010: sequences of
+// pages with their hop distances to a target, and observations of a page (bias,
+// two similarities, words), of the link that led to it and of the link that
+// leads on (one flag each, words of anchors). Word frequencies follow Zipf's
+// law; one word in ten of a page or link depends on its state.
 //
-// cuts are where observations of pages, of in-links and of out-links part.
+// cuts are the observations at which those of in-links and of out-links begin.
 func Walks(seed uint64, o Options) (sequences []lattice.Sequence, shape lattice.Shape, cuts []uint32) {
 	set := func(x *int, standard int) {
 		if *x == 0 {
@@ -99,7 +99,7 @@ func (w *web) build() {
 	}
 }
 
-// link from a page leads to a page whose state may follow.
+// link returns a link from a page to one whose state may follow.
 func (w *web) link(from int) link {
 	for {
 		to := w.random.IntN(len(w.pages))
@@ -120,21 +120,21 @@ func (w *web) content(state int) []sparse.Entry {
 	return w.words(entries, w.page, w.PerPage, state)
 }
 
-// words adds some words of a block: one in ten such as pages in a state, or in
-// one next to it, have, the others any. One in three links has its flag, the observation
-// before the block.
+// words adds some words of a block. One in ten is a word typical of pages in
+// this state or in one next to it; the others are any. One in three links has
+// its flag, the observation before the block.
 func (w *web) words(entries []sparse.Entry, b block, most, state int) []sparse.Entry {
 	if b != w.page && w.random.IntN(3) == 0 {
 		entries = append(entries, sparse.Entry{ID: uint32(b.first - 1), Value: 1})
 	}
-	had := map[int]bool{}
+	present := map[int]bool{}
 	for range most/2 + w.random.IntN(most/2+1) {
 		word := int(float64(b.n) * math.Pow(w.random.Float64(), 3))
 		if w.random.IntN(10) == 0 {
 			word = word/w.States*w.States + min(max(state+w.random.IntN(3)-1, 0), w.States-1)
 		}
-		if word < b.n && !had[word] {
-			had[word] = true
+		if word < b.n && !present[word] {
+			present[word] = true
 			entries = append(entries, sparse.Entry{ID: uint32(b.first + word), Value: 1})
 		}
 	}

@@ -1,4 +1,4 @@
-package teach
+package harmless_test
 
 import (
 	"bufio"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/parse"
+	. "github.com/waggle-crawler/waggle/teach/harmless"
+	"github.com/waggle-crawler/waggle/teach/harmless/harmlesstest"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -21,7 +23,7 @@ import (
 func TestRecordedPages(t *testing.T) {
 	dir := os.Getenv("WAGGLE_WEBS")
 	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "webs")
+		dir = filepath.Join("..", "..", "..", "shared", "webs")
 	}
 	parser := parse.New(parse.Options{Analyzer: text.NewAnalyzer()})
 	path := func(int) string { return "/page/CAP/1/1" }
@@ -60,16 +62,16 @@ func TestRecordedPages(t *testing.T) {
 				continue
 			}
 			pages++
-			s := showing{linkPath: path, resourcePath: path, styles: true, images: true}.show(p, utf8Of(p, []byte(k.Body)))
-			if err := harmless(string(s.html), "CAP"); err != nil {
+			s := Options{LinkPath: path, ResourcePath: path, Styles: true, Images: true}.Show(p, Decode(p, []byte(k.Body)))
+			if err := harmlesstest.Check(string(s.HTML), "CAP"); err != nil {
 				t.Errorf("%s: %v", u, err)
 			}
-			for _, l := range s.links {
+			for _, l := range s.Links {
 				links++
-				if l.ordinal > 0 {
+				if l.Ordinal > 0 {
 					found++
-					if p.Links[l.ordinal-1].URL != l.url {
-						t.Errorf("%s: link to %s was taken for the one to %s", u, l.url, p.Links[l.ordinal-1].URL)
+					if p.Links[l.Ordinal-1].URL != l.URL {
+						t.Errorf("%s: link to %s was taken for the one to %s", u, l.URL, p.Links[l.Ordinal-1].URL)
 					}
 				}
 			}
@@ -95,6 +97,6 @@ func BenchmarkShow(b *testing.B) {
 	path := func(int) string { return "/page/CAP/1/1" }
 	b.SetBytes(int64(len(src)))
 	for b.Loop() {
-		showing{linkPath: path, resourcePath: path, styles: true}.show(p, src)
+		Options{LinkPath: path, ResourcePath: path, Styles: true}.Show(p, src)
 	}
 }

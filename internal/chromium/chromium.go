@@ -1,4 +1,6 @@
-package teach
+// Package chromium drives a real browser, for tests of local pages. Where there is
+// none, tests are skipped, and say so.
+package chromium
 
 import (
 	"bufio"
@@ -13,15 +15,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-// browser drives a real Chromium over its debugging pipe: commands as JSON on
+// Browser drives a real Chromium over its debugging pipe: commands as JSON on
 // its file descriptor 3, answers on 4, each ended by a zero byte.
-type browser struct {
+type Browser struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -31,7 +34,7 @@ type browser struct {
 	next    int
 	waiting map[int]chan answer
 	session string
-	outside []string // addresses beyond this machine that the browser asked for
+	outside []string // addresses that the browser asked its proxy for
 }
 
 type answer struct {
@@ -42,10 +45,10 @@ type answer struct {
 // patience bounds each wait for the browser.
 const patience = 30 * time.Second
 
-// openBrowser starts Chromium on an empty page of 1280×800, or skips the test
+// Open starts Chromium on an empty page of 1280×800, or skips the test
 // where there is none. Its way out is a proxy that keeps what was asked for and
 // answers nothing.
-func openBrowser(t *testing.T) *browser {
+func Open(t *testing.T) *Browser {
 	t.Helper()
 	var program string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -68,7 +71,7 @@ func openBrowser(t *testing.T) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &browser{t: t, in: to, done: make(chan struct{}), waiting: map[int]chan answer{}}
+	b := &Browser{t: t, in: to, done: make(chan struct{}), waiting: map[int]chan answer{}}
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.mu.Lock()
 		b.outside = append(b.outside, r.Method+" "+r.Host+r.URL.Path)
@@ -105,20 +108,20 @@ func openBrowser(t *testing.T) *browser {
 	var targets struct {
 		TargetInfos []struct{ TargetID, Type string }
 	}
-	b.call("Target.getTargets", nil, &targets)
+	b.Call("Target.getTargets", nil, &targets)
 	for _, x := range targets.TargetInfos {
 		if x.Type == "page" {
 			var s struct{ SessionID string }
-			b.call("Target.attachToTarget", map[string]any{"targetId": x.TargetID, "flatten": true}, &s)
+			b.Call("Target.attachToTarget", map[string]any{"targetId": x.TargetID, "flatten": true}, &s)
 			b.session = s.SessionID
 		}
 	}
-	b.call("Page.enable", nil, nil)
-	b.call("Runtime.enable", nil, nil)
+	b.Call("Page.enable", nil, nil)
+	b.Call("Runtime.enable", nil, nil)
 	return b
 }
 
-func (b *browser) read(from io.Reader) {
+func (b *Browser) read(from io.Reader) {
 	defer close(b.done)
 	r := bufio.NewReader(from)
 	for {
@@ -142,15 +145,15 @@ func (b *browser) read(from io.Reader) {
 	}
 }
 
-// call sends a command and waits for its result.
-func (b *browser) call(method string, params, result any) {
+// Call sends a command and waits for its result.
+func (b *Browser) Call(method string, params, result any) {
 	b.t.Helper()
 	if err := b.try(method, params, result); err != nil {
 		b.t.Fatalf("%s: %v", method, err)
 	}
 }
 
-func (b *browser) try(method string, params, result any) error {
+func (b *Browser) try(method string, params, result any) error {
 	b.mu.Lock()
 	b.next++
 	id, c := b.next, make(chan answer, 1)
@@ -182,25 +185,25 @@ func (b *browser) try(method string, params, result any) error {
 	}
 }
 
-// eval is the value of a JavaScript expression in the controls, as JSON.
-func (b *browser) eval(expression string) string {
+// Eval is the value of a JavaScript expression in the controls, as JSON.
+func (b *Browser) Eval(expression string) string {
 	b.t.Helper()
 	var r struct {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails *struct{ Text string }
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &r)
+	b.Call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &r)
 	if r.ExceptionDetails != nil {
 		b.t.Fatalf("%s: %s", expression, r.ExceptionDetails.Text)
 	}
 	return string(r.Result.Value)
 }
 
-// until waits for an expression to be true: it is looked at whenever the
+// Until waits for an expression to be true: it is looked at whenever the
 // document changes, and now and then for what changes without it.
-func (b *browser) until(expression string) {
+func (b *Browser) Until(expression string) {
 	b.t.Helper()
-	ok := b.eval(fmt.Sprintf(`new Promise(done => {
+	ok := b.Eval(fmt.Sprintf(`new Promise(done => {
 		const is = () => { try { return !!(%s); } catch { return false; } };
 		const end = (was) => { seen.disconnect(); clearInterval(again); clearTimeout(late); done(was); };
 		const look = () => { if (is()) end(true); };
@@ -209,14 +212,14 @@ func (b *browser) until(expression string) {
 		look();
 	})`, expression, patience.Milliseconds()*2/3))
 	if ok != "true" {
-		b.shoot("failed")
-		b.t.Fatalf("never true: %s\nnotice: %s", expression, b.eval(`document.getElementById("notice")?.textContent`))
+		b.Shoot("failed")
+		b.t.Fatalf("never true: %s\nnotice: %s", expression, b.Eval(`document.getElementById("notice")?.textContent`))
 	}
 }
 
 // send sends a command whose answer nobody waits for: one about the mouse is
 // answered when the page under it has seen it, which may be gone by then.
-func (b *browser) send(method string, params any) {
+func (b *Browser) send(method string, params any) {
 	b.t.Helper()
 	m, err := json.Marshal(map[string]any{"id": 1 << 30, "method": method, "params": params, "sessionId": b.session})
 	if err == nil {
@@ -229,16 +232,16 @@ func (b *browser) send(method string, params any) {
 	}
 }
 
-// click presses the mouse at a place of the window.
-func (b *browser) click(x, y float64) {
+// Click presses the mouse at a place of the window.
+func (b *Browser) Click(x, y float64) {
 	b.t.Helper()
 	for _, kind := range []string{"mouseMoved", "mousePressed", "mouseReleased"} {
 		b.send("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1})
 	}
 }
 
-// press types one key.
-func (b *browser) press(key string) {
+// Press types one key.
+func (b *Browser) Press(key string) {
 	b.t.Helper()
 	for _, kind := range []string{"keyDown", "keyUp"} {
 		p := map[string]any{"type": kind, "key": key}
@@ -251,19 +254,19 @@ func (b *browser) press(key string) {
 		case "Backspace":
 			p["windowsVirtualKeyCode"] = 8
 		}
-		b.call("Input.dispatchKeyEvent", p, nil)
+		b.Call("Input.dispatchKeyEvent", p, nil)
 	}
 }
 
-// shoot keeps a picture of the window in the folder WAGGLE_SHOTS, if that is
+// Shoot keeps a picture of the window in the folder WAGGLE_SHOTS, if that is
 // set.
-func (b *browser) shoot(name string) {
+func (b *Browser) Shoot(name string) {
 	dir := os.Getenv("WAGGLE_SHOTS")
 	if dir == "" {
 		return
 	}
 	var r struct{ Data string }
-	b.call("Page.captureScreenshot", map[string]any{"format": "png"}, &r)
+	b.Call("Page.captureScreenshot", map[string]any{"format": "png"}, &r)
 	png, err := base64.StdEncoding.DecodeString(r.Data)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, strings.ReplaceAll(name, "/", "-")+".png"), png, 0o644)
@@ -271,4 +274,24 @@ func (b *browser) shoot(name string) {
 	if err != nil {
 		b.t.Error(err)
 	}
+}
+
+// Outside lists what the browser asked its proxy for so far, as method, host and
+// path: addresses beyond this machine.
+func (b *Browser) Outside() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.outside)
+}
+
+// Resize makes the window of a width and height in pixels; dark asks pages for
+// their dark colours.
+func (b *Browser) Resize(width, height int, dark bool) {
+	b.t.Helper()
+	b.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	b.Call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }

@@ -1,4 +1,7 @@
-package score
+// Package guide leads along paths through a site, as a model of labelled paths has
+// learnt them: it says what each page is taken for and what each link is worth.
+// Scorers, foragers and those who ask for labels share it.
+package guide
 
 import (
 	"encoding/binary"
@@ -6,22 +9,23 @@ import (
 	"math"
 	"slices"
 
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/learn/tagger"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Guide leads along paths through a site as labelled paths have taught: it says
-// which page one stands on, and what each link from there is worth. It is
-// immutable and safe for concurrent use.
+// Guide follows paths through a site by a model of labelled paths: it says which
+// page a path has reached, and what each link from there is worth. It is immutable
+// and safe for concurrent use.
 //
 //	page      link                page           link
 //	Begin ─►  Links, Rate  ─►  Follow ─►  Links, Rate …
 //	α, δ of   worth of what       α, δ, label
 //	the page  it leads to
 //
-// Source: Vydiswaran & Sarawagi 2005, section 3 (P7–P9).
+// Source: Vydiswaran & Sarawagi 2005, section 3.
 type Guide struct {
 	paths *model.Paths
 	worth []float64 // of states of links, [P]; in model A of those of pages
@@ -30,19 +34,19 @@ type Guide struct {
 	arcs  [2][]float64
 }
 
-// GuideOptions are those of NewGuide.
-type GuideOptions struct {
-	// Printed takes rewards as the paper prints them (P5, P6); the default is V,
-	// discounted by the way that is left (vstd).
+// Options say by which rewards a guide goes.
+type Options struct {
+	// Printed takes rewards as the paper prints them, equations 3 to 5; the default
+	// are rewards discounted by the distance to the goal.
 	Printed bool
-	// Endless takes the links of a page for what they are worth, as the paper
-	// does; the default is that times the probability that a path goes on from
-	// there, see model.Paths. Printed rewards are always Endless.
+	// Endless takes the worth of a link as in equation 7; the default is that times
+	// the probability that a path goes on from its page, see model.Paths. Printed
+	// rewards are always Endless.
 	Endless bool
 }
 
-// NewGuide makes a guide of a model of kind paths.
-func NewGuide(f *model.File, o GuideOptions) (*Guide, error) {
+// New makes a guide of a model of kind paths.
+func New(f *model.File, o Options) (*Guide, error) {
 	m, err := model.Of[*model.Paths](f, model.PathLearner)
 	if err != nil {
 		return nil, err
@@ -67,9 +71,9 @@ func NewGuide(f *model.File, o GuideOptions) (*Guide, error) {
 	return g, nil
 }
 
-// Place is where one stands on a path: what the page is, by all paths of states
-// together (α, sums to 1) and by the best one (δ, at most 0, which is the best).
-// The zero Place is before the first page, where nothing is known.
+// Place is a position on a path: the belief over the states of the page, by all
+// paths of states together (α, sums to 1) and by the best one (δ, at most 0, which
+// is the best). The zero Place is before the first page, where nothing is known.
 type Place struct {
 	Alpha, Delta []float64 // [P]
 }
@@ -121,17 +125,17 @@ func (g *Guide) Follow(from Place, features []byte, p *web.Page) Place {
 	return g.arrive(from, g.link(room[:0], features), p)
 }
 
-// visit is the place of a page that was fetched by a link with these features
+// Visit is the place of a page that was fetched by a link with these features
 // and that memory, the bytes of a Place; without features, that of a seed.
-func (g *Guide) visit(features, memory []byte, p *web.Page) Place {
+func (g *Guide) Visit(features, memory []byte, p *web.Page) Place {
 	if len(features) == 0 {
 		return g.Begin(p)
 	}
 	return g.Follow(g.Place(memory), features, p)
 }
 
-// arrive takes α and δ one page on (P7, P3): over the state of the link, in
-// model B, and then over that of the page.
+// arrive takes α (equation 6) and δ (equation 2) one page on: over the state of the
+// link, in model B, and then over that of the page.
 func (g *Guide) arrive(from Place, link sparse.Vector, p *web.Page) Place {
 	n := len(g.paths.States)
 	emit := make([]float64, n)
@@ -156,8 +160,7 @@ func (g *Guide) arrive(from Place, link sparse.Vector, p *web.Page) Place {
 	return to
 }
 
-// Ahead is what a page is taken for before it is fetched, by the link to it
-// alone.
+// Ahead is the place of a page before it is fetched, by the link to it alone.
 func (g *Guide) Ahead(from Place, features []byte) Place {
 	var room [64]sparse.Entry
 	link := g.link(room[:0], features)
@@ -178,7 +181,7 @@ func (g *Guide) Ahead(from Place, features []byte) Place {
 func (g *Guide) Names() []model.PathState { return slices.Clone(g.paths.States) }
 
 // Alone is what a page is taken for by itself, without its path: the
-// probability of each state, [P], summing to 1 (P11).
+// probability of each state, [P], summing to 1 (section 4.3.2).
 func (g *Guide) Alone(p *web.Page) []float64 {
 	emit, alpha := make([]float64, len(g.paths.States)), make([]float64, len(g.paths.States))
 	g.paths.Alone.Emit(emit, model.PathPage, g.paths.Page(p))
@@ -198,8 +201,8 @@ func (g *Guide) overLink(from Place, link sparse.Vector) Place {
 	return to
 }
 
-// known is p, or a place of which nothing is known: α 1 for all states (P9, the
-// same as any other constant), δ 0.
+// known is p or, if p is zero, the place before the first page: α equal for all
+// states, where the paper has 1 (section 3.4), and δ 0.
 func (p Place) known(n int) Place {
 	if len(p.Alpha) == n && len(p.Delta) == n {
 		return p
@@ -211,7 +214,8 @@ func (p Place) known(n int) Place {
 	return p
 }
 
-// Rate is what a link is worth, in [0,1], seen from the place of its page (P8):
+// Rate is what a link is worth, in [0,1], seen from the place of its page (section
+// 3.3, equation 7):
 //
 //	Score(L) = Σ_y α(y)·R(y) / Σ_y α(y),   y over the states of links
 //
@@ -254,13 +258,13 @@ func mean(alpha, worth []float64) (sum float64) {
 }
 
 // Worth is what the page at a place is worth by the states it may be in, in
-// [0,1]: what P10 compares links with.
+// [0,1]: what section 4.4.3 compares links with.
 func (g *Guide) Worth(at Place) float64 {
 	return mean(at.known(len(g.paths.States)).Alpha, g.pages)
 }
 
 // State is the number and the name of the state that a page is taken for, with
-// the best path that led there: argmax δ (P9). Of equals it is the first.
+// the best path that led there: argmax δ (section 3.4). Of equals it is the first.
 func (g *Guide) State(at Place) (int, model.PathState) {
 	best := 0
 	for y, d := range at.Delta {
@@ -297,7 +301,7 @@ func (g *Guide) GoalAlone(p *web.Page) bool {
 
 // AppendBinary appends a place as α and δ [P], float32 LE each.
 func (p Place) AppendBinary(b []byte) ([]byte, error) {
-	return appendFloats(appendFloats(b, p.Alpha), p.Delta), nil
+	return wire.AppendFloat32s(wire.AppendFloat32s(b, p.Alpha), p.Delta), nil
 }
 
 // Place reads what AppendBinary wrote, or else is the zero Place.
@@ -307,7 +311,7 @@ func (g *Guide) Place(b []byte) Place {
 		return Place{}
 	}
 	p := Place{Alpha: make([]float64, n), Delta: make([]float64, n)}
-	if !readFloats(p.Alpha, b[:4*n]) || !readFloats(p.Delta, b[4*n:]) {
+	if !wire.ReadFloat32s(p.Alpha, b[:4*n]) || !wire.ReadFloat32s(p.Delta, b[4*n:]) {
 		return Place{}
 	}
 	sum := 0.
@@ -323,20 +327,20 @@ func (g *Guide) Place(b []byte) Place {
 	return p
 }
 
-// Join says how the worths of several links to one page become one (P8).
+// Join says how the worths of several links to one page become one (section 3.3).
 type Join int
 
 // The ways to join. The paper's sum has no bound, and rewards what every page
 // links to.
 const (
-	JoinMax Join = iota
-	JoinSum
-	JoinNoisyOr // 1 − Π (1 − worth)
+	Max Join = iota
+	Sum
+	NoisyOr // 1 − Π (1 − worth)
 )
 
 // ParseJoin reads the name of one: max, sum, noisy-or.
 func ParseJoin(s string) (Join, error) {
-	for j := JoinMax; j <= JoinNoisyOr; j++ {
+	for j := Max; j <= NoisyOr; j++ {
 		if j.String() == s {
 			return j, nil
 		}
@@ -349,9 +353,9 @@ func (j Join) String() string { return [...]string{"max", "sum", "noisy-or"}[j] 
 // Add is the worth of a page so far, with one more link.
 func (j Join) Add(sofar, worth float64) float64 {
 	switch j {
-	case JoinSum:
+	case Sum:
 		return sofar + worth
-	case JoinNoisyOr:
+	case NoisyOr:
 		return 1 - (1-sofar)*(1-worth)
 	}
 	return math.Max(sofar, worth)

@@ -1,4 +1,21 @@
-package teach
+// Package harmless shows pages that anybody may have written to the person at
+// this machine, on a local web page of ours, so that nothing in them can load,
+// run, move or ask for anything.
+//
+// Two kinds of document live at the server's one address:
+//
+//	/TOKEN/      the controls: ours, with script, and the only ones that know
+//	             the token
+//	/page/CAP/…  pages made harmless (Options.Show), in an iframe of the controls
+//	/load/CAP/…  their images and style sheets
+//	/do/…        what the controls ask for; the token is in a header
+//
+// A page has no script, lives in an opaque origin, can load nothing but its own
+// resources and can move its frame nowhere but along links that the server gave
+// it. A browser elsewhere on the machine reaches none of it: the Host header must
+// name the address listened on (so that no other name leads here), the Origin of
+// a request must be ours, and the token and CAP are drawn anew each time.
+package harmless
 
 import (
 	"bytes"
@@ -27,8 +44,8 @@ import (
 // of each page, which lets it load from nowhere but its own resources and
 // sandboxes it into an origin of its own; the third the iframe it is shown in.
 
-// elements maps the elements that are shown to what they are shown as.
-func elements() map[string]string {
+// shownElements maps the elements that are shown to what they are shown as.
+func shownElements() map[string]string {
 	m := map[string]string{
 		"listing": "pre", "form": "div", "button": "span",
 		"object": "span", "applet": "span", "video": "span", "audio": "span", "canvas": "span",
@@ -48,8 +65,8 @@ func void(name string) bool {
 	return name == "br" || name == "col" || name == "hr" || name == "wbr"
 }
 
-// attributes are those kept; all others say what to do or where to go.
-func attributes() map[string]bool {
+// keptAttributes are those kept; all others say what to do or where to go.
+func keptAttributes() map[string]bool {
 	m := map[string]bool{}
 	for a := range strings.FieldsSeq(`abbr align alink alt aria-hidden aria-label aria-level bgcolor border
 		cellpadding cellspacing class clear color colspan dir face headers height hidden hspace id lang link
@@ -58,6 +75,12 @@ func attributes() map[string]bool {
 		m[a] = true
 	}
 	return m
+}
+
+// Allowed are the elements that a shown page may have, by what they are in the page
+// itself, and the attributes that are kept.
+func Allowed() (elements map[string]string, attributes map[string]bool) {
+	return shownElements(), keptAttributes()
 }
 
 // Bounds of what is shown of a page.
@@ -71,48 +94,52 @@ const (
 	maxCSS       = 1 << 20 // bytes of a sheet
 )
 
-// shown is a page made harmless.
-type shown struct {
-	html      []byte
-	links     []shownLink
-	resources []resource
+// Page is a page made harmless.
+type Page struct {
+	HTML      []byte
+	Links     []Link
+	Resources []Resource
 }
 
-// shownLink is a link of a shown page. Its address there is linkPath(number).
-type shownLink struct {
-	url     web.URL
-	anchor  string
-	ordinal int // web.Link.Position + 1; 0 = not found among the page's links
+// Link is a link of a shown page. Its address there is Options.LinkPath of its
+// number.
+type Link struct {
+	URL     web.URL
+	Anchor  string
+	Ordinal int // web.Link.Position + 1; 0 = not found among the page's links
 }
 
-// resource is what a shown page loads besides itself.
-type resource struct {
-	url   web.URL
-	style bool // a style sheet, else an image
+// Resource is what a shown page loads besides itself.
+type Resource struct {
+	URL   web.URL
+	Style bool // a style sheet, else an image
 }
 
-// showing says how a page is shown.
-type showing struct {
-	linkPath     func(number int) string
-	resourcePath func(number int) string
-	styles       bool // show with the page's style sheets
-	images       bool // show images; else their texts
-	canon        web.Canon
-	// has tells which pages can be had; links to others are shown as dead. nil = all.
-	has func(web.URL) bool
+// Options say how a page is shown.
+type Options struct {
+	LinkPath     func(number int) string // nil: links lead nowhere
+	ResourcePath func(number int) string
+	Styles       bool // show with the page's style sheets
+	Images       bool // show images; else their texts
+	Canon        web.Canon
+	// Has tells which pages can be had; links to others are shown as dead. nil = all.
+	Has func(web.URL) bool
 }
 
-// show writes a page anew. src is its text in UTF-8.
-func (o showing) show(p *web.Page, src string) shown {
-	w := &writer{showing: o, page: p, elements: elements(), attributes: attributes(), tokens: xhtml.NewTokenizer(strings.NewReader(src))}
+// Show writes a page anew. src is its text in UTF-8, see Decode.
+func (o Options) Show(p *web.Page, src string) Page {
+	if strings.HasPrefix(p.MIME, "text/plain") {
+		return plain(p, src)
+	}
+	w := &writer{Options: o, page: p, elements: shownElements(), attributes: keptAttributes(), tokens: xhtml.NewTokenizer(strings.NewReader(src))}
 	w.run()
 	w.match()
-	return w.shown
+	return w.Page
 }
 
 type writer struct {
-	showing
-	shown
+	Options
+	Page
 	page                 *web.Page
 	elements             map[string]string
 	attributes           map[string]bool
@@ -166,13 +193,14 @@ func (w *writer) run() {
 		out.WriteString(`<p class="waggle-frame">The page goes on, too long to be shown whole.</p>`)
 	}
 	out.WriteString("\n</body></html>\n")
-	w.html = out.Bytes()
+	w.HTML = out.Bytes()
 }
 
 // ownStyle comes before the page's own, which may overrule it.
 const ownStyle = `:root{background:#fff;color:#111}` +
 	`.waggle-image{display:inline-block;padding:0 .4em;border:1px dashed #bbb;border-radius:3px;color:#777;font-size:.85em}` +
 	`a.waggle-dead,a.waggle-dead *{text-decoration:line-through dotted!important;color:#888!important;cursor:not-allowed!important}` +
+	`a.waggle-link{text-decoration:underline;cursor:default}` +
 	`.waggle-frame{font:1.1em sans-serif;margin:1em}`
 
 // rawText names elements whose content comes as one text token.
@@ -242,11 +270,11 @@ func (w *writer) start(t xhtml.Token) {
 		w.body.WriteString("<textarea disabled></textarea>")
 	case "link":
 		rel := strings.Fields(strings.ToLower(get("rel")))
-		if w.styles && slices.Contains(rel, "stylesheet") && !slices.Contains(rel, "alternate") {
+		if w.Styles && slices.Contains(rel, "stylesheet") && !slices.Contains(rel, "alternate") {
 			w.sheet(get("href"), get("media"))
 		}
 	case "style":
-		if w.styles {
+		if w.Styles {
 			fmt.Fprintf(&w.head, "<style>%s</style>", inlineCSS(raw))
 		}
 	case "xmp", "plaintext":
@@ -272,7 +300,7 @@ func (w *writer) keep(attrs []xhtml.Attribute) string {
 		}
 		seen[a.Key] = true
 		switch {
-		case a.Key == "style" && w.styles:
+		case a.Key == "style" && w.Styles:
 			fmt.Fprintf(&b, ` style="%s"`, html.EscapeString(cleanCSS(a.Val)))
 		case w.attributes[a.Key]:
 			fmt.Fprintf(&b, ` %s="%s"`, a.Key, html.EscapeString(a.Val))
@@ -289,7 +317,7 @@ func (w *writer) link(href, attrs string) {
 		fmt.Fprintf(&w.body, "<a%s>", attrs)
 		return
 	}
-	u, err := w.canon.Resolve(w.page.Base, href)
+	u, err := w.Canon.Resolve(w.page.Base, href)
 	if err != nil {
 		fmt.Fprintf(&w.body, `<a class="waggle-dead" title="waggle does not follow this">`)
 		return
@@ -298,26 +326,31 @@ func (w *writer) link(href, attrs string) {
 		fmt.Fprintf(&w.body, `<a href="#%s"%s>`, html.EscapeString(fragment), attrs)
 		return
 	}
-	if w.has != nil && !w.has(u) {
+	if w.Has != nil && !w.Has(u) {
 		fmt.Fprintf(&w.body, `<a class="waggle-dead" title="%s is not in the record">`, html.EscapeString(u.String()))
+		w.inLink = true
+		return
+	}
+	if w.LinkPath == nil {
+		fmt.Fprintf(&w.body, `<a class="waggle-link" title="%s">`, html.EscapeString(u.String()))
 		w.inLink = true
 		return
 	}
 	if !strings.Contains(attrs, ` title="`) {
 		attrs += fmt.Sprintf(` title="%s"`, html.EscapeString(u.String()))
 	}
-	fmt.Fprintf(&w.body, `<a href="%s"%s>`, html.EscapeString(w.linkPath(len(w.links))), attrs)
+	fmt.Fprintf(&w.body, `<a href="%s"%s>`, html.EscapeString(w.LinkPath(len(w.Links))), attrs)
 	w.inLink = true
-	w.links = append(w.links, shownLink{url: u})
+	w.Links = append(w.Links, Link{URL: u})
 }
 
 // image shows an image, or its text.
 func (w *writer) image(src, alt string, attrs []xhtml.Attribute) {
-	u, err := w.canon.Resolve(w.page.Base, src)
-	if w.images && err == nil && w.pictures < maxImages {
+	u, err := w.Canon.Resolve(w.page.Base, src)
+	if w.Images && err == nil && w.pictures < maxImages {
 		w.pictures++
-		fmt.Fprintf(&w.body, `<img src="%s"%s loading="lazy">`, html.EscapeString(w.resourcePath(len(w.resources))), w.keep(attrs))
-		w.resources = append(w.resources, resource{url: u})
+		fmt.Fprintf(&w.body, `<img src="%s"%s loading="lazy">`, html.EscapeString(w.ResourcePath(len(w.Resources))), w.keep(attrs))
+		w.Resources = append(w.Resources, Resource{URL: u})
 		return
 	}
 	alt = strings.TrimSpace(alt)
@@ -342,13 +375,13 @@ func (w *writer) input(kind, value string) {
 }
 
 func (w *writer) sheet(href, media string) {
-	u, err := w.canon.Resolve(w.page.Base, href)
+	u, err := w.Canon.Resolve(w.page.Base, href)
 	if err != nil || w.sheets == maxStyles || len(media) > maxAttribute {
 		return
 	}
 	w.sheets++
-	fmt.Fprintf(&w.head, `<link rel="stylesheet" href="%s" media="%s">`, html.EscapeString(w.resourcePath(len(w.resources))), html.EscapeString(media))
-	w.resources = append(w.resources, resource{url: u, style: true})
+	fmt.Fprintf(&w.head, `<link rel="stylesheet" href="%s" media="%s">`, html.EscapeString(w.ResourcePath(len(w.Resources))), html.EscapeString(media))
+	w.Resources = append(w.Resources, Resource{URL: u, Style: true})
 }
 
 // match finds shown links among the page's own, to know what the crawler reads
@@ -361,12 +394,12 @@ func (w *writer) match() {
 			places[l.URL] = append(places[l.URL], i)
 		}
 	}
-	for i := range w.links {
-		s := &w.links[i]
-		if at := places[s.url]; len(at) > 0 {
+	for i := range w.Links {
+		s := &w.Links[i]
+		if at := places[s.URL]; len(at) > 0 {
 			l := &w.page.Links[at[0]]
-			s.anchor, s.ordinal = l.Anchor, l.Position+1
-			places[s.url] = at[1:]
+			s.Anchor, s.Ordinal = l.Anchor, l.Position+1
+			places[s.URL] = at[1:]
 		}
 	}
 }
@@ -413,8 +446,8 @@ func inlineCSS(s string) string {
 	return strings.ReplaceAll(cleanCSS(strings.ToValidUTF8(s, "")), "<", `\3c `)
 }
 
-// utf8Of decodes what a server sent, as the parser understood it.
-func utf8Of(p *web.Page, body []byte) string {
+// Decode decodes what a server sent, as the parser understood it.
+func Decode(p *web.Page, body []byte) string {
 	r, err := charset.NewReaderLabel(p.Charset, bytes.NewReader(body))
 	if err != nil {
 		return strings.ToValidUTF8(string(body), "\uFFFD")
@@ -427,16 +460,16 @@ func utf8Of(p *web.Page, body []byte) string {
 }
 
 // plain shows a text that is no HTML.
-func plain(p *web.Page, text string) shown {
+func plain(p *web.Page, text string) Page {
 	if len(text) > maxPlain {
 		text = strings.ToValidUTF8(text[:maxPlain], "") + "\n\nThe text goes on, too long to be shown whole."
 	}
-	return shown{html: fmt.Appendf(nil, `<!DOCTYPE html><html><head><meta charset="utf-8"><title>%s</title><style>%s</style></head><body><pre>%s</pre></body></html>`,
+	return Page{HTML: fmt.Appendf(nil, `<!DOCTYPE html><html><head><meta charset="utf-8"><title>%s</title><style>%s</style></head><body><pre>%s</pre></body></html>`,
 		html.EscapeString(p.Title), ownStyle, html.EscapeString(text))}
 }
 
-// notice is a page of our own, which says why there is none.
-func notice(title, text string) []byte {
+// Notice is a page of our own, which says why there is none.
+func Notice(title, text string) []byte {
 	return fmt.Appendf(nil, `<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>%[1]s</title><style>`+
 		`:root{color-scheme:light dark}body{font:1.05rem/1.6 system-ui,sans-serif;max-width:34rem;margin:18vh auto;padding:0 1.5rem}h1{font-size:1.3rem}p{overflow-wrap:anywhere}`+
 		`</style></head><body><h1>%[1]s</h1><p>%[2]s</p></body></html>`, html.EscapeString(title), html.EscapeString(text))
@@ -452,8 +485,8 @@ func lastPart(ref string) string {
 	return ref[strings.LastIndexByte(ref, '/')+1:]
 }
 
-// number is the decimal number in s, -1 if it is none.
-func number(s string) int {
+// Number is the decimal number in s, -1 if it is none.
+func Number(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 || strconv.Itoa(n) != s {
 		return -1

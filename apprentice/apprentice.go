@@ -1,0 +1,86 @@
+// Package apprentice learns, from links that were followed, which words around a
+// link lead to relevant pages.
+//
+//	Features   what a link (u,v) shows on its page u: words and their distances
+//	Learner    naive Bayes over these features: examples in, odds out
+//	Trainer    a model made of crawls that have ended
+//
+// A scorer feeds a Learner during its crawl; package train runs a Trainer.
+//
+// Source: Chakrabarti, Punera & Subramanyam, Accelerated Focused Crawling through
+// Online Relevance Feedback, 2002, which the sections below refer to.
+package apprentice
+
+import (
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/setting"
+)
+
+// Boundary says which targets of links count as highly relevant.
+type Boundary int
+
+// The boundaries, as the setting numbers them.
+const (
+	Half   Boundary = iota // relevance from ½ on
+	Even                   // the upper of two intervals of equal probability
+	Judged                 // what the judge holds relevant
+)
+
+// Settings are those that say what is seen of a link and what counts as high: of
+// the apprentice as published, or of the tempered one.
+func Settings(tempered bool) []setting.Setting {
+	boundary, words := Half, 0.
+	if tempered {
+		boundary, words = Even, 10
+	}
+	return []setting.Setting{
+		{Name: "dmax", Default: 5, Max: 10, Line: "how many leaves away from a link words count"},
+		{Name: "plain", Max: 1, Line: "1 takes words without their offsets"},
+		{Name: "topics", Default: 2, Max: 2, Line: "classes of the page, by a judge with a taxonomy: 0 none, 1 their names, 2 the classes above them too"},
+		{Name: "cocitation", Max: 1, Line: "1 takes the outcomes of links near by"},
+		{Name: "boundary", Default: float64(boundary), Max: 2, Line: "targets are high 0: from ½ on, 1: in the upper of two intervals of equal probability, 2: where the judge says relevant"},
+		{Name: "words", Default: words, Max: 1000, Line: "words that a link's evidence counts at most as, 0 = as many as there are"},
+	}
+}
+
+// whole are the settings that take no fractions.
+func whole(set map[string]float64) error {
+	return setting.Whole(set, "dmax", "plain", "topics", "cocitation", "boundary")
+}
+
+// Options are what features are made of.
+type Options struct {
+	// Set has a value for each of Settings; others are ignored.
+	Set map[string]float64
+	// Analyzer makes terms of texts, as the parser's does.
+	Analyzer *text.Analyzer
+}
+
+// New makes features and a learner that has seen no example. The error says which
+// setting must be whole.
+func New(o Options) (*Features, *Learner, error) {
+	if err := whole(o.Set); err != nil {
+		return nil, nil, err
+	}
+	f := &Features{
+		analyzer: o.Analyzer, reach: int(o.Set["dmax"]), plain: o.Set["plain"] >= 0.5,
+		topics: int(o.Set["topics"]), cited: o.Set["cocitation"] >= 0.5,
+	}
+	return f, &Learner{boundary: Boundary(o.Set["boundary"]), words: o.Set["words"], least: 128}, nil
+}
+
+// Level is a relevance in 1/255, as features and examples hold it. What is no
+// number counts as 0.
+func Level(relevance float64) byte {
+	if !(relevance > 0) {
+		return 0
+	}
+	return byte(min(1, relevance)*255 + 0.5)
+}
+
+func digit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,303 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/waggle-crawler/waggle/eval/plot"
+	"github.com/waggle-crawler/waggle/eval/pool"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/lab"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// labPoolCmds are the commands of `waggle lab pool`.
+type labPoolCmds struct {
+	Draw   poolDrawCmd   `cmd:"" help:"Draw the pages to read for each topic."`
+	Info   poolInfoCmd   `cmd:"" help:"Tell what a pool holds, and what of it was read."`
+	Import poolImportCmd `cmd:"" help:"Take in labels from a file, TSV or qrels."`
+	Export poolExportCmd `cmd:"" help:"Write the labels as TSV or qrels, or the pages for reading elsewhere."`
+	Agree  poolAgreeCmd  `cmd:"" help:"Tell how far readers agree: Cohen's kappa, and where they do not."`
+}
+
+// poolDrawCmd is `waggle lab pool draw`.
+type poolDrawCmd struct {
+	Results []string `arg:"" optional:"" help:"Folders of results of waggle lab run, of labs with keep-runs."`
+	Web     []string `placeholder:"WEB" sep:"none" help:"A recorded web whose pages are ranked by --judges alone; may be repeated."`
+	Out     string   `short:"o" required:"" placeholder:"DIR" help:"Folder for the pool."`
+	Pages   int      `default:"340" help:"Pages to read for a topic."`
+	Top     int      `default:"200" help:"Of these, those of the best ranks, at most."`
+	Seed    uint64   `default:"1" help:"Of chance."`
+	Judges  []string `placeholder:"NAME,…" help:"Judges that rank all pages (default: those of the labs)."`
+	Force   bool     `help:"Replace the pool that is there. Labels of it do not fit another."`
+}
+
+// Help tells how pages are drawn.
+func (poolDrawCmd) Help() string {
+	return `Evaluation campaigns call this pooling. Crawls and judges rank pages; for each
+topic, the first pages of every ranking are read, and random samples of the
+rest, so that what was missed can be estimated. Pages with the same body are
+one. The strata:
+
+  top          the first pages of every ranking, all read: as deep as --top allows
+  high         up to 4 times as deep, a sample
+  middle       up to 16 times as deep, a sample
+  low          up to 64 times as deep, a sample
+  rest         all others that links lead to from the topic's seeds, a sample
+  unreachable  all others, a sample
+
+  waggle lab run -f lab.yaml -o results       with keep-runs: true in the file
+  waggle lab pool draw results -o truth
+  waggle lab read truth --web WEB             read and label the pages
+
+A web without a truth, on which no lab can run yet, is drawn from by judges alone,
+for all its topics; once it was read, a lab with truth: read runs on it:
+
+  waggle lab pool draw --web WEB --judges topic,keyword -o truth
+
+Beside the pool, narratives.yaml says what counts as a page of each topic; write
+it before you read the first page:
+
+  WEB:
+    TOPIC:
+      mainly: The page is mainly about …
+      partly: … is one of several subjects, …
+      no: Nothing of the page …`
+}
+
+// Run draws.
+func (c *poolDrawCmd) Run(ctx context.Context, std streams) error {
+	if folder.Exists(filepath.Join(c.Out, "pool.yaml")) && !c.Force {
+		return exit{exitUsage, fmt.Errorf("%s holds a pool already: choose another folder, or replace it with --force", c.Out)}
+	}
+	if c.Pages < 1 || c.Top < 0 || c.Top > c.Pages {
+		return exit{exitUsage, fmt.Errorf("--pages=%d --top=%d: give 1 page or more, and of them not more by rank than there are", c.Pages, c.Top)}
+	}
+	switch {
+	case len(c.Results)+len(c.Web) == 0:
+		return exit{exitUsage, errors.New("what ranks the pages? give the results of a lab, or --web WEB and --judges")}
+	case len(c.Web) > 0 && len(c.Judges) == 0:
+		return exit{exitUsage, errors.New("--web has pages ranked by judges: name them by --judges, such as topic,keyword")}
+	}
+	meter := newMeter(std.err)
+	p, err := lab.DrawPool(ctx, c.Results, lab.PoolOptions{
+		Judges: c.Judges, Webs: c.Web, DrawOptions: pool.DrawOptions{Pages: c.Pages, Top: c.Top, Seed: c.Seed}, Progress: meter.show,
+	})
+	meter.end()
+	if ctx.Err() != nil {
+		return exit{exitStopped, errors.New("stopped; no pool was written")}
+	}
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	if err := p.Write(c.Out); err != nil {
+		return err
+	}
+	return tellPool(std.out, p)
+}
+
+// tellPool prints the topics of a pool.
+func tellPool(out io.Writer, p *pool.Pool) error {
+	fmt.Fprintf(out, "pool %s, seed %d\n\n", p.Revision, p.Seed)
+	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(tab, "topic\tpages\tdepth")
+	for _, s := range p.Topics[0].Strata {
+		fmt.Fprintf(tab, "\t%s", event.Line(s.Name))
+	}
+	fmt.Fprintln(tab)
+	total := 0
+	for i := range p.Topics {
+		t := &p.Topics[i]
+		total += len(t.Pages)
+		fmt.Fprintf(tab, "%s\t%s\t%d", event.Line(t.Key().String()), number(len(t.Pages)), t.Depth)
+		for _, s := range t.Strata {
+			fmt.Fprintf(tab, "\t%s of %s", number(s.Drawn), number(s.Size))
+		}
+		fmt.Fprintln(tab)
+	}
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\n%s pages to read\n", number(total))
+	return err
+}
+
+// poolInfoCmd is `waggle lab pool info`.
+type poolInfoCmd struct {
+	Dir string `arg:"" help:"Folder of the pool."`
+}
+
+// Help shows its use.
+func (poolInfoCmd) Help() string {
+	return `For each topic: how many pages there are to read, how many of each stratum of how
+many, and once some were read, the grades, by all readers together.
+
+  waggle lab pool info truth`
+}
+
+// Run tells what is to be read, and what was.
+func (c *poolInfoCmd) Run(std streams) error {
+	p, labels, err := openPool(c.Dir)
+	if err != nil {
+		return err
+	}
+	if err := tellPool(std.out, p); err != nil {
+		return err
+	}
+	if len(labels) == 0 {
+		return nil
+	}
+	fmt.Fprintln(std.out)
+	tab := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tab, "topic\tread\tmainly\tpartly\tno\tcannot tell\tby two or more")
+	var all [5]int
+	for i := range p.Topics {
+		t := &p.Topics[i]
+		n := poolCounts(labels, t.Key())
+		fmt.Fprintf(tab, "%s\t%s of %s\t%s\t%s\t%s\t%s\t%s\n", event.Line(t.Key().String()), number(n[pool.No]+n[pool.Partly]+n[pool.Mainly]+n[3]), number(len(t.Pages)),
+			number(n[pool.Mainly]), number(n[pool.Partly]), number(n[pool.No]), number(n[3]), number(n[4]))
+		for k := range n {
+			all[k] += n[k]
+		}
+	}
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	var names []string
+	for _, r := range pool.Readers(labels) {
+		names = append(names, event.Line(r))
+	}
+	_, err = fmt.Fprintf(std.out, "\n%s pages are read, by %s\n", number(all[pool.No]+all[pool.Partly]+all[pool.Mainly]+all[3]), strings.Join(names, ", "))
+	return err
+}
+
+// poolCounts counts the pages of a topic by grade; then those of which nobody
+// could tell, and those that two or more readers graded.
+func poolCounts(labels []pool.Label, k pool.Key) (n [5]int) {
+	grades := pool.Grades(labels, k)
+	for _, g := range grades {
+		n[g]++
+	}
+	readers := map[web.URL]map[string]bool{}
+	for _, l := range pool.InForce(labels) {
+		if l.Key != k {
+			continue
+		}
+		if readers[l.URL] == nil {
+			readers[l.URL] = map[string]bool{}
+		}
+		readers[l.URL][l.Reader] = true
+	}
+	for u, r := range readers {
+		if _, graded := grades[u]; !graded {
+			n[3]++
+		}
+		if len(r) > 1 {
+			n[4]++
+		}
+	}
+	return n
+}
+
+// openPool opens a pool with its labels.
+func openPool(dir string) (*pool.Pool, []pool.Label, error) {
+	p, err := pool.Open(dir)
+	if err != nil {
+		return nil, nil, exit{exitUsage, err}
+	}
+	labels, err := pool.ReadLabels(dir, p)
+	if err != nil {
+		return nil, nil, exit{exitUsage, err}
+	}
+	return p, labels, nil
+}
+
+// poolAgreeCmd is `waggle lab pool agree`.
+type poolAgreeCmd struct {
+	Dir  string `arg:"" help:"Folder of the pool."`
+	List bool   `help:"List the pages on which readers disagree."`
+}
+
+// Help tells the measures.
+func (poolAgreeCmd) Help() string {
+	return `Of the pages that two or more readers graded without knowing of each other, for
+each topic and over all: the share of equal grades; Cohen's kappa, which is 1
+where readers always agree and 0 where they agree as often as chance would, with
+its 95 % interval; weighted kappa, where grades next to each other agree by half;
+and kappa of two grades alone, where pages count from 1 or from 2 on. Pages of
+which one of the readers cannot tell are counted apart.
+
+  waggle lab pool agree truth --list`
+}
+
+// Run tells.
+func (c *poolAgreeCmd) Run(std streams) error {
+	p, labels, err := openPool(c.Dir)
+	if err != nil {
+		return err
+	}
+	list := pool.Agreements(p, labels)
+	if len(list) == 0 {
+		return errors.New("no page was graded by two readers yet")
+	}
+	all := pool.Agreement{}
+	tab := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tab, "topic\tpairs\tequal\tkappa\t95 %\tweighted\tfrom 1\tfrom 2\tcannot tell\tdiffer\tlooked at again")
+	for _, a := range list {
+		tellAgreement(tab, event.Line(a.Key.String()), a)
+		all.Table.Add(a.Table)
+		all.Unsure += a.Unsure
+		all.Disagreements = append(all.Disagreements, a.Disagreements...)
+	}
+	tellAgreement(tab, "all", all)
+	if err := tab.Flush(); err != nil {
+		return err
+	}
+	if !c.List {
+		return nil
+	}
+	fmt.Fprintln(std.out)
+	tab = tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	for _, d := range all.Disagreements {
+		fmt.Fprintf(tab, "%s\t%s\t", event.Line(d.Key.String()), d.URL)
+		for i, l := range d.Labels {
+			if i > 0 {
+				fmt.Fprint(tab, ", ")
+			}
+			fmt.Fprintf(tab, "%s %s", event.Line(l.Reader), l.Grade)
+		}
+		if d.Settled {
+			fmt.Fprint(tab, "\tafter a second look")
+		}
+		fmt.Fprintln(tab)
+	}
+	return tab.Flush()
+}
+
+// tellAgreement prints a row.
+func tellAgreement(out io.Writer, name string, a pool.Agreement) {
+	k := pool.NewKappa(a.Table, pool.Plain())
+	interval := "–"
+	if !math.IsNaN(k.SE) {
+		interval = fmt.Sprintf("%s to %s", twoPlaces(k.Value-1.96*k.SE), twoPlaces(min(1, k.Value+1.96*k.SE)))
+	}
+	settled := 0
+	for _, d := range a.Disagreements {
+		if d.Settled {
+			settled++
+		}
+	}
+	fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, number(k.N), twoPlaces(k.Observed), twoPlaces(k.Value), interval,
+		twoPlaces(pool.NewKappa(a.Table, pool.Linear()).Value), twoPlaces(pool.NewKappa(a.Table.From(pool.Partly), pool.Plain()).Value),
+		twoPlaces(pool.NewKappa(a.Table.From(pool.Mainly), pool.Plain()).Value), number(a.Unsure), number(len(a.Disagreements)), number(settled))
+}
+
+// twoPlaces is a number of two decimals, a dash where it is not known.
+func twoPlaces(x float64) string { return plot.Number(x, 2) }

@@ -1,0 +1,279 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/eval/pool"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/lab/read"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// poolImportCmd is `waggle lab pool import`.
+type poolImportCmd struct {
+	Dir    string   `arg:"" help:"Folder of the pool."`
+	Files  []string `arg:"" name:"file" help:"Files of labels."`
+	Topic  string   `placeholder:"WEB/TOPIC" help:"Of lines that name no topic."`
+	Reader string   `placeholder:"NAME" help:"Of lines that name no reader."`
+	Round  int      `default:"1" help:"Of lines that name no round: 1 = independent, 2 = a second look."`
+}
+
+// Help tells the forms.
+func (poolImportCmd) Help() string {
+	return `Two forms are read. TSV, whose first line names the columns, in any order; grade
+is needed, and n (the place in the order of the pool, from 1) or address:
+
+  topic	n	address	grade	reader	round
+  WEB/TOPIC	1	http://…	2	ada	1
+
+and qrels of TREC, of which the second word is not looked at:
+
+  WEB/TOPIC 0 http://… 2
+
+Grades are 2 (mainly), 1 (in part), 0 (no), and ? (cannot tell). Every line is
+checked; where one is wrong, nothing is taken in.
+
+  waggle lab pool import truth ada.tsv --topic WEB/TOPIC --reader ada`
+}
+
+// Run takes labels in.
+func (c *poolImportCmd) Run(std streams) error {
+	o := pool.ImportOptions{Reader: c.Reader, Round: c.Round}
+	if c.Round != 1 && c.Round != 2 {
+		return exit{exitUsage, fmt.Errorf("--round=%d: 1 (independent) or 2 (second look) is wanted", c.Round)}
+	}
+	if c.Topic != "" {
+		w, t, ok := strings.Cut(c.Topic, "/")
+		if !ok {
+			return exit{exitUsage, fmt.Errorf("--topic %q: WEB/TOPIC is wanted", c.Topic)}
+		}
+		o.Topic = pool.Key{Web: w, Topic: t}
+	}
+	p, err := pool.Open(c.Dir)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	var labels []pool.Label
+	for _, name := range c.Files {
+		list, err := importFile(name, p, o)
+		if err != nil {
+			return exit{exitUsage, err}
+		}
+		labels = append(labels, list...)
+	}
+	lock, err := takeResults(c.Dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	f, old, err := pool.OpenLabels(c.Dir, p)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	added, changed := newLabels(old, labels)
+	err = f.Add(added...)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(std.out, "%s labels taken in, of which %s change a grade; %s were there\n", number(len(added)), number(changed), number(len(labels)-len(added)))
+	return err
+}
+
+func importFile(name string, p *pool.Pool, o pool.ImportOptions) ([]pool.Label, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was read only
+	return pool.Import(f, name, p, o)
+}
+
+// newLabels are those of labels that old does not hold, and how many of them
+// change a grade.
+func newLabels(old, labels []pool.Label) (added []pool.Label, changed int) {
+	grades := map[pool.Label]pool.Grade{}
+	same := func(l pool.Label) pool.Label {
+		l.Grade = 0
+		return l
+	}
+	for _, l := range pool.InForce(old) {
+		grades[same(l)] = l.Grade
+	}
+	for _, l := range labels {
+		g, ok := grades[same(l)]
+		if ok && g == l.Grade {
+			continue
+		}
+		if ok {
+			changed++
+		}
+		grades[same(l)] = l.Grade
+		added = append(added, l)
+	}
+	return added, changed
+}
+
+// poolExportCmd is `waggle lab pool export`.
+type poolExportCmd struct {
+	Dir   string   `arg:"" help:"Folder of the pool."`
+	Form  string   `arg:"" enum:"tsv,qrels,text" help:"What to write: tsv, qrels or text."`
+	Web   []string `placeholder:"WEB" sep:"none" help:"text: the recorded web of the pages; may be repeated."`
+	Topic []string `placeholder:"WEB/TOPIC" sep:"none" help:"Of these topics alone; may be repeated."`
+	Words int      `default:"220" help:"text: words of a page, at most."`
+	Part  int      `default:"80" help:"text: pages of a file."`
+	Out   string   `short:"o" placeholder:"PATH" help:"tsv, qrels: a file (default: standard output); text: a folder."`
+	Force bool     `help:"Replace the file if it is there."`
+}
+
+// Help tells the forms.
+func (poolExportCmd) Help() string {
+	return `Forms:
+
+  tsv     all labels, as waggle lab pool import reads them
+  qrels   the grades of pages by all readers together, as TREC has them: of
+          several grades the median, of two in the middle the lower, after second
+          looks; "cannot tell" is left out
+  text    for reading elsewhere: a folder WEB-TOPIC for each topic, with files
+          part-01.jsonl … of lines
+            {"n":1,"address":"http://…","title":"…","text":"…"}
+          in the order of the pool, the text from the main part of the page.
+          Nothing tells who found a page.
+
+  waggle lab pool export truth text --web WEB -o reading`
+}
+
+// Run exports.
+func (c *poolExportCmd) Run(ctx context.Context, std streams) error {
+	p, labels, err := openPool(c.Dir)
+	if err != nil {
+		return err
+	}
+	topics, err := c.topics(p)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	if c.Form == "text" {
+		return c.texts(ctx, std, topics)
+	}
+	labels = slices.DeleteFunc(labels, func(l pool.Label) bool {
+		return !slices.ContainsFunc(topics, func(t *pool.Topic) bool { return t.Key() == l.Key })
+	})
+	write := pool.WriteTSV
+	if c.Form == "qrels" {
+		write = pool.WriteQrels
+	}
+	if c.Out == "" {
+		if err = write(std.out, p, labels); errors.Is(err, syscall.EPIPE) {
+			err = nil // the reader has enough
+		}
+		return err
+	}
+	if err := vacant(c.Out, c.Force); err != nil {
+		return err
+	}
+	return folder.WriteFrom(c.Out, func(w io.Writer) error { return write(w, p, labels) })
+}
+
+// topics are those asked for.
+func (c *poolExportCmd) topics(p *pool.Pool) (out []*pool.Topic, err error) {
+	for i := range p.Topics {
+		if t := &p.Topics[i]; len(c.Topic) == 0 || slices.Contains(c.Topic, t.Key().String()) {
+			out = append(out, t)
+		}
+	}
+	for _, name := range c.Topic {
+		w, t, _ := strings.Cut(name, "/")
+		if _, err := p.Topic(pool.Key{Web: w, Topic: t}); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// texts writes the pages for reading elsewhere.
+func (c *poolExportCmd) texts(ctx context.Context, std streams, topics []*pool.Topic) error {
+	if c.Words < 1 || c.Part < 1 || c.Out == "" || len(c.Web) == 0 {
+		return exit{exitUsage, errors.New("text needs -o FOLDER and --web WEB; --words and --part are at least 1")}
+	}
+	meter := newMeter(std.err)
+	defer meter.end()
+	webs := map[string]*corpus.Pages{}
+	for _, dir := range c.Web {
+		w, pages, err := openPages(ctx, dir, meter)
+		if err != nil {
+			return err
+		}
+		webs[w.Name] = pages
+		if err := w.Close(); err != nil {
+			return err
+		}
+	}
+	for _, t := range topics {
+		pages := webs[t.Web]
+		if pages == nil {
+			continue
+		}
+		dir := filepath.Join(c.Out, fileWord(t.Web)+"-"+fileWord(t.Name))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		part := 0
+		for list := range slices.Chunk(t.Pages, c.Part) {
+			b, err := textLines(pages, list, part*c.Part, c.Words)
+			if err != nil {
+				return err
+			}
+			part++
+			if err := folder.Write(filepath.Join(dir, fmt.Sprintf("part-%02d.jsonl", part)), b); err != nil {
+				return err
+			}
+		}
+		fmt.Fprintf(std.out, "%s: %s pages in %d files\n", dir, number(len(t.Pages)), part)
+	}
+	return nil
+}
+
+// textLines are pages as lines of JSON, numbered from first+1.
+func textLines(pages *corpus.Pages, list []pool.Page, first, words int) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	for i, x := range list {
+		page, ok := pages.Page(x.URL)
+		if !ok {
+			return nil, fmt.Errorf("%s is not in the recorded web: is it the one that the pool was drawn from?", x.URL)
+		}
+		err := enc.Encode(struct {
+			N       int     `json:"n"`
+			Address web.URL `json:"address"`
+			Title   string  `json:"title"`
+			Text    string  `json:"text"`
+		}{first + i + 1, x.URL, event.Line(page.Title), read.Text(page, words)})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return b.Bytes(), nil
+}
+
+// fileWord is a name as part of a file's name.
+func fileWord(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, s)
+}

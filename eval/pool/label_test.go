@@ -1,0 +1,341 @@
+package pool
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// drawn is a pool in a folder.
+func drawn(t testing.TB) (*Pool, string) {
+	t.Helper()
+	p, dir := small(t), t.TempDir()
+	if err := p.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	return p, dir
+}
+
+func TestLabelsAreKeptAsTheyCome(t *testing.T) {
+	p, dir := drawn(t)
+	bees := &p.Topics[0]
+	label := func(n int, g Grade, reader string, round int) Label {
+		return Label{bees.Key(), bees.Pages[n].URL, g, reader, round}
+	}
+	given := []Label{
+		label(0, Mainly, "ada", 1), label(1, No, "ada", 1), label(2, CannotTell, "ada", 1), label(3, Partly, "ada", 1),
+		label(0, No, "bob", 1), label(1, No, "bob", 1), label(2, Mainly, "bob", 1),
+		label(1, Partly, "ada", 1),              // changed
+		label(3, Partly, "ada", 1).Withdrawal(), // taken back
+		label(0, Partly, "bob", 2),
+	}
+	f, old, err := OpenLabels(dir, p)
+	if err != nil || len(old) != 0 {
+		t.Fatalf("%v, %v", old, err)
+	}
+	for _, l := range given {
+		if err := f.Add(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadLabels(dir, p)
+	if err != nil || !reflect.DeepEqual(got, given) {
+		t.Fatalf("read %v, %v\nwant %v", got, err, given)
+	}
+	// ada 2, bob first 0, then 1: the lower median of 2 and 1. ada 1, bob 0. ada
+	// cannot tell, bob 2.
+	want := map[string]Grade{bees.Pages[0].URL.String(): Partly, bees.Pages[1].URL.String(): No, bees.Pages[2].URL.String(): Mainly}
+	grades := map[string]Grade{}
+	for u, g := range Grades(got, bees.Key()) {
+		grades[u.String()] = g
+	}
+	if !maps.Equal(grades, want) {
+		t.Errorf("grades %v, want %v", grades, want)
+	}
+	if len(Grades(got, Key{"tree", "cars"})) != 0 {
+		t.Error("a topic that nobody read has grades")
+	}
+	if r := Readers(got); !reflect.DeepEqual(r, []string{"ada", "bob"}) {
+		t.Errorf("readers %v", r)
+	}
+}
+
+// A process that dies while it writes a label loses none before it, wherever
+// the write ends.
+func TestLabelCutShort(t *testing.T) {
+	p, dir := drawn(t)
+	f, _, err := OpenLabels(dir, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var given []Label
+	for n := range 5 {
+		given = append(given, Label{p.Topics[0].Key(), p.Topics[0].Pages[n].URL, Partly, "ada", 1})
+	}
+	if err := f.Add(given...); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	name := filepath.Join(dir, LabelsName)
+	all, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := range len(all) + 1 {
+		b := all[:cut]
+		if err := os.WriteFile(name, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		f, got, err := OpenLabels(dir, p)
+		lines := bytes.Count(b, []byte("\n"))
+		if err != nil || len(got) != max(0, lines-2) {
+			t.Fatalf("cut at %d: %d labels of %d lines, %v", cut, len(got), lines, err)
+		}
+		next := Label{p.Topics[1].Key(), p.Topics[1].Pages[0].URL, No, "bob", 1}
+		if err := f.Add(next); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		if got, err = ReadLabels(dir, p); err != nil || len(got) != max(0, lines-2)+1 || got[len(got)-1] != next {
+			t.Fatalf("cut at %d, and a label added: %v, %v", cut, got, err)
+		}
+	}
+}
+
+func TestLabelErrors(t *testing.T) {
+	p, dir := drawn(t)
+	head := labelsMark + p.Revision + "\n" + labelsHead
+	page := p.Topics[0].Pages[0].URL.String()
+	for _, c := range []struct{ file, want string }{
+		{"x\n", "labels.tsv:1: the first line is not"},
+		{labelsMark + "0123\n", "the labels are of pool 0123, and this is pool " + p.Revision},
+		{labelsMark + p.Revision + "\nx\n", "labels.tsv:2: the line is not"},
+		{head + "tree\tbees\t" + page + "\t3\tada\t1\n", `labels.tsv:3: grade "3"`},
+		{head + "tree\tbees\t" + page + "\t2\tada\t1\ntree\tbees\t" + page + "\t2\tada\t0\n", `labels.tsv:4: round "0"`},
+		{head + "tree\tbees\t" + page + "\t2\t\t1\n", `reader ""`},
+		{head + "tree\tbees\t" + page + "\t2\ta\u202eb\t1\n", `reader "ab"`},
+		{head + "tree\twasps\t" + page + "\t2\tada\t1\n", "the pool has no topic tree/wasps"},
+		{head + "tree\tbees\thttp://a.example/nowhere\t2\tada\t1\n", "http://a.example/nowhere is no page to read for tree/bees"},
+		{head + "tree\tbees\t" + page + "\t2\tada\n", "six fields"},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, LabelsName), []byte(c.file), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadLabels(dir, p); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, want %s", c.file, err, c.want)
+		}
+	}
+}
+
+func TestImport(t *testing.T) {
+	p, _ := drawn(t)
+	bees := &p.Topics[0]
+	a, b := bees.Pages[0].URL.String(), bees.Pages[1].URL.String()
+	o := ImportOptions{Topic: bees.Key(), Reader: "ada"}
+	for _, c := range []struct {
+		name, file string
+		o          ImportOptions
+		want       string // labels, or an error
+	}{
+		{"numbers", "n\tgrade\n1\t2\n2\t?\n", o, "tree/bees 1 2 ada 1; tree/bees 2 ? ada 1"},
+		{"all columns", "reader\tnote\tgrade\ttopic\taddress\tround\tn\nbob\tx\t0\ttree/bees\t" + b + "\t2\t2\n", ImportOptions{}, "tree/bees 2 0 bob 2"},
+		{"web apart", "web\ttopic\taddress\tgrade\ntree\tbees\t" + a + "\t1\n", ImportOptions{Reader: "ada", Round: 2}, "tree/bees 1 1 ada 2"},
+		{"qrels", "tree/bees 0 " + a + " 2\ntree/bees\t0\t" + b + "\t-1\n", ImportOptions{Reader: "ada"}, "tree/bees 1 2 ada 1; tree/bees 2 ? ada 1"},
+		{"CRLF, blanks, comments", "\ufeffn\tgrade\r\n# why\r\n\r\n1\t2\r\n", o, "tree/bees 1 2 ada 1"},
+		{"no head", "1\t2\n", o, "f:1: the first line names the columns"},
+		{"twice", "n\tgrade\n1\t2\n1\t0\n", o, "f:3: " + a + " has a grade in line 2 already"},
+		{"many wrong", "n\tgrade\n1\t4\n0\t1\n999\t1\n2\t1\n", o, "f:2: grade \"4\": 2 (mainly), 1 (in part), 0 (no) or ? (cannot tell) is wanted\nf:3: n \"0\": a number in 1…30 is wanted\nf:4: n \"999\""},
+		{"they disagree", "n\taddress\tgrade\n1\t" + b + "\t2\n", o, "n is 1, but " + b + " is page 2 of tree/bees"},
+		{"another page", "address\tgrade\nhttp://a.example/none\t2\n", o, "is no page to read"},
+		{"no reader", "n\tgrade\n1\t2\n", ImportOptions{Topic: bees.Key()}, "--reader NAME"},
+		{"no topic", "n\tgrade\n1\t2\n", ImportOptions{Reader: "ada"}, "--topic WEB/TOPIC"},
+		{"other topic", "topic\tn\tgrade\ntree/wasps\t1\t2\n", o, "the pool has no topic tree/wasps"},
+		{"fields", "n\tgrade\n1\n", o, "f:2: 1 fields parted by tabs, but 2 columns"},
+		{"columns", "n\tn\tgrade\n", o, `two columns are named "n"`},
+		{"qrels and more", "tree/bees 0 " + a + " 2\ntree/bees 0 " + b + " 2 3\n", o, "f:2: 5 words; qrels have four"},
+		{"nothing", "n\tgrade\n", o, "f holds no labels"},
+	} {
+		got, err := Import(strings.NewReader(c.file), "f", p, c.o)
+		var text []string
+		ix := p.index()
+		for _, l := range got {
+			n, _ := ix.place(l.Key, l.URL)
+			text = append(text, fmt.Sprintf("%s %d %s %s %d", l.Key, n+1, l.Grade, l.Reader, l.Round))
+		}
+		if err != nil {
+			text = []string{err.Error()}
+		}
+		if s := strings.Join(text, "; "); s != c.want && (err == nil || !strings.Contains(s, c.want)) {
+			t.Errorf("%s: %s\nwant %s", c.name, s, c.want)
+		}
+	}
+}
+
+// What is exported is imported as it was.
+func TestExportImport(t *testing.T) {
+	p, _ := drawn(t)
+	rng := rand.New(rand.NewPCG(1, 2))
+	var labels []Label
+	for i := range p.Topics {
+		for _, x := range p.Topics[i].Pages {
+			labels = append(labels, Label{p.Topics[i].Key(), x.URL, Grade(rng.IntN(4) - 1), "ada", 1})
+		}
+	}
+	var b bytes.Buffer
+	if err := WriteTSV(&b, p, labels); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Import(&b, "f", p, ImportOptions{})
+	if err != nil || !reflect.DeepEqual(got, labels) {
+		t.Errorf("TSV: %v\n%v\n%v", err, got, labels)
+	}
+	b.Reset()
+	if err := WriteQrels(&b, p, labels); err != nil {
+		t.Fatal(err)
+	}
+	got, err = Import(&b, "f", p, ImportOptions{Reader: "ada"})
+	var told []Label
+	for _, l := range labels {
+		if l.Grade != CannotTell {
+			told = append(told, l)
+		}
+	}
+	if err != nil || !reflect.DeepEqual(got, told) {
+		t.Errorf("qrels: %v\n%v\n%v", err, got, told)
+	}
+}
+
+func TestKappa(t *testing.T) {
+	near := func(name string, got, want, by float64) {
+		t.Helper()
+		if !(math.Abs(got-want) <= by) {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	// Fleiss, Levin & Paik (2003), table 18.1: κ .676, standard error .087.
+	k := NewKappa(Table{{75, 1, 4}, {5, 4, 1}, {0, 0, 10}}, Plain())
+	near("observed", k.Observed, .89, 1e-12)
+	near("expected", k.Expected, .66, 1e-12)
+	near("κ", k.Value, .6765, 5e-5)
+	near("its standard error", k.SE, .0877, 5e-4)
+	// Two readers of 50 proposals: 20 both yes, 15 both no, 5 and 10 otherwise.
+	near("κ of two grades", NewKappa(Table{{20, 5}, {10, 15}}, Plain()).Value, .4, 1e-12)
+	near("κ of equals", NewKappa(Table{{5}, {0, 7}, {0, 0, 9}}, Linear()).Value, 1, 1e-12)
+	near("κ of independents", NewKappa(Table{{4, 8}, {2, 4}}, Linear()).Value, 0, 1e-12)
+	if k := NewKappa(Table{{9}}, Plain()); !math.IsNaN(k.Value) || k.N != 9 || k.Observed != 1 {
+		t.Errorf("one grade alone: %+v", k)
+	}
+	if k := NewKappa(Table{}, Plain()); !math.IsNaN(k.Value) || k.N != 0 {
+		t.Errorf("no pairs: %+v", k)
+	}
+	// Weighted κ is one minus the ratio of mean disagreements, pair by pair.
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 50 {
+		var x, y []int
+		var table Table
+		for range 40 {
+			a := rng.IntN(3)
+			b := min(2, max(0, a+rng.IntN(3)-1))
+			x, y = append(x, a), append(y, b)
+			table[a][b]++
+		}
+		seen, chance := 0., 0.
+		for i := range x {
+			seen += math.Abs(float64(x[i]-y[i])) / 40
+			for j := range y {
+				chance += math.Abs(float64(x[i]-y[j])) / 1600
+			}
+		}
+		near("weighted κ", NewKappa(table, Linear()).Value, 1-seen/chance, 1e-9)
+		two := table.From(Partly)
+		if two.Total() != 40 || two[0][0] != table[0][0] || two[1][1] != table[1][1]+table[1][2]+table[2][1]+table[2][2] {
+			t.Errorf("from 1: %v of %v", two, table)
+		}
+	}
+}
+
+// The standard error is the spread of κ over samples.
+func TestKappaStandardError(t *testing.T) {
+	share := Weights{{.3, .08, .02}, {.06, .2, .04}, {.02, .08, .2}}
+	rng := rand.New(rand.NewPCG(5, 6))
+	var values []float64
+	se := 0.
+	const draws = 3000
+	for range draws {
+		var table Table
+		for range 200 {
+			r := rng.Float64()
+		cells:
+			for i := range share {
+				for j, p := range share[i] {
+					if r -= p; r < 0 {
+						table[i][j]++
+						break cells
+					}
+				}
+			}
+		}
+		k := NewKappa(table, Linear())
+		values = append(values, k.Value)
+		se += k.SE / draws
+	}
+	m, v := 0., 0.
+	for _, x := range values {
+		m += x / draws
+	}
+	for _, x := range values {
+		v += (x - m) * (x - m) / draws
+	}
+	if sd := math.Sqrt(v); math.Abs(se/sd-1) > .06 {
+		t.Errorf("mean standard error %.4f, spread %.4f", se, sd)
+	}
+}
+
+func TestAgreements(t *testing.T) {
+	p, _ := drawn(t)
+	cars := &p.Topics[1]
+	var labels []Label
+	add := func(n, round int, grades map[string]Grade) {
+		for reader, g := range grades {
+			labels = append(labels, Label{cars.Key(), cars.Pages[n].URL, g, reader, round})
+		}
+	}
+	add(0, 1, map[string]Grade{"ada": Mainly, "bob": Mainly})
+	add(1, 1, map[string]Grade{"bob": No, "ada": Partly})
+	add(2, 1, map[string]Grade{"bob": No, "ada": CannotTell})
+	add(3, 1, map[string]Grade{"bob": Mainly})
+	add(4, 1, map[string]Grade{"bob": No, "ada": Mainly})
+	add(4, 2, map[string]Grade{"bob": Partly, "ada": Partly})
+	add(5, 1, map[string]Grade{"bob": No, "ada": Mainly, "cy": Mainly})
+	add(5, 2, map[string]Grade{"bob": Mainly})
+	got := Agreements(p, labels)
+	if len(got) != 1 || got[0].Key != cars.Key() || got[0].Unsure != 1 {
+		t.Fatalf("%+v", got)
+	}
+	// ada first: pages 0, 1, 4, 5; on page 5 also ada and cy, bob and cy.
+	if want := (Table{{0, 0, 1}, {1, 0, 0}, {2, 0, 2}}); got[0].Table != want {
+		t.Errorf("table %v, want %v", got[0].Table, want)
+	}
+	var text []string
+	for _, d := range got[0].Disagreements {
+		s := fmt.Sprint(p.index()[d.Key][d.URL]+1, " ", d.Settled)
+		for _, l := range d.Labels {
+			s += fmt.Sprintf(" %s %s/%d", l.Reader, l.Grade, l.Round)
+		}
+		text = append(text, s)
+	}
+	want := "2 false ada 1/1 bob 0/1; 5 true ada 1/2 bob 1/2; 6 false ada 2/1 bob 0/1 cy 2/1"
+	if s := strings.Join(text, "; "); s != want {
+		t.Errorf("disagreements %s\nwant %s", s, want)
+	}
+}

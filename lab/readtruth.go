@@ -1,0 +1,270 @@
+package lab
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/eval/pool"
+	"github.com/waggle-crawler/waggle/eval/report"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// A lab can take its truth, its examples, or both, from a pool that was read,
+// instead of from the web's own files:
+//
+//	truth: read          pages count from a grade on; those that nobody read count
+//	                     by estimate, see eval.Reading
+//	examples: read       those chosen in the pool's examples.tsv, and its negatives
+//	bad-examples: 2      two of the examples are exchanged for pages that are not
+//	                     about the topic, as people give such too
+//	pool: docs/truth     its folder
+//	grade: 1             from which a page counts
+//
+// Examples and negatives are hits for no strategy, and bad examples neither.
+
+// The values of truth: and examples:.
+const (
+	ofWeb   = "web"
+	ofRead  = "read"
+	maxBads = 100
+)
+
+// readPool is what a lab takes from a pool.
+type readPool struct {
+	*pool.Pool
+	labels   []pool.Label
+	examples map[pool.Key]pool.Examples // nil unless the lab asks for them
+}
+
+// openPool opens the pool of a lab, once; nil where the lab needs none.
+func (f *File) openPool() (*readPool, error) {
+	if f.Pool == "" || f.pool != nil {
+		return f.pool, nil
+	}
+	p, err := pool.Open(f.Pool)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.at("pool"), err)
+	}
+	out := &readPool{Pool: p}
+	if out.labels, err = pool.ReadLabels(f.Pool, p); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.at("pool"), err)
+	}
+	if f.Truth == ofRead && len(out.labels) == 0 {
+		return nil, fmt.Errorf("%s: nobody has read a page of %s yet: waggle lab read is where pages are read", f.at("truth"), f.Pool)
+	}
+	if f.Examples == ofRead {
+		if out.examples, err = pool.ReadExamples(f.Pool); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.at("examples"), err)
+		}
+	}
+	f.pool = out
+	return out, nil
+}
+
+// checkRead finds what is wrong with the keys of a truth that was read.
+func (f *File) checkRead(bad func(at, format string, args ...any)) {
+	for key, v := range map[string]string{"truth": f.Truth, "examples": f.Examples} {
+		if v != ofWeb && v != ofRead {
+			bad(f.at(key), "%s: %q: web (the web's own) or read (a pool's) is wanted", key, v)
+		}
+	}
+	reads := f.Truth == ofRead || f.Examples == ofRead
+	switch {
+	case reads && f.Pool == "":
+		bad(f.at("truth"), "truth and examples that were read are in the folder of a pool: name it by pool:")
+	case !reads && f.Bad == 0 && f.Pool != "":
+		bad(f.at("pool"), "a pool is named, and neither truth: read nor examples: read asks for it")
+	case f.Grade != 1 && f.Grade != 2:
+		bad(f.at("grade"), "grade: %d: pages count from grade 1 (in part) or 2 (mainly)", f.Grade)
+	case f.Grade == 2 && f.Truth != ofRead:
+		bad(f.at("grade"), "grade: is of truth: read")
+	}
+	if f.Truth == ofRead && f.Outside == "bounds" {
+		bad(f.at("outside"), "outside: bounds and truth: read both give figures as bounds: choose drop or fail")
+	}
+	if f.Bad < 0 || f.Bad > maxBads {
+		bad(f.at("bad-examples"), "bad-examples: %d is outside 0…%d", f.Bad, maxBads)
+	}
+	for i, w := range f.Webs {
+		if w.Train != nil && (f.Examples == ofRead || f.Bad > 0) {
+			bad(f.at("webs", fmt.Sprint(i), "train"), "a web that is parted takes its examples from the hosts that teach: leave out examples: read and bad-examples:")
+		}
+	}
+}
+
+// topicTruth is what counts as a page of a topic.
+func (w *labWeb) topicTruth(f *File, p *readPool, t corpus.Topic) (map[web.URL]bool, error) {
+	k := pool.Key{Web: w.Name, Topic: t.Name}
+	if f.Truth != ofRead {
+		if p != nil {
+			w.grades[t.Name] = pool.Grades(p.labels, k)
+		}
+		return w.Truth(t.Name)
+	}
+	x, err := p.Topic(k)
+	if err != nil {
+		return nil, err
+	}
+	grades := pool.Grades(p.labels, k)
+	truth := map[web.URL]bool{}
+	sum := xxh3.HashString(p.Revision)
+	for u, g := range grades {
+		sum += xxh3.HashString(fmt.Sprint(u, " ", g))
+		if g >= pool.Grade(f.Grade) {
+			truth[u] = true
+		}
+	}
+	if len(grades) < len(x.Pages) {
+		w.notes = append(w.notes, fmt.Sprintf("%s: %d of %d pages to read have no grade yet.", k, len(x.Pages)-len(grades), len(x.Pages)))
+	}
+	if len(truth) == 0 {
+		return nil, fmt.Errorf("of its %d pages that were read none is of grade %d", len(grades), f.Grade)
+	}
+	w.grades[t.Name] = grades
+	w.truths[t.Name] = sum + uint64(f.Grade)
+	return truth, nil
+}
+
+// hasTruth tells whether a topic can be measured on.
+func (f *File) hasTruth(w *corpus.Web, p *readPool, t corpus.Topic) bool {
+	if f.Truth != ofRead {
+		return t.Truth != ""
+	}
+	_, err := p.Topic(pool.Key{Web: w.Name, Topic: t.Name})
+	return err == nil
+}
+
+// shownPages sets what of a topic is shown to crawls: its own examples, or those
+// chosen from what was read; and which pages are bad examples of it, the best
+// excuse first.
+func (w *labWeb) shownPages(f *File, p *readPool, t corpus.Topic, truth map[web.URL]bool) (corpus.Topic, error) {
+	old := t.Examples
+	if f.Examples == ofRead {
+		e, ok := p.examples[pool.Key{Web: w.Name, Topic: t.Name}]
+		if !ok || len(e.Wanted) == 0 {
+			return t, fmt.Errorf("%s has no example of it", filepath.Join(f.Pool, pool.ExamplesName))
+		}
+		t.Examples = e.Wanted
+		w.negatives[t.Name] = e.Negatives
+	}
+	if f.Bad == 0 {
+		return t, nil
+	}
+	if f.Bad > len(t.Examples) {
+		return t, fmt.Errorf("bad-examples: %d of its %d examples cannot be exchanged", f.Bad, len(t.Examples))
+	}
+	w.bad[t.Name] = w.badExamples(f, t, old, truth)
+	if len(w.bad[t.Name]) < f.Bad {
+		return t, fmt.Errorf("bad-examples: there are only %d pages that are not about it", len(w.bad[t.Name]))
+	}
+	return t, nil
+}
+
+// badExamples are pages that are not about a topic, but that somebody may give as
+// examples of it: those that were given and that readers found to be none; then
+// such as readers found to be none, or where nobody read, pages of the record that
+// the truth does not hold, by the lab's seed.
+func (w *labWeb) badExamples(f *File, t corpus.Topic, old []web.URL, truth map[web.URL]bool) (out []web.URL) {
+	grades := w.grades[t.Name]
+	good := map[web.URL]bool{}
+	for _, u := range slices.Concat(t.Examples, w.negatives[t.Name]) {
+		good[u] = true
+	}
+	add := func(list []web.URL, is func(web.URL) bool) {
+		chance := func(u web.URL) uint64 { return xxh3.HashStringSeed("bad "+t.Name+" "+u.String(), f.Seed) }
+		list = slices.Clone(list)
+		slices.SortFunc(list, func(a, b web.URL) int {
+			return cmp.Or(cmp.Compare(chance(a), chance(b)), cmp.Compare(a.String(), b.String()))
+		})
+		for _, u := range list {
+			if len(out) == maxBads {
+				return
+			}
+			if !good[u] && w.Status(u) == 200 && is(u) {
+				good[u] = true // once
+				out = append(out, u)
+			}
+		}
+	}
+	none := func(u web.URL) bool { g, ok := grades[u]; return ok && g == pool.No }
+	add(old, none)
+	if grades == nil {
+		add(slices.Collect(w.URLs()), func(u web.URL) bool { return !truth[u] && u.Path() != "/robots.txt" })
+		return out
+	}
+	var read []web.URL
+	for u := range grades {
+		read = append(read, u)
+	}
+	add(read, none)
+	return out
+}
+
+// readings brings what was read to the documents of the web; the graph has to be
+// there.
+func (f *fold) readings(r *runner) (map[string]*eval.Reading, error) {
+	if r.Truth != ofRead {
+		return nil, nil
+	}
+	p, err := r.openPool()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]*eval.Reading{}
+	known, _ := p.Web(f.w.Name)
+	for _, t := range f.w.topics {
+		x, err := p.Topic(pool.Key{Web: f.w.Name, Topic: t.Name})
+		if err != nil {
+			return nil, err
+		}
+		if out[t.Name], err = eval.NewReading(f.graph, known, x, f.w.grades[t.Name], pool.Grade(r.Grade)); err != nil {
+			return nil, fmt.Errorf("%s: %w", r.at("pool"), err)
+		}
+	}
+	return out, nil
+}
+
+// readFacts are what a report says of the reading of a topic.
+func (g *group) readFacts(ref eval.Reference) *report.Read {
+	rd := g.fold.read[g.t.Name]
+	if rd == nil {
+		return nil
+	}
+	out := &report.Read{From: g.Grade}
+	for _, grade := range rd.Grade {
+		if grade != pool.CannotTell {
+			out.Grades[grade]++
+		}
+	}
+	samples := ref.Samples[g.Grade-1]
+	for h, s := range samples {
+		out.Strata = append(out.Strata, report.Stratum{Name: rd.Strata[h], Sample: s})
+	}
+	e := pool.Predict(ref.Known, ref.Unread, samples)
+	out.Known, out.Low, out.High = ref.Known, e.Low, e.High
+	return out
+}
+
+// readRules tell how a truth that was read is counted.
+func (f *File) readRules() (out []string) {
+	if f.Truth == ofRead {
+		counts := "in part (grade 1) or mainly (grade 2)"
+		if f.Grade == 2 {
+			counts = "mainly (grade 2)"
+		}
+		out = append(out, fmt.Sprintf("Ground truth is what readers found by reading: a page counts that is %s about the topic. Pages that nobody read count by estimate, by the share of relevant pages among those read of their stratum; beside estimates stand the bounds, if none and if all of them were relevant.", counts))
+	}
+	if f.Examples == ofRead {
+		out = append(out, "Examples and negative examples were chosen from pages that were read; they are hits for no strategy.")
+	}
+	if f.Bad > 0 {
+		out = append(out, fmt.Sprintf("Of the examples of each topic, %d were exchanged for pages that are not about it.", f.Bad))
+	}
+	return out
+}

@@ -1,0 +1,265 @@
+package waggle_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/lab"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/score/scoretest"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// The scorer made of a function holds to what every scorer does, whatever the
+// function says.
+func TestScorerFunc(t *testing.T) {
+	for name, f := range map[string]func(*web.Page, web.Verdict, *web.Link) float64{
+		"relevance": func(_ *web.Page, v web.Verdict, _ *web.Link) float64 { return v.Relevance },
+		"no number": func(*web.Page, web.Verdict, *web.Link) float64 { return math.NaN() },
+		"infinite":  func(*web.Page, web.Verdict, *web.Link) float64 { return math.Inf(-1) },
+	} {
+		d := waggle.ScorerFunc("mine", "", f)
+		t.Run(name, func(t *testing.T) {
+			scoretest.Run(t, func() scoretest.Scorer {
+				s, err := d.New(score.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s
+			})
+		})
+	}
+}
+
+// The judge made of a function keeps to [0,1] and to its threshold, and sees the
+// words of an anchor as those of a page.
+func TestJudgeFunc(t *testing.T) {
+	d := waggle.JudgeFunc("bees", "", 0.5, func(p *web.Page) float64 {
+		sum := 0.
+		for _, term := range p.Terms {
+			if term.Text == "bee" {
+				sum += float64(term.Body)
+			}
+		}
+		return sum / 2
+	})
+	for _, c := range []struct {
+		threshold, want float64
+		text            string
+	}{
+		{0, 0.5, "a bee"}, {0.75, 1, "bees and bees, and a bee"}, {0, 0, "cars"},
+	} {
+		j, err := d.New(nil, judge.Options{Threshold: c.threshold})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := j.Text(c.text); got != c.want {
+			t.Errorf("%q: %v, want %v", c.text, got, c.want)
+		}
+		v, err := j.Judge(t.Context(), &web.Page{Terms: []web.Term{{Text: "bee", Body: 1}}})
+		if want := c.threshold == 0; err != nil || v.Relevance != 0.5 || v.Relevant != want {
+			t.Errorf("%+v, %v; want relevant %v", v, err, want)
+		}
+	}
+	none := waggle.JudgeFunc("none", "", 0, func(*web.Page) float64 { return 1 })
+	if _, err := none.New(nil, judge.Options{}); err == nil {
+		t.Error("a threshold of 0 is accepted")
+	}
+}
+
+// turns is a scorer from outside with a setting, a state and explanations: links
+// of every other page, or of every so many, go first.
+type turns struct {
+	every, visits uint64
+	changed       bool
+}
+
+var _ score.Explainer = (*turns)(nil)
+
+func (s *turns) Extract(p *web.Page, _ web.Verdict) [][]byte { return make([][]byte, len(p.Links)) }
+
+func (s *turns) Visit(_ *web.Candidate, _ *web.Page, _ web.Verdict) []byte {
+	s.visits, s.changed = s.visits+1, true
+	return []byte{byte(min(1, s.visits%s.every))}
+}
+
+func (s *turns) Score(c *web.Candidate) float64 {
+	if len(c.Memory) == 1 && c.Memory[0] == 0 {
+		return 1
+	}
+	return 0
+}
+
+func (s *turns) Stale() bool    { return false }
+func (s *turns) Rescores() bool { return false }
+
+func (s *turns) State() []byte {
+	if !s.changed {
+		return nil
+	}
+	s.changed = false
+	return binary.BigEndian.AppendUint64([]byte("turns"), s.visits)
+}
+
+func (s *turns) Restore(state []byte) error {
+	switch {
+	case len(state) == 0:
+	case len(state) == 13 && string(state[:5]) == "turns":
+		s.visits = binary.BigEndian.Uint64(state[5:])
+	default:
+		return errors.New("no state of turns")
+	}
+	return nil
+}
+
+func (s *turns) Recall(*web.Candidate, *web.Page, web.Verdict) []byte { return nil }
+
+func (s *turns) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []score.Reason {
+	return []score.Reason{{Kind: score.ReasonPrior, Times: 1, Weight: s.Score(c)}}
+}
+
+// byTurns describes it.
+func byTurns() score.Description {
+	return score.Description{
+		Name: "turns", Line: "links of every other page first",
+		Settings: []score.Setting{{Name: "every", Default: 2, Min: 1, Max: 9, Line: "pages from one to the next"}},
+		Make: func(o score.Options) (score.Scorer, error) {
+			return &turns{every: uint64(o.Set["every"])}, nil
+		},
+	}
+}
+
+func TestOutsideScorer(t *testing.T) {
+	scoretest.Run(t, func() scoretest.Scorer {
+		s, err := byTurns().New(score.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	})
+}
+
+// A scorer from outside has a name and settings in job files of its program, and
+// its state survives: a crawl that is stopped after every page fetches what one
+// that is never stopped does, in the same order.
+func TestOutsideScorerInAJob(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(bees))
+	defer site.Close()
+	name := filepath.Join(t.TempDir(), "job.yaml")
+	write := func(scorer string) {
+		text := "seeds: [" + site.URL + "/]\ntopic: {keywords: [waggle dance]}\nscorer: " + scorer +
+			"\nfetch: {workers: 1, allow-private: true}\npoliteness: {delay: 0s}\n"
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	c := &waggle.Crawler{Scorers: []score.Description{byTurns()}, Listen: func(e event.Event) {
+		if p, ok := e.(event.Fetched); ok {
+			got = append(got, p.URL.RequestPath())
+		}
+	}}
+	for scorer, want := range map[string]string{
+		"{name: turns, set: {every: 10}}": `turns has no setting "every" that can be 10`,
+		"{name: turns, set: {evry: 1}}":   `turns has no setting "evry"`,
+		"{name: others}":                  "no scorer is called \"others\"",
+	} {
+		write(scorer)
+		if _, err := c.ReadJob(name); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "job.yaml:3: ") {
+			t.Errorf("%s: %v, want the line and %s", scorer, err, want)
+		}
+	}
+	write("{name: turns, set: {every: 3}}")
+	if _, err := job.Read(name); err == nil || !strings.Contains(err.Error(), `no scorer is called "turns"`) {
+		t.Errorf("a program without the scorer: %v", err)
+	}
+	j, err := c.ReadJob(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if how, err := c.Begin(t.Context(), filepath.Join(t.TempDir(), "whole"), j); err != nil || how != event.FrontierEmpty {
+		t.Fatal(how, err)
+	}
+	whole := got
+	got = nil
+	dir := filepath.Join(t.TempDir(), "parts")
+	j.Budget.Pages = 1
+	if how, err := c.Begin(t.Context(), dir, j); err != nil || how != event.BudgetSpent {
+		t.Fatal(how, err)
+	}
+	for pages := 2; pages <= len(whole); pages++ {
+		if _, err := c.Resume(t.Context(), dir, func(j *job.Job) { j.Budget.Pages = pages }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(whole) != 4 || !slices.Equal(got, whole) {
+		t.Errorf("in parts %q, whole %q", got, whole)
+	}
+	if _, err := (&waggle.Crawler{}).Resume(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), `no scorer is called "turns"`) {
+		t.Errorf("resumed without the scorer: %v", err)
+	}
+}
+
+// What cannot begin leaves nothing behind, and what has begun is not begun again.
+func TestBeginErrors(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "crawl")
+	c := &waggle.Crawler{}
+	var wrong *job.Error
+	if _, err := c.Begin(t.Context(), dir, &job.Job{Seeds: []string{"https://bees.example/"}}); !errors.As(err, &wrong) {
+		t.Errorf("without a contact: %v", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 1 || len(left) == 1 && left[0].Name() != "lock" {
+		t.Errorf("left behind: %v", left)
+	}
+	if _, err := c.Resume(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "holds no crawl to go on with") {
+		t.Errorf("resumed from nothing: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "job.yaml"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Begin(t.Context(), dir, &job.Job{}); err == nil || !strings.Contains(err.Error(), "holds a crawl already") {
+		t.Errorf("begun twice: %v", err)
+	}
+	twice := &waggle.Crawler{Scorers: []score.Description{byTurns(), byTurns()}}
+	if _, err := twice.ParseLab("lab.yaml", nil); err == nil || !strings.Contains(err.Error(), "the name is taken") {
+		t.Errorf("two scorers of a name: %v", err)
+	}
+}
+
+// A judge from outside judges in a lab, and is measured there as those of waggle
+// are.
+func TestOutsideJudgeInALab(t *testing.T) {
+	dir := t.TempDir()
+	record(filepath.Join(dir, "web"))
+	c := &waggle.Crawler{Judges: []judge.Description{waggle.JudgeFunc("long", "long pages", 0.5, func(p *web.Page) float64 { return float64(len(p.Terms)) / 100 })}}
+	f, err := c.ParseLab(filepath.Join(dir, "lab.yaml"), []byte("webs: [{path: web, budgets: [20]}]\nscorers: [breadth-first, best-first-both]\njudges: [topic, long]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := f.Run(t.Context(), filepath.Join(dir, "out"), lab.Options{}); err != nil || out.Failed > 0 || out.Cells != 4 {
+		t.Fatal(out, err)
+	}
+	results, err := f.Report(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	judges := map[string]bool{}
+	for _, j := range results.Judges {
+		judges[j.Judge] = true
+	}
+	if !judges["long"] || !judges["topic"] {
+		t.Errorf("measured %v", judges)
+	}
+}
