@@ -11,6 +11,7 @@ import (
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // Stores are the three stores of a crawl. They were opened at the marks that the
@@ -168,12 +169,13 @@ func turnsBehind(path string, mark []byte) (turns int) {
 	return turns
 }
 
-// isTurn tells events that go with a turn of their own; a turn with seeds may
-// have several.
+// isTurn tells events that go with a turn of their own.
 func isTurn(e event.Event) bool {
-	switch e.(type) {
-	case event.Fetched, event.Failed:
+	switch e := e.(type) {
+	case event.Fetched, event.Failed, event.Seeded, event.Changed:
 		return true
+	case event.Dropped: // any other is told after the turn that brought it about
+		return e.Reason == web.ReasonScope || e.Reason == web.ReasonDepth || e.Reason == web.ReasonTrap
 	}
 	return false
 }

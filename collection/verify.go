@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -338,11 +339,25 @@ func (v *verification) verifyLog() error {
 		v.progress("event log", e.Offset, info.Size())
 	}
 	if turns > 1 || v.behind > 1 {
+		if v.Running, err = v.moved(); v.Running || err != nil {
+			return err
+		}
 		v.bad(Damage{v.c.inFolder(v.c.FrontierDir()), "", fmt.Sprintf("it lags behind: event log and archive tell of %d turns more", max(turns, v.behind)), remedyRepair}, "behind")
 	} else if turns+v.behind > 0 {
 		v.Notes = append(v.Notes, "a page was in flight when the crawl ended: the next run fetches it again")
 	}
 	return nil
+}
+
+// moved tells whether a run has begun since the frontier was looked at.
+func (v *verification) moved() (_ bool, err error) {
+	r, err := frontier.Examine(v.c.FrontierDir())
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	logged, err := r.State(crawl.StateEvents)
+	return err == nil && logged != nil && string(logged) != strconv.FormatInt(v.logEnd, 10), nil
 }
 
 // take takes in an acknowledged line.
@@ -359,12 +374,7 @@ func (v *verification) take(e event.Entry) {
 	case event.Ended:
 		v.ended = true
 	}
-	if u := visited(e.Event); !u.IsZero() {
-		h := hashOf(u.String())
-		t := v.tallies[h]
-		t.add(e.Event)
-		v.tallies[h] = t
-	}
+	count(v.tallies, e.Event)
 }
 
 // compare compares archive, log and frontier address by address.
@@ -390,14 +400,11 @@ func (v *verification) compare() error {
 			v.bad(Damage{v.c.inFolder(v.c.FrontierDir()), u.String(), "the event log says that it is done, and the frontier does not know that", remedyRepair}, "not done")
 		}
 	}
-	for e, err := range v.c.wholeLines() {
+	for e, err := range v.acknowledged() {
 		if err != nil {
 			return err
 		}
-		if v.logEnd >= 0 && e.Offset >= v.logEnd {
-			break
-		}
-		u := visited(e.Event)
+		u := visited(e)
 		if u.IsZero() {
 			continue
 		}
@@ -432,6 +439,11 @@ func (v *verification) verifyHarvest() error {
 		v.bad(Damage{v.c.inFolder(v.c.HarvestFile()), "", "it is not what the event log tells", remedyAgain}, "harvest")
 	}
 	return nil
+}
+
+// acknowledged are the whole lines of the log up to the mark.
+func (v *verification) acknowledged() iter.Seq2[event.Event, error] {
+	return v.c.linesUpTo(func(e event.Entry) bool { return v.logEnd < 0 || e.Offset < v.logEnd })
 }
 
 // verifySetup reads what the crawl was set up with.

@@ -254,6 +254,7 @@ func (c *critic) Explain(p *web.Page) Explanation {
 	}
 	names := c.Record.Classes
 	x := Explanation{Verdict: c.verdict(r, r), Measure: fmt.Sprintf("log odds of %s against %s", names[in], names[out])}
+	x.Verdict.Classes = paths(top(names, posterior))
 	_, n := wordsOf(c.stems, p.Terms)
 	scale := 1.
 	if c.words > 0 && n > c.words {

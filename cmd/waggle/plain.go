@@ -79,7 +79,7 @@ func (v *plainView) line() string {
 		line += "  " + speed(float64(s.Pages-v.pages)/d.Seconds())
 	}
 	if f := s.Frontier; f.Hosts > 0 {
-		line += fmt.Sprintf("  frontier %s  hosts %d ready, %d waiting", number(f.Queued), f.Ready, f.Waiting)
+		line += fmt.Sprintf("  frontier %s  hosts %d ready, %d waiting%s", number(f.Queued), f.Ready, f.Waiting-f.Down, down(f))
 	}
 	return line + "  " + size(s.Bytes)
 }
