@@ -649,6 +649,13 @@ func (p *pair) Judge(ctx context.Context, page *web.Page) (web.Verdict, error) {
 	return v, err
 }
 
+// Explain is that of bayes, with the classes.
+func (p *pair) Explain(page *web.Page) Explanation {
+	x := p.bayes.Explain(page)
+	x.Verdict.Classes = paths(p.Classes(page))
+	return x
+}
+
 // Classes are "/" with the name of the topic, and "/Other".
 func (p *pair) Classes(page *web.Page) []Class {
 	r := p.probability(page.Terms)
