@@ -126,7 +126,7 @@ func (s *turns) Restore(state []byte) error {
 
 func (s *turns) Recall(*web.Candidate, *web.Page, web.Verdict) []byte { return nil }
 
-func (s *turns) Explain(_ *web.Page, _ int, c *web.Candidate) []score.Reason {
+func (s *turns) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []score.Reason {
 	return []score.Reason{{Kind: score.ReasonPrior, Times: 1, Weight: s.Score(c)}}
 }
 

@@ -14,7 +14,6 @@ package apprentice
 import (
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/setting"
-	"github.com/waggle-crawler/waggle/web"
 )
 
 // Boundary says which targets of links count as highly relevant.
@@ -55,10 +54,6 @@ type Options struct {
 	Set map[string]float64
 	// Analyzer makes terms of texts, as the parser's does.
 	Analyzer *text.Analyzer
-	// Classes names the classes of a taxonomy that a page belongs to, as paths
-	// such as /Arts/Music; nil = there is no taxonomy. It is pure and safe for
-	// concurrent use.
-	Classes func(*web.Page) []string
 }
 
 // New makes features and a learner that has seen no example. The error says which
@@ -68,7 +63,7 @@ func New(o Options) (*Features, *Learner, error) {
 		return nil, nil, err
 	}
 	f := &Features{
-		analyzer: o.Analyzer, classes: o.Classes, reach: int(o.Set["dmax"]), plain: o.Set["plain"] >= 0.5,
+		analyzer: o.Analyzer, reach: int(o.Set["dmax"]), plain: o.Set["plain"] >= 0.5,
 		topics: int(o.Set["topics"]), cited: o.Set["cocitation"] >= 0.5,
 	}
 	return f, &Learner{boundary: Boundary(o.Set["boundary"]), words: o.Set["words"], least: 128}, nil

@@ -74,7 +74,7 @@ func TestTrainerErrors(t *testing.T) {
 // Named names what Extract numbers: the same features in the same order.
 func TestNamedFeatures(t *testing.T) {
 	p := parsed(t, `<p>sweet</p><a href=a>honey <b>bees</b></a><p>steel`)
-	classes := func(*web.Page) []string { return []string{"/Arts/Music"} }
+	classes := []string{"/Arts/Music"}
 	for _, c := range []struct {
 		set  map[string]float64
 		want string
@@ -83,14 +83,14 @@ func TestNamedFeatures(t *testing.T) {
 		{map[string]float64{"topics": 0, "dmax": 0}, "honey@0 bee@0"},
 		{map[string]float64{"topics": 1, "plain": 1}, "/Arts/Music honey@0 bee@0 sweet@0 steel@0"},
 	} {
-		f, err := apprentice.NewTrainer(false, apprentice.Options{Set: c.set, Analyzer: text.NewAnalyzer(), Classes: classes})
+		f, err := apprentice.NewTrainer(false, apprentice.Options{Set: c.set, Analyzer: text.NewAnalyzer()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		link := &web.Candidate{Features: f.Extract(p, 0.5)[0]}
+		link := &web.Candidate{Features: f.Extract(p, 0.5, classes)[0]}
 		var names []string
 		var ids []byte
-		f.Named(p, 0, link, func(x apprentice.Feature) {
+		f.Named(p, classes, 0, link, func(x apprentice.Feature) {
 			name := x.Name
 			if x.Kind == apprentice.Word {
 				name += "@" + []string{"-1", "0", "1"}[x.Offset+1]

@@ -31,7 +31,6 @@ import (
 // million features some hundred share theirs with another.
 type Features struct {
 	analyzer *text.Analyzer
-	classes  func(*web.Page) []string
 	reach    int // dmax
 	plain    bool
 	topics   int
@@ -94,13 +93,13 @@ func citedFeature(high bool, d int) uint32 {
 	return featureID(0, saltLow+d)
 }
 
-// topicNames are the classes of a page that are features: the classes
-// themselves, and with topics = 2 every prefix of their paths, each once.
-func (f *Features) topicNames(p *web.Page) (names []string) {
-	if f.classes == nil || f.topics == 0 {
+// topicNames are the names of classes that are features: the classes themselves,
+// and with topics = 2 every prefix of their paths, each once.
+func (f *Features) topicNames(classes []string) (names []string) {
+	if f.topics == 0 {
 		return nil
 	}
-	for _, path := range f.classes(p) {
+	for _, path := range classes {
 		for path != "" && !slices.Contains(names, path) {
 			names = append(names, path)
 			if f.topics < 2 {
@@ -112,24 +111,25 @@ func (f *Features) topicNames(p *web.Page) (names []string) {
 	return names
 }
 
-// Extract gives the features of each link of a page of that relevance R(u):
+// Extract gives the features of each link of a page of that relevance R(u) and of
+// those classes, as web.Verdict has them:
 //
 //	R(u) in 1/255 byte · [ first leaf uint32 LE · last leaf uint32 LE ] · { feature uint32 LE }…
 //
 // The leaves are there with cocitation alone. Classes come first, then words by
 // offset, nearest first, with their repetitions.
-func (f *Features) Extract(p *web.Page, relevance float64) [][]byte {
+func (f *Features) Extract(p *web.Page, relevance float64, classes []string) [][]byte {
 	out := make([][]byte, len(p.Links))
 	level := Level(relevance)
-	var classes []uint32
-	for _, name := range f.topicNames(p) {
-		classes = append(classes, featureID(xxh3.HashString(name), saltClass))
+	var topics []uint32
+	for _, name := range f.topicNames(classes) {
+		topics = append(topics, featureID(xxh3.HashString(name), saltClass))
 	}
 	r := reading{Features: f, p: p}
 	ids := make([]uint32, 0, linkWords)
 	for i := range p.Links {
 		l := &p.Links[i]
-		ids = append(ids[:0], classes...)
+		ids = append(ids[:0], topics...)
 		r.around(l, func(w word, offset int) bool {
 			if len(ids) == linkWords {
 				return false
@@ -152,14 +152,14 @@ func (f *Features) Extract(p *web.Page, relevance float64) [][]byte {
 }
 
 // Named calls do with the features of a candidate that was found as that link of
-// the page, in the order of Extract, and then those of links near by.
-func (f *Features) Named(p *web.Page, link int, c *web.Candidate, do func(Feature)) {
+// a page of those classes, in the order of Extract, and then those of links near by.
+func (f *Features) Named(p *web.Page, classes []string, link int, c *web.Candidate, do func(Feature)) {
 	_, at, ids, ok := f.read(c)
 	if !ok {
 		return
 	}
 	seen := 0
-	for _, name := range f.topicNames(p) {
+	for _, name := range f.topicNames(classes) {
 		do(Feature{Kind: Class, Name: name, ID: featureID(xxh3.HashString(name), saltClass)})
 		seen++
 	}

@@ -59,7 +59,7 @@ func (t *Trainer) Examples(p *web.Page, v web.Verdict, outcome func(web.URL) Out
 		}
 		seen[l.URL] = true
 		if features == nil {
-			features = t.Extract(p, v.Relevance)
+			features = t.Extract(p, v.Relevance, v.Classes)
 			if t.cited {
 				memory = Citations(p, func(u web.URL) (high, known bool) {
 					o := outcome(u)

@@ -14,6 +14,7 @@
 //	archive/        WARC files
 //	events.jsonl    all that happened
 //	harvest.tsv     the relevant pages, made from the events when a run ends
+//	harvest.yaml    what judge and topic they are relevant by
 //	lost.txt        addresses of which page or outcome were lost, if any were
 //	robots          what was learnt of robots.txt files; it may go at any time
 //	before-repair/  what a repair replaced
@@ -100,6 +101,9 @@ func (c Collection) EventLog() string { return filepath.Join(c.dir, "events.json
 
 // HarvestFile is the path of harvest.tsv.
 func (c Collection) HarvestFile() string { return filepath.Join(c.dir, "harvest.tsv") }
+
+// ProvenanceFile is the path of harvest.yaml.
+func (c Collection) ProvenanceFile() string { return filepath.Join(c.dir, "harvest.yaml") }
 
 // LostFile is the path of lost.txt.
 func (c Collection) LostFile() string { return filepath.Join(c.dir, "lost.txt") }

@@ -47,6 +47,26 @@ func (t *tally) add(e event.Event) {
 	}
 }
 
+// count takes an event into the tallies of its addresses: the outcome of a visit, or
+// seeds that enter once more after they had failed.
+func count(tallies map[uint64]tally, e event.Event) {
+	if s, ok := e.(event.Seeded); ok {
+		for _, f := range s.Queued {
+			h := hashOf(f.URL.String())
+			if t, known := tallies[h]; known {
+				t.final = false
+				tallies[h] = t
+			}
+		}
+	}
+	if u := visited(e); !u.IsZero() {
+		h := hashOf(u.String())
+		t := tallies[h]
+		t.add(e)
+		tallies[h] = t
+	}
+}
+
 // keep counts an exchange of the archive.
 func (t *tally) keep(x kept) {
 	if x.meta.Page {

@@ -86,8 +86,21 @@ func (c Collection) Lost() ([]string, error) {
 }
 
 // remind tells a frontier that lost the end of its memory which addresses are
-// done, by the log.
+// done, by the log. A seed that failed may have entered once more since.
 func remind(ctx context.Context, f crawl.Frontier, events iter.Seq2[event.Event, error]) error {
+	entered := map[web.URL]int{} // the last event by which a seed did
+	n := 0
+	for e, err := range events {
+		if err != nil {
+			return err
+		}
+		if s, ok := e.(event.Seeded); ok {
+			for _, f := range s.Queued {
+				entered[f.URL] = n
+			}
+		}
+		n++
+	}
 	var done []web.URL
 	tell := func(n int) error {
 		if len(done) < n {
@@ -97,21 +110,22 @@ func remind(ctx context.Context, f crawl.Frontier, events iter.Seq2[event.Event,
 		done = done[:0]
 		return err
 	}
+	n = 0
 	for e, err := range events {
 		if err != nil {
 			return err
 		}
-		switch e := e.(type) {
-		case event.Fetched:
-			done = append(done, e.URL)
-		case event.Failed:
-			if !e.Retry {
-				done = append(done, e.URL)
-			}
+		u := visited(e)
+		if f, ok := e.(event.Failed); ok && (f.Retry || entered[u] > n) {
+			u = web.URL{}
+		}
+		if !u.IsZero() {
+			done = append(done, u)
 		}
 		if err := tell(1000); err != nil {
 			return err
 		}
+		n++
 	}
 	return tell(1)
 }

@@ -19,11 +19,12 @@ func (c Collection) Job() ([]byte, error) { return os.ReadFile(c.JobFile()) }
 // Events are the events of the crawl so far, of all its runs. A last line that
 // has no end, as a run that is writing or was killed leaves it, is no event. A
 // damaged line is a *event.LineError, after which the next event follows. The
-// log is opened anew every time the sequence is ranged over. Where the threshold
-// of the judge was changed, all pages have the verdicts of the new one.
+// log is opened anew every time the sequence is ranged over. All pages have the
+// verdicts that were told of them last, under the threshold that the judge was
+// given last.
 func (c Collection) Events() iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
-		events := event.ReadFile(c.EventLog())
+		events := event.Renewed(event.ReadKinds(c.EventLog(), event.Rejudged{}.Kind()), event.ReadFile(c.EventLog()))
 		history := event.ReadHistory(c.EventLog())
 		if threshold, ok := history.Threshold(); ok {
 			events = event.Under(threshold, events)

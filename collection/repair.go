@@ -115,7 +115,7 @@ func (w *Writer) Repair(ctx context.Context, o RepairOptions) (*RepairReport, er
 
 // mendHarvest writes harvest.tsv anew, where it is what is damaged.
 func (r *repair) mendHarvest() error {
-	var h event.Harvest
+	var m moments
 	for e, err := range r.w.wholeLines() {
 		if err != nil {
 			return err
@@ -123,7 +123,7 @@ func (r *repair) mendHarvest() error {
 		if r.logMark >= 0 && !r.known(e) {
 			break
 		}
-		h.Add(e.Event)
+		m.add(e)
 	}
 	file, err := os.ReadFile(r.w.HarvestFile())
 	if errors.Is(err, os.ErrNotExist) {
@@ -132,7 +132,11 @@ func (r *repair) mendHarvest() error {
 	if err != nil {
 		return err
 	}
-	if whole, err := tells(&h, file); err != nil || whole {
+	if whole, _, err := r.w.tellsHarvest(m, file); err != nil || whole {
+		return err
+	}
+	h, err := r.w.harvestAt(m.lines)
+	if err != nil {
 		return err
 	}
 	r.report.Whole = false
@@ -147,7 +151,7 @@ func (w *Writer) newRepair(ctx context.Context, o RepairOptions) *repair {
 	return &repair{
 		w: w, ctx: ctx, parser: o.Parser, progress: o.Progress, report: &RepairReport{},
 		tallies: map[uint64]tally{}, bodies: map[uint64]struct{}{}, spans: map[string][]span{},
-		fetched: map[web.Host]int{}, named: map[string]bool{}, repaid: map[uint64]struct{}{},
+		hosts: map[web.Host]*hostTale{}, left: map[web.URL]bool{}, named: map[string]bool{}, repaid: map[uint64]struct{}{},
 		retried: map[uint64]retry{}, finals: map[int]bool{},
 	}
 }
@@ -177,7 +181,7 @@ func (r *repair) run(steps ...func() error) (err error) {
 	}
 	r.rebuilt, err = r.remains.Rebuild(r.ctx, r.newFrontier(), func(done, total int64) { r.progress("frontier", done, total) })
 	if err == nil {
-		r.front, err = frontier.Open(r.newFrontier(), frontier.Options{MaxPerHost: -1})
+		r.front, err = frontier.Open(r.newFrontier(), frontier.Options{MaxPerHost: -1, MaxNames: -1})
 	}
 	for _, step := range steps {
 		if err = errors.Join(err, r.ctx.Err()); err != nil || r.report.Whole {
@@ -215,6 +219,7 @@ type repair struct {
 	damaged  int                 // lines
 	logLost  bool                // it has lost lines
 	turns    int                 // behind the mark
+	newly    int                 // settings that changed behind the mark
 	started  *event.Started      // the first one
 	last     time.Time           // of its last event
 	goneHost map[web.Host]int    // the line that dropped a host's links last
@@ -237,7 +242,8 @@ type repair struct {
 	rewrite bool   // the log is written anew
 	newMark []byte // of its end
 	turn    web.Turn
-	fetched map[web.Host]int
+	hosts   map[web.Host]*hostTale
+	left    map[web.URL]bool    // links refused in a way that a change of settings may undo
 	repaid  map[uint64]struct{} // links that were owed, and have an address again
 
 	changes journal // from writeFrontier: of the archive
@@ -375,6 +381,9 @@ func (r *repair) readLog() error {
 func (r *repair) count(e event.Entry) {
 	if r.logMark >= 0 && !r.known(e) && isTurn(e.Event) {
 		r.turns++
+		if _, ok := e.Event.(event.Changed); ok {
+			r.newly++
+		}
 	}
 	r.last = e.Event.Time()
 	switch ev := e.Event.(type) {
@@ -392,11 +401,19 @@ func (r *repair) count(e event.Entry) {
 			r.gone[hashOf(u.String())] = e.Number
 		}
 	}
-	if u := visited(e.Event); !u.IsZero() {
-		h := hashOf(u.String())
-		t := r.tallies[h]
-		t.add(e.Event)
-		r.tallies[h] = t
+	count(r.tallies, e.Event)
+	r.countAgain(e)
+}
+
+// countAgain forgets that a link left which is queued again.
+func (r *repair) countAgain(e event.Entry) {
+	if len(r.gone) == 0 {
+		return
+	}
+	for _, l := range linksOf(e.Event) {
+		if l.Reason == "" {
+			delete(r.gone, hashOf(l.To.String()))
+		}
 	}
 }
 

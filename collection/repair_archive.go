@@ -175,6 +175,8 @@ func (r *repair) exchange(f archiveFile, x kept, group []store.Piece, made *even
 	}
 	r.trouble = r.trouble || !behind
 	t.add(e)
+	// A seed that failed and waits again.
+	t.final = t.final && standing != frontier.Waiting
 	r.tallies[h] = t
 	if f, ok := e.(event.Failed); ok && f.Retry {
 		r.retried[h] = retry{f.URL, r.made}

@@ -89,6 +89,18 @@ func (c Collection) wholeLines() iter.Seq2[event.Entry, error] {
 	}
 }
 
+// linesUpTo are the events of the lines that can be read, up to the first that is
+// not within.
+func (c Collection) linesUpTo(within func(event.Entry) bool) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		for e, err := range c.wholeLines() {
+			if err == nil && !within(e) || !yield(e.Event, err) {
+				return
+			}
+		}
+	}
+}
+
 // writeLog writes the new log, where it is not the old one, and brings the new
 // frontier up to what it tells.
 func (r *repair) writeLog() (err error) {
@@ -169,32 +181,27 @@ func (r *repair) oldState(name string) ([]byte, error) {
 // apply brings the new frontier up to an event.
 func (r *repair) apply(e entry) error {
 	r.retrace.Add(e.Event, e.known)
+	r.host(e.Event)
 	switch ev := e.Event.(type) {
 	case event.Seeded:
 		for _, f := range ev.Queued {
 			r.offer(e, web.Candidate{URL: f.URL, Kind: web.LinkSeed, Priority: f.Priority})
 		}
+		r.refused(ev.Skipped)
 	case event.Fetched:
-		r.fetched[ev.URL.Host()]++
 		r.lack(ev.URL)
 		r.done(ev.URL)
 		r.name(ev.From)
 		for _, f := range ev.Queued {
 			r.offer(e, web.Candidate{URL: f.URL, From: ev.URL, Kind: web.LinkA, Depth: ev.Depth + 1, Priority: f.Priority})
 		}
+		r.refused(ev.Skipped)
 	case event.Failed:
-		r.lack(ev.URL)
-		r.name(ev.From)
-		again := web.Candidate{URL: ev.URL, From: ev.From, Kind: ev.Link, Depth: ev.Depth, Priority: ev.Priority}
-		if ev.Retry {
-			r.offer(e, again)
-		} else {
-			r.done(ev.URL)
-		}
-		if ev.Queued && !ev.To.IsZero() {
-			again.URL, again.From, again.Kind, again.Redirects = ev.To, ev.URL, web.LinkRedirect, 1
-			r.offer(e, again)
-		}
+		r.failed(e, ev)
+	case event.Dropped:
+		return r.dropped(e, ev)
+	case event.Changed:
+		return r.changed(e)
 	}
 	if len(r.turn.Add)+len(r.turn.Done) < 1000 {
 		return nil
@@ -202,7 +209,88 @@ func (r *repair) apply(e entry) error {
 	return r.commit()
 }
 
+// failed takes in a failure.
+func (r *repair) failed(e entry, f event.Failed) {
+	r.lack(f.URL)
+	r.name(f.From)
+	again := web.Candidate{URL: f.URL, From: f.From, Kind: f.Link, Depth: f.Depth, Priority: f.Priority}
+	if f.Retry {
+		r.offer(e, again)
+	} else if r.tallies[hashOf(f.URL.String())].final { // no seed that entered once more
+		r.done(f.URL)
+	}
+	switch {
+	case f.To.IsZero():
+	case f.Queued:
+		again.URL, again.From, again.Kind, again.Redirects = f.To, f.URL, web.LinkRedirect, 1
+		r.offer(e, again)
+	default:
+		r.refused([]event.Skipped{{URL: f.To, Reason: f.Reason}})
+	}
+}
+
+// later tells whether the old frontier, which is whole up to a mark, is of an
+// earlier time than an event.
+func (r *repair) later(e entry) bool { return r.logMark >= 0 && !e.known }
+
+// dropped lets links leave that wait in the new frontier, as they did in the old one
+// before the event.
+func (r *repair) dropped(e entry, d event.Dropped) error {
+	if e.known || r.logMark < 0 && r.rebuilt.SeenWhole {
+		return nil // the seen-set knows better
+	}
+	if err := r.commit(); err != nil {
+		return err
+	}
+	for _, u := range d.URLs {
+		if r.gone[hashOf(u.String())] == e.Number && r.front.Standing(u) == frontier.Waiting {
+			r.turn.Leave = append(r.turn.Leave, u)
+		}
+	}
+	if d.Host != "" {
+		r.turn.Drop = []web.Host{d.Host}
+	}
+	return r.commit()
+}
+
+// refused remembers links that the frontier holds for done as they were out of
+// scope, or of a host that had given enough, if a change that the old frontier has
+// not seen is to come.
+func (r *repair) refused(list []event.Skipped) {
+	if r.newly == 0 {
+		return
+	}
+	for _, s := range list {
+		if s.Reason == web.ReasonScope || s.Reason == web.ReasonHostPages {
+			r.left[s.URL] = true
+		}
+	}
+}
+
+// changed makes such links unknown, as the crawl did when its settings changed: they
+// enter where they are found again.
+func (r *repair) changed(e entry) error {
+	if !r.later(e) {
+		return nil
+	}
+	if err := r.commit(); err != nil {
+		return err
+	}
+	r.newly--
+	for u := range r.left {
+		if r.front.Standing(u) == frontier.Done && !r.tallies[hashOf(u.String())].final {
+			r.turn.Forget = append(r.turn.Forget, u)
+		}
+	}
+	clear(r.left)
+	return r.commit()
+}
+
 func (r *repair) commit() error {
+	t := &r.turn
+	if len(t.Forget)+len(t.Add)+len(t.Done)+len(t.Leave)+len(t.Drop) == 0 {
+		return nil
+	}
 	_, err := r.front.Commit(r.ctx, r.turn)
 	r.turn = web.Turn{}
 	return err
@@ -241,24 +329,39 @@ func (r *repair) offer(e entry, c web.Candidate) {
 	}
 	switch r.remains.Standing(c.URL) {
 	case frontier.Done:
-		return
+		seed := c.Kind == web.LinkSeed && c.From.IsZero()
+		switch {
+		case !r.later(e):
+			return
+		case r.front.Standing(c.URL) == frontier.Unknown || r.front.Standing(c.URL) == frontier.Dropped:
+			// It was made unknown, see changed.
+		case seed:
+			r.turn.Forget = append(r.turn.Forget, c.URL)
+		default:
+			return
+		}
 	case frontier.Waiting:
 		c.Priority = r.remains.Priority(c.URL)
 		if r.front.Standing(c.URL) != frontier.Waiting {
 			r.repaid[h] = struct{}{}
 		}
 	case frontier.Dropped:
-		if e.known || !r.rebuilt.States {
+		if e.known || !r.rebuilt.States || r.leaves(e, c.URL) {
 			return
 		}
 	case frontier.Unknown:
-		if r.gone[h] > e.Number || r.goneHost[c.URL.Host()] > e.Number {
+		if r.leaves(e, c.URL) {
 			return
 		}
 	}
 	if r.front.Standing(c.URL) != frontier.Waiting {
 		r.turn.Add = append(r.turn.Add, c)
 	}
+}
+
+// leaves tells whether the log says later than an event that a link left.
+func (r *repair) leaves(e entry, u web.URL) bool {
+	return r.gone[hashOf(u.String())] > e.Number || r.goneHost[u.Host()] > e.Number
 }
 
 // nameLost notes as lost the addresses that are done by the frontier, and of which
@@ -287,15 +390,17 @@ func (r *repair) nameLost() error {
 	if err := r.readLinks(); err != nil {
 		return err
 	}
-	for u := range r.named {
-		if r.tallies[hashOf(u)].final {
-			delete(r.named, u)
+	for name := range r.named {
+		u, err := web.Parse(name)
+		if r.tallies[hashOf(name)].final || err == nil && r.front.Standing(u) == frontier.Waiting {
+			delete(r.named, name)
 		}
 	}
 	if len(r.named) == 0 {
 		return nil
 	}
-	// What was refused for its address is done as well, and was never fetched.
+	// What was refused for its address is done as well, and was never fetched; and
+	// so are links of a trap.
 	for e, err := range r.entries() {
 		if err != nil {
 			return err
@@ -303,6 +408,11 @@ func (r *repair) nameLost() error {
 		for _, l := range linksOf(e.Event) {
 			if l.Reason != "" {
 				delete(r.named, l.To.String())
+			}
+		}
+		if d, ok := e.Event.(event.Dropped); ok {
+			for _, u := range d.URLs {
+				delete(r.named, u.String())
 			}
 		}
 	}
@@ -368,9 +478,8 @@ func (r *repair) writeFrontier() (err error) {
 	} else {
 		turn.State[crawl.StateArchive] = store.StartMark()
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.fetched)) {
-		if h := r.front.Host(name); h.Fetched < r.fetched[name] {
-			h.Fetched = r.fetched[name]
+	for _, name := range slices.Sorted(maps.Keys(r.hosts)) {
+		if h := r.front.Host(name); r.hosts[name].tell(&h) {
 			turn.Hosts = append(turn.Hosts, h)
 		}
 	}

@@ -2,38 +2,89 @@ package collection
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/internal/folder"
 )
 
-// setupFiles are the files of a set-up that never change.
+// setupFiles are the files of a set-up that stay, unless the crawl is judged anew.
 func (c Collection) setupFiles() []string {
 	return []string{c.ExampleFile(), c.ModelFile(), c.CriticFile()}
 }
 
 // saveSums writes SHA256SUMS of the files that are there.
 func (w *Writer) saveSums() error {
+	b, err := w.sums(nil)
+	if err != nil {
+		return err
+	}
+	return folder.Write(w.SumFile(), b)
+}
+
+// sums are the checksums of the files that are there; fresh are those that take
+// the place of others, by their names.
+func (w *Writer) sums(fresh map[string]string) ([]byte, error) {
 	var out bytes.Buffer
 	for _, name := range w.setupFiles() {
-		sum, err := sumOf(name)
+		sum, err := sumOf(cmp.Or(fresh[filepath.Base(name)], name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		fmt.Fprintf(&out, "%s  %s\n", sum, filepath.Base(name))
 	}
-	return folder.Write(w.SumFile(), out.Bytes())
+	return out.Bytes(), nil
+}
+
+// ReplaceSetup gives a crawl another job, and the examples of its judge; critic is
+// nil where it stays. All of it changes, or nothing.
+func (w *Writer) ReplaceSetup(job []byte, examples []Example, critic []byte) error {
+	fresh := map[string]string{} // by the name of the file whose place it takes
+	add := func(name string, write func(io.Writer) error) error {
+		fresh[filepath.Base(name)] = name + ".new"
+		return folder.WriteFrom(name+".new", write)
+	}
+	bytesOf := func(b []byte) func(io.Writer) error {
+		return func(out io.Writer) error {
+			_, err := out.Write(b)
+			return err
+		}
+	}
+	err := errors.Join(
+		add(w.JobFile(), bytesOf(job)),
+		add(w.ExampleFile(), func(out io.Writer) error { return writeExamples(out, examples) }),
+	)
+	if critic != nil {
+		err = errors.Join(err, add(w.CriticFile(), bytesOf(critic)))
+	}
+	if err != nil {
+		return err
+	}
+	sums, err := w.sums(fresh)
+	if err != nil {
+		return err
+	}
+	if err := add(w.SumFile(), bytesOf(sums)); err != nil {
+		return err
+	}
+	var j journal
+	for _, name := range slices.Sorted(maps.Keys(fresh)) {
+		j = append(j, change{Kind: "move", From: name + ".new", To: name})
+	}
+	return w.carryOut(j)
 }
 
 func sumOf(name string) (sum string, err error) {

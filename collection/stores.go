@@ -11,6 +11,7 @@ import (
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // Stores are the three stores of a crawl. They were opened at the marks that the
@@ -168,12 +169,13 @@ func turnsBehind(path string, mark []byte) (turns int) {
 	return turns
 }
 
-// isTurn tells events that go with a turn of their own; a turn with seeds may
-// have several.
+// isTurn tells events that go with a turn of their own.
 func isTurn(e event.Event) bool {
-	switch e.(type) {
-	case event.Fetched, event.Failed:
+	switch e := e.(type) {
+	case event.Fetched, event.Failed, event.Seeded, event.Changed:
 		return true
+	case event.Dropped: // any other is told after the turn that brought it about
+		return e.Reason == web.ReasonScope || e.Reason == web.ReasonDepth || e.Reason == web.ReasonTrap
 	}
 	return false
 }
@@ -218,4 +220,14 @@ func (w *Writer) ScorerState(ctx context.Context) (state []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, front.Close()) }()
 	return crawl.ScorerState(func(name string) ([]byte, error) { return front.State(ctx, name) })
+}
+
+// RestoreJudge gives a judge what it knew at the crawl's last turn.
+func (w *Writer) RestoreJudge(ctx context.Context, j crawl.Judge) (err error) {
+	front, err := frontier.Open(w.FrontierDir(), frontier.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, front.Close()) }()
+	return crawl.RestoreJudge(j, func(name string) ([]byte, error) { return front.State(ctx, name) })
 }

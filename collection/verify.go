@@ -1,10 +1,10 @@
 package collection
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -127,7 +127,7 @@ type verification struct {
 	behind      int // exchanges in the archive behind the mark
 
 	tallies     map[uint64]tally
-	harvest     event.Harvest
+	moments     moments
 	harvestFile []byte // nil if there is none
 	ended       bool   // a run came to its end
 }
@@ -339,11 +339,25 @@ func (v *verification) verifyLog() error {
 		v.progress("event log", e.Offset, info.Size())
 	}
 	if turns > 1 || v.behind > 1 {
+		if v.Running, err = v.moved(); v.Running || err != nil {
+			return err
+		}
 		v.bad(Damage{v.c.inFolder(v.c.FrontierDir()), "", fmt.Sprintf("it lags behind: event log and archive tell of %d turns more", max(turns, v.behind)), remedyRepair}, "behind")
 	} else if turns+v.behind > 0 {
 		v.Notes = append(v.Notes, "a page was in flight when the crawl ended: the next run fetches it again")
 	}
 	return nil
+}
+
+// moved tells whether a run has begun since the frontier was looked at.
+func (v *verification) moved() (_ bool, err error) {
+	r, err := frontier.Examine(v.c.FrontierDir())
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	logged, err := r.State(crawl.StateEvents)
+	return err == nil && logged != nil && string(logged) != strconv.FormatInt(v.logEnd, 10), nil
 }
 
 // take takes in an acknowledged line.
@@ -353,19 +367,14 @@ func (v *verification) take(e event.Entry) {
 	if e.Summed {
 		v.Log.Summed++
 	}
-	v.harvest.Add(e.Event)
+	v.moments.add(e)
 	switch e.Event.(type) {
 	case event.Fetched:
 		v.Log.Pages++
 	case event.Ended:
 		v.ended = true
 	}
-	if u := visited(e.Event); !u.IsZero() {
-		h := hashOf(u.String())
-		t := v.tallies[h]
-		t.add(e.Event)
-		v.tallies[h] = t
-	}
+	count(v.tallies, e.Event)
 }
 
 // compare compares archive, log and frontier address by address.
@@ -391,14 +400,11 @@ func (v *verification) compare() error {
 			v.bad(Damage{v.c.inFolder(v.c.FrontierDir()), u.String(), "the event log says that it is done, and the frontier does not know that", remedyRepair}, "not done")
 		}
 	}
-	for e, err := range v.c.wholeLines() {
+	for e, err := range v.acknowledged() {
 		if err != nil {
 			return err
 		}
-		if v.logEnd >= 0 && e.Offset >= v.logEnd {
-			break
-		}
-		u := visited(e.Event)
+		u := visited(e)
 		if u.IsZero() {
 			continue
 		}
@@ -417,32 +423,27 @@ func (v *verification) compare() error {
 	return nil
 }
 
-// tells tells whether a harvest file is what a harvest tells. The file is written
-// when a run ends or the crawl is repaired, so it may be the harvest of an earlier
-// time: of as many pages as it has lines.
-func tells(h *event.Harvest, file []byte) (bool, error) {
-	pages := bytes.Count(file, []byte("\n")) - 1 // the first line has the names of the columns
-	if pages < 0 || pages > h.Len() {
-		return false, nil
-	}
-	var want bytes.Buffer
-	err := h.First(pages).WriteTSV(&want)
-	return bytes.Equal(file, want.Bytes()), err
-}
-
 func (v *verification) verifyHarvest() error {
-	v.Harvest = v.harvest.Len()
+	whole, pages, err := v.c.tellsHarvest(v.moments, v.harvestFile)
+	v.Harvest = pages
+	if err != nil {
+		return err
+	}
 	if v.harvestFile == nil {
 		if v.ended && !v.Running {
 			v.Notes = append(v.Notes, "harvest.tsv is not there: "+remedyAgain)
 		}
 		return nil
 	}
-	whole, err := tells(&v.harvest, v.harvestFile)
 	if !whole && len(v.Damage) == 0 {
 		v.bad(Damage{v.c.inFolder(v.c.HarvestFile()), "", "it is not what the event log tells", remedyAgain}, "harvest")
 	}
-	return err
+	return nil
+}
+
+// acknowledged are the whole lines of the log up to the mark.
+func (v *verification) acknowledged() iter.Seq2[event.Event, error] {
+	return v.c.linesUpTo(func(e event.Entry) bool { return v.logEnd < 0 || e.Offset < v.logEnd })
 }
 
 // verifySetup reads what the crawl was set up with.

@@ -71,15 +71,17 @@ type Example struct {
 
 // SaveExamples keeps the example pages.
 func (w *Writer) SaveExamples(examples []Example) error {
-	return folder.WriteFrom(w.ExampleFile(), func(out io.Writer) error {
-		enc := json.NewEncoder(out) // an example a line
-		for _, e := range examples {
-			if err := enc.Encode(e); err != nil {
-				return err
-			}
+	return folder.WriteFrom(w.ExampleFile(), func(out io.Writer) error { return writeExamples(out, examples) })
+}
+
+func writeExamples(out io.Writer, examples []Example) error {
+	enc := json.NewEncoder(out) // an example a line
+	for _, e := range examples {
+		if err := enc.Encode(e); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // Examples are the example pages that SaveExamples kept; nil if it never did.
@@ -103,16 +105,20 @@ func (c Collection) Examples() (examples []Example, err error) {
 	return examples, nil
 }
 
-// SaveHarvest writes harvest.tsv from the log.
+// SaveHarvest writes harvest.tsv from the log, and harvest.yaml beside it: by what
+// judge and topic its pages are relevant.
 func (w *Writer) SaveHarvest() error {
-	return folder.WriteFrom(w.HarvestFile(), func(out io.Writer) error { return exportHarvest(context.Background(), w.Collection, out) })
+	return errors.Join(
+		folder.WriteFrom(w.HarvestFile(), func(out io.Writer) error { return exportHarvest(context.Background(), w.Collection, out) }),
+		folder.WriteFrom(w.ProvenanceFile(), w.writeProvenance),
+	)
 }
 
 // Discard removes the crawl, for a new one.
 func (w *Writer) Discard() error {
 	var errs []error
 	for _, name := range []string{
-		w.FrontierDir(), w.ArchiveDir(), w.EventLog(), w.HarvestFile(), w.ExampleFile(), w.ModelFile(), w.CriticFile(), w.RobotsFile(), w.SumFile(), w.LostFile(), w.JobFile(),
+		w.FrontierDir(), w.ArchiveDir(), w.EventLog(), w.HarvestFile(), w.ProvenanceFile(), w.ExampleFile(), w.ModelFile(), w.CriticFile(), w.RobotsFile(), w.SumFile(), w.LostFile(), w.JobFile(),
 	} {
 		errs = append(errs, os.RemoveAll(name))
 	}

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/waggle-crawler/waggle/crawl"
@@ -22,9 +22,13 @@ import (
 )
 
 // crowd is a web of sites that share one address, and some that have their own.
-// It answers for all of them, and watches how the shared address is asked.
+// It answers for all of them, and watches how the shared address is asked. It is a
+// net.Listener of connections within the process, so that its time can be that of a
+// synctest bubble.
 type crowd struct {
-	*httptest.Server
+	http.Server
+	conns        chan net.Conn
+	closed       chan struct{}
 	sites, pages int
 
 	mu    sync.Mutex
@@ -35,9 +39,15 @@ type crowd struct {
 	last  map[string]time.Time
 }
 
-func newCrowd(t *testing.T, sites, pages int) *crowd {
-	c := &crowd{sites: sites, pages: pages, gap: time.Hour, last: map[string]time.Time{}}
-	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// answers is how long a page takes.
+const answers = 2 * time.Millisecond
+
+func newCrowd(sites, pages int) *crowd {
+	c := &crowd{
+		sites: sites, pages: pages, gap: time.Hour, last: map[string]time.Time{},
+		conns: make(chan net.Conn), closed: make(chan struct{}),
+	}
+	c.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		shared := strings.Contains(r.Host, ".crowd.test")
 		if shared {
 			c.mu.Lock()
@@ -48,6 +58,7 @@ func newCrowd(t *testing.T, sites, pages int) *crowd {
 			}
 			c.mu.Unlock()
 		}
+		time.Sleep(answers)
 		var n int
 		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); err != nil {
 			http.NotFound(w, r)
@@ -65,10 +76,25 @@ func newCrowd(t *testing.T, sites, pages int) *crowd {
 			c.busy--
 			c.ended = time.Now()
 		}
-	}))
-	t.Cleanup(c.Close)
+	})
 	return c
 }
+
+func (c *crowd) Accept() (net.Conn, error) {
+	select {
+	case conn := <-c.conns:
+		return conn, nil
+	case <-c.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (c *crowd) Close() error {
+	close(c.closed)
+	return nil
+}
+
+func (c *crowd) Addr() net.Addr { return &net.TCPAddr{} }
 
 func (c *crowd) LookupNetIP(_ context.Context, _, name string) ([]netip.Addr, error) {
 	if strings.HasSuffix(name, ".crowd.test") {
@@ -79,20 +105,34 @@ func (c *crowd) LookupNetIP(_ context.Context, _, name string) ([]netip.Addr, er
 	return []netip.Addr{netip.AddrFrom4([4]byte{93, 184, 216, n})}, nil
 }
 
-func (c *crowd) Connect(ctx context.Context, network, _ string) (net.Conn, error) {
-	var d net.Dialer
-	return d.DialContext(ctx, network, c.Listener.Addr().String())
+func (c *crowd) Connect(ctx context.Context, _, _ string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case c.conns <- there:
+		return here, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // Forty sites behind one address are all fetched whole, one request at a time and
 // a delay apart; meanwhile sites elsewhere are fetched as if there were nobody
-// else, and the crawl tells what waits.
-func TestSitesOfOneAddress(t *testing.T) {
+// else, and the crawl tells what waits. Time is that of the test, so what else the
+// machine does changes nothing.
+func TestSitesOfOneAddress(t *testing.T) { synctest.Test(t, testSitesOfOneAddress) }
+
+func testSitesOfOneAddress(t *testing.T) {
 	const (
 		sites, alone, pages = 40, 3, 3
 		delay               = 10 * time.Millisecond
 	)
-	c := newCrowd(t, sites, pages)
+	c := newCrowd(sites, pages)
+	var serving sync.WaitGroup
+	serving.Go(func() { c.Serve(c) }) // its error says that it was closed
+	defer func() {
+		c.Server.Close()
+		serving.Wait()
+	}()
 	f, err := fetch.New(fetch.Options{
 		Contact: "test@crowd.test", Delay: delay, OwnHosts: []string{"test"}, Patience: 2 * delay, Resolver: c, Connect: c.Connect,
 	})

@@ -29,7 +29,8 @@ type Frontier interface {
 	// Rescore sets priorities anew, of about n waiting candidates from a place
 	// in the frontier on, and returns the place where to go on: nil is the
 	// beginning as well as the end. Turns and leases may lie between two calls;
-	// a candidate that waited all the while is scored at least once.
+	// a candidate that waited all the while is scored at least once. score may
+	// also change what else a candidate carries, but for its address.
 	Rescore(ctx context.Context, from []byte, n int, score func(*web.Candidate) float64) (next []byte, err error)
 	// State returns what a Turn stored under name, nil if nothing was.
 	State(ctx context.Context, name string) ([]byte, error)
@@ -54,16 +55,6 @@ type Fetcher interface {
 // Judge says how relevant a page is. It is pure and safe for concurrent use.
 type Judge interface {
 	Judge(ctx context.Context, p *web.Page) (web.Verdict, error)
-}
-
-// Adapting is implemented by judges which learn from the pages they see.
-// Observe is called in the step, once a page, in order; it may change what
-// later calls of Judge return. State and Restore carry it over a restart: a
-// nil State means that nothing changed since it was last asked.
-type Adapting interface {
-	Observe(p *web.Page)
-	State() []byte
-	Restore(state []byte) error
 }
 
 // Scorer turns links into priorities.

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,12 +25,14 @@ type Retrace struct {
 	began           bool
 	sum             event.Summary
 	pages, relevant int
+	given           map[web.Host]int // pages of each host
+	seeds           map[web.URL]bool // that wait, or what they moved to
 }
 
 // NewRetrace begins with the states that were stored; state returns that under a
 // name, nil if there is none.
 func NewRetrace(state func(name string) ([]byte, error)) (*Retrace, error) {
-	r := &Retrace{step: NewStep(Policy{}, nil, nil)}
+	r := &Retrace{step: NewStep(Policy{}, nil, nil), given: make(map[web.Host]int), seeds: make(map[web.URL]bool)}
 	b, err := state(stateCrawl)
 	if err != nil || b == nil {
 		return r, err
@@ -57,23 +60,41 @@ func (r *Retrace) Add(e event.Event, known bool) {
 	switch e := e.(type) {
 	case event.Fetched:
 		r.pages++
+		r.given[e.URL.Host()]++
 		if e.Relevant {
 			r.relevant++
 		}
 		r.seed(e.Visit, known, false)
 	case event.Failed:
 		r.seed(e.Visit, known, e.Retry || e.Queued)
+		if e.Queued && e.Priority >= SeedPriority {
+			r.seeds[e.To] = true
+		}
 		if moved := e.Reason == web.ReasonRedirect && e.Queued && e.Priority >= SeedPriority; moved && !known {
 			r.step.fresh[stateMoved+strconv.Itoa(r.step.count.Moved)] = []byte(e.To.String())
 			r.step.count.Moved++
 		}
 	case event.Seeded:
+		for _, f := range e.Queued {
+			r.seeds[f.URL] = true
+		}
 		if !known {
 			r.step.count.Seeds += len(e.Queued)
 		}
 	case event.Dropped:
 		if _, closed := r.step.closed[e.Host]; !closed && !known && e.Host != "" {
 			r.step.close(e.Host, e.Reason)
+		}
+		for _, u := range e.URLs {
+			if r.seeds[u] && !known {
+				r.step.count.Seeds--
+			}
+			delete(r.seeds, u)
+		}
+	case event.Changed:
+		if most, err := strconv.Atoi(cmp.Or(e.New, "0")); err == nil && e.Setting == event.SettingHostPages && !known {
+			r.step.policy.MaxHostPages = most
+			r.step.share(r.given)
 		}
 	}
 }
@@ -82,6 +103,9 @@ func (r *Retrace) Add(e event.Event, known bool) {
 func (r *Retrace) seed(v event.Visit, known, again bool) {
 	if v.Priority >= SeedPriority && !known && !again {
 		r.step.count.Seeds--
+	}
+	if !again {
+		delete(r.seeds, v.URL)
 	}
 }
 
@@ -95,6 +119,9 @@ func (r *Retrace) States() map[string][]byte {
 	c.Pages, c.Relevant = max(c.Pages, r.pages), max(c.Relevant, r.relevant)
 	c.Seeds = max(c.Seeds, 0)
 	c.Spent = max(c.Spent, r.sum.Elapsed(r.sum.Last).Round(time.Millisecond))
+	if !r.sum.Last.IsZero() {
+		c.Last = max(c.Last, r.sum.Last.UnixNano())
+	}
 	var t web.Turn
 	r.step.passing = true // scorer and judge are asked nothing
 	r.step.store(&t)

@@ -311,7 +311,7 @@ func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out O
 		out.Turn.State[StateArchive] = mark
 	}
 	if d.Log != nil && out.Event != nil {
-		mark, err := d.Log.Append(out.Event)
+		mark, err := d.Log.Append(append([]event.Event{out.Event}, out.With...)...)
 		if err != nil {
 			return fmt.Errorf("event log: %w", err)
 		}
@@ -324,6 +324,9 @@ func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out O
 	}
 	if out.Event != nil {
 		d.hear(out.Event)
+	}
+	for _, e := range out.With {
+		d.hear(e)
 	}
 	return d.say(append(d.step.Dropped(now, out.Turn, receipt), out.Also...)...)
 }

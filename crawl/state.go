@@ -39,7 +39,6 @@ const (
 	stateClosed  = "closed." // and a number: a closed host, a space, the reason
 	stateMoved   = "moved."  // and a number: an address
 	stateScorer  = "scorer"
-	stateJudge   = "judge"
 	StateArchive = "archive" // the mark of the archive
 	StateEvents  = "events"  // the mark of the event log
 )
@@ -70,9 +69,7 @@ func (s *Step) Restore(state func(name string) ([]byte, error)) error {
 			err = errors.Join(err, fmt.Errorf("stored state %q cannot be read: %w", stateScorer, errState))
 		}
 	}
-	if s.judge != nil {
-		err = errors.Join(err, take(stateJudge, s.judge.Restore))
-	}
+	err = errors.Join(err, s.restoreJudge(state))
 	for i := range s.count.Closed {
 		err = errors.Join(err, take(stateClosed+strconv.Itoa(i), func(b []byte) error {
 			host, why, ok := strings.Cut(string(b), " ")
@@ -108,11 +105,7 @@ func (s *Step) store(t *web.Turn) {
 	if b := s.scorer.State(); b != nil {
 		s.storeScorer(t, b)
 	}
-	if s.judge != nil {
-		if b := s.judge.State(); b != nil {
-			t.State[stateJudge] = b
-		}
-	}
+	s.storeJudge(t)
 }
 
 // statePart is the size of the parts in which a scorer's state is stored.
@@ -122,7 +115,7 @@ const statePart = 64 << 10
 // had none. state returns what was stored under a name.
 func ScorerState(state func(name string) ([]byte, error)) (whole []byte, err error) {
 	b, err := state(stateScorer)
-	if err != nil || b == nil {
+	if err != nil || len(b) == 0 {
 		return nil, err
 	}
 	parts, err := strconv.Atoi(string(b))

@@ -238,6 +238,7 @@ func (s *Step) Swept(next []byte) { s.count.Sweeping, s.count.Sweep = next != ni
 type Outcome struct {
 	Turn  web.Turn
 	Event event.Event   // nil for one that nobody need hear of
+	With  []event.Event // that belong to the same turn
 	Also  []event.Event // that follow from it
 }
 
@@ -341,12 +342,13 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	follow := copies == 0 || home && copies < maxCopies
 	also := s.traps.note(event.At{At: now}, p.URL, bodyKey(p.Digest), copies > 0 && home)
 	var memory []byte
+	var with []event.Event
 	if reason == web.ReasonDuplicate {
 		memory = s.scorer.Visit(c, nil, web.Verdict{})
 	} else {
 		memory = s.scorer.Visit(c, p, v)
-		if s.judge != nil {
-			s.judge.Observe(p)
+		if reason == "" {
+			with = s.observe(now, p, a.Verdict)
 		}
 	}
 	var found []link
@@ -390,7 +392,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Queued:     queued,
 		Skipped:    skipped,
 	}
-	return Outcome{Turn: turn, Event: e, Also: also}, nil
+	return Outcome{Turn: turn, Event: e, With: with, Also: also}, nil
 }
 
 // redirect follows a 3xx response: its target becomes a candidate with the

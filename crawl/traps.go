@@ -2,18 +2,14 @@ package crawl
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // A trap is a host that serves one body under ever new addresses. What such
-// addresses have in common is their shape:
-//
-//	its pattern      shop.example/item/N?page&sort     digits as N, no values
-//	its directory    shop.example/item/…               the first one
-//	its host         shop.example/…
+// addresses have in common is their shape (event.Shapes): their pattern, their
+// directory, or their host.
 //
 // The life of a shape:
 //
@@ -65,36 +61,10 @@ var (
 	trapCopies    = [...]int{12, 24, 48}
 )
 
-// shapesOf are the shapes of an address, the narrowest first.
-func shapesOf(u web.URL) []string {
-	host, path := string(u.Host()), u.Path()
-	var b strings.Builder
-	b.WriteString(host)
-	digit := false
-	for _, c := range []byte(path) {
-		switch is := '0' <= c && c <= '9'; {
-		case !is:
-			b.WriteByte(c)
-		case !digit:
-			b.WriteByte('N')
-		}
-		digit = '0' <= c && c <= '9'
-	}
-	if _, query, ok := strings.Cut(u.RequestPath(), "?"); ok {
-		for i, part := range strings.Split(query, "&") {
-			name, _, _ := strings.Cut(part, "=")
-			b.WriteByte("?&"[min(i, 1)])
-			b.WriteString(name)
-		}
-	}
-	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return []string{b.String(), host + "/" + first + "/…", host + "/…"}
-}
-
 // note takes in a page and whether it is a copy, and returns the event of the
 // shape that became a trap by it.
 func (t *traps) note(at event.At, u web.URL, body uint64, isCopy bool) (said []event.Event) {
-	for i, name := range slices.Backward(shapesOf(u)) {
+	for i, name := range slices.Backward(event.Shapes(u)) {
 		s := t.shapes[name]
 		if s == nil {
 			if !isCopy || len(t.shapes) >= mostShapes {
@@ -146,7 +116,7 @@ func (t *traps) fate(u web.URL) (worst shapeFate) {
 	if t.caught+t.wary == 0 {
 		return shapeMet
 	}
-	for _, name := range shapesOf(u) {
+	for _, name := range event.Shapes(u) {
 		if s := t.shapes[name]; s != nil {
 			worst = max(worst, s.fate)
 		}

@@ -6,14 +6,20 @@ import (
 )
 
 // Under gives the pages of a sequence the verdicts of another threshold: a page
-// that may be kept is relevant if its relevance is at least that. The rest of the
-// sequence stays as it is.
+// that may be kept is relevant if its relevance is at least that. The sequence is
+// one whose verdicts are the last, see Renewed. The rest of it stays as it is.
 func Under(threshold float64, events iter.Seq2[Event, error]) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for e, err := range events {
-			if p, ok := e.(Fetched); ok {
+			switch p := e.(type) {
+			case Fetched:
 				p.Relevant = p.Reason == "" && p.Relevance >= threshold
 				e = p
+			case Rejudged:
+				e = p.with(func(v *Verdict) {
+					v.Relevant = v.Relevance >= threshold
+					v.Was = v.Relevant
+				})
 			}
 			if !yield(e, err) {
 				return

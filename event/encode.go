@@ -98,6 +98,24 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 			o.b = append(o.b, ']')
 		}
 		o.optText("detail", e.Detail)
+	case Rejudged:
+		o.begin(kind, e.At)
+		o.optText("judge", e.Judge)
+		if e.Judge != "" {
+			o.float("threshold", e.Threshold)
+		}
+		o.verdicts(e.Pages)
+	case Doubt:
+		o.begin(kind, e.At)
+		o.key("notes")
+		o.b = append(o.b, '[')
+		for i, s := range e.Notes {
+			if i > 0 {
+				o.b = append(o.b, ',')
+			}
+			o.b = appendString(o.b, s)
+		}
+		o.b = append(o.b, ']')
 	case Outage:
 		o.begin(kind, e.At)
 		o.moment("since", e.Since)

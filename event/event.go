@@ -59,6 +59,10 @@ type Changed struct {
 // before another verdict.
 const SettingThreshold = "judge.threshold"
 
+// SettingHostPages is the setting whose change closes hosts that have given enough
+// pages, and opens those that may give more.
+const SettingHostPages = "scope.max-host-pages"
+
 // Seeded says what became of the start addresses.
 type Seeded struct {
 	At

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -35,7 +36,8 @@ type Explanation struct {
 	Like web.URL
 	// Down tells that its host does not answer, while it waits; zero = it does.
 	Down HostDown
-	// Trap is what was last found of its host, where it was refused as a trap.
+	// Trap is what was found of addresses like it, where it was refused as a trap;
+	// zero where the address itself was refused.
 	Trap Trap
 	// Path leads to URL: a seed first, URL itself last, each step found on
 	// the one before it. It is empty for an address that is unseen. Of one
@@ -80,7 +82,7 @@ type Step struct {
 // Note is one thing that happened to the address.
 type Note struct {
 	At   time.Time
-	What string  // queued, raised, skipped, retry, outage, failed, moved, dropped, fetched
+	What string  // queued, raised, skipped, retry, busy, outage, failed, moved, dropped, fetched, judged
 	On   web.URL // the page or redirect that named it; zero for a seed
 	// Priority is the one it entered or left the frontier with.
 	Priority float64
@@ -88,6 +90,8 @@ type Note struct {
 	Reason   web.Reason
 	Detail   string // untrusted
 	Status   int
+	// Relevance is what was said anew of a page.
+	Relevance float64
 }
 
 // maxNotes bounds Explanation.Notes.
@@ -180,6 +184,9 @@ func (x *explainer) follow(e Event) {
 		x.Scorer, x.Judge, x.Threshold = e.Scorer, e.Judge, e.Threshold
 	case Changed:
 		x.Changes = append(x.Changes, e)
+		if v, err := strconv.ParseFloat(e.New, 64); e.Setting == SettingThreshold && err == nil {
+			x.Threshold = v
+		}
 	case Ended:
 		x.Whole = true
 	case Seeded:
@@ -210,6 +217,13 @@ func (x *explainer) follow(e Event) {
 				x.named(t, e.URL, nil, []Skipped{{e.To, e.Reason}})
 			}
 		}
+	case Rejudged:
+		if e.Judge != "" {
+			x.Judge, x.Threshold = e.Judge, e.Threshold
+		}
+		if i := slices.IndexFunc(e.Pages, func(v Verdict) bool { return v.URL == x.URL }); i >= 0 {
+			x.note(Note{At: t, What: "judged", Relevance: e.Pages[i].Relevance})
+		}
 	case Dropped:
 		if x.Fate == Waiting && (len(e.URLs) == 0 && e.Host == x.URL.Host() || slices.Contains(e.URLs, x.URL)) {
 			x.Fate, x.Reason, x.Detail = GivenUp, e.Reason, e.Detail
@@ -223,7 +237,7 @@ func (x *explainer) follow(e Event) {
 			}
 		}
 	case Trap:
-		if e.Host == x.URL.Host() {
+		if e.Covers(x.URL) {
 			x.Trap = e
 		}
 	}
@@ -239,6 +253,8 @@ func (x *explainer) failed(t time.Time, e Failed) {
 	switch {
 	case e.Outage:
 		x.Fate, n.What = Waiting, "outage"
+	case e.Reason == web.ReasonBusy:
+		x.Fate, n.What = Waiting, "busy"
 	case e.Retry:
 		x.Fate, n.What = Waiting, "retry"
 	case e.Reason == web.ReasonRedirect:
@@ -322,7 +338,7 @@ func (x *explainer) fill(e Event, chain []uint64, at map[uint64]int, steps []Ste
 		}
 		steps[i].visit(e.Visit)
 		steps[i].Status, steps[i].At = e.Status, e.At.At
-		if e.Retry && !e.Outage {
+		if e.Retry && !e.Outage && e.Reason != web.ReasonBusy {
 			steps[i].Tries++
 		}
 		if i > 0 && e.Queued && x.hash(e.To) == chain[i-1] {

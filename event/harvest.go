@@ -25,7 +25,8 @@ type Harvested struct {
 	At        time.Time
 }
 
-// Add takes the next event of the crawl.
+// Add takes the next event of the crawl; what was told anew of pages is for
+// Renewed.
 func (h *Harvest) Add(e Event) {
 	if p, ok := e.(Fetched); ok && p.Relevant && p.Reason == "" {
 		h.pages = append(h.pages, Harvested{p.URL, p.Relevance, Line(p.Title), p.Depth, p.From, p.At.At})
@@ -34,9 +35,6 @@ func (h *Harvest) Add(e Event) {
 
 // Len is the number of pages.
 func (h *Harvest) Len() int { return len(h.pages) }
-
-// First is the harvest as it was when it had n pages.
-func (h *Harvest) First(n int) *Harvest { return &Harvest{h.pages[:n]} }
 
 // Pages returns the pages, most relevant first, equal ones as they were fetched.
 func (h *Harvest) Pages() []Harvested {

@@ -255,6 +255,10 @@ func decode(line []byte) (Event, error) {
 		return decodeAs[Failed](line)
 	case "dropped":
 		return decodeAs[Dropped](line)
+	case "doubt":
+		return decodeAs[Doubt](line)
+	case "rejudged":
+		return decodeAs[Rejudged](line)
 	case "outage":
 		return decodeAs[Outage](line)
 	case "host-down":

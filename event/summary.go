@@ -48,6 +48,9 @@ type Summary struct {
 	Outages  int                // times that the network was down
 	Silence  time.Duration      // of these together, as far as they are over
 	Runs     int
+	// Doubts are what the judge found last of how well it can tell wanted pages from
+	// others.
+	Doubts []string
 	// How says how the last run ended, "" while it runs or if it was killed.
 	How Ending
 	// Next and Until are those of Ended.
@@ -55,12 +58,13 @@ type Summary struct {
 	// First and Last are the moments of the first and the last event.
 	First, Last time.Time
 
-	hosts  map[web.Host]HostCount
-	down   map[web.Host]HostDown
-	past   time.Duration // time of the runs before this one
-	began  time.Time     // this run
-	window [Window]bool  // relevance of page i at i mod Window
-	recent int           // relevant ones in window
+	hosts   map[web.Host]HostCount
+	down    map[web.Host]HostDown
+	past    time.Duration // time of the runs before this one
+	between bool          // two runs: the crawl is judged anew
+	began   time.Time     // this run
+	window  [Window]bool  // relevance of page i at i mod Window
+	recent  int           // relevant ones in window
 }
 
 // HostCount is what a host gave.
@@ -78,7 +82,7 @@ func (s *Summary) Add(e Event) {
 	if started, ok := e.(Started); ok {
 		s.past, s.began = s.Elapsed(s.Last), t
 		s.Runs++
-		s.How, s.Next, s.Until = "", time.Time{}, time.Time{}
+		s.How, s.between, s.Next, s.Until = "", false, time.Time{}, time.Time{}
 		s.Name, s.Scorer, s.Judge, s.Threshold = started.Name, started.Scorer, started.Judge, started.Threshold
 		s.Budget, s.Limit, s.Workers = started.Pages, started.Limit, started.Workers
 	}
@@ -88,7 +92,10 @@ func (s *Summary) Add(e Event) {
 			s.began = t
 		}
 	}
-	if t.After(s.Last) || s.began.Equal(t) {
+	if r, ok := e.(Rejudged); ok && r.Judge != "" {
+		s.between = true // until the next run, no time of the crawl passes
+	}
+	if !s.between && (t.After(s.Last) || s.began.Equal(t)) {
 		s.Last = t
 	}
 	switch e := e.(type) {
@@ -124,6 +131,10 @@ func (s *Summary) Add(e Event) {
 				s.Statuses[e.Status]++
 			}
 		}
+	case Rejudged:
+		s.rejudged(e)
+	case Doubt:
+		s.Doubts = e.Notes
 	case Dropped:
 		count(&s.Dropped, e.Reason, e.Count)
 		if e.Reason == web.ReasonHostDead {
@@ -201,6 +212,31 @@ func (s *Summary) page(e Fetched) {
 	s.Omitted += e.Omitted
 	s.found(e.Queued)
 	s.skipped(e.Skipped)
+}
+
+// rejudged counts pages by their new verdicts. The recent harvest stays: it is of
+// what was said when the pages came.
+func (s *Summary) rejudged(e Rejudged) {
+	if e.Judge != "" {
+		s.Judge, s.Threshold = e.Judge, e.Threshold
+		s.Doubts = nil // they were another judge's
+	}
+	for _, v := range e.Pages {
+		d := 0
+		switch {
+		case v.Relevant && !v.Was:
+			d = 1
+		case v.Was && !v.Relevant:
+			d = -1
+		}
+		h, ok := s.hosts[v.URL.Host()]
+		if d == 0 || !ok {
+			continue
+		}
+		s.Relevant += d
+		h.Relevant += d
+		s.hosts[h.Host] = h
+	}
 }
 
 func (s *Summary) found(l []Found) {

@@ -1,6 +1,8 @@
 package event
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -36,9 +38,45 @@ type HostDown struct {
 type Trap struct {
 	At
 	Host   web.Host `json:"host"`
-	Shape  string   `json:"shape"`  // "shop.example/item/N?page": N for digits, without values
+	Shape  string   `json:"shape"`  // one of Shapes
 	Copies int      `json:"copies"` // pages with the same body, of other addresses of that shape
 	Like   web.URL  `json:"like"`   // the last of them
+}
+
+// Covers tells whether an address is of the trap's shape. Of a shape that is too long
+// for an event, it is not known.
+func (t Trap) Covers(u web.URL) bool {
+	return t.Host == u.Host() && slices.Contains(Shapes(u), t.Shape)
+}
+
+// Shapes are the shapes of an address, the narrowest first:
+//
+//	its pattern      shop.example/item/N?page&sort     digits as N, no values
+//	its directory    shop.example/item/…               the first one
+//	its host         shop.example/…
+func Shapes(u web.URL) []string {
+	host, path := string(u.Host()), u.Path()
+	var b strings.Builder
+	b.WriteString(host)
+	digit := false
+	for _, c := range []byte(path) {
+		switch is := '0' <= c && c <= '9'; {
+		case !is:
+			b.WriteByte(c)
+		case !digit:
+			b.WriteByte('N')
+		}
+		digit = '0' <= c && c <= '9'
+	}
+	if _, query, ok := strings.Cut(u.RequestPath(), "?"); ok {
+		for i, part := range strings.Split(query, "&") {
+			name, _, _ := strings.Cut(part, "=")
+			b.WriteByte("?&"[min(i, 1)])
+			b.WriteString(name)
+		}
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return []string{b.String(), host + "/" + first + "/…", host + "/…"}
 }
 
 func (Outage) Kind() string   { return "outage" }

@@ -124,7 +124,7 @@ func (r *reader) sorted() (out []string) {
 
 func (r *reader) terms() (out terms) {
 	for range r.Count(9) {
-		w := weighted{stem: r.String(), weight: r.Float64()}
+		w := term{stem: r.String(), weight: r.Float64()}
 		if !(w.weight >= 0 && w.weight <= 1) {
 			r.Fail("a weight beyond [0,1]")
 		}

@@ -139,9 +139,9 @@ type Space struct {
 }
 
 // terms are weights of stems, sorted by stem.
-type terms []weighted
+type terms []term
 
-type weighted struct {
+type term struct {
 	stem   string
 	weight float64
 }

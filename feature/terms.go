@@ -13,10 +13,10 @@ func pageTerms(page []web.Term) terms {
 	v := make(terms, 0, len(page))
 	for _, t := range page {
 		if t.Body > 0 {
-			v = append(v, weighted{t.Text, float64(t.Body)})
+			v = append(v, term{t.Text, float64(t.Body)})
 		}
 	}
-	slices.SortFunc(v, func(a, b weighted) int {
+	slices.SortFunc(v, func(a, b term) int {
 		switch {
 		case a.stem < b.stem:
 			return -1
@@ -37,7 +37,7 @@ func textTerms(stems []string) terms {
 			v[n-1].weight++
 			continue
 		}
-		v = append(v, weighted{s, 1})
+		v = append(v, term{s, 1})
 	}
 	return v.unit()
 }

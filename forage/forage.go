@@ -7,7 +7,7 @@
 // the order of links, over several paths to the same page (section 3.3), what each
 // page is taken for (section 3.4), and when to stop (section 4.4.3).
 //
-//	start page ─► crawl.Course ─► page ─► pilot: place, label, worth of links
+//	start page ─► crawl.Course ─► page ─► order: place, label, worth of links
 //	                   ▲                             │
 //	                   └────────── next link ◄───────┤
 //	                                                 └─► goal: stop?
@@ -17,6 +17,7 @@
 package forage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,163 +138,180 @@ const maxRequests = 10
 // Site forages one site. What goes wrong there is told in the Result; the error
 // is one of the program, such as ctx's, with what was found so far.
 func (f *Forager) Site(ctx context.Context, start web.URL) (Result, error) {
-	result := Result{Start: start, Goals: []Goal{}}
-	budget := f.Pages
-	if budget == 0 {
-		budget = DefaultPages
-	}
-	reach := f.Reach
-	if reach == "" {
-		reach = crawl.ReachDomain
-	}
-	watch := f.Clock
-	if watch == nil {
-		watch = clock.System{}
+	s := &site{
+		Forager: f, result: Result{Start: start, Goals: []Goal{}}, budget: cmp.Or(f.Pages, DefaultPages),
+		reach: cmp.Or(f.Reach, crawl.ReachDomain), clock: f.Clock, order: newOrder(f.Guide, f.Join),
 	}
 	delay := f.Delay
 	if f.Recorded {
-		watch, delay = &leaping{}, 0
+		s.clock, delay = &leapingClock{}, 0
+	} else if s.clock == nil {
+		s.clock = clock.System{}
 	}
-	requests := 0
-	pilot := newPilot(f.Guide, f.Join)
 	pause := job.Duration(delay)
 	m := &job.Maker{
 		Job: &job.Job{
-			Name: start.String(), Scorer: job.Scorer{Name: "pathlearner"}, Budget: job.Budget{Pages: budget},
-			Scope: job.Scope{Reach: string(reach)}, Politeness: job.Politeness{Delay: &pause}, Fetch: job.Fetch{Workers: 1},
+			Name: start.String(), Scorer: job.Scorer{Name: "pathlearner"}, Budget: job.Budget{Pages: s.budget},
+			Scope: job.Scope{Reach: string(s.reach)}, Politeness: job.Politeness{Delay: &pause}, Fetch: job.Fetch{Workers: 1},
 		},
-		Clock: watch, Fetcher: f.Fetcher, Parser: f.Parser, Judge: undecided{}, Scorer: pilot, Seeds: []web.URL{start},
+		Clock: s.clock, Fetcher: f.Fetcher, Parser: f.Parser, Judge: noJudge{}, Scorer: s.order, Seeds: []web.URL{start},
 	}
 	defer m.Close()
 	c, err := m.Crawl(ctx)
 	if err != nil {
-		return result, err
+		return s.result, err
 	}
 	c.Policy.MaxTries, c.JudgeName = 2, "none"
-	c.Listen = func(e event.Event) {
-		switch e := e.(type) {
-		case event.Fetched:
-			result.Pages++
-		case event.Failed:
-			if !e.Retry && e.To.IsZero() {
-				result.Failed++
-			}
-		}
+	c.Listen = s.listen
+	if s.course, err = c.Begin(ctx); err != nil {
+		return s.result, err
 	}
-	course, err := c.Begin(ctx)
-	if err != nil {
-		return result, err
+	s.crawl = c
+	for done := false; !done && err == nil; {
+		done, err = s.next(ctx)
 	}
-	stopped := func() (Result, error) {
-		result.Ending, result.Note = Stopped, "stopped before its end"
-		return result, ctx.Err()
-	}
-	for {
-		how, over, err := course.Ended()
-		if err != nil {
-			return result, err
-		}
-		if ctx.Err() != nil {
-			return stopped()
-		}
-		if over {
-			result.Ending = Through
-			switch how {
-			case event.BudgetSpent:
-				result.Ending = Budget
-			case event.HostsDown:
-				result.Ending = Down
-				if result.Note == "" {
-					result.Note = "the site stopped answering"
-				}
-			}
-			if result.Pages == 0 {
-				result.Ending = Down
-				if result.Note == "" {
-					result.Note = "no page could be fetched"
-				}
-			}
-			return result, nil
-		}
-		leases, err := course.Lease(ctx)
-		if err != nil {
-			return result, err
-		}
-		if len(leases) == 0 {
-			due, ok := course.NextDue()
-			if _, over, err := course.Ended(); err == nil && over {
-				continue // with what Lease took in
-			}
-			if !ok {
-				return result, errors.New("forage: the frontier holds links and gives none out")
-			}
-			if err := wait(ctx, watch, due); err != nil {
-				return stopped()
-			}
-			continue
-		}
-		l := leases[0]
-		if f.Stop == Better && len(result.Goals) > 0 && l.Priority <= pilot.worth {
-			result.Ending = Done
-			return result, nil
-		}
-		if requests == maxRequests*budget && !f.Recorded {
-			result.Ending, result.Note = Budget, fmt.Sprintf("only %d of %d requests brought a page, the others failed or were redirected", result.Pages, requests)
-			return result, nil
-		}
-		requests++
-		response, err := f.Fetcher.Fetch(ctx, l.URL)
-		if err != nil && ctx.Err() != nil {
-			return stopped()
-		}
-		a, err := c.Examine(ctx, l, response, err)
-		if err != nil {
-			return result, err
-		}
-		if result.Pages == 0 && a.Page == nil {
-			// The start page, or what it redirects to.
-			if to := moved(response); !to.IsZero() && !same(reach, start, to) {
-				result.Ending, result.Note = Moved, fmt.Sprintf("the start page redirects to %s, on another site; give that one, if it is meant", to)
-				return result, nil
-			}
-			why := string(a.Reason)
-			if detail := event.Line(a.Detail); strings.HasPrefix(detail, why) { // "status", "status 404"
-				why = detail
-			} else if detail != "" {
-				why += ", " + detail
-			}
-			result.Note = "the start page cannot be had: " + why
-			if to := moved(response); !to.IsZero() {
-				result.Note = fmt.Sprintf("the start page redirects to %s, from where no page comes", to)
-			}
-		}
-		pilot.from(l)
-		if err := course.Arrive(ctx, a); err != nil {
-			return result, err
-		}
-		if a.Page == nil {
-			continue
-		}
-		result.Note = ""
-		step := pilot.steps[l.URL]
-		if f.Listen != nil {
-			f.Listen(result.Pages, l.URL, step.label)
-		}
-		if !step.goal || step.sure < f.Sure {
-			continue
-		}
-		result.Goals = append(result.Goals, Goal{
-			Path: pilot.path(l.URL), Pages: result.Pages, Worth: pilot.worth, Sure: step.sure, Alone: f.Guide.GoalAlone(a.Page),
-		})
-		if f.Stop == First || f.Stop == "" {
-			result.Ending = Done
-			return result, nil
+	return s.result, err
+}
+
+// site is a site that is being foraged.
+type site struct {
+	*Forager
+	result   Result
+	budget   int // pages
+	requests int
+	reach    crawl.Reach
+	clock    clock.Clock
+	order    *order
+	crawl    *crawl.Crawl
+	course   *crawl.Course
+}
+
+func (s *site) listen(e event.Event) {
+	switch e := e.(type) {
+	case event.Fetched:
+		s.result.Pages++
+	case event.Failed:
+		if !e.Retry && e.To.IsZero() {
+			s.result.Failed++
 		}
 	}
 }
 
-// moved is where a response redirects to, zero for none.
-func moved(r *web.Response) web.URL {
+// end says how the site ended; it returns done.
+func (s *site) end(how Ending, note string) (done bool, err error) {
+	s.result.Ending, s.result.Note = how, note
+	return true, nil
+}
+
+func (s *site) stopped(ctx context.Context) (done bool, err error) {
+	s.end(Stopped, "stopped before its end")
+	return true, ctx.Err()
+}
+
+// next fetches the best link, or waits until one is due.
+func (s *site) next(ctx context.Context) (done bool, err error) {
+	how, over, err := s.course.Ended()
+	switch {
+	case err != nil:
+		return false, err
+	case ctx.Err() != nil:
+		return s.stopped(ctx)
+	case over && s.result.Pages == 0:
+		return s.end(Down, cmp.Or(s.result.Note, "no page could be fetched"))
+	case over && how == event.BudgetSpent:
+		return s.end(Budget, s.result.Note)
+	case over && how == event.HostsDown:
+		return s.end(Down, cmp.Or(s.result.Note, "the site stopped answering"))
+	case over:
+		return s.end(Through, s.result.Note)
+	}
+	leases, err := s.course.Lease(ctx)
+	if err != nil {
+		return false, err
+	}
+	if len(leases) == 0 {
+		due, ok := s.course.NextDue()
+		if _, over, err := s.course.Ended(); err == nil && over {
+			return false, nil // with what Lease took in
+		}
+		if !ok {
+			return false, errors.New("forage: the frontier holds links and gives none out")
+		}
+		if err := wait(ctx, s.clock, due); err != nil {
+			return s.stopped(ctx)
+		}
+		return false, nil
+	}
+	l := leases[0]
+	if s.Stop == Better && len(s.result.Goals) > 0 && l.Priority <= s.order.worth {
+		return s.end(Done, s.result.Note)
+	}
+	if s.requests == maxRequests*s.budget && !s.Recorded {
+		return s.end(Budget, fmt.Sprintf("only %d of %d requests brought a page, the others failed or were redirected", s.result.Pages, s.requests))
+	}
+	s.requests++
+	return s.fetch(ctx, l)
+}
+
+// fetch fetches a link and takes what came of it into the result.
+func (s *site) fetch(ctx context.Context, l web.Lease) (done bool, err error) {
+	response, err := s.Fetcher.Fetch(ctx, l.URL)
+	if err != nil && ctx.Err() != nil {
+		return s.stopped(ctx)
+	}
+	a, err := s.crawl.Examine(ctx, l, response, err)
+	if err != nil {
+		return false, err
+	}
+	if s.result.Pages == 0 && a.Page == nil {
+		// The start page, or what it redirects to.
+		to := redirect(response)
+		if !to.IsZero() && !same(s.reach, s.result.Start, to) {
+			return s.end(Moved, fmt.Sprintf("the start page redirects to %s, on another site; give that one, if it is meant", to))
+		}
+		s.result.Note = "the start page cannot be had: " + why(a)
+		if !to.IsZero() {
+			s.result.Note = fmt.Sprintf("the start page redirects to %s, from where no page comes", to)
+		}
+	}
+	s.order.from(l)
+	if err := s.course.Arrive(ctx, a); err != nil {
+		return false, err
+	}
+	if a.Page == nil {
+		return false, nil
+	}
+	s.result.Note = ""
+	step := s.order.steps[l.URL]
+	if s.Listen != nil {
+		s.Listen(s.result.Pages, l.URL, step.label)
+	}
+	if !step.goal || step.sure < s.Sure {
+		return false, nil
+	}
+	s.result.Goals = append(s.result.Goals, Goal{
+		Path: s.order.path(l.URL), Pages: s.result.Pages, Worth: s.order.worth, Sure: step.sure, Alone: s.Guide.GoalAlone(a.Page),
+	})
+	if s.Stop == First || s.Stop == "" {
+		return s.end(Done, "")
+	}
+	return false, nil
+}
+
+// why says, for people, why a fetch brought no page.
+func why(a crawl.Arrival) string {
+	reason, detail := string(a.Reason), event.Line(a.Detail)
+	switch {
+	case strings.HasPrefix(detail, reason): // "status", "status 404"
+		return detail
+	case detail != "":
+		return reason + ", " + detail
+	}
+	return reason
+}
+
+// redirect is where a response redirects to, zero for none.
+func redirect(r *web.Response) web.URL {
 	if r == nil || r.Status < 300 || r.Status >= 400 {
 		return web.URL{}
 	}
@@ -309,7 +327,7 @@ func same(reach crawl.Reach, start, to web.URL) bool {
 
 // wait sleeps until due.
 func wait(ctx context.Context, c clock.Clock, due time.Time) error {
-	if l, ok := c.(*leaping); ok {
+	if l, ok := c.(*leapingClock); ok {
 		l.now = due
 		return ctx.Err()
 	}
@@ -323,15 +341,15 @@ func wait(ctx context.Context, c clock.Clock, due time.Time) error {
 	}
 }
 
-// leaping is a clock that nobody waits by: it leaps to the next moment.
-type leaping struct{ now time.Time }
+// leapingClock is the clock of recorded sites, where nobody waits: it is set to the
+// time that is waited for.
+type leapingClock struct{ now time.Time }
 
-func (l *leaping) Now() time.Time { return l.now }
+func (l *leapingClock) Now() time.Time { return l.now }
 
-func (*leaping) NewTimer(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
+func (*leapingClock) NewTimer(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
 
-// undecided is a judge that takes no page for relevant: what a page is, the path
-// that led there tells.
-type undecided struct{}
+// noJudge takes no page for relevant: the path that led to a page tells what it is.
+type noJudge struct{}
 
-func (undecided) Judge(context.Context, *web.Page) (web.Verdict, error) { return web.Verdict{}, nil }
+func (noJudge) Judge(context.Context, *web.Page) (web.Verdict, error) { return web.Verdict{}, nil }

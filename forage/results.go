@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -191,11 +192,7 @@ func (r *Results) Close(sites []web.URL) error {
 	all := r.Of(order)
 	err := errors.Join(r.file.Sync(), r.file.Close())
 	for name, write := range map[string]func(io.Writer, []Result) error{"goals.tsv": WriteGoals, "sites.tsv": WriteSites} {
-		var b bytes.Buffer
-		path := filepath.Join(r.dir, name)
-		err = errors.Join(err, write(&b, all))
-		err = errors.Join(err, os.WriteFile(path+".new", b.Bytes(), 0o644))
-		err = errors.Join(err, os.Rename(path+".new", path))
+		err = errors.Join(err, folder.WriteFrom(filepath.Join(r.dir, name), func(w io.Writer) error { return write(w, all) }))
 	}
 	return err
 }

@@ -390,7 +390,12 @@ func (d *disk) rescore(h *host, from key, n int, score func(*web.Candidate) (flo
 		if err != nil {
 			return false, err
 		}
+		before := c
 		p, err := score(&c)
+		if err == nil && revised(&before, &c) {
+			value = appendCandidate(nil, &c)
+			d.set(h, was, value)
+		}
 		if is := (key{p, was.seq}); err == nil && is != was {
 			w.remove(was)
 			w.put(is, h.n-1)

@@ -129,6 +129,9 @@ func (m *memory) rescore(h *host, from key, n int, score func(*web.Candidate) (f
 		if err != nil {
 			return key{}, 0, err
 		}
+		if revised(it.c, &c) {
+			it.c = &c
+		}
 		it.prio, it.c.Priority = p, p
 		m.marks[c.URL] = mark{it.key, waiting}
 	}

@@ -23,6 +23,9 @@ type Rebuilt struct {
 	Owed int
 	// States tells whether everything is there that Turns stored.
 	States bool
+	// SeenWhole tells whether all of the ledger was read: what it says of an address
+	// is what the old frontier knew of it last.
+	SeenWhole bool
 	// Sound tells that nothing was damaged: the new frontier is the old one.
 	Sound bool
 	// Lost is the number of the last commits that the store has lost.
@@ -49,7 +52,7 @@ func (r *Remains) rebuild(ctx context.Context, fs vfs.FS, dir string, progress f
 	if _, err := r.Check(ctx, progress); err != nil {
 		return b, err
 	}
-	f, err := open(fs, dir, Options{MaxPerHost: -1})
+	f, err := open(fs, dir, Options{MaxPerHost: -1, MaxNames: -1})
 	if err != nil {
 		return b, err
 	}
@@ -65,6 +68,7 @@ func (r *Remains) rebuild(ctx context.Context, fs vfs.FS, dir string, progress f
 			n.live = n.live && d == r.past.cut
 		}
 	}
+	b.SeenWhole = r.ledgerWhole
 	b.Sound = (r.ledgerWhole || !r.past.written) && len(r.damage) == 0
 	if err := n.takeHosts(); err != nil {
 		return b, err

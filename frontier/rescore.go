@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -12,8 +13,9 @@ import (
 // hosts and best first, and returns where to go on; entry numbers stay. From
 // nil it begins, and next is nil when it is through. What the score moves down
 // within its host is met again, with the same result. It is never NaN, and
-// must not call the frontier. Where the process dies in a call, all of its n keep
-// the priorities they had.
+// must not call the frontier. It may also change what else the candidate carries,
+// but not its address: that is kept as well. Where the process dies in a call, all
+// of its n stay as they were.
 func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*web.Candidate) float64) (next []byte, err error) {
 	if err := f.usable(ctx); err != nil {
 		return nil, err
@@ -63,4 +65,11 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 		return nil, nil
 	}
 	return appendCandidateKey(nil, id, at), nil
+}
+
+// revised tells whether a candidate carries something else now, its priority
+// aside.
+func revised(was, is *web.Candidate) bool {
+	return was.From != is.From || was.Kind != is.Kind || was.Depth != is.Depth || was.Redirects != is.Redirects || was.Tries != is.Tries ||
+		!bytes.Equal(was.Features, is.Features) || !bytes.Equal(was.Memory, is.Memory)
 }

@@ -34,15 +34,16 @@ import (
 // of which has failed, the site is crowded: its young names, those with fewer than
 // grown pages,
 //
-//   - stand in one line, those with fewer pages first, and have the places of
-//     1 + ½·log₂ P hosts: so many are leased at a time, the delay apart;
-//   - get no more of the last leases than so many places among those of all
-//     sites with links, as long as another site has a host that is ready;
+//   - stand in one line, those with fewer pages first, and have the place of one
+//     host, also where their pages are relevant: one is leased at a time, the delay
+//     apart;
+//   - get no more of the last leases than one site among all that have links, as
+//     long as another site has a host that is ready;
 //   - have the queue of one host together.
 //
 // Names with more pages are hosts like others, and so are all names of a site
 // that is not crowded, or that is the only one with links. One that is the only
-// one with something to do within a minute has all the places. The life of a site: few names → crowded → visited, and few again. One
+// one with something to do within a minute has as many as there are workers. The life of a site: few names → crowded → visited, and few again. One
 // that brings forth names faster than they are visited stays crowded.
 //
 // # Ports
@@ -128,9 +129,6 @@ type ports struct {
 }
 
 func (f *Frontier) crowded(s *site) bool { return s.fresh > f.crowd }
-
-// places is for how many hosts the young names of a crowded site count.
-func (s *site) places() int { return 1 + bits.Len(uint(s.proven))/2 }
 
 // maxNames is how many names may wait for a first visit, given the frontier's
 // limit.
@@ -284,7 +282,7 @@ func (f *Frontier) disperse(s *site) {
 // choose gives the turn of a crowded site to the first in its line, if it may have
 // one now.
 func (f *Frontier) choose(s *site) {
-	if t := s.turns; t != nil && t.out < s.places() && !t.ended && !t.due.After(f.now) {
+	if t := s.turns; t != nil && t.out == 0 && !t.ended && !t.due.After(f.now) {
 		f.choice(s)
 	}
 }
@@ -394,7 +392,7 @@ func (f *Frontier) yields(h *host) bool {
 	if t == nil || t.chosen != h {
 		return false
 	}
-	most := h.site.places() * min(f.leases, lookBack) / min(max(f.working, leastSites), mostSites)
+	most := min(f.leases, lookBack) / min(max(f.working, leastSites), mostSites)
 	return t.recent >= max(1, most)
 }
 
@@ -513,7 +511,7 @@ func (f *Frontier) wakeLines() error {
 	}
 	f.endedPorts = f.endedPorts[:0]
 	for _, s := range f.endedTurns {
-		s.turns.ended, s.turns.due = false, f.now.Add(f.delay/time.Duration(s.places()))
+		s.turns.ended, s.turns.due = false, f.now.Add(f.delay)
 	}
 	f.endedTurns = f.endedTurns[:0]
 	f.trimLined()
@@ -539,12 +537,12 @@ func (f *Frontier) trimLined() {
 func (f *Frontier) nextTurn() (at time.Time, ok bool) {
 	for _, s := range f.lined {
 		t := s.turns
-		if t.line.len() == 0 || t.chosen != nil || t.out >= s.places() {
+		if t.line.len() == 0 || t.chosen != nil || t.out > 0 {
 			continue
 		}
 		due := t.due
 		if t.ended {
-			due = f.now.Add(f.delay / time.Duration(s.places()))
+			due = f.now.Add(f.delay)
 		}
 		if !ok || due.Before(at) {
 			at, ok = due, true

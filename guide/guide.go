@@ -16,9 +16,9 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Guide leads along paths through a site as labelled paths have taught: it says
-// which page one stands on, and what each link from there is worth. It is
-// immutable and safe for concurrent use.
+// Guide follows paths through a site by a model of labelled paths: it says which
+// page a path has reached, and what each link from there is worth. It is immutable
+// and safe for concurrent use.
 //
 //	page      link                page           link
 //	Begin ─►  Links, Rate  ─►  Follow ─►  Links, Rate …
@@ -39,9 +39,9 @@ type Options struct {
 	// Printed takes rewards as the paper prints them, equations 3 to 5; the default
 	// are rewards discounted by the distance to the goal.
 	Printed bool
-	// Endless takes the links of a page for what they are worth, as the paper
-	// does; the default is that times the probability that a path goes on from
-	// there, see model.Paths. Printed rewards are always Endless.
+	// Endless takes the worth of a link as in equation 7; the default is that times
+	// the probability that a path goes on from its page, see model.Paths. Printed
+	// rewards are always Endless.
 	Endless bool
 }
 
@@ -71,9 +71,9 @@ func New(f *model.File, o Options) (*Guide, error) {
 	return g, nil
 }
 
-// Place is where one stands on a path: what the page is, by all paths of states
-// together (α, sums to 1) and by the best one (δ, at most 0, which is the best).
-// The zero Place is before the first page, where nothing is known.
+// Place is a position on a path: the belief over the states of the page, by all
+// paths of states together (α, sums to 1) and by the best one (δ, at most 0, which
+// is the best). The zero Place is before the first page, where nothing is known.
 type Place struct {
 	Alpha, Delta []float64 // [P]
 }
@@ -160,8 +160,7 @@ func (g *Guide) arrive(from Place, link sparse.Vector, p *web.Page) Place {
 	return to
 }
 
-// Ahead is what a page is taken for before it is fetched, by the link to it
-// alone.
+// Ahead is the place of a page before it is fetched, by the link to it alone.
 func (g *Guide) Ahead(from Place, features []byte) Place {
 	var room [64]sparse.Entry
 	link := g.link(room[:0], features)

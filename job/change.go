@@ -139,7 +139,7 @@ func (m *Maker) change(ctx context.Context, c *crawl.Crawl) error {
 		switch {
 		case s.Path == "seeds":
 			c.Changes.Seeds = true
-		case s.Path == "scope.max-host-pages":
+		case s.Path == event.SettingHostPages:
 			c.Changes.Shares = true
 		case s.Resume == AllLinks:
 			c.Changes.Links = true

@@ -55,6 +55,11 @@ func (m *Maker) MakeTopic(ctx context.Context) error {
 // examples are the example pages: those kept of a crawl that goes on, or those
 // that the job names.
 func (m *Maker) examples(ctx context.Context) ([]collection.Example, error) {
+	if m.anew {
+		examples, err := m.gather(ctx)
+		m.gathered = examples
+		return examples, err
+	}
 	if m.Begun != nil {
 		examples, err := m.Begun.Examples()
 		if err == nil && len(m.Job.Topic.Examples) > 0 && !folder.Exists(m.Begun.ExampleFile()) {
@@ -99,8 +104,11 @@ func (m *Maker) gather(ctx context.Context) (examples []collection.Example, err 
 	return examples, nil
 }
 
-// example brings one example page: a file, or what is fetched.
+// example brings one example page: a known one, a file, or what is fetched.
 func (m *Maker) example(ctx context.Context, src string) (collection.Example, error) {
+	if e, ok := m.known[src]; ok {
+		return e, nil
+	}
 	if !IsAddress(src) {
 		return ReadExample(src)
 	}

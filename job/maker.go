@@ -66,10 +66,15 @@ type Maker struct {
 	Archive  crawl.Archive
 	Log      crawl.Log
 
-	own     bool          // Job is a copy
-	looked  bool          // at the files of the job
-	read    *judge.Critic // the job's, once it was read
-	closing []func() error
+	own    bool          // Job is a copy
+	looked bool          // at the files of the job
+	read   *judge.Critic // the job's, once it was read
+	// Where the crawl is judged anew:
+	anew     bool
+	known    map[string]collection.Example // by source, that need not be fetched
+	gathered []collection.Example          // of the new topic
+	critic   []byte                        // of the new judge; nil = the one that is kept
+	closing  []func() error
 }
 
 // Close closes what was made; what was given is its owner's.
@@ -177,10 +182,23 @@ func (m *Maker) Crawl(ctx context.Context) (*crawl.Crawl, error) {
 	if err := m.MakeScorer(ctx); err != nil {
 		return nil, err
 	}
-	j := m.Job
 	if err := m.makeSeeds(); err != nil {
 		return nil, err
 	}
+	c := m.plainCrawl()
+	if m.Begun != nil {
+		c.History = m.Begun.Events()
+	}
+	if err := m.makeStores(ctx, c); err != nil {
+		return nil, err
+	}
+	c.Frontier, c.Archive, c.Log = m.Frontier, m.Archive, m.Log
+	return c, nil
+}
+
+// plainCrawl is a crawl of what was made, without stores.
+func (m *Maker) plainCrawl() *crawl.Crawl {
+	j := m.Job
 	c := &crawl.Crawl{
 		Seeds: m.Seeds, Fetcher: m.Fetcher, Parser: m.Parser, Judge: m.Judge, Scorer: m.Scorer, Policy: j.policy(),
 		Name: j.Name, JudgeName: j.Judge.Name, ScorerName: j.Scorer.Name, Workers: j.Fetch.Workers, Clock: m.Clock,
@@ -195,14 +213,7 @@ func (m *Maker) Crawl(ctx context.Context) (*crawl.Crawl, error) {
 		c.Threshold = bounded.Threshold()
 		j.Judge.Threshold = &c.Threshold
 	}
-	if m.Begun != nil {
-		c.History = m.Begun.Events()
-	}
-	if err := m.makeStores(ctx, c); err != nil {
-		return nil, err
-	}
-	c.Frontier, c.Archive, c.Log = m.Frontier, m.Archive, m.Log
-	return c, nil
+	return c
 }
 
 // makeSeeds reads the addresses to start from.
@@ -226,11 +237,9 @@ func (m *Maker) makeSeeds() error {
 // frontier in memory. The job of a crawl that goes on is kept once it is known
 // that it can go on with it.
 func (m *Maker) makeStores(ctx context.Context, c *crawl.Crawl) error {
-	_, shortest := m.Job.scorer().Uses(score.NeedShortest, m.Job.Scorer.Set)
-	o := frontier.Options{MaxPerHost: m.Job.Scope.MaxHostQueue, Max: m.Job.Scope.MaxQueue, Shortest: shortest}
 	if m.Writer == nil {
 		if m.Frontier == nil {
-			front := frontier.NewMemory(o)
+			front := frontier.NewMemory(m.frontierOptions())
 			m.Frontier, m.closing = front, append(m.closing, front.Close)
 		}
 		return nil
@@ -241,8 +250,22 @@ func (m *Maker) makeStores(ctx context.Context, c *crawl.Crawl) error {
 			return err
 		}
 	}
+	if err := m.openStores(ctx); err != nil {
+		return err
+	}
+	if m.Begun == nil {
+		return nil
+	}
+	if err := m.change(ctx, c); err != nil {
+		return err
+	}
+	return m.saveJob()
+}
+
+// openStores opens the stores of the Writer.
+func (m *Maker) openStores(ctx context.Context) error {
 	stores, err := m.Writer.OpenStores(ctx, collection.StoreOptions{
-		Frontier: o,
+		Frontier: m.frontierOptions(),
 		Archive: store.Options{
 			Prefix: filePrefix(m.Job.Name), Software: "waggle/" + Version, Operator: m.Job.Contact, Job: m.Job.Name, Robots: "obey",
 		},
@@ -253,25 +276,33 @@ func (m *Maker) makeStores(ctx context.Context, c *crawl.Crawl) error {
 	}
 	m.Frontier, m.Archive, m.Log = stores.Frontier, stores.Archive, stores.Log
 	m.closing = append(m.closing, stores.Close)
-	if m.Begun == nil {
-		return nil
-	}
-	if err := m.change(ctx, c); err != nil {
-		return err
-	}
-	return m.saveJob()
+	return nil
+}
+
+func (m *Maker) frontierOptions() frontier.Options {
+	_, shortest := m.Job.scorer().Uses(score.NeedShortest, m.Job.Scorer.Set)
+	return frontier.Options{MaxPerHost: m.Job.Scope.MaxHostQueue, Max: m.Job.Scope.MaxQueue, Shortest: shortest}
 }
 
 // saveJob keeps the job with every value in force.
 func (m *Maker) saveJob() error {
-	b, err := m.Job.YAML()
+	b, err := m.jobFile()
 	if err != nil {
 		return err
 	}
-	if len(b) > maxFile {
-		return &Error{"seeds", fmt.Errorf("the job is larger than %d MiB with its %s seeds: give fewer", maxFile>>20, number(float64(len(m.Job.Seeds))))}
+	return m.Writer.SaveJob(b)
+}
+
+// jobFile is the job file with every value in force.
+func (m *Maker) jobFile() ([]byte, error) {
+	b, err := m.Job.YAML()
+	if err != nil {
+		return nil, err
 	}
-	return m.Writer.SaveJob(append([]byte("# The job of this crawl with every value in force.\n"), b...))
+	if len(b) > maxFile {
+		return nil, &Error{"seeds", fmt.Errorf("the job is larger than %d MiB with its %s seeds: give fewer", maxFile>>20, number(float64(len(m.Job.Seeds))))}
+	}
+	return append([]byte("# The job of this crawl with every value in force.\n"), b...), nil
 }
 
 // filePrefix makes the beginning of file names of a crawl's name.

@@ -18,6 +18,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -351,5 +352,84 @@ func TestCopies(t *testing.T) {
 	m = &Maker{Job: j}
 	if err := m.MakeJudge(t.Context()); err == nil {
 		t.Error("made of a critic that is gone")
+	}
+}
+
+// A crawl by a semantic scorer that was begun without a thesaurus, as earlier
+// versions let it, goes on, and says what that means; none begins so.
+func TestSemanticGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	var notes []string
+	once := func(pages int, m *Maker) (got []string) {
+		synctest.Test(t, func(t *testing.T) {
+			w, err := collection.At(dir).Lock()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			m.Writer, m.Fetcher, m.Note = w, bees(), func(s string) { notes = append(notes, s) }
+			m.Job = &Job{
+				Seeds: []string{"https://bees.test/"}, Topic: Topic{Keywords: []string{"honey bee"}}, Scorer: Scorer{Name: "semantic-synonym"},
+				Budget: Budget{Pages: pages}, Fetch: Fetch{Workers: 1},
+			}
+			if w.Begun() {
+				m.Begun = &w.Collection
+			}
+			got, _ = run(t, m)
+		})
+		return got
+	}
+	first := once(2, &Maker{Thesaurus: noThesaurus{}})
+	rest := once(0, &Maker{})
+	if len(first) != 2 || len(rest) != 4 || !slices.ContainsFunc(notes, func(s string) bool {
+		return strings.Contains(s, "goes on without a thesaurus, as the crawl began: only equal words are alike")
+	}) {
+		t.Errorf("fetched %q, then %q; notes %q", first, rest, notes)
+	}
+}
+
+// Names of strategies in a job are those of waggle and those of the program, and
+// of a strategy the settings are what its description says.
+func TestOwnStrategies(t *testing.T) {
+	own := Strategies{
+		Scorers: []score.Description{{
+			Name: "mine", Settings: []score.Setting{{Name: "size", Default: 1, Max: 2}},
+			Make: func(score.Options) (score.Scorer, error) { return score.New("breadth-first", score.Options{}) },
+		}},
+		Judges: []judge.Description{{Name: "ours", Make: func(*topic.Topic, judge.Options) (judge.Judge, error) {
+			return judge.New("keyword", &topic.Topic{Keywords: []string{"bees"}}, judge.Options{})
+		}}},
+	}
+	for text, want := range map[string]string{
+		"scorer: {name: mine, set: {size: 2}}\njudge: {name: ours}": "",
+		"scorer: {name: mine, set: {size: 3}}":                      `job.yaml:1: mine has no setting "size" that can be 3`,
+		"scorer: {name: others}":                                    `no scorer is called "others"; there are: breadth-first, `,
+		"judge: {name: theirs}":                                     `critic, rules, command, ours`,
+		"scorer: {name: mine, model: x.model}":                      "the scorer mine goes by no trained model",
+	} {
+		j, err := own.Parse("job.yaml", []byte(text+"\n"))
+		switch {
+		case want != "":
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", text, err, want)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", text, err)
+		default:
+			m := &Maker{Job: j, Own: own, Fetcher: bees()}
+			if err := m.MakeScorer(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := m.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := (&Maker{Job: &Job{Scorer: Scorer{Name: "mine"}}}).MakeScorer(t.Context()); err == nil || !strings.Contains(err.Error(), `no scorer is called "mine"`) {
+		t.Errorf("without the description: %v", err)
+	}
+	twice := Strategies{Judges: []judge.Description{own.Judges[0], own.Judges[0]}}
+	if err := (&Maker{Job: &Job{}, Own: twice}).MakeScorer(t.Context()); err == nil || !strings.Contains(err.Error(), "the name is taken") {
+		t.Errorf("two judges of a name: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/wordnet"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
@@ -77,7 +78,7 @@ func (m *Maker) readFiles() error {
 	if m.looked {
 		return nil
 	}
-	if m.Begun == nil && m.Topic == nil {
+	if (m.Begun == nil || m.anew) && m.Topic == nil {
 		if err := m.checkExamples(); err != nil {
 			return err
 		}
@@ -143,7 +144,7 @@ func (m *Maker) checkExamples() error {
 	var errs []error
 	look := func(path string, names []string) {
 		for i, name := range names {
-			if IsAddress(name) {
+			if _, known := m.known[name]; known || IsAddress(name) {
 				continue
 			}
 			if _, err := ReadExample(name); err != nil {
@@ -163,12 +164,23 @@ func (m *Maker) readCritic() error {
 		return nil
 	}
 	name := m.Job.Judge.Critic
+	given := name
 	if m.Begun != nil {
 		name = m.Begun.CriticFile()
+	}
+	other := false // than the one that is kept
+	if m.anew {
+		was, known := event.ReadHistory(m.Begun.EventLog()).Settings["judge.critic"]
+		if other = !known || was != given || !folder.Exists(name); other {
+			name = given
+		}
 	}
 	b, err := os.ReadFile(name)
 	if err != nil {
 		return fmt.Errorf("the critic: %w", err)
+	}
+	if other {
+		m.critic = b
 	}
 	if m.read, err = judge.ReadCritic(b, name); err != nil {
 		return err
@@ -222,7 +234,7 @@ func (m *Maker) scorerOptions() score.Options {
 func (m *Maker) newScorer() (score.Scorer, error) {
 	o := m.scorerOptions()
 	if known, ok := m.Judge.(judge.Judge); ok {
-		o.Anchor, o.Classes = known.Text, judge.ClassNames(known)
+		o.Anchor, o.Taxonomy = known.Text, judge.ClassNames(known) != nil
 	}
 	if sim := m.Job.Scorer.Similarity; sim != "judge" {
 		var err error

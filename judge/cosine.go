@@ -23,6 +23,7 @@ type cosine struct {
 	analyzer *text.Analyzer
 	df       *text.DF // nil for term frequencies
 	models   []vector
+	sources  []web.URL // of the examples
 }
 
 var _ Judge = (*cosine)(nil)
@@ -40,6 +41,7 @@ func newCosine(idf, centroid bool) func(*topic.Topic, Options) (Judge, error) {
 		var examples []vector
 		for _, p := range t.Examples {
 			examples = append(examples, tfidfVector(p.Terms, c.df))
+			c.sources = append(c.sources, p.URL)
 		}
 		if len(examples) == 0 {
 			words := c.analyzer.Words(t.Description)

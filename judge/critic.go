@@ -12,7 +12,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
 
@@ -115,19 +114,22 @@ type Classifier interface {
 	Classes(p *web.Page) []Class
 }
 
-// ClassNames gives the paths of a page's classes, likeliest first: features of
-// what learns what stands around links (A5). It is nil if j knows of none.
+// ClassNames gives the paths of a page's classes, as the verdicts of j have them,
+// for pages that were judged before. It is nil if j has no classes.
 func ClassNames(j Judge) func(*web.Page) []string {
 	c, ok := j.(Classifier)
 	if !ok {
 		return nil
 	}
-	return func(p *web.Page) (names []string) {
-		for _, class := range c.Classes(p) {
-			names = append(names, class.Path)
-		}
-		return names
+	return func(p *web.Page) []string { return paths(c.Classes(p)) }
+}
+
+// paths are those of classes.
+func paths(classes []Class) (out []string) {
+	for _, class := range classes {
+		out = append(out, class.Path)
 	}
+	return out
 }
 
 // Doubter is implemented by judges that were tried on pages they had not learned
@@ -448,15 +450,6 @@ type critic struct {
 	*Critic
 	good  []bool  // [classes]
 	words float64 // W, 0 = infinite
-	// What was found of the pages judged last: a scorer asks for the classes
-	// of a page right after it was judged. A page is at the place that its
-	// digest names.
-	last [16]atomic.Pointer[judged]
-}
-
-type judged struct {
-	page      *web.Page
-	posterior []float64 // [classes]
 }
 
 var (
@@ -504,14 +497,8 @@ func newCritic(t *topic.Topic, o Options) (Judge, error) {
 
 // of returns Pr(c|u) [classes] for a page.
 func (c *critic) of(p *web.Page) []float64 {
-	place := &c.last[p.Digest[0]%byte(len(c.last))]
-	if j := place.Load(); j != nil && j.page == p {
-		return j.posterior
-	}
 	v, n := wordsOf(c.stems, p.Terms)
-	j := &judged{p, c.posterior(v, n, c.words)}
-	place.Store(j)
-	return j.posterior
+	return c.posterior(v, n, c.words)
 }
 
 // relevance is R(u), given Pr(c|u) [classes].
@@ -526,8 +513,11 @@ func (c *critic) relevance(posterior []float64) float64 {
 }
 
 func (c *critic) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
-	r := c.relevance(c.of(p))
-	return c.verdict(r, r), nil
+	posterior := c.of(p)
+	r := c.relevance(posterior)
+	v := c.verdict(r, r)
+	v.Classes = paths(top(c.Record.Classes, posterior))
+	return v, nil
 }
 
 func (c *critic) Text(s string) float64 {
@@ -552,7 +542,7 @@ func (c *critic) Doubts() ([]string, error) { return c.Critic.Doubts(c.good) }
 func (c *critic) Classes(p *web.Page) []Class { return top(c.Record.Classes, c.of(p)) }
 
 // top are the likeliest classes; see Classifier.
-func top(paths []string, p []float64) []Class {
+func top(names []string, p []float64) []Class {
 	const least, most = 0.01, 10
 	var out []Class
 	best := 0
@@ -561,11 +551,11 @@ func top(paths []string, p []float64) []Class {
 			best = i
 		}
 		if x >= least {
-			out = append(out, Class{paths[i], x})
+			out = append(out, Class{names[i], x})
 		}
 	}
 	if len(out) == 0 && len(p) > 0 {
-		return []Class{{paths[best], math.Max(p[best], math.SmallestNonzeroFloat64)}}
+		return []Class{{names[best], math.Max(p[best], math.SmallestNonzeroFloat64)}}
 	}
 	slices.SortStableFunc(out, func(a, b Class) int { return cmp.Compare(b.P, a.P) })
 	return out[:min(most, len(out))]
@@ -648,6 +638,22 @@ func (p *pair) Doubts() ([]string, error) {
 		says += "; this is poor, and more examples of both kinds may mend it"
 	}
 	return []string{says}, nil
+}
+
+// Judge is that of bayes, with the classes.
+func (p *pair) Judge(ctx context.Context, page *web.Page) (web.Verdict, error) {
+	v, err := p.bayes.Judge(ctx, page)
+	if err == nil {
+		v.Classes = paths(p.Classes(page))
+	}
+	return v, err
+}
+
+// Explain is that of bayes, with the classes.
+func (p *pair) Explain(page *web.Page) Explanation {
+	x := p.bayes.Explain(page)
+	x.Verdict.Classes = paths(p.Classes(page))
+	return x
 }
 
 // Classes are "/" with the name of the topic, and "/Other".

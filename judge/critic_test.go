@@ -158,7 +158,20 @@ func TestCriticFocus(t *testing.T) {
 	}
 }
 
-// A5: the classes of a page by name, the likeliest first.
+// verdictHas checks that the verdict on a page names the classes that the judge
+// finds.
+func verdictHas(t *testing.T, j judge.Judge, p *web.Page) {
+	t.Helper()
+	v, err := j.Judge(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := judge.ClassNames(j)(p); !slices.Equal(v.Classes, want) || len(want) == 0 {
+		t.Errorf("the verdict names the classes %v, and the judge %v", v.Classes, want)
+	}
+}
+
+// The classes of a page by name, the likeliest first.
 func TestCriticClasses(t *testing.T) {
 	c := train(t, made(1, six, 50, 40, 0.3), judge.Training{})
 	j := newCritic(t, c, judge.Options{Focus: []string{"/Arts"}})
@@ -166,6 +179,7 @@ func TestCriticClasses(t *testing.T) {
 	if got[0].Path != "/Recreation/Speleology" || got[0].P < 0.5 {
 		t.Errorf("the first is %+v", got[0])
 	}
+	verdictHas(t, j, &web.Page{Terms: terms("recreationspeleology3:4 recreationspeleology1:2 artsmusic2")})
 	// Many pages at a time, one after the other and all again: the same.
 	pages := make([]*web.Page, 64)
 	first := make([][]judge.Class, len(pages))
@@ -206,6 +220,7 @@ func TestCriticOfTwo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	verdictHas(t, j, onTopic)
 	got := j.(judge.Classifier).Classes(onTopic)
 	r := relevance(t, j, onTopic)
 	if got[0].Path != "/bees" || math.Abs(got[0].P-r) > 1e-12 || r < 0.5 {

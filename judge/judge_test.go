@@ -3,6 +3,8 @@ package judge_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -45,7 +47,7 @@ func bees() *topic.Topic {
 }
 
 var (
-	onTopic  = page("http://x.test/a", "The brood nest", menu+"The queen lays in the combs of the hive; bees feed the brood, and the keeper watches the colony and its honey.")
+	onTopic  = page("http://x.test/a", "The brood nest", menu+"The queen lays in the combs of the hive; bees feed the brood, and the keeper watches the bees, the colony and its honey.")
 	near     = page("http://x.test/b", "Wasps", menu+"Wasps build paper nests. A colony dies in winter.")
 	offTopic = page("http://x.test/c", "Quarterly results", menu+"Revenue grew by four percent as prices of steel and energy fell, says the board of the company.")
 )
@@ -248,9 +250,20 @@ func TestRules(t *testing.T) {
 // adapting is what a crawl looks for in a judge.
 type adapting interface {
 	judge.Judge
-	Observe(p *web.Page)
-	State() []byte
-	Restore(state []byte) error
+	Observe(p *web.Page, said web.Verdict) []web.Renewal
+	Notes() []string
+	State() map[string][]byte
+	Restore(part func(name string) ([]byte, error)) error
+}
+
+// observe lets a judge see a page as a crawl does.
+func observe(t testing.TB, a adapting, p *web.Page) []web.Renewal {
+	t.Helper()
+	v, err := a.Judge(context.Background(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Observe(p, v)
 }
 
 func newAdapting(t testing.TB) adapting {
@@ -268,12 +281,16 @@ func newAdapting(t testing.TB) adapting {
 // Words of a site's menu look rare at first; pages that carry nothing else of
 // the examples show that they are not.
 func TestMenuIsLearnt(t *testing.T) {
-	a := newAdapting(t)
-	before := a.Text("newsletter imprint")
-	for i := range 64 {
-		a.Observe(page("http://x.test/", fmt.Sprint("Item ", i), menu+"Steel and energy."))
+	j, err := judge.New("topic", &topic.Topic{Examples: bees().Examples}, judge.Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if after := a.Text("newsletter imprint"); after >= before {
+	a := j.(adapting)
+	before := a.Text("products imprint")
+	for i := range 64 {
+		observe(t, a, page(fmt.Sprintf("http://y%d.test/", i), fmt.Sprint("Item ", i), menu+"Steel and energy."))
+	}
+	if after := a.Text("products imprint"); after >= before {
 		t.Errorf("the menu's words weighed %.3f before, %.3f after 64 pages with it", before, after)
 	}
 	if on, off := relevance(t, a, onTopic), relevance(t, a, offTopic); on <= off {
@@ -281,7 +298,8 @@ func TestMenuIsLearnt(t *testing.T) {
 	}
 }
 
-// Judging changes after 1, 2, 4 … 256 pages and never again.
+// The view changes after 1, 2, 4 … 256 pages and never again: pages of a host of
+// which no template is known are judged alike in between.
 func TestWhenItAdapts(t *testing.T) {
 	a := newAdapting(t)
 	last := relevance(t, a, near)
@@ -291,7 +309,7 @@ func TestWhenItAdapts(t *testing.T) {
 		if n%3 == 0 {
 			body = "energy steel winter"
 		}
-		a.Observe(page("http://x.test/", "", body))
+		observe(t, a, page(fmt.Sprintf("http://y%d.test/", n), "", body))
 		if r := relevance(t, a, near); r != last {
 			changed, last = append(changed, n), r
 		}
@@ -301,14 +319,54 @@ func TestWhenItAdapts(t *testing.T) {
 	}
 }
 
+// What the judge says anew of pages is what it says of them when asked, and
+// nothing is left out that changed.
+func TestRenewal(t *testing.T) {
+	for name, tp := range map[string]*topic.Topic{"all": bees(), "examples": {Examples: bees().Examples}, "keywords": {Keywords: bees().Keywords}} {
+		t.Run(name, func(t *testing.T) {
+			j, err := judge.New("topic", tp, judge.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := j.(adapting)
+			said := map[web.URL]web.Verdict{}
+			pages := map[web.URL]*web.Page{}
+			renewals := 0
+			for n := range 300 {
+				p := page(fmt.Sprintf("http://y%d.test/%d", n%3, n), "Item", menu+strings.Repeat("bees hive steel energy colony prices combs ", n%5)+strings.Repeat("swarm ", n%7))
+				v, _ := a.Judge(t.Context(), p)
+				said[p.URL], pages[p.URL] = v, p
+				for _, r := range a.Observe(p, v) {
+					renewals++
+					if was := said[r.URL]; was.Relevant != r.Was || reflect.DeepEqual(was, r.Verdict) {
+						t.Fatalf("page %d: %+v, and it had said %+v", n, r, was)
+					}
+					said[r.URL] = r.Verdict
+				}
+				if n+1 < 256 && (n+1)&n == 0 {
+					for u, p := range pages {
+						if is, _ := a.Judge(t.Context(), p); !reflect.DeepEqual(is, said[u]) && (is.Relevant != said[u].Relevant || max(is.Relevance-said[u].Relevance, said[u].Relevance-is.Relevance) > 0.0201) {
+							t.Fatalf("after %d pages it says %+v of %s, and had told %+v", n+1, is, u, said[u])
+						}
+					}
+				}
+			}
+			if renewals == 0 && name != "keywords" {
+				t.Error("nothing was ever said anew: the test shows nothing")
+			}
+		})
+	}
+}
+
 // A judge restored at any page goes on as the one that was never stopped.
 func TestRestore(t *testing.T) {
 	tp, o := bees(), judge.Options{DF: text.Background(), Analyzer: text.NewAnalyzer()}
-	pages := []*web.Page{onTopic, near, offTopic, page("http://x.test/d", "", menu), page("http://x.test/e", "", "winter steel")}
+	pages := []*web.Page{onTopic, near, offTopic, page("http://x.test/d", "", menu), page("http://y.test/e", "Bees | Y", "winter steel")}
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 300).Draw(t, "pages before the stop")
 		m := rapid.IntRange(0, 70).Draw(t, "pages after it")
 		step := rapid.IntRange(1, 4).Draw(t, "step")
+		seldom := rapid.IntRange(1, 9).Draw(t, "pages between two turns")
 		make := func() adapting {
 			j, err := judge.New("topic", tp, o)
 			if err != nil {
@@ -316,52 +374,71 @@ func TestRestore(t *testing.T) {
 			}
 			return j.(adapting)
 		}
+		observe := func(a adapting, i int) []web.Renewal {
+			p := pages[i*step%len(pages)]
+			v, _ := a.Judge(context.Background(), p)
+			return a.Observe(p, v)
+		}
 		whole, first, second := make(), make(), make()
-		var state []byte
+		state := map[string][]byte{}
 		for i := range n {
-			whole.Observe(pages[i*step%len(pages)])
-			first.Observe(pages[i*step%len(pages)])
-			if s := first.State(); s != nil {
-				state = s
+			observe(whole, i)
+			observe(first, i)
+			if i%seldom == 0 || i == n-1 {
+				maps.Copy(state, first.State())
 			}
 		}
-		if first.State() != nil {
+		if n > 0 && first.State() != nil {
 			t.Fatal("a second State says that something changed")
 		}
-		if err := second.Restore(state); err != nil {
+		if err := second.Restore(func(name string) ([]byte, error) { return state[name], nil }); err != nil {
 			t.Fatal(err)
 		}
 		for i := n; i <= n+m; i++ {
 			for _, p := range pages {
 				a, _ := whole.Judge(context.Background(), p)
 				b, _ := second.Judge(context.Background(), p)
-				if a != b {
+				if !reflect.DeepEqual(a, b) {
 					t.Fatalf("after %d pages: %v, restored %v", i, a, b)
 				}
 			}
-			whole.Observe(pages[i*step%len(pages)])
-			second.Observe(pages[i*step%len(pages)])
+			if a, b := observe(whole, i), observe(second, i); !reflect.DeepEqual(a, b) {
+				t.Fatalf("after %d pages it said anew %v, restored %v", i, a, b)
+			}
 		}
 	})
 }
 
+// A state that is cut short, changed or another topic's is refused, and the judge
+// is as before.
 func TestRestoreErrors(t *testing.T) {
 	a := newAdapting(t)
 	for range 5 {
-		a.Observe(offTopic)
+		observe(t, a, offTopic)
 	}
 	state := a.State()
-	fresh := newAdapting(t)
-	for n := 1; n < len(state); n++ {
-		if fresh.Restore(state[:n]) == nil {
-			t.Errorf("a state cut to %d of %d bytes was accepted", n, len(state))
+	for name, whole := range state {
+		fresh := newAdapting(t)
+		was := relevance(t, fresh, near)
+		for n := range len(whole) {
+			cut := maps.Clone(state)
+			cut[name] = whole[:n]
+			if n == 0 && name == "" {
+				continue // there is none
+			}
+			if fresh.Restore(func(name string) ([]byte, error) { return cut[name], nil }) == nil {
+				t.Errorf("part %q cut to %d of %d bytes was accepted", name, n, len(whole))
+			}
+		}
+		if is := relevance(t, fresh, near); is != was {
+			t.Errorf("part %q: the judge changed from %v to %v by what it refused", name, was, is)
 		}
 	}
 	frozen, err := judge.New("topic", bees(), judge.Options{Frozen: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := frozen.(adapting).Restore(state); err == nil || !strings.Contains(err.Error(), "frozen") {
+	if err := frozen.(adapting).Restore(func(name string) ([]byte, error) { return state[name], nil }); err == nil || !strings.Contains(err.Error(), "frozen") {
 		t.Errorf("a frozen judge took a state: %v", err)
 	}
 }
@@ -386,7 +463,7 @@ func TestConcurrentUse(t *testing.T) {
 		}
 		if a, ok := j.(adapting); ok {
 			for range 100 {
-				a.Observe(offTopic)
+				observe(t, a, offTopic)
 			}
 		}
 		group.Wait()
@@ -416,6 +493,44 @@ func BenchmarkJudge(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkSite judges and observes a page of 450 different words in 230 leaves,
+// of which 100 belong to the template of its site.
+func BenchmarkSite(b *testing.B) {
+	pages := make([]*web.Page, 80)
+	for n := range pages {
+		var leaves []web.Leaf
+		c := text.NewCounter(text.NewAnalyzer())
+		for i := range 230 {
+			s := fmt.Sprintf("menu entry number%d", i)
+			if i >= 100 {
+				s = fmt.Sprintf("word%d bees of page%d here word%d word%d", i, n, 2*i, 3*i)
+			}
+			leaves = append(leaves, web.Leaf{Text: s})
+			c.Add(s, false)
+		}
+		pages[n] = page(fmt.Sprintf("http://x.test/%d", n), fmt.Sprintf("Page %d | Site", n), "")
+		pages[n].Leaves, pages[n].Terms = leaves, c.Terms()
+	}
+	a := newAdapting(b)
+	b.Run("Observe", func(b *testing.B) {
+		b.ReportAllocs()
+		n := 0
+		for b.Loop() {
+			if n%len(pages) == 0 {
+				a = newAdapting(b)
+			}
+			observe(b, a, pages[n%len(pages)])
+			n++
+		}
+	})
+	b.Run("Judge", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			a.Judge(context.Background(), pages[7])
+		}
+	})
 }
 
 func BenchmarkText(b *testing.B) {

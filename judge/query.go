@@ -9,9 +9,10 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// query is a weighted list of stems and phrases to score pages by.
+// query is a weighted list of stems and phrases to score pages by; immutable.
 type query struct {
-	terms   []weighted // sorted by stem, each once
+	terms   []weighted     // sorted by stem, each once
+	at      map[string]int // index in terms
 	phrases []phrase
 	bm25    bm25
 }
@@ -54,14 +55,22 @@ func newQuery(weights map[string]float64, m bm25) query {
 		}
 	}
 	slices.SortFunc(q.terms, func(a, b weighted) int { return strings.Compare(a.stem, b.stem) })
+	q.index()
 	return q
+}
+
+func (q *query) index() {
+	q.at = make(map[string]int, len(q.terms))
+	for i, t := range q.terms {
+		q.at[t.stem] = i
+	}
 }
 
 // addPhrase adds a phrase all stems of which are terms of q.
 func (q *query) addPhrase(stems []string, weight float64) {
 	var at []int
 	for _, s := range stems {
-		i, ok := slices.BinarySearchFunc(q.terms, s, func(w weighted, s string) int { return strings.Compare(w.stem, s) })
+		i, ok := q.at[s]
 		if !ok {
 			return
 		}
@@ -70,18 +79,16 @@ func (q *query) addPhrase(stems []string, weight float64) {
 	q.phrases = append(q.phrases, phrase{at, weight})
 }
 
-// score is the BM25 score of a page, ≥ 0.
-func (q *query) score(terms []web.Term) float64 {
-	var buf [256]float64
-	tf := buf[:0]
-	if len(q.terms) > len(buf) {
-		tf = make([]float64, 0, len(q.terms))
-	}
-	tf = tf[:len(q.terms)]
-	i, total := 0, 0.
+// frequencies fills tf with the frequencies of the terms of q among those of a
+// page, which are sorted by text, and returns the length of the page in terms.
+//
+// Shape: tf [len(q.terms)].
+func (q *query) frequencies(tf []float64, terms []web.Term) (length float64) {
+	clear(tf)
+	i := 0
 	for k := range terms {
 		t := &terms[k]
-		total += float64(t.Body)
+		length += float64(t.Body)
 		for i < len(q.terms) && q.terms[i].stem < t.Text {
 			i++
 		}
@@ -89,7 +96,7 @@ func (q *query) score(terms []web.Term) float64 {
 			tf[i] = float64(t.Body) + q.bm25.head*float64(t.Head)
 		}
 	}
-	return q.sum(tf, total)
+	return length
 }
 
 // sum is the score for the frequencies tf of the terms of q on a page of that
@@ -115,12 +122,12 @@ func (q *query) sum(tf []float64, length float64) float64 {
 	return max(0, s)
 }
 
-// saturated is the score of a page on which each of the stems occurs n times
-// and which has the mean length.
-func (q *query) saturated(stems []string, n float64) float64 {
+// saturated is the score of a page on which each term of q that speaks for a page
+// occurs n times and which has the mean length.
+func (q *query) saturated(n float64) float64 {
 	tf := make([]float64, len(q.terms))
 	for i, t := range q.terms {
-		if slices.Contains(stems, t.stem) {
+		if t.weight > 0 {
 			tf[i] = n
 		}
 	}
@@ -134,7 +141,7 @@ func (q *query) short(stems []string) float64 {
 		if slices.Contains(stems[:i], stem) {
 			continue
 		}
-		if at, ok := slices.BinarySearchFunc(q.terms, stem, func(w weighted, s string) int { return strings.Compare(w.stem, s) }); ok {
+		if at, ok := q.at[stem]; ok {
 			s += q.terms[at].weight
 		}
 	}

@@ -1,10 +1,7 @@
 package judge
 
 import (
-	"cmp"
 	"context"
-	"encoding/binary"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -17,108 +14,150 @@ import (
 )
 
 // fused is the judge "topic": one BM25 query made of all that a topic gives,
-// and the score calibrated to a probability.
+// whose score becomes a calibrated probability.
 //
-// The weight of a stem is its inverse document frequency times the sum of
+// # The query
 //
-//	fit               for a stem of a keyword; a phrase of several stems gives
-//	                  part of it to each, and more where all of them occur
-//	description·fit   for a stem of the description
-//	examples·r        for a stem that the examples share
-//	−negatives·r      for a stem that the negative examples share
+// The weight of a stem is the sum of
+//
+//	fit·idf                for a stem of a keyword; a phrase of several stems gives
+//	                       part of it to each, and more where all of them occur
+//	description·fit·idf    for a stem of the description
+//	examples·r·idf'        for a stem that the examples share
+//	−negatives·r·idf'      for a stem that the negative examples share
 //
 // with the constants of recipe. fit grows from recipe.fit to 1 with the share
 // of the examples that hold the stem, so that a keyword which wanted pages do
-// not use counts less. r is the weight of the stem in the examples, relative
-// to the strongest:
+// not use counts less. r is the weight of the stem in the examples, relative to
+// the strongest; see exampleWords.
 //
-//	r ∝ (holders/examples)^offer · Σ_examples (1 + ln(body + headTerm·head))·idf / norm
+// idf is the information of a stem by the built-in frequencies of English: that
+// a crawl is full of a keyword does not make it a lesser one. idf' goes by what
+// is known of the web as well, whichever says that the stem is commoner: words
+// of the furniture of pages are common beforehand, and so are, soon, those of
+// the institution whose pages are crawled; see memory. No idf' is above
+// recipe.rare: a name that English does not know is rare, and tells nothing.
 //
-// The score s of a page becomes a probability by comparison with a reference
-// score, that of a wanted page of middling strength:
+// # The page
 //
-//	relevance = 1 / (1 + exp(−(slope·ln(s/reference) + offset)))
+// What belongs to the template of a site counts as length and not as text; see
+// templates.
 //
-// The reference is the median of what the examples score when each is judged
-// by a query made without it (so that no example praises itself) or, with
-// fewer than two examples, a share of what a page scores that says each
-// keyword a few times. At the reference the relevance is about 0.23; γ is 0.25
-// unless given: a page is relevant that scores about as high as the median
-// example does.
+// # The probability
 //
-// The document frequencies are those of English at first, by which words of
-// the site's menus look as rare as those of the topic. As pages are observed,
-// the frequencies of those below the reference, the hay, are blended in for the
-// stems taken from the examples. What a person wrote keeps the frequencies of
-// English: that a crawl is full of a keyword does not make it a lesser one.
+// The score s of a page is compared with a reference, that of a page which says
+// each keyword a few times, and with the pages seen so far:
+//
+//	x         = ln((s + ε·reference)/reference),  ε = recipe.floor
+//	relevance = 1 / (1 + exp(−(slope·x + commonness·ln T(x) + offset)))
+//
+// T(x) is the share of pages that are not wanted and score as high: where many
+// do, a high score says little. It begins as what it is on other webs and topics
+// and is blended with the first pages of the crawl; see background. Of n examples
+// and nothing that a person wrote, what they share is known the worse the fewer
+// they are, and with u = 1/n
+//
+//	slope  → slope − aloneSlope·u
+//	offset → offset − aloneOffset·u²·(1−u)
+//
+// so that of a single example alone next to nothing is told. relevance grows with
+// s, as T falls. γ is topicThreshold unless given.
+//
+// # What changes
+//
+// The view by which pages are judged is made anew after 1, 2, 4 … blendPages
+// observed pages, and never again; templates are learnt from the first pages of
+// every host. All else stays as it was made.
 type fused struct {
 	named
-	recipe   recipe
-	analyzer *text.Analyzer
-	df       *text.DF // to start from
-	phrases  [][]string
-	words    []string     // of the description
-	examples [][]web.Term // by page
-	against  [][]web.Term // of the negative examples
-	model    atomic.Pointer[model]
-
-	// Owned by the step; counts is nil where nothing is blended.
-	counts   *text.Counts
-	observed int    // pages
-	settled  []byte // the counts that model was made of, nil before the first
-	changed  bool   // since State was last asked
+	recipe    recipe
+	analyzer  *text.Analyzer
+	df        *text.DF
+	furniture map[string]struct{}
+	keywords  []string
+	phrases   [][]string
+	words     []string // of the description
+	examples  []*web.Page
+	against   []*web.Page         // negative examples
+	ownSites  map[string]struct{} // stems that name the examples' sites
+	given     map[string]struct{} // stems of keywords
+	slope     float64
+	offset    float64
+	templates *templates
+	view      atomic.Pointer[view]
+	memory    *memory // owned by the step; nil where nothing is learnt
 }
 
 var _ Judge = (*fused)(nil)
 
-// model is what judging needs under given document frequencies; immutable.
-type model struct {
-	query     query
-	reference float64 // score of a middling wanted page, > 0
-	unit      float64 // weight of stems at which a short text is on topic, > 0
+// view is what judging needs; immutable.
+type view struct {
+	query      query
+	reference  float64    // score of a page that says each keyword a few times, > 0
+	unit       float64    // weight of stems at which a short text is on topic, > 0
+	background background // of pages that are not wanted
 }
 
-// recipe holds the constants of the judge. Those of defaultRecipe were chosen
-// on the topics that TestQuality marks, and tested on the others.
+// recipe holds the constants of the judge; docs/results/judge.md tells how those
+// of defaultRecipe were chosen.
 type recipe struct {
-	bm25          bm25
-	fit           float64 // least part of a keyword's weight that does not depend on the examples
-	part          float64 // weight of a stem of a phrase, by that of a keyword of one stem
-	phrase        float64 // weight of a whole phrase, by the sum of its stems' weights
-	description   float64
-	examples      float64
-	exampleTerms  int     // stems taken from the examples
-	exampleShare  float64 // least share of the examples that hold such a stem
-	offer         float64 // exponent of that share
-	headTerm      float64 // what an occurrence in a heading counts more in examples
-	negatives     float64
-	slope, offset float64
-	says          float64 // how often the page says each keyword that gives the reference
-	middling      float64 // share of its score that is the reference
+	bm25         bm25
+	fit          float64 // least part of a keyword's weight that does not depend on the examples
+	part         float64 // weight of a stem of a phrase, by that of a keyword of one stem
+	phrase       float64 // weight of a whole phrase, by the sum of its stems' weights
+	description  float64
+	examples     float64 // beside what a person wrote
+	examplesOnly float64 // without
+	exampleTerms int     // stems taken from the examples
+	exampleShare float64 // least share of the examples that hold such a stem
+	offer        float64 // exponent of that share
+	headTerm     float64 // what an occurrence in a heading counts more in examples
+	linked       float64 // what an occurrence in the text of a link counts in examples
+	single       float64 // weight of a stem that an example says once
+	own          float64 // weight of a stem that names the site of an example
+	rare         float64 // greatest idf of a stem of the examples
+	prior        float64 // pages of the crawl that the table of English counts as
+	negatives    float64
+	says         float64 // how often the page says each keyword that gives the reference
+	middling     float64 // share of its score that is the reference
+
+	floor                     float64 // ε
+	slope, commonness, offset float64
+	aloneSlope, aloneOffset   float64 // of examples alone
 }
 
 func defaultRecipe() recipe {
 	return recipe{
-		bm25:         bm25{k1: 1.2, b: 0.75, mean: 400, head: 3},
+		bm25:         bm25{k1: 3, b: 0.75, mean: 400, head: 3},
 		fit:          0.25,
 		part:         0.5,
 		phrase:       0.5,
 		description:  0.4,
-		examples:     0.5,
+		examples:     0.25,
+		examplesOnly: 0.5,
 		exampleTerms: 25,
 		exampleShare: 1. / 3,
 		offer:        1.5,
 		headTerm:     3,
+		linked:       0.5,
+		single:       0.5,
+		own:          0.2,
+		rare:         5,
+		prior:        32,
 		negatives:    0.5,
-		slope:        3,
-		offset:       -1.2,
 		says:         3,
 		middling:     1. / 3,
+		floor:        0.02,
+		slope:        1.82,
+		commonness:   -0.48,
+		offset:       -3.81,
+		aloneSlope:   1.7,
+		aloneOffset:  11,
 	}
 }
 
 // topicThreshold is the default γ.
-const topicThreshold = 0.25
+const topicThreshold = 0.35
 
 func newTopic(t *topic.Topic, o Options) (Judge, error) {
 	return newFused("topic", t, o, defaultRecipe()), nil
@@ -126,39 +165,85 @@ func newTopic(t *topic.Topic, o Options) (Judge, error) {
 
 // newFused makes a judge by a recipe.
 func newFused(name string, t *topic.Topic, o Options, r recipe) *fused {
-	j := &fused{named: named{name, o.Threshold}, recipe: r, analyzer: o.Analyzer, df: o.DF, phrases: t.Phrases(o.Analyzer)}
+	j := &fused{
+		named: named{name, o.Threshold}, recipe: r, analyzer: o.Analyzer, df: o.DF,
+		furniture: text.Furniture(o.Analyzer),
+		keywords:  t.Keywords,
+		phrases:   t.Phrases(o.Analyzer), words: t.DescriptionStems(o.Analyzer),
+		examples: t.Examples, against: t.Negatives,
+		ownSites:  map[string]struct{}{},
+		templates: newTemplates(),
+	}
 	if j.threshold == 0 {
 		j.threshold = topicThreshold
 	}
-	for _, p := range t.Examples {
-		j.examples = append(j.examples, p.Terms)
+	j.given = map[string]struct{}{}
+	for _, phrase := range j.phrases {
+		for _, stem := range phrase {
+			j.given[stem] = struct{}{}
+		}
 	}
-	for _, p := range t.Negatives {
-		j.against = append(j.against, p.Terms)
+	j.slope, j.offset = r.calibration(len(j.phrases)+len(j.words) > 0, len(j.examples))
+	for _, p := range j.examples {
+		j.nameSite(p)
+		if p.URL.Host() != exampleHost {
+			j.templates.observe(p)
+		}
 	}
-	j.words = t.DescriptionStems(o.Analyzer)
-	if len(j.examples) > 0 && !o.Frozen {
-		j.counts = text.NewCounts(j.vocabulary())
+	if !o.Frozen {
+		j.memory = newMemory(j.vocabulary())
 	}
-	j.rebuild(j.df)
+	j.view.Store(j.newView(nil))
 	return j
 }
 
-// vocabulary holds every stem that can be taken from the examples.
-func (j *fused) vocabulary() []string {
-	set := map[string]struct{}{}
-	for _, terms := range slices.Concat(j.examples, j.against) {
-		for _, t := range terms {
-			set[t.Text] = struct{}{}
-		}
+// calibration are slope and offset for a topic of which something was written or
+// not, with n examples.
+func (r *recipe) calibration(written bool, n int) (slope, offset float64) {
+	if written || n == 0 {
+		return r.slope, r.offset
 	}
-	return slices.Sorted(maps.Keys(set))
+	u := 1 / float64(n)
+	return r.slope - r.aloneSlope*u, r.offset - r.aloneOffset*u*u*(1-u)
 }
 
-// query makes the query that learns from the given examples.
-func (j *fused) query(examples [][]web.Term, df *text.DF) query {
+// exampleHost is the host of examples that come from files, of whatever site.
+const exampleHost = "example.invalid"
+
+// nameSite notes the words that name the site of an example: those of its host,
+// and of the last part of a title that has several.
+func (j *fused) nameSite(p *web.Page) {
+	note := func(s string) {
+		for _, stem := range j.analyzer.Words(s) {
+			j.ownSites[stem] = struct{}{}
+		}
+	}
+	note(p.URL.Host().Name())
+	parts := slices.Collect(titleParts(p.Title))
+	if n := len(parts); n > 1 {
+		note(parts[n-1])
+	}
+}
+
+// newView makes the view of what was remembered; nil is nothing.
+func (j *fused) newView(m *memory) *view {
+	v := &view{}
+	v.query, v.reference = j.newQuery(m)
+	v.unit = j.unit(&v.query)
+	v.background = newBackground(&j.recipe, v, m.scores(v, j.templates))
+	return v
+}
+
+// newQuery makes the query of all that the topic gives, and the reference: the
+// score of a page on which each word of the query occurs recipe.says times, those
+// of few examples counting less as few pages hold all that one example says, times
+// recipe.middling.
+func (j *fused) newQuery(m *memory) (q query, reference float64) {
 	r := &j.recipe
-	given := j.df // for what a person wrote
+	var examples []map[string]counts
+	for _, p := range j.examples {
+		examples = append(examples, j.exampleCounts(p))
+	}
 	weights := map[string]float64{}
 	for _, p := range j.phrases {
 		part := r.part
@@ -166,11 +251,11 @@ func (j *fused) query(examples [][]web.Term, df *text.DF) query {
 			part = 1
 		}
 		for _, s := range p {
-			weights[s] = max(weights[s], part*j.fit(s, examples)*given.IDF(s))
+			weights[s] = max(weights[s], part*r.fitOf(s, examples)*j.df.IDF(s))
 		}
 	}
 	for _, s := range j.words {
-		weights[s] += r.description * j.fit(s, examples) * given.IDF(s)
+		weights[s] += r.description * r.fitOf(s, examples) * j.df.IDF(s)
 	}
 	whole := make([]float64, len(j.phrases)) // weights of the phrases
 	for i, p := range j.phrases {
@@ -178,100 +263,67 @@ func (j *fused) query(examples [][]web.Term, df *text.DF) query {
 			whole[i] += r.phrase * weights[s]
 		}
 	}
-	wanted := j.shared(examples, df)
+	scale := r.examples
+	if len(weights) == 0 {
+		scale = r.examplesOnly
+	}
+	wanted := j.exampleWords(examples, m)
+	full := maps.Clone(weights)
+	few := min(1, float64(len(examples)+1)/6)
 	for s, rel := range wanted {
-		weights[s] += r.examples * rel * df.IDF(s)
+		w := scale * rel * j.information(s, m)
+		weights[s] += w
+		full[s] += few * w
 	}
-	for s, rel := range j.shared(j.against, df) {
-		if _, both := wanted[s]; !both {
-			weights[s] -= r.negatives * rel * df.IDF(s)
+	if len(j.against) > 0 {
+		var against []map[string]counts
+		for _, p := range j.against {
+			against = append(against, j.exampleCounts(p))
+		}
+		for s, rel := range j.exampleWords(against, m) {
+			if _, both := wanted[s]; !both {
+				weights[s] -= r.negatives * rel * j.information(s, m)
+			}
 		}
 	}
-	q := newQuery(weights, r.bm25)
-	for i, p := range j.phrases {
-		if len(p) > 1 {
-			q.addPhrase(p, whole[i])
+	make := func(weights map[string]float64) query {
+		q := newQuery(weights, r.bm25)
+		for i, p := range j.phrases {
+			if len(p) > 1 {
+				q.addPhrase(p, whole[i])
+			}
 		}
+		return q
 	}
-	return q
+	q, reference = make(weights), 1e-9
+	if all := make(full); len(all.terms) > 0 {
+		reference = max(reference, r.middling*all.saturated(r.says))
+	}
+	return q, reference
 }
 
-// fit is the part of a given stem's weight that the examples leave it, in
+// fitOf is the part of a given stem's weight that the examples leave it, in
 // [recipe.fit, 1].
-func (j *fused) fit(stem string, examples [][]web.Term) float64 {
+func (r *recipe) fitOf(stem string, examples []map[string]counts) float64 {
 	holders := 0.
-	for _, terms := range examples {
-		if hasTerm(terms, stem) {
+	for _, e := range examples {
+		if _, ok := e[stem]; ok {
 			holders++
 		}
 	}
-	return j.recipe.fit + (1-j.recipe.fit)*(holders+1)/float64(len(examples)+1)
+	return r.fit + (1-r.fit)*(holders+1)/float64(len(examples)+1)
 }
 
-// shared are the strongest stems of those that a sufficient share of the pages
-// hold, with their weights r relative to the strongest, in (0,1].
-func (j *fused) shared(pages [][]web.Term, df *text.DF) map[string]float64 {
-	weight, holders := map[string]float64{}, map[string]float64{}
-	for _, terms := range pages {
-		v := make(vector, 0, len(terms))
-		for _, t := range terms {
-			tf := 1 + math.Log(max(1, float64(t.Body)+j.recipe.headTerm*float64(t.Head)))
-			v = append(v, weighted{t.Text, tf * df.IDF(t.Text)})
-		}
-		for _, t := range v.unit() {
-			weight[t.stem] += t.weight
-			holders[t.stem]++
-		}
+// information is the idf' of a stem of the examples, > 0.
+func (j *fused) information(stem string, m *memory) float64 {
+	share := j.df.Share(stem)
+	if _, ok := j.furniture[stem]; ok {
+		share = max(share, text.FurnitureShare)
 	}
-	n := float64(len(pages))
-	least := max(min(2, n), j.recipe.exampleShare*n)
-	var list []weighted
-	for s, w := range weight {
-		if holders[s] >= least {
-			list = append(list, weighted{s, w * math.Pow(holders[s]/n, j.recipe.offer)})
-		}
+	if held, pages := m.share(stem); pages > 0 {
+		share = max(share, (j.recipe.prior*share+held)/(j.recipe.prior+pages))
 	}
-	slices.SortFunc(list, func(a, b weighted) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.stem, b.stem))
-	})
-	list = list[:min(len(list), j.recipe.exampleTerms)]
-	out := make(map[string]float64, len(list))
-	for _, t := range list {
-		out[t.stem] = t.weight / list[0].weight
-	}
-	return out
-}
-
-// rebuild makes the model anew under document frequencies.
-func (j *fused) rebuild(df *text.DF) {
-	m := &model{query: j.query(j.examples, df)}
-	if len(j.examples) > 1 {
-		var scores []float64
-		for i, terms := range j.examples {
-			others := slices.Delete(slices.Clone(j.examples), i, i+1)
-			q := j.query(others, df)
-			scores = append(scores, q.score(terms))
-		}
-		m.reference = quantile(scores, 0.5)
-	}
-	if m.reference <= 0 {
-		m.reference = j.recipe.middling * m.query.saturated(j.mainStems(&m.query), j.recipe.says)
-	}
-	m.reference = max(m.reference, 1e-9)
-	m.unit = j.unit(&m.query)
-	j.model.Store(m)
-}
-
-// mainStems are the stems of the keywords, or of the whole query if there are
-// none.
-func (j *fused) mainStems(q *query) []string {
-	out := slices.Concat(j.phrases...)
-	if len(out) == 0 {
-		for _, t := range q.terms {
-			out = append(out, t.stem)
-		}
-	}
-	return out
+	return min(j.recipe.rare, -math.Log(min(share, 1-1e-4)))
 }
 
 // unit is the weight of the strongest keyword, or of the three strongest stems
@@ -286,107 +338,113 @@ func (j *fused) unit(q *query) float64 {
 	}
 	var ws []float64
 	for _, t := range q.terms {
-		ws = append(ws, t.weight)
+		ws = append(ws, -t.weight)
 	}
-	slices.SortFunc(ws, func(a, b float64) int { return cmp.Compare(b, a) })
+	slices.Sort(ws)
 	for _, w := range ws[:min(3, len(ws))] {
-		best += max(0, w)
+		best += max(0, -w)
 	}
 	return max(best, 1e-9)
 }
 
-// Judge compares the page's score with the reference. The similarity of the
-// verdict is s/(s+reference).
+// Judge compares the page's score with the reference and with the pages seen so
+// far. The similarity of the verdict is s/(s+reference).
 func (j *fused) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
-	m := j.model.Load()
-	s := m.query.score(p.Terms)
-	if s == 0 {
-		return j.verdict(0, 0), nil
+	v := j.view.Load()
+	return j.say(v, v.score(p, j.templates.of(p.URL.Host()), j.analyzer)), nil
+}
+
+// say is the verdict for a score.
+func (j *fused) say(v *view, s float64) web.Verdict {
+	return j.verdict(j.relevance(v, s), s/(s+v.reference))
+}
+
+// relevance is the probability that a page of that score is wanted, 0 for a
+// score of 0. It grows with s.
+func (j *fused) relevance(v *view, s float64) float64 {
+	if !(s > 0) {
+		return 0
 	}
-	relevance := logistic(j.recipe.slope*math.Log(s/m.reference) + j.recipe.offset)
-	return j.verdict(relevance, s/(s+m.reference)), nil
+	x := math.Log(s/v.reference + j.recipe.floor)
+	return logistic(j.slope*x + j.recipe.commonness*v.background.logShare(x) + j.offset)
+}
+
+// score is the BM25 score of a page without its template, ≥ 0.
+func (v *view) score(p *web.Page, t template, a *text.Analyzer) float64 {
+	var buf [256]float64
+	tf, length := v.frequencies(buf[:], p, t, a)
+	return v.query.sum(tf, length)
+}
+
+// frequencies are those of the terms of the query on a page without its
+// template. The memory of buf is used if it is enough.
+//
+// Shape: tf [len(query.terms)].
+func (v *view) frequencies(buf []float64, p *web.Page, t template, a *text.Analyzer) (tf []float64, length float64) {
+	n := len(v.query.terms)
+	if n > len(buf) {
+		buf = make([]float64, n)
+	}
+	tf = buf[:n]
+	length = v.query.frequencies(tf, p.Terms)
+	if len(t) == 0 {
+		return tf, length
+	}
+	var words [64]string
+	for text, k := range t.pieces(p) {
+		weight := k.weight(v.query.bm25.head)
+		for _, stem := range a.AppendWords(words[:0], text) {
+			if i, ok := v.query.at[stem]; ok {
+				tf[i] = max(0, tf[i]-weight)
+			}
+		}
+	}
+	return tf, length
 }
 
 // Text is the share of the strongest keyword's weight that the text holds, at
 // most 1.
 func (j *fused) Text(s string) float64 {
-	m := j.model.Load()
-	return min(1, m.query.short(j.analyzer.Words(s))/m.unit)
+	v := j.view.Load()
+	var words [32]string
+	return min(1, v.query.short(j.analyzer.AppendWords(words[:0], s))/v.unit)
 }
 
-// blendPages is the number of pages after which the document frequencies are
-// frozen.
-const blendPages = 256
-
-// Observe counts a page of hay into the document frequencies, which judging
-// takes up after 1, 2, 4 … blendPages pages.
-func (j *fused) Observe(p *web.Page) {
-	if j.counts == nil || j.observed == blendPages {
-		return
-	}
-	j.observed++
-	j.changed = true
-	if m := j.model.Load(); m.query.score(p.Terms) < m.reference {
-		j.counts.Add(func(stem string) bool { return hasTerm(p.Terms, stem) })
-	}
-	if n := j.observed; n&(n-1) == 0 {
-		j.settle()
-	}
+// Link is the same of a link by the words of its anchor and of its address, an
+// address's at addressWeight unless the anchor says them too.
+func (j *fused) Link(l *web.Link) float64 {
+	v := j.view.Load()
+	var words [64]string
+	stems := j.analyzer.AppendWords(words[:0], l.Anchor)
+	anchor := len(stems)
+	s := v.query.short(stems)
+	stems = j.analyzer.AppendWords(stems, addressText(l.URL))
+	return min(1, max(0, s+addressWeight*(v.query.short(stems)-v.query.short(stems[:anchor])))/v.unit)
 }
 
-// settle makes a model of the counts so far.
-func (j *fused) settle() {
-	j.settled, _ = j.counts.AppendBinary(nil)
-	j.rebuild(j.df.Blend(j.counts))
-}
+// addressWeight is what a word of an address counts, by one of an anchor.
+const addressWeight = 0.5
 
-// State holds the counts that the model was made of and those of now:
-//
-//	pages observed uvarint · length uvarint · settled counts · present counts
-//
-// the counts as text.Counts writes them.
-func (j *fused) State() []byte {
-	if !j.changed {
-		return nil
+// addressText is the path and query of an address as text: escapes are spaces,
+// and capitals after small letters begin a word.
+func addressText(u web.URL) string {
+	path := u.RequestPath()
+	var b strings.Builder
+	b.Grow(len(path) + 8)
+	for i := 0; i < len(path); i++ {
+		c := path[i]
+		switch {
+		case c == '%' && i+2 < len(path):
+			b.WriteByte(' ')
+			i += 2
+		case 'A' <= c && c <= 'Z' && i > 0 && 'a' <= path[i-1] && path[i-1] <= 'z':
+			b.WriteByte(' ')
+			b.WriteByte(c)
+		default:
+			b.WriteByte(c)
+		}
 	}
-	j.changed = false
-	b := binary.AppendUvarint(nil, uint64(j.observed))
-	b = binary.AppendUvarint(b, uint64(len(j.settled)))
-	b = append(b, j.settled...)
-	b, _ = j.counts.AppendBinary(b)
-	return b
-}
-
-// Restore goes on from what State returned, for a judge of the same topic and
-// options. After an error the judge is as before.
-func (j *fused) Restore(state []byte) error {
-	if len(state) == 0 {
-		return nil
-	}
-	if j.counts == nil {
-		return fmt.Errorf("judge %s: a state of document frequencies, but they are frozen here: resume with the options of the first run", j.name)
-	}
-	errShape := fmt.Errorf("judge %s: the state is not one of this topic: resume with the topic of the first run", j.name)
-	observed, k := binary.Uvarint(state)
-	if k <= 0 || observed > blendPages {
-		return errShape
-	}
-	state = state[k:]
-	n, k := binary.Uvarint(state)
-	if k <= 0 || n > uint64(len(state)-k) {
-		return errShape
-	}
-	settled, present := state[k:k+int(n)], state[k+int(n):]
-	old, now := text.NewCounts(j.vocabulary()), text.NewCounts(j.vocabulary())
-	if n > 0 && old.UnmarshalBinary(settled) != nil || now.UnmarshalBinary(present) != nil {
-		return errShape
-	}
-	if n > 0 {
-		j.counts = old
-		j.settle()
-	}
-	j.counts, j.observed = now, int(observed)
-	return nil
+	return b.String()
 }
 
 // hasTerm tells whether terms, sorted by text, hold a stem.

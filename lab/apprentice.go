@@ -88,9 +88,9 @@ func (s Scorer) basisNote() string {
 
 // crawled is the crawl of another strategy under the same judge, made once for
 // all that build on it.
-func (g *group) crawled(ctx context.Context, judged, label string) (*train.Crawled, error) {
+func (g *group) crawled(ctx context.Context, judged, label string) (*train.Crawl, error) {
 	type outcome struct {
-		crawl *train.Crawled
+		crawl *train.Crawl
 		err   error
 	}
 	g.teaching.Lock()
@@ -131,7 +131,7 @@ func (g *group) crawled(ctx context.Context, judged, label string) (*train.Crawl
 
 // taughtBy is the model of an apprentice that saw a crawl, and how long it took
 // to learn.
-func (g *group) taughtBy(c *train.Crawled, s Scorer, j judge.Judge) (*model.File, time.Duration, error) {
+func (g *group) taughtBy(c *train.Crawl, s Scorer, j judge.Judge) (*model.File, time.Duration, error) {
 	began := time.Now()
 	pages := iter.Seq2[*web.Page, error](func(yield func(*web.Page, error) bool) {
 		for u := range c.URLs() {
@@ -144,10 +144,10 @@ func (g *group) taughtBy(c *train.Crawled, s Scorer, j judge.Judge) (*model.File
 	maps.DeleteFunc(set, func(name string, _ float64) bool {
 		return !slices.ContainsFunc(apprentice.Settings(false), func(x setting.Setting) bool { return x.Name == name })
 	})
-	t, err := train.Apprentice(context.Background(), []train.Lesson{{Crawl: c, Pages: pages}}, train.ApprenticeOptions{
+	t, err := train.Apprentice(context.Background(), []train.CrawlPages{{Crawl: c, Pages: pages}}, train.ApprenticeOptions{
 		Scorer: s.Name, Set: set, Analyzer: g.w.words, Topic: g.t.Name, Classes: judge.ClassNames(j),
 	})
-	if err != nil && !errors.Is(err, train.ErrUntaught) { // which leaves R(u)
+	if err != nil && !errors.Is(err, train.ErrTooFewExamples) { // which leaves R(u)
 		return nil, 0, fmt.Errorf("what %s teaches: %w", s.After, err)
 	}
 	return t.File, time.Since(began), nil

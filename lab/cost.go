@@ -174,9 +174,9 @@ type watchedAdapting struct {
 	crawl.Adapting
 }
 
-func (w watchedAdapting) Observe(p *web.Page) {
+func (w watchedAdapting) Observe(p *web.Page, said web.Verdict) []web.Renewal {
 	defer w.took(judging, time.Now())
-	w.Adapting.Observe(p)
+	return w.Adapting.Observe(p, said)
 }
 
 // watched is the judge of a crawl under the watch; one that adapts still does.

@@ -358,7 +358,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 	}()
 	top := g.topic()
 	pages := record{Pages: g.w.pages, fold: g.fold}
-	var known *train.Crawled
+	var known *train.Crawl
 	for _, label := range s.basis() {
 		c, err := g.crawled(ctx, key.Judge, label)
 		if err != nil {

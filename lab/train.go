@@ -267,7 +267,7 @@ func (f *fold) load(ctx context.Context, r *runner) error {
 type record struct {
 	*corpus.Pages
 	fold *fold
-	only *train.Crawled // nil = all of it
+	only *train.Crawl // nil = all of it
 }
 
 func (r record) keeps(u web.URL) bool {

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"reflect"
 
 	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/feature"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/text"
 )
 
@@ -214,24 +214,13 @@ func Read(name string, a *text.Analyzer) (*File, error) {
 
 // Write writes the file of that name whole or not at all: one that was there
 // stays until the new one is complete on the disk.
-func (f *File) Write(name string) (err error) {
+func (f *File) Write(name string) error {
 	b, err := f.Marshal()
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(name), ".model-*")
-	if err != nil {
+	if err := folder.Write(name, b); err != nil {
 		return fmt.Errorf("model %s cannot be written: %w", name, err)
 	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("model %s cannot be written: %w", name, errors.Join(err, os.Remove(tmp.Name())))
-		}
-	}()
-	_, err = tmp.Write(b)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Sync())
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), name)
+	return nil
 }

@@ -13,18 +13,17 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// ache is a link classifier that learns while it crawls: every so many pages
-// it is trained anew on the links followed so far, positive when the page they
-// led to was relevant, and everything that waits is scored anew. Words are
-// stemmed and tagged by where they stand: url_, anchor_, around_. The priority
-// is
+// ache is a link classifier that learns during the crawl: after a number of pages it
+// is trained again on the links followed so far, positive when the page they led to
+// was relevant, and all links that wait are scored again. Words are stemmed and
+// tagged by where they stand: url_, anchor_, around_. The priority is
 //
 //	100·class + min(99, 100·P(positive)),   class 1 for positive, 0 otherwise
 //
 // so that the class outweighs any probability; before the first training it is
 // 100·relevance of the page that holds the link. With hard focus the links of
 // pages that are not relevant have 1,000 less: they are followed when nothing
-// else is left, where ACHE throws them away.
+// else is left, where ACHE drops them.
 //
 // Source: Barbosa & Freire, An Adaptive Crawler for Locating Hidden-Web Entry
 // Points, 2007, and the later program ACHE: linear machine with C = 1 and
@@ -141,7 +140,7 @@ func (a *ache) features(c *web.Candidate) []uint32 {
 	return slices.Compact(out)
 }
 
-// Visit takes down what the link led to, and returns a byte for the links
+// Visit records what the link led to, and returns a byte for the links
 // found there: 1 if the page is relevant, else 0. The entry is
 //
 //	1 if relevant, 2 if a seed, 3 both byte · { word uint16 LE }…

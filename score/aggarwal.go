@@ -11,11 +11,11 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// aggarwal is the intelligent crawler: it believes in no locality beforehand
-// but finds out, as it goes, what relevant pages have in common before they
-// are fetched. With s = P(C), the share of relevant pages so far, a fact E
-// about a link has the interest ratio I(C,E) = P(C|E)/P(C); the priority is
-// the weighted sum of the logarithms of four:
+// aggarwal is the intelligent crawler: it does not assume that relevant pages link
+// to each other, but learns during the crawl what relevant pages have in common
+// before they are fetched. With s = P(C), the share of relevant pages so far, a fact
+// E about a link has the interest ratio I(C,E) = P(C|E)/P(C); the priority is the
+// weighted sum of the logarithms of four:
 //
 //	content  the product over the words w of the page that holds the link
 //	         with significance |P(C|w) − s| / √(s(1−s)/n_w) ≥ t
@@ -26,12 +26,12 @@ import (
 //	         their expected number
 //
 // Source: Aggarwal, Al-Garawi & Yu, Intelligent Crawling on the World Wide Web
-// with Arbitrary Predicates, 2001; t = 2, all weights 1. What is particular
-// here: of a page count the so many words with the highest tf·idf, hashed;
-// ratios are smoothed, (relevant+s)/(n+1)/s for words and parents and
-// (relevant+1)/(s·n+1) for siblings, as those of the paper may be 0; a sibling
-// is one by the page that brought the link into the frontier. The pages that
-// hold a link are known by 64-bit hashes, within the bound of the journal.
+// with Arbitrary Predicates, 2001; t = 2, all weights 1. Differences from the paper:
+// of a page only the words with the highest tf·idf count, hashed; ratios are
+// smoothed, (relevant+s)/(n+1)/s for words and parents and (relevant+1)/(s·n+1) for
+// siblings, as those of the paper may be 0; siblings are links with the same page of
+// first discovery. The pages that hold a link are kept as 64-bit hashes, within the
+// bound of the journal.
 type aggarwal struct {
 	journal
 	df           *text.DF
@@ -135,15 +135,15 @@ func (a *aggarwal) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 // strongest are the words of a page with the highest tf·idf, without
 // repetition, sorted.
 func (a *aggarwal) strongest(p *web.Page) []uint16 {
-	type weighed struct {
+	type candidate struct {
 		weight float64
 		term   int
 	}
-	all := make([]weighed, len(p.Terms))
+	all := make([]candidate, len(p.Terms))
 	for i, t := range p.Terms {
-		all[i] = weighed{float64(t.Body) * a.df.IDF(t.Text), i}
+		all[i] = candidate{float64(t.Body) * a.df.IDF(t.Text), i}
 	}
-	slices.SortFunc(all, func(x, y weighed) int {
+	slices.SortFunc(all, func(x, y candidate) int {
 		if x.weight != y.weight {
 			if x.weight > y.weight {
 				return -1

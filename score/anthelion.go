@@ -30,12 +30,11 @@ import (
 //
 // Source: Meusel, Mika & Blanco, Focused Crawling for Structured Data, 2014,
 // and its program Anthelion. "Like": the program's search for the best host
-// compares with 0 all the time and returns no maximum, its λ falls by an
-// integer division, and it never sets one of its sibling features. All three
-// are mended here. A sibling is one by the page that brought the link into the
-// frontier. A random host for one page is had by scoring all that waits anew
-// before and after it, which costs time in proportion to the frontier: a large
-// λ is for small frontiers.
+// always compares with 0 and so does not find the maximum, its λ falls by an integer
+// division, and it never sets one of its sibling features. All three are corrected
+// here. Siblings are links with the same page of first discovery. To fetch one page
+// of a random host, all links that wait are scored again before and after it, which
+// costs time in proportion to the frontier: a large λ is for small frontiers.
 type anthelion struct {
 	journal
 	analyzer      *text.Analyzer

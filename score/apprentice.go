@@ -87,7 +87,7 @@ func apprenticeSettings(tempered bool) []Setting {
 }
 
 func newApprentice(o Options) (Scorer, error) {
-	features, learner, err := apprentice.New(apprentice.Options{Set: o.Set, Analyzer: o.Analyzer, Classes: o.Classes})
+	features, learner, err := apprentice.New(apprentice.Options{Set: o.Set, Analyzer: o.Analyzer})
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func newApprentice(o Options) (Scorer, error) {
 
 // Extract gives what each link shows, see apprentice.Features.
 func (a *apprenticeScorer) Extract(p *web.Page, v web.Verdict) [][]byte {
-	return a.features.Extract(p, a.page(p, v))
+	return a.features.Extract(p, a.page(p, v), v.Classes)
 }
 
 // Visit writes an example to the journal, and with cocitation tells the links of

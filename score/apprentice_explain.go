@@ -34,7 +34,7 @@ func (a *apprenticeScorer) Recall(_ *web.Candidate, p *web.Page, _ web.Verdict) 
 // Explain names the words and offsets that raise or lower a link, those of the
 // most weight first. Words that were never seen around a followed link say
 // nothing and are left out.
-func (a *apprenticeScorer) Explain(p *web.Page, link int, c *web.Candidate) []Reason {
+func (a *apprenticeScorer) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate) []Reason {
 	relevance, ok := a.features.Relevance(c)
 	if !ok || link < 0 || link >= len(p.Links) {
 		return nil
@@ -45,7 +45,7 @@ func (a *apprenticeScorer) Explain(p *web.Page, link int, c *web.Candidate) []Re
 	place := map[Reason]int{} // without times and weight
 	var out []Reason
 	n := 0
-	a.features.Named(p, link, c, func(f apprentice.Feature) {
+	a.features.Named(p, v.Classes, link, c, func(f apprentice.Feature) {
 		o, ok := a.learner.Odds(f.ID)
 		if !ok {
 			return

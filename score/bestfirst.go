@@ -19,7 +19,7 @@ import (
 // relevance as the similarity of a page, best-first-page is the baseline crawler
 // of Chakrabarti, Punera & Subramanyam 2002, section 2.1.
 type bestFirst struct {
-	fixed
+	stateless
 	page   func(*web.Page, web.Verdict) float64
 	anchor func(string) float64 // nil for page
 	weight float64              // w: share of the page, [0,1]
@@ -86,7 +86,7 @@ func (b *bestFirst) Score(c *web.Candidate) float64 {
 }
 
 // Explain tells the parts of page and anchor.
-func (b *bestFirst) Explain(_ *web.Page, _ int, c *web.Candidate) []Reason {
+func (b *bestFirst) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []Reason {
 	s, ok := readSimilarities(c.Features)
 	if !ok {
 		return nil

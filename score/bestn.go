@@ -73,11 +73,11 @@ func (b *bestN) Score(c *web.Candidate) float64 {
 }
 
 // Explain tells nothing of a link that is held back.
-func (b *bestN) Explain(p *web.Page, link int, c *web.Candidate) []Reason {
+func (b *bestN) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate) []Reason {
 	if b.Score(c) < 0 {
 		return nil
 	}
-	return b.bestFirst.Explain(p, link, c)
+	return b.bestFirst.Explain(p, v, link, c)
 }
 
 func (b *bestN) Stale() bool {

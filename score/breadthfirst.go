@@ -5,7 +5,7 @@ import "github.com/waggle-crawler/waggle/web"
 // breadthFirst is the crawler without a focus: the priority is
 // minus the number of links from a seed, and equal ones leave in the order
 // found.
-type breadthFirst struct{ fixed }
+type breadthFirst struct{ stateless }
 
 var _ Scorer = (*breadthFirst)(nil)
 

@@ -30,7 +30,7 @@ import (
 // limit of 500 links in the queue (section 7) is a setting of the frontier, for
 // every strategy: frontier.Options.Max.
 type chain struct {
-	fixed
+	stateless
 	path    *Path
 	order   order
 	literal bool
@@ -107,7 +107,7 @@ func (c *chain) Recall(link *web.Candidate, p *web.Page, v web.Verdict) []byte {
 // link showed nothing, and adds what the link shows, thing by thing: first what
 // alone would change that probability most. What a thing adds depends on those
 // before it. What is left to the priority is told by the farther hop distances.
-func (c *chain) Explain(_ *web.Page, _ int, link *web.Candidate) []Reason {
+func (c *chain) Explain(_ *web.Page, _ web.Verdict, _ int, link *web.Candidate) []Reason {
 	if len(link.Features) == 0 {
 		return nil
 	}

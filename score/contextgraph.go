@@ -28,7 +28,7 @@ func newContextGraph(o Options) (Scorer, error) {
 		return nil, err
 	}
 	layers, threshold := m.Bayes.Classes(), o.set("threshold")
-	return &settled{seed: float64(layers + 1), values: ofPage(func(p *web.Page) float64 {
+	return &constant{seed: float64(layers + 1), values: ofPage(func(p *web.Page) float64 {
 		posterior := layersOf(m, p)
 		best := 0
 		for layer, lp := range posterior {
@@ -65,7 +65,7 @@ func newBayesPage(o Options) (Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &settled{seed: 1, values: ofPage(func(p *web.Page) float64 { return math.Exp(layersOf(m, p)[0]) })}, nil
+	return &constant{seed: 1, values: ofPage(func(p *web.Page) float64 { return math.Exp(layersOf(m, p)[0]) })}, nil
 }
 
 // layersOf is log P(layer | page), [layers].

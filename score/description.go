@@ -55,7 +55,7 @@ const (
 	NeedThesaurus
 	// NeedModel is Options.Model, a trained model.
 	NeedModel
-	// NeedTaxonomy is Options.Classes.
+	// NeedTaxonomy is a judge whose verdicts name classes (Options.Taxonomy).
 	NeedTaxonomy
 	// NeedShortest is a frontier that keeps, of the links to an address, that of
 	// the shortest path (frontier.Options.Shortest), and not that of the highest
@@ -156,7 +156,7 @@ func (o Options) gives(n Need) bool {
 	case NeedModel:
 		return o.Model != nil
 	case NeedTaxonomy:
-		return o.Classes != nil
+		return o.Taxonomy
 	}
 	return true
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/score"
-	"github.com/waggle-crawler/waggle/web"
 )
 
 // Every scorer is made of what its description says it needs, and of no less;
@@ -17,7 +16,7 @@ func TestDescriptions(t *testing.T) {
 		score.NeedKeywords:  func(o *score.Options, _ string) { o.Keywords = []string{"bees"} },
 		score.NeedThesaurus: func(o *score.Options, _ string) { o.Thesaurus = noThesaurus{} },
 		score.NeedModel:     func(o *score.Options, name string) { o.Model = trained(t, name) },
-		score.NeedTaxonomy:  func(o *score.Options, _ string) { o.Classes = func(*web.Page) []string { return nil } },
+		score.NeedTaxonomy:  func(o *score.Options, _ string) { o.Taxonomy = true },
 		score.NeedShortest:  func(*score.Options, string) {},
 	}
 	for _, d := range score.Descriptions() {

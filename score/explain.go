@@ -10,10 +10,10 @@ type Explainer interface {
 	// Recall is what Visit gave the links of a page for a memory when c led
 	// there, whatever was learned since.
 	Recall(c *web.Candidate, p *web.Page, v web.Verdict) (memory []byte)
-	// Explain parts the priority of a candidate that was found as that link of
-	// the page, which it was fetched from: the weights of the reasons add up to
-	// Score(c). nil where there is nothing to tell.
-	Explain(p *web.Page, link int, c *web.Candidate) []Reason
+	// Explain splits the priority of a candidate that was found as that link of
+	// the page with that verdict: the weights of the reasons add up to Score(c).
+	// nil where there is nothing to tell.
+	Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate) []Reason
 }
 
 // Reason is one part of a priority.

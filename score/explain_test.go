@@ -39,7 +39,7 @@ func TestChainReasonsAddUp(t *testing.T) {
 		for name, s := range scorers {
 			x := s.(score.Explainer)
 			c := web.Candidate{URL: parse("http://a.test/"), Kind: web.LinkSeed}
-			if got := x.Explain(&web.Page{}, 0, &c); got != nil {
+			if got := x.Explain(&web.Page{}, web.Verdict{}, 0, &c); got != nil {
 				t.Fatalf("%s: a seed has the reasons %v", name, got)
 			}
 			for _, step := range path {
@@ -51,7 +51,7 @@ func TestChainReasonsAddUp(t *testing.T) {
 				}
 				c = web.Candidate{URL: p.Links[0].URL, Kind: web.LinkA, Features: features[0], Memory: memory}
 				sum := 0.
-				for _, r := range x.Explain(p, 0, &c) {
+				for _, r := range x.Explain(p, web.Verdict{}, 0, &c) {
 					sum += r.Weight
 				}
 				if want := s.Score(&c); math.Abs(sum-want) > 1e-9 {
@@ -86,7 +86,7 @@ func TestChainReasons(t *testing.T) {
 	}
 	p := &web.Page{Links: []web.Link{{URL: parse("http://x.test/bees"), Anchor: "hive queen steel"}}}
 	c := web.Candidate{URL: p.Links[0].URL, Kind: web.LinkA, Features: s.Extract(p, web.Verdict{})[0]}
-	got := s.(score.Explainer).Explain(p, 0, &c)
+	got := s.(score.Explainer).Explain(p, web.Verdict{}, 0, &c)
 	want := []score.Reason{
 		{Kind: score.ReasonPath, Times: 1, Weight: 0.5},
 		{Kind: score.ReasonSeen, What: "“queen” in the anchor that led here", Times: 1, Weight: 0.1 - 0.5},

@@ -6,22 +6,23 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// fish is Fish-search: a school of fish that feeds on relevant pages. A link's
-// potential depends on its parent and its place there alone:
+// fish is Fish-search: paths go on a few links beyond relevant pages, and end
+// elsewhere. The priority of a link depends only on its page and on its position
+// there:
 //
 //	parent relevant    the first ⌊1.5·width⌋ links   1
 //	parent irrelevant  the first width links         ½
 //	                   all others                    0
 //
-// A fish lives for depth links after its last food: the counter is depth after
-// a relevant page, and one less than the parent's after another.
+// A path ends depth links after its last relevant page: the counter is depth after a
+// relevant page, and one less than that of the page before otherwise.
 //
 // Source: De Bra & Post, Information Retrieval in the World-Wide Web: Making
-// Client-Based Searching Feasible, 1994; constants as commonly quoted. Where a
-// fish dies its links are not thrown away, which no scorer can do: they have
-// priority −1 and are followed when nothing else is left.
+// Client-Based Searching Feasible, 1994; constants as commonly quoted. A scorer
+// cannot drop links: where a path ends they have priority −1 and are followed when
+// nothing else is left.
 type fish struct {
-	fixed
+	stateless
 	width, depth int
 }
 

@@ -38,7 +38,7 @@ import (
 // Source: Batsakis, Petrakis & Milios 2009, section 3.3, after Liu, Janssen &
 // Milios 2006.
 type markov struct {
-	fixed
+	stateless
 	words    *feature.Lexicon
 	hmm      *hmm.Model
 	blank    int
@@ -246,7 +246,7 @@ func (m *markov) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 // Explain begins with the probability of a target by the path alone, as if
 // nothing were known of the page that holds the link; what that page shows
 // comes to it, and the likeness to the targets.
-func (m *markov) Explain(_ *web.Page, _ int, c *web.Candidate) []Reason {
+func (m *markov) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []Reason {
 	symbol, ok := readSymbol(c.Features, m.hmm.Symbols)
 	if !ok {
 		return nil
@@ -300,7 +300,7 @@ func newNearestPage(o Options) (Scorer, error) {
 		return nil, err
 	}
 	k := int(o.set("neighbours"))
-	return &settled{seed: 1, values: ofPage(func(p *web.Page) float64 {
+	return &constant{seed: 1, values: ofPage(func(p *web.Page) float64 {
 		targets, all := 0., 0.
 		for _, n := range near.Nearest(m.Words.Page(p), k) {
 			all += n.Cosine

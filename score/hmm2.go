@@ -23,7 +23,7 @@ import (
 // score of a link only the "maximum probability link" from the root by Viterbi;
 // this is the probability that the page behind the link is a target.
 type second struct {
-	fixed
+	stateless
 	words    *feature.Lexicon
 	hmm      *hmm.Second
 	clusters *kmeans.Clusters

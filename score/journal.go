@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// journal is the state of a scorer that learns: what it was told, entry by
-// entry, in the order told. The model is a function of the entries, so a
-// restored scorer that applies them again is the one that was stopped.
+// journal is the state of a scorer that learns: one entry for each thing that it
+// was told, in order. The model is a function of the entries, so a scorer that
+// applies them again is the same as the one that was stopped.
 //
 //	name length byte · name · { entry length uvarint · entry }… · [ 0 · flags byte ]
 //
@@ -47,7 +47,7 @@ func newJournal(name string, o Options) journal {
 	return journal{log: log, name: len(log), limit: int(o.set("journal") * (1 << 20)), learn: o.Learn}
 }
 
-// add takes down an entry; it returns false, and does nothing, when full.
+// add appends an entry; it returns false, and does nothing, when full.
 func (j *journal) add(entry []byte) bool {
 	if j.full {
 		return false
@@ -62,10 +62,10 @@ func (j *journal) add(entry []byte) bool {
 	return true
 }
 
-// ask has everything that waits scored anew.
+// ask makes Stale ask for a new score of all links that wait.
 func (j *journal) ask() { j.due, j.changed = true, true }
 
-// Stale tells once after ask.
+// Stale returns true once after ask.
 func (j *journal) Stale() bool {
 	if !j.due {
 		return false
@@ -126,7 +126,7 @@ func (j *journal) restore(state []byte, apply func(*entry)) error {
 	return nil
 }
 
-// entries yields what was taken down, in order.
+// entries yields the entries in order.
 func (j *journal) entries() iter.Seq[*entry] {
 	return func(yield func(*entry) bool) {
 		for b := j.log[j.name:]; len(b) > 0; {

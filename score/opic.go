@@ -3,9 +3,9 @@ package score
 import "github.com/waggle-crawler/waggle/web"
 
 // opic is on-line page importance computation: an address holds cash; a page
-// that is fetched spreads what it holds evenly over the addresses it links to;
-// the most cash goes first. Cash starts as 1 with each seed. As in backlink, a
-// link rises at once when it is paid.
+// that is fetched distributes its cash evenly over the addresses it links to; the
+// address with the most cash goes first. Each seed starts with 1. As in backlink, the
+// priority of a link rises at once with its cash.
 //
 // Source: Abiteboul, Preda & Cobena, Adaptive On-Line Page Importance
 // Computation, 2003. Pages are fetched once here, so cash paid to a page that

@@ -2,9 +2,9 @@ package score
 
 import "github.com/waggle-crawler/waggle/web"
 
-// pageRank orders by PageRank over the pages fetched and the addresses they
-// link to, computed anew every so many pages; then all that waits is scored
-// anew:
+// pageRank orders by PageRank over the pages fetched and the addresses they link
+// to. It is computed again after a number of pages, and then all links that wait are
+// scored again:
 //
 //	IR(p) = (1−d) + d·Σ IR(t)/c(t)    over the pages t that link to p
 //

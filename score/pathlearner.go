@@ -39,8 +39,8 @@ func pathLearnerSettings() []Setting {
 // guideSettings are those of every scorer that follows a Guide.
 func guideSettings() []Setting {
 	return []Setting{
-		{Name: "printed", Max: 1, Line: "1 takes the rewards as printed; 0 discounts by the way that is left (vstd)"},
-		{Name: "endless", Max: 1, Line: "1 forgets that paths end at goals and wrong turns, as rewards as printed do; 0 counts how often they go on"},
+		{Name: "printed", Max: 1, Line: "1 takes the rewards as printed; 0 discounts them by the distance to the goal (vstd)"},
+		{Name: "endless", Max: 1, Line: "1 ignores that paths end at goals and wrong turns, as printed rewards do; 0 counts how often they go on"},
 	}
 }
 
@@ -140,7 +140,7 @@ func newApproximate(o Options) (Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &settled{seed: 1, values: func(dst []float64, p *web.Page) {
+	return &constant{seed: 1, values: func(dst []float64, p *web.Page) {
 		for i := range dst {
 			dst[i] = leadsToGoal(m, m.Link(&p.Links[i]))
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// adaptivePaths is the path learner that sees how its guesses turn out: paths of
-// other sites say how links are called there, and the site at hand says where
-// on its pages the good ones are.
+// adaptivePaths is the path learner with feedback: paths of other sites tell which
+// words links have there, and the pages of the current site tell where on its pages
+// the good links are.
 //
 // A link followed was rated s, and its page, once there, is worth w by all that
 // the model knows of it (Worth). The next rating s of a link is drawn to what
@@ -84,15 +84,15 @@ func (l *adaptivePaths) Extract(p *web.Page, _ web.Verdict) [][]byte {
 	return out
 }
 
-// passed is a link as it waits.
-type passed struct {
+// waiting is a link in the frontier, as features and memory have it.
+type waiting struct {
 	page, place uint64 // numbers of the page that holds it, and of its place there
 	shows       []byte
 	at          []byte // place of its page on the path
 }
 
 // read reads features and memory; ok is false for a seed.
-func (*adaptivePaths) read(c *web.Candidate) (p passed, ok bool) {
+func (*adaptivePaths) read(c *web.Candidate) (p waiting, ok bool) {
 	if len(c.Features) < 4 {
 		return p, false
 	}

@@ -11,7 +11,7 @@ import (
 // random gives each address a priority in [0,1) that is a hash of the run's
 // seed and the address: the same at every scoring, whoever found it and when.
 type random struct {
-	fixed
+	stateless
 	seed uint64
 }
 

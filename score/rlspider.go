@@ -26,7 +26,7 @@ func newRLSpider(o Options) (Scorer, error) {
 	for _, q := range m.Values {
 		most = max(most, q)
 	}
-	return &settled{seed: most, values: func(dst []float64, p *web.Page) {
+	return &constant{seed: most, values: func(dst []float64, p *web.Page) {
 		posterior := make([]float64, m.Bayes.Classes())
 		for i := range dst {
 			if err := m.Bayes.LogPosterior(posterior, m.Words.Link(o.Analyzer, &p.Links[i])); err != nil {

@@ -60,10 +60,9 @@ type Options struct {
 	// Model is a trained model, for the scorers that were taught before the
 	// crawl, and for the apprentice, which can do without.
 	Model *model.File
-	// Classes names the classes of a taxonomy that a page belongs to, as paths
-	// such as /Arts/Music; nil = there is no taxonomy. It is pure and safe for
-	// concurrent use.
-	Classes func(*web.Page) []string
+	// Taxonomy says that the judge knows a taxonomy, so that its verdicts name the
+	// classes of pages.
+	Taxonomy bool
 	// Set changes settings of the scorer, by name; Settings lists them.
 	Set map[string]float64
 	// Learn is given what computes a model anew from all that was seen, such as
@@ -148,17 +147,17 @@ func New(name string, o Options) (Scorer, error) {
 	return nil, fmt.Errorf("there is no scorer %q; the scorers are %s", name, strings.Join(known, ", "))
 }
 
-// fixed is a scorer's part that learns nothing: it keeps no memory, and its
+// stateless is the part of a scorer that learns nothing: it keeps no memory, and its
 // scores never change.
-type fixed struct{}
+type stateless struct{}
 
-func (fixed) Visit(*web.Candidate, *web.Page, web.Verdict) []byte  { return nil }
-func (fixed) Recall(*web.Candidate, *web.Page, web.Verdict) []byte { return nil }
-func (fixed) Stale() bool                                          { return false }
-func (fixed) Rescores() bool                                       { return false }
-func (fixed) State() []byte                                        { return nil }
+func (stateless) Visit(*web.Candidate, *web.Page, web.Verdict) []byte  { return nil }
+func (stateless) Recall(*web.Candidate, *web.Page, web.Verdict) []byte { return nil }
+func (stateless) Stale() bool                                          { return false }
+func (stateless) Rescores() bool                                       { return false }
+func (stateless) State() []byte                                        { return nil }
 
-func (fixed) Restore(state []byte) error {
+func (stateless) Restore(state []byte) error {
 	if len(state) > 0 {
 		return errors.New("scorer: the state is that of another scorer; resume with the one of the first run")
 	}

@@ -33,7 +33,7 @@ type Thesaurus interface {
 // the words of a text are single; a keyword of several words gives its words,
 // and the synonyms of the phrase and of each word to all of them.
 type semantic struct {
-	fixed
+	stateless
 	// row holds by the stem l its Σ_k sim(k,l)·w_k / Σ_k w_k, in (0,1]; what
 	// is absent has 0.
 	row      map[string]float64

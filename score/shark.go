@@ -25,7 +25,7 @@ import (
 // similarity that counts common words; with a judge that finds every page at
 // least a little probable, 0 lets no path end.
 type shark struct {
-	fixed
+	stateless
 	page                       func(*web.Page, web.Verdict) float64
 	text                       func(string) float64
 	delta, beta, gamma, bottom float64

@@ -10,28 +10,27 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// spiders is a population of agents that crawl for themselves. An agent sees
-// of a link, for each keyword k, how near it stands:
+// spiders is a population of agents, each of which chooses among the links it has
+// found. The inputs of a link are, for each keyword k, how near it is:
 //
 //	in_k = Σ 1/dist(k, link)     over its occurrences within ±5 links
 //
-// judges it by λ = σ(Σ w_k·in_k + w_0), and takes one of its links with the
-// chance e^{βλ}/Σ e^{βλ}. The page teaches it: λ moves towards
-// e(page) + μ·max λ of the links there, at most 1. Its energy grows by
-// benefit − cost, e(page) less a fixed cost; above θ it splits into two, each
-// with half of the energy, the young one with altered weights; below 0 it
-// dies.
+// The agent rates the link by λ = σ(Σ w_k·in_k + w_0), and takes one of its links
+// with probability e^{βλ}/Σ e^{βλ}. It learns from the page: λ moves towards
+// e(page) + μ·max λ of the links there, at most 1. Its energy grows by e(page) less
+// a fixed cost. Above θ it splits into two agents, each with half of the energy,
+// the new one with changed weights; below 0 it is removed.
 //
 // Source: Menczer & Belew, Adaptive Retrieval Agents, 2000; Menczer, Pant &
 // Srinivasan, Topical Web Crawlers: Evaluating Adaptive Algorithms, 2004; μ =
-// ½, the other constants are chosen here. "Like" in these points. A crawl has
-// one frontier: a link belongs to the agent that found it, agents take turns
-// because the priority falls with each move of its agent, and the choice by
-// chance is made once a link, by the largest βλ + G with G of a Gumbel
-// distribution, which is the same choice. When an agent splits, the young one
-// gets each second link of the page. Links of the dead are followed when
-// nothing else is left. There are at most as many agents as set, and keywords
-// are single words.
+// ½, the other constants are chosen here. The scorer differs from the papers in
+// these points, hence "like" in its name. A crawl has one frontier: a link belongs
+// to the agent that found it, agents take turns because the priority falls with each
+// move of its agent, and the random choice is made once for each link, by the largest
+// βλ + G with G of a Gumbel distribution, which is the same choice. When an agent
+// splits, the new one gets every second link of the page. Links of removed agents
+// are followed when nothing else is left. The number of agents is bounded, and
+// keywords are single words.
 //
 // Visit looks at the words of a page a second time, since what Extract found
 // there is not handed to it.

@@ -26,16 +26,17 @@ import (
 // batches of 10) takes for wanted; these go before everything else.
 //
 // Source: SB-CLASSIFIER, arXiv 2602.11874, 2026, and its program, which looks
-// for data files within one site; hence "like". What is wanted are pages here:
-// they reward the arm that led to them. Arms are those of all sites, as a new
-// site would otherwise be explored from nothing. A centroid is the mean of the
+// for data files within one site; hence "like". Here relevant pages are wanted, and
+// reward the arm that led to them. Arms are shared by all sites, as otherwise each
+// new site would begin without any knowledge. A centroid is the mean of the
 // different paths of the arm, not of its links. A link is new if its 20-bit
 // hash is, so that one in a hundred is missed at 10,000 links taken for
 // wanted. A fetch that brings no page, a redirect too, is one without reward.
 //
-// The program takes the best arm anew for each fetch. Here what waits is scored
-// anew every so many pages, which costs time in proportion to the frontier; in
-// between, a link can sink when its turn comes, and none can rise.
+// The program chooses the best arm for each fetch. Here all links that wait are
+// scored again after a number of pages, which costs time in proportion to the
+// frontier; in between, the priority of a link can fall when it is about to be
+// fetched, and none can rise.
 type tagPath struct {
 	journal
 	explore, merge, first, unlock float64

@@ -18,24 +18,24 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Crawled is what a crawl that has ended knows of its pages: in which order they
+// Crawl is what a crawl that has ended knows of its pages: in which order they
 // were fetched and how relevant they turned out. It trains apprentices, whatever
 // strategy drove the crawl (Chakrabarti, Punera & Subramanyam 2002, section 3.5).
-type Crawled struct {
-	pages  map[web.URL]fetched
+type Crawl struct {
+	pages  map[web.URL]visit
 	moved  map[web.URL]web.URL
 	copies map[web.URL]bool // of pages fetched before, which taught the crawl nothing
 	waits  map[web.URL]bool // queued and not taken, as far as the log names them
 }
 
-type fetched struct {
+type visit struct {
 	place   int // in the order of fetches
 	verdict web.Verdict
 }
 
 // ReadCrawl reads the events of a crawl. A torn end is no error.
-func ReadCrawl(events iter.Seq2[event.Event, error]) (*Crawled, error) {
-	c := &Crawled{pages: map[web.URL]fetched{}, moved: map[web.URL]web.URL{}, copies: map[web.URL]bool{}, waits: map[web.URL]bool{}}
+func ReadCrawl(events iter.Seq2[event.Event, error]) (*Crawl, error) {
+	c := &Crawl{pages: map[web.URL]visit{}, moved: map[web.URL]web.URL{}, copies: map[web.URL]bool{}, waits: map[web.URL]bool{}}
 	for e, err := range events {
 		if errors.Is(err, event.ErrTorn) {
 			break
@@ -76,28 +76,28 @@ func ReadCrawl(events iter.Seq2[event.Event, error]) (*Crawled, error) {
 	return c, nil
 }
 
-func (c *Crawled) queued(links []event.Found) {
+func (c *Crawl) queued(links []event.Found) {
 	for _, l := range links {
 		c.waits[l.URL] = true
 	}
 }
 
 // Waits tells whether an address was left waiting in the frontier.
-func (c *Crawled) Waits(u web.URL) bool { return c.waits[u] }
+func (c *Crawl) Waits(u web.URL) bool { return c.waits[u] }
 
 // Add tells of the page fetched next.
-func (c *Crawled) Add(u web.URL, v web.Verdict) {
+func (c *Crawl) Add(u web.URL, v web.Verdict) {
 	if c.Has(u) {
 		return
 	}
-	c.pages[u] = fetched{len(c.pages), v}
+	c.pages[u] = visit{len(c.pages), v}
 }
 
 // Len is the number of pages.
-func (c *Crawled) Len() int { return len(c.pages) }
+func (c *Crawl) Len() int { return len(c.pages) }
 
 // URLs are those of the pages, in the order of their fetches.
-func (c *Crawled) URLs() iter.Seq[web.URL] {
+func (c *Crawl) URLs() iter.Seq[web.URL] {
 	urls := make([]web.URL, len(c.pages))
 	for u, f := range c.pages {
 		urls[f.place] = u
@@ -106,19 +106,19 @@ func (c *Crawled) URLs() iter.Seq[web.URL] {
 }
 
 // Asked tells whether an address gave a page or a copy of one, or moved.
-func (c *Crawled) Asked(u web.URL) bool {
+func (c *Crawl) Asked(u web.URL) bool {
 	_, moved := c.moved[u]
 	return moved || c.copies[u] || c.Has(u)
 }
 
 // Has tells whether a page was fetched.
-func (c *Crawled) Has(u web.URL) bool {
+func (c *Crawl) Has(u web.URL) bool {
 	_, ok := c.pages[u]
 	return ok
 }
 
 // outcome is what became of a link from a fetched page, redirects followed.
-func (c *Crawled) outcome(from fetched, to web.URL) apprentice.Outcome {
+func (c *Crawl) outcome(from visit, to web.URL) apprentice.Outcome {
 	for range maxRedirects {
 		next, ok := c.moved[to]
 		if !ok {
@@ -132,7 +132,7 @@ func (c *Crawled) outcome(from fetched, to web.URL) apprentice.Outcome {
 
 // Shared is how many pages two crawls have in common, and how many of those
 // were relevant to the first.
-func (c *Crawled) Shared(other *Crawled) (pages, relevant int) {
+func (c *Crawl) Shared(other *Crawl) (pages, relevant int) {
 	for u, f := range c.pages {
 		if other.Has(u) {
 			pages++
@@ -143,7 +143,7 @@ func (c *Crawled) Shared(other *Crawled) (pages, relevant int) {
 }
 
 // Relevant is the number of pages held relevant.
-func (c *Crawled) Relevant() (n int) {
+func (c *Crawl) Relevant() (n int) {
 	for _, f := range c.pages {
 		n += boolInt(f.verdict.Relevant)
 	}
@@ -157,10 +157,10 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// Lesson is a crawl with its pages, in any order; those that were not fetched
+// CrawlPages is a crawl with its pages, in any order; those that were not fetched
 // in the crawl are passed over.
-type Lesson struct {
-	Crawl *Crawled
+type CrawlPages struct {
+	Crawl *Crawl
 	Pages iter.Seq2[*web.Page, error]
 }
 
@@ -172,7 +172,8 @@ type ApprenticeOptions struct {
 	Set    map[string]float64
 	// Analyzer makes terms of texts, as the parser's does; nil = a new one.
 	Analyzer *text.Analyzer
-	// Classes names the classes of a page, as in apprentice.Options; nil = none.
+	// Classes names the classes of a page, as its verdict had them in the crawl,
+	// which logs do not keep; nil = there are none.
 	Classes func(*web.Page) []string
 	Topic   string
 	Texts   map[string]string // what more the provenance is to tell
@@ -197,15 +198,15 @@ func (o *ApprenticeOptions) trainer(more map[string]float64) (*apprentice.Traine
 		set = map[string]float64{}
 	}
 	maps.Copy(set, more)
-	t, err := apprentice.NewTrainer(tempered, apprentice.Options{Set: set, Analyzer: o.Analyzer, Classes: o.Classes})
+	t, err := apprentice.NewTrainer(tempered, apprentice.Options{Set: set, Analyzer: o.Analyzer})
 	if err != nil {
 		return nil, fmt.Errorf("scorer %s: %w", cmp.Or(o.Scorer, "apprentice"), err)
 	}
 	return t, nil
 }
 
-// Taught is a model with how well it tells links apart.
-type Taught struct {
+// ApprenticeModel is a model with how well it tells links apart.
+type ApprenticeModel struct {
 	File *model.File
 	// Missing is how many pages of the crawls were not among those given.
 	Missing int
@@ -249,24 +250,24 @@ func (a *Accuracy) add(t *apprentice.Trainer, x apprentice.Example) {
 // first.
 func heldOut(u web.URL) bool { return xxh3.HashString(u.String())%5 == 0 }
 
-// ErrUntaught is wrapped by the error of Apprentice for crawls whose links teach
+// ErrTooFewExamples is wrapped by the error of Apprentice for crawls whose links teach
 // nothing.
-var ErrUntaught = errors.New("there is nothing to learn from")
+var ErrTooFewExamples = errors.New("there is nothing to learn from")
 
 // Apprentice makes an apprentice's model of crawls that have ended: of every
 // link from a page to one that was fetched later (section 2.2 of that paper). With
-// an ErrUntaught it returns a model as well, by which a scorer orders links by R(u).
-func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Taught, error) {
+// an ErrTooFewExamples it returns a model as well, by which a scorer orders links by R(u).
+func Apprentice(ctx context.Context, crawls []CrawlPages, o ApprenticeOptions) (ApprenticeModel, error) {
 	t, err := o.trainer(nil)
 	if err != nil {
-		return Taught{}, err
+		return ApprenticeModel{}, err
 	}
 	var held []apprentice.Example
 	var pages, targets, read int
 	sites := map[web.Host]bool{}
 	set := xxh3.New()
-	for _, l := range lessons {
-		err := l.each(ctx, o.Progress, func(p *web.Page, f fetched) {
+	for _, l := range crawls {
+		err := l.each(ctx, o.Classes, o.Progress, func(p *web.Page, f visit) {
 			read++
 			fmt.Fprintf(set, "%s %d %v\n", p.URL, f.place, f.verdict.Relevance)
 			sites[p.URL.Host()] = true
@@ -279,13 +280,13 @@ func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Tau
 			})
 		})
 		if err != nil {
-			return Taught{}, err
+			return ApprenticeModel{}, err
 		}
 		pages += l.Crawl.Len()
 		targets += l.Crawl.Relevant()
 	}
 	t.Model()
-	out := Taught{Missing: pages - read}
+	out := ApprenticeModel{Missing: pages - read}
 	for _, x := range held {
 		out.Held.add(t, x)
 	}
@@ -313,13 +314,14 @@ func Apprentice(ctx context.Context, lessons []Lesson, o ApprenticeOptions) (Tau
 		},
 	}
 	if min(out.Low, out.High) < apprentice.LeastExamples {
-		return out, fmt.Errorf("%w: of %d links that were followed %d led to pages of high relevance, and %d of each side are the least; take a longer crawl, or another boundary (--set boundary=1)", ErrUntaught, out.Low+out.High, out.High, apprentice.LeastExamples)
+		return out, fmt.Errorf("%w: of %d links that were followed %d led to pages of high relevance, and %d of each side are the least; take a longer crawl, or another boundary (--set boundary=1)", ErrTooFewExamples, out.Low+out.High, out.High, apprentice.LeastExamples)
 	}
 	return out, nil
 }
 
-// each calls do with the pages of a crawl.
-func (l Lesson) each(ctx context.Context, progress func(done, total int), do func(*web.Page, fetched)) error {
+// each calls do with the pages of a crawl, whose verdicts get classes unless that is
+// nil.
+func (l CrawlPages) each(ctx context.Context, classes func(*web.Page) []string, progress func(done, total int), do func(*web.Page, visit)) error {
 	done := 0
 	for p, err := range l.Pages {
 		if err == nil {
@@ -331,6 +333,9 @@ func (l Lesson) each(ctx context.Context, progress func(done, total int), do fun
 		f, ok := l.Crawl.pages[p.URL]
 		if !ok {
 			continue
+		}
+		if classes != nil {
+			f.verdict.Classes = classes(p)
 		}
 		do(p, f)
 		if done++; progress != nil {

@@ -64,13 +64,15 @@ const (
 	mostWaited = 20_000 // links that wait, sampled
 )
 
-// variant is a variant that learns from four fifths of the targets.
+// variant is an apprentice that learns from four fifths of the targets.
 type variant struct {
+	name string
 	*apprentice.Trainer
 	held []apprentice.Example
 }
 
-func (l *variant) hear(p *web.Page, f fetched, c *Crawled) {
+// learn takes the examples of a page, or keeps them for accuracy.
+func (l *variant) learn(p *web.Page, f visit, c *Crawl) {
 	l.Examples(p, f.verdict, func(u web.URL) apprentice.Outcome { return c.outcome(f, u) }, func(link int, x apprentice.Example) {
 		switch {
 		case !heldOut(p.Links[link].URL):
@@ -89,49 +91,64 @@ func (l *variant) accuracy() (a Accuracy) {
 	return a
 }
 
-// NewStudy reads the pages of a crawl twice.
-func NewStudy(ctx context.Context, l Lesson, o ApprenticeOptions) (*Study, error) {
-	var all []*variant
-	add := func(set map[string]float64) (*variant, error) {
+// variants are the apprentices that a study compares.
+type variants struct {
+	main  *variant
+	reach [MaxReach + 1][2]*variant // by d_max, with offsets and plain
+	named []*variant
+	all   []*variant
+}
+
+func (o *ApprenticeOptions) variants() (*variants, error) {
+	vs := &variants{}
+	add := func(name string, set map[string]float64) (*variant, error) {
 		t, err := o.trainer(set)
 		if err != nil {
 			return nil, err
 		}
-		x := &variant{Trainer: t}
-		all = append(all, x)
-		return x, nil
+		v := &variant{name: name, Trainer: t}
+		vs.all = append(vs.all, v)
+		return v, nil
 	}
-	main, err := add(nil)
-	if err != nil {
+	var err error
+	if vs.main, err = add("as it is", nil); err != nil {
 		return nil, err
 	}
-	var reach [MaxReach + 1][2]*variant
-	for d := range reach {
-		for plain := range reach[d] {
-			if reach[d][plain], err = add(map[string]float64{"dmax": float64(d), "plain": float64(plain)}); err != nil {
+	for d := range vs.reach {
+		for plain := range vs.reach[d] {
+			if vs.reach[d][plain], err = add("", map[string]float64{"dmax": float64(d), "plain": float64(plain)}); err != nil {
 				return nil, err
 			}
 		}
 	}
-	variants := []struct {
-		name string
-		set  map[string]float64
-	}{{"with the outcomes of links near by", map[string]float64{"cocitation": 1}}}
-	if o.Classes != nil {
-		variants = append(variants, []struct {
-			name string
-			set  map[string]float64
-		}{
-			{"without classes of the page", map[string]float64{"topics": 0}},
-			{"with their names alone", map[string]float64{"topics": 1}},
-			{"with all that stands above them", map[string]float64{"topics": 2}},
-		}...)
+	type change struct {
+		name, setting string
+		value         float64
 	}
-	named := make([]*variant, len(variants))
-	for i, v := range variants {
-		if named[i], err = add(v.set); err != nil {
+	changes := []change{{"with the outcomes of links near by", "cocitation", 1}}
+	if o.Classes != nil {
+		changes = append(changes, change{"without classes of the page", "topics", 0},
+			change{"with their names alone", "topics", 1}, change{"with all that stands above them", "topics", 2})
+	}
+	for _, c := range changes {
+		v, err := add(c.name, map[string]float64{c.setting: c.value})
+		if err != nil {
 			return nil, err
 		}
+		vs.named = append(vs.named, v)
+	}
+	return vs, nil
+}
+
+// NewStudy reads the pages of a crawl twice.
+func NewStudy(ctx context.Context, l CrawlPages, o ApprenticeOptions) (*Study, error) {
+	vs, err := o.variants()
+	if err != nil {
+		return nil, err
+	}
+	wide, err := o.trainer(map[string]float64{"dmax": MaxReach, "plain": 0})
+	if err != nil {
+		return nil, err
 	}
 	total := 2 * l.Crawl.Len()
 	tell := func(more int) func(done, _ int) {
@@ -141,39 +158,35 @@ func NewStudy(ctx context.Context, l Lesson, o ApprenticeOptions) (*Study, error
 			}
 		}
 	}
-	if err := l.each(ctx, tell(0), func(p *web.Page, f fetched) {
-		for _, x := range all {
-			x.hear(p, f, l.Crawl)
+	if err := l.each(ctx, o.Classes, tell(0), func(p *web.Page, f visit) {
+		for _, v := range vs.all {
+			v.learn(p, f, l.Crawl)
 		}
 	}); err != nil {
 		return nil, err
 	}
-	s := &Study{Also: []NamedAccuracy{{"as it is", main.accuracy()}}}
-	for d := range reach {
-		s.ByReach = append(s.ByReach, ReachAccuracy{d, reach[d][0].accuracy(), reach[d][1].accuracy()})
+	s := &Study{}
+	for d, v := range vs.reach {
+		s.ByReach = append(s.ByReach, ReachAccuracy{d, v[0].accuracy(), v[1].accuracy()})
 	}
-	for i, v := range variants {
-		s.Also = append(s.Also, NamedAccuracy{v.name, named[i].accuracy()})
-	}
-	wide, err := o.trainer(map[string]float64{"dmax": MaxReach, "plain": 0})
-	if err != nil {
-		return nil, err
+	for _, v := range append([]*variant{vs.main}, vs.named...) {
+		s.Also = append(s.Also, NamedAccuracy{v.name, v.accuracy()})
 	}
 	around := newSurvey()
 	waiting := map[web.URL]bool{}
-	err = l.each(ctx, tell(l.Crawl.Len()), func(p *web.Page, f fetched) {
+	err = l.each(ctx, o.Classes, tell(l.Crawl.Len()), func(p *web.Page, f visit) {
 		outcome := func(u web.URL) apprentice.Outcome { return l.Crawl.outcome(f, u) }
 		wide.Examples(p, f.verdict, outcome, func(link int, x apprentice.Example) {
-			around.take(wide, p, link, main.High(x))
+			around.take(wide, p, link, vs.main.High(x))
 		})
-		// What waits, found as it first was in the archive.
-		main.Examples(p, f.verdict, func(u web.URL) apprentice.Outcome {
+		// Links that wait, as they were first found in the archive.
+		vs.main.Examples(p, f.verdict, func(u web.URL) apprentice.Outcome {
 			new := l.Crawl.Waits(u) && !waiting[u] && xxh3.HashString(u.String())%7 == 0 && len(waiting) < mostWaited
 			return apprentice.Outcome{Fetched: new, Later: new}
 		}, func(link int, x apprentice.Example) {
 			waiting[p.Links[link].URL] = true
 			s.Before[bin(f.verdict.Relevance)]++
-			s.After[bin(main.Predict(x))]++
+			s.After[bin(vs.main.Predict(x))]++
 		})
 	})
 	if err != nil {

@@ -45,7 +45,7 @@ func leafPage(t testing.TB, name string, leaves ...string) *web.Page {
 	return p
 }
 
-func crawledOf(t testing.TB, events ...event.Event) *train.Crawled {
+func crawledOf(t testing.TB, events ...event.Event) *train.Crawl {
 	t.Helper()
 	c, err := train.ReadCrawl(func(yield func(event.Event, error) bool) {
 		for _, e := range events {
@@ -92,14 +92,14 @@ func TestTaughtByOrder(t *testing.T) {
 	good := leafPage(t, "good", "hub:back", "bad:iron", "first:home")
 	foreign := leafPage(t, "foreign", "good:foreign")
 	teach := func(pages ...*web.Page) (*model.Surroundings, *model.File, error) {
-		taught, err := train.Apprentice(t.Context(), []train.Lesson{{Crawl: crawl, Pages: pagesOf(pages...)}}, train.ApprenticeOptions{Set: map[string]float64{"dmax": 0}, Topic: "bees"})
+		taught, err := train.Apprentice(t.Context(), []train.CrawlPages{{Crawl: crawl, Pages: pagesOf(pages...)}}, train.ApprenticeOptions{Set: map[string]float64{"dmax": 0}, Topic: "bees"})
 		if taught.Missing != 3 {
 			t.Errorf("%d of five pages are missing where two were given", taught.Missing)
 		}
 		return taught.File.Payload.(*model.Surroundings), taught.File, err
 	}
 	m, f, err := teach(hub, good, foreign)
-	if !errors.Is(err, train.ErrUntaught) || !strings.Contains(err.Error(), "of 4 links that were followed 2 led to pages of high relevance") {
+	if !errors.Is(err, train.ErrTooFewExamples) || !strings.Contains(err.Error(), "of 4 links that were followed 2 led to pages of high relevance") {
 		t.Errorf("four links and two of them high are few: %v", err)
 	}
 	// honey and wax to high; steel and iron to low.
@@ -148,10 +148,10 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// lessonOf is a crawl of n hubs, each with a link to a page of high relevance
+// crawlPages is a crawl of n hubs, each with a link to a page of high relevance
 // that has "nectar" before it and one of low with "engine" before it; between
 // leaves with text lie leaves without.
-func lessonOf(t testing.TB, n int) train.Lesson {
+func crawlPages(t testing.TB, n int) train.CrawlPages {
 	var events []event.Event
 	var pages []*web.Page
 	for i := range n {
@@ -168,14 +168,14 @@ func lessonOf(t testing.TB, n int) train.Lesson {
 			event.Fetched{Visit: event.Visit{URL: addressOf(t, fmt.Sprint("good", i))}, Relevance: 0.9, Relevant: true},
 			event.Fetched{Visit: event.Visit{URL: addressOf(t, fmt.Sprint("bad", i))}, Relevance: 0.1})
 	}
-	return train.Lesson{Crawl: crawledOf(t, events...), Pages: pagesOf(pages...)}
+	return train.CrawlPages{Crawl: crawledOf(t, events...), Pages: pagesOf(pages...)}
 }
 
 // A study of links whose outcome shows at one distance alone: accuracy is higher
 // when words count that far and have their offsets, the information gain is highest
 // there, and text is at the even distances.
 func TestStudy(t *testing.T) {
-	s, err := train.NewStudy(t.Context(), lessonOf(t, 60), train.ApprenticeOptions{})
+	s, err := train.NewStudy(t.Context(), crawlPages(t, 60), train.ApprenticeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,12 +219,12 @@ func TestStudy(t *testing.T) {
 
 // A model of two crawls is that of both.
 func TestTwoCrawlsTeach(t *testing.T) {
-	l := lessonOf(t, 12)
-	one, err := train.Apprentice(t.Context(), []train.Lesson{l}, train.ApprenticeOptions{})
+	l := crawlPages(t, 12)
+	one, err := train.Apprentice(t.Context(), []train.CrawlPages{l}, train.ApprenticeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := train.Apprentice(t.Context(), []train.Lesson{l, l}, train.ApprenticeOptions{})
+	two, err := train.Apprentice(t.Context(), []train.CrawlPages{l, l}, train.ApprenticeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,11 +17,11 @@ type Inlinks interface {
 	// Inlinks names, for each page of a layer, pages that are said to link to
 	// it: at most limit of them, those to be tried first in front, each once.
 	// The answer has the length of layer. Errors end the collection.
-	Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error)
+	Inlinks(ctx context.Context, layer []web.URL, limit int) ([]InlinkList, error)
 }
 
-// Named is what is known of the in-links of a page.
-type Named struct {
+// InlinkList is what is known of the in-links of a page.
+type InlinkList struct {
 	Pages []web.URL
 	// Cut says that there were more to be told, within the limit, than the
 	// provider would wait for.

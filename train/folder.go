@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
@@ -104,7 +105,7 @@ func Save(dir string, g *Graph, o store.Options, response func(web.URL) (*web.Re
 	if err != nil {
 		return err
 	}
-	return writeWhole(GraphPath(dir), append(b, '\n'))
+	return folder.Write(GraphPath(dir), append(b, '\n'))
 }
 
 func savePages(dir string, g *Graph, o store.Options, response func(web.URL) (*web.Response, error)) (err error) {
@@ -139,79 +140,35 @@ var ErrNoGraph = errors.New("no collected graph")
 // damaged.
 const mostStoredLayers = 100
 
+// collectAgain is what to do about a damaged graph.
+const collectAgain = "collect again with waggle train collect --force"
+
 // Load reads a graph from its folder. parser makes the parser of its pages, by
 // the rules for addresses under which it was collected: under others the same
 // links would lead elsewhere. The error wraps ErrNoGraph, or says what is
 // damaged and that collecting anew helps.
 func Load(ctx context.Context, dir string, parser func(web.Canon) Parser) (*Graph, error) {
-	b, err := os.ReadFile(GraphPath(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(PagesPath(dir)); err == nil {
-			return nil, fmt.Errorf("%s: %w yet: its collection was stopped, and the same waggle train collect goes on with it", dir, ErrNoGraph)
-		}
-		return nil, fmt.Errorf("%s: %w there: waggle train collect -o %s makes one", dir, ErrNoGraph, dir)
-	}
+	s, err := readStored(dir)
 	if err != nil {
 		return nil, err
-	}
-	const remedy = "collect again with waggle train collect --force"
-	var s storedGraph
-	if err := json.Unmarshal(b, &s); err != nil {
-		return nil, fmt.Errorf("%s is damaged (%w): %s", GraphPath(dir), err, remedy)
-	}
-	if s.Version != graphVersion {
-		return nil, fmt.Errorf("%s is of version %d and this waggle reads %d: %s", GraphPath(dir), s.Version, graphVersion, remedy)
 	}
 	g := &Graph{
 		Topic:  &topic.Topic{Name: s.Name, Description: s.Description, Keywords: s.Keywords},
 		Layers: s.Layers, Canon: web.Canon(s.Addresses), Found: s.Found,
 	}
-	if s.Layers < 1 || s.Layers > mostStoredLayers {
-		return nil, fmt.Errorf("%s is damaged (%d layers, where 1 to %d can be): %s", GraphPath(dir), s.Layers, mostStoredLayers, remedy)
-	}
-	if len(s.Nodes) == 0 {
-		return nil, fmt.Errorf("%s is damaged (no nodes): %s", GraphPath(dir), remedy)
-	}
-	p := parser(g.Canon)
 	number := map[web.URL]int{}
 	for i, n := range s.Nodes {
 		if first, twice := number[n.URL]; twice {
-			return nil, fmt.Errorf("%s is damaged (nodes %d and %d have one address, %s): %s", GraphPath(dir), first, i, n.URL, remedy)
+			return nil, fmt.Errorf("%s is damaged (nodes %d and %d have one address, %s): %s", GraphPath(dir), first, i, n.URL, collectAgain)
 		}
 		if n.Layer < 0 || n.Layer >= s.Layers || n.URL.IsZero() {
-			return nil, fmt.Errorf("%s is damaged (node %d): %s", GraphPath(dir), i, remedy)
+			return nil, fmt.Errorf("%s is damaged (node %d): %s", GraphPath(dir), i, collectAgain)
 		}
 		number[n.URL] = i
 		g.Nodes = append(g.Nodes, Node{URL: n.URL, Layer: n.Layer, Target: n.Target})
 	}
-	eg, egCtx := errgroup.WithContext(ctx)
-	eg.SetLimit(runtime.GOMAXPROCS(0))
-	for r, err := range responses(PagesPath(dir)) {
-		if err != nil {
-			return nil, errors.Join(err, eg.Wait())
-		}
-		i, ok := number[r.URL]
-		if !ok || egCtx.Err() != nil {
-			continue
-		}
-		delete(number, r.URL)
-		eg.Go(func() error {
-			page, err := p.Parse(r)
-			if err != nil {
-				return fmt.Errorf("page %s of %s: %w: %s", r.URL, dir, err, remedy)
-			}
-			if hex.EncodeToString(page.Digest[:]) != s.Nodes[i].Body {
-				return fmt.Errorf("page %s of %s is not the one that was collected: %s", r.URL, dir, remedy)
-			}
-			g.Nodes[i].Page = page
-			return nil
-		})
-	}
-	if err := errors.Join(eg.Wait(), ctx.Err()); err != nil {
+	if err := g.loadPages(ctx, dir, s, number, parser(g.Canon)); err != nil {
 		return nil, err
-	}
-	if len(number) > 0 {
-		return nil, fmt.Errorf("%d of %d pages are missing from %s: %s", len(number), len(g.Nodes), PagesPath(dir), remedy)
 	}
 	for _, n := range g.Nodes {
 		if n.Layer == 0 {
@@ -225,9 +182,71 @@ func Load(ctx context.Context, dir string, parser func(web.Canon) Parser) (*Grap
 		return u
 	})
 	if digest := g.Digest(nil); hex.EncodeToString(digest[:]) != s.Digest {
-		return nil, fmt.Errorf("the links of the pages in %s are read otherwise than when they were collected: %s", dir, remedy)
+		return nil, fmt.Errorf("the links of the pages in %s are read otherwise than when they were collected: %s", dir, collectAgain)
 	}
 	return g, nil
+}
+
+// readStored reads the file of nodes.
+func readStored(dir string) (*storedGraph, error) {
+	b, err := os.ReadFile(GraphPath(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(PagesPath(dir)); err == nil {
+			return nil, fmt.Errorf("%s: %w yet: its collection was stopped, and the same waggle train collect goes on with it", dir, ErrNoGraph)
+		}
+		return nil, fmt.Errorf("%s: %w there: waggle train collect -o %s makes one", dir, ErrNoGraph, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var s storedGraph
+	if err := json.Unmarshal(b, &s); err != nil {
+		return nil, fmt.Errorf("%s is damaged (%w): %s", GraphPath(dir), err, collectAgain)
+	}
+	switch {
+	case s.Version != graphVersion:
+		return nil, fmt.Errorf("%s is of version %d and this waggle reads %d: %s", GraphPath(dir), s.Version, graphVersion, collectAgain)
+	case s.Layers < 1 || s.Layers > mostStoredLayers:
+		return nil, fmt.Errorf("%s is damaged (%d layers, where 1 to %d can be): %s", GraphPath(dir), s.Layers, mostStoredLayers, collectAgain)
+	case len(s.Nodes) == 0:
+		return nil, fmt.Errorf("%s is damaged (no nodes): %s", GraphPath(dir), collectAgain)
+	}
+	return &s, nil
+}
+
+// loadPages reads and parses the pages of the nodes, which number has by address
+// and loses.
+func (g *Graph) loadPages(ctx context.Context, dir string, s *storedGraph, number map[web.URL]int, p Parser) error {
+	eg, egCtx := errgroup.WithContext(ctx)
+	eg.SetLimit(runtime.GOMAXPROCS(0))
+	for r, err := range responses(PagesPath(dir)) {
+		if err != nil {
+			return errors.Join(err, eg.Wait())
+		}
+		i, ok := number[r.URL]
+		if !ok || egCtx.Err() != nil {
+			continue
+		}
+		delete(number, r.URL)
+		eg.Go(func() error {
+			page, err := p.Parse(r)
+			if err != nil {
+				return fmt.Errorf("page %s of %s: %w: %s", r.URL, dir, err, collectAgain)
+			}
+			if hex.EncodeToString(page.Digest[:]) != s.Nodes[i].Body {
+				return fmt.Errorf("page %s of %s is not the one that was collected: %s", r.URL, dir, collectAgain)
+			}
+			g.Nodes[i].Page = page
+			return nil
+		})
+	}
+	if err := errors.Join(eg.Wait(), ctx.Err()); err != nil {
+		return err
+	}
+	if len(number) > 0 {
+		return fmt.Errorf("%d of %d pages are missing from %s: %s", len(number), len(g.Nodes), PagesPath(dir), collectAgain)
+	}
+	return nil
 }
 
 // storedSequences is the first line of sequences.jsonl; each other line is the
@@ -252,7 +271,7 @@ func SaveSequences(name string, g *Graph, sequences []Sequence, seed uint64) err
 			return err
 		}
 	}
-	return writeWhole(name, b.Bytes())
+	return folder.Write(name, b.Bytes())
 }
 
 // LoadSequences reads sequences of a graph. The error says what to do about a
@@ -317,11 +336,11 @@ func (g *Graph) check(s *Sequence) error {
 	return nil
 }
 
-// Remembered is a provider whose answers are kept in a file, so that a
+// KeptAnswers is a provider whose answers are kept in a file, so that a
 // collection that was stopped asks nothing twice:
 //
 //	{"page":"https://…","limit":46,"inlinks":["https://…", …],"cut":true}   a line a page; cut only where it is
-type Remembered struct {
+type KeptAnswers struct {
 	From Inlinks
 	Path string
 	// Batch is the number of pages asked for at a time, after which the answers
@@ -336,11 +355,11 @@ type answer struct {
 	Cut     bool      `json:"cut,omitempty"`
 }
 
-var _ Inlinks = Remembered{}
+var _ Inlinks = KeptAnswers{}
 
 // recall reads what was answered.
-func (r Remembered) recall() (map[answerKey]Named, error) {
-	known := map[answerKey]Named{}
+func (r KeptAnswers) recall() (map[answerKey]InlinkList, error) {
+	known := map[answerKey]InlinkList{}
 	b, err := os.ReadFile(r.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return known, nil
@@ -360,7 +379,7 @@ func (r Remembered) recall() (map[answerKey]Named, error) {
 		if err := json.Unmarshal(line, &a); err != nil {
 			return nil, fmt.Errorf("%s is damaged (%w): remove it, and what it held is asked again", r.Path, err)
 		}
-		known[answerKey{a.Page, a.Limit}] = Named{a.Inlinks, a.Cut}
+		known[answerKey{a.Page, a.Limit}] = InlinkList{a.Inlinks, a.Cut}
 	}
 	return known, nil
 }
@@ -371,7 +390,7 @@ type answerKey struct {
 }
 
 // Inlinks answers from the file what was asked before, and asks for the rest.
-func (r Remembered) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error) {
+func (r KeptAnswers) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]InlinkList, error) {
 	known, err := r.recall()
 	if err != nil {
 		return nil, err
@@ -409,27 +428,10 @@ func (r Remembered) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]
 			return nil, err
 		}
 	}
-	out := make([]Named, len(layer))
+	out := make([]InlinkList, len(layer))
 	for i, u := range layer {
 		out[i] = known[answerKey{u, limit}]
 		out[i].Pages = slices.Clone(out[i].Pages)
 	}
 	return out, f.Sync()
-}
-
-// writeWhole writes a file so that a crash leaves the old one or the new one.
-func writeWhole(name string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
 }

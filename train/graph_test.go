@@ -88,9 +88,9 @@ func (s *sketch) Page(_ context.Context, u web.URL) (*web.Page, error) {
 	return nil, fmt.Errorf("%s: %w", u, ErrNoPage)
 }
 
-func (s *sketch) Inlinks(_ context.Context, layer []web.URL, limit int) ([]Named, error) {
+func (s *sketch) Inlinks(_ context.Context, layer []web.URL, limit int) ([]InlinkList, error) {
 	s.asked = append(s.asked, limit)
-	out := make([]Named, len(layer))
+	out := make([]InlinkList, len(layer))
 	for i, to := range layer {
 		for _, x := range s.extra {
 			if from, dest, _ := strings.Cut(x, ">"); at(dest) == to {
@@ -345,12 +345,12 @@ type abridged struct {
 	asked int
 }
 
-func (a *abridged) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error) {
+func (a *abridged) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]InlinkList, error) {
 	a.asked++
 	out, err := a.sketch.Inlinks(ctx, layer, limit)
 	for i, u := range layer {
 		if strings.Contains(a.pages, name(u)) {
-			out[i] = Named{out[i].Pages[:1], true}
+			out[i] = InlinkList{out[i].Pages[:1], true}
 		}
 	}
 	return out, err
@@ -362,7 +362,7 @@ func TestCollectTellsOfCutLists(t *testing.T) {
 	dir := t.TempDir()
 	in := &abridged{sketch: paper(), pages: "12"}
 	for range 2 {
-		g, err := Collect(t.Context(), &topic.Topic{}, []web.URL{at("0")}, Remembered{From: in, Path: InlinksPath(dir)}, in.sketch, CollectOptions{})
+		g, err := Collect(t.Context(), &topic.Topic{}, []web.URL{at("0")}, KeptAnswers{From: in, Path: InlinksPath(dir)}, in.sketch, CollectOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

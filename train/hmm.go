@@ -180,18 +180,9 @@ func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	arcs, from := hmm.HopArcs(o.States), math.Round(o.Set["start"])
-	start, err := hmm.CountSecond(walks, o.States, m.Blank()+1, hmm.CountOptions{Smoothing: o.Set["smoothing"], Arcs: arcs})
+	start, err := startOf(o, walks, m.Blank()+1)
 	if err != nil {
 		return nil, err
-	}
-	switch from {
-	case 1:
-		start.First.Pi = slices.Repeat([]float64{1 / float64(o.States)}, o.States)
-	case 2:
-		if start, err = hmm.RandomSecond(o.States, m.Blank()+1, arcs, o.Seed); err != nil {
-			return nil, err
-		}
 	}
 	iterations := int(o.Set["baum-welch"])
 	if o.Iterations > 0 {
@@ -201,7 +192,7 @@ func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) 
 		iterations = -1 // measured only
 	}
 	second, trace, err := hmm.BaumWelchSecond(walks, start, hmm.Options{
-		Iterations: iterations, Tolerance: o.Tolerance, Workers: o.Workers, KeepOrder: from < 2, Progress: o.Progress, Context: ctx,
+		Iterations: iterations, Tolerance: o.Tolerance, Workers: o.Workers, KeepOrder: math.Round(o.Set["start"]) < 2, Progress: o.Progress, Context: ctx,
 	})
 	if errors.Is(err, hmm.ErrImpossible) {
 		return nil, fmt.Errorf("%w: give the setting smoothing above 0", err)
@@ -222,6 +213,19 @@ func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) 
 			"symbols": float64(m.Blank() + 1), "vocabulary": float64(words.Len()), "blank-pages": float64(blank), "agreement": own / all,
 		},
 	}}, nil
+}
+
+// startOf is the model that Baum–Welch begins with, by the setting start.
+func startOf(o FitOptions, walks []hmm.Sequence, symbols int) (*hmm.Second, error) {
+	arcs, from := hmm.HopArcs(o.States), math.Round(o.Set["start"])
+	if from == 2 {
+		return hmm.RandomSecond(o.States, symbols, arcs, o.Seed)
+	}
+	start, err := hmm.CountSecond(walks, o.States, symbols, hmm.CountOptions{Smoothing: o.Set["smoothing"], Arcs: arcs})
+	if err == nil && from == 1 {
+		start.First.Pi = slices.Repeat([]float64{1 / float64(o.States)}, o.States)
+	}
+	return start, err
 }
 
 // clustering is how n pages are clustered.

@@ -198,22 +198,22 @@ func newTrails(set []paths.Path, rec paths.Record, o FitOptions) (*trails, error
 	return t, nil
 }
 
-// walked is what was met along paths: pages and links once each, as documents
-// of tokens.
-type walked struct {
+// observations are the pages and links of paths, once each, as documents of
+// tokens.
+type observations struct {
 	documents [][]string
-	paths     []walkedPath
+	paths     []pathObservations
 }
 
-type walkedPath struct {
+type pathObservations struct {
 	pages  []int // documents
 	links  []int // documents; one less than pages
 	states []int // of pages
 }
 
 // walk collects the tokens of pages and links.
-func (t *trails) walk(set []paths.Path, rec paths.Record) (*walked, error) {
-	w := &walked{}
+func (t *trails) walk(set []paths.Path, rec paths.Record) (*observations, error) {
+	w := &observations{}
 	m := t.model
 	hash := sha256.New()
 	pages, links := map[web.URL]int{}, map[string]int{}
@@ -248,7 +248,7 @@ func (t *trails) walk(set []paths.Path, rec paths.Record) (*walked, error) {
 	}
 	for i := range set {
 		states := set[i].States()
-		var p walkedPath
+		var p pathObservations
 		var before *web.Page
 		for k, s := range states {
 			step := &set[i].Steps[k]
@@ -306,7 +306,7 @@ func followed(before *web.Page, s *paths.Step) (*web.Link, int) {
 
 // observe makes sequences of vectors. In model B pages and links take turns,
 // and arcs carry the bias alone; in model A the link to a page lies on the arc.
-func (t *trails) observe(w *walked, dual bool) {
+func (t *trails) observe(w *observations, dual bool) {
 	m, n := t.model, len(t.model.States)
 	bias := sparse.Vector{{ID: 0, Value: 1}}
 	vectors := make([]sparse.Vector, len(w.documents))
@@ -330,7 +330,7 @@ func (t *trails) observe(w *walked, dual bool) {
 			t.shape.Allowed[(n+i)*2*n+i] = true // and to the page that it was taken for
 		}
 	}
-	both := func(p walkedPath) (q tagger.Sequence) {
+	both := func(p pathObservations) (q tagger.Sequence) {
 		for k, d := range p.pages {
 			q.Positions = append(q.Positions, tagger.Position{Kind: model.PathPage, State: vectors[d], Arc: bias})
 			q.States = append(q.States, p.states[k])

@@ -41,7 +41,7 @@ type EdgeList struct {
 var _ Inlinks = EdgeList{}
 
 // Inlinks reads the files once. Errors name file and line.
-func (e EdgeList) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error) {
+func (e EdgeList) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]InlinkList, error) {
 	wanted := make(map[web.URL]*draw, len(layer))
 	hosts := map[string]bool{}
 	for _, u := range layer {
@@ -79,7 +79,7 @@ func (e EdgeList) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Na
 			}
 		}
 	}
-	out := make([]Named, len(layer))
+	out := make([]InlinkList, len(layer))
 	for i, u := range layer {
 		for _, x := range wanted[u].sorted() {
 			v, err := web.Parse(x.name)
@@ -137,7 +137,7 @@ type HostGraph struct {
 var _ Inlinks = HostGraph{}
 
 // Inlinks reads the files. Errors name file and line.
-func (h HostGraph) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error) {
+func (h HostGraph) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]InlinkList, error) {
 	read := 0
 	count := func() {
 		if read++; h.Progress != nil && read%(1<<20) == 0 {
@@ -151,7 +151,6 @@ func (h HostGraph) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]N
 		byName[reversed(u.Host().Name())] = append(byName[reversed(u.Host().Name())], i)
 		byName[u.String()] = append(byName[u.String()], i)
 	}
-	draws := make([]draw, len(layer))
 	byID := map[uint64][]int{}
 	err := h.vertices(ctx, count, func(id uint64, name []byte) {
 		if list, ok := byName[string(name)]; ok {
@@ -170,58 +169,15 @@ func (h HostGraph) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]N
 	if err != nil {
 		return nil, err
 	}
-	for i := range draws {
-		draws[i].limit = limit
+	draws, err := h.draw(ctx, count, layer, byID, limit)
+	if err != nil {
+		return nil, err
 	}
-	if len(byID) > 0 {
-		for _, path := range h.Edges {
-			for line, err := range lines(ctx, path) {
-				if err != nil {
-					return nil, err
-				}
-				count()
-				a, b, ok := twoFields(line.text)
-				from, errA := number(a)
-				to, errB := number(b)
-				if !ok || errA != nil || errB != nil {
-					return nil, fmt.Errorf("%s:%d: not two vertex numbers: %q", path, line.number, clip(line.text))
-				}
-				if from == to {
-					continue
-				}
-				for _, i := range byID[to] {
-					id := strconv.FormatUint(from, 10)
-					draws[i].add(edgeKey(h.Seed, id, layer[i].String()), id)
-				}
-			}
-		}
+	names, err := h.addresses(ctx, count, draws)
+	if err != nil {
+		return nil, err
 	}
-	names := map[string]web.URL{} // of the ids drawn
-	for i := range draws {
-		for _, x := range draws[i].kept {
-			names[x.name] = web.URL{}
-		}
-	}
-	if len(names) > 0 {
-		scheme := cmp.Or(h.Scheme, "https")
-		err := h.vertices(ctx, count, func(id uint64, name []byte) {
-			key := strconv.FormatUint(id, 10)
-			if _, ok := names[key]; !ok {
-				return
-			}
-			address := string(name)
-			if !strings.Contains(address, "://") {
-				address = scheme + "://" + reversed(address) + "/"
-			}
-			if u, err := web.Parse(address); err == nil {
-				names[key] = u
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	out := make([]Named, len(layer))
+	out := make([]InlinkList, len(layer))
 	for i := range draws {
 		for _, x := range draws[i].sorted() {
 			if u := names[x.name]; !u.IsZero() && u != layer[i] && !slices.Contains(out[i].Pages, u) {
@@ -230,6 +186,68 @@ func (h HostGraph) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]N
 		}
 	}
 	return out, nil
+}
+
+// draw draws, for each page of a layer, at most limit of the vertices that link to
+// its own, which byID has by their numbers.
+func (h HostGraph) draw(ctx context.Context, count func(), layer []web.URL, byID map[uint64][]int, limit int) ([]draw, error) {
+	draws := make([]draw, len(layer))
+	for i := range draws {
+		draws[i].limit = limit
+	}
+	if len(byID) == 0 {
+		return draws, nil
+	}
+	for _, path := range h.Edges {
+		for line, err := range lines(ctx, path) {
+			if err != nil {
+				return nil, err
+			}
+			count()
+			a, b, ok := twoFields(line.text)
+			from, errA := number(a)
+			to, errB := number(b)
+			if !ok || errA != nil || errB != nil {
+				return nil, fmt.Errorf("%s:%d: not two vertex numbers: %q", path, line.number, clip(line.text))
+			}
+			if from == to {
+				continue
+			}
+			for _, i := range byID[to] {
+				id := strconv.FormatUint(from, 10)
+				draws[i].add(edgeKey(h.Seed, id, layer[i].String()), id)
+			}
+		}
+	}
+	return draws, nil
+}
+
+// addresses finds the addresses of the vertices that were entry.
+func (h HostGraph) addresses(ctx context.Context, count func(), draws []draw) (map[string]web.URL, error) {
+	names := map[string]web.URL{}
+	for i := range draws {
+		for _, x := range draws[i].kept {
+			names[x.name] = web.URL{}
+		}
+	}
+	if len(names) == 0 {
+		return names, nil
+	}
+	scheme := cmp.Or(h.Scheme, "https")
+	err := h.vertices(ctx, count, func(id uint64, name []byte) {
+		key := strconv.FormatUint(id, 10)
+		if _, ok := names[key]; !ok {
+			return
+		}
+		address := string(name)
+		if !strings.Contains(address, "://") {
+			address = scheme + "://" + reversed(address) + "/"
+		}
+		if u, err := web.Parse(address); err == nil {
+			names[key] = u
+		}
+	})
+	return names, err
 }
 
 // vertices reads the files of vertices once.
@@ -263,20 +281,20 @@ func reversed(host string) string {
 // draw, whatever the order and however many.
 type draw struct {
 	limit int
-	kept  []drawn // a heap, the largest key in front
+	kept  []entry // a heap, the largest key in front
 }
 
-type drawn struct {
+type entry struct {
 	key  uint64
 	name string
 }
 
-func (d drawn) compare(e drawn) int {
+func (d entry) compare(e entry) int {
 	return cmp.Or(cmp.Compare(d.key, e.key), cmp.Compare(d.name, e.name))
 }
 
 func (d *draw) add(key uint64, name string) {
-	x := drawn{key, name}
+	x := entry{key, name}
 	if len(d.kept) == d.limit && (d.limit == 0 || x.compare(d.kept[0]) >= 0) {
 		return
 	}
@@ -307,8 +325,8 @@ func (d *draw) add(key uint64, name string) {
 	}
 }
 
-func (d *draw) sorted() []drawn {
-	slices.SortFunc(d.kept, drawn.compare)
+func (d *draw) sorted() []entry {
+	slices.SortFunc(d.kept, entry.compare)
 	return d.kept
 }
 

@@ -62,7 +62,7 @@ func addresses(t testing.TB, list ...string) (out []web.URL) {
 }
 
 // answers writes what a provider named, sorted: "a b | c".
-func answers(named []Named) string {
+func answers(named []InlinkList) string {
 	var out []string
 	for _, of := range named {
 		var names []string

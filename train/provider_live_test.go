@@ -288,7 +288,7 @@ func TestCollectFromAWiki(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer pages.Close()
-		in := Remembered{From: m, Path: InlinksPath(dir), Batch: 1}
+		in := KeptAnswers{From: m, Path: InlinksPath(dir), Batch: 1}
 		g, err := Collect(t.Context(), &topic.Topic{Name: "goal", Keywords: []string{"goal"}}, addresses(t, w.URL+"/wiki/Goal"), in, pages, CollectOptions{Workers: 4})
 		if err != nil {
 			t.Fatal(err)
@@ -441,7 +441,7 @@ func TestCollectGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer pages.Close()
-		in := Remembered{From: m, Path: InlinksPath(dir), Batch: 1}
+		in := KeptAnswers{From: m, Path: InlinksPath(dir), Batch: 1}
 		return Collect(ctx, &topic.Topic{}, addresses(t, w.URL+"/wiki/Goal"), in, pages, CollectOptions{Workers: 1})
 	}
 	whole, err := run(t.TempDir(), 1000)

@@ -81,8 +81,8 @@ func NewMediaWiki(ctx context.Context, api web.URL, f Fetcher, c clock.Clock) (*
 }
 
 // Inlinks asks for each page of the layer in turn.
-func (m *MediaWiki) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]Named, error) {
-	out := make([]Named, len(layer))
+func (m *MediaWiki) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]InlinkList, error) {
+	out := make([]InlinkList, len(layer))
 	for i, u := range layer {
 		title, ok := m.title(u)
 		if !ok {
@@ -102,7 +102,7 @@ const (
 	maxStale     = 10  // of these, one after the other that name no further page
 )
 
-func (m *MediaWiki) backlinks(ctx context.Context, title string, limit int) (known Named, err error) {
+func (m *MediaWiki) backlinks(ctx context.Context, title string, limit int) (known InlinkList, err error) {
 	question := url.Values{
 		"action": {"query"}, "list": {"backlinks"}, "bltitle": {title},
 		"blnamespace": {"0"}, "blfilterredir": {"nonredirects"},
@@ -127,7 +127,7 @@ func (m *MediaWiki) backlinks(ctx context.Context, title string, limit int) (kno
 			} `json:"query"`
 		}
 		if err := m.ask(ctx, question, &answer); err != nil {
-			return Named{}, fmt.Errorf("what links to %s: %w", title, err)
+			return InlinkList{}, fmt.Errorf("what links to %s: %w", title, err)
 		}
 		for _, b := range answer.Query.Backlinks {
 			if u, err := m.address(b.Title); err == nil && !seen[u] && len(known.Pages) < limit {

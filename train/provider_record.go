@@ -138,8 +138,8 @@ var (
 // Inlinks draws from the pages that link to each of the layer: a record ranks
 // none before another, and taking them in the order of their addresses would
 // take all from one host.
-func (r Record) Inlinks(_ context.Context, layer []web.URL, limit int) ([]Named, error) {
-	out := make([]Named, len(layer))
+func (r Record) Inlinks(_ context.Context, layer []web.URL, limit int) ([]InlinkList, error) {
+	out := make([]InlinkList, len(layer))
 	for i, u := range layer {
 		list := r.To(u)
 		if r.Keep != nil {

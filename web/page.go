@@ -152,4 +152,14 @@ type Verdict struct {
 	Relevance  float64 // calibrated probability that the page is wanted, [0,1]
 	Similarity float64 // the judge's uncalibrated measure, [0,1]
 	Relevant   bool    // Relevance ≥ the judge's threshold
+	// Classes are the paths of the page's likeliest classes in a taxonomy, such as
+	// /Arts/Music, the likeliest first; nil from a judge without classes.
+	Classes []string
+}
+
+// Renewal is what a judge says anew of a page that it judged before.
+type Renewal struct {
+	URL     URL
+	Verdict Verdict
+	Was     bool // relevant, as it was told last
 }

@@ -130,7 +130,7 @@ func likewise(set map[string]float64) string {
 
 // lopsided says what to try where a model tells links apart hardly better than a
 // guess would, "" where it does better.
-func lopsided(t train.Taught) string {
+func lopsided(t train.ApprenticeModel) string {
 	const guess, few = 0.6, 0.1 // of Balanced; the lesser side's share of the links
 	if t.Held.Balanced() >= guess {
 		return ""
@@ -164,7 +164,7 @@ func share(x float64) string {
 // readLessons reads the logs of crawls; their pages are read as they are asked
 // for, with the tags of their leaves if wanted. The topic's name is that of the
 // first crawl, as is the critic that tells the classes of pages, if there is one.
-func readLessons(ctx context.Context, dirs []string, o *train.ApprenticeOptions, tags bool) (out []train.Lesson, err error) {
+func readLessons(ctx context.Context, dirs []string, o *train.ApprenticeOptions, tags bool) (out []train.CrawlPages, err error) {
 	seen := map[string]bool{}
 	for _, dir := range dirs {
 		col := collection.At(dir)
@@ -199,7 +199,7 @@ func readLessons(ctx context.Context, dirs []string, o *train.ApprenticeOptions,
 			}
 		}
 		p := parse.New(parse.Options{Analyzer: o.Analyzer, Canon: j.Canon(), Tags: tags})
-		out = append(out, train.Lesson{Crawl: crawl, Pages: collection.Readable(col.Pages(ctx, p, crawl.Has))})
+		out = append(out, train.CrawlPages{Crawl: crawl, Pages: collection.Readable(col.Pages(ctx, p, crawl.Has))})
 	}
 	return out, nil
 }
@@ -207,7 +207,7 @@ func readLessons(ctx context.Context, dirs []string, o *train.ApprenticeOptions,
 // judgedClasses names the classes of a page as the scorer of the crawl was told
 // them; nil where the judge knows of none.
 func judgedClasses(ctx context.Context, col collection.Collection, j *job.Job, a *text.Analyzer) (func(*web.Page) []string, error) {
-	if j.Judge.Name != "critic" {
+	if d, _ := judge.Describe(j.Judge.Name); !d.Instead {
 		return nil, nil
 	}
 	m := &job.Maker{Job: j, Begun: &col, Analyzer: a}

@@ -85,7 +85,7 @@ func verdict(x *event.Explanation) string {
 			s += " after " + attempts(last.Tries) + ", the last one: " + because
 		}
 		if d := x.Down; d.Host != "" {
-			s += fmt.Sprintf("; its host has not answered since %s (%s)", moment(d.Since), untrusted(string(d.Reason), 16))
+			s += fmt.Sprintf("; its host has not answered since %s (%s)", moment(d.Since), untrusted(d.Reason.Brief(), 24))
 		}
 		if !x.Whole {
 			s += ", or was in flight when the log broke off"
@@ -178,6 +178,10 @@ func note(n event.Note) string {
 		named = true
 	case "dropped":
 		s = "left the frontier"
+	case "busy":
+		s = "taken at " + priority(n.Priority) + ", put back"
+	case "judged":
+		s = "judged anew: relevance " + decimal(n.Relevance)
 	case "outage":
 		s = "taken at " + priority(n.Priority) + ", put back: the network was down"
 	case "fetched", "failed", "retry", "moved":

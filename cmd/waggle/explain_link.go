@@ -11,6 +11,7 @@ import (
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -67,6 +68,10 @@ func explainLink(ctx context.Context, col collection.Collection, path []event.St
 	if err != nil {
 		return out, err
 	}
+	var classes func(*web.Page) []string // which the log does not keep
+	if known, ok := m.Judge.(judge.Judge); ok {
+		classes = judge.ClassNames(known)
+	}
 	onPath := map[web.URL]bool{}
 	for _, step := range path[:len(path)-1] {
 		onPath[step.URL] = step.Fetched
@@ -84,6 +89,7 @@ func explainLink(ctx context.Context, col collection.Collection, path []event.St
 	// memory of how the crawl came to it.
 	var c web.Candidate
 	var page *web.Page
+	var verdict web.Verdict // of page
 	var features [][]byte
 	var memory []byte
 	for i, step := range path {
@@ -98,7 +104,7 @@ func explainLink(ctx context.Context, col collection.Collection, path []event.St
 				return out, fmt.Errorf("the page %s in the archive does not hold it", page.URL)
 			}
 			if i == len(path)-1 {
-				out.now, out.anchor, out.reasons = scorer.Score(&c), page.Links[best].Anchor, x.Explain(page, best, &c)
+				out.now, out.anchor, out.reasons = scorer.Score(&c), page.Links[best].Anchor, x.Explain(page, verdict, best, &c)
 				return out, nil
 			}
 		}
@@ -108,7 +114,10 @@ func explainLink(ctx context.Context, col collection.Collection, path []event.St
 		if page = pages[step.URL]; page == nil {
 			return out, fmt.Errorf("the page %s, by which the crawl came to it, is not in the archive", step.URL)
 		}
-		verdict := web.Verdict{Relevance: step.Relevance, Similarity: step.Relevance, Relevant: step.Relevant}
+		verdict = web.Verdict{Relevance: step.Relevance, Similarity: step.Relevance, Relevant: step.Relevant}
+		if classes != nil {
+			verdict.Classes = classes(page)
+		}
 		features, memory = scorer.Extract(page, verdict), x.Recall(&c, page, verdict)
 	}
 	return out, fmt.Errorf("the log does not tell how %s was found", link)

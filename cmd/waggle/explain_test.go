@@ -57,6 +57,23 @@ func mystery(t *testing.T) (events []event.Event) {
 			Queued: []event.Found{{URL: u("brew.example/malt"), Priority: 0.77, Anchor: "malted barley", Raised: true}},
 		},
 		event.Fetched{At: at(9), Visit: visit("brew.example/malt", "brew.example/hops", web.LinkA, 0.77), Status: 200, Relevance: 0.93, Relevant: true, Title: "Malt"},
+		event.Fetched{
+			At: at(9), Visit: visit("brew.example/links", "brew.example/", web.LinkA, 0.7), Status: 200, Relevance: 0.5, Relevant: true,
+			Queued: []event.Found{
+				{URL: u("shop.example/item/1"), Priority: 0.3}, {URL: u("busy.example/"), Priority: 0.3},
+				{URL: u("down.example/"), Priority: 0.3}, {URL: u("cut.example/"), Priority: 0.3},
+			},
+		},
+		event.Trap{At: at(9), Host: "shop.example", Shape: "shop.example/item/N", Copies: 12, Like: u("shop.example/item/77")},
+		event.Trap{At: at(9), Host: "shop.example", Shape: "shop.example/cart/N?id", Copies: 14, Like: u("shop.example/cart/1?id=2")},
+		event.Dropped{At: at(9), Reason: web.ReasonTrap, Count: 1, URLs: []web.URL{u("shop.example/item/1")}},
+		event.Failed{At: at(9), Visit: visit("busy.example/", "brew.example/links", web.LinkA, 0.3), Reason: web.ReasonBusy, Detail: "the server at 192.0.2.1 has other requests before this one: its turn comes in about 2s", Retry: true},
+		event.Failed{At: at(9), Visit: visit("cut.example/", "brew.example/links", web.LinkA, 0.3), Reason: web.ReasonTimeout, Retry: true, Outage: true},
+		event.HostDown{At: at(9), Host: "down.example", Reason: web.ReasonConnect, Failures: 6, Since: start, Next: start.Add(time.Hour)},
+		event.Fetched{
+			At: at(10), Visit: visit("brew.example/more", "brew.example/", web.LinkA, 0.7), Status: 200, Relevance: 0.5, Relevant: true,
+			Skipped: []event.Skipped{{URL: u("shop.example/item/9"), Reason: web.ReasonTrap}, {URL: u("shop.example/a/a/a/a/a/"), Reason: web.ReasonTrap}},
+		},
 		event.Ended{At: at(10), How: event.Stopped},
 	}
 }

@@ -58,6 +58,16 @@ func (c *explainCmd) Run(ctx context.Context, io streams) error {
 			l.print(io.out)
 		}
 	}
+	if x.Fate == event.Taken {
+		switch p, ok, err := explainPage(ctx, col, u); {
+		case ctx.Err() != nil:
+			return exit{exitStopped, errors.New("stopped")}
+		case err != nil:
+			fmt.Fprintf(io.err, "What its relevance is made of cannot be told: %s\n", event.Line(err.Error()))
+		case ok:
+			p.print(io.out)
+		}
+	}
 	if x.Fate == event.Unseen {
 		return exit{exitFailed, errors.New("")}
 	}

@@ -66,6 +66,7 @@ type commands struct {
 	Demo    demoCmd    `cmd:"" help:"Crawl a real site on this machine, focused and breadth-first, and compare."`
 	Crawl   crawlCmd   `cmd:"" help:"Crawl for the pages of a topic."`
 	Explain explainCmd `cmd:"" help:"Tell why a page was fetched, or why not."`
+	Judge   judgeCmd   `cmd:"" help:"Judge the pages of a crawl anew: other keywords, examples, threshold or judge."`
 	Export  exportCmd  `cmd:"" help:"Write what a crawl found in a form for other tools."`
 	Verify  verifyCmd  `cmd:"" help:"Check that everything a crawl keeps is as it was written."`
 	Repair  repairCmd  `cmd:"" help:"Make a damaged crawl whole again, of what is left of it."`
@@ -79,6 +80,7 @@ type commands struct {
 		Run    labRunCmd    `cmd:"" help:"Simulate every strategy on every topic, and report."`
 		Report labReportCmd `cmd:"" help:"Write the report of a lab's results anew."`
 		List   labListCmd   `cmd:"" help:"Name all scorers, judges and measures."`
+		Judge  labJudgeCmd  `cmd:"" help:"Measure how far a judge is right, with few and many examples, before and after the first pages."`
 		Read   labReadCmd   `cmd:"" help:"Read the pages of a pool in a local page, and grade them."`
 		Pool   labPoolCmds  `cmd:"" help:"Pages for people to read, so that topics have a truth that was read."`
 		Paths  labPathsCmd  `cmd:"" help:"Try models of labelled paths: how well pages are named, how soon goals are reached."`
@@ -95,7 +97,11 @@ type commands struct {
 	Forage  forageCmd  `cmd:"" help:"Go through sites, from each start page to its goal pages, as labelled paths have taught."`
 	Teach   teachCmd   `cmd:"" help:"Show waggle paths to what you seek, by clicking."`
 	Version versionCmd `cmd:"" help:"Print the version."`
-	Help    helpCmd    `cmd:"" help:"Tell about a command, with an example."`
+
+	Completion completionCmd `cmd:"" help:"Print a script by which a shell completes commands and flags."`
+	Man        manCmd        `cmd:"" help:"Write man pages."`
+
+	Help helpCmd `cmd:"" help:"Tell about a command, with an example."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }
@@ -106,6 +112,7 @@ func newCommands() *commands {
 	live := []string{"contact", "politeness.delay", "fetch.allow-private"}
 	proxied := []string{"contact", "politeness.delay", "fetch.workers", "fetch.through", "fetch.through-ca", "fetch.allow-private"}
 	c.Crawl.jobFlags = allFlags()
+	c.Judge.jobFlags = judgeFlags()
 	c.Topic.Train.jobFlags = flagsOf("", proxied...)
 	c.Train.Collect.jobFlags = flagsOf("", append([]string{"topic.keywords", "topic.description"}, proxied...)...)
 	c.Train.Model.jobFlags = flagsOf("paths", live...)
@@ -121,6 +128,7 @@ const description = `waggle is a focused web crawler: show it what you want, and
       --pages 500 --contact you@example.org
   waggle crawl -f job.yaml -o bees         the same from a job file
   waggle crawl -o bees --resume            go on after a stop or a crash
+  waggle judge bees --threshold 0.4        another harvest of the same pages
   waggle explain https://example.org/a -o bees
   waggle export bees cdxj -o bees.cdxj     an index for replay tools
   waggle verify bees                       is everything as it was written?

@@ -43,6 +43,10 @@ func (v *plainView) Add(e event.Event) {
 	case event.Ended:
 		v.print(v.line())
 		v.print("ended: " + ending(e.How))
+	case event.Doubt:
+		for _, d := range e.Notes {
+			v.print("doubt: " + untrusted(d, 400))
+		}
 	default:
 		if s.Pages-v.pages >= plainPages || e.Time().Sub(v.shown) >= plainEvery {
 			v.print(v.line())
@@ -75,7 +79,7 @@ func (v *plainView) line() string {
 		line += "  " + speed(float64(s.Pages-v.pages)/d.Seconds())
 	}
 	if f := s.Frontier; f.Hosts > 0 {
-		line += fmt.Sprintf("  frontier %s  hosts %d ready, %d waiting", number(f.Queued), f.Ready, f.Waiting)
+		line += fmt.Sprintf("  frontier %s  hosts %d ready, %d waiting%s", number(f.Queued), f.Ready, f.Waiting-f.Down, down(f))
 	}
 	return line + "  " + size(s.Bytes)
 }

@@ -24,6 +24,9 @@ func printSummary(w io.Writer, s *event.Summary) error {
 	line("ended", "%s", ending(s.How))
 	line("scorer", "%s", untrusted(s.Scorer, 60))
 	line("judge", "%s, relevant from %s", untrusted(s.Judge, 60), decimal(s.Threshold))
+	for _, d := range s.Doubts {
+		line("doubt", "%s", untrusted(d, 400))
+	}
 	pages := number(s.Pages)
 	if s.Budget > 0 {
 		pages += " of " + number(s.Budget)

@@ -71,7 +71,7 @@ func (c *topicImportCmd) Run(std streams) error {
 			return err
 		}
 	}
-	var got taxonomy.Imported
+	var got taxonomy.ImportReport
 	err = writeStream(c.Out, func(w io.Writer) error {
 		var err error
 		if info.IsDir() {
@@ -182,7 +182,7 @@ func (c *topicPruneCmd) Run(std streams) error {
 	if o.Prefix, err = pathBetween(c.Out, filepath.Dir(c.Taxonomy)); err != nil {
 		return err
 	}
-	var got taxonomy.Pruned
+	var got taxonomy.PruneReport
 	if err := writeStream(c.Out, func(w io.Writer) error {
 		got, err = taxonomy.Prune(func() (io.ReadCloser, error) { return taxonomy.Open(c.Taxonomy) }, c.Taxonomy, w, o)
 		return err

@@ -186,7 +186,7 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 				asked++
 				meter.show(asked, 0, "questions; what links to "+title)
 			}
-			inlinks = train.Remembered{From: wiki, Path: train.InlinksPath(c.Out), Batch: 1}
+			inlinks = train.KeptAnswers{From: wiki, Path: train.InlinksPath(c.Out), Batch: 1}
 		}
 		if record.web == nil {
 			pages, err := train.NewLive(live, parse.New(parse.Options{Canon: canon}), train.PagesPath(c.Out), archive)

@@ -185,7 +185,7 @@ func TestLopsided(t *testing.T) {
 		{"two halves and no difference", 561, 599, train.Accuracy{Low: 100, High: 110, RightLow: 70, RightHigh: 40}, 1, "look with --study DIR"},
 		{"no halves can be had", 30, 1130, train.Accuracy{Low: 6, High: 200, RightHigh: 200}, 1, "most targets are equally relevant"},
 	} {
-		got := lopsided(train.Taught{Low: c.low, High: c.high, Held: c.held, File: &model.File{Provenance: model.Provenance{Settings: map[string]float64{"boundary": c.boundary}}}})
+		got := lopsided(train.ApprenticeModel{Low: c.low, High: c.high, Held: c.held, File: &model.File{Provenance: model.Provenance{Settings: map[string]float64{"boundary": c.boundary}}}})
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}

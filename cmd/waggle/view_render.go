@@ -58,7 +58,7 @@ func (o outage) lasts(now time.Time) string {
 
 // silence tells that a host does not answer.
 func silence(d event.HostDown, now time.Time) string {
-	text := untrusted(string(d.Host), 60) + " does not answer (" + untrusted(string(d.Reason), 16) + ")"
+	text := untrusted(string(d.Host), 60) + " does not answer (" + untrusted(d.Reason.Brief(), 24) + ")"
 	if in := d.Next.Sub(now); in >= time.Second {
 		text += ", tried again in " + span(in)
 	}
@@ -314,6 +314,9 @@ func (s *viewState) overviewRows(now time.Time, n int, p paint) (rows []string) 
 	rate := s.flow.rate(now, s.Run(now))
 	add := func(parts ...part) { rows = append(rows, row(n, p, parts...)) }
 	rows = append(rows, s.budgetRow(now, rate, n, p))
+	for _, d := range s.Doubts {
+		add(label("doubt", n), part{text: untrusted(d, 400), sgr: "33", cut: true})
+	}
 	switch {
 	case s.How != "":
 	case !s.outage.since.IsZero():
@@ -330,7 +333,8 @@ func (s *viewState) overviewRows(now time.Time, n int, p paint) (rows []string) 
 		part{text: "   " + number(s.Frontier.Leased) + " in flight"})
 	add(label("frontier", n), part{text: number(s.Frontier.Queued) + " links", cut: true},
 		part{text: "   hosts " + number(s.Frontier.Ready) + " ready"},
-		part{text: ", " + number(s.Frontier.Waiting) + " waiting"})
+		part{text: ", " + number(s.Frontier.Waiting-s.Frontier.Down) + " waiting"},
+		part{text: down(s.Frontier)})
 	failed, outside := failures(&s.Summary)
 	counts := func(name string, of map[web.Reason]int) {
 		if len(of) > 0 {
@@ -361,6 +365,14 @@ func (s *viewState) overviewRows(now time.Time, n int, p paint) (rows []string) 
 			part{text: "  " + untrusted(f.URL.String(), n-before-cells(title)-2), sgr: "2", cut: n >= 60})
 	}
 	return rows
+}
+
+// down tells how many hosts are down, and what waits for them; nothing if none is.
+func down(f web.FrontierStats) string {
+	if f.Down == 0 {
+		return ""
+	}
+	return ", " + number(f.Down) + " down with " + number(f.Held) + " links"
 }
 
 // budgetRow tells how far the crawl is, with a bar where there is room.

@@ -67,6 +67,8 @@ func (s *viewState) waits(h web.HostQueue, now time.Time) string {
 	switch due := h.Due.Sub(now); {
 	case h.Busy:
 		text = "its answer"
+	case h.Down && due > 0:
+		text = "down, tried again in " + span(max(due, time.Second))
 	case s.paused:
 		text = "the end of the pause"
 	case due > 0:
@@ -76,6 +78,9 @@ func (s *viewState) waits(h web.HostQueue, now time.Time) string {
 	}
 	if h.Sharing > 0 {
 		text += fmt.Sprintf(", one of %s that wait for %s", number(h.Sharing+1), h.Address)
+	}
+	if h.Slow > 0 {
+		text += ", slow"
 	}
 	if h.Failures > 0 {
 		text += fmt.Sprintf(", failed %s×", number(h.Failures))
@@ -141,7 +146,7 @@ func helpRows(n int, p paint) (rows []string) {
 		{"", ""},
 		{"harvest", "share of the pages that are relevant; also of the last 200, and along the crawl as bars"},
 		{"in flight", "pages that are being fetched"},
-		{"ready", "hosts that may be asked now; waiting: those whose delay is not over"},
+		{"ready", "hosts that may be asked now; waiting: those whose delay is not over; down: those that do not answer, tried again at long intervals"},
 		{"failed", "fetches that brought no page, for good"},
 		{"outside", "links that lead out of the recorded web"},
 		{"skipped", "links that were not followed"},

@@ -72,7 +72,7 @@ var hostile = []string{ // fixed
 
 // TestViews replays the transcripts of testdata/views:
 //
-//	crawl N [budget=N] [end=HOW] [hostile]   events to look at
+//	crawl pages=N [budget=N] [end=HOW] [hostile] [down=N]   events to look at, with N hosts down
 //	view width=N height=N [colour] [keys=K,K]   the live view at the last event; styles as <1>…<0>
 //	     [hosts=N] [paused] [stopping] [outage=D next=D]   after keys; with N hosts; in an outage since D
 //	plain                                    what a pipe gets
@@ -100,8 +100,14 @@ func TestViews(t *testing.T) {
 						})
 					}
 				}
+				var down int
+				var f web.FrontierStats
+				if d.MaybeScanArgs(t, "down", &down); down > 0 {
+					f = web.FrontierStats{Queued: 839, Leased: 12, Hosts: 43, Ready: 23, Waiting: 8 + down, Down: down, Held: 40 * down}
+					events = append(events, event.Tick{At: event.At{At: now}, Frontier: f})
+				}
 				if end != "" {
-					events = append(events, event.Ended{At: event.At{At: now}, How: event.Ending(end)})
+					events = append(events, event.Ended{At: event.At{At: now}, How: event.Ending(end), Frontier: f})
 				}
 			case "view":
 				var width, height int
@@ -172,6 +178,9 @@ func queues(now time.Time, n int) []web.HostQueue {
 			h.Due = now.Add(700 * time.Millisecond)
 		case 2:
 			h.Host, h.Due, h.Failures = web.Host(fmt.Sprintf("z%d.example", 10*i-11)), now.Add(4*time.Minute), 3
+			h.Down = i == 6
+		case 3:
+			h.Slow = 1
 		}
 		out = append(out, h)
 	}

@@ -102,9 +102,9 @@ func (a *Asker) Suggest(ctx context.Context, shown, candidates []paths.Path, n i
 				}
 				next := p
 				next.Steps = append(slices.Clone(p.Steps[:k+1]), paths.Step{URL: l.URL, Link: paths.Followed{Anchor: l.Anchor, Ordinal: l.Position + 1}})
-				at := standing{at: g.Ahead(places[k].at, links[i])}
+				at := position{at: g.Ahead(places[k].at, links[i])}
 				if behind, ok := a.Record.Page(l.URL); ok {
-					at = standing{at: g.Follow(places[k].at, links[i], behind), page: behind}
+					at = position{at: g.Follow(places[k].at, links[i], behind), page: behind}
 				}
 				d, ok := a.judge(g, next, at)
 				d.place = fmt.Sprint(page.URL, " ", l.TagPath) // its like on the page
@@ -129,18 +129,18 @@ func (a *Asker) Suggest(ctx context.Context, shown, candidates []paths.Path, n i
 	return out, nil
 }
 
-// standing is where a path stands, and the page there, nil if it is not in the
-// record.
-type standing struct {
+// position is the place of the last page of a path, and that page, nil if it is not
+// in the record.
+type position struct {
 	at   guide.Place
 	page *web.Page
 }
 
-// walk follows a path, one standing a step.
-func (a *Asker) walk(g *guide.Guide, p paths.Path) []standing {
+// walk follows a path: one position for each step.
+func (a *Asker) walk(g *guide.Guide, p paths.Path) []position {
 	p.Steps = slices.Clone(p.Steps)
 	paths.Resolve(&p, a.Record)
-	out := make([]standing, len(p.Steps))
+	out := make([]position, len(p.Steps))
 	for k, s := range p.Steps {
 		page, ok := a.Record.Page(s.URL)
 		var features []byte
@@ -179,7 +179,7 @@ type doubt struct {
 
 // judge tells how much is in doubt at the end of a path; ok is false where
 // nothing is known at all.
-func (a *Asker) judge(g *guide.Guide, p paths.Path, s standing) (d doubt, ok bool) {
+func (a *Asker) judge(g *guide.Guide, p paths.Path, s position) (d doubt, ok bool) {
 	d.path = p
 	if len(s.at.Alpha) == 0 {
 		return d, false

@@ -57,7 +57,7 @@ type Record interface {
 //   - A path that ends in neither Goal nor Fail is used, as one that does not
 //     reach a goal.
 //   - Where one page of a task has several labels, the most frequent holds (of
-//     equally frequent ones the last given), and paths with another are left
+//     equally frequent ones the last vote), and paths with another are left
 //     out.
 //   - Pages behind the last label are cut off. A path that leaves the record
 //     before is left out; one between whose pages no link is found is used.
@@ -89,7 +89,7 @@ next:
 			p.Steps = p.Steps[:first+1]
 		}
 		for _, s := range p.Steps {
-			if h := holds[labelled{p.Task, s.URL}]; s.Label != "" && s.Label != h.label {
+			if h := holds[labelKey{p.Task, s.URL}]; s.Label != "" && s.Label != h.label {
 				tell(&p, Contradiction, true, "%s is %q here and %q at %s; the path is left out. Give the page one label", s.URL, s.Label, h.label, h.place)
 				continue next
 			}
@@ -127,39 +127,39 @@ next:
 	return usable, problems
 }
 
-type labelled struct {
+type labelKey struct {
 	task string
 	url  web.URL
 }
 
-type held struct {
+type holding struct {
 	label, place string // and where it was given last
 }
 
 // agree finds the label that holds for each page with a label.
-func agree(set []Path) map[labelled]held {
-	type given struct {
+func agree(set []Path) map[labelKey]holding {
+	type vote struct {
 		label string
 		times int
 		last  int // path
 	}
-	all := map[labelled][]given{}
+	all := map[labelKey][]vote{}
 	for i := range set {
 		for _, s := range set[i].Steps {
 			if s.Label == "" {
 				continue
 			}
-			at := labelled{set[i].Task, s.URL}
-			j := slices.IndexFunc(all[at], func(g given) bool { return g.label == s.Label })
+			at := labelKey{set[i].Task, s.URL}
+			j := slices.IndexFunc(all[at], func(g vote) bool { return g.label == s.Label })
 			if j < 0 {
 				j = len(all[at])
-				all[at] = append(all[at], given{label: s.Label})
+				all[at] = append(all[at], vote{label: s.Label})
 			}
 			all[at][j].times++
 			all[at][j].last = i
 		}
 	}
-	out := make(map[labelled]held, len(all))
+	out := make(map[labelKey]holding, len(all))
 	for at, gs := range all {
 		best := gs[0]
 		for _, g := range gs[1:] {
@@ -167,7 +167,7 @@ func agree(set []Path) map[labelled]held {
 				best = g
 			}
 		}
-		out[at] = held{best.label, set[best.last].Place()}
+		out[at] = holding{best.label, set[best.last].Place()}
 	}
 	return out
 }

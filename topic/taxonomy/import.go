@@ -40,8 +40,8 @@ type Options struct {
 	Progress func(examples int)
 }
 
-// Imported says what an import found.
-type Imported struct {
+// ImportReport says what an import found.
+type ImportReport struct {
 	Topics   int      // written, with all above them
 	Examples int      // written
 	Empty    []string // topics without an example, sorted
@@ -68,7 +68,7 @@ func (s *Some) add(format string, args ...any) {
 
 // importer takes examples in as any source gives them, and writes the good.
 type importer struct {
-	Imported
+	ImportReport
 	o     Options
 	out   *Writer
 	under string            // clean, "" = all
@@ -172,7 +172,7 @@ func (m *importer) write(id uint32, e Example) error {
 }
 
 // end writes the topics without examples, and counts.
-func (m *importer) end() (Imported, error) {
+func (m *importer) end() (ImportReport, error) {
 	has := map[string]bool{} // topic → whether it or one below it has an example
 	for id, name := range m.names {
 		for p := name; p != ""; p = Parent(p) {
@@ -187,12 +187,12 @@ func (m *importer) end() (Imported, error) {
 		if !has[name] {
 			m.Empty = append(m.Empty, name)
 			if err := m.out.Write(Example{Topic: name}); err != nil {
-				return m.Imported, err
+				return m.ImportReport, err
 			}
 		}
 	}
 	if err := m.out.Close(); err != nil {
-		return m.Imported, err
+		return m.ImportReport, err
 	}
 	if m.Examples == 0 {
 		of := ""
@@ -206,7 +206,7 @@ func (m *importer) end() (Imported, error) {
 		if m.Unusable.N > 0 {
 			why = "; no address was usable, the first: " + m.Unusable.First[0]
 		}
-		return m.Imported, fmt.Errorf("there is not one example%s%s", of, why)
+		return m.ImportReport, fmt.Errorf("there is not one example%s%s", of, why)
 	}
-	return m.Imported, nil
+	return m.ImportReport, nil
 }

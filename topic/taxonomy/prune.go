@@ -30,8 +30,8 @@ type Pruning struct {
 	Prefix string
 }
 
-// Pruned says what became of a taxonomy.
-type Pruned struct {
+// PruneReport says what became of a taxonomy.
+type PruneReport struct {
 	Topics   int // before
 	Folded   int // of these, folded into their parents
 	Examples int // before
@@ -49,7 +49,7 @@ type Class struct {
 
 // Small are the classes with fewer than k examples: only those of inner topics
 // can be.
-func (p Pruned) Small(k int) []Class {
+func (p PruneReport) Small(k int) []Class {
 	return slices.DeleteFunc(slices.Clone(p.Classes), func(c Class) bool { return c.Examples >= k })
 }
 
@@ -78,7 +78,7 @@ var ErrOneClass = errors.New("every example was folded into the root: lower -k, 
 //
 // open is called three times at most; the memory taken is that of the topics
 // and of Cap numbers a class. The error wraps ErrOneClass if one class is left.
-func Prune(open func() (io.ReadCloser, error), name string, w io.Writer, o Pruning) (p Pruned, err error) {
+func Prune(open func() (io.ReadCloser, error), name string, w io.Writer, o Pruning) (p PruneReport, err error) {
 	if o.K == 0 {
 		o.K = 300
 	}
@@ -88,26 +88,6 @@ func Prune(open func() (io.ReadCloser, error), name string, w io.Writer, o Pruni
 	if o.K < 0 {
 		return p, fmt.Errorf("k is %d: a class needs at least one example", o.K)
 	}
-	pass := func(do func(Example) error) error {
-		in, err := open()
-		if err != nil {
-			return err
-		}
-		defer in.Close()
-		for e, err := range Read(in, name) {
-			if err != nil {
-				return err
-			}
-			if e.Source == "" {
-				continue
-			}
-			if err := do(e); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-
 	in, err := open()
 	if err != nil {
 		return p, err
@@ -118,20 +98,7 @@ func Prune(open func() (io.ReadCloser, error), name string, w io.Writer, o Pruni
 		return p, err
 	}
 	classOf := tree.fold(o.K)
-	classes := map[string]*Class{}
-	p.Topics = tree.Len()
-	for path, n := range tree.topics {
-		if n.own == 0 {
-			continue
-		}
-		p.Examples += n.own
-		to := classOf[path]
-		if classes[to.Path] == nil {
-			classes[to.Path] = &Class{Path: to.Path, Other: to.Other}
-		}
-		classes[to.Path].Examples += n.own
-	}
-	p.Folded = tree.Len() - tree.standing
+	classes := p.count(tree, classOf)
 	switch {
 	case p.Examples == 0:
 		return p, fmt.Errorf("%s holds no example: import some with waggle topic import", name)
@@ -140,17 +107,17 @@ func Prune(open func() (io.ReadCloser, error), name string, w io.Writer, o Pruni
 	}
 
 	// The hash up to which an example of a class is drawn.
-	limit := map[string]*drawn{}
+	limit := map[string]*draw{}
 	for path, c := range classes {
 		c.Kept = c.Examples
 		if o.Cap > 0 && c.Examples > o.Cap {
 			c.Kept = o.Cap
-			limit[path] = &drawn{}
+			limit[path] = &draw{}
 		}
 		p.Kept += c.Kept
 	}
 	if len(limit) > 0 {
-		err := pass(func(e Example) error {
+		err := each(open, name, func(e Example) error {
 			if d := limit[classOf[e.Topic].Path]; d != nil {
 				d.add(lot(o.Seed, e), o.Cap)
 			}
@@ -165,7 +132,7 @@ func Prune(open func() (io.ReadCloser, error), name string, w io.Writer, o Pruni
 	}
 	out := NewWriter(w, fmt.Sprintf("pruned: k=%d cap=%d seed=%d; %d classes of %d topics, %d of %d examples",
 		o.K, o.Cap, o.Seed, len(classes), p.Topics, p.Kept, p.Examples))
-	err = pass(func(e Example) error {
+	err = each(open, name, func(e Example) error {
 		e.Topic = classOf[e.Topic].Path
 		if d := limit[e.Topic]; d != nil && !d.take(lot(o.Seed, e)) {
 			return nil
@@ -185,19 +152,60 @@ func Prune(open func() (io.ReadCloser, error), name string, w io.Writer, o Pruni
 	return p, nil
 }
 
-// folded is the class that takes a topic's examples.
-type folded struct {
+// each reads a taxonomy and calls do with its examples.
+func each(open func() (io.ReadCloser, error), name string, do func(Example) error) error {
+	in, err := open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	for e, err := range Read(in, name) {
+		if err != nil {
+			return err
+		}
+		if e.Source == "" {
+			continue
+		}
+		if err := do(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count counts topics and examples, and returns the classes with the number of
+// examples that each takes.
+func (p *PruneReport) count(tree *Tree, classOf map[string]leaf) map[string]*Class {
+	classes := map[string]*Class{}
+	p.Topics = tree.Len()
+	p.Folded = tree.Len() - tree.left
+	for path, n := range tree.topics {
+		if n.own == 0 {
+			continue
+		}
+		p.Examples += n.own
+		to := classOf[path]
+		if classes[to.Path] == nil {
+			classes[to.Path] = &Class{Path: to.Path, Other: to.Other}
+		}
+		classes[to.Path].Examples += n.own
+	}
+	return classes
+}
+
+// leaf is the class that takes a topic's examples.
+type leaf struct {
 	Path  string
 	Other bool
 }
 
 // fold tells the class of every topic (steps 1 and 2 of Prune), and counts in
-// t.standing the topics that are left.
-func (t *Tree) fold(k int) map[string]folded {
+// t.left the topics that are left.
+func (t *Tree) fold(k int) map[string]leaf {
 	// Leaves first: when a topic's turn comes, what is below it has folded.
 	type fate struct {
 		own   int  // with what was folded into it
-		inner bool // something below it stands
+		inner bool // something below it stays
 		stays bool
 	}
 	fates := make(map[string]*fate, len(t.topics))
@@ -205,7 +213,7 @@ func (t *Tree) fold(k int) map[string]folded {
 	for _, p := range paths {
 		fates[p] = &fate{own: t.topics[p].own}
 	}
-	t.standing = 0
+	t.left = 0
 	for _, p := range slices.Backward(paths) { // a topic sorts before all below it
 		f := fates[p]
 		up := fates[Parent(p)]
@@ -217,17 +225,17 @@ func (t *Tree) fold(k int) map[string]folded {
 			up.own += f.own
 		}
 		if f.stays {
-			t.standing++
+			t.left++
 		}
 	}
-	out := make(map[string]folded, len(paths))
+	out := make(map[string]leaf, len(paths))
 	for _, p := range paths {
 		f := fates[p]
 		switch {
 		case !f.stays:
 			out[p] = out[Parent(p)]
 		case !f.inner:
-			out[p] = folded{Path: p}
+			out[p] = leaf{Path: p}
 		default:
 			other := p
 			for f := f; f != nil && f.stays && f.inner; f = fates[other] {
@@ -236,7 +244,7 @@ func (t *Tree) fold(k int) map[string]folded {
 				}
 				other += Other
 			}
-			out[p] = folded{other, true}
+			out[p] = leaf{other, true}
 		}
 	}
 	return out
@@ -252,25 +260,25 @@ func lot(seed uint64, e Example) uint64 {
 	return h.Sum64()
 }
 
-// drawn finds the n least lots, and then tells which these are. Equal lots are
+// draw finds the n least lots, and then tells which these are. Equal lots are
 // taken in the order they come in.
-type drawn struct {
+type draw struct {
 	lots  []uint64 // a heap, the greatest on top
 	limit uint64   // the greatest that is taken
 	equal int      // how many of those that equal limit are still to be taken
 }
 
-func (d *drawn) Len() int           { return len(d.lots) }
-func (d *drawn) Less(i, j int) bool { return d.lots[i] > d.lots[j] }
-func (d *drawn) Swap(i, j int)      { d.lots[i], d.lots[j] = d.lots[j], d.lots[i] }
-func (d *drawn) Push(x any)         { d.lots = append(d.lots, x.(uint64)) }
-func (d *drawn) Pop() any {
+func (d *draw) Len() int           { return len(d.lots) }
+func (d *draw) Less(i, j int) bool { return d.lots[i] > d.lots[j] }
+func (d *draw) Swap(i, j int)      { d.lots[i], d.lots[j] = d.lots[j], d.lots[i] }
+func (d *draw) Push(x any)         { d.lots = append(d.lots, x.(uint64)) }
+func (d *draw) Pop() any {
 	x := d.lots[len(d.lots)-1]
 	d.lots = d.lots[:len(d.lots)-1]
 	return x
 }
 
-func (d *drawn) add(lot uint64, n int) {
+func (d *draw) add(lot uint64, n int) {
 	switch {
 	case len(d.lots) < n:
 		heap.Push(d, lot)
@@ -280,7 +288,7 @@ func (d *drawn) add(lot uint64, n int) {
 	}
 }
 
-func (d *drawn) seal() {
+func (d *draw) seal() {
 	d.limit = d.lots[0]
 	for _, l := range d.lots {
 		if l == d.limit {
@@ -289,7 +297,7 @@ func (d *drawn) seal() {
 	}
 }
 
-func (d *drawn) take(lot uint64) bool {
+func (d *draw) take(lot uint64) bool {
 	if lot == d.limit {
 		d.equal--
 		return d.equal >= 0

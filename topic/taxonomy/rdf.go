@@ -46,10 +46,10 @@ type Dump struct {
 // taken out, and counted. What is broken as a tree of elements is an error that
 // names file and line, as is a file that ends too early, unless Options.Partial
 // takes it as far as it goes.
-func ImportRDF(w io.Writer, structure, content Dump, o Options) (Imported, error) {
+func ImportRDF(w io.Writer, structure, content Dump, o Options) (ImportReport, error) {
 	m, err := newImporter(w, o, "imported from an Open Directory dump")
 	if err != nil {
-		return Imported{}, err
+		return ImportReport{}, err
 	}
 	var odd []edge
 	if structure.Reader != nil {
@@ -71,10 +71,10 @@ func ImportRDF(w io.Writer, structure, content Dump, o Options) (Imported, error
 			},
 		})
 		if err != nil {
-			return m.Imported, err
+			return m.ImportReport, err
 		}
 		if cycle := findCycle(odd); cycle != nil {
-			return m.Imported, fmt.Errorf("%s: the topics are no tree, as each of these lists the next as narrower or holds it: %s. Remove one of these narrow lines, or import by names alone (--names-only)", structure.Name, strings.Join(cycle, " → "))
+			return m.ImportReport, fmt.Errorf("%s: the topics are no tree, as each of these lists the next as narrower or holds it: %s. Remove one of these narrow lines, or import by names alone (--names-only)", structure.Name, strings.Join(cycle, " → "))
 		}
 	}
 	last, pages := "", 0
@@ -107,7 +107,7 @@ func ImportRDF(w io.Writer, structure, content Dump, o Options) (Imported, error
 		},
 	})
 	if err != nil {
-		return m.Imported, err
+		return m.ImportReport, err
 	}
 	out, err := m.end()
 	if err != nil && pages == 0 {
@@ -140,41 +140,35 @@ const maxNesting = 32
 func readDump(d Dump, m *importer, h handlers) error {
 	s := &markup{in: bufio.NewReaderSize(d.Reader, 1<<16), line: 1}
 	defer func() { m.Mended += s.mended }()
-	var open []element // from RDF inwards
-	var topic string   // of the Topic that is open
-	var page Example   // the ExternalPage that is open
-	var pageTopic string
-	var note string // of a title or a description, what stands before markup
+	r := records{markup: s, handlers: h}
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("%s:%d: %w", d.Name, s.line, fmt.Errorf(format, args...))
 	}
 	for {
 		// Only in these elements does text mean anything.
-		s.keep = len(open) == 3 && open[1].name == "ExternalPage"
-		written := len(open) == 3 && (open[2].name == "Title" || open[2].name == "Description")
+		s.keep = len(r.open) == 3 && r.open[1].name == "ExternalPage"
+		written := len(r.open) == 3 && (r.open[2].name == "Title" || r.open[2].name == "Description")
 		t, err := s.next()
 		switch {
-		case err == io.EOF && len(open) == 0 && s.ended:
+		case err == io.EOF && len(r.open) == 0 && s.ended:
 			return nil
 		case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
 			in := "before its first record"
-			if len(open) > 0 {
-				last := open[len(open)-1]
-				in = fmt.Sprintf("within <%s> of line %d", last.name, last.line)
+			if n := len(r.open); n > 0 {
+				in = fmt.Sprintf("within <%s> of line %d", r.open[n-1].name, r.open[n-1].line)
 			}
-			err = fail("the file is truncated: it ends %s. Get it again and compare its length, or import it as far as it goes (--partial)", in)
-			if m.o.Partial && len(open) > 0 {
+			if m.o.Partial && len(r.open) > 0 {
 				m.Cut = append(m.Cut, fmt.Sprintf("%s:%d: it ends %s", d.Name, s.line, in))
 				return nil
 			}
-			return err
+			return fail("the file is truncated: it ends %s. Get it again and compare its length, or import it as far as it goes (--partial)", in)
 		case err != nil:
 			return fail("%w", err)
 		}
 		if written && isMarkup(t.name) {
 			s.mended++
-			if len(note) < maxText {
-				note += t.text
+			if len(r.note) < maxText {
+				r.note += t.text
 			}
 			continue
 		}
@@ -182,63 +176,85 @@ func readDump(d Dump, m *importer, h handlers) error {
 			return fail("<%s> follows the end of the dump", t.name)
 		}
 		if !t.end {
-			if len(open) == 0 && t.name != "RDF" {
-				return fail("no dump of the Open Directory: it begins with <%s> and not with <RDF>", t.name)
-			}
-			if len(open) == maxNesting {
-				return fail("elements are nested deeper than %d", maxNesting)
-			}
-			open = append(open, element{t.name, s.line})
-			switch {
-			case len(open) == 2 && t.name == "Topic":
-				topic = ""
-				if name := strings.TrimSpace(t.ref); name != "" { // the first has none
-					if topic, err = dumpPath(name); err == nil {
-						err = h.topic(topic)
-					}
-				}
-			case len(open) == 2 && t.name == "ExternalPage":
-				page, pageTopic = Example{Source: t.ref}, ""
-			case len(open) == 3 && open[1].name == "Topic" && strings.HasPrefix(t.name, "narrow") && h.narrow != nil && topic != "":
-				var to string
-				if to, err = dumpPath(t.ref); err == nil {
-					err = h.narrow(topic, to)
-				}
-			}
-			if err != nil {
+			if err := r.begin(t); err != nil {
 				return fail("%w", err)
 			}
 		}
 		if t.end || t.empty {
-			if len(open) == 0 {
-				return fail("</%s> ends what never began", t.name)
-			}
-			last := open[len(open)-1]
-			if last.name != t.name {
-				return fail("</%s> stands where <%s> of line %d should end", t.name, last.name, last.line)
-			}
-			switch {
-			case len(open) == 1:
-				s.ended = true
-			case len(open) == 2 && t.name == "ExternalPage" && h.page != nil:
-				err = h.page(pageTopic, page)
-			case len(open) == 3 && open[1].name == "ExternalPage" && !t.empty:
-				switch t.name {
-				case "Title":
-					page.Title = plain(note+t.text, maxText)
-				case "Description":
-					page.Description = plain(note+t.text, maxText)
-				case "topic":
-					pageTopic = t.text
-				}
-			}
-			if err != nil {
+			if err := r.end(t); err != nil {
 				return fail("%w", err)
 			}
-			open = open[:len(open)-1]
-			note = ""
 		}
 	}
+}
+
+// records puts the tags of a dump together to records.
+type records struct {
+	*markup
+	handlers
+	open  []element // from RDF inwards
+	topic string    // of the Topic that is open
+	// page is the ExternalPage that is open, and about its topic.
+	page  Example
+	about string
+	note  string // of a title or a description, what stands before markup
+}
+
+// begin takes a tag that opens an element.
+func (r *records) begin(t tag) (err error) {
+	if len(r.open) == 0 && t.name != "RDF" {
+		return fmt.Errorf("no dump of the Open Directory: it begins with <%s> and not with <RDF>", t.name)
+	}
+	if len(r.open) == maxNesting {
+		return fmt.Errorf("elements are nested deeper than %d", maxNesting)
+	}
+	r.open = append(r.open, element{t.name, r.line})
+	switch {
+	case len(r.open) == 2 && t.name == "Topic":
+		r.topic = ""
+		if name := strings.TrimSpace(t.ref); name != "" { // the first has none
+			if r.topic, err = dumpPath(name); err == nil {
+				err = r.handlers.topic(r.topic)
+			}
+		}
+	case len(r.open) == 2 && t.name == "ExternalPage":
+		r.page, r.about = Example{Source: t.ref}, ""
+	case len(r.open) == 3 && r.open[1].name == "Topic" && strings.HasPrefix(t.name, "narrow") && r.narrow != nil && r.topic != "":
+		var to string
+		if to, err = dumpPath(t.ref); err == nil {
+			err = r.narrow(r.topic, to)
+		}
+	}
+	return err
+}
+
+// end takes a tag that closes an element.
+func (r *records) end(t tag) (err error) {
+	if len(r.open) == 0 {
+		return fmt.Errorf("</%s> ends what never began", t.name)
+	}
+	last := r.open[len(r.open)-1]
+	if last.name != t.name {
+		return fmt.Errorf("</%s> stands where <%s> of line %d should end", t.name, last.name, last.line)
+	}
+	switch {
+	case len(r.open) == 1:
+		r.ended = true
+	case len(r.open) == 2 && t.name == "ExternalPage" && r.handlers.page != nil:
+		err = r.handlers.page(r.about, r.page)
+	case len(r.open) == 3 && r.open[1].name == "ExternalPage" && !t.empty:
+		switch t.name {
+		case "Title":
+			r.page.Title = plain(r.note+t.text, maxText)
+		case "Description":
+			r.page.Description = plain(r.note+t.text, maxText)
+		case "topic":
+			r.about = t.text
+		}
+	}
+	r.open = r.open[:len(r.open)-1]
+	r.note = ""
+	return err
 }
 
 // isMarkup tells elements of HTML that stand in what editors wrote. None of

@@ -19,13 +19,13 @@ import (
 // first line holds one, else by commas as in RFC 4180 (but for line breaks
 // within a field). A first line whose second column is no address names the
 // columns; lines that are empty or begin with # are left out.
-func ImportTable(w io.Writer, r io.Reader, name string, o Options) (Imported, error) {
+func ImportTable(w io.Writer, r io.Reader, name string, o Options) (ImportReport, error) {
 	m, err := newImporter(w, o, "imported from a table")
 	if err != nil {
-		return Imported{}, err
+		return ImportReport{}, err
 	}
 	n := 0
-	fail := func(err error) (Imported, error) { return m.Imported, fmt.Errorf("%s:%d: %w", name, n, err) }
+	fail := func(err error) (ImportReport, error) { return m.ImportReport, fmt.Errorf("%s:%d: %w", name, n, err) }
 	tabs := false
 	first := true
 	for line, err := range lines(r) {
@@ -113,10 +113,10 @@ func lines(r io.Reader) func(func(string, error) bool) {
 // its examples are the HTML files in it (.html, .htm, .xhtml) and the addresses
 // in its lists (.txt, .urls: one a line, # begins a comment). Hidden files and
 // links to folders are left out.
-func ImportFolder(w io.Writer, tree fs.FS, o Options) (Imported, error) {
+func ImportFolder(w io.Writer, tree fs.FS, o Options) (ImportReport, error) {
 	m, err := newImporter(w, o, "imported from a folder")
 	if err != nil {
-		return Imported{}, err
+		return ImportReport{}, err
 	}
 	err = fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -164,7 +164,7 @@ func ImportFolder(w io.Writer, tree fs.FS, o Options) (Imported, error) {
 		}
 	})
 	if err != nil {
-		return m.Imported, err
+		return m.ImportReport, err
 	}
 	out, err := m.end()
 	if err != nil && out.Examples == 0 {

@@ -324,17 +324,17 @@ func Open(name string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if string(head) != "\x1f\x8b" {
-		return opened{in, f}, nil
+		return stream{in, f}, nil
 	}
 	z, err := gzip.NewReader(in)
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return opened{z, f}, nil
+	return stream{z, f}, nil
 }
 
-type opened struct {
+type stream struct {
 	io.Reader
 	io.Closer
 }

@@ -10,8 +10,8 @@ import (
 
 // Tree counts the examples of each topic. Every prefix of a topic is in it.
 type Tree struct {
-	topics   map[string]*node
-	standing int // topics left by fold
+	topics map[string]*node
+	left   int // topics that fold left
 }
 
 type node struct {

@@ -7,11 +7,11 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// settled is the part of scorers whose priorities are final when a page is
-// read: a frozen model and the page say all there is. The features of a link
+// constant is the part of scorers whose priorities depend on a model and the page
+// alone, so that they never change once the page is read. The features of a link
 // are its priority, a float64 LE.
-type settled struct {
-	fixed
+type constant struct {
+	stateless
 	// seed is the priority of what has no features: no link is above it.
 	seed float64
 	// values fills dst [links] with the priorities of a page's links, finite
@@ -19,10 +19,10 @@ type settled struct {
 	values func(dst []float64, p *web.Page)
 }
 
-var _ Scorer = (*settled)(nil)
+var _ Scorer = (*constant)(nil)
 
-// Extract settles the priorities.
-func (s *settled) Extract(p *web.Page, _ web.Verdict) [][]byte {
+// Extract computes the priorities.
+func (s *constant) Extract(p *web.Page, _ web.Verdict) [][]byte {
 	out := make([][]byte, len(p.Links))
 	if len(out) == 0 {
 		return out
@@ -37,8 +37,8 @@ func (s *settled) Extract(p *web.Page, _ web.Verdict) [][]byte {
 	return out
 }
 
-// Score reads what Extract settled; a seed goes first.
-func (s *settled) Score(c *web.Candidate) float64 {
+// Score reads what Extract computed; a seed goes first.
+func (s *constant) Score(c *web.Candidate) float64 {
 	if len(c.Features) != 8 {
 		return s.seed
 	}

@@ -10,105 +10,105 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// pilot is the scorer of one site, which remembers the way: a site's budget
-// bounds what it keeps.
-type pilot struct {
+// order is the scorer of one site. It keeps how each address was reached; a site's
+// budget bounds that.
+type order struct {
 	guide *guide.Guide
 	join  guide.Join
 	// links are the worths of addresses over all paths that led to them, with the
 	// text of the best link.
-	links map[web.URL]found
-	steps map[web.URL]visited
+	links map[web.URL]rating
+	steps map[web.URL]visit
 	worth float64 // of the page fetched last
 }
 
-type found struct {
+type rating struct {
 	worth, best float64
 	anchor      string
 }
 
-type visited struct {
+type visit struct {
 	from  web.URL // the page or redirect before
 	label string  // "" for a redirect
 	goal  bool
 	sure  float64 // probability that it is one
 }
 
-var _ crawl.Scorer = (*pilot)(nil)
+var _ crawl.Scorer = (*order)(nil)
 
-func newPilot(g *guide.Guide, j guide.Join) *pilot {
-	return &pilot{guide: g, join: j, links: map[web.URL]found{}, steps: map[web.URL]visited{}}
+func newOrder(g *guide.Guide, j guide.Join) *order {
+	return &order{guide: g, join: j, links: map[web.URL]rating{}, steps: map[web.URL]visit{}}
 }
 
 // from remembers how the crawl came to an address.
-func (p *pilot) from(l web.Lease) { p.steps[l.URL] = visited{from: l.From} }
+func (o *order) from(l web.Lease) { o.steps[l.URL] = visit{from: l.From} }
 
 // Extract gives what each link shows.
-func (p *pilot) Extract(page *web.Page, _ web.Verdict) [][]byte { return p.guide.Links(page) }
+func (o *order) Extract(page *web.Page, _ web.Verdict) [][]byte { return o.guide.Links(page) }
 
 // Visit takes α and δ one page on, labels the page and rates its links. Several
 // links of one page to another are one path, the best of them.
-func (p *pilot) Visit(c *web.Candidate, page *web.Page, _ web.Verdict) []byte {
+func (o *order) Visit(c *web.Candidate, page *web.Page, _ web.Verdict) []byte {
 	if page == nil {
 		return nil
 	}
 	var at guide.Place
 	if len(c.Features) == 0 {
-		at = p.guide.Begin(page)
+		at = o.guide.Begin(page)
 	} else {
-		at = p.guide.Follow(p.guide.Place(c.Memory), c.Features, page)
+		at = o.guide.Follow(o.guide.Place(c.Memory), c.Features, page)
 	}
-	step := p.steps[c.URL]
-	_, state := p.guide.State(at)
-	step.label, step.goal = state.String(), p.guide.Goal(at)
-	step.sure = p.guide.Sure(at)
-	p.steps[c.URL] = step
-	p.worth = p.guide.Worth(at)
+	step := o.steps[c.URL]
+	_, state := o.guide.State(at)
+	step.label, step.goal = state.String(), o.guide.Goal(at)
+	step.sure = o.guide.Sure(at)
+	o.steps[c.URL] = step
+	o.worth = o.guide.Worth(at)
 
 	// The bytes that travel are the place's, so that a link is worth the same
 	// when it is looked at again.
 	b, _ := at.AppendBinary(nil) // never fails
-	at = p.guide.Place(b)
-	here := map[web.URL]found{}
-	for i, features := range p.guide.Links(page) {
+	at = o.guide.Place(b)
+	here := map[web.URL]rating{}
+	for i, features := range o.guide.Links(page) {
 		l := &page.Links[i]
-		w := p.guide.Rate(at, features)
+		w := o.guide.Rate(at, features)
 		if old, ok := here[l.URL]; !ok || w > old.best || w == old.best && old.anchor == "" {
-			here[l.URL] = found{best: w, anchor: l.Anchor}
+			here[l.URL] = rating{best: w, anchor: l.Anchor}
 		}
 	}
 	for u, l := range here {
-		old, ok := p.links[u]
+		old, ok := o.links[u]
 		if !ok || l.best > old.best {
 			old.best, old.anchor = l.best, l.anchor
 		}
-		old.worth = p.join.Add(old.worth, l.best)
-		p.links[u] = old
+		old.worth = o.join.Add(old.worth, l.best)
+		o.links[u] = old
 	}
 	return b
 }
 
 // Score is the worth of a link over all paths, ≥ 0. A start page comes first.
-func (p *pilot) Score(c *web.Candidate) float64 {
+func (o *order) Score(c *web.Candidate) float64 {
 	if len(c.Features) == 0 {
 		return math.MaxFloat64
 	}
-	if l, ok := p.links[c.URL]; ok {
+	if l, ok := o.links[c.URL]; ok {
 		return l.worth
 	}
-	return p.guide.Rate(p.guide.Place(c.Memory), c.Features) // a redirect's target
+	return o.guide.Rate(o.guide.Place(c.Memory), c.Features) // a redirect's target
 }
 
 // Stale says no: a sum that has grown shows when its candidate is looked at.
-func (p *pilot) Stale() bool { return false }
+func (o *order) Stale() bool { return false }
 
 // Rescores tells that a link grows with each path that leads there.
-func (p *pilot) Rescores() bool { return p.join != guide.Max }
+func (o *order) Rescores() bool { return o.join != guide.Max }
 
-func (p *pilot) State() []byte { return nil }
+func (o *order) State() []byte { return nil }
 
 // Restore refuses: a site is not taken up in its middle.
-func (p *pilot) Restore(state []byte) error {
+func (o *order) Restore(state []byte) error {
 	if len(state) > 0 {
 		return errors.New("forage: a site begins anew")
 	}
@@ -117,13 +117,13 @@ func (p *pilot) Restore(state []byte) error {
 
 // path is the way from the start page to an address, over pages alone: redirects
 // are left out.
-func (p *pilot) path(u web.URL) (steps []Step) {
-	for range len(p.steps) {
-		s, ok := p.steps[u]
+func (o *order) path(u web.URL) (steps []Step) {
+	for range len(o.steps) {
+		s, ok := o.steps[u]
 		if !ok {
 			break
 		}
-		anchor := p.links[u].anchor
+		anchor := o.links[u].anchor
 		if s.from.IsZero() {
 			anchor = "" // the start page, whatever links back to it
 		}

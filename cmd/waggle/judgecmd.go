@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/job"
+)
+
+// judgeCmd is `waggle judge`.
+type judgeCmd struct {
+	Dir string `arg:"" help:"Folder of a crawl that does not run."`
+
+	jobFlags
+}
+
+// judgeFlags are the settings that the command changes, and those by which it
+// fetches example pages that the crawl has not.
+func judgeFlags() jobFlags {
+	return flagsOf("", "topic.description", "topic.keywords", "topic.examples", "topic.negatives",
+		"judge.name", "judge.threshold", "judge.critic", "judge.focus", "contact", "fetch.allow-private")
+}
+
+// Help tells what is judged, and what becomes of it.
+func (judgeCmd) Help() string {
+	return `Every page in the archive of the crawl is judged anew, by its job with the
+changes that flags make, or that you made in bees/job.yaml:
+
+  waggle judge bees --keywords "honey bee, waggle dance" --threshold 0.4
+  waggle judge bees --example https://en.wikipedia.org/wiki/Waggle_dance
+  waggle judge bees --judge cosine-tfidf-centroid
+  waggle explain https://example.org/hives -o bees     why a page is relevant, or not
+
+Keywords, examples and negatives take the place of those before. harvest.tsv is
+rewritten, harvest.yaml says by what, the links that wait are scored anew, and
+waggle crawl -o bees --resume goes on with all of it. Nothing is fetched but
+example pages that the crawl has not.`
+}
+
+// Run judges.
+func (c *judgeCmd) Run(ctx context.Context, std streams) error {
+	col, err := collection.Open(c.Dir)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	j, err := c.job(col)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	w, err := col.Lock()
+	if err != nil {
+		return err
+	}
+	m := &job.Maker{Job: j, Writer: w, Begun: &w.Collection, Note: func(s string) { fmt.Fprintln(std.err, event.Line(s)) }}
+	began := time.Now()
+	r, err := m.Rejudge(ctx)
+	took := time.Since(began)
+	err = errors.Join(err, m.Close(), w.Close())
+	if ctx.Err() != nil {
+		return exit{exitStopped, errors.New("stopped; the same command judges anew")}
+	}
+	var wrong *job.Error
+	if errors.As(err, &wrong) {
+		return exit{exitUsage, placed(err)}
+	}
+	if err != nil {
+		return err
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintln(std.err, event.Line(note))
+	}
+	for _, line := range job.RejudgedLines(r) {
+		fmt.Fprintln(std.out, event.Line(line))
+	}
+	fmt.Fprintf(std.out, "%s lists the relevant pages (%s)\n", filepath.Join(c.Dir, "harvest.tsv"), span(took))
+	return nil
+}
+
+// job is the job of the folder with the changes. A list that is given takes the
+// place of the one before, and another judge has a threshold of its own.
+func (c *judgeCmd) job(col collection.Collection) (*job.Job, error) {
+	j, err := job.Read(col.JobFile())
+	if err != nil {
+		return nil, err
+	}
+	for path, list := range map[string]*[]string{
+		"topic.keywords": &j.Topic.Keywords, "topic.examples": &j.Topic.Examples, "topic.negatives": &j.Topic.Negatives, "judge.focus": &j.Judge.Focus,
+	} {
+		if c.value(path) != "" {
+			*list = nil
+		}
+	}
+	critic, name := c.value("judge.critic"), c.value("judge.name")
+	if critic != "" {
+		if name != "" && name != "critic" {
+			return nil, fmt.Errorf("--critic and --judge %s: one of them judges; leave the other out", name)
+		}
+		j.Judge.Name = "critic"
+		if c.value("judge.focus") == "" {
+			j.Judge.Focus = nil
+		}
+	}
+	if (critic != "" || name != "" && name != j.Judge.Name) && c.value("judge.threshold") == "" {
+		j.Judge.Threshold = nil
+	}
+	return j, c.apply(j)
+}

@@ -1,0 +1,94 @@
+package crawl
+
+import (
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Adapting is implemented by judges which learn from the pages they see.
+type Adapting interface {
+	// Observe is called in the step, once a page that may be kept, in order,
+	// with what Judge said of it. It may change what later calls of Judge
+	// return; of pages that were observed before and would be judged otherwise
+	// now it returns the new verdicts.
+	Observe(p *web.Page, said web.Verdict) []web.Renewal
+	// Notes are what users should know of how well it tells wanted pages from
+	// others, as far as it was found since the last call; nil for nothing.
+	Notes() []string
+	// State and Restore carry the judge over a restart. State returns the parts
+	// of its state that changed since it was last asked, by name, and Restore
+	// is given all of them: nil for one that was never stored.
+	State() map[string][]byte
+	Restore(part func(name string) ([]byte, error)) error
+}
+
+// stateJudge is the name of the judge's state in a turn; its parts have
+// stateJudge + "/" + their own, or stateJudge alone if they have none.
+const stateJudge = "judge"
+
+func judgePart(name string) string {
+	if name == "" {
+		return stateJudge
+	}
+	return stateJudge + "/" + name
+}
+
+// observe lets the judge learn from a page, and tells what it says anew of
+// earlier ones, and of itself.
+func (s *Step) observe(now time.Time, p *web.Page, said web.Verdict) (events []event.Event) {
+	if s.judge == nil {
+		return nil
+	}
+	if renewed := s.judge.Observe(p, said); len(renewed) > 0 {
+		events = append(events, s.renew(now, renewed))
+	}
+	if notes := s.judge.Notes(); len(notes) > 0 {
+		events = append(events, event.Doubt{At: event.At{At: now}, Notes: notes})
+	}
+	return events
+}
+
+// renew counts pages by their new verdicts.
+func (s *Step) renew(now time.Time, renewed []web.Renewal) event.Event {
+	e := event.Rejudged{At: event.At{At: now}, Pages: make([]event.Verdict, 0, len(renewed))}
+	for _, r := range renewed {
+		e.Pages = append(e.Pages, event.Verdict{
+			URL: r.URL, Relevance: r.Verdict.Relevance, Similarity: r.Verdict.Similarity, Relevant: r.Verdict.Relevant, Was: r.Was,
+		})
+		switch {
+		case r.Verdict.Relevant && !r.Was:
+			s.count.Relevant++
+		case r.Was && !r.Verdict.Relevant:
+			s.count.Relevant--
+		}
+	}
+	return e
+}
+
+// storeJudge puts into a turn what the judge learnt.
+func (s *Step) storeJudge(t *web.Turn) {
+	if s.judge == nil {
+		return
+	}
+	for name, b := range s.judge.State() {
+		t.State[judgePart(name)] = b
+	}
+}
+
+func (s *Step) restoreJudge(state func(name string) ([]byte, error)) error {
+	if s.judge == nil {
+		return nil
+	}
+	return RestoreJudge(s.judge, state)
+}
+
+// RestoreJudge gives a judge what it knew at a crawl's last turn, if it learns.
+// state returns what was stored under a name.
+func RestoreJudge(j any, state func(name string) ([]byte, error)) error {
+	if adapting, ok := j.(Adapting); ok {
+		return adapting.Restore(func(name string) ([]byte, error) { return state(judgePart(name)) })
+	}
+	return nil
+}

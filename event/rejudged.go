@@ -1,0 +1,105 @@
+package event
+
+import (
+	"hash/maphash"
+	"iter"
+	"slices"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Rejudged says what a judge says anew of pages that were fetched before. During a
+// run the view of its judge has changed. Between runs all pages were judged anew:
+// then it names the judge and its threshold, and what else changed follows as
+// Changed.
+type Rejudged struct {
+	At
+	Judge     string    `json:"judge,omitempty"`
+	Threshold float64   `json:"threshold,omitempty"`
+	Pages     []Verdict `json:"pages"` // those of which something else is said
+}
+
+// Verdict is what a judge says of a page.
+type Verdict struct {
+	URL        web.URL `json:"url"`
+	Relevance  float64 `json:"relevance"`
+	Similarity float64 `json:"similarity"`
+	Relevant   bool    `json:"relevant,omitempty"`
+	Was        bool    `json:"was,omitempty"` // relevant, before
+}
+
+// Kind is "rejudged".
+func (Rejudged) Kind() string { return "rejudged" }
+
+// Doubt is what the first pages of a crawl show of how well its judge can tell
+// wanted pages from others, and what would help.
+type Doubt struct {
+	At
+	Notes []string `json:"notes"`
+}
+
+// Kind is "doubt".
+func (Doubt) Kind() string { return "doubt" }
+
+// verdicts writes those of pages.
+func (o *object) verdicts(l []Verdict) {
+	o.key("pages")
+	o.b = append(o.b, '[')
+	for i, v := range l {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.b = append(o.b, `{"url":`...)
+		o.b = appendString(o.b, v.URL.String())
+		o.float("relevance", v.Relevance)
+		o.float("similarity", v.Similarity)
+		o.flag("relevant", v.Relevant)
+		o.flag("was", v.Was)
+		o.b = append(o.b, '}')
+	}
+	o.b = append(o.b, ']')
+}
+
+// Renewed gives the pages of a sequence the verdicts that were told of them
+// last. told is where the Rejudged events are looked for: the same sequence, or a
+// part of it that holds them all. Of every page that changed some 40 bytes are
+// held. A Rejudged event of the result tells no change, as nothing changes any
+// more: each page of it was before as it is.
+func Renewed(told, events iter.Seq2[Event, error]) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		seed := maphash.MakeSeed()
+		last := map[uint64]Verdict{}
+		for e, err := range told {
+			if r, ok := e.(Rejudged); ok && err == nil {
+				for _, v := range r.Pages {
+					id := maphash.Comparable(seed, v.URL)
+					v.URL = web.URL{}
+					last[id] = v
+				}
+			}
+		}
+		for e, err := range events {
+			switch p := e.(type) {
+			case Fetched:
+				if v, ok := last[maphash.Comparable(seed, p.URL)]; ok && err == nil {
+					p.Relevance, p.Similarity, p.Relevant = v.Relevance, v.Similarity, v.Relevant && p.Reason == ""
+					e = p
+				}
+			case Rejudged:
+				e = p.with(func(v *Verdict) { v.Was = v.Relevant })
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// with is a copy whose verdicts were changed.
+func (r Rejudged) with(change func(v *Verdict)) Rejudged {
+	r.Pages = slices.Clone(r.Pages)
+	for i := range r.Pages {
+		change(&r.Pages[i])
+	}
+	return r
+}

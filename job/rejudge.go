@@ -1,0 +1,120 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Rejudge judges the pages of the crawl Begun anew, from its archive, as Job says,
+// scores anew the links that wait, and rewrites the harvest. Of the job, the topic
+// and the judge may differ from what the crawl was told; other settings change when
+// the crawl goes on. Example pages that the crawl knows, or has fetched, are not
+// fetched again. The crawl must not run; Writer and Begun are of its folder.
+//
+// Where the process dies before the new job is kept, the crawl is as it was, but
+// for the priorities of links; where it dies after that, the crawl does not go on
+// until it is judged anew again.
+func (m *Maker) Rejudge(ctx context.Context) (out crawl.Rejudging, err error) {
+	m.anew = true
+	if err := m.begin(); err != nil {
+		return out, err
+	}
+	if err := m.know(ctx); err != nil {
+		return out, err
+	}
+	if err := m.readFiles(); err != nil {
+		return out, err
+	}
+	if err := m.MakeScorer(ctx); err != nil {
+		return out, err
+	}
+	c := m.plainCrawl()
+	if err := m.openStores(ctx); err != nil {
+		return out, err
+	}
+	if was := event.ReadHistory(m.Begun.EventLog()).Settings; was != nil {
+		for _, change := range m.Job.Diff(was) {
+			if s, _ := Lookup(change.Setting); s.Resume == Verdicts || s.Path == event.SettingThreshold {
+				c.Changes.Settings = append(c.Changes.Settings, change)
+			}
+		}
+	}
+	c.Frontier, c.Log, c.History = m.Frontier, m.Log, m.Begun.Events()
+	r, err := c.Rejudge(ctx, collection.Readable(m.Begun.Pages(ctx, m.Parser, nil)))
+	if err != nil {
+		return out, err
+	}
+	job, err := m.jobFile()
+	if err != nil {
+		return out, err
+	}
+	if err := m.Writer.ReplaceSetup(job, m.gathered, m.critic); err != nil {
+		return out, err
+	}
+	if err := r.Settle(ctx); err != nil {
+		return out, err
+	}
+	return r.Rejudging, m.Writer.SaveHarvest()
+}
+
+// know fills in the example pages that need not be fetched: those kept of the
+// crawl, and those in its archive.
+func (m *Maker) know(ctx context.Context) error {
+	kept, err := m.Begun.Examples()
+	if err != nil {
+		return err
+	}
+	m.known = map[string]collection.Example{}
+	for _, e := range kept {
+		m.known[e.Source] = e
+	}
+	wanted := map[web.URL]string{}
+	for _, list := range [][]string{m.Job.Topic.Examples, m.Job.Topic.Negatives} {
+		for _, src := range list {
+			if _, known := m.known[src]; known || !IsAddress(src) {
+				continue
+			}
+			if u, err := m.Job.Canon().Parse(src); err == nil {
+				wanted[u] = src
+			}
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	for r, err := range m.Begun.Responses(func(u web.URL) bool { return wanted[u] != "" }) {
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			continue // it is fetched then
+		}
+		if r.Status == 200 && len(r.Body) > 0 {
+			e := collection.Example{Source: wanted[r.URL], URL: r.URL.String(), Body: r.Body}
+			if v := r.Header["Content-Type"]; len(v) > 0 {
+				e.MIME = v[0]
+			}
+			m.known[e.Source] = e
+		}
+	}
+	return ctx.Err()
+}
+
+// RejudgedLines tell what judging anew came to, in sentences.
+func RejudgedLines(r crawl.Rejudging) (lines []string) {
+	n := func(x int) string { return number(float64(x)) }
+	lines = append(lines, fmt.Sprintf("%s pages judged anew: %s relevant, %s before; %s changed sides", n(r.Pages), n(r.Is), n(r.Was), n(r.Changed)))
+	if r.Missing > 0 {
+		lines = append(lines, fmt.Sprintf("%s pages are not in the archive, as they asked not to be kept or it is damaged: they keep their verdicts", n(r.Missing)))
+	}
+	if r.Links > 0 {
+		lines = append(lines, "waiting links scored anew: "+n(r.Links))
+	}
+	if r.Kept > 0 {
+		lines = append(lines, "waiting links that keep their priorities, as no page in the archive holds them: "+n(r.Kept))
+	}
+	return lines
+}

@@ -1,0 +1,156 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+var _ Doubter = (*fused)(nil)
+
+// heldOutExamples bounds how many examples are judged by what the others teach.
+const heldOutExamples = 30
+
+// Doubts are what can be said before the first page: that there is little to
+// judge by, and which examples are unlike the others.
+func (j *fused) Doubts() (notes []string, err error) {
+	written := len(j.phrases) > 0 || len(j.words) > 0
+	if len(j.examples) == 1 && !written {
+		notes = append(notes, "the judge has one example page and no keywords: it cannot tell what of that page is wanted; give keywords, or more examples")
+	}
+	if j.memory == nil {
+		return notes, nil
+	}
+	if unlike := j.unlike(); len(unlike) > 0 {
+		list := make([]string, 0, 3)
+		for _, u := range unlike[:min(3, len(unlike))] {
+			list = append(list, u.String())
+		}
+		if n := len(unlike) - len(list); n > 0 {
+			list = append(list, fmt.Sprintf("%d more", n))
+		}
+		notes = append(notes, fmt.Sprintf("%d of %d example pages look unlike the others, and unlike the keywords: %s; leave out what shows something else",
+			len(unlike), len(j.examples), strings.Join(list, ", ")))
+	}
+	return notes, nil
+}
+
+// unlike are the examples that score less than a quarter of what the median does,
+// each by a query that does not know it. Of fewer than three nothing can be said.
+func (j *fused) unlike() []web.URL {
+	scores := j.heldOut()
+	if len(scores) < 3 {
+		return nil
+	}
+	var out []web.URL
+	middle := quantile(scores, 0.5)
+	for i, s := range scores {
+		if s < middle/4 {
+			out = append(out, j.examples[i].URL)
+		}
+	}
+	return out
+}
+
+// heldOut are the scores of examples, each by a query made without it.
+func (j *fused) heldOut() []float64 {
+	n := min(len(j.examples), heldOutExamples)
+	if n < 2 {
+		return nil
+	}
+	scores := make([]float64, n)
+	for i := range scores {
+		others := *j.shallow()
+		others.examples = slices.Delete(slices.Clone(j.examples[:n]), i, i+1)
+		v := &view{}
+		v.query, v.reference = others.newQuery(j.memory)
+		p := j.examples[i]
+		scores[i] = v.score(p, j.templates.of(p.URL.Host()), j.analyzer)
+	}
+	return scores
+}
+
+// shallow is a judge with what queries are made of, and nothing that changes.
+func (j *fused) shallow() *fused {
+	return &fused{
+		named: j.named, recipe: j.recipe, analyzer: j.analyzer, df: j.df, furniture: j.furniture,
+		phrases: j.phrases, words: j.words, examples: j.examples, against: j.against, ownSites: j.ownSites, given: j.given, templates: j.templates,
+	}
+}
+
+// Bounds of doubts about the pages seen so far.
+const (
+	doubtPages   = 64  // after which and after blendPages they are looked at
+	muchRelevant = 0.6 // share of relevant pages: either the seeds lie amid the topic, or all is taken for it
+	muchHeld     = 0.5 // share of pages that hold a keyword which tells little then
+	poorOrder    = 0.8 // share of pairs of an example and a page in the right order
+)
+
+// Notes are what the first pages of a crawl show of how well the judge can tell
+// wanted pages from others, each told once: nil when there is nothing to say.
+func (j *fused) Notes() []string {
+	m := j.memory
+	if m == nil || m.looked == len(m.pages) || len(m.pages) != doubtPages && len(m.pages) != blendPages {
+		return nil
+	}
+	m.looked = len(m.pages)
+	var notes []string
+	n := float64(len(m.pages))
+	scores := m.scores(j.view.Load(), j.templates)
+	relevant := 0
+	for _, s := range scores {
+		if j.say(j.view.Load(), s).Relevant {
+			relevant++
+		}
+	}
+	if common := j.common(n); len(common) > 0 && float64(relevant) > 0 {
+		notes = append(notes, fmt.Sprintf("more than half of the first %.0f pages hold each of these keywords, which tell little then: %s; more special ones, or examples, would help", n, strings.Join(common, ", ")))
+	}
+	if float64(relevant) > muchRelevant*n {
+		notes = append(notes, fmt.Sprintf("%d of the first %.0f pages are taken for relevant: unless the crawl began amid its topic, the judge takes too much for it; negative examples, or a higher threshold, would help", relevant, n))
+	}
+	if len(m.pages) == blendPages && relevant == 0 {
+		notes = append(notes, fmt.Sprintf("none of the first %.0f pages is taken for relevant: other seeds, more keywords or a lower threshold would help", n))
+	}
+	if order := rightOrder(j.heldOut(), scores); order < poorOrder {
+		notes = append(notes, fmt.Sprintf("the judge hardly tells its own examples from the first %.0f pages: held out, they score higher in %.0f of 100 pairs; more examples that are alike, negative examples or keywords would help", n, 100*order))
+	}
+	return notes
+}
+
+// common are the keywords that more than muchHeld of n pages hold.
+func (j *fused) common(n float64) (out []string) {
+	for _, k := range j.keywords {
+		least := math.Inf(1)
+		for _, s := range j.analyzer.Words(k) {
+			least = min(least, float64(j.memory.holders(s)))
+		}
+		if least > muchHeld*n {
+			out = append(out, "“"+k+"”")
+		}
+	}
+	return out
+}
+
+// rightOrder is the share of pairs in which an example scores higher than a page,
+// ties counting half; 1 with fewer than three examples, of which it says nothing.
+func rightOrder(examples, pages []float64) float64 {
+	if len(examples) < 3 || len(pages) == 0 {
+		return 1
+	}
+	right := 0.
+	for _, e := range examples {
+		for _, p := range pages {
+			switch {
+			case e > p:
+				right++
+			case e == p:
+				right += 0.5
+			}
+		}
+	}
+	return right / float64(len(examples)*len(pages))
+}

@@ -1,0 +1,207 @@
+package judge_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// writer makes pages of made-up institutions: sentences from the words of a
+// subject among common ones, within what all pages of the site say.
+type writer struct {
+	r *rand.Rand
+	n int
+}
+
+const (
+	ofBees    = "bee bees hive hives honey colony queen swarm brood comb pollen nectar keeper beekeeping drones"
+	ofLaw     = "court courts judge contract liability statute plaintiff defendant appeal lawyer tort damages verdict evidence clause"
+	ofSteel   = "steel furnace ore iron alloy price tonne blast mill export tariff coke casting slab rolling"
+	ofAnybody = "people time work year part place case week point number group problem fact hand area money story example state night water room mother book word side kind head house friend power game line end member law car city name minute idea body information back parent face others level office door health person art war history party result change morning reason research girl guy moment air teacher force education"
+)
+
+// page writes a page of so many words on a site, a third of them of a subject.
+func (w *writer) page(site, subject string, words int) *web.Page {
+	w.n++
+	own, other := strings.Fields(subject), strings.Fields(ofAnybody)
+	some := func(list []string, n int) string {
+		var b strings.Builder
+		for range n {
+			b.WriteString(list[w.r.IntN(len(list))] + " ")
+		}
+		return b.String()
+	}
+	c := text.NewCounter(text.NewAnalyzer())
+	name := strings.ToUpper(site[:1]) + site[1:]
+	// What all pages of the site say: names that English does not know.
+	menu := []string{"Home", "About Us", name + " Institute of Applied Studies", "Zyrrkon Hall, Qvarten Campus", "Admissions", "Vloxen Fellowship", "News and Events", "Contact Zyrrkon Office", "Copyright " + name + " Institute"}
+	p := &web.Page{Title: strings.TrimSpace(some(own, 2)) + " | " + name + " Institute"}
+	p.URL, _ = web.Parse(fmt.Sprintf("http://www.%s.test/%d", site, w.n))
+	c.Add(p.Title, true)
+	leaf := func(s string, linked bool) {
+		if linked {
+			p.Links = append(p.Links, web.Link{URL: p.URL, Anchor: s, First: len(p.Leaves), Last: len(p.Leaves)})
+		}
+		p.Leaves = append(p.Leaves, web.Leaf{Text: s})
+		c.Add(s, false)
+	}
+	for _, s := range menu[:6] {
+		leaf(s, true)
+	}
+	for left := words; left > 0; left -= 30 {
+		leaf(some(own, min(10, left))+some(other, max(0, min(20, left-10))), false)
+	}
+	for _, s := range menu[6:] {
+		leaf(s, false)
+	}
+	p.Terms = c.Terms()
+	return p
+}
+
+// judged is the share of pages that are relevant, before anything was observed.
+func judged(t *testing.T, tp *topic.Topic, pages []*web.Page) float64 {
+	t.Helper()
+	j, err := judge.New("topic", tp, judge.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0.
+	for _, p := range pages {
+		if relevance(t, j, p) >= j.Threshold() {
+			n++
+		}
+	}
+	return n / float64(len(pages))
+}
+
+// What misled the judge before: an institution that all examples come from, an
+// example much longer than the others, and one that shows something else. Wanted
+// pages of another institution are found all the same, and the other pages of the
+// examples' own are not taken for wanted, from the first page on.
+func TestWhatMisled(t *testing.T) {
+	w := &writer{r: rand.New(rand.NewPCG(1, 2))}
+	many := func(n int, site, subject string, words int) (out []*web.Page) {
+		for range n {
+			out = append(out, w.page(site, subject, words))
+		}
+		return out
+	}
+	wanted := append(many(20, "far", ofBees, 200), many(20, "near", ofBees, 200)...)
+	siblings := append(many(20, "near", ofLaw, 200), many(20, "near", ofSteel, 200)...)
+	keywords := []string{"bees", "honey"}
+	for _, c := range []struct {
+		name         string
+		topic        topic.Topic
+		found, wrong float64 // share of wanted pages at least, of siblings at most
+	}{
+		{"keywords alone", topic.Topic{Keywords: keywords}, 0.95, 0},
+		{"one example", topic.Topic{Examples: many(1, "near", ofBees, 200)}, 0.8, 0.2},
+		{"one example and keywords", topic.Topic{Keywords: keywords, Examples: many(1, "near", ofBees, 200)}, 0.95, 0},
+		{"three examples", topic.Topic{Examples: many(3, "near", ofBees, 200)}, 0.9, 0.05},
+		{"eight examples", topic.Topic{Examples: many(8, "near", ofBees, 200)}, 0.95, 0},
+		{"short and long examples", topic.Topic{Keywords: keywords, Examples: append(many(2, "near", ofBees, 30), many(2, "near", ofBees, 5000)...)}, 0.95, 0},
+		{"one of eight shows something else", topic.Topic{Keywords: keywords, Examples: append(many(7, "near", ofBees, 200), many(1, "near", ofLaw, 200)...)}, 0.95, 0},
+		{"two of eight do", topic.Topic{Examples: append(many(6, "near", ofBees, 200), many(2, "near", ofLaw, 200)...)}, 0.9, 0.05},
+	} {
+		if found := judged(t, &c.topic, wanted); found < c.found {
+			t.Errorf("%s: %.2f of the wanted pages are found, want %.2f", c.name, found, c.found)
+		}
+		if wrong := judged(t, &c.topic, siblings); wrong > c.wrong {
+			t.Errorf("%s: %.2f of the institution's other pages are taken for wanted, at most %.2f may be", c.name, wrong, c.wrong)
+		}
+	}
+}
+
+// Keywords that stand in a site's menu say nothing of its pages once some have
+// been seen, and those in the text of a page still do.
+func TestTemplateIsIgnored(t *testing.T) {
+	w := &writer{r: rand.New(rand.NewPCG(3, 4))}
+	j, err := judge.New("topic", &topic.Topic{Keywords: []string{"fellowship", "campus"}}, judge.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := j.(adapting)
+	plain, about := w.page("near", ofLaw, 100), w.page("near", ofLaw+" fellowship campus fellowship", 100)
+	before := relevance(t, a, plain)
+	for range 8 {
+		observe(t, a, w.page("near", ofSteel, 100))
+	}
+	if after := relevance(t, a, plain); before == 0 || after > 0 {
+		t.Errorf("a page with the keywords in its menu has %.3f, after pages of the site %.3f; want more than 0, and 0", before, after)
+	}
+	if is := relevance(t, a, about); is == 0 {
+		t.Error("a page with the keywords in its text is taken for one without")
+	}
+	e := a.(judge.Explainer).Explain(about)
+	if got := strings.Join(e.Ignored, "; "); !strings.Contains(got, "Vloxen Fellowship") || !strings.Contains(got, "Near Institute") || strings.Contains(got, "appeal") {
+		t.Errorf("ignored: %s", got)
+	}
+	// What is the template of one site is text on another.
+	if is := relevance(t, a, w.page("far", ofLaw, 100)); is == 0 {
+		t.Error("the template of one site is ignored on another")
+	}
+}
+
+// The judge says when it cannot tell, and what would help.
+func TestNotes(t *testing.T) {
+	w := &writer{r: rand.New(rand.NewPCG(5, 6))}
+	mixed := topic.Topic{}
+	for _, s := range []string{ofBees, ofLaw, ofSteel, "violin sonata quartet", "glacier moraine ice", "goal league striker"} {
+		mixed.Examples = append(mixed.Examples, w.page("near", s, 60))
+	}
+	odd := topic.Topic{Keywords: []string{"bees", "honey"}}
+	for range 5 {
+		odd.Examples = append(odd.Examples, w.page("near", ofBees, 100))
+	}
+	odd.Examples = append(odd.Examples, w.page("near", ofLaw, 100))
+	for _, c := range []struct {
+		name      string
+		topic     topic.Topic
+		seen      string  // subject of the pages seen
+		notes     string  // part of what it says, "" for nothing
+		threshold float64 // 0 = its own
+	}{
+		{"one example", topic.Topic{Examples: odd.Examples[:1]}, ofSteel, "one example page and no keywords", 0},
+		{"an example of something else", odd, ofSteel, "1 of 6 example pages look unlike the others, and unlike the keywords: http://www.near.test/12", 0},
+		{"examples of everything", mixed, ofAnybody, "hardly tells its own examples", 0},
+		{"a keyword on every page", topic.Topic{Keywords: []string{"steel"}}, ofSteel, "more than half of the first 64 pages hold each of these keywords, which tell little then: “steel”", 0},
+		{"all is relevant", topic.Topic{Keywords: []string{"steel", "furnace"}}, ofSteel, "64 of the first 64 pages are taken for relevant", 0.01},
+		{"nothing is", topic.Topic{Keywords: []string{"glacier"}}, ofSteel, "none of the first 256 pages is taken for relevant", 0},
+		{"all is well", topic.Topic{Keywords: []string{"bees"}, Examples: odd.Examples[:5]}, "", "", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j, err := judge.New("topic", &c.topic, judge.Options{Threshold: c.threshold})
+			if err != nil {
+				t.Fatal(err)
+			}
+			notes, err := j.(judge.Doubter).Doubts()
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := j.(adapting)
+			for i := range 300 {
+				subject := c.seen
+				if subject == "" {
+					subject = []string{ofBees, ofLaw, ofSteel, ofLaw}[i%4]
+				}
+				observe(t, a, w.page(fmt.Sprintf("s%d", i%40), subject, 100))
+				if n := a.Notes(); n != nil {
+					if i+1 != 64 && i+1 != 256 {
+						t.Errorf("after %d pages: %q", i+1, n)
+					}
+					notes = append(notes, n...)
+				}
+			}
+			got := strings.Join(notes, "\n")
+			if c.notes == "" && got != "" || !strings.Contains(got, c.notes) {
+				t.Errorf("it says %q, want %q", got, c.notes)
+			}
+		})
+	}
+}

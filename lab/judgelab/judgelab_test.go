@@ -1,0 +1,50 @@
+package judgelab
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// Figures that can be made by hand.
+func TestTallied(t *testing.T) {
+	all := []judged{
+		{relevance: 0.9, similarity: 0.9, weight: 1, relevant: true},
+		{relevance: 0.5, similarity: 0.5, weight: 1},
+		{relevance: 0.4, similarity: 0.4, weight: 1, relevant: true},
+		{relevance: 0.1, similarity: 0.1, weight: 4},
+		{relevance: 0.05, similarity: 0.05, weight: 1, relevant: true},
+	}
+	x := tallied(all, 0.4)
+	// Of the first three pages two are relevant; listed are three, two of them right.
+	for name, c := range map[string][2]float64{
+		"P@R": {x.AtR, 2. / 3}, "precision": {x.Precision(), 2. / 3}, "recall": {x.Recall(), 2. / 3}, "pages": {x.Pages, 8}, "listed": {float64(x.ListedPages), 3},
+		// Bins: [0,.1) one page of .05, relevant; [.1,.2) four of .1; .4, .5 and .9.
+		"ECE": {x.ECE(), (0.95 + 0.4 + 0.6 + 0.5 + 0.1) / 8},
+	} {
+		if math.Abs(c[0]-c[1]) > 1e-12 {
+			t.Errorf("%s is %v, want %v", name, c[0], c[1])
+		}
+	}
+	if none := tallied(all[3:4], 0.4); !math.IsNaN(none.Precision()) {
+		t.Errorf("precision of nothing listed is %v", none.Precision())
+	}
+}
+
+func TestReadLabels(t *testing.T) {
+	var l Labels
+	for _, s := range []string{
+		"# labels of a pool\nweb\ttopic\taddress\tgrade\treader\nw\tbees\thttp://a.test/\t2\tA\nw\tbees\thttp://b.test/\t?\tA\nw\tbees\thttp://a.test/\t1\tB\n",
+		"topic\taddress\tas\nw/bees\thttp://c.test/\texample\nw/bees\thttp://d.test/\tnegative\n",
+	} {
+		if err := l.ReadLabels(strings.NewReader(s), "labels"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if g := l.Grades["w/bees"]; len(g) != 1 || g["http://a.test/"] != 1 || l.Chosen["w/bees"][0] != "http://c.test/" || l.Unlike["w/bees"][0] != "http://d.test/" {
+		t.Errorf("%+v", l)
+	}
+	if err := l.ReadLabels(strings.NewReader("topic\tgrade\nx\t1\n"), "labels"); err == nil || !strings.Contains(err.Error(), "labels:2: there is no address") {
+		t.Errorf("a line without an address: %v", err)
+	}
+}
