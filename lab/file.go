@@ -76,12 +76,13 @@ type File struct {
 	Head    []string  `yaml:"measures"` // of the main tables; default report.Headline()
 	Words   Thesaurus `yaml:"thesaurus"`
 	Critic  Critic    `yaml:"critic,omitempty"` // what the judge critic is taught
-	Truth   string    `yaml:"truth"`            // web (default), read: see readtruth.go
+	Truth   string    `yaml:"truth"`            // web (default), read, silver: see readtruth.go
 	// Examples are the web's (default) or read, Bad of them exchanged for bad ones.
 	Examples string `yaml:"examples"`
 	Bad      int    `yaml:"bad-examples,omitempty"`
-	Pool     string `yaml:"pool,omitempty"`  // folder of the pool that was read
-	Grade    int    `yaml:"grade,omitempty"` // from which a page counts: 1 (default), 2
+	Pool     string `yaml:"pool,omitempty"`   // folder of the pool that was read
+	Silver   string `yaml:"silver,omitempty"` // file of silver grades
+	Grade    int    `yaml:"grade,omitempty"`  // from which a page counts: 1 (default), 2
 	// Keep keeps the pages of each crawl in their order, in runs/: for pools.
 	Keep bool `yaml:"keep-runs,omitempty"`
 
@@ -273,7 +274,7 @@ func (f *File) setDefaults() {
 		f.Critic.Background = cmp.Or(f.Critic.Background, defaultBackground)
 	}
 	dir := filepath.Dir(f.name)
-	for _, path := range []*string{&f.Words.WordNet, &f.Words.Table, &f.Pool} {
+	for _, path := range []*string{&f.Words.WordNet, &f.Words.Table, &f.Pool, &f.Silver} {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(dir, *path)
 		}

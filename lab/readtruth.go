@@ -12,6 +12,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/eval/report"
+	"github.com/waggle-crawler/waggle/eval/silver"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -20,6 +21,9 @@ import (
 //
 //	truth: read          pages count from a grade on; those that nobody read count
 //	                     by estimate, see eval.Reading
+//	truth: silver        pages that nobody read have the grade that a classifier
+//	                     gave them (package silver), and nothing is estimated
+//	silver: silver.tsv   the file of these grades
 //	examples: read       those chosen in the pool's examples.tsv, and its negatives
 //	bad-examples: 2      two of the examples are exchanged for pages that are not
 //	                     about the topic, as people give such too
@@ -30,9 +34,10 @@ import (
 
 // The values of truth: and examples:.
 const (
-	ofWeb   = "web"
-	ofRead  = "read"
-	maxBads = 100
+	ofWeb    = "web"
+	ofRead   = "read"
+	ofSilver = "silver" // of truth: alone
+	maxBads  = 100
 )
 
 // readPool is what a lab takes from a pool.
@@ -40,6 +45,7 @@ type readPool struct {
 	*pool.Pool
 	labels   []pool.Label
 	examples map[pool.Key]pool.Examples // nil unless the lab asks for them
+	silver   silver.Grades              // nil unless the lab asks for them
 }
 
 // openPool opens the pool of a lab, once; nil where the lab needs none.
@@ -55,7 +61,7 @@ func (f *File) openPool() (*readPool, error) {
 	if out.labels, err = pool.ReadLabels(f.Pool, p); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.at("pool"), err)
 	}
-	if f.Truth == ofRead && len(out.labels) == 0 {
+	if f.graded() && len(out.labels) == 0 {
 		return nil, fmt.Errorf("%s: nobody has read a page of %s yet: waggle lab read is where pages are read", f.at("truth"), f.Pool)
 	}
 	if f.Examples == ofRead {
@@ -63,18 +69,33 @@ func (f *File) openPool() (*readPool, error) {
 			return nil, fmt.Errorf("%s: %w", f.at("examples"), err)
 		}
 	}
+	if f.Truth == ofSilver {
+		if out.silver, err = silver.Read(f.Silver, p); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.at("silver"), err)
+		}
+	}
 	f.pool = out
 	return out, nil
 }
 
+// graded tells whether the truth is grades of a pool, all by readers or some by a
+// classifier.
+func (f *File) graded() bool { return f.Truth == ofRead || f.Truth == ofSilver }
+
 // checkRead finds what is wrong with the keys of a truth that was read.
 func (f *File) checkRead(bad func(at, format string, args ...any)) {
 	for key, v := range map[string]string{"truth": f.Truth, "examples": f.Examples} {
+		if v == ofSilver && key == "truth" {
+			continue
+		}
 		if v != ofWeb && v != ofRead {
 			bad(f.at(key), "%s: %q: web (the web's own) or read (a pool's) is wanted", key, v)
 		}
 	}
-	reads := f.Truth == ofRead || f.Examples == ofRead
+	if (f.Truth == ofSilver) != (f.Silver != "") {
+		bad(f.at("silver"), "truth: silver and silver: FILE need each other: waggle lab pool extend makes the file")
+	}
+	reads := f.graded() || f.Examples == ofRead
 	switch {
 	case reads && f.Pool == "":
 		bad(f.at("truth"), "truth and examples that were read are in the folder of a pool: name it by pool:")
@@ -82,8 +103,8 @@ func (f *File) checkRead(bad func(at, format string, args ...any)) {
 		bad(f.at("pool"), "a pool is named, and neither truth: read nor examples: read asks for it")
 	case f.Grade != 1 && f.Grade != 2:
 		bad(f.at("grade"), "grade: %d: pages count from grade 1 (in part) or 2 (mainly)", f.Grade)
-	case f.Grade == 2 && f.Truth != ofRead:
-		bad(f.at("grade"), "grade: is of truth: read")
+	case f.Grade == 2 && !f.graded():
+		bad(f.at("grade"), "grade: is of truth: read and truth: silver")
 	}
 	if f.Truth == ofRead && f.Outside == "bounds" {
 		bad(f.at("outside"), "outside: bounds and truth: read both give figures as bounds: choose drop or fail")
@@ -101,7 +122,7 @@ func (f *File) checkRead(bad func(at, format string, args ...any)) {
 // topicTruth is what counts as a page of a topic.
 func (w *labWeb) topicTruth(f *File, p *readPool, t corpus.Topic) (map[web.URL]bool, error) {
 	k := pool.Key{Web: w.Name, Topic: t.Name}
-	if f.Truth != ofRead {
+	if !f.graded() {
 		if p != nil {
 			w.grades[t.Name] = pool.Grades(p.labels, k)
 		}
@@ -120,7 +141,24 @@ func (w *labWeb) topicTruth(f *File, p *readPool, t corpus.Topic) (map[web.URL]b
 			truth[u] = true
 		}
 	}
-	if len(grades) < len(x.Pages) {
+	if f.Truth == ofSilver {
+		all := p.silver[k]
+		if len(all) == 0 {
+			return nil, fmt.Errorf("%s has no grade of it", f.Silver)
+		}
+		relevant := 0
+		for u, g := range all {
+			if _, read := grades[u]; read {
+				continue // a reader's grade stays
+			}
+			sum += xxh3.HashString(fmt.Sprint("silver ", u, " ", g))
+			if g >= pool.Grade(f.Grade) {
+				truth[u] = true
+				relevant++
+			}
+		}
+		w.notes = append(w.notes, fmt.Sprintf("%s: of %d pages that count, readers found %d among the %d that they graded, and the classifier %d.", k, len(truth), len(truth)-relevant, len(grades), relevant))
+	} else if len(grades) < len(x.Pages) {
 		w.notes = append(w.notes, fmt.Sprintf("%s: %d of %d pages to read have no grade yet.", k, len(x.Pages)-len(grades), len(x.Pages)))
 	}
 	if len(truth) == 0 {
@@ -133,7 +171,7 @@ func (w *labWeb) topicTruth(f *File, p *readPool, t corpus.Topic) (map[web.URL]b
 
 // hasTruth tells whether a topic can be measured on.
 func (f *File) hasTruth(w *corpus.Web, p *readPool, t corpus.Topic) bool {
-	if f.Truth != ofRead {
+	if !f.graded() {
 		return t.Truth != ""
 	}
 	_, err := p.Topic(pool.Key{Web: w.Name, Topic: t.Name})
@@ -253,6 +291,9 @@ func (g *group) readFacts(ref eval.Reference) *report.Read {
 
 // readRules tell how a truth that was read is counted.
 func (f *File) readRules() (out []string) {
+	if f.Truth == ofSilver {
+		out = append(out, fmt.Sprintf("Ground truth is silver: pages that were read have the grade of their readers, and all others that of a classifier, which errs (waggle lab pool extend tells how often). A page counts from grade %d. Do not compare these figures with those of truth: read as if they were of one truth.", f.Grade))
+	}
 	if f.Truth == ofRead {
 		counts := "in part (grade 1) or mainly (grade 2)"
 		if f.Grade == 2 {

@@ -18,7 +18,7 @@ import (
 func readTree(t *testing.T, grade func(n int) (pool.Grade, bool)) (webDir, poolDir string) {
 	t.Helper()
 	webDir = small(t)
-	f := read(t, "webs: [{path: "+webDir+"}]\nscorers: [breadth-first, best-first-both]\nbudgets: [10, 30]\nkeep-runs: true\n")
+	f := read(t, "webs: [{path: "+webDir+"}]\nscorers: [breadth-first, best-first-both]\nbudgets: [10, 30]\njudges: [keyword]\nkeep-runs: true\n")
 	results := t.TempDir()
 	if _, err := f.Run(t.Context(), results, Options{}); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestTruthRead(t *testing.T) {
 func TestTruthReadWhole(t *testing.T) {
 	webDir := small(t)
 	poolDir := t.TempDir()
-	f := read(t, "webs: [{path: "+webDir+"}]\nscorers: [breadth-first]\nbudgets: [30]\nkeep-runs: true\n")
+	f := read(t, "webs: [{path: "+webDir+"}]\nscorers: [breadth-first]\njudges: [keyword]\nbudgets: [30]\nkeep-runs: true\n")
 	kept := t.TempDir()
 	if _, err := f.Run(t.Context(), kept, Options{}); err != nil {
 		t.Fatal(err)

@@ -148,9 +148,12 @@ func (f *File) rules() []string {
 		}[f.Outside]),
 	}
 	notes = append(notes, f.readRules()...)
-	if f.Truth != ofRead {
+	switch f.Truth {
+	case ofWeb:
 		notes = append(notes, "Ground truth is that of the web's truth files, "+sees+".")
-	} else {
+	case ofSilver:
+		notes = append(notes, "Readers and the classifier give the ground truth, "+sees+".")
+	default:
 		notes = append(notes, "Nothing of the ground truth is seen by scorers and judges, but by the judge named truth, if it is there, which is for diagnosis: it takes pages that nobody read for irrelevant.")
 	}
 	if f.critics() {

@@ -206,7 +206,7 @@ func (w *labWeb) add(f *File, read *readPool, t corpus.Topic) error {
 	}
 	w.topics = append(w.topics, t)
 	w.truth[t.Name] = truth
-	if f.Truth != ofRead {
+	if !f.graded() {
 		w.truths[t.Name] = hashSet(truth)
 	}
 	return nil

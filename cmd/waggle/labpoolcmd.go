@@ -25,6 +25,7 @@ type labPoolCmds struct {
 	Import poolImportCmd `cmd:"" help:"Take in labels from a file, TSV or qrels."`
 	Export poolExportCmd `cmd:"" help:"Write the labels as TSV or qrels, or the pages for reading elsewhere."`
 	Agree  poolAgreeCmd  `cmd:"" help:"Tell how far readers agree: Cohen's kappa, and where they do not."`
+	Extend poolExtendCmd `cmd:"" help:"Extend the grades to all pages by a classifier, and tell its accuracy."`
 }
 
 // poolDrawCmd is `waggle lab pool draw`.

@@ -1,0 +1,43 @@
+# Kendall's τ of the order of strategies by AUC in two labs, for the section on
+# silver grades of docs/results/truth.md:
+#
+#   awk -f truth-tau.awk truth-few/values.csv truth-silver/values.csv
+#
+# One line for each web ("all" = both) and budget: τ of the means over topics, and the
+# mean over topics of τ. Pairs that are equal in one of the labs count 0.
+BEGIN { FS = "," }
+FNR == 1 {
+	lab++
+	for (i = 1; i <= NF; i++) column[$i] = i
+	next
+}
+$column["measure"] == "auc" {
+	split($column["web"] " all", w, " ")
+	t = $column["web"] "/" $column["topic"]
+	scorers[$column["scorer"]]
+	for (i = 1; i <= 2; i++) {
+		key = w[i] "," $column["pages"]
+		keys[key]; topics[key, t]
+		sum[lab, key, $column["scorer"]] += $column["value"]
+	}
+	value[lab, $column["pages"] t, $column["scorer"]] = $column["value"]
+}
+function sign(x) { return x > 0 ? 1 : x < 0 ? -1 : 0 }
+function tau(v, key,    a, b, n, s) {
+	for (a in scorers) for (b in scorers) if (a < b) {
+		n++
+		s += sign((v[1, key, a] - v[1, key, b]) * (v[2, key, a] - v[2, key, b]))
+	}
+	return s / n
+}
+END {
+	for (key in keys) {
+		split(key, k, ",")
+		n = s = 0
+		for (kt in topics) {
+			split(kt, x, SUBSEP)
+			if (x[1] == key) { n++; s += tau(value, k[2] x[2]) }
+		}
+		printf "%s,%.2f,%.2f,%d\n", key, tau(sum, key), s / n, n
+	}
+}
