@@ -290,6 +290,9 @@ func (d *drawing) rank(ctx context.Context, g *group, p *pool.Population) error 
 		}
 	}
 	if len(names) > 0 && len(p.Lists) == 0 {
+		if why == nil {
+			why = errors.New("they give all pages a relevance of 0")
+		}
 		return fmt.Errorf("%s: no judge can rank its pages: %w", g.id(), why)
 	}
 	return nil
