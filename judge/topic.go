@@ -446,9 +446,3 @@ func addressText(u web.URL) string {
 	}
 	return b.String()
 }
-
-// hasTerm tells whether terms, sorted by text, hold a stem.
-func hasTerm(terms []web.Term, stem string) bool {
-	_, ok := slices.BinarySearchFunc(terms, stem, func(t web.Term, s string) int { return strings.Compare(t.Text, s) })
-	return ok
-}
