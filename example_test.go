@@ -101,8 +101,8 @@ scorers: [breadth-first, best-first-both, page-and-order]
 	}
 	// Output:
 	// breadth-first 100 8
-	// best-first-both 100 17
-	// page-and-order 100 13
+	// best-first-both 100 16
+	// page-and-order 100 12
 }
 
 // bees is a site of four pages.
