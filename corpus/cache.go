@@ -47,11 +47,11 @@ type cache struct {
 	max  int64
 	mu   sync.Mutex
 	size int64
-	used *list.List // of *cached, last used first
+	used *list.List // of *cacheEntry, last used first
 	by   map[string]*list.Element
 }
 
-type cached struct {
+type cacheEntry struct {
 	address string
 	p       *recorded
 	size    int64
@@ -69,7 +69,7 @@ func (c *cache) get(address string) *recorded {
 		return nil
 	}
 	c.used.MoveToFront(e)
-	return e.Value.(*cached).p
+	return e.Value.(*cacheEntry).p
 }
 
 func (c *cache) put(address string, p *recorded) {
@@ -79,11 +79,11 @@ func (c *cache) put(address string, p *recorded) {
 	if n > c.max || c.by[address] != nil {
 		return
 	}
-	c.by[address] = c.used.PushFront(&cached{address, p, n})
+	c.by[address] = c.used.PushFront(&cacheEntry{address, p, n})
 	c.size += n
 	for c.size > c.max {
 		last := c.used.Back()
-		old := c.used.Remove(last).(*cached)
+		old := c.used.Remove(last).(*cacheEntry)
 		delete(c.by, old.address)
 		c.size -= old.size
 	}

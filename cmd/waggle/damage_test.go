@@ -52,7 +52,7 @@ func TestKilledDamagedCrawlGoesOn(t *testing.T) {
 // harness is a crawl that is maltreated.
 type harness struct {
 	*testing.T
-	web    *numbered
+	web    *numberedWeb
 	rng    *rand.Rand
 	dir    string
 	counts map[string]int

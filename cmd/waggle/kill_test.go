@@ -22,10 +22,10 @@ import (
 	"github.com/waggle-crawler/waggle/store"
 )
 
-// numbered is a web of n pages, each a pure function of its number: page i
+// numberedWeb is a web of n pages, each a pure function of its number: page i
 // lives on host i mod 4, links to fifteen others, and a tenth of them is about
 // bees; some have moved, some are gone. It tells which requests came after they had been acknowledged.
-type numbered struct {
+type numberedWeb struct {
 	n     int
 	hosts [4]string     // http://127.0.0.1:PORT
 	heard chan struct{} // holds one when a request came
@@ -39,13 +39,13 @@ type numbered struct {
 }
 
 // outage takes the web down, or brings it back.
-func (w *numbered) outage(down bool) {
+func (w *numberedWeb) outage(down bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.down = down
 }
 
-func (w *numbered) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+func (w *numberedWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	down := w.down
 	w.mu.Unlock()
@@ -88,7 +88,7 @@ func (w *numbered) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 }
 
 // page writes page i.
-func (w *numbered) page(rw io.Writer, i int) {
+func (w *numberedWeb) page(rw io.Writer, i int) {
 	fmt.Fprintf(rw, "<title>Page %d</title><h1>Number %d</h1>", i, i)
 	if i%10 == 3 {
 		io.WriteString(rw, "<p>The waggle dance of the honey bee tells its sisters where food is.</p>")
@@ -99,14 +99,14 @@ func (w *numbered) page(rw io.Writer, i int) {
 }
 
 // ack notes that a killed run had acknowledged what became of an address.
-func (w *numbered) ack(url string) {
+func (w *numberedWeb) ack(url string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.acked[url] = true
 }
 
 // links are the pages that page i links to.
-func (w *numbered) links(i int) (to [15]int) {
+func (w *numberedWeb) links(i int) (to [15]int) {
 	rng := rand.New(rand.NewPCG(uint64(i), 7))
 	for k := range to {
 		to[k] = rng.IntN(w.n)
@@ -116,7 +116,7 @@ func (w *numbered) links(i int) (to [15]int) {
 
 // reachable counts the pages that can be reached from the seed, itself
 // included.
-func (w *numbered) reachable() int {
+func (w *numberedWeb) reachable() int {
 	pages := 1 // the seed is "/", which is not "/0"
 	seen := map[int]bool{}
 	for queue := []int{0}; len(queue) > 0; queue = queue[1:] {
@@ -230,8 +230,8 @@ func killChance(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 1))
 }
 
-func serveNumbered(t *testing.T, n int) *numbered {
-	web := &numbered{n: n, acked: map[string]bool{}, served: map[string]bool{}, heard: make(chan struct{}, 1)}
+func serveNumbered(t *testing.T, n int) *numberedWeb {
+	web := &numberedWeb{n: n, acked: map[string]bool{}, served: map[string]bool{}, heard: make(chan struct{}, 1)}
 	for i := range web.hosts {
 		srv := httptest.NewServer(web)
 		t.Cleanup(srv.Close)
@@ -241,13 +241,13 @@ func serveNumbered(t *testing.T, n int) *numbered {
 }
 
 // crawl are the arguments that all crawls of the web share.
-func (w *numbered) crawl(dir string) []string {
+func (w *numberedWeb) crawl(dir string) []string {
 	return []string{"crawl", "-o", dir, "--seed", w.hosts[0] + "/", "--allow-private", "--delay", "0"}
 }
 
 // beeCritic trains a critic on pages like those of the web: the class /bees,
 // and /others.
-func beeCritic(t *testing.T, web *numbered) string {
+func beeCritic(t *testing.T, web *numberedWeb) string {
 	dir := t.TempDir()
 	write := func(class string, i int) {
 		rec := httptest.NewRecorder()
@@ -281,7 +281,7 @@ func waggleCommand(args []string) *exec.Cmd {
 
 // crawlKilled runs a crawl to its end and kills it on the way so many times,
 // looking each time at what is left of it. It returns how often it came to that.
-func crawlKilled(t *testing.T, web *numbered, dir string, start []string, kills int, rng *rand.Rand) (killed int) {
+func crawlKilled(t *testing.T, web *numberedWeb, dir string, start []string, kills int, rng *rand.Rand) (killed int) {
 	for round := 0; ; round++ {
 		args := []string{"crawl", "-o", dir, "--resume"}
 		if _, err := os.Stat(filepath.Join(dir, "job.yaml")); err != nil {
@@ -342,7 +342,7 @@ func crawlKilled(t *testing.T, web *numbered, dir string, start []string, kills 
 // checkKilled looks at the folder of a dead crawl as the next run will: every
 // acknowledged page must be readable in the archive before its mark, once, or
 // named in lost.txt. It returns the number of acknowledged pages.
-func checkKilled(t *testing.T, dir string, web *numbered) int {
+func checkKilled(t *testing.T, dir string, web *numberedWeb) int {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(dir, "frontier")); err != nil {
 		return 0

@@ -39,23 +39,7 @@ import (
 // set in MiB (the bar is 500).
 func BenchmarkThroughput(b *testing.B) {
 	const budget = 20_000
-	source := os.Getenv("WAGGLE_WEBS")
-	if source == "" {
-		source = filepath.Join("..", "..", "..", "shared", "webs")
-	}
-	source = filepath.Join(source, "manuals")
-	if !folder.Exists(source) {
-		b.Skip("needs the recorded web manuals; WAGGLE_WEBS names the folder of recorded webs")
-	}
-	place := filepath.Join(b.TempDir(), "manuals")
-	if _, err := corpus.Build(b.Context(), place, corpus.Exchange{Dir: source}, corpus.Options{}); err != nil {
-		b.Fatal(err)
-	}
-	w, err := corpus.Open(place)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer w.Close()
+	place, w := manualsWeb(b)
 	j := recordedJob(w.Topics[0], false, budget)
 	j.Judge.Name = "cosine-tfidf-centroid"
 	j.Scorer.Name = "best-first-both"
@@ -246,4 +230,28 @@ func bareFetch(client *http.Client, address string, cores chan struct{}) (links 
 		}
 	}
 	return links, true
+}
+
+// manualsWeb builds the recorded web manuals in a folder of the benchmark, and opens
+// it. It skips the benchmark where there is no recording.
+func manualsWeb(b *testing.B) (place string, w *corpus.Web) {
+	b.Helper()
+	source := os.Getenv("WAGGLE_WEBS")
+	if source == "" {
+		source = filepath.Join("..", "..", "..", "shared", "webs")
+	}
+	source = filepath.Join(source, "manuals")
+	if !folder.Exists(source) {
+		b.Skip("needs the recorded web manuals; WAGGLE_WEBS names the folder of recorded webs")
+	}
+	place = filepath.Join(b.TempDir(), "manuals")
+	if _, err := corpus.Build(b.Context(), place, corpus.Exchange{Dir: source}, corpus.Options{}); err != nil {
+		b.Fatal(err)
+	}
+	w, err := corpus.Open(place)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { w.Close() })
+	return place, w
 }

@@ -66,18 +66,18 @@ const (
 	helpScreen
 )
 
-// deed is what a key asks for beyond another picture.
-type deed int
+// action is what a key asks for beyond another picture.
+type action int
 
 const (
-	nothing deed = iota
+	nothing action = iota
 	togglePause
 	quit
 )
 
 // press takes a key in.
-func (s *viewState) press(k key) deed {
-	open := func(to screen) deed {
+func (s *viewState) press(k key) action {
+	open := func(to screen) action {
 		if s.screen == to {
 			to = overview
 		}
