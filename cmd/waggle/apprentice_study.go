@@ -8,6 +8,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/train"
 )
@@ -35,10 +36,10 @@ func (c *trainApprenticeCmd) study(ctx context.Context, io streams) error {
 	if err := os.MkdirAll(c.Study, 0o755); err != nil {
 		return err
 	}
-	meter := newMeter(io.err)
-	o.Progress = func(done, total int) { meter.show(done, total, "pages read") }
+	meter := terminal.NewMeter(io.err)
+	o.Progress = func(done, total int) { meter.Show(done, total, "pages read") }
 	s, err := train.NewStudy(ctx, lessons[0], o)
-	meter.end()
+	meter.End()
 	switch {
 	case ctx.Err() != nil:
 		return exit{exitStopped, errors.New("stopped; nothing was written")}
@@ -51,7 +52,7 @@ func (c *trainApprenticeCmd) study(ctx context.Context, io streams) error {
 	out := io.out
 	fmt.Fprintf(out, "Links to pages it had not learned from, told right:\n\n%-36s %7s %7s %7s %9s\n", "", "all", "high", "low", "links")
 	line := func(name string, a train.Accuracy) {
-		fmt.Fprintf(out, "%-36s %7s %7s %7s %9s\n", name, share(a.All()), share(a.OfHigh()), share(a.OfLow()), number(a.Low+a.High))
+		fmt.Fprintf(out, "%-36s %7s %7s %7s %9s\n", name, share(a.All()), share(a.OfHigh()), share(a.OfLow()), terminal.Number(a.Low+a.High))
 	}
 	for _, a := range s.Also {
 		line(a.Name, a.Accuracy)
@@ -66,7 +67,7 @@ func (c *trainApprenticeCmd) study(ctx context.Context, io streams) error {
 		a := lessons[0].Crawl
 		both, relevant := a.Shared(other)
 		fmt.Fprintf(out, "\nOf %s pages %s were fetched by %s too; of its %s relevant ones %s.\n",
-			number(a.Len()), number(both), event.Line(c.Against), number(a.Relevant()), number(relevant))
+			terminal.Number(a.Len()), terminal.Number(both), event.Line(c.Against), terminal.Number(a.Relevant()), terminal.Number(relevant))
 	}
 	fmt.Fprintf(out, "\nTables and charts are in %s.\n", c.Study)
 	return nil

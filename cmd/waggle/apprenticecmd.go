@@ -17,6 +17,7 @@ import (
 	"github.com/waggle-crawler/waggle/apprentice"
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
@@ -79,32 +80,32 @@ func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
 	if err := vacant(c.Out, c.Force); err != nil {
 		return err
 	}
-	meter := newMeter(io.err)
+	meter := terminal.NewMeter(io.err)
 	began := time.Now()
 	o := train.ApprenticeOptions{Scorer: c.Scorer, Set: c.Set, Analyzer: text.NewAnalyzer(), Version: version}
 	lessons, err := readLessons(ctx, c.Crawls, &o, false)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	o.Progress = func(done, total int) { meter.show(done, total, "pages read") }
+	o.Progress = func(done, total int) { meter.Show(done, total, "pages read") }
 	t, err := train.Apprentice(ctx, lessons, o)
-	meter.end()
+	meter.End()
 	switch {
 	case ctx.Err() != nil:
 		return exit{exitStopped, errors.New("stopped; nothing was written")}
 	case t.Missing > 0 && err != nil:
-		return exit{exitUsage, fmt.Errorf("%w; %s of the %s pages in the logs are not in the archives, by noindex or damage", err, number(t.Missing), number(t.File.Provenance.Pages))}
+		return exit{exitUsage, fmt.Errorf("%w; %s of the %s pages in the logs are not in the archives, by noindex or damage", err, terminal.Number(t.Missing), terminal.Number(t.File.Provenance.Pages))}
 	case err != nil:
 		return exit{exitUsage, err}
 	}
 	if t.Missing > 0 {
-		fmt.Fprintf(io.out, "%s of the %s pages in the logs are not in the archives, by noindex or damage: their links taught nothing\n", number(t.Missing), number(t.File.Provenance.Pages))
+		fmt.Fprintf(io.out, "%s of the %s pages in the logs are not in the archives, by noindex or damage: their links taught nothing\n", terminal.Number(t.Missing), terminal.Number(t.File.Provenance.Pages))
 	}
 	if err := t.File.Write(c.Out); err != nil {
 		return err
 	}
 	fmt.Fprintf(io.out, "%s: %s links of %s pages, %s to pages of high relevance; in %s\n",
-		c.Out, number(t.Low+t.High), number(t.File.Provenance.Pages), number(t.High), span(time.Since(began)))
+		c.Out, terminal.Number(t.Low+t.High), terminal.Number(t.File.Provenance.Pages), terminal.Number(t.High), terminal.Span(time.Since(began)))
 	if t.Held.Low+t.Held.High > 0 {
 		fmt.Fprintf(io.out, "Of links to pages it had not learned from it told %s right: %s of those to high, %s of those to low.\n",
 			share(t.Held.All()), share(t.Held.OfHigh()), share(t.Held.OfLow()))
@@ -147,10 +148,10 @@ func lopsided(t train.ApprenticeModel) string {
 	case float64(less) >= few*float64(t.Low+t.High):
 		return says + ": take a longer crawl, or look with --study DIR at which distances words tell anything."
 	case even:
-		return fmt.Sprintf("%s: only %s of %s links are %s, as most targets are equally relevant. Take a longer crawl, or one that found more.", says, number(less), number(t.Low+t.High), side)
+		return fmt.Sprintf("%s: only %s of %s links are %s, as most targets are equally relevant. Take a longer crawl, or one that found more.", says, terminal.Number(less), terminal.Number(t.Low+t.High), side)
 	default:
 		return fmt.Sprintf("%s: only %s of %s links are %s. Try --set boundary=1, by which the upper half is high.",
-			says, number(less), number(t.Low+t.High), side)
+			says, terminal.Number(less), terminal.Number(t.Low+t.High), side)
 	}
 }
 
@@ -158,7 +159,7 @@ func share(x float64) string {
 	if math.IsNaN(x) {
 		return "none"
 	}
-	return percent(x)
+	return terminal.Percent(x)
 }
 
 // readLessons reads the logs of crawls; their pages are read as they are asked
@@ -237,7 +238,7 @@ func noCrawl(dir string) error {
 // apprenticeModel shows what an apprentice learnt.
 func apprenticeModel(out io.Writer, m *model.Surroundings) {
 	low, high := m.Links[0], m.Links[1]
-	fmt.Fprintf(out, "\nLinks that were followed: %s to pages of high relevance, %s to others.\n", number(int(high)), number(int(low)))
+	fmt.Fprintf(out, "\nLinks that were followed: %s to pages of high relevance, %s to others.\n", terminal.Number(int(high)), terminal.Number(int(low)))
 	where := fmt.Sprintf("each at its distance, up to %d leaves away", m.Reach)
 	if m.Plain {
 		where = fmt.Sprintf("up to %d leaves away, wherever", m.Reach)
@@ -248,6 +249,6 @@ func apprenticeModel(out io.Writer, m *model.Surroundings) {
 			only++
 		}
 	}
-	fmt.Fprintf(out, "Features around them: %s, words %s; %s of them near links to high alone.\n", number(len(m.Features)), where, number(only))
+	fmt.Fprintf(out, "Features around them: %s, words %s; %s of them near links to high alone.\n", terminal.Number(len(m.Features)), where, terminal.Number(only))
 	fmt.Fprintln(out, "Features are kept as numbers: waggle explain names those of a link.")
 }

@@ -18,6 +18,8 @@ import (
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/internal/view"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -76,11 +78,11 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 	if c.Resume {
 		m.Begun = &w.Collection
 	}
-	how, sum, err := crawlAndShow(ctx, m, c.place, func() progress {
+	how, sum, err := crawlAndShow(ctx, m, c.place, func() view.View {
 		if !c.JSON {
 			printOutline(std.out, m.Job)
 		}
-		return newProgress(std.out, c.JSON, clock.System{}, os.Getenv)
+		return view.New(std.out, c.JSON, clock.System{}, os.Getenv)
 	})
 	if !w.Begun() { // nothing began: nothing is left behind
 		err = errors.Join(err, w.Discard())
@@ -90,7 +92,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	if !c.JSON {
-		if err := printSummary(std.out, sum); err != nil && !errors.Is(err, syscall.EPIPE) {
+		if err := view.WriteSummary(std.out, sum); err != nil && !errors.Is(err, syscall.EPIPE) {
 			return err
 		}
 		fmt.Fprintf(std.out, "\nCollection: %s (harvest.tsv lists the relevant pages)\n", c.Out)
@@ -99,7 +101,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 	case how == event.Stopped:
 		return exit{exitStopped, fmt.Errorf("stopped; go on with: waggle crawl -o %s --resume", c.Out)}
 	case how == event.HostsDown:
-		return exit{exitDown, fmt.Errorf("hosts that do not answer: %s; try them again with: waggle crawl -o %s --resume", waiting(sum), c.Out)}
+		return exit{exitDown, fmt.Errorf("hosts that do not answer: %s; try them again with: waggle crawl -o %s --resume", view.Waiting(sum), c.Out)}
 	case sum.Pages == 0:
 		return exit{exitNothing, fmt.Errorf("no page was fetched%s", why(sum, j.Fetch.AllowPrivate))}
 	}
@@ -115,7 +117,7 @@ func printOutline(out *os.File, j *job.Job) {
 	for _, line := range j.Outline() {
 		lines := []string{event.Line(line)}
 		if width > 1 {
-			lines = wrapped(lines[0], width-1)
+			lines = terminal.Wrap(lines[0], width-1)
 		}
 		for _, l := range lines {
 			fmt.Fprintln(out, l)
@@ -142,7 +144,7 @@ func (c *crawlCmd) place(path string) string {
 // crawlAndShow makes the crawl, runs it to its end, and closes what was made. It
 // opens the view when the crawl begins, and closes it. place says where the value
 // of a setting was given.
-func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) string, show func() progress) (how event.Ending, sum *event.Summary, err error) {
+func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) string, show func() view.View) (how event.Ending, sum *event.Summary, err error) {
 	defer func() {
 		if closing := m.Close(); closing != nil {
 			err = errors.Join(err, closing)
@@ -226,9 +228,9 @@ func why(s *event.Summary, private bool) string {
 		if len(by) == 0 {
 			continue
 		}
-		text := ": " + untrusted(by[0].Reason.Meaning(), 100)
+		text := ": " + terminal.Untrusted(by[0].Reason.Meaning(), 100)
 		if n := by[0].Count; n > 1 {
-			text += fmt.Sprintf(" (%s times)", number(n))
+			text += fmt.Sprintf(" (%s times)", terminal.Number(n))
 		}
 		switch {
 		case by[0].Reason == web.ReasonAddress && !private:

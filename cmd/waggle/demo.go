@@ -17,6 +17,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/view"
 	"github.com/waggle-crawler/waggle/job"
 )
 
@@ -93,7 +94,7 @@ func (c *demoCmd) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		how, sum, err := crawlAndShow(ctx, &job.Maker{Job: &j, Writer: w}, func(path string) string { return path }, func() progress { return newProgress(io.out, false, clock.System{}, os.Getenv) })
+		how, sum, err := crawlAndShow(ctx, &job.Maker{Job: &j, Writer: w}, func(path string) string { return path }, func() view.View { return view.New(io.out, false, clock.System{}, os.Getenv) })
 		if err = errors.Join(err, w.Close()); err != nil {
 			return err
 		}

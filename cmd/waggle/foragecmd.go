@@ -18,6 +18,7 @@ import (
 	"github.com/waggle-crawler/waggle/forage"
 	"github.com/waggle-crawler/waggle/guide"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
@@ -95,7 +96,7 @@ func (c *forageCmd) Run(ctx context.Context, io streams) (err error) {
 		if r.Note != "" {
 			fmt.Fprintf(io.err, "%s: %s\n", r.Start, event.Line(r.Note))
 		}
-		fmt.Fprintf(io.err, "%s: %s, %s, %s\n", r.Start, r.Ending.Brief(), count(len(r.Goals), "goal"), count(r.Pages, "page"))
+		fmt.Fprintf(io.err, "%s: %s, %s, %s\n", r.Start, r.Ending.Brief(), terminal.Count(len(r.Goals), "goal"), terminal.Count(r.Pages, "page"))
 		if results == nil {
 			all = append(all, r)
 			return nil
@@ -229,9 +230,9 @@ func (c *forageCmd) forager(ctx context.Context, io streams) (*forage.Forager, f
 	}
 	f := &forage.Forager{Guide: guide, Join: join, Stop: stop, Sure: c.Sure, Pages: c.Pages, Reach: crawl.Reach(c.Reach)}
 	if c.Web != "" {
-		meter := newMeter(io.err)
+		meter := terminal.NewMeter(io.err)
 		w, pages, err := openPages(ctx, c.Web, meter)
-		meter.end()
+		meter.End()
 		if err != nil {
 			return nil, nil, err
 		}
@@ -251,14 +252,6 @@ func (c *forageCmd) forager(ctx context.Context, io streams) (*forage.Forager, f
 	return f, func() { stack.Close() }, nil // nothing is left to lose
 }
 
-// count is "1 page" or "2 pages".
-func count(n int, of string) string {
-	if n != 1 {
-		of += "s"
-	}
-	return number(n) + " " + of
-}
-
 // printForage prints goals and the table of sites.
 func printForage(out io.Writer, results []forage.Result) {
 	sites, found, pages, first := 0, 0, 0, 0
@@ -266,7 +259,7 @@ func printForage(out io.Writer, results []forage.Result) {
 		for _, g := range r.Goals {
 			fmt.Fprintf(out, "%s\n", g.URL())
 			for _, s := range g.Path[:len(g.Path)-1] {
-				fmt.Fprintf(out, "    %s\n", strings.TrimSpace(s.URL.String()+"  "+untrusted(s.Milestone(), 60)))
+				fmt.Fprintf(out, "    %s\n", strings.TrimSpace(s.URL.String()+"  "+terminal.Untrusted(s.Milestone(), 60)))
 			}
 		}
 	}
@@ -279,7 +272,7 @@ func printForage(out io.Writer, results []forage.Result) {
 		if len(r.Goals) > 0 {
 			found++
 			first += r.Goals[0].Pages
-			after = count(r.Goals[0].Pages, "page")
+			after = terminal.Count(r.Goals[0].Pages, "page")
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%d\n", r.Start, r.Ending.Brief(), len(r.Goals), after, r.Pages)
 	}
@@ -288,5 +281,5 @@ func printForage(out io.Writer, results []forage.Result) {
 	if found > 0 {
 		fmt.Fprintf(out, ", the first after %.1f pages in the mean", float64(first)/float64(found))
 	}
-	fmt.Fprintf(out, "; %s pages fetched.\n", number(pages))
+	fmt.Fprintf(out, "; %s pages fetched.\n", terminal.Number(pages))
 }

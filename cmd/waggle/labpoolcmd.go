@@ -14,6 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/lab"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -87,11 +88,11 @@ func (c *poolDrawCmd) Run(ctx context.Context, std streams) error {
 	case len(c.Web) > 0 && len(c.Judges) == 0:
 		return exit{exitUsage, errors.New("--web has pages ranked by judges: name them by --judges, such as topic,keyword")}
 	}
-	meter := newMeter(std.err)
+	meter := terminal.NewMeter(std.err)
 	p, err := lab.DrawPool(ctx, c.Results, lab.PoolOptions{
-		Judges: c.Judges, Webs: c.Web, DrawOptions: pool.DrawOptions{Pages: c.Pages, Top: c.Top, Seed: c.Seed}, Progress: meter.show,
+		Judges: c.Judges, Webs: c.Web, DrawOptions: pool.DrawOptions{Pages: c.Pages, Top: c.Top, Seed: c.Seed}, Progress: meter.Show,
 	})
-	meter.end()
+	meter.End()
 	if ctx.Err() != nil {
 		return exit{exitStopped, errors.New("stopped; no pool was written")}
 	}
@@ -117,16 +118,16 @@ func tellPool(out io.Writer, p *pool.Pool) error {
 	for i := range p.Topics {
 		t := &p.Topics[i]
 		total += len(t.Pages)
-		fmt.Fprintf(tab, "%s\t%s\t%d", event.Line(t.Key().String()), number(len(t.Pages)), t.Depth)
+		fmt.Fprintf(tab, "%s\t%s\t%d", event.Line(t.Key().String()), terminal.Number(len(t.Pages)), t.Depth)
 		for _, s := range t.Strata {
-			fmt.Fprintf(tab, "\t%s of %s", number(s.Drawn), number(s.Size))
+			fmt.Fprintf(tab, "\t%s of %s", terminal.Number(s.Drawn), terminal.Number(s.Size))
 		}
 		fmt.Fprintln(tab)
 	}
 	if err := tab.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%s pages to read\n", number(total))
+	_, err := fmt.Fprintf(out, "\n%s pages to read\n", terminal.Number(total))
 	return err
 }
 
@@ -162,8 +163,8 @@ func (c *poolInfoCmd) Run(std streams) error {
 	for i := range p.Topics {
 		t := &p.Topics[i]
 		n := poolCounts(labels, t.Key())
-		fmt.Fprintf(tab, "%s\t%s of %s\t%s\t%s\t%s\t%s\t%s\n", event.Line(t.Key().String()), number(n[pool.No]+n[pool.Partly]+n[pool.Mainly]+n[3]), number(len(t.Pages)),
-			number(n[pool.Mainly]), number(n[pool.Partly]), number(n[pool.No]), number(n[3]), number(n[4]))
+		fmt.Fprintf(tab, "%s\t%s of %s\t%s\t%s\t%s\t%s\t%s\n", event.Line(t.Key().String()), terminal.Number(n[pool.No]+n[pool.Partly]+n[pool.Mainly]+n[3]), terminal.Number(len(t.Pages)),
+			terminal.Number(n[pool.Mainly]), terminal.Number(n[pool.Partly]), terminal.Number(n[pool.No]), terminal.Number(n[3]), terminal.Number(n[4]))
 		for k := range n {
 			all[k] += n[k]
 		}
@@ -175,7 +176,7 @@ func (c *poolInfoCmd) Run(std streams) error {
 	for _, r := range pool.Readers(labels) {
 		names = append(names, event.Line(r))
 	}
-	_, err = fmt.Fprintf(std.out, "\n%s pages are read, by %s\n", number(all[pool.No]+all[pool.Partly]+all[pool.Mainly]+all[3]), strings.Join(names, ", "))
+	_, err = fmt.Fprintf(std.out, "\n%s pages are read, by %s\n", terminal.Number(all[pool.No]+all[pool.Partly]+all[pool.Mainly]+all[3]), strings.Join(names, ", "))
 	return err
 }
 
@@ -295,9 +296,9 @@ func tellAgreement(out io.Writer, name string, a pool.Agreement) {
 			settled++
 		}
 	}
-	fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, number(k.N), twoPlaces(k.Observed), twoPlaces(k.Value), interval,
+	fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, terminal.Number(k.N), twoPlaces(k.Observed), twoPlaces(k.Value), interval,
 		twoPlaces(pool.NewKappa(a.Table, pool.Linear()).Value), twoPlaces(pool.NewKappa(a.Table.From(pool.Partly), pool.Plain()).Value),
-		twoPlaces(pool.NewKappa(a.Table.From(pool.Mainly), pool.Plain()).Value), number(a.Unsure), number(len(a.Disagreements)), number(settled))
+		twoPlaces(pool.NewKappa(a.Table.From(pool.Mainly), pool.Plain()).Value), terminal.Number(a.Unsure), terminal.Number(len(a.Disagreements)), terminal.Number(settled))
 }
 
 // twoPlaces is a number of two decimals, a dash where it is not known.

@@ -12,6 +12,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval/silver"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/lab"
 )
 
@@ -51,9 +52,9 @@ func (c *poolExtendCmd) Run(ctx context.Context, std streams) error {
 	if !(c.Balance >= 0 && c.Balance <= 1) {
 		return exit{exitUsage, fmt.Errorf("--balance=%v is outside 0…1", c.Balance)}
 	}
-	meter := newMeter(std.err)
-	x, p, err := lab.ExtendPool(ctx, c.Dir, c.Web, lab.SilverOptions{Options: silver.Options{Balance: c.Balance}, Progress: meter.show})
-	meter.end()
+	meter := terminal.NewMeter(std.err)
+	x, p, err := lab.ExtendPool(ctx, c.Dir, c.Web, lab.SilverOptions{Options: silver.Options{Balance: c.Balance}, Progress: meter.Show})
+	meter.End()
 	if ctx.Err() != nil {
 		return exit{exitStopped, errors.New("stopped; nothing was written")}
 	}
@@ -73,7 +74,7 @@ func (c *poolExtendCmd) Run(ctx context.Context, std streams) error {
 			fmt.Fprintln(std.out)
 		}
 	}
-	_, err = fmt.Fprintf(std.out, "%s grades written\n", number(len(x.Labels)))
+	_, err = fmt.Fprintf(std.out, "%s grades written\n", terminal.Number(len(x.Labels)))
 	return err
 }
 
@@ -90,7 +91,7 @@ func tellSilver(out io.Writer, all []lab.SilverAccuracy, grade int, web bool) er
 			a = t.Web[grade]
 		}
 		pages += a.N
-		fmt.Fprintf(tab, "%s\t%s", event.Line(t.Key.String()), number(a.N))
+		fmt.Fprintf(tab, "%s\t%s", event.Line(t.Key.String()), terminal.Number(a.N))
 		for i, v := range []float64{a.Share, a.Accuracy, a.Precision, a.Recall, a.Kappa, a.AUROC, a.Calibration} {
 			fmt.Fprintf(tab, "\t%s", plot.Number(v, 3))
 			if !math.IsNaN(v) {
@@ -100,7 +101,7 @@ func tellSilver(out io.Writer, all []lab.SilverAccuracy, grade int, web bool) er
 		}
 		fmt.Fprintln(tab)
 	}
-	fmt.Fprintf(tab, "mean\t%s", number(pages))
+	fmt.Fprintf(tab, "mean\t%s", terminal.Number(pages))
 	for i := range sum {
 		fmt.Fprintf(tab, "\t%s", plot.Number(sum[i]/known[i], 3))
 	}

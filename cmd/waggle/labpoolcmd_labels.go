@@ -17,6 +17,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/lab/read"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -87,7 +88,7 @@ func (c *poolImportCmd) Run(std streams) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(std.out, "%s labels taken in, of which %s change a grade; %s were there\n", number(len(added)), number(changed), number(len(labels)-len(added)))
+	_, err = fmt.Fprintf(std.out, "%s labels taken in, of which %s change a grade; %s were there\n", terminal.Number(len(added)), terminal.Number(changed), terminal.Number(len(labels)-len(added)))
 	return err
 }
 
@@ -207,8 +208,8 @@ func (c *poolExportCmd) texts(ctx context.Context, std streams, topics []*pool.T
 	if c.Words < 1 || c.Part < 1 || c.Out == "" || len(c.Web) == 0 {
 		return exit{exitUsage, errors.New("text needs -o FOLDER and --web WEB; --words and --part are at least 1")}
 	}
-	meter := newMeter(std.err)
-	defer meter.end()
+	meter := terminal.NewMeter(std.err)
+	defer meter.End()
 	webs := map[string]*corpus.Pages{}
 	for _, dir := range c.Web {
 		w, pages, err := openPages(ctx, dir, meter)
@@ -240,7 +241,7 @@ func (c *poolExportCmd) texts(ctx context.Context, std streams, topics []*pool.T
 				return err
 			}
 		}
-		fmt.Fprintf(std.out, "%s: %s pages in %d files\n", dir, number(len(t.Pages)), part)
+		fmt.Fprintf(std.out, "%s: %s pages in %d files\n", dir, terminal.Number(len(t.Pages)), part)
 	}
 	return nil
 }

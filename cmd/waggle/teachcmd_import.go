@@ -17,6 +17,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/teach"
@@ -93,11 +94,11 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 	known := len(keeper.set)
 	was := len(set)
 	if set = keeper.lacks(set); len(set) == 0 && was > 0 {
-		fmt.Fprintf(std.out, "%s: nothing new; %s it holds already\n", c.Out, count(was, "path"))
+		fmt.Fprintf(std.out, "%s: nothing new; %s it holds already\n", c.Out, terminal.Count(was, "path"))
 		return nil
 	}
 	if n := was - len(set); n > 0 {
-		note("%s stand in %s already, and are not added again", count(n, "path"), c.Out)
+		note("%s stand in %s already, and are not added again", terminal.Count(n, "path"), c.Out)
 	}
 	if c.Limit > 0 && len(set) > c.Limit {
 		set = set[:c.Limit]
@@ -118,9 +119,9 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 	if len(set) == 1 {
 		were = "path"
 	}
-	fmt.Fprintf(std.out, "%s: %s %s, %s with labels", c.Out, number(len(set)), were, number(labelled))
+	fmt.Fprintf(std.out, "%s: %s %s, %s with labels", c.Out, terminal.Number(len(set)), were, terminal.Number(labelled))
 	if known > 0 {
-		fmt.Fprintf(std.out, ", and %s from before", number(known))
+		fmt.Fprintf(std.out, ", and %s from before", terminal.Number(known))
 	}
 	fmt.Fprintln(std.out)
 	if labelled < len(set) {
@@ -191,7 +192,7 @@ func (c *teachImportCmd) read(ctx context.Context, note func(string, ...any)) ([
 		if f.Behind && head != nil { // a file of its own, no profile
 			note("no %s-wal was beside it: if this is a copy made while the browser was running, copy that too, as the latest visits are there", filepath.Base(c.From))
 		}
-		note("%s visits to %s", number(f.Visits), strings.Join(c.Site, ", "))
+		note("%s visits to %s", terminal.Number(f.Visits), strings.Join(c.Site, ", "))
 		return f.Paths, nil, nil
 	}
 	sites, err := profile.Sites(c.Site)
@@ -238,7 +239,7 @@ func (c *teachImportCmd) read(ctx context.Context, note func(string, ...any)) ([
 		return false
 	})
 	if left := before - len(set); left > 0 {
-		note("paths that go to other sites are left out: %s", number(left))
+		note("paths that go to other sites are left out: %s", terminal.Number(left))
 	}
 	return set, problems, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/topic/taxonomy"
 )
@@ -59,11 +60,11 @@ func (c *topicImportCmd) Run(std streams) error {
 	if err := vacant(c.Out, c.Force, c.From, c.Structure); err != nil {
 		return err
 	}
-	meter := newMeter(std.err)
-	defer meter.end()
+	meter := terminal.NewMeter(std.err)
+	defer meter.End()
 	o := taxonomy.Options{Under: c.Under, Twice: taxonomy.Twice(c.Twice), NamesOnly: c.NamesOnly, Partial: c.Partial, Progress: func(n int) {
 		if n%1000 == 0 {
-			meter.show(n, 0, "examples")
+			meter.Show(n, 0, "examples")
 		}
 	}}
 	if info.IsDir() {
@@ -114,14 +115,14 @@ func (c *topicImportCmd) Run(std streams) error {
 		got, err = taxonomy.ImportRDF(w, structure, content, o)
 		return err
 	})
-	meter.end()
+	meter.End()
 	if err != nil {
 		return unusable(err)
 	}
-	fmt.Fprintf(std.out, "%s: %s examples of %s topics\n", c.Out, number(got.Examples), number(got.Topics))
+	fmt.Fprintf(std.out, "%s: %s examples of %s topics\n", c.Out, terminal.Number(got.Examples), terminal.Number(got.Topics))
 	some := func(s taxonomy.Some, what string) {
 		if s.N > 0 {
-			fmt.Fprintf(std.out, "%s %s:\n", number(s.N), what)
+			fmt.Fprintf(std.out, "%s %s:\n", terminal.Number(s.N), what)
 			for _, x := range s.First {
 				fmt.Fprintf(std.out, "  %s\n", event.Line(x))
 			}
@@ -139,16 +140,16 @@ func (c *topicImportCmd) Run(std streams) error {
 	some(got.Unknown, "topics of examples are missing in the structure, and were added")
 	some(taxonomy.Some{N: len(got.Empty), First: got.Empty[:min(5, len(got.Empty))]}, "topics have no example, nor has any below them; waggle topic prune folds them")
 	if got.Repeated > 0 {
-		fmt.Fprintf(std.out, "%s addresses were listed again under the same topic\n", number(got.Repeated))
+		fmt.Fprintf(std.out, "%s addresses were listed again under the same topic\n", terminal.Number(got.Repeated))
 	}
 	if got.Mended > 0 {
-		fmt.Fprintf(std.out, "%s broken or forbidden characters, or tags in what editors wrote, were replaced\n", number(got.Mended))
+		fmt.Fprintf(std.out, "%s broken or forbidden characters, or tags in what editors wrote, were replaced\n", terminal.Number(got.Mended))
 	}
 	for _, place := range got.Cut {
 		fmt.Fprintf(std.out, "%s; what came before was taken\n", event.Line(place))
 	}
 	if got.Ignored > 0 {
-		fmt.Fprintf(std.out, "%s files are neither HTML (.html, .htm, .xhtml) nor lists (.txt, .urls), or lead elsewhere, and were left out\n", number(got.Ignored))
+		fmt.Fprintf(std.out, "%s files are neither HTML (.html, .htm, .xhtml) nor lists (.txt, .urls), or lead elsewhere, and were left out\n", terminal.Number(got.Ignored))
 	}
 	return nil
 }
@@ -189,7 +190,7 @@ func (c *topicPruneCmd) Run(std streams) error {
 	}); err != nil {
 		return unusable(err)
 	}
-	fmt.Fprintf(std.out, "%s: %s classes of %s topics, %s of %s examples\n", c.Out, number(len(got.Classes)), number(got.Topics), number(got.Kept), number(got.Examples))
+	fmt.Fprintf(std.out, "%s: %s classes of %s topics, %s of %s examples\n", c.Out, terminal.Number(len(got.Classes)), terminal.Number(got.Topics), terminal.Number(got.Kept), terminal.Number(got.Examples))
 	others := 0
 	for _, x := range got.Classes {
 		if x.Other {
@@ -197,7 +198,7 @@ func (c *topicPruneCmd) Run(std streams) error {
 		}
 	}
 	fmt.Fprintf(std.out, "%s topics were folded; %s classes are the Other of a topic, %s of these with fewer than %d examples\n",
-		number(got.Folded), number(others), number(len(got.Small(c.K))), c.K)
+		terminal.Number(got.Folded), terminal.Number(others), terminal.Number(len(got.Small(c.K))), c.K)
 	return nil
 }
 
@@ -240,12 +241,12 @@ func (c *topicShowCmd) Run(std streams) error {
 	printTree(std.out, root, c.Depth, tree.Kids, func(path string) string {
 		own, below := tree.Count(path)
 		if own == below {
-			return number(below)
+			return terminal.Number(below)
 		}
-		return fmt.Sprintf("%s, %s its own", number(below), number(own))
+		return fmt.Sprintf("%s, %s its own", terminal.Number(below), terminal.Number(own))
 	})
 	if empty := tree.Empty(); len(empty) > 0 && root == "/" {
-		fmt.Fprintf(std.out, "%s of %s topics have no example, such as %s\n", number(len(empty)), number(tree.Len()), empty[0])
+		fmt.Fprintf(std.out, "%s of %s topics have no example, such as %s\n", terminal.Number(len(empty)), terminal.Number(tree.Len()), empty[0])
 	}
 	return nil
 }
@@ -328,7 +329,7 @@ func (c *topicShowCmd) critic(std streams) error {
 		if err != nil {
 			return err
 		}
-		printTree(std.out, root, c.Depth, func(p string) []string { return kids[p] }, func(p string) string { return number(pages[p]) })
+		printTree(std.out, root, c.Depth, func(p string) []string { return kids[p] }, func(p string) string { return terminal.Number(pages[p]) })
 		fmt.Fprintln(std.out)
 		printRecord(std.out, rec)
 	}

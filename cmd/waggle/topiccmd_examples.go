@@ -16,6 +16,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/parse"
@@ -50,7 +51,7 @@ func readWanted(name string) (*exampleList, error) {
 			continue
 		}
 		if len(w.examples) == maxExamples {
-			return nil, fmt.Errorf("%s holds more than %s examples: cut it down with waggle topic prune", name, number(maxExamples))
+			return nil, fmt.Errorf("%s holds more than %s examples: cut it down with waggle topic prune", name, terminal.Number(maxExamples))
 		}
 		e.Title, e.Description = "", ""
 		w.examples = append(w.examples, e)
@@ -87,7 +88,7 @@ func (h *tally) get() { h.pages++ }
 
 // String tells how many examples could be had, and why not the others.
 func (h *tally) String() string {
-	s := fmt.Sprintf("%s of %s examples could be had (%s)", number(h.pages), number(h.wanted), percent(float64(h.pages)/float64(max(1, h.wanted))))
+	s := fmt.Sprintf("%s of %s examples could be had (%s)", terminal.Number(h.pages), terminal.Number(h.wanted), terminal.Percent(float64(h.pages)/float64(max(1, h.wanted))))
 	var reasons []string
 	for r := range h.lost {
 		reasons = append(reasons, r)
@@ -99,7 +100,7 @@ func (h *tally) String() string {
 		return strings.Compare(a, b)
 	})
 	for _, r := range reasons {
-		s += fmt.Sprintf("\n%8s × %s", number(h.lost[r]), r)
+		s += fmt.Sprintf("\n%8s × %s", terminal.Number(h.lost[r]), r)
 	}
 	return s
 }
@@ -110,7 +111,7 @@ func (h *tally) enough(floor float64, again string) error {
 		return fmt.Errorf("not one of the examples could be had: look into why%s", again)
 	}
 	if share := float64(h.pages) / float64(max(1, h.wanted)); share < floor {
-		return fmt.Errorf("only %s of the examples could be had, and the floor is %s: look into why%s, or train with these by --floor %.2g", percent(share), percent(floor), again, math.Floor(100*share)/100)
+		return fmt.Errorf("only %s of the examples could be had, and the floor is %s: look into why%s, or train with these by --floor %.2g", terminal.Percent(share), terminal.Percent(floor), again, math.Floor(100*share)/100)
 	}
 	return nil
 }
@@ -261,7 +262,7 @@ func (indifferent) Judge(context.Context, *web.Page) (web.Verdict, error) { retu
 
 // fetch gets the examples as a crawl whose seeds they are: with its robots
 // rules, delays and retries, its archive and log, and its way of going on.
-func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *exampleList, meter *meter) (_ *outcomes, err error) {
+func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *exampleList, meter *terminal.Meter) (_ *outcomes, err error) {
 	j := &job.Job{Name: fmt.Sprintf("examples-%016x", w.sum), Scorer: job.Scorer{Name: "breadth-first"}}
 	j.Scope.MaxHostQueue = maxExamples                                  // none is left out
 	j.Addresses = job.Addresses{KeepSessions: true, KeepTracking: true} // as the taxonomy writes them
@@ -319,14 +320,14 @@ func (c *topicTrainCmd) fetch(ctx context.Context, std streams, dir string, w *e
 	run.JudgeName, run.Threshold = "none", 1
 	run.Listen = func(e event.Event) {
 		hear(e)
-		meter.show(done, len(w.addresses), "examples fetched")
+		meter.Show(done, len(w.addresses), "examples fetched")
 	}
 	how, err := run.Run(ctx)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w\nMend the cause, then run the same command again: it goes on", err)
 	case how == event.Stopped:
-		return nil, exit{exitStopped, fmt.Errorf("stopped after %s of %s examples; the same command goes on", number(done), number(len(w.addresses)))}
+		return nil, exit{exitStopped, fmt.Errorf("stopped after %s of %s examples; the same command goes on", terminal.Number(done), terminal.Number(len(w.addresses)))}
 	}
 	return readFetched(col)
 }
@@ -392,7 +393,7 @@ func (w *exampleList) archived(ctx context.Context, col collection.Collection, f
 			if !f.kept[u] {
 				reason := "it was not fetched"
 				if why := f.lost[u]; why != "" {
-					reason = untrusted(why.Meaning(), 100)
+					reason = terminal.Untrusted(why.Meaning(), 100)
 				}
 				h.lose(reason)
 				delete(at, u)

@@ -16,6 +16,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/parse"
 )
@@ -59,10 +60,10 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 		return exit{exitUsage, err}
 	}
 	if n := len(wanted.empty); n > 0 {
-		fmt.Fprintf(std.out, "%s topics have no example and are left out, such as %s\n", number(n), event.Line(wanted.empty[0]))
+		fmt.Fprintf(std.out, "%s topics have no example and are left out, such as %s\n", terminal.Number(n), event.Line(wanted.empty[0]))
 	}
-	meter := newMeter(std.err)
-	defer meter.end()
+	meter := terminal.NewMeter(std.err)
+	defer meter.End()
 	parser := parse.New(parse.Options{})
 	had := &tally{wanted: len(wanted.examples), lost: map[string]int{}}
 	parts := []iter.Seq2[judge.Sample, error]{wanted.files(ctx, parser, had)}
@@ -75,7 +76,7 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 			return exit{exitUsage, err}
 		}
 		defer w.Close()
-		pages, err := corpus.OpenPages(ctx, w, parse.New(parse.Options{Canon: w.Canon()}), corpus.PagesOptions{Progress: func(done, total int) { meter.show(done, total, "pages parsed") }})
+		pages, err := corpus.OpenPages(ctx, w, parse.New(parse.Options{Canon: w.Canon()}), corpus.PagesOptions{Progress: func(done, total int) { meter.Show(done, total, "pages parsed") }})
 		if err != nil {
 			return err
 		}
@@ -98,7 +99,7 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 		for _, part := range parts {
 			for s, err := range part {
 				if n++; n%100 == 0 {
-					meter.show(n, len(wanted.examples), "pages read")
+					meter.Show(n, len(wanted.examples), "pages read")
 				}
 				if !yield(s, err) {
 					return
@@ -110,7 +111,7 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 		}
 	}
 	critic, err := judge.TrainCritic(samples, judge.Training{MinPages: c.MinPages, Seed: c.Seed, Trained: from})
-	meter.end()
+	meter.End()
 	if ctx.Err() != nil {
 		return exit{exitStopped, errors.New("stopped; the same command goes on")}
 	}
@@ -125,7 +126,7 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 	if err := folder.Write(c.Out, b); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "%s: %s\n\n", c.Out, size(int64(len(b))))
+	fmt.Fprintf(std.out, "%s: %s\n\n", c.Out, terminal.Size(int64(len(b))))
 	printRecord(std.out, &critic.Record)
 	if c.Plot != "" {
 		return plotReliability(c.Plot, &critic.Record)
@@ -142,15 +143,15 @@ func printRecord(w io.Writer, r *judge.Record) {
 	for _, n := range r.Pages {
 		pages += n
 	}
-	fmt.Fprintf(w, "classes      %s, %s pages, %s stems\n", number(len(r.Classes)), number(pages), number(r.Vocabulary))
+	fmt.Fprintf(w, "classes      %s, %s pages, %s stems\n", terminal.Number(len(r.Classes)), terminal.Number(pages), terminal.Number(r.Vocabulary))
 	if n := len(r.Thin); n > 0 {
-		fmt.Fprintf(w, "left out     %s topics with too few pages: %s%s\n", number(n), event.Line(strings.Join(r.Thin[:min(n, 5)], ", ")), map[bool]string{true: ", …"}[n > 5])
+		fmt.Fprintf(w, "left out     %s topics with too few pages: %s%s\n", terminal.Number(n), event.Line(strings.Join(r.Thin[:min(n, 5)], ", ")), map[bool]string{true: ", …"}[n > 5])
 	}
 	if r.Held.Pages == 0 {
 		fmt.Fprintln(w, "held out     nothing: the classes have too few pages to tell how good the critic is")
 		return
 	}
-	fmt.Fprintf(w, "held out     %s pages that it had not learned\n", number(r.Held.Pages))
+	fmt.Fprintf(w, "held out     %s pages that it had not learned\n", terminal.Number(r.Held.Pages))
 	right := eval.Wilson(r.Held.Accuracy, r.Held.Pages)
 	if r.Held.Pages < fewHeld {
 		fmt.Fprintf(w, "             %.0f of them right: too few to tell how good the critic is (95%% interval %.0f to %.0f%%);\n",
@@ -171,10 +172,10 @@ func printRecord(w io.Writer, r *judge.Record) {
 // a share within an interval.
 func printHeld(w io.Writer, r *judge.Record, right eval.Interval) {
 	fmt.Fprintf(w, "accuracy     %s (95%% interval %.1f to %.1f%%); among the likeliest five %s; always the largest class %s\n",
-		percent(r.Held.Accuracy), 100*right.Low, 100*right.High, percent(r.Held.Top5), percent(r.Blind()))
+		terminal.Percent(r.Held.Accuracy), 100*right.Low, 100*right.High, terminal.Percent(r.Held.Top5), terminal.Percent(r.Blind()))
 	count := "all of a page's words count (as printed)"
 	if r.Words > 0 {
-		count = fmt.Sprintf("a page counts as at most %s words", number(int(r.Words)))
+		count = fmt.Sprintf("a page counts as at most %s words", terminal.Number(int(r.Words)))
 	}
 	if r.Guessed {
 		count += ", assumed: too few pages to fit it"
@@ -194,8 +195,8 @@ func printSight(w io.Writer, c *judge.Critic, good []bool) error {
 	}
 	fmt.Fprintf(w, "in focus     %d of %d classes\n", n, len(good))
 	if s.Good > 0 && s.Rest > 0 {
-		fmt.Fprintf(w, "held out     %s pages in focus, of which it knew %s (%s)\n", number(s.Good), number(s.Found), percent(s.Recall()))
-		fmt.Fprintf(w, "             %s others, of which it took %s for such\n", number(s.Rest), number(s.False))
+		fmt.Fprintf(w, "held out     %s pages in focus, of which it knew %s (%s)\n", terminal.Number(s.Good), terminal.Number(s.Found), terminal.Percent(s.Recall()))
+		fmt.Fprintf(w, "             %s others, of which it took %s for such\n", terminal.Number(s.Rest), terminal.Number(s.False))
 	}
 	for i, t := range s.Worst[:min(5, len(s.Worst))] {
 		if i == 0 {
@@ -224,7 +225,7 @@ func plotReliability(name string, r *judge.Record) error {
 	}
 	chart := plot.Lines{
 		Title:  "How far the critic's probabilities can be believed",
-		Note:   fmt.Sprintf("%s classes; each point is at least 10 held-out pages, with its 95%% interval.\nExpected calibration error %.3f, as printed %.3f.", number(len(r.Classes)), r.Held.ECE, r.Printed.ECE),
+		Note:   fmt.Sprintf("%s classes; each point is at least 10 held-out pages, with its 95%% interval.\nExpected calibration error %.3f, as printed %.3f.", terminal.Number(len(r.Classes)), r.Held.ECE, r.Printed.ECE),
 		XLabel: "probability of the likeliest class", YLabel: "share that was right", YMax: 1,
 		Series: []plot.Series{
 			line("fitted", r.Held, 0), line("as printed", r.Printed, 1),

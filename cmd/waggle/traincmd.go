@@ -19,6 +19,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/store"
@@ -114,8 +115,8 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 			return err
 		}
 	}
-	meter := newMeter(io.err)
-	defer meter.end()
+	meter := terminal.NewMeter(io.err)
+	defer meter.End()
 	j, err := c.job()
 	if err != nil {
 		return exit{exitUsage, err}
@@ -155,7 +156,7 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 	keep := hostFilter(c.Hosts, c.NotHosts)
 	o := train.CollectOptions{
 		Layers: c.Layers, LayerNodes: c.LayerNodes, Fill: c.Fill, Similar: c.Similar, Seed: c.Seed, Keep: keep, Canon: canon,
-		IgnoreDirectives: c.AllPages, Progress: meter.show,
+		IgnoreDirectives: c.AllPages, Progress: meter.Show,
 	}
 	archive := store.Options{Prefix: "pages", Software: "waggle/" + version, Operator: j.Contact, Job: t.Name, Robots: "obey"}
 
@@ -163,7 +164,7 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 	var inlinks train.Inlinks
 	var stored func(web.URL) (*web.Response, error)
 	if record.web != nil {
-		meter.show(0, 0, "reading the links of the record")
+		meter.Show(0, 0, "reading the links of the record")
 		b, err := train.NewBacklinks(ctx, record.web, record.pages, c.AllPages)
 		if err != nil {
 			return stoppedOr(ctx, err, "stopped; the same command begins again")
@@ -184,7 +185,7 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 			asked := 0
 			wiki.Asked = func(title string) {
 				asked++
-				meter.show(asked, 0, "questions; what links to "+title)
+				meter.Show(asked, 0, "questions; what links to "+title)
 			}
 			inlinks = train.KeptAnswers{From: wiki, Path: train.InlinksPath(c.Out), Batch: 1}
 		}
@@ -198,7 +199,7 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 			o.Workers = cmp.Or(j.Fetch.Workers, 32)
 		}
 	}
-	lines := func(n int) { meter.show(n, 0, "lines read") }
+	lines := func(n int) { meter.Show(n, 0, "lines read") }
 	// Answers from files are not remembered: a file may be changed before the
 	// collection goes on, and asking it again costs nobody anything.
 	switch {
@@ -215,12 +216,12 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 		return stoppedOr(ctx, err, goesOn)
 	}
 	if stored != nil {
-		meter.show(0, 0, "keeping the pages")
+		meter.Show(0, 0, "keeping the pages")
 	}
 	if err := train.Save(c.Out, g, archive, stored); err != nil {
 		return err
 	}
-	meter.end()
+	meter.End()
 	c.report(io, g)
 	return nil
 }
@@ -230,25 +231,25 @@ const goesOn = "stopped; the same command goes on where it was"
 // report tells what was collected.
 func (c *trainCollectCmd) report(io streams, g *train.Graph) {
 	out := io.out
-	fmt.Fprintf(out, "%s: %s pages, %s links between them, for %s\n\n", c.Out, number(len(g.Nodes)), number(len(g.Edges)), event.Line(g.Topic.Name))
+	fmt.Fprintf(out, "%s: %s pages, %s links between them, for %s\n\n", c.Out, terminal.Number(len(g.Nodes)), terminal.Number(len(g.Edges)), event.Line(g.Topic.Name))
 	printGraph(out, g)
 	f := g.Found
 	if len(f.Lost) > 0 {
-		fmt.Fprintf(out, "\nWithout these targets (%s):\n", number(len(f.Lost)))
+		fmt.Fprintf(out, "\nWithout these targets (%s):\n", terminal.Number(len(f.Lost)))
 		for _, why := range f.Lost[:min(5, len(f.Lost))] {
-			fmt.Fprintf(out, "  %s\n", untrusted(why, 150))
+			fmt.Fprintf(out, "  %s\n", terminal.Untrusted(why, 150))
 		}
 		if len(f.Lost) > 5 {
 			fmt.Fprintln(out, "  …")
 		}
 	}
 	if n := f.NoPage + f.NoLink + f.Refused; n > 0 {
-		fmt.Fprintf(out, "\nPassed over: %s without a page, %s that do not link there, %s not to be kept.\n", number(f.NoPage), number(f.NoLink), number(f.Refused))
+		fmt.Fprintf(out, "\nPassed over: %s without a page, %s that do not link there, %s not to be kept.\n", terminal.Number(f.NoPage), terminal.Number(f.NoLink), terminal.Number(f.Refused))
 	}
 	if n := len(f.Cut); n > 0 {
-		fmt.Fprintf(out, "\nOf %s pages not all in-links are known: the wiki's answers did not come to an end. %s names them:\n", number(n), train.GraphPath(c.Out))
+		fmt.Fprintf(out, "\nOf %s pages not all in-links are known: the wiki's answers did not come to an end. %s names them:\n", terminal.Number(n), train.GraphPath(c.Out))
 		for _, u := range f.Cut[:min(5, n)] {
-			fmt.Fprintf(out, "  %s\n", untrusted(u.String(), 150))
+			fmt.Fprintf(out, "  %s\n", terminal.Untrusted(u.String(), 150))
 		}
 		if n > 5 {
 			fmt.Fprintln(out, "  …")
@@ -400,7 +401,7 @@ func (r recorded) close() {
 // record opens the recorded web; of a finished crawl it makes one, for as long
 // as it is needed. Links are read by the rules that its pages' addresses were
 // made canonical by.
-func (c *trainCollectCmd) record(ctx context.Context, meter *meter) (r recorded, err error) {
+func (c *trainCollectCmd) record(ctx context.Context, meter *terminal.Meter) (r recorded, err error) {
 	if c.Web == "" {
 		return r, nil
 	}
@@ -408,7 +409,7 @@ func (c *trainCollectCmd) record(ctx context.Context, meter *meter) (r recorded,
 	if collection.At(dir).Begun() {
 		r.made = filepath.Join(c.Out, "record")
 		dir = r.made
-		_, err := corpus.Build(ctx, dir, corpus.Crawl{Dir: c.Web}, corpus.Options{Force: folder.Exists(dir), Progress: meter.show})
+		_, err := corpus.Build(ctx, dir, corpus.Crawl{Dir: c.Web}, corpus.Options{Force: folder.Exists(dir), Progress: meter.Show})
 		if err != nil {
 			r.close()
 			return recorded{}, err
@@ -419,7 +420,7 @@ func (c *trainCollectCmd) record(ctx context.Context, meter *meter) (r recorded,
 		return recorded{}, exit{exitUsage, err}
 	}
 	r.canon = r.web.Canon()
-	r.pages, err = corpus.OpenPages(ctx, r.web, parse.New(parse.Options{Canon: r.canon}), corpus.PagesOptions{Progress: func(done, total int) { meter.show(done, total, "parsing") }})
+	r.pages, err = corpus.OpenPages(ctx, r.web, parse.New(parse.Options{Canon: r.canon}), corpus.PagesOptions{Progress: func(done, total int) { meter.Show(done, total, "parsing") }})
 	if err != nil {
 		r.close()
 		return recorded{}, err

@@ -16,6 +16,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/train"
@@ -60,7 +61,7 @@ func (c *trainInspectCmd) graph(ctx context.Context, io streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(io.out, "%s: %s pages, %s links between them, for %s\n\n", c.Path, number(len(g.Nodes)), number(len(g.Edges)), event.Line(g.Topic.Name))
+	fmt.Fprintf(io.out, "%s: %s pages, %s links between them, for %s\n\n", c.Path, terminal.Number(len(g.Nodes)), terminal.Number(len(g.Edges)), event.Line(g.Topic.Name))
 	printGraph(io.out, g)
 	if !folder.Exists(train.SequencesPath(c.Path)) {
 		return nil
@@ -91,13 +92,13 @@ func printGraph(out io.Writer, g *train.Graph) {
 		if i == len(layers)-1 {
 			more = "+"
 		}
-		fmt.Fprintf(out, "%5d %8s    %4s%s %8s\n", i, number(n), fmt.Sprint("T", i), more, number(states[i]))
+		fmt.Fprintf(out, "%5d %8s    %4s%s %8s\n", i, terminal.Number(n), fmt.Sprint("T", i), more, terminal.Number(states[i]))
 	}
-	fmt.Fprintf(out, "\nA page's layer is where it was found; its state is how many links it is from a\ntarget. Targets are layer 0 and %s more pages that are like them.\n", number(similar))
+	fmt.Fprintf(out, "\nA page's layer is where it was found; its state is how many links it is from a\ntarget. Targets are layer 0 and %s more pages that are like them.\n", terminal.Number(similar))
 	names := slices.SortedFunc(maps.Keys(hosts), func(a, b string) int { return cmp.Or(hosts[b]-hosts[a], strings.Compare(a, b)) })
-	fmt.Fprintf(out, "\n%s hosts:", number(len(names)))
+	fmt.Fprintf(out, "\n%s hosts:", terminal.Number(len(names)))
 	for _, h := range names[:min(5, len(names))] {
-		fmt.Fprintf(out, " %s (%s)", untrusted(h, 40), number(hosts[h]))
+		fmt.Fprintf(out, " %s (%s)", terminal.Untrusted(h, 40), terminal.Number(hosts[h]))
 	}
 	if len(names) > 5 {
 		fmt.Fprint(out, " …")
@@ -116,18 +117,18 @@ func printSequences(out io.Writer, dir string, g *train.Graph, list []train.Sequ
 			pages++
 		}
 	}
-	fmt.Fprintf(out, "%s: %s sequences, %.1f pages each\n\n", dir, number(len(list)), float64(pages)/float64(max(1, len(list))))
+	fmt.Fprintf(out, "%s: %s sequences, %.1f pages each\n\n", dir, terminal.Number(len(list)), float64(pages)/float64(max(1, len(list))))
 	fmt.Fprintf(out, "%6s %9s    %5s %9s\n", "length", "sequences", "label", "pages")
 	sizes := slices.Sorted(maps.Keys(lengths))
 	for i := range max(len(sizes), k) {
 		left, right := "", ""
 		if i < len(sizes) {
-			left = fmt.Sprintf("%6d %9s", sizes[i], number(lengths[sizes[i]]))
+			left = fmt.Sprintf("%6d %9s", sizes[i], terminal.Number(lengths[sizes[i]]))
 		}
 		if i < k {
-			right = fmt.Sprintf("%5s %9s", fmt.Sprint("T", i), number(labels[i]))
+			right = fmt.Sprintf("%5s %9s", fmt.Sprint("T", i), terminal.Number(labels[i]))
 		}
-		fmt.Fprintln(out, strings.TrimRight(pad(left, 16)+"    "+right, " "))
+		fmt.Fprintln(out, strings.TrimRight(terminal.Pad(left, 16)+"    "+right, " "))
 	}
 }
 
@@ -139,28 +140,28 @@ func (c *trainInspectCmd) model(out io.Writer, f *model.File) {
 		sought = ", for " + topic
 	}
 	fmt.Fprintf(out, "%s: %s%s\n\n", c.Path, f.Kind, sought)
-	fmt.Fprintf(out, "trained by      waggle %s, on %s pages (%s targets)", untrusted(p.Waggle, 40), number(p.Pages), number(p.Targets))
+	fmt.Fprintf(out, "trained by      waggle %s, on %s pages (%s targets)", terminal.Untrusted(p.Waggle, 40), terminal.Number(p.Pages), terminal.Number(p.Targets))
 	if p.Sequences > 0 {
-		fmt.Fprintf(out, " and %s sequences", number(p.Sequences))
+		fmt.Fprintf(out, " and %s sequences", terminal.Number(p.Sequences))
 	}
-	fmt.Fprintf(out, "\ntraining set    %s\n", untrusted(p.TrainingSet, 16))
+	fmt.Fprintf(out, "\ntraining set    %s\n", terminal.Untrusted(p.TrainingSet, 16))
 	if f.Space != nil {
-		fmt.Fprintf(out, "sees            %s\n", untrusted(f.Space.String(), 200))
+		fmt.Fprintf(out, "sees            %s\n", terminal.Untrusted(f.Space.String(), 200))
 	}
 	var settings []string
 	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
-		settings = append(settings, fmt.Sprintf("%s=%v", untrusted(name, 30), p.Settings[name]))
+		settings = append(settings, fmt.Sprintf("%s=%v", terminal.Untrusted(name, 30), p.Settings[name]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Texts)) {
-		settings = append(settings, untrusted(name, 30)+"="+untrusted(p.Texts[name], 60))
+		settings = append(settings, terminal.Untrusted(name, 30)+"="+terminal.Untrusted(p.Texts[name], 60))
 	}
 	fmt.Fprintf(out, "settings        %s\n", strings.Join(settings, " "))
 	var sites []string
 	for _, s := range p.Sites[:min(5, len(p.Sites))] {
-		sites = append(sites, untrusted(string(s), 40))
+		sites = append(sites, terminal.Untrusted(string(s), 40))
 	}
 	if len(p.Sites) > 5 {
-		sites = append(sites, fmt.Sprintf("and %s more", number(len(p.Sites)-5)))
+		sites = append(sites, fmt.Sprintf("and %s more", terminal.Number(len(p.Sites)-5)))
 	}
 	fmt.Fprintf(out, "never test on   %s\n", strings.Join(sites, ", "))
 
@@ -190,10 +191,10 @@ func (c *trainInspectCmd) model(out io.Writer, f *model.File) {
 		case i == 1:
 			what = "1 link away"
 		}
-		fmt.Fprintf(out, "  T%-2d %-24s %9s labels %6s\n", i, what, number(n), percent(float64(n)/float64(max(1, total))))
+		fmt.Fprintf(out, "  T%-2d %-24s %9s labels %6s\n", i, what, terminal.Number(n), terminal.Percent(float64(n)/float64(max(1, total))))
 	}
 	if len(p.Curve) > 1 {
-		fmt.Fprintf(out, "\nTraining: the objective after each of %d iterations; %s\n", len(p.Curve)-1, untrusted(p.Status, 100))
+		fmt.Fprintf(out, "\nTraining: the objective after each of %d iterations; %s\n", len(p.Curve)-1, terminal.Untrusted(p.Status, 100))
 		printCurve(out, p.Curve)
 	}
 	switch m := f.Payload.(type) {
@@ -261,7 +262,7 @@ func (c *trainInspectCmd) chain(out io.Writer, f *model.File, m *model.Chain) {
 			if x.value < 0 {
 				sign = "−"
 			}
-			fmt.Fprintf(out, "  %s%-8.3f %s\n", sign, math.Abs(x.value), untrusted(f.Space.Name(x.id), 90))
+			fmt.Fprintf(out, "  %s%-8.3f %s\n", sign, math.Abs(x.value), terminal.Untrusted(f.Space.Name(x.id), 90))
 		}
 	}
 }
@@ -315,7 +316,7 @@ func (c *trainInspectCmd) markov(out io.Writer, m *model.Markov) {
 		for j := range s {
 			fmt.Fprintf(out, " %6.3f", first.B[j*k+o])
 		}
-		fmt.Fprintf(out, "  %s\n", untrusted(words, 100))
+		fmt.Fprintf(out, "  %s\n", terminal.Untrusted(words, 100))
 	}
 }
 
@@ -327,7 +328,7 @@ func (c *trainInspectCmd) classes(out io.Writer, m *model.Classes) {
 		if len(m.Values) > 0 {
 			what = fmt.Sprintf("Links worth %.3g", m.Values[k])
 		}
-		fmt.Fprintf(out, "\n%s: learnt from %s; words that are commoner here than elsewhere\n", what, number(int64(m.Bayes.Documents(k))))
+		fmt.Fprintf(out, "\n%s: learnt from %s; words that are commoner here than elsewhere\n", what, terminal.Number(int64(m.Bayes.Documents(k))))
 		type ratio struct {
 			word  uint32
 			value float64
@@ -350,7 +351,7 @@ func (c *trainInspectCmd) classes(out io.Writer, m *model.Classes) {
 		for _, x := range list[:min(c.Top, len(list))] {
 			words = append(words, m.Words.Word(x.word))
 		}
-		fmt.Fprintf(out, "  %s\n", untrusted(strings.Join(words, " "), 200))
+		fmt.Fprintf(out, "  %s\n", terminal.Untrusted(strings.Join(words, " "), 200))
 	}
 }
 

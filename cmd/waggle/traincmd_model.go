@@ -14,6 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/train"
 )
@@ -104,15 +105,15 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 			return exit{exitUsage, fmt.Errorf("%w %s", err, c.Dir)}
 		}
 	}
-	meter := newMeter(io.err)
+	meter := terminal.NewMeter(io.err)
 	began := time.Now()
 	f, err := train.Fit(ctx, model.Kind(c.Kind), g, sequences, train.FitOptions{
 		States: given(c.States), Variance: c.Variance, Iterations: given(c.Iterations), Tolerance: given(c.Tolerance), Set: c.Set,
 		Features: feature.Options{Subset: subset, MinPages: given(c.MinPages), Counts: c.Counts, Surroundings: c.Surroundings},
 		Seed:     c.Seed, Workers: c.Workers, Version: version,
-		Progress: func(i int, objective float64) { meter.show(i, 0, fmt.Sprintf("iterations; objective %.6g", objective)) },
+		Progress: func(i int, objective float64) { meter.Show(i, 0, fmt.Sprintf("iterations; objective %.6g", objective)) },
 	})
-	meter.end()
+	meter.End()
 	switch {
 	case ctx.Err() != nil:
 		return exit{exitStopped, errors.New("stopped; nothing was written")}
@@ -132,11 +133,11 @@ func (c *trainModelCmd) report(out *os.File, f *model.File, g *train.Graph, took
 	if used > 0 {
 		of = fmt.Sprintf(" of %d states", used)
 	}
-	fmt.Fprintf(out, "%s: %s%s from %s pages", c.Out, f.Kind, of, number(f.Provenance.Pages))
+	fmt.Fprintf(out, "%s: %s%s from %s pages", c.Out, f.Kind, of, terminal.Number(f.Provenance.Pages))
 	if n := f.Provenance.Sequences; n > 0 {
-		fmt.Fprintf(out, " and %s sequences", number(n))
+		fmt.Fprintf(out, " and %s sequences", terminal.Number(n))
 	}
-	fmt.Fprintf(out, ", in %s\n", span(took))
+	fmt.Fprintf(out, ", in %s\n", terminal.Span(took))
 	for used > 2 && f.Provenance.States[used-1] == 0 {
 		used--
 	}

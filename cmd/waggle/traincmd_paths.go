@@ -15,6 +15,7 @@ import (
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/model"
@@ -57,19 +58,19 @@ func (c *trainModelCmd) fitPaths(ctx context.Context, io streams) error {
 		c.tell(io, set, nil)
 		return exit{exitUsage, train.ErrNoGoal}
 	}
-	meter := newMeter(io.err)
-	defer meter.end()
+	meter := terminal.NewMeter(io.err)
+	defer meter.End()
 	rec, done, err := c.pages(ctx, set, meter)
 	if err != nil {
 		return err
 	}
 	defer done()
-	meter.end()
+	meter.End()
 	usable := c.tell(io, set, rec)
 	began := time.Now()
-	o.Progress = func(i int, objective float64) { meter.show(i, 0, fmt.Sprintf("iterations; objective %.6g", objective)) }
+	o.Progress = func(i int, objective float64) { meter.Show(i, 0, fmt.Sprintf("iterations; objective %.6g", objective)) }
 	f, err := train.FitPaths(ctx, usable, rec, o)
-	meter.end()
+	meter.End()
 	switch {
 	case ctx.Err() != nil:
 		return exit{exitStopped, errors.New("stopped; nothing was written")}
@@ -82,7 +83,7 @@ func (c *trainModelCmd) fitPaths(ctx context.Context, io streams) error {
 	}
 	m := f.Payload.(*model.Paths)
 	fmt.Fprintf(io.out, "%s: model %s of %d states from %s paths over %s pages of %d hosts, %s goals, in %s\n", c.Out, f.Provenance.Texts["model"], len(m.States),
-		number(f.Provenance.Sequences), number(f.Provenance.Pages), len(f.Provenance.Sites), number(f.Provenance.Targets), span(took))
+		terminal.Number(f.Provenance.Sequences), terminal.Number(f.Provenance.Pages), len(f.Provenance.Sites), terminal.Number(f.Provenance.Targets), terminal.Span(took))
 	fmt.Fprintf(io.out, "\nNext: waggle train inspect %s\n      waggle forage -f sites.txt --model %[1]s -o found\n", c.Out)
 	return nil
 }
@@ -92,7 +93,7 @@ func (*trainModelCmd) tell(io streams, set []paths.Path, rec paths.Record) []pat
 	usable, problems := paths.Check(set, rec)
 	for i, p := range problems {
 		if i == maxTold {
-			fmt.Fprintf(io.err, "waggle: note: … and %s more such notes\n", number(len(problems)-i))
+			fmt.Fprintf(io.err, "waggle: note: … and %s more such notes\n", terminal.Number(len(problems)-i))
 			break
 		}
 		fmt.Fprintln(io.err, "waggle: note: "+event.Line(p.String()))
@@ -132,7 +133,7 @@ func readPaths(names []string, task string, note func(string)) (set []paths.Path
 }
 
 // pages is where the pages of paths are: a recorded web, or what is fetched now.
-func (c *trainModelCmd) pages(ctx context.Context, set []paths.Path, meter *meter) (rec paths.Record, done func(), err error) {
+func (c *trainModelCmd) pages(ctx context.Context, set []paths.Path, meter *terminal.Meter) (rec paths.Record, done func(), err error) {
 	if tokens, given := c.Set["page-tokens"]; given && tokens == 0 && c.Web == "" {
 		return nil, func() {}, nil // links alone
 	}
@@ -160,7 +161,7 @@ func (c *trainModelCmd) pages(ctx context.Context, set []paths.Path, meter *mete
 		}
 	}
 	for i, u := range all {
-		meter.show(i, len(all), "pages fetched")
+		meter.Show(i, len(all), "pages fetched")
 		r, err := fetch.Follow(ctx, stack, u, 10)
 		if ctx.Err() != nil {
 			return nil, nil, exit{exitStopped, errors.New("stopped; nothing was written")}
@@ -185,12 +186,12 @@ func (f fetchedPages) Page(u web.URL) (*web.Page, bool) {
 }
 
 // openPages opens a recorded web with its pages parsed.
-func openPages(ctx context.Context, dir string, meter *meter) (*corpus.Web, *corpus.Pages, error) {
+func openPages(ctx context.Context, dir string, meter *terminal.Meter) (*corpus.Web, *corpus.Pages, error) {
 	w, err := corpus.Open(dir)
 	if err != nil {
 		return nil, nil, exit{exitUsage, err}
 	}
-	pages, err := corpus.OpenPages(ctx, w, parse.New(parse.Options{Canon: w.Canon()}), corpus.PagesOptions{Progress: func(done, total int) { meter.show(done, total, "parsing") }})
+	pages, err := corpus.OpenPages(ctx, w, parse.New(parse.Options{Canon: w.Canon()}), corpus.PagesOptions{Progress: func(done, total int) { meter.Show(done, total, "parsing") }})
 	if err != nil {
 		w.Close()
 		return nil, nil, err
@@ -225,7 +226,7 @@ func politeOptions(ctx context.Context, flags *jobFlags) (fetch.Options, error) 
 
 // stateWords names a state of a page along a path.
 func stateWords(s model.PathState) string {
-	name := untrusted(s.Label, 40)
+	name := terminal.Untrusted(s.Label, 40)
 	if s.Prefix {
 		return "on the way to " + name
 	}
@@ -248,7 +249,7 @@ func (c *trainInspectCmd) paths(out io.Writer, f *model.File, m *model.Paths) {
 		if i < len(f.Provenance.States) {
 			count = f.Provenance.States[i]
 		}
-		fmt.Fprintf(t, "  %s\t%s\t%.3f\t%.3f\t\n", stateWords(s), number(count), m.Printed[link+i], m.Discounted[link+i])
+		fmt.Fprintf(t, "  %s\t%s\t%.3f\t%.3f\t\n", stateWords(s), terminal.Number(count), m.Printed[link+i], m.Discounted[link+i])
 	}
 	t.Flush() // to a buffer
 	type weight struct {
@@ -276,7 +277,7 @@ func (c *trainInspectCmd) paths(out io.Writer, f *model.File, m *model.Paths) {
 		fmt.Fprintf(out, "  %s %s:", what, stateWords(m.States[state]))
 		for _, x := range list[:min(c.Top, len(list))] {
 			_, word, _ := strings.Cut(x.word, ":")
-			fmt.Fprintf(out, "  %s %+.2f", untrusted(word, 40), x.value)
+			fmt.Fprintf(out, "  %s %+.2f", terminal.Untrusted(word, 40), x.value)
 		}
 		fmt.Fprintln(out)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 )
 
@@ -110,10 +111,10 @@ force. To change one, give its flag, or edit the file. A change
 `)
 	for _, g := range job.ResumeGroups() {
 		b.WriteString("\n")
-		for _, line := range wrapped(strings.Join(g.Settings, ", "), 78) {
+		for _, line := range terminal.Wrap(strings.Join(g.Settings, ", "), 78) {
 			b.WriteString("  " + line + "\n")
 		}
-		for _, line := range wrapped(g.Change, 74) {
+		for _, line := range terminal.Wrap(g.Change, 74) {
 			b.WriteString("      " + line + "\n")
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"bufio"
@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// printExplanation writes why an address was fetched, or not.
-func printExplanation(w io.Writer, x *event.Explanation) error {
+// writePath writes why an address was fetched, or not.
+func writePath(w io.Writer, x *event.Explanation) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s\n%s\n", address(x.URL), verdict(x))
 	if len(x.Path) > 0 {
-		fmt.Fprintf(out, "\nThe way there (priorities of %s):\n", untrusted(x.Scorer, 40))
+		fmt.Fprintf(out, "\nThe way there (priorities of %s):\n", terminal.Untrusted(x.Scorer, 40))
 		for i, s := range x.Path {
 			printStep(out, i, s, x.Threshold)
 		}
@@ -24,14 +25,14 @@ func printExplanation(w io.Writer, x *event.Explanation) error {
 	if len(x.Changes) > 0 {
 		fmt.Fprintf(out, "\nWhat the crawl was told otherwise when it went on:\n")
 		for _, c := range x.Changes {
-			fmt.Fprintf(out, "  %s  %s from %s to %s\n", c.At.At.UTC().Format(time.DateTime), untrusted(c.Setting, 40), settingValue(c.Old), settingValue(c.New))
+			fmt.Fprintf(out, "  %s  %s from %s to %s\n", c.At.At.UTC().Format(time.DateTime), terminal.Untrusted(c.Setting, 40), settingValue(c.Old), settingValue(c.New))
 		}
 	}
 	if len(x.Notes) > 0 {
 		fmt.Fprintf(out, "\nWhat happened to it:\n")
 		for i, n := range x.Notes {
 			if x.Left > 0 && i == len(x.Notes)/2 {
-				fmt.Fprintf(out, "  … %s more\n", number(x.Left))
+				fmt.Fprintf(out, "  … %s more\n", terminal.Number(x.Left))
 			}
 			fmt.Fprintf(out, "  %s  %s\n", n.At.UTC().Format(time.DateTime), note(n))
 		}
@@ -44,9 +45,9 @@ func address(u web.URL) string { return event.Line(u.String()) }
 
 // cause is why something came to nothing, with what was heard of it.
 func cause(r web.Reason, detail string) string {
-	s := untrusted(r.Meaning(), 100)
+	s := terminal.Untrusted(r.Meaning(), 100)
 	if detail != "" {
-		s += " (" + untrusted(detail, 200) + ")"
+		s += " (" + terminal.Untrusted(detail, 200) + ")"
 	}
 	return s
 }
@@ -56,14 +57,14 @@ func settingValue(s string) string {
 	if s == "" {
 		return "nothing"
 	}
-	return untrusted(s, 100)
+	return terminal.Untrusted(s, 100)
 }
 
 // verdict is the answer in a sentence.
 func verdict(x *event.Explanation) string {
 	because := cause(x.Reason, x.Detail)
 	if t := x.Trap; t.Shape != "" {
-		because += fmt.Sprintf(": %s gave the same page under %s addresses", untrusted(t.Shape, 100), number(t.Copies))
+		because += fmt.Sprintf(": %s gave the same page under %s addresses", terminal.Untrusted(t.Shape, 100), terminal.Number(t.Copies))
 	}
 	switch x.Fate {
 	case event.Taken:
@@ -79,13 +80,13 @@ func verdict(x *event.Explanation) string {
 		last := x.Path[len(x.Path)-1]
 		s := "Not fetched: it waits in the frontier"
 		if last.HasQueued {
-			s += " with priority " + priority(last.Queued)
+			s += " with priority " + terminal.Priority(last.Queued)
 		}
 		if last.Tries > 0 {
 			s += " after " + attempts(last.Tries) + ", the last one: " + because
 		}
 		if d := x.Down; d.Host != "" {
-			s += fmt.Sprintf("; its host has not answered since %s (%s)", moment(d.Since), untrusted(d.Reason.Brief(), 24))
+			s += fmt.Sprintf("; its host has not answered since %s (%s)", terminal.Moment(d.Since), terminal.Untrusted(d.Reason.Brief(), 24))
 		}
 		if !x.Whole {
 			s += ", or was in flight when the log broke off"
@@ -117,7 +118,7 @@ func judged(relevance, threshold float64) string {
 	if relevance < threshold {
 		side = "<"
 	}
-	return fmt.Sprintf("relevance %s %s %s", decimal(relevance), side, decimal(threshold))
+	return fmt.Sprintf("relevance %s %s %s", terminal.Decimal(relevance), side, terminal.Decimal(threshold))
 }
 
 func attempts(n int) string {
@@ -138,9 +139,9 @@ func printStep(out io.Writer, i int, s event.Step, threshold float64) {
 		how = "redirect"
 	case web.LinkA, "":
 	default:
-		how = "link (" + untrusted(string(s.Link), 20) + ")"
+		how = "link (" + terminal.Untrusted(string(s.Link), 20) + ")"
 	}
-	if a := untrusted(s.Anchor, 60); a != "" {
+	if a := terminal.Untrusted(s.Anchor, 60); a != "" {
 		how += " “" + a + "”"
 	}
 	facts = append(facts, how)
@@ -149,10 +150,10 @@ func printStep(out io.Writer, i int, s event.Step, threshold float64) {
 		if s.Raised {
 			verb = "raised to "
 		}
-		facts = append(facts, verb+priority(s.Queued))
+		facts = append(facts, verb+terminal.Priority(s.Queued))
 	}
 	if s.HasLeased {
-		facts = append(facts, "taken at "+priority(s.Leased))
+		facts = append(facts, "taken at "+terminal.Priority(s.Leased))
 	}
 	if s.Tries > 0 {
 		facts = append(facts, attempts(s.Tries))
@@ -161,7 +162,7 @@ func printStep(out io.Writer, i int, s event.Step, threshold float64) {
 		facts = append(facts, judged(s.Relevance, threshold))
 	}
 	fmt.Fprintf(out, "     %s\n", strings.Join(facts, ", "))
-	if t := untrusted(s.Title, 70); t != "" {
+	if t := terminal.Untrusted(s.Title, 70); t != "" {
 		fmt.Fprintf(out, "     %s\n", t)
 	}
 }
@@ -171,25 +172,25 @@ func note(n event.Note) string {
 	named := false // by a link: say which
 	switch n.What {
 	case "queued":
-		s, named = "queued at "+priority(n.Priority), true
+		s, named = "queued at "+terminal.Priority(n.Priority), true
 	case "raised":
-		s, named = "raised to "+priority(n.Priority), true
+		s, named = "raised to "+terminal.Priority(n.Priority), true
 	case "skipped":
 		named = true
 	case "dropped":
 		s = "left the frontier"
 	case "busy":
-		s = "taken at " + priority(n.Priority) + ", put back"
+		s = "taken at " + terminal.Priority(n.Priority) + ", put back"
 	case "judged":
-		s = "judged anew: relevance " + decimal(n.Relevance)
+		s = "judged anew: relevance " + terminal.Decimal(n.Relevance)
 	case "outage":
-		s = "taken at " + priority(n.Priority) + ", put back: the network was down"
+		s = "taken at " + terminal.Priority(n.Priority) + ", put back: the network was down"
 	case "fetched", "failed", "retry", "moved":
 		what := n.What
 		if what == "retry" {
 			what = "failed, to be tried again"
 		}
-		s = "taken at " + priority(n.Priority) + ", " + what
+		s = "taken at " + terminal.Priority(n.Priority) + ", " + what
 		if n.Status != 0 && n.Reason != web.ReasonStatus {
 			s += fmt.Sprintf(", status %d", n.Status)
 		}
@@ -200,7 +201,7 @@ func note(n event.Note) string {
 	if named && !n.On.IsZero() {
 		s += ", found on " + address(n.On)
 	}
-	if a := untrusted(n.Anchor, 60); a != "" {
+	if a := terminal.Untrusted(n.Anchor, 60); a != "" {
 		s += " as “" + a + "”"
 	}
 	return s

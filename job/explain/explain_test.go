@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"fmt"
@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/cockroachdb/datadriven"
+	"pgregory.net/rapid"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/score"
@@ -19,7 +21,7 @@ import (
 func mystery(t *testing.T) (events []event.Event) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	at := func(s int) event.At { return event.At{At: start.Add(time.Duration(s) * time.Second)} }
-	u := func(s string) web.URL { return viewAddr(t, "https://"+s) }
+	u := func(s string) web.URL { return addr(t, "https://"+s) }
 	visit := func(to, from string, kind web.LinkKind, priority float64) event.Visit {
 		v := event.Visit{URL: u(to), Link: kind, Priority: priority}
 		if from != "" {
@@ -79,9 +81,9 @@ func mystery(t *testing.T) (events []event.Event) {
 }
 
 // TestExplanations asks why of every address, and replays the answers of
-// testdata/explain.
+// testdata/path.
 func TestExplanations(t *testing.T) {
-	datadriven.Walk(t, filepath.Join("testdata", "explain"), func(t *testing.T, path string) {
+	datadriven.Walk(t, filepath.Join("testdata", "path"), func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			events := mystery(t)
 			if d.HasArg("killed") {
@@ -94,7 +96,7 @@ func TestExplanations(t *testing.T) {
 					}
 				}
 			}
-			x, err := event.Explain(seq, viewAddr(t, "https://"+d.CmdArgs[0].String()))
+			x, err := event.Explain(seq, addr(t, "https://"+d.CmdArgs[0].String()))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +104,7 @@ func TestExplanations(t *testing.T) {
 				t.Fatalf("%s without a path", x.Fate)
 			}
 			var out strings.Builder
-			if err := printExplanation(&out, &x); err != nil {
+			if err := writePath(&out, &x); err != nil {
 				t.Fatal(err)
 			}
 			// An empty line would end the expected output.
@@ -111,10 +113,10 @@ func TestExplanations(t *testing.T) {
 	})
 }
 
-// TestLinkExplained replays testdata/explain-link: what is said of each reason
+// TestLinkExplained replays testdata/link: what is said of each reason
 // that there is, the longest of them, and what the page may have put into it.
 func TestLinkExplained(t *testing.T) {
-	links := map[string]explainedLink{
+	links := map[string]linkParts{
 		"words": {scorer: "apprentice", anchor: "hive\x1b[31m 3", now: 1.25, reasons: []score.Reason{
 			{Kind: score.ReasonWord, What: "hive", Times: 1, Weight: 1.5},
 			{Kind: score.ReasonWord, What: "nectar", Offset: -1, Times: 2, Weight: 0.75},
@@ -144,22 +146,70 @@ func TestLinkExplained(t *testing.T) {
 		}},
 		"silent": {scorer: "pagerank", now: 3},
 	}
-	many := explainedLink{scorer: "apprentice", now: 2}
+	many := linkParts{scorer: "apprentice", now: 2}
 	for i := range mostReasons + 3 {
 		many.reasons = append(many.reasons, score.Reason{Kind: score.ReasonWord, What: fmt.Sprint("word", i), Times: 1, Weight: 0.125})
 	}
 	many.reasons = append(many.reasons, score.Reason{Kind: score.ReasonPrior, Times: 1, Weight: -0.375})
 	links["many"] = many
-	datadriven.Walk(t, filepath.Join("testdata", "explain-link"), func(t *testing.T, path string) {
+	datadriven.Walk(t, filepath.Join("testdata", "link"), func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			l, ok := links[d.Cmd]
 			if !ok {
 				t.Fatalf("no link %s", d.Cmd)
 			}
-			l.parent = viewAddr(t, "https://brew.example/")
+			l.parent = addr(t, "https://brew.example/")
 			var out strings.Builder
 			l.print(&out)
 			return strings.ReplaceAll(strings.TrimPrefix(out.String(), "\n"), "\n\n", "\n")
 		})
+	})
+}
+
+func addr(t interface{ Fatal(...any) }, s string) web.URL {
+	u, err := web.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// Whatever pages and servers say, nothing of it acts on a terminal.
+func TestExplanationIsHarmless(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.SampledFrom([]string{"\x1b[2J\x1b[H\x1b]0;owned\x07", "\u202egnp.exe", "a\r\nb\tc", "\u009b31m", "\xff\xfe"}), rapid.String())
+		u := addr(t, "https://a.example/"+rapid.StringMatching(`[ -~é\x{202e}]{0,200}`).Draw(t, "path"))
+		at := event.At{At: time.Unix(rapid.Int64Range(0, 1e6).Draw(t, "t"), 0)}
+		events := []event.Event{
+			event.Started{At: at, Name: text.Draw(t, "name"), Scorer: text.Draw(t, "scorer"), Judge: text.Draw(t, "judge")},
+			event.Seeded{At: at, Queued: []event.Found{{URL: u, Anchor: text.Draw(t, "anchor")}}},
+			event.Fetched{At: at, Visit: event.Visit{URL: u}, Title: text.Draw(t, "title"), Relevant: true, Relevance: rapid.Float64().Draw(t, "rel"),
+				Reason:  web.Reason(rapid.OneOf(rapid.Just(""), text).Draw(t, "why")),
+				Queued:  []event.Found{{URL: u, Anchor: text.Draw(t, "anchor"), Raised: true}},
+				Skipped: []event.Skipped{{URL: u, Reason: web.Reason(text.Draw(t, "skip"))}}},
+			event.Failed{At: at, Visit: event.Visit{URL: u, Link: web.LinkKind(text.Draw(t, "kind"))}, Reason: web.Reason(text.Draw(t, "reason")),
+				Detail: text.Draw(t, "detail"), Retry: rapid.Bool().Draw(t, "retry"), To: u},
+			event.Ended{At: at, How: event.Ending(rapid.OneOf(rapid.Just(""), text).Draw(t, "how"))},
+		}
+		events = events[:rapid.IntRange(0, len(events)).Draw(t, "n")]
+		x, err := event.Explain(func(yield func(event.Event, error) bool) {
+			for _, e := range events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}, u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := writePath(&out, &x); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range out.String() {
+			if r != '\n' && !unicode.IsPrint(r) || unicode.Is(unicode.Bidi_Control, r) {
+				t.Fatalf("%U reaches the terminal in %q", r, out.String())
+			}
+		}
 	})
 }

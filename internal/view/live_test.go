@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"fmt"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 )
 
 // glass is a terminal wide enough for what is written to it. A frame begins and
@@ -349,7 +350,7 @@ func TestResizedView(t *testing.T) {
 			}
 			lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, "\x1b[K\r\n", "\n"), "\x1b[J\x1b[?25h"), "\n")
 			for _, l := range lines {
-				if cells(l) >= size[0] || len(lines) > size[1] {
+				if terminal.Cells(l) >= size[0] || len(lines) > size[1] {
 					t.Errorf("%v: %d lines, %q", size, len(lines), l)
 				}
 			}

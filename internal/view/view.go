@@ -1,4 +1,10 @@
-package main
+// Package view shows a crawl: while it runs, as a picture drawn in place on a
+// terminal, as lines or as JSON, and at its end as a report.
+//
+// A View listens to the events of one crawl. The picture has screens that keys
+// open, and holds the crawl by a crawl.Control; events and figures of earlier runs
+// are told by Recall.
+package view
 
 import (
 	"errors"
@@ -17,9 +23,9 @@ import (
 	"github.com/waggle-crawler/waggle/internal/clock"
 )
 
-// progress shows a crawl while it runs. One goroutine calls Add; Close shows
+// A View shows a crawl while it runs. One goroutine calls Add; Close shows
 // the end and returns what went wrong with showing. Close may be called twice.
-type progress interface {
+type View interface {
 	Add(event.Event)
 	// Recall tells an event of an earlier run, before the first Add.
 	Recall(event.Event)
@@ -28,10 +34,10 @@ type progress interface {
 	Close() error
 }
 
-// newProgress shows a crawl on out: as events with asJSON, as a view drawn in
+// New shows a crawl on out: as events with asJSON, as a view drawn in
 // place on a terminal, as plain lines elsewhere. env reads the environment:
 // NO_COLOR (no colours) and TERM (dumb: plain lines).
-func newProgress(out *os.File, asJSON bool, clk clock.Clock, env func(string) string) progress {
+func New(out *os.File, asJSON bool, clk clock.Clock, env func(string) string) View {
 	switch {
 	case asJSON:
 		return newJSONView(out)
@@ -271,19 +277,6 @@ func (f frame) up() string {
 		return fmt.Sprintf("\x1b[%dA\r", n)
 	}
 	return "\r"
-}
-
-// unstyled removes the styles that paint sets.
-func unstyled(s string) string {
-	var b strings.Builder
-	for {
-		before, after, ok := strings.Cut(s, "\x1b[")
-		b.WriteString(before)
-		if !ok {
-			return b.String()
-		}
-		_, s, _ = strings.Cut(after, "m")
-	}
 }
 
 // jsonView writes events as they come, one JSON object a line. It waits for a

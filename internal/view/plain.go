@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 )
 
 // plainView writes lines for a pipe or a file: one after every plainEvery of time
@@ -42,10 +43,10 @@ func (v *plainView) Add(e event.Event) {
 		v.shown, v.pages = e.At.At, s.Pages
 	case event.Ended:
 		v.print(v.line())
-		v.print("ended: " + ending(e.How))
+		v.print("ended: " + terminal.Ending(e.How))
 	case event.Doubt:
 		for _, d := range e.Notes {
-			v.print("doubt: " + untrusted(d, 400))
+			v.print("doubt: " + terminal.Untrusted(d, 400))
 		}
 	default:
 		if s.Pages-v.pages >= plainPages || e.Time().Sub(v.shown) >= plainEvery {
@@ -65,7 +66,7 @@ func (v *plainView) Control() *crawl.Control { return nil }
 func (v *plainView) tell(e event.Outage) {
 	switch {
 	case e.Over:
-		v.print("the network is back after " + span(e.At.At.Sub(e.Since)))
+		v.print("the network is back after " + terminal.Span(e.At.At.Sub(e.Since)))
 	case e.Probes == 0:
 		v.print("the network is " + outage{since: e.Since, next: e.Next}.lasts(e.At.At))
 	}
@@ -73,15 +74,15 @@ func (v *plainView) tell(e event.Outage) {
 
 func (v *plainView) line() string {
 	s := &v.state
-	line := fmt.Sprintf("%8s  %s pages  %s relevant  harvest %s, last %d %s", span(s.Elapsed(s.Last)), number(s.Pages),
-		number(s.Relevant), percent(s.Harvest()), event.Window, percent(s.RecentHarvest()))
+	line := fmt.Sprintf("%8s  %s pages  %s relevant  harvest %s, last %d %s", terminal.Span(s.Elapsed(s.Last)), terminal.Number(s.Pages),
+		terminal.Number(s.Relevant), terminal.Percent(s.Harvest()), event.Window, terminal.Percent(s.RecentHarvest()))
 	if d := s.Last.Sub(v.shown); d > 0 && s.Pages > v.pages {
-		line += "  " + speed(float64(s.Pages-v.pages)/d.Seconds())
+		line += "  " + terminal.Speed(float64(s.Pages-v.pages)/d.Seconds())
 	}
 	if f := s.Frontier; f.Hosts > 0 {
-		line += fmt.Sprintf("  frontier %s  hosts %d ready, %d waiting%s", number(f.Queued), f.Ready, f.Waiting-f.Down, down(f))
+		line += fmt.Sprintf("  frontier %s  hosts %d ready, %d waiting%s", terminal.Number(f.Queued), f.Ready, f.Waiting-f.Down, down(f))
 	}
-	return line + "  " + size(s.Bytes)
+	return line + "  " + terminal.Size(s.Bytes)
 }
 
 func (v *plainView) print(line string) {

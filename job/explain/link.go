@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"context"
@@ -10,14 +10,15 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// explainedLink is a link with what its priority is made of.
-type explainedLink struct {
+// linkParts is a link with what its priority is made of.
+type linkParts struct {
 	scorer  string
 	parent  web.URL
 	anchor  string // untrusted
@@ -39,7 +40,7 @@ func linkOf(x *event.Explanation) (step int, ok bool) {
 // explainLink reads the pages that led to a link from the archive, and has the
 // scorer, as the crawl left it, tell what the link is worth and why. The link
 // is the last step of the path. There are no reasons where the scorer gives none.
-func explainLink(ctx context.Context, col collection.Collection, path []event.Step) (out explainedLink, err error) {
+func explainLink(ctx context.Context, col collection.Collection, path []event.Step) (out linkParts, err error) {
 	j, err := job.Read(col.JobFile())
 	if err != nil {
 		return out, err
@@ -52,11 +53,11 @@ func explainLink(ctx context.Context, col collection.Collection, path []event.St
 	m := &job.Maker{Job: j, Begun: &col}
 	defer m.Close()
 	if err := m.MakeScorer(ctx); err != nil {
-		return out, placed(err)
+		return out, err
 	}
 	scorer := m.Scorer
 	link := path[len(path)-1].URL
-	out = explainedLink{scorer: m.Job.Scorer.Name, parent: path[len(path)-2].URL}
+	out = linkParts{scorer: m.Job.Scorer.Name, parent: path[len(path)-2].URL}
 	x, ok := scorer.(score.Explainer)
 	if !ok {
 		return out, nil
@@ -144,12 +145,12 @@ func strongest(s crawl.Scorer, page *web.Page, link web.URL, features [][]byte, 
 // mostReasons are shown; what is left is summed up.
 const mostReasons = 16
 
-func (l explainedLink) print(w io.Writer) {
+func (l linkParts) print(w io.Writer) {
 	if len(l.reasons) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nWhat %s makes of the link", untrusted(l.scorer, 40))
-	if a := untrusted(l.anchor, 60); a != "" {
+	fmt.Fprintf(w, "\nWhat %s makes of the link", terminal.Untrusted(l.scorer, 40))
+	if a := terminal.Untrusted(l.anchor, 60); a != "" {
 		fmt.Fprintf(w, " “%s”", a)
 	}
 	fmt.Fprintf(w, " on\n%s now:\n\n", address(l.parent))
@@ -165,7 +166,7 @@ func (l explainedLink) print(w io.Writer) {
 		fmt.Fprintf(out, "%s\t  %s\n", signed(r.Weight), reasonLine(r))
 	}
 	if left > 0 {
-		fmt.Fprintf(out, "%s\t  %s more words and places together\n", signed(rest), number(left))
+		fmt.Fprintf(out, "%s\t  %s more words and places together\n", signed(rest), terminal.Number(left))
 	}
 	out.Flush() // errors stay with w, which is the terminal's
 }
@@ -195,20 +196,20 @@ func reasonLine(r score.Reason) string {
 	case score.ReasonTarget:
 		return "likeness to the targets"
 	case score.ReasonHops:
-		return "so that among equals the nearer go first: " + untrusted(r.What, 200)
+		return "so that among equals the nearer go first: " + terminal.Untrusted(r.What, 200)
 	case score.ReasonSeen:
-		return untrusted(r.What, 80)
+		return terminal.Untrusted(r.What, 80)
 	case score.ReasonClass:
-		s = "the page that links is of the topic " + untrusted(r.What, 60)
+		s = "the page that links is of the topic " + terminal.Untrusted(r.What, 60)
 	case score.ReasonHigh:
 		s = "a link that had led to a relevant page, " + where
 	case score.ReasonLow:
 		s = "a link that had led to a page that is not relevant, " + where
 	case score.ReasonWord:
-		s = "“" + untrusted(r.What, 40) + "” " + where
+		s = "“" + terminal.Untrusted(r.What, 40) + "” " + where
 	}
 	if r.Times > 1 {
-		s += fmt.Sprintf(", %s times", number(r.Times))
+		s += fmt.Sprintf(", %s times", terminal.Number(r.Times))
 	}
 	return s
 }

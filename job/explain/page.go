@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 	"text/tabwriter"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// explainedPage is a page with what its relevance is made of.
-type explainedPage struct {
+// pageParts is a page with what its relevance is made of.
+type pageParts struct {
 	judge     string
 	threshold float64
 	why       judge.Explanation
@@ -23,7 +24,7 @@ type explainedPage struct {
 
 // explainPage reads a page from the archive and has the judge, as the crawl left
 // it, tell why it is as relevant as it is. ok is false where the judge cannot tell.
-func explainPage(ctx context.Context, col collection.Collection, u web.URL) (x explainedPage, ok bool, err error) {
+func explainPage(ctx context.Context, col collection.Collection, u web.URL) (x pageParts, ok bool, err error) {
 	j, err := job.Read(col.JobFile())
 	if err != nil {
 		return x, false, err
@@ -36,7 +37,7 @@ func explainPage(ctx context.Context, col collection.Collection, u web.URL) (x e
 	m := &job.Maker{Job: j, Begun: &col}
 	defer m.Close()
 	if err := m.MakeJudge(ctx); err != nil {
-		return x, false, placed(err)
+		return x, false, err
 	}
 	explains, ok := m.Judge.(judge.Explainer)
 	if !ok {
@@ -64,15 +65,15 @@ const (
 	mostIgnored = 6
 )
 
-func (x explainedPage) print(w io.Writer) {
+func (x pageParts) print(w io.Writer) {
 	y := &x.why
-	fmt.Fprintf(w, "\nWhat the judge %s makes of the page now, %s:\n\n", untrusted(x.judge, 40), judged(y.Verdict.Relevance, x.threshold))
+	fmt.Fprintf(w, "\nWhat the judge %s makes of the page now, %s:\n\n", terminal.Untrusted(x.judge, 40), judged(y.Verdict.Relevance, x.threshold))
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	all := 0.
 	for _, r := range y.Reasons {
 		all += math.Abs(r.Part)
 	}
-	fmt.Fprintf(out, "%s\t  %s\n", signed(y.Sum), untrusted(y.Measure, 60))
+	fmt.Fprintf(out, "%s\t  %s\n", signed(y.Sum), terminal.Untrusted(y.Measure, 60))
 	rest, left := 0., 0
 	for i, r := range y.Reasons {
 		if i >= mostWords {
@@ -83,7 +84,7 @@ func (x explainedPage) print(w io.Writer) {
 		fmt.Fprintf(out, "%s\t  %s\n", signed(r.Part), wordLine(r, all))
 	}
 	if left > 0 {
-		fmt.Fprintf(out, "%s\t  %s more words together\n", signed(rest), number(left))
+		fmt.Fprintf(out, "%s\t  %s more words together\n", signed(rest), terminal.Number(left))
 	}
 	if len(y.Reasons) == 0 {
 		fmt.Fprintf(out, "\t  it holds no word that the judge looks for\n")
@@ -93,15 +94,15 @@ func (x explainedPage) print(w io.Writer) {
 		fmt.Fprintln(w)
 	}
 	for _, f := range y.Facts {
-		fmt.Fprintf(w, "  %s\n", untrusted(f, 300))
+		fmt.Fprintf(w, "  %s\n", terminal.Untrusted(f, 300))
 	}
 	if n := len(y.Ignored); n > 0 {
 		var texts []string
 		for _, s := range y.Ignored[:min(n, mostIgnored)] {
-			texts = append(texts, "“"+untrusted(s, 40)+"”")
+			texts = append(texts, "“"+terminal.Untrusted(s, 40)+"”")
 		}
 		if n > mostIgnored {
-			texts = append(texts, number(n-mostIgnored)+" more")
+			texts = append(texts, terminal.Number(n-mostIgnored)+" more")
 		}
 		fmt.Fprintf(w, "  left out, as many pages of the site have it: %s\n", strings.Join(texts, ", "))
 	}
@@ -110,18 +111,18 @@ func (x explainedPage) print(w io.Writer) {
 // wordLine says which word a part is of, how often the page has it, and its share
 // of all parts.
 func wordLine(r judge.Reason, all float64) string {
-	s := "“" + untrusted(r.Words, 60) + "”"
+	s := "“" + terminal.Untrusted(r.Words, 60) + "”"
 	switch {
 	case r.Times > 1:
-		s += fmt.Sprintf(", %s times", number(r.Times))
+		s += fmt.Sprintf(", %s times", terminal.Number(r.Times))
 	case r.Times == 1:
 		s += ", once"
 	}
 	if r.Head > 0 {
-		s += fmt.Sprintf(", %s in title and headings", number(r.Head))
+		s += fmt.Sprintf(", %s in title and headings", terminal.Number(r.Head))
 	}
 	if all > 0 {
-		s += " (" + percent(math.Abs(r.Part)/all) + ")"
+		s += " (" + terminal.Percent(math.Abs(r.Part)/all) + ")"
 	}
 	return s
 }

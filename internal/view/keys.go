@@ -1,4 +1,4 @@
-package main
+package view
 
 // key is a key of the keyboard: a character in lower case, or one of the names
 // below.

@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -17,7 +18,7 @@ const maxHosts = 500
 
 // scrolled are the rows from the top one on that fit into room, behind fixed ones
 // that stay: where there are more, the last tells how many.
-func (s *viewState) scrolled(rows []string, fixed, room, n int, p paint) []string {
+func (s *viewState) scrolled(rows []string, fixed, room, n int, p terminal.Paint) []string {
 	room = max(room, 0)
 	fixed = min(fixed, len(rows), room)
 	out, rest := slices.Clone(rows[:fixed]), rows[fixed:]
@@ -29,11 +30,11 @@ func (s *viewState) scrolled(rows []string, fixed, room, n int, p paint) []strin
 	s.top = min(s.top, len(rest)-s.page)
 	end := min(s.top+s.page, len(rest))
 	out = append(out, rest[s.top:end]...)
-	return append(out, row(n, p, part{text: fmt.Sprintf("%s–%s of %s, by the arrow keys", number(s.top+1), number(end), number(len(rest))), sgr: "2", cut: true}))
+	return append(out, row(n, p, part{text: fmt.Sprintf("%s–%s of %s, by the arrow keys", terminal.Number(s.top+1), terminal.Number(end), terminal.Number(len(rest))), sgr: "2", cut: true}))
 }
 
 // hostRows tell what each host waits for, those with the longest queues first.
-func (s *viewState) hostRows(now time.Time, n int, p paint) []string {
+func (s *viewState) hostRows(now time.Time, n int, p terminal.Paint) []string {
 	const figures = 9 // cells of a column
 	wait := min(34, n*2/5)
 	narrow := n < 60
@@ -43,10 +44,10 @@ func (s *viewState) hostRows(now time.Time, n int, p paint) []string {
 	}
 	line := func(sgr, host, links, pages, waits string) string {
 		if narrow {
-			return row(n, p, part{text: pad(host, name), sgr: sgr}, part{text: "  " + clip(waits, wait), sgr: sgr, cut: true})
+			return row(n, p, part{text: terminal.Pad(host, name), sgr: sgr}, part{text: "  " + terminal.Clip(waits, wait), sgr: sgr, cut: true})
 		}
-		return row(n, p, part{text: pad(host, name), sgr: sgr}, part{text: left(links, figures), sgr: sgr},
-			part{text: left(pages, figures), sgr: sgr}, part{text: "  " + clip(waits, wait), sgr: sgr, cut: true})
+		return row(n, p, part{text: terminal.Pad(host, name), sgr: sgr}, part{text: left(links, figures), sgr: sgr},
+			part{text: left(pages, figures), sgr: sgr}, part{text: "  " + terminal.Clip(waits, wait), sgr: sgr, cut: true})
 	}
 	rows := []string{line("2", "host", "links", "pages", "waits for")}
 	switch {
@@ -56,7 +57,7 @@ func (s *viewState) hostRows(now time.Time, n int, p paint) []string {
 		return append(rows, row(n, p, part{text: "No link waits for any host.", cut: true}))
 	}
 	for _, h := range s.hosts {
-		rows = append(rows, line("", untrusted(string(h.Host), name), number(h.Queued), number(h.Fetched), s.waits(h, now)))
+		rows = append(rows, line("", terminal.Untrusted(string(h.Host), name), terminal.Number(h.Queued), terminal.Number(h.Fetched), s.waits(h, now)))
 	}
 	return rows
 }
@@ -68,35 +69,35 @@ func (s *viewState) waits(h web.HostQueue, now time.Time) string {
 	case h.Busy:
 		text = "its answer"
 	case h.Down && due > 0:
-		text = "down, tried again in " + span(max(due, time.Second))
+		text = "down, tried again in " + terminal.Span(max(due, time.Second))
 	case s.paused:
 		text = "the end of the pause"
 	case due > 0:
-		text = span(max(due, time.Second))
+		text = terminal.Span(max(due, time.Second))
 	default:
 		text = "its turn"
 	}
 	if h.Sharing > 0 {
-		text += fmt.Sprintf(", one of %s that wait for %s", number(h.Sharing+1), h.Address)
+		text += fmt.Sprintf(", one of %s that wait for %s", terminal.Number(h.Sharing+1), h.Address)
 	}
 	if h.Slow > 0 {
 		text += ", slow"
 	}
 	if h.Failures > 0 {
-		text += fmt.Sprintf(", failed %s×", number(h.Failures))
+		text += fmt.Sprintf(", failed %s×", terminal.Number(h.Failures))
 		if r := s.examples.lastOf(h.Host); r != "" {
-			text += " (" + untrusted(r.Brief(), 24) + ")"
+			text += " (" + terminal.Untrusted(r.Brief(), 24) + ")"
 		}
 	}
 	return text
 }
 
 // left sets a text to the right within n cells.
-func left(s string, n int) string { return strings.Repeat(" ", max(0, n-cells(s))) + s }
+func left(s string, n int) string { return strings.Repeat(" ", max(0, n-terminal.Cells(s))) + s }
 
 // failureRows tell why fetches and links came to nothing, with the last examples
 // of each reason.
-func (s *viewState) failureRows(n int, p paint) (rows []string) {
+func (s *viewState) failureRows(n int, p terminal.Paint) (rows []string) {
 	failed, _ := failures(&s.Summary)
 	if o := s.Failures[web.ReasonRecord]; o > 0 {
 		failed[web.ReasonRecord] = o
@@ -107,13 +108,13 @@ func (s *viewState) failureRows(n int, p paint) (rows []string) {
 	}{{"failed", failed}, {"skipped", s.Skipped}, {"dropped", s.Dropped}} {
 		name := g.name
 		for _, c := range event.ByCount(g.of) {
-			brief, means := untrusted(c.Reason.Brief(), 24), untrusted(c.Reason.Meaning(), n)
+			brief, means := terminal.Untrusted(c.Reason.Brief(), 24), terminal.Untrusted(c.Reason.Meaning(), n)
 			if c.Reason == web.ReasonStatus && len(s.Statuses) > 0 {
 				means = statuses(s.Statuses)
 			}
-			parts := []part{label(name, n), {text: pad(brief, 25), sgr: "1"}, {text: left(number(c.Count), 7)}}
+			parts := []part{label(name, n), {text: terminal.Pad(brief, 25), sgr: "1"}, {text: left(terminal.Number(c.Count), 7)}}
 			if n < labelled+25+7 {
-				parts = []part{label(name, n), {text: brief, sgr: "1", cut: true}, {text: " " + number(c.Count)}}
+				parts = []part{label(name, n), {text: brief, sgr: "1", cut: true}, {text: " " + terminal.Number(c.Count)}}
 			}
 			if n < roomy {
 				parts = parts[1:]
@@ -124,8 +125,8 @@ func (s *viewState) failureRows(n int, p paint) (rows []string) {
 			rows = append(rows, row(n, p, parts...))
 			name = ""
 			for _, x := range s.examples.of[exampleKey{g.name, c.Reason}] {
-				text := untrusted(x.address, max(10, n-indent(n)-2))
-				rows = append(rows, row(n, p, label("", n), part{text: "  " + text, cut: true}, part{text: "  " + untrusted(x.detail, n), sgr: "2", cut: true}))
+				text := terminal.Untrusted(x.address, max(10, n-indent(n)-2))
+				rows = append(rows, row(n, p, label("", n), part{text: "  " + text, cut: true}, part{text: "  " + terminal.Untrusted(x.detail, n), sgr: "2", cut: true}))
 			}
 		}
 	}
@@ -136,7 +137,7 @@ func (s *viewState) failureRows(n int, p paint) (rows []string) {
 }
 
 // helpRows tell what the keys do and what the figures mean.
-func helpRows(n int, p paint) (rows []string) {
+func helpRows(n int, p terminal.Paint) (rows []string) {
 	for _, l := range [][2]string{
 		{"p", "hold the crawl, or let it go on; what is being fetched comes in"},
 		{"h", "the hosts with the longest queues, and what each waits for"},
@@ -152,10 +153,10 @@ func helpRows(n int, p paint) (rows []string) {
 		{"skipped", "links that were not followed"},
 		{"latest", "the relevant pages found last, with their relevance"},
 	} {
-		head := pad(l[0], helpIndent)
-		for _, line := range wrapped(l[1], n-helpIndent) {
+		head := terminal.Pad(l[0], helpIndent)
+		for _, line := range terminal.Wrap(l[1], n-helpIndent) {
 			rows = append(rows, row(n, p, part{text: head, sgr: "1"}, part{text: line, cut: true}))
-			head = pad("", helpIndent)
+			head = terminal.Pad("", helpIndent)
 		}
 	}
 	return rows
@@ -163,19 +164,6 @@ func helpRows(n int, p paint) (rows []string) {
 
 // helpIndent is the width of the first column of the help.
 const helpIndent = 10
-
-// wrapped breaks a text at its spaces into lines of n cells, where its words fit.
-func wrapped(text string, n int) (lines []string) {
-	line := ""
-	for word := range strings.FieldsSeq(text) {
-		if line != "" && cells(line)+1+cells(word) > n {
-			lines = append(lines, line)
-			line = ""
-		}
-		line = strings.TrimSpace(line + " " + word)
-	}
-	return append(lines, line)
-}
 
 // examples keeps the last addresses of each reason for which something failed, was
 // skipped or dropped, and why hosts failed last.

@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -45,22 +46,22 @@ func (s *viewState) Outage(o outage) { s.outage = o }
 
 // lasts tells for how long an outage has lasted, and when it may end.
 func (o outage) lasts(now time.Time) string {
-	text := "down for " + span(max(0, now.Sub(o.since))) + ": nothing answers"
+	text := "down for " + terminal.Span(max(0, now.Sub(o.since))) + ": nothing answers"
 	switch in := o.next.Sub(now); {
 	case o.next.IsZero():
 	case in < time.Second:
 		text += ", tried again now"
 	default:
-		text += ", tried again in " + span(in)
+		text += ", tried again in " + terminal.Span(in)
 	}
 	return text
 }
 
 // silence tells that a host does not answer.
 func silence(d event.HostDown, now time.Time) string {
-	text := untrusted(string(d.Host), 60) + " does not answer (" + untrusted(d.Reason.Brief(), 24) + ")"
+	text := terminal.Untrusted(string(d.Host), 60) + " does not answer (" + terminal.Untrusted(d.Reason.Brief(), 24) + ")"
 	if in := d.Next.Sub(now); in >= time.Second {
-		text += ", tried again in " + span(in)
+		text += ", tried again in " + terminal.Span(in)
 	}
 	return text
 }
@@ -207,7 +208,7 @@ func label(s string, n int) part {
 	if n < roomy && s != "" {
 		return part{text: s + " ", sgr: "2"}
 	}
-	return part{text: pad(s, indent(n)), sgr: "2"}
+	return part{text: terminal.Pad(s, indent(n)), sgr: "2"}
 }
 
 // indent is where rows of n cells begin behind their labels.
@@ -219,16 +220,16 @@ func indent(n int) int {
 }
 
 // row sets parts side by side in at most n cells, without spaces at the end.
-func row(n int, p paint, parts ...part) string {
+func row(n int, p terminal.Paint, parts ...part) string {
 	var fit []part
 	for _, part := range parts {
-		if cells(part.text) > n {
+		if terminal.Cells(part.text) > n {
 			if !part.cut && len(fit) > 0 {
 				break
 			}
-			part.text = clip(part.text, n)
+			part.text = terminal.Clip(part.text, n)
 		}
-		n -= cells(part.text)
+		n -= terminal.Cells(part.text)
 		fit = append(fit, part)
 	}
 	var b strings.Builder
@@ -236,7 +237,7 @@ func row(n int, p paint, parts ...part) string {
 		if rest := fit[i+1:]; !slices.ContainsFunc(rest, visible) {
 			part.text = strings.TrimRight(part.text, " ")
 		}
-		b.WriteString(p.style(part.sgr, part.text))
+		b.WriteString(p.Style(part.sgr, part.text))
 	}
 	return b.String()
 }
@@ -247,7 +248,7 @@ func visible(p part) bool { return strings.TrimRight(p.text, " ") != "" }
 // than height of them, ended by newlines. Rows that matter less go first when
 // there is little room; what a person scrolls through goes on below.
 func (s *viewState) Render(now time.Time, width, height int, colour bool) string {
-	n, p := max(1, width-1), paint(colour)
+	n, p := max(1, width-1), terminal.Paint(colour)
 	if s.How != "" {
 		now = s.Last
 	}
@@ -276,18 +277,18 @@ func (s *viewState) Render(now time.Time, width, height int, colour bool) string
 }
 
 // headRow names the crawl and tells its time.
-func (s *viewState) headRow(now time.Time, n int, p paint) string {
-	clock, head := span(s.Elapsed(now)), "waggle "
+func (s *viewState) headRow(now time.Time, n int, p terminal.Paint) string {
+	clock, head := terminal.Span(s.Elapsed(now)), "waggle "
 	if n < roomy {
 		head = ""
 	}
-	name := untrusted(s.Name, max(8, n-len(head)-len(clock)-2))
+	name := terminal.Untrusted(s.Name, max(8, n-len(head)-len(clock)-2))
 	return row(n, p, part{text: head, sgr: "1"}, part{text: name, cut: true},
-		part{text: strings.Repeat(" ", max(2, n-len(head)-cells(name)-len(clock))) + clock, sgr: "2"})
+		part{text: strings.Repeat(" ", max(2, n-len(head)-terminal.Cells(name)-len(clock))) + clock, sgr: "2"})
 }
 
 // footRow tells what the keys do, as many as there is room for.
-func (s *viewState) footRow(n int, p paint) string {
+func (s *viewState) footRow(n int, p terminal.Paint) string {
 	does := []struct{ key, what string }{{"p", "pause"}, {"h", "hosts"}, {"f", "failures"}, {"?", "help"}, {"q", "quit"}}
 	if s.paused {
 		does[0].what = "go on"
@@ -302,7 +303,7 @@ func (s *viewState) footRow(n int, p paint) string {
 	}
 	some := slices.Concat(full[:1], bare[1:4], full[4:])
 	for _, text := range []string{strings.Join(full, "   "), strings.Join(some, "   "), strings.Join(bare, "  ")} {
-		if cells(text) <= n {
+		if terminal.Cells(text) <= n {
 			return row(n, p, part{text: text, sgr: "2"})
 		}
 	}
@@ -310,12 +311,12 @@ func (s *viewState) footRow(n int, p paint) string {
 }
 
 // overviewRows are the figures of the crawl and its latest finds.
-func (s *viewState) overviewRows(now time.Time, n int, p paint) (rows []string) {
+func (s *viewState) overviewRows(now time.Time, n int, p terminal.Paint) (rows []string) {
 	rate := s.flow.rate(now, s.Run(now))
 	add := func(parts ...part) { rows = append(rows, row(n, p, parts...)) }
 	rows = append(rows, s.budgetRow(now, rate, n, p))
 	for _, d := range s.Doubts {
-		add(label("doubt", n), part{text: untrusted(d, 400), sgr: "33", cut: true})
+		add(label("doubt", n), part{text: terminal.Untrusted(d, 400), sgr: "33", cut: true})
 	}
 	switch {
 	case s.How != "":
@@ -324,27 +325,27 @@ func (s *viewState) overviewRows(now time.Time, n int, p paint) (rows []string) 
 	case s.silent.Host != "" && s.Frontier.Hosts <= 1: // nothing else is left to do
 		add(label("waiting", n), part{text: silence(s.silent, now), sgr: "33", cut: true})
 	}
-	add(label("relevant", n), part{text: number(s.Relevant), sgr: "32", cut: true},
-		part{text: "   harvest " + percent(s.Harvest())},
-		part{text: "   last " + number(event.Window) + " " + percent(s.RecentHarvest())},
+	add(label("relevant", n), part{text: terminal.Number(s.Relevant), sgr: "32", cut: true},
+		part{text: "   harvest " + terminal.Percent(s.Harvest())},
+		part{text: "   last " + terminal.Number(event.Window) + " " + terminal.Percent(s.RecentHarvest())},
 		part{text: "   " + s.trend.spark(), sgr: "32"})
-	add(label("speed", n), part{text: speed(rate), cut: true},
-		part{text: "   " + size(s.Bytes)},
-		part{text: "   " + number(s.Frontier.Leased) + " in flight"})
-	add(label("frontier", n), part{text: number(s.Frontier.Queued) + " links", cut: true},
-		part{text: "   hosts " + number(s.Frontier.Ready) + " ready"},
-		part{text: ", " + number(s.Frontier.Waiting-s.Frontier.Down) + " waiting"},
+	add(label("speed", n), part{text: terminal.Speed(rate), cut: true},
+		part{text: "   " + terminal.Size(s.Bytes)},
+		part{text: "   " + terminal.Number(s.Frontier.Leased) + " in flight"})
+	add(label("frontier", n), part{text: terminal.Number(s.Frontier.Queued) + " links", cut: true},
+		part{text: "   hosts " + terminal.Number(s.Frontier.Ready) + " ready"},
+		part{text: ", " + terminal.Number(s.Frontier.Waiting-s.Frontier.Down) + " waiting"},
 		part{text: down(s.Frontier)})
 	failed, outside := failures(&s.Summary)
 	counts := func(name string, of map[web.Reason]int) {
 		if len(of) > 0 {
 			l := label(name, n)
-			add(l, part{text: reasons(of, n-cells(l.text)), cut: true})
+			add(l, part{text: terminal.Reasons(of, n-terminal.Cells(l.text)), cut: true})
 		}
 	}
 	counts("failed", failed)
 	if outside > 0 {
-		add(label("outside", n), part{text: number(outside) + " links not in the record", cut: true})
+		add(label("outside", n), part{text: terminal.Number(outside) + " links not in the record", cut: true})
 	}
 	counts("skipped", s.Skipped)
 	for i, f := range s.latest {
@@ -357,12 +358,12 @@ func (s *viewState) overviewRows(now time.Time, n int, p paint) (rows []string) 
 		if n >= 60 {
 			room = room/2 - 1 // the other half is the address's
 		}
-		title := untrusted(f.Title, max(10, room))
+		title := terminal.Untrusted(f.Title, max(10, room))
 		if title == "" {
 			title = "(no title)"
 		}
 		add(label(head, n), part{text: percentShort(f.Relevance) + "  ", sgr: "32"}, part{text: title, cut: true},
-			part{text: "  " + untrusted(f.URL.String(), n-before-cells(title)-2), sgr: "2", cut: n >= 60})
+			part{text: "  " + terminal.Untrusted(f.URL.String(), n-before-terminal.Cells(title)-2), sgr: "2", cut: n >= 60})
 	}
 	return rows
 }
@@ -372,30 +373,30 @@ func down(f web.FrontierStats) string {
 	if f.Down == 0 {
 		return ""
 	}
-	return ", " + number(f.Down) + " down with " + number(f.Held) + " links"
+	return ", " + terminal.Number(f.Down) + " down with " + terminal.Number(f.Held) + " links"
 }
 
 // budgetRow tells how far the crawl is, with a bar where there is room.
-func (s *viewState) budgetRow(now time.Time, rate float64, n int, p paint) string {
-	pages := number(s.Pages) + " pages"
+func (s *viewState) budgetRow(now time.Time, rate float64, n int, p terminal.Paint) string {
+	pages := terminal.Number(s.Pages) + " pages"
 	if s.Budget > 0 {
-		pages = number(s.Pages) + " of " + number(s.Budget) + " pages"
+		pages = terminal.Number(s.Pages) + " of " + terminal.Number(s.Budget) + " pages"
 	}
 	rest := part{}
 	switch d, ok := s.left(now, rate); {
 	case s.How != "":
-		rest.text = "  " + ending(s.How)
+		rest.text = "  " + terminal.Ending(s.How)
 	case s.stopping:
 		rest = part{text: "  stopping", sgr: "33"}
 	case s.paused:
 		rest = part{text: "  paused", sgr: "33"}
 	case ok && s.outage.since.IsZero():
-		rest.text = "  " + span(d) + " left"
+		rest.text = "  " + terminal.Span(d) + " left"
 	}
 	if share, ok := s.spent(now); ok && n >= 40 {
 		// Room for the time that is left, whatever it is: else the bar would jump.
-		if wide := n - cells(pages) - max(12, cells(rest.text)) - 2; wide >= 5 {
-			return row(n, p, part{text: bar(share, wide), sgr: "32"}, part{text: "  "}, part{text: pages, sgr: "1"}, rest)
+		if wide := n - terminal.Cells(pages) - max(12, terminal.Cells(rest.text)) - 2; wide >= 5 {
+			return row(n, p, part{text: terminal.Bar(share, wide), sgr: "32"}, part{text: "  "}, part{text: pages, sgr: "1"}, rest)
 		}
 	}
 	return row(n, p, part{text: pages, sgr: "1", cut: true}, rest)
@@ -403,7 +404,7 @@ func (s *viewState) budgetRow(now time.Time, rate float64, n int, p paint) strin
 
 // percentShort is a share in whole percents, four cells wide.
 func percentShort(v float64) string {
-	s := number(int(100*v+0.5)) + "%"
+	s := terminal.Number(int(100*v+0.5)) + "%"
 	return strings.Repeat(" ", max(0, 4-len(s))) + s
 }
 
@@ -417,14 +418,4 @@ func (s *viewState) spent(now time.Time) (share float64, ok bool) {
 		share, ok = max(share, float64(s.Elapsed(now))/float64(s.Limit)), true
 	}
 	return min(share, 1), ok
-}
-
-// bar draws a share in n cells, to an eighth of a cell.
-func bar(share float64, n int) string {
-	eighths := int(share * float64(8*n))
-	s := strings.Repeat("█", eighths/8)
-	if eighths%8 > 0 {
-		s += string([]rune(" ▏▎▍▌▋▊▉")[eighths%8])
-	}
-	return s + strings.Repeat("░", n-(eighths+7)/8)
 }
