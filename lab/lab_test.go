@@ -21,6 +21,7 @@ import (
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/corpus/synthetic"
 	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/score"
 )
 
@@ -303,7 +304,7 @@ func TestLabRefuses(t *testing.T) {
 		{"{path: nowhere}", "is not a recorded web"},
 	} {
 		f := read(t, "webs: ["+c.web+"]\nscorers: [breadth-first]\nbudgets: [100]\n")
-		var wrong Mistake
+		var wrong job.Mistake
 		if _, err := f.Run(t.Context(), t.TempDir(), Options{}); !errors.As(err, &wrong) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "lab.yaml:1") {
 			t.Errorf("%s: %v, want a mistake with %s and the line", c.web, err, c.want)
 		}
@@ -467,7 +468,7 @@ func TestHops(t *testing.T) {
 	f := read(t, "webs: [{path: "+web+", topics: [cars], budgets: [50]}]\nscorers: [breadth-first]\nhops: 4\n")
 	dir := t.TempDir()
 	out, err := f.Run(t.Context(), dir, Options{})
-	if mistake := (Mistake{}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "lab.yaml:3: no page of") || !strings.Contains(err.Error(), "exactly 4 links from the nearest relevant page of cars") {
+	if mistake := (job.Mistake{}); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "lab.yaml:3: no page of") || !strings.Contains(err.Error(), "exactly 4 links from the nearest relevant page of cars") {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
@@ -1034,7 +1035,7 @@ func TestDamagedRecord(t *testing.T) {
 	}
 	f := read(t, "webs:\n  - {path: "+sound+", budgets: [10]}\n  - {path: "+hurt+", budgets: [10]}\nscorers: [breadth-first]\n")
 	dir := t.TempDir()
-	var wrong Mistake
+	var wrong job.Mistake
 	if out, err := f.Run(t.Context(), dir, Options{}); !errors.As(err, &wrong) || out.Made != 0 ||
 		!strings.Contains(err.Error(), "lab.yaml:3") || !strings.Contains(err.Error(), files[0]) {
 		t.Errorf("%+v, %v", out, err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,7 +68,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	place := newFolder(c.Out)
+	place := folder.Absent(c.Out)
 	w, err := collection.At(c.Out).Lock()
 	if err != nil {
 		return err
@@ -86,7 +85,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 	})
 	if !w.Begun() { // nothing began: nothing is left behind
 		err = errors.Join(err, w.Discard())
-		defer place.remove()
+		defer place.Remove()
 	}
 	if err = errors.Join(err, w.Close()); err != nil {
 		return err
@@ -163,7 +162,7 @@ func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) str
 		view.Add(e)
 	}
 	// The earlier runs are heard again, so that the figures go on from them.
-	c.History = heard(c.History, func(e event.Event) {
+	c.History = event.Heard(c.History, func(e event.Event) {
 		sum.Add(e)
 		view.Recall(e)
 	})
@@ -175,24 +174,6 @@ func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) str
 		return "", nil, fmt.Errorf("%w\nMend the cause, then go on with --resume", err)
 	}
 	return how, sum, errors.Join(m.Writer.SaveHarvest(), view.Close())
-}
-
-// heard is a history whose events are told to a listener as they are read; nil
-// stays nil.
-func heard(history iter.Seq2[event.Event, error], hear func(event.Event)) iter.Seq2[event.Event, error] {
-	if history == nil {
-		return nil
-	}
-	return func(yield func(event.Event, error) bool) {
-		for e, err := range history {
-			if err == nil {
-				hear(e)
-			}
-			if !yield(e, err) {
-				return
-			}
-		}
-	}
 }
 
 // notMade says why a crawl could not be made, and what to do.
@@ -367,37 +348,4 @@ func (c *crawlCmd) seeds(in io.Reader) ([]string, error) {
 	}
 	list, err := job.ReadSeeds(in, name)
 	return append(c.Seeds, list...), err
-}
-
-// newDir is a folder that a command may make, and the folders around it that
-// there were not before.
-type newDir []string
-
-// newFolder looks at a folder before it is made.
-func newFolder(dir string) (made newDir) {
-	for dir = filepath.Clean(dir); !folder.Exists(dir); dir = filepath.Dir(dir) {
-		made = append(made, dir)
-	}
-	return made
-}
-
-// unless removes what was made where a command cannot be used as it was given.
-func (made newDir) unless(err error) {
-	var e exit
-	if errors.As(err, &e) && e.code == exitUsage {
-		made.remove()
-	}
-}
-
-// remove takes away what was made, as far as nothing else is in it.
-func (made newDir) remove() {
-	if len(made) == 0 {
-		return
-	}
-	os.Remove(filepath.Join(made[0], "lock")) // what stays is in the way of nothing
-	for _, dir := range made {
-		if os.Remove(dir) != nil {
-			return
-		}
-	}
 }

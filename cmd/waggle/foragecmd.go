@@ -126,19 +126,6 @@ func (c *forageCmd) Run(ctx context.Context, io streams) (err error) {
 	return nil
 }
 
-// takeResults takes a folder of results for this run: two that wrote to it would
-// lose results of each other.
-func takeResults(dir string) (io.Closer, error) {
-	lock, err := folder.Lock(dir)
-	switch {
-	case errors.Is(err, folder.ErrLocked):
-		return nil, fmt.Errorf("%s is in use by another waggle: wait for it to end, or choose another folder", dir)
-	case err != nil:
-		return nil, exit{exitUsage, fmt.Errorf("results cannot be written to %s: choose another folder with -o: %w", dir, err)}
-	}
-	return lock, nil
-}
-
 // open opens the results of this very task: others do not mix with them.
 func (c *forageCmd) open() (*forage.Results, error) {
 	results, err := forage.OpenResults(c.Out)

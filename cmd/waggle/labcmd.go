@@ -10,7 +10,9 @@ import (
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/lab"
 	"github.com/waggle-crawler/waggle/score"
 )
@@ -31,8 +33,8 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) (err error) {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	place := newFolder(c.Out)
-	defer func() { place.unless(err) }()
+	place := folder.Absent(c.Out)
+	defer func() { removeUnusable(place, err) }()
 	lock, err := takeResults(c.Out)
 	if err != nil {
 		return err
@@ -43,8 +45,8 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) (err error) {
 		fmt.Fprintln(io.err, "waggle: note: "+event.Line(note))
 	}})
 	meter.End()
-	if wrong := (lab.Mistake{}); errors.As(err, &wrong) {
-		return exit{exitUsage, err}
+	if wrong := (job.Mistake{}); errors.As(err, &wrong) {
+		return err
 	}
 	// A run that ended early has a report as well: of what is there.
 	r, broken := lab.Report(c.Out)

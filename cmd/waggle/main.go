@@ -209,20 +209,25 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 		}
 		return exitUsage
 	}
-	err = k.Run(parser)
+	if err = k.Run(parser); err != nil && err.Error() != "" {
+		complain(std.err, err)
+	}
+	return exitCodeOf(err)
+}
+
+// exitCodeOf is the exit code of a command that ended with an error, or without one.
+func exitCodeOf(err error) int {
 	var e exit
+	var wrong job.Mistake
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &e):
-		if e.err != nil && e.Error() != "" {
-			complain(std.err, err)
-		}
 		return e.code
-	default:
-		complain(std.err, err)
-		return exitFailed
+	case errors.As(err, &wrong):
+		return exitUsage
 	}
+	return exitFailed
 }
 
 // unusable tells what is wrong with a file that a person named from what the

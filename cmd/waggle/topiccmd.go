@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"os"
@@ -11,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/topic/taxonomy"
+	"github.com/waggle-crawler/waggle/train/examples"
 )
 
 // topicCmds are the commands of taxonomies, in the order they are used.
@@ -302,7 +301,7 @@ func (c *topicShowCmd) critic(std streams) error {
 		if err != nil {
 			return exit{exitUsage, err}
 		}
-		if err := printSight(std.out, cr, good); err != nil {
+		if err := examples.WriteFocus(std.out, cr, good); err != nil {
 			return exit{exitUsage, err}
 		}
 	} else {
@@ -331,10 +330,10 @@ func (c *topicShowCmd) critic(std streams) error {
 		}
 		printTree(std.out, root, c.Depth, func(p string) []string { return kids[p] }, func(p string) string { return terminal.Number(pages[p]) })
 		fmt.Fprintln(std.out)
-		printRecord(std.out, rec)
+		examples.WriteRecord(std.out, rec)
 	}
 	if c.Plot != "" {
-		return plotReliability(c.Plot, rec)
+		return savePlot(c.Plot, examples.Reliability(rec).Draw())
 	}
 	return nil
 }
@@ -346,76 +345,4 @@ func readCritic(name string) (*judge.Critic, error) {
 		return nil, err
 	}
 	return judge.ReadCritic(b, name)
-}
-
-// vacant tells, before any work is done, whether a command may write its result
-// there: over a file that is there only by force, and never over one that it
-// reads.
-func vacant(name string, force bool, read ...string) error {
-	bad := func(format string) error { return exit{exitUsage, fmt.Errorf(format, name)} }
-	there, err := os.Stat(name)
-	if err != nil {
-		dir := filepath.Dir(name)
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return exit{exitUsage, fmt.Errorf("%s cannot be written: there is no folder %s; make it first", name, dir)}
-		}
-		return nil
-	}
-	for _, r := range read {
-		if info, err := os.Stat(r); err == nil && os.SameFile(there, info) {
-			return bad("%s is read and cannot be written as well: choose another file")
-		}
-	}
-	switch {
-	case there.IsDir():
-		return bad("%s is a folder: name a file in it")
-	case !force:
-		return bad("%s is there already: choose another file, or replace it with --force")
-	}
-	return nil
-}
-
-// isPlot refuses names of files that a chart is not drawn into; "" is none.
-func isPlot(name string) error {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".svg", ".png":
-		return nil
-	}
-	if name == "" {
-		return nil
-	}
-	return exit{exitUsage, fmt.Errorf("--plot %s: a chart is drawn as .svg or .png", name)}
-}
-
-// writeStream writes a file of any length so that it appears when it is whole,
-// zipped if its name says so.
-func writeStream(name string, write func(io.Writer) error) error {
-	return folder.WriteFrom(name, func(out io.Writer) error {
-		if !strings.HasSuffix(name, ".gz") {
-			return write(out)
-		}
-		z := gzip.NewWriter(out)
-		if err := write(z); err != nil {
-			return err
-		}
-		return z.Close()
-	})
-}
-
-// pathBetween leads from the folder of a file to another folder, with slashes;
-// "" if they are the same.
-func pathBetween(file, folder string) (string, error) {
-	from, err := filepath.Abs(filepath.Dir(file))
-	if err != nil {
-		return "", err
-	}
-	to, err := filepath.Abs(folder)
-	if err != nil {
-		return "", err
-	}
-	rel, err := filepath.Rel(from, to)
-	if err != nil || rel == "." {
-		return "", err
-	}
-	return filepath.ToSlash(rel), nil
 }

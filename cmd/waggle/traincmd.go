@@ -25,6 +25,7 @@ import (
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/train"
+	"github.com/waggle-crawler/waggle/train/inspect"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -103,8 +104,8 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 	if err := c.usable(); err != nil {
 		return exit{exitUsage, err}
 	}
-	place := newFolder(c.Out)
-	defer func() { place.unless(err) }()
+	place := folder.Absent(c.Out)
+	defer func() { removeUnusable(place, err) }()
 	unlock, err := c.take()
 	if err != nil {
 		return err
@@ -232,7 +233,7 @@ const goesOn = "stopped; the same command goes on where it was"
 func (c *trainCollectCmd) report(io streams, g *train.Graph) {
 	out := io.out
 	fmt.Fprintf(out, "%s: %s pages, %s links between them, for %s\n\n", c.Out, terminal.Number(len(g.Nodes)), terminal.Number(len(g.Edges)), event.Line(g.Topic.Name))
-	printGraph(out, g)
+	inspect.Graph(out, g)
 	f := g.Found
 	if len(f.Lost) > 0 {
 		fmt.Fprintf(out, "\nWithout these targets (%s):\n", terminal.Number(len(f.Lost)))
@@ -509,8 +510,8 @@ func (c *trainCollectCmd) live(ctx context.Context, j *job.Job, targets []web.UR
 	if u, err := web.Parse(c.MediaWiki); err == nil {
 		asked = append(asked, u)
 	}
-	if err := checkLive(j, asked); err != nil {
-		return nil, nil, exit{exitUsage, err}
+	if err := j.CheckLiveAt(asked); err != nil {
+		return nil, nil, exit{exitUsage, placed(err)}
 	}
 	o, err := j.FetchOptions(ctx)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/feature"
-	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/train"
@@ -67,17 +65,14 @@ func kindNames() string {
 
 // Run fits.
 func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
-	if folder.Exists(c.Out) && !c.Force {
-		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", c.Out)}
+	if err := vacant(c.Out, c.Force); err != nil {
+		return err
 	}
 	if c.Variance == 0 { // what is not given has a default
 		return exit{exitUsage, errors.New("a variance of 0: above 0")}
 	}
 	if isZero(c.States) || isZero(c.MinPages) || isZero(c.Iterations) || isZero(c.Tolerance) {
 		return exit{exitUsage, errors.New("--states, --min-pages, --iterations, --tolerance: above 0; left out, they have the values of the kind")}
-	}
-	if err := placeFor(c.Out); err != nil {
-		return exit{exitUsage, err}
 	}
 	if err := c.fits(); err != nil {
 		return exit{exitUsage, err}
@@ -208,19 +203,6 @@ func given[T int | float64](flag *T) (v T) {
 
 // isZero tells whether a flag was given as 0.
 func isZero[T int | float64](flag *T) bool { return flag != nil && *flag == 0 }
-
-// placeFor tells whether a file can be written there, before hours are spent
-// on what is to be in it.
-func placeFor(name string) error {
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a folder: name a file", name)
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
-	if err != nil {
-		return fmt.Errorf("%s cannot be written: %w", name, err)
-	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
-}
 
 // scorerOf is the scorer that goes by a kind of model.
 func scorerOf(k model.Kind) string {

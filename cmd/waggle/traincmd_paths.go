@@ -1,15 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/waggle-crawler/waggle/corpus"
@@ -222,70 +218,4 @@ func politeOptions(ctx context.Context, flags *jobFlags) (fetch.Options, error) 
 	o, err := j.FetchOptions(ctx)
 	o.Canon = web.Canon{} // addresses as they are written
 	return o, placed(err)
-}
-
-// stateWords names a state of a page along a path.
-func stateWords(s model.PathState) string {
-	name := terminal.Untrusted(s.Label, 40)
-	if s.Prefix {
-		return "on the way to " + name
-	}
-	return name
-}
-
-// paths shows a model of labelled paths: its states, what each is worth, where
-// paths lead, and the words that tell pages and links of each.
-func (c *trainInspectCmd) paths(out io.Writer, f *model.File, m *model.Paths) {
-	n := len(m.States)
-	field := m.Field
-	link := n // where states of links begin
-	if !m.Dual() {
-		link = 0
-	}
-	fmt.Fprintf(out, "\nStates of pages, how often paths had them, and what a link to each is worth,\nas printed and by the way that is left (vstd)\n")
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for i, s := range m.States {
-		count := 0
-		if i < len(f.Provenance.States) {
-			count = f.Provenance.States[i]
-		}
-		fmt.Fprintf(t, "  %s\t%s\t%.3f\t%.3f\t\n", stateWords(s), terminal.Number(count), m.Printed[link+i], m.Discounted[link+i])
-	}
-	t.Flush() // to a buffer
-	type weight struct {
-		word  string
-		value float64
-	}
-	show := func(kind, state, at int) {
-		var list []weight
-		for w := range m.Words.Len() {
-			word := m.Words.Word(uint32(w))
-			if strings.HasPrefix(word, "page:") != (kind == model.PathPage) {
-				continue
-			}
-			if v := field.State[(w+1)*field.States()+at]; v != 0 {
-				list = append(list, weight{word, v})
-			}
-		}
-		slices.SortFunc(list, func(a, b weight) int {
-			return cmp.Or(cmp.Compare(math.Abs(b.value), math.Abs(a.value)), strings.Compare(a.word, b.word))
-		})
-		what := "pages"
-		if kind == model.PathLink {
-			what = "links to"
-		}
-		fmt.Fprintf(out, "  %s %s:", what, stateWords(m.States[state]))
-		for _, x := range list[:min(c.Top, len(list))] {
-			_, word, _ := strings.Cut(x.word, ":")
-			fmt.Fprintf(out, "  %s %+.2f", terminal.Untrusted(word, 40), x.value)
-		}
-		fmt.Fprintln(out)
-	}
-	fmt.Fprintln(out, "\nWords that speak for a state (+) or against it (−)")
-	for i := range n {
-		show(model.PathPage, i, i)
-		if m.Dual() {
-			show(model.PathLink, i, n+i)
-		}
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/train"
+	"github.com/waggle-crawler/waggle/train/inspect"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -48,7 +49,7 @@ func (c *trainSequencesCmd) Run(ctx context.Context, io streams) error {
 	if err := train.SaveSequences(train.SequencesPath(c.Dir), g, list, c.Seed); err != nil {
 		return err
 	}
-	printSequences(io.out, c.Dir, g, list)
+	inspect.Sequences(io.out, c.Dir, g, list)
 	if len(list) < c.Count {
 		fmt.Fprintf(io.out, "\nThe graph gave no more than that of the %s wanted.\n", terminal.Number(c.Count))
 	}
