@@ -19,7 +19,6 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/waggle-crawler/waggle/store"
-	"github.com/waggle-crawler/waggle/teach"
 	shown "github.com/waggle-crawler/waggle/teach/harmless"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/web"
@@ -212,49 +211,6 @@ func teaching(t *testing.T, args ...string) (ask func(method, path, body string)
 		null.Close()
 	}
 	return ask, end
-}
-
-// TestKeeper keeps paths whole, and does not write over what others wrote.
-func TestKeeper(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "paths.tsv")
-	set := func(s string) []paths.Path {
-		set, problems, err := paths.Read(strings.NewReader(s), "x")
-		if err != nil || len(problems) > 0 {
-			t.Fatal(err, problems)
-		}
-		return set
-	}
-	k, err := openKeeper(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range []string{"http://a.test/\tGoal\n", "http://a.test/\n", ""} {
-		if err := k.save(set(s), teach.History{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(file, []byte("http://b.test/\tGoal\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := k.save(set("http://a.test/\tGoal\n"), teach.History{}); err == nil || !strings.Contains(err.Error(), "changed by another program") {
-		t.Errorf("another program's words were written over: %v", err)
-	}
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
-	if err := k.save(set("http://a.test/\tGoal\n"), teach.History{}); err != nil {
-		t.Errorf("after the file was removed: %v", err)
-	}
-	two, err := openKeeper(filepath.Join(t.TempDir(), "new.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(two.name, []byte("http://b.test/\tGoal\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := two.save(nil, teach.History{}); err == nil {
-		t.Error("a file that appeared meanwhile was written over")
-	}
 }
 
 // TestTeachImportProfile imports from a made-up Firefox profile, with labels.

@@ -15,6 +15,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/train"
+	"github.com/waggle-crawler/waggle/train/inspect"
 )
 
 // trainModelCmd is `waggle train model`.
@@ -145,15 +146,8 @@ func (c *trainModelCmd) report(out *os.File, f *model.File, g *train.Graph, took
 	if n := len(f.Provenance.Curve); n > 0 {
 		fmt.Fprintf(out, "Training: %d iterations, %s; the objective went from %.6g to %.6g.\n", n-1, event.Line(f.Provenance.Status), f.Provenance.Curve[0], f.Provenance.Curve[n-1])
 	}
-	doubt(out, g)
+	inspect.Doubt(out, g)
 	fmt.Fprintf(out, "\nNext: waggle train inspect %s\n      waggle crawl … --scorer %s --model %[1]s\n", c.Out, scorerOf(f.Kind))
-}
-
-// doubt says why a model of a graph may be worth little.
-func doubt(out *os.File, g *train.Graph) {
-	if why := g.Doubt(); why != "" {
-		fmt.Fprintf(out, "\nNote: %s.\n", why)
-	}
 }
 
 // fits tells of flags that are given and say nothing of the kind: whoever gives

@@ -68,3 +68,10 @@ func Sequences(out io.Writer, dir string, g *train.Graph, list []train.Sequence)
 		fmt.Fprintln(out, strings.TrimRight(terminal.Pad(left, 16)+"    "+right, " "))
 	}
 }
+
+// Doubt says why a model of a graph may be worth little.
+func Doubt(out io.Writer, g *train.Graph) {
+	if why := g.Doubt(); why != "" {
+		fmt.Fprintf(out, "\nNote: %s.\n", why)
+	}
+}

@@ -1,16 +1,19 @@
-package main
+package gather
 
 import (
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -47,25 +50,31 @@ func TestTrainCollectFromAWiki(t *testing.T) {
 	srv := httptest.NewServer(mux)
 	defer srv.Close()
 	dir := filepath.Join(t.TempDir(), "graph")
-	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	none := job.Duration(0)
+	j := &job.Job{}
+	j.Topic.Keywords, j.Fetch.AllowPrivate, j.Politeness.Delay = []string{"goal"}, true, &none
+	c := Collection{
+		Out: dir, Job: j, MediaWiki: srv.URL + "/w/api.php", Target: []string{srv.URL + "/wiki/Goal"}, Layers: 5, LayerNodes: 600, Similar: 2,
+		Note: func(s string) { t.Log(s) }, Progress: func(int, int, string) {},
+	}
+	if err := c.Check(); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := folder.Lock(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer out.Close()
-	code := run(t.Context(), []string{
-		"train", "collect", "-o", dir, "--mediawiki", srv.URL + "/w/api.php", "--target", srv.URL + "/wiki/Goal",
-		"--keywords", "goal", "--allow-private", "--delay", "0", "--similar", "2",
-	}, streams{in: os.Stdin, out: out, err: out})
-	said, err := os.ReadFile(out.Name())
+	defer lock.Close()
+	g, err := c.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code != exitDone || !strings.Contains(string(said), ": 3 pages, 3 links between them") || !strings.Contains(string(said), "Passed over: 1 without a page") {
-		t.Errorf("exit code %d:\n%s", code, said)
+	if len(g.Nodes) != 3 || len(g.Edges) != 3 || g.Found.NoPage != 1 {
+		t.Errorf("%d pages, %d links, %+v", len(g.Nodes), len(g.Edges), g.Found)
 	}
-	if code := run(t.Context(), []string{"train", "sequences", dir}, streams{in: os.Stdin, out: out, err: out}); code != exitDone {
-		said, err := os.ReadFile(out.Name())
-		t.Errorf("exit code %d of sequences (%v):\n%s", code, err, said)
+	again, err := train.Load(t.Context(), dir, func(canon web.Canon) train.Parser { return parse.New(parse.Options{Canon: canon}) })
+	if err != nil || len(again.Edges) != 3 {
+		t.Errorf("read again: %+v, %v", again, err)
 	}
 }
 

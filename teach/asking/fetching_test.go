@@ -1,4 +1,4 @@
-package main
+package asking
 
 import (
 	"context"
@@ -45,7 +45,7 @@ func TestQuestionsFetchOnlyWhatWasShown(t *testing.T) {
 			"http://a.test/":      `<a href="/honey">honey</a> <a href="/steel">steel</a> <p><a href="/jam">honey and steel</a>`,
 			"http://a.test/honey": "honey", "http://a.test/steel": "steel", "http://a.test/jam": "jam",
 		}}
-		a := newPathAsker(teach.Options{Fetcher: s, Parser: parse.New(parse.Options{}), Recorded: recorded})
+		a := NewFetching(teach.Options{Fetcher: s, Parser: parse.New(parse.Options{}), Recorded: recorded})
 		for range 2 {
 			got, err := a.Suggest(t.Context(), shown, nil, 3)
 			if err != nil {
