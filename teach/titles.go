@@ -16,7 +16,7 @@ import (
 // Bounds of what is read beforehand of a recorded web.
 const (
 	titledPages = 400
-	titlesTime = 3 * time.Second
+	titlesTime  = 3 * time.Second
 )
 
 // Titles are the titles of the start pages and of the pages that paths

@@ -18,6 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/job"
 )
 
@@ -174,7 +175,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 	parser, err := kong.New(c,
 		kong.Name("waggle"), kong.Description(describe()),
 		kong.Writers(std.out, std.err),
-		kong.Vars{"version": newBuild().String(), "kinds": kindNames(), "exports": exportNames()},
+		kong.Vars{"version": cli.NewBuild(version).String(), "kinds": kindNames(), "exports": exportNames()},
 		kong.Exit(func(code int) { panic(exit{code: code}) }),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std),
@@ -198,7 +199,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 			return exitUsage
 		}
 	}
-	k, err := parser.Parse(joinNegative(args))
+	k, err := parser.Parse(cli.JoinNegative(args))
 	if err != nil {
 		complain(std.err, err)
 		var p *kong.ParseError

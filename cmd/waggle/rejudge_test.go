@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/waggle-crawler/waggle/job"
 )
 
 // BenchmarkRejudge judges a crawl of 2,000 real pages anew from its archive, with
@@ -20,7 +22,7 @@ import (
 func BenchmarkRejudge(b *testing.B) {
 	const budget = 2_000
 	place, w := manualsWeb(b)
-	j := recordedJob(w.Topics[0], false, budget)
+	j := job.Recorded(w.Topics[0], false, budget)
 	dir := b.TempDir()
 	file, out := filepath.Join(dir, "job.yaml"), filepath.Join(dir, "crawl")
 	if text, err := j.YAML(); err != nil {

@@ -40,7 +40,7 @@ import (
 func BenchmarkThroughput(b *testing.B) {
 	const budget = 20_000
 	place, w := manualsWeb(b)
-	j := recordedJob(w.Topics[0], false, budget)
+	j := job.Recorded(w.Topics[0], false, budget)
 	j.Judge.Name = "cosine-tfidf-centroid"
 	j.Scorer.Name = "best-first-both"
 	j.Scope.Reach = "host" // as the bare loop: no requests for what cannot be recorded

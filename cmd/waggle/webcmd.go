@@ -15,7 +15,6 @@ import (
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/corpus/synthetic"
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 )
@@ -251,7 +250,7 @@ func (c *webJobCmd) Run(io streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	j := recordedJob(t, c.Far, c.Pages)
+	j := job.Recorded(t, c.Far, c.Pages)
 	j.Fetch.Through = c.Proxy
 	b, err := j.YAML()
 	if err != nil {
@@ -259,101 +258,4 @@ func (c *webJobCmd) Run(io streams) error {
 	}
 	_, err = io.out.Write(b)
 	return err
-}
-
-// recordedJob is the job to look for a topic of a recorded web.
-func recordedJob(t corpus.Topic, far bool, pages int) *job.Job {
-	j := &job.Job{Name: t.Name}
-	seeds := t.Seeds
-	if far {
-		seeds = t.SeedsFar
-	}
-	for _, u := range seeds {
-		j.Seeds = append(j.Seeds, u.String())
-	}
-	for _, u := range t.Examples {
-		j.Topic.Examples = append(j.Topic.Examples, u.String())
-	}
-	j.Topic.Description, j.Topic.Keywords = t.Description, t.Keywords
-	j.Budget.Pages = pages
-	none := job.Duration(0)
-	j.Politeness.Delay = &none
-	return j
-}
-
-// debianTable names the manuals of the larger demo: packages and the public
-// addresses their pages are known by.
-const debianTable = `debian-policy	https://www.debian.org/doc/debian-policy/
-debian-faq	https://www.debian.org/doc/manuals/debian-faq/
-debian-reference-en	https://www.debian.org/doc/manuals/debian-reference/
-developers-reference	https://www.debian.org/doc/manuals/developers-reference/
-apache2-doc	https://httpd.apache.org/docs/2.4/
-sqlite3-doc	https://www.sqlite.org/
-python-sqlalchemy-doc	https://docs.sqlalchemy.org/en/latest/
-python-django-doc	https://docs.djangoproject.com/en/stable/
-buildbot-doc	https://docs.buildbot.net/latest/
-proftpd-doc	http://www.proftpd.org/docs/
-nova-doc	https://docs.openstack.org/nova/latest/
-bind9-doc	https://bind9.readthedocs.io/en/v9.18/
-git-doc	https://www.kernel.org/pub/software/scm/git/docs/
-`
-
-// debianSite builds a web of manuals of many hosts and serves it as a proxy.
-func debianSite(ctx context.Context, dir string, note func(string, ...any)) (site, error) {
-	place := filepath.Join(dir, "web")
-	if !folder.Exists(filepath.Join(place, "web.yaml")) {
-		table := filepath.Join(dir, "packages.tsv")
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return site{}, err
-		}
-		if err := os.WriteFile(table, []byte(debianTable), 0o644); err != nil {
-			return site{}, err
-		}
-		note("Building a web from Debian's manuals …")
-		m := terminal.NewMeter(os.Stderr)
-		built, err := corpus.Build(ctx, place, corpus.Packages{Table: table}, corpus.Options{
-			Name: "debian-manuals", Description: "Manuals as packaged by Debian, under their public addresses",
-			Source: "Debian documentation packages", Software: "waggle/" + version, Progress: m.Show,
-		})
-		m.End()
-		if err != nil {
-			return site{}, fmt.Errorf("%w\nThis demo needs apt-get download and dpkg-deb; waggle demo --web go needs only Go", err)
-		}
-		note("%s pages on %s hosts.", terminal.Number(built.Count.Pages), terminal.Number(built.Count.Hosts))
-	}
-	w, err := corpus.Open(place)
-	if err != nil {
-		return site{}, err
-	}
-	s, err := corpus.NewServer(w, corpus.ServerOptions{})
-	if err != nil {
-		w.Close()
-		return site{}, err
-	}
-	l, err := corpus.Listen("127.0.0.1:0")
-	if err != nil {
-		w.Close()
-		return site{}, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(ctx, l) }()
-	none := job.Duration(0)
-	out := site{stop: func() {
-		cancel()
-		<-served
-		w.Close()
-	}}
-	out.job.Topic = job.Topic{
-		Description: "Transactions and locking in databases",
-		Keywords:    []string{"transaction", "isolation level", "lock", "deadlock", "commit", "rollback"},
-	}
-	for line := range strings.Lines(debianTable) {
-		_, base, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		out.job.Seeds = append(out.job.Seeds, base)
-	}
-	out.job.Politeness.Delay = &none
-	out.job.Fetch.Through = "http://" + l.Addr().String()
-	out.job.Fetch.Workers = 1
-	return out, nil
 }
