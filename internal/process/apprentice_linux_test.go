@@ -1,4 +1,4 @@
-package main
+package process
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ import (
 // BenchmarkApprenticeSweep scores a million links that wait on disk anew by an
 // apprentice that learned from 2,000 pages, in the slices of a crawl:
 //
-//	go test -run '^$' -bench ApprenticeSweep -benchtime 1x ./cmd/waggle
+//	go test -run '^$' -bench ApprenticeSweep -benchtime 1x ./internal/process
 //
 // Links have the words of a made-up page within five leaves, about 50 each. A
 // slice is how long a crawl gives out no leases; its CPU time is that of its

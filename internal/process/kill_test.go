@@ -1,4 +1,4 @@
-package main
+package process
 
 import (
 	"bytes"
@@ -274,9 +274,7 @@ func beeCritic(t *testing.T, web *numberedWeb) string {
 }
 
 func waggleCommand(args []string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), runAsWaggle+"=1")
-	return cmd
+	return exec.Command(waggle, args...)
 }
 
 // crawlKilled runs a crawl to its end and kills it on the way so many times,

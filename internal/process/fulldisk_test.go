@@ -1,4 +1,4 @@
-package main
+package process
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 // server's record decides, as in TestKilledDamagedCrawlGoesOn. It needs a small disk:
 //
 //	mount -t tmpfs -o size=420m tmpfs /mnt/small
-//	WAGGLE_SMALL_DISK=/mnt/small go test -run FullDisk -v ./cmd/waggle
+//	WAGGLE_SMALL_DISK=/mnt/small go test -run FullDisk -v ./internal/process
 //
 // WAGGLE_KILLS sets how often the disk is filled (default 8).
 func TestFullDisk(t *testing.T) {

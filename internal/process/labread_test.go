@@ -1,4 +1,4 @@
-package main
+package process
 
 import (
 	"bufio"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,14 +66,9 @@ func readable(t *testing.T) (webDir, poolDir string) {
 // command goes on.
 func TestLabReadKilled(t *testing.T) {
 	webDir, poolDir := readable(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	given := 0
 	for round := range 4 {
-		cmd := exec.Command(self, "lab", "read", poolDir, "--web", webDir)
-		cmd.Env = append(os.Environ(), runAsWaggle+"=1")
+		cmd := waggleCommand([]string{"lab", "read", poolDir, "--web", webDir})
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -149,26 +143,17 @@ func TestLabReadRefuses(t *testing.T) {
 		{[]string{poolDir, "--web", webDir, "--reader", "a\tb"}, "--reader: reader"},
 		{[]string{poolDir}, "--web"},
 	} {
-		said, err := os.Create(filepath.Join(t.TempDir(), "said"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		code := run(t.Context(), append([]string{"lab", "read"}, c.args...), streams{in: os.Stdin, out: said, err: said})
-		said.Close()
-		b, err := os.ReadFile(said.Name())
-		if err != nil || code != exitUsage || !strings.Contains(string(b), c.want) {
-			t.Errorf("%v: %d, %s; want %s", c.args, code, b, c.want)
+		cmd := waggleCommand(append([]string{"lab", "read"}, c.args...))
+		said, err := cmd.CombinedOutput()
+		if err == nil || cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(said), c.want) {
+			t.Errorf("%v: %v, %s; want %s", c.args, err, said, c.want)
 		}
 	}
 	if err := os.Remove(filepath.Join(poolDir, pool.NarrativesName)); err != nil {
 		t.Fatal(err)
 	}
-	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer said.Close()
-	if code := run(t.Context(), []string{"lab", "read", poolDir, "--web", webDir}, streams{in: os.Stdin, out: said, err: said}); code != exitUsage {
-		t.Errorf("without narratives: exit code %d", code)
+	cmd := waggleCommand([]string{"lab", "read", poolDir, "--web", webDir})
+	if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != exitUsage {
+		t.Errorf("without narratives: %v", err)
 	}
 }

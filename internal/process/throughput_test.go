@@ -1,4 +1,4 @@
-package main
+package process
 
 import (
 	"bufio"
@@ -32,7 +32,7 @@ import (
 // fetch, parse to a tree, extract links, nothing else. The server is a third
 // process and not counted. It needs the recorded web manuals:
 //
-//	go test -run '^$' -bench Throughput -benchtime 1x ./cmd/waggle
+//	go test -run '^$' -bench Throughput -benchtime 1x ./internal/process
 //
 // Metrics: pages per second of the crawler's processor time, the same of the
 // bare loop, their ratio (the bar is 0.5), and the crawler's greatest resident
@@ -53,7 +53,7 @@ func BenchmarkThroughput(b *testing.B) {
 		} else if err := os.WriteFile(file, text, 0o644); err != nil {
 			b.Fatal(err)
 		}
-		full := measure(b, runAsWaggle, "crawl", "-f", file, "-o", filepath.Join(dir, "crawl"), "--through", proxy)
+		full := measure(b, waggle, "crawl", "-f", file, "-o", filepath.Join(dir, "crawl"), "--through", proxy)
 		bare := measure(b, runBare, append([]string{proxy, strconv.Itoa(budget)}, j.Seeds...)...)
 		b.ReportMetric(full.perCPU(), "pages/cpu-s")
 		b.ReportMetric(bare.perCPU(), "bare-pages/cpu-s")
@@ -67,8 +67,8 @@ func BenchmarkThroughput(b *testing.B) {
 // ends.
 func serveInChild(b *testing.B, place string) (proxy string) {
 	b.Helper()
-	cmd := exec.Command(os.Args[0], "web", "serve", place, "--listen", "127.0.0.1:0")
-	cmd.Env = append(os.Environ(), runAsWaggle+"=1", "XDG_CONFIG_HOME="+b.TempDir())
+	cmd := exec.Command(waggle, "web", "serve", place, "--listen", "127.0.0.1:0")
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+b.TempDir())
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		b.Fatal(err)
@@ -98,12 +98,15 @@ type cost struct {
 func (c cost) perCPU() float64    { return float64(c.pages) / c.cpu }
 func (c cost) perSecond() float64 { return float64(c.pages) / c.wall }
 
-// measure runs this test binary in a role and reads the pages it fetched from
-// its output: "pages 20,000 of …".
-func measure(b *testing.B, role string, args ...string) cost {
+// measure runs a program, waggle or with runBare this test binary, and reads the pages
+// it fetched from its output: "pages 20,000 of …".
+func measure(b *testing.B, program string, args ...string) cost {
 	b.Helper()
-	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(os.Environ(), role+"=1")
+	cmd := exec.Command(program, args...)
+	if program == runBare {
+		cmd = exec.Command(os.Args[0], args...)
+		cmd.Env = append(os.Environ(), runBare+"=1")
+	}
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	start := time.Now()

@@ -1,4 +1,4 @@
-package main
+package process
 
 import (
 	"os"
@@ -13,7 +13,7 @@ import (
 // BenchmarkRejudge judges a crawl of 2,000 real pages anew from its archive, with
 // other keywords and 8 examples. It needs the recorded web manuals:
 //
-//	go test -run '^$' -bench Rejudge -benchtime 1x ./cmd/waggle
+//	go test -run '^$' -bench Rejudge -benchtime 1x ./internal/process
 //
 // Metrics: pages per second, and per second of processor time, beside those of the
 // crawl. The bar is 1,000 pages/s on two cores, 500 for each second of processor
@@ -31,23 +31,18 @@ func BenchmarkRejudge(b *testing.B) {
 		b.Fatal(err)
 	}
 	proxy := serveInChild(b, place)
-	crawled := measure(b, runAsWaggle, "crawl", "-f", file, "-o", out, "--through", proxy)
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer null.Close()
+	crawled := measure(b, waggle, "crawl", "-f", file, "-o", out, "--through", proxy)
 	spent := func() time.Duration {
 		var u syscall.Rusage
-		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u); err != nil {
 			b.Fatal(err)
 		}
 		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
 	for b.Loop() {
 		began, before := time.Now(), spent()
-		if code := run(b.Context(), []string{"judge", out, "--keywords", "thread, lock, mutex"}, streams{in: null, out: null, err: null}); code != exitDone {
-			b.Fatalf("exit code %d", code)
+		if said, err := waggleCommand([]string{"judge", out, "--keywords", "thread, lock, mutex"}).CombinedOutput(); err != nil {
+			b.Fatalf("%v\n%s", err, said)
 		}
 		b.ReportMetric(float64(crawled.pages)/time.Since(began).Seconds(), "pages/s")
 		b.ReportMetric(float64(crawled.pages)/(spent()-before).Seconds(), "pages/cpu-s")

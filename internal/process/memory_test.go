@@ -1,4 +1,4 @@
-package main
+package process
 
 import (
 	"encoding/pem"
@@ -19,7 +19,7 @@ import (
 // BenchmarkMemory crawls 120 hosts of one page each, of 10 MB, with 32 workers
 // and the default fetch.memory, in a process of its own:
 //
-//	go test -run '^$' -bench Memory -benchtime 1x ./cmd/waggle
+//	go test -run '^$' -bench Memory -benchtime 1x ./internal/process
 //
 // The metric is the crawler's greatest resident set in MiB; the bar is 450. On two
 // cores it was 231 for text, 293 for links and 179 for paragraphs; 941, 1,041 and
@@ -79,7 +79,7 @@ func BenchmarkMemory(b *testing.B) {
 				if err := os.WriteFile(file, text, 0o644); err != nil {
 					b.Fatal(err)
 				}
-				used := measure(b, runAsWaggle, "crawl", "-f", file, "-o", filepath.Join(dir, "crawl"))
+				used := measure(b, waggle, "crawl", "-f", file, "-o", filepath.Join(dir, "crawl"))
 				if used.pages != c.hosts {
 					b.Fatalf("%d pages of %d", used.pages, c.hosts)
 				}
