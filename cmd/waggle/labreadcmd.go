@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 
 	"github.com/waggle-crawler/waggle/eval/pool"
-	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/lab/read"
 )
 
@@ -17,8 +14,8 @@ type labReadCmd struct {
 	Web    []string `required:"" placeholder:"WEB" sep:"none" help:"The recorded web of the pages; may be repeated."`
 	Reader string   `placeholder:"NAME" help:"Who reads (default: the page asks)."`
 	Images bool     `help:"Show images too."`
-	Port   int      `default:"0" placeholder:"N" help:"Port on this machine (default: any free one)."`
-	Open   bool     `help:"Open the page in the browser."`
+
+	localFlags
 }
 
 // Help tells what the page is for.
@@ -66,17 +63,9 @@ func (c *labReadCmd) Run(ctx context.Context, std streams) error {
 		return exit{exitUsage, err}
 	}
 	defer file.Close() // each label was synced
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.Port))
-	if err != nil {
-		return exit{exitUsage, fmt.Errorf("--port: %w", err)}
-	}
-	page, err := read.New(read.Options{
-		Address: l.Addr().String(), Pool: p, Narratives: narratives, Webs: webs, Labels: labels, Save: file.Add, Reader: c.Reader, Images: c.Images,
+	return c.serve(ctx, std, "Read", "Labels", c.Dir+"/"+pool.LabelsName, func(address string) (localPage, error) {
+		return read.New(read.Options{
+			Address: address, Pool: p, Narratives: narratives, Webs: webs, Labels: labels, Save: file.Add, Reader: c.Reader, Images: c.Images,
+		})
 	})
-	if err != nil {
-		return errors.Join(err, l.Close())
-	}
-	fmt.Fprintf(std.out, "Read here: %s\n", page.URL())
-	fmt.Fprintf(std.err, "The address is for this machine and for you: it holds a key. Labels are kept in %s; Ctrl-C ends.\n", event.Line(c.Dir+"/"+pool.LabelsName))
-	return serveLocal(ctx, l, page, localPage{url: page.URL(), open: c.Open}, std)
 }

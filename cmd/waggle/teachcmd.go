@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/event"
@@ -52,8 +51,7 @@ type teachShowCmd struct {
 
 	jobFlags // of fetching
 
-	Port int  `default:"0" placeholder:"N" help:"Port on this machine (default: any free one)."`
-	Open bool `help:"Open the page in the browser."`
+	localFlags
 }
 
 // Run serves the page until it is interrupted.
@@ -63,18 +61,10 @@ func (c *teachShowCmd) Run(ctx context.Context, io streams) error {
 		return err
 	}
 	defer done()
-	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", c.Port))
-	if err != nil {
-		return exit{exitUsage, fmt.Errorf("--port: %w", err)}
-	}
-	o.Address = l.Addr().String()
-	page, err := teach.New(o)
-	if err != nil {
-		return errors.Join(err, l.Close())
-	}
-	fmt.Fprintf(io.out, "Teach here: %s\n", page.URL())
-	fmt.Fprintf(io.err, "The address is for this machine and for you: it holds a key. Paths are kept in %s; Ctrl-C ends.\n", event.Line(c.Out))
-	return serveLocal(ctx, l, page, localPage{url: page.URL(), open: c.Open, stop: page.Close}, io)
+	return c.serve(ctx, io, "Teach", "Paths", c.Out, func(address string) (localPage, error) {
+		o.Address = address
+		return teach.New(o)
+	})
 }
 
 // options sets up what is browsed and where paths are kept. done gives back

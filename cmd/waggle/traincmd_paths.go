@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/waggle-crawler/waggle/corpus"
@@ -43,9 +42,9 @@ func (c *trainModelCmd) fitPaths(ctx context.Context, io streams) error {
 	if err := train.CheckPathOptions(o); err != nil {
 		return exit{exitUsage, err}
 	}
-	set, err := readPaths(c.Paths, c.Task, func(s string) { fmt.Fprintln(io.err, "waggle: note: "+event.Line(s)) })
+	set, err := paths.ReadTask(c.Paths, c.Task, func(s string) { fmt.Fprintln(io.err, "waggle: note: "+event.Line(s)) })
 	if err != nil {
-		return err
+		return exit{exitUsage, err}
 	}
 	// What teaches nothing is told before its pages are fetched.
 	if usable, _ := paths.Check(set, nil); !slices.ContainsFunc(usable, func(p paths.Path) bool {
@@ -97,37 +96,6 @@ func (*trainModelCmd) tell(io streams, set []paths.Path, rec paths.Record) []pat
 	return usable
 }
 
-// readPaths reads the paths of one task from files.
-func readPaths(names []string, task string, note func(string)) (set []paths.Path, err error) {
-	var tasks []string
-	for _, name := range names {
-		more, problems, err := paths.ReadFile(name)
-		if err != nil {
-			return nil, exit{exitUsage, err}
-		}
-		for _, p := range problems {
-			note(p.String())
-		}
-		for _, p := range more {
-			if !slices.Contains(tasks, p.Task) {
-				tasks = append(tasks, p.Task)
-			}
-			if task == "" || p.Task == task {
-				set = append(set, p)
-			}
-		}
-	}
-	switch {
-	case task == "" && len(tasks) > 1:
-		return nil, exit{exitUsage, fmt.Errorf("the paths are of %d tasks: choose one with --task, of %s", len(tasks), event.Line(strings.Join(tasks, ", ")))}
-	case len(set) == 0 && task != "":
-		return nil, exit{exitUsage, fmt.Errorf("no path is of the task %q; there are %s", task, event.Line(strings.Join(tasks, ", ")))}
-	case len(set) == 0:
-		return nil, exit{exitUsage, errors.New("there is no path in the files")}
-	}
-	return set, nil
-}
-
 // pages is where the pages of paths are: a recorded web, or what is fetched now.
 func (c *trainModelCmd) pages(ctx context.Context, set []paths.Path, meter *terminal.Meter) (rec paths.Record, done func(), err error) {
 	if tokens, given := c.Set["page-tokens"]; given && tokens == 0 && c.Web == "" {
@@ -145,40 +113,8 @@ func (c *trainModelCmd) pages(ctx context.Context, set []paths.Path, meter *term
 		return nil, nil, exit{exitUsage, err}
 	}
 	defer stack.Close()
-	parser := parse.New(parse.Options{Analyzer: text.NewAnalyzer()})
-	got := fetchedPages{}
-	var all []web.URL
-	for i := range set {
-		for _, s := range set[i].Steps {
-			if _, ok := got[s.URL]; !ok {
-				got[s.URL] = nil
-				all = append(all, s.URL)
-			}
-		}
-	}
-	for i, u := range all {
-		meter.Show(i, len(all), "pages fetched")
-		r, err := fetch.Follow(ctx, stack, u, 10)
-		if ctx.Err() != nil {
-			return nil, nil, exit{exitStopped, errors.New("stopped; nothing was written")}
-		}
-		if err != nil || r.Status < 200 || r.Status > 299 {
-			continue // paths.Check tells what is not there
-		}
-		if p, err := parser.Parse(r); err == nil {
-			got[u] = p
-		}
-	}
-	return got, func() {}, nil
-}
-
-// fetchedPages is a record of what was fetched.
-type fetchedPages map[web.URL]*web.Page
-
-// Page is the page of an address.
-func (f fetchedPages) Page(u web.URL) (*web.Page, bool) {
-	p := f[u]
-	return p, p != nil
+	rec, err = train.FetchPages(ctx, stack, parse.New(parse.Options{Analyzer: text.NewAnalyzer()}), set, func(done, total int) { meter.Show(done, total, "pages fetched") })
+	return rec, func() {}, stoppedOr(ctx, err, "stopped; nothing was written")
 }
 
 // openPages opens a recorded web with its pages parsed.

@@ -70,7 +70,7 @@ func judgedClasses(ctx context.Context, col collection.Collection, j *job.Job, a
 	}
 	m := &job.Maker{Job: j, Begun: &col, Analyzer: a}
 	if err := m.MakeJudge(ctx); err != nil {
-		return nil, errors.Join(err, m.Close())
+		return nil, errors.Join(job.Locate(err, func(string) string { return "" }), m.Close())
 	}
 	return judge.ClassNames(m.Judge.(judge.Judge)), m.Close()
 }

@@ -1,4 +1,4 @@
-package main
+package examples
 
 import (
 	"bytes"
@@ -11,6 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/judge"
 )
 
 // A fetching of examples that is stopped goes on where it was: no page is asked
@@ -61,33 +64,46 @@ func TestTrainGoesOn(t *testing.T) {
 	if err := os.WriteFile(tax, []byte(table), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	train := func(ctx context.Context, name string) (code int, said string) {
-		out, err := os.Create(filepath.Join(dir, name+".said"))
+	train := func(ctx context.Context, name string) (critic []byte, said string, err error) {
+		l, err := Read(tax)
 		if err != nil {
-			t.Fatal(err)
+			return nil, "", err
 		}
-		defer out.Close()
-		code = run(ctx, []string{"topic", "train", tax, "-o", filepath.Join(dir, name), "--allow-private", "--delay", "0", "--workers", "1"}, streams{out: out, err: out})
-		b, err := os.ReadFile(out.Name())
+		samples, had, from, done, err := l.Samples(ctx, Options{
+			Pages: filepath.Join(dir, name), Floor: 0.5, Note: func(s string) { t.Log(s) }, Progress: func(int, int, string) {},
+			Apply: func(j *job.Job) error {
+				none := job.Duration(0)
+				j.Fetch.AllowPrivate, j.Fetch.Workers, j.Politeness.Delay = true, 1, &none
+				return j.Check()
+			},
+		})
 		if err != nil {
-			t.Fatal(err)
+			return nil, "", err
 		}
-		return code, string(b)
+		defer done()
+		c, err := judge.TrainCritic(samples, judge.Training{MinPages: 5, Trained: from})
+		if err != nil {
+			return nil, had.String(), err
+		}
+		critic, err = c.Append(nil)
+		return critic, had.String(), err
 	}
-	if code, said := train(t.Context(), "whole"); code != exitDone || !strings.Contains(said, "14 of 16 examples could be had (87.5%)\n       2 × the same page as another example\n") {
-		t.Fatalf("in one go: exit %d\n%s", code, said)
+	whole, said, err := train(t.Context(), "whole")
+	if err != nil || !strings.HasPrefix(said, "14 of 16 examples could be had (87.5%)\n       2 × the same page as another example") {
+		t.Fatalf("in one go: %v\n%s", err, said)
 	}
 
 	clear(asked)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	after, stop = 6, cancel
-	if code, said := train(ctx, "parts"); code != exitStopped || !strings.Contains(said, "the same command goes on") {
-		t.Fatalf("stopped: exit %d\n%s", code, said)
+	if _, _, err := train(ctx, "parts"); err == nil || !strings.Contains(err.Error(), "the same command goes on") {
+		t.Fatalf("stopped: %v", err)
 	}
 	after = 0
-	if code, said := train(t.Context(), "parts"); code != exitDone {
-		t.Fatalf("going on: exit %d\n%s", code, said)
+	parts, _, err := train(t.Context(), "parts")
+	if err != nil {
+		t.Fatalf("going on: %v", err)
 	}
 	twice := 0
 	for path, n := range asked {
@@ -97,14 +113,6 @@ func TestTrainGoesOn(t *testing.T) {
 	}
 	if twice > 1 {
 		t.Errorf("asked for again: %v", asked)
-	}
-	whole, err := os.ReadFile(filepath.Join(dir, "whole"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts, err := os.ReadFile(filepath.Join(dir, "parts"))
-	if err != nil {
-		t.Fatal(err)
 	}
 	if !bytes.Equal(whole, parts) {
 		t.Error("the critic of the fetching in two parts is another one")

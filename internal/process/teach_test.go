@@ -1,8 +1,7 @@
-package main
+package process
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -156,20 +155,14 @@ type told struct {
 // teaching runs `waggle teach`. ask asks its page, end ends it as Ctrl-C does.
 func teaching(t *testing.T, args ...string) (ask func(method, path, body string) told, end func()) {
 	t.Helper()
-	out, printed, err := os.Pipe()
+	cmd := waggleCommand(append([]string{"teach"}, args...))
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan int)
-	go func() {
-		ended <- run(ctx, append([]string{"teach"}, args...), streams{in: null, out: printed, err: null})
-		printed.Close()
-	}()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	address, ok := strings.CutPrefix(strings.TrimSpace(line), "Teach here: ")
 	if err != nil || !ok {
@@ -203,12 +196,12 @@ func teaching(t *testing.T, args ...string) (ask func(method, path, body string)
 	end = func() {
 		t.Helper()
 		http.DefaultClient.CloseIdleConnections()
-		stop()
-		if code := <-ended; code != exitDone {
-			t.Errorf("exit code %d", code)
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
 		}
-		out.Close()
-		null.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("it ended with %v", err)
+		}
 	}
 	return ask, end
 }
@@ -232,14 +225,10 @@ func TestTeachImportProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, err := os.Create(filepath.Join(dir, "said"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer said.Close()
 	out := filepath.Join(dir, "paths.tsv")
-	if code := run(t.Context(), []string{"teach", "import", dir, "--site", "college.test", "--label", "Goal=/courses$", "-o", out}, streams{in: os.Stdin, out: said, err: said}); code != exitDone {
-		t.Errorf("exit code %d", code)
+	b, err := waggleCommand([]string{"teach", "import", dir, "--site", "college.test", "--label", "Goal=/courses$", "-o", out}).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, b)
 	}
 	kept, err := os.ReadFile(out)
 	if err != nil {
@@ -248,10 +237,6 @@ func TestTeachImportProfile(t *testing.T) {
 	const want = "# site: college.test\n# source: firefox\nhttps://college.test/\nhttps://college.test/courses\tGoal\n"
 	if !strings.HasSuffix(string(kept), want) || strings.Contains(string(kept), "secret") {
 		t.Errorf("kept\n%s", kept)
-	}
-	b, err := os.ReadFile(said.Name())
-	if err != nil {
-		t.Fatal(err)
 	}
 	if got := string(b); !strings.Contains(got, "firefox, schema version 77: read a copy of "+filepath.Join(dir, "places.sqlite")) || !strings.Contains(got, "1 path, 1 with labels") || strings.Contains(got, "secret") {
 		t.Errorf("said\n%s", got)
