@@ -38,7 +38,7 @@ type StoreOptions struct {
 // OpenError says which of the stores could not be opened. Its text is that of
 // Err, which names the place.
 type OpenError struct {
-	Store string // "frontier", "archive" or "event log"
+	Store string // "frontier", "archive", "event log", or "losses" for lost.txt
 	// Damaged says that files are damaged or hold less than was acknowledged:
 	// putting them back helps, or Repair.
 	Damaged bool
@@ -93,6 +93,11 @@ func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err
 			err = errors.Join(err, s.Close())
 		}
 	}()
+	if d, err := w.checkLosses(); err != nil {
+		return nil, err
+	} else if d != nil {
+		return nil, &OpenError{Store: "losses", Damaged: true, Err: fmt.Errorf("%s is damaged: %s", filepath.Join(w.dir, d.File), d.What)}
+	}
 	if !folder.Exists(w.FrontierDir()) { // a new one may begin only over nothing
 		if err := w.clear(); err != nil {
 			return nil, err

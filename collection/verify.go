@@ -90,6 +90,11 @@ func (c Collection) Verify(ctx context.Context, progress Progress) (_ *Verificat
 		return nil, err
 	}
 	v.Verification.Lost = len(v.losses.urls)
+	if d, err := c.checkLosses(); err != nil {
+		return nil, err
+	} else if d != nil {
+		v.bad(*d, "losses")
+	}
 	// A run that ends meanwhile writes it of more than is looked at.
 	if v.harvestFile, err = os.ReadFile(c.HarvestFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
