@@ -530,6 +530,7 @@ func (r *repair) planSwap() (journal, error) {
 	if r.rewrite {
 		aside(r.w.EventLog())
 		move(r.w.EventLog())
+		aside(r.w.HarvestFile()) // it is of the old log; a new one is written last
 	}
 	if !folder.Exists(r.newLost()) {
 		return changes, nil
