@@ -127,7 +127,8 @@ func (h *harness) run(args []string, kill bool) (said string, err error, killed 
 	instant := time.NewTimer(3 * time.Minute)
 	defer instant.Stop()
 	if kill {
-		h.chooseInstant(instant, ended)
+		h.chooseInstant(instant, ended, h.web.gate(1+h.rng.IntN(40)))
+		defer h.web.open()
 		if outages() && args[0] == "crawl" && h.rng.IntN(4) == 0 {
 			h.counts["outage"]++
 			h.web.outage(true)
@@ -154,28 +155,20 @@ func (h *harness) run(args []string, kill bool) (said string, err error, killed 
 	}
 }
 
-// chooseInstant sets when to kill: soon after a request, one time in ten later, and
-// one time in five while the crawl is set up or taken up.
-func (h *harness) chooseInstant(instant *time.Timer, ended chan error) {
+// chooseInstant sets when to kill: soon after the web has answered enough requests,
+// and one time in five while the crawl is set up or taken up.
+func (h *harness) chooseInstant(instant *time.Timer, ended chan error, enough <-chan struct{}) {
 	if h.rng.IntN(5) == 0 {
 		instant.Reset(time.Duration(h.rng.IntN(200)) * time.Millisecond)
 		return
 	}
 	select {
-	case <-h.web.heard: // left over from before
-	default:
-	}
-	select {
-	case <-h.web.heard:
-		longest := 20_000
-		if h.rng.IntN(10) == 0 {
-			longest *= 5
-		}
-		instant.Reset(time.Duration(h.rng.IntN(longest)) * time.Microsecond)
+	case <-enough:
+		instant.Reset(time.Duration(h.rng.IntN(20_000)) * time.Microsecond)
 	case err := <-ended:
 		ended <- err
 	case <-instant.C:
-		h.Fatal("no request in three minutes")
+		h.Fatal("not enough requests in three minutes")
 	}
 }
 

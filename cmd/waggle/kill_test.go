@@ -36,6 +36,41 @@ type numberedWeb struct {
 	served map[string]bool // pages that were sent whole
 	asked  int
 	down   bool // nobody answers
+	// While gated, most more requests are answered. The last of them closes enough;
+	// later ones are held until their client leaves.
+	gated  bool
+	most   int
+	enough chan struct{}
+}
+
+// gate has the web answer so many requests more, and hold the rest. The channel is
+// closed when it has.
+func (w *numberedWeb) gate(most int) (enough <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gated, w.most, w.enough = true, most, make(chan struct{})
+	return w.enough
+}
+
+// open has the web answer all requests.
+func (w *numberedWeb) open() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gated = false
+}
+
+// passes tells whether a request is answered.
+func (w *numberedWeb) passes() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.gated {
+		return true
+	}
+	w.most--
+	if w.most == 0 {
+		close(w.enough)
+	}
+	return w.most >= 0
 }
 
 // outage takes the web down, or brings it back.
@@ -59,6 +94,10 @@ func (w *numberedWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	select {
 	case w.heard <- struct{}{}:
 	default:
+	}
+	if !w.passes() {
+		<-r.Context().Done()
+		return
 	}
 	url := "http://" + r.Host + r.URL.Path
 	w.mu.Lock()
