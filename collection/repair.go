@@ -212,6 +212,7 @@ type repair struct {
 		known  bool
 	}
 	logMark int64 // -1 if it is not known
+	turned  bool  // a turn was committed, or that is not known
 
 	// From readLog.
 	tallies  map[uint64]tally
@@ -315,6 +316,7 @@ func (r *repair) readLosses() error {
 // readMarks reads what the old frontier says of the other stores.
 func (r *repair) readMarks() error {
 	r.logMark = -1
+	r.turned = true
 	r.report.Learnt, r.report.Done = r.rebuilt.States, r.rebuilt.Done
 	for _, d := range r.remains.Damage() {
 		r.found("%s is damaged: %v", r.w.inFolder(d.Path), d.Err)
@@ -327,6 +329,7 @@ func (r *repair) readMarks() error {
 		}
 	}
 	if logged == nil {
+		r.turned = !r.rebuilt.States || len(r.remains.Damage()) > 0
 		if len(r.remains.Damage()) == 0 && r.w.tellsOfTurns() {
 			r.found("%s is missing or empty", r.w.inFolder(r.w.FrontierDir()))
 		}
@@ -365,7 +368,7 @@ func (r *repair) readLog() error {
 		total = info.Size()
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return err
-	} else if r.remains.Begun() {
+	} else if r.remains.Begun() && r.turned {
 		r.found("%s is missing", r.w.inFolder(r.w.EventLog()))
 		r.logLost = true
 		return nil

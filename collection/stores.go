@@ -27,6 +27,9 @@ type Stores struct {
 type StoreOptions struct {
 	Frontier frontier.Options
 	Archive  store.Options // Mark and Room are set by OpenStores
+	// LogFile stands between the event log and its file; nil = nothing does. Tests
+	// put faults here, as in Frontier.FS and Archive.Files.
+	LogFile func(event.File) event.File
 	// AcceptLoss repairs stores that cannot be opened otherwise (Repair), and
 	// goes on without what is lost.
 	AcceptLoss bool
@@ -120,7 +123,7 @@ func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err
 		damaged := errors.Is(err, event.ErrMark) || errors.As(err, new(*event.LineError))
 		return nil, &OpenError{Store: "event log", Damaged: damaged, Err: err}
 	}
-	if s.Log, err = event.Open(w.EventLog(), marks.log); err != nil {
+	if s.Log, err = event.OpenOn(o.LogFile, w.EventLog(), marks.log); err != nil {
 		return nil, &OpenError{Store: "event log", Damaged: errors.Is(err, event.ErrMark), Err: err}
 	}
 	s.Log.Room = newRoom(filepath.Dir(w.EventLog())).take

@@ -56,6 +56,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -79,6 +81,9 @@ type Options struct {
 	// and otherwise stays as it is (LM10 Q8). Each such link costs a look at
 	// the one that waits.
 	Shortest bool
+	// FS is the file system on which a frontier is kept; nil = the machine's. Tests
+	// put faults here.
+	FS vfs.FS
 
 	buffer uint64 // bytes that the store collects before it makes a table of them; 0 = 64 MiB
 }
