@@ -423,3 +423,53 @@ func shows(want, got string) bool {
 	}
 	return regexp.MustCompile(b.String()).MatchString(got)
 }
+
+// Links between documents lead to files and headings that are there.
+func TestGuideLinks(t *testing.T) {
+	root := filepath.Join("..", "..")
+	names, err := filepath.Glob(filepath.Join(root, "docs", "guide", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"} {
+		names = append(names, filepath.Join(root, name))
+	}
+	link := regexp.MustCompile(`\]\(([^):#]*)(#[^)]*)?\)`)
+	links := 0
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			links++
+			to := name
+			if m[1] != "" {
+				to = filepath.Join(filepath.Dir(name), filepath.FromSlash(m[1]))
+			}
+			b, err := os.ReadFile(to)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else if m[2] != "" && !strings.Contains(headings(string(b)), m[2]+"\n") {
+				t.Errorf("%s: %s has no heading %s", name, to, m[2])
+			}
+		}
+	}
+	if links < 40 {
+		t.Errorf("only %d links were found", links)
+	}
+}
+
+// headings are those of a document as the addresses that forges give them, each
+// with # before and a line break behind.
+func headings(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if title, ok := strings.CutPrefix(line, "#"); ok {
+			title = strings.ToLower(strings.TrimSpace(strings.TrimLeft(title, "#")))
+			title = regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(title, "")
+			b.WriteString("#" + strings.ReplaceAll(title, " ", "-") + "\n")
+		}
+	}
+	return b.String()
+}
