@@ -75,9 +75,12 @@ type Scorer interface {
 	Stale() bool
 	// Rescores tells whether Score can change while a candidate waits.
 	Rescores() bool
-	// State and Restore carry the model over a restart: a nil State means
-	// that nothing changed since it was last asked.
-	State() []byte
+	// State and Restore carry the model over a restart. State returns what has
+	// been added to the state since it was last asked, nil for nothing; anew says
+	// that this is the whole state, in place of all that was returned before. A
+	// scorer of little state returns it whole, with anew, whenever it changed.
+	// Restore is given the state in one piece.
+	State() (state []byte, anew bool)
 	Restore(state []byte) error
 }
 
