@@ -290,7 +290,7 @@ func TestText(t *testing.T) {
 
 // The guide's table of what may change is that of the settings.
 func TestResumeTable(t *testing.T) {
-	name := filepath.Join("..", "docs", "resume.md")
+	name := filepath.Join("..", "docs", "guide", "going-on.md")
 	b, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func Settings() []Setting {
 			Path: "judge.anyway", Line: "Accept a critic that cannot tell the focus from the rest", Example: "false",
 		},
 		{
-			Path: "judge.command", Line: "Of the judge command: a program and its arguments; docs/judge-command.md says how it is asked",
+			Path: "judge.command", Line: "Of the judge command: a program and its arguments; docs/guide/judges-and-scorers.md says how it is asked",
 			Example: "[./my-judge]", Resume: Verdicts, Why: newVerdicts,
 		},
 
