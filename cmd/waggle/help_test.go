@@ -30,6 +30,9 @@ func TestHelp(t *testing.T) {
 		if !strings.Contains(leaf.Detail, "  waggle "+name) && !strings.Contains(leaf.Detail, "  waggle "+strings.TrimSuffix(name, " show")) {
 			t.Errorf("waggle help %s shows no example:\n%s", name, leaf.Detail)
 		}
+		if strings.HasPrefix(leaf.Detail, " ") {
+			t.Errorf("waggle help %s loses the space in front of it:\n%s", name, leaf.Detail)
+		}
 	}
 	for name := range helpExamples() {
 		if !slices.ContainsFunc(parser.Model.Leaves(false), func(n *kong.Node) bool { return commandName(n) == name }) {
