@@ -13,9 +13,9 @@ import (
 // are batched, so that an implementation may live in another process. It
 // promises no order beyond "best ready link first, approximately".
 type Frontier interface {
-	// Preview tells what Commit would do with found links, in their order,
-	// and changes nothing.
-	Preview(ctx context.Context, found []web.Candidate) ([]web.Admission, error)
+	// Preview tells what Commit would do with found links, in their order, if
+	// the turn forgot those addresses first. It changes nothing.
+	Preview(ctx context.Context, forget []web.URL, found []web.Candidate) ([]web.Admission, error)
 	// Commit applies a turn whole or not at all.
 	Commit(ctx context.Context, turn web.Turn) (web.Receipt, error)
 	// Lease takes out at most n candidates, each the best of a different
