@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"bytes"
@@ -13,20 +13,21 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // Where the picture of the terminal view is, and the events that it is made of.
 var (
 	pictureFile   = filepath.Join("..", "..", "docs", "guide", "terminal.svg")
-	pictureEvents = filepath.Join("testdata", "picture", "events.jsonl.gz")
+	pictureEvents = filepath.Join("picture", "events.jsonl.gz")
 )
 
 // The picture of the terminal view in README and guide is what the view draws of the
-// events of a crawl, those of testdata/picture:
+// events of a crawl, those of picture:
 //
-//	go test -run Picture ./cmd/waggle -rewrite          draw it anew
-//	WAGGLE_PICTURE=FILE WAGGLE_PICTURE_PAGES=600 go test -run Picture ./cmd/waggle -rewrite
+//	go test -run Picture ./internal/view -rewrite          draw it anew
+//	WAGGLE_PICTURE=FILE WAGGLE_PICTURE_PAGES=600 go test -run Picture ./internal/view -rewrite
 //	                                                    of the first 600 pages of another
 //	                                                    crawl, of which FILE holds what
 //	                                                    waggle crawl --json printed
@@ -66,7 +67,7 @@ func TestPicture(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the view draws: go test -run Picture ./cmd/waggle -rewrite", pictureFile)
+		t.Errorf("%s is not what the view draws: go test -run Picture ./internal/view -rewrite", pictureFile)
 	}
 }
 
@@ -173,7 +174,7 @@ func terminalSVG(text, title string) []byte {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	wide := 0
 	for _, line := range lines {
-		wide = max(wide, cells(unstyled(line)))
+		wide = max(wide, terminal.Cells(unstyled(line)))
 	}
 	w, h := float64(wide)*cellWide+2*pictureGap, pictureTop+float64(len(lines))*cellHigh+pictureGap/2
 	var b bytes.Buffer
@@ -230,7 +231,7 @@ func drawRun(b *bytes.Buffer, run styledRun, column, row int) int {
 			weight = ` font-weight="600"`
 		}
 		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" fill="%s"%s textLength="%.1f" lengthAdjust="spacingAndGlyphs">%s</text>`+"\n",
-			pictureGap+float64(from)*cellWide, base+15, colour, weight, float64(cells(word))*cellWide, escaped(word))
+			pictureGap+float64(from)*cellWide, base+15, colour, weight, float64(terminal.Cells(word))*cellWide, escaped(word))
 		word = ""
 	}
 	before := ' '
@@ -255,7 +256,7 @@ func drawRun(b *bytes.Buffer, run styledRun, column, row int) int {
 				}
 			}
 			shape := `<rect x="%.1f" y="%.1f" width="%.1f" height="10" rx="3" fill="%s"/>` + "\n"
-			fmt.Fprintf(b, shape, x, base+5, float64(cells(bar))*cellWide, "#2a3545")
+			fmt.Fprintf(b, shape, x, base+5, float64(terminal.Cells(bar))*cellWide, "#2a3545")
 			fmt.Fprintf(b, shape, x, base+5, full*cellWide, colour)
 		default:
 			if word == "" {
@@ -263,7 +264,7 @@ func drawRun(b *bytes.Buffer, run styledRun, column, row int) int {
 			}
 			word += string(r)
 		}
-		column += runeCells(r)
+		column += terminal.Cells(string(r))
 		before = r
 	}
 	flush()
