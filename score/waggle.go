@@ -68,6 +68,7 @@ func waggleSettings() []Setting {
 		{Name: "relevance", Default: 1.5, Min: -20, Max: 20, Line: "first weight of the relevance of the page that holds the link"},
 		{Name: "similarity", Default: 1.5, Min: -20, Max: 20, Line: "first weight of the judge's similarity of that page"},
 		{Name: "anchor", Default: 3, Min: -20, Max: 20, Line: "first weight of the similarity of the anchor"},
+		{Name: "twin", Default: 0, Min: -20, Max: 20, Line: "first weight of an address that differs in its writing only from one that brought a page"},
 		{Name: "dense", Default: 0.3, Max: 100, Line: "variance of the weights of inputs that mean the same on every web"},
 		{Name: "failed", Default: 0, Max: 1, Line: "share of an example that a fetch without a page counts"},
 		{Name: "every", Default: 0.25, Min: 0.001, Max: 10, Line: "share of the pages so far from one rescoring of all that waits to the next, at least 10 and at most 100 pages"},
@@ -98,6 +99,7 @@ func newWaggle(o Options) (Scorer, error) {
 	prior[inRelevance].mean = float32(o.set("relevance"))
 	prior[inSimilarity].mean = float32(o.set("similarity"))
 	prior[inAnchor].mean = float32(o.set("anchor"))
+	prior[inTwin].mean = float32(o.set("twin"))
 	w.weights = newBeliefs(prior)
 	return w, nil
 }
@@ -120,11 +122,15 @@ func (s metSet) put(h uint32) {
 	s[h/64] |= 1 << (h % 64)
 }
 
-// Visit learns what c led to, and returns the trail: the similarity of the page
-// and, each half as much as the one after it, of the pages on the path to it, in
-// 1/255, one byte. The entry is
+// Visit learns what c led to, and returns the path to the links of the page:
 //
-//	relevance in 1/255 byte · flags byte: 1 no page · depth byte, at most 10 · trail of c byte
+//	trail byte · depth byte
+//
+// The trail is the similarity of the page and, each half as much as the one after
+// it, of the pages on the path to it, in 1/255; the depth is in links from a seed,
+// at most 10. The entry is
+//
+//	relevance in 1/255 byte · flags byte: 1 no page · trail and depth of c, one byte each
 //	hash of the writing of the address uint32 LE · hash of its host uint32 LE · features of c
 func (w *waggle) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	b := make([]byte, 0, 12+len(c.Features))
@@ -133,7 +139,8 @@ func (w *waggle) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	} else {
 		b = append(b, level(w.page(p, v)), 0)
 	}
-	b = append(b, depthOf(c), trailOf(c))
+	trail, depth := pathOf(c)
+	b = append(b, trail, depth)
 	b = binary.LittleEndian.AppendUint32(b, uint32(writing(c.URL.String())))
 	b = binary.LittleEndian.AppendUint32(b, uint32(xxh3.HashString(string(c.URL.Host()))))
 	b = append(b, c.Features...)
@@ -147,33 +154,33 @@ func (w *waggle) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 
 const flagNoPage = 1
 
-// Recall is the trail, which does not depend on what was learnt.
+// Recall is the path, which does not depend on what was learnt.
 func (w *waggle) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	if p == nil {
 		return nil
 	}
-	s := unit(v.Similarity)
-	if len(c.Memory) == 1 {
+	s, depth := unit(v.Similarity), byte(1)
+	if len(c.Memory) == 2 {
 		s = (s + float64(c.Memory[0])/255) / 2
+		depth = min(10, c.Memory[1]+1)
 	}
-	return []byte{level(s)}
+	return []byte{level(s), depth}
 }
 
-func trailOf(c *web.Candidate) byte {
-	if len(c.Memory) == 1 {
-		return c.Memory[0]
+// pathOf reads what Visit gave; both are 0 for a seed.
+func pathOf(c *web.Candidate) (trail, depth byte) {
+	if len(c.Memory) != 2 {
+		return 0, 0
 	}
-	return 0
+	return c.Memory[0], min(10, c.Memory[1])
 }
-
-func depthOf(c *web.Candidate) byte { return byte(max(0, min(c.Depth, 10))) }
 
 // apply learns from an entry of the journal.
 func (w *waggle) apply(e *entry) {
-	relevance, flags, depth, trail := e.byte(), e.byte(), e.byte(), e.byte()
+	relevance, flags, trail, depth := e.byte(), e.byte(), e.byte(), e.byte()
 	written, host := e.uint32(), e.uint32()
 	features := e.rest()
-	if flags > flagNoPage || len(features) > 0 && !w.read(&w.room, features, depth, trail) {
+	if flags > flagNoPage || len(features) > 0 && !w.read(&w.room, features, trail, depth) {
 		e.err = errors.New("score: an example that is none")
 		return
 	}
@@ -195,7 +202,8 @@ func (w *waggle) apply(e *entry) {
 
 // Score is the logarithm of the odds that the target is relevant; a seed has 0.
 func (w *waggle) Score(c *web.Candidate) float64 {
-	if !w.read(&w.room, c.Features, depthOf(c), trailOf(c)) {
+	trail, depth := pathOf(c)
+	if !w.read(&w.room, c.Features, trail, depth) {
 		return 0
 	}
 	return w.weights.logit(&w.room)

@@ -13,7 +13,8 @@ import (
 // first. Inputs without any weight are left out.
 func (w *waggle) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate) []Reason {
 	var x example
-	if link < 0 || link >= len(p.Links) || !w.read(&x, c.Features, depthOf(c), trailOf(c)) {
+	trail, depth := pathOf(c)
+	if link < 0 || link >= len(p.Links) || !w.read(&x, c.Features, trail, depth) {
 		return nil
 	}
 	var out []Reason

@@ -352,20 +352,20 @@ func isHub(s string) bool {
 }
 
 // writing is a hash of an address without what often differs between two
-// addresses of one page: scheme, www., case, the name of an index file and the
-// last slash.
+// addresses of one page: scheme, www., the name of an index file and the last
+// slash.
 func writing(address string) uint64 {
 	if _, rest, ok := strings.Cut(address, "://"); ok {
 		address = rest
 	}
-	address = strings.TrimPrefix(strings.ToLower(address), "www.")
+	address = strings.TrimPrefix(address, "www.")
 	query := ""
 	if i := strings.IndexByte(address, '?'); i >= 0 {
 		address, query = address[:i], address[i:]
 	}
 	if i := strings.LastIndexByte(address, '/'); i >= 0 {
 		last := address[i+1:]
-		if name := strings.TrimSuffix(last, path.Ext(last)); (name == "index" || name == "default" || name == "welcome") && len(last) > len(name) {
+		if name := strings.TrimSuffix(last, path.Ext(last)); name == "index" && len(last) > len(name) {
 			address = address[:i]
 		}
 	}
@@ -418,9 +418,9 @@ func makeOf(s string) byte {
 	return 'a'
 }
 
-// read fills x from the features of a link, its depth and its trail; false for a
-// seed, which has none, and for what is damaged.
-func (w *waggle) read(x *example, f []byte, depth, trail byte) bool {
+// read fills x from the features of a link and the path to it; false for a seed,
+// which has no features, and for what is damaged.
+func (w *waggle) read(x *example, f []byte, trail, depth byte) bool {
 	if len(f) < hashedAt || (len(f)-hashedAt)%4 != 0 || len(f) > hashedAt+4*mostHashed {
 		return false
 	}
