@@ -31,8 +31,9 @@ import (
 // seldom met stays near its beginning, so that what is learnt in the first pages
 // cannot outweigh page and anchor.
 //
-// A fetch without a page is no example unless the setting failed says so: a
-// redirect is one as well, and its target is fetched later.
+// A fetch without a page is no example unless the setting failed says so. A
+// redirect is one as well; where its target is fetched later, what the redirect
+// counted is made good.
 type waggle struct {
 	journal
 	analyzer *text.Analyzer
@@ -43,7 +44,6 @@ type waggle struct {
 	failed   float64             // share of an example that a fetch without a page counts
 	every    float64             // share of the pages so far from one rescoring to the next
 	weights  *beliefs
-	written  metSet // writings of addresses that brought a page
 	hosts    metSet // hosts of which an address was asked
 	visits   int
 	next     int // visits at which all that waits is scored anew
@@ -68,7 +68,6 @@ func waggleSettings() []Setting {
 		{Name: "relevance", Default: 1.5, Min: -20, Max: 20, Line: "first weight of the relevance of the page that holds the link"},
 		{Name: "similarity", Default: 1.5, Min: -20, Max: 20, Line: "first weight of the judge's similarity of that page"},
 		{Name: "anchor", Default: 3, Min: -20, Max: 20, Line: "first weight of the similarity of the anchor"},
-		{Name: "twin", Default: 0, Min: -20, Max: 20, Line: "first weight of an address that differs in its writing only from one that brought a page"},
 		{Name: "dense", Default: 0.3, Max: 100, Line: "variance of the weights of inputs that mean the same on every web"},
 		{Name: "failed", Default: 0, Max: 1, Line: "share of an example that a fetch without a page counts"},
 		{Name: "every", Default: 0.25, Min: 0.001, Max: 10, Line: "share of the pages so far from one rescoring of all that waits to the next, at least 10 and at most 100 pages"},
@@ -86,7 +85,7 @@ func newWaggle(o Options) (Scorer, error) {
 	w := &waggle{
 		journal: newJournal("waggle", o), analyzer: o.Analyzer, page: o.Page, anchor: o.Anchor,
 		failed: o.set("failed"), every: o.set("every"), next: leastEvery,
-		written: newMetSet(), hosts: newMetSet(),
+		hosts: newMetSet(),
 	}
 	for k := range inputKinds {
 		w.variance[k] = float32(o.set(inputKindNames[k].setting))
@@ -99,7 +98,6 @@ func newWaggle(o Options) (Scorer, error) {
 	prior[inRelevance].mean = float32(o.set("relevance"))
 	prior[inSimilarity].mean = float32(o.set("similarity"))
 	prior[inAnchor].mean = float32(o.set("anchor"))
-	prior[inTwin].mean = float32(o.set("twin"))
 	w.weights = newBeliefs(prior)
 	return w, nil
 }
@@ -130,8 +128,8 @@ func (s metSet) put(h uint32) {
 // it, of the pages on the path to it, in 1/255; the depth is in links from a seed,
 // at most 10. The entry is
 //
-//	relevance in 1/255 byte · flags byte: 1 no page · trail and depth of c, one byte each
-//	hash of the writing of the address uint32 LE · hash of its host uint32 LE · features of c
+//	relevance in 1/255 byte · flags byte: 1 no page, 2 after a redirect · trail and depth of c, one byte each
+//	hash of its host uint32 LE · features of c
 func (w *waggle) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	b := make([]byte, 0, 12+len(c.Features))
 	if p == nil {
@@ -141,9 +139,11 @@ func (w *waggle) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	}
 	trail, depth := pathOf(c)
 	b = append(b, trail, depth)
-	b = binary.LittleEndian.AppendUint32(b, uint32(writing(c.URL.String())))
 	b = binary.LittleEndian.AppendUint32(b, uint32(xxh3.HashString(string(c.URL.Host()))))
 	b = append(b, c.Features...)
+	if p != nil && c.Redirects > 0 {
+		b[1] |= flagRedirected
+	}
 	if w.add(b) {
 		if w.apply(&entry{b: b}); w.visits == w.next {
 			w.ask()
@@ -152,7 +152,10 @@ func (w *waggle) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	return w.Recall(c, p, v)
 }
 
-const flagNoPage = 1
+const (
+	flagNoPage = 1 << iota
+	flagRedirected
+)
 
 // Recall is the path, which does not depend on what was learnt.
 func (w *waggle) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
@@ -178,17 +181,18 @@ func pathOf(c *web.Candidate) (trail, depth byte) {
 // apply learns from an entry of the journal.
 func (w *waggle) apply(e *entry) {
 	relevance, flags, trail, depth := e.byte(), e.byte(), e.byte(), e.byte()
-	written, host := e.uint32(), e.uint32()
+	host := e.uint32()
 	features := e.rest()
-	if flags > flagNoPage || len(features) > 0 && !w.read(&w.room, features, trail, depth) {
+	if flags > flagRedirected || len(features) > 0 && !w.read(&w.room, features, trail, depth) {
 		e.err = errors.New("score: an example that is none")
 		return
 	}
 	share := 1.
-	if flags == flagNoPage {
+	switch flags {
+	case flagNoPage:
 		share = w.failed
-	} else {
-		w.written.put(written)
+	case flagRedirected:
+		share += w.failed // makes good what the redirect counted
 	}
 	if len(features) > 0 && share > 0 {
 		w.weights.learn(&w.room, float64(relevance)/255, share)

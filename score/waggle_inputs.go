@@ -47,7 +47,6 @@ const (
 	// Of the path and of what was fetched so far.
 	inDepth   // links from a seed, of 10
 	inPath    // similarity of the pages on the path, halved with each link
-	inTwin    // 1 where an address that differs in its writing only was fetched
 	inNewHost // 1 where nothing of the host was fetched
 	denseInputs
 
@@ -62,7 +61,7 @@ var denseNames = [denseInputs]string{
 	"an index or list", "no a element",
 	"the same host", "the same folder", "a folder below", "folders of the address", "an address that ends in /",
 	"an address with a query", "digits in the address",
-	"links from a seed", "the pages on the path", "an address fetched in another writing", "a host not asked so far",
+	"links from a seed", "the pages on the path", "a host not asked so far",
 }
 
 // inputKind is a kind of hashed inputs.
@@ -130,11 +129,10 @@ func hashOf(k inputKind, a, b uint64) uint32 {
 // The features of a link are
 //
 //	dense inputs that it brings along, in 1/255, one byte each, without the bias
-//	hash of the writing of the address uint32 LE · hash of the host uint32 LE
+//	hash of the host of the address uint32 LE
 //	{ hashed input uint32 LE }…, those of a kind next to one another
 const (
-	writingAt  = onLink - 1
-	hostAt     = writingAt + 4
+	hostAt     = onLink - 1
 	hashedAt   = hostAt + 4
 	mostHashed = mostAnchorWords + mostAnchorWords - 1 + 1 + mostHeadingWords + mostAddressWords + 3 + mostFolders + 4
 )
@@ -188,7 +186,6 @@ func (w *waggle) Extract(p *web.Page, v web.Verdict) [][]byte {
 		from := len(buf)
 		l := w.onLink(&p.Links[i], &x)
 		buf = appendDense(buf, p, &x, &l, i)
-		buf = binary.LittleEndian.AppendUint32(buf, uint32(writing(p.Links[i].URL.String())))
 		buf = binary.LittleEndian.AppendUint32(buf, uint32(xxh3.HashString(string(l.host))))
 		w.hashed(&p.Links[i], &x, &l, func(h uint32, _ inputKind, _, _ string) {
 			buf = binary.LittleEndian.AppendUint32(buf, h)
@@ -351,27 +348,6 @@ func isHub(s string) bool {
 	return false
 }
 
-// writing is a hash of an address without what often differs between two
-// addresses of one page: scheme, www., the name of an index file and the last
-// slash.
-func writing(address string) uint64 {
-	if _, rest, ok := strings.Cut(address, "://"); ok {
-		address = rest
-	}
-	address = strings.TrimPrefix(address, "www.")
-	query := ""
-	if i := strings.IndexByte(address, '?'); i >= 0 {
-		address, query = address[:i], address[i:]
-	}
-	if i := strings.LastIndexByte(address, '/'); i >= 0 {
-		last := address[i+1:]
-		if name := strings.TrimSuffix(last, path.Ext(last)); name == "index" && len(last) > len(name) {
-			address = address[:i]
-		}
-	}
-	return xxh3.HashString(strings.TrimRight(address, "/") + query)
-}
-
 // shape is a hash of an address that keeps the host, the first two folders, the
 // depth, what the last segment is made of, its ending and the names in the query.
 func shape(host web.Host, folders, last, query string) uint64 {
@@ -428,14 +404,11 @@ func (w *waggle) read(x *example, f []byte, trail, depth byte) bool {
 		x.dense = make([]float32, denseInputs)
 	}
 	x.dense[inBias] = 1
-	for i, b := range f[:writingAt] {
+	for i, b := range f[:hostAt] {
 		x.dense[i+1] = float32(b) / 255
 	}
 	x.dense[inDepth], x.dense[inPath] = float32(depth)/10, float32(trail)/255
-	x.dense[inTwin], x.dense[inNewHost] = 0, 1
-	if w.written.has(binary.LittleEndian.Uint32(f[writingAt:])) {
-		x.dense[inTwin] = 1
-	}
+	x.dense[inNewHost] = 1
 	if w.hosts.has(binary.LittleEndian.Uint32(f[hostAt:])) {
 		x.dense[inNewHost] = 0
 	}
