@@ -102,7 +102,7 @@ scorers: [breadth-first, best-first-both, page-and-order]
 	// Output:
 	// breadth-first 100 8
 	// best-first-both 100 16
-	// page-and-order 100 12
+	// page-and-order 100 13
 }
 
 // bees is a site of four pages.

@@ -105,12 +105,12 @@ func (s *turns) Score(c *web.Candidate) float64 {
 func (s *turns) Stale() bool    { return false }
 func (s *turns) Rescores() bool { return false }
 
-func (s *turns) State() []byte {
+func (s *turns) State() (state []byte, anew bool) {
 	if !s.changed {
-		return nil
+		return nil, false
 	}
 	s.changed = false
-	return binary.BigEndian.AppendUint64([]byte("turns"), s.visits)
+	return binary.BigEndian.AppendUint64([]byte("turns"), s.visits), true
 }
 
 func (s *turns) Restore(state []byte) error {

@@ -3,6 +3,8 @@ package apprentice
 import (
 	"encoding/binary"
 	"math"
+
+	"github.com/waggle-crawler/waggle/internal/wire"
 )
 
 // counts counts features of links by class, low first. Numbers of features are
@@ -116,4 +118,32 @@ func (t *counts) odds(id uint32) (ln float64, ok bool) {
 	}
 	s := t.at(id)
 	return float64(s.odds) + t.sums, s.n != [2]uint32{}
+}
+
+// read sets the table that Learner.AppendBinary wrote.
+func (t *counts) read(r *wire.Reader) {
+	slots := r.Number(math.MaxInt32)
+	size := r.Count(7)
+	if slots&(slots-1) != 0 || slots > max(1024, 4*size) || 2*size > slots {
+		r.Fail("a table of %d places for %d features", slots, size)
+		return
+	}
+	t.slots, t.size = make([]slot, slots), size
+	at := 0
+	for range size {
+		at += r.Number(math.MaxInt32)
+		if at >= slots {
+			r.Fail("a place behind the table")
+			return
+		}
+		s := &t.slots[at]
+		s.id, s.n = r.Uint32(), [2]uint32{uint32(r.Number(math.MaxUint32)), uint32(r.Number(math.MaxUint32))}
+		s.count()
+		t.sum[0] += int(s.n[0])
+		t.sum[1] += int(s.n[1])
+		if s.n == [2]uint32{} {
+			r.Fail("a feature that was not seen")
+		}
+		at++
+	}
 }

@@ -2,10 +2,12 @@ package apprentice
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -39,12 +41,15 @@ type Learner struct {
 	words    float64   // features that evidence counts at most as; 0 = no limit
 	waiting  []Example // since the last training
 	counts   counts
-	// With the boundary even: all examples by the relevance of their targets,
-	// and the least relevance that is high.
-	by    [256][]Example
-	least int
-	ready bool    // trained, with enough examples of both classes
-	prior float64 // ln |V_high|/|V_low|
+	// With the boundary even: examples counted so far by the relevance of their
+	// targets; the features of the last ones, and the relevance of those in order;
+	// the least relevance that is high.
+	levels [256]int
+	by     [256][][]byte
+	recent []byte
+	least  int
+	ready  bool    // trained, with enough examples of both classes
+	prior  float64 // ln |V_high|/|V_low|
 }
 
 // Resume begins with the model of an earlier crawl. The error says which setting
@@ -109,21 +114,26 @@ func (l *Learner) Class(x Example) int {
 	return digit(int(x.Level) >= l.least)
 }
 
+// examplesKept is how many examples are kept to be moved with the boundary. It
+// settles long before so many are seen; older ones stay in their class. That bounds
+// the memory of a learner, at some 400 bytes an example.
+const examplesKept = 1 << 14
+
 // Train counts the examples that wait, and moves the boundary if it is Even:
 // examples between the old one and the new change their class.
 func (l *Learner) Train() {
 	for _, x := range l.waiting {
 		l.counts.add(x.Features, l.Class(x))
 		if l.boundary == Even {
-			l.by[x.Level] = append(l.by[x.Level], x)
+			l.keep(x)
 		}
 	}
 	l.waiting = nil
 	if l.boundary == Even {
 		least := l.halves()
 		for at := min(l.least, least); at < max(l.least, least); at++ {
-			for _, x := range l.by[at] {
-				l.counts.move(x.Features, digit(at >= least))
+			for _, features := range l.by[at] {
+				l.counts.move(features, digit(at >= least))
 			}
 		}
 		l.least = least
@@ -131,16 +141,28 @@ func (l *Learner) Train() {
 	l.settle()
 }
 
+// keep keeps an example, in place of the oldest one when there are too many.
+func (l *Learner) keep(x Example) {
+	l.levels[x.Level]++
+	l.by[x.Level] = append(l.by[x.Level], x.Features)
+	if l.recent = append(l.recent, x.Level); len(l.recent) > examplesKept {
+		oldest := l.recent[0]
+		l.by[oldest][0] = nil
+		l.by[oldest] = l.by[oldest][1:]
+		l.recent = l.recent[1:]
+	}
+}
+
 // halves is the boundary that splits the examples into two classes as equal in
 // number as can be; of equals, the lowest.
 func (l *Learner) halves() int {
 	total := 0
-	for at := range l.by {
-		total += len(l.by[at])
+	for _, n := range l.levels {
+		total += n
 	}
 	best, least, below := total+1, l.least, 0
 	for at := 1; at < len(l.by); at++ {
-		below += len(l.by[at-1])
+		below += l.levels[at-1]
 		if d := total - 2*below; max(d, -d) < best {
 			best, least = max(d, -d), at
 		}
@@ -189,4 +211,84 @@ func (l *Learner) Tempered(n int) float64 {
 		return l.words / float64(n)
 	}
 	return 1
+}
+
+// AppendBinary appends what was learnt and the examples that wait. Lengths and counts
+// are uvarints, an example is its level, 1 if it is relevant, and its features:
+//
+//	examples low · high · least byte · examples by level [256]
+//	slots of the table of counts · those taken · { gap · feature uint32 LE · n low · n high }…
+//	examples kept · { example }… · examples that wait · { example }…
+//
+// A gap is the number of free slots before one that is taken: the table is read as
+// it was, so that it is written as the same bytes.
+func (l *Learner) AppendBinary(b []byte) []byte {
+	number := func(n int) { b = binary.AppendUvarint(b, uint64(n)) }
+	number(l.counts.links[0])
+	number(l.counts.links[1])
+	b = append(b, byte(l.least))
+	for _, n := range l.levels {
+		number(n)
+	}
+	number(len(l.counts.slots))
+	number(l.counts.size)
+	gap := 0
+	for _, s := range l.counts.slots {
+		if s.n == [2]uint32{} {
+			gap++
+			continue
+		}
+		number(gap)
+		b = binary.LittleEndian.AppendUint32(b, s.id)
+		number(int(s.n[0]))
+		number(int(s.n[1]))
+		gap = 0
+	}
+	example := func(x Example) {
+		b = append(b, x.Level, byte(digit(x.Relevant)))
+		b = wire.AppendString(b, string(x.Features))
+	}
+	number(len(l.recent))
+	var next [256]int
+	for _, level := range l.recent {
+		example(Example{Level: level, Features: l.by[level][next[level]]})
+		next[level]++
+	}
+	number(len(l.waiting))
+	for _, x := range l.waiting {
+		example(x)
+	}
+	return b
+}
+
+// ReadBinary sets what AppendBinary wrote of a learner of the same settings. The
+// error is kept by the reader.
+func (l *Learner) ReadBinary(r *wire.Reader) {
+	most := uint64(math.MaxInt32)
+	l.counts = counts{links: [2]int{r.Number(most), r.Number(most)}}
+	l.least = int(r.Byte())
+	for i := range l.levels {
+		l.levels[i] = r.Number(most)
+	}
+	l.counts.read(r)
+	example := func() Example {
+		x := Example{Level: r.Byte(), Relevant: r.Byte() == 1}
+		if x.Features = slices.Clone(r.Take(r.Count(1))); len(x.Features)%4 != 0 {
+			r.Fail("%d bytes of features", len(x.Features))
+		}
+		return x
+	}
+	l.recent, l.by = nil, [256][][]byte{}
+	for range r.Count(3) {
+		x := example()
+		l.recent = append(l.recent, x.Level)
+		l.by[x.Level] = append(l.by[x.Level], x.Features)
+	}
+	l.waiting = nil
+	for range r.Count(3) {
+		l.waiting = append(l.waiting, example())
+	}
+	if r.Err() == nil {
+		l.settle()
+	}
 }

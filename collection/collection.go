@@ -9,7 +9,8 @@
 //	examples.jsonl  the example pages as they were when the crawl began
 //	model           the trained model that the scorer uses, if it has one
 //	critic          the critic that judges, if one does
-//	SHA256SUMS      checksums of the three files before, as sha256sum writes them
+//	SHA256SUMS      checksums of the three files before and of lost.txt, as
+//	                sha256sum writes them
 //	frontier/       what waits, what is done, and the marks of the next two
 //	archive/        WARC files
 //	events.jsonl    all that happened

@@ -2,7 +2,9 @@ package collection
 
 import (
 	"bytes"
+	"errors"
 	"iter"
+	"slices"
 
 	"github.com/waggle-crawler/waggle/event"
 )
@@ -11,41 +13,56 @@ import (
 // anew and when it is repaired. So the file may be the harvest of an earlier time:
 // that of the log up to the end of a run, or up to the beginning of the next.
 
-// moments finds the places in a log, as numbers of lines, up to which a harvest
-// may have been written. Its zero value is that of an empty log.
+// moments finds the places in a log up to which a harvest may have been written. Its
+// zero value is that of an empty log.
 type moments struct {
-	at    []int // the last ones, oldest first
+	at    []moment // oldest first
 	lines int
+	epoch int
 }
 
-// maxMoments bounds how many earlier harvests are looked for.
-const maxMoments = 8
+// moment is such a place. Between two moments of one epoch the verdicts of earlier
+// pages stayed as they were: what was added to the harvest are the pages between.
+type moment struct{ lines, epoch int }
+
+// maxEpochs bounds in how many epochs an earlier harvest is looked for: each takes
+// as long as reading the log three times.
+const maxEpochs = 64
 
 // add takes the next whole line.
 func (m *moments) add(e event.Entry) {
 	if _, begins := e.Event.(event.Started); begins && m.lines > 0 {
-		m.note(m.lines)
+		m.note()
 	}
 	m.lines = e.Number
-	if _, ends := e.Event.(event.Ended); ends {
-		m.note(m.lines)
+	switch e.Event.(type) {
+	case event.Rejudged, event.Changed:
+		m.epoch++
+	case event.Ended:
+		m.note()
 	}
 }
 
-func (m *moments) note(lines int) {
-	if n := len(m.at); n > 0 && m.at[n-1] == lines {
-		return
+func (m *moments) note() {
+	if n := len(m.at); n == 0 || m.at[n-1].lines < m.lines {
+		m.at = append(m.at, moment{m.lines, m.epoch})
 	}
-	if len(m.at) == maxMoments {
-		m.at = append(m.at[:0], m.at[1:]...)
-	}
-	m.at = append(m.at, lines)
 }
 
 // harvestAt is the harvest of the first lines of the log.
 func (c Collection) harvestAt(lines int) (*event.Harvest, error) {
+	h := &event.Harvest{}
+	return h, c.growHarvest(h, lines, func(int) bool { return true })
+}
+
+// growHarvest adds the pages of the first lines of the log to a harvest, with their
+// last verdicts in these lines. Before a line is added, more is told how many lines
+// are in it, and false ends it.
+func (c Collection) growHarvest(h *event.Harvest, lines int, more func(lines int) bool) error {
+	at := 0 // the line that was read last
 	first := func(yield func(event.Event, error) bool) {
 		for e, err := range c.wholeLines() {
+			at = e.Number
 			if err == nil && e.Number > lines || !yield(e.Event, err) {
 				return
 			}
@@ -54,7 +71,7 @@ func (c Collection) harvestAt(lines int) (*event.Harvest, error) {
 	var history event.History
 	for e, err := range first {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		history.Add(e)
 	}
@@ -62,14 +79,17 @@ func (c Collection) harvestAt(lines int) (*event.Harvest, error) {
 	if threshold, ok := history.Threshold(); ok {
 		events = event.Under(threshold, events)
 	}
-	h := &event.Harvest{}
 	for e, err := range events {
 		if err != nil {
-			return nil, err
+			return err
+		}
+		if !more(at - 1) {
+			return nil
 		}
 		h.Add(e)
 	}
-	return h, nil
+	more(lines)
+	return nil
 }
 
 // tellsHarvest tells whether a harvest file is what the log tells, now or at an
@@ -80,23 +100,49 @@ func (c Collection) tellsHarvest(m moments, file []byte) (whole bool, pages int,
 		return false, 0, err
 	}
 	pages = now.Len()
-	for i := len(m.at); i >= 0; i-- {
-		h := now
-		if i < len(m.at) {
-			if h, err = c.harvestAt(m.at[i]); err != nil {
-				return false, pages, err
+	if file == nil { // only the number is wanted
+		return false, pages, nil
+	}
+	if whole, err = holds(file, now); whole || err != nil {
+		return whole, pages, err
+	}
+	at := m.at
+	for range maxEpochs {
+		if len(at) == 0 {
+			break
+		}
+		last := at[len(at)-1]
+		first := slices.IndexFunc(at, func(x moment) bool { return x.epoch == last.epoch })
+		if whole, err = c.heldAt(at[first:], file); whole || err != nil {
+			break
+		}
+		at = at[:first]
+	}
+	return whole, pages, err
+}
+
+// heldAt tells whether a file holds the harvest of one of the moments of an epoch.
+func (c Collection) heldAt(epoch []moment, file []byte) (whole bool, err error) {
+	h := &event.Harvest{}
+	var wrong error
+	err = c.growHarvest(h, epoch[len(epoch)-1].lines, func(lines int) bool {
+		for len(epoch) > 0 && epoch[0].lines <= lines {
+			epoch = epoch[1:]
+			if whole, wrong = holds(file, h); whole || wrong != nil {
+				return false
 			}
 		}
-		var want bytes.Buffer
-		if err := h.WriteTSV(&want); err != nil {
-			return false, pages, err
-		}
-		if bytes.Equal(file, want.Bytes()) {
-			return true, pages, nil
-		}
-		if file == nil {
-			break // only the number is wanted
-		}
+		return true
+	})
+	return whole, errors.Join(err, wrong)
+}
+
+// holds tells whether a file holds a harvest.
+func holds(file []byte, h *event.Harvest) (bool, error) {
+	if bytes.Count(file, []byte("\n")) != h.Len()+1 {
+		return false, nil
 	}
-	return false, pages, nil
+	var want bytes.Buffer
+	err := h.WriteTSV(&want)
+	return err == nil && bytes.Equal(file, want.Bytes()), err
 }

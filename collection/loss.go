@@ -20,7 +20,8 @@ import (
 
 // losses is what lost.txt holds: addresses whose pages, or whose outcome, were
 // lost, one a line in the order in which that was found. Lines that begin with #
-// say what has no address.
+// say what has no address. A repair alone writes it, and its checksum to SHA256SUMS
+// at the same time.
 type losses struct {
 	urls  []string
 	known map[string]bool
@@ -44,6 +45,17 @@ func (c Collection) readLosses() (*losses, error) {
 		}
 	}
 	return l, nil
+}
+
+// keep drops the addresses that are not to be kept.
+func (l *losses) keep(is func(url string) bool) {
+	l.urls = slices.DeleteFunc(l.urls, func(u string) bool {
+		if !is(u) {
+			delete(l.known, u)
+			return true
+		}
+		return false
+	})
 }
 
 // add notes an address; false if it was noted before.

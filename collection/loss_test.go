@@ -1,7 +1,13 @@
 package collection
 
 import (
+	"errors"
 	"iter"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -46,5 +52,79 @@ func TestRemind(t *testing.T) {
 		if got := f.Standing(address(path)); got != want {
 			t.Errorf("%s: %v, want %v", path, got, want)
 		}
+	}
+}
+
+// The list of what is lost is found damaged, and made anew with every address that
+// it held: by Verify, and before a crawl goes on.
+func TestLossesDamaged(t *testing.T) {
+	m, dirs := snapshots(t, rand.New(rand.NewPCG(3, 12)), 1)
+	dir := dirs[len(dirs)-1]
+	acked := acknowledged(t, dir)
+	files, err := At(dir).ArchiveFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	repairNow(t, dir, "the archive is missing")
+	want, err := At(dir).Lost()
+	if err != nil || len(want) < 20 {
+		t.Fatalf("%d addresses are lost, %v", len(want), err)
+	}
+	slices.Sort(want)
+	for how, damage := range map[string]func(b []byte) []byte{
+		"removed": func(b []byte) []byte { return nil },
+		"cut":     func(b []byte) []byte { return b[:len(b)/2] },
+		"zeroed":  func(b []byte) []byte { clear(b); return b },
+		"a piece zeroed": func(b []byte) []byte {
+			clear(b[len(b)/3 : len(b)/2])
+			return b
+		},
+		"a bit": func(b []byte) []byte {
+			b[len(b)/2] ^= 1
+			return b
+		},
+		"a line more": func(b []byte) []byte { return append(b, "https://h1.test/nowhere\n"...) },
+	} {
+		t.Run(how, func(t *testing.T) {
+			own := copyOf(t, dir)
+			name := At(own).LostFile()
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b = damage(b); b == nil {
+				err = os.Remove(name)
+			} else {
+				err = os.WriteFile(name, b, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := At(own).Verify(t.Context(), nil)
+			if err != nil || v.Whole || len(v.Damage) == 0 || v.Damage[0].File != "lost.txt" {
+				t.Fatalf("Verify says %v, %v", v.Damage, err)
+			}
+			fresh := &meadow{n: m.n, asked: maps.Clone(m.asked), acked: acked}
+			var broken *OpenError
+			if _, err := fresh.resume(t, own, StoreOptions{}, 0); !errors.As(err, &broken) || !broken.Damaged || !strings.Contains(err.Error(), "lost.txt") {
+				t.Errorf("the next run says %v", err)
+			}
+			repairNow(t, own, how)
+			got, err := At(own).Lost()
+			slices.Sort(got)
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("%d addresses are lost, want %d; %v", len(got), len(want), err)
+			}
+			if _, err := fresh.resume(t, own, StoreOptions{}, 0); err != nil {
+				t.Fatal(err)
+			}
+			if v, err := At(own).Verify(t.Context(), nil); err != nil || !v.Whole {
+				t.Errorf("in the end: %v, %v", v.Damage, err)
+			}
+			owed(t, fresh, own, how)
+		})
 	}
 }

@@ -173,10 +173,10 @@ func (r *repair) run(steps ...func() error) (err error) {
 			err = errors.Join(err, r.clear())
 		}
 	}()
-	if r.losses, err = r.w.readLosses(); err != nil {
+	if r.remains, err = frontier.Examine(r.w.FrontierDir()); err != nil {
 		return err
 	}
-	if r.remains, err = frontier.Examine(r.w.FrontierDir()); err != nil {
+	if err := r.readLosses(); err != nil {
 		return err
 	}
 	r.rebuilt, err = r.remains.Rebuild(r.ctx, r.newFrontier(), func(done, total int64) { r.progress("frontier", done, total) })
@@ -194,15 +194,16 @@ func (r *repair) run(steps ...func() error) (err error) {
 
 // repair is the work of Repair. Its life is the order of its steps there.
 type repair struct {
-	w        *Writer
-	ctx      context.Context
-	parser   crawl.Parser
-	progress Progress
-	report   *RepairReport
-	remains  *frontier.Remains
-	rebuilt  frontier.Rebuilt
-	front    *frontier.Frontier // the new one
-	losses   *losses
+	w             *Writer
+	ctx           context.Context
+	parser        crawl.Parser
+	progress      Progress
+	report        *RepairReport
+	remains       *frontier.Remains
+	rebuilt       frontier.Rebuilt
+	front         *frontier.Frontier // the new one
+	losses        *losses
+	lossesDamaged bool // lost.txt is
 
 	// From readMarks: how far the old frontier says that archive and log go.
 	archiveMark struct {
@@ -211,6 +212,7 @@ type repair struct {
 		known  bool
 	}
 	logMark int64 // -1 if it is not known
+	turned  bool  // a turn was committed, or that is not known
 
 	// From readLog.
 	tallies  map[uint64]tally
@@ -262,11 +264,12 @@ func (r *repair) newFrontier() string { return r.w.FrontierDir() + ".new" }
 func (r *repair) newLog() string      { return r.w.EventLog() + ".new" }
 func (r *repair) madeLog() string     { return r.w.EventLog() + ".made" }
 func (r *repair) newLost() string     { return r.w.LostFile() + ".new" }
+func (r *repair) newSums() string     { return r.w.SumFile() + ".new" }
 
 // clear removes what a repair left that did not come to its end.
 func (r *repair) clear() error {
 	var errs []error
-	for _, name := range []string{r.newFrontier(), r.newLog(), r.madeLog(), r.newLost()} {
+	for _, name := range []string{r.newFrontier(), r.newLog(), r.madeLog(), r.newLost(), r.newSums()} {
 		errs = append(errs, os.RemoveAll(name))
 	}
 	for _, dir := range []string{r.w.ArchiveDir(), filepath.Join(r.w.ArchiveDir(), "damaged")} {
@@ -289,9 +292,31 @@ func (r *repair) found(format string, args ...any) {
 	r.report.Found = append(r.report.Found, fmt.Sprintf(format, args...))
 }
 
+// readLosses reads lost.txt. Of a damaged one, the addresses count that the old
+// frontier holds for done; others are found again as they were the first time.
+func (r *repair) readLosses() error {
+	damage, err := r.w.checkLosses()
+	if err != nil {
+		return err
+	}
+	if r.losses, err = r.w.readLosses(); err != nil || damage == nil {
+		return err
+	}
+	r.found("%s", damage)
+	r.lossesDamaged = true
+	r.losses.keep(func(url string) bool {
+		u, err := web.Parse(url)
+		return err == nil && u.String() == url && r.remains.Standing(u) == frontier.Done
+	})
+	r.losses.notes = nil
+	r.losses.note("this list was damaged, and made anew: some addresses may be missing")
+	return nil
+}
+
 // readMarks reads what the old frontier says of the other stores.
 func (r *repair) readMarks() error {
 	r.logMark = -1
+	r.turned = true
 	r.report.Learnt, r.report.Done = r.rebuilt.States, r.rebuilt.Done
 	for _, d := range r.remains.Damage() {
 		r.found("%s is damaged: %v", r.w.inFolder(d.Path), d.Err)
@@ -304,6 +329,7 @@ func (r *repair) readMarks() error {
 		}
 	}
 	if logged == nil {
+		r.turned = !r.rebuilt.States || len(r.remains.Damage()) > 0
 		if len(r.remains.Damage()) == 0 && r.w.tellsOfTurns() {
 			r.found("%s is missing or empty", r.w.inFolder(r.w.FrontierDir()))
 		}
@@ -342,7 +368,7 @@ func (r *repair) readLog() error {
 		total = info.Size()
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return err
-	} else if r.remains.Begun() {
+	} else if r.remains.Begun() && r.turned {
 		r.found("%s is missing", r.w.inFolder(r.w.EventLog()))
 		r.logLost = true
 		return nil

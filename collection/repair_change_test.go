@@ -203,3 +203,37 @@ func changedDamages(before string) map[string]func(dir string) error {
 		},
 	}
 }
+
+// A run that changes the seeds may die at any moment: what it leaves is whole, also
+// where a seed that failed is about to enter once more.
+func TestKilledWhileSeedsChange(t *testing.T) {
+	m := &meadow{n: 100, asked: map[string]int{}}
+	dir := filepath.Join(t.TempDir(), "c")
+	meadowRun{requests: 40, seeds: []int{0, 7}}.run(t, m, dir) // 7 is gone
+	var left []string
+	take := func() { left = append(left, copyOf(t, dir)) }
+	synctest.Test(t, func(t *testing.T) {
+		_, err := m.crawl(t, dir, StoreOptions{}, 10, func(c *crawl.Crawl) {
+			for _, i := range []int{7, 30, 31} {
+				u, err := web.Parse(m.address(i))
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.Seeds = append(c.Seeds, u)
+			}
+			c.Changes = crawl.Changes{Seeds: true, Settings: []event.Changed{{Setting: "seeds", Old: "old", New: "new"}}}
+			c.Frontier, c.Archive, c.Log = snapFrontier{c.Frontier, take}, snapArchive{c.Archive, take}, snapLog{c.Log, take}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	if len(left) < 20 {
+		t.Fatalf("%d copies were taken", len(left))
+	}
+	for i, dir := range left {
+		if v, err := At(dir).Verify(t.Context(), nil); err != nil || !v.Whole {
+			t.Errorf("copy %d of %d: %v, %v", i, len(left), v.Damage, err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package collection
 import (
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"os"
@@ -529,9 +530,22 @@ func (r *repair) planSwap() (journal, error) {
 	if r.rewrite {
 		aside(r.w.EventLog())
 		move(r.w.EventLog())
+		aside(r.w.HarvestFile()) // it is of the old log; a new one is written last
 	}
-	if folder.Exists(r.newLost()) {
-		move(r.w.LostFile())
+	if !folder.Exists(r.newLost()) {
+		return changes, nil
 	}
-	return changes, nil
+	if r.lossesDamaged {
+		aside(r.w.LostFile())
+	}
+	move(r.w.LostFile())
+	sums, err := r.w.sumsWithLosses(r.newLost())
+	if err != nil || sums == nil {
+		return changes, err
+	}
+	move(r.w.SumFile())
+	return changes, folder.WriteFrom(r.newSums(), func(out io.Writer) error {
+		_, err := out.Write(sums)
+		return err
+	})
 }

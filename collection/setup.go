@@ -23,6 +23,12 @@ func (c Collection) setupFiles() []string {
 	return []string{c.ExampleFile(), c.ModelFile(), c.CriticFile()}
 }
 
+// summedFiles are the files of which SHA256SUMS tells. lost.txt comes first: where
+// lines are missing at the end, it is not the one that an earlier version left out.
+func (c Collection) summedFiles() []string {
+	return append([]string{c.LostFile()}, c.setupFiles()...)
+}
+
 // saveSums writes SHA256SUMS of the files that are there.
 func (w *Writer) saveSums() error {
 	b, err := w.sums(nil)
@@ -36,7 +42,7 @@ func (w *Writer) saveSums() error {
 // the place of others, by their names.
 func (w *Writer) sums(fresh map[string]string) ([]byte, error) {
 	var out bytes.Buffer
-	for _, name := range w.setupFiles() {
+	for _, name := range w.summedFiles() {
 		sum, err := sumOf(cmp.Or(fresh[filepath.Base(name)], name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -103,25 +109,9 @@ func sumOf(name string) (sum string, err error) {
 // checkSetup compares the files of the set-up with SHA256SUMS. known is false
 // where there is none, as in crawls of earlier versions.
 func (c Collection) checkSetup() (damages []Damage, known bool, err error) {
-	b, err := os.ReadFile(c.SumFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	sums, n := map[string]string{}, 0
-	for line := range strings.Lines(string(b)) {
-		n++
-		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
-		if _, err := hex.DecodeString(sum); !ok || err != nil || len(sum) != 2*sha256.Size || !c.ofSums(name) {
-			damages = append(damages, Damage{c.inFolder(c.SumFile()), fmt.Sprintf("line %d", n), "it is no checksum of a file of the set-up", "put it back; if examples, model and critic are as they were, remove it: it is made anew"})
-			continue
-		}
-		sums[name] = sum
-	}
-	if len(damages) > 0 {
-		return damages, true, nil
+	sums, damages, err := c.readSums()
+	if sums == nil || len(damages) > 0 || err != nil {
+		return damages, sums != nil, err
 	}
 	for _, path := range c.setupFiles() {
 		name := filepath.Base(path)
@@ -140,9 +130,74 @@ func (c Collection) checkSetup() (damages []Damage, known bool, err error) {
 	return damages, true, nil
 }
 
+// readSums reads SHA256SUMS: the checksums by the names of files, nil if it is
+// missing, and the lines that are none.
+func (c Collection) readSums() (sums map[string]string, damages []Damage, err error) {
+	b, err := os.ReadFile(c.SumFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	sums = map[string]string{}
+	n := 0
+	for line := range strings.Lines(string(b)) {
+		n++
+		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		if _, err := hex.DecodeString(sum); !ok || err != nil || len(sum) != 2*sha256.Size || !c.ofSums(name) {
+			damages = append(damages, Damage{c.inFolder(c.SumFile()), fmt.Sprintf("line %d", n), "it is no checksum of a file of the crawl", "put it back; if examples, model, critic and lost.txt are as they were, remove it: it is made anew"})
+			continue
+		}
+		sums[name] = sum
+	}
+	return sums, damages, nil
+}
+
+// checkLosses compares lost.txt with SHA256SUMS; nil where it is as a repair left
+// it, or where its checksum is not known.
+func (c Collection) checkLosses() (*Damage, error) {
+	sums, damages, err := c.readSums()
+	name := filepath.Base(c.LostFile())
+	want, listed := sums[name]
+	if err != nil || len(damages) > 0 || !listed {
+		return nil, err
+	}
+	switch sum, err := sumOf(c.LostFile()); {
+	case errors.Is(err, fs.ErrNotExist):
+		return &Damage{name, "", "it is missing", remedyRepair}, nil
+	case err != nil:
+		return nil, err
+	case sum != want:
+		return &Damage{name, "", fmt.Sprintf("it is not what %s says", filepath.Base(c.SumFile())), remedyRepair}, nil
+	}
+	return nil, nil
+}
+
+// sumsWithLosses is SHA256SUMS with another lost.txt, that in the file fresh, and
+// with the other lines as they are; nil where there is none, or it is damaged.
+func (c Collection) sumsWithLosses(fresh string) ([]byte, error) {
+	sums, damages, err := c.readSums()
+	if sums == nil || len(damages) > 0 || err != nil {
+		return nil, err
+	}
+	sum, err := sumOf(fresh)
+	if err != nil {
+		return nil, err
+	}
+	sums[filepath.Base(c.LostFile())] = sum
+	var out bytes.Buffer
+	for _, path := range c.summedFiles() {
+		if sum, ok := sums[filepath.Base(path)]; ok {
+			fmt.Fprintf(&out, "%s  %s\n", sum, filepath.Base(path))
+		}
+	}
+	return out.Bytes(), nil
+}
+
 // ofSums tells names that SHA256SUMS may hold.
 func (c Collection) ofSums(name string) bool {
-	for _, path := range c.setupFiles() {
+	for _, path := range c.summedFiles() {
 		if filepath.Base(path) == name {
 			return true
 		}

@@ -27,6 +27,9 @@ type Stores struct {
 type StoreOptions struct {
 	Frontier frontier.Options
 	Archive  store.Options // Mark and Room are set by OpenStores
+	// LogFile stands between the event log and its file; nil = nothing does. Tests
+	// put faults here, as in Frontier.FS and Archive.Files.
+	LogFile func(event.File) event.File
 	// AcceptLoss repairs stores that cannot be opened otherwise (Repair), and
 	// goes on without what is lost.
 	AcceptLoss bool
@@ -38,7 +41,7 @@ type StoreOptions struct {
 // OpenError says which of the stores could not be opened. Its text is that of
 // Err, which names the place.
 type OpenError struct {
-	Store string // "frontier", "archive" or "event log"
+	Store string // "frontier", "archive", "event log", or "losses" for lost.txt
 	// Damaged says that files are damaged or hold less than was acknowledged:
 	// putting them back helps, or Repair.
 	Damaged bool
@@ -93,6 +96,11 @@ func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err
 			err = errors.Join(err, s.Close())
 		}
 	}()
+	if d, err := w.checkLosses(); err != nil {
+		return nil, err
+	} else if d != nil {
+		return nil, &OpenError{Store: "losses", Damaged: true, Err: fmt.Errorf("%s is damaged: %s", filepath.Join(w.dir, d.File), d.What)}
+	}
 	if !folder.Exists(w.FrontierDir()) { // a new one may begin only over nothing
 		if err := w.clear(); err != nil {
 			return nil, err
@@ -115,7 +123,7 @@ func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err
 		damaged := errors.Is(err, event.ErrMark) || errors.As(err, new(*event.LineError))
 		return nil, &OpenError{Store: "event log", Damaged: damaged, Err: err}
 	}
-	if s.Log, err = event.Open(w.EventLog(), marks.log); err != nil {
+	if s.Log, err = event.OpenOn(o.LogFile, w.EventLog(), marks.log); err != nil {
 		return nil, &OpenError{Store: "event log", Damaged: errors.Is(err, event.ErrMark), Err: err}
 	}
 	s.Log.Room = newRoom(filepath.Dir(w.EventLog())).take

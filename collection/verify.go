@@ -90,6 +90,11 @@ func (c Collection) Verify(ctx context.Context, progress Progress) (_ *Verificat
 		return nil, err
 	}
 	v.Verification.Lost = len(v.losses.urls)
+	if d, err := c.checkLosses(); err != nil {
+		return nil, err
+	} else if d != nil {
+		v.bad(*d, "losses")
+	}
 	// A run that ends meanwhile writes it of more than is looked at.
 	if v.harvestFile, err = os.ReadFile(c.HarvestFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -124,7 +129,8 @@ type verification struct {
 	archiveFile int
 	archiveEnd  int64
 	logEnd      int64
-	behind      int // exchanges in the archive behind the mark
+	turned      bool // a turn was committed, or that is not known
+	behind      int  // exchanges in the archive behind the mark
 
 	tallies     map[uint64]tally
 	moments     moments
@@ -167,6 +173,7 @@ func (v *verification) verifyFrontier() error {
 	}
 	logged, errLog := v.remains.State(crawl.StateEvents)
 	archived, errArchive := v.remains.State(crawl.StateArchive)
+	v.turned = errLog != nil || logged != nil || len(v.remains.Damage()) > 0
 	if errors.Join(errLog, errArchive) != nil || logged == nil {
 		if len(v.Damage) == 0 && v.c.tellsOfTurns() {
 			v.bad(Damage{v.c.inFolder(v.c.FrontierDir()), "", "it is missing or empty, but the event log tells of a crawl", remedyRepair}, "frontier")
@@ -302,7 +309,7 @@ func (v *verification) lookBehind(files []archiveFile) error {
 func (v *verification) verifyLog() error {
 	info, err := os.Stat(v.c.EventLog())
 	if errors.Is(err, os.ErrNotExist) {
-		if v.remains.Begun() {
+		if v.remains.Begun() && v.turned {
 			v.bad(Damage{v.c.inFolder(v.c.EventLog()), "", "it is missing", remedyRepair}, "log")
 		}
 		return nil

@@ -50,9 +50,9 @@ type Built struct {
 	Notes []string
 }
 
-// Detect tells which source a path is: a folder with pages.jsonl.zst, the
-// folder of a crawl, a WARC file or a folder of them, or a .tsv table of
-// packages.
+// Detect tells which source a path is: a folder with pages.jsonl.zst or
+// pages.jsonl, the folder of a crawl, a WARC file or a folder of them, or a .tsv table
+// of packages.
 func Detect(path string) (Source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -63,7 +63,7 @@ func Detect(path string) (Source, error) {
 		return err == nil
 	}
 	switch {
-	case info.IsDir() && has(pagesName):
+	case info.IsDir() && (has(pagesName) || has(plainName)):
 		return Exchange{Dir: path}, nil
 	case info.IsDir() && has(manifestName):
 		return Recorded{Dir: path}, nil
@@ -78,7 +78,7 @@ func Detect(path string) (Source, error) {
 	case strings.HasSuffix(path, ".tsv"):
 		return Packages{Table: path}, nil
 	}
-	return nil, fmt.Errorf("%s is nothing a recorded web can be built from: want a folder with %s, the folder of a crawl, WARC files, or a .tsv table of packages", path, pagesName)
+	return nil, fmt.Errorf("%s is nothing a recorded web can be built from: want a folder with %s or %s, the folder of a crawl, WARC files, or a .tsv table of packages", path, pagesName, plainName)
 }
 
 // Build makes the recorded web dir from a source. Nothing half-made is left

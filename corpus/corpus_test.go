@@ -278,6 +278,26 @@ func TestBadExchange(t *testing.T) {
 			}
 		})
 	}
+	t.Run("plain", func(t *testing.T) {
+		dir := exchange(t, nil, map[string]string{pagesName: ""})
+		page := `{"url":"http://a.example/","status":200,"content_type":"text/html","body":"<title>A</title>"}` + "\n"
+		if err := os.WriteFile(filepath.Join(dir, plainName), []byte(page+"{}x\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if src, err := Detect(dir); err != nil || src != (Exchange{dir}) {
+			t.Fatalf("%v, %v", src, err)
+		}
+		_, err := Build(t.Context(), filepath.Join(t.TempDir(), "web"), Exchange{dir}, options)
+		if err == nil || !strings.Contains(err.Error(), "pages.jsonl, line 2") {
+			t.Errorf("got %v", err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, plainName), []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, b := build(t, Exchange{dir}); b.Manifest.Pages != 1 {
+			t.Errorf("%d pages", b.Manifest.Pages)
+		}
+	})
 	t.Run("torn file", func(t *testing.T) {
 		dir := exchange(t, small, nil)
 		if err := os.Truncate(filepath.Join(dir, pagesName), 60); err != nil {

@@ -26,6 +26,7 @@ import (
 // Names within an exchange folder.
 const (
 	pagesName   = "pages.jsonl.zst"
+	plainName   = "pages.jsonl"
 	aliasesName = "aliases.tsv"
 	labelsName  = "labels.tsv"
 )
@@ -37,7 +38,8 @@ const maxLine = 256 << 20
 //
 //	web.yaml         as of a recorded web
 //	pages.jsonl.zst  {"url":…,"status":…,"content_type":…,"body":…} a line, and
-//	                 at will "fetched" and "last_modified" (RFC 3339 or HTTP)
+//	                 at will "fetched" and "last_modified" (RFC 3339 or HTTP);
+//	                 or pages.jsonl, the same without compression
 //	aliases.tsv      another spelling of an address, tab, the recorded address
 //	truth/TOPIC.txt  as of a recorded web
 //	labels.tsv       address, tab, whatever: copied
@@ -64,7 +66,7 @@ func (x Exchange) feed(ctx context.Context, b *builder) error {
 	return x.aliases(ctx, b)
 }
 
-// exchanged is a line of pages.jsonl.zst.
+// exchanged is a line of pages.jsonl.
 type exchanged struct {
 	URL          string  `json:"url"`
 	Status       int     `json:"status"`
@@ -77,16 +79,25 @@ type exchanged struct {
 func (x Exchange) pages(ctx context.Context, b *builder) error {
 	path := filepath.Join(x.Dir, pagesName)
 	f, err := os.Open(path)
+	plain := errors.Is(err, fs.ErrNotExist)
+	if plain {
+		path = filepath.Join(x.Dir, plainName)
+		f, err = os.Open(path)
+	}
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27), zstd.WithDecoderConcurrency(1))
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	var in io.Reader = f
+	if !plain {
+		z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27), zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		defer z.Close()
+		in = z
 	}
-	defer z.Close()
-	br := bufio.NewReaderSize(z, 1<<20)
+	br := bufio.NewReaderSize(in, 1<<20)
 	for n := 1; ; n++ {
 		line, err := readLine(br)
 		if err == io.EOF {

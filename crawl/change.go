@@ -163,12 +163,14 @@ func (d *driver) reseed(ctx context.Context, now time.Time, p *past) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	if _, err := d.Frontier.Commit(ctx, web.Turn{Forget: missing}); err != nil {
-		return fmt.Errorf("frontier: %w", err)
-	}
-	out, err := d.step.seed(now, missing, d.preview(ctx))
+	out, err := d.step.seed(now, missing, d.preview(ctx, missing...))
 	if err != nil {
 		return err
+	}
+	// One that failed is forgotten by the turn with which it enters, so that a run
+	// that dies leaves it done or waiting.
+	for _, c := range out.Turn.Add {
+		out.Turn.Forget = append(out.Turn.Forget, c.URL)
 	}
 	if e := out.Event.(event.Seeded); len(e.Queued)+len(e.Skipped) == 0 { // they wait
 		if _, err := d.Frontier.Commit(ctx, out.Turn); err != nil {

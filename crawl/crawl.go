@@ -13,9 +13,9 @@ import (
 // are batched, so that an implementation may live in another process. It
 // promises no order beyond "best ready link first, approximately".
 type Frontier interface {
-	// Preview tells what Commit would do with found links, in their order,
-	// and changes nothing.
-	Preview(ctx context.Context, found []web.Candidate) ([]web.Admission, error)
+	// Preview tells what Commit would do with found links, in their order, if
+	// the turn forgot those addresses first. It changes nothing.
+	Preview(ctx context.Context, forget []web.URL, found []web.Candidate) ([]web.Admission, error)
 	// Commit applies a turn whole or not at all.
 	Commit(ctx context.Context, turn web.Turn) (web.Receipt, error)
 	// Lease takes out at most n candidates, each the best of a different
@@ -75,9 +75,12 @@ type Scorer interface {
 	Stale() bool
 	// Rescores tells whether Score can change while a candidate waits.
 	Rescores() bool
-	// State and Restore carry the model over a restart: a nil State means
-	// that nothing changed since it was last asked.
-	State() []byte
+	// State and Restore carry the model over a restart. State returns what has
+	// been added to the state since it was last asked, nil for nothing; anew says
+	// that this is the whole state, in place of all that was returned before. A
+	// scorer of little state returns it whole, with anew, whenever it changed.
+	// Restore is given the state in one piece.
+	State() (state []byte, anew bool)
 	Restore(state []byte) error
 }
 

@@ -352,9 +352,10 @@ func (d *driver) hear(e event.Event) {
 	}
 }
 
-func (d *driver) preview(ctx context.Context) Preview {
+// preview asks the frontier about a turn that forgets some addresses.
+func (d *driver) preview(ctx context.Context, forget ...web.URL) Preview {
 	return func(found []web.Candidate) ([]web.Admission, error) {
-		return d.Frontier.Preview(ctx, found)
+		return d.Frontier.Preview(ctx, forget, found)
 	}
 }
 

@@ -148,9 +148,9 @@ func (s *turning) Stale() bool {
 	return true
 }
 
-func (*turning) Rescores() bool       { return false }
-func (*turning) State() []byte        { return nil }
-func (*turning) Restore([]byte) error { return nil }
+func (*turning) Rescores() bool        { return false }
+func (*turning) State() ([]byte, bool) { return nil, false }
+func (*turning) Restore([]byte) error  { return nil }
 
 // When a scorer has changed its mind all that waits is scored anew, a slice
 // after each page: none is long, and none is left out.

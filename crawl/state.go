@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -59,12 +57,11 @@ func (s *Step) Restore(state func(name string) ([]byte, error)) error {
 	err := errors.Join(
 		take(stateCrawl, func(b []byte) error { return json.Unmarshal(b, &s.count) }),
 	)
-	if whole, errState := ScorerState(state); errState != nil {
+	if parts, errState := scorerParts(state); errState != nil {
 		err = errors.Join(err, errState)
-	} else if whole != nil {
-		for part := range slices.Chunk(whole, statePart) {
-			s.parts = append(s.parts, xxh3.Hash(part))
-		}
+	} else if whole := slices.Concat(parts...); whole != nil {
+		s.parts = len(parts)
+		s.last = slices.Clone(parts[len(parts)-1])
 		if errState := s.scorer.Restore(whole); errState != nil {
 			err = errors.Join(err, fmt.Errorf("stored state %q cannot be read: %w", stateScorer, errState))
 		}
@@ -102,48 +99,60 @@ func (s *Step) store(t *web.Turn) {
 		panic(err) // a plain struct of numbers
 	}
 	t.State[stateCrawl] = b
-	if b := s.scorer.State(); b != nil {
-		s.storeScorer(t, b)
+	if b, anew := s.scorer.State(); b != nil {
+		s.storeScorer(t, b, anew)
 	}
 	s.storeJudge(t)
 }
 
-// statePart is the size of the parts in which a scorer's state is stored.
-const statePart = 64 << 10
+// statePart is the size of the parts in which a scorer's state is stored, of all
+// but the last. A page that adds to the state writes the last part anew, half of
+// this on average.
+const statePart = 4 << 10
 
 // ScorerState is the state that a crawl's scorer had at its last turn, nil if it
 // had none. state returns what was stored under a name.
 func ScorerState(state func(name string) ([]byte, error)) (whole []byte, err error) {
+	parts, err := scorerParts(state)
+	return slices.Concat(parts...), err
+}
+
+func scorerParts(state func(name string) ([]byte, error)) (parts [][]byte, err error) {
 	b, err := state(stateScorer)
 	if err != nil || len(b) == 0 {
 		return nil, err
 	}
-	parts, err := strconv.Atoi(string(b))
-	for i := range parts {
-		part, errPart := state(stateScorer + "/" + strconv.Itoa(i))
+	n, err := strconv.Atoi(string(b))
+	for i := range n {
+		part, errPart := state(scorerPart(i))
 		err = errors.Join(err, errPart)
-		whole = append(whole, part...)
+		parts = append(parts, part)
 	}
-	return whole, err
+	return parts, err
 }
 
-// storeScorer stores the parts of a scorer's state that changed: a model that
-// grows at its end costs what was added, and not itself with every page.
-func (s *Step) storeScorer(t *web.Turn, state []byte) {
-	n := 0
-	for part := range slices.Chunk(state, statePart) {
-		if h := xxh3.Hash(part); n == len(s.parts) {
-			s.parts = append(s.parts, h)
-		} else if s.parts[n] == h {
-			n++
-			continue
-		} else {
-			s.parts[n] = h
-		}
-		t.State[stateScorer+"/"+strconv.Itoa(n)] = part
-		n++
+func scorerPart(i int) string { return stateScorer + "/" + strconv.Itoa(i) }
+
+// storeScorer adds to a scorer's state, as it is stored, or stores it anew.
+func (s *Step) storeScorer(t *web.Turn, state []byte, anew bool) {
+	before := s.parts
+	if anew {
+		s.parts, s.last = 0, nil
 	}
-	t.State[stateScorer] = []byte(strconv.Itoa(n))
+	for len(state) > 0 {
+		if s.parts == 0 || len(s.last) >= statePart {
+			s.parts++
+			s.last = nil
+		}
+		n := min(len(state), statePart-len(s.last))
+		s.last = slices.Concat(s.last, state[:n]) // the turn keeps what it is given
+		state = state[n:]
+		t.State[scorerPart(s.parts-1)] = s.last
+	}
+	for i := s.parts; i < before; i++ {
+		t.State[scorerPart(i)] = nil
+	}
+	t.State[stateScorer] = []byte(strconv.Itoa(s.parts))
 }
 
 // close lets no more links of a host into the frontier.

@@ -106,7 +106,8 @@ type Step struct {
 	moved  []web.URL         // where seeds redirected to: within the scope as well
 	fresh  map[string][]byte // of closed and moved, what was not stored yet
 	bodies map[uint64]copies
-	parts  []uint64            // hashes of the parts of the scorer's state, as stored
+	parts  int                 // of the scorer's state, as stored
+	last   []byte              // the last of them
 	why    map[web.Host]string // of hosts given up in this run
 	net    network
 	traps  traps

@@ -248,10 +248,10 @@ func (anchorScorer) Score(c *web.Candidate) (v float64) {
 	return v
 }
 
-func (anchorScorer) Stale() bool          { return false }
-func (anchorScorer) Rescores() bool       { return false }
-func (anchorScorer) State() []byte        { return nil }
-func (anchorScorer) Restore([]byte) error { return nil }
+func (anchorScorer) Stale() bool           { return false }
+func (anchorScorer) Rescores() bool        { return false }
+func (anchorScorer) State() ([]byte, bool) { return nil, false }
+func (anchorScorer) Restore([]byte) error  { return nil }
 
 // show writes an outcome as a person would tell it.
 func show(out Outcome, now time.Time) string {

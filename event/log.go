@@ -45,14 +45,14 @@ type Log struct {
 	Room func(n int) error
 
 	path string
-	f    file
+	f    File
 	size int64 // of what was appended whole
 	torn bool  // bytes behind size may be in the file
 	buf  []byte
 }
 
-// file is what a Log needs of an *os.File opened for appending.
-type file interface {
+// File is what a Log needs of an *os.File opened for appending.
+type File interface {
 	io.Writer
 	io.ReaderAt
 	Truncate(size int64) error
@@ -64,7 +64,11 @@ type file interface {
 // a file that holds something with ErrNotEmpty. With a mark, which Append
 // returned, it goes on there: what lies behind the mark is cut off. A file
 // that is shorter, or has no end of a line at the mark, is ErrMark.
-func Open(path string, mark []byte) (*Log, error) {
+func Open(path string, mark []byte) (*Log, error) { return OpenOn(nil, path, mark) }
+
+// OpenOn is Open on another file than that of the machine, which on is given: tests
+// put faults there. nil = that of the machine.
+func OpenOn(on func(File) File, path string, mark []byte) (*Log, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("event log: %w", err)
@@ -84,7 +88,11 @@ func Open(path string, mark []byte) (*Log, error) {
 			}
 		}
 	}
-	l, err := open(path, f, info.Size(), mark)
+	var own File = f
+	if on != nil {
+		own = on(f)
+	}
+	l, err := open(path, own, info.Size(), mark)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -92,7 +100,7 @@ func Open(path string, mark []byte) (*Log, error) {
 	return l, nil
 }
 
-func open(path string, f file, size int64, mark []byte) (*Log, error) {
+func open(path string, f File, size int64, mark []byte) (*Log, error) {
 	l := &Log{path: path, f: f, size: size}
 	if mark == nil {
 		if size > 0 {

@@ -105,7 +105,7 @@ func (o *order) Stale() bool { return false }
 // Rescores tells that a link grows with each path that leads there.
 func (o *order) Rescores() bool { return o.join != guide.Max }
 
-func (o *order) State() []byte { return nil }
+func (o *order) State() (state []byte, anew bool) { return nil, false }
 
 // Restore refuses: a site is not taken up in its middle.
 func (o *order) Restore(state []byte) error {

@@ -42,7 +42,7 @@
 // # The parts of a Turn
 //
 // They apply in this order: Forget, Add, Done, Retry, Leave, Drop, Hosts, State.
-// So Preview tells exactly what Add will do if nothing is forgotten, and a dropped
+// So Preview, which is given the first two, tells exactly what Add will do, and a dropped
 // host's queue is empty after the Turn, whatever the Turn added to it. Done for an
 // address that is queued takes it out of the queue. Retry for an address that is
 // not leased is an Add.
@@ -55,6 +55,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -79,6 +81,9 @@ type Options struct {
 	// and otherwise stays as it is (LM10 Q8). Each such link costs a look at
 	// the one that waits.
 	Shortest bool
+	// FS is the file system on which a frontier is kept; nil = the machine's. Tests
+	// put faults here.
+	FS vfs.FS
 
 	buffer uint64 // bytes that the store collects before it makes a table of them; 0 = 64 MiB
 }
@@ -273,13 +278,14 @@ func newFrontier(opts Options, s shelf) *Frontier {
 	return f
 }
 
-// Preview tells what Commit would do with found links, in their order, and
-// changes nothing.
-func (f *Frontier) Preview(ctx context.Context, found []web.Candidate) ([]web.Admission, error) {
+// Preview tells what Commit would do with found links, in their order, if the turn
+// forgot those addresses first. It changes nothing.
+func (f *Frontier) Preview(ctx context.Context, forget []web.URL, found []web.Candidate) ([]web.Admission, error) {
 	if err := f.usable(ctx); err != nil {
 		return nil, err
 	}
 	p := f.newPlan()
+	p.forget(forget)
 	if err := p.add(found); err != nil {
 		return nil, err
 	}

@@ -156,6 +156,36 @@ func (f haltFS) GetDiskUsage(path string) (vfs.DiskUsage, error) {
 
 func (f haltFS) Unwrap() vfs.FS { return f.FS }
 
+// storeFS is the file system as the store sees it. Where a folder cannot be synced,
+// pebble panics, on any of its goroutines: it stands still instead.
+type storeFS struct {
+	vfs.FS
+	halt *halt
+}
+
+func (f storeFS) OpenDir(name string) (vfs.File, error) {
+	dir, err := f.FS.OpenDir(name)
+	if err != nil {
+		return nil, err
+	}
+	return storeDir{dir, f.halt}, nil
+}
+
+func (f storeFS) Unwrap() vfs.FS { return f.FS }
+
+type storeDir struct {
+	vfs.File
+	halt *halt
+}
+
+func (d storeDir) Sync() error {
+	if err := d.File.Sync(); err != nil {
+		d.halt.stop(damageOf("", err))
+		runtime.Goexit()
+	}
+	return nil
+}
+
 type haltFile struct {
 	vfs.File
 	halt *halt

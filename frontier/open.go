@@ -25,6 +25,9 @@ import (
 // (the seen-set: ledger.go draws it) and witness (witness.go). One process can
 // have it open.
 func Open(dir string, opts Options) (*Frontier, error) {
+	if opts.FS != nil {
+		return open(opts.FS, dir, opts)
+	}
 	return open(vfs.Default, dir, opts)
 }
 
@@ -154,7 +157,7 @@ func storeOptions(fs vfs.FS, h *halt) *pebble.Options {
 
 // openStore opens pebble. Whether there is a store already is known.
 func (d *disk) openStore(opts Options, begun bool) error {
-	o := storeOptions(d.fs, d.halt)
+	o := storeOptions(storeFS{d.fs, d.halt}, d.halt)
 	o.Lock = d.lock
 	o.ErrorIfNotExists = begun
 	if opts.buffer > 0 {
@@ -163,7 +166,11 @@ func (d *disk) openStore(opts Options, begun bool) error {
 	var db *pebble.DB
 	err := d.halt.run(func() (err error) {
 		defer func() {
-			if p := recover(); p != nil { // as pebble meets some damage
+			switch p := recover().(type) { // as pebble meets some damage, and a full disk
+			case nil:
+			case error:
+				err = p
+			default:
 				err = fmt.Errorf("%v", p)
 			}
 		}()

@@ -108,11 +108,7 @@ func (f *Frontier) newPlan() *plan {
 
 // turn plans all of a Turn.
 func (p *plan) turn(t *web.Turn) error {
-	for _, u := range t.Forget {
-		if _, leased := p.f.leased[u]; !leased && p.mark(u).how == taken {
-			p.setMark(u, mark{how: dropped}, nil)
-		}
-	}
+	p.forget(t.Forget)
 	if err := p.add(t.Add); err != nil {
 		return err
 	}
@@ -145,6 +141,15 @@ func (p *plan) turn(t *web.Turn) error {
 		}
 	}
 	return nil
+}
+
+// forget plans that addresses that are done become unknown.
+func (p *plan) forget(urls []web.URL) {
+	for _, u := range urls {
+		if _, leased := p.f.leased[u]; !leased && p.mark(u).how == taken {
+			p.setMark(u, mark{how: dropped}, nil)
+		}
+	}
 }
 
 // add plans found links.

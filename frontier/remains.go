@@ -123,6 +123,9 @@ func (r *Remains) queue() string { return r.view.PathJoin(r.dir, "queue") }
 // where commits were lost. Where the store does not say which ledger is its own,
 // it reads every one.
 func (r *Remains) readMarks() error {
+	if !r.past.written && len(r.damage) == 0 {
+		return nil // it was being made: a ledger is empty, and perhaps without its head
+	}
 	names, err := r.view.List(r.dir)
 	if err != nil {
 		return err

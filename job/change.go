@@ -185,7 +185,7 @@ func (m *Maker) checkBudget(ctx context.Context, changed map[string]bool) error 
 	limit := time.Duration(b.Time)
 	switch {
 	case changed["budget.pages"] && b.Pages > 0 && b.Pages < pages:
-		return &Error{"budget.pages", fmt.Errorf("the crawl has fetched %s pages already, and %s are its budget over all runs: give more than it has fetched, or 0 for no limit", number(float64(pages)), number(float64(b.Pages)))}
+		return &Error{"budget.pages", fmt.Errorf("the crawl has fetched %s pages already, and its budget over all runs is %s: give more than it has fetched, or 0 for no limit", number(float64(pages)), number(float64(b.Pages)))}
 	case changed["budget.time"] && limit > 0 && limit < took:
 		return &Error{"budget.time", fmt.Errorf("the crawl has run for %v already, and %v is its budget over all runs: give more, or 0 for no limit", took, limit)}
 	case b.Pages > 0 && pages >= b.Pages:

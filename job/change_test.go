@@ -100,7 +100,7 @@ func TestGoingOnWithAnotherJob(t *testing.T) {
 		{name: "nothing", said: "The budget of 3 pages is spent: --pages grants more, as the total over all runs."},
 		{name: "pages", edit: more, said: "Changed: budget.pages from 3 to 9; it holds from then on", got: rest},
 		{name: "too few pages", edit: []string{"{pages: 3}", "{pages: 2}"},
-			refused: "budget.pages: the crawl has fetched 3 pages already, and 2 are its budget over all runs: give more than it has fetched"},
+			refused: "budget.pages: the crawl has fetched 3 pages already, and its budget over all runs is 2: give more than it has fetched"},
 		{name: "too little time", edit: []string{"{pages: 3}", "{pages: 9, time: 1s}"},
 			refused: "budget.time: the crawl has run for 5s already, and 1s is its budget over all runs: give more"},
 		{name: "name", edit: []string{"name: hives", "name: skeps"},
@@ -290,7 +290,7 @@ func TestText(t *testing.T) {
 
 // The guide's table of what may change is that of the settings.
 func TestResumeTable(t *testing.T) {
-	name := filepath.Join("..", "docs", "resume.md")
+	name := filepath.Join("..", "docs", "guide", "going-on.md")
 	b, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

@@ -404,7 +404,7 @@ func TestOwnStrategies(t *testing.T) {
 		"scorer: {name: mine, set: {size: 2}}\njudge: {name: ours}": "",
 		"scorer: {name: mine, set: {size: 3}}":                      `job.yaml:1: mine has no setting "size" that can be 3`,
 		"scorer: {name: others}":                                    `no scorer is called "others"; there are: breadth-first, `,
-		"judge: {name: theirs}":                                     `critic, rules, command, ours`,
+		"judge: {name: theirs}":                                     `, ours`,
 		"scorer: {name: mine, model: x.model}":                      "the scorer mine goes by no trained model",
 	} {
 		j, err := own.Parse("job.yaml", []byte(text+"\n"))

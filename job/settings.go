@@ -79,7 +79,7 @@ func Settings() []Setting {
 			Path: "judge.anyway", Line: "Accept a critic that cannot tell the focus from the rest", Example: "false",
 		},
 		{
-			Path: "judge.command", Line: "Of the judge command: a program and its arguments; docs/judge-command.md says how it is asked",
+			Path: "judge.command", Line: "Of the judge command: a program and its arguments; docs/guide/judges-and-scorers.md says how it is asked",
 			Example: "[./my-judge]", Resume: Verdicts, Why: newVerdicts,
 		},
 
@@ -150,7 +150,7 @@ func Settings() []Setting {
 			Path: "scope.max-host-queue", Line: "Links of one host that wait; the worst leave", Form: "N", Default: "10000", Max: 1e9, Example: "10000", Resume: NewLinks,
 		},
 		{
-			Path: "scope.max-queue", Line: "Links that wait in all; the worst leave. A million take 0.1 to 0.8 GB of memory", Form: "N", Default: "1000000", Max: 1e9,
+			Path: "scope.max-queue", Line: "Links that wait in all; the worst leave. A million take 0.2 to 1 GB of memory", Form: "N", Default: "1000000", Max: 1e9,
 			Example: "1000000", Resume: AllLinks, Why: "the worst leave",
 		},
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -166,13 +167,15 @@ func (j *fused) Restore(part func(name string) ([]byte, error)) error {
 		if err != nil {
 			return wrong(err)
 		}
+		// It was settled when the number of pages was a power of two last.
+		view.crawl = j.recipe.crawlOffset(1 << (bits.Len(uint(max(1, pages))) - 1))
 	}
 	j.memory, j.templates = m, t
 	j.view.Store(view)
 	return nil
 }
 
-// append appends the view as
+// append appends the view, but for crawl, which follows from the number of pages, as
 //
 //	reference, unit, background float64 each · terms uvarint, for each: stem,
 //	its length first, weight float64 · phrases uvarint, for each: terms uvarint,

@@ -13,7 +13,7 @@ import "math"
 //	T(x) = (N₀·T₀(x) + Σ_i w_i·[x_i ≥ x]) / (N₀ + Σ_i w_i),   w_i = 1 − relevance₀(x_i)
 //
 // where the step [x_i ≥ x] is rounded to a logistic one of steepness
-// backgroundEdge, and relevance₀ is the relevance by T₀ alone, of a topic of which
+// backgroundEdge, and relevance₀ is the relevance by T₀ before any page, of a topic of which
 // something was written: where examples are all there is, what little they tell
 // must not make wanted pages into background.
 type background [backgroundSteps + 1]float64

@@ -1,19 +1,13 @@
 package judge
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/internal/text"
 	nb "github.com/waggle-crawler/waggle/learn/bayes"
@@ -38,26 +32,11 @@ import (
 // fitted W is that by which the classes of held-out pages are likeliest. It
 // says how far to believe the print, and leaves the order of a page's classes
 // as it is there.
-//
-// The file, its numbers unsigned varints but where a size is said:
-//
-//	waggle critic 1 LF
-//	JSON LF                    Record: classes, W, how it did on held-out pages
-//	stems                      their number; for each, sorted: length, bytes
-//	model                      length, then as package bayes writes it; words
-//	                           are ranks of stems, classes those of Record
-//	checksum                   8 bytes, XXH3 of all before, little endian
 type Critic struct {
 	Record Record
 	stems  map[string]uint32
 	model  *nb.Model
 }
-
-// criticMagic is the first line of the file; the number is its version.
-const (
-	criticName  = "waggle critic "
-	criticMagic = criticName + "1\n"
-)
 
 // Record is what a critic says of itself.
 type Record struct {
@@ -139,96 +118,6 @@ type Doubter interface {
 	// if nothing speaks against it. The error wraps ErrBlind if no crawl
 	// should.
 	Doubts() (notes []string, err error)
-}
-
-// Append writes the critic as a file; see Critic.
-func (c *Critic) Append(b []byte) ([]byte, error) {
-	start := len(b)
-	b = append(b, criticMagic...)
-	head, err := json.Marshal(c.Record)
-	if err != nil {
-		return nil, err
-	}
-	b = append(append(b, head...), '\n')
-	stems := make([]string, len(c.stems))
-	for s, id := range c.stems {
-		stems[id] = s
-	}
-	b = binary.AppendUvarint(b, uint64(len(stems)))
-	for _, s := range stems {
-		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
-	}
-	model := c.model.Append(nil)
-	b = append(binary.AppendUvarint(b, uint64(len(model))), model...)
-	return binary.LittleEndian.AppendUint64(b, xxh3.Hash(b[start:])), nil
-}
-
-// ReadCritic reads what Append wrote; name is that of the file, for errors.
-func ReadCritic(b []byte, name string) (*Critic, error) {
-	bad := func(format string, args ...any) (*Critic, error) {
-		return nil, fmt.Errorf("%s: %w; make it with waggle topic train", name, fmt.Errorf(format, args...))
-	}
-	if !bytes.HasPrefix(b, []byte(criticMagic)) {
-		if rest, ok := bytes.CutPrefix(b, []byte(criticName)); ok {
-			version, _, _ := bytes.Cut(rest, []byte("\n"))
-			return bad("it is a critic of version %.8q, and this waggle reads version 1", version)
-		}
-		return bad("it is no critic")
-	}
-	if len(b) < len(criticMagic)+8 {
-		return bad("the critic is cut short")
-	}
-	body, sum := b[:len(b)-8], binary.LittleEndian.Uint64(b[len(b)-8:])
-	if xxh3.Hash(body) != sum {
-		return bad("the critic is damaged: its checksum does not fit")
-	}
-	// What follows was written by Append; the checks are for a faulty writer.
-	damaged := errors.New("the critic is damaged inside")
-	r := bytes.NewReader(body[len(criticMagic):])
-	at := func() []byte { return body[len(body)-r.Len():] }
-	head, _, ok := bytes.Cut(at(), []byte("\n"))
-	if !ok {
-		return bad("%w", damaged)
-	}
-	c := &Critic{}
-	if err := json.Unmarshal(head, &c.Record); err != nil {
-		return bad("%w: %w", damaged, err)
-	}
-	r.Seek(int64(len(head)+1), io.SeekCurrent)
-	chunk := func() []byte {
-		n, err := binary.ReadUvarint(r)
-		if err != nil || n > uint64(r.Len()) {
-			return nil
-		}
-		out := at()[:n]
-		r.Seek(int64(n), io.SeekCurrent)
-		return out
-	}
-	n, err := binary.ReadUvarint(r)
-	if err != nil || n > uint64(r.Len()) {
-		return bad("%w", damaged)
-	}
-	c.stems = make(map[string]uint32, n)
-	for id := range n {
-		s := chunk()
-		if s == nil {
-			return bad("%w", damaged)
-		}
-		c.stems[string(s)] = uint32(id)
-	}
-	if c.model, err = nb.Decode(chunk()); err != nil {
-		return bad("%w: %w", damaged, err)
-	}
-	rec := &c.Record
-	fits := len(c.stems) == int(n) && r.Len() == 0 && c.model.Classes() == len(rec.Classes) &&
-		len(rec.Pages) == len(rec.Classes) && slices.IsSorted(rec.Classes) && rec.Words >= 0
-	for _, t := range rec.Confusion {
-		fits = fits && min(t.Class, t.For) >= 0 && max(t.Class, t.For) < len(rec.Classes)
-	}
-	if !fits {
-		return bad("%w", damaged)
-	}
-	return c, nil
 }
 
 // wordsOf is a page as the critic reads it, and its number of known words.
@@ -559,105 +448,4 @@ func top(names []string, p []float64) []Class {
 	}
 	slices.SortStableFunc(out, func(a, b Class) int { return cmp.Compare(b.P, a.P) })
 	return out[:min(most, len(out))]
-}
-
-// pair is the critic of two classes, without a taxonomy: the topic and Other.
-type pair struct {
-	*bayes
-	topic string
-	sight Sight // of trial
-}
-
-// trial holds out each fifth of the examples and of the negative examples in
-// turn, and tells how those are judged by what the other four teach. So every
-// page is held out once: there are few.
-func (p *pair) trial(t *topic.Topic, o Options) (s Sight) {
-	part := func(pages []*web.Page, fold int) (learned, held []*web.Page) {
-		for i, page := range pages {
-			if i%heldOut == fold {
-				held = append(held, page)
-			} else {
-				learned = append(learned, page)
-			}
-		}
-		return learned, held
-	}
-	for fold := range heldOut {
-		good, goodHeld := part(t.Examples, fold)
-		rest, restHeld := part(t.Negatives, fold)
-		// What stands for the rest without negative examples is another
-		// judge's matter: one is not tried by the other.
-		if len(goodHeld)+len(restHeld) == 0 || len(rest) == 0 && len(t.Negatives) > 0 {
-			continue
-		}
-		j, err := newBayes(&topic.Topic{Examples: good, Negatives: rest}, o)
-		if err != nil {
-			continue // nothing is left to learn from
-		}
-		b := j.(*bayes)
-		b.words = p.words
-		taken := func(pages []*web.Page) (n int) {
-			for _, page := range pages {
-				if b.probability(page.Terms) >= 0.5 {
-					n++
-				}
-			}
-			return n
-		}
-		s.Good += len(goodHeld)
-		s.Found += taken(goodHeld)
-		s.Rest += len(restHeld)
-		s.False += taken(restHeld)
-	}
-	return s
-}
-
-// Doubts say how the critic did on examples that were held out. Without
-// negative examples it is taken to know all others, which is the best that can
-// be hoped for.
-func (p *pair) Doubts() ([]string, error) {
-	s := p.sight
-	if s.Good < fewHeld {
-		return []string{fmt.Sprintf("the critic has only %d example pages that could be held out: how well it judges is not known; give %d or more", s.Good, fewHeld)}, nil
-	}
-	says := fmt.Sprintf("the critic knew %d of %d examples that were held out (a fifth at a time)", s.Found, s.Good)
-	balanced := (s.Recall() + 1) / 2
-	switch {
-	case s.Rest == 0:
-		says += "; what it takes for such without being it is not known: negative examples would tell"
-	case s.Rest < fewHeld:
-		says += fmt.Sprintf(", and took %d of %d negative examples for such, which are too few to tell", s.False, s.Rest)
-	default:
-		says += fmt.Sprintf(", and took %d of %d negative examples for such", s.False, s.Rest)
-		balanced = s.Balanced()
-	}
-	switch {
-	case balanced < blind:
-		return nil, fmt.Errorf("%w: %s. Give more examples, and negative examples of what is near by and not wanted, or leave the judging to another judge, such as topic", ErrBlind, says)
-	case balanced < doubtful:
-		says += "; this is poor, and more examples of both kinds may mend it"
-	}
-	return []string{says}, nil
-}
-
-// Judge is that of bayes, with the classes.
-func (p *pair) Judge(ctx context.Context, page *web.Page) (web.Verdict, error) {
-	v, err := p.bayes.Judge(ctx, page)
-	if err == nil {
-		v.Classes = paths(p.Classes(page))
-	}
-	return v, err
-}
-
-// Explain is that of bayes, with the classes.
-func (p *pair) Explain(page *web.Page) Explanation {
-	x := p.bayes.Explain(page)
-	x.Verdict.Classes = paths(p.Classes(page))
-	return x
-}
-
-// Classes are "/" with the name of the topic, and "/Other".
-func (p *pair) Classes(page *web.Page) []Class {
-	r := p.probability(page.Terms)
-	return top([]string{"/" + p.topic, "/" + taxonomy.Other}, []float64{r, 1 - r})
 }

@@ -49,13 +49,15 @@ import (
 // each keyword a few times, and with the pages seen so far:
 //
 //	x         = ln((s + ε·reference)/reference),  ε = recipe.floor
-//	relevance = 1 / (1 + exp(−(slope·x + commonness·ln T(x) + offset)))
+//	relevance = 1 / (1 + exp(−(slope·x + commonness·ln T(x) + offset + crawl·n/(n+N₀))))
 //
 // T(x) is the share of pages that are not wanted and score as high: where many
 // do, a high score says little. It begins as what it is on other webs and topics
-// and is blended with the first pages of the crawl; see background. Of n examples
-// and nothing that a person wrote, what they share is known the worse the fewer
-// they are, and with u = 1/n
+// and is blended with the first pages of the crawl; see background. n is the number
+// of these pages and N₀ backgroundPrior: on a page that a crawl fetches, a score
+// promises more than on any page of a web, as links led there. Of m examples and
+// nothing that a person wrote, what they share is known the worse the fewer they
+// are, and with u = 1/m
 //
 //	slope  → slope − aloneSlope·u
 //	offset → offset − aloneOffset·u²·(1−u)
@@ -96,6 +98,7 @@ type view struct {
 	reference  float64    // score of a page that says each keyword a few times, > 0
 	unit       float64    // weight of stems at which a short text is on topic, > 0
 	background background // of pages that are not wanted
+	crawl      float64    // recipe.crawl·n/(n+N₀), after n pages of the crawl
 }
 
 // recipe holds the constants of the judge; docs/results/judge.md tells how those
@@ -123,6 +126,7 @@ type recipe struct {
 
 	floor                     float64 // ε
 	slope, commonness, offset float64
+	crawl                     float64
 	aloneSlope, aloneOffset   float64 // of examples alone
 }
 
@@ -151,13 +155,14 @@ func defaultRecipe() recipe {
 		slope:        1.82,
 		commonness:   -0.48,
 		offset:       -3.81,
+		crawl:        0.9,
 		aloneSlope:   1.7,
 		aloneOffset:  11,
 	}
 }
 
 // topicThreshold is the default γ.
-const topicThreshold = 0.35
+const topicThreshold = 0.3
 
 func newTopic(t *topic.Topic, o Options) (Judge, error) {
 	return newFused("topic", t, o, defaultRecipe()), nil
@@ -231,7 +236,15 @@ func (j *fused) newView(m *memory) *view {
 	v.query, v.reference = j.newQuery(m)
 	v.unit = j.unit(&v.query)
 	v.background = newBackground(&j.recipe, v, m.scores(v, j.templates))
+	if m != nil {
+		v.crawl = j.recipe.crawlOffset(len(m.pages))
+	}
 	return v
+}
+
+// crawlOffset is what n pages of a crawl add to the offset.
+func (r *recipe) crawlOffset(n int) float64 {
+	return r.crawl * float64(n) / float64(n+backgroundPrior)
 }
 
 // newQuery makes the query of all that the topic gives, and the reference: the
@@ -366,7 +379,7 @@ func (j *fused) relevance(v *view, s float64) float64 {
 		return 0
 	}
 	x := math.Log(s/v.reference + j.recipe.floor)
-	return logistic(j.slope*x + j.recipe.commonness*v.background.logShare(x) + j.offset)
+	return logistic(j.slope*x + j.recipe.commonness*v.background.logShare(x) + j.offset + v.crawl)
 }
 
 // score is the BM25 score of a page without its template, ≥ 0.

@@ -204,10 +204,10 @@ func (w watchedScorer) Score(c *web.Candidate) float64 {
 	return w.scorer.Score(c)
 }
 
-func (w watchedScorer) Stale() bool                { return w.scorer.Stale() }
-func (w watchedScorer) Rescores() bool             { return w.scorer.Rescores() }
-func (w watchedScorer) State() []byte              { return w.scorer.State() }
-func (w watchedScorer) Restore(state []byte) error { return w.scorer.Restore(state) }
+func (w watchedScorer) Stale() bool                      { return w.scorer.Stale() }
+func (w watchedScorer) Rescores() bool                   { return w.scorer.Rescores() }
+func (w watchedScorer) State() (state []byte, anew bool) { return w.scorer.State() }
+func (w watchedScorer) Restore(state []byte) error       { return w.scorer.Restore(state) }
 
 // writeCost adds the cost of a cell to those before:
 //

@@ -3,12 +3,14 @@ package score
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/learn/linear"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -78,15 +80,16 @@ func acheSettings(hard bool) []Setting {
 		{Name: "every", Default: 500, Min: 1, Max: 1e6, Line: "pages from one training to the next"},
 		{Name: "reservoir", Default: 5000, Min: 1, Max: 1e6, Line: "examples of a class, at most"},
 		{Name: "c", Default: 1, Min: 1e-6, Max: 1e6, Line: "C: weight of the examples in training"},
-		journalSetting(),
 	}
 }
 
 func newACHE(o Options) (Scorer, error) {
-	return &ache{
-		journal: newJournal("ache-like", o), analyzer: o.Analyzer, page: o.Page, hard: o.set("hard") >= 0.5,
+	a := &ache{
+		analyzer: o.Analyzer, page: o.Page, hard: o.set("hard") >= 0.5,
 		every: int(o.set("every")), reservoir: int(o.set("reservoir")), c: o.set("c"), seed: o.Seed,
-	}, nil
+	}
+	a.journal = newEndlessJournal("ache-like", o, a)
+	return a, nil
 }
 
 // Extract hashes the tagged words of anchor and surroundings:
@@ -241,3 +244,51 @@ func draw(seed uint64, purpose ...uint64) uint64 {
 
 // fraction makes of a draw a number in [0,1).
 func fraction(d uint64) float64 { return float64(d>>11) / (1 << 53) }
+
+// appendSnapshot appends
+//
+//	pages uvarint · weights of the model, as linear.Model.Parameters has them; none before the first training
+//	for negative and positive links: offered uvarint · held uvarint, { features uvarint, { uint16 LE }… }…
+func (a *ache) appendSnapshot(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(a.visits))
+	var parameters []float64
+	if a.model != nil {
+		parameters = a.model.Parameters()
+	}
+	b = wire.AppendFloat64s(b, parameters)
+	for _, s := range a.samples {
+		b = binary.AppendUvarint(b, s.offered)
+		b = binary.AppendUvarint(b, uint64(len(s.held)))
+		for _, features := range s.held {
+			b = binary.AppendUvarint(b, uint64(len(features)))
+			for _, f := range features {
+				b = binary.LittleEndian.AppendUint16(b, uint16(f))
+			}
+		}
+	}
+	return b
+}
+
+func (a *ache) readSnapshot(r *wire.Reader) {
+	a.visits = r.Number(math.MaxInt32)
+	switch parameters := r.Float64s(); {
+	case len(parameters) == linear.Parameters+acheDim:
+		a.model = linear.NewModel(parameters)
+	case len(parameters) > 0:
+		r.Fail("%d weights", len(parameters))
+	}
+	for i := range a.samples {
+		s := &a.samples[i]
+		s.offered = uint64(r.Number(math.MaxInt64))
+		s.held = make([][]uint32, r.Count(1))
+		if uint64(len(s.held)) > s.offered {
+			r.Fail("a sample larger than what it is of")
+		}
+		for k := range s.held {
+			s.held[k] = make([]uint32, r.Count(2))
+			for n := range s.held[k] {
+				s.held[k][n] = uint32(r.Uint16())
+			}
+		}
+	}
+}

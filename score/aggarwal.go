@@ -2,12 +2,14 @@ package score
 
 import (
 	"encoding/binary"
+	"maps"
 	"math"
 	"slices"
 
 	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -45,10 +47,14 @@ type aggarwal struct {
 	address [buckets]tally   // by word of the address
 	parent  [2]tally         // found on an irrelevant, a relevant page
 	links   map[uint64]tally // by address: pages that hold a link to it
+	most    int              // of links
 	brood   []tally          // by page fetched: pages fetched from it
 }
 
-const buckets = 1 << 15 // of hashed words
+const (
+	buckets  = 1 << 15 // of hashed words
+	linkSize = 16      // bytes of an entry of links
+)
 
 // tally counts pages, and the relevant ones among them.
 type tally struct{ n, relevant uint32 }
@@ -71,7 +77,7 @@ func aggarwalSettings() []Setting {
 		{Name: "significance", Default: 2, Max: 100, Line: "t: deviations from which a word counts"},
 		{Name: "words", Default: 32, Min: 1, Max: 200, Line: "words of a page that count"},
 		{Name: "every", Default: 50, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
-		journalSetting(),
+		{Name: "journal", Default: 64, Min: 0.001, Max: 4096, Line: "MiB of links whose holders are counted; others are not"},
 	}
 }
 
@@ -80,12 +86,15 @@ func newAggarwal(o Options) (Scorer, error) {
 	if df == nil {
 		df = text.Background()
 	}
-	return &aggarwal{
-		journal: newJournal("aggarwal", o), df: df, analyzer: o.Analyzer,
+	a := &aggarwal{
+		df: df, analyzer: o.Analyzer,
 		words: int(o.set("words")), every: int(o.set("every")), significance: o.set("significance"),
 		weights: [4]float64{o.set("content"), o.set("address"), o.set("links"), o.set("sibling")},
 		links:   make(map[uint64]tally),
-	}, nil
+		most:    int(o.set("journal") * (1 << 20) / linkSize),
+	}
+	a.journal = newEndlessJournal("aggarwal", o, a)
+	return a, nil
 }
 
 // Extract gives each link its hash in the graph.
@@ -192,9 +201,10 @@ func (a *aggarwal) apply(e *entry) {
 	}
 	_, links := readLinks(e)
 	for _, l := range links {
-		t := a.links[l]
-		t.add(relevant)
-		a.links[l] = t
+		if t, ok := a.links[l]; ok || len(a.links) < a.most {
+			t.add(relevant)
+			a.links[l] = t
+		}
 	}
 	a.brood = append(a.brood, tally{})
 }
@@ -249,3 +259,51 @@ func (a *aggarwal) Score(c *web.Candidate) float64 {
 
 func (*aggarwal) Rescores() bool               { return true }
 func (a *aggarwal) Restore(state []byte) error { return a.restore(state, a.apply) }
+
+// appendSnapshot appends tallies, n and relevant uvarint each: by word of the parent
+// and of the address [buckets]; of an irrelevant and a relevant parent; by address
+// linked to, number uvarint, { hash uint64 LE · tally }…; by page fetched, number
+// uvarint first; of all pages.
+func (a *aggarwal) appendSnapshot(b []byte) []byte {
+	put := func(t tally) {
+		b = binary.AppendUvarint(b, uint64(t.n))
+		b = binary.AppendUvarint(b, uint64(t.relevant))
+	}
+	for _, list := range a.tallies() {
+		for _, t := range list {
+			put(t)
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(a.links)))
+	for _, hash := range slices.Sorted(maps.Keys(a.links)) {
+		b = binary.LittleEndian.AppendUint64(b, hash)
+		put(a.links[hash])
+	}
+	b = binary.AppendUvarint(b, uint64(len(a.brood)))
+	for _, t := range a.brood {
+		put(t)
+	}
+	put(a.all)
+	return b
+}
+
+// tallies are those of fixed number.
+func (a *aggarwal) tallies() [][]tally { return [][]tally{a.content[:], a.address[:], a.parent[:]} }
+
+func (a *aggarwal) readSnapshot(r *wire.Reader) {
+	get := func() tally { return tally{uint32(r.Number(math.MaxUint32)), uint32(r.Number(math.MaxUint32))} }
+	for _, list := range a.tallies() {
+		for i := range list {
+			list[i] = get()
+		}
+	}
+	for range r.Count(10) {
+		hash := r.Uint64()
+		a.links[hash] = get()
+	}
+	a.brood = make([]tally, r.Count(2))
+	for i := range a.brood {
+		a.brood[i] = get()
+	}
+	a.all = get()
+}

@@ -2,6 +2,7 @@ package score
 
 import (
 	"encoding/binary"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -72,15 +74,16 @@ func anthelionSettings() []Setting {
 		{Name: "decay", Default: 1000, Min: 1, Max: 1e9, Line: "pages after which λ is half of it"},
 		{Name: "value", Default: 3, Max: 4, Line: "of a host: 0 ratio, 1 Beta sample, 2 its best link, 3 ratio × link, 4 sample × link"},
 		{Name: "every", Default: 25, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
-		journalSetting(),
 	}
 }
 
 func newAnthelion(o Options) (Scorer, error) {
-	return &anthelion{
-		journal: newJournal("anthelion-like", o), analyzer: o.Analyzer, lambda: o.set("lambda"), decay: o.set("decay"),
+	a := &anthelion{
+		analyzer: o.Analyzer, lambda: o.set("lambda"), decay: o.set("decay"),
 		value: int(o.set("value")), every: int(o.set("every")), seed: o.Seed, hosts: make(map[uint64]hostTally),
-	}, nil
+	}
+	a.journal = newEndlessJournal("anthelion-like", o, a)
+	return a, nil
 }
 
 // Extract keeps nothing: all is in the address and the memory.
@@ -247,3 +250,43 @@ func gamma(r *rand.Rand, a float64) float64 {
 
 func (*anthelion) Rescores() bool               { return true }
 func (a *anthelion) Restore(state []byte) error { return a.restore(state, a.apply) }
+
+// appendSnapshot appends
+//
+//	pages uvarint · hosts by hash: number uvarint, { hash uint64 LE · good, bad uvarint }…
+//	for irrelevant and relevant pages: links, features uvarint · counts uvarint [addressDim+4]
+//	what came of each page fetched: number uvarint, a byte each
+func (a *anthelion) appendSnapshot(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(a.t))
+	b = binary.AppendUvarint(b, uint64(len(a.hosts)))
+	for _, hash := range slices.Sorted(maps.Keys(a.hosts)) {
+		b = binary.LittleEndian.AppendUint64(b, hash)
+		b = binary.AppendUvarint(b, uint64(a.hosts[hash].good))
+		b = binary.AppendUvarint(b, uint64(a.hosts[hash].bad))
+	}
+	for i := range a.class {
+		c := &a.class[i]
+		b = binary.AppendUvarint(b, uint64(c.links))
+		b = binary.AppendUvarint(b, uint64(c.features))
+		for _, n := range c.count {
+			b = binary.AppendUvarint(b, uint64(n))
+		}
+	}
+	return wire.AppendString(b, string(a.brood))
+}
+
+func (a *anthelion) readSnapshot(r *wire.Reader) {
+	a.t = r.Number(math.MaxInt32)
+	for range r.Count(10) {
+		hash := r.Uint64()
+		a.hosts[hash] = hostTally{uint32(r.Number(math.MaxInt32)), uint32(r.Number(math.MaxInt32))}
+	}
+	for i := range a.class {
+		c := &a.class[i]
+		c.links, c.features = uint32(r.Number(math.MaxUint32)), uint32(r.Number(math.MaxUint32))
+		for k := range c.count {
+			c.count[k] = uint32(r.Number(math.MaxUint32))
+		}
+	}
+	a.brood = []byte(r.String())
+}

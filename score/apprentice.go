@@ -3,12 +3,14 @@ package score
 import (
 	"encoding/binary"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 
 	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/apprentice"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/setting"
 	"github.com/waggle-crawler/waggle/web"
@@ -61,8 +63,8 @@ type apprenticeScorer struct {
 	weights
 	begin  weights
 	weighs bool
-	trials []trial         // the last ones, with weigh only
-	known  map[uint32]bool // fetched addresses, by hash: whether high; with cocitation only
+	trials []trial             // the last ones, with weigh only
+	known  map[uint32]citation // fetched addresses, by hash; with cocitation only
 }
 
 var (
@@ -82,7 +84,6 @@ func apprenticeSettings(tempered bool) []Setting {
 		{Name: "online", Default: 1, Max: 1, Line: "0 learns nothing: the model given is used as it is"},
 		{Name: "start", Default: 50, Min: 1, Max: 1e6, Line: "pages before it is trained first"},
 		{Name: "every", Default: 25, Min: 1, Max: 1e6, Line: "pages from one training to the next"},
-		journalSetting(),
 	}...)
 }
 
@@ -95,15 +96,16 @@ func newApprentice(o Options) (Scorer, error) {
 		return nil, err
 	}
 	a := &apprenticeScorer{
-		journal: newJournal("apprentice", o), features: features, learner: learner, page: o.Page,
+		features: features, learner: learner, page: o.Page,
 		online: o.set("online") >= 0.5, start: int(o.set("start")), every: int(o.set("every")), weighs: o.set("weigh") >= 0.5,
 	}
+	a.journal = newEndlessJournal("apprentice", o, a)
 	if a.begin = (weights{1, o.set("inherit")}); a.weighs {
 		a.begin.evidence = o.set("trust")
 	}
 	a.weights = a.begin
 	if features.Cites() {
-		a.known = make(map[uint32]bool)
+		a.known = make(map[uint32]citation)
 	}
 	if o.Model != nil {
 		m, err := model.Of[*model.Surroundings](o.Model, model.Apprentice)
@@ -163,8 +165,8 @@ func (a *apprenticeScorer) Visit(c *web.Candidate, p *web.Page, v web.Verdict) [
 		return nil
 	}
 	return apprentice.Citations(p, func(u web.URL) (high, known bool) {
-		high, known = a.known[addressHash(u)]
-		return high, known
+		cited, known := a.known[addressHash(u)]
+		return cited.high, known
 	})
 }
 
@@ -175,6 +177,12 @@ const (
 	flagPage
 )
 
+// citation is what a fetched page tells the links beside that to it.
+type citation struct {
+	visit int // its number among the pages fetched
+	high  bool
+}
+
 func addressHash(u web.URL) uint32 { return uint32(xxh3.HashString(u.String())) }
 
 // apply learns from an entry of the journal, and trains when it is time.
@@ -183,7 +191,7 @@ func (a *apprenticeScorer) apply(e *entry) {
 	x := apprentice.Example{Level: relevance, Relevant: flags&flagRelevant != 0}
 	if flags&flagAddress != 0 {
 		if h := e.uint32(); a.known != nil {
-			a.known[h] = a.learner.Promises(x)
+			a.known[h] = citation{a.visits, a.learner.Promises(x)}
 		}
 	}
 	var page byte
@@ -250,3 +258,49 @@ func oddsOf(relevance byte) float64 {
 
 func (*apprenticeScorer) Rescores() bool               { return true }
 func (a *apprenticeScorer) Restore(state []byte) error { return a.restore(state, a.apply) }
+
+// appendSnapshot appends
+//
+//	pages uvarint · weights of evidence and page float64 LE
+//	the last trials: number uvarint, { evidence, page, relevance float64 LE }…
+//	addresses by hash: number uvarint, { hash uint32 LE · visit uvarint · 1 if high byte }…
+//	what was learnt, as apprentice.Learner.AppendBinary has it
+func (a *apprenticeScorer) appendSnapshot(b []byte) []byte {
+	float := func(x float64) { b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x)) }
+	b = binary.AppendUvarint(b, uint64(a.visits))
+	float(a.evidence)
+	float(a.weights.page)
+	trials := a.trials[max(0, len(a.trials)-trialsKept):]
+	b = binary.AppendUvarint(b, uint64(len(trials)))
+	for _, t := range trials {
+		float(t.evidence)
+		float(t.page)
+		float(t.relevance)
+	}
+	b = binary.AppendUvarint(b, uint64(len(a.known)))
+	for _, hash := range slices.Sorted(maps.Keys(a.known)) {
+		b = binary.LittleEndian.AppendUint32(b, hash)
+		b = binary.AppendUvarint(b, uint64(a.known[hash].visit))
+		b = append(b, digit(a.known[hash].high))
+	}
+	return a.learner.AppendBinary(b)
+}
+
+func (a *apprenticeScorer) readSnapshot(r *wire.Reader) {
+	a.visits = r.Number(math.MaxInt32)
+	a.weights = weights{r.Float64(), r.Float64()}
+	a.trials = make([]trial, r.Count(24))
+	for i := range a.trials {
+		a.trials[i] = trial{r.Float64(), r.Float64(), r.Float64()}
+	}
+	for range r.Count(6) {
+		hash := r.Uint32()
+		cited := citation{r.Number(math.MaxInt32), r.Byte() == 1}
+		if a.known == nil {
+			r.Fail("addresses, where none are kept")
+			return
+		}
+		a.known[hash] = cited
+	}
+	a.learner.ReadBinary(r)
+}

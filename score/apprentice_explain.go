@@ -15,19 +15,10 @@ func (a *apprenticeScorer) Recall(_ *web.Candidate, p *web.Page, _ web.Verdict) 
 	if a.known == nil {
 		return nil
 	}
-	own, known := addressHash(p.URL), map[uint32]bool{}
-	for e := range a.entries() {
-		x := apprentice.Example{Level: e.byte()}
-		flags := e.byte()
-		x.Relevant = flags&flagRelevant != 0
-		h := e.uint32()
-		if known[h] = a.learner.Promises(x); h == own {
-			break
-		}
-	}
+	own, known := a.known[addressHash(p.URL)]
 	return apprentice.Citations(p, func(u web.URL) (high, ok bool) {
-		high, ok = known[addressHash(u)]
-		return high, ok
+		cited, ok := a.known[addressHash(u)]
+		return cited.high, ok && (!known || cited.visit <= own.visit)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/waggle-crawler/waggle/apprentice"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/score/scoretest"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -58,7 +59,7 @@ func TestModelOfACrawl(t *testing.T) {
 			}
 		}
 		followed(still, p, 0.5, 0.1, 0.9)
-		if still.Stale() || still.State() != nil {
+		if still.Stale() || scoretest.Grown(nil, still) != nil {
 			t.Error("online = 0 learned")
 		}
 		on := newScorer(t, "apprentice", score.Options{Model: f, Set: set(nil)})
@@ -106,9 +107,11 @@ func TestApprenticeGoesOn(t *testing.T) {
 		o := score.Options{Set: map[string]float64{"start": 4, "every": 3, "cocitation": 1}}
 		whole := newScorer(t, name, o)
 		var states [][]byte
+		var state []byte
 		for _, list := range outcomes {
 			followed(whole, p, 0.5, list...)
-			states = append(states, bytes.Clone(whole.State()))
+			state = scoretest.Grown(state, whole)
+			states = append(states, state)
 		}
 		for k := range states {
 			s := newScorer(t, name, o)
@@ -119,7 +122,7 @@ func TestApprenticeGoesOn(t *testing.T) {
 			last := states[k]
 			for _, list := range outcomes[k+1:] {
 				followed(s, p, 0.5, list...)
-				last = s.State()
+				last = scoretest.Grown(last, s)
 			}
 			if !bytes.Equal(last, states[len(states)-1]) {
 				t.Errorf("%s: stopped after page %d, it ends in another state", name, k)

@@ -93,9 +93,9 @@ func (b *bestN) Rescores() bool { return true }
 // State is
 //
 //	fetches ended uvarint · flags byte: 1 links are held, 2 a rescoring is due
-func (b *bestN) State() []byte {
+func (b *bestN) State() (state []byte, anew bool) {
 	if !b.changed {
-		return nil
+		return nil, false
 	}
 	b.changed = false
 	flags := byte(0)
@@ -105,7 +105,7 @@ func (b *bestN) State() []byte {
 	if b.stale {
 		flags |= 2
 	}
-	return append(binary.AppendUvarint(nil, b.visits), flags)
+	return append(binary.AppendUvarint(nil, b.visits), flags), true
 }
 
 func (b *bestN) Restore(state []byte) error {

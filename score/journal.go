@@ -4,32 +4,50 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
 	"math"
-	"slices"
+
+	"github.com/waggle-crawler/waggle/internal/wire"
 )
 
 // journal is the state of a scorer that learns: one entry for each thing that it
 // was told, in order. The model is a function of the entries, so a scorer that
 // applies them again is the same as the one that was stopped.
 //
-//	name length byte · name · { entry length uvarint · entry }… · [ 0 · flags byte ]
+//	name length byte · name · { entry length uvarint · entry | 0 · flags byte }…
 //
-// The flags, 1 for full and 2 for a rescoring that is due, are there only when
-// one is set.
+// It only grows at its end. The flags, 1 for full and 2 for a rescoring that is
+// due, are written when they change, and the last ones hold.
 //
-// It only grows at its end: what State returned stays as it is. When an entry
-// would take it over its limit the journal is full, and the scorer learns no
-// more: that bounds its memory. A crawl stores the whole state after every
-// page, so the limit bounds that work as well.
+// A scorer whose model is smaller than all that it was told is a snapshotter. Its
+// journal begins anew with a snapshot of the model once enough entries follow the
+// last one, and never ends:
+//
+//	0 · name length byte · name · snapshot length uvarint · snapshot · { entry … }…
+//
+// A scorer that keeps a graph of links is none: when an entry would take its
+// journal over the limit the journal is full, and the scorer learns no more. That
+// bounds its memory.
 type journal struct {
-	log     []byte
-	name    int // bytes before the first entry
-	limit   int // bytes of log
+	name    string
+	pending []byte // of the state, since State was last asked
+	anew    bool   // pending begins the state
+	entries int    // bytes after the head
+	head    int    // bytes before the first entry
+	limit   int    // bytes of all; 0 = none
+	told    byte   // the flags that the state has
 	full    bool
-	due     bool // everything that waits should be scored anew
-	changed bool
+	due     bool         // everything that waits should be scored anew
+	whole   snapshotter  // nil: entries are never put together
 	learn   func(func()) // runs what computes a model anew: Options.Learn
+}
+
+// snapshotter is a scorer whose whole model can be written down.
+type snapshotter interface {
+	// appendSnapshot appends the model, the same bytes for the same model.
+	appendSnapshot(b []byte) []byte
+	// readSnapshot sets the model of a new scorer. The reader keeps the error of a
+	// snapshot that is none.
+	readSnapshot(r *wire.Reader)
 }
 
 const (
@@ -37,14 +55,42 @@ const (
 	flagDue
 )
 
-// journalSetting is the one that scorers with a journal share.
+// A journal begins anew when its entries have more than compactLeast bytes, and
+// more than the snapshot divided by compactShare: so a page pays for at most
+// compactShare times its own entry, and a resume reads few entries again.
+const (
+	compactLeast = 1 << 20
+	compactShare = 4
+)
+
+// journalSetting is the one that scorers with a graph of links share.
 func journalSetting() Setting {
-	return Setting{Name: "journal", Default: 64, Min: 0.001, Max: 4096, Line: "MiB of what was learned, after which learning stops"}
+	return Setting{Name: "journal", Default: 64, Min: 0.001, Max: 4096, Line: "MiB of links that are kept, after which learning stops"}
 }
 
+// newJournal is the journal of a scorer with journalSetting.
 func newJournal(name string, o Options) journal {
-	log := append([]byte{byte(len(name))}, name...)
-	return journal{log: log, name: len(log), limit: int(o.set("journal") * (1 << 20)), learn: o.Learn}
+	j := newEndlessJournal(name, o, nil)
+	j.limit = int(o.set("journal") * (1 << 20))
+	return j
+}
+
+// newEndlessJournal is that of a snapshotter.
+func newEndlessJournal(name string, o Options, model snapshotter) journal {
+	j := journal{name: name, whole: model, learn: o.Learn}
+	j.begin(nil)
+	return j
+}
+
+// begin starts the state anew, with a snapshot unless it is nil.
+func (j *journal) begin(snapshot []byte) {
+	b := append([]byte{byte(len(j.name))}, j.name...)
+	if snapshot != nil {
+		b = append([]byte{0}, b...)
+		b = binary.AppendUvarint(b, uint64(len(snapshot)))
+		b = append(b, snapshot...)
+	}
+	j.pending, j.anew, j.head, j.entries, j.told = b, true, len(b), 0, 0
 }
 
 // add appends an entry; it returns false, and does nothing, when full.
@@ -52,95 +98,115 @@ func (j *journal) add(entry []byte) bool {
 	if j.full {
 		return false
 	}
-	if len(j.log)+binary.MaxVarintLen32+len(entry) > j.limit {
-		j.full, j.changed = true, true
+	size := len(j.pending)
+	b := binary.AppendUvarint(j.pending, uint64(len(entry)))
+	b = append(b, entry...)
+	if j.limit > 0 && j.head+j.entries+len(b)-size > j.limit {
+		j.full = true
 		return false
 	}
-	j.log = binary.AppendUvarint(j.log, uint64(len(entry)))
-	j.log = append(j.log, entry...)
-	j.changed = true
+	j.pending = b
+	j.entries += len(b) - size
 	return true
 }
 
 // ask makes Stale ask for a new score of all links that wait.
-func (j *journal) ask() { j.due, j.changed = true, true }
+func (j *journal) ask() { j.due = true }
 
 // Stale returns true once after ask.
 func (j *journal) Stale() bool {
-	if !j.due {
-		return false
-	}
-	j.due, j.changed = false, true
-	return true
+	due := j.due
+	j.due = false
+	return due
 }
 
-// State returns the journal, nil if nothing has changed since it was last
-// asked.
-func (j *journal) State() []byte {
-	if !j.changed {
-		return nil
-	}
-	j.changed = false
-	flags := byte(0)
+func (j *journal) flags() (b byte) {
 	if j.full {
-		flags |= flagFull
+		b |= flagFull
 	}
 	if j.due {
-		flags |= flagDue
+		b |= flagDue
 	}
-	if flags != 0 {
-		return append(slices.Clone(j.log), 0, flags)
-	}
-	return j.log[:len(j.log):len(j.log)]
+	return b
 }
 
-// restore reads a journal and applies each entry. It is called on a new one.
+// State returns what the state has gained since it was last asked; anew says that
+// this is all of it, and that what was returned before is to be forgotten.
+func (j *journal) State() (state []byte, anew bool) {
+	if j.whole != nil && j.entries > max(compactLeast, j.head/compactShare) {
+		j.begin(j.whole.appendSnapshot(make([]byte, 0, j.head)))
+	}
+	if f := j.flags(); f != j.told {
+		j.pending = append(j.pending, 0, f)
+		j.entries += 2
+		j.told = f
+	}
+	if len(j.pending) == 0 || j.anew && j.entries == 0 && j.pending[0] != 0 {
+		return nil, false // nothing was learnt yet
+	}
+	state, anew = j.pending, j.anew
+	j.pending, j.anew = nil, false
+	return state, anew
+}
+
+// restore reads a state and applies each entry. It is called on a new journal.
 func (j *journal) restore(state []byte, apply func(*entry)) error {
 	if len(state) == 0 {
 		return nil
 	}
-	if len(state) < j.name || string(state[:j.name]) != string(j.log) {
-		return fmt.Errorf("scorer %s: the state is that of another scorer; resume with the one of the first run", j.log[1:])
+	b, snapshot := state, false
+	if b[0] == 0 && j.whole != nil {
+		b, snapshot = b[1:], true
 	}
-	for b := state[j.name:]; len(b) > 0; {
+	if len(b) <= len(j.name) || int(b[0]) != len(j.name) || string(b[1:1+len(j.name)]) != j.name {
+		return fmt.Errorf("scorer %s: the state is that of another scorer; resume with the one of the first run", j.name)
+	}
+	b = b[1+len(j.name):]
+	next := func() *entry {
 		n, k := binary.Uvarint(b)
 		if k <= 0 || n > uint64(len(b)-k) {
-			return j.damaged()
-		}
-		if n == 0 {
-			if len(b) != 2 || b[1] > flagFull|flagDue {
-				return j.damaged()
-			}
-			j.full, j.due = b[1]&flagFull != 0, b[1]&flagDue != 0
-			state = state[:len(state)-2]
-			break
+			return nil
 		}
 		e := &entry{b: b[k : k+int(n)]}
-		apply(e)
+		b = b[k+int(n):]
+		return e
+	}
+	if snapshot {
+		e := next()
+		if e == nil {
+			return j.damaged()
+		}
+		r := wire.NewReader(e.b)
+		if j.whole.readSnapshot(r); r.End() != nil {
+			return j.damaged()
+		}
+	}
+	j.head = len(state) - len(b)
+	j.entries = len(b)
+	for len(b) > 0 {
+		e := next()
+		switch {
+		case e == nil:
+			return j.damaged()
+		case len(e.b) > 0:
+			apply(e)
+		case len(b) == 0 || b[0] > flagFull|flagDue:
+			return j.damaged()
+		default:
+			j.told = b[0]
+			b = b[1:]
+		}
 		if e.err != nil || len(e.b) > 0 {
 			return j.damaged()
 		}
-		b = b[k+int(n):]
 	}
-	j.log = slices.Clone(state)
+	j.full, j.due = j.limit > 0 && j.told&flagFull != 0, j.told&flagDue != 0
+	j.pending, j.anew = nil, false
 	return nil
 }
 
-// entries yields the entries in order.
-func (j *journal) entries() iter.Seq[*entry] {
-	return func(yield func(*entry) bool) {
-		for b := j.log[j.name:]; len(b) > 0; {
-			n, k := binary.Uvarint(b)
-			if !yield(&entry{b: b[k : k+int(n)]}) {
-				return
-			}
-			b = b[k+int(n):]
-		}
-	}
-}
-
 func (j *journal) damaged() error {
-	return fmt.Errorf("scorer %s: the state is damaged; it cannot be resumed", j.log[1:j.name])
+	return fmt.Errorf("scorer %s: the state is damaged; it cannot be resumed", j.name)
 }
 
 // entry reads the values of a journal's entry in the order written. After an

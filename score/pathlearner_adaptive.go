@@ -3,11 +3,14 @@ package score
 import (
 	"encoding/binary"
 	"errors"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/guide"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -54,8 +57,7 @@ func adaptivePathsSettings() []Setting {
 	return append(guideSettings(),
 		Setting{Name: "critic", Max: 1, Line: "what a page turned out to be worth: 0 by the model itself, 1 by the judge"},
 		Setting{Name: "k", Default: 4, Min: 0.001, Max: 1e6, Line: "links that the rating before counts as, against those seen"},
-		Setting{Name: "every", Default: 5, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew, and later a twentieth of the pages so far"},
-		journalSetting())
+		Setting{Name: "every", Default: 5, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew, and later a twentieth of the pages so far"})
 }
 
 func newAdaptivePaths(o Options) (Scorer, error) {
@@ -64,9 +66,10 @@ func newAdaptivePaths(o Options) (Scorer, error) {
 		return nil, err
 	}
 	l := &adaptivePaths{
-		journal: newJournal("pathlearner-adaptive", o), guide: g, page: o.Page, judged: o.set("critic") >= 0.5,
+		guide: g, page: o.Page, judged: o.set("critic") >= 0.5,
 		k: o.set("k"), every: int(o.set("every")), beside: make(map[uint64]outcome),
 	}
+	l.journal = newEndlessJournal("pathlearner-adaptive", o, l)
 	l.next = l.every
 	return l, nil
 }
@@ -173,3 +176,35 @@ func (l *adaptivePaths) Score(c *web.Candidate) float64 {
 
 func (*adaptivePaths) Rescores() bool               { return true }
 func (l *adaptivePaths) Restore(state []byte) error { return l.restore(state, l.apply) }
+
+// appendSnapshot appends outcomes, each
+//
+//	n uvarint · expected float64 LE · got float64 LE
+//
+// that of all links, the links followed when what waits is scored anew uvarint, and
+// those by page and place: number uvarint, { key uint64 LE · outcome }….
+func (l *adaptivePaths) appendSnapshot(b []byte) []byte {
+	put := func(o outcome) {
+		b = binary.AppendUvarint(b, uint64(o.n))
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(o.expected))
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(o.got))
+	}
+	put(l.all)
+	b = binary.AppendUvarint(b, uint64(l.next))
+	b = binary.AppendUvarint(b, uint64(len(l.beside)))
+	for _, key := range slices.Sorted(maps.Keys(l.beside)) {
+		b = binary.LittleEndian.AppendUint64(b, key)
+		put(l.beside[key])
+	}
+	return b
+}
+
+func (l *adaptivePaths) readSnapshot(r *wire.Reader) {
+	get := func() outcome { return outcome{r.Number(math.MaxInt32), r.Float64(), r.Float64()} }
+	l.all = get()
+	l.next = r.Number(math.MaxInt32)
+	for range r.Count(25) {
+		key := r.Uint64()
+		l.beside[key] = get()
+	}
+}

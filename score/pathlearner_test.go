@@ -111,7 +111,7 @@ func TestJoinsInACrawl(t *testing.T) {
 			t.Errorf("join %v: worth %v by two links, want %v", join, x, want)
 		}
 		again := newScorer(t, "pathlearner", o)
-		if err := again.Restore(s.State()); err != nil {
+		if err := again.Restore(scoretest.Grown(nil, s)); err != nil {
 			t.Fatal(err)
 		}
 		if x, y := s.Score(&second), again.Score(&second); x != y {

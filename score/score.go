@@ -29,7 +29,7 @@ type Scorer interface {
 	Score(c *web.Candidate) float64
 	Stale() bool
 	Rescores() bool
-	State() []byte
+	State() (state []byte, anew bool)
 	Restore(state []byte) error
 }
 
@@ -155,7 +155,7 @@ func (stateless) Visit(*web.Candidate, *web.Page, web.Verdict) []byte  { return 
 func (stateless) Recall(*web.Candidate, *web.Page, web.Verdict) []byte { return nil }
 func (stateless) Stale() bool                                          { return false }
 func (stateless) Rescores() bool                                       { return false }
-func (stateless) State() []byte                                        { return nil }
+func (stateless) State() (state []byte, anew bool)                     { return nil, false }
 
 func (stateless) Restore(state []byte) error {
 	if len(state) > 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -76,16 +77,16 @@ func spidersSettings() []Setting {
 		{Name: "mutation", Default: 0.25, Max: 10, Line: "weights of a young agent differ by up to this"},
 		{Name: "agents", Default: 64, Min: 1, Max: 10000, Line: "at most"},
 		{Name: "every", Default: 100, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
-		journalSetting(),
 	}
 }
 
 func newSpiders(o Options) (Scorer, error) {
 	s := &spiders{
-		journal: newJournal("infospiders-like", o), analyzer: o.Analyzer, page: o.Page, keyword: make(map[string]int), seed: o.Seed,
+		analyzer: o.Analyzer, page: o.Page, keyword: make(map[string]int), seed: o.Seed,
 		beta: o.set("beta"), mu: o.set("mu"), rate: o.set("rate"), theta: o.set("theta"), cost: o.set("cost"),
 		mutation: o.set("mutation"), maxAgents: int(o.set("agents")), every: int(o.set("every")),
 	}
+	s.journal = newEndlessJournal("infospiders-like", o, s)
 	for _, k := range o.Keywords {
 		for _, w := range o.Analyzer.Words(k) {
 			if _, twice := s.keyword[w]; !twice && len(s.keyword) < spiderKeywords {
@@ -205,9 +206,6 @@ func (s *spiders) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 		return nil
 	}
 	n, known := s.agentOf(c)
-	if s.full && !known {
-		return nil
-	}
 	line := []byte{1}
 	inputs := c.Features
 	if known {
@@ -299,3 +297,34 @@ func (s *spiders) Score(c *web.Candidate) float64 {
 
 func (*spiders) Rescores() bool               { return true }
 func (s *spiders) Restore(state []byte) error { return s.restore(state, s.apply) }
+
+// appendSnapshot appends
+//
+//	pages uvarint · agents: number uvarint, { weights float64 [1+keywords] · energy float64 · moves uvarint }…
+func (s *spiders) appendSnapshot(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(s.pages))
+	b = binary.AppendUvarint(b, uint64(len(s.agents)))
+	for _, a := range s.agents {
+		for _, x := range append(a.weights[:len(a.weights):len(a.weights)], a.energy) {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+		}
+		b = binary.AppendUvarint(b, uint64(a.moves))
+	}
+	return b
+}
+
+func (s *spiders) readSnapshot(r *wire.Reader) {
+	s.pages = r.Number(math.MaxInt32)
+	s.agents = make([]agent, r.Count(8*(2+len(s.keyword))))
+	if len(s.agents) > s.maxAgents {
+		r.Fail("%d agents", len(s.agents))
+	}
+	for i := range s.agents {
+		a := &s.agents[i]
+		a.weights = make([]float64, 1+len(s.keyword))
+		for k := range a.weights {
+			a.weights[k] = r.Float64()
+		}
+		a.energy, a.moves = r.Float64(), r.Number(math.MaxInt32)
+	}
+}

@@ -2,12 +2,14 @@ package score
 
 import (
 	"encoding/binary"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/learn/linear"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -65,7 +67,8 @@ const (
 	maxPaths  = 1 << 16
 	knownBits = 1 << 20
 	batchSize = 10
-	wanted    = 1e6 // priority of links taken for wanted
+	pairDim   = 1 << 16 // pairs of characters
+	wanted    = 1e6     // priority of links taken for wanted
 )
 
 var _ Scorer = (*tagPath)(nil)
@@ -78,17 +81,18 @@ func tagPathSettings() []Setting {
 		{Name: "first", Default: 1, Max: 1, Line: "1 puts links whose address looks wanted before all others"},
 		{Name: "unlock", Default: 1, Max: 1000, Line: "reward for a new link whose address looks wanted, against that of a relevant page"},
 		{Name: "every", Default: 25, Min: 1, Max: 1e6, Line: "pages after which all that waits is scored anew"},
-		journalSetting(),
 	}
 }
 
 func newTagPath(o Options) (Scorer, error) {
-	return &tagPath{
-		journal: newJournal("tagpath-bandit-like", o), explore: o.set("c"), merge: o.set("merge"),
+	s := &tagPath{
+		explore: o.set("c"), merge: o.set("merge"),
 		first: o.set("first"), unlock: o.set("unlock"), maxArms: int(o.set("arms")), every: int(o.set("every")),
 		seed: o.Seed, paths: make(map[uint32]int32), known: make([]uint64, knownBits/64),
-		model: linear.NewLogistic(1<<16, 1, 0),
-	}, nil
+		model: linear.NewLogistic(pairDim, 1, 0),
+	}
+	s.journal = newEndlessJournal("tagpath-bandit-like", o, s)
+	return s, nil
 }
 
 func pathHash(path string) uint32 { return uint32(xxh3.HashString(path)) }
@@ -270,12 +274,17 @@ func (s *tagPath) join(path []uint16) int32 {
 	for _, place := range path {
 		a.centroid[place]++
 	}
-	square = 0
+	a.measure()
+	return best
+}
+
+// measure sets the norm of the centroid.
+func (a *arm) measure() {
+	square := 0.
 	for _, x := range a.centroid {
 		square += x * x
 	}
 	a.norm = math.Sqrt(square)
-	return best
 }
 
 // Score is the value of the link's arm, a little more or less by chance; links
@@ -300,3 +309,95 @@ func (s *tagPath) Score(c *web.Candidate) float64 {
 
 func (*tagPath) Rescores() bool               { return true }
 func (s *tagPath) Restore(state []byte) error { return s.restore(state, s.apply) }
+
+// appendSnapshot appends
+//
+//	fetches uvarint · bits of known links [knownBits/8] · 1 if the model has learnt byte · its parameters
+//	batch: number byte, { 1 if positive byte · pairs uvarint, uint32 LE each }…
+//	arms: number uvarint, { fetches uvarint · reward float64 · centroid: places uvarint, { place uint16 LE · count uvarint }… }…
+//	paths by hash: number uvarint, { hash uint32 LE · arm uvarint }…
+func (s *tagPath) appendSnapshot(b []byte) []byte {
+	b = binary.AppendUvarint(b, uint64(s.t))
+	for _, bits := range s.known {
+		b = binary.LittleEndian.AppendUint64(b, bits)
+	}
+	b = append(b, digit(s.taken))
+	b = wire.AppendFloat64s(b, s.model.Parameters())
+	b = append(b, byte(len(s.batch)))
+	for _, x := range s.batch {
+		b = append(b, digit(x.Positive))
+		b = binary.AppendUvarint(b, uint64(len(x.Features)))
+		for _, f := range x.Features {
+			b = binary.LittleEndian.AppendUint32(b, f)
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.arms)))
+	for _, a := range s.arms {
+		b = binary.AppendUvarint(b, uint64(a.n))
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(a.reward))
+		taken := 0
+		for _, x := range a.centroid {
+			if x != 0 {
+				taken++
+			}
+		}
+		b = binary.AppendUvarint(b, uint64(taken))
+		for place, x := range a.centroid {
+			if x != 0 {
+				b = binary.LittleEndian.AppendUint16(b, uint16(place))
+				b = binary.AppendUvarint(b, uint64(x))
+			}
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(s.paths)))
+	for _, hash := range slices.Sorted(maps.Keys(s.paths)) {
+		b = binary.LittleEndian.AppendUint32(b, hash)
+		b = binary.AppendUvarint(b, uint64(s.paths[hash]))
+	}
+	return b
+}
+
+func (s *tagPath) readSnapshot(r *wire.Reader) {
+	s.t = r.Number(math.MaxInt32)
+	for i := range s.known {
+		s.known[i] = r.Uint64()
+	}
+	s.taken = r.Byte() == 1
+	if parameters := r.Float64s(); len(parameters) == 1+pairDim {
+		s.model.SetParameters(parameters)
+	} else {
+		r.Fail("%d parameters", len(parameters))
+	}
+	for range min(r.Byte(), batchSize-1) {
+		x := linear.Example{Positive: r.Byte() == 1, Features: make([]uint32, r.Count(4))}
+		for i := range x.Features {
+			x.Features[i] = r.Uint32() % pairDim
+		}
+		s.batch = append(s.batch, x)
+	}
+	s.arms = make([]arm, r.Number(uint64(s.maxArms)))
+	for i := range s.arms {
+		a := &s.arms[i]
+		a.n, a.reward, a.centroid = r.Number(math.MaxInt32), r.Float64(), make([]float64, places)
+		for range r.Count(3) {
+			place := r.Uint16() % places
+			a.centroid[place] = float64(r.Number(math.MaxInt32))
+		}
+		a.measure()
+	}
+	for range r.Count(5) {
+		hash := r.Uint32()
+		if arm := r.Number(math.MaxInt32); arm < len(s.arms) {
+			s.paths[hash] = int32(arm)
+		} else {
+			r.Fail("a path of no arm")
+		}
+	}
+}
+
+func digit(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -273,7 +273,10 @@ func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error
 		if err := c.override(j, in); err != nil {
 			return nil, err
 		}
-		return j, placed(j.CheckLive())
+		if err := placed(j.CheckLive()); err != nil {
+			return nil, fmt.Errorf("%s: %w", col.JobFile(), err) // perhaps it was cut off
+		}
+		return j, nil
 	}
 	if c.Resume {
 		return nil, fmt.Errorf("%s holds no crawl to go on with: leave out --resume to begin one", col.Dir())

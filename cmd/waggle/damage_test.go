@@ -26,25 +26,30 @@ import (
 // decides: each page that it sent is in archive, log and, if it is relevant, in
 // the harvest, or lost.txt names it; nothing is archived twice, and nothing that
 // was acknowledged was asked for again. WAGGLE_KILLS sets how often (default 8).
-// With WAGGLE_OUTAGES=1 the web goes down now and then as well.
+// With WAGGLE_OUTAGES=1 the web goes down now and then as well. With -v each damage
+// is logged, and what became of it.
 func TestKilledDamagedCrawlGoesOn(t *testing.T) {
 	kills := killsWanted(t)
 	h := &harness{
-		T: t, web: serveNumbered(t, 100*max(kills, 20)), rng: killChance(t),
+		T: t, web: serveNumbered(t, 40*max(kills, 50)), rng: killChance(t),
 		dir: filepath.Join(t.TempDir(), "crawl"), counts: map[string]int{},
 	}
+	began := time.Now()
 	scorer := []string{"best-first-both", "ache-like-soft", "apprentice-tempered"}[h.rng.IntN(3)]
 	start := append(h.web.crawl(h.dir), "--scorer", scorer, "--keywords", "honey bee, waggle dance", "--example", h.example(), "--workers", "4")
-	killed := 0
-	for !h.round(start, &killed, kills) {
+	for !h.round(start, kills) {
 	}
 	h.settle()
 	h.compare()
-	t.Logf("%s: %d kills, %d requests, %v", scorer, killed, h.web.asked, h.counts)
-	if killed < kills/2 {
-		t.Errorf("the crawl ended after %d of %d kills: it needs more pages", killed, kills)
+	for _, what := range slices.Sorted(maps.Keys(h.counts)) {
+		t.Logf("%5d %s", h.counts[what], what)
 	}
-	if killed >= 8 && h.counts["damaged"] == 0 {
+	t.Logf("%s: %d kills, %d outages, %d damages, %d requests in %s",
+		scorer, h.killed, h.counts["outage"], h.counts["damaged"], h.web.asked, time.Since(began).Round(time.Second))
+	if h.killed < kills/2 {
+		t.Errorf("the crawl ended after %d of %d kills: it needs more pages", h.killed, kills)
+	}
+	if h.killed >= 8 && h.counts["damaged"] == 0 {
 		t.Error("nothing was damaged")
 	}
 }
@@ -56,10 +61,28 @@ type harness struct {
 	rng    *rand.Rand
 	dir    string
 	counts map[string]int
+	killed int // how often the crawl was
 
 	// The damage that nothing has mended yet: the file, how, and what it held.
 	damaged, how string
 	was          []byte
+	steps        []string // what was done about it
+}
+
+// did notes what was done about the damage.
+func (h *harness) did(what string) { h.steps = append(h.steps, what) }
+
+// mended notes that nothing is damaged any more.
+func (h *harness) mended(how string) {
+	h.did(how)
+	lost, err := collection.At(h.dir).Lost()
+	if err != nil {
+		h.Fatal(err)
+	}
+	outcome := strings.Join(h.steps, ", ")
+	h.Logf("kill %d, damage %d: %s → %s; %d lost", h.killed, h.counts["damaged"], strings.TrimPrefix(h.how, h.dir+"/"), outcome, len(lost))
+	h.counts["damage: "+how]++
+	h.damaged, h.steps = "", nil
 }
 
 func (h *harness) example() string {
@@ -73,15 +96,15 @@ func (h *harness) example() string {
 }
 
 // round runs the crawl until it is killed, refused or over; true says over.
-func (h *harness) round(start []string, killed *int, kills int) (over bool) {
+func (h *harness) round(start []string, kills int) (over bool) {
 	args := []string{"crawl", "-o", h.dir, "--resume"}
 	if !collection.At(h.dir).Begun() && h.damaged == "" {
 		args = start
 	}
-	said, err, dead := h.run(args, *killed < kills)
+	said, err, dead := h.run(args, h.killed < kills)
 	switch {
 	case dead:
-		*killed++
+		h.killed++
 		h.afterKill()
 		return false
 	case err == nil:
@@ -104,10 +127,13 @@ func (h *harness) run(args []string, kill bool) (said string, err error, killed 
 	instant := time.NewTimer(3 * time.Minute)
 	defer instant.Stop()
 	if kill {
-		h.chooseInstant(instant, ended)
-		if outages() && h.rng.IntN(3) == 0 {
+		h.chooseInstant(instant, ended, h.web.gate(1+h.rng.IntN(40)))
+		defer h.web.open()
+		if outages() && args[0] == "crawl" && h.rng.IntN(4) == 0 {
+			h.counts["outage"]++
 			h.web.outage(true)
 			defer h.web.outage(false)
+			instant.Reset(time.Duration(h.rng.IntN(1000)) * time.Millisecond)
 		}
 	}
 	if kill && h.damaged == "" && args[0] == "crawl" && h.rng.IntN(4) == 0 {
@@ -129,24 +155,20 @@ func (h *harness) run(args []string, kill bool) (said string, err error, killed 
 	}
 }
 
-// chooseInstant sets when to kill: soon after a request, or one time in five while
-// the crawl is set up or taken up.
-func (h *harness) chooseInstant(instant *time.Timer, ended chan error) {
+// chooseInstant sets when to kill: soon after the web has answered enough requests,
+// and one time in five while the crawl is set up or taken up.
+func (h *harness) chooseInstant(instant *time.Timer, ended chan error, enough <-chan struct{}) {
 	if h.rng.IntN(5) == 0 {
 		instant.Reset(time.Duration(h.rng.IntN(200)) * time.Millisecond)
 		return
 	}
 	select {
-	case <-h.web.heard: // left over from before
-	default:
-	}
-	select {
-	case <-h.web.heard:
-		instant.Reset(time.Duration(h.rng.IntN(80_000)) * time.Microsecond)
+	case <-enough:
+		instant.Reset(time.Duration(h.rng.IntN(20_000)) * time.Microsecond)
 	case err := <-ended:
 		ended <- err
 	case <-instant.C:
-		h.Fatal("no request in three minutes")
+		h.Fatal("not enough requests in three minutes")
 	}
 }
 
@@ -159,7 +181,7 @@ func (h *harness) verifyRunning() {
 	}
 	said, err := waggleCommand([]string{"verify", h.dir}).CombinedOutput()
 	if err != nil {
-		h.Fatalf("verified while it runs: %v\n%s", err, said)
+		h.Fatalf("kill %d: verified while it runs: %v\n%s", h.killed, err, said)
 	}
 	h.counts["verified while it ran"]++
 }
@@ -184,7 +206,7 @@ func (h *harness) damage() {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && strings.HasPrefix(d.Name(), "before-repair") || d.Name() == "damaged" {
+		if d.IsDir() && (strings.HasPrefix(d.Name(), "before-repair") || d.Name() == "damaged") {
 			return fs.SkipDir
 		}
 		if d.IsDir() || d.Name() == "LOCK" {
@@ -244,24 +266,25 @@ func (h *harness) damage() {
 // refused does what a crawl that does not go on says.
 func (h *harness) refused(said string, err error) {
 	if h.damaged == "" {
-		h.Fatalf("refused without damage: %v\n%s", err, said)
+		h.Fatalf("kill %d: refused without damage: %v\n%s", h.killed, err, said)
 	}
 	if !strings.Contains(said, filepath.Base(h.damaged)) && !strings.Contains(said, filepath.Base(filepath.Dir(h.damaged))) {
 		h.Errorf("%s: refused without its name: %s", h.how, said)
 	}
-	h.counts["refused"]++
+	h.did("refused")
 	if !strings.Contains(said, "waggle repair") {
-		h.putBack(said)
+		h.putBack()
 		return
 	}
 	if h.rng.IntN(3) == 0 {
-		h.counts["loss accepted"]++
+		h.did("loss accepted")
 		said, err, dead := h.run([]string{"crawl", "-o", h.dir, "--resume", "--accept-loss"}, true)
 		if err != nil {
 			h.Fatalf("%s: with --accept-loss: %v\n%s", h.how, err, said)
 		}
 		if dead {
-			h.counts["killed while loss was accepted"]++
+			h.killed++
+			h.did("killed while loss was accepted")
 		}
 		h.verify()
 		return
@@ -270,15 +293,11 @@ func (h *harness) refused(said string, err error) {
 }
 
 // putBack puts the damaged file back, as a message asks for.
-func (h *harness) putBack(said string) {
+func (h *harness) putBack() {
 	if err := os.WriteFile(h.damaged, h.was, 0o644); err != nil {
 		h.Fatal(err)
 	}
-	if testing.Verbose() {
-		h.Logf("%s: put back after: %s", h.how, said)
-	}
-	h.counts["put back"]++
-	h.damaged = ""
+	h.mended("put back")
 }
 
 // verify seeks damage, and has it mended.
@@ -287,15 +306,18 @@ func (h *harness) verify() {
 	var status *exec.ExitError
 	switch {
 	case err == nil:
-		h.damaged = "" // it did no harm
+		if len(h.steps) == 0 {
+			h.did("did no harm")
+		}
+		h.mended("verified")
 		checkKilled(h.T, h.dir, h.web)
 	case !errors.As(err, &status) || status.ExitCode() != exitFailed || !bytes.Contains(said, []byte("DAMAGED")):
-		h.Fatalf("%s: verify: %v\n%s", h.how, err, said)
+		h.Fatalf("kill %d, %s: verify: %v\n%s", h.killed, h.how, err, said)
 	case !bytes.Contains(said, []byte("waggle repair")):
-		h.counts["found by verify"]++
-		h.putBack(string(said))
+		h.did("found by verify")
+		h.putBack()
 	default:
-		h.counts["found by verify"]++
+		h.did("found by verify")
 		h.repair()
 	}
 }
@@ -310,20 +332,16 @@ func (h *harness) repair() {
 		time.Sleep(time.Duration(h.rng.IntN(300)) * time.Millisecond) // the instant of the kill
 		cmd.Process.Kill()
 		cmd.Wait()
-		h.counts["repairs killed"]++
+		h.did("repair killed")
 	}
 	said, err, _ := h.run([]string{"repair", h.dir}, false)
 	if err != nil {
 		h.Fatalf("%s: repair: %v\n%s", h.how, err, said)
 	}
-	if testing.Verbose() {
-		h.Logf("%s: %s", h.how, said)
-	}
-	h.counts["repaired"]++
 	if said, err := waggleCommand([]string{"verify", h.dir}).CombinedOutput(); err != nil {
 		h.Fatalf("%s: after the repair: %v\n%s", h.how, err, said)
 	}
-	h.damaged = ""
+	h.mended("repaired")
 	h.acknowledge()
 }
 
@@ -362,6 +380,10 @@ func (h *harness) compare() {
 	if err != nil {
 		h.Fatal(err)
 	}
+	isLost := map[string]bool{}
+	for _, u := range lost {
+		isLost[u] = true
+	}
 	archived, told := map[string]int{}, map[string]int{}
 	for r, err := range col.Responses(nil) {
 		if err != nil {
@@ -388,7 +410,7 @@ func (h *harness) compare() {
 	h.web.mu.Lock()
 	defer h.web.mu.Unlock()
 	for u := range h.web.served {
-		if slices.Contains(lost, u) {
+		if isLost[u] {
 			continue
 		}
 		if archived[u] != 1 || told[u] != 1 || relevant[u] != listed[u] {

@@ -190,14 +190,11 @@ func godocSite(ctx context.Context, note func(string, ...any)) (site, error) {
 	none := job.Duration(0)
 	s := site{stop: stop}
 	s.job.Seeds = []string{home}
+	// The words that the pages of the site use: they write "crypto".
 	s.job.Topic = job.Topic{
 		Description: "Cryptography: encryption, signatures, certificates and secure connections",
-		Keywords:    []string{"encryption", "cipher", "signature", "public key", "private key", "certificate", "TLS"},
+		Keywords:    []string{"crypto", "encryption", "cipher", "certificate", "TLS"},
 	}
-	// On a site where all pages are about programs the judge is careful: it has the
-	// pages on cryptography first, at a low relevance.
-	threshold := 0.1
-	s.job.Judge.Threshold = &threshold
 	s.job.Scope.Reach = "host"
 	s.job.Scope.Exclude = []string{`[?&][sh]=`} // the same source, with other lines marked
 	s.job.Politeness.Delay = &none              // a server of one's own

@@ -72,6 +72,9 @@ func showExamples(app *kong.Application) {
 		if text, ok := shown[commandName(leaf)]; ok {
 			leaf.Detail = strings.TrimSuffix(text+"\n\n"+leaf.Detail, "\n\n")
 		}
+		if strings.HasPrefix(leaf.Detail, " ") { // kong cuts the space in front of a help
+			leaf.Detail = "For example:\n\n" + leaf.Detail
+		}
 	}
 }
 

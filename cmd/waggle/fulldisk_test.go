@@ -54,6 +54,9 @@ func TestFullDisk(t *testing.T) {
 		said, err := h.fill(args, filler)
 		if err == nil {
 			h.counts["over before it was full"]++
+			if err := os.Remove(filler); err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
 			continue
 		}
 		var status *exec.ExitError
@@ -71,6 +74,9 @@ func TestFullDisk(t *testing.T) {
 	}
 	h.settle()
 	h.compare()
+	if h.counts["ended as the disk was full"] < fills/2 {
+		t.Errorf("of %d runs hardly any met the full disk", fills)
+	}
 	t.Logf("%d requests, %v", h.web.asked, h.counts)
 }
 
@@ -86,7 +92,8 @@ func (h *harness) fill(args []string, filler string) (said string, err error) {
 	go func() { ended <- cmd.Wait() }()
 	instant := time.NewTimer(3 * time.Minute)
 	defer instant.Stop()
-	h.chooseInstant(instant, ended)
+	h.chooseInstant(instant, ended, h.web.gate(1+h.rng.IntN(40)))
+	defer h.web.open()
 	select {
 	case err := <-ended:
 		return out.String(), err
@@ -104,6 +111,7 @@ func (h *harness) fill(args []string, filler string) (said string, err error) {
 			h.Fatal(err)
 		}
 	}
+	h.web.open()
 	select {
 	case err := <-ended:
 		return out.String(), err

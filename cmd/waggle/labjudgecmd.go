@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/lab/judgelab"
 )
@@ -20,6 +21,7 @@ type labJudgeCmd struct {
 	Judge    string   `default:"topic" placeholder:"NAME" help:"The judge (default ${default})."`
 	Pages    int      `default:"600" placeholder:"N" help:"Pages of the walk through each topic (default ${default})."`
 	Labels   string   `placeholder:"FILE" help:"Pages that people graded, as tab-separated lines: web, topic, address, grade (2, 1, 0)."`
+	Pool     string   `placeholder:"DIR" help:"The pool that those pages were drawn from, so that pages of walks that were read stand for the others."`
 	Examples string   `placeholder:"FILE" help:"Examples that people chose, and pages unlike what is wanted: topic (WEB/TOPIC), address, as (example, negative)."`
 }
 
@@ -53,6 +55,13 @@ func (c *labJudgeCmd) Run(ctx context.Context, std streams) (err error) {
 		if err != nil {
 			return exit{exitUsage, err}
 		}
+	}
+	if c.Pool != "" {
+		p, err := pool.Open(c.Pool)
+		if err != nil {
+			return exit{exitUsage, err}
+		}
+		labels.Pool = p
 	}
 	meter := newMeter(std.err)
 	defer meter.end()

@@ -40,7 +40,7 @@ type exitCode struct {
 	means string
 }
 
-// exitCodes are all there are, in their order: the help and the README show them.
+// exitCodes are all there are, in their order: the help and the guide show them.
 func exitCodes() []exitCode {
 	return []exitCode{
 		{exitDone, "done: of a crawl, its budget is spent or no link is left"},

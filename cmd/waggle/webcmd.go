@@ -23,7 +23,7 @@ import (
 
 // webBuildCmd is `waggle web build`.
 type webBuildCmd struct {
-	From        string `arg:"" optional:"" help:"What to build from: a folder with pages.jsonl.zst, the folder of a crawl, a recorded web, a WARC file or a folder of them, or a .tsv table of Debian packages and their public addresses."`
+	From        string `arg:"" optional:"" help:"What to build from: a folder with pages.jsonl.zst or pages.jsonl, the folder of a crawl, a recorded web, a WARC file or a folder of them, or a .tsv table of Debian packages and their public addresses."`
 	Synthetic   string `placeholder:"KEY=VALUE,…" help:"Make a web up instead, such as pages=20000,seed=1,topics=8. Reports say of it that it is synthetic."`
 	Out         string `short:"o" required:"" placeholder:"WEB" help:"Folder of the recorded web."`
 	Name        string `help:"Its name (default: what the source says)."`

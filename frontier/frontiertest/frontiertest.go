@@ -24,7 +24,7 @@ import (
 
 // Frontier is what a crawl asks of a frontier.
 type Frontier interface {
-	Preview(ctx context.Context, found []web.Candidate) ([]web.Admission, error)
+	Preview(ctx context.Context, forget []web.URL, found []web.Candidate) ([]web.Admission, error)
 	Commit(ctx context.Context, turn web.Turn) (web.Receipt, error)
 	Lease(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error)
 	NextDue() (at time.Time, ok bool)
@@ -172,7 +172,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 		return out.String(), err
 	case "preview":
 		found := candidates(t, lines)
-		admissions, err := s.f.Preview(ctx, found)
+		admissions, err := s.f.Preview(ctx, nil, found)
 		for i, a := range admissions {
 			say("%s %s", admission(a), found[i].URL)
 		}

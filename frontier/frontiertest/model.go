@@ -131,8 +131,8 @@ func (m *Model) add(c web.Candidate) (web.Admission, *web.Candidate) {
 }
 
 // Preview is Frontier.Preview.
-func (m *Model) Preview(found []web.Candidate) []web.Admission {
-	return m.Clone().Commit(web.Turn{Add: found}).Added
+func (m *Model) Preview(forget []web.URL, found []web.Candidate) []web.Admission {
+	return m.Clone().Commit(web.Turn{Forget: forget, Add: found}).Added
 }
 
 // Commit is Frontier.Commit.
@@ -439,13 +439,13 @@ func (d *Driver) Step(f Frontier, m *Model) error {
 	switch d.Draw(9, "call") {
 	case 0:
 		found := d.candidates(10)
-		got, err := f.Preview(ctx, found)
-		if err := differ("Preview", got, m.Preview(found), err); err != nil {
+		got, err := f.Preview(ctx, nil, found)
+		if err := differ("Preview", got, m.Preview(nil, found), err); err != nil {
 			return err
 		}
 	case 1, 2, 3:
 		t := d.Turn()
-		preview, err := f.Preview(ctx, t.Add)
+		preview, err := f.Preview(ctx, t.Forget, t.Add)
 		if err != nil {
 			return err
 		}
@@ -454,7 +454,7 @@ func (d *Driver) Step(f Frontier, m *Model) error {
 		if err := differ("Commit", receipt(got), receipt(want), err); err != nil {
 			return err
 		}
-		if err := differ("Preview and Commit", preview, got.Added, nil); err != nil && len(t.Forget) == 0 {
+		if err := differ("Preview and Commit", preview, got.Added, nil); err != nil {
 			return err
 		}
 		d.out = d.leased(m)

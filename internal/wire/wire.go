@@ -106,6 +106,30 @@ func (r *Reader) Byte() byte {
 	return 0
 }
 
+// Uint16 reads 2 bytes.
+func (r *Reader) Uint16() uint16 {
+	if b := r.Take(2); b != nil {
+		return binary.LittleEndian.Uint16(b)
+	}
+	return 0
+}
+
+// Uint32 reads 4 bytes.
+func (r *Reader) Uint32() uint32 {
+	if b := r.Take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+// Uint64 reads 8 bytes.
+func (r *Reader) Uint64() uint64 {
+	if b := r.Take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
 // Count reads the number of items that follow, each of at least so many bytes:
 // a number that the bytes left cannot hold is a failure.
 func (r *Reader) Count(least int) int {

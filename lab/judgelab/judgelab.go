@@ -321,11 +321,10 @@ func (t *Trial) measure(ctx context.Context, w *Web, x *Topic, c Condition) (row
 	if err != nil {
 		return nil, err
 	}
+	seen = slices.DeleteFunc(seen, func(p *web.Page) bool { return shown[p.URL] })
+	weights := w.standFor(x, seen)
 	var all, read []judged
-	for _, p := range seen {
-		if shown[p.URL] {
-			continue
-		}
+	for i, p := range seen {
 		v, err := j.Judge(ctx, p)
 		if err != nil {
 			return nil, err
@@ -333,7 +332,7 @@ func (t *Trial) measure(ctx context.Context, w *Web, x *Topic, c Condition) (row
 		y := judged{v.Relevance, v.Similarity, 1, x.Truth[p.URL]}
 		all = append(all, y)
 		if grade, known := x.Read[p.URL]; known {
-			y.relevant = grade > 0
+			y.weight, y.relevant = weights[i], grade > 0
 			read = append(read, y)
 		}
 	}

@@ -1,9 +1,13 @@
 package judgelab
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // Figures that can be made by hand.
@@ -46,5 +50,28 @@ func TestReadLabels(t *testing.T) {
 	}
 	if err := l.ReadLabels(strings.NewReader("topic\tgrade\nx\t1\n"), "labels"); err == nil || !strings.Contains(err.Error(), "labels:2: there is no address") {
 		t.Errorf("a line without an address: %v", err)
+	}
+}
+
+// Pages of a walk that were read stand for the others of their stratum: four pages
+// of the first, of which two were read, weigh two each; of the second one of three
+// was read, which weighs three; of the third none was read.
+func TestStandFor(t *testing.T) {
+	w := &Web{document: map[[16]byte]int{}}
+	x := &Topic{Read: map[web.URL]int{}, stratum: []uint8{0, 0, 0, 0, 1, 1, 1, 2}}
+	var pages []*web.Page
+	for i := range x.stratum {
+		p := &web.Page{Digest: [16]byte{byte(i)}}
+		p.URL, _ = web.Parse(fmt.Sprintf("http://a.test/%d", i))
+		w.document[p.Digest] = i
+		pages = append(pages, p)
+	}
+	x.Read[pages[0].URL], x.Read[pages[3].URL], x.Read[pages[5].URL] = 2, 0, 1
+	if got, want := w.standFor(x, pages), []float64{2, 0, 0, 2, 0, 3, 0, 0}; !slices.Equal(got, want) {
+		t.Errorf("weights %v, want %v", got, want)
+	}
+	x.stratum = nil
+	if got, want := w.standFor(x, pages), []float64{1, 0, 0, 1, 0, 1, 0, 0}; !slices.Equal(got, want) {
+		t.Errorf("without a pool: weights %v, want %v", got, want)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
@@ -28,7 +30,8 @@ type Web struct {
 	analyzer *text.Analyzer
 	record   *corpus.Web
 	pages    *corpus.Pages
-	cache    sync.Map // web.URL → *web.Page
+	cache    sync.Map         // web.URL → *web.Page
+	document map[[16]byte]int // number of a body, see eval.Graph; nil without a pool
 }
 
 const thinning = 8
@@ -43,12 +46,16 @@ type Topic struct {
 	// part, 0 not), examples that they chose, and pages unlike what is wanted.
 	Read           map[web.URL]int
 	Chosen, Unlike []*web.Page
+	stratum        []uint8 // [document] from which pages were drawn for readers; nil without a pool
 }
 
 // Labels are what people read: grades by WEB/TOPIC, and the examples they chose.
 type Labels struct {
 	Grades         map[string]map[string]int
 	Chosen, Unlike map[string][]string
+	// Pool is the pool that the graded pages were drawn from; nil = its strata are
+	// not known, and every page that was read counts once.
+	Pool *pool.Pool
 }
 
 // ReadLabels reads tables with a line of column names: of grades with the columns
@@ -57,7 +64,7 @@ type Labels struct {
 // several graded a page, the last one holds.
 func (l *Labels) ReadLabels(r io.Reader, name string) error {
 	if l.Grades == nil {
-		*l = Labels{map[string]map[string]int{}, map[string][]string{}, map[string][]string{}}
+		l.Grades, l.Chosen, l.Unlike = map[string]map[string]int{}, map[string][]string{}, map[string][]string{}
 	}
 	lines := bufio.NewScanner(r)
 	var columns []string
@@ -130,6 +137,9 @@ func OpenWeb(ctx context.Context, dir string, l Labels) (_ *Web, err error) {
 		x.Chosen, x.Unlike = w.texts(parsed(l.Chosen[id])), w.texts(parsed(l.Unlike[id]))
 		w.Topics = append(w.Topics, x)
 	}
+	if err := w.strata(l.Pool); err != nil {
+		return nil, err
+	}
 	bodies := map[[16]byte]bool{}
 	n := 0
 	for u := range w.record.URLs() {
@@ -155,6 +165,72 @@ func OpenWeb(ctx context.Context, dir string, l Labels) (_ *Web, err error) {
 		}
 	}
 	return w, nil
+}
+
+// strata takes the strata of the topics from a pool, if it is of this web.
+func (w *Web) strata(p *pool.Pool) error {
+	if p == nil {
+		return nil
+	}
+	known, ok := p.Web(w.Name)
+	if !ok {
+		return nil
+	}
+	g, err := eval.WebGraph(w.record, w.pages, eval.GraphOptions{})
+	if err != nil {
+		return err
+	}
+	if g.Revision() != known.Revision {
+		return fmt.Errorf("%w: %s", eval.ErrPool, w.Name)
+	}
+	w.document = map[[16]byte]int{}
+	for i := range int32(g.Len()) {
+		if digest, ok := w.pages.Digest(g.Page(i)); ok {
+			w.document[digest] = int(g.Document(i))
+		}
+	}
+	for _, x := range w.Topics {
+		if t, err := p.Topic(pool.Key{Web: w.Name, Topic: x.Name}); err == nil {
+			x.stratum = t.Member
+		}
+	}
+	return nil
+}
+
+// standFor gives the pages of a walk that were read the weights of all pages of the
+// walk, by strata: in each, N_h pages of the walk of which n_h were read, a page that
+// was read stands for N_h/n_h. Pages of strata of which none was read stand for
+// nothing and are left out.
+//
+// Shape: weights [len(pages)], 0 = it was not read. Without a pool each counts once.
+//
+// Source: Holt & Smith (1979), poststratification.
+func (w *Web) standFor(x *Topic, pages []*web.Page) []float64 {
+	of := func(p *web.Page) (stratum int, read bool) {
+		_, read = x.Read[p.URL]
+		if d, ok := w.document[p.Digest]; ok && x.stratum != nil {
+			return int(x.stratum[d]), read
+		}
+		return -1, read
+	}
+	all, graded := map[int]float64{}, map[int]float64{}
+	for _, p := range pages {
+		h, read := of(p)
+		all[h]++
+		if read {
+			graded[h]++
+		}
+	}
+	weights := make([]float64, len(pages))
+	for i, p := range pages {
+		if h, read := of(p); read {
+			weights[i] = 1
+			if h >= 0 {
+				weights[i] = all[h] / graded[h]
+			}
+		}
+	}
+	return weights
 }
 
 // Close closes the record.

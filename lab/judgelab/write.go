@@ -22,7 +22,7 @@ func WriteTables(w io.Writer, rows []Row) error {
 			continue
 		}
 		if read {
-			fmt.Fprint(&b, "\nBy what readers said, on the pages that were read (relevant: grade 1 or 2). n: pages listed.\n")
+			fmt.Fprint(&b, "\nBy what readers said, on the pages that were read (relevant: grade 1 or 2). n: pages listed. Pages of a walk stand for all of the walk in their stratum, where the pool is given.\n")
 		} else {
 			fmt.Fprint(&b, "By the truth files, on the whole web, and on the pages of the walk.\n")
 		}

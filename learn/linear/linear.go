@@ -48,6 +48,20 @@ func (m *Model) Probability(features []uint32) float64 {
 	return sigmoid(-(m.a*m.Margin(features) + m.b))
 }
 
+// Parameters is the number of a model's parameters beside its weights.
+const Parameters = 3
+
+// Parameters returns all that the model is: the bias, the two numbers of its
+// calibration, and the weights [dim].
+func (m *Model) Parameters() []float64 {
+	return append([]float64{m.bias, m.a, m.b}, m.weights...)
+}
+
+// NewModel is the inverse of Model.Parameters. It keeps the slice.
+func NewModel(parameters []float64) *Model {
+	return &Model{bias: parameters[0], a: parameters[1], b: parameters[2], weights: parameters[Parameters:]}
+}
+
 // Train fits a linear support vector machine with hinge loss to the examples,
 // whose features are below dim:
 //
@@ -238,6 +252,15 @@ func (l *Logistic) Probability(features []uint32) float64 {
 		s += l.weights[f]
 	}
 	return sigmoid(s/norm(features) + l.bias)
+}
+
+// Parameters returns what was learnt: the bias and the weights [dim].
+func (l *Logistic) Parameters() []float64 { return append([]float64{l.bias}, l.weights...) }
+
+// SetParameters sets what Parameters returned of a model of the same dim.
+func (l *Logistic) SetParameters(parameters []float64) {
+	l.bias = parameters[0]
+	copy(l.weights, parameters[1:])
 }
 
 // Learn takes one step along the mean gradient of a batch.
