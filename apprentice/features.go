@@ -125,7 +125,7 @@ func (f *Features) Extract(p *web.Page, relevance float64, classes []string) [][
 	for _, name := range f.topicNames(classes) {
 		topics = append(topics, featureID(xxh3.HashString(name), saltClass))
 	}
-	r := reading{Features: f, p: p}
+	r := leafReader{Features: f, p: p}
 	ids := make([]uint32, 0, linkWords)
 	for i := range p.Links {
 		l := &p.Links[i]
@@ -186,8 +186,8 @@ func (f *Features) Named(p *web.Page, classes []string, link int, c *web.Candida
 	}
 }
 
-// reading reads the words of a page's leaves, each leaf once.
-type reading struct {
+// leafReader reads the words of a page's leaves, each leaf once.
+type leafReader struct {
 	*Features
 	p     *web.Page
 	terms []string
@@ -204,7 +204,7 @@ type word struct {
 // span is a part of words; to is 0 for a leaf that was not read yet.
 type span struct{ from, to int32 }
 
-func (r *reading) leaf(i int) []word {
+func (r *leafReader) leaf(i int) []word {
 	if r.of == nil {
 		r.words = make([]word, 1, 512) // a word that is none, so that no span ends at 0
 		r.of = make([]span, len(r.p.Leaves))
@@ -218,7 +218,7 @@ func (r *reading) leaf(i int) []word {
 }
 
 // take appends the words of a text.
-func (r *reading) take(s string) {
+func (r *leafReader) take(s string) {
 	if s == "" {
 		return
 	}
@@ -230,7 +230,7 @@ func (r *reading) take(s string) {
 
 // around gives the words of a link by offset, 0, −1, 1, −2, …, until take wants
 // no more. A link that has no place among the leaves has its anchor's words.
-func (r *reading) around(l *web.Link, take func(w word, offset int) bool) {
+func (r *leafReader) around(l *web.Link, take func(w word, offset int) bool) {
 	all := func(words []word, offset int) bool {
 		for _, w := range words {
 			if !take(w, offset) {
@@ -270,7 +270,7 @@ func (r *reading) around(l *web.Link, take func(w word, offset int) bool) {
 // Words calls do with each word that is seen of a link, its hash and its offset,
 // nearest first, until do wants no more.
 func (f *Features) Words(p *web.Page, link int, do func(term string, hash uint64, offset int) bool) {
-	r := reading{Features: f, p: p}
+	r := leafReader{Features: f, p: p}
 	r.around(&p.Links[link], func(w word, offset int) bool { return do(w.term, w.hash, offset) })
 }
 

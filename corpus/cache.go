@@ -53,7 +53,7 @@ type cache struct {
 
 type cacheEntry struct {
 	address string
-	p       *recorded
+	p       *reply
 	size    int64
 }
 
@@ -61,7 +61,7 @@ func newCache(limit int64) *cache {
 	return &cache{max: limit, used: list.New(), by: map[string]*list.Element{}}
 }
 
-func (c *cache) get(address string) *recorded {
+func (c *cache) get(address string) *reply {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.by[address]
@@ -72,7 +72,7 @@ func (c *cache) get(address string) *recorded {
 	return e.Value.(*cacheEntry).p
 }
 
-func (c *cache) put(address string, p *recorded) {
+func (c *cache) put(address string, p *reply) {
 	n := p.size()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -403,18 +403,18 @@ func chance(seed uint64, subject string, u web.URL) float64 {
 	return float64(xxh3.HashStringSeed(subject+" "+u.String(), seed)>>11) / (1 << 53)
 }
 
-// recorded is a response ready to be sent.
-type recorded struct {
+// reply is a response ready to be sent.
+type reply struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-func (p *recorded) bodyAllowed() bool {
+func (p *reply) bodyAllowed() bool {
 	return p.status >= 200 && p.status != http.StatusNoContent && p.status != http.StatusNotModified
 }
 
-func (p *recorded) size() int64 {
+func (p *reply) size() int64 {
 	n := len(p.body) + 512
 	for k, v := range p.header {
 		n += len(k) + len(strings.Join(v, ""))
@@ -422,7 +422,7 @@ func (p *recorded) size() int64 {
 	return int64(n)
 }
 
-func (s *Server) lookup(address string) (*recorded, error) {
+func (s *Server) lookup(address string) (*reply, error) {
 	if p := s.cache.get(address); p != nil {
 		return p, nil
 	}
@@ -431,7 +431,7 @@ func (s *Server) lookup(address string) (*recorded, error) {
 		return nil, err
 	}
 	// Without these, net/http would add its own.
-	p := &recorded{status: r.Status, header: http.Header{"Content-Type": nil, "Date": nil}, body: r.Raw}
+	p := &reply{status: r.Status, header: http.Header{"Content-Type": nil, "Date": nil}, body: r.Raw}
 	if p.status < 200 {
 		p.status = http.StatusBadGateway
 	}

@@ -295,7 +295,7 @@ func TestLatency(t *testing.T) {
 func TestCache(t *testing.T) {
 	c := newCache(3000)
 	for i := range 10 {
-		c.put(fmt.Sprint(i), &recorded{body: make([]byte, 488)}) // 1000 bytes with their overhead
+		c.put(fmt.Sprint(i), &reply{body: make([]byte, 488)}) // 1000 bytes with their overhead
 		if c.get("0") == nil {
 			t.Fatalf("the response used last is gone after %d", i)
 		}
@@ -303,7 +303,7 @@ func TestCache(t *testing.T) {
 	if c.size != 3000 || c.used.Len() != 3 || len(c.by) != 3 || c.get("9") == nil || c.get("7") == nil && c.get("8") == nil {
 		t.Errorf("%d bytes in %d responses", c.size, c.used.Len())
 	}
-	c.put("large", &recorded{body: make([]byte, 5000)})
+	c.put("large", &reply{body: make([]byte, 5000)})
 	if c.get("large") != nil {
 		t.Error("a response larger than the cache is kept")
 	}

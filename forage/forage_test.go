@@ -249,7 +249,7 @@ func TestBadSites(t *testing.T) {
 	}
 	f := forager(t, w)
 	f.Reach = "domain"
-	results, err := forage.OpenResults(t.TempDir())
+	results, err := forage.OpenResults(t.TempDir(), "a task")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +316,7 @@ func TestOtherSites(t *testing.T) {
 		for _, name := range names {
 			sites = append(sites, parseURL("http://"+name+"/"))
 		}
-		results, err := forage.OpenResults(dir)
+		results, err := forage.OpenResults(dir, "a task")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -374,7 +374,7 @@ func TestResume(t *testing.T) {
 				cancel()
 			}
 		}
-		results, err := forage.OpenResults(dir)
+		results, err := forage.OpenResults(dir, "a task")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -94,6 +95,7 @@ func (f *Forager) Run(ctx context.Context, sites []web.URL, workers int, done fu
 
 // Results are those of a run, kept in a folder:
 //
+//	forage.txt      what they are of
 //	results.jsonl   a Result a line, as sites ended: what a later run goes on from
 //	goals.tsv       site, goal, pages spent, worth, the path that led there
 //	sites.tsv       site, ending, goals, pages of the first, pages, failed, note
@@ -108,10 +110,23 @@ type Results struct {
 }
 
 // OpenResults opens a folder, which is made if it is not there. A last line that
-// was cut short, as by a power failure, is cut off; its site is foraged again.
-func OpenResults(dir string) (*Results, error) {
+// was cut short, as by a power failure, is cut off; its site is foraged again. task
+// says what the results are of, in lines: a folder with those of another task is
+// refused, with a job.Mistake.
+func OpenResults(dir, task string) (*Results, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
+	}
+	name := filepath.Join(dir, "forage.txt")
+	switch was, err := os.ReadFile(name); {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := folder.Write(name, []byte(task)); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	case string(was) != task:
+		return nil, job.Mistake{Err: fmt.Errorf("%s holds results of another model or other settings (see %s): choose another folder, or give the same", dir, name)}
 	}
 	r := &Results{dir: dir, by: map[web.URL]Result{}}
 	path := filepath.Join(dir, "results.jsonl")

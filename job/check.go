@@ -29,6 +29,13 @@ type Error struct {
 func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
+// Mistake is what is wrong with what a user asked for, beyond the values of a job: a
+// file or folder that cannot be used, settings that do not go together.
+type Mistake struct{ Err error }
+
+func (m Mistake) Error() string { return m.Err.Error() }
+func (m Mistake) Unwrap() error { return m.Err }
+
 // Locate gives each *Error of err, which may be joined, the name of a place in
 // front instead of its path: a line of a file, a flag. Where place returns "", it
 // stands alone. Other errors stay as they are. The errors come in the order of
@@ -271,6 +278,16 @@ func (j *Job) CheckLive() error {
 		return nil
 	}
 	return j.CheckPolite()
+}
+
+// CheckLiveAt is CheckLive for these addresses instead of the seeds.
+func (j *Job) CheckLiveAt(addresses []web.URL) error {
+	own := *j
+	own.Seeds = nil
+	for _, u := range addresses {
+		own.Seeds = append(own.Seeds, u.String())
+	}
+	return own.CheckLive()
 }
 
 // CheckPolite finds what the owners of sites may expect and a job lacks: a

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/internal/yamlfile"
 )
 
@@ -113,4 +114,24 @@ func Example() string {
 		table(g.key+".", "  ")
 	}
 	return b.String()
+}
+
+// Recorded is the job to look for a topic of a recorded web.
+func Recorded(t corpus.Topic, far bool, pages int) *Job {
+	j := &Job{Name: t.Name}
+	seeds := t.Seeds
+	if far {
+		seeds = t.SeedsFar
+	}
+	for _, u := range seeds {
+		j.Seeds = append(j.Seeds, u.String())
+	}
+	for _, u := range t.Examples {
+		j.Topic.Examples = append(j.Topic.Examples, u.String())
+	}
+	j.Topic.Description, j.Topic.Keywords = t.Description, t.Keywords
+	j.Budget.Pages = pages
+	none := Duration(0)
+	j.Politeness.Delay = &none
+	return j
 }

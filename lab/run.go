@@ -19,6 +19,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/internal/wordnet"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/score"
 )
 
@@ -41,13 +42,6 @@ type Outcome struct {
 	Failed int
 }
 
-// Mistake is an error in what a lab was asked for: in its file, or in a web or
-// a topic that it names. No cell was made.
-type Mistake struct{ error }
-
-// Unwrap is the error itself.
-func (m Mistake) Unwrap() error { return m.error }
-
 // names within the folder of a lab's results.
 const (
 	cellsDir  = "cells"
@@ -62,7 +56,7 @@ const (
 // ctx ends; what was made stays, and so do the facts that a report needs.
 func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) {
 	if o.Workers < 0 {
-		return Outcome{}, Mistake{fmt.Errorf("%d simulations at a time: give 1 or more, or 0 for one a core", o.Workers)}
+		return Outcome{}, job.Mistake{Err: fmt.Errorf("%d simulations at a time: give 1 or more, or 0 for one a core", o.Workers)}
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -70,22 +64,22 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 	r := &runner{File: f, dir: dir, opt: o}
 	var err error
 	if r.thesaurus, err = f.thesaurus(); err != nil {
-		return Outcome{}, Mistake{err}
+		return Outcome{}, job.Mistake{Err: err}
 	}
 	if r.words, err = f.Words.hash(); err != nil {
-		return Outcome{}, Mistake{err}
+		return Outcome{}, job.Mistake{Err: err}
 	}
 	// All webs are opened before the first cell: what is wrong shows now.
 	var webs []*labWeb
 	for i := range f.Webs {
 		w, err := f.open(&f.Webs[i], i)
 		if err != nil {
-			return Outcome{}, Mistake{err}
+			return Outcome{}, job.Mistake{Err: err}
 		}
 		defer w.Close()
 		for _, other := range webs {
 			if other.Name == w.Name {
-				return Outcome{}, Mistake{fmt.Errorf("%s: two webs are named %s: build one of them anew with --name", f.at("webs", fmt.Sprint(i)), w.Name)}
+				return Outcome{}, job.Mistake{Err: fmt.Errorf("%s: two webs are named %s: build one of them anew with --name", f.at("webs", fmt.Sprint(i)), w.Name)}
 			}
 		}
 		webs = append(webs, w)
@@ -172,7 +166,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 			if ctx.Err() != nil {
 				return r.out, err
 			}
-			return r.out, Mistake{fmt.Errorf("%s: %w", r.at("webs", fmt.Sprint(i)), err)}
+			return r.out, job.Mistake{Err: fmt.Errorf("%s: %w", r.at("webs", fmt.Sprint(i)), err)}
 		}
 	}
 	// What is told of the lab, and of its cells, is changed together: a run that
@@ -319,7 +313,7 @@ func (r *runner) distant(ctx context.Context, groups []*group) (kept []*group, e
 		if len(g.distant()) > 0 {
 			kept = append(kept, g)
 		} else if id := g.id(); g.fold.name == "" {
-			return nil, Mistake{fmt.Errorf("%s: no page of %s is exactly %d links from the nearest relevant page of %s: choose other hops, or name other topics: for this web", r.at("hops"), id.Web, r.Hops, id.Topic)}
+			return nil, job.Mistake{Err: fmt.Errorf("%s: no page of %s is exactly %d links from the nearest relevant page of %s: choose other hops, or name other topics: for this web", r.at("hops"), id.Web, r.Hops, id.Topic)}
 		} else if g.repeat == 0 {
 			r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("%s/%s is left out: there no page is exactly %d links from the nearest relevant one.", id.Web, id.Topic, r.Hops))
 		}
@@ -328,7 +322,7 @@ func (r *runner) distant(ctx context.Context, groups []*group) (kept []*group, e
 		}
 	}
 	if len(kept) == 0 {
-		return nil, Mistake{fmt.Errorf("%s: nowhere is a page exactly %d links from the nearest relevant one: choose other hops", r.at("hops"), r.Hops)}
+		return nil, job.Mistake{Err: fmt.Errorf("%s: nowhere is a page exactly %d links from the nearest relevant one: choose other hops", r.at("hops"), r.Hops)}
 	}
 	return kept, nil
 }

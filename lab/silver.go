@@ -4,11 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/eval/silver"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	reader "github.com/waggle-crawler/waggle/lab/read"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -149,4 +155,50 @@ func silverWeb(ctx context.Context, path string, p *pool.Pool, o SilverOptions) 
 		texts.Add(page.Title, page.Headings, reader.Text(page, silverWords))
 	}
 	return c.Name, texts, documents, nil
+}
+
+// WriteSilver tells the accuracy of silver grades from each grade on, for the pages
+// that were read and for the web.
+func WriteSilver(out io.Writer, all []SilverAccuracy) error {
+	for g := range 2 {
+		for by, name := range []string{"read", "web"} {
+			fmt.Fprintf(out, "from grade %d, %s\n", g+1, name)
+			if err := writeSilver(out, all, g, by == 1); err != nil {
+				return err
+			}
+			fmt.Fprintln(out)
+		}
+	}
+	return nil
+}
+
+// writeSilver prints the accuracy of each topic, and the mean of all topics of which
+// a figure is known.
+func writeSilver(out io.Writer, all []SilverAccuracy, grade int, web bool) error {
+	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tab, "topic\tpages\trelevant\taccuracy\tprecision\trecall\tkappa\tAUROC\tECE")
+	var sum, known [7]float64
+	pages := 0
+	for _, t := range all {
+		a := t.Read[grade]
+		if web {
+			a = t.Web[grade]
+		}
+		pages += a.N
+		fmt.Fprintf(tab, "%s\t%s", event.Line(t.Key.String()), terminal.Number(a.N))
+		for i, v := range []float64{a.Share, a.Accuracy, a.Precision, a.Recall, a.Kappa, a.AUROC, a.Calibration} {
+			fmt.Fprintf(tab, "\t%s", plot.Number(v, 3))
+			if !math.IsNaN(v) {
+				sum[i] += v
+				known[i]++
+			}
+		}
+		fmt.Fprintln(tab)
+	}
+	fmt.Fprintf(tab, "mean\t%s", terminal.Number(pages))
+	for i := range sum {
+		fmt.Fprintf(tab, "\t%s", plot.Number(sum[i]/known[i], 3))
+	}
+	fmt.Fprintln(tab)
+	return tab.Flush()
 }

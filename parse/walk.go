@@ -1,5 +1,7 @@
 package parse
 
+// Longer than 600 lines: one walk over a page, whose parts share one state.
+
 import (
 	"bytes"
 	"strings"

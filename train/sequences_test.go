@@ -1,13 +1,12 @@
 package train
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-
-	"context"
 
 	"pgregory.net/rapid"
 

@@ -8,8 +8,11 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/train"
+	"github.com/waggle-crawler/waggle/train/crawls"
+	"github.com/waggle-crawler/waggle/train/inspect"
 )
 
 // study writes what a crawl shows of links and what stands around them, see
@@ -22,7 +25,7 @@ func (c *trainApprenticeCmd) study(ctx context.Context, io streams) error {
 		return exit{exitUsage, fmt.Errorf("--study is of one crawl, and not of %d", len(c.Crawls))}
 	}
 	o := train.ApprenticeOptions{Scorer: c.Scorer, Set: c.Set, Analyzer: text.NewAnalyzer()}
-	lessons, err := readLessons(ctx, c.Crawls, &o, true)
+	lessons, err := crawls.Lessons(ctx, c.Crawls, &o, true)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
@@ -35,10 +38,10 @@ func (c *trainApprenticeCmd) study(ctx context.Context, io streams) error {
 	if err := os.MkdirAll(c.Study, 0o755); err != nil {
 		return err
 	}
-	meter := newMeter(io.err)
-	o.Progress = func(done, total int) { meter.show(done, total, "pages read") }
+	meter := terminal.NewMeter(io.err)
+	o.Progress = func(done, total int) { meter.Show(done, total, "pages read") }
 	s, err := train.NewStudy(ctx, lessons[0], o)
-	meter.end()
+	meter.End()
 	switch {
 	case ctx.Err() != nil:
 		return exit{exitStopped, errors.New("stopped; nothing was written")}
@@ -48,26 +51,13 @@ func (c *trainApprenticeCmd) study(ctx context.Context, io streams) error {
 	if err := s.Write(c.Study, event.Line(o.Topic)); err != nil {
 		return err
 	}
-	out := io.out
-	fmt.Fprintf(out, "Links to pages it had not learned from, told right:\n\n%-36s %7s %7s %7s %9s\n", "", "all", "high", "low", "links")
-	line := func(name string, a train.Accuracy) {
-		fmt.Fprintf(out, "%-36s %7s %7s %7s %9s\n", name, share(a.All()), share(a.OfHigh()), share(a.OfLow()), number(a.Low+a.High))
-	}
-	for _, a := range s.Also {
-		line(a.Name, a.Accuracy)
-	}
-	for _, r := range s.ByReach {
-		line(fmt.Sprintf("words up to %d leaves away", r.Reach), r.Offsets)
-	}
-	for _, r := range s.ByReach {
-		line(fmt.Sprintf("the same without distances, %d", r.Reach), r.Plain)
-	}
+	inspect.Study(io.out, s)
 	if other != nil {
 		a := lessons[0].Crawl
 		both, relevant := a.Shared(other)
-		fmt.Fprintf(out, "\nOf %s pages %s were fetched by %s too; of its %s relevant ones %s.\n",
-			number(a.Len()), number(both), event.Line(c.Against), number(a.Relevant()), number(relevant))
+		fmt.Fprintf(io.out, "\nOf %s pages %s were fetched by %s too; of its %s relevant ones %s.\n",
+			terminal.Number(a.Len()), terminal.Number(both), event.Line(c.Against), terminal.Number(a.Relevant()), terminal.Number(relevant))
 	}
-	fmt.Fprintf(out, "\nTables and charts are in %s.\n", c.Study)
+	fmt.Fprintf(io.out, "\nTables and charts are in %s.\n", c.Study)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 )
 
@@ -80,6 +81,6 @@ func (c manCmd) Run(parser *kong.Kong, io streams) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(io.out, "%s: %s pages; man waggle shows the first\n", c.Out, number(len(pages)))
+	_, err := fmt.Fprintf(io.out, "%s: %s pages; man waggle shows the first\n", c.Out, terminal.Number(len(pages)))
 	return err
 }

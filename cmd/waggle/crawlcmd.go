@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +17,8 @@ import (
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/internal/view"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -67,7 +68,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	place := newFolder(c.Out)
+	place := folder.Absent(c.Out)
 	w, err := collection.At(c.Out).Lock()
 	if err != nil {
 		return err
@@ -76,21 +77,21 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 	if c.Resume {
 		m.Begun = &w.Collection
 	}
-	how, sum, err := crawlAndShow(ctx, m, c.place, func() progress {
+	how, sum, err := crawlAndShow(ctx, m, c.place, func() view.View {
 		if !c.JSON {
 			printOutline(std.out, m.Job)
 		}
-		return newProgress(std.out, c.JSON, clock.System{}, os.Getenv)
+		return view.New(std.out, c.JSON, clock.System{}, os.Getenv)
 	})
 	if !w.Begun() { // nothing began: nothing is left behind
 		err = errors.Join(err, w.Discard())
-		defer place.remove()
+		defer place.Remove()
 	}
 	if err = errors.Join(err, w.Close()); err != nil {
 		return err
 	}
 	if !c.JSON {
-		if err := printSummary(std.out, sum); err != nil && !errors.Is(err, syscall.EPIPE) {
+		if err := view.WriteSummary(std.out, sum); err != nil && !errors.Is(err, syscall.EPIPE) {
 			return err
 		}
 		fmt.Fprintf(std.out, "\nCollection: %s (harvest.tsv lists the relevant pages)\n", c.Out)
@@ -99,7 +100,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 	case how == event.Stopped:
 		return exit{exitStopped, fmt.Errorf("stopped; go on with: waggle crawl -o %s --resume", c.Out)}
 	case how == event.HostsDown:
-		return exit{exitDown, fmt.Errorf("hosts that do not answer: %s; try them again with: waggle crawl -o %s --resume", waiting(sum), c.Out)}
+		return exit{exitDown, fmt.Errorf("hosts that do not answer: %s; try them again with: waggle crawl -o %s --resume", view.Waiting(sum), c.Out)}
 	case sum.Pages == 0:
 		return exit{exitNothing, fmt.Errorf("no page was fetched%s", why(sum, j.Fetch.AllowPrivate))}
 	}
@@ -115,7 +116,7 @@ func printOutline(out *os.File, j *job.Job) {
 	for _, line := range j.Outline() {
 		lines := []string{event.Line(line)}
 		if width > 1 {
-			lines = wrapped(lines[0], width-1)
+			lines = terminal.Wrap(lines[0], width-1)
 		}
 		for _, l := range lines {
 			fmt.Fprintln(out, l)
@@ -142,7 +143,7 @@ func (c *crawlCmd) place(path string) string {
 // crawlAndShow makes the crawl, runs it to its end, and closes what was made. It
 // opens the view when the crawl begins, and closes it. place says where the value
 // of a setting was given.
-func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) string, show func() progress) (how event.Ending, sum *event.Summary, err error) {
+func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) string, show func() view.View) (how event.Ending, sum *event.Summary, err error) {
 	defer func() {
 		if closing := m.Close(); closing != nil {
 			err = errors.Join(err, closing)
@@ -161,7 +162,7 @@ func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) str
 		view.Add(e)
 	}
 	// The earlier runs are heard again, so that the figures go on from them.
-	c.History = heard(c.History, func(e event.Event) {
+	c.History = event.Heard(c.History, func(e event.Event) {
 		sum.Add(e)
 		view.Recall(e)
 	})
@@ -173,24 +174,6 @@ func crawlAndShow(ctx context.Context, m *job.Maker, place func(path string) str
 		return "", nil, fmt.Errorf("%w\nMend the cause, then go on with --resume", err)
 	}
 	return how, sum, errors.Join(m.Writer.SaveHarvest(), view.Close())
-}
-
-// heard is a history whose events are told to a listener as they are read; nil
-// stays nil.
-func heard(history iter.Seq2[event.Event, error], hear func(event.Event)) iter.Seq2[event.Event, error] {
-	if history == nil {
-		return nil
-	}
-	return func(yield func(event.Event, error) bool) {
-		for e, err := range history {
-			if err == nil {
-				hear(e)
-			}
-			if !yield(e, err) {
-				return
-			}
-		}
-	}
 }
 
 // notMade says why a crawl could not be made, and what to do.
@@ -226,9 +209,9 @@ func why(s *event.Summary, private bool) string {
 		if len(by) == 0 {
 			continue
 		}
-		text := ": " + untrusted(by[0].Reason.Meaning(), 100)
+		text := ": " + terminal.Untrusted(by[0].Reason.Meaning(), 100)
 		if n := by[0].Count; n > 1 {
-			text += fmt.Sprintf(" (%s times)", number(n))
+			text += fmt.Sprintf(" (%s times)", terminal.Number(n))
 		}
 		switch {
 		case by[0].Reason == web.ReasonAddress && !private:
@@ -368,37 +351,4 @@ func (c *crawlCmd) seeds(in io.Reader) ([]string, error) {
 	}
 	list, err := job.ReadSeeds(in, name)
 	return append(c.Seeds, list...), err
-}
-
-// newDir is a folder that a command may make, and the folders around it that
-// there were not before.
-type newDir []string
-
-// newFolder looks at a folder before it is made.
-func newFolder(dir string) (made newDir) {
-	for dir = filepath.Clean(dir); !folder.Exists(dir); dir = filepath.Dir(dir) {
-		made = append(made, dir)
-	}
-	return made
-}
-
-// unless removes what was made where a command cannot be used as it was given.
-func (made newDir) unless(err error) {
-	var e exit
-	if errors.As(err, &e) && e.code == exitUsage {
-		made.remove()
-	}
-}
-
-// remove takes away what was made, as far as nothing else is in it.
-func (made newDir) remove() {
-	if len(made) == 0 {
-		return
-	}
-	os.Remove(filepath.Join(made[0], "lock")) // what stays is in the way of nothing
-	for _, dir := range made {
-		if os.Remove(dir) != nil {
-			return
-		}
-	}
 }

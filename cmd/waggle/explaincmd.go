@@ -7,7 +7,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/job/explain"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -26,49 +26,24 @@ the link that raised or lowered it, and how far from it they stood.`
 
 // Run explains.
 func (c *explainCmd) Run(ctx context.Context, io streams) error {
-	u, err := web.Parse(c.URL)
-	if err != nil {
+	if _, err := web.Parse(c.URL); err != nil {
 		return exit{exitUsage, err}
 	}
 	col, err := collection.Open(c.Out)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	// The crawl saw the address under its job's rules.
-	if j, err := job.Read(col.JobFile()); err == nil {
-		if v, err := j.Canon().Parse(c.URL); err == nil {
-			u = v
-		}
-	}
-	x, err := event.Explain(col.Events(), u)
+	u, err := explain.Address(col, c.URL)
 	if err != nil {
-		return err
+		return exit{exitUsage, err}
 	}
-	if err := printExplanation(io.out, &x); err != nil {
-		return err
-	}
-	if i, ok := linkOf(&x); ok {
-		l, err := explainLink(ctx, col, x.Path[:i+1])
-		switch {
-		case ctx.Err() != nil:
-			return exit{exitStopped, errors.New("stopped")}
-		case err != nil:
-			fmt.Fprintf(io.err, "What made the priority of that link cannot be told: %s\n", event.Line(err.Error()))
-		default:
-			l.print(io.out)
-		}
-	}
-	if x.Fate == event.Taken {
-		switch p, ok, err := explainPage(ctx, col, u); {
-		case ctx.Err() != nil:
-			return exit{exitStopped, errors.New("stopped")}
-		case err != nil:
-			fmt.Fprintf(io.err, "What its relevance is made of cannot be told: %s\n", event.Line(err.Error()))
-		case ok:
-			p.print(io.out)
-		}
-	}
-	if x.Fate == event.Unseen {
+	fate, err := explain.Explain(ctx, io.out, col, u, func(what string, why error) {
+		fmt.Fprintf(io.err, "%s cannot be told: %s\n", what, event.Line(placed(why).Error()))
+	})
+	switch {
+	case err != nil:
+		return stoppedOr(ctx, err, "stopped")
+	case fate == event.Unseen:
 		return exit{exitFailed, errors.New("")}
 	}
 	return nil

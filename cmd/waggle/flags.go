@@ -10,7 +10,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/waggle-crawler/waggle/job"
-	"github.com/waggle-crawler/waggle/web"
 )
 
 // jobFlags are flags of a command that stand for settings of a job. They are
@@ -176,16 +175,6 @@ func flagOrPath(s job.Setting) string {
 		return "--" + s.Flag
 	}
 	return s.Path
-}
-
-// checkLive finds what a job lacks to fetch these addresses from the real web.
-func checkLive(j *job.Job, addresses []web.URL) error {
-	own := *j
-	own.Seeds = nil
-	for _, u := range addresses {
-		own.Seeds = append(own.Seeds, u.String())
-	}
-	return placed(own.CheckLive())
 }
 
 // wrongJob tells errors of a job, which is for the user to mend, from others.

@@ -5,19 +5,15 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/forage"
 	"github.com/waggle-crawler/waggle/guide"
-	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
@@ -82,7 +78,11 @@ func (c *forageCmd) Run(ctx context.Context, io streams) (err error) {
 			return err
 		}
 		defer lock.Close()
-		if results, err = c.open(); err != nil {
+		task, err := c.task()
+		if err != nil {
+			return err
+		}
+		if results, err = forage.OpenResults(c.Out, task); err != nil {
 			return err
 		}
 		left = slices.DeleteFunc(slices.Clone(sites), results.Has)
@@ -95,7 +95,7 @@ func (c *forageCmd) Run(ctx context.Context, io streams) (err error) {
 		if r.Note != "" {
 			fmt.Fprintf(io.err, "%s: %s\n", r.Start, event.Line(r.Note))
 		}
-		fmt.Fprintf(io.err, "%s: %s, %s, %s\n", r.Start, r.Ending.Brief(), count(len(r.Goals), "goal"), count(r.Pages, "page"))
+		fmt.Fprintf(io.err, "%s: %s, %s, %s\n", r.Start, r.Ending.Brief(), terminal.Count(len(r.Goals), "goal"), terminal.Count(r.Pages, "page"))
 		if results == nil {
 			all = append(all, r)
 			return nil
@@ -106,7 +106,7 @@ func (c *forageCmd) Run(ctx context.Context, io streams) (err error) {
 		all = results.Of(sites)
 	}
 	slices.SortStableFunc(all, func(a, b forage.Result) int { return slices.Index(sites, a.Start) - slices.Index(sites, b.Start) })
-	printForage(io.out, all)
+	forage.WriteTable(io.out, all)
 	switch {
 	case ctx.Err() != nil && c.Out != "":
 		return exit{exitStopped, errors.New("stopped; the same command goes on")}
@@ -125,44 +125,14 @@ func (c *forageCmd) Run(ctx context.Context, io streams) (err error) {
 	return nil
 }
 
-// takeResults takes a folder of results for this run: two that wrote to it would
-// lose results of each other.
-func takeResults(dir string) (io.Closer, error) {
-	lock, err := folder.Lock(dir)
-	switch {
-	case errors.Is(err, folder.ErrLocked):
-		return nil, fmt.Errorf("%s is in use by another waggle: wait for it to end, or choose another folder", dir)
-	case err != nil:
-		return nil, exit{exitUsage, fmt.Errorf("results cannot be written to %s: choose another folder with -o: %w", dir, err)}
-	}
-	return lock, nil
-}
-
-// open opens the results of this very task: others do not mix with them.
-func (c *forageCmd) open() (*forage.Results, error) {
-	results, err := forage.OpenResults(c.Out)
-	if err != nil {
-		return nil, err
-	}
+// task says what the results are of, which go on by the same alone.
+func (c *forageCmd) task() (string, error) {
 	b, err := os.ReadFile(c.Model)
-	if err != nil {
-		return nil, err
-	}
-	name := filepath.Join(c.Out, "forage.txt")
-	now := fmt.Sprintf("model %x\npages %d\nstop %s\njoin %s\nrewards %s\nreach %s\nweb %s\n", sha256.Sum256(b), c.Pages, c.Stop, c.Join, c.Rewards, c.Reach, c.Web)
+	task := fmt.Sprintf("model %x\npages %d\nstop %s\njoin %s\nrewards %s\nreach %s\nweb %s\n", sha256.Sum256(b), c.Pages, c.Stop, c.Join, c.Rewards, c.Reach, c.Web)
 	if c.Sure > 0 {
-		now += fmt.Sprintf("sure %v\n", c.Sure)
+		task += fmt.Sprintf("sure %v\n", c.Sure)
 	}
-	was, err := os.ReadFile(name)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return results, folder.Write(name, []byte(now))
-	case err != nil:
-		return nil, err
-	case string(was) != now:
-		return nil, exit{exitUsage, fmt.Errorf("%s holds results of another model or other settings (see %s): choose another folder, or give the same", c.Out, name)}
-	}
-	return results, nil
+	return task, err
 }
 
 // sites reads the start pages.
@@ -229,9 +199,9 @@ func (c *forageCmd) forager(ctx context.Context, io streams) (*forage.Forager, f
 	}
 	f := &forage.Forager{Guide: guide, Join: join, Stop: stop, Sure: c.Sure, Pages: c.Pages, Reach: crawl.Reach(c.Reach)}
 	if c.Web != "" {
-		meter := newMeter(io.err)
+		meter := terminal.NewMeter(io.err)
 		w, pages, err := openPages(ctx, c.Web, meter)
-		meter.end()
+		meter.End()
 		if err != nil {
 			return nil, nil, err
 		}
@@ -249,44 +219,4 @@ func (c *forageCmd) forager(ctx context.Context, io streams) (*forage.Forager, f
 	f.Fetcher, f.Parser = stack, parse.New(parse.Options{Analyzer: text.NewAnalyzer()})
 	f.Delay = max(0, o.Delay)               // negative for none
 	return f, func() { stack.Close() }, nil // nothing is left to lose
-}
-
-// count is "1 page" or "2 pages".
-func count(n int, of string) string {
-	if n != 1 {
-		of += "s"
-	}
-	return number(n) + " " + of
-}
-
-// printForage prints goals and the table of sites.
-func printForage(out io.Writer, results []forage.Result) {
-	sites, found, pages, first := 0, 0, 0, 0
-	for _, r := range results {
-		for _, g := range r.Goals {
-			fmt.Fprintf(out, "%s\n", g.URL())
-			for _, s := range g.Path[:len(g.Path)-1] {
-				fmt.Fprintf(out, "    %s\n", strings.TrimSpace(s.URL.String()+"  "+untrusted(s.Milestone(), 60)))
-			}
-		}
-	}
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "\nsite\tended\tgoals\tfirst after\tpages")
-	for _, r := range results {
-		after := "–"
-		sites++
-		pages += r.Pages
-		if len(r.Goals) > 0 {
-			found++
-			first += r.Goals[0].Pages
-			after = count(r.Goals[0].Pages, "page")
-		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%d\n", r.Start, r.Ending.Brief(), len(r.Goals), after, r.Pages)
-	}
-	t.Flush() // errors show at the next print
-	fmt.Fprintf(out, "\n%d of %d sites have a goal", found, sites)
-	if found > 0 {
-		fmt.Fprintf(out, ", the first after %.1f pages in the mean", float64(first)/float64(found))
-	}
-	fmt.Fprintf(out, "; %s pages fetched.\n", number(pages))
 }

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/waggle-crawler/waggle/internal/cli"
 )
 
 // TestGuide runs the commands of the README and of each page of docs/guide, in the
@@ -251,7 +253,7 @@ func (p *page) understood(line int, text string) {
 		return
 	}
 	for _, args := range shownCommands(text) {
-		if _, err := parser.Parse(joinNegative(args)); err != nil {
+		if _, err := parser.Parse(cli.JoinNegative(args)); err != nil {
 			p.fault(line, "waggle %s: %v", strings.Join(args, " "), err)
 		}
 	}

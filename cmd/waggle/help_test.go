@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/waggle-crawler/waggle/internal/cli"
 )
 
 // The help of every command shows it at work, and the guide the exit codes.
@@ -73,7 +75,7 @@ func TestShownCommands(t *testing.T) {
 	for name, text := range texts {
 		for _, args := range shownCommands(text) {
 			shown++
-			if _, err := parser.Parse(joinNegative(args)); err != nil {
+			if _, err := parser.Parse(cli.JoinNegative(args)); err != nil {
 				t.Errorf("%s: waggle %s: %v", name, strings.Join(args, " "), err)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 )
 
@@ -80,7 +81,7 @@ func (c *judgeCmd) Run(ctx context.Context, std streams) error {
 	for _, line := range job.RejudgedLines(r) {
 		fmt.Fprintln(std.out, event.Line(line))
 	}
-	fmt.Fprintf(std.out, "%s lists the relevant pages (%s)\n", filepath.Join(c.Dir, "harvest.tsv"), span(took))
+	fmt.Fprintf(std.out, "%s lists the relevant pages (%s)\n", filepath.Join(c.Dir, "harvest.tsv"), terminal.Span(took))
 	return nil
 }
 

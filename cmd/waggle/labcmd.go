@@ -10,6 +10,9 @@ import (
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/lab"
 	"github.com/waggle-crawler/waggle/score"
 )
@@ -30,26 +33,26 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) (err error) {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	place := newFolder(c.Out)
-	defer func() { place.unless(err) }()
+	place := folder.Absent(c.Out)
+	defer func() { removeUnusable(place, err) }()
 	lock, err := takeResults(c.Out)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	meter := newMeter(io.err)
-	out, err := f.Run(ctx, c.Out, lab.Options{Progress: meter.show, Workers: c.Workers, Note: func(note string) {
+	meter := terminal.NewMeter(io.err)
+	out, err := f.Run(ctx, c.Out, lab.Options{Progress: meter.Show, Workers: c.Workers, Note: func(note string) {
 		fmt.Fprintln(io.err, "waggle: note: "+event.Line(note))
 	}})
-	meter.end()
-	if wrong := (lab.Mistake{}); errors.As(err, &wrong) {
-		return exit{exitUsage, err}
+	meter.End()
+	if wrong := (job.Mistake{}); errors.As(err, &wrong) {
+		return err
 	}
 	// A run that ended early has a report as well: of what is there.
 	r, broken := lab.Report(c.Out)
 	if broken == nil {
 		tellVerdict(io, r)
-		fmt.Fprintf(io.out, "%s of %s cells, %s of them new; the report is %s\n", number(out.Cells-r.Missing), number(out.Cells), number(out.Made), filepath.Join(c.Out, "report.html"))
+		fmt.Fprintf(io.out, "%s of %s cells, %s of them new; the report is %s\n", terminal.Number(out.Cells-r.Missing), terminal.Number(out.Cells), terminal.Number(out.Made), filepath.Join(c.Out, "report.html"))
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -84,7 +87,7 @@ func (c *labReportCmd) Run(io streams) error {
 	}
 	tellVerdict(io, r)
 	if r.Missing > 0 {
-		fmt.Fprintf(io.err, "waggle: %s of %s cells are not made yet: waggle lab run goes on with them\n", number(r.Missing), number(r.Missing+len(r.Cells)))
+		fmt.Fprintf(io.err, "waggle: %s of %s cells are not made yet: waggle lab run goes on with them\n", terminal.Number(r.Missing), terminal.Number(r.Missing+len(r.Cells)))
 	}
 	fmt.Fprintf(io.out, "%s, report.md, values.csv, curves.csv, plots/\n", filepath.Join(c.Dir, "report.html"))
 	return nil

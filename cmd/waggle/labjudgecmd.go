@@ -11,6 +11,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/lab/judgelab"
 )
 
@@ -63,11 +64,11 @@ func (c *labJudgeCmd) Run(ctx context.Context, std streams) (err error) {
 		}
 		labels.Pool = p
 	}
-	meter := newMeter(std.err)
-	defer meter.end()
+	meter := terminal.NewMeter(std.err)
+	defer meter.End()
 	trial := judgelab.Trial{Judge: c.Judge, Pages: c.Pages}
 	for _, dir := range c.Webs {
-		meter.show(0, 0, "reading "+dir)
+		meter.Show(0, 0, "reading "+dir)
 		w, err := judgelab.OpenWeb(ctx, dir, labels)
 		if err != nil {
 			return exit{exitUsage, err}
@@ -75,8 +76,8 @@ func (c *labJudgeCmd) Run(ctx context.Context, std streams) (err error) {
 		defer w.Close() // it was read only
 		trial.Webs = append(trial.Webs, w)
 	}
-	rows, err := trial.Run(ctx, func(done, all int) { meter.show(done, all, "judging") })
-	meter.end()
+	rows, err := trial.Run(ctx, func(done, all int) { meter.Show(done, all, "judging") })
+	meter.End()
 	if err != nil {
 		return stoppedOr(ctx, err, "stopped; the same command begins anew")
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/lab/pathlab"
 	"github.com/waggle-crawler/waggle/topic/paths"
 )
@@ -45,14 +46,14 @@ which are all shown the same goals.`
 
 // Run measures.
 func (c *labPathsCmd) Run(ctx context.Context, io streams) error {
-	meter := newMeter(io.err)
-	defer meter.end()
+	meter := terminal.NewMeter(io.err)
+	defer meter.End()
 	w, pages, err := openPages(ctx, c.Web, meter)
 	if err != nil {
 		return err
 	}
 	defer w.Close() // it was read only
-	tell := func(s string) { meter.show(0, 0, s) }
+	tell := func(s string) { meter.Show(0, 0, s) }
 	var b bytes.Buffer
 	if c.Labels != "" {
 		if err := c.sites(ctx, &b, w, pages, tell); err != nil {
@@ -97,7 +98,7 @@ func (c *labPathsCmd) Run(ctx context.Context, io streams) error {
 		fmt.Fprintln(&b)
 		pathlab.WriteReached(&b, reached)
 	}
-	meter.end()
+	meter.End()
 	_, err = b.WriteTo(io.out)
 	return err
 }

@@ -4,18 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"path/filepath"
-	"strings"
-	"text/tabwriter"
 
-	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/eval/pool"
-	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/lab"
-	"github.com/waggle-crawler/waggle/web"
 )
 
 // labPoolCmds are the commands of `waggle lab pool`.
@@ -87,11 +81,11 @@ func (c *poolDrawCmd) Run(ctx context.Context, std streams) error {
 	case len(c.Web) > 0 && len(c.Judges) == 0:
 		return exit{exitUsage, errors.New("--web has pages ranked by judges: name them by --judges, such as topic,keyword")}
 	}
-	meter := newMeter(std.err)
+	meter := terminal.NewMeter(std.err)
 	p, err := lab.DrawPool(ctx, c.Results, lab.PoolOptions{
-		Judges: c.Judges, Webs: c.Web, DrawOptions: pool.DrawOptions{Pages: c.Pages, Top: c.Top, Seed: c.Seed}, Progress: meter.show,
+		Judges: c.Judges, Webs: c.Web, DrawOptions: pool.DrawOptions{Pages: c.Pages, Top: c.Top, Seed: c.Seed}, Progress: meter.Show,
 	})
-	meter.end()
+	meter.End()
 	if ctx.Err() != nil {
 		return exit{exitStopped, errors.New("stopped; no pool was written")}
 	}
@@ -101,33 +95,7 @@ func (c *poolDrawCmd) Run(ctx context.Context, std streams) error {
 	if err := p.Write(c.Out); err != nil {
 		return err
 	}
-	return tellPool(std.out, p)
-}
-
-// tellPool prints the topics of a pool.
-func tellPool(out io.Writer, p *pool.Pool) error {
-	fmt.Fprintf(out, "pool %s, seed %d\n\n", p.Revision, p.Seed)
-	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tab, "topic\tpages\tdepth")
-	for _, s := range p.Topics[0].Strata {
-		fmt.Fprintf(tab, "\t%s", event.Line(s.Name))
-	}
-	fmt.Fprintln(tab)
-	total := 0
-	for i := range p.Topics {
-		t := &p.Topics[i]
-		total += len(t.Pages)
-		fmt.Fprintf(tab, "%s\t%s\t%d", event.Line(t.Key().String()), number(len(t.Pages)), t.Depth)
-		for _, s := range t.Strata {
-			fmt.Fprintf(tab, "\t%s of %s", number(s.Drawn), number(s.Size))
-		}
-		fmt.Fprintln(tab)
-	}
-	if err := tab.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(out, "\n%s pages to read\n", number(total))
-	return err
+	return pool.WriteStrata(std.out, p)
 }
 
 // poolInfoCmd is `waggle lab pool info`.
@@ -149,62 +117,13 @@ func (c *poolInfoCmd) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	if err := tellPool(std.out, p); err != nil {
+	if err := pool.WriteStrata(std.out, p); err != nil {
 		return err
 	}
 	if len(labels) == 0 {
 		return nil
 	}
-	fmt.Fprintln(std.out)
-	tab := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "topic\tread\tmainly\tpartly\tno\tcannot tell\tby two or more")
-	var all [5]int
-	for i := range p.Topics {
-		t := &p.Topics[i]
-		n := poolCounts(labels, t.Key())
-		fmt.Fprintf(tab, "%s\t%s of %s\t%s\t%s\t%s\t%s\t%s\n", event.Line(t.Key().String()), number(n[pool.No]+n[pool.Partly]+n[pool.Mainly]+n[3]), number(len(t.Pages)),
-			number(n[pool.Mainly]), number(n[pool.Partly]), number(n[pool.No]), number(n[3]), number(n[4]))
-		for k := range n {
-			all[k] += n[k]
-		}
-	}
-	if err := tab.Flush(); err != nil {
-		return err
-	}
-	var names []string
-	for _, r := range pool.Readers(labels) {
-		names = append(names, event.Line(r))
-	}
-	_, err = fmt.Fprintf(std.out, "\n%s pages are read, by %s\n", number(all[pool.No]+all[pool.Partly]+all[pool.Mainly]+all[3]), strings.Join(names, ", "))
-	return err
-}
-
-// poolCounts counts the pages of a topic by grade; then those of which nobody
-// could tell, and those that two or more readers graded.
-func poolCounts(labels []pool.Label, k pool.Key) (n [5]int) {
-	grades := pool.Grades(labels, k)
-	for _, g := range grades {
-		n[g]++
-	}
-	readers := map[web.URL]map[string]bool{}
-	for _, l := range pool.InForce(labels) {
-		if l.Key != k {
-			continue
-		}
-		if readers[l.URL] == nil {
-			readers[l.URL] = map[string]bool{}
-		}
-		readers[l.URL][l.Reader] = true
-	}
-	for u, r := range readers {
-		if _, graded := grades[u]; !graded {
-			n[3]++
-		}
-		if len(r) > 1 {
-			n[4]++
-		}
-	}
-	return n
+	return pool.WriteRead(std.out, p, labels)
 }
 
 // openPool opens a pool with its labels.
@@ -248,57 +167,5 @@ func (c *poolAgreeCmd) Run(std streams) error {
 	if len(list) == 0 {
 		return errors.New("no page was graded by two readers yet")
 	}
-	all := pool.Agreement{}
-	tab := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "topic\tpairs\tequal\tkappa\t95 %\tweighted\tfrom 1\tfrom 2\tcannot tell\tdiffer\tlooked at again")
-	for _, a := range list {
-		tellAgreement(tab, event.Line(a.Key.String()), a)
-		all.Table.Add(a.Table)
-		all.Unsure += a.Unsure
-		all.Disagreements = append(all.Disagreements, a.Disagreements...)
-	}
-	tellAgreement(tab, "all", all)
-	if err := tab.Flush(); err != nil {
-		return err
-	}
-	if !c.List {
-		return nil
-	}
-	fmt.Fprintln(std.out)
-	tab = tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
-	for _, d := range all.Disagreements {
-		fmt.Fprintf(tab, "%s\t%s\t", event.Line(d.Key.String()), d.URL)
-		for i, l := range d.Labels {
-			if i > 0 {
-				fmt.Fprint(tab, ", ")
-			}
-			fmt.Fprintf(tab, "%s %s", event.Line(l.Reader), l.Grade)
-		}
-		if d.Settled {
-			fmt.Fprint(tab, "\tafter a second look")
-		}
-		fmt.Fprintln(tab)
-	}
-	return tab.Flush()
+	return pool.WriteAgreements(std.out, list, c.List)
 }
-
-// tellAgreement prints a row.
-func tellAgreement(out io.Writer, name string, a pool.Agreement) {
-	k := pool.NewKappa(a.Table, pool.Plain())
-	interval := "–"
-	if !math.IsNaN(k.SE) {
-		interval = fmt.Sprintf("%s to %s", twoPlaces(k.Value-1.96*k.SE), twoPlaces(min(1, k.Value+1.96*k.SE)))
-	}
-	settled := 0
-	for _, d := range a.Disagreements {
-		if d.Settled {
-			settled++
-		}
-	}
-	fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, number(k.N), twoPlaces(k.Observed), twoPlaces(k.Value), interval,
-		twoPlaces(pool.NewKappa(a.Table, pool.Linear()).Value), twoPlaces(pool.NewKappa(a.Table.From(pool.Partly), pool.Plain()).Value),
-		twoPlaces(pool.NewKappa(a.Table.From(pool.Mainly), pool.Plain()).Value), number(a.Unsure), number(len(a.Disagreements)), number(settled))
-}
-
-// twoPlaces is a number of two decimals, a dash where it is not known.
-func twoPlaces(x float64) string { return plot.Number(x, 2) }

@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"text/tabwriter"
 
-	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/eval/silver"
-	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/lab"
 )
 
@@ -51,9 +48,9 @@ func (c *poolExtendCmd) Run(ctx context.Context, std streams) error {
 	if !(c.Balance >= 0 && c.Balance <= 1) {
 		return exit{exitUsage, fmt.Errorf("--balance=%v is outside 0…1", c.Balance)}
 	}
-	meter := newMeter(std.err)
-	x, p, err := lab.ExtendPool(ctx, c.Dir, c.Web, lab.SilverOptions{Options: silver.Options{Balance: c.Balance}, Progress: meter.show})
-	meter.end()
+	meter := terminal.NewMeter(std.err)
+	x, p, err := lab.ExtendPool(ctx, c.Dir, c.Web, lab.SilverOptions{Options: silver.Options{Balance: c.Balance}, Progress: meter.Show})
+	meter.End()
 	if ctx.Err() != nil {
 		return exit{exitStopped, errors.New("stopped; nothing was written")}
 	}
@@ -64,46 +61,9 @@ func (c *poolExtendCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	for g := range 2 {
-		for by, name := range []string{"read", "web"} {
-			fmt.Fprintf(std.out, "from grade %d, %s\n", g+1, name)
-			if err := tellSilver(std.out, x.Accuracy, g, by == 1); err != nil {
-				return err
-			}
-			fmt.Fprintln(std.out)
-		}
+	if err := lab.WriteSilver(std.out, x.Accuracy); err != nil {
+		return err
 	}
-	_, err = fmt.Fprintf(std.out, "%s grades written\n", number(len(x.Labels)))
+	_, err = fmt.Fprintf(std.out, "%s grades written\n", terminal.Number(len(x.Labels)))
 	return err
-}
-
-// tellSilver prints the accuracy of each topic, and the mean of all topics of which
-// a figure is known.
-func tellSilver(out io.Writer, all []lab.SilverAccuracy, grade int, web bool) error {
-	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tab, "topic\tpages\trelevant\taccuracy\tprecision\trecall\tkappa\tAUROC\tECE")
-	var sum, known [7]float64
-	pages := 0
-	for _, t := range all {
-		a := t.Read[grade]
-		if web {
-			a = t.Web[grade]
-		}
-		pages += a.N
-		fmt.Fprintf(tab, "%s\t%s", event.Line(t.Key.String()), number(a.N))
-		for i, v := range []float64{a.Share, a.Accuracy, a.Precision, a.Recall, a.Kappa, a.AUROC, a.Calibration} {
-			fmt.Fprintf(tab, "\t%s", plot.Number(v, 3))
-			if !math.IsNaN(v) {
-				sum[i] += v
-				known[i]++
-			}
-		}
-		fmt.Fprintln(tab)
-	}
-	fmt.Fprintf(tab, "mean\t%s", number(pages))
-	for i := range sum {
-		fmt.Fprintf(tab, "\t%s", plot.Number(sum[i]/known[i], 3))
-	}
-	fmt.Fprintln(tab)
-	return tab.Flush()
 }

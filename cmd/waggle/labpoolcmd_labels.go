@@ -1,24 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/eval/pool"
-	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/lab/read"
-	"github.com/waggle-crawler/waggle/web"
 )
 
 // poolImportCmd is `waggle lab pool import`.
@@ -82,12 +78,12 @@ func (c *poolImportCmd) Run(std streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	added, changed := newLabels(old, labels)
+	added, changed := pool.NewLabels(old, labels)
 	err = f.Add(added...)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(std.out, "%s labels taken in, of which %s change a grade; %s were there\n", number(len(added)), number(changed), number(len(labels)-len(added)))
+	_, err = fmt.Fprintf(std.out, "%s labels taken in, of which %s change a grade; %s were there\n", terminal.Number(len(added)), terminal.Number(changed), terminal.Number(len(labels)-len(added)))
 	return err
 }
 
@@ -98,31 +94,6 @@ func importFile(name string, p *pool.Pool, o pool.ImportOptions) ([]pool.Label, 
 	}
 	defer f.Close() // it was read only
 	return pool.Import(f, name, p, o)
-}
-
-// newLabels are those of labels that old does not hold, and how many of them
-// change a grade.
-func newLabels(old, labels []pool.Label) (added []pool.Label, changed int) {
-	grades := map[pool.Label]pool.Grade{}
-	same := func(l pool.Label) pool.Label {
-		l.Grade = 0
-		return l
-	}
-	for _, l := range pool.InForce(old) {
-		grades[same(l)] = l.Grade
-	}
-	for _, l := range labels {
-		g, ok := grades[same(l)]
-		if ok && g == l.Grade {
-			continue
-		}
-		if ok {
-			changed++
-		}
-		grades[same(l)] = l.Grade
-		added = append(added, l)
-	}
-	return added, changed
 }
 
 // poolExportCmd is `waggle lab pool export`.
@@ -207,8 +178,8 @@ func (c *poolExportCmd) texts(ctx context.Context, std streams, topics []*pool.T
 	if c.Words < 1 || c.Part < 1 || c.Out == "" || len(c.Web) == 0 {
 		return exit{exitUsage, errors.New("text needs -o FOLDER and --web WEB; --words and --part are at least 1")}
 	}
-	meter := newMeter(std.err)
-	defer meter.end()
+	meter := terminal.NewMeter(std.err)
+	defer meter.End()
 	webs := map[string]*corpus.Pages{}
 	for _, dir := range c.Web {
 		w, pages, err := openPages(ctx, dir, meter)
@@ -225,55 +196,11 @@ func (c *poolExportCmd) texts(ctx context.Context, std streams, topics []*pool.T
 		if pages == nil {
 			continue
 		}
-		dir := filepath.Join(c.Out, fileWord(t.Web)+"-"+fileWord(t.Name))
-		if err := os.MkdirAll(dir, 0o755); err != nil {
+		dir, files, err := read.WriteTexts(c.Out, pages, t, c.Part, c.Words)
+		if err != nil {
 			return err
 		}
-		part := 0
-		for list := range slices.Chunk(t.Pages, c.Part) {
-			b, err := textLines(pages, list, part*c.Part, c.Words)
-			if err != nil {
-				return err
-			}
-			part++
-			if err := folder.Write(filepath.Join(dir, fmt.Sprintf("part-%02d.jsonl", part)), b); err != nil {
-				return err
-			}
-		}
-		fmt.Fprintf(std.out, "%s: %s pages in %d files\n", dir, number(len(t.Pages)), part)
+		fmt.Fprintf(std.out, "%s: %s pages in %d files\n", dir, terminal.Number(len(t.Pages)), files)
 	}
 	return nil
-}
-
-// textLines are pages as lines of JSON, numbered from first+1.
-func textLines(pages *corpus.Pages, list []pool.Page, first, words int) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	for i, x := range list {
-		page, ok := pages.Page(x.URL)
-		if !ok {
-			return nil, fmt.Errorf("%s is not in the recorded web: is it the one that the pool was drawn from?", x.URL)
-		}
-		err := enc.Encode(struct {
-			N       int     `json:"n"`
-			Address web.URL `json:"address"`
-			Title   string  `json:"title"`
-			Text    string  `json:"text"`
-		}{first + i + 1, x.URL, event.Line(page.Title), read.Text(page, words)})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return b.Bytes(), nil
-}
-
-// fileWord is a name as part of a file's name.
-func fileWord(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, s)
 }

@@ -5,38 +5,57 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
 	"time"
+
+	"github.com/waggle-crawler/waggle/event"
 )
 
-// localPage is a page that a command serves to the person at this machine.
-type localPage struct {
-	url  string
-	open bool         // in the browser
-	stop func() error // ends requests that wait; nil = none do
+// localFlags are those of commands that serve a page to the person at this machine.
+type localFlags struct {
+	Port int  `default:"0" placeholder:"N" help:"Port on this machine (default: any free one)."`
+	Open bool `help:"Open the page in the browser."`
 }
 
-// serveLocal serves a local page until ctx ends. Shutdown: the page stops
-// waiting, then the server finishes what it does.
-func serveLocal(ctx context.Context, l net.Listener, h http.Handler, p localPage, std streams) error {
+// localPage is such a page.
+type localPage interface {
+	http.Handler
+	URL() string // with its key
+}
+
+// serve opens a page at an address and serves it until ctx ends: what it is for, and
+// what is kept in which file. Shutdown: the page stops waiting, if it has a Close, then
+// the server finishes what it does.
+func (f localFlags) serve(ctx context.Context, std streams, what, kept, file string, page func(address string) (localPage, error)) error {
+	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", f.Port))
+	if err != nil {
+		return exit{exitUsage, fmt.Errorf("--port: %w", err)}
+	}
+	h, err := page(l.Addr().String())
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	fmt.Fprintf(std.out, "%s here: %s\n", what, h.URL())
+	fmt.Fprintf(std.err, "The address is for this machine and for you: it holds a key. %s are kept in %s; Ctrl-C ends.\n", kept, event.Line(file))
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
-	if p.open {
-		done, err := openBrowser(p.url)
+	if f.Open {
+		done, err := openBrowser(h.URL())
 		defer done()
 		if err != nil {
 			fmt.Fprintf(std.err, "No browser could be opened (%v): open the address yourself.\n", err)
 		}
 	}
 	stop := func() error { return nil }
-	if p.stop != nil {
-		stop = p.stop
+	if c, ok := h.(io.Closer); ok {
+		stop = c.Close
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(l) }()
@@ -45,7 +64,7 @@ func serveLocal(ctx context.Context, l net.Listener, h http.Handler, p localPage
 	case err := <-ended:
 		return errors.Join(err, stop())
 	}
-	err := stop()
+	err = stop()
 	wait, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := srv.Shutdown(wait); err != nil {

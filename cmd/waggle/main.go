@@ -18,6 +18,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/job"
 )
 
@@ -174,7 +175,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 	parser, err := kong.New(c,
 		kong.Name("waggle"), kong.Description(describe()),
 		kong.Writers(std.out, std.err),
-		kong.Vars{"version": newBuild().String(), "kinds": kindNames(), "exports": exportNames()},
+		kong.Vars{"version": cli.NewBuild(version).String(), "kinds": kindNames(), "exports": exportNames()},
 		kong.Exit(func(code int) { panic(exit{code: code}) }),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std),
@@ -198,7 +199,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 			return exitUsage
 		}
 	}
-	k, err := parser.Parse(joinNegative(args))
+	k, err := parser.Parse(cli.JoinNegative(args))
 	if err != nil {
 		complain(std.err, err)
 		var p *kong.ParseError
@@ -209,20 +210,25 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 		}
 		return exitUsage
 	}
-	err = k.Run(parser)
+	if err = k.Run(parser); err != nil && err.Error() != "" {
+		complain(std.err, err)
+	}
+	return exitCodeOf(err)
+}
+
+// exitCodeOf is the exit code of a command that ended with an error, or without one.
+func exitCodeOf(err error) int {
 	var e exit
+	var wrong job.Mistake
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &e):
-		if e.err != nil && e.Error() != "" {
-			complain(std.err, err)
-		}
 		return e.code
-	default:
-		complain(std.err, err)
-		return exitFailed
+	case errors.As(err, &wrong):
+		return exitUsage
 	}
+	return exitFailed
 }
 
 // unusable tells what is wrong with a file that a person named from what the

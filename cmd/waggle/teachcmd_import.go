@@ -1,28 +1,20 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/internal/text"
-	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/teach"
 	"github.com/waggle-crawler/waggle/teach/profile"
 	"github.com/waggle-crawler/waggle/topic/paths"
-	"github.com/waggle-crawler/waggle/web"
 )
 
 // teachImportCmd is `waggle teach import`.
@@ -52,17 +44,17 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	keeper, err := openKeeper(c.Out)
+	keeper, err := teach.OpenFile(c.Out)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
 	note := func(format string, args ...any) { fmt.Fprintln(std.err, event.Line(fmt.Sprintf(format, args...))) }
-	set, problems, err := c.read(ctx, note)
+	set, problems, err := profile.Trails(ctx, c.From, c.Site, c.DeadEnds, note)
 	if ctx.Err() != nil {
 		return exit{exitStopped, errors.New("stopped; nothing was written")}
 	}
 	if err != nil {
-		return err
+		return unusable(err)
 	}
 	for i := range set {
 		for j := range set[i].Steps {
@@ -90,14 +82,14 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 		}
 		note("%s", p)
 	}
-	known := len(keeper.set)
+	known := len(keeper.Paths)
 	was := len(set)
-	if set = keeper.lacks(set); len(set) == 0 && was > 0 {
-		fmt.Fprintf(std.out, "%s: nothing new; %s it holds already\n", c.Out, count(was, "path"))
+	if set = keeper.Missing(set); len(set) == 0 && was > 0 {
+		fmt.Fprintf(std.out, "%s: nothing new; %s it holds already\n", c.Out, terminal.Count(was, "path"))
 		return nil
 	}
 	if n := was - len(set); n > 0 {
-		note("%s stand in %s already, and are not added again", count(n, "path"), c.Out)
+		note("%s stand in %s already, and are not added again", terminal.Count(n, "path"), c.Out)
 	}
 	if c.Limit > 0 && len(set) > c.Limit {
 		set = set[:c.Limit]
@@ -105,7 +97,7 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 	if len(set) == 0 {
 		return exit{exitNothing, fmt.Errorf("no path through %s was found in %s", strings.Join(c.Site, ", "), c.From)}
 	}
-	if err := keeper.save(append(slices.Clone(keeper.set), set...), teach.History{}); err != nil {
+	if err := keeper.Save(append(slices.Clone(keeper.Paths), set...), teach.History{}); err != nil {
 		return err
 	}
 	labelled := 0
@@ -118,36 +110,15 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 	if len(set) == 1 {
 		were = "path"
 	}
-	fmt.Fprintf(std.out, "%s: %s %s, %s with labels", c.Out, number(len(set)), were, number(labelled))
+	fmt.Fprintf(std.out, "%s: %s %s, %s with labels", c.Out, terminal.Number(len(set)), were, terminal.Number(labelled))
 	if known > 0 {
-		fmt.Fprintf(std.out, ", and %s from before", number(known))
+		fmt.Fprintf(std.out, ", and %s from before", terminal.Number(known))
 	}
 	fmt.Fprintln(std.out)
 	if labelled < len(set) {
 		fmt.Fprintf(std.out, "\nNext: waggle teach -o %s     and label the pages that matter\n", c.Out)
 	}
 	return nil
-}
-
-// lacks are those of set that k does not hold: neither as they are nor, where they
-// bear no label, as ways that were labelled since.
-func (k *keeper) lacks(set []paths.Path) []paths.Path {
-	way := func(p *paths.Path, labels bool) string {
-		var b strings.Builder
-		b.WriteString(p.Task)
-		for _, s := range p.Steps {
-			b.WriteString("\n" + s.URL.String())
-			if labels {
-				b.WriteString("\t" + s.Label)
-			}
-		}
-		return b.String()
-	}
-	held := make(map[string]bool, 2*len(k.set))
-	for i := range k.set {
-		held[way(&k.set[i], false)], held[way(&k.set[i], true)] = true, true
-	}
-	return slices.DeleteFunc(slices.Clone(set), func(p paths.Path) bool { return held[way(&p, p.Ending() != "")] })
 }
 
 // maxTold bounds the notes about paths.
@@ -176,123 +147,6 @@ func (c *teachImportCmd) labels() (out []pageLabel, err error) {
 	return out, nil
 }
 
-// read reads whatever From is.
-func (c *teachImportCmd) read(ctx context.Context, note func(string, ...any)) ([]paths.Path, []paths.Problem, error) {
-	head, err := beginning(c.From)
-	if err != nil {
-		return nil, nil, exit{exitUsage, err}
-	}
-	if head == nil || bytes.HasPrefix(head, []byte("SQLite format 3\x00")) {
-		f, err := profile.Read(ctx, c.From, profile.Options{Sites: c.Site})
-		if err != nil {
-			return nil, nil, err
-		}
-		note("%s, schema version %d: read a copy of %s", f.Browser, f.Version, strings.Join(f.Copied, " and "))
-		if f.Behind && head != nil { // a file of its own, no profile
-			note("no %s-wal was beside it: if this is a copy made while the browser was running, copy that too, as the latest visits are there", filepath.Base(c.From))
-		}
-		note("%s visits to %s", number(f.Visits), strings.Join(c.Site, ", "))
-		return f.Paths, nil, nil
-	}
-	sites, err := profile.Sites(c.Site)
-	if err != nil {
-		return nil, nil, exit{exitUsage, err}
-	}
-	in, closeIn, err := openText(c.From, head)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer closeIn()
-	b := bufio.NewReaderSize(in, 64<<10)
-	first, err := b.Peek(4 << 10)
-	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, nil, fmt.Errorf("%s: %w", c.From, err)
-	}
-	var set []paths.Path
-	var problems []paths.Problem
-	if isGames(first) {
-		problems, err = paths.ReadGames(b, c.From, func(g paths.Game) bool {
-			var ways []paths.Path
-			if ways, err = g.Paths(c.DeadEnds); err != nil {
-				return false
-			}
-			for i := range ways {
-				ways[i].File = c.From
-			}
-			set = append(set, ways...)
-			return ctx.Err() == nil
-		})
-	} else {
-		set, problems, err = paths.Read(b, c.From)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	before := len(set)
-	set = slices.DeleteFunc(set, func(p paths.Path) bool {
-		for _, s := range p.Steps {
-			if sites.Of(s.URL) == "" {
-				return true
-			}
-		}
-		return false
-	})
-	if left := before - len(set); left > 0 {
-		note("paths that go to other sites are left out: %s", number(left))
-	}
-	return set, problems, nil
-}
-
-// beginning is the first bytes of a file, nil for a folder.
-func beginning(name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err != nil || info.IsDir() {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		// A pipe would be without its beginning when it is read for good.
-		return nil, fmt.Errorf("%s is no regular file: write what it gives to one, and name that", name)
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	b := make([]byte, 16)
-	n, err := io.ReadFull(f, b)
-	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, err
-	}
-	return b[:n:n], nil
-}
-
-// openText opens a file of text, compressed by zstd or not.
-func openText(name string, head []byte) (io.Reader, func(), error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	if !bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
-		return f, func() { f.Close() }, nil // it was read only
-	}
-	z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27))
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("%s: %w", name, err), f.Close())
-	}
-	return z, func() { z.Close(); f.Close() }, nil
-}
-
-// isGames tells recorded searches from paths by the first line that is no
-// comment.
-func isGames(head []byte) bool {
-	for line := range bytes.Lines(head) {
-		if line[0] != '#' && len(bytes.TrimSpace(line)) > 0 {
-			return bytes.HasPrefix(line, []byte("finished\t")) || bytes.HasPrefix(line, []byte("unfinished\t"))
-		}
-	}
-	return false
-}
-
 // recorded keeps the paths that stay in the recorded web, with the links that
 // were followed.
 func (c *teachImportCmd) recorded(ctx context.Context, set []paths.Path, problems *[]paths.Problem) ([]paths.Path, error) {
@@ -301,7 +155,7 @@ func (c *teachImportCmd) recorded(ctx context.Context, set []paths.Path, problem
 		return nil, exit{exitUsage, err}
 	}
 	defer w.Close()
-	rec := newRecord(w)
+	rec := corpus.NewLookup(w)
 	return slices.DeleteFunc(set, func(p paths.Path) bool {
 		if ctx.Err() != nil {
 			return true
@@ -316,31 +170,4 @@ func (c *teachImportCmd) recorded(ctx context.Context, set []paths.Path, problem
 		paths.Resolve(&p, rec)
 		return false
 	}), nil
-}
-
-// record looks pages up in a recorded web, and remembers the latest.
-type record struct {
-	web    *corpus.Web
-	parser *parse.Parser
-	pages  map[web.URL]*web.Page
-}
-
-func newRecord(w *corpus.Web) *record {
-	return &record{w, parse.New(parse.Options{Analyzer: text.NewAnalyzer(), Canon: w.Canon()}), map[web.URL]*web.Page{}}
-}
-
-// Page implements paths.Record.
-func (r *record) Page(u web.URL) (*web.Page, bool) {
-	if p, ok := r.pages[u]; ok {
-		return p, p != nil
-	}
-	var page *web.Page
-	if resp, err := r.web.Lookup(u); err == nil && resp.Status/100 == 2 {
-		page, _ = r.parser.Parse(resp) // what is no page is none
-	}
-	if len(r.pages) >= 10_000 {
-		clear(r.pages)
-	}
-	r.pages[u] = page
-	return page, page != nil
 }

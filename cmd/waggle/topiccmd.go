@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"os"
@@ -11,9 +10,10 @@ import (
 	"strings"
 
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/topic/taxonomy"
+	"github.com/waggle-crawler/waggle/train/examples"
 )
 
 // topicCmds are the commands of taxonomies, in the order they are used.
@@ -59,11 +59,11 @@ func (c *topicImportCmd) Run(std streams) error {
 	if err := vacant(c.Out, c.Force, c.From, c.Structure); err != nil {
 		return err
 	}
-	meter := newMeter(std.err)
-	defer meter.end()
+	meter := terminal.NewMeter(std.err)
+	defer meter.End()
 	o := taxonomy.Options{Under: c.Under, Twice: taxonomy.Twice(c.Twice), NamesOnly: c.NamesOnly, Partial: c.Partial, Progress: func(n int) {
 		if n%1000 == 0 {
-			meter.show(n, 0, "examples")
+			meter.Show(n, 0, "examples")
 		}
 	}}
 	if info.IsDir() {
@@ -114,42 +114,12 @@ func (c *topicImportCmd) Run(std streams) error {
 		got, err = taxonomy.ImportRDF(w, structure, content, o)
 		return err
 	})
-	meter.end()
+	meter.End()
 	if err != nil {
 		return unusable(err)
 	}
-	fmt.Fprintf(std.out, "%s: %s examples of %s topics\n", c.Out, number(got.Examples), number(got.Topics))
-	some := func(s taxonomy.Some, what string) {
-		if s.N > 0 {
-			fmt.Fprintf(std.out, "%s %s:\n", number(s.N), what)
-			for _, x := range s.First {
-				fmt.Fprintf(std.out, "  %s\n", event.Line(x))
-			}
-			if s.N > len(s.First) {
-				fmt.Fprintln(std.out, "  …")
-			}
-		}
-	}
-	kept := "stay with the first of them"
-	if o.Twice == taxonomy.TwiceAll {
-		kept = "are kept under each"
-	}
-	some(got.Twice, "times an address stands under a second topic; such addresses "+kept)
-	some(got.Unusable, "examples are no http or https addresses and were left out")
-	some(got.Unknown, "topics of examples are missing in the structure, and were added")
-	some(taxonomy.Some{N: len(got.Empty), First: got.Empty[:min(5, len(got.Empty))]}, "topics have no example, nor has any below them; waggle topic prune folds them")
-	if got.Repeated > 0 {
-		fmt.Fprintf(std.out, "%s addresses were listed again under the same topic\n", number(got.Repeated))
-	}
-	if got.Mended > 0 {
-		fmt.Fprintf(std.out, "%s broken or forbidden characters, or tags in what editors wrote, were replaced\n", number(got.Mended))
-	}
-	for _, place := range got.Cut {
-		fmt.Fprintf(std.out, "%s; what came before was taken\n", event.Line(place))
-	}
-	if got.Ignored > 0 {
-		fmt.Fprintf(std.out, "%s files are neither HTML (.html, .htm, .xhtml) nor lists (.txt, .urls), or lead elsewhere, and were left out\n", number(got.Ignored))
-	}
+	fmt.Fprintf(std.out, "%s: %s examples of %s topics\n", c.Out, terminal.Number(got.Examples), terminal.Number(got.Topics))
+	got.WriteNotes(std.out, o)
 	return nil
 }
 
@@ -189,7 +159,7 @@ func (c *topicPruneCmd) Run(std streams) error {
 	}); err != nil {
 		return unusable(err)
 	}
-	fmt.Fprintf(std.out, "%s: %s classes of %s topics, %s of %s examples\n", c.Out, number(len(got.Classes)), number(got.Topics), number(got.Kept), number(got.Examples))
+	fmt.Fprintf(std.out, "%s: %s classes of %s topics, %s of %s examples\n", c.Out, terminal.Number(len(got.Classes)), terminal.Number(got.Topics), terminal.Number(got.Kept), terminal.Number(got.Examples))
 	others := 0
 	for _, x := range got.Classes {
 		if x.Other {
@@ -197,7 +167,7 @@ func (c *topicPruneCmd) Run(std streams) error {
 		}
 	}
 	fmt.Fprintf(std.out, "%s topics were folded; %s classes are the Other of a topic, %s of these with fewer than %d examples\n",
-		number(got.Folded), number(others), number(len(got.Small(c.K))), c.K)
+		terminal.Number(got.Folded), terminal.Number(others), terminal.Number(len(got.Small(c.K))), c.K)
 	return nil
 }
 
@@ -240,12 +210,12 @@ func (c *topicShowCmd) Run(std streams) error {
 	printTree(std.out, root, c.Depth, tree.Kids, func(path string) string {
 		own, below := tree.Count(path)
 		if own == below {
-			return number(below)
+			return terminal.Number(below)
 		}
-		return fmt.Sprintf("%s, %s its own", number(below), number(own))
+		return fmt.Sprintf("%s, %s its own", terminal.Number(below), terminal.Number(own))
 	})
 	if empty := tree.Empty(); len(empty) > 0 && root == "/" {
-		fmt.Fprintf(std.out, "%s of %s topics have no example, such as %s\n", number(len(empty)), number(tree.Len()), empty[0])
+		fmt.Fprintf(std.out, "%s of %s topics have no example, such as %s\n", terminal.Number(len(empty)), terminal.Number(tree.Len()), empty[0])
 	}
 	return nil
 }
@@ -301,7 +271,7 @@ func (c *topicShowCmd) critic(std streams) error {
 		if err != nil {
 			return exit{exitUsage, err}
 		}
-		if err := printSight(std.out, cr, good); err != nil {
+		if err := examples.WriteFocus(std.out, cr, good); err != nil {
 			return exit{exitUsage, err}
 		}
 	} else {
@@ -328,12 +298,12 @@ func (c *topicShowCmd) critic(std streams) error {
 		if err != nil {
 			return err
 		}
-		printTree(std.out, root, c.Depth, func(p string) []string { return kids[p] }, func(p string) string { return number(pages[p]) })
+		printTree(std.out, root, c.Depth, func(p string) []string { return kids[p] }, func(p string) string { return terminal.Number(pages[p]) })
 		fmt.Fprintln(std.out)
-		printRecord(std.out, rec)
+		examples.WriteRecord(std.out, rec)
 	}
 	if c.Plot != "" {
-		return plotReliability(c.Plot, rec)
+		return savePlot(c.Plot, examples.Reliability(rec).Draw())
 	}
 	return nil
 }
@@ -345,76 +315,4 @@ func readCritic(name string) (*judge.Critic, error) {
 		return nil, err
 	}
 	return judge.ReadCritic(b, name)
-}
-
-// vacant tells, before any work is done, whether a command may write its result
-// there: over a file that is there only by force, and never over one that it
-// reads.
-func vacant(name string, force bool, read ...string) error {
-	bad := func(format string) error { return exit{exitUsage, fmt.Errorf(format, name)} }
-	there, err := os.Stat(name)
-	if err != nil {
-		dir := filepath.Dir(name)
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return exit{exitUsage, fmt.Errorf("%s cannot be written: there is no folder %s; make it first", name, dir)}
-		}
-		return nil
-	}
-	for _, r := range read {
-		if info, err := os.Stat(r); err == nil && os.SameFile(there, info) {
-			return bad("%s is read and cannot be written as well: choose another file")
-		}
-	}
-	switch {
-	case there.IsDir():
-		return bad("%s is a folder: name a file in it")
-	case !force:
-		return bad("%s is there already: choose another file, or replace it with --force")
-	}
-	return nil
-}
-
-// isPlot refuses names of files that a chart is not drawn into; "" is none.
-func isPlot(name string) error {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".svg", ".png":
-		return nil
-	}
-	if name == "" {
-		return nil
-	}
-	return exit{exitUsage, fmt.Errorf("--plot %s: a chart is drawn as .svg or .png", name)}
-}
-
-// writeStream writes a file of any length so that it appears when it is whole,
-// zipped if its name says so.
-func writeStream(name string, write func(io.Writer) error) error {
-	return folder.WriteFrom(name, func(out io.Writer) error {
-		if !strings.HasSuffix(name, ".gz") {
-			return write(out)
-		}
-		z := gzip.NewWriter(out)
-		if err := write(z); err != nil {
-			return err
-		}
-		return z.Close()
-	})
-}
-
-// pathBetween leads from the folder of a file to another folder, with slashes;
-// "" if they are the same.
-func pathBetween(file, folder string) (string, error) {
-	from, err := filepath.Abs(filepath.Dir(file))
-	if err != nil {
-		return "", err
-	}
-	to, err := filepath.Abs(folder)
-	if err != nil {
-		return "", err
-	}
-	rel, err := filepath.Rel(from, to)
-	if err != nil || rel == "." {
-		return "", err
-	}
-	return filepath.ToSlash(rel), nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -13,9 +12,10 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/feature"
-	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/train"
+	"github.com/waggle-crawler/waggle/train/inspect"
 )
 
 // trainModelCmd is `waggle train model`.
@@ -66,17 +66,14 @@ func kindNames() string {
 
 // Run fits.
 func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
-	if folder.Exists(c.Out) && !c.Force {
-		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", c.Out)}
+	if err := vacant(c.Out, c.Force); err != nil {
+		return err
 	}
 	if c.Variance == 0 { // what is not given has a default
 		return exit{exitUsage, errors.New("a variance of 0: above 0")}
 	}
 	if isZero(c.States) || isZero(c.MinPages) || isZero(c.Iterations) || isZero(c.Tolerance) {
 		return exit{exitUsage, errors.New("--states, --min-pages, --iterations, --tolerance: above 0; left out, they have the values of the kind")}
-	}
-	if err := placeFor(c.Out); err != nil {
-		return exit{exitUsage, err}
 	}
 	if err := c.fits(); err != nil {
 		return exit{exitUsage, err}
@@ -104,15 +101,15 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 			return exit{exitUsage, fmt.Errorf("%w %s", err, c.Dir)}
 		}
 	}
-	meter := newMeter(io.err)
+	meter := terminal.NewMeter(io.err)
 	began := time.Now()
 	f, err := train.Fit(ctx, model.Kind(c.Kind), g, sequences, train.FitOptions{
 		States: given(c.States), Variance: c.Variance, Iterations: given(c.Iterations), Tolerance: given(c.Tolerance), Set: c.Set,
 		Features: feature.Options{Subset: subset, MinPages: given(c.MinPages), Counts: c.Counts, Surroundings: c.Surroundings},
 		Seed:     c.Seed, Workers: c.Workers, Version: version,
-		Progress: func(i int, objective float64) { meter.show(i, 0, fmt.Sprintf("iterations; objective %.6g", objective)) },
+		Progress: func(i int, objective float64) { meter.Show(i, 0, fmt.Sprintf("iterations; objective %.6g", objective)) },
 	})
-	meter.end()
+	meter.End()
 	switch {
 	case ctx.Err() != nil:
 		return exit{exitStopped, errors.New("stopped; nothing was written")}
@@ -132,11 +129,11 @@ func (c *trainModelCmd) report(out *os.File, f *model.File, g *train.Graph, took
 	if used > 0 {
 		of = fmt.Sprintf(" of %d states", used)
 	}
-	fmt.Fprintf(out, "%s: %s%s from %s pages", c.Out, f.Kind, of, number(f.Provenance.Pages))
+	fmt.Fprintf(out, "%s: %s%s from %s pages", c.Out, f.Kind, of, terminal.Number(f.Provenance.Pages))
 	if n := f.Provenance.Sequences; n > 0 {
-		fmt.Fprintf(out, " and %s sequences", number(n))
+		fmt.Fprintf(out, " and %s sequences", terminal.Number(n))
 	}
-	fmt.Fprintf(out, ", in %s\n", span(took))
+	fmt.Fprintf(out, ", in %s\n", terminal.Span(took))
 	for used > 2 && f.Provenance.States[used-1] == 0 {
 		used--
 	}
@@ -149,15 +146,8 @@ func (c *trainModelCmd) report(out *os.File, f *model.File, g *train.Graph, took
 	if n := len(f.Provenance.Curve); n > 0 {
 		fmt.Fprintf(out, "Training: %d iterations, %s; the objective went from %.6g to %.6g.\n", n-1, event.Line(f.Provenance.Status), f.Provenance.Curve[0], f.Provenance.Curve[n-1])
 	}
-	doubt(out, g)
+	inspect.Doubt(out, g)
 	fmt.Fprintf(out, "\nNext: waggle train inspect %s\n      waggle crawl … --scorer %s --model %[1]s\n", c.Out, scorerOf(f.Kind))
-}
-
-// doubt says why a model of a graph may be worth little.
-func doubt(out *os.File, g *train.Graph) {
-	if why := g.Doubt(); why != "" {
-		fmt.Fprintf(out, "\nNote: %s.\n", why)
-	}
 }
 
 // fits tells of flags that are given and say nothing of the kind: whoever gives
@@ -207,19 +197,6 @@ func given[T int | float64](flag *T) (v T) {
 
 // isZero tells whether a flag was given as 0.
 func isZero[T int | float64](flag *T) bool { return flag != nil && *flag == 0 }
-
-// placeFor tells whether a file can be written there, before hours are spent
-// on what is to be in it.
-func placeFor(name string) error {
-	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		return fmt.Errorf("%s is a folder: name a file", name)
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
-	if err != nil {
-		return fmt.Errorf("%s cannot be written: %w", name, err)
-	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
-}
 
 // scorerOf is the scorer that goes by a kind of model.
 func scorerOf(k model.Kind) string {

@@ -1,20 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"math"
 	"slices"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/model"
@@ -46,9 +42,9 @@ func (c *trainModelCmd) fitPaths(ctx context.Context, io streams) error {
 	if err := train.CheckPathOptions(o); err != nil {
 		return exit{exitUsage, err}
 	}
-	set, err := readPaths(c.Paths, c.Task, func(s string) { fmt.Fprintln(io.err, "waggle: note: "+event.Line(s)) })
+	set, err := paths.ReadTask(c.Paths, c.Task, func(s string) { fmt.Fprintln(io.err, "waggle: note: "+event.Line(s)) })
 	if err != nil {
-		return err
+		return exit{exitUsage, err}
 	}
 	// What teaches nothing is told before its pages are fetched.
 	if usable, _ := paths.Check(set, nil); !slices.ContainsFunc(usable, func(p paths.Path) bool {
@@ -57,19 +53,19 @@ func (c *trainModelCmd) fitPaths(ctx context.Context, io streams) error {
 		c.tell(io, set, nil)
 		return exit{exitUsage, train.ErrNoGoal}
 	}
-	meter := newMeter(io.err)
-	defer meter.end()
+	meter := terminal.NewMeter(io.err)
+	defer meter.End()
 	rec, done, err := c.pages(ctx, set, meter)
 	if err != nil {
 		return err
 	}
 	defer done()
-	meter.end()
+	meter.End()
 	usable := c.tell(io, set, rec)
 	began := time.Now()
-	o.Progress = func(i int, objective float64) { meter.show(i, 0, fmt.Sprintf("iterations; objective %.6g", objective)) }
+	o.Progress = func(i int, objective float64) { meter.Show(i, 0, fmt.Sprintf("iterations; objective %.6g", objective)) }
 	f, err := train.FitPaths(ctx, usable, rec, o)
-	meter.end()
+	meter.End()
 	switch {
 	case ctx.Err() != nil:
 		return exit{exitStopped, errors.New("stopped; nothing was written")}
@@ -82,7 +78,7 @@ func (c *trainModelCmd) fitPaths(ctx context.Context, io streams) error {
 	}
 	m := f.Payload.(*model.Paths)
 	fmt.Fprintf(io.out, "%s: model %s of %d states from %s paths over %s pages of %d hosts, %s goals, in %s\n", c.Out, f.Provenance.Texts["model"], len(m.States),
-		number(f.Provenance.Sequences), number(f.Provenance.Pages), len(f.Provenance.Sites), number(f.Provenance.Targets), span(took))
+		terminal.Number(f.Provenance.Sequences), terminal.Number(f.Provenance.Pages), len(f.Provenance.Sites), terminal.Number(f.Provenance.Targets), terminal.Span(took))
 	fmt.Fprintf(io.out, "\nNext: waggle train inspect %s\n      waggle forage -f sites.txt --model %[1]s -o found\n", c.Out)
 	return nil
 }
@@ -92,7 +88,7 @@ func (*trainModelCmd) tell(io streams, set []paths.Path, rec paths.Record) []pat
 	usable, problems := paths.Check(set, rec)
 	for i, p := range problems {
 		if i == maxTold {
-			fmt.Fprintf(io.err, "waggle: note: … and %s more such notes\n", number(len(problems)-i))
+			fmt.Fprintf(io.err, "waggle: note: … and %s more such notes\n", terminal.Number(len(problems)-i))
 			break
 		}
 		fmt.Fprintln(io.err, "waggle: note: "+event.Line(p.String()))
@@ -100,39 +96,8 @@ func (*trainModelCmd) tell(io streams, set []paths.Path, rec paths.Record) []pat
 	return usable
 }
 
-// readPaths reads the paths of one task from files.
-func readPaths(names []string, task string, note func(string)) (set []paths.Path, err error) {
-	var tasks []string
-	for _, name := range names {
-		more, problems, err := paths.ReadFile(name)
-		if err != nil {
-			return nil, exit{exitUsage, err}
-		}
-		for _, p := range problems {
-			note(p.String())
-		}
-		for _, p := range more {
-			if !slices.Contains(tasks, p.Task) {
-				tasks = append(tasks, p.Task)
-			}
-			if task == "" || p.Task == task {
-				set = append(set, p)
-			}
-		}
-	}
-	switch {
-	case task == "" && len(tasks) > 1:
-		return nil, exit{exitUsage, fmt.Errorf("the paths are of %d tasks: choose one with --task, of %s", len(tasks), event.Line(strings.Join(tasks, ", ")))}
-	case len(set) == 0 && task != "":
-		return nil, exit{exitUsage, fmt.Errorf("no path is of the task %q; there are %s", task, event.Line(strings.Join(tasks, ", ")))}
-	case len(set) == 0:
-		return nil, exit{exitUsage, errors.New("there is no path in the files")}
-	}
-	return set, nil
-}
-
 // pages is where the pages of paths are: a recorded web, or what is fetched now.
-func (c *trainModelCmd) pages(ctx context.Context, set []paths.Path, meter *meter) (rec paths.Record, done func(), err error) {
+func (c *trainModelCmd) pages(ctx context.Context, set []paths.Path, meter *terminal.Meter) (rec paths.Record, done func(), err error) {
 	if tokens, given := c.Set["page-tokens"]; given && tokens == 0 && c.Web == "" {
 		return nil, func() {}, nil // links alone
 	}
@@ -148,49 +113,17 @@ func (c *trainModelCmd) pages(ctx context.Context, set []paths.Path, meter *mete
 		return nil, nil, exit{exitUsage, err}
 	}
 	defer stack.Close()
-	parser := parse.New(parse.Options{Analyzer: text.NewAnalyzer()})
-	got := fetchedPages{}
-	var all []web.URL
-	for i := range set {
-		for _, s := range set[i].Steps {
-			if _, ok := got[s.URL]; !ok {
-				got[s.URL] = nil
-				all = append(all, s.URL)
-			}
-		}
-	}
-	for i, u := range all {
-		meter.show(i, len(all), "pages fetched")
-		r, err := fetch.Follow(ctx, stack, u, 10)
-		if ctx.Err() != nil {
-			return nil, nil, exit{exitStopped, errors.New("stopped; nothing was written")}
-		}
-		if err != nil || r.Status < 200 || r.Status > 299 {
-			continue // paths.Check tells what is not there
-		}
-		if p, err := parser.Parse(r); err == nil {
-			got[u] = p
-		}
-	}
-	return got, func() {}, nil
-}
-
-// fetchedPages is a record of what was fetched.
-type fetchedPages map[web.URL]*web.Page
-
-// Page is the page of an address.
-func (f fetchedPages) Page(u web.URL) (*web.Page, bool) {
-	p := f[u]
-	return p, p != nil
+	rec, err = train.FetchPages(ctx, stack, parse.New(parse.Options{Analyzer: text.NewAnalyzer()}), set, func(done, total int) { meter.Show(done, total, "pages fetched") })
+	return rec, func() {}, stoppedOr(ctx, err, "stopped; nothing was written")
 }
 
 // openPages opens a recorded web with its pages parsed.
-func openPages(ctx context.Context, dir string, meter *meter) (*corpus.Web, *corpus.Pages, error) {
+func openPages(ctx context.Context, dir string, meter *terminal.Meter) (*corpus.Web, *corpus.Pages, error) {
 	w, err := corpus.Open(dir)
 	if err != nil {
 		return nil, nil, exit{exitUsage, err}
 	}
-	pages, err := corpus.OpenPages(ctx, w, parse.New(parse.Options{Canon: w.Canon()}), corpus.PagesOptions{Progress: func(done, total int) { meter.show(done, total, "parsing") }})
+	pages, err := corpus.OpenPages(ctx, w, parse.New(parse.Options{Canon: w.Canon()}), corpus.PagesOptions{Progress: func(done, total int) { meter.Show(done, total, "parsing") }})
 	if err != nil {
 		w.Close()
 		return nil, nil, err
@@ -221,70 +154,4 @@ func politeOptions(ctx context.Context, flags *jobFlags) (fetch.Options, error) 
 	o, err := j.FetchOptions(ctx)
 	o.Canon = web.Canon{} // addresses as they are written
 	return o, placed(err)
-}
-
-// stateWords names a state of a page along a path.
-func stateWords(s model.PathState) string {
-	name := untrusted(s.Label, 40)
-	if s.Prefix {
-		return "on the way to " + name
-	}
-	return name
-}
-
-// paths shows a model of labelled paths: its states, what each is worth, where
-// paths lead, and the words that tell pages and links of each.
-func (c *trainInspectCmd) paths(out io.Writer, f *model.File, m *model.Paths) {
-	n := len(m.States)
-	field := m.Field
-	link := n // where states of links begin
-	if !m.Dual() {
-		link = 0
-	}
-	fmt.Fprintf(out, "\nStates of pages, how often paths had them, and what a link to each is worth,\nas printed and by the way that is left (vstd)\n")
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for i, s := range m.States {
-		count := 0
-		if i < len(f.Provenance.States) {
-			count = f.Provenance.States[i]
-		}
-		fmt.Fprintf(t, "  %s\t%s\t%.3f\t%.3f\t\n", stateWords(s), number(count), m.Printed[link+i], m.Discounted[link+i])
-	}
-	t.Flush() // to a buffer
-	type weight struct {
-		word  string
-		value float64
-	}
-	show := func(kind, state, at int) {
-		var list []weight
-		for w := range m.Words.Len() {
-			word := m.Words.Word(uint32(w))
-			if strings.HasPrefix(word, "page:") != (kind == model.PathPage) {
-				continue
-			}
-			if v := field.State[(w+1)*field.States()+at]; v != 0 {
-				list = append(list, weight{word, v})
-			}
-		}
-		slices.SortFunc(list, func(a, b weight) int {
-			return cmp.Or(cmp.Compare(math.Abs(b.value), math.Abs(a.value)), strings.Compare(a.word, b.word))
-		})
-		what := "pages"
-		if kind == model.PathLink {
-			what = "links to"
-		}
-		fmt.Fprintf(out, "  %s %s:", what, stateWords(m.States[state]))
-		for _, x := range list[:min(c.Top, len(list))] {
-			_, word, _ := strings.Cut(x.word, ":")
-			fmt.Fprintf(out, "  %s %+.2f", untrusted(word, 40), x.value)
-		}
-		fmt.Fprintln(out)
-	}
-	fmt.Fprintln(out, "\nWords that speak for a state (+) or against it (−)")
-	for i := range n {
-		show(model.PathPage, i, i)
-		if m.Dual() {
-			show(model.PathLink, i, n+i)
-		}
-	}
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/train"
+	"github.com/waggle-crawler/waggle/train/inspect"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -35,21 +37,21 @@ func (c *trainSequencesCmd) Run(ctx context.Context, io streams) error {
 	if err != nil {
 		return err
 	}
-	meter := newMeter(io.err)
+	meter := terminal.NewMeter(io.err)
 	list, err := g.Sequences(train.SequenceOptions{
 		Count: c.Count, MinLength: c.MinLength, MaxLength: c.MaxLength, Seed: c.Seed,
-		Progress: func(done, total int) { meter.show(done, total, "sequences") },
+		Progress: func(done, total int) { meter.Show(done, total, "sequences") },
 	})
-	meter.end()
+	meter.End()
 	if err != nil {
 		return exit{exitUsage, err}
 	}
 	if err := train.SaveSequences(train.SequencesPath(c.Dir), g, list, c.Seed); err != nil {
 		return err
 	}
-	printSequences(io.out, c.Dir, g, list)
+	inspect.Sequences(io.out, c.Dir, g, list)
 	if len(list) < c.Count {
-		fmt.Fprintf(io.out, "\nThe graph gave no more than that of the %s wanted.\n", number(c.Count))
+		fmt.Fprintf(io.out, "\nThe graph gave no more than that of the %s wanted.\n", terminal.Number(c.Count))
 	}
 	fmt.Fprintf(io.out, "\nNext: waggle train model %s --kind crf -o FILE\n", c.Dir)
 	return nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
 )
@@ -35,9 +36,9 @@ func (c *verifyCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	meter := newMeter(std.err)
+	meter := terminal.NewMeter(std.err)
 	v, err := col.Verify(ctx, progressOn(meter))
-	meter.end()
+	meter.End()
 	if ctx.Err() != nil {
 		return exit{exitStopped, errors.New("stopped before its end")}
 	}
@@ -87,9 +88,9 @@ func (c *repairCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer w.Close()
-	meter := newMeter(std.err)
+	meter := terminal.NewMeter(std.err)
 	r, err := w.Repair(ctx, collection.RepairOptions{Parser: linkParser(col), Progress: progressOn(meter)})
-	meter.end()
+	meter.End()
 	if ctx.Err() != nil {
 		return exit{exitStopped, errors.New("stopped before its end: nothing was changed")}
 	}
@@ -128,7 +129,7 @@ func linkParser(col collection.Collection) *parse.Parser {
 }
 
 // progressOn shows how far a verification or repair is.
-func progressOn(m *meter) collection.Progress {
-	m.shown = m.began // a short one says nothing
-	return func(of string, done, total int64) { m.show(int(done), int(total), of) }
+func progressOn(m *terminal.Meter) collection.Progress {
+	m.Quiet()
+	return func(of string, done, total int64) { m.Show(int(done), int(total), of) }
 }

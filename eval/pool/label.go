@@ -316,3 +316,28 @@ func Readers(labels []Label) (names []string) {
 	slices.Sort(names)
 	return names
 }
+
+// NewLabels are those of labels that old does not hold, and how many of them
+// change a grade.
+func NewLabels(old, labels []Label) (added []Label, changed int) {
+	grades := map[Label]Grade{}
+	same := func(l Label) Label {
+		l.Grade = 0
+		return l
+	}
+	for _, l := range InForce(old) {
+		grades[same(l)] = l.Grade
+	}
+	for _, l := range labels {
+		g, ok := grades[same(l)]
+		if ok && g == l.Grade {
+			continue
+		}
+		if ok {
+			changed++
+		}
+		grades[same(l)] = l.Grade
+		added = append(added, l)
+	}
+	return added, changed
+}

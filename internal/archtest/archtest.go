@@ -3,6 +3,7 @@
 package archtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -165,9 +166,11 @@ func list(l []string) string {
 //     assertion of the compiler's, or says in a comment why it may be one;
 //   - where the table's users rely on it (see Deterministic), no reading of
 //     the machine's clock or of chance that was not handed in;
-//   - no note to oneself.
+//   - no note to oneself;
+//   - no more than maxLines lines, but for a reason said in a comment among the
+//     first headLines: "// Longer than 600 lines: one table."
 //
-// name is the file's name for messages; tests are held to the last rule only.
+// name is the file's name for messages; tests are held to the last two rules only.
 func Habits(p Package, name string, src []byte) (out []string, err error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.ParseComments)
@@ -185,6 +188,9 @@ func Habits(p Package, name string, src []byte) (out []string, err error) {
 				}
 			}
 		}
+	}
+	if n := bytes.Count(src, []byte("\n")); n > maxLines && !longForAReason(fset, file) {
+		complain(file.Name.Pos(), "%d lines: split the file by themes at %d, or say the reason in a comment at its head, \"// %s …\"", n, maxLines, longBecause)
 	}
 	if strings.HasSuffix(name, "_test.go") {
 		return out, nil
@@ -217,6 +223,26 @@ func Habits(p Package, name string, src []byte) (out []string, err error) {
 	}
 	slices.Sort(out)
 	return out, nil
+}
+
+// Bounds of a file's length, and how a reason for a longer one begins.
+const (
+	maxLines    = 600
+	headLines   = 30
+	longBecause = "Longer than 600 lines:"
+)
+
+// longForAReason tells whether a file says at its head why it is long.
+func longForAReason(fset *token.FileSet, file *ast.File) bool {
+	for _, group := range file.Comments {
+		for _, c := range group.List {
+			_, reason, said := strings.Cut(c.Text, longBecause)
+			if said && strings.TrimSpace(reason) != "" && fset.Position(c.Pos()).Line <= headLines {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Deterministic tells the packages that must do the same again when given the

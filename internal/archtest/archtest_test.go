@@ -146,6 +146,11 @@ func TestHabits(t *testing.T) {
 		{"chance for all", "score", "package score\nimport \"math/rand/v2\"\nfunc f() int { return rand.IntN(3) }\n", []string{"rand.IntN"}},
 		{"chance handed in", "score", "package score\nimport \"math/rand/v2\"\nfunc f(r *rand.Rand) int { return rand.New(rand.NewPCG(1, 2)).IntN(r.IntN(3)) }\n", nil},
 		{"the clock where it is free", "fetch", "package fetch\nimport \"time\"\nfunc f() time.Time { return time.Now() }\n", nil},
+		{"601 lines", "web", "package web\n" + strings.Repeat("\n", 600), []string{"601 lines: split"}},
+		{"600 lines", "web", "package web\n" + strings.Repeat("\n", 599), nil},
+		{"601 lines for a reason", "web", "// Longer than 600 lines: one table.\n\npackage web\n" + strings.Repeat("\n", 600), nil},
+		{"601 lines for no reason", "web", "// Longer than 600 lines:\n\npackage web\n" + strings.Repeat("\n", 600), []string{"lines: split"}},
+		{"601 lines, the reason at their end", "web", "package web\n" + strings.Repeat("\n", 600) + "// Longer than 600 lines: one table.\n", []string{"lines: split"}},
 		{"a note to oneself", "web", "package web\n// TO" + "DO later\n", []string{"2:1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

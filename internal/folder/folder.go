@@ -78,3 +78,28 @@ func Held(dir string) bool {
 	defer f.Close() // gives the lock back, if this took it
 	return lockFile(f) != nil
 }
+
+// New is a folder that a program may make, and the folders around it that there were
+// not before: empty where it was there.
+type New []string
+
+// Absent looks at a folder before it is made.
+func Absent(dir string) (made New) {
+	for dir = filepath.Clean(dir); !Exists(dir); dir = filepath.Dir(dir) {
+		made = append(made, dir)
+	}
+	return made
+}
+
+// Remove takes away what was made, as far as nothing but a lock is in it.
+func (made New) Remove() {
+	if len(made) == 0 {
+		return
+	}
+	os.Remove(filepath.Join(made[0], "lock")) // what stays is in the way of nothing
+	for _, dir := range made {
+		if os.Remove(dir) != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package corpus
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
+)
+
+// Write tells what a survey found of a web, for a terminal.
+func (s Survey) Write(out io.Writer, w *Web) {
+	fmt.Fprintf(out, "%s: %s\n", event.Line(w.Name), event.Line(w.Description))
+	if w.Source != "" {
+		fmt.Fprintf(out, "from %s\n", strings.TrimSuffix(event.Line(w.Source)+"; "+event.Line(w.Licence), "; "))
+	}
+	if w.Synthetic {
+		fmt.Fprintln(out, "synthetic: it shows that nothing broke, and supports no claim about the web")
+	}
+	fmt.Fprintf(out, "\npages          %s on %s hosts; %s redirects, %s errors\n", terminal.Number(s.Pages), terminal.Number(s.Hosts), terminal.Number(s.Redirects), terminal.Number(s.Errors))
+	fmt.Fprintf(out, "links inside   %s (%.1f a page), outside %s\n", terminal.Number(s.LinksInside), float64(s.LinksInside)/float64(max(1, s.Pages)), terminal.Number(s.LinksOutside))
+	fmt.Fprintf(out, "reachable      %s of the pages from the seeds of all topics\n", terminal.Percent(float64(s.Reachable)/float64(max(1, s.Pages))))
+	if s.Unparsed > 0 {
+		fmt.Fprintf(out, "no documents   %s\n", terminal.Number(s.Unparsed))
+	}
+	if slices.ContainsFunc(s.Topics, func(t TopicSurvey) bool { return t.Relevant > 0 }) {
+		fmt.Fprintf(out, "\n%-24s %8s %9s %10s %9s %10s\n", "topic", "relevant", "recorded", "reachable", "far seeds", "seeds")
+		for _, t := range s.Topics {
+			fmt.Fprintf(out, "%-24s %8d %9d %10d %9d %10d\n", terminal.Clip(event.Line(t.Name), 24), t.Relevant, t.Relevant-t.NotRecorded, t.Reachable, t.ReachableFar, t.Seeds)
+		}
+	}
+	for _, n := range w.Compare(s) {
+		fmt.Fprintf(out, "note: %s\n", event.Line(n))
+	}
+}

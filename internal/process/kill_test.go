@@ -1,0 +1,439 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/store"
+)
+
+// numberedWeb is a web of n pages, each a pure function of its number: page i
+// lives on host i mod 4, links to fifteen others, and a tenth of them is about
+// bees; some have moved, some are gone. It tells which requests came after they had been acknowledged.
+type numberedWeb struct {
+	n     int
+	hosts [4]string     // http://127.0.0.1:PORT
+	heard chan struct{} // holds one when a request came
+
+	mu     sync.Mutex
+	acked  map[string]bool // addresses that a killed run had acknowledged
+	again  []string        // of these, those asked for once more
+	served map[string]bool // pages that were sent whole
+	asked  int
+	down   bool // nobody answers
+	// While gated, most more requests are answered. The last of them closes enough;
+	// later ones are held until their client leaves.
+	gated  bool
+	most   int
+	enough chan struct{}
+}
+
+// gate has the web answer so many requests more, and hold the rest. The channel is
+// closed when it has.
+func (w *numberedWeb) gate(most int) (enough <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gated, w.most, w.enough = true, most, make(chan struct{})
+	return w.enough
+}
+
+// open has the web answer all requests.
+func (w *numberedWeb) open() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gated = false
+}
+
+// passes tells whether a request is answered.
+func (w *numberedWeb) passes() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.gated {
+		return true
+	}
+	w.most--
+	if w.most == 0 {
+		close(w.enough)
+	}
+	return w.most >= 0
+}
+
+// outage takes the web down, or brings it back.
+func (w *numberedWeb) outage(down bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down = down
+}
+
+func (w *numberedWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	down := w.down
+	w.mu.Unlock()
+	if down {
+		panic(http.ErrAbortHandler) // the connection ends without an answer
+	}
+	if r.URL.Path == "/robots.txt" {
+		http.NotFound(rw, r)
+		return
+	}
+	select {
+	case w.heard <- struct{}{}:
+	default:
+	}
+	if !w.passes() {
+		<-r.Context().Done()
+		return
+	}
+	url := "http://" + r.Host + r.URL.Path
+	w.mu.Lock()
+	w.asked++
+	if w.acked[url] {
+		w.again = append(w.again, url)
+	}
+	w.mu.Unlock()
+	i, err := strconv.Atoi(r.URL.Path[1:])
+	if r.URL.Path != "/" && (err != nil || i >= w.n) {
+		http.NotFound(rw, r)
+		return
+	}
+	switch {
+	case i%17 == 5:
+		http.Redirect(rw, r, fmt.Sprintf("%s/%d", w.hosts[(i+1)%4], (i+1)%w.n), http.StatusMovedPermanently)
+		return
+	case i%23 == 7:
+		http.Error(rw, "gone", http.StatusGone)
+		return
+	}
+	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.page(rw, i)
+	w.mu.Lock()
+	w.served[url] = true
+	w.mu.Unlock()
+}
+
+// page writes page i.
+func (w *numberedWeb) page(rw io.Writer, i int) {
+	fmt.Fprintf(rw, "<title>Page %d</title><h1>Number %d</h1>", i, i)
+	if i%10 == 3 {
+		io.WriteString(rw, "<p>The waggle dance of the honey bee tells its sisters where food is.</p>")
+	}
+	for _, j := range w.links(i) {
+		fmt.Fprintf(rw, "<p>see <a href=\"%s/%d\">page %d</a> for more of it", w.hosts[j%4], j, j)
+	}
+}
+
+// ack notes that a killed run had acknowledged what became of an address.
+func (w *numberedWeb) ack(url string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.acked[url] = true
+}
+
+// links are the pages that page i links to.
+func (w *numberedWeb) links(i int) (to [15]int) {
+	rng := rand.New(rand.NewPCG(uint64(i), 7))
+	for k := range to {
+		to[k] = rng.IntN(w.n)
+	}
+	return to
+}
+
+// reachable counts the pages that can be reached from the seed, itself
+// included.
+func (w *numberedWeb) reachable() int {
+	pages := 1 // the seed is "/", which is not "/0"
+	seen := map[int]bool{}
+	for queue := []int{0}; len(queue) > 0; queue = queue[1:] {
+		for _, j := range w.links(queue[0]) {
+			for ; j%17 == 5 && !seen[j]; j = (j + 1) % w.n {
+				seen[j] = true // moved
+			}
+			if seen[j] {
+				continue
+			}
+			seen[j] = true
+			if j%23 != 7 {
+				pages++
+				queue = append(queue, j)
+			}
+		}
+	}
+	return pages
+}
+
+// TestKilledCrawlGoesOn kills a crawl at random instants, again and again, and
+// checks each time what an acknowledged page is owed: it is in the archive, and
+// its address is never asked for again. WAGGLE_KILLS sets how often (default 8).
+func TestKilledCrawlGoesOn(t *testing.T) {
+	kills := killsWanted(t)
+	web := serveNumbered(t, 80*max(kills, 10))
+	rng := killChance(t)
+	dir := filepath.Join(t.TempDir(), "crawl")
+	guided := [][]string{
+		{"--scorer", "best-first-both"},
+		{"--scorer", "ache-like-soft"},
+		{"--scorer", "pagerank"},
+		{"--scorer", "apprentice-tempered"},
+		{"--scorer", "apprentice", "--critic", beeCritic(t, web), "--focus", "/bees"},
+	}[rng.IntN(5)]
+	args := append(web.crawl(dir), guided...)
+	if !slices.Contains(guided, "--critic") {
+		args = append(args, "--keywords", "honey bee, waggle dance")
+	}
+	killed := crawlKilled(t, web, dir, append(args, "--workers", "4"), kills, rng)
+	final := checkKilled(t, dir, web)
+	if want := web.reachable(); final != want {
+		t.Errorf("%d pages in the end; %d can be reached", final, want)
+	}
+	web.mu.Lock()
+	defer web.mu.Unlock()
+	if len(web.again) > 0 {
+		t.Errorf("asked for again although acknowledged: %d addresses, first %s", len(web.again), web.again[0])
+	}
+	t.Logf("%q: %d kills, %d pages, %d requests", guided, killed, final, web.asked)
+}
+
+// TestKilledApprenticeIsTheSame crawls twice with one worker, an apprentice and
+// a critic: once undisturbed, once killed again and again. Both fetch the same
+// pages in the same order, and the apprentice knows the same in the end.
+func TestKilledApprenticeIsTheSame(t *testing.T) {
+	web := serveNumbered(t, 50*max(killsWanted(t), 8))
+	rng := killChance(t)
+	critic := beeCritic(t, web)
+	crawled := func(name string, kills int) (order []string, knows []byte) {
+		dir := filepath.Join(t.TempDir(), name)
+		args := append(web.crawl(dir), "--workers", "1", "--scorer", "apprentice", "--critic", critic, "--focus", "/bees")
+		killed := crawlKilled(t, web, dir, args, kills, rng)
+		for e, err := range collection.At(dir).Events() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f, ok := e.(event.Fetched); ok {
+				order = append(order, fmt.Sprintf("%s %.6f %.6f", f.URL, f.Priority, f.Relevance))
+			}
+		}
+		own, err := collection.At(dir).Lock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer own.Close()
+		if knows, err = own.ScorerState(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d kills, %d pages, the apprentice's state has %d bytes", name, killed, len(order), len(knows))
+		return order, knows
+	}
+	whole, knows := crawled("whole", 0)
+	killed, knew := crawled("killed", killsWanted(t))
+	for i := range min(len(whole), len(killed)) {
+		if whole[i] != killed[i] {
+			t.Fatalf("page %d is %s after kills, and %s without", i, killed[i], whole[i])
+		}
+	}
+	if len(whole) != len(killed) || len(whole) != web.reachable() || !bytes.Equal(knows, knew) {
+		t.Errorf("%d and %d pages of %d; what the apprentice knows is the same: %v", len(whole), len(killed), web.reachable(), bytes.Equal(knows, knew))
+	}
+}
+
+// killsWanted is how often a crawl is killed.
+func killsWanted(t *testing.T) int {
+	v := os.Getenv("WAGGLE_KILLS")
+	if v == "" {
+		return 8
+	}
+	kills, err := strconv.Atoi(v)
+	if err != nil {
+		t.Fatalf("WAGGLE_KILLS: %v", err)
+	}
+	return kills
+}
+
+func killChance(t *testing.T) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 1))
+}
+
+func serveNumbered(t *testing.T, n int) *numberedWeb {
+	web := &numberedWeb{n: n, acked: map[string]bool{}, served: map[string]bool{}, heard: make(chan struct{}, 1)}
+	for i := range web.hosts {
+		srv := httptest.NewServer(web)
+		t.Cleanup(srv.Close)
+		web.hosts[i] = srv.URL
+	}
+	return web
+}
+
+// crawl are the arguments that all crawls of the web share.
+func (w *numberedWeb) crawl(dir string) []string {
+	return []string{"crawl", "-o", dir, "--seed", w.hosts[0] + "/", "--allow-private", "--delay", "0"}
+}
+
+// beeCritic trains a critic on pages like those of the web: the class /bees,
+// and /others.
+func beeCritic(t *testing.T, web *numberedWeb) string {
+	dir := t.TempDir()
+	write := func(class string, i int) {
+		rec := httptest.NewRecorder()
+		web.page(rec, i)
+		name := filepath.Join(dir, "pages", class, fmt.Sprint(i, ".html"))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, rec.Body.Bytes(), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 30 {
+		write("bees", 10*i+3)
+		write("others", 10*i+4)
+	}
+	critic := filepath.Join(dir, "bees.critic")
+	for _, args := range [][]string{
+		{"topic", "import", filepath.Join(dir, "pages"), "-o", filepath.Join(dir, "bees.tax")},
+		{"topic", "train", filepath.Join(dir, "bees.tax"), "-o", critic},
+	} {
+		if said, err := waggleCommand(args).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", args, err, said)
+		}
+	}
+	return critic
+}
+
+func waggleCommand(args []string) *exec.Cmd {
+	return exec.Command(waggle, args...)
+}
+
+// crawlKilled runs a crawl to its end and kills it on the way so many times,
+// looking each time at what is left of it. It returns how often it came to that.
+func crawlKilled(t *testing.T, web *numberedWeb, dir string, start []string, kills int, rng *rand.Rand) (killed int) {
+	for round := 0; ; round++ {
+		args := []string{"crawl", "-o", dir, "--resume"}
+		if _, err := os.Stat(filepath.Join(dir, "job.yaml")); err != nil {
+			args = start
+		}
+		var said bytes.Buffer
+		cmd := waggleCommand(args)
+		cmd.Stdout, cmd.Stderr = &said, &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		// A kill falls somewhere after the first page asked for; one in five
+		// falls earlier, while the crawl is set up or taken up.
+		instant := time.NewTimer(2 * time.Minute)
+		if killed < kills {
+			if rng.IntN(5) == 0 {
+				instant.Reset(time.Duration(rng.IntN(150)) * time.Millisecond)
+			} else {
+				select {
+				case <-web.heard: // left over from before
+				default:
+				}
+				select {
+				case <-web.heard:
+					instant.Reset(time.Duration(rng.IntN(60_000)) * time.Microsecond)
+				case <-instant.C:
+					t.Fatalf("round %d: no request in two minutes\n%s", round, said.String())
+				case err := <-ended:
+					ended <- err
+				}
+			}
+		}
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Fatalf("round %d: %v\n%s", round, err, said.String())
+			}
+		case <-instant.C:
+			cmd.Process.Kill()
+			<-ended
+			if killed == kills {
+				t.Fatalf("the crawl does not end\n%s", said.String())
+			}
+			killed++
+			checkKilled(t, dir, web)
+			continue
+		}
+		break
+	}
+	if killed < kills/2 {
+		t.Fatalf("the crawl ended after %d of %d kills: it needs more pages", killed, kills)
+	}
+	return killed
+}
+
+// checkKilled looks at the folder of a dead crawl as the next run will: every
+// acknowledged page must be readable in the archive before its mark, once, or
+// named in lost.txt. It returns the number of acknowledged pages.
+func checkKilled(t *testing.T, dir string, web *numberedWeb) int {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(dir, "frontier")); err != nil {
+		return 0
+	}
+	// What is looked at is a copy: opening repairs, and the next run is to
+	// find what the kill left.
+	copied := dir + "-copy"
+	defer os.RemoveAll(copied)
+	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	col := collection.At(copied)
+	own, err := col.Lock()
+	if err != nil {
+		t.Fatalf("the folder after a kill: %v", err)
+	}
+	defer own.Close()
+	stores, err := own.OpenStores(t.Context(), collection.StoreOptions{Archive: store.Options{Prefix: "crawl"}})
+	if err != nil {
+		t.Fatalf("the stores after a kill: %v", err)
+	}
+	defer stores.Close()
+	lost, err := col.Lost()
+	if err != nil {
+		t.Fatal(err)
+	}
+	isLost := map[string]bool{}
+	for _, u := range lost {
+		isLost[u] = true
+	}
+	archived := map[string]int{}
+	for r, err := range col.Responses(nil) {
+		if err != nil {
+			t.Fatalf("the archive after a kill: %v", err)
+		}
+		archived[r.URL.String()]++
+	}
+	pages := 0
+	for e, err := range event.ReadFile(col.EventLog()) { // torn lines would be errors
+		if err != nil {
+			t.Fatalf("the log after a kill: %v", err)
+		}
+		if f, ok := e.(event.Failed); ok && !f.Retry {
+			web.ack(f.URL.String())
+		}
+		p, ok := e.(event.Fetched)
+		if !ok {
+			continue
+		}
+		pages++
+		web.ack(p.URL.String())
+		if n := archived[p.URL.String()]; n != 1 && !isLost[p.URL.String()] {
+			t.Fatalf("%s is acknowledged and %d times in the archive", p.URL, n)
+		}
+	}
+	return pages
+}

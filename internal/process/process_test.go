@@ -1,0 +1,73 @@
+// Package process holds tests of waggle as a process of its own: killed, with damaged
+// files, on a full disk, and what it costs beside a bare loop.
+package process
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// Exit codes of waggle that tests look for, see waggle --help.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// waggle is the program, which TestMain builds.
+var waggle string
+
+func TestMain(m *testing.M) {
+	if os.Getenv(runBare) != "" {
+		budget, err := strconv.Atoi(os.Args[2])
+		if err == nil {
+			err = bareLoop(context.Background(), os.Args[1], budget, os.Args[3:])
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	code, err := built(m.Run)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// built runs tests with the program, built as the tests are.
+func built(run func() int) (code int, err error) {
+	// What the go command reads is invisible to the cache of test results: this makes
+	// it notice a change of the command.
+	files, err := filepath.Glob(filepath.Join("..", "..", "cmd", "waggle", "*.go"))
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range files {
+		if _, err := os.ReadFile(name); err != nil {
+			return 0, err
+		}
+	}
+	dir, err := os.MkdirTemp("", "waggle-process-")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	waggle = filepath.Join(dir, "waggle")
+	args := []string{"build", "-o", waggle}
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		args = append(args, "-race")
+	}
+	if said, err := exec.Command("go", append(args, "../../cmd/waggle")...).CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("go build: %w\n%s", err, said)
+	}
+	return run(), nil
+}

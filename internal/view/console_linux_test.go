@@ -1,0 +1,93 @@
+package view
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// pseudo is a terminal of the system: what is typed at the first end is read
+// from the second.
+func pseudo(t *testing.T) (person, terminal *os.File) {
+	t.Helper()
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no pseudo-terminals here: %v", err)
+	}
+	t.Cleanup(func() { person.Close() })
+	n, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { terminal.Close() })
+	return person, terminal
+}
+
+// On a terminal of the system keys come one by one and are not echoed, Ctrl-C
+// stays a signal, and all is as before once the terminal is given back.
+func TestConsole(t *testing.T) {
+	person, terminal := pseudo(t)
+	fd := int(terminal.Fd())
+	modes := func() unix.Termios {
+		t.Helper()
+		m, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return *m
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: 123, Row: 45}); err != nil {
+		t.Fatal(err)
+	}
+	before := modes()
+	if before.Lflag&unix.ECHO == 0 {
+		t.Fatal("a terminal that does not echo")
+	}
+	c := openConsole(terminal, terminal)
+	if w, h := c.Size(); w != 123 || h != 45 {
+		t.Errorf("size %d × %d", w, h)
+	}
+	if !c.Front() {
+		t.Error("in the background of no shell")
+	}
+	c.Take()
+	if m := modes(); m.Lflag&(unix.ECHO|unix.ICANON) != 0 || m.Lflag&unix.ISIG == 0 || m.Oflag != before.Oflag {
+		t.Errorf("taken: %+v", m)
+	}
+	if _, err := person.WriteString("pH\x1b[A"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []key{"p", "h", keyUp} {
+		if got := <-c.Keys(); got != want {
+			t.Errorf("key %q, want %q", got, want)
+		}
+	}
+	c.Give()
+	if m := modes(); m != before {
+		t.Errorf("given back: %+v, was %+v", m, before)
+	}
+	c.Take()
+	c.Close()
+	if m := modes(); m != before {
+		t.Errorf("closed: %+v, was %+v", m, before)
+	}
+	// Without a keyboard the terminal stays as it is.
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	c = openConsole(null, terminal)
+	if c.Take(); c.Keys() != nil || modes() != before {
+		t.Error("keys of no keyboard")
+	}
+	c.Close()
+}

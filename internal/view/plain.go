@@ -1,0 +1,94 @@
+package view
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
+)
+
+// plainView writes lines for a pipe or a file: one after every plainEvery of time
+// or plainPages pages, and one at the end. Its time is that of the events, so equal
+// events give equal lines.
+type plainView struct {
+	out   io.Writer
+	err   error
+	state viewState
+	shown time.Time // time of the last line
+	pages int       // pages at the last line
+}
+
+const (
+	plainEvery = 10 * time.Second
+	plainPages = 100
+)
+
+func newPlain(out io.Writer) *plainView { return &plainView{out: out} }
+
+func (v *plainView) Add(e event.Event) {
+	s := &v.state
+	if o, ok := e.(event.Outage); ok {
+		v.tell(o)
+	}
+	s.Add(e)
+	switch e := e.(type) {
+	case event.HostDown:
+		if s.Frontier.Hosts <= 1 && !e.Over { // nothing else is left to do
+			v.print(silence(e, e.At.At))
+		}
+	case event.Started:
+		v.shown, v.pages = e.At.At, s.Pages
+	case event.Ended:
+		v.print(v.line())
+		v.print("ended: " + terminal.Ending(e.How))
+	case event.Doubt:
+		for _, d := range e.Notes {
+			v.print("doubt: " + terminal.Untrusted(d, 400))
+		}
+	default:
+		if s.Pages-v.pages >= plainPages || e.Time().Sub(v.shown) >= plainEvery {
+			v.print(v.line())
+			v.shown, v.pages = e.Time(), s.Pages
+		}
+	}
+}
+
+// Recall takes in an event of an earlier run without a word.
+func (v *plainView) Recall(e event.Event) { v.state.Add(e) }
+
+// Control is none.
+func (v *plainView) Control() *crawl.Control { return nil }
+
+// tell tells of an outage when it begins and when it is over.
+func (v *plainView) tell(e event.Outage) {
+	switch {
+	case e.Over:
+		v.print("the network is back after " + terminal.Span(e.At.At.Sub(e.Since)))
+	case e.Probes == 0:
+		v.print("the network is " + outage{since: e.Since, next: e.Next}.lasts(e.At.At))
+	}
+}
+
+func (v *plainView) line() string {
+	s := &v.state
+	line := fmt.Sprintf("%8s  %s pages  %s relevant  harvest %s, last %d %s", terminal.Span(s.Elapsed(s.Last)), terminal.Number(s.Pages),
+		terminal.Number(s.Relevant), terminal.Percent(s.Harvest()), event.Window, terminal.Percent(s.RecentHarvest()))
+	if d := s.Last.Sub(v.shown); d > 0 && s.Pages > v.pages {
+		line += "  " + terminal.Speed(float64(s.Pages-v.pages)/d.Seconds())
+	}
+	if f := s.Frontier; f.Hosts > 0 {
+		line += fmt.Sprintf("  frontier %s  hosts %d ready, %d waiting%s", terminal.Number(f.Queued), f.Ready, f.Waiting-f.Down, down(f))
+	}
+	return line + "  " + terminal.Size(s.Bytes)
+}
+
+func (v *plainView) print(line string) {
+	if v.err == nil {
+		_, v.err = fmt.Fprintln(v.out, line)
+	}
+}
+
+func (v *plainView) Close() error { return v.err }

@@ -1,0 +1,145 @@
+package view
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// WriteSummary writes the report at the end of a crawl.
+func WriteSummary(w io.Writer, s *event.Summary) error {
+	out := bufio.NewWriter(w)
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(out, "%-12s %s\n", name, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+	}
+	elapsed := s.Elapsed(s.Last)
+	line("ended", "%s", terminal.Ending(s.How))
+	line("scorer", "%s", terminal.Untrusted(s.Scorer, 60))
+	line("judge", "%s, relevant from %s", terminal.Untrusted(s.Judge, 60), terminal.Decimal(s.Threshold))
+	for _, d := range s.Doubts {
+		line("doubt", "%s", terminal.Untrusted(d, 400))
+	}
+	pages := terminal.Number(s.Pages)
+	if s.Budget > 0 {
+		pages += " of " + terminal.Number(s.Budget)
+	}
+	line("pages", "%s%s", pages, of(s.NotKept))
+	line("relevant", "%s", terminal.Number(s.Relevant))
+	line("harvest", "%s   last %d: %s", terminal.Percent(s.Harvest()), min(event.Window, max(s.Pages, 1)), terminal.Percent(s.RecentHarvest()))
+	line("hosts", "%s", terminal.Number(s.Hosts()))
+	line("received", "%s in %s requests", terminal.Size(s.Bytes), terminal.Number(s.Requests))
+	run := terminal.Span(elapsed)
+	if s.Runs > 1 {
+		run += fmt.Sprintf(" in %d runs", s.Runs)
+	}
+	if sec := elapsed.Seconds(); sec > 0 {
+		run += "   " + terminal.Speed(float64(s.Pages)/sec)
+	}
+	line("time", "%s", run)
+	line("links", "%s queued, %s still wait, %s seen on pages", terminal.Number(s.Queued), terminal.Number(s.Frontier.Queued+s.Frontier.Leased), terminal.Number(s.Links))
+	if s.Frontier.Held > 0 {
+		line("waiting", "%s", Waiting(s))
+		for _, d := range s.Down(5) {
+			line("", "  %s: %s (%s tries since %s)", terminal.Untrusted(string(d.Host), 60), terminal.Untrusted(d.Reason.Meaning(), 100),
+				terminal.Number(d.Failures), terminal.Moment(d.Since))
+		}
+	}
+	if s.Outages > 0 {
+		line("outages", "%s, %s in all, in which nothing answered; no page or host was given up for them", terminal.Number(s.Outages), terminal.Span(s.Silence))
+	}
+	if s.Redirect > 0 {
+		line("redirects", "%s followed", terminal.Number(s.Redirect))
+	}
+	if s.Retries > 0 {
+		line("retries", "%s", terminal.Number(s.Retries))
+	}
+	if s.Busy > 0 {
+		line("put back", "%s times, as others were being asked at the same address, or a server wished to be left alone", terminal.Number(s.Busy))
+	}
+	table := func(name string, counts map[web.Reason]int) {
+		for _, c := range event.ByCount(counts) {
+			means := c.Reason.Meaning()
+			if c.Reason == web.ReasonStatus && len(s.Statuses) > 0 {
+				means += ": " + statuses(s.Statuses)
+			}
+			line(name, "%9s  %s", terminal.Number(c.Count), terminal.Untrusted(means, 100))
+			name = ""
+		}
+	}
+	failed, outside := failures(s)
+	if outside > 0 {
+		line("not recorded", "%s links lead out of the recorded web", terminal.Number(outside))
+	}
+	table("failed", failed)
+	table("skipped", s.Skipped)
+	table("dropped", s.Dropped)
+	if s.Omitted > 0 {
+		line("", "%9s  links of pages with too many are listed nowhere", terminal.Number(s.Omitted))
+	}
+	name := "best hosts"
+	for _, h := range s.TopHosts(5) {
+		if h.Relevant == 0 {
+			break
+		}
+		line(name, "%9s  of %s pages on %s", terminal.Number(h.Relevant), terminal.Number(h.Pages), terminal.Untrusted(string(h.Host), 60))
+		name = ""
+	}
+	return out.Flush()
+}
+
+// Waiting tells how many links wait for hosts that do not answer, and until when.
+func Waiting(s *event.Summary) string {
+	links, hosts := "links", "hosts"
+	if s.Frontier.Held == 1 {
+		links = "link"
+	}
+	if s.Frontier.Down == 1 {
+		hosts = "host"
+	}
+	out := fmt.Sprintf("%s %s of %s %s", terminal.Number(s.Frontier.Held), links, terminal.Number(s.Frontier.Down), hosts)
+	if s.Frontier.Down == 1 {
+		if d := s.Down(1); len(d) > 0 {
+			out = fmt.Sprintf("%s %s of %s", terminal.Number(s.Frontier.Held), links, terminal.Untrusted(string(d[0].Host), 60))
+		}
+	}
+	if !s.Until.IsZero() {
+		out += " wait until " + terminal.Moment(s.Until)
+	}
+	return out
+}
+
+// failures are those of a summary without the addresses that a recorded web does
+// not hold, and how many these are: no site failed there.
+func failures(s *event.Summary) (failed map[web.Reason]int, outside int) {
+	failed = maps.Clone(s.Failures)
+	delete(failed, web.ReasonRecord)
+	return failed, s.Failures[web.ReasonRecord]
+}
+
+// statuses lists the commonest HTTP statuses with their counts.
+func statuses(counts map[int]int) string {
+	codes := slices.SortedFunc(maps.Keys(counts), func(a, b int) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for _, code := range codes[:min(len(codes), 5)] {
+		parts = append(parts, fmt.Sprintf("%d × %s", code, terminal.Number(counts[code])))
+	}
+	return "HTTP " + strings.Join(parts, ", ")
+}
+
+// of lists counts in brackets, nothing if there are none.
+func of(counts map[web.Reason]int) string {
+	if len(counts) == 0 {
+		return ""
+	}
+	return " (" + terminal.Reasons(counts, 60) + ")"
+}

@@ -1,0 +1,304 @@
+package view
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/cockroachdb/datadriven"
+	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+func viewAddr(t interface{ Fatal(...any) }, s string) web.URL {
+	u, err := web.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// tale is a crawl of n pages, four a second, of which every third is relevant
+// in its first half and two of three in its second; it is the same every time.
+func tale(t *testing.T, n, budget int) (events []event.Event, now time.Time) {
+	now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	at := func() event.At { return event.At{At: now} }
+	events = append(events, event.Started{
+		At: at(), Name: "hops and malt", Scorer: "best-first-both", Judge: "topic",
+		Pages: budget, Workers: 32, Threshold: 0.42,
+	})
+	seed := viewAddr(t, "https://brew.example/")
+	events = append(events, event.Seeded{At: at(), Queued: []event.Found{{URL: seed, Priority: 1}}})
+	for i := range n {
+		now = now.Add(250 * time.Millisecond)
+		p := event.Fetched{
+			At: at(), Visit: event.Visit{URL: viewAddr(t, fmt.Sprintf("https://h%d.example/hops/%d", i%7, i)), From: seed, Link: web.LinkA},
+			Status: 200, Bytes: 31_415, Title: fmt.Sprintf("Hops of the %dth valley, with a long title about malt", i), Links: 60,
+			Relevance: 0.1,
+			Skipped:   []event.Skipped{{URL: viewAddr(t, fmt.Sprintf("https://x%d.example/", i)), Reason: web.ReasonScope}},
+		}
+		if i%3 == 0 || i > n/2 && i%3 == 1 {
+			p.Relevant, p.Relevance = true, 0.5+float64(i%50)/100
+		}
+		if i%10 == 9 {
+			p.Skipped = append(p.Skipped, event.Skipped{URL: viewAddr(t, fmt.Sprintf("https://y%d.example/", i)), Reason: web.ReasonTrap})
+			events = append(events, event.Failed{At: at(), Visit: event.Visit{URL: viewAddr(t, fmt.Sprintf("https://z%d.example/", i))}, Reason: web.ReasonTimeout, Bytes: 10})
+		}
+		for j := range 3 {
+			p.Queued = append(p.Queued, event.Found{URL: viewAddr(t, fmt.Sprintf("https://h%d.example/q/%d", j, i))})
+		}
+		events = append(events, p)
+		if i%4 == 3 {
+			events = append(events, event.Tick{At: at(), Frontier: web.FrontierStats{Queued: 2*i + 1, Leased: 12, Hosts: 43, Ready: 23, Waiting: 8}})
+		}
+	}
+	return events, now
+}
+
+// hostile is what a page may call itself.
+var hostile = []string{ // fixed
+	"\x1b[2J\x1b[H\x1b]0;owned\x07", "\u202egnp.exe", "日本語のとても長い題名です、これは幅が二倍", "a\r\nb\tc", "\u009b31m", "\xff\xfe",
+	strings.Repeat("e\u0301\u0301\u0301\u0301", 30), "\u200b\u200b", "👩‍👩‍👧‍👦 family 🇩🇪", strings.Repeat("x", 300),
+}
+
+// TestViews replays the transcripts of testdata:
+//
+//	crawl pages=N [budget=N] [end=HOW] [hostile] [down=N]   events to look at, with N hosts down
+//	view width=N height=N [colour] [keys=K,K]   the live view at the last event; styles as <1>…<0>
+//	     [hosts=N] [paused] [stopping] [outage=D next=D]   after keys; with N hosts; in an outage since D
+//	plain                                    what a pipe gets
+//	summary                                  the report at the end
+func TestViews(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		var events []event.Event
+		var now time.Time
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			var out strings.Builder
+			switch d.Cmd {
+			case "crawl":
+				var n, budget int
+				var end string
+				d.ScanArgs(t, "pages", &n)
+				d.MaybeScanArgs(t, "budget", &budget)
+				d.MaybeScanArgs(t, "end", &end)
+				events, now = tale(t, n, budget)
+				if d.HasArg("hostile") {
+					for i, s := range hostile {
+						now = now.Add(time.Second)
+						events = append(events, event.Fetched{
+							At: event.At{At: now}, Visit: event.Visit{URL: viewAddr(t, fmt.Sprintf("https://evil.example/%d", i))},
+							Title: s, Relevant: true, Relevance: 1,
+						})
+					}
+				}
+				var down int
+				var f web.FrontierStats
+				if d.MaybeScanArgs(t, "down", &down); down > 0 {
+					f = web.FrontierStats{Queued: 839, Leased: 12, Hosts: 43, Ready: 23, Waiting: 8 + down, Down: down, Held: 40 * down}
+					events = append(events, event.Tick{At: event.At{At: now}, Frontier: f})
+				}
+				if end != "" {
+					events = append(events, event.Ended{At: event.At{At: now}, How: event.Ending(end), Frontier: f})
+				}
+			case "view":
+				var width, height int
+				d.ScanArgs(t, "width", &width)
+				d.ScanArgs(t, "height", &height)
+				var s viewState
+				for _, e := range events {
+					s.Add(e)
+				}
+				var pressed, since, next string
+				var hosts int
+				d.MaybeScanArgs(t, "hosts", &hosts)
+				d.MaybeScanArgs(t, "keys", &pressed)
+				d.MaybeScanArgs(t, "outage", &since)
+				d.MaybeScanArgs(t, "next", &next)
+				s.keys, s.paused, s.stopping = d.HasArg("keys"), d.HasArg("paused"), d.HasArg("stopping")
+				if d.HasArg("hosts") {
+					s.hosts = queues(now, hosts)
+				}
+				if since != "" {
+					s.Outage(outage{since: now.Add(-duration(t, since)), next: now.Add(duration(t, next)), hosts: 12})
+				}
+				s.Render(now, width, height, false) // keys work on what was seen
+				for k := range strings.SplitSeq(pressed, ",") {
+					s.press(key(strings.ReplaceAll(k, "-", " ")))
+					s.Render(now, width, height, false)
+				}
+				text := s.Render(now, width, height, d.HasArg("colour"))
+				out.WriteString(strings.NewReplacer("\x1b[", "<", "m", "m").Replace(text))
+			case "plain":
+				v := newPlain(&out)
+				for i, e := range events {
+					v.Add(e)
+					switch at := e.Time(); {
+					case d.HasArg("outage") && i == len(events)/2:
+						v.Add(event.Outage{At: event.At{At: at}, Since: at.Add(-3 * time.Minute), Next: at.Add(time.Minute), Sites: 12})
+						v.Add(event.Outage{At: event.At{At: at}, Since: at.Add(-3 * time.Minute), Next: at.Add(2 * time.Minute), Sites: 12, Probes: 1})
+					case d.HasArg("outage") && i == len(events)/2+1:
+						v.Add(event.Outage{At: event.At{At: at}, Since: events[len(events)/2].Time().Add(-3 * time.Minute), Over: true})
+					}
+				}
+				if err := v.Close(); err != nil {
+					t.Fatal(err)
+				}
+			case "summary":
+				var s event.Summary
+				for _, e := range events {
+					s.Add(e)
+				}
+				if err := WriteSummary(&out, &s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return out.String()
+		})
+	})
+}
+
+// queues are hosts that wait for all there is to wait for.
+func queues(now time.Time, n int) []web.HostQueue {
+	out := []web.HostQueue{}
+	for i := range n {
+		h := web.HostQueue{HostState: web.HostState{Host: web.Host(fmt.Sprintf("h%d.example", i)), Fetched: 3 * i}, Queued: 2000 - 130*i}
+		switch i % 4 {
+		case 0:
+			h.Busy = true
+		case 1:
+			h.Due = now.Add(700 * time.Millisecond)
+		case 2:
+			h.Host, h.Due, h.Failures = web.Host(fmt.Sprintf("z%d.example", 10*i-11)), now.Add(4*time.Minute), 3
+			h.Down = i == 6
+		case 3:
+			h.Slow = 1
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+func duration(t *testing.T, s string) time.Duration {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// harmless fails unless text holds lines of visible characters only.
+func harmless(t interface{ Fatalf(string, ...any) }, text string) {
+	for _, r := range text {
+		if r != '\n' && !unicode.IsPrint(r) || unicode.Is(unicode.Bidi_Control, r) {
+			t.Fatalf("%U reaches the terminal in %q", r, text)
+		}
+	}
+}
+
+// Whatever pages and sizes: every view keeps to its room, and lets nothing of a
+// page through that could do more than be read.
+func TestViewsAreHarmless(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.SampledFrom(hostile), rapid.String())
+		u := viewAddr(t, "https://a.example/"+rapid.StringMatching(`[ -~é\x{202e}]{0,200}`).Draw(t, "path"))
+		at := event.At{At: time.Unix(rapid.Int64Range(0, 1e6).Draw(t, "t"), 0)}
+		n := rapid.IntRange(0, 1e9)
+		events := []event.Event{
+			event.Started{At: at, Name: text.Draw(t, "name"), Scorer: text.Draw(t, "scorer"), Judge: text.Draw(t, "judge"),
+				Pages: n.Draw(t, "budget"), Limit: time.Duration(n.Draw(t, "limit")) * time.Second},
+			event.Seeded{At: at, Queued: []event.Found{{URL: u, Anchor: text.Draw(t, "anchor")}}},
+			event.Fetched{At: at, Visit: event.Visit{URL: u}, Title: text.Draw(t, "title"), Relevant: true, Relevance: rapid.Float64().Draw(t, "rel"),
+				Bytes: n.Draw(t, "bytes"), Reason: web.Reason(rapid.OneOf(rapid.Just(""), text).Draw(t, "why")),
+				Queued:  []event.Found{{URL: u, Anchor: text.Draw(t, "anchor"), Raised: true}},
+				Skipped: []event.Skipped{{URL: u, Reason: web.Reason(text.Draw(t, "skip"))}}},
+			event.Failed{At: at, Visit: event.Visit{URL: u, Link: web.LinkKind(text.Draw(t, "kind"))}, Reason: web.Reason(text.Draw(t, "reason")),
+				Detail: text.Draw(t, "detail"), Retry: rapid.Bool().Draw(t, "retry"), To: u},
+			event.Tick{At: at, Frontier: web.FrontierStats{Queued: n.Draw(t, "q"), Ready: n.Draw(t, "r"), Waiting: n.Draw(t, "w"), Leased: n.Draw(t, "l")}},
+			event.Ended{At: at, How: event.Ending(rapid.OneOf(rapid.Just(""), text).Draw(t, "how"))},
+		}
+		width, height := rapid.IntRange(1, 200).Draw(t, "width"), rapid.IntRange(1, 40).Draw(t, "height")
+		events = events[:rapid.IntRange(0, len(events)).Draw(t, "n")]
+		var state viewState
+		var pipe, report bytes.Buffer
+		plain := newPlain(&pipe)
+		for _, e := range events {
+			state.Add(e)
+			plain.Add(e)
+		}
+		now := time.Unix(rapid.Int64Range(0, 2e6).Draw(t, "now"), 0)
+		view := state.Render(now, width, height, false)
+		harmless(t, view)
+		lines := strings.Split(strings.TrimSuffix(view, "\n"), "\n")
+		if len(lines) > max(1, height-1) {
+			t.Fatalf("%d lines in a height of %d", len(lines), height)
+		}
+		for _, l := range lines {
+			if terminal.Cells(l) > max(1, width-1) {
+				t.Fatalf("%q takes %d cells in a width of %d", l, terminal.Cells(l), width)
+			}
+		}
+		if got := unstyled(state.Render(now, width, height, true)); got != view {
+			t.Fatalf("colour changes the text:\n%q\n%q", got, view)
+		}
+		harmless(t, pipe.String())
+		if err := WriteSummary(&report, &state.Summary); err != nil {
+			t.Fatal(err)
+		}
+		harmless(t, report.String())
+	})
+}
+
+func TestJSONView(t *testing.T) {
+	events, _ := tale(t, 10, 0)
+	var out bytes.Buffer
+	v := newJSONView(&out)
+	for _, e := range events {
+		v.Add(e)
+	}
+	if err := v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for e, err := range event.Read(&out) {
+		if err != nil || e.Kind() != events[n].Kind() {
+			t.Fatalf("event %d: %v, %v", n, e, err)
+		}
+		n++
+	}
+	if n != len(events) {
+		t.Errorf("%d events, want %d", n, len(events))
+	}
+	for err, silent := range map[error]bool{syscall.EPIPE: true, syscall.ENOSPC: false} {
+		s := &sink{err: err}
+		v := newJSONView(s)
+		v.Add(events[0])
+		v.Add(events[1])
+		if got := v.Close(); (got == nil) != silent || got != nil && !errors.Is(got, err) {
+			t.Errorf("writing fails with %v: Close says %v", err, got)
+		}
+		if len(s.writes) != 1 {
+			t.Errorf("%d writes to a broken pipe, want 1", len(s.writes))
+		}
+	}
+}
+
+// unstyled removes the styles that paint sets.
+func unstyled(s string) string {
+	var b strings.Builder
+	for {
+		before, after, ok := strings.Cut(s, "\x1b[")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		_, s, _ = strings.Cut(after, "m")
+	}
+}

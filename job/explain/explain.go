@@ -1,0 +1,66 @@
+// Package explain tells why a page of a crawl was fetched, or not: the way to it by
+// the log, what the scorer makes of the link that led there, and what the judge
+// makes of the page, with both as the crawl left them.
+//
+// All of it is text for a terminal; nothing of a page acts there.
+package explain
+
+import (
+	"context"
+	"io"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Explain writes what there is to tell of an address of a crawl, which may be
+// running; scorer and judge are asked where it is not. What cannot be told, and why,
+// is given to doubt, and the rest is told all the same. The error is that of reading
+// the log, of writing, or of ctx.
+func Explain(ctx context.Context, out io.Writer, col collection.Collection, u web.URL, doubt func(what string, why error)) (event.Fate, error) {
+	x, err := event.Explain(col.Events(), u)
+	if err != nil {
+		return "", err
+	}
+	if err := writePath(out, &x); err != nil {
+		return x.Fate, err
+	}
+	if i, ok := linkOf(&x); ok {
+		l, err := explainLink(ctx, col, x.Path[:i+1])
+		switch {
+		case ctx.Err() != nil:
+			return x.Fate, ctx.Err()
+		case err != nil:
+			doubt("What made the priority of that link", err)
+		default:
+			l.print(out)
+		}
+	}
+	if x.Fate == event.Taken {
+		switch p, ok, err := explainPage(ctx, col, u); {
+		case ctx.Err() != nil:
+			return x.Fate, ctx.Err()
+		case err != nil:
+			doubt("What its relevance is made of", err)
+		case ok:
+			p.print(out)
+		}
+	}
+	return x.Fate, nil
+}
+
+// Address reads an address as the crawl reads those of links.
+func Address(col collection.Collection, address string) (web.URL, error) {
+	u, err := web.Parse(address)
+	if err != nil {
+		return u, err
+	}
+	if j, err := job.Read(col.JobFile()); err == nil {
+		if v, err := j.Canon().Parse(address); err == nil {
+			return v, nil
+		}
+	}
+	return u, nil
+}

@@ -1,0 +1,128 @@
+package explain
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// pageParts is a page with what its relevance is made of.
+type pageParts struct {
+	judge     string
+	threshold float64
+	why       judge.Explanation
+}
+
+// explainPage reads a page from the archive and has the judge, as the crawl left
+// it, tell why it is as relevant as it is. ok is false where the judge cannot tell.
+func explainPage(ctx context.Context, col collection.Collection, u web.URL) (x pageParts, ok bool, err error) {
+	j, err := job.Read(col.JobFile())
+	if err != nil {
+		return x, false, err
+	}
+	own, err := col.Lock()
+	if err != nil {
+		return x, false, fmt.Errorf("%w: then ask again", err)
+	}
+	defer own.Close()
+	m := &job.Maker{Job: j, Begun: &col}
+	defer m.Close()
+	if err := m.MakeJudge(ctx); err != nil {
+		return x, false, err
+	}
+	explains, ok := m.Judge.(judge.Explainer)
+	if !ok {
+		return x, false, nil
+	}
+	if err := own.RestoreJudge(ctx, m.Judge); err != nil {
+		return x, false, err
+	}
+	for p, err := range collection.Readable(col.Pages(ctx, m.Parser, func(v web.URL) bool { return v == u })) {
+		if err != nil {
+			return x, false, err
+		}
+		x.judge, x.why = m.Job.Judge.Name, explains.Explain(p)
+		if bounded, ok := m.Judge.(interface{ Threshold() float64 }); ok {
+			x.threshold = bounded.Threshold()
+		}
+		return x, true, nil
+	}
+	return x, false, fmt.Errorf("%s is not in the archive: it asked not to be kept, or the archive is damaged", u)
+}
+
+// Bounds of what is shown.
+const (
+	mostWords   = 12
+	mostIgnored = 6
+)
+
+func (x pageParts) print(w io.Writer) {
+	y := &x.why
+	fmt.Fprintf(w, "\nWhat the judge %s makes of the page now, %s:\n\n", terminal.Untrusted(x.judge, 40), judged(y.Verdict.Relevance, x.threshold))
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	all := 0.
+	for _, r := range y.Reasons {
+		all += math.Abs(r.Part)
+	}
+	fmt.Fprintf(out, "%s\t  %s\n", signed(y.Sum), terminal.Untrusted(y.Measure, 60))
+	rest, left := 0., 0
+	for i, r := range y.Reasons {
+		if i >= mostWords {
+			rest += r.Part
+			left++
+			continue
+		}
+		fmt.Fprintf(out, "%s\t  %s\n", signed(r.Part), wordLine(r, all))
+	}
+	if left > 0 {
+		fmt.Fprintf(out, "%s\t  %s more words together\n", signed(rest), terminal.Number(left))
+	}
+	if len(y.Reasons) == 0 {
+		fmt.Fprintf(out, "\t  it holds no word that the judge looks for\n")
+	}
+	out.Flush() // errors stay with w, which is the terminal's
+	if len(y.Facts)+len(y.Ignored) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, f := range y.Facts {
+		fmt.Fprintf(w, "  %s\n", terminal.Untrusted(f, 300))
+	}
+	if n := len(y.Ignored); n > 0 {
+		var texts []string
+		for _, s := range y.Ignored[:min(n, mostIgnored)] {
+			texts = append(texts, "“"+terminal.Untrusted(s, 40)+"”")
+		}
+		if n > mostIgnored {
+			texts = append(texts, terminal.Number(n-mostIgnored)+" more")
+		}
+		fmt.Fprintf(w, "  left out, as many pages of the site have it: %s\n", strings.Join(texts, ", "))
+	}
+}
+
+// wordLine says which word a part is of, how often the page has it, and its share
+// of all parts.
+func wordLine(r judge.Reason, all float64) string {
+	s := "“" + terminal.Untrusted(r.Words, 60) + "”"
+	switch {
+	case r.Times > 1:
+		s += fmt.Sprintf(", %s times", terminal.Number(r.Times))
+	case r.Times == 1:
+		s += ", once"
+	}
+	if r.Head > 0 {
+		s += fmt.Sprintf(", %s in title and headings", terminal.Number(r.Head))
+	}
+	if all > 0 {
+		s += " (" + terminal.Percent(math.Abs(r.Part)/all) + ")"
+	}
+	return s
+}

@@ -1,0 +1,208 @@
+package explain
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// writePath writes why an address was fetched, or not.
+func writePath(w io.Writer, x *event.Explanation) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintf(out, "%s\n%s\n", address(x.URL), verdict(x))
+	if len(x.Path) > 0 {
+		fmt.Fprintf(out, "\nThe way there (priorities of %s):\n", terminal.Untrusted(x.Scorer, 40))
+		for i, s := range x.Path {
+			printStep(out, i, s, x.Threshold)
+		}
+	}
+	if len(x.Changes) > 0 {
+		fmt.Fprintf(out, "\nWhat the crawl was told otherwise when it went on:\n")
+		for _, c := range x.Changes {
+			fmt.Fprintf(out, "  %s  %s from %s to %s\n", c.At.At.UTC().Format(time.DateTime), terminal.Untrusted(c.Setting, 40), settingValue(c.Old), settingValue(c.New))
+		}
+	}
+	if len(x.Notes) > 0 {
+		fmt.Fprintf(out, "\nWhat happened to it:\n")
+		for i, n := range x.Notes {
+			if x.Left > 0 && i == len(x.Notes)/2 {
+				fmt.Fprintf(out, "  … %s more\n", terminal.Number(x.Left))
+			}
+			fmt.Fprintf(out, "  %s  %s\n", n.At.UTC().Format(time.DateTime), note(n))
+		}
+	}
+	return out.Flush()
+}
+
+// address shows a URL in full, since it may be wanted for copying.
+func address(u web.URL) string { return event.Line(u.String()) }
+
+// cause is why something came to nothing, with what was heard of it.
+func cause(r web.Reason, detail string) string {
+	s := terminal.Untrusted(r.Meaning(), 100)
+	if detail != "" {
+		s += " (" + terminal.Untrusted(detail, 200) + ")"
+	}
+	return s
+}
+
+// settingValue shows the value of a setting.
+func settingValue(s string) string {
+	if s == "" {
+		return "nothing"
+	}
+	return terminal.Untrusted(s, 100)
+}
+
+// verdict is the answer in a sentence.
+func verdict(x *event.Explanation) string {
+	because := cause(x.Reason, x.Detail)
+	if t := x.Trap; t.Shape != "" {
+		because += fmt.Sprintf(": %s gave the same page under %s addresses", terminal.Untrusted(t.Shape, 100), terminal.Number(t.Copies))
+	}
+	switch x.Fate {
+	case event.Taken:
+		s := fmt.Sprintf("Fetched: %s.", judged(x.Path[len(x.Path)-1].Relevance, x.Threshold))
+		if x.Reason != "" {
+			if !x.Like.IsZero() {
+				because += ": that of " + address(x.Like)
+			}
+			s += " It is not part of the harvest: " + because + "."
+		}
+		return s
+	case event.Waiting:
+		last := x.Path[len(x.Path)-1]
+		s := "Not fetched: it waits in the frontier"
+		if last.HasQueued {
+			s += " with priority " + terminal.Priority(last.Queued)
+		}
+		if last.Tries > 0 {
+			s += " after " + attempts(last.Tries) + ", the last one: " + because
+		}
+		if d := x.Down; d.Host != "" {
+			s += fmt.Sprintf("; its host has not answered since %s (%s)", terminal.Moment(d.Since), terminal.Untrusted(d.Reason.Brief(), 24))
+		}
+		if !x.Whole {
+			s += ", or was in flight when the log broke off"
+		}
+		return s + "."
+	case event.NotTaken:
+		s := "Not fetched: " + because
+		if len(x.Notes) > 0 && !x.Notes[0].On.IsZero() {
+			s += ", found on " + address(x.Notes[0].On)
+		}
+		return s + "."
+	case event.GivenUp:
+		return "Not fetched: it left the frontier, as " + because + "."
+	case event.Broken:
+		return "Fetched, but it brought no page: " + because + "."
+	case event.Moved:
+		return "Moved to " + address(x.To) + "."
+	}
+	s := "Never seen: it is no seed, and no page that was fetched links to it."
+	if !x.Whole {
+		s += " The log has no end: the crawl was killed or still runs."
+	}
+	return s
+}
+
+// judged says a page's relevance and on which side of the threshold it lies.
+func judged(relevance, threshold float64) string {
+	side := "≥"
+	if relevance < threshold {
+		side = "<"
+	}
+	return fmt.Sprintf("relevance %s %s %s", terminal.Decimal(relevance), side, terminal.Decimal(threshold))
+}
+
+func attempts(n int) string {
+	if n == 1 {
+		return "1 failed attempt"
+	}
+	return fmt.Sprintf("%d failed attempts", n)
+}
+
+func printStep(out io.Writer, i int, s event.Step, threshold float64) {
+	fmt.Fprintf(out, "%3d. %s\n", i, address(s.URL))
+	var facts []string
+	how := "link"
+	switch s.Link {
+	case web.LinkSeed:
+		how = "seed"
+	case web.LinkRedirect:
+		how = "redirect"
+	case web.LinkA, "":
+	default:
+		how = "link (" + terminal.Untrusted(string(s.Link), 20) + ")"
+	}
+	if a := terminal.Untrusted(s.Anchor, 60); a != "" {
+		how += " “" + a + "”"
+	}
+	facts = append(facts, how)
+	if s.HasQueued {
+		verb := "queued at "
+		if s.Raised {
+			verb = "raised to "
+		}
+		facts = append(facts, verb+terminal.Priority(s.Queued))
+	}
+	if s.HasLeased {
+		facts = append(facts, "taken at "+terminal.Priority(s.Leased))
+	}
+	if s.Tries > 0 {
+		facts = append(facts, attempts(s.Tries))
+	}
+	if s.Fetched {
+		facts = append(facts, judged(s.Relevance, threshold))
+	}
+	fmt.Fprintf(out, "     %s\n", strings.Join(facts, ", "))
+	if t := terminal.Untrusted(s.Title, 70); t != "" {
+		fmt.Fprintf(out, "     %s\n", t)
+	}
+}
+
+func note(n event.Note) string {
+	s := n.What
+	named := false // by a link: say which
+	switch n.What {
+	case "queued":
+		s, named = "queued at "+terminal.Priority(n.Priority), true
+	case "raised":
+		s, named = "raised to "+terminal.Priority(n.Priority), true
+	case "skipped":
+		named = true
+	case "dropped":
+		s = "left the frontier"
+	case "busy":
+		s = "taken at " + terminal.Priority(n.Priority) + ", put back"
+	case "judged":
+		s = "judged anew: relevance " + terminal.Decimal(n.Relevance)
+	case "outage":
+		s = "taken at " + terminal.Priority(n.Priority) + ", put back: the network was down"
+	case "fetched", "failed", "retry", "moved":
+		what := n.What
+		if what == "retry" {
+			what = "failed, to be tried again"
+		}
+		s = "taken at " + terminal.Priority(n.Priority) + ", " + what
+		if n.Status != 0 && n.Reason != web.ReasonStatus {
+			s += fmt.Sprintf(", status %d", n.Status)
+		}
+	}
+	if n.Reason != "" && n.What != "moved" {
+		s += ": " + cause(n.Reason, n.Detail)
+	}
+	if named && !n.On.IsZero() {
+		s += ", found on " + address(n.On)
+	}
+	if a := terminal.Untrusted(n.Anchor, 60); a != "" {
+		s += " as “" + a + "”"
+	}
+	return s
+}

@@ -1,0 +1,216 @@
+package pathlab
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/eval/plot"
+	"github.com/waggle-crawler/waggle/forage"
+	"github.com/waggle-crawler/waggle/guide"
+	"github.com/waggle-crawler/waggle/topic/paths"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Claim is what the model itself takes for goals, foraging with one budget.
+type Claim struct {
+	Kind          string
+	Budget        int
+	Sites         int // that have goals, over all draws
+	Claimed       int // of these, with a page taken for a goal, of which
+	Right         int // the first is one
+	Stopped       float64
+	ByPath, Alone PRF     // goals known as such among pages fetched
+	Without       int     // sites without a goal, over all draws, of which
+	Quiet         int     // none was claimed there
+	Wrong         float64 // pages claimed where there is none, in the mean
+}
+
+// Claims forages all sites as far as the model's own word goes (P9, P10), those
+// that have no goal too. What a budget brought is the beginning of what the
+// largest did.
+func (t *Sites) Claims(ctx context.Context, tell func(string)) ([]Claim, error) {
+	lessons, err := t.lessons(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Claim
+	for _, kind := range t.Kinds {
+		rows := make([]Claim, len(t.Budgets))
+		counts := make([][2]Counts, len(t.Budgets)) // by the path, by the page alone
+		for k, budget := range t.Budgets {
+			rows[k] = Claim{Kind: kind, Budget: budget}
+			counts[k] = [2]Counts{{}, {}}
+		}
+		for i := range lessons {
+			l := &lessons[i]
+			if l.kind != kind {
+				continue
+			}
+			by, err := parseStrategy("pathlearner")
+			if err != nil {
+				return nil, err
+			}
+			tell(fmt.Sprintf("%s, what is claimed, draw %d", kind, l.draw+1))
+			file, err := t.learn(ctx, l, by)
+			if err != nil {
+				return nil, err
+			}
+			guide, err := guide.New(file, guide.Options{})
+			if err != nil {
+				return nil, err
+			}
+			for _, site := range l.test {
+				s := &t.Sites[site]
+				var is, byPath, alone []bool // of each page, as it came
+				f := &forage.Forager{
+					Guide: guide, Stop: forage.Never, Pages: t.Budgets[len(t.Budgets)-1], Recorded: true, Reach: crawl.ReachHost,
+					Fetcher: inSite{t.Pages, s}, Parser: t.Pages,
+					Listen: func(_ int, u web.URL, label string) {
+						page, _ := t.Pages.Page(u)
+						is = append(is, slices.Contains(s.Labels[u], kind))
+						byPath, alone = append(byPath, label == paths.Goal), append(alone, guide.GoalAlone(page))
+					},
+				}
+				if _, err := f.Site(ctx, s.Start); err != nil {
+					return nil, err
+				}
+				for k := range rows {
+					n := min(len(is), rows[k].Budget)
+					for i := range n {
+						counts[k][0].add(yes(is[i]), yes(byPath[i]))
+						counts[k][1].add(yes(is[i]), yes(alone[i]))
+					}
+					rows[k].site(is[:n], byPath[:n], len(s.goals(kind)) > 0)
+				}
+			}
+		}
+		for k := range rows {
+			c := &rows[k]
+			c.Stopped /= float64(max(1, c.Claimed))
+			c.Wrong /= float64(max(1, c.Without))
+			c.ByPath, c.Alone = counts[k][0].Of("yes"), counts[k][1].Of("yes")
+		}
+		out = append(out, rows...)
+	}
+	return out, nil
+}
+
+// site counts one crawl: which of its pages are goals, and which were taken for
+// one. Shapes: is, claimed [pages].
+func (c *Claim) site(is, claimed []bool, has bool) {
+	first := slices.Index(claimed, true)
+	if !has {
+		c.Without++
+		if first < 0 {
+			c.Quiet++
+		}
+		for _, yes := range claimed {
+			if yes {
+				c.Wrong++
+			}
+		}
+		return
+	}
+	c.Sites++
+	if first >= 0 {
+		c.Claimed++
+		c.Stopped += float64(first + 1)
+		if is[first] {
+			c.Right++
+		}
+	}
+}
+
+// Names is how classifiers name the pages of paths on the sites that did not
+// teach: of each up to three ways to goals and two wrong turns.
+func (t *Sites) Names(ctx context.Context, kind string, tell func(string)) ([]Naming, error) {
+	lessons, err := t.lessons(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var folds []fold
+	for _, l := range lessons {
+		if l.kind != kind {
+			continue
+		}
+		f := fold{topic: kind, site: fmt.Sprintf("draw %d", l.draw+1), shown: l.paths}
+		chance := rand.New(rand.NewPCG(t.Seed+uint64(l.draw), 0x6e616d6573))
+		few := *t
+		few.Teach, few.Goals, few.Wrong = 1, 3, 2
+		for _, i := range l.test {
+			ways, err := few.show(ctx, i, kind, 0, chance)
+			if err != nil {
+				return nil, err
+			}
+			f.other = append(f.other, ways...)
+		}
+		folds = append(folds, f)
+	}
+	lab := &Trial{Web: t.Web, Pages: t.Pages}
+	return lab.name(ctx, folds, []int{10}, tell)
+}
+
+// WriteTried writes a table a kind, the best share at the first budget first.
+func WriteTried(w io.Writer, rows []Tried, budgets []int) {
+	kind := ""
+	for _, r := range rows {
+		if r.Kind != kind {
+			kind = r.Kind
+			fmt.Fprintf(w, "\n**%s**, %d crawls of %d sites\n\n| strategy | pages to the first goal |", kind, r.Sites, r.Against.Topics)
+			line := "|---|---|"
+			for _, b := range budgets {
+				fmt.Fprintf(w, " sites with a goal in %d | goals | share of the goals | harvest |", b)
+				line += "--:|--:|---|--:|"
+			}
+			fmt.Fprintf(w, " won by the first strategy, even, lost at %d | p |\n%s---|--:|\n", budgets[0], line)
+		}
+		fmt.Fprintf(w, "| %s | %.1f (%.1f–%.1f) |", r.Strategy, r.First.Mean, r.First.Low, r.First.High)
+		for _, f := range r.At {
+			fmt.Fprintf(w, " %.0f%% | %.1f | %.1f%% (%.1f–%.1f) | %.3f |", 100*f.Any, f.Goals, 100*f.Share.Mean, 100*f.Share.Low, 100*f.Share.High, f.Harvest)
+		}
+		if a := r.Against; a.Wins+a.Loses == 0 {
+			fmt.Fprintln(w, " – | – |")
+		} else {
+			p := math.Min(1, a.Wilcoxon.P)
+			fmt.Fprintf(w, " %d–%d–%d | %.3f |\n", a.Wins, a.Ties, a.Loses, p)
+		}
+	}
+}
+
+// Chart draws how many goals came with how many pages, a panel a kind, of the
+// strategies named, at most eight.
+func Chart(rows []Tried, strategies []string, title, note string) *plot.Drawing {
+	c := plot.Multiples{Title: title, Note: note, Columns: 3, PanelHeight: 260}
+	for _, r := range rows {
+		at := slices.Index(strategies, r.Strategy)
+		if at < 0 {
+			continue
+		}
+		k := slices.IndexFunc(c.Panels, func(p plot.Lines) bool { return p.Title == r.Kind })
+		if k < 0 {
+			k = len(c.Panels)
+			c.Panels = append(c.Panels, plot.Lines{Title: r.Kind, XLabel: "pages of a site", YLabel: "share of its goals", Percent: true, YMax: 1, Series: make([]plot.Series, len(strategies))})
+		}
+		x := make([]float64, len(r.Curve))
+		for i := range x {
+			x[i] = float64(i + 1)
+		}
+		c.Panels[k].Series[at] = plot.Series{Name: r.Strategy, X: x, Y: r.Curve, Color: at}
+	}
+	return c.Draw()
+}
+
+// WriteClaims writes a table.
+func WriteClaims(w io.Writer, rows []Claim) {
+	fmt.Fprintln(w, "| sought | pages | crawls of sites with goals | with a claim | first claim right | pages until then | by the path: P | R | F1 | by the page alone: P | R | F1 | crawls of sites without | no claim there | claims there |")
+	fmt.Fprintln(w, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+	cell := func(x PRF) string { return fmt.Sprintf("%.1f | %.1f | %.1f", 100*x.P, 100*x.R, 100*x.F) }
+	for _, c := range rows {
+		fmt.Fprintf(w, "| %s | %d | %d | %d | %d | %.1f | %s | %s | %d | %d | %.1f |\n", c.Kind, c.Budget, c.Sites, c.Claimed, c.Right, c.Stopped, cell(c.ByPath), cell(c.Alone), c.Without, c.Quiet, c.Wrong)
+	}
+}

@@ -1,0 +1,66 @@
+package asking
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/teach"
+	"github.com/waggle-crawler/waggle/topic/paths"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// shelf answers for a few pages and notes what it was asked for.
+type shelf struct {
+	pages map[string]string
+	asked []string
+}
+
+func (s *shelf) Fetch(_ context.Context, u web.URL) (*web.Response, error) {
+	s.asked = append(s.asked, u.String())
+	body, ok := s.pages[u.String()]
+	if !ok {
+		return &web.Response{URL: u, Status: 404}, nil
+	}
+	return &web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Raw: []byte(body), Body: []byte(body)}, nil
+}
+
+// A question reads the pages that were shown, once, and on the live web no
+// others: those behind links are judged by their links.
+func TestQuestionsFetchOnlyWhatWasShown(t *testing.T) {
+	step := func(u, label string) paths.Step {
+		x, err := web.Parse(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return paths.Step{URL: x, Label: label}
+	}
+	shown := []paths.Path{
+		{Steps: []paths.Step{step("http://a.test/", ""), step("http://a.test/honey", paths.Goal)}},
+		{Steps: []paths.Step{step("http://a.test/", ""), step("http://a.test/steel", paths.Fail)}},
+	}
+	for name, recorded := range map[string]string{"live": "", "recorded": "a web"} {
+		s := &shelf{pages: map[string]string{
+			"http://a.test/":      `<a href="/honey">honey</a> <a href="/steel">steel</a> <p><a href="/jam">honey and steel</a>`,
+			"http://a.test/honey": "honey", "http://a.test/steel": "steel", "http://a.test/jam": "jam",
+		}}
+		a := NewFetching(teach.Options{Fetcher: s, Parser: parse.New(parse.Options{}), Recorded: recorded})
+		for range 2 {
+			got, err := a.Suggest(t.Context(), shown, nil, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got) != 1 || got[0].Path.Steps[1].URL.Path() != "/jam" {
+				t.Errorf("%s: %+v", name, got)
+			}
+		}
+		want := []string{"http://a.test/", "http://a.test/honey", "http://a.test/steel"}
+		if recorded != "" {
+			want = append(want, "http://a.test/jam")
+		}
+		if !slices.Equal(s.asked, want) {
+			t.Errorf("%s: fetched %q", name, s.asked)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/train"
+)
+
+// Graph shows the layers and states of a graph, and its hosts.
+func Graph(out io.Writer, g *train.Graph) {
+	layers, states := g.LayerSizes(), g.StateSizes(max(2, g.Layers))
+	similar := 0
+	hosts := map[string]int{}
+	for _, n := range g.Nodes {
+		hosts[string(n.URL.Host())]++
+		if n.Target && n.Layer > 0 {
+			similar++
+		}
+	}
+	fmt.Fprintf(out, "%5s %8s    %5s %8s\n", "layer", "pages", "state", "pages")
+	for i, n := range layers {
+		more := " "
+		if i == len(layers)-1 {
+			more = "+"
+		}
+		fmt.Fprintf(out, "%5d %8s    %4s%s %8s\n", i, terminal.Number(n), fmt.Sprint("T", i), more, terminal.Number(states[i]))
+	}
+	fmt.Fprintf(out, "\nA page's layer is where it was found; its state is how many links it is from a\ntarget. Targets are layer 0 and %s more pages that are like them.\n", terminal.Number(similar))
+	names := slices.SortedFunc(maps.Keys(hosts), func(a, b string) int { return cmp.Or(hosts[b]-hosts[a], strings.Compare(a, b)) })
+	fmt.Fprintf(out, "\n%s hosts:", terminal.Number(len(names)))
+	for _, h := range names[:min(5, len(names))] {
+		fmt.Fprintf(out, " %s (%s)", terminal.Untrusted(h, 40), terminal.Number(hosts[h]))
+	}
+	if len(names) > 5 {
+		fmt.Fprint(out, " …")
+	}
+	fmt.Fprintln(out)
+}
+
+// Sequences counts sequences, their lengths and labels.
+func Sequences(out io.Writer, dir string, g *train.Graph, list []train.Sequence) {
+	k := max(2, g.Layers)
+	lengths, labels, pages := map[int]int{}, make([]int, k), 0
+	for _, s := range list {
+		lengths[len(s.Nodes)]++
+		for _, l := range g.Labels(s, k) {
+			labels[l]++
+			pages++
+		}
+	}
+	fmt.Fprintf(out, "%s: %s sequences, %.1f pages each\n\n", dir, terminal.Number(len(list)), float64(pages)/float64(max(1, len(list))))
+	fmt.Fprintf(out, "%6s %9s    %5s %9s\n", "length", "sequences", "label", "pages")
+	sizes := slices.Sorted(maps.Keys(lengths))
+	for i := range max(len(sizes), k) {
+		left, right := "", ""
+		if i < len(sizes) {
+			left = fmt.Sprintf("%6d %9s", sizes[i], terminal.Number(lengths[sizes[i]]))
+		}
+		if i < k {
+			right = fmt.Sprintf("%5s %9s", fmt.Sprint("T", i), terminal.Number(labels[i]))
+		}
+		fmt.Fprintln(out, strings.TrimRight(terminal.Pad(left, 16)+"    "+right, " "))
+	}
+}
+
+// Doubt says why a model of a graph may be worth little.
+func Doubt(out io.Writer, g *train.Graph) {
+	if why := g.Doubt(); why != "" {
+		fmt.Fprintf(out, "\nNote: %s.\n", why)
+	}
+}
