@@ -269,6 +269,7 @@ func Descriptions() []Description {
 		{"apprentice", "learns from the words around followed links, by their distance in the page", apprenticeSettings(false), learner, newApprentice},
 		{"apprentice-tempered", "the same with its evidence tempered, and weighed against the relevance of the page", apprenticeSettings(true), learner, newApprentice},
 		{"anthelion-like", "a bandit over hosts times naive Bayes over addresses", anthelionSettings(), nil, newAnthelion},
+		{"waggle", "page, anchor, and what links alike have led to in this crawl", waggleSettings(), topic, newWaggle},
 		{"memm", "hop distances along the path, by a trained maximum-entropy Markov model", chainSettings(), chainNeeds(model.MEMM), newChain(model.MEMM)},
 		{"crf", "the same, by a trained conditional random field", chainSettings(), chainNeeds(model.CRF), newChain(model.CRF)},
 		{"hmm", "the same, by a trained hidden Markov model over clusters of pages", hmmSettings(false, false), hmm, newHMM(false, false)},

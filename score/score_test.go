@@ -53,6 +53,9 @@ func featureBytes(name string) int {
 	if strings.HasPrefix(name, "apprentice") {
 		return 1 + 8 + 4*160 // the words within five leaves
 	}
+	if name == "waggle" {
+		return 400
+	}
 	if strings.HasPrefix(name, "pathlearner") {
 		return 5 + 3*64 // the words of its anchor, around and of its address
 	}

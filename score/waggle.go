@@ -1,0 +1,217 @@
+package score
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// waggle predicts how relevant the target of a link is, and learns from the
+// targets that were fetched. It begins as best-first by page and anchor:
+//
+//	ln odds = bias + a·relevance + b·similarity + c·anchor     of the page, the anchor
+//
+// and every page that a link brought is an example: the inputs of the link, and
+// the relevance of the page. The inputs are words of the anchor, of the address
+// and of the heading above, and where the link stands and leads: host, folders and
+// shape of the address, page, host and tag path of the link. So links are raised
+// and lowered by what others of the same host, folder, block and words led to.
+//
+//	page judged ─► Extract: the inputs of its links wait with them in the frontier
+//	target judged ─► Visit: an example ─► the weights of its inputs move
+//	10, 20, … pages ─► all that waits is scored anew
+//
+// The label is the relevance as it is, in [0,1], and not whether it is above the
+// threshold: pages that are nearly relevant teach as well. Each weight has a
+// variance, which says how far an example moves it; see beliefs. A weight that is
+// seldom met stays near its beginning, so that what is learnt in the first pages
+// cannot outweigh page and anchor.
+//
+// A fetch without a page is no example unless the setting failed says so. A
+// redirect is one as well; where its target is fetched later, what the redirect
+// counted is made good.
+type waggle struct {
+	journal
+	analyzer *text.Analyzer
+	page     func(*web.Page, web.Verdict) float64
+	anchor   func(string) float64
+
+	variance [inputKinds]float32 // of hashed weights before anything was learnt
+	failed   float64             // share of an example that a fetch without a page counts
+	every    float64             // share of the pages so far from one rescoring to the next
+	weights  *beliefs
+	hosts    metSet // hosts of which an address was asked
+	visits   int
+	next     int // visits at which all that waits is scored anew
+
+	room example // of Score and Visit
+}
+
+var (
+	_ Scorer    = (*waggle)(nil)
+	_ Explainer = (*waggle)(nil)
+)
+
+// Bounds of the visits from one rescoring of all that waits to the next.
+const (
+	leastEvery = 10
+	mostEvery  = 100
+)
+
+func waggleSettings() []Setting {
+	out := []Setting{
+		{Name: "bias", Default: -3.5, Min: -20, Max: 20, Line: "log odds of a link without anything that speaks for it"},
+		{Name: "relevance", Default: 1.5, Min: -20, Max: 20, Line: "first weight of the relevance of the page that holds the link"},
+		{Name: "similarity", Default: 1.5, Min: -20, Max: 20, Line: "first weight of the judge's similarity of that page"},
+		{Name: "anchor", Default: 3, Min: -20, Max: 20, Line: "first weight of the similarity of the anchor"},
+		{Name: "dense", Default: 0.3, Max: 100, Line: "variance of the weights of inputs that mean the same on every web"},
+		{Name: "failed", Default: 0, Max: 1, Line: "share of an example that a fetch without a page counts"},
+		{Name: "every", Default: 0.25, Min: 0.001, Max: 10, Line: "share of the pages so far from one rescoring of all that waits to the next, at least 10 and at most 100 pages"},
+	}
+	for k := range inputKinds {
+		out = append(out, Setting{
+			Name: inputKindNames[k].setting, Default: 0.3, Max: 100,
+			Line: "variance of weights of the input " + inputKindNames[k].what + "; 0 leaves it out",
+		})
+	}
+	return append(out, journalSetting())
+}
+
+func newWaggle(o Options) (Scorer, error) {
+	w := &waggle{
+		journal: newJournal("waggle", o), analyzer: o.Analyzer, page: o.Page, anchor: o.Anchor,
+		failed: o.set("failed"), every: o.set("every"), next: leastEvery,
+		hosts: newMetSet(),
+	}
+	for k := range inputKinds {
+		w.variance[k] = float32(o.set(inputKindNames[k].setting))
+	}
+	prior := make([]weight, denseInputs)
+	for i := range prior {
+		prior[i].variance = float32(o.set("dense"))
+	}
+	prior[inBias].mean = float32(o.set("bias"))
+	prior[inRelevance].mean = float32(o.set("relevance"))
+	prior[inSimilarity].mean = float32(o.set("similarity"))
+	prior[inAnchor].mean = float32(o.set("anchor"))
+	w.weights = newBeliefs(prior)
+	return w, nil
+}
+
+// metSet is a set of hashes that may hold a few more than were put into it.
+type metSet []uint64
+
+// metBits is the size of a metSet in bits: 128 KiB.
+const metBits = 1 << 20
+
+func newMetSet() metSet { return make(metSet, metBits/64) }
+
+func (s metSet) has(h uint32) bool {
+	h %= metBits
+	return s[h/64]>>(h%64)&1 == 1
+}
+
+func (s metSet) put(h uint32) {
+	h %= metBits
+	s[h/64] |= 1 << (h % 64)
+}
+
+// Visit learns what c led to, and returns the path to the links of the page:
+//
+//	trail byte · depth byte
+//
+// The trail is the similarity of the page and, each half as much as the one after
+// it, of the pages on the path to it, in 1/255; the depth is in links from a seed,
+// at most 10. The entry is
+//
+//	relevance in 1/255 byte · flags byte: 1 no page, 2 after a redirect · trail and depth of c, one byte each
+//	hash of its host uint32 LE · features of c
+func (w *waggle) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
+	b := make([]byte, 0, 12+len(c.Features))
+	if p == nil {
+		b = append(b, 0, flagNoPage)
+	} else {
+		b = append(b, level(w.page(p, v)), 0)
+	}
+	trail, depth := pathOf(c)
+	b = append(b, trail, depth)
+	b = binary.LittleEndian.AppendUint32(b, uint32(xxh3.HashString(string(c.URL.Host()))))
+	b = append(b, c.Features...)
+	if p != nil && c.Redirects > 0 {
+		b[1] |= flagRedirected
+	}
+	if w.add(b) {
+		if w.apply(&entry{b: b}); w.visits == w.next {
+			w.ask()
+		}
+	}
+	return w.Recall(c, p, v)
+}
+
+const (
+	flagNoPage = 1 << iota
+	flagRedirected
+)
+
+// Recall is the path, which does not depend on what was learnt.
+func (w *waggle) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
+	if p == nil {
+		return nil
+	}
+	s, depth := unit(v.Similarity), byte(1)
+	if len(c.Memory) == 2 {
+		s = (s + float64(c.Memory[0])/255) / 2
+		depth = min(10, c.Memory[1]+1)
+	}
+	return []byte{level(s), depth}
+}
+
+// pathOf reads what Visit gave; both are 0 for a seed.
+func pathOf(c *web.Candidate) (trail, depth byte) {
+	if len(c.Memory) != 2 {
+		return 0, 0
+	}
+	return c.Memory[0], min(10, c.Memory[1])
+}
+
+// apply learns from an entry of the journal.
+func (w *waggle) apply(e *entry) {
+	relevance, flags, trail, depth := e.byte(), e.byte(), e.byte(), e.byte()
+	host := e.uint32()
+	features := e.rest()
+	if flags > flagRedirected || len(features) > 0 && !w.read(&w.room, features, trail, depth) {
+		e.err = errors.New("score: an example that is none")
+		return
+	}
+	share := 1.
+	switch flags {
+	case flagNoPage:
+		share = w.failed
+	case flagRedirected:
+		share += w.failed // makes good what the redirect counted
+	}
+	if len(features) > 0 && share > 0 {
+		w.weights.learn(&w.room, float64(relevance)/255, share)
+	}
+	w.hosts.put(host)
+	if w.visits == w.next {
+		w.next += int(max(leastEvery, min(mostEvery, float64(w.visits)*w.every)))
+	}
+	w.visits++
+}
+
+// Score is the logarithm of the odds that the target is relevant; a seed has 0.
+func (w *waggle) Score(c *web.Candidate) float64 {
+	trail, depth := pathOf(c)
+	if !w.read(&w.room, c.Features, trail, depth) {
+		return 0
+	}
+	return w.weights.logit(&w.room)
+}
+
+func (*waggle) Rescores() bool               { return true }
+func (w *waggle) Restore(state []byte) error { return w.restore(state, w.apply) }

@@ -1,0 +1,139 @@
+package score_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Before anything was learnt waggle orders links as best-first by page and anchor
+// does where relevance and similarity are one number.
+func TestWaggleBeginsAsBestFirst(t *testing.T) {
+	s, best := newScorer(t, "waggle", score.Options{}), newScorer(t, "best-first-both", score.Options{})
+	rapid.Check(t, func(t *rapid.T) {
+		r := rapid.Float64Range(0, 1).Draw(t, "relevance")
+		v := web.Verdict{Relevance: r, Similarity: r}
+		p := pageOf("bees", "bees and steel", "steel")
+		mine, theirs := s.Extract(p, v), best.Extract(p, v)
+		for i := range p.Links {
+			got := s.Score(&web.Candidate{Features: mine[i]})
+			want := 6*best.Score(&web.Candidate{Features: theirs[i]}) - 3.5
+			if math.Abs(got-want) > 0.03 { // similarities are kept in 1/255
+				t.Fatalf("link %d of a page of relevance %v: %v, and %v by page and anchor", i, r, got, want)
+			}
+		}
+	})
+}
+
+// folders is a web in which addresses of /good/ and /bad/ are told apart by nothing
+// but their folder; the anchors of all are on the topic.
+func folders(n int) (hub *web.Page, target func(u web.URL) (*web.Page, web.Verdict)) {
+	hub = &web.Page{URL: parse("http://a.test/")}
+	for i := range n {
+		for _, folder := range []string{"bad", "good"} {
+			hub.Links = append(hub.Links, web.Link{
+				URL: parse(fmt.Sprintf("http://a.test/%s/p%d.html", folder, i)), Kind: web.LinkA,
+				Anchor: "bees", TagPath: "html/body/a", Position: len(hub.Links),
+			})
+		}
+	}
+	return hub, func(u web.URL) (*web.Page, web.Verdict) {
+		p := &web.Page{URL: u}
+		if bytes.Contains([]byte(u.Path()), []byte("/good/")) {
+			return p, web.Verdict{Relevance: 0.9, Similarity: 0.8, Relevant: true}
+		}
+		return p, web.Verdict{Relevance: 0.02, Similarity: 0.1}
+	}
+}
+
+// crawlAll follows the best link as long as there are fetches left, and returns how
+// many relevant pages it found.
+func crawlAll(s score.Scorer, start *web.Page, fetches int, fetch func(u web.URL) (*web.Page, web.Verdict)) (hits int) {
+	v := web.Verdict{Relevance: 0.8, Similarity: 0.7, Relevant: true}
+	var waiting []web.Candidate
+	met := map[web.URL]bool{start.URL: true}
+	follow := func(c *web.Candidate, p *web.Page, v web.Verdict) {
+		features, memory := s.Extract(p, v), s.Visit(c, p, v)
+		for i, l := range p.Links {
+			if !met[l.URL] {
+				met[l.URL] = true
+				waiting = append(waiting, web.Candidate{URL: l.URL, From: p.URL, Kind: l.Kind, Depth: c.Depth + 1, Features: features[i], Memory: memory})
+			}
+		}
+	}
+	follow(&web.Candidate{URL: start.URL, Kind: web.LinkSeed}, start, v)
+	for range fetches {
+		best := -1
+		for i := range waiting {
+			if waiting[i].Priority = s.Score(&waiting[i]); best < 0 || waiting[i].Priority > waiting[best].Priority {
+				best = i
+			}
+		}
+		if best < 0 {
+			break
+		}
+		c := waiting[best]
+		waiting = append(waiting[:best:best], waiting[best+1:]...)
+		p, v := fetch(c.URL)
+		if p == nil {
+			s.Visit(&c, nil, web.Verdict{})
+			continue
+		}
+		if v.Relevant {
+			hits++
+		}
+		follow(&c, p, v)
+	}
+	return hits
+}
+
+// A folder whose pages turned out irrelevant is left for one whose pages did not.
+func TestWaggleLearnsFolders(t *testing.T) {
+	hub, fetch := folders(100)
+	if got := crawlAll(newScorer(t, "waggle", score.Options{}), hub, 100, fetch); got < 90 {
+		t.Errorf("%d relevant pages of 100 fetched", got)
+	}
+	if got := crawlAll(newScorer(t, "best-first-both", score.Options{}), hub, 100, fetch); got != 50 {
+		t.Errorf("best-first by page and anchor finds %d", got)
+	}
+}
+
+// The reasons of a link add up to its priority, and Recall is what Visit gave.
+func TestWaggleReasons(t *testing.T) {
+	hub, fetch := folders(20)
+	s := newScorer(t, "waggle", score.Options{})
+	crawlAll(s, hub, 10, fetch)
+	x := s.(score.Explainer)
+	v := web.Verdict{Relevance: 0.8, Similarity: 0.7, Relevant: true}
+	seed := web.Candidate{URL: hub.URL, Kind: web.LinkSeed}
+	if got := x.Explain(hub, v, 0, &seed); got != nil {
+		t.Errorf("a seed has the reasons %v", got)
+	}
+	memory := x.Recall(&seed, hub, v)
+	if got := s.Visit(&seed, hub, v); !bytes.Equal(got, memory) {
+		t.Errorf("recalls %x and not %x", memory, got)
+	}
+	features := s.Extract(hub, v)
+	for i, l := range hub.Links {
+		c := web.Candidate{URL: l.URL, Depth: 1, Features: features[i], Memory: memory}
+		sum, folder := 0., 0.
+		for _, r := range x.Explain(hub, v, i, &c) {
+			sum += r.Weight
+			if r.What == "its folder" {
+				folder = r.Weight
+			}
+		}
+		if want := s.Score(&c); math.Abs(sum-want) > 1e-4 {
+			t.Fatalf("the reasons of %s add up to %v, its priority is %v", l.URL, sum, want)
+		}
+		if good := i%2 == 1; good && folder <= 0 || !good && folder >= 0 {
+			t.Fatalf("the folder of %s weighs %v", l.URL, folder)
+		}
+	}
+}
