@@ -11,7 +11,8 @@ import (
 
 // The harvest is written from the log when a run ends, when the crawl is judged
 // anew and when it is repaired. So the file may be the harvest of an earlier time:
-// that of the log up to the end of a run, or up to the beginning of the next.
+// that of the log up to the end of a run, or up to the beginning of the next, or up to
+// the moment at which pages were judged anew.
 
 // moments finds the places in a log up to which a harvest may have been written. Its
 // zero value is that of an empty log.
@@ -31,19 +32,23 @@ const maxEpochs = 64
 
 // add takes the next whole line.
 func (m *moments) add(e event.Entry) {
-	if _, begins := e.Event.(event.Started); begins && m.lines > 0 {
+	switch e.Event.(type) {
+	case event.Started:
 		m.note()
+	case event.Rejudged, event.Changed:
+		m.note() // pages may have been judged anew before as well
+		m.epoch++
 	}
 	m.lines = e.Number
-	switch e.Event.(type) {
-	case event.Rejudged, event.Changed:
-		m.epoch++
-	case event.Ended:
+	if _, ends := e.Event.(event.Ended); ends {
 		m.note()
 	}
 }
 
 func (m *moments) note() {
+	if m.lines == 0 {
+		return
+	}
 	if n := len(m.at); n == 0 || m.at[n-1].lines < m.lines {
 		m.at = append(m.at, moment{m.lines, m.epoch})
 	}
