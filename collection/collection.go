@@ -11,7 +11,8 @@
 //	critic          the critic that judges, if one does
 //	SHA256SUMS      checksums of the three files before and of lost.txt, as
 //	                sha256sum writes them
-//	frontier/       what waits, what is done, and the marks of the next two
+//	frontier/       what waits, what is done, the marks of the next two, and a
+//	                copy of lost.txt
 //	archive/        WARC files
 //	events.jsonl    all that happened
 //	harvest.tsv     the relevant pages, made from the events when a run ends

@@ -1,11 +1,10 @@
 package collection
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -14,19 +13,23 @@ import (
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // losses is what lost.txt holds: addresses whose pages, or whose outcome, were
 // lost, one a line in the order in which that was found. Lines that begin with #
-// say what has no address. A repair alone writes it, and its checksum to SHA256SUMS
-// at the same time.
+// say what has no address. A repair alone writes it, and with it its checksum to
+// SHA256SUMS and a copy to the frontier, under the name stateLosses: once the event
+// log is lost as well, no other store tells of these addresses.
 type losses struct {
 	urls  []string
 	known map[string]bool
 	notes []string
 }
+
+// stateLosses is the name of the copy of lost.txt among the states that the
+// frontier stores. Package crawl has the others.
+const stateLosses = "lost"
 
 // readLosses reads lost.txt; nothing if it is not there.
 func (c Collection) readLosses() (*losses, error) {
@@ -35,7 +38,13 @@ func (c Collection) readLosses() (*losses, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	for line := range strings.Lines(string(b)) {
+	l.take(b)
+	return l, nil
+}
+
+// take adds what the text of a list holds.
+func (l *losses) take(text []byte) {
+	for line := range strings.Lines(string(text)) {
 		switch line = strings.TrimSpace(line); {
 		case line == "":
 		case strings.HasPrefix(line, "#"):
@@ -44,7 +53,6 @@ func (c Collection) readLosses() (*losses, error) {
 			l.add(line)
 		}
 	}
-	return l, nil
 }
 
 // keep drops the addresses that are not to be kept.
@@ -74,18 +82,16 @@ func (l *losses) note(text string) {
 	}
 }
 
-// write writes the list to a file.
-func (l *losses) write(name string) error {
-	return folder.WriteFrom(name, func(w io.Writer) error {
-		out := bufio.NewWriter(w)
-		for _, n := range l.notes {
-			fmt.Fprintf(out, "# %s\n", n)
-		}
-		for _, u := range l.urls {
-			fmt.Fprintln(out, u)
-		}
-		return out.Flush()
-	})
+// text is the list as the file holds it; nil if nothing is lost.
+func (l *losses) text() []byte {
+	var out bytes.Buffer
+	for _, n := range l.notes {
+		fmt.Fprintf(&out, "# %s\n", n)
+	}
+	for _, u := range l.urls {
+		fmt.Fprintln(&out, u)
+	}
+	return out.Bytes()
 }
 
 // Lost are the addresses in lost.txt.

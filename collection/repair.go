@@ -204,6 +204,7 @@ type repair struct {
 	front         *frontier.Frontier // the new one
 	losses        *losses
 	lossesDamaged bool // lost.txt is
+	lossesMissing bool // and the old frontier holds no copy of it
 
 	// From readMarks: how far the old frontier says that archive and log go.
 	archiveMark struct {
@@ -292,8 +293,10 @@ func (r *repair) found(format string, args ...any) {
 	r.report.Found = append(r.report.Found, fmt.Sprintf(format, args...))
 }
 
-// readLosses reads lost.txt. Of a damaged one, the addresses count that the old
-// frontier holds for done; others are found again as they were the first time.
+// readLosses reads lost.txt. If it is damaged, the copy in the old frontier counts.
+// That may be of an earlier repair, so the addresses in the file count as well that
+// the frontier holds for done. Without a copy, the others are found again if log or
+// archived pages speak of them.
 func (r *repair) readLosses() error {
 	damage, err := r.w.checkLosses()
 	if err != nil {
@@ -309,7 +312,14 @@ func (r *repair) readLosses() error {
 		return err == nil && u.String() == url && r.remains.Standing(u) == frontier.Done
 	})
 	r.losses.notes = nil
-	r.losses.note("this list was damaged, and made anew: some addresses may be missing")
+	list, err := r.remains.State(stateLosses)
+	if err != nil && !errors.As(err, new(*frontier.DamageError)) {
+		return err
+	}
+	if r.lossesMissing = len(list) == 0; r.lossesMissing {
+		r.losses.note("this list was damaged, and made anew: some addresses may be missing")
+	}
+	r.losses.take(list)
 	return nil
 }
 

@@ -425,7 +425,7 @@ func (r *repair) nameLost() error {
 
 // readLinks looks in archived pages for addresses that log and frontier have lost.
 func (r *repair) readLinks() error {
-	if r.parser == nil || !r.logLost && r.rebuilt.Owed <= len(r.repaid) {
+	if r.parser == nil || !r.logLost && !r.lossesMissing && r.rebuilt.Owed <= len(r.repaid) {
 		return nil
 	}
 	n := int64(0)
@@ -469,10 +469,16 @@ func (r *repair) writeFrontier() (err error) {
 	if r.changes, err = r.replaceArchive(); err != nil {
 		return err
 	}
+	if r.damaged > 0 {
+		r.losses.note(fmt.Sprintf("%d lines of the event log could not be read", r.damaged))
+	}
 	if !r.retrace.Began() {
 		return r.front.Close() // of a crawl that begins anew
 	}
 	turn := web.Turn{State: r.retrace.States()}
+	if list := r.losses.text(); list != nil {
+		turn.State[stateLosses] = list
+	}
 	turn.State[crawl.StateEvents] = r.newMark
 	if n := len(r.files); n > 0 {
 		turn.State[crawl.StateArchive] = store.MarkAt(r.files[n-1].number, r.files[n-1].size)
@@ -506,11 +512,8 @@ func (r *repair) swap() error {
 
 // planSwap are the changes that do so.
 func (r *repair) planSwap() (journal, error) {
-	if r.damaged > 0 {
-		r.losses.note(fmt.Sprintf("%d lines of the event log could not be read", r.damaged))
-	}
-	if len(r.losses.urls)+len(r.losses.notes) > 0 {
-		if err := r.losses.write(r.newLost()); err != nil {
+	if list := r.losses.text(); list != nil {
+		if err := folder.Write(r.newLost(), list); err != nil {
 			return nil, err
 		}
 	}
