@@ -3,10 +3,12 @@ package score
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 
 	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/internal/wire"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -78,12 +80,12 @@ func waggleSettings() []Setting {
 			Line: "variance of weights of the input " + inputKindNames[k].what + "; 0 leaves it out",
 		})
 	}
-	return append(out, journalSetting())
+	return out
 }
 
 func newWaggle(o Options) (Scorer, error) {
 	w := &waggle{
-		journal: newJournal("waggle", o), analyzer: o.Analyzer, page: o.Page, anchor: o.Anchor,
+		analyzer: o.Analyzer, page: o.Page, anchor: o.Anchor,
 		failed: o.set("failed"), every: o.set("every"), next: leastEvery,
 		hosts: newMetSet(),
 	}
@@ -99,6 +101,7 @@ func newWaggle(o Options) (Scorer, error) {
 	prior[inSimilarity].mean = float32(o.set("similarity"))
 	prior[inAnchor].mean = float32(o.set("anchor"))
 	w.weights = newBeliefs(prior)
+	w.journal = newEndlessJournal("waggle", o, w)
 	return w, nil
 }
 
@@ -215,3 +218,69 @@ func (w *waggle) Score(c *web.Candidate) float64 {
 
 func (*waggle) Rescores() bool               { return true }
 func (w *waggle) Restore(state []byte) error { return w.restore(state, w.apply) }
+
+// appendSnapshot appends
+//
+//	visits uvarint · next uvarint · hosts asked [metBits/8] · dense weights { mean, variance float32 LE }
+//	hashed weights that were met: number uvarint, { gap uvarint · mean, variance float32 LE }…
+//
+// A gap is the number of weights before it, from the last one that was met.
+func (w *waggle) appendSnapshot(b []byte) []byte {
+	put := func(x weight) {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x.mean))
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x.variance))
+	}
+	b = binary.AppendUvarint(b, uint64(w.visits))
+	b = binary.AppendUvarint(b, uint64(w.next))
+	for _, bits := range w.hosts {
+		b = binary.LittleEndian.AppendUint64(b, bits)
+	}
+	for _, x := range w.weights.dense {
+		put(x)
+	}
+	met := 0
+	for _, x := range w.weights.hashed {
+		if x.variance != 0 {
+			met++
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(met))
+	gap := uint64(0)
+	for _, x := range w.weights.hashed {
+		if x.variance == 0 {
+			gap++
+			continue
+		}
+		b = binary.AppendUvarint(b, gap)
+		put(x)
+		gap = 0
+	}
+	return b
+}
+
+func (w *waggle) readSnapshot(r *wire.Reader) {
+	get := func() weight {
+		x := weight{math.Float32frombits(r.Uint32()), math.Float32frombits(r.Uint32())}
+		if m, v := float64(x.mean), float64(x.variance); !(math.Abs(m) < 1e6 && v >= 0 && v < 1e6) {
+			r.Fail("a weight of %v ± %v", m, v)
+		}
+		return x
+	}
+	w.visits, w.next = r.Number(math.MaxInt32), r.Number(math.MaxInt32)
+	for i := range w.hosts {
+		w.hosts[i] = r.Uint64()
+	}
+	for i := range w.weights.dense {
+		w.weights.dense[i] = get()
+	}
+	at := 0
+	for range r.Count(9) {
+		at += r.Number(1 << tableBits)
+		if at >= len(w.weights.hashed) {
+			r.Fail("a place behind the table")
+			return
+		}
+		w.weights.hashed[at] = get()
+		at++
+	}
+}
