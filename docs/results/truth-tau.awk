@@ -1,5 +1,4 @@
-# Kendall's τ of the order of strategies by AUC in two labs, for the section on
-# silver grades of docs/results/truth.md:
+# Kendall's τ of the order of strategies by AUC in two labs, for truth-tau.csv:
 #
 #   awk -f truth-tau.awk truth-few/values.csv truth-silver/values.csv
 #
