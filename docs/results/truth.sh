@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes the tables of truth.md again: builds the recorded webs, runs the labs, writes
-# the CSV files beside this script and puts their tables into truth.md.
+# the CSV files beside this script and puts their tables into truth.md, and the accuracy
+# of silver grades into docs/truth/README.md.
 #
 #   WEBS=DIR docs/results/truth.sh
 #
@@ -15,7 +16,8 @@
 #   WORDNET  folder of the files of Debian's package wordnet-base (default:
 #            /usr/share/wordnet)
 #
-# The labs take 27 minutes of processor time, 1 GB of memory and 400 MB of disk.
+# Another WORK is needed after a change of the labels or of the code: labs in the old one
+# keep the runs that they have. Webs and labs take 800 MB of disk.
 set -eu
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
@@ -112,3 +114,9 @@ cd "$here"
 awk -f truth-tables.awk truth-rules.csv truth-findings.tsv truth-pairs.csv truth-classics.csv truth-silver.csv truth-tau.csv truth-judges.csv truth-guides.csv > "$work/tables.md"
 awk -f truth-fill.awk "$work/tables.md" truth.md > "$work/truth.md"
 mv "$work/truth.md" truth.md
+
+if [ -s "$work/results/silver.txt" ]; then
+	awk -f truth-accuracy.awk "$work/results/silver.txt" > "$work/accuracy.md"
+	awk -f truth-fill.awk "$work/accuracy.md" ../truth/README.md > "$work/readme.md"
+	mv "$work/readme.md" ../truth/README.md
+fi
