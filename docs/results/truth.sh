@@ -16,8 +16,8 @@
 #   WORDNET  folder of the files of Debian's package wordnet-base (default:
 #            /usr/share/wordnet)
 #
-# Another WORK is needed after a change of the labels or of the code: labs in the old one
-# keep the runs that they have. Webs and labs take 800 MB of disk.
+# Another WORK is needed after a change of the labels or of the code: what the old one
+# has is not made again. Webs and labs take 800 MB of disk.
 set -eu
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
