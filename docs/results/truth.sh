@@ -23,7 +23,7 @@ export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
 work=${WORK:-/tmp/waggle-truth}
 waggle=${WAGGLE:-waggle}
-labs=${LABS:-read rules old-examples judges-0 few silver judges-1 judges-2}
+labs=${LABS:-read rules old-examples judges-0 silver judges-1 judges-2}
 
 mkdir -p "$work/results/webs"
 ln -sfn "$here/../truth" "$work/truth"
@@ -40,7 +40,6 @@ for n in 0 1 2; do
 	sed "s/^bad-examples: 0/bad-examples: $n/" "$here/truth-judges.yaml" > "truth-judges-$n.yaml"
 done
 cp "$here/truth-silver.yaml" truth-silver.yaml
-grep -v '^silver:' truth-silver.yaml | sed 's/^truth: silver/truth: read/' > truth-few.yaml
 
 [ "$labs" = none ] || for lab in $labs; do
 	if [ "$lab" = silver ] && [ ! -e silver.tsv ]; then
@@ -87,8 +86,14 @@ mkdir -p csv
 } > csv/truth-guides.csv
 {
 	echo $means
-	results truth-silver.csv truth.awk read truth-few
-	results truth-silver.csv truth.awk silver truth-silver
+	if [ -e truth-silver/values.csv ]; then
+		results truth-silver.csv truth.awk silver truth-silver > csv/silver
+		awk -F, 'NR == FNR { has[$5]; next } $1 == "read" && $5 in has' csv/silver csv/truth-classics.csv
+		cat csv/silver
+	else
+		results truth-silver.csv truth.awk read truth-silver
+		results truth-silver.csv truth.awk silver truth-silver
+	fi
 } > csv/truth-silver.csv
 {
 	echo lab,first,second,web,pages,measure,difference,won,lost,p
@@ -101,7 +106,7 @@ mkdir -p csv
 } > csv/truth-judges.csv
 {
 	echo first,second,web,pages,tau,mean-tau,topics
-	orders read silver truth-few truth-silver
+	orders read silver truth-read truth-silver
 	orders rules read truth-rules truth-read
 } > csv/truth-tau.csv
 "$waggle" lab pool export ../truth qrels --force -o qrels.txt
