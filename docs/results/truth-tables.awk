@@ -129,22 +129,23 @@ function tauTable(    f, n, i, web, a) {
 	}
 	print ""
 }
-# judgesInOrder puts the judges into order[1…], the best first, and returns how many.
-function judgesInOrder(    f, r, names) {
+# judgesInOrder puts the judges into order[1…], the best of a lab first, and returns how
+# many.
+function judgesInOrder(lab,    f, r, names) {
 	f = "truth-judges.csv"
 	for (r = 1; r <= rows[f]; r++) names[at(f, r, "judge")]
-	return sorted(names, f, "lab=read web=all bad=0", "judge", "auroc")
+	return sorted(names, f, "lab=" lab " web=all bad=0", "judge", "auroc")
 }
 function judgesTable(    f, g, n, i, a, b, c) {
 	f = "truth-judges.csv"; g = "truth-guides.csv"
 	print "| judge | AUROC, rules | AUROC, read, old examples | AUROC, read | precision, rules | precision, read | recall, rules | recall, read | AUC at 1,000 as a guide | hits |"
 	rule(1, 9)
-	n = judgesInOrder()
+	n = judgesInOrder("read")
 	for (i = 1; i <= n; i++) {
 		a = " web=all bad=0 judge=" order[i]
 		b = "lab=old-examples" a; c = "lab=read" a; a = "lab=rules" a
 		printf "| %s | %s | %s | %s | %s | %s | %s | %s |", order[i], value(f, a, "auroc", 3), value(f, b, "auroc", 3), value(f, c, "auroc", 3), value(f, a, "precision", 3), value(f, c, "precision", 3), value(f, a, "recall", 3), value(f, c, "recall", 3)
-		a = "lab=bad-0 web=all pages=1000 judge=" order[i]
+		a = "lab=judges web=all pages=1000 judge=" order[i]
 		printf " %s | %s |\n", value(g, a, "auc", 3), value(g, a, "hits", 1)
 	}
 	print ""
@@ -153,10 +154,10 @@ function badTable(    f, g, n, i, k, bad) {
 	f = "truth-judges.csv"; g = "truth-guides.csv"
 	print "| judge | AUROC with 0 bad | 1 | 2 | AUC at 300 with 0 bad | 1 | 2 | AUC at 1,000 with 0 bad | 1 | 2 |"
 	rule(1, 9)
-	n = judgesInOrder()
+	n = judgesInOrder("bad-0")
 	for (i = 1; i <= n; i++) {
 		printf "| %s |", order[i]
-		for (bad = 0; bad <= 2; bad++) printf " %s |", value(f, "lab=" (bad ? "bad-" bad : "read") " web=all bad=" bad " judge=" order[i], "auroc", 3)
+		for (bad = 0; bad <= 2; bad++) printf " %s |", value(f, "lab=bad-" bad " web=all bad=" bad " judge=" order[i], "auroc", 3)
 		for (k = 0; k < 2; k++) for (bad = 0; bad <= 2; bad++) printf " %s |", value(g, "lab=bad-" bad " web=all pages=" (k ? 1000 : 300) " judge=" order[i], "auc", 3)
 		print ""
 	}

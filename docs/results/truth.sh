@@ -74,6 +74,15 @@ orders() {
 		grep "^$1,$2," "$here/truth-tau.csv"
 	fi
 }
+# bad is the folder of a lab with bad examples. The three are compared with one another, so
+# they have results together or not at all.
+bad() {
+	if [ -e truth-judges-0/values.csv ] && [ -e truth-judges-1/values.csv ] && [ -e truth-judges-2/values.csv ]; then
+		echo truth-judges-$1
+	else
+		echo none
+	fi
+}
 means=lab,web,pages,judge,strategy,topics,hits,harvest,auc,of-bound,of-bound-read,recall,bpref,inf-ap,harvest-condensed,harvest-2,unread
 mkdir -p csv
 {
@@ -82,7 +91,8 @@ mkdir -p csv
 } > csv/truth-classics.csv
 {
 	echo $means
-	for n in 0 1 2; do results truth-guides.csv truth.awk bad-$n truth-judges-$n; done
+	results truth-guides.csv truth.awk judges truth-judges-0
+	for n in 0 1 2; do results truth-guides.csv truth.awk bad-$n $(bad $n); done
 } > csv/truth-guides.csv
 {
 	echo $means
@@ -102,7 +112,7 @@ mkdir -p csv
 {
 	echo lab,web,judge,bad,topics,precision,recall,auroc,ece
 	for lab in rules old-examples read; do judges $lab truth-$lab; done
-	for n in 1 2; do judges bad-$n truth-judges-$n; done
+	for n in 0 1 2; do judges bad-$n $(bad $n); done
 } > csv/truth-judges.csv
 {
 	echo first,second,web,pages,tau,mean-tau,topics
