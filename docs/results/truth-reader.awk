@@ -1,6 +1,7 @@
 # How well the readers of docs/truth would do as judges, by the truth files:
 #
-#   awk -f truth-reader.awk ../truth/pool.yaml webs/*/truth/*.txt ../truth/pool.tsv ../truth/labels.tsv > truth-reader.csv
+#   waggle lab pool export ../truth qrels > qrels.txt
+#   awk -f truth-reader.awk ../truth/pool.yaml webs/*/truth/*.txt ../truth/pool.tsv qrels.txt > truth-reader.csv
 #
 # A page is listed when its grade is at least 1, or at least 2. precision and recall are
 # those of the pages that were read, each counted once; web-precision and web-recall are
@@ -14,8 +15,6 @@
 #   se² = Σ_h N_h² (1 − n_h/N_h) s²(z)_h / n_h / b²
 #
 # of the last line that of the mean of the topics, √Σ se² / topics.
-#
-# A page with several grades has the lowest; one of which nobody can tell is left out.
 BEGIN { OFS = "," }
 FILENAME ~ /pool\.yaml$/ {
 	if ($1 == "topics:") intopics = 1
@@ -36,12 +35,7 @@ FILENAME ~ /pool\.tsv$/ {
 	in_[f[1] "/" f[2] " " f[3]] = f[4]
 	next
 }
-FNR <= 2 { next }
-{
-	split($0, f, "\t")
-	key = f[1] "/" f[2] " " f[3]
-	if (f[4] != "?" && (!(key in grade) || f[4] < grade[key])) grade[key] = f[4]
-}
+{ grade[$1 " " $3] = $4 }
 function ratio(t, kind, least, weighted,    key, part, h, a, b, w, z, n, r) {
 	A = B = 0
 	delete sum; delete squares

@@ -1,11 +1,10 @@
 # Grades of the pages that were read, by what the rules said of them:
 #
-#   awk -f truth-rules.awk webs/*/truth/*.txt ../truth/labels.tsv > truth-rules.csv
+#   waggle lab pool export ../truth qrels > qrels.txt
+#   awk -f truth-rules.awk webs/*/truth/*.txt qrels.txt > truth-rules.csv
 #
 # rule-2 counts pages of grade 2 that the rules call relevant, other-2 those that
 # they do not.
-#
-# A page with several grades has the lowest; one of which nobody can tell is left out.
 BEGIN { OFS = "," }
 FILENAME ~ /truth\/[^\/]*\.txt$/ {
 	n = split(FILENAME, part, "/")
@@ -13,12 +12,7 @@ FILENAME ~ /truth\/[^\/]*\.txt$/ {
 	rule[part[n - 2] "/" part[n] " " $1]
 	next
 }
-FNR <= 2 { next }
-{
-	split($0, f, "\t")
-	key = f[1] "/" f[2] " " f[3]
-	if (f[4] != "?" && (!(key in grade) || f[4] < grade[key])) grade[key] = f[4]
-}
+{ grade[$1 " " $3] = $4 }
 END {
 	for (key in grade) {
 		split(key, part, " ")

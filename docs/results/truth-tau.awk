@@ -1,10 +1,10 @@
-# Kendall's τ of the order of strategies by AUC in two labs, for the section on
-# silver grades of docs/results/truth.md:
+# Kendall's τ of the order of strategies by AUC in two labs, for truth-tau.csv:
 #
-#   awk -f truth-tau.awk truth-few/values.csv truth-silver/values.csv
+#   awk -f truth-tau.awk truth-read/values.csv truth-silver/values.csv
 #
 # One line for each web ("all" = both) and budget: τ of the means over topics, and the
-# mean over topics of τ. Pairs that are equal in one of the labs count 0.
+# mean over topics of τ. Pairs that are equal in one of the labs count 0; strategies that
+# one of them does not have are left out.
 BEGIN { FS = "," }
 FNR == 1 {
 	lab++
@@ -15,6 +15,7 @@ $column["measure"] == "auc" {
 	split($column["web"] " all", w, " ")
 	t = $column["web"] "/" $column["topic"]
 	scorers[$column["scorer"]]
+	has[lab, $column["scorer"]]
 	for (i = 1; i <= 2; i++) {
 		key = w[i] "," $column["pages"]
 		keys[key]; topics[key, t]
@@ -31,6 +32,7 @@ function tau(v, key,    a, b, n, s) {
 	return s / n
 }
 END {
+	for (a in scorers) if (!((1, a) in has) || !((2, a) in has)) delete scorers[a]
 	for (key in keys) {
 		split(key, k, ",")
 		n = s = 0
