@@ -2,9 +2,9 @@ package collection
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -127,7 +127,8 @@ func TestDiskFullAnywhere(t *testing.T) {
 	if _, err := crawled(undisturbed, whole, m, 15); err != nil {
 		t.Fatal(err)
 	}
-	// The second run is the one that meets a full disk, in every other case.
+	// Once n is past the operations of the first run, the disk is full in a second
+	// run, which goes on with a copy of the first.
 	begun := copyOf(t, undisturbed)
 	second := &fullDisk{from: never, to: never}
 	if _, err := crawled(undisturbed, second, m, 0); err != nil {
@@ -149,7 +150,7 @@ func TestDiskFullAnywhere(t *testing.T) {
 			m.acked = acknowledged(t, dir)
 		}
 		d.to = d.from + lengths[n/step%len(lengths)]
-		what := "operation " + strconv.Itoa(n) + " to " + strconv.Itoa(d.to)
+		what := fmt.Sprintf("second run %t, operations from %d, %d of them", !first, d.from, d.to-d.from)
 		_, err := crawled(dir, d, m, 0)
 		switch {
 		case err != nil && !errors.Is(err, syscall.ENOSPC):

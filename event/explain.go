@@ -71,12 +71,13 @@ type Step struct {
 	Raised               bool // the link was not the first to name it
 	Tries                int  // failed attempts before this outcome
 	// Of a step that was fetched:
-	Fetched   bool // false for a redirect, and for what still waits or failed
-	Relevance float64
-	Relevant  bool
-	Title     string // untrusted
-	Status    int
-	At        time.Time
+	Fetched    bool // false for a redirect, and for what still waits or failed
+	Relevance  float64
+	Similarity float64 // to the topic, as the judge measured it
+	Relevant   bool
+	Title      string // untrusted
+	Status     int
+	At         time.Time
 }
 
 // Note is one thing that happened to the address.
@@ -321,7 +322,8 @@ func (x *explainer) fill(e Event, chain []uint64, at map[uint64]int, steps []Ste
 		}
 		steps[i].visit(e.Visit)
 		steps[i].Fetched = true
-		steps[i].Relevance, steps[i].Relevant, steps[i].Title = e.Relevance, e.Relevant && e.Reason == "", e.Title
+		steps[i].Relevance, steps[i].Similarity = e.Relevance, e.Similarity
+		steps[i].Relevant, steps[i].Title = e.Relevant && e.Reason == "", e.Title
 		steps[i].Status, steps[i].At = e.Status, e.At.At
 		if i > 0 {
 			for _, f := range e.Queued {

@@ -15,23 +15,22 @@ import (
 // waggle predicts how relevant the target of a link is, and learns from the
 // targets that were fetched. It begins as best-first by page and anchor:
 //
-//	ln odds = bias + a·relevance + b·similarity + c·anchor     of the page, the anchor
+//	ln odds = bias + a·(relevance of the page) + b·(its similarity) + c·(similarity of the anchor)
 //
-// and every page that a link brought is an example: the inputs of the link, and
-// the relevance of the page. The inputs are words of the anchor, of the address
+// Each page that was fetched by a link is an example: the inputs of the link, labelled
+// with the relevance of the page. The inputs are words of the anchor, of the address
 // and of the heading above, and where the link stands and leads: host, folders and
-// shape of the address, page, host and tag path of the link. So links are raised
-// and lowered by what others of the same host, folder, block and words led to.
+// shape of the address, page, host and tag path of the link. So what links of one
+// host, folder, block and words led to changes the scores of the others.
 //
 //	page judged ─► Extract: the inputs of its links wait with them in the frontier
 //	target judged ─► Visit: an example ─► the weights of its inputs move
-//	10, 20, … pages ─► all that waits is scored anew
+//	10 visits later, then at growing intervals ─► all that waits is scored anew
 //
-// The label is the relevance as it is, in [0,1], and not whether it is above the
-// threshold: pages that are nearly relevant teach as well. Each weight has a
-// variance, which says how far an example moves it; see beliefs. A weight that is
-// seldom met stays near its beginning, so that what is learnt in the first pages
-// cannot outweigh page and anchor.
+// The label is the relevance in [0,1], not whether it reaches the threshold: pages
+// that nearly reach it are informative too. Each weight has a variance, which says how
+// far an example moves it; see beliefs. A weight that is seldom met stays near its
+// first value, so that a few early pages change the order little.
 //
 // A fetch without a page is no example unless the setting failed says so. A
 // redirect is one as well; where its target is fetched later, what the redirect
@@ -44,13 +43,13 @@ type waggle struct {
 
 	variance [inputKinds]float32 // of hashed weights before anything was learnt
 	failed   float64             // share of an example that a fetch without a page counts
-	every    float64             // share of the pages so far from one rescoring to the next
+	every    float64             // visits from one rescoring to the next, by the visits so far
 	weights  *beliefs
-	hosts    metSet // hosts of which an address was asked
-	visits   int
-	next     int // visits at which all that waits is scored anew
+	hosts    hostSet // hosts that were tried
+	visits   int     // outcomes told, with or without a page
+	next     int     // visits at which all that waits is scored anew
 
-	room example // of Score and Visit
+	scratch example // used again by Score and Visit
 }
 
 var (
@@ -72,7 +71,7 @@ func waggleSettings() []Setting {
 		{Name: "anchor", Default: 3, Min: -20, Max: 20, Line: "first weight of the similarity of the anchor"},
 		{Name: "dense", Default: 0.3, Max: 100, Line: "variance of the weights of inputs that mean the same on every web"},
 		{Name: "failed", Default: 0, Max: 1, Line: "share of an example that a fetch without a page counts"},
-		{Name: "every", Default: 0.25, Min: 0.001, Max: 10, Line: "share of the pages so far from one rescoring of all that waits to the next, at least 10 and at most 100 pages"},
+		{Name: "every", Default: 0.25, Min: 0.001, Max: 10, Line: "visits from one rescoring of all that waits to the next, as a share of the visits so far; at least 10, at most 100"},
 	}
 	for k := range inputKinds {
 		out = append(out, Setting{
@@ -87,7 +86,7 @@ func newWaggle(o Options) (Scorer, error) {
 	w := &waggle{
 		analyzer: o.Analyzer, page: o.Page, anchor: o.Anchor,
 		failed: o.set("failed"), every: o.set("every"), next: leastEvery,
-		hosts: newMetSet(),
+		hosts: newHostSet(),
 	}
 	for k := range inputKinds {
 		w.variance[k] = float32(o.set(inputKindNames[k].setting))
@@ -105,21 +104,21 @@ func newWaggle(o Options) (Scorer, error) {
 	return w, nil
 }
 
-// metSet is a set of hashes that may hold a few more than were put into it.
-type metSet []uint64
+// hostSet is a set of hashes; it may hold a few more than were put into it.
+type hostSet []uint64
 
-// metBits is the size of a metSet in bits: 128 KiB.
-const metBits = 1 << 20
+// hostBits is the size of a hostSet in bits: 128 KiB.
+const hostBits = 1 << 20
 
-func newMetSet() metSet { return make(metSet, metBits/64) }
+func newHostSet() hostSet { return make(hostSet, hostBits/64) }
 
-func (s metSet) has(h uint32) bool {
-	h %= metBits
+func (s hostSet) has(h uint32) bool {
+	h %= hostBits
 	return s[h/64]>>(h%64)&1 == 1
 }
 
-func (s metSet) put(h uint32) {
-	h %= metBits
+func (s hostSet) put(h uint32) {
+	h %= hostBits
 	s[h/64] |= 1 << (h % 64)
 }
 
@@ -186,7 +185,7 @@ func (w *waggle) apply(e *entry) {
 	relevance, flags, trail, depth := e.byte(), e.byte(), e.byte(), e.byte()
 	host := e.uint32()
 	features := e.rest()
-	if flags > flagRedirected || len(features) > 0 && !w.read(&w.room, features, trail, depth) {
+	if flags > flagRedirected || len(features) > 0 && !w.read(&w.scratch, features, trail, depth) {
 		e.err = errors.New("score: an example that is none")
 		return
 	}
@@ -198,7 +197,7 @@ func (w *waggle) apply(e *entry) {
 		share += w.failed // makes good what the redirect counted
 	}
 	if len(features) > 0 && share > 0 {
-		w.weights.learn(&w.room, float64(relevance)/255, share)
+		w.weights.learn(&w.scratch, float64(relevance)/255, share)
 	}
 	w.hosts.put(host)
 	if w.visits == w.next {
@@ -210,10 +209,10 @@ func (w *waggle) apply(e *entry) {
 // Score is the logarithm of the odds that the target is relevant; a seed has 0.
 func (w *waggle) Score(c *web.Candidate) float64 {
 	trail, depth := pathOf(c)
-	if !w.read(&w.room, c.Features, trail, depth) {
+	if !w.read(&w.scratch, c.Features, trail, depth) {
 		return 0
 	}
-	return w.weights.logit(&w.room)
+	return w.weights.logit(&w.scratch)
 }
 
 func (*waggle) Rescores() bool               { return true }
@@ -221,7 +220,7 @@ func (w *waggle) Restore(state []byte) error { return w.restore(state, w.apply) 
 
 // appendSnapshot appends
 //
-//	visits uvarint · next uvarint · hosts asked [metBits/8] · dense weights { mean, variance float32 LE }
+//	visits uvarint · next uvarint · hosts asked [hostBits/8] · dense weights { mean, variance float32 LE }
 //	hashed weights that were met: number uvarint, { gap uvarint · mean, variance float32 LE }…
 //
 // A gap is the number of weights before it, from the last one that was met.

@@ -37,7 +37,7 @@ func (w *waggle) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate)
 		switch i {
 		case inBias:
 			r.Kind, r.What = ReasonPrior, ""
-		case inRelevance, inSimilarity:
+		case inRelevance:
 			r.Kind, r.What = ReasonPage, ""
 		case inAnchor:
 			r.Kind, r.What = ReasonAnchor, ""

@@ -47,7 +47,7 @@ const (
 	// Of the path and of what was fetched so far.
 	inDepth   // links from a seed, of 10
 	inPath    // similarity of the pages on the path, halved with each link
-	inNewHost // 1 where nothing of the host was fetched
+	inNewHost // 1 where no address of the host was tried; a collision of hashes may make it 0
 	denseInputs
 
 	onLink = inDepth // number of dense inputs that a link brings along
@@ -329,7 +329,8 @@ func addressWords(u web.URL) string {
 	return string(b)
 }
 
-// isNumber tells whether an anchor holds no letter.
+// isNumber tells whether an anchor is digits, spaces, brackets, arrows and .,–- only,
+// as page numbers are.
 func isNumber(anchor string) bool {
 	return strings.TrimSpace(anchor) != "" && strings.Trim(anchor, "0123456789 .,<>[]()«»‹›-–→←") == ""
 }
@@ -348,8 +349,9 @@ func isHub(s string) bool {
 	return false
 }
 
-// shape is a hash of an address that keeps the host, the first two folders, the
-// depth, what the last segment is made of, its ending and the names in the query.
+// shape is a hash of an address without what varies in it. It keeps the host, the
+// depth, the first two folders if they hold no digit, what other segments are made of,
+// the ending and the names in the query.
 func shape(host web.Host, folders, last, query string) uint64 {
 	b := append(make([]byte, 0, 128), host...)
 	n := 0
@@ -358,7 +360,7 @@ func shape(host web.Host, folders, last, query string) uint64 {
 		if n < 2 && !strings.ContainsAny(segment, "0123456789") {
 			b = append(b, segment...)
 		} else {
-			b = append(b, makeOf(segment))
+			b = append(b, segmentClass(segment))
 		}
 		n++
 	}
@@ -367,7 +369,7 @@ func shape(host web.Host, folders, last, query string) uint64 {
 		ending = ""
 	}
 	b = append(b, '/')
-	b = append(b, makeOf(strings.TrimSuffix(last, ending)))
+	b = append(b, segmentClass(strings.TrimSuffix(last, ending)))
 	b = append(b, ending...)
 	for pair := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(pair, "=")
@@ -379,8 +381,8 @@ func shape(host web.Host, folders, last, query string) uint64 {
 	return xxh3.Hash(b)
 }
 
-// makeOf tells what a segment is made of.
-func makeOf(s string) byte {
+// segmentClass tells what a segment is made of.
+func segmentClass(s string) byte {
 	switch {
 	case s == "":
 		return '0'

@@ -145,7 +145,7 @@ func helpRows(n int, p terminal.Paint) (rows []string) {
 		{"q", "stop in good order, as Ctrl-C does; --resume goes on"},
 		{"arrows", "scroll; Escape, or the same key again, goes back"},
 		{"", ""},
-		{"harvest", "share of the pages that are relevant; also of the last 200, and along the crawl as bars"},
+		{"harvest", "share of the pages that are relevant; also of the last " + terminal.Number(event.Window) + " pages, and along the crawl as bars"},
 		{"in flight", "pages that are being fetched"},
 		{"ready", "hosts that may be asked now; waiting: those whose delay is not over; down: those that do not answer, tried again at long intervals"},
 		{"failed", "fetches that brought no page, for good"},

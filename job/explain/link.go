@@ -115,7 +115,7 @@ func explainLink(ctx context.Context, col collection.Collection, path []event.St
 		if page = pages[step.URL]; page == nil {
 			return out, fmt.Errorf("the page %s, by which the crawl came to it, is not in the archive", step.URL)
 		}
-		verdict = web.Verdict{Relevance: step.Relevance, Similarity: step.Relevance, Relevant: step.Relevant}
+		verdict = web.Verdict{Relevance: step.Relevance, Similarity: step.Similarity, Relevant: step.Relevant}
 		if classes != nil {
 			verdict.Classes = classes(page)
 		}
@@ -190,7 +190,7 @@ func reasonLine(r score.Reason) string {
 	case score.ReasonAnchor:
 		return "likeness of the anchor to the topic"
 	case score.ReasonPrior:
-		return "how often any link leads to high relevance"
+		return "what any link is worth before anything is known of it"
 	case score.ReasonPath:
 		return "probability of a target (T0) by the path alone, before the link is looked at"
 	case score.ReasonTarget:
