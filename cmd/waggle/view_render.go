@@ -45,7 +45,11 @@ func (s *viewState) Outage(o outage) { s.outage = o }
 
 // lasts tells for how long an outage has lasted, and when it may end.
 func (o outage) lasts(now time.Time) string {
-	text := "down for " + span(max(0, now.Sub(o.since))) + ": nothing answers"
+	text := "down"
+	if d := now.Sub(o.since); d >= time.Second {
+		text += " for " + span(d)
+	}
+	text += ": nothing answers"
 	switch in := o.next.Sub(now); {
 	case o.next.IsZero():
 	case in < time.Second:
