@@ -289,7 +289,7 @@ func (w *Web) Compare(s Survey) []string {
 		}
 		differ("topic "+t.Name+", relevant", m.Relevant, t.Relevant)
 		if m.Reachable > 0 {
-			differ("topic "+t.Name+", reachable", m.Reachable, t.Reachable)
+			differ("topic "+t.Name+", relevant pages that links lead to from its seeds", m.Reachable, t.Reachable)
 		}
 		if t.NotRecorded > 0 {
 			out = append(out, fmt.Sprintf("topic %s: %d relevant addresses are not recorded", t.Name, t.NotRecorded))

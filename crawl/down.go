@@ -52,7 +52,7 @@ func noName(a *Arrival) bool {
 
 // failure takes in what brought no page.
 func (s *Step) failure(now time.Time, a Arrival) Outcome {
-	if a.certainty == networkFailed || a.Reason == web.ReasonBusy {
+	if a.certainty == networkFailed || a.Reason == web.ReasonBusy || shortened(&a) {
 		return s.putBack(now, a)
 	}
 	c, host := &a.Lease.Candidate, a.Lease.Host
@@ -119,15 +119,19 @@ func (s *Step) putBack(now time.Time, a Arrival) Outcome {
 	if c.Priority >= SeedPriority {
 		s.count.Seeds++
 	}
-	busy := a.Reason == web.ReasonBusy
+	busy, short := a.Reason == web.ReasonBusy, shortened(&a)
 	host.Due = s.due(now, nil)
-	if busy {
+	switch {
+	case short:
+		host.Slow, host.Due = 1, later(host.Due, now.Add(s.policy.Backoff))
+		s.visits.add(true)
+	case busy:
 		host.Due = later(a.Lease.Host.Due, now.Add(max(a.Failure.RetryAfter, leastBusy)))
 	}
 	return Outcome{
 		Turn: web.Turn{Retry: []web.Candidate{c}, Hosts: []web.HostState{host}},
 		Event: event.Failed{
-			At: event.At{At: now}, Visit: visit(&c), Reason: a.Reason, Detail: clip(a.Detail, 300), Retry: true, Outage: !busy,
+			At: event.At{At: now}, Visit: visit(&c), Reason: a.Reason, Detail: clip(a.Detail, 300), Retry: true, Outage: !busy && !short,
 		},
 	}
 }

@@ -64,7 +64,8 @@ func (d *driver) links(ctx context.Context, now time.Time, n int) (out []web.Lea
 		if err != nil {
 			return nil, err
 		}
-		good, drop := d.step.sort(now, leased)
+		others := d.step.visits.slow() && d.Frontier.Stats(now).Ready > 0
+		good, drop := d.step.sort(now, leased, others)
 		out = append(out, good...)
 		if drop == nil {
 			return out, nil
@@ -78,8 +79,8 @@ func (d *driver) links(ctx context.Context, now time.Time, n int) (out []web.Lea
 }
 
 // sort makes leases ready to be given out, but for links of a trap: it returns the
-// turn that drops those, nil if there are none.
-func (s *Step) sort(now time.Time, leased []web.Lease) (good []web.Lease, drop *Outcome) {
+// turn that drops those, nil if there are none. others is as for give.
+func (s *Step) sort(now time.Time, leased []web.Lease, others bool) (good []web.Lease, drop *Outcome) {
 	var trapped []web.URL
 	for i := range leased {
 		l := &leased[i]
@@ -87,7 +88,7 @@ func (s *Step) sort(now time.Time, leased []web.Lease) (good []web.Lease, drop *
 			trapped = append(trapped, l.URL)
 			continue
 		}
-		s.give(now, l)
+		s.give(now, l, others)
 		good = append(good, *l)
 	}
 	if len(trapped) == 0 {

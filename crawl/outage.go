@@ -11,7 +11,7 @@ import (
 // network tells a network that is down from hosts that are.
 //
 // A request without any response (no name, no connection, nothing in time) says
-// little by itself. It is set aside, its lease unended, until it is known what it
+// little by itself, unless a new connection was made for it. It is set aside, its lease unended, until it is known what it
 // means:
 //
 //	                    ┌── a later request was answered ──► it counts
@@ -101,8 +101,11 @@ const (
 // hear tells whether anybody answered.
 func hear(a *Arrival) hearing {
 	f := a.Failure
-	if f == nil {
+	switch {
+	case f == nil:
 		return answered
+	case shortened(a):
+		return unasked // it was not waited for
 	}
 	switch f.Reason {
 	case web.ReasonBusy, web.ReasonAddress, web.ReasonPort, web.ReasonContact:
@@ -160,6 +163,9 @@ func (n *network) judge(now time.Time, a Arrival, wait time.Duration) (ready []A
 			ready, said = n.up(now, a.Lease.Given, probe)
 		}
 	case silence:
+		if n.state == networkUp && a.Failure.Connected {
+			break // the network works: it counts
+		}
 		if link {
 			if len(n.aside) == 0 && n.state == networkUp {
 				n.since = now

@@ -23,10 +23,23 @@ import (
 //
 // beside the delay that politeness may ask for. A fetch that takes longer fails
 // for the time, as one that the fetcher ends.
+//
+// The first visit to a host says whether it is slow. Where many are, and come before
+// those that are not, first visits with the whole time would keep all workers. So
+// when at least half of the last lookVisits first visits were slow, and other hosts
+// that are due wait for a worker, a first visit has shortVisit only, beside the
+// delay:
+//
+//	untried ── shortVisit is over ──► slow ── Backoff later, with the whole time ──► as others
+//
+// One that takes longer is no failure of the host or the link, and says nothing of
+// the network.
 const (
-	slowAfter = 3 * time.Second
-	mostSlow  = 3  // slow requests in a row that count
-	lookBack  = 64 // links by which a rank is told
+	slowAfter  = 3 * time.Second
+	shortVisit = 2 * time.Second
+	lookVisits = 8
+	mostSlow   = 3  // slow requests in a row that count
+	lookBack   = 64 // links by which a rank is told
 )
 
 // ranks tells the rank of a link by the priorities of those given out lately.
@@ -47,9 +60,46 @@ func (r *ranks) upper(p float64) bool {
 	return len(some) == 0 || p >= some[len(some)/2]
 }
 
+// visits are the latest first visits to hosts: whether each was slow.
+type visits struct {
+	last [lookVisits]bool
+	n    int
+}
+
+func (v *visits) add(slow bool) {
+	v.last[v.n%lookVisits] = slow
+	v.n++
+}
+
+// slow tells whether at least half of the last lookVisits were.
+func (v *visits) slow() bool {
+	n := 0
+	for _, slow := range v.last {
+		if slow {
+			n++
+		}
+	}
+	return n >= lookVisits/2
+}
+
+// untried tells that no request to a host has ended yet, but for quick ones that
+// brought no page.
+func untried(h *web.HostState) bool { return h.Fetched == 0 && h.Failures == 0 && h.Slow == 0 }
+
+// shortened tells whether an arrival is that of a first visit which had shortVisit
+// only, and would have needed more.
+func shortened(a *Arrival) bool {
+	return a.Failure != nil && a.Failure.Err == errLate && untried(&a.Lease.Host)
+}
+
 // pace notes how long a request took.
 func (s *Step) pace(now time.Time, h *web.HostState, a *Arrival) {
+	if untried(&a.Lease.Host) && hear(a) != unasked {
+		defer func() { s.visits.add(h.Slow > 0) }()
+	}
 	switch {
+	case a.Failure != nil && a.Failure.Robots != nil && a.Failure.Robots.Took >= slowAfter:
+		h.Slow = min(h.Slow+1, mostSlow)
 	case a.Response != nil && a.Response.Took < slowAfter:
 		h.Slow = 0
 	case a.Response != nil, hear(a) == silence && !a.Lease.Given.IsZero() && now.Sub(a.Lease.Given) >= slowAfter:
@@ -57,10 +107,16 @@ func (s *Step) pace(now time.Time, h *web.HostState, a *Arrival) {
 	}
 }
 
-// give makes a lease ready to be given out at now.
-func (s *Step) give(now time.Time, l *web.Lease) {
+// give makes a lease ready to be given out at now. others tells that first visits
+// have been slow and other hosts wait for a worker.
+func (s *Step) give(now time.Time, l *web.Lease, others bool) {
 	l.Given = now
-	if l.Host.Slow > 0 && !s.ranks.upper(l.Priority) {
+	h := &l.Host
+	again := h.Slow == 1 && h.Fetched == 0 && h.Failures == 0 // after a short visit
+	switch {
+	case untried(h) && others && s.net.state == networkUp:
+		l.Patience = shortVisit + s.policy.Delay
+	case h.Slow > 0 && !again && !s.ranks.upper(l.Priority):
 		l.Patience = s.policy.Timeout/time.Duration(1+min(l.Host.Slow, mostSlow)) + s.policy.Delay
 	}
 	s.ranks.add(l.Priority)
@@ -90,8 +146,12 @@ func within(ctx context.Context, c clock.Clock, d time.Duration) (context.Contex
 
 // Late is the failure of a lease that took longer than its Patience.
 func Late(l *web.Lease) *web.Failure {
+	why := "a link of its rank on a slow host"
+	if untried(&l.Host) {
+		why = "a first visit while many hosts are slow; it is tried again with the whole time"
+	}
 	return &web.Failure{
 		Reason: web.ReasonTimeout, Temporary: true, Err: errLate,
-		Detail: fmt.Sprintf("%.200s: more than %v, the time for a link of its rank on a slow host", l.URL, l.Patience),
+		Detail: fmt.Sprintf("%.200s: more than %v, the time for %s", l.URL, l.Patience, why),
 	}
 }

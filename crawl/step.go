@@ -112,6 +112,7 @@ type Step struct {
 	net    network
 	traps  traps
 	ranks  ranks
+	visits visits
 	// passing tells that no later run will go on with this crawl, so that
 	// nothing is stored for one.
 	passing bool

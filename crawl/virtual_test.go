@@ -39,6 +39,8 @@ type pageOf struct {
 	failure web.Reason
 	forGood bool // of the failure: not temporary
 	status  int  // 0 = 200
+	// Of a failure: a connection was made, and robots.txt came in part.
+	connected, heard bool
 }
 
 var epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -72,6 +74,7 @@ type inFlight struct {
 	web.Lease
 	page pageOf
 	took time.Duration
+	late bool // longer than the lease allows
 	at   time.Time
 	n    int
 }
@@ -144,9 +147,9 @@ func (v *virtualCrawl) run(most time.Duration) event.Ending {
 			page, took := v.answer(v.now, l.URL)
 			late := l.Patience > 0 && took > l.Patience
 			if late {
-				page, took = pageOf{failure: web.ReasonTimeout}, l.Patience
+				page, took = pageOf{}, l.Patience
 			}
-			heap.Push(&flights, inFlight{l, page, took, v.now.Add(took), n})
+			heap.Push(&flights, inFlight{l, page, took, late, v.now.Add(took), n})
 			n++
 		}
 		v.most = max(v.most, len(flights))
@@ -171,8 +174,16 @@ func (v *virtualCrawl) run(most time.Duration) event.Ending {
 // arrival is what came of a request.
 func (v *virtualCrawl) arrival(f inFlight) Arrival {
 	a := Arrival{Lease: f.Lease}
+	if f.late {
+		a.Failure = Late(&f.Lease)
+		a.Reason, a.Detail = a.Failure.Reason, a.Failure.Detail
+		return a
+	}
 	if r := f.page.failure; r != "" {
-		a.Failure = &web.Failure{Reason: r, Temporary: !f.page.forGood, Detail: "it did not work"}
+		a.Failure = &web.Failure{Reason: r, Temporary: !f.page.forGood, Connected: f.page.connected, Detail: "it did not work"}
+		if f.page.heard {
+			a.Failure.Robots = &web.Response{Truncated: "time", Took: f.took}
+		}
 		a.Reason, a.Detail = r, a.Failure.Detail
 		return a
 	}

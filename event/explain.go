@@ -178,10 +178,10 @@ func (x *explainer) hash(u web.URL) uint64 {
 
 // follow is the first reading: the fate of u, and who found whom.
 func (x *explainer) follow(e Event) {
-	x.Whole = false
 	t := e.Time()
 	switch e := e.(type) {
 	case Started:
+		x.Whole = false
 		x.Scorer, x.Judge, x.Threshold = e.Scorer, e.Judge, e.Threshold
 	case Changed:
 		x.Changes = append(x.Changes, e)

@@ -279,6 +279,13 @@ func TestExplainTorn(t *testing.T) {
 	if err != nil || torn.Whole {
 		t.Fatalf("a torn log: whole %v, %v", torn.Whole, err)
 	}
+	judged := append(slices.Clone(events), Rejudged{})
+	if again, err := Explain(sequence(judged, nil), u); err != nil || !again.Whole {
+		t.Errorf("pages judged anew after the end: whole %v, %v", again.Whole, err)
+	}
+	if killed, err := Explain(sequence(append(judged, Started{}), nil), u); err != nil || killed.Whole {
+		t.Errorf("a later run without an end: whole %v, %v", killed.Whole, err)
+	}
 	if torn.Whole = true; cmp.Diff(whole, torn, equal) != "" {
 		t.Error(cmp.Diff(whole, torn, equal))
 	}

@@ -392,6 +392,23 @@ func TestStopping(t *testing.T) {
 	}
 }
 
+// A failure after a new connection tells so: the network works. A connection that was
+// there before says nothing: head-slow gave its robots.txt over the same one.
+func TestConnected(t *testing.T) {
+	s := badWeb(t)
+	for host, want := range map[string]bool{"head-slow": false, "robots-hangs": true, "connect-silent": false, "dns-silent": false} {
+		t.Run(host, func(t *testing.T) {
+			t.Parallel()
+			stack := through(t, s, func(o *fetch.Options) { o.Timeout = 500 * time.Millisecond })
+			_, err := stack.Fetch(context.Background(), address(t, "http://"+host+".bad.test/yes"))
+			var f *web.Failure
+			if !errors.As(err, &f) || f.Connected != want {
+				t.Errorf("%+v, want Connected: %t", err, want)
+			}
+		})
+	}
+}
+
 func TestHTTP2(t *testing.T) {
 	s := badWeb(t)
 	r, err := through(t, s, nil).Fetch(context.Background(), address(t, "https://tls-fine.bad.test/"))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -24,7 +25,8 @@ import (
 //   - to the address of a server, whatever the name, where addresses are known.
 //     The addresses of an IPv6 network of 64 bits count as one.
 //
-// A server that answers with Retry-After is left alone for that time, by name.
+// A server that answers with Retry-After is left alone for that time, by host: the
+// other ports of its name go on.
 // A frontier that spaces its hosts never waits here.
 //
 // A request passes two turnstiles, and never waits for a name while it holds an
@@ -86,9 +88,9 @@ type turnstile struct {
 	named time.Time     // last use of this state
 
 	// Of a name.
-	pace  time.Duration // its own wish
-	until time.Time     // it is not asked before, by its Retry-After
-	last  netip.Addr    // the address that is tried first
+	pace  time.Duration          // its own wish
+	last  netip.Addr             // the address that is tried first
+	until map[web.Host]time.Time // its hosts that are not asked before, by their Retry-After
 
 	// Of an address: the names that were told to come again. They are a queue, in
 	// which one that comes too early keeps its place, and one that does not come
@@ -186,7 +188,10 @@ func (d gated) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	case errors.As(err, &f) && f.Reason != web.ReasonBusy:
 		retryAfter = f.RetryAfter
 	}
-	g.leave(name, requested, retryAfter)
+	if retryAfter > 0 {
+		g.leaveAlone(name, u.Host(), retryAfter)
+	}
+	g.leave(name, requested)
 	if r != nil && route.Delay > g.o.Delay {
 		r.CrawlDelay = max(r.CrawlDelay, route.Delay)
 	}
@@ -209,7 +214,7 @@ func (d gated) ask(ctx context.Context, u web.URL, route Route, name *turnstile)
 		}
 		r, err = d.inner.Fetch(withTarget(ctx, target{addr, len(addrs) - i}), u)
 		requested = true
-		g.leave(at, true, 0)
+		g.leave(at, true)
 		var f *web.Failure
 		if !errors.As(err, &f) || f.Reason != web.ReasonConnect || i == len(addrs)-1 {
 			return r, true, err
@@ -263,53 +268,82 @@ func network(a netip.Addr) netip.Addr {
 // enter waits for the turn of a request at a turnstile, which leave ends. addr
 // is zero for that of a name.
 func (g *Gate) enter(ctx context.Context, u web.URL, key string, addr netip.Addr, delay time.Duration) (*turnstile, error) {
-	g.mu.Lock()
-	t := g.turnstile(key)
-	t.rest = max(t.rest, delay, t.pace)
-	if wait, why := g.wait(t, delay); g.tooLong(ctx, t, wait) {
-		err := g.busy(t, u, addr, wait, why)
-		g.mu.Unlock()
-		return nil, err
+	for {
+		t, left, err := g.turn(ctx, u, key, addr, delay)
+		if err != nil || left <= 0 {
+			return t, err
+		}
+		if err := g.sleep(ctx, left); err != nil {
+			return nil, err
+		}
 	}
-	t.users++
+}
+
+// turn is enter for a host that asked for no time by Retry-After. left is how much
+// is left of that time where it did: then there is no turn, and other ports of the
+// name go on meanwhile.
+func (g *Gate) turn(ctx context.Context, u web.URL, key string, addr netip.Addr, delay time.Duration) (t *turnstile, left time.Duration, err error) {
+	h := u.Host()
+	g.mu.Lock()
+	t = g.turnstile(key)
+	t.rest = max(t.rest, delay, t.pace)
+	wait, why := g.wait(t, h, delay)
+	left = g.alone(t, h)
+	switch {
+	case g.tooLong(ctx, wait, left):
+		err = g.busy(t, u, addr, wait, why)
+	case left <= 0:
+		t.users++
+	}
 	g.mu.Unlock()
+	if err != nil || left > 0 {
+		return nil, left, err
+	}
 	if err := g.take(ctx, t); err != nil {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		t.users--
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, 0, ctx.Err()
 		}
-		wait, why := g.wait(t, delay)
-		return nil, g.busy(t, u, addr, wait, why)
+		wait, why := g.wait(t, h, delay)
+		return nil, 0, g.busy(t, u, addr, wait, why)
 	}
 	for {
 		g.mu.Lock()
 		rest := g.resting(t, delay)
-		var err error
+		left = g.alone(t, h) // by what those before it were answered
 		switch {
-		case rest <= 0:
+		case g.tooLong(ctx, max(rest, left), left):
+			err = g.busy(t, u, addr, max(rest, left), "was asked just now")
+		case rest <= 0 && left <= 0:
 			t.began = g.o.Clock.Now()
-			delete(t.told, u.Host().Name())
-		case g.tooLong(ctx, t, rest): // by what those before it were answered
-			err = g.busy(t, u, addr, rest, "was asked just now")
+			delete(t.told, h.Name())
 		}
 		g.mu.Unlock()
-		if err != nil {
-			g.leave(t, false, 0)
-			return nil, err
+		switch {
+		case err != nil || left > 0:
+			g.leave(t, false)
+			return nil, left, err
+		case rest <= 0:
+			return t, 0, nil
 		}
-		if rest <= 0 {
-			return t, nil
+		if err := g.sleep(ctx, rest); err != nil {
+			g.leave(t, false)
+			return nil, 0, err
 		}
-		fire, stop := g.o.Clock.NewTimer(rest)
-		select {
-		case <-fire:
-		case <-ctx.Done():
-			stop()
-			g.leave(t, false, 0)
-			return nil, ctx.Err()
-		}
+	}
+}
+
+// sleep waits for some time, or until ctx ends.
+func (g *Gate) sleep(ctx context.Context, d time.Duration) error {
+	fire, stop := g.o.Clock.NewTimer(d)
+	select {
+	case <-fire:
+		return nil
+	case <-ctx.Done():
+		stop()
+		return ctx.Err()
 	}
 }
 
@@ -342,20 +376,27 @@ func (g *Gate) take(ctx context.Context, t *turnstile) error {
 // resting is how long t still needs until its next request may start, if nobody
 // is through.
 func (g *Gate) resting(t *turnstile, delay time.Duration) time.Duration {
-	now := g.o.Clock.Now()
-	rest := t.until.Sub(now)
 	if delay = max(delay, t.pace); delay > 0 && !t.ended.IsZero() {
-		rest = max(rest, t.ended.Add(delay).Sub(now))
+		return t.ended.Add(delay).Sub(g.o.Clock.Now())
 	}
-	return rest
+	return 0
+}
+
+// alone is how long a host is still to be left alone by its Retry-After, ≤ 0 for
+// not at all.
+func (g *Gate) alone(t *turnstile, h web.Host) time.Duration {
+	if until, ok := t.until[h]; ok {
+		return until.Sub(g.o.Clock.Now())
+	}
+	return 0
 }
 
 // wait estimates how long a request that comes now would wait, and says for
 // what: those before it take as long as the last did, and a delay each.
-func (g *Gate) wait(t *turnstile, delay time.Duration) (wait time.Duration, why string) {
+func (g *Gate) wait(t *turnstile, h web.Host, delay time.Duration) (wait time.Duration, why string) {
 	wait = g.resting(t, delay)
-	if left := t.until.Sub(g.o.Clock.Now()); left > 0 && left == wait {
-		return wait, "asks by Retry-After to be left alone"
+	if left := g.alone(t, h); left > 0 && left >= wait {
+		return left, "asks by Retry-After to be left alone"
 	}
 	if t.users == 0 {
 		return wait, "was asked just now"
@@ -363,13 +404,14 @@ func (g *Gate) wait(t *turnstile, delay time.Duration) (wait time.Duration, why 
 	return max(wait, 0) + time.Duration(t.users)*t.turn(), "has other requests before this one"
 }
 
-// tooLong tells whether a request cannot wait for its turn.
-func (g *Gate) tooLong(ctx context.Context, t *turnstile, wait time.Duration) bool {
+// tooLong tells whether a request cannot wait for its turn; left is what is left
+// of a Retry-After.
+func (g *Gate) tooLong(ctx context.Context, wait, left time.Duration) bool {
 	if wait <= 0 {
 		return false
 	}
 	limit := g.o.Patience
-	if limit <= 0 && t.until.After(g.o.Clock.Now()) {
+	if limit <= 0 && left > 0 {
 		limit = longWait
 	}
 	if end, ok := ctx.Deadline(); ok && wait > time.Until(end) {
@@ -428,17 +470,25 @@ func (t *turnstile) forget(now time.Time) {
 	}
 }
 
-// leave ends a turn; requested tells whether there was a request in it, and
-// retryAfter what its server asked for, 0 = nothing.
-func (g *Gate) leave(t *turnstile, requested bool, retryAfter time.Duration) {
+// leaveAlone notes that a host of a name asked for some time by Retry-After.
+func (g *Gate) leaveAlone(t *turnstile, h web.Host, d time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.o.Clock.Now()
+	maps.DeleteFunc(t.until, func(_ web.Host, until time.Time) bool { return !until.After(now) })
+	if t.until == nil {
+		t.until = map[web.Host]time.Time{}
+	}
+	t.until[h] = now.Add(d)
+}
+
+// leave ends a turn; requested tells whether there was a request in it.
+func (g *Gate) leave(t *turnstile, requested bool) {
 	g.mu.Lock()
 	t.users--
 	now := g.o.Clock.Now()
 	if requested {
 		t.ended, t.named, t.took = now, now, now.Sub(t.began)
-	}
-	if retryAfter > 0 {
-		t.until = now.Add(retryAfter)
 	}
 	g.mu.Unlock()
 	t.token <- struct{}{}
@@ -456,7 +506,8 @@ func (g *Gate) turnstile(key string) *turnstile {
 		now := g.o.Clock.Now()
 		for key, t := range g.of {
 			t.forget(now)
-			if t.users == 0 && !t.named.Add(max(t.rest, t.pace)).After(now) && !t.until.After(now) && len(t.told) == 0 {
+			maps.DeleteFunc(t.until, func(_ web.Host, until time.Time) bool { return !until.After(now) })
+			if t.users == 0 && !t.named.Add(max(t.rest, t.pace)).After(now) && len(t.until)+len(t.told) == 0 {
 				delete(g.of, key)
 			}
 		}

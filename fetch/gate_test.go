@@ -364,8 +364,8 @@ func TestGateHeedsDeadlines(t *testing.T) {
 	}
 }
 
-// Retry-After holds for the name on whatever status it came, in whatever way the
-// name is asked next.
+// Retry-After holds for the host on whatever status it came, over both schemes, and
+// not for the other ports of its name.
 func TestGateHoldsRetryAfter(t *testing.T) {
 	for _, status := range []int{200, 204, 301, 304, 404, 429, 500, 503} {
 		c := newManual()
@@ -379,7 +379,9 @@ func TestGateHoldsRetryAfter(t *testing.T) {
 		}{
 			{0, "http://a.test/", 0},
 			{0, "https://a.test/", time.Hour},
-			{0, "http://a.test:8080/robots.txt", time.Hour},
+			{0, "http://a.test:8080/robots.txt", 0},
+			{0, "http://a.test:8080/", time.Hour},
+			{0, "http://a.test:8081/", 0},
 			{0, "http://b.test/", 0},
 			{59 * time.Minute, "http://a.test/", time.Minute},
 			{time.Minute, "http://a.test/", 0},
@@ -393,6 +395,49 @@ func TestGateHoldsRetryAfter(t *testing.T) {
 				t.Errorf("status %d, %s: %v, want a wait of %v", status, step.url, err, step.wait)
 			}
 		}
+	}
+}
+
+// A port that asks to be left alone for a time which its request can wait for does
+// not keep the turn of its name meanwhile.
+func TestGateWaitsForRetryAfterWithoutTheTurn(t *testing.T) {
+	c := newManual()
+	f := fetch.NewGate(fetch.GateOptions{Delay: time.Second, Patience: time.Minute, Clock: c}).Before(
+		fetcherFunc(func(_ context.Context, u web.URL) (*web.Response, error) {
+			r := &web.Response{Status: 200}
+			if u.Host() == "a.test:81" {
+				r.Status, r.RetryAfter = 429, 30*time.Second
+			}
+			return r, nil
+		}))
+	begin := c.Now()
+	if _, err := f.Fetch(context.Background(), address(t, "http://a.test:81/")); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 2)
+	fetch := func(at string) {
+		_, err := f.Fetch(context.Background(), address(t, at))
+		done <- err
+	}
+	wait := func(want time.Duration) {
+		t.Helper()
+		for d := range c.Waiting {
+			if d == want {
+				return
+			}
+		}
+	}
+	go fetch("http://a.test:81/")
+	wait(30 * time.Second)
+	go fetch("http://a.test:82/")
+	wait(time.Second)
+	c.Advance(time.Second)
+	if err := <-done; err != nil || c.Now().Sub(begin) != time.Second {
+		t.Errorf("the other port: %v after %v, want its page after 1s", err, c.Now().Sub(begin))
+	}
+	c.Advance(29 * time.Second)
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 

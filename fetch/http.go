@@ -75,12 +75,17 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 	}
 	t := newTimer(ctx, c.options.Timeout)
 	defer t.stop()
-	in, err := c.send(t.ctx, u, at, out)
+	in, fresh, err := c.send(t.ctx, u, at, out)
 	if err != nil {
 		if t.over() {
 			err = fmt.Errorf("%w: %w", context.DeadlineExceeded, err)
 		}
-		return nil, failed(ctx, u, out, err)
+		err = failed(ctx, u, out, err)
+		var f *web.Failure
+		if errors.As(err, &f) {
+			f.Connected = fresh
+		}
+		return nil, err
 	}
 	defer in.Body.Close()
 	if in.StatusCode < 200 {
@@ -124,12 +129,13 @@ func failed(ctx context.Context, u web.URL, out *web.Response, err error) error 
 // is made to the address that passed the gate.
 const maxStale = 8
 
-// send sends a request and fills in what is known of its connection.
+// send sends a request and fills in what is known of its connection; fresh tells
+// that one was made for it to the server itself.
 //
 // The gate has let the request through to one address. A connection that is open
 // still may lead to another one of the host's, where the delay may not be over:
 // it is closed, and the request sent over another.
-func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Response) (*http.Response, error) {
+func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Response) (in *http.Response, fresh bool, err error) {
 	request := &http.Request{
 		Method: http.MethodGet, URL: at, Host: at.Host, Header: c.header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -138,7 +144,7 @@ func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Resp
 	for range maxStale {
 		connected, stale := false, false
 		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
-			connected, stale = true, false
+			connected, stale, fresh = true, false, !i.Reused && c.options.Proxy == nil
 			under, ok := ours(i.Conn)
 			if !ok || c.options.Proxy != nil { // the address is not the server's
 				return
@@ -148,18 +154,18 @@ func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Resp
 				under.Close()
 			}
 		}})
-		in, err := c.transport.RoundTrip(request.WithContext(traced))
+		in, err = c.transport.RoundTrip(request.WithContext(traced))
 		switch {
 		case err == nil:
-			return in, nil
+			return in, fresh, nil
 		case stale && ctx.Err() == nil:
 			continue
 		case !connected:
 			err = fmt.Errorf("%w: %w", errNoConnection, err)
 		}
-		return nil, err
+		return nil, fresh, err
 	}
-	return nil, fmt.Errorf("%w: the connections to %s lead elsewhere than to %s", errNoConnection, u.Host(), to.addr)
+	return nil, false, fmt.Errorf("%w: the connections to %s lead elsewhere than to %s", errNoConnection, u.Host(), to.addr)
 }
 
 // requestURL is u for net/http, whose own parser knows fewer addresses than

@@ -54,6 +54,7 @@ type verdict struct {
 	rules   *robots.Rules
 	missing string
 	until   time.Time // when a missing one is asked for again
+	reached bool      // a missing one's server, as Failure.Connected
 	dead    *web.Failure
 	weight  int // bytes it may take in memory
 
@@ -88,8 +89,8 @@ func (r *Robots) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 		return nil, &f
 	case v.missing != "":
 		return nil, &web.Failure{Reason: web.ReasonRobotsMissing, Temporary: true, Robots: exchange,
-			RetryAfter: max(0, v.until.Sub(r.o.Clock.Now())),
-			Detail:     fmt.Sprintf("%s: robots.txt is unknown: %s", u, v.missing)}
+			RetryAfter: max(0, v.until.Sub(r.o.Clock.Now())), Connected: v.reached,
+			Detail: fmt.Sprintf("%s: robots.txt is unknown: %s", u, v.missing)}
 	case !v.rules.Allowed(Agent, u.RequestPath()):
 		return nil, &web.Failure{Reason: web.ReasonRobots, Robots: exchange,
 			Detail: fmt.Sprintf("%s: robots.txt of %s disallows it", u, u.Origin())}
@@ -131,7 +132,7 @@ func (r *Robots) ask(ctx context.Context, u web.URL) (v verdict, exchange *web.R
 			return verdict{}, 0, f
 		}
 		v, life = judgeRobots(answer, f, exchange != nil)
-		v.until = r.o.Clock.Now().Add(life)
+		v.until, v.reached = r.o.Clock.Now().Add(life), f != nil && f.Connected
 		if r.o.Kept != nil && life > 0 {
 			r.o.Kept.add(origin, v, life)
 		}

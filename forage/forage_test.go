@@ -412,7 +412,7 @@ func TestReadSites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(sites) != 4 || sites[2].String() != "https://localhost:80/" || sites[3].String() != "https://[2001:db8::1]/" || sites[0].String() != "https://c.test/" || sites[1].String() != "http://e.test/x" {
+	if len(sites) != 4 || sites[2].String() != "http://localhost/" || sites[3].String() != "http://[2001:db8::1]/" || sites[0].String() != "https://c.test/" || sites[1].String() != "http://e.test/x" {
 		t.Errorf("%v", sites)
 	}
 	if len(problems) != 4 || !strings.Contains(problems[2], `sites.txt:7: "nonsense" is no address`) || !strings.Contains(problems[3], `sites.txt:8: "mailto:me@a.test" is no address`) || !strings.HasPrefix(problems[0], "sites.txt:4: ") || !strings.Contains(problems[1], "sites.txt:5: https://c.test/ stands in line 3") {

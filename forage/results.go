@@ -24,8 +24,8 @@ import (
 )
 
 // ReadSites reads start pages, one a line; what follows white space is a remark,
-// and # begins a comment. An address without a scheme is an https one, if it
-// begins as a host does that others can reach: with a dot in it. Lines that are
+// and # begins a comment. An address may lack its scheme; see web.WithScheme, and a
+// name with a dot in it is taken whatever its top-level domain. Lines that are
 // no address are told, with their number, and left out; so is an address that
 // stands there twice.
 func ReadSites(r io.Reader, name string) (sites []web.URL, problems []string, err error) {
@@ -37,7 +37,7 @@ func ReadSites(r io.Reader, name string) (sites []web.URL, problems []string, er
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		address := strings.Fields(line)[0]
+		address := web.WithScheme(strings.Fields(line)[0])
 		var u web.URL
 		var err error
 		if strings.Contains(address, "://") {

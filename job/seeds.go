@@ -15,7 +15,7 @@ const maxSeedLine = 1 << 20
 
 // ReadSeeds reads addresses to start from, one a line. Empty lines are passed
 // over, and so is what follows a # at the beginning of a line or after white
-// space. name is that of the file, for errors: each line that is no address is
+// space. An address may lack its scheme; see web.WithScheme. name is that of the file, for errors: each line that is no address is
 // one, and then there are no seeds.
 func ReadSeeds(r io.Reader, name string) (seeds []string, err error) {
 	lines := bufio.NewScanner(r)
@@ -35,6 +35,7 @@ func ReadSeeds(r io.Reader, name string) (seeds []string, err error) {
 		if line == "" {
 			continue
 		}
+		line = web.WithScheme(line)
 		if _, err := web.Parse(line); err != nil {
 			errs = append(errs, fmt.Errorf("%s:%d: %w", name, n, err))
 			continue

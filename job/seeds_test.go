@@ -7,18 +7,18 @@ import (
 )
 
 func TestReadSeeds(t *testing.T) {
-	const list = "\ufeff# my hives\n\nhttps://a.example/#part\n  https://b.example/  # the old one\r\nhttps://a.example/c\t#\n"
+	const list = "\ufeff# my hives\n\nhttps://a.example/#part\n  https://b.example/  # the old one\r\nhttps://a.example/c\t#\nd.example/bees\n"
 	got, err := ReadSeeds(strings.NewReader(list), "seeds.txt")
-	if want := []string{"https://a.example/#part", "https://b.example/", "https://a.example/c"}; err != nil || !slices.Equal(got, want) {
+	if want := []string{"https://a.example/#part", "https://b.example/", "https://a.example/c", "https://d.example/bees"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}
 	for list, want := range map[string]string{
-		"":                              "seeds.txt holds no address",
-		"# none\n":                      "seeds.txt holds no address",
-		"https://a.example/\nb.example": `seeds.txt:2: address "b.example" has no scheme: write it as https://…`,
-		"gopher://a/\nmailto:b\n":       "seeds.txt:1: address \"gopher://a/\": not an http or https address\nseeds.txt:2: ",
-		strings.Repeat("x\n", 12):       "seeds.txt: and 2 more lines that are no address",
-		strings.Repeat("x", 2<<20):      "seeds.txt:1: bufio.Scanner: token too long",
+		"":                          "seeds.txt holds no address",
+		"# none\n":                  "seeds.txt holds no address",
+		"https://a.example/\nhives": `seeds.txt:2: address "hives" has no scheme: write it as https://…`,
+		"gopher://a/\nmailto:b\n":   "seeds.txt:1: address \"gopher://a/\": not an http or https address\nseeds.txt:2: ",
+		strings.Repeat("x\n", 12):   "seeds.txt: and 2 more lines that are no address",
+		strings.Repeat("x", 2<<20):  "seeds.txt:1: bufio.Scanner: token too long",
 	} {
 		if got, err := ReadSeeds(strings.NewReader(list), "seeds.txt"); got != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %q, %v; want %q", list, got, err, want)
@@ -43,5 +43,12 @@ No limit of pages, from 1 seed, within its host; 1s between requests to a host, 
 		if got := strings.Join(j.Outline(), "\n"); got != want {
 			t.Errorf("of %s\n%s\nwant\n%s", text, got, want)
 		}
+	}
+}
+
+func TestSeedsWithoutScheme(t *testing.T) {
+	j, err := Parse("job.yaml", []byte("seeds: [a.example/bees, 'localhost:8080']\ntopic: {keywords: [bee]}"))
+	if want := []string{"https://a.example/bees", "http://localhost:8080"}; err != nil || !slices.Equal(j.Seeds, want) {
+		t.Errorf("%v, want %q", err, want)
 	}
 }

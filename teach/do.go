@@ -243,7 +243,7 @@ func (s *Server) seen() bool {
 
 // open begins a path at an address that was typed or chosen.
 func (s *Server) open(ctx context.Context, addr string) error {
-	addr = strings.TrimSpace(addr)
+	addr = web.WithScheme(strings.TrimSpace(addr))
 	if !strings.Contains(addr, "://") && addr != "" {
 		addr = "https://" + addr
 	}

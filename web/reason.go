@@ -151,7 +151,10 @@ type Failure struct {
 	// Robots is the exchange that fetched robots.txt on the way, nil if the
 	// rules were cached already.
 	Robots *Response
-	Err    error
+	// Connected tells that a new connection was made to the server, without a proxy,
+	// and only then nothing came: the network works.
+	Connected bool
+	Err       error
 }
 
 func (f *Failure) Error() string { return fmt.Sprintf("%s: %s", f.Reason, f.Detail) }

@@ -46,7 +46,11 @@ func (s *viewState) Outage(o outage) { s.outage = o }
 
 // lasts tells for how long an outage has lasted, and when it may end.
 func (o outage) lasts(now time.Time) string {
-	text := "down for " + terminal.Span(max(0, now.Sub(o.since))) + ": nothing answers"
+	text := "down"
+	if d := now.Sub(o.since); d >= time.Second {
+		text += " for " + terminal.Span(d)
+	}
+	text += ": nothing answers"
 	switch in := o.next.Sub(now); {
 	case o.next.IsZero():
 	case in < time.Second:
