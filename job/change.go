@@ -124,8 +124,14 @@ func (m *Maker) checkChanges() error {
 // open. What is spent of the budget bounds what it may be.
 func (m *Maker) change(ctx context.Context, c *crawl.Crawl) error {
 	history := event.ReadHistory(m.Begun.EventLog())
-	if history.Settings == nil { // of a crawl that was begun by an earlier waggle
+	if history.Settings == nil { // of an earlier waggle, or repaired where the log was lost
 		c.Settings = m.Job.texts()
+		lost := true
+		for range event.ReadKinds(m.Begun.EventLog(), event.Seeded{}.Kind()) {
+			lost = false
+			break
+		}
+		c.Changes.Links, c.Changes.Seeds, c.Changes.Shares = lost, lost, lost
 	} else {
 		c.Changes.Settings = m.Job.Diff(history.Settings)
 	}
