@@ -36,6 +36,8 @@ type RepairReport struct {
 	Alone bool
 	// Learnt tells whether what scorer and judge had learnt is there.
 	Learnt bool
+	// Left is damage of the set-up, which a repair does not mend.
+	Left []Damage
 	// Before is the folder to which the old frontier and log were moved; Aside where damaged pieces of the archive are.
 	Before, Aside string
 }
@@ -43,6 +45,16 @@ type RepairReport struct {
 // Lines is the report in sentences.
 func (r *RepairReport) Lines() (lines []string) {
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	defer func() {
+		for _, d := range r.Left {
+			say("DAMAGED %s", d)
+			say("        a repair does not mend that: %s", d.Remedy)
+		}
+	}()
+	if r.Whole && len(r.Left) > 0 {
+		say("archive, log and frontier agree: nothing was changed")
+		return lines
+	}
 	if r.Whole {
 		return []string{"nothing is damaged, and archive, log and frontier agree: nothing was changed"}
 	}
@@ -62,6 +74,7 @@ func (r *RepairReport) Lines() (lines []string) {
 	}
 	if r.Alone {
 		say("what waited is lost: in its place wait the links of the archived pages, without priorities, and what of the seeds was not fetched enters when the crawl goes on")
+		say("whether the pages were judged anew after they were fetched is not known: waggle judge does so by job.yaml")
 	}
 	if r.Owed > 0 {
 		say("%d links that waited are lost, and no store knows their addresses", r.Owed)
@@ -110,6 +123,9 @@ func (w *Writer) Repair(ctx context.Context, o RepairOptions) (*RepairReport, er
 	r := w.newRepair(ctx, o)
 	err := r.run(r.readMarks, r.readLog, r.readArchive, r.judge, r.writeLog, r.writeFrontier, r.swap)
 	if err != nil {
+		return nil, err
+	}
+	if r.report.Left, _, err = w.checkSetup(); err != nil {
 		return nil, err
 	}
 	if !r.report.Whole {

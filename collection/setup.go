@@ -106,8 +106,26 @@ func sumOf(name string) (sum string, err error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
+// remedySums helps where SHA256SUMS is damaged.
+const remedySums = "put it back; if examples, model, critic and lost.txt are as they were, remove it: it is made anew"
+
+// remedyOf says what helps where a file of the set-up is damaged.
+func (c Collection) remedyOf(path string) string {
+	switch path {
+	case c.ExampleFile():
+		return fmt.Sprintf("put the file back; or have the examples of job.yaml gathered and the pages judged anew: waggle judge %[1]s, or by others: waggle judge %[1]s --keywords WORDS --example PAGE", c.dir)
+	case c.CriticFile():
+		return fmt.Sprintf("put the file back; or have the pages judged anew by another: waggle judge %s --critic FILE", c.dir)
+	}
+	return remedyPutBack
+}
+
+// noBytes is the checksum of an empty file.
+const noBytes = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
 // checkSetup compares the files of the set-up with SHA256SUMS. known is false
-// where there is none, as in crawls of earlier versions.
+// where there is none, as in crawls of earlier versions. A file that held nothing may
+// be missing.
 func (c Collection) checkSetup() (damages []Damage, known bool, err error) {
 	sums, damages, err := c.readSums()
 	if sums == nil || len(damages) > 0 || err != nil {
@@ -118,16 +136,35 @@ func (c Collection) checkSetup() (damages []Damage, known bool, err error) {
 		sum, err := sumOf(path)
 		want, listed := sums[name]
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && listed:
-			damages = append(damages, Damage{name, "", "it is missing", remedyPutBack})
+		case errors.Is(err, fs.ErrNotExist) && listed && want != noBytes:
+			damages = append(damages, Damage{name, "", "it is missing", c.remedyOf(path)})
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return nil, true, err
+		case !listed:
+			damages = append(damages, Damage{c.inFolder(c.SumFile()), "", fmt.Sprintf("it has no line for %s", name), remedySums})
 		case sum != want:
-			damages = append(damages, Damage{name, "", fmt.Sprintf("it is not what %s says", filepath.Base(c.SumFile())), remedyPutBack})
+			damages = append(damages, Damage{name, "", fmt.Sprintf("it is not what %s says", filepath.Base(c.SumFile())), c.remedyOf(path)})
 		}
 	}
 	return damages, true, nil
+}
+
+// CheckExamples tells whether the example pages are those that were kept, as far as
+// that is known. The error names a remedy.
+func (c Collection) CheckExamples() error {
+	damages, _, err := c.checkSetup()
+	for _, d := range damages {
+		if d.File == filepath.Base(c.ExampleFile()) {
+			return c.refusal(d)
+		}
+	}
+	return err
+}
+
+// refusal is a damage as the error of a command that does not go on.
+func (c Collection) refusal(d Damage) error {
+	return fmt.Errorf("%s is damaged: %s; %s", filepath.Join(c.dir, d.File), d.What, d.Remedy)
 }
 
 // readSums reads SHA256SUMS: the checksums by the names of files, nil if it is
@@ -146,7 +183,7 @@ func (c Collection) readSums() (sums map[string]string, damages []Damage, err er
 		n++
 		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		if _, err := hex.DecodeString(sum); !ok || err != nil || len(sum) != 2*sha256.Size || !c.ofSums(name) {
-			damages = append(damages, Damage{c.inFolder(c.SumFile()), fmt.Sprintf("line %d", n), "it is no checksum of a file of the crawl", "put it back; if examples, model, critic and lost.txt are as they were, remove it: it is made anew"})
+			damages = append(damages, Damage{c.inFolder(c.SumFile()), fmt.Sprintf("line %d", n), "it is no checksum of a file of the crawl", remedySums})
 			continue
 		}
 		sums[name] = sum
@@ -206,24 +243,33 @@ func (c Collection) ofSums(name string) bool {
 }
 
 // openSetup refuses a crawl whose examples, model or critic are not those with
-// which it began: it would judge by others. acceptLoss takes them as they are.
-func (w *Writer) openSetup(acceptLoss bool, note func(string)) error {
+// which it began: it would judge by others. Those that are to be replaced do not
+// matter. acceptLoss takes the others as they are, but for examples and critic: what
+// the judge knows fits no others.
+func (w *Writer) openSetup(o StoreOptions) error {
 	damages, known, err := w.checkSetup()
 	if err != nil {
 		return err
 	}
-	if len(damages) > 0 && !acceptLoss {
-		d := damages[0]
-		return fmt.Errorf("%s is damaged: %s; %s (--accept-loss goes on with what there is)", filepath.Join(w.dir, d.File), d.What, d.Remedy)
-	}
 	for _, d := range damages {
-		note(fmt.Sprintf("%s; the crawl goes on with what there is", d))
+		path := filepath.Join(w.dir, d.File)
+		switch {
+		case slices.Contains(o.Replaced, path):
+			known = true // its checksum is written with it
+		case path == w.ExampleFile() || path == w.CriticFile():
+			return w.refusal(d)
+		case !o.AcceptLoss:
+			return fmt.Errorf("%w (--accept-loss goes on with what there is)", w.refusal(d))
+		default:
+			known = false
+			o.Note(fmt.Sprintf("%s; the crawl goes on with what there is", d))
+		}
 	}
-	if !known {
-		note(fmt.Sprintf("%s is missing, as in crawls of earlier versions: it is made of the files as they are", w.SumFile()))
+	if known {
+		return nil
 	}
-	if !known || len(damages) > 0 {
-		return w.saveSums()
+	if len(damages) == 0 {
+		o.Note(fmt.Sprintf("%s is missing, as in crawls of earlier versions: it is made of the files as they are", w.SumFile()))
 	}
-	return nil
+	return w.saveSums()
 }

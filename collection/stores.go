@@ -33,7 +33,10 @@ type StoreOptions struct {
 	// AcceptLoss repairs stores that cannot be opened otherwise (Repair), and
 	// goes on without what is lost.
 	AcceptLoss bool
-	Parser     crawl.Parser // see RepairOptions
+	// Replaced are files of the set-up that ReplaceSetup is to replace, by path:
+	// they may be damaged.
+	Replaced []string
+	Parser   crawl.Parser // see RepairOptions
 	// Note is told what the user should know; nil tells nobody.
 	Note func(string)
 }
@@ -70,7 +73,7 @@ func (w *Writer) OpenStores(ctx context.Context, o StoreOptions) (*Stores, error
 	if o.Note == nil {
 		o.Note = func(string) {}
 	}
-	if err := w.openSetup(o.AcceptLoss, o.Note); err != nil {
+	if err := w.openSetup(o); err != nil {
 		return nil, err
 	}
 	s, err := w.openStores(ctx, o)

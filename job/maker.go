@@ -269,7 +269,7 @@ func (m *Maker) openStores(ctx context.Context) error {
 		Archive: store.Options{
 			Prefix: filePrefix(m.Job.Name), Software: "waggle/" + Version, Operator: m.Job.Contact, Job: m.Job.Name, Robots: "obey",
 		},
-		AcceptLoss: m.AcceptLoss, Parser: m.Parser, Note: m.Note,
+		AcceptLoss: m.AcceptLoss, Replaced: m.replaced(), Parser: m.Parser, Note: m.Note,
 	})
 	if err != nil {
 		return err

@@ -100,6 +100,9 @@ func (c *repairCmd) Run(ctx context.Context, std streams) error {
 	for _, line := range r.Lines() {
 		fmt.Fprintln(std.out, event.Line(line))
 	}
+	if len(r.Left) > 0 {
+		return exit{exitFailed, fmt.Errorf("%s has damage that a repair does not mend", c.Dir)}
+	}
 	if !r.Whole {
 		fmt.Fprintf(std.out, "go on with: waggle crawl -o %s --resume\n", c.Dir)
 	}
