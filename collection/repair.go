@@ -125,7 +125,7 @@ func (w *Writer) Repair(ctx context.Context, o RepairOptions) (*RepairReport, er
 	if err != nil {
 		return nil, err
 	}
-	if r.report.Left, _, err = w.checkSetup(); err != nil {
+	if r.report.Left, _, err = w.setupDamage(); err != nil {
 		return nil, err
 	}
 	if !r.report.Whole {

@@ -150,6 +150,64 @@ func (c Collection) checkSetup() (damages []Damage, known bool, err error) {
 	return damages, true, nil
 }
 
+// What JobText puts around a job. A file that begins so and lacks the last line was
+// cut off; one that a person wrote anew has neither.
+const (
+	jobHead = "# The job of this crawl with every value in force. Keep the last line: without it, the file counts as cut off."
+	jobEnd  = "# End of the job."
+)
+
+// JobText is the text of a job file that waggle writes, with which CheckJob knows
+// whether it is there to its end.
+func JobText(yaml []byte) []byte {
+	return fmt.Appendf(nil, "%s\n%s%s\n", jobHead, yaml, jobEnd)
+}
+
+// CheckJob tells whether job.yaml, as far as it is one that waggle wrote, is there
+// to its end. The error names a remedy.
+func (c Collection) CheckJob() error {
+	if d, err := c.checkJob(); d == nil || err != nil {
+		return err
+	} else {
+		return c.refusal(*d)
+	}
+}
+
+func (c Collection) checkJob() (*Damage, error) {
+	b, err := c.Job()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // others say so
+	}
+	if err != nil {
+		return nil, err
+	}
+	head, _, _ := strings.Cut(string(b), "\n")
+	if !strings.HasPrefix(jobHead, strings.TrimSpace(head)) || strings.TrimSpace(head) == "" && len(bytes.TrimSpace(b)) > 0 {
+		return nil, nil
+	}
+	for line := range strings.Lines(string(b)) {
+		if strings.TrimSpace(line) == jobEnd {
+			return nil, nil
+		}
+	}
+	return &Damage{c.inFolder(c.JobFile()), "", fmt.Sprintf("it is cut off: the last line that waggle wrote, %q, is not there", jobEnd),
+		"put the file back; or give it all that it should say, of which events.jsonl tells (started, changed), and that line at its end"}, nil
+}
+
+// setupDamage is the damage of all that the crawl was set up with; known as of
+// checkSetup.
+func (c Collection) setupDamage() (damages []Damage, known bool, err error) {
+	damages, known, err = c.checkSetup()
+	if err != nil {
+		return nil, known, err
+	}
+	d, err := c.checkJob()
+	if d != nil {
+		damages = append(damages, *d)
+	}
+	return damages, known, err
+}
+
 // CheckExamples tells whether the example pages are those that were kept, as far as
 // that is known. The error names a remedy.
 func (c Collection) CheckExamples() error {

@@ -464,7 +464,7 @@ func (v *verification) verifySetup() error {
 	if !v.c.Begun() {
 		v.bad(Damage{v.c.inFolder(v.c.JobFile()), "", "it is missing", remedyPutBack}, "setup")
 	}
-	damages, sums, err := v.c.checkSetup()
+	damages, sums, err := v.c.setupDamage()
 	if err != nil {
 		return err
 	}

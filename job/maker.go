@@ -302,7 +302,7 @@ func (m *Maker) jobFile() ([]byte, error) {
 	if len(b) > maxFile {
 		return nil, &Error{"seeds", fmt.Errorf("the job is larger than %d MiB with its %s seeds: give fewer", maxFile>>20, number(float64(len(m.Job.Seeds))))}
 	}
-	return append([]byte("# The job of this crawl with every value in force.\n"), b...), nil
+	return collection.JobText(b), nil
 }
 
 // filePrefix makes the beginning of file names of a crawl's name.
