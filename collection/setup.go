@@ -181,9 +181,9 @@ func (c Collection) checkJob() (*Damage, error) {
 	if err != nil {
 		return nil, err
 	}
-	head, _, _ := strings.Cut(string(b), "\n")
-	if !strings.HasPrefix(jobHead, strings.TrimSpace(head)) || strings.TrimSpace(head) == "" && len(bytes.TrimSpace(b)) > 0 {
-		return nil, nil
+	head, _, more := strings.Cut(string(b), "\n")
+	if more && strings.TrimSpace(head) != jobHead || !strings.HasPrefix(jobHead, strings.TrimSpace(head)) {
+		return nil, nil // of a person, or an earlier version
 	}
 	for line := range strings.Lines(string(b)) {
 		if strings.TrimSpace(line) == jobEnd {

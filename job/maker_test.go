@@ -237,7 +237,7 @@ fetch:
 		t.Fatal(err)
 	}
 	m = &Maker{Job: again, Begun: &c}
-	if err := m.MakeJudge(t.Context()); err == nil || !strings.Contains(err.Error(), "examples.jsonl is missing") {
+	if err := m.MakeJudge(t.Context()); err == nil || !strings.Contains(err.Error(), "examples.jsonl is damaged: it is missing; put the file back; or") {
 		t.Errorf("without its examples: %v", err)
 	}
 }
