@@ -79,6 +79,9 @@ func (c *Crawler) Resume(ctx context.Context, dir string, change func(*job.Job))
 		return "", fmt.Errorf("%s holds no crawl to go on with: Begin begins one", dir)
 	}
 	return c.run(ctx, dir, func(col collection.Collection) (*job.Job, error) {
+		if err := col.CheckJob(); err != nil {
+			return nil, err
+		}
 		j, err := c.own().Read(col.JobFile())
 		if err == nil && change != nil {
 			change(j)

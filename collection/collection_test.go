@@ -439,6 +439,12 @@ func TestNoTurn(t *testing.T) {
 	if err := os.WriteFile(w.EventLog(), fmt.Appendf(nil, "%s\n%s", started, `{"kind":"see`), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := w.OpenStores(t.Context(), StoreOptions{}); err == nil || !strings.Contains(err.Error(), "but the archive holds what the crawl fetched") {
+		t.Errorf("without its frontier, with a log of its start alone: %v", err)
+	}
+	if err := os.RemoveAll(w.ArchiveDir()); err != nil {
+		t.Fatal(err)
+	}
 	stores, err := w.OpenStores(t.Context(), StoreOptions{Frontier: frontier.Options{MaxPerHost: 5}})
 	if err != nil {
 		t.Fatalf("with a log of its start alone: %v", err)

@@ -32,8 +32,12 @@ type RepairReport struct {
 	// Lost are the addresses whose page or outcome is lost. They stand in
 	// lost.txt, with those of earlier repairs, and are not fetched again.
 	Lost []string
+	// Alone says that the archive alone told of the crawl, so that its links wait.
+	Alone bool
 	// Learnt tells whether what scorer and judge had learnt is there.
 	Learnt bool
+	// Left is damage of the set-up, which a repair does not mend.
+	Left []Damage
 	// Before is the folder to which the old frontier and log were moved; Aside where damaged pieces of the archive are.
 	Before, Aside string
 }
@@ -41,6 +45,16 @@ type RepairReport struct {
 // Lines is the report in sentences.
 func (r *RepairReport) Lines() (lines []string) {
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	defer func() {
+		for _, d := range r.Left {
+			say("DAMAGED %s", d)
+			say("        a repair does not mend that: %s", d.Remedy)
+		}
+	}()
+	if r.Whole && len(r.Left) > 0 {
+		say("archive, log and frontier agree: nothing was changed")
+		return lines
+	}
 	if r.Whole {
 		return []string{"nothing is damaged, and archive, log and frontier agree: nothing was changed"}
 	}
@@ -57,6 +71,10 @@ func (r *RepairReport) Lines() (lines []string) {
 	}
 	if !r.Learnt {
 		say("what scorer and judge had learnt in this crawl is lost: they begin anew")
+	}
+	if r.Alone {
+		say("what waited is lost: in its place wait the links of the archived pages, without priorities, and what of the seeds was not fetched enters when the crawl goes on")
+		say("whether the pages were judged anew after they were fetched is not known: waggle judge does so by job.yaml")
 	}
 	if r.Owed > 0 {
 		say("%d links that waited are lost, and no store knows their addresses", r.Owed)
@@ -107,6 +125,9 @@ func (w *Writer) Repair(ctx context.Context, o RepairOptions) (*RepairReport, er
 	if err != nil {
 		return nil, err
 	}
+	if r.report.Left, _, err = w.setupDamage(); err != nil {
+		return nil, err
+	}
 	if !r.report.Whole {
 		return r.report, w.SaveHarvest()
 	}
@@ -152,7 +173,7 @@ func (w *Writer) newRepair(ctx context.Context, o RepairOptions) *repair {
 		w: w, ctx: ctx, parser: o.Parser, progress: o.Progress, report: &RepairReport{},
 		tallies: map[uint64]tally{}, bodies: map[uint64]struct{}{}, spans: map[string][]span{},
 		hosts: map[web.Host]*hostTale{}, left: map[web.URL]bool{}, named: map[string]bool{}, repaid: map[uint64]struct{}{},
-		retried: map[uint64]retry{}, finals: map[int]bool{},
+		retried: map[uint64]retry{}, finals: map[int]bool{}, depths: map[web.URL]int{},
 	}
 }
 
@@ -214,6 +235,7 @@ type repair struct {
 	}
 	logMark int64 // -1 if it is not known
 	turned  bool  // a turn was committed, or that is not known
+	alone   bool  // the archive is all that tells of the crawl
 
 	// From readLog.
 	tallies  map[uint64]tally
@@ -245,6 +267,7 @@ type repair struct {
 	rewrite bool   // the log is written anew
 	newMark []byte // of its end
 	turn    web.Turn
+	depths  map[web.URL]int // of pages, where the archive is alone
 	hosts   map[web.Host]*hostTale
 	left    map[web.URL]bool    // links refused in a way that a change of settings may undo
 	repaid  map[uint64]struct{} // links that were owed, and have an address again
@@ -340,10 +363,18 @@ func (r *repair) readMarks() error {
 	}
 	if logged == nil {
 		r.turned = !r.rebuilt.States || len(r.remains.Damage()) > 0
-		if len(r.remains.Damage()) == 0 && r.w.tellsOfTurns() {
-			r.found("%s is missing or empty", r.w.inFolder(r.w.FrontierDir()))
+		if len(r.remains.Damage()) > 0 {
+			return nil
 		}
-		return nil
+		if r.w.tellsOfTurns() {
+			r.found("%s is missing or empty", r.w.inFolder(r.w.FrontierDir()))
+			return nil
+		}
+		var err error
+		if r.alone, err = r.w.keepsRecords(); r.alone {
+			r.found("%s and %s are missing or empty", r.w.inFolder(r.w.FrontierDir()), r.w.inFolder(r.w.EventLog()))
+		}
+		return err
 	}
 	if at, err := strconv.ParseInt(string(logged), 10, 64); err == nil {
 		r.logMark = at
@@ -378,6 +409,9 @@ func (r *repair) readLog() error {
 		total = info.Size()
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return err
+	} else if r.alone {
+		r.logLost = true
+		return nil
 	} else if r.remains.Begun() && r.turned {
 		r.found("%s is missing", r.w.inFolder(r.w.EventLog()))
 		r.logLost = true
@@ -405,7 +439,7 @@ func (r *repair) readLog() error {
 		r.count(e)
 		r.progress("event log", r.logSize, total)
 	}
-	r.logLost = r.damaged > 0
+	r.logLost = r.damaged > 0 || r.alone
 	if r.logMark > r.logSize {
 		r.logLost = true
 		r.found("%s ends at byte %d of %d", r.w.inFolder(r.w.EventLog()), r.logSize, r.logMark)
@@ -476,6 +510,6 @@ func (r *repair) judge() error {
 	if missing > 0 {
 		r.found("the archive lacks what the event log tells of for %d addresses", missing)
 	}
-	r.report.Whole = !r.trouble
+	r.report.Whole, r.report.Alone = !r.trouble, r.alone
 	return nil
 }

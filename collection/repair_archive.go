@@ -274,7 +274,7 @@ func (r *repair) eventOf(x kept) (event.Event, error) {
 	case m.Reason == web.ReasonRedirect:
 		e.To = p.Location
 		standing := r.remains.Standing(e.To)
-		e.Queued = !e.To.IsZero() && (standing == frontier.Waiting || standing == frontier.Done)
+		e.Queued = !e.To.IsZero() && (r.alone || standing == frontier.Waiting || standing == frontier.Done)
 	case m.Reason == web.ReasonStatus:
 		e.Retry = passing(p.Status) // until settleRetries says otherwise
 	}

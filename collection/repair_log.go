@@ -190,6 +190,9 @@ func (r *repair) apply(e entry) error {
 		}
 		r.refused(ev.Skipped)
 	case event.Fetched:
+		if r.alone {
+			r.depths[ev.URL] = ev.Depth
+		}
 		r.lack(ev.URL)
 		r.done(ev.URL)
 		r.name(ev.From)
@@ -435,6 +438,9 @@ func (r *repair) readLinks() error {
 		}
 		for _, l := range p.Links {
 			r.name(l.URL)
+			if r.alone && !l.NoFollow && !p.Directives.NoFollow {
+				r.offer(entry{}, web.Candidate{URL: l.URL, From: p.URL, Kind: l.Kind, Depth: r.depths[p.URL] + 1})
+			}
 			if r.remains.Standing(l.URL) == frontier.Waiting {
 				r.offer(entry{}, web.Candidate{URL: l.URL, From: p.URL, Kind: l.Kind, Depth: 1})
 			}

@@ -106,8 +106,26 @@ func sumOf(name string) (sum string, err error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
+// remedySums helps where SHA256SUMS is damaged.
+const remedySums = "put it back; if examples, model, critic and lost.txt are as they were, remove it: it is made anew"
+
+// remedyOf says what helps where a file of the set-up is damaged.
+func (c Collection) remedyOf(path string) string {
+	switch path {
+	case c.ExampleFile():
+		return fmt.Sprintf("put the file back; or have the examples of job.yaml gathered and the pages judged anew: waggle judge %[1]s, or by others: waggle judge %[1]s --keywords WORDS --example PAGE", c.dir)
+	case c.CriticFile():
+		return fmt.Sprintf("put the file back; or have the pages judged anew by another: waggle judge %s --critic FILE", c.dir)
+	}
+	return remedyPutBack
+}
+
+// noBytes is the checksum of an empty file.
+const noBytes = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
 // checkSetup compares the files of the set-up with SHA256SUMS. known is false
-// where there is none, as in crawls of earlier versions.
+// where there is none, as in crawls of earlier versions. A file that held nothing may
+// be missing.
 func (c Collection) checkSetup() (damages []Damage, known bool, err error) {
 	sums, damages, err := c.readSums()
 	if sums == nil || len(damages) > 0 || err != nil {
@@ -118,16 +136,93 @@ func (c Collection) checkSetup() (damages []Damage, known bool, err error) {
 		sum, err := sumOf(path)
 		want, listed := sums[name]
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && listed:
-			damages = append(damages, Damage{name, "", "it is missing", remedyPutBack})
+		case errors.Is(err, fs.ErrNotExist) && listed && want != noBytes:
+			damages = append(damages, Damage{name, "", "it is missing", c.remedyOf(path)})
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return nil, true, err
+		case !listed:
+			damages = append(damages, Damage{c.inFolder(c.SumFile()), "", fmt.Sprintf("it has no line for %s", name), remedySums})
 		case sum != want:
-			damages = append(damages, Damage{name, "", fmt.Sprintf("it is not what %s says", filepath.Base(c.SumFile())), remedyPutBack})
+			damages = append(damages, Damage{name, "", fmt.Sprintf("it is not what %s says", filepath.Base(c.SumFile())), c.remedyOf(path)})
 		}
 	}
 	return damages, true, nil
+}
+
+// What JobText puts around a job. A file that begins so and lacks the last line was
+// cut off; one that a person wrote anew has neither.
+const (
+	jobHead = "# The job of this crawl with every value in force. Keep the last line: without it, the file counts as cut off."
+	jobEnd  = "# End of the job."
+)
+
+// JobText is the text of a job file that waggle writes, with which CheckJob knows
+// whether it is there to its end.
+func JobText(yaml []byte) []byte {
+	return fmt.Appendf(nil, "%s\n%s%s\n", jobHead, yaml, jobEnd)
+}
+
+// CheckJob tells whether job.yaml, as far as it is one that waggle wrote, is there
+// to its end. The error names a remedy.
+func (c Collection) CheckJob() error {
+	if d, err := c.checkJob(); d == nil || err != nil {
+		return err
+	} else {
+		return c.refusal(*d)
+	}
+}
+
+func (c Collection) checkJob() (*Damage, error) {
+	b, err := c.Job()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // others say so
+	}
+	if err != nil {
+		return nil, err
+	}
+	head, _, more := strings.Cut(string(b), "\n")
+	if more && strings.TrimSpace(head) != jobHead || !strings.HasPrefix(jobHead, strings.TrimSpace(head)) {
+		return nil, nil // of a person, or an earlier version
+	}
+	for line := range strings.Lines(string(b)) {
+		if strings.TrimSpace(line) == jobEnd {
+			return nil, nil
+		}
+	}
+	return &Damage{c.inFolder(c.JobFile()), "", fmt.Sprintf("it is cut off: the last line that waggle wrote, %q, is not there", jobEnd),
+		"put the file back; or give it all that it should say, of which events.jsonl tells (started, changed), and that line at its end"}, nil
+}
+
+// setupDamage is the damage of all that the crawl was set up with; known as of
+// checkSetup.
+func (c Collection) setupDamage() (damages []Damage, known bool, err error) {
+	damages, known, err = c.checkSetup()
+	if err != nil {
+		return nil, known, err
+	}
+	d, err := c.checkJob()
+	if d != nil {
+		damages = append(damages, *d)
+	}
+	return damages, known, err
+}
+
+// CheckExamples tells whether the example pages are those that were kept, as far as
+// that is known. The error names a remedy.
+func (c Collection) CheckExamples() error {
+	damages, _, err := c.checkSetup()
+	for _, d := range damages {
+		if d.File == filepath.Base(c.ExampleFile()) {
+			return c.refusal(d)
+		}
+	}
+	return err
+}
+
+// refusal is a damage as the error of a command that does not go on.
+func (c Collection) refusal(d Damage) error {
+	return fmt.Errorf("%s is damaged: %s; %s", filepath.Join(c.dir, d.File), d.What, d.Remedy)
 }
 
 // readSums reads SHA256SUMS: the checksums by the names of files, nil if it is
@@ -146,7 +241,7 @@ func (c Collection) readSums() (sums map[string]string, damages []Damage, err er
 		n++
 		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
 		if _, err := hex.DecodeString(sum); !ok || err != nil || len(sum) != 2*sha256.Size || !c.ofSums(name) {
-			damages = append(damages, Damage{c.inFolder(c.SumFile()), fmt.Sprintf("line %d", n), "it is no checksum of a file of the crawl", "put it back; if examples, model, critic and lost.txt are as they were, remove it: it is made anew"})
+			damages = append(damages, Damage{c.inFolder(c.SumFile()), fmt.Sprintf("line %d", n), "it is no checksum of a file of the crawl", remedySums})
 			continue
 		}
 		sums[name] = sum
@@ -206,24 +301,33 @@ func (c Collection) ofSums(name string) bool {
 }
 
 // openSetup refuses a crawl whose examples, model or critic are not those with
-// which it began: it would judge by others. acceptLoss takes them as they are.
-func (w *Writer) openSetup(acceptLoss bool, note func(string)) error {
+// which it began: it would judge by others. Those that are to be replaced do not
+// matter. acceptLoss takes the others as they are, but for examples and critic: what
+// the judge knows fits no others.
+func (w *Writer) openSetup(o StoreOptions) error {
 	damages, known, err := w.checkSetup()
 	if err != nil {
 		return err
 	}
-	if len(damages) > 0 && !acceptLoss {
-		d := damages[0]
-		return fmt.Errorf("%s is damaged: %s; %s (--accept-loss goes on with what there is)", filepath.Join(w.dir, d.File), d.What, d.Remedy)
-	}
 	for _, d := range damages {
-		note(fmt.Sprintf("%s; the crawl goes on with what there is", d))
+		path := filepath.Join(w.dir, d.File)
+		switch {
+		case slices.Contains(o.Replaced, path):
+			known = true // its checksum is written with it
+		case path == w.ExampleFile() || path == w.CriticFile():
+			return w.refusal(d)
+		case !o.AcceptLoss:
+			return fmt.Errorf("%w (--accept-loss goes on with what there is)", w.refusal(d))
+		default:
+			known = false
+			o.Note(fmt.Sprintf("%s; the crawl goes on with what there is", d))
+		}
 	}
-	if !known {
-		note(fmt.Sprintf("%s is missing, as in crawls of earlier versions: it is made of the files as they are", w.SumFile()))
+	if known {
+		return nil
 	}
-	if !known || len(damages) > 0 {
-		return w.saveSums()
+	if len(damages) == 0 {
+		o.Note(fmt.Sprintf("%s is missing, as in crawls of earlier versions: it is made of the files as they are", w.SumFile()))
 	}
-	return nil
+	return w.saveSums()
 }

@@ -33,7 +33,10 @@ type StoreOptions struct {
 	// AcceptLoss repairs stores that cannot be opened otherwise (Repair), and
 	// goes on without what is lost.
 	AcceptLoss bool
-	Parser     crawl.Parser // see RepairOptions
+	// Replaced are files of the set-up that ReplaceSetup is to replace, by path:
+	// they may be damaged.
+	Replaced []string
+	Parser   crawl.Parser // see RepairOptions
 	// Note is told what the user should know; nil tells nobody.
 	Note func(string)
 }
@@ -70,7 +73,7 @@ func (w *Writer) OpenStores(ctx context.Context, o StoreOptions) (*Stores, error
 	if o.Note == nil {
 		o.Note = func(string) {}
 	}
-	if err := w.openSetup(o.AcceptLoss, o.Note); err != nil {
+	if err := w.openSetup(o); err != nil {
 		return nil, err
 	}
 	s, err := w.openStores(ctx, o)
@@ -220,22 +223,33 @@ func (s *Stores) Close() error {
 }
 
 // ScorerState is what the scorer knew at the crawl's last turn, as its State
-// gave it; nil if it never gave any.
-func (w *Writer) ScorerState(ctx context.Context) (state []byte, err error) {
-	front, err := frontier.Open(w.FrontierDir(), frontier.Options{})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, front.Close()) }()
-	return crawl.ScorerState(func(name string) ([]byte, error) { return front.State(ctx, name) })
+// gave it; nil if it never gave any. The crawl should not run.
+func (c Collection) ScorerState(ctx context.Context) (state []byte, err error) {
+	err = c.examine(func(stored func(name string) ([]byte, error)) error {
+		state, err = crawl.ScorerState(stored)
+		return err
+	})
+	return state, err
 }
 
-// RestoreJudge gives a judge what it knew at the crawl's last turn.
-func (w *Writer) RestoreJudge(ctx context.Context, j crawl.Judge) (err error) {
-	front, err := frontier.Open(w.FrontierDir(), frontier.Options{})
+// RestoreJudge gives a judge what it knew at the crawl's last turn. The crawl should
+// not run.
+func (c Collection) RestoreJudge(ctx context.Context, j crawl.Judge) error {
+	return c.examine(func(stored func(name string) ([]byte, error)) error { return crawl.RestoreJudge(j, stored) })
+}
+
+// examine reads what the frontier stored, without a lock.
+func (c Collection) examine(read func(stored func(name string) ([]byte, error)) error) (err error) {
+	r, err := frontier.Examine(c.FrontierDir())
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, front.Close()) }()
-	return crawl.RestoreJudge(j, func(name string) ([]byte, error) { return front.State(ctx, name) })
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if d := r.Damage(); len(d) > 0 {
+		return d[0]
+	}
+	return read(r.State)
 }
+
+// Running tells whether a process has the folder, as far as this one may look.
+func (c Collection) Running() bool { return folder.Held(c.dir) }

@@ -177,6 +177,12 @@ func (v *verification) verifyFrontier() error {
 	if errors.Join(errLog, errArchive) != nil || logged == nil {
 		if len(v.Damage) == 0 && v.c.tellsOfTurns() {
 			v.bad(Damage{v.c.inFolder(v.c.FrontierDir()), "", "it is missing or empty, but the event log tells of a crawl", remedyRepair}, "frontier")
+		} else if len(v.Damage) == 0 && !v.Running {
+			kept, err := v.c.keepsRecords()
+			if kept {
+				v.bad(Damage{v.c.inFolder(v.c.FrontierDir()), "", fmt.Sprintf("it is missing or empty, as is %s, but the archive holds what the crawl fetched", v.c.inFolder(v.c.EventLog())), remedyRepair}, "frontier")
+			}
+			return err
 		}
 		return nil
 	}
@@ -458,7 +464,7 @@ func (v *verification) verifySetup() error {
 	if !v.c.Begun() {
 		v.bad(Damage{v.c.inFolder(v.c.JobFile()), "", "it is missing", remedyPutBack}, "setup")
 	}
-	damages, sums, err := v.c.checkSetup()
+	damages, sums, err := v.c.setupDamage()
 	if err != nil {
 		return err
 	}

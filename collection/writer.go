@@ -12,6 +12,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/store"
 )
 
 // Writer is the folder of a crawl that this process alone may change. One
@@ -114,8 +115,14 @@ func (w *Writer) SaveHarvest() error {
 	)
 }
 
-// Discard removes the crawl, for a new one.
+// Discard removes the crawl, for a new one. One with pages in its archive stays as
+// it is, and is an error.
 func (w *Writer) Discard() error {
+	if kept, err := w.keeps(func(p store.Piece) bool { return p.Type == "metadata" && p.Meta.Page }); err != nil {
+		return err
+	} else if kept {
+		return fmt.Errorf("%s holds pages: they are not removed for a new crawl; choose another folder", w.ArchiveDir())
+	}
 	var errs []error
 	for _, name := range []string{
 		w.FrontierDir(), w.ArchiveDir(), w.EventLog(), w.HarvestFile(), w.ProvenanceFile(), w.ExampleFile(), w.ModelFile(), w.CriticFile(), w.RobotsFile(), w.SumFile(), w.LostFile(), w.JobFile(),
@@ -126,13 +133,42 @@ func (w *Writer) Discard() error {
 }
 
 // clear removes what a run left that never committed a turn: the log tells of
-// its start at most. A log that tells of more is not touched: it is the
-// frontier that was lost then.
+// its start at most, and the archive holds no record. Of more than that nothing is
+// touched: it is the frontier that was lost then, or frontier and log.
 func (w *Writer) clear() error {
 	if w.tellsOfTurns() {
 		return &OpenError{Store: "frontier", Damaged: true, Err: fmt.Errorf("%s is missing or empty, but the event log tells of a crawl", w.FrontierDir())}
 	}
+	if kept, err := w.keepsRecords(); err != nil {
+		return err
+	} else if kept {
+		return &OpenError{Store: "frontier", Damaged: true, Err: fmt.Errorf("%s and %s are missing or empty, but the archive holds what the crawl fetched", w.FrontierDir(), w.EventLog())}
+	}
 	return errors.Join(os.RemoveAll(w.ArchiveDir()), os.RemoveAll(w.EventLog()))
+}
+
+// keepsRecords tells whether the archive holds a record of something fetched.
+func (c Collection) keepsRecords() (bool, error) {
+	return c.keeps(func(p store.Piece) bool { return p.Type != "warcinfo" })
+}
+
+// keeps tells whether the archive holds a whole record that is such.
+func (c Collection) keeps(such func(store.Piece) bool) (bool, error) {
+	files, err := c.ArchiveFiles()
+	if err != nil {
+		return false, err
+	}
+	for _, name := range files {
+		for p, err := range store.Pieces(name, -1) {
+			if err != nil {
+				return false, err
+			}
+			if p.Damage == nil && such(p) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // tellsOfTurns tells whether the log speaks of more than the start of a crawl.

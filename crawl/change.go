@@ -27,7 +27,7 @@ import (
 // changes have taken effect leaves no word of them: the next one makes them again,
 // with the same result.
 type Changes struct {
-	Settings             []event.Changed // when is filled in; none = nothing changed
+	Settings             []event.Changed // when is filled in; none = no setting changed
 	Links, Seeds, Shares bool
 }
 
@@ -48,7 +48,7 @@ func Spent(state func(name string) ([]byte, error)) (pages int, took time.Durati
 // change makes the changes.
 func (d *driver) change(ctx context.Context, now time.Time, p *past) error {
 	c := &d.Changes
-	if len(c.Settings) == 0 {
+	if len(c.Settings) == 0 && !c.Links && !c.Seeds && !c.Shares {
 		return nil
 	}
 	if c.Shares {

@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 )
@@ -84,6 +85,23 @@ func (s Setting) isDefault(text string) bool {
 	return text == s.Text(j)
 }
 
+// Unjudged are the settings, by path, by which pages are judged and that a job file
+// gives otherwise than the log of its crawl: the pages are not judged by it.
+func (j *Job) Unjudged(c collection.Collection) (paths []string) {
+	was := event.ReadHistory(c.EventLog()).Settings
+	if was == nil {
+		return nil
+	}
+	own := *j
+	own.setDefaults()
+	for _, change := range own.Diff(was) {
+		if s, _ := Lookup(change.Setting); s.Resume == Verdicts {
+			paths = append(paths, s.Path)
+		}
+	}
+	return paths
+}
+
 // refuse says which of the changes cannot be made; nil if all can. dir is the
 // folder of the crawl.
 func refuse(changes []event.Changed, dir string) error {
@@ -124,8 +142,14 @@ func (m *Maker) checkChanges() error {
 // open. What is spent of the budget bounds what it may be.
 func (m *Maker) change(ctx context.Context, c *crawl.Crawl) error {
 	history := event.ReadHistory(m.Begun.EventLog())
-	if history.Settings == nil { // of a crawl that was begun by an earlier waggle
+	if history.Settings == nil { // of an earlier waggle, or repaired where the log was lost
 		c.Settings = m.Job.texts()
+		lost := true
+		for range event.ReadKinds(m.Begun.EventLog(), event.Seeded{}.Kind()) {
+			lost = false
+			break
+		}
+		c.Changes.Links, c.Changes.Seeds, c.Changes.Shares = lost, lost, lost
 	} else {
 		c.Changes.Settings = m.Job.Diff(history.Settings)
 	}
@@ -133,6 +157,7 @@ func (m *Maker) change(ctx context.Context, c *crawl.Crawl) error {
 		return err
 	}
 	changed := map[string]bool{}
+	var notes []string
 	for _, e := range c.Changes.Settings {
 		changed[e.Setting] = true
 		s, _ := Lookup(e.Setting)
@@ -144,7 +169,7 @@ func (m *Maker) change(ctx context.Context, c *crawl.Crawl) error {
 		case s.Resume == AllLinks:
 			c.Changes.Links = true
 		}
-		m.Note(fmt.Sprintf("Changed: %s from %s to %s; %s", s.Path, clip(quoted(e.Old)), clip(quoted(e.New)), s.effect()))
+		notes = append(notes, fmt.Sprintf("Changed: %s from %s to %s; %s", s.Path, clip(quoted(e.Old)), clip(quoted(e.New)), s.effect()))
 	}
 	threshold, judged := history.Threshold()
 	if changed[event.SettingThreshold] {
@@ -153,7 +178,14 @@ func (m *Maker) change(ctx context.Context, c *crawl.Crawl) error {
 	if judged {
 		c.History = event.Under(threshold, c.History)
 	}
-	return m.checkBudget(ctx, changed)
+	spent, err := m.checkBudget(ctx, changed)
+	if err != nil {
+		return err
+	}
+	for _, note := range append(notes, spent...) {
+		m.Note(note)
+	}
+	return nil
 }
 
 // effect is what a change does, in a clause.
@@ -173,27 +205,27 @@ func clip(s string) string {
 	return s
 }
 
-// checkBudget refuses a new budget below what is spent, and says so where nothing
+// checkBudget refuses a new budget below what is spent. The note says so where nothing
 // is left of one.
-func (m *Maker) checkBudget(ctx context.Context, changed map[string]bool) error {
+func (m *Maker) checkBudget(ctx context.Context, changed map[string]bool) (note []string, err error) {
 	pages, took, err := crawl.Spent(func(name string) ([]byte, error) { return m.Frontier.State(ctx, name) })
 	if err != nil {
-		return err
+		return nil, err
 	}
 	took = took.Round(time.Second)
 	b := &m.Job.Budget
 	limit := time.Duration(b.Time)
 	switch {
 	case changed["budget.pages"] && b.Pages > 0 && b.Pages < pages:
-		return &Error{"budget.pages", fmt.Errorf("the crawl has fetched %s pages already, and its budget over all runs is %s: give more than it has fetched, or 0 for no limit", number(float64(pages)), number(float64(b.Pages)))}
+		return nil, &Error{"budget.pages", fmt.Errorf("the crawl has fetched %s pages already, and its budget over all runs is %s: give more than it has fetched, or 0 for no limit", number(float64(pages)), number(float64(b.Pages)))}
 	case changed["budget.time"] && limit > 0 && limit < took:
-		return &Error{"budget.time", fmt.Errorf("the crawl has run for %v already, and %v is its budget over all runs: give more, or 0 for no limit", took, limit)}
+		return nil, &Error{"budget.time", fmt.Errorf("the crawl has run for %v already, and %v is its budget over all runs: give more, or 0 for no limit", took, limit)}
 	case b.Pages > 0 && pages >= b.Pages:
-		m.Note(fmt.Sprintf("The budget of %s pages is spent: --pages grants more, as the total over all runs.", number(float64(b.Pages))))
+		note = append(note, fmt.Sprintf("The budget of %s pages is spent: --pages grants more, as the total over all runs.", number(float64(b.Pages))))
 	case limit > 0 && took >= limit:
-		m.Note(fmt.Sprintf("The budget of %v is spent: --time grants more, as the total over all runs.", limit))
+		note = append(note, fmt.Sprintf("The budget of %v is spent: --time grants more, as the total over all runs.", limit))
 	}
-	return nil
+	return note, nil
 }
 
 // ResumeGroup is settings of which the same is said.

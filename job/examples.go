@@ -61,9 +61,12 @@ func (m *Maker) examples(ctx context.Context) ([]collection.Example, error) {
 		return examples, err
 	}
 	if m.Begun != nil {
+		if err := m.Begun.CheckExamples(); err != nil {
+			return nil, err
+		}
 		examples, err := m.Begun.Examples()
-		if err == nil && len(m.Job.Topic.Examples) > 0 && !folder.Exists(m.Begun.ExampleFile()) {
-			err = fmt.Errorf("%s is missing: the judge was made of it and cannot be made again without; put it back, or begin a new crawl", m.Begun.ExampleFile())
+		if err == nil && len(m.Job.Topic.Examples) > 0 && !folder.Exists(m.Begun.ExampleFile()) && !folder.Exists(m.Begun.SumFile()) {
+			err = fmt.Errorf("%s is missing: the judge was made of it and cannot be made again without; put it back, or have the pages judged anew: waggle judge %s", m.Begun.ExampleFile(), m.Begun.Dir())
 		}
 		return examples, err
 	}

@@ -269,7 +269,7 @@ func (m *Maker) openStores(ctx context.Context) error {
 		Archive: store.Options{
 			Prefix: filePrefix(m.Job.Name), Software: "waggle/" + Version, Operator: m.Job.Contact, Job: m.Job.Name, Robots: "obey",
 		},
-		AcceptLoss: m.AcceptLoss, Parser: m.Parser, Note: m.Note,
+		AcceptLoss: m.AcceptLoss, Replaced: m.replaced(), Parser: m.Parser, Note: m.Note,
 	})
 	if err != nil {
 		return err
@@ -302,7 +302,7 @@ func (m *Maker) jobFile() ([]byte, error) {
 	if len(b) > maxFile {
 		return nil, &Error{"seeds", fmt.Errorf("the job is larger than %d MiB with its %s seeds: give fewer", maxFile>>20, number(float64(len(m.Job.Seeds))))}
 	}
-	return append([]byte("# The job of this crawl with every value in force.\n"), b...), nil
+	return collection.JobText(b), nil
 }
 
 // filePrefix makes the beginning of file names of a crawl's name.

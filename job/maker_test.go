@@ -161,7 +161,7 @@ func TestCrawlInAFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf(`# The job of this crawl with every value in force.
+	want := fmt.Sprintf(`# The job of this crawl with every value in force. Keep the last line: without it, the file counts as cut off.
 name: Bees & more
 seeds:
     - https://bees.test/
@@ -198,6 +198,7 @@ fetch:
     types:
         - text/html
         - application/xhtml+xml
+# End of the job.
 `, example, made.Threshold)
 	if string(kept) != want {
 		t.Errorf("kept the job\n%s\nand not\n%s", kept, want)
@@ -236,7 +237,7 @@ fetch:
 		t.Fatal(err)
 	}
 	m = &Maker{Job: again, Begun: &c}
-	if err := m.MakeJudge(t.Context()); err == nil || !strings.Contains(err.Error(), "examples.jsonl is missing") {
+	if err := m.MakeJudge(t.Context()); err == nil || !strings.Contains(err.Error(), "examples.jsonl is damaged: it is missing; put the file back; or") {
 		t.Errorf("without its examples: %v", err)
 	}
 }

@@ -63,12 +63,27 @@ func (m *Maker) Rejudge(ctx context.Context) (out crawl.Rejudging, err error) {
 	return r.Rejudging, m.Writer.SaveHarvest()
 }
 
+// replaced are the files of the set-up that judging anew replaces.
+func (m *Maker) replaced() (files []string) {
+	if m.anew {
+		files = append(files, m.Writer.ExampleFile())
+	}
+	if m.critic != nil || m.anew && !m.Job.byCritic() {
+		files = append(files, m.Writer.CriticFile())
+	}
+	return files
+}
+
 // know fills in the example pages that need not be fetched: those kept of the
 // crawl, and those in its archive.
 func (m *Maker) know(ctx context.Context) error {
-	kept, err := m.Begun.Examples()
+	var kept []collection.Example
+	err := m.Begun.CheckExamples()
+	if err == nil {
+		kept, err = m.Begun.Examples()
+	}
 	if err != nil {
-		return err
+		m.Note(fmt.Sprintf("%s is missing or damaged: the example pages are taken from where they came from", m.Begun.ExampleFile()))
 	}
 	m.known = map[string]collection.Example{}
 	for _, e := range kept {

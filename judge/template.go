@@ -271,7 +271,7 @@ func (s *site) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // errState is wrapped by the errors of a state that cannot be taken up.
-var errState = errors.New("the state is not one of this judge: resume with the topic and the judge of the first run")
+var errState = errors.New("the state is not one of this judge: resume with the topic and the judge of the first run, or have the pages judged anew: waggle judge")
 
 // UnmarshalBinary reads what AppendBinary wrote.
 func (s *site) UnmarshalBinary(b []byte) error {

@@ -249,6 +249,9 @@ func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error
 		if c.File != "" {
 			return nil, fmt.Errorf("--file %s: the crawl goes on by its own job file, %s: change that, or give flags", c.File, col.JobFile())
 		}
+		if err := col.CheckJob(); err != nil {
+			return nil, err
+		}
 		j, err := job.Read(col.JobFile())
 		if err != nil {
 			return nil, err

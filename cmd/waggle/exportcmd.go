@@ -18,7 +18,7 @@ import (
 type exportCmd struct {
 	Dir   string `arg:"" help:"Folder of the crawl, which may still run."`
 	Form  string `arg:"" help:"What to write: ${exports}."`
-	Out   string `short:"o" placeholder:"FILE" help:"The file (default: standard output)."`
+	Out   string `short:"o" placeholder:"FILE" help:"The file (default, and -: standard output)."`
 	Force bool   `help:"Replace the file if it is there."`
 }
 
@@ -55,7 +55,7 @@ func (c *exportCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	if c.Out == "" {
+	if c.Out == "" || c.Out == "-" {
 		if err = forms[i].Write(ctx, col, std.out); errors.Is(err, syscall.EPIPE) {
 			err = nil // the reader has enough
 		}

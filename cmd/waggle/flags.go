@@ -116,6 +116,16 @@ func (f jobFlag) values() (out []string) {
 	return out
 }
 
+// empty refuses flags that were given without a value.
+func (f *jobFlags) empty() error {
+	for _, flag := range f.flags {
+		if v := flag.value; v.Kind() != reflect.Bool && !v.IsNil() && flag.values() == nil {
+			return fmt.Errorf("--%s: the value is empty", flag.Flag)
+		}
+	}
+	return nil
+}
+
 // given are the flags that were given.
 func (f *jobFlags) given() (out []jobFlag) {
 	for _, flag := range f.flags {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
@@ -100,8 +101,19 @@ func (c *repairCmd) Run(ctx context.Context, std streams) error {
 	for _, line := range r.Lines() {
 		fmt.Fprintln(std.out, event.Line(line))
 	}
-	if !r.Whole {
-		fmt.Fprintf(std.out, "go on with: waggle crawl -o %s --resume\n", c.Dir)
+	next := fmt.Sprintf("waggle crawl -o %s --resume", c.Dir)
+	unjudged := false
+	if j, err := job.Read(col.JobFile()); err == nil {
+		if paths := j.Unjudged(col); len(paths) > 0 {
+			fmt.Fprintf(std.out, "the event log does not tell that the pages were judged by job.yaml (%s): if they were, that is lost\n", strings.Join(paths, ", "))
+			next, unjudged = fmt.Sprintf("waggle judge %s, then %s", c.Dir, next), true
+		}
+	}
+	if len(r.Left) > 0 {
+		return exit{exitFailed, fmt.Errorf("%s has damage that a repair does not mend", c.Dir)}
+	}
+	if !r.Whole || unjudged {
+		fmt.Fprintf(std.out, "go on with: %s\n", next)
 	}
 	return nil
 }

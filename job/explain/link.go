@@ -45,11 +45,9 @@ func explainLink(ctx context.Context, col collection.Collection, path []event.St
 	if err != nil {
 		return out, err
 	}
-	own, err := col.Lock()
-	if err != nil {
-		return out, fmt.Errorf("%w: then ask again", err)
+	if col.Running() {
+		return out, fmt.Errorf("%s is in use by another waggle: wait for it to end, or stop it: then ask again", col.Dir())
 	}
-	defer own.Close()
 	m := &job.Maker{Job: j, Begun: &col}
 	defer m.Close()
 	if err := m.MakeScorer(ctx); err != nil {
@@ -62,7 +60,7 @@ func explainLink(ctx context.Context, col collection.Collection, path []event.St
 	if !ok {
 		return out, nil
 	}
-	state, err := own.ScorerState(ctx)
+	state, err := col.ScorerState(ctx)
 	if err == nil {
 		err = scorer.Restore(state)
 	}

@@ -29,11 +29,9 @@ func explainPage(ctx context.Context, col collection.Collection, u web.URL) (x p
 	if err != nil {
 		return x, false, err
 	}
-	own, err := col.Lock()
-	if err != nil {
-		return x, false, fmt.Errorf("%w: then ask again", err)
+	if col.Running() {
+		return x, false, fmt.Errorf("%s is in use by another waggle: wait for it to end, or stop it: then ask again", col.Dir())
 	}
-	defer own.Close()
 	m := &job.Maker{Job: j, Begun: &col}
 	defer m.Close()
 	if err := m.MakeJudge(ctx); err != nil {
@@ -43,7 +41,7 @@ func explainPage(ctx context.Context, col collection.Collection, u web.URL) (x p
 	if !ok {
 		return x, false, nil
 	}
-	if err := own.RestoreJudge(ctx, m.Judge); err != nil {
+	if err := col.RestoreJudge(ctx, m.Judge); err != nil {
 		return x, false, err
 	}
 	for p, err := range collection.Readable(col.Pages(ctx, m.Parser, func(v web.URL) bool { return v == u })) {

@@ -1,0 +1,90 @@
+package collection
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Of a crawl whose frontier and event log are gone or empty, the archive stays as it
+// is: the crawl is refused, and Repair makes the two anew, so that it goes on to its
+// end and fetches nothing again.
+func TestArchiveAlone(t *testing.T) {
+	m, dirs := snapshots(t, rand.New(rand.NewPCG(3, 12)), 0)
+	empty := func(dir string) error { return errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755)) }
+	for name, lose := range map[string]func(c Collection) error{
+		"gone":  func(c Collection) error { return errors.Join(os.Remove(c.EventLog()), os.RemoveAll(c.FrontierDir())) },
+		"empty": func(c Collection) error { return errors.Join(os.Truncate(c.EventLog(), 0), empty(c.FrontierDir())) },
+		"frontier gone, rest empty": func(c Collection) error {
+			return errors.Join(os.Truncate(c.EventLog(), 0), os.RemoveAll(c.FrontierDir()))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := copyOf(t, dirs[len(dirs)-1])
+			before := archiveBytes(t, dir)
+			archived := map[string]bool{}
+			for r, err := range At(dir).Responses(nil) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Status == 200 {
+					archived[r.URL.String()] = true
+				}
+			}
+			if err := lose(At(dir)); err != nil {
+				t.Fatal(err)
+			}
+			fresh := &meadow{n: m.n, asked: map[string]int{}, acked: archived}
+			_, err := fresh.resume(t, dir, StoreOptions{}, 0)
+			var broken *OpenError
+			if !errors.As(err, &broken) || !broken.Damaged || !strings.Contains(err.Error(), "events.jsonl are missing or empty, but the archive holds") {
+				t.Fatalf("the crawl is not refused: %v", err)
+			}
+			w := opened(t, dir)
+			if err := w.Discard(); err == nil || !strings.Contains(err.Error(), "holds pages") {
+				t.Errorf("Discard: %v", err)
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if v, err := At(dir).Verify(t.Context(), nil); err != nil || v.Whole {
+				t.Errorf("Verify says %v, %v", v, err)
+			}
+			repairNow(t, dir, name)
+			if !slices.Equal(before, archiveBytes(t, dir)) {
+				t.Error("the archive changed")
+			}
+			if v, err := At(dir).Verify(t.Context(), nil); err != nil || !v.Whole {
+				t.Fatalf("after the repair: %v, %v", v.Damage, err)
+			}
+			if _, err := fresh.resume(t, dir, StoreOptions{}, 0); err != nil {
+				t.Fatal(err)
+			}
+			owed(t, fresh, dir, name)
+			if len(fresh.asked) == 0 {
+				t.Error("nothing is left to fetch: the links of archived pages do not wait")
+			}
+		})
+	}
+}
+
+// archiveBytes are the files of the archive with what they hold.
+func archiveBytes(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	files, err := At(dir).ArchiveFiles()
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, filepath.Base(name), string(b))
+	}
+	return out
+}
