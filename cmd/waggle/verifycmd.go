@@ -75,7 +75,10 @@ before-repair. What is lost is listed in lost.txt. Where nothing is damaged, not
 changed. A repair that is interrupted leaves the old files, or is carried to its end by the
 next command that writes to the folder.
 
-Exit codes: 0 repaired, or nothing to repair; 1 failed, 2 not understood, 3 stopped.`
+Damage of job.yaml, examples, model or critic is named with its remedy, and not mended.
+
+Exit codes: 0 repaired, or nothing to repair; 1 failed, or damage is left; 2 not understood,
+3 stopped.`
 }
 
 // Run repairs.
