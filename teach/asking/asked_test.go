@@ -198,7 +198,7 @@ func (t *trial) links(set []paths.Path) (out []paths.Path) {
 				if !known[l.URL] && l.URL.Host().Domain() == page.URL.Host().Domain() {
 					known[l.URL] = true
 					next := p
-					next.Steps = append(slices.Clone(p.Steps[:k+1]), paths.Step{URL: l.URL, Link: paths.Followed{Anchor: l.Anchor, Ordinal: l.Position + 1}})
+					next.Steps = append(slices.Clone(p.Steps[:k+1]), paths.Step{URL: l.URL, Link: paths.Click{Anchor: l.Anchor, Ordinal: l.Position + 1}})
 					out = append(out, next)
 				}
 			}
