@@ -12,26 +12,26 @@ import (
 // The harvest is written from the log when a run ends, when the crawl is judged
 // anew and when it is repaired. So the file may be the harvest of an earlier time:
 // that of the log up to the end of a run, or up to the beginning of the next, or up to
-// the moment at which pages were judged anew.
+// the time at which pages were judged anew.
 
-// moments finds the places in a log up to which a harvest may have been written. Its
+// checkpoints finds the places in a log up to which a harvest may have been written. Its
 // zero value is that of an empty log.
-type moments struct {
-	at    []moment // oldest first
+type checkpoints struct {
+	at    []checkpoint // oldest first
 	lines int
 	epoch int
 }
 
-// moment is such a place. Between two moments of one epoch the verdicts of earlier
+// checkpoint is such a place. Between two checkpoints of one epoch the verdicts of earlier
 // pages stayed as they were: what was added to the harvest are the pages between.
-type moment struct{ lines, epoch int }
+type checkpoint struct{ lines, epoch int }
 
 // maxEpochs bounds in how many epochs an earlier harvest is looked for: each takes
 // as long as reading the log three times.
 const maxEpochs = 64
 
 // add takes the next whole line.
-func (m *moments) add(e event.Entry) {
+func (m *checkpoints) add(e event.Entry) {
 	switch e.Event.(type) {
 	case event.Started:
 		m.note()
@@ -45,12 +45,12 @@ func (m *moments) add(e event.Entry) {
 	}
 }
 
-func (m *moments) note() {
+func (m *checkpoints) note() {
 	if m.lines == 0 {
 		return
 	}
 	if n := len(m.at); n == 0 || m.at[n-1].lines < m.lines {
-		m.at = append(m.at, moment{m.lines, m.epoch})
+		m.at = append(m.at, checkpoint{m.lines, m.epoch})
 	}
 }
 
@@ -97,9 +97,9 @@ func (c Collection) growHarvest(h *event.Harvest, lines int, more func(lines int
 	return nil
 }
 
-// tellsHarvest tells whether a harvest file is what the log tells, now or at an
-// earlier moment, and how many pages the harvest has now.
-func (c Collection) tellsHarvest(m moments, file []byte) (whole bool, pages int, err error) {
+// matchesHarvest tells whether a harvest file is what the log tells, now or at an
+// earlier checkpoint, and how many pages the harvest has now.
+func (c Collection) matchesHarvest(m checkpoints, file []byte) (same bool, pages int, err error) {
 	now, err := c.harvestAt(m.lines)
 	if err != nil {
 		return false, 0, err
@@ -108,8 +108,8 @@ func (c Collection) tellsHarvest(m moments, file []byte) (whole bool, pages int,
 	if file == nil { // only the number is wanted
 		return false, pages, nil
 	}
-	if whole, err = holds(file, now); whole || err != nil {
-		return whole, pages, err
+	if same, err = holds(file, now); same || err != nil {
+		return same, pages, err
 	}
 	at := m.at
 	for range maxEpochs {
@@ -117,29 +117,29 @@ func (c Collection) tellsHarvest(m moments, file []byte) (whole bool, pages int,
 			break
 		}
 		last := at[len(at)-1]
-		first := slices.IndexFunc(at, func(x moment) bool { return x.epoch == last.epoch })
-		if whole, err = c.heldAt(at[first:], file); whole || err != nil {
+		first := slices.IndexFunc(at, func(x checkpoint) bool { return x.epoch == last.epoch })
+		if same, err = c.matchesOneOf(at[first:], file); same || err != nil {
 			break
 		}
 		at = at[:first]
 	}
-	return whole, pages, err
+	return same, pages, err
 }
 
-// heldAt tells whether a file holds the harvest of one of the moments of an epoch.
-func (c Collection) heldAt(epoch []moment, file []byte) (whole bool, err error) {
+// matchesOneOf tells whether a file holds the harvest of one of the checkpoints of an epoch.
+func (c Collection) matchesOneOf(epoch []checkpoint, file []byte) (same bool, err error) {
 	h := &event.Harvest{}
 	var wrong error
 	err = c.growHarvest(h, epoch[len(epoch)-1].lines, func(lines int) bool {
 		for len(epoch) > 0 && epoch[0].lines <= lines {
 			epoch = epoch[1:]
-			if whole, wrong = holds(file, h); whole || wrong != nil {
+			if same, wrong = holds(file, h); same || wrong != nil {
 				return false
 			}
 		}
 		return true
 	})
-	return whole, errors.Join(err, wrong)
+	return same, errors.Join(err, wrong)
 }
 
 // holds tells whether a file holds a harvest.

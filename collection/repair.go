@@ -136,7 +136,7 @@ func (w *Writer) Repair(ctx context.Context, o RepairOptions) (*RepairReport, er
 
 // mendHarvest writes harvest.tsv anew, where it is what is damaged.
 func (r *repair) mendHarvest() error {
-	var m moments
+	var m checkpoints
 	for e, err := range r.w.wholeLines() {
 		if err != nil {
 			return err
@@ -153,7 +153,7 @@ func (r *repair) mendHarvest() error {
 	if err != nil {
 		return err
 	}
-	if whole, _, err := r.w.tellsHarvest(m, file); err != nil || whole {
+	if whole, _, err := r.w.matchesHarvest(m, file); err != nil || whole {
 		return err
 	}
 	h, err := r.w.harvestAt(m.lines)
@@ -221,7 +221,7 @@ type repair struct {
 	progress      Progress
 	report        *RepairReport
 	remains       *frontier.Remains
-	rebuilt       frontier.Rebuilt
+	rebuilt       frontier.RebuildReport
 	front         *frontier.Frontier // the new one
 	losses        *losses
 	lossesDamaged bool // lost.txt is

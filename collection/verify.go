@@ -133,7 +133,7 @@ type verification struct {
 	behind      int  // exchanges in the archive behind the mark
 
 	tallies     map[uint64]tally
-	moments     moments
+	checkpoints checkpoints
 	harvestFile []byte // nil if there is none
 	ended       bool   // a run came to its end
 }
@@ -380,7 +380,7 @@ func (v *verification) take(e event.Entry) {
 	if e.Summed {
 		v.Log.Summed++
 	}
-	v.moments.add(e)
+	v.checkpoints.add(e)
 	switch e.Event.(type) {
 	case event.Fetched:
 		v.Log.Pages++
@@ -437,7 +437,7 @@ func (v *verification) compare() error {
 }
 
 func (v *verification) verifyHarvest() error {
-	whole, pages, err := v.c.tellsHarvest(v.moments, v.harvestFile)
+	whole, pages, err := v.c.matchesHarvest(v.checkpoints, v.harvestFile)
 	v.Harvest = pages
 	if err != nil {
 		return err

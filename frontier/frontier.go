@@ -118,7 +118,7 @@ type Frontier struct {
 	broken  error
 	plan    plan // reused between turns
 	sharing
-	bounded
+	trimState
 }
 
 // sharing is what share.go goes by.
@@ -145,8 +145,8 @@ type sharing struct {
 	endedTurns []*site
 }
 
-// bounded is what trim.go goes by.
-type bounded struct {
+// trimState is what trim.go goes by.
+type trimState struct {
 	worst heap[*host] // by bound, the worst on top; made when it is needed
 	dirty []*host     // whose bound or number of candidates has changed
 }

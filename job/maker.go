@@ -49,9 +49,11 @@ type Maker struct {
 
 	// The parts.
 
-	Clock     clock.Clock // nil = the machine's
-	Analyzer  *text.Analyzer
-	Fetcher   crawl.Fetcher
+	Clock    clock.Clock // nil = the machine's
+	Analyzer *text.Analyzer
+	Fetcher  crawl.Fetcher
+	// Between is fetch.Options.Between, where Fetcher is not given.
+	Between   func(pages fetch.Fetcher) fetch.Fetcher
 	Parser    crawl.Parser
 	Topic     *topic.Topic // nil = the job's, with its example pages
 	Judge     crawl.Judge
@@ -145,7 +147,7 @@ func (m *Maker) MakeFetcher(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.Clock, o.Note, o.Memory = m.Clock, m.Note, int64(m.Job.Fetch.Memory)
+	o.Clock, o.Note, o.Memory, o.Between = m.Clock, m.Note, int64(m.Job.Fetch.Memory), m.Between
 	// Who has to wait for long leaves the worker to others. Two turns: that of
 	// robots.txt, and one more.
 	o.Patience = 2 * max(o.Delay, fetch.MinDelay)

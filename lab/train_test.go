@@ -366,10 +366,7 @@ func TestTaughtLab(t *testing.T) {
 	if out, err := kept.Run(t.Context(), first, Options{}); err != nil || out.Made != 0 {
 		t.Errorf("the kept file makes another lab: %+v, %v", out, err)
 	}
-	r, err := Report(first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, text := reportOf(t, first)
 	var sites []string
 	for _, topic := range r.Topics {
 		sites = append(sites, topic.Topic)
@@ -382,15 +379,11 @@ func TestTaughtLab(t *testing.T) {
 			t.Errorf("%s: %v seconds are no training", c.Scorer, c.Training)
 		}
 	}
-	b, err := os.ReadFile(filepath.Join(first, "report.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, want := range []string{
 		"forest: each site is crawled with models taught on the others; up to 6 relevant pages",
 		"memm with states 3, features words, sequences 200, variance 1, iterations 20, self 1.",
 	} {
-		if !strings.Contains(string(b), want) {
+		if !strings.Contains(text, want) {
 			t.Errorf("the report does not say %q", want)
 		}
 	}

@@ -408,7 +408,7 @@ func TestRecordedPages(t *testing.T) {
 	for _, name := range []string{"campus", "departments", "manuals"} {
 		t.Run(name, func(t *testing.T) {
 			links := 0
-			for _, r := range recorded(t, name, 37, 40) {
+			for _, r := range recordedPages(t, name, 37, 40) {
 				p, err := parser.Parse(r)
 				if err != nil {
 					continue // documents of other types are recorded, too

@@ -20,6 +20,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/parse"
@@ -130,14 +131,7 @@ func sorted(m map[string]answer) []string {
 // skipped.
 func recordedWeb(t testing.TB, name string) *corpus.Web {
 	t.Helper()
-	dir := os.Getenv("WAGGLE_WEBS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "webs")
-	}
-	dir = filepath.Join(dir, name)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("needs the recorded web %s; WAGGLE_WEBS names the folder of recorded webs", name)
-	}
+	dir := recorded.Web(t, name)
 	out := filepath.Join(t.TempDir(), name)
 	_, err := corpus.Build(t.Context(), out, corpus.Exchange{Dir: dir}, corpus.Options{})
 	must(t, err)

@@ -140,8 +140,8 @@ func TestTeachRecorded(t *testing.T) {
 	}
 }
 
-// told is what a test reads of the page's state.
-type told struct {
+// pageState is what a test reads of the page's state.
+type pageState struct {
 	Src    string
 	Framed int
 	Error  string
@@ -153,7 +153,7 @@ type told struct {
 }
 
 // teaching runs `waggle teach`. ask asks its page, end ends it as Ctrl-C does.
-func teaching(t *testing.T, args ...string) (ask func(method, path, body string) told, end func()) {
+func teaching(t *testing.T, args ...string) (ask func(method, path, body string) pageState, end func()) {
 	t.Helper()
 	cmd := waggleCommand(append([]string{"teach"}, args...))
 	out, err := cmd.StdoutPipe()
@@ -169,7 +169,7 @@ func teaching(t *testing.T, args ...string) (ask func(method, path, body string)
 		t.Fatalf("%q, %v", line, err)
 	}
 	base, token, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(address, "/"), "http://"), "/")
-	ask = func(method, path, body string) (answer told) {
+	ask = func(method, path, body string) (answer pageState) {
 		t.Helper()
 		r, err := http.NewRequest(method, "http://"+base+path, strings.NewReader(body))
 		if err != nil {

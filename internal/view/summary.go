@@ -97,19 +97,11 @@ func WriteSummary(w io.Writer, s *event.Summary) error {
 
 // Waiting tells how many links wait for hosts that do not answer, and until when.
 func Waiting(s *event.Summary) string {
-	links, hosts := "links", "hosts"
-	if s.Frontier.Held == 1 {
-		links = "link"
+	of := terminal.Count(s.Frontier.Down, "host")
+	if d := s.Down(1); s.Frontier.Down == 1 && len(d) > 0 {
+		of = terminal.Untrusted(string(d[0].Host), 60)
 	}
-	if s.Frontier.Down == 1 {
-		hosts = "host"
-	}
-	out := fmt.Sprintf("%s %s of %s %s", terminal.Number(s.Frontier.Held), links, terminal.Number(s.Frontier.Down), hosts)
-	if s.Frontier.Down == 1 {
-		if d := s.Down(1); len(d) > 0 {
-			out = fmt.Sprintf("%s %s of %s", terminal.Number(s.Frontier.Held), links, terminal.Untrusted(string(d[0].Host), 60))
-		}
-	}
+	out := terminal.Count(s.Frontier.Held, "link") + " of " + of
 	if !s.Until.IsZero() {
 		out += " wait until " + terminal.Moment(s.Until)
 	}

@@ -5,12 +5,12 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/web"
@@ -71,14 +71,7 @@ func TestRankOf(t *testing.T) {
 // On the real record: no site is tried with what it taught (R8), no test goal
 // is unlabelled, and the tables have all their rows.
 func TestDepartments(t *testing.T) {
-	dir := os.Getenv("WAGGLE_WEBS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "webs")
-	}
-	dir = filepath.Join(dir, "departments")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("the web departments is absent (WAGGLE_WEBS names the folder it is in): %v", err)
-	}
+	dir := recorded.Web(t, "departments")
 	ctx := context.Background()
 	src, err := corpus.Detect(dir)
 	if err != nil {
