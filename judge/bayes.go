@@ -12,11 +12,12 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// bayes is the multinomial naive Bayes classifier of CPS02 (A1, A2) with two
-// classes: the examples and the negative examples. Without negative examples
-// the background table stands for them, in as many words.
+// bayes is the multinomial naive Bayes classifier of Chakrabarti, Punera &
+// Subramanyam 2002, section 2.1, with two classes: the examples and the negative
+// examples. Without negative examples the background table stands for them, in as
+// many words. θ is their equation 2:
 //
-//	θ_{c,t} = (1 + n(c,t)) / (|T| + Σ_t' n(c,t'))                       (A6)
+//	θ_{c,t} = (1 + n(c,t)) / (|T| + Σ_t' n(c,t'))
 //
 // T are the stems which at least two of the given pages hold (one, if there
 // is one example alone) and one more, other, that stands for all the rest: a

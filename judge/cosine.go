@@ -11,9 +11,9 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// cosine judges by the cosine to the examples: to the nearest one (LM10 Q5:
-// relevant if max cos ≥ γ) or to their mean (BPM09 B7). Without examples the
-// keywords and the description stand for one.
+// cosine judges by the cosine to the examples: to the nearest one (Liu & Milios 2010,
+// section 3.4: relevant if max cos ≥ γ) or to their mean (Batsakis, Petrakis & Milios
+// 2009, section 3.3). Without examples the keywords and the description stand for one.
 //
 // Its relevance is the cosine itself and no probability. The default γ is the
 // cosine that three quarters of the examples reach to the other ones; with

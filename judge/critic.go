@@ -18,8 +18,8 @@ import (
 )
 
 // Critic knows the classes of a taxonomy by the words of their example pages:
-// the multinomial naive Bayes classifier of whole pages of CPS02 (items A1,
-// A2). It is trained once (TrainCritic), kept as a file, and then serves any
+// the multinomial naive Bayes classifier of whole pages of Chakrabarti, Punera &
+// Subramanyam 2002, sections 2.1 and 3.1. It is trained once (TrainCritic), kept as a file, and then serves any
 // crawl whose topic is some of its classes. It is immutable and safe for
 // concurrent use.
 //
@@ -89,7 +89,7 @@ type Class struct {
 type Classifier interface {
 	// Classes are the likeliest classes of a page, the likeliest first: those
 	// of at least 1 %, ten at most, one at least. It is pure and safe for
-	// concurrent use. taxonomy.Prefixes gives the topics above each (A5).
+	// concurrent use. taxonomy.Prefixes gives the topics above each.
 	Classes(p *web.Page) []Class
 }
 
@@ -329,9 +329,9 @@ func (c *Critic) tried(good []bool) ([]string, error) {
 // critic judges by a Critic: the good classes are those in focus and below,
 // the others together are the negative class.
 //
-//	R(u) = Σ_{c good} Pr(c|u)                                             (A1)
+//	R(u) = Σ_{c good} Pr(c|u)
 //
-// γ is ½ unless given (A12). Without a Critic it is the judge bayes, of two
+// Source: Chakrabarti, Punera & Subramanyam 2002, section 2.1. γ is ½ unless given. Without a Critic it is the judge bayes, of two
 // classes: the examples and what is unlike them.
 type critic struct {
 	named

@@ -151,10 +151,9 @@ func (q *query) short(stems []string) float64 {
 // vector is a page or a text as weights of stems, of length 1 (or 0).
 type vector []weighted
 
-// tfVector and tfidfVector weigh the terms of a page by their frequency, and
-// by frequency and information (BPM09 eq 1: tf = f/max f, which a cosine does
-// not notice).
-
+// tfidfVector weighs the terms of a page by their frequency and information, or by
+// their frequency alone where df is nil. Source: Batsakis, Petrakis & Milios 2009, eq
+// 1; a cosine does not notice that its tf is divided by the greatest one.
 func tfidfVector(terms []web.Term, df *text.DF) vector {
 	v := make(vector, 0, len(terms))
 	for _, t := range terms {

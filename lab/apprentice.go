@@ -30,8 +30,8 @@ import (
 //	within: best-first-page   only pages that were fetched there can be
 //
 // Both are of Chakrabarti, Punera & Subramanyam 2002: the off-line protocol
-// (A8), and the recall crawler (A9). What is learnt is the judge's opinion of
-// the pages of that crawl; the truth has no part in it.
+// (section 3.5), and the recall crawler (section 3.6). What is learnt is the judge's
+// opinion of the pages of that crawl; the truth has no part in it.
 
 // basis are the labels of the scorers whose crawls s builds on.
 func (s Scorer) basis() (labels []string) {

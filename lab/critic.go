@@ -14,9 +14,10 @@ import (
 )
 
 // Critic says what the judge critic is taught of each web: the classifier of
-// whole pages by the classes of a taxonomy (CPS02, A1, A2). The classes are the
-// web's topics that the lab asks for, and Other; the topic of a cell is in
-// focus, and the rest is what is not wanted. It takes its pages
+// whole pages by the classes of a taxonomy, after Chakrabarti, Punera & Subramanyam
+// 2002, section 2.1. The classes are the web's topics that the lab asks for, and Other;
+// the topic of a cell is in focus, and the rest is what is not wanted. It takes its
+// pages
 //
 //	/TOPIC    the examples that the cells of this topic and repeat are shown,
 //	          and with Examples more of its relevant pages, as a directory of
@@ -67,7 +68,7 @@ func (f *File) checkCritic(bad func(at, format string, args ...any)) {
 
 // String says for readers of a report what critics are taught.
 func (c Critic) String() string {
-	s := "The critic is naive Bayes over the classes of the web's topics and Other (A2); the topic of a cell is in focus. It learns from the examples of each topic"
+	s := "The critic is naive Bayes over the classes of the web's topics and Other; the topic of a cell is in focus. It learns from the examples of each topic"
 	if c.Examples > 0 {
 		s += fmt.Sprintf(", from more of its relevant pages, taken from the truth as a directory of the web would have them: %d with the examples, and half of those there are at most", c.Examples)
 	}

@@ -218,8 +218,8 @@ func TestCriticSeesNoTruth(t *testing.T) {
 	}
 }
 
-// R8: where a web is parted, critics are taught on hosts that teach.
-func TestCriticOfFoldsR8(t *testing.T) {
+// Where a web is parted, critics are taught on hosts that teach.
+func TestCriticOfFolds(t *testing.T) {
 	f := read(t, "webs: [{path: "+forest(t)+", budgets: [30], train: {folds: sites, targets: 5}}]\nscorers: [breadth-first]\njudges: [critic]\ncritic: {examples: 10, background: 15}\n")
 	groups := opened(t, f, 0)
 	for name, g := range groups {
@@ -241,7 +241,7 @@ func TestCriticOfFoldsR8(t *testing.T) {
 	}
 }
 
-// A5: under a critic the classes of a page are features of its links, and
+// Under a critic the classes of a page are features of its links, and
 // topics = 0 takes none.
 func TestClassesAreFeatures(t *testing.T) {
 	f := read(t, fmt.Sprintf(meadowLab, meadow(t, 1), "examples: 12, background: 20"))

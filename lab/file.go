@@ -111,7 +111,7 @@ type Scorer struct {
 	// tfidf-max.
 	Similarity string  `yaml:"similarity"`
 	Train      *Lesson `yaml:"train"` // how the model of a scorer that needs one is taught
-	Queue      int     `yaml:"queue"` // links that wait at most: the worst leave (LM10 has 500); 0 = no limit
+	Queue      int     `yaml:"queue"` // links that wait at most: the worst leave (Liu & Milios 2010 have 500); 0 = no limit
 	// After and Within name scorers of the lab on whose crawls this one builds.
 	After  string `yaml:"after"`
 	Within string `yaml:"within"`

@@ -494,8 +494,8 @@ func (g *group) job(key eval.Key, s Scorer) *job.Job {
 // others.
 func plainly(err error) error { return job.Locate(err, func(string) string { return "" }) }
 
-// cosines returns the cosine, by term frequencies, of a page to each example:
-// items E1 and E2.
+// cosines returns the cosine, by term frequencies, of a page to each example, by which
+// precision by similarity and average similarity are measured.
 func (g *group) cosines(t *topic.Topic) func(web.URL) []float64 {
 	if len(t.Examples) == 0 {
 		return nil

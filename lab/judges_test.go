@@ -71,9 +71,9 @@ func groupOf(t *testing.T, file, name string, repeat int) *group {
 	return r.group(w, w.folds[0], w.topics[i], false, repeat)
 }
 
-// Q3: with a queue of three links a strategy forgets what it would have come to
+// With a queue of three links a strategy forgets what it would have come to
 // later.
-func TestQueueQ3(t *testing.T) {
+func TestQueueLimit(t *testing.T) {
 	fetched := func(queue int) int {
 		g := groupOf(t, "webs: [{path: "+small(t)+", budgets: [50]}]\nscorers: [breadth-first]\n", "cars", 0)
 		m := g.simulate(t.Context(), g.key("topic", "breadth-first"), Scorer{Name: "breadth-first", Queue: queue})

@@ -175,7 +175,7 @@ func (f *File) rules() []string {
 	}
 	for _, s := range f.Scorers {
 		if s.Queue > 0 {
-			notes = append(notes, fmt.Sprintf("%s keeps the best %d links that wait, and the others leave (Q3).", s.label(), s.Queue))
+			notes = append(notes, fmt.Sprintf("%s keeps the best %d links that wait, and the others leave.", s.label(), s.Queue))
 		}
 		if n := s.basisNote(); n != "" {
 			notes = append(notes, s.label()+" "+n+".")

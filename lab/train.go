@@ -24,7 +24,7 @@ import (
 )
 
 // Part parts a web into hosts that teach and hosts that are crawled, so that
-// no model is tried on pages it was made of (R8). What teaches is outside the
+// no model is tried on pages it was made of. What teaches is outside the
 // record of the crawl, for every strategy alike; and the examples that all are
 // shown are relevant pages of the hosts that teach.
 type Part struct {
@@ -38,7 +38,7 @@ type Part struct {
 	Hosts []string `yaml:"hosts,omitempty"`
 	// Targets are how many relevant pages of a topic are shown, at most: the
 	// targets that models of hop distances are taught with, and everybody's
-	// examples. Default 20 (LM10 has 7 to 19).
+	// examples. Default 20 (Liu & Milios 2010 have 7 to 19).
 	Targets int `yaml:"targets,omitempty"`
 }
 

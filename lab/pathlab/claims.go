@@ -30,7 +30,8 @@ type Claim struct {
 	Wrong         float64 // pages claimed where there is none, in the mean
 }
 
-// Claims forages all sites as far as the model's own word goes (P9, P10), those
+// Claims forages all sites as far as the model's own word goes (Vydiswaran
+// & Sarawagi 2005, sections 3.4 and 4.4.3), those
 // that have no goal too. What a budget brought is the beginning of what the
 // largest did.
 func (t *Sites) Claims(ctx context.Context, tell func(string)) ([]Claim, error) {

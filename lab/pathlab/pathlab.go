@@ -1,5 +1,5 @@
 // Package pathlab tries models of labelled paths on recorded sites, in the
-// manner of Vydiswaran & Sarawagi 2005, section 4 (P12): how well pages along
+// manner of Vydiswaran & Sarawagi 2005, section 4: how well pages along
 // paths are named, and how soon goals are reached. Every site is tried in turn
 // with what the others teach, and truth is the record's own labels, never a
 // model's.
@@ -272,7 +272,7 @@ func alone(m *model.Paths) namer {
 }
 
 // entropy and naive name each page by its words and those of the link to it,
-// in one bag (P11).
+// in one bag: the baselines of section 4.3.
 func (t *Trial) entropy(ctx context.Context, m *model.Paths, shown []paths.Path) (namer, error) {
 	n := len(m.States)
 	shape := tagger.Shape{Kinds: []int{n}, Features: m.Words.Len() + 1, Allowed: slices.Repeat([]bool{true}, n*n)}
@@ -345,7 +345,7 @@ const (
 	PageAlone  = "maximum entropy, page alone"
 )
 
-// Names runs P12's tables 2 and 3: classifiers by how many tokens of a page are
+// Names is tables 2 and 3 of the paper: classifiers by how many tokens of a page are
 // read.
 func (t *Trial) Names(ctx context.Context, tokens []int, tell func(string)) ([]Naming, error) {
 	folds, err := t.folds(ctx)

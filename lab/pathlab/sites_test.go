@@ -98,7 +98,7 @@ func keys(m map[string]string) func(func(string) bool) {
 	}
 }
 
-// What teaches is not tried (R8), crawls stay on their site, and pages are
+// What teaches is not tried, crawls stay on their site, and pages are
 // counted as they come: breadth-first has index, news, guide, six years and
 // then setup, the tenth.
 func TestSites(t *testing.T) {
