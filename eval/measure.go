@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/waggle-crawler/waggle/learn/metric"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -398,48 +399,29 @@ func (r *Run) predicted(n int) []Page {
 	return out
 }
 
-// auroc is the Mann-Whitney statistic over the product of the class sizes,
-// ties counting half. What is predicted is membership of the truth, not hits:
-// that a page has been seen before is no property of its link.
-func auroc(r *Run, _ Reference, n int) float64 {
-	pages := r.predicted(n)
-	slices.SortFunc(pages, func(a, b Page) int { return cmp.Compare(a.Score, b.Score) })
-	positive, ranks := 0.0, 0.0
-	for i := 0; i < len(pages); {
-		j, here := i, 0.0
-		for ; j < len(pages) && pages[j].Score == pages[i].Score; j++ {
-			if pages[j].Mark&Relevant != 0 {
-				here++
-			}
-		}
-		ranks += here * float64(i+1+j) / 2 // mean of the ranks i+1…j
-		positive += here
-		i = j
+// predictions are the scores of the links to predicted pages, with the truth of the
+// pages: membership of it, not hits, since that a page has been seen before is no
+// property of its link.
+func (r *Run) predictions(n int) (out []metric.Prediction) {
+	for _, p := range r.predicted(n) {
+		out = append(out, metric.Prediction{Score: p.Score, Positive: p.Mark&Relevant != 0, Weight: 1})
 	}
-	return ratio(ranks-positive*(positive+1)/2, positive*(float64(len(pages))-positive))
+	return out
 }
 
-// ece is Σ_b (|b|/N) |relevant share of b − mean score of b| over equal bins
-// of [0,1]; the last holds 1. A score outside [0,1] claims no probability, and
-// then there is nothing to calibrate.
+func auroc(r *Run, _ Reference, n int) float64 { return metric.AUROC(r.predictions(n)) }
+
+// ece is that of link scores. One outside [0,1] claims no probability, and then there is
+// nothing to calibrate.
 func ece(r *Run, _ Reference, n int) float64 {
-	pages := r.predicted(n)
-	var sum, relevant [calibrationBins]float64
-	for _, p := range pages {
+	bins := make(metric.Bins, calibrationBins)
+	for _, p := range r.predictions(n) {
 		if p.Score < 0 || p.Score > 1 {
 			return math.NaN()
 		}
-		b := min(int(p.Score*calibrationBins), calibrationBins-1)
-		sum[b] += p.Score
-		if p.Mark&Relevant != 0 {
-			relevant[b]++
-		}
+		bins.Add(p)
 	}
-	e := 0.0
-	for b := range sum {
-		e += math.Abs(relevant[b] - sum[b])
-	}
-	return ratio(e, float64(len(pages)))
+	return bins.ECE()
 }
 
 func mean(x []float64) float64 {

@@ -2,13 +2,11 @@ package judge
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/internal/text"
-	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -28,7 +26,7 @@ import (
 // is ½; γ is ½ unless given. The probability is not calibrated.
 type bayes struct {
 	named
-	analyzer *text.Analyzer
+	analyzer text.Splitter
 	odds     []weighted // ln(θ_+/θ_-) of the stems of T, sorted by stem
 	other    float64    // the same of other
 	words    float64    // that a page counts at most as
@@ -41,10 +39,8 @@ const (
 	backgroundPage = 400 // words of the page that the background's shares speak of
 )
 
-func newBayes(t *topic.Topic, o Options) (Judge, error) {
-	if len(t.Examples) == 0 {
-		return nil, errors.New("it learns from example pages: give some, or choose the judge topic")
-	}
+func newBayes(o Options) (Judge, error) {
+	t := o.Topic
 	holders := map[string]int{}
 	count := func(pages []*web.Page) (map[string]float64, float64) {
 		n, sum := map[string]float64{}, 0.
@@ -72,7 +68,7 @@ func newBayes(t *topic.Topic, o Options) (Judge, error) {
 		}
 	}
 	slices.Sort(known)
-	b := &bayes{named: named{"bayes", o.Threshold}, analyzer: o.Analyzer, words: bayesWords}
+	b := &bayes{named: named{"bayes", o.Threshold}, analyzer: text.SplitterOf(o.Analyzer), words: bayesWords}
 	if b.threshold == 0 {
 		b.threshold = 0.5
 	}

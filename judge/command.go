@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -51,7 +50,8 @@ var _ Judge = (*command)(nil)
 // maxAnswer is the longest answer, in bytes.
 const maxAnswer = 1 << 20
 
-func newCommand(t *topic.Topic, o Options) (Judge, error) {
+func newCommand(o Options) (Judge, error) {
+	t := o.Topic
 	c := &command{named: named{"command", o.Threshold}, argv: o.Command, timeout: o.Timeout, html: o.HTML}
 	if c.threshold == 0 {
 		c.threshold = 0.5

@@ -12,7 +12,6 @@ import (
 	"github.com/waggle-crawler/waggle/internal/text"
 	nb "github.com/waggle-crawler/waggle/learn/bayes"
 	"github.com/waggle-crawler/waggle/learn/sparse"
-	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/topic/taxonomy"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -335,7 +334,7 @@ func (c *Critic) tried(good []bool) ([]string, error) {
 // classes: the examples and what is unlike them.
 type critic struct {
 	named
-	analyzer *text.Analyzer
+	analyzer text.Splitter
 	*Critic
 	good  []bool  // [classes]
 	words float64 // W, 0 = infinite
@@ -349,7 +348,7 @@ var (
 	_ Doubter    = (*pair)(nil)
 )
 
-func newCritic(t *topic.Topic, o Options) (Judge, error) {
+func newCritic(o Options) (Judge, error) {
 	name := "critic"
 	if o.Printed {
 		name = "critic-printed"
@@ -358,7 +357,8 @@ func newCritic(t *topic.Topic, o Options) (Judge, error) {
 		if len(o.Focus) > 0 {
 			return nil, errors.New("a focus needs a critic that knows the topics: give the file that waggle topic train made")
 		}
-		b, err := newBayes(t, o)
+		t := o.Topic
+		b, err := valid(newBayes)(o)
 		if err != nil {
 			return nil, err
 		}
@@ -370,7 +370,7 @@ func newCritic(t *topic.Topic, o Options) (Judge, error) {
 		two.sight = two.trial(t, o)
 		return two, nil
 	}
-	c := &critic{named: named{name, cmp.Or(o.Threshold, 0.5)}, analyzer: o.Analyzer, Critic: o.Critic, words: o.Critic.Record.Words}
+	c := &critic{named: named{name, cmp.Or(o.Threshold, 0.5)}, analyzer: text.SplitterOf(o.Analyzer), Critic: o.Critic, words: o.Critic.Record.Words}
 	if o.Printed {
 		c.words = 0
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/waggle-crawler/waggle/learn/metric"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -141,16 +142,12 @@ func rightOrder(examples, pages []float64) float64 {
 	if len(examples) < 3 || len(pages) == 0 {
 		return 1
 	}
-	right := 0.
+	var all []metric.Prediction
 	for _, e := range examples {
-		for _, p := range pages {
-			switch {
-			case e > p:
-				right++
-			case e == p:
-				right += 0.5
-			}
-		}
+		all = append(all, metric.Prediction{Score: e, Positive: true, Weight: 1})
 	}
-	return right / float64(len(examples)*len(pages))
+	for _, p := range pages {
+		all = append(all, metric.Prediction{Score: p, Weight: 1})
+	}
+	return metric.AUROC(all)
 }

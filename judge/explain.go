@@ -49,7 +49,7 @@ var (
 // spelling gives stems the words by which a page writes them first.
 type spelling map[string]string
 
-func spell(p *web.Page, a *text.Analyzer) spelling {
+func spell(p *web.Page, a text.Splitter) spelling {
 	out := spelling{}
 	add := func(s string) {
 		for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) }) {

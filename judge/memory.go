@@ -59,7 +59,7 @@ func newMemory(vocabulary []string) *memory {
 }
 
 // remember notes a page that was judged so.
-func (m *memory) remember(p *web.Page, v web.Verdict, a *text.Analyzer) {
+func (m *memory) remember(p *web.Page, v web.Verdict, a text.Splitter) {
 	out := remembered{url: p.URL, said: float32(v.Relevance)}
 	length := 0.
 	for _, t := range p.Terms {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -154,7 +153,7 @@ type vector []weighted
 // tfidfVector weighs the terms of a page by their frequency and information, or by
 // their frequency alone where df is nil. Source: Batsakis, Petrakis & Milios 2009, eq
 // 1; a cosine does not notice that its tf is divided by the greatest one.
-func tfidfVector(terms []web.Term, df *text.DF) vector {
+func tfidfVector(terms []web.Term, df Frequencies) vector {
 	v := make(vector, 0, len(terms))
 	for _, t := range terms {
 		w := float64(t.Body)
@@ -167,7 +166,7 @@ func tfidfVector(terms []web.Term, df *text.DF) vector {
 }
 
 // textVector does the same for the stems of a text.
-func textVector(stems []string, df *text.DF) vector {
+func textVector(stems []string, df Frequencies) vector {
 	stems = slices.Clone(stems)
 	slices.Sort(stems)
 	var terms []web.Term

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -36,7 +35,7 @@ type compiledRule struct {
 
 var _ Judge = (*rules)(nil)
 
-func newRules(_ *topic.Topic, o Options) (Judge, error) {
+func newRules(o Options) (Judge, error) {
 	r := &rules{named: named{"rules", o.Threshold}}
 	if r.threshold == 0 {
 		r.threshold = 0.5

@@ -73,8 +73,8 @@ import (
 type fused struct {
 	named
 	recipe    recipe
-	analyzer  *text.Analyzer
-	df        *text.DF
+	analyzer  text.Splitter
+	df        Frequencies
 	furniture map[string]struct{}
 	keywords  []string
 	phrases   [][]string
@@ -164,15 +164,15 @@ func defaultRecipe() recipe {
 // topicThreshold is the default γ.
 const topicThreshold = 0.3
 
-func newTopic(t *topic.Topic, o Options) (Judge, error) {
-	return newFused("topic", t, o, defaultRecipe()), nil
+func newTopic(o Options) (Judge, error) {
+	return newFused("topic", o.Topic, o, defaultRecipe()), nil
 }
 
 // newFused makes a judge by a recipe.
 func newFused(name string, t *topic.Topic, o Options, r recipe) *fused {
 	j := &fused{
-		named: named{name, o.Threshold}, recipe: r, analyzer: o.Analyzer, df: o.DF,
-		furniture: text.Furniture(o.Analyzer),
+		named: named{name, o.Threshold}, recipe: r, analyzer: text.SplitterOf(o.Analyzer), df: o.DF,
+		furniture: text.Furniture(text.SplitterOf(o.Analyzer)),
 		keywords:  t.Keywords,
 		phrases:   t.Phrases(o.Analyzer), words: t.DescriptionStems(o.Analyzer),
 		examples: t.Examples, against: t.Negatives,
@@ -383,7 +383,7 @@ func (j *fused) relevance(v *view, s float64) float64 {
 }
 
 // score is the BM25 score of a page without its template, ≥ 0.
-func (v *view) score(p *web.Page, t template, a *text.Analyzer) float64 {
+func (v *view) score(p *web.Page, t template, a text.Splitter) float64 {
 	var buf [256]float64
 	tf, length := v.frequencies(buf[:], p, t, a)
 	return v.query.sum(tf, length)
@@ -393,7 +393,7 @@ func (v *view) score(p *web.Page, t template, a *text.Analyzer) float64 {
 // template. The memory of buf is used if it is enough.
 //
 // Shape: tf [len(query.terms)].
-func (v *view) frequencies(buf []float64, p *web.Page, t template, a *text.Analyzer) (tf []float64, length float64) {
+func (v *view) frequencies(buf []float64, p *web.Page, t template, a text.Splitter) (tf []float64, length float64) {
 	n := len(v.query.terms)
 	if n > len(buf) {
 		buf = make([]float64, n)

@@ -60,7 +60,7 @@ func (f *File) named(label string) Scorer {
 func (f *File) checkBasis(bad func(at, format string, args ...any)) {
 	for i, s := range f.Scorers {
 		at := f.at("scorers", strconv.Itoa(i))
-		if n, ok := s.kind().Uses(score.NeedModel, s.Set); s.After != "" && !(ok && n.Model == model.Apprentice) {
+		if n, ok := s.kind().Uses(score.InputModel, s.Set); s.After != "" && !(ok && n.Kind == string(model.Apprentice)) {
 			bad(at, "%s learns from no crawl before its own: after: is for apprentice and apprentice-tempered", s.Name)
 		}
 		for _, l := range s.basis() {

@@ -51,7 +51,7 @@ const (
 func isCritic(name string) bool { return name == criticJudge || name == criticPrinted }
 
 // critics tells whether any judge of the lab is a critic.
-func (f *File) critics() bool { return slices.ContainsFunc(f.Judges, isCritic) }
+func (f *File) critics() bool { return slices.ContainsFunc(f.judgeLabels(), isCritic) }
 
 // checkCritic finds what is wrong with how critics are taught.
 func (f *File) checkCritic(bad func(at, format string, args ...any)) {

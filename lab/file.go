@@ -47,7 +47,6 @@ import (
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/internal/yamlfile"
 	"github.com/waggle-crawler/waggle/job"
-	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/sim"
@@ -60,7 +59,7 @@ type File struct {
 	Notes   []string `yaml:"notes"`
 	Webs    []Web    `yaml:"webs"`
 	Scorers []Scorer `yaml:"scorers"`
-	Judges  []string `yaml:"judges"`  // default topic; truth is for diagnosis only
+	Judges  []Judge  `yaml:"judges"`  // default topic; truth is for diagnosis only
 	Seeds   []string `yaml:"seeds"`   // near (default), far
 	Hops    int      `yaml:"hops"`    // 1…4: seeds so many links from the next relevant page instead; 0 = the topic's
 	Budgets []int    `yaml:"budgets"` // default 300, 1000, 3000
@@ -252,7 +251,7 @@ func (s Scorer) changed() map[string]float64 {
 
 func (f *File) setDefaults() {
 	if len(f.Judges) == 0 {
-		f.Judges = []string{"topic"}
+		f.Judges = []Judge{{Name: "topic"}}
 	}
 	if len(f.Seeds) == 0 {
 		f.Seeds = []string{"near"}
@@ -353,7 +352,7 @@ func (f *File) check() error {
 		if s.Queue < 0 || s.Queue > 100_000 {
 			bad(at, "a queue of %d: give 1…100,000, or 0 for no limit", s.Queue)
 		}
-		switch kind := s.kind().Model(); {
+		switch kind := score.ModelOf(s.kind()); {
 		case kind == "" && s.Train != nil:
 			bad(at, "%s needs no training; waggle lab list tells which scorers do", s.Name)
 		case kind != "":
@@ -362,8 +361,8 @@ func (f *File) check() error {
 			}
 			for k, w := range f.Webs {
 				if w.Train == nil {
-					n, _ := s.kind().Uses(score.NeedModel, s.Set)
-					bad(at, "%v; it is trained on other hosts than those that are crawled, and the web at %s is not parted", &score.MissingError{Scorer: s.Name, Need: n}, f.at("webs", strconv.Itoa(k)))
+					n, _ := s.kind().Uses(score.InputModel, s.Set)
+					bad(at, "%v; it is trained on other hosts than those that are crawled, and the web at %s is not parted", s.kind().Missing(n), f.at("webs", strconv.Itoa(k)))
 				}
 			}
 		}
@@ -379,11 +378,7 @@ func (f *File) check() error {
 	if len(f.Scorers) > 0 && !labels[f.Base] {
 		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Base)
 	}
-	for i, j := range f.Judges {
-		if !slices.ContainsFunc(f.judgeLines(), func(l judge.Line) bool { return l.Name == j }) {
-			bad(f.at("judges", strconv.Itoa(i)), "there is no judge %q for a lab; waggle lab list names them", j)
-		}
-	}
+	f.checkJudges(bad)
 	if len(f.Seeds) > 1 {
 		bad(f.at("seeds"), "near or far, one in a lab: a topic seen from both would count as two")
 	}
@@ -392,13 +387,6 @@ func (f *File) check() error {
 		bad(f.at("hops"), "hops: %d is outside 1…4; leave it out for the seeds of the topic", f.Hops)
 	case f.Hops > 0 && slices.Contains(f.Seeds, "far"):
 		bad(f.at("hops"), "hops: %d takes seeds of its own: leave out seeds: [far]", f.Hops)
-	}
-	twice := map[string]bool{}
-	for i, j := range f.Judges {
-		if twice[j] {
-			bad(f.at("judges", strconv.Itoa(i)), "the judge %s is named twice", j)
-		}
-		twice[j] = true
 	}
 	if n := f.Network; n.Workers < 0 || n.Delay < 0 || n.Median < 0 || !(n.Spread >= 0 && n.Spread <= 5) {
 		bad(f.at("network"), "workers, delay and latency are at least 0, and spread lies in 0…5")

@@ -23,6 +23,7 @@ import (
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/sim"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/train"
@@ -232,7 +233,7 @@ func (g *group) breadth(judge string) func(context.Context) made {
 func (r *runner) topicJob(repeats []*group) func(context.Context) error {
 	return func(ctx context.Context) error {
 		g := repeats[0]
-		t := topicFacts{Name: r.fileName(g.key("", ""), Scorer{}, g, r.Repeats)}
+		t := topicFacts{Name: r.fileName(g.key("", ""), Scorer{}, g, r.configured()...)}
 		path := filepath.Join(r.dir, topicsDir, t.Name)
 		old, err := readJSON[topicFacts](path)
 		if err == nil && old.Name == t.Name {
@@ -385,7 +386,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 			return made{err: err}
 		}
 	}
-	if s.kind().Model() != "" {
+	if score.ModelOf(s.kind()) != "" {
 		if trained, took, err = g.teach(ctx, s); err != nil {
 			return made{err: err}
 		}
@@ -441,15 +442,16 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 // chance is the seed of a repeat.
 func (g *group) chance() uint64 { return g.Seed + uint64(g.repeat) }
 
-// judge makes a judge, and tells how long its training took. That named truth
+// judge makes the judge that results call so, and tells how long its training took. That named truth
 // never errs: it shows what a scorer could do then, and is no result.
 func (g *group) judge(t *topic.Topic, name string) (judge.Judge, time.Duration, error) {
 	if isCritic(name) {
 		return g.newCritic(name)
 	}
 	if name != report.TruthJudge {
-		d, _ := g.own.Judge(name) // check made sure that there is one
-		j, err := d.New(t, judge.Options{Analyzer: g.w.words})
+		spec := g.judgeOf(name)
+		d, _ := g.own.Judge(spec.Name) // check made sure that there is one
+		j, err := d.New(judge.Options{Topic: t, Set: spec.Set, Analyzer: g.w.words})
 		return j, 0, err
 	}
 	words, err := judge.New("topic", t, judge.Options{Analyzer: g.w.words})

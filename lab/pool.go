@@ -246,11 +246,11 @@ func ranking(g *eval.Graph, run *eval.Run) (list []int32) {
 func (d *drawing) rank(ctx context.Context, g *group, p *pool.Population) error {
 	names := d.o.Judges
 	if names == nil {
-		names = slices.DeleteFunc(slices.Clone(g.Judges), func(name string) bool { return name == report.TruthJudge })
+		names = slices.DeleteFunc(g.judgeLabels(), func(name string) bool { return name == report.TruthJudge })
 	}
 	var why error
 	for _, name := range names {
-		if isCritic(name) || name == report.TruthJudge || !slices.ContainsFunc(Judges(), func(l judge.Line) bool { return l.Name == name }) {
+		if isCritic(name) || name == report.TruthJudge || !slices.ContainsFunc(Judges(), func(l judge.Line) bool { return l.Name == g.judgeOf(name).Name }) {
 			return fmt.Errorf("the judge %q ranks no pages for a pool: waggle lab list names judges; of them neither critics nor truth can", name)
 		}
 		j, _, err := g.judge(g.topic(), name)

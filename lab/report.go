@@ -136,7 +136,7 @@ func (f *File) constants() (out []report.Constant) {
 // rules tell how the runs were made.
 func (f *File) rules() []string {
 	sees := "which neither judge nor scorer can see"
-	if slices.Contains(f.Judges, report.TruthJudge) {
+	if slices.Contains(f.judgeLabels(), report.TruthJudge) {
 		sees = "which no scorer can see, and no judge but the one named truth, which is for diagnosis"
 	}
 	notes := []string{

@@ -136,7 +136,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 	for i := 0; i < len(groups); i += r.Repeats {
 		repeats := groups[i : i+r.Repeats]
 		tasks = append(tasks, task{repeats[0].w, r.topicJob(repeats)})
-		for _, j := range r.Judges {
+		for _, j := range r.judgeLabels() {
 			for _, g := range repeats {
 				g.breadths[j] = g.breadth(j)
 			}
@@ -261,8 +261,8 @@ func (f *File) thesaurus() (score.Thesaurus, error) {
 		return t, nil
 	}
 	for i, s := range f.Scorers {
-		if n, ok := s.kind().Uses(score.NeedThesaurus, s.Set); ok && !n.Optional {
-			return nil, fmt.Errorf("%s: %w", f.at("scorers", fmt.Sprint(i)), &score.MissingError{Scorer: s.Name, Need: n})
+		if n, ok := s.kind().Uses(score.InputThesaurus, s.Set); ok && !n.Optional {
+			return nil, fmt.Errorf("%s: %w", f.at("scorers", fmt.Sprint(i)), s.kind().Missing(n))
 		}
 	}
 	return nil, nil
@@ -385,6 +385,9 @@ func (r *runner) fileName(k eval.Key, s Scorer, g *group, more ...any) string {
 	}
 	if len(g.w.negatives[g.t.Name]) > 0 {
 		more = append(more, g.w.negatives[g.t.Name])
+	}
+	if set := r.judgeOf(k.Judge).Set; len(set) > 0 {
+		more = append(more, set)
 	}
 	if r.critics() {
 		more = append(more, r.Critic, g.w.topics, g.w.truths)

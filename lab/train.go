@@ -19,6 +19,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -293,7 +294,7 @@ type taught struct {
 // teach makes the model of a scorer, once for all scorers of a group that are
 // taught alike.
 func (g *group) teach(ctx context.Context, s Scorer) (*model.File, time.Duration, error) {
-	kind := s.kind().Model()
+	kind := score.ModelOf(s.kind())
 	key := fmt.Sprintf("%s %+v", kind, s.Train)
 	g.teaching.Lock()
 	once, ok := g.lessons[key]

@@ -150,7 +150,7 @@ func parseStrategy(text string) (s strategy, err error) {
 			return s, fmt.Errorf("%s: a setting is written as name=number, not %q", text, part)
 		case ok && o.Min <= x && x <= o.Max:
 			s.set[key] = x
-		case s.scorer.Model() == model.PathLearner && slices.ContainsFunc(train.PathSettings(), func(o train.Setting) bool { return o.Name == key && o.Min <= x && x <= o.Max }):
+		case score.ModelOf(s.scorer) == model.PathLearner && slices.ContainsFunc(train.PathSettings(), func(o train.Setting) bool { return o.Name == key && o.Min <= x && x <= o.Max }):
 			s.train[key] = x
 		default:
 			return s, fmt.Errorf("%s: neither %s nor its training has a setting %s that can be %s", text, s.name, key, value)
@@ -161,7 +161,7 @@ func parseStrategy(text string) (s strategy, err error) {
 
 // model names the model that a strategy needs, "" for none.
 func (s strategy) model() string {
-	if kind := s.scorer.Model(); kind != "" {
+	if kind := score.ModelOf(s.scorer); kind != "" {
 		return fmt.Sprint(kind, s.train)
 	}
 	return ""
@@ -243,7 +243,7 @@ func (t *Sites) show(ctx context.Context, site int, kind string, n int, chance *
 
 // learn fits the model that a strategy needs, once a lesson; nil for none.
 func (t *Sites) learn(ctx context.Context, l *siteLesson, s strategy) (*model.File, error) {
-	kind, key := s.scorer.Model(), s.model()
+	kind, key := score.ModelOf(s.scorer), s.model()
 	if kind == "" || l.models[key] != nil {
 		return l.models[key], nil
 	}
