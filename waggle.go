@@ -227,7 +227,7 @@ func (f funcScorer) Score(c *web.Candidate) float64 {
 func (funcScorer) Visit(*web.Candidate, *web.Page, web.Verdict) []byte { return nil }
 func (funcScorer) Stale() bool                                         { return false }
 func (funcScorer) Rescores() bool                                      { return false }
-func (funcScorer) State() (state []byte, anew bool)                    { return nil, false }
+func (funcScorer) State() (state []byte, snapshot bool)                { return nil, false }
 
 func (funcScorer) Restore(state []byte) error {
 	if len(state) > 0 {

@@ -106,7 +106,7 @@ func (s *turns) Score(c *web.Candidate) float64 {
 func (s *turns) Stale() bool    { return false }
 func (s *turns) Rescores() bool { return false }
 
-func (s *turns) State() (state []byte, anew bool) {
+func (s *turns) State() (state []byte, snapshot bool) {
 	if !s.changed {
 		return nil, false
 	}

@@ -25,11 +25,11 @@ import (
 // words, or else every probability would be 0 or 1. The prior of both classes
 // is ½; γ is ½ unless given. The probability is not calibrated.
 type bayes struct {
-	named
+	identity
 	analyzer text.Splitter
-	odds     []weighted // ln(θ_+/θ_-) of the stems of T, sorted by stem
-	other    float64    // the same of other
-	words    float64    // that a page counts at most as
+	odds     []termWeight // ln(θ_+/θ_-) of the stems of T, sorted by stem
+	other    float64      // the same of other
+	words    float64      // that a page counts at most as
 }
 
 var _ Judge = (*bayes)(nil)
@@ -68,7 +68,7 @@ func newBayes(o Options) (Judge, error) {
 		}
 	}
 	slices.Sort(known)
-	b := &bayes{named: named{"bayes", o.Threshold}, analyzer: text.SplitterOf(o.Analyzer), words: bayesWords}
+	b := &bayes{identity: identity{"bayes", o.Threshold}, analyzer: text.SplitterOf(o.Analyzer), words: bayesWords}
 	if b.threshold == 0 {
 		b.threshold = 0.5
 	}
@@ -78,7 +78,7 @@ func newBayes(o Options) (Judge, error) {
 	}
 	posOther, negOther := posSum, negSum
 	for _, s := range known {
-		b.odds = append(b.odds, weighted{s, odds(pos[s], neg[s])})
+		b.odds = append(b.odds, termWeight{s, odds(pos[s], neg[s])})
 		posOther -= pos[s]
 		negOther -= neg[s]
 	}
@@ -115,7 +115,7 @@ func (b *bayes) Text(s string) float64 {
 	sum := 0.
 	for _, stem := range b.analyzer.Words(s) {
 		odds := b.other
-		if i, ok := slices.BinarySearchFunc(b.odds, stem, func(w weighted, s string) int { return strings.Compare(w.stem, s) }); ok {
+		if i, ok := slices.BinarySearchFunc(b.odds, stem, func(w termWeight, s string) int { return strings.Compare(w.stem, s) }); ok {
 			odds = b.odds[i].weight
 		}
 		sum += odds

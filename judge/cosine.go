@@ -19,7 +19,7 @@ import (
 // cosine that three quarters of the examples reach to the other ones; with
 // fewer than two examples it is 0.2.
 type cosine struct {
-	named
+	identity
 	analyzer text.Splitter
 	df       Frequencies // nil for term frequencies
 	models   []vector
@@ -35,7 +35,7 @@ func newCosine(idf, centroid bool) func(Options) (Judge, error) {
 			{false, false}: "cosine-tf-max", {false, true}: "cosine-tf-centroid",
 			{true, false}: "cosine-tfidf-max", {true, true}: "cosine-tfidf-centroid",
 		}[[2]bool{idf, centroid}]
-		c := &cosine{named: named{name, o.Threshold}, analyzer: text.SplitterOf(o.Analyzer)}
+		c := &cosine{identity: identity{name, o.Threshold}, analyzer: text.SplitterOf(o.Analyzer)}
 		if idf {
 			c.df = o.DF
 		}

@@ -39,17 +39,17 @@ type Critic struct {
 
 // Record is what a critic says of itself.
 type Record struct {
-	Classes    []string `json:"classes"`              // paths, sorted
-	Pages      []int    `json:"pages"`                // [classes] that it learned from, held-out ones included
-	Words      float64  `json:"words,omitempty"`      // W; 0 = infinite
-	Guessed    bool     `json:"guessed,omitempty"`    // W was not fitted: too few pages
-	Vocabulary int      `json:"vocabulary"`           // stems
-	Seed       uint64   `json:"seed"`                 // of what was held out
-	Thin       []string `json:"thin,omitempty"`       // topics left out: too few pages
-	Held       Held     `json:"held_out"`             // by W
-	Printed    Held     `json:"held_out_as_printed"`  // by an infinite W
-	Confusion  []Taken  `json:"confusion,omitempty"`  // sorted by class, then by taken-for
-	Trained    string   `json:"trained_on,omitempty"` // for people
+	Classes    []string    `json:"classes"`              // paths, sorted
+	Pages      []int       `json:"pages"`                // [classes] that it learned from, held-out ones included
+	Words      float64     `json:"words,omitempty"`      // W; 0 = infinite
+	Guessed    bool        `json:"guessed,omitempty"`    // W was not fitted: too few pages
+	Vocabulary int         `json:"vocabulary"`           // stems
+	Seed       uint64      `json:"seed"`                 // of what was held out
+	Thin       []string    `json:"thin,omitempty"`       // topics left out: too few pages
+	Held       Held        `json:"held_out"`             // by W
+	Printed    Held        `json:"held_out_as_printed"`  // by an infinite W
+	Confusion  []Confusion `json:"confusion,omitempty"`  // sorted by class, then by taken-for
+	Trained    string      `json:"trained_on,omitempty"` // for people
 }
 
 // Held is how a critic did on pages that were held out: it had learned from
@@ -70,9 +70,9 @@ type Bin struct {
 	Accuracy float64 `json:"accuracy"` // share of those that were right
 }
 
-// Taken counts held-out pages of one class that were taken for another, or for
+// Confusion counts held-out pages of one class that were taken for another, or for
 // their own. Classes are indices of Record.Classes.
-type Taken struct {
+type Confusion struct {
 	Class int `json:"class"`
 	For   int `json:"for"`
 	Pages int `json:"pages"`
@@ -231,9 +231,9 @@ func (c *Critic) topics() func(func(string) bool) {
 // Sight is how well a critic tells a focus from the rest: what became of
 // held-out pages.
 type Sight struct {
-	Good, Found int     // held-out pages in focus, and how many were taken for such
-	Rest, False int     // the others, and how many were taken for such in focus
-	Worst       []Taken // of the pages in focus, those taken for classes that are not; most first
+	Good, Found int         // held-out pages in focus, and how many were taken for such
+	Rest, False int         // the others, and how many were taken for such in focus
+	Worst       []Confusion // of the pages in focus, those taken for classes that are not; most first
 }
 
 // Recall is the share of the pages in focus that are seen to be, Precision the
@@ -266,7 +266,7 @@ func (c *Critic) Sight(good []bool) (s Sight) {
 			s.Rest += t.Pages
 		}
 	}
-	slices.SortStableFunc(s.Worst, func(a, b Taken) int { return cmp.Compare(b.Pages, a.Pages) })
+	slices.SortStableFunc(s.Worst, func(a, b Confusion) int { return cmp.Compare(b.Pages, a.Pages) })
 	return s
 }
 
@@ -333,7 +333,7 @@ func (c *Critic) tried(good []bool) ([]string, error) {
 // Source: Chakrabarti, Punera & Subramanyam 2002, section 2.1. γ is ½ unless given. Without a Critic it is the judge bayes, of two
 // classes: the examples and what is unlike them.
 type critic struct {
-	named
+	identity
 	analyzer text.Splitter
 	*Critic
 	good  []bool  // [classes]
@@ -370,7 +370,7 @@ func newCritic(o Options) (Judge, error) {
 		two.sight = two.trial(t, o)
 		return two, nil
 	}
-	c := &critic{named: named{name, cmp.Or(o.Threshold, 0.5)}, analyzer: text.SplitterOf(o.Analyzer), Critic: o.Critic, words: o.Critic.Record.Words}
+	c := &critic{identity: identity{name, cmp.Or(o.Threshold, 0.5)}, analyzer: text.SplitterOf(o.Analyzer), Critic: o.Critic, words: o.Critic.Record.Words}
 	if o.Printed {
 		c.words = 0
 	}

@@ -271,9 +271,9 @@ func (c *Critic) examine(rank []uint32, fit, test []sample) {
 	}
 	rec.Held, rec.Printed = own.held(), printed.held()
 	for k, n := range confusion {
-		rec.Confusion = append(rec.Confusion, Taken{k[0], k[1], n})
+		rec.Confusion = append(rec.Confusion, Confusion{k[0], k[1], n})
 	}
-	slices.SortFunc(rec.Confusion, func(a, b Taken) int {
+	slices.SortFunc(rec.Confusion, func(a, b Confusion) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.For, b.For))
 	})
 }

@@ -125,17 +125,17 @@ func New(name string, t *topic.Topic, o Options) (Judge, error) {
 	return strategy.New(cmp.Or(name, Descriptions()[0].Name), o, Descriptions())
 }
 
-// named gives a judge its name, its threshold and nothing to close.
-type named struct {
+// identity gives a judge its name, its threshold and nothing to close.
+type identity struct {
 	name      string
 	threshold float64
 }
 
-func (n named) Name() string       { return n.name }
-func (n named) Threshold() float64 { return n.threshold }
-func (n named) Close() error       { return nil }
+func (n identity) Name() string       { return n.name }
+func (n identity) Threshold() float64 { return n.threshold }
+func (n identity) Close() error       { return nil }
 
 // verdict is the verdict under the judge's threshold.
-func (n named) verdict(relevance, similarity float64) web.Verdict {
+func (n identity) verdict(relevance, similarity float64) web.Verdict {
 	return web.Verdict{Relevance: relevance, Similarity: similarity, Relevant: relevance >= n.threshold}
 }

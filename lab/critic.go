@@ -75,15 +75,15 @@ func (c Critic) String() string {
 	return s + fmt.Sprintf("; and for Other from %d pages drawn from the record whatever they are about. All that it learns from is hits for no strategy.", c.Background)
 }
 
-// school is what critics of a fold are taught from.
-type school struct {
+// criticPages is what critics of a fold are taught from.
+type criticPages struct {
 	directory map[string][]web.URL // by topic, beside its examples
 	other     []web.URL
 	shown     []web.URL // all of these, and the examples of all topics
 }
 
-// schooled is a critic that was trained.
-type schooled struct {
+// trainedCritic is a critic that was trained.
+type trainedCritic struct {
 	*judge.Critic
 	took time.Duration
 	err  error
@@ -94,10 +94,10 @@ func (f *fold) teaches(u web.URL) bool { return f.crawled == nil || !f.crawled(u
 
 // gather draws what critics are taught from; the pages of the web have to be
 // there.
-func (f *fold) gather(r *runner) (*school, error) {
-	s := &school{directory: map[string][]web.URL{}}
+func (f *fold) gather(r *runner) (*criticPages, error) {
+	s := &criticPages{directory: map[string][]web.URL{}}
 	far := slices.Contains(r.Seeds, "far")
-	fail := func(format string, args ...any) (*school, error) {
+	fail := func(format string, args ...any) (*criticPages, error) {
 		return nil, fmt.Errorf("%s: critic: web %s: %s", r.at("critic"), f.w.Name, fmt.Sprintf(format, args...))
 	}
 	known := map[web.URL]bool{} // examples of any topic, those hidden included
@@ -197,21 +197,21 @@ func digit(b bool) int {
 // shown are the pages that critics of the fold are taught from, in any repeat;
 // none without a critic in the lab.
 func (f *fold) shown() []web.URL {
-	if f.school == nil {
+	if f.criticPages == nil {
 		return nil
 	}
-	return f.school.shown
+	return f.criticPages.shown
 }
 
 // critic trains the critic of a repeat, once for all topics.
-func (g *group) critic() schooled {
+func (g *group) critic() trainedCritic {
 	f := g.fold
 	f.mu.Lock()
 	once, ok := f.critics[g.repeat]
 	if !ok {
 		once = sync.OnceValue(g.trainCritic)
 		if f.critics == nil {
-			f.critics = map[int]func() schooled{}
+			f.critics = map[int]func() trainedCritic{}
 		}
 		f.critics[g.repeat] = once
 	}
@@ -219,7 +219,7 @@ func (g *group) critic() schooled {
 	return once()
 }
 
-func (g *group) trainCritic() (c schooled) {
+func (g *group) trainCritic() (c trainedCritic) {
 	began, beganIn := time.Now(), threadTime()
 	c.Critic, c.err = judge.TrainCritic(g.samples(), judge.Training{MinPages: 1, Seed: g.chance(), Trained: g.w.Name})
 	// Where the work was another thread's, the clock knows better.
@@ -244,11 +244,11 @@ func (g *group) samples() iter.Seq2[judge.Sample, error] {
 		for _, t := range g.w.topics {
 			own, _ := g.fold.topic(t, g.far)
 			of := g.runner.group(g.w, g.fold, own, g.far, g.repeat)
-			if !class(t.Name, of.examples()) || !class(t.Name, of.draw(g.fold.school.directory[t.Name], "directory")) {
+			if !class(t.Name, of.examples()) || !class(t.Name, of.draw(g.fold.criticPages.directory[t.Name], "directory")) {
 				return
 			}
 		}
-		class(taxonomy.Other, g.fold.school.other)
+		class(taxonomy.Other, g.fold.criticPages.other)
 	}
 }
 

@@ -28,7 +28,7 @@ type Scorer interface {
 	Score(c *web.Candidate) float64
 	Stale() bool
 	Rescores() bool
-	State() (state []byte, anew bool)
+	State() (state []byte, snapshot bool)
 	Restore(state []byte) error
 }
 
@@ -161,7 +161,7 @@ func (stateless) Visit(*web.Candidate, *web.Page, web.Verdict) []byte  { return 
 func (stateless) Recall(*web.Candidate, *web.Page, web.Verdict) []byte { return nil }
 func (stateless) Stale() bool                                          { return false }
 func (stateless) Rescores() bool                                       { return false }
-func (stateless) State() (state []byte, anew bool)                     { return nil, false }
+func (stateless) State() (state []byte, snapshot bool)                 { return nil, false }
 
 func (stateless) Restore(state []byte) error {
 	if len(state) > 0 {

@@ -132,7 +132,7 @@ func TestDepartments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	WriteReached(&b, reached)
+	WriteReach(&b, reached)
 	if got, want := strings.Count(b.String(), "\n"), 2+5+2+6; got != want {
 		t.Errorf("%d lines, want %d:\n%s", got, want, fmt.Sprint(b.String()))
 	}

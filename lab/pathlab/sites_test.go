@@ -130,7 +130,7 @@ func TestSites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := map[string]Tried{}
+	at := map[string]Result{}
 	for _, r := range tried {
 		at[r.Strategy] = r
 	}
@@ -155,7 +155,7 @@ func TestSites(t *testing.T) {
 		t.Errorf("claims %+v", c)
 	}
 	var text bytes.Buffer
-	WriteTried(&text, tried, trial.Budgets)
+	WriteResults(&text, tried, trial.Budgets)
 	WriteClaims(&text, claims)
 	if got, want := strings.Count(text.String(), "\n| "), 1+4+1+2; got != want {
 		t.Errorf("%d rows, want %d:\n%s", got, want, text.String())
