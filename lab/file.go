@@ -330,7 +330,52 @@ func (f *File) check() error {
 	if len(f.Scorers) == 0 {
 		bad(f.at(), "no scorers: waggle lab list names them")
 	}
-	labels := map[string]bool{}
+	labels := f.checkScorers(bad)
+	f.checkBasis(bad)
+	f.checkRead(bad)
+	f.checkCritic(bad)
+	if len(f.Scorers) > 0 && !labels[f.Base] {
+		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Base)
+	}
+	f.checkJudges(bad)
+	if len(f.Seeds) > 1 {
+		bad(f.at("seeds"), "near or far, one in a lab: a topic seen from both would count as two")
+	}
+	switch {
+	case f.Hops < 0 || f.Hops > 4:
+		bad(f.at("hops"), "hops: %d is outside 1…4; leave it out for the seeds of the topic", f.Hops)
+	case f.Hops > 0 && slices.Contains(f.Seeds, "far"):
+		bad(f.at("hops"), "hops: %d takes seeds of its own: leave out seeds: [far]", f.Hops)
+	}
+	if n := f.Network; n.Workers < 0 || n.Delay < 0 || n.Median < 0 || !(n.Spread >= 0 && n.Spread <= 5) {
+		bad(f.at("network"), "workers, delay and latency are at least 0, and spread lies in 0…5")
+	}
+	for i, s := range f.Seeds {
+		if s != "near" && s != "far" {
+			bad(f.at("seeds", strconv.Itoa(i)), "seeds %q: near or far", s)
+		}
+	}
+	for i, m := range f.Head {
+		if _, ok := eval.MeasureNamed(m); !ok {
+			bad(f.at("measures", strconv.Itoa(i)), "there is no measure %q; waggle lab list names them", m)
+		}
+		if slices.Contains(f.Head[:i], m) {
+			bad(f.at("measures", strconv.Itoa(i)), "the measure %s is named twice", m)
+		}
+	}
+	if _, err := sim.ParseOutside(f.Outside); err != nil {
+		bad(f.at("outside"), "%v", err)
+	}
+	f.checkWebs(bad)
+	if f.Repeats < 1 || f.Repeats > 1000 {
+		bad(f.at("repeats"), "repeats: %d is outside 1…1000", f.Repeats)
+	}
+	return errors.Join(errs...)
+}
+
+// checkScorers finds what is wrong with the scorers, and returns what results call them.
+func (f *File) checkScorers(bad func(at, format string, args ...any)) (labels map[string]bool) {
+	labels = map[string]bool{}
 	for i, s := range f.Scorers {
 		at := f.at("scorers", strconv.Itoa(i))
 		if s.kind().Name == "" {
@@ -372,41 +417,11 @@ func (f *File) check() error {
 			bad(at, "similarity %q is none of judge, tf, tfidf, tf-max, tfidf-max", s.Similarity)
 		}
 	}
-	f.checkBasis(bad)
-	f.checkRead(bad)
-	f.checkCritic(bad)
-	if len(f.Scorers) > 0 && !labels[f.Base] {
-		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Base)
-	}
-	f.checkJudges(bad)
-	if len(f.Seeds) > 1 {
-		bad(f.at("seeds"), "near or far, one in a lab: a topic seen from both would count as two")
-	}
-	switch {
-	case f.Hops < 0 || f.Hops > 4:
-		bad(f.at("hops"), "hops: %d is outside 1…4; leave it out for the seeds of the topic", f.Hops)
-	case f.Hops > 0 && slices.Contains(f.Seeds, "far"):
-		bad(f.at("hops"), "hops: %d takes seeds of its own: leave out seeds: [far]", f.Hops)
-	}
-	if n := f.Network; n.Workers < 0 || n.Delay < 0 || n.Median < 0 || !(n.Spread >= 0 && n.Spread <= 5) {
-		bad(f.at("network"), "workers, delay and latency are at least 0, and spread lies in 0…5")
-	}
-	for i, s := range f.Seeds {
-		if s != "near" && s != "far" {
-			bad(f.at("seeds", strconv.Itoa(i)), "seeds %q: near or far", s)
-		}
-	}
-	for i, m := range f.Head {
-		if _, ok := eval.MeasureNamed(m); !ok {
-			bad(f.at("measures", strconv.Itoa(i)), "there is no measure %q; waggle lab list names them", m)
-		}
-		if slices.Contains(f.Head[:i], m) {
-			bad(f.at("measures", strconv.Itoa(i)), "the measure %s is named twice", m)
-		}
-	}
-	if _, err := sim.ParseOutside(f.Outside); err != nil {
-		bad(f.at("outside"), "%v", err)
-	}
+	return labels
+}
+
+// checkWebs finds what is wrong with what is said of the webs.
+func (f *File) checkWebs(bad func(at, format string, args ...any)) {
 	paths := map[string]bool{}
 	for i, w := range f.Webs {
 		if paths[w.Path] {
@@ -441,8 +456,4 @@ func (f *File) check() error {
 			}
 		}
 	}
-	if f.Repeats < 1 || f.Repeats > 1000 {
-		bad(f.at("repeats"), "repeats: %d is outside 1…1000", f.Repeats)
-	}
-	return errors.Join(errs...)
 }

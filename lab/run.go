@@ -102,32 +102,7 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 // run makes the cells of all webs, in one pool: a web is read when the first
 // of its cells is to be made, and let go after the last.
 func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
-	var groups []*group // a topic's repeats follow one another
-	r.facts.Clock = clock
-	if r.pool != nil {
-		r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("What was read is pool %s, with %d labels.", r.pool.Revision, len(pool.InForce(r.pool.labels))))
-	}
-	for _, w := range webs {
-		c := w.Count()
-		r.facts.Webs = append(r.facts.Webs, report.Web{Name: w.Name, Pages: c.Pages, Hosts: c.Hosts, Synthetic: w.Synthetic, Note: strings.Trim(w.Source+"; "+w.Licence, "; ")})
-		r.facts.Notes = append(r.facts.Notes, w.notes...)
-		for _, t := range w.topics {
-			for _, f := range w.folds {
-				for _, seeds := range r.Seeds {
-					far := seeds == "far"
-					own, ok := f.topic(t, far)
-					if !ok {
-						r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("%s/%s@%s is left out: there it has no seed or no relevant page, or elsewhere no relevant page to be shown.", w.Name, t.Name, f.name))
-						continue
-					}
-					for repeat := range r.Repeats {
-						groups = append(groups, r.group(w, f, own, far, repeat))
-					}
-				}
-			}
-		}
-	}
-	groups, err := r.distant(ctx, groups)
+	groups, err := r.distant(ctx, r.groups(webs))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -206,6 +181,36 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.out, err
+}
+
+// groups are those of all webs, the repeats of a topic next to one another. Facts tell of
+// the webs, and of the parts without a topic.
+func (r *runner) groups(webs []*labWeb) (groups []*group) {
+	r.facts.Clock = clock
+	if r.pool != nil {
+		r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("What was read is pool %s, with %d labels.", r.pool.Revision, len(pool.InForce(r.pool.labels))))
+	}
+	for _, w := range webs {
+		c := w.Count()
+		r.facts.Webs = append(r.facts.Webs, report.Web{Name: w.Name, Pages: c.Pages, Hosts: c.Hosts, Synthetic: w.Synthetic, Note: strings.Trim(w.Source+"; "+w.Licence, "; ")})
+		r.facts.Notes = append(r.facts.Notes, w.notes...)
+		for _, t := range w.topics {
+			for _, f := range w.folds {
+				for _, seeds := range r.Seeds {
+					far := seeds == "far"
+					own, ok := f.topic(t, far)
+					if !ok {
+						r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("%s/%s@%s is left out: there it has no seed or no relevant page, or elsewhere no relevant page to be shown.", w.Name, t.Name, f.name))
+						continue
+					}
+					for repeat := range r.Repeats {
+						groups = append(groups, r.group(w, f, own, far, repeat))
+					}
+				}
+			}
+		}
+	}
+	return groups
 }
 
 // task is a part of the work that needs a web.
