@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -362,5 +363,31 @@ func TestOutsideNeed(t *testing.T) {
 	}
 	if len(told) != 1 || told[0] != "Honey [bee] 0.3" {
 		t.Errorf("told %q", told)
+	}
+}
+
+// Options name no type that a program outside cannot name.
+func TestOptionsAreNameable(t *testing.T) {
+	var look func(in reflect.Type, at string)
+	look = func(in reflect.Type, at string) {
+		if strings.Contains(in.PkgPath(), "/internal/") {
+			t.Errorf("%s is a %s", at, in)
+		}
+		switch in.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			look(in.Elem(), at)
+		case reflect.Func:
+			for i := range in.NumIn() {
+				look(in.In(i), at)
+			}
+			for i := range in.NumOut() {
+				look(in.Out(i), at)
+			}
+		}
+	}
+	for _, options := range []reflect.Type{reflect.TypeFor[score.Options](), reflect.TypeFor[judge.Options]()} {
+		for _, f := range reflect.VisibleFields(options) {
+			look(f.Type, options.String()+"."+f.Name)
+		}
 	}
 }

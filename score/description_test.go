@@ -32,7 +32,11 @@ func TestDescriptions(t *testing.T) {
 			o := score.Options{Set: set, DF: english, Analyzer: analyzer}
 			for i, n := range d.Needs {
 				if i != without && !n.Optional {
-					give[n.Input](&o, d.Name)
+					if g := give[n.Input]; g != nil {
+						g(&o, d.Name)
+					} else { // an input of its own
+						o.Topic, o.Judge = wholeTopic(), likeness
+					}
 				}
 			}
 			_, err := d.New(o)
