@@ -282,7 +282,7 @@ func (m *Maker) openStores(ctx context.Context) error {
 }
 
 func (m *Maker) frontierOptions() frontier.Options {
-	_, shortest := m.Job.scorer().Uses(score.NeedShortest, m.Job.Scorer.Set)
+	_, shortest := m.Job.scorer().Uses(score.InputShortest, m.Job.Scorer.Set)
 	return frontier.Options{MaxPerHost: m.Job.Scope.MaxHostQueue, Max: m.Job.Scope.MaxQueue, Shortest: shortest}
 }
 

@@ -397,7 +397,7 @@ func TestOwnStrategies(t *testing.T) {
 			Name: "mine", Settings: []score.Setting{{Name: "size", Default: 1, Max: 2}},
 			Make: func(score.Options) (score.Scorer, error) { return score.New("breadth-first", score.Options{}) },
 		}},
-		Judges: []judge.Description{{Name: "ours", Make: func(*topic.Topic, judge.Options) (judge.Judge, error) {
+		Judges: []judge.Description{{Name: "ours", Make: func(judge.Options) (judge.Judge, error) {
 			return judge.New("keyword", &topic.Topic{Keywords: []string{"bees"}}, judge.Options{})
 		}}},
 	}

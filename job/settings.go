@@ -60,6 +60,9 @@ func Settings() []Setting {
 			Example: "0.5", Resume: Pages, Why: newBound, check: checkThreshold,
 		},
 		{
+			Path: "judge.set", Line: "Constants of the judge; waggle lab list names them with their ranges", Example: "{}", Resume: Verdicts, Why: newVerdicts, check: checkJudgeSet,
+		},
+		{
 			Path: "judge.rules", Line: "Of the judge rules: field url, title or body; weight -1 to 1",
 			Example: `[{field: title, pattern: "(?i)\\bbees?\\b", weight: 1}]`, Resume: Verdicts, Why: newVerdicts, check: checkRules,
 		},

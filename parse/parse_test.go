@@ -42,8 +42,8 @@ func page(t testing.TB, body string) *web.Page {
 	return p
 }
 
-// leafOffset is A4 of Chakrabarti, Punera and Subramanyam (2002): leaves of the
-// anchor have offset 0, others count from its nearest end.
+// leafOffset is the offset of Chakrabarti, Punera & Subramanyam 2002, section 2.2.1:
+// leaves of the anchor have offset 0, others count from its nearest end.
 func leafOffset(l web.Link, leaf int) int {
 	switch {
 	case leaf < l.First:

@@ -37,7 +37,7 @@ import (
 // counted is made good.
 type waggle struct {
 	journal
-	analyzer *text.Analyzer
+	analyzer text.Splitter
 	page     func(*web.Page, web.Verdict) float64
 	anchor   func(string) float64
 
@@ -84,7 +84,7 @@ func waggleSettings() []Setting {
 
 func newWaggle(o Options) (Scorer, error) {
 	w := &waggle{
-		analyzer: o.Analyzer, page: o.Page, anchor: o.Anchor,
+		analyzer: text.SplitterOf(o.Analyzer), page: o.Page, anchor: o.Anchor,
 		failed: o.set("failed"), every: o.set("every"), next: leastEvery,
 		hosts: newHostSet(),
 	}

@@ -44,7 +44,7 @@ const maxWrong = 20
 // and no page graded twice by one reader. The error tells all that is wrong,
 // with lines, and then there are no labels.
 func Import(r io.Reader, name string, p *Pool, o ImportOptions) ([]Label, error) {
-	im := importer{pool: p, ix: p.index(), o: o, seen: map[given]int{}}
+	im := importer{pool: p, ix: p.index(), o: o, seen: map[labelKey]int{}}
 	if o.Round == 0 {
 		im.o.Round = 1
 	}
@@ -85,7 +85,7 @@ type importer struct {
 	ix      index
 	o       ImportOptions
 	columns []string // of TSV; empty and not nil for qrels
-	seen    map[given]int
+	seen    map[labelKey]int
 }
 
 // line reads a line; ok is false for the head of TSV.
@@ -121,7 +121,7 @@ func (im *importer) line(line string, n int) (l Label, ok bool, err error) {
 	if err != nil {
 		return l, false, err
 	}
-	g := given{l.Key, l.URL, l.Reader, l.Round}
+	g := labelKey{l.Key, l.URL, l.Reader, l.Round}
 	if at := im.seen[g]; at > 0 {
 		return l, false, fmt.Errorf("%s has a grade in line %d already", l.URL, at)
 	}

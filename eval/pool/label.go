@@ -254,7 +254,7 @@ func (lf *LabelFile) Add(labels ...Label) error {
 func (lf *LabelFile) Close() error { return lf.f.Close() }
 
 // given names a decision: of one reader, on one page, in one round.
-type given struct {
+type labelKey struct {
 	Key
 	url    web.URL
 	reader string
@@ -265,9 +265,9 @@ type given struct {
 // round, the last, and none that was withdrawn. They keep the order in which
 // they were first given.
 func InForce(labels []Label) (out []Label) {
-	at := map[given]int{}
+	at := map[labelKey]int{}
 	for _, l := range labels {
-		g := given{l.Key, l.URL, l.Reader, l.Round}
+		g := labelKey{l.Key, l.URL, l.Reader, l.Round}
 		if i, ok := at[g]; ok {
 			out[i].Grade = l.Grade
 			continue

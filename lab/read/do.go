@@ -36,7 +36,7 @@ func (s *Server) serveAction(w http.ResponseWriter, r *http.Request, origin, nam
 		harmless.Refuse(w)
 		return
 	}
-	var a asked
+	var a request
 	dec := json.NewDecoder(io.LimitReader(r.Body, maxAsked))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&a); err != nil {
@@ -65,8 +65,8 @@ func marshal(w http.ResponseWriter, status int, v any) {
 	w.Write(b) // a reader that leaves is no fault
 }
 
-// asked is what comes with a request.
-type asked struct {
+// request is what a reader asks for.
+type request struct {
 	Reader string `json:"reader"`
 	Topic  int    `json:"topic"`
 	N      int    `json:"n"` // from 0
@@ -119,7 +119,7 @@ type pageView struct {
 }
 
 // do does what was asked.
-func (s *Server) do(ctx context.Context, name string, a asked) (any, error) {
+func (s *Server) do(ctx context.Context, name string, a request) (any, error) {
 	if name == "state" {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -216,7 +216,7 @@ func seen(reader string, labels []pool.Label) (first, second *pool.Label, differ
 }
 
 // page is what stands on a page.
-func (s *Server) page(ctx context.Context, a asked) pageView {
+func (s *Server) page(ctx context.Context, a request) pageView {
 	t := s.topics[a.Topic]
 	v := pageView{N: a.N, Address: t.Pages[a.N].URL, Src: fmt.Sprintf("/page/%s/%d/%d/", s.Cap, a.Topic, a.N)}
 	if x := s.look(ctx, a.Topic, a.N); x.page != nil {
@@ -237,7 +237,7 @@ func (s *Server) page(ctx context.Context, a asked) pageView {
 }
 
 // label grades a page. s.mu is held.
-func (s *Server) label(a asked) (any, error) {
+func (s *Server) label(a request) (any, error) {
 	g, err := pool.ParseGrade(a.Grade)
 	if err != nil {
 		return nil, err
