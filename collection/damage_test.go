@@ -28,10 +28,8 @@ import (
 // i mod 4 and links to six others. Some have moved, are gone, are busy once, time
 // out, or ask not to be kept.
 type meadow struct {
-	n int
-	// quick answers at once, and always: a crawl in real time cannot wait for a host
-	// that times out and is the last one left.
-	quick bool
+	n     int
+	clock *leapClock // of the crawl; nil = that of the machine, or of a bubble
 	mu    sync.Mutex
 	asked map[string]int
 	acked map[string]bool // addresses that were acknowledged
@@ -43,14 +41,13 @@ type meadow struct {
 func (m *meadow) address(i int) string { return fmt.Sprintf("https://h%d.test/%d", i%4, i) }
 
 func (m *meadow) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
-	took := 100 * time.Millisecond
-	if m.quick {
-		took = 0
-	}
-	select {
-	case <-time.After(took):
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	const took = 100 * time.Millisecond
+	if m.clock == nil {
+		select {
+		case <-time.After(took):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,7 +60,7 @@ func (m *meadow) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	}
 	i, _ := strconv.Atoi(strings.Trim(u.Path(), "/"))
 	r := &web.Response{
-		URL: u, Status: 200, Proto: "HTTP/1.1", Started: time.Now(), Took: 100 * time.Millisecond,
+		URL: u, Status: 200, Proto: "HTTP/1.1", Started: time.Now(), Took: took,
 		Header: web.Header{"Content-Type": {"text/html"}}, RequestHead: []byte("GET " + u.Path() + " HTTP/1.1"),
 	}
 	rng := rand.New(rand.NewPCG(uint64(i), 7))
@@ -81,7 +78,7 @@ func (m *meadow) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 		r.Status = 410
 	case i%13 == 6 && m.asked[u.String()] == 1:
 		r.Status = 503
-	case i%31 == 8 && !m.quick:
+	case i%31 == 8:
 		return nil, &web.Failure{Reason: web.ReasonTimeout}
 	case i%19 == 4:
 		body.WriteString(`<meta name="robots" content="noarchive">`)
