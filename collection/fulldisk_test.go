@@ -166,8 +166,8 @@ func TestDiskFullAnywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := outcomesIn(t, undisturbed)
-	if n := m.asked[m.address(8)]; n < 2 || m.clock.Now().Sub(newLeapClock().Now()) < time.Second {
-		t.Fatalf("the page that times out was asked for %d times, until %v", n, m.clock.Now())
+	if m.asked[m.address(8)] == 0 || !m.clock.Now().After(newLeapClock().Now()) {
+		t.Fatalf("no page timed out, or nobody waited: it is %v in the end", m.clock.Now())
 	}
 	step := 9
 	if v := os.Getenv("WAGGLE_FAULTS"); v != "" {
