@@ -236,7 +236,7 @@ func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error
 			switch how {
 			case event.FrontierEmpty, event.BudgetSpent:
 				if pages > 0 {
-					return nil, fmt.Errorf("%s holds a finished crawl of %d pages (%s): choose another folder, or grant it more with --resume --pages N", col.Dir(), pages, how)
+					return nil, fmt.Errorf("%s holds a finished crawl of %d pages (%s): choose another folder, or grant it more with --resume --pages N", col.Dir(), pages, terminal.Ending(how))
 				}
 				if err := discard(col); err != nil {
 					return nil, err
