@@ -49,7 +49,14 @@ func (crawlCmd) Help() string {
   waggle crawl -o bees --resume --pages 1000    go on, up to 1000 pages in all
 
 bees/harvest.tsv lists the relevant pages, bees/archive holds all as WARC files.
-Flags that may be repeated, and --keywords, add to what the job file lists.`
+Flags that may be repeated, and --keywords, add to what the job file lists.
+
+A program of your own judges if the job file says
+judge: {name: command, command: [./my-judge]}. It is started once. For each page it
+reads a line of JSON, and writes one before it reads the next:
+
+  {"url":"https://example.org/","title":"…","text":"…"}    what it reads
+  {"relevance":0.7}                   from 0 to 1, or {"error":"…"}: no relevance`
 }
 
 // Run crawls.
