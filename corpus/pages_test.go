@@ -330,3 +330,26 @@ func BenchmarkPages(b *testing.B) {
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1e6, "live-MB")
 	b.ReportMetric(opened.Seconds(), "s-open")
 }
+
+// A survey by the pages that are kept parsed is the survey by the records.
+func TestSurveyOfKeptPages(t *testing.T) {
+	w, _ := build(t, Exchange{exchange(t, small, nil)})
+	plain, err := w.Survey(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := parse.New(parse.Options{Canon: w.Canon()})
+	if len(w.keptPages(p).at) > 0 {
+		t.Fatal("pages are kept before they were parsed")
+	}
+	if _, err := OpenPages(t.Context(), w, p, PagesOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.keptPages(p).at) != w.Len() {
+		t.Fatal("no pages are kept")
+	}
+	kept, err := w.Survey(t.Context(), nil)
+	if err != nil || !reflect.DeepEqual(kept, plain) {
+		t.Errorf("%+v, %v\nwant\n%+v", kept, err, plain)
+	}
+}

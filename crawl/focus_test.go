@@ -97,7 +97,7 @@ func focus(b *testing.B, w *corpus.Web, t corpus.Topic, scorer string) (hits [2]
 	pages := 0
 	c := &crawl.Crawl{
 		Seeds: t.Seeds, Frontier: frontier.NewMemory(frontier.Options{}), Fetcher: fetcher, Parser: parser,
-		Judge: j, Scorer: s, Workers: 1, Clock: stopped{}, Policy: crawl.Policy{Pages: 1000},
+		Judge: j, Scorer: s, Workers: 1, Clock: stillClock{}, Policy: crawl.Policy{Pages: 1000},
 		Listen: func(e event.Event) {
 			f, ok := e.(event.Fetched)
 			if !ok {

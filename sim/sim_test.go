@@ -337,13 +337,13 @@ func TestSimulationIsTheLiveCrawlOfDepartments(t *testing.T) {
 	l := departments(t, "course")
 	c := l.crawl(t, "best-first-both", crawl.Policy{Pages: 250})
 	c.Parser = l.parser
-	_, simulated := simulate(t, c, unparsed{corpus.Fetcher{Web: l.w}, l.w}, sim.Options{Outside: sim.Fail})
+	_, simulated := simulate(t, c, plainRecord{corpus.Fetcher{Web: l.w}, l.w}, sim.Options{Outside: sim.Fail})
 	live := l.live(t, "best-first-both", crawl.Policy{}, len(simulated))
 	compare(t, timeless(simulated), live, "simulated", "live")
 }
 
-// unparsed is a record without parsed pages.
-type unparsed struct {
+// plainRecord is a record without parsed pages.
+type plainRecord struct {
 	corpus.Fetcher
 	*corpus.Web
 }
@@ -355,7 +355,7 @@ func TestParsedPagesChangeNothing(t *testing.T) {
 	cached, fromPages := simulate(t, l.crawl(t, "best-first-both", crawl.Policy{}), l.pages, sim.Options{})
 	c := l.crawl(t, "best-first-both", crawl.Policy{})
 	c.Parser = l.parser
-	plain, fromWARC := simulate(t, c, unparsed{corpus.Fetcher{Web: l.w}, l.w}, sim.Options{})
+	plain, fromWARC := simulate(t, c, plainRecord{corpus.Fetcher{Web: l.w}, l.w}, sim.Options{})
 	compare(t, fromPages, fromWARC, "parsed pages", "WARC files")
 	if !reflect.DeepEqual(cached, plain) {
 		t.Errorf("results differ:\n%+v\n%+v", cached, plain)

@@ -332,7 +332,7 @@ func (s *Server) look(ctx context.Context, u, from web.URL, l paths.Click) *view
 	case page != nil:
 		v.page = page
 	case errors.As(err, &failure):
-		v.HTML = harmless.Notice("This page cannot be fetched", event.Line(about(u, failure.Detail)+" ("+string(failure.Reason)+"). "+wayBack))
+		v.HTML = harmless.Notice("This page cannot be fetched", event.Line(about(u, failure.Detail)+" ("+failure.Reason.Brief()+"). "+wayBack))
 	case err != nil:
 		v.HTML = harmless.Notice("This cannot be shown", event.Line(about(v.url, err.Error())+", so a path cannot go there. "+wayBack))
 	case s.Recorded != "" && r.Status == http.StatusNotFound:

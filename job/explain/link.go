@@ -53,7 +53,7 @@ func explainLink(ctx context.Context, col collection.Collection, path []event.St
 	if !ok {
 		return out, nil
 	}
-	state, err := col.ScorerState(ctx)
+	state, err := col.ScorerState()
 	if err == nil {
 		err = x.Restore(state)
 	}

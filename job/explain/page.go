@@ -35,7 +35,7 @@ func explainPage(ctx context.Context, col collection.Collection, u web.URL) (x p
 	if !ok {
 		return x, false, nil
 	}
-	if err := col.RestoreJudge(ctx, m.Judge); err != nil {
+	if err := col.RestoreJudge(m.Judge); err != nil {
 		return x, false, err
 	}
 	for p, err := range collection.Readable(col.Pages(ctx, m.Parser, func(v web.URL) bool { return v == u })) {
