@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,7 +58,7 @@ type Label struct {
 	Grade  Grade
 	Reader string
 	// Round is 1 for a label given without knowing those of others, and 2 for a
-	// second look, after readers did not agree.
+	// second look: after readers did not agree, or at more of the page than they saw.
 	Round int
 }
 
@@ -278,9 +279,11 @@ func InForce(labels []Label) (out []Label) {
 	return slices.DeleteFunc(out, func(l Label) bool { return l.Grade == withdrawn })
 }
 
-// Grades are the grades of a topic's pages by all readers together. A second
-// look of a reader replaces the first. Of several grades the median counts, and
-// of two in the middle the lower. A page of which nobody can tell has none.
+// Grades are the grades of a topic's pages by all readers together. Where there are
+// second looks at a page, by whomever, they alone count: they were given knowing the
+// first labels, or seeing more of the page. A second look that cannot tell leaves the
+// first labels of the others. Of several grades the median counts, and of two in the
+// middle the lower. A page of which nobody can tell has none.
 func Grades(labels []Label, k Key) map[web.URL]Grade {
 	type who struct {
 		url    web.URL
@@ -292,12 +295,18 @@ func Grades(labels []Label, k Key) map[web.URL]Grade {
 			last[w] = l
 		}
 	}
-	all := map[web.URL][]Grade{}
+	first, second := map[web.URL][]Grade{}, map[web.URL][]Grade{}
 	for w, l := range last {
-		if l.Grade != CannotTell {
-			all[w.url] = append(all[w.url], l.Grade)
+		switch {
+		case l.Grade == CannotTell:
+		case l.Round == 2:
+			second[w.url] = append(second[w.url], l.Grade)
+		default:
+			first[w.url] = append(first[w.url], l.Grade)
 		}
 	}
+	all := first
+	maps.Copy(all, second)
 	out := make(map[web.URL]Grade, len(all))
 	for u, grades := range all {
 		slices.Sort(grades)

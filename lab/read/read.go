@@ -12,7 +12,8 @@
 // say of a page before they have graded it themselves. Once two readers have
 // graded a page differently, each of them may look at it again, knowing what the
 // other said; that second label is kept beside the first, and agreement is
-// measured on first labels alone.
+// measured on first labels alone. The grade of the page is by second labels alone
+// as soon as there is one.
 package read
 
 import (
