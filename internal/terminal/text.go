@@ -171,6 +171,8 @@ func Ending(how event.Ending) string {
 		return "BudgetSpent (the budget is spent)"
 	case event.FrontierEmpty:
 		return "FrontierEmpty (no link is left)"
+	case event.GainLow:
+		return "GainLow (the next pages are expected to bring too little; --until-gain says how much is enough)"
 	case event.Stopped:
 		return "Stopped (--resume goes on)"
 	case event.HostsDown:
