@@ -13,7 +13,7 @@ import "math"
 //
 // where k, forecastShare, is the share of what was seen that still holds: harvest
 // comes in runs, as sites are good or bad. Both constants were chosen on the webs
-// campus and departments (docs/results/forecast.md).
+// campus and departments (docs/results/flagship.md).
 type Forecast struct {
 	Pages    float64 `json:"pages"`    // fetched, each by its weight; at most 73
 	Relevant float64 `json:"relevant"` // of these
