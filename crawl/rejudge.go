@@ -302,6 +302,7 @@ func (r *Rejudgement) Settle(ctx context.Context) error {
 	at := event.At{At: r.Clock.Now()}
 	told := event.Rejudged{At: at, Judge: r.JudgeName, Threshold: r.Threshold}
 	var events []event.Event
+	r.step.count.Forecast = event.Forecast{}
 	for _, u := range r.order {
 		j := r.verdicts[u]
 		v := j.is
@@ -309,6 +310,7 @@ func (r *Rejudgement) Settle(ctx context.Context) error {
 		if v.Relevant {
 			r.Is++
 		}
+		r.step.count.Forecast.Add(v.Relevant)
 		if v.Relevant != j.was.Relevant {
 			r.Changed++
 		}

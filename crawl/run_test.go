@@ -353,3 +353,48 @@ func (l *leapClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
 	fire <- l.now
 	return fire, func() {}
 }
+
+// first judges the first pages relevant, and no page after them.
+type first struct{ left int }
+
+func (f *first) Judge(context.Context, *web.Page) (web.Verdict, error) {
+	if f.left--; f.left < 0 {
+		return web.Verdict{}, nil
+	}
+	return web.Verdict{Relevance: 1, Similarity: 1, Relevant: true}, nil
+}
+
+// A crawl ends once its next pages are expected to bring fewer relevant ones than is
+// wanted, not before it has seen 100, and goes on when less is wanted.
+func TestUntilGain(t *testing.T) {
+	fetched := 0
+	front := frontier.NewMemory(frontier.Options{})
+	run := func(gain float64) event.Ending {
+		c := newCrawl(t, tree(100, 10), 1)
+		c.Frontier, c.Clock, c.Judge, c.Policy.UntilGain = front, stopped{}, &first{120 - fetched}, gain
+		c.Listen = func(e event.Event) {
+			if _, ok := e.(event.Fetched); ok {
+				fetched++
+			}
+		}
+		how, err := c.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return how
+	}
+	for _, c := range []struct {
+		gain  float64
+		how   event.Ending
+		pages int
+	}{
+		{10, event.GainLow, 276},
+		{10, event.GainLow, 276},
+		{5, event.GainLow, 330},
+		{0, event.FrontierEmpty, 491},
+	} {
+		if how := run(c.gain); how != c.how || fetched != c.pages {
+			t.Errorf("until %v of 100: %s after %d pages, want %s after %d", c.gain, how, fetched, c.how, c.pages)
+		}
+	}
+}

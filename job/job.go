@@ -84,6 +84,9 @@ type Scorer struct {
 type Budget struct {
 	Pages int      `yaml:"pages,omitempty"` // 0 = no limit
 	Time  Duration `yaml:"time,omitempty"`  // 0 = no limit
+	// UntilGain ends the crawl when fewer relevant pages than this are expected among
+	// the next 100; 0 = never.
+	UntilGain float64 `yaml:"until-gain,omitempty"`
 }
 
 // Scope is where a crawl may go.

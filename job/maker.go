@@ -324,7 +324,7 @@ func filePrefix(name string) string {
 // policy is what the job allows. The patterns were checked.
 func (j *Job) policy() crawl.Policy {
 	p := crawl.Policy{
-		Pages: j.Budget.Pages, Time: time.Duration(j.Budget.Time), MaxDepth: j.Scope.MaxDepth,
+		Pages: j.Budget.Pages, Time: time.Duration(j.Budget.Time), UntilGain: j.Budget.UntilGain, MaxDepth: j.Scope.MaxDepth,
 		MaxHostPages: j.Scope.MaxHostPages, Delay: j.delay(), HonourNoFollow: j.Politeness.ObeyNoFollow,
 		GiveUp: time.Duration(j.Politeness.GiveUp), Timeout: time.Duration(j.Fetch.Timeout), Proxied: j.Fetch.Through != "",
 		Scope: crawl.Scope{Reach: crawl.Reach(j.Scope.Reach)},

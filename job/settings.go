@@ -127,6 +127,10 @@ func Settings() []Setting {
 			Path: "budget.time", Line: "Time to spend over all runs, such as 30m or 2h; 0 = no limit", Form: "D", Flag: "time",
 			Example: "2h", Why: newBudget,
 		},
+		{
+			Path: "budget.until-gain", Line: "Stop when fewer relevant pages than this are expected among the next 100, by the last ones; 0 = never", Form: "N", Max: 100, Flag: "until-gain",
+			Example: "2", Resume: Anytime,
+		},
 
 		{
 			Path: "scope.reach", Line: "How far from the seeds", Form: "REACH", Default: "any", Choices: []string{"any", "domain", "host"}, Flag: "reach",

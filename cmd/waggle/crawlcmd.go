@@ -241,7 +241,7 @@ func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error
 				return nil, err
 			}
 			switch how {
-			case event.FrontierEmpty, event.BudgetSpent:
+			case event.FrontierEmpty, event.BudgetSpent, event.GainLow:
 				if pages > 0 {
 					return nil, fmt.Errorf("%s holds a finished crawl of %d pages (%s): choose another folder, or grant it more with --resume --pages N", col.Dir(), pages, terminal.Ending(how))
 				}

@@ -171,6 +171,8 @@ func Ending(how event.Ending) string {
 		return "the budget is spent"
 	case event.FrontierEmpty:
 		return "no link is left"
+	case event.GainLow:
+		return "the next pages are expected to bring too little (--until-gain)"
 	case event.Stopped:
 		return "stopped; --resume goes on"
 	case event.HostsDown:
