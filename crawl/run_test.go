@@ -371,7 +371,7 @@ func TestUntilGain(t *testing.T) {
 	front := frontier.NewMemory(frontier.Options{})
 	run := func(gain float64) event.Ending {
 		c := newCrawl(t, tree(100, 10), 1)
-		c.Frontier, c.Clock, c.Judge, c.Policy.UntilGain = front, stopped{}, &first{120 - fetched}, gain
+		c.Frontier, c.Clock, c.Judge, c.Policy.UntilGain = front, stillClock{}, &first{120 - fetched}, gain
 		c.Listen = func(e event.Event) {
 			if _, ok := e.(event.Fetched); ok {
 				fetched++
