@@ -27,7 +27,7 @@ import (
 
 // meadow is a web of n pages, each a function of its number: page i lives on host
 // i mod 4 and links to six others. Some have moved, are gone, are busy once, time
-// out, or ask not to be kept.
+// out twice, or ask not to be kept.
 type meadow struct {
 	n     int
 	clock *leapClock // of the crawl; nil = that of the machine, or of a bubble
@@ -79,7 +79,7 @@ func (m *meadow) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 		r.Status = 410
 	case i%13 == 6 && m.asked[u.String()] == 1:
 		r.Status = 503
-	case i%31 == 8:
+	case i%31 == 8 && m.asked[u.String()] <= 2:
 		return nil, &web.Failure{Reason: web.ReasonTimeout}
 	case i%19 == 4:
 		body.WriteString(`<meta name="robots" content="noarchive">`)
