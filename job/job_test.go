@@ -201,7 +201,7 @@ func TestExample(t *testing.T) {
 	}
 	text := strings.Join(all, "")
 	// A model needs a scorer that takes one.
-	text = strings.Replace(text, DefaultScorer, "crf", 1)
+	text = strings.Replace(text, "name: "+DefaultScorer, "name: crf", 1)
 	j, err = Parse("all.yaml", []byte(text))
 	if err != nil {
 		t.Fatalf("with all that is commented out: %v\n%s", err, text)
@@ -224,8 +224,8 @@ func TestErrors(t *testing.T) {
 		{"judge:\n  threshold: 1.5", "job.yaml:2: threshold 1.5 is not above 0"},
 		{"judge:\n  name: magic", `job.yaml:2: no judge is called "magic"; there are: topic`},
 		{"scorer:\n  name: magic", `job.yaml:2: no scorer is called "magic"; there are: breadth-first`},
-		{"scorer: {set: {gamma: 1}}", `job.yaml:1: best-first-both has no setting "gamma" that can be 1`},
-		{"scorer: {model: a}", "job.yaml:1: the scorer best-first-both goes by no trained model"},
+		{"scorer: {set: {gamma: 1}}", `job.yaml:1: waggle has no setting "gamma" that can be 1`},
+		{"scorer: {model: a}", "job.yaml:1: the scorer waggle goes by no trained model"},
 		{"scope:\n  exclude:\n    - ok\n    - '('", "job.yaml:4: pattern"},
 		{"scope: {reach: moon}", "job.yaml:1: reach \"moon\" is none of any, domain, host"},
 		{"scope: {max-queue: 1000000001}", "job.yaml:1: max-queue 1000000001 is outside 0…1,000,000,000"},

@@ -176,7 +176,7 @@ judge:
     name: topic
     threshold: %v
 scorer:
-    name: best-first-both
+    name: waggle
     similarity: judge
 budget:
     pages: 2

@@ -28,11 +28,11 @@ func TestReadSeeds(t *testing.T) {
 
 func TestOutline(t *testing.T) {
 	for text, want := range map[string]string{
-		"seeds: [https://a.example/]\ntopic: {keywords: [honey bee]}\nbudget: {pages: 1200, time: 2h}\njudge: {threshold: 0.25}": `crawl: pages on “honey bee”, by the judge topic from relevance 0.25 on; links in the order of best-first-both.
+		"seeds: [https://a.example/]\ntopic: {keywords: [honey bee]}\nbudget: {pages: 1200, time: 2h}\njudge: {threshold: 0.25}": `crawl: pages on “honey bee”, by the judge topic from relevance 0.25 on; links in the order of waggle.
 At most 1,200 pages or 2h, from 1 seed, to wherever links lead; 1s between requests to a host, 32 fetches at a time.`,
-		"name: hives\nseeds: [https://a.example/, https://b.example/]\ntopic: {keywords: [a, b, c, d, e], examples: [x.html]}\nscope: {reach: domain, exclude: [a], max-depth: 3}\npoliteness: {delay: 0}\nfetch: {workers: 1, through: 'http://127.0.0.1:1'}": `hives: pages on “a”, “b”, “c”, “d” and 1 more keyword and 1 example page, by the judge topic; links in the order of best-first-both.
+		"name: hives\nseeds: [https://a.example/, https://b.example/]\ntopic: {keywords: [a, b, c, d, e], examples: [x.html]}\nscope: {reach: domain, exclude: [a], max-depth: 3}\npoliteness: {delay: 0}\nfetch: {workers: 1, through: 'http://127.0.0.1:1'}": `hives: pages on “a”, “b”, “c”, “d” and 1 more keyword and 1 example page, by the judge topic; links in the order of waggle.
 No limit of pages, from 2 seeds, within their domains, addresses held against 1 pattern, at most 3 links deep; no pause between requests to a host, 1 fetch at a time, through http://127.0.0.1:1.`,
-		"seeds: [https://a.example/]\njudge: {name: command, command: [./j]}\nscope: {reach: host}": `crawl: pages that the judge wants, by the judge command; links in the order of best-first-both.
+		"seeds: [https://a.example/]\njudge: {name: command, command: [./j]}\nscope: {reach: host}": `crawl: pages that the judge wants, by the judge command; links in the order of waggle.
 No limit of pages, from 1 seed, within its host; 1s between requests to a host, 32 fetches at a time.`,
 	} {
 		j, err := Parse("job.yaml", []byte(text))

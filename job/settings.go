@@ -1,7 +1,7 @@
 package job
 
 // DefaultScorer is what a crawl goes by unless told otherwise.
-const DefaultScorer = "best-first-both"
+const DefaultScorer = "waggle"
 
 // Reasons for which a setting cannot change, with what to do instead, and what a
 // change of others does.

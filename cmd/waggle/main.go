@@ -44,7 +44,7 @@ type exitCode struct {
 // exitCodes are all there are, in their order: the help and the guide show them.
 func exitCodes() []exitCode {
 	return []exitCode{
-		{exitDone, "done: of a crawl, its budget is spent or no link is left"},
+		{exitDone, "done: of a crawl, its budget is spent, no link is left, or the next pages promise too little (`--until-gain`)"},
 		{exitFailed, "something failed; once that is mended, the same command, or `--resume`, goes on"},
 		{exitUsage, "the command, or a file or folder that it names, cannot be used: nothing was done"},
 		{exitStopped, "stopped (Ctrl-C); the same command, or `--resume`, goes on"},
