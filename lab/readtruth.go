@@ -43,7 +43,8 @@ const (
 // readPool is what a lab takes from a pool.
 type readPool struct {
 	*pool.Pool
-	labels   []pool.Label
+	labels   map[pool.Key][]pool.Label
+	given    int                        // labels in force
 	examples map[pool.Key]pool.Examples // nil unless the lab asks for them
 	silver   silver.Grades              // nil unless the lab asks for them
 }
@@ -58,9 +59,11 @@ func (f *File) openPool() (*readPool, error) {
 		return nil, fmt.Errorf("%s: %w", f.at("pool"), err)
 	}
 	out := &readPool{Pool: p}
-	if out.labels, err = pool.ReadLabels(f.Pool, p); err != nil {
+	labels, err := pool.ReadLabels(f.Pool, p)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.at("pool"), err)
 	}
+	out.labels, out.given = pool.ByTopic(labels), len(pool.InForce(labels))
 	if f.graded() && len(out.labels) == 0 {
 		return nil, fmt.Errorf("%s: nobody has read a page of %s yet: waggle lab read is where pages are read", f.at("truth"), f.Pool)
 	}
@@ -124,7 +127,7 @@ func (w *labWeb) topicTruth(f *File, p *readPool, t corpus.Topic) (map[web.URL]b
 	k := pool.Key{Web: w.Name, Topic: t.Name}
 	if !f.graded() {
 		if p != nil {
-			w.grades[t.Name] = pool.Grades(p.labels, k)
+			w.grades[t.Name] = pool.Grades(p.labels[k], k)
 		}
 		return w.Truth(t.Name)
 	}
@@ -132,7 +135,7 @@ func (w *labWeb) topicTruth(f *File, p *readPool, t corpus.Topic) (map[web.URL]b
 	if err != nil {
 		return nil, err
 	}
-	grades := pool.Grades(p.labels, k)
+	grades := pool.Grades(p.labels[k], k)
 	truth := map[web.URL]bool{}
 	sum := xxh3.HashString(p.Revision)
 	for u, g := range grades {

@@ -30,7 +30,9 @@ from elsewhere. Each grade is kept in labels.tsv, in the folder of the pool, bef
 the next page is shown; the same command goes on another day.
 
 Several people read under their own names, and none is told what others say of a
-page before they have graded it. Where two differ, both can look again.
+page before they have graded it. Where two differ, both can look again. A first grade
+can be changed and undone until its reader could see the other's; then it stays, and
+the second look is kept beside it.
 
   waggle lab read truth --web WEB --open
   waggle lab pool agree truth              how far readers agree`

@@ -220,9 +220,10 @@ func (im *Importer) label(value map[string]string) (l Label, err error) {
 // together, as qrels of TREC, topics and pages in the order of the pool.
 func WriteQrels(w io.Writer, p *Pool, labels []Label) error {
 	out := bufio.NewWriter(w)
+	own := ByTopic(labels)
 	for i := range p.Topics {
 		t := &p.Topics[i]
-		grades := Grades(labels, t.Key())
+		grades := Grades(own[t.Key()], t.Key())
 		for _, x := range t.Pages {
 			if g, ok := grades[x.URL]; ok {
 				fmt.Fprintf(out, "%s 0 %s %d\n", t.Key(), x.URL, g)

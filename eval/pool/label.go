@@ -3,6 +3,7 @@ package pool
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -159,43 +160,67 @@ func InForce(labels []Label) (out []Label) {
 	return slices.DeleteFunc(out, func(l Label) bool { return l.Grade == withdrawn })
 }
 
+// ByTopic parts labels by topic. They keep their order.
+func ByTopic(labels []Label) map[Key][]Label {
+	out := map[Key][]Label{}
+	for _, l := range labels {
+		out[l.Key] = append(out[l.Key], l)
+	}
+	return out
+}
+
 // Grades are the grades of a topic's pages by all readers together. A second
 // look of a reader replaces the first. Of several grades the median counts, and
-// of two in the middle the lower. A page of which nobody can tell has none.
+// of two in the middle the lower. A page of which nobody can tell has none. Whoever
+// asks for several topics parts the labels by topic before.
 func Grades(labels []Label, k Key) map[web.URL]Grade {
-	type who struct {
-		url    web.URL
-		reader string
-	}
-	last := map[who]Label{}
-	for _, l := range InForce(labels) {
-		if w := (who{l.URL, l.Reader}); l.Key == k && l.Round >= last[w].Round {
-			last[w] = l
+	own := make([]Label, 0, len(labels))
+	for _, l := range labels {
+		if l.Key == k {
+			own = append(own, l)
 		}
 	}
-	all := map[web.URL][]Grade{}
-	for w, l := range last {
-		if l.Grade != CannotTell {
-			all[w.url] = append(all[w.url], l.Grade)
+	return gradesOf(InForce(own))
+}
+
+// gradesOf are the grades of pages by labels in force of one topic.
+func gradesOf(labels []Label) map[web.URL]Grade {
+	pages := map[web.URL][]Label{} // of each reader the last round
+	for _, l := range labels {
+		own := pages[l.URL]
+		if i := slices.IndexFunc(own, func(x Label) bool { return x.Reader == l.Reader }); i < 0 {
+			pages[l.URL] = append(own, l)
+		} else if l.Round >= own[i].Round {
+			own[i] = l
 		}
 	}
-	out := make(map[web.URL]Grade, len(all))
-	for u, grades := range all {
-		slices.Sort(grades)
-		out[u] = grades[(len(grades)-1)/2]
+	out := make(map[web.URL]Grade, len(pages))
+	var grades []Grade
+	for u, labels := range pages {
+		grades = grades[:0]
+		for _, l := range labels {
+			if l.Grade != CannotTell {
+				grades = append(grades, l.Grade)
+			}
+		}
+		if len(grades) > 0 {
+			slices.Sort(grades)
+			out[u] = grades[(len(grades)-1)/2]
+		}
 	}
 	return out
 }
 
 // Readers are the names of all readers, sorted.
-func Readers(labels []Label) (names []string) {
-	for _, l := range InForce(labels) {
-		if !slices.Contains(names, l.Reader) {
-			names = append(names, l.Reader)
-		}
+func Readers(labels []Label) []string { return readersOf(InForce(labels)) }
+
+// readersOf are the names of the readers of labels in force.
+func readersOf(labels []Label) []string {
+	names := map[string]bool{}
+	for _, l := range labels {
+		names[l.Reader] = true
 	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(names))
 }
 
 // Compare finds a reader's own among the labels in force of a page: those of the
