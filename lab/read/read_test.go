@@ -451,7 +451,6 @@ func BenchmarkHundredPages(b *testing.B) {
 	}
 }
 
-
 // BenchmarkGradeInLargePool grades a page in a pool of 100,000 pages with as many
 // labels, and takes the grade back; the bar is 10 ms for each of the two. Baseline on a
 // busy core: 9 ms for both.
