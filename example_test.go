@@ -105,6 +105,45 @@ scorers: [breadth-first, best-first-both, page-and-order]
 	// page-and-order 100 13
 }
 
+// A judge with a setting of its own, which jobs and labs can change.
+func Example_judge() {
+	site := httptest.NewServer(http.HandlerFunc(bees))
+	defer site.Close()
+	dir, none := tempDir(), job.Duration(0)
+	defer os.RemoveAll(dir)
+
+	c := &waggle.Crawler{Judges: []judge.Description{{
+		Name: "short", Line: "pages of a few words",
+		Settings: []judge.Setting{{Name: "words", Default: 10, Min: 1, Max: 1000, Line: "most words of a wanted page"}},
+		Make: func(o judge.Options) (judge.Judge, error) {
+			return waggle.JudgeFunc("short", "", 0.5, func(p *web.Page) float64 {
+				return o.Set["words"] / float64(2*len(strings.Fields(p.Main)))
+			}).Make(o)
+		},
+	}}}
+	j := &job.Job{
+		Seeds: []string{site.URL + "/"}, Judge: job.Judge{Name: "short", Set: map[string]float64{"words": 5}}, Scorer: job.Scorer{Name: "best-first-page"},
+		Fetch: job.Fetch{Workers: 1, AllowPrivate: true}, Politeness: job.Politeness{Delay: &none},
+	}
+	how, err := c.Begin(context.Background(), filepath.Join(dir, "crawl"), j)
+	fmt.Println(how, err)
+	pages, err := collection.At(filepath.Join(dir, "crawl")).Harvest()
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, p := range pages {
+		fmt.Println("relevant:", p.Title)
+	}
+	j.Judge.Set["words"] = 0
+	_, err = c.Begin(context.Background(), filepath.Join(dir, "other"), j)
+	fmt.Println(err)
+	// Output:
+	// FrontierEmpty <nil>
+	// relevant: Cars
+	// relevant: Hive
+	// judge.set.words: short has no setting "words" that can be 0; waggle lab list names them with their ranges
+}
+
 // bees is a site of four pages.
 func bees(w http.ResponseWriter, r *http.Request) {
 	pages := map[string]string{

@@ -11,10 +11,11 @@
 //
 // A judge or a scorer from outside is described by a judge.Description or a
 // score.Description, as those of waggle are, and has every right that they have:
-// a name in job files and lab files, settings, a trained model, state that is
-// kept over restarts (the State and Restore of a scorer), explanations
-// (score.Explainer), and the conformance suite (score/scoretest). JudgeFunc and
-// ScorerFunc describe the simplest ones by a function.
+// a name in job files and lab files, settings, needs, a trained model, state that is
+// kept over restarts (the State and Restore of a scorer, or of a judge that is a
+// crawl.Adapting), explanations (score.Explainer, judge.Explainer), and the
+// conformance suite of scorers (score/scoretest). JudgeFunc and ScorerFunc describe
+// the simplest ones by a function.
 //
 // What a crawl is told is a job.Job, the same as in a job file. What it does is
 // told by the events of package event. Pages and links are those of package web.
@@ -37,7 +38,6 @@ import (
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/lab"
 	"github.com/waggle-crawler/waggle/score"
-	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -146,7 +146,7 @@ func (c *Crawler) ParseLab(name string, b []byte) (*lab.File, error) {
 // names another. f is pure and safe for concurrent use. A text, such as an
 // anchor, is judged as a page that holds nothing else.
 func JudgeFunc(name, line string, threshold float64, f func(*web.Page) float64) judge.Description {
-	return judge.Description{Name: name, Line: line, Make: func(_ *topic.Topic, o judge.Options) (judge.Judge, error) {
+	return judge.Description{Name: name, Line: line, Make: func(o judge.Options) (judge.Judge, error) {
 		if o.Threshold == 0 {
 			o.Threshold = threshold
 		}
@@ -227,7 +227,7 @@ func (f funcScorer) Score(c *web.Candidate) float64 {
 func (funcScorer) Visit(*web.Candidate, *web.Page, web.Verdict) []byte { return nil }
 func (funcScorer) Stale() bool                                         { return false }
 func (funcScorer) Rescores() bool                                      { return false }
-func (funcScorer) State() (state []byte, anew bool)                    { return nil, false }
+func (funcScorer) State() (state []byte, snapshot bool)                { return nil, false }
 
 func (funcScorer) Restore(state []byte) error {
 	if len(state) > 0 {

@@ -3,11 +3,13 @@ package waggle_test
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -61,7 +63,7 @@ func TestJudgeFunc(t *testing.T) {
 	}{
 		{0, 0.5, "a bee"}, {0.75, 1, "bees and bees, and a bee"}, {0, 0, "cars"},
 	} {
-		j, err := d.New(nil, judge.Options{Threshold: c.threshold})
+		j, err := d.New(judge.Options{Threshold: c.threshold})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +76,7 @@ func TestJudgeFunc(t *testing.T) {
 		}
 	}
 	none := waggle.JudgeFunc("none", "", 0, func(*web.Page) float64 { return 1 })
-	if _, err := none.New(nil, judge.Options{}); err == nil {
+	if _, err := none.New(judge.Options{}); err == nil {
 		t.Error("a threshold of 0 is accepted")
 	}
 }
@@ -105,7 +107,7 @@ func (s *turns) Score(c *web.Candidate) float64 {
 func (s *turns) Stale() bool    { return false }
 func (s *turns) Rescores() bool { return false }
 
-func (s *turns) State() (state []byte, anew bool) {
+func (s *turns) State() (state []byte, snapshot bool) {
 	if !s.changed {
 		return nil, false
 	}
@@ -238,28 +240,154 @@ func TestBeginErrors(t *testing.T) {
 	}
 }
 
-// A judge from outside judges in a lab, and is measured there as those of waggle
-// are.
+// longPages describes a judge with a setting and a need.
+func longPages() judge.Description {
+	return judge.Description{
+		Name: "long", Line: "long pages",
+		Settings: []judge.Setting{{Name: "terms", Default: 100, Min: 1, Max: 1e6, Line: "terms of a page that is wanted in full"}},
+		Needs:    []judge.Need{judge.NeedKeywords()},
+		Make: func(o judge.Options) (judge.Judge, error) {
+			return waggle.JudgeFunc("long", "", 0.5, func(p *web.Page) float64 { return float64(len(p.Terms)) / o.Set["terms"] }).Make(o)
+		},
+	}
+}
+
+// A judge from outside judges in a lab with settings of its own, beside itself with
+// others, and is measured there as those of waggle are.
 func TestOutsideJudgeInALab(t *testing.T) {
 	dir := t.TempDir()
 	record(filepath.Join(dir, "web"))
-	c := &waggle.Crawler{Judges: []judge.Description{waggle.JudgeFunc("long", "long pages", 0.5, func(p *web.Page) float64 { return float64(len(p.Terms)) / 100 })}}
-	f, err := c.ParseLab(filepath.Join(dir, "lab.yaml"), []byte("webs: [{path: web, budgets: [20]}]\nscorers: [breadth-first, best-first-both]\njudges: [topic, long]\n"))
+	c := &waggle.Crawler{Judges: []judge.Description{longPages()}}
+	lines := func(judges string) []byte {
+		return []byte("webs: [{path: web, budgets: [20]}]\nscorers: [breadth-first, best-first-both]\njudges: " + judges + "\n")
+	}
+	for judges, want := range map[string]string{
+		"[{name: long, set: {terms: 0}}]":    "lab.yaml:3: long: terms = 0 is outside 1…1e+06",
+		"[{name: long, set: {words: 1}}]":    `lab.yaml:3: long has no setting "words"`,
+		"[{name: long, set: {}, at: 1}]":     `a judge has no key "at"`,
+		"[long, {name: long}]":               "the judge long is named twice",
+		"[{name: long, as: topic}]":          "as: topic is the name of another judge",
+		"[longer]":                           `there is no judge "longer" for a lab`,
+		"[{name: truth, as: oracle}]":        "the judge truth has no other name in a lab",
+		"[{name: topic, set: {terms: 100}}]": `topic has no setting "terms"`,
+	} {
+		if _, err := c.ParseLab(filepath.Join(dir, "lab.yaml"), lines(judges)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", judges, err, want)
+		}
+	}
+	f, err := c.ParseLab(filepath.Join(dir, "lab.yaml"), lines("[topic, long, {name: long, as: longer, set: {terms: 100000}}]"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := f.Run(t.Context(), filepath.Join(dir, "out"), lab.Options{}); err != nil || out.Failed > 0 || out.Cells != 4 {
+	if out, err := f.Run(t.Context(), filepath.Join(dir, "out"), lab.Options{}); err != nil || out.Failed > 0 || out.Cells != 6 {
 		t.Fatal(out, err)
 	}
 	results, err := f.Report(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	judges := map[string]bool{}
+	accepted := map[string]int{}
 	for _, j := range results.Judges {
-		judges[j.Judge] = true
+		accepted[j.Judge] += j.Accepted
 	}
-	if !judges["long"] || !judges["topic"] {
-		t.Errorf("measured %v", judges)
+	if accepted["topic"] == 0 || accepted["long"] == 0 || accepted["longer"] > 0 {
+		t.Errorf("accepted %v", accepted)
+	}
+	// The kept lab file is the same lab.
+	kept, err := os.ReadFile(filepath.Join(dir, "out", "lab.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err = c.ParseLab(filepath.Join(dir, "out", "lab.yaml"), kept); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := f.Run(t.Context(), filepath.Join(dir, "out"), lab.Options{}); err != nil || out.Made > 0 {
+		t.Error(out, err)
+	}
+}
+
+// A judge from outside has settings and needs in job files of its program.
+func TestOutsideJudgeInAJob(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "job.yaml")
+	c := &waggle.Crawler{Judges: []judge.Description{longPages()}}
+	for text, want := range map[string]string{
+		"topic: {keywords: [bees]}\njudge: {name: long, set: {terms: 0}}": `job.yaml:3: long has no setting "terms" that can be 0`,
+		"topic: {keywords: [bees]}\njudge: {name: long, set: {words: 1}}": `job.yaml:3: long has no setting "words"`,
+		"topic: {description: Bees}\njudge: {name: long}":                 "judge long: the topic has no keywords",
+	} {
+		if err := os.WriteFile(name, []byte("seeds: [http://127.0.0.1:1/]\n"+text+"\nfetch: {allow-private: true}\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		j, err := c.ReadJob(name)
+		if err == nil {
+			_, err = c.Begin(t.Context(), filepath.Join(t.TempDir(), "crawl"), j)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// A scorer from outside with an input that no other has: it needs a description, which
+// is told before anything is fetched, and asks the judge of the program by an interface
+// of its own.
+func TestOutsideNeed(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(bees))
+	defer site.Close()
+	var told []string
+	described := score.Description{
+		Name: "described", Line: "links of pages that the description speaks of",
+		Needs: []score.Need{{
+			Input: "description", Path: "topic.description", Give: "it looks for the words of the description: give one",
+			Given: func(o score.Options) bool { return o.Topic != nil && o.Topic.Description != "" },
+		}},
+		Make: func(o score.Options) (score.Scorer, error) {
+			j, ok := o.Judge.(interface{ Threshold() float64 })
+			if !ok {
+				return nil, errors.New("no judge with a threshold")
+			}
+			told = append(told, fmt.Sprint(o.Topic.Description, " ", o.Words("bees"), " ", j.Threshold()))
+			return score.New("breadth-first", score.Options{})
+		},
+	}
+	c := &waggle.Crawler{Scorers: []score.Description{described}}
+	none := job.Duration(0)
+	for description, want := range map[string]string{"": "topic.description: scorer described: it looks for the words of the description: give one", "Honey": "<nil>"} {
+		_, err := c.Begin(t.Context(), filepath.Join(t.TempDir(), "crawl"), &job.Job{
+			Seeds: []string{site.URL + "/"}, Topic: job.Topic{Keywords: []string{"bees"}, Description: description}, Scorer: job.Scorer{Name: "described"},
+			Budget: job.Budget{Pages: 1}, Fetch: job.Fetch{Workers: 1, AllowPrivate: true}, Politeness: job.Politeness{Delay: &none},
+		})
+		if got := fmt.Sprint(err); got != want {
+			t.Errorf("%q: %s, want %s", description, got, want)
+		}
+	}
+	if len(told) != 1 || told[0] != "Honey [bee] 0.3" {
+		t.Errorf("told %q", told)
+	}
+}
+
+// Options name no type that a program outside cannot name.
+func TestOptionsAreNameable(t *testing.T) {
+	var look func(in reflect.Type, at string)
+	look = func(in reflect.Type, at string) {
+		if strings.Contains(in.PkgPath(), "/internal/") {
+			t.Errorf("%s is a %s", at, in)
+		}
+		switch in.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			look(in.Elem(), at)
+		case reflect.Func:
+			for i := range in.NumIn() {
+				look(in.In(i), at)
+			}
+			for i := range in.NumOut() {
+				look(in.Out(i), at)
+			}
+		}
+	}
+	for _, options := range []reflect.Type{reflect.TypeFor[score.Options](), reflect.TypeFor[judge.Options]()} {
+		for _, f := range reflect.VisibleFields(options) {
+			look(f.Type, options.String()+"."+f.Name)
+		}
 	}
 }

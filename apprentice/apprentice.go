@@ -52,8 +52,8 @@ func whole(set map[string]float64) error {
 type Options struct {
 	// Set has a value for each of Settings; others are ignored.
 	Set map[string]float64
-	// Analyzer makes terms of texts, as the parser's does.
-	Analyzer *text.Analyzer
+	// Analyzer makes terms of texts, as the parser's does; nil = a new one.
+	Analyzer interface{ Words(text string) []string }
 }
 
 // New makes features and a learner that has seen no example. The error says which
@@ -63,7 +63,7 @@ func New(o Options) (*Features, *Learner, error) {
 		return nil, nil, err
 	}
 	f := &Features{
-		analyzer: o.Analyzer, reach: int(o.Set["dmax"]), plain: o.Set["plain"] >= 0.5,
+		analyzer: text.SplitterOf(o.Analyzer), reach: int(o.Set["dmax"]), plain: o.Set["plain"] >= 0.5,
 		topics: int(o.Set["topics"]), cited: o.Set["cocitation"] >= 0.5,
 	}
 	return f, &Learner{boundary: Boundary(o.Set["boundary"]), words: o.Set["words"], least: 128}, nil

@@ -30,7 +30,7 @@ import (
 // A feature's number is 32 bits of a hash of what it is and where. Among a
 // million features some hundred share theirs with another.
 type Features struct {
-	analyzer *text.Analyzer
+	analyzer text.Splitter
 	reach    int // dmax
 	plain    bool
 	topics   int

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 
-	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/setting"
 	"github.com/waggle-crawler/waggle/web"
@@ -26,16 +25,13 @@ type Outcome struct {
 
 // NewTrainer makes a trainer of the apprentice as published or of the tempered one.
 // In o.Set a setting that is absent has its default; in contrast to New, other names
-// are errors. o.Analyzer nil = a new one. Relevances are those of verdicts.
+// are errors. Relevances are those of verdicts.
 func NewTrainer(tempered bool, o Options) (*Trainer, error) {
 	set, err := setting.Complete(Settings(tempered), o.Set)
 	if err != nil {
 		return nil, err
 	}
 	o.Set = set
-	if o.Analyzer == nil {
-		o.Analyzer = text.NewAnalyzer()
-	}
 	f, l, err := New(o)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/waggle-crawler/waggle/collection/collectiontest"
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
@@ -26,12 +27,10 @@ import (
 
 // meadow is a web of n pages, each a function of its number: page i lives on host
 // i mod 4 and links to six others. Some have moved, are gone, are busy once, time
-// out, or ask not to be kept.
+// out twice, or ask not to be kept.
 type meadow struct {
-	n int
-	// quick answers at once, and always: a crawl in real time cannot wait for a host
-	// that times out and is the last one left.
-	quick bool
+	n     int
+	clock *leapClock // of the crawl; nil = that of the machine, or of a bubble
 	mu    sync.Mutex
 	asked map[string]int
 	acked map[string]bool // addresses that were acknowledged
@@ -43,14 +42,13 @@ type meadow struct {
 func (m *meadow) address(i int) string { return fmt.Sprintf("https://h%d.test/%d", i%4, i) }
 
 func (m *meadow) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
-	took := 100 * time.Millisecond
-	if m.quick {
-		took = 0
-	}
-	select {
-	case <-time.After(took):
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	const took = 100 * time.Millisecond
+	if m.clock == nil {
+		select {
+		case <-time.After(took):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,7 +61,7 @@ func (m *meadow) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	}
 	i, _ := strconv.Atoi(strings.Trim(u.Path(), "/"))
 	r := &web.Response{
-		URL: u, Status: 200, Proto: "HTTP/1.1", Started: time.Now(), Took: 100 * time.Millisecond,
+		URL: u, Status: 200, Proto: "HTTP/1.1", Started: time.Now(), Took: took,
 		Header: web.Header{"Content-Type": {"text/html"}}, RequestHead: []byte("GET " + u.Path() + " HTTP/1.1"),
 	}
 	rng := rand.New(rand.NewPCG(uint64(i), 7))
@@ -81,7 +79,7 @@ func (m *meadow) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 		r.Status = 410
 	case i%13 == 6 && m.asked[u.String()] == 1:
 		r.Status = 503
-	case i%31 == 8 && !m.quick:
+	case i%31 == 8 && m.asked[u.String()] <= 2:
 		return nil, &web.Failure{Reason: web.ReasonTimeout}
 	case i%19 == 4:
 		body.WriteString(`<meta name="robots" content="noarchive">`)
@@ -242,65 +240,6 @@ func opened(t *testing.T, dir string) *Writer {
 	return w
 }
 
-// damageFile damages a file of the folder, of a kind drawn first. It returns the
-// file and how.
-func damageFile(t *testing.T, dir string, rng *rand.Rand) (name, how string, was []byte) {
-	t.Helper()
-	kinds := map[string][]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || d.Name() == "LOCK" {
-			return err
-		}
-		kind := strings.Map(func(r rune) rune {
-			if r >= '0' && r <= '9' {
-				return -1
-			}
-			return r
-		}, d.Name())
-		kinds[kind] = append(kinds[kind], path)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := kinds[slices.Sorted(maps.Keys(kinds))[rng.IntN(len(kinds))]]
-	name = files[rng.IntN(len(files))]
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	was = slices.Clone(b)
-	at := rng.IntN(max(1, len(b)))
-	kind := rng.IntN(5)
-	if len(b) == 0 {
-		kind = 4
-	}
-	switch kind {
-	case 0:
-		b[at] ^= 1 << rng.IntN(8)
-		how = fmt.Sprintf("a bit of byte %d of %d flipped", at, len(b))
-	case 1:
-		how = fmt.Sprintf("cut at %d of %d", at, len(b))
-		b = b[:at]
-	case 2:
-		end := min(len(b), at+1+rng.IntN(2000))
-		clear(b[at:end])
-		how = fmt.Sprintf("zeroed from %d to %d of %d", at, end, len(b))
-	case 3:
-		clear(b)
-		how = fmt.Sprintf("zeroed, %d bytes", len(b))
-	case 4:
-		if err := os.Remove(name); err != nil {
-			t.Fatal(err)
-		}
-		return name, "removed", was
-	}
-	if err := os.WriteFile(name, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return name, how, was
-}
-
 // TestDamage damages one file of the folder of a crawl that was killed, at a random
 // place. The next run then goes on with everything that was acknowledged, or is
 // refused with the name of what is damaged; then the file is put back, or the crawl
@@ -326,7 +265,10 @@ func TestDamage(t *testing.T) {
 					break
 				}
 				own := copyOf(t, dir)
-				name, how, was := damageFile(t, own, rng)
+				name, how, was, err := collectiontest.Damage(own, rng)
+				if err != nil {
+					t.Fatal(err)
+				}
 				what := fmt.Sprintf("round %d, %s: %s", round, name[len(own)+1:], how)
 				fresh := &meadow{n: m.n, asked: maps.Clone(m.asked), acked: acked}
 				kind := filepath.Base(name)

@@ -3,7 +3,10 @@ package collection
 import (
 	"bytes"
 	"errors"
+	"io/fs"
 	"iter"
+	"maps"
+	"os"
 	"slices"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -12,26 +15,26 @@ import (
 // The harvest is written from the log when a run ends, when the crawl is judged
 // anew and when it is repaired. So the file may be the harvest of an earlier time:
 // that of the log up to the end of a run, or up to the beginning of the next, or up to
-// the moment at which pages were judged anew.
+// the time at which pages were judged anew.
 
-// moments finds the places in a log up to which a harvest may have been written. Its
+// checkpoints finds the places in a log up to which a harvest may have been written. Its
 // zero value is that of an empty log.
-type moments struct {
-	at    []moment // oldest first
+type checkpoints struct {
+	at    []checkpoint // oldest first
 	lines int
 	epoch int
 }
 
-// moment is such a place. Between two moments of one epoch the verdicts of earlier
+// checkpoint is such a place. Between two checkpoints of one epoch the verdicts of earlier
 // pages stayed as they were: what was added to the harvest are the pages between.
-type moment struct{ lines, epoch int }
+type checkpoint struct{ lines, epoch int }
 
 // maxEpochs bounds in how many epochs an earlier harvest is looked for: each takes
 // as long as reading the log three times.
 const maxEpochs = 64
 
 // add takes the next whole line.
-func (m *moments) add(e event.Entry) {
+func (m *checkpoints) add(e event.Entry) {
 	switch e.Event.(type) {
 	case event.Started:
 		m.note()
@@ -45,12 +48,12 @@ func (m *moments) add(e event.Entry) {
 	}
 }
 
-func (m *moments) note() {
+func (m *checkpoints) note() {
 	if m.lines == 0 {
 		return
 	}
 	if n := len(m.at); n == 0 || m.at[n-1].lines < m.lines {
-		m.at = append(m.at, moment{m.lines, m.epoch})
+		m.at = append(m.at, checkpoint{m.lines, m.epoch})
 	}
 }
 
@@ -97,49 +100,117 @@ func (c Collection) growHarvest(h *event.Harvest, lines int, more func(lines int
 	return nil
 }
 
-// tellsHarvest tells whether a harvest file is what the log tells, now or at an
-// earlier moment, and how many pages the harvest has now.
-func (c Collection) tellsHarvest(m moments, file []byte) (whole bool, pages int, err error) {
+// harvestFiles are harvest.tsv and harvest.yaml as they were read; nil where there is
+// none.
+type harvestFiles struct{ table, provenance []byte }
+
+func (c Collection) readHarvestFiles() (f harvestFiles, err error) {
+	read := func(name string) []byte {
+		b, errRead := os.ReadFile(name)
+		if !errors.Is(errRead, fs.ErrNotExist) {
+			err = errors.Join(err, errRead)
+		}
+		return b
+	}
+	f.provenance = read(c.ProvenanceFile())
+	f.table = read(c.HarvestFile())
+	return f, err
+}
+
+// harvestMatch is what the log tells of the files of a harvest.
+type harvestMatch struct {
+	pages             int  // of the harvest now
+	table, provenance bool // the file is what the log tells, now or at an earlier moment; true without a file
+}
+
+// matchesHarvest compares the files of a harvest with what the log tells, now and at
+// earlier moments. Each of the two may be of a moment of its own, as a process dies
+// between them.
+func (c Collection) matchesHarvest(m checkpoints, f harvestFiles) (told harvestMatch, err error) {
 	now, err := c.harvestAt(m.lines)
 	if err != nil {
-		return false, 0, err
+		return told, err
 	}
-	pages = now.Len()
-	if file == nil { // only the number is wanted
-		return false, pages, nil
+	by, err := c.provenanceAt(m)
+	if err != nil {
+		return told, err
 	}
-	if whole, err = holds(file, now); whole || err != nil {
-		return whole, pages, err
+	told = harvestMatch{pages: now.Len(), table: f.table == nil, provenance: f.provenance == nil}
+	look := func(lines int, h *event.Harvest) (err error) {
+		if !told.table {
+			told.table, err = holds(f.table, h)
+		}
+		told.provenance = told.provenance || by[lines].told(f.provenance, h.Len())
+		return err
+	}
+	if err := look(m.lines, now); err != nil {
+		return told, err
 	}
 	at := m.at
 	for range maxEpochs {
-		if len(at) == 0 {
+		if len(at) == 0 || told.table && told.provenance {
 			break
 		}
 		last := at[len(at)-1]
-		first := slices.IndexFunc(at, func(x moment) bool { return x.epoch == last.epoch })
-		if whole, err = c.heldAt(at[first:], file); whole || err != nil {
-			break
+		first := slices.IndexFunc(at, func(x checkpoint) bool { return x.epoch == last.epoch })
+		if err := c.lookAt(at[first:], func(lines int, h *event.Harvest) (bool, error) {
+			err := look(lines, h)
+			return told.table && told.provenance, err
+		}); err != nil {
+			return told, err
 		}
 		at = at[:first]
 	}
-	return whole, pages, err
+	return told, nil
 }
 
-// heldAt tells whether a file holds the harvest of one of the moments of an epoch.
-func (c Collection) heldAt(epoch []moment, file []byte) (whole bool, err error) {
+// lookAt shows the harvests of the moments of an epoch until one is enough.
+func (c Collection) lookAt(epoch []checkpoint, look func(lines int, h *event.Harvest) (enough bool, err error)) error {
 	h := &event.Harvest{}
 	var wrong error
-	err = c.growHarvest(h, epoch[len(epoch)-1].lines, func(lines int) bool {
+	err := c.growHarvest(h, epoch[len(epoch)-1].lines, func(lines int) bool {
 		for len(epoch) > 0 && epoch[0].lines <= lines {
+			at := epoch[0].lines
 			epoch = epoch[1:]
-			if whole, wrong = holds(file, h); whole || wrong != nil {
+			var enough bool
+			if enough, wrong = look(at, h); enough || wrong != nil {
 				return false
 			}
 		}
 		return true
 	})
-	return whole, errors.Join(err, wrong)
+	return errors.Join(err, wrong)
+}
+
+// provenanceAt is the provenance at each moment, and now, by the lines of the log.
+func (c Collection) provenanceAt(m checkpoints) (by map[int]*provenance, err error) {
+	by = map[int]*provenance{}
+	var p provenance
+	take := func(lines int) {
+		own := p
+		own.history.Settings = maps.Clone(p.history.Settings)
+		own.history.Changes = slices.Clone(p.history.Changes)
+		by[lines] = &own
+	}
+	at := m.at
+	for e, err := range c.wholeLines() {
+		if err != nil {
+			return nil, err
+		}
+		for len(at) > 0 && at[0].lines < e.Number {
+			take(at[0].lines)
+			at = at[1:]
+		}
+		if e.Number > m.lines {
+			break
+		}
+		p.add(e.Event)
+	}
+	for _, x := range at {
+		take(x.lines)
+	}
+	take(m.lines)
+	return by, nil
 }
 
 // holds tells whether a file holds a harvest.

@@ -1,10 +1,9 @@
 package collection
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -13,38 +12,44 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 )
 
-// writeProvenance writes by what the pages of the harvest are relevant, as the log
-// tells it:
+// provenance is by what the pages of a harvest are relevant, as the log tells it.
+// harvest.yaml holds it:
 //
 //	judge: "topic"
 //	threshold: 0.32
+//	pages: 120, those that harvest.tsv lists
 //	judged: "when they were fetched", or "anew", and at: the moment
 //	settings: those of the topic and the judge, as the log holds them
 //
-// It is YAML.
-func (c Collection) writeProvenance(w io.Writer) error {
-	var h event.History
-	var judge string
-	var threshold float64
-	var anew time.Time
-	for e, err := range event.ReadKinds(c.EventLog(), event.Started{}.Kind(), event.Changed{}.Kind(), event.Rejudged{}.Kind()) {
-		if err != nil {
-			return err
-		}
-		h.Add(e)
-		switch e := e.(type) {
-		case event.Started:
-			judge, threshold = e.Judge, e.Threshold
-		case event.Rejudged:
-			if e.Judge != "" {
-				judge, threshold, anew = e.Judge, e.Threshold, e.At.At
-			}
+// It is YAML. Earlier versions left out the line of the pages. The zero provenance
+// is that of an empty log.
+type provenance struct {
+	history   event.History
+	judge     string
+	threshold float64
+	anew      time.Time // when all pages were judged anew; zero = never
+}
+
+// add takes the next event of the log.
+func (p *provenance) add(e event.Event) {
+	p.history.Add(e)
+	switch e := e.(type) {
+	case event.Started:
+		p.judge, p.threshold = e.Judge, e.Threshold
+	case event.Rejudged:
+		if e.Judge != "" {
+			p.judge, p.threshold, p.anew = e.Judge, e.Threshold, e.At.At
 		}
 	}
-	if t, ok := h.Threshold(); ok {
+}
+
+// text is harvest.yaml for a harvest of so many pages.
+func (p *provenance) text(pages int) []byte {
+	threshold := p.threshold
+	if t, ok := p.history.Threshold(); ok {
 		threshold = t
 	}
-	out := bufio.NewWriter(w)
+	out := &bytes.Buffer{}
 	// A text of JSON is one of YAML.
 	text := func(s string) string {
 		b, err := json.Marshal(s)
@@ -54,23 +59,37 @@ func (c Collection) writeProvenance(w io.Writer) error {
 		return string(b)
 	}
 	fmt.Fprintf(out, "# By what the pages of %s are relevant.\n", "harvest.tsv")
-	fmt.Fprintf(out, "judge: %s\nthreshold: %v\n", text(judge), threshold)
-	if anew.IsZero() {
+	fmt.Fprintf(out, "judge: %s\nthreshold: %v\n%s%d\n", text(p.judge), threshold, pagesKey, pages)
+	if p.anew.IsZero() {
 		fmt.Fprintf(out, "judged: %s\n", text("when they were fetched"))
 	} else {
-		fmt.Fprintf(out, "judged: %s\nat: %s\n", text("anew, from the archive; pages fetched later when they were fetched"), text(anew.UTC().Format(time.RFC3339)))
+		fmt.Fprintf(out, "judged: %s\nat: %s\n", text("anew, from the archive; pages fetched later when they were fetched"), text(p.anew.UTC().Format(time.RFC3339)))
 	}
 	first := true
-	for _, path := range slices.Sorted(maps.Keys(h.Settings)) {
+	for _, path := range slices.Sorted(maps.Keys(p.history.Settings)) {
 		of, _, _ := strings.Cut(path, ".")
-		if of != "topic" && of != "judge" || h.Settings[path] == "" {
+		if of != "topic" && of != "judge" || p.history.Settings[path] == "" {
 			continue
 		}
 		if first {
 			fmt.Fprintln(out, "settings:")
 			first = false
 		}
-		fmt.Fprintf(out, "  %s: %s\n", path, text(h.Settings[path]))
+		fmt.Fprintf(out, "  %s: %s\n", path, text(p.history.Settings[path]))
 	}
-	return out.Flush()
+	return out.Bytes()
+}
+
+const pagesKey = "pages: "
+
+// told tells whether a file is the text for a harvest of so many pages, or that of
+// an earlier version.
+func (p *provenance) told(file []byte, pages int) bool {
+	want := p.text(pages)
+	if bytes.Equal(file, want) {
+		return true
+	}
+	before, rest, _ := bytes.Cut(want, []byte("\n"+pagesKey))
+	_, after, _ := bytes.Cut(rest, []byte("\n"))
+	return bytes.Equal(file, slices.Concat(before, []byte("\n"), after))
 }

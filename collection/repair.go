@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
-	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -26,6 +26,9 @@ type RepairReport struct {
 	Found []string
 	// Made counts the events of the new log that were made of the archive.
 	Made int
+	// Linked is how many archived pages had their links read, as neither log nor
+	// frontier tells of them.
+	Linked int
 	// Waiting and Done are the links and addresses of the new frontier; Owed
 	// counts links that waited and of which no address is known.
 	Waiting, Done, Owed int
@@ -62,12 +65,15 @@ func (r *RepairReport) Lines() (lines []string) {
 		say("%s", f)
 	}
 	if r.Before == "" {
-		say("it was written anew, and nothing else is amiss")
+		say("that was written anew, and nothing else is amiss")
 		return lines
 	}
 	say("repaired: %d addresses are done and %d links wait", r.Done, r.Waiting)
 	if r.Made > 0 {
 		say("%d events were made anew of the archive; what links they had queued is not in them", r.Made)
+	}
+	if r.Linked > 0 && !r.Alone {
+		say("where the event log ended is not known, as the frontier is lost: the links of %d archived pages that it does not tell of wait without priorities", r.Linked)
 	}
 	if !r.Learnt {
 		say("what scorer and judge had learnt in this crawl is lost: they begin anew")
@@ -134,9 +140,10 @@ func (w *Writer) Repair(ctx context.Context, o RepairOptions) (*RepairReport, er
 	return r.report, r.mendHarvest()
 }
 
-// mendHarvest writes harvest.tsv anew, where it is what is damaged.
+// mendHarvest writes harvest.tsv and harvest.yaml anew, where they are what is
+// damaged.
 func (r *repair) mendHarvest() error {
-	var m moments
+	var m checkpoints
 	for e, err := range r.w.wholeLines() {
 		if err != nil {
 			return err
@@ -146,23 +153,30 @@ func (r *repair) mendHarvest() error {
 		}
 		m.add(e)
 	}
-	file, err := os.ReadFile(r.w.HarvestFile())
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
+	files, err := r.w.readHarvestFiles()
 	if err != nil {
 		return err
 	}
-	if whole, _, err := r.w.tellsHarvest(m, file); err != nil || whole {
+	told, err := r.w.matchesHarvest(m, files)
+	if err != nil || told.table && told.provenance {
 		return err
 	}
+	r.report.Whole = false
+	for path, whole := range map[string]bool{r.w.HarvestFile(): told.table, r.w.ProvenanceFile(): told.provenance} {
+		if !whole {
+			r.found("%s was not what the event log tells", r.w.inFolder(path))
+		}
+	}
+	slices.Sort(r.report.Found)
 	h, err := r.w.harvestAt(m.lines)
 	if err != nil {
 		return err
 	}
-	r.report.Whole = false
-	r.found("harvest.tsv was not what the event log tells")
-	return folder.WriteFrom(r.w.HarvestFile(), h.WriteTSV)
+	by, err := r.w.provenanceAt(m)
+	if err != nil {
+		return err
+	}
+	return r.w.writeHarvest(h, by[m.lines])
 }
 
 func (w *Writer) newRepair(ctx context.Context, o RepairOptions) *repair {
@@ -221,7 +235,7 @@ type repair struct {
 	progress      Progress
 	report        *RepairReport
 	remains       *frontier.Remains
-	rebuilt       frontier.Rebuilt
+	rebuilt       frontier.RebuildReport
 	front         *frontier.Frontier // the new one
 	losses        *losses
 	lossesDamaged bool // lost.txt is
@@ -267,7 +281,7 @@ type repair struct {
 	rewrite bool   // the log is written anew
 	newMark []byte // of its end
 	turn    web.Turn
-	depths  map[web.URL]int // of pages, where the archive is alone
+	depths  map[web.URL]int // of pages whose links neither log nor frontier tell of
 	hosts   map[web.Host]*hostTale
 	left    map[web.URL]bool    // links refused in a way that a change of settings may undo
 	repaid  map[uint64]struct{} // links that were owed, and have an address again

@@ -140,7 +140,8 @@ func cause(err error) error {
 // exchange takes in a whole exchange. One that the log does not tell of gets an
 // event, unless its turn was never acknowledged: its address waits in the old
 // frontier, or that does not know it and the log has lost nothing. Then it is moved
-// away, and the address is fetched again.
+// away, and the address is fetched again. Where the old frontier is lost, nobody
+// knows where the log ended: what it does not tell of may have been cut off.
 func (r *repair) exchange(f archiveFile, x kept, group []store.Piece, made *event.Log) error {
 	r.name(x.meta.Via)
 	if x.meta.Reason == web.ReasonRobots && !x.meta.Page {
@@ -163,7 +164,7 @@ func (r *repair) exchange(f archiveFile, x kept, group []store.Piece, made *even
 	}
 	retried := !x.meta.Page && x.meta.Reason == web.ReasonStatus
 	standing := r.standing(u)
-	if standing == frontier.Waiting && !retried || standing == frontier.Unknown && !r.logLost {
+	if standing == frontier.Waiting && !retried || standing == frontier.Unknown && !r.logLost && !r.endUnknown() {
 		for _, p := range group {
 			r.setAside(p)
 		}
@@ -185,6 +186,9 @@ func (r *repair) exchange(f archiveFile, x kept, group []store.Piece, made *even
 	_, err = made.Append(e)
 	return err
 }
+
+// endUnknown tells whether the old frontier is lost, and with it the mark of the log.
+func (r *repair) endUnknown() bool { return r.logMark < 0 && r.turned }
 
 // retry is a failure that was made of the archive, by its number among the events
 // that were.

@@ -190,7 +190,7 @@ func (r *repair) apply(e entry) error {
 		}
 		r.refused(ev.Skipped)
 	case event.Fetched:
-		if r.alone {
+		if e.made && r.endUnknown() {
 			r.depths[ev.URL] = ev.Depth
 		}
 		r.lack(ev.URL)
@@ -428,7 +428,7 @@ func (r *repair) nameLost() error {
 
 // readLinks looks in archived pages for addresses that log and frontier have lost.
 func (r *repair) readLinks() error {
-	if r.parser == nil || !r.logLost && !r.lossesMissing && r.rebuilt.Owed <= len(r.repaid) {
+	if r.parser == nil || !r.logLost && !r.lossesMissing && len(r.depths) == 0 && r.rebuilt.Owed <= len(r.repaid) {
 		return nil
 	}
 	n := int64(0)
@@ -436,10 +436,14 @@ func (r *repair) readLinks() error {
 		if err != nil {
 			return err
 		}
+		depth, untold := r.depths[p.URL]
+		if untold {
+			r.report.Linked++
+		}
 		for _, l := range p.Links {
 			r.name(l.URL)
-			if r.alone && !l.NoFollow && !p.Directives.NoFollow {
-				r.offer(entry{}, web.Candidate{URL: l.URL, From: p.URL, Kind: l.Kind, Depth: r.depths[p.URL] + 1})
+			if untold && !l.NoFollow && !p.Directives.NoFollow {
+				r.offer(entry{}, web.Candidate{URL: l.URL, From: p.URL, Kind: l.Kind, Depth: depth + 1})
 			}
 			if r.remains.Standing(l.URL) == frontier.Waiting {
 				r.offer(entry{}, web.Candidate{URL: l.URL, From: p.URL, Kind: l.Kind, Depth: 1})

@@ -1,6 +1,7 @@
 package collection
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -67,6 +68,66 @@ func TestArchiveAlone(t *testing.T) {
 			owed(t, fresh, dir, name)
 			if len(fresh.asked) == 0 {
 				t.Error("nothing is left to fetch: the links of archived pages do not wait")
+			}
+		})
+	}
+}
+
+// Of a crawl whose frontier is gone, and whose log lost its end, nobody knows where
+// the log ended: pages of the archive that it does not tell of stay where they are, as
+// pages that were fetched, and their links wait.
+func TestFrontierGoneLogCut(t *testing.T) {
+	m := &meadow{n: 250, asked: map[string]int{}}
+	whole := filepath.Join(t.TempDir(), "c")
+	if _, err := m.resume(t, whole, StoreOptions{}, 60); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(At(whole).EventLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	behind := func(at int) int { return bytes.LastIndexByte(log[:at], '\n') + 1 }
+	for name, at := range map[string]int{"in the middle": behind(len(log) / 2), "in a line": behind(len(log)/2) + 20, "near its start": behind(len(log) / 20)} {
+		t.Run(name, func(t *testing.T) {
+			dir := copyOf(t, whole)
+			before := archiveBytes(t, dir)
+			archived := map[string]bool{}
+			for r, err := range At(dir).Responses(nil) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Status == 200 {
+					archived[r.URL.String()] = true
+				}
+			}
+			if err := errors.Join(os.RemoveAll(At(dir).FrontierDir()), os.Truncate(At(dir).EventLog(), int64(at))); err != nil {
+				t.Fatal(err)
+			}
+			if v, err := At(dir).Verify(t.Context(), nil); err != nil || v.Whole {
+				t.Errorf("Verify says %v, %v", v, err)
+			}
+			repairNow(t, dir, name)
+			if !slices.Equal(before, archiveBytes(t, dir)) {
+				t.Error("the archive changed")
+			}
+			if v, err := At(dir).Verify(t.Context(), nil); err != nil || !v.Whole {
+				t.Fatalf("after the repair: %v, %v", v.Damage, err)
+			}
+			fresh := &meadow{n: m.n, asked: map[string]int{}, acked: archived}
+			if _, err := fresh.resume(t, dir, StoreOptions{}, 0); err != nil {
+				t.Fatal(err)
+			}
+			owed(t, fresh, dir, name)
+			// A crawl that lost nothing, gone on with to its end, has the same pages.
+			other := copyOf(t, whole)
+			if _, err := (&meadow{n: m.n, asked: map[string]int{}, acked: archived}).resume(t, other, StoreOptions{}, 0); err != nil {
+				t.Fatal(err)
+			}
+			got := outcomesIn(t, dir)
+			for u := range outcomesIn(t, other) {
+				if got[u] == 0 {
+					t.Errorf("%s has no outcome", u)
+				}
 			}
 		})
 	}

@@ -224,7 +224,7 @@ func (s *Stores) Close() error {
 
 // ScorerState is what the scorer knew at the crawl's last turn, as its State
 // gave it; nil if it never gave any. The crawl should not run.
-func (c Collection) ScorerState(ctx context.Context) (state []byte, err error) {
+func (c Collection) ScorerState() (state []byte, err error) {
 	err = c.examine(func(stored func(name string) ([]byte, error)) error {
 		state, err = crawl.ScorerState(stored)
 		return err
@@ -234,7 +234,7 @@ func (c Collection) ScorerState(ctx context.Context) (state []byte, err error) {
 
 // RestoreJudge gives a judge what it knew at the crawl's last turn. The crawl should
 // not run.
-func (c Collection) RestoreJudge(ctx context.Context, j crawl.Judge) error {
+func (c Collection) RestoreJudge(j crawl.Judge) error {
 	return c.examine(func(stored func(name string) ([]byte, error)) error { return crawl.RestoreJudge(j, stored) })
 }
 

@@ -95,8 +95,8 @@ func (c Collection) Verify(ctx context.Context, progress Progress) (_ *Verificat
 	} else if d != nil {
 		v.bad(*d, "losses")
 	}
-	// A run that ends meanwhile writes it of more than is looked at.
-	if v.harvestFile, err = os.ReadFile(c.HarvestFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
+	// A run that ends meanwhile writes them of more than is looked at.
+	if v.harvestFiles, err = c.readHarvestFiles(); err != nil {
 		return nil, err
 	}
 	if v.remains, err = frontier.Examine(c.FrontierDir()); err != nil {
@@ -132,10 +132,10 @@ type verification struct {
 	turned      bool // a turn was committed, or that is not known
 	behind      int  // exchanges in the archive behind the mark
 
-	tallies     map[uint64]tally
-	moments     moments
-	harvestFile []byte // nil if there is none
-	ended       bool   // a run came to its end
+	tallies      map[uint64]tally
+	checkpoints  checkpoints
+	harvestFiles harvestFiles
+	ended        bool // a run came to its end
 }
 
 // bad notes a damage of a kind.
@@ -380,7 +380,7 @@ func (v *verification) take(e event.Entry) {
 	if e.Summed {
 		v.Log.Summed++
 	}
-	v.moments.add(e)
+	v.checkpoints.add(e)
 	switch e.Event.(type) {
 	case event.Fetched:
 		v.Log.Pages++
@@ -436,20 +436,26 @@ func (v *verification) compare() error {
 	return nil
 }
 
+// verifyHarvest compares harvest.tsv and harvest.yaml with the log.
 func (v *verification) verifyHarvest() error {
-	whole, pages, err := v.c.tellsHarvest(v.moments, v.harvestFile)
-	v.Harvest = pages
+	told, err := v.c.matchesHarvest(v.checkpoints, v.harvestFiles)
+	v.Harvest = told.pages
 	if err != nil {
 		return err
 	}
-	if v.harvestFile == nil {
-		if v.ended && !v.Running {
-			v.Notes = append(v.Notes, "harvest.tsv is not there: "+remedyAgain)
+	damaged := len(v.Damage) > 0 // what follows may be its consequence
+	for _, x := range []struct {
+		path  string
+		file  []byte
+		whole bool
+	}{{v.c.HarvestFile(), v.harvestFiles.table, told.table}, {v.c.ProvenanceFile(), v.harvestFiles.provenance, told.provenance}} {
+		name := v.c.inFolder(x.path)
+		switch {
+		case x.file == nil && v.ended && !v.Running:
+			v.Notes = append(v.Notes, name+" is not there: "+remedyAgain)
+		case !x.whole && !damaged:
+			v.bad(Damage{name, "", "it is not what the event log tells", remedyAgain}, "harvest")
 		}
-		return nil
-	}
-	if !whole && len(v.Damage) == 0 {
-		v.bad(Damage{v.c.inFolder(v.c.HarvestFile()), "", "it is not what the event log tells", remedyAgain}, "harvest")
 	}
 	return nil
 }

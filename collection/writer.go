@@ -109,9 +109,25 @@ func (c Collection) Examples() (examples []Example, err error) {
 // SaveHarvest writes harvest.tsv from the log, and harvest.yaml beside it: by what
 // judge and topic its pages are relevant.
 func (w *Writer) SaveHarvest() error {
+	h, err := w.harvest(context.Background())
+	if err != nil {
+		return err
+	}
+	var by provenance
+	for e, err := range event.ReadKinds(w.EventLog(), event.Started{}.Kind(), event.Changed{}.Kind(), event.Rejudged{}.Kind()) {
+		if err != nil {
+			return err
+		}
+		by.add(e)
+	}
+	return w.writeHarvest(&h, &by)
+}
+
+// writeHarvest writes the two files of a harvest.
+func (w *Writer) writeHarvest(h *event.Harvest, by *provenance) error {
 	return errors.Join(
-		folder.WriteFrom(w.HarvestFile(), func(out io.Writer) error { return exportHarvest(context.Background(), w.Collection, out) }),
-		folder.WriteFrom(w.ProvenanceFile(), w.writeProvenance),
+		folder.WriteFrom(w.HarvestFile(), h.WriteTSV),
+		folder.Write(w.ProvenanceFile(), by.text(h.Len())),
 	)
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -515,14 +516,7 @@ func TestIndex(t *testing.T) {
 
 // TestDepartments builds, surveys and serves a real web.
 func TestDepartments(t *testing.T) {
-	dir := os.Getenv("WAGGLE_WEBS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "webs")
-	}
-	dir = filepath.Join(dir, "departments")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("the web departments is absent (WAGGLE_WEBS names the folder it is in): %v", err)
-	}
+	dir := recorded.Web(t, "departments")
 	src, err := Detect(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -548,7 +542,7 @@ func TestDepartments(t *testing.T) {
 		}
 	}
 	if testing.Short() {
-		t.Skip("short: no survey")
+		t.Skip("the survey takes long: leave out -short")
 	}
 	s, err := w.Survey(t.Context(), nil)
 	if err != nil {

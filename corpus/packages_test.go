@@ -38,7 +38,7 @@ func deb(t *testing.T, dir, name string, files map[string]string) {
 
 func TestPackages(t *testing.T) {
 	if _, err := exec.LookPath("dpkg-deb"); err != nil {
-		t.Skip("dpkg-deb is absent: no packages here")
+		t.Skip("needs dpkg-deb: install the package dpkg")
 	}
 	debs := t.TempDir()
 	var zipped bytes.Buffer

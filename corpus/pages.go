@@ -96,6 +96,20 @@ func OpenPages(ctx context.Context, w *Web, p *parse.Parser, o PagesOptions) (*P
 	return c, errors.Join(err, os.Remove(made))
 }
 
+// keptPages are the parsed pages that are kept beside the web, none where they do
+// not fit: nothing is written.
+func (w *Web) keptPages(p *parse.Parser) *Pages {
+	stamp, err := w.stamp()
+	if err != nil {
+		return &Pages{}
+	}
+	c, err := readPages(filepath.Join(w.dir, pagesFile), xxh3.Hash128(stamp).Bytes())
+	if err != nil || !c.agree(w, p) {
+		return &Pages{}
+	}
+	return c
+}
+
 // Has tells whether an address is recorded.
 func (c *Pages) Has(u web.URL) bool {
 	_, ok := c.at[u]

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -104,7 +105,7 @@ func TestPagesOfDepartmentsAreAsParsed(t *testing.T) {
 	if raceDetector {
 		t.Skip("parses a web twice and shares nothing: TestPagesAreShared looks for races")
 	}
-	w, _ := build(t, Exchange{Dir: recordedWeb(t, "departments")})
+	w, _ := build(t, Exchange{Dir: recorded.Web(t, "departments")})
 	p := parse.New(parse.Options{})
 	var last, total int
 	c := openPages(t, w, p, PagesOptions{Progress: func(n, of int) { last, total = n, of }})
@@ -127,20 +128,6 @@ func TestPagesFileIsReproducible(t *testing.T) {
 	if second, err := os.ReadFile(other); err != nil || string(second) != string(first) {
 		t.Errorf("made twice, the files differ (%d and %d bytes, %v)", len(first), len(second), err)
 	}
-}
-
-// recordedWeb is the folder of a recorded web; without it the test is skipped.
-func recordedWeb(t testing.TB, name string) string {
-	t.Helper()
-	dir := os.Getenv("WAGGLE_WEBS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "webs")
-	}
-	dir = filepath.Join(dir, name)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("needs the recorded web %s; WAGGLE_WEBS names the folder of recorded webs", name)
-	}
-	return dir
 }
 
 // TestPagesAreMadeAnew spoils the file in every way and wants the pages right
@@ -222,7 +209,7 @@ func TestPagesWhereNothingCanBeWritten(t *testing.T) {
 		t.Errorf("error %v does not name the web", err)
 	}
 	if os.Geteuid() == 0 {
-		t.Skip("root may write anywhere")
+		t.Skip("needs a user who may not write everywhere: run it as another than root")
 	}
 	must(t, os.Chmod(w.Dir(), 0o555))
 	defer os.Chmod(w.Dir(), 0o755)
@@ -315,7 +302,7 @@ func BenchmarkPages(b *testing.B) {
 		must(b, err)
 		defer w.Close()
 	} else {
-		w, _ = build(b, Exchange{Dir: recordedWeb(b, "departments")})
+		w, _ = build(b, Exchange{Dir: recorded.Web(b, "departments")})
 	}
 	p := parse.New(parse.Options{})
 	openPages(b, w, p, PagesOptions{})
@@ -342,4 +329,27 @@ func BenchmarkPages(b *testing.B) {
 	b.ReportMetric(float64(len(c.data))/1e6, "MB")
 	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/1e6, "live-MB")
 	b.ReportMetric(opened.Seconds(), "s-open")
+}
+
+// A survey by the pages that are kept parsed is the survey by the records.
+func TestSurveyOfKeptPages(t *testing.T) {
+	w, _ := build(t, Exchange{exchange(t, small, nil)})
+	plain, err := w.Survey(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := parse.New(parse.Options{Canon: w.Canon()})
+	if len(w.keptPages(p).at) > 0 {
+		t.Fatal("pages are kept before they were parsed")
+	}
+	if _, err := OpenPages(t.Context(), w, p, PagesOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.keptPages(p).at) != w.Len() {
+		t.Fatal("no pages are kept")
+	}
+	kept, err := w.Survey(t.Context(), nil)
+	if err != nil || !reflect.DeepEqual(kept, plain) {
+		t.Errorf("%+v, %v\nwant\n%+v", kept, err, plain)
+	}
 }

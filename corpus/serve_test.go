@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -320,14 +321,7 @@ func TestCache(t *testing.T) {
 // BenchmarkServe asks a proxy for every page of a small web over one
 // connection at a time: with all pages in memory, and with none.
 func BenchmarkServe(b *testing.B) {
-	dir := os.Getenv("WAGGLE_WEBS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "webs")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "departments")); err != nil {
-		b.Skip(err)
-	}
-	w, _ := build(b, Exchange{filepath.Join(dir, "departments")})
+	w, _ := build(b, Exchange{recorded.Web(b, "departments")})
 	for name, bytes := range map[string]int64{"warm": 1 << 30, "cold": -1} {
 		b.Run(name, func(b *testing.B) {
 			s, client, _ := start(b, w, ServerOptions{CacheBytes: bytes})

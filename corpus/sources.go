@@ -66,8 +66,8 @@ func (x Exchange) feed(ctx context.Context, b *builder) error {
 	return x.aliases(ctx, b)
 }
 
-// exchanged is a line of pages.jsonl.
-type exchanged struct {
+// exchangeLine is a line of pages.jsonl.
+type exchangeLine struct {
 	URL          string  `json:"url"`
 	Status       int     `json:"status"`
 	ContentType  string  `json:"content_type"`
@@ -136,7 +136,7 @@ func readLine(br *bufio.Reader) ([]byte, error) {
 
 func (x Exchange) page(b *builder, from string, line []byte) result {
 	fail := func(err error) result { return result{err: fmt.Errorf("%s: %w", from, err)} }
-	var e exchanged
+	var e exchangeLine
 	if err := json.Unmarshal(line, &e); err != nil {
 		return fail(err)
 	}

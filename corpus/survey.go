@@ -48,8 +48,9 @@ type TopicSurvey struct {
 // maxRedirects bounds the redirects followed in a row.
 const maxRedirects = 10
 
-// Survey parses all pages, on all cores, follows their links and redirects
-// from the seeds of each topic, and counts. progress may be nil.
+// Survey reads all records, on all cores, parses the pages unless a lab has kept
+// them parsed beside the web, follows their links and redirects from the seeds of
+// each topic, and counts. progress may be nil.
 func (w *Web) Survey(ctx context.Context, progress func(done, total int, note string)) (Survey, error) {
 	s := Survey{Count: w.Count()}
 	g, err := w.graph(ctx, &s, progress)
@@ -122,6 +123,7 @@ func (w *Web) graph(ctx context.Context, s *Survey, progress func(int, int, stri
 		g.isPage[i] = st >= 200 && st < 300
 	}
 	parser := parse.New(parse.Options{Canon: w.Canon()})
+	kept := w.keptPages(parser)
 	var mu sync.Mutex
 	done := 0
 	visit := func(address string) {
@@ -135,10 +137,12 @@ func (w *Web) graph(ctx context.Context, s *Survey, progress func(int, int, stri
 		case r.Status >= 300 && r.Status < 400:
 			redirect[i] = r.Location
 		case g.isPage[i]:
-			page, err := parser.Parse(r)
-			if err != nil {
-				unparsed = true
-				break
+			page, ok := kept.Page(r.URL)
+			if !ok {
+				if page, err = parser.Parse(r); err != nil {
+					unparsed = true
+					break
+				}
 			}
 			seen, counted := map[web.URL]bool{}, map[web.URL]bool{}
 			for _, l := range page.Links {

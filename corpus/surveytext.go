@@ -25,11 +25,17 @@ func (s Survey) Write(out io.Writer, w *Web) {
 	if s.Unparsed > 0 {
 		fmt.Fprintf(out, "no documents   %s\n", terminal.Number(s.Unparsed))
 	}
-	if slices.ContainsFunc(s.Topics, func(t TopicSurvey) bool { return t.Relevant > 0 }) {
+	known := slices.ContainsFunc(s.Topics, func(t TopicSurvey) bool { return t.Relevant > 0 })
+	if known {
 		fmt.Fprintf(out, "\n%-24s %8s %9s %10s %9s %10s\n", "topic", "relevant", "recorded", "reachable", "far seeds", "seeds")
 		for _, t := range s.Topics {
 			fmt.Fprintf(out, "%-24s %8d %9d %10d %9d %10d\n", terminal.Clip(event.Line(t.Name), 24), t.Relevant, t.Relevant-t.NotRecorded, t.Reachable, t.ReachableFar, t.Seeds)
 		}
+	}
+	if known {
+		fmt.Fprintln(out, "\nrelevant: addresses in the truth of the topic; reachable: of these, by links from its seeds,")
+		fmt.Fprintln(out, "and far seeds: from its far seeds. A lab counts fewer, as seeds, examples and copies of")
+		fmt.Fprintln(out, "pages are no hits there, and a truth that people have read takes the place of this one.")
 	}
 	for _, n := range w.Compare(s) {
 		fmt.Fprintf(out, "note: %s\n", event.Line(n))

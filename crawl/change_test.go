@@ -121,7 +121,7 @@ func gardener(t *testing.T, f crawl.Frontier, log *memoryLog, policy crawl.Polic
 		t.Fatal(err)
 	}
 	c := newCrawl(t, garden, 1)
-	c.Frontier, c.Log, c.Scorer, c.Policy, c.Seeds, c.Clock = f, log, scorer, policy, nil, stopped{}
+	c.Frontier, c.Log, c.Scorer, c.Policy, c.Seeds, c.Clock = f, log, scorer, policy, nil, stillClock{}
 	for _, s := range seeds {
 		u, err := web.Parse("http://" + s)
 		if err != nil {

@@ -3,7 +3,6 @@ package crawl_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/parse"
@@ -30,7 +30,7 @@ func BenchmarkFocus(b *testing.B) {
 	for _, name := range []string{"campus", "manuals", "departments"} {
 		b.Run(name, func(b *testing.B) {
 			dir := filepath.Join(b.TempDir(), name)
-			if _, err := corpus.Build(b.Context(), dir, corpus.Exchange{Dir: recordedWeb(b, name)}, corpus.Options{}); err != nil {
+			if _, err := corpus.Build(b.Context(), dir, corpus.Exchange{Dir: recorded.Web(b, name)}, corpus.Options{}); err != nil {
 				b.Fatal(err)
 			}
 			w, err := corpus.Open(dir)
@@ -56,21 +56,6 @@ func BenchmarkFocus(b *testing.B) {
 			}
 		})
 	}
-}
-
-// recordedWeb is the folder of a recorded web; without it the benchmark is
-// skipped.
-func recordedWeb(b *testing.B, name string) string {
-	b.Helper()
-	dir := os.Getenv("WAGGLE_WEBS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "webs")
-	}
-	dir = filepath.Join(dir, name)
-	if _, err := os.Stat(dir); err != nil {
-		b.Skipf("needs the recorded web %s; WAGGLE_WEBS names the folder of recorded webs", name)
-	}
-	return dir
 }
 
 // focus returns the hits of one crawl within 300 and within 1,000 pages.
@@ -112,7 +97,7 @@ func focus(b *testing.B, w *corpus.Web, t corpus.Topic, scorer string) (hits [2]
 	pages := 0
 	c := &crawl.Crawl{
 		Seeds: t.Seeds, Frontier: frontier.NewMemory(frontier.Options{}), Fetcher: fetcher, Parser: parser,
-		Judge: j, Scorer: s, Workers: 1, Clock: stopped{}, Policy: crawl.Policy{Pages: 1000},
+		Judge: j, Scorer: s, Workers: 1, Clock: stillClock{}, Policy: crawl.Policy{Pages: 1000},
 		Listen: func(e event.Event) {
 			f, ok := e.(event.Fetched)
 			if !ok {

@@ -72,7 +72,7 @@ func learning(b *testing.B, name string, pages int) (early, late, resume time.Du
 	var marks [4]time.Duration
 	c := &crawl.Crawl{
 		Seeds: w.Some(0, 1, 20), Frontier: front, Fetcher: w, Parser: parse.New(parse.Options{}),
-		Judge: truthJudge{w}, Scorer: made(), Workers: 1, Clock: stopped{}, Policy: crawl.Policy{Pages: pages, MaxDepth: 1000},
+		Judge: truthJudge{w}, Scorer: made(), Workers: 1, Clock: stillClock{}, Policy: crawl.Policy{Pages: pages, MaxDepth: 1000},
 		Listen: func(e event.Event) {
 			if _, ok := e.(event.Fetched); !ok {
 				return

@@ -89,17 +89,17 @@ const (
 	idleFor = time.Minute
 )
 
-// hearing is what an arrival says of the network.
-type hearing uint8
+// answerState is what an arrival says of the network.
+type answerState uint8
 
 const (
-	unasked hearing = iota // no request was sent
+	unasked answerState = iota // no request was sent
 	answered
 	silence
 )
 
 // hear tells whether anybody answered.
-func hear(a *Arrival) hearing {
+func hear(a *Arrival) answerState {
 	f := a.Failure
 	switch {
 	case f == nil:

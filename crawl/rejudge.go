@@ -46,7 +46,7 @@ func (c *Crawl) Rejudge(ctx context.Context, pages iter.Seq2[*web.Page, error]) 
 	if own.Clock == nil {
 		own.Clock = clock.System{}
 	}
-	r := &Rejudgement{Crawl: &own, step: NewStep(c.Policy, c.Scorer, c.Judge), verdicts: map[web.URL]judged{}, links: map[web.URL]*web.Candidate{}}
+	r := &Rejudgement{Crawl: &own, step: NewStep(c.Policy, c.Scorer, c.Judge), verdicts: map[web.URL]verdictChange{}, links: map[web.URL]*web.Candidate{}}
 	if err := r.restore(ctx); err != nil {
 		return nil, err
 	}
@@ -65,13 +65,13 @@ type Rejudgement struct {
 	Rejudging
 	step     *Step
 	order    []web.URL // of the pages judged
-	verdicts map[web.URL]judged
+	verdicts map[web.URL]verdictChange
 	links    map[web.URL]*web.Candidate // waiting, or fetched; zero where it stands on no page yet
 	fetched  map[web.URL]int            // place among the pages of the log
 }
 
-// judged is what was said of a page, and is.
-type judged struct {
+// verdictChange is what was said of a page, and what is said now.
+type verdictChange struct {
 	was, is   web.Verdict
 	mayBeKept bool
 }
@@ -210,7 +210,7 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 		memory = r.step.scorer.Visit(c, p, v)
 	}
 	r.order = append(r.order, p.URL)
-	r.verdicts[p.URL] = judged{was, v, e.Reason == ""}
+	r.verdicts[p.URL] = verdictChange{was, v, e.Reason == ""}
 	if adapting := r.step.judge; adapting != nil && e.Reason == "" {
 		for _, x := range adapting.Observe(p, said) {
 			if j, ok := r.verdicts[x.URL]; ok {
@@ -302,6 +302,7 @@ func (r *Rejudgement) Settle(ctx context.Context) error {
 	at := event.At{At: r.Clock.Now()}
 	told := event.Rejudged{At: at, Judge: r.JudgeName, Threshold: r.Threshold}
 	var events []event.Event
+	r.step.count.Forecast = event.Forecast{}
 	for _, u := range r.order {
 		j := r.verdicts[u]
 		v := j.is
@@ -309,6 +310,7 @@ func (r *Rejudgement) Settle(ctx context.Context) error {
 		if v.Relevant {
 			r.Is++
 		}
+		r.step.count.Forecast.Add(v.Relevant)
 		if v.Relevant != j.was.Relevant {
 			r.Changed++
 		}

@@ -25,6 +25,7 @@ type Retrace struct {
 	began           bool
 	sum             event.Summary
 	pages, relevant int
+	forecast        event.Forecast
 	given           map[web.Host]int // pages of each host
 	seeds           map[web.URL]bool // that wait, or what they moved to
 }
@@ -64,6 +65,7 @@ func (r *Retrace) Add(e event.Event, known bool) {
 		if e.Relevant {
 			r.relevant++
 		}
+		r.forecast.Add(e.Relevant)
 		r.seed(e.Visit, known, false)
 	case event.Failed:
 		r.seed(e.Visit, known, e.Retry || e.Queued)
@@ -117,6 +119,7 @@ func (r *Retrace) Began() bool { return r.began }
 func (r *Retrace) States() map[string][]byte {
 	c := &r.step.count
 	c.Pages, c.Relevant = max(c.Pages, r.pages), max(c.Relevant, r.relevant)
+	c.Forecast = r.forecast
 	c.Seeds = max(c.Seeds, 0)
 	c.Spent = max(c.Spent, r.sum.Elapsed(r.sum.Last).Round(time.Millisecond))
 	if !r.sum.Last.IsZero() {

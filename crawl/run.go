@@ -113,14 +113,14 @@ func (d *driver) run(ctx context.Context) (event.Ending, error) {
 	// worker's worth each, so neither side ever waits for the other to leave.
 	work, cancel := context.WithCancel(ctx)
 	leases := make(chan web.Lease, d.Workers)
-	arrivals := make(chan arrived, d.Workers)
+	arrivals := make(chan result, d.Workers)
 	var workers sync.WaitGroup
 	cores := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for range d.Workers {
 		workers.Go(func() {
 			for l := range leases {
 				a, err := d.examine(work, l, cores)
-				arrivals <- arrived{a, err}
+				arrivals <- result{a, err}
 			}
 		})
 	}
@@ -160,8 +160,8 @@ func (d *driver) end(how event.Ending) error {
 	return errors.Join(err, d.sync())
 }
 
-// arrived is an arrival, or why the crawl cannot go on.
-type arrived struct {
+// result is an arrival, or why the crawl cannot go on.
+type result struct {
 	Arrival
 	err error
 }
@@ -219,7 +219,7 @@ func (d *driver) open(ctx context.Context) error {
 
 // loop is the crawl: give out leases, take in arrivals, wait for whichever
 // comes first.
-func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-chan arrived) (event.Ending, error) {
+func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-chan result) (event.Ending, error) {
 	for {
 		now := d.Clock.Now()
 		how, over, err := d.ended(now)

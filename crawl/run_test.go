@@ -78,20 +78,20 @@ func newCrawl(t *testing.T, w mapWeb, workers int) *crawl.Crawl {
 	}
 }
 
-// stopped is a clock that stands still: what a crawl does then depends on
+// stillClock is a clock that stands still: what a crawl does then depends on
 // nothing but what it finds.
-type stopped struct{}
+type stillClock struct{}
 
-func (stopped) Now() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+func (stillClock) Now() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
-func (stopped) NewTimer(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
+func (stillClock) NewTimer(time.Duration) (<-chan time.Time, func()) { return nil, func() {} }
 
 // With one worker a crawl is a function of its web: every event is the same
 // again, to the byte.
 func TestOneWorkerIsDeterministic(t *testing.T) {
 	log := func() string {
 		c := newCrawl(t, tree(3, 40), 1)
-		c.Clock = stopped{}
+		c.Clock = stillClock{}
 		c.Policy.Pages = 50
 		var b strings.Builder
 		c.Listen = func(e event.Event) {
@@ -116,22 +116,24 @@ func TestOneWorkerIsDeterministic(t *testing.T) {
 	}
 }
 
-// turning gives every link the priority 1, and 2 once it has seen as many pages
+// changingScorer gives every link the priority 1, and 2 once it has seen as many pages
 // as it was told.
-type turning struct {
+type changingScorer struct {
 	pages  int
 	turned bool
 	asked  map[web.URL]float64
 	calls  int
 }
 
-func (s *turning) Extract(p *web.Page, _ web.Verdict) [][]byte { return make([][]byte, len(p.Links)) }
-func (s *turning) Visit(*web.Candidate, *web.Page, web.Verdict) []byte {
+func (s *changingScorer) Extract(p *web.Page, _ web.Verdict) [][]byte {
+	return make([][]byte, len(p.Links))
+}
+func (s *changingScorer) Visit(*web.Candidate, *web.Page, web.Verdict) []byte {
 	s.pages--
 	return nil
 }
 
-func (s *turning) Score(c *web.Candidate) float64 {
+func (s *changingScorer) Score(c *web.Candidate) float64 {
 	s.calls++
 	s.asked[c.URL] = 1
 	if s.turned {
@@ -140,7 +142,7 @@ func (s *turning) Score(c *web.Candidate) float64 {
 	return s.asked[c.URL]
 }
 
-func (s *turning) Stale() bool {
+func (s *changingScorer) Stale() bool {
 	if s.turned || s.pages > 0 {
 		return false
 	}
@@ -148,9 +150,9 @@ func (s *turning) Stale() bool {
 	return true
 }
 
-func (*turning) Rescores() bool        { return false }
-func (*turning) State() ([]byte, bool) { return nil, false }
-func (*turning) Restore([]byte) error  { return nil }
+func (*changingScorer) Rescores() bool        { return false }
+func (*changingScorer) State() ([]byte, bool) { return nil, false }
+func (*changingScorer) Restore([]byte) error  { return nil }
 
 // When a scorer has changed its mind all that waits is scored anew, a slice
 // after each page: none is long, and none is left out.
@@ -170,8 +172,8 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scorer := &turning{pages: 3, asked: map[web.URL]float64{}}
-	c.Seeds, c.Scorer, c.Clock, c.Policy.Pages = []web.URL{seed}, scorer, stopped{}, 12
+	scorer := &changingScorer{pages: 3, asked: map[web.URL]float64{}}
+	c.Seeds, c.Scorer, c.Clock, c.Policy.Pages = []web.URL{seed}, scorer, stillClock{}, 12
 	var calls []int
 	c.Listen = func(e event.Event) {
 		if _, ok := e.(event.Fetched); ok {
@@ -203,7 +205,7 @@ func TestSweep(t *testing.T) {
 func TestTwoCrawlsAtATime(t *testing.T) {
 	alone := func(hosts int) (urls []string) {
 		c := newCrawl(t, tree(hosts, 30), 1)
-		c.Clock = stopped{}
+		c.Clock = stillClock{}
 		c.Listen = func(e event.Event) {
 			if f, ok := e.(event.Fetched); ok {
 				urls = append(urls, f.URL.String())
@@ -258,10 +260,10 @@ func TestBudgetAndEnd(t *testing.T) {
 	}
 }
 
-// hanging is a web that never answers.
-type hanging struct{ asked chan struct{} }
+// silentWeb is a web that never answers.
+type silentWeb struct{ asked chan struct{} }
 
-func (h hanging) Fetch(ctx context.Context, _ web.URL) (*web.Response, error) {
+func (h silentWeb) Fetch(ctx context.Context, _ web.URL) (*web.Response, error) {
 	h.asked <- struct{}{}
 	<-ctx.Done()
 	return nil, ctx.Err()
@@ -269,7 +271,7 @@ func (h hanging) Fetch(ctx context.Context, _ web.URL) (*web.Response, error) {
 
 func TestStopsWhileFetching(t *testing.T) {
 	c := newCrawl(t, nil, 4)
-	h := hanging{make(chan struct{}, 1)}
+	h := silentWeb{make(chan struct{}, 1)}
 	c.Fetcher = h
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
@@ -314,7 +316,7 @@ func TestEndsWhenItCannotWrite(t *testing.T) {
 // whatever its links promise. The clock moves only when the crawl waits.
 func TestDelay(t *testing.T) {
 	c := newCrawl(t, tree(2, 15), 4)
-	clock := &leaping{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	clock := &leapClock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	c.Clock = clock
 	c.Policy.Delay = 10 * time.Second
 	at := map[web.Host][]time.Time{}
@@ -338,16 +340,61 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-// leaping is a clock whose timers fire at once and take it along.
-type leaping struct{ now time.Time }
+// leapClock is a clock whose timers fire at once and take it along.
+type leapClock struct{ now time.Time }
 
-func (l *leaping) Now() time.Time { return l.now }
+func (l *leapClock) Now() time.Time { return l.now }
 
-func (l *leaping) NewTimer(d time.Duration) (<-chan time.Time, func()) {
+func (l *leapClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
 	// One arrival may be under way while the clock leaps; it is then seen
 	// later than it came, which is what a busy machine does too.
 	l.now = l.now.Add(d)
 	fire := make(chan time.Time, 1)
 	fire <- l.now
 	return fire, func() {}
+}
+
+// first judges the first pages relevant, and no page after them.
+type first struct{ left int }
+
+func (f *first) Judge(context.Context, *web.Page) (web.Verdict, error) {
+	if f.left--; f.left < 0 {
+		return web.Verdict{}, nil
+	}
+	return web.Verdict{Relevance: 1, Similarity: 1, Relevant: true}, nil
+}
+
+// A crawl ends once its next pages are expected to bring fewer relevant ones than is
+// wanted, not before it has seen 100, and goes on when less is wanted.
+func TestUntilGain(t *testing.T) {
+	fetched := 0
+	front := frontier.NewMemory(frontier.Options{})
+	run := func(gain float64) event.Ending {
+		c := newCrawl(t, tree(100, 10), 1)
+		c.Frontier, c.Clock, c.Judge, c.Policy.UntilGain = front, stillClock{}, &first{120 - fetched}, gain
+		c.Listen = func(e event.Event) {
+			if _, ok := e.(event.Fetched); ok {
+				fetched++
+			}
+		}
+		how, err := c.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return how
+	}
+	for _, c := range []struct {
+		gain  float64
+		how   event.Ending
+		pages int
+	}{
+		{10, event.GainLow, 276},
+		{10, event.GainLow, 276},
+		{5, event.GainLow, 330},
+		{0, event.FrontierEmpty, 491},
+	} {
+		if how := run(c.gain); how != c.how || fetched != c.pages {
+			t.Errorf("until %v of 100: %s after %d pages, want %s after %d", c.gain, how, fetched, c.how, c.pages)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -16,12 +17,13 @@ import (
 
 // progress is what the budget is measured by; it is stored with every turn.
 type progress struct {
-	Pages    int           `json:"pages"`
-	Relevant int           `json:"relevant"`
-	Seeds    int           `json:"seeds"`    // not yet fetched, or wherever they moved
-	Closed   int           `json:"closed"`   // hosts
-	Moved    int           `json:"moved"`    // seeds
-	Spent    time.Duration `json:"spent_ns"` // of earlier runs and this
+	Pages    int            `json:"pages"`
+	Relevant int            `json:"relevant"`
+	Seeds    int            `json:"seeds"`    // not yet fetched, or wherever they moved
+	Forecast event.Forecast `json:"forecast"` // of what the next pages bring
+	Closed   int            `json:"closed"`   // hosts
+	Moved    int            `json:"moved"`    // seeds
+	Spent    time.Duration  `json:"spent_ns"` // of earlier runs and this
 	// Last is the moment of the last turn, in nanoseconds of Unix time; 0 where
 	// the folder is of an older version.
 	Last int64 `json:"last_ns,omitempty"`

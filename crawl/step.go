@@ -22,6 +22,7 @@ const SeedPriority = 1e30
 type Policy struct {
 	Pages        int           // pages to fetch; 0 = no limit
 	Time         time.Duration // to spend, over all runs; 0 = no limit
+	UntilGain    float64       // relevant pages expected among the next 100 below which a crawl ends; 0 = never
 	MaxDepth     int           // links from a seed; 0 = 50
 	MaxHostPages int           // pages to fetch from one host; 0 = no limit
 	MaxRedirects int           // in a row; 0 = 10
@@ -169,6 +170,9 @@ func (s *Step) copy(u web.URL, digest [16]byte) (before uint32, home bool) {
 
 func bodyKey(digest [16]byte) uint64 { return binary.BigEndian.Uint64(digest[:]) }
 
+// gainPages are the next pages that UntilGain is about.
+const gainPages = 100
+
 // Room is the number of pages the budget still allows, MaxInt without a limit.
 func (s *Step) Room() int {
 	if s.policy.Pages == 0 {
@@ -196,6 +200,8 @@ func (s *Step) Ended(now time.Time, f web.FrontierStats) (event.Ending, bool) {
 	switch {
 	case f.Queued == 0 && f.Leased == 0:
 		return event.FrontierEmpty, true
+	case s.policy.UntilGain > 0 && s.count.Forecast.Ready() && s.count.Forecast.Mean(gainPages) < s.policy.UntilGain:
+		return event.GainLow, true
 	case f.Queued == f.Held && f.Leased == 0,
 		s.net.state == networkDown && now.Sub(s.net.since) >= s.policy.GiveUp:
 		return event.HostsDown, true
@@ -336,6 +342,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		s.count.Relevant++
 	}
 	s.count.Pages++
+	s.count.Forecast.Add(v.Relevant)
 	host.Due = s.due(now, a.Response)
 
 	// A duplicate teaches nothing. Its links may lead elsewhere all the same,

@@ -24,9 +24,10 @@ type Cell struct {
 	Lower []Value `json:"lower,omitempty"`
 	// Points are the places at which Hits holds H, and UpperHits the
 	// optimistic H; LowerHits and Unread are those of a truth that was read: H of
-	// what was read, and the places whose page may be a hit and was not. Similar is item B9's count, at SimilarThreshold, and Sweep
-	// the same at each of Thresholds, which over Points is item E1's surface;
-	// Loss and LossSum are A11's expected loss, see Run.CurveLoss.
+	// what was read, and the places whose page may be a hit and was not. Similar is
+	// the count of similar pages at SimilarThreshold, and Sweep the same at each of
+	// Thresholds, which over Points is the surface of Run.PrecisionMesh; Loss and
+	// LossSum are the expected loss, see Run.CurveLoss.
 	// Shapes: Points, Hits, UpperHits, LowerHits, Unread, Similar, Loss, LossSum [P];
 	// Sweep [5][P].
 	Points    []int       `json:"points"`

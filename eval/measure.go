@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/waggle-crawler/waggle/learn/metric"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -31,18 +32,19 @@ type Measure struct {
 // Window is the number of places that the windowed harvest looks back.
 const Window = 200
 
-// thresholds are the γ of item E1: .5–.8 as five, of which the paper gives the
-// ends. Nobody changes them: Thresholds hands out a copy.
+// thresholds are the γ of Liu & Milios 2010, section 6.1: five from .5 to .8, of
+// which the paper gives the ends. Nobody changes them: Thresholds hands out a copy.
 var thresholds = [...]float64{.5, .575, .65, .725, .8}
 
-// Thresholds returns the γ of item E1.
+// Thresholds returns the γ at which precision by similarity is measured, as in Liu &
+// Milios 2010, section 6.1.
 func Thresholds() []float64 { return slices.Clone(thresholds[:]) }
 
-// MeshPoints is the number of page points of item E1, and of all curves.
+// MeshPoints is the number of page points of that measure, and of all curves.
 const MeshPoints = 400
 
-// SimilarThreshold is the γ at which item B9 counts a page as relevant; its
-// paper's value is lost.
+// SimilarThreshold is the γ from which on a page counts as similar, as in Batsakis,
+// Petrakis & Milios 2009, section 4.1; the paper's value is lost.
 const SimilarThreshold = .75
 
 // calibrationBins is the number of equal bins of ECE.
@@ -58,10 +60,10 @@ func Measures() []Measure {
 			func(r *Run, _ Reference, n int) float64 { return ratio(r.Hits(n), float64(n)) }},
 		{"loss", "1 − H(n)/n", spec, -1, false, false,
 			func(r *Run, _ Reference, n int) float64 { return 1 - ratio(r.Hits(n), float64(n)) }},
-		{"judged-harvest", "(1/|V|) Σ Pr: mean relevance as the crawl's own judge saw it", "Chakrabarti, van den Berg, Dom 1999; A11", +1, false, false, judged},
-		{"judged-loss", "(1/|V|) Σ (1−Pr): expected loss as printed", "A11", -1, false, false,
+		{"judged-harvest", "(1/|V|) Σ Pr: mean relevance as the crawl's own judge saw it", "Chakrabarti, van den Berg, Dom 1999", +1, false, false, judged},
+		{"judged-loss", "(1/|V|) Σ (1−Pr): expected loss as printed", "Chakrabarti, Punera, Subramanyam 2002, §3.3", -1, false, false,
 			func(r *Run, ref Reference, n int) float64 { return 1 - judged(r, ref, n) }},
-		{"judged-loss-sum", "Σ (1−Pr): expected loss, cumulative, as the figures are read", "A11", -1, true, false,
+		{"judged-loss-sum", "Σ (1−Pr): expected loss, cumulative, as the figures are read", "Chakrabarti, Punera, Subramanyam 2002, fig. 10", -1, true, false,
 			func(r *Run, _ Reference, n int) float64 {
 				sum := 0.0
 				for _, p := range r.first(n) {
@@ -138,8 +140,8 @@ func Measures() []Measure {
 			func(r *Run, _ Reference, _ int) float64 { return ratio(float64(r.LinksOutside), float64(r.Links)) }},
 		{"auroc", "chance that a relevant page's link scored above another's, before the fetch", "Hanley & McNeil 1982; prequential", +1, false, false, auroc},
 		{"ece", "expected calibration error of link scores, 10 equal bins; scores in [0,1] only", "Guo et al. 2017, eq 3; prequential", -1, false, false, ece},
-		{"precision-mesh", "mean precision over 400 page points × γ of .5, .575, .65, .725, .8", "LM10 §5, E1", +1, false, false, precisionMesh},
-		{"sigma", "(1/|S|) Σ_p max_d cos(p,d): mean of the best similarities, as the text says", "LM10 eq 10, E2", +1, false, false,
+		{"precision-mesh", "mean precision over 400 page points × γ of .5, .575, .65, .725, .8", "Liu, Milios 2010, §6.1", +1, false, false, precisionMesh},
+		{"sigma", "(1/|S|) Σ_p max_d cos(p,d): mean of the best similarities, as the text says", "Liu, Milios 2010, eq 10", +1, false, false,
 			func(r *Run, _ Reference, n int) float64 {
 				sum, count := 0.0, 0
 				for _, p := range r.first(n) {
@@ -150,7 +152,7 @@ func Measures() []Measure {
 				}
 				return ratio(sum, float64(count))
 			}},
-		{"sigma-printed", "max_d (1/|S|) Σ_p cos(p,d): best of the mean similarities, as printed", "LM10 eq 10, E2", +1, false, false,
+		{"sigma-printed", "max_d (1/|S|) Σ_p cos(p,d): best of the mean similarities, as printed", "Liu, Milios 2010, eq 10", +1, false, false,
 			func(r *Run, _ Reference, n int) float64 {
 				pages := r.first(n)
 				if !r.Targets || len(pages) == 0 {
@@ -158,8 +160,8 @@ func Measures() []Measure {
 				}
 				return share(pages[len(pages)-1].Widest)
 			}},
-		{"apr", "average precision over that of breadth-first, per γ, then averaged", "LM10, E3: decoration", +1, false, false, averagePrecisionRatio},
-		{"similar-pages", "pages whose best cosine to a target is at least .75", "BPM09, B9", +1, true, false,
+		{"apr", "average precision over that of breadth-first, per γ, then averaged", "Liu, Milios 2010, eq 40; decoration", +1, false, false, averagePrecisionRatio},
+		{"similar-pages", "pages whose best cosine to a target is at least .75", "Batsakis, Petrakis, Milios 2009, §4.1", +1, true, false,
 			func(r *Run, _ Reference, n int) float64 { return float64(r.Similar(n, SimilarThreshold)) }},
 	}
 	for _, q := range []int{25, 50, 75, 90} {
@@ -205,7 +207,8 @@ func (r *Run) Hits(n int) float64 {
 }
 
 // Similar counts, within the first n places, pages whose best cosine to a
-// target is at least γ (item Q5: ≥, not >).
+// target is at least γ. Source: Liu & Milios 2010, section 3.4; section 3.3 has
+// "greater than".
 func (r *Run) Similar(n int, γ float64) int {
 	least, c := part(γ), 0
 	for _, p := range r.first(n) {
@@ -267,16 +270,18 @@ func (r *Run) CurveUnread(points []int) []float64 {
 	return r.cumulate(points, func(p Page) float64 { return indicator(p.Worth == Unread) }, 1)
 }
 
-// CurveSimilar is item B9's curve: pages with a best cosine ≥ γ at each of
-// points, which ascend. Averaged over topics it is the paper's figure.
+// CurveSimilar counts pages with a best cosine ≥ γ at each of points, which ascend.
+// Averaged over topics it is the figure of Batsakis, Petrakis & Milios 2009,
+// section 4.
 func (r *Run) CurveSimilar(points []int, γ float64) []float64 {
 	least := part(γ)
 	return r.cumulate(points, func(p Page) float64 { return indicator(p.Mark&Outside == 0 && p.Best >= least) }, 1)
 }
 
 // CurveLoss is the expected loss by the crawl's own judge at each of points,
-// which ascend (A11): as printed its mean over the pages so far, 0 before the
-// first, and as the figures are read its sum. Shapes: as points.
+// which ascend: as printed in Chakrabarti, Punera & Subramanyam 2002, section 3.3,
+// its mean over the pages so far, 0 before the first; and as their figure 10 is read
+// its sum. Shapes: as points.
 func (r *Run) CurveLoss(points []int) (mean, sum []float64) {
 	judged := r.cumulate(points, func(p Page) float64 { return indicator(p.Mark&Outside == 0) }, 1)
 	sum = r.cumulate(points, func(p Page) float64 { return indicator(p.Mark&Outside == 0) * float64(Parts-int(p.Relevance)) }, Parts)
@@ -307,9 +312,11 @@ func indicator(is bool) float64 {
 	return 0
 }
 
-// PrecisionMesh is item E1's surface within the first n places: at each page
-// point of a mesh of 400 and for each of Thresholds the share of pages with a
+// PrecisionMesh is the precision by similarity within the first n places: at each
+// page point of a mesh of 400 and for each of Thresholds the share of pages with a
 // best cosine ≥ γ. Shapes: points [P], precision [5][P].
+//
+// Source: Liu & Milios 2010, section 6.1 and figure 10.
 func (r *Run) PrecisionMesh(n int) (points []int, precision [][]float64) {
 	points = Mesh(n, MeshPoints)
 	for _, γ := range thresholds {
@@ -392,48 +399,29 @@ func (r *Run) predicted(n int) []Page {
 	return out
 }
 
-// auroc is the Mann-Whitney statistic over the product of the class sizes,
-// ties counting half. What is predicted is membership of the truth, not hits:
-// that a page has been seen before is no property of its link.
-func auroc(r *Run, _ Reference, n int) float64 {
-	pages := r.predicted(n)
-	slices.SortFunc(pages, func(a, b Page) int { return cmp.Compare(a.Score, b.Score) })
-	positive, ranks := 0.0, 0.0
-	for i := 0; i < len(pages); {
-		j, here := i, 0.0
-		for ; j < len(pages) && pages[j].Score == pages[i].Score; j++ {
-			if pages[j].Mark&Relevant != 0 {
-				here++
-			}
-		}
-		ranks += here * float64(i+1+j) / 2 // mean of the ranks i+1…j
-		positive += here
-		i = j
+// predictions are the scores of the links to predicted pages, with the truth of the
+// pages: membership of it, not hits, since that a page has been seen before is no
+// property of its link.
+func (r *Run) predictions(n int) (out []metric.Prediction) {
+	for _, p := range r.predicted(n) {
+		out = append(out, metric.Prediction{Score: p.Score, Positive: p.Mark&Relevant != 0, Weight: 1})
 	}
-	return ratio(ranks-positive*(positive+1)/2, positive*(float64(len(pages))-positive))
+	return out
 }
 
-// ece is Σ_b (|b|/N) |relevant share of b − mean score of b| over equal bins
-// of [0,1]; the last holds 1. A score outside [0,1] claims no probability, and
-// then there is nothing to calibrate.
+func auroc(r *Run, _ Reference, n int) float64 { return metric.AUROC(r.predictions(n)) }
+
+// ece is that of link scores. One outside [0,1] claims no probability, and then there is
+// nothing to calibrate.
 func ece(r *Run, _ Reference, n int) float64 {
-	pages := r.predicted(n)
-	var sum, relevant [calibrationBins]float64
-	for _, p := range pages {
+	bins := make(metric.Bins, calibrationBins)
+	for _, p := range r.predictions(n) {
 		if p.Score < 0 || p.Score > 1 {
 			return math.NaN()
 		}
-		b := min(int(p.Score*calibrationBins), calibrationBins-1)
-		sum[b] += p.Score
-		if p.Mark&Relevant != 0 {
-			relevant[b]++
-		}
+		bins.Add(p)
 	}
-	e := 0.0
-	for b := range sum {
-		e += math.Abs(relevant[b] - sum[b])
-	}
-	return ratio(e, float64(len(pages)))
+	return bins.ECE()
 }
 
 func mean(x []float64) float64 {

@@ -144,7 +144,7 @@ func TestLinkScores(t *testing.T) {
 	}
 }
 
-// Item A11: loss as printed is a mean, as drawn a sum.
+// The expected loss is a mean as printed, and a sum as drawn.
 func TestJudgedLoss(t *testing.T) {
 	r := &Run{Pages: []Page{{Relevance: 10_000}, {Relevance: 2500}, {Relevance: 0}}}
 	for name, want := range map[string]float64{"judged-harvest": 1.25 / 3, "judged-loss": 1.75 / 3, "judged-loss-sum": 1.75} {
@@ -155,7 +155,7 @@ func TestJudgedLoss(t *testing.T) {
 	}
 }
 
-// Item A11 along a crawl that ends before the last point, with a place that
+// The expected loss along a crawl that ends before the last point, with a place that
 // brought no page.
 func TestCurveLoss(t *testing.T) {
 	r := &Run{Charged: true, Pages: []Page{{Relevance: 10_000}, {Mark: Outside}, {Relevance: 2500}, {Relevance: 0}}}
@@ -186,8 +186,8 @@ func TestPlacesWithoutPages(t *testing.T) {
 	}
 }
 
-// Item E2: four pages, each like one of two targets at .9 or .1. The best
-// similarity of each is .9; the best mean is .5.
+// Four pages, each like one of two targets at .9 or .1: the best similarity of each
+// is .9, the best mean .5.
 func TestBothReadingsOfSigma(t *testing.T) {
 	cosines := map[string][]float64{"/1": {.9, .1}, "/2": {.1, .9}, "/3": {.9, .1}, "/4": {.1, .9}}
 	r := NewRecorder(Key{}, 4, Truth{}, RecorderOptions{Cosines: func(u web.URL) []float64 { return cosines[u.Path()] }})
@@ -205,7 +205,7 @@ func TestBothReadingsOfSigma(t *testing.T) {
 	}
 }
 
-// Items E1, E3 and B9.
+// Precision by similarity, its average against breadth-first, and similar pages.
 func TestPrecisionMesh(t *testing.T) {
 	// Best cosines .8, .5, .3, .75: at γ = .5 the precision over four pages is
 	// 1, 1, 2/3, 3/4; at .575, .65 and .725 1, 1/2, 1/3, 2/4; at .8 1, 1/2, 1/3, 1/4.

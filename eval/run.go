@@ -73,7 +73,7 @@ type Page struct {
 	// up to four decimals.
 	Relevance, Best uint16
 	// Widest is max_d (1/n) Σ_{p ≤ n} cos(p,d) after this page, the n-th, in
-	// ten-thousandths: one reading of item E2.
+	// ten-thousandths: equation 10 of Liu & Milios 2010 as printed.
 	Widest uint16
 	// Requests counts all requests up to this page's, itself included.
 	Requests int32
@@ -378,7 +378,7 @@ func (r *Recorder) page(v event.Visit, at event.At) Page {
 	return p
 }
 
-// cosines adds a page to the sums of item E2.
+// cosines adds a page to the sums of the average similarity.
 func (r *Recorder) cosines(u web.URL) (best, widest uint16) {
 	cos := r.opt.Cosines(u)
 	if r.sums == nil {

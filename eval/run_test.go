@@ -288,8 +288,8 @@ func TestCellOfBounds(t *testing.T) {
 	}
 }
 
-// The sweep of a cell over its points is item E1's surface, and its points
-// are the 400 of the item.
+// The sweep of a cell over its points is the surface of precision by similarity, and
+// its points are the 400 of the paper.
 func TestCellSweep(t *testing.T) {
 	run := &Run{Budget: 800}
 	for i := range 800 {

@@ -183,6 +183,8 @@ const (
 	Stopped       Ending = "Stopped"
 	// HostsDown: all links that wait are of hosts that do not answer.
 	HostsDown Ending = "HostsDown"
+	// GainLow: the next pages are expected to bring too few relevant ones.
+	GainLow Ending = "GainLow"
 )
 
 func (Started) Kind() string { return "started" }

@@ -45,8 +45,10 @@ type Summary struct {
 	Omitted  int                // links that are counted nowhere else, see Fetched.Omitted
 	Dropped  map[web.Reason]int // links that left the frontier unfetched
 	Frontier web.FrontierStats  // as last heard
-	Outages  int                // times that the network was down
-	Silence  time.Duration      // of these together, as far as they are over
+	// Forecast tells what the next pages bring.
+	Forecast Forecast
+	Outages  int           // times that the network was down
+	Silence  time.Duration // of these together, as far as they are over
 	Runs     int
 	// Doubts are what the judge found last of how well it can tell wanted pages from
 	// others.
@@ -190,6 +192,7 @@ func (s *Summary) page(e Fetched) {
 	}
 	*slot = kept
 	s.Pages++
+	s.Forecast.Add(kept)
 	s.Requests++
 	if s.hosts == nil {
 		s.hosts = map[web.Host]HostCount{}
@@ -214,8 +217,8 @@ func (s *Summary) page(e Fetched) {
 	s.skipped(e.Skipped)
 }
 
-// rejudged counts pages by their new verdicts. The recent harvest stays: it is of
-// what was said when the pages came.
+// rejudged counts pages by their new verdicts. The recent harvest and the forecast
+// stay: they are of what was said when the pages came.
 func (s *Summary) rejudged(e Rejudged) {
 	if e.Judge != "" {
 		s.Judge, s.Threshold = e.Judge, e.Threshold

@@ -116,10 +116,10 @@ func (l *Lexicon) Counts(words []string) sparse.Vector {
 }
 
 // Link is how often each word of the lexicon stands in or near a link, as
-// LinkWords names them.
-func (l *Lexicon) Link(a *text.Analyzer, link *web.Link) sparse.Vector {
+// LinkWords names them. a makes terms of texts, as the parser's analyzer does.
+func (l *Lexicon) Link(a interface{ Words(s string) []string }, link *web.Link) sparse.Vector {
 	v := make(sparse.Vector, 0, 32)
-	linkWords(a, link, func(tagged []byte) {
+	linkWords(text.SplitterOf(a), link, func(tagged []byte) {
 		if id, ok := l.id[string(tagged)]; ok {
 			v = append(v, sparse.Entry{ID: id, Value: 1})
 		}
@@ -131,12 +131,12 @@ func (l *Lexicon) Link(a *text.Analyzer, link *web.Link) sparse.Vector {
 // they stand: anchor:bee, around:bee (up to ten words before and after the
 // anchor), heading:bee, url:bee (path and query).
 func LinkWords(dst []string, a *text.Analyzer, link *web.Link) []string {
-	linkWords(a, link, func(tagged []byte) { dst = append(dst, string(tagged)) })
+	linkWords(text.SplitterOf(a), link, func(tagged []byte) { dst = append(dst, string(tagged)) })
 	return dst
 }
 
 // linkWords calls yield for each word; the bytes are its until it returns.
-func linkWords(a *text.Analyzer, link *web.Link, yield func(tagged []byte)) {
+func linkWords(a text.Splitter, link *web.Link, yield func(tagged []byte)) {
 	var words [32]string
 	var tagged [64]byte
 	for _, part := range [...]struct{ tag, text string }{

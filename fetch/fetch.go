@@ -4,9 +4,9 @@
 // Behaviour is stacked as decorators over one interface, Fetcher. A request
 // passes them from the outside in:
 //
-//		Robots ─► Gate ─► HTTP ─► dialer: address guard ─► wire
-//	              │        │
-//	            route    memory
+//		Robots ─► Gate ─► (Between) ─► HTTP ─► dialer: address guard ─► wire
+//	              │                     │
+//	            route                 memory
 //
 //	  - Robots asks /robots.txt of the origin first, by the same way in.
 //	  - Gate resolves the name, and lets one request at a time through to a name
@@ -129,6 +129,11 @@ type Options struct {
 	Clock clock.Clock
 	// Resolver looks names up. Default net.DefaultResolver.
 	Resolver Resolver
+	// Between, if set, makes of HTTP what the gate is before: a renderer, a cache, a
+	// cookie jar. It is asked for pages, each when its host may be asked, and not for
+	// robots.txt. Requests that it makes in another way than by pages pass neither
+	// the gate nor the address guard.
+	Between func(pages Fetcher) Fetcher
 	// Connect opens a connection to an address ("192.0.2.1:80") that the
 	// guard has admitted. Default a net.Dialer, which asks the guard once
 	// more when the socket exists.
@@ -230,7 +235,11 @@ func New(o Options) (*Stack, error) {
 		budget = newMemory(o.Memory)
 	}
 	gate := NewGate(GateOptions{Delay: o.Delay, Patience: o.Patience, Lanes: o.AddressLanes, Clock: o.Clock, Route: w.route})
-	pages := gate.Before(w.client(o.Types, o.MaxBody, budget))
+	pages := Fetcher(w.client(o.Types, o.MaxBody, budget))
+	if o.Between != nil {
+		pages = o.Between(pages)
+	}
+	pages = gate.Before(pages)
 	s := &Stack{Fetcher: pages, wire: w, gate: gate}
 	if o.IgnoreRobots {
 		return s, nil

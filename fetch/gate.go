@@ -159,14 +159,14 @@ func (g *Gate) Sharing(h web.Host) (addr netip.Addr, names int) {
 }
 
 // Before returns f behind the gate. All fetchers behind one gate share it.
-func (g *Gate) Before(f Fetcher) Fetcher { return gated{g, f} }
+func (g *Gate) Before(f Fetcher) Fetcher { return gateFetcher{g, f} }
 
-type gated struct {
+type gateFetcher struct {
 	gate  *Gate
 	inner Fetcher
 }
 
-func (d gated) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+func (d gateFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	g := d.gate
 	route := Route{Delay: g.o.Delay}
 	if g.o.Route != nil {
@@ -200,7 +200,7 @@ func (d gated) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 
 // ask sends a request whose name has its turn to the first of its addresses at
 // which there is a server. requested tells whether anything was sent.
-func (d gated) ask(ctx context.Context, u web.URL, route Route, name *turnstile) (r *web.Response, requested bool, err error) {
+func (d gateFetcher) ask(ctx context.Context, u web.URL, route Route, name *turnstile) (r *web.Response, requested bool, err error) {
 	if len(route.Addrs) == 0 {
 		r, err = d.inner.Fetch(ctx, u)
 		return r, true, err

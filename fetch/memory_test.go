@@ -217,7 +217,7 @@ func TestResponsesAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	m := f.Fetcher.(gated).inner.(*client).memory
+	m := f.Fetcher.(gateFetcher).inner.(*client).memory
 	for _, path := range []string{"/", "/small", "/404", "/gzip", "/br", "/zstd", "/chunked", "/image"} {
 		u, err := web.Parse(s.URL + path)
 		if err != nil {
@@ -272,7 +272,7 @@ func TestWaitingForMemoryIsNoTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	m := f.Fetcher.(gated).inner.(*client).memory
+	m := f.Fetcher.(gateFetcher).inner.(*client).memory
 	oldest := m.share()
 	fetch := func(path string) <-chan error {
 		done := make(chan error, 1)

@@ -120,7 +120,7 @@ func (r *Robots) ask(ctx context.Context, u web.URL) (v verdict, exchange *web.R
 		if err != nil {
 			return verdict{missing: err.Error(), weight: 1 << 10}, robotsLife, nil
 		}
-		answer, err := Follow(ctx, noting{r.o.Files, &exchange}, file, robotsRedirects)
+		answer, err := Follow(ctx, responseKeeper{r.o.Files, &exchange}, file, robotsRedirects)
 		var f *web.Failure
 		switch {
 		case ctx.Err() != nil:
@@ -142,13 +142,13 @@ func (r *Robots) ask(ctx context.Context, u web.URL) (v verdict, exchange *web.R
 	return v, exchange, err
 }
 
-// noting keeps the last response of a fetcher.
-type noting struct {
+// responseKeeper keeps the last response of a fetcher.
+type responseKeeper struct {
 	Fetcher
 	last **web.Response
 }
 
-func (n noting) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+func (n responseKeeper) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	r, err := n.Fetcher.Fetch(ctx, u)
 	if err == nil {
 		*n.last = r

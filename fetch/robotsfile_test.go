@@ -14,13 +14,13 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// answering is a fetcher of made-up sites: robots.txt by host, and pages.
-type answering struct {
+// madeSites is a fetcher of made-up sites: robots.txt by host, and pages.
+type madeSites struct {
 	robots map[string]*web.Response // by host; others have none
 	asked  map[string]int           // by address
 }
 
-func (a *answering) Fetch(_ context.Context, u web.URL) (*web.Response, error) {
+func (a *madeSites) Fetch(_ context.Context, u web.URL) (*web.Response, error) {
 	a.asked[u.String()]++
 	if u.Path() != "/robots.txt" {
 		return &web.Response{URL: u, Status: 200}, nil
@@ -34,7 +34,7 @@ func (a *answering) Fetch(_ context.Context, u web.URL) (*web.Response, error) {
 }
 
 // run is a run of a crawl that keeps rules in a file, and is told what is wrong.
-func run(t *testing.T, path string, a *answering, clock *still, notes *[]string) (*Robots, *RobotsFile) {
+func run(t *testing.T, path string, a *madeSites, clock *still, notes *[]string) (*Robots, *RobotsFile) {
 	t.Helper()
 	kept, err := OpenRobotsFile(path, clock.Now, func(s string) { *notes = append(*notes, s) })
 	if err != nil {
@@ -63,8 +63,8 @@ func outcome(t *testing.T, r *Robots, address string) string {
 	return string(f.Reason)
 }
 
-func madeUp() *answering {
-	return &answering{asked: map[string]int{}, robots: map[string]*web.Response{
+func madeUp() *madeSites {
+	return &madeSites{asked: map[string]int{}, robots: map[string]*web.Response{
 		"some.test":  {Status: 200, Body: []byte("User-agent: *\nDisallow: /no\nCrawl-delay: 3\n\xff\x00 not UTF-8")},
 		"later.test": {Status: 429, RetryAfter: 5 * time.Hour},
 		"down.test":  {Status: 503},

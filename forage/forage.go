@@ -300,14 +300,14 @@ func (s *site) fetch(ctx context.Context, l web.Lease) (done bool, err error) {
 
 // why says, for people, why a fetch brought no page.
 func why(a crawl.Arrival) string {
-	reason, detail := string(a.Reason), event.Line(a.Detail)
+	detail := event.Line(a.Detail)
 	switch {
-	case strings.HasPrefix(detail, reason): // "status", "status 404"
+	case a.Reason == web.ReasonStatus: // "status 404"
 		return detail
 	case detail != "":
-		return reason + ", " + detail
+		return a.Reason.Meaning() + ": " + detail
 	}
-	return reason
+	return a.Reason.Meaning()
 }
 
 // redirect is where a response redirects to, zero for none.

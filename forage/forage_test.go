@@ -261,7 +261,7 @@ func TestBadSites(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `site	ending	goals	pages to the first	pages	failed	note
-http://x.down.test/	down	0		0	0	the start page cannot be had: connection refused
+http://x.down.test/	down	0		0	0	the start page cannot be had: no connection could be made: connection refused
 http://sold.test/	moved	0		0	0	the start page redirects to http://d.test/, on another site; give that one, if it is meant
 http://gone.test/	down	0		0	1	the start page cannot be had: status 404
 http://moved.test/	done	1	3	3	0	

@@ -183,7 +183,7 @@ func BenchmarkCrowd(b *testing.B) {
 // bare writes links to a store as it comes.
 func bare(b *testing.B, links, hosts int) {
 	for range b.N {
-		db, err := pebble.Open(b.TempDir(), &pebble.Options{Logger: quiet{}})
+		db, err := pebble.Open(b.TempDir(), &pebble.Options{Logger: silentLogger{}})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -215,12 +215,12 @@ func bare(b *testing.B, links, hosts int) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// quiet is a log for nobody.
-type quiet struct{}
+// silentLogger is a log for nobody.
+type silentLogger struct{}
 
-func (quiet) Infof(string, ...any)         {}
-func (quiet) Errorf(string, ...any)        {}
-func (quiet) Fatalf(f string, args ...any) { panic(fmt.Sprintf(f, args...)) }
+func (silentLogger) Infof(string, ...any)         {}
+func (silentLogger) Errorf(string, ...any)        {}
+func (silentLogger) Fatalf(f string, args ...any) { panic(fmt.Sprintf(f, args...)) }
 
 func name(zipf bool) string {
 	if zipf {

@@ -56,12 +56,13 @@ func TestKilled(t *testing.T) {
 				}
 				return nil
 			})
-			opts := frontier.Options{MaxPerHost: 4}
+			bounds := frontiertest.Options{MaxPerHost: 4}
+			opts := options(bounds)
 			f, err := frontier.OpenOn(errorfs.Wrap(disk, watch), dir, opts)
 			if err != nil {
 				t.Fatal(err)
 			}
-			model := frontiertest.NewModel(opts)
+			model := frontiertest.NewModel(bounds)
 			models := []*frontiertest.Model{model.Clone()}
 			d := driver(seed)
 			for range 40 {
@@ -230,7 +231,8 @@ func TestDiskFull(t *testing.T) {
 			}
 			return syscall.ENOSPC
 		})
-		opts := frontier.Options{MaxPerHost: 4}
+		bounds := frontiertest.Options{MaxPerHost: 4}
+		opts := options(bounds)
 		f, err := frontier.OpenOn(errorfs.Wrap(disk, inject), dir, opts)
 		if err != nil {
 			if !strings.Contains(err.Error(), dir) {
@@ -238,7 +240,7 @@ func TestDiskFull(t *testing.T) {
 			}
 			continue
 		}
-		model := frontiertest.NewModel(opts)
+		model := frontiertest.NewModel(bounds)
 		d := driver(uint64(k))
 		var before, after *frontiertest.Model
 		for range 200 {

@@ -17,10 +17,10 @@ func Small(o Options, bytes uint64) Options {
 }
 
 // RebuildOn is Rebuild on another file system.
-func RebuildOn(ctx context.Context, fs vfs.FS, from, to string) (Rebuilt, []*DamageError, error) {
+func RebuildOn(ctx context.Context, fs vfs.FS, from, to string) (RebuildReport, []*DamageError, error) {
 	r, err := examine(fs, from)
 	if err != nil {
-		return Rebuilt{}, nil, err
+		return RebuildReport{}, nil, err
 	}
 	b, err := r.rebuild(ctx, fs, to, nil)
 	return b, r.Damage(), errors.Join(err, r.Close())

@@ -78,8 +78,8 @@ type Options struct {
 	// Shortest keeps, of the links to a queued address, that of the shortest
 	// path from a seed, and of equals the first, whatever their priorities: an
 	// address found again at a lower depth is raised, even to a lower priority,
-	// and otherwise stays as it is (LM10 Q8). Each such link costs a look at
-	// the one that waits.
+	// and otherwise stays as it is (Liu & Milios 2010, section 3.3.1). Each such link
+	// costs a look at the one that waits.
 	Shortest bool
 	// FS is the file system on which a frontier is kept; nil = the machine's. Tests
 	// put faults here.
@@ -118,7 +118,7 @@ type Frontier struct {
 	broken  error
 	plan    plan // reused between turns
 	sharing
-	bounded
+	trimState
 }
 
 // sharing is what share.go goes by.
@@ -145,8 +145,8 @@ type sharing struct {
 	endedTurns []*site
 }
 
-// bounded is what trim.go goes by.
-type bounded struct {
+// trimState is what trim.go goes by.
+type trimState struct {
 	worst heap[*host] // by bound, the worst on top; made when it is needed
 	dirty []*host     // whose bound or number of candidates has changed
 }

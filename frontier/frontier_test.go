@@ -12,16 +12,23 @@ import (
 
 var _ crawl.Frontier = (*frontier.Frontier)(nil)
 
+// options are those that the conformance suite asks for.
+func options(o frontiertest.Options) frontier.Options {
+	return frontier.Options{MaxPerHost: o.MaxPerHost, Max: o.Max, MaxNames: o.MaxNames, Shortest: o.Shortest}
+}
+
 func TestMemory(t *testing.T) {
 	frontiertest.Run(t, frontiertest.Maker{
-		New: func(o frontier.Options) (frontiertest.Frontier, error) { return frontier.NewMemory(o), nil },
+		New: func(o frontiertest.Options) (frontiertest.Frontier, error) {
+			return frontier.NewMemory(options(o)), nil
+		},
 	})
 }
 
 func TestDisk(t *testing.T) {
 	onDisk := make(map[frontiertest.Frontier]vfs.FS)
-	open := func(fs vfs.FS, o frontier.Options) (frontiertest.Frontier, error) {
-		f, err := frontier.OpenOn(fs, "crawl/frontier", o)
+	open := func(fs vfs.FS, o frontiertest.Options) (frontiertest.Frontier, error) {
+		f, err := frontier.OpenOn(fs, "crawl/frontier", options(o))
 		if err != nil {
 			return nil, err
 		}
@@ -29,8 +36,8 @@ func TestDisk(t *testing.T) {
 		return f, nil
 	}
 	frontiertest.Run(t, frontiertest.Maker{
-		New: func(o frontier.Options) (frontiertest.Frontier, error) { return open(vfs.NewMem(), o) },
-		Reopen: func(f frontiertest.Frontier, o frontier.Options) (frontiertest.Frontier, error) {
+		New: func(o frontiertest.Options) (frontiertest.Frontier, error) { return open(vfs.NewMem(), o) },
+		Reopen: func(f frontiertest.Frontier, o frontiertest.Options) (frontiertest.Frontier, error) {
 			if err := f.Close(); err != nil {
 				return nil, err
 			}

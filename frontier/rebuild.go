@@ -14,8 +14,8 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Rebuilt is what a new frontier took over from the remains of another.
-type Rebuilt struct {
+// RebuildReport is what a new frontier took over from the remains of another.
+type RebuildReport struct {
 	Waiting int // links
 	Done    int // addresses
 	// Owed is the number of links of which only the ledger tells that they
@@ -44,11 +44,11 @@ type Rebuilt struct {
 // An address that is done by the ledger is done. States are taken over from a
 // store that holds what some commit left, be it an earlier one than was lost;
 // otherwise none are, as what fits together is not known.
-func (r *Remains) Rebuild(ctx context.Context, dir string, progress func(done, total int64)) (Rebuilt, error) {
+func (r *Remains) Rebuild(ctx context.Context, dir string, progress func(done, total int64)) (RebuildReport, error) {
 	return r.rebuild(ctx, vfs.Default, dir, progress)
 }
 
-func (r *Remains) rebuild(ctx context.Context, fs vfs.FS, dir string, progress func(done, total int64)) (b Rebuilt, err error) {
+func (r *Remains) rebuild(ctx context.Context, fs vfs.FS, dir string, progress func(done, total int64)) (b RebuildReport, err error) {
 	if _, err := r.Check(ctx, progress); err != nil {
 		return b, err
 	}
@@ -217,7 +217,7 @@ func (n *heir) takeLink(c *web.Candidate, k key) error {
 }
 
 // takeMarks takes over what the ledger says of all other addresses.
-func (n *heir) takeMarks(b *Rebuilt) (err error) {
+func (n *heir) takeMarks(b *RebuildReport) (err error) {
 	note := func(hash uint64, how status) {
 		m := mark{how: how}
 		n.disk.table.set(hash, m)

@@ -31,7 +31,11 @@ func (j *Job) Aim() map[string]string {
 		focus = slices.Compact(focus)
 		return map[string]string{"judge": name + " of " + strings.Join(focus, ", ")}
 	}
-	b, err := json.Marshal([]any{j.Topic, j.Judge.Rules, j.Judge.Command})
+	told := []any{j.Topic, j.Judge.Rules, j.Judge.Command}
+	if len(j.Judge.Set) > 0 {
+		told = append(told, j.Judge.Set)
+	}
+	b, err := json.Marshal(told)
 	if err != nil {
 		panic(err) // plain texts and numbers
 	}

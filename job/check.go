@@ -14,6 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/strategy"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -176,7 +177,7 @@ func checkThreshold(j *Job, bad complaint) {
 // checkCritic tells what a critic lacks, or that nobody asks for one.
 func checkCritic(j *Job, bad complaint) {
 	switch c := &j.Judge; {
-	case j.judge().Instead && c.Critic == "" && len(c.Focus) > 0:
+	case j.takesCritic() && c.Critic == "" && len(c.Focus) > 0:
 		bad("", "a focus needs a critic: the file that waggle topic train made")
 	case c.Name == "" && c.Critic != "":
 		bad("", "critic and focus are for the judge critic: add name: critic")
@@ -185,9 +186,9 @@ func checkCritic(j *Job, bad complaint) {
 
 func checkFocus(j *Job, bad complaint) {
 	switch c := &j.Judge; {
-	case j.judge().Instead && c.Critic != "" && len(c.Focus) == 0:
+	case j.takesCritic() && c.Critic != "" && len(c.Focus) == 0:
 		bad("", "the judge critic needs a focus: the topics wanted, as waggle topic show names them")
-	case !j.judge().Instead && c.Critic == "" && len(c.Focus) > 0:
+	case !j.takesCritic() && c.Critic == "" && len(c.Focus) > 0:
 		bad("", "a focus is for the judge critic, and needs a critic: the file that waggle topic train made")
 	}
 }
@@ -204,16 +205,24 @@ func checkRules(j *Job, bad complaint) {
 }
 
 func checkSet(j *Job, bad complaint) {
-	d := j.scorer()
-	for key, v := range j.Scorer.Set {
+	checkConstants(j.scorer(), j.Scorer.name(), j.Scorer.Set, bad)
+}
+
+func checkJudgeSet(j *Job, bad complaint) {
+	checkConstants(j.judge(), j.judge().Name, j.Judge.Set, bad)
+}
+
+// checkConstants finds values that are none of a strategy's settings.
+func checkConstants[S any, O strategy.Options[O]](d strategy.Description[S, O], name string, set map[string]float64, bad complaint) {
+	for key, v := range set {
 		if x, ok := d.Setting(key); !ok || !(v >= x.Min && v <= x.Max) {
-			bad("."+key, "%s has no setting %q that can be %v; waggle lab list names them with their ranges", j.Scorer.name(), key, v)
+			bad("."+key, "%s has no setting %q that can be %v; waggle lab list names them with their ranges", name, key, v)
 		}
 	}
 }
 
 func checkModel(j *Job, bad complaint) {
-	if _, takes := j.scorer().Uses(score.NeedModel, j.Scorer.Set); j.Scorer.Model != "" && !takes {
+	if _, takes := j.scorer().Uses(score.InputModel, j.Scorer.Set); j.Scorer.Model != "" && !takes {
 		bad("", "the scorer %s goes by no trained model: leave out the model %s, or choose a scorer that learnt it (waggle train inspect tells its kind)", j.Scorer.name(), j.Scorer.Model)
 	}
 }

@@ -49,14 +49,15 @@ type Topic struct {
 
 // Judge is how a page's relevance is measured.
 type Judge struct {
-	Name      string   `yaml:"name,omitempty"`
-	Threshold *float64 `yaml:"threshold,omitempty"` // (0,1]; nil = the judge's own
-	Command   []string `yaml:"command,omitempty"`   // program and arguments
-	Critic    string   `yaml:"critic,omitempty"`    // file
-	Focus     []string `yaml:"focus,omitempty"`     // topics of the critic
-	Printed   bool     `yaml:"printed,omitempty"`
-	Anyway    bool     `yaml:"anyway,omitempty"`
-	Rules     []Rule   `yaml:"rules,omitempty"`
+	Name      string             `yaml:"name,omitempty"`
+	Threshold *float64           `yaml:"threshold,omitempty"` // (0,1]; nil = the judge's own
+	Set       map[string]float64 `yaml:"set,omitempty"`       // constants by name, as its description lists them
+	Command   []string           `yaml:"command,omitempty"`   // program and arguments
+	Critic    string             `yaml:"critic,omitempty"`    // file
+	Focus     []string           `yaml:"focus,omitempty"`     // topics of the critic
+	Printed   bool               `yaml:"printed,omitempty"`
+	Anyway    bool               `yaml:"anyway,omitempty"`
+	Rules     []Rule             `yaml:"rules,omitempty"`
 }
 
 // Rule is a rule of the judge "rules": a page that it matches gets its weight.
@@ -83,6 +84,9 @@ type Scorer struct {
 type Budget struct {
 	Pages int      `yaml:"pages,omitempty"` // 0 = no limit
 	Time  Duration `yaml:"time,omitempty"`  // 0 = no limit
+	// UntilGain ends the crawl when fewer relevant pages than this are expected among
+	// the next 100; 0 = never.
+	UntilGain float64 `yaml:"until-gain,omitempty"`
 }
 
 // Scope is where a crawl may go.

@@ -49,9 +49,11 @@ type Maker struct {
 
 	// The parts.
 
-	Clock     clock.Clock // nil = the machine's
-	Analyzer  *text.Analyzer
-	Fetcher   crawl.Fetcher
+	Clock    clock.Clock // nil = the machine's
+	Analyzer *text.Analyzer
+	Fetcher  crawl.Fetcher
+	// Between is fetch.Options.Between, where Fetcher is not given.
+	Between   func(pages fetch.Fetcher) fetch.Fetcher
 	Parser    crawl.Parser
 	Topic     *topic.Topic // nil = the job's, with its example pages
 	Judge     crawl.Judge
@@ -145,7 +147,7 @@ func (m *Maker) MakeFetcher(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.Clock, o.Note, o.Memory = m.Clock, m.Note, int64(m.Job.Fetch.Memory)
+	o.Clock, o.Note, o.Memory, o.Between = m.Clock, m.Note, int64(m.Job.Fetch.Memory), m.Between
 	// Who has to wait for long leaves the worker to others. Two turns: that of
 	// robots.txt, and one more.
 	o.Patience = 2 * max(o.Delay, fetch.MinDelay)
@@ -280,7 +282,7 @@ func (m *Maker) openStores(ctx context.Context) error {
 }
 
 func (m *Maker) frontierOptions() frontier.Options {
-	_, shortest := m.Job.scorer().Uses(score.NeedShortest, m.Job.Scorer.Set)
+	_, shortest := m.Job.scorer().Uses(score.InputShortest, m.Job.Scorer.Set)
 	return frontier.Options{MaxPerHost: m.Job.Scope.MaxHostQueue, Max: m.Job.Scope.MaxQueue, Shortest: shortest}
 }
 
@@ -322,7 +324,7 @@ func filePrefix(name string) string {
 // policy is what the job allows. The patterns were checked.
 func (j *Job) policy() crawl.Policy {
 	p := crawl.Policy{
-		Pages: j.Budget.Pages, Time: time.Duration(j.Budget.Time), MaxDepth: j.Scope.MaxDepth,
+		Pages: j.Budget.Pages, Time: time.Duration(j.Budget.Time), UntilGain: j.Budget.UntilGain, MaxDepth: j.Scope.MaxDepth,
 		MaxHostPages: j.Scope.MaxHostPages, Delay: j.delay(), HonourNoFollow: j.Politeness.ObeyNoFollow,
 		GiveUp: time.Duration(j.Politeness.GiveUp), Timeout: time.Duration(j.Fetch.Timeout), Proxied: j.Fetch.Through != "",
 		Scope: crawl.Scope{Reach: crawl.Reach(j.Scope.Reach)},

@@ -94,14 +94,14 @@ func TestCrawlInMemory(t *testing.T) {
 	})
 }
 
-// named is a judge and a scorer of a program's own.
-type named struct{ crawl.Scorer }
+// ownStrategy is a judge and a scorer of a program's own.
+type ownStrategy struct{ crawl.Scorer }
 
-func (named) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
+func (ownStrategy) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
 	return web.Verdict{Relevance: 1, Relevant: strings.Contains(p.Title, "Wheels")}, nil
 }
-func (named) Name() string       { return "mine" }
-func (named) Threshold() float64 { return 0.75 }
+func (ownStrategy) Name() string       { return "mine" }
+func (ownStrategy) Threshold() float64 { return 0.75 }
 
 // Parts that are given are taken, by what they say of themselves, and the job
 // needs nothing that they replace: neither topic nor address to start from.
@@ -115,7 +115,7 @@ func TestGivenParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, c := run(t, &Maker{Job: &Job{}, Fetcher: bees(), Judge: named{}, Scorer: named{last}, Seeds: []web.URL{start}})
+		got, c := run(t, &Maker{Job: &Job{}, Fetcher: bees(), Judge: ownStrategy{}, Scorer: ownStrategy{last}, Seeds: []web.URL{start}})
 		if want := []string{"/cars", "/wheels"}; !slices.Equal(got, want) || c.JudgeName != "mine" || c.ScorerName != "mine" || c.Threshold != 0.75 {
 			t.Errorf("fetched %q, want %q; made %+v", got, want, c)
 		}
@@ -255,17 +255,17 @@ func TestNotMade(t *testing.T) {
 		{Maker{Job: &Job{Seeds: some}, Fetcher: bees()}, "judge", "give keywords, a description or example pages"},
 		{Maker{Job: &Job{Topic: words}, Fetcher: bees()}, "seeds", "nowhere to start from"},
 		{Maker{Job: &Job{Seeds: some, Topic: words, Scorer: Scorer{Name: "crf"}}, Fetcher: bees()}, "scorer.model", "a model of kind crf is needed"},
-		{Maker{Job: &Job{Seeds: some, Topic: Topic{Examples: []string{"https://bees.test/hive"}}, Scorer: Scorer{Name: "crf", Model: "none.model"}}, Fetcher: unasked{}}, "scorer.model", "none.model"},
-		{Maker{Job: &Job{Seeds: some, Topic: Topic{Examples: []string{"https://bees.test/hive"}}, Judge: Judge{Name: "critic", Critic: "none.critic", Focus: []string{"/a"}}}, Fetcher: unasked{}}, "judge.critic", "none.critic"},
-		{Maker{Job: &Job{Seeds: some, Topic: words, Judge: Judge{Name: "command", Command: []string{"./none"}}}, Fetcher: unasked{}}, "judge.command", "./none"},
-		{Maker{Job: &Job{Seeds: some, Topic: words, Scorer: Scorer{Name: "semantic-synonym", Thesaurus: "none.tsv"}}, Fetcher: unasked{}}, "scorer", "none"},
-		{Maker{Job: &Job{Seeds: some, Topic: words, Scorer: Scorer{Name: "semantic-hypernym"}}, Fetcher: unasked{}}, "scorer.thesaurus", "it needs a thesaurus: give the folder"},
-		{Maker{Job: &Job{Seeds: some, Topic: Topic{Description: "Bees"}, Scorer: Scorer{Name: "infospiders-like"}}, Fetcher: unasked{}}, "topic.keywords", "give keywords"},
-		{Maker{Job: &Job{Seeds: some, Topic: words, Scorer: Scorer{Name: "mine"}}, Fetcher: unasked{}}, "scorer.name", "no scorer is called \"mine\""},
+		{Maker{Job: &Job{Seeds: some, Topic: Topic{Examples: []string{"https://bees.test/hive"}}, Scorer: Scorer{Name: "crf", Model: "none.model"}}, Fetcher: panicFetcher{}}, "scorer.model", "none.model"},
+		{Maker{Job: &Job{Seeds: some, Topic: Topic{Examples: []string{"https://bees.test/hive"}}, Judge: Judge{Name: "critic", Critic: "none.critic", Focus: []string{"/a"}}}, Fetcher: panicFetcher{}}, "judge.critic", "none.critic"},
+		{Maker{Job: &Job{Seeds: some, Topic: words, Judge: Judge{Name: "command", Command: []string{"./none"}}}, Fetcher: panicFetcher{}}, "judge.command", "./none"},
+		{Maker{Job: &Job{Seeds: some, Topic: words, Scorer: Scorer{Name: "semantic-synonym", Thesaurus: "none.tsv"}}, Fetcher: panicFetcher{}}, "scorer", "none"},
+		{Maker{Job: &Job{Seeds: some, Topic: words, Scorer: Scorer{Name: "semantic-hypernym"}}, Fetcher: panicFetcher{}}, "scorer.thesaurus", "it needs a thesaurus: give the folder"},
+		{Maker{Job: &Job{Seeds: some, Topic: Topic{Description: "Bees"}, Scorer: Scorer{Name: "infospiders-like"}}, Fetcher: panicFetcher{}}, "topic.keywords", "give keywords"},
+		{Maker{Job: &Job{Seeds: some, Topic: words, Scorer: Scorer{Name: "mine"}}, Fetcher: panicFetcher{}}, "scorer.name", "no scorer is called \"mine\""},
 		{Maker{Job: &Job{Seeds: some, Topic: words}}, "contact", "the live web needs a contact"},
 		{Maker{Job: &Job{Seeds: some, Topic: words, Contact: "a@b.example", Fetch: Fetch{ThroughCA: "none.pem", Through: "http://127.0.0.1:1"}}}, "fetch.through-ca", "none.pem"},
 		{Maker{Job: &Job{Seeds: some, Topic: Topic{Examples: []string{"https://bees.test/none"}}}, Fetcher: bees()}, "", "no example page could be had"},
-		{Maker{Job: &Job{Seeds: some, Topic: Topic{Keywords: []string{"bee"}, Examples: []string{"https://bees.test/hive", "none.html"}}}, Fetcher: unasked{}}, "topic.examples.1", "example none.html: open none.html"},
+		{Maker{Job: &Job{Seeds: some, Topic: Topic{Keywords: []string{"bee"}, Examples: []string{"https://bees.test/hive", "none.html"}}}, Fetcher: panicFetcher{}}, "topic.examples.1", "example none.html: open none.html"},
 		{Maker{Job: &Job{Seeds: some, Topic: words}, Fetcher: bees(), Archive: lostArchive{}}, "", "give it, or them"},
 	} {
 		dir := t.TempDir()
@@ -294,10 +294,10 @@ func TestNotMade(t *testing.T) {
 
 type lostArchive struct{ crawl.Archive }
 
-// unasked is a web that nothing may be asked of.
-type unasked struct{}
+// panicFetcher is a web that nothing may be requested from.
+type panicFetcher struct{}
 
-func (unasked) Fetch(_ context.Context, u web.URL) (*web.Response, error) {
+func (panicFetcher) Fetch(_ context.Context, u web.URL) (*web.Response, error) {
 	panic("asked for " + u.String())
 }
 
@@ -397,7 +397,7 @@ func TestOwnStrategies(t *testing.T) {
 			Name: "mine", Settings: []score.Setting{{Name: "size", Default: 1, Max: 2}},
 			Make: func(score.Options) (score.Scorer, error) { return score.New("breadth-first", score.Options{}) },
 		}},
-		Judges: []judge.Description{{Name: "ours", Make: func(*topic.Topic, judge.Options) (judge.Judge, error) {
+		Judges: []judge.Description{{Name: "ours", Make: func(judge.Options) (judge.Judge, error) {
 			return judge.New("keyword", &topic.Topic{Keywords: []string{"bees"}}, judge.Options{})
 		}}},
 	}

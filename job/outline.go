@@ -52,6 +52,9 @@ func (j *Job) boundsLine() string {
 	if j.Budget.Time > 0 {
 		text += " or " + span(time.Duration(j.Budget.Time))
 	}
+	if g := j.Budget.UntilGain; g > 0 {
+		text += fmt.Sprintf(", until fewer than %g of the next 100 are expected to be relevant", g)
+	}
 	text += ", from " + count(len(j.Seeds), "seed")
 	switch j.Scope.Reach {
 	case "host":

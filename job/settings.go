@@ -60,6 +60,9 @@ func Settings() []Setting {
 			Example: "0.5", Resume: Pages, Why: newBound, check: checkThreshold,
 		},
 		{
+			Path: "judge.set", Line: "Constants of the judge; waggle lab list names them with their ranges", Example: "{}", Resume: Verdicts, Why: newVerdicts, check: checkJudgeSet,
+		},
+		{
 			Path: "judge.rules", Line: "Of the judge rules: field url, title or body; weight -1 to 1",
 			Example: `[{field: title, pattern: "(?i)\\bbees?\\b", weight: 1}]`, Resume: Verdicts, Why: newVerdicts, check: checkRules,
 		},
@@ -123,6 +126,10 @@ func Settings() []Setting {
 		{
 			Path: "budget.time", Line: "Time to spend over all runs, such as 30m or 2h; 0 = no limit", Form: "D", Flag: "time",
 			Example: "2h", Why: newBudget,
+		},
+		{
+			Path: "budget.until-gain", Line: "Stop when fewer relevant pages than this are expected among the next 100, by the last ones; 0 = never", Form: "N", Max: 100, Flag: "until-gain",
+			Example: "2", Resume: Anytime,
 		},
 
 		{

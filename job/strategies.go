@@ -1,11 +1,12 @@
 package job
 
 import (
+	"cmp"
 	"errors"
-	"slices"
 
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/strategy"
 )
 
 // Strategies are the scorers and judges of a program, which its job files may
@@ -17,7 +18,7 @@ type Strategies struct {
 
 // Check finds descriptions that cannot be used.
 func (s Strategies) Check() error {
-	return errors.Join(score.CheckOwn(s.Scorers), judge.CheckOwn(s.Judges))
+	return errors.Join(strategy.CheckOwn(s.Scorers, score.Descriptions()), strategy.CheckOwn(s.Judges, judge.Descriptions()))
 }
 
 // Scorer is the description of that name, of waggle or of the program; "" is
@@ -36,19 +37,13 @@ func (s Strategies) Judge(name string) (judge.Description, bool) {
 }
 
 // ScorerNames are all names of scorers, those of waggle first.
-func (s Strategies) ScorerNames() (names []string) {
-	for _, d := range slices.Concat(score.Descriptions(), s.Scorers) {
-		names = append(names, d.Name)
-	}
-	return names
+func (s Strategies) ScorerNames() []string {
+	return strategy.Names(score.Descriptions(), s.Scorers)
 }
 
 // JudgeNames are all names of judges, those of waggle first.
-func (s Strategies) JudgeNames() (names []string) {
-	for _, d := range slices.Concat(judge.Descriptions(), s.Judges) {
-		names = append(names, d.Name)
-	}
-	return names
+func (s Strategies) JudgeNames() []string {
+	return strategy.Names(judge.Descriptions(), s.Judges)
 }
 
 // choices are all values of a setting; nil where they cannot be listed.
@@ -76,28 +71,23 @@ func (j *Job) judge() judge.Description {
 	return d
 }
 
-// byCritic tells whether a critic that was trained judges.
-func (j *Job) byCritic() bool { return j.judge().Instead && j.Judge.Critic != "" }
+// takesCritic tells whether the judge can go by a critic that was trained, and byCritic
+// whether it does.
+func (j *Job) takesCritic() bool {
+	_, ok := j.judge().Uses(judge.InputCritic, j.Judge.Set)
+	return ok
+}
+
+func (j *Job) byCritic() bool { return j.takesCritic() && j.Judge.Critic != "" }
 
 // checkScorer finds what the scorer lacks, before anything is fetched: an *Error
 // at the setting that gives it. o holds what is known by now; topic tells whether
 // texts can be compared with the topic.
 func (m *Maker) checkScorer(o score.Options) error {
 	err := m.Job.scorer().Check(o)
-	var missing *score.MissingError
+	var missing *strategy.MissingError
 	if !errors.As(err, &missing) {
 		return err
 	}
-	path := "scorer"
-	switch missing.Need.Input {
-	case score.NeedKeywords:
-		path = "topic.keywords"
-	case score.NeedThesaurus:
-		path = "scorer.thesaurus"
-	case score.NeedModel:
-		path = "scorer.model"
-	case score.NeedTaxonomy:
-		path = "judge.name"
-	}
-	return &Error{path, missing}
+	return &Error{cmp.Or(missing.Path, "scorer"), missing}
 }

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"slices"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
@@ -17,6 +16,8 @@ import (
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // MakeJudge makes the judge, and first the topic.
@@ -37,7 +38,7 @@ func (m *Maker) MakeJudge(ctx context.Context) error {
 
 func (m *Maker) newJudge() (judge.Judge, error) {
 	j := &m.Job.Judge
-	o := judge.Options{Analyzer: m.words(), Command: j.Command, Focus: j.Focus, Printed: j.Printed, Anyway: j.Anyway}
+	o := judge.Options{Topic: m.Topic, Set: j.Set, Analyzer: m.words(), Command: j.Command, Focus: j.Focus, Printed: j.Printed, Anyway: j.Anyway}
 	if m.Job.byCritic() {
 		if err := m.readCritic(); err != nil {
 			return nil, err
@@ -50,7 +51,7 @@ func (m *Maker) newJudge() (judge.Judge, error) {
 	for _, r := range j.Rules {
 		o.Rules = append(o.Rules, judge.Rule{Field: r.Field, Pattern: r.Pattern, Weight: r.Weight})
 	}
-	made, err := m.Job.judge().New(m.Topic, o)
+	made, err := m.Job.judge().New(o)
 	if d, ok := made.(judge.Doubter); ok {
 		var doubts []string
 		if doubts, err = d.Doubts(); err != nil && j.Anyway {
@@ -92,7 +93,10 @@ func (m *Maker) readFiles() error {
 			if _, err := m.read.Focus(j.Focus); err != nil {
 				return &Error{"judge.focus", err}
 			}
-		case len(j.Command) > 0 && slices.Contains(m.Job.judge().Needs, judge.NeedCommand):
+		case len(j.Command) > 0:
+			if _, runs := m.Job.judge().Uses(judge.InputCommand, j.Set); !runs {
+				break
+			}
 			if _, err := exec.LookPath(j.Command[0]); err != nil {
 				return &Error{"judge.command", err}
 			}
@@ -109,8 +113,8 @@ func (m *Maker) readFiles() error {
 			return &Error{"scorer.model", err}
 		}
 	}
-	if n, ok := m.Job.scorer().Uses(score.NeedModel, j.Set); ok && m.Model != nil {
-		if _, err := model.Of[model.Payload](m.Model, n.Model); err != nil {
+	if n, ok := m.Job.scorer().Uses(score.InputModel, j.Set); ok && m.Model != nil {
+		if _, err := model.Of[model.Payload](m.Model, model.Kind(n.Kind)); err != nil {
 			return &Error{"scorer.model", fmt.Errorf("scorer %s: %w", j.Name, err)}
 		}
 	}
@@ -123,13 +127,22 @@ func (m *Maker) readFiles() error {
 			m.Thesaurus = t
 		}
 	}
-	if _, ok := m.Job.scorer().Uses(score.NeedThesaurus, j.Set); ok && m.Thesaurus == nil && m.Begun != nil {
+	if _, ok := m.Job.scorer().Uses(score.InputThesaurus, j.Set); ok && m.Thesaurus == nil && m.Begun != nil {
 		// Earlier versions began such crawls.
 		m.Note(fmt.Sprintf("%s goes on without a thesaurus, as the crawl began: only equal words are alike", j.Name))
 		m.Thesaurus = noThesaurus{}
 	}
 	o := m.scorerOptions()
 	o.Anchor = func(string) float64 { return 0 } // the judge's, which is made later
+	if m.Topic == nil {
+		// That there are example pages is known, and not yet what is on them.
+		for range m.Job.Topic.Examples {
+			o.Topic.Examples = append(o.Topic.Examples, &web.Page{})
+		}
+		for range m.Job.Topic.Negatives {
+			o.Topic.Negatives = append(o.Topic.Negatives, &web.Page{})
+		}
+	}
 	return m.checkScorer(o)
 }
 
@@ -218,12 +231,13 @@ func (m *Maker) MakeScorer(ctx context.Context) error {
 func (m *Maker) scorerOptions() score.Options {
 	j := &m.Job.Scorer
 	o := score.Options{
-		Seed: j.Seed, Keywords: m.Job.Topic.Keywords, Analyzer: m.words(), Set: j.Set,
-		Thesaurus: m.Thesaurus, Model: m.Model, Learn: m.Learn,
+		Seed: j.Seed, Analyzer: m.words(), Set: j.Set,
+		Thesaurus: m.Thesaurus, Model: m.Model, Learn: m.Learn, Topic: m.Topic,
 	}
-	if m.Topic != nil {
-		o.Keywords = m.Topic.Keywords
+	if m.Topic == nil {
+		o.Topic = &topic.Topic{Name: m.Job.Name, Description: m.Job.Topic.Description, Keywords: m.Job.Topic.Keywords}
 	}
+	o.Keywords = o.Topic.Keywords
 	if _, ok := m.Job.scorer().Setting("batch"); ok && j.Batch > 0 {
 		o.Set = map[string]float64{"batch": float64(j.Batch)}
 		maps.Copy(o.Set, j.Set)
@@ -233,6 +247,7 @@ func (m *Maker) scorerOptions() score.Options {
 
 func (m *Maker) newScorer() (score.Scorer, error) {
 	o := m.scorerOptions()
+	o.Judge = m.Judge
 	if known, ok := m.Judge.(judge.Judge); ok {
 		o.Anchor, o.Taxonomy = known.Text, judge.ClassNames(known) != nil
 	}

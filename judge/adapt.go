@@ -12,7 +12,7 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Names under which a judge's state is stored; see fused.State.
+// Names under which a judge's state is stored; see topicJudge.State.
 const (
 	partHead = ""      // counts, and what was said of the pages remembered
 	partView = "view"  // the view that was settled last
@@ -24,7 +24,7 @@ const (
 // of the first blendPages pages, what is common on the web. After 1, 2, 4 …
 // blendPages pages the view is made anew; the pages so far that are then
 // judged otherwise are returned.
-func (j *fused) Observe(p *web.Page, said web.Verdict) []web.Renewal {
+func (j *topicJudge) Observe(p *web.Page, said web.Verdict) []web.Renewal {
 	m := j.memory
 	if m == nil {
 		return nil
@@ -45,7 +45,7 @@ func (j *fused) Observe(p *web.Page, said web.Verdict) []web.Renewal {
 	return j.renew(v)
 }
 
-func (j *fused) isExample(u web.URL) bool {
+func (j *topicJudge) isExample(u web.URL) bool {
 	return slices.ContainsFunc(j.examples, func(p *web.Page) bool { return p.URL == u })
 }
 
@@ -53,7 +53,7 @@ func (j *fused) isExample(u web.URL) bool {
 const leastRenewal = 0.02
 
 // renew judges the remembered pages by a new view.
-func (j *fused) renew(v *view) (out []web.Renewal) {
+func (j *topicJudge) renew(v *view) (out []web.Renewal) {
 	for i, s := range j.memory.scores(v, j.templates) {
 		p := &j.memory.pages[i]
 		is := j.say(v, s)
@@ -72,9 +72,9 @@ func (j *fused) renew(v *view) (out []web.Renewal) {
 //	""       version 1 · pages uvarint · settled 0 or 1 · next uvarint · sites uvarint ·
 //	         what was said of each page, float32
 //	view     the view settled last, if one was; see view.AppendBinary
-//	page.N   page N remembered; see remembered.AppendBinary
+//	page.N   page N remembered; see pageWords.AppendBinary
 //	site.N   host N; see site.AppendBinary
-func (j *fused) State() map[string][]byte {
+func (j *topicJudge) State() map[string][]byte {
 	m := j.memory
 	if m == nil || m.stored == len(m.pages) && len(j.templates.changed) == 0 {
 		return nil
@@ -111,7 +111,7 @@ const stateVersion = 1
 // Restore goes on from what State returned, all parts of it together, for a
 // judge of the same topic and options. part gives what was stored under a name,
 // nil for nothing. After an error the judge is as before.
-func (j *fused) Restore(part func(name string) ([]byte, error)) error {
+func (j *topicJudge) Restore(part func(name string) ([]byte, error)) error {
 	head, err := part(partHead)
 	if err != nil || len(head) == 0 {
 		return err
@@ -128,7 +128,7 @@ func (j *fused) Restore(part func(name string) ([]byte, error)) error {
 	next, sites := r.int(maxSites), r.int(maxSites)
 	m := newMemory(j.memory.vocabulary)
 	for i := range pages {
-		var p remembered
+		var p pageWords
 		b, err := part(partPage + strconv.Itoa(i))
 		if err == nil {
 			err = p.unmarshal(b, len(m.vocabulary))
@@ -211,7 +211,7 @@ func readView(b []byte, m bm25) (*view, error) {
 	}
 	v.query.bm25 = m
 	for range r.int(len(r.b)) {
-		v.query.terms = append(v.query.terms, weighted{r.text(), r.float()})
+		v.query.terms = append(v.query.terms, termWeight{r.text(), r.float()})
 	}
 	for range r.int(len(r.b)) {
 		var p phrase
@@ -224,7 +224,7 @@ func readView(b []byte, m bm25) (*view, error) {
 	if err := r.end(); err != nil {
 		return nil, err
 	}
-	sorted := slices.IsSortedFunc(v.query.terms, func(a, b weighted) int { return strings.Compare(a.stem, b.stem) })
+	sorted := slices.IsSortedFunc(v.query.terms, func(a, b termWeight) int { return strings.Compare(a.stem, b.stem) })
 	if !sorted || !(v.reference > 0 && v.unit > 0) {
 		return nil, fmt.Errorf("%w (damaged)", errState)
 	}

@@ -2,21 +2,20 @@ package judge
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/internal/text"
-	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// bayes is the multinomial naive Bayes classifier of CPS02 (A1, A2) with two
-// classes: the examples and the negative examples. Without negative examples
-// the background table stands for them, in as many words.
+// bayes is the multinomial naive Bayes classifier of Chakrabarti, Punera &
+// Subramanyam 2002, section 2.1, with two classes: the examples and the negative
+// examples. Without negative examples the background table stands for them, in as
+// many words. θ is their equation 2:
 //
-//	θ_{c,t} = (1 + n(c,t)) / (|T| + Σ_t' n(c,t'))                       (A6)
+//	θ_{c,t} = (1 + n(c,t)) / (|T| + Σ_t' n(c,t'))
 //
 // T are the stems which at least two of the given pages hold (one, if there
 // is one example alone) and one more, other, that stands for all the rest: a
@@ -26,11 +25,11 @@ import (
 // words, or else every probability would be 0 or 1. The prior of both classes
 // is ½; γ is ½ unless given. The probability is not calibrated.
 type bayes struct {
-	named
-	analyzer *text.Analyzer
-	odds     []weighted // ln(θ_+/θ_-) of the stems of T, sorted by stem
-	other    float64    // the same of other
-	words    float64    // that a page counts at most as
+	identity
+	analyzer text.Splitter
+	odds     []termWeight // ln(θ_+/θ_-) of the stems of T, sorted by stem
+	other    float64      // the same of other
+	words    float64      // that a page counts at most as
 }
 
 var _ Judge = (*bayes)(nil)
@@ -40,10 +39,8 @@ const (
 	backgroundPage = 400 // words of the page that the background's shares speak of
 )
 
-func newBayes(t *topic.Topic, o Options) (Judge, error) {
-	if len(t.Examples) == 0 {
-		return nil, errors.New("it learns from example pages: give some, or choose the judge topic")
-	}
+func newBayes(o Options) (Judge, error) {
+	t := o.Topic
 	holders := map[string]int{}
 	count := func(pages []*web.Page) (map[string]float64, float64) {
 		n, sum := map[string]float64{}, 0.
@@ -71,7 +68,7 @@ func newBayes(t *topic.Topic, o Options) (Judge, error) {
 		}
 	}
 	slices.Sort(known)
-	b := &bayes{named: named{"bayes", o.Threshold}, analyzer: o.Analyzer, words: bayesWords}
+	b := &bayes{identity: identity{"bayes", o.Threshold}, analyzer: text.SplitterOf(o.Analyzer), words: bayesWords}
 	if b.threshold == 0 {
 		b.threshold = 0.5
 	}
@@ -81,7 +78,7 @@ func newBayes(t *topic.Topic, o Options) (Judge, error) {
 	}
 	posOther, negOther := posSum, negSum
 	for _, s := range known {
-		b.odds = append(b.odds, weighted{s, odds(pos[s], neg[s])})
+		b.odds = append(b.odds, termWeight{s, odds(pos[s], neg[s])})
 		posOther -= pos[s]
 		negOther -= neg[s]
 	}
@@ -118,7 +115,7 @@ func (b *bayes) Text(s string) float64 {
 	sum := 0.
 	for _, stem := range b.analyzer.Words(s) {
 		odds := b.other
-		if i, ok := slices.BinarySearchFunc(b.odds, stem, func(w weighted, s string) int { return strings.Compare(w.stem, s) }); ok {
+		if i, ok := slices.BinarySearchFunc(b.odds, stem, func(w termWeight, s string) int { return strings.Compare(w.stem, s) }); ok {
 			odds = b.odds[i].weight
 		}
 		sum += odds

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -34,7 +33,7 @@ import (
 // was started Restarts times more than once, every further page is an error.
 // Its standard error is kept for messages, the last kilobyte of it.
 type command struct {
-	named
+	identity
 	argv    []string
 	timeout time.Duration
 	html    func(*web.Page) []byte
@@ -51,8 +50,9 @@ var _ Judge = (*command)(nil)
 // maxAnswer is the longest answer, in bytes.
 const maxAnswer = 1 << 20
 
-func newCommand(t *topic.Topic, o Options) (Judge, error) {
-	c := &command{named: named{"command", o.Threshold}, argv: o.Command, timeout: o.Timeout, html: o.HTML}
+func newCommand(o Options) (Judge, error) {
+	t := o.Topic
+	c := &command{identity: identity{"command", o.Threshold}, argv: o.Command, timeout: o.Timeout, html: o.HTML}
 	if c.threshold == 0 {
 		c.threshold = 0.5
 	}
@@ -66,7 +66,7 @@ func newCommand(t *topic.Topic, o Options) (Judge, error) {
 		c.starts = 1 + max(0, o.Restarts)
 	}
 	if t != nil && t.Validate() == nil {
-		c.words = newFused("topic", t, o, defaultRecipe())
+		c.words = newTopicJudge("topic", t, o, defaultRecipe())
 	}
 	p, err := c.start()
 	if err != nil {

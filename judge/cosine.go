@@ -11,30 +11,31 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// cosine judges by the cosine to the examples: to the nearest one (LM10 Q5:
-// relevant if max cos ≥ γ) or to their mean (BPM09 B7). Without examples the
-// keywords and the description stand for one.
+// cosine judges by the cosine to the examples: to the nearest one (Liu & Milios 2010,
+// section 3.4: relevant if max cos ≥ γ) or to their mean (Batsakis, Petrakis & Milios
+// 2009, section 3.3). Without examples the keywords and the description stand for one.
 //
 // Its relevance is the cosine itself and no probability. The default γ is the
 // cosine that three quarters of the examples reach to the other ones; with
 // fewer than two examples it is 0.2.
 type cosine struct {
-	named
-	analyzer *text.Analyzer
-	df       *text.DF // nil for term frequencies
+	identity
+	analyzer text.Splitter
+	df       Frequencies // nil for term frequencies
 	models   []vector
 	sources  []web.URL // of the examples
 }
 
 var _ Judge = (*cosine)(nil)
 
-func newCosine(idf, centroid bool) func(*topic.Topic, Options) (Judge, error) {
-	return func(t *topic.Topic, o Options) (Judge, error) {
+func newCosine(idf, centroid bool) func(Options) (Judge, error) {
+	return func(o Options) (Judge, error) {
+		t := o.Topic
 		name := map[[2]bool]string{
 			{false, false}: "cosine-tf-max", {false, true}: "cosine-tf-centroid",
 			{true, false}: "cosine-tfidf-max", {true, true}: "cosine-tfidf-centroid",
 		}[[2]bool{idf, centroid}]
-		c := &cosine{named: named{name, o.Threshold}, analyzer: o.Analyzer}
+		c := &cosine{identity: identity{name, o.Threshold}, analyzer: text.SplitterOf(o.Analyzer)}
 		if idf {
 			c.df = o.DF
 		}
@@ -106,7 +107,7 @@ func quantile(xs []float64, q float64) float64 {
 // Similarities returns the cosine to the examples as scorers take it: of a page
 // and of a short text, both in [0,1]. kind is "tf" or "tfidf", to the mean of
 // them, or "tf-max" or "tfidf-max", to the nearest.
-func Similarities(kind string, t *topic.Topic, a *text.Analyzer) (page func(*web.Page, web.Verdict) float64, anchor func(string) float64, err error) {
+func Similarities(kind string, t *topic.Topic, a Analyzer) (page func(*web.Page, web.Verdict) float64, anchor func(string) float64, err error) {
 	if !strings.HasSuffix(kind, "-max") {
 		kind += "-centroid"
 	}

@@ -12,14 +12,13 @@ import (
 	"github.com/waggle-crawler/waggle/internal/text"
 	nb "github.com/waggle-crawler/waggle/learn/bayes"
 	"github.com/waggle-crawler/waggle/learn/sparse"
-	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/topic/taxonomy"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // Critic knows the classes of a taxonomy by the words of their example pages:
-// the multinomial naive Bayes classifier of whole pages of CPS02 (items A1,
-// A2). It is trained once (TrainCritic), kept as a file, and then serves any
+// the multinomial naive Bayes classifier of whole pages of Chakrabarti, Punera &
+// Subramanyam 2002, sections 2.1 and 3.1. It is trained once (TrainCritic), kept as a file, and then serves any
 // crawl whose topic is some of its classes. It is immutable and safe for
 // concurrent use.
 //
@@ -40,17 +39,17 @@ type Critic struct {
 
 // Record is what a critic says of itself.
 type Record struct {
-	Classes    []string `json:"classes"`              // paths, sorted
-	Pages      []int    `json:"pages"`                // [classes] that it learned from, held-out ones included
-	Words      float64  `json:"words,omitempty"`      // W; 0 = infinite
-	Guessed    bool     `json:"guessed,omitempty"`    // W was not fitted: too few pages
-	Vocabulary int      `json:"vocabulary"`           // stems
-	Seed       uint64   `json:"seed"`                 // of what was held out
-	Thin       []string `json:"thin,omitempty"`       // topics left out: too few pages
-	Held       Held     `json:"held_out"`             // by W
-	Printed    Held     `json:"held_out_as_printed"`  // by an infinite W
-	Confusion  []Taken  `json:"confusion,omitempty"`  // sorted by class, then by taken-for
-	Trained    string   `json:"trained_on,omitempty"` // for people
+	Classes    []string    `json:"classes"`              // paths, sorted
+	Pages      []int       `json:"pages"`                // [classes] that it learned from, held-out ones included
+	Words      float64     `json:"words,omitempty"`      // W; 0 = infinite
+	Guessed    bool        `json:"guessed,omitempty"`    // W was not fitted: too few pages
+	Vocabulary int         `json:"vocabulary"`           // stems
+	Seed       uint64      `json:"seed"`                 // of what was held out
+	Thin       []string    `json:"thin,omitempty"`       // topics left out: too few pages
+	Held       Held        `json:"held_out"`             // by W
+	Printed    Held        `json:"held_out_as_printed"`  // by an infinite W
+	Confusion  []Confusion `json:"confusion,omitempty"`  // sorted by class, then by taken-for
+	Trained    string      `json:"trained_on,omitempty"` // for people
 }
 
 // Held is how a critic did on pages that were held out: it had learned from
@@ -71,9 +70,9 @@ type Bin struct {
 	Accuracy float64 `json:"accuracy"` // share of those that were right
 }
 
-// Taken counts held-out pages of one class that were taken for another, or for
+// Confusion counts held-out pages of one class that were taken for another, or for
 // their own. Classes are indices of Record.Classes.
-type Taken struct {
+type Confusion struct {
 	Class int `json:"class"`
 	For   int `json:"for"`
 	Pages int `json:"pages"`
@@ -89,7 +88,7 @@ type Class struct {
 type Classifier interface {
 	// Classes are the likeliest classes of a page, the likeliest first: those
 	// of at least 1 %, ten at most, one at least. It is pure and safe for
-	// concurrent use. taxonomy.Prefixes gives the topics above each (A5).
+	// concurrent use. taxonomy.Prefixes gives the topics above each.
 	Classes(p *web.Page) []Class
 }
 
@@ -232,9 +231,9 @@ func (c *Critic) topics() func(func(string) bool) {
 // Sight is how well a critic tells a focus from the rest: what became of
 // held-out pages.
 type Sight struct {
-	Good, Found int     // held-out pages in focus, and how many were taken for such
-	Rest, False int     // the others, and how many were taken for such in focus
-	Worst       []Taken // of the pages in focus, those taken for classes that are not; most first
+	Good, Found int         // held-out pages in focus, and how many were taken for such
+	Rest, False int         // the others, and how many were taken for such in focus
+	Worst       []Confusion // of the pages in focus, those taken for classes that are not; most first
 }
 
 // Recall is the share of the pages in focus that are seen to be, Precision the
@@ -267,7 +266,7 @@ func (c *Critic) Sight(good []bool) (s Sight) {
 			s.Rest += t.Pages
 		}
 	}
-	slices.SortStableFunc(s.Worst, func(a, b Taken) int { return cmp.Compare(b.Pages, a.Pages) })
+	slices.SortStableFunc(s.Worst, func(a, b Confusion) int { return cmp.Compare(b.Pages, a.Pages) })
 	return s
 }
 
@@ -329,13 +328,13 @@ func (c *Critic) tried(good []bool) ([]string, error) {
 // critic judges by a Critic: the good classes are those in focus and below,
 // the others together are the negative class.
 //
-//	R(u) = Σ_{c good} Pr(c|u)                                             (A1)
+//	R(u) = Σ_{c good} Pr(c|u)
 //
-// γ is ½ unless given (A12). Without a Critic it is the judge bayes, of two
+// Source: Chakrabarti, Punera & Subramanyam 2002, section 2.1. γ is ½ unless given. Without a Critic it is the judge bayes, of two
 // classes: the examples and what is unlike them.
 type critic struct {
-	named
-	analyzer *text.Analyzer
+	identity
+	analyzer text.Splitter
 	*Critic
 	good  []bool  // [classes]
 	words float64 // W, 0 = infinite
@@ -349,7 +348,7 @@ var (
 	_ Doubter    = (*pair)(nil)
 )
 
-func newCritic(t *topic.Topic, o Options) (Judge, error) {
+func newCritic(o Options) (Judge, error) {
 	name := "critic"
 	if o.Printed {
 		name = "critic-printed"
@@ -358,7 +357,8 @@ func newCritic(t *topic.Topic, o Options) (Judge, error) {
 		if len(o.Focus) > 0 {
 			return nil, errors.New("a focus needs a critic that knows the topics: give the file that waggle topic train made")
 		}
-		b, err := newBayes(t, o)
+		t := o.Topic
+		b, err := valid(newBayes)(o)
 		if err != nil {
 			return nil, err
 		}
@@ -370,7 +370,7 @@ func newCritic(t *topic.Topic, o Options) (Judge, error) {
 		two.sight = two.trial(t, o)
 		return two, nil
 	}
-	c := &critic{named: named{name, cmp.Or(o.Threshold, 0.5)}, analyzer: o.Analyzer, Critic: o.Critic, words: o.Critic.Record.Words}
+	c := &critic{identity: identity{name, cmp.Or(o.Threshold, 0.5)}, analyzer: text.SplitterOf(o.Analyzer), Critic: o.Critic, words: o.Critic.Record.Words}
 	if o.Printed {
 		c.words = 0
 	}

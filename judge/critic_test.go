@@ -89,14 +89,14 @@ func newCritic(t testing.TB, c *judge.Critic, o judge.Options) judge.Judge {
 	return j
 }
 
-// A1: by hand. Two classes of ten pages (eight of them learned before the
+// By hand: two classes of ten pages (eight of them learned before the
 // held-out ones join), as printed: with V = {bee, car}, n(bee|B) = 20,
 // n(car|B) = 10, n(bee|C) = 10, n(car|C) = 30,
 //
 //	θ_B = (21, 11)/32   θ_C = (11, 31)/42
 //
 // a page of bee, bee, car has Pr(B|u) = θ_B² θ'_B / (θ_B² θ'_B + θ_C² θ'_C).
-func TestCriticA1(t *testing.T) {
+func TestCriticByHand(t *testing.T) {
 	var samples []judge.Sample
 	for i := range 10 {
 		samples = append(samples,
@@ -119,7 +119,7 @@ func TestCriticA1(t *testing.T) {
 	}
 }
 
-// A1, A12: relevance is the sum over the classes in focus and all below them,
+// Relevance is the sum over the classes in focus and all below them,
 // and a page is relevant from ½ on.
 func TestCriticFocus(t *testing.T) {
 	c := train(t, made(1, six, 50, 40, 0.5), judge.Training{})

@@ -35,10 +35,11 @@ func (p *pair) trial(t *topic.Topic, o Options) (s Sight) {
 		rest, restHeld := part(t.Negatives, fold)
 		// What stands for the rest without negative examples is another
 		// judge's matter: one is not tried by the other.
-		if len(goodHeld)+len(restHeld) == 0 || len(rest) == 0 && len(t.Negatives) > 0 {
+		if len(goodHeld)+len(restHeld) == 0 || len(rest) == 0 && len(t.Negatives) > 0 || len(good) == 0 {
 			continue
 		}
-		j, err := newBayes(&topic.Topic{Examples: good, Negatives: rest}, o)
+		o.Topic = &topic.Topic{Examples: good, Negatives: rest}
+		j, err := newBayes(o)
 		if err != nil {
 			continue // nothing is left to learn from
 		}

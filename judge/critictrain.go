@@ -14,6 +14,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	nb "github.com/waggle-crawler/waggle/learn/bayes"
+	"github.com/waggle-crawler/waggle/learn/metric"
 	"github.com/waggle-crawler/waggle/learn/sparse"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -270,9 +271,9 @@ func (c *Critic) examine(rank []uint32, fit, test []sample) {
 	}
 	rec.Held, rec.Printed = own.held(), printed.held()
 	for k, n := range confusion {
-		rec.Confusion = append(rec.Confusion, Taken{k[0], k[1], n})
+		rec.Confusion = append(rec.Confusion, Confusion{k[0], k[1], n})
 	}
-	slices.SortFunc(rec.Confusion, func(a, b Taken) int {
+	slices.SortFunc(rec.Confusion, func(a, b Confusion) int {
 		return cmp.Or(cmp.Compare(a.Class, b.Class), cmp.Compare(a.For, b.For))
 	})
 }
@@ -303,12 +304,10 @@ type exam struct {
 	pages, right, among5 int
 	tested               int // of pages, those not used for fitting
 	loss                 float64
-	bins                 [bins]Bin // Mean and Accuracy are sums
+	bins                 metric.Bins // of the probability of the likeliest class
 }
 
-const bins = 15
-
-func newExam() *exam { return &exam{} }
+func newExam() *exam { return &exam{bins: make(metric.Bins, 15)} }
 
 // add takes in ln Pr(c|u) [classes] of a page of a class and returns the
 // likeliest class.
@@ -332,22 +331,12 @@ func (x *exam) add(logs []float64, class int, tested bool) int {
 	if tested {
 		x.tested++
 		x.loss -= logs[class]
-		p := math.Exp(logs[best])
-		b := &x.bins[min(bins-1, int(p*bins))]
-		b.Pages++
-		b.Mean += p
-		if best == class {
-			b.Accuracy++
-		}
+		x.bins.Add(metric.Prediction{Score: math.Exp(logs[best]), Positive: best == class, Weight: 1})
 	}
 	return best
 }
 
 // held are the figures.
-//
-//	ECE = Σ_b n_b/n · |accuracy_b − mean_b|
-//
-// Source: Guo et al., On Calibration of Modern Neural Networks, 2017, section 2.
 func (x *exam) held() Held {
 	h := Held{Pages: x.pages}
 	if x.pages > 0 {
@@ -355,16 +344,12 @@ func (x *exam) held() Held {
 		h.Top5 = float64(x.among5) / float64(x.pages)
 	}
 	for _, b := range x.bins {
-		if b.Pages == 0 {
-			continue
+		if b.Count > 0 {
+			h.Bins = append(h.Bins, Bin{Pages: b.Count, Mean: b.Mean(), Accuracy: b.Share()})
 		}
-		n := float64(b.Pages)
-		b.Mean /= n
-		b.Accuracy /= n
-		h.Bins = append(h.Bins, b)
-		h.ECE += n / float64(x.tested) * math.Abs(b.Accuracy-b.Mean)
 	}
 	if x.tested > 0 {
+		h.ECE = x.bins.ECE()
 		h.LogLoss = x.loss / float64(x.tested)
 	}
 	return h

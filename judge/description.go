@@ -2,147 +2,135 @@ package judge
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/setting"
+	"github.com/waggle-crawler/waggle/strategy"
 	"github.com/waggle-crawler/waggle/topic"
 )
 
-// Description tells all about a judge that is known before one is made. Those of
-// this package are Descriptions; a program describes its own in the same way and
-// gives them to the packages job and lab, and they are then what these know of
-// them: the names in files, the checks, the help.
-type Description struct {
-	Name string // in job files and lab files
-	Line string // what it goes by, in a clause
-	// Needs are the inputs that it cannot do without.
-	Needs []Input
-	// Instead says that a critic stands for all of Needs.
-	Instead bool
-	// Make makes one of a topic and options that were completed: Analyzer and DF
-	// are there, and no input of Needs is missing. The topic may be nil if Needs
-	// asks nothing of it.
-	Make func(t *topic.Topic, o Options) (Judge, error)
-}
+// Description tells all about a judge that is known before one is made: Name, Line,
+// Settings, Needs and Make, see package strategy. Those of this package are
+// Descriptions; a program describes its own in the same way and gives them to the
+// packages job and lab, and they are then what these know of them: the names in files,
+// the checks, the help. The options that Make gets are complete: Set holds a value for
+// each of Settings, and Analyzer and DF are there. Topic may be nil if Needs asks
+// nothing of it.
+type Description = strategy.Description[Judge, Options]
 
-// Input is a kind of input of judges.
-type Input uint8
+// Setting is a constant of a judge that Options.Set can change.
+type Setting = setting.Setting
 
-// The inputs of judges.
+// Need is an input that a judge cannot do without. Beside those of this package, such
+// as NeedKeywords, a judge may have needs of its own, which look at Options.
+type Need = strategy.Need[Options]
+
+// MissingError says which input a judge lacks.
+type MissingError = strategy.MissingError
+
+// The inputs of the judges of this package.
 const (
-	NeedTopic    Input = iota // keywords, a description or example pages
-	NeedKeywords              // of the topic
-	NeedExamples              // pages of the topic
-	NeedRules                 // Options.Rules
-	NeedCommand               // Options.Command
+	InputTopic    strategy.Input = "topic"
+	InputKeywords strategy.Input = "keywords"
+	InputExamples strategy.Input = "examples"
+	InputRules    strategy.Input = "rules"
+	InputCommand  strategy.Input = "command"
+	InputCritic   strategy.Input = "critic"
 )
 
-// ofTopic tells whether a topic gives the input.
-func (i Input) ofTopic() bool { return i <= NeedExamples }
-
-// Topical tells whether a topic is all that the judge needs.
-func (d Description) Topical() bool {
-	return !slices.ContainsFunc(d.Needs, func(i Input) bool { return !i.ofTopic() })
+// NeedTopic is a topic that holds keywords, a description or example pages.
+func NeedTopic() Need {
+	return Need{
+		Input: InputTopic, Path: "topic", Give: topic.ErrNothing.Error(),
+		Given: func(o Options) bool { return o.Topic != nil && !errors.Is(o.Topic.Validate(), topic.ErrNothing) },
+	}
 }
 
-// Check tells whether topic and options give a judge what it cannot do without.
-// The error says what to give.
-func (d Description) Check(t *topic.Topic, o Options) error {
-	if d.Instead && o.Critic != nil {
-		return nil
+// NeedKeywords is keywords of the topic.
+func NeedKeywords() Need {
+	return Need{
+		Input: InputKeywords, Path: "topic.keywords", Give: "the topic has no keywords: give some, or choose the judge topic",
+		Given: func(o Options) bool { return o.Topic != nil && len(o.Topic.Keywords) > 0 },
 	}
-	if slices.ContainsFunc(d.Needs, Input.ofTopic) {
-		if t == nil {
-			return topic.ErrNothing
-		}
-		if err := t.Validate(); err != nil {
-			return err
-		}
-	}
-	for _, i := range d.Needs {
-		switch {
-		case i == NeedKeywords && len(t.Keywords) == 0:
-			return errors.New("the topic has no keywords: give some, or choose the judge topic")
-		case i == NeedExamples && len(t.Examples) == 0 && d.Instead:
-			return errors.New("without a critic from waggle topic train, it learns from example pages: give some, or choose the judge topic")
-		case i == NeedExamples && len(t.Examples) == 0:
-			return errors.New("it learns from example pages: give some, or choose the judge topic")
-		case i == NeedRules && len(o.Rules) == 0:
-			return errors.New("no rules: give at least one, such as a pattern for the url")
-		case i == NeedCommand && len(o.Command) == 0:
-			return errors.New("no command: give the program and its arguments")
-		}
-	}
-	return nil
 }
 
-// New makes a judge of this kind.
-func (d Description) New(t *topic.Topic, o Options) (Judge, error) {
-	if o.Threshold < 0 || o.Threshold > 1 {
-		return nil, fmt.Errorf("judge threshold %v: give a number in (0,1], or 0 for the judge's own", o.Threshold)
+// NeedExamples is example pages of the topic.
+func NeedExamples() Need {
+	return Need{
+		Input: InputExamples, Path: "topic.examples", Give: "it learns from example pages: give some, or choose the judge topic",
+		Given: func(o Options) bool { return o.Topic != nil && len(o.Topic.Examples) > 0 },
 	}
-	if err := d.Check(t, o); err != nil {
-		return nil, fmt.Errorf("judge %s: %w", d.Name, err)
+}
+
+// NeedRules is Options.Rules.
+func NeedRules() Need {
+	return Need{
+		Input: InputRules, Path: "judge.rules", Give: "no rules: give at least one, such as a pattern for the url",
+		Given: func(o Options) bool { return len(o.Rules) > 0 },
 	}
-	if o.Analyzer == nil {
-		o.Analyzer = text.NewAnalyzer()
+}
+
+// NeedCommand is Options.Command.
+func NeedCommand() Need {
+	return Need{
+		Input: InputCommand, Path: "judge.command", Give: "no command: give the program and its arguments",
+		Given: func(o Options) bool { return len(o.Command) > 0 },
 	}
-	if o.DF == nil {
-		o.DF = text.Background()
+}
+
+// criticNeeds are those of the judge critic: a critic, or else a topic with examples.
+func criticNeeds() []Need {
+	needs := []Need{NeedTopic(), NeedExamples()}
+	for i, n := range needs {
+		needs[i].Given = func(o Options) bool { return o.Critic != nil || n.Given(o) }
 	}
-	j, err := d.Make(t, o)
-	if err != nil {
-		return nil, fmt.Errorf("judge %s: %w", d.Name, err)
+	needs[1].Give = "without a critic from waggle topic train, it learns from example pages: give some, or choose the judge topic"
+	return append(needs, Need{Input: InputCritic, Path: "judge.critic", Optional: true})
+}
+
+// Topical tells whether a topic is all that a judge needs.
+func Topical(d Description) bool {
+	return !slices.ContainsFunc(d.Needs, func(n Need) bool { return n.Path != "topic" && !strings.HasPrefix(n.Path, "topic.") })
+}
+
+// valid makes a judge once the topic is found to be valid.
+func valid(make func(Options) (Judge, error)) func(Options) (Judge, error) {
+	return func(o Options) (Judge, error) {
+		if err := o.Topic.Validate(); err != nil {
+			return nil, err
+		}
+		return make(o)
 	}
-	return j, nil
 }
 
 // Descriptions are the judges of this package, the default first.
 func Descriptions() []Description {
-	words, examples := []Input{NeedTopic}, []Input{NeedExamples}
+	var (
+		words    = []Need{NeedTopic()}
+		keywords = []Need{NeedTopic(), NeedKeywords()}
+		examples = []Need{NeedTopic(), NeedExamples()}
+	)
 	return []Description{
-		{"topic", "all that the topic gives, as a calibrated probability (default)", words, false, newTopic},
-		{"cosine-tf-max", "greatest cosine to an example, term frequencies", words, false, newCosine(false, false)},
-		{"cosine-tf-centroid", "cosine to the mean of the examples, term frequencies", words, false, newCosine(false, true)},
-		{"cosine-tfidf-max", "greatest cosine to an example, tf-idf", words, false, newCosine(true, false)},
-		{"cosine-tfidf-centroid", "cosine to the mean of the examples, tf-idf", words, false, newCosine(true, true)},
-		{"keyword", "BM25 of the keywords alone", []Input{NeedKeywords}, false, newKeyword},
-		{"bayes", "naive Bayes from the examples and the negative examples", examples, false, newBayes},
-		{"critic", "naive Bayes over the classes of a taxonomy, from waggle topic train", examples, true, newCritic},
-		{"rules", "regular expressions on address, title and text", []Input{NeedRules}, false, newRules},
-		{"command", "a command of yours, asked in lines of JSON", []Input{NeedCommand}, false, newCommand},
+		{Name: "topic", Line: "all that the topic gives, as a calibrated probability (default)", Needs: words, Make: valid(newTopic)},
+		{Name: "cosine-tf-max", Line: "greatest cosine to an example, term frequencies", Needs: words, Make: valid(newCosine(false, false))},
+		{Name: "cosine-tf-centroid", Line: "cosine to the mean of the examples, term frequencies", Needs: words, Make: valid(newCosine(false, true))},
+		{Name: "cosine-tfidf-max", Line: "greatest cosine to an example, tf-idf", Needs: words, Make: valid(newCosine(true, false))},
+		{Name: "cosine-tfidf-centroid", Line: "cosine to the mean of the examples, tf-idf", Needs: words, Make: valid(newCosine(true, true))},
+		{Name: "keyword", Line: "BM25 of the keywords alone", Needs: keywords, Make: valid(newKeyword)},
+		{Name: "bayes", Line: "naive Bayes from the examples and the negative examples", Needs: examples, Make: valid(newBayes)},
+		{Name: "critic", Line: "naive Bayes over the classes of a taxonomy, from waggle topic train", Needs: criticNeeds(), Make: newCritic},
+		{Name: "rules", Line: "regular expressions on address, title and text", Needs: []Need{NeedRules()}, Make: newRules},
+		{Name: "command", Line: "a command of yours, asked in lines of JSON", Needs: []Need{NeedCommand()}, Make: newCommand},
 	}
 }
 
-// Describe returns the description of that name: of this package, or of own,
-// which are those of a program. "" is the default.
+// Describe returns the description of that name: of this package, or of own, which are
+// those of a program. "" is the default.
 func Describe(name string, own ...Description) (Description, bool) {
+	list := Descriptions()
 	if name == "" {
-		return Descriptions()[0], true
+		return list[0], true
 	}
-	for _, list := range [][]Description{Descriptions(), own} {
-		if i := slices.IndexFunc(list, func(d Description) bool { return d.Name == name }); i >= 0 {
-			return list[i], true
-		}
-	}
-	return Description{}, false
-}
-
-// CheckOwn finds what is wrong with the descriptions of a program: a name that
-// is none or is taken, and what a judge cannot be made of.
-func CheckOwn(own []Description) error {
-	for i, d := range own {
-		_, taken := Describe(d.Name, own[:i]...)
-		switch {
-		case d.Name == "" || strings.ContainsAny(d.Name, " \t\n"):
-			return fmt.Errorf("judge %q: a name is a word without blanks", d.Name)
-		case taken:
-			return fmt.Errorf("judge %s: the name is taken; choose another", d.Name)
-		case d.Make == nil:
-			return fmt.Errorf("judge %s: its description does not say how it is made: set Make", d.Name)
-		}
-	}
-	return nil
+	return strategy.Find(name, list, own)
 }

@@ -6,17 +6,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/waggle-crawler/waggle/learn/metric"
 	"github.com/waggle-crawler/waggle/web"
 )
 
-var _ Doubter = (*fused)(nil)
+var _ Doubter = (*topicJudge)(nil)
 
 // heldOutExamples bounds how many examples are judged by what the others teach.
 const heldOutExamples = 30
 
 // Doubts are what can be said before the first page: that there is little to
 // judge by, and which examples are unlike the others.
-func (j *fused) Doubts() (notes []string, err error) {
+func (j *topicJudge) Doubts() (notes []string, err error) {
 	written := len(j.phrases) > 0 || len(j.words) > 0
 	if len(j.examples) == 1 && !written {
 		notes = append(notes, "the judge has one example page and no keywords: it cannot tell what of that page is wanted; give keywords, or more examples")
@@ -40,7 +41,7 @@ func (j *fused) Doubts() (notes []string, err error) {
 
 // unlike are the examples that score less than a quarter of what the median does,
 // each by a query that does not know it. Of fewer than three nothing can be said.
-func (j *fused) unlike() []web.URL {
+func (j *topicJudge) unlike() []web.URL {
 	scores := j.heldOut()
 	if len(scores) < 3 {
 		return nil
@@ -56,7 +57,7 @@ func (j *fused) unlike() []web.URL {
 }
 
 // heldOut are the scores of examples, each by a query made without it.
-func (j *fused) heldOut() []float64 {
+func (j *topicJudge) heldOut() []float64 {
 	n := min(len(j.examples), heldOutExamples)
 	if n < 2 {
 		return nil
@@ -74,9 +75,9 @@ func (j *fused) heldOut() []float64 {
 }
 
 // shallow is a judge with what queries are made of, and nothing that changes.
-func (j *fused) shallow() *fused {
-	return &fused{
-		named: j.named, recipe: j.recipe, analyzer: j.analyzer, df: j.df, furniture: j.furniture,
+func (j *topicJudge) shallow() *topicJudge {
+	return &topicJudge{
+		identity: j.identity, recipe: j.recipe, analyzer: j.analyzer, df: j.df, furniture: j.furniture,
 		phrases: j.phrases, words: j.words, examples: j.examples, against: j.against, ownSites: j.ownSites, given: j.given, templates: j.templates,
 	}
 }
@@ -91,7 +92,7 @@ const (
 
 // Notes are what the first pages of a crawl show of how well the judge can tell
 // wanted pages from others, each told once: nil when there is nothing to say.
-func (j *fused) Notes() []string {
+func (j *topicJudge) Notes() []string {
 	m := j.memory
 	if m == nil || m.looked == len(m.pages) || len(m.pages) != doubtPages && len(m.pages) != blendPages {
 		return nil
@@ -122,7 +123,7 @@ func (j *fused) Notes() []string {
 }
 
 // common are the keywords that more than muchHeld of n pages hold.
-func (j *fused) common(n float64) (out []string) {
+func (j *topicJudge) common(n float64) (out []string) {
 	for _, k := range j.keywords {
 		least := math.Inf(1)
 		for _, s := range j.analyzer.Words(k) {
@@ -141,16 +142,12 @@ func rightOrder(examples, pages []float64) float64 {
 	if len(examples) < 3 || len(pages) == 0 {
 		return 1
 	}
-	right := 0.
+	var all []metric.Prediction
 	for _, e := range examples {
-		for _, p := range pages {
-			switch {
-			case e > p:
-				right++
-			case e == p:
-				right += 0.5
-			}
-		}
+		all = append(all, metric.Prediction{Score: e, Positive: true, Weight: 1})
 	}
-	return right / float64(len(examples)*len(pages))
+	for _, p := range pages {
+		all = append(all, metric.Prediction{Score: p, Weight: 1})
+	}
+	return metric.AUROC(all)
 }

@@ -40,7 +40,7 @@ type Reason struct {
 }
 
 var (
-	_ Explainer = (*fused)(nil)
+	_ Explainer = (*topicJudge)(nil)
 	_ Explainer = (*cosine)(nil)
 	_ Explainer = (*bayes)(nil)
 	_ Explainer = (*critic)(nil)
@@ -49,7 +49,7 @@ var (
 // spelling gives stems the words by which a page writes them first.
 type spelling map[string]string
 
-func spell(p *web.Page, a *text.Analyzer) spelling {
+func spell(p *web.Page, a text.Splitter) spelling {
 	out := spelling{}
 	add := func(s string) {
 		for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) }) {
@@ -77,7 +77,7 @@ func (s spelling) of(stems ...string) string {
 }
 
 // reasons makes reasons of the parts of stems, without those that are nothing.
-func (s spelling) reasons(p *web.Page, parts []weighted) []Reason {
+func (s spelling) reasons(p *web.Page, parts []termWeight) []Reason {
 	var out []Reason
 	for _, t := range parts {
 		if t.weight == 0 {
@@ -98,18 +98,18 @@ func bySize(reasons []Reason) {
 }
 
 // Explain parts the score.
-func (j *fused) Explain(p *web.Page) Explanation {
+func (j *topicJudge) Explain(p *web.Page) Explanation {
 	v := j.view.Load()
 	known := j.templates.of(p.URL.Host())
 	tf, length := v.frequencies(nil, p, known, j.analyzer)
 	s := v.query.sum(tf, length)
 	x := Explanation{Verdict: j.say(v, s), Measure: "score", Sum: s}
 	words := spell(p, j.analyzer)
-	var parts []weighted
+	var parts []termWeight
 	for i, f := range tf {
 		if f > 0 {
 			t := v.query.terms[i]
-			parts = append(parts, weighted{t.stem, t.weight * v.query.bm25.saturate(f, length)})
+			parts = append(parts, termWeight{t.stem, t.weight * v.query.bm25.saturate(f, length)})
 		}
 	}
 	x.Reasons = words.reasons(p, parts)
@@ -139,7 +139,7 @@ func (j *fused) Explain(p *web.Page) Explanation {
 }
 
 // settledPages is the number of pages that the view was made of.
-func (j *fused) settledPages() int {
+func (j *topicJudge) settledPages() int {
 	if j.memory == nil {
 		return 0
 	}
@@ -152,13 +152,13 @@ func (j *fused) settledPages() int {
 
 // nearest is the example most like a page, by the cosine of their words without
 // the template; 0 if there is none.
-func (j *fused) nearest(p *web.Page) (u web.URL, likeness float64) {
+func (j *topicJudge) nearest(p *web.Page) (u web.URL, likeness float64) {
 	weigh := func(p *web.Page) vector {
 		var v vector
 		for stem, c := range j.exampleCounts(p) {
-			v = append(v, weighted{stem, (1 + math.Log(max(1, c.body+j.recipe.headTerm*c.head))) * j.information(stem, j.memory)})
+			v = append(v, termWeight{stem, (1 + math.Log(max(1, c.body+j.recipe.headTerm*c.head))) * j.information(stem, j.memory)})
 		}
-		slices.SortFunc(v, func(a, b weighted) int { return strings.Compare(a.stem, b.stem) })
+		slices.SortFunc(v, func(a, b termWeight) int { return strings.Compare(a.stem, b.stem) })
 		return v.unit()
 	}
 	own := weigh(p)
@@ -181,10 +181,10 @@ func (c *cosine) Explain(p *web.Page) Explanation {
 	}
 	s := v.dot(c.models[best])
 	x := Explanation{Verdict: c.verdict(s, s), Measure: "cosine", Sum: s}
-	var parts []weighted
+	var parts []termWeight
 	for _, t := range v {
-		if i, ok := slices.BinarySearchFunc(c.models[best], t.stem, func(w weighted, s string) int { return strings.Compare(w.stem, s) }); ok {
-			parts = append(parts, weighted{t.stem, t.weight * c.models[best][i].weight})
+		if i, ok := slices.BinarySearchFunc(c.models[best], t.stem, func(w termWeight, s string) int { return strings.Compare(w.stem, s) }); ok {
+			parts = append(parts, termWeight{t.stem, t.weight * c.models[best][i].weight})
 		}
 	}
 	x.Reasons = spell(p, c.analyzer).reasons(p, parts)
@@ -212,17 +212,17 @@ func (b *bayes) Explain(p *web.Page) Explanation {
 	if n > b.words {
 		scale = b.words / n
 	}
-	var parts []weighted
+	var parts []termWeight
 	rest := Reason{Words: "other words, together"}
 	for _, t := range p.Terms {
-		i, ok := slices.BinarySearchFunc(b.odds, t.Text, func(w weighted, s string) int { return strings.Compare(w.stem, s) })
+		i, ok := slices.BinarySearchFunc(b.odds, t.Text, func(w termWeight, s string) int { return strings.Compare(w.stem, s) })
 		if !ok {
 			rest.Times += int(t.Body)
 			rest.Part += scale * float64(t.Body) * b.other
 			continue
 		}
 		part := scale * float64(t.Body) * b.odds[i].weight
-		parts = append(parts, weighted{t.Text, part})
+		parts = append(parts, termWeight{t.Text, part})
 	}
 	x.Reasons = spell(p, b.analyzer).reasons(p, parts)
 	if rest.Part != 0 {
@@ -260,14 +260,14 @@ func (c *critic) Explain(p *web.Page) Explanation {
 	if c.words > 0 && n > c.words {
 		scale = c.words / n
 	}
-	var parts []weighted
+	var parts []termWeight
 	for _, t := range p.Terms {
 		id, ok := c.stems[t.Text]
 		if !ok {
 			continue
 		}
 		if a, b := c.model.Theta(in, id), c.model.Theta(out, id); a > 0 && b > 0 {
-			parts = append(parts, weighted{t.Text, scale * float64(t.Body) * math.Log(a/b)})
+			parts = append(parts, termWeight{t.Text, scale * float64(t.Body) * math.Log(a/b)})
 		}
 	}
 	x.Reasons = spell(p, c.analyzer).reasons(p, parts)

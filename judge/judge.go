@@ -5,12 +5,13 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/strategy"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -31,16 +32,21 @@ type Judge interface {
 	Close() error
 }
 
-// Options are what a judge needs beside the topic. The zero Options will do,
-// but for the judges rules and command.
+// Options are what judges are made of. The zero Options with a Topic will do, but for
+// the judges rules and command.
 type Options struct {
+	// Topic is what is wanted; nil = nothing is known of it, which will do for a judge
+	// that needs none.
+	Topic *topic.Topic
+	// Set changes settings of the judge, by name; Description.Settings lists them.
+	Set map[string]float64
 	// Threshold is γ, in (0,1]; 0 = the judge's own, see each judge.
 	Threshold float64
 	// Analyzer splits text into stems as the parser does; nil = a new one.
-	Analyzer *text.Analyzer
+	Analyzer Analyzer
 	// DF are the document frequencies to start from; nil = those of English
 	// that are built in.
-	DF *text.DF
+	DF Frequencies
 	// Frozen keeps the judge topic from blending the document frequencies of
 	// the first pages of a crawl with those of DF.
 	Frozen bool
@@ -66,6 +72,39 @@ type Options struct {
 	HTML func(*web.Page) []byte
 }
 
+// Analyzer makes stems of texts. It is safe for concurrent use.
+type Analyzer interface {
+	// Words are the stems of a text in order, each as web.Term.Text has it.
+	Words(text string) []string
+}
+
+// Frequencies are document frequencies of stems. They are safe for concurrent use.
+type Frequencies interface {
+	// Share is the share of documents that hold a stem, in (0,1].
+	Share(stem string) float64
+	// IDF is −ln of it, at least 0.
+	IDF(stem string) float64
+}
+
+// Sort is "judge", for descriptions.
+func (o Options) Sort() string { return "judge" }
+
+// Values is Set, for descriptions.
+func (o Options) Values() map[string]float64 { return o.Set }
+
+// Complete returns o with these values of settings, and the defaults of what may be nil.
+func (o Options) Complete(values map[string]float64) (Options, error) {
+	if o.Threshold < 0 || o.Threshold > 1 {
+		return o, fmt.Errorf("threshold %v: give a number in (0,1], or 0 for the judge's own", o.Threshold)
+	}
+	o.Set = values
+	o.Analyzer = text.SplitterOf(o.Analyzer)
+	if o.DF == nil {
+		o.DF = text.Background()
+	}
+	return o, nil
+}
+
 // Line is a name of a judge with what it does in one line.
 type Line struct {
 	Name, Line string
@@ -80,29 +119,23 @@ func Names() []Line {
 	return out
 }
 
-// New makes the judge of that name, one of this package; "" is the default.
+// New makes the judge of that name, one of this package, of a topic; "" is the default.
 func New(name string, t *topic.Topic, o Options) (Judge, error) {
-	if d, ok := Describe(name); ok {
-		return d.New(t, o)
-	}
-	var known []string
-	for _, d := range Descriptions() {
-		known = append(known, d.Name)
-	}
-	return nil, fmt.Errorf("there is no judge %q; the judges are %s", name, strings.Join(known, ", "))
+	o.Topic = t
+	return strategy.New(cmp.Or(name, Descriptions()[0].Name), o, Descriptions())
 }
 
-// named gives a judge its name, its threshold and nothing to close.
-type named struct {
+// identity gives a judge its name, its threshold and nothing to close.
+type identity struct {
 	name      string
 	threshold float64
 }
 
-func (n named) Name() string       { return n.name }
-func (n named) Threshold() float64 { return n.threshold }
-func (n named) Close() error       { return nil }
+func (n identity) Name() string       { return n.name }
+func (n identity) Threshold() float64 { return n.threshold }
+func (n identity) Close() error       { return nil }
 
 // verdict is the verdict under the judge's threshold.
-func (n named) verdict(relevance, similarity float64) web.Verdict {
+func (n identity) verdict(relevance, similarity float64) web.Verdict {
 	return web.Verdict{Relevance: relevance, Similarity: similarity, Relevant: relevance >= n.threshold}
 }

@@ -5,6 +5,6 @@ import (
 )
 
 // newKeyword makes the judge "topic" of the keywords alone.
-func newKeyword(t *topic.Topic, o Options) (Judge, error) {
-	return newFused("keyword", &topic.Topic{Name: t.Name, Keywords: t.Keywords}, o, defaultRecipe()), nil
+func newKeyword(o Options) (Judge, error) {
+	return newTopicJudge("keyword", &topic.Topic{Name: o.Topic.Name, Keywords: o.Topic.Keywords}, o, defaultRecipe()), nil
 }

@@ -16,7 +16,7 @@ type counts struct{ body, head float64 }
 
 // exampleCounts counts the stems of an example, without numbers, which are no
 // subject.
-func (j *fused) exampleCounts(p *web.Page) map[string]counts {
+func (j *topicJudge) exampleCounts(p *web.Page) map[string]counts {
 	out := make(map[string]counts, len(p.Terms))
 	for _, t := range p.Terms {
 		if c := t.Text[0]; c < '0' || c > '9' {
@@ -70,7 +70,7 @@ func (j *fused) exampleCounts(p *web.Page) map[string]counts {
 //
 // A stem that an example says once counts recipe.single there, and one that
 // names the site of an example recipe.own.
-func (j *fused) exampleWords(examples []map[string]counts, m *memory) map[string]float64 {
+func (j *topicJudge) exampleWords(examples []map[string]counts, m *memory) map[string]float64 {
 	r := &j.recipe
 	weight, holders := map[string]float64{}, map[string]float64{}
 	for _, e := range examples {
@@ -87,9 +87,9 @@ func (j *fused) exampleWords(examples []map[string]counts, m *memory) map[string
 			if _, own := j.ownSites[stem]; own {
 				w *= r.own
 			}
-			v = append(v, weighted{stem, w})
+			v = append(v, termWeight{stem, w})
 		}
-		slices.SortFunc(v, func(a, b weighted) int { return strings.Compare(a.stem, b.stem) })
+		slices.SortFunc(v, func(a, b termWeight) int { return strings.Compare(a.stem, b.stem) })
 		for _, t := range v.unit() {
 			weight[t.stem] += t.weight
 			holders[t.stem]++
@@ -97,10 +97,10 @@ func (j *fused) exampleWords(examples []map[string]counts, m *memory) map[string
 	}
 	n := float64(len(examples))
 	least := r.leastHolders(n)
-	var list []weighted
+	var list []termWeight
 	for s, w := range weight {
 		if holders[s] >= least {
-			list = append(list, weighted{s, w * math.Pow(holders[s]/n, r.offer)})
+			list = append(list, termWeight{s, w * math.Pow(holders[s]/n, r.offer)})
 		}
 	}
 	strongest(list)
@@ -113,8 +113,8 @@ func (j *fused) exampleWords(examples []map[string]counts, m *memory) map[string
 }
 
 // strongest sorts a list by falling weight.
-func strongest(list []weighted) {
-	slices.SortFunc(list, func(a, b weighted) int {
+func strongest(list []termWeight) {
+	slices.SortFunc(list, func(a, b termWeight) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.stem, b.stem))
 	})
 }
@@ -129,7 +129,7 @@ const vocabularySize = 1000
 
 // vocabulary holds, sorted, every stem that a query can have: those that a
 // person wrote, and of those that can be taken from the examples the strongest.
-func (j *fused) vocabulary() []string {
+func (j *topicJudge) vocabulary() []string {
 	set := map[string]bool{}
 	for _, s := range slices.Concat(slices.Concat(j.phrases...), j.words) {
 		set[s] = true
@@ -144,14 +144,14 @@ func (j *fused) vocabulary() []string {
 				holders[s]++
 			}
 		}
-		var list []weighted
+		var list []termWeight
 		for s, n := range holders {
 			if n >= j.recipe.leastHolders(float64(len(pages))) {
 				f := 0.
 				for _, c := range all {
 					f += math.Log1p(c[s].body + j.recipe.headTerm*c[s].head)
 				}
-				list = append(list, weighted{s, f * j.information(s, nil)})
+				list = append(list, termWeight{s, f * j.information(s, nil)})
 			}
 		}
 		strongest(list)

@@ -15,7 +15,7 @@ import (
 type memory struct {
 	vocabulary []string          // sorted
 	id         map[string]uint16 // index in vocabulary
-	pages      []remembered      // at most blendPages
+	pages      []pageWords       // at most blendPages
 	held       []float64         // [vocabulary] weight of the pages that hold a stem
 	weight     float64           // of all pages
 	hosts      map[web.Host]int  // pages
@@ -27,8 +27,8 @@ type memory struct {
 // blendPages is the number of pages after which the view is settled.
 const blendPages = 256
 
-// remembered is a page by its words of the vocabulary.
-type remembered struct {
+// pageWords is a page by its words of the vocabulary.
+type pageWords struct {
 	url    web.URL
 	length int         // terms
 	words  []wordCount // by id
@@ -59,8 +59,8 @@ func newMemory(vocabulary []string) *memory {
 }
 
 // remember notes a page that was judged so.
-func (m *memory) remember(p *web.Page, v web.Verdict, a *text.Analyzer) {
-	out := remembered{url: p.URL, said: float32(v.Relevance)}
+func (m *memory) remember(p *web.Page, v web.Verdict, a text.Splitter) {
+	out := pageWords{url: p.URL, said: float32(v.Relevance)}
 	length := 0.
 	for _, t := range p.Terms {
 		length += float64(t.Body)
@@ -111,7 +111,7 @@ func short(n int32) uint16 { return uint16(min(n, math.MaxUint16)) }
 
 // add takes a page into the memory. The kth page of a host weighs 1/k: a site that
 // fills a crawl is not the web.
-func (m *memory) add(p remembered) {
+func (m *memory) add(p pageWords) {
 	h := p.url.Host()
 	m.hosts[h]++
 	weight := 1 / float64(m.hosts[h])
@@ -145,7 +145,7 @@ func (m *memory) holders(stem string) (n int) {
 	return n
 }
 
-func (p *remembered) holds(id uint16) bool {
+func (p *pageWords) holds(id uint16) bool {
 	_, ok := slices.BinarySearchFunc(p.words, id, func(w wordCount, id uint16) int { return int(w.id) - int(id) })
 	return ok
 }
@@ -196,7 +196,7 @@ func (m *memory) scores(v *view, t *templates) []float64 {
 //	pieces uvarint, for each: hash 4 bytes, kind uvarint, ids uvarint, each uvarint
 //
 // Hashes are big-endian.
-func (p *remembered) AppendBinary(b []byte) ([]byte, error) {
+func (p *pageWords) AppendBinary(b []byte) ([]byte, error) {
 	u := p.url.String()
 	b = append(binary.AppendUvarint(b, uint64(len(u))), u...)
 	b = binary.AppendUvarint(b, uint64(p.length))
@@ -219,10 +219,10 @@ func (p *remembered) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // unmarshal reads what AppendBinary wrote, for a vocabulary of that size.
-func (p *remembered) unmarshal(b []byte, vocabulary int) error {
+func (p *pageWords) unmarshal(b []byte, vocabulary int) error {
 	r := stateReader{b: b}
 	id := func() uint16 { return uint16(r.int(vocabulary - 1)) }
-	var out remembered
+	var out pageWords
 	u, err := web.Parse(r.text())
 	if err != nil {
 		r.bad = true

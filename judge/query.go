@@ -5,20 +5,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // query is a weighted list of stems and phrases to score pages by; immutable.
 type query struct {
-	terms   []weighted     // sorted by stem, each once
+	terms   []termWeight   // sorted by stem, each once
 	at      map[string]int // index in terms
 	phrases []phrase
 	bm25    bm25
 }
 
-// weighted is a stem with its weight, which may be negative.
-type weighted struct {
+// termWeight is a stem with its weight, which may be negative.
+type termWeight struct {
 	stem   string
 	weight float64
 }
@@ -51,10 +50,10 @@ func newQuery(weights map[string]float64, m bm25) query {
 	q := query{bm25: m}
 	for s, w := range weights {
 		if w != 0 {
-			q.terms = append(q.terms, weighted{s, w})
+			q.terms = append(q.terms, termWeight{s, w})
 		}
 	}
-	slices.SortFunc(q.terms, func(a, b weighted) int { return strings.Compare(a.stem, b.stem) })
+	slices.SortFunc(q.terms, func(a, b termWeight) int { return strings.Compare(a.stem, b.stem) })
 	q.index()
 	return q
 }
@@ -149,26 +148,25 @@ func (q *query) short(stems []string) float64 {
 }
 
 // vector is a page or a text as weights of stems, of length 1 (or 0).
-type vector []weighted
+type vector []termWeight
 
-// tfVector and tfidfVector weigh the terms of a page by their frequency, and
-// by frequency and information (BPM09 eq 1: tf = f/max f, which a cosine does
-// not notice).
-
-func tfidfVector(terms []web.Term, df *text.DF) vector {
+// tfidfVector weighs the terms of a page by their frequency and information, or by
+// their frequency alone where df is nil. Source: Batsakis, Petrakis & Milios 2009, eq
+// 1; a cosine does not notice that its tf is divided by the greatest one.
+func tfidfVector(terms []web.Term, df Frequencies) vector {
 	v := make(vector, 0, len(terms))
 	for _, t := range terms {
 		w := float64(t.Body)
 		if df != nil {
 			w *= df.IDF(t.Text)
 		}
-		v = append(v, weighted{t.Text, w})
+		v = append(v, termWeight{t.Text, w})
 	}
 	return v.unit()
 }
 
 // textVector does the same for the stems of a text.
-func textVector(stems []string, df *text.DF) vector {
+func textVector(stems []string, df Frequencies) vector {
 	stems = slices.Clone(stems)
 	slices.Sort(stems)
 	var terms []web.Term
@@ -225,8 +223,8 @@ func mean(vs []vector) vector {
 	}
 	out := make(vector, 0, len(sum))
 	for s, w := range sum {
-		out = append(out, weighted{s, w})
+		out = append(out, termWeight{s, w})
 	}
-	slices.SortFunc(out, func(a, b weighted) int { return strings.Compare(a.stem, b.stem) })
+	slices.SortFunc(out, func(a, b termWeight) int { return strings.Compare(a.stem, b.stem) })
 	return out.unit()
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -24,7 +23,7 @@ type Rule struct {
 // rules judges by regular expressions. Relevance is the sum of the weights of
 // the rules that match, cut to [0,1]; γ is ½ unless given.
 type rules struct {
-	named
+	identity
 	rules []compiledRule
 }
 
@@ -36,8 +35,8 @@ type compiledRule struct {
 
 var _ Judge = (*rules)(nil)
 
-func newRules(_ *topic.Topic, o Options) (Judge, error) {
-	r := &rules{named: named{"rules", o.Threshold}}
+func newRules(o Options) (Judge, error) {
+	r := &rules{identity: identity{"rules", o.Threshold}}
 	if r.threshold == 0 {
 		r.threshold = 0.5
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// fused is the judge "topic": one BM25 query made of all that a topic gives,
+// topicJudge is the judge "topic": one BM25 query made of all that a topic gives,
 // whose score becomes a calibrated probability.
 //
 // # The query
@@ -70,11 +70,11 @@ import (
 // The view by which pages are judged is made anew after 1, 2, 4 … blendPages
 // observed pages, and never again; templates are learnt from the first pages of
 // every host. All else stays as it was made.
-type fused struct {
-	named
+type topicJudge struct {
+	identity
 	recipe    recipe
-	analyzer  *text.Analyzer
-	df        *text.DF
+	analyzer  text.Splitter
+	df        Frequencies
 	furniture map[string]struct{}
 	keywords  []string
 	phrases   [][]string
@@ -90,7 +90,7 @@ type fused struct {
 	memory    *memory // owned by the step; nil where nothing is learnt
 }
 
-var _ Judge = (*fused)(nil)
+var _ Judge = (*topicJudge)(nil)
 
 // view is what judging needs; immutable.
 type view struct {
@@ -164,15 +164,15 @@ func defaultRecipe() recipe {
 // topicThreshold is the default γ.
 const topicThreshold = 0.3
 
-func newTopic(t *topic.Topic, o Options) (Judge, error) {
-	return newFused("topic", t, o, defaultRecipe()), nil
+func newTopic(o Options) (Judge, error) {
+	return newTopicJudge("topic", o.Topic, o, defaultRecipe()), nil
 }
 
-// newFused makes a judge by a recipe.
-func newFused(name string, t *topic.Topic, o Options, r recipe) *fused {
-	j := &fused{
-		named: named{name, o.Threshold}, recipe: r, analyzer: o.Analyzer, df: o.DF,
-		furniture: text.Furniture(o.Analyzer),
+// newTopicJudge makes a judge by a recipe.
+func newTopicJudge(name string, t *topic.Topic, o Options, r recipe) *topicJudge {
+	j := &topicJudge{
+		identity: identity{name, o.Threshold}, recipe: r, analyzer: text.SplitterOf(o.Analyzer), df: o.DF,
+		furniture: text.Furniture(text.SplitterOf(o.Analyzer)),
 		keywords:  t.Keywords,
 		phrases:   t.Phrases(o.Analyzer), words: t.DescriptionStems(o.Analyzer),
 		examples: t.Examples, against: t.Negatives,
@@ -217,7 +217,7 @@ const exampleHost = "example.invalid"
 
 // nameSite notes the words that name the site of an example: those of its host,
 // and of the last part of a title that has several.
-func (j *fused) nameSite(p *web.Page) {
+func (j *topicJudge) nameSite(p *web.Page) {
 	note := func(s string) {
 		for _, stem := range j.analyzer.Words(s) {
 			j.ownSites[stem] = struct{}{}
@@ -231,7 +231,7 @@ func (j *fused) nameSite(p *web.Page) {
 }
 
 // newView makes the view of what was remembered; nil is nothing.
-func (j *fused) newView(m *memory) *view {
+func (j *topicJudge) newView(m *memory) *view {
 	v := &view{}
 	v.query, v.reference = j.newQuery(m)
 	v.unit = j.unit(&v.query)
@@ -251,7 +251,7 @@ func (r *recipe) crawlOffset(n int) float64 {
 // score of a page on which each word of the query occurs recipe.says times, those
 // of few examples counting less as few pages hold all that one example says, times
 // recipe.middling.
-func (j *fused) newQuery(m *memory) (q query, reference float64) {
+func (j *topicJudge) newQuery(m *memory) (q query, reference float64) {
 	r := &j.recipe
 	var examples []map[string]counts
 	for _, p := range j.examples {
@@ -328,7 +328,7 @@ func (r *recipe) fitOf(stem string, examples []map[string]counts) float64 {
 }
 
 // information is the idf' of a stem of the examples, > 0.
-func (j *fused) information(stem string, m *memory) float64 {
+func (j *topicJudge) information(stem string, m *memory) float64 {
 	share := j.df.Share(stem)
 	if _, ok := j.furniture[stem]; ok {
 		share = max(share, text.FurnitureShare)
@@ -341,7 +341,7 @@ func (j *fused) information(stem string, m *memory) float64 {
 
 // unit is the weight of the strongest keyword, or of the three strongest stems
 // if there are no keywords.
-func (j *fused) unit(q *query) float64 {
+func (j *topicJudge) unit(q *query) float64 {
 	best := 0.
 	for _, p := range j.phrases {
 		best = max(best, q.short(p))
@@ -362,19 +362,19 @@ func (j *fused) unit(q *query) float64 {
 
 // Judge compares the page's score with the reference and with the pages seen so
 // far. The similarity of the verdict is s/(s+reference).
-func (j *fused) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
+func (j *topicJudge) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
 	v := j.view.Load()
 	return j.say(v, v.score(p, j.templates.of(p.URL.Host()), j.analyzer)), nil
 }
 
 // say is the verdict for a score.
-func (j *fused) say(v *view, s float64) web.Verdict {
+func (j *topicJudge) say(v *view, s float64) web.Verdict {
 	return j.verdict(j.relevance(v, s), s/(s+v.reference))
 }
 
 // relevance is the probability that a page of that score is wanted, 0 for a
 // score of 0. It grows with s.
-func (j *fused) relevance(v *view, s float64) float64 {
+func (j *topicJudge) relevance(v *view, s float64) float64 {
 	if !(s > 0) {
 		return 0
 	}
@@ -383,7 +383,7 @@ func (j *fused) relevance(v *view, s float64) float64 {
 }
 
 // score is the BM25 score of a page without its template, ≥ 0.
-func (v *view) score(p *web.Page, t template, a *text.Analyzer) float64 {
+func (v *view) score(p *web.Page, t template, a text.Splitter) float64 {
 	var buf [256]float64
 	tf, length := v.frequencies(buf[:], p, t, a)
 	return v.query.sum(tf, length)
@@ -393,7 +393,7 @@ func (v *view) score(p *web.Page, t template, a *text.Analyzer) float64 {
 // template. The memory of buf is used if it is enough.
 //
 // Shape: tf [len(query.terms)].
-func (v *view) frequencies(buf []float64, p *web.Page, t template, a *text.Analyzer) (tf []float64, length float64) {
+func (v *view) frequencies(buf []float64, p *web.Page, t template, a text.Splitter) (tf []float64, length float64) {
 	n := len(v.query.terms)
 	if n > len(buf) {
 		buf = make([]float64, n)
@@ -417,7 +417,7 @@ func (v *view) frequencies(buf []float64, p *web.Page, t template, a *text.Analy
 
 // Text is the share of the strongest keyword's weight that the text holds, at
 // most 1.
-func (j *fused) Text(s string) float64 {
+func (j *topicJudge) Text(s string) float64 {
 	v := j.view.Load()
 	var words [32]string
 	return min(1, v.query.short(j.analyzer.AppendWords(words[:0], s))/v.unit)
@@ -425,7 +425,7 @@ func (j *fused) Text(s string) float64 {
 
 // Link is the same of a link by the words of its anchor and of its address, an
 // address's at addressWeight unless the anchor says them too.
-func (j *fused) Link(l *web.Link) float64 {
+func (j *topicJudge) Link(l *web.Link) float64 {
 	v := j.view.Load()
 	var words [64]string
 	stems := j.analyzer.AppendWords(words[:0], l.Anchor)

@@ -30,8 +30,8 @@ import (
 //	within: best-first-page   only pages that were fetched there can be
 //
 // Both are of Chakrabarti, Punera & Subramanyam 2002: the off-line protocol
-// (A8), and the recall crawler (A9). What is learnt is the judge's opinion of
-// the pages of that crawl; the truth has no part in it.
+// (section 3.5), and the recall crawler (section 3.6). What is learnt is the judge's
+// opinion of the pages of that crawl; the truth has no part in it.
 
 // basis are the labels of the scorers whose crawls s builds on.
 func (s Scorer) basis() (labels []string) {
@@ -60,7 +60,7 @@ func (f *File) named(label string) Scorer {
 func (f *File) checkBasis(bad func(at, format string, args ...any)) {
 	for i, s := range f.Scorers {
 		at := f.at("scorers", strconv.Itoa(i))
-		if n, ok := s.kind().Uses(score.NeedModel, s.Set); s.After != "" && !(ok && n.Model == model.Apprentice) {
+		if n, ok := s.kind().Uses(score.InputModel, s.Set); s.After != "" && !(ok && n.Kind == string(model.Apprentice)) {
 			bad(at, "%s learns from no crawl before its own: after: is for apprentice and apprentice-tempered", s.Name)
 		}
 		for _, l := range s.basis() {

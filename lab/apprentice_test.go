@@ -68,10 +68,10 @@ scorers:
   - {name: apprentice, as: on-line, set: {start: 20, every: 5}}
 `
 
-// TestProtocols is A8, A9 and A10: an apprentice that is taught by the crawl
-// before its own finds more than that crawl did; kept to its pages it ends with
-// the same, and is ahead on the way; and one that learns on the way lies
-// between.
+// The protocols of Chakrabarti, Punera & Subramanyam 2002, sections 3.5 to 3.7: an
+// apprentice that is taught by the crawl before its own finds more than that crawl
+// did; kept to its pages it ends with the same, and is ahead on the way; and one that
+// learns on the way lies between.
 func TestProtocols(t *testing.T) {
 	f := read(t, fmt.Sprintf(apprenticeLab, hubs(t)))
 	dir := t.TempDir()

@@ -14,9 +14,10 @@ import (
 )
 
 // Critic says what the judge critic is taught of each web: the classifier of
-// whole pages by the classes of a taxonomy (CPS02, A1, A2). The classes are the
-// web's topics that the lab asks for, and Other; the topic of a cell is in
-// focus, and the rest is what is not wanted. It takes its pages
+// whole pages by the classes of a taxonomy, after Chakrabarti, Punera & Subramanyam
+// 2002, section 2.1. The classes are the web's topics that the lab asks for, and Other;
+// the topic of a cell is in focus, and the rest is what is not wanted. It takes its
+// pages
 //
 //	/TOPIC    the examples that the cells of this topic and repeat are shown,
 //	          and with Examples more of its relevant pages, as a directory of
@@ -50,7 +51,7 @@ const (
 func isCritic(name string) bool { return name == criticJudge || name == criticPrinted }
 
 // critics tells whether any judge of the lab is a critic.
-func (f *File) critics() bool { return slices.ContainsFunc(f.Judges, isCritic) }
+func (f *File) critics() bool { return slices.ContainsFunc(f.judgeLabels(), isCritic) }
 
 // checkCritic finds what is wrong with how critics are taught.
 func (f *File) checkCritic(bad func(at, format string, args ...any)) {
@@ -67,22 +68,22 @@ func (f *File) checkCritic(bad func(at, format string, args ...any)) {
 
 // String says for readers of a report what critics are taught.
 func (c Critic) String() string {
-	s := "The critic is naive Bayes over the classes of the web's topics and Other (A2); the topic of a cell is in focus. It learns from the examples of each topic"
+	s := "The critic is naive Bayes over the classes of the web's topics and Other; the topic of a cell is in focus. It learns from the examples of each topic"
 	if c.Examples > 0 {
 		s += fmt.Sprintf(", from more of its relevant pages, taken from the truth as a directory of the web would have them: %d with the examples, and half of those there are at most", c.Examples)
 	}
 	return s + fmt.Sprintf("; and for Other from %d pages drawn from the record whatever they are about. All that it learns from is hits for no strategy.", c.Background)
 }
 
-// school is what critics of a fold are taught from.
-type school struct {
+// criticPages is what critics of a fold are taught from.
+type criticPages struct {
 	directory map[string][]web.URL // by topic, beside its examples
 	other     []web.URL
 	shown     []web.URL // all of these, and the examples of all topics
 }
 
-// schooled is a critic that was trained.
-type schooled struct {
+// trainedCritic is a critic that was trained.
+type trainedCritic struct {
 	*judge.Critic
 	took time.Duration
 	err  error
@@ -93,10 +94,10 @@ func (f *fold) teaches(u web.URL) bool { return f.crawled == nil || !f.crawled(u
 
 // gather draws what critics are taught from; the pages of the web have to be
 // there.
-func (f *fold) gather(r *runner) (*school, error) {
-	s := &school{directory: map[string][]web.URL{}}
+func (f *fold) gather(r *runner) (*criticPages, error) {
+	s := &criticPages{directory: map[string][]web.URL{}}
 	far := slices.Contains(r.Seeds, "far")
-	fail := func(format string, args ...any) (*school, error) {
+	fail := func(format string, args ...any) (*criticPages, error) {
 		return nil, fmt.Errorf("%s: critic: web %s: %s", r.at("critic"), f.w.Name, fmt.Sprintf(format, args...))
 	}
 	known := map[web.URL]bool{} // examples of any topic, those hidden included
@@ -196,21 +197,21 @@ func digit(b bool) int {
 // shown are the pages that critics of the fold are taught from, in any repeat;
 // none without a critic in the lab.
 func (f *fold) shown() []web.URL {
-	if f.school == nil {
+	if f.criticPages == nil {
 		return nil
 	}
-	return f.school.shown
+	return f.criticPages.shown
 }
 
 // critic trains the critic of a repeat, once for all topics.
-func (g *group) critic() schooled {
+func (g *group) critic() trainedCritic {
 	f := g.fold
 	f.mu.Lock()
 	once, ok := f.critics[g.repeat]
 	if !ok {
 		once = sync.OnceValue(g.trainCritic)
 		if f.critics == nil {
-			f.critics = map[int]func() schooled{}
+			f.critics = map[int]func() trainedCritic{}
 		}
 		f.critics[g.repeat] = once
 	}
@@ -218,7 +219,7 @@ func (g *group) critic() schooled {
 	return once()
 }
 
-func (g *group) trainCritic() (c schooled) {
+func (g *group) trainCritic() (c trainedCritic) {
 	began, beganIn := time.Now(), threadTime()
 	c.Critic, c.err = judge.TrainCritic(g.samples(), judge.Training{MinPages: 1, Seed: g.chance(), Trained: g.w.Name})
 	// Where the work was another thread's, the clock knows better.
@@ -243,11 +244,11 @@ func (g *group) samples() iter.Seq2[judge.Sample, error] {
 		for _, t := range g.w.topics {
 			own, _ := g.fold.topic(t, g.far)
 			of := g.runner.group(g.w, g.fold, own, g.far, g.repeat)
-			if !class(t.Name, of.examples()) || !class(t.Name, of.draw(g.fold.school.directory[t.Name], "directory")) {
+			if !class(t.Name, of.examples()) || !class(t.Name, of.draw(g.fold.criticPages.directory[t.Name], "directory")) {
 				return
 			}
 		}
-		class(taxonomy.Other, g.fold.school.other)
+		class(taxonomy.Other, g.fold.criticPages.other)
 	}
 }
 

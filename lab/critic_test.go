@@ -117,10 +117,7 @@ func TestCriticLab(t *testing.T) {
 	if !slices.Equal(namesOne, namesTwo) || hashOne != hashTwo {
 		t.Error("results differ on one core and on three")
 	}
-	r, err := Report(one)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, _ := reportOf(t, one)
 	seen := 0
 	for _, j := range r.Judges {
 		if isCritic(j.Judge) {
@@ -164,7 +161,7 @@ func TestCriticIsTaughtNoHits(t *testing.T) {
 	f := read(t, fmt.Sprintf(meadowLab, meadow(t, 1), "examples: 12, background: 20"))
 	for repeat := range 3 {
 		for name, g := range opened(t, f, repeat) {
-			s := g.fold.school
+			s := g.fold.criticPages
 			if n := len(s.directory[name]); n != 9 {
 				t.Errorf("%s: %d pages of the directory beside 3 examples, not 9", name, n)
 			}
@@ -200,7 +197,7 @@ func TestCriticIsTaughtNoHits(t *testing.T) {
 	// Of 38 pages that are no examples, 19 teach at most.
 	f = read(t, fmt.Sprintf(meadowLab, meadow(t, 1), "examples: 1000, background: 20"))
 	for name, g := range opened(t, f, 0) {
-		if n := len(g.fold.school.directory[name]); n < 18 || n > 19 {
+		if n := len(g.fold.criticPages.directory[name]); n < 18 || n > 19 {
 			t.Errorf("%s: %d pages teach", name, n)
 		}
 	}
@@ -211,19 +208,19 @@ func TestCriticIsTaughtNoHits(t *testing.T) {
 func TestCriticSeesNoTruth(t *testing.T) {
 	taught := func(every int) []web.URL {
 		f := read(t, fmt.Sprintf(meadowLab, meadow(t, every), "background: 30"))
-		return opened(t, f, 0)["bees"].fold.school.shown
+		return opened(t, f, 0)["bees"].fold.criticPages.shown
 	}
 	if all, few := taught(1), taught(4); !slices.Equal(all, few) {
 		t.Errorf("with another truth other pages teach:\n%v\n%v", all, few)
 	}
 }
 
-// R8: where a web is parted, critics are taught on hosts that teach.
-func TestCriticOfFoldsR8(t *testing.T) {
+// Where a web is parted, critics are taught on hosts that teach.
+func TestCriticOfFolds(t *testing.T) {
 	f := read(t, "webs: [{path: "+forest(t)+", budgets: [30], train: {folds: sites, targets: 5}}]\nscorers: [breadth-first]\njudges: [critic]\ncritic: {examples: 10, background: 15}\n")
 	groups := opened(t, f, 0)
 	for name, g := range groups {
-		s := g.fold.school
+		s := g.fold.criticPages
 		if len(s.shown) != 5+5+15 {
 			t.Errorf("%s: %d pages teach", name, len(s.shown))
 		}
@@ -241,7 +238,7 @@ func TestCriticOfFoldsR8(t *testing.T) {
 	}
 }
 
-// A5: under a critic the classes of a page are features of its links, and
+// Under a critic the classes of a page are features of its links, and
 // topics = 0 takes none.
 func TestClassesAreFeatures(t *testing.T) {
 	f := read(t, fmt.Sprintf(meadowLab, meadow(t, 1), "examples: 12, background: 20"))

@@ -47,7 +47,7 @@ hide-half: false              # true hides half of the examples, for target reca
 outside: drop                 # links outside the record: drop, fail, bounds
 keep-runs: false              # true keeps the pages of each crawl in their order, in runs/: waggle lab pool draw needs them
 ignore-directives: false      # true follows nofollow and counts noindex: it is the record that is asked
-judges: [topic]               # of %s; the last for diagnosis only
+judges: [topic]               # of %s; the last for diagnosis only; one with settings of its own as {name: NAME, as: NAME, set: {…}}
 # critic:                     # what the judges critic and critic-printed are taught, which is hits for nobody:
 #   examples: 50              # pages of each topic, at most half of its relevant ones; default: its examples alone
 #   background: 300           # pages drawn from the record for the class Other
@@ -68,7 +68,7 @@ scorers:                      # name:, and if need be as: NAME, queue: links tha
 		for _, s := range d.Settings {
 			fmt.Fprintf(tab, "      %s: %v\t# %s; %v…%v\n", s.Name, s.Default, s.Line, s.Min, s.Max)
 		}
-		if kind := d.Model(); kind != "" {
+		if kind := score.ModelOf(d); kind != "" {
 			lesson(tab, kind)
 		}
 	}
@@ -114,7 +114,7 @@ func (f *File) judgeLines() []judge.Line { return append(Judges(), topical(f.own
 // topical names the judges that need nothing but the topic.
 func topical(list []judge.Description) (out []judge.Line) {
 	for _, d := range list {
-		if d.Topical() && !d.Instead {
+		if _, critic := d.Uses(judge.InputCritic, nil); judge.Topical(d) && !critic {
 			out = append(out, judge.Line{Name: d.Name, Line: d.Line})
 		}
 	}

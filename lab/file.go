@@ -47,7 +47,6 @@ import (
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/internal/yamlfile"
 	"github.com/waggle-crawler/waggle/job"
-	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/sim"
@@ -60,7 +59,7 @@ type File struct {
 	Notes   []string `yaml:"notes"`
 	Webs    []Web    `yaml:"webs"`
 	Scorers []Scorer `yaml:"scorers"`
-	Judges  []string `yaml:"judges"`  // default topic; truth is for diagnosis only
+	Judges  []Judge  `yaml:"judges"`  // default topic; truth is for diagnosis only
 	Seeds   []string `yaml:"seeds"`   // near (default), far
 	Hops    int      `yaml:"hops"`    // 1…4: seeds so many links from the next relevant page instead; 0 = the topic's
 	Budgets []int    `yaml:"budgets"` // default 300, 1000, 3000
@@ -111,7 +110,7 @@ type Scorer struct {
 	// tfidf-max.
 	Similarity string  `yaml:"similarity"`
 	Train      *Lesson `yaml:"train"` // how the model of a scorer that needs one is taught
-	Queue      int     `yaml:"queue"` // links that wait at most: the worst leave (LM10 has 500); 0 = no limit
+	Queue      int     `yaml:"queue"` // links that wait at most: the worst leave (Liu & Milios 2010 have 500); 0 = no limit
 	// After and Within name scorers of the lab on whose crawls this one builds.
 	After  string `yaml:"after"`
 	Within string `yaml:"within"`
@@ -252,7 +251,7 @@ func (s Scorer) changed() map[string]float64 {
 
 func (f *File) setDefaults() {
 	if len(f.Judges) == 0 {
-		f.Judges = []string{"topic"}
+		f.Judges = []Judge{{Name: "topic"}}
 	}
 	if len(f.Seeds) == 0 {
 		f.Seeds = []string{"near"}
@@ -334,7 +333,52 @@ func (f *File) check() error {
 	if len(f.Scorers) == 0 {
 		bad(f.at(), "no scorers: waggle lab list names them")
 	}
-	labels := map[string]bool{}
+	labels := f.checkScorers(bad)
+	f.checkBasis(bad)
+	f.checkRead(bad)
+	f.checkCritic(bad)
+	if len(f.Scorers) > 0 && !labels[f.Base] {
+		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Base)
+	}
+	f.checkJudges(bad)
+	if len(f.Seeds) > 1 {
+		bad(f.at("seeds"), "near or far, one in a lab: a topic seen from both would count as two")
+	}
+	switch {
+	case f.Hops < 0 || f.Hops > 4:
+		bad(f.at("hops"), "hops: %d is outside 1…4; leave it out for the seeds of the topic", f.Hops)
+	case f.Hops > 0 && slices.Contains(f.Seeds, "far"):
+		bad(f.at("hops"), "hops: %d takes seeds of its own: leave out seeds: [far]", f.Hops)
+	}
+	if n := f.Network; n.Workers < 0 || n.Delay < 0 || n.Median < 0 || !(n.Spread >= 0 && n.Spread <= 5) {
+		bad(f.at("network"), "workers, delay and latency are at least 0, and spread lies in 0…5")
+	}
+	for i, s := range f.Seeds {
+		if s != "near" && s != "far" {
+			bad(f.at("seeds", strconv.Itoa(i)), "seeds %q: near or far", s)
+		}
+	}
+	for i, m := range f.Head {
+		if _, ok := eval.MeasureNamed(m); !ok {
+			bad(f.at("measures", strconv.Itoa(i)), "there is no measure %q; waggle lab list names them", m)
+		}
+		if slices.Contains(f.Head[:i], m) {
+			bad(f.at("measures", strconv.Itoa(i)), "the measure %s is named twice", m)
+		}
+	}
+	if _, err := sim.ParseOutside(f.Outside); err != nil {
+		bad(f.at("outside"), "%v", err)
+	}
+	f.checkWebs(bad)
+	if f.Repeats < 1 || f.Repeats > 1000 {
+		bad(f.at("repeats"), "repeats: %d is outside 1…1000", f.Repeats)
+	}
+	return errors.Join(errs...)
+}
+
+// checkScorers finds what is wrong with the scorers, and returns what results call them.
+func (f *File) checkScorers(bad func(at, format string, args ...any)) (labels map[string]bool) {
+	labels = map[string]bool{}
 	for i, s := range f.Scorers {
 		at := f.at("scorers", strconv.Itoa(i))
 		if s.kind().Name == "" {
@@ -356,7 +400,7 @@ func (f *File) check() error {
 		if s.Queue < 0 || s.Queue > 100_000 {
 			bad(at, "a queue of %d: give 1…100,000, or 0 for no limit", s.Queue)
 		}
-		switch kind := s.kind().Model(); {
+		switch kind := score.ModelOf(s.kind()); {
 		case kind == "" && s.Train != nil:
 			bad(at, "%s needs no training; waggle lab list tells which scorers do", s.Name)
 		case kind != "":
@@ -365,8 +409,8 @@ func (f *File) check() error {
 			}
 			for k, w := range f.Webs {
 				if w.Train == nil {
-					n, _ := s.kind().Uses(score.NeedModel, s.Set)
-					bad(at, "%v; it is trained on other hosts than those that are crawled, and the web at %s is not parted", &score.MissingError{Scorer: s.Name, Need: n}, f.at("webs", strconv.Itoa(k)))
+					n, _ := s.kind().Uses(score.InputModel, s.Set)
+					bad(at, "%v; it is trained on other hosts than those that are crawled, and the web at %s is not parted", s.kind().Missing(n), f.at("webs", strconv.Itoa(k)))
 				}
 			}
 		}
@@ -376,52 +420,11 @@ func (f *File) check() error {
 			bad(at, "similarity %q is none of judge, tf, tfidf, tf-max, tfidf-max", s.Similarity)
 		}
 	}
-	f.checkBasis(bad)
-	f.checkRead(bad)
-	f.checkCritic(bad)
-	if len(f.Scorers) > 0 && !labels[f.Base] {
-		bad(f.at("baseline"), "the baseline %q is not among the scorers: add it, or name another baseline", f.Base)
-	}
-	for i, j := range f.Judges {
-		if !slices.ContainsFunc(f.judgeLines(), func(l judge.Line) bool { return l.Name == j }) {
-			bad(f.at("judges", strconv.Itoa(i)), "there is no judge %q for a lab; waggle lab list names them", j)
-		}
-	}
-	if len(f.Seeds) > 1 {
-		bad(f.at("seeds"), "near or far, one in a lab: a topic seen from both would count as two")
-	}
-	switch {
-	case f.Hops < 0 || f.Hops > 4:
-		bad(f.at("hops"), "hops: %d is outside 1…4; leave it out for the seeds of the topic", f.Hops)
-	case f.Hops > 0 && slices.Contains(f.Seeds, "far"):
-		bad(f.at("hops"), "hops: %d takes seeds of its own: leave out seeds: [far]", f.Hops)
-	}
-	twice := map[string]bool{}
-	for i, j := range f.Judges {
-		if twice[j] {
-			bad(f.at("judges", strconv.Itoa(i)), "the judge %s is named twice", j)
-		}
-		twice[j] = true
-	}
-	if n := f.Network; n.Workers < 0 || n.Delay < 0 || n.Median < 0 || !(n.Spread >= 0 && n.Spread <= 5) {
-		bad(f.at("network"), "workers, delay and latency are at least 0, and spread lies in 0…5")
-	}
-	for i, s := range f.Seeds {
-		if s != "near" && s != "far" {
-			bad(f.at("seeds", strconv.Itoa(i)), "seeds %q: near or far", s)
-		}
-	}
-	for i, m := range f.Head {
-		if _, ok := eval.MeasureNamed(m); !ok {
-			bad(f.at("measures", strconv.Itoa(i)), "there is no measure %q; waggle lab list names them", m)
-		}
-		if slices.Contains(f.Head[:i], m) {
-			bad(f.at("measures", strconv.Itoa(i)), "the measure %s is named twice", m)
-		}
-	}
-	if _, err := sim.ParseOutside(f.Outside); err != nil {
-		bad(f.at("outside"), "%v", err)
-	}
+	return labels
+}
+
+// checkWebs finds what is wrong with what is said of the webs.
+func (f *File) checkWebs(bad func(at, format string, args ...any)) {
 	paths := map[string]bool{}
 	for i, w := range f.Webs {
 		if paths[w.Path] {
@@ -456,8 +459,4 @@ func (f *File) check() error {
 			}
 		}
 	}
-	if f.Repeats < 1 || f.Repeats > 1000 {
-		bad(f.at("repeats"), "repeats: %d is outside 1…1000", f.Repeats)
-	}
-	return errors.Join(errs...)
 }

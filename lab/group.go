@@ -23,6 +23,7 @@ import (
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/sim"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/train"
@@ -41,18 +42,18 @@ type group struct {
 	distant  func() []web.URL // seeds of hops:; the graph has to be there
 	once     sync.Once
 	ref      eval.Reference
-	breadths map[string]func(context.Context) made // by judge
+	breadths map[string]func(context.Context) simulation // by judge
 
 	cells    atomic.Int64 // to be made yet
 	teaching sync.Mutex
-	lessons  map[string]func() taught // by what is taught
-	crawls   map[string]any           // that others build on; see crawled
+	lessons  map[string]func() trainedModel // by what is taught
+	crawls   map[string]any                 // that others build on; see crawled
 }
 
 func (r *runner) group(w *labWeb, f *fold, t corpus.Topic, far bool, repeat int) *group {
 	g := &group{
 		runner: r, w: w, fold: f, t: t, far: far, repeat: repeat,
-		breadths: map[string]func(context.Context) made{}, lessons: map[string]func() taught{},
+		breadths: map[string]func(context.Context) simulation{}, lessons: map[string]func() trainedModel{},
 	}
 	g.distant = sync.OnceValue(g.atHops)
 	return g
@@ -208,8 +209,8 @@ func (g *group) reference() eval.Reference {
 	return g.ref
 }
 
-// made is a simulation that ended.
-type made struct {
+// simulation is one that ended.
+type simulation struct {
 	run      *eval.Run
 	requests int // as the simulator counted them
 	spent    cost
@@ -218,10 +219,10 @@ type made struct {
 
 // breadth is the breadth-first crawl that some measures compare with, made
 // once.
-func (g *group) breadth(judge string) func(context.Context) made {
+func (g *group) breadth(judge string) func(context.Context) simulation {
 	var once sync.Once
-	var m made
-	return func(ctx context.Context) made {
+	var m simulation
+	return func(ctx context.Context) simulation {
 		once.Do(func() { m = g.simulate(ctx, g.key(judge, "breadth-first"), Scorer{Name: "breadth-first"}) })
 		return m
 	}
@@ -232,7 +233,7 @@ func (g *group) breadth(judge string) func(context.Context) made {
 func (r *runner) topicJob(repeats []*group) func(context.Context) error {
 	return func(ctx context.Context) error {
 		g := repeats[0]
-		t := topicFacts{Name: r.fileName(g.key("", ""), Scorer{}, g, r.Repeats)}
+		t := topicFacts{Name: r.fileName(g.key("", ""), Scorer{}, g, r.configured()...)}
 		path := filepath.Join(r.dir, topicsDir, t.Name)
 		old, err := readJSON[topicFacts](path)
 		if err == nil && old.Name == t.Name {
@@ -345,12 +346,12 @@ func (c cell) failed(path string, why error) error {
 }
 
 // simulate runs one crawl. A panic in a strategy fails its cell alone.
-func (g *group) simulate(ctx context.Context, key eval.Key, s Scorer) made {
+func (g *group) simulate(ctx context.Context, key eval.Key, s Scorer) simulation {
 	return g.watch(ctx, key, s, func(event.Event) {})
 }
 
 // watch is simulate with a listener.
-func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(event.Event)) (m made) {
+func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(event.Event)) (m simulation) {
 	defer func() {
 		if p := recover(); p != nil {
 			m.err = fmt.Errorf("panic: %v", p)
@@ -362,7 +363,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 	for _, label := range s.basis() {
 		c, err := g.crawled(ctx, key.Judge, label)
 		if err != nil {
-			return made{err: err}
+			return simulation{err: err}
 		}
 		if label == s.After {
 			known = c
@@ -375,19 +376,19 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 	defer watch.release()
 	j, critical, err := g.judge(top, key.Judge)
 	if err != nil {
-		return made{err: err}
+		return simulation{err: err}
 	}
 	defer j.Close()
 	var trained *model.File
 	var took time.Duration
 	if known != nil {
 		if trained, took, err = g.taughtBy(known, s, j); err != nil {
-			return made{err: err}
+			return simulation{err: err}
 		}
 	}
-	if s.kind().Model() != "" {
+	if score.ModelOf(s.kind()) != "" {
 		if trained, took, err = g.teach(ctx, s); err != nil {
-			return made{err: err}
+			return simulation{err: err}
 		}
 	}
 	mk := &job.Maker{
@@ -396,27 +397,27 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 	}
 	defer mk.Close()
 	if err := mk.MakeJudge(ctx); err != nil {
-		return made{err: err}
+		return simulation{err: err}
 	}
 	scorer, err := watch.trained(func() (crawl.Scorer, error) {
 		err := mk.MakeScorer(ctx)
 		return mk.Scorer, err
 	})
 	if err != nil {
-		return made{err: plainly(err)}
+		return simulation{err: plainly(err)}
 	}
 	watch.training += took + critical
 	watch.judge, watch.scorer = j, scorer
 	mode, err := sim.ParseOutside(g.Outside)
 	if err != nil {
-		return made{err: err}
+		return simulation{err: err}
 	}
 	rec := eval.NewRecorder(key, g.budget(), g.truth(), eval.RecorderOptions{
 		Number: g.fold.graph.Number, Document: g.fold.graph.Document, Recorded: pages.Has, Charged: mode != sim.Drop, Bounds: mode == sim.Bounds, Cosines: g.cosines(top),
 	})
 	c, err := mk.Crawl(ctx)
 	if err != nil {
-		return made{err: plainly(err)}
+		return simulation{err: plainly(err)}
 	}
 	c.Judge, c.Scorer, c.JudgeName, c.ScorerName = watch.watched(), watchedScorer{watch}, key.Judge, key.Scorer
 	c.Policy.IgnoreDirectives = g.Ignore
@@ -430,26 +431,27 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 		Seed: g.chance(), Outside: mode, Asked: rec.Asked,
 	})
 	if err != nil {
-		return made{err: err}
+		return simulation{err: err}
 	}
 	if mode == sim.Drop {
 		rec.LeftOut(res.Outside)
 	}
-	return made{run: rec.Run(), requests: res.Requests, spent: watch.spent(key, res.Pages, g.w.parse)}
+	return simulation{run: rec.Run(), requests: res.Requests, spent: watch.spent(key, res.Pages, g.w.parse)}
 }
 
 // chance is the seed of a repeat.
 func (g *group) chance() uint64 { return g.Seed + uint64(g.repeat) }
 
-// judge makes a judge, and tells how long its training took. That named truth
+// judge makes the judge that results call so, and tells how long its training took. That named truth
 // never errs: it shows what a scorer could do then, and is no result.
 func (g *group) judge(t *topic.Topic, name string) (judge.Judge, time.Duration, error) {
 	if isCritic(name) {
 		return g.newCritic(name)
 	}
 	if name != report.TruthJudge {
-		d, _ := g.own.Judge(name) // check made sure that there is one
-		j, err := d.New(t, judge.Options{Analyzer: g.w.words})
+		spec := g.judgeOf(name)
+		d, _ := g.own.Judge(spec.Name) // check made sure that there is one
+		j, err := d.New(judge.Options{Topic: t, Set: spec.Set, Analyzer: g.w.words})
 		return j, 0, err
 	}
 	words, err := judge.New("topic", t, judge.Options{Analyzer: g.w.words})
@@ -494,8 +496,8 @@ func (g *group) job(key eval.Key, s Scorer) *job.Job {
 // others.
 func plainly(err error) error { return job.Locate(err, func(string) string { return "" }) }
 
-// cosines returns the cosine, by term frequencies, of a page to each example:
-// items E1 and E2.
+// cosines returns the cosine, by term frequencies, of a page to each example, by which
+// precision by similarity and average similarity are measured.
 func (g *group) cosines(t *topic.Topic) func(web.URL) []float64 {
 	if len(t.Examples) == 0 {
 		return nil

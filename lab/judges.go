@@ -1,16 +1,15 @@
 package lab
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
-	"math"
 	"slices"
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/learn/metric"
 	"github.com/waggle-crawler/waggle/topic"
 )
 
@@ -60,20 +59,30 @@ func (g *group) judges(ctx context.Context) ([]judgeFact, error) {
 // candidate is a judge that is measured.
 type candidate struct {
 	judge.Judge
-	scored []scored
+	label  string // what results call it
+	sample []observation
 }
 
 // candidates are the judges that can be made of a topic.
 func (g *group) candidates(t *topic.Topic) (all []*candidate) {
+	var labels []string
 	for _, l := range g.judgeLines() {
-		if l.Name == report.TruthJudge || isCritic(l.Name) && !slices.Contains(g.Judges, l.Name) {
+		labels = append(labels, l.Name)
+	}
+	for _, l := range g.judgeLabels() {
+		if !slices.Contains(labels, l) {
+			labels = append(labels, l)
+		}
+	}
+	for _, l := range labels {
+		if l == report.TruthJudge || isCritic(l) && !slices.Contains(g.judgeLabels(), l) {
 			continue
 		}
-		j, _, err := g.judge(t, l.Name)
+		j, _, err := g.judge(t, l)
 		if err != nil {
 			continue // the topic does not give what this judge needs
 		}
-		all = append(all, &candidate{Judge: j})
+		all = append(all, &candidate{Judge: j, label: l})
 	}
 	return all
 }
@@ -106,7 +115,7 @@ func (g *group) measureJudges(ctx context.Context, t *topic.Topic, bad int) (out
 			continue
 		}
 		bodies[p.Digest] = true
-		x := scored{relevant: truth.Relevant.Has(u, digest), weight: 1}
+		x := observation{Prediction: metric.Prediction{Positive: truth.Relevant.Has(u, digest), Weight: 1}}
 		known := true
 		if rd != nil {
 			i, _ := g.fold.graph.Number(u)
@@ -126,126 +135,62 @@ func (g *group) measureJudges(ctx context.Context, t *topic.Topic, bad int) (out
 			if err != nil {
 				return nil, err
 			}
-			if x.relevance = v.Relevance; known {
-				c.scored = append(c.scored, x)
+			if x.Score = v.Relevance; known {
+				c.sample = append(c.sample, x)
 			}
 		}
 	}
 	for _, c := range all {
 		if rd != nil {
-			for i := range c.scored {
-				s := weights[c.scored[i].stratum]
-				c.scored[i].weight = float64(s.Size) / float64(s.Read)
+			for i := range c.sample {
+				s := weights[c.sample[i].stratum]
+				c.sample[i].Weight = float64(s.Size) / float64(s.Read)
 			}
 		}
-		f := measured(c.scored, c.Threshold())
-		f.Web, f.Topic, f.Judge, f.Bad = g.w.Name, g.id().Topic, c.Name(), bad
+		f := factOf(c.sample, c.Threshold())
+		f.Web, f.Topic, f.Judge, f.Bad = g.w.Name, g.id().Topic, c.label, bad
 		out = append(out, f)
 	}
 	return out, nil
 }
 
-// measured are the figures of a judge of that threshold on judged pages.
-func measured(all []scored, threshold float64) judgeFact {
-	f := judgeFact{Threshold: eval.Number(threshold), Pages: len(all)}
+// factOf are the figures of a judge of that threshold on a sample of pages.
+func factOf(sample []observation, threshold float64) judgeFact {
+	f := judgeFact{Threshold: eval.Number(threshold), Pages: len(sample)}
 	var relevant, accepted, correct float64 // weights
-	for _, s := range all {
-		if s.relevant {
+	var all []metric.Prediction
+	bins := make(metric.Bins, 10)
+	for _, s := range sample {
+		all = append(all, s.Prediction)
+		bins.Add(s.Prediction)
+		if s.Positive {
 			f.Relevant++
-			relevant += s.weight
+			relevant += s.Weight
 		}
-		if s.relevance >= threshold {
+		if s.Score >= threshold {
 			f.Accepted++
-			accepted += s.weight
-			if s.relevant {
+			accepted += s.Weight
+			if s.Positive {
 				f.Correct++
-				correct += s.weight
+				correct += s.Weight
 			}
 		}
 	}
 	f.Precision, f.Recall = eval.Number(correct/accepted), eval.Number(correct/relevant)
-	f.AUROC, f.ECE = eval.Number(auroc(all)), eval.Number(ece(all))
-	f.Bins = bins(all)
+	f.AUROC, f.ECE = eval.Number(metric.AUROC(all)), eval.Number(bins.ECE())
+	for _, b := range bins {
+		bin := report.Bin{Count: b.Count}
+		if b.Count > 0 {
+			bin.Mean, bin.Share = b.Mean(), b.Share()
+		}
+		f.Bins = append(f.Bins, bin)
+	}
 	return f
 }
 
-// scored is a judged page with the truth of it.
-type scored struct {
-	relevance float64
-	relevant  bool
-	weight    float64 // documents for which it stands
-	stratum   uint8
-}
-
-// auroc is the probability that a relevant page is ranked above an irrelevant
-// one, ties counting half; NaN without one of either. With w the weights,
-//
-//	AUROC = Σ_{i relevant} Σ_{j not} w_i w_j ([s_i > s_j] + ½ [s_i = s_j]) / (w₊·w₋)
-//
-// Source: Hanley & McNeil (1982).
-func auroc(s []scored) float64 {
-	s = slices.Clone(s)
-	slices.SortFunc(s, func(a, b scored) int { return cmp.Compare(a.relevance, b.relevance) })
-	var sum, pos, neg float64
-	for i := 0; i < len(s); {
-		var p, n float64 // of those of equal rank
-		k := i
-		for ; k < len(s) && s[k].relevance == s[i].relevance; k++ {
-			if s[k].relevant {
-				p += s[k].weight
-			} else {
-				n += s[k].weight
-			}
-		}
-		sum += p * (neg + n/2)
-		pos += p
-		neg += n
-		i = k
-	}
-	if pos == 0 || neg == 0 {
-		return math.NaN()
-	}
-	return sum / (pos * neg)
-}
-
-// bins are the ten of equal width of [0,1], the last with its upper end. Shares
-// and means are weighted.
-func bins(s []scored) []report.Bin {
-	out := make([]report.Bin, 10)
-	weights := make([]float64, 10)
-	for _, x := range s {
-		i := min(9, int(x.relevance*10))
-		out[i].Count++
-		out[i].Mean += x.weight * x.relevance
-		if x.relevant {
-			out[i].Share += x.weight
-		}
-		weights[i] += x.weight
-	}
-	for i := range out {
-		if weights[i] > 0 {
-			out[i].Mean /= weights[i]
-			out[i].Share /= weights[i]
-		}
-	}
-	return out
-}
-
-// ece is the expected calibration error over the bins:
-//
-//	ECE = Σ_b w_b/w · |mean relevance in b − share of relevant in b|
-func ece(s []scored) float64 {
-	if len(s) == 0 {
-		return math.NaN()
-	}
-	weights, all := make([]float64, 10), 0.
-	for _, x := range s {
-		weights[min(9, int(x.relevance*10))] += x.weight
-		all += x.weight
-	}
-	e := 0.0
-	for i, b := range bins(s) {
-		e += weights[i] / all * math.Abs(b.Mean-b.Share)
-	}
-	return e
+// observation is the relevance of a page as a judge gives it, with the truth, the number
+// of documents for which the page stands, and its stratum.
+type observation struct {
+	metric.Prediction
+	stratum uint8
 }

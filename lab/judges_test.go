@@ -16,30 +16,17 @@ import (
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/learn/metric"
 )
 
-// The area under the curve and the calibration error of hand-made judgements.
-func TestJudgeMeasures(t *testing.T) {
-	page := func(relevance float64, relevant bool, weight float64) scored {
-		return scored{relevance: relevance, relevant: relevant, weight: weight}
+// The figures of a judge on hand-made pages. A page that stands for three is as good as
+// three pages.
+func TestJudgeFigures(t *testing.T) {
+	page := func(relevance float64, relevant bool, weight float64) observation {
+		return observation{Prediction: metric.Prediction{Score: relevance, Positive: relevant, Weight: weight}}
 	}
-	perfect := []scored{page(.9, true, 1), page(.8, true, 1), page(.2, false, 1), page(.1, false, 1)}
-	if a := auroc(perfect); a != 1 {
-		t.Errorf("AUROC of a perfect ranking: %v", a)
-	}
-	// Pairs: (.5,.5) ties for ½, (.5,.1) right: (½ + 1)/2.
-	if a := auroc([]scored{page(.5, true, 1), page(.5, false, 1), page(.1, false, 1)}); a != .75 {
-		t.Errorf("AUROC with a tie: %v", a)
-	}
-	if e := ece([]scored{page(.75, true, 1), page(.75, true, 1), page(.75, true, 1), page(.75, false, 1)}); e != 0 {
-		t.Errorf("ECE of a calibrated judge: %v", e)
-	}
-	if e := ece([]scored{page(.95, false, 1), page(.95, false, 1)}); e != .95 {
-		t.Errorf("ECE of one that is sure and wrong: %v", e)
-	}
-	// A page that stands for three is as good as three pages.
-	once := measured([]scored{page(.9, true, 2), page(.6, false, 3), page(.55, true, 1), page(.2, false, 4)}, .5)
-	thrice := measured([]scored{page(.9, true, 1), page(.9, true, 1), page(.6, false, 1), page(.6, false, 1), page(.6, false, 1), page(.55, true, 1),
+	once := factOf([]observation{page(.9, true, 2), page(.6, false, 3), page(.55, true, 1), page(.2, false, 4)}, .5)
+	thrice := factOf([]observation{page(.9, true, 1), page(.9, true, 1), page(.6, false, 1), page(.6, false, 1), page(.6, false, 1), page(.55, true, 1),
 		page(.2, false, 1), page(.2, false, 1), page(.2, false, 1), page(.2, false, 1)}, .5)
 	for _, x := range []struct {
 		name      string
@@ -71,9 +58,9 @@ func groupOf(t *testing.T, file, name string, repeat int) *group {
 	return r.group(w, w.folds[0], w.topics[i], false, repeat)
 }
 
-// Q3: with a queue of three links a strategy forgets what it would have come to
+// With a queue of three links a strategy forgets what it would have come to
 // later.
-func TestQueueQ3(t *testing.T) {
+func TestQueueLimit(t *testing.T) {
 	fetched := func(queue int) int {
 		g := groupOf(t, "webs: [{path: "+small(t)+", budgets: [50]}]\nscorers: [breadth-first]\n", "cars", 0)
 		m := g.simulate(t.Context(), g.key("topic", "breadth-first"), Scorer{Name: "breadth-first", Queue: queue})

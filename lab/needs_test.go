@@ -38,7 +38,7 @@ func TestMissingNeeds(t *testing.T) {
 	tried := 0
 	for _, d := range score.Descriptions() {
 		for _, n := range d.Needs {
-			if n.Optional || n.Input == score.NeedShortest || n.Input == score.NeedTopic { // without a topic there is no judge
+			if n.Optional || n.Input == score.InputShortest || n.Input == score.InputTopic { // without a topic there is no judge
 				continue
 			}
 			tried++
@@ -50,14 +50,14 @@ func TestMissingNeeds(t *testing.T) {
 				file += ", set: {" + n.Setting + ": 1}"
 			}
 			file += "}]\n"
-			if n.Input != score.NeedKeywords {
+			if n.Input != score.InputKeywords {
 				j.Topic.Keywords = []string{"bees"}
 			}
-			if n.Input != score.NeedThesaurus {
+			if n.Input != score.InputThesaurus {
 				m.Thesaurus = words
 				file += "thesaurus: {table: " + table + "}\n"
 			}
-			want := (&score.MissingError{Scorer: d.Name, Need: n}).Error()
+			want := d.Missing(n).Error()
 			_, err := m.Crawl(t.Context())
 			var wrong *job.Error
 			if !errors.As(err, &wrong) || wrong.Err.Error() != want {

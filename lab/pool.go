@@ -43,7 +43,7 @@ func DrawPool(ctx context.Context, results []string, o PoolOptions) (*pool.Pool,
 	if o.Progress == nil {
 		o.Progress = func(int, int, string) {}
 	}
-	d := &drawing{o: o, populations: map[pool.Key]*pool.Population{}}
+	d := &poolDraw{o: o, populations: map[pool.Key]*pool.Population{}}
 	d.out.Seed = o.Seed
 	for _, dir := range results {
 		if err := d.add(ctx, dir); err != nil {
@@ -66,8 +66,8 @@ func DrawPool(ctx context.Context, results []string, o PoolOptions) (*pool.Pool,
 	return &d.out, nil
 }
 
-// drawing is a pool while its rankings are gathered.
-type drawing struct {
+// poolDraw is a pool while its rankings are gathered.
+type poolDraw struct {
 	o           PoolOptions
 	out         pool.Pool
 	order       []pool.Key
@@ -75,7 +75,7 @@ type drawing struct {
 }
 
 // add adds the rankings of a lab.
-func (d *drawing) add(ctx context.Context, dir string) error {
+func (d *poolDraw) add(ctx context.Context, dir string) error {
 	f, err := Read(filepath.Join(dir, labFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s holds no results of a lab: waggle lab run makes some", dir)
@@ -142,7 +142,7 @@ func readFacts(dir string) (known facts, err error) {
 }
 
 // addWeb adds the rankings of one web of a lab.
-func (d *drawing) addWeb(ctx context.Context, r *runner, i int, runs []*eval.Run) error {
+func (d *poolDraw) addWeb(ctx context.Context, r *runner, i int, runs []*eval.Run) error {
 	spec := r.Webs[i]
 	spec.Train = nil // the whole web is ranked, also where a lab parts it
 	w, err := r.open(&spec, i)
@@ -154,7 +154,7 @@ func (d *drawing) addWeb(ctx context.Context, r *runner, i int, runs []*eval.Run
 }
 
 // addBare adds the rankings of a web by judges alone.
-func (d *drawing) addBare(ctx context.Context, dir string) error {
+func (d *poolDraw) addBare(ctx context.Context, dir string) error {
 	if len(d.o.Judges) == 0 {
 		return errors.New("no lab ranks these pages, so judges are needed: such as topic and keyword")
 	}
@@ -181,7 +181,7 @@ func (d *drawing) addBare(ctx context.Context, dir string) error {
 }
 
 // addTopics adds the rankings of the topics of an open web.
-func (d *drawing) addTopics(ctx context.Context, r *runner, w *labWeb, runs []*eval.Run) error {
+func (d *poolDraw) addTopics(ctx context.Context, r *runner, w *labWeb, runs []*eval.Run) error {
 	whole := w.folds[0]
 	if err := whole.load(ctx, r); err != nil {
 		return err
@@ -243,14 +243,14 @@ func ranking(g *eval.Graph, run *eval.Run) (list []int32) {
 }
 
 // rank adds what each judge gives most to.
-func (d *drawing) rank(ctx context.Context, g *group, p *pool.Population) error {
+func (d *poolDraw) rank(ctx context.Context, g *group, p *pool.Population) error {
 	names := d.o.Judges
 	if names == nil {
-		names = slices.DeleteFunc(slices.Clone(g.Judges), func(name string) bool { return name == report.TruthJudge })
+		names = slices.DeleteFunc(g.judgeLabels(), func(name string) bool { return name == report.TruthJudge })
 	}
 	var why error
 	for _, name := range names {
-		if isCritic(name) || name == report.TruthJudge || !slices.ContainsFunc(Judges(), func(l judge.Line) bool { return l.Name == name }) {
+		if isCritic(name) || name == report.TruthJudge || !slices.ContainsFunc(Judges(), func(l judge.Line) bool { return l.Name == g.judgeOf(name).Name }) {
 			return fmt.Errorf("the judge %q ranks no pages for a pool: waggle lab list names judges; of them neither critics nor truth can", name)
 		}
 		j, _, err := g.judge(g.topic(), name)

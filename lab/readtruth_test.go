@@ -77,10 +77,7 @@ func TestTruthRead(t *testing.T) {
 	if o, err := read(t, file).Run(t.Context(), out, Options{}); err != nil || o.Failed > 0 {
 		t.Fatalf("%+v, %v", o, err)
 	}
-	r, err := Report(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, text := reportOf(t, out)
 	if len(r.Cells) != 8 || len(r.Topics) != 1 || r.Topics[0].Read == nil {
 		t.Fatalf("%d cells, topics %+v", len(r.Cells), r.Topics)
 	}
@@ -104,17 +101,13 @@ func TestTruthRead(t *testing.T) {
 			}
 		}
 	}
-	b, err := os.ReadFile(filepath.Join(out, "report.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, want := range []string{"## The truth that was read", "What was read is pool ", "| bees | 40 |", "| unread |", "Ground truth is what readers found by reading", "H/U read", "a (b…c): estimated"} {
-		if !strings.Contains(string(b), want) {
+		if !strings.Contains(text, want) {
 			t.Errorf("the report does not hold %q", want)
 		}
 	}
-	checkBounds(t, out, r)
-	if strings.Contains(string(b), "the web's truth files") {
+	checkBounds(t, r)
+	if strings.Contains(text, "the web's truth files") {
 		t.Error("the report speaks of the web's truth files")
 	}
 	names := func(file string) []string {
@@ -153,9 +146,9 @@ func TestTruthRead(t *testing.T) {
 
 // checkBounds checks that values.csv and curves.csv have both bounds, behind all
 // columns that were there before.
-func checkBounds(t *testing.T, dir string, r report.Results) {
+func checkBounds(t *testing.T, r report.Results) {
 	t.Helper()
-	values, err := os.ReadFile(filepath.Join(dir, "values.csv"))
+	values, err := report.ValuesCSV(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +176,7 @@ func checkBounds(t *testing.T, dir string, r report.Results) {
 	if rows != 2*len(r.Cells) {
 		t.Errorf("%d rows of hits for %d cells of two budgets", rows, len(r.Cells))
 	}
-	curves, err := os.ReadFile(filepath.Join(dir, "curves.csv"))
+	curves, err := report.CurvesCSV(r)
 	if err != nil || !strings.Contains(string(curves), ",pages,hits,upper,similar,loss,loss_sum,lower\n") || strings.Contains(string(curves), ",\n") {
 		t.Errorf("curves.csv lacks lower bounds, %v", err)
 	}
@@ -254,13 +247,10 @@ func TestTruthReadWhole(t *testing.T) {
 	if _, err := read(t, "webs: [{path: "+webDir+", topics: [bees]}]"+rest+"truth: read\ngrade: 2\npool: "+poolDir+"\n").Run(t.Context(), two, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	a, err := Report(one)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := Report(two)
-	if err != nil || len(a.Cells) != len(b.Cells) {
-		t.Fatal(len(a.Cells), len(b.Cells), err)
+	a, _ := reportOf(t, one)
+	b, _ := reportOf(t, two)
+	if len(a.Cells) != len(b.Cells) {
+		t.Fatal(len(a.Cells), len(b.Cells))
 	}
 	for i := range a.Cells {
 		for _, v := range a.Cells[i].Values {
@@ -354,12 +344,8 @@ func TestExamplesRead(t *testing.T) {
 	if _, err := read(t, file+"bad-examples: 2\ntruth: read\n").Run(t.Context(), out, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Report(out); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(filepath.Join(out, "report.md"))
-	if err != nil || !strings.Contains(string(b), "### What bad examples cost") || !strings.Contains(string(b), "2 were exchanged for pages that are not about it") {
-		t.Errorf("the report says nothing of bad examples (%v)", err)
+	if _, text := reportOf(t, out); !strings.Contains(text, "### What bad examples cost") || !strings.Contains(text, "2 were exchanged for pages that are not about it") {
+		t.Error("the report says nothing of bad examples")
 	}
 	// Without a pool bad examples are pages that the truth does not hold.
 	plain := groupOf(t, "webs: [{path: "+webDir+", topics: [cars], budgets: [30]}]\nscorers: [breadth-first]\nbad-examples: 1\n", "cars", 0)

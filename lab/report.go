@@ -136,7 +136,7 @@ func (f *File) constants() (out []report.Constant) {
 // rules tell how the runs were made.
 func (f *File) rules() []string {
 	sees := "which neither judge nor scorer can see"
-	if slices.Contains(f.Judges, report.TruthJudge) {
+	if slices.Contains(f.judgeLabels(), report.TruthJudge) {
 		sees = "which no scorer can see, and no judge but the one named truth, which is for diagnosis"
 	}
 	notes := []string{
@@ -175,7 +175,7 @@ func (f *File) rules() []string {
 	}
 	for _, s := range f.Scorers {
 		if s.Queue > 0 {
-			notes = append(notes, fmt.Sprintf("%s keeps the best %d links that wait, and the others leave (Q3).", s.label(), s.Queue))
+			notes = append(notes, fmt.Sprintf("%s keeps the best %d links that wait, and the others leave.", s.label(), s.Queue))
 		}
 		if n := s.basisNote(); n != "" {
 			notes = append(notes, s.label()+" "+n+".")

@@ -12,19 +12,29 @@ import (
 	"github.com/waggle-crawler/waggle/eval/report"
 )
 
-// reported runs a lab on the small web and returns what it reports, and
-// that as Markdown.
+// reported runs a lab on the small web and returns what it reports.
 func reported(t *testing.T, file string) (report.Results, string) {
 	t.Helper()
 	f, out := read(t, file), t.TempDir()
 	if _, err := f.Run(t.Context(), out, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := f.results(out)
+	return reportOf(t, out)
+}
+
+// reportOf is what Report tells of results, and its Markdown, without the plots, which
+// take longer than all else.
+func reportOf(t *testing.T, dir string) (report.Results, string) {
+	t.Helper()
+	f, err := Read(filepath.Join(dir, labFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := report.Markdown(r, "") // without the plots, which take their time
+	r, err := f.results(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := report.Markdown(r, "")
 	if err != nil {
 		t.Fatal(err)
 	}

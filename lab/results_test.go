@@ -48,8 +48,8 @@ func TestReportIsOfOneLab(t *testing.T) {
 	if _, err := read(t, "outside: fail\n"+lab).Run(ctx, dir, Options{}); err == nil {
 		t.Fatal("a run that was stopped before it began says nothing")
 	}
-	if r, err := Report(dir); err != nil || r.Missing != 0 || !strings.Contains(strings.Join(r.Rules, " "), "left out of the frontier") {
-		t.Errorf("%d missing, %v, %q", r.Missing, err, r.Rules)
+	if r, _ := reportOf(t, dir); r.Missing != 0 || !strings.Contains(strings.Join(r.Rules, " "), "left out of the frontier") {
+		t.Errorf("%d missing, %q", r.Missing, r.Rules)
 	}
 	edit(t, filepath.Join(dir, labFile), "outside: drop", "outside: fail")
 	if _, err := Report(dir); err == nil || !strings.Contains(err.Error(), "is not the lab file that the cells") || !strings.Contains(err.Error(), "run the lab again") {
@@ -125,14 +125,9 @@ func TestCellsKnowTheirInputs(t *testing.T) {
 }
 
 // headlines are the rows of the tables that stand under "At N pages".
-func headlines(t *testing.T, dir string) (rows []string) {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, "report.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+func headlines(report string) (rows []string) {
 	within := false
-	for line := range strings.Lines(string(b)) {
+	for line := range strings.Lines(report) {
 		if strings.HasPrefix(line, "#") {
 			within = strings.HasPrefix(line, "### At ")
 		}
@@ -155,11 +150,8 @@ func TestTruthInNoHeadline(t *testing.T) {
 		if _, err := f.Run(t.Context(), dir, Options{}); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Report(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows[i] = headlines(t, dir)
+		r, text := reportOf(t, dir)
+		rows[i] = headlines(text)
 		for _, c := range r.Cells {
 			if c.Judge == "truth" {
 				judged[i]++
@@ -197,8 +189,8 @@ func TestStoppedLabHasReport(t *testing.T) {
 	if _, err := f.Run(t.Context(), dir, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if r, err = Report(dir); err != nil || len(r.Cells) != 6 || r.Missing != 0 || len(r.Topics) != 2 {
-		t.Fatalf("%d cells, %d missing, %d topics, %v", len(r.Cells), r.Missing, len(r.Topics), err)
+	if r, _ = reportOf(t, dir); len(r.Cells) != 6 || r.Missing != 0 || len(r.Topics) != 2 {
+		t.Fatalf("%d cells, %d missing, %d topics", len(r.Cells), r.Missing, len(r.Topics))
 	}
 	for _, topic := range r.Topics {
 		if topic.Dev != (topic.Topic == "cars") {

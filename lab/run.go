@@ -101,32 +101,7 @@ func (f *File) Run(ctx context.Context, dir string, o Options) (Outcome, error) 
 // run makes the cells of all webs, in one pool: a web is read when the first
 // of its cells is to be made, and let go after the last.
 func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
-	var groups []*group // a topic's repeats follow one another
-	r.facts.Clock = clock
-	if r.pool != nil {
-		r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("What was read is pool %s, with %d labels.", r.pool.Revision, r.pool.given))
-	}
-	for _, w := range webs {
-		c := w.Count()
-		r.facts.Webs = append(r.facts.Webs, report.Web{Name: w.Name, Pages: c.Pages, Hosts: c.Hosts, Synthetic: w.Synthetic, Note: strings.Trim(w.Source+"; "+w.Licence, "; ")})
-		r.facts.Notes = append(r.facts.Notes, w.notes...)
-		for _, t := range w.topics {
-			for _, f := range w.folds {
-				for _, seeds := range r.Seeds {
-					far := seeds == "far"
-					own, ok := f.topic(t, far)
-					if !ok {
-						r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("%s/%s@%s is left out: there it has no seed or no relevant page, or elsewhere no relevant page to be shown.", w.Name, t.Name, f.name))
-						continue
-					}
-					for repeat := range r.Repeats {
-						groups = append(groups, r.group(w, f, own, far, repeat))
-					}
-				}
-			}
-		}
-	}
-	groups, err := r.distant(ctx, groups)
+	groups, err := r.distant(ctx, r.groups(webs))
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -135,7 +110,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 	for i := 0; i < len(groups); i += r.Repeats {
 		repeats := groups[i : i+r.Repeats]
 		tasks = append(tasks, task{repeats[0].w, r.topicJob(repeats)})
-		for _, j := range r.Judges {
+		for _, j := range r.judgeLabels() {
 			for _, g := range repeats {
 				g.breadths[j] = g.breadth(j)
 			}
@@ -207,6 +182,36 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 	return r.out, err
 }
 
+// groups are those of all webs, the repeats of a topic next to one another. Facts tell of
+// the webs, and of the parts without a topic.
+func (r *runner) groups(webs []*labWeb) (groups []*group) {
+	r.facts.Clock = clock
+	if r.pool != nil {
+		r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("What was read is pool %s, with %d labels.", r.pool.Revision, r.pool.given))
+	}
+	for _, w := range webs {
+		c := w.Count()
+		r.facts.Webs = append(r.facts.Webs, report.Web{Name: w.Name, Pages: c.Pages, Hosts: c.Hosts, Synthetic: w.Synthetic, Note: strings.Trim(w.Source+"; "+w.Licence, "; ")})
+		r.facts.Notes = append(r.facts.Notes, w.notes...)
+		for _, t := range w.topics {
+			for _, f := range w.folds {
+				for _, seeds := range r.Seeds {
+					far := seeds == "far"
+					own, ok := f.topic(t, far)
+					if !ok {
+						r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("%s/%s@%s is left out: there it has no seed or no relevant page, or elsewhere no relevant page to be shown.", w.Name, t.Name, f.name))
+						continue
+					}
+					for repeat := range r.Repeats {
+						groups = append(groups, r.group(w, f, own, far, repeat))
+					}
+				}
+			}
+		}
+	}
+	return groups
+}
+
 // task is a part of the work that needs a web.
 type task struct {
 	w  *labWeb
@@ -260,8 +265,8 @@ func (f *File) thesaurus() (score.Thesaurus, error) {
 		return t, nil
 	}
 	for i, s := range f.Scorers {
-		if n, ok := s.kind().Uses(score.NeedThesaurus, s.Set); ok && !n.Optional {
-			return nil, fmt.Errorf("%s: %w", f.at("scorers", fmt.Sprint(i)), &score.MissingError{Scorer: s.Name, Need: n})
+		if n, ok := s.kind().Uses(score.InputThesaurus, s.Set); ok && !n.Optional {
+			return nil, fmt.Errorf("%s: %w", f.at("scorers", fmt.Sprint(i)), s.kind().Missing(n))
 		}
 	}
 	return nil, nil
@@ -384,6 +389,9 @@ func (r *runner) fileName(k eval.Key, s Scorer, g *group, more ...any) string {
 	}
 	if len(g.w.negatives[g.t.Name]) > 0 {
 		more = append(more, g.w.negatives[g.t.Name])
+	}
+	if set := r.judgeOf(k.Judge).Set; len(set) > 0 {
+		more = append(more, set)
 	}
 	if r.critics() {
 		more = append(more, r.Critic, g.w.topics, g.w.truths)

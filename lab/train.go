@@ -19,12 +19,13 @@ import (
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // Part parts a web into hosts that teach and hosts that are crawled, so that
-// no model is tried on pages it was made of (R8). What teaches is outside the
+// no model is tried on pages it was made of. What teaches is outside the
 // record of the crawl, for every strategy alike; and the examples that all are
 // shown are relevant pages of the hosts that teach.
 type Part struct {
@@ -38,7 +39,7 @@ type Part struct {
 	Hosts []string `yaml:"hosts,omitempty"`
 	// Targets are how many relevant pages of a topic are shown, at most: the
 	// targets that models of hop distances are taught with, and everybody's
-	// examples. Default 20 (LM10 has 7 to 19).
+	// examples. Default 20 (Liu & Milios 2010 have 7 to 19).
 	Targets int `yaml:"targets,omitempty"`
 }
 
@@ -113,11 +114,11 @@ type fold struct {
 	// crawled tells of a host whether crawls may go there; nil = everywhere.
 	crawled func(web.Host) bool
 
-	mu      sync.Mutex
-	graph   *eval.Graph              // of what is crawled; nil until load
-	read    map[string]*eval.Reading // by topic, of a truth that was read
-	school  *school                  // nil without a critic, and until load
-	critics map[int]func() schooled  // by repeat
+	mu          sync.Mutex
+	graph       *eval.Graph                  // of what is crawled; nil until load
+	read        map[string]*eval.Reading     // by topic, of a truth that was read
+	criticPages *criticPages                 // nil without a critic, and until load
+	critics     map[int]func() trainedCritic // by repeat
 }
 
 const defaultTargets = 20
@@ -250,8 +251,8 @@ func (f *fold) load(ctx context.Context, r *runner) error {
 		o.Follows = func(_, to web.URL) bool { return f.keeps(to) }
 	}
 	var err error
-	if r.critics() && f.school == nil {
-		if f.school, err = f.gather(r); err != nil {
+	if r.critics() && f.criticPages == nil {
+		if f.criticPages, err = f.gather(r); err != nil {
 			return err
 		}
 	}
@@ -283,8 +284,8 @@ func (r record) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	return r.Pages.Fetch(ctx, u)
 }
 
-// taught is a model and the time it took.
-type taught struct {
+// trainedModel is a model and the time it took.
+type trainedModel struct {
 	file *model.File
 	took time.Duration
 	err  error
@@ -293,12 +294,12 @@ type taught struct {
 // teach makes the model of a scorer, once for all scorers of a group that are
 // taught alike.
 func (g *group) teach(ctx context.Context, s Scorer) (*model.File, time.Duration, error) {
-	kind := s.kind().Model()
+	kind := score.ModelOf(s.kind())
 	key := fmt.Sprintf("%s %+v", kind, s.Train)
 	g.teaching.Lock()
 	once, ok := g.lessons[key]
 	if !ok {
-		once = sync.OnceValue(func() taught { return g.lesson(ctx, kind, s.Train) })
+		once = sync.OnceValue(func() trainedModel { return g.lesson(ctx, kind, s.Train) })
 		g.lessons[key] = once
 	}
 	g.teaching.Unlock()
@@ -309,7 +310,7 @@ func (g *group) teach(ctx context.Context, s Scorer) (*model.File, time.Duration
 // lesson collects the backward graph of a topic on the hosts that teach, draws
 // sequences and fits a model. It keeps to one core, and its time is that of
 // all of it: models share nothing.
-func (g *group) lesson(ctx context.Context, kind model.Kind, l *Lesson) (t taught) {
+func (g *group) lesson(ctx context.Context, kind model.Kind, l *Lesson) (t trainedModel) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.err = fmt.Errorf("panic: %v", p)
@@ -320,13 +321,13 @@ func (g *group) lesson(ctx context.Context, kind model.Kind, l *Lesson) (t taugh
 	}
 	links, err := g.w.backlinks(ctx, g.Ignore)
 	if err != nil {
-		return taught{err: err}
+		return trainedModel{err: err}
 	}
 	g.tell(fmt.Sprintf("%s/%s: training %s", g.w.Name, g.t.Name, kind))
 	began, beganIn := time.Now(), threadTime()
 	if kind == model.PathLearner {
 		if t.file, err = g.pathLesson(ctx, l, links); err != nil {
-			return taught{err: fmt.Errorf("training %s: %w", kind, err)}
+			return trainedModel{err: fmt.Errorf("training %s: %w", kind, err)}
 		}
 		t.took = threadTime() - beganIn
 		return t
@@ -337,18 +338,18 @@ func (g *group) lesson(ctx context.Context, kind model.Kind, l *Lesson) (t taugh
 		IgnoreDirectives: g.Ignore, Backlinks: links, Seed: g.chance(), Workers: 1,
 	})
 	if err != nil {
-		return taught{err: fmt.Errorf("training %s: %w", kind, err)}
+		return trainedModel{err: fmt.Errorf("training %s: %w", kind, err)}
 	}
 	sequences, err := graph.Sequences(train.SequenceOptions{Count: l.Sequences, Seed: g.chance()})
 	if err != nil && !(errors.Is(err, train.ErrNoSequence) && pagesAlone(kind)) {
-		return taught{err: fmt.Errorf("training %s: %w", kind, err)}
+		return trainedModel{err: fmt.Errorf("training %s: %w", kind, err)}
 	}
 	t.file, err = train.Fit(ctx, kind, graph, sequences, train.FitOptions{
 		States: l.States, Features: feature.Options{Subset: l.Features}, Variance: l.Variance,
 		Iterations: l.Iterations, Set: l.Set, Workers: 1, Seed: g.chance(), Analyzer: g.w.words,
 	})
 	if err != nil {
-		return taught{err: fmt.Errorf("training %s: %w", kind, err)}
+		return trainedModel{err: fmt.Errorf("training %s: %w", kind, err)}
 	}
 	// Where the work was another thread's, the clock knows better.
 	if t.took = threadTime() - beganIn; t.took < time.Since(began)/4 {

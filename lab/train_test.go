@@ -114,9 +114,9 @@ func foldsOf(t *testing.T, train string) (*runner, *labWeb) {
 	return r, w
 }
 
-// R8: each host is crawled in one part and teaches in all others; the names of
+// Each host is crawled in one part and teaches in all others; the names of
 // the parts tell which is which.
-func TestFoldsR8(t *testing.T) {
+func TestFolds(t *testing.T) {
 	for train, want := range map[string]string{
 		"{folds: sites}":                        "bare.example: bare.example; lone.example: lone.example; one.example: a.one.example b.one.example; three.example: three.example; two.example: two.example",
 		"{hosts: [one.example, lone.example]}":  "rest: bare.example three.example two.example",
@@ -149,7 +149,7 @@ func TestFoldsR8(t *testing.T) {
 }
 
 // A web of fewer domains than parts is parted by host names.
-func TestFoldsOfFewDomainsR8(t *testing.T) {
+func TestFoldsOfFewDomains(t *testing.T) {
 	apart := false
 	for _, n := range []int{6, 7, 8, 9} {
 		_, w := foldsOf(t, fmt.Sprintf("{folds: %d}", n))
@@ -221,10 +221,10 @@ func TestFoldTopic(t *testing.T) {
 	}
 }
 
-// R8: whatever the kind of model, no page of a host that is crawled is in its
+// Whatever the kind of model, no page of a host that is crawled is in its
 // training set, and no page of a host that teaches is fetched, or counted among
 // those that could be.
-func TestNoTrainingPageIsCrawledR8(t *testing.T) {
+func TestNoTrainingPageIsCrawled(t *testing.T) {
 	for _, train := range []string{"{folds: sites}", "{hosts: [one.example, lone.example]}"} {
 		r, w := foldsOf(t, train)
 		for _, f := range w.folds {
@@ -366,10 +366,7 @@ func TestTaughtLab(t *testing.T) {
 	if out, err := kept.Run(t.Context(), first, Options{}); err != nil || out.Made != 0 {
 		t.Errorf("the kept file makes another lab: %+v, %v", out, err)
 	}
-	r, err := Report(first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, text := reportOf(t, first)
 	var sites []string
 	for _, topic := range r.Topics {
 		sites = append(sites, topic.Topic)
@@ -382,15 +379,11 @@ func TestTaughtLab(t *testing.T) {
 			t.Errorf("%s: %v seconds are no training", c.Scorer, c.Training)
 		}
 	}
-	b, err := os.ReadFile(filepath.Join(first, "report.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, want := range []string{
 		"forest: each site is crawled with models taught on the others; up to 6 relevant pages",
 		"memm with states 3, features words, sequences 200, variance 1, iterations 20, self 1.",
 	} {
-		if !strings.Contains(string(b), want) {
+		if !strings.Contains(text, want) {
 			t.Errorf("the report does not say %q", want)
 		}
 	}

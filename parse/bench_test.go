@@ -12,41 +12,17 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 	"golang.org/x/net/html"
 )
 
-// webs is the folder of recorded webs; the test is skipped when it is absent.
-func webs(t testing.TB) string {
-	dir := os.Getenv("WAGGLE_WEBS")
-	if dir == "" {
-		root, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-				break
-			}
-			if filepath.Dir(root) == root {
-				t.Fatal("no go.mod above the working directory")
-			}
-			root = filepath.Dir(root)
-		}
-		dir = filepath.Join(root, "..", "shared", "webs")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no recorded webs at %s: set WAGGLE_WEBS", dir)
-	}
-	return dir
-}
-
-// recorded returns every nth page of a recorded web, at most limit.
-func recorded(t testing.TB, name string, nth, limit int) (pages []*web.Response) {
-	f, err := os.Open(filepath.Join(webs(t), name, "pages.jsonl.zst"))
+// recordedPages returns every nth page of a recorded web, at most limit.
+func recordedPages(t testing.TB, name string, nth, limit int) (pages []*web.Response) {
+	f, err := os.Open(filepath.Join(recorded.Web(t, name), "pages.jsonl.zst"))
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27), zstd.WithDecoderConcurrency(1))
@@ -93,7 +69,7 @@ func recorded(t testing.TB, name string, nth, limit int) (pages []*web.Response)
 // BenchmarkParse measures a whole page against the least a crawler can do with
 // one: build the tree, collect and resolve the references.
 func BenchmarkParse(b *testing.B) {
-	pages := recorded(b, "manuals", 50, 200)
+	pages := recordedPages(b, "manuals", 50, 200)
 	size := 0
 	for _, r := range pages {
 		size += len(r.Body)

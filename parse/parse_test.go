@@ -42,8 +42,8 @@ func page(t testing.TB, body string) *web.Page {
 	return p
 }
 
-// leafOffset is A4 of Chakrabarti, Punera and Subramanyam (2002): leaves of the
-// anchor have offset 0, others count from its nearest end.
+// leafOffset is the offset of Chakrabarti, Punera & Subramanyam 2002, section 2.2.1:
+// leaves of the anchor have offset 0, others count from its nearest end.
 func leafOffset(l web.Link, leaf int) int {
 	switch {
 	case leaf < l.First:
@@ -408,7 +408,7 @@ func TestRecordedPages(t *testing.T) {
 	for _, name := range []string{"campus", "departments", "manuals"} {
 		t.Run(name, func(t *testing.T) {
 			links := 0
-			for _, r := range recorded(t, name, 37, 40) {
+			for _, r := range recordedPages(t, name, 37, 40) {
 				p, err := parser.Parse(r)
 				if err != nil {
 					continue // documents of other types are recorded, too

@@ -14,7 +14,7 @@ import (
 // pages and reports the processor time of each, collector included, and their
 // ratio: other work on the machine touches it less than a wall clock.
 func BenchmarkRatio(b *testing.B) {
-	pages := recorded(b, "manuals", 50, 300)
+	pages := recordedPages(b, "manuals", 50, 300)
 	p := parse.New(parse.Options{})
 	var plain, whole time.Duration
 	for b.Loop() {

@@ -60,7 +60,7 @@ func TestBounds(t *testing.T) {
 		return b.String()
 	}
 	if testing.Short() {
-		t.Skip("pages of megabytes")
+		t.Skip("parses pages of megabytes: leave out -short")
 	}
 	for _, c := range []struct {
 		name, body string

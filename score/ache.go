@@ -36,7 +36,7 @@ import (
 // a page to the link that led to its parent, the second is a matter of policy.
 type ache struct {
 	journal
-	analyzer  *text.Analyzer
+	analyzer  text.Splitter
 	page      func(*web.Page, web.Verdict) float64
 	hard      bool
 	every     int
@@ -85,7 +85,7 @@ func acheSettings(hard bool) []Setting {
 
 func newACHE(o Options) (Scorer, error) {
 	a := &ache{
-		analyzer: o.Analyzer, page: o.Page, hard: o.set("hard") >= 0.5,
+		analyzer: text.SplitterOf(o.Analyzer), page: o.Page, hard: o.set("hard") >= 0.5,
 		every: int(o.set("every")), reservoir: int(o.set("reservoir")), c: o.set("c"), seed: o.Seed,
 	}
 	a.journal = newEndlessJournal("ache-like", o, a)

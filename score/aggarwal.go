@@ -36,8 +36,8 @@ import (
 // bound of the journal.
 type aggarwal struct {
 	journal
-	df           *text.DF
-	analyzer     *text.Analyzer
+	df           Frequencies
+	analyzer     text.Splitter
 	words, every int
 	significance float64
 	weights      [4]float64 // content, address, links, sibling
@@ -87,7 +87,7 @@ func newAggarwal(o Options) (Scorer, error) {
 		df = text.Background()
 	}
 	a := &aggarwal{
-		df: df, analyzer: o.Analyzer,
+		df: df, analyzer: text.SplitterOf(o.Analyzer),
 		words: int(o.set("words")), every: int(o.set("every")), significance: o.set("significance"),
 		weights: [4]float64{o.set("content"), o.set("address"), o.set("links"), o.set("sibling")},
 		links:   make(map[uint64]tally),

@@ -39,7 +39,7 @@ import (
 // costs time in proportion to the frontier: a large λ is for small frontiers.
 type anthelion struct {
 	journal
-	analyzer      *text.Analyzer
+	analyzer      text.Splitter
 	lambda, decay float64
 	value, every  int
 	seed          uint64
@@ -79,7 +79,7 @@ func anthelionSettings() []Setting {
 
 func newAnthelion(o Options) (Scorer, error) {
 	a := &anthelion{
-		analyzer: o.Analyzer, lambda: o.set("lambda"), decay: o.set("decay"),
+		analyzer: text.SplitterOf(o.Analyzer), lambda: o.set("lambda"), decay: o.set("decay"),
 		value: int(o.set("value")), every: int(o.set("every")), seed: o.Seed, hosts: make(map[uint64]hostTally),
 	}
 	a.journal = newEndlessJournal("anthelion-like", o, a)

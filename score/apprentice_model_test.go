@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/waggle-crawler/waggle/apprentice"
 	"github.com/waggle-crawler/waggle/model"
@@ -179,48 +178,4 @@ func zipfPage(n int) *web.Page {
 		p.Leaves = append(p.Leaves, web.Leaf{Text: words(24)}, web.Leaf{Text: words(8)}, web.Leaf{}, web.Leaf{Text: words(10)})
 	}
 	return p
-}
-
-// BenchmarkApprenticePage is what a page costs an apprentice beside its
-// parsing: its 100 links read and scored, and what its own link taught, with
-// dmax 5, in a crawl of 2,000 pages. p50 and p99 are of single pages.
-func BenchmarkApprenticePage(b *testing.B) {
-	for _, name := range []string{"apprentice", "apprentice-tempered"} {
-		b.Run(name, func(b *testing.B) {
-			const pages = 2000
-			world := make([]*web.Page, 200)
-			for i := range world {
-				world[i] = zipfPage(i)
-			}
-			var took []time.Duration
-			for b.Loop() {
-				s := newScorer(b, name, score.Options{})
-				var queue []web.Candidate
-				chance := rand.New(rand.NewPCG(1, 2))
-				took = took[:0]
-				for n := range pages {
-					p := world[n%len(world)]
-					c := web.Candidate{URL: p.URL}
-					if len(queue) > 0 {
-						c = queue[chance.IntN(len(queue))]
-					}
-					v := verdictOf(chance.Float64())
-					began := time.Now()
-					features := s.Extract(p, v)
-					memory := s.Visit(&c, p, v)
-					found := make([]web.Candidate, len(p.Links))
-					for i := range p.Links {
-						found[i] = web.Candidate{URL: p.Links[i].URL, Features: features[i], Memory: memory}
-						found[i].Priority = s.Score(&found[i])
-					}
-					took = append(took, time.Since(began))
-					queue = found
-					s.Stale()
-				}
-			}
-			slices.Sort(took)
-			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "µs/page-p50")
-			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "µs/page-p99")
-		})
-	}
 }

@@ -50,22 +50,22 @@ func followed(s score.Scorer, p *web.Page, relevance float64, outcomes ...float6
 	return out
 }
 
-// classed is an apprentice whose pages are of some classes, as verdicts say.
-type classed struct {
+// classScorer is an apprentice whose pages are of some classes, as verdicts say.
+type classScorer struct {
 	score.Scorer
 	classes []string
 }
 
-func (s classed) Extract(p *web.Page, v web.Verdict) [][]byte {
+func (s classScorer) Extract(p *web.Page, v web.Verdict) [][]byte {
 	v.Classes = s.classes
 	return s.Scorer.Extract(p, v)
 }
 
-func (s classed) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
+func (s classScorer) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	return s.Scorer.(score.Explainer).Recall(c, p, v)
 }
 
-func (s classed) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate) []score.Reason {
+func (s classScorer) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate) []score.Reason {
 	v.Classes = s.classes
 	return s.Scorer.(score.Explainer).Explain(p, v, link, c)
 }
@@ -77,7 +77,7 @@ func taught(t testing.TB, p *web.Page, o score.Options, classes ...string) (scor
 		o.Set = map[string]float64{}
 	}
 	o.Set["start"], o.Set["every"] = 1, 1
-	s := classed{newScorer(t, "apprentice", o), classes}
+	s := classScorer{newScorer(t, "apprentice", o), classes}
 	for range 5 {
 		for _, outcome := range []float64{1, 0} {
 			followed(s, p, 0.5, slices.Repeat([]float64{outcome}, len(p.Links))...)
@@ -450,7 +450,7 @@ func TestReasonsAddUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := classed{plain, []string{"/A/B"}}
+		s := classScorer{plain, []string{"/A/B"}}
 		var pages []*web.Page
 		var found [][]web.Candidate
 		for n := range rapid.IntRange(1, 8).Draw(t, "pages") {

@@ -93,7 +93,7 @@ func (b *bestN) Rescores() bool { return true }
 // State is
 //
 //	fetches ended uvarint · flags byte: 1 links are held, 2 a rescoring is due
-func (b *bestN) State() (state []byte, anew bool) {
+func (b *bestN) State() (state []byte, snapshot bool) {
 	if !b.changed {
 		return nil, false
 	}

@@ -441,6 +441,6 @@ func wantsShortest(t *testing.T, name string, set map[string]float64) bool {
 	if !ok {
 		t.Fatal(name)
 	}
-	_, uses := d.Uses(score.NeedShortest, set)
+	_, uses := d.Uses(score.InputShortest, set)
 	return uses
 }

@@ -3,285 +3,170 @@ package score
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/setting"
+	"github.com/waggle-crawler/waggle/strategy"
 )
 
-// Description tells all about a scorer that is known before one is made. Those
-// of this package are Descriptions; a program describes its own in the same way
-// and gives them to the packages job and lab, and they are then what these know
-// of them: the names in files, the checks, the help.
-type Description struct {
-	Name string // in job files and lab files
-	Line string // what goes first, in a clause
-	// Settings are what Options.Set can change; nil = nothing.
-	Settings []Setting
-	// Needs are the inputs that it uses. What every scorer is given (Seed, Set,
-	// Page and the defaults of Options) is not among them.
-	Needs []Need
-	// Make makes one of options that were checked and completed: Set holds a
-	// value for each of Settings, Analyzer, Page and Learn are there, and no input
-	// of Needs is missing.
-	Make func(Options) (Scorer, error)
-}
+// Description tells all about a scorer that is known before one is made: Name, Line,
+// Settings, Needs and Make, see package strategy. Those of this package are
+// Descriptions; a program describes its own in the same way and gives them to the
+// packages job and lab, and they are then what these know of them: the names in files,
+// the checks, the help. The options that Make gets are complete: Set holds a value for
+// each of Settings, and Analyzer, Page and Learn are there.
+type Description = strategy.Description[Scorer, Options]
 
 // Setting is a constant of a strategy that Options.Set can change.
 type Setting = setting.Setting
 
-// Need is an input that a scorer uses.
-type Need struct {
-	Input Input
-	// Model is the kind of a NeedModel.
-	Model model.Kind
-	// Setting is the setting which asks for the input at ½ and above; "" = it is
-	// used whatever is set.
-	Setting string
-	// Optional says that the scorer can do without.
-	Optional bool
-}
-
-// Input is a kind of input of scorers.
-type Input uint8
-
-// The inputs of scorers.
-const (
-	// NeedTopic is Options.Anchor: the similarity of a text to the topic.
-	NeedTopic Input = iota
-	// NeedKeywords is Options.Keywords, of which one holds a word.
-	NeedKeywords
-	// NeedThesaurus is Options.Thesaurus.
-	NeedThesaurus
-	// NeedModel is Options.Model, a trained model.
-	NeedModel
-	// NeedTaxonomy is a judge whose verdicts name classes (Options.Taxonomy).
-	NeedTaxonomy
-	// NeedShortest is a frontier that keeps, of the links to an address, that of
-	// the shortest path (frontier.Options.Shortest), and not that of the highest
-	// priority. Who makes the frontier looks for it; it is never missing.
-	NeedShortest
-)
-
-// give says what to give for an input, in a crawl and in a lab.
-func (n Need) give() string {
-	switch n.Input {
-	case NeedTopic:
-		return "it compares the text of links with the topic: give keywords, a description or example pages"
-	case NeedKeywords:
-		return "it looks for the words of the keywords: give keywords that hold some"
-	case NeedThesaurus:
-		return "it needs a thesaurus: give the folder of WordNet's database files, such as /usr/share/wordnet of the Debian package wordnet-base, or a table of related words; of a crawl with --wordnet or --thesaurus (scorer.wordnet or scorer.thesaurus of a job file), in a lab file with thesaurus: {wordnet: FOLDER} or {table: FILE}"
-	case NeedModel:
-		return fmt.Sprintf("a model of kind %s is needed: give the file that `%s` wrote (in a lab, part the web by train:, such as train: {folds: sites})", n.Model, n.Model.Command())
-	case NeedTaxonomy:
-		return "it needs the classes of pages: give a judge that knows a taxonomy, such as critic"
-	}
-	return ""
-}
+// Need is an input that a scorer uses. Beside those of this package, such as
+// NeedKeywords, a scorer may have needs of its own, which look at Options.Topic or
+// Options.Judge.
+type Need = strategy.Need[Options]
 
 // MissingError says which input a scorer lacks.
-type MissingError struct {
-	Scorer string
-	Need   Need
-}
+type MissingError = strategy.MissingError
 
-// Error says what to give.
-func (e *MissingError) Error() string { return "scorer " + e.Scorer + ": " + e.Need.give() }
+// The inputs of the scorers of this package.
+const (
+	InputTopic     strategy.Input = "topic"
+	InputKeywords  strategy.Input = "keywords"
+	InputThesaurus strategy.Input = "thesaurus"
+	InputModel     strategy.Input = "model"
+	InputTaxonomy  strategy.Input = "taxonomy"
+	InputShortest  strategy.Input = "shortest paths"
+)
 
-// Check tells whether options give a scorer what it cannot do without. The error
-// is a *MissingError. Settings that Set does not change have their defaults.
-func (d Description) Check(o Options) error {
-	for _, n := range d.Needs {
-		if !n.Optional && d.asks(n, o.Set) && !o.gives(n) {
-			return &MissingError{d.Name, n}
-		}
+// NeedTopic is Options.Anchor: the similarity of a text to the topic.
+func NeedTopic() Need {
+	return Need{
+		Input: InputTopic, Given: func(o Options) bool { return o.Anchor != nil },
+		Give: "it compares the text of links with the topic: give keywords, a description or example pages",
 	}
-	return nil
 }
 
-// Uses returns the need of an input, which may be optional, if the scorer has it
-// under these settings.
-func (d Description) Uses(input Input, set map[string]float64) (Need, bool) {
-	for _, n := range d.Needs {
-		if n.Input == input && d.asks(n, set) {
-			return n, true
-		}
+// NeedKeywords is Options.Keywords, of which one holds a word.
+func NeedKeywords() Need {
+	return Need{
+		Input: InputKeywords, Path: "topic.keywords",
+		Given: func(o Options) bool {
+			return slices.ContainsFunc(o.Keywords, func(k string) bool { return len(o.Words(k)) > 0 })
+		},
+		Give: "it looks for the words of the keywords: give keywords that hold some",
 	}
-	return Need{}, false
 }
 
-// Model is the kind of trained model without which the scorer cannot be made, ""
-// if there is none.
-func (d Description) Model() model.Kind {
+// NeedThesaurus is Options.Thesaurus.
+func NeedThesaurus() Need {
+	return Need{
+		Input: InputThesaurus, Path: "scorer.thesaurus", Given: func(o Options) bool { return o.Thesaurus != nil },
+		Give: "it needs a thesaurus: give the folder of WordNet's database files, such as /usr/share/wordnet of the Debian package wordnet-base, or a table of related words; of a crawl with --wordnet or --thesaurus (scorer.wordnet or scorer.thesaurus of a job file), in a lab file with thesaurus: {wordnet: FOLDER} or {table: FILE}",
+	}
+}
+
+// NeedModel is Options.Model: a trained model of that kind.
+func NeedModel(kind model.Kind) Need {
+	return Need{
+		Input: InputModel, Kind: string(kind), Path: "scorer.model", Given: func(o Options) bool { return o.Model != nil },
+		Give: fmt.Sprintf("a model of kind %s is needed: give the file that `%s` wrote (in a lab, part the web by train:, such as train: {folds: sites})", kind, kind.Command()),
+	}
+}
+
+// NeedTaxonomy is a judge whose verdicts name classes (Options.Taxonomy).
+func NeedTaxonomy() Need {
+	return Need{
+		Input: InputTaxonomy, Path: "judge.name", Given: func(o Options) bool { return o.Taxonomy },
+		Give: "it needs the classes of pages: give a judge that knows a taxonomy, such as critic",
+	}
+}
+
+// NeedShortest is a frontier that keeps, of the links to an address, that of the
+// shortest path (frontier.Options.Shortest), and not that of the highest priority. Who
+// makes the frontier looks for it; it is never missing.
+func NeedShortest() Need { return Need{Input: InputShortest} }
+
+// where is a need that is in force only where a setting asks for it.
+func where(setting string, n Need) Need {
+	n.Setting = setting
+	return n
+}
+
+// optional is a need that a scorer can do without.
+func optional(n Need) Need {
+	n.Optional = true
+	return n
+}
+
+// ModelOf is the kind of trained model without which a scorer cannot be made, "" if
+// there is none.
+func ModelOf(d Description) model.Kind {
 	for _, n := range d.Needs {
-		if n.Input == NeedModel && !n.Optional {
-			return n.Model
+		if n.Input == InputModel && !n.Optional {
+			return model.Kind(n.Kind)
 		}
 	}
 	return ""
 }
 
-// Setting is the setting of that name.
-func (d Description) Setting(name string) (Setting, bool) {
-	i := slices.IndexFunc(d.Settings, func(s Setting) bool { return s.Name == name })
-	if i < 0 {
-		return Setting{}, false
-	}
-	return d.Settings[i], true
-}
-
-// asks tells whether a need is in force.
-func (d Description) asks(n Need, set map[string]float64) bool {
-	if n.Setting == "" {
-		return true
-	}
-	v, ok := set[n.Setting]
-	if !ok {
-		s, _ := d.Setting(n.Setting)
-		v = s.Default
-	}
-	return v >= 0.5
-}
-
-// gives tells whether an input is there.
-func (o Options) gives(n Need) bool {
-	switch n.Input {
-	case NeedTopic:
-		return o.Anchor != nil
-	case NeedKeywords:
-		return slices.ContainsFunc(o.Keywords, func(k string) bool { return len(o.Words(k)) > 0 })
-	case NeedThesaurus:
-		return o.Thesaurus != nil
-	case NeedModel:
-		return o.Model != nil
-	case NeedTaxonomy:
-		return o.Taxonomy
-	}
-	return true
-}
-
-// New makes a scorer of this kind. The error says what is wrong with the
-// settings, what is missing (a *MissingError), or what Make finds.
-func (d Description) New(o Options) (Scorer, error) {
-	o, err := o.complete(d.Settings)
-	if err != nil {
-		return nil, fmt.Errorf("scorer %s: %w", d.Name, err)
-	}
-	if err := d.Check(o); err != nil {
-		return nil, err
-	}
-	s, err := d.Make(o)
-	if err != nil {
-		return nil, fmt.Errorf("scorer %s: %w", d.Name, err)
-	}
-	return s, nil
-}
-
-// Describe returns the description of that name: of this package, or of own,
-// which are those of a program.
+// Describe returns the description of that name: of this package, or of own, which are
+// those of a program.
 func Describe(name string, own ...Description) (Description, bool) {
-	for _, list := range [][]Description{Descriptions(), own} {
-		if i := slices.IndexFunc(list, func(d Description) bool { return d.Name == name }); i >= 0 {
-			return list[i], true
-		}
-	}
-	return Description{}, false
-}
-
-// CheckOwn finds what is wrong with the descriptions of a program: a name that
-// is none or is taken, and what a scorer cannot be made of.
-func CheckOwn(own []Description) error {
-	for i, d := range own {
-		_, taken := Describe(d.Name, own[:i]...)
-		switch {
-		case d.Name == "" || strings.ContainsAny(d.Name, " \t\n"):
-			return fmt.Errorf("scorer %q: a name is a word without blanks", d.Name)
-		case taken:
-			return fmt.Errorf("scorer %s: the name is taken; choose another", d.Name)
-		case d.Make == nil:
-			return fmt.Errorf("scorer %s: its description does not say how it is made: set Make", d.Name)
-		}
-		for _, s := range d.Settings {
-			if !(s.Min <= s.Default && s.Default <= s.Max) {
-				return fmt.Errorf("scorer %s: setting %s: the default %v is outside %v…%v", d.Name, s.Name, s.Default, s.Min, s.Max)
-			}
-		}
-	}
-	return nil
-}
-
-// Shortcuts for what several descriptions have.
-func topicNeed() Need { return Need{Input: NeedTopic} }
-
-func keywordsNeed(setting string) Need { return Need{Input: NeedKeywords, Setting: setting} }
-
-func modelNeed(kind model.Kind) Need { return Need{Input: NeedModel, Model: kind} }
-
-func semanticNeeds() []Need {
-	return []Need{keywordsNeed(""), {Input: NeedThesaurus}}
-}
-
-func apprenticeNeeds() []Need {
-	return []Need{
-		{Input: NeedModel, Model: model.Apprentice, Optional: true},
-		{Input: NeedTaxonomy, Setting: "topics", Optional: true},
-	}
-}
-
-func chainNeeds(kind model.Kind) []Need {
-	return []Need{modelNeed(kind), {Input: NeedShortest, Setting: "shortest"}}
+	return strategy.Find(name, Descriptions(), own)
 }
 
 // Descriptions are the scorers of this package.
 func Descriptions() []Description {
 	var (
-		topic   = []Need{topicNeed()}
-		words   = []Need{keywordsNeed("")}
-		hot     = []Need{keywordsNeed("hot")}
-		hmm     = []Need{modelNeed(model.HMM)}
-		layers  = []Need{modelNeed(model.ContextGraph)}
-		paths   = []Need{modelNeed(model.PathLearner)}
-		hmm2    = []Need{modelNeed(model.HMM2)}
-		spider  = []Need{modelNeed(model.RLSpider)}
-		learner = apprenticeNeeds()
+		topic   = []Need{NeedTopic()}
+		words   = []Need{NeedKeywords()}
+		hot     = []Need{where("hot", NeedKeywords())}
+		related = []Need{NeedKeywords(), NeedThesaurus()}
+		hmm     = []Need{NeedModel(model.HMM)}
+		layers  = []Need{NeedModel(model.ContextGraph)}
+		paths   = []Need{NeedModel(model.PathLearner)}
+		hmm2    = []Need{NeedModel(model.HMM2)}
+		spider  = []Need{NeedModel(model.RLSpider)}
+		memm    = []Need{NeedModel(model.MEMM), where("shortest", NeedShortest())}
+		crf     = []Need{NeedModel(model.CRF), where("shortest", NeedShortest())}
+		learner = []Need{optional(NeedModel(model.Apprentice)), where("topics", optional(NeedTaxonomy()))}
 	)
 	return []Description{
-		{"breadth-first", "near the seeds first, in the order found", nil, nil, newBreadthFirst},
-		{"random", "in random order", nil, nil, newRandom},
-		{"best-first-page", "links of relevant pages first", nil, nil, newBestFirst(pageAlone)},
-		{"best-first-anchor", "links with relevant anchors first", nil, topic, newBestFirst(anchorAlone)},
-		{"best-first-both", "the mean of page and anchor", weightSettings(), topic, newBestFirst(pageAndAnchor)},
-		{"best-n-first", "best-first-both in batches of N pages", bestNSettings(), topic, newBestN},
-		{"fish-search", "a few links of relevant pages, fewer of others, three deep", fishSettings(), nil, newFish},
-		{"shark-search-0.5", "relevance inherited along the path, anchor and its surroundings; γ = ½", sharkSettings(0.5), topic, newShark},
-		{"shark-search-0.8", "the same, with more weight on what is inherited", sharkSettings(0.8), topic, newShark},
-		{"semantic-synonym", "words of page and anchor that mean what the keywords mean", semanticSettings(false), semanticNeeds(), newSemantic(false)},
-		{"semantic-hypernym", "the same, and wider or narrower words by half", semanticSettings(true), semanticNeeds(), newSemantic(true)},
-		{"infospiders-like", "a population of agents that learn which keywords near a link promise", spidersSettings(), words, newSpiders},
-		{"backlink", "addresses that most fetched pages link to first", backlinkSettings(), hot, newBacklink},
-		{"pagerank", "addresses of the highest PageRank first", pageRankSettings(), hot, newPageRank},
-		{"opic", "addresses that hold the most cash first", opicSettings(), nil, newOPIC},
-		{"aggarwal", "interest ratios of words, address, parents and siblings", aggarwalSettings(), nil, newAggarwal},
-		{"ache-like-hard", "a link classifier retrained as it goes; links of relevant pages alone", acheSettings(true), nil, newACHE},
-		{"ache-like-soft", "the same, with the links of all pages", acheSettings(false), nil, newACHE},
-		{"tagpath-bandit-like", "a bandit over places in page templates", tagPathSettings(), nil, newTagPath},
-		{"apprentice", "learns from the words around followed links, by their distance in the page", apprenticeSettings(false), learner, newApprentice},
-		{"apprentice-tempered", "the same with its evidence tempered, and weighed against the relevance of the page", apprenticeSettings(true), learner, newApprentice},
-		{"anthelion-like", "a bandit over hosts times naive Bayes over addresses", anthelionSettings(), nil, newAnthelion},
-		{"waggle", "page, anchor, and what links alike have led to in this crawl", waggleSettings(), topic, newWaggle},
-		{"memm", "hop distances along the path, by a trained maximum-entropy Markov model", chainSettings(), chainNeeds(model.MEMM), newChain(model.MEMM)},
-		{"crf", "the same, by a trained conditional random field", chainSettings(), chainNeeds(model.CRF), newChain(model.CRF)},
-		{"hmm", "the same, by a trained hidden Markov model over clusters of pages", hmmSettings(false, false), hmm, newHMM(false, false)},
-		{"hmm-centroid-page", "the mean of hmm and the likeness of the page to the targets", hmmSettings(true, false), hmm, newHMM(true, false)},
-		{"hmm-centroid-both", "the mean of hmm and the likeness of page and anchor to the targets", hmmSettings(true, true), hmm, newHMM(true, true)},
-		{"hmm2", "hop distances by the last two pages, by a trained hidden Markov model of second order", hmm2Settings(), hmm2, newHMM2},
-		{"contextgraph", "links of pages nearest to targets, by a trained classifier of layers", contextGraphSettings(), layers, newContextGraph},
-		{"rlspider", "links of the highest value, by a trained classifier of their words", nil, spider, newRLSpider},
-		{"bayes-page-like", "links of pages that naive Bayes takes for targets", nil, layers, newBayesPage},
-		{"pathlearner", "what a link is worth on the way to a goal, by a model of labelled paths", pathLearnerSettings(), paths, newPathLearner},
-		{"pathlearner-adaptive", "the same, drawn to what links of the same page turned out to be worth", adaptivePathsSettings(), paths, newAdaptivePaths},
-		{"afc-approx", "links likeliest to lead to a goal by their words alone, by the same model", nil, paths, newApproximate},
-		{"knn-page-like", "links of pages whose nearest training pages are targets", []Setting{neighboursSetting()}, hmm, newNearestPage},
+		{Name: "breadth-first", Line: "near the seeds first, in the order found", Make: newBreadthFirst},
+		{Name: "random", Line: "in random order", Make: newRandom},
+		{Name: "best-first-page", Line: "links of relevant pages first", Make: newBestFirst(pageAlone)},
+		{Name: "best-first-anchor", Line: "links with relevant anchors first", Needs: topic, Make: newBestFirst(anchorAlone)},
+		{Name: "best-first-both", Line: "the mean of page and anchor", Settings: weightSettings(), Needs: topic, Make: newBestFirst(pageAndAnchor)},
+		{Name: "best-n-first", Line: "best-first-both in batches of N pages", Settings: bestNSettings(), Needs: topic, Make: newBestN},
+		{Name: "fish-search", Line: "a few links of relevant pages, fewer of others, three deep", Settings: fishSettings(), Make: newFish},
+		{Name: "shark-search-0.5", Line: "relevance inherited along the path, anchor and its surroundings; γ = ½", Settings: sharkSettings(0.5), Needs: topic, Make: newShark},
+		{Name: "shark-search-0.8", Line: "the same, with more weight on what is inherited", Settings: sharkSettings(0.8), Needs: topic, Make: newShark},
+		{Name: "semantic-synonym", Line: "words of page and anchor that mean what the keywords mean", Settings: semanticSettings(false), Needs: related, Make: newSemantic(false)},
+		{Name: "semantic-hypernym", Line: "the same, and wider or narrower words by half", Settings: semanticSettings(true), Needs: related, Make: newSemantic(true)},
+		{Name: "infospiders-like", Line: "a population of agents that learn which keywords near a link promise", Settings: spidersSettings(), Needs: words, Make: newSpiders},
+		{Name: "backlink", Line: "addresses that most fetched pages link to first", Settings: backlinkSettings(), Needs: hot, Make: newBacklink},
+		{Name: "pagerank", Line: "addresses of the highest PageRank first", Settings: pageRankSettings(), Needs: hot, Make: newPageRank},
+		{Name: "opic", Line: "addresses that hold the most cash first", Settings: opicSettings(), Make: newOPIC},
+		{Name: "aggarwal", Line: "interest ratios of words, address, parents and siblings", Settings: aggarwalSettings(), Make: newAggarwal},
+		{Name: "ache-like-hard", Line: "a link classifier retrained as it goes; links of relevant pages alone", Settings: acheSettings(true), Make: newACHE},
+		{Name: "ache-like-soft", Line: "the same, with the links of all pages", Settings: acheSettings(false), Make: newACHE},
+		{Name: "tagpath-bandit-like", Line: "a bandit over places in page templates", Settings: tagPathSettings(), Make: newTagPath},
+		{Name: "apprentice", Line: "learns from the words around followed links, by their distance in the page", Settings: apprenticeSettings(false), Needs: learner, Make: newApprentice},
+		{Name: "apprentice-tempered", Line: "the same with its evidence tempered, and weighed against the relevance of the page", Settings: apprenticeSettings(true), Needs: learner, Make: newApprentice},
+		{Name: "anthelion-like", Line: "a bandit over hosts times naive Bayes over addresses", Settings: anthelionSettings(), Make: newAnthelion},
+		{Name: "waggle", Line: "page, anchor, and what links alike have led to in this crawl", Settings: waggleSettings(), Needs: topic, Make: newWaggle},
+		{Name: "memm", Line: "hop distances along the path, by a trained maximum-entropy Markov model", Settings: chainSettings(), Needs: memm, Make: newChain(model.MEMM)},
+		{Name: "crf", Line: "the same, by a trained conditional random field", Settings: chainSettings(), Needs: crf, Make: newChain(model.CRF)},
+		{Name: "hmm", Line: "the same, by a trained hidden Markov model over clusters of pages", Settings: hmmSettings(false, false), Needs: hmm, Make: newHMM(false, false)},
+		{Name: "hmm-centroid-page", Line: "the mean of hmm and the likeness of the page to the targets", Settings: hmmSettings(true, false), Needs: hmm, Make: newHMM(true, false)},
+		{Name: "hmm-centroid-both", Line: "the mean of hmm and the likeness of page and anchor to the targets", Settings: hmmSettings(true, true), Needs: hmm, Make: newHMM(true, true)},
+		{Name: "hmm2", Line: "hop distances by the last two pages, by a trained hidden Markov model of second order", Settings: hmm2Settings(), Needs: hmm2, Make: newHMM2},
+		{Name: "contextgraph", Line: "links of pages nearest to targets, by a trained classifier of layers", Settings: contextGraphSettings(), Needs: layers, Make: newContextGraph},
+		{Name: "rlspider", Line: "links of the highest value, by a trained classifier of their words", Needs: spider, Make: newRLSpider},
+		{Name: "bayes-page-like", Line: "links of pages that naive Bayes takes for targets", Needs: layers, Make: newBayesPage},
+		{Name: "pathlearner", Line: "what a link is worth on the way to a goal, by a model of labelled paths", Settings: pathLearnerSettings(), Needs: paths, Make: newPathLearner},
+		{Name: "pathlearner-adaptive", Line: "the same, drawn to what links of the same page turned out to be worth", Settings: adaptivePathsSettings(), Needs: paths, Make: newAdaptivePaths},
+		{Name: "afc-approx", Line: "links likeliest to lead to a goal by their words alone, by the same model", Needs: paths, Make: newApproximate},
+		{Name: "knn-page-like", Line: "links of pages whose nearest training pages are targets", Settings: []Setting{neighboursSetting()}, Needs: hmm, Make: newNearestPage},
 	}
 }

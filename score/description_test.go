@@ -6,18 +6,19 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/strategy"
 )
 
 // Every scorer is made of what its description says it needs, and of no less;
 // what is optional may be left out.
 func TestDescriptions(t *testing.T) {
-	give := map[score.Input]func(*score.Options, string){
-		score.NeedTopic:     func(o *score.Options, _ string) { o.Anchor = likeness },
-		score.NeedKeywords:  func(o *score.Options, _ string) { o.Keywords = []string{"bees"} },
-		score.NeedThesaurus: func(o *score.Options, _ string) { o.Thesaurus = noThesaurus{} },
-		score.NeedModel:     func(o *score.Options, name string) { o.Model = trained(t, name) },
-		score.NeedTaxonomy:  func(o *score.Options, _ string) { o.Taxonomy = true },
-		score.NeedShortest:  func(*score.Options, string) {},
+	give := map[strategy.Input]func(*score.Options, string){
+		score.InputTopic:     func(o *score.Options, _ string) { o.Anchor = likeness },
+		score.InputKeywords:  func(o *score.Options, _ string) { o.Keywords = []string{"bees"} },
+		score.InputThesaurus: func(o *score.Options, _ string) { o.Thesaurus = noThesaurus{} },
+		score.InputModel:     func(o *score.Options, name string) { o.Model = trained(t, name) },
+		score.InputTaxonomy:  func(o *score.Options, _ string) { o.Taxonomy = true },
+		score.InputShortest:  func(*score.Options, string) {},
 	}
 	for _, d := range score.Descriptions() {
 		set := map[string]float64{}
@@ -31,17 +32,21 @@ func TestDescriptions(t *testing.T) {
 			o := score.Options{Set: set, DF: english, Analyzer: analyzer}
 			for i, n := range d.Needs {
 				if i != without && !n.Optional {
-					give[n.Input](&o, d.Name)
+					if g := give[n.Input]; g != nil {
+						g(&o, d.Name)
+					} else { // an input of its own
+						o.Topic, o.Judge = wholeTopic(), likeness
+					}
 				}
 			}
 			_, err := d.New(o)
 			var missing *score.MissingError
 			switch {
-			case without < 0 || d.Needs[without].Optional || d.Needs[without].Input == score.NeedShortest:
+			case without < 0 || d.Needs[without].Optional || d.Needs[without].Input == score.InputShortest:
 				if err != nil {
 					t.Errorf("%s without %d: %v", d.Name, without, err)
 				}
-			case !errors.As(err, &missing) || missing.Need != d.Needs[without]:
+			case !errors.As(err, &missing) || *missing != *d.Missing(d.Needs[without]):
 				t.Errorf("%s without its need %d: %v", d.Name, without, err)
 			case !strings.HasPrefix(err.Error(), "scorer "+d.Name+": ") || !strings.Contains(err.Error(), "give "):
 				t.Errorf("%q does not say what to give", err)
@@ -53,7 +58,7 @@ func TestDescriptions(t *testing.T) {
 				continue
 			}
 			if _, ok := d.Uses(n.Input, map[string]float64{n.Setting: 0}); ok {
-				t.Errorf("%s needs input %d with %s = 0", d.Name, n.Input, n.Setting)
+				t.Errorf("%s needs %s with %s = 0", d.Name, n.Input, n.Setting)
 			}
 		}
 	}
@@ -64,7 +69,7 @@ func TestDescriptions(t *testing.T) {
 func TestOwnDescriptions(t *testing.T) {
 	plain := func(o score.Options) (score.Scorer, error) { return score.New("breadth-first", score.Options{}) }
 	mine := score.Description{Name: "mine", Line: "mine first", Make: plain, Settings: []score.Setting{{Name: "size", Default: 1, Min: 0, Max: 2}}}
-	if err := score.CheckOwn([]score.Description{mine}); err != nil {
+	if err := strategy.CheckOwn([]score.Description{mine}, score.Descriptions()); err != nil {
 		t.Fatal(err)
 	}
 	if d, ok := score.Describe("mine", mine); !ok || d.Line != "mine first" {
@@ -82,11 +87,11 @@ func TestOwnDescriptions(t *testing.T) {
 		"set Make":                     {Name: "mine"},
 		"the default 3 is outside 0…2": {Name: "mine", Make: plain, Settings: []score.Setting{{Name: "size", Default: 3, Max: 2}}},
 	} {
-		if err := score.CheckOwn([]score.Description{d}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := strategy.CheckOwn([]score.Description{d}, score.Descriptions()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if err := score.CheckOwn([]score.Description{mine, mine}); err == nil {
+	if err := strategy.CheckOwn([]score.Description{mine, mine}, nil); err == nil {
 		t.Error("the same name twice is accepted")
 	}
 }

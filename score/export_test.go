@@ -12,11 +12,11 @@ import (
 // if the scorer cannot write one.
 func Compact(s Scorer) bool {
 	h, ok := s.(interface{ own() *journal })
-	if !ok || h.own().whole == nil {
+	if !ok || h.own().model == nil {
 		return false
 	}
 	j := h.own()
-	j.begin(j.whole.appendSnapshot(nil))
+	j.begin(j.model.appendSnapshot(nil))
 	return true
 }
 
@@ -60,8 +60,8 @@ func TestStateGrowsByWhatWasLearnt(t *testing.T) {
 				t.Fatal("learning ended")
 			}
 			m.learnt++
-			b, anew := m.State()
-			if anew {
+			b, snapshot := m.State()
+			if snapshot {
 				state = state[:0]
 				snapshots++
 			} else {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -93,7 +94,7 @@ func hotSettings() []Setting {
 }
 
 func newHotWords(o Options) hotWords {
-	h := hotWords{on: o.set("hot") >= 0.5, within: int(o.set("within")), terms: o.Analyzer.AppendWords}
+	h := hotWords{on: o.set("hot") >= 0.5, within: int(o.set("within")), terms: text.SplitterOf(o.Analyzer).AppendWords}
 	h.words = make(map[string]struct{})
 	for _, k := range o.Keywords {
 		for _, w := range o.Analyzer.Words(k) {

@@ -49,7 +49,7 @@ type markov struct {
 	belief   float64   // w
 	anchor   float64   // v
 	raw      bool
-	analyzer *text.Analyzer
+	analyzer text.Splitter
 }
 
 var (
@@ -82,7 +82,7 @@ func newHMM(centroid, anchor bool) func(Options) (Scorer, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := &markov{words: m.Words, hmm: m.First, blank: m.Blank(), near: near, k: int(o.set("neighbours")), raw: o.set("raw") >= 0.5, analyzer: o.Analyzer}
+		s := &markov{words: m.Words, hmm: m.First, blank: m.Blank(), near: near, k: int(o.set("neighbours")), raw: o.set("raw") >= 0.5, analyzer: text.SplitterOf(o.Analyzer)}
 		if !centroid {
 			s.order = newOrder(o.set("epsilon"))
 			return s, nil

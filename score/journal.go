@@ -28,17 +28,17 @@ import (
 // journal over the limit the journal is full, and the scorer learns no more. That
 // bounds its memory.
 type journal struct {
-	name    string
-	pending []byte // of the state, since State was last asked
-	anew    bool   // pending begins the state
-	entries int    // bytes after the head
-	head    int    // bytes before the first entry
-	limit   int    // bytes of all; 0 = none
-	told    byte   // the flags that the state has
-	full    bool
-	due     bool         // everything that waits should be scored anew
-	whole   snapshotter  // nil: entries are never put together
-	learn   func(func()) // runs what computes a model anew: Options.Learn
+	name     string
+	pending  []byte // of the state, since State was last asked
+	snapshot bool   // pending is all of the state, and is not appended to it
+	entries  int    // bytes after the head
+	head     int    // bytes before the first entry
+	limit    int    // bytes of all; 0 = none
+	written  byte   // the flags written last
+	full     bool
+	due      bool         // everything that waits should be scored anew
+	model    snapshotter  // what snapshots are made of; nil = none are made
+	learn    func(func()) // runs what computes a model anew: Options.Learn
 }
 
 // snapshotter is a scorer whose whole model can be written down.
@@ -77,7 +77,7 @@ func newJournal(name string, o Options) journal {
 
 // newEndlessJournal is that of a snapshotter.
 func newEndlessJournal(name string, o Options, model snapshotter) journal {
-	j := journal{name: name, whole: model, learn: o.Learn}
+	j := journal{name: name, model: model, learn: o.Learn}
 	j.begin(nil)
 	return j
 }
@@ -90,7 +90,7 @@ func (j *journal) begin(snapshot []byte) {
 		b = binary.AppendUvarint(b, uint64(len(snapshot)))
 		b = append(b, snapshot...)
 	}
-	j.pending, j.anew, j.head, j.entries, j.told = b, true, len(b), 0, 0
+	j.pending, j.snapshot, j.head, j.entries, j.written = b, true, len(b), 0, 0
 }
 
 // add appends an entry; it returns false, and does nothing, when full.
@@ -130,23 +130,23 @@ func (j *journal) flags() (b byte) {
 	return b
 }
 
-// State returns what the state has gained since it was last asked; anew says that
+// State returns what the state has gained since it was last asked; snapshot says that
 // this is all of it, and that what was returned before is to be forgotten.
-func (j *journal) State() (state []byte, anew bool) {
-	if j.whole != nil && j.entries > max(compactLeast, j.head/compactShare) {
-		j.begin(j.whole.appendSnapshot(make([]byte, 0, j.head)))
+func (j *journal) State() (state []byte, snapshot bool) {
+	if j.model != nil && j.entries > max(compactLeast, j.head/compactShare) {
+		j.begin(j.model.appendSnapshot(make([]byte, 0, j.head)))
 	}
-	if f := j.flags(); f != j.told {
+	if f := j.flags(); f != j.written {
 		j.pending = append(j.pending, 0, f)
 		j.entries += 2
-		j.told = f
+		j.written = f
 	}
-	if len(j.pending) == 0 || j.anew && j.entries == 0 && j.pending[0] != 0 {
+	if len(j.pending) == 0 || j.snapshot && j.entries == 0 && j.pending[0] != 0 {
 		return nil, false // nothing was learnt yet
 	}
-	state, anew = j.pending, j.anew
-	j.pending, j.anew = nil, false
-	return state, anew
+	state, snapshot = j.pending, j.snapshot
+	j.pending, j.snapshot = nil, false
+	return state, snapshot
 }
 
 // restore reads a state and applies each entry. It is called on a new journal.
@@ -155,7 +155,7 @@ func (j *journal) restore(state []byte, apply func(*entry)) error {
 		return nil
 	}
 	b, snapshot := state, false
-	if b[0] == 0 && j.whole != nil {
+	if b[0] == 0 && j.model != nil {
 		b, snapshot = b[1:], true
 	}
 	if len(b) <= len(j.name) || int(b[0]) != len(j.name) || string(b[1:1+len(j.name)]) != j.name {
@@ -177,7 +177,7 @@ func (j *journal) restore(state []byte, apply func(*entry)) error {
 			return j.damaged()
 		}
 		r := wire.NewReader(e.b)
-		if j.whole.readSnapshot(r); r.End() != nil {
+		if j.model.readSnapshot(r); r.End() != nil {
 			return j.damaged()
 		}
 	}
@@ -193,15 +193,15 @@ func (j *journal) restore(state []byte, apply func(*entry)) error {
 		case len(b) == 0 || b[0] > flagFull|flagDue:
 			return j.damaged()
 		default:
-			j.told = b[0]
+			j.written = b[0]
 			b = b[1:]
 		}
 		if e.err != nil || len(e.b) > 0 {
 			return j.damaged()
 		}
 	}
-	j.full, j.due = j.limit > 0 && j.told&flagFull != 0, j.told&flagDue != 0
-	j.pending, j.anew = nil, false
+	j.full, j.due = j.limit > 0 && j.written&flagFull != 0, j.written&flagDue != 0
+	j.pending, j.snapshot = nil, false
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 // is asked for and has changed.
 type compact struct{ score.Scorer }
 
-func (c compact) State() (state []byte, anew bool) {
+func (c compact) State() (state []byte, snapshot bool) {
 	if b, _ := c.Scorer.State(); b == nil {
 		return nil, false
 	}

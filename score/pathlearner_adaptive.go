@@ -87,15 +87,15 @@ func (l *adaptivePaths) Extract(p *web.Page, _ web.Verdict) [][]byte {
 	return out
 }
 
-// waiting is a link in the frontier, as features and memory have it.
-type waiting struct {
+// waitingLink is a link in the frontier, as features and memory have it.
+type waitingLink struct {
 	page, place uint64 // numbers of the page that holds it, and of its place there
 	shows       []byte
 	at          []byte // place of its page on the path
 }
 
 // read reads features and memory; ok is false for a seed.
-func (*adaptivePaths) read(c *web.Candidate) (p waiting, ok bool) {
+func (*adaptivePaths) read(c *web.Candidate) (p waitingLink, ok bool) {
 	if len(c.Features) < 4 {
 		return p, false
 	}

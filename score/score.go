@@ -11,13 +11,12 @@ package score
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
-	"strings"
 
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/model"
-	"github.com/waggle-crawler/waggle/setting"
+	"github.com/waggle-crawler/waggle/strategy"
+	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -29,7 +28,7 @@ type Scorer interface {
 	Score(c *web.Candidate) float64
 	Stale() bool
 	Rescores() bool
-	State() (state []byte, anew bool)
+	State() (state []byte, snapshot bool)
 	Restore(state []byte) error
 }
 
@@ -38,6 +37,13 @@ type Scorer interface {
 type Options struct {
 	// Seed is the run's: the only source of chance.
 	Seed uint64
+	// Topic is what the crawl looks for; nil = it is not known. A scorer that needs
+	// some of it says so by a Need of its own.
+	Topic *topic.Topic
+	// Judge is the judge of the crawl, for scorers that ask it more than Page and
+	// Anchor tell, through an interface of their own; nil = there is none, or none
+	// yet: needs are checked before it is made.
+	Judge any
 	// Page is the similarity of a judged page to the topic, in [0,1]; nil = the
 	// verdict's relevance, as in Chakrabarti, Punera & Subramanyam 2002, section
 	// 2.1. For best-first as in Batsakis, Petrakis & Milios 2009, section 3.1, give
@@ -50,10 +56,10 @@ type Options struct {
 	// for words themselves.
 	Keywords []string
 	// Analyzer makes terms of texts, as the parser's does; nil = a new one.
-	Analyzer *text.Analyzer
+	Analyzer Analyzer
 	// DF holds the document frequencies by which words are weighed; nil = those
 	// of English.
-	DF *text.DF
+	DF Frequencies
 	// Thesaurus tells the semantic scorers, which need one, which words are
 	// related.
 	Thesaurus Thesaurus
@@ -71,6 +77,20 @@ type Options struct {
 	Learn func(compute func())
 }
 
+// Analyzer makes terms of texts. It is safe for concurrent use.
+type Analyzer interface {
+	// Words are the terms of a text in order, each as web.Term.Text has it.
+	Words(text string) []string
+}
+
+// Frequencies are document frequencies of terms. They are safe for concurrent use.
+type Frequencies interface {
+	// Share is the share of documents that hold a term, in (0,1].
+	Share(term string) float64
+	// IDF is −ln of it, at least 0.
+	IDF(term string) float64
+}
+
 // set returns the setting of that name; New has checked and completed them.
 func (o Options) set(name string) float64 {
 	v, ok := o.Set[name]
@@ -80,16 +100,16 @@ func (o Options) set(name string) float64 {
 	return v
 }
 
-// complete returns o with a value for each of the settings.
-func (o Options) complete(settings []Setting) (Options, error) {
-	set, err := setting.Complete(settings, o.Set)
-	if err != nil {
-		return o, err
-	}
-	o.Set = set
-	if o.Analyzer == nil {
-		o.Analyzer = text.NewAnalyzer()
-	}
+// Sort is "scorer", for descriptions.
+func (o Options) Sort() string { return "scorer" }
+
+// Values is Set, for descriptions.
+func (o Options) Values() map[string]float64 { return o.Set }
+
+// Complete returns o with these values of settings, and the defaults of what may be nil.
+func (o Options) Complete(values map[string]float64) (Options, error) {
+	o.Set = values
+	o.Analyzer = text.SplitterOf(o.Analyzer)
 	if o.Learn == nil {
 		o.Learn = func(compute func()) { compute() }
 	}
@@ -100,12 +120,7 @@ func (o Options) complete(settings []Setting) (Options, error) {
 }
 
 // Words are the stems of a text, as those of pages (web.Term) are made.
-func (o Options) Words(s string) []string {
-	if o.Analyzer == nil {
-		o.Analyzer = text.NewAnalyzer()
-	}
-	return o.Analyzer.Words(s)
-}
+func (o Options) Words(s string) []string { return text.SplitterOf(o.Analyzer).Words(s) }
 
 // Line is a name of a scorer with what it does in one line.
 type Line struct {
@@ -116,7 +131,7 @@ type Line struct {
 // "" if it needs none.
 func Model(name string) model.Kind {
 	d, _ := Describe(name)
-	return d.Model()
+	return ModelOf(d)
 }
 
 // Settings lists what Options.Set can change of the scorer of that name, nil
@@ -136,16 +151,7 @@ func Names() []Line {
 }
 
 // New makes the scorer of that name, one of this package, see Description.New.
-func New(name string, o Options) (Scorer, error) {
-	if d, ok := Describe(name); ok {
-		return d.New(o)
-	}
-	var known []string
-	for _, d := range Descriptions() {
-		known = append(known, d.Name)
-	}
-	return nil, fmt.Errorf("there is no scorer %q; the scorers are %s", name, strings.Join(known, ", "))
-}
+func New(name string, o Options) (Scorer, error) { return strategy.New(name, o, Descriptions()) }
 
 // stateless is the part of a scorer that learns nothing: it keeps no memory, and its
 // scores never change.
@@ -155,7 +161,7 @@ func (stateless) Visit(*web.Candidate, *web.Page, web.Verdict) []byte  { return 
 func (stateless) Recall(*web.Candidate, *web.Page, web.Verdict) []byte { return nil }
 func (stateless) Stale() bool                                          { return false }
 func (stateless) Rescores() bool                                       { return false }
-func (stateless) State() (state []byte, anew bool)                     { return nil, false }
+func (stateless) State() (state []byte, snapshot bool)                 { return nil, false }
 
 func (stateless) Restore(state []byte) error {
 	if len(state) > 0 {

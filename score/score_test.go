@@ -10,6 +10,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/score/scoretest"
+	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -98,9 +99,15 @@ type noThesaurus struct{}
 
 func (noThesaurus) Related(string) (synonyms, wider []string) { return nil, nil }
 
+// wholeTopic holds all that a topic can.
+func wholeTopic() *topic.Topic {
+	page := &web.Page{URL: parse("http://a.test/"), Title: "Bees", Terms: []web.Term{{Text: "bee", Body: 3}}}
+	return &topic.Topic{Name: "bees", Description: "Honey bees", Keywords: []string{"bees", "waggle dance"}, Examples: []*web.Page{page}, Negatives: []*web.Page{page}}
+}
+
 func newScorer(t testing.TB, name string, o score.Options) score.Scorer {
 	o.Seed, o.Anchor, o.Keywords = 7, likeness, []string{"bees", "waggle dance"}
-	o.DF, o.Analyzer = english, analyzer
+	o.DF, o.Analyzer, o.Topic = english, analyzer, wholeTopic()
 	if o.Thesaurus == nil {
 		o.Thesaurus = noThesaurus{}
 	}

@@ -37,9 +37,9 @@ type semantic struct {
 	// row holds by the stem l its Σ_k sim(k,l)·w_k / Σ_k w_k, in (0,1]; what
 	// is absent has 0.
 	row      map[string]float64
-	analyzer *text.Analyzer
-	df       *text.DF // nil without idf
-	weight   float64  // w
+	analyzer text.Splitter
+	df       Frequencies // nil without idf
+	weight   float64     // w
 }
 
 var _ Scorer = (*semantic)(nil)
@@ -57,7 +57,7 @@ func semanticSettings(wider bool) []Setting {
 
 func newSemantic(wider bool) func(Options) (Scorer, error) {
 	return func(o Options) (Scorer, error) {
-		s := &semantic{row: make(map[string]float64), analyzer: o.Analyzer, weight: o.set("weight")}
+		s := &semantic{row: make(map[string]float64), analyzer: text.SplitterOf(o.Analyzer), weight: o.set("weight")}
 		if o.set("idf") >= 0.5 {
 			if s.df = o.DF; s.df == nil {
 				s.df = text.Background()

@@ -37,7 +37,7 @@ import (
 // there is not handed to it.
 type spiders struct {
 	journal
-	analyzer *text.Analyzer
+	analyzer text.Splitter
 	page     func(*web.Page, web.Verdict) float64
 	keyword  map[string]int
 	seed     uint64
@@ -82,7 +82,7 @@ func spidersSettings() []Setting {
 
 func newSpiders(o Options) (Scorer, error) {
 	s := &spiders{
-		analyzer: o.Analyzer, page: o.Page, keyword: make(map[string]int), seed: o.Seed,
+		analyzer: text.SplitterOf(o.Analyzer), page: o.Page, keyword: make(map[string]int), seed: o.Seed,
 		beta: o.set("beta"), mu: o.set("mu"), rate: o.set("rate"), theta: o.set("theta"), cost: o.set("cost"),
 		mutation: o.set("mutation"), maxAgents: int(o.set("agents")), every: int(o.set("every")),
 	}

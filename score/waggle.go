@@ -37,7 +37,7 @@ import (
 // counted is made good.
 type waggle struct {
 	journal
-	analyzer *text.Analyzer
+	analyzer text.Splitter
 	page     func(*web.Page, web.Verdict) float64
 	anchor   func(string) float64
 
@@ -60,8 +60,13 @@ var (
 // Bounds of the visits from one rescoring of all that waits to the next.
 const (
 	leastEvery = 10
-	mostEvery  = 100
+	mostEvery  = 1000
 )
+
+// grain is the step of priorities, in logits. A link whose odds hardly changed keeps
+// its priority, and so its place in the frontier: a place on disk costs far more than
+// a score.
+const grain = 1. / 16
 
 func waggleSettings() []Setting {
 	out := []Setting{
@@ -71,7 +76,7 @@ func waggleSettings() []Setting {
 		{Name: "anchor", Default: 3, Min: -20, Max: 20, Line: "first weight of the similarity of the anchor"},
 		{Name: "dense", Default: 0.3, Max: 100, Line: "variance of the weights of inputs that mean the same on every web"},
 		{Name: "failed", Default: 0, Max: 1, Line: "share of an example that a fetch without a page counts"},
-		{Name: "every", Default: 0.25, Min: 0.001, Max: 10, Line: "visits from one rescoring of all that waits to the next, as a share of the visits so far; at least 10, at most 100"},
+		{Name: "every", Default: 0.25, Min: 0.001, Max: 10, Line: "visits from one rescoring of all that waits to the next, as a share of the visits so far; at least 10, at most 1,000"},
 	}
 	for k := range inputKinds {
 		out = append(out, Setting{
@@ -84,7 +89,7 @@ func waggleSettings() []Setting {
 
 func newWaggle(o Options) (Scorer, error) {
 	w := &waggle{
-		analyzer: o.Analyzer, page: o.Page, anchor: o.Anchor,
+		analyzer: text.SplitterOf(o.Analyzer), page: o.Page, anchor: o.Anchor,
 		failed: o.set("failed"), every: o.set("every"), next: leastEvery,
 		hosts: newHostSet(),
 	}
@@ -206,13 +211,14 @@ func (w *waggle) apply(e *entry) {
 	w.visits++
 }
 
-// Score is the logarithm of the odds that the target is relevant; a seed has 0.
+// Score is the logarithm of the odds that the target is relevant, a multiple of grain;
+// a seed has 0.
 func (w *waggle) Score(c *web.Candidate) float64 {
 	trail, depth := pathOf(c)
 	if !w.read(&w.scratch, c.Features, trail, depth) {
 		return 0
 	}
-	return w.weights.logit(&w.scratch)
+	return math.Round(w.weights.logit(&w.scratch)/grain) * grain
 }
 
 func (*waggle) Rescores() bool               { return true }

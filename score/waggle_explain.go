@@ -56,7 +56,7 @@ func (w *waggle) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate)
 		at++
 		r := Reason{Kind: ReasonSeen, What: inputKindNames[kind].what, Weight: float64(w.weights.hashed[h.place].mean * h.value)}
 		if s := names[binary.LittleEndian.Uint32(f)]; s != "" {
-			if r.What = s; kind == onWord {
+			if r.What = s; kind == kindWord {
 				r.Kind = ReasonWord
 			}
 		}
@@ -69,17 +69,17 @@ func (w *waggle) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate)
 // names tells of the hashed inputs that are words which words they are.
 func (w *waggle) names(p *web.Page, v web.Verdict, link int) map[uint32]string {
 	out := make(map[uint32]string)
-	x := w.onPage(p, v)
-	l := w.onLink(&p.Links[link], &x)
+	x := w.readPage(p, v)
+	l := w.readLink(&p.Links[link], &x)
 	w.hashed(&p.Links[link], &x, &l, func(h uint32, k inputKind, first, second string) {
 		switch k {
-		case onWord:
+		case kindWord:
 			out[h] = first
-		case onPair:
+		case kindPair:
 			out[h] = "“" + first + " " + second + "” in the anchor"
-		case onHeading:
+		case kindHeading:
 			out[h] = "“" + first + "” in the heading"
-		case onAddress:
+		case kindAddress:
 			out[h] = "“" + first + "” in the address"
 		}
 	})

@@ -3,10 +3,8 @@ package score_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/web"
@@ -121,49 +119,4 @@ func TestWaggleGuards(t *testing.T) {
 			}
 		})
 	}
-}
-
-// BenchmarkWagglePage is what a page costs beside its parsing: its 100 links read
-// and scored, and what its own link taught, in a crawl of 2,000 pages. p50 and p99
-// are of single pages.
-func BenchmarkWagglePage(b *testing.B) {
-	const pages = 2000
-	world := make([]*web.Page, 200)
-	for n := range world {
-		world[n] = zipfPage(n)
-		for i := range world[n].Links {
-			l := &world[n].Links[i]
-			l.Anchor, l.Heading, l.TagPath = world[n].Leaves[4*i+1].Text, "the bees of the hive", "html/body/div/ul/li/a"
-			l.URL = parse(fmt.Sprintf("http://h%d.test/some/folder/page-about-bees-%d.html", i%50, 100*n+i))
-		}
-	}
-	var took []time.Duration
-	for b.Loop() {
-		s := newScorer(b, "waggle", score.Options{})
-		var queue []web.Candidate
-		chance := rand.New(rand.NewPCG(1, 2))
-		took = took[:0]
-		for n := range pages {
-			p := world[n%len(world)]
-			c := web.Candidate{URL: p.URL}
-			if len(queue) > 0 {
-				c = queue[chance.IntN(len(queue))]
-			}
-			v := verdictOf(chance.Float64())
-			began := time.Now()
-			features := s.Extract(p, v)
-			memory := s.Visit(&c, p, v)
-			found := make([]web.Candidate, len(p.Links))
-			for i := range p.Links {
-				found[i] = web.Candidate{URL: p.Links[i].URL, Features: features[i], Memory: memory}
-				found[i].Priority = s.Score(&found[i])
-			}
-			took = append(took, time.Since(began))
-			queue = found
-			s.Stale()
-		}
-	}
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "µs/page-p50")
-	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "µs/page-p99")
 }

@@ -50,7 +50,7 @@ const (
 	inNewHost // 1 where no address of the host was tried; a collision of hashes may make it 0
 	denseInputs
 
-	onLink = inDepth // number of dense inputs that a link brings along
+	linkDense = inDepth // number of dense inputs that a link brings along
 )
 
 // denseNames tell people what a dense input is.
@@ -69,42 +69,42 @@ type inputKind uint8
 
 // The kinds of hashed inputs.
 const (
-	onWord    inputKind = iota // of the anchor
-	onPair                     // two words in a row of the anchor
-	onAnchor                   // the whole anchor
-	onHeading                  // word of the heading above
-	onAddress                  // word of the address
-	onHost                     // host of the address
-	onFolder                   // folder of the address
-	onAbove                    // one of the first folders of the address
-	onShape                    // address with what varies in it left out
-	onFrom                     // host of the page
-	onPage                     // the page: what its other links led to
-	onPlace                    // tag path of the link on the host
-	onBlock                    // tag path of the link on the page
+	kindWord    inputKind = iota // of the anchor
+	kindPair                     // two words in a row of the anchor
+	kindAnchor                   // the whole anchor
+	kindHeading                  // word of the heading above
+	kindAddress                  // word of the address
+	kindHost                     // host of the address
+	kindFolder                   // folder of the address
+	kindAbove                    // one of the first folders of the address
+	kindShape                    // address with what varies in it left out
+	kindFrom                     // host of the page
+	kindPage                     // the page: what its other links led to
+	kindPlace                    // tag path of the link on the host
+	kindBlock                    // tag path of the link on the page
 	inputKinds
 )
 
 // inputKindNames holds of each kind its setting, and what an input of it is.
 var inputKindNames = [inputKinds]struct{ setting, what string }{
-	onWord:    {"words", "word of the anchor"},
-	onPair:    {"pairs", "two words of the anchor"},
-	onAnchor:  {"anchors", "the whole anchor"},
-	onHeading: {"headings", "word of the heading"},
-	onAddress: {"addresses", "word of the address"},
-	onHost:    {"hosts", "its host"},
-	onFolder:  {"folders", "its folder"},
-	onAbove:   {"above", "a folder above it"},
-	onShape:   {"shapes", "the shape of its address"},
-	onFrom:    {"sources", "the host of the page"},
-	onPage:    {"pages", "the other links of the page"},
-	onPlace:   {"places", "its tag path on this host"},
-	onBlock:   {"blocks", "its tag path on this page"},
+	kindWord:    {"words", "word of the anchor"},
+	kindPair:    {"pairs", "two words of the anchor"},
+	kindAnchor:  {"anchors", "the whole anchor"},
+	kindHeading: {"headings", "word of the heading"},
+	kindAddress: {"addresses", "word of the address"},
+	kindHost:    {"hosts", "its host"},
+	kindFolder:  {"folders", "its folder"},
+	kindAbove:   {"above", "a folder above it"},
+	kindShape:   {"shapes", "the shape of its address"},
+	kindFrom:    {"sources", "the host of the page"},
+	kindPage:    {"pages", "the other links of the page"},
+	kindPlace:   {"places", "its tag path on this host"},
+	kindBlock:   {"blocks", "its tag path on this page"},
 }
 
 // divided tells whether the weight of an input of a kind is divided by the root
 // of their number in the link: many words are not more evidence than few.
-func (k inputKind) divided() bool { return k <= onPair || k == onHeading || k == onAddress }
+func (k inputKind) divided() bool { return k <= kindPair || k == kindHeading || k == kindAddress }
 
 // Bounds on words per link.
 const (
@@ -132,7 +132,7 @@ func hashOf(k inputKind, a, b uint64) uint32 {
 //	hash of the host of the address uint32 LE
 //	{ hashed input uint32 LE }…, those of a kind next to one another
 const (
-	hostAt     = onLink - 1
+	hostAt     = linkDense - 1
 	hashedAt   = hostAt + 4
 	mostHashed = mostAnchorWords + mostAnchorWords - 1 + 1 + mostHeadingWords + mostAddressWords + 3 + mostFolders + 4
 )
@@ -180,11 +180,11 @@ func (w *waggle) Extract(p *web.Page, v web.Verdict) [][]byte {
 	if len(p.Links) == 0 {
 		return out
 	}
-	x := w.onPage(p, v)
+	x := w.readPage(p, v)
 	buf := make([]byte, 0, len(p.Links)*(hashedAt+4*24))
 	for i := range p.Links {
 		from := len(buf)
-		l := w.onLink(&p.Links[i], &x)
+		l := w.readLink(&p.Links[i], &x)
 		buf = appendDense(buf, p, &x, &l, i)
 		buf = binary.LittleEndian.AppendUint32(buf, uint32(xxh3.HashString(string(l.host))))
 		w.hashed(&p.Links[i], &x, &l, func(h uint32, _ inputKind, _, _ string) {
@@ -195,7 +195,7 @@ func (w *waggle) Extract(p *web.Page, v web.Verdict) [][]byte {
 	return out
 }
 
-func (w *waggle) onPage(p *web.Page, v web.Verdict) pageInputs {
+func (w *waggle) readPage(p *web.Page, v web.Verdict) pageInputs {
 	return pageInputs{
 		relevance: unit(w.page(p, v)), similarity: unit(v.Similarity), title: w.similarity(p.Title),
 		links:  math.Log1p(float64(len(p.Links))) / 7,
@@ -205,7 +205,7 @@ func (w *waggle) onPage(p *web.Page, v web.Verdict) pageInputs {
 	}
 }
 
-func (w *waggle) onLink(link *web.Link, x *pageInputs) linkInputs {
+func (w *waggle) readLink(link *web.Link, x *pageInputs) linkInputs {
 	l := linkInputs{host: link.URL.Host(), address: addressWords(link.URL)}
 	l.bare, l.query, l.hasQuery = strings.Cut(link.URL.String(), "?")
 	l.folder = folderOf(l.bare)
@@ -239,7 +239,7 @@ func (w *waggle) wordsOf(s string, most int) []string {
 // appendDense appends the dense inputs of link i of a page.
 func appendDense(b []byte, p *web.Page, x *pageInputs, l *linkInputs, i int) []byte {
 	link := &p.Links[i]
-	var v [onLink]float64
+	var v [linkDense]float64
 	v[inRelevance], v[inSimilarity], v[inTitle], v[inLinks] = x.relevance, x.similarity, x.title, x.links
 	v[inAnchor], v[inAddress], v[inJoint] = l.anchor, l.written, l.joint
 	v[inProduct] = x.similarity * l.joint
@@ -268,38 +268,38 @@ func appendDense(b []byte, p *web.Page, x *pageInputs, l *linkInputs, i int) []b
 func (w *waggle) hashed(link *web.Link, x *pageInputs, l *linkInputs, yield func(h uint32, k inputKind, first, second string)) {
 	word := func(k inputKind, s string) { yield(hashOf(k, xxh3.HashString(s), 0), k, s, "") }
 	for _, s := range l.words {
-		word(onWord, s)
+		word(kindWord, s)
 	}
 	for i := 1; i < len(l.words); i++ {
 		first, second := l.words[i-1], l.words[i]
-		yield(hashOf(onPair, xxh3.HashString(first), xxh3.HashString(second)), onPair, first, second)
+		yield(hashOf(kindPair, xxh3.HashString(first), xxh3.HashString(second)), kindPair, first, second)
 	}
 	if len(l.words) > 0 {
-		yield(hashOf(onAnchor, xxh3.HashString(link.Anchor), 0), onAnchor, "", "")
+		yield(hashOf(kindAnchor, xxh3.HashString(link.Anchor), 0), kindAnchor, "", "")
 	}
 	for _, s := range l.heading.words {
-		word(onHeading, s)
+		word(kindHeading, s)
 	}
 	for _, s := range w.wordsOf(l.address, mostAddressWords) {
-		word(onAddress, s)
+		word(kindAddress, s)
 	}
 	plain := func(k inputKind, a, b uint64) { yield(hashOf(k, a, b), k, "", "") }
-	plain(onHost, xxh3.HashString(string(l.host)), 0)
-	plain(onFolder, xxh3.HashString(l.folder), 0)
+	plain(kindHost, xxh3.HashString(string(l.host)), 0)
+	plain(kindFolder, xxh3.HashString(l.folder), 0)
 	_, rest, _ := strings.Cut(l.folder, "://")
 	root := len(l.folder) - len(rest) + strings.IndexByte(rest, '/') + 1
 	for at, n := root, 0; at < len(l.folder) && n < mostFolders; at++ {
 		if l.folder[at] == '/' {
-			plain(onAbove, xxh3.HashString(l.folder[:at+1]), 0)
+			plain(kindAbove, xxh3.HashString(l.folder[:at+1]), 0)
 			n++
 		}
 	}
-	plain(onShape, shape(l.host, l.folder[root:], l.last, l.query), 0)
+	plain(kindShape, shape(l.host, l.folder[root:], l.last, l.query), 0)
 	tag := xxh3.HashString(link.TagPath)
-	plain(onFrom, x.from, 0)
-	plain(onPage, x.page, 0)
-	plain(onPlace, x.from, tag)
-	plain(onBlock, x.page, tag)
+	plain(kindFrom, x.from, 0)
+	plain(kindPage, x.page, 0)
+	plain(kindPlace, x.from, tag)
+	plain(kindBlock, x.page, tag)
 }
 
 // folderOf is an address up to its last slash.

@@ -196,13 +196,13 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// failing is a record of which an address cannot be read.
-type failing struct {
+// badRecord is a record of which an address cannot be read.
+type badRecord struct {
 	*corpus.Pages
 	address string // its end
 }
 
-func (f failing) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+func (f badRecord) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	if strings.HasSuffix(u.String(), f.address) {
 		return nil, errDisk
 	}
@@ -213,7 +213,7 @@ func TestErrors(t *testing.T) {
 	l := hostLab(t, 1, 7)
 	policy := crawl.Policy{}
 	for _, address := range []string{"/3", "/robots.txt"} {
-		_, err := sim.Run(t.Context(), l.crawl(t, "breadth-first", policy), failing{l.pages, address}, sim.Options{})
+		_, err := sim.Run(t.Context(), l.crawl(t, "breadth-first", policy), badRecord{l.pages, address}, sim.Options{})
 		if !errors.Is(err, errDisk) || !strings.Contains(err.Error(), address) {
 			t.Errorf("error %v, want %v of %s", err, errDisk, address)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/parse"
@@ -130,14 +131,7 @@ func sorted(m map[string]answer) []string {
 // skipped.
 func recordedWeb(t testing.TB, name string) *corpus.Web {
 	t.Helper()
-	dir := os.Getenv("WAGGLE_WEBS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "webs")
-	}
-	dir = filepath.Join(dir, name)
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("needs the recorded web %s; WAGGLE_WEBS names the folder of recorded webs", name)
-	}
+	dir := recorded.Web(t, name)
 	out := filepath.Join(t.TempDir(), name)
 	_, err := corpus.Build(t.Context(), out, corpus.Exchange{Dir: dir}, corpus.Options{})
 	must(t, err)
@@ -343,13 +337,13 @@ func TestSimulationIsTheLiveCrawlOfDepartments(t *testing.T) {
 	l := departments(t, "course")
 	c := l.crawl(t, "best-first-both", crawl.Policy{Pages: 250})
 	c.Parser = l.parser
-	_, simulated := simulate(t, c, unparsed{corpus.Fetcher{Web: l.w}, l.w}, sim.Options{Outside: sim.Fail})
+	_, simulated := simulate(t, c, plainRecord{corpus.Fetcher{Web: l.w}, l.w}, sim.Options{Outside: sim.Fail})
 	live := l.live(t, "best-first-both", crawl.Policy{}, len(simulated))
 	compare(t, timeless(simulated), live, "simulated", "live")
 }
 
-// unparsed is a record without parsed pages.
-type unparsed struct {
+// plainRecord is a record without parsed pages.
+type plainRecord struct {
 	corpus.Fetcher
 	*corpus.Web
 }
@@ -361,7 +355,7 @@ func TestParsedPagesChangeNothing(t *testing.T) {
 	cached, fromPages := simulate(t, l.crawl(t, "best-first-both", crawl.Policy{}), l.pages, sim.Options{})
 	c := l.crawl(t, "best-first-both", crawl.Policy{})
 	c.Parser = l.parser
-	plain, fromWARC := simulate(t, c, unparsed{corpus.Fetcher{Web: l.w}, l.w}, sim.Options{})
+	plain, fromWARC := simulate(t, c, plainRecord{corpus.Fetcher{Web: l.w}, l.w}, sim.Options{})
 	compare(t, fromPages, fromWARC, "parsed pages", "WARC files")
 	if !reflect.DeepEqual(cached, plain) {
 		t.Errorf("results differ:\n%+v\n%+v", cached, plain)

@@ -14,19 +14,16 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // realPages reads every nth page of a web under ../shared/webs, from the
 // repository's root.
 func realPages(b *testing.B, name string, nth, limit int) (list []web.Exchange) {
-	dir := os.Getenv("WAGGLE_WEBS")
-	if dir == "" {
-		dir = "../../shared/webs"
-	}
-	f, err := os.Open(filepath.Join(dir, name, "pages.jsonl.zst"))
+	f, err := os.Open(filepath.Join(recorded.Web(b, name), "pages.jsonl.zst"))
 	if err != nil {
-		b.Skipf("no recorded web: %v", err)
+		b.Fatal(err)
 	}
 	defer f.Close()
 	z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27))

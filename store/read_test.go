@@ -282,7 +282,7 @@ func TestCDXJ(t *testing.T) {
 func TestWarcio(t *testing.T) {
 	warcio := os.Getenv("WAGGLE_WARCIO")
 	if warcio == "" {
-		t.Skip("WAGGLE_WARCIO does not name the command of the npm package warcio")
+		t.Skip("needs the npm package warcio: set WAGGLE_WARCIO to its command, as above")
 	}
 	dir := t.TempDir()
 	a := newArchive(t, dir, Options{Software: "waggle", MaxFile: 20_000})

@@ -104,7 +104,7 @@ func (b *book) add(what string, p paths.Path) {
 
 // follow goes from the present page to u by a link. It tells whether that
 // changed a path.
-func (b *book) follow(u web.URL, l paths.Followed) (changed bool, err error) {
+func (b *book) follow(u web.URL, l paths.Click) (changed bool, err error) {
 	p := b.set[b.path]
 	if back := slices.IndexFunc(p.Steps[:b.step+1], func(s paths.Step) bool { return s.URL == u }); back >= 0 {
 		b.step = back // a link to where the path came from

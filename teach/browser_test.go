@@ -312,7 +312,7 @@ func listener(t *testing.T) (host string, asked func() []string) {
 // do anything, nor show the controls in a frame to have them clicked.
 func TestStrangerInChromium(t *testing.T) {
 	d := sit(t, college(), nil)
-	d.do("open", asked{URL: "http://college.test/"})
+	d.do("open", postRequest{URL: "http://college.test/"})
 	saved, framed := len(d.saved), d.Server.state().Framed
 	page := strings.NewReplacer("WAGGLE", d.http.URL, "TOKEN", d.Token, "CAP", d.Cap).Replace(`<!DOCTYPE html><title>Stranger</title>
 <iframe src="WAGGLE/TOKEN/" name=controls></iframe><iframe src="WAGGLE/page/CAP/1/" name=page></iframe><iframe src="WAGGLE/page/CAP/1/0" name=link></iframe>

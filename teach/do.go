@@ -49,7 +49,7 @@ func (s *Server) serveAction(w http.ResponseWriter, r *http.Request, origin, nam
 	case r.Method == http.MethodGet && name == "export":
 		s.export(w, r.URL.Query().Get("form"))
 	case r.Method == http.MethodPost:
-		var a asked
+		var a postRequest
 		dec := json.NewDecoder(io.LimitReader(r.Body, maxAsked))
 		dec.DisallowUnknownFields()
 		if err := dec.Decode(&a); err != nil {
@@ -70,8 +70,8 @@ func (s *Server) serveAction(w http.ResponseWriter, r *http.Request, origin, nam
 	}
 }
 
-// asked is what comes with a POST.
-type asked struct {
+// postRequest is what comes with a POST.
+type postRequest struct {
 	URL   string `json:"url"`
 	View  int    `json:"view"`
 	Path  int    `json:"path"`
@@ -82,7 +82,7 @@ type asked struct {
 var errAction = errors.New("no such action")
 
 // do does what was asked.
-func (s *Server) do(ctx context.Context, name string, a asked) error {
+func (s *Server) do(ctx context.Context, name string, a postRequest) error {
 	switch name {
 	case "open":
 		return s.open(ctx, a.URL)
@@ -105,7 +105,7 @@ func (s *Server) do(ctx context.Context, name string, a asked) error {
 }
 
 // change changes the book. s.mu is held. It returns what to tell the person.
-func (s *Server) change(name string, a asked) (said string, err error) {
+func (s *Server) change(name string, a postRequest) (said string, err error) {
 	switch name {
 	case "arrived":
 		return s.arrived(a.View)
@@ -251,7 +251,7 @@ func (s *Server) open(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	v := s.look(ctx, u, web.URL{}, paths.Followed{})
+	v := s.look(ctx, u, web.URL{}, paths.Click{})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -288,7 +288,7 @@ func (s *Server) catchUp(ctx context.Context) error {
 	if !ok || there {
 		return nil
 	}
-	v := s.look(ctx, here.URL, web.URL{}, paths.Followed{})
+	v := s.look(ctx, here.URL, web.URL{}, paths.Click{})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -353,7 +353,7 @@ func (s *Server) take(ctx context.Context, n int) error {
 	p.Steps = slices.Clone(p.Steps)
 	last := &p.Steps[len(p.Steps)-1]
 	asked := last.URL
-	v := s.look(ctx, asked, web.URL{}, paths.Followed{})
+	v := s.look(ctx, asked, web.URL{}, paths.Click{})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

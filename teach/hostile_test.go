@@ -19,7 +19,7 @@ func served(t *testing.T) (d *desk, doc string, header http.Header) {
 	d = sit(t, pages, func(o *Options) { o.Images = true })
 	pages["http://college.test/hostile"] = strings.ReplaceAll(harmlesstest.Hostile, "WAGGLE", d.http.URL)
 	pages["http://college.test/evil.css"] = `text/css:@import url(http://evil.test/i.css); h1 { background: url( "http://evil.test/1.png" ) } </style><script>x()</script>`
-	st, failed := d.do("open", asked{URL: "http://college.test/hostile"})
+	st, failed := d.do("open", postRequest{URL: "http://college.test/hostile"})
 	if failed != "" {
 		t.Fatal(failed)
 	}
@@ -145,7 +145,7 @@ func TestHuge(t *testing.T) {
 	pages["http://college.test/text"] = "text/plain:" + strings.Repeat("<", 1<<20+9)
 	d := sit(t, pages, nil)
 	for _, name := range []string{"long", "deep", "attr", "text"} {
-		st, failed := d.do("open", asked{URL: "http://college.test/" + name})
+		st, failed := d.do("open", postRequest{URL: "http://college.test/" + name})
 		if failed != "" || !st.Labelable {
 			t.Fatalf("%s: %s", name, failed)
 		}
@@ -176,7 +176,7 @@ func TestAnyPageIsHarmless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		body := strings.Join(rapid.SliceOfN(rapid.SampledFrom(scraps), 0, 40).Draw(t, "scraps"), "")
 		d.site.pages["http://college.test/any"] = "text/html; charset=utf-8:<p>Some bees dance.</p>" + body
-		st, failed := d.do("open", asked{URL: "http://college.test/any"})
+		st, failed := d.do("open", postRequest{URL: "http://college.test/any"})
 		if failed != "" || !st.Labelable {
 			t.Fatalf("not shown: %q\n%q", failed, body)
 		}

@@ -59,7 +59,7 @@ func TestPast(t *testing.T) {
 				b.start(address(page.Draw(t, "page")))
 			case "follow":
 				if b.path >= 0 {
-					b.follow(address(page.Draw(t, "page")), paths.Followed{Anchor: "a <b> \u2028 #"})
+					b.follow(address(page.Draw(t, "page")), paths.Click{Anchor: "a <b> \u2028 #"})
 				}
 			case "label":
 				b.label(label.Draw(t, "label"))

@@ -64,7 +64,7 @@ func TestLinksOutOfTheRecord(t *testing.T) {
 		o.Recorded = "college"
 		o.Has = func(u web.URL) bool { return strings.HasPrefix(u.String(), "http://college.test/dept") }
 	})
-	d.do("open", asked{URL: "http://college.test/news"})
+	d.do("open", postRequest{URL: "http://college.test/news"})
 	_, doc := d.request("GET", d.Server.state().Src, map[string]string{"Sec-Fetch-Dest": "iframe"}, "")
 	if err := harmlesstest.Check(doc, d.Cap); err != nil {
 		t.Error(err)

@@ -29,11 +29,11 @@ func TestSuggest(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := sit(t, college(), func(o *Options) { o.Suggester, o.Candidates = oracle{}, set })
-	st, failed := d.do("suggest", asked{})
+	st, failed := d.do("suggest", postRequest{})
 	if failed != "" || len(st.Suggestions) != 1 || st.Suggestions[0].Why != "0 shown" || st.Suggestions[0].Guess != "Goal" {
 		t.Fatalf("%q %+v", failed, st.Suggestions)
 	}
-	if st, failed = d.do("take", asked{Path: 0}); failed != "" || !st.Labelable || st.Step != 2 {
+	if st, failed = d.do("take", postRequest{Path: 0}); failed != "" || !st.Labelable || st.Step != 2 {
 		t.Fatalf("%q %+v", failed, st)
 	}
 	if st, failed = d.label("Goal"); failed != "" || len(st.Suggestions) != 0 {
@@ -63,26 +63,26 @@ func TestTakeSuggestions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p.Steps = append(p.Steps, paths.Step{URL: u, Link: paths.Followed{Anchor: "to " + s}})
+			p.Steps = append(p.Steps, paths.Step{URL: u, Link: paths.Click{Anchor: "to " + s}})
 		}
 		return p
 	}
 	d := sit(t, college(), func(o *Options) {
 		o.Suggester = asker{{Path: way("/", "/gone")}, {Path: way("/", "/moved"), Guess: "Goal", Why: "why"}, {Path: way("/")}, {}}
 	})
-	st, failed := d.do("suggest", asked{})
+	st, failed := d.do("suggest", postRequest{})
 	if failed != "" || len(st.Suggestions) != 3 || st.Suggestions[1].Last != "to /moved" || st.Suggestions[1].From != "college.test" || st.Suggestions[1].Why != "why" {
 		t.Fatalf("%s: %+v", failed, st.Suggestions)
 	}
-	st, failed = d.do("take", asked{Path: 0})
+	st, failed = d.do("take", postRequest{Path: 0})
 	if failed != "" || !strings.Contains(st.Notice, "/gone cannot be had") || len(st.Suggestions) != 2 || st.Total != 0 || len(d.saved) != 0 {
 		t.Errorf("a page that is gone: %s %q, %d paths", failed, st.Notice, st.Total)
 	}
 	d.fail = errDisk
-	if st, failed = d.do("take", asked{Path: 0}); !strings.Contains(failed, "no space left") || len(st.Suggestions) != 2 || st.Total != 0 {
+	if st, failed = d.do("take", postRequest{Path: 0}); !strings.Contains(failed, "no space left") || len(st.Suggestions) != 2 || st.Total != 0 {
 		t.Errorf("no space: %q, %d suggestions, %d paths", failed, len(st.Suggestions), st.Total)
 	}
-	st, failed = d.do("take", asked{Path: 0})
+	st, failed = d.do("take", postRequest{Path: 0})
 	if failed != "" || !st.Labelable || len(st.Suggestions) != 1 {
 		t.Errorf("%s: %+v", failed, st)
 	}
@@ -91,7 +91,7 @@ func TestTakeSuggestions(t *testing.T) {
 		t.Errorf("kept\n%s\nwant\n%s", got, want)
 	}
 	d = sit(t, college(), func(o *Options) { o.Suggester = asker{} })
-	if _, failed := d.do("suggest", asked{}); failed != "no suggestion yet: show something first" {
+	if _, failed := d.do("suggest", postRequest{}); failed != "no suggestion yet: show something first" {
 		t.Errorf("nothing to suggest: %q", failed)
 	}
 }

@@ -144,7 +144,7 @@ type view struct {
 	page   *web.Page // nil = nothing that could be labelled; html says why
 	harmless.Page
 	from web.URL // page on which its link was clicked; zero = opened by the controls
-	link paths.Followed
+	link paths.Click
 }
 
 //go:embed assets
@@ -237,7 +237,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, origin, rest 
 		s.touch()
 		s.mu.Unlock()
 	}()
-	next := s.look(r.Context(), l.URL, v.url, paths.Followed{Anchor: event.Line(l.Anchor), Ordinal: l.Ordinal})
+	next := s.look(r.Context(), l.URL, v.url, paths.Click{Anchor: event.Line(l.Anchor), Ordinal: l.Ordinal})
 	if r.Context().Err() != nil {
 		return // the person went elsewhere meanwhile
 	}
@@ -315,7 +315,7 @@ func follow(ctx context.Context, f Fetcher, u web.URL) (*web.Response, error) {
 }
 
 // look fetches a page and makes a view of it, of a notice if there is none.
-func (s *Server) look(ctx context.Context, u, from web.URL, l paths.Followed) *view {
+func (s *Server) look(ctx context.Context, u, from web.URL, l paths.Click) *view {
 	v := &view{url: u, from: from, link: l}
 	r, err := follow(ctx, s.Fetcher, u)
 	var page *web.Page
@@ -332,7 +332,7 @@ func (s *Server) look(ctx context.Context, u, from web.URL, l paths.Followed) *v
 	case page != nil:
 		v.page = page
 	case errors.As(err, &failure):
-		v.HTML = harmless.Notice("This page cannot be fetched", event.Line(about(u, failure.Detail)+" ("+string(failure.Reason)+"). "+wayBack))
+		v.HTML = harmless.Notice("This page cannot be fetched", event.Line(about(u, failure.Detail)+" ("+failure.Reason.Brief()+"). "+wayBack))
 	case err != nil:
 		v.HTML = harmless.Notice("This cannot be shown", event.Line(about(v.url, err.Error())+", so a path cannot go there. "+wayBack))
 	case s.Recorded != "" && r.Status == http.StatusNotFound:

@@ -160,7 +160,7 @@ func (d *desk) request(method, path string, header map[string]string, body strin
 }
 
 // do calls an action. failed is what it says when it cannot.
-func (d *desk) do(name string, a asked) (st state, failed string) {
+func (d *desk) do(name string, a postRequest) (st state, failed string) {
 	d.t.Helper()
 	b, err := json.Marshal(a)
 	if err != nil {
@@ -197,7 +197,7 @@ func (d *desk) click(anchor string) (st state, failed string) {
 			d.t.Fatalf("link %q: status %d, %s", anchor, resp.StatusCode, body)
 		}
 		d.request("GET", resp.Header.Get("Location"), map[string]string{"Sec-Fetch-Dest": "iframe"}, "")
-		return d.do("arrived", asked{View: d.Server.state().Framed})
+		return d.do("arrived", postRequest{View: d.Server.state().Framed})
 	}
 	d.t.Fatalf("no link %q on %s", anchor, v.url)
 	return st, ""
@@ -207,7 +207,7 @@ func (d *desk) click(anchor string) (st state, failed string) {
 func (d *desk) label(name string) (state, string) {
 	d.t.Helper()
 	st := d.Server.state()
-	return d.do("label", asked{Label: name, URL: st.Steps[st.Step].URL})
+	return d.do("label", postRequest{Label: name, URL: st.Steps[st.Step].URL})
 }
 
 // tsv is what was saved last, without comments.
@@ -248,9 +248,9 @@ func TestTeach(t *testing.T) {
 			t.Fatal(failed)
 		}
 	}
-	must(d.do("open", asked{URL: "college.test/"}))
+	must(d.do("open", postRequest{URL: "college.test/"}))
 	expect("a failed https", "")
-	must(d.do("open", asked{URL: "http://college.test/"}))
+	must(d.do("open", postRequest{URL: "http://college.test/"}))
 	expect("opening", "/")
 	must(d.click("Departments"))
 	must(d.label("Departments"))
@@ -264,7 +264,7 @@ func TestTeach(t *testing.T) {
 /dept/bee101  Goal  Bees 101  1`)
 
 	// Back to the departments, along another link: a new path begun alike.
-	must(d.do("go", asked{Path: 0, Step: 1}))
+	must(d.do("go", postRequest{Path: 0, Step: 1}))
 	must(d.click("People"))
 	must(d.label("Fail"))
 	first := `
@@ -280,7 +280,7 @@ func TestTeach(t *testing.T) {
 /dept/people  Fail  People  2`)
 
 	// A page has one label: renaming the milestone renames it in both paths.
-	must(d.do("go", asked{Path: 1, Step: 1}))
+	must(d.do("go", postRequest{Path: 1, Step: 1}))
 	st, failed := d.label("Dept")
 	must(st, failed)
 	if !strings.Contains(st.Notice, "one more place") {
@@ -290,7 +290,7 @@ func TestTeach(t *testing.T) {
 /
 /dept/  Dept  Departments  1
 /dept/people  Fail  People  2`)
-	must(d.do("undo", asked{}))
+	must(d.do("undo", postRequest{}))
 	expect("undo", first+`
 /
 /dept/  Departments  Departments  1
@@ -299,7 +299,7 @@ func TestTeach(t *testing.T) {
 	// Undo as far as it goes, then start anew.
 	repeat := func(what string) (n int) {
 		for ; ; n++ {
-			if _, failed := d.do(what, asked{}); failed != "" {
+			if _, failed := d.do(what, postRequest{}); failed != "" {
 				return n
 			}
 		}
@@ -317,8 +317,8 @@ func TestTeach(t *testing.T) {
 /dept/people  Fail  People  2`)
 
 	// What is done after undoing is another way: what was undone is forgotten.
-	must(d.do("undo", asked{}))
-	if st, failed := d.do("undo", asked{}); failed != "" || st.Redo != "the label Fail" || st.Notice != "Undone: the label Fail." {
+	must(d.do("undo", postRequest{}))
+	if st, failed := d.do("undo", postRequest{}); failed != "" || st.Redo != "the label Fail" || st.Notice != "Undone: the label Fail." {
 		t.Errorf("%q, to redo %q, said %q", failed, st.Redo, st.Notice)
 	}
 	if st, failed := d.label("Goal"); failed != "" || st.Redo != "" {
@@ -328,9 +328,9 @@ func TestTeach(t *testing.T) {
 	expect("undoing all again", "")
 
 	// A link that redirects, a page without a label gone back from, home again.
-	must(d.do("open", asked{URL: "http://college.test/"}))
+	must(d.do("open", postRequest{URL: "http://college.test/"}))
 	must(d.click("News"))
-	must(d.do("go", asked{Path: 0, Step: 0}))
+	must(d.do("go", postRequest{Path: 0, Step: 0}))
 	must(d.click("Courses, moved"))
 	must(d.label("Goal"))
 	expect("a redirect", `
@@ -342,24 +342,24 @@ func TestTeach(t *testing.T) {
 	if _, failed := d.label("Goal"); !strings.Contains(failed, "Begin a new path") {
 		t.Errorf("a second goal: %q", failed)
 	}
-	must(d.do("remove", asked{Path: 0}))
+	must(d.do("remove", postRequest{Path: 0}))
 	expect("removing", "")
 }
 
 // TestTeachMishaps goes where nothing is.
 func TestTeachMishaps(t *testing.T) {
 	d := sit(t, college(), nil)
-	st, _ := d.do("open", asked{URL: "http://away.test/"})
+	st, _ := d.do("open", postRequest{URL: "http://away.test/"})
 	if !strings.Contains(st.Notice, "has moved to another site") || st.Steps[0].URL != "http://other.test/" {
 		t.Errorf("a start page that moved off-site: %q, %+v", st.Notice, st.Steps)
 	}
-	if st, _ = d.do("open", asked{URL: "http://college.test/"}); st.Total != 1 {
+	if st, _ = d.do("open", postRequest{URL: "http://college.test/"}); st.Total != 1 {
 		t.Errorf("a path of one page without a label is kept: %d paths", st.Total)
 	}
 	if st, _ = d.click("other college"); !strings.Contains(st.Notice, "This page is on another site: other.test, not college.test.") {
 		t.Errorf("leaving the site: %q", st.Notice)
 	}
-	d.do("go", asked{Path: 0, Step: 0})
+	d.do("go", postRequest{Path: 0, Step: 0})
 	for _, anchor := range []string{"Gone", "Down"} {
 		before := d.tsv()
 		st, failed := d.click(anchor)
@@ -373,11 +373,11 @@ func TestTeachMishaps(t *testing.T) {
 		if _, failed := d.label("Goal"); failed == "" {
 			t.Errorf("%s: a page that is not there was labelled", anchor)
 		}
-		if st, _ = d.do("go", asked{Path: 0, Step: 0}); !st.Labelable {
+		if st, _ = d.do("go", postRequest{Path: 0, Step: 0}); !st.Labelable {
 			t.Errorf("%s: no way back", anchor)
 		}
 	}
-	for name, a := range map[string]asked{
+	for name, a := range map[string]postRequest{
 		"open": {URL: "javascript:alert(1)"}, "go": {Path: 9}, "remove": {Path: -1}, "take": {Path: 0}, "suggest": {},
 		"label": {Label: "x\x00y", URL: "http://college.test/"}, "nonsense": {},
 	} {
@@ -385,7 +385,7 @@ func TestTeachMishaps(t *testing.T) {
 			t.Errorf("%s %+v: no complaint", name, a)
 		}
 	}
-	if _, failed := d.do("label", asked{Label: "Goal", URL: "http://college.test/dept/"}); !strings.Contains(failed, "has changed meanwhile") {
+	if _, failed := d.do("label", postRequest{Label: "Goal", URL: "http://college.test/dept/"}); !strings.Contains(failed, "has changed meanwhile") {
 		t.Errorf("a label for another page than the one shown: %q", failed)
 	}
 	// What cannot be kept is not done.
@@ -405,7 +405,7 @@ func TestGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := sit(t, college(), func(o *Options) { o.Paths = set; o.Milestones = []string{"Home"} })
-	st, failed := d.do("resume", asked{})
+	st, failed := d.do("resume", postRequest{})
 	if failed != "" || st.Path != 1 || st.Step != 2 || !st.Labelable || st.Src == "" {
 		t.Errorf("%s: %+v", failed, st)
 	}
@@ -433,7 +433,7 @@ func TestGoOn(t *testing.T) {
 func TestResourcesOnce(t *testing.T) {
 	d := sit(t, college(), nil)
 	for n := range 3 {
-		d.do("open", asked{URL: "http://college.test/dept/"})
+		d.do("open", postRequest{URL: "http://college.test/dept/"})
 		d.mu.Lock()
 		v := d.view(d.current)
 		d.mu.Unlock()
@@ -458,7 +458,7 @@ func TestResourcesOnce(t *testing.T) {
 func TestLoading(t *testing.T) {
 	slow := &slowSite{site: site{pages: college()}, asked: make(chan web.URL), answer: make(chan bool)}
 	d := sit(t, college(), nil)
-	d.do("open", asked{URL: "http://college.test/"})
+	d.do("open", postRequest{URL: "http://college.test/"})
 	d.Fetcher = slow
 	clicked := make(chan string)
 	go func() {
@@ -494,24 +494,24 @@ func (s *slowSite) Fetch(ctx context.Context, u web.URL) (*web.Response, error) 
 // after them cannot be kept.
 func TestUndoNotKept(t *testing.T) {
 	d := sit(t, college(), nil)
-	d.do("open", asked{URL: "http://college.test/"})
+	d.do("open", postRequest{URL: "http://college.test/"})
 	d.label("Goal")
 	d.fail = errDisk
-	if st, failed := d.do("undo", asked{}); !strings.Contains(failed, "not undone") || st.Steps[0].Label != "Goal" || st.Undo != "the label Goal" || st.Redo != "" {
+	if st, failed := d.do("undo", postRequest{}); !strings.Contains(failed, "not undone") || st.Steps[0].Label != "Goal" || st.Undo != "the label Goal" || st.Redo != "" {
 		t.Errorf("%q, %+v", failed, st.Steps)
 	}
-	if st, failed := d.do("undo", asked{}); failed != "" || st.Steps[0].Label != "" || len(d.past.Past) != 1 || len(d.past.Future) != 1 {
+	if st, failed := d.do("undo", postRequest{}); failed != "" || st.Steps[0].Label != "" || len(d.past.Past) != 1 || len(d.past.Future) != 1 {
 		t.Errorf("%q, %+v", failed, st.Steps)
 	}
 	d.fail = errDisk
-	if st, failed := d.do("redo", asked{}); !strings.Contains(failed, "not redone") || st.Steps[0].Label != "" || st.Redo != "the label Goal" {
+	if st, failed := d.do("redo", postRequest{}); !strings.Contains(failed, "not redone") || st.Steps[0].Label != "" || st.Redo != "the label Goal" {
 		t.Errorf("%q, %+v", failed, st.Steps)
 	}
 	d.fail = errDisk
 	if st, failed := d.label("Dept"); !strings.Contains(failed, "not done") || st.Steps[0].Label != "" || st.Redo != "the label Goal" {
 		t.Errorf("an action that is not kept: %q, to redo %q", failed, st.Redo)
 	}
-	if st, failed := d.do("redo", asked{}); failed != "" || st.Steps[0].Label != "Goal" || st.Redo != "" || st.Undo != "the label Goal" {
+	if st, failed := d.do("redo", postRequest{}); failed != "" || st.Steps[0].Label != "Goal" || st.Redo != "" || st.Undo != "the label Goal" {
 		t.Errorf("%q, %+v", failed, st.Steps)
 	}
 }

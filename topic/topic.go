@@ -52,9 +52,12 @@ func (t *Topic) Validate() error {
 	return nil
 }
 
+// Analyzer makes stems of texts.
+type Analyzer interface{ Words(text string) []string }
+
 // Phrases are the keywords as stems, one phrase a keyword, without those that
 // hold no word and without repetitions.
-func (t *Topic) Phrases(a *text.Analyzer) [][]string {
+func (t *Topic) Phrases(a Analyzer) [][]string {
 	var out [][]string
 	seen := map[string]bool{}
 	for _, k := range t.Keywords {
@@ -70,7 +73,7 @@ func (t *Topic) Phrases(a *text.Analyzer) [][]string {
 
 // DescriptionStems are the stems of the description, each once, in the order
 // of first use.
-func (t *Topic) DescriptionStems(a *text.Analyzer) []string {
+func (t *Topic) DescriptionStems(a Analyzer) []string {
 	var out []string
 	seen := map[string]bool{}
 	for _, s := range a.Words(t.Description) {

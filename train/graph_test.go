@@ -338,14 +338,14 @@ func TestCollectPassesOver(t *testing.T) {
 	}
 }
 
-// abridged is a provider that tells of some pages only the first in-link.
-type abridged struct {
+// partialProvider is a provider that tells of some pages only the first in-link.
+type partialProvider struct {
 	*sketch
 	pages string
 	asked int
 }
 
-func (a *abridged) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]InlinkList, error) {
+func (a *partialProvider) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]InlinkList, error) {
 	a.asked++
 	out, err := a.sketch.Inlinks(ctx, layer, limit)
 	for i, u := range layer {
@@ -360,7 +360,7 @@ func (a *abridged) Inlinks(ctx context.Context, layer []web.URL, limit int) ([]I
 // the answers it goes on with.
 func TestCollectTellsOfCutLists(t *testing.T) {
 	dir := t.TempDir()
-	in := &abridged{sketch: paper(), pages: "12"}
+	in := &partialProvider{sketch: paper(), pages: "12"}
 	for range 2 {
 		g, err := Collect(t.Context(), &topic.Topic{}, []web.URL{at("0")}, KeptAnswers{From: in, Path: InlinksPath(dir)}, in.sketch, CollectOptions{})
 		if err != nil {

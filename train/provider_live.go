@@ -146,7 +146,7 @@ func (l *Live) get(ctx context.Context, u web.URL) error {
 	var failure *web.Failure
 	switch {
 	case errors.As(err, &failure):
-		return fmt.Errorf("%s: %s: %w", u, failure.Reason, ErrNoPage)
+		return fmt.Errorf("%s: %s: %w", u, failure.Reason.Meaning(), ErrNoPage)
 	case err != nil:
 		return err
 	case r.Status == 429 || r.Status >= 500:

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/fetch"
-	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/topic"
@@ -123,25 +122,33 @@ func (w *wiki) api(rw http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(rw).Encode(answer)
 }
 
-// jump is a clock that does not wait, and counts what it was to wait.
+// jump is a clock that does not wait but goes ahead, and counts what it was to wait.
 type jump struct {
-	clock.System
 	mu     sync.Mutex
 	waited []time.Duration
+	ahead  time.Duration // of the machine's clock
+}
+
+func (j *jump) Now() time.Time {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return time.Now().Add(j.ahead)
 }
 
 func (j *jump) NewTimer(d time.Duration) (<-chan time.Time, func()) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.waited = append(j.waited, d)
+	j.ahead += max(d, 0)
 	c := make(chan time.Time, 1)
 	c <- time.Time{}
 	return c, func() {}
 }
 
+// stack fetches from servers on loopback, and waits for nothing.
 func stack(t *testing.T, o fetch.Options) *fetch.Stack {
 	t.Helper()
-	o.AllowPrivate = true
+	o.AllowPrivate, o.Clock = true, &jump{}
 	if o.Delay == 0 {
 		o.Delay = -1
 	}
@@ -404,14 +411,14 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// stopping is a fetcher that cancels after so many fetches.
-type stopping struct {
+// cancelFetcher is a fetcher that cancels after so many fetches.
+type cancelFetcher struct {
 	Fetcher
 	left   atomic.Int32
 	cancel func()
 }
 
-func (s *stopping) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+func (s *cancelFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	if s.left.Add(-1) < 0 {
 		s.cancel()
 	}
@@ -434,7 +441,7 @@ func TestCollectGoesOn(t *testing.T) {
 	run := func(dir string, after int) (*Graph, error) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		f := &stopping{Fetcher: s, cancel: cancel}
+		f := &cancelFetcher{Fetcher: s, cancel: cancel}
 		f.left.Store(int32(after))
 		pages, err := NewLive(f, parse.New(parse.Options{}), PagesPath(dir), store.Options{})
 		if err != nil {

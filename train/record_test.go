@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/corpus/synthetic"
+	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/store"
@@ -27,7 +29,6 @@ func record(t testing.TB, pages map[string]string) (*corpus.Web, *corpus.Pages) 
 		paths = append(paths, p)
 	}
 	slices.Sort(paths)
-	dir := filepath.Join(t.TempDir(), "web")
 	made := corpus.Made{
 		Manifest: corpus.Manifest{Name: "small"},
 		Pages: func(yield func(*web.Response, error) bool) {
@@ -47,19 +48,7 @@ func record(t testing.TB, pages map[string]string) (*corpus.Web, *corpus.Pages) 
 			}
 		},
 	}
-	if _, err := corpus.Build(t.Context(), dir, made, corpus.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	w, err := corpus.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.Close() })
-	read, err := corpus.OpenPages(t.Context(), w, parse.New(parse.Options{}), corpus.PagesOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w, read
+	return built(t, made)
 }
 
 var smallWeb = map[string]string{
@@ -235,11 +224,20 @@ func TestFitErrors(t *testing.T) {
 // The file of every kind tells where it comes from, and is the same bytes for
 // the same training set on any number of cores.
 func TestFitEveryKind(t *testing.T) {
-	w, pages := campus(t)
-	rt, err := w.Topic("databases")
+	o, err := synthetic.Parse("pages=400,topics=1,targets=0.1,words=30,links=6")
 	if err != nil {
 		t.Fatal(err)
 	}
+	x, err := synthetic.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := x.Source()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, pages := built(t, src)
+	rt := w.Topics[0]
 	top := &topic.Topic{Name: rt.Name, Description: rt.Description, Keywords: rt.Keywords}
 	g, err := FromRecord(t.Context(), w, pages, top, rt.Examples, nil, CollectOptions{LayerNodes: 60})
 	if err != nil {
@@ -257,7 +255,7 @@ func TestFitEveryKind(t *testing.T) {
 				t.Fatalf("%s: %v", f.Kind, err)
 			}
 			p := file.Provenance
-			if file.Kind != f.Kind || p.Topic != "databases" || p.Waggle != "test" || p.Pages != len(g.Nodes) || len(p.Sites) == 0 || !f.Stateless && (len(p.States) != 5 || p.States[0] == 0) || f.Stateless && p.States != nil || len(p.TrainingSet) != 64 {
+			if file.Kind != f.Kind || p.Topic != rt.Name || p.Waggle != "test" || p.Pages != len(g.Nodes) || len(p.Sites) == 0 || !f.Stateless && (len(p.States) != 5 || p.States[0] == 0) || f.Stateless && p.States != nil || len(p.TrainingSet) != 64 {
 				t.Errorf("%s: provenance %+v", f.Kind, p)
 			}
 			if (p.Sequences == 0) != f.Pages {
@@ -273,16 +271,16 @@ func TestFitEveryKind(t *testing.T) {
 	}
 }
 
-// campus is the recorded web of that name; without it the test is skipped.
-func campus(t testing.TB) (*corpus.Web, *corpus.Pages) {
+// built is a recorded web, with its pages, made of a source.
+func built(t testing.TB, src corpus.Source) (*corpus.Web, *corpus.Pages) {
 	t.Helper()
-	dir := os.Getenv("WAGGLE_WEBS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "webs")
+	dir := filepath.Join(t.TempDir(), "web")
+	if _, err := corpus.Build(t.Context(), dir, src, corpus.Options{}); err != nil {
+		t.Fatal(err)
 	}
-	w, err := corpus.Open(filepath.Join(dir, "campus"))
+	w, err := corpus.Open(dir)
 	if err != nil {
-		t.Skipf("needs the recorded web campus; WAGGLE_WEBS names the folder of recorded webs: %v", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close() })
 	pages, err := corpus.OpenPages(t.Context(), w, parse.New(parse.Options{}), corpus.PagesOptions{})
@@ -290,6 +288,12 @@ func campus(t testing.TB) (*corpus.Web, *corpus.Pages) {
 		t.Fatal(err)
 	}
 	return w, pages
+}
+
+// campus is the recorded web of that name.
+func campus(b *testing.B) (*corpus.Web, *corpus.Pages) {
+	b.Helper()
+	return built(b, corpus.Exchange{Dir: recorded.Web(b, "campus")})
 }
 
 // BenchmarkFromRecord collects the graph of a topic of campus, with the index of

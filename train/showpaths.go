@@ -178,7 +178,7 @@ func (t *wayTree) path(u web.URL, end, task string, label func(web.URL) string) 
 			s.Label = end
 		}
 		if !w.from.IsZero() {
-			s.Link = paths.Followed{Anchor: w.anchor, Ordinal: w.ordinal, Via: w.via}
+			s.Link = paths.Click{Anchor: w.anchor, Ordinal: w.ordinal, Via: w.via}
 		}
 		p.Steps = append(p.Steps, s)
 		if w.from.IsZero() {

@@ -103,7 +103,8 @@ func (s *Study) Write(dir, topic string) error {
 }
 
 // tagTable counts the elements of the leaves at each distance, and gives the
-// curves of the commonest. As in CPS02, figure 9(b), a is not drawn: every
+// curves of the commonest. As in Chakrabarti, Punera & Subramanyam 2002, figure
+// 9(b), a is not drawn: every
 // anchor is one.
 func tagTable(offsets []OffsetFacts) (table [][]string, drawn []plot.Series) {
 	const curves = 8

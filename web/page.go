@@ -102,7 +102,7 @@ type Page struct {
 	Keywords    string // meta keywords
 	Headings    []string
 	Alts        []string
-	Leaves      []Leaf // every leaf, left to right, empty ones too (item A4)
+	Leaves      []Leaf // every leaf, left to right, empty ones too
 	// Tags is the element of each leaf, where a parser was asked for them: that
 	// around a text, such as td, or the childless one itself, such as br.
 	Tags       []string

@@ -157,6 +157,7 @@ type Failure struct {
 	Err       error
 }
 
-func (f *Failure) Error() string { return fmt.Sprintf("%s: %s", f.Reason, f.Detail) }
+// Error is for people, so it holds the reason in plain words.
+func (f *Failure) Error() string { return fmt.Sprintf("%s: %s", f.Reason.Brief(), f.Detail) }
 
 func (f *Failure) Unwrap() error { return f.Err }

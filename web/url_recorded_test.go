@@ -11,47 +11,21 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
-)
 
-// recordedWebs is the folder of recorded webs: $WAGGLE_WEBS, or shared/webs
-// beside the repository.
-func recordedWebs(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("WAGGLE_WEBS")
-	if dir == "" {
-		root, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			if _, err := os.Stat(filepath.Join(root, "go.mod")); err == nil {
-				break
-			}
-			up := filepath.Dir(root)
-			if up == root {
-				t.Fatal("no go.mod above the working directory")
-			}
-			root = up
-		}
-		dir = filepath.Join(root, "..", "shared", "webs")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no recorded webs: %v; set WAGGLE_WEBS to their folder", err)
-	}
-	return dir
-}
+	"github.com/waggle-crawler/waggle/internal/recorded"
+)
 
 // Truth lists name pages by their recorded addresses, so these must parse, and
 // no two of them may be one.
 func TestRecordedAddresses(t *testing.T) {
-	pages, err := filepath.Glob(filepath.Join(recordedWebs(t), "*", "pages.jsonl.zst"))
+	pages, err := filepath.Glob(filepath.Join(filepath.Dir(recorded.Web(t, "departments")), "*", "pages.jsonl.zst"))
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("no pages.jsonl.zst in the recorded webs (%v)", err)
 	}
 	for _, path := range pages {
 		dir := filepath.Dir(path)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
-			recorded := map[URL]string{}
+			known := map[URL]string{}
 			changed, stripped, collapsed := 0, 0, 0
 			for s := range recordedAddresses(t, path) {
 				u, err := Parse(s)
@@ -59,11 +33,11 @@ func TestRecordedAddresses(t *testing.T) {
 					t.Error(err)
 					continue
 				}
-				if other, ok := recorded[u]; ok {
+				if other, ok := known[u]; ok {
 					collapsed++
 					t.Errorf("%q and %q are both %q", s, other, u)
 				}
-				recorded[u] = s
+				known[u] = s
 				if u.String() != s {
 					changed++
 				}
@@ -82,17 +56,17 @@ func TestRecordedAddresses(t *testing.T) {
 					continue
 				}
 				aliases++
-				if _, ok := recorded[u]; ok {
+				if _, ok := known[u]; ok {
 					same++
 				}
 				if v, err := Parse(to); err != nil {
 					t.Error(err)
-				} else if _, ok := recorded[v]; !ok {
+				} else if _, ok := known[v]; !ok {
 					t.Errorf("alias of %q, which is not recorded", to)
 				}
 			}
 			t.Logf("%d addresses, %d of them not canonical, %d with sessions or tracking, %d collapsed; %d aliases, %d of them recorded addresses",
-				len(recorded), changed, stripped, collapsed, aliases, same)
+				len(known), changed, stripped, collapsed, aliases, same)
 		})
 	}
 }

@@ -49,7 +49,14 @@ func (crawlCmd) Help() string {
   waggle crawl -o bees --resume --pages 1000    go on, up to 1000 pages in all
 
 bees/harvest.tsv lists the relevant pages, bees/archive holds all as WARC files.
-Flags that may be repeated, and --keywords, add to what the job file lists.`
+Flags that may be repeated, and --keywords, add to what the job file lists.
+
+A program of your own judges if the job file says
+judge: {name: command, command: [./my-judge]}. It is started once. For each page it
+reads a line of JSON, and writes one before it reads the next:
+
+  {"url":"https://example.org/","title":"…","text":"…"}    what it reads
+  {"relevance":0.7}                   from 0 to 1, or {"error":"…"}: no relevance`
 }
 
 // Run crawls.
@@ -234,9 +241,9 @@ func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error
 				return nil, err
 			}
 			switch how {
-			case event.FrontierEmpty, event.BudgetSpent:
+			case event.FrontierEmpty, event.BudgetSpent, event.GainLow:
 				if pages > 0 {
-					return nil, fmt.Errorf("%s holds a finished crawl of %d pages (%s): choose another folder, or grant it more with --resume --pages N", col.Dir(), pages, how)
+					return nil, fmt.Errorf("%s holds a finished crawl of %d pages (%s): choose another folder, or grant it more with --resume --pages N", col.Dir(), pages, terminal.Ending(how))
 				}
 				if err := discard(col); err != nil {
 					return nil, err

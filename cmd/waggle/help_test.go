@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,16 +11,12 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/waggle-crawler/waggle/internal/cli"
+	"github.com/waggle-crawler/waggle/internal/guidetest"
 )
 
 // The help of every command shows it at work, and the guide the exit codes.
 func TestHelp(t *testing.T) {
-	var out bytes.Buffer
-	parser, err := kong.New(newCommands(), kong.Name("waggle"), kong.Writers(&out, &out),
-		kong.Vars{"version": "", "kinds": "", "exports": ""})
-	if err != nil {
-		t.Fatal(err)
-	}
+	parser := newParser(t)
 	showExamples(parser.Model)
 	commands := 0
 	for _, leaf := range parser.Model.Leaves(false) {
@@ -60,12 +54,7 @@ func TestHelp(t *testing.T) {
 
 // Every command that help shows is understood; those of the guide run, see TestGuide.
 func TestShownCommands(t *testing.T) {
-	var out bytes.Buffer
-	parser, err := kong.New(newCommands(), kong.Name("waggle"), kong.Writers(&out, &out),
-		kong.Vars{"version": "", "kinds": "", "exports": ""}, kong.Exit(func(int) {}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parser := newParser(t)
 	showExamples(parser.Model)
 	texts := map[string]string{"description": description}
 	for _, leaf := range parser.Model.Leaves(false) {
@@ -73,7 +62,7 @@ func TestShownCommands(t *testing.T) {
 	}
 	shown := 0
 	for name, text := range texts {
-		for _, args := range shownCommands(text) {
+		for _, args := range guidetest.Commands(text) {
 			shown++
 			if _, err := parser.Parse(cli.JoinNegative(args)); err != nil {
 				t.Errorf("%s: waggle %s: %v", name, strings.Join(args, " "), err)
@@ -83,46 +72,4 @@ func TestShownCommands(t *testing.T) {
 	if shown < 60 {
 		t.Errorf("only %d commands were found", shown)
 	}
-}
-
-// shownCommands finds the indented lines of a text that call waggle, and splits
-// them as a shell does. What follows two spaces explains, and … stands for more.
-func shownCommands(text string) (out [][]string) {
-	text = regexp.MustCompile(`\\\n *`).ReplaceAllString(text, "")
-	for line := range strings.Lines(text) {
-		indented := strings.TrimLeft(line, " ")
-		rest, ok := strings.CutPrefix(indented, "waggle ")
-		if !ok || len(line)-len(indented) < 2 {
-			continue
-		}
-		var args []string
-		arg, quote, gaps := "", rune(0), 0
-	words:
-		for _, r := range rest + " " {
-			switch {
-			case quote != 0 && r == quote:
-				quote = 0
-			case quote != 0:
-				arg += string(r)
-			case r == '\'' || r == '"':
-				quote = r
-			case strings.ContainsRune(">&;", r):
-				break words
-			case r == ' ' || r == '\n':
-				if gaps++; gaps == 2 {
-					break words
-				}
-				if arg != "" && arg != "…" {
-					args = append(args, arg)
-				}
-				arg = ""
-				continue
-			default:
-				arg += string(r)
-			}
-			gaps = 0
-		}
-		out = append(out, args)
-	}
-	return out
 }

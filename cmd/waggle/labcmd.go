@@ -110,7 +110,7 @@ func (c labListCmd) Run(io streams) error {
 		for _, s := range d.Settings {
 			fmt.Fprintf(out, "    set: %s\t%s (default %v, %v…%v)\n", s.Name, s.Line, s.Default, s.Min, s.Max)
 		}
-		if kind := d.Model(); kind != "" {
+		if kind := score.ModelOf(d); kind != "" {
 			fmt.Fprintf(out, "    train:\tits model of kind %s, on hosts that are not crawled; constants: waggle train model --help\n", kind)
 		}
 	}

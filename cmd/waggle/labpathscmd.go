@@ -96,7 +96,7 @@ func (c *labPathsCmd) Run(ctx context.Context, io streams) error {
 			return err
 		}
 		fmt.Fprintln(&b)
-		pathlab.WriteReached(&b, reached)
+		pathlab.WriteReach(&b, reached)
 	}
 	meter.End()
 	_, err = b.WriteTo(io.out)
@@ -128,7 +128,7 @@ func (c *labPathsCmd) sites(ctx context.Context, b *bytes.Buffer, w *corpus.Web,
 	if err != nil {
 		return err
 	}
-	pathlab.WriteTried(b, tried, t.Budgets)
+	pathlab.WriteResults(b, tried, t.Budgets)
 	claims, err := t.Claims(ctx, tell)
 	if err != nil {
 		return err

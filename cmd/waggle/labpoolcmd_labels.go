@@ -120,8 +120,8 @@ func (poolExportCmd) Help() string {
 
   tsv     all labels, as waggle lab pool import reads them
   qrels   the grades of pages by all readers together, as TREC has them: of
-          several grades the median, of two in the middle the lower, after second
-          looks; "cannot tell" is left out
+          several grades the median, of two in the middle the lower; second looks
+          at a page, where there are some, count alone; "cannot tell" is left out
   text    for reading elsewhere: a folder WEB-TOPIC for each topic, with files
           part-01.jsonl … of lines
             {"n":1,"address":"http://…","title":"…","text":"…"}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -74,44 +73,7 @@ func (c *topicImportCmd) Run(std streams) error {
 	var got taxonomy.ImportReport
 	err = writeStream(c.Out, func(w io.Writer) error {
 		var err error
-		if info.IsDir() {
-			if got, err = taxonomy.ImportFolder(w, os.DirFS(c.From), o); err != nil {
-				err = fmt.Errorf("%s: %w", c.From, err)
-			}
-			return err
-		}
-		in, err := taxonomy.Open(c.From)
-		if err != nil {
-			return err
-		}
-		defer in.Close()
-		head := bufio.NewReaderSize(in, 4096)
-		start, err := head.Peek(512)
-		switch {
-		case err == io.EOF && len(start) == 0:
-			return exit{exitUsage, fmt.Errorf("%s is empty", c.From)}
-		case err != nil && err != io.EOF:
-			return fmt.Errorf("%s: %w", c.From, err)
-		case bytes.IndexByte(start, 0) >= 0 && !bytes.HasPrefix(start, []byte("<")):
-			return exit{exitUsage, fmt.Errorf("%s is neither RDF nor a table of topic and address: it holds bytes that are no text", c.From)}
-		}
-		if !bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(start, []byte("\uFEFF"))), []byte("<")) {
-			if c.Structure != "" {
-				return exit{exitUsage, fmt.Errorf("%s is no RDF file, but --structure is given", c.From)}
-			}
-			got, err = taxonomy.ImportTable(w, head, c.From, o)
-			return err
-		}
-		content, structure := taxonomy.Dump{Name: c.From, Reader: head}, taxonomy.Dump{}
-		if c.Structure != "" {
-			s, err := taxonomy.Open(c.Structure)
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			structure = taxonomy.Dump{Name: c.Structure, Reader: s}
-		}
-		got, err = taxonomy.ImportRDF(w, structure, content, o)
+		got, err = taxonomy.Import(w, c.From, c.Structure, o)
 		return err
 	})
 	meter.End()

@@ -45,7 +45,7 @@ type Importer struct {
 	o       ImportOptions
 	columns []string // of TSV; empty and not nil for qrels
 	name    string   // of the file
-	seen    map[given]source
+	seen    map[labelKey]source
 }
 
 // source is where a label was read.
@@ -60,7 +60,7 @@ func NewImporter(p *Pool, o ImportOptions) *Importer {
 	if o.Round == 0 {
 		o.Round = 1
 	}
-	return &Importer{pool: p, ix: p.index(), o: o, seen: map[given]source{}}
+	return &Importer{pool: p, ix: p.index(), o: o, seen: map[labelKey]source{}}
 }
 
 // maxLine bounds a line of a file of labels, in bytes.
@@ -139,7 +139,7 @@ func (im *Importer) line(line string, n int) (l Label, ok bool, err error) {
 	if err != nil {
 		return l, false, err
 	}
-	g := given{l.Key, l.URL, l.Reader, l.Round}
+	g := labelKey{l.Key, l.URL, l.Reader, l.Round}
 	if at, ok := im.seen[g]; ok && at.file == im.name {
 		return l, false, fmt.Errorf("%s has a grade in line %d already", l.URL, at.line)
 	} else if ok && at.grade != l.Grade {

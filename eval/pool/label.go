@@ -53,7 +53,7 @@ type Label struct {
 	Grade  Grade
 	Reader string
 	// Round is 1 for a label given without knowing those of others, and 2 for a
-	// second look, after readers did not agree.
+	// second look: after readers did not agree, or at more of the page than they saw.
 	Round int
 }
 
@@ -135,8 +135,8 @@ func (ix *index) checkReader(name string) error {
 	return err
 }
 
-// given names a decision: of one reader, on one page, in one round.
-type given struct {
+// labelKey names a decision: of one reader, on one page, in one round.
+type labelKey struct {
 	Key
 	url    web.URL
 	reader string
@@ -147,9 +147,9 @@ type given struct {
 // round, the last, and none that was withdrawn. They keep the order in which
 // they were first given.
 func InForce(labels []Label) (out []Label) {
-	at := map[given]int{}
+	at := map[labelKey]int{}
 	for _, l := range labels {
-		g := given{l.Key, l.URL, l.Reader, l.Round}
+		g := labelKey{l.Key, l.URL, l.Reader, l.Round}
 		if i, ok := at[g]; ok {
 			out[i].Grade = l.Grade
 			continue
@@ -169,9 +169,11 @@ func ByTopic(labels []Label) map[Key][]Label {
 	return out
 }
 
-// Grades are the grades of a topic's pages by all readers together. A second
-// look of a reader replaces the first. Of several grades the median counts, and
-// of two in the middle the lower. A page of which nobody can tell has none. Whoever
+// Grades are the grades of a topic's pages by all readers together. Where there are
+// second looks at a page, by whomever, they alone count: they were given knowing the
+// first labels, or seeing more of the page. A second look that cannot tell leaves the
+// first labels of the others. Of several grades the median counts, and of two in the
+// middle the lower. A page of which nobody can tell has none. Whoever
 // asks for several topics parts the labels by topic before.
 func Grades(labels []Label, k Key) map[web.URL]Grade {
 	own := make([]Label, 0, len(labels))
@@ -185,27 +187,38 @@ func Grades(labels []Label, k Key) map[web.URL]Grade {
 
 // gradesOf are the grades of pages by labels in force of one topic.
 func gradesOf(labels []Label) map[web.URL]Grade {
-	pages := map[web.URL][]Label{} // of each reader the last round
+	type grades struct{ first, second []Grade }
+	pages := map[web.URL]grades{}
+	type who struct {
+		url    web.URL
+		reader string
+	}
+	second := map[who]bool{} // a second look takes the place of its reader's first
 	for _, l := range labels {
-		own := pages[l.URL]
-		if i := slices.IndexFunc(own, func(x Label) bool { return x.Reader == l.Reader }); i < 0 {
-			pages[l.URL] = append(own, l)
-		} else if l.Round >= own[i].Round {
-			own[i] = l
+		if l.Round == 2 {
+			second[who{l.URL, l.Reader}] = true
 		}
 	}
-	out := make(map[web.URL]Grade, len(pages))
-	var grades []Grade
-	for u, labels := range pages {
-		grades = grades[:0]
-		for _, l := range labels {
-			if l.Grade != CannotTell {
-				grades = append(grades, l.Grade)
-			}
+	for _, l := range labels {
+		x := pages[l.URL]
+		switch {
+		case l.Grade == CannotTell:
+		case l.Round == 2:
+			x.second = append(x.second, l.Grade)
+		case !second[who{l.URL, l.Reader}]:
+			x.first = append(x.first, l.Grade)
 		}
-		if len(grades) > 0 {
-			slices.Sort(grades)
-			out[u] = grades[(len(grades)-1)/2]
+		pages[l.URL] = x
+	}
+	out := make(map[web.URL]Grade, len(pages))
+	for u, x := range pages {
+		list := x.first
+		if len(x.second) > 0 {
+			list = x.second
+		}
+		if len(list) > 0 {
+			slices.Sort(list)
+			out[u] = list[(len(list)-1)/2]
 		}
 	}
 	return out
@@ -249,8 +262,8 @@ func Compare(reader string, labels []Label) (first, second *Label, differs bool)
 
 // NewLabels are those of labels that old does not hold, and how many of them
 // change a grade. The error names first grades that cannot be changed any more (see
-// Compare; where old labels differ, their readers could see it), and second looks
-// without a first grade.
+// Compare; where old labels differ, their readers could see it), and second looks at
+// pages that nobody has given a first grade.
 func NewLabels(old, labels []Label) (added []Label, changed int, err error) {
 	type page struct {
 		Key
@@ -261,11 +274,13 @@ func NewLabels(old, labels []Label) (added []Label, changed int, err error) {
 		at := page{l.Key, l.URL}
 		pages[at] = append(pages[at], l)
 	}
-	firsts := map[given]bool{}
-	for _, l := range labels {
-		firsts[given{l.Key, l.URL, l.Reader, l.Round}] = true
+	firsts := map[page]bool{}
+	for _, l := range slices.Concat(InForce(old), labels) {
+		if l.Round == 1 {
+			firsts[page{l.Key, l.URL}] = true
+		}
 	}
-	taken := map[given]bool{}
+	taken := map[labelKey]bool{}
 	var wrong []error
 	for _, l := range labels {
 		first, own, differs := Compare(l.Reader, pages[page{l.Key, l.URL}])
@@ -273,12 +288,12 @@ func NewLabels(old, labels []Label) (added []Label, changed int, err error) {
 			own = first
 		}
 		switch {
-		case own != nil && own.Grade == l.Grade || taken[given{l.Key, l.URL, l.Reader, l.Round}]:
+		case own != nil && own.Grade == l.Grade || taken[labelKey{l.Key, l.URL, l.Reader, l.Round}]:
 			continue
 		case l.Round == 1 && differs:
 			wrong = append(wrong, fmt.Errorf("%s, %s: the first grade %s of %s stays, as another reader has given another one: a second look can change it (--round 2)", l.Key, l.URL, first.Grade, l.Reader))
-		case l.Round == 2 && first == nil && !firsts[given{l.Key, l.URL, l.Reader, 1}]:
-			wrong = append(wrong, fmt.Errorf("%s, %s: a second look of %s, who has given no first grade", l.Key, l.URL, l.Reader))
+		case l.Round == 2 && !firsts[page{l.Key, l.URL}]:
+			wrong = append(wrong, fmt.Errorf("%s, %s: a second look of %s at a page that nobody has given a first grade (--round 1)", l.Key, l.URL, l.Reader))
 		}
 		if len(wrong) == maxWrong {
 			break
@@ -287,7 +302,7 @@ func NewLabels(old, labels []Label) (added []Label, changed int, err error) {
 			changed++
 		}
 		added = append(added, l)
-		taken[given{l.Key, l.URL, l.Reader, l.Round}] = true
+		taken[labelKey{l.Key, l.URL, l.Reader, l.Round}] = true
 	}
 	if len(wrong) > 0 {
 		return nil, 0, errors.Join(wrong...)

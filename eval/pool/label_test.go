@@ -52,7 +52,7 @@ func TestLabelsAreKeptAsTheyCome(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, given) {
 		t.Fatalf("read %v, %v\nwant %v", got, err, given)
 	}
-	// ada 2, bob first 0, then 1: the lower median of 2 and 1. ada 1, bob 0. ada
+	// ada 2, bob first 0, then 1, which alone counts. ada 1, bob 0: the lower. ada
 	// cannot tell, bob 2.
 	want := map[string]Grade{bees.Pages[0].URL.String(): Partly, bees.Pages[1].URL.String(): No, bees.Pages[2].URL.String(): Mainly}
 	grades := map[string]Grade{}
@@ -67,6 +67,57 @@ func TestLabelsAreKeptAsTheyCome(t *testing.T) {
 	}
 	if r := Readers(got); !reflect.DeepEqual(r, []string{"ada", "bob"}) {
 		t.Errorf("readers %v", r)
+	}
+}
+
+// Second looks stand where there are some, also against readers who agree and by one
+// who did not read the page before.
+func TestGradesBySecondLooks(t *testing.T) {
+	p, _ := drawn(t)
+	bees := &p.Topics[0]
+	for _, c := range []struct {
+		name   string
+		labels string // reader, grade, round
+		want   string
+	}{
+		{"one reader", "a 1 1", "1"},
+		{"two readers: the lower", "a 1 1, b 2 1", "1"},
+		{"three readers: the median", "a 0 1, b 2 1, c 2 1", "2"},
+		{"a third looks again where two agree", "a 0 1, b 0 1, c 1 2", "1"},
+		{"and lower", "a 2 1, b 2 1, c 0 2", "0"},
+		{"a third looks again where two differ", "a 0 1, b 1 1, c 1 2", "1"},
+		{"a reader looks again", "a 0 1, b 2 1, b 1 2", "1"},
+		{"both look again: the lower", "a 0 1, a 1 2, b 2 1, b 2 2", "1"},
+		{"a first look after a second one", "c 1 2, a 0 1", "1"},
+		{"a second look that cannot tell", "a 0 1, b 2 1, c ? 2", "0"},
+		{"a reader who cannot tell any more", "a 0 1, a ? 2, b 2 1", "2"},
+		{"a second look taken back", "a 0 1, c 1 2, c - 2", "0"},
+		{"nobody can tell", "a ? 1, c ? 2", "none"},
+	} {
+		var labels []Label
+		for _, s := range strings.Split(c.labels, ", ") {
+			l := Label{Key: bees.Key(), URL: bees.Pages[0].URL}
+			var grade string
+			if _, err := fmt.Sscan(s, &l.Reader, &grade, &l.Round); err != nil {
+				t.Fatal(err)
+			}
+			if grade == withdrawn.String() {
+				l.Grade = withdrawn
+			} else {
+				var err error
+				if l.Grade, err = ParseGrade(grade); err != nil {
+					t.Fatal(err)
+				}
+			}
+			labels = append(labels, l)
+		}
+		got := "none"
+		if g, ok := Grades(labels, bees.Key())[bees.Pages[0].URL]; ok {
+			got = g.String()
+		}
+		if got != c.want {
+			t.Errorf("%s (%s): %s, want %s", c.name, c.labels, got, c.want)
+		}
 	}
 }
 
@@ -367,7 +418,7 @@ func TestImportOfSeveralFiles(t *testing.T) {
 }
 
 // A first grade stays once another reader has given another one, and a second
-// look needs a first.
+// look needs somebody's first.
 func TestNewLabels(t *testing.T) {
 	p, _ := drawn(t)
 	bees := &p.Topics[0]
@@ -391,7 +442,8 @@ func TestNewLabels(t *testing.T) {
 		{"another reader differs", []Label{label(0, No, "ada", 1)}, 0, 0, "the first grade 2 of ada stays"},
 		{"a second look", []Label{label(0, No, "ada", 2)}, 1, 0, ""},
 		{"both", []Label{label(4, No, "cy", 2), label(4, Mainly, "cy", 1)}, 2, 0, ""},
-		{"no first grade", []Label{label(0, No, "cy", 2)}, 0, 0, "a second look of cy, who has given no first grade"},
+		{"a second look of somebody else", []Label{label(0, No, "cy", 2)}, 1, 0, ""},
+		{"no first grade", []Label{label(5, No, "cy", 2)}, 0, 0, "a second look of cy at a page that nobody has given a first grade"},
 	} {
 		added, changed, err := NewLabels(old, c.labels)
 		if len(added) != c.added || changed != c.changed || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -48,8 +48,8 @@ func ReadLabels(dir string, p *Pool) ([]Label, error) {
 	return r.labels, nil
 }
 
-// labelsRead is what a file of labels holds.
-type labelsRead struct {
+// labelLines are those of a file of labels.
+type labelLines struct {
 	labels []Label
 	size   int64  // bytes of whole lines, and of a whole last line without an end
 	open   bool   // the last line is whole and has no end
@@ -58,9 +58,9 @@ type labelsRead struct {
 }
 
 // readLabels reads the bytes of a file of labels.
-func readLabels(name string, b []byte, p *Pool) (r labelsRead, err error) {
+func readLabels(name string, b []byte, p *Pool) (r labelLines, err error) {
 	if head := labelsMark + p.Revision + "\n" + labelsHead + "\n"; strings.HasPrefix(head, string(b)) {
-		return labelsRead{rest: string(b), lines: 1}, nil // the head was not written whole
+		return labelLines{rest: string(b), lines: 1}, nil // the head was not written whole
 	}
 	ix := p.index()
 	text := string(b)
@@ -68,7 +68,7 @@ func readLabels(name string, b []byte, p *Pool) (r labelsRead, err error) {
 		r.lines++
 		bare, ended := strings.CutSuffix(line, "\n")
 		bare = strings.TrimSuffix(bare, "\r")
-		fail := func(err error) (labelsRead, error) {
+		fail := func(err error) (labelLines, error) {
 			return r, fmt.Errorf("%s:%d: %w", name, r.lines, err)
 		}
 		if strings.Contains(bare, "\r") {

@@ -41,6 +41,7 @@ func TestTruthOfTheRepository(t *testing.T) {
 	}
 	agreements := Agreements(p, labels)
 	var all Agreement
+	var allAgain secondLook
 	var sum [4]int
 	for i := range p.Topics {
 		x := &p.Topics[i]
@@ -62,9 +63,13 @@ func TestTruthOfTheRepository(t *testing.T) {
 		all.Table.Add(a.Table)
 		all.Disagreements = append(all.Disagreements, a.Disagreements...)
 		tells(truthRow(x.Key().String(), n, a))
+		again := newSecondLook(labels, x.Key())
+		tells(again.row(x.Key().String()))
+		allAgain.add(again)
 		checkExamples(t, x.Key(), examples[x.Key()], Grades(labels, x.Key()))
 	}
 	tells(truthRow("all", sum, all))
+	tells(allAgain.row("all"))
 	if k := NewKappa(all.Table, Plain()); k.Value < .6 {
 		t.Errorf("kappa over all is %.2f", k.Value)
 	}
@@ -75,6 +80,39 @@ func truthRow(name string, n [4]int, a Agreement) string {
 	k := NewKappa(a.Table, Plain())
 	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d | %.2f | %.2f to %.2f |", name, n[Mainly], n[Partly], n[No], n[3],
 		k.N, len(a.Disagreements), k.Value, k.Value-1.96*k.SE, min(1, k.Value+1.96*k.SE))
+}
+
+// secondLook counts what D, who read whole texts, made of the grades before: pages
+// by the grade before and after, those of which nobody could tell aside.
+type secondLook [Mainly + 1][Mainly + 1]int
+
+func newSecondLook(labels []Label, k Key) (s secondLook) {
+	before := Grades(slices.DeleteFunc(slices.Clone(labels), func(l Label) bool { return l.Reader == "D" }), k)
+	after := Grades(labels, k)
+	for _, l := range InForce(labels) {
+		if l.Key != k || l.Reader != "D" {
+			continue
+		}
+		if b, ok := before[l.URL]; ok {
+			s[b][after[l.URL]]++
+		}
+	}
+	return s
+}
+
+func (s *secondLook) add(t secondLook) {
+	for b := range t {
+		for a := range t[b] {
+			s[b][a] += t[b][a]
+		}
+	}
+}
+
+// row is a row of the README's table of second looks.
+func (s secondLook) row(name string) string {
+	of := func(b Grade) int { return s[b][No] + s[b][Partly] + s[b][Mainly] }
+	lower := s[Partly][No] + s[Mainly][No] + s[Mainly][Partly]
+	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d | %d |", name, of(No), of(Partly), s[No][Partly], s[No][Mainly], s[Partly][Mainly], lower)
 }
 
 // countGrades counts the pages of a topic by grade; the last are those of which

@@ -257,12 +257,12 @@ func (b *builder) multiples(title string, cells []eval.Cell, keep func(strategy)
 	return m, len(m.Panels) > 1
 }
 
-// surface is item E1's: for each of eval.Thresholds a panel with the precision
-// over the page points, a line a strategy; the mean over topics.
+// surface is precision by similarity: for each of eval.Thresholds a panel with the
+// precision over the page points, a line a strategy; the mean over topics.
 func (b *builder) surface(title string, cells []eval.Cell, keep func(strategy) bool) plot.Multiples {
 	m := plot.Multiples{
 		Title: title, Columns: 3, PanelHeight: 190,
-		Note: "Item E1: share of the pages whose best cosine to an example is at least γ; mean over topics. All panels have the same scale.",
+		Note: "Share of the pages whose best cosine to an example is at least γ; mean over topics. All panels have the same scale.",
 	}
 	top := 0.0
 	for k, γ := range eval.Thresholds() {
@@ -287,12 +287,12 @@ func (b *builder) surface(title string, cells []eval.Cell, keep func(strategy) b
 	return m
 }
 
-// similar is item B9's figure, swept over γ: pages that count as relevant
+// similar is the figure of similar pages, swept over γ: pages whose cosine reaches it
 // against pages fetched, the mean over topics.
 func (b *builder) similar(title string, cells []eval.Cell, keep func(strategy) bool) plot.Multiples {
 	m := plot.Multiples{
 		Title: title, Columns: 3, PanelHeight: 190,
-		Note: "Item B9: pages whose best cosine to an example is at least γ; mean over topics. Each panel has its own scale.",
+		Note: "Pages whose best cosine to an example is at least γ; mean over topics. Each panel has its own scale.",
 	}
 	at, done := eval.Thresholds(), false
 	for k := 0; k <= len(at); k++ {
@@ -338,7 +338,7 @@ func swept(k int) curve {
 	}
 }
 
-// loss is the expected loss by the crawls' own judges over pages fetched (A11),
+// loss is the expected loss by the crawls' own judges over pages fetched,
 // the mean over topics: as the paper prints it, a mean over pages, and as its
 // figures are read, a sum. It is false where no cell holds it.
 func (b *builder) loss(title string, cells []eval.Cell, keep func(strategy) bool) (plot.Multiples, bool) {
@@ -363,7 +363,7 @@ func (b *builder) loss(title string, cells []eval.Cell, keep func(strategy) bool
 	}
 	m := plot.Multiples{
 		Title: title, Columns: 2, PanelHeight: 260,
-		Note: "Item A11: 1−Pr by the judge that guided the crawl; mean over topics. Less is better. Each panel has its own scale.",
+		Note: "1−Pr by the judge that guided the crawl; mean over topics. Less is better. Each panel has its own scale.",
 		Panels: []plot.Lines{
 			panel("mean over the pages so far", "1−Pr", func(c eval.Cell) []float64 { return c.Loss }),
 			panel("sum over the pages so far", "Σ (1−Pr)", func(c eval.Cell) []float64 { return c.LossSum }),

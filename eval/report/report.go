@@ -217,9 +217,9 @@ type builder struct {
 	colors    map[string]int // of scorers
 	judges    []string       // without truth
 	dev       map[eval.TopicID]bool
-	barren    map[eval.TopicID]bool // with nothing to be found
-	eaten     map[spent]float64     // by seeds: how many places
-	shown     []eval.Cell           // Cells without what seeds ate
+	barren    map[eval.TopicID]bool   // with nothing to be found
+	eaten     map[topicBudget]float64 // by seeds: how many places
+	shown     []eval.Cell             // Cells without what seeds ate
 	// comparisons are kept for groups of cells: a web's under its name, those
 	// of all recorded webs under allWebs, which no web can be called.
 	comparisons map[string][]comparison
@@ -273,7 +273,7 @@ func newBuilder(r Results) (*builder, error) {
 	if err := eval.CheckBudgets(r.Budgets); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	b := &builder{Results: r, synthetic: map[string]bool{}, measures: map[string]eval.Measure{}, colors: map[string]int{}, dev: map[eval.TopicID]bool{}, barren: map[eval.TopicID]bool{}, eaten: map[spent]float64{}, comparisons: map[string][]comparison{}}
+	b := &builder{Results: r, synthetic: map[string]bool{}, measures: map[string]eval.Measure{}, colors: map[string]int{}, dev: map[eval.TopicID]bool{}, barren: map[eval.TopicID]bool{}, eaten: map[topicBudget]float64{}, comparisons: map[string][]comparison{}}
 	if b.Baseline == "" {
 		b.Baseline = "breadth-first"
 	}

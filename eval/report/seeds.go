@@ -12,8 +12,8 @@ import (
 // tells of the seeds and not of the strategy.
 const mostSeeds = .5
 
-// spent is a topic at a budget.
-type spent struct {
+// topicBudget is a topic at a budget.
+type topicBudget struct {
 	eval.TopicID
 	budget int
 }
@@ -23,13 +23,13 @@ type spent struct {
 // is kept, with the mean number of places that seeds took.
 func (b *builder) leaveOut() {
 	type sum struct{ seeds, runs float64 }
-	sums := map[spent]sum{}
+	sums := map[topicBudget]sum{}
 	for i := range b.Cells {
 		c := &b.Cells[i]
 		for _, n := range b.Budgets {
 			if v := c.Value("seeds", n); c.Error == "" && !math.IsNaN(v) {
-				s := sums[spent{id(*c), n}]
-				sums[spent{id(*c), n}] = sum{s.seeds + v, s.runs + 1}
+				s := sums[topicBudget{id(*c), n}]
+				sums[topicBudget{id(*c), n}] = sum{s.seeds + v, s.runs + 1}
 			}
 		}
 	}
@@ -49,7 +49,7 @@ func (b *builder) leaveOut() {
 func (b *builder) keep(topic eval.TopicID, values []eval.Value) []eval.Value {
 	var out []eval.Value
 	for i, v := range values {
-		_, gone := b.eaten[spent{topic, v.Budget}]
+		_, gone := b.eaten[topicBudget{topic, v.Budget}]
 		switch {
 		case gone && out == nil:
 			out = append(make([]eval.Value, 0, len(values)), values[:i]...)
@@ -72,7 +72,7 @@ func (b *builder) leftOut(cells []eval.Cell, budget int) string {
 	}
 	var names []string
 	for _, t := range b.Topics { // which are sorted
-		if seeds, gone := b.eaten[spent{t.TopicID, budget}]; gone && has[t.TopicID] {
+		if seeds, gone := b.eaten[topicBudget{t.TopicID, budget}]; gone && has[t.TopicID] {
 			names = append(names, fmt.Sprintf("%s (%s)", b.topicName(t.TopicID), plot.Number(seeds, 0)))
 		}
 	}

@@ -126,8 +126,8 @@ const weakNote = "† more than 5% of the places went to what is not recorded: a
 // partialNote explains the mark of a strategy that is not whole.
 const partialNote = "§ some of its runs failed or are missing: its means are over fewer topics or repeats than those of the others, so it is not ranked among them."
 
-// ranked is a strategy with its row of values.
-type ranked struct {
+// rankRow is a strategy with its row of values.
+type rankRow struct {
 	strategy
 	topics               int
 	lower, values, upper []float64 // by measure
@@ -140,12 +140,12 @@ type ranked struct {
 // rank lines the strategies of cells up by mean AUC at a budget, the best
 // first: means over topics of means over repeats. Those that are not whole stand
 // after all others.
-func (b *builder) rank(cells []eval.Cell, budget int, truth bool, measures []string) []ranked {
+func (b *builder) rank(cells []eval.Cell, budget int, truth bool, measures []string) []rankRow {
 	cells = slices.DeleteFunc(slices.Clone(cells), func(c eval.Cell) bool { return math.IsNaN(c.Value("hits", budget)) })
 	whole := complete(cells, truth)
-	var rows []ranked
+	var rows []rankRow
 	for _, s := range strategies(cells, truth) {
-		r := ranked{strategy: s, whole: whole(s)}
+		r := rankRow{strategy: s, whole: whole(s)}
 		for _, name := range measures {
 			topics, values := byTopic(cells, s, name, budget)
 			r.topics = max(r.topics, len(topics))
@@ -170,7 +170,7 @@ func (b *builder) rank(cells []eval.Cell, budget int, truth bool, measures []str
 		r.weak = mean(outside) > weakShare
 		rows = append(rows, r)
 	}
-	slices.SortStableFunc(rows, func(x, y ranked) int {
+	slices.SortStableFunc(rows, func(x, y rankRow) int {
 		if x.whole != y.whole {
 			if x.whole {
 				return -1
@@ -184,7 +184,7 @@ func (b *builder) rank(cells []eval.Cell, budget int, truth bool, measures []str
 
 // best tells whether a row has the best of a column, and others have less. Means
 // of a measure that is known of more runs of one row than of another have none.
-func best(rows []ranked, r ranked, column, better int) bool {
+func best(rows []rankRow, r rankRow, column, better int) bool {
 	v, differ := r.values[column], false
 	if better == 0 || math.IsNaN(v) || !r.whole {
 		return false
@@ -223,7 +223,7 @@ func (b *builder) summary(title string, cells []eval.Cell, budget int, truth boo
 	}
 	var columns []int
 	for i, name := range measures {
-		known := slices.ContainsFunc(rows, func(r ranked) bool { return !math.IsNaN(r.values[i]) })
+		known := slices.ContainsFunc(rows, func(r rankRow) bool { return !math.IsNaN(r.values[i]) })
 		if name == "links-outside" && budget < last { // it is of the whole run
 			continue
 		}

@@ -309,8 +309,8 @@ func TestTargetRecallIsShown(t *testing.T) {
 	}
 }
 
-// Items E1, E2, E3, A11 and B9 are in a section that says what they are, as
-// charts and as CSV.
+// The measures of the papers are in a section that says what they are, as charts and
+// as CSV.
 func TestAsThePapersMeasured(t *testing.T) {
 	r := one()
 	for i := range r.Cells {

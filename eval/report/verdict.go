@@ -42,7 +42,7 @@ func (b *builder) verdict() (sentences, terms string) {
 	if budget == 0 {
 		return "", ""
 	}
-	rows := slices.DeleteFunc(b.rank(cells, budget, false, []string{"auc"}), func(r ranked) bool { return !r.whole })
+	rows := slices.DeleteFunc(b.rank(cells, budget, false, []string{"auc"}), func(r rankRow) bool { return !r.whole })
 	at, over := plot.Number(float64(budget), 0)+" pages", count(topics, "topic")
 	terms = "AUC: the share of hits among the pages fetched so far, averaged over the whole crawl; hits are relevant pages, but for seeds, examples and copies."
 	switch {
@@ -93,7 +93,7 @@ func (b *builder) mostTopics(cells []eval.Cell) (budget, topics int) {
 
 // above parts the strategies behind the first into those it is told apart from
 // and the others, with the largest p of the former.
-func (b *builder) above(cells []eval.Cell, rows []ranked, budget int) (apart []string, p float64, level []string) {
+func (b *builder) above(cells []eval.Cell, rows []rankRow, budget int) (apart []string, p float64, level []string) {
 	values := make([]map[eval.TopicID]float64, len(rows))
 	for i, r := range rows {
 		values[i] = eval.ByTopic(cells, r.scorer, r.judge, "auc", budget)
@@ -122,7 +122,7 @@ func (b *builder) above(cells []eval.Cell, rows []ranked, budget int) (apart []s
 }
 
 // silence says why the tests tell the first from none.
-func (b *builder) silence(cells []eval.Cell, rows []ranked, budget, topics int) string {
+func (b *builder) silence(cells []eval.Cell, rows []rankRow, budget, topics int) string {
 	pairs := float64(len(rows) * (len(rows) - 1) / 2)
 	// The least p of n topics is 2/2ⁿ, where all differences have one sign.
 	if need := int(math.Floor(math.Log2(2*pairs/certain))) + 1; topics < need {

@@ -174,8 +174,8 @@ func byMeasure(list []eval.Value) map[eval.Value]eval.Number {
 	return out
 }
 
-// CurvesCSV holds the curve of every run, similar being item B9's count, and
-// A11's expected loss by the crawl's judge:
+// CurvesCSV holds the curve of every run: hits, pages similar to an example, and the
+// expected loss by the crawl's judge:
 //
 //	web,synthetic,topic,seeds,scorer,judge,repeat,split,pages,hits,upper,similar,loss,loss_sum,lower
 //
@@ -207,12 +207,12 @@ func (b *builder) curveRows() ([]byte, error) {
 	return table2csv(rows)
 }
 
-// SurfaceCSV holds the surface of item E1 and the curves of item B9, means
-// over the test topics of a web and over repeats:
+// SurfaceCSV holds the surface of precision by similarity and the curves of similar
+// pages, means over the test topics of a web and over repeats:
 //
 //	web,synthetic,scorer,judge,topics,pages,precision_0.5,…,precision_0.8,similar_0.75
 //
-// A precision times pages is the count of item B9 at that threshold.
+// A precision times pages is the count of similar pages at that threshold.
 func SurfaceCSV(r Results) ([]byte, error) {
 	b, err := newBuilder(r)
 	if err != nil {
@@ -319,7 +319,7 @@ func table2csv(rows [][]string) ([]byte, error) {
 //	report.md            its tables
 //	values.csv           every measure of every run
 //	curves.csv           every curve
-//	surface.csv          precision over pages and thresholds, items E1 and B9
+//	surface.csv          precision by similarity over pages and thresholds, and similar pages
 //	tests.csv            every comparison with the baseline
 //	plots/NAME.svg .png  every chart; those of an earlier report are removed
 func Write(dir string, r Results) error {

@@ -1,11 +1,8 @@
 package silver
 
 import (
-	"cmp"
-	"math"
-	"slices"
-
 	"github.com/waggle-crawler/waggle/eval/pool"
+	"github.com/waggle-crawler/waggle/learn/metric"
 )
 
 // Accuracy is how far predictions agree with the grades of readers. What cannot be
@@ -32,78 +29,52 @@ func (t *Topic) Measure(predictions []Prediction, from pool.Grade, weighted bool
 		if g == pool.CannotTell {
 			continue
 		}
-		x := decision{predictions[d].Partly, predictions[d].Grade() >= from, g >= from, 1}
+		x := decision{metric.Prediction{Score: predictions[d].Partly, Positive: g >= from, Weight: 1}, predictions[d].Grade() >= from}
 		if from == pool.Mainly {
-			x.probability = predictions[d].Mainly
+			x.Score = predictions[d].Mainly
 		}
 		if weighted {
-			x.weight = weights[d]
+			x.Weight = weights[d]
 		}
 		all = append(all, x)
 	}
 	return measure(all)
 }
 
-// decision is a prediction with the truth.
+// decision is whether a document is taken for relevant, with its probability and the
+// truth.
 type decision struct {
-	probability float64
-	yes, is     bool
-	weight      float64
+	metric.Prediction
+	yes bool
 }
 
-// calibrationBins part probabilities for the expected calibration error: Σ over
-// bins of their share times |mean probability − share of relevant|.
+// calibrationBins part probabilities for the expected calibration error.
 const calibrationBins = 10
 
 func measure(all []decision) Accuracy {
 	var tp, fp, fn, tn float64
-	var sum, hit [calibrationBins]float64
+	bins := make(metric.Bins, calibrationBins)
+	var predictions []metric.Prediction
 	for _, x := range all {
 		switch {
-		case x.yes && x.is:
-			tp += x.weight
+		case x.yes && x.Positive:
+			tp += x.Weight
 		case x.yes:
-			fp += x.weight
-		case x.is:
-			fn += x.weight
+			fp += x.Weight
+		case x.Positive:
+			fn += x.Weight
 		default:
-			tn += x.weight
+			tn += x.Weight
 		}
-		b := min(calibrationBins-1, int(x.probability*calibrationBins))
-		sum[b] += x.weight * x.probability
-		if x.is {
-			hit[b] += x.weight
-		}
+		bins.Add(x.Prediction)
+		predictions = append(predictions, x.Prediction)
 	}
 	n := tp + fp + fn + tn
-	a := Accuracy{N: len(all), Share: (tp + fn) / n, Accuracy: (tp + tn) / n, Precision: tp / (tp + fp), Recall: tp / (tp + fn), AUROC: auroc(all)}
+	a := Accuracy{
+		N: len(all), Share: (tp + fn) / n, Accuracy: (tp + tn) / n, Precision: tp / (tp + fp), Recall: tp / (tp + fn),
+		AUROC: metric.AUROC(predictions), Calibration: bins.ECE(),
+	}
 	chance := ((tp+fp)*(tp+fn) + (fn+tn)*(fp+tn)) / (n * n)
 	a.Kappa = (a.Accuracy - chance) / (1 - chance)
-	for b := range sum {
-		a.Calibration += math.Abs(sum[b]-hit[b]) / n
-	}
 	return a
-}
-
-// auroc is the share of pairs of a relevant and an irrelevant document, by weight, in
-// which the relevant one is more probable; equal ones count half. NaN without pairs.
-func auroc(all []decision) float64 {
-	all = slices.Clone(all)
-	slices.SortFunc(all, func(a, b decision) int { return cmp.Compare(a.probability, b.probability) })
-	below, won, relevant := 0., 0., 0.
-	for i := 0; i < len(all); {
-		k, no, yes := i, 0., 0.
-		for ; k < len(all) && all[k].probability == all[i].probability; k++ {
-			if all[k].is {
-				yes += all[k].weight
-			} else {
-				no += all[k].weight
-			}
-		}
-		won += yes * (below + no/2)
-		below += no
-		relevant += yes
-		i = k
-	}
-	return won / (below * relevant)
 }

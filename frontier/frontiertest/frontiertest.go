@@ -18,7 +18,6 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
-	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -36,11 +35,19 @@ type Frontier interface {
 	Close() error
 }
 
+// Options bound a frontier. The zero Options are what a crawl takes by default.
+type Options struct {
+	MaxPerHost int  // candidates that wait for one host; 0 = 10,000
+	Max        int  // candidates that wait in all; 0 = no limit
+	MaxNames   int  // names of a domain that wait for a first visit; 0 = 256
+	Shortest   bool // of the links to an address the one of the shortest path is kept
+}
+
 // Maker makes empty frontiers. Reopen closes one and opens what it left; it is
 // nil for frontiers that die with the process.
 type Maker struct {
-	New    func(opts frontier.Options) (Frontier, error)
-	Reopen func(f Frontier, opts frontier.Options) (Frontier, error)
+	New    func(opts Options) (Frontier, error)
+	Reopen func(f Frontier, opts Options) (Frontier, error)
 }
 
 // Run runs the conformance suite.
@@ -115,7 +122,7 @@ func transcripts(t *testing.T, m Maker) {
 
 type script struct {
 	maker Maker
-	opts  frontier.Options
+	opts  Options
 	f     Frontier
 	now   time.Time
 }
@@ -137,7 +144,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 	switch d.Cmd {
 	case "new":
 		s.close(t)
-		s.now, s.opts = Start, frontier.Options{}
+		s.now, s.opts = Start, Options{}
 		d.MaybeScanArgs(t, "max", &s.opts.MaxPerHost)
 		d.MaybeScanArgs(t, "all", &s.opts.Max)
 		d.MaybeScanArgs(t, "names", &s.opts.MaxNames)
@@ -448,7 +455,7 @@ func admission(a web.Admission) string {
 // refusals asserts that senseless calls are errors and change nothing.
 func refusals(t *testing.T, m Maker) {
 	ctx := context.Background()
-	f, err := m.New(frontier.Options{})
+	f, err := m.New(Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -43,7 +42,7 @@ const (
 )
 
 // NewModel makes a model of an empty frontier.
-func NewModel(opts frontier.Options) *Model {
+func NewModel(opts Options) *Model {
 	return &Model{
 		max:    cmp.Or(opts.MaxPerHost, 10_000),
 		all:    opts.Max,
@@ -296,7 +295,7 @@ func (m *Model) Stats(now time.Time) (s web.FrontierStats) {
 // all they return.
 func againstModel(t *testing.T, m Maker) {
 	rapid.Check(t, func(t *rapid.T) {
-		opts := frontier.Options{
+		opts := Options{
 			MaxPerHost: rapid.SampledFrom([]int{1, 2, 3, 40}).Draw(t, "max"),
 			Max:        rapid.SampledFrom([]int{0, 0, 1, 5}).Draw(t, "all"),
 			Shortest:   rapid.IntRange(0, 3).Draw(t, "shortest") == 0,

@@ -29,8 +29,8 @@ func TestContributing(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?s)\\n( *)```go\\n(.*?)```").FindAllStringSubmatch(read("CONTRIBUTING.md"), -1) {
 		code = append(code, regexp.MustCompile(`(?m)^`+m[1]).ReplaceAllString(m[2], ""))
 	}
-	if len(code) != 6 {
-		t.Fatalf("CONTRIBUTING.md has %d blocks of Go: want a scorer, a judge and an export, each with its row", len(code))
+	if len(code) != 7 {
+		t.Fatalf("CONTRIBUTING.md has %d blocks of Go: want a scorer, a need, a judge and an export, and the rows of three", len(code))
 	}
 
 	dir, replace := t.TempDir(), map[string]string{}
@@ -51,7 +51,7 @@ func TestContributing(t *testing.T) {
 		end := at + strings.Index(text[at:], "\n\t}\n") + 1
 		return text[:end] + row + text[end:]
 	}
-	lay("score/longanchor.go", "package score\n\nimport \"github.com/waggle-crawler/waggle/web\"\n\nvar _ Scorer = longAnchor{}\n\n"+code[0])
+	lay("score/longanchor.go", "package score\n\nimport \"github.com/waggle-crawler/waggle/web\"\n\nvar _ Scorer = longAnchor{}\n\n"+code[0]+code[2]+"\nvar _ = description\n")
 	lay("score/description.go", withRow("score/description.go", "Descriptions", code[1]))
 	lay("judge/mention.go", `package judge
 
@@ -59,16 +59,14 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/waggle-crawler/waggle/internal/text"
-	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 var _ Judge = mention{}
 
-`+code[2])
-	lay("judge/description.go", withRow("judge/description.go", "Descriptions", code[3]))
-	lay("collection/export.go", withRow("collection/export.go", "Exports", code[4])+code[5])
+`+code[3])
+	lay("judge/description.go", withRow("judge/description.go", "Descriptions", code[4]))
+	lay("collection/export.go", withRow("collection/export.go", "Exports", code[5])+code[6])
 
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {

@@ -58,10 +58,10 @@ func Open(t *testing.T) *Browser {
 		}
 	}
 	if program == "" {
-		t.Skip("no Chromium on this machine: what a browser makes of hostile pages is not tried")
+		t.Skip("needs a browser: install chromium")
 	}
 	if testing.Short() {
-		t.Skip("-short: no browser is started")
+		t.Skip("starts a browser: leave out -short")
 	}
 	toRead, to, err := os.Pipe()
 	if err != nil {
@@ -90,7 +90,7 @@ func Open(t *testing.T) *Browser {
 	// All its helpers hold this pipe, so Wait waits for them too.
 	b.cmd.Stderr, b.cmd.WaitDelay = io.Discard, patience
 	if err := b.cmd.Start(); err != nil {
-		t.Skipf("Chromium does not start: %v", err)
+		t.Fatalf("%s does not start: %v", program, err)
 	}
 	toRead.Close()
 	fromWrite.Close()

@@ -96,32 +96,33 @@ func TestOtherShells(t *testing.T) {
 			`complete -c bees -n '__bees_at "bees fly"' -l out -s o -r -d 'File.'`,
 		},
 	} {
-		script, err := cli.Completion(shell, model(t), values)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, w := range want {
-			if !strings.Contains(script, w) {
-				t.Errorf("the script of %s does not hold %s:\n%s", shell, w, script)
+		t.Run(shell, func(t *testing.T) {
+			script, err := cli.Completion(shell, model(t), values)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		for _, hidden := range []string{"secret", "alone"} {
-			if strings.Contains(script, hidden) {
-				t.Errorf("the script of %s tells of %s", shell, hidden)
+			for _, w := range want {
+				if !strings.Contains(script, w) {
+					t.Errorf("the script of %s does not hold %s:\n%s", shell, w, script)
+				}
 			}
-		}
-		path, err := exec.LookPath(shell)
-		if err != nil {
-			t.Logf("%s is not installed: its script was not tried", shell)
-			continue
-		}
-		name := filepath.Join(t.TempDir(), "script")
-		if err := os.WriteFile(name, []byte(script), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if out, err := exec.CommandContext(t.Context(), path, "-n", name).CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", shell, err, out)
-		}
+			for _, hidden := range []string{"secret", "alone"} {
+				if strings.Contains(script, hidden) {
+					t.Errorf("the script of %s tells of %s", shell, hidden)
+				}
+			}
+			path, err := exec.LookPath(shell)
+			if err != nil {
+				t.Skipf("needs %s to try its script: install it", shell)
+			}
+			name := filepath.Join(t.TempDir(), "script")
+			if err := os.WriteFile(name, []byte(script), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.CommandContext(t.Context(), path, "-n", name).CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", shell, err, out)
+			}
+		})
 	}
 	if _, err := cli.Completion("tcsh", model(t), values); err == nil || !strings.Contains(err.Error(), "there are bash, zsh, fish") {
 		t.Errorf("another shell: %v", err)
@@ -148,16 +149,17 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}
-	groff, err := exec.LookPath("groff")
-	if err != nil {
-		t.Log("groff is not installed: no page was set")
-		return
-	}
-	for name, text := range pages {
-		run := exec.CommandContext(t.Context(), groff, "-man", "-Tutf8", "-ww", "-z")
-		run.Stdin = strings.NewReader(text)
-		if out, err := run.CombinedOutput(); err != nil || strings.Contains(string(out), "warning") {
-			t.Errorf("%s: %v\n%s", name, err, out)
+	t.Run("groff", func(t *testing.T) {
+		groff, err := exec.LookPath("groff")
+		if err != nil {
+			t.Skip("needs groff to set the pages: install it")
 		}
-	}
+		for name, text := range pages {
+			run := exec.CommandContext(t.Context(), groff, "-man", "-Tutf8", "-ww", "-z")
+			run.Stdin = strings.NewReader(text)
+			if out, err := run.CombinedOutput(); err != nil || strings.Contains(string(out), "warning") {
+				t.Errorf("%s: %v\n%s", name, err, out)
+			}
+		}
+	})
 }

@@ -3,8 +3,6 @@ package process
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -16,6 +14,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/collection/collectiontest"
 	"github.com/waggle-crawler/waggle/event"
 )
 
@@ -199,67 +198,13 @@ func (h *harness) afterKill() {
 	}
 }
 
-// damage damages a file of a kind drawn at random.
+// damage damages a file drawn at random.
 func (h *harness) damage() {
-	kinds := map[string][]string{}
-	err := filepath.WalkDir(h.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && (strings.HasPrefix(d.Name(), "before-repair") || d.Name() == "damaged") {
-			return fs.SkipDir
-		}
-		if d.IsDir() || d.Name() == "LOCK" {
-			return nil
-		}
-		kind := strings.Map(func(r rune) rune {
-			if r >= '0' && r <= '9' {
-				return -1
-			}
-			return r
-		}, d.Name())
-		kinds[kind] = append(kinds[kind], path)
-		return nil
-	})
+	name, how, was, err := collectiontest.Damage(h.dir, h.rng)
 	if err != nil {
 		h.Fatal(err)
 	}
-	files := kinds[slices.Sorted(maps.Keys(kinds))[h.rng.IntN(len(kinds))]]
-	name := files[h.rng.IntN(len(files))]
-	b, err := os.ReadFile(name)
-	if err != nil {
-		h.Fatal(err)
-	}
-	h.damaged, h.was = name, slices.Clone(b)
-	at, kind := h.rng.IntN(max(1, len(b))), h.rng.IntN(5)
-	if len(b) == 0 {
-		kind = 4
-	}
-	switch kind {
-	case 0:
-		b[at] ^= 1 << h.rng.IntN(8)
-		h.how = fmt.Sprintf("%s: a bit of byte %d of %d", name, at, len(b))
-	case 1:
-		h.how = fmt.Sprintf("%s: cut at %d of %d", name, at, len(b))
-		b = b[:at]
-	case 2:
-		end := min(len(b), at+1+h.rng.IntN(4000))
-		clear(b[at:end])
-		h.how = fmt.Sprintf("%s: zeroed from %d to %d of %d", name, at, end, len(b))
-	case 3:
-		clear(b)
-		h.how = fmt.Sprintf("%s: zeroed", name)
-	case 4:
-		h.how = fmt.Sprintf("%s: removed", name)
-		if err := os.Remove(name); err != nil {
-			h.Fatal(err)
-		}
-		h.counts["damaged"]++
-		return
-	}
-	if err := os.WriteFile(name, b, 0o644); err != nil {
-		h.Fatal(err)
-	}
+	h.damaged, h.how, h.was = name, name+": "+how, was
 	h.counts["damaged"]++
 }
 

@@ -26,7 +26,7 @@ import (
 func TestFullDisk(t *testing.T) {
 	small := os.Getenv("WAGGLE_SMALL_DISK")
 	if small == "" {
-		t.Skip("needs a disk of some 400 MB: WAGGLE_SMALL_DISK names a folder on it")
+		t.Skip("needs a disk of some 400 MB: set WAGGLE_SMALL_DISK to a folder on it, as above")
 	}
 	dir, err := os.MkdirTemp(small, "full")
 	if err != nil {

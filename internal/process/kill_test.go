@@ -232,7 +232,7 @@ func TestKilledApprenticeIsTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer own.Close()
-		if knows, err = own.ScorerState(t.Context()); err != nil {
+		if knows, err = own.ScorerState(); err != nil {
 			t.Fatal(err)
 		}
 		t.Logf("%s: %d kills, %d pages, the apprentice's state has %d bytes", name, killed, len(order), len(knows))

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -68,20 +67,7 @@ func TestLabReadKilled(t *testing.T) {
 	webDir, poolDir := readable(t)
 	given := 0
 	for round := range 4 {
-		cmd := waggleCommand([]string{"lab", "read", poolDir, "--web", webDir})
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		line, err := bufio.NewReader(out).ReadString('\n')
-		address, ok := strings.CutPrefix(strings.TrimSpace(line), "Read here: ")
-		if err != nil || !ok {
-			t.Fatalf("%q, %v", line, err)
-		}
-		base, token, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(address, "/"), "http://"), "/")
+		cmd, base, token := startPage(t, "Read here: ", "lab", "read", poolDir, "--web", webDir)
 		for range 3 {
 			ask := fmt.Sprintf(`{"reader":"ada","topic":0,"n":%d,"grade":"%d","round":1}`, given, given%3)
 			r, err := http.NewRequest("POST", "http://"+base+"/do/label", strings.NewReader(ask))

@@ -35,6 +35,10 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if os.Getenv(dieAfterSwap) != "" {
+		fmt.Fprintln(os.Stderr, judgeAndDie(os.Args[1], os.Args[2]))
+		os.Exit(1)
+	}
 	code, err := built(m.Run)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

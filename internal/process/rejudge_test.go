@@ -2,29 +2,91 @@ package process
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/job"
 )
 
+// dieAfterSwap makes the test binary a waggle judge of a folder, by keywords, that is
+// killed at the moment at which job and examples are the new ones and nothing is told
+// of it yet.
+const dieAfterSwap = "WAGGLE_TEST_DIE_AFTER_SWAP"
+
+// judgeAndDie judges a crawl anew, and kills the process after the swap.
+func judgeAndDie(dir, keywords string) error {
+	col := collection.At(dir)
+	j, err := job.Read(col.JobFile())
+	if err != nil {
+		return err
+	}
+	j.Topic.Keywords = []string{keywords}
+	w, err := col.Lock()
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	before, err := os.ReadFile(col.JobFile())
+	if err != nil {
+		return err
+	}
+	m := &job.Maker{Job: j, Writer: w, Begun: &w.Collection, Clock: swapClock{col, before}}
+	defer m.Close()
+	_, err = m.Rejudge(context.Background())
+	return errors.Join(errors.New("it came to its end"), err)
+}
+
+// swapClock is a clock that kills the process when it is asked for the time and the job
+// is another one: the moment of the verdicts is the first thing that is asked for
+// after the swap.
+type swapClock struct {
+	col    collection.Collection
+	before []byte
+}
+
+func (c swapClock) Now() time.Time {
+	b, err := os.ReadFile(c.col.JobFile())
+	if err != nil {
+		panic(err) // job.yaml is there at any moment
+	}
+	if !bytes.Equal(b, c.before) {
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+	return time.Now()
+}
+
+func (swapClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
+	return clock.System{}.NewTimer(d)
+}
+
 // TestKilledJudge judges a crawl anew, again and again, by two topics in turn, and
-// kills it each time at a random moment. What it leaves is whole, and its harvest is
-// the one before or the new one. The same command then comes to its end, and in the
-// end the crawl goes on. WAGGLE_KILLS sets how often (default 8).
+// kills it each time: at a random moment, or right after the new job and examples took
+// the places of the old ones. What it leaves is whole, and its harvest is the one
+// before or the new one. The same command then comes to its end: the harvest is the
+// new one, of the right number of pages, and says by what. In the end the crawl goes
+// on. WAGGLE_KILLS sets how often (default 8).
 func TestKilledJudge(t *testing.T) {
 	web := serveNumbered(t, 600)
 	rng := killChance(t)
 	dir := filepath.Join(t.TempDir(), "crawl")
-	must := func(args ...string) {
+	must := func(args ...string) string {
 		t.Helper()
-		if said, err := waggleCommand(args).CombinedOutput(); err != nil {
+		said, err := waggleCommand(args).CombinedOutput()
+		if err != nil {
 			t.Fatalf("%q: %v\n%s", args, err, said)
 		}
+		return string(said)
 	}
 	harvest := func() []byte {
 		b, err := os.ReadFile(collection.At(dir).HarvestFile())
@@ -36,11 +98,45 @@ func TestKilledJudge(t *testing.T) {
 	must(append(web.crawl(dir), "--keywords", "honey bee, waggle dance", "--pages", "400")...)
 	topics := []string{"page", "honey bee"}
 	var by [2][]byte // the harvests
+	// wholly looks at a harvest of which nothing is left of the one before.
+	wholly := func(said, keywords string, want []byte) {
+		t.Helper()
+		b := harvest()
+		if !bytes.Equal(b, want) {
+			t.Fatalf("judged by %q without a kill, the harvest is not the new one:\n%s\nwant\n%s", keywords, b, want)
+		}
+		pages := bytes.Count(b, []byte("\n")) - 1
+		relevant := 0 // by the log
+		for p, err := range collection.At(dir).Fetched() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Relevant && p.Reason == "" {
+				relevant++
+			}
+		}
+		if told := fmt.Sprintf("400 pages judged anew: %d relevant, ", pages); pages != relevant || !strings.Contains(said, told) {
+			t.Fatalf("%d pages in the harvest, %d are relevant by the log, and the command said\n%s", pages, relevant, said)
+		}
+		by, err := os.ReadFile(collection.At(dir).ProvenanceFile())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range []string{
+			`judge: "keyword"`, fmt.Sprintf("pages: %d", pages),
+			fmt.Sprintf(`  topic.keywords: "[\"%s\"]"`, keywords), `judged: "anew, from the archive; pages fetched later when they were fetched"`,
+		} {
+			if !bytes.Contains(by, []byte("\n"+line+"\n")) {
+				t.Fatalf("judged by %q, harvest.yaml has no line %s:\n%s", keywords, line, by)
+			}
+		}
+	}
 	var took time.Duration
 	for i, keywords := range topics {
 		began := time.Now()
-		must("judge", dir, "--judge", "keyword", "--keywords", keywords)
+		said := must("judge", dir, "--judge", "keyword", "--keywords", keywords)
 		took, by[i] = time.Since(began), harvest()
+		wholly(said, keywords, by[i])
 	}
 	if bytes.Equal(by[0], by[1]) || bytes.Count(by[0], []byte("\n")) < 100 {
 		t.Fatalf("the topics make no difference:\n%s\n%s", by[0], by[1])
@@ -49,6 +145,20 @@ func TestKilledJudge(t *testing.T) {
 	for round := range killsWanted(t) {
 		before, after := by[(round+1)%2], by[round%2]
 		args := []string{"judge", dir, "--judge", "keyword", "--keywords", topics[round%2]}
+		if round%4 >= 2 { // both topics
+			swapped(t, dir, topics[round%2])
+			counts["after the swap"]++
+			if b := harvest(); !bytes.Equal(b, before) {
+				t.Fatalf("round %d: killed after the swap, the harvest is not that before:\n%s", round, b)
+			}
+			must("verify", dir)
+			if said, err := waggleCommand([]string{"crawl", "-o", dir, "--resume"}).CombinedOutput(); err == nil || !bytes.Contains(said, []byte("waggle judge")) {
+				t.Fatalf("round %d: the crawl goes on with another topic than it was judged by: %v\n%s", round, err, said)
+			}
+			wholly(must(args...), topics[round%2], after)
+			must("verify", dir)
+			continue
+		}
 		cmd := waggleCommand(args)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -71,10 +181,7 @@ func TestKilledJudge(t *testing.T) {
 		default:
 			t.Fatalf("round %d, killed after %s: the harvest is neither that before nor the new one:\n%s", round, instant, b)
 		}
-		must(args...)
-		if b := harvest(); !bytes.Equal(b, after) {
-			t.Fatalf("round %d: judged once more, the harvest is not the new one:\n%s\nwant\n%s", round, b, after)
-		}
+		wholly(must(args...), topics[round%2], after)
 		must("verify", dir)
 	}
 	must("crawl", "-o", dir, "--resume", "--pages", "2000")
@@ -83,6 +190,25 @@ func TestKilledJudge(t *testing.T) {
 		t.Errorf("%d pages in the end; %d can be reached", got, want)
 	}
 	t.Logf("judging took %s; %v", took, counts)
+}
+
+// swapped judges a crawl anew in a process that is killed after the swap.
+func swapped(t *testing.T, dir, keywords string) {
+	t.Helper()
+	before, err := os.ReadFile(collection.At(dir).JobFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], dir, keywords)
+	cmd.Env = append(os.Environ(), dieAfterSwap+"=1")
+	said, err := cmd.CombinedOutput()
+	var status *exec.ExitError
+	if !errors.As(err, &status) || status.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Fatalf("it was not killed after the swap: %v\n%s", err, said)
+	}
+	if after, err := os.ReadFile(collection.At(dir).JobFile()); err != nil || bytes.Equal(after, before) {
+		t.Fatalf("there was no swap: %v", err)
+	}
 }
 
 // BenchmarkRejudge judges a crawl of 2,000 real pages anew from its archive, with

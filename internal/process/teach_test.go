@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -140,8 +141,8 @@ func TestTeachRecorded(t *testing.T) {
 	}
 }
 
-// told is what a test reads of the page's state.
-type told struct {
+// pageState is what a test reads of the page's state.
+type pageState struct {
 	Src    string
 	Framed int
 	Error  string
@@ -153,23 +154,10 @@ type told struct {
 }
 
 // teaching runs `waggle teach`. ask asks its page, end ends it as Ctrl-C does.
-func teaching(t *testing.T, args ...string) (ask func(method, path, body string) told, end func()) {
+func teaching(t *testing.T, args ...string) (ask func(method, path, body string) pageState, end func()) {
 	t.Helper()
-	cmd := waggleCommand(append([]string{"teach"}, args...))
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	address, ok := strings.CutPrefix(strings.TrimSpace(line), "Teach here: ")
-	if err != nil || !ok {
-		t.Fatalf("%q, %v", line, err)
-	}
-	base, token, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(address, "/"), "http://"), "/")
-	ask = func(method, path, body string) (answer told) {
+	cmd, base, token := startPage(t, "Teach here: ", append([]string{"teach"}, args...)...)
+	ask = func(method, path, body string) (answer pageState) {
 		t.Helper()
 		r, err := http.NewRequest(method, "http://"+base+path, strings.NewReader(body))
 		if err != nil {
@@ -204,6 +192,27 @@ func teaching(t *testing.T, args ...string) (ask func(method, path, body string)
 		}
 	}
 	return ask, end
+}
+
+// startPage starts a command that shows a local page, whose address it prints behind
+// some words. base is where it listens, token the key to ask it with.
+func startPage(t *testing.T, words string, args ...string) (cmd *exec.Cmd, base, token string) {
+	t.Helper()
+	cmd = waggleCommand(args)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	address, ok := strings.CutPrefix(strings.TrimSpace(line), words)
+	if err != nil || !ok {
+		t.Fatalf("%q, %v", line, err)
+	}
+	base, token, _ = strings.Cut(strings.TrimPrefix(strings.TrimSuffix(address, "/"), "http://"), "/")
+	return cmd, base, token
 }
 
 // TestTeachImportProfile imports from a made-up Firefox profile, with labels.

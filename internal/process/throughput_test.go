@@ -23,7 +23,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/waggle-crawler/waggle/corpus"
-	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/job"
 )
 
@@ -239,14 +239,7 @@ func bareFetch(client *http.Client, address string, cores chan struct{}) (links 
 // it. It skips the benchmark where there is no recording.
 func manualsWeb(b *testing.B) (place string, w *corpus.Web) {
 	b.Helper()
-	source := os.Getenv("WAGGLE_WEBS")
-	if source == "" {
-		source = filepath.Join("..", "..", "..", "shared", "webs")
-	}
-	source = filepath.Join(source, "manuals")
-	if !folder.Exists(source) {
-		b.Skip("needs the recorded web manuals; WAGGLE_WEBS names the folder of recorded webs")
-	}
+	source := recorded.Web(b, "manuals")
 	place = filepath.Join(b.TempDir(), "manuals")
 	if _, err := corpus.Build(b.Context(), place, corpus.Exchange{Dir: source}, corpus.Options{}); err != nil {
 		b.Fatal(err)

@@ -168,13 +168,15 @@ func Reasons(counts map[web.Reason]int, n int) string {
 func Ending(how event.Ending) string {
 	switch how {
 	case event.BudgetSpent:
-		return "BudgetSpent (the budget is spent)"
+		return "the budget is spent"
 	case event.FrontierEmpty:
-		return "FrontierEmpty (no link is left)"
+		return "no link is left"
+	case event.GainLow:
+		return "the next pages are expected to bring too little (--until-gain)"
 	case event.Stopped:
-		return "Stopped (--resume goes on)"
+		return "stopped; --resume goes on"
 	case event.HostsDown:
-		return "HostsDown (the links left are of hosts that do not answer; --resume tries them)"
+		return "the links left are of hosts that do not answer; --resume tries them"
 	case "":
 		return "not ended: killed, or still running"
 	}

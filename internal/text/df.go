@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // The table is made from the definitions of WordNet 3.0 (see NOTICE):
@@ -44,14 +45,18 @@ const (
 	tableSteps = 8
 )
 
-// Background reads the table of English that is built into the program.
-func Background() *DF {
+// Background is the table of English that is built into the program.
+func Background() *DF { return background() }
+
+// background reads the table the first time: that takes longer than most of what is
+// done with it. Nobody changes what a DF holds.
+var background = sync.OnceValue(func() *DF {
 	d, err := ReadDF(bytes.NewReader(backgroundTable))
 	if err != nil {
 		panic(fmt.Sprintf("text: the built-in table of document frequencies: %v", err))
 	}
 	return d
-}
+})
 
 // ReadDF reads a table of document frequencies, which is gzipped text, a stem
 // a line, sorted by stem:
@@ -68,6 +73,10 @@ func ReadDF(r io.Reader) (*DF, error) {
 	}
 	whole := string(b) // the stems are parts of it
 	d := &DF{background: make(map[string]float32, strings.Count(whole, "\n"))}
+	var shares [256]float32 // of steps
+	for step := range shares {
+		shares[step] = float32(math.Exp2(-float64(step) / tableSteps))
+	}
 	line := 0
 	for l := range strings.Lines(whole) {
 		line++
@@ -76,7 +85,7 @@ func ReadDF(r io.Reader) (*DF, error) {
 		if err != nil || stem == "" {
 			return nil, fmt.Errorf("table of document frequencies, line %d: %.40q is not \"stem step\"", line, l)
 		}
-		d.background[stem] = float32(math.Exp2(-float64(step) / tableSteps))
+		d.background[stem] = shares[step]
 	}
 	return d, nil
 }

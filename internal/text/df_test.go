@@ -2,6 +2,7 @@ package text_test
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"testing"
 
@@ -123,8 +124,18 @@ func TestCountsRoundTrip(t *testing.T) {
 	})
 }
 
-func BenchmarkBackground(b *testing.B) {
+func BenchmarkReadDF(b *testing.B) {
+	shares := map[string]float64{}
+	for i := range 45_000 { // as many as the table of English
+		shares[fmt.Sprint("stem", i)] = 1 / float64(i+1)
+	}
+	var table bytes.Buffer
+	if err := text.WriteDF(&table, shares); err != nil {
+		b.Fatal(err)
+	}
 	for b.Loop() {
-		text.Background()
+		if _, err := text.ReadDF(bytes.NewReader(table.Bytes())); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

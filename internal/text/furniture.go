@@ -11,7 +11,7 @@ const FurnitureShare = 0.2
 // names of institutions. Texts that are no pages, such as those of which the
 // table of document frequencies was made, hold them seldom, so that the table
 // takes them for rare. They are no stop words: any of them can be a subject.
-func Furniture(a *Analyzer) map[string]struct{} {
+func Furniture(a Splitter) map[string]struct{} {
 	set := make(map[string]struct{}, 400)
 	for word := range strings.FieldsSeq(furnitureList) {
 		for _, stem := range a.Words(word) {

@@ -14,7 +14,7 @@ func pseudo(t *testing.T) (person, terminal *os.File) {
 	t.Helper()
 	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("no pseudo-terminals here: %v", err)
+		t.Skipf("needs pseudo-terminals: mount devpts (%v)", err)
 	}
 	t.Cleanup(func() { person.Close() })
 	n, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)

@@ -8,25 +8,25 @@ import (
 	"golang.org/x/term"
 )
 
-// bare is a terminal without keys.
-type bare struct{ out int }
+// keylessConsole is a terminal without keys.
+type keylessConsole struct{ out int }
 
 // openConsole opens the terminal out. Keys are not read here.
-func openConsole(_, out *os.File) console { return bare{int(out.Fd())} }
+func openConsole(_, out *os.File) console { return keylessConsole{int(out.Fd())} }
 
-func (b bare) Size() (width, height int) {
-	w, h, err := term.GetSize(b.out)
+func (c keylessConsole) Size() (width, height int) {
+	w, h, err := term.GetSize(c.out)
 	if err != nil || w <= 0 || h <= 0 {
 		return 80, 24
 	}
 	return w, h
 }
 
-func (bare) Front() bool                   { return true }
-func (bare) Take()                         {}
-func (bare) Give()                         {}
-func (bare) Keys() <-chan key              { return nil }
-func (bare) Signals() <-chan consoleSignal { return nil }
-func (bare) Interrupt()                    {}
-func (bare) Suspend()                      {}
-func (bare) Close()                        {}
+func (keylessConsole) Front() bool                   { return true }
+func (keylessConsole) Take()                         {}
+func (keylessConsole) Give()                         {}
+func (keylessConsole) Keys() <-chan key              { return nil }
+func (keylessConsole) Signals() <-chan consoleSignal { return nil }
+func (keylessConsole) Interrupt()                    {}
+func (keylessConsole) Suspend()                      {}
+func (keylessConsole) Close()                        {}

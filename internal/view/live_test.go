@@ -231,7 +231,7 @@ func TestLiveView(t *testing.T) {
 				t.Errorf("frame %q does not hide and show the cursor", w)
 			}
 		}
-		if last := out.writes[len(out.writes)-1]; !strings.Contains(last, "40 of 40 pages  BudgetSpent") {
+		if last := out.writes[len(out.writes)-1]; !strings.Contains(last, "40 of 40 pages  the budget is spent") {
 			t.Errorf("the last frame is %q", last)
 		}
 	})
@@ -285,7 +285,7 @@ func TestKeysOfTheLiveView(t *testing.T) {
 		if err := v.Close(); err != nil {
 			t.Error(err)
 		}
-		shows("Stopped (--resume goes on)")
+		shows("stopped; --resume goes on")
 		if last := out.writes[len(out.writes)-1]; strings.Contains(last, "hosts   f") {
 			t.Errorf("the last frame tells of keys: %q", last)
 		}

@@ -62,6 +62,15 @@ func (v *plainView) Recall(e event.Event) { v.state.Add(e) }
 // Control is none.
 func (v *plainView) Control() *crawl.Control { return nil }
 
+// forecast is what the next pages bring, "" as long as that cannot be told.
+func forecast(f event.Forecast) string {
+	if !f.Ready() {
+		return ""
+	}
+	low, high := f.Interval(100)
+	return fmt.Sprintf("   next 100 about %.0f (%d to %d)", f.Mean(100), low, high)
+}
+
 // tell tells of an outage when it begins and when it is over.
 func (v *plainView) tell(e event.Outage) {
 	switch {

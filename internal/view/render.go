@@ -332,7 +332,8 @@ func (s *viewState) overviewRows(now time.Time, n int, p terminal.Paint) (rows [
 	add(label("relevant", n), part{text: terminal.Number(s.Relevant), sgr: "32", cut: true},
 		part{text: "   harvest " + terminal.Percent(s.Harvest())},
 		part{text: "   last " + terminal.Number(event.Window) + " " + terminal.Percent(s.RecentHarvest())},
-		part{text: "   " + s.trend.spark(), sgr: "32"})
+		part{text: "   " + s.trend.spark(), sgr: "32"},
+		part{text: forecast(s.Forecast)})
 	add(label("speed", n), part{text: terminal.Speed(rate), cut: true},
 		part{text: "   " + terminal.Size(s.Bytes)},
 		part{text: "   " + terminal.Number(s.Frontier.Leased) + " in flight"})

@@ -34,6 +34,10 @@ func WriteSummary(w io.Writer, s *event.Summary) error {
 	line("pages", "%s%s", pages, of(s.NotKept))
 	line("relevant", "%s", terminal.Number(s.Relevant))
 	line("harvest", "%s   last %d: %s", terminal.Percent(s.Harvest()), min(event.Window, max(s.Pages, 1)), terminal.Percent(s.RecentHarvest()))
+	if f := s.Forecast; f.Ready() && s.Frontier.Queued > 0 {
+		low, high := f.Interval(100)
+		line("next 100", "about %.0f relevant, %d to %d in nine crawls of ten", f.Mean(100), low, high)
+	}
 	line("hosts", "%s", terminal.Number(s.Hosts()))
 	line("received", "%s in %s requests", terminal.Size(s.Bytes), terminal.Number(s.Requests))
 	run := terminal.Span(elapsed)
@@ -97,19 +101,11 @@ func WriteSummary(w io.Writer, s *event.Summary) error {
 
 // Waiting tells how many links wait for hosts that do not answer, and until when.
 func Waiting(s *event.Summary) string {
-	links, hosts := "links", "hosts"
-	if s.Frontier.Held == 1 {
-		links = "link"
+	of := terminal.Count(s.Frontier.Down, "host")
+	if d := s.Down(1); s.Frontier.Down == 1 && len(d) > 0 {
+		of = terminal.Untrusted(string(d[0].Host), 60)
 	}
-	if s.Frontier.Down == 1 {
-		hosts = "host"
-	}
-	out := fmt.Sprintf("%s %s of %s %s", terminal.Number(s.Frontier.Held), links, terminal.Number(s.Frontier.Down), hosts)
-	if s.Frontier.Down == 1 {
-		if d := s.Down(1); len(d) > 0 {
-			out = fmt.Sprintf("%s %s of %s", terminal.Number(s.Frontier.Held), links, terminal.Untrusted(string(d[0].Host), 60))
-		}
-	}
+	out := terminal.Count(s.Frontier.Held, "link") + " of " + of
 	if !s.Until.IsZero() {
 		out += " wait until " + terminal.Moment(s.Until)
 	}

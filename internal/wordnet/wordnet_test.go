@@ -147,7 +147,7 @@ func installed(t testing.TB) string {
 		dir = "/usr/share/wordnet"
 	}
 	if _, err := os.Stat(dir); err != nil {
-		t.Skip("needs WordNet's database files; WAGGLE_WORDNET names their folder")
+		t.Skip("needs WordNet's database files: install wordnet-base, or set WAGGLE_WORDNET to their folder")
 	}
 	return dir
 }

@@ -7,6 +7,7 @@ package explain
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/waggle-crawler/waggle/collection"
@@ -49,6 +50,19 @@ func Explain(ctx context.Context, out io.Writer, col collection.Collection, u we
 		}
 	}
 	return x.Fate, nil
+}
+
+// makerOf makes the parts of a crawl as it left them. It must not be running: its
+// files change then.
+func makerOf(col collection.Collection) (*job.Maker, error) {
+	j, err := job.Read(col.JobFile())
+	if err != nil {
+		return nil, err
+	}
+	if col.Running() {
+		return nil, fmt.Errorf("%s is in use by another waggle: wait for it to end, or stop it: then ask again", col.Dir())
+	}
+	return &job.Maker{Job: j, Begun: &col}, nil
 }
 
 // Address reads an address as the crawl reads those of links.

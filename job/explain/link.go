@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"text/tabwriter"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
@@ -41,29 +40,27 @@ func linkOf(x *event.Explanation) (step int, ok bool) {
 // scorer, as the crawl left it, tell what the link is worth and why. The link
 // is the last step of the path. There are no reasons where the scorer gives none.
 func explainLink(ctx context.Context, col collection.Collection, path []event.Step) (out linkParts, err error) {
-	j, err := job.Read(col.JobFile())
+	m, err := makerOf(col)
 	if err != nil {
 		return out, err
 	}
-	if col.Running() {
-		return out, fmt.Errorf("%s is in use by another waggle: wait for it to end, or stop it: then ask again", col.Dir())
-	}
-	m := &job.Maker{Job: j, Begun: &col}
 	defer m.Close()
 	if err := m.MakeScorer(ctx); err != nil {
 		return out, err
 	}
-	scorer := m.Scorer
-	link := path[len(path)-1].URL
 	out = linkParts{scorer: m.Job.Scorer.Name, parent: path[len(path)-2].URL}
-	x, ok := scorer.(score.Explainer)
+	x, ok := m.Scorer.(explainer)
 	if !ok {
 		return out, nil
 	}
-	state, err := col.ScorerState(ctx)
+	state, err := col.ScorerState()
 	if err == nil {
-		err = scorer.Restore(state)
+		err = x.Restore(state)
 	}
+	if err != nil {
+		return out, err
+	}
+	pages, err := pagesOn(ctx, col, m, path[:len(path)-1])
 	if err != nil {
 		return out, err
 	}
@@ -71,21 +68,37 @@ func explainLink(ctx context.Context, col collection.Collection, path []event.St
 	if known, ok := m.Judge.(judge.Judge); ok {
 		classes = judge.ClassNames(known)
 	}
-	onPath := map[web.URL]bool{}
-	for _, step := range path[:len(path)-1] {
-		onPath[step.URL] = step.Fetched
+	err = out.follow(x, path, pages, classes)
+	return out, err
+}
+
+// explainer is a scorer that tells what a priority is made of.
+type explainer interface {
+	crawl.Scorer
+	score.Explainer
+}
+
+// pagesOn reads the pages that were fetched on a path, as far as they are kept.
+func pagesOn(ctx context.Context, col collection.Collection, m *job.Maker, path []event.Step) (map[web.URL]*web.Page, error) {
+	fetched := map[web.URL]bool{}
+	for _, step := range path {
+		fetched[step.URL] = step.Fetched
 	}
-	pages := map[web.URL]*web.Page{} // of the path
-	for p, err := range collection.Readable(col.Pages(ctx, m.Parser, func(u web.URL) bool { return onPath[u] })) {
+	pages := map[web.URL]*web.Page{}
+	for p, err := range collection.Readable(col.Pages(ctx, m.Parser, func(u web.URL) bool { return fetched[u] })) {
 		if err != nil {
-			return out, err
+			return nil, err
 		}
 		if pages[p.URL] == nil {
 			pages[p.URL] = p
 		}
 	}
-	// The path once more: each page gives its links their features, and the
-	// memory of how the crawl came to it.
+	return pages, nil
+}
+
+// follow goes along a path to the link at its end, and has the scorer explain that:
+// each page gives its links their features, and the memory of how the crawl came to it.
+func (l *linkParts) follow(x explainer, path []event.Step, pages map[web.URL]*web.Page, classes func(*web.Page) []string) error {
 	var c web.Candidate
 	var page *web.Page
 	var verdict web.Verdict // of page
@@ -99,27 +112,27 @@ func explainLink(ctx context.Context, col collection.Collection, path []event.St
 			c = web.Candidate{URL: step.URL, Kind: web.LinkSeed}
 		default:
 			best := -1
-			if best, c = strongest(scorer, page, step.URL, features, memory); best < 0 {
-				return out, fmt.Errorf("the page %s in the archive does not hold it", page.URL)
+			if best, c = strongest(x, page, step.URL, features, memory); best < 0 {
+				return fmt.Errorf("the page %s in the archive does not hold it", page.URL)
 			}
 			if i == len(path)-1 {
-				out.now, out.anchor, out.reasons = scorer.Score(&c), page.Links[best].Anchor, x.Explain(page, verdict, best, &c)
-				return out, nil
+				l.now, l.anchor, l.reasons = x.Score(&c), page.Links[best].Anchor, x.Explain(page, verdict, best, &c)
+				return nil
 			}
 		}
 		if !step.Fetched {
 			continue
 		}
 		if page = pages[step.URL]; page == nil {
-			return out, fmt.Errorf("the page %s, by which the crawl came to it, is not in the archive", step.URL)
+			return fmt.Errorf("the page %s, by which the crawl came to it, is not in the archive", step.URL)
 		}
 		verdict = web.Verdict{Relevance: step.Relevance, Similarity: step.Similarity, Relevant: step.Relevant}
 		if classes != nil {
 			verdict.Classes = classes(page)
 		}
-		features, memory = scorer.Extract(page, verdict), x.Recall(&c, page, verdict)
+		features, memory = x.Extract(page, verdict), x.Recall(&c, page, verdict)
 	}
-	return out, fmt.Errorf("the log does not tell how %s was found", link)
+	return fmt.Errorf("the log does not tell how %s was found", path[len(path)-1].URL)
 }
 
 // strongest is the occurrence of a link by which it goes, where a page has it
@@ -152,25 +165,19 @@ func (l linkParts) print(w io.Writer) {
 		fmt.Fprintf(w, " “%s”", a)
 	}
 	fmt.Fprintf(w, " on\n%s now:\n\n", address(l.parent))
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(out, "%s\t  priority\n", signed(l.now))
-	rest, left := 0., 0
+	parts := sumTable{sum: l.now, what: "priority", rest: "more words and places together"}
 	for i, r := range l.reasons {
-		if i >= mostReasons && (r.Kind == score.ReasonWord || r.Kind == score.ReasonClass || r.Kind == score.ReasonSeen || r.Kind == score.ReasonHigh || r.Kind == score.ReasonLow) {
-			rest += r.Weight
-			left++
-			continue
+		switch r.Kind {
+		case score.ReasonWord, score.ReasonClass, score.ReasonSeen, score.ReasonHigh, score.ReasonLow:
+			if i >= mostReasons {
+				parts.leave(r.Weight)
+				continue
+			}
 		}
-		fmt.Fprintf(out, "%s\t  %s\n", signed(r.Weight), reasonLine(r))
+		parts.add(r.Weight, reasonLine(r))
 	}
-	if left > 0 {
-		fmt.Fprintf(out, "%s\t  %s more words and places together\n", signed(rest), terminal.Number(left))
-	}
-	out.Flush() // errors stay with w, which is the terminal's
+	parts.print(w)
 }
-
-// signed shows the part of a priority.
-func signed(v float64) string { return fmt.Sprintf("%+.3f", v) }
 
 // reasonLine says what a part of a priority comes from.
 func reasonLine(r score.Reason) string {

@@ -6,11 +6,9 @@ import (
 	"io"
 	"math"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/internal/terminal"
-	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -25,14 +23,10 @@ type pageParts struct {
 // explainPage reads a page from the archive and has the judge, as the crawl left
 // it, tell why it is as relevant as it is. ok is false where the judge cannot tell.
 func explainPage(ctx context.Context, col collection.Collection, u web.URL) (x pageParts, ok bool, err error) {
-	j, err := job.Read(col.JobFile())
+	m, err := makerOf(col)
 	if err != nil {
 		return x, false, err
 	}
-	if col.Running() {
-		return x, false, fmt.Errorf("%s is in use by another waggle: wait for it to end, or stop it: then ask again", col.Dir())
-	}
-	m := &job.Maker{Job: j, Begun: &col}
 	defer m.Close()
 	if err := m.MakeJudge(ctx); err != nil {
 		return x, false, err
@@ -41,7 +35,7 @@ func explainPage(ctx context.Context, col collection.Collection, u web.URL) (x p
 	if !ok {
 		return x, false, nil
 	}
-	if err := col.RestoreJudge(ctx, m.Judge); err != nil {
+	if err := col.RestoreJudge(m.Judge); err != nil {
 		return x, false, err
 	}
 	for p, err := range collection.Readable(col.Pages(ctx, m.Parser, func(v web.URL) bool { return v == u })) {
@@ -66,28 +60,19 @@ const (
 func (x pageParts) print(w io.Writer) {
 	y := &x.why
 	fmt.Fprintf(w, "\nWhat the judge %s makes of the page now, %s:\n\n", terminal.Untrusted(x.judge, 40), judged(y.Verdict.Relevance, x.threshold))
-	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	all := 0.
 	for _, r := range y.Reasons {
 		all += math.Abs(r.Part)
 	}
-	fmt.Fprintf(out, "%s\t  %s\n", signed(y.Sum), terminal.Untrusted(y.Measure, 60))
-	rest, left := 0., 0
+	parts := sumTable{sum: y.Sum, what: terminal.Untrusted(y.Measure, 60), rest: "more words together", none: "it holds no word that the judge looks for"}
 	for i, r := range y.Reasons {
-		if i >= mostWords {
-			rest += r.Part
-			left++
-			continue
+		if i < mostWords {
+			parts.add(r.Part, wordLine(r, all))
+		} else {
+			parts.leave(r.Part)
 		}
-		fmt.Fprintf(out, "%s\t  %s\n", signed(r.Part), wordLine(r, all))
 	}
-	if left > 0 {
-		fmt.Fprintf(out, "%s\t  %s more words together\n", signed(rest), terminal.Number(left))
-	}
-	if len(y.Reasons) == 0 {
-		fmt.Fprintf(out, "\t  it holds no word that the judge looks for\n")
-	}
-	out.Flush() // errors stay with w, which is the terminal's
+	parts.print(w)
 	if len(y.Facts)+len(y.Ignored) > 0 {
 		fmt.Fprintln(w)
 	}

@@ -121,12 +121,7 @@ func judged(relevance, threshold float64) string {
 	return fmt.Sprintf("relevance %s %s %s", terminal.Decimal(relevance), side, terminal.Decimal(threshold))
 }
 
-func attempts(n int) string {
-	if n == 1 {
-		return "1 failed attempt"
-	}
-	return fmt.Sprintf("%d failed attempts", n)
-}
+func attempts(n int) string { return terminal.Count(n, "failed attempt") }
 
 func printStep(out io.Writer, i int, s event.Step, threshold float64) {
 	fmt.Fprintf(out, "%3d. %s\n", i, address(s.URL))

@@ -7,7 +7,6 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/learn/metric"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -111,13 +111,10 @@ type Row struct {
 // for.
 type Tally struct {
 	Pages, Relevant, Listed, Correct float64
-	ListedPages                      int     // without weights
-	AtR                              float64 // precision at R, see tallied
-	Bins                             [10]Bin // equal parts of [0,1], by relevance
+	ListedPages                      int         // without weights
+	AtR                              float64     // precision at R, see tallied
+	Bins                             metric.Bins // ten, by relevance
 }
-
-// Bin is the pages whose relevance lies in a part of [0,1].
-type Bin struct{ Weight, Relevance, Relevant float64 }
 
 // Precision is the share of what is listed that is relevant; NaN if nothing is.
 func (t *Tally) Precision() float64 { return t.Correct / t.Listed }
@@ -125,16 +122,8 @@ func (t *Tally) Precision() float64 { return t.Correct / t.Listed }
 // Recall is the share of what is relevant that is listed.
 func (t *Tally) Recall() float64 { return t.Correct / t.Relevant }
 
-// ECE is the expected calibration error:
-//
-//	ECE = Σ_b w_b/w · |mean relevance in b − share of relevant in b|
-func (t *Tally) ECE() float64 {
-	e := 0.
-	for _, b := range t.Bins {
-		e += math.Abs(b.Relevance-b.Relevant) / t.Pages
-	}
-	return e
-}
+// ECE is the expected calibration error.
+func (t *Tally) ECE() float64 { return t.Bins.ECE() }
 
 // add counts the pages of another tally as well.
 func (t *Tally) add(o *Tally) {
@@ -143,42 +132,37 @@ func (t *Tally) add(o *Tally) {
 	t.Listed += o.Listed
 	t.Correct += o.Correct
 	t.ListedPages += o.ListedPages
-	for i, b := range o.Bins {
-		t.Bins[i].Weight += b.Weight
-		t.Bins[i].Relevance += b.Relevance
-		t.Bins[i].Relevant += b.Relevant
-	}
+	t.Bins = t.Bins.Plus(o.Bins)
 }
 
-// judged is a page with its verdict and the truth of it.
-type judged struct {
-	relevance, similarity, weight float64
-	relevant                      bool
+// observation is the relevance and the similarity of a page as a judge gives them, with
+// the truth.
+type observation struct {
+	metric.Prediction // of the relevance
+	similarity        float64
 }
 
-// tallied counts judged pages. Precision at R is the share of relevant pages among
+// tallied counts pages. Precision at R is the share of relevant pages among
 // as many pages, by falling similarity, as are relevant:
 //
 //	P@R = 1/R · |relevant ∩ first R|
-func tallied(all []judged, threshold float64) (t Tally) {
+func tallied(all []observation, threshold float64) (t Tally) {
+	t.Bins = make(metric.Bins, 10)
 	for _, x := range all {
 		is := 0.
-		if x.relevant {
-			is = x.weight
+		if x.Positive {
+			is = x.Weight
 		}
-		t.Pages += x.weight
+		t.Pages += x.Weight
 		t.Relevant += is
-		b := &t.Bins[min(9, int(x.relevance*10))]
-		b.Weight += x.weight
-		b.Relevance += x.weight * x.relevance
-		b.Relevant += is
-		if x.relevance >= threshold {
-			t.Listed += x.weight
+		t.Bins.Add(x.Prediction)
+		if x.Score >= threshold {
+			t.Listed += x.Weight
 			t.Correct += is
 			t.ListedPages++
 		}
 	}
-	slices.SortStableFunc(all, func(a, b judged) int {
+	slices.SortStableFunc(all, func(a, b observation) int {
 		switch {
 		case a.similarity > b.similarity:
 			return -1
@@ -192,9 +176,9 @@ func tallied(all []judged, threshold float64) (t Tally) {
 		if first >= t.Relevant {
 			break
 		}
-		first += x.weight
-		if x.relevant {
-			hits += x.weight
+		first += x.Weight
+		if x.Positive {
+			hits += x.Weight
 		}
 	}
 	t.AtR = hits / t.Relevant
@@ -287,13 +271,13 @@ func (t *Trial) measure(ctx context.Context, w *Web, x *Topic, c Condition) (row
 	for _, p := range told.Examples {
 		shown[p.URL] = true
 	}
-	of := func(at int, read bool, all []judged) {
+	of := func(at int, read bool, all []observation) {
 		if len(all) > 0 {
 			rows = append(rows, Row{w.Name, x.Name, c, read, at, tallied(all, j.Threshold())})
 		}
 	}
 	look := func(at int) error {
-		var all, read []judged
+		var all, read []observation
 		for i, p := range w.Pages {
 			if shown[p.URL] {
 				continue
@@ -303,10 +287,10 @@ func (t *Trial) measure(ctx context.Context, w *Web, x *Topic, c Condition) (row
 			if err != nil {
 				return err
 			}
-			y := judged{v.Relevance, v.Similarity, w.weights[i], x.Truth[p.URL]}
+			y := observation{metric.Prediction{Score: v.Relevance, Positive: x.Truth[p.URL], Weight: w.weights[i]}, v.Similarity}
 			all = append(all, y)
 			if known {
-				y.weight, y.relevant = 1, grade > 0
+				y.Weight, y.Positive = 1, grade > 0
 				read = append(read, y)
 			}
 		}
@@ -323,16 +307,16 @@ func (t *Trial) measure(ctx context.Context, w *Web, x *Topic, c Condition) (row
 	}
 	seen = slices.DeleteFunc(seen, func(p *web.Page) bool { return shown[p.URL] })
 	weights := w.standFor(x, seen)
-	var all, read []judged
+	var all, read []observation
 	for i, p := range seen {
 		v, err := j.Judge(ctx, p)
 		if err != nil {
 			return nil, err
 		}
-		y := judged{v.Relevance, v.Similarity, 1, x.Truth[p.URL]}
+		y := observation{metric.Prediction{Score: v.Relevance, Positive: x.Truth[p.URL], Weight: 1}, v.Similarity}
 		all = append(all, y)
 		if grade, known := x.Read[p.URL]; known {
-			y.weight, y.relevant = weights[i], grade > 0
+			y.Weight, y.Positive = weights[i], grade > 0
 			read = append(read, y)
 		}
 	}

@@ -7,17 +7,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/learn/metric"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // Figures that can be made by hand.
 func TestTallied(t *testing.T) {
-	all := []judged{
-		{relevance: 0.9, similarity: 0.9, weight: 1, relevant: true},
-		{relevance: 0.5, similarity: 0.5, weight: 1},
-		{relevance: 0.4, similarity: 0.4, weight: 1, relevant: true},
-		{relevance: 0.1, similarity: 0.1, weight: 4},
-		{relevance: 0.05, similarity: 0.05, weight: 1, relevant: true},
+	all := []observation{
+		{metric.Prediction{Score: 0.9, Weight: 1, Positive: true}, 0.9},
+		{metric.Prediction{Score: 0.5, Weight: 1}, 0.5},
+		{metric.Prediction{Score: 0.4, Weight: 1, Positive: true}, 0.4},
+		{metric.Prediction{Score: 0.1, Weight: 4}, 0.1},
+		{metric.Prediction{Score: 0.05, Weight: 1, Positive: true}, 0.05},
 	}
 	x := tallied(all, 0.4)
 	// Of the first three pages two are relevant; listed are three, two of them right.

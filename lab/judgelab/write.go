@@ -92,7 +92,7 @@ func Reliability(rows []Row, judge string) *plot.Drawing {
 		s := plot.Series{Name: moment(at, false), Color: color, Dots: true}
 		for _, b := range all.Bins {
 			if b.Weight >= fewPages {
-				s.X, s.Y = append(s.X, b.Relevance/b.Weight), append(s.Y, b.Relevant/b.Weight)
+				s.X, s.Y = append(s.X, b.Mean()), append(s.Y, b.Share())
 			}
 		}
 		l.Series = append(l.Series, s)

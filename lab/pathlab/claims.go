@@ -30,7 +30,8 @@ type Claim struct {
 	Wrong         float64 // pages claimed where there is none, in the mean
 }
 
-// Claims forages all sites as far as the model's own word goes (P9, P10), those
+// Claims forages all sites as far as the model's own word goes (Vydiswaran
+// & Sarawagi 2005, sections 3.4 and 4.4.3), those
 // that have no goal too. What a budget brought is the beginning of what the
 // largest did.
 func (t *Sites) Claims(ctx context.Context, tell func(string)) ([]Claim, error) {
@@ -155,8 +156,8 @@ func (t *Sites) Names(ctx context.Context, kind string, tell func(string)) ([]Na
 	return lab.name(ctx, folds, []int{10}, tell)
 }
 
-// WriteTried writes a table a kind, the best share at the first budget first.
-func WriteTried(w io.Writer, rows []Tried, budgets []int) {
+// WriteResults writes a table a kind, the best share at the first budget first.
+func WriteResults(w io.Writer, rows []Result, budgets []int) {
 	kind := ""
 	for _, r := range rows {
 		if r.Kind != kind {
@@ -184,7 +185,7 @@ func WriteTried(w io.Writer, rows []Tried, budgets []int) {
 
 // Chart draws how many goals came with how many pages, a panel a kind, of the
 // strategies named, at most eight.
-func Chart(rows []Tried, strategies []string, title, note string) *plot.Drawing {
+func Chart(rows []Result, strategies []string, title, note string) *plot.Drawing {
 	c := plot.Multiples{Title: title, Note: note, Columns: 3, PanelHeight: 260}
 	for _, r := range rows {
 		at := slices.Index(strategies, r.Strategy)

@@ -1,5 +1,5 @@
 // Package pathlab tries models of labelled paths on recorded sites, in the
-// manner of Vydiswaran & Sarawagi 2005, section 4 (P12): how well pages along
+// manner of Vydiswaran & Sarawagi 2005, section 4: how well pages along
 // paths are named, and how soon goals are reached. Every site is tried in turn
 // with what the others teach, and truth is the record's own labels, never a
 // model's.
@@ -197,15 +197,15 @@ func binary(set []paths.Path) []paths.Path {
 	return out
 }
 
-// seen is a path as vectors of a model's words.
-type seen struct {
+// pathVectors is a path as vectors of a model's words.
+type pathVectors struct {
 	names []string
 	pages []sparse.Vector
 	links []sparse.Vector // to each page; nil for the first
 	both  []sparse.Vector // page and link in one bag
 }
 
-func (t *Trial) see(m *model.Paths, p paths.Path) (s seen) {
+func (t *Trial) see(m *model.Paths, p paths.Path) (s pathVectors) {
 	p.Steps = slices.Clone(p.Steps)
 	paths.Resolve(&p, t.Pages)
 	for i, state := range p.States() {
@@ -231,11 +231,11 @@ func (t *Trial) see(m *model.Paths, p paths.Path) (s seen) {
 }
 
 // namer names the pages of a path.
-type namer func(s seen) []string
+type namer func(s pathVectors) []string
 
 // field names by the whole path, as model A or B does.
 func field(m *model.Paths) namer {
-	return func(s seen) (out []string) {
+	return func(s pathVectors) (out []string) {
 		bias := sparse.Vector{{ID: 0, Value: 1}}
 		var at []tagger.Position
 		for i := range s.pages {
@@ -262,7 +262,7 @@ func field(m *model.Paths) namer {
 
 // alone names each page by itself, without link or path.
 func alone(m *model.Paths) namer {
-	return func(s seen) (out []string) {
+	return func(s pathVectors) (out []string) {
 		for _, v := range s.pages {
 			y := m.Alone.Label([]tagger.Position{{Kind: model.PathPage, State: v}})[0]
 			out = append(out, m.States[y].String())
@@ -272,7 +272,7 @@ func alone(m *model.Paths) namer {
 }
 
 // entropy and naive name each page by its words and those of the link to it,
-// in one bag (P11).
+// in one bag: the baselines of section 4.3.
 func (t *Trial) entropy(ctx context.Context, m *model.Paths, shown []paths.Path) (namer, error) {
 	n := len(m.States)
 	shape := tagger.Shape{Kinds: []int{n}, Features: m.Words.Len() + 1, Allowed: slices.Repeat([]bool{true}, n*n)}
@@ -289,7 +289,7 @@ func (t *Trial) entropy(ctx context.Context, m *model.Paths, shown []paths.Path)
 	if err != nil {
 		return nil, err
 	}
-	return func(s seen) (out []string) {
+	return func(s pathVectors) (out []string) {
 		for _, v := range s.both {
 			out = append(out, m.States[w.Label([]tagger.Position{{State: v}})[0]].String())
 		}
@@ -310,7 +310,7 @@ func (t *Trial) naive(m *model.Paths, shown []paths.Path) (namer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(s seen) (out []string) {
+	return func(s pathVectors) (out []string) {
 		for _, v := range s.both {
 			y, _, err := nb.Classify(v[1:])
 			if err != nil {
@@ -345,7 +345,7 @@ const (
 	PageAlone  = "maximum entropy, page alone"
 )
 
-// Names runs P12's tables 2 and 3: classifiers by how many tokens of a page are
+// Names is tables 2 and 3 of the paper: classifiers by how many tokens of a page are
 // read.
 func (t *Trial) Names(ctx context.Context, tokens []int, tell func(string)) ([]Naming, error) {
 	folds, err := t.folds(ctx)
@@ -424,8 +424,8 @@ func (t *Trial) namers(ctx context.Context, shown []paths.Path, tokens int) (map
 	return out, m, err
 }
 
-// Reached is how soon sites gave up their goals.
-type Reached struct {
+// Reach is how soon sites gave up their goals.
+type Reach struct {
 	Rewards string
 	Join    guide.Join
 	Sites   int     // foraged
@@ -440,7 +440,7 @@ type Reached struct {
 }
 
 // Reach forages the start page of each site until the budget is spent.
-func (t *Trial) Reach(ctx context.Context, tell func(string)) ([]Reached, error) {
+func (t *Trial) Reach(ctx context.Context, tell func(string)) ([]Reach, error) {
 	folds, err := t.folds(ctx)
 	if err != nil {
 		return nil, err
@@ -453,10 +453,10 @@ func (t *Trial) Reach(ctx context.Context, tell func(string)) ([]Reached, error)
 		}
 		models = append(models, file)
 	}
-	var out []Reached
+	var out []Reach
 	for _, printed := range []bool{false, true} {
 		for _, join := range []guide.Join{guide.Max, guide.Sum, guide.NoisyOr} {
-			r := Reached{Rewards: "vstd", Join: join}
+			r := Reach{Rewards: "vstd", Join: join}
 			if printed {
 				r.Rewards = "printed"
 			}
@@ -538,8 +538,8 @@ func WriteNaming(w io.Writer, rows []Naming) {
 	}
 }
 
-// WriteReached writes a table.
-func WriteReached(w io.Writer, rows []Reached) {
+// WriteReach writes a table.
+func WriteReach(w io.Writer, rows []Reach) {
 	fmt.Fprintln(w, "| rewards | join | sites | with a goal found | pages to the first goal | goals in the budget | first page taken for a goal is one | pages until then | known by the path: P | R | F1 | by the page alone: P | R | F1 |")
 	fmt.Fprintln(w, "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
 	cell := func(x PRF) string { return fmt.Sprintf("%.1f | %.1f | %.1f", 100*x.P, 100*x.R, 100*x.F) }

@@ -5,18 +5,18 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// P12 by hand: three states, of which one is never named.
+// Precision, recall and F1 by hand: three states, of which one is never named.
 //
 //	is      named   right
 //	Goal    Goal    ✓
@@ -25,7 +25,7 @@ import (
 //	Fail    Dept
 //
 // P(Goal) = 1/1, R = 1/2; P(Dept) = 1/3, R = 1/1; P(Fail) = 0, R = 0.
-func TestP12Measures(t *testing.T) {
+func TestCounts(t *testing.T) {
 	c := Counts{}
 	for _, x := range [][2]string{{"Goal", "Goal"}, {"Goal", "Dept"}, {"Dept", "Dept"}, {"Fail", "Dept"}} {
 		c.add(x[0], x[1])
@@ -68,17 +68,10 @@ func TestRankOf(t *testing.T) {
 	}
 }
 
-// On the real record: no site is tried with what it taught (R8), no test goal
+// On the real record: no site is tried with what it taught, no test goal
 // is unlabelled, and the tables have all their rows.
 func TestDepartments(t *testing.T) {
-	dir := os.Getenv("WAGGLE_WEBS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "webs")
-	}
-	dir = filepath.Join(dir, "departments")
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("the web departments is absent (WAGGLE_WEBS names the folder it is in): %v", err)
-	}
+	dir := recorded.Web(t, "departments")
 	ctx := context.Background()
 	src, err := corpus.Detect(dir)
 	if err != nil {
@@ -132,7 +125,7 @@ func TestDepartments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	WriteReached(&b, reached)
+	WriteReach(&b, reached)
 	if got, want := strings.Count(b.String(), "\n"), 2+5+2+6; got != want {
 		t.Errorf("%d lines, want %d:\n%s", got, want, fmt.Sprint(b.String()))
 	}

@@ -150,7 +150,7 @@ func parseStrategy(text string) (s strategy, err error) {
 			return s, fmt.Errorf("%s: a setting is written as name=number, not %q", text, part)
 		case ok && o.Min <= x && x <= o.Max:
 			s.set[key] = x
-		case s.scorer.Model() == model.PathLearner && slices.ContainsFunc(train.PathSettings(), func(o train.Setting) bool { return o.Name == key && o.Min <= x && x <= o.Max }):
+		case score.ModelOf(s.scorer) == model.PathLearner && slices.ContainsFunc(train.PathSettings(), func(o train.Setting) bool { return o.Name == key && o.Min <= x && x <= o.Max }):
 			s.train[key] = x
 		default:
 			return s, fmt.Errorf("%s: neither %s nor its training has a setting %s that can be %s", text, s.name, key, value)
@@ -161,7 +161,7 @@ func parseStrategy(text string) (s strategy, err error) {
 
 // model names the model that a strategy needs, "" for none.
 func (s strategy) model() string {
-	if kind := s.scorer.Model(); kind != "" {
+	if kind := score.ModelOf(s.scorer); kind != "" {
 		return fmt.Sprint(kind, s.train)
 	}
 	return ""
@@ -243,7 +243,7 @@ func (t *Sites) show(ctx context.Context, site int, kind string, n int, chance *
 
 // learn fits the model that a strategy needs, once a lesson; nil for none.
 func (t *Sites) learn(ctx context.Context, l *siteLesson, s strategy) (*model.File, error) {
-	kind, key := s.scorer.Model(), s.model()
+	kind, key := score.ModelOf(s.scorer), s.model()
 	if kind == "" || l.models[key] != nil {
 		return l.models[key], nil
 	}
@@ -330,8 +330,8 @@ func (t *Sites) crawl(ctx context.Context, l *siteLesson, by strategy, site int)
 	return hits, err
 }
 
-// Tried is how one strategy fared on the sites that have goals of a kind.
-type Tried struct {
+// Result is how one strategy fared on the sites that have goals of a kind.
+type Result struct {
 	Kind, Strategy string
 	Sites          int             // with goals, over all draws
 	First          eval.Interval   // pages to the first goal; the largest budget where there is none
@@ -350,13 +350,13 @@ type Found struct {
 
 // Try crawls all sites with all strategies. Means are over sites, of each the
 // mean of its draws; intervals are 95 % bootstraps over sites.
-func (t *Sites) Try(ctx context.Context, tell func(string)) ([]Tried, error) {
+func (t *Sites) Try(ctx context.Context, tell func(string)) ([]Result, error) {
 	lessons, err := t.lessons(ctx)
 	if err != nil {
 		return nil, err
 	}
 	most := t.Budgets[len(t.Budgets)-1]
-	var out []Tried
+	var out []Result
 	for _, kind := range t.Kinds {
 		shares := map[string]map[eval.TopicID]float64{}
 		begin := len(out)
@@ -372,7 +372,7 @@ func (t *Sites) Try(ctx context.Context, tell func(string)) ([]Tried, error) {
 				curve             []float64
 			}
 			sites := map[int]*sums{}
-			row := Tried{Kind: kind, Strategy: strategy, Curve: make([]float64, most)}
+			row := Result{Kind: kind, Strategy: strategy, Curve: make([]float64, most)}
 			for i := range lessons {
 				l := &lessons[i]
 				if l.kind != kind {
@@ -457,7 +457,7 @@ func (t *Sites) Try(ctx context.Context, tell func(string)) ([]Tried, error) {
 			row.Against = eval.Compare(topics, a, b, 1, t.Seed)
 			out = append(out, row)
 		}
-		slices.SortStableFunc(out[begin:], func(a, b Tried) int { return cmp.Compare(b.At[0].Share.Mean, a.At[0].Share.Mean) })
+		slices.SortStableFunc(out[begin:], func(a, b Result) int { return cmp.Compare(b.At[0].Share.Mean, a.At[0].Share.Mean) })
 	}
 	return out, nil
 }

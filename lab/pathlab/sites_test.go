@@ -98,7 +98,7 @@ func keys(m map[string]string) func(func(string) bool) {
 	}
 }
 
-// What teaches is not tried (R8), crawls stay on their site, and pages are
+// What teaches is not tried, crawls stay on their site, and pages are
 // counted as they come: breadth-first has index, news, guide, six years and
 // then setup, the tenth.
 func TestSites(t *testing.T) {
@@ -130,7 +130,7 @@ func TestSites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := map[string]Tried{}
+	at := map[string]Result{}
 	for _, r := range tried {
 		at[r.Strategy] = r
 	}
@@ -155,7 +155,7 @@ func TestSites(t *testing.T) {
 		t.Errorf("claims %+v", c)
 	}
 	var text bytes.Buffer
-	WriteTried(&text, tried, trial.Budgets)
+	WriteResults(&text, tried, trial.Budgets)
 	WriteClaims(&text, claims)
 	if got, want := strings.Count(text.String(), "\n| "), 1+4+1+2; got != want {
 		t.Errorf("%d rows, want %d:\n%s", got, want, text.String())

@@ -21,7 +21,7 @@ import (
 func TestInChromium(t *testing.T) {
 	d := sit(t, nil, nil)
 	for n := range 3 { // bob has read some
-		if failed := d.do("label", asked{Reader: "bob", N: n, Grade: "1", Round: 1}, nil); failed != "" {
+		if failed := d.do("label", request{Reader: "bob", N: n, Grade: "1", Round: 1}, nil); failed != "" {
 			t.Fatal(failed)
 		}
 	}

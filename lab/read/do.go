@@ -38,7 +38,7 @@ func (s *Server) serveAction(w http.ResponseWriter, r *http.Request, origin, nam
 		harmless.Refuse(w)
 		return
 	}
-	var a asked
+	var a request
 	dec := json.NewDecoder(io.LimitReader(r.Body, maxAsked))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&a); err != nil {
@@ -67,8 +67,8 @@ func marshal(w http.ResponseWriter, status int, v any) {
 	w.Write(b) // a reader that leaves is no fault
 }
 
-// asked is what comes with a request.
-type asked struct {
+// request is what a reader asks for.
+type request struct {
 	Reader string `json:"reader"`
 	Topic  int    `json:"topic"`
 	N      int    `json:"n"` // from 0
@@ -120,7 +120,7 @@ type pageView struct {
 }
 
 // do does what was asked.
-func (s *Server) do(ctx context.Context, name string, a asked) (any, error) {
+func (s *Server) do(ctx context.Context, name string, a request) (any, error) {
 	if name == "state" {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -200,7 +200,7 @@ func (s *Server) topic(reader string, i int) topicView {
 }
 
 // page is what stands on a page.
-func (s *Server) page(ctx context.Context, a asked) pageView {
+func (s *Server) page(ctx context.Context, a request) pageView {
 	t := s.topics[a.Topic]
 	v := pageView{N: a.N, Address: t.Pages[a.N].URL, Src: fmt.Sprintf("/page/%s/%d/%d/", s.Cap, a.Topic, a.N)}
 	if x := s.look(ctx, a.Topic, a.N); x.page != nil {
@@ -212,7 +212,7 @@ func (s *Server) page(ctx context.Context, a asked) pageView {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, _, differs := pool.Compare(a.Reader, t.labels[a.N]); differs {
-		s.shown[shown{a.Reader, a.Topic, a.N}] = true
+		s.shown[viewing{a.Reader, a.Topic, a.N}] = true
 		for _, l := range t.labels[a.N] {
 			if l.Reader != a.Reader && l.Round == 1 {
 				v.Others = append(v.Others, l.Grade.String())
@@ -224,7 +224,7 @@ func (s *Server) page(ctx context.Context, a asked) pageView {
 }
 
 // label grades a page. s.mu is held.
-func (s *Server) label(a asked) (any, error) {
+func (s *Server) label(a request) (any, error) {
 	g, err := pool.ParseGrade(a.Grade)
 	if err != nil {
 		return nil, err
@@ -238,7 +238,7 @@ func (s *Server) label(a asked) (any, error) {
 		return nil, errors.New("there is nothing to look at again on this page: nobody said otherwise")
 	case a.Round == 2:
 		own = second
-		s.shown[shown{a.Reader, a.Topic, a.N}] = true
+		s.shown[viewing{a.Reader, a.Topic, a.N}] = true
 	case a.Round != 1:
 		return nil, fmt.Errorf("round %d: 1 or 2 is wanted", a.Round)
 	}
@@ -263,7 +263,7 @@ func (s *Server) label(a asked) (any, error) {
 // stays tells whether a decision can be neither changed nor undone: a first grade
 // whose reader was shown another one. s.mu is held.
 func (s *Server) stays(d decision) bool {
-	if d.label.Round != 1 || !s.shown[shown{d.label.Reader, d.topic, d.n}] {
+	if d.label.Round != 1 || !s.shown[viewing{d.label.Reader, d.topic, d.n}] {
 		return false
 	}
 	_, _, differs := pool.Compare(d.label.Reader, s.topics[d.topic].labels[d.n])

@@ -12,9 +12,10 @@
 // say of a page before they have graded it themselves. Once two readers have
 // graded a page differently, each of them may look at it again, knowing what the
 // other said; that second label is kept beside the first, and agreement is
-// measured on first labels alone. So a first label can be changed and undone until
-// its reader was shown what the other said; from then on it stays. After a new
-// start nobody knows what was shown before: then it stays wherever readers differ.
+// measured on first labels alone. The grade of the page is by second labels alone
+// as soon as there is one. So a first label can be changed and undone until its
+// reader was shown what the other said; from then on it stays. After a new start
+// nobody knows what was shown before: then it stays wherever readers differ.
 package read
 
 import (
@@ -79,7 +80,7 @@ type Server struct {
 	mu      sync.Mutex
 	readers map[string]int        // labels in force of each
 	done    map[string][]decision // by reader, the last at the end
-	shown   map[shown]bool        // to whom the grades of others were shown
+	shown   map[viewing]bool      // to whom the grades of others were shown
 	views   []*view               // the latest last, at most maxViews
 }
 
@@ -96,8 +97,8 @@ type decision struct {
 	before   *pool.Label
 }
 
-// shown is a page as a reader sees it.
-type shown struct {
+// viewing is a page that a reader looks at.
+type viewing struct {
 	reader   string
 	topic, n int
 }
@@ -128,7 +129,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Options: o, Guard: guard, assets: files, readers: map[string]int{}, done: map[string][]decision{}, shown: map[shown]bool{}}
+	s := &Server{Options: o, Guard: guard, assets: files, readers: map[string]int{}, done: map[string][]decision{}, shown: map[viewing]bool{}}
 	for i := range o.Pool.Topics {
 		t := &o.Pool.Topics[i]
 		if _, ok := o.Webs[t.Web]; !ok {
@@ -173,7 +174,7 @@ func (s *Server) begin(labels []pool.Label) {
 			}
 			for _, l := range labels {
 				if _, _, differs := pool.Compare(l.Reader, labels); differs {
-					s.shown[shown{l.Reader, i, n}] = true
+					s.shown[viewing{l.Reader, i, n}] = true
 				}
 			}
 		}

@@ -138,7 +138,7 @@ func (d *desk) request(method, path string, header map[string]string, body strin
 }
 
 // do asks as the controls do; failed is what they are told.
-func (d *desk) do(name string, a asked, answer any) (failed string) {
+func (d *desk) do(name string, a request, answer any) (failed string) {
 	d.t.Helper()
 	b, err := json.Marshal(a)
 	if err != nil {
@@ -172,11 +172,11 @@ func TestReading(t *testing.T) {
 	var v topicView
 	label := func(reader string, n int, grade string, round int) string {
 		t.Helper()
-		return d.do("label", asked{Reader: reader, N: n, Grade: grade, Round: round}, &v)
+		return d.do("label", request{Reader: reader, N: n, Grade: grade, Round: round}, &v)
 	}
 	page := func(reader string, n, round int) (p pageView) {
 		t.Helper()
-		if failed := d.do("page", asked{Reader: reader, N: n, Round: round}, &p); failed != "" {
+		if failed := d.do("page", request{Reader: reader, N: n, Round: round}, &p); failed != "" {
 			t.Fatal(failed)
 		}
 		return p
@@ -203,7 +203,7 @@ func TestReading(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	// bob is told nothing of ada's grades, whatever he asks.
-	none(d.do("topic", asked{Reader: "bob"}, &v))
+	none(d.do("topic", request{Reader: "bob"}, &v))
 	if v.Read != 0 || strings.Join(v.Grades, "") != "" || v.Again != 0 {
 		t.Errorf("bob is told %+v", v)
 	}
@@ -223,7 +223,7 @@ func TestReading(t *testing.T) {
 		topicView
 		Topic int
 	}
-	none(d.do("undo", asked{Reader: "bob"}, &undone))
+	none(d.do("undo", request{Reader: "bob"}, &undone))
 	if undone.Page != 0 || undone.Grades[0] != "1" {
 		t.Errorf("%+v", undone)
 	}
@@ -239,23 +239,23 @@ func TestReading(t *testing.T) {
 	if v.Again != 0 || v.Second[0] != "2" || v.Grades[0] != "1" {
 		t.Errorf("%+v", v)
 	}
-	none(d.do("undo", asked{Reader: "bob"}, &undone))
+	none(d.do("undo", request{Reader: "bob"}, &undone))
 	if undone.Page != 0 || undone.Round != 2 || undone.Again != 1 || undone.Topic != 0 {
 		t.Errorf("%+v", undone)
 	}
-	none(d.do("undo", asked{Reader: "bob"}, &undone))
-	none(d.do("undo", asked{Reader: "bob"}, &undone))
+	none(d.do("undo", request{Reader: "bob"}, &undone))
+	none(d.do("undo", request{Reader: "bob"}, &undone))
 	if undone.Page != 1 || undone.Read != 1 {
 		t.Errorf("%+v", undone)
 	}
 	if undone.Undo { // of page 0 bob was shown what ada said
 		t.Error("undo is offered where nothing can be undone")
 	}
-	refused(d.do("undo", asked{Reader: "bob"}, &undone), "nothing to be undone")
+	refused(d.do("undo", request{Reader: "bob"}, &undone), "nothing to be undone")
 	// Changed, and changed back.
 	none(label("ada", 1, "1", 1))
 	none(label("ada", 1, "1", 1)) // as it is: nothing to keep
-	none(d.do("undo", asked{Reader: "ada"}, &undone))
+	none(d.do("undo", request{Reader: "ada"}, &undone))
 	if undone.Page != 1 || undone.Grades[1] != "0" {
 		t.Errorf("%+v", undone)
 	}
@@ -266,21 +266,21 @@ func TestReading(t *testing.T) {
 	// Another day.
 	again := sit(t, nil, func(o *Options) { o.Labels = d.saved; o.Reader = "ada" })
 	var st state
-	if failed := again.do("state", asked{Reader: "ada"}, &st); failed != "" || st.Reader != "ada" || strings.Join(st.Readers, ",") != "ada,bob" || st.Topics[0].Read != 3 || st.Topics[0].Again != 1 {
+	if failed := again.do("state", request{Reader: "ada"}, &st); failed != "" || st.Reader != "ada" || strings.Join(st.Readers, ",") != "ada,bob" || st.Topics[0].Read != 3 || st.Topics[0].Again != 1 {
 		t.Errorf("another day: %q, %+v", failed, st)
 	}
-	none(again.do("undo", asked{Reader: "ada"}, &undone))
+	none(again.do("undo", request{Reader: "ada"}, &undone))
 	if undone.Page != 2 || undone.Read != 2 {
 		t.Errorf("another day, undone: %+v", undone)
 	}
 	// Nobody knows any more whether ada was shown what bob said of page 0.
-	refused(again.do("label", asked{Reader: "ada", Grade: "0", Round: 1}, nil), "your first grade stays")
-	none(again.do("undo", asked{Reader: "ada"}, &undone))
+	refused(again.do("label", request{Reader: "ada", Grade: "0", Round: 1}, nil), "your first grade stays")
+	none(again.do("undo", request{Reader: "ada"}, &undone))
 	if undone.Page != 1 || undone.Undo {
 		t.Errorf("another day, undone: %+v", undone)
 	}
 
-	for want, a := range map[string]asked{
+	for want, a := range map[string]request{
 		`grade "3"`:              {Reader: "ada", N: 3, Grade: "3", Round: 1},
 		`round 0`:                {Reader: "ada", N: 3, Grade: "2"},
 		"no page 6 of topic 0":   {Reader: "ada", N: 6, Grade: "2", Round: 1},
@@ -294,8 +294,8 @@ func TestReading(t *testing.T) {
 	// A disk that is full: the grade does not count.
 	d.fail = errors.New("no space left on device")
 	refused(label("ada", 4, "2", 1), "not graded, because it could not be kept: no space left on device")
-	refused(d.do("undo", asked{Reader: "ada"}, nil), "not undone, because")
-	none(d.do("topic", asked{Reader: "ada"}, &v))
+	refused(d.do("undo", request{Reader: "ada"}, nil), "not undone, because")
+	none(d.do("topic", request{Reader: "ada"}, &v))
 	if v.Grades[4] != "" || v.Grades[2] != "?" {
 		t.Errorf("%+v", v)
 	}
@@ -310,7 +310,7 @@ func TestHostileServed(t *testing.T) {
 	pages["http://college.test/evil.css"] = "moved:http://college.test/other.css"
 	pages["http://college.test/other.css"] = `text/css:@import url(http://evil.test/i.css); h1 { background: url( "http://evil.test/1.png" ); color: red }`
 	var p pageView
-	if failed := d.do("page", asked{Reader: "ada"}, &p); failed != "" {
+	if failed := d.do("page", request{Reader: "ada"}, &p); failed != "" {
 		t.Fatal(failed)
 	}
 	if strings.ContainsAny(p.Title, "\x1b\x07\u202e") || len(p.Parts) == 0 {
@@ -403,13 +403,13 @@ func TestPagesThatAreNone(t *testing.T) {
 	d := sit(t, pages, nil)
 	for n, want := range []string{"neither HTML nor text", "status 404", "&lt;b&gt;bees&lt;/b&gt; &amp; more"} {
 		var p pageView
-		if failed := d.do("page", asked{Reader: "ada", N: n}, &p); failed != "" {
+		if failed := d.do("page", request{Reader: "ada", N: n}, &p); failed != "" {
 			t.Errorf("page %d: %s", n, failed)
 		}
 		if _, doc := d.request("GET", p.Src, nil, ""); !strings.Contains(doc, want) {
 			t.Errorf("page %d: %s", n, doc)
 		}
-		if failed := d.do("label", asked{Reader: "ada", N: n, Grade: "?", Round: 1}, nil); failed != "" {
+		if failed := d.do("label", request{Reader: "ada", N: n, Grade: "?", Round: 1}, nil); failed != "" {
 			t.Errorf("page %d: %s", n, failed)
 		}
 	}
@@ -444,7 +444,7 @@ func BenchmarkHundredPages(b *testing.B) {
 		reader := fmt.Sprint("ada ", round)
 		round++
 		for n := range 100 {
-			if failed := d.do("page", asked{Reader: reader, N: n}, nil) + d.do("label", asked{Reader: reader, N: n, Grade: "2", Round: 1}, nil); failed != "" {
+			if failed := d.do("page", request{Reader: reader, N: n}, nil) + d.do("label", request{Reader: reader, N: n, Grade: "2", Round: 1}, nil); failed != "" {
 				b.Fatal(failed)
 			}
 		}
@@ -474,7 +474,7 @@ func BenchmarkGradeInLargePool(b *testing.B) {
 		}
 	})
 	for b.Loop() {
-		failed := d.do("label", asked{Reader: "ada", N: 7, Grade: "2", Round: 1}, nil) + d.do("undo", asked{Reader: "ada"}, nil)
+		failed := d.do("label", request{Reader: "ada", N: 7, Grade: "2", Round: 1}, nil) + d.do("undo", request{Reader: "ada"}, nil)
 		if failed != "" {
 			b.Fatal(failed)
 		}

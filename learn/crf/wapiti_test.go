@@ -26,7 +26,7 @@ import (
 func wapiti(t testing.TB) string {
 	program := os.Getenv("WAGGLE_WAPITI")
 	if program == "" {
-		t.Skip("WAGGLE_WAPITI does not name a Wapiti to compare with")
+		t.Skip("needs the program Wapiti to compare with: set WAGGLE_WAPITI to it, see CONTRIBUTING.md")
 	}
 	return program
 }

@@ -23,14 +23,14 @@ type Scorer interface {
 	Score(c *web.Candidate) float64
 	Stale() bool
 	Rescores() bool
-	State() (state []byte, anew bool)
+	State() (state []byte, snapshot bool)
 	Restore(state []byte) error
 }
 
 // Grown is the state of a scorer that had the state before when it was last asked.
 func Grown(before []byte, s Scorer) []byte {
-	state, anew := s.State()
-	if anew {
+	state, snapshot := s.State()
+	if snapshot {
 		return state
 	}
 	return slices.Concat(before, state)

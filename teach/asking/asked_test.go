@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/guide"
+	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/teach/asking"
@@ -30,13 +30,13 @@ import (
 // Nobody calls a page a wrong turn that links to a goal, so such pages are
 // passed over.
 func BenchmarkAsked(b *testing.B) {
-	dir := os.Getenv("WAGGLE_WEBS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "webs")
+	dir := filepath.Join(b.TempDir(), "departments")
+	if _, err := corpus.Build(b.Context(), dir, corpus.Exchange{Dir: recorded.Web(b, "departments")}, corpus.Options{}); err != nil {
+		b.Fatal(err)
 	}
-	w, err := corpus.Open(filepath.Join(dir, "departments"))
+	w, err := corpus.Open(dir)
 	if err != nil {
-		b.Skipf("no recorded webs: %v; set WAGGLE_WEBS to their folder", err)
+		b.Fatal(err)
 	}
 	defer w.Close()
 	pages, err := corpus.OpenPages(b.Context(), w, parse.New(parse.Options{Analyzer: text.NewAnalyzer()}), corpus.PagesOptions{})
@@ -198,7 +198,7 @@ func (t *trial) links(set []paths.Path) (out []paths.Path) {
 				if !known[l.URL] && l.URL.Host().Domain() == page.URL.Host().Domain() {
 					known[l.URL] = true
 					next := p
-					next.Steps = append(slices.Clone(p.Steps[:k+1]), paths.Step{URL: l.URL, Link: paths.Followed{Anchor: l.Anchor, Ordinal: l.Position + 1}})
+					next.Steps = append(slices.Clone(p.Steps[:k+1]), paths.Step{URL: l.URL, Link: paths.Click{Anchor: l.Anchor, Ordinal: l.Position + 1}})
 					out = append(out, next)
 				}
 			}

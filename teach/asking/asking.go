@@ -101,7 +101,7 @@ func (a *Asker) Suggest(ctx context.Context, shown, candidates []paths.Path, n i
 					continue
 				}
 				next := p
-				next.Steps = append(slices.Clone(p.Steps[:k+1]), paths.Step{URL: l.URL, Link: paths.Followed{Anchor: l.Anchor, Ordinal: l.Position + 1}})
+				next.Steps = append(slices.Clone(p.Steps[:k+1]), paths.Step{URL: l.URL, Link: paths.Click{Anchor: l.Anchor, Ordinal: l.Position + 1}})
 				at := position{at: g.Ahead(places[k].at, links[i])}
 				if behind, ok := a.Record.Page(l.URL); ok {
 					at = position{at: g.Follow(places[k].at, links[i], behind), page: behind}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/parse"
 	. "github.com/waggle-crawler/waggle/teach/harmless"
@@ -21,16 +22,12 @@ import (
 // can be clicked is what the crawler sees: nearly every shown link is found
 // among the links of the parsed page.
 func TestRecordedPages(t *testing.T) {
-	dir := os.Getenv("WAGGLE_WEBS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "webs")
-	}
 	parser := parse.New(parse.Options{Analyzer: text.NewAnalyzer()})
 	path := func(int) string { return "/page/CAP/1/1" }
 	for _, name := range []string{"campus", "departments", "manuals"} {
-		f, err := os.Open(filepath.Join(dir, name, "pages.jsonl.zst"))
+		f, err := os.Open(filepath.Join(recorded.Web(t, name), "pages.jsonl.zst"))
 		if err != nil {
-			t.Skipf("no recorded webs: %v; set WAGGLE_WEBS to their folder", err)
+			t.Fatal(err)
 		}
 		defer f.Close()
 		z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27))

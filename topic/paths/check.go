@@ -132,12 +132,12 @@ type labelKey struct {
 	url  web.URL
 }
 
-type holding struct {
+type labelPlace struct {
 	label, place string // and where it was given last
 }
 
 // agree finds the label that holds for each page with a label.
-func agree(set []Path) map[labelKey]holding {
+func agree(set []Path) map[labelKey]labelPlace {
 	type vote struct {
 		label string
 		times int
@@ -159,7 +159,7 @@ func agree(set []Path) map[labelKey]holding {
 			all[at][j].last = i
 		}
 	}
-	out := make(map[labelKey]holding, len(all))
+	out := make(map[labelKey]labelPlace, len(all))
 	for at, gs := range all {
 		best := gs[0]
 		for _, g := range gs[1:] {
@@ -167,7 +167,7 @@ func agree(set []Path) map[labelKey]holding {
 				best = g
 			}
 		}
-		out[at] = holding{best.label, set[best.last].Place()}
+		out[at] = labelPlace{best.label, set[best.last].Place()}
 	}
 	return out
 }

@@ -50,13 +50,13 @@ type Path struct {
 type Step struct {
 	URL   web.URL
 	Label string // "" | a milestone | Goal | Fail
-	Link  Followed
+	Link  Click
 }
 
-// Followed is the link on the page before that led to a page. It is the zero
+// Click is the link on the page before that led to a page. It is the zero
 // value for the first page of a path; elsewhere what is not known can be
 // looked up on the page before (see Resolve).
-type Followed struct {
+type Click struct {
 	Anchor string // its text; "" = unknown, or a link without text
 	// Ordinal is the place of the link among those of the page, from 1:
 	// web.Link.Position + 1. 0 = unknown.

@@ -167,7 +167,7 @@ func TestRoundTrip(t *testing.T) {
 			return u
 		}
 		s := Step{URL: u("page"), Label: rapid.SampledFrom([]string{"", "", Goal, Fail, "Dept", "two words"}).Draw(t, "label")}
-		s.Link = Followed{Anchor: oneLine(text.Draw(t, "anchor")), Ordinal: rapid.IntRange(0, 9).Draw(t, "ordinal")}
+		s.Link = Click{Anchor: oneLine(text.Draw(t, "anchor")), Ordinal: rapid.IntRange(0, 9).Draw(t, "ordinal")}
 		if via := u("via"); via != s.URL {
 			s.Link.Via = via
 		}

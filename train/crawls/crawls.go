@@ -65,7 +65,8 @@ func Lessons(ctx context.Context, dirs []string, o *train.ApprenticeOptions, tag
 // judgedClasses names the classes of a page as the scorer of the crawl was told
 // them; nil where the judge knows of none.
 func judgedClasses(ctx context.Context, col collection.Collection, j *job.Job, a *text.Analyzer) (func(*web.Page) []string, error) {
-	if d, _ := judge.Describe(j.Judge.Name); !d.Instead {
+	d, _ := judge.Describe(j.Judge.Name)
+	if _, ok := d.Uses(judge.InputCritic, j.Judge.Set); !ok {
 		return nil, nil
 	}
 	m := &job.Maker{Job: j, Begun: &col, Analyzer: a}

@@ -145,11 +145,11 @@ type outcomes struct {
 	lost  map[web.URL]web.Reason
 }
 
-// linkless is the parser of the examples' crawl: it finds no links, so nothing
+// linklessParser is the parser of the examples' crawl: it finds no links, so nothing
 // but the examples is fetched.
-type linkless struct{ *parse.Parser }
+type linklessParser struct{ *parse.Parser }
 
-func (p linkless) Parse(r *web.Response) (*web.Page, error) {
+func (p linklessParser) Parse(r *web.Response) (*web.Page, error) {
 	page, err := p.Parser.Parse(r)
 	if err == nil {
 		page.Links = nil
@@ -157,10 +157,10 @@ func (p linkless) Parse(r *web.Response) (*web.Page, error) {
 	return page, err
 }
 
-// indifferent is its judge.
-type indifferent struct{}
+// zeroJudge is its judge.
+type zeroJudge struct{}
 
-func (indifferent) Judge(context.Context, *web.Page) (web.Verdict, error) { return web.Verdict{}, nil }
+func (zeroJudge) Judge(context.Context, *web.Page) (web.Verdict, error) { return web.Verdict{}, nil }
 
 // fetch gets the examples as a crawl whose seeds they are: with its robots
 // rules, delays and retries, its archive and log, and its way of going on.
@@ -196,7 +196,7 @@ func (w *List) fetch(ctx context.Context, dir string, o Options) (_ *outcomes, e
 	m := &job.Maker{
 		Job: j, Writer: own, Note: o.Note,
 		// Too many for the job, and the log has them.
-		Seeds: w.addresses, Parser: linkless{parse.New(parse.Options{})}, Judge: indifferent{},
+		Seeds: w.addresses, Parser: linklessParser{parse.New(parse.Options{})}, Judge: zeroJudge{},
 	}
 	if begun {
 		m.Begun = &col
