@@ -71,7 +71,7 @@ type File struct {
 	// it is the record that is asked, not the sites.
 	Ignore  bool      `yaml:"ignore-directives"`
 	Network Network   `yaml:"network"`
-	Base    string    `yaml:"baseline"` // the scorer all others are compared with; default breadth-first
+	Base    string    `yaml:"baseline"` // the scorer all others are compared with; default breadth-first, or the only one
 	Head    []string  `yaml:"measures"` // of the main tables; default report.Headline()
 	Words   Thesaurus `yaml:"thesaurus"`
 	Critic  Critic    `yaml:"critic,omitempty"` // what the judge critic is taught
@@ -268,6 +268,9 @@ func (f *File) setDefaults() {
 	f.Truth, f.Examples, f.Grade = cmp.Or(f.Truth, ofWeb), cmp.Or(f.Examples, ofWeb), cmp.Or(f.Grade, 1)
 	if f.Base == "" {
 		f.Base = "breadth-first"
+		if len(f.Scorers) == 1 {
+			f.Base = f.Scorers[0].label()
+		}
 	}
 	if f.critics() {
 		f.Critic.Background = cmp.Or(f.Critic.Background, defaultBackground)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/zeebo/xxh3"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/eval/silver"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -43,7 +45,8 @@ const (
 // readPool is what a lab takes from a pool.
 type readPool struct {
 	*pool.Pool
-	labels   []pool.Label
+	labels   map[pool.Key][]pool.Label
+	given    int                        // labels in force
 	examples map[pool.Key]pool.Examples // nil unless the lab asks for them
 	silver   silver.Grades              // nil unless the lab asks for them
 }
@@ -58,9 +61,11 @@ func (f *File) openPool() (*readPool, error) {
 		return nil, fmt.Errorf("%s: %w", f.at("pool"), err)
 	}
 	out := &readPool{Pool: p}
-	if out.labels, err = pool.ReadLabels(f.Pool, p); err != nil {
+	labels, err := pool.ReadLabels(f.Pool, p)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.at("pool"), err)
 	}
+	out.labels, out.given = pool.ByTopic(labels), len(pool.InForce(labels))
 	if f.graded() && len(out.labels) == 0 {
 		return nil, fmt.Errorf("%s: nobody has read a page of %s yet: waggle lab read is where pages are read", f.at("truth"), f.Pool)
 	}
@@ -88,7 +93,12 @@ func (f *File) checkRead(bad func(at, format string, args ...any)) {
 		if v == ofSilver && key == "truth" {
 			continue
 		}
-		if v != ofWeb && v != ofRead {
+		if v == ofWeb || v == ofRead {
+			continue
+		}
+		if key == "truth" {
+			bad(f.at(key), "truth: %q: web (the web's own), read (a pool's) or silver (a classifier's) is wanted", v)
+		} else {
 			bad(f.at(key), "%s: %q: web (the web's own) or read (a pool's) is wanted", key, v)
 		}
 	}
@@ -124,7 +134,7 @@ func (w *labWeb) topicTruth(f *File, p *readPool, t corpus.Topic) (map[web.URL]b
 	k := pool.Key{Web: w.Name, Topic: t.Name}
 	if !f.graded() {
 		if p != nil {
-			w.grades[t.Name] = pool.Grades(p.labels, k)
+			w.grades[t.Name] = pool.Grades(p.labels[k], k)
 		}
 		return w.Truth(t.Name)
 	}
@@ -132,7 +142,7 @@ func (w *labWeb) topicTruth(f *File, p *readPool, t corpus.Topic) (map[web.URL]b
 	if err != nil {
 		return nil, err
 	}
-	grades := pool.Grades(p.labels, k)
+	grades := pool.Grades(p.labels[k], k)
 	truth := map[web.URL]bool{}
 	sum := xxh3.HashString(p.Revision)
 	for u, g := range grades {
@@ -162,7 +172,7 @@ func (w *labWeb) topicTruth(f *File, p *readPool, t corpus.Topic) (map[web.URL]b
 		w.notes = append(w.notes, fmt.Sprintf("%s: %d of %d pages to read have no grade yet.", k, len(x.Pages)-len(grades), len(x.Pages)))
 	}
 	if len(truth) == 0 {
-		return nil, fmt.Errorf("of its %d pages that were read none is of grade %d", len(grades), f.Grade)
+		return nil, fmt.Errorf("of its %d pages that were read none counts, from grade %d: read more of its %d pages with waggle lab read %s, or name other topics by topics: of this web", len(grades), f.Grade, len(x.Pages), f.Pool)
 	}
 	w.grades[t.Name] = grades
 	w.truths[t.Name] = sum + uint64(f.Grade)
@@ -178,6 +188,21 @@ func (f *File) hasTruth(w *corpus.Web, p *readPool, t corpus.Topic) bool {
 	return err == nil
 }
 
+// noTruth tells why topics of a web have no truth: of the pool, where that gives it.
+func (f *File) noTruth(w *corpus.Web, p *readPool) string {
+	if !f.graded() {
+		return "waggle lab pool is how a web without truth files gets a truth"
+	}
+	if _, ok := p.Web(w.Name); ok {
+		return fmt.Sprintf("the pool %s has other topics of this web alone", f.Pool)
+	}
+	var names []string
+	for _, x := range p.Webs {
+		names = append(names, x.Name)
+	}
+	return fmt.Sprintf("the pool %s has no page of the web %s, but of %s", f.Pool, w.Name, strings.Join(names, ", "))
+}
+
 // shownPages sets what of a topic is shown to crawls: its own examples, or those
 // chosen from what was read; and which pages are bad examples of it, the best
 // excuse first.
@@ -190,6 +215,7 @@ func (w *labWeb) shownPages(f *File, p *readPool, t corpus.Topic, truth map[web.
 		}
 		t.Examples = e.Wanted
 		w.negatives[t.Name] = e.Negatives
+		w.notes = append(w.notes, w.oddExamples(t.Name, e)...)
 	}
 	if f.Bad == 0 {
 		return t, nil
@@ -202,6 +228,30 @@ func (w *labWeb) shownPages(f *File, p *readPool, t corpus.Topic, truth map[web.
 		return t, fmt.Errorf("bad-examples: there are only %d pages that are not about it", len(w.bad[t.Name]))
 	}
 	return t, nil
+}
+
+// oddExamples tells of examples that readers found not to be about the topic, and of
+// negative ones that they found to be about it.
+func (w *labWeb) oddExamples(topic string, e pool.Examples) (notes []string) {
+	for _, x := range []struct {
+		what string
+		list []web.URL
+		odd  func(pool.Grade) bool
+	}{
+		{"examples", e.Wanted, func(g pool.Grade) bool { return g == pool.No }},
+		{"negative examples", e.Negatives, func(g pool.Grade) bool { return g > pool.No }},
+	} {
+		var odd []web.URL
+		for _, u := range x.list {
+			if g, ok := w.grades[topic][u]; ok && x.odd(g) {
+				odd = append(odd, u)
+			}
+		}
+		if len(odd) > 0 {
+			notes = append(notes, fmt.Sprintf("%s/%s: readers gave %d of the %d %s in %s another grade than these should have, such as %s (grade %s).", w.Name, topic, len(odd), len(x.list), x.what, pool.ExamplesName, odd[0], w.grades[topic][odd[0]]))
+		}
+	}
+	return notes
 }
 
 // badExamples are pages that are not about a topic, but that somebody may give as
@@ -247,12 +297,15 @@ func (w *labWeb) badExamples(f *File, t corpus.Topic, old []web.URL, truth map[w
 // readings brings what was read to the documents of the web; the graph has to be
 // there.
 func (f *fold) readings(r *runner) (map[string]*eval.Reading, error) {
-	if r.Truth != ofRead {
+	if !r.graded() {
 		return nil, nil
 	}
 	p, err := r.openPool()
 	if err != nil {
 		return nil, err
+	}
+	if r.Truth == ofSilver {
+		return nil, f.allGraded(r, p)
 	}
 	out := map[string]*eval.Reading{}
 	known, _ := p.Web(f.w.Name)
@@ -266,6 +319,29 @@ func (f *fold) readings(r *runner) (map[string]*eval.Reading, error) {
 		}
 	}
 	return out, nil
+}
+
+// allGraded checks that each document of the web has a grade for each topic, by
+// readers or by the classifier.
+func (f *fold) allGraded(r *runner, p *readPool) error {
+	documents := f.graph.Documents()
+	for _, t := range f.w.topics {
+		silver, read := p.silver[pool.Key{Web: f.w.Name, Topic: t.Name}], f.w.grades[t.Name]
+		none, such := 0, web.URL{}
+		for _, u := range documents {
+			if _, ok := silver[u]; ok {
+				continue
+			}
+			if _, ok := read[u]; !ok {
+				none++
+				such = u
+			}
+		}
+		if none > 0 {
+			return job.Mistake{Err: fmt.Errorf("%s: %s has no grade of %d of the %d documents of %s/%s, such as %s, and neither has a reader: was it cut short, or made of another web or before grades were taken back? waggle lab pool extend makes it anew", r.at("silver"), r.Silver, none, len(documents), f.w.Name, t.Name, such)}
+		}
+	}
+	return nil
 }
 
 // readFacts are what a report says of the reading of a topic.
@@ -300,6 +376,9 @@ func (f *File) readRules() (out []string) {
 			counts = "mainly (grade 2)"
 		}
 		out = append(out, fmt.Sprintf("Ground truth is what readers found by reading: a page counts that is %s about the topic. Pages that nobody read count by estimate, by the share of relevant pages among those read of their stratum; beside estimates stand the bounds, if none and if all of them were relevant.", counts))
+	}
+	if f.Hops > 0 && f.Truth == ofRead {
+		out = append(out, fmt.Sprintf("Seeds were chosen by their distance to pages that readers found to count. A page that nobody read may count too, and may be nearer: so %d links is the largest possible distance of a seed, and not always the true one.", f.Hops))
 	}
 	if f.Examples == ofRead {
 		out = append(out, "Examples and negative examples were chosen from pages that were read; they are hits for no strategy.")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/eval/pool"
+	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -105,6 +106,7 @@ func TestTruthRead(t *testing.T) {
 			t.Errorf("the report does not hold %q", want)
 		}
 	}
+	checkBounds(t, r)
 	if strings.Contains(text, "the web's truth files") {
 		t.Error("the report speaks of the web's truth files")
 	}
@@ -139,6 +141,70 @@ func TestTruthRead(t *testing.T) {
 	lf.Close()
 	if other := names(file); slices.Equal(other, first) {
 		t.Error("other labels give the same cells")
+	}
+}
+
+// checkBounds checks that values.csv and curves.csv have both bounds, behind all
+// columns that were there before.
+func checkBounds(t *testing.T, r report.Results) {
+	t.Helper()
+	values, err := report.ValuesCSV(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(values)), "\n")
+	if !strings.HasSuffix(lines[0], ",measure,value,upper,lower") {
+		t.Errorf("values.csv begins %s", lines[0])
+	}
+	rows := 0
+	for _, line := range lines[1:] {
+		f := strings.Split(line, ",")
+		if f[9] != "hits" {
+			continue
+		}
+		rows++
+		var v [3]float64 // value, upper, lower
+		for i := range v {
+			if _, err := fmt.Sscan(f[10+i], &v[i]); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+		}
+		if !(v[2] <= v[0] && v[0] <= v[1]) {
+			t.Errorf("%s: %v", line, v)
+		}
+	}
+	if rows != 2*len(r.Cells) {
+		t.Errorf("%d rows of hits for %d cells of two budgets", rows, len(r.Cells))
+	}
+	curves, err := report.CurvesCSV(r)
+	if err != nil || !strings.Contains(string(curves), ",pages,hits,upper,similar,loss,loss_sum,lower\n") || strings.Contains(string(curves), ",\n") {
+		t.Errorf("curves.csv lacks lower bounds, %v", err)
+	}
+}
+
+// Distances to relevant pages are known as far as pages were read, and the report
+// says so.
+func TestTruthReadHops(t *testing.T) {
+	webDir, poolDir := readTree(t, byBees)
+	for truth, want := range map[string]bool{"truth: read\npool: " + poolDir + "\n": true, "": false} {
+		out := t.TempDir()
+		// A single scorer needs no baseline.
+		f := read(t, "webs: [{path: "+webDir+", topics: [bees], budgets: [10]}]\nscorers: [best-first-both]\nhops: 1\n"+truth)
+		if _, err := f.Run(t.Context(), out, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Report(out); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(filepath.Join(out, "report.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []string{"A page that nobody read may count too, and may be nearer", "drawn from those whose nearest page that readers found to count is exactly 1 links away"} {
+			if strings.Contains(string(b), s) != want {
+				t.Errorf("%q: the report holds %q: %v", truth, s, !want)
+			}
+		}
 	}
 }
 
@@ -234,6 +300,21 @@ func TestExamplesRead(t *testing.T) {
 		t.Errorf("the web's own example is shown, or %v", err)
 	}
 
+	// Examples that readers found not to be about the topic are told, and so are
+	// negative ones that are.
+	grades := groupOf(t, file+"truth: read\n", "bees", 0).w.grades["bees"]
+	by := map[pool.Grade]string{}
+	for u, g := range grades {
+		by[g] = u.String()
+	}
+	write("topic\taddress\tas\ntree/bees\t" + by[pool.Mainly] + "\texample\ntree/bees\t" + by[pool.No] + "\texample\ntree/bees\t" + by[pool.Partly] + "\tnegative\n")
+	notes := strings.Join(groupOf(t, file+"truth: read\n", "bees", 0).w.notes, " ")
+	for _, want := range []string{"1 of the 2 examples in examples.tsv another grade than these should have, such as " + by[pool.No] + " (grade 0)", "1 of the 1 negative examples in examples.tsv another grade than these should have, such as " + by[pool.Partly] + " (grade 1)"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("notes %q, want %s", notes, want)
+		}
+	}
+	write("topic\taddress\tas\ntree/bees\t" + page + "14\texample\ntree/bees\t" + page + "21\texample\ntree/bees\t" + page + "28\texample\ntree/bees\t" + page + "15\tnegative\n")
 	bad := groupOf(t, file+"bad-examples: 2\ntruth: read\n", "bees", 0)
 	examples := bad.examples()
 	if len(examples) != 3 || examples[0].String() != page+"14" {
@@ -302,14 +383,14 @@ func TestTruthReadRefuses(t *testing.T) {
 	other := tree(t, "trains have engines too") // another web of the same name
 	for _, c := range []struct{ file, want string }{
 		{"truth: read", "name it by pool:"},
-		{"truth: maybe", `truth: "maybe": web (the web's own) or read`},
+		{"truth: raed", `truth: "raed": web (the web's own), read (a pool's) or silver (a classifier's)`},
 		{"pool: " + poolDir, "neither truth: read nor examples: read asks for it"},
 		{"grade: 3", "grade: 3: pages count from grade 1"},
 		{"grade: 2", "grade: is of truth: read"},
 		{"bad-examples: -1", "outside 0…100"},
 		{"truth: read\npool: " + t.TempDir(), "waggle lab pool draw makes one"},
 		{"truth: read\npool: " + empty, "nobody has read a page"},
-		{"truth: read\npool: " + poolDir, "none is of grade 1"},
+		{"truth: read\npool: " + poolDir, "none counts, from grade 1: read more of its 40 pages with waggle lab read " + poolDir + ", or name other topics by topics:"},
 		{"truth: read\noutside: bounds\npool: " + poolDir, "choose drop or fail"},
 		{"examples: read\npool: " + poolDir, "examples.tsv: no such file"},
 		{"bad-examples: 9", "9 of its 1 examples cannot be exchanged"},
@@ -324,6 +405,13 @@ func TestTruthReadRefuses(t *testing.T) {
 		}
 	}
 	_, poolDir = readTree(t, byBees)
+	foreign := buildTree(t, "trains have engines too", strings.Replace(treeFile, "name: tree", "name: foreign", 1))
+	for _, topics := range []string{"", ", topics: [bees]"} {
+		f := read(t, "scorers: [breadth-first]\nwebs: [{path: "+foreign+topics+", budgets: [10]}]\ntruth: read\npool: "+poolDir+"\n")
+		if _, err := f.Run(t.Context(), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "the pool "+poolDir+" has no page of the web foreign, but of tree") {
+			t.Errorf("a web that the pool lacks: %v", err)
+		}
+	}
 	f := read(t, "scorers: [breadth-first]\nwebs: [{path: "+other+", topics: [bees], budgets: [10]}]\ntruth: read\npool: "+poolDir+"\n")
 	if _, err := f.Run(t.Context(), t.TempDir(), Options{}); err == nil || !strings.Contains(err.Error(), "drawn from other pages") {
 		t.Errorf("a pool of another web: %v", err)

@@ -183,7 +183,11 @@ func (f *File) rules() []string {
 	}
 	seeds := f.Seeds[0]
 	if f.Hops > 0 {
-		seeds = fmt.Sprintf("as many pages as the topic has seeds, drawn from those whose nearest relevant page is exactly %d links away", f.Hops)
+		relevant := "relevant page"
+		if f.Truth == ofRead {
+			relevant = "page that readers found to count"
+		}
+		seeds = fmt.Sprintf("as many pages as the topic has seeds, drawn from those whose nearest %s is exactly %d links away", relevant, f.Hops)
 	}
 	notes = append(notes, fmt.Sprintf("Seeds: %s; repeats: %d.", seeds, f.Repeats))
 	if f.Repeats > 1 {

@@ -16,7 +16,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/waggle-crawler/waggle/eval"
-	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/internal/wordnet"
 	"github.com/waggle-crawler/waggle/job"
@@ -188,7 +187,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 func (r *runner) groups(webs []*labWeb) (groups []*group) {
 	r.facts.Clock = clock
 	if r.pool != nil {
-		r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("What was read is pool %s, with %d labels.", r.pool.Revision, len(pool.InForce(r.pool.labels))))
+		r.facts.Notes = append(r.facts.Notes, fmt.Sprintf("What was read is pool %s, with %d labels.", r.pool.Revision, r.pool.given))
 	}
 	for _, w := range webs {
 		c := w.Count()

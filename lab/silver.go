@@ -61,6 +61,7 @@ func ExtendPool(ctx context.Context, dir string, webs []string, o SilverOptions)
 	if err != nil {
 		return nil, nil, err
 	}
+	own := pool.ByTopic(labels)
 	texts := map[string]*silver.Web{}
 	documents := map[string][]web.URL{}
 	for _, path := range webs {
@@ -77,7 +78,7 @@ func ExtendPool(ctx context.Context, dir string, webs []string, o SilverOptions)
 			return nil, nil, fmt.Errorf("the pool is of the web %s too: give it by --web", t.Web)
 		}
 		topics[i] = silver.Topic{Key: t.Key(), Narrative: narratives[t.Key()], Web: texts[t.Web], Stratum: t.Member}
-		grades := pool.Grades(labels, t.Key())
+		grades := pool.Grades(own[t.Key()], t.Key())
 		for _, u := range documents[t.Web] {
 			g, ok := grades[u]
 			if !ok {

@@ -135,7 +135,7 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		}
 		if !f.hasTruth(w, read, t) {
 			if len(spec.Topics) > 0 {
-				return fail("topic %s has no truth to measure against", t.Name)
+				return fail("topic %s has no truth to measure against: %s", t.Name, f.noTruth(w, read))
 			}
 			continue
 		}
@@ -152,7 +152,7 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		}
 	}
 	if len(out.topics) == 0 {
-		return fail("web %s has no topic with a truth", w.Name)
+		return fail("web %s has no topic with a truth: %s", w.Name, f.noTruth(w, read))
 	}
 	if out.folds, err = out.partition(); err != nil {
 		return fail("%v", err)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/waggle-crawler/waggle/eval/plot"
+	"github.com/waggle-crawler/waggle/eval/pool"
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
 )
 
@@ -105,6 +107,31 @@ func takeResults(dir string) (io.Closer, error) {
 		return nil, exit{exitUsage, fmt.Errorf("results cannot be written to %s: choose another folder with -o: %w", dir, err)}
 	}
 	return lock, nil
+}
+
+// takePool takes the folder of a pool for adding labels to it.
+func takePool(dir string) (io.Closer, error) {
+	lock, err := folder.Lock(dir)
+	switch {
+	case errors.Is(err, folder.ErrLocked):
+		return nil, fmt.Errorf("%s is in use by another waggle: wait for it to end", dir)
+	case err != nil:
+		return nil, exit{exitUsage, fmt.Errorf("labels cannot be kept in %s: make it writable, or work on a copy of the folder: %w", dir, err)}
+	}
+	return lock, nil
+}
+
+// openLabels opens the labels of a pool for adding to them, and tells what was cut
+// off their end.
+func openLabels(std streams, dir string, p *pool.Pool) (*pool.LabelFile, []pool.Label, error) {
+	f, labels, err := pool.OpenLabels(dir, p)
+	if err != nil {
+		return nil, nil, exit{exitUsage, err}
+	}
+	if f.Cut != "" {
+		fmt.Fprintf(std.err, "waggle: note: the last line of %s was not written whole and was cut off: %q\n", filepath.Join(dir, pool.LabelsName), event.Line(f.Cut))
+	}
+	return f, labels, nil
 }
 
 // savePlot draws into a file, by the ending of its name.

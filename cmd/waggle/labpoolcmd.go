@@ -57,8 +57,8 @@ for all its topics; once it was read, a lab with truth: read runs on it:
 
   waggle lab pool draw --web WEB --judges topic,keyword -o truth
 
-Beside the pool, narratives.yaml says what counts as a page of each topic; write
-it before you read the first page:
+Beside the pool, narratives.yaml says what counts as a page of each topic. It is
+written with a place for each sentence; fill it in before you read the first page:
 
   WEB:
     TOPIC:
@@ -95,7 +95,17 @@ func (c *poolDrawCmd) Run(ctx context.Context, std streams) error {
 	if err := p.Write(c.Out); err != nil {
 		return err
 	}
-	return pool.WriteStrata(std.out, p)
+	wrote, err := pool.WriteNarratives(c.Out, p)
+	if err != nil {
+		return err
+	}
+	if err := pool.WriteStrata(std.out, p); err != nil {
+		return err
+	}
+	if wrote {
+		_, err = fmt.Fprintf(std.out, "Before the first page is read, write into %s what counts as a page of each topic.\n", filepath.Join(c.Out, pool.NarrativesName))
+	}
+	return err
 }
 
 // poolInfoCmd is `waggle lab pool info`.

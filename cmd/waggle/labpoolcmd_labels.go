@@ -39,7 +39,10 @@ and qrels of TREC, of which the second word is not looked at:
   WEB/TOPIC 0 http://… 2
 
 Grades are 2 (mainly), 1 (in part), 0 (no), and ? (cannot tell). Every line is
-checked; where one is wrong, nothing is taken in.
+checked; where one is wrong, or two files contradict each other, nothing is taken
+in. A grade replaces the one that the same reader gave before. But a first grade
+stays once another reader has given the page another one: agreement is measured on
+first grades. A second look (--round 2) corrects it.
 
   waggle lab pool import truth ada.tsv --topic WEB/TOPIC --reader ada`
 }
@@ -62,38 +65,41 @@ func (c *poolImportCmd) Run(std streams) error {
 		return exit{exitUsage, err}
 	}
 	var labels []pool.Label
+	im := pool.NewImporter(p, o)
 	for _, name := range c.Files {
-		list, err := importFile(name, p, o)
+		list, err := importFile(name, im)
 		if err != nil {
 			return exit{exitUsage, err}
 		}
 		labels = append(labels, list...)
 	}
-	lock, err := takeResults(c.Dir)
+	lock, err := takePool(c.Dir)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	f, old, err := pool.OpenLabels(c.Dir, p)
+	f, old, err := openLabels(std, c.Dir, p)
 	if err != nil {
-		return exit{exitUsage, err}
+		return err
 	}
-	added, changed := pool.NewLabels(old, labels)
-	err = f.Add(added...)
-	if err = errors.Join(err, f.Close()); err != nil {
+	added, changed, err := pool.NewLabels(old, labels)
+	if err != nil {
+		return exit{exitUsage, errors.Join(err, f.Close())}
+	}
+	if err = errors.Join(f.Add(added...), f.Close()); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(std.out, "%s labels taken in, of which %s change a grade; %s were there\n", terminal.Number(len(added)), terminal.Number(changed), terminal.Number(len(labels)-len(added)))
 	return err
 }
 
-func importFile(name string, p *pool.Pool, o pool.ImportOptions) ([]pool.Label, error) {
+func importFile(name string, im *pool.Importer) ([]pool.Label, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() // it was read only
-	return pool.Import(f, name, p, o)
+	return im.Read(f, name)
 }
 
 // poolExportCmd is `waggle lab pool export`.

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/lab/read"
@@ -27,7 +30,9 @@ from elsewhere. Each grade is kept in labels.tsv, in the folder of the pool, bef
 the next page is shown; the same command goes on another day.
 
 Several people read under their own names, and none is told what others say of a
-page before they have graded it. Where two differ, both can look again.
+page before they have graded it. Where two differ, both can look again. A first grade
+can be changed and undone until its reader could see the other's; then it stays, and
+the second look is kept beside it.
 
   waggle lab read truth --web WEB --open
   waggle lab pool agree truth              how far readers agree`
@@ -40,6 +45,12 @@ func (c *labReadCmd) Run(ctx context.Context, std streams) error {
 		return exit{exitUsage, err}
 	}
 	narratives, err := pool.ReadNarratives(c.Dir, p)
+	if errors.Is(err, os.ErrNotExist) {
+		if _, err := pool.WriteNarratives(c.Dir, p); err != nil {
+			return exit{exitUsage, fmt.Errorf("readers need sentences that tell what counts as a page of each topic: %w", err)}
+		}
+		return exit{exitUsage, fmt.Errorf("readers need sentences that tell what counts as a page of each topic: %s has now a place for each; write them there and start again", filepath.Join(c.Dir, pool.NarrativesName))}
+	}
 	if err != nil {
 		return exit{exitUsage, err}
 	}
@@ -53,14 +64,14 @@ func (c *labReadCmd) Run(ctx context.Context, std streams) error {
 		return exit{exitUsage, err}
 	}
 	defer done()
-	lock, err := takeResults(c.Dir)
+	lock, err := takePool(c.Dir)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	file, labels, err := pool.OpenLabels(c.Dir, p)
+	file, labels, err := openLabels(std, c.Dir, p)
 	if err != nil {
-		return exit{exitUsage, err}
+		return err
 	}
 	defer file.Close() // each label was synced
 	return c.serve(ctx, std, "Read", "Labels", c.Dir+"/"+pool.LabelsName, func(address string) (localPage, error) {

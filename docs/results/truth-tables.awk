@@ -1,6 +1,6 @@
 # The tables of truth.md, in its order, from the CSV files beside this one:
 #
-#   awk -f truth-tables.awk truth-rules.csv truth-findings.tsv truth-pairs.csv truth-classics.csv truth-silver.csv truth-tau.csv truth-judges.csv truth-guides.csv
+#   awk -f truth-tables.awk truth-rules.csv truth-findings.tsv truth-pairs.csv truth-reachable.csv truth-classics.csv truth-silver.csv truth-tau.csv truth-judges.csv truth-guides.csv
 #
 # truth-findings.tsv is written by hand: the findings, which strategies, web and budgets
 # they are about, and what has become of them.
@@ -163,10 +163,26 @@ function badTable(    f, g, n, i, k, bad) {
 	}
 	print ""
 }
+function reachableTable(    f, r, rules, read) {
+	f = "truth-reachable.csv"
+	print "| topic | by the rules | read, old examples | read | 95 % | times |"
+	rule(1, 5)
+	for (r = 1; r <= rows[f]; r++) {
+		rules = at(f, r, "rules"); read = at(f, r, "read")
+		printf "| %s | %s | %s | %s | %s to %s | %s |\n", at(f, r, "topic"), whole(rules), whole(at(f, r, "old-examples")), whole(read), whole(at(f, r, "low")), whole(at(f, r, "high")), number(read / rules, read < 10 * rules ? 1 : 0)
+	}
+	print ""
+}
+# whole is a number without decimals, its thousands parted.
+function whole(x,    s) {
+	s = sprintf("%.0f", x)
+	return length(s) > 3 ? substr(s, 1, length(s) - 3) "," substr(s, length(s) - 2) : s
+}
 END {
 	if (failed) exit 1
 	rulesTable()
 	findingsTable()
+	reachableTable()
 	classicsTable(300)
 	classicsTable(1000)
 	silverTable()

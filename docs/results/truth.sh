@@ -119,6 +119,14 @@ mkdir -p csv
 	orders read silver truth-read truth-silver
 	orders rules read truth-rules truth-read
 } > csv/truth-tau.csv
+{
+	echo topic,rules,old-examples,read,low,high
+	if [ -e truth-rules/facts.json ] && [ -e truth-old-examples/facts.json ] && [ -e truth-read/facts.json ]; then
+		jq -rn -f "$here/truth-reachable.jq" truth-rules/facts.json truth-old-examples/facts.json truth-read/facts.json
+	else
+		tail -n +2 "$here/truth-reachable.csv"
+	fi
+} > csv/truth-reachable.csv
 "$waggle" lab pool export ../truth qrels --force -o qrels.txt
 awk -f "$here/truth-rules.awk" webs/campus/truth/*.txt webs/manuals/truth/*.txt qrels.txt > csv/truth-rules.csv
 awk -f "$here/truth-reader.awk" ../truth/pool.yaml webs/campus/truth/*.txt webs/manuals/truth/*.txt ../truth/pool.tsv qrels.txt > csv/truth-reader.csv
@@ -126,7 +134,7 @@ mv csv/*.csv "$here"
 
 # A finding's last column is not made: it stands in truth-findings.tsv.
 cd "$here"
-awk -f truth-tables.awk truth-rules.csv truth-findings.tsv truth-pairs.csv truth-classics.csv truth-silver.csv truth-tau.csv truth-judges.csv truth-guides.csv > "$work/tables.md"
+awk -f truth-tables.awk truth-rules.csv truth-findings.tsv truth-pairs.csv truth-reachable.csv truth-classics.csv truth-silver.csv truth-tau.csv truth-judges.csv truth-guides.csv > "$work/tables.md"
 awk -f truth-fill.awk "$work/tables.md" truth.md > "$work/truth.md"
 mv "$work/truth.md" truth.md
 

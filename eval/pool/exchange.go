@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/waggle-crawler/waggle/web"
 )
 
 // Labels come from elsewhere, and go there, in two forms.
@@ -39,17 +37,43 @@ type ImportOptions struct {
 // maxWrong bounds the errors told of one file.
 const maxWrong = 20
 
-// Import reads labels in either form; qrels are told by a first line of four
-// words. Every line is checked: that its page is one to read, its grade a grade,
-// and no page graded twice by one reader. The error tells all that is wrong,
-// with lines, and then there are no labels.
-func Import(r io.Reader, name string, p *Pool, o ImportOptions) ([]Label, error) {
-	im := importer{pool: p, ix: p.index(), o: o, seen: map[labelKey]int{}}
+// Importer reads labels from files. It is made for one import: what one file says
+// of a page is held against the others.
+type Importer struct {
+	pool    *Pool
+	ix      *index
+	o       ImportOptions
+	columns []string // of TSV; empty and not nil for qrels
+	name    string   // of the file
+	seen    map[labelKey]source
+}
+
+// source is where a label was read.
+type source struct {
+	file  string
+	line  int
+	grade Grade
+}
+
+// NewImporter returns one for the labels of a pool.
+func NewImporter(p *Pool, o ImportOptions) *Importer {
 	if o.Round == 0 {
-		im.o.Round = 1
+		o.Round = 1
 	}
+	return &Importer{pool: p, ix: p.index(), o: o, seen: map[labelKey]source{}}
+}
+
+// maxLine bounds a line of a file of labels, in bytes.
+const maxLine = 1 << 20
+
+// Read reads labels in either form; qrels are told by a first line of four
+// words. Every line is checked: that its page is one to read, its grade a grade,
+// no page graded twice by one reader in one file, and not differently in two. The
+// error tells all that is wrong, with lines, and then there are no labels.
+func (im *Importer) Read(r io.Reader, name string) ([]Label, error) {
+	im.name, im.columns = name, nil
 	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, 0, 64<<10), 1<<20)
+	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
 	n := 0
 	var out []Label
 	var wrong []error
@@ -68,7 +92,9 @@ func Import(r io.Reader, name string, p *Pool, o ImportOptions) ([]Label, error)
 			out = append(out, l)
 		}
 	}
-	if err := lines.Err(); err != nil {
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		wrong = append(wrong, fmt.Errorf("%s:%d: the line has more than %d bytes: this is no file of labels", name, n+1, maxLine))
+	} else if err != nil {
 		wrong = append(wrong, fmt.Errorf("%s:%d: %w", name, n+1, err))
 	}
 	if len(wrong) > 0 {
@@ -80,16 +106,8 @@ func Import(r io.Reader, name string, p *Pool, o ImportOptions) ([]Label, error)
 	return out, nil
 }
 
-type importer struct {
-	pool    *Pool
-	ix      index
-	o       ImportOptions
-	columns []string // of TSV; empty and not nil for qrels
-	seen    map[labelKey]int
-}
-
 // line reads a line; ok is false for the head of TSV.
-func (im *importer) line(line string, n int) (l Label, ok bool, err error) {
+func (im *Importer) line(line string, n int) (l Label, ok bool, err error) {
 	if im.columns == nil {
 		if f := strings.Fields(line); len(f) == 4 && !strings.Contains(line, "\t") || len(f) == 4 && !slices.Contains(f, "grade") {
 			im.columns = []string{}
@@ -122,10 +140,12 @@ func (im *importer) line(line string, n int) (l Label, ok bool, err error) {
 		return l, false, err
 	}
 	g := labelKey{l.Key, l.URL, l.Reader, l.Round}
-	if at := im.seen[g]; at > 0 {
-		return l, false, fmt.Errorf("%s has a grade in line %d already", l.URL, at)
+	if at, ok := im.seen[g]; ok && at.file == im.name {
+		return l, false, fmt.Errorf("%s has a grade in line %d already", l.URL, at.line)
+	} else if ok && at.grade != l.Grade {
+		return l, false, fmt.Errorf("%s has the grade %s by %s in %s:%d, and %s here: which of the two counts?", l.URL, at.grade, l.Reader, at.file, at.line, l.Grade)
 	}
-	im.seen[g] = n
+	im.seen[g] = source{im.name, n, l.Grade}
 	return l, true, nil
 }
 
@@ -145,7 +165,7 @@ func head(line string) ([]string, error) {
 }
 
 // label makes a label of the values of a line.
-func (im *importer) label(value map[string]string) (l Label, err error) {
+func (im *Importer) label(value map[string]string) (l Label, err error) {
 	l = Label{Key: im.o.Topic, Reader: im.o.Reader, Round: im.o.Round}
 	if s := value["topic"]; s != "" {
 		w, t, whole := strings.Cut(s, "/")
@@ -179,11 +199,8 @@ func (im *importer) label(value map[string]string) (l Label, err error) {
 		return l, err
 	}
 	if s := value["address"]; s != "" {
-		if l.URL, err = web.Parse(s); err != nil {
-			return l, err
-		}
-		at, err := im.ix.place(l.Key, l.URL)
-		if err != nil {
+		var at int
+		if l.URL, at, err = im.ix.find(l.Key, s); err != nil {
 			return l, err
 		}
 		if s := value["n"]; s != "" && s != strconv.Itoa(at+1) {
@@ -203,9 +220,10 @@ func (im *importer) label(value map[string]string) (l Label, err error) {
 // together, as qrels of TREC, topics and pages in the order of the pool.
 func WriteQrels(w io.Writer, p *Pool, labels []Label) error {
 	out := bufio.NewWriter(w)
+	own := ByTopic(labels)
 	for i := range p.Topics {
 		t := &p.Topics[i]
-		grades := Grades(labels, t.Key())
+		grades := Grades(own[t.Key()], t.Key())
 		for _, x := range t.Pages {
 			if g, ok := grades[x.URL]; ok {
 				fmt.Fprintf(out, "%s 0 %s %d\n", t.Key(), x.URL, g)
@@ -221,7 +239,7 @@ func WriteTSV(w io.Writer, p *Pool, labels []Label) error {
 	ix := p.index()
 	fmt.Fprintln(out, "topic\tn\taddress\tgrade\treader\tround")
 	for _, l := range InForce(labels) {
-		n, err := ix.place(l.Key, l.URL)
+		_, n, err := ix.find(l.Key, l.URL.String())
 		if err != nil {
 			return err
 		}

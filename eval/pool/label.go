@@ -1,16 +1,11 @@
 package pool
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/web"
@@ -68,102 +63,18 @@ func (l Label) Withdrawal() Label {
 	return l
 }
 
-// labels.tsv holds the labels of a pool in the order in which they were given.
-// Of several by one reader, of one page and round, the last counts; the grade -
-// takes those before it back. An end without a newline is of a label that was
-// not written whole, and is cut off.
-//
-//	# waggle labels of pool 3fa9c20be1d04a57
-//	web	topic	address	grade	reader	round
-//	campus	databases	http://a.example/	2	ada	1
-const (
-	LabelsName = "labels.tsv"
-	labelsMark = "# waggle labels of pool "
-	labelsHead = "web\ttopic\taddress\tgrade\treader\tround\n"
-)
+// Withdrawn tells whether l takes another label back.
+func (l Label) Withdrawn() bool { return l.Grade == withdrawn }
 
 // CheckReader tells whether a name can be a reader's.
 func CheckReader(name string) error {
-	if name == "" || len(name) > 60 || name != event.Line(name) {
-		return fmt.Errorf("reader %q: a name of 1 to 60 characters is wanted", event.Line(name))
+	switch line := event.Line(name); {
+	case name == "" || len(name) > 60 || name != line:
+		return fmt.Errorf("reader %q: a name of 1 to 60 characters is wanted, without control characters", line)
+	case name != event.NoFormula(name):
+		return fmt.Errorf("reader %q: a spreadsheet takes names that begin with = + - or @ for formulas: choose another one", line)
 	}
 	return nil
-}
-
-// ReadLabels reads the labels in the folder of a pool and checks each; none,
-// where the file is not there. The error tells file and line.
-func ReadLabels(dir string, p *Pool) ([]Label, error) {
-	name := filepath.Join(dir, LabelsName)
-	b, err := os.ReadFile(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return readLabels(name, whole(b, p), p)
-}
-
-// whole cuts off a line that was not written to its end, and a head that was not.
-func whole(b []byte, p *Pool) []byte {
-	if strings.HasPrefix(labelsMark+p.Revision+"\n"+labelsHead, string(b)) {
-		return nil
-	}
-	return b[:bytes.LastIndexByte(b, '\n')+1]
-}
-
-func readLabels(name string, b []byte, p *Pool) ([]Label, error) {
-	if len(b) == 0 {
-		return nil, nil
-	}
-	head, body, _ := strings.Cut(string(b), "\n")
-	revision, ok := strings.CutPrefix(head, labelsMark)
-	if !ok {
-		return nil, fmt.Errorf("%s:1: the first line is not %q and a revision", name, labelsMark)
-	}
-	if revision != p.Revision {
-		return nil, fmt.Errorf("%s:1: the labels are of pool %s, and this is pool %s: labels fit the pool they were given for", name, revision, p.Revision)
-	}
-	if body, ok = strings.CutPrefix(body, labelsHead); !ok {
-		return nil, fmt.Errorf("%s:2: the line is not %q", name, strings.TrimSuffix(labelsHead, "\n"))
-	}
-	ix := p.index()
-	var out []Label
-	n := 2
-	for line := range strings.Lines(body) {
-		n++
-		l, err := parseLabel(strings.TrimSuffix(line, "\n"), ix)
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, n, err)
-		}
-		out = append(out, l)
-	}
-	return out, nil
-}
-
-func parseLabel(line string, ix index) (Label, error) {
-	f := strings.Split(line, "\t")
-	if len(f) != 6 {
-		return Label{}, errors.New("six fields parted by tabs are wanted: web, topic, address, grade, reader, round")
-	}
-	l := Label{Key: Key{f[0], f[1]}, Reader: f[4]}
-	var err error
-	if l.URL, err = web.Parse(f[2]); err != nil {
-		return l, err
-	}
-	if f[3] == withdrawn.String() {
-		l.Grade = withdrawn
-	} else if l.Grade, err = ParseGrade(f[3]); err != nil {
-		return l, err
-	}
-	if l.Round, err = parseRound(f[5]); err != nil {
-		return l, err
-	}
-	if err := CheckReader(l.Reader); err != nil {
-		return l, err
-	}
-	_, err = ix.place(l.Key, l.URL)
-	return l, err
 }
 
 func parseRound(s string) (int, error) {
@@ -173,88 +84,58 @@ func parseRound(s string) (int, error) {
 	return 0, fmt.Errorf("round %q: 1 (independent) or 2 (second look) is wanted", s)
 }
 
-// index finds pages of a pool: the place of each in the reading order, from 0.
-type index map[Key]map[web.URL]int
+// index finds pages of a pool.
+type index struct {
+	p       *Pool
+	at      map[Key]map[string]int // the place of each address in the topic's reading order, from 0
+	topics  map[Key]*Topic
+	readers map[string]error // what is wrong with names
+}
 
-func (p *Pool) index() index {
-	ix := index{}
+func (p *Pool) index() *index {
+	ix := &index{p, map[Key]map[string]int{}, map[Key]*Topic{}, map[string]error{}}
 	for i := range p.Topics {
 		t := &p.Topics[i]
-		at := make(map[web.URL]int, len(t.Pages))
+		at := make(map[string]int, len(t.Pages))
 		for n, x := range t.Pages {
-			at[x.URL] = n
+			at[x.URL.String()] = n
 		}
-		ix[t.Key()] = at
+		ix.at[t.Key()], ix.topics[t.Key()] = at, t
 	}
 	return ix
 }
 
-// place is that of a page in its topic's reading order.
-func (ix index) place(k Key, u web.URL) (int, error) {
-	at, ok := ix[k]
+// find finds a page by its address, in any form, and its place.
+func (ix *index) find(k Key, address string) (web.URL, int, error) {
+	t, ok := ix.topics[k]
 	if !ok {
-		return 0, fmt.Errorf("the pool has no topic %s", k)
+		return web.URL{}, 0, fmt.Errorf("the pool has no topic %s", k)
 	}
-	n, ok := at[u]
+	if n, ok := ix.at[k][address]; ok {
+		return t.Pages[n].URL, n, nil
+	}
+	u, err := web.Parse(address)
+	if err != nil {
+		return u, 0, err
+	}
+	n, ok := ix.at[k][u.String()]
 	if !ok {
-		return 0, fmt.Errorf("%s is no page to read for %s", u, k)
+		return u, 0, fmt.Errorf("%s is no page to read for %s", u, k)
 	}
-	return n, nil
+	return u, n, nil
 }
 
-// LabelFile is an open file of labels, to which labels are added. It is not
-// safe for concurrent use.
-type LabelFile struct{ f *os.File }
-
-// OpenLabels opens the labels in the folder of a pool, for adding to them, and
-// returns those that are there.
-func OpenLabels(dir string, p *Pool) (*LabelFile, []Label, error) {
-	name := filepath.Join(dir, LabelsName)
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, nil, err
+// checkReader is CheckReader, once for each name.
+func (ix *index) checkReader(name string) error {
+	err, ok := ix.readers[name]
+	if !ok {
+		err = CheckReader(name)
+		ix.readers[name] = err
 	}
-	fail := func(err error) (*LabelFile, []Label, error) { return nil, nil, errors.Join(err, f.Close()) }
-	b, err := io.ReadAll(f)
-	if err != nil {
-		return fail(err)
-	}
-	b = whole(b, p)
-	list, err := readLabels(name, b, p)
-	if err != nil {
-		return fail(err)
-	}
-	if err := f.Truncate(int64(len(b))); err != nil {
-		return fail(err)
-	}
-	if _, err := f.Seek(int64(len(b)), io.SeekStart); err != nil {
-		return fail(err)
-	}
-	if len(b) == 0 {
-		if _, err := f.WriteString(labelsMark + p.Revision + "\n" + labelsHead); err != nil {
-			return fail(err)
-		}
-	}
-	return &LabelFile{f}, list, nil
+	return err
 }
 
-// Add adds labels, and returns when they are on the disk. After an error some
-// of them may be there.
-func (lf *LabelFile) Add(labels ...Label) error {
-	var b bytes.Buffer
-	for _, l := range labels {
-		fmt.Fprintf(&b, "%s\t%s\t%s\t%s\t%s\t%d\n", l.Web, l.Topic, l.URL, l.Grade, l.Reader, l.Round)
-	}
-	if _, err := lf.f.Write(b.Bytes()); err != nil {
-		return err
-	}
-	return lf.f.Sync()
-}
-
-// Close closes the file.
-func (lf *LabelFile) Close() error { return lf.f.Close() }
-
-// given names a decision: of one reader, on one page, in one round.
+// labelKey names a decision: of one reader, on one page, in one round.
 type labelKey struct {
 	Key
 	url    web.URL
@@ -279,74 +160,152 @@ func InForce(labels []Label) (out []Label) {
 	return slices.DeleteFunc(out, func(l Label) bool { return l.Grade == withdrawn })
 }
 
+// ByTopic parts labels by topic. They keep their order.
+func ByTopic(labels []Label) map[Key][]Label {
+	out := map[Key][]Label{}
+	for _, l := range labels {
+		out[l.Key] = append(out[l.Key], l)
+	}
+	return out
+}
+
 // Grades are the grades of a topic's pages by all readers together. Where there are
 // second looks at a page, by whomever, they alone count: they were given knowing the
 // first labels, or seeing more of the page. A second look that cannot tell leaves the
 // first labels of the others. Of several grades the median counts, and of two in the
-// middle the lower. A page of which nobody can tell has none.
+// middle the lower. A page of which nobody can tell has none. Whoever
+// asks for several topics parts the labels by topic before.
 func Grades(labels []Label, k Key) map[web.URL]Grade {
+	own := make([]Label, 0, len(labels))
+	for _, l := range labels {
+		if l.Key == k {
+			own = append(own, l)
+		}
+	}
+	return gradesOf(InForce(own))
+}
+
+// gradesOf are the grades of pages by labels in force of one topic.
+func gradesOf(labels []Label) map[web.URL]Grade {
+	type grades struct{ first, second []Grade }
+	pages := map[web.URL]grades{}
 	type who struct {
 		url    web.URL
 		reader string
 	}
-	last := map[who]Label{}
-	for _, l := range InForce(labels) {
-		if w := (who{l.URL, l.Reader}); l.Key == k && l.Round >= last[w].Round {
-			last[w] = l
+	second := map[who]bool{} // a second look takes the place of its reader's first
+	for _, l := range labels {
+		if l.Round == 2 {
+			second[who{l.URL, l.Reader}] = true
 		}
 	}
-	first, second := map[web.URL][]Grade{}, map[web.URL][]Grade{}
-	for w, l := range last {
+	for _, l := range labels {
+		x := pages[l.URL]
 		switch {
 		case l.Grade == CannotTell:
 		case l.Round == 2:
-			second[w.url] = append(second[w.url], l.Grade)
-		default:
-			first[w.url] = append(first[w.url], l.Grade)
+			x.second = append(x.second, l.Grade)
+		case !second[who{l.URL, l.Reader}]:
+			x.first = append(x.first, l.Grade)
 		}
+		pages[l.URL] = x
 	}
-	all := first
-	maps.Copy(all, second)
-	out := make(map[web.URL]Grade, len(all))
-	for u, grades := range all {
-		slices.Sort(grades)
-		out[u] = grades[(len(grades)-1)/2]
+	out := make(map[web.URL]Grade, len(pages))
+	for u, x := range pages {
+		list := x.first
+		if len(x.second) > 0 {
+			list = x.second
+		}
+		if len(list) > 0 {
+			slices.Sort(list)
+			out[u] = list[(len(list)-1)/2]
+		}
 	}
 	return out
 }
 
 // Readers are the names of all readers, sorted.
-func Readers(labels []Label) (names []string) {
-	for _, l := range InForce(labels) {
-		if !slices.Contains(names, l.Reader) {
-			names = append(names, l.Reader)
+func Readers(labels []Label) []string { return readersOf(InForce(labels)) }
+
+// readersOf are the names of the readers of labels in force.
+func readersOf(labels []Label) []string {
+	names := map[string]bool{}
+	for _, l := range labels {
+		names[l.Reader] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Compare finds a reader's own among the labels in force of a page: those of the
+// two rounds, nil for none. differs tells whether another reader's first grade of
+// the page is not the reader's own; it is false where one of them cannot tell.
+//
+// That is the rule for changes: a first grade can be changed until its reader
+// could see that of another reader who differs. From then on it stays, as agreement
+// is measured on first grades, and a second look corrects it.
+func Compare(reader string, labels []Label) (first, second *Label, differs bool) {
+	for i, l := range labels {
+		if l.Reader == reader && l.Round == 1 {
+			first = &labels[i]
+		} else if l.Reader == reader {
+			second = &labels[i]
 		}
 	}
-	slices.Sort(names)
-	return names
+	if first == nil || first.Grade == CannotTell {
+		return first, second, false
+	}
+	for _, l := range labels {
+		differs = differs || l.Reader != reader && l.Round == 1 && l.Grade != first.Grade && l.Grade != CannotTell
+	}
+	return first, second, differs
 }
 
 // NewLabels are those of labels that old does not hold, and how many of them
-// change a grade.
-func NewLabels(old, labels []Label) (added []Label, changed int) {
-	grades := map[Label]Grade{}
-	same := func(l Label) Label {
-		l.Grade = 0
-		return l
+// change a grade. The error names first grades that cannot be changed any more (see
+// Compare; where old labels differ, their readers could see it), and second looks at
+// pages that nobody has given a first grade.
+func NewLabels(old, labels []Label) (added []Label, changed int, err error) {
+	type page struct {
+		Key
+		url web.URL
 	}
+	pages := map[page][]Label{}
 	for _, l := range InForce(old) {
-		grades[same(l)] = l.Grade
+		at := page{l.Key, l.URL}
+		pages[at] = append(pages[at], l)
 	}
-	for _, l := range labels {
-		g, ok := grades[same(l)]
-		if ok && g == l.Grade {
-			continue
+	firsts := map[page]bool{}
+	for _, l := range slices.Concat(InForce(old), labels) {
+		if l.Round == 1 {
+			firsts[page{l.Key, l.URL}] = true
 		}
-		if ok {
+	}
+	taken := map[labelKey]bool{}
+	var wrong []error
+	for _, l := range labels {
+		first, own, differs := Compare(l.Reader, pages[page{l.Key, l.URL}])
+		if l.Round == 1 {
+			own = first
+		}
+		switch {
+		case own != nil && own.Grade == l.Grade || taken[labelKey{l.Key, l.URL, l.Reader, l.Round}]:
+			continue
+		case l.Round == 1 && differs:
+			wrong = append(wrong, fmt.Errorf("%s, %s: the first grade %s of %s stays, as another reader has given another one: a second look can change it (--round 2)", l.Key, l.URL, first.Grade, l.Reader))
+		case l.Round == 2 && !firsts[page{l.Key, l.URL}]:
+			wrong = append(wrong, fmt.Errorf("%s, %s: a second look of %s at a page that nobody has given a first grade (--round 1)", l.Key, l.URL, l.Reader))
+		}
+		if len(wrong) == maxWrong {
+			break
+		}
+		if own != nil {
 			changed++
 		}
-		grades[same(l)] = l.Grade
 		added = append(added, l)
+		taken[labelKey{l.Key, l.URL, l.Reader, l.Round}] = true
 	}
-	return added, changed
+	if len(wrong) > 0 {
+		return nil, 0, errors.Join(wrong...)
+	}
+	return added, changed, nil
 }

@@ -1,11 +1,16 @@
 package pool
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/yamlfile"
 )
 
@@ -26,8 +31,38 @@ type Narrative struct {
 // NarrativesName is the file of narratives in the folder of a pool.
 const NarrativesName = "narratives.yaml"
 
+// WriteNarratives writes a file of narratives into the folder of a pool, with a
+// place for each sentence; none where one is there, and then wrote is false.
+func WriteNarratives(dir string, p *Pool) (wrote bool, err error) {
+	name := filepath.Join(dir, NarrativesName)
+	if folder.Exists(name) {
+		return false, nil
+	}
+	var b bytes.Buffer
+	b.WriteString("# What counts as a page of each topic: a sentence for each grade, written before\n# the first page is read. waggle lab read shows them beside the pages.\n")
+	last := ""
+	for i := range p.Topics {
+		t := &p.Topics[i]
+		if i == 0 || t.Web != last {
+			fmt.Fprintf(&b, "%s:\n", yamlKey(t.Web))
+			last = t.Web
+		}
+		fmt.Fprintf(&b, "  %s:\n    mainly: \"\" # such as: The page is mainly about …\n    partly: \"\" # such as: … is one of several subjects of the page.\n    no: \"\"     # such as: Nothing of the page is about …\n", yamlKey(t.Name))
+	}
+	return true, folder.Write(name, b.Bytes())
+}
+
+// yamlKey is a name as a key of YAML.
+func yamlKey(name string) string {
+	b, err := yaml.Marshal(name)
+	if s := strings.TrimSpace(string(b)); err == nil && !strings.Contains(s, "\n") {
+		return s
+	}
+	return strconv.Quote(name)
+}
+
 // ReadNarratives reads the narratives in the folder of a pool and checks that
-// each topic of the pool has one.
+// each topic of the pool has one, of three sentences.
 func ReadNarratives(dir string, p *Pool) (map[Key]Narrative, error) {
 	name := filepath.Join(dir, NarrativesName)
 	b, err := os.ReadFile(name)
@@ -40,21 +75,18 @@ func ReadNarratives(dir string, p *Pool) (map[Key]Narrative, error) {
 		return nil, err
 	}
 	out := map[Key]Narrative{}
-	for w, topics := range webs {
-		for t, n := range topics {
-			for key, s := range map[string]string{"mainly": n.Mainly, "partly": n.Partly, "no": n.No} {
-				if strings.TrimSpace(s) == "" {
-					return nil, fmt.Errorf("%s: topic %s/%s: the sentence of the key %s is missing", f.At(w, t), w, t, key)
-				}
-			}
-			out[Key{w, t}] = n
-		}
-	}
 	for i := range p.Topics {
 		k := p.Topics[i].Key()
-		if _, ok := out[k]; !ok {
-			return nil, fmt.Errorf("%s: topic %s of the pool has no narrative", name, k)
+		n, ok := webs[k.Web][k.Topic]
+		if !ok {
+			return nil, fmt.Errorf("%s: topic %s of the pool has no narrative: give it the keys mainly, partly and no, with a sentence each", name, k)
 		}
+		for _, s := range [][2]string{{"mainly", n.Mainly}, {"partly", n.Partly}, {"no", n.No}} {
+			if strings.TrimSpace(s[1]) == "" {
+				return nil, fmt.Errorf("%s: topic %s: the sentence of the key %s is missing: write what counts, before the first page is read", f.At(k.Web, k.Topic), k, s[0])
+			}
+		}
+		out[k] = n
 	}
 	return out, nil
 }

@@ -48,9 +48,11 @@ func WriteRead(out io.Writer, p *Pool, labels []Label) error {
 	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "topic\tread\tmainly\tpartly\tno\tcannot tell\tby two or more")
 	var all [5]int
+	labels = InForce(labels)
+	own := ByTopic(labels)
 	for i := range p.Topics {
 		t := &p.Topics[i]
-		n := counts(labels, t.Key())
+		n := counts(own[t.Key()])
 		fmt.Fprintf(tab, "%s\t%s of %s\t%s\t%s\t%s\t%s\t%s\n", event.Line(t.Key().String()), terminal.Number(n[No]+n[Partly]+n[Mainly]+n[3]), terminal.Number(len(t.Pages)),
 			terminal.Number(n[Mainly]), terminal.Number(n[Partly]), terminal.Number(n[No]), terminal.Number(n[3]), terminal.Number(n[4]))
 		for k := range n {
@@ -61,35 +63,34 @@ func WriteRead(out io.Writer, p *Pool, labels []Label) error {
 		return err
 	}
 	var names []string
-	for _, r := range Readers(labels) {
+	for _, r := range readersOf(labels) {
 		names = append(names, event.Line(r))
 	}
 	_, err := fmt.Fprintf(out, "\n%s pages are read, by %s\n", terminal.Number(all[No]+all[Partly]+all[Mainly]+all[3]), strings.Join(names, ", "))
 	return err
 }
 
-// counts counts the pages of a topic by grade; then those of which nobody
-// could tell, and those that two or more readers graded.
-func counts(labels []Label, k Key) (n [5]int) {
-	grades := Grades(labels, k)
+// counts counts the pages of a topic by grade, of its labels in force; then those of
+// which nobody could tell, and those that two or more readers graded.
+func counts(labels []Label) (n [5]int) {
+	grades := gradesOf(labels)
 	for _, g := range grades {
 		n[g]++
 	}
-	readers := map[web.URL]map[string]bool{}
-	for _, l := range InForce(labels) {
-		if l.Key != k {
-			continue
+	readers := map[web.URL]string{} // the first of each page; "" = there are more
+	for _, l := range labels {
+		first, ok := readers[l.URL]
+		if !ok {
+			readers[l.URL] = l.Reader
+		} else if first != l.Reader && first != "" {
+			readers[l.URL] = ""
 		}
-		if readers[l.URL] == nil {
-			readers[l.URL] = map[string]bool{}
-		}
-		readers[l.URL][l.Reader] = true
 	}
-	for u, r := range readers {
+	for u, first := range readers {
 		if _, graded := grades[u]; !graded {
 			n[3]++
 		}
-		if len(r) > 1 {
+		if first == "" {
 			n[4]++
 		}
 	}

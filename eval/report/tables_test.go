@@ -97,7 +97,7 @@ func TestOutOfTheRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if has := bytes.Contains(data, []byte("shark-search,topic,0,test,20,hits,4,8\n")); has != test.bounds {
+		if has := bytes.Contains(data, []byte("shark-search,topic,0,test,20,hits,4,8,\n")); has != test.bounds {
 			t.Errorf("%s: values.csv has the upper bound: %v", test.name, has)
 		}
 	}

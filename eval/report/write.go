@@ -129,12 +129,13 @@ func md(s string) string {
 
 // ValuesCSV holds every measure of every run:
 //
-//	web,synthetic,topic,seeds,scorer,judge,repeat,split,pages,measure,value,upper
-//	campus,false,databases,,breadth-first,topic,0,test,300,hits,4,
+//	web,synthetic,topic,seeds,scorer,judge,repeat,split,pages,measure,value,upper,lower
+//	campus,false,databases,,breadth-first,topic,0,test,300,hits,4,,
 //
 // split is dev for topics of development. upper is the value if everything
-// outside the record were relevant, where that was asked for. A value that
-// does not apply is empty. Text that a spreadsheet would take for a formula
+// outside the record were relevant, where that was asked for. Where the truth was
+// read, upper and lower are the values if all pages that nobody read were relevant,
+// and if none were. A value that does not apply is empty. Text that a spreadsheet would take for a formula
 // begins with an apostrophe.
 func ValuesCSV(r Results) ([]byte, error) {
 	b, err := newBuilder(r)
@@ -145,28 +146,40 @@ func ValuesCSV(r Results) ([]byte, error) {
 }
 
 func (b *builder) values() ([]byte, error) {
-	rows := [][]string{append(keyHead(), "pages", "measure", "value", "upper")}
+	rows := [][]string{append(keyHead(), "pages", "measure", "value", "upper", "lower")}
 	for _, c := range b.Cells {
 		key := b.key(c)
-		upper := map[eval.Value]eval.Number{} // by budget and measure
-		for _, v := range c.Upper {
-			upper[eval.Value{Budget: v.Budget, Measure: v.Measure}] = v.Value
-		}
+		upper, lower := byMeasure(c.Upper), byMeasure(c.Lower)
 		for _, v := range c.Values {
-			most := ""
-			if u, ok := upper[eval.Value{Budget: v.Budget, Measure: v.Measure}]; ok {
-				most = decimal(float64(u))
+			row := append(slices.Clip(key), strconv.Itoa(v.Budget), v.Measure, decimal(float64(v.Value)))
+			for _, bound := range []map[eval.Value]eval.Number{upper, lower} {
+				text := ""
+				if u, ok := bound[eval.Value{Budget: v.Budget, Measure: v.Measure}]; ok {
+					text = decimal(float64(u))
+				}
+				row = append(row, text)
 			}
-			rows = append(rows, append(slices.Clip(key), strconv.Itoa(v.Budget), v.Measure, decimal(float64(v.Value)), most))
+			rows = append(rows, row)
 		}
 	}
 	return table2csv(rows)
 }
 
+// byMeasure are values by budget and measure.
+func byMeasure(list []eval.Value) map[eval.Value]eval.Number {
+	out := make(map[eval.Value]eval.Number, len(list))
+	for _, v := range list {
+		out[eval.Value{Budget: v.Budget, Measure: v.Measure}] = v.Value
+	}
+	return out
+}
+
 // CurvesCSV holds the curve of every run: hits, pages similar to an example, and the
 // expected loss by the crawl's judge:
 //
-//	web,synthetic,topic,seeds,scorer,judge,repeat,split,pages,hits,upper,similar,loss,loss_sum
+//	web,synthetic,topic,seeds,scorer,judge,repeat,split,pages,hits,upper,similar,loss,loss_sum,lower
+//
+// upper and lower are those of ValuesCSV.
 func CurvesCSV(r Results) ([]byte, error) {
 	b, err := newBuilder(r)
 	if err != nil {
@@ -176,12 +189,12 @@ func CurvesCSV(r Results) ([]byte, error) {
 }
 
 func (b *builder) curveRows() ([]byte, error) {
-	rows := [][]string{append(keyHead(), "pages", "hits", "upper", "similar", "loss", "loss_sum")}
+	rows := [][]string{append(keyHead(), "pages", "hits", "upper", "similar", "loss", "loss_sum", "lower")}
 	for _, c := range b.Cells {
 		key := b.key(c)
 		for i, n := range c.Points {
 			row := append(slices.Clip(key), strconv.Itoa(n))
-			for _, values := range [][]float64{c.Hits, c.UpperHits, c.Similar, c.Loss, c.LossSum} {
+			for _, values := range [][]float64{c.Hits, c.UpperHits, c.Similar, c.Loss, c.LossSum, c.LowerHits} {
 				v := math.NaN()
 				if i < len(values) {
 					v = values[i]

@@ -165,7 +165,7 @@ func TestFile(t *testing.T) {
 	if err := Write(&b, p.Revision, []Label{{k, u, Prediction{.731, .1119}}}); err != nil {
 		t.Fatal(err)
 	}
-	const file = "# waggle silver of pool 3fa9c20be1d04a57\nweb\ttopic\taddress\tpartly\tmainly\tgrade\ncampus\tdatabases\thttp://a.example/1\t0.731\t0.112\t1\n"
+	const file = "# waggle silver of pool 3fa9c20be1d04a57, 1 grades\nweb\ttopic\taddress\tpartly\tmainly\tgrade\ncampus\tdatabases\thttp://a.example/1\t0.731\t0.112\t1\n"
 	if b.String() != file {
 		t.Errorf("%s", b.String())
 	}
@@ -179,9 +179,15 @@ func TestFile(t *testing.T) {
 	if g, err := read(file); err != nil || !reflect.DeepEqual(g, Grades{k: {u: pool.Partly}}) {
 		t.Errorf("%v, %v", g, err)
 	}
+	if g, err := read(strings.Replace(file, ", 1 grades", "", 1)); err != nil || len(g[k]) != 1 {
+		t.Errorf("an older file: %v, %v", g, err)
+	}
 	for _, c := range []struct{ old, new, want string }{
 		{"# waggle silver", "# silver", ":1: the first line"},
-		{"57\n", "58\n", ":1: the grades are of pool"},
+		{"57, 1", "58, 1", ":1: the grades are of pool"},
+		{"1 grades", "2 grades", "holds 1 grades, and its first line says 2: it was cut short"},
+		{"1 grades", "x grades", `:1: "x" is no number`},
+		{"\t1\n", "\t1", ":3: the line has no end"},
 		{"partly", "p", ":2: the line"},
 		{"\t1\n", "\n", ":3: 5 fields"},
 		{"databases", "wasps", ":3: the pool has no topic"},

@@ -138,8 +138,10 @@ func TestLabReadRefuses(t *testing.T) {
 	if err := os.Remove(filepath.Join(poolDir, pool.NarrativesName)); err != nil {
 		t.Fatal(err)
 	}
-	cmd := waggleCommand([]string{"lab", "read", poolDir, "--web", webDir})
-	if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != exitUsage {
-		t.Errorf("without narratives: %v", err)
+	for _, want := range []string{"narratives.yaml has now a place for each; write them there", "the sentence of the key mainly is missing"} {
+		cmd := waggleCommand([]string{"lab", "read", poolDir, "--web", webDir})
+		if said, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(said), want) {
+			t.Errorf("without narratives: %v, %s; want %s", err, said, want)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"context"
 	"fmt"
 	"html"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/internal/chromium"
 	"github.com/waggle-crawler/waggle/teach/harmless/harmlesstest"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // TestInChromium reads with keys alone, goes back, undoes, changes topic, and
@@ -94,6 +96,57 @@ func TestInChromium(t *testing.T) {
 	}
 	if out := b.Outside(); slices.ContainsFunc(out, func(s string) bool { return strings.Contains(s, ".test") }) {
 		t.Errorf("the browser asked beyond this machine: %q", out)
+	}
+}
+
+// slow is a site of which one page comes when it is let go.
+type slow struct {
+	site
+	page string
+	free chan struct{}
+}
+
+func (s slow) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	if u.String() == s.page {
+		<-s.free
+	}
+	return s.site.Fetch(ctx, u)
+}
+
+// TestSlowPageInChromium goes on to a page that is not there yet: until it is, keys
+// and buttons grade nothing, and the page before is not shown in its place.
+func TestSlowPageInChromium(t *testing.T) {
+	d := sit(t, nil, func(o *Options) { o.Reader = "ada" })
+	hive := d.Webs["hive"]
+	gate := slow{hive.Fetcher.(site), "http://hive.test/bees/2", make(chan struct{})}
+	hive.Fetcher = gate
+	d.Webs["hive"] = hive
+	b := chromium.Open(t)
+	b.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
+	b.Until(`document.getElementById("title").textContent === "bees 1" && !document.querySelector(".grade").disabled`)
+	b.Press("0")
+	b.Until(`document.getElementById("count").textContent === "1 of 6 read"`)
+	b.Until(`!document.getElementById("loading").hidden && getComputedStyle(document.getElementById("title")).visibility === "hidden" && getComputedStyle(document.getElementById("text")).visibility === "hidden"`)
+	b.Press("2")
+	b.Press("c")
+	b.Eval(`document.querySelectorAll(".grade").forEach(e => e.click())`)
+	if got := b.Eval(`[...document.querySelectorAll(".grade")].every(e => e.disabled)`); got != "true" {
+		t.Error("grades can be clicked while the page is not there")
+	}
+	b.Press("ArrowRight") // to a page that is there
+	b.Until(`document.getElementById("title").textContent === "bees 3" && !document.querySelector(".grade").disabled && document.getElementById("loading").hidden`)
+	b.Press("1")
+	b.Until(`document.getElementById("title").textContent === "bees 4" && !document.querySelector(".grade").disabled`)
+	b.Press("n")
+	b.Press("n")
+	b.Press("n") // 5, 6, 2
+	b.Until(`!document.getElementById("loading").hidden`)
+	close(gate.free)
+	b.Until(`document.getElementById("title").textContent === "bees 2" && document.getElementById("address").textContent.endsWith("/bees/2") && !document.querySelector(".grade").disabled`)
+	b.Press("2")
+	b.Until(`document.getElementById("count").textContent === "3 of 6 read"`)
+	if got := d.kept(); got != "b1 ada 0/1; b3 ada 1/1; b2 ada 2/1" {
+		t.Errorf("kept %s", got)
 	}
 }
 

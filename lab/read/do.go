@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -22,7 +23,8 @@ const maxAsked = 16 << 10
 //
 //	state  {reader}                          names of readers, topics, what is read
 //	topic  {reader, topic}                   its narrative and the reader's grades
-//	page   {reader, topic, n}                what stands on a page
+//	page   {reader, topic, n, round}         what stands on a page; in round 2 also
+//	                                         what others said of it
 //	label  {reader, topic, n, grade, round}  grade a page; the answer is that of topic
 //	undo   {reader}                          take the reader's last label back; the
 //	                                         answer is that of topic, and which page
@@ -113,8 +115,7 @@ type pageView struct {
 	Title   string  `json:"title"`
 	Parts   []Part  `json:"parts"`
 	Src     string  `json:"src"` // of the frame
-	// Others are the grades of other readers, once the reader has graded the page
-	// and somebody said otherwise.
+	// Others are the grades of other readers, in a second look.
 	Others []string `json:"others,omitempty"`
 }
 
@@ -153,22 +154,27 @@ func (s *Server) do(ctx context.Context, name string, a request) (any, error) {
 
 // state is that of a reader, "" = not known yet. s.mu is held.
 func (s *Server) state(reader string) state {
-	st := state{Reader: s.Reader, Readers: append([]string{}, pool.Readers(s.labels)...)}
-	for i := range s.topics {
-		st.Topics = append(st.Topics, s.topic(reader, i).topicState)
+	st := state{Reader: s.Reader, Readers: slices.AppendSeq([]string{}, maps.Keys(s.readers))}
+	slices.Sort(st.Readers)
+	for _, t := range s.topics {
+		v := topicState{Web: event.Line(t.Web), Name: event.Line(t.Name), Pages: len(t.Pages)}
+		for n := range t.Pages {
+			first, second, differs := pool.Compare(reader, t.labels[n])
+			v.count(first, second, differs)
+		}
+		st.Topics = append(st.Topics, v)
 	}
 	return st
 }
 
-// labelsOf are the labels in force of a page. s.mu is held.
-func (s *Server) labelsOf(k pool.Key) map[web.URL][]pool.Label {
-	out := map[web.URL][]pool.Label{}
-	for _, l := range pool.InForce(s.labels) {
-		if l.Key == k {
-			out[l.URL] = append(out[l.URL], l)
-		}
+// count counts a page.
+func (v *topicState) count(first, second *pool.Label, differs bool) {
+	if first != nil {
+		v.Read++
 	}
-	return out
+	if differs && second == nil {
+		v.Again++
+	}
 }
 
 // topic is one as a reader sees it. s.mu is held.
@@ -176,43 +182,21 @@ func (s *Server) topic(reader string, i int) topicView {
 	t := s.topics[i]
 	v := topicView{
 		topicState: topicState{Web: event.Line(t.Web), Name: event.Line(t.Name), Pages: len(t.Pages)},
-		Narrative:  s.Narratives[t.Key()], Undo: len(s.done[reader]) > 0, Page: -1,
+		Narrative:  s.Narratives[t.Key()], Undo: s.undoable(reader) >= 0, Page: -1,
 		Grades: make([]string, len(t.Pages)), Second: make([]string, len(t.Pages)), Differ: make([]bool, len(t.Pages)),
 	}
-	all := s.labelsOf(t.Key())
-	for n, x := range t.Pages {
-		own, second, differ := seen(reader, all[x.URL])
-		if own != nil {
-			v.Grades[n] = own.Grade.String()
-			v.Read++
+	for n := range t.Pages {
+		first, second, differs := pool.Compare(reader, t.labels[n])
+		if first != nil {
+			v.Grades[n] = first.Grade.String()
 		}
 		if second != nil {
 			v.Second[n] = second.Grade.String()
 		}
-		if v.Differ[n] = differ; differ && second == nil {
-			v.Again++
-		}
+		v.Differ[n] = differs
+		v.count(first, second, differs)
 	}
 	return v
-}
-
-// seen is what a reader may see of the labels of a page: the own ones of both
-// rounds, nil for none, and whether another reader said otherwise in the first.
-func seen(reader string, labels []pool.Label) (first, second *pool.Label, differ bool) {
-	for _, l := range labels {
-		if l.Reader == reader && l.Round == 1 {
-			first = &l
-		} else if l.Reader == reader {
-			second = &l
-		}
-	}
-	if first == nil || first.Grade == pool.CannotTell {
-		return first, second, false
-	}
-	for _, l := range labels {
-		differ = differ || l.Reader != reader && l.Round == 1 && l.Grade != first.Grade && l.Grade != pool.CannotTell
-	}
-	return first, second, differ
 }
 
 // page is what stands on a page.
@@ -222,11 +206,14 @@ func (s *Server) page(ctx context.Context, a request) pageView {
 	if x := s.look(ctx, a.Topic, a.N); x.page != nil {
 		v.Title, v.Parts = event.Line(x.page.Title), Parts(x.page)
 	}
+	if a.Round != 2 {
+		return v
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	labels := s.labelsOf(t.Key())[v.Address]
-	if _, _, differ := seen(a.Reader, labels); differ {
-		for _, l := range labels {
+	if _, _, differs := pool.Compare(a.Reader, t.labels[a.N]); differs {
+		s.shown[viewing{a.Reader, a.Topic, a.N}] = true
+		for _, l := range t.labels[a.N] {
 			if l.Reader != a.Reader && l.Round == 1 {
 				v.Others = append(v.Others, l.Grade.String())
 			}
@@ -243,59 +230,78 @@ func (s *Server) label(a request) (any, error) {
 		return nil, err
 	}
 	t := s.topics[a.Topic]
-	l := pool.Label{Key: t.Key(), URL: t.Pages[a.N].URL, Grade: g, Reader: a.Reader, Round: a.Round}
-	first, second, differ := seen(a.Reader, s.labelsOf(l.Key)[l.URL])
-	d := decision{label: l, before: first}
+	d := decision{topic: a.Topic, n: a.N, label: pool.Label{Key: t.Key(), URL: t.Pages[a.N].URL, Grade: g, Reader: a.Reader, Round: a.Round}}
+	first, second, differs := pool.Compare(a.Reader, t.labels[a.N])
+	own := first
 	switch {
-	case a.Round == 2 && !differ:
+	case a.Round == 2 && !differs:
 		return nil, errors.New("there is nothing to look at again on this page: nobody said otherwise")
 	case a.Round == 2:
-		d.before = second
+		own = second
+		s.shown[viewing{a.Reader, a.Topic, a.N}] = true
 	case a.Round != 1:
 		return nil, fmt.Errorf("round %d: 1 or 2 is wanted", a.Round)
-	case differ && g != first.Grade:
-		return nil, errors.New("another reader has graded this page differently: its first grade stays as it was given, and a second look can give another")
 	}
-	if d.before != nil && d.before.Grade == g {
-		return s.topic(a.Reader, a.Topic), nil // as it was
+	if own != nil {
+		if own.Grade == g {
+			return s.topic(a.Reader, a.Topic), nil // as it was
+		}
+		before := *own
+		d.before = &before
+		if s.stays(d) {
+			return nil, errors.New("you could see what another reader said of this page: your first grade stays as it was given, and a second look (S) can give another")
+		}
 	}
-	if err := s.Save(l); err != nil {
+	if err := s.Save(d.label); err != nil {
 		return nil, fmt.Errorf("not graded, because it could not be kept: %w", err)
 	}
-	s.labels = append(s.labels, l)
+	s.put(t, a.N, d.label)
 	s.done[a.Reader] = append(s.done[a.Reader], d)
 	return s.topic(a.Reader, a.Topic), nil
 }
 
+// stays tells whether a decision can be neither changed nor undone: a first grade
+// whose reader was shown another one. s.mu is held.
+func (s *Server) stays(d decision) bool {
+	if d.label.Round != 1 || !s.shown[viewing{d.label.Reader, d.topic, d.n}] {
+		return false
+	}
+	_, _, differs := pool.Compare(d.label.Reader, s.topics[d.topic].labels[d.n])
+	return differs
+}
+
+// undoable is the last decision of a reader that can be undone, -1 for none. s.mu
+// is held.
+func (s *Server) undoable(reader string) int {
+	done := s.done[reader]
+	for i := len(done) - 1; i >= 0; i-- {
+		if !s.stays(done[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
 // undo takes the last label of a reader back. s.mu is held.
 func (s *Server) undo(reader string) (any, error) {
-	done := s.done[reader]
-	for len(done) > 0 {
-		d := done[len(done)-1]
-		done = done[:len(done)-1]
-		i := slices.IndexFunc(s.topics, func(t *pool.Topic) bool { return t.Key() == d.label.Key })
-		if i < 0 {
-			continue // a topic that is not offered
-		}
-		if _, _, differ := seen(reader, s.labelsOf(d.label.Key)[d.label.URL]); differ && d.label.Round == 1 {
-			continue // it has been compared with others
-		}
-		l := d.label.Withdrawal()
-		if d.before != nil {
-			l = *d.before
-		}
-		if err := s.Save(l); err != nil {
-			return nil, fmt.Errorf("not undone, because it could not be kept: %w", err)
-		}
-		s.labels = append(s.labels, l)
-		s.done[reader] = done
-		v := s.topic(reader, i)
-		v.Round = d.label.Round
-		v.Page = slices.IndexFunc(s.topics[i].Pages, func(x pool.Page) bool { return x.URL == l.URL })
-		return struct {
-			topicView
-			Topic int `json:"topic"`
-		}{v, i}, nil
+	i := s.undoable(reader)
+	if i < 0 {
+		return nil, errors.New("there is nothing to be undone")
 	}
-	return nil, errors.New("there is nothing to be undone")
+	d := s.done[reader][i]
+	l := d.label.Withdrawal()
+	if d.before != nil {
+		l = *d.before
+	}
+	if err := s.Save(l); err != nil {
+		return nil, fmt.Errorf("not undone, because it could not be kept: %w", err)
+	}
+	s.put(s.topics[d.topic], d.n, l)
+	s.done[reader] = slices.Delete(s.done[reader], i, i+1)
+	v := s.topic(reader, d.topic)
+	v.Round, v.Page = d.label.Round, d.n
+	return struct {
+		topicView
+		Topic int `json:"topic"`
+	}{v, d.topic}, nil
 }

@@ -13,7 +13,9 @@
 // graded a page differently, each of them may look at it again, knowing what the
 // other said; that second label is kept beside the first, and agreement is
 // measured on first labels alone. The grade of the page is by second labels alone
-// as soon as there is one.
+// as soon as there is one. So a first label can be changed and undone until its
+// reader was shown what the other said; from then on it stays. After a new start
+// nobody knows what was shown before: then it stays wherever readers differ.
 package read
 
 import (
@@ -73,18 +75,32 @@ type Server struct {
 	Options
 	*harmless.Guard
 	assets fs.FS
-	topics []*pool.Topic // that are offered
+	topics []*topic // that are offered
 
-	mu     sync.Mutex
-	labels []pool.Label
-	done   map[string][]decision // by reader: what can be undone, the last at the end
-	views  []*view               // the latest last, at most maxViews
+	mu      sync.Mutex
+	readers map[string]int        // labels in force of each
+	done    map[string][]decision // by reader, the last at the end
+	shown   map[viewing]bool      // to whom the grades of others were shown
+	views   []*view               // the latest last, at most maxViews
+}
+
+// topic is one of the pool with the labels in force of its pages. Shape: [page].
+type topic struct {
+	*pool.Topic
+	labels [][]pool.Label
 }
 
 // decision is a label with the one that it replaced.
 type decision struct {
-	label  pool.Label
-	before *pool.Label
+	topic, n int
+	label    pool.Label
+	before   *pool.Label
+}
+
+// viewing is a page that a reader looks at.
+type viewing struct {
+	reader   string
+	topic, n int
 }
 
 // view is a page made harmless.
@@ -113,7 +129,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Options: o, Guard: guard, assets: files, labels: slices.Clone(o.Labels), done: map[string][]decision{}}
+	s := &Server{Options: o, Guard: guard, assets: files, readers: map[string]int{}, done: map[string][]decision{}, shown: map[viewing]bool{}}
 	for i := range o.Pool.Topics {
 		t := &o.Pool.Topics[i]
 		if _, ok := o.Webs[t.Web]; !ok {
@@ -122,15 +138,66 @@ func New(o Options) (*Server, error) {
 		if _, ok := o.Narratives[t.Key()]; !ok {
 			return nil, fmt.Errorf("read: topic %s has no narrative", t.Key())
 		}
-		s.topics = append(s.topics, t)
+		s.topics = append(s.topics, &topic{t, make([][]pool.Label, len(t.Pages))})
 	}
 	if len(s.topics) == 0 {
 		return nil, errors.New("read: none of the webs of the pool is there")
 	}
-	for _, l := range pool.InForce(o.Labels) {
-		s.done[l.Reader] = append(s.done[l.Reader], decision{label: l})
-	}
+	s.begin(pool.InForce(o.Labels))
 	return s, nil
+}
+
+// begin takes in the labels in force of the time before.
+func (s *Server) begin(labels []pool.Label) {
+	type place struct{ topic, n int }
+	places := map[pool.Key]map[web.URL]place{}
+	for i, t := range s.topics {
+		at := make(map[web.URL]place, len(t.Pages))
+		for n, x := range t.Pages {
+			at[x.URL] = place{i, n}
+		}
+		places[t.Key()] = at
+	}
+	for _, l := range labels {
+		x, ok := places[l.Key][l.URL]
+		if !ok {
+			s.readers[l.Reader]++ // of a topic that is not offered
+			continue
+		}
+		s.put(s.topics[x.topic], x.n, l)
+		s.done[l.Reader] = append(s.done[l.Reader], decision{topic: x.topic, n: x.n, label: l})
+	}
+	for i, t := range s.topics {
+		for n, labels := range t.labels {
+			if len(labels) < 2 {
+				continue
+			}
+			for _, l := range labels {
+				if _, _, differs := pool.Compare(l.Reader, labels); differs {
+					s.shown[viewing{l.Reader, i, n}] = true
+				}
+			}
+		}
+	}
+}
+
+// put puts a label in force. s.mu is held.
+func (s *Server) put(t *topic, n int, l pool.Label) {
+	i := slices.IndexFunc(t.labels[n], func(x pool.Label) bool { return x.Reader == l.Reader && x.Round == l.Round })
+	switch {
+	case l.Withdrawn():
+		if i >= 0 {
+			t.labels[n] = slices.Delete(t.labels[n], i, i+1)
+			if s.readers[l.Reader]--; s.readers[l.Reader] == 0 {
+				delete(s.readers, l.Reader)
+			}
+		}
+	case i >= 0:
+		t.labels[n][i] = l
+	default:
+		t.labels[n] = append(t.labels[n], l)
+		s.readers[l.Reader]++
+	}
 }
 
 // ServeHTTP implements http.Handler.

@@ -50,19 +50,29 @@ const (
 )
 
 // Parts are all the text of a page, in its order, parted into what belongs to
-// its main part and what does not. Texts are free of control characters; long
-// pieces outside the main part are cut in their middle.
+// its main part and what does not. A leaf of the page is shown whole: it is of the
+// main part if most of it is. Texts are free of control characters; long pieces
+// outside the main part are cut in their middle.
 func Parts(p *web.Page) (out []Part) {
-	words, main := leaves(p), strings.Fields(p.Main)
-	words, main = words[:min(len(words), maxParts)], main[:min(len(main), maxParts)]
-	isMain := mainWords(words, main)
-	left := maxWords
-	for i := 0; i < len(words) && left > 0; {
-		k := i
-		for k < len(words) && isMain[k] == isMain[i] {
-			k++
+	leaves, left := inText(p.Leaves), maxParts
+	for i := range leaves {
+		if left -= len(strings.Fields(leaves[i].Text)); left < 0 {
+			leaves = leaves[:i]
+			break
 		}
-		piece := words[i:k]
+	}
+	isMain, glued := mainLeaves(leaves, p.Main)
+	left = maxWords
+	for i := 0; i < len(leaves) && left > 0; {
+		k := i
+		var text strings.Builder
+		for ; k < len(leaves) && isMain[k] == isMain[i]; k++ {
+			if k > i && !glued[k] {
+				text.WriteByte(' ')
+			}
+			text.WriteString(leaves[k].Text)
+		}
+		piece := strings.Fields(text.String())
 		if !isMain[i] && len(piece) > maxAside {
 			piece = slices.Concat(piece[:maxAside/2], []string{"…"}, piece[len(piece)-maxAside/2:])
 		}
@@ -78,39 +88,104 @@ func Parts(p *web.Page) (out []Part) {
 	return out
 }
 
-// mainWords tells of each word whether it is of the main text, which is pieces
-// of the words in their order. A piece begins where its first six words stand
-// for the first time behind the piece before it; where they stand nowhere, as
-// those of a shorter piece, its first three, or its first.
-func mainWords(words, main []string) []bool {
-	is := make([]bool, len(words))
-	i, j := 0, 0
-	for j < len(main) {
-		at := -1
-		for _, n := range []int{6, 3, 1} {
-			n = min(n, len(main)-j)
-			if at = indexOf(words[i:], main[j:j+n]); at >= 0 {
-				break
-			}
-		}
-		if at < 0 {
-			j++ // a word that is nowhere
-			continue
-		}
-		for i += at; i < len(words) && j < len(main) && words[i] == main[j]; i++ {
-			is[i] = true
-			j++
-		}
-	}
-	return is
+// inText are the leaves that hold text.
+func inText(all []web.Leaf) []web.Leaf {
+	return slices.DeleteFunc(slices.Clone(all), func(l web.Leaf) bool { return strings.TrimSpace(l.Text) == "" })
 }
 
-// indexOf is the first place of a run of words in others, -1 for none.
-func indexOf(words, run []string) int {
-	for i := 0; i+len(run) <= len(words); i++ {
-		if slices.Equal(words[i:i+len(run)], run) {
-			return i
+// maxWithin is how many words of one leaf, such as the name of an image, may stand
+// within a piece of the main text without parting it.
+const maxWithin = 12
+
+// mainLeaves tells which leaves are of the main text, and which follow the leaf
+// before without a space in it. The main text is blocks of the leaves' text, in
+// their order, with white space of its own: a word that begins in one leaf and ends
+// in another is one there. So bytes that are no white space are compared. A piece
+// begins with the first leaf, behind the piece before it, that begins as the next
+// six words do; where there is none, as before a shorter piece, as the next three,
+// or the next one. Shape: [leaf].
+func mainLeaves(leaves []web.Leaf, main string) (is, glued []bool) {
+	is, glued = make([]bool, len(leaves)), make([]bool, len(leaves))
+	text := make([]string, len(leaves)) // without white space
+	for i, l := range leaves {
+		text[i] = strings.Join(strings.Fields(l.Text), "")
+		glued[i] = i > 0 && strings.IndexAny(text[i], ".,;:!?)]}") == 0
+	}
+	words := strings.Fields(main)
+	words = words[:min(len(words), maxParts)]
+	at, j, skip := 0, 0, 0 // leaf, word, and bytes of the word that are in the leaves before
+	for at < len(leaves) && j < len(words) {
+		start := at
+		if skip == 0 {
+			if start = beginning(text[at:], words[j:]); start < 0 {
+				j++ // a word that is nowhere
+				continue
+			}
+			start += at
+		} else if !touches(text[at], words[j][skip:]) {
+			j, skip = j+1, 0
+			continue
+		}
+		if start == at+1 && at > 0 && is[at-1] && len(strings.Fields(leaves[at].Text)) <= maxWithin {
+			is[at] = true
+		}
+		glued[start] = skip > 0
+		n, word, in := follow(text[start], words[j:], skip)
+		is[start] = 2*n >= len(text[start])
+		j, skip = j+word, in
+		at = start + 1
+	}
+	return is, glued
+}
+
+// touches tells whether one text begins as the other does.
+func touches(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
+
+// beginning is the first leaf that begins as words do, -1 for none.
+func beginning(text, words []string) int {
+	for _, n := range []int{6, 3, 1} {
+		run := strings.Join(words[:min(n, len(words))], "")
+		for i := range text {
+			if begins(text[i:], run) {
+				return i
+			}
 		}
 	}
 	return -1
+}
+
+// begins tells whether some leaves together begin with a run.
+func begins(text []string, run string) bool {
+	for _, s := range text {
+		if len(s) >= len(run) {
+			return strings.HasPrefix(s, run)
+		}
+		if !strings.HasPrefix(run, s) {
+			return false
+		}
+		run = run[len(s):]
+	}
+	return run == ""
+}
+
+// follow is how many bytes of a leaf are the next words, the first of them from its
+// byte skip on: with the words that end in it, and the bytes of the next one that
+// begins in it.
+func follow(leaf string, words []string, skip int) (n, word, in int) {
+	for n < len(leaf) && word < len(words) {
+		rest := words[word][skip:]
+		if len(rest) > len(leaf)-n {
+			if strings.HasPrefix(rest, leaf[n:]) {
+				return len(leaf), word, skip + len(leaf) - n
+			}
+			return n, word, 0
+		}
+		if !strings.HasPrefix(leaf[n:], rest) {
+			return n, word, 0
+		}
+		n += len(rest)
+		word++
+		skip = 0
+	}
+	return n, word, 0
 }

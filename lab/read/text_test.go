@@ -66,43 +66,53 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// The main part is found again in all the text, whatever stands between its
-// pieces.
+// A paragraph with links, and with a picture within it, is one piece of the text,
+// and words that markup parts are whole.
+func TestParagraphsAreWhole(t *testing.T) {
+	page := `<title>Bees</title><nav><a href=/>Home</a> <a href=/u>University</a>, <a href=/x>University of Flowers</a></nav>
+<p>At the <a href=/u>University</a>, <a href=/i>bee</a>s and <b>wasp</b>s are kept by (<i>many</i>) people who count what they carry home in summer. <img src=x alt="A dance of bees"> In winter ` +
+		`<a href=/u>University</a>; staff of the University, and others, feed them with sugar, as all do who keep them.</p>
+<p>The second paragraph of this page follows the first, and has words enough to be content as <em>well</em>, without doubt.</p>
+<footer><a href=/imprint>Imprint</a> <a href=/u>University</a>, Hive Street</footer>`
+	want := []Part{
+		{"Home University, University of Flowers", false},
+		{"At the University, bees and wasps are kept by (many) people who count what they carry home in summer. A dance of bees In winter University; staff of the University, and others, feed them with sugar, as all do who keep them. " +
+			"The second paragraph of this page follows the first, and has words enough to be content as well, without doubt.", true},
+		{"Imprint University, Hive Street", false},
+	}
+	if got := Parts(parsed(t, page)); !slices.Equal(got, want) {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+}
+
+// The main part is found again in all the leaves, whatever stands between its
+// pieces, and wherever markup parts its words.
 func TestMainPartIsFound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.StringMatching(`[ab]{1,2}`), 0, 12)
-		var all, main []string
+		var all []web.Leaf
+		var main []string
 		var want []bool
+		add := func(text string, is bool) {
+			if text != "" {
+				all, want = append(all, web.Leaf{Text: text}), append(want, is)
+			}
+		}
 		for i := range rapid.IntRange(0, 5).Draw(t, "pieces") {
-			aside, piece := words.Draw(t, "aside"), words.Draw(t, "main")
+			for range rapid.IntRange(0, 2).Draw(t, "asides") {
+				add(strings.Join(append(words.Draw(t, "aside"), make([]string, maxWithin+2)...), " c"), false)
+			}
 			// Pieces begin with words that stand nowhere else, as sentences do.
-			piece = append(strings.Fields(fmt.Sprintf("x%[1]d y%[1]d z%[1]d", i)), piece...)
-			all = append(append(all, aside...), piece...)
-			main = append(main, piece...)
-			want = append(want, make([]bool, len(aside))...)
-			for range piece {
-				want = append(want, true)
+			piece := strings.Join(append(strings.Fields(fmt.Sprintf("x%[1]d y%[1]d z%[1]d", i)), words.Draw(t, "main")...), " ")
+			main = append(main, piece)
+			for piece != "" {
+				n := rapid.IntRange(1, len(piece)).Draw(t, "leaf")
+				add(strings.TrimSpace(piece[:n]), true)
+				piece = strings.TrimSpace(piece[n:])
 			}
 		}
-		got := mainWords(all, main)
-		var found []string
-		for i, is := range got {
-			if is {
-				found = append(found, all[i])
-			}
-		}
-		if !slices.Equal(found, main) {
-			t.Fatalf("of %q in %q found %q", main, all, found)
-		}
-		wrong := 0
-		for i := range want {
-			if got[i] != want[i] {
-				wrong++
-			}
-		}
-		// A piece may seem to go on with words that follow it; never far.
-		if wrong > len(want)/2+6 {
-			t.Fatalf("%d of %d words are told wrong: %q in %q", wrong, len(want), main, all)
+		if got, _ := mainLeaves(all, strings.Join(main, " ")); !slices.Equal(got, want) {
+			t.Fatalf("of %q in %q found %v, want %v", main, all, got, want)
 		}
 	})
 }

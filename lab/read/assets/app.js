@@ -9,7 +9,8 @@ let reader = "";
 let topics = [];
 let topic = 0;
 let view = null; // the topic as the reader sees it
-let n = -1; // the page shown; −1 = none is left
+let n = -1; // the page wanted; −1 = none is left
+let shown = ""; // the page on display, as key() names it; "" = none yet
 let again = false; // a second look
 let archived = false; // the page as archived, not its text
 let busy = false;
@@ -36,16 +37,22 @@ async function act(name, body) {
   }
 }
 
-// page brings what stands on a page, once; what others say of it may change.
+// key names a page.
+const key = (i) => topic + "/" + i;
+
+// ready tells whether the page wanted is on display: only then it can be graded.
+const ready = () => n >= 0 && shown === key(n);
+
+// page brings what stands on a page, once.
 function page(i) {
-  const key = topic + "/" + i;
-  if (!pages.has(key)) {
-    const p = ask("page", { reader, topic, n: i });
-    pages.set(key, p);
-    p.catch(() => pages.delete(key));
+  const at = key(i);
+  if (!pages.has(at)) {
+    const p = ask("page", { reader, topic, n: i, round: 1 });
+    pages.set(at, p);
+    p.catch(() => pages.delete(at));
     if (pages.size > 40) pages.delete(pages.keys().next().value);
   }
-  return pages.get(key);
+  return pages.get(at);
 }
 
 // open tells whether a page waits for a grade: for the first, or for a second look.
@@ -102,25 +109,30 @@ function what(told) {
   $("what").setAttribute("aria-expanded", told);
 }
 
-// show shows a page, −1 for none.
+// show shows a page, −1 for none. Until it is there nothing can be graded, and what
+// was shown before is hidden.
 async function show(i) {
   n = i;
+  const at = key(i);
+  shown = "";
   draw();
   if (n < 0) return;
   let p;
   try {
     p = await page(n);
   } catch (e) {
-    tell(e.message, true);
+    if (at === key(n)) tell(e.message, true);
     return;
   }
-  if (p.n !== n) return; // the reader is elsewhere by now
+  if (at !== key(n)) return; // the reader is elsewhere by now
   $("title").textContent = p.title || "(no title)";
   $("address").textContent = p.address;
   $("text").replaceChildren(...(p.parts ?? []).map((x) => el("p", { className: x.main ? "main" : "rest" }, x.text)));
   if (!p.parts?.length) $("text").replaceChildren(el("p", { className: "rest" }, "The page has no text. Look at it as archived."));
   $("text").scrollTop = 0;
   frame.dataset.src = p.src;
+  shown = at;
+  draw();
   place();
   const next = following(n + 1);
   if (next >= 0) page(next).catch(() => {}); // it will be told when it is shown
@@ -154,7 +166,7 @@ function draw() {
   $("no").textContent = view.narrative.no;
   const given = n < 0 ? "" : again ? view.second[n] : view.grades[n];
   for (const b of document.querySelectorAll(".grade")) {
-    b.disabled = n < 0;
+    b.disabled = !ready();
     b.setAttribute("aria-pressed", n >= 0 && b.dataset.grade === given);
   }
   $("undo").disabled = !view.undo;
@@ -166,8 +178,10 @@ function draw() {
   $("again").setAttribute("aria-pressed", again);
   $("again").replaceChildren(again ? "Back to reading " : `Look again: ${view.again} of ${differ} where readers differ `, el("kbd", { "aria-hidden": "true" }, "S"));
   $("others").hidden = true;
-  if (again && n >= 0) others();
-  for (const id of ["top", "text"]) $(id).style.visibility = n < 0 ? "hidden" : "";
+  if (again && ready()) others();
+  for (const id of ["title", "address", "text", "page"]) $(id).style.visibility = ready() ? "" : "hidden";
+  $("top").style.visibility = n < 0 ? "hidden" : "";
+  $("loading").hidden = n < 0 || ready();
   $("end").hidden = n >= 0;
   if (n < 0) {
     frame.hidden = true;
@@ -182,7 +196,7 @@ function draw() {
 async function others() {
   const i = n;
   try {
-    const p = await ask("page", { reader, topic, n: i }); // anew: somebody may have read it since
+    const p = await ask("page", { reader, topic, n: i, round: 2 }); // anew: somebody may have read it since
     if (i !== n || !again) return;
     $("others").textContent = `You said ${view.grades[i]}. ${p.others?.length > 1 ? "Others" : "Another reader"} said ${(p.others ?? []).join(", ")}. What is right by the sentences above?`;
     $("others").hidden = false;
@@ -192,14 +206,15 @@ async function others() {
 }
 
 async function grade(g) {
-  if (n < 0 || !view) return;
+  if (!view || !ready()) return; // what is on display is not the page to be graded
+  const at = shown;
+  const changed = again ? view.second[n] : view.grades[n];
   const v = await act("label", { topic, n, grade: g, round: again ? 2 : 1 });
   if (!v) return;
   what(false);
-  const changed = again ? view.second[n] : view.grades[n];
   view = v;
   tell("");
-  if (changed) draw(); // one that had a grade stays: its reader came back to it
+  if (changed || at !== key(n)) draw(); // one that had a grade stays: its reader came back to it
   else await show(following(n + 1));
 }
 
