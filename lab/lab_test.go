@@ -31,7 +31,7 @@ func TestFileErrors(t *testing.T) {
 		{"webs: [{path: w}]\nscorers:\n  - breadth-first\n  - {name: fish-search, set: {widht: 3}}", `lab.yaml:4: fish-search has no setting "widht"`},
 		{"webs: [{path: w}]\nscorers:\n  - breadth-first\n  - {nam: x}", `lab.yaml:4: a scorer has no key "nam"`},
 		{"webs: [{path: w}]\nscorers: [breadth-first, random, random]", `two scorers are called "random": tell them apart by as:`},
-		{"webs: [{path: w}]\nscorers: [random]", `the baseline "breadth-first" is not among the scorers`},
+		{"webs: [{path: w}]\nscorers: [random, opic]", `the baseline "breadth-first" is not among the scorers`},
 		{"judges: [topic, astrologer]" + rest, `lab.yaml:1: there is no judge "astrologer"`},
 		{"judges: [command]" + rest, `there is no judge "command" for a lab`},
 		{"measures: [hits, luck]" + rest, `lab.yaml:1: there is no measure "luck"`},
