@@ -33,16 +33,16 @@ type Changes struct {
 
 // Spent is what a crawl has fetched and how long it took, over all its runs up to
 // its last turn. state returns what was stored under a name.
-func Spent(state func(name string) ([]byte, error)) (pages int, took time.Duration, err error) {
+func Spent(state func(name string) ([]byte, error)) (pages int, took time.Duration, f event.Forecast, err error) {
 	b, err := state(stateCrawl)
 	if err != nil || b == nil {
-		return 0, 0, err
+		return 0, 0, f, err
 	}
 	var p progress
 	if err := json.Unmarshal(b, &p); err != nil {
-		return 0, 0, fmt.Errorf("stored state %q cannot be read: %w", stateCrawl, err)
+		return 0, 0, f, fmt.Errorf("stored state %q cannot be read: %w", stateCrawl, err)
 	}
-	return p.Pages, p.Spent, nil
+	return p.Pages, p.Spent, p.Forecast, nil
 }
 
 // change makes the changes.

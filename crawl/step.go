@@ -170,9 +170,6 @@ func (s *Step) copy(u web.URL, digest [16]byte) (before uint32, home bool) {
 
 func bodyKey(digest [16]byte) uint64 { return binary.BigEndian.Uint64(digest[:]) }
 
-// gainPages are the next pages that UntilGain is about.
-const gainPages = 100
-
 // Room is the number of pages the budget still allows, MaxInt without a limit.
 func (s *Step) Room() int {
 	if s.policy.Pages == 0 {
@@ -189,7 +186,7 @@ func (s *Step) TimeLeft() (left time.Duration, ok bool) {
 // Spend counts time against the budget.
 func (s *Step) Spend(d time.Duration) { s.count.Spent += d }
 
-// Charge counts pages against the budget that were asked for and never came.
+// Charge counts pages requested without a response against the budget.
 func (s *Step) Charge(pages int) { s.count.Pages += pages }
 
 // Ended tells whether the crawl is over at now, and how.
@@ -200,7 +197,7 @@ func (s *Step) Ended(now time.Time, f web.FrontierStats) (event.Ending, bool) {
 	switch {
 	case f.Queued == 0 && f.Leased == 0:
 		return event.FrontierEmpty, true
-	case s.policy.UntilGain > 0 && s.count.Forecast.Ready() && s.count.Forecast.Mean(gainPages) < s.policy.UntilGain:
+	case s.count.Forecast.Enough(s.policy.UntilGain):
 		return event.GainLow, true
 	case f.Queued == f.Held && f.Leased == 0,
 		s.net.state == networkDown && now.Sub(s.net.since) >= s.policy.GiveUp:

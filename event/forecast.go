@@ -6,28 +6,32 @@ import "math"
 // last ones brought. It looks at nothing else: neither at the links that wait, nor at
 // how many pages of the topic there are.
 //
-// A page counts half as much as one that was fetched forecastHalf pages later. The
+// A page counts half as much as one that was fetched 50 pages later. The
 // number of relevant pages among the next n is taken to be beta-binomial,
 //
-//	a = k·(½ + relevant)    b = k·(2 + pages − relevant)
+//	a = s·(½ + relevant)    b = s·(2 + pages − relevant)
 //
-// where k, forecastShare, is the share of what was seen that still holds: harvest
-// comes in runs, as sites are good or bad. Both constants were chosen on the webs
-// campus and departments (docs/results/flagship.md).
+// where s, forecastShare, is the share of what was seen that still holds: harvest
+// comes in runs, as sites are good or bad. The half-life and s were chosen on the webs
+// campus and departments (docs/results/flagship.md); ½ and 2 are the prior, a fifth of
+// the pages relevant.
 type Forecast struct {
-	Pages    float64 `json:"pages"`    // fetched, each by its weight; at most 73
+	Pages    float64 `json:"pages"`    // fetched, each by its weight; less than 73
 	Relevant float64 `json:"relevant"` // of these
 }
 
 const (
-	forecastHalf  = 50
-	forecastShare = 0.2
-	forecastPages = 100 // from which on there is a forecast
+	forecastHalfLife = 50
+	forecastShare    = 0.2
+	forecastLeast    = 100 // pages from which on there is a forecast
 )
+
+// GainPages is the number of next pages that people are told of.
+const GainPages = 100
 
 // Add takes in the next page that was fetched.
 func (f *Forecast) Add(relevant bool) {
-	fade := math.Exp2(-1. / forecastHalf)
+	fade := math.Exp2(-1. / forecastHalfLife)
 	f.Pages, f.Relevant = f.Pages*fade+1, f.Relevant*fade
 	if relevant {
 		f.Relevant++
@@ -36,8 +40,14 @@ func (f *Forecast) Add(relevant bool) {
 
 // Ready tells whether at least 100 pages were taken in: before, there is no forecast.
 func (f Forecast) Ready() bool {
-	fade := math.Exp2(-1. / forecastHalf)
-	return f.Pages >= (1-math.Pow(fade, forecastPages))/(1-fade)-1e-9
+	fade := math.Exp2(-1. / forecastHalfLife)
+	return f.Pages >= (1-math.Pow(fade, forecastLeast))/(1-fade)-1e-9
+}
+
+// Enough tells whether fewer than gain relevant pages are expected among the next
+// GainPages: never for 0, nor before there is a forecast.
+func (f Forecast) Enough(gain float64) bool {
+	return gain > 0 && f.Ready() && f.Mean(GainPages) < gain
 }
 
 // Mean is the number of relevant pages expected among the next n.

@@ -271,8 +271,14 @@ func count(m *map[web.Reason]int, r web.Reason, n int) {
 // Harvest is the share of relevant pages among all, in [0,1]; 0 without pages.
 func (s *Summary) Harvest() float64 { return share(s.Relevant, s.Pages) }
 
-// RecentHarvest is Harvest over the last Window pages.
-func (s *Summary) RecentHarvest() float64 { return share(s.recent, min(s.Pages, Window)) }
+// RecentHarvest is Harvest over the last Window pages, by the verdicts with which they
+// came; of a crawl of no more pages it is Harvest.
+func (s *Summary) RecentHarvest() float64 {
+	if s.Pages <= Window {
+		return s.Harvest()
+	}
+	return share(s.recent, Window)
+}
 
 func share(n, of int) float64 {
 	if of == 0 {

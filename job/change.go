@@ -208,7 +208,7 @@ func clip(s string) string {
 // checkBudget refuses a new budget below what is spent. The note says so where nothing
 // is left of one.
 func (m *Maker) checkBudget(ctx context.Context, changed map[string]bool) (note []string, err error) {
-	pages, took, err := crawl.Spent(func(name string) ([]byte, error) { return m.Frontier.State(ctx, name) })
+	pages, took, forecast, err := crawl.Spent(func(name string) ([]byte, error) { return m.Frontier.State(ctx, name) })
 	if err != nil {
 		return nil, err
 	}
@@ -224,6 +224,8 @@ func (m *Maker) checkBudget(ctx context.Context, changed map[string]bool) (note 
 		note = append(note, fmt.Sprintf("The budget of %s pages is spent: --pages grants more, as the total over all runs.", number(float64(b.Pages))))
 	case limit > 0 && took >= limit:
 		note = append(note, fmt.Sprintf("The budget of %v is spent: --time grants more, as the total over all runs.", limit))
+	case forecast.Enough(b.UntilGain):
+		note = append(note, fmt.Sprintf("Fewer than %g relevant pages are expected among the next %d: --until-gain with a smaller number goes on, and 0 to the end.", b.UntilGain, event.GainPages))
 	}
 	return note, nil
 }

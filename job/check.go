@@ -131,8 +131,10 @@ func (s Setting) checkRange(j *Job, bad complaint) {
 		n = float64(v.Int())
 	case v.CanUint():
 		n = float64(v.Uint())
+	case v.CanFloat():
+		n = v.Float()
 	}
-	if n < s.Min || n > s.Max {
+	if !(n >= s.Min && n <= s.Max) { // NaN is outside as well
 		bad("", "%s %v is outside %s…%s", key, v, number(s.Min), number(s.Max))
 	}
 }

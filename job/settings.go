@@ -94,7 +94,7 @@ func Settings() []Setting {
 			Path: "scorer.seed", Line: "Of every random draw", Form: "N", Example: "0", Resume: Never, Why: newScorer,
 		},
 		{
-			Path: "scorer.similarity", Line: "Likeness to the topic that best-first uses", Form: "NAME",
+			Path: "scorer.similarity", Line: "Likeness to the topic that scorers such as waggle and best-first use", Form: "NAME",
 			Default: "judge", Choices: []string{"judge", "tf", "tfidf", "tf-max", "tfidf-max"}, Example: "judge", Resume: Never, Why: newScorer,
 		},
 		{

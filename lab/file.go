@@ -105,7 +105,7 @@ type Scorer struct {
 	Name string             `yaml:"name"`
 	As   string             `yaml:"as"`  // what results call it; default Name
 	Set  map[string]float64 `yaml:"set"` // once read, every setting that it has
-	// Similarity is that of best-first: judge (default); the cosine to the mean
+	// Similarity is the likeness to the topic that the scorer uses: judge (default); the cosine to the mean
 	// of the examples, tf or tfidf; or to the nearest of them, tf-max or
 	// tfidf-max.
 	Similarity string  `yaml:"similarity"`

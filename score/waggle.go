@@ -211,8 +211,8 @@ func (w *waggle) apply(e *entry) {
 	w.visits++
 }
 
-// Score is the logarithm of the odds that the target is relevant, a multiple of grain;
-// a seed has 0.
+// Score is the logit of the relevance expected of the target, a multiple of grain; a
+// seed has 0.
 func (w *waggle) Score(c *web.Candidate) float64 {
 	trail, depth := pathOf(c)
 	if !w.read(&w.scratch, c.Features, trail, depth) {

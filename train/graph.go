@@ -85,8 +85,8 @@ func (g *Graph) LayerSizes() []int {
 }
 
 // A graph of fewer targets or pages than these is less than the models of
-// docs/results were made of, and even those were behind the default strategy on
-// most topics.
+// docs/results were made of, and even those were behind best-first-both on most
+// topics.
 const (
 	fewTargets = 20
 	fewPages   = 300

@@ -241,7 +241,9 @@ func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error
 				return nil, err
 			}
 			switch how {
-			case event.FrontierEmpty, event.BudgetSpent, event.GainLow:
+			case event.GainLow:
+				return nil, fmt.Errorf("%s holds a crawl of %d pages that ended as %s: choose another folder, or go on with --resume --until-gain 0, or a smaller number", col.Dir(), pages, terminal.Ending(how))
+			case event.FrontierEmpty, event.BudgetSpent:
 				if pages > 0 {
 					return nil, fmt.Errorf("%s holds a finished crawl of %d pages (%s): choose another folder, or grant it more with --resume --pages N", col.Dir(), pages, terminal.Ending(how))
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/collection/collectiontest"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/job"
 )
 
 // TestKilledDamagedCrawlGoesOn kills a crawl again and again, and damages a file of
@@ -34,7 +35,7 @@ func TestKilledDamagedCrawlGoesOn(t *testing.T) {
 		dir: filepath.Join(t.TempDir(), "crawl"), counts: map[string]int{},
 	}
 	began := time.Now()
-	scorer := []string{"best-first-both", "ache-like-soft", "apprentice-tempered"}[h.rng.IntN(3)]
+	scorer := []string{job.DefaultScorer, "best-first-both", "ache-like-soft", "apprentice-tempered"}[h.rng.IntN(4)]
 	start := append(h.web.crawl(h.dir), "--scorer", scorer, "--keywords", "honey bee, waggle dance", "--example", h.example(), "--workers", "4")
 	for !h.round(start, kills) {
 	}
@@ -61,6 +62,8 @@ type harness struct {
 	dir    string
 	counts map[string]int
 	killed int // how often the crawl was
+	// repeats is how many requests there were for what had been acknowledged.
+	repeats int
 
 	// The damage that nothing has mended yet: the file, how, and what it held.
 	damaged, how string
@@ -104,6 +107,7 @@ func (h *harness) round(start []string, kills int) (over bool) {
 	switch {
 	case dead:
 		h.killed++
+		h.lookForRepeats()
 		h.afterKill()
 		return false
 	case err == nil:
@@ -111,6 +115,16 @@ func (h *harness) round(start []string, kills int) (over bool) {
 	}
 	h.refused(said, err)
 	return false
+}
+
+// lookForRepeats tells of requests for what was acknowledged, as soon as they were made.
+func (h *harness) lookForRepeats() {
+	h.web.mu.Lock()
+	defer h.web.mu.Unlock()
+	if n := len(h.web.again); n > h.repeats {
+		h.Logf("kill %d, damage %d: asked for again: %d more addresses, the last %s", h.killed, h.counts["damaged"], n-h.repeats, h.web.again[n-1])
+		h.repeats = n
+	}
 }
 
 // run runs a command; kill says that it may be killed on its way.

@@ -38,7 +38,7 @@ func TestFullDisk(t *testing.T) {
 		T: t, web: serveNumbered(t, 100*max(fills, 20)), rng: killChance(t),
 		dir: filepath.Join(dir, "crawl"), counts: map[string]int{},
 	}
-	start := append(h.web.crawl(h.dir), "--scorer", "best-first-both", "--keywords", "honey bee, waggle dance", "--example", h.example(), "--workers", "4")
+	start := append(h.web.crawl(h.dir), "--keywords", "honey bee, waggle dance", "--example", h.example(), "--workers", "4")
 	filler := filepath.Join(dir, "filler")
 	for round := 0; ; round++ {
 		args := []string{"crawl", "-o", h.dir, "--resume"}

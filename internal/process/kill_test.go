@@ -19,6 +19,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/store"
 )
 
@@ -185,12 +186,13 @@ func TestKilledCrawlGoesOn(t *testing.T) {
 	rng := killChance(t)
 	dir := filepath.Join(t.TempDir(), "crawl")
 	guided := [][]string{
+		{"--scorer", job.DefaultScorer},
 		{"--scorer", "best-first-both"},
 		{"--scorer", "ache-like-soft"},
 		{"--scorer", "pagerank"},
 		{"--scorer", "apprentice-tempered"},
 		{"--scorer", "apprentice", "--critic", beeCritic(t, web), "--focus", "/bees"},
-	}[rng.IntN(5)]
+	}[rng.IntN(6)]
 	args := append(web.crawl(dir), guided...)
 	if !slices.Contains(guided, "--critic") {
 		args = append(args, "--keywords", "honey bee, waggle dance")

@@ -67,8 +67,8 @@ func forecast(f event.Forecast) string {
 	if !f.Ready() {
 		return ""
 	}
-	low, high := f.Interval(100)
-	return fmt.Sprintf("   next 100 about %.0f (%d to %d)", f.Mean(100), low, high)
+	low, high := f.Interval(event.GainPages)
+	return fmt.Sprintf("   next %d about %.0f (%d to %d)", event.GainPages, f.Mean(event.GainPages), low, high)
 }
 
 // tell tells of an outage when it begins and when it is over.

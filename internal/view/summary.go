@@ -35,8 +35,8 @@ func WriteSummary(w io.Writer, s *event.Summary) error {
 	line("relevant", "%s", terminal.Number(s.Relevant))
 	line("harvest", "%s   last %d: %s", terminal.Percent(s.Harvest()), min(event.Window, max(s.Pages, 1)), terminal.Percent(s.RecentHarvest()))
 	if f := s.Forecast; f.Ready() && s.Frontier.Queued > 0 {
-		low, high := f.Interval(100)
-		line("next 100", "about %.0f relevant, %d to %d in nine crawls of ten", f.Mean(100), low, high)
+		low, high := f.Interval(event.GainPages)
+		line(fmt.Sprintf("next %d", event.GainPages), "about %.0f relevant, %d to %d in nine crawls of ten", f.Mean(event.GainPages), low, high)
 	}
 	line("hosts", "%s", terminal.Number(s.Hosts()))
 	line("received", "%s in %s requests", terminal.Size(s.Bytes), terminal.Number(s.Requests))
