@@ -13,8 +13,7 @@ import (
 // Description tells all about a judge that is known before one is made: Name, Line,
 // Settings, Needs and Make, see package strategy. Those of this package are
 // Descriptions; a program describes its own in the same way and gives them to the
-// packages job and lab, and they are then what these know of them: the names in files,
-// the checks, the help. The options that Make gets are complete: Set holds a value for
+// packages job and lab, which take names, checks and help from them. The options that Make gets are complete: Set holds a value for
 // each of Settings, and Analyzer and DF are there. Topic may be nil if Needs asks
 // nothing of it.
 type Description = strategy.Description[Judge, Options]

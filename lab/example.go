@@ -38,10 +38,11 @@ repeats: 1                    # of each topic; after the first, with two thirds 
 seed: 0                       # of chance, in the first repeat
 seeds: [near]                 # or far: some links from the next relevant page
 hops: 0                       # 1…4: instead, pages exactly so many links from the next relevant page
-truth: web                    # of the web; or read: what readers found by reading the pages of a pool, the rest estimated
+truth: web                    # of the web; or read: what readers found by reading the pages of a pool, the rest estimated; or silver: the rest by a classifier
+# silver: FILE                # grades by waggle lab pool extend, for truth: silver
 examples: web                 # of the web; or read: those chosen in the pool's examples.tsv, with negative ones
-# pool: DIR                   # folder of the pool (waggle lab pool draw), for truth: read and examples: read
-# grade: 1                    # truth: read: pages count from 1 (in part) or 2 (mainly) on
+# pool: DIR                   # folder of the pool (waggle lab pool draw), for truth: read or silver, and examples: read
+# grade: 1                    # truth: read or silver: pages count from 1 (in part) or 2 (mainly) on
 bad-examples: 0               # so many of the examples are exchanged for pages that are not about the topic
 hide-half: false              # true hides half of the examples, for target recall
 outside: drop                 # links outside the record: drop, fail, bounds

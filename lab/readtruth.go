@@ -89,18 +89,11 @@ func (f *File) graded() bool { return f.Truth == ofRead || f.Truth == ofSilver }
 
 // checkRead finds what is wrong with the keys of a truth that was read.
 func (f *File) checkRead(bad func(at, format string, args ...any)) {
-	for key, v := range map[string]string{"truth": f.Truth, "examples": f.Examples} {
-		if v == ofSilver && key == "truth" {
-			continue
-		}
-		if v == ofWeb || v == ofRead {
-			continue
-		}
-		if key == "truth" {
-			bad(f.at(key), "truth: %q: web (the web's own), read (a pool's) or silver (a classifier's) is wanted", v)
-		} else {
-			bad(f.at(key), "%s: %q: web (the web's own) or read (a pool's) is wanted", key, v)
-		}
+	if f.Truth != ofWeb && !f.graded() {
+		bad(f.at("truth"), "truth: %q: web (the web's own), read (a pool's) or silver (a classifier's) is wanted", f.Truth)
+	}
+	if f.Examples != ofWeb && f.Examples != ofRead {
+		bad(f.at("examples"), "examples: %q: web (the web's own) or read (a pool's) is wanted", f.Examples)
 	}
 	if (f.Truth == ofSilver) != (f.Silver != "") {
 		bad(f.at("silver"), "truth: silver and silver: FILE need each other: waggle lab pool extend makes the file")

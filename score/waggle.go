@@ -205,7 +205,7 @@ func (w *waggle) apply(e *entry) {
 		w.weights.learn(&w.scratch, float64(relevance)/255, share)
 	}
 	w.hosts.put(host)
-	if w.visits == w.next {
+	if w.visits == w.next { // that rescoring was asked for; this sets the following one
 		w.next += int(max(leastEvery, min(mostEvery, float64(w.visits)*w.every)))
 	}
 	w.visits++

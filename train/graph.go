@@ -104,7 +104,7 @@ func (g *Graph) Doubt() string {
 	if targets >= fewTargets && len(g.Nodes) >= fewPages {
 		return ""
 	}
-	return fmt.Sprintf("%d pages around %d targets are little to learn from: with fewer than %d targets or %d pages a model may well do worse than the default strategy, which needs none. Collect from more targets, or compare the two in a lab",
+	return fmt.Sprintf("%d pages around %d targets are little to learn from: with fewer than %d targets or %d pages a model may well do worse than best-first-both, which needs none. Collect from more targets, or compare the two in a lab",
 		len(g.Nodes), targets, fewTargets, fewPages)
 }
 

@@ -132,7 +132,7 @@ func (ix *index) label(line string) (l Label, err error) {
 	return l, err
 }
 
-// begins tells whether a label's line can begin so.
+// begins tells whether line is the beginning of a valid label line.
 func (ix *index) begins(line string) bool {
 	f := strings.Split(line, "\t")
 	for i := range ix.p.Topics {

@@ -7,7 +7,7 @@
 //
 // # The life of a label
 //
-// A reader says a name, takes a topic, and grades its pages in the order of the
+// A reader gives a name, takes a topic, and grades its pages in the order of the
 // pool. Each grade is saved before the page goes on. Nobody is told what others
 // say of a page before they have graded it themselves. Once two readers have
 // graded a page differently, each of them may look at it again, knowing what the
