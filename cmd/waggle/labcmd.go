@@ -5,16 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"text/tabwriter"
 
-	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/lab"
-	"github.com/waggle-crawler/waggle/score"
 )
 
 // labRunCmd is `waggle lab run`.
@@ -103,24 +100,5 @@ func (c labListCmd) Run(io streams) error {
 	if c.YAML {
 		return lab.Example(io.out)
 	}
-	out := tabwriter.NewWriter(io.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "Scorers: which link goes first")
-	for _, d := range score.Descriptions() {
-		fmt.Fprintf(out, "  %s\t%s\n", d.Name, d.Line)
-		for _, s := range d.Settings {
-			fmt.Fprintf(out, "    set: %s\t%s (default %v, %v…%v)\n", s.Name, s.Line, s.Default, s.Min, s.Max)
-		}
-		if kind := score.ModelOf(d); kind != "" {
-			fmt.Fprintf(out, "    train:\tits model of kind %s, on hosts that are not crawled; constants: waggle train model --help\n", kind)
-		}
-	}
-	fmt.Fprintln(out, "\nJudges: how relevant a page is")
-	for _, l := range lab.Judges() {
-		fmt.Fprintf(out, "  %s\t%s\n", l.Name, l.Line)
-	}
-	fmt.Fprintln(out, "\nMeasures")
-	for _, m := range eval.Measures() {
-		fmt.Fprintf(out, "  %s\t%s\n", m.Name, m.Line)
-	}
-	return out.Flush()
+	return lab.List(io.out)
 }

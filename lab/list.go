@@ -1,0 +1,35 @@
+package lab
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/waggle-crawler/waggle/eval"
+	"github.com/waggle-crawler/waggle/score"
+)
+
+// List writes, for people, what a lab file can name: scorers with their settings,
+// judges, measures.
+func List(w io.Writer) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "Scorers: which link goes first")
+	for _, d := range score.Descriptions() {
+		fmt.Fprintf(out, "  %s\t%s\n", d.Name, d.Line)
+		for _, s := range d.Settings {
+			fmt.Fprintf(out, "    set: %s\t%s (default %v, %v…%v)\n", s.Name, s.Line, s.Default, s.Min, s.Max)
+		}
+		if kind := score.ModelOf(d); kind != "" {
+			fmt.Fprintf(out, "    train:\tits model of kind %s, on hosts that are not crawled; constants: waggle train model --help\n", kind)
+		}
+	}
+	fmt.Fprintln(out, "\nJudges: how relevant a page is")
+	for _, l := range Judges() {
+		fmt.Fprintf(out, "  %s\t%s\n", l.Name, l.Line)
+	}
+	fmt.Fprintln(out, "\nMeasures")
+	for _, m := range eval.Measures() {
+		fmt.Fprintf(out, "  %s\t%s\n", m.Name, m.Line)
+	}
+	return out.Flush()
+}
