@@ -367,7 +367,7 @@ func TestTeachMishaps(t *testing.T) {
 			t.Errorf("%s: %q, labelable %v, paths\n%s", anchor, failed, st.Labelable, d.tsv())
 		}
 		_, doc := d.request("GET", d.pagePath(st.Framed), nil, "")
-		if want := map[string]string{"Gone": "answered with status 404", "Down": "no connection [31m (connect)"}[anchor]; !strings.Contains(doc, want) {
+		if want := map[string]string{"Gone": "answered with status 404", "Down": "no connection [31m (no connection)"}[anchor]; !strings.Contains(doc, want) {
 			t.Errorf("%s: no %q in %s", anchor, want, doc)
 		}
 		if _, failed := d.label("Goal"); failed == "" {
