@@ -29,6 +29,9 @@ import (
 type Changes struct {
 	Settings             []event.Changed // when is filled in; none = no setting changed
 	Links, Seeds, Shares bool
+	// Lost are addresses that were fetched though the History does not tell so: those
+	// that are seeds do not enter again.
+	Lost []web.URL
 }
 
 // Spent is what a crawl has fetched and how long it took, over all its runs up to
@@ -194,6 +197,11 @@ func newPast(seeds []web.URL, c *Changes) *past {
 	p := &past{seeds: make(map[web.URL]bool, len(seeds)), pages: make(map[web.Host]int)}
 	for _, u := range seeds {
 		p.seeds[u] = false
+	}
+	for _, u := range c.Lost {
+		if _, is := p.seeds[u]; is {
+			p.seeds[u] = true // it was fetched, though no event tells so
+		}
 	}
 	if c.Links || c.Shares {
 		p.left = make(map[web.URL]bool)

@@ -14,6 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // A crawl that goes on is held against what it was told before: by its job file,
@@ -170,6 +171,17 @@ func (m *Maker) change(ctx context.Context, c *crawl.Crawl) error {
 			c.Changes.Links = true
 		}
 		notes = append(notes, fmt.Sprintf("Changed: %s from %s to %s; %s", s.Path, clip(quoted(e.Old)), clip(quoted(e.New)), s.effect()))
+	}
+	if c.Changes.Seeds {
+		names, err := m.Begun.Lost()
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if u, err := web.Parse(name); err == nil {
+				c.Changes.Lost = append(c.Changes.Lost, u)
+			}
+		}
 	}
 	threshold, judged := history.Threshold()
 	if changed[event.SettingThreshold] {
