@@ -257,6 +257,7 @@ type repair struct {
 	logSize  int64               // of its whole lines, from the first
 	damaged  int                 // lines
 	logLost  bool                // it has lost lines
+	torn     bool                // its last line has no end
 	turns    int                 // behind the mark
 	newly    int                 // settings that changed behind the mark
 	started  *event.Started      // the first one
@@ -440,6 +441,7 @@ func (r *repair) readLog() error {
 		}
 		switch {
 		case errors.Is(e.Err, event.ErrTorn):
+			r.torn = true
 			continue
 		case e.Err != nil:
 			r.damaged++
