@@ -451,6 +451,9 @@ func (r *repair) readLog() error {
 			}
 			continue
 		}
+		if splits(e, r.logMark) {
+			r.found("%s, line %d: %s", r.w.inFolder(r.w.EventLog()), e.Number, saidOfSplit(r.logMark))
+		}
 		r.logSize = e.Offset + int64(len(e.Line))
 		r.count(e)
 		r.progress("event log", r.logSize, total)
