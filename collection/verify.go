@@ -497,6 +497,11 @@ func (v *verification) verifySetup() error {
 	return nil
 }
 
+// Add adds a damage that the caller found.
+func (v *Verification) Add(d Damage) {
+	v.Damage, v.Whole = append(v.Damage, d), false
+}
+
 // Lines are what was found in sentences.
 func (v *Verification) Lines() (lines []string) {
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
