@@ -257,6 +257,7 @@ type repair struct {
 	logSize  int64               // of its whole lines, from the first
 	damaged  int                 // lines
 	logLost  bool                // it has lost lines
+	torn     bool                // its last line has no end
 	turns    int                 // behind the mark
 	newly    int                 // settings that changed behind the mark
 	started  *event.Started      // the first one
@@ -440,6 +441,7 @@ func (r *repair) readLog() error {
 		}
 		switch {
 		case errors.Is(e.Err, event.ErrTorn):
+			r.torn = true
 			continue
 		case e.Err != nil:
 			r.damaged++
@@ -448,6 +450,9 @@ func (r *repair) readLog() error {
 				r.found("%s, line %d: %v", r.w.inFolder(line.Path), line.Line, line.Err)
 			}
 			continue
+		}
+		if splits(e, r.logMark) {
+			r.found("%s, line %d: %s", r.w.inFolder(r.w.EventLog()), e.Number, saidOfSplit(r.logMark))
 		}
 		r.logSize = e.Offset + int64(len(e.Line))
 		r.count(e)

@@ -93,6 +93,46 @@ func TestRepairAfterRepair(t *testing.T) {
 	}
 }
 
+// Damage of the archive after a repair is noticed when the crawl goes on, wherever it
+// is in the file that is written on.
+func TestDamageAfterRepair(t *testing.T) {
+	m := &meadow{n: 250, asked: map[string]int{}}
+	whole := filepath.Join(t.TempDir(), "c")
+	if _, err := m.resume(t, whole, StoreOptions{}, 40); err != nil {
+		t.Fatal(err)
+	}
+	files, err := At(whole).archiveFiles()
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	if err := os.Truncate(files[0].path, files[0].size*2/3); err != nil {
+		t.Fatal(err)
+	}
+	repairNow(t, whole, "archive cut")
+	for name, share := range map[string]int64{"near its start": 20, "in the middle": 2} {
+		t.Run(name, func(t *testing.T) {
+			dir := copyOf(t, whole)
+			files, err := At(dir).archiveFiles()
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.OpenFile(files[0].path, os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = f.WriteAt([]byte("ZZ"), files[0].size/share)
+			if err := errors.Join(err, f.Close()); err != nil {
+				t.Fatal(err)
+			}
+			_, err = m.resume(t, dir, StoreOptions{}, 40)
+			var broken *OpenError
+			if !errors.As(err, &broken) || !broken.Damaged || broken.Store != "archive" {
+				t.Errorf("the crawl is not refused: %v", err)
+			}
+		})
+	}
+}
+
 // forget takes the addresses for not acknowledged that neither lost.txt nor the
 // archive names any more.
 func (m *meadow) forget(t *testing.T, dir string) {

@@ -108,7 +108,7 @@ func (r *repair) writeLog() (err error) {
 	if r.retrace, err = crawl.NewRetrace(r.oldState); err != nil {
 		return err
 	}
-	r.rewrite = r.made > 0 || r.damaged > 0 || r.started == nil
+	r.rewrite = r.made > 0 || r.damaged > 0 || r.torn || r.started == nil
 	var log *event.Log
 	if r.rewrite {
 		if log, err = event.Open(r.newLog(), nil); err != nil {

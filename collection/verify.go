@@ -348,6 +348,9 @@ func (v *verification) verifyLog() error {
 			}
 			continue
 		}
+		if splits(e, v.logEnd) {
+			v.bad(Damage{name, fmt.Sprintf("line %d", e.Number), saidOfSplit(v.logEnd), remedyRepair}, "log")
+		}
 		v.take(e)
 		v.progress("event log", e.Offset, info.Size())
 	}
@@ -360,6 +363,17 @@ func (v *verification) verifyLog() error {
 		v.Notes = append(v.Notes, "a page was in flight when the crawl ended: the next run fetches it again")
 	}
 	return nil
+}
+
+// splits tells whether the mark of the log lies within a line: lines before it were
+// added, or removed.
+func splits(e event.Entry, mark int64) bool {
+	return e.Offset < mark && mark < e.Offset+int64(len(e.Line))
+}
+
+// saidOfSplit says so.
+func saidOfSplit(mark int64) string {
+	return fmt.Sprintf("the last acknowledged line should end at byte %d, within this one: lines before it were added or removed", mark)
 }
 
 // moved tells whether a run has begun since the frontier was looked at.
@@ -481,6 +495,11 @@ func (v *verification) verifySetup() error {
 		v.Notes = append(v.Notes, fmt.Sprintf("there is no %s: whether examples, model and critic are as they were is not known", filepath.Base(v.c.SumFile())))
 	}
 	return nil
+}
+
+// Add adds a damage that the caller found.
+func (v *Verification) Add(d Damage) {
+	v.Damage, v.Whole = append(v.Damage, d), false
 }
 
 // Lines are what was found in sentences.

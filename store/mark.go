@@ -51,8 +51,9 @@ func parseMark(b []byte) (m mark, err error) {
 func StartMark() []byte { return mark{}.text() }
 
 // MarkAt is the mark of an archive that ends in a file, by its number, at so many
-// bytes, all of them synced.
-func MarkAt(number int, end int64) []byte { return mark{number: number, synced: end, end: end}.text() }
+// bytes. None of them counts as synced, so all of that file is read when the archive
+// is opened at the mark.
+func MarkAt(number int, end int64) []byte { return mark{number: number, end: end}.text() }
 
 // MarkedFile is the number of the file in which a mark lies, and how many bytes
 // of it are before the mark.

@@ -100,11 +100,8 @@ func rarelyCollected() (restore func()) {
 // job is the job of the folder with the changes. A list that is given takes the
 // place of the one before, and another judge has a threshold of its own.
 func (c *judgeCmd) job(col collection.Collection) (*job.Job, error) {
-	if err := errors.Join(col.CheckJob(), c.empty()); err != nil {
-		return nil, err
-	}
-	j, err := job.Read(col.JobFile())
-	if err != nil {
+	j, err := jobIn(col)
+	if err := errors.Join(err, c.empty()); err != nil {
 		return nil, err
 	}
 	for path, list := range map[string]*[]string{

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/collection"
@@ -25,8 +26,9 @@ func (verifyCmd) Help() string {
 	return `Reads every record of the archive, every line of the event log and every block of the
 frontier, compares all checksums and digests, and the three with one another: each archived
 page is in the log and the other way round, each address that is done is known to the
-frontier. Examples, model and critic are compared with SHA256SUMS. Nothing is changed. Of a
-crawl that runs, what was acknowledged when verify began is read.
+frontier. Examples, model and critic are compared with SHA256SUMS, and job.yaml is read as
+--resume reads it. Nothing is changed. Of a crawl that runs, what was acknowledged when
+verify began is read.
 
 Exit codes: 0 whole, 1 damaged, 2 not understood, 3 stopped.`
 }
@@ -45,6 +47,9 @@ func (c *verifyCmd) Run(ctx context.Context, std streams) error {
 	}
 	if err != nil {
 		return err
+	}
+	if d := jobDamage(col); d != nil {
+		v.Add(*d)
 	}
 	if c.JSON {
 		out := json.NewEncoder(std.out)
@@ -101,6 +106,9 @@ func (c *repairCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
+	if d := jobDamage(col); d != nil {
+		r.Left = append(r.Left, *d)
+	}
 	for _, line := range r.Lines() {
 		fmt.Fprintln(std.out, event.Line(line))
 	}
@@ -131,6 +139,25 @@ func crawlIn(dir string) (collection.Collection, error) {
 		return col, exit{exitUsage, err}
 	}
 	return col, nil
+}
+
+// jobDamage is why the job of a crawl cannot be used by --resume, beyond what
+// collection knows of the file; nil if it can. A judge or a scorer of another program
+// is no damage.
+func jobDamage(col collection.Collection) *collection.Damage {
+	if !col.Begun() || col.CheckJob() != nil {
+		return nil // that is told already
+	}
+	j, err := job.Read(col.JobFile())
+	if err == nil {
+		err = j.CheckLive()
+	}
+	var wrong *job.Error
+	if err == nil || errors.As(err, &wrong) && (wrong.Path == "judge.name" || wrong.Path == "scorer.name") {
+		return nil
+	}
+	what := strings.TrimPrefix(err.Error(), filepath.Dir(col.JobFile())+string(filepath.Separator))
+	return &collection.Damage{File: filepath.Base(col.JobFile()), What: "it cannot be used: " + what, Remedy: remedyJob}
 }
 
 // linkParser reads the links of pages as the crawl did, as far as its job can be
