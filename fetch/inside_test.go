@@ -333,7 +333,7 @@ func TestNameCache(t *testing.T) {
 func TestGateForgets(t *testing.T) {
 	clock := newStill()
 	g := NewGate(GateOptions{Delay: time.Second, Clock: clock})
-	f := g.Before(nothing{})
+	f := g.Before(emptyFetcher{})
 	visit := func(i int) {
 		u, err := web.Parse(fmt.Sprintf("http://h%d.test/", i))
 		if err != nil {
@@ -355,9 +355,11 @@ func TestGateForgets(t *testing.T) {
 	}
 }
 
-type nothing struct{}
+type emptyFetcher struct{}
 
-func (nothing) Fetch(context.Context, web.URL) (*web.Response, error) { return &web.Response{}, nil }
+func (emptyFetcher) Fetch(context.Context, web.URL) (*web.Response, error) {
+	return &web.Response{}, nil
+}
 
 func TestOptions(t *testing.T) {
 	for _, c := range []struct {

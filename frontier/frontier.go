@@ -117,12 +117,12 @@ type Frontier struct {
 	held    int // candidates that wait for those
 	broken  error
 	plan    plan // reused between turns
-	sharing
+	shareState
 	trimState
 }
 
-// sharing is what share.go goes by.
-type sharing struct {
+// shareState is what share.go goes by.
+type shareState struct {
 	names      int               // Options.MaxNames
 	crowd      int               // names beyond which a site is crowded
 	sites      map[string]*site  // by domain
@@ -252,7 +252,7 @@ func newFrontier(opts Options, s shelf) *Frontier {
 		byName: make(map[web.Host]*host),
 		leased: make(map[web.URL]*host),
 		next:   1,
-		sharing: sharing{
+		shareState: shareState{
 			names: cmp.Or(opts.MaxNames, defaultMaxNames),
 			crowd: defaultCrowd,
 			sites: make(map[string]*site),

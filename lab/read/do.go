@@ -212,7 +212,7 @@ func (s *Server) page(ctx context.Context, a request) pageView {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, _, differs := pool.Compare(a.Reader, t.labels[a.N]); differs {
-		s.shown[viewing{a.Reader, a.Topic, a.N}] = true
+		s.shown[readerPage{a.Reader, a.Topic, a.N}] = true
 		for _, l := range t.labels[a.N] {
 			if l.Reader != a.Reader && l.Round == 1 {
 				v.Others = append(v.Others, l.Grade.String())
@@ -238,7 +238,7 @@ func (s *Server) label(a request) (any, error) {
 		return nil, errors.New("there is nothing to look at again on this page: nobody said otherwise")
 	case a.Round == 2:
 		own = second
-		s.shown[viewing{a.Reader, a.Topic, a.N}] = true
+		s.shown[readerPage{a.Reader, a.Topic, a.N}] = true
 	case a.Round != 1:
 		return nil, fmt.Errorf("round %d: 1 or 2 is wanted", a.Round)
 	}
@@ -263,7 +263,7 @@ func (s *Server) label(a request) (any, error) {
 // stays tells whether a decision can be neither changed nor undone: a first grade
 // whose reader was shown another one. s.mu is held.
 func (s *Server) stays(d decision) bool {
-	if d.label.Round != 1 || !s.shown[viewing{d.label.Reader, d.topic, d.n}] {
+	if d.label.Round != 1 || !s.shown[readerPage{d.label.Reader, d.topic, d.n}] {
 		return false
 	}
 	_, _, differs := pool.Compare(d.label.Reader, s.topics[d.topic].labels[d.n])

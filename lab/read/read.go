@@ -80,7 +80,7 @@ type Server struct {
 	mu      sync.Mutex
 	readers map[string]int        // labels in force of each
 	done    map[string][]decision // by reader, the last at the end
-	shown   map[viewing]bool      // to whom the grades of others were shown
+	shown   map[readerPage]bool   // to whom the grades of others were shown
 	views   []*view               // the latest last, at most maxViews
 }
 
@@ -97,8 +97,8 @@ type decision struct {
 	before   *pool.Label
 }
 
-// viewing is a page that a reader looks at.
-type viewing struct {
+// readerPage is a reader and a page, for what the reader was shown.
+type readerPage struct {
 	reader   string
 	topic, n int
 }
@@ -129,7 +129,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Options: o, Guard: guard, assets: files, readers: map[string]int{}, done: map[string][]decision{}, shown: map[viewing]bool{}}
+	s := &Server{Options: o, Guard: guard, assets: files, readers: map[string]int{}, done: map[string][]decision{}, shown: map[readerPage]bool{}}
 	for i := range o.Pool.Topics {
 		t := &o.Pool.Topics[i]
 		if _, ok := o.Webs[t.Web]; !ok {
@@ -174,7 +174,7 @@ func (s *Server) begin(labels []pool.Label) {
 			}
 			for _, l := range labels {
 				if _, _, differs := pool.Compare(l.Reader, labels); differs {
-					s.shown[viewing{l.Reader, i, n}] = true
+					s.shown[readerPage{l.Reader, i, n}] = true
 				}
 			}
 		}
