@@ -75,8 +75,9 @@ func (swapClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
 // the places of the old ones. What it leaves is whole, and its harvest is the one
 // before or the new one. The same command then comes to its end: the harvest is the
 // new one, of the right number of pages, and says by what. In the end the crawl goes
-// on. WAGGLE_KILLS sets how often (default 8).
+// on. WAGGLE_KILLS sets how often (default 4).
 func TestKilledJudge(t *testing.T) {
+	t.Parallel()
 	web := serveNumbered(t, 600)
 	rng := killChance(t)
 	dir := filepath.Join(t.TempDir(), "crawl")
