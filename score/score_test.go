@@ -28,7 +28,7 @@ func likeness(s string) float64 {
 }
 
 func TestConformance(t *testing.T) {
-	for _, l := range score.Names() {
+	for _, l := range score.Descriptions() {
 		for _, n := range []int{1, 3, 256} {
 			if n != 256 && l.Name != "best-n-first" {
 				continue
@@ -66,7 +66,8 @@ func featureBytes(name string) int {
 // hasty are settings with which a scorer learns from a few pages.
 func hasty(name string) map[string]float64 {
 	set := map[string]float64{}
-	for _, s := range score.Settings(name) {
+	d, _ := score.Describe(name)
+	for _, s := range d.Settings {
 		switch s.Name {
 		case "every":
 			set["every"] = 3
@@ -339,7 +340,7 @@ func BenchmarkLink(b *testing.B) {
 		relevance := float64(n%4) / 4
 		return p, web.Verdict{Relevance: relevance, Relevant: relevance >= 0.5}
 	}
-	for _, l := range score.Names() {
+	for _, l := range score.Descriptions() {
 		s := newScorer(b, l.Name, score.Options{})
 		// A crawl of 600 pages, each found on the one before.
 		var c web.Candidate
