@@ -260,7 +260,7 @@ func (r *repair) eventOf(x kept) (event.Event, error) {
 			At: at, Visit: visit, Status: p.Status, MIME: mime, Bytes: len(p.Raw), Took: m.Took.Seconds(),
 			Title: clip(m.Title, 200), Language: m.Language, Digest: hex.EncodeToString(digest[:]),
 			Relevance: m.Relevance, Similarity: m.Similarity, Relevant: m.Relevant, Reason: m.Reason,
-			Directives: m.Directives, Truncated: p.Truncated != "",
+			Directives: m.Directives, Truncated: p.Truncated != "", Cut: p.Truncated,
 		}
 		body := hashOf(e.Digest)
 		if _, twice := r.bodies[body]; twice {

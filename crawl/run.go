@@ -460,6 +460,10 @@ func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err e
 		a.Reason, a.Detail = web.ReasonStatus, fmt.Sprintf("status %d", r.Status)
 	case len(r.Body) == 0:
 		a.Reason, a.Detail = web.ReasonEmpty, "the document has no body"
+	case c.triesAgain(&l, r):
+		a.Reason = cutBy(r)
+		a.Detail = fmt.Sprintf("%.200s: the body ended after %d bytes: %s", l.URL, len(r.Raw), a.Reason.Meaning())
+		return a, c.encodeRobots(&a, r.Robots, l.URL) // what came later is kept
 	default:
 		if a.Page, err = c.Parser.Parse(r); err != nil {
 			a.Page, a.Reason, a.Detail = nil, web.ReasonProtocol, err.Error()
@@ -482,6 +486,25 @@ func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err e
 	return a, c.encode(&a, web.Exchange{
 		Candidate: l.Candidate, Response: r, Page: a.Page, Verdict: a.Verdict, Reason: a.Reason,
 	})
+}
+
+// cutBy is why the end of a document is missing that its server would have sent: it
+// was too slow, or the connection broke. "" where nothing is missing, and where the
+// rest was not wanted.
+func cutBy(r *web.Response) web.Reason {
+	switch r.Truncated {
+	case "time":
+		return web.ReasonTimeout
+	case "disconnect":
+		return web.ReasonReset
+	}
+	return ""
+}
+
+// triesAgain tells whether a document is asked for again, as its end is missing.
+// The last try counts, whatever came.
+func (c *Crawl) triesAgain(l *web.Lease, r *web.Response) bool {
+	return cutBy(r) != "" && l.Tries+1 < c.Policy.withDefaults().MaxTries
 }
 
 // encodeRobots keeps the robots.txt that was fetched on the way to an address

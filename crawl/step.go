@@ -394,6 +394,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Reason:     reason,
 		Directives: p.Directives,
 		Truncated:  p.Truncated,
+		Cut:        a.Response.Truncated,
 		Links:      len(p.Links),
 		Queued:     queued,
 		Skipped:    skipped,

@@ -28,6 +28,9 @@ type Summary struct {
 	// NotKept counts, among Pages, those fetched but not part of the harvest,
 	// by reason: duplicate, noindex.
 	NotKept map[web.Reason]int
+	// Cut counts, among Pages, those whose body is not whole, by what cut it: length,
+	// time, disconnect.
+	Cut map[string]int
 	// Requests counts the fetches for which a request could be sent: pages
 	// and failures, but for those refused beforehand by robots.txt or the
 	// address guard.
@@ -209,6 +212,12 @@ func (s *Summary) page(e Fetched) {
 	s.hosts[h.Host] = h
 	if e.Reason != "" {
 		count(&s.NotKept, e.Reason, 1)
+	}
+	if e.Cut != "" {
+		if s.Cut == nil {
+			s.Cut = map[string]int{}
+		}
+		s.Cut[e.Cut]++
 	}
 	s.Bytes += int64(e.Bytes)
 	s.Links += e.Links
