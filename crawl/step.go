@@ -23,7 +23,7 @@ type Policy struct {
 	Pages        int           // pages to fetch; 0 = no limit
 	Time         time.Duration // to spend, over all runs; 0 = no limit
 	UntilGain    float64       // relevant pages expected among the next 100 below which a crawl ends; 0 = never
-	MaxDepth     int           // links from a seed; 0 = 50
+	MaxDepth     int           // links from a seed; 0 = 50, less = the seeds alone
 	MaxHostPages int           // pages to fetch from one host; 0 = no limit
 	MaxRedirects int           // in a row; 0 = 10
 	MaxTries     int           // for an address that fails for a time; 0 = 3
@@ -50,6 +50,7 @@ func (p Policy) withDefaults() Policy {
 		}
 	}
 	set(&p.MaxDepth, 50)
+	p.MaxDepth = max(p.MaxDepth, 0)
 	set(&p.MaxRedirects, 10)
 	set(&p.MaxTries, 3)
 	set(&p.MaxFailures, 6)

@@ -6,6 +6,7 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -124,6 +125,9 @@ func (s Setting) checkRange(j *Job, bad complaint) {
 	}
 	if s.Min == 0 && s.Max == 0 {
 		return
+	}
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
 	}
 	var n float64
 	switch {
@@ -249,6 +253,9 @@ func checkThrough(j *Job, bad complaint) {
 func patterns(list func(*Job) []string) func(j *Job, bad complaint) {
 	return func(j *Job, bad complaint) {
 		for i, p := range list(j) {
+			if strings.TrimSpace(p) == "" {
+				bad(fmt.Sprintf(".%d", i), "the pattern is empty, so that every address matches it: give one, or leave it out")
+			}
 			if _, err := regexp.Compile(p); err != nil {
 				bad(fmt.Sprintf(".%d", i), "pattern %q: %v", p, err)
 			}

@@ -324,7 +324,7 @@ func filePrefix(name string) string {
 // policy is what the job allows. The patterns were checked.
 func (j *Job) policy() crawl.Policy {
 	p := crawl.Policy{
-		Pages: j.Budget.Pages, Time: time.Duration(j.Budget.Time), UntilGain: j.Budget.UntilGain, MaxDepth: j.Scope.MaxDepth,
+		Pages: j.Budget.Pages, Time: time.Duration(j.Budget.Time), UntilGain: j.Budget.UntilGain, MaxDepth: j.maxDepth(),
 		MaxHostPages: j.Scope.MaxHostPages, Delay: j.delay(), HonourNoFollow: j.Politeness.ObeyNoFollow,
 		GiveUp: time.Duration(j.Politeness.GiveUp), Timeout: time.Duration(j.Fetch.Timeout), Proxied: j.Fetch.Through != "",
 		Scope: crawl.Scope{Reach: crawl.Reach(j.Scope.Reach)},
@@ -336,6 +336,18 @@ func (j *Job) policy() crawl.Policy {
 		p.Scope.Exclude = append(p.Scope.Exclude, regexp.MustCompile(x))
 	}
 	return p
+}
+
+// maxDepth is as crawl.Policy has it.
+func (j *Job) maxDepth() int {
+	switch d := j.Scope.MaxDepth; {
+	case d == nil:
+		return 0
+	case *d == 0:
+		return -1
+	default:
+		return *d
+	}
 }
 
 // Canon are the job's rules for addresses.
