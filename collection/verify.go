@@ -133,6 +133,7 @@ type verification struct {
 	behind      int  // exchanges in the archive behind the mark
 
 	tallies      map[uint64]tally
+	repeats      repeats
 	checkpoints  checkpoints
 	harvestFiles harvestFiles
 	ended        bool // a run came to its end
@@ -351,7 +352,7 @@ func (v *verification) verifyLog() error {
 		if splits(e, v.logEnd) {
 			v.bad(Damage{name, fmt.Sprintf("line %d", e.Number), saidOfSplit(v.logEnd), remedyRepair}, "log")
 		}
-		v.take(e)
+		v.take(e, v.repeats.find(v.tallies, e))
 		v.progress("event log", e.Offset, info.Size())
 	}
 	if turns > 1 || v.behind > 1 {
@@ -387,14 +388,18 @@ func (v *verification) moved() (_ bool, err error) {
 	return err == nil && logged != nil && string(logged) != strconv.FormatInt(v.logEnd, 10), nil
 }
 
-// take takes in an acknowledged line.
-func (v *verification) take(e event.Entry) {
+// take takes in an acknowledged line; again says that it was there before.
+func (v *verification) take(e event.Entry, again bool) {
 	v.Log.Lines++
 	v.Log.Bytes += int64(len(e.Line))
 	if e.Summed {
 		v.Log.Summed++
 	}
 	v.checkpoints.add(e)
+	if again {
+		v.bad(Damage{v.c.inFolder(v.c.EventLog()), fmt.Sprintf("line %d", e.Number), saidOfRepeat, remedyRepair}, "log")
+		return
+	}
 	switch e.Event.(type) {
 	case event.Fetched:
 		v.Log.Pages++
