@@ -1,0 +1,133 @@
+package collection
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/collection/collectiontest"
+	"github.com/waggle-crawler/waggle/parse"
+)
+
+// TestRepairedIsWhole damages two kinds of files of a killed crawl at random places,
+// and repairs it. Verify then finds nothing but what Repair says that only putting
+// a file back mends; that done, the crawl goes on, and in the end all is whole and no
+// page is archived twice. A crawl may be damaged and repaired again, before it goes on
+// or after that. WAGGLE_DAMAGES sets how many folders (default 12), and WAGGLE_SEED
+// where chance begins.
+func TestRepairedIsWhole(t *testing.T) {
+	folders, seed := 12, uint64(0)
+	for name, set := range map[string]func(v string) error{
+		"WAGGLE_DAMAGES": func(v string) (err error) { folders, err = strconv.Atoi(v); return err },
+		"WAGGLE_SEED":    func(v string) (err error) { seed, err = strconv.ParseUint(v, 10, 64); return err },
+	} {
+		if v := os.Getenv(name); v != "" {
+			if err := set(v); err != nil {
+				t.Fatal(name, err)
+			}
+		}
+	}
+	for n := 0; n < folders; seed++ {
+		rng := rand.New(rand.NewPCG(seed, 13))
+		m, dirs := snapshots(t, rng, 5)
+		for i, dir := range dirs {
+			for try := range 4 {
+				if n++; n > folders {
+					break
+				}
+				own := copyOf(t, dir)
+				what := fmt.Sprintf("seed %d, folder %d, try %d", seed, i, try)
+				for cycle := range 1 + rng.IntN(2) {
+					what += fmt.Sprintf("; cycle %d", cycle)
+					if !repairedIsWhole(t, rng, own, &what) {
+						break
+					}
+					if rng.IntN(3) == 0 && !goesOnWhole(t, m, own, what, 1+rng.IntN(60)) {
+						break
+					}
+				}
+				if rng.IntN(3) == 0 && !t.Failed() {
+					goesOnWhole(t, m, own, what, 0)
+				}
+				if err := os.RemoveAll(own); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
+
+// repairedIsWhole damages two kinds of files and repairs them.
+func repairedIsWhole(t *testing.T, rng *rand.Rand, dir string, what *string) bool {
+	t.Helper()
+	was := map[string][]byte{}
+	for kinds := map[string]bool{}; len(kinds) < 2; {
+		name, how, before, err := collectiontest.Damage(dir, rng)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, again := was[name]; !again {
+			was[name] = before
+		}
+		kinds[filepath.Dir(name)+filepath.Ext(name)] = true
+		*what += fmt.Sprintf(", %s: %s", name[len(dir)+1:], how)
+	}
+	putBack := func(file string) {
+		if before, damaged := was[file]; damaged {
+			if err := os.WriteFile(file, before, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if !At(dir).Begun() { // without it the folder is none of a crawl
+		putBack(At(dir).JobFile())
+	}
+	w := opened(t, dir)
+	r, err := w.Repair(t.Context(), RepairOptions{Parser: parse.New(parse.Options{})})
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Errorf("%s: repair: %v", *what, err)
+		return false
+	}
+	for _, d := range r.Left {
+		putBack(filepath.Join(dir, d.File))
+	}
+	return isWhole(t, dir, *what, "after the repair ("+strings.Join(r.Lines(), "; ")+")")
+}
+
+func isWhole(t *testing.T, dir, what, when string) bool {
+	t.Helper()
+	v, err := At(dir).Verify(t.Context(), nil)
+	if err != nil || !v.Whole {
+		t.Errorf("%s\n%s: %v, %v", what, when, v.Damage, err)
+		return false
+	}
+	return true
+}
+
+// goesOnWhole goes on with a crawl for some requests, 0 for all.
+func goesOnWhole(t *testing.T, m *meadow, dir, what string, requests int) bool {
+	t.Helper()
+	fresh := &meadow{n: m.n, asked: map[string]int{}}
+	if _, err := fresh.resume(t, dir, StoreOptions{}, requests); err != nil {
+		t.Errorf("%s: goes on: %v", what, err)
+		return false
+	}
+	archived := map[string]int{}
+	for r, err := range At(dir).Responses(nil) {
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			return false
+		}
+		if u := r.URL.String(); r.Status == 200 {
+			if archived[u]++; archived[u] == 2 {
+				t.Errorf("%s: %s is archived twice", what, u)
+			}
+		}
+	}
+	return isWhole(t, dir, what, "after it went on")
+}
