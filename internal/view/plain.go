@@ -1,8 +1,10 @@
 package view
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"syscall"
 	"time"
 
 	"github.com/waggle-crawler/waggle/crawl"
@@ -102,4 +104,9 @@ func (v *plainView) print(line string) {
 	}
 }
 
-func (v *plainView) Close() error { return v.err }
+func (v *plainView) Close() error {
+	if errors.Is(v.err, syscall.EPIPE) {
+		return nil // who read the lines has gone
+	}
+	return v.err
+}
