@@ -32,6 +32,7 @@ type Parser interface {
 // Every field without a default named is needed.
 type Crawl struct {
 	Seeds    []web.URL
+	Bare     []web.URL // those of Seeds that were given without a scheme; see Step.plain
 	Frontier Frontier
 	Fetcher  Fetcher
 	Parser   Parser
@@ -101,7 +102,11 @@ func (c *Crawl) newDriver() *driver {
 	if own.Workers == 0 {
 		own.Workers = 32
 	}
-	return &driver{Crawl: &own, step: NewStep(c.Policy, c.Scorer, c.Judge)}
+	d := &driver{Crawl: &own, step: NewStep(c.Policy, c.Scorer, c.Judge)}
+	for _, u := range c.Bare {
+		d.step.bare[u] = true
+	}
+	return d
 }
 
 func (d *driver) run(ctx context.Context) (event.Ending, error) {

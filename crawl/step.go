@@ -104,6 +104,7 @@ type Step struct {
 	scorer Scorer
 	judge  Adapting // nil when the judge is frozen from the start
 	count  progress
+	bare   map[web.URL]bool // seeds that were given without a scheme
 	closed map[web.Host]web.Reason
 	moved  []web.URL         // where seeds redirected to: within the scope as well
 	fresh  map[string][]byte // of closed and moved, what was not stored yet
@@ -137,6 +138,7 @@ func NewStep(p Policy, s Scorer, j Judge) *Step {
 		policy: p,
 		scorer: s,
 		judge:  adapting,
+		bare:   make(map[web.URL]bool),
 		closed: make(map[web.Host]web.Reason),
 		fresh:  make(map[string][]byte),
 		bodies: make(map[uint64]copies),
@@ -307,7 +309,9 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 	case a.Response != nil && a.Reason == web.ReasonRedirect:
 		out, err = s.redirect(now, a, preview)
 	default:
-		out = s.failure(now, a)
+		if out = s.failure(now, a); s.bare[a.Lease.URL] {
+			err = s.plain(&a, &out, preview)
+		}
 	}
 	if err != nil {
 		return Outcome{}, err

@@ -134,7 +134,8 @@ type Failed struct {
 	// did so as it was: the network was down.
 	Retry  bool `json:"retry,omitempty"`
 	Outage bool `json:"outage,omitempty"`
-	// To is where a redirect points; Queued tells whether it was followed.
+	// To is where a redirect points, or the http address of a seed that was given
+	// without a scheme and failed by https; Queued tells whether it was followed.
 	To     web.URL `json:"to,omitzero"`
 	Queued bool    `json:"queued,omitempty"`
 }

@@ -116,6 +116,9 @@ func (s *Summary) Add(e Event) {
 		default:
 			s.Requests++
 		}
+		if e.Queued {
+			s.Queued++
+		}
 		switch {
 		case e.Reason == web.ReasonBusy:
 			s.Busy++
@@ -124,9 +127,6 @@ func (s *Summary) Add(e Event) {
 			s.Retries++
 		case e.Reason == web.ReasonRedirect:
 			s.Redirect++
-			if e.Queued {
-				s.Queued++
-			}
 		default:
 			count(&s.Failures, e.Reason, 1)
 			if e.Reason == web.ReasonStatus {

@@ -154,7 +154,7 @@ func number(x float64) string {
 
 func checkSeeds(j *Job, bad complaint) {
 	for i, s := range j.Seeds {
-		if _, err := web.Parse(s); err != nil {
+		if _, err := web.Parse(web.WithScheme(s)); err != nil {
 			bad(fmt.Sprintf(".%d", i), "seed: %v", err)
 		}
 	}
@@ -289,7 +289,7 @@ var ErrNoContact = errors.New("the live web needs a contact, so that site owners
 func (j *Job) CheckLive() error {
 	private := j.Fetch.AllowPrivate
 	for _, s := range j.Seeds {
-		u, err := web.Parse(s)
+		u, err := web.Parse(web.WithScheme(s))
 		private = private && err == nil && isPrivate(u.Host())
 	}
 	if private || onThisMachine(j.Fetch.Through) {

@@ -68,6 +68,7 @@ type Maker struct {
 	Archive  crawl.Archive
 	Log      crawl.Log
 
+	bare   []web.URL     // seeds of the job without a scheme, for which https was taken
 	own    bool          // Job is a copy
 	looked bool          // at the files of the job
 	read   *judge.Critic // the job's, once it was read
@@ -202,7 +203,7 @@ func (m *Maker) Crawl(ctx context.Context) (*crawl.Crawl, error) {
 func (m *Maker) plainCrawl() *crawl.Crawl {
 	j := m.Job
 	c := &crawl.Crawl{
-		Seeds: m.Seeds, Fetcher: m.Fetcher, Parser: m.Parser, Judge: m.Judge, Scorer: m.Scorer, Policy: j.policy(),
+		Seeds: m.Seeds, Bare: m.bare, Fetcher: m.Fetcher, Parser: m.Parser, Judge: m.Judge, Scorer: m.Scorer, Policy: j.policy(),
 		Name: j.Name, JudgeName: j.Judge.Name, ScorerName: j.Scorer.Name, Workers: j.Fetch.Workers, Clock: m.Clock,
 	}
 	if named, ok := m.Judge.(interface{ Name() string }); ok {
@@ -222,9 +223,13 @@ func (m *Maker) plainCrawl() *crawl.Crawl {
 func (m *Maker) makeSeeds() error {
 	if m.Seeds == nil {
 		for i, s := range m.Job.Seeds {
-			u, err := m.Job.Canon().Parse(s)
+			full := web.WithScheme(s)
+			u, err := m.Job.Canon().Parse(full)
 			if err != nil {
 				return &Error{fmt.Sprintf("seeds.%d", i), err}
+			}
+			if full != s && u.Scheme() == "https" {
+				m.bare = append(m.bare, u)
 			}
 			m.Seeds = append(m.Seeds, u)
 		}
