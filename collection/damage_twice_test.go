@@ -3,14 +3,17 @@ package collection
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/waggle-crawler/waggle/collection/collectiontest"
+	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/parse"
 )
 
@@ -93,8 +96,16 @@ func repairedIsWhole(t *testing.T, rng *rand.Rand, dir string, what *string) boo
 		t.Errorf("%s: repair: %v", *what, err)
 		return false
 	}
-	for _, d := range r.Left {
-		putBack(filepath.Join(dir, d.File))
+	// What a checksum is of is put back with the checksum, if both are damaged.
+	left := r.Left
+	for range len(was) {
+		for _, d := range left {
+			putBack(filepath.Join(dir, d.File))
+			putBack(At(dir).SumFile())
+		}
+		if left, _, err = At(dir).setupDamage(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return isWhole(t, dir, *what, "after the repair ("+strings.Join(r.Lines(), "; ")+")")
 }
@@ -130,4 +141,70 @@ func goesOnWhole(t *testing.T, m *meadow, dir, what string, requests int) bool {
 		}
 	}
 	return isWhole(t, dir, what, "after it went on")
+}
+
+// An error page was archived, and the process died before its turn was committed.
+// After the frontier was damaged too, and the crawl repaired, its address waits, and
+// the log says so.
+func TestErrorInFlight(t *testing.T) {
+	m := &meadow{n: 150, asked: map[string]int{}}
+	dir, killed := filepath.Join(t.TempDir(), "c"), filepath.Join(t.TempDir(), "killed")
+	const gone = "https://h1.test/145" // answers 410
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := m.crawl(t, dir, StoreOptions{}, 0, func(c *crawl.Crawl) {
+			c.Archive = snapArchive{c.Archive, func() {
+				if _, err := os.Stat(killed); m.asked[gone] > 0 && errors.Is(err, fs.ErrNotExist) {
+					if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}}
+			c.Workers = 1
+		}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	names, err := filepath.Glob(filepath.Join(At(killed).FrontierDir(), "queue", "marker.manifest.*"))
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	if err := os.Remove(names[0]); err != nil {
+		t.Fatal(err)
+	}
+	repairNow(t, killed, "marker removed")
+	isWhole(t, killed, "marker removed", "after the repair")
+	goesOnWhole(t, m, killed, "marker removed", 0)
+}
+
+// A list of losses that is gone is made anew by its copy in the frontier, where its
+// checksum is damaged too.
+func TestLossesAndSumsDamaged(t *testing.T) {
+	m := &meadow{n: 150, asked: map[string]int{}}
+	dir := filepath.Join(t.TempDir(), "c")
+	if _, err := m.resume(t, dir, StoreOptions{}, 40); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(At(dir).EventLog()); err != nil {
+		t.Fatal(err)
+	}
+	repairNow(t, dir, "log removed")
+	lost, err := os.ReadFile(At(dir).LostFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile(At(dir).SumFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(At(dir).LostFile()), os.WriteFile(At(dir).SumFile(), sums[:20], 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	repairNow(t, dir, "list and sums")
+	if again, err := os.ReadFile(At(dir).LostFile()); err != nil || string(again) != string(lost) {
+		t.Errorf("the list is\n%s\nand was\n%s\n%v", again, lost, err)
+	}
+	if err := os.WriteFile(At(dir).SumFile(), sums, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	isWhole(t, dir, "list and sums", "after the sums were put back")
 }

@@ -342,8 +342,13 @@ func (r *repair) readLosses() error {
 	if err != nil {
 		return err
 	}
-	if r.losses, err = r.w.readLosses(); err != nil || damage == nil {
+	if r.losses, err = r.w.readLosses(); err != nil {
 		return err
+	}
+	if damage == nil {
+		if damage, err = r.lackingLosses(); damage == nil || err != nil {
+			return err
+		}
 	}
 	r.found("%s", damage)
 	r.lossesDamaged = true
@@ -361,6 +366,27 @@ func (r *repair) readLosses() error {
 	}
 	r.losses.take(list)
 	return nil
+}
+
+// lackingLosses looks for addresses that lost.txt lacks by its copy, where SHA256SUMS
+// does not tell whether it is whole.
+func (r *repair) lackingLosses() (*Damage, error) {
+	name := filepath.Base(r.w.LostFile())
+	if sums, damages, err := r.w.readSums(); err != nil || len(damages) == 0 && sums[name] != "" {
+		return nil, err
+	}
+	list, err := r.remains.State(stateLosses)
+	if err != nil {
+		return nil, nil // the frontier tells of its damage itself
+	}
+	held := losses{known: map[string]bool{}}
+	held.take(list)
+	for _, u := range held.urls {
+		if !r.losses.known[u] {
+			return &Damage{name, "", "it lacks addresses that the frontier knows to be lost", remedyRepair}, nil
+		}
+	}
+	return nil, nil
 }
 
 // readMarks reads what the old frontier says of the other stores.

@@ -175,9 +175,11 @@ func (r *repair) exchange(f archiveFile, x kept, group []store.Piece, made *even
 		return err
 	}
 	r.trouble = r.trouble || !behind
+	if f, ok := e.(event.Failed); ok && standing == frontier.Waiting {
+		f.Retry = true // so the frontier says: the turn was never acknowledged, or a seed waits again
+		e = f
+	}
 	t.add(e)
-	// A seed that failed and waits again.
-	t.final = t.final && standing != frontier.Waiting
 	r.tallies[h] = t
 	if f, ok := e.(event.Failed); ok && f.Retry {
 		r.retried[h] = retry{f.URL, r.made}
