@@ -24,7 +24,7 @@ import (
 // or after that. WAGGLE_DAMAGES sets how many folders (default 12), and WAGGLE_SEED
 // where chance begins.
 func TestRepairedIsWhole(t *testing.T) {
-	folders, seed := 12, uint64(0)
+	folders, seed := 12, uint64(100)
 	for name, set := range map[string]func(v string) error{
 		"WAGGLE_DAMAGES": func(v string) (err error) { folders, err = strconv.Atoi(v); return err },
 		"WAGGLE_SEED":    func(v string) (err error) { seed, err = strconv.ParseUint(v, 10, 64); return err },
