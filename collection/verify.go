@@ -50,7 +50,7 @@ type Verification struct {
 	// of others. Nothing is lost by that: the next process that writes to the folder
 	// carries it to its end. Until then nothing else is looked at.
 	Interrupted bool `json:"interrupted"`
-	Archive struct {
+	Archive     struct {
 		Files   int   `json:"files"`
 		Records int   `json:"records"`
 		Digests int   `json:"digests"` // compared
