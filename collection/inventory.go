@@ -24,7 +24,6 @@ type tally struct {
 	free    uint16 // fetched, and asked not to be kept: the archive may have it
 	answers uint16 // answered by other than a page; the archive has those as well
 	final   bool   // it will not be fetched again
-	line    uint64 // a hash of the last line of the log that tells of it
 
 	keptPages, keptAnswers uint16 // in the archive
 	keptBare               uint16 // responses in the archive whose metadata cannot be read
@@ -68,29 +67,14 @@ func count(tallies map[uint64]tally, e event.Event) {
 	}
 }
 
-// repeats finds lines of a log that are there once more, as a faulty copy leaves them.
-// Each line tells its moment, so no two are the same otherwise.
+// repeats finds lines of a log that are the same as the line before them, as a faulty
+// copy leaves them. Each line tells its moment, so no two are the same otherwise.
 type repeats struct{ last uint64 }
 
-// find tells whether a line is the same as the one before it, or as the one that told
-// of its address last. The caller counts it if not.
-func (r *repeats) find(tallies map[uint64]tally, e event.Entry) bool {
+func (r *repeats) find(e event.Entry) bool {
 	line, before := xxh3.Hash(e.Line), r.last
-	if r.last = line; line == before {
-		return true
-	}
-	u := visited(e.Event)
-	if u.IsZero() {
-		return false
-	}
-	h := hashOf(u.String())
-	t := tallies[h]
-	if t.line == line {
-		return true
-	}
-	t.line = line
-	tallies[h] = t
-	return false
+	r.last = line
+	return line == before
 }
 
 const saidOfRepeat = "the line is there more than once"

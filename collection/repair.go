@@ -483,7 +483,7 @@ func (r *repair) readLog() error {
 			r.found("%s, line %d: %s", r.w.inFolder(r.w.EventLog()), e.Number, saidOfSplit(r.logMark))
 		}
 		r.logSize = e.Offset + int64(len(e.Line))
-		if r.repeats.find(r.tallies, e) {
+		if r.repeats.find(e) {
 			r.found("%s, line %d: %s", r.w.inFolder(r.w.EventLog()), e.Number, saidOfRepeat)
 			r.repeated[e.Number] = true
 			continue

@@ -358,7 +358,7 @@ func (v *verification) verifyLog() error {
 		if splits(e, v.logEnd) {
 			v.bad(Damage{name, fmt.Sprintf("line %d", e.Number), saidOfSplit(v.logEnd), remedyRepair}, "log")
 		}
-		v.take(e, v.repeats.find(v.tallies, e))
+		v.take(e, v.repeats.find(e))
 		v.progress("event log", e.Offset, info.Size())
 	}
 	if turns > 1 || v.behind > 1 {
