@@ -104,8 +104,19 @@ func (m *meadow) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 // resume goes on with the crawl in dir, to its end.
 func (m *meadow) resume(t *testing.T, dir string, o StoreOptions, requests int) (how event.Ending, err error) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { how, err = m.crawl(t, dir, o, requests, nil) })
+	synctest.Test(t, func(t *testing.T) {
+		later(dir)
+		how, err = m.crawl(t, dir, o, requests, nil)
+	})
 	return how, err
+}
+
+// later lets some time pass in a bubble, in each of which time begins anew: no run
+// begins at the moment of another one, so that no two events are the same.
+func later(dir string) {
+	if info, err := os.Stat(At(dir).EventLog()); err == nil {
+		time.Sleep(time.Duration(info.Size()) * (time.Second + time.Nanosecond))
+	}
 }
 
 func (m *meadow) crawl(t *testing.T, dir string, o StoreOptions, requests int, change func(*crawl.Crawl)) (event.Ending, error) {
@@ -178,6 +189,7 @@ func snapshots(t *testing.T, rng *rand.Rand, n int) (m *meadow, dirs []string) {
 	}
 	for run := range 1 + rng.IntN(3) {
 		synctest.Test(t, func(t *testing.T) {
+			later(dir)
 			_, err := m.crawl(t, dir, StoreOptions{}, 20+rng.IntN(100), func(c *crawl.Crawl) {
 				c.Frontier, c.Archive, c.Log = snapFrontier{c.Frontier, take}, snapArchive{c.Archive, take}, snapLog{c.Log, take}
 			})

@@ -67,6 +67,18 @@ func count(tallies map[uint64]tally, e event.Event) {
 	}
 }
 
+// repeats finds lines of a log that are the same as the line before them, as a faulty
+// copy leaves them. Each line tells its moment, so no two are the same otherwise.
+type repeats struct{ last uint64 }
+
+func (r *repeats) find(e event.Entry) bool {
+	line, before := xxh3.Hash(e.Line), r.last
+	r.last = line
+	return line == before
+}
+
+const saidOfRepeat = "the line is there more than once"
+
 // keep counts an exchange of the archive.
 func (t *tally) keep(x exchange) {
 	if x.meta.Page {
@@ -145,7 +157,7 @@ func (w *walker) walk(path string, end int64) error {
 			return err
 		}
 	}
-	return w.endGroup("")
+	return w.endGroup()
 }
 
 func (w *walker) take(p store.Piece) error {
@@ -166,26 +178,53 @@ func (w *walker) take(p store.Piece) error {
 		return w.headless(p)
 	}
 	if p.BadMeta != nil {
-		return w.endGroup("")
+		return w.endGroup()
 	}
-	if err := w.exchange(exchange{p.File, response.Offset, p.Target, p.Meta, p.Date}, append(w.group, p)); err != nil {
+	group, orphans := w.split(response.ID)
+	if err := w.exchange(exchange{p.File, response.Offset, p.Target, p.Meta, p.Date}, append(group, p)); err != nil {
 		return err
 	}
-	return w.endGroup(response.ID)
+	return w.endOrphans(orphans)
 }
 
-// endGroup ends the pieces that belong together. Other responses among them than
-// the one that has its metadata are those of robots.txt, or orphans.
-func (w *walker) endGroup(except string) error {
+// endGroup ends pieces that have no metadata.
+func (w *walker) endGroup() error {
+	_, orphans := w.split("")
+	return w.endOrphans(orphans)
+}
+
+// split parts the pieces since the last metadata: those of the exchange whose response
+// is told, with those of robots.txt fetched on the way, and those of each other
+// response, which are orphans.
+func (w *walker) split(told string) (group []store.Piece, orphans [][]store.Piece) {
+	of := map[string]int{} // the orphan of a response
 	for _, g := range w.group {
-		if g.Type == "response" && g.ID != except && !isRobots(g.Target) {
-			var own []store.Piece
-			for _, p := range w.group {
-				if p.ID == g.ID || p.Beside == g.ID {
-					own = append(own, p)
-				}
+		if g.Type == "response" && g.ID != told && !isRobots(g.Target) {
+			of[g.ID] = len(orphans)
+			orphans = append(orphans, nil)
+		}
+	}
+	for _, p := range w.group {
+		i, orphan := of[p.ID]
+		if !orphan {
+			i, orphan = of[p.Beside]
+		}
+		if orphan {
+			orphans[i] = append(orphans[i], p)
+		} else {
+			group = append(group, p)
+		}
+	}
+	return group, orphans
+}
+
+func (w *walker) endOrphans(orphans [][]store.Piece) error {
+	for _, own := range orphans {
+		for _, p := range own {
+			if p.Type != "response" {
+				continue
 			}
-			if err := w.orphan(g.Target, own); err != nil {
+			if err := w.orphan(p.Target, own); err != nil {
 				return err
 			}
 		}

@@ -3,6 +3,7 @@ package collection
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +12,7 @@ import (
 
 // A line of the log of a killed crawl that is there twice moves the others away
 // from the mark: if the crawl is refused, Verify says why, and after a repair it goes
-// on.
+// on, nothing is lost, and no page is told of twice.
 func TestLogLineTwice(t *testing.T) {
 	t.Parallel()
 	m := &meadow{n: 250, asked: map[string]int{}}
@@ -66,6 +67,9 @@ func TestLogLineTwice(t *testing.T) {
 		if v, err := At(dir).Verify(t.Context(), nil); err != nil || !v.Whole {
 			t.Fatalf("line %d twice: after the repair: %v, %v", i+1, v.Damage, err)
 		}
+		if lost, err := At(dir).Lost(); err != nil || len(lost) > 0 {
+			t.Errorf("line %d twice: %q are lost, %v", i+1, lost, err)
+		}
 		if i%4 == 0 {
 			fresh := &meadow{n: m.n, asked: map[string]int{}, acked: acked}
 			if _, err := fresh.resume(t, dir, StoreOptions{}, 0); err != nil {
@@ -74,6 +78,7 @@ func TestLogLineTwice(t *testing.T) {
 			if len(fresh.again) > 0 {
 				t.Errorf("line %d twice: asked for again: %v", i+1, fresh.again)
 			}
+			owed(t, fresh, dir, fmt.Sprintf("line %d twice", i+1))
 		}
 	}
 	if refusals == 0 {

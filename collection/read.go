@@ -103,7 +103,7 @@ func linksOf(e event.Event) (out []Link) {
 		add(e.URL, e.Queued, e.Skipped)
 	case event.Failed:
 		switch {
-		case e.Retry || e.To.IsZero():
+		case e.To.IsZero():
 		case e.Queued:
 			add(e.URL, []event.Found{{URL: e.To, Priority: e.Priority}}, nil)
 		default:

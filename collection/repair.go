@@ -186,7 +186,7 @@ func (w *Writer) newRepair(ctx context.Context, o RepairOptions) *repair {
 	return &repair{
 		w: w, ctx: ctx, parser: o.Parser, progress: o.Progress, report: &RepairReport{},
 		tallies: map[uint64]tally{}, bodies: map[uint64]struct{}{}, spans: map[string][]span{},
-		hosts: map[web.Host]*hostTale{}, left: map[web.URL]bool{}, named: map[string]bool{}, repaid: map[uint64]struct{}{},
+		hosts: map[web.Host]*hostTale{}, left: map[web.URL]bool{}, named: map[string]bool{}, repeated: map[int]bool{}, repaid: map[uint64]struct{}{},
 		retried: map[uint64]retry{}, finals: map[int]bool{}, depths: map[web.URL]int{},
 	}
 }
@@ -256,14 +256,16 @@ type repair struct {
 	bodies   map[uint64]struct{} // of pages, to know a duplicate
 	logSize  int64               // of its whole lines, from the first
 	damaged  int                 // lines
-	logLost  bool                // it has lost lines
-	torn     bool                // its last line has no end
-	turns    int                 // behind the mark
-	newly    int                 // settings that changed behind the mark
-	started  *event.Started      // the first one
-	last     time.Time           // of its last event
-	goneHost map[web.Host]int    // the line that dropped a host's links last
-	gone     map[uint64]int      // the line that dropped a link last
+	repeats  repeats
+	repeated map[int]bool     // lines that are left out, as they are there already
+	logLost  bool             // it has lost lines
+	torn     bool             // its last line has no end
+	turns    int              // behind the mark
+	newly    int              // settings that changed behind the mark
+	started  *event.Started   // the first one
+	last     time.Time        // of its last event
+	goneHost map[web.Host]int // the line that dropped a host's links last
+	gone     map[uint64]int   // the line that dropped a link last
 
 	// From readArchive.
 	files     []archiveFile
@@ -340,8 +342,13 @@ func (r *repair) readLosses() error {
 	if err != nil {
 		return err
 	}
-	if r.losses, err = r.w.readLosses(); err != nil || damage == nil {
+	if r.losses, err = r.w.readLosses(); err != nil {
 		return err
+	}
+	if damage == nil {
+		if damage, err = r.lackingLosses(); damage == nil || err != nil {
+			return err
+		}
 	}
 	r.found("%s", damage)
 	r.lossesDamaged = true
@@ -359,6 +366,27 @@ func (r *repair) readLosses() error {
 	}
 	r.losses.take(list)
 	return nil
+}
+
+// lackingLosses looks for addresses that lost.txt lacks by its copy, where SHA256SUMS
+// does not tell whether it is whole.
+func (r *repair) lackingLosses() (*Damage, error) {
+	name := filepath.Base(r.w.LostFile())
+	if sums, damages, err := r.w.readSums(); err != nil || len(damages) == 0 && sums[name] != "" {
+		return nil, err
+	}
+	list, err := r.remains.State(stateLosses)
+	if err != nil {
+		return nil, nil // the frontier tells of its damage itself
+	}
+	held := losses{known: map[string]bool{}}
+	held.take(list)
+	for _, u := range held.urls {
+		if !r.losses.known[u] {
+			return &Damage{name, "", "it lacks addresses that the frontier knows to be lost", remedyRepair}, nil
+		}
+	}
+	return nil, nil
 }
 
 // readMarks reads what the old frontier says of the other stores.
@@ -455,6 +483,11 @@ func (r *repair) readLog() error {
 			r.found("%s, line %d: %s", r.w.inFolder(r.w.EventLog()), e.Number, saidOfSplit(r.logMark))
 		}
 		r.logSize = e.Offset + int64(len(e.Line))
+		if r.repeats.find(e) {
+			r.found("%s, line %d: %s", r.w.inFolder(r.w.EventLog()), e.Number, saidOfRepeat)
+			r.repeated[e.Number] = true
+			continue
+		}
 		r.count(e)
 		r.progress("event log", r.logSize, total)
 	}

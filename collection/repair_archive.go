@@ -175,9 +175,11 @@ func (r *repair) exchange(f archiveFile, x exchange, group []store.Piece, made *
 		return err
 	}
 	r.trouble = r.trouble || !behind
+	if f, ok := e.(event.Failed); ok && standing == frontier.Waiting {
+		f.Retry = true // so the frontier says: the turn was never acknowledged, or a seed waits again
+		e = f
+	}
 	t.add(e)
-	// A seed that failed and waits again.
-	t.final = t.final && standing != frontier.Waiting
 	r.tallies[h] = t
 	if f, ok := e.(event.Failed); ok && f.Retry {
 		r.retried[h] = retry{f.URL, r.made}
@@ -260,7 +262,7 @@ func (r *repair) eventOf(x exchange) (event.Event, error) {
 			At: at, Visit: visit, Status: p.Status, MIME: mime, Bytes: len(p.Raw), Took: m.Took.Seconds(),
 			Title: clip(m.Title, 200), Language: m.Language, Digest: hex.EncodeToString(digest[:]),
 			Relevance: m.Relevance, Similarity: m.Similarity, Relevant: m.Relevant, Reason: m.Reason,
-			Directives: m.Directives, Truncated: p.Truncated != "",
+			Directives: m.Directives, Truncated: p.Truncated != "", Cut: p.Truncated,
 		}
 		body := hashOf(e.Digest)
 		if _, twice := r.bodies[body]; twice {

@@ -50,7 +50,7 @@ type Verification struct {
 	// of others. Nothing is lost by that: the next process that writes to the folder
 	// carries it to its end. Until then nothing else is looked at.
 	Interrupted bool `json:"interrupted"`
-	Archive struct {
+	Archive     struct {
 		Files   int   `json:"files"`
 		Records int   `json:"records"`
 		Digests int   `json:"digests"` // compared
@@ -139,6 +139,7 @@ type verification struct {
 	behind      int  // exchanges in the archive behind the mark
 
 	tallies      map[uint64]tally
+	repeats      repeats
 	checkpoints  checkpoints
 	harvestFiles harvestFiles
 	ended        bool // a run came to its end
@@ -357,7 +358,7 @@ func (v *verification) verifyLog() error {
 		if splits(e, v.logEnd) {
 			v.bad(Damage{name, fmt.Sprintf("line %d", e.Number), saidOfSplit(v.logEnd), remedyRepair}, "log")
 		}
-		v.take(e)
+		v.take(e, v.repeats.find(e))
 		v.progress("event log", e.Offset, info.Size())
 	}
 	if turns > 1 || v.behind > 1 {
@@ -393,14 +394,18 @@ func (v *verification) moved() (_ bool, err error) {
 	return err == nil && logged != nil && string(logged) != strconv.FormatInt(v.logEnd, 10), nil
 }
 
-// take takes in an acknowledged line.
-func (v *verification) take(e event.Entry) {
+// take takes in an acknowledged line; again says that it was there before.
+func (v *verification) take(e event.Entry, again bool) {
 	v.Log.Lines++
 	v.Log.Bytes += int64(len(e.Line))
 	if e.Summed {
 		v.Log.Summed++
 	}
 	v.checkpoints.add(e)
+	if again {
+		v.bad(Damage{v.c.inFolder(v.c.EventLog()), fmt.Sprintf("line %d", e.Number), saidOfRepeat, remedyRepair}, "log")
+		return
+	}
 	switch e.Event.(type) {
 	case event.Fetched:
 		v.Log.Pages++

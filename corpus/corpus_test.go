@@ -221,7 +221,7 @@ func TestSurvey(t *testing.T) {
 	// a → b, frames; b → c (by the alias); c → a; frames → hidden.
 	want := Survey{
 		Count: w.Count(), LinksInside: 5, LinksOutside: 1, Reachable: 5,
-		Topics: []TopicSurvey{{Name: "things", Relevant: 4, Seeds: 1, Pages: 5, Reachable: 3, ReachableFar: 3}},
+		Topics: []TopicSurvey{{Name: "things", Relevant: 4, Seeds: 1, Pages: 5, Reachable: 3, ReachableFar: 3, ReachableAll: 3}},
 	}
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("survey %+v\nwant   %+v", s, want)
@@ -232,6 +232,22 @@ func TestSurvey(t *testing.T) {
 	s.LinksInside = 4
 	if diff := w.Compare(s); !slices.Equal(diff, []string{"links inside: web.yaml says 5, found 4"}) {
 		t.Errorf("differences %q", diff)
+	}
+}
+
+// A manifest may count what is reachable from the seeds of all topics: then the survey
+// says that, and what a topic's own seeds lead to.
+func TestSurveyOfAllSeeds(t *testing.T) {
+	manifest := strings.Replace(smallManifest, "seeds: [\"http://A.example\"]", "seeds: [\"http://a.example/frames\"]", 1) +
+		"  - name: others\n    description: Others\n    seeds: [\"http://a.example/\"]\n"
+	w, _ := build(t, Exchange{exchange(t, small, map[string]string{"web.yaml": manifest})})
+	s, err := w.Survey(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "topic things: web.yaml counts 3 relevant pages that links lead to from the seeds of all topics; from its own, by which crawls of the topic begin, they lead to 1"
+	if diff := w.Compare(s); !slices.Contains(diff, want) {
+		t.Errorf("differences %q, want %q", diff, want)
 	}
 }
 

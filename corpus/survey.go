@@ -41,6 +41,7 @@ type TopicSurvey struct {
 	Pages           int // pages reachable from the seeds
 	Reachable       int // relevant pages reachable from the seeds
 	ReachableFar    int // and from seeds_far
+	ReachableAll    int // and from the seeds of all topics
 	ExamplesAbsent  int
 	ExamplesOutside int // examples that the truth does not hold
 }
@@ -60,6 +61,10 @@ func (w *Web) Survey(ctx context.Context, progress func(done, total int, note st
 	var all []web.URL
 	for _, t := range w.Topics {
 		all = append(all, t.Seeds...)
+	}
+	reachedByAll := g.reach(all)
+	s.Reachable = g.pages(reachedByAll)
+	for _, t := range w.Topics {
 		ts := TopicSurvey{Name: t.Name, Seeds: len(t.Seeds)}
 		for _, u := range t.Seeds {
 			if !w.Has(u) {
@@ -87,6 +92,9 @@ func (w *Web) Survey(ctx context.Context, progress func(done, total int, note st
 					if far[i] {
 						ts.ReachableFar++
 					}
+					if reachedByAll[i] {
+						ts.ReachableAll++
+					}
 				}
 			}
 			for _, u := range t.Examples {
@@ -100,7 +108,6 @@ func (w *Web) Survey(ctx context.Context, progress func(done, total int, note st
 		}
 		s.Topics = append(s.Topics, ts)
 	}
-	s.Reachable = g.pages(g.reach(all))
 	return s, nil
 }
 
@@ -292,7 +299,11 @@ func (w *Web) Compare(s Survey) []string {
 			continue
 		}
 		differ("topic "+t.Name+", relevant", m.Relevant, t.Relevant)
-		if m.Reachable > 0 {
+		switch {
+		case m.Reachable == 0:
+		case m.Reachable != t.Reachable && m.Reachable == t.ReachableAll:
+			out = append(out, fmt.Sprintf("topic %s: %s counts %d relevant pages that links lead to from the seeds of all topics; from its own, by which crawls of the topic begin, they lead to %d", t.Name, manifestName, m.Reachable, t.Reachable))
+		default:
 			differ("topic "+t.Name+", relevant pages that links lead to from its seeds", m.Reachable, t.Reachable)
 		}
 		if t.NotRecorded > 0 {

@@ -24,6 +24,10 @@ import (
 // response is the link's own where the host had answered the request before; in a
 // row of such failures the frontier gives out other links of the host in between.
 //
+// A document that comes without its end, as it is too slow or the connection breaks,
+// is tried again as well, Backoff later; that speaks against no host, since it
+// answered. At the last of MaxTries what came is taken for the page, and told to be cut.
+//
 // A crawl in which all links that wait are of hosts that are down ends with
 // HostsDown. The next run tries these hosts once before their time.
 
@@ -35,6 +39,9 @@ func harm(a *Arrival) (hurts, temporary bool) {
 		// No name, or no trust, is for good if the network works.
 		return hurts, f.Temporary || hurts && a.certainty == networkUnknown
 	}
+	if cut(a) {
+		return false, true
+	}
 	switch a.Response.Status {
 	case 429, 500, 502, 503, 504:
 		return true, true
@@ -43,6 +50,12 @@ func harm(a *Arrival) (hurts, temporary bool) {
 		return a.Lease.Host.Fetched == 0, false
 	}
 	return false, false
+}
+
+// cut tells whether an arrival is a document without its end, which is asked for
+// again: see Examine.
+func cut(a *Arrival) bool {
+	return a.Response != nil && (a.Reason == web.ReasonTimeout || a.Reason == web.ReasonReset)
 }
 
 // noName tells whether a name does not exist, as its name server says.
@@ -64,7 +77,12 @@ func (s *Step) failure(now time.Time, a Arrival) Outcome {
 		wait = min(f.RetryAfter, mostRetryAfter)
 	} else {
 		r := a.Response
-		e.Status, e.Bytes, e.Took = r.Status, a.Bytes, seconds(r.Took)
+		e.Bytes, e.Took = a.Bytes, seconds(r.Took)
+		if cut(&a) {
+			wait = s.policy.Backoff
+		} else {
+			e.Status = r.Status // of a response that the archive keeps
+		}
 	}
 	switch {
 	case hurts:

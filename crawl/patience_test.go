@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,19 +29,27 @@ func (v *virtualCrawl) pagesOf(host string) (n int) {
 	return n
 }
 
-// Many seeds that are slow come before one that is not: it is reached within a
-// minute, and then crawled at four fifths of the pace which it has alone.
-func TestSlowSeedsBeforeAGoodOne(t *testing.T) {
-	for name, slow := range map[string]pageOf{
-		"robots.txt cut short": {failure: web.ReasonRobotsMissing, heard: true},
-		"no answer in time":    {failure: web.ReasonTimeout, connected: true},
+// Many seeds that are slow stand beside one that is not: it is reached soon, and from
+// then on crawled at four fifths of the pace which it has alone. Where 300 stand before
+// it that is within a minute; of the first ones it is at once, though 1,000 follow.
+func TestSlowSeedsBesideAGoodOne(t *testing.T) {
+	robots, silent := pageOf{failure: web.ReasonRobotsMissing, heard: true}, pageOf{failure: web.ReasonTimeout, connected: true}
+	for name, c := range map[string]struct {
+		slow          pageOf
+		before, after int
+	}{
+		"robots.txt cut short":        {robots, 300, 0},
+		"no answer in time":           {silent, 300, 0},
+		"robots.txt cut short, later": {robots, 16, 984},
+		"no answer in time, later":    {silent, 16, 984},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := newVirtual(t, append(slowSeeds(300), "good.test/0")...)
+			seeds := slowSeeds(c.before + c.after)
+			v := newVirtual(t, slices.Insert(seeds, c.before, "good.test/0")...)
 			v.workers = 32
 			v.answer = func(_ time.Time, u web.URL) (pageOf, time.Duration) {
 				if u.Host() != "good.test" {
-					return slow, 10 * time.Second
+					return c.slow, 10 * time.Second
 				}
 				var n int
 				fmt.Sscanf(u.Path(), "/%d", &n)
@@ -58,7 +67,11 @@ func TestSlowSeedsBeforeAGoodOne(t *testing.T) {
 			if at[0] == 0 {
 				t.Error("the good host was not reached within a minute")
 			}
-			for m := 1; m < len(at); m++ {
+			held := 1 // from this minute on
+			if c.after > 0 {
+				held = 0
+			}
+			for m := held; m < len(at); m++ {
 				if got := float64(at[m]); got < 0.8*alone {
 					t.Errorf("%.0f pages in minute %d, want at least %.0f", got, m+1, 0.8*alone)
 				}

@@ -70,7 +70,9 @@ func (r *Retrace) Add(e event.Event, known bool) {
 	case event.Failed:
 		r.seed(e.Visit, known, e.Retry || e.Queued)
 		if e.Queued && e.Priority >= SeedPriority {
-			r.seeds[e.To] = true
+			if r.seeds[e.To] = true; e.Retry && !known {
+				r.step.count.Seeds++ // it waits beside the other
+			}
 		}
 		if moved := e.Reason == web.ReasonRedirect && e.Queued && e.Priority >= SeedPriority; moved && !known {
 			r.step.fresh[stateMoved+strconv.Itoa(r.step.count.Moved)] = []byte(e.To.String())

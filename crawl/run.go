@@ -39,6 +39,7 @@ type Clock interface {
 // Every field without a default named is needed.
 type Crawl struct {
 	Seeds    []web.URL
+	Bare     []web.URL // those of Seeds that were given without a scheme; see Step.plain
 	Frontier Frontier
 	Fetcher  Fetcher
 	Parser   Parser
@@ -108,7 +109,11 @@ func (c *Crawl) newDriver() *driver {
 	if own.Workers == 0 {
 		own.Workers = 32
 	}
-	return &driver{Crawl: &own, step: NewStep(c.Policy, c.Scorer, c.Judge)}
+	d := &driver{Crawl: &own, step: NewStep(c.Policy, c.Scorer, c.Judge)}
+	for _, u := range c.Bare {
+		d.step.bare[u] = true
+	}
+	return d
 }
 
 func (d *driver) run(ctx context.Context) (event.Ending, error) {
@@ -467,6 +472,10 @@ func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err e
 		a.Reason, a.Detail = web.ReasonStatus, fmt.Sprintf("status %d", r.Status)
 	case len(r.Body) == 0:
 		a.Reason, a.Detail = web.ReasonEmpty, "the document has no body"
+	case c.triesAgain(&l, r):
+		a.Reason = cutBy(r)
+		a.Detail = fmt.Sprintf("%.200s: the body ended after %d bytes: %s", l.URL, len(r.Raw), a.Reason.Meaning())
+		return a, c.encodeRobots(&a, r.Robots, l.URL) // what came later is kept
 	default:
 		if a.Page, err = c.Parser.Parse(r); err != nil {
 			a.Page, a.Reason, a.Detail = nil, web.ReasonProtocol, err.Error()
@@ -489,6 +498,25 @@ func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err e
 	return a, c.encode(&a, web.Exchange{
 		Candidate: l.Candidate, Response: r, Page: a.Page, Verdict: a.Verdict, Reason: a.Reason,
 	})
+}
+
+// cutBy is why the end of a document is missing that its server would have sent: it
+// was too slow, or the connection broke. "" where nothing is missing, and where the
+// rest was not wanted.
+func cutBy(r *web.Response) web.Reason {
+	switch r.Truncated {
+	case "time":
+		return web.ReasonTimeout
+	case "disconnect":
+		return web.ReasonReset
+	}
+	return ""
+}
+
+// triesAgain tells whether a document is asked for again, as its end is missing.
+// The last try counts, whatever came.
+func (c *Crawl) triesAgain(l *web.Lease, r *web.Response) bool {
+	return cutBy(r) != "" && l.Tries+1 < c.Policy.withDefaults().MaxTries
 }
 
 // encodeRobots keeps the robots.txt that was fetched on the way to an address

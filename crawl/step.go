@@ -23,7 +23,7 @@ type Policy struct {
 	Pages        int           // pages to fetch; 0 = no limit
 	Time         time.Duration // to spend, over all runs; 0 = no limit
 	UntilGain    float64       // relevant pages expected among the next 100 below which a crawl ends; 0 = never
-	MaxDepth     int           // links from a seed; 0 = 50
+	MaxDepth     int           // links from a seed; 0 = 50, less = the seeds alone
 	MaxHostPages int           // pages to fetch from one host; 0 = no limit
 	MaxRedirects int           // in a row; 0 = 10
 	MaxTries     int           // for an address that fails for a time; 0 = 3
@@ -50,6 +50,7 @@ func (p Policy) withDefaults() Policy {
 		}
 	}
 	set(&p.MaxDepth, 50)
+	p.MaxDepth = max(p.MaxDepth, 0)
 	set(&p.MaxRedirects, 10)
 	set(&p.MaxTries, 3)
 	set(&p.MaxFailures, 6)
@@ -103,6 +104,7 @@ type Step struct {
 	scorer Scorer
 	judge  Adapting // nil when the judge is frozen from the start
 	count  progress
+	bare   map[web.URL]bool // seeds that were given without a scheme
 	closed map[web.Host]web.Reason
 	moved  []web.URL         // where seeds redirected to: within the scope as well
 	fresh  map[string][]byte // of closed and moved, what was not stored yet
@@ -136,6 +138,7 @@ func NewStep(p Policy, s Scorer, j Judge) *Step {
 		policy: p,
 		scorer: s,
 		judge:  adapting,
+		bare:   make(map[web.URL]bool),
 		closed: make(map[web.Host]web.Reason),
 		fresh:  make(map[string][]byte),
 		bodies: make(map[uint64]copies),
@@ -306,7 +309,9 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 	case a.Response != nil && a.Reason == web.ReasonRedirect:
 		out, err = s.redirect(now, a, preview)
 	default:
-		out = s.failure(now, a)
+		if out = s.failure(now, a); s.bare[a.Lease.URL] {
+			err = s.plain(&a, &out, preview)
+		}
 	}
 	if err != nil {
 		return Outcome{}, err
@@ -394,6 +399,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Reason:     reason,
 		Directives: p.Directives,
 		Truncated:  p.Truncated,
+		Cut:        a.Response.Truncated,
 		Links:      len(p.Links),
 		Queued:     queued,
 		Skipped:    skipped,

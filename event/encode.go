@@ -66,6 +66,7 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.optText("reason", string(e.Reason))
 		o.directives(e.Directives)
 		o.flag("truncated", e.Truncated)
+		o.optText("cut", e.Cut)
 		o.int("links", int64(e.Links))
 		o.found(e.Queued)
 		o.skipped(e.Skipped)

@@ -112,7 +112,8 @@ type Fetched struct {
 	Reason     web.Reason     `json:"reason,omitempty"` // duplicate or noindex: fetched, but no harvest
 	Directives web.Directives `json:"directives,omitzero"`
 	Truncated  bool           `json:"truncated,omitempty"`
-	Links      int            `json:"links"` // on the page, all
+	Cut        string         `json:"cut,omitempty"` // why the body is not whole, as web.Response.Truncated
+	Links      int            `json:"links"`         // on the page, all
 	Queued     []Found        `json:"queued,omitempty"`
 	Skipped    []Skipped      `json:"skipped,omitempty"`
 	// Omitted counts links that Queued and Skipped leave out because the
@@ -133,7 +134,8 @@ type Failed struct {
 	// did so as it was: the network was down.
 	Retry  bool `json:"retry,omitempty"`
 	Outage bool `json:"outage,omitempty"`
-	// To is where a redirect points; Queued tells whether it was followed.
+	// To is where a redirect points, or the http address of a seed that was given
+	// without a scheme and failed by https; Queued tells whether it was followed.
 	To     web.URL `json:"to,omitzero"`
 	Queued bool    `json:"queued,omitempty"`
 }

@@ -32,6 +32,8 @@ type Explanation struct {
 	Reason web.Reason
 	Detail string
 	To     web.URL // where a redirect from it points
+	// Cut says why the end of a fetched page is missing, as Fetched.Cut; "" if it is not.
+	Cut string
 	// Like is the page whose body it repeats, of a duplicate.
 	Like web.URL
 	// Down tells that its host does not answer, while it waits; zero = it does.
@@ -195,7 +197,7 @@ func (x *explainer) follow(e Event) {
 	case Fetched:
 		if e.URL == x.URL {
 			x.from = e.From
-			x.Fate, x.Reason, x.Detail = Taken, e.Reason, ""
+			x.Fate, x.Reason, x.Detail, x.Cut = Taken, e.Reason, "", e.Cut
 			if e.Reason == web.ReasonDuplicate {
 				x.digest = e.Digest
 			}

@@ -26,7 +26,7 @@ import (
 //
 //	start NAME [resumed] [pages=N]
 //	seed ADDR=PRIORITY… !ADDR=REASON…
-//	page ADDR [from=ADDR] RELEVANCE [REASON] [title=…] [links…]   relevant from 0.5
+//	page ADDR [from=ADDR] RELEVANCE [REASON] [title=…] [cut=…] [links…]   relevant from 0.5
 //	fail ADDR [from=ADDR] REASON [retry]
 //	move ADDR [from=ADDR] to=ADDR [REASON]                        without a reason it is followed
 //	drop REASON ADDR… | drop REASON host=HOST count=N
@@ -102,7 +102,7 @@ func parseStory(t *testing.T, text string) (events []Event) {
 			visit.URL = long(arg(0))
 			rel := float(arg(1))
 			events = append(events, Fetched{
-				At: at, Visit: visit, Status: 200, Bytes: 1000, Title: named["title"], Relevance: rel,
+				At: at, Visit: visit, Status: 200, Bytes: 1000, Title: named["title"], Relevance: rel, Cut: named["cut"],
 				Relevant: rel >= 0.5 && arg(2) == "", Reason: web.Reason(arg(2)),
 				Links: len(queued) + len(skipped), Queued: queued, Skipped: skipped, Digest: named["body"],
 			})

@@ -89,7 +89,7 @@ func drawEvent(t *rapid.T) Event {
 				NoIndex: yes.Draw(t, "d1"), NoFollow: yes.Draw(t, "d2"), NoArchive: yes.Draw(t, "d3"), NoAI: yes.Draw(t, "d4"),
 				NoImageAI: yes.Draw(t, "d5"), TDMReserved: yes.Draw(t, "d6"), TDMPolicy: text.Draw(t, "d7"),
 			},
-			Truncated: yes.Draw(t, "truncated"), Links: n.Draw(t, "links"), Queued: found.Draw(t, "queued"),
+			Truncated: yes.Draw(t, "truncated"), Cut: rapid.SampledFrom([]string{"", "time"}).Draw(t, "cut"), Links: n.Draw(t, "links"), Queued: found.Draw(t, "queued"),
 			Skipped: skipped.Draw(t, "skipped"), Omitted: n.Draw(t, "omitted"),
 		}
 	case 3:

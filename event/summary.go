@@ -28,6 +28,9 @@ type Summary struct {
 	// NotKept counts, among Pages, those fetched but not part of the harvest,
 	// by reason: duplicate, noindex.
 	NotKept map[web.Reason]int
+	// Cut counts, among Pages, those whose body is not whole, by what cut it: length,
+	// time, disconnect.
+	Cut map[string]int
 	// Requests counts the fetches for which a request could be sent: pages
 	// and failures, but for those refused beforehand by robots.txt or the
 	// address guard.
@@ -113,6 +116,9 @@ func (s *Summary) Add(e Event) {
 		default:
 			s.Requests++
 		}
+		if e.Queued {
+			s.Queued++
+		}
 		switch {
 		case e.Reason == web.ReasonBusy:
 			s.Busy++
@@ -121,9 +127,6 @@ func (s *Summary) Add(e Event) {
 			s.Retries++
 		case e.Reason == web.ReasonRedirect:
 			s.Redirect++
-			if e.Queued {
-				s.Queued++
-			}
 		default:
 			count(&s.Failures, e.Reason, 1)
 			if e.Reason == web.ReasonStatus {
@@ -209,6 +212,12 @@ func (s *Summary) page(e Fetched) {
 	s.hosts[h.Host] = h
 	if e.Reason != "" {
 		count(&s.NotKept, e.Reason, 1)
+	}
+	if e.Cut != "" {
+		if s.Cut == nil {
+			s.Cut = map[string]int{}
+		}
+		s.Cut[e.Cut]++
 	}
 	s.Bytes += int64(e.Bytes)
 	s.Links += e.Links

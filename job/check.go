@@ -6,6 +6,7 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -125,6 +126,9 @@ func (s Setting) checkRange(j *Job, bad complaint) {
 	if s.Min == 0 && s.Max == 0 {
 		return
 	}
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
 	var n float64
 	switch {
 	case v.CanInt():
@@ -150,7 +154,7 @@ func number(x float64) string {
 
 func checkSeeds(j *Job, bad complaint) {
 	for i, s := range j.Seeds {
-		if _, err := web.Parse(s); err != nil {
+		if _, err := web.Parse(web.WithScheme(s)); err != nil {
 			bad(fmt.Sprintf(".%d", i), "seed: %v", err)
 		}
 	}
@@ -249,6 +253,9 @@ func checkThrough(j *Job, bad complaint) {
 func patterns(list func(*Job) []string) func(j *Job, bad complaint) {
 	return func(j *Job, bad complaint) {
 		for i, p := range list(j) {
+			if strings.TrimSpace(p) == "" {
+				bad(fmt.Sprintf(".%d", i), "the pattern is empty, so that every address matches it: give one, or leave it out")
+			}
 			if _, err := regexp.Compile(p); err != nil {
 				bad(fmt.Sprintf(".%d", i), "pattern %q: %v", p, err)
 			}
@@ -282,7 +289,7 @@ var ErrNoContact = errors.New("the live web needs a contact, so that site owners
 func (j *Job) CheckLive() error {
 	private := j.Fetch.AllowPrivate
 	for _, s := range j.Seeds {
-		u, err := web.Parse(s)
+		u, err := web.Parse(web.WithScheme(s))
 		private = private && err == nil && isPrivate(u.Host())
 	}
 	if private || onThisMachine(j.Fetch.Through) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/internal/yamlfile"
-	"github.com/waggle-crawler/waggle/web"
 )
 
 // maxFile bounds a job file, in bytes.
@@ -48,9 +47,6 @@ func (s Strategies) Parse(name string, b []byte) (*Job, error) {
 	file, err := yamlfile.Decode(name, b, j, "`waggle crawl --example-job` shows every key")
 	if err != nil {
 		return nil, err
-	}
-	for i, s := range j.Seeds {
-		j.Seeds[i] = web.WithScheme(s)
 	}
 	errs := []error{j.Check()}
 	for _, x := range Settings() {

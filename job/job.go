@@ -92,9 +92,9 @@ type Budget struct {
 // Scope is where a crawl may go.
 type Scope struct {
 	Reach        string   `yaml:"reach,omitempty"`
-	Include      []string `yaml:"include,omitempty"` // regular expressions
-	Exclude      []string `yaml:"exclude,omitempty"` // regular expressions
-	MaxDepth     int      `yaml:"max-depth,omitempty"`
+	Include      []string `yaml:"include,omitempty"`        // regular expressions
+	Exclude      []string `yaml:"exclude,omitempty"`        // regular expressions
+	MaxDepth     *int     `yaml:"max-depth,omitempty"`      // nil = the default; 0 = the seeds alone
 	MaxHostPages int      `yaml:"max-host-pages,omitempty"` // 0 = no limit
 	MaxHostQueue int      `yaml:"max-host-queue,omitempty"`
 	MaxQueue     int      `yaml:"max-queue,omitempty"`

@@ -126,7 +126,7 @@ func TestSet(t *testing.T) {
 		{"budget.time", "soon", `budget.time: "soon" is no time span`},
 		{"budget.time", "5", `budget.time: the time span 5 has no unit: write it as 5s, 5m or 5h`},
 		{"fetch.workers", "0", `fetch.workers: workers is 0: give more, or leave it out for 32`},
-		{"scope.max-depth", "0", `scope.max-depth: max-depth is 0: give more, or leave it out for 50`},
+		{"scope.max-queue", "0", `scope.max-queue: max-queue is 0: give more, or leave it out for 1000000`},
 		{"fetch.timeout", "0s", `fetch.timeout: timeout is 0: give more, or leave it out for 10s`},
 		{"fetch.max-body", "0", `fetch.max-body: max-body is 0: give more, or leave it out for 10MiB`},
 		{"judge.threshold", "x", `judge.threshold: a number is wanted, and not "x"`},

@@ -66,6 +66,7 @@ type Maker struct {
 	Archive  crawl.Archive
 	Log      crawl.Log
 
+	bare      []web.URL     // seeds of the job without a scheme, for which https was taken
 	copied    bool          // Job is a copy
 	filesRead bool          // readFiles has run
 	critic    *judge.Critic // the job's; nil = not read yet
@@ -200,7 +201,7 @@ func (m *Maker) Crawl(ctx context.Context) (*crawl.Crawl, error) {
 func (m *Maker) plainCrawl() *crawl.Crawl {
 	j := m.Job
 	c := &crawl.Crawl{
-		Seeds: m.Seeds, Fetcher: m.Fetcher, Parser: m.Parser, Judge: m.Judge, Scorer: m.Scorer, Policy: j.policy(),
+		Seeds: m.Seeds, Bare: m.bare, Fetcher: m.Fetcher, Parser: m.Parser, Judge: m.Judge, Scorer: m.Scorer, Policy: j.policy(),
 		Name: j.Name, JudgeName: j.Judge.Name, ScorerName: j.Scorer.Name, Workers: j.Fetch.Workers, Clock: m.Clock,
 	}
 	if named, ok := m.Judge.(interface{ Name() string }); ok {
@@ -220,9 +221,13 @@ func (m *Maker) plainCrawl() *crawl.Crawl {
 func (m *Maker) makeSeeds() error {
 	if m.Seeds == nil {
 		for i, s := range m.Job.Seeds {
-			u, err := m.Job.Canon().Parse(s)
+			full := web.WithScheme(s)
+			u, err := m.Job.Canon().Parse(full)
 			if err != nil {
 				return &Error{fmt.Sprintf("seeds.%d", i), err}
+			}
+			if full != s && u.Scheme() == "https" {
+				m.bare = append(m.bare, u)
 			}
 			m.Seeds = append(m.Seeds, u)
 		}
@@ -322,7 +327,7 @@ func filePrefix(name string) string {
 // policy is what the job allows. The patterns were checked.
 func (j *Job) policy() crawl.Policy {
 	p := crawl.Policy{
-		Pages: j.Budget.Pages, Time: time.Duration(j.Budget.Time), UntilGain: j.Budget.UntilGain, MaxDepth: j.Scope.MaxDepth,
+		Pages: j.Budget.Pages, Time: time.Duration(j.Budget.Time), UntilGain: j.Budget.UntilGain, MaxDepth: j.maxDepth(),
 		MaxHostPages: j.Scope.MaxHostPages, Delay: j.delay(), HonourNoFollow: j.Politeness.ObeyNoFollow,
 		GiveUp: time.Duration(j.Politeness.GiveUp), Timeout: time.Duration(j.Fetch.Timeout), Proxied: j.Fetch.Through != "",
 		Scope: crawl.Scope{Reach: crawl.Reach(j.Scope.Reach)},
@@ -334,6 +339,18 @@ func (j *Job) policy() crawl.Policy {
 		p.Scope.Exclude = append(p.Scope.Exclude, regexp.MustCompile(x))
 	}
 	return p
+}
+
+// maxDepth is as crawl.Policy has it.
+func (j *Job) maxDepth() int {
+	switch d := j.Scope.MaxDepth; {
+	case d == nil:
+		return 0
+	case *d == 0:
+		return -1
+	default:
+		return *d
+	}
 }
 
 // Canon are the job's rules for addresses.

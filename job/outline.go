@@ -56,10 +56,12 @@ func (j *Job) boundsLine() string {
 		text += fmt.Sprintf(", until fewer than %g of the next 100 are expected to be relevant", g)
 	}
 	text += ", from " + count(len(j.Seeds), "seed")
-	switch j.Scope.Reach {
-	case "host":
+	switch {
+	case j.maxDepth() == -1:
+		text += ", and no link is followed"
+	case j.Scope.Reach == "host":
 		text += ", within " + map[bool]string{true: "its host", false: "their hosts"}[len(j.Seeds) == 1]
-	case "domain":
+	case j.Scope.Reach == "domain":
 		text += ", within " + map[bool]string{true: "its domain", false: "their domains"}[len(j.Seeds) == 1]
 	default:
 		text += ", to wherever links lead"
@@ -67,8 +69,8 @@ func (j *Job) boundsLine() string {
 	if n := len(j.Scope.Include) + len(j.Scope.Exclude); n > 0 {
 		text += ", addresses held against " + count(n, "pattern")
 	}
-	if j.Scope.MaxDepth > 0 && j.Scope.MaxDepth != 50 {
-		text += ", at most " + count(j.Scope.MaxDepth, "link") + " deep"
+	if d := j.maxDepth(); d > 0 && d != 50 {
+		text += ", at most " + count(d, "link") + " deep"
 	}
 	if d := j.delay(); d > 0 {
 		text += fmt.Sprintf("; %s between requests to a host", span(d))

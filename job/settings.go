@@ -147,7 +147,7 @@ func Settings() []Setting {
 			check: patterns(func(j *Job) []string { return j.Scope.Exclude }),
 		},
 		{
-			Path: "scope.max-depth", Line: "Links from a seed", Form: "N", Default: "50", Max: 1e9, Flag: "max-depth",
+			Path: "scope.max-depth", Line: "Links from a seed; 0 = the seeds alone", Form: "N", Default: "50", Max: 1e9, Flag: "max-depth",
 			Example: "50", Resume: AllLinks, Why: newDepth,
 		},
 		{

@@ -27,6 +27,7 @@ type Response struct {
 	// size cap. They share memory when there is no content coding.
 	Raw, Body []byte
 	// Truncated says why Body is not whole: "" | "length" | "time" | "disconnect".
+	// See CutMeaning.
 	Truncated string
 	// Location is the redirect target of a 3xx response, canonical; zero
 	// otherwise, or when the target is unusable.
@@ -59,6 +60,20 @@ func (r *Response) Release() {
 	f := r.release
 	r.release = nil
 	f()
+}
+
+// CutMeaning says in a clause why a body is not whole: of Response.Truncated, which
+// is not "".
+func CutMeaning(truncated string) string {
+	switch truncated {
+	case "time":
+		return "it came too slowly"
+	case "disconnect":
+		return "the connection broke"
+	case "length":
+		return "it is longer than the limit"
+	}
+	return truncated
 }
 
 // Header is a response header with canonical keys, as net/http.Header.

@@ -354,9 +354,8 @@ func (c *crawlCmd) override(j *job.Job, in io.Reader) error {
 
 // seeds are the addresses given as arguments and in a file.
 func (c *crawlCmd) seeds(in io.Reader) ([]string, error) {
-	for i, s := range c.Seeds {
-		c.Seeds[i] = web.WithScheme(s)
-		if _, err := web.Parse(c.Seeds[i]); err != nil {
+	for _, s := range c.Seeds {
+		if _, err := web.Parse(web.WithScheme(s)); err != nil {
 			return nil, err
 		}
 	}

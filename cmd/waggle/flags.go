@@ -119,8 +119,13 @@ func (f jobFlag) values() (out []string) {
 // empty refuses flags that were given without a value.
 func (f *jobFlags) empty() error {
 	for _, flag := range f.flags {
-		if v := flag.value; v.Kind() != reflect.Bool && !v.IsNil() && flag.values() == nil {
-			return fmt.Errorf("--%s: the value is empty", flag.Flag)
+		v := flag.value
+		if v.Kind() == reflect.Bool || v.IsNil() {
+			continue
+		}
+		values := flag.values()
+		if values == nil || v.Kind() == reflect.Slice && !flag.Words && len(values) < v.Len() {
+			return fmt.Errorf("--%s: the value is empty: give one, or leave the flag out", flag.Flag)
 		}
 	}
 	return nil
@@ -149,6 +154,9 @@ func (f *jobFlags) value(path string) string {
 
 // apply puts the values of flags into a job, and checks it.
 func (f *jobFlags) apply(j *job.Job) error {
+	if err := f.empty(); err != nil {
+		return err
+	}
 	for _, flag := range f.given() {
 		if err := flag.Set(j, flag.values()...); err != nil {
 			return placed(err)

@@ -101,7 +101,7 @@ func rarelyCollected() (restore func()) {
 // place of the one before, and another judge has a threshold of its own.
 func (c *judgeCmd) job(col collection.Collection) (*job.Job, error) {
 	j, err := jobIn(col)
-	if err := errors.Join(err, c.empty()); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	for path, list := range map[string]*[]string{

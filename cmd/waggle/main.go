@@ -200,6 +200,9 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 		}
 	}
 	k, err := parser.Parse(cli.JoinNegative(args))
+	if readerLeft(err, std.out) {
+		return exitDone
+	}
 	if err != nil {
 		complain(std.err, err)
 		var p *kong.ParseError
@@ -210,10 +213,32 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 		}
 		return exitUsage
 	}
-	if err = k.Run(parser); err != nil && err.Error() != "" {
+	if err = k.Run(parser); readerLeft(err, std.out) {
+		return exitDone
+	}
+	if err != nil && err.Error() != "" {
 		complain(std.err, err)
 	}
 	return exitCodeOf(err)
+}
+
+// readerLeft tells that nothing went wrong but writing to standard output, whose
+// reader has gone, as that of | head does: it has what it wanted.
+func readerLeft(err error, out *os.File) bool {
+	switch e := err.(type) {
+	case *fs.PathError:
+		return e.Path == out.Name() && errors.Is(e.Err, syscall.EPIPE)
+	case interface{ Unwrap() error }:
+		return readerLeft(e.Unwrap(), out)
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			if !readerLeft(one, out) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
 }
 
 // exitCodeOf is the exit code of a command that ended with an error, or without one.

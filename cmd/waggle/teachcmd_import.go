@@ -95,7 +95,7 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 		set = set[:c.Limit]
 	}
 	if len(set) == 0 {
-		return exit{exitNothing, fmt.Errorf("no path through %s was found in %s", strings.Join(c.Site, ", "), c.From)}
+		return exit{exitUsage, fmt.Errorf("no path through %s was found in %s", strings.Join(c.Site, ", "), c.From)}
 	}
 	if err := keeper.Save(append(slices.Clone(keeper.Paths), set...), teach.History{}); err != nil {
 		return err

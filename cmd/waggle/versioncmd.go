@@ -55,6 +55,9 @@ func (c helpCmd) Run(parser *kong.Kong, io streams) error {
 		return err
 	}
 	_, err := parser.Parse(append(c.About, "--help")) // which ends the program
+	if readerLeft(err, io.out) {
+		return err
+	}
 	return exit{exitUsage, errors.Join(err, errors.New("waggle help alone lists the commands"))}
 }
 

@@ -229,6 +229,9 @@ func (c *webJobCmd) Run(io streams) error {
 	}
 	j := job.Recorded(t, c.Far, c.Pages)
 	j.Fetch.Through = c.Proxy
+	if err := j.Check(); err != nil {
+		return exit{exitUsage, placed(err)}
+	}
 	b, err := j.YAML()
 	if err != nil {
 		return err

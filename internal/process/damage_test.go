@@ -26,6 +26,7 @@ import (
 // decides: each page that it sent is in archive, log and, if it is relevant, in
 // the harvest, or lost.txt names it; nothing is archived twice, and nothing that
 // was acknowledged was asked for again. WAGGLE_KILLS sets how often (default 4).
+// WAGGLE_SCORER names the scorer (default: one of four by chance).
 // With WAGGLE_OUTAGES=1 the web goes down now and then as well. With -v each damage
 // is logged, and what became of it.
 func TestKilledDamagedCrawlGoesOn(t *testing.T) {
@@ -37,6 +38,9 @@ func TestKilledDamagedCrawlGoesOn(t *testing.T) {
 	}
 	began := time.Now()
 	scorer := []string{job.DefaultScorer, "best-first-both", "ache-like-soft", "apprentice-tempered"}[h.rng.IntN(4)]
+	if s := os.Getenv("WAGGLE_SCORER"); s != "" {
+		scorer = s
+	}
 	start := append(h.web.crawl(h.dir), "--scorer", scorer, "--keywords", "honey bee, waggle dance", "--example", h.example(), "--workers", "4")
 	for !h.round(start, kills) {
 	}

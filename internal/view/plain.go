@@ -1,8 +1,10 @@
 package view
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"syscall"
 	"time"
 
 	"github.com/waggle-crawler/waggle/crawl"
@@ -19,6 +21,7 @@ type plainView struct {
 	state viewState
 	shown time.Time // time of the last line
 	pages int       // pages at the last line
+	began int       // pages when the run began
 }
 
 const (
@@ -40,8 +43,9 @@ func (v *plainView) Add(e event.Event) {
 			v.print(silence(e, e.At.At))
 		}
 	case event.Started:
-		v.shown, v.pages = e.At.At, s.Pages
+		v.shown, v.pages, v.began = e.At.At, s.Pages, s.Pages
 	case event.Ended:
+		v.shown, v.pages = s.Last.Add(-s.Run(s.Last)), v.began // the speed is that of the run
 		v.print(v.line())
 		v.print("ended: " + terminal.Ending(e.How))
 	case event.Doubt:
@@ -100,4 +104,9 @@ func (v *plainView) print(line string) {
 	}
 }
 
-func (v *plainView) Close() error { return v.err }
+func (v *plainView) Close() error {
+	if errors.Is(v.err, syscall.EPIPE) {
+		return nil // who read the lines has gone
+	}
+	return v.err
+}

@@ -263,13 +263,17 @@ func (s *viewState) Render(now time.Time, width, height int, colour bool) string
 		foot = s.footRow(n, p)
 		room--
 	}
+	if s.screen != overview {
+		rows = append(rows, s.stateRows(now, n, p)...)
+	}
+	rest := room - len(rows)
 	switch s.screen {
 	case hostsScreen:
-		rows = append(rows, s.scrolled(s.hostRows(now, n, p), 1, room-1, n, p)...)
+		rows = append(rows, s.scrolled(s.hostRows(now, n, p), 1, rest, n, p)...)
 	case failuresScreen:
-		rows = append(rows, s.scrolled(s.failureRows(n, p), 0, room-1, n, p)...)
+		rows = append(rows, s.scrolled(s.failureRows(n, p), 0, rest, n, p)...)
 	case helpScreen:
-		rows = append(rows, s.scrolled(helpRows(n, p), 0, room-1, n, p)...)
+		rows = append(rows, s.scrolled(helpRows(n, p), 0, rest, n, p)...)
 	default:
 		rows = append(rows, s.overviewRows(now, n, p)...)
 	}
@@ -314,6 +318,26 @@ func (s *viewState) footRow(n int, p terminal.Paint) string {
 	return ""
 }
 
+// stateRows tell on a screen without the figures what holds the crawl up, if anything
+// does.
+func (s *viewState) stateRows(now time.Time, n int, p terminal.Paint) (rows []string) {
+	if s.How != "" {
+		return nil
+	}
+	if s.paused && !s.stopping {
+		rows = append(rows, row(n, p, label("crawl", n), part{text: "paused: the key p lets it go on", sgr: "33", cut: true}))
+	}
+	if !s.outage.since.IsZero() {
+		rows = append(rows, s.networkRow(now, n, p))
+	}
+	return rows
+}
+
+// networkRow tells of an outage.
+func (s *viewState) networkRow(now time.Time, n int, p terminal.Paint) string {
+	return row(n, p, label("network", n), part{text: s.outage.lasts(now), sgr: "33", cut: true})
+}
+
 // overviewRows are the figures of the crawl and its latest finds.
 func (s *viewState) overviewRows(now time.Time, n int, p terminal.Paint) (rows []string) {
 	rate := s.flow.rate(now, s.Run(now))
@@ -325,7 +349,7 @@ func (s *viewState) overviewRows(now time.Time, n int, p terminal.Paint) (rows [
 	switch {
 	case s.How != "":
 	case !s.outage.since.IsZero():
-		add(label("network", n), part{text: s.outage.lasts(now), sgr: "33", cut: true})
+		rows = append(rows, s.networkRow(now, n, p))
 	case s.silent.Host != "" && s.Frontier.Hosts <= 1: // nothing else is left to do
 		add(label("waiting", n), part{text: silence(s.silent, now), sgr: "33", cut: true})
 	}

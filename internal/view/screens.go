@@ -139,12 +139,13 @@ func (s *viewState) failureRows(n int, p terminal.Paint) (rows []string) {
 // helpRows tell what the keys do and what the figures mean.
 func helpRows(n int, p terminal.Paint) (rows []string) {
 	for _, l := range [][2]string{
-		{"p", "hold the crawl, or let it go on; what is being fetched comes in"},
+		{"p, space", "pause the crawl, or let it go on; what is being fetched comes in"},
 		{"h", "the hosts with the longest queues, and what each waits for"},
 		{"f", "why pages failed and links were left out, with examples"},
 		{"q", "stop in good order, as Ctrl-C does; --resume goes on"},
 		{"arrows", "scroll; Escape, or the same key again, goes back"},
 		{"", ""},
+		{"network", "shown while nothing answers, whatever the host: the crawl waits, tries again at longer and longer intervals, and gives nothing up"},
 		{"harvest", "share of the pages that are relevant; also of the last " + terminal.Number(event.Window) + " pages, and along the crawl as bars"},
 		{"in flight", "pages that are being fetched"},
 		{"ready", "hosts that may be asked now; waiting: those whose delay is not over; down: those that do not answer, tried again at long intervals"},

@@ -32,6 +32,9 @@ func WriteSummary(w io.Writer, s *event.Summary) error {
 		pages += " of " + terminal.Number(s.Budget)
 	}
 	line("pages", "%s%s", pages, of(s.NotKept))
+	if len(s.Cut) > 0 {
+		line("cut short", "%s", cutShort(s.Cut))
+	}
 	line("relevant", "%s", terminal.Number(s.Relevant))
 	line("harvest", "%s   last %d: %s", terminal.Percent(s.Harvest()), min(event.Window, max(s.Pages, 1)), terminal.Percent(s.RecentHarvest()))
 	if f := s.Forecast; f.Ready() && s.Frontier.Queued > 0 {
@@ -97,6 +100,19 @@ func WriteSummary(w io.Writer, s *event.Summary) error {
 		name = ""
 	}
 	return out.Flush()
+}
+
+// cutShort tells how many pages are not whole, and why.
+func cutShort(counts map[string]int) string {
+	n := 0
+	var why []string
+	for _, cut := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	}) {
+		n += counts[cut]
+		why = append(why, terminal.Untrusted(web.CutMeaning(cut), 40)+" ("+terminal.Number(counts[cut])+")")
+	}
+	return terminal.Count(n, "page") + " judged and kept without the end: " + strings.Join(why, ", ")
 }
 
 // Waiting tells how many links wait for hosts that do not answer, and until when.

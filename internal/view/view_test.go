@@ -71,7 +71,7 @@ var hostile = []string{ // fixed
 
 // TestViews replays the transcripts of testdata:
 //
-//	crawl pages=N [budget=N] [end=HOW] [hostile] [down=N]   events to look at, with N hosts down
+//	crawl pages=N [budget=N] [end=HOW] [hostile] [down=N] [cut]   events to look at, with N hosts down; pages cut
 //	view width=N height=N [colour] [keys=K,K]   the live view at the last event; styles as <1>…<0>
 //	     [hosts=N] [paused] [stopping] [outage=D next=D]   after keys; with N hosts; in an outage since D
 //	plain                                    what a pipe gets
@@ -90,6 +90,13 @@ func TestViews(t *testing.T) {
 				d.MaybeScanArgs(t, "budget", &budget)
 				d.MaybeScanArgs(t, "end", &end)
 				events, now = tale(t, n, budget)
+				if d.HasArg("cut") {
+					for i, why := range []string{"time", "length", "time", "disconnect"} {
+						events = append(events, event.Fetched{
+							At: event.At{At: now}, Visit: event.Visit{URL: viewAddr(t, fmt.Sprintf("https://cut.example/%d", i))}, Truncated: true, Cut: why,
+						})
+					}
+				}
 				if d.HasArg("hostile") {
 					for i, s := range hostile {
 						now = now.Add(time.Second)

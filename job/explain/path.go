@@ -75,6 +75,9 @@ func verdict(x *event.Explanation) string {
 			}
 			s += " It is not part of the harvest: " + because + "."
 		}
+		if x.Cut != "" {
+			s += " Its end is missing: " + terminal.Untrusted(web.CutMeaning(x.Cut), 40) + "."
+		}
 		return s
 	case event.Waiting:
 		last := x.Path[len(x.Path)-1]
