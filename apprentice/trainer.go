@@ -83,7 +83,7 @@ func (t *Trainer) Surroundings(p *web.Page, link int, do func(term string, offse
 	t.Words(p, link, func(term string, _ uint64, offset int) bool {
 		n++
 		do(term, offset)
-		return n < linkWords
+		return n < t.linkWords
 	})
 }
 
