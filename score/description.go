@@ -114,8 +114,14 @@ func Describe(name string, own ...Description) (Description, bool) {
 	return strategy.Find(name, Descriptions(), own)
 }
 
-// Descriptions are the scorers of this package.
+// Descriptions are the scorers of this package: first those with defaults of waggle,
+// then the presets, which have those of papers.
 func Descriptions() []Description {
+	list := scorers()
+	return append(list, presets(list)...)
+}
+
+func scorers() []Description {
 	var (
 		topic   = []Need{NeedTopic()}
 		words   = []Need{NeedKeywords()}

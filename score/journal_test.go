@@ -75,8 +75,11 @@ func TestGoesOnFromSnapshot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := score.Options{Set: map[string]float64{}}
 			for _, s := range score.Settings(name) {
-				if s.Name == "reservoir" {
+				switch s.Name {
+				case "reservoir":
 					o.Set["reservoir"] = 100
+				case "online":
+					o.Set["online"] = 1 // as hasty has it
 				}
 			}
 			whole, again := newScorer(t, name, o), newScorer(t, name, o)

@@ -38,7 +38,8 @@ func markovFitters() []Fitter {
 			Settings: append(clusters[:3:3],
 				Setting{Name: "smoothing", Line: "added to each count", Default: hmm.SecondSmoothing, Max: 1000},
 				Setting{Name: "start", Line: "of Baum–Welch: 0 the counts; 1 the counts with π even, as printed; 2 all even but for a tenth by chance, so that states bear any name", Max: 2},
-				Setting{Name: "baum-welch", Line: "iterations of Baum–Welch after counting, while states keep their meaning", Default: 5, Max: 100}),
+				Setting{Name: "keep-order", Line: "1 ends Baum–Welch before states change their meaning; 0 lets it, as printed", Default: 1, Max: 1},
+				Setting{Name: "baum-welch", Line: "iterations of Baum–Welch after counting, at most", Default: 5, Max: 100}),
 		},
 	}
 }
@@ -192,7 +193,7 @@ func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) 
 		iterations = -1 // measured only
 	}
 	second, trace, err := hmm.BaumWelchSecond(walks, start, hmm.Options{
-		Iterations: iterations, Tolerance: o.Tolerance, Workers: o.Workers, KeepOrder: math.Round(o.Set["start"]) < 2, Progress: o.Progress, Context: ctx,
+		Iterations: iterations, Tolerance: o.Tolerance, Workers: o.Workers, KeepOrder: o.Set["keep-order"] >= 0.5 && math.Round(o.Set["start"]) < 2, Progress: o.Progress, Context: ctx,
 	})
 	if errors.Is(err, hmm.ErrImpossible) {
 		return nil, fmt.Errorf("%w: give the setting smoothing above 0", err)
