@@ -155,11 +155,12 @@ func vydiswaranPresets(of func(string) Description) []Description {
 }
 
 func huPresets(of func(string) Description) []Description {
-	return []Description{
-		of("hmm2").Preset("htt14-hmm2", "the improved model: a hidden Markov model of second order", strategy.Print{
+	hmm := func(name, line string, order float64, section string) Description {
+		return of("hmm2").Preset(name, line, strategy.Print{
 			Paper: huTuTong, Mended: "hmm2",
 			Values: []printed{
 				setTo("viterbi", 1, "2"),
+				trainTo("order", order, section),
 				trainTo("states", 4, "2.1"),
 				trainTo("smoothing", 0, "2.3"),
 				trainTo("start", 1, "2.1"),
@@ -167,10 +168,15 @@ func huPresets(of func(string) Description) []Description {
 				trainTo("keep-order", 0, "2.2"),
 			},
 			Open: []string{
-				"The number of clusters, the threshold at which training ends, and its first values but for π are not printed: π is even, the rest counted.",
+				"The number of clusters, the threshold at which training ends, and its first values but for π are not printed: π is even, the rest counted; train: {set: {clusters: 0}} takes the number that X-means finds.",
 				"Of how a link is scored the paper says that Viterbi forecasts the link of maximum probability.",
+				"Of the crawlers in table 1 only names are printed: bayes-cluster-like stands for the Bayesian probabilistic model, bayes-page-like for naive Bayes, knn-page-like for the nearest neighbours.",
 			},
-		}),
+		})
+	}
+	return []Description{
+		hmm("htt14-hmm", "the primitive model: a hidden Markov model of first order, by Baum–Welch", 1, "2.2, equations 1 to 4"),
+		hmm("htt14-hmm2", "the improved model: a hidden Markov model of second order", 2, "2.3, equations 7 to 12"),
 	}
 }
 
