@@ -115,7 +115,7 @@ func newCommands() *commands {
 	c.Crawl.jobFlags = allFlags()
 	c.Judge.jobFlags = judgeFlags()
 	c.Topic.Train.jobFlags = flagsOf("", proxied...)
-	c.Train.Collect.jobFlags = flagsOf("", append([]string{"topic.keywords", "topic.description"}, proxied...)...)
+	c.Train.Collect.jobFlags = flagsOf("", append([]string{"topic.keywords", "topic.description", "judge.critic", "judge.focus"}, proxied...)...)
 	c.Train.Model.jobFlags = flagsOf("paths", live...)
 	c.Forage.jobFlags = flagsOf("", live...)
 	c.Teach.Show.jobFlags = flagsOf("", live...)
