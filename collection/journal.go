@@ -64,12 +64,12 @@ func (c Collection) goOn() error {
 	}
 	var j journal
 	if err := json.Unmarshal(b, &j); err != nil {
-		return fmt.Errorf("%s, of a repair that was interrupted, is damaged (%w): remove it, and repair again", c.journalFile(), err)
+		return fmt.Errorf("%s, by which files were replaced when a process died, is damaged (%w): remove it, then waggle repair", c.journalFile(), err)
 	}
 	folders := map[string]bool{c.dir: true}
 	for _, x := range j {
 		if err := c.make(x); err != nil {
-			return fmt.Errorf("going on with a repair that was interrupted: %w", err)
+			return fmt.Errorf("going on with a replacement of files that was interrupted: %w", err)
 		}
 		folders[filepath.Dir(filepath.Join(c.dir, x.From))] = true
 		folders[filepath.Dir(filepath.Join(c.dir, x.To))] = true

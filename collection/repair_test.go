@@ -94,8 +94,8 @@ func TestRepairInterrupted(t *testing.T) {
 		fresh := &meadow{n: m.n, asked: map[string]int{}, acked: acked}
 		if made < 0 {
 			repairNow(t, own, what)
-		} else if v, err := At(own).Verify(t.Context(), nil); err != nil || v.Whole {
-			t.Errorf("%s: Verify says %v, %v", what, v, err)
+		} else if v, err := At(own).Verify(t.Context(), nil); err != nil || v.Whole || !v.Interrupted || len(v.Damage) > 0 {
+			t.Errorf("%s: Verify says %+v, %v", what, v, err)
 		}
 		if _, err := fresh.resume(t, own, StoreOptions{}, 0); err != nil {
 			t.Fatalf("%s: %v", what, err)

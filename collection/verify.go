@@ -46,6 +46,10 @@ const (
 type Verification struct {
 	Whole   bool `json:"whole"`
 	Running bool `json:"running"` // a process crawls: what it acknowledged so far was read
+	// Interrupted says that a process died while files of the folder took the places
+	// of others. Nothing is lost by that: the next process that writes to the folder
+	// carries it to its end. Until then nothing else is looked at.
+	Interrupted bool `json:"interrupted"`
 	Archive struct {
 		Files   int   `json:"files"`
 		Records int   `json:"records"`
@@ -76,7 +80,8 @@ const maxDamage = 20
 // Verify reads everything that the folder of a crawl holds, compares all
 // checksums and digests, and the stores with one another: what they hold up to
 // the last turn of the frontier. Nothing is changed. A crawl may run meanwhile:
-// what it does after Verify began is not looked at. progress may be nil.
+// what it does after Verify began is not looked at. Where the replacement of files
+// was interrupted, that alone is told. progress may be nil.
 func (c Collection) Verify(ctx context.Context, progress Progress) (_ *Verification, err error) {
 	if progress == nil {
 		progress = func(string, int64, int64) {}
@@ -84,7 +89,8 @@ func (c Collection) Verify(ctx context.Context, progress Progress) (_ *Verificat
 	v := &verification{c: c, ctx: ctx, progress: progress, tallies: map[uint64]tally{}, counts: map[string]int{}, last: map[string]Damage{}}
 	v.Running = folder.Held(c.dir)
 	if folder.Exists(c.journalFile()) {
-		v.bad(Damage{c.inFolder(c.journalFile()), "", "a repair was interrupted", "the next run of the crawl, or waggle repair, carries it to its end"}, "journal")
+		v.Interrupted = true
+		return &v.Verification, nil
 	}
 	if v.losses, err = c.readLosses(); err != nil {
 		return nil, err
@@ -505,6 +511,15 @@ func (v *Verification) Add(d Damage) {
 // Lines are what was found in sentences.
 func (v *Verification) Lines() (lines []string) {
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	if v.Interrupted && v.Running {
+		say("files of the folder are being replaced: verify again")
+	} else if v.Interrupted {
+		say("waggle repair or waggle judge was interrupted while it replaced files, and nothing is lost")
+		say("the next waggle repair, waggle judge or waggle crawl --resume carries it to its end: verify again then")
+	}
+	if v.Interrupted {
+		return lines
+	}
 	say("archive: %d pages in %d records of %d files, %s; %d digests are right",
 		v.Archive.Pages, v.Archive.Records, v.Archive.Files, megabytes(v.Archive.Bytes), v.Archive.Digests)
 	say("event log: %d pages in %d lines, %s; %d of them have a checksum", v.Log.Pages, v.Log.Lines, megabytes(v.Log.Bytes), v.Log.Summed)

@@ -44,6 +44,8 @@ examples: web                 # of the web; or read: those chosen in the pool's 
 # pool: DIR                   # folder of the pool (waggle lab pool draw), for truth: read or silver, and examples: read
 # grade: 1                    # truth: read or silver: pages count from 1 (in part) or 2 (mainly) on
 bad-examples: 0               # so many of the examples are exchanged for pages that are not about the topic
+# example-count: 3            # so many examples of each topic, others in each repeat; 0 leaves its keywords alone; default: all
+label-noise: 0                # share of pages of which scorers are told the verdict of another page
 hide-half: false              # true hides half of the examples, for target recall
 outside: drop                 # links outside the record: drop, fail, bounds
 keep-runs: false              # true keeps the pages of each crawl in their order, in runs/: waggle lab pool draw needs them

@@ -81,9 +81,13 @@ type File struct {
 	// Examples are the web's (default) or read, Bad of them exchanged for bad ones.
 	Examples string `yaml:"examples"`
 	Bad      int    `yaml:"bad-examples,omitempty"`
-	Pool     string `yaml:"pool,omitempty"`   // folder of the pool that was read
-	Silver   string `yaml:"silver,omitempty"` // file of silver grades
-	Grade    int    `yaml:"grade,omitempty"`  // from which a page counts: 1 (default), 2
+	Count    *int   `yaml:"example-count,omitempty"` // so many of a topic's examples, drawn anew in each repeat; nil = all
+	Pool     string `yaml:"pool,omitempty"`          // folder of the pool that was read
+	Silver   string `yaml:"silver,omitempty"`        // file of silver grades
+	Grade    int    `yaml:"grade,omitempty"`         // from which a page counts: 1 (default), 2
+	// Noise is the share of pages, in [0,1], of which scorers are told the verdict of
+	// another page: see noise.go.
+	Noise float64 `yaml:"label-noise,omitempty"`
 	// Keep keeps the pages of each crawl in their order, in runs/: for pools.
 	Keep bool `yaml:"keep-runs,omitempty"`
 

@@ -146,7 +146,22 @@ func (g *group) split() (shown, hidden []web.URL) {
 // examples are those that the crawls of this repeat are shown.
 func (g *group) examples() []web.URL {
 	shown, _ := g.split()
+	if g.Count != nil {
+		return g.exchanged(g.some(shown, *g.Count))
+	}
 	return g.exchanged(g.draw(shown, "examples"))
+}
+
+// some are n examples, others in each repeat as far as there are others. All of them
+// stay pages that are hits for nobody.
+func (g *group) some(all []web.URL, n int) []web.URL {
+	order := slices.Clone(all)
+	g.shuffle(order, g.purpose("examples"))
+	out := make([]web.URL, min(n, len(order)))
+	for i := range out {
+		out[i] = order[(g.repeat*n+i)%len(order)]
+	}
+	return out
 }
 
 // exchanged are examples of which the last are exchanged for bad ones.
@@ -420,6 +435,9 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 		return simulation{err: plainly(err)}
 	}
 	c.Judge, c.Scorer, c.JudgeName, c.ScorerName = watch.watched(), watchedScorer{watch}, key.Judge, key.Scorer
+	if g.Noise > 0 {
+		c.Scorer = newNoisyScorer(c.Scorer, g.Noise, g.chance())
+	}
 	c.Policy.IgnoreDirectives = g.Ignore
 	c.Listen = func(e event.Event) {
 		rec.Listen(e)

@@ -40,6 +40,7 @@ const (
 	ofRead   = "read"
 	ofSilver = "silver" // of truth: alone
 	maxBads  = 100
+	maxCount = 10_000
 )
 
 // readPool is what a lab takes from a pool.
@@ -115,9 +116,15 @@ func (f *File) checkRead(bad func(at, format string, args ...any)) {
 	if f.Bad < 0 || f.Bad > maxBads {
 		bad(f.at("bad-examples"), "bad-examples: %d is outside 0…%d", f.Bad, maxBads)
 	}
+	if f.Count != nil && (*f.Count < f.Bad || *f.Count > maxCount) {
+		bad(f.at("example-count"), "example-count: %d is outside %d…%d: bad-examples are some of them", *f.Count, f.Bad, maxCount)
+	}
+	if !(f.Noise >= 0 && f.Noise <= 1) {
+		bad(f.at("label-noise"), "label-noise: %v is outside 0…1: the share of pages of which scorers are told the verdict of another page", f.Noise)
+	}
 	for i, w := range f.Webs {
-		if w.Train != nil && (f.Examples == ofRead || f.Bad > 0) {
-			bad(f.at("webs", fmt.Sprint(i), "train"), "a web that is parted takes its examples from the hosts that teach: leave out examples: read and bad-examples:")
+		if w.Train != nil && (f.Examples == ofRead || f.Bad > 0 || f.Count != nil) {
+			bad(f.at("webs", fmt.Sprint(i), "train"), "a web that is parted takes its examples from the hosts that teach: leave out examples: read, bad-examples: and example-count:")
 		}
 	}
 }
@@ -378,6 +385,12 @@ func (f *File) readRules() (out []string) {
 	}
 	if f.Bad > 0 {
 		out = append(out, fmt.Sprintf("Of the examples of each topic, %d were exchanged for pages that are not about it.", f.Bad))
+	}
+	if f.Count != nil {
+		out = append(out, fmt.Sprintf("Of the examples of each topic, crawls are given %d at most, others in each repeat. All of them are hits for no strategy.", *f.Count))
+	}
+	if f.Noise > 0 {
+		out = append(out, fmt.Sprintf("Of %.0f%% of the pages, drawn at random, scorers are told the verdict of another page that was judged before. The judge itself knows the right ones.", 100*f.Noise))
 	}
 	return out
 }

@@ -393,6 +393,9 @@ func (r *runner) fileName(k eval.Key, s Scorer, g *group, more ...any) string {
 	if set := r.judgeOf(k.Judge).Set; len(set) > 0 {
 		more = append(more, set)
 	}
+	if r.Noise > 0 {
+		more = append(more, "noise", r.Noise)
+	}
 	if r.critics() {
 		more = append(more, r.Critic, g.w.topics, g.w.truths)
 	}

@@ -30,7 +30,7 @@ frontier. Examples, model and critic are compared with SHA256SUMS, and job.yaml 
 --resume reads it. Nothing is changed. Of a crawl that runs, what was acknowledged when
 verify began is read.
 
-Exit codes: 0 whole, 1 damaged, 2 not understood, 3 stopped.`
+Exit codes: 0 whole, 1 damaged or in the middle of a repair, 2 not understood, 3 stopped.`
 }
 
 // Run verifies.
@@ -48,7 +48,7 @@ func (c *verifyCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	if d := jobDamage(col); d != nil {
+	if d := jobDamage(col); d != nil && !v.Interrupted {
 		v.Add(*d)
 	}
 	if c.JSON {
@@ -59,6 +59,9 @@ func (c *verifyCmd) Run(ctx context.Context, std streams) error {
 		for _, line := range v.Lines() {
 			fmt.Fprintln(std.out, event.Line(line))
 		}
+	}
+	if err == nil && v.Interrupted {
+		return exit{exitFailed, fmt.Errorf("%s was not verified", c.Dir)}
 	}
 	if err == nil && !v.Whole {
 		return exit{exitFailed, fmt.Errorf("%s is damaged", c.Dir)}

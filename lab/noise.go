@@ -1,0 +1,61 @@
+package lab
+
+import (
+	"math"
+	"sync"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// noisyScorer tells a scorer wrong verdicts of a share of the pages: each is the
+// verdict of a page that was judged before, drawn at random. So the share of pages
+// that are told to be relevant stays nearly what it was. What the judge knows, and
+// what counts as a hit, do not change.
+//
+// A verdict on which another page's was put stays so for the whole crawl, also where
+// the judge renews its own.
+type noisyScorer struct {
+	crawl.Scorer
+	share float64 // of the pages, in [0,1]
+	seed  uint64
+
+	lock     sync.Mutex       // Extract may be called concurrently
+	verdicts []web.Verdict    // as the judge gave them at first, each page once
+	judged   map[web.URL]bool // the pages of verdicts
+	wrong    map[web.URL]web.Verdict
+}
+
+func newNoisyScorer(s crawl.Scorer, share float64, seed uint64) *noisyScorer {
+	return &noisyScorer{Scorer: s, share: share, seed: seed, judged: map[web.URL]bool{}, wrong: map[web.URL]web.Verdict{}}
+}
+
+// tell is the verdict that the scorer is told of p, which may be nil.
+func (n *noisyScorer) tell(p *web.Page, v web.Verdict) web.Verdict {
+	if p == nil {
+		return v
+	}
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	if !n.judged[p.URL] {
+		chance := func(of string) uint64 { return xxh3.HashStringSeed(of+" "+p.URL.String(), n.seed) }
+		if float64(chance("wrong"))/math.MaxUint64 < n.share && len(n.verdicts) > 0 {
+			n.wrong[p.URL] = n.verdicts[chance("which")%uint64(len(n.verdicts))]
+		}
+		n.judged[p.URL], n.verdicts = true, append(n.verdicts, v)
+	}
+	if other, ok := n.wrong[p.URL]; ok {
+		return other
+	}
+	return v
+}
+
+func (n *noisyScorer) Extract(p *web.Page, v web.Verdict) [][]byte {
+	return n.Scorer.Extract(p, n.tell(p, v))
+}
+
+func (n *noisyScorer) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
+	return n.Scorer.Visit(c, p, n.tell(p, v))
+}
