@@ -2,6 +2,7 @@ package apprentice
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 	"strings"
 
@@ -38,6 +39,16 @@ type Features struct {
 	// Most words of a leaf, those nearest to the link, and most features of a link,
 	// those at the least offsets.
 	leafWords, linkWords int
+	gap                  float64 // least |R(u)−R(v)| of an example
+}
+
+// Teaches tells whether a link from a page of relevance R(u) to one of R(v) is an
+// example: if they are far enough apart.
+//
+// Source: section 4, "only those instances (u,v) with the largest |Pr(c*|u) − Pr(c*|v)|"
+// as future work; here a bound takes the place of a rank, as links come one by one.
+func (f *Features) Teaches(from, to byte) bool {
+	return math.Abs(float64(from)-float64(to)) >= f.gap*255
 }
 
 // Kind says what a feature is about.

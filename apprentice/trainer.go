@@ -50,7 +50,7 @@ func (t *Trainer) Examples(p *web.Page, v web.Verdict, outcome func(web.URL) Out
 	for i := range p.Links {
 		l := &p.Links[i]
 		o := outcome(l.URL)
-		if !o.Fetched || !o.Later || seen[l.URL] {
+		if !o.Fetched || !o.Later || seen[l.URL] || !t.Teaches(Level(v.Relevance), Level(o.Verdict.Relevance)) {
 			continue
 		}
 		seen[l.URL] = true
