@@ -14,7 +14,7 @@
 // a name in job files and lab files, settings, needs, a trained model, state that is
 // kept over restarts (the State and Restore of a scorer, or of a judge that is a
 // crawl.Adapting), explanations (score.Explainer, judge.Explainer), and the
-// conformance suite of scorers (score/scoretest). JudgeFunc and ScorerFunc describe
+// conformance suites (judge/judgetest, score/scoretest). JudgeFunc and ScorerFunc describe
 // the simplest ones by a function.
 //
 // What a crawl is told is a job.Job, the same as in a job file. What it does is

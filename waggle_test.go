@@ -15,10 +15,14 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle"
+	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/judge/judgetest"
 	"github.com/waggle-crawler/waggle/lab"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/score/scoretest"
 	"github.com/waggle-crawler/waggle/web"
@@ -74,6 +78,21 @@ func TestJudgeFunc(t *testing.T) {
 		if want := c.threshold == 0; err != nil || v.Relevance != 0.5 || v.Relevant != want {
 			t.Errorf("%+v, %v; want relevant %v", v, err, want)
 		}
+	}
+	for name, f := range map[string]func(*web.Page) float64{
+		"terms":     func(p *web.Page) float64 { return float64(len(p.Terms)) / 10 },
+		"no number": func(*web.Page) float64 { return math.NaN() },
+		"below":     func(*web.Page) float64 { return math.Inf(-1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			judgetest.Run(t, func() judgetest.Judge {
+				j, err := waggle.JudgeFunc("mine", "", 0.5, f).New(judge.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return j
+			})
+		})
 	}
 	none := waggle.JudgeFunc("none", "", 0, func(*web.Page) float64 { return 1 })
 	if _, err := none.New(judge.Options{}); err == nil {
@@ -370,7 +389,7 @@ func TestOutsideNeed(t *testing.T) {
 func TestOptionsAreNameable(t *testing.T) {
 	var look func(in reflect.Type, at string)
 	look = func(in reflect.Type, at string) {
-		if strings.Contains(in.PkgPath(), "/internal/") {
+		if strings.Contains(in.PkgPath(), "/internal/") && in != reflect.TypeFor[parse.Analyzer]() { // which has a name in parse
 			t.Errorf("%s is a %s", at, in)
 		}
 		switch in.Kind() {
@@ -385,9 +404,15 @@ func TestOptionsAreNameable(t *testing.T) {
 			}
 		}
 	}
-	for _, options := range []reflect.Type{reflect.TypeFor[score.Options](), reflect.TypeFor[judge.Options]()} {
+	for _, options := range []reflect.Type{
+		reflect.TypeFor[score.Options](), reflect.TypeFor[judge.Options](), reflect.TypeFor[parse.Options](), reflect.TypeFor[job.Maker](),
+		reflect.TypeFor[crawl.Crawl](), reflect.TypeFor[fetch.Options](), reflect.TypeFor[fetch.GateOptions](), reflect.TypeFor[fetch.RobotsOptions](),
+		reflect.TypeFor[waggle.Crawler](), reflect.TypeFor[lab.Options](),
+	} {
 		for _, f := range reflect.VisibleFields(options) {
-			look(f.Type, options.String()+"."+f.Name)
+			if f.IsExported() {
+				look(f.Type, options.String()+"."+f.Name)
+			}
 		}
 	}
 }

@@ -2,8 +2,8 @@
 
 // Typecheck holds all packages of this module to the types of other systems, without
 // making machine code: what of the code does not compile there is found, but not what
-// only a linker or an assembler would refuse. Tests are not looked at. Of other modules
-// the declarations are read, and not the bodies of functions.
+// only a linker or an assembler would refuse. Tests are code too. Of other modules the
+// declarations are read, and not the bodies of functions.
 //
 //	go run .ci/typecheck.go windows/amd64 darwin/arm64
 package main
@@ -32,6 +32,7 @@ func main() {
 	for _, target := range os.Args[1:] {
 		system, arch, _ := strings.Cut(target, "/")
 		c := &packages.Config{
+			Tests: true,
 			Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
 				packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedTypesSizes | packages.NeedModule,
 			Env: append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0"),

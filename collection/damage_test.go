@@ -245,9 +245,10 @@ func opened(t *testing.T, dir string) *Writer {
 // refused with the name of what is damaged; then the file is put back, or the crawl
 // repaired, and it goes on. In the end archive and log hold each page once, or
 // lost.txt names it, nothing acknowledged was asked for again, and the folder is
-// whole.
+// whole. WAGGLE_DAMAGES sets how often (default 30).
 func TestDamage(t *testing.T) {
-	rounds := 60
+	t.Parallel()
+	rounds := 30
 	if v := os.Getenv("WAGGLE_DAMAGES"); v != "" {
 		var err error
 		if rounds, err = strconv.Atoi(v); err != nil {
@@ -417,6 +418,7 @@ func isFrontierDamage(err error) bool { return errors.As(err, new(*frontier.Dama
 // A crawl that is stopped while a turn is being settled settles it first: archive,
 // log and frontier tell the same.
 func TestStoppedWhileSettling(t *testing.T) {
+	t.Parallel()
 	for _, between := range []string{"archive and log", "log and frontier"} {
 		t.Run(between, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "c")

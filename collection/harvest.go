@@ -17,16 +17,17 @@ import (
 // that of the log up to the end of a run, or up to the beginning of the next, or up to
 // the time at which pages were judged anew.
 
-// checkpoints finds the places in a log up to which a harvest may have been written. Its
+// checkpoints finds the lines of a log up to which a harvest may have been written. Its
 // zero value is that of an empty log.
 type checkpoints struct {
-	at    []checkpoint // oldest first
-	lines int
-	epoch int
+	list  []checkpoint // oldest first
+	lines int          // of the log so far
+	epoch int          // how often verdicts have changed so far
 }
 
-// checkpoint is such a place. Between two checkpoints of one epoch the verdicts of earlier
-// pages stayed as they were: what was added to the harvest are the pages between.
+// checkpoint is the number of lines of a log at such a time. Between two checkpoints of
+// one epoch no verdict changed: the harvest of the later one is that of the earlier one
+// and the pages between.
 type checkpoint struct{ lines, epoch int }
 
 // maxEpochs bounds in how many epochs an earlier harvest is looked for: each takes
@@ -52,8 +53,8 @@ func (m *checkpoints) note() {
 	if m.lines == 0 {
 		return
 	}
-	if n := len(m.at); n == 0 || m.at[n-1].lines < m.lines {
-		m.at = append(m.at, checkpoint{m.lines, m.epoch})
+	if n := len(m.list); n == 0 || m.list[n-1].lines < m.lines {
+		m.list = append(m.list, checkpoint{m.lines, m.epoch})
 	}
 }
 
@@ -64,8 +65,8 @@ func (c Collection) harvestAt(lines int) (*event.Harvest, error) {
 }
 
 // growHarvest adds the pages of the first lines of the log to a harvest, with their
-// last verdicts in these lines. Before a line is added, more is told how many lines
-// are in it, and false ends it.
+// last verdicts in these lines. Before a line is added, more is called with the number
+// of lines that are in it; false ends it.
 func (c Collection) growHarvest(h *event.Harvest, lines int, more func(lines int) bool) error {
 	at := 0 // the line that was read last
 	first := func(yield func(event.Event, error) bool) {
@@ -117,54 +118,54 @@ func (c Collection) readHarvestFiles() (f harvestFiles, err error) {
 	return f, err
 }
 
-// harvestMatch is what the log tells of the files of a harvest.
+// harvestMatch tells whether the files of a harvest agree with the log.
 type harvestMatch struct {
 	pages             int  // of the harvest now
-	table, provenance bool // the file is what the log tells, now or at an earlier moment; true without a file
+	table, provenance bool // the file agrees with the log now, or at a checkpoint; true without a file
 }
 
-// matchesHarvest compares the files of a harvest with what the log tells, now and at
-// earlier moments. Each of the two may be of a moment of its own, as a process dies
-// between them.
-func (c Collection) matchesHarvest(m checkpoints, f harvestFiles) (told harvestMatch, err error) {
+// matchHarvest compares the files of a harvest with the log, now and at its checkpoints.
+// Each of the two may be of a checkpoint of its own, as a process may die between
+// writing them.
+func (c Collection) matchHarvest(m checkpoints, f harvestFiles) (match harvestMatch, err error) {
 	now, err := c.harvestAt(m.lines)
 	if err != nil {
-		return told, err
+		return match, err
 	}
 	by, err := c.provenanceAt(m)
 	if err != nil {
-		return told, err
+		return match, err
 	}
-	told = harvestMatch{pages: now.Len(), table: f.table == nil, provenance: f.provenance == nil}
+	match = harvestMatch{pages: now.Len(), table: f.table == nil, provenance: f.provenance == nil}
 	look := func(lines int, h *event.Harvest) (err error) {
-		if !told.table {
-			told.table, err = holds(f.table, h)
+		if !match.table {
+			match.table, err = holds(f.table, h)
 		}
-		told.provenance = told.provenance || by[lines].told(f.provenance, h.Len())
+		match.provenance = match.provenance || by[lines].matches(f.provenance, h.Len())
 		return err
 	}
 	if err := look(m.lines, now); err != nil {
-		return told, err
+		return match, err
 	}
-	at := m.at
+	list := m.list
 	for range maxEpochs {
-		if len(at) == 0 || told.table && told.provenance {
+		if len(list) == 0 || match.table && match.provenance {
 			break
 		}
-		last := at[len(at)-1]
-		first := slices.IndexFunc(at, func(x checkpoint) bool { return x.epoch == last.epoch })
-		if err := c.lookAt(at[first:], func(lines int, h *event.Harvest) (bool, error) {
+		last := list[len(list)-1]
+		first := slices.IndexFunc(list, func(x checkpoint) bool { return x.epoch == last.epoch })
+		if err := c.lookAt(list[first:], func(lines int, h *event.Harvest) (bool, error) {
 			err := look(lines, h)
-			return told.table && told.provenance, err
+			return match.table && match.provenance, err
 		}); err != nil {
-			return told, err
+			return match, err
 		}
-		at = at[:first]
+		list = list[:first]
 	}
-	return told, nil
+	return match, nil
 }
 
-// lookAt shows the harvests of the moments of an epoch until one is enough.
+// lookAt calls look with the harvests at the checkpoints of an epoch until one is enough.
 func (c Collection) lookAt(epoch []checkpoint, look func(lines int, h *event.Harvest) (enough bool, err error)) error {
 	h := &event.Harvest{}
 	var wrong error
@@ -182,7 +183,7 @@ func (c Collection) lookAt(epoch []checkpoint, look func(lines int, h *event.Har
 	return errors.Join(err, wrong)
 }
 
-// provenanceAt is the provenance at each moment, and now, by the lines of the log.
+// provenanceAt is the provenance at each checkpoint, and now, by the lines of the log.
 func (c Collection) provenanceAt(m checkpoints) (by map[int]*provenance, err error) {
 	by = map[int]*provenance{}
 	var p provenance
@@ -192,21 +193,21 @@ func (c Collection) provenanceAt(m checkpoints) (by map[int]*provenance, err err
 		own.history.Changes = slices.Clone(p.history.Changes)
 		by[lines] = &own
 	}
-	at := m.at
+	list := m.list
 	for e, err := range c.wholeLines() {
 		if err != nil {
 			return nil, err
 		}
-		for len(at) > 0 && at[0].lines < e.Number {
-			take(at[0].lines)
-			at = at[1:]
+		for len(list) > 0 && list[0].lines < e.Number {
+			take(list[0].lines)
+			list = list[1:]
 		}
 		if e.Number > m.lines {
 			break
 		}
 		p.add(e.Event)
 	}
-	for _, x := range at {
+	for _, x := range list {
 		take(x.lines)
 	}
 	take(m.lines)

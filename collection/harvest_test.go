@@ -17,6 +17,7 @@ import (
 // harvest.tsv is that of the last run that came to its end, however many died since:
 // that is no damage. A file that no moment of the log explains is.
 func TestHarvestOfLongAgo(t *testing.T) {
+	t.Parallel()
 	m := &meadow{n: 150, asked: map[string]int{}}
 	dir := filepath.Join(t.TempDir(), "c")
 	if _, err := m.resume(t, dir, StoreOptions{}, 20); err != nil {
@@ -61,6 +62,7 @@ func TestHarvestOfLongAgo(t *testing.T) {
 // harvest.yaml is compared with the log as harvest.tsv is: its judge, its threshold,
 // the number of pages, the settings. Repair writes it anew.
 func TestProvenanceVerified(t *testing.T) {
+	t.Parallel()
 	m := &meadow{n: 150, asked: map[string]int{}}
 	dir := filepath.Join(t.TempDir(), "c")
 	var files [2]harvestFiles

@@ -68,7 +68,7 @@ func count(tallies map[uint64]tally, e event.Event) {
 }
 
 // keep counts an exchange of the archive.
-func (t *tally) keep(x kept) {
+func (t *tally) keep(x exchange) {
 	if x.meta.Page {
 		t.keptPages++
 	} else {
@@ -76,9 +76,9 @@ func (t *tally) keep(x kept) {
 	}
 }
 
-// untold is how many exchanges of a kind the archive holds that the log does not
+// unlogged is how many exchanges of a kind the archive holds that the log does not
 // tell of; missing how many it should hold and does not.
-func (t *tally) untold(page bool) int {
+func (t *tally) unlogged(page bool) int {
 	if page {
 		return int(t.keptPages) - int(t.pages) - int(t.free)
 	}
@@ -108,8 +108,8 @@ func visited(e event.Event) web.URL {
 	return web.URL{}
 }
 
-// kept is an exchange as the archive holds it: a response with its metadata.
-type kept struct {
+// exchange is one as the archive holds it: a response with its metadata.
+type exchange struct {
 	file string
 	at   int64 // where the record of the response begins
 	url  string
@@ -122,7 +122,7 @@ type kept struct {
 // functions must be set.
 type walker struct {
 	piece    func(store.Piece) error
-	exchange func(x kept, group []store.Piece) error
+	exchange func(x exchange, group []store.Piece) error
 	// orphan is a response without metadata, with the pieces around it that
 	// belong to it; headless is metadata without its response.
 	orphan   func(url string, group []store.Piece) error
@@ -168,7 +168,7 @@ func (w *walker) take(p store.Piece) error {
 	if p.BadMeta != nil {
 		return w.endGroup("")
 	}
-	if err := w.exchange(kept{p.File, response.Offset, p.Target, p.Meta, p.Date}, append(w.group, p)); err != nil {
+	if err := w.exchange(exchange{p.File, response.Offset, p.Target, p.Meta, p.Date}, append(w.group, p)); err != nil {
 		return err
 	}
 	return w.endGroup(response.ID)
@@ -176,9 +176,9 @@ func (w *walker) take(p store.Piece) error {
 
 // endGroup ends the pieces that belong together. Other responses among them than
 // the one that has its metadata are those of robots.txt, or orphans.
-func (w *walker) endGroup(told string) error {
+func (w *walker) endGroup(except string) error {
 	for _, g := range w.group {
-		if g.Type == "response" && g.ID != told && !isRobots(g.Target) {
+		if g.Type == "response" && g.ID != except && !isRobots(g.Target) {
 			var own []store.Piece
 			for _, p := range w.group {
 				if p.ID == g.ID || p.Beside == g.ID {

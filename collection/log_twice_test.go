@@ -13,6 +13,7 @@ import (
 // from the mark: if the crawl is refused, Verify says why, and after a repair it goes
 // on.
 func TestLogLineTwice(t *testing.T) {
+	t.Parallel()
 	m := &meadow{n: 250, asked: map[string]int{}}
 	running := filepath.Join(t.TempDir(), "c")
 	killed := filepath.Join(t.TempDir(), "killed")

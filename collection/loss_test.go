@@ -58,6 +58,7 @@ func TestRemind(t *testing.T) {
 // The list of what is lost is found damaged, and made anew with every address that
 // it held: by Verify, and before a crawl goes on.
 func TestLossesDamaged(t *testing.T) {
+	t.Parallel()
 	m, dirs := snapshots(t, rand.New(rand.NewPCG(3, 12)), 1)
 	dir := dirs[len(dirs)-1]
 	acked := acknowledged(t, dir)

@@ -12,17 +12,21 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 )
 
-// provenance is by what the pages of a harvest are relevant, as the log tells it.
-// harvest.yaml holds it:
+// provenance is by which judge and settings the pages of a harvest were judged, as the
+// log tells it. The zero provenance is that of an empty log. harvest.yaml holds it:
 //
-//	judge: "topic"
-//	threshold: 0.32
-//	pages: 120, those that harvest.tsv lists
-//	judged: "when they were fetched", or "anew", and at: the moment
-//	settings: those of the topic and the judge, as the log holds them
+//	# By what the pages of harvest.tsv are relevant.
+//	judge: "topic"                       its name
+//	threshold: 0.32                      γ in (0,1]: relevant from it on
+//	pages: 120                           lines of harvest.tsv, without its header
+//	judged: "when they were fetched"     or "anew, from the archive; pages fetched
+//	                                     later when they were fetched"
+//	at: "2026-03-01T12:00:00Z"           when they were judged anew; left out otherwise
+//	settings:                            those that the log holds of topic.… and
+//	  judge.name: "topic"                judge.…, sorted; left out where there are none
+//	  topic.keywords: "[\"bees\"]"
 //
-// It is YAML. Earlier versions left out the line of the pages. The zero provenance
-// is that of an empty log.
+// It is YAML, each text as in JSON. Earlier versions left out the line of the pages.
 type provenance struct {
 	history   event.History
 	judge     string
@@ -82,9 +86,9 @@ func (p *provenance) text(pages int) []byte {
 
 const pagesKey = "pages: "
 
-// told tells whether a file is the text for a harvest of so many pages, or that of
+// matches tells whether a file is the text for a harvest of so many pages, or that of
 // an earlier version.
-func (p *provenance) told(file []byte, pages int) bool {
+func (p *provenance) matches(file []byte, pages int) bool {
 	want := p.text(pages)
 	if bytes.Equal(file, want) {
 		return true

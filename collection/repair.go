@@ -157,12 +157,12 @@ func (r *repair) mendHarvest() error {
 	if err != nil {
 		return err
 	}
-	told, err := r.w.matchesHarvest(m, files)
-	if err != nil || told.table && told.provenance {
+	match, err := r.w.matchHarvest(m, files)
+	if err != nil || match.table && match.provenance {
 		return err
 	}
 	r.report.Whole = false
-	for path, whole := range map[string]bool{r.w.HarvestFile(): told.table, r.w.ProvenanceFile(): told.provenance} {
+	for path, whole := range map[string]bool{r.w.HarvestFile(): match.table, r.w.ProvenanceFile(): match.provenance} {
 		if !whole {
 			r.found("%s was not what the event log tells", r.w.inFolder(path))
 		}

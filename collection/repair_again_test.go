@@ -19,6 +19,7 @@ import (
 // and what lost.txt alone told when its copy is lost as well, unless an archived
 // page links to them. The seen-set keeps their hashes, and nothing their names.
 func TestRepairAfterRepair(t *testing.T) {
+	t.Parallel()
 	losses := map[string]func(dir string) error{
 		"archive": func(dir string) error {
 			files, err := At(dir).ArchiveFiles()
@@ -96,6 +97,7 @@ func TestRepairAfterRepair(t *testing.T) {
 // Damage of the archive after a repair is noticed when the crawl goes on, wherever it
 // is in the file that is written on.
 func TestDamageAfterRepair(t *testing.T) {
+	t.Parallel()
 	m := &meadow{n: 250, asked: map[string]int{}}
 	whole := filepath.Join(t.TempDir(), "c")
 	if _, err := m.resume(t, whole, StoreOptions{}, 40); err != nil {

@@ -68,7 +68,7 @@ func (r *repair) readArchive() (err error) {
 				r.progress("archive", done+p.End, total)
 				return errors.Join(r.ctx.Err(), r.piece(f, p))
 			},
-			exchange: func(x kept, group []store.Piece) error { return r.exchange(f, x, group, made) },
+			exchange: func(x exchange, group []store.Piece) error { return r.exchange(f, x, group, made) },
 			orphan:   r.orphan,
 			headless: func(p store.Piece) error {
 				r.headless = append(r.headless, p)
@@ -142,7 +142,7 @@ func cause(err error) error {
 // frontier, or that does not know it and the log has lost nothing. Then it is moved
 // away, and the address is fetched again. Where the old frontier is lost, nobody
 // knows where the log ended: what it does not tell of may have been cut off.
-func (r *repair) exchange(f archiveFile, x kept, group []store.Piece, made *event.Log) error {
+func (r *repair) exchange(f archiveFile, x exchange, group []store.Piece, made *event.Log) error {
 	r.name(x.meta.Via)
 	if x.meta.Reason == web.ReasonRobots && !x.meta.Page {
 		return nil // a robots.txt by itself
@@ -154,7 +154,7 @@ func (r *repair) exchange(f archiveFile, x kept, group []store.Piece, made *even
 	h := hashOf(x.url)
 	t := r.tallies[h]
 	t.keep(x)
-	if t.untold(x.meta.Page) <= 0 {
+	if t.unlogged(x.meta.Page) <= 0 {
 		r.tallies[h] = t
 		return nil
 	}
@@ -246,8 +246,8 @@ func (r *repair) lose(url string) {
 
 // eventOf makes the event of an exchange that the log does not tell of: without
 // the links that it queued.
-func (r *repair) eventOf(x kept) (event.Event, error) {
-	p, mime, err := readKept(x)
+func (r *repair) eventOf(x exchange) (event.Event, error) {
+	p, mime, err := readExchange(x)
 	if err != nil {
 		return nil, err
 	}
@@ -305,8 +305,8 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-// readKept reads the response of an exchange.
-func readKept(x kept) (p *web.Response, mime string, err error) {
+// readExchange reads the response of an exchange.
+func readExchange(x exchange) (p *web.Response, mime string, err error) {
 	f, err := os.Open(x.file)
 	if err != nil {
 		return nil, "", err

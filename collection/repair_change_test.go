@@ -95,6 +95,7 @@ func outcomesIn(t *testing.T, dir string) map[string]int {
 // links that wait are those that waited, whichever of its stores is damaged, and it
 // goes on to the same end.
 func TestRepairOfAChangedCrawl(t *testing.T) {
+	t.Parallel()
 	all := crawl.Policy{}
 	some := crawl.Policy{Scope: crawl.Scope{Exclude: []*regexp.Regexp{regexp.MustCompile("/[0-9]*[13]$")}}}
 	links := crawl.Changes{Links: true}
@@ -207,6 +208,7 @@ func changedDamages(before string) map[string]func(dir string) error {
 // A run that changes the seeds may die at any moment: what it leaves is whole, also
 // where a seed that failed is about to enter once more.
 func TestKilledWhileSeedsChange(t *testing.T) {
+	t.Parallel()
 	m := &meadow{n: 100, asked: map[string]int{}}
 	dir := filepath.Join(t.TempDir(), "c")
 	meadowRun{requests: 40, seeds: []int{0, 7}}.run(t, m, dir) // 7 is gone

@@ -72,6 +72,7 @@ func hostsIn(t *testing.T, dir string) map[web.Host]web.HostState {
 // A repair keeps what is known of hosts. Links that a trap lost are not lost pages,
 // and all names of a site that waited wait.
 func TestRepairKeepsHosts(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "c")
 	o := StoreOptions{Frontier: frontier.Options{MaxNames: -1}}
 	how, err := crawlSite(t, dir, o, func(c *crawl.Crawl) { c.Policy = crawl.Policy{Pages: 30, Delay: time.Second} },

@@ -11,6 +11,7 @@ import (
 // A crawl that lost pages and was repaired, and whose log is then cut in a line, is
 // repaired at once, by Repair as well as by AcceptLoss.
 func TestLogCutInALineAfterLosses(t *testing.T) {
+	t.Parallel()
 	m := &meadow{n: 250, asked: map[string]int{}}
 	whole := filepath.Join(t.TempDir(), "c")
 	if _, err := m.resume(t, whole, StoreOptions{}, 40); err != nil {

@@ -436,13 +436,13 @@ func (r *repair) readLinks() error {
 		if err != nil {
 			return err
 		}
-		depth, untold := r.depths[p.URL]
-		if untold {
+		depth, unlogged := r.depths[p.URL]
+		if unlogged {
 			r.report.Linked++
 		}
 		for _, l := range p.Links {
 			r.name(l.URL)
-			if untold && !l.NoFollow && !p.Directives.NoFollow {
+			if unlogged && !l.NoFollow && !p.Directives.NoFollow {
 				r.offer(entry{}, web.Candidate{URL: l.URL, From: p.URL, Kind: l.Kind, Depth: depth + 1})
 			}
 			if r.remains.Standing(l.URL) == frontier.Waiting {

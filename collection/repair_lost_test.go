@@ -15,6 +15,7 @@ import (
 // is: the crawl is refused, and Repair makes the two anew, so that it goes on to its
 // end and fetches nothing again.
 func TestArchiveAlone(t *testing.T) {
+	t.Parallel()
 	m, dirs := snapshots(t, rand.New(rand.NewPCG(3, 12)), 0)
 	empty := func(dir string) error { return errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755)) }
 	for name, lose := range map[string]func(c Collection) error{
@@ -77,6 +78,7 @@ func TestArchiveAlone(t *testing.T) {
 // the log ended: pages of the archive that it does not tell of stay where they are, as
 // pages that were fetched, and their links wait.
 func TestFrontierGoneLogCut(t *testing.T) {
+	t.Parallel()
 	m := &meadow{n: 250, asked: map[string]int{}}
 	whole := filepath.Join(t.TempDir(), "c")
 	if _, err := m.resume(t, whole, StoreOptions{}, 60); err != nil {

@@ -24,6 +24,7 @@ import (
 // A repair may die at any moment: the old files are there, or the new ones once
 // the folder is locked again, and a second repair goes through.
 func TestRepairInterrupted(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 12))
 	m, dirs := snapshots(t, rng, 1)
 	dir := dirs[len(dirs)-1]
@@ -111,6 +112,7 @@ func TestRepairInterrupted(t *testing.T) {
 // Folders that earlier versions made are read, verified, and gone on with; where
 // they lost turns, that is noticed and repaired.
 func TestEarlierVersions(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		file  string
 		pages int

@@ -263,7 +263,7 @@ func (v *verification) verifyFile(f archiveFile, end, done, total int64) error {
 			v.progress("archive", done+p.End, total)
 			return v.ctx.Err()
 		},
-		exchange: func(x kept, _ []store.Piece) error {
+		exchange: func(x exchange, _ []store.Piece) error {
 			if x.meta.Reason == web.ReasonRobots && !x.meta.Page {
 				return nil
 			}
@@ -298,7 +298,7 @@ func (v *verification) lookBehind(files []archiveFile) error {
 		}
 		w := &walker{
 			piece: func(store.Piece) error { return v.ctx.Err() },
-			exchange: func(x kept, _ []store.Piece) error {
+			exchange: func(x exchange, _ []store.Piece) error {
 				if f.number > v.archiveFile || x.at >= v.archiveEnd {
 					v.behind++
 				}
@@ -418,7 +418,7 @@ func (v *verification) compare() error {
 		switch {
 		case t.missing() > 0:
 			odd[h] = "the event log tells of it, and it is not in the archive"
-		case t.untold(true) > 0 || t.untold(false) > 0:
+		case t.unlogged(true) > 0 || t.unlogged(false) > 0:
 			odd[h] = "it is in the archive, and the event log does not tell of it"
 			if t.final && t.keptPages > 1 {
 				odd[h] = "it is in the archive more than once"
@@ -451,15 +451,15 @@ func (v *verification) compare() error {
 		}
 	}
 	if len(odd) > 0 && !damaged {
-		v.bad(Damage{v.c.inFolder(v.c.ArchiveDir()), "", fmt.Sprintf("the event log does not tell of %d addresses that it holds", len(odd)), remedyRepair}, "untold")
+		v.bad(Damage{v.c.inFolder(v.c.ArchiveDir()), "", fmt.Sprintf("the event log does not tell of %d addresses that it holds", len(odd)), remedyRepair}, "unlogged")
 	}
 	return nil
 }
 
 // verifyHarvest compares harvest.tsv and harvest.yaml with the log.
 func (v *verification) verifyHarvest() error {
-	told, err := v.c.matchesHarvest(v.checkpoints, v.harvestFiles)
-	v.Harvest = told.pages
+	match, err := v.c.matchHarvest(v.checkpoints, v.harvestFiles)
+	v.Harvest = match.pages
 	if err != nil {
 		return err
 	}
@@ -468,7 +468,7 @@ func (v *verification) verifyHarvest() error {
 		path  string
 		file  []byte
 		whole bool
-	}{{v.c.HarvestFile(), v.harvestFiles.table, told.table}, {v.c.ProvenanceFile(), v.harvestFiles.provenance, told.provenance}} {
+	}{{v.c.HarvestFile(), v.harvestFiles.table, match.table}, {v.c.ProvenanceFile(), v.harvestFiles.provenance, match.provenance}} {
 		name := v.c.inFolder(x.path)
 		switch {
 		case x.file == nil && v.ended && !v.Running:

@@ -19,15 +19,17 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// BenchmarkLearning crawls 200,000 pages of a synthetic web with scorers that learn; WAGGLE_PAGES asks for another number:
+// BenchmarkLearning crawls 200,000 pages of a synthetic web with scorers that learn;
+// WAGGLE_PAGES asks for another number:
 //
 //	go test -run '^$' -bench Learning -benchtime 1x -timeout 2h ./crawl
 //
 // slower is the processor time of a page at the end divided by that at page 10,000,
 // each over 2,000 pages; the bar is 1.5. apprentice-tempered does not meet it: 3.1 at
 // 200,000 pages on a busy machine, 1.2 at 40,000. There 82 % of the time is scoring anew
-// what waits, which grows with the frontier, and hardly any is the state. resume-s is the time in which a scorer reads
-// its state of the end; the bar is 10. state-MB is that state.
+// what waits, which grows with the frontier, and hardly any is the state. resume-s is the
+// time in which a scorer reads its state of the end; the bar is 10. state-MB is that
+// state.
 func BenchmarkLearning(b *testing.B) {
 	pages := 200_000
 	if s := os.Getenv("WAGGLE_PAGES"); s != "" {

@@ -38,13 +38,13 @@ import (
 // The network is a part of the Step: it reads no clock. Nothing of it is stored:
 // what was set aside is queued as it was when the frontier is opened again.
 type network struct {
-	delay  time.Duration // between two requests to a host
-	state  networkState
-	since  time.Time        // the first failure of what is aside
-	aside  []aside          // oldest first
-	known  []known          // hosts that answered, one of each site, the latest last
-	flying map[web.Host]int // requests under way
-	answer time.Time        // the last answer to a link or probe
+	delay     time.Duration // between two requests to a host
+	state     networkState
+	since     time.Time        // the first failure of what is aside
+	aside     []aside          // oldest first
+	answering []answeringHost  // hosts that answered, one of each site, the latest last
+	flying    map[web.Host]int // requests under way
+	answer    time.Time        // the last answer to a link or probe
 
 	probe  web.Lease     // under way; the zero lease = none
 	again  bool          // it is for a link that was set aside
@@ -70,8 +70,8 @@ type aside struct {
 	at time.Time
 }
 
-// known is a host that answered.
-type known struct {
+// answeringHost is a host that answered.
+type answeringHost struct {
 	host   web.Host
 	site   string
 	robots web.URL
@@ -79,11 +79,11 @@ type known struct {
 }
 
 const (
-	doubtSites  = 8
-	doubtProbes = 3
-	mostKnown   = 16
-	probeWait   = time.Second // then doubled
-	mostWait    = time.Minute
+	doubtSites    = 8
+	doubtProbes   = 3
+	mostAnswering = 16
+	probeWait     = time.Second // then doubled
+	mostWait      = time.Minute
 	// idleFor is for how long nothing else may be due, for what is aside to be
 	// judged by itself.
 	idleFor = time.Minute
@@ -200,12 +200,12 @@ func (n *network) know(now time.Time, u web.URL, wait time.Duration) {
 	if err != nil {
 		return // an address has an origin
 	}
-	k := known{host: u.Host(), site: u.Host().Domain(), robots: robots, due: now.Add(wait)}
-	n.known = slices.DeleteFunc(n.known, func(o known) bool { return o.site == k.site })
-	if len(n.known) == mostKnown {
-		n.known = slices.Delete(n.known, 0, 1)
+	k := answeringHost{host: u.Host(), site: u.Host().Domain(), robots: robots, due: now.Add(wait)}
+	n.answering = slices.DeleteFunc(n.answering, func(o answeringHost) bool { return o.site == k.site })
+	if len(n.answering) == mostAnswering {
+		n.answering = slices.Delete(n.answering, 0, 1)
 	}
-	n.known = append(n.known, k)
+	n.answering = append(n.answering, k)
 }
 
 // up takes in that a request given at a moment was answered: what had failed before
@@ -248,7 +248,7 @@ func (n *network) evidence() int {
 // doubt begins to ask whether the network is down.
 func (n *network) doubt(now time.Time) []event.Event {
 	n.state, n.probes, n.next = networkDoubt, 0, now
-	if len(n.known) > 0 && len(n.others()) == 0 {
+	if len(n.answering) > 0 && len(n.others()) == 0 {
 		return n.down(now)
 	}
 	return nil
@@ -271,8 +271,8 @@ func (n *network) tell(now time.Time) []event.Event {
 
 // others are the hosts that answered of whose sites none has failed since, the
 // latest first.
-func (n *network) others() (out []known) {
-	for _, k := range slices.Backward(n.known) {
+func (n *network) others() (out []answeringHost) {
+	for _, k := range slices.Backward(n.answering) {
 		if !slices.ContainsFunc(n.aside, func(s aside) bool { return s.Lease.URL.Host().Domain() == k.site }) {
 			out = append(out, k)
 		}
@@ -283,13 +283,13 @@ func (n *network) others() (out []known) {
 // vain goes on from a probe without an answer.
 func (n *network) vain(now time.Time, u web.URL, link bool) []event.Event {
 	n.probes++
-	for i := range n.known {
-		if n.known[i].host == u.Host() {
-			n.known[i].due = now.Add(n.delay)
+	for i := range n.answering {
+		if n.answering[i].host == u.Host() {
+			n.answering[i].due = now.Add(n.delay)
 		}
 	}
 	if n.state == networkDoubt {
-		if n.probes >= doubtProbes || len(n.known) > 0 && n.probes >= len(n.others()) {
+		if n.probes >= doubtProbes || len(n.answering) > 0 && n.probes >= len(n.others()) {
 			return n.down(now)
 		}
 		return nil
@@ -310,7 +310,7 @@ func (n *network) idle(now time.Time) (ready []Arrival, said []event.Event) {
 		return nil, nil
 	}
 	// Through a proxy that never let anything through, it is the proxy.
-	if e := n.evidence(); e >= 2 || e == 1 && (len(n.others()) > 0 || n.proxied && len(n.known) == 0) {
+	if e := n.evidence(); e >= 2 || e == 1 && (len(n.others()) > 0 || n.proxied && len(n.answering) == 0) {
 		return nil, n.doubt(now)
 	}
 	for _, s := range n.aside {
@@ -341,10 +341,10 @@ func (n *network) ask(now time.Time) (order, web.Lease) {
 	case !n.probe.URL.IsZero() || now.Before(n.next):
 		return giveNothing, web.Lease{}
 	}
-	if len(n.known) == 0 {
+	if len(n.answering) == 0 {
 		return giveLink, web.Lease{}
 	}
-	choice := n.known
+	choice := n.answering
 	if n.state == networkDoubt {
 		choice = n.others()
 		slices.Reverse(choice)

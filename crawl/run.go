@@ -28,6 +28,13 @@ type Parser interface {
 	Parse(r *web.Response) (*web.Page, error)
 }
 
+// Clock tells the time and makes timers. It is safe for concurrent use.
+type Clock interface {
+	Now() time.Time
+	// NewTimer fires once after d, unless stop is called before.
+	NewTimer(d time.Duration) (fire <-chan time.Time, stop func())
+}
+
 // Crawl is one crawl: the stages in the order in which a page passes them.
 // Every field without a default named is needed.
 type Crawl struct {
@@ -44,9 +51,9 @@ type Crawl struct {
 	Name       string
 	JudgeName  string
 	ScorerName string
-	Threshold  float64     // of the judge, for the record
-	Workers    int         // fetches at a time; 0 = 32
-	Clock      clock.Clock // nil = the machine's
+	Threshold  float64 // of the judge, for the record
+	Workers    int     // fetches at a time; 0 = 32
+	Clock      Clock   // nil = the machine's
 	// Listen hears every event once it is in the log; it must return soon.
 	Listen func(event.Event)
 	// Control holds the crawl and tells of its hosts; nil = nobody does.

@@ -54,6 +54,13 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
+// Clock tells the time and makes timers. It is safe for concurrent use.
+type Clock interface {
+	Now() time.Time
+	// NewTimer fires once after d, unless stop is called before.
+	NewTimer(d time.Duration) (fire <-chan time.Time, stop func())
+}
+
 // Options say how to fetch. The zero value of a field is its default.
 type Options struct {
 	// Contact is the e-mail or web address at which the owner of a site finds
@@ -124,9 +131,9 @@ type Options struct {
 	// Canon holds the rules for the targets of redirects.
 	Canon web.Canon
 
-	// Clock tells politeness and caches the time; timeouts run on the
-	// machine's. Default clock.System.
-	Clock clock.Clock
+	// Clock tells politeness and caches the time; nil = the machine's. Timeouts run
+	// on the machine's clock whatever it is.
+	Clock Clock
 	// Resolver looks names up. Default net.DefaultResolver.
 	Resolver Resolver
 	// Between, if set, makes of HTTP what the gate is before: a renderer, a cache, a

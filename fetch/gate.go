@@ -64,7 +64,7 @@ type GateOptions struct {
 	// time, a delay apart, all the same; 0 = 1.
 	Lanes int
 	// Clock tells the time; nil = the machine's.
-	Clock clock.Clock
+	Clock Clock
 	// Route tells where a request will go, before it is sent. Its error is that
 	// of the request. nil = to addresses not known.
 	Route func(ctx context.Context, u web.URL) (Route, error)

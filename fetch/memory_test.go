@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/andybalholm/brotli"
@@ -255,68 +257,97 @@ func TestResponsesAreCounted(t *testing.T) {
 	}
 }
 
+// pipes is a network without wires: who connects gets one end of a pipe, and the
+// listener the other. Time passes in a bubble of synctest while both wait.
+type pipes struct {
+	server chan net.Conn
+	closed chan struct{}
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.server:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p pipes) Close() error { close(p.closed); return nil }
+
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
+
+func (p pipes) Connect(ctx context.Context, _, _ string) (net.Conn, error) {
+	client, server := net.Pipe()
+	select {
+	case p.server <- server:
+		return client, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // A request that waits for memory does not run out of time, and the server is
 // not asked before there is room to begin with.
 func TestWaitingForMemoryIsNoTimeout(t *testing.T) {
-	asked := make(chan string, 10)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked <- r.URL.Path
-		w.Header().Set("Content-Type", "text/html")
-		w.(http.Flusher).Flush()
-		io.WriteString(w, strings.Repeat("x", 300_000))
-	}))
-	defer s.Close()
-	const timeout = 500 * time.Millisecond
-	f, err := New(Options{AllowPrivate: true, Delay: -1, Timeout: timeout, Memory: 4 << 20, IgnoreRobots: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	m := f.Fetcher.(gateFetcher).inner.(*client).memory
-	oldest := m.share()
-	fetch := func(path string) <-chan error {
-		done := make(chan error, 1)
-		u, err := web.Parse(s.URL + path)
+	synctest.Test(t, func(t *testing.T) {
+		asked := make(chan string, 10)
+		network := pipes{make(chan net.Conn), make(chan struct{})}
+		s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked <- r.URL.Path
+			w.Header().Set("Content-Type", "text/html")
+			w.(http.Flusher).Flush()
+			io.WriteString(w, strings.Repeat("x", 300_000))
+		})}
+		go s.Serve(network)
+		defer s.Close()
+		const timeout = 10 * time.Second
+		f, err := New(Options{AllowPrivate: true, Delay: -1, Timeout: timeout, Memory: 4 << 20, IgnoreRobots: true, Connect: network.Connect})
 		if err != nil {
 			t.Fatal(err)
 		}
-		go func() {
-			r, err := f.Fetch(context.Background(), u)
-			if err == nil && (len(r.Body) != 300_000 || r.Truncated != "") {
-				err = fmt.Errorf("%d bytes, cut by %q", len(r.Body), r.Truncated)
+		defer f.Close()
+		m := f.Fetcher.(gateFetcher).inner.(*client).memory
+		oldest := m.share()
+		fetch := func() <-chan error {
+			done := make(chan error, 1)
+			u, err := web.Parse("http://127.0.0.1/a")
+			if err != nil {
+				t.Fatal(err)
 			}
-			r.Release()
-			done <- err
-		}()
-		return done
-	}
-	waiting := func() {
-		for {
-			m.mu.Lock()
-			n := len(m.waiting)
+			go func() {
+				r, err := f.Fetch(context.Background(), u)
+				if err == nil {
+					if len(r.Body) != 300_000 || r.Truncated != "" {
+						err = fmt.Errorf("%d bytes, cut by %q", len(r.Body), r.Truncated)
+					}
+					r.Release()
+				}
+				done <- err
+			}()
+			return done
+		}
+		for _, left := range []int64{1000, 1 << 20} { // no room to begin, and room for a part
+			if err := oldest.grow(context.Background(), int(4<<20-left), nil); err != nil {
+				t.Fatal(err)
+			}
+			done := fetch()
+			synctest.Wait()
+			if m.mu.Lock(); len(m.waiting) != 1 {
+				t.Fatalf("with %d bytes left, %d wait", left, len(m.waiting))
+			}
 			m.mu.Unlock()
-			if n > 0 {
-				return
+			if n := len(asked); left < bufferStart && n > 0 {
+				t.Error("the server was asked before there was room")
 			}
-			time.Sleep(time.Millisecond)
+			time.Sleep(2 * timeout)
+			oldest.shrink(int(4<<20 - left))
+			if err := <-done; err != nil {
+				t.Errorf("with %d bytes left: %v", left, err)
+			}
+			<-asked
 		}
-	}
-	for _, left := range []int64{1000, 1 << 20} { // no room to begin, and room for a part
-		if err := oldest.grow(context.Background(), int(4<<20-left), nil); err != nil {
-			t.Fatal(err)
-		}
-		done := fetch("/a")
-		waiting()
-		if n := len(asked); left < bufferStart && n > 0 {
-			t.Error("the server was asked before there was room")
-		}
-		time.Sleep(timeout + timeout/2) // what is shown: that this does not matter
-		oldest.shrink(int(4<<20 - left))
-		if err := <-done; err != nil {
-			t.Errorf("with %d bytes left: %v", left, err)
-		}
-		<-asked
-	}
+	})
 }
 
 // The window of a brotli stream is read as an encoder wrote it.

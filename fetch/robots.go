@@ -42,7 +42,7 @@ type RobotsOptions struct {
 	// CrawlDelayCap bounds a Crawl-delay; 0 ignores it.
 	CrawlDelayCap time.Duration
 	// Clock tells the time; nil = the machine's.
-	Clock clock.Clock
+	Clock Clock
 	// Kept are the rules of an earlier run, and keep those of this one; nil =
 	// each run asks for itself.
 	Kept *RobotsFile

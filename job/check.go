@@ -115,7 +115,7 @@ func (s Setting) checkRange(j *Job, bad complaint) {
 		return
 	}
 	key := s.key()
-	if choices := j.own.choices(s); choices != nil && !slices.Contains(choices, v.String()) {
+	if choices := j.strategies.choices(s); choices != nil && !slices.Contains(choices, v.String()) {
 		if of, ok := strings.CutSuffix(s.Path, ".name"); ok {
 			bad("", "no %s is called %q; there are: %s", of, v.String(), strings.Join(choices, ", "))
 		} else {

@@ -55,9 +55,9 @@ func (m *Maker) MakeTopic(ctx context.Context) error {
 // examples are the example pages: those kept of a crawl that goes on, or those
 // that the job names.
 func (m *Maker) examples(ctx context.Context) ([]collection.Example, error) {
-	if m.anew {
+	if m.rejudging {
 		examples, err := m.gather(ctx)
-		m.gathered = examples
+		m.newExamples = examples
 		return examples, err
 	}
 	if m.Begun != nil {
@@ -109,7 +109,7 @@ func (m *Maker) gather(ctx context.Context) (examples []collection.Example, err 
 
 // example brings one example page: a known one, a file, or what is fetched.
 func (m *Maker) example(ctx context.Context, src string) (collection.Example, error) {
-	if e, ok := m.known[src]; ok {
+	if e, ok := m.examplesBySource[src]; ok {
 		return e, nil
 	}
 	if !IsAddress(src) {
@@ -144,7 +144,7 @@ const maxWait = 2 * time.Minute
 // follow fetches a page, and goes on to where it has moved. The fetcher is that of
 // a crawl, which has other pages to fetch meanwhile; here it is this one or none.
 func (m *Maker) follow(ctx context.Context, u web.URL) (*web.Response, error) {
-	var c clock.Clock = clock.System{}
+	var c crawl.Clock = clock.System{}
 	if m.Clock != nil {
 		c = m.Clock
 	}

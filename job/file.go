@@ -44,7 +44,7 @@ func Parse(name string, b []byte) (*Job, error) { return Strategies{}.Parse(name
 
 // Parse is the function Parse for a program with strategies of its own.
 func (s Strategies) Parse(name string, b []byte) (*Job, error) {
-	j := &Job{own: s}
+	j := &Job{strategies: s}
 	file, err := yamlfile.Decode(name, b, j, "`waggle crawl --example-job` shows every key")
 	if err != nil {
 		return nil, err

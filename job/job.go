@@ -36,7 +36,7 @@ type Job struct {
 	Fetch      Fetch      `yaml:"fetch,omitempty"`
 	Addresses  Addresses  `yaml:"addresses,omitempty"`
 
-	own Strategies // that it may name beside those of waggle
+	strategies Strategies // that it may name beside those of waggle
 }
 
 // Topic is what is wanted.
@@ -73,7 +73,7 @@ type Scorer struct {
 	Seed       uint64             `yaml:"seed,omitempty"`
 	Similarity string             `yaml:"similarity,omitempty"`
 	Batch      int                `yaml:"batch,omitempty"` // pages
-	Set        map[string]float64 `yaml:"set,omitempty"`   // constants by name; score.Settings lists them
+	Set        map[string]float64 `yaml:"set,omitempty"`   // constants by name; score.Description.Settings lists them
 	Model      string             `yaml:"model,omitempty"` // file
 	Digest     string             `yaml:"model-digest,omitempty"`
 	WordNet    string             `yaml:"wordnet,omitempty"`   // folder

@@ -14,8 +14,6 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/frontier"
-	"github.com/waggle-crawler/waggle/internal/clock"
-	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
@@ -49,8 +47,8 @@ type Maker struct {
 
 	// The parts.
 
-	Clock    clock.Clock // nil = the machine's
-	Analyzer *text.Analyzer
+	Clock    crawl.Clock     // nil = the machine's
+	Analyzer *parse.Analyzer // of parser, judge and scorer; nil = a new one
 	Fetcher  crawl.Fetcher
 	// Between is fetch.Options.Between, where Fetcher is not given.
 	Between   func(pages fetch.Fetcher) fetch.Fetcher
@@ -68,37 +66,37 @@ type Maker struct {
 	Archive  crawl.Archive
 	Log      crawl.Log
 
-	own    bool          // Job is a copy
-	looked bool          // at the files of the job
-	read   *judge.Critic // the job's, once it was read
+	copied    bool          // Job is a copy
+	filesRead bool          // readFiles has run
+	critic    *judge.Critic // the job's; nil = not read yet
 	// Where the crawl is judged anew:
-	anew     bool
-	known    map[string]collection.Example // by source, that need not be fetched
-	gathered []collection.Example          // of the new topic
-	critic   []byte                        // of the new judge; nil = the one that is kept
-	closing  []func() error
+	rejudging        bool
+	examplesBySource map[string]collection.Example // example pages that need not be fetched
+	newExamples      []collection.Example
+	criticFile       []byte // of the new judge; nil = that of the folder
+	closers          []func() error
 }
 
 // Close closes what was made; what was given is its owner's.
 func (m *Maker) Close() error {
 	var errs []error
-	for _, c := range slices.Backward(m.closing) {
+	for _, c := range slices.Backward(m.closers) {
 		errs = append(errs, c())
 	}
-	m.closing = nil
+	m.closers = nil
 	return errors.Join(errs...)
 }
 
 // begin checks the job and makes a copy of it with the defaults.
 func (m *Maker) begin() error {
-	if m.own {
+	if m.copied {
 		return nil
 	}
 	if err := m.Own.Check(); err != nil {
 		return err
 	}
 	own := *m.Job
-	own.own = m.Own
+	own.strategies = m.Own
 	if err := own.Check(); err != nil {
 		return err
 	}
@@ -113,7 +111,7 @@ func (m *Maker) begin() error {
 		skip = append(skip, "scope.max-queue") // a folder of a version that had no bound may hold more
 	}
 	own.setDefaults(skip...)
-	m.Job, m.own = &own, true
+	m.Job, m.copied = &own, true
 	if m.Note == nil {
 		m.Note = func(string) {}
 	}
@@ -124,9 +122,9 @@ func (m *Maker) begin() error {
 }
 
 // words is the analyzer of parser, judge and scorer.
-func (m *Maker) words() *text.Analyzer {
+func (m *Maker) words() *parse.Analyzer {
 	if m.Analyzer == nil {
-		m.Analyzer = text.NewAnalyzer()
+		m.Analyzer = parse.NewAnalyzer()
 	}
 	return m.Analyzer
 }
@@ -158,7 +156,7 @@ func (m *Maker) MakeFetcher(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.Fetcher, m.closing = stack, append(m.closing, stack.Close)
+	m.Fetcher, m.closers = stack, append(m.closers, stack.Close)
 	return nil
 }
 
@@ -242,7 +240,7 @@ func (m *Maker) makeStores(ctx context.Context, c *crawl.Crawl) error {
 	if m.Writer == nil {
 		if m.Frontier == nil {
 			front := frontier.NewMemory(m.frontierOptions())
-			m.Frontier, m.closing = front, append(m.closing, front.Close)
+			m.Frontier, m.closers = front, append(m.closers, front.Close)
 		}
 		return nil
 	}
@@ -277,7 +275,7 @@ func (m *Maker) openStores(ctx context.Context) error {
 		return err
 	}
 	m.Frontier, m.Archive, m.Log = stores.Frontier, stores.Archive, stores.Log
-	m.closing = append(m.closing, stores.Close)
+	m.closers = append(m.closers, stores.Close)
 	return nil
 }
 

@@ -21,7 +21,7 @@ import (
 // for the priorities of links; where it dies after that, the crawl does not go on
 // until it is judged anew again.
 func (m *Maker) Rejudge(ctx context.Context) (out crawl.Rejudging, err error) {
-	m.anew = true
+	m.rejudging = true
 	if err := m.begin(); err != nil {
 		return out, err
 	}
@@ -54,7 +54,7 @@ func (m *Maker) Rejudge(ctx context.Context) (out crawl.Rejudging, err error) {
 	if err != nil {
 		return out, err
 	}
-	if err := m.Writer.ReplaceSetup(job, m.gathered, m.critic); err != nil {
+	if err := m.Writer.ReplaceSetup(job, m.newExamples, m.criticFile); err != nil {
 		return out, err
 	}
 	if err := r.Settle(ctx); err != nil {
@@ -65,10 +65,10 @@ func (m *Maker) Rejudge(ctx context.Context) (out crawl.Rejudging, err error) {
 
 // replaced are the files of the set-up that judging anew replaces.
 func (m *Maker) replaced() (files []string) {
-	if m.anew {
+	if m.rejudging {
 		files = append(files, m.Writer.ExampleFile())
 	}
-	if m.critic != nil || m.anew && !m.Job.byCritic() {
+	if m.criticFile != nil || m.rejudging && !m.Job.byCritic() {
 		files = append(files, m.Writer.CriticFile())
 	}
 	return files
@@ -85,14 +85,14 @@ func (m *Maker) know(ctx context.Context) error {
 	if err != nil {
 		m.Note(fmt.Sprintf("%s is missing or damaged: the example pages are taken from where they came from", m.Begun.ExampleFile()))
 	}
-	m.known = map[string]collection.Example{}
+	m.examplesBySource = map[string]collection.Example{}
 	for _, e := range kept {
-		m.known[e.Source] = e
+		m.examplesBySource[e.Source] = e
 	}
 	wanted := map[web.URL]string{}
 	for _, list := range [][]string{m.Job.Topic.Examples, m.Job.Topic.Negatives} {
 		for _, src := range list {
-			if _, known := m.known[src]; known || !IsAddress(src) {
+			if _, known := m.examplesBySource[src]; known || !IsAddress(src) {
 				continue
 			}
 			if u, err := m.Job.Canon().Parse(src); err == nil {
@@ -112,7 +112,7 @@ func (m *Maker) know(ctx context.Context) error {
 			if v := r.Header["Content-Type"]; len(v) > 0 {
 				e.MIME = v[0]
 			}
-			m.known[e.Source] = e
+			m.examplesBySource[e.Source] = e
 		}
 	}
 	return ctx.Err()

@@ -62,24 +62,24 @@ func (s Strategies) choices(of Setting) []string {
 // scorer is the description of the job's scorer. The zero Description is of a
 // scorer that is not known.
 func (j *Job) scorer() score.Description {
-	d, _ := j.own.Scorer(j.Scorer.Name)
+	d, _ := j.strategies.Scorer(j.Scorer.Name)
 	return d
 }
 
 // judge is the description of the job's judge. The zero Description is of a
 // judge that is not known.
 func (j *Job) judge() judge.Description {
-	d, _ := j.own.Judge(j.Judge.Name)
+	d, _ := j.strategies.Judge(j.Judge.Name)
 	return d
 }
 
-// takesCritic tells whether the judge can go by a critic that was trained, and byCritic
-// whether it does.
+// takesCritic tells whether the judge can use a trained critic.
 func (j *Job) takesCritic() bool {
 	_, ok := j.judge().Uses(judge.InputCritic, j.Judge.Set)
 	return ok
 }
 
+// byCritic tells whether the judge uses the trained critic that the job names.
 func (j *Job) byCritic() bool { return j.takesCritic() && j.Judge.Critic != "" }
 
 // printed is the value that a preset, which the scorer may be, has for a setting of
@@ -126,8 +126,7 @@ func (m *Maker) tellPreset() {
 }
 
 // checkScorer finds what the scorer lacks, before anything is fetched: an *Error
-// at the setting that gives it. o holds what is known by now; topic tells whether
-// texts can be compared with the topic.
+// at the setting that gives it. o holds the options known so far.
 func (m *Maker) checkScorer(o score.Options) error {
 	err := m.Job.scorer().Check(o)
 	var missing *strategy.MissingError

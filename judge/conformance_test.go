@@ -2,9 +2,7 @@ package judge_test
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -12,6 +10,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/judge/judgetest"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -23,48 +22,14 @@ func drawTopic(t *rapid.T) *topic.Topic {
 		tp.Negatives = []*web.Page{near, offTopic}
 	}
 	if rapid.Bool().Draw(t, "an example more") {
-		tp.Examples = append(tp.Examples, drawPage(t, "example"))
+		tp.Examples = append(tp.Examples, judgetest.DrawPage(t, "example"))
 	}
 	tp.Keywords = append(tp.Keywords, rapid.SliceOfN(rapid.SampledFrom([]string{"winter", "the hive", "蜜蜂", "\u202ecomb", "paper nests of wasps", "1999"}), 0, 3).Draw(t, "keywords")...)
 	return tp
 }
 
-// drawPage draws a page such as no honest person writes, but one that holds a
-// word at least.
-func drawPage(t *rapid.T, label string) *web.Page {
-	piece := rapid.OneOf(
-		rapid.SampledFrom([]string{"bees", "honey", "queen excluder", "hive", "the", "steel prices", menu, "蜜蜂の巣", "\u202e\x00\xff", "Bees | Bern", strings.Repeat("colony ", 500), "<b>"}),
-		rapid.String(), rapid.StringMatching(`([a-z]{1,9} ){0,30}`),
-	)
-	u := rapid.SampledFrom([]string{"http://x.test/1", "http://x.test/", "http://uci.test:8080/bees?q=%ff", "http://[::1]/"}).Draw(t, label+" address")
-	p := page(u, "Bees "+piece.Draw(t, label+" title"), "")
-	c := text.NewCounter(text.NewAnalyzer())
-	c.Add(p.Title, true)
-	p.Leaves = nil
-	for i, s := range rapid.SliceOfN(piece, 0, 30).Draw(t, label+" leaves") {
-		c.Add(s, i == 3)
-		p.Leaves = append(p.Leaves, web.Leaf{Text: s})
-		switch i {
-		case 3:
-			p.Headings = append(p.Headings, s)
-		case 5:
-			p.Alts = append(p.Alts, s)
-		case 7:
-			p.Links = append(p.Links, web.Link{URL: p.URL, Anchor: s, First: i - 1, Last: i + 40}, web.Link{URL: p.URL, First: 0, Last: -1})
-		}
-	}
-	p.Terms = c.Terms()
-	for i := range p.Terms {
-		if rapid.IntRange(0, 20).Draw(t, label+" much") == 0 {
-			p.Terms[i].Body = math.MaxInt32
-		}
-	}
-	copy(p.Digest[:], fmt.Sprint(label, len(p.Terms), len(p.Leaves)))
-	return p
-}
-
-// Every judge says the same of a page whenever it is asked, within bounds, on any
-// page; what it explains is what it says, and the parts make up the whole.
+// Every judge holds to judgetest, and can explain a verdict by parts that make up the
+// whole.
 func TestConformance(t *testing.T) {
 	o := judge.Options{Analyzer: text.NewAnalyzer(), DF: text.Background()}
 	for _, name := range pure() {
@@ -74,46 +39,25 @@ func TestConformance(t *testing.T) {
 				own := o
 				own.Threshold = rapid.SampledFrom([]float64{0, 0.01, 0.3, 1}).Draw(t, "threshold")
 				own.Anyway = true
-				j, err := judge.New(name, tp, own)
-				if err != nil {
-					t.Fatal(err)
+				make := func() judgetest.Judge {
+					j, err := judge.New(name, tp, own)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return j
 				}
+				judgetest.Check(t, make)
+				j := make()
 				defer j.Close()
-				if γ := j.Threshold(); !(γ > 0 && γ <= 1) || own.Threshold > 0 && γ != own.Threshold {
+				if γ := j.Threshold(); own.Threshold > 0 && γ != own.Threshold {
 					t.Fatalf("threshold %v, given %v", γ, own.Threshold)
-				}
-				pages := []*web.Page{drawPage(t, "a"), drawPage(t, "b"), {}}
-				var said []web.Verdict
-				for round := range 2 {
-					for i, p := range pages {
-						v, err := j.Judge(context.Background(), p)
-						if err != nil {
-							t.Fatal(err)
-						}
-						if !(v.Relevance >= 0 && v.Relevance <= 1 && v.Similarity >= 0 && v.Similarity <= 1) || v.Relevant != (v.Relevance >= j.Threshold()) {
-							t.Fatalf("%+v at threshold %v", v, j.Threshold())
-						}
-						if round == 0 {
-							said = append(said, v)
-						} else if !reflect.DeepEqual(v, said[i]) {
-							t.Fatalf("%+v, and before %+v", v, said[i])
-						}
-					}
-				}
-				for _, s := range []string{"", pages[0].Title, pages[1].Main, "bees", "\xff"} {
-					if x := j.Text(s); !(x >= 0 && x <= 1) {
-						t.Fatalf("Text(%q) = %v", s, x)
-					}
 				}
 				x, ok := j.(judge.Explainer)
 				if !ok {
 					t.Fatal("it cannot explain")
 				}
-				for i, p := range pages {
+				for _, p := range []*web.Page{judgetest.DrawPage(t, "a"), {}} {
 					e := x.Explain(p)
-					if !reflect.DeepEqual(e.Verdict, said[i]) {
-						t.Fatalf("explained as %+v, judged %+v", e.Verdict, said[i])
-					}
 					sum := 0.
 					for _, r := range e.Reasons {
 						sum += r.Part
@@ -142,7 +86,7 @@ func TestMonotone(t *testing.T) {
 				}
 				if a, ok := j.(adapting); ok {
 					for range rapid.IntRange(0, 40).Draw(t, "observed") {
-						p := drawPage(t, "seen")
+						p := judgetest.DrawPage(t, "seen")
 						v, _ := j.Judge(context.Background(), p)
 						a.Observe(p, v)
 					}
@@ -159,6 +103,26 @@ func TestMonotone(t *testing.T) {
 				if after.Relevance < before.Relevance || after.Similarity < before.Similarity {
 					t.Fatalf("%+v with %s once more, %+v without", after, keyword, before)
 				}
+			})
+		})
+	}
+}
+
+// The judges that need more than a topic hold to judgetest as well.
+func TestOthersConform(t *testing.T) {
+	rules := []judge.Rule{{Field: "url", Pattern: "bees", Weight: 0.6}, {Field: "body", Pattern: "honey", Weight: 0.7}, {Field: "title", Pattern: "(?i)bern", Weight: -1}}
+	for name, o := range map[string]judge.Options{
+		"rules":  {Rules: rules},
+		"topic":  {Frozen: true},
+		"critic": {Printed: true, Anyway: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			judgetest.Run(t, func() judgetest.Judge {
+				j, err := judge.New(name, bees(), o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return j
 			})
 		})
 	}

@@ -39,24 +39,24 @@ type Critic struct {
 
 // Record is what a critic says of itself.
 type Record struct {
-	Classes    []string    `json:"classes"`              // paths, sorted
-	Pages      []int       `json:"pages"`                // [classes] that it learned from, held-out ones included
-	Words      float64     `json:"words,omitempty"`      // W; 0 = infinite
-	Guessed    bool        `json:"guessed,omitempty"`    // W was not fitted: too few pages
-	Vocabulary int         `json:"vocabulary"`           // stems
-	Seed       uint64      `json:"seed"`                 // of what was held out
-	Thin       []string    `json:"thin,omitempty"`       // topics left out: too few pages
-	Held       Held        `json:"held_out"`             // by W
-	Printed    Held        `json:"held_out_as_printed"`  // by an infinite W
-	Confusion  []Confusion `json:"confusion,omitempty"`  // sorted by class, then by taken-for
-	Trained    string      `json:"trained_on,omitempty"` // for people
+	Classes    []string      `json:"classes"`              // paths, sorted
+	Pages      []int         `json:"pages"`                // [classes] that it learned from, held-out ones included
+	Words      float64       `json:"words,omitempty"`      // W; 0 = infinite
+	Guessed    bool          `json:"guessed,omitempty"`    // W was not fitted: too few pages
+	Vocabulary int           `json:"vocabulary"`           // stems
+	Seed       uint64        `json:"seed"`                 // of what was held out
+	Thin       []string      `json:"thin,omitempty"`       // topics left out: too few pages
+	HeldOut    HeldOutResult `json:"held_out"`             // by W
+	Printed    HeldOutResult `json:"held_out_as_printed"`  // by an infinite W
+	Confusion  []Confusion   `json:"confusion,omitempty"`  // sorted by class, then by taken-for
+	Trained    string        `json:"trained_on,omitempty"` // for people
 	// Examples are some of each class, by class, see KeepExamples.
 	Examples []ClassExample `json:"examples,omitempty"`
 }
 
-// Held is how a critic did on pages that were held out: it had learned from
+// HeldOutResult is how a critic did on pages that were held out: it had learned from
 // the others alone.
-type Held struct {
+type HeldOutResult struct {
 	Pages    int     `json:"pages"`
 	Accuracy float64 `json:"accuracy"` // share whose likeliest class is their own
 	Top5     float64 `json:"top5"`     // share whose class is among the likeliest five

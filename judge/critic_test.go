@@ -292,11 +292,11 @@ func TestCriticOfTwoIsTried(t *testing.T) {
 // is better calibrated by the fitted W than as printed.
 func TestCriticHeldOut(t *testing.T) {
 	blind := train(t, made(3, six, 100, 60, 1), judge.Training{})
-	if h := blind.Record.Held; h.Pages != 120 || h.Accuracy > 0.35 {
+	if h := blind.Record.HeldOut; h.Pages != 120 || h.Accuracy > 0.35 {
 		t.Errorf("pages without a difference: %d held out, accuracy %v", h.Pages, h.Accuracy)
 	}
 	clear := train(t, made(3, six, 100, 60, 0.5), judge.Training{})
-	if h := clear.Record.Held; h.Accuracy != 1 || h.Top5 != 1 || h.ECE > 0.05 || len(clear.Record.WorstPairs(9)) > 0 {
+	if h := clear.Record.HeldOut; h.Accuracy != 1 || h.Top5 != 1 || h.ECE > 0.05 || len(clear.Record.WorstPairs(9)) > 0 {
 		t.Errorf("pages told apart at once: %+v", h)
 	}
 	// Long pages whose words come in runs are what naive Bayes is sure of
@@ -312,7 +312,7 @@ func TestCriticHeldOut(t *testing.T) {
 		samples = append(samples, s)
 	}
 	c := train(t, samples, judge.Training{})
-	own, printed := c.Record.Held, c.Record.Printed
+	own, printed := c.Record.HeldOut, c.Record.Printed
 	if own.ECE > 0.5*printed.ECE || own.LogLoss >= printed.LogLoss || c.Record.Words == 0 {
 		t.Errorf("W = %v: ECE %.3f, as printed %.3f; surprise %.2f, as printed %.2f", c.Record.Words, own.ECE, printed.ECE, own.LogLoss, printed.LogLoss)
 	}
@@ -484,7 +484,7 @@ func BenchmarkTrainCritic(b *testing.B) {
 		}
 		b.ReportMetric(made.Seconds(), "s-making")
 		b.ReportMetric((b.Elapsed() - 2*made).Seconds(), "s-training")
-		b.ReportMetric(100*c.Record.Held.Accuracy, "%right")
+		b.ReportMetric(100*c.Record.HeldOut.Accuracy, "%right")
 		file, err := c.Append(nil)
 		if err != nil {
 			b.Fatal(err)

@@ -269,7 +269,7 @@ func (c *Critic) examine(rank []uint32, fit, test []sample) {
 		printed.add(e.logs(math.Inf(1)), s.class, i < len(test))
 		confusion[[2]int{s.class, taken}]++
 	}
-	rec.Held, rec.Printed = own.held(), printed.held()
+	rec.HeldOut, rec.Printed = own.result(), printed.result()
 	for k, n := range confusion {
 		rec.Confusion = append(rec.Confusion, Confusion{k[0], k[1], n})
 	}
@@ -336,9 +336,9 @@ func (x *exam) add(logs []float64, class int, tested bool) int {
 	return best
 }
 
-// held are the figures.
-func (x *exam) held() Held {
-	h := Held{Pages: x.pages}
+// result is how the pages of the exam were judged.
+func (x *exam) result() HeldOutResult {
+	h := HeldOutResult{Pages: x.pages}
 	if x.pages > 0 {
 		h.Accuracy = float64(x.right) / float64(x.pages)
 		h.Top5 = float64(x.among5) / float64(x.pages)
@@ -362,7 +362,7 @@ func (r *Record) Blind() float64 {
 	for _, t := range r.Confusion {
 		held[t.Class] += t.Pages
 	}
-	return float64(slices.Max(held)) / float64(max(1, r.Held.Pages))
+	return float64(slices.Max(held)) / float64(max(1, r.HeldOut.Pages))
 }
 
 // Pair is two classes that a critic takes for one another.

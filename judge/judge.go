@@ -86,8 +86,8 @@ type Frequencies interface {
 	IDF(stem string) float64
 }
 
-// Sort is "judge", for descriptions.
-func (o Options) Sort() string { return "judge" }
+// Role is "judge", for descriptions.
+func (o Options) Role() string { return "judge" }
 
 // Values is Set, for descriptions.
 func (o Options) Values() map[string]float64 { return o.Set }
@@ -108,15 +108,6 @@ func (o Options) Complete(values map[string]float64) (Options, error) {
 // Line is a name of a judge with what it does in one line.
 type Line struct {
 	Name, Line string
-}
-
-// Names lists the judges, the default first.
-func Names() []Line {
-	var out []Line
-	for _, d := range Descriptions() {
-		out = append(out, Line{d.Name, d.Line})
-	}
-	return out
 }
 
 // New makes the judge of that name, one of this package, of a topic; "" is the default.

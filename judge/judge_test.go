@@ -69,7 +69,7 @@ func relevance(t testing.TB, j judge.Judge, p *web.Page) float64 {
 
 // pure are the judges that a topic alone makes.
 func pure() (names []string) {
-	for _, l := range judge.Names() {
+	for _, l := range judge.Descriptions() {
 		if l.Name != "rules" && l.Name != "command" {
 			names = append(names, l.Name)
 		}

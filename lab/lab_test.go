@@ -440,8 +440,8 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(f.Scorers) != len(score.Names()) {
-		t.Errorf("%d scorers of %d", len(f.Scorers), len(score.Names()))
+	if len(f.Scorers) != len(score.Descriptions()) {
+		t.Errorf("%d scorers of %d", len(f.Scorers), len(score.Descriptions()))
 	}
 	explicit(t, "the example", []byte(b.String()))
 	for _, s := range f.Scorers {
@@ -468,7 +468,8 @@ func explicit(t *testing.T, name string, b []byte) {
 				t.Fatal(err)
 			}
 		}
-		for _, x := range score.Settings(s.Name) {
+		d, _ := score.Describe(s.Name)
+		for _, x := range d.Settings {
 			if _, ok := s.Set[x.Name]; !ok {
 				t.Errorf("%s: %s does not say %s", name, s.Name, x.Name)
 			}

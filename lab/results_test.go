@@ -277,7 +277,8 @@ func TestKeptFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, s := range kept.Scorers {
-		for _, x := range score.Settings(s.Name) {
+		d, _ := score.Describe(s.Name)
+		for _, x := range d.Settings {
 			want := x.Default
 			if s.Name == "fish-search" && x.Name == "width" {
 				want = 2

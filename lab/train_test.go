@@ -240,8 +240,8 @@ func TestNoTrainingPageIsCrawled(t *testing.T) {
 				}
 			}
 			kinds := map[string]bool{}
-			for _, l := range score.Names() {
-				kind := score.Model(l.Name)
+			for _, l := range score.Descriptions() {
+				kind := score.ModelOf(l)
 				if kind == "" || kinds[string(kind)] {
 					continue
 				}
@@ -270,8 +270,8 @@ func TestNoTrainingPageIsCrawled(t *testing.T) {
 					}
 				}
 			}
-			for _, l := range score.Names() {
-				if kind := score.Model(l.Name); kind != "" && !kinds[string(kind)] {
+			for _, l := range score.Descriptions() {
+				if kind := score.ModelOf(l); kind != "" && !kinds[string(kind)] {
 					t.Errorf("%s was not tried with a model of kind %s", l.Name, kind)
 				}
 			}
@@ -375,7 +375,8 @@ func TestTaughtLab(t *testing.T) {
 		t.Errorf("topics %v, want %v", sites, want)
 	}
 	for _, c := range r.Costs {
-		if needs := score.Model(strings.TrimSuffix(c.Scorer, "-literal")) != ""; needs && c.Training <= 0.0005 { // to make a scorer takes far less
+		d, _ := score.Describe(strings.TrimSuffix(c.Scorer, "-literal"))
+		if score.ModelOf(d) != "" && c.Training <= 0.0005 { // to make a scorer takes far less
 			t.Errorf("%s: %v seconds are no training", c.Scorer, c.Training)
 		}
 	}

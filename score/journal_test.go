@@ -25,7 +25,7 @@ func (c compact) State() (state []byte, snapshot bool) {
 
 // snapshotters are the scorers that learn without end.
 func snapshotters(t *testing.T) (names []string) {
-	for _, l := range score.Names() {
+	for _, l := range score.Descriptions() {
 		if score.Compact(newScorer(t, l.Name, score.Options{Set: hasty(l.Name)})) {
 			names = append(names, l.Name)
 		}
@@ -74,7 +74,8 @@ func TestGoesOnFromSnapshot(t *testing.T) {
 	for _, name := range snapshotters(t) {
 		t.Run(name, func(t *testing.T) {
 			o := score.Options{Set: map[string]float64{}}
-			for _, s := range score.Settings(name) {
+			d, _ := score.Describe(name)
+			for _, s := range d.Settings {
 				switch s.Name {
 				case "reservoir":
 					o.Set["reservoir"] = 100

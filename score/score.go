@@ -100,8 +100,8 @@ func (o Options) set(name string) float64 {
 	return v
 }
 
-// Sort is "scorer", for descriptions.
-func (o Options) Sort() string { return "scorer" }
+// Role is "scorer", for descriptions.
+func (o Options) Role() string { return "scorer" }
 
 // Values is Set, for descriptions.
 func (o Options) Values() map[string]float64 { return o.Set }
@@ -121,34 +121,6 @@ func (o Options) Complete(values map[string]float64) (Options, error) {
 
 // Words are the stems of a text, as those of pages (web.Term) are made.
 func (o Options) Words(s string) []string { return text.SplitterOf(o.Analyzer).Words(s) }
-
-// Line is a name of a scorer with what it does in one line.
-type Line struct {
-	Name, Line string
-}
-
-// Model is the kind of trained model that the scorer of that name is made of,
-// "" if it needs none.
-func Model(name string) model.Kind {
-	d, _ := Describe(name)
-	return ModelOf(d)
-}
-
-// Settings lists what Options.Set can change of the scorer of that name, nil
-// when there is nothing or no such scorer.
-func Settings(name string) []Setting {
-	d, _ := Describe(name)
-	return d.Settings
-}
-
-// Names lists the scorers.
-func Names() []Line {
-	var out []Line
-	for _, d := range Descriptions() {
-		out = append(out, Line{d.Name, d.Line})
-	}
-	return out
-}
 
 // New makes the scorer of that name, one of this package, see Description.New.
 func New(name string, o Options) (Scorer, error) { return strategy.New(name, o, Descriptions()) }

@@ -74,7 +74,8 @@ func featureBytes(name string) int {
 // hasty are settings with which a scorer learns from a few pages.
 func hasty(name string) map[string]float64 {
 	set := map[string]float64{}
-	for _, s := range score.Settings(name) {
+	d, _ := score.Describe(name)
+	for _, s := range d.Settings {
 		switch s.Name {
 		case "every":
 			set["every"] = 3
@@ -349,7 +350,7 @@ func BenchmarkLink(b *testing.B) {
 		relevance := float64(n%4) / 4
 		return p, web.Verdict{Relevance: relevance, Relevant: relevance >= 0.5}
 	}
-	for _, l := range score.Names() {
+	for _, l := range score.Descriptions() {
 		s := newScorer(b, l.Name, score.Options{})
 		// A crawl of 600 pages, each found on the one before.
 		var c web.Candidate

@@ -273,9 +273,9 @@ func TestDamagedState(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	for _, l := range score.Names() {
+	for _, l := range score.Descriptions() {
 		set := map[string]float64{}
-		for _, s := range score.Settings(l.Name) {
+		for _, s := range l.Settings {
 			if s.Default < s.Min || s.Default > s.Max || s.Line == "" {
 				t.Errorf("%s: setting %+v", l.Name, s)
 			}

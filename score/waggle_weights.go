@@ -10,10 +10,12 @@ type weight struct {
 
 // beliefs are the weights of a logistic model with a diagonal posterior. Each
 // weight begins at a prior mean and variance and is moved by every example, far
-// while it is uncertain and little once it is not:
+// while it is uncertain and little once it is not. Of an example x with the outcome y
+// that counts as s examples:
 //
 //	p    = σ(Σ m_i·x_i)
-//	d    = (y − p)/(1 + h·Σ v_i·x_i²),   h = max(.01, p·(1−p))
+//	h    = s·max(.01, p·(1−p))
+//	d    = s·(y − p)/(1 + h·Σ v_i·x_i²)
 //	m_i += v_i·x_i·d
 //	v_i −= v_i²·x_i²·h/(1 + h·Σ v_i·x_i²)
 //
@@ -64,7 +66,7 @@ func (b *beliefs) logit(x *example) float64 {
 }
 
 // learn moves the weights by an example whose outcome was y, in [0,1], and that
-// counts as share of one, in (0,1].
+// counts as share examples (s above), more than 0.
 func (b *beliefs) learn(x *example, y, share float64) {
 	p := sigmoid(b.logit(x))
 	spread := 0.

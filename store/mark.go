@@ -176,11 +176,11 @@ func Behind(dir string, o Options) (exchanges int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("archive %s: %w", dir, err)
 	}
-	a, found, err := prepare(dir, o)
+	a, files, err := prepare(dir, o)
 	if err != nil {
 		return 0, err
 	}
-	for _, f := range found {
+	for _, f := range files {
 		from := m.end
 		switch {
 		case f.number < m.number:
@@ -201,7 +201,7 @@ func Behind(dir string, o Options) (exchanges int, err error) {
 
 // exchangesFrom counts the exchanges of a file from a place on, by their metadata
 // records, up to max.
-func (a *Archive) exchangesFrom(f found, from int64, max int) (n int, err error) {
+func (a *Archive) exchangesFrom(f archiveFile, from int64, max int) (n int, err error) {
 	file, err := a.files.Open(a.path(f.number))
 	if err != nil {
 		return 0, fmt.Errorf("archive: %w", err)

@@ -130,12 +130,12 @@ type Archive struct {
 // Create starts an archive in dir, which is made if need be. It is an error
 // (fs.ErrExist) if dir holds files of that prefix already.
 func Create(dir string, o Options) (*Archive, error) {
-	a, found, err := prepare(dir, o)
+	a, files, err := prepare(dir, o)
 	if err != nil {
 		return nil, err
 	}
-	if len(found) > 0 {
-		return nil, fmt.Errorf("archive %s: %w: %s; open it, or choose another folder", dir, os.ErrExist, found[0].name)
+	if len(files) > 0 {
+		return nil, fmt.Errorf("archive %s: %w: %s; open it, or choose another folder", dir, os.ErrExist, files[0].name)
 	}
 	return a, nil
 }
@@ -148,7 +148,7 @@ func Create(dir string, o Options) (*Archive, error) {
 // nothing is changed by either. All records are read by Verify alone. Without a
 // mark Open keeps every whole record and cuts off the torn tail of the last file.
 func Open(dir string, o Options) (*Archive, error) {
-	a, found, err := prepare(dir, o)
+	a, files, err := prepare(dir, o)
 	if err != nil {
 		return nil, err
 	}
@@ -157,23 +157,23 @@ func Open(dir string, o Options) (*Archive, error) {
 		if err != nil {
 			return nil, fmt.Errorf("archive %s: %w", dir, err)
 		}
-		if err := a.cut(found, m); err != nil {
+		if err := a.cut(files, m); err != nil {
 			return nil, err
 		}
-	} else if err := a.repair(found); err != nil {
+	} else if err := a.repair(files); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-// found is a file of an archive in its folder.
-type found struct {
+// archiveFile is a file of an archive in its folder.
+type archiveFile struct {
 	name   string
 	number int
 	size   int64
 }
 
-func prepare(dir string, o Options) (*Archive, []found, error) {
+func prepare(dir string, o Options) (*Archive, []archiveFile, error) {
 	if o.Prefix == "" {
 		o.Prefix = "waggle"
 	}
@@ -204,7 +204,7 @@ func prepare(dir string, o Options) (*Archive, []found, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("archive: %w", err)
 	}
-	var fs []found
+	var fs []archiveFile
 	for _, f := range list {
 		rest, ok := strings.CutPrefix(f.Name, o.Prefix+"-")
 		if !ok {
@@ -218,9 +218,9 @@ func prepare(dir string, o Options) (*Archive, []found, error) {
 		if err != nil || n < 0 || a.name(n) != f.Name {
 			continue
 		}
-		fs = append(fs, found{f.Name, n, f.Size})
+		fs = append(fs, archiveFile{f.Name, n, f.Size})
 	}
-	slices.SortFunc(fs, func(x, y found) int { return x.number - y.number })
+	slices.SortFunc(fs, func(x, y archiveFile) int { return x.number - y.number })
 	return a, fs, nil
 }
 
@@ -228,7 +228,7 @@ func (a *Archive) name(n int) string { return fmt.Sprintf("%s-%05d%s", a.opt.Pre
 func (a *Archive) path(n int) string { return filepath.Join(a.dir, a.name(n)) }
 
 // cut makes the archive end at a mark.
-func (a *Archive) cut(fs []found, m mark) error {
+func (a *Archive) cut(fs []archiveFile, m mark) error {
 	number, size := m.number, m.end
 	have := map[int]int64{}
 	for _, f := range fs {
@@ -265,7 +265,7 @@ func (a *Archive) cut(fs []found, m mark) error {
 }
 
 // repair makes the archive end after its last whole record.
-func (a *Archive) repair(fs []found) error {
+func (a *Archive) repair(fs []archiveFile) error {
 	for len(fs) > 0 {
 		last := fs[len(fs)-1]
 		f, err := a.files.Open(a.path(last.number))

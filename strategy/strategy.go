@@ -36,8 +36,8 @@ type Description[S any, O Options[O]] struct {
 
 // Options are what strategies of one sort are made of.
 type Options[O any] interface {
-	// Sort is "scorer" or "judge", for errors.
-	Sort() string
+	// Role is "scorer" or "judge", for errors.
+	Role() string
 	// Values are those given to settings, by name.
 	Values() map[string]float64
 	// Complete returns the options with these values of settings, and with defaults
@@ -69,18 +69,18 @@ type Need[O any] struct {
 
 // MissingError says which input a strategy lacks.
 type MissingError struct {
-	Sort, Name string // of the strategy: "scorer", "crf"
+	Role, Name string // of the strategy: "scorer", "crf"
 	Input      Input
 	Path, Give string // as in Need
 }
 
 // Error says what to give.
-func (e *MissingError) Error() string { return e.Sort + " " + e.Name + ": " + e.Give }
+func (e *MissingError) Error() string { return e.Role + " " + e.Name + ": " + e.Give }
 
 // Missing is the error of a strategy that is not given this need.
 func (d Description[S, O]) Missing(n Need[O]) *MissingError {
 	var o O
-	return &MissingError{o.Sort(), d.Name, n.Input, n.Path, n.Give}
+	return &MissingError{o.Role(), d.Name, n.Input, n.Path, n.Give}
 }
 
 // Check tells whether options give a strategy what it cannot do without. The error is a
@@ -136,14 +136,14 @@ func (d Description[S, O]) New(o O) (S, error) {
 		o, err = o.Complete(values)
 	}
 	if err != nil {
-		return none, fmt.Errorf("%s %s: %w", o.Sort(), d.Name, err)
+		return none, fmt.Errorf("%s %s: %w", o.Role(), d.Name, err)
 	}
 	if err := d.Check(o); err != nil {
 		return none, err
 	}
 	s, err := d.Make(o)
 	if err != nil {
-		return none, fmt.Errorf("%s %s: %w", o.Sort(), d.Name, err)
+		return none, fmt.Errorf("%s %s: %w", o.Role(), d.Name, err)
 	}
 	return s, nil
 }
@@ -173,7 +173,7 @@ func New[S any, O Options[O]](name string, o O, list []Description[S, O]) (S, er
 		return d.New(o)
 	}
 	var none S
-	return none, fmt.Errorf("there is no %s %q; the %[1]ss are %[3]s", o.Sort(), name, strings.Join(Names(list), ", "))
+	return none, fmt.Errorf("there is no %s %q; the %[1]ss are %[3]s", o.Role(), name, strings.Join(Names(list), ", "))
 }
 
 // CheckOwn finds what is wrong with the descriptions of a program, given beside others:
@@ -184,23 +184,23 @@ func CheckOwn[S any, O Options[O]](own, others []Description[S, O]) error {
 		_, taken := Find(d.Name, others, own[:i])
 		switch {
 		case d.Name == "" || strings.ContainsAny(d.Name, " \t\n"):
-			return fmt.Errorf("%s %q: a name is a word without blanks", o.Sort(), d.Name)
+			return fmt.Errorf("%s %q: a name is a word without blanks", o.Role(), d.Name)
 		case taken:
-			return fmt.Errorf("%s %s: the name is taken; choose another", o.Sort(), d.Name)
+			return fmt.Errorf("%s %s: the name is taken; choose another", o.Role(), d.Name)
 		case d.Make == nil:
-			return fmt.Errorf("%s %s: its description does not say how it is made: set Make", o.Sort(), d.Name)
+			return fmt.Errorf("%s %s: its description does not say how it is made: set Make", o.Role(), d.Name)
 		}
 		for _, s := range d.Settings {
 			if !(s.Min <= s.Default && s.Default <= s.Max) {
-				return fmt.Errorf("%s %s: setting %s: the default %v is outside %v…%v", o.Sort(), d.Name, s.Name, s.Default, s.Min, s.Max)
+				return fmt.Errorf("%s %s: setting %s: the default %v is outside %v…%v", o.Role(), d.Name, s.Name, s.Default, s.Min, s.Max)
 			}
 		}
 		if err := d.Print.check(d.Settings); err != nil {
-			return fmt.Errorf("%s %s: %w", o.Sort(), d.Name, err)
+			return fmt.Errorf("%s %s: %w", o.Role(), d.Name, err)
 		}
 		for _, n := range d.Needs {
 			if _, known := d.Setting(n.Setting); n.Setting != "" && !known {
-				return fmt.Errorf("%s %s: needs %s where the setting %s asks for it, and has no such setting", o.Sort(), d.Name, n.Input, n.Setting)
+				return fmt.Errorf("%s %s: needs %s where the setting %s asks for it, and has no such setting", o.Role(), d.Name, n.Input, n.Setting)
 			}
 		}
 	}

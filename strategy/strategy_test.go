@@ -15,7 +15,7 @@ type options struct {
 	set   map[string]float64
 }
 
-func (options) Sort() string                 { return "speaker" }
+func (options) Role() string                 { return "speaker" }
 func (o options) Values() map[string]float64 { return o.set }
 
 func (o options) Complete(values map[string]float64) (options, error) {

@@ -224,9 +224,6 @@ func gradesOf(labels []Label) map[web.URL]Grade {
 	return out
 }
 
-// Readers are the names of all readers, sorted.
-func Readers(labels []Label) []string { return readersOf(InForce(labels)) }
-
 // readersOf are the names of the readers of labels in force.
 func readersOf(labels []Label) []string {
 	names := map[string]bool{}

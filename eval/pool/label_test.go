@@ -65,7 +65,7 @@ func TestLabelsAreKeptAsTheyCome(t *testing.T) {
 	if len(Grades(got, Key{"tree", "cars"})) != 0 {
 		t.Error("a topic that nobody read has grades")
 	}
-	if r := Readers(got); !reflect.DeepEqual(r, []string{"ada", "bob"}) {
+	if r := readersOf(InForce(got)); !reflect.DeepEqual(r, []string{"ada", "bob"}) {
 		t.Errorf("readers %v", r)
 	}
 }

@@ -289,7 +289,8 @@ func (p *page) shell(ctx context.Context, command string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Dir = p.dir
 	home := filepath.Join(p.dir, ".home")
-	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "TZ=UTC", "LC_ALL=C.UTF-8", "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "TZ=UTC", "LC_ALL=C.UTF-8", "NO_COLOR=1",
+		"GOGC=400") // short processes: their time counts, their memory does not
 	cmd.WaitDelay = time.Second
 	return cmd
 }

@@ -25,10 +25,11 @@ import (
 // process that is killed on its way now and then. In the end the server's record
 // decides: each page that it sent is in archive, log and, if it is relevant, in
 // the harvest, or lost.txt names it; nothing is archived twice, and nothing that
-// was acknowledged was asked for again. WAGGLE_KILLS sets how often (default 8).
+// was acknowledged was asked for again. WAGGLE_KILLS sets how often (default 4).
 // With WAGGLE_OUTAGES=1 the web goes down now and then as well. With -v each damage
 // is logged, and what became of it.
 func TestKilledDamagedCrawlGoesOn(t *testing.T) {
+	t.Parallel()
 	kills := killsWanted(t)
 	h := &harness{
 		T: t, web: serveNumbered(t, 40*max(kills, 50)), rng: killChance(t),

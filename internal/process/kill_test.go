@@ -179,8 +179,9 @@ func (w *numberedWeb) reachable() int {
 
 // TestKilledCrawlGoesOn kills a crawl at random instants, again and again, and
 // checks each time what an acknowledged page is owed: it is in the archive, and
-// its address is never asked for again. WAGGLE_KILLS sets how often (default 8).
+// its address is never asked for again. WAGGLE_KILLS sets how often (default 4).
 func TestKilledCrawlGoesOn(t *testing.T) {
+	t.Parallel()
 	kills := killsWanted(t)
 	web := serveNumbered(t, 80*max(kills, 10))
 	rng := killChance(t)
@@ -214,6 +215,7 @@ func TestKilledCrawlGoesOn(t *testing.T) {
 // a critic: once undisturbed, once killed again and again. Both fetch the same
 // pages in the same order, and the apprentice knows the same in the end.
 func TestKilledApprenticeIsTheSame(t *testing.T) {
+	t.Parallel()
 	web := serveNumbered(t, 50*max(killsWanted(t), 8))
 	rng := killChance(t)
 	critic := beeCritic(t, web)
@@ -256,7 +258,7 @@ func TestKilledApprenticeIsTheSame(t *testing.T) {
 func killsWanted(t *testing.T) int {
 	v := os.Getenv("WAGGLE_KILLS")
 	if v == "" {
-		return 8
+		return 4
 	}
 	kills, err := strconv.Atoi(v)
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -122,8 +121,7 @@ func measure(b *testing.B, program string, args ...string) cost {
 		b.Fatalf("%v: %v\n%s%s", args, err, out.String(), said.String())
 	}
 	c := cost{wall: time.Since(start).Seconds()}
-	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	c.rss = usage.Maxrss << 10
+	c.rss = maxRSS(cmd.ProcessState)
 	c.cpu = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 	for line := range strings.Lines(out.String()) {
 		if f := strings.Fields(line); len(f) > 1 && f[0] == "pages" {

@@ -42,21 +42,21 @@ func (s *Server) serveAction(w http.ResponseWriter, r *http.Request, origin, nam
 	dec := json.NewDecoder(io.LimitReader(r.Body, maxAsked))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&a); err != nil {
-		marshal(w, http.StatusBadRequest, map[string]string{"error": "not understood: " + err.Error()})
+		writeJSON(w, http.StatusBadRequest, map[string]string{"error": "not understood: " + err.Error()})
 		return
 	}
 	got, err := s.do(r.Context(), name, a)
 	switch {
 	case errors.Is(err, errAction):
-		marshal(w, http.StatusNotFound, map[string]string{"error": err.Error()})
+		writeJSON(w, http.StatusNotFound, map[string]string{"error": err.Error()})
 	case err != nil:
-		marshal(w, http.StatusConflict, map[string]string{"error": event.Line(err.Error())})
+		writeJSON(w, http.StatusConflict, map[string]string{"error": event.Line(err.Error())})
 	default:
-		marshal(w, http.StatusOK, got)
+		writeJSON(w, http.StatusOK, got)
 	}
 }
 
-func marshal(w http.ResponseWriter, status int, v any) {
+func writeJSON(w http.ResponseWriter, status int, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -230,7 +230,7 @@ func (s *Server) label(a request) (any, error) {
 		return nil, err
 	}
 	t := s.topics[a.Topic]
-	d := decision{topic: a.Topic, n: a.N, label: pool.Label{Key: t.Key(), URL: t.Pages[a.N].URL, Grade: g, Reader: a.Reader, Round: a.Round}}
+	d := change{topic: a.Topic, n: a.N, label: pool.Label{Key: t.Key(), URL: t.Pages[a.N].URL, Grade: g, Reader: a.Reader, Round: a.Round}}
 	first, second, differs := pool.Compare(a.Reader, t.labels[a.N])
 	own := first
 	switch {
@@ -256,13 +256,13 @@ func (s *Server) label(a request) (any, error) {
 		return nil, fmt.Errorf("not graded, because it could not be kept: %w", err)
 	}
 	s.put(t, a.N, d.label)
-	s.done[a.Reader] = append(s.done[a.Reader], d)
+	s.changes[a.Reader] = append(s.changes[a.Reader], d)
 	return s.topic(a.Reader, a.Topic), nil
 }
 
-// stays tells whether a decision can be neither changed nor undone: a first grade
+// stays tells whether a change can be neither changed nor undone: a first grade
 // whose reader was shown another one. s.mu is held.
-func (s *Server) stays(d decision) bool {
+func (s *Server) stays(d change) bool {
 	if d.label.Round != 1 || !s.shown[readerPage{d.label.Reader, d.topic, d.n}] {
 		return false
 	}
@@ -270,12 +270,12 @@ func (s *Server) stays(d decision) bool {
 	return differs
 }
 
-// undoable is the last decision of a reader that can be undone, -1 for none. s.mu
+// undoable is the last change of a reader that can be undone, -1 for none. s.mu
 // is held.
 func (s *Server) undoable(reader string) int {
-	done := s.done[reader]
-	for i := len(done) - 1; i >= 0; i-- {
-		if !s.stays(done[i]) {
+	changes := s.changes[reader]
+	for i := len(changes) - 1; i >= 0; i-- {
+		if !s.stays(changes[i]) {
 			return i
 		}
 	}
@@ -288,7 +288,7 @@ func (s *Server) undo(reader string) (any, error) {
 	if i < 0 {
 		return nil, errors.New("there is nothing to be undone")
 	}
-	d := s.done[reader][i]
+	d := s.changes[reader][i]
 	l := d.label.Withdrawal()
 	if d.before != nil {
 		l = *d.before
@@ -297,7 +297,7 @@ func (s *Server) undo(reader string) (any, error) {
 		return nil, fmt.Errorf("not undone, because it could not be kept: %w", err)
 	}
 	s.put(s.topics[d.topic], d.n, l)
-	s.done[reader] = slices.Delete(s.done[reader], i, i+1)
+	s.changes[reader] = slices.Delete(s.changes[reader], i, i+1)
 	v := s.topic(reader, d.topic)
 	v.Round, v.Page = d.label.Round, d.n
 	return struct {

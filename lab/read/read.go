@@ -8,14 +8,17 @@
 // # The life of a label
 //
 // A reader gives a name, takes a topic, and grades its pages in the order of the
-// pool. Each grade is saved before the page goes on. Nobody is told what others
-// say of a page before they have graded it themselves. Once two readers have
-// graded a page differently, each of them may look at it again, knowing what the
-// other said; that second label is kept beside the first, and agreement is
-// measured on first labels alone. The grade of the page is by second labels alone
-// as soon as there is one. So a first label can be changed and undone until its
-// reader was shown what the other said; from then on it stays. After a new start
-// nobody knows what was shown before: then it stays wherever readers differ.
+// pool. Each grade is saved before the next page is shown, as a label of round 1. A
+// reader does not see the labels of others before grading the page. Once two readers
+// have graded a page differently, each of them may look at it again, with the grades of
+// the others in view; the label of round 2 is kept beside that of round 1.
+//
+// Agreement is measured on labels of round 1. The grade of a page is that of its labels
+// of round 2, if there are any, and else that of round 1.
+//
+// A label of round 1 can be changed and undone until its reader is shown a different
+// grade; from then on it stays. What was shown before a restart is not known: after one,
+// it stays wherever readers differ.
 package read
 
 import (
@@ -78,10 +81,10 @@ type Server struct {
 	topics []*topic // that are offered
 
 	mu      sync.Mutex
-	readers map[string]int        // labels in force of each
-	done    map[string][]decision // by reader, the last at the end
-	shown   map[readerPage]bool   // to whom the grades of others were shown
-	views   []*view               // the latest last, at most maxViews
+	readers map[string]int      // labels in force of each
+	changes map[string][]change // by reader, the last at the end
+	shown   map[readerPage]bool // to whom the grades of others were shown
+	views   []*view             // the latest last, at most maxViews
 }
 
 // topic is one of the pool with the labels in force of its pages. Shape: [page].
@@ -90,8 +93,8 @@ type topic struct {
 	labels [][]pool.Label
 }
 
-// decision is a label with the one that it replaced.
-type decision struct {
+// change is a label with the one that it replaced.
+type change struct {
 	topic, n int
 	label    pool.Label
 	before   *pool.Label
@@ -129,7 +132,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Options: o, Guard: guard, assets: files, readers: map[string]int{}, done: map[string][]decision{}, shown: map[readerPage]bool{}}
+	s := &Server{Options: o, Guard: guard, assets: files, readers: map[string]int{}, changes: map[string][]change{}, shown: map[readerPage]bool{}}
 	for i := range o.Pool.Topics {
 		t := &o.Pool.Topics[i]
 		if _, ok := o.Webs[t.Web]; !ok {
@@ -165,7 +168,7 @@ func (s *Server) begin(labels []pool.Label) {
 			continue
 		}
 		s.put(s.topics[x.topic], x.n, l)
-		s.done[l.Reader] = append(s.done[l.Reader], decision{topic: x.topic, n: x.n, label: l})
+		s.changes[l.Reader] = append(s.changes[l.Reader], change{topic: x.topic, n: x.n, label: l})
 	}
 	for i, t := range s.topics {
 		for n, labels := range t.labels {

@@ -8,13 +8,13 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// leastMain is how many words a main part has at least: of one with fewer, the
+// leastMain is the number of words below which a main part is not shown alone: the
 // whole text of the page tells more.
 const leastMain = 20
 
-// Text is what a page says, for a reader without a browser: the first words of
-// its main part or, where that is short, of all its text. It is one line without
-// control characters. words bounds it; 0 = all.
+// Text is the text of a page for a reader without a browser: the first words of its
+// main part or, where that has fewer than 20 words, of all its text. It is one line
+// without control characters. words is the most words; 0 = all.
 func Text(p *web.Page, words int) string {
 	all := strings.Fields(p.Main)
 	if len(all) < leastMain {
@@ -45,14 +45,14 @@ type Part struct {
 // Bounds of the text that is shown.
 const (
 	maxWords = 4000
-	maxParts = 20_000 // words in which the main part is looked for
-	maxAside = 120    // words of one piece outside the main part, from its beginning and its end together
+	maxParts = 20_000 // words that are compared with the main part
+	maxAside = 120    // words of a piece outside the main part: half from its beginning, half from its end
 )
 
-// Parts are all the text of a page, in its order, parted into what belongs to
-// its main part and what does not. A leaf of the page is shown whole: it is of the
-// main part if most of it is. Texts are free of control characters; long pieces
-// outside the main part are cut in their middle.
+// Parts are the text of a page, in its order, divided into pieces of the main part and
+// pieces of the rest. A leaf is never divided: it is of the main part if at least half
+// of its bytes are. Texts hold no control characters. At most 4,000 words are returned;
+// a piece outside the main part of more than 120 words loses its middle.
 func Parts(p *web.Page) (out []Part) {
 	leaves, left := inText(p.Leaves), maxParts
 	for i := range leaves {
@@ -93,17 +93,18 @@ func inText(all []web.Leaf) []web.Leaf {
 	return slices.DeleteFunc(slices.Clone(all), func(l web.Leaf) bool { return strings.TrimSpace(l.Text) == "" })
 }
 
-// maxWithin is how many words of one leaf, such as the name of an image, may stand
-// within a piece of the main text without parting it.
+// maxWithin is the most words of a leaf between two leaves of the main text, such as the
+// name of an image, that is taken for main text as well.
 const maxWithin = 12
 
-// mainLeaves tells which leaves are of the main text, and which follow the leaf
-// before without a space in it. The main text is blocks of the leaves' text, in
-// their order, with white space of its own: a word that begins in one leaf and ends
-// in another is one there. So bytes that are no white space are compared. A piece
-// begins with the first leaf, behind the piece before it, that begins as the next
-// six words do; where there is none, as before a shorter piece, as the next three,
-// or the next one. Shape: [leaf].
+// mainLeaves tells of each leaf whether it is of the main text (is), and whether it
+// follows the leaf before it without a space (glued). Shapes: [len(leaves)].
+//
+// The main text holds texts of leaves, in their order, with other white space: a word
+// may begin in one leaf and end in the next. So white space is left out of the
+// comparison. The leaf of the next word is the first one, behind the leaves found so
+// far, that begins with the next six words; if there is none, with the next three, or
+// with the next one. A word that no leaf begins with is skipped.
 func mainLeaves(leaves []web.Leaf, main string) (is, glued []bool) {
 	is, glued = make([]bool, len(leaves)), make([]bool, len(leaves))
 	text := make([]string, len(leaves)) // without white space
@@ -118,7 +119,7 @@ func mainLeaves(leaves []web.Leaf, main string) (is, glued []bool) {
 		start := at
 		if skip == 0 {
 			if start = beginning(text[at:], words[j:]); start < 0 {
-				j++ // a word that is nowhere
+				j++ // no leaf begins with this word
 				continue
 			}
 			start += at
@@ -138,10 +139,10 @@ func mainLeaves(leaves []web.Leaf, main string) (is, glued []bool) {
 	return is, glued
 }
 
-// touches tells whether one text begins as the other does.
+// touches tells whether one of two texts is a prefix of the other.
 func touches(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 
-// beginning is the first leaf that begins as words do, -1 for none.
+// beginning is the index of the first leaf that begins with these words, -1 for none.
 func beginning(text, words []string) int {
 	for _, n := range []int{6, 3, 1} {
 		run := strings.Join(words[:min(n, len(words))], "")
@@ -154,7 +155,7 @@ func beginning(text, words []string) int {
 	return -1
 }
 
-// begins tells whether some leaves together begin with a run.
+// begins tells whether leaves, put together, begin with run.
 func begins(text []string, run string) bool {
 	for _, s := range text {
 		if len(s) >= len(run) {
@@ -168,9 +169,9 @@ func begins(text []string, run string) bool {
 	return run == ""
 }
 
-// follow is how many bytes of a leaf are the next words, the first of them from its
-// byte skip on: with the words that end in it, and the bytes of the next one that
-// begins in it.
+// follow compares a leaf with the next words, of the first of which skip bytes are in
+// leaves before. n is the number of bytes of the leaf that are those words, word how
+// many words end in it, and in how many bytes of the word after those it holds.
 func follow(leaf string, words []string, skip int) (n, word, in int) {
 	for n < len(leaf) && word < len(words) {
 		rest := words[word][skip:]

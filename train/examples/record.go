@@ -25,15 +25,15 @@ func WriteRecord(w io.Writer, r *judge.Record) {
 	if n := len(r.Thin); n > 0 {
 		fmt.Fprintf(w, "left out     %s topics with too few pages: %s%s\n", terminal.Number(n), event.Line(strings.Join(r.Thin[:min(n, 5)], ", ")), map[bool]string{true: ", …"}[n > 5])
 	}
-	if r.Held.Pages == 0 {
+	if r.HeldOut.Pages == 0 {
 		fmt.Fprintln(w, "held out     nothing: the classes have too few pages to tell how good the critic is")
 		return
 	}
-	fmt.Fprintf(w, "held out     %s pages that it had not learned\n", terminal.Number(r.Held.Pages))
-	right := eval.Wilson(r.Held.Accuracy, r.Held.Pages)
-	if r.Held.Pages < fewHeld {
+	fmt.Fprintf(w, "held out     %s pages that it had not learned\n", terminal.Number(r.HeldOut.Pages))
+	right := eval.Wilson(r.HeldOut.Accuracy, r.HeldOut.Pages)
+	if r.HeldOut.Pages < fewHeld {
 		fmt.Fprintf(w, "             %.0f of them right: too few to tell how good the critic is (95%% interval %.0f to %.0f%%);\n",
-			r.Held.Accuracy*float64(r.Held.Pages), 100*right.Low, 100*right.High)
+			r.HeldOut.Accuracy*float64(r.HeldOut.Pages), 100*right.Low, 100*right.High)
 		fmt.Fprintf(w, "             with more pages of each class, %d or more would be held out\n", fewHeld)
 	} else {
 		printHeld(w, r, right)
@@ -50,7 +50,7 @@ func WriteRecord(w io.Writer, r *judge.Record) {
 // a share within an interval.
 func printHeld(w io.Writer, r *judge.Record, right eval.Interval) {
 	fmt.Fprintf(w, "accuracy     %s (95%% interval %.1f to %.1f%%); among the likeliest five %s; always the largest class %s\n",
-		terminal.Percent(r.Held.Accuracy), 100*right.Low, 100*right.High, terminal.Percent(r.Held.Top5), terminal.Percent(r.Blind()))
+		terminal.Percent(r.HeldOut.Accuracy), 100*right.Low, 100*right.High, terminal.Percent(r.HeldOut.Top5), terminal.Percent(r.Blind()))
 	count := "all of a page's words count (as printed)"
 	if r.Words > 0 {
 		count = fmt.Sprintf("a page counts as at most %s words", terminal.Number(int(r.Words)))
@@ -58,8 +58,8 @@ func printHeld(w io.Writer, r *judge.Record, right eval.Interval) {
 	if r.Guessed {
 		count += ", assumed: too few pages to fit it"
 	}
-	fmt.Fprintf(w, "calibration  error (ECE) %.3f, as printed %.3f; %s\n", r.Held.ECE, r.Printed.ECE, count)
-	fmt.Fprintf(w, "             mean surprise %.2f nats, as printed %.2f\n", r.Held.LogLoss, r.Printed.LogLoss)
+	fmt.Fprintf(w, "calibration  error (ECE) %.3f, as printed %.3f; %s\n", r.HeldOut.ECE, r.Printed.ECE, count)
+	fmt.Fprintf(w, "             mean surprise %.2f nats, as printed %.2f\n", r.HeldOut.LogLoss, r.Printed.LogLoss)
 }
 
 // WriteFocus shows how well a critic tells a focus from the rest.
@@ -92,7 +92,7 @@ func WriteFocus(w io.Writer, c *judge.Critic, good []bool) error {
 // Reliability draws the accuracy of pages over the probability of their
 // likeliest class.
 func Reliability(r *judge.Record) plot.Lines {
-	line := func(title string, h judge.Held, color int) plot.Series {
+	line := func(title string, h judge.HeldOutResult, color int) plot.Series {
 		s := plot.Series{Name: title, Color: color}
 		for _, b := range judge.MergeBins(h.Bins, 10) {
 			share := eval.Wilson(b.Accuracy, b.Pages)
@@ -103,10 +103,10 @@ func Reliability(r *judge.Record) plot.Lines {
 	}
 	return plot.Lines{
 		Title:  "How far the critic's probabilities can be believed",
-		Note:   fmt.Sprintf("%s classes; each point is at least 10 held-out pages, with its 95%% interval.\nExpected calibration error %.3f, as printed %.3f.", terminal.Number(len(r.Classes)), r.Held.ECE, r.Printed.ECE),
+		Note:   fmt.Sprintf("%s classes; each point is at least 10 held-out pages, with its 95%% interval.\nExpected calibration error %.3f, as printed %.3f.", terminal.Number(len(r.Classes)), r.HeldOut.ECE, r.Printed.ECE),
 		XLabel: "probability of the likeliest class", YLabel: "share that was right", YMax: 1,
 		Series: []plot.Series{
-			line("fitted", r.Held, 0), line("as printed", r.Printed, 1),
+			line("fitted", r.HeldOut, 0), line("as printed", r.Printed, 1),
 			{Name: "perfect", X: []float64{0, 1}, Y: []float64{0, 1}, Mark: true},
 		},
 	}

@@ -1,12 +1,10 @@
 package job
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 
@@ -16,70 +14,16 @@ import (
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
-	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
-
-// MakeJudge makes the judge, and first the topic.
-func (m *Maker) MakeJudge(ctx context.Context) error {
-	if err := m.begin(); err != nil || m.Judge != nil {
-		return err
-	}
-	if err := m.MakeTopic(ctx); err != nil {
-		return err
-	}
-	made, err := m.newJudge()
-	if err != nil {
-		return &Error{"judge", err}
-	}
-	m.Judge, m.closing = made, append(m.closing, made.Close)
-	return nil
-}
-
-func (m *Maker) newJudge() (judge.Judge, error) {
-	j := &m.Job.Judge
-	o := judge.Options{Topic: m.Topic, Set: j.Set, Analyzer: m.words(), Command: j.Command, Focus: j.Focus, Printed: j.Printed, Anyway: j.Anyway}
-	if m.Job.byCritic() {
-		if err := m.readCritic(); err != nil {
-			return nil, err
-		}
-		o.Critic = m.read
-	}
-	if j.Threshold != nil {
-		o.Threshold = *j.Threshold
-	}
-	for _, r := range j.Rules {
-		o.Rules = append(o.Rules, judge.Rule{Field: r.Field, Pattern: r.Pattern, Weight: r.Weight})
-	}
-	made, err := m.Job.judge().New(o)
-	if d, ok := made.(judge.Doubter); ok {
-		var doubts []string
-		if doubts, err = d.Doubts(); err != nil && j.Anyway {
-			doubts, err = []string{err.Error()}, nil
-		}
-		for _, note := range doubts {
-			m.Note(note)
-		}
-	}
-	if errors.Is(err, judge.ErrBlind) {
-		err = fmt.Errorf("%w; or go by it all the same, with anyway: true at the judge of the job file", err)
-	}
-	if err != nil {
-		if made != nil {
-			err = errors.Join(err, made.Close())
-		}
-		return nil, err
-	}
-	return made, nil
-}
 
 // readFiles reads the model, the critic and the related words of the job, so that
 // what is wrong with them is told before anything is fetched.
 func (m *Maker) readFiles() error {
-	if m.looked {
+	if m.filesRead {
 		return nil
 	}
-	if (m.Begun == nil || m.anew) && m.Topic == nil {
+	if (m.Begun == nil || m.rejudging) && m.Topic == nil {
 		if err := m.checkExamples(); err != nil {
 			return err
 		}
@@ -90,7 +34,7 @@ func (m *Maker) readFiles() error {
 			if err := m.readCritic(); err != nil {
 				return &Error{"judge.critic", err}
 			}
-			if _, err := m.read.Focus(j.Focus); err != nil {
+			if _, err := m.critic.Focus(j.Focus); err != nil {
 				return &Error{"judge.focus", err}
 			}
 		case len(j.Command) > 0:
@@ -102,7 +46,7 @@ func (m *Maker) readFiles() error {
 			}
 		}
 	}
-	m.looked = true
+	m.filesRead = true
 	if m.Scorer != nil {
 		return nil
 	}
@@ -158,7 +102,7 @@ func (m *Maker) checkExamples() error {
 	var errs []error
 	look := func(path string, names []string) {
 		for i, name := range names {
-			if _, known := m.known[name]; known || IsAddress(name) {
+			if _, known := m.examplesBySource[name]; known || IsAddress(name) {
 				continue
 			}
 			if _, err := ReadExample(name); err != nil {
@@ -174,7 +118,7 @@ func (m *Maker) checkExamples() error {
 // readCritic reads the critic of the job. A first run keeps a copy, so that a
 // later one judges by the same.
 func (m *Maker) readCritic() error {
-	if m.read != nil {
+	if m.critic != nil {
 		return nil
 	}
 	name := m.Job.Judge.Critic
@@ -183,7 +127,7 @@ func (m *Maker) readCritic() error {
 		name = m.Begun.CriticFile()
 	}
 	other := false // than the one that is kept
-	if m.anew {
+	if m.rejudging {
 		was, known := event.ReadHistory(m.Begun.EventLog()).Settings["judge.critic"]
 		if other = !known || was != given || !folder.Exists(name); other {
 			name = given
@@ -194,71 +138,15 @@ func (m *Maker) readCritic() error {
 		return fmt.Errorf("the critic: %w", err)
 	}
 	if other {
-		m.critic = b
+		m.criticFile = b
 	}
-	if m.read, err = judge.ReadCritic(b, name); err != nil {
+	if m.critic, err = judge.ReadCritic(b, name); err != nil {
 		return err
 	}
 	if m.Begun == nil && m.Writer != nil {
 		return m.Writer.SaveCritic(b)
 	}
 	return nil
-}
-
-// MakeScorer makes the scorer, and first the judge, which tells it how like the
-// topic an anchor is. The scorer of a crawl that goes on knows nothing yet: the
-// crawl restores it.
-func (m *Maker) MakeScorer(ctx context.Context) error {
-	if err := m.MakeJudge(ctx); err != nil || m.Scorer != nil {
-		return err
-	}
-	if sim := m.Job.Scorer.Similarity; sim != "judge" {
-		if err := m.MakeTopic(ctx); err != nil {
-			return err
-		}
-	}
-	if err := m.readFiles(); err != nil {
-		return err
-	}
-	scorer, err := m.newScorer()
-	if err != nil {
-		return &Error{"scorer", err}
-	}
-	m.Scorer = scorer
-	return nil
-}
-
-// scorerOptions are what the scorer is made of, but for what the judge tells.
-func (m *Maker) scorerOptions() score.Options {
-	j := &m.Job.Scorer
-	o := score.Options{
-		Seed: j.Seed, Analyzer: m.words(), Set: j.Set,
-		Thesaurus: m.Thesaurus, Model: m.Model, Learn: m.Learn, Topic: m.Topic,
-	}
-	if m.Topic == nil {
-		o.Topic = &topic.Topic{Name: m.Job.Name, Description: m.Job.Topic.Description, Keywords: m.Job.Topic.Keywords}
-	}
-	o.Keywords = o.Topic.Keywords
-	if _, ok := m.Job.scorer().Setting("batch"); ok && j.Batch > 0 {
-		o.Set = map[string]float64{"batch": float64(j.Batch)}
-		maps.Copy(o.Set, j.Set)
-	}
-	return o
-}
-
-func (m *Maker) newScorer() (score.Scorer, error) {
-	o := m.scorerOptions()
-	o.Judge = m.Judge
-	if known, ok := m.Judge.(judge.Judge); ok {
-		o.Anchor, o.Taxonomy = known.Text, judge.ClassNames(known) != nil
-	}
-	if sim := m.Job.Scorer.Similarity; sim != "judge" {
-		var err error
-		if o.Page, o.Anchor, err = judge.Similarities(sim, m.Topic, m.words()); err != nil {
-			return nil, err
-		}
-	}
-	return m.Job.scorer().New(o)
 }
 
 // readModel reads the trained model of the scorer. A copy of it stays with the
@@ -302,11 +190,3 @@ func (m *Maker) readModel() (*model.File, error) {
 
 // digest tells models apart.
 func digest(file []byte) string { return fmt.Sprintf("%x", sha256.Sum256(file)) }
-
-// name is that of the scorer, which may be left to the default.
-func (s *Scorer) name() string {
-	if s.Name == "" {
-		return DefaultScorer
-	}
-	return s.Name
-}
