@@ -12,6 +12,8 @@
 package apprentice
 
 import (
+	"math"
+
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/setting"
 )
@@ -39,13 +41,16 @@ func Settings(tempered bool) []setting.Setting {
 		{Name: "topics", Default: 2, Max: 2, Line: "classes of the page, by a judge with a taxonomy: 0 none, 1 their names, 2 the classes above them too"},
 		{Name: "cocitation", Max: 1, Line: "1 takes the outcomes of links near by"},
 		{Name: "boundary", Default: float64(boundary), Max: 2, Line: "targets are high 0: from ½ on, 1: in the upper of two intervals of equal probability, 2: where the judge says relevant"},
+		{Name: "gap", Max: 1, Line: "learns from links whose target is at least so much more or less relevant than their page, 0 = from all; the paper names it as future work"},
+		{Name: "leaf-words", Default: 24, Max: 1e6, Line: "words of one leaf that count, those nearest to the link; 0 = all, as printed"},
+		{Name: "link-words", Default: 160, Max: 1e6, Line: "features of one link, those at the least distances; 0 = all, as printed"},
 		{Name: "words", Default: words, Max: 1000, Line: "words that a link's evidence counts at most as, 0 = as many as there are"},
 	}
 }
 
 // whole are the settings that take no fractions.
 func whole(set map[string]float64) error {
-	return setting.Whole(set, "dmax", "plain", "topics", "cocitation", "boundary")
+	return setting.Whole(set, "dmax", "plain", "topics", "cocitation", "boundary", "leaf-words", "link-words")
 }
 
 // Options are what features are made of.
@@ -65,8 +70,18 @@ func New(o Options) (*Features, *Learner, error) {
 	f := &Features{
 		analyzer: text.SplitterOf(o.Analyzer), reach: int(o.Set["dmax"]), plain: o.Set["plain"] >= 0.5,
 		topics: int(o.Set["topics"]), cited: o.Set["cocitation"] >= 0.5,
+		leafWords: most(o.Set["leaf-words"]), linkWords: most(o.Set["link-words"]),
 	}
+	f.gap = o.Set["gap"]
 	return f, &Learner{boundary: Boundary(o.Set["boundary"]), words: o.Set["words"], least: 128}, nil
+}
+
+// most is a limit, of which 0 is none.
+func most(limit float64) int {
+	if limit == 0 {
+		return math.MaxInt
+	}
+	return int(limit)
 }
 
 // Level is a relevance in 1/255, as features and examples hold it. What is no

@@ -53,7 +53,7 @@ func TestTrainerErrors(t *testing.T) {
 		set  map[string]float64
 		want string
 	}{
-		"a setting of the crawl": {map[string]float64{"every": 9}, `there is no setting "every"; it has dmax, plain, topics, cocitation, boundary, words`},
+		"a setting of the crawl": {map[string]float64{"every": 9}, `there is no setting "every"; it has dmax, plain, topics, cocitation, boundary, gap, leaf-words, link-words, words`},
 		"out of range":           {map[string]float64{"dmax": 11}, "setting dmax = 11: give a number in 0…10"},
 		"a fraction":             {map[string]float64{"boundary": 0.5}, "setting boundary = 0.5: give a whole number"},
 	} {
@@ -81,6 +81,8 @@ func TestNamedFeatures(t *testing.T) {
 	}{
 		{nil, "/Arts/Music /Arts honey@0 bee@0 sweet@-1 steel@1"},
 		{map[string]float64{"topics": 0, "dmax": 0}, "honey@0 bee@0"},
+		{map[string]float64{"leaf-words": 1}, "/Arts/Music /Arts honey@0 bee@0 sweet@-1 steel@1"},
+		{map[string]float64{"link-words": 4}, "/Arts/Music /Arts honey@0 bee@0"},
 		{map[string]float64{"topics": 1, "plain": 1}, "/Arts/Music honey@0 bee@0 sweet@0 steel@0"},
 	} {
 		f, err := apprentice.NewTrainer(false, apprentice.Options{Set: c.set, Analyzer: text.NewAnalyzer()})
@@ -106,6 +108,48 @@ func TestNamedFeatures(t *testing.T) {
 		}
 		if level, ok := f.Relevance(link); level != 128 || !ok {
 			t.Errorf("%v: relevance %d, %v", c.set, level, ok)
+		}
+	}
+}
+
+// With the limits of 0, as printed, all words of a leaf and of a link are features.
+func TestNoLimitOfWords(t *testing.T) {
+	p := parsed(t, "<p>"+strings.Repeat("wax ", 500)+"<a href=a>"+strings.Repeat("honey ", 300)+"</a>")
+	for _, c := range []struct {
+		leaf, link float64
+		want       int
+	}{
+		{24, 160, 48}, {0, 160, 160}, {24, 0, 48}, {0, 0, 800},
+	} {
+		f, err := apprentice.NewTrainer(false, apprentice.Options{Set: map[string]float64{"leaf-words": c.leaf, "link-words": c.link}, Analyzer: text.NewAnalyzer()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		link := &web.Candidate{Features: f.Extract(p, 0.5, nil)[0]}
+		if got := len(f.AppendIDs(nil, link)) / 4; got != c.want {
+			t.Errorf("leaf %v, link %v: %d features, want %d", c.leaf, c.link, got, c.want)
+		}
+	}
+}
+
+// With a gap only links whose ends differ by so much in relevance are examples.
+func TestGap(t *testing.T) {
+	p := parsed(t, `<a href=a>honey</a><p><a href=b>steel</a><p><a href=c>wax</a>`)
+	relevance := map[string]float64{"/a": 0.9, "/b": 0.1, "/c": 0.55}
+	for _, c := range []struct {
+		gap  float64
+		want []int
+	}{{0, []int{0, 1, 2}}, {0.05, []int{0, 1}}, {0.45, []int{1}}, {1, nil}} {
+		trainer, err := apprentice.NewTrainer(false, apprentice.Options{Set: map[string]float64{"gap": c.gap}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var links []int
+		trainer.Examples(p, web.Verdict{Relevance: 0.58}, func(u web.URL) apprentice.Outcome {
+			return apprentice.Outcome{Verdict: web.Verdict{Relevance: relevance[u.Path()]}, Fetched: true, Later: true}
+		}, func(link int, _ apprentice.Example) { links = append(links, link) })
+		if !slices.Equal(links, c.want) {
+			t.Errorf("gap %v: examples are links %v, want %v", c.gap, links, c.want)
 		}
 	}
 }

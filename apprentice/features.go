@@ -2,6 +2,7 @@ package apprentice
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 	"strings"
 
@@ -35,6 +36,19 @@ type Features struct {
 	plain    bool
 	topics   int
 	cited    bool
+	// Most words of a leaf, those nearest to the link, and most features of a link,
+	// those at the least offsets.
+	leafWords, linkWords int
+	gap                  float64 // least |R(u)−R(v)| of an example
+}
+
+// Teaches tells whether a link from a page of relevance R(u) to one of R(v) is an
+// example: if they are far enough apart.
+//
+// Source: section 4, "only those instances (u,v) with the largest |Pr(c*|u) − Pr(c*|v)|"
+// as future work; here a bound takes the place of a rank, as links come one by one.
+func (f *Features) Teaches(from, to byte) bool {
+	return math.Abs(float64(from)-float64(to)) >= f.gap*255
 }
 
 // Kind says what a feature is about.
@@ -59,11 +73,7 @@ type Feature struct {
 // Cites tells whether features include the outcomes of links near by.
 func (f *Features) Cites() bool { return f.cited }
 
-const (
-	leafWords  = 24  // of a leaf, those nearest to the link
-	linkWords  = 160 // of a link, those at the least offsets
-	citedLinks = 64  // of a page, whose outcome its other links are told
-)
+const citedLinks = 64 // of a page, whose outcome its other links are told
 
 // Salts of the hashes of features, beside offsets, which are −10…10.
 const (
@@ -126,12 +136,12 @@ func (f *Features) Extract(p *web.Page, relevance float64, classes []string) [][
 		topics = append(topics, featureID(xxh3.HashString(name), saltClass))
 	}
 	r := leafReader{Features: f, p: p}
-	ids := make([]uint32, 0, linkWords)
+	ids := make([]uint32, 0, min(f.linkWords, 160))
 	for i := range p.Links {
 		l := &p.Links[i]
 		ids = append(ids[:0], topics...)
 		r.around(l, func(w word, offset int) bool {
-			if len(ids) == linkWords {
+			if len(ids) == f.linkWords {
 				return false
 			}
 			ids = append(ids, f.wordFeature(w.hash, offset))
@@ -164,7 +174,7 @@ func (f *Features) Named(p *web.Page, classes []string, link int, c *web.Candida
 		seen++
 	}
 	f.Words(p, link, func(w string, hash uint64, offset int) bool {
-		if seen == linkWords || seen == len(ids)/4 {
+		if seen == f.linkWords || seen == len(ids)/4 {
 			return false
 		}
 		x := Feature{Kind: Word, Name: w, Offset: offset, ID: f.wordFeature(hash, offset)}
@@ -247,20 +257,20 @@ func (r *leafReader) around(l *web.Link, take func(w word, offset int) bool) {
 	}
 	for i := l.First; i <= l.Last; i++ {
 		words := r.leaf(i)
-		if !all(words[:min(len(words), leafWords)], 0) {
+		if !all(words[:min(len(words), r.leafWords)], 0) {
 			return
 		}
 	}
 	for d := 1; d <= r.reach; d++ {
 		if i := l.First - d; i >= 0 {
 			words := r.leaf(i)
-			if !all(words[max(0, len(words)-leafWords):], -d) {
+			if !all(words[max(0, len(words)-r.leafWords):], -d) {
 				return
 			}
 		}
 		if i := l.Last + d; i < len(r.p.Leaves) {
 			words := r.leaf(i)
-			if !all(words[:min(len(words), leafWords)], d) {
+			if !all(words[:min(len(words), r.leafWords)], d) {
 				return
 			}
 		}

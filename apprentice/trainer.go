@@ -50,7 +50,7 @@ func (t *Trainer) Examples(p *web.Page, v web.Verdict, outcome func(web.URL) Out
 	for i := range p.Links {
 		l := &p.Links[i]
 		o := outcome(l.URL)
-		if !o.Fetched || !o.Later || seen[l.URL] {
+		if !o.Fetched || !o.Later || seen[l.URL] || !t.Teaches(Level(v.Relevance), Level(o.Verdict.Relevance)) {
 			continue
 		}
 		seen[l.URL] = true
@@ -83,7 +83,7 @@ func (t *Trainer) Surroundings(p *web.Page, link int, do func(term string, offse
 	t.Words(p, link, func(term string, _ uint64, offset int) bool {
 		n++
 		do(term, offset)
-		return n < linkWords
+		return n < t.linkWords
 	})
 }
 

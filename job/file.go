@@ -101,7 +101,7 @@ func Example() string {
 			if !s.Shown {
 				text = indent + "# " + key + ": " + s.Example
 			}
-			keys, lines = append(keys, text), append(lines, s.Help(5))
+			keys, lines = append(keys, text), append(lines, s.Help(7))
 			wide = max(wide, len(text))
 		}
 		for i, text := range keys {

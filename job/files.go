@@ -76,6 +76,7 @@ func (m *Maker) readFiles() error {
 		m.Note(fmt.Sprintf("%s goes on without a thesaurus, as the crawl began: only equal words are alike", j.Name))
 		m.Thesaurus = noThesaurus{}
 	}
+	m.tellPreset()
 	o := m.scorerOptions()
 	o.Anchor = func(string) float64 { return 0 } // the judge's, which is made later
 	if m.Topic == nil {

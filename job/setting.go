@@ -266,13 +266,17 @@ func set(v reflect.Value, text string) error {
 }
 
 // setDefaults puts the default of each setting into a job that has no value of
-// its own for it, but for those that skip names.
+// its own for it, but for those that skip names. Where the scorer is a preset, the
+// default is what its paper prints, if it prints one.
 func (j *Job) setDefaults(skip ...string) {
 	for _, s := range Settings() {
 		if s.Default == "" || s.Given(j) || slices.Contains(skip, s.Path) {
 			continue
 		}
 		values := []string{s.Default}
+		if v, ok := j.printed(s); ok && !slices.Contains(skip, "scorer.name") {
+			values[0] = v.Text()
+		}
 		if s.Kind() == List {
 			values = strings.Split(s.Default, ", ")
 		}

@@ -1,5 +1,7 @@
 package job
 
+import "github.com/waggle-crawler/waggle/judge"
+
 // DefaultScorer is what a crawl goes by unless told otherwise.
 const DefaultScorer = "waggle"
 
@@ -95,7 +97,7 @@ func Settings() []Setting {
 		},
 		{
 			Path: "scorer.similarity", Line: "Likeness to the topic that scorers such as waggle and best-first use", Form: "NAME",
-			Default: "judge", Choices: []string{"judge", "tf", "tfidf", "tf-max", "tfidf-max"}, Example: "judge", Resume: Never, Why: newScorer,
+			Default: "judge", Choices: append([]string{"judge"}, judge.SimilarityKinds()...), Example: "judge", Resume: Never, Why: newScorer,
 		},
 		{
 			Path: "scorer.batch", Line: "Pages between two choices of best-n-first", Form: "N", Max: 1e9, Example: "256", Resume: Never, Why: newScorer,

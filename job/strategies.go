@@ -3,8 +3,10 @@ package job
 import (
 	"cmp"
 	"errors"
+	"fmt"
 
 	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/strategy"
 )
@@ -79,6 +81,49 @@ func (j *Job) takesCritic() bool {
 
 // byCritic tells whether the judge uses the trained critic that the job names.
 func (j *Job) byCritic() bool { return j.takesCritic() && j.Judge.Critic != "" }
+
+// printed is the value that a preset, which the scorer may be, has for a setting of
+// the job; ok is false where there is none.
+func (j *Job) printed(s Setting) (v strategy.Printed, ok bool) {
+	name := map[string]string{"scope.max-queue": strategy.Queue, "scorer.similarity": strategy.Similarity}[s.Path]
+	if name == "" {
+		return v, false
+	}
+	return j.scorer().Print.Value(strategy.OfCrawl, name)
+}
+
+// departures tell which values of the job and of a trained model, which may be nil,
+// are not those of the preset that the scorer is.
+func (j *Job) departures(trained *model.File) []string {
+	d := j.scorer()
+	return d.Print.Departures(func(v strategy.Printed) (string, bool) {
+		switch {
+		case v.Part == strategy.OfStrategy:
+			x, ok := j.Scorer.Set[v.Name]
+			return strategy.Printed{Value: x}.Text(), ok
+		case v.Part == strategy.OfTraining && trained != nil:
+			x, ok := trained.Provenance.Settings[v.Name]
+			return strategy.Printed{Value: x}.Text(), ok
+		}
+		for _, s := range Settings() {
+			if p, ok := j.printed(s); ok && p == v {
+				return fmt.Sprint(s.field(j).Interface()), true
+			}
+		}
+		return "", false
+	})
+}
+
+// tellPreset notes what of a preset is not as printed, where it is one.
+func (m *Maker) tellPreset() {
+	d := m.Job.scorer()
+	if d.Print == nil {
+		return
+	}
+	for _, s := range m.Job.departures(m.Model) {
+		m.Note(d.Name + ": " + s)
+	}
+}
 
 // checkScorer finds what the scorer lacks, before anything is fetched: an *Error
 // at the setting that gives it. o holds the options known so far.

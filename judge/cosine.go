@@ -3,8 +3,8 @@ package judge
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/topic"
@@ -104,11 +104,25 @@ func quantile(xs []float64, q float64) float64 {
 	return xs[i] + (at-float64(i))*(xs[i+1]-xs[i])
 }
 
-// Similarities returns the cosine to the examples as scorers take it: of a page
+// SimilarityKinds are the kinds of Similarities.
+func SimilarityKinds() []string {
+	return []string{"tf", "tfidf", "tf-max", "tfidf-max", "keywords", "keywords-idf"}
+}
+
+// Similarities returns the cosine to the topic as scorers take it: of a page
 // and of a short text, both in [0,1]. kind is "tf" or "tfidf", to the mean of
-// them, or "tf-max" or "tfidf-max", to the nearest.
+// the examples, "tf-max" or "tfidf-max", to the nearest of them, or "keywords" or
+// "keywords-idf", to the keywords alone whatever else is known of the topic
+// (Batsakis, Petrakis & Milios 2009, sections 3.1 and 4.1).
 func Similarities(kind string, t *topic.Topic, a Analyzer) (page func(*web.Page, web.Verdict) float64, anchor func(string) float64, err error) {
-	if !strings.HasSuffix(kind, "-max") {
+	switch kind {
+	case "keywords", "keywords-idf":
+		if !slices.ContainsFunc(t.Keywords, func(k string) bool { return len(text.SplitterOf(a).Words(k)) > 0 }) {
+			return nil, nil, fmt.Errorf("similarity %s: it is the likeness to the keywords: give keywords that hold words", kind)
+		}
+		t = &topic.Topic{Name: t.Name, Keywords: t.Keywords}
+		kind = map[string]string{"keywords": "tf-centroid", "keywords-idf": "tfidf-centroid"}[kind]
+	case "tf", "tfidf":
 		kind += "-centroid"
 	}
 	j, err := New("cosine-"+kind, t, Options{Analyzer: a})

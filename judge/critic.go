@@ -50,6 +50,8 @@ type Record struct {
 	Printed    HeldOutResult `json:"held_out_as_printed"`  // by an infinite W
 	Confusion  []Confusion   `json:"confusion,omitempty"`  // sorted by class, then by taken-for
 	Trained    string        `json:"trained_on,omitempty"` // for people
+	// Examples are some of each class, by class, see KeepExamples.
+	Examples []ClassExample `json:"examples,omitempty"`
 }
 
 // HeldOutResult is how a critic did on pages that were held out: it had learned from

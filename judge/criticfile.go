@@ -110,6 +110,9 @@ func ReadCritic(b []byte, name string) (*Critic, error) {
 	rec := &c.Record
 	fits := len(c.stems) == int(n) && r.Len() == 0 && c.model.Classes() == len(rec.Classes) &&
 		len(rec.Pages) == len(rec.Classes) && slices.IsSorted(rec.Classes) && rec.Words >= 0
+	for _, e := range rec.Examples {
+		fits = fits && e.Class >= 0 && e.Class < len(rec.Classes)
+	}
 	for _, t := range rec.Confusion {
 		fits = fits && min(t.Class, t.For) >= 0 && max(t.Class, t.For) < len(rec.Classes)
 	}

@@ -2,6 +2,7 @@ package judge_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -203,5 +204,36 @@ func TestNotes(t *testing.T) {
 				t.Errorf("it says %q, want %q", got, c.notes)
 			}
 		})
+	}
+}
+
+// Likeness to the keywords looks at nothing else that is known of the topic.
+func TestSimilarityToKeywords(t *testing.T) {
+	page := func(words ...string) *web.Page {
+		p := &web.Page{}
+		for _, w := range words {
+			p.Terms = append(p.Terms, web.Term{Text: w, Body: 1})
+		}
+		return p
+	}
+	top := &topic.Topic{Description: "steel", Keywords: []string{"honey bees", "wax"}, Examples: []*web.Page{page("steel", "wheel")}}
+	for _, kind := range []string{"keywords", "keywords-idf"} {
+		of, anchor, err := judge.Similarities(kind, top, text.NewAnalyzer())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := of(page("steel", "wheel"), web.Verdict{}); got != 0 {
+			t.Errorf("%s: the example and the description count: %v", kind, got)
+		}
+		if got := anchor("honey bees wax"); math.Abs(got-1) > 1e-6 {
+			t.Errorf("%s: the keywords themselves are alike by %v", kind, got)
+		}
+		// cos((1,0,0), (1,1,1)) = 1/√3 by term frequencies alone.
+		if got := of(page("wax"), web.Verdict{}); kind == "keywords" && math.Abs(got-1/math.Sqrt(3)) > 1e-6 {
+			t.Errorf("%s: one word of three: %v", kind, got)
+		}
+	}
+	if _, _, err := judge.Similarities("keywords", &topic.Topic{Examples: top.Examples}, text.NewAnalyzer()); err == nil || !strings.Contains(err.Error(), "give keywords") {
+		t.Errorf("without keywords: %v", err)
 	}
 }

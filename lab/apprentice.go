@@ -145,7 +145,7 @@ func (g *group) taughtBy(c *train.Crawl, s Scorer, j judge.Judge) (*model.File, 
 		return !slices.ContainsFunc(apprentice.Settings(false), func(x setting.Setting) bool { return x.Name == name })
 	})
 	t, err := train.Apprentice(context.Background(), []train.CrawlPages{{Crawl: c, Pages: pages}}, train.ApprenticeOptions{
-		Scorer: s.Name, Set: set, Analyzer: g.w.words, Topic: g.t.Name, Classes: judge.ClassNames(j),
+		Scorer: s.kind().Base(), Set: set, Analyzer: g.w.words, Topic: g.t.Name, Classes: judge.ClassNames(j),
 	})
 	if err != nil && !errors.Is(err, train.ErrTooFewExamples) { // which leaves R(u)
 		return nil, 0, fmt.Errorf("what %s teaches: %w", s.After, err)

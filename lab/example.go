@@ -58,20 +58,24 @@ baseline: breadth-first       # the scorer that all others are compared with
 measures: []                  # of the main tables; waggle lab list names them
 network: {workers: 1, delay: 0s, latency: 0s, spread: 0}   # simulated: delay between requests to a host, median latency
 thesaurus: {wordnet: /usr/share/wordnet}                   # for the semantic scorers; or {table: FILE}
-scorers:                      # name:, and if need be as: NAME, queue: links that wait at most, similarity: judge|tf|tfidf|tf-max|tfidf-max, set: {…}
+scorers:                      # name:, and if need be as: NAME, queue: links that wait at most, similarity: judge|%s, set: {…}
                               # of apprentices also after: NAME, the scorer of this lab whose whole crawl teaches them first (with set: {online: 0}, all they know);
                               # of any within: NAME, whose pages alone can be fetched
-`, strings.Join(judges, ", "))
+`, strings.Join(judges, ", "), strings.Join(judge.SimilarityKinds(), "|"))
 	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, d := range score.Descriptions() {
-		fmt.Fprintf(tab, "  - name: %s\t# %s\n", d.Name, d.Line)
+		line := d.Line
+		if d.Print != nil {
+			line = "as printed in " + d.Print.Paper + ": " + line
+		}
+		fmt.Fprintf(tab, "  - name: %s\t# %s\n", d.Name, line)
 		if len(d.Settings) > 0 {
 			fmt.Fprintf(tab, "    set:\t\n")
 		}
 		for _, s := range d.Settings {
 			fmt.Fprintf(tab, "      %s: %v\t# %s; %v…%v\n", s.Name, s.Default, s.Line, s.Min, s.Max)
 		}
-		if kind := score.ModelOf(d); kind != "" {
+		if kind := score.ModelOf(d); kind != "" && d.Print == nil {
 			lesson(tab, kind)
 		}
 	}

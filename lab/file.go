@@ -39,6 +39,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -47,6 +48,7 @@ import (
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/internal/yamlfile"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/sim"
@@ -110,8 +112,8 @@ type Scorer struct {
 	As   string             `yaml:"as"`  // what results call it; default Name
 	Set  map[string]float64 `yaml:"set"` // once read, every setting that it has
 	// Similarity is the likeness to the topic that the scorer uses: judge (default); the cosine to the mean
-	// of the examples, tf or tfidf; or to the nearest of them, tf-max or
-	// tfidf-max.
+	// of the examples, tf or tfidf; to the nearest of them, tf-max or
+	// tfidf-max; or to the keywords alone, keywords or keywords-idf.
 	Similarity string  `yaml:"similarity"`
 	Train      *Lesson `yaml:"train"` // how the model of a scorer that needs one is taught
 	Queue      int     `yaml:"queue"` // links that wait at most: the worst leave (Liu & Milios 2010 have 500); 0 = no limit
@@ -213,6 +215,7 @@ func Parse(name string, b []byte, own job.Strategies) (*File, error) {
 	f.setDefaults()
 	for i := range f.Scorers {
 		f.Scorers[i].own = own.Scorers
+		f.Scorers[i].applyPreset()
 	}
 	if err := f.check(); err != nil {
 		return nil, err
@@ -385,6 +388,10 @@ func (f *File) checkScorers(bad func(at, format string, args ...any)) (labels ma
 	labels = map[string]bool{}
 	for i, s := range f.Scorers {
 		at := f.at("scorers", strconv.Itoa(i))
+		if now := renamed()[s.label()]; now != "" {
+			bad(at, "%s is called %s", s.label(), now)
+			continue
+		}
 		if s.kind().Name == "" {
 			bad(at, "there is no scorer %q; waggle lab list names them", s.Name)
 			continue
@@ -418,10 +425,8 @@ func (f *File) checkScorers(bad func(at, format string, args ...any)) (labels ma
 				}
 			}
 		}
-		switch s.Similarity {
-		case "", "judge", "tf", "tfidf", "tf-max", "tfidf-max":
-		default:
-			bad(at, "similarity %q is none of judge, tf, tfidf, tf-max, tfidf-max", s.Similarity)
+		if all := append([]string{"judge"}, judge.SimilarityKinds()...); s.Similarity != "" && !slices.Contains(all, s.Similarity) {
+			bad(at, "similarity %q is none of %s", s.Similarity, strings.Join(all, ", "))
 		}
 	}
 	return labels

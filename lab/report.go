@@ -12,6 +12,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
+	"github.com/waggle-crawler/waggle/score"
 )
 
 // Report writes what the cells in dir show: report.html, report.md, CSV and
@@ -122,12 +123,16 @@ func (s Scorer) changes() string {
 // constants lists every constant that was in force, with its default.
 func (f *File) constants() (out []report.Constant) {
 	for _, s := range f.Scorers {
-		for _, x := range s.kind().Settings {
+		for i, x := range s.kind().Settings {
 			v, ok := s.Set[x.Name]
 			if !ok {
 				v = x.Default
 			}
-			out = append(out, report.Constant{Scorer: s.label(), Name: x.Name, Value: v, Default: x.Default, Line: x.Line})
+			of := x.Default
+			if base, ok := score.Describe(s.kind().Base(), s.own...); ok { // of a preset
+				of = base.Settings[i].Default
+			}
+			out = append(out, report.Constant{Scorer: s.label(), Name: x.Name, Value: v, Default: of, Line: x.Line})
 		}
 	}
 	return out
@@ -165,7 +170,9 @@ func (f *File) rules() []string {
 		}
 	}
 	for _, s := range f.Scorers {
-		if changes := s.changes(); changes != "" {
+		if note := s.presetNote(); note != "" {
+			notes = append(notes, note)
+		} else if changes := s.changes(); changes != "" {
 			is := ""
 			if s.label() != s.Name {
 				is = " is " + s.Name

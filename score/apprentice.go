@@ -147,12 +147,11 @@ func (a *apprenticeScorer) Visit(c *web.Candidate, p *web.Page, v web.Verdict) [
 		b[1] |= flagAddress
 		b = binary.LittleEndian.AppendUint32(b, addressHash(c.URL))
 	}
-	if a.online && len(c.Features) > 0 {
+	if from, ok := a.features.Relevance(c); ok && a.online && a.features.Teaches(from, b[0]) {
 		b[1] |= flagExample
 		if a.weighs {
 			b[1] |= flagPage
-			level, _ := a.features.Relevance(c)
-			b = append(b, level)
+			b = append(b, from)
 		}
 		b = a.features.AppendIDs(b, c)
 	}

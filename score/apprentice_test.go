@@ -478,3 +478,21 @@ func TestReasonsAddUp(t *testing.T) {
 		}
 	})
 }
+
+// With a gap a crawl learns from links whose target is far enough from their page. Here
+// the page has .5, relevant targets 1 and others .1: from a gap of .45 on no link of low
+// relevance is left, and nothing is learnt.
+func TestApprenticeGap(t *testing.T) {
+	p := parsed(t, `<a href=a>honey</a><p><a href=b>steel</a>`)
+	for gap, learns := range map[float64]bool{0: true, 0.35: true, 0.45: false, 1: false} {
+		s := newScorer(t, "apprentice", score.Options{Set: map[string]float64{"start": 1, "every": 1, "gap": gap}})
+		found := followed(s, p, 0.5)
+		for range 6 {
+			s.Visit(&found[0], &web.Page{URL: found[0].URL}, verdictOf(1))
+			s.Visit(&found[1], &web.Page{URL: found[1].URL}, verdictOf(0.1))
+		}
+		if s.Stale() != learns {
+			t.Errorf("gap %v: learnt %v, want %v", gap, s.Stale(), learns)
+		}
+	}
+}

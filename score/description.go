@@ -114,8 +114,14 @@ func Describe(name string, own ...Description) (Description, bool) {
 	return strategy.Find(name, Descriptions(), own)
 }
 
-// Descriptions are the scorers of this package.
+// Descriptions are the scorers of this package: first those with defaults of waggle,
+// then the presets, which have those of papers.
 func Descriptions() []Description {
+	list := scorers()
+	return append(list, presets(list)...)
+}
+
+func scorers() []Description {
 	var (
 		topic   = []Need{NeedTopic()}
 		words   = []Need{NeedKeywords()}
@@ -163,6 +169,7 @@ func Descriptions() []Description {
 		{Name: "contextgraph", Line: "links of pages nearest to targets, by a trained classifier of layers", Settings: contextGraphSettings(), Needs: layers, Make: newContextGraph},
 		{Name: "rlspider", Line: "links of the highest value, by a trained classifier of their words", Needs: spider, Make: newRLSpider},
 		{Name: "bayes-page-like", Line: "links of pages that naive Bayes takes for targets", Needs: layers, Make: newBayesPage},
+		{Name: "bayes-cluster-like", Line: "links of pages of a cluster in which targets are frequent, by Bayes' rule", Needs: hmm2, Make: newBayesCluster},
 		{Name: "pathlearner", Line: "what a link is worth on the way to a goal, by a model of labelled paths", Settings: pathLearnerSettings(), Needs: paths, Make: newPathLearner},
 		{Name: "pathlearner-adaptive", Line: "the same, drawn to what links of the same page turned out to be worth", Settings: adaptivePathsSettings(), Needs: paths, Make: newAdaptivePaths},
 		{Name: "afc-approx", Line: "links likeliest to lead to a goal by their words alone, by the same model", Needs: paths, Make: newApproximate},

@@ -22,6 +22,9 @@ func TestDescriptions(t *testing.T) {
 	}
 	for _, d := range score.Descriptions() {
 		set := map[string]float64{}
+		if _, ok := d.Setting("online"); ok {
+			set["online"] = 1 // or a model of an earlier crawl is needed
+		}
 		for _, n := range d.Needs {
 			if n.Setting != "" {
 				set[n.Setting] = 1
@@ -85,6 +88,7 @@ func TestOwnDescriptions(t *testing.T) {
 		"the name is taken":            {Name: "crf", Make: plain},
 		"a name is a word":             {Name: "my own", Make: plain},
 		"set Make":                     {Name: "mine"},
+		"its print has size = 2":       {Name: "mine", Make: plain, Settings: []score.Setting{{Name: "size", Default: 1, Max: 2}}, Print: &strategy.Print{Values: []strategy.Printed{{Part: strategy.OfStrategy, Name: "size", Value: 2}}}},
 		"the default 3 is outside 0…2": {Name: "mine", Make: plain, Settings: []score.Setting{{Name: "size", Default: 3, Max: 2}}},
 	} {
 		if err := strategy.CheckOwn([]score.Description{d}, score.Descriptions()); err == nil || !strings.Contains(err.Error(), want) {

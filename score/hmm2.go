@@ -99,3 +99,37 @@ func (s *second) Score(c *web.Candidate) float64 {
 	s.predict(next, alpha)
 	return unit(next[0])
 }
+
+// newBayesCluster makes the crawler that asks of a page which cluster of training pages
+// it is in, and how often pages of that cluster are targets, by Bayes' rule:
+//
+//	P(T_0|c) = π_0 b_0(c) / Σ_i π_i b_i(c)
+//
+// It is the model of first order without the path. A page is one observation, so that
+// nothing is taken for independent; naive Bayes over words is newBayesPage. Hu, Tu &
+// Tong 2014, table 1, compare with a "Bayesian probabilistic model" and a "Naïve Bayes
+// model" and describe neither.
+func newBayesCluster(o Options) (Scorer, error) {
+	m, err := model.Of[*model.Markov](o.Model, model.HMM2)
+	if err != nil {
+		return nil, err
+	}
+	clusters, err := kmeans.New(kmeans.Angle, m.Centroids)
+	if err != nil {
+		return nil, err
+	}
+	targets := make([]float64, m.Second.First.Symbols) // P(T_0|c)
+	belief := make([]float64, m.Second.First.States)
+	for c := range targets {
+		if m.Second.First.Step(belief, nil, c) > 0 { // or no page of training shows it
+			targets[c] = belief[0]
+		}
+	}
+	return &constant{seed: 1, values: ofPage(func(p *web.Page) float64 {
+		if page := m.Words.Page(p); page != nil {
+			c, _ := clusters.Nearest(page)
+			return targets[c]
+		}
+		return targets[m.Blank()]
+	})}, nil
+}

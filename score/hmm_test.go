@@ -238,6 +238,13 @@ func TestHMM2Score(t *testing.T) {
 		},
 		Centroids: []sparse.Vector{{{ID: 1, Value: 1}}, {{ID: 0, Value: 1}}},
 	}}
+	// Without the path, by Bayes' rule: (.5·.2, .5·.7) and (.5·.8, .5·.3), whatever came
+	// before. No training page is without words, so of such a page nothing is known.
+	bayes := newScorer(t, "bayes-cluster-like", score.Options{Model: m})
+	nearly(t, "Bayes of steel", along(bayes, pageOn("steel"))[0], 2./9)
+	nearly(t, "Bayes of bees", along(bayes, pageOn("bee"))[0], 8./11)
+	nearly(t, "Bayes of bees after steel", along(bayes, pageOn("steel"), pageOn("bee"))[0], 8./11)
+	nearly(t, "Bayes of no word", along(bayes, pageOn("wax"))[0], 0)
 	s := newScorer(t, "hmm2", score.Options{Model: m})
 	steel, bees := pageOn("steel steel bee"), pageOn("bee bee steel") // nearest centroids
 	nearly(t, "steel", along(s, steel)[0], (2*0.5+7*0.25)/9)

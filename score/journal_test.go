@@ -76,8 +76,11 @@ func TestGoesOnFromSnapshot(t *testing.T) {
 			o := score.Options{Set: map[string]float64{}}
 			d, _ := score.Describe(name)
 			for _, s := range d.Settings {
-				if s.Name == "reservoir" {
+				switch s.Name {
+				case "reservoir":
 					o.Set["reservoir"] = 100
+				case "online":
+					o.Set["online"] = 1 // as hasty has it
 				}
 			}
 			whole, again := newScorer(t, name, o), newScorer(t, name, o)

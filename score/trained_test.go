@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
@@ -18,15 +19,8 @@ var models sync.Map // model.Kind → *model.File
 
 // trained is a model for the scorer of that name, nil if it follows none.
 func trained(t testing.TB, scorer string) *model.File {
-	kind := model.Kind(scorer)
-	switch {
-	case strings.HasPrefix(scorer, "hmm-"), scorer == "knn-page-like":
-		kind = model.HMM
-	case scorer == "bayes-page-like":
-		kind = model.ContextGraph
-	case strings.HasPrefix(scorer, "pathlearner"), scorer == "afc-approx":
-		kind = model.PathLearner
-	}
+	d, _ := score.Describe(scorer)
+	kind := score.ModelOf(d)
 	for _, k := range model.Kinds() {
 		if k != kind || k == model.Apprentice { // which can do without
 			continue

@@ -5,6 +5,8 @@
 // nothing else has to know the name of a strategy.
 //
 //	Description ─► Check: what is missing? ─► New: settings completed ─► Make
+//
+// A preset, see Print, is a Description with the constants of a publication.
 package strategy
 
 import (
@@ -24,6 +26,9 @@ type Description[S any, O Options[O]] struct {
 	Settings []setting.Setting
 	// Needs are the inputs that it uses, beside those that every strategy has.
 	Needs []Need[O]
+	// Print says that it is another strategy as a publication prints it; nil = it is
+	// not.
+	Print *Print
 	// Make makes one. There is a value for each of Settings, and no input of Needs is
 	// missing that is not optional.
 	Make func(O) (S, error)
@@ -189,6 +194,9 @@ func CheckOwn[S any, O Options[O]](own, others []Description[S, O]) error {
 			if !(s.Min <= s.Default && s.Default <= s.Max) {
 				return fmt.Errorf("%s %s: setting %s: the default %v is outside %v…%v", o.Role(), d.Name, s.Name, s.Default, s.Min, s.Max)
 			}
+		}
+		if err := d.Print.check(d.Settings); err != nil {
+			return fmt.Errorf("%s %s: %w", o.Role(), d.Name, err)
 		}
 		for _, n := range d.Needs {
 			if _, known := d.Setting(n.Setting); n.Setting != "" && !known {

@@ -34,11 +34,13 @@ func markovFitters() []Fitter {
 				Setting{Name: "smoothing", Line: "added to each count", Default: hmm.FirstSmoothing, Max: 1000}),
 		},
 		{
-			Kind: model.HMM2, Line: "each hop distance by the two before it, over clusters of all pages", fit: fitHMM2,
+			Kind: model.HMM2, Line: "each hop distance by the two before it, or by one, over clusters of all pages", fit: fitHMM2,
 			Settings: append(clusters[:3:3],
 				Setting{Name: "smoothing", Line: "added to each count", Default: hmm.SecondSmoothing, Max: 1000},
+				Setting{Name: "order", Line: "states that a state and its symbol depend on: 2, or 1 as in the primitive model that the paper compares with", Default: 2, Min: 1, Max: 2},
 				Setting{Name: "start", Line: "of Baum–Welch: 0 the counts; 1 the counts with π even, as printed; 2 all even but for a tenth by chance, so that states bear any name", Max: 2},
-				Setting{Name: "baum-welch", Line: "iterations of Baum–Welch after counting, while states keep their meaning", Default: 5, Max: 100}),
+				Setting{Name: "keep-order", Line: "1 ends Baum–Welch before states change their meaning; 0 lets it, as printed", Default: 1, Max: 1},
+				Setting{Name: "baum-welch", Line: "iterations of Baum–Welch after counting, at most", Default: 5, Max: 100}),
 		},
 	}
 }
@@ -125,11 +127,12 @@ func fitHMM(ctx context.Context, g *Graph, _ []Sequence, o FitOptions) (*model.F
 		return nil, err
 	}
 	return &model.File{Payload: m, Provenance: model.Provenance{
-		Settings: map[string]float64{"symbols": float64(m.First.Symbols), "vocabulary": float64(words.Len()), "blank-pages": float64(blank)},
+		Settings: map[string]float64{"symbols": float64(m.First.Symbols), "vocabulary": float64(words.Len()), "blank-pages": float64(blank), "clusters-found": float64(len(m.Centroids) - 1)},
 	}}, nil
 }
 
-// fitHMM2 learns the model of second order. Targets are clustered with the other
+// fitHMM2 learns the model of second order or, with order = 1, the primitive one of
+// first order, by the same steps. Targets are clustered with the other
 // pages. The counts of labelled sequences are the initial values; a few iterations
 // of Baum–Welch follow, as long as the states keep their meaning.
 //
@@ -180,20 +183,7 @@ func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	start, err := startOf(o, walks, m.Blank()+1)
-	if err != nil {
-		return nil, err
-	}
-	iterations := int(o.Set["baum-welch"])
-	if o.Iterations > 0 {
-		iterations = o.Iterations
-	}
-	if iterations == 0 {
-		iterations = -1 // measured only
-	}
-	second, trace, err := hmm.BaumWelchSecond(walks, start, hmm.Options{
-		Iterations: iterations, Tolerance: o.Tolerance, Workers: o.Workers, KeepOrder: math.Round(o.Set["start"]) < 2, Progress: o.Progress, Context: ctx,
-	})
+	second, trace, err := baumWelch(ctx, o, walks, m.Blank()+1)
 	if errors.Is(err, hmm.ErrImpossible) {
 		return nil, fmt.Errorf("%w: give the setting smoothing above 0", err)
 	}
@@ -211,21 +201,61 @@ func fitHMM2(ctx context.Context, g *Graph, sequences []Sequence, o FitOptions) 
 		Curve: trace.LogLikelihood, Status: trace.Status.String(),
 		Settings: map[string]float64{
 			"symbols": float64(m.Blank() + 1), "vocabulary": float64(words.Len()), "blank-pages": float64(blank), "agreement": own / all,
+			"clusters-found": float64(clusters.K()),
 		},
 	}}, nil
 }
 
-// startOf is the model that Baum–Welch begins with, by the setting start.
-func startOf(o FitOptions, walks []hmm.Sequence, symbols int) (*hmm.Second, error) {
+// baumWelch trains on walks from the start, and of the order, that the settings say. A
+// model of first order is one of second order that looks at one state before.
+func baumWelch(ctx context.Context, o FitOptions, walks []hmm.Sequence, symbols int) (*hmm.Second, hmm.Trace, error) {
 	arcs, from := hmm.HopArcs(o.States), math.Round(o.Set["start"])
+	count := hmm.CountOptions{Smoothing: o.Set["smoothing"], Arcs: arcs}
+	options := hmm.Options{
+		Iterations: int(o.Set["baum-welch"]), Tolerance: o.Tolerance, Workers: o.Workers, Progress: o.Progress, Context: ctx,
+		KeepOrder: o.Set["keep-order"] >= 0.5 && from < 2,
+	}
+	if o.Iterations > 0 {
+		options.Iterations = o.Iterations
+	}
+	if options.Iterations == 0 {
+		options.Iterations = -1 // measured only
+	}
+	even := func(m *hmm.Model) {
+		if from == 1 {
+			m.Pi = slices.Repeat([]float64{1 / float64(o.States)}, o.States)
+		}
+	}
+	if math.Round(o.Set["order"]) == 1 {
+		var start *hmm.Model
+		var err error
+		if from == 2 {
+			start, err = hmm.Random(o.States, symbols, arcs, o.Seed)
+		} else {
+			start, err = hmm.Count(walks, o.States, symbols, count)
+		}
+		if err != nil {
+			return nil, hmm.Trace{}, err
+		}
+		even(start)
+		first, trace, err := hmm.BaumWelch(walks, start, options)
+		if err != nil {
+			return nil, trace, err
+		}
+		return first.Second(), trace, nil
+	}
+	var start *hmm.Second
+	var err error
 	if from == 2 {
-		return hmm.RandomSecond(o.States, symbols, arcs, o.Seed)
+		start, err = hmm.RandomSecond(o.States, symbols, arcs, o.Seed)
+	} else {
+		start, err = hmm.CountSecond(walks, o.States, symbols, count)
 	}
-	start, err := hmm.CountSecond(walks, o.States, symbols, hmm.CountOptions{Smoothing: o.Set["smoothing"], Arcs: arcs})
-	if err == nil && from == 1 {
-		start.First.Pi = slices.Repeat([]float64{1 / float64(o.States)}, o.States)
+	if err != nil {
+		return nil, hmm.Trace{}, err
 	}
-	return start, err
+	even(start.First)
+	return hmm.BaumWelchSecond(walks, start, options)
 }
 
 // clustering is how n pages are clustered.

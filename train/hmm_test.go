@@ -220,6 +220,45 @@ func TestHMM2Start(t *testing.T) {
 	}
 }
 
+// With order = 1 the model is the one that Baum–Welch of first order makes of the same
+// walks: what was two pages ago does not count.
+func TestHMMFirstOrderByBaumWelch(t *testing.T) {
+	g := works(t)
+	walks := sample(t, g, SequenceOptions{Count: 30})
+	f := fitted(t, g, model.HMM2, walks, FitOptions{States: 4, Set: map[string]float64{"words": 2, "clusters": 3, "order": 1, "start": 1, "smoothing": 0, "baum-welch": 7, "keep-order": 0}})
+	m := f.Payload.(*model.Markov).Second
+	for at, x := range m.A {
+		if x != m.First.A[at%16] {
+			t.Errorf("a at %d is %v, of first order %v", at, x, m.First.A[at%16])
+		}
+	}
+	if c := f.Provenance.Curve; len(c) < 2 || !slices.IsSorted(c) || f.Provenance.Settings["order"] != 1 {
+		t.Errorf("log-likelihoods %v, settings %v", c, f.Provenance.Settings)
+	}
+	second := fitted(t, g, model.HMM2, walks, FitOptions{States: 4, Set: map[string]float64{"words": 2, "clusters": 3, "start": 1, "smoothing": 0, "baum-welch": 7, "keep-order": 0}})
+	last := func(p model.Provenance) float64 { return p.Curve[len(p.Curve)-1] }
+	if last(second.Provenance) <= last(f.Provenance) {
+		t.Errorf("second order gives the walks %v, and first order %v: it has more to fit with", last(second.Provenance), last(f.Provenance))
+	}
+}
+
+// The number of clusters is told where the data chose it.
+func TestClustersAreTold(t *testing.T) {
+	g := works(t)
+	walks := sample(t, g, SequenceOptions{Count: 30})
+	for _, kind := range []model.Kind{model.HMM, model.HMM2} {
+		f := fitted(t, g, kind, walks, FitOptions{Set: map[string]float64{"words": 2, "clusters": 0, "most-clusters": 4}})
+		m := f.Payload.(*model.Markov)
+		want := len(m.Centroids)
+		if kind == model.HMM {
+			want-- // the targets were not clustered
+		}
+		if got := f.Provenance.Settings; got["clusters"] != 0 || got["clusters-found"] != float64(want) || want < 1 {
+			t.Errorf("%s: %v, and there are %d", kind, got, want)
+		}
+	}
+}
+
 // Baum–Welch is interrupted between two sequences: after the first iteration,
 // nothing more is done. Before it, clustering is.
 func TestHMM2IsInterrupted(t *testing.T) {

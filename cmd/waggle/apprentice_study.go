@@ -9,7 +9,6 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/terminal"
-	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/train/crawls"
 	"github.com/waggle-crawler/waggle/train/inspect"
@@ -24,7 +23,7 @@ func (c *trainApprenticeCmd) study(ctx context.Context, io streams) error {
 	if len(c.Crawls) != 1 {
 		return exit{exitUsage, fmt.Errorf("--study is of one crawl, and not of %d", len(c.Crawls))}
 	}
-	o := train.ApprenticeOptions{Scorer: c.Scorer, Set: c.Set, Analyzer: text.NewAnalyzer()}
+	o := c.options()
 	lessons, err := crawls.Lessons(ctx, c.Crawls, &o, true)
 	if err != nil {
 		return exit{exitUsage, err}

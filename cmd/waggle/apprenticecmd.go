@@ -12,6 +12,9 @@ import (
 	"github.com/waggle-crawler/waggle/apprentice"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/strategy"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/train/crawls"
 	"github.com/waggle-crawler/waggle/train/inspect"
@@ -23,7 +26,7 @@ type trainApprenticeCmd struct {
 	Out    string   `short:"o" placeholder:"FILE" help:"The model file."`
 	Force  bool     `help:"Replace the file if it is there."`
 
-	Scorer  string `default:"apprentice" enum:"apprentice,apprentice-tempered" placeholder:"NAME" help:"For apprentice (default) or apprentice-tempered."`
+	Scorer  string `default:"apprentice" enum:"${apprentices}" placeholder:"NAME" help:"For which scorer, with its settings: ${apprentices} (default ${default})."`
 	Study   string `placeholder:"DIR" help:"Write tables and charts of what stands around links there, instead of a model: accuracy by distance, what each distance tells, the frontier before and after."`
 	Against string `placeholder:"CRAWL" help:"With --study: a crawl to count common pages with."`
 
@@ -72,7 +75,7 @@ func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
 	}
 	meter := terminal.NewMeter(io.err)
 	began := time.Now()
-	o := train.ApprenticeOptions{Scorer: c.Scorer, Set: c.Set, Analyzer: text.NewAnalyzer(), Version: version}
+	o := c.options()
 	lessons, err := crawls.Lessons(ctx, c.Crawls, &o, false)
 	if err != nil {
 		return exit{exitUsage, err}
@@ -108,6 +111,32 @@ func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
 		fmt.Fprintf(io.out, "with scorer: {set: {%s}} in the job file\n", same)
 	}
 	return nil
+}
+
+// options are those of the scorer, a preset with what its paper prints.
+func (c *trainApprenticeCmd) options() train.ApprenticeOptions {
+	d, _ := score.Describe(c.Scorer) // flags know no other
+	o := train.ApprenticeOptions{Scorer: d.Base(), Set: map[string]float64{}, Analyzer: text.NewAnalyzer(), Version: version}
+	if d.Print != nil {
+		for _, s := range apprentice.Settings(false) {
+			if v, ok := d.Print.Value(strategy.OfStrategy, s.Name); ok {
+				o.Set[s.Name] = v.Value
+			}
+		}
+	}
+	maps.Copy(o.Set, c.Set)
+	return o
+}
+
+// apprentices are the scorers that are taught by crawls.
+func apprentices() string {
+	var names []string
+	for _, d := range score.Descriptions() {
+		if n, ok := d.Uses(score.InputModel, nil); ok && n.Kind == string(model.Apprentice) {
+			names = append(names, d.Name)
+		}
+	}
+	return strings.Join(names, ",")
 }
 
 // likewise are the settings of a model that a crawl by it should have as well.

@@ -280,6 +280,9 @@ func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error
 	if err := c.override(j, in); err != nil {
 		return nil, err
 	}
+	if err := placed(j.TakeTopic()); err != nil {
+		return nil, err
+	}
 	if len(j.Seeds) == 0 {
 		for _, e := range j.Topic.Examples {
 			if job.IsAddress(e) {
@@ -288,7 +291,7 @@ func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error
 		}
 	}
 	if len(j.Seeds) == 0 {
-		return nil, errors.New("nowhere to start from: give addresses, or example pages on the web")
+		return nil, errors.New("nowhere to start from: give addresses, example pages on the web, or a critic that waggle topic train made, with a focus")
 	}
 	return j, placed(j.CheckLive())
 }

@@ -28,7 +28,7 @@ func TestGuide(t *testing.T) {
 func newParser(t *testing.T) *kong.Kong {
 	t.Helper()
 	parser, err := kong.New(newCommands(), kong.Name("waggle"), kong.Exit(func(int) {}),
-		kong.Vars{"version": "", "kinds": "", "exports": ""}, kong.Writers(io.Discard, io.Discard))
+		kong.Vars{"version": "", "kinds": "", "apprentices": "apprentice", "exports": ""}, kong.Writers(io.Discard, io.Discard))
 	if err != nil {
 		t.Fatal(err)
 	}

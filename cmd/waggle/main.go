@@ -115,7 +115,7 @@ func newCommands() *commands {
 	c.Crawl.jobFlags = allFlags()
 	c.Judge.jobFlags = judgeFlags()
 	c.Topic.Train.jobFlags = flagsOf("", proxied...)
-	c.Train.Collect.jobFlags = flagsOf("", append([]string{"topic.keywords", "topic.description"}, proxied...)...)
+	c.Train.Collect.jobFlags = flagsOf("", append([]string{"topic.keywords", "topic.description", "judge.critic", "judge.focus"}, proxied...)...)
 	c.Train.Model.jobFlags = flagsOf("paths", live...)
 	c.Forage.jobFlags = flagsOf("", live...)
 	c.Teach.Show.jobFlags = flagsOf("", live...)
@@ -175,7 +175,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 	parser, err := kong.New(c,
 		kong.Name("waggle"), kong.Description(describe()),
 		kong.Writers(std.out, std.err),
-		kong.Vars{"version": cli.NewBuild(version).String(), "kinds": kindNames(), "exports": exportNames()},
+		kong.Vars{"version": cli.NewBuild(version).String(), "kinds": kindNames(), "apprentices": apprentices(), "exports": exportNames()},
 		kong.Exit(func(code int) { panic(exit{code: code}) }),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std),

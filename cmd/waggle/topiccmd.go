@@ -25,14 +25,22 @@ type topicCmds struct {
 
 // Help tells how the commands follow one another.
 func (topicCmds) Help() string {
-	return `A taxonomy becomes a critic in three steps:
+	return `From a table of topics and addresses to a crawl:
+
+  waggle topic import examples.tsv -o all.tax
+  waggle topic train all.tax -o my.critic --contact you@example.org
+  waggle crawl --critic my.critic --focus /insects/bees -o bees --contact you@example.org
+
+The crawl starts from example pages of the topic in focus, up to 30, and takes the names
+on its path for keywords, unless seeds, examples or keywords are given. A directory with
+many or small topics is pruned in between:
 
   waggle topic import --structure structure.rdf.u8.gz content.rdf.u8.gz -o dmoz.tax.gz
   waggle topic prune dmoz.tax.gz -o classes.tax
   waggle topic train classes.tax -o dmoz.critic --contact you@example.org
   waggle topic show dmoz.critic /Recreation/Outdoors
 
-and in the job file of a crawl
+In the job file of a crawl it is
 
   judge: {name: critic, critic: dmoz.critic, focus: [/Recreation/Outdoors/Speleology]}`
 }

@@ -15,7 +15,7 @@ import (
 
 // topicTrainCmd is `waggle topic train`.
 type topicTrainCmd struct {
-	Taxonomy string `arg:"" help:"The taxonomy, as waggle topic prune left it."`
+	Taxonomy string `arg:"" help:"The taxonomy: of waggle topic import, or as waggle topic prune left it where topics are many or small."`
 	Out      string `short:"o" required:"" placeholder:"FILE" help:"The critic."`
 	Force    bool   `help:"Replace the critic that is there."`
 
@@ -72,6 +72,7 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
+	critic.KeepExamples(wanted.Examples())
 	b, err := critic.Append(nil)
 	if err != nil {
 		return err

@@ -56,6 +56,7 @@ and the pages come from WEB or, without it, from the web: politely, by robots.tx
 
   waggle train collect -o bees --web WEB --topic bees
   waggle train collect -o bees -f job.yaml --mediawiki https://en.wikipedia.org/w/api.php
+  waggle train collect -o bees --critic my.critic --focus /insects/bees --edges links.tsv.gz
   waggle train sequences bees
   waggle train model bees --kind crf -o bees.model
   waggle train inspect bees.model
@@ -83,7 +84,13 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 	}
 	defer lock.Close()
 	if g.Job, err = readJob(c.File); err == nil {
+		if c.value("judge.critic") != "" {
+			g.Job.Judge.Name, g.Job.Judge.Focus = "critic", nil
+		}
 		err = c.apply(g.Job)
+	}
+	if err == nil && c.Topic == "" && len(c.Target) == 0 {
+		err = placed(g.Job.TakeTopic())
 	}
 	if err != nil {
 		return exit{exitUsage, err}

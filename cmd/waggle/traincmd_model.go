@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/strategy"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/train/inspect"
 )
@@ -22,7 +25,7 @@ import (
 type trainModelCmd struct {
 	Dir   string `arg:"" optional:"" help:"Folder of a collected graph with its sequences; not for kind paths."`
 	Out   string `short:"o" required:"" placeholder:"FILE" help:"The model file."`
-	Kind  string `required:"" placeholder:"KIND" help:"What to learn: ${kinds}."`
+	Kind  string `required:"" placeholder:"KIND" help:"What to learn: ${kinds}; or a preset of waggle lab list, such as lm10-crf, for its kind with the constants that its paper prints."`
 	Force bool   `help:"Replace the file if it is there."`
 
 	States       *int               `placeholder:"N" help:"Hop distances told apart (default 5); the last means that many or more. Not for contextgraph, rlspider, paths."`
@@ -38,6 +41,8 @@ type trainModelCmd struct {
 	Workers      int                `placeholder:"N" help:"Cores to use (default: all); the model is the same."`
 
 	trainPaths
+
+	preset score.Description // that Kind named; zero = none
 }
 
 // Help lists kinds and their constants.
@@ -69,6 +74,7 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	if err := vacant(c.Out, c.Force); err != nil {
 		return err
 	}
+	c.applyPreset(io)
 	if c.Variance == 0 { // what is not given has a default
 		return exit{exitUsage, errors.New("a variance of 0: above 0")}
 	}
@@ -147,7 +153,58 @@ func (c *trainModelCmd) report(out *os.File, f *model.File, g *train.Graph, took
 		fmt.Fprintf(out, "Training: %d iterations, %s; the objective went from %.6g to %.6g.\n", n-1, event.Line(f.Provenance.Status), f.Provenance.Curve[0], f.Provenance.Curve[n-1])
 	}
 	inspect.Doubt(out, g)
-	fmt.Fprintf(out, "\nNext: waggle train inspect %s\n      waggle crawl … --scorer %s --model %[1]s\n", c.Out, scorerOf(f.Kind))
+	fmt.Fprintf(out, "\nNext: waggle train inspect %s\n      waggle crawl … --scorer %s --model %[1]s\n", c.Out, c.scorer())
+}
+
+// applyPreset exchanges a preset for its kind of model and the constants that its
+// paper prints, but for those given otherwise, and tells of these.
+func (c *trainModelCmd) applyPreset(io streams) {
+	d, ok := score.Describe(c.Kind)
+	kind := score.ModelOf(d)
+	if !ok || d.Print == nil || kind == "" {
+		return
+	}
+	c.Kind, c.preset = string(kind), d
+	if c.Set == nil {
+		c.Set = map[string]float64{}
+	}
+	for _, v := range d.Print.Values {
+		if v.Part != strategy.OfTraining {
+			continue
+		}
+		n := int(v.Value)
+		switch v.Name {
+		case "states":
+			c.States = cmp.Or(c.States, &n)
+		case "iterations":
+			c.Iterations = cmp.Or(c.Iterations, &n)
+		case "milestones": // the paths have them
+		default:
+			if _, given := c.Set[v.Name]; !given {
+				c.Set[v.Name] = v.Value
+			}
+		}
+	}
+	for _, s := range d.Print.Departures(func(v strategy.Printed) (string, bool) {
+		x, ok := c.Set[v.Name]
+		switch v.Name {
+		case "states":
+			x, ok = float64(*c.States), true
+		case "iterations":
+			x, ok = float64(*c.Iterations), true
+		}
+		return strategy.Printed{Value: x}.Text(), ok && v.Part == strategy.OfTraining
+	}) {
+		fmt.Fprintf(io.err, "%s: %s\n", d.Name, s)
+	}
+}
+
+// scorer is the one to crawl by.
+func (c *trainModelCmd) scorer() string {
+	if c.preset.Name != "" {
+		return c.preset.Name
+	}
+	return scorerOf(model.Kind(c.Kind))
 }
 
 // fits tells of flags that are given and say nothing of the kind: whoever gives

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 )
 
 // Second is a hidden Markov model of second order: transitions and symbols
@@ -36,6 +37,17 @@ func (m *Second) Check() error {
 		return err
 	}
 	return checkRows("B of second order", m.B, S*S, m.First.Symbols)
+}
+
+// Second is m as a model of second order that looks at one state before: a_ijk = a_jk,
+// b_ij(l) = b_j(l). Every walk has the same probability under both. It panics above
+// 256 states.
+func (m *Model) Second() *Second {
+	S, K := m.States, m.Symbols
+	if S > 1<<8 {
+		panic(fmt.Sprintf("hmm: %d states; of second order there may be at most %d", S, 1<<8))
+	}
+	return &Second{m, slices.Repeat(m.A, S), slices.Repeat(m.B[:S*K], S)}
 }
 
 // CountSecond returns the model of second order of labelled walks. First is the

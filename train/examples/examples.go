@@ -10,6 +10,7 @@ package examples
 import (
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -29,6 +30,9 @@ type List struct {
 	addresses []web.URL // in the order of the taxonomy, each once
 	sum       uint64    // of the addresses
 }
+
+// Examples are all of the taxonomy, in its order.
+func (w *List) Examples() iter.Seq[taxonomy.Example] { return slices.Values(w.examples) }
 
 // Read reads the examples of a taxonomy's file.
 func Read(name string) (*List, error) {

@@ -1,0 +1,133 @@
+package lab
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// presets reads a lab file with these scorers beside best-first-page.
+func presets(t *testing.T, scorers string) *File {
+	t.Helper()
+	f, err := decode("lab.yaml", []byte("webs: [{path: w, train: {folds: sites}}]\nbaseline: best-first-page\nscorers: [best-first-page, "+scorers+"]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// One word stands for settings, queue, similarity, training and the crawl to build on.
+func TestPresetInLab(t *testing.T) {
+	f := presets(t, "lm10-crf, lm10-bfs, cps02-apprentice, vs05-pathlearner")
+	crf, bfs, links, paths := f.Scorers[1], f.Scorers[2], f.Scorers[3], f.Scorers[4]
+	if crf.Set["literal"] != 1 || crf.Set["shortest"] != 1 || crf.Queue != 500 || crf.Train.States != 5 || crf.Train.Set["self"] != 1 || crf.Train.Set["any-address"] != 1 {
+		t.Errorf("lm10-crf is %+v, taught by %+v", crf, crf.Train)
+	}
+	if bfs.Similarity != "tf-max" || bfs.Queue != 500 || bfs.Train != nil {
+		t.Errorf("lm10-bfs is %+v", bfs)
+	}
+	if links.After != "best-first-page" || links.Set["online"] != 0 || links.Set["link-words"] != 0 {
+		t.Errorf("cps02-apprentice is %+v", links)
+	}
+	if paths.Set["join"] != 1 || !paths.Train.Milestones || paths.Train.Set["page-tokens"] != 100 {
+		t.Errorf("vs05-pathlearner is %+v, taught by %+v", paths, paths.Train)
+	}
+	for _, s := range f.Scorers {
+		if d := s.departures(); len(d) > 0 {
+			t.Errorf("%s departs from its print: %v", s.Name, d)
+		}
+	}
+	if _, err := decode("lab.yaml", []byte("webs: [{path: w}]\nscorers: [breadth-first, cps02-apprentice]\n")); err == nil || !strings.Contains(err.Error(), `cps02-apprentice builds on the crawl of "best-first-page", which is not among the scorers: add it`) {
+		t.Errorf("without the crawl that teaches: %v", err)
+	}
+}
+
+// A name that was misleading is refused with the one of today, and with what it is not.
+func TestRenamedScorer(t *testing.T) {
+	for _, scorer := range []string{"crf-printed", "{name: crf, as: crf-printed, set: {bias: 1}}"} {
+		_, err := decode("lab.yaml", []byte("webs: [{path: w, train: {folds: sites}}]\nscorers:\n  - breadth-first\n  - "+scorer+"\n"))
+		if err == nil || !strings.Contains(err.Error(), "lab.yaml:4: crf-printed is called crf-bias-self now: ") || !strings.Contains(err.Error(), "the preset lm10-crf") {
+			t.Errorf("%s: %v", scorer, err)
+		}
+	}
+}
+
+// What is given beside a preset takes the place of the printed value, and the report
+// tells of it.
+func TestPresetOverridden(t *testing.T) {
+	f := presets(t, "lm10-bfs, {name: lm10-crf, as: mine, queue: 9000, set: {epsilon: 0.01}, train: {states: 4, set: {self: 0}}}")
+	s := f.Scorers[2]
+	if s.Queue != 9000 || s.Train.States != 4 || s.Train.Set["self"] != 0 || s.Train.Set["any-address"] != 1 {
+		t.Errorf("it is %+v, taught by %+v", s, s.Train)
+	}
+	rules := f.rules()
+	for _, want := range []string{
+		"lm10-bfs is best-first-page as Liu & Milios 2010 print it: similarity tf-max, queue 500.",
+		"mine is lm10-crf, which is crf as Liu & Milios 2010 print it: viterbi 0, literal 1, shortest 1, observe 0, epsilon 0.001, queue 500, states 5, iterations 100, self 1, any-address 1." +
+			" But here epsilon is 0.01, where the print has 0.001 (3.3.2); queue is 9000, where the print has 500 (7); states is 4, where the print has 5 (3.1); self is 0, where the print has 1 (3.2).",
+	} {
+		if !slices.Contains(rules, want) {
+			t.Errorf("no rule %q in\n%s", want, strings.Join(rules, "\n"))
+		}
+	}
+	// The table of constants shows the defaults of the scorer that it is.
+	for _, c := range f.constants() {
+		if c.Scorer == "mine" && c.Name == "literal" && (c.Value != 1 || c.Default != 0) {
+			t.Errorf("literal is %v, by default %v", c.Value, c.Default)
+		}
+	}
+}
+
+// The list shows each preset in full: value, section, the scorer to compare with.
+func TestListPresets(t *testing.T) {
+	var b bytes.Buffer
+	if err := List(&b); err != nil {
+		t.Fatal(err)
+	}
+	list := strings.Join(strings.Fields(b.String()), " ")
+	for _, want := range []string{
+		"Presets: scorers as papers print them",
+		"lm10-crf a conditional random field over hop distances, marginal inference paper: Liu & Milios 2010; with the defaults of waggle: crf",
+		"set: literal 1 section 3.3.1, figure 9; crf has 0: 1 ranks a link by the belief over its page",
+		"crawl: queue 500 section 7",
+		"train: self 1 section 3.2",
+		"lab: after best-first-page section 3.5",
+		"open: The variance of the prior is not printed.",
+	} {
+		if !strings.Contains(list, want) {
+			t.Errorf("the list does not have %q", want)
+		}
+	}
+	if n := strings.Count(list, " lm10-crf "); n != 1 {
+		t.Errorf("lm10-crf is listed %d times", n)
+	}
+}
+
+// A lab with presets runs: each is trained as its paper prints it, and the kept lab
+// file says so when it is read again.
+func TestPresetsRun(t *testing.T) {
+	site := small(t)
+	f, err := decode("lab.yaml", []byte("webs: [{path: "+site+", topics: [cars], budgets: [20]}]\nbaseline: best-first-page\njudges: [critic-printed]\ncritic: {examples: 4, background: 10}\nscorers: [best-first-page, cps02-apprentice, cps02-apprentice-online, lm10-bfs, bpm09-best-first-both]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if _, err := f.Run(t.Context(), dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Report(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range r.Cells {
+		if c.Error != "" {
+			t.Errorf("%s: %s", c.Key.Scorer, c.Error)
+		}
+	}
+	if len(r.Cells) != 5 || !slices.ContainsFunc(r.Rules, func(s string) bool {
+		return strings.HasPrefix(s, "cps02-apprentice is apprentice as Chakrabarti, Punera & Subramanyam 2002 print it: ") && !strings.Contains(s, "But here")
+	}) {
+		t.Errorf("%d cells; rules %v", len(r.Cells), r.Rules)
+	}
+}
