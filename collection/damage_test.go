@@ -180,11 +180,7 @@ func snapshots(t *testing.T, rng *rand.Rand, n int) (m *meadow, dirs []string) {
 	dir := filepath.Join(t.TempDir(), "c")
 	take := func() {
 		if len(dirs) < n && rng.IntN(60) == 0 {
-			copied := filepath.Join(t.TempDir(), "snapshot")
-			if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-				t.Fatal(err)
-			}
-			dirs = append(dirs, copied)
+			dirs = append(dirs, copyOf(t, dir))
 		}
 	}
 	for run := range 1 + rng.IntN(3) {
@@ -234,13 +230,23 @@ func meadowStores() StoreOptions {
 	return o
 }
 
+// copyOf copies the folder of a crawl, which may run. The frontier's store removes files
+// that it no longer needs at any moment: where one was listed and is gone, the copy is
+// made anew.
 func copyOf(t *testing.T, dir string) string {
 	t.Helper()
-	copied := filepath.Join(t.TempDir(), "copy")
-	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
+	for range 20 {
+		copied := filepath.Join(t.TempDir(), "copy")
+		err := os.CopyFS(copied, os.DirFS(dir))
+		if err == nil {
+			return copied
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
 	}
-	return copied
+	t.Fatalf("files of %s vanish while they are copied, 20 times", dir)
+	return ""
 }
 
 func opened(t *testing.T, dir string) *Writer {

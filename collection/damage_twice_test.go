@@ -3,7 +3,6 @@ package collection
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -148,15 +147,14 @@ func goesOnWhole(t *testing.T, m *meadow, dir, what string, requests int) bool {
 // the log says so.
 func TestErrorInFlight(t *testing.T) {
 	m := &meadow{n: 150, asked: map[string]int{}}
-	dir, killed := filepath.Join(t.TempDir(), "c"), filepath.Join(t.TempDir(), "killed")
+	dir, killed := filepath.Join(t.TempDir(), "c"), ""
 	const gone = "https://h1.test/145" // answers 410
+	take := func() string { return copyOf(t, dir) } // of this test, which outlives the bubble
 	synctest.Test(t, func(t *testing.T) {
 		if _, err := m.crawl(t, dir, StoreOptions{}, 0, func(c *crawl.Crawl) {
 			c.Archive = snapArchive{c.Archive, func() {
-				if _, err := os.Stat(killed); m.asked[gone] > 0 && errors.Is(err, fs.ErrNotExist) {
-					if err := os.CopyFS(killed, os.DirFS(dir)); err != nil {
-						t.Fatal(err)
-					}
+				if m.asked[gone] > 0 && killed == "" {
+					killed = take()
 				}
 			}}
 			c.Workers = 1

@@ -186,7 +186,7 @@ func (w *Writer) newRepair(ctx context.Context, o RepairOptions) *repair {
 	return &repair{
 		w: w, ctx: ctx, parser: o.Parser, progress: o.Progress, report: &RepairReport{},
 		tallies: map[uint64]tally{}, bodies: map[uint64]struct{}{}, spans: map[string][]span{},
-		hosts: map[web.Host]*hostTale{}, left: map[web.URL]bool{}, named: map[string]bool{}, repeated: map[int]bool{}, repaid: map[uint64]struct{}{},
+		hosts: map[web.Host]*hostTale{}, left: map[web.URL]bool{}, named: map[string]bool{}, leftOut: map[int]bool{}, repaid: map[uint64]struct{}{},
 		retried: map[uint64]retry{}, finals: map[int]bool{}, depths: map[web.URL]int{},
 	}
 }
@@ -257,10 +257,12 @@ type repair struct {
 	logSize  int64               // of its whole lines, from the first
 	damaged  int                 // lines
 	repeats  repeats
-	repeated map[int]bool     // lines that are left out, as they are there already
+	leftOut  map[int]bool     // lines that are there already, or of a rejudgement that never counted
 	logLost  bool             // it has lost lines
 	torn     bool             // its last line has no end
-	turns    int              // behind the mark
+	turns    turnCount        // behind the mark
+	rejudged []int            // lines behind the mark that a crawl judged anew wrote
+	settings int              // of them, those of settings
 	newly    int              // settings that changed behind the mark
 	started  *event.Started   // the first one
 	last     time.Time        // of its last event
@@ -485,7 +487,7 @@ func (r *repair) readLog() error {
 		r.logSize = e.Offset + int64(len(e.Line))
 		if r.repeats.find(e) {
 			r.found("%s, line %d: %s", r.w.inFolder(r.w.EventLog()), e.Number, saidOfRepeat)
-			r.repeated[e.Number] = true
+			r.leftOut[e.Number] = true
 			continue
 		}
 		r.count(e)
@@ -501,10 +503,17 @@ func (r *repair) readLog() error {
 
 // count takes in a line of the log.
 func (r *repair) count(e event.Entry) {
-	if r.logMark >= 0 && !r.known(e) && isTurn(e.Event) {
-		r.turns++
-		if _, ok := e.Event.(event.Changed); ok {
+	if r.logMark >= 0 && !r.known(e) {
+		begins := r.turns.add(e.Event)
+		switch e.Event.(type) {
+		case event.Rejudged:
+			r.rejudged = append(r.rejudged, e.Number)
+		case event.Changed:
 			r.newly++
+			if !begins {
+				r.rejudged = append(r.rejudged, e.Number)
+				r.settings++
+			}
 		}
 	}
 	r.last = e.Event.Time()
@@ -542,8 +551,14 @@ func (r *repair) countAgain(e event.Entry) {
 // judge decides whether there is anything to repair. What the death of a process
 // leaves is not: the next run puts that in order.
 func (r *repair) judge() error {
-	if r.turns > 1 || r.exchanges > 1 {
+	if r.turns.n > 1 || r.exchanges > 1 {
 		r.found("the frontier has lost turns that archive and event log tell of")
+	} else if len(r.rejudged) > 0 {
+		// waggle judge died before its verdicts counted, and nothing followed.
+		for _, n := range r.rejudged {
+			r.leftOut[n] = true
+		}
+		r.newly -= r.settings
 	}
 	if !r.rebuilt.Sound && !r.trouble {
 		r.found("the frontier's seen-set is not whole")

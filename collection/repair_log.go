@@ -65,7 +65,7 @@ func (r *repair) entries() iter.Seq2[entry, error] {
 				yield(entry{}, err)
 				return
 			}
-			if r.repeated[e.Number] {
+			if r.leftOut[e.Number] {
 				continue
 			}
 			if !give(&e) || !yield(entry{e, r.known(e), false}, nil) {
@@ -111,7 +111,7 @@ func (r *repair) writeLog() (err error) {
 	if r.retrace, err = crawl.NewRetrace(r.oldState); err != nil {
 		return err
 	}
-	r.rewrite = r.made > 0 || r.damaged > 0 || len(r.repeated) > 0 || r.torn || r.started == nil
+	r.rewrite = r.made > 0 || r.damaged > 0 || len(r.leftOut) > 0 || r.torn || r.started == nil
 	var log *event.Log
 	if r.rewrite {
 		if log, err = event.Open(r.newLog(), nil); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
@@ -169,21 +170,47 @@ func (w *Writer) marks(ctx context.Context, f *frontier.Frontier, o store.Option
 }
 
 // turnsBehind counts the turns that the log tells of behind a mark, two at most.
-func turnsBehind(path string, mark []byte) (turns int) {
+func turnsBehind(path string, mark []byte) int {
+	var turns turnCount
 	for e := range event.Behind(path, mark) {
-		if isTurn(e) {
-			if turns++; turns == 2 {
-				break
-			}
+		if turns.add(e); turns.n == 2 {
+			break
 		}
 	}
-	return turns
+	return turns.n
 }
 
-// isTurn tells events that go with a turn of their own.
+// turnCount counts the turns of which events tell, in the order of the log.
+type turnCount struct {
+	n        int
+	rejudged time.Time // of the last Rejudged
+}
+
+// add tells whether an event begins another turn. A crawl that is judged anew logs
+// its verdicts and then the settings that changed, all at one moment and in one turn.
+func (c *turnCount) add(e event.Event) bool {
+	switch e := e.(type) {
+	case event.Rejudged:
+		if c.rejudged.Equal(e.Time()) {
+			return false
+		}
+		c.rejudged = e.Time()
+	case event.Changed:
+		if c.rejudged.Equal(e.Time()) {
+			return false
+		}
+	}
+	if !isTurn(e) {
+		return false
+	}
+	c.n++
+	return true
+}
+
+// isTurn tells events that go with a turn, most with one of their own.
 func isTurn(e event.Event) bool {
 	switch e := e.(type) {
-	case event.Fetched, event.Failed, event.Seeded, event.Changed:
+	case event.Fetched, event.Failed, event.Seeded, event.Changed, event.Rejudged:
 		return true
 	case event.Dropped: // any other is told after the turn that brought it about
 		return e.Reason == web.ReasonScope || e.Reason == web.ReasonDepth || e.Reason == web.ReasonTrap

@@ -330,7 +330,7 @@ func (v *verification) verifyLog() error {
 	if err != nil {
 		return err
 	}
-	name, turns := v.c.inFolder(v.c.EventLog()), 0
+	name, turns := v.c.inFolder(v.c.EventLog()), turnCount{}
 	if v.logEnd > info.Size() {
 		v.bad(Damage{name, fmt.Sprintf("offset %d", info.Size()), fmt.Sprintf("the log ends; it should have %d bytes", v.logEnd), remedyRepair}, "log")
 	}
@@ -350,9 +350,7 @@ func (v *verification) verifyLog() error {
 		}
 		if !acknowledged {
 			v.Log.Ignored++
-			if isTurn(e.Event) {
-				turns++
-			}
+			turns.add(e.Event)
 			continue
 		}
 		if splits(e, v.logEnd) {
@@ -361,12 +359,14 @@ func (v *verification) verifyLog() error {
 		v.take(e, v.repeats.find(e))
 		v.progress("event log", e.Offset, info.Size())
 	}
-	if turns > 1 || v.behind > 1 {
+	if turns.n > 1 || v.behind > 1 {
 		if v.Running, err = v.moved(); v.Running || err != nil {
 			return err
 		}
-		v.bad(Damage{v.c.inFolder(v.c.FrontierDir()), "", fmt.Sprintf("it lags behind: event log and archive tell of %d turns more", max(turns, v.behind)), remedyRepair}, "behind")
-	} else if turns+v.behind > 0 {
+		v.bad(Damage{v.c.inFolder(v.c.FrontierDir()), "", fmt.Sprintf("it lags behind: event log and archive tell of %d turns more", max(turns.n, v.behind)), remedyRepair}, "behind")
+	} else if !turns.rejudged.IsZero() {
+		v.Notes = append(v.Notes, "waggle judge was interrupted before its verdicts counted: the same command begins anew")
+	} else if turns.n+v.behind > 0 {
 		v.Notes = append(v.Notes, "a page was in flight when the crawl ended: the next run fetches it again")
 	}
 	return nil

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/web"
@@ -59,36 +59,37 @@ func TestBareSeed(t *testing.T) {
 		{name: "fine, and links to http", want: []string{"https://h0.example/1", "http://h0.example/1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			crawled := newCrawl(t, tree(1, 1), 2)
-			crawled.Fetcher = plainWeb{tree(1, 1), c.reason, &c.fails, c.moves}
-			seed, err := web.Parse("https://h0.example/1")
-			if err != nil {
-				t.Fatal(err)
-			}
-			crawled.Seeds = []web.URL{seed}
-			if !c.scheme {
-				crawled.Bare = crawled.Seeds
-			}
-			crawled.Clock = &leapClock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-			var pages []string
-			told := false
-			crawled.Listen = func(e event.Event) {
-				switch e := e.(type) {
-				case event.Fetched:
-					pages = append(pages, e.URL.String())
-				case event.Failed:
-					told = told || strings.HasPrefix(e.To.String(), "http:") && e.Queued && strings.Contains(e.Detail, "by http too")
+			synctest.Test(t, func(t *testing.T) {
+				crawled := newCrawl(t, tree(1, 1), 2)
+				crawled.Fetcher = plainWeb{tree(1, 1), c.reason, &c.fails, c.moves}
+				seed, err := web.Parse("https://h0.example/1")
+				if err != nil {
+					t.Fatal(err)
 				}
-			}
-			if _, err := crawled.Run(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if !slices.Equal(pages, c.want) {
-				t.Errorf("pages: %q, want %q", pages, c.want)
-			}
-			if other := c.want != nil && c.reason != ""; told != other {
-				t.Errorf("told of http: %v, want %v", told, other)
-			}
+				crawled.Seeds = []web.URL{seed}
+				if !c.scheme {
+					crawled.Bare = crawled.Seeds
+				}
+				var pages []string
+				told := false
+				crawled.Listen = func(e event.Event) {
+					switch e := e.(type) {
+					case event.Fetched:
+						pages = append(pages, e.URL.String())
+					case event.Failed:
+						told = told || strings.HasPrefix(e.To.String(), "http:") && e.Queued && strings.Contains(e.Detail, "by http too")
+					}
+				}
+				if _, err := crawled.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(pages, c.want) {
+					t.Errorf("pages: %q, want %q", pages, c.want)
+				}
+				if other := c.want != nil && c.reason != ""; told != other {
+					t.Errorf("told of http: %v, want %v", told, other)
+				}
+			})
 		})
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
@@ -72,64 +72,65 @@ func TestCutBody(t *testing.T) {
 		{"length", -1, []string{"fetched, cut by length"}},
 	} {
 		t.Run(fmt.Sprintf("%s %d", c.why, c.times), func(t *testing.T) {
-			const address = "h0.example/2"
-			const end = "<p>the end, <a href='/99'>which</a> is not in the first half of a body like this one"
-			w := cutWeb{mapWeb: tree(1, 7), why: c.why, times: map[string]int{address: c.times}}
-			w.mapWeb[address] += end
-			var got []string
-			listen := func(e event.Event) {
-				switch e := e.(type) {
-				case event.Fetched:
-					if e.URL.String() != "http://"+address {
-						return
+			synctest.Test(t, func(t *testing.T) {
+				const address = "h0.example/2"
+				const end = "<p>the end, <a href='/99'>which</a> is not in the first half of a body like this one"
+				w := cutWeb{mapWeb: tree(1, 7), why: c.why, times: map[string]int{address: c.times}}
+				w.mapWeb[address] += end
+				var got []string
+				listen := func(e event.Event) {
+					switch e := e.(type) {
+					case event.Fetched:
+						if e.URL.String() != "http://"+address {
+							return
+						}
+						text := "fetched"
+						if e.Truncated {
+							text += ", cut by " + e.Cut
+						}
+						got = append(got, text)
+					case event.Failed:
+						if e.URL.String() != "http://"+address {
+							return
+						}
+						text := "failed " + string(e.Reason)
+						if e.Retry {
+							text += ", again"
+						}
+						got = append(got, text)
 					}
-					text := "fetched"
-					if e.Truncated {
-						text += ", cut by " + e.Cut
-					}
-					got = append(got, text)
-				case event.Failed:
-					if e.URL.String() != "http://"+address {
-						return
-					}
-					text := "failed " + string(e.Reason)
-					if e.Retry {
-						text += ", again"
-					}
-					got = append(got, text)
 				}
-			}
-			live := newCrawl(t, w.mapWeb, 1)
-			archive := countArchive{}
-			live.Fetcher, live.Archive, live.Listen = w, archive, listen
-			live.Clock = &leapClock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-			if how, err := live.Run(t.Context()); err != nil || how != event.FrontierEmpty {
-				t.Fatal(how, err)
-			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("live: %q, want %q", got, c.want)
-			}
-			kept := address + " "
-			if c.times < 0 {
-				kept += c.why
-			}
-			for r, n := range archive {
-				if n != 1 || strings.HasPrefix(r, address+" ") && r != kept {
-					t.Errorf("%d records %q, want one %q", n, r, kept)
+				live := newCrawl(t, w.mapWeb, 1)
+				archive := countArchive{}
+				live.Fetcher, live.Archive, live.Listen = w, archive, listen
+				if how, err := live.Run(t.Context()); err != nil || how != event.FrontierEmpty {
+					t.Fatal(how, err)
 				}
-			}
-			if archive[kept] != 1 {
-				t.Errorf("archive: %v", archive)
-			}
-			got, w.times[address] = nil, c.times
-			simulated := newCrawl(t, w.mapWeb, 1)
-			simulated.Listen = listen
-			if _, err := sim.Run(t.Context(), simulated, w, sim.Options{IgnoreRobots: true}); err != nil {
-				t.Fatal(err)
-			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("simulated: %q, want %q", got, c.want)
-			}
+				if !slices.Equal(got, c.want) {
+					t.Errorf("live: %q, want %q", got, c.want)
+				}
+				kept := address + " "
+				if c.times < 0 {
+					kept += c.why
+				}
+				for r, n := range archive {
+					if n != 1 || strings.HasPrefix(r, address+" ") && r != kept {
+						t.Errorf("%d records %q, want one %q", n, r, kept)
+					}
+				}
+				if archive[kept] != 1 {
+					t.Errorf("archive: %v", archive)
+				}
+				got, w.times[address] = nil, c.times
+				simulated := newCrawl(t, w.mapWeb, 1)
+				simulated.Listen = listen
+				if _, err := sim.Run(t.Context(), simulated, w, sim.Options{IgnoreRobots: true}); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(got, c.want) {
+					t.Errorf("simulated: %q, want %q", got, c.want)
+				}
+			})
 		})
 	}
 }

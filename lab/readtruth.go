@@ -117,7 +117,11 @@ func (f *File) checkRead(bad func(at, format string, args ...any)) {
 		bad(f.at("bad-examples"), "bad-examples: %d is outside 0…%d", f.Bad, maxBads)
 	}
 	if f.Count != nil && (*f.Count < f.Bad || *f.Count > maxCount) {
-		bad(f.at("example-count"), "example-count: %d is outside %d…%d: bad-examples are some of them", *f.Count, f.Bad, maxCount)
+		why := ""
+		if f.Bad > 0 {
+			why = ": bad-examples are some of them"
+		}
+		bad(f.at("example-count"), "example-count: %d is outside %d…%d%s", *f.Count, f.Bad, maxCount, why)
 	}
 	if !(f.Noise >= 0 && f.Noise <= 1) {
 		bad(f.at("label-noise"), "label-noise: %v is outside 0…1: the share of pages of which scorers are told the verdict of another page", f.Noise)
@@ -387,7 +391,7 @@ func (f *File) readRules() (out []string) {
 		out = append(out, fmt.Sprintf("Of the examples of each topic, %d were exchanged for pages that are not about it.", f.Bad))
 	}
 	if f.Count != nil {
-		out = append(out, fmt.Sprintf("Of the examples of each topic, crawls are given %d at most, others in each repeat. All of them are hits for no strategy.", *f.Count))
+		out = append(out, fmt.Sprintf("Of the examples of each topic, crawls are given at most %d. All of them are hits for no strategy.", *f.Count))
 	}
 	if f.Noise > 0 {
 		out = append(out, fmt.Sprintf("Of %.0f%% of the pages, drawn at random, scorers are told the verdict of another page that was judged before. The judge itself knows the right ones.", 100*f.Noise))

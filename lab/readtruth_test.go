@@ -390,6 +390,8 @@ func TestTruthReadRefuses(t *testing.T) {
 		{"bad-examples: -1", "outside 0…100"},
 		{"example-count: -1", "example-count: -1 is outside 0…"},
 		{"example-count: 1\nbad-examples: 2", "example-count: 1 is outside 2…"},
+		{"example-count: 1.5", `example-count: a whole number is wanted, and not "1.5"`},
+		{"network: {workers: 2.5}", `workers: a whole number is wanted, and not "2.5"`},
 		{"label-noise: 1.5", "label-noise: 1.5 is outside 0…1"},
 		{"truth: read\npool: " + t.TempDir(), "waggle lab pool draw makes one"},
 		{"truth: read\npool: " + empty, "nobody has read a page"},

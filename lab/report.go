@@ -197,7 +197,10 @@ func (f *File) rules() []string {
 		seeds = fmt.Sprintf("as many pages as the topic has seeds, drawn from those whose nearest %s is exactly %d links away", relevant, f.Hops)
 	}
 	notes = append(notes, fmt.Sprintf("Seeds: %s; repeats: %d.", seeds, f.Repeats))
-	if f.Repeats > 1 {
+	switch {
+	case f.Repeats > 1 && f.Count != nil:
+		notes = append(notes, "The first repeat is given all seeds, each other one leaves out a third of them; each is given other examples, as far as there are others. All strategies of a repeat are given the same. What is left out is no hit either. Repeats are averaged within their topic.")
+	case f.Repeats > 1:
 		notes = append(notes, "The first repeat is given all seeds and examples, each other one leaves out a third of both, and all strategies of a repeat are given the same. What is left out is no hit either. Repeats are averaged within their topic.")
 	}
 	if f.Hide {

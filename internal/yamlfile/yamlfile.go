@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -37,6 +39,9 @@ func Decode(name string, b []byte, v any, hint string) (*File, error) {
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: it holds one document; remove what follows the line \"---\"", name)
+	}
+	if n := fraction(&f.root, reflect.TypeOf(v)); n != nil {
+		return nil, fmt.Errorf("%s:%d: %s", name, n.Line, f.wanted(n.Line, "float", n.Value, "int"))
 	}
 	if n := empty(&f.root); n != nil {
 		return nil, fmt.Errorf("%s:%d: an entry of the list is empty: take it out, or write what is meant", name, n.Line)
@@ -69,6 +74,67 @@ func empty(n *yaml.Node) *yaml.Node {
 		}
 		if found := empty(c); found != nil {
 			return found
+		}
+	}
+	return nil
+}
+
+// fraction finds a number with a fraction where a whole one is read into t: the decoder
+// cuts the fraction off silently. What types read themselves is not looked at.
+func fraction(n *yaml.Node, t reflect.Type) *yaml.Node {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[yaml.Unmarshaler]()) {
+		return nil
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return fraction(n.Alias, t)
+	case yaml.DocumentNode, yaml.SequenceNode:
+		if n.Kind == yaml.SequenceNode {
+			if t.Kind() != reflect.Slice && t.Kind() != reflect.Array {
+				return nil
+			}
+			t = t.Elem()
+		}
+		for _, c := range n.Content {
+			if found := fraction(c, t); found != nil {
+				return found
+			}
+		}
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if of := valueType(t, n.Content[i].Value); of != nil {
+				if found := fraction(n.Content[i+1], of); found != nil {
+					return found
+				}
+			}
+		}
+	case yaml.ScalarNode:
+		if x, err := strconv.ParseFloat(n.Value, 64); n.Tag == "!!float" && err == nil && x != math.Trunc(x) && t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64 {
+			return n
+		}
+	}
+	return nil
+}
+
+// valueType is the type of what stands under a key; nil if it is not known.
+func valueType(t reflect.Type, key string) reflect.Type {
+	switch t.Kind() {
+	case reflect.Map:
+		return t.Elem()
+	case reflect.Struct:
+		for f := range t.Fields() {
+			name, flags, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			if name == key || name == "" && strings.ToLower(f.Name) == key {
+				return f.Type
+			}
+			if strings.Contains(flags, "inline") {
+				if of := valueType(f.Type, key); of != nil {
+					return of
+				}
+			}
 		}
 	}
 	return nil
