@@ -148,7 +148,7 @@ func goesOnWhole(t *testing.T, m *meadow, dir, what string, requests int) bool {
 func TestErrorInFlight(t *testing.T) {
 	m := &meadow{n: 150, asked: map[string]int{}}
 	dir, killed := filepath.Join(t.TempDir(), "c"), ""
-	const gone = "https://h1.test/145" // answers 410
+	const gone = "https://h1.test/145"              // answers 410
 	take := func() string { return copyOf(t, dir) } // of this test, which outlives the bubble
 	synctest.Test(t, func(t *testing.T) {
 		if _, err := m.crawl(t, dir, StoreOptions{}, 0, func(c *crawl.Crawl) {
