@@ -121,7 +121,8 @@ type Scorer struct {
 	After  string `yaml:"after"`
 	Within string `yaml:"within"`
 
-	own []score.Description // of the program
+	own     []score.Description // of the program
+	limited bool                // queue: was written
 }
 
 // kind describes the scorer; the zero Description is of one that is not known.
@@ -176,6 +177,7 @@ func (s *Scorer) UnmarshalYAML(n *yaml.Node) error {
 		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity", "queue", "train", "after", "within"}, k.Value) {
 			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: a scorer has no key %q", k.Line, k.Value)}}
 		}
+		s.limited = s.limited || n.Content[i].Value == "queue"
 	}
 	type plain Scorer
 	return n.Decode((*plain)(s))
@@ -417,6 +419,7 @@ func (f *File) checkScorers(bad func(at, format string, args ...any)) (labels ma
 		case kind != "":
 			if s.Train != nil {
 				f.checkLesson(at, kind, s.Train, bad)
+				s.checkZeros(at, bad)
 			}
 			for k, w := range f.Webs {
 				if w.Train == nil {

@@ -19,7 +19,7 @@ func (s *Scorer) applyPreset() {
 	if d.Print == nil {
 		return
 	}
-	if v, ok := d.Print.Value(strategy.OfCrawl, strategy.Queue); ok && s.Queue == 0 {
+	if v, ok := d.Print.Value(strategy.OfCrawl, strategy.Queue); ok && !s.limited {
 		s.Queue = int(v.Value)
 	}
 	if v, ok := d.Print.Value(strategy.OfCrawl, strategy.Similarity); ok && s.Similarity == "" {
@@ -42,6 +42,20 @@ func (s *Scorer) applyPreset() {
 		}
 	}
 	s.Train = &l
+}
+
+// checkZeros refuses a constant of training beside a preset that is written as it would
+// be left out: it cannot take the place of the printed value.
+func (s Scorer) checkZeros(at string, bad func(at, format string, args ...any)) {
+	d := s.kind()
+	if d.Print == nil {
+		return
+	}
+	for _, key := range s.Train.zeros {
+		if v, ok := d.Print.Value(strategy.OfTraining, key); ok && v.Value != 0 {
+			bad(at, "%s: %s of 0 or false is no value, and the print has %s: give another one, or name the scorer %s, which %s is by its defaults", s.Name, key, v.Text(), d.Print.Of, s.Name)
+		}
+	}
 }
 
 // value is that of a constant of training, by the name that a lab file has for it; ok

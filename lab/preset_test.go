@@ -71,6 +71,14 @@ func TestPresetOverridden(t *testing.T) {
 			t.Errorf("no rule %q in\n%s", want, strings.Join(rules, "\n"))
 		}
 	}
+	if s := presets(t, "{name: lm10-crf, queue: 0}").Scorers[1]; s.Queue != 0 || len(s.departures()) != 1 {
+		t.Errorf("without a limit of the queue: %d, departures %q", s.Queue, s.departures())
+	}
+	for _, scorer := range []string{"{name: vs05-pathlearner, train: {milestones: false}}", "{name: lm10-crf, train: {states: 0}}"} {
+		if _, err := decode("lab.yaml", []byte("webs: [{path: w, train: {folds: sites}}]\nbaseline: best-first-page\nscorers: [best-first-page, "+scorer+"]\n")); err == nil || !strings.Contains(err.Error(), "of 0 or false is no value, and the print has") {
+			t.Errorf("%s: %v", scorer, err)
+		}
+	}
 	// The table of constants shows the defaults of the scorer that it is.
 	for _, c := range f.constants() {
 		if c.Scorer == "mine" && c.Name == "literal" && (c.Value != 1 || c.Default != 0) {

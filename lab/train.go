@@ -61,6 +61,8 @@ type Lesson struct {
 	// Milestones names pages on the way by the labels of the record
 	// (labels.tsv), but for those called other and the topic itself.
 	Milestones bool `yaml:"milestones,omitempty"`
+
+	zeros []string // keys that were written with the value of those left out
 }
 
 // UnmarshalYAML reads a Lesson; its errors name the line.
@@ -68,6 +70,9 @@ func (l *Lesson) UnmarshalYAML(n *yaml.Node) error {
 	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
 		if k := n.Content[i]; !slices.Contains([]string{"states", "features", "sequences", "variance", "iterations", "set", "wrong-turns", "milestones"}, k.Value) {
 			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: training has no key %q", k.Line, k.Value)}}
+		}
+		if v := n.Content[i+1].Value; v == "0" || v == "false" {
+			l.zeros = append(l.zeros, n.Content[i].Value)
 		}
 	}
 	type plain Lesson
