@@ -13,7 +13,7 @@
 // score.Description, as those of waggle are, and has every right that they have:
 // a name in job files and lab files, settings, needs, a trained model, state that is
 // kept over restarts (the State and Restore of a scorer, or of a judge that is a
-// crawl.Adapting), explanations (score.Explainer, judge.Explainer), and the
+// crawl.AdaptiveJudge), explanations (score.Explainer, judge.Explainer), and the
 // conformance suites (judge/judgetest, score/scoretest). JudgeFunc and ScorerFunc describe
 // the simplest ones by a function.
 //

@@ -7,8 +7,8 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// Adapting is implemented by judges which learn from the pages they see.
-type Adapting interface {
+// AdaptiveJudge is implemented by judges which learn from the pages they see.
+type AdaptiveJudge interface {
 	// Observe is called in the step, once a page that may be kept, in order,
 	// with what Judge said of it. It may change what later calls of Judge
 	// return; of pages that were observed before and would be judged otherwise
@@ -87,7 +87,7 @@ func (s *Step) restoreJudge(state func(name string) ([]byte, error)) error {
 // RestoreJudge gives a judge what it knew at a crawl's last turn, if it learns.
 // state returns what was stored under a name.
 func RestoreJudge(j any, state func(name string) ([]byte, error)) error {
-	if adapting, ok := j.(Adapting); ok {
+	if adapting, ok := j.(AdaptiveJudge); ok {
 		return adapting.Restore(func(name string) ([]byte, error) { return state(judgePart(name)) })
 	}
 	return nil

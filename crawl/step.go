@@ -102,7 +102,7 @@ type Preview func([]web.Candidate) ([]web.Admission, error)
 type Step struct {
 	policy Policy
 	scorer Scorer
-	judge  Adapting // nil when the judge is frozen from the start
+	judge  AdaptiveJudge // nil when the judge is frozen from the start
 	count  progress
 	bare   map[web.URL]bool // seeds that were given without a scheme
 	closed map[web.Host]web.Reason
@@ -132,7 +132,7 @@ const maxCopies = 4
 
 // NewStep returns the decisions of a new crawl.
 func NewStep(p Policy, s Scorer, j Judge) *Step {
-	adapting, _ := j.(Adapting)
+	adapting, _ := j.(AdaptiveJudge)
 	p = p.withDefaults()
 	return &Step{
 		policy: p,

@@ -84,7 +84,7 @@ func TestMonotone(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if a, ok := j.(adapting); ok {
+				if a, ok := j.(adaptiveJudge); ok {
 					for range rapid.IntRange(0, 40).Draw(t, "observed") {
 						p := judgetest.DrawPage(t, "seen")
 						v, _ := j.Judge(context.Background(), p)

@@ -247,8 +247,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// adapting is what a crawl looks for in a judge.
-type adapting interface {
+// adaptiveJudge is what a crawl looks for in a judge.
+type adaptiveJudge interface {
 	judge.Judge
 	Observe(p *web.Page, said web.Verdict) []web.Renewal
 	Notes() []string
@@ -257,7 +257,7 @@ type adapting interface {
 }
 
 // observe lets a judge see a page as a crawl does.
-func observe(t testing.TB, a adapting, p *web.Page) []web.Renewal {
+func observe(t testing.TB, a adaptiveJudge, p *web.Page) []web.Renewal {
 	t.Helper()
 	v, err := a.Judge(context.Background(), p)
 	if err != nil {
@@ -266,12 +266,12 @@ func observe(t testing.TB, a adapting, p *web.Page) []web.Renewal {
 	return a.Observe(p, v)
 }
 
-func newAdapting(t testing.TB) adapting {
+func newAdapting(t testing.TB) adaptiveJudge {
 	j, err := judge.New("topic", bees(), judge.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, ok := j.(adapting)
+	a, ok := j.(adaptiveJudge)
 	if !ok {
 		t.Fatal("the judge topic does not adapt")
 	}
@@ -285,7 +285,7 @@ func TestMenuIsLearnt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := j.(adapting)
+	a := j.(adaptiveJudge)
 	before := a.Text("products imprint")
 	for i := range 64 {
 		observe(t, a, page(fmt.Sprintf("http://y%d.test/", i), fmt.Sprint("Item ", i), menu+"Steel and energy."))
@@ -328,7 +328,7 @@ func TestRenewal(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := j.(adapting)
+			a := j.(adaptiveJudge)
 			said := map[web.URL]web.Verdict{}
 			pages := map[web.URL]*web.Page{}
 			renewals := 0
@@ -367,14 +367,14 @@ func TestRestore(t *testing.T) {
 		m := rapid.IntRange(0, 70).Draw(t, "pages after it")
 		step := rapid.IntRange(1, 4).Draw(t, "step")
 		seldom := rapid.IntRange(1, 9).Draw(t, "pages between two turns")
-		make := func() adapting {
+		make := func() adaptiveJudge {
 			j, err := judge.New("topic", tp, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return j.(adapting)
+			return j.(adaptiveJudge)
 		}
-		observe := func(a adapting, i int) []web.Renewal {
+		observe := func(a adaptiveJudge, i int) []web.Renewal {
 			p := pages[i*step%len(pages)]
 			v, _ := a.Judge(context.Background(), p)
 			return a.Observe(p, v)
@@ -438,7 +438,7 @@ func TestRestoreErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := frozen.(adapting).Restore(func(name string) ([]byte, error) { return state[name], nil }); err == nil || !strings.Contains(err.Error(), "frozen") {
+	if err := frozen.(adaptiveJudge).Restore(func(name string) ([]byte, error) { return state[name], nil }); err == nil || !strings.Contains(err.Error(), "frozen") {
 		t.Errorf("a frozen judge took a state: %v", err)
 	}
 }
@@ -461,7 +461,7 @@ func TestConcurrentUse(t *testing.T) {
 				}
 			})
 		}
-		if a, ok := j.(adapting); ok {
+		if a, ok := j.(adaptiveJudge); ok {
 			for range 100 {
 				observe(t, a, offTopic)
 			}

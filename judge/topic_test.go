@@ -127,7 +127,7 @@ func TestTemplateIsIgnored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := j.(adapting)
+	a := j.(adaptiveJudge)
 	plain, about := w.page("near", ofLaw, 100), w.page("near", ofLaw+" fellowship campus fellowship", 100)
 	before := relevance(t, a, plain)
 	for range 8 {
@@ -185,7 +185,7 @@ func TestNotes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := j.(adapting)
+			a := j.(adaptiveJudge)
 			for i := range 300 {
 				subject := c.seen
 				if subject == "" {

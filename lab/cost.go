@@ -171,17 +171,17 @@ func (w watchedJudge) Judge(ctx context.Context, p *web.Page) (web.Verdict, erro
 // watchedAdapting is a watched judge that learns document frequencies.
 type watchedAdapting struct {
 	watchedJudge
-	crawl.Adapting
+	crawl.AdaptiveJudge
 }
 
 func (w watchedAdapting) Observe(p *web.Page, said web.Verdict) []web.Renewal {
 	defer w.took(judging, time.Now())
-	return w.Adapting.Observe(p, said)
+	return w.AdaptiveJudge.Observe(p, said)
 }
 
 // watched is the judge of a crawl under the watch; one that adapts still does.
 func (w *stopwatch) watched() crawl.Judge {
-	if a, ok := w.judge.(crawl.Adapting); ok {
+	if a, ok := w.judge.(crawl.AdaptiveJudge); ok {
 		return watchedAdapting{watchedJudge{w}, a}
 	}
 	return watchedJudge{w}

@@ -36,12 +36,18 @@ var _ Scorer = (*second)(nil)
 
 func hmm2Settings() []Setting { return []Setting{viterbiSetting()} }
 
-func newHMM2(o Options) (Scorer, error) {
+// markovOf is the model of second order that a scorer was given, and its clusters.
+func markovOf(o Options) (*model.Markov, *kmeans.Clusters, error) {
 	m, err := model.Of[*model.Markov](o.Model, model.HMM2)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	clusters, err := kmeans.New(kmeans.Angle, m.Centroids)
+	return m, clusters, err
+}
+
+func newHMM2(o Options) (Scorer, error) {
+	m, clusters, err := markovOf(o)
 	if err != nil {
 		return nil, err
 	}
@@ -110,11 +116,7 @@ func (s *second) Score(c *web.Candidate) float64 {
 // Tong 2014, table 1, compare with a "Bayesian probabilistic model" and a "Naïve Bayes
 // model" and describe neither.
 func newBayesCluster(o Options) (Scorer, error) {
-	m, err := model.Of[*model.Markov](o.Model, model.HMM2)
-	if err != nil {
-		return nil, err
-	}
-	clusters, err := kmeans.New(kmeans.Angle, m.Centroids)
+	m, clusters, err := markovOf(o)
 	if err != nil {
 		return nil, err
 	}

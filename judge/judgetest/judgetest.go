@@ -35,8 +35,8 @@ type Judge interface {
 	Close() error
 }
 
-// adapting is what a crawl looks for in a judge that learns, see crawl.Adapting.
-type adapting interface {
+// adaptiveJudge is what a crawl looks for in a judge that learns, see crawl.AdaptiveJudge.
+type adaptiveJudge interface {
 	Observe(p *web.Page, said web.Verdict) []web.Renewal
 	Notes() []string
 	State() map[string][]byte
@@ -45,7 +45,7 @@ type adapting interface {
 
 // Run checks the judges that make returns, each time a new one of the same kind,
 // topic and options, and closes them. What is looked at beyond Judge, where a judge has
-// it: Explain (judge.Explainer), and Observe, State and Restore (crawl.Adapting).
+// it: Explain (judge.Explainer), and Observe, State and Restore (crawl.AdaptiveJudge).
 func Run(t *testing.T, make func() Judge) {
 	rapid.Check(t, func(t *rapid.T) { Check(t, make) })
 }
@@ -67,7 +67,7 @@ func Check(t *rapid.T, make func() Judge) {
 	pages := []*web.Page{DrawPage(t, "a"), DrawPage(t, "b"), {}}
 	pure(t, j, same, pages)
 	texts(t, j, pages)
-	if a, ok := j.(adapting); ok {
+	if a, ok := j.(adaptiveJudge); ok {
 		learns(t, j, a, make, append(pages, DrawPage(t, "c"), DrawPage(t, "d")))
 	}
 }
@@ -143,10 +143,10 @@ func texts(t *rapid.T, j Judge, pages []*web.Page) {
 
 // learns shows pages to a judge that learns, and goes on with another one from its
 // state: both say the same of all pages then, and after some more.
-func learns(t *rapid.T, j Judge, a adapting, make func() Judge, pages []*web.Page) {
+func learns(t *rapid.T, j Judge, a adaptiveJudge, make func() Judge, pages []*web.Page) {
 	stored := map[string][]byte{}
 	rounds := rapid.IntRange(0, 12).Draw(t, "pages observed")
-	show := func(j Judge, a adapting, n int) (told []web.Renewal) {
+	show := func(j Judge, a adaptiveJudge, n int) (told []web.Renewal) {
 		for i := range n {
 			p := clone(pages[i%len(pages)])
 			p.URL = numbered(t, i)
@@ -167,7 +167,7 @@ func learns(t *rapid.T, j Judge, a adapting, make func() Judge, pages []*web.Pag
 	}
 	restored := make()
 	defer restored.Close()
-	other, ok := restored.(adapting)
+	other, ok := restored.(adaptiveJudge)
 	if !ok {
 		t.Fatal("only one of two judges made alike learns")
 	}
@@ -186,7 +186,7 @@ func learns(t *rapid.T, j Judge, a adapting, make func() Judge, pages []*web.Pag
 	}
 	foreign := make()
 	defer foreign.Close()
-	none := foreign.(adapting)
+	none := foreign.(adaptiveJudge)
 	if err := none.Restore(func(string) ([]byte, error) { return nil, nil }); err != nil {
 		t.Fatalf("no state is no error: %v", err)
 	}

@@ -347,7 +347,7 @@ func (t *Trial) walk(ctx context.Context, w *Web, x *Topic, j judge.Judge, look 
 		push(u, 2)
 	}
 	bodies := map[[16]byte]bool{}
-	adapting, _ := j.(crawl.Adapting)
+	adapting, _ := j.(crawl.AdaptiveJudge)
 	for n := 0; len(q) > 0 && n < budget && ctx.Err() == nil; {
 		u := heap.Pop(&q).(link).u
 		if done[u] {
