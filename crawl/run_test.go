@@ -116,37 +116,35 @@ func TestOneWorkerIsDeterministic(t *testing.T) {
 	}
 }
 
-// changingScorer gives every link the priority 1, and 2 once it has seen as many pages
-// as it was told.
+// changingScorer gives every link the same priority, and a higher one each time that
+// it has changed its mind.
 type changingScorer struct {
-	pages  int
-	turned bool
-	asked  map[web.URL]float64
-	calls  int
+	pages int
+	turns []int // the pages after which it changes its mind
+	model int   // how often it has
+	asked map[web.URL]int
+	calls int
 }
 
 func (s *changingScorer) Extract(p *web.Page, _ web.Verdict) [][]byte {
 	return make([][]byte, len(p.Links))
 }
 func (s *changingScorer) Visit(*web.Candidate, *web.Page, web.Verdict) []byte {
-	s.pages--
+	s.pages++
 	return nil
 }
 
 func (s *changingScorer) Score(c *web.Candidate) float64 {
 	s.calls++
-	s.asked[c.URL] = 1
-	if s.turned {
-		s.asked[c.URL] = 2
-	}
-	return s.asked[c.URL]
+	s.asked[c.URL] = s.model
+	return float64(s.model)
 }
 
 func (s *changingScorer) Stale() bool {
-	if s.turned || s.pages > 0 {
+	if s.model == len(s.turns) || s.pages < s.turns[s.model] {
 		return false
 	}
-	s.turned = true
+	s.model++
 	return true
 }
 
@@ -155,9 +153,10 @@ func (*changingScorer) State() ([]byte, bool) { return nil, false }
 func (*changingScorer) Restore([]byte) error  { return nil }
 
 // When a scorer has changed its mind all that waits is scored anew, a slice
-// after each page: none is long, and none is left out.
+// after each page: none is long, and none is left out, also where it changes its mind
+// again meanwhile.
 func TestSweep(t *testing.T) {
-	const links = 9000
+	const links = 3000
 	var page strings.Builder
 	page.WriteString("<title>1</title>")
 	for i := range links {
@@ -172,7 +171,7 @@ func TestSweep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scorer := &changingScorer{pages: 3, asked: map[web.URL]float64{}}
+	scorer := &changingScorer{turns: []int{3, 5}, asked: map[web.URL]int{}}
 	c.Seeds, c.Scorer, c.Clock, c.Policy.Pages = []web.URL{seed}, scorer, stillClock{}, 12
 	var calls []int
 	c.Listen = func(e event.Event) {
@@ -184,20 +183,20 @@ func TestSweep(t *testing.T) {
 	if _, err := c.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// The links of the seed; then, after the third page and each of the next
-	// four, a slice of those that two pages have left. What is fetched from then
-	// on was in a slice before, since they go from the best on.
-	if want := []int{links, 0, 0, 2048, 2048, 2048, 2048, links - 2 - 4*2048, 0, 0, 0, 0}; !slices.Equal(calls, want) {
+	// The links of the seed; then, after the third page and each of the next two, a
+	// slice of those that two pages have left, and after the sixth page the same from
+	// the beginning on. What is fetched meanwhile was in a slice before, since they go
+	// from the best on.
+	want := []int{links, 0, 0, 1024, 1024, links - 2 - 2*1024, 1024, 1024, links - 5 - 2*1024, 0, 0, 0}
+	if !slices.Equal(calls, want) {
 		t.Errorf("scores asked for between pages:\n%d, want\n%d", calls, want)
 	}
-	old := 0
-	for _, p := range scorer.asked {
-		if p == 1 {
-			old++
-		}
+	var by [3]int
+	for _, model := range scorer.asked {
+		by[model]++
 	}
-	if old != 2 {
-		t.Errorf("%d addresses have a priority of the old model, want the 2 fetched before", old)
+	if by != [3]int{2, 2, links - 4} {
+		t.Errorf("%d addresses have their priority of the first, second and third model, want the 2 fetched before each change", by)
 	}
 }
 

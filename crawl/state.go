@@ -28,9 +28,10 @@ type progress struct {
 	// the folder is of an older version.
 	Last int64 `json:"last_ns,omitempty"`
 	// While all that waits is being scored anew: the place in the frontier that
-	// this has come to, nil for its beginning.
-	Sweeping bool   `json:"sweeping,omitempty"`
-	Sweep    []byte `json:"sweep,omitempty"`
+	// this has come to, nil for its beginning, and whether it begins again at its end.
+	Sweeping   bool   `json:"sweeping,omitempty"`
+	Sweep      []byte `json:"sweep,omitempty"`
+	SweepAgain bool   `json:"sweep_again,omitempty"`
 }
 
 // Names under which a turn carries states.

@@ -231,16 +231,23 @@ func (s *Step) Rerank(c *web.Candidate) float64 {
 
 // Sweep tells whether waiting candidates are to be scored anew now, and from
 // which place in the frontier on. Where the scorer asks for it while that goes
-// on, it begins again.
+// on, it goes on to the end and then begins again: candidates at the end of a large
+// frontier have their turn too.
 func (s *Step) Sweep() (from []byte, due bool) {
 	if s.scorer.Stale() {
-		s.count.Sweeping, s.count.Sweep = true, nil
+		s.count.SweepAgain = s.count.Sweep != nil
+		s.count.Sweeping = true
 	}
 	return s.count.Sweep, s.count.Sweeping
 }
 
 // Swept tells how far that has come, nil for through.
-func (s *Step) Swept(next []byte) { s.count.Sweeping, s.count.Sweep = next != nil, next }
+func (s *Step) Swept(next []byte) {
+	s.count.Sweep = next
+	if next == nil {
+		s.count.Sweeping, s.count.SweepAgain = s.count.SweepAgain, false
+	}
+}
 
 // Outcome is what a step decided.
 type Outcome struct {

@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"bytes"
+	"slices"
 	"sort"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -12,14 +13,14 @@ import (
 // adds them must not change them afterwards.
 func NewMemory(opts Options) *Frontier {
 	return newFrontier(opts, &memory{
-		marks: make(map[web.URL]mark),
+		spots: make(map[web.URL]spot),
 		blobs: make(map[string][]byte),
 	})
 }
 
 // memory is a shelf of sorted slices.
 type memory struct {
-	marks  map[web.URL]mark
+	spots  map[web.URL]spot
 	queues [][]item // by host id, best first
 	blobs  map[string][]byte
 }
@@ -29,9 +30,32 @@ type item struct {
 	c *web.Candidate
 }
 
-func (m *memory) mark(u web.URL) mark                { return m.marks[u] }
-func (m *memory) setMark(u web.URL, k mark, _ *host) { m.marks[u] = k }
-func (m *memory) seen() int                          { return len(m.marks) }
+// spot is the mark of an address. The priority of one that waits is that of its
+// candidate: to score all that waits anew, no address is looked up.
+type spot struct {
+	c   *web.Candidate // in a queue; nil unless it waits
+	seq uint64
+	how status
+}
+
+func (m *memory) mark(u web.URL) mark {
+	s := m.spots[u]
+	if s.c == nil {
+		return mark{how: s.how}
+	}
+	return mark{key{s.c.Priority, s.seq}, s.how}
+}
+
+func (m *memory) setMark(u web.URL, is mark, h *host) {
+	s := spot{how: is.how}
+	if is.how == waiting {
+		q, i := m.find(h, is.key)
+		s.c, s.seq = q[i].c, is.seq
+	}
+	m.spots[u] = s
+}
+
+func (m *memory) seen() int { return len(m.spots) }
 
 // find returns h's queue and the index in it of the first item not before k.
 func (m *memory) find(h *host, k key) ([]item, int) {
@@ -66,7 +90,7 @@ func (m *memory) remove(h *host, k key) {
 
 func (m *memory) take(h *host, k key, u web.URL) {
 	m.remove(h, k)
-	m.marks[u] = mark{how: taken}
+	m.spots[u] = spot{how: taken}
 }
 
 func (m *memory) erase(*host) {}
@@ -74,7 +98,7 @@ func (m *memory) erase(*host) {}
 func (m *memory) rekey(h *host, from, to key, c *web.Candidate) {
 	m.remove(h, from)
 	m.put(h, to, c)
-	m.marks[c.URL] = mark{to, waiting}
+	m.setMark(c.URL, mark{to, waiting}, h)
 }
 
 func (m *memory) setHost(*host) {}
@@ -122,20 +146,25 @@ func (m *memory) rescore(h *host, from key, n int, score func(*web.Candidate) (f
 	if i+n < len(q) {
 		next = q[i+n].key
 	}
+	var c web.Candidate
 	for x := range slice {
 		it := &slice[x]
-		c := *it.c
+		c = *it.c
 		p, err := score(&c)
 		if err != nil {
 			return key{}, 0, err
 		}
 		if revised(it.c, &c) {
-			it.c = &c
+			*it.c = c
 		}
 		it.prio, it.c.Priority = p, p
-		m.marks[c.URL] = mark{it.key, waiting}
 	}
-	sort.Slice(q, func(i, j int) bool { return q[i].before(q[j].key) })
+	slices.SortFunc(q, func(a, b item) int {
+		if a.before(b.key) {
+			return -1
+		}
+		return 1 // no two are equal
+	})
 	return next, len(slice), nil
 }
 
