@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/waggle-crawler/waggle/internal/text"
@@ -51,7 +52,7 @@ func TestConformance(t *testing.T) {
 
 // featureBytes is what a link may cost.
 func featureBytes(name string) int {
-	d, _ := score.Describe(name)
+	d := described()[name]
 	if x, ok := d.Setting("link-words"); ok && x.Default == 0 {
 		return 1 << 20 // as many words as there are
 	}
@@ -74,7 +75,7 @@ func featureBytes(name string) int {
 // hasty are settings with which a scorer learns from a few pages.
 func hasty(name string) map[string]float64 {
 	set := map[string]float64{}
-	d, _ := score.Describe(name)
+	d := described()[name]
 	for _, s := range d.Settings {
 		switch s.Name {
 		case "every":
@@ -116,6 +117,16 @@ func wholeTopic() *topic.Topic {
 	return &topic.Topic{Name: "bees", Description: "Honey bees", Keywords: []string{"bees", "waggle dance"}, Examples: []*web.Page{page}, Negatives: []*web.Page{page}}
 }
 
+// described finds the descriptions of scorers: made once, as tests make scorers by the
+// ten thousand.
+var described = sync.OnceValue(func() map[string]score.Description {
+	all := map[string]score.Description{}
+	for _, d := range score.Descriptions() {
+		all[d.Name] = d
+	}
+	return all
+})
+
 func newScorer(t testing.TB, name string, o score.Options) score.Scorer {
 	o.Seed, o.Anchor, o.Keywords = 7, likeness, []string{"bees", "waggle dance"}
 	o.DF, o.Analyzer, o.Topic = english, analyzer, wholeTopic()
@@ -125,7 +136,11 @@ func newScorer(t testing.TB, name string, o score.Options) score.Scorer {
 	if o.Model == nil {
 		o.Model = trained(t, name)
 	}
-	s, err := score.New(name, o)
+	d, ok := described()[name]
+	if !ok {
+		t.Fatalf("there is no scorer %s", name)
+	}
+	s, err := d.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,7 @@ var models sync.Map // model.Kind → *model.File
 
 // trained is a model for the scorer of that name, nil if it follows none.
 func trained(t testing.TB, scorer string) *model.File {
-	d, _ := score.Describe(scorer)
-	kind := score.ModelOf(d)
+	kind := score.ModelOf(described()[scorer])
 	for _, k := range model.Kinds() {
 		if k != kind || k == model.Apprentice { // which can do without
 			continue
