@@ -94,7 +94,7 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 			o.key("urls")
 			for i, u := range e.URLs {
 				o.sep(i, '[')
-				o.b = appendString(o.b, u.String())
+				o.b = AppendText(o.b, u.String())
 			}
 			o.b = append(o.b, ']')
 		}
@@ -114,7 +114,7 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 			if i > 0 {
 				o.b = append(o.b, ',')
 			}
-			o.b = appendString(o.b, s)
+			o.b = AppendText(o.b, s)
 		}
 		o.b = append(o.b, ']')
 	case Outage:
@@ -285,7 +285,7 @@ func (o *object) sep(i int, open byte) {
 
 func (o *object) text(k, v string) {
 	o.key(k)
-	o.b = appendString(o.b, v)
+	o.b = AppendText(o.b, v)
 }
 
 func (o *object) optText(k, v string) {
@@ -302,8 +302,8 @@ func (o *object) texts(k string, of map[string]string) {
 	o.key(k)
 	for i, key := range slices.Sorted(maps.Keys(of)) {
 		o.sep(i, '{')
-		o.b = append(appendString(o.b, key), ':')
-		o.b = appendString(o.b, of[key])
+		o.b = append(AppendText(o.b, key), ':')
+		o.b = AppendText(o.b, of[key])
 	}
 	o.b = append(o.b, '}')
 }
@@ -321,7 +321,7 @@ func (o *object) optInt(k string, v int64) {
 
 func (o *object) float(k string, v float64) {
 	o.key(k)
-	o.b = appendFloat(o.b, v)
+	o.b = AppendNumber(o.b, v)
 }
 
 func (o *object) flag(k string, v bool) {
@@ -347,7 +347,7 @@ func (o *object) found(l []Found) {
 	for i, f := range l {
 		o.sep(i, '[')
 		o.b = append(o.b, `{"url":`...)
-		o.b = appendString(o.b, f.URL.String())
+		o.b = AppendText(o.b, f.URL.String())
 		o.float("priority", f.Priority)
 		o.optText("anchor", f.Anchor)
 		o.flag("raised", f.Raised)
@@ -364,7 +364,7 @@ func (o *object) skipped(l []Skipped) {
 	for i, s := range l {
 		o.sep(i, '[')
 		o.b = append(o.b, `{"url":`...)
-		o.b = appendString(o.b, s.URL.String())
+		o.b = AppendText(o.b, s.URL.String())
 		o.text("reason", string(s.Reason))
 		o.b = append(o.b, '}')
 	}
@@ -403,8 +403,8 @@ func (o *object) frontier(s web.FrontierStats) {
 	o.b = append(o.b, '}')
 }
 
-// appendFloat writes the shortest decimal that reads back as v.
-func appendFloat(b []byte, v float64) []byte {
+// AppendNumber appends v as a JSON number, the shortest decimal that reads back as v.
+func AppendNumber(b []byte, v float64) []byte {
 	switch {
 	case math.IsNaN(v):
 		return append(b, "null"...)
@@ -429,7 +429,9 @@ var plain = func() (t [256]bool) {
 
 const hexDigits = "0123456789abcdef"
 
-func appendString(b []byte, s string) []byte {
+// AppendText appends s as a JSON string that can be shown on a terminal, as the texts
+// of AppendJSON are.
+func AppendText(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
 	for i := 0; i < len(s); {

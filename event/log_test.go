@@ -498,7 +498,7 @@ func FuzzRead(f *testing.F) {
 func FuzzText(f *testing.F) {
 	f.Add("a\x1b[31m\u202eb\xff")
 	f.Fuzz(func(t *testing.T, s string) {
-		b := appendString(nil, s)
+		b := AppendText(nil, s)
 		var back string
 		if err := json.Unmarshal(b, &back); err != nil {
 			t.Fatalf("%q: %v", b, err)

@@ -50,7 +50,7 @@ func (o *object) verdicts(l []Verdict) {
 			o.b = append(o.b, ',')
 		}
 		o.b = append(o.b, `{"url":`...)
-		o.b = appendString(o.b, v.URL.String())
+		o.b = AppendText(o.b, v.URL.String())
 		o.float("relevance", v.Relevance)
 		o.float("similarity", v.Similarity)
 		o.flag("relevant", v.Relevant)

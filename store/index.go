@@ -15,7 +15,6 @@ import (
 	"iter"
 	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,62 +121,40 @@ func mediaType(s string) string {
 	return strings.ToLower(strings.TrimSpace(s))
 }
 
-// WriteCDXJ writes a sorted index of the responses, resources and revisits of
-// files, as replay tools read it, one line a record:
+// CDXJ is the line of an entry in a CDXJ index, as replay tools read it, without a
+// newline:
 //
 //	org,example)/path 20260301120000 {"url":"https://…","mime":…,"status":…,"digest":…,"length":…,"offset":…,"filename":…}
 //
-// A SHA-1 digest stands there without its name, as is usual. WriteCDXJ returns how many lines it wrote, and the first damage it met, after which
-// it went on; a record packed with others in one gzip member cannot be
-// addressed by this format and is an error as well.
-func WriteCDXJ(w io.Writer, paths ...string) (lines int, err error) {
-	var out []string
-	var first error
-	fail := func(err error) {
-		if first == nil {
-			first = err
-		}
+// A SHA-1 digest stands there without its name, as is usual. An index holds the lines
+// of its Replayable entries, sorted. An entry packed with others in one gzip member
+// cannot be addressed: that is a *Damage.
+func (e *Entry) CDXJ(filename string) ([]byte, error) {
+	if e.Length == 0 {
+		return nil, &Damage{File: e.File, Offset: e.Offset, Err: fmt.Errorf("the record of %.200q shares a gzip member with others: zip the file record by record", e.Target)}
 	}
-	for e, err := range Index(paths...) {
-		if err != nil {
-			fail(err)
-			continue
-		}
-		if e.Type != "response" && e.Type != "resource" && e.Type != "revisit" {
-			continue
-		}
-		if e.Length == 0 {
-			fail(&Damage{File: e.File, Offset: e.Offset, Err: fmt.Errorf("the record of %.200q shares a gzip member with others: zip the file record by record", e.Target)})
-			continue
-		}
-		mime := e.MIME
-		if e.Type == "revisit" {
-			mime = "warc/revisit"
-		}
-		data, err := json.Marshal(struct {
-			URL      string `json:"url"`
-			MIME     string `json:"mime,omitempty"`
-			Status   string `json:"status,omitempty"`
-			Digest   string `json:"digest,omitempty"`
-			Length   string `json:"length"`
-			Offset   string `json:"offset"`
-			Filename string `json:"filename"`
-		}{e.Target, mime, statusText(e.Status), strings.TrimPrefix(e.Digest, "sha1:"), strconv.FormatInt(e.Length, 10), strconv.FormatInt(e.Offset, 10), filepath.Base(e.File)})
-		if err != nil {
-			fail(err)
-			continue
-		}
-		out = append(out, sortKey(e.Target)+" "+e.Date.Format("20060102150405")+" "+string(data)+"\n")
+	mime := e.MIME
+	if e.Type == "revisit" {
+		mime = "warc/revisit"
 	}
-	slices.Sort(out)
-	bw := bufio.NewWriter(w)
-	for _, l := range out {
-		bw.WriteString(l)
+	data, err := json.Marshal(struct {
+		URL      string `json:"url"`
+		MIME     string `json:"mime,omitempty"`
+		Status   string `json:"status,omitempty"`
+		Digest   string `json:"digest,omitempty"`
+		Length   string `json:"length"`
+		Offset   string `json:"offset"`
+		Filename string `json:"filename"`
+	}{e.Target, mime, statusText(e.Status), strings.TrimPrefix(e.Digest, "sha1:"), strconv.FormatInt(e.Length, 10), strconv.FormatInt(e.Offset, 10), filename})
+	if err != nil {
+		return nil, err
 	}
-	if err := bw.Flush(); err != nil {
-		return 0, err
-	}
-	return len(out), first
+	return fmt.Appendf(nil, "%s %s %s", sortKey(e.Target), e.Date.Format("20060102150405"), data), nil
+}
+
+// Replayable tells the entries that an index for replay holds.
+func (e *Entry) Replayable() bool {
+	return e.Type == "response" || e.Type == "resource" || e.Type == "revisit"
 }
 
 func statusText(status int) string {

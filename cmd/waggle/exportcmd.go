@@ -10,16 +10,24 @@ import (
 	"syscall"
 	"text/tabwriter"
 
+	"golang.org/x/term"
+
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/export"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/parse"
 )
 
 // exportCmd is `waggle export`.
 type exportCmd struct {
-	Dir   string `arg:"" help:"Folder of the crawl, which may still run."`
-	Form  string `arg:"" help:"What to write: ${exports}."`
-	Out   string `short:"o" placeholder:"FILE" help:"The file (default, and -: standard output)."`
-	Force bool   `help:"Replace the file if it is there."`
+	Dir     string   `arg:"" help:"Folder of the crawl, which may still run."`
+	Form    string   `arg:"" help:"What to write: ${exports}."`
+	With    []string `sep:"none" placeholder:"DIR" help:"Another crawl for the same export; may be repeated."`
+	Without bool     `name:"without-opt-outs" help:"Leave out pages that say noindex, noarchive or noai, or reserve text and data mining."`
+	Out     string   `short:"o" placeholder:"FILE" help:"The file (default, and -: standard output)."`
+	Force   bool     `help:"Replace the file if it is there."`
 }
 
 // Help tells the forms.
@@ -27,18 +35,29 @@ func (exportCmd) Help() string {
 	var b strings.Builder
 	b.WriteString("Forms:\n\n")
 	out := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	for _, x := range collection.Exports() {
+	for _, x := range export.Forms() {
 		fmt.Fprintf(out, "  %s\t%s\n", x.Name, x.Line)
 	}
 	out.Flush() // a strings.Builder takes everything
-	b.WriteString("\n  waggle export bees cdxj -o bees.cdxj\n")
+	b.WriteString(`
+For example:
+
+  waggle export bees wacz -o bees.wacz                 open it in ReplayWeb.page
+  waggle export bees pages-parquet -o bees.parquet
+  duckdb -c "select url, relevance from 'bees.parquet' order by 2 desc limit 10"
+  waggle export bees pages-csv --with wasps --without-opt-outs -o insects.csv
+
+A page that several crawls hold is exported once, as it was fetched last. Texts of
+pages are untrusted: tables for spreadsheets (harvest, CSV) hold them without formulas
+and control characters, JSON escapes these, and Parquet has them as they are.
+`)
 	return b.String()
 }
 
 // exportNames lists the forms.
 func exportNames() string {
 	var names []string
-	for _, x := range collection.Exports() {
+	for _, x := range export.Forms() {
 		names = append(names, x.Name)
 	}
 	return strings.Join(names, ", ")
@@ -46,21 +65,30 @@ func exportNames() string {
 
 // Run exports.
 func (c *exportCmd) Run(ctx context.Context, std streams) error {
-	forms := collection.Exports()
-	i := slices.IndexFunc(forms, func(x collection.Export) bool { return x.Name == c.Form })
+	forms := export.Forms()
+	i := slices.IndexFunc(forms, func(x export.Form) bool { return x.Name == c.Form })
 	if i < 0 {
 		return exit{exitUsage, fmt.Errorf("there is no form %q; there are: %s", c.Form, exportNames())}
 	}
-	col, err := collection.Open(c.Dir)
-	if err != nil {
-		return exit{exitUsage, err}
+	in := &export.Input{WithoutOptOuts: c.Without, Parser: parserOf}
+	for _, dir := range append([]string{c.Dir}, c.With...) {
+		col, err := collection.Open(dir)
+		if err != nil {
+			return exit{exitUsage, err}
+		}
+		in.Collections = append(in.Collections, col)
 	}
+	defer rarelyCollected()()
+	var err error
 	if c.Out == "" || c.Out == "-" {
-		if err = forms[i].Write(ctx, col, std.out); errors.Is(err, syscall.EPIPE) {
+		if forms[i].Binary && term.IsTerminal(int(std.out.Fd())) {
+			return exit{exitUsage, fmt.Errorf("%s is nothing for a terminal: name a file, as with -o %s", c.Form, forms[i].File)}
+		}
+		if err = forms[i].Write(ctx, in, std.out); errors.Is(err, syscall.EPIPE) {
 			err = nil // the reader has enough
 		}
 	} else if err = vacant(c.Out, c.Force); err == nil {
-		err = exportTo(ctx, forms[i], col, c.Out)
+		err = exportTo(ctx, forms[i], in, c.Out)
 	}
 	if ctx.Err() != nil {
 		return exit{exitStopped, errors.New("stopped before its end")}
@@ -70,14 +98,24 @@ func (c *exportCmd) Run(ctx context.Context, std streams) error {
 
 // exportTo writes an export to a file. One that is complete but for what cannot
 // be read is kept.
-func exportTo(ctx context.Context, x collection.Export, col collection.Collection, name string) error {
+func exportTo(ctx context.Context, x export.Form, in *export.Input, name string) error {
 	var partial error
 	err := folder.WriteFrom(name, func(out io.Writer) error {
-		err := x.Write(ctx, col, out)
-		if errors.Is(err, collection.ErrPartial) {
+		err := x.Write(ctx, in, out)
+		if errors.Is(err, export.ErrPartial) {
 			partial, err = err, nil
 		}
 		return err
 	})
 	return errors.Join(err, partial)
+}
+
+// parserOf is the parser of a crawl, by the addresses of its job where that can be
+// read.
+func parserOf(col collection.Collection) (crawl.Parser, error) {
+	o := parse.Options{}
+	if j, err := job.Read(col.JobFile()); err == nil {
+		o.Canon = j.Canon()
+	}
+	return parse.New(o), nil
 }

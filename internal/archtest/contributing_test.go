@@ -66,7 +66,7 @@ var _ Judge = mention{}
 
 `+code[3])
 	lay("judge/description.go", withRow("judge/description.go", "Descriptions", code[4]))
-	lay("collection/export.go", withRow("collection/export.go", "Exports", code[5])+code[6])
+	lay("export/export.go", withRow("export/export.go", "Forms", code[5])+code[6])
 
 	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
@@ -76,7 +76,7 @@ var _ Judge = mention{}
 	if err := os.WriteFile(file, overlay, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-overlay", file, "./score", "./judge", "./collection")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-overlay", file, "./score", "./judge", "./export")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("the examples of CONTRIBUTING.md do not compile: %v\n%s", err, out)

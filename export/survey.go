@@ -1,0 +1,129 @@
+package export
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// survey is what a first reading of the logs tells: which collection gives which
+// page. Addresses are known by their hashes, some 40 bytes a page. The chance that a
+// million addresses hold two of one hash is 1 in 37 million; one of them is left out.
+type survey struct {
+	pages map[uint64]place
+	crawl []crawlFacts // one for each collection
+	last  time.Time    // of the last event of all; zero without one
+}
+
+// place is where the page of an address lies.
+type place struct {
+	at     int64 // when it was fetched, in µs
+	number int32 // of the Fetched event in its log, 0…
+	crawl  int16 // index of the collection
+	optOut bool
+}
+
+// crawlFacts are what an export tells of one collection.
+type crawlFacts struct {
+	name  string
+	ended bool // no run is writing, as far as the log tells
+	// The judge by whom all pages up to a number were judged anew; "" = never.
+	anew       string
+	anewBefore int32
+}
+
+func hashOf(u web.URL) uint64 { return xxh3.HashString(u.String()) }
+
+// look reads the logs. Lines that are damaged are left to the reading that follows;
+// of a log that cannot be read at all the error says so.
+func (in *Input) look(ctx context.Context) (*survey, error) {
+	s := &survey{pages: map[uint64]place{}}
+	for i, c := range in.Collections {
+		facts := crawlFacts{}
+		number := int32(0)
+		for e, err := range event.ReadFile(c.EventLog()) {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			var damaged *event.LineError
+			if errors.As(err, &damaged) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			if t := e.Time(); t.After(s.last) {
+				s.last = t
+			}
+			switch e := e.(type) {
+			case event.Started:
+				facts.name, facts.ended = cmp.Or(e.Name, facts.name), false
+			case event.Ended:
+				facts.ended = true
+			case event.Rejudged:
+				if e.Judge != "" {
+					facts.anew, facts.anewBefore = e.Judge, number
+				}
+			case event.Fetched:
+				s.add(hashOf(e.URL), place{e.At.At.UnixMicro(), number, int16(i), optsOut(e.Directives, e.Reason)})
+				if number++; number == math.MaxInt32 {
+					return nil, errors.New("the log tells of more pages than an export can hold")
+				}
+			}
+		}
+		s.crawl = append(s.crawl, facts)
+	}
+	return s, nil
+}
+
+// add keeps the place of a page that was fetched last. A page that opts out does so
+// whenever it was fetched.
+func (s *survey) add(hash uint64, p place) {
+	if old, ok := s.pages[hash]; ok {
+		p.optOut = p.optOut || old.optOut
+		if old.crawl != p.crawl && old.at >= p.at {
+			old.optOut = p.optOut
+			p = old
+		}
+	}
+	s.pages[hash] = p
+}
+
+// optsOut tells pages that ask not to be handed on.
+func optsOut(d web.Directives, r web.Reason) bool {
+	return r == web.ReasonNoIndex || d.NoIndex || d.NoArchive || d.NoAI || d.TDMReserved
+}
+
+// optOuts are the wishes of a page about its use, as words.
+func optOuts(d web.Directives) (words []string) {
+	for _, w := range []struct {
+		word string
+		set  bool
+	}{
+		{"noindex", d.NoIndex}, {"noarchive", d.NoArchive}, {"noai", d.NoAI}, {"noimageai", d.NoImageAI}, {"tdm-reservation", d.TDMReserved},
+	} {
+		if w.set {
+			words = append(words, w.word)
+		}
+	}
+	return words
+}
+
+// wanted tells whether the page of an address is exported from a collection, and its
+// number there.
+func (s *survey) wanted(in *Input, crawl int, u web.URL) (number int32, ok bool) {
+	p, ok := s.pages[hashOf(u)]
+	return p.number, ok && int(p.crawl) == crawl && !(in.WithoutOptOuts && p.optOut)
+}
+
+// left tells whether an address opts out and is to be left out.
+func (s *survey) left(in *Input, u web.URL) bool {
+	return in.WithoutOptOuts && s.pages[hashOf(u)].optOut
+}
