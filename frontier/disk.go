@@ -145,7 +145,7 @@ func (d *disk) met(err error) error {
 // the turn is committed once the batch is in the store's log. Then the witness
 // says so, but for a quick one, which is not there yet.
 func (d *disk) commit(next uint64, quick bool) error {
-	if d.batch.Empty() && len(d.ledger.block) == 0 && next == d.meta.next {
+	if d.batch.Empty() && len(d.ledger.block) == 0 && next == d.meta.next && d.ledger.size == d.meta.size {
 		return d.halt.err()
 	}
 	if err := d.room(d.batch.Len()); err != nil {

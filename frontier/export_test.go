@@ -25,3 +25,9 @@ func RebuildOn(ctx context.Context, fs vfs.FS, from, to string) (RebuildReport, 
 	b, err := r.rebuild(ctx, fs, to, nil)
 	return b, r.Damage(), errors.Join(err, r.Close())
 }
+
+// ExamineOn is Examine on another file system.
+var ExamineOn = examine
+
+// Whole tells whether all of the ledger could be read.
+func (r *Remains) Whole() bool { return r.ledgerWhole }

@@ -23,7 +23,9 @@ import (
 // address that never had a queue.
 //
 // The length that counts is the one in the queue's store, written after the
-// block: what lies behind it belongs to no committed turn and is overwritten.
+// block: what lies behind it belongs to no committed turn. It is zeroed before a
+// block is written, as blocks of equal sizes would make it look like a part of what
+// follows, where a damaged store leaves the length unknown.
 type ledger struct {
 	file    vfs.File
 	name    string
@@ -71,10 +73,29 @@ func openLedger(fs vfs.FS, name string, size int64, do func(record)) (*ledger, e
 		return nil, err
 	}
 	l := &ledger{file: f, name: name}
-	if l.size, l.records, err = readLedger(f, name, size, do); err != nil {
+	if l.size, l.records, err = readLedger(f, name, size, do); err == nil && l.size == size {
+		err = l.clearTail()
+	}
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return l, nil
+}
+
+// clearTail zeroes what lies behind the committed blocks.
+func (l *ledger) clearTail() error {
+	info, err := l.file.Stat()
+	if err != nil {
+		return err
+	}
+	zeros := make([]byte, min(max(0, info.Size()-l.size), 1<<20))
+	for at := l.size; at < info.Size(); at += int64(len(zeros)) {
+		n := min(int64(len(zeros)), info.Size()-at)
+		if _, err := l.file.WriteAt(zeros[:n], at); err != nil {
+			return fmt.Errorf("writing %s: %w", l.name, err)
+		}
+	}
+	return nil
 }
 
 // readLedger calls do with each record of a ledger in its first size bytes, as

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -120,8 +121,8 @@ func (r *Remains) note(err error) bool {
 func (r *Remains) queue() string { return r.view.PathJoin(r.dir, "queue") }
 
 // readMarks reads the ledger, up to the last commit; all of it that is whole
-// where commits were lost. Where the store does not say which ledger is its own,
-// it reads every one.
+// where commits were lost or nobody knows which was the last. Where the store does
+// not say which ledger is its own, it reads every one.
 func (r *Remains) readMarks() error {
 	if !r.past.written && len(r.damage) == 0 {
 		return nil // it was being made: a ledger is empty, and perhaps without its head
@@ -131,9 +132,9 @@ func (r *Remains) readMarks() error {
 		return err
 	}
 	own := fmt.Sprintf("ledger-%06d", r.past.last.ledger)
-	found, end := false, int64(math.MaxInt64)
-	if len(r.damage) == 0 {
-		end = r.past.last.size
+	found, end := false, r.past.last.size
+	if slices.ContainsFunc(r.damage, func(d *DamageError) bool { return !d.label }) {
+		end = math.MaxInt64
 	}
 	for _, name := range names {
 		if !strings.HasPrefix(name, "ledger-") || r.past.written && name != own {
