@@ -174,8 +174,9 @@ func TestErrorInFlight(t *testing.T) {
 	goesOnWhole(t, m, killed, "marker removed", 0)
 }
 
-// A list of losses that is gone is made anew by its copy in the frontier, where its
-// checksum is damaged too.
+// A list of losses that is gone, or has lost a line, is made anew by its copy in the
+// frontier, where its checksum is damaged too: it is what it was, so that the checksums
+// fit once they are put back.
 func TestLossesAndSumsDamaged(t *testing.T) {
 	m := &meadow{n: 150, asked: map[string]int{}}
 	dir := filepath.Join(t.TempDir(), "c")
@@ -194,15 +195,20 @@ func TestLossesAndSumsDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.Remove(At(dir).LostFile()), os.WriteFile(At(dir).SumFile(), sums[:20], 0o644)); err != nil {
-		t.Fatal(err)
+	for what, damage := range map[string]func(list string) error{
+		"list gone":            os.Remove,
+		"list without a start": func(list string) error { return os.WriteFile(list, lost[20:], 0o644) },
+	} {
+		if err := errors.Join(damage(At(dir).LostFile()), os.WriteFile(At(dir).SumFile(), sums[:20], 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		repairNow(t, dir, what)
+		if again, err := os.ReadFile(At(dir).LostFile()); err != nil || string(again) != string(lost) {
+			t.Errorf("%s: it is\n%s\nand was\n%s\n%v", what, again, lost, err)
+		}
+		if err := os.WriteFile(At(dir).SumFile(), sums, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		isWhole(t, dir, what, "after the sums were put back")
 	}
-	repairNow(t, dir, "list and sums")
-	if again, err := os.ReadFile(At(dir).LostFile()); err != nil || string(again) != string(lost) {
-		t.Errorf("the list is\n%s\nand was\n%s\n%v", again, lost, err)
-	}
-	if err := os.WriteFile(At(dir).SumFile(), sums, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	isWhole(t, dir, "list and sums", "after the sums were put back")
 }

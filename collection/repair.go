@@ -358,15 +358,21 @@ func (r *repair) readLosses() error {
 		u, err := web.Parse(url)
 		return err == nil && u.String() == url && r.remains.Standing(u) == frontier.Done
 	})
-	r.losses.notes = nil
 	list, err := r.remains.State(stateLosses)
 	if err != nil && !errors.As(err, new(*frontier.DamageError)) {
 		return err
 	}
-	if r.lossesMissing = len(list) == 0; r.lossesMissing {
-		r.losses.note("this list was damaged, and made anew: some addresses may be missing")
+	// The copy goes first: what is made of it alone has the checksum it had, should
+	// SHA256SUMS be damaged too and be put back.
+	whole := &losses{known: map[string]bool{}}
+	whole.take(list)
+	for _, u := range r.losses.urls {
+		whole.add(u)
 	}
-	r.losses.take(list)
+	if r.lossesMissing = len(list) == 0; r.lossesMissing {
+		whole.note("this list was damaged, and made anew: some addresses may be missing")
+	}
+	r.losses = whole
 	return nil
 }
 
