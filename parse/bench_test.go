@@ -20,6 +20,16 @@ import (
 
 // recordedPages returns every nth page of a recorded web, at most limit.
 func recordedPages(t testing.TB, name string, nth, limit int) (pages []*web.Response) {
+	eachRecorded(t, name, nth, func(r *web.Response) bool {
+		pages = append(pages, r)
+		return len(pages) < limit
+	})
+	return pages
+}
+
+// eachRecorded calls yield with every nth page of a recorded web, until it
+// returns false.
+func eachRecorded(t testing.TB, name string, nth int, yield func(*web.Response) bool) {
 	f, err := os.Open(filepath.Join(recorded.Web(t, name), "pages.jsonl.zst"))
 	if err != nil {
 		t.Fatal(err)
@@ -31,10 +41,10 @@ func recordedPages(t testing.TB, name string, nth, limit int) (pages []*web.Resp
 	}
 	defer z.Close()
 	in := bufio.NewReaderSize(z, 1<<20)
-	for i := 0; len(pages) < limit; i++ {
+	for i := 0; ; i++ {
 		line, err := in.ReadBytes('\n')
 		if err == io.EOF {
-			break
+			return
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -56,14 +66,15 @@ func recordedPages(t testing.TB, name string, nth, limit int) (pages []*web.Resp
 			t.Fatal(err)
 		}
 		mediaType, _, _ := strings.Cut(rec.ContentType, ";")
-		pages = append(pages, &web.Response{
+		if !yield(&web.Response{
 			URL:    u,
 			Status: rec.Status,
 			Header: http.Header{"Content-Type": {mediaType + "; charset=utf-8"}},
 			Body:   []byte(rec.Body),
-		})
+		}) {
+			return
+		}
 	}
-	return pages
 }
 
 // BenchmarkParse measures a whole page against the least a crawler can do with

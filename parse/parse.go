@@ -93,7 +93,7 @@ const (
 // Parser makes pages of responses. It is pure and safe for concurrent use.
 type Parser struct {
 	opts  Options
-	spare sync.Pool // of *walker
+	spare sync.Pool // of *builder
 }
 
 // New makes a parser.
@@ -114,20 +114,27 @@ func New(opts Options) *Parser {
 		opts.Analyzer = NewAnalyzer()
 	}
 	p := &Parser{opts: opts}
-	p.spare.New = func() any { return newWalker(&p.opts) }
+	p.spare.New = func() any { return newBuilder(newWalker(&p.opts)) }
 	return p
 }
 
 // Parse makes the page of a response. Malformed HTML of any kind is a page.
 // The error wraps ErrType for documents that are no text.
 func (p *Parser) Parse(r *web.Response) (*web.Page, error) {
+	page, _, err := p.parse(r, false)
+	return page, err
+}
+
+// parse is Parse, from a tree where it is asked for. beyond says why a page was
+// read from one.
+func (p *Parser) parse(r *web.Response, asTree bool) (page *web.Page, beyond string, err error) {
 	mediaType, label := contentType(r)
 	isHTML := mediaType == "text/html" || mediaType == "application/xhtml+xml"
 	if !isHTML && !isText(mediaType) {
-		return nil, fmt.Errorf("%s is %s: %w", r.URL, mediaType, ErrType)
+		return nil, "", fmt.Errorf("%s is %s: %w", r.URL, mediaType, ErrType)
 	}
 	src, charset := decode(r.Body, label, isHTML)
-	page := &web.Page{
+	page = &web.Page{
 		URL:       r.URL,
 		Base:      r.URL,
 		Fetched:   r.Started,
@@ -137,11 +144,12 @@ func (p *Parser) Parse(r *web.Response) (*web.Page, error) {
 		Digest:    xxh3.Hash128(r.Body).Bytes(),
 		Truncated: r.Truncated != "",
 	}
-	w := p.spare.Get().(*walker)
-	defer p.spare.Put(w)
+	b := p.spare.Get().(*builder)
+	defer p.spare.Put(b)
+	w := b.walker
 	w.reset(page)
 	if isHTML {
-		w.walk(p.tree(page, src))
+		beyond = p.read(b, src, asTree)
 	} else {
 		w.plain(src)
 	}
@@ -153,11 +161,13 @@ func (p *Parser) Parse(r *web.Response) (*web.Page, error) {
 		page.Language = guessLanguage(page.Main)
 	}
 	page.Directives = robots.Page(r.Header, w.metas, p.opts.Agent)
-	return page, nil
+	return page, beyond, nil
 }
 
-// tree builds the document tree of src, whatever src is.
-func (p *Parser) tree(page *web.Page, src []byte) *html.Node {
+// read takes the HTML document src, whatever it is.
+func (p *Parser) read(b *builder, src []byte, asTree bool) (beyond string) {
+	w := b.walker
+	page := w.page
 	src, lost := cut(src, p.opts.MaxTags)
 	page.Truncated = page.Truncated || lost
 	xml := page.MIME == "application/xhtml+xml"
@@ -166,6 +176,20 @@ func (p *Parser) tree(page *web.Page, src []byte) *html.Node {
 		src, lost = rewrite(src, rewriting{xml: xml, prune: prune})
 		page.Truncated = page.Truncated || lost
 	}
+	before := *page
+	if beyond = "asked for"; !asTree {
+		beyond = b.build(src)
+	}
+	if beyond != "" {
+		*page = before
+		w.reset(page)
+		w.walk(tree(page, src))
+	}
+	return beyond
+}
+
+// tree builds the document tree of src, whatever src is.
+func tree(page *web.Page, src []byte) *html.Node {
 	doc, err := html.Parse(bytes.NewReader(src))
 	// Each of these leaves a flatter document than the one before; the last
 	// has nothing left that can nest.

@@ -11,7 +11,6 @@ import (
 	"github.com/waggle-crawler/waggle/fetch/robots"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/web"
-	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
 
@@ -114,60 +113,41 @@ func (w *walker) reset(page *web.Page) {
 // plain takes a document without markup.
 func (w *walker) plain(src []byte) {
 	w.newBlock()
-	w.addText(string(src))
-	w.newBlock()
-}
-
-// walk goes through a tree. The depth of the tree costs no stack.
-func (w *walker) walk(doc *html.Node) {
-	w.newBlock()
-	for n := doc.FirstChild; n != nil; {
-		inside := w.enter(n)
-		if inside && n.FirstChild != nil {
-			n = n.FirstChild
-			continue
-		}
-		for {
-			if n.Type == html.ElementNode {
-				w.leave()
-			}
-			if n.NextSibling != nil {
-				n = n.NextSibling
-				break
-			}
-			n = n.Parent
-			if n == nil || n == doc {
-				n = nil
-				break
-			}
-		}
-		if n == nil {
-			break
-		}
+	if s, ok := w.write(src); ok {
+		w.addLeaf(s, "")
 	}
 	w.newBlock()
 }
 
-// enter meets a node, and tells whether to go into it.
-func (w *walker) enter(n *html.Node) bool {
-	switch n.Type {
-	case html.TextNode:
-		if w.body > 0 {
-			w.addText(n.Data)
-		}
-		return false
-	case html.ElementNode:
-	default:
-		return false
-	}
+// start is a start tag, read from a source or found in a tree.
+type start struct {
+	atom    atom.Atom // 0 = a name that x/net/html does not know
+	name    []byte
+	foreign bool // of SVG or MathML
+	attrs   attributes
+}
 
-	k := kindOf(n)
+// attributes are those of one start tag. What they return holds no character
+// references.
+type attributes interface {
+	attr(key string) string // "" when absent
+	class() []byte          // the first one; valid until the next call
+}
+
+// begin begins the page, end ends it.
+func (w *walker) begin() { w.newBlock() }
+func (w *walker) end()   { w.newBlock() }
+
+// enter begins an element in the innermost open one. It tells whether what is
+// in it is hidden from the walker: then nothing comes before its leave.
+func (w *walker) enter(t *start) (hidden bool) {
+	k := kindOf(t)
 	e := element{path: len(w.path), leaves: len(w.leaves), link: -1, kind: k}
 	if len(w.path) > 0 {
 		w.path = append(w.path, '/')
 	}
-	w.path = append(w.path, head(n.Data, maxName)...)
-	if class := firstWord(attr(n, "class")); class != "" {
+	w.path = append(w.path, head(t.name, maxName)...)
+	if class := t.attrs.class(); len(class) > 0 {
 		w.path = append(w.path, '.')
 		w.path = append(w.path, head(class, maxName)...)
 	}
@@ -190,10 +170,10 @@ func (w *walker) enter(n *html.Node) bool {
 		}
 	}
 	if k&special != 0 {
-		w.special(n, &e)
+		w.special(t, &e)
 	}
 	w.open = append(w.open, e)
-	return k&opaque == 0
+	return k&opaque != 0
 }
 
 // leave ends the innermost open element.
@@ -239,28 +219,24 @@ func (w *walker) leave() {
 }
 
 // special meets the elements that hold more than text.
-func (w *walker) special(n *html.Node, e *element) {
+func (w *walker) special(t *start, e *element) {
 	p := w.page
-	switch n.DataAtom {
+	switch t.atom {
 	case atom.Html:
 		if p.Language == "" {
-			p.Language = languageOf(attr(n, "lang"))
+			p.Language = languageOf(t.attrs.attr("lang"))
 		}
 		if p.Language == "" {
-			p.Language = languageOf(attr(n, "xml:lang"))
-		}
-	case atom.Title:
-		if p.Title == "" && n.Namespace == "" {
-			p.Title = clean(content(n), maxTitle)
+			p.Language = languageOf(t.attrs.attr("xml:lang"))
 		}
 	case atom.Base:
 		if w.baseRef == "" {
-			w.baseRef = attr(n, "href")
+			w.baseRef = t.attrs.attr("href")
 		}
 	case atom.Meta:
-		w.meta(n, e)
+		w.meta(t, e)
 	case atom.Img:
-		alt := clean(attr(n, "alt"), maxAlt)
+		alt := clean(t.attrs.attr("alt"), maxAlt)
 		if alt != "" && w.body > 0 {
 			if len(p.Alts) < maxItems {
 				p.Alts = append(p.Alts, alt)
@@ -275,23 +251,23 @@ func (w *walker) special(n *html.Node, e *element) {
 			w.addLeaf(span{len(w.text), len(w.text)}, alt)
 		}
 	case atom.A:
-		href := attr(n, "href")
+		href := t.attrs.attr("href")
 		if e.linked = href != ""; e.linked {
 			w.linked++
 		}
-		if w.addLink(e, web.LinkA, n, href, "") {
+		if w.addLink(e, web.LinkA, t, href, "") {
 			w.anchors = append(w.anchors, e.link)
 		}
 	case atom.Area:
-		w.addLink(e, web.LinkArea, n, attr(n, "href"), attr(n, "alt"))
+		w.addLink(e, web.LinkArea, t, t.attrs.attr("href"), t.attrs.attr("alt"))
 	case atom.Frame:
-		w.addLink(e, web.LinkFrame, n, attr(n, "src"), attr(n, "title"))
+		w.addLink(e, web.LinkFrame, t, t.attrs.attr("src"), t.attrs.attr("title"))
 	case atom.Iframe:
-		w.addLink(e, web.LinkIframe, n, attr(n, "src"), attr(n, "title"))
+		w.addLink(e, web.LinkIframe, t, t.attrs.attr("src"), t.attrs.attr("title"))
 	case atom.Link:
-		rel := strings.Fields(strings.ToLower(attr(n, "rel")))
-		if kind := relKind(rel, attr(n, "type")); kind != "" {
-			w.addLink(e, kind, n, attr(n, "href"), attr(n, "title"))
+		rel := strings.Fields(strings.ToLower(t.attrs.attr("rel")))
+		if kind := relKind(rel, t.attrs.attr("type")); kind != "" {
+			w.addLink(e, kind, t, t.attrs.attr("href"), t.attrs.attr("title"))
 		}
 	}
 }
@@ -323,9 +299,9 @@ func relKind(rel []string, mediaType string) (kind web.LinkKind) {
 	return kind
 }
 
-func (w *walker) meta(n *html.Node, e *element) {
-	value := attr(n, "content")
-	switch name := strings.ToLower(strings.TrimSpace(attr(n, "name"))); name {
+func (w *walker) meta(t *start, e *element) {
+	value := t.attrs.attr("content")
+	switch name := strings.ToLower(strings.TrimSpace(t.attrs.attr("name"))); name {
 	case "":
 	case "description":
 		if w.page.Description == "" {
@@ -340,10 +316,10 @@ func (w *walker) meta(n *html.Node, e *element) {
 			w.metas = append(w.metas, robots.Meta{Name: clean(name, maxName), Content: clean(value, maxMeta)})
 		}
 	}
-	switch strings.ToLower(strings.TrimSpace(attr(n, "http-equiv"))) {
+	switch strings.ToLower(strings.TrimSpace(t.attrs.attr("http-equiv"))) {
 	case "refresh":
 		if ref := refreshTarget(value); ref != "" {
-			w.addLink(e, web.LinkRefresh, n, ref, "")
+			w.addLink(e, web.LinkRefresh, t, ref, "")
 		}
 	case "content-language":
 		if w.page.Language == "" {
@@ -375,7 +351,7 @@ func refreshTarget(s string) string {
 }
 
 // addLink notes a link. It tells whether ref is worth it.
-func (w *walker) addLink(e *element, kind web.LinkKind, n *html.Node, ref, name string) bool {
+func (w *walker) addLink(e *element, kind web.LinkKind, t *start, ref, name string) bool {
 	ref = strings.Trim(ref, " \t\r\n\f")
 	if ref == "" && kind != web.LinkRefresh || !mayBeWeb(ref) {
 		return false
@@ -393,7 +369,7 @@ func (w *walker) addLink(e *element, kind web.LinkKind, n *html.Node, ref, name 
 	}
 	w.links = append(w.links, link{
 		Link: web.Link{
-			Kind: kind, TagPath: path, NoFollow: noFollow(attr(n, "rel")) && kind != web.LinkCanonical,
+			Kind: kind, TagPath: path, NoFollow: noFollow(t.attrs.attr("rel")) && kind != web.LinkCanonical,
 			First: 0, Last: -1,
 		},
 		ref:     ref,
@@ -432,8 +408,18 @@ func noFollow(rel string) bool {
 	return false
 }
 
-// addText takes a text node.
-func (w *walker) addText(data string) {
+// title takes the text of a title element of the page.
+func (w *walker) title(text string) {
+	if w.page.Title == "" {
+		w.page.Title = clean(text, maxTitle)
+	}
+}
+
+// addText takes the whole text between two tags or comments.
+func (w *walker) addText(data []byte) {
+	if w.body == 0 {
+		return
+	}
 	if s, ok := w.write(data); ok {
 		w.addLeaf(s, "")
 	}
@@ -454,10 +440,10 @@ func (w *walker) addLeaf(s span, alt string) {
 // write appends data to the visible text and returns where it stands there,
 // without white space around it; ok is false when there is nothing but white
 // space in it. White space and control characters become one space.
-func (w *walker) write(data string) (s span, ok bool) {
+func (w *walker) write(data []byte) (s span, ok bool) {
 	if w.full {
 		// Nothing more is kept, but it matters still where there is text.
-		ok = strings.IndexFunc(data, func(r rune) bool { return !isBlank(r) }) >= 0
+		ok = bytes.IndexFunc(data, func(r rune) bool { return !isBlank(r) }) >= 0
 		return span{len(w.text), len(w.text)}, ok
 	}
 	start, words := -1, 0
@@ -474,7 +460,7 @@ func (w *walker) write(data string) (s span, ok bool) {
 				j++
 			}
 		default:
-			r, size := utf8.DecodeRuneInString(data[i:])
+			r, size := utf8.DecodeRune(data[i:])
 			j = i + size
 			if isBlank(r) {
 				w.space = w.space || !isJoint(r)
@@ -556,8 +542,8 @@ const (
 	special                  // see walker.special
 )
 
-func kindOf(n *html.Node) kind {
-	switch n.DataAtom {
+func kindOf(t *start) kind {
+	switch t.atom {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		return heading | blocky | breaks
 	case atom.P, atom.Div, atom.Ul, atom.Ol, atom.Li, atom.Dl, atom.Dt, atom.Dd, atom.Table, atom.Tbody, atom.Thead,
@@ -572,10 +558,10 @@ func kindOf(n *html.Node) kind {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Noframes, atom.Noembed:
 		return opaque
 	case atom.Title:
-		if n.Namespace != "" {
-			return special
+		if t.foreign {
+			return 0
 		}
-		return opaque | special
+		return opaque
 	case atom.Iframe:
 		return opaque | special | breaks
 	case atom.Body:
@@ -590,40 +576,17 @@ func kindOf(n *html.Node) kind {
 	return 0
 }
 
-// attr is the value of an attribute, "" when absent.
-func attr(n *html.Node, key string) string {
-	for i := range n.Attr {
-		if n.Attr[i].Key == key {
-			return n.Attr[i].Val
-		}
+func firstWord(s []byte) []byte {
+	start := skipSpace(s, 0)
+	end := start
+	for end < len(s) && !isSpace(s[end]) {
+		end++
 	}
-	return ""
-}
-
-// content is the text in a node that holds text only.
-func content(n *html.Node) string {
-	if c := n.FirstChild; c != nil && c.NextSibling == nil {
-		return c.Data
-	}
-	var b strings.Builder
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type == html.TextNode {
-			b.WriteString(c.Data)
-		}
-	}
-	return b.String()
-}
-
-func firstWord(s string) string {
-	s = strings.TrimLeft(s, " \t\r\n\f")
-	if i := strings.IndexAny(s, " \t\r\n\f"); i >= 0 {
-		return s[:i]
-	}
-	return s
+	return s[start:end]
 }
 
 // head is the start of s, at most n bytes of whole characters.
-func head(s string, n int) string {
+func head[T string | []byte](s T, n int) T {
 	if len(s) <= n {
 		return s
 	}

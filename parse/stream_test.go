@@ -1,0 +1,142 @@
+package parse_test
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+//go:embed testdata/documents.txt
+var documentsFile string
+
+// documents are those of testdata/documents.txt.
+func documents() (docs []string) {
+	unescape := strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\t`, "\t", `\x01`, "\x01", `\x0b`, "\x0b", `\x7f`, "\x7f")
+	for line := range strings.Lines(documentsFile) {
+		if line = strings.TrimSuffix(line, "\n"); line != "" && !strings.HasPrefix(line, "#") {
+			docs = append(docs, unescape.Replace(line))
+		}
+	}
+	return docs
+}
+
+// compare asserts that a page is the same by way of a tree. It tells why the page
+// needed one, "" if it did not.
+func compare(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, p *parse.Parser, r *web.Response) (beyond string) {
+	t.Helper()
+	got, beyond, err := p.ParseStream(r)
+	want, treeErr := p.ParseTree(r)
+	if (err == nil) != (treeErr == nil) {
+		t.Errorf("%.300q: error %v, by way of a tree %v", r.Body, err, treeErr)
+	} else if err == nil && !reflect.DeepEqual(got, want) {
+		t.Errorf("%s %.300q:\n%s", r.URL, r.Body, difference(got, want))
+	}
+	return beyond
+}
+
+// difference names the first difference in each field of two pages.
+func difference(got, want *web.Page) string {
+	var out strings.Builder
+	g, w := reflect.ValueOf(*got), reflect.ValueOf(*want)
+	for i := range g.NumField() {
+		x, y := g.Field(i), w.Field(i)
+		if reflect.DeepEqual(x.Interface(), y.Interface()) {
+			continue
+		}
+		at := g.Type().Field(i).Name
+		if x.Kind() == reflect.Slice {
+			k := 0
+			for k < min(x.Len(), y.Len()) && reflect.DeepEqual(x.Index(k).Interface(), y.Index(k).Interface()) {
+				k++
+			}
+			at = fmt.Sprintf("%s of %d and %d, from number %d on", at, x.Len(), y.Len(), k)
+			x, y = x.Slice(k, min(k+3, x.Len())), y.Slice(k, min(k+3, y.Len()))
+		}
+		fmt.Fprintf(&out, "%s: %.500v, by way of a tree %.500v\n", at, x, y)
+	}
+	return out.String()
+}
+
+// What is read from the source alone is what a walk through its tree gives.
+func TestStream(t *testing.T) {
+	p := parse.New(parse.Options{Analyzer: analyzer, Tags: true})
+	trees := 0
+	for _, body := range append(documents(), article) {
+		for _, mediaType := range []string{"text/html", "application/xhtml+xml"} {
+			if compare(t, p, response(t, mediaType+"; charset=utf-8", body)) != "" {
+				trees++
+			}
+		}
+	}
+	if trees == 0 {
+		t.Error("no document needed a tree")
+	}
+}
+
+// Any two documents, one after the other, and any part of one.
+func TestStreamOfParts(t *testing.T) {
+	p := parse.New(parse.Options{Analyzer: analyzer, Tags: true})
+	pieces := rapid.OneOf(soup(), rapid.SampledFrom(documents()))
+	rapid.Check(t, func(rt *rapid.T) {
+		var body string
+		for _, s := range rapid.SliceOfN(pieces, 1, 4).Draw(rt, "pieces") {
+			start := rapid.IntRange(0, len(s)).Draw(rt, "start")
+			body += s[start:rapid.IntRange(start, len(s)).Draw(rt, "end")]
+		}
+		compare(rt, p, response(t, "text/html; charset=utf-8", body))
+	})
+}
+
+// Recorded pages, all where WAGGLE_WEBS is set; few of them need a tree.
+func TestStreamOfRecordedPages(t *testing.T) {
+	for _, c := range []struct {
+		web   string
+		trees float64 // at most, of all pages
+	}{
+		{"departments", .12}, // of 1997
+		{"campus", .012},
+		{"manuals", .006},
+	} {
+		t.Run(c.web, func(t *testing.T) {
+			nth := 20
+			if os.Getenv("WAGGLE_WEBS") != "" && !testing.Short() {
+				nth = 1
+			}
+			p := parse.New(parse.Options{Analyzer: analyzer, Tags: true})
+			pages, trees := 0, map[string]int{}
+			eachRecorded(t, c.web, nth, func(r *web.Response) bool {
+				pages++
+				if why := compare(t, p, r); why != "" {
+					trees[why]++
+					trees[""]++
+				}
+				return !t.Failed()
+			})
+			t.Logf("%d pages, by way of a tree: %v", pages, trees)
+			if float64(trees[""]) > c.trees*float64(pages)+5 {
+				t.Errorf("%d of %d pages by way of a tree", trees[""], pages)
+			}
+		})
+	}
+}
+
+func FuzzStream(f *testing.F) {
+	for _, s := range documents() {
+		f.Add(s)
+	}
+	p := parse.New(parse.Options{Analyzer: analyzer, Tags: true})
+	f.Fuzz(func(t *testing.T, body string) {
+		compare(t, p, response(t, "text/html; charset=utf-8", body))
+	})
+}
