@@ -397,7 +397,7 @@ func (r *repair) readLosses() error {
 	return nil
 }
 
-// lackingLosses looks for addresses that lost.txt lacks by its copy, where SHA256SUMS
+// lackingLosses looks for lines that lost.txt lacks by its copy, where SHA256SUMS
 // does not tell whether it is whole.
 func (r *repair) lackingLosses() (*Damage, error) {
 	name := filepath.Base(r.w.LostFile())
@@ -413,6 +413,11 @@ func (r *repair) lackingLosses() (*Damage, error) {
 	for _, u := range held.urls {
 		if !r.losses.known[u] {
 			return &Damage{name, "", "it lacks addresses that the frontier knows to be lost", remedyRepair}, nil
+		}
+	}
+	for _, n := range held.notes {
+		if !slices.Contains(r.losses.notes, n) {
+			return &Damage{name, "", "it lacks a line that the frontier has of it", remedyRepair}, nil
 		}
 	}
 	return nil, nil
