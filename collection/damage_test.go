@@ -60,8 +60,12 @@ func (m *meadow) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 		m.stop()
 	}
 	i, _ := strconv.Atoi(strings.Trim(u.Path(), "/"))
+	now := time.Now()
+	if m.clock != nil {
+		now = m.clock.Now()
+	}
 	r := &web.Response{
-		URL: u, Status: 200, Proto: "HTTP/1.1", Started: time.Now(), Took: took,
+		URL: u, Status: 200, Proto: "HTTP/1.1", Started: now, Took: took,
 		Header: web.Header{"Content-Type": {"text/html"}}, RequestHead: []byte("GET " + u.Path() + " HTTP/1.1"),
 	}
 	rng := rand.New(rand.NewPCG(uint64(i), 7))

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -210,5 +211,45 @@ func TestLossesAndSumsDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 		isWhole(t, dir, what, "after the sums were put back")
+	}
+	// A line of the log that is damaged as well is noted in the list: the checksums that
+	// are put back are those of the list before.
+	log, err := os.ReadFile(At(dir).EventLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log[len(log)-20] ^= 1
+	if err := errors.Join(os.WriteFile(At(dir).EventLog(), log, 0o644), os.WriteFile(At(dir).SumFile(), sums[:20], 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	repairNow(t, dir, "log and sums")
+	if err := os.WriteFile(At(dir).SumFile(), sums, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	isWhole(t, dir, "log and sums", "after the sums were put back")
+	if _, err := m.resume(t, dir, StoreOptions{}, 20); err != nil {
+		t.Error(err)
+	}
+	held, err := os.ReadFile(At(dir).LostFile())
+	if err != nil || held[0] != '#' {
+		t.Fatalf("no note in %q, %v", held, err)
+	}
+	changed := slices.Clone(held)
+	changed[5] ^= 1
+	if err := errors.Join(os.WriteFile(At(dir).LostFile(), changed, 0o644), os.WriteFile(At(dir).SumFile(), sums[:20], 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	repairNow(t, dir, "note and sums")
+	if again, err := os.ReadFile(At(dir).LostFile()); err != nil || string(again) != string(held) {
+		t.Errorf("the list is\n%s\nand was\n%s\n%v", again, held, err)
+	}
+	if err := os.WriteFile(At(dir).SumFile(), sums, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(At(dir).LostFile(), lost[20:], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := At(dir).Verify(t.Context(), nil); err != nil || v.Whole {
+		t.Errorf("a list that lost lines is whole: %v", err)
 	}
 }

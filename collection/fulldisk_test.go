@@ -131,6 +131,12 @@ func (c *leapClock) Now() time.Time {
 	return c.now
 }
 
+func (c *leapClock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
 func (c *leapClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
 	fire := make(chan time.Time, 1)
 	t := time.AfterFunc(soon, func() {

@@ -120,9 +120,19 @@ func (c Collection) readHarvestFiles() (f harvestFiles, err error) {
 
 // harvestMatch tells whether the files of a harvest agree with the log.
 type harvestMatch struct {
-	pages             int  // of the harvest now
-	table, provenance bool // the file agrees with the log now, or at a checkpoint; true without a file
+	pages             int // of the harvest now
+	table, provenance agreement
 }
+
+// agreement is how a file of a harvest agrees with the log.
+type agreement uint8
+
+const (
+	strange agreement = iota // not at all
+	missing                  // there is no file
+	earlier                  // it is of a checkpoint: pages followed, or other verdicts
+	current                  // it is what the log tells now
+)
 
 // matchHarvest compares the files of a harvest with the log, now and at its checkpoints.
 // Each of the two may be of a checkpoint of its own, as a process may die between
@@ -136,27 +146,38 @@ func (c Collection) matchHarvest(m checkpoints, f harvestFiles) (match harvestMa
 	if err != nil {
 		return match, err
 	}
-	match = harvestMatch{pages: now.Len(), table: f.table == nil, provenance: f.provenance == nil}
-	look := func(lines int, h *event.Harvest) (err error) {
-		if !match.table {
-			match.table, err = holds(f.table, h)
+	match.pages = now.Len()
+	if f.table == nil {
+		match.table = missing
+	}
+	if f.provenance == nil {
+		match.provenance = missing
+	}
+	look := func(lines int, h *event.Harvest, is agreement) (err error) {
+		if match.table == strange {
+			var same bool
+			if same, err = holds(f.table, h); same {
+				match.table = is
+			}
 		}
-		match.provenance = match.provenance || by[lines].matches(f.provenance, h.Len())
+		if match.provenance == strange && by[lines].matches(f.provenance, h.Len()) {
+			match.provenance = is
+		}
 		return err
 	}
-	if err := look(m.lines, now); err != nil {
+	if err := look(m.lines, now, current); err != nil {
 		return match, err
 	}
 	list := m.list
 	for range maxEpochs {
-		if len(list) == 0 || match.table && match.provenance {
+		if len(list) == 0 || match.table != strange && match.provenance != strange {
 			break
 		}
 		last := list[len(list)-1]
 		first := slices.IndexFunc(list, func(x checkpoint) bool { return x.epoch == last.epoch })
 		if err := c.lookAt(list[first:], func(lines int, h *event.Harvest) (bool, error) {
-			err := look(lines, h)
-			return match.table && match.provenance, err
+			err := look(lines, h, earlier)
+			return match.table != strange && match.provenance != strange, err
 		}); err != nil {
 			return match, err
 		}

@@ -94,6 +94,24 @@ func (l *losses) text() []byte {
 	return out.Bytes()
 }
 
+// unnamed is how many of so many fetched pages are told of neither by the log, as its
+// tallies have it, nor by the list of losses.
+func unnamed(fetched int, tallies map[uint64]tally, l *losses) int {
+	for _, t := range tallies {
+		if t.pages+t.free > 0 {
+			fetched--
+		}
+	}
+	for _, u := range l.urls {
+		if t := tallies[hashOf(u)]; t.pages+t.free == 0 {
+			fetched--
+		}
+	}
+	return max(fetched, 0)
+}
+
+const saidOfUnnamed = "of which no store tells any more: they count for the budget, and are not fetched again"
+
 // Lost are the addresses in lost.txt.
 func (c Collection) Lost() ([]string, error) {
 	l, err := c.readLosses()

@@ -6,10 +6,13 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/web"
@@ -127,5 +130,54 @@ func TestLossesDamaged(t *testing.T) {
 			}
 			owed(t, fresh, own, how)
 		})
+	}
+}
+
+// A table of the frontier is damaged where opening it does not read: the run that meets
+// it is refused, and one that accepts loss goes on.
+func TestLossInTables(t *testing.T) {
+	m := &meadow{n: 150, clock: newLeapClock(), asked: map[string]int{}}
+	dir := filepath.Join(t.TempDir(), "c")
+	run := func(dir string, o StoreOptions, requests int) error { // in no bubble: a store that is damaged leaves goroutines
+		m.clock.advance(time.Minute)
+		_, err := m.crawl(t, dir, o, requests, func(c *crawl.Crawl) { c.Clock, c.Scorer = m.clock, &fickle{heavy: 30_000} })
+		return err
+	}
+	for range 3 { // opening it makes a table of what was in the log
+		if err := run(dir, StoreOptions{}, 40); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tables, err := filepath.Glob(filepath.Join(At(dir).FrontierDir(), "queue", "*.sst"))
+	if err != nil || len(tables) == 0 {
+		t.Fatal(tables, err)
+	}
+	met := 0
+	for _, table := range tables {
+		b, err := os.ReadFile(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := 500; at < len(b); at += len(b)/4 + 1 {
+			own := copyOf(t, dir)
+			changed := slices.Clone(b)
+			changed[at] ^= 1
+			if err := os.WriteFile(filepath.Join(own, table[len(dir):]), changed, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			err := run(own, StoreOptions{}, 1)
+			if err == nil {
+				continue
+			}
+			if !errors.As(err, new(*OpenError)) {
+				met++
+			}
+			if err := run(own, StoreOptions{AcceptLoss: true}, 1); err != nil {
+				t.Errorf("%s, byte %d: %v", filepath.Base(table), at, err)
+			}
+		}
+	}
+	if met == 0 {
+		t.Error("no run met damage on its way")
 	}
 }

@@ -35,6 +35,9 @@ type RepairReport struct {
 	// Lost are the addresses whose page or outcome is lost. They stand in
 	// lost.txt, with those of earlier repairs, and are not fetched again.
 	Lost []string
+	// Unnamed counts pages that were fetched, and of which no store tells any more: not
+	// even lost.txt has their addresses.
+	Unnamed int
 	// Alone says that the archive alone told of the crawl, so that its links wait.
 	Alone bool
 	// Learnt tells whether what scorer and judge had learnt is there.
@@ -91,6 +94,9 @@ func (r *RepairReport) Lines() (lines []string) {
 			say("  %s", u)
 		}
 	}
+	if r.Unnamed > 0 {
+		say("%d pages were fetched %s", r.Unnamed, saidOfUnnamed)
+	}
 	if r.Aside != "" {
 		say("damaged pieces of the archive were moved to %s", r.Aside)
 	}
@@ -134,16 +140,22 @@ func (w *Writer) Repair(ctx context.Context, o RepairOptions) (*RepairReport, er
 	if r.report.Left, _, err = w.setupDamage(); err != nil {
 		return nil, err
 	}
-	if !r.report.Whole {
-		return r.report, w.SaveHarvest()
+	switch {
+	case r.report.Whole:
+		err = r.mendHarvest()
+	case r.retrace.Began():
+		err = w.SaveHarvest()
+	default: // the crawl begins anew, and with it its log
+		err = os.RemoveAll(w.ProvenanceFile())
 	}
-	return r.report, r.mendHarvest()
+	return r.report, err
 }
 
-// mendHarvest writes harvest.tsv and harvest.yaml anew, where they are what is
-// damaged.
+// mendHarvest writes harvest.tsv and harvest.yaml anew, where one of them is not what
+// the log tells now.
 func (r *repair) mendHarvest() error {
 	var m checkpoints
+	ended := false
 	for e, err := range r.w.wholeLines() {
 		if err != nil {
 			return err
@@ -152,20 +164,29 @@ func (r *repair) mendHarvest() error {
 			break
 		}
 		m.add(e)
+		_, ends := e.Event.(event.Ended)
+		ended = ended || ends
 	}
 	files, err := r.w.readHarvestFiles()
 	if err != nil {
 		return err
 	}
 	match, err := r.w.matchHarvest(m, files)
-	if err != nil || match.table && match.provenance {
+	if err != nil {
 		return err
 	}
-	r.report.Whole = false
-	for path, whole := range map[string]bool{r.w.HarvestFile(): match.table, r.w.ProvenanceFile(): match.provenance} {
-		if !whole {
+	for path, is := range map[string]agreement{r.w.HarvestFile(): match.table, r.w.ProvenanceFile(): match.provenance} {
+		switch {
+		case is == strange:
 			r.found("%s was not what the event log tells", r.w.inFolder(path))
+		case is == missing && ended:
+			r.found("%s was not there", r.w.inFolder(path))
+		case is == earlier:
+			r.found("%s was of an earlier time than the event log", r.w.inFolder(path))
 		}
+	}
+	if r.report.Whole = !r.trouble; r.report.Whole {
+		return nil
 	}
 	slices.Sort(r.report.Found)
 	h, err := r.w.harvestAt(m.lines)
@@ -376,7 +397,7 @@ func (r *repair) readLosses() error {
 	return nil
 }
 
-// lackingLosses looks for addresses that lost.txt lacks by its copy, where SHA256SUMS
+// lackingLosses looks for lines that lost.txt lacks by its copy, where SHA256SUMS
 // does not tell whether it is whole.
 func (r *repair) lackingLosses() (*Damage, error) {
 	name := filepath.Base(r.w.LostFile())
@@ -392,6 +413,11 @@ func (r *repair) lackingLosses() (*Damage, error) {
 	for _, u := range held.urls {
 		if !r.losses.known[u] {
 			return &Damage{name, "", "it lacks addresses that the frontier knows to be lost", remedyRepair}, nil
+		}
+	}
+	for _, n := range held.notes {
+		if !slices.Contains(r.losses.notes, n) {
+			return &Damage{name, "", "it lacks a line that the frontier has of it", remedyRepair}, nil
 		}
 	}
 	return nil, nil

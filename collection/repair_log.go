@@ -489,6 +489,9 @@ func (r *repair) writeFrontier() (err error) {
 		return r.front.Close() // of a crawl that begins anew
 	}
 	turn := web.Turn{State: r.retrace.States()}
+	if r.report.Unnamed = unnamed(r.retrace.Pages(), r.tallies, r.losses); r.report.Unnamed > 0 {
+		r.losses.note(fmt.Sprintf("%d pages were fetched %s", r.report.Unnamed, saidOfUnnamed))
+	}
 	if list := r.losses.text(); list != nil {
 		turn.State[stateLosses] = list
 	}

@@ -250,7 +250,8 @@ func (c Collection) readSums() (sums map[string]string, damages []Damage, err er
 }
 
 // checkLosses compares lost.txt with SHA256SUMS; nil where it is as a repair left
-// it, or where its checksum is not known.
+// it, or where its checksum is not known. One that is the copy in the frontier is as a
+// repair left it: SHA256SUMS was damaged then, and put back later.
 func (c Collection) checkLosses() (*Damage, error) {
 	sums, damages, err := c.readSums()
 	name := filepath.Base(c.LostFile())
@@ -263,10 +264,26 @@ func (c Collection) checkLosses() (*Damage, error) {
 		return &Damage{name, "", "it is missing", remedyRepair}, nil
 	case err != nil:
 		return nil, err
-	case sum != want:
+	case sum != want && !c.lossesAsCopied():
 		return &Damage{name, "", fmt.Sprintf("it is not what %s says", filepath.Base(c.SumFile())), remedyRepair}, nil
 	}
 	return nil, nil
+}
+
+// lossesAsCopied tells whether lost.txt is what the frontier has of it, if that can be
+// read.
+func (c Collection) lossesAsCopied() bool {
+	same := false
+	err := c.examine(func(stored func(name string) ([]byte, error)) error {
+		list, err := os.ReadFile(c.LostFile())
+		if err != nil {
+			return err
+		}
+		held, err := stored(stateLosses)
+		same = held != nil && bytes.Equal(list, held)
+		return err
+	})
+	return err == nil && same
 }
 
 // sumsWithLosses is SHA256SUMS with another lost.txt, that in the file fresh, and

@@ -31,8 +31,8 @@ type StoreOptions struct {
 	// LogFile stands between the event log and its file; nil = nothing does. Tests
 	// put faults here, as in Frontier.FS and Archive.Files.
 	LogFile func(event.File) event.File
-	// AcceptLoss repairs stores that cannot be opened otherwise (Repair), and
-	// goes on without what is lost.
+	// AcceptLoss repairs stores that cannot be opened otherwise (Repair), or whose
+	// frontier is damaged anywhere, and goes on without what is lost.
 	AcceptLoss bool
 	// Replaced are files of the set-up that ReplaceSetup is to replace, by path:
 	// they may be damaged.
@@ -77,7 +77,14 @@ func (w *Writer) OpenStores(ctx context.Context, o StoreOptions) (*Stores, error
 	if err := w.openSetup(o); err != nil {
 		return nil, err
 	}
-	s, err := w.openStores(ctx, o)
+	var s *Stores
+	var err error
+	if o.AcceptLoss {
+		err = w.readFrontier(ctx)
+	}
+	if err == nil {
+		s, err = w.openStores(ctx, o)
+	}
 	var broken *OpenError
 	if err == nil || !o.AcceptLoss || !errors.As(err, &broken) || !broken.Damaged {
 		return s, err
@@ -91,6 +98,23 @@ func (w *Writer) OpenStores(ctx context.Context, o StoreOptions) (*Stores, error
 		o.Note(line)
 	}
 	return w.openStores(ctx, o)
+}
+
+// readFrontier looks for damage in all of the frontier. What opening it does not read,
+// the run would meet on its way, with nobody to repair it.
+func (w *Writer) readFrontier(ctx context.Context) (err error) {
+	r, err := frontier.Examine(w.FrontierDir())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if _, err := r.Check(ctx, nil); err != nil {
+		return err
+	}
+	if d := r.Damage(); len(d) > 0 {
+		return &OpenError{Store: "frontier", Damaged: true, Err: d[0]}
+	}
+	return nil
 }
 
 func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err error) {

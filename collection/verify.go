@@ -455,6 +455,11 @@ func (v *verification) compare() error {
 			notDone(u)
 		}
 	}
+	if pages, _, _, err := crawl.Spent(v.remains.State); err == nil && !damaged && !v.Running {
+		if n := unnamed(pages, v.tallies, v.losses); n > 0 {
+			v.Notes = append(v.Notes, fmt.Sprintf("%d pages were fetched %s", n, saidOfUnnamed))
+		}
+	}
 	if len(odd) > 0 && !damaged {
 		v.bad(Damage{v.c.inFolder(v.c.ArchiveDir()), "", fmt.Sprintf("the event log does not tell of %d addresses that it holds", len(odd)), remedyRepair}, "unlogged")
 	}
@@ -470,16 +475,18 @@ func (v *verification) verifyHarvest() error {
 	}
 	damaged := len(v.Damage) > 0 // what follows may be its consequence
 	for _, x := range []struct {
-		path  string
-		file  []byte
-		whole bool
-	}{{v.c.HarvestFile(), v.harvestFiles.table, match.table}, {v.c.ProvenanceFile(), v.harvestFiles.provenance, match.provenance}} {
+		path string
+		is   agreement
+	}{{v.c.HarvestFile(), match.table}, {v.c.ProvenanceFile(), match.provenance}} {
 		name := v.c.inFolder(x.path)
 		switch {
-		case x.file == nil && v.ended && !v.Running:
-			v.Notes = append(v.Notes, name+" is not there: "+remedyAgain)
-		case !x.whole && !damaged:
+		case x.is == strange && !damaged:
 			v.bad(Damage{name, "", "it is not what the event log tells", remedyAgain}, "harvest")
+		case v.Running:
+		case x.is == missing && v.ended:
+			v.Notes = append(v.Notes, name+" is not there: "+remedyAgain)
+		case x.is == earlier:
+			v.Notes = append(v.Notes, name+" is of an earlier time than the event log: "+remedyAgain)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
@@ -56,7 +57,7 @@ func (countArchive) Sync() error  { return nil }
 func (countArchive) Close() error { return nil }
 
 // A page whose body ends early, as it is too slow or the connection broke, is asked
-// for again. One that never comes whole is a page that is told to be cut, and is
+// for again, and its host is not left alone for that. One that never comes whole is a page that is told to be cut, and is
 // archived once. Simulated and live it is the same.
 func TestCutBody(t *testing.T) {
 	for _, c := range []struct {
@@ -103,8 +104,13 @@ func TestCutBody(t *testing.T) {
 				live := newCrawl(t, w.mapWeb, 1)
 				archive := countArchive{}
 				live.Fetcher, live.Archive, live.Listen = w, archive, listen
+				live.Policy.Backoff = time.Minute
+				began := time.Now()
 				if how, err := live.Run(t.Context()); err != nil || how != event.FrontierEmpty {
 					t.Fatal(how, err)
+				}
+				if took := time.Since(began); took >= live.Policy.Backoff {
+					t.Errorf("the host was left alone: %v", took)
 				}
 				if !slices.Equal(got, c.want) {
 					t.Errorf("live: %q, want %q", got, c.want)

@@ -25,8 +25,8 @@ import (
 // row of such failures the frontier gives out other links of the host in between.
 //
 // A document that comes without its end, as it is too slow or the connection breaks,
-// is tried again as well, Backoff later; that speaks against no host, since it
-// answered. At the last of MaxTries what came is taken for the page, and told to be cut.
+// is tried again as well; that speaks against no host, since it answered: its other
+// links do not wait for that. At the last of MaxTries what came is taken for the page, and told to be cut.
 //
 // A crawl in which all links that wait are of hosts that are down ends with
 // HostsDown. The next run tries these hosts once before their time.
@@ -78,9 +78,7 @@ func (s *Step) failure(now time.Time, a Arrival) Outcome {
 	} else {
 		r := a.Response
 		e.Bytes, e.Took = a.Bytes, seconds(r.Took)
-		if cut(&a) {
-			wait = s.policy.Backoff
-		} else {
+		if !cut(&a) {
 			e.Status = r.Status // of a response that the archive keeps
 		}
 	}

@@ -117,10 +117,14 @@ func (r *Retrace) seed(v event.Visit, known, again bool) {
 // the log.
 func (r *Retrace) Began() bool { return r.began }
 
+// Pages is how many pages the crawl fetched, by the states that were stored or by the
+// log, whichever knows of more.
+func (r *Retrace) Pages() int { return max(r.step.count.Pages, r.pages) }
+
 // States are the states as they should be stored.
 func (r *Retrace) States() map[string][]byte {
 	c := &r.step.count
-	c.Pages, c.Relevant = max(c.Pages, r.pages), max(c.Relevant, r.relevant)
+	c.Pages, c.Relevant = r.Pages(), max(c.Relevant, r.relevant)
 	c.Forecast = r.forecast
 	c.Seeds = max(c.Seeds, 0)
 	c.Spent = max(c.Spent, r.sum.Elapsed(r.sum.Last).Round(time.Millisecond))

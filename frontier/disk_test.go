@@ -212,7 +212,8 @@ func TestDamagedLedger(t *testing.T) {
 		{"a count", change(18, 0xff), "can be read up to byte 16 of 1160"},
 		{"a count of nothing", change(16, 0), "can be read up to byte 16 of 1160"},
 		{"the second turn lost", func(b []byte) []byte { return b[:16+12+30*28] }, "can be read up to byte 868 of 1160"},
-		{"torn", func(b []byte) []byte { return b[:len(b)-1] }, "can be read up to byte 868 of 1160"},
+		{"torn", func(b []byte) []byte { return b[:1160-1] }, "can be read up to byte 868 of 1160"},
+		{"the end torn", func(b []byte) []byte { return b[:len(b)-1] }, ""},
 		{"something behind the end", func(b []byte) []byte { return append(b, "torn"...) }, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {

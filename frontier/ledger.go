@@ -15,6 +15,7 @@ import (
 //
 //	header  "waggle ledger " version(2 digits)                16 bytes
 //	block*  count(4)  checksum(8)  record × count             12 + 28·count
+//	end     0(4)  0(8)                                        12
 //	record  hash(8)  priority(8)  sequence(8)  host(4)        28 bytes
 //
 // Numbers are little-endian. A block is one commit. Its checksum is the XXH3 of
@@ -23,9 +24,10 @@ import (
 // address that never had a queue.
 //
 // The length that counts is the one in the queue's store, written after the
-// block: what lies behind it belongs to no committed turn. It is zeroed before a
-// block is written, as blocks of equal sizes would make it look like a part of what
-// follows, where a damaged store leaves the length unknown.
+// block: what lies behind it belongs to no committed turn and is overwritten. Where a
+// damaged store leaves the length unknown, blocks are read up to one with a count of
+// 0, of which the header alone is written behind every block: behind it may lie
+// blocks of a process that died, which would fit where the sizes of the blocks do.
 type ledger struct {
 	file    vfs.File
 	name    string
@@ -73,29 +75,10 @@ func openLedger(fs vfs.FS, name string, size int64, do func(record)) (*ledger, e
 		return nil, err
 	}
 	l := &ledger{file: f, name: name}
-	if l.size, l.records, err = readLedger(f, name, size, do); err == nil && l.size == size {
-		err = l.clearTail()
-	}
-	if err != nil {
+	if l.size, l.records, err = readLedger(f, name, size, do); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return l, nil
-}
-
-// clearTail zeroes what lies behind the committed blocks.
-func (l *ledger) clearTail() error {
-	info, err := l.file.Stat()
-	if err != nil {
-		return err
-	}
-	zeros := make([]byte, min(max(0, info.Size()-l.size), 1<<20))
-	for at := l.size; at < info.Size(); at += int64(len(zeros)) {
-		n := min(int64(len(zeros)), info.Size()-at)
-		if _, err := l.file.WriteAt(zeros[:n], at); err != nil {
-			return fmt.Errorf("writing %s: %w", l.name, err)
-		}
-	}
-	return nil
 }
 
 // readLedger calls do with each record of a ledger in its first size bytes, as
@@ -212,6 +195,7 @@ func (l *ledger) write() error {
 	binary.LittleEndian.PutUint32(l.block, uint32(n))
 	binary.LittleEndian.PutUint64(l.block[4:], blockSum(l.size, l.block[blockHeader:]))
 	size := len(l.block)
+	l.block = append(l.block, make([]byte, blockHeader)...) // the end
 	if _, err := l.file.WriteAt(l.block, l.size); err != nil {
 		return fmt.Errorf("writing %s: %w", l.name, err)
 	}

@@ -81,9 +81,9 @@ func TestRebuildPassesOverTheTail(t *testing.T) {
 	}
 }
 
-// What a process that died wrote behind the last commit is gone from the ledger when
-// the next one has opened it: read beyond its own commits, it would be taken for theirs.
-func TestTailIsCleared(t *testing.T) {
+// What a process that died wrote behind the last commit is not read once the next one has
+// committed, be it as long as that: it would undo what came later.
+func TestTailIsCutOff(t *testing.T) {
 	disk := rescored(t, vfs.NewCrashableMem(), 0)
 	f, err := frontier.OpenOn(disk, dir, frontier.Options{})
 	if err != nil {
