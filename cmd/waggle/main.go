@@ -110,15 +110,17 @@ type commands struct {
 // newCommands makes the tree, with the flags that stand for settings of a job.
 func newCommands() *commands {
 	c := &commands{}
+	settings := job.Settings()
+	of := func(paths ...string) jobFlags { return flagsOf(settings, "", paths...) }
 	live := []string{"contact", "politeness.delay", "fetch.allow-private"}
 	proxied := []string{"contact", "politeness.delay", "fetch.workers", "fetch.through", "fetch.through-ca", "fetch.allow-private"}
-	c.Crawl.jobFlags = allFlags()
-	c.Judge.jobFlags = judgeFlags()
-	c.Topic.Train.jobFlags = flagsOf("", proxied...)
-	c.Train.Collect.jobFlags = flagsOf("", append([]string{"topic.keywords", "topic.description", "judge.critic", "judge.focus"}, proxied...)...)
-	c.Train.Model.jobFlags = flagsOf("paths", live...)
-	c.Forage.jobFlags = flagsOf("", live...)
-	c.Teach.Show.jobFlags = flagsOf("", live...)
+	c.Crawl.jobFlags = of()
+	c.Judge.jobFlags = of(judgeSettings()...)
+	c.Topic.Train.jobFlags = of(proxied...)
+	c.Train.Collect.jobFlags = of(append([]string{"topic.keywords", "topic.description", "judge.critic", "judge.focus"}, proxied...)...)
+	c.Train.Model.jobFlags = flagsOf(settings, "paths", live...)
+	c.Forage.jobFlags = of(live...)
+	c.Teach.Show.jobFlags = of(live...)
 	return c
 }
 
