@@ -100,7 +100,7 @@ func rarelyCollected() (restore func()) {
 // job is the job of the folder with the changes. A list that is given takes the
 // place of the one before, and another judge has a threshold of its own.
 func (c *judgeCmd) job(col collection.Collection) (*job.Job, error) {
-	j, err := jobIn(col)
+	j, err := job.In(col)
 	if err != nil {
 		return nil, err
 	}

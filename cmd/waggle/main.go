@@ -177,7 +177,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 	parser, err := kong.New(c,
 		kong.Name("waggle"), kong.Description(describe()),
 		kong.Writers(std.out, std.err),
-		kong.Vars{"version": cli.NewBuild(version).String(), "kinds": kindNames(), "apprentices": apprentices(), "exports": exportNames()},
+		kong.Vars{"version": cli.NewBuild(version).String(), "kinds": kindNames(), "apprentices": strings.Join(job.ApprenticeScorers(), ","), "exports": exportNames()},
 		kong.Exit(func(code int) { panic(exit{code: code}) }),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std),
