@@ -48,7 +48,7 @@ func (crawlCmd) Help() string {
   waggle crawl -f job.yaml -o bees              what a job file says
   waggle crawl -o bees --resume --pages 1000    go on, up to 1000 pages in all
 
-bees/harvest.tsv lists the relevant pages, bees/archive holds all as WARC files.
+bees/harvest.tsv lists the relevant pages, bees/archive holds all pages as WARC files.
 Flags that may be repeated, and --keywords, add to what the job file lists.
 
 A program of your own judges if the job file says

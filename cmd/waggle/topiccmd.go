@@ -18,8 +18,8 @@ import (
 type topicCmds struct {
 	Import topicImportCmd `cmd:"" help:"Make a taxonomy of an Open Directory dump, a folder tree or a table."`
 	Prune  topicPruneCmd  `cmd:"" help:"Fold small topics, add Other, cap large classes."`
-	Train  topicTrainCmd  `cmd:"" help:"Get the example pages and train the critic."`
-	Show   topicShowCmd   `cmd:"" help:"Look at a taxonomy or a critic."`
+	Train  topicTrainCmd  `cmd:"" help:"Fetch the example pages of a taxonomy and train a critic."`
+	Show   topicShowCmd   `cmd:"" help:"Show a taxonomy or a critic."`
 }
 
 // Help tells how the commands follow one another.
@@ -98,7 +98,7 @@ type topicPruneCmd struct {
 	Out      string `short:"o" required:"" placeholder:"FILE" help:"The classes, a taxonomy again; gzipped if its name ends in .gz."`
 	K        int    `short:"k" default:"300" placeholder:"N" help:"A topic with fewer examples is folded into the one above it (default ${default})."`
 	Cap      int    `default:"300" placeholder:"N" help:"Examples a class keeps, drawn by chance; 0 = all (default ${default})."`
-	Seed     uint64 `help:"Of what is drawn."`
+	Seed     uint64 `placeholder:"N" help:"Seed of all random draws."`
 	Force    bool   `help:"Replace the file that is there."`
 }
 

@@ -34,8 +34,8 @@ type trainModelCmd struct {
 	Variance     float64            `default:"10" placeholder:"X" help:"crf, memm, paths: variance of the prior on weights (default ${default})."`
 	Iterations   *int               `placeholder:"N" help:"crf, memm, hmm2, paths: iterations of training at most (default: of the kind)."`
 	Tolerance    *float64           `placeholder:"X" help:"crf, memm, hmm2, paths: end when the objective changes by less than this share (default: of the kind)."`
-	Set          map[string]float64 `placeholder:"NAME=X" help:"A constant of the kind, listed below; may be repeated."`
-	Seed         uint64             `help:"Of every random draw."`
+	Set          map[string]float64 `placeholder:"NAME=X" help:"A constant of the kind, listed above; may be repeated."`
+	Seed         uint64             `placeholder:"N" help:"Seed of all random draws."`
 	Workers      int                `placeholder:"N" help:"Cores to use (default: all); the model is the same."`
 
 	trainPaths
