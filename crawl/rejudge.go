@@ -333,7 +333,7 @@ func (r *Rejudgement) Settle(ctx context.Context) error {
 	}
 	turn := web.Turn{}
 	r.step.count.Relevant = r.Is
-	r.step.count.Sweeping, r.step.count.Sweep, r.step.count.SweepAgain = false, nil, false
+	r.step.count.Sweeping, r.step.count.Sweep, r.step.count.SweepDue = false, nil, false
 	r.step.store(&turn)
 	if err := r.forget(ctx, &turn); err != nil {
 		return err

@@ -307,9 +307,9 @@ func (d *driver) sweep(ctx context.Context) error {
 }
 
 // sweepSlice is how many waiting candidates are scored anew after an arrival
-// while that is due: what a page costs does not grow with the frontier. On disk a
-// slice takes some tens of milliseconds, in which nothing is leased.
-const sweepSlice = 1024
+// while that is due. On disk a slice takes some tens of milliseconds, in which
+// nothing is leased.
+const sweepSlice = 2048
 
 // settle makes an outcome lasting: archive, then log, then frontier, which
 // stores the marks of the other two. A crash in between leaves both longer

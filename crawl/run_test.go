@@ -156,7 +156,7 @@ func (*changingScorer) Restore([]byte) error  { return nil }
 // after each page: none is long, and none is left out, also where it changes its mind
 // again meanwhile.
 func TestSweep(t *testing.T) {
-	const links = 3000
+	const links = 6000
 	var page strings.Builder
 	page.WriteString("<title>1</title>")
 	for i := range links {
@@ -187,7 +187,7 @@ func TestSweep(t *testing.T) {
 	// slice of those that two pages have left, and after the sixth page the same from
 	// the beginning on. What is fetched meanwhile was in a slice before, since they go
 	// from the best on.
-	want := []int{links, 0, 0, 1024, 1024, links - 2 - 2*1024, 1024, 1024, links - 5 - 2*1024, 0, 0, 0}
+	want := []int{links, 0, 0, 2048, 2048, links - 2 - 2*2048, 2048, 2048, links - 5 - 2*2048, 0, 0, 0}
 	if !slices.Equal(calls, want) {
 		t.Errorf("scores asked for between pages:\n%d, want\n%d", calls, want)
 	}

@@ -231,23 +231,25 @@ func (s *Step) Rerank(c *web.Candidate) float64 {
 
 // Sweep tells whether waiting candidates are to be scored anew now, and from
 // which place in the frontier on. Where the scorer asks for it while that goes
-// on, it goes on to the end and then begins again: candidates at the end of a large
+// on, it goes on to the end before it begins again: candidates at the end of a large
 // frontier have their turn too.
+//
+// A batch of pages changes the less of a model the more it has learnt, and the frontier
+// grows with the crawl. So a long crawl begins anew once every hundredth of the pages so
+// far, and what that costs a page does not grow.
 func (s *Step) Sweep() (from []byte, due bool) {
+	n := &s.count
 	if s.scorer.Stale() {
-		s.count.SweepAgain = s.count.Sweep != nil
-		s.count.Sweeping = true
+		n.SweepDue = true
 	}
-	return s.count.Sweep, s.count.Sweeping
+	if gap := n.Pages / 100; n.SweepDue && !n.Sweeping && (gap < 25 || n.Pages >= n.SweepBegan+gap) {
+		n.Sweeping, n.SweepDue, n.SweepBegan = true, false, n.Pages
+	}
+	return n.Sweep, n.Sweeping
 }
 
 // Swept tells how far that has come, nil for through.
-func (s *Step) Swept(next []byte) {
-	s.count.Sweep = next
-	if next == nil {
-		s.count.Sweeping, s.count.SweepAgain = s.count.SweepAgain, false
-	}
-}
+func (s *Step) Swept(next []byte) { s.count.Sweeping, s.count.Sweep = next != nil, next }
 
 // Outcome is what a step decided.
 type Outcome struct {

@@ -36,7 +36,7 @@ func WriteTable(out io.Writer, results []Result) {
 	t.Flush() // errors show at the next print
 	fmt.Fprintf(out, "\n%d of %d sites have a goal", found, sites)
 	if found > 0 {
-		fmt.Fprintf(out, ", the first after %.1f pages in the mean", float64(first)/float64(found))
+		fmt.Fprintf(out, ", the first after %.1f pages on average", float64(first)/float64(found))
 	}
 	fmt.Fprintf(out, "; %s pages fetched.\n", terminal.Number(pages))
 }

@@ -31,7 +31,7 @@ func drawTopic(t *rapid.T) *topic.Topic {
 // Every judge holds to judgetest, and can explain a verdict by parts that make up the
 // whole.
 func TestConformance(t *testing.T) {
-	o := judge.Options{Analyzer: text.NewAnalyzer(), DF: text.Background()}
+	o := judge.Options{Analyzer: analyzer, DF: text.Background()}
 	for _, name := range pure() {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -76,7 +76,7 @@ func TestConformance(t *testing.T) {
 
 // One keyword more in the place of another word makes no page less relevant.
 func TestMonotone(t *testing.T) {
-	o := judge.Options{Analyzer: text.NewAnalyzer(), DF: text.Background()}
+	o := judge.Options{Analyzer: analyzer, DF: text.Background()}
 	for _, name := range []string{"topic", "keyword"} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

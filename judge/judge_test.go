@@ -18,13 +18,16 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
+// analyzer is large: all pages of these tests share one.
+var analyzer = text.NewAnalyzer()
+
 // page makes a page whose words are those of title and body.
 func page(url, title, body string) *web.Page {
 	u, err := web.Parse(url)
 	if err != nil {
 		panic(err)
 	}
-	c := text.NewCounter(text.NewAnalyzer())
+	c := text.NewCounter(analyzer)
 	c.Add(title, true)
 	c.Add(body, false)
 	return &web.Page{URL: u, Title: title, Terms: c.Terms(), Main: body, Leaves: []web.Leaf{{Text: title}, {Text: body}}}
@@ -360,7 +363,7 @@ func TestRenewal(t *testing.T) {
 
 // A judge restored at any page goes on as the one that was never stopped.
 func TestRestore(t *testing.T) {
-	tp, o := bees(), judge.Options{DF: text.Background(), Analyzer: text.NewAnalyzer()}
+	tp, o := bees(), judge.Options{DF: text.Background(), Analyzer: analyzer}
 	pages := []*web.Page{onTopic, near, offTopic, page("http://x.test/d", "", menu), page("http://y.test/e", "Bees | Y", "winter steel")}
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 300).Draw(t, "pages before the stop")
@@ -501,7 +504,7 @@ func BenchmarkSite(b *testing.B) {
 	pages := make([]*web.Page, 80)
 	for n := range pages {
 		var leaves []web.Leaf
-		c := text.NewCounter(text.NewAnalyzer())
+		c := text.NewCounter(analyzer)
 		for i := range 230 {
 			s := fmt.Sprintf("menu entry number%d", i)
 			if i >= 100 {

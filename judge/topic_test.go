@@ -38,7 +38,7 @@ func (w *writer) page(site, subject string, words int) *web.Page {
 		}
 		return b.String()
 	}
-	c := text.NewCounter(text.NewAnalyzer())
+	c := text.NewCounter(analyzer)
 	name := strings.ToUpper(site[:1]) + site[1:]
 	// What all pages of the site say: names that English does not know.
 	menu := []string{"Home", "About Us", name + " Institute of Applied Studies", "Zyrrkon Hall, Qvarten Campus", "Admissions", "Vloxen Fellowship", "News and Events", "Contact Zyrrkon Office", "Copyright " + name + " Institute"}
@@ -218,7 +218,7 @@ func TestSimilarityToKeywords(t *testing.T) {
 	}
 	top := &topic.Topic{Description: "steel", Keywords: []string{"honey bees", "wax"}, Examples: []*web.Page{page("steel", "wheel")}}
 	for _, kind := range []string{"keywords", "keywords-idf"} {
-		of, anchor, err := judge.Similarities(kind, top, text.NewAnalyzer())
+		of, anchor, err := judge.Similarities(kind, top, analyzer)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +233,7 @@ func TestSimilarityToKeywords(t *testing.T) {
 			t.Errorf("%s: one word of three: %v", kind, got)
 		}
 	}
-	if _, _, err := judge.Similarities("keywords", &topic.Topic{Examples: top.Examples}, text.NewAnalyzer()); err == nil || !strings.Contains(err.Error(), "give keywords") {
+	if _, _, err := judge.Similarities("keywords", &topic.Topic{Examples: top.Examples}, analyzer); err == nil || !strings.Contains(err.Error(), "give keywords") {
 		t.Errorf("without keywords: %v", err)
 	}
 }

@@ -5,16 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/waggle-crawler/waggle/apprentice"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/text"
-	"github.com/waggle-crawler/waggle/model"
-	"github.com/waggle-crawler/waggle/score"
-	"github.com/waggle-crawler/waggle/strategy"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/train/crawls"
 	"github.com/waggle-crawler/waggle/train/inspect"
@@ -97,53 +94,19 @@ func (c *trainApprenticeCmd) Run(ctx context.Context, io streams) error {
 	if err := t.File.Write(c.Out); err != nil {
 		return err
 	}
-	fmt.Fprintf(io.out, "%s: %s links of %s pages, %s to pages of high relevance; in %s\n",
-		c.Out, terminal.Number(t.Low+t.High), terminal.Number(t.File.Provenance.Pages), terminal.Number(t.High), terminal.Span(time.Since(began)))
-	if t.Held.Low+t.Held.High > 0 {
-		fmt.Fprintf(io.out, "Of links to pages it had not learned from it told %s right: %s of those to high, %s of those to low.\n",
-			inspect.Share(t.Held.All()), inspect.Share(t.Held.OfHigh()), inspect.Share(t.Held.OfLow()))
-	}
-	if hint := inspect.Lopsided(t); hint != "" {
-		fmt.Fprintln(io.out, hint)
-	}
-	fmt.Fprintf(io.out, "\nNext: waggle crawl … --scorer %s --model %s\n", c.Scorer, c.Out)
-	if same := likewise(c.Set); same != "" {
-		fmt.Fprintf(io.out, "with scorer: {set: {%s}} in the job file\n", same)
-	}
+	inspect.Apprentice(io.out, c.Out, c.Scorer, c.Set, t, time.Since(began))
 	return nil
 }
 
 // options are those of the scorer, a preset with what its paper prints.
 func (c *trainApprenticeCmd) options() train.ApprenticeOptions {
-	d, _ := score.Describe(c.Scorer) // flags know no other
-	o := train.ApprenticeOptions{Scorer: d.Base(), Set: map[string]float64{}, Analyzer: text.NewAnalyzer(), Version: version}
-	if d.Print != nil {
-		for _, s := range apprentice.Settings(false) {
-			if v, ok := d.Print.Value(strategy.OfStrategy, s.Name); ok {
-				o.Set[s.Name] = v.Value
-			}
+	base, printed := job.PrintedSettings(c.Scorer)
+	o := train.ApprenticeOptions{Scorer: base, Set: map[string]float64{}, Analyzer: text.NewAnalyzer(), Version: version}
+	for _, s := range apprentice.Settings(false) {
+		if v, ok := printed[s.Name]; ok {
+			o.Set[s.Name] = v
 		}
 	}
 	maps.Copy(o.Set, c.Set)
 	return o
-}
-
-// apprentices are the scorers that are taught by crawls.
-func apprentices() string {
-	var names []string
-	for _, d := range score.Descriptions() {
-		if n, ok := d.Uses(score.InputModel, nil); ok && n.Kind == string(model.Apprentice) {
-			names = append(names, d.Name)
-		}
-	}
-	return strings.Join(names, ",")
-}
-
-// likewise are the settings of a model that a crawl by it should have as well.
-func likewise(set map[string]float64) string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(set)) {
-		out = append(out, fmt.Sprintf("%s: %v", name, set[name]))
-	}
-	return strings.Join(out, ", ")
 }

@@ -48,7 +48,7 @@ func (crawlCmd) Help() string {
   waggle crawl -f job.yaml -o bees              what a job file says
   waggle crawl -o bees --resume --pages 1000    go on, up to 1000 pages in all
 
-bees/harvest.tsv lists the relevant pages, bees/archive holds all as WARC files.
+bees/harvest.tsv lists the relevant pages, bees/archive holds all pages as WARC files.
 Flags that may be repeated, and --keywords, add to what the job file lists.
 
 A program of your own judges if the job file says
@@ -258,7 +258,7 @@ func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error
 		if c.File != "" {
 			return nil, fmt.Errorf("--file %s: the crawl goes on by its own job file, %s: change that, or give flags", c.File, col.JobFile())
 		}
-		j, err := jobIn(col)
+		j, err := job.In(col)
 		if err != nil {
 			return nil, err
 		}
@@ -294,21 +294,6 @@ func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error
 		return nil, errors.New("nowhere to start from: give addresses, example pages on the web, or a critic that waggle topic train made, with a focus")
 	}
 	return j, placed(j.CheckLive())
-}
-
-// remedyJob says what helps where the job file of a crawl cannot be used.
-const remedyJob = "put the file back, or correct it: events.jsonl tells what it said (started, changed)"
-
-// jobIn is the job of a crawl that was begun. The error names a remedy.
-func jobIn(col collection.Collection) (*job.Job, error) {
-	if err := col.CheckJob(); err != nil {
-		return nil, err
-	}
-	j, err := job.Read(col.JobFile())
-	if err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, remedyJob)
-	}
-	return j, nil
 }
 
 // readJob reads the job file of that name, "" for none.

@@ -13,15 +13,16 @@ import (
 
 // explainCmd is `waggle explain`.
 type explainCmd struct {
-	URL string `arg:"" help:"The address in question."`
+	URL string `arg:"" help:"The address of the page."`
 	Out string `short:"o" required:"" placeholder:"DIR" help:"Folder of the crawl."`
 }
 
 // Help tells what is told.
 func (explainCmd) Help() string {
-	return `The way to the page comes from the crawl's log; the crawl may be running. When it
-is not, strategies that can tell what a priority is made of name the words around
-the link that raised or lowered it, and how far from it they stood.`
+	return `It shows the links that led to the page, from a seed on, as the log of the crawl
+has them. The crawl may still run. If it does not, and its scorer can tell, it also
+shows what the priority of the last link is made of: the words around the link that
+raised or lowered it, and how far from the link they stood.`
 }
 
 // Run explains.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,16 +27,25 @@ type jobFlag struct {
 	value reflect.Value // *string, []string or bool; zero = not given
 }
 
-// flagsOf makes flags of settings, given by their paths. Their help begins with
-// what they are for, "" for the whole command.
-func flagsOf(of string, paths ...string) jobFlags {
-	var out jobFlags
-	var fields []reflect.StructField
+// flagsOf makes flags of those of the settings that paths name, or of all that have one.
+// Their help begins with what they are for, "" for the whole command.
+func flagsOf(settings []job.Setting, of string, paths ...string) jobFlags {
+	var chosen []job.Setting
+	for _, s := range settings {
+		if s.Flag != "" && len(paths) == 0 {
+			chosen = append(chosen, s)
+		}
+	}
 	for _, path := range paths {
-		s, ok := job.Lookup(path)
-		if !ok || s.Flag == "" {
+		i := slices.IndexFunc(settings, func(s job.Setting) bool { return s.Path == path && s.Flag != "" })
+		if i < 0 {
 			panic("no setting has a flag at " + path) // a slip in this package
 		}
+		chosen = append(chosen, settings[i])
+	}
+	var out jobFlags
+	var fields []reflect.StructField
+	for _, s := range chosen {
 		out.flags = append(out.flags, jobFlag{Setting: s})
 		fields = append(fields, flagField(of, s))
 	}
@@ -45,17 +55,6 @@ func flagsOf(of string, paths ...string) jobFlags {
 	}
 	out.Plugins = kong.Plugins{made.Interface()}
 	return out
-}
-
-// allFlags are the flags of all settings that have one.
-func allFlags() jobFlags {
-	var paths []string
-	for _, s := range job.Settings() {
-		if s.Flag != "" {
-			paths = append(paths, s.Path)
-		}
-	}
-	return flagsOf("", paths...)
 }
 
 // flagField is what kong makes a flag of.

@@ -22,11 +22,11 @@ type judgeCmd struct {
 	jobFlags
 }
 
-// judgeFlags are the settings that the command changes, and those by which it
+// judgeSettings are the settings that the command changes, and those by which it
 // fetches example pages that the crawl has not.
-func judgeFlags() jobFlags {
-	return flagsOf("", "topic.description", "topic.keywords", "topic.examples", "topic.negatives",
-		"judge.name", "judge.threshold", "judge.critic", "judge.focus", "contact", "fetch.allow-private")
+func judgeSettings() []string {
+	return []string{"topic.description", "topic.keywords", "topic.examples", "topic.negatives",
+		"judge.name", "judge.threshold", "judge.critic", "judge.focus", "contact", "fetch.allow-private"}
 }
 
 // Help tells what is judged, and what becomes of it.
@@ -100,7 +100,7 @@ func rarelyCollected() (restore func()) {
 // job is the job of the folder with the changes. A list that is given takes the
 // place of the one before, and another judge has a threshold of its own.
 func (c *judgeCmd) job(col collection.Collection) (*job.Job, error) {
-	j, err := jobIn(col)
+	j, err := job.In(col)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type labPathsCmd struct {
 	Wrong   int      `default:"4" placeholder:"N" help:"Wrong turns that teach (default ${default})."`
 	Pages   int      `default:"100" placeholder:"N" help:"Pages to forage of a site (default ${default})."`
 	Tokens  []int    `default:"0,10,100" placeholder:"N" help:"Words of a page that are read (default 0,10,100)."`
-	Seed    uint64   `help:"Of every draw."`
+	Seed    uint64   `placeholder:"N" help:"Seed of all random draws."`
 
 	Labels     string   `placeholder:"FILE" help:"Labelled sites of the record: a few teach, all others are crawled by several strategies instead."`
 	Teach      int      `default:"3" placeholder:"N" help:"With --labels, sites that teach (default ${default})."`

@@ -15,8 +15,8 @@ import (
 // labPoolCmds are the commands of `waggle lab pool`.
 type labPoolCmds struct {
 	Draw   poolDrawCmd   `cmd:"" help:"Draw the pages to read for each topic."`
-	Info   poolInfoCmd   `cmd:"" help:"Tell what a pool holds, and what of it was read."`
-	Import poolImportCmd `cmd:"" help:"Take in labels from a file, TSV or qrels."`
+	Info   poolInfoCmd   `cmd:"" help:"Tell what a pool holds, and which of its pages were read."`
+	Import poolImportCmd `cmd:"" help:"Import labels from a file, TSV or qrels."`
 	Export poolExportCmd `cmd:"" help:"Write the labels as TSV or qrels, or the pages for reading elsewhere."`
 	Agree  poolAgreeCmd  `cmd:"" help:"Tell how far readers agree: Cohen's kappa, and where they do not."`
 	Extend poolExtendCmd `cmd:"" help:"Extend the grades to all pages by a classifier, and tell its accuracy."`
@@ -29,7 +29,7 @@ type poolDrawCmd struct {
 	Out     string   `short:"o" required:"" placeholder:"DIR" help:"Folder for the pool."`
 	Pages   int      `default:"340" help:"Pages to read for a topic."`
 	Top     int      `default:"200" help:"Of these, those of the best ranks, at most."`
-	Seed    uint64   `default:"1" help:"Of chance."`
+	Seed    uint64   `default:"1" placeholder:"N" help:"Seed of all random draws (default ${default})."`
 	Judges  []string `placeholder:"NAME,…" help:"Judges that rank all pages (default: those of the labs)."`
 	Force   bool     `help:"Replace the pool that is there. Labels of it do not fit another."`
 }

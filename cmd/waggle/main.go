@@ -67,36 +67,36 @@ type commands struct {
 	Demo    demoCmd    `cmd:"" help:"Crawl a real site on this machine, focused and breadth-first, and compare."`
 	Crawl   crawlCmd   `cmd:"" help:"Crawl for the pages of a topic."`
 	Explain explainCmd `cmd:"" help:"Tell why a page was fetched, or why not."`
-	Judge   judgeCmd   `cmd:"" help:"Judge the pages of a crawl anew: other keywords, examples, threshold or judge."`
+	Judge   judgeCmd   `cmd:"" help:"Judge the pages of a crawl again, with other keywords or examples, another threshold or judge."`
 	Export  exportCmd  `cmd:"" help:"Write what a crawl found in a form for other tools."`
 	Verify  verifyCmd  `cmd:"" help:"Check that everything a crawl keeps is as it was written."`
-	Repair  repairCmd  `cmd:"" help:"Make a damaged crawl whole again, of what is left of it."`
+	Repair  repairCmd  `cmd:"" help:"Repair a damaged crawl with what is left of it."`
 	Web     struct {
 		Build webBuildCmd `cmd:"" help:"Make a recorded web."`
 		Info  webInfoCmd  `cmd:"" help:"Tell what a recorded web holds."`
 		Serve webServeCmd `cmd:"" help:"Answer as the recorded web would, as an HTTP proxy."`
 		Job   webJobCmd   `cmd:"" help:"Print the job file for a topic of a recorded web."`
-	} `cmd:"" help:"Recorded webs: crawl the same pages again and again, offline."`
+	} `cmd:"" help:"Recorded webs: crawl the same pages as often as you like, offline."`
 	Lab struct {
-		Run    labRunCmd    `cmd:"" help:"Simulate every strategy on every topic, and report."`
-		Report labReportCmd `cmd:"" help:"Write the report of a lab's results anew."`
+		Run    labRunCmd    `cmd:"" help:"Simulate each strategy on each topic, and write a report."`
+		Report labReportCmd `cmd:"" help:"Write the report of a lab again, from its results."`
 		List   labListCmd   `cmd:"" help:"Name all scorers, judges and measures."`
 		Judge  labJudgeCmd  `cmd:"" help:"Measure how far a judge is right, with few and many examples, before and after the first pages."`
 		Read   labReadCmd   `cmd:"" help:"Read the pages of a pool in a local page, and grade them."`
 		Pool   labPoolCmds  `cmd:"" help:"Pages for people to read, so that topics have a truth that was read."`
-		Paths  labPathsCmd  `cmd:"" help:"Try models of labelled paths: how well pages are named, how soon goals are reached."`
+		Paths  labPathsCmd  `cmd:"" help:"Test models of labelled paths: how well they label pages, how soon they reach goals."`
 	} `cmd:"" help:"Compare strategies on recorded webs, against what was possible."`
 	Train struct {
 		Collect   trainCollectCmd   `cmd:"" help:"Build the layered web around the targets of a topic, backwards along links."`
 		Sequences trainSequencesCmd `cmd:"" help:"Draw sequences of pages that lead to targets."`
-		Model     trainModelCmd     `cmd:"" help:"Fit a model to them."`
+		Model     trainModelCmd     `cmd:"" help:"Fit a model to a collected graph, its sequences, or labelled paths."`
 		Inspect   trainInspectCmd   `cmd:"" help:"Show a model, or a collected graph, in words."`
 
 		Apprentice trainApprenticeCmd `cmd:"" help:"Learn from crawls which words around a link lead to relevant pages."`
-	} `cmd:"" help:"Teach a model how links lead to targets, before the crawl."`
+	} `cmd:"" help:"Train a model, before the crawl, on how links lead to targets."`
 	Topic   topicCmds  `cmd:"" help:"Taxonomies: topics with example pages, and the critic that learns them."`
-	Forage  forageCmd  `cmd:"" help:"Go through sites, from each start page to its goal pages, as labelled paths have taught."`
-	Teach   teachCmd   `cmd:"" help:"Show waggle paths to what you seek, by clicking."`
+	Forage  forageCmd  `cmd:"" help:"Find the goal pages of sites, from their start pages, by a model of labelled paths."`
+	Teach   teachCmd   `cmd:"" help:"Show waggle, by clicking, which paths lead to the pages that you want."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
 	Completion completionCmd `cmd:"" help:"Print a script by which a shell completes commands and flags."`
@@ -110,19 +110,21 @@ type commands struct {
 // newCommands makes the tree, with the flags that stand for settings of a job.
 func newCommands() *commands {
 	c := &commands{}
+	settings := job.Settings()
+	of := func(paths ...string) jobFlags { return flagsOf(settings, "", paths...) }
 	live := []string{"contact", "politeness.delay", "fetch.allow-private"}
 	proxied := []string{"contact", "politeness.delay", "fetch.workers", "fetch.through", "fetch.through-ca", "fetch.allow-private"}
-	c.Crawl.jobFlags = allFlags()
-	c.Judge.jobFlags = judgeFlags()
-	c.Topic.Train.jobFlags = flagsOf("", proxied...)
-	c.Train.Collect.jobFlags = flagsOf("", append([]string{"topic.keywords", "topic.description", "judge.critic", "judge.focus"}, proxied...)...)
-	c.Train.Model.jobFlags = flagsOf("paths", live...)
-	c.Forage.jobFlags = flagsOf("", live...)
-	c.Teach.Show.jobFlags = flagsOf("", live...)
+	c.Crawl.jobFlags = of()
+	c.Judge.jobFlags = of(judgeSettings()...)
+	c.Topic.Train.jobFlags = of(proxied...)
+	c.Train.Collect.jobFlags = of(append([]string{"topic.keywords", "topic.description", "judge.critic", "judge.focus"}, proxied...)...)
+	c.Train.Model.jobFlags = flagsOf(settings, "paths", live...)
+	c.Forage.jobFlags = of(live...)
+	c.Teach.Show.jobFlags = of(live...)
 	return c
 }
 
-const description = `waggle is a focused web crawler: show it what you want, and it goes for it.
+const description = `waggle is a focused web crawler: you show it what you want, and it fetches pages like that first.
 
   waggle demo                              see it work on a real site, offline
   waggle crawl https://example.org/ -o bees --keywords "honey bee, waggle dance" \
@@ -132,7 +134,7 @@ const description = `waggle is a focused web crawler: show it what you want, and
   waggle judge bees --threshold 0.4        another harvest of the same pages
   waggle explain https://example.org/a -o bees
   waggle export bees cdxj -o bees.cdxj     an index for replay tools
-  waggle verify bees                       is everything as it was written?
+  waggle verify bees                       check every file of the crawl
   waggle help train collect                teach a model before the crawl
 
 Exit codes:
@@ -175,7 +177,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 	parser, err := kong.New(c,
 		kong.Name("waggle"), kong.Description(describe()),
 		kong.Writers(std.out, std.err),
-		kong.Vars{"version": cli.NewBuild(version).String(), "kinds": kindNames(), "apprentices": apprentices(), "exports": exportNames()},
+		kong.Vars{"version": cli.NewBuild(version).String(), "kinds": kindNames(), "apprentices": strings.Join(job.ApprenticeScorers(), ","), "exports": exportNames()},
 		kong.Exit(func(code int) { panic(exit{code: code}) }),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std),

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -40,9 +39,9 @@ waggle teach -o FILE.`
 
 // Run imports.
 func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
-	labels, err := c.labels()
+	labels, err := paths.ParseAddressLabels(c.Label)
 	if err != nil {
-		return exit{exitUsage, err}
+		return exit{exitUsage, fmt.Errorf("--label %w", err)}
 	}
 	keeper, err := teach.OpenFile(c.Out)
 	if err != nil {
@@ -56,16 +55,7 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return unusable(err)
 	}
-	for i := range set {
-		for j := range set[i].Steps {
-			s := &set[i].Steps[j]
-			for _, l := range labels {
-				if s.Label == "" && l.pattern.MatchString(s.URL.String()) {
-					s.Label = l.name
-				}
-			}
-		}
-	}
+	labels.Apply(set)
 	if c.Web != "" {
 		if set, err = c.recorded(ctx, set, &problems); err != nil {
 			return err
@@ -123,29 +113,6 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 
 // maxTold bounds the notes about paths.
 const maxTold = 20
-
-type pageLabel struct {
-	name    string
-	pattern *regexp.Regexp
-}
-
-func (c *teachImportCmd) labels() (out []pageLabel, err error) {
-	for _, l := range c.Label {
-		name, pattern, ok := strings.Cut(l, "=")
-		if !ok {
-			return nil, fmt.Errorf("--label %q: write NAME=REGEXP", l)
-		}
-		p := pageLabel{}
-		if p.name, err = paths.CleanLabel(name); err != nil || p.name == "" {
-			return nil, fmt.Errorf("--label %q: %w", l, errors.Join(errors.New("no usable name"), err))
-		}
-		if p.pattern, err = regexp.Compile(pattern); err != nil {
-			return nil, fmt.Errorf("--label %q: %w", l, err)
-		}
-		out = append(out, p)
-	}
-	return out, nil
-}
 
 // recorded keeps the paths that stay in the recorded web, with the links that
 // were followed.

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/topic/taxonomy"
@@ -19,8 +18,8 @@ import (
 type topicCmds struct {
 	Import topicImportCmd `cmd:"" help:"Make a taxonomy of an Open Directory dump, a folder tree or a table."`
 	Prune  topicPruneCmd  `cmd:"" help:"Fold small topics, add Other, cap large classes."`
-	Train  topicTrainCmd  `cmd:"" help:"Get the example pages and train the critic."`
-	Show   topicShowCmd   `cmd:"" help:"Look at a taxonomy or a critic."`
+	Train  topicTrainCmd  `cmd:"" help:"Fetch the example pages of a taxonomy and train a critic."`
+	Show   topicShowCmd   `cmd:"" help:"Show a taxonomy or a critic."`
 }
 
 // Help tells how the commands follow one another.
@@ -99,7 +98,7 @@ type topicPruneCmd struct {
 	Out      string `short:"o" required:"" placeholder:"FILE" help:"The classes, a taxonomy again; gzipped if its name ends in .gz."`
 	K        int    `short:"k" default:"300" placeholder:"N" help:"A topic with fewer examples is folded into the one above it (default ${default})."`
 	Cap      int    `default:"300" placeholder:"N" help:"Examples a class keeps, drawn by chance; 0 = all (default ${default})."`
-	Seed     uint64 `help:"Of what is drawn."`
+	Seed     uint64 `placeholder:"N" help:"Seed of all random draws."`
 	Force    bool   `help:"Replace the file that is there."`
 }
 
@@ -177,13 +176,15 @@ func (c *topicShowCmd) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	printTree(std.out, root, c.Depth, tree.Kids, func(path string) string {
+	if err := taxonomy.WriteTree(std.out, root, c.Depth, tree.Kids, func(path string) string {
 		own, below := tree.Count(path)
 		if own == below {
 			return terminal.Number(below)
 		}
 		return fmt.Sprintf("%s, %s its own", terminal.Number(below), terminal.Number(own))
-	})
+	}); err != nil {
+		return err
+	}
 	if empty := tree.Empty(); len(empty) > 0 && root == "/" {
 		fmt.Fprintf(std.out, "%s of %s topics have no example, such as %s\n", terminal.Number(len(empty)), terminal.Number(tree.Len()), empty[0])
 	}
@@ -209,26 +210,6 @@ func (c *topicShowCmd) root(has func(string) bool, near func() []string) (string
 	return path, nil
 }
 
-// printTree prints a topic and those below it, down to a depth.
-func printTree(w *os.File, path string, depth int, kids func(string) []string, count func(string) string) {
-	out := bufio.NewWriter(w)
-	defer out.Flush()
-	var walk func(path string, level int)
-	walk = func(path string, level int) {
-		name := path
-		if level > 0 {
-			name = path[strings.LastIndexByte(path, '/')+1:]
-		}
-		fmt.Fprintf(out, "%s%s  (%s)\n", strings.Repeat("  ", level), event.Line(name), count(path))
-		if level < depth {
-			for _, k := range kids(path) {
-				walk(k, level+1)
-			}
-		}
-	}
-	walk(path, 0)
-}
-
 // critic shows one.
 func (c *topicShowCmd) critic(std streams) error {
 	cr, err := readCritic(c.File)
@@ -245,30 +226,15 @@ func (c *topicShowCmd) critic(std streams) error {
 			return exit{exitUsage, err}
 		}
 	} else {
-		pages := map[string]int{}
-		kids := map[string][]string{}
-		for i, class := range rec.Classes {
-			for p := class; p != ""; p = taxonomy.Parent(p) {
-				if _, known := pages[p]; !known {
-					up := taxonomy.Parent(p)
-					kids[up] = append(kids[up], p)
-				}
-				pages[p] += rec.Pages[i]
-			}
-		}
-		root, err := c.root(func(p string) bool { return pages[p] > 0 }, func() []string {
-			return taxonomy.Near(c.Topic, func(yield func(string) bool) {
-				for p := range pages {
-					if !yield(p) {
-						return
-					}
-				}
-			}, 5)
-		})
+		topics := examples.TopicsOf(rec)
+		root, err := c.root(topics.Has, func() []string { return taxonomy.Near(c.Topic, topics.All(), 5) })
 		if err != nil {
 			return err
 		}
-		printTree(std.out, root, c.Depth, func(p string) []string { return kids[p] }, func(p string) string { return terminal.Number(pages[p]) })
+		count := func(p string) string { return terminal.Number(topics.Pages(p)) }
+		if err := taxonomy.WriteTree(std.out, root, c.Depth, topics.Below, count); err != nil {
+			return err
+		}
 		fmt.Fprintln(std.out)
 		examples.WriteRecord(std.out, rec)
 	}

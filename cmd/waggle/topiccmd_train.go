@@ -24,7 +24,7 @@ type topicTrainCmd struct {
 
 	Floor    float64 `default:"0.5" placeholder:"X" help:"Train if at least this share of the examples could be had (default ${default})."`
 	MinPages int     `default:"5" placeholder:"N" help:"Leave out classes with fewer pages (default ${default})."`
-	Seed     uint64  `help:"Of what is held out."`
+	Seed     uint64  `placeholder:"N" help:"Seed of the draw of held-out pages."`
 	Plot     string  `placeholder:"FILE" help:"Draw, as .svg or .png, how the probabilities agree with the held-out pages."`
 
 	jobFlags // of fetching

@@ -33,7 +33,7 @@ type trainCollectCmd struct {
 	LayerNodes int     `default:"600" placeholder:"N" help:"Most pages a layer (default ${default})."`
 	Fill       bool    `help:"Let pages that are in the graph already not count as in-links, so that layers fill up; the paper counts them."`
 	Similar    float64 `default:"0.8" placeholder:"X" help:"Cosine from which a page counts as a target as well (default ${default}); 2 for none."`
-	Seed       uint64  `help:"Of the draw among in-links."`
+	Seed       uint64  `placeholder:"N" help:"Seed of the draw among in-links."`
 	AllPages   bool    `help:"On a record: take pages that ask not to be kept or followed."`
 
 	jobFlags // of the topic and of fetching

@@ -5,18 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/model"
-	"github.com/waggle-crawler/waggle/score"
-	"github.com/waggle-crawler/waggle/strategy"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/train/inspect"
 )
@@ -36,13 +34,13 @@ type trainModelCmd struct {
 	Variance     float64            `default:"10" placeholder:"X" help:"crf, memm, paths: variance of the prior on weights (default ${default})."`
 	Iterations   *int               `placeholder:"N" help:"crf, memm, hmm2, paths: iterations of training at most (default: of the kind)."`
 	Tolerance    *float64           `placeholder:"X" help:"crf, memm, hmm2, paths: end when the objective changes by less than this share (default: of the kind)."`
-	Set          map[string]float64 `placeholder:"NAME=X" help:"A constant of the kind, listed below; may be repeated."`
-	Seed         uint64             `help:"Of every random draw."`
+	Set          map[string]float64 `placeholder:"NAME=X" help:"A constant of the kind, listed above; may be repeated."`
+	Seed         uint64             `placeholder:"N" help:"Seed of all random draws."`
 	Workers      int                `placeholder:"N" help:"Cores to use (default: all); the model is the same."`
 
 	trainPaths
 
-	preset score.Description // that Kind named; zero = none
+	preset string // that Kind named; "" = none
 }
 
 // Help lists kinds and their constants.
@@ -125,84 +123,45 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	if err := f.Write(c.Out); err != nil {
 		return err
 	}
-	c.report(io.out, f, g, time.Since(began))
+	inspect.Fitted(io.out, c.Out, c.scorer(), f, g, time.Since(began))
 	return nil
-}
-
-// report tells what was learnt of a graph, and what to do next.
-func (c *trainModelCmd) report(out *os.File, f *model.File, g *train.Graph, took time.Duration) {
-	of, used := "", len(f.Provenance.States)
-	if used > 0 {
-		of = fmt.Sprintf(" of %d states", used)
-	}
-	fmt.Fprintf(out, "%s: %s%s from %s pages", c.Out, f.Kind, of, terminal.Number(f.Provenance.Pages))
-	if n := f.Provenance.Sequences; n > 0 {
-		fmt.Fprintf(out, " and %s sequences", terminal.Number(n))
-	}
-	fmt.Fprintf(out, ", in %s\n", terminal.Span(took))
-	for used > 2 && f.Provenance.States[used-1] == 0 {
-		used--
-	}
-	if used < len(f.Provenance.States) {
-		fmt.Fprintf(out, "No training page is %d links away or more: --states %[1]d makes a model without empty states.\n", used)
-	}
-	if f.Space != nil {
-		fmt.Fprintf(out, "It sees %s.\n", event.Line(f.Space.String()))
-	}
-	if n := len(f.Provenance.Curve); n > 0 {
-		fmt.Fprintf(out, "Training: %d iterations, %s; the objective went from %.6g to %.6g.\n", n-1, event.Line(f.Provenance.Status), f.Provenance.Curve[0], f.Provenance.Curve[n-1])
-	}
-	inspect.Doubt(out, g)
-	fmt.Fprintf(out, "\nNext: waggle train inspect %s\n      waggle crawl … --scorer %s --model %[1]s\n", c.Out, c.scorer())
 }
 
 // applyPreset exchanges a preset for its kind of model and the constants that its
 // paper prints, but for those given otherwise, and tells of these.
 func (c *trainModelCmd) applyPreset(io streams) {
-	d, ok := score.Describe(c.Kind)
-	kind := score.ModelOf(d)
-	if !ok || d.Print == nil || kind == "" {
+	p, ok := job.TrainingOf(c.Kind)
+	if !ok {
 		return
 	}
-	c.Kind, c.preset = string(kind), d
+	c.Kind, c.preset = string(p.Kind), p.Scorer
 	if c.Set == nil {
 		c.Set = map[string]float64{}
 	}
-	for _, v := range d.Print.Values {
-		if v.Part != strategy.OfTraining {
-			continue
-		}
-		n := int(v.Value)
-		switch v.Name {
+	used := maps.Clone(p.Values)
+	maps.Copy(used, c.Set)
+	for name, x := range p.Values {
+		n := int(x)
+		switch name {
 		case "states":
 			c.States = cmp.Or(c.States, &n)
+			used[name] = float64(*c.States)
 		case "iterations":
 			c.Iterations = cmp.Or(c.Iterations, &n)
-		case "milestones": // the paths have them
+			used[name] = float64(*c.Iterations)
 		default:
-			if _, given := c.Set[v.Name]; !given {
-				c.Set[v.Name] = v.Value
-			}
+			c.Set[name] = used[name]
 		}
 	}
-	for _, s := range d.Print.Departures(func(v strategy.Printed) (string, bool) {
-		x, ok := c.Set[v.Name]
-		switch v.Name {
-		case "states":
-			x, ok = float64(*c.States), true
-		case "iterations":
-			x, ok = float64(*c.Iterations), true
-		}
-		return strategy.Printed{Value: x}.Text(), ok && v.Part == strategy.OfTraining
-	}) {
-		fmt.Fprintf(io.err, "%s: %s\n", d.Name, s)
+	for _, s := range p.Departures(used) {
+		fmt.Fprintf(io.err, "%s: %s\n", p.Scorer, s)
 	}
 }
 
 // scorer is the one to crawl by.
 func (c *trainModelCmd) scorer() string {
-	if c.preset.Name != "" {
-		return c.preset.Name
+	if c.preset != "" {
+		return c.preset
 	}
 	return scorerOf(model.Kind(c.Kind))
 }

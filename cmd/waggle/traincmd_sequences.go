@@ -18,7 +18,7 @@ type trainSequencesCmd struct {
 	Count     int    `short:"n" default:"10000" help:"Sequences wanted (default ${default})."`
 	MinLength int    `default:"2" placeholder:"N" help:"Least pages of a sequence (default ${default})."`
 	MaxLength int    `default:"10" placeholder:"N" help:"Most pages of a sequence (default ${default})."`
-	Seed      uint64 `help:"Of every random draw."`
+	Seed      uint64 `placeholder:"N" help:"Seed of all random draws."`
 }
 
 // Help tells how sequences are drawn.

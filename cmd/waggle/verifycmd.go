@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
-	"github.com/waggle-crawler/waggle/parse"
 )
 
 // verifyCmd is `waggle verify`.
@@ -48,7 +46,7 @@ func (c *verifyCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	if d := jobDamage(col); d != nil && !v.Interrupted {
+	if d := job.Damage(col); d != nil && !v.Interrupted {
 		v.Add(*d)
 	}
 	if c.JSON {
@@ -101,7 +99,7 @@ func (c *repairCmd) Run(ctx context.Context, std streams) error {
 	}
 	defer w.Close()
 	meter := terminal.NewMeter(std.err)
-	r, err := w.Repair(ctx, collection.RepairOptions{Parser: linkParser(col), Progress: progressOn(meter)})
+	r, err := w.Repair(ctx, collection.RepairOptions{Parser: job.LinkParser(col), Progress: progressOn(meter)})
 	meter.End()
 	if ctx.Err() != nil {
 		return exit{exitStopped, errors.New("stopped before its end: nothing was changed")}
@@ -109,7 +107,7 @@ func (c *repairCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	if d := jobDamage(col); d != nil {
+	if d := job.Damage(col); d != nil {
 		r.Left = append(r.Left, *d)
 	}
 	for _, line := range r.Lines() {
@@ -142,35 +140,6 @@ func crawlIn(dir string) (collection.Collection, error) {
 		return col, exit{exitUsage, err}
 	}
 	return col, nil
-}
-
-// jobDamage is why the job of a crawl cannot be used by --resume, beyond what
-// collection knows of the file; nil if it can. A judge or a scorer of another program
-// is no damage.
-func jobDamage(col collection.Collection) *collection.Damage {
-	if !col.Begun() || col.CheckJob() != nil {
-		return nil // that is told already
-	}
-	j, err := job.Read(col.JobFile())
-	if err == nil {
-		err = j.CheckLive()
-	}
-	var wrong *job.Error
-	if err == nil || errors.As(err, &wrong) && (wrong.Path == "judge.name" || wrong.Path == "scorer.name") {
-		return nil
-	}
-	what := strings.TrimPrefix(err.Error(), filepath.Dir(col.JobFile())+string(filepath.Separator))
-	return &collection.Damage{File: filepath.Base(col.JobFile()), What: "it cannot be used: " + what, Remedy: remedyJob}
-}
-
-// linkParser reads the links of pages as the crawl did, as far as its job can be
-// read.
-func linkParser(col collection.Collection) *parse.Parser {
-	var o parse.Options
-	if j, err := job.Read(col.JobFile()); err == nil {
-		o.Canon = j.Canon()
-	}
-	return parse.New(o)
 }
 
 // progressOn shows how far a verification or repair is.

@@ -21,12 +21,12 @@ import (
 // webBuildCmd is `waggle web build`.
 type webBuildCmd struct {
 	From        string `arg:"" optional:"" help:"What to build from: a folder with pages.jsonl.zst or pages.jsonl, the folder of a crawl, a recorded web, a WARC file or a folder of them, or a .tsv table of Debian packages and their public addresses."`
-	Synthetic   string `placeholder:"KEY=VALUE,…" help:"Make a web up instead, such as pages=20000,seed=1,topics=8. Reports say of it that it is synthetic."`
+	Synthetic   string `placeholder:"KEY=VALUE,…" help:"Generate a web instead, such as pages=20000,seed=1,topics=8. Reports say of it that it is synthetic."`
 	Out         string `short:"o" required:"" placeholder:"WEB" help:"Folder of the recorded web."`
-	Name        string `help:"Its name (default: what the source says)."`
-	Description string `help:"What it is like."`
-	Source      string `help:"Where it comes from."`
-	Licence     string `help:"Under which terms."`
+	Name        string `placeholder:"TEXT" help:"Its name (default: what the source says)."`
+	Description string `placeholder:"TEXT" help:"What it contains."`
+	Source      string `placeholder:"TEXT" help:"Where it comes from."`
+	Licence     string `placeholder:"TEXT" help:"The licence of its pages."`
 	Debs        string `placeholder:"DIR" help:"Take the .deb files of a table from here instead of downloading them."`
 	Force       bool   `help:"Replace the recorded web that is there."`
 }
@@ -141,10 +141,10 @@ type webServeCmd struct {
 	Web        string        `arg:"" help:"Folder of the recorded web."`
 	Listen     string        `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to answer (default ${default}); port 0 is any free one."`
 	Latency    time.Duration `help:"Wait before each answer."`
-	LatencyMax time.Duration `help:"With it, wait between the two, by chance from --seed and the address."`
+	LatencyMax time.Duration `help:"With --latency: wait a random time between the two."`
 	HostRate   float64       `placeholder:"N" help:"Requests a second that a host answers; above that, 429 with Retry-After."`
 	ErrorRate  float64       `placeholder:"X" help:"Share of addresses, 0…1, that answer 503."`
-	Seed       uint64        `help:"Of what happens by chance."`
+	Seed       uint64        `placeholder:"N" help:"Seed of all random draws."`
 	CA         string        `placeholder:"FILE" help:"Where to write the certificate that clients must trust for https; it is also at PROXY/waggle-ca.pem."`
 }
 

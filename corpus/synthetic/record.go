@@ -277,7 +277,7 @@ func keys() []key {
 	number("targets", 0.001, 1, "share of pages that are targets of their topic", func(p *plan) *float64 { return &p.Targets })
 	whole("hops", 0, 20, "levels of pages with a path to a target", func(p *plan) *int { return &p.Hops })
 	number("growth", 0.001, 1000, "size of a level by that of the one nearer", func(p *plan) *float64 { return &p.Growth })
-	whole("links", 1, 500, "links in the content of a page, in the mean", func(p *plan) *int { return &p.Links })
+	whole("links", 1, 500, "links in the content of a page, on average", func(p *plan) *int { return &p.Links })
 	share("locality", "share of these that stay on the page's topic", func(p *plan) *float64 { return &p.Locality })
 	share("near", "share of those that lead to a level beside the page's own", func(p *plan) *float64 { return &p.Near })
 	share("inside", "share of the other links that stay on the host", func(p *plan) *float64 { return &p.Inside })

@@ -44,10 +44,12 @@ type Options struct {
 }
 
 // Maker makes empty frontiers. Reopen closes one and opens what it left; it is
-// nil for frontiers that die with the process.
+// nil for frontiers that die with the process. Unshared frontiers give each host its
+// turn whatever site it is of and however slow it is: their Share does nothing.
 type Maker struct {
-	New    func(opts Options) (Frontier, error)
-	Reopen func(f Frontier, opts Options) (Frontier, error)
+	New      func(opts Options) (Frontier, error)
+	Reopen   func(f Frontier, opts Options) (Frontier, error)
+	Unshared bool
 }
 
 // Run runs the conformance suite.
@@ -91,7 +93,8 @@ func sweep(f Frontier, n int, score func(*web.Candidate) float64) (calls int, er
 //	state                   lines "name value" are stored, lines "name" read
 //	reopen                  close and open again
 //
-// Where a frontier cannot be reopened, transcripts that do so are skipped.
+// Where a frontier cannot be reopened, transcripts that do so are skipped, and those of
+// sites, ports and slow hosts where it is unshared.
 func transcripts(t *testing.T, m Maker) {
 	_, here, _, _ := runtime.Caller(0)
 	files, err := filepath.Glob(filepath.Join(filepath.Dir(here), "testdata", "*.txt"))
@@ -103,6 +106,9 @@ func transcripts(t *testing.T, m Maker) {
 		t.Run(name, func(t *testing.T) {
 			if m.Reopen == nil && strings.HasPrefix(name, "reopen") {
 				t.Skip("this frontier does not survive its process")
+			}
+			if kind, _, _ := strings.Cut(name, "-"); m.Unshared && (kind == "site" || kind == "ports" || kind == "slow") {
+				t.Skip("this frontier does not share the workers among sites")
 			}
 			s := &script{maker: m}
 			defer s.close(t)
@@ -279,7 +285,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 			return c.Priority
 		})
 		if d.HasArg("n") {
-			say("%d calls", calls)
+			say("in slices: %t", calls > 1) // how often a moved one is met is the frontier's affair
 		}
 		return out.String(), err
 	case "next":

@@ -239,6 +239,31 @@ func (m *Model) Lease(now time.Time, n int, rescore func(*web.Candidate) float64
 	return out
 }
 
+// Waiting are the candidates that wait, best first.
+func (m *Model) Waiting() (out []web.Candidate) {
+	for _, l := range m.waiting("") {
+		out = append(out, l.Candidate)
+	}
+	return out
+}
+
+// State is Frontier.State.
+func (m *Model) State(name string) []byte {
+	b, ok := m.blobs[name]
+	if !ok {
+		return nil
+	}
+	return []byte(b)
+}
+
+// Revise is Frontier.Revise.
+func (m *Model) Revise(revise func(*web.HostState)) {
+	for h, s := range m.states {
+		revise(&s)
+		m.states[h] = s
+	}
+}
+
 // Rescore is Frontier.Rescore.
 func (m *Model) Rescore(score func(*web.Candidate) float64) {
 	for _, l := range m.waiting("") {

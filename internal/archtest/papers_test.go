@@ -99,6 +99,9 @@ func TestCodesStandInTheirKeyAlone(t *testing.T) {
 			return err
 		}
 		for i, line := range strings.Split(string(b), "\n") {
+			if !capitalBeforeDigit(line) {
+				continue // as no code is written: that is found sooner
+			}
 			if at := code.FindString(line); at != "" {
 				t.Errorf("%s:%d: %q is a code of docs/papers.md: cite authors and section, or say it in words", name, i+1, at)
 			}
@@ -108,6 +111,15 @@ func TestCodesStandInTheirKeyAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func capitalBeforeDigit(s string) bool {
+	for i := 1; i < len(s); i++ {
+		if '0' <= s[i] && s[i] <= '9' && 'A' <= s[i-1] && s[i-1] <= 'Z' {
+			return true
+		}
+	}
+	return false
 }
 
 // codes matches what can only be a code of docs/papers.md: a short name of a paper, or

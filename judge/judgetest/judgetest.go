@@ -211,6 +211,10 @@ func clone(p *web.Page) *web.Page {
 	return &c
 }
 
+// analyzer is never changed. It is made once, as it is large and pages are drawn by the
+// thousand.
+var analyzer = sync.OnceValue(text.NewAnalyzer)
+
 // DrawPage draws a page such as no honest person writes, but one that holds a word at
 // least; label tells it from others in the report of a failure.
 func DrawPage(t *rapid.T, label string) *web.Page {
@@ -223,7 +227,7 @@ func DrawPage(t *rapid.T, label string) *web.Page {
 		t.Fatal(err)
 	}
 	p := &web.Page{URL: u, Title: "Bees " + piece.Draw(t, label+" title")}
-	c := text.NewCounter(text.NewAnalyzer())
+	c := text.NewCounter(analyzer())
 	c.Add(p.Title, true)
 	for i, s := range rapid.SliceOfN(piece, 0, 30).Draw(t, label+" leaves") {
 		c.Add(s, i == 3)

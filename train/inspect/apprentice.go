@@ -3,7 +3,11 @@ package inspect
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/train"
@@ -59,4 +63,31 @@ func Share(x float64) string {
 		return "none"
 	}
 	return terminal.Percent(x)
+}
+
+// Apprentice tells what a model has learnt from crawls, and what to do with its file
+// next: crawl by a scorer with the same settings.
+func Apprentice(out io.Writer, file, scorer string, set map[string]float64, t train.ApprenticeModel, took time.Duration) {
+	fmt.Fprintf(out, "%s: %s links of %s pages, %s to pages of high relevance; in %s\n",
+		file, terminal.Number(t.Low+t.High), terminal.Number(t.File.Provenance.Pages), terminal.Number(t.High), terminal.Span(took))
+	if t.Held.Low+t.Held.High > 0 {
+		fmt.Fprintf(out, "Of links to pages it had not learned from it told %s right: %s of those to high, %s of those to low.\n",
+			Share(t.Held.All()), Share(t.Held.OfHigh()), Share(t.Held.OfLow()))
+	}
+	if hint := Lopsided(t); hint != "" {
+		fmt.Fprintln(out, hint)
+	}
+	fmt.Fprintf(out, "\nNext: waggle crawl … --scorer %s --model %s\n", scorer, file)
+	if same := likewise(set); same != "" {
+		fmt.Fprintf(out, "with scorer: {set: {%s}} in the job file\n", same)
+	}
+}
+
+// likewise are the settings of a model that a crawl by it should have as well.
+func likewise(set map[string]float64) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		out = append(out, fmt.Sprintf("%s: %v", name, set[name]))
+	}
+	return strings.Join(out, ", ")
 }

@@ -7,8 +7,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/train"
 )
 
@@ -74,4 +77,32 @@ func Doubt(out io.Writer, g *train.Graph) {
 	if why := g.Doubt(); why != "" {
 		fmt.Fprintf(out, "\nNote: %s.\n", why)
 	}
+}
+
+// Fitted tells what a model has learnt of a graph, and what to do with its file next:
+// crawl by a scorer.
+func Fitted(out io.Writer, file, scorer string, f *model.File, g *train.Graph, took time.Duration) {
+	of, used := "", len(f.Provenance.States)
+	if used > 0 {
+		of = fmt.Sprintf(" of %d states", used)
+	}
+	fmt.Fprintf(out, "%s: %s%s from %s pages", file, f.Kind, of, terminal.Number(f.Provenance.Pages))
+	if n := f.Provenance.Sequences; n > 0 {
+		fmt.Fprintf(out, " and %s sequences", terminal.Number(n))
+	}
+	fmt.Fprintf(out, ", in %s\n", terminal.Span(took))
+	for used > 2 && f.Provenance.States[used-1] == 0 {
+		used--
+	}
+	if used < len(f.Provenance.States) {
+		fmt.Fprintf(out, "No training page is %d links away or more: --states %[1]d makes a model without empty states.\n", used)
+	}
+	if f.Space != nil {
+		fmt.Fprintf(out, "It sees %s.\n", event.Line(f.Space.String()))
+	}
+	if n := len(f.Provenance.Curve); n > 0 {
+		fmt.Fprintf(out, "Training: %d iterations, %s; the objective went from %.6g to %.6g.\n", n-1, event.Line(f.Provenance.Status), f.Provenance.Curve[0], f.Provenance.Curve[n-1])
+	}
+	Doubt(out, g)
+	fmt.Fprintf(out, "\nNext: waggle train inspect %s\n      waggle crawl … --scorer %s --model %[1]s\n", file, scorer)
 }

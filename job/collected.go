@@ -1,0 +1,55 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/parse"
+)
+
+// remedyJob says what helps where the job file of a crawl cannot be used.
+const remedyJob = "put the file back, or correct it: events.jsonl tells what it said (started, changed)"
+
+// In is the job of a crawl that was begun. The error names a remedy.
+func In(col collection.Collection) (*Job, error) {
+	if err := col.CheckJob(); err != nil {
+		return nil, err
+	}
+	j, err := Read(col.JobFile())
+	if err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, remedyJob)
+	}
+	return j, nil
+}
+
+// Damage is why a crawl cannot go on with its job, beyond what collection knows of the
+// file; nil if it can. A judge or a scorer of another program
+// is no damage.
+func Damage(col collection.Collection) *collection.Damage {
+	if !col.Begun() || col.CheckJob() != nil {
+		return nil // that is told already
+	}
+	j, err := Read(col.JobFile())
+	if err == nil {
+		err = j.CheckLive()
+	}
+	var wrong *Error
+	if err == nil || errors.As(err, &wrong) && (wrong.Path == "judge.name" || wrong.Path == "scorer.name") {
+		return nil
+	}
+	what := strings.TrimPrefix(err.Error(), filepath.Dir(col.JobFile())+string(filepath.Separator))
+	return &collection.Damage{File: filepath.Base(col.JobFile()), What: "it cannot be used: " + what, Remedy: remedyJob}
+}
+
+// LinkParser reads the links of pages as a crawl did, as far as its job can be
+// read.
+func LinkParser(col collection.Collection) *parse.Parser {
+	var o parse.Options
+	if j, err := Read(col.JobFile()); err == nil {
+		o.Canon = j.Canon()
+	}
+	return parse.New(o)
+}
