@@ -242,12 +242,14 @@ func (b *builder) flush() {
 	}
 }
 
-// comment meets a comment, which parts the texts around it.
+// comment meets a comment, which parts the texts around it, but where it comes to
+// stand behind the body.
 func (b *builder) comment() {
-	if len(b.open) > 0 && b.open.top().space != htmlSpace && bytes.HasPrefix(b.src[b.at:], []byte("<![CDATA[")) {
+	foreign := b.foreign(commentToken, 0)
+	if foreign && bytes.HasPrefix(b.src[b.at:], []byte("<![CDATA[")) {
 		b.needTree("CDATA")
 	}
-	if b.mode != afterBody && b.mode != afterAfterBody {
+	if foreign || b.mode != afterBody && b.mode != afterAfterBody {
 		b.flush()
 		b.fresh = false
 	}
@@ -257,6 +259,9 @@ func (b *builder) comment() {
 //
 // Source: HTML Standard, 13.2.6.4.1. Which types mean quirks, x/net/html says.
 func (b *builder) doctype(raw []byte) {
+	if b.foreign(doctypeToken, 0) {
+		return
+	}
 	switch b.mode {
 	case initial:
 		b.mode = beforeHTML
