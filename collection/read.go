@@ -22,9 +22,14 @@ func (c Collection) Job() ([]byte, error) { return os.ReadFile(c.JobFile()) }
 // log is opened anew every time the sequence is ranged over. All pages have the
 // verdicts that were told of them last, under the threshold that the judge was
 // given last.
-func (c Collection) Events() iter.Seq2[event.Event, error] {
+func (c Collection) Events() iter.Seq2[event.Event, error] { return c.events(event.ReadFile) }
+
+// Visits are Events in which pages have no links, as event.ReadVisits gives them.
+func (c Collection) Visits() iter.Seq2[event.Event, error] { return c.events(event.ReadVisits) }
+
+func (c Collection) events(read func(path string) iter.Seq2[event.Event, error]) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
-		events := event.Renewed(event.ReadKinds(c.EventLog(), event.Rejudged{}.Kind()), event.ReadFile(c.EventLog()))
+		events := event.Renewed(event.ReadKinds(c.EventLog(), event.Rejudged{}.Kind()), read(c.EventLog()))
 		history := event.ReadHistory(c.EventLog())
 		if threshold, ok := history.Threshold(); ok {
 			events = event.Under(threshold, events)
@@ -120,11 +125,13 @@ func (c Collection) Harvest() ([]event.Harvested, error) {
 }
 
 func (c Collection) harvest(ctx context.Context) (h event.Harvest, err error) {
-	for p, err := range c.Fetched() {
+	for e, err := range c.Visits() {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return h, err
 		}
-		h.Add(p)
+		if p, ok := e.(event.Fetched); ok {
+			h.Add(p)
+		}
 	}
 	return h, nil
 }

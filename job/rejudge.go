@@ -45,7 +45,7 @@ func (m *Maker) Rejudge(ctx context.Context) (out crawl.Rejudging, err error) {
 			}
 		}
 	}
-	c.Frontier, c.Log, c.History = m.Frontier, m.Log, m.Begun.Events()
+	c.Frontier, c.Log, c.History = m.Frontier, m.Log, m.Begun.Visits()
 	r, err := c.Rejudge(ctx, collection.Readable(m.Begun.Pages(ctx, m.Parser, nil)))
 	if err != nil {
 		return out, err

@@ -23,7 +23,8 @@ type cosine struct {
 	analyzer text.Splitter
 	df       Frequencies // nil for term frequencies
 	models   []vector
-	sources  []web.URL // of the examples
+	known    map[string]bool // the stems of the models
+	sources  []web.URL       // of the examples
 }
 
 var _ Judge = (*cosine)(nil)
@@ -61,6 +62,12 @@ func newCosine(idf, centroid bool) func(Options) (Judge, error) {
 			return vs
 		}
 		c.models = combine(examples)
+		c.known = make(map[string]bool)
+		for _, m := range c.models {
+			for _, t := range m {
+				c.known[t.stem] = true
+			}
+		}
 		if c.threshold == 0 {
 			c.threshold = 0.2
 			if len(examples) > 1 {
@@ -90,7 +97,11 @@ func (c *cosine) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
 }
 
 func (c *cosine) Text(s string) float64 {
-	return nearest(textVector(c.analyzer.Words(s), c.df), c.models)
+	words := c.analyzer.Words(s)
+	if !slices.ContainsFunc(words, func(w string) bool { return c.known[w] }) {
+		return 0 // as most anchors of most pages
+	}
+	return nearest(textVector(words, c.df), c.models)
 }
 
 // quantile is the q-quantile of xs, q in [0,1], by linear interpolation.

@@ -165,11 +165,10 @@ func tfidfVector(terms []web.Term, df Frequencies) vector {
 	return v.unit()
 }
 
-// textVector does the same for the stems of a text.
+// textVector does the same for the stems of a text, which it sorts.
 func textVector(stems []string, df Frequencies) vector {
-	stems = slices.Clone(stems)
 	slices.Sort(stems)
-	var terms []web.Term
+	terms := make([]web.Term, 0, len(stems))
 	for _, s := range stems {
 		if n := len(terms); n > 0 && terms[n-1].Text == s {
 			terms[n-1].Body++
@@ -198,6 +197,17 @@ func (v vector) unit() vector {
 // dot is the cosine of two vectors of length 1.
 func (v vector) dot(w vector) float64 {
 	sum := 0.
+	if len(v) < len(w)/8 {
+		// The few words of an anchor are looked up in the many of an example.
+		for _, t := range v {
+			i, found := slices.BinarySearchFunc(w, t.stem, func(x termWeight, stem string) int { return strings.Compare(x.stem, stem) })
+			if found {
+				sum += t.weight * w[i].weight
+			}
+			w = w[i:]
+		}
+		return min(1, max(0, sum))
+	}
 	for i, j := 0, 0; i < len(v) && j < len(w); {
 		switch c := strings.Compare(v[i].stem, w[j].stem); {
 		case c < 0:

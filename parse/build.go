@@ -86,10 +86,27 @@ func (b *builder) reset(src []byte) {
 	b.quirks, b.fresh, b.run, b.hidden, b.beyond = false, false, b.run[:0], 0, ""
 }
 
+// release lets go of the source, and of buffers that are larger than most pages need.
+func (b *builder) release() {
+	const large = 1 << 18
+	clear(b.open[:cap(b.open)])
+	b.src, b.start.name = nil, nil
+	for _, t := range []*tag{&b.tag, &b.again} {
+		t.src, t.name = nil, nil
+		if cap(t.attrs) > maxAttributes || cap(t.low) > large {
+			t.attrs, t.low = nil, nil
+		}
+	}
+	if cap(b.run)+cap(b.piece)+cap(b.values.buf)+len(b.asked) > large {
+		b.run, b.piece, b.values.buf, b.asked, b.askedQuirks = nil, nil, nil, "", false
+	}
+}
+
 // build reads a page. It returns "", or why the page needs a tree; the walker is
 // then somewhere on the page.
 func (b *builder) build(src []byte) (beyond string) {
 	b.reset(src)
+	defer b.release()
 	b.walker.begin()
 	for b.beyond == "" {
 		switch b.next() {
@@ -225,12 +242,14 @@ func (b *builder) flush() {
 	}
 }
 
-// comment meets a comment, which parts the texts around it.
+// comment meets a comment, which parts the texts around it, but where it comes to
+// stand behind the body.
 func (b *builder) comment() {
-	if len(b.open) > 0 && b.open.top().space != htmlSpace && bytes.HasPrefix(b.src[b.at:], []byte("<![CDATA[")) {
+	foreign := b.foreign(commentToken, 0)
+	if foreign && bytes.HasPrefix(b.src[b.at:], []byte("<![CDATA[")) {
 		b.needTree("CDATA")
 	}
-	if b.mode != afterBody && b.mode != afterAfterBody {
+	if foreign || b.mode != afterBody && b.mode != afterAfterBody {
 		b.flush()
 		b.fresh = false
 	}
@@ -240,6 +259,9 @@ func (b *builder) comment() {
 //
 // Source: HTML Standard, 13.2.6.4.1. Which types mean quirks, x/net/html says.
 func (b *builder) doctype(raw []byte) {
+	if b.foreign(doctypeToken, 0) {
+		return
+	}
 	switch b.mode {
 	case initial:
 		b.mode = beforeHTML

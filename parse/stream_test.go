@@ -84,6 +84,19 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// A page much larger than most changes nothing of those behind it.
+func TestStreamBehindLargePages(t *testing.T) {
+	r := strings.Repeat
+	p := parse.New(parse.Options{Analyzer: analyzer, Tags: true})
+	for _, large := range []string{
+		"<p>" + r("bees &amp; ", 1<<16), "<!doctype " + r("x", 1<<19) + "><p>a<table>", "<" + r("X", 1<<19) + ">a",
+		"<a href='" + r("&amp;", 1<<17) + "'>b</a>", "<p " + r("a ", 1<<12) + ">b",
+	} {
+		compare(t, p, response(t, "text/html", large))
+		compare(t, p, response(t, "text/html", article))
+	}
+}
+
 // Any two documents, one after the other, and any part of one.
 func TestStreamOfParts(t *testing.T) {
 	p := parse.New(parse.Options{Analyzer: analyzer, Tags: true})

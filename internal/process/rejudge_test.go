@@ -230,8 +230,7 @@ func swapped(t *testing.T, dir, keywords string) {
 //
 // Metrics: pages per second, and per second of processor time, beside those of the
 // crawl. The bar is 1,000 pages/s on two cores, 500 for each second of processor
-// time. It is not met: 268 where the crawl came to 244, and 415 pages/s, on two
-// cores with nothing else to do.
+// time: docs/results/judge.md has what was measured.
 func BenchmarkRejudge(b *testing.B) {
 	const budget = 2_000
 	place, w := manualsWeb(b)

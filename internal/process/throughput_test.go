@@ -38,6 +38,20 @@ import (
 // Metrics: pages per second of the crawler's processor time, the same of the
 // bare loop, their ratio (the bar is 0.5), and the crawler's greatest resident
 // set in MiB (the bar is 500).
+//
+// Of 4,000 pages (campus: 3,000), in two turns, a page took this many milliseconds of
+// processor time:
+//
+//	                          manuals        campus
+//	bare loop               1.40   1.36    1.11   .89
+//	best-first-both         2.08   1.78    1.74  1.27
+//	waggle                  2.49   2.29    1.70  1.54
+//	waggle, by way of trees 3.26   3.31    3.12  2.66
+//
+// The profile of waggle on manuals then: parsing 28 % (terms 12, reading the source 11),
+// compression 15, features of links 11, scoring anew what waits 7, the judge 4, commits 4,
+// collecting garbage 4. Nothing of that is as large as the tree was, 37. Level 1 would
+// take three fifths of the time of compression, for a tenth more bytes.
 func BenchmarkThroughput(b *testing.B) {
 	const budget = 20_000
 	place, w := manualsWeb(b)
