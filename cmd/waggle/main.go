@@ -69,6 +69,8 @@ type commands struct {
 	Explain explainCmd `cmd:"" help:"Tell why a page was fetched, or why not."`
 	Judge   judgeCmd   `cmd:"" help:"Judge the pages of a crawl anew: other keywords, examples, threshold or judge."`
 	Export  exportCmd  `cmd:"" help:"Write what a crawl found in a form for other tools."`
+	Index   indexCmd   `cmd:"" help:"Make the pages of a crawl searchable."`
+	Search  searchCmd  `cmd:"" help:"Find pages of a crawl by their words."`
 	Verify  verifyCmd  `cmd:"" help:"Check that everything a crawl keeps is as it was written."`
 	Repair  repairCmd  `cmd:"" help:"Make a damaged crawl whole again, of what is left of it."`
 	Web     struct {
@@ -131,7 +133,8 @@ const description = `waggle is a focused web crawler: show it what you want, and
   waggle crawl -o bees --resume            go on after a stop or a crash
   waggle judge bees --threshold 0.4        another harvest of the same pages
   waggle explain https://example.org/a -o bees
-  waggle export bees cdxj -o bees.cdxj     an index for replay tools
+  waggle export bees wacz -o bees.wacz     for ReplayWeb.page; there are tables, too
+  waggle search bees "waggle dance"        find pages by their words
   waggle verify bees                       is everything as it was written?
   waggle help train collect                teach a model before the crawl
 
