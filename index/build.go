@@ -69,7 +69,8 @@ type checkpoint struct {
 // them that a crawl synced to its disk is among them.
 const checkpointsKept = 32
 
-var stateKey = []byte("waggle")
+// stateKey is where the state lies in the index.
+const stateKey = "waggle"
 
 // Progress is how far a Builder has come.
 type Progress struct {
@@ -116,7 +117,7 @@ func (b *Builder) open() (err error) {
 
 // readState reads how far the index is; one that was made a moment ago has no state.
 func (b *Builder) readState() error {
-	text, err := b.bleve.GetInternal(stateKey)
+	text, err := b.bleve.GetInternal([]byte(stateKey))
 	if err != nil || text == nil {
 		return err
 	}
@@ -353,7 +354,7 @@ func (b *Builder) write() error {
 	if err != nil {
 		return err
 	}
-	b.batch.SetInternal(stateKey, text)
+	b.batch.SetInternal([]byte(stateKey), text)
 	if err := b.bleve.Batch(b.batch); err != nil {
 		return fmt.Errorf("the index in %s: %w", b.dir, err)
 	}

@@ -52,7 +52,7 @@ func (r *Reader) open() (*shared, error) {
 		return nil, err
 	}
 	out := &shared{snapshot: s, users: 1}
-	text, err := s.GetInternal(stateKey)
+	text, err := s.GetInternal([]byte(stateKey))
 	if err == nil && text != nil {
 		err = json.Unmarshal(text, &out.state)
 	}
