@@ -66,6 +66,7 @@ func (e exit) Unwrap() error { return e.err }
 type commands struct {
 	Demo    demoCmd    `cmd:"" help:"Crawl a real site on this machine, focused and breadth-first, and compare."`
 	Crawl   crawlCmd   `cmd:"" help:"Crawl for the pages of a topic."`
+	Seeds   seedsCmd   `cmd:"" help:"Find pages to start from, by search interfaces, lists, bookmarks and histories."`
 	Explain explainCmd `cmd:"" help:"Tell why a page was fetched, or why not."`
 	Judge   judgeCmd   `cmd:"" help:"Judge the pages of a crawl anew: other keywords, examples, threshold or judge."`
 	Export  exportCmd  `cmd:"" help:"Write what a crawl found in a form for other tools."`
@@ -119,6 +120,7 @@ func newCommands() *commands {
 	c.Topic.Train.jobFlags = flagsOf("", proxied...)
 	c.Train.Collect.jobFlags = flagsOf("", append([]string{"topic.keywords", "topic.description", "judge.critic", "judge.focus"}, proxied...)...)
 	c.Train.Model.jobFlags = flagsOf("paths", live...)
+	c.Seeds.jobFlags = seedsFlags()
 	c.Forage.jobFlags = flagsOf("", live...)
 	c.Teach.Show.jobFlags = flagsOf("", live...)
 	return c
