@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 
@@ -18,16 +19,28 @@ import (
 // than any crawl takes by default.
 const maxResponse = 64 << 20
 
-// records are the records of the archive, as store.Records gives them; none if
-// there is no archive yet.
-func (c Collection) records() iter.Seq2[*store.Record, error] {
+// Place is where a record lies in the archive. The zero Place is the beginning.
+type Place struct {
+	File   string // name within the folder of the archive
+	Offset int64
+}
+
+// records are the records of the archive from a place on, as store.Records gives
+// them; none if there is no archive yet.
+func (c Collection) records(from Place) iter.Seq2[*store.Record, error] {
 	return func(yield func(*store.Record, error) bool) {
 		paths, err := c.ArchiveFiles()
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for r, err := range store.Records(paths...) {
+		for len(paths) > 0 && filepath.Base(paths[0]) < from.File {
+			paths = paths[1:]
+		}
+		if len(paths) > 0 && filepath.Base(paths[0]) != from.File {
+			from.Offset = 0
+		}
+		for r, err := range store.RecordsFrom(from.Offset, paths...) {
 			if !yield(r, err) {
 				return
 			}
@@ -54,7 +67,23 @@ func (c Collection) ArchiveFiles() ([]string, error) {
 // ends the sequence.
 func (c Collection) Responses(want func(web.URL) bool) iter.Seq2[*web.Response, error] {
 	return func(yield func(*web.Response, error) bool) {
-		for rec, err := range c.records() {
+		for r, err := range c.responses(Place{}, want) {
+			if !yield(r.Response, err) {
+				return
+			}
+		}
+	}
+}
+
+// placedResponse is a response and where its record begins.
+type placedResponse struct {
+	*web.Response
+	at Place
+}
+
+func (c Collection) responses(from Place, want func(web.URL) bool) iter.Seq2[placedResponse, error] {
+	return func(yield func(placedResponse, error) bool) {
+		for rec, err := range c.records(from) {
 			if err == nil {
 				if rec.Type() != "response" {
 					continue
@@ -64,16 +93,17 @@ func (c Collection) Responses(want func(web.URL) bool) iter.Seq2[*web.Response, 
 				if errURL != nil || want != nil && !want(u) {
 					continue
 				}
+				at := Place{filepath.Base(rec.File), rec.Offset}
 				var r *web.Response
 				if r, err = store.ReadResponse(rec, maxResponse); err == nil {
-					if !yield(r, nil) {
+					if !yield(placedResponse{r, at}, nil) {
 						return
 					}
 					continue
 				}
 			}
 			var damage *store.Damage
-			if !yield(nil, err) || !errors.As(err, &damage) {
+			if !yield(placedResponse{}, err) || !errors.As(err, &damage) {
 				return
 			}
 		}
@@ -98,6 +128,23 @@ func (e *ParseError) Unwrap() error { return e.Err }
 // as that of ctx, ends the sequence.
 func (c Collection) Pages(ctx context.Context, p crawl.Parser, want func(web.URL) bool) iter.Seq2[*web.Page, error] {
 	return func(yield func(*web.Page, error) bool) {
+		for one, err := range c.placedPages(ctx, p, Place{}, want) {
+			if !yield(one.Page, err) {
+				return
+			}
+		}
+	}
+}
+
+// placedPage is a page and where the record of its response begins.
+type placedPage struct {
+	*web.Page
+	at Place
+}
+
+// placedPages is Pages, from a place on.
+func (c Collection) placedPages(ctx context.Context, p crawl.Parser, from Place, want func(web.URL) bool) iter.Seq2[placedPage, error] {
+	return func(yield func(placedPage, error) bool) {
 		read, cancel := context.WithCancel(ctx)
 		var workers sync.WaitGroup
 		defer workers.Wait()
@@ -105,14 +152,14 @@ func (c Collection) Pages(ctx context.Context, p crawl.Parser, want func(web.URL
 		// Each document has a channel of its own for what becomes of it; those
 		// channels wait in the order of the archive.
 		type parsed struct {
-			page *web.Page
+			page placedPage
 			err  error
 		}
 		results := make(chan chan parsed, 2*runtime.GOMAXPROCS(0))
 		workers.Go(func() {
 			defer close(results)
-			for r, err := range c.Responses(want) {
-				if err == nil && !isDocument(r) {
+			for r, err := range c.responses(from, want) {
+				if err == nil && !isDocument(r.Response) {
 					continue
 				}
 				result := make(chan parsed, 1)
@@ -122,15 +169,15 @@ func (c Collection) Pages(ctx context.Context, p crawl.Parser, want func(web.URL
 					return
 				}
 				if err != nil {
-					result <- parsed{nil, err}
+					result <- parsed{placedPage{}, err}
 					continue
 				}
 				workers.Go(func() {
-					page, err := p.Parse(r)
+					page, err := p.Parse(r.Response)
 					if err != nil {
 						page, err = nil, &ParseError{r.URL, err}
 					}
-					result <- parsed{page, err}
+					result <- parsed{placedPage{page, r.at}, err}
 				})
 			}
 		})
@@ -144,7 +191,7 @@ func (c Collection) Pages(ctx context.Context, p crawl.Parser, want func(web.URL
 			}
 		}
 		if ctx.Err() != nil {
-			yield(nil, ctx.Err())
+			yield(placedPage{}, ctx.Err())
 		}
 	}
 }

@@ -18,6 +18,7 @@
 //	harvest.tsv     the relevant pages, made from the events when a run ends
 //	harvest.yaml    what judge and topic they are relevant by
 //	lost.txt        addresses of which page or outcome were lost, if any were
+//	index/          what package index keeps, if it does; it may go at any time
 //	robots          what was learnt of robots.txt files; it may go at any time
 //	before-repair/  what a repair replaced
 //	repair.json     while a repair puts its files in place (journal.go)

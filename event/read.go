@@ -135,6 +135,12 @@ func Entries(path string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) { readFile(path, 0, nil, yield) }
 }
 
+// EntriesFrom are the lines from an offset on, at which a line begins. They are
+// numbered from 1.
+func EntriesFrom(path string, offset int64) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) { readFile(path, offset, nil, yield) }
+}
+
 // Check reads the log at path up to a mark and finds its first line that is
 // damaged, as a *LineError; ErrMark if the log does not reach there. It is
 // faster than reading the events, since of a line with a checksum nothing else is

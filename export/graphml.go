@@ -58,7 +58,7 @@ func writeGraphML(ctx context.Context, in *Input, out io.Writer) error {
 	g := graph{index: map[web.Host]int32{}, edges: map[hostEdge]edgeFacts{}}
 	relevant := map[uint64]bool{}
 	for i, c := range in.Collections {
-		number := int32(-1)
+		number := -1
 		for p, err := range c.Fetched() {
 			if err != nil {
 				continue // told below

@@ -18,7 +18,7 @@ func writeHarvest(ctx context.Context, in *Input, out io.Writer) error {
 	var h event.Harvest
 	var g gaps
 	for i, c := range in.Collections {
-		number := int32(-1)
+		number := -1
 		for p, err := range c.Fetched() {
 			var damaged *event.LineError
 			if errors.As(err, &damaged) {

@@ -118,9 +118,9 @@ func optOuts(d web.Directives) (words []string) {
 
 // wanted tells whether the page of an address is exported from a collection, and its
 // number there.
-func (s *survey) wanted(in *Input, crawl int, u web.URL) (number int32, ok bool) {
+func (s *survey) wanted(in *Input, crawl int, u web.URL) (number int, ok bool) {
 	p, ok := s.pages[hashOf(u)]
-	return p.number, ok && int(p.crawl) == crawl && !(in.WithoutOptOuts && p.optOut)
+	return int(p.number), ok && int(p.crawl) == crawl && !(in.WithoutOptOuts && p.optOut)
 }
 
 // left tells whether an address opts out and is to be left out.

@@ -2,7 +2,6 @@ package export
 
 import (
 	"bufio"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,7 +19,8 @@ import (
 // A WACZ file is a zip file of
 //
 //	archive/*.warc.gz        the records, stored as they are
-//	indexes/index.cdx.gz     where each lies (CDXJ)
+//	indexes/index.cdx        where each lies (CDXJ). ReplayWeb.page does not find
+//	                         records by an index.cdx.gz without an .idx file
 //	pages/pages.jsonl        the relevant pages, with their texts
 //	pages/extraPages.jsonl   the other pages
 //	datapackage.json         all these files with sizes and SHA-256
@@ -86,21 +86,17 @@ func writeWACZ(ctx context.Context, in *Input, out io.Writer) (err error) {
 	return g.err()
 }
 
-// zipIndex writes the index, compressed on its own as readers expect it.
+// zipIndex writes the index.
 func zipIndex(z *zipFile, lines *sorter) error {
-	w, err := z.create("indexes/index.cdx.gz", true)
+	w, err := z.create("indexes/index.cdx", false)
 	if err != nil {
 		return err
 	}
-	gz := gzip.NewWriter(w)
-	buf := bufio.NewWriter(gz)
+	buf := bufio.NewWriter(w)
 	if err := lines.write(buf); err != nil {
 		return err
 	}
-	if err := buf.Flush(); err != nil {
-		return err
-	}
-	return gz.Close()
+	return buf.Flush()
 }
 
 // startPage is the page that a reader opens first.

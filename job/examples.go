@@ -123,7 +123,7 @@ func (m *Maker) example(ctx context.Context, src string) (collection.Example, er
 		return collection.Example{}, err
 	}
 	m.Note("example " + src)
-	r, err := m.follow(ctx, u)
+	r, err := m.Follow(ctx, u)
 	if err != nil {
 		return collection.Example{}, err
 	}
@@ -141,9 +141,10 @@ func (m *Maker) example(ctx context.Context, src string) (collection.Example, er
 // maxWait is how long an example page is waited for because politeness asks to.
 const maxWait = 2 * time.Minute
 
-// follow fetches a page, and goes on to where it has moved. The fetcher is that of
-// a crawl, which has other pages to fetch meanwhile; here it is this one or none.
-func (m *Maker) follow(ctx context.Context, u web.URL) (*web.Response, error) {
+// Follow fetches a page outside a crawl by the fetcher that was made, and goes on to
+// where it has moved. In a crawl there are other pages to fetch while politeness asks
+// to wait; here it is this one, and it is waited for up to two minutes.
+func (m *Maker) Follow(ctx context.Context, u web.URL) (*web.Response, error) {
 	var c crawl.Clock = clock.System{}
 	if m.Clock != nil {
 		c = m.Clock

@@ -52,6 +52,7 @@ type Maker struct {
 	Fetcher  crawl.Fetcher
 	// Between is fetch.Options.Between, where Fetcher is not given.
 	Between   func(pages fetch.Fetcher) fetch.Fetcher
+	Types     fetch.Types // of documents, where Fetcher is not given; nil = the job's
 	Parser    crawl.Parser
 	Topic     *topic.Topic // nil = the job's, with its example pages
 	Judge     crawl.Judge
@@ -147,6 +148,9 @@ func (m *Maker) MakeFetcher(ctx context.Context) error {
 		return err
 	}
 	o.Clock, o.Note, o.Memory, o.Between = m.Clock, m.Note, int64(m.Job.Fetch.Memory), m.Between
+	if m.Types != nil {
+		o.Types = m.Types
+	}
 	// Who has to wait for long leaves the worker to others. Two turns: that of
 	// robots.txt, and one more.
 	o.Patience = 2 * max(o.Delay, fetch.MinDelay)

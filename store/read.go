@@ -94,17 +94,22 @@ func (d *Damage) Unwrap() error { return d.Err }
 // opened and every damaged place give an error (a *Damage), after which the
 // iteration goes on. Files may be gzipped record by record, as a whole, or not
 // at all.
-func Records(paths ...string) iter.Seq2[*Record, error] {
+func Records(paths ...string) iter.Seq2[*Record, error] { return RecordsFrom(0, paths...) }
+
+// RecordsFrom is Records, the first file read from an offset on, at which a record or
+// its gzip member begins.
+func RecordsFrom(offset int64, paths ...string) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		for _, path := range paths {
-			if !readFile(path, yield) {
+			if !readFile(path, offset, yield) {
 				return
 			}
+			offset = 0
 		}
 	}
 }
 
-func readFile(path string, yield func(*Record, error) bool) bool {
+func readFile(path string, offset int64, yield func(*Record, error) bool) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return yield(nil, err)
@@ -114,7 +119,11 @@ func readFile(path string, yield func(*Record, error) bool) bool {
 	if err != nil {
 		return yield(nil, err)
 	}
-	for rec, err := range NewReader(path, f, info.Size()).All() {
+	r := NewReader(path, f, info.Size())
+	if offset > 0 {
+		r.seek(min(offset, info.Size()))
+	}
+	for rec, err := range r.All() {
 		if !yield(rec, err) {
 			return false
 		}

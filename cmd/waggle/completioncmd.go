@@ -51,6 +51,9 @@ func listedValues() cli.Values {
 			return v.EnumSlice()
 		}
 		if v.Flag == nil {
+			if v.Name == "form" {
+				return formNames()
+			}
 			return nil
 		}
 		return choices[v.Flag.Name]

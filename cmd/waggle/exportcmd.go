@@ -17,7 +17,6 @@ import (
 	"github.com/waggle-crawler/waggle/export"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/job"
-	"github.com/waggle-crawler/waggle/parse"
 )
 
 // exportCmd is `waggle export`.
@@ -56,11 +55,14 @@ and control characters, JSON escapes these, and Parquet has them as they are.
 
 // exportNames lists the forms.
 func exportNames() string {
-	var names []string
+	return strings.Join(formNames(), ", ")
+}
+
+func formNames() (names []string) {
 	for _, x := range export.Forms() {
 		names = append(names, x.Name)
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // Run exports.
@@ -70,7 +72,7 @@ func (c *exportCmd) Run(ctx context.Context, std streams) error {
 	if i < 0 {
 		return exit{exitUsage, fmt.Errorf("there is no form %q; there are: %s", c.Form, exportNames())}
 	}
-	in := &export.Input{WithoutOptOuts: c.Without, Parser: parserOf}
+	in := &export.Input{WithoutOptOuts: c.Without, Parser: func(col collection.Collection) (crawl.Parser, error) { return job.LinkParser(col), nil }}
 	for _, dir := range append([]string{c.Dir}, c.With...) {
 		col, err := collection.Open(dir)
 		if err != nil {
@@ -108,14 +110,4 @@ func exportTo(ctx context.Context, x export.Form, in *export.Input, name string)
 		return err
 	})
 	return errors.Join(err, partial)
-}
-
-// parserOf is the parser of a crawl, by the addresses of its job where that can be
-// read.
-func parserOf(col collection.Collection) (crawl.Parser, error) {
-	o := parse.Options{}
-	if j, err := job.Read(col.JobFile()); err == nil {
-		o.Canon = j.Canon()
-	}
-	return parse.New(o), nil
 }

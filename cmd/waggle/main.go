@@ -66,9 +66,12 @@ func (e exit) Unwrap() error { return e.err }
 type commands struct {
 	Demo    demoCmd    `cmd:"" help:"Crawl a real site on this machine, focused and breadth-first, and compare."`
 	Crawl   crawlCmd   `cmd:"" help:"Crawl for the pages of a topic."`
+	Seeds   seedsCmd   `cmd:"" help:"Find pages to start from, by search interfaces, lists, bookmarks and histories."`
 	Explain explainCmd `cmd:"" help:"Tell why a page was fetched, or why not."`
 	Judge   judgeCmd   `cmd:"" help:"Judge the pages of a crawl again, with other keywords or examples, another threshold or judge."`
 	Export  exportCmd  `cmd:"" help:"Write what a crawl found in a form for other tools."`
+	Index   indexCmd   `cmd:"" help:"Make the pages of a crawl searchable."`
+	Search  searchCmd  `cmd:"" help:"Find pages of a crawl by their words."`
 	Verify  verifyCmd  `cmd:"" help:"Check that everything a crawl keeps is as it was written."`
 	Repair  repairCmd  `cmd:"" help:"Repair a damaged crawl with what is left of it."`
 	Web     struct {
@@ -119,6 +122,7 @@ func newCommands() *commands {
 	c.Topic.Train.jobFlags = of(proxied...)
 	c.Train.Collect.jobFlags = of(append([]string{"topic.keywords", "topic.description", "judge.critic", "judge.focus"}, proxied...)...)
 	c.Train.Model.jobFlags = flagsOf(settings, "paths", live...)
+	c.Seeds.jobFlags = of(seedsSettings()...)
 	c.Forage.jobFlags = of(live...)
 	c.Teach.Show.jobFlags = of(live...)
 	return c
@@ -133,7 +137,8 @@ const description = `waggle is a focused web crawler: you show it what you want,
   waggle crawl -o bees --resume            go on after a stop or a crash
   waggle judge bees --threshold 0.4        another harvest of the same pages
   waggle explain https://example.org/a -o bees
-  waggle export bees cdxj -o bees.cdxj     an index for replay tools
+  waggle export bees wacz -o bees.wacz     for ReplayWeb.page; there are tables, too
+  waggle search bees "waggle dance"        find pages by their words
   waggle verify bees                       check every file of the crawl
   waggle help train collect                teach a model before the crawl
 

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/index"
+	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/job"
+)
+
+// indexCmd is `waggle index`.
+type indexCmd struct {
+	Dir    string `arg:"" help:"Folder of the crawl, which may still run."`
+	Index  string `placeholder:"FOLDER" help:"Folder of the index (default: index in that of the crawl)."`
+	Follow bool   `help:"Go on until the crawl ends."`
+	Anew   bool   `help:"Remove the index, and make it from the beginning."`
+}
+
+// Help tells what is indexed.
+func (indexCmd) Help() string {
+	return `  waggle index bees
+  waggle search bees "waggle dance" --verdict relevant
+  waggle index bees --follow                          while the crawl runs
+  waggle index /archive/bees --index /tmp/bees-index  of a folder that is read-only
+
+Title and main text of each page are indexed, and kept to be shown: some kilobytes a
+page. Pages that ask not to be indexed (noindex) are left out. What was stopped goes on
+with the same command, and so does an index whose crawl has gone on, or was judged
+anew. The index may be removed at any time.`
+}
+
+// followEvery is how often a crawl that runs is looked at.
+const followEvery = 5 * time.Second
+
+// Run indexes.
+func (c *indexCmd) Run(ctx context.Context, std streams) error {
+	col, err := collection.Open(c.Dir)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	dir := cmp.Or(c.Index, index.Dir(col))
+	if c.Anew {
+		if err := removeIndex(dir); err != nil {
+			return err
+		}
+	}
+	defer rarelyCollected()()
+	b, err := index.NewBuilder(col, dir, job.LinkParser(col))
+	switch {
+	case errors.Is(err, index.ErrBusy):
+		return exit{exitUsage, fmt.Errorf("%w: wait for it to end", err)}
+	case errors.Is(err, os.ErrPermission) && c.Index == "":
+		return exit{exitUsage, fmt.Errorf("%w: put it elsewhere with --index FOLDER", err)}
+	case err != nil:
+		return err
+	}
+	began := time.Now()
+	meter := terminal.NewMeter(std.err)
+	update := func() error {
+		return b.Update(ctx, func(p index.Progress) { meter.Show(p.Indexed, p.Pages, "indexing") })
+	}
+	running := col.Running()
+	err = update()
+	for err == nil && c.Follow && running {
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-time.After(followEvery):
+			running = col.Running() // before what it wrote last is read
+			err = update()
+		}
+	}
+	meter.End()
+	pages := b.Pages()
+	err = errors.Join(err, b.Close())
+	if ctx.Err() != nil {
+		return exit{exitStopped, errors.New("stopped; the same command goes on")}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(std.out, "%s: %s (%s)\n", dir, terminal.Count(pages, "page"), terminal.Span(time.Since(began)))
+	return err
+}
+
+// removeIndex removes an index, and nothing else.
+func removeIndex(dir string) error {
+	if !folder.Exists(dir) {
+		return nil
+	}
+	if err := index.Remove(dir); err != nil {
+		return exit{exitUsage, err}
+	}
+	return nil
+}

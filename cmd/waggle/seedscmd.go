@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/seeds"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// seedsCmd is `waggle seeds`.
+type seedsCmd struct {
+	Source []string `short:"s" sep:"none" required:"" placeholder:"KIND=WHERE" help:"Where to look; may be repeated. The kinds are listed above."`
+	Out    string   `short:"o" placeholder:"FILE" help:"The file of seeds (default, and -: standard output)."`
+	Force  bool     `help:"Replace the file if it is there."`
+	Rounds int      `default:"1" placeholder:"N" help:"How often to ask; from the second round on with words of the relevant pages found (default ${default})."`
+	Judged int      `name:"judge-pages" default:"20" placeholder:"N" help:"Fetch so many of the likeliest pages in each round and judge them; 0 ranks by addresses and titles alone (default ${default})."`
+	Number int      `short:"n" default:"100" placeholder:"N" help:"Give the best N (default ${default})."`
+
+	jobFlags
+}
+
+// seedsSettings are those of the topic, the judge, and fetching.
+func seedsSettings() []string {
+	return []string{"topic.description", "topic.keywords", "topic.examples", "topic.negatives", "judge.name", "judge.threshold",
+		"contact", "politeness.delay", "fetch.through", "fetch.through-ca", "fetch.allow-private"}
+}
+
+// Help lists the kinds of sources.
+func (seedsCmd) Help() string {
+	var b strings.Builder
+	b.WriteString("Sources:\n\n")
+	out := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, k := range seeds.Kinds() {
+		where := "=" + k.Where
+		if strings.HasPrefix(k.Where, "[") {
+			where = "[=" + k.Where[1:]
+		}
+		fmt.Fprintf(out, "  %s%s\t%s\n", k.Name, where, k.Line)
+	}
+	out.Flush() // a strings.Builder takes everything
+	b.WriteString(`
+For example:
+
+  waggle seeds --keywords "honey bee, waggle dance" -s openalex \
+      -s searxng=https://search.example.org -s bookmarks=bookmarks.html \
+      --rounds 2 --contact you@example.org -o seeds.txt
+  waggle crawl --seeds-file seeds.txt -o bees --keywords "honey bee, waggle dance" \
+      --contact you@example.org
+
+The likeliest pages are fetched and judged. Pages that are not relevant are left out,
+relevant ones come first, and the others follow by the likeness of their addresses and
+titles to the topic. Requests are as polite as those of a crawl, and robots.txt holds
+for search interfaces as well.
+`)
+	return b.String()
+}
+
+// Run looks for seeds.
+func (c *seedsCmd) Run(ctx context.Context, std streams) error {
+	var sources []seeds.Source
+	for _, s := range c.Source {
+		one, err := seeds.ParseSource(s)
+		if err != nil {
+			return exit{exitUsage, err}
+		}
+		sources = append(sources, one)
+	}
+	switch {
+	case c.Rounds < 1 || c.Rounds > 20:
+		return exit{exitUsage, fmt.Errorf("--rounds %d is outside 1…20", c.Rounds)}
+	case c.Judged < 0 || c.Number < 1:
+		return exit{exitUsage, errors.New("--judge-pages is 0 or more, and -n at least 1")}
+	}
+	toFile := c.Out != "" && c.Out != "-"
+	if toFile {
+		if err := vacant(c.Out, c.Force); err != nil {
+			return err
+		}
+	}
+	j := &job.Job{}
+	if err := c.apply(j); err != nil {
+		return exit{exitUsage, err}
+	}
+	meter := terminal.NewMeter(std.err)
+	note := func(s string) { fmt.Fprintln(std.err, event.Line(s)) }
+	m := &job.Maker{Job: j, Note: note, Types: append(fetch.DefaultTypes(), "text/plain", "application/json", "text/xml", "application/xml",
+		"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/gzip", "application/x-gzip", "text/x-cdxj", "application/x-ndjson")}
+	found, err := c.find(ctx, m, sources, note)
+	meter.End()
+	err = errors.Join(err, m.Close())
+	if ctx.Err() != nil {
+		return exit{exitStopped, errors.New("stopped before its end")}
+	}
+	if err != nil {
+		return wrongJob(err)
+	}
+	if len(found) == 0 {
+		return exit{exitNothing, errors.New("no page was found from which to start")}
+	}
+	found = found[:min(len(found), c.Number)]
+	write := func(out io.Writer) error { return writeSeeds(out, found) }
+	if !toFile {
+		return write(std.out)
+	}
+	if err := folder.WriteFrom(c.Out, write); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(std.out, "%s: %s; waggle crawl --seeds-file %s begins there\n", c.Out, terminal.Count(len(found), "seed"), c.Out)
+	return err
+}
+
+// find makes the judge and the fetcher, and asks.
+func (c *seedsCmd) find(ctx context.Context, m *job.Maker, sources []seeds.Source, note func(string)) ([]seeds.Seed, error) {
+	if err := m.MakeJudge(ctx); err != nil {
+		return nil, err
+	}
+	get := func(ctx context.Context, u web.URL) (*web.Response, error) {
+		m.Seeds = []web.URL{u} // whom a contact may be owed
+		if err := m.MakeFetcher(ctx); err != nil {
+			return nil, err
+		}
+		return m.Follow(ctx, u)
+	}
+	f := &seeds.Finder{
+		Get: get, Parser: m.Parser, Words: m.Job.Topic.Keywords, Contact: m.Job.Contact, Rounds: c.Rounds, Pages: c.Judged, Note: note,
+	}
+	judge, ok := m.Judge.(seeds.Judge)
+	if !ok {
+		return nil, errors.New("the judge cannot tell how like a text is to the topic: choose another")
+	}
+	f.Judge = judge
+	if len(f.Words) == 0 {
+		f.Words = seeds.Telling(m.Topic.Examples, parse.NewAnalyzer(), 4, nil)
+		if len(f.Words) == 0 && m.Job.Topic.Description != "" {
+			f.Words = []string{m.Job.Topic.Description}
+		}
+	}
+	return f.Find(ctx, sources)
+}
+
+// writeSeeds writes a file that --seeds-file reads.
+func writeSeeds(w io.Writer, list []seeds.Seed) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, "# relevance where the page was judged, source, title")
+	for _, s := range list {
+		judged := "-"
+		if s.Judged {
+			judged = fmt.Sprintf("%.2f", s.Relevance)
+		}
+		fmt.Fprintf(out, "%s  # %s %s %s\n", s.URL, judged, s.Source, terminal.Untrusted(s.Title, 80))
+	}
+	return out.Flush()
+}

@@ -1,0 +1,89 @@
+package index
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/internal/madecrawl"
+	"github.com/waggle-crawler/waggle/parse"
+)
+
+// benchPages is how many pages are searched, unless WAGGLE_PAGES says otherwise.
+const benchPages = 2000
+
+// BenchmarkSearch measures searches of one to three words, half of them common, with
+// filters and near-copies folded, over made-up pages of 500 words. With WAGGLE_INDEX,
+// the folder is kept, and used again.
+func BenchmarkSearch(b *testing.B) {
+	n := benchPages
+	if s := os.Getenv("WAGGLE_PAGES"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil {
+			b.Fatal(err)
+		}
+	}
+	dir := os.Getenv("WAGGLE_INDEX")
+	if dir == "" {
+		dir = b.TempDir()
+	}
+	place := filepath.Join(dir, "index")
+	if _, err := os.Stat(filepath.Join(dir, "events.jsonl")); err != nil {
+		if _, err := madecrawl.Write(dir, n, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+	x, err := NewBuilder(collection.At(dir), place, parse.New(parse.Options{}))
+	if err != nil {
+		b.Fatal(err)
+	}
+	began := time.Now()
+	before := x.Pages()
+	if err := x.Update(b.Context(), nil); err != nil {
+		b.Fatal(err)
+	}
+	if made := x.Pages() - before; made > 0 {
+		b.Logf("%d pages indexed, %v each", made, time.Since(began)/time.Duration(made))
+	}
+	if err := x.Close(); err != nil {
+		b.Fatal(err)
+	}
+	r, err := Open(place)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	rng := rand.New(rand.NewPCG(2, 0))
+	var took []time.Duration
+	for b.Loop() {
+		q := Query{Fold: true}
+		for range 1 + rng.IntN(3) {
+			rank := rng.IntN(30)
+			if rng.IntN(2) == 0 {
+				rank = rng.IntN(20_000)
+			}
+			q.Text += madecrawl.Word(rank) + " "
+		}
+		switch rng.IntN(4) {
+		case 0:
+			q.Verdict = Relevant
+		case 1:
+			q.Hosts = []string{"host7.test"}
+		case 2:
+			q.Sort = ByRelevance
+		}
+		found, err := r.Search(b.Context(), q)
+		if err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, found.Took)
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+}

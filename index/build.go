@@ -1,0 +1,399 @@
+package index
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// batchPages and batchBytes bound what is committed at once.
+const (
+	batchPages = 256
+	batchBytes = 8 << 20
+)
+
+// Builder writes an index. It is for one goroutine.
+type Builder struct {
+	col      collection.Collection
+	dir      string
+	parser   crawl.Parser
+	analyzer *parse.Analyzer
+	lock     io.Closer
+	bleve    bleve.Index
+	state    state
+
+	batch   *bleve.Batch
+	pending []page // of batch
+	size    int    // bytes of texts in batch
+}
+
+// state is how far a Builder has come. It is committed with the pages.
+type state struct {
+	Version   int     `json:"version"`
+	Threshold float64 `json:"threshold"` // relevant from it on
+	// Checkpoints are the last commits, oldest first. A crawl that was killed may
+	// have cut the log back behind the newest.
+	Checkpoints []checkpoint `json:"checkpoints,omitempty"`
+}
+
+// stateVersion changes when an index of before cannot be gone on with.
+const stateVersion = 1
+
+// checkpoint is the state of a commit.
+type checkpoint struct {
+	Log      int64            `json:"log"`  // bytes of the log that are in the index
+	Tail     uint64           `json:"tail"` // a hash of the last of these bytes
+	Archive  collection.Place `json:"archive"`
+	Pages    int              `json:"pages"`    // indexed so far
+	Rejudged int              `json:"rejudged"` // Rejudged events so far
+}
+
+// checkpointsKept bounds their number: with a commit every few seconds, the newest of
+// them that a crawl synced to its disk is among them.
+const checkpointsKept = 32
+
+// stateKey is where the state lies in the index.
+const stateKey = "waggle"
+
+// Progress is how far a Builder has come.
+type Progress struct {
+	Pages   int // to index, as far as the log tells
+	Indexed int
+}
+
+// NewBuilder opens the index in the folder dir, which it makes if there is none. The
+// parser is that of the crawl. The error wraps ErrBusy if another Builder has it.
+func NewBuilder(c collection.Collection, dir string, p crawl.Parser) (*Builder, error) {
+	lock, err := folder.Lock(dir)
+	if errors.Is(err, folder.ErrLocked) {
+		return nil, fmt.Errorf("%s: %w", dir, ErrBusy)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the index: %w", err)
+	}
+	b := &Builder{col: c, dir: dir, parser: p, analyzer: parse.NewAnalyzer(), lock: lock}
+	if err := b.open(); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return b, nil
+}
+
+// open opens the index, or makes it.
+func (b *Builder) open() (err error) {
+	if !folder.Exists(bleveDir(b.dir)) {
+		return b.create()
+	}
+	if b.bleve, err = bleve.OpenUsing(bleveDir(b.dir), map[string]any{"bolt_timeout": "10s"}); err == nil {
+		if err = b.readState(); err != nil {
+			err = errors.Join(err, b.bleve.Close())
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("the index in %s is damaged: remove that folder and make it anew: %w", b.dir, err)
+	}
+	b.batch = b.bleve.NewBatch()
+	if b.state.Version != stateVersion {
+		return b.anew()
+	}
+	return nil
+}
+
+// readState reads how far the index is; one that was made a moment ago has no state.
+func (b *Builder) readState() error {
+	text, err := b.bleve.GetInternal([]byte(stateKey))
+	if err != nil || text == nil {
+		return err
+	}
+	return json.Unmarshal(text, &b.state)
+}
+
+func (b *Builder) create() error {
+	m, err := newMapping()
+	if err != nil {
+		return err
+	}
+	if b.bleve, err = bleve.NewUsing(bleveDir(b.dir), m, scorch.Name, scorch.Name, nil); err != nil {
+		return fmt.Errorf("the index: %w", err)
+	}
+	b.state, b.batch = state{Version: stateVersion}, b.bleve.NewBatch()
+	return nil
+}
+
+// anew forgets the index and makes an empty one.
+func (b *Builder) anew() error {
+	if err := errors.Join(b.bleve.Close(), os.RemoveAll(bleveDir(b.dir))); err != nil {
+		return err
+	}
+	b.pending, b.size = nil, 0
+	return b.create()
+}
+
+// Close closes the index. What was not committed is indexed by the next Builder.
+func (b *Builder) Close() error { return errors.Join(b.bleve.Close(), b.lock.Close()) }
+
+// last is the newest checkpoint.
+func (b *Builder) last() checkpoint {
+	if n := len(b.state.Checkpoints); n > 0 {
+		return b.state.Checkpoints[n-1]
+	}
+	return checkpoint{}
+}
+
+// news is what the log tells beyond a checkpoint.
+type news struct {
+	end      int64 // where its last whole line ends
+	pages    int
+	numbers  map[uint64]int           // number of the last page of an address
+	verdicts map[uint64]event.Verdict // told anew
+	rejudged int
+	left     int // pages that ask not to be indexed
+}
+
+// Update indexes what the log tells by now, and commits it. Pages that ask not to be
+// indexed (noindex) are left out. progress, unless nil, is
+// called after each commit. A log that is not the one of before, because a crawl that
+// was killed cut it back or it was repaired, takes the index back as far as needed.
+func (b *Builder) Update(ctx context.Context, progress func(Progress)) error {
+	if err := b.rewind(ctx); err != nil {
+		return err
+	}
+	from := b.last()
+	n, err := b.readNews(ctx, from)
+	if err != nil || n.end == from.Log {
+		return err
+	}
+	if err := b.renew(ctx, n); err != nil {
+		return err
+	}
+	docs := b.col.Documents(ctx, b.parser, from.Archive, func(u web.URL) (int, bool) { i, ok := n.numbers[hashOf(u.String())]; return i, ok })
+	defer docs.Close()
+	at, rejudged, number := from, from.Rejudged, -1
+	for e := range event.EntriesFrom(b.col.EventLog(), from.Log) {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if e.Offset >= n.end {
+			break
+		}
+		at.Log = e.Offset + int64(len(e.Line))
+		switch f := e.Event.(type) {
+		case event.Rejudged:
+			rejudged++
+		case event.Fetched:
+			number++
+			if n.numbers[hashOf(f.URL.String())] != number {
+				continue
+			}
+			if f.Reason == web.ReasonNoIndex || f.Directives.NoIndex {
+				continue // it asks for that
+			}
+			doc, err := docs.Take(number, f)
+			if err != nil {
+				return err
+			}
+			if err := b.add(ctx, f, doc, n.verdicts); err != nil {
+				return err
+			}
+			at.Pages++
+		}
+		at.Archive, at.Rejudged = docs.At(), rejudged
+		if len(b.pending) >= batchPages || b.size >= batchBytes {
+			if err := b.commit(at); err != nil {
+				return err
+			}
+			if progress != nil {
+				progress(Progress{Pages: from.Pages + n.pages, Indexed: at.Pages})
+			}
+		}
+	}
+	at.Log, at.Rejudged = n.end, n.rejudged
+	if err := b.commit(at); err != nil {
+		return err
+	}
+	if progress != nil {
+		progress(Progress{Pages: at.Pages, Indexed: at.Pages})
+	}
+	return nil
+}
+
+func hashOf(address string) uint64 { return xxh3.HashString(address) }
+
+// readNews reads the log behind a checkpoint once, to know what it comes to. Damaged
+// lines are passed over; waggle verify tells them.
+func (b *Builder) readNews(ctx context.Context, from checkpoint) (*news, error) {
+	n := &news{end: from.Log, numbers: map[uint64]int{}, verdicts: map[uint64]event.Verdict{}, rejudged: from.Rejudged}
+	number := -1
+	for e, err := range event.EntriesFrom(b.col.EventLog(), from.Log) {
+		if err != nil {
+			return nil, err
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if errors.Is(e.Err, event.ErrTorn) {
+			break
+		}
+		n.end = e.Offset + int64(len(e.Line))
+		var history event.History
+		history.Add(e.Event)
+		if t, ok := history.Threshold(); ok {
+			b.state.Threshold = t
+		}
+		switch e := e.Event.(type) {
+		case event.Started:
+			b.state.Threshold = e.Threshold
+		case event.Fetched:
+			number++
+			n.numbers[hashOf(e.URL.String())] = number
+			if e.Reason == web.ReasonNoIndex || e.Directives.NoIndex {
+				n.left++
+			}
+		case event.Rejudged:
+			n.rejudged++
+			if e.Judge != "" {
+				b.state.Threshold = e.Threshold
+			}
+			for _, v := range e.Pages {
+				n.verdicts[hashOf(v.URL.String())] = v
+			}
+		}
+	}
+	n.pages = len(n.numbers) - n.left
+	return n, nil
+}
+
+// add puts a page into the batch, and commits none.
+func (b *Builder) add(ctx context.Context, f event.Fetched, doc *web.Page, verdicts map[uint64]event.Verdict) error {
+	p := page{
+		URL: f.URL.String(), From: f.From.String(), Title: event.Line(f.Title), Language: event.Line(f.Language), MIME: event.Line(f.MIME),
+		Status: f.Status, Depth: f.Depth, At: f.At.At.UnixMicro(), Relevance: f.Relevance, Reason: string(f.Reason), Number: b.last().Pages + len(b.pending),
+	}
+	if v, ok := verdicts[hashOf(p.URL)]; ok {
+		p.Relevance = v.Relevance
+	}
+	if doc != nil {
+		p.Text = head(event.Line(head(doc.Main, maxText)), maxText)
+	}
+	terms := b.analyzer.Words(p.Text)
+	p.Hash = simHash(terms)
+	var err error
+	if p.Group, err = b.groupOf(ctx, &p); err != nil {
+		return err
+	}
+	return b.put(p, terms)
+}
+
+// put puts a page into the batch.
+func (b *Builder) put(p page, terms []string) error {
+	card, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	u, err := web.Parse(p.URL)
+	if err != nil {
+		return err
+	}
+	gain := p.Relevance
+	if p.Reason != "" {
+		gain = -1
+	}
+	err = b.batch.Index(p.URL, map[string]any{
+		fieldTitle: strings.Join(b.analyzer.Words(p.Title), " "), fieldBody: strings.Join(terms, " "),
+		fieldSite: sites(u.Host()), fieldHost: string(u.Host()), fieldLanguage: p.Language, fieldType: p.MIME,
+		fieldTime: float64(p.At) / 1e6, fieldRelevance: p.Relevance, fieldGain: gain, fieldNumber: float64(p.Number),
+		fieldGroup: p.Group, fieldBand: bands(p.Hash), fieldHash: strconv.FormatUint(p.Hash, 16), fieldCard: string(card),
+	})
+	b.pending = append(b.pending, p)
+	b.size += len(card)
+	return err
+}
+
+// head is the first n bytes of a text, or some fewer, so that no character is cut.
+func head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// commit writes the batch with a checkpoint.
+func (b *Builder) commit(at checkpoint) (err error) {
+	if at.Tail, err = tailOf(b.col.EventLog(), at.Log); err != nil {
+		return err
+	}
+	b.state.Checkpoints = append(b.state.Checkpoints, at)
+	if extra := len(b.state.Checkpoints) - checkpointsKept; extra > 0 {
+		b.state.Checkpoints = b.state.Checkpoints[extra:]
+	}
+	return b.write()
+}
+
+// write writes the batch and the state.
+func (b *Builder) write() error {
+	text, err := json.Marshal(b.state)
+	if err != nil {
+		return err
+	}
+	b.batch.SetInternal([]byte(stateKey), text)
+	if err := b.bleve.Batch(b.batch); err != nil {
+		return fmt.Errorf("the index in %s: %w", b.dir, err)
+	}
+	b.batch, b.pending, b.size = b.bleve.NewBatch(), nil, 0
+	return nil
+}
+
+// tailBytes is of how many bytes before a place of the log the hash is kept.
+const tailBytes = 512
+
+// tailOf is a hash of the bytes before an offset of the log.
+func tailOf(log string, offset int64) (uint64, error) {
+	f, err := os.Open(log)
+	if err != nil {
+		return 0, err
+	}
+	b := make([]byte, min(tailBytes, offset))
+	_, err = f.ReadAt(b, offset-int64(len(b)))
+	return xxh3.Hash(b), errors.Join(err, f.Close())
+}
+
+// Pages is how many pages the index holds.
+func (b *Builder) Pages() int {
+	n, err := b.bleve.DocCount()
+	if err != nil {
+		return 0 // it is closed
+	}
+	return int(n)
+}
+
+// Remove removes the index in the folder dir, unless a Builder has it. What else is
+// there stays.
+func Remove(dir string) error {
+	lock, err := folder.Lock(dir)
+	if errors.Is(err, folder.ErrLocked) {
+		return fmt.Errorf("%s: %w", dir, ErrBusy)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.RemoveAll(bleveDir(dir)), lock.Close())
+}

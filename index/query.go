@@ -1,0 +1,263 @@
+package index
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/search/query"
+
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Query is what is looked for. The zero Query is every page.
+type Query struct {
+	// Text holds words, all of which a page must have; "a phrase"; -without. Words are
+	// compared by their stems, and common ones such as "the" do not count.
+	Text         string
+	MinRelevance float64   // 0 = any
+	MaxRelevance float64   // 0 = any
+	Hosts        []string  // any of them; "example.org" is it and the names below it
+	Since, Until time.Time // when it was fetched; zero = any
+	Languages    []string  // any of them, such as "en"
+	Types        []string  // any of them; "text/html", or "text/" for all of text
+	Verdict      Verdict
+	Sort         Sort
+	Fold         bool    // of near-copies only the first is given
+	CopiesOf     web.URL // zero; or only near-copies of that page, itself among them
+	From, Size   int     // Size 0 = 10, at most 1000; From+Size at most 10,000
+}
+
+// Verdict is what the judge said.
+type Verdict string
+
+// The verdicts that can be asked for. Other pages are those that are not relevant, and
+// those that are no harvest whatever their relevance.
+const (
+	Any      Verdict = ""
+	Relevant Verdict = "relevant"
+	Other    Verdict = "other"
+)
+
+// Sort is an order of hits.
+type Sort string
+
+// The orders. ByMatch without a text is ByRelevance.
+const (
+	ByMatch     Sort = ""
+	ByRelevance Sort = "relevance"
+	Newest      Sort = "newest"
+	Oldest      Sort = "oldest"
+	ByHost      Sort = "host"
+	ByURL       Sort = "url"
+)
+
+// Sorts are all orders but ByMatch.
+func Sorts() []Sort { return []Sort{ByRelevance, Newest, Oldest, ByHost, ByURL} }
+
+// order is the order as bleve takes it. Ends are equal only for one page.
+func (s Sort) order(text bool) []string {
+	switch {
+	case s == Newest:
+		return []string{"-" + fieldTime, "-" + fieldNumber}
+	case s == Oldest:
+		return []string{fieldTime, fieldNumber}
+	case s == ByHost:
+		return []string{fieldHost, "_id"}
+	case s == ByURL:
+		return []string{"_id"}
+	case s == ByMatch && text:
+		return []string{"-_score", "-" + fieldRelevance, fieldNumber}
+	}
+	return []string{"-" + fieldRelevance, fieldNumber}
+}
+
+const (
+	defaultSize = 10
+	maxSize     = 1000
+	maxAsked    = 10_000
+	maxQuery    = 1000 // characters
+	maxTerms    = 64
+)
+
+// QueryError says what is wrong with a query, for the person who wrote it.
+type QueryError struct{ What string }
+
+func (e *QueryError) Error() string { return e.What }
+
+// parsed is the text of a query.
+type parsed struct {
+	want    [][]string // phrases of one or more terms
+	without [][]string
+}
+
+// check looks at a query and splits its text.
+func (q *Query) check(a *parse.Analyzer) (*parsed, error) {
+	bad := func(format string, args ...any) (*parsed, error) {
+		return nil, &QueryError{fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case q.Size < 0 || q.Size > maxSize:
+		return bad("%d hits: ask for 1…%d", q.Size, maxSize)
+	case q.From < 0 || q.From+q.Size > maxAsked:
+		return bad("hits from %d on: the first %d can be asked for; narrow the search", q.From, maxAsked)
+	case q.Sort != ByMatch && !slices.Contains(Sorts(), q.Sort):
+		return bad("there is no order %q; there are: %v", q.Sort, Sorts())
+	case q.Verdict != Any && q.Verdict != Relevant && q.Verdict != Other:
+		return bad("there is no verdict %q; there are relevant and other", q.Verdict)
+	case math.IsNaN(q.MinRelevance) || math.IsNaN(q.MaxRelevance) || q.MinRelevance < 0 || q.MaxRelevance < 0 || q.MinRelevance > 1 || q.MaxRelevance > 1:
+		return bad("a relevance is a number in 0…1")
+	case utf8.RuneCountInString(q.Text) > maxQuery:
+		return bad("the query has more than %d characters", maxQuery)
+	}
+	return parseText(q.Text, a)
+}
+
+// parseText splits the text of a query into phrases.
+func parseText(text string, a *parse.Analyzer) (*parsed, error) {
+	p := &parsed{}
+	n, all := 0, strings.TrimSpace(text)
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
+		rest, not := strings.CutPrefix(text, "-")
+		var piece string
+		if quoted, ok := strings.CutPrefix(rest, `"`); ok {
+			piece, text, _ = strings.Cut(quoted, `"`) // a quotation mark may be left out at the end
+		} else {
+			end := strings.IndexFunc(rest, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '"' })
+			if end < 0 {
+				end = len(rest)
+			}
+			if end == 0 { // a minus sign alone
+				end = min(1, len(rest))
+			}
+			piece, text = rest[:end], rest[end:]
+		}
+		terms := a.Words(piece)
+		if len(terms) == 0 {
+			continue
+		}
+		if n += len(terms); n > maxTerms {
+			return nil, &QueryError{fmt.Sprintf("the query has more than %d words", maxTerms)}
+		}
+		if not {
+			p.without = append(p.without, terms)
+		} else {
+			p.want = append(p.want, terms)
+		}
+	}
+	if n == 0 && all != "" {
+		return nil, &QueryError{"all words of the query are too common, or too short, to look for"}
+	}
+	return p, nil
+}
+
+// titleBoost is how much more a word in the title counts than one in the text.
+const titleBoost = 3
+
+// phrase is the query for terms that follow each other in the title or in the text.
+func phrase(terms []string) query.Query {
+	of := func(field string, boost float64) query.Query {
+		if len(terms) == 1 {
+			t := bleve.NewTermQuery(terms[0])
+			t.SetField(field)
+			t.SetBoost(boost)
+			return t
+		}
+		p := bleve.NewPhraseQuery(terms, field)
+		p.SetBoost(boost)
+		return p
+	}
+	return bleve.NewDisjunctionQuery(of(fieldTitle, titleBoost), of(fieldBody, 1))
+}
+
+// anyOf is the query for any of some values of a field; a value that ends in a slash
+// stands for all that begin so.
+func anyOf(field string, values []string) query.Query {
+	var list []query.Query
+	for _, v := range values {
+		v = strings.ToLower(strings.TrimSpace(v))
+		if strings.HasSuffix(v, "/") {
+			p := bleve.NewPrefixQuery(v)
+			p.SetField(field)
+			list = append(list, p)
+			continue
+		}
+		t := bleve.NewTermQuery(v)
+		t.SetField(field)
+		list = append(list, t)
+	}
+	return bleve.NewDisjunctionQuery(list...)
+}
+
+// between is the query for numbers of a field, both ends included; nil = open.
+func between(field string, least, most *float64) query.Query {
+	yes := true
+	q := bleve.NewNumericRangeInclusiveQuery(least, most, &yes, &yes)
+	q.SetField(field)
+	return q
+}
+
+// build makes what bleve looks for.
+func (q *Query) build(x bleve.Index, p *parsed, threshold float64) (query.Query, error) {
+	var must, filters, not []query.Query
+	for _, terms := range p.want {
+		must = append(must, phrase(terms))
+	}
+	for _, terms := range p.without {
+		not = append(not, phrase(terms))
+	}
+	if q.MinRelevance > 0 || q.MaxRelevance > 0 {
+		var most *float64
+		if q.MaxRelevance > 0 {
+			most = &q.MaxRelevance
+		}
+		filters = append(filters, between(fieldRelevance, &q.MinRelevance, most))
+	}
+	switch q.Verdict {
+	case Relevant:
+		filters = append(filters, between(fieldGain, &threshold, nil))
+	case Other:
+		not = append(not, between(fieldGain, &threshold, nil))
+	}
+	if !q.Since.IsZero() || !q.Until.IsZero() {
+		var since, until *float64
+		if !q.Since.IsZero() {
+			t := float64(q.Since.UnixMicro()) / 1e6
+			since = &t
+		}
+		if !q.Until.IsZero() {
+			t := float64(q.Until.UnixMicro()) / 1e6
+			until = &t
+		}
+		filters = append(filters, between(fieldTime, since, until))
+	}
+	for field, values := range map[string][]string{fieldSite: q.Hosts, fieldLanguage: q.Languages, fieldType: q.Types} {
+		if len(values) > 0 {
+			filters = append(filters, anyOf(field, values))
+		}
+	}
+	if !q.CopiesOf.IsZero() {
+		of, err := card(x, q.CopiesOf)
+		if err != nil {
+			return nil, err
+		}
+		group := bleve.NewTermQuery(of.Group)
+		group.SetField(fieldGroup)
+		filters = append(filters, group)
+	}
+	if len(must) == 0 {
+		must = append(must, bleve.NewMatchAllQuery())
+	}
+	out := bleve.NewBooleanQuery()
+	out.AddMust(must...)
+	out.AddMustNot(not...)
+	if len(filters) > 0 {
+		out.AddFilter(bleve.NewConjunctionQuery(filters...))
+	}
+	return out, nil
+}

@@ -1,0 +1,250 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/search"
+	"github.com/blevesearch/bleve/v2/search/query"
+
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Reader searches an index. It may be used by several goroutines.
+type Reader struct {
+	dir      string
+	analyzer *parse.Analyzer
+
+	mu     sync.Mutex
+	now    *shared
+	looked time.Time
+}
+
+// shared is a snapshot that is closed when nobody searches it any more.
+type shared struct {
+	*snapshot
+	state state
+	users int // the Reader is one
+}
+
+// Open opens the index in the folder dir for reading. The error wraps ErrNone if there
+// is none.
+func Open(dir string) (*Reader, error) {
+	r := &Reader{dir: dir, analyzer: parse.NewAnalyzer()}
+	now, err := r.open()
+	if err != nil {
+		return nil, err
+	}
+	r.now, r.looked = now, time.Now()
+	return r, nil
+}
+
+func (r *Reader) open() (*shared, error) {
+	s, err := openSnapshot(r.dir)
+	if err != nil {
+		return nil, err
+	}
+	out := &shared{snapshot: s, users: 1}
+	text, err := s.GetInternal([]byte(stateKey))
+	if err == nil && text != nil {
+		err = json.Unmarshal(text, &out.state)
+	}
+	if err == nil && text != nil && out.state.Version != stateVersion {
+		err = fmt.Errorf("it is of another version of waggle: make it anew with waggle index")
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the index in %s: %w", r.dir, err), s.close())
+	}
+	return out, nil
+}
+
+// take is the newest snapshot, to be given back.
+func (r *Reader) take() (*shared, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.now == nil {
+		return nil, errors.New("the index is closed")
+	}
+	if time.Since(r.looked) > refreshEvery {
+		r.looked = time.Now()
+		if r.now.stale(r.dir) {
+			if next, err := r.open(); err == nil { // else what is open still answers
+				r.leave(r.now)
+				r.now = next
+			}
+		}
+	}
+	r.now.users++
+	return r.now, nil
+}
+
+func (r *Reader) give(s *shared) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.leave(s)
+}
+
+// leave is give with the lock held.
+func (r *Reader) leave(s *shared) error {
+	if s.users--; s.users > 0 {
+		return nil
+	}
+	return s.close()
+}
+
+// Close closes the reader.
+func (r *Reader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.now == nil {
+		return nil
+	}
+	now := r.now
+	r.now = nil
+	return r.leave(now)
+}
+
+// Hit is a page that was found. Its texts are one line each, without control and
+// bidirectional characters; they may hold markup, which is to be shown as text.
+type Hit struct {
+	URL, From      web.URL // From is zero of a seed
+	Title          []Span
+	Snippet        []Span // up to 240 characters of the text
+	Relevance      float64
+	Relevant       bool
+	Language, MIME string
+	Status, Depth  int
+	At             time.Time
+	Copies         int     // further pages of the index with nearly the same text
+	Score          float64 // of the match; comparable within one result
+}
+
+// Result is what a search found.
+type Result struct {
+	Total int // pages that match, before folding
+	Hits  []Hit
+	More  bool // there are hits behind these
+	Took  time.Duration
+	Pages int // in the index
+}
+
+// Search finds pages. The error is a *QueryError if the query is at fault.
+func (r *Reader) Search(ctx context.Context, q Query) (*Result, error) {
+	began := time.Now()
+	terms, err := q.check(r.analyzer)
+	if err != nil {
+		return nil, err
+	}
+	x, err := r.take()
+	if err != nil {
+		return nil, err
+	}
+	defer r.give(x)
+	what, err := q.build(x.Index, terms, x.state.Threshold)
+	if err != nil {
+		return nil, err
+	}
+	matches, total, more, err := find(ctx, x.Index, what, &q)
+	if err != nil {
+		return nil, err
+	}
+	out := &Result{Total: total, More: more}
+	for _, m := range matches {
+		h, err := hitOf(ctx, x, m, r.analyzer, terms)
+		if err != nil {
+			return nil, err
+		}
+		out.Hits = append(out.Hits, h)
+	}
+	pages, err := x.DocCount()
+	out.Pages, out.Took = int(pages), time.Since(began)
+	return out, err
+}
+
+// find gives the matches that are asked for. Where near-copies are folded, it asks for
+// more of them until enough groups are there.
+func find(ctx context.Context, x bleve.Index, what query.Query, q *Query) (matches []*search.DocumentMatch, total int, more bool, err error) {
+	size := cmp.Or(q.Size, defaultSize)
+	want := q.From + size
+	ask := want + 1
+	if q.Fold {
+		ask = 2*want + 10
+	}
+	for {
+		req := bleve.NewSearchRequestOptions(what, min(ask, maxAsked), 0, false)
+		if q.Fold {
+			req.Fields = []string{fieldGroup}
+		}
+		if q.Sort != ByMatch || len(q.Text) == 0 {
+			req.Score = "none"
+		}
+		req.SortBy(q.Sort.order(q.Text != ""))
+		r, err := x.SearchInContext(ctx, req)
+		if err != nil {
+			return nil, 0, false, err
+		}
+		kept := r.Hits[:0:0]
+		seen := map[string]bool{}
+		for _, hit := range r.Hits {
+			group, _ := hit.Fields[fieldGroup].(string)
+			if q.Fold && seen[group] {
+				continue
+			}
+			seen[group] = true
+			kept = append(kept, hit)
+		}
+		if len(kept) > want || uint64(len(r.Hits)) == r.Total || ask >= maxAsked {
+			from, to := min(q.From, len(kept)), min(want, len(kept))
+			return kept[from:to], int(r.Total), len(kept) > want, nil
+		}
+		ask *= 3
+	}
+}
+
+func hitOf(ctx context.Context, x *shared, m *search.DocumentMatch, a *parse.Analyzer, terms *parsed) (h Hit, err error) {
+	u, err := web.Parse(m.ID)
+	if err != nil {
+		return h, err
+	}
+	p, err := card(x.Index, u)
+	if err != nil {
+		return h, err
+	}
+	from, _ := web.Parse(p.From) // zero of a seed
+	h = Hit{
+		URL: u, From: from, Relevance: p.Relevance, Relevant: p.Reason == "" && p.Relevance >= x.state.Threshold,
+		Language: p.Language, MIME: p.MIME, Status: p.Status, Depth: p.Depth, At: time.UnixMicro(p.At).UTC(), Score: m.Score,
+	}
+	mark := terms.marks()
+	h.Title = mark.spans(a, p.Title, maxTitle)
+	h.Snippet = mark.snippet(a, p.Text)
+	group := bleve.NewTermQuery(p.Group)
+	group.SetField(fieldGroup)
+	req := bleve.NewSearchRequestOptions(group, 0, 0, false)
+	req.Score = "none"
+	r, err := x.SearchInContext(ctx, req)
+	if err != nil {
+		return h, err
+	}
+	h.Copies = max(0, int(r.Total)-1)
+	return h, nil
+}
+
+// Text is the title and the text of a page as they were indexed. The error wraps
+// ErrAbsent if the page is not there.
+func (r *Reader) Text(_ context.Context, u web.URL) (title, text string, err error) {
+	x, err := r.take()
+	if err != nil {
+		return "", "", err
+	}
+	defer r.give(x)
+	p, err := card(x.Index, u)
+	return p.Title, p.Text, err
+}

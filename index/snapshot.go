@@ -1,0 +1,146 @@
+package index
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/blevesearch/bleve/v2"
+)
+
+// A Builder holds a lock on the file root.bolt of the index, and bleve would wait for
+// it. So a Reader opens a snapshot: a folder of its own with a copy of root.bolt, some
+// hundred kilobytes, and links to the segments, which never change once written.
+//
+// The copy is that of a moment although the file may be written meanwhile: a commit of
+// bbolt writes pages that the commit before it does not use, and then the header. If
+// the header is the same after the copy was made, all pages that it leads to are whole.
+
+// headBytes hold both headers of a bbolt file, whatever its page size.
+const headBytes = 32 << 10
+
+// snapshot is an opened copy.
+type snapshot struct {
+	bleve.Index
+	dir  string
+	head []byte // of root.bolt
+}
+
+// snapshotTries bounds how often a copy is made anew because the index was written
+// meanwhile.
+const snapshotTries = 50
+
+func openSnapshot(dir string) (s *snapshot, err error) {
+	if _, err := os.Stat(filepath.Join(bleveDir(dir), "index_meta.json")); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", dir, ErrNone)
+	}
+	for range snapshotTries {
+		if s, err = trySnapshot(dir); err == nil || !errors.Is(err, errMoved) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the index in %s cannot be read: %w: where it is damaged, remove that folder and make it anew", dir, err)
+	}
+	return s, nil
+}
+
+// errMoved says that the index was written while it was copied.
+var errMoved = errors.New("the index is being written")
+
+func trySnapshot(dir string) (_ *snapshot, err error) {
+	from := bleveDir(dir)
+	to, err := os.MkdirTemp("", "waggle-index-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(to))
+		}
+	}()
+	meta, err := os.ReadFile(filepath.Join(from, "index_meta.json"))
+	if err != nil {
+		return nil, err
+	}
+	bolt := filepath.Join(from, "store", "root.bolt")
+	root, err := os.ReadFile(bolt)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(filepath.Join(to, "store"), 0o700); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(to, "index_meta.json"), meta, 0o600), os.WriteFile(filepath.Join(to, "store", "root.bolt"), root, 0o600)); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(filepath.Join(from, "store"))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".zap") {
+			continue
+		}
+		segment, err := filepath.Abs(filepath.Join(from, "store", e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		if err := link(segment, filepath.Join(to, "store", e.Name())); err != nil {
+			return nil, err
+		}
+	}
+	head, errHead := readHead(bolt)
+	if errHead != nil {
+		return nil, errHead
+	}
+	if !bytes.Equal(head, root[:min(len(root), headBytes)]) {
+		return nil, errMoved
+	}
+	x, err := bleve.OpenUsing(to, map[string]any{"read_only": true})
+	if err != nil {
+		if now, errHead := readHead(bolt); errHead == nil && !bytes.Equal(now, head) {
+			return nil, errMoved // a segment may have gone before it was opened
+		}
+		return nil, err
+	}
+	return &snapshot{x, to, head}, nil
+}
+
+// link makes a file known by another name, where the system lets it.
+func link(file, name string) error {
+	err := os.Symlink(file, name)
+	if err != nil {
+		err = os.Link(file, name)
+	}
+	return err
+}
+
+func readHead(bolt string) ([]byte, error) {
+	f, err := os.Open(bolt)
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, headBytes)
+	n, err := f.ReadAt(b, 0)
+	if n > 0 {
+		err = nil // a short file has a short head
+	}
+	return b[:n], errors.Join(err, f.Close())
+}
+
+// stale tells whether the index was written since.
+func (s *snapshot) stale(dir string) bool {
+	head, err := readHead(filepath.Join(bleveDir(dir), "store", "root.bolt"))
+	return err == nil && !bytes.Equal(head, s.head)
+}
+
+func (s *snapshot) close() error { return errors.Join(s.Index.Close(), os.RemoveAll(s.dir)) }
+
+// refreshEvery bounds how often a Reader looks whether the index was written.
+const refreshEvery = time.Second

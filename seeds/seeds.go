@@ -1,0 +1,278 @@
+// Package seeds looks for pages from which a crawl may start: it asks search
+// interfaces and reads lists that the user has, and ranks what it finds by the judge.
+//
+// What is asked goes through one function that fetches, so politeness, robots.txt and
+// the address guard hold for it as they do for a crawl.
+package seeds
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Seed is a page from which a crawl may start. Its texts are untrusted.
+type Seed struct {
+	URL      web.URL
+	Title    string
+	Text     string  // what the source says of it
+	Source   string  // the kind of the first source that named it
+	Likeness float64 // of address, title and text to the topic, in [0,1]
+	// Of a page that was fetched and judged:
+	Judged    bool
+	Relevance float64
+	Relevant  bool
+}
+
+// Judge is what of a judge ranks seeds.
+type Judge interface {
+	Judge(ctx context.Context, p *web.Page) (web.Verdict, error)
+	Text(s string) float64
+}
+
+// Finder finds seeds.
+type Finder struct {
+	// Get fetches a document.
+	Get    func(ctx context.Context, u web.URL) (*web.Response, error)
+	Parser crawl.Parser
+	Judge  Judge
+	// Words are what search interfaces are asked for first: keywords, or what
+	// Telling gives of example pages.
+	Words []string
+	// Contact is told to interfaces that ask for it; "" = none.
+	Contact string
+	// Rounds is how often interfaces are asked; from the second round on with words
+	// of the relevant pages of the rounds before. At least 1.
+	Rounds int
+	// Pages is how many of the likeliest pages are fetched and judged in each round;
+	// 0 = none, and seeds are ranked by their likeness alone.
+	Pages int
+	// Note is told what goes wrong, and what is asked; nil = nobody.
+	Note func(string)
+
+	analyzer *text.Analyzer
+	found    map[web.URL]*Seed
+	relevant []*web.Page // judged so
+}
+
+// Find asks sources and ranks what they give: relevant pages by their relevance, then
+// pages that were not judged by their likeness. Pages that were judged not relevant
+// are left out. A source that fails is told to Note; the error is that of all of them
+// if all fail, or of ctx.
+func (f *Finder) Find(ctx context.Context, sources []Source) ([]Seed, error) {
+	f.analyzer, f.found = text.NewAnalyzer(), map[web.URL]*Seed{}
+	if f.Note == nil {
+		f.Note = func(string) {}
+	}
+	words := f.Words
+	var errs []error
+	worked := false
+	for round := range max(1, f.Rounds) {
+		asked := false
+		for _, s := range sources {
+			if round > 0 && !s.kind.Asks {
+				continue
+			}
+			asked = true
+			found, err := s.kind.find(ctx, f, s.Where, strings.Join(words, " "))
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if err != nil {
+				err = fmt.Errorf("%s: %w", s, err)
+				errs = append(errs, err)
+				f.Note(event.Line(err.Error()))
+			}
+			worked = worked || err == nil
+			f.Note(fmt.Sprintf("%s: %d pages", s, f.take(found, s.kind.Name)))
+		}
+		if !asked {
+			break
+		}
+		if err := f.judge(ctx); err != nil {
+			return nil, err
+		}
+		more := Telling(f.relevant, f.analyzer, feedbackWords, f.Words)
+		if len(more) == 0 {
+			break
+		}
+		words = append(slices.Clone(f.Words), more...)
+		if round+1 < f.Rounds {
+			f.Note("the next round asks for: " + event.Line(strings.Join(words, " ")))
+		}
+	}
+	if !worked {
+		return nil, errors.Join(errs...)
+	}
+	return f.ranked(), nil
+}
+
+// feedbackWords is how many words of relevant pages a later round adds.
+const feedbackWords = 3
+
+// maxFound bounds how many pages are kept of all sources.
+const maxFound = 100_000
+
+// take keeps pages that are new, and returns how many these are.
+func (f *Finder) take(found []Seed, source string) (n int) {
+	for _, s := range found {
+		if f.found[s.URL] != nil || len(f.found) >= maxFound {
+			continue
+		}
+		s.Source = source
+		s.Title, s.Text = event.Line(head(s.Title, 1000)), event.Line(head(s.Text, 4000))
+		s.Likeness = f.Judge.Text(strings.Join([]string{s.Title, s.Text, pathWords(s.URL)}, " "))
+		f.found[s.URL] = &s
+		n++
+	}
+	return n
+}
+
+// pathWords are the words of an address.
+func pathWords(u web.URL) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("/-_.+%?&=", r) {
+			return ' '
+		}
+		return r
+	}, u.Path())
+}
+
+func head(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }
+
+// judge fetches the likeliest pages that were not judged yet, and judges them.
+func (f *Finder) judge(ctx context.Context) error {
+	var list []*Seed
+	for _, s := range f.found {
+		if !s.Judged {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, better)
+	for i, s := range list[:min(len(list), f.Pages)] {
+		f.Note(fmt.Sprintf("judging %d of %d: %s", i+1, min(len(list), f.Pages), event.Line(s.URL.String())))
+		r, err := f.Get(ctx, s.URL)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			delete(f.found, s.URL) // a crawl could not have it either
+			f.Note(event.Line(fmt.Sprintf("%s: %v", s.URL, err)))
+			continue
+		}
+		p, errParse := f.Parser.Parse(r)
+		status := r.Status
+		r.Release()
+		if status != 200 || errParse != nil {
+			delete(f.found, s.URL)
+			f.Note(event.Line(fmt.Sprintf("%s: status %d: no page to start from", s.URL, status)))
+			continue
+		}
+		v, err := f.Judge.Judge(ctx, p)
+		if err != nil {
+			return err
+		}
+		s.Judged, s.Relevance, s.Relevant = true, v.Relevance, v.Relevant
+		if s.Title == "" {
+			s.Title = event.Line(p.Title)
+		}
+		if v.Relevant {
+			f.relevant = append(f.relevant, p)
+		}
+	}
+	return nil
+}
+
+// better orders seeds: relevant ones, likely ones, and then by address.
+func better(a, b *Seed) int {
+	return cmp.Or(cmp.Compare(b.Relevance, a.Relevance), cmp.Compare(b.Likeness, a.Likeness), strings.Compare(a.URL.String(), b.URL.String()))
+}
+
+func (f *Finder) ranked() (out []Seed) {
+	var list []*Seed
+	for _, s := range f.found {
+		if !s.Judged || s.Relevant {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Seed) int {
+		if a.Judged != b.Judged {
+			if a.Judged {
+				return -1
+			}
+			return 1
+		}
+		return better(a, b)
+	})
+	for _, s := range list {
+		out = append(out, *s)
+	}
+	return out
+}
+
+// Telling are the n words that tell most of pages: words that stand on most of them and
+// are rare in English. Words whose stems are among those of known are left out.
+//
+// A word has the weight Σ tf/(tf+1) · idf over the pages.
+//
+// Source: Rocchio, Relevance feedback in information retrieval (1971), with the relevant
+// pages alone.
+func Telling(pages []*web.Page, a *text.Analyzer, n int, known []string) (out []string) {
+	if len(pages) == 0 {
+		return nil
+	}
+	taken := map[string]bool{}
+	for _, k := range known {
+		for _, stem := range a.Words(k) {
+			taken[stem] = true
+		}
+	}
+	df := text.Background()
+	weights := map[string]float64{}
+	forms := map[string]map[string]int{} // how each stem is written
+	for _, p := range pages {
+		for _, t := range p.Terms {
+			if !taken[t.Text] && len(t.Text) > 2 && strings.Trim(t.Text, "0123456789") != "" {
+				tf := float64(t.Body)
+				weights[t.Text] += tf / (tf + 1) * df.IDF(t.Text)
+			}
+		}
+		for word := range strings.FieldsSeq(strings.ToLower(head(p.Title+" "+p.Main, 64<<10))) {
+			word = strings.Trim(word, ".,;:!?()[]\"'“”‘’–—")
+			if stems := a.Words(word); len(stems) == 1 {
+				if forms[stems[0]] == nil {
+					forms[stems[0]] = map[string]int{}
+				}
+				forms[stems[0]][word]++
+			}
+		}
+	}
+	stems := make([]string, 0, len(weights))
+	for s := range weights {
+		if forms[s] != nil && !math.IsInf(weights[s], 0) {
+			stems = append(stems, s)
+		}
+	}
+	slices.SortFunc(stems, func(a, b string) int {
+		return cmp.Or(cmp.Compare(weights[b], weights[a]), strings.Compare(a, b))
+	})
+	for _, s := range stems[:min(n, len(stems))] {
+		best := ""
+		for form, times := range forms[s] {
+			if best == "" || times > forms[s][best] || times == forms[s][best] && form < best {
+				best = form
+			}
+		}
+		out = append(out, best)
+	}
+	return out
+}

@@ -1,0 +1,237 @@
+package seeds
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// words is a judge of pages about bees.
+type words struct{}
+
+func (words) Text(s string) float64 {
+	return min(1, float64(strings.Count(strings.ToLower(s), "bee"))/4)
+}
+
+func (w words) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
+	r := w.Text(p.Title + " " + p.Main)
+	return web.Verdict{Relevance: r, Relevant: r >= 0.5}, nil
+}
+
+// answers serves what interfaces answered, with SITE for the address of the server,
+// and counts what was asked.
+func answers(t *testing.T) (site string, asked *[]string) {
+	asked = &[]string{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		*asked = append(*asked, r.URL.String())
+		b, err := os.ReadFile(filepath.Join("testdata", strings.ReplaceAll(strings.TrimPrefix(r.URL.Path, "/"), "/", "_")))
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		b = bytes.ReplaceAll(b, []byte("SITE"), []byte(site))
+		if strings.HasSuffix(r.URL.Path, ".gz") {
+			z := gzip.NewWriter(w)
+			z.Write(b)
+			z.Close()
+			return
+		}
+		w.Write(b)
+	}))
+	t.Cleanup(server.Close)
+	site = server.URL
+	return site, asked
+}
+
+func get(ctx context.Context, u web.URL) (*web.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Body.Close()
+	var b bytes.Buffer
+	_, err = b.ReadFrom(r.Body)
+	return &web.Response{URL: u, Status: r.StatusCode, Header: web.Header{"Content-Type": {"text/html"}}, Body: b.Bytes()}, err
+}
+
+func finder(notes *[]string) *Finder {
+	return &Finder{Get: get, Parser: parse.New(parse.Options{}), Judge: words{}, Words: []string{"honey bee"}, Note: func(s string) { *notes = append(*notes, s) }}
+}
+
+func source(t *testing.T, s string) Source {
+	t.Helper()
+	out, err := ParseSource(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Each kind of source gives the pages of its recorded answer.
+func TestSources(t *testing.T) {
+	site, asked := answers(t)
+	dir := t.TempDir()
+	html := filepath.Join(dir, "bookmarks.html")
+	chromium := filepath.Join(dir, "Bookmarks")
+	for name, content := range map[string]string{
+		html:     `<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p><DT><A HREF="https://bees.test/a" ADD_DATE="1">Bees &amp; <b>more</b></A><DT><A HREF="javascript:alert(1)">bad</A><DT><A HREF="place:sort=8">recent</A><DT><A HREF="https://bees.test/b">B</A></DL>`,
+		chromium: `{"roots":{"bookmark_bar":{"type":"folder","children":[{"type":"url","name":"Bees","url":"https://bees.test/c"},{"type":"folder","children":[{"type":"url","name":"x","url":"chrome://settings"},{"type":"url","name":"Deep","url":"https://bees.test/d"}]}]},"other":{"type":"folder"}}}`,
+	} {
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, test := range []struct{ source, asked, want string }{
+		{"searxng=" + site + "/", "/search?format=json&q=honey+bee", "https://bees.test/dance The dance of bees"},
+		{"mediawiki=" + site + "/w/api.php", "/w/api.php?action=query&format=json&generator=search&gsrlimit=50&gsrsearch=honey+bee&inprop=url&prop=info", "https://wiki.test/wiki/Bee Bee, https://wiki.test/wiki/Hive Hive"},
+		{"openalex=" + site, "/works?mailto=a%40b.test&per-page=50&search=honey+bee", "https://journal.test/1 Waggle dances, https://doi.test/2 Hives"},
+		{"commoncrawl=bees.test@" + site, "/CC-INDEX?filter=%3Dstatus%3A200&filter=%3Dmime%3Atext%2Fhtml&fl=url&limit=2000&output=json&url=%2A.bees.test", "https://bees.test/, https://www.bees.test/hives"},
+		{"sitemap=" + site + "/sitemap.xml", "/more.xml.gz", "https://bees.test/one, https://bees.test/two, https://bees.test/three"},
+		{"feed=" + site + "/rss.xml", "/rss.xml", site + "/entry First, https://bees.test/second Second"},
+		{"feed=" + site + "/atom.xml", "/atom.xml", "https://bees.test/atom Atom bees"},
+		{"bookmarks=" + html, "", "https://bees.test/a Bees & more, https://bees.test/b B"},
+		{"bookmarks=" + chromium, "", "https://bees.test/c Bees, https://bees.test/d Deep"},
+	} {
+		*asked = nil
+		var notes []string
+		f := finder(&notes)
+		f.Contact = "a@b.test"
+		s := source(t, test.source)
+		list, err := s.kind.find(t.Context(), f, s.Where, "honey bee")
+		if err != nil {
+			t.Errorf("%s: %v", test.source, err)
+			continue
+		}
+		var got []string
+		for _, x := range list {
+			got = append(got, strings.TrimSpace(x.URL.String()+" "+x.Title))
+		}
+		if strings.Join(got, ", ") != test.want {
+			t.Errorf("%s gives %q, not %q", test.source, got, test.want)
+		}
+		if test.asked != "" && (len(*asked) == 0 || (*asked)[len(*asked)-1] != test.asked) {
+			t.Errorf("%s asks %q, not %q", test.source, *asked, test.asked)
+		}
+	}
+}
+
+// What is no such source, or answers rubbish, is an error that says so.
+func TestBadSources(t *testing.T) {
+	site, _ := answers(t)
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for s, want := range map[string]string{
+		"searxng=" + site + "/rss.xml":   "status 404",
+		"mediawiki=" + site + "/rss.xml": "not what such an interface gives",
+		"mediawiki=" + site + "/broken":  `the wiki says: "no\x1b[31m"`,
+		"openalex=" + site + "/none":     "status 404",
+		"commoncrawl=x@" + site + "/rss": "status 404",
+		"sitemap=" + site + "/rss.xml":   "it is no sitemap",
+		"sitemap=" + site + "/search":    "it is no sitemap",
+		"feed=" + site + "/sitemap.xml":  "it is no feed",
+		"feed=mailto:x":                  "not an http or https address",
+		"bookmarks=" + empty:             "it holds no bookmarks",
+		"bookmarks=" + empty + "/x":      "not a directory",
+		"history=" + empty:               "empty",
+		"searxng=http://127.0.0.1:1/":    "refused",
+	} {
+		var notes []string
+		_, err := finder(&notes).Find(t.Context(), []Source{source(t, s)})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, not %q", s, err, want)
+		}
+		if strings.ContainsAny(strings.Join(notes, ""), "\x1b\n") {
+			t.Errorf("%s: %q", s, notes)
+		}
+	}
+	for s, want := range map[string]string{"": "there is no source", "web=x": "there is no source", "feed=": "written feed=URL", "sitemap": "written sitemap=URL"} {
+		if _, err := ParseSource(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", s, err)
+		}
+	}
+}
+
+// Pages are judged, those that are not relevant or not there are left out, and a later
+// round asks with words of the relevant ones.
+func TestRounds(t *testing.T) {
+	site, asked := answers(t)
+	var notes []string
+	f := finder(&notes)
+	f.Rounds, f.Pages = 2, 10
+	found, err := f.Find(t.Context(), []Source{source(t, "searxng="+site+"/local"), source(t, "feed="+site+"/none.xml")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range found {
+		got = append(got, fmt.Sprintf("%s %.2f %v %s", strings.TrimPrefix(s.URL.String(), site), s.Relevance, s.Judged, s.Source))
+	}
+	if want := []string{"/good.html 1.00 true searxng"}; !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
+	var searches []string
+	for _, a := range *asked {
+		if strings.HasPrefix(a, "/local/search") {
+			searches = append(searches, a)
+		}
+	}
+	if len(searches) != 2 || !strings.Contains(searches[1], "honey+bee+") || !strings.Contains(searches[1], "pollination") {
+		t.Errorf("asked: %q", searches)
+	}
+}
+
+func TestTelling(t *testing.T) {
+	page, err := parse.New(parse.Options{}).Parse(&web.Response{Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Body: []byte("<title>Pollination</title><p>Pollination, pollination by bees and the apiaries. The pollinating of apiaries.")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := Telling([]*web.Page{page}, text.NewAnalyzer(), 2, []string{"bee"})
+	if want := []string{"apiaries", "pollination"}; !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
+	if got := Telling(nil, text.NewAnalyzer(), 2, nil); got != nil {
+		t.Errorf("of no pages: %q", got)
+	}
+}
+
+// A history gives its pages, the most visited first.
+func TestHistory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "places.sqlite")
+	conn, err := sqlite.OpenConn(file, sqlite.OpenReadWrite|sqlite.OpenCreate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = sqlitex.ExecuteScript(conn, `PRAGMA user_version = 70;
+CREATE TABLE moz_places (id INTEGER PRIMARY KEY, url TEXT, title TEXT, visit_count INTEGER, hidden INTEGER);
+CREATE TABLE moz_historyvisits (id INTEGER PRIMARY KEY, from_visit INTEGER, place_id INTEGER, visit_date INTEGER, visit_type INTEGER);
+INSERT INTO moz_places VALUES (1, 'https://bees.test/', 'Bees', 2, 0), (2, 'about:config', '', 9, 0), (3, 'https://often.test/', NULL, 7, 0), (4, 'https://hidden.test/', 'x', 7, 1), (5, 'https://never.test/', 'x', 0, 0);`, nil)
+	if err = errors.Join(err, conn.Close()); err != nil {
+		t.Fatal(err)
+	}
+	list, err := history(t.Context(), nil, file, "")
+	if err != nil || len(list) != 2 || list[0].URL.String() != "https://often.test/" || list[1].Title != "Bees" {
+		t.Errorf("%+v, %v", list, err)
+	}
+}

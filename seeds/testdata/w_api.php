@@ -1,0 +1,1 @@
+{"batchcomplete":"","query":{"pages":{"12":{"pageid":12,"ns":0,"title":"Hive","index":2,"fullurl":"https://wiki.test/wiki/Hive"},"7":{"pageid":7,"ns":0,"title":"Bee","index":1,"fullurl":"https://wiki.test/wiki/Bee"}}}}
