@@ -99,6 +99,12 @@ func Entries(path string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) { readFile(path, 0, nil, yield) }
 }
 
+// EntriesFrom are the lines of the log at path from an offset on, at which one begins.
+// Their numbers count from there, their offsets from the beginning of the file.
+func EntriesFrom(path string, offset int64) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) { readFile(path, offset, nil, yield) }
+}
+
 // Check reads the log at path up to a mark and finds its first line that is
 // damaged, as a *LineError; ErrMark if the log does not reach there. It is
 // faster than reading the events, since of a line with a checksum nothing else is

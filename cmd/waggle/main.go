@@ -66,6 +66,7 @@ func (e exit) Unwrap() error { return e.err }
 type commands struct {
 	Demo    demoCmd    `cmd:"" help:"Crawl a real site on this machine, focused and breadth-first, and compare."`
 	Crawl   crawlCmd   `cmd:"" help:"Crawl for the pages of a topic."`
+	Open    openCmd    `cmd:"" help:"Look at a crawl in the browser, while it runs or afterwards."`
 	Explain explainCmd `cmd:"" help:"Tell why a page was fetched, or why not."`
 	Judge   judgeCmd   `cmd:"" help:"Judge the pages of a crawl anew: other keywords, examples, threshold or judge."`
 	Export  exportCmd  `cmd:"" help:"Write what a crawl found in a form for other tools."`
@@ -129,6 +130,7 @@ const description = `waggle is a focused web crawler: show it what you want, and
       --pages 500 --contact you@example.org
   waggle crawl -f job.yaml -o bees         the same from a job file
   waggle crawl -o bees --resume            go on after a stop or a crash
+  waggle open bees                         look at it in the browser
   waggle judge bees --threshold 0.4        another harvest of the same pages
   waggle explain https://example.org/a -o bees
   waggle export bees cdxj -o bees.cdxj     an index for replay tools
