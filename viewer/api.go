@@ -30,6 +30,7 @@ func (s *Server) routes() *http.ServeMux {
 		{"frontier", (*crawl).serveFrontier},
 		{"choices", (*crawl).serveChoices},
 		{"pages", (*crawl).servePages},
+		{"page", (*crawl).servePage},
 		{"graph", (*crawl).serveGraph},
 		{"job", (*crawl).serveJob},
 		{"explain", (*crawl).serveExplain},
@@ -43,7 +44,7 @@ func (s *Server) routes() *http.ServeMux {
 			answer(w, got, err)
 		}))
 	}
-	m.HandleFunc("GET /api/crawls/{id}/page", s.of(s.servePage))
+	m.HandleFunc("GET /api/crawls/{id}/body", s.of(s.serveBody))
 	m.HandleFunc("GET /api/crawls/{id}/changes", s.of(serveChanges))
 	m.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotFound, fmt.Errorf("there is no %s %s", r.Method, event.Line(r.URL.Path)))

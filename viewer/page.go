@@ -29,6 +29,10 @@ type pageView struct {
 	Threshold  float64        `json:"threshold"`
 	// Way leads to the page: a seed first, the page last.
 	Way []step `json:"way"`
+}
+
+// bodyView is what the archive holds of a page, and its links.
+type bodyView struct {
 	// Archived tells that the archive holds the page; if not, Missing says why.
 	Archived bool        `json:"archived"`
 	Missing  string      `json:"missing,omitempty"`
@@ -68,37 +72,18 @@ const (
 	maxLinks = 1000
 )
 
-// servePage answers with what is known of a page.
-func (s *Server) servePage(c *crawl, w http.ResponseWriter, r *http.Request) {
-	q := &query{values: r.URL.Query()}
+// servePage answers with what the log tells of a page.
+func (c *crawl) servePage(_ *http.Request, q *query) (any, error) {
 	u := q.address("url")
 	if q.err != nil {
-		answer(w, nil, wrong{q.err})
-		return
+		return nil, nil
 	}
-	v, err := s.page(r.Context(), c, u)
-	answer(w, v, err)
-}
-
-func (s *Server) page(ctx context.Context, c *crawl, u web.URL) (*pageView, error) {
-	v := &pageView{Links: []linkView{}, Way: []step{}}
-	var offset int64
-	var ok bool
-	c.with(func(f *figures.Crawl) {
-		v.Page, offset, ok = f.Page(u)
-		v.Threshold = f.Figures().Threshold
-	})
-	if !ok {
-		return nil, absent{fmt.Errorf("%s is no page of this crawl", u)}
-	}
-	e, err := c.eventAt(offset)
+	v := &pageView{}
+	got, err := c.fetched(u, &v.Page)
 	if err != nil {
 		return nil, err
 	}
-	got, ok := e.(event.Fetched)
-	if !ok || got.URL != u {
-		return nil, errors.New("the log has changed: ask again")
-	}
+	c.with(func(f *figures.Crawl) { v.Threshold = f.Threshold() })
 	v.From, v.Link, v.Digest, v.Directives = got.From, got.Link, got.Digest, got.Directives
 	v.Priority = got.Priority
 	v.Title = event.Line(got.Title)
@@ -106,21 +91,61 @@ func (s *Server) page(ctx context.Context, c *crawl, u web.URL) (*pageView, erro
 		v.CutBy = event.Line(web.CutMeaning(got.Cut))
 	}
 	v.Way = c.way(got)
-	x := s.look(ctx, c, u)
-	if x.err != nil {
-		v.Missing = event.Line(x.err.Error())
-		c.linksOfEvent(v, got)
-		return v, nil
-	}
-	v.Archived, v.Parts = true, x.parts
-	v.Src = fmt.Sprintf("page/%s/%s/%d/", s.cap, c.id, v.Number)
-	v.Proto, v.Headers = event.Line(x.proto), x.headers
-	c.linksOfPage(v, got, x.page)
 	return v, nil
 }
 
+// fetched finds the event of a page in the log, and what the figures tell of it.
+func (c *crawl) fetched(u web.URL, p *figures.Page) (event.Fetched, error) {
+	var offset int64
+	var ok bool
+	c.with(func(f *figures.Crawl) { *p, offset, ok = f.Page(u) })
+	if !ok {
+		return event.Fetched{}, absent{fmt.Errorf("%s is no page of this crawl", u)}
+	}
+	e, err := c.eventAt(offset)
+	if err != nil {
+		return event.Fetched{}, err
+	}
+	got, ok := e.(event.Fetched)
+	if !ok || got.URL != u {
+		return got, errors.New("the log has changed: ask again")
+	}
+	return got, nil
+}
+
+// serveBody answers with what the archive holds of a page, and with its links. The
+// first time, the archive is read for where its pages lie.
+func (s *Server) serveBody(c *crawl, w http.ResponseWriter, r *http.Request) {
+	q := &query{values: r.URL.Query()}
+	u := q.address("url")
+	if q.err != nil {
+		answer(w, nil, wrong{q.err})
+		return
+	}
+	var p figures.Page
+	got, err := c.fetched(u, &p)
+	if err != nil {
+		answer(w, nil, err)
+		return
+	}
+	v := &bodyView{Links: []linkView{}}
+	x := s.look(r.Context(), c, u)
+	if x.err != nil {
+		v.Missing = event.Line(x.err.Error())
+		c.linksOfEvent(v, got)
+		answer(w, v, nil)
+		return
+	}
+	v.Archived, v.Parts = true, x.parts
+	v.Src = fmt.Sprintf("page/%s/%s/%d/", s.cap, c.id, p.Number)
+	v.Proto, v.Headers = event.Line(x.proto), x.headers
+	c.linksOfPage(v, got, x.page)
+	answer(w, v, nil)
+}
+
 // way is the path to a page by the log.
-func (c *crawl) way(last event.Fetched) (steps []step) {
+func (c *crawl) way(last event.Fetched) []step {
+	steps := []step{}
 	var e event.Event = last
 	seen := map[web.URL]bool{}
 	for len(steps) < maxSteps {
@@ -169,7 +194,7 @@ func (c *crawl) way(last event.Fetched) (steps []step) {
 }
 
 // linksOfPage lists the links of a parsed page, each address once.
-func (c *crawl) linksOfPage(v *pageView, e event.Fetched, p *web.Page) {
+func (c *crawl) linksOfPage(v *bodyView, e event.Fetched, p *web.Page) {
 	found, skipped := told(e)
 	seen := map[web.URL]bool{}
 	c.with(func(f *figures.Crawl) {
@@ -188,7 +213,7 @@ func (c *crawl) linksOfPage(v *pageView, e event.Fetched, p *web.Page) {
 }
 
 // linksOfEvent lists the links that the log tells of, where the page cannot be had.
-func (c *crawl) linksOfEvent(v *pageView, e event.Fetched) {
+func (c *crawl) linksOfEvent(v *bodyView, e event.Fetched) {
 	found, skipped := told(e)
 	c.with(func(f *figures.Crawl) {
 		for _, l := range e.Queued {
@@ -215,7 +240,7 @@ func told(e event.Fetched) (found map[web.URL]float64, skipped map[web.URL]web.R
 	return found, skipped
 }
 
-func (v *pageView) add(f *figures.Crawl, l linkView, found map[web.URL]float64, skipped map[web.URL]web.Reason) {
+func (v *bodyView) add(f *figures.Crawl, l linkView, found map[web.URL]float64, skipped map[web.URL]web.Reason) {
 	if p, ok := found[l.URL]; ok {
 		l.Priority = &p
 	}

@@ -189,7 +189,9 @@ func TestPage(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	var p pageView
+	var b bodyView
 	d.get("page?url="+url.QueryEscape("https://bees.test/hive"), &p)
+	d.get("body?url="+url.QueryEscape("https://bees.test/hive"), &b)
 	var way []string
 	for _, s := range p.Way {
 		way = append(way, s.URL.RequestPath()+" "+string(s.Link)+" "+s.Anchor)
@@ -197,12 +199,12 @@ func TestPage(t *testing.T) {
 	if got := strings.Join(way, "\n"); got != "/ seed \n/old a hive of the honey bee\n/hive redirect " {
 		t.Errorf("the way:\n%s", got)
 	}
-	if !p.Archived || len(p.Parts) != 1 || p.Parts[0].Text != "A honey bee lives in a hive." || p.Way[1].Page || p.Way[1].Queued == nil {
-		t.Errorf("%+v", p)
+	if !b.Archived || len(b.Parts) != 1 || b.Parts[0].Text != "A honey bee lives in a hive." || p.Way[1].Page || p.Way[1].Queued == nil {
+		t.Errorf("%+v %+v", p, b)
 	}
-	d.get("page?url="+url.QueryEscape("https://bees.test/"), &p)
+	d.get("body?url="+url.QueryEscape("https://bees.test/"), &b)
 	fates := map[string]string{}
-	for _, l := range p.Links {
+	for _, l := range b.Links {
 		fates[l.URL.RequestPath()] = string(l.Fate.Fate) + " " + string(l.Reason)
 	}
 	for path, want := range map[string]string{"/dance": "fetched ", "/old": "moved redirect", "/photo.png": "skipped extension", "/gone": "failed status"} {
@@ -210,7 +212,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("%s: %q, want %q", path, fates[path], want)
 		}
 	}
-	for _, h := range p.Headers {
+	for _, h := range b.Headers {
 		if h[0] == "Server" && h[1] != "a[31mb" {
 			t.Errorf("%q", h)
 		}
@@ -307,8 +309,10 @@ func TestStrangers(t *testing.T) {
 // A page with everything a page can try is shown without any of it, and told as text.
 func TestHostilePage(t *testing.T) {
 	d := serve(t, crawled(t, bees(), "https://bees.test/hostile"))
-	var p pageView
-	d.get("page?url="+url.QueryEscape("https://bees.test/hostile"), &p)
+	var x pageView
+	var p bodyView
+	d.get("page?url="+url.QueryEscape("https://bees.test/hostile"), &x)
+	d.get("body?url="+url.QueryEscape("https://bees.test/hostile"), &p)
 	got, doc := d.ask("/"+d.folder+"/"+p.Src, "Sec-Fetch-Dest", "iframe")
 	if got.StatusCode != 200 {
 		t.Fatalf("%d %s", got.StatusCode, doc)
@@ -321,7 +325,7 @@ func TestHostilePage(t *testing.T) {
 	if err := harmlesstest.Check(strings.ReplaceAll(ours, "/load/"+d.cap+"/1/1/", "/load/CAP/1/"), "CAP"); err != nil {
 		t.Error(err)
 	}
-	b, err := json.Marshal(p)
+	b, err := json.Marshal([]any{x, p})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -456,9 +460,11 @@ func TestFind(t *testing.T) {
 	t.Cleanup(func() { os.Chmod(col.Dir(), 0o755) })
 	d := serve(t, col)
 	var p pageView
+	var b bodyView
 	d.get("page?url="+url.QueryEscape("https://flowers.test/"), &p)
-	if p.Archived || p.Missing == "" || len(p.Way) != 3 {
-		t.Errorf("%+v", p)
+	d.get("body?url="+url.QueryEscape("https://flowers.test/"), &b)
+	if b.Archived || b.Missing == "" || len(p.Way) != 3 {
+		t.Errorf("%+v %+v", p, b)
 	}
 	if got, _ := d.ask("/api/crawls/1/job"); got.StatusCode != http.StatusNotFound {
 		t.Errorf("a job that is missing: %d", got.StatusCode)

@@ -316,6 +316,31 @@ func TestTextIsFound(t *testing.T) {
 	}
 }
 
+// Many pages are searched as few are.
+func TestManyPagesAreSearched(t *testing.T) {
+	c := New()
+	u := addr(t, "http://a.test/")
+	for i := range manyPages + 100 {
+		c.Add(event.Fetched{At: at(i), Visit: event.Visit{URL: u}, Title: fmt.Sprintf("Page %d", i), Relevance: float64(i%2) * 0.5}, 0)
+	}
+	if list, n := c.List(Filter{Text: "page 50099", N: 10}); n != 1 || list[0].Number != 50100 {
+		t.Errorf("%d pages: %v", n, list)
+	}
+	if _, n := c.List(Filter{Text: "PAGE", Least: 0.5, Order: "relevance", N: 10}); n != (manyPages+100)/2 {
+		t.Errorf("%d pages", n)
+	}
+}
+
+// Words are found as a search without letters of two cases finds them.
+func TestContainsFold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text, word := rapid.StringMatching("[aAbB1]{0,12}").Draw(t, "text"), rapid.StringMatching("[aAbB1]{0,4}").Draw(t, "word")
+		if got, want := containsFold([]byte(text), word), strings.Contains(strings.ToLower(text), strings.ToLower(word)); got != want {
+			t.Fatalf("%q in %q: %v", word, text, got)
+		}
+	})
+}
+
 // What a page says is shown as one line without what could act, and is bounded.
 func TestHostileTitle(t *testing.T) {
 	c := New()

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"container/heap"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -63,6 +65,7 @@ type Filter struct {
 // List returns the pages that a filter wants, and how many it would list in all.
 func (c *Crawl) List(f Filter) (list []Page, all int) {
 	m := c.matcher(f)
+	m.matchText()
 	less := c.less(f)
 	list = []Page{}
 	if less == nil { // as they come
@@ -206,6 +209,29 @@ type matcher struct {
 	mime, language uint16
 	none           bool // no page can match
 	since, until   int64
+	has            []bool // by page, that its texts hold the words; nil = to be looked at. Shape: [page]
+}
+
+// manyPages is from how many pages on the texts of all are searched on all cores.
+const manyPages = 50_000
+
+// matchText searches the texts of many pages on all cores.
+func (m *matcher) matchText() {
+	if len(m.words) == 0 || len(m.pages) < manyPages || m.Only != nil {
+		return
+	}
+	has := make([]bool, len(m.pages))
+	var wait sync.WaitGroup
+	cores := runtime.GOMAXPROCS(0)
+	for k := range cores {
+		wait.Go(func() {
+			for i := k * len(has) / cores; i < (k+1)*len(has)/cores; i++ {
+				has[i] = m.is(i)
+			}
+		})
+	}
+	wait.Wait()
+	m.has = has
 }
 
 func (c *Crawl) matcher(f Filter) *matcher {
@@ -233,6 +259,9 @@ func (c *Crawl) matcher(f Filter) *matcher {
 
 // is tells whether page i, from 0, is wanted.
 func (m *matcher) is(i int) bool {
+	if m.has != nil {
+		return m.has[i]
+	}
 	p := &m.pages[i]
 	switch {
 	case m.none,
@@ -269,10 +298,21 @@ func containsFold(text []byte, word string) bool {
 	if word == "" {
 		return true
 	}
-	first := lower(word[0])
-	for i := 0; i+len(word) <= len(text); i++ {
-		if lower(text[i]) != first {
-			continue
+	low, high := lower(word[0]), word[0]
+	if low >= 'a' && low <= 'z' {
+		high = low - 'a' + 'A'
+	}
+	for {
+		i := bytes.IndexByte(text, low)
+		if low != high {
+			if k := bytes.IndexByte(text[:max(0, i)], high); k >= 0 {
+				i = k
+			} else if i < 0 {
+				i = bytes.IndexByte(text, high)
+			}
+		}
+		if i < 0 || i+len(word) > len(text) {
+			return false
 		}
 		k := 1
 		for k < len(word) && lower(text[i+k]) == lower(word[k]) {
@@ -281,8 +321,8 @@ func containsFold(text []byte, word string) bool {
 		if k == len(word) {
 			return true
 		}
+		text = text[i+1:]
 	}
-	return false
 }
 
 func lower(c byte) byte {
@@ -438,7 +478,11 @@ type GraphLink struct {
 	Relevant int `json:"relevant"`
 }
 
-// Graph returns the graph of at most n hosts, those with most relevant pages first.
+// maxGraphLinks bounds the links of a graph, for each of its hosts.
+const maxGraphLinks = 5
+
+// Graph returns the graph of at most n hosts, those with most relevant pages first, and
+// of the links that led to most relevant pages, at most five for each host.
 func (c *Crawl) Graph(n int) Graph {
 	type pair struct{ from, to uint32 }
 	type count struct{ pages, relevant int }
@@ -483,6 +527,7 @@ func (c *Crawl) Graph(n int) Graph {
 	slices.SortFunc(g.Links, func(a, b GraphLink) int {
 		return cmp.Or(cmp.Compare(b.Relevant, a.Relevant), cmp.Compare(b.Pages, a.Pages), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
+	g.Links = g.Links[:min(len(g.Links), maxGraphLinks*len(g.Hosts))]
 	return g
 }
 

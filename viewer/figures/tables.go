@@ -91,6 +91,9 @@ func (c *Crawl) Figures() Figures {
 	return f
 }
 
+// Threshold is the judge's, as told last.
+func (c *Crawl) Threshold() float64 { return c.threshold }
+
 // speed is the pages a second in the last minute of the log.
 func (c *Crawl) speed() float64 {
 	n := len(c.pages)

@@ -144,7 +144,7 @@ function paint({ nodes, links }, view, c, chosen, pen) {
   for (const l of links) if (l.source.host === chosen || l.target.host === chosen) near.add(l.source.host).add(l.target.host);
   for (const l of links) {
     const mine = !chosen || l.source.host === chosen || l.target.host === chosen;
-    pen.line(x(l.source), y(l.source), x(l.target), y(l.target), mine ? mix(c.line, c.accent, Math.min(1, (l.relevant / l.pages) / most) * 0.7 + (chosen ? 0.2 : 0)) : c.line, mine ? Math.min(4, 0.7 + Math.log1p(l.pages) / 2) : 0.4);
+    pen.line(x(l.source), y(l.source), x(l.target), y(l.target), mine ? mix(c.edge, c.accent, Math.min(1, (l.relevant / l.pages) / most) * 0.7 + (chosen ? 0.2 : 0)) : c.line, mine ? Math.min(4, 0.7 + Math.log1p(l.pages) / 2) : 0.4);
   }
   for (const n of nodes) {
     const on = !chosen || near.has(n.host);

@@ -8,8 +8,10 @@ import { to } from "./route.js";
 export function Page({ at, state }) {
   const url = at.params.url || "";
   const { data: p, error, old } = useData(`crawls/${at.crawl}/page` + query({ url }), "");
+  const body = useData(`crawls/${at.crawl}/body` + query({ url }), "");
+  const b = body.old ? undefined : body.data;
   if (error) return <section class="card"><h1>This page is not here</h1><p><bdi class="address">{url}</bdi></p><p class="soft">{error}</p><Why crawl={at.crawl} url={url} key={url} /></section>;
-  if (!p || old) return <section class="card" aria-busy="true"><p class="soft">Looking it up in the archive …</p></section>;
+  if (!p || old) return <section class="card" aria-busy="true"><p class="soft">Looking it up in the log …</p></section>;
   const wishes = Object.entries({ noindex: "not to be kept", nofollow: "not to be followed", noarchive: "not to be archived", noai: "not for AI", noimageai: "no image for AI", tdm_reservation: "text and data mining reserved" }).filter(([k]) => p.directives[k]).map(([, v]) => v);
   return (
     <div class="screen page" key={url}>
@@ -30,16 +32,16 @@ export function Page({ at, state }) {
         </dl>
       </section>
       <div class="column">
-      <Body p={p} />
-      <LinkList p={p} crawl={at.crawl} />
+      <Body p={b} error={body.error} />
+      <LinkList p={b} crawl={at.crawl} />
       </div>
       <div class="column">
       <Way p={p} crawl={at.crawl} />
       <section class="card"><h2>Why</h2><Why crawl={at.crawl} url={url} /></section>
-      {p.headers?.length > 0 && (
+      {b?.headers?.length > 0 && (
         <section class="card"><h2>What the server said</h2>
-          <details><summary>{p.proto}, {count(p.headers.length, "line")}</summary>
-            <div class="scroll"><table class="headers"><tbody>{p.headers.map(([k, v], i) => <tr key={i}><th scope="row">{k}</th><td>{v}</td></tr>)}</tbody></table></div>
+          <details><summary>{b.proto}, {count(b.headers.length, "line")}</summary>
+            <div class="scroll"><table class="headers"><tbody>{b.headers.map(([k, v], i) => <tr key={i}><th scope="row">{k}</th><td>{v}</td></tr>)}</tbody></table></div>
           </details>
         </section>
       )}
@@ -54,8 +56,9 @@ function Copy({ text }) {
 }
 
 // Body is the page as text or as archived.
-function Body({ p }) {
+function Body({ p, error }) {
   const [mode, set] = useState("text");
+  if (!p) return <section class="card body" aria-busy={!error}><h2>The page</h2><p class="soft">{error || "Looking it up in the archive …"}</p></section>;
   return (
     <section class="card body" aria-label="The page">
       <div class="bar">
@@ -109,6 +112,7 @@ const fates = { fetched: "fetched", waiting: "waits", dropped: "left unfetched",
 function LinkList({ p, crawl }) {
   const [only, set] = useState("");
   const [more, setMore] = useState(false);
+  if (!p) return null;
   const counts = {};
   for (const l of p.links) counts[l.fate] = (counts[l.fate] || 0) + 1;
   const list = p.links.filter((l) => !only || l.fate === only);
