@@ -5,47 +5,75 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/export"
 	"github.com/waggle-crawler/waggle/job/explain"
 	"github.com/waggle-crawler/waggle/viewer/figures"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // routes are what can be asked for. What cannot be answered is {"error": why}.
-func (s *Server) routes() *http.ServeMux {
-	m := http.NewServeMux()
-	m.HandleFunc("GET /api/crawls", s.listCrawls)
-	for _, route := range []struct {
-		name   string
-		answer func(c *crawl, r *http.Request, q *query) (any, error)
-	}{
-		{"state", (*crawl).serveState},
-		{"curve", (*crawl).serveCurve},
-		{"hosts", (*crawl).serveHosts},
-		{"failures", (*crawl).serveFailures},
-		{"frontier", (*crawl).serveFrontier},
-		{"choices", (*crawl).serveChoices},
-		{"pages", (*crawl).servePages},
-		{"page", (*crawl).servePage},
-		{"graph", (*crawl).serveGraph},
-		{"job", (*crawl).serveJob},
-		{"explain", (*crawl).serveExplain},
-	} {
-		m.HandleFunc("GET /api/crawls/{id}/"+route.name, s.of(func(c *crawl, w http.ResponseWriter, r *http.Request) {
+func (s *Server) routes() []route {
+	url := param{name: "url", kind: "string", line: "The address of the page.", needed: true}
+	from := param{name: "from", kind: "integer", line: "How many to pass over."}
+	n := param{name: "n", kind: "integer", line: "How many are wanted."}
+	down := param{name: "down", kind: "string", line: "1: the order turned round.", of: []string{"0", "1"}}
+	text := func(name, line string) param { return param{name: name, kind: "string", line: line} }
+	number := func(name, kind, line string) param { return param{name: name, kind: kind, line: line} }
+	one := func(name, line string, of ...string) param {
+		return param{name: name, kind: "string", line: line, of: of}
+	}
+	of := func(answerOf func(c *crawl, r *http.Request, q *query) (any, error)) http.HandlerFunc {
+		return s.of(func(c *crawl, w http.ResponseWriter, r *http.Request) {
 			q := &query{values: r.URL.Query()}
-			got, err := route.answer(c, r, q)
+			got, err := answerOf(c, r, q)
 			if q.err != nil {
 				err = wrong{q.err}
 			}
 			answer(w, got, err)
-		}))
+		})
 	}
-	m.HandleFunc("GET /api/crawls/{id}/body", s.of(s.serveBody))
-	m.HandleFunc("GET /api/crawls/{id}/changes", s.of(serveChanges))
+	const crawl1 = "/api/crawls/{id}/"
+	return []route{
+		{path: "/api/crawls", line: "All crawls that are shown, with their figures.", answer: []state{}, serve: s.listCrawls},
+		{path: crawl1 + "state", line: "The figures of a crawl.", answer: state{}, serve: of((*crawl).serveState)},
+		{path: crawl1 + "changes", line: "The figures, now and whenever they change, as server-sent events.", kind: "text/event-stream", serve: s.of(serveChanges)},
+		{path: crawl1 + "curve", line: "The harvest over the pages fetched.", answer: figures.Curve{}, serve: of((*crawl).serveCurve), params: []param{number("points", "integer", "How many points at most; 400.")}},
+		{path: crawl1 + "hosts", line: "Hosts.", answer: hostList{}, serve: of((*crawl).serveHosts), params: []param{one("order", "The largest first.", hostOrders()...), text("holds", "What the name holds."), from, n}},
+		{path: crawl1 + "frontier", line: "Links that wait, by priority and by host.", answer: frontierView{}, serve: of((*crawl).serveFrontier), params: []param{number("bins", "integer", "How many ranges of priorities; 30.")}},
+		{path: crawl1 + "failures", line: "What did not come, by reason, with examples.", answer: causeLists{}, serve: of((*crawl).serveFailures)},
+		{path: crawl1 + "choices", line: "Languages and media types of the pages.", answer: figures.Choices{}, serve: of((*crawl).serveChoices)},
+		{path: crawl1 + "pages", line: "Pages that a filter wants.", answer: pageList{}, serve: of((*crawl).servePages), params: []param{
+			text("text", "Words that title or address hold."), text("host", "The host."), text("language", "The language, such as en."), text("type", "The media type."),
+			one("verdict", "What was said of the page; left-out: no harvest for a reason.", "relevant", "other", "left-out"),
+			number("least", "number", "Relevance from."), number("most", "number", "Relevance up to."), text("since", "Fetched since, as 2026-03-01T12:00:00Z."), text("until", "Fetched until."),
+			one("order", "What pages are sorted by.", pageOrders()...), down, from, n,
+		}},
+		{path: crawl1 + "page", line: "What the log tells of a page, with the way to it.", answer: pageView{}, serve: of((*crawl).servePage), params: []param{url}},
+		{path: crawl1 + "body", line: "What the archive holds of a page, and what became of its links.", answer: bodyView{}, serve: s.of(s.serveBody), params: []param{url}},
+		{path: crawl1 + "explain", line: "Why a page was fetched or not, in words.", answer: explanation{}, serve: of((*crawl).serveExplain), params: []param{url}},
+		{path: crawl1 + "graph", line: "Which hosts led to which.", answer: figures.Graph{}, serve: of((*crawl).serveGraph), params: []param{n}},
+		{path: crawl1 + "job", line: "The job file, and what was told otherwise later.", answer: jobView{}, serve: of((*crawl).serveJob)},
+		{path: "/api/exports", line: "The forms in which a crawl can be taken away.", answer: []form{}, serve: listForms},
+		{path: crawl1 + "exports/{form}", line: "A crawl in one of these forms.", kind: "application/octet-stream", serve: s.of(serveExport), params: []param{one("without-opt-outs", "1: without pages that say noindex, noarchive or noai, or reserve text and data mining.", "0", "1")}},
+		{path: "/metrics", line: "Figures of all crawls for Prometheus.", kind: "text/plain", serve: s.serveMetrics},
+		{path: "/api/openapi.json", line: "This document.", answer: map[string]any{}, serve: s.serveDocument},
+	}
+}
+
+// newMux serves the routes.
+func (s *Server) newMux() *http.ServeMux {
+	m := http.NewServeMux()
+	for _, r := range s.routes() {
+		m.HandleFunc("GET "+r.path, r.serve)
+	}
 	m.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotFound, fmt.Errorf("there is no %s %s", r.Method, event.Line(r.URL.Path)))
 	})
@@ -85,7 +113,7 @@ func answer(w http.ResponseWriter, got any, err error) {
 }
 
 func writeError(w http.ResponseWriter, status int, err error) {
-	writeJSON(w, status, map[string]string{"error": event.Line(err.Error())})
+	writeJSON(w, status, failure{event.Line(err.Error())})
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
@@ -207,30 +235,20 @@ func hostOrders() []string {
 
 func (c *crawl) serveHosts(_ *http.Request, q *query) (any, error) {
 	order, from, n := q.one("order", hostOrders()...), q.number("from", 0, maxQuery), q.number("n", 50, 5000)
-	var got struct {
-		Hosts []figures.Host `json:"hosts"`
-		All   int            `json:"all"`
-	}
+	var got hostList
 	c.with(func(f *figures.Crawl) { got.Hosts, got.All = f.Hosts(order, q.text("holds"), from, n) })
 	return got, nil
 }
 
 func (c *crawl) serveFailures(*http.Request, *query) (any, error) {
-	var got struct {
-		Failed  []figures.Cause `json:"failed"`
-		Skipped []figures.Cause `json:"skipped"`
-	}
+	var got causeLists
 	c.with(func(f *figures.Crawl) { got.Failed, got.Skipped = f.Failures(), f.Skips() })
 	return got, nil
 }
 
 func (c *crawl) serveFrontier(_ *http.Request, q *query) (any, error) {
 	n := q.number("bins", 30, 200)
-	var got struct {
-		Bins  []figures.Bin  `json:"bins"`
-		Seeds int            `json:"seeds"`
-		Hosts []figures.Host `json:"hosts"`
-	}
+	var got frontierView
 	c.with(func(f *figures.Crawl) {
 		got.Bins, got.Seeds = f.Waiting(n)
 		got.Hosts, _ = f.Hosts("waiting", "", 0, 10)
@@ -258,10 +276,7 @@ func (c *crawl) servePages(_ *http.Request, q *query) (any, error) {
 	if q.err != nil {
 		return nil, nil
 	}
-	var got struct {
-		Pages []figures.Page `json:"pages"`
-		All   int            `json:"all"`
-	}
+	var got pageList
 	c.with(func(x *figures.Crawl) { got.Pages, got.All = x.List(f) })
 	return got, nil
 }
@@ -278,10 +293,7 @@ func (c *crawl) serveJob(*http.Request, *query) (any, error) {
 	if err != nil {
 		return nil, absent{err}
 	}
-	var got struct {
-		Job     string          `json:"job"`
-		Changes []event.Changed `json:"changes"`
-	}
+	var got jobView
 	got.Job = string(b)
 	c.with(func(f *figures.Crawl) { got.Changes = append([]event.Changed{}, f.Changes()...) })
 	return got, nil
@@ -293,11 +305,7 @@ func (c *crawl) serveExplain(r *http.Request, q *query) (any, error) {
 	if q.err != nil {
 		return nil, nil
 	}
-	var got struct {
-		Fate   event.Fate `json:"fate"`
-		Text   string     `json:"text"`
-		Doubts []string   `json:"doubts"`
-	}
+	var got explanation
 	got.Doubts = []string{}
 	var text limited
 	fate, err := explain.Explain(r.Context(), &text, c.col, u, func(what string, why error) {
@@ -313,6 +321,61 @@ type limited []byte
 func (l *limited) Write(b []byte) (int, error) {
 	*l = append(*l, b[:min(len(b), max(0, 1<<20-len(*l)))]...)
 	return len(b), nil
+}
+
+// listForms names the forms of exports.
+func listForms(w http.ResponseWriter, _ *http.Request) {
+	list := []form{}
+	for _, f := range export.Forms() {
+		list = append(list, form{f.Name, f.Line, f.File})
+	}
+	writeJSON(w, http.StatusOK, list)
+}
+
+// serveExport writes a crawl in a form, as a file. One that cannot be written to its end
+// breaks the connection, so that it is not taken for whole.
+func serveExport(c *crawl, w http.ResponseWriter, r *http.Request) {
+	q := &query{values: r.URL.Query()}
+	without := q.one("without-opt-outs", "0", "1") == "1"
+	forms := export.Forms()
+	i := slices.IndexFunc(forms, func(f export.Form) bool { return f.Name == r.PathValue("form") })
+	switch {
+	case q.err != nil:
+		writeError(w, http.StatusBadRequest, q.err)
+		return
+	case i < 0:
+		writeError(w, http.StatusNotFound, fmt.Errorf("there is no form %q, see /api/exports", event.Line(r.PathValue("form"))))
+		return
+	}
+	out := http.NewResponseController(w)
+	if err := errors.Join(out.SetReadDeadline(time.Time{}), out.SetWriteDeadline(time.Time{})); err != nil {
+		writeError(w, http.StatusInternalServerError, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", "attachment; filename=\""+forms[i].File+"\"")
+	in := &export.Input{Collections: []collection.Collection{c.col}, WithoutOptOuts: without}
+	file := &begun{Writer: w}
+	err := forms[i].Write(r.Context(), in, file)
+	switch {
+	case err == nil || errors.Is(err, export.ErrPartial):
+	case file.is:
+		panic(http.ErrAbortHandler)
+	default:
+		w.Header().Del("Content-Disposition")
+		writeError(w, http.StatusInternalServerError, err)
+	}
+}
+
+// begun tells whether anything was written.
+type begun struct {
+	io.Writer
+	is bool
+}
+
+func (b *begun) Write(p []byte) (int, error) {
+	b.is = true
+	return b.Writer.Write(p)
 }
 
 // Intervals of serveChanges.

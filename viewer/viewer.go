@@ -77,7 +77,7 @@ func New(o Options) (*Server, error) {
 	for i, c := range o.Collections {
 		s.crawls = append(s.crawls, newCrawl(strconv.Itoa(i+1), c))
 	}
-	s.mux = s.routes()
+	s.mux = s.newMux()
 	return s, nil
 }
 

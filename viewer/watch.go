@@ -196,6 +196,8 @@ func (c *crawl) state(now time.Time) (state, <-chan struct{}) {
 		s.Reading = float64(c.offset) / float64(c.size)
 	}
 	switch {
+	case errors.Is(c.err, fs.ErrNotExist) && c.offset == 0: // it has not begun
+		s.Reading = 1
 	case errors.Is(c.err, fs.ErrNotExist):
 		s.Error = fmt.Sprintf("%s is not there any more. What is shown was read before.", event.Line(c.col.EventLog()))
 	case c.err != nil:

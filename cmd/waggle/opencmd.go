@@ -24,10 +24,12 @@ func (openCmd) Help() string {
 	return `The page shows the harvest, hosts, failures and pages of a crawl, each page as it was
 archived, and the way by which it was found. The crawl may be running, also in another
 process: the page follows it. Nothing is changed, and nothing is loaded from elsewhere.
+waggle crawl --open shows a crawl from its beginning.
 
 The address that is printed holds a key: whoever has it can read the collection. Only
 this machine is answered; --listen 0.0.0.0:8123 answers others too, without encryption.
-Programs ask for the same as JSON: GET /api/crawls with Authorization: Bearer KEY.`
+Programs ask for the same as JSON, see /api/openapi.json there, and Prometheus for
+/metrics, with Authorization: Bearer KEY.`
 }
 
 // Run serves the page until it is interrupted.
@@ -40,14 +42,24 @@ func (c *openCmd) Run(ctx context.Context, std streams) error {
 		}
 		found = append(found, list...)
 	}
-	l, err := net.Listen("tcp", c.Listen)
+	wait, err := serveCrawls(ctx, std, c.Listen, found, !c.NoBrowser)
 	if err != nil {
-		return exit{exitUsage, fmt.Errorf("--listen: %w", err)}
+		return err
 	}
-	v, err := viewer.New(viewer.Options{Address: l.Addr(), Collections: found})
+	return wait()
+}
+
+// serveCrawls serves the page of crawls until ctx ends, and says where it is. wait
+// returns when it has ended.
+func serveCrawls(ctx context.Context, std streams, listen string, crawls []collection.Collection, browser bool) (wait func() error, err error) {
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return nil, exit{exitUsage, fmt.Errorf("--listen: %w", err)}
+	}
+	v, err := viewer.New(viewer.Options{Address: l.Addr(), Collections: crawls})
 	if err != nil {
 		l.Close()
-		return err
+		return nil, err
 	}
 	fmt.Fprintf(std.out, "Look here: %s\n", v.URL())
 	if at, err := netip.ParseAddrPort(l.Addr().String()); err == nil && !at.Addr().IsLoopback() {
@@ -56,11 +68,14 @@ func (c *openCmd) Run(ctx context.Context, std streams) error {
 		fmt.Fprintln(std.err, "The address is for this machine and for you: it holds a key. Ctrl-C ends.")
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var following sync.WaitGroup
-	following.Go(func() { v.Run(ctx) })
-	err = serveUntil(ctx, std, l, v, !c.NoBrowser)
-	cancel()
-	following.Wait()
-	return err
+	var running sync.WaitGroup
+	running.Go(func() { v.Run(ctx) })
+	ended := make(chan error, 1)
+	go func() {
+		err := serveUntil(ctx, std, l, v, browser)
+		cancel()
+		running.Wait()
+		ended <- err
+	}()
+	return func() error { return <-ended }, nil
 }

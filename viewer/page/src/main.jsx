@@ -7,7 +7,7 @@ import { Now } from "./now.jsx";
 import { Pages } from "./pages.jsx";
 import { Page } from "./page.jsx";
 import { Links } from "./links.jsx";
-import { Job } from "./job.jsx";
+import { Collection } from "./collection.jsx";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 
@@ -15,7 +15,7 @@ const screens = [
   ["now", "Now", Now],
   ["pages", "Pages", Pages],
   ["links", "Links", Links],
-  ["job", "Job", Job],
+  ["collection", "Collection", Collection],
 ];
 
 function App() {
