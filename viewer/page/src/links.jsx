@@ -65,7 +65,7 @@ function Graph({ g, chosen, choose, name }) {
   const drawn = useRef({});
   const [hover, setHover] = useState(null);
   const shape = useMemo(() => layout(g), [g]);
-  const draw = () => {
+  const draw = (moving) => {
     const el = canvas.current;
     if (!el) return;
     const { clientWidth: w, clientHeight: h } = el;
@@ -77,7 +77,7 @@ function Graph({ g, chosen, choose, name }) {
     const pen = el.getContext("2d");
     pen.setTransform(dpr, 0, 0, dpr, 0, 0);
     pen.clearRect(0, 0, w, h);
-    paint(shape, view, c, chosen, {
+    paint(shape, view, c, chosen, moving !== true, {
       line: (x1, y1, x2, y2, colour, width) => { pen.strokeStyle = colour; pen.lineWidth = width; pen.beginPath(); pen.moveTo(x1, y1); pen.lineTo(x2, y2); pen.stroke(); },
       dot: (x, y, r, fill, edge) => { pen.fillStyle = fill; pen.strokeStyle = edge; pen.lineWidth = 1; pen.beginPath(); pen.arc(x, y, r, 0, 7); pen.fill(); pen.stroke(); },
       text: (x, y, text, colour, back) => { pen.font = `${view.font}px system-ui, sans-serif`; pen.textAlign = "center"; pen.lineWidth = 3; pen.strokeStyle = back; pen.lineJoin = "round"; pen.strokeText(text, x, y); pen.fillStyle = colour; pen.fillText(text, x, y); },
@@ -89,19 +89,19 @@ function Graph({ g, chosen, choose, name }) {
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const go = () => {
       const until = performance.now() + 14;
-      while (shape.run.alpha() > shape.run.alphaMin() && performance.now() < until) shape.run.tick();
+      for (let n = 0; shape.run.alpha() > shape.run.alphaMin() && (n < 3 || performance.now() < until); n++) shape.run.tick();
       const over = shape.run.alpha() <= shape.run.alphaMin();
-      if (!calm || over) draw();
+      if (!calm || over) draw(!over);
       canvas.current?.setAttribute("data-drawn", over);
       if (!over) frame = requestAnimationFrame(go);
     };
     go();
     return () => cancelAnimationFrame(frame);
   }, [shape]);
-  useEffect(draw, [chosen]);
-  useScheme(draw);
+  useEffect(() => draw(shape.run.alpha() > shape.run.alphaMin()), [chosen]);
+  useScheme(() => draw());
   useEffect(() => {
-    const seen = new ResizeObserver(draw);
+    const seen = new ResizeObserver(() => draw(shape.run.alpha() > shape.run.alphaMin()));
     seen.observe(canvas.current);
     return () => seen.disconnect();
   }, [shape, chosen]);
@@ -136,8 +136,8 @@ function fit(nodes, w, h) {
   return { scale, x: w / 2 - (scale * (left + right)) / 2, y: h / 2 - (scale * (top + bottom)) / 2, font: 0.75 * em, w, h };
 }
 
-// paint draws a layout with a pen.
-function paint({ nodes, links }, view, c, chosen, pen) {
+// paint draws a layout with a pen; while it moves, without names.
+function paint({ nodes, links }, view, c, chosen, names, pen) {
   const x = (n) => view.x + view.scale * n.x, y = (n) => view.y + view.scale * n.y;
   const most = Math.max(0.05, ...nodes.filter((n) => n.pages > 2).map((n) => n.relevant / n.pages));
   const near = new Set([chosen]);
@@ -150,6 +150,7 @@ function paint({ nodes, links }, view, c, chosen, pen) {
     const on = !chosen || near.has(n.host);
     pen.dot(x(n), y(n), Math.max(2, n.r * view.scale), on ? mix(c.back, c.accent, 0.08 + 0.92 * Math.min(1, n.relevant / n.pages / most)) : c.back, on ? c.text : c.line);
   }
+  if (!names) return;
   const taken = [];
   for (const n of [...nodes].sort((a, b) => (b.host === chosen) - (a.host === chosen) || near.has(b.host) - near.has(a.host) || b.relevant - a.relevant || b.pages - a.pages).slice(0, 200)) {
     const half = pen.width(n.host) / 2, tx = Math.min(view.w - half - 2, Math.max(half + 2, x(n))), ty = y(n) - n.r * view.scale - 4;
@@ -167,7 +168,7 @@ function svg(shape, chosen) {
   const w = 1200, h = 800, c = colours(), out = [];
   const view = { ...fit(shape.nodes, w, h), font: 12 };
   const f = (v) => v.toFixed(1);
-  paint(shape, view, c, chosen, {
+  paint(shape, view, c, chosen, true, {
     line: (x1, y1, x2, y2, colour, width) => out.push(`<line x1="${f(x1)}" y1="${f(y1)}" x2="${f(x2)}" y2="${f(y2)}" stroke="${colour}" stroke-width="${f(width)}"/>`),
     dot: (x, y, r, fill, edge) => out.push(`<circle cx="${f(x)}" cy="${f(y)}" r="${f(r)}" fill="${fill}" stroke="${edge}"/>`),
     text: (x, y, text, colour, back) => out.push(`<text x="${f(x)}" y="${f(y)}" text-anchor="middle" fill="${colour}" stroke="${back}" stroke-width="3" paint-order="stroke">${escape(text)}</text>`),
