@@ -135,8 +135,8 @@ func Entries(path string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) { readFile(path, 0, nil, yield) }
 }
 
-// EntriesFrom are the lines from an offset on, at which a line begins. They are
-// numbered from 1.
+// EntriesFrom are the lines of the log at path from an offset on, at which one begins.
+// Their numbers count from there, their offsets from the beginning of the file.
 func EntriesFrom(path string, offset int64) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) { readFile(path, offset, nil, yield) }
 }

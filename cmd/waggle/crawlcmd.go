@@ -35,6 +35,7 @@ type crawlCmd struct {
 
 	Resume     bool `help:"Go on with the crawl in DIR; flags change its job, see waggle help resume."`
 	AcceptLoss bool `help:"With --resume: where files are damaged or missing, repair the crawl first (as waggle repair does) and go on without what is lost."`
+	Open       bool `help:"Look at the crawl in the browser. The page stays when the crawl has ended, until Ctrl-C."`
 	JSON       bool `help:"Print every event as a line of JSON."`
 	ExampleJob bool `help:"Print a job file that explains every key, and exit."`
 }
@@ -84,9 +85,13 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 	if c.Resume {
 		m.Begun = &w.Collection
 	}
+	var look func() error // waits for the end of the page; nil without one
 	how, sum, err := crawlAndShow(ctx, m, c.place, func() view.View {
 		if !c.JSON {
 			printOutline(std.out, m.Job)
+		}
+		if c.Open {
+			look = c.open(ctx, std)
 		}
 		return view.New(std.out, c.JSON, clock.System{}, os.Getenv)
 	})
@@ -103,6 +108,14 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 		}
 		fmt.Fprintf(std.out, "\nCollection: %s (harvest.tsv lists the relevant pages)\n", c.Out)
 	}
+	if look != nil {
+		if ctx.Err() == nil {
+			fmt.Fprintln(std.err, "The page stays until Ctrl-C.")
+		}
+		if err := look(); err != nil {
+			return err
+		}
+	}
 	switch {
 	case how == event.Stopped:
 		return exit{exitStopped, fmt.Errorf("stopped; go on with: waggle crawl -o %s --resume", c.Out)}
@@ -112,6 +125,20 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 		return exit{exitNothing, fmt.Errorf("no page was fetched%s", why(sum, j.Fetch.AllowPrivate))}
 	}
 	return nil
+}
+
+// open shows the crawl in the browser until ctx ends. A crawl is not lost because it
+// cannot be looked at.
+func (c *crawlCmd) open(ctx context.Context, std streams) (wait func() error) {
+	if c.JSON {
+		std.out = std.err // every line of the other is an event
+	}
+	wait, err := serveCrawls(ctx, std, "127.0.0.1:0", []collection.Collection{collection.At(c.Out)}, true)
+	if err != nil {
+		complain(std.err, fmt.Errorf("the page: %w", err))
+		return nil
+	}
+	return wait
 }
 
 // printOutline says what a crawl will do, in lines that fit the terminal.

@@ -42,11 +42,17 @@ func (f localFlags) serve(ctx context.Context, std streams, what, kept, file str
 	}
 	fmt.Fprintf(std.out, "%s here: %s\n", what, h.URL())
 	fmt.Fprintf(std.err, "The address is for this machine and for you: it holds a key. %s are kept in %s; Ctrl-C ends.\n", kept, event.Line(file))
+	return serveUntil(ctx, std, l, h, f.Open)
+}
+
+// serveUntil serves a page until ctx ends, and opens it in the person's browser where
+// that is wanted.
+func serveUntil(ctx context.Context, std streams, l net.Listener, h localPage, open bool) error {
 	srv := &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
-	if f.Open {
+	if open {
 		done, err := openBrowser(h.URL())
 		defer done()
 		if err != nil {
@@ -64,7 +70,7 @@ func (f localFlags) serve(ctx context.Context, std streams, what, kept, file str
 	case err := <-ended:
 		return errors.Join(err, stop())
 	}
-	err = stop()
+	err := stop()
 	wait, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := srv.Shutdown(wait); err != nil {

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/viewer"
+)
+
+// openCmd is `waggle open`.
+type openCmd struct {
+	Dirs []string `arg:"" name:"dir" help:"Folders of crawls, or folders that hold such folders."`
+
+	Listen    string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to answer (default 127.0.0.1 and any free port)."`
+	NoBrowser bool   `help:"Open no browser: print the address only."`
+}
+
+// Help tells what the page shows.
+func (openCmd) Help() string {
+	return `The page shows the harvest, hosts, failures and pages of a crawl, each page as it was
+archived, and the way by which it was found. The crawl may be running, also in another
+process: the page follows it. Nothing is changed, and nothing is loaded from elsewhere.
+waggle crawl --open shows a crawl from its beginning.
+
+The address that is printed holds a key: whoever has it can read the collection. Only
+this machine is answered; --listen 0.0.0.0:8123 answers others too, without encryption.
+Programs ask for the same as JSON, see /api/openapi.json there, and Prometheus for
+/metrics, with Authorization: Bearer KEY.`
+}
+
+// Run serves the page until it is interrupted.
+func (c *openCmd) Run(ctx context.Context, std streams) error {
+	var found []collection.Collection
+	for _, dir := range c.Dirs {
+		list, err := viewer.Find(dir)
+		if err != nil {
+			return exit{exitUsage, err}
+		}
+		found = append(found, list...)
+	}
+	wait, err := serveCrawls(ctx, std, c.Listen, found, !c.NoBrowser)
+	if err != nil {
+		return err
+	}
+	return wait()
+}
+
+// serveCrawls serves the page of crawls until ctx ends, and says where it is. wait
+// returns when it has ended.
+func serveCrawls(ctx context.Context, std streams, listen string, crawls []collection.Collection, browser bool) (wait func() error, err error) {
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return nil, exit{exitUsage, fmt.Errorf("--listen: %w", err)}
+	}
+	v, err := viewer.New(viewer.Options{Address: l.Addr(), Collections: crawls})
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	fmt.Fprintf(std.out, "Look here: %s\n", v.URL())
+	if at, err := netip.ParseAddrPort(l.Addr().String()); err == nil && !at.Addr().IsLoopback() {
+		fmt.Fprintln(std.err, "Other machines are answered too, without encryption: whoever can listen on the network can read the key.")
+	} else {
+		fmt.Fprintln(std.err, "The address is for this machine and for you: it holds a key. Ctrl-C ends.")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { v.Run(ctx) })
+	ended := make(chan error, 1)
+	go func() {
+		err := serveUntil(ctx, std, l, v, browser)
+		cancel()
+		running.Wait()
+		ended <- err
+	}()
+	return func() error { return <-ended }, nil
+}

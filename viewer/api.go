@@ -1,0 +1,422 @@
+package viewer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/export"
+	"github.com/waggle-crawler/waggle/job/explain"
+	"github.com/waggle-crawler/waggle/viewer/figures"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// routes are what can be asked for. What cannot be answered is {"error": why}.
+func (s *Server) routes() []route {
+	url := param{name: "url", kind: "string", line: "The address of the page.", needed: true}
+	from := param{name: "from", kind: "integer", line: "How many to pass over."}
+	n := param{name: "n", kind: "integer", line: "How many are wanted."}
+	down := param{name: "down", kind: "string", line: "1: the order turned round.", of: []string{"0", "1"}}
+	text := func(name, line string) param { return param{name: name, kind: "string", line: line} }
+	number := func(name, kind, line string) param { return param{name: name, kind: kind, line: line} }
+	one := func(name, line string, of ...string) param {
+		return param{name: name, kind: "string", line: line, of: of}
+	}
+	of := func(answerOf func(c *crawl, r *http.Request, q *query) (any, error)) http.HandlerFunc {
+		return s.of(func(c *crawl, w http.ResponseWriter, r *http.Request) {
+			q := &query{values: r.URL.Query()}
+			got, err := answerOf(c, r, q)
+			if q.err != nil {
+				err = wrong{q.err}
+			}
+			answer(w, got, err)
+		})
+	}
+	const crawl1 = "/api/crawls/{id}/"
+	return []route{
+		{path: "/api/crawls", line: "All crawls that are shown, with their figures.", answer: []state{}, serve: s.listCrawls},
+		{path: crawl1 + "state", line: "The figures of a crawl.", answer: state{}, serve: of((*crawl).serveState)},
+		{path: crawl1 + "changes", line: "The figures, now and whenever they change, as server-sent events.", kind: "text/event-stream", serve: s.of(serveChanges)},
+		{path: crawl1 + "curve", line: "The harvest over the pages fetched.", answer: figures.Curve{}, serve: of((*crawl).serveCurve), params: []param{number("points", "integer", "How many points at most; 400.")}},
+		{path: crawl1 + "hosts", line: "Hosts.", answer: hostList{}, serve: of((*crawl).serveHosts), params: []param{one("order", "The largest first.", hostOrders()...), text("holds", "What the name holds."), from, n}},
+		{path: crawl1 + "frontier", line: "Links that wait, by priority and by host.", answer: frontierView{}, serve: of((*crawl).serveFrontier), params: []param{number("bins", "integer", "How many ranges of priorities; 30.")}},
+		{path: crawl1 + "failures", line: "What did not come, by reason, with examples.", answer: causeLists{}, serve: of((*crawl).serveFailures)},
+		{path: crawl1 + "choices", line: "Languages and media types of the pages.", answer: figures.Choices{}, serve: of((*crawl).serveChoices)},
+		{path: crawl1 + "pages", line: "Pages that a filter wants.", answer: pageList{}, serve: of((*crawl).servePages), params: []param{
+			text("text", "Words that title or address hold."), text("host", "The host."), text("language", "The language, such as en."), text("type", "The media type."),
+			one("verdict", "What was said of the page; left-out: no harvest for a reason.", "relevant", "other", "left-out"),
+			number("least", "number", "Relevance from."), number("most", "number", "Relevance up to."), text("since", "Fetched since, as 2026-03-01T12:00:00Z."), text("until", "Fetched until."),
+			one("order", "What pages are sorted by.", pageOrders()...), down, from, n,
+		}},
+		{path: crawl1 + "page", line: "What the log tells of a page, with the way to it.", answer: pageView{}, serve: of((*crawl).servePage), params: []param{url}},
+		{path: crawl1 + "body", line: "What the archive holds of a page, and what became of its links.", answer: bodyView{}, serve: s.of(s.serveBody), params: []param{url}},
+		{path: crawl1 + "explain", line: "Why a page was fetched or not, in words.", answer: explanation{}, serve: of((*crawl).serveExplain), params: []param{url}},
+		{path: crawl1 + "graph", line: "Which hosts led to which.", answer: figures.Graph{}, serve: of((*crawl).serveGraph), params: []param{n}},
+		{path: crawl1 + "job", line: "The job file, and what was told otherwise later.", answer: jobView{}, serve: of((*crawl).serveJob)},
+		{path: "/api/exports", line: "The forms in which a crawl can be taken away.", answer: []form{}, serve: listForms},
+		{path: crawl1 + "exports/{form}", line: "A crawl in one of these forms.", kind: "application/octet-stream", serve: s.of(serveExport), params: []param{one("without-opt-outs", "1: without pages that say noindex, noarchive or noai, or reserve text and data mining.", "0", "1")}},
+		{path: "/metrics", line: "Figures of all crawls for Prometheus.", kind: "text/plain", serve: s.serveMetrics},
+		{path: "/api/openapi.json", line: "This document.", answer: map[string]any{}, serve: s.serveDocument},
+	}
+}
+
+// newMux serves the routes.
+func (s *Server) newMux() *http.ServeMux {
+	m := http.NewServeMux()
+	for _, r := range s.routes() {
+		m.HandleFunc("GET "+r.path, r.serve)
+	}
+	m.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		writeError(w, http.StatusNotFound, fmt.Errorf("there is no %s %s", r.Method, event.Line(r.URL.Path)))
+	})
+	return m
+}
+
+// of finds the crawl of a request.
+func (s *Server) of(serve func(*crawl, http.ResponseWriter, *http.Request)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		for _, c := range s.crawls {
+			if c.id == r.PathValue("id") {
+				serve(c, w, r)
+				return
+			}
+		}
+		writeError(w, http.StatusNotFound, fmt.Errorf("there is no crawl %q here", event.Line(r.PathValue("id"))))
+	}
+}
+
+// wrong is the fault of who asks.
+type wrong struct{ error }
+
+// absent is something that is not there.
+type absent struct{ error }
+
+func answer(w http.ResponseWriter, got any, err error) {
+	switch {
+	case err == nil:
+		writeJSON(w, http.StatusOK, got)
+	case errors.As(err, new(wrong)):
+		writeError(w, http.StatusBadRequest, err)
+	case errors.As(err, new(absent)):
+		writeError(w, http.StatusNotFound, err)
+	default:
+		writeError(w, http.StatusInternalServerError, err)
+	}
+}
+
+func writeError(w http.ResponseWriter, status int, err error) {
+	writeJSON(w, status, failure{event.Line(err.Error())})
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		status, b = http.StatusInternalServerError, []byte(`{"error":"the answer cannot be written as JSON"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(b) // a reader that leaves is no fault
+}
+
+// query reads the parameters of a request; err is the first that is wrong.
+type query struct {
+	values map[string][]string
+	err    error
+}
+
+func (q *query) text(name string) string {
+	if v := q.values[name]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+// maxQuery bounds numbers in a request.
+const maxQuery = 1 << 30
+
+func (q *query) number(name string, otherwise, most int) int {
+	text := q.text(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > most {
+		q.fail(fmt.Errorf("%s: %q is no number from 0 to %d", name, event.Line(text), most))
+		return otherwise
+	}
+	return n
+}
+
+func (q *query) share(name string) float64 {
+	text := q.text(name)
+	if text == "" {
+		return 0
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v >= 0 && v <= 1) {
+		q.fail(fmt.Errorf("%s: %q is no number from 0 to 1", name, event.Line(text)))
+	}
+	return v
+}
+
+func (q *query) moment(name string) time.Time {
+	text := q.text(name)
+	if text == "" {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		q.fail(fmt.Errorf("%s: %q is no moment such as 2026-03-01T12:00:00Z", name, event.Line(text)))
+	}
+	return t
+}
+
+// one is a word out of a list, or "".
+func (q *query) one(name string, of ...string) string {
+	text := q.text(name)
+	if text == "" {
+		return ""
+	}
+	for _, w := range of {
+		if text == w {
+			return w
+		}
+	}
+	q.fail(fmt.Errorf("%s: %q is none of %q", name, event.Line(text), of))
+	return ""
+}
+
+func (q *query) address(name string) web.URL {
+	u, err := web.Parse(q.text(name))
+	if err != nil {
+		q.fail(fmt.Errorf("%s: %w", name, err))
+	}
+	return u
+}
+
+func (q *query) fail(err error) {
+	if q.err == nil {
+		q.err = err
+	}
+}
+
+func (s *Server) listCrawls(w http.ResponseWriter, _ *http.Request) {
+	list := []state{}
+	for _, c := range s.crawls {
+		st, _ := c.state(time.Now())
+		list = append(list, st)
+	}
+	writeJSON(w, http.StatusOK, list)
+}
+
+func (c *crawl) serveState(*http.Request, *query) (any, error) {
+	st, _ := c.state(time.Now())
+	return st, nil
+}
+
+func (c *crawl) serveCurve(_ *http.Request, q *query) (got any, err error) {
+	n := q.number("points", 400, 5000)
+	c.with(func(f *figures.Crawl) { got = f.Curve(n) })
+	return got, nil
+}
+
+// hostOrders are the orders of hosts.
+func hostOrders() []string {
+	return []string{"relevant", "pages", "rate", "waiting", "failed", "bytes", "took", "host"}
+}
+
+func (c *crawl) serveHosts(_ *http.Request, q *query) (any, error) {
+	order, from, n := q.one("order", hostOrders()...), q.number("from", 0, maxQuery), q.number("n", 50, 5000)
+	var got hostList
+	c.with(func(f *figures.Crawl) { got.Hosts, got.All = f.Hosts(order, q.text("holds"), from, n) })
+	return got, nil
+}
+
+func (c *crawl) serveFailures(*http.Request, *query) (any, error) {
+	var got causeLists
+	c.with(func(f *figures.Crawl) { got.Failed, got.Skipped = f.Failures(), f.Skips() })
+	return got, nil
+}
+
+func (c *crawl) serveFrontier(_ *http.Request, q *query) (any, error) {
+	n := q.number("bins", 30, 200)
+	var got frontierView
+	c.with(func(f *figures.Crawl) {
+		got.Bins, got.Seeds = f.Waiting(n)
+		got.Hosts, _ = f.Hosts("waiting", "", 0, 10)
+	})
+	return got, nil
+}
+
+func (c *crawl) serveChoices(*http.Request, *query) (got any, err error) {
+	c.with(func(f *figures.Crawl) { got = f.Choices() })
+	return got, nil
+}
+
+// pageOrders are the orders of pages.
+func pageOrders() []string {
+	return []string{"fetched", "relevance", "similarity", "bytes", "took", "depth", "host", "address"}
+}
+
+func (c *crawl) servePages(_ *http.Request, q *query) (any, error) {
+	f := figures.Filter{
+		Text: q.text("text"), Host: web.Host(q.text("host")), Language: q.text("language"), MIME: q.text("type"),
+		Verdict: q.one("verdict", "relevant", "other", "left-out"), Least: q.share("least"), Most: q.share("most"),
+		Since: q.moment("since"), Until: q.moment("until"), Order: q.one("order", pageOrders()...),
+		Down: q.one("down", "0", "1") == "1", From: q.number("from", 0, maxQuery), N: q.number("n", 50, 1000),
+	}
+	if q.err != nil {
+		return nil, nil
+	}
+	var got pageList
+	c.with(func(x *figures.Crawl) { got.Pages, got.All = x.List(f) })
+	return got, nil
+}
+
+func (c *crawl) serveGraph(_ *http.Request, q *query) (got any, err error) {
+	n := q.number("n", 300, 3000)
+	c.with(func(f *figures.Crawl) { got = f.Graph(n) })
+	return got, nil
+}
+
+// serveJob answers with the job file and what was told otherwise since.
+func (c *crawl) serveJob(*http.Request, *query) (any, error) {
+	b, err := c.col.Job()
+	if err != nil {
+		return nil, absent{err}
+	}
+	var got jobView
+	got.Job = string(b)
+	c.with(func(f *figures.Crawl) { got.Changes = append([]event.Changed{}, f.Changes()...) })
+	return got, nil
+}
+
+// serveExplain answers as the command explain does.
+func (c *crawl) serveExplain(r *http.Request, q *query) (any, error) {
+	u := q.address("url")
+	if q.err != nil {
+		return nil, nil
+	}
+	var got explanation
+	got.Doubts = []string{}
+	var text limited
+	fate, err := explain.Explain(r.Context(), &text, c.col, u, func(what string, why error) {
+		got.Doubts = append(got.Doubts, event.Line(fmt.Sprintf("%s cannot be told: %v", what, why)))
+	})
+	got.Fate, got.Text = fate, string(text)
+	return got, err
+}
+
+// limited is text up to a megabyte.
+type limited []byte
+
+func (l *limited) Write(b []byte) (int, error) {
+	*l = append(*l, b[:min(len(b), max(0, 1<<20-len(*l)))]...)
+	return len(b), nil
+}
+
+// listForms names the forms of exports.
+func listForms(w http.ResponseWriter, _ *http.Request) {
+	list := []form{}
+	for _, f := range export.Forms() {
+		list = append(list, form{f.Name, f.Line, f.File})
+	}
+	writeJSON(w, http.StatusOK, list)
+}
+
+// serveExport writes a crawl in a form, as a file. One that cannot be written to its end
+// breaks the connection, so that it is not taken for whole.
+func serveExport(c *crawl, w http.ResponseWriter, r *http.Request) {
+	q := &query{values: r.URL.Query()}
+	without := q.one("without-opt-outs", "0", "1") == "1"
+	forms := export.Forms()
+	i := slices.IndexFunc(forms, func(f export.Form) bool { return f.Name == r.PathValue("form") })
+	switch {
+	case q.err != nil:
+		writeError(w, http.StatusBadRequest, q.err)
+		return
+	case i < 0:
+		writeError(w, http.StatusNotFound, fmt.Errorf("there is no form %q, see /api/exports", event.Line(r.PathValue("form"))))
+		return
+	}
+	out := http.NewResponseController(w)
+	if err := errors.Join(out.SetReadDeadline(time.Time{}), out.SetWriteDeadline(time.Time{})); err != nil {
+		writeError(w, http.StatusInternalServerError, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Disposition", "attachment; filename=\""+forms[i].File+"\"")
+	in := &export.Input{Collections: []collection.Collection{c.col}, WithoutOptOuts: without}
+	file := &begun{Writer: w}
+	err := forms[i].Write(r.Context(), in, file)
+	switch {
+	case err == nil || errors.Is(err, export.ErrPartial):
+	case file.is:
+		panic(http.ErrAbortHandler)
+	default:
+		w.Header().Del("Content-Disposition")
+		writeError(w, http.StatusInternalServerError, err)
+	}
+}
+
+// begun tells whether anything was written.
+type begun struct {
+	io.Writer
+	is bool
+}
+
+func (b *begun) Write(p []byte) (int, error) {
+	b.is = true
+	return b.Writer.Write(p)
+}
+
+// Intervals of serveChanges.
+const (
+	changesApart = 400 * time.Millisecond // at least, between two messages
+	stillThere   = 10 * time.Second       // between looks at whether the crawl runs
+)
+
+// serveChanges tells the state whenever it changes, as server-sent events, until the
+// asker leaves.
+func serveChanges(c *crawl, w http.ResponseWriter, r *http.Request) {
+	out := http.NewResponseController(w)
+	if err := errors.Join(out.SetReadDeadline(time.Time{}), out.SetWriteDeadline(time.Time{})); err != nil {
+		writeError(w, http.StatusInternalServerError, err)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for {
+		st, changed := c.state(time.Now())
+		b, err := json.Marshal(st)
+		if err != nil {
+			return
+		}
+		if _, err := fmt.Fprintf(w, "id: %d\ndata: %s\n\n", st.Revision, b); err != nil || out.Flush() != nil {
+			return
+		}
+		if !pause(r.Context(), changesApart, nil) || !pause(r.Context(), stillThere, changed) {
+			return
+		}
+	}
+}
+
+// pause waits for a time, or less if done is closed before; it is false when ctx ends.
+func pause(ctx context.Context, d time.Duration, done <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+	case <-done:
+	}
+	return true
+}

@@ -1,0 +1,146 @@
+package viewer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// archive finds the responses of a collection by their addresses. It reads where they
+// lie when it is first asked, and again what has been added since. 24 bytes are held
+// for each.
+type archive struct {
+	col collection.Collection
+
+	mu     sync.Mutex
+	places map[uint64]place // the last response of each address, by its hash
+	files  []archiveFile
+}
+
+// archiveFile is a WARC file, with the last record that was read of it.
+type archiveFile struct {
+	path          string
+	size          int64
+	offset, inner int64
+}
+
+// place is where a record lies.
+type place struct {
+	file   int32
+	offset int64
+	inner  int64
+}
+
+// maxResponse bounds a response that is read, in bytes.
+const maxResponse = 64 << 20
+
+// errAbsent says that the archive does not hold a response.
+var errAbsent = errors.New("the archive does not hold it")
+
+// response is the last response that the archive holds of an address.
+func (a *archive) response(ctx context.Context, u web.URL) (*web.Response, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	id := xxh3.HashString(u.String())
+	p, ok := a.places[id]
+	if !ok {
+		if err := a.update(ctx); err != nil {
+			return nil, err
+		}
+		if p, ok = a.places[id]; !ok {
+			return nil, errAbsent
+		}
+	}
+	f, err := os.Open(a.files[p.file].path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	rec, err := store.NewReader(f.Name(), f, info.Size()).At(p.offset, p.inner)
+	if err != nil {
+		return nil, err
+	}
+	r, err := store.ReadResponse(rec, maxResponse)
+	if err == nil && r.URL != u {
+		a.places, a.files = nil, nil // another archive took its place
+		return nil, fmt.Errorf("%w: the archive has changed, ask again", errAbsent)
+	}
+	return r, err
+}
+
+// update reads what the files have grown by. a.mu is held.
+func (a *archive) update(ctx context.Context) error {
+	paths, err := a.col.ArchiveFiles()
+	if err != nil {
+		return err
+	}
+	for i, f := range a.files {
+		if i >= len(paths) || f.path != paths[i] {
+			a.places, a.files = nil, nil
+			break
+		}
+	}
+	if a.places == nil {
+		a.places = map[uint64]place{}
+	}
+	for i, path := range paths {
+		if i == len(a.files) {
+			a.files = append(a.files, archiveFile{path: path})
+		}
+		if err := a.readOn(ctx, int32(i)); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// readOn reads file i from the last record on that was read.
+func (a *archive) readOn(ctx context.Context, i int32) error {
+	known := &a.files[i]
+	f, err := os.Open(known.path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() == known.size {
+		return nil
+	}
+	r := store.NewReader(known.path, f, info.Size())
+	if known.offset > 0 {
+		if _, err := r.At(known.offset, known.inner); err != nil {
+			return err
+		}
+	}
+	for rec, err := range r.All() {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			continue // damage, or the record that is being written: the next one follows
+		}
+		known.offset, known.inner = rec.Offset, rec.Inner
+		if rec.Type() == "response" {
+			if u, err := web.Parse(rec.Target()); err == nil {
+				a.places[xxh3.HashString(u.String())] = place{i, rec.Offset, rec.Inner}
+			}
+		}
+	}
+	known.size = info.Size()
+	return nil
+}

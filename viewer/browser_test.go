@@ -1,0 +1,136 @@
+package viewer
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/internal/chromium"
+	"github.com/waggle-crawler/waggle/teach/harmless/harmlesstest"
+)
+
+// The screens are gone through with keys; each fits narrow and wide windows, in both
+// colour schemes, and asks nobody but the server.
+func TestInChromium(t *testing.T) {
+	d := serve(t, crawled(t, bees(), "https://bees.test/"))
+	b := chromium.Open(t)
+	b.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
+	b.Until(`document.querySelector(".figures dd")?.textContent === "4" && document.querySelector(".u-over")`)
+	if got := b.Eval(`location.search`); got != `""` {
+		t.Errorf("the key stays in the address: %s", got)
+	}
+	b.Call("Page.reload", nil, nil) // the cookie has the key
+	b.Until(`document.querySelector(".status")?.textContent.startsWith("ended")`)
+	b.Press("2")
+	b.Until(`document.querySelectorAll("table.pages tbody tr").length === 6`)
+	b.Press("/")
+	b.Until(`document.activeElement.id === "search"`)
+	b.Call("Input.insertText", map[string]any{"text": "hive"}, nil)
+	b.Until(`document.querySelectorAll("table.pages tbody tr").length === 1`)
+	b.Eval(`document.activeElement.blur()`)
+	b.Press("j")
+	b.Press("Enter")
+	b.Until(`document.querySelector("h1")?.textContent === "Hive" && document.querySelectorAll(".way li").length === 3 && document.querySelector(".parts")?.textContent.includes("lives in a hive")`)
+	b.Press("3")
+	b.Until(`document.querySelector(".graph canvas[data-drawn=true]")`)
+	b.Press("4")
+	b.Until(`document.querySelectorAll(".forms li").length > 2 && document.querySelector("pre").textContent.includes("honey bee")`)
+	page := "#/1/page?url=" + url.QueryEscape("https://bees.test/")
+	for _, width := range []int{320, 1280, 3840} {
+		for _, dark := range []bool{false, true} {
+			b.Resize(width, 900, dark)
+			for screen, there := range map[string]string{"#/1/now": ".u-over", "#/1/pages": "table.pages tbody tr", page: ".links li", "#/1/links": "canvas", "#/1/collection": ".forms li"} {
+				b.Eval(fmt.Sprintf(`void(location.hash = %q)`, screen))
+				b.Until(fmt.Sprintf(`document.querySelector(%q)`, there))
+				b.Shoot(fmt.Sprintf("%.9s-%d-%v", strings.Trim(screen, "#/"), width, dark))
+				// Whatever is wider than the window is scrolled within a part of it.
+				if got := b.Eval(`document.documentElement.scrollWidth <= innerWidth`); got != "true" {
+					t.Errorf("%s is wider than %d pixels", screen, width)
+				}
+				if got := b.Eval(`[...document.querySelectorAll("a, button, input, select")].filter(e => !(e.textContent.trim() || e.getAttribute("aria-label") || e.labels?.length || e.title)).map(e => e.outerHTML)`); got != "[]" {
+					t.Errorf("%s has controls without a name: %s", screen, got)
+				}
+			}
+		}
+	}
+	if out := b.Outside(); slices.ContainsFunc(out, func(s string) bool { return strings.Contains(s, ".test") }) {
+		t.Errorf("the browser asked beyond this machine: %q", out)
+	}
+}
+
+// A hostile page, shown in every way, changes nothing, runs nothing and reaches nobody;
+// and a page of another origin in the same browser is told nothing.
+func TestHostileInChromium(t *testing.T) {
+	var mu sync.Mutex
+	var heard []string
+	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		heard = append(heard, r.Method+" "+r.URL.Path+" "+r.Header.Get("Cookie"))
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<title>evil</title>")
+	}))
+	defer evil.Close()
+	const title = `</title><img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
+	body := strings.TrimPrefix(harmlesstest.Hostile, "text/html; charset=utf-8:")
+	body += "\n" + strings.ReplaceAll(body, "evil.test", strings.TrimPrefix(evil.URL, "http://"))
+	body = strings.ReplaceAll(body, "<plaintext>", "")
+	s := bees()
+	s["https://bees.test/hostile"] = "<title>" + strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(title) + " honey bee " + strings.Repeat("x", 1<<20) + "</title>" + body +
+		`<a href="/x">` + strings.Repeat("w", 1<<20) + `</a>`
+	d := serve(t, crawled(t, s, "https://bees.test/hostile", "https://bees.test/"))
+	b := chromium.Open(t)
+	b.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
+	b.Until(`document.querySelector(".u-over")`)
+	b.Eval(`void(location.hash = "#/1/pages")`)
+	b.Until(`[...document.querySelectorAll(".pages .title a")].some(a => a.textContent.includes("<script>"))`)
+	b.Eval(`void(location.hash = "#/1/page?url=" + encodeURIComponent("https://bees.test/hostile"))`)
+	b.Until(`document.querySelector(".links li") && document.querySelector("h1")?.textContent.includes("<script>")`)
+	b.Resize(320, 800, false)
+	if got := b.Eval(`document.documentElement.scrollWidth <= innerWidth`); got != "true" {
+		t.Error("a long word is wider than the window")
+	}
+	b.Resize(1280, 800, false)
+	b.Eval(`void([...document.querySelectorAll(".switch button")].find(e => e.textContent === "As archived").click())`)
+	b.Until(`document.querySelector("iframe.shown")`)
+	b.Eval(`new Promise(done => document.querySelector("iframe.shown").addEventListener("load", done, {once: true}) ?? setTimeout(done, 1000))`)
+	b.Shoot("hostile")
+	if got := b.Eval(`[document.title.includes("owned"), !!document.querySelector("main script, main img, main form"), location.pathname]`); got != fmt.Sprintf(`[false,false,"/%s/"]`, d.folder) {
+		t.Errorf("the page became %s", got)
+	}
+	mu.Lock()
+	if len(heard) > 0 {
+		t.Errorf("the browser asked by itself: %q", heard)
+	}
+	mu.Unlock()
+	// Another page in the same browser: of another port, so of the same site.
+	b.Call("Page.navigate", map[string]any{"url": evil.URL}, nil)
+	b.Until(`document.title === "evil"`)
+	for _, try := range []string{
+		`fetch(U + "api/crawls", {credentials: "include"}).then(r => r.text())`,
+		`fetch(U + "api/crawls", {credentials: "include", mode: "no-cors"}).then(r => r.text()).then(x => { if (x) throw x; throw "opaque" })`,
+		`new Promise((done, fail) => { const s = document.createElement("script"); s.src = U + "api/crawls"; s.onload = done; s.onerror = fail; document.head.append(s) })`,
+		`new Promise((done, fail) => { const s = new EventSource(U + "api/crawls/1/changes", {withCredentials: true}); s.onmessage = e => done(e.data); s.onerror = fail })`,
+		`new Promise((done, fail) => { const f = document.createElement("iframe"); f.src = U; f.onload = () => { try { done(f.contentDocument.body.innerHTML.length > 0 ? "read" : fail()) } catch (e) { fail(e) } }; document.body.append(f) })`,
+	} {
+		got := b.Eval(fmt.Sprintf(`(async () => { const U = %q; try { return "told: " + await (%s) } catch (e) { return "refused" } })()`, d.http.URL+"/"+d.folder+"/", try))
+		if got != `"refused"` {
+			t.Errorf("%s: %.200s", try, got)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, h := range heard {
+		if strings.Contains(h, d.key) {
+			t.Errorf("another server was sent the key: %s", h)
+		}
+	}
+	if out := b.Outside(); slices.ContainsFunc(out, func(s string) bool { return strings.Contains(s, ".test") }) {
+		t.Errorf("the browser asked beyond this machine: %q", out)
+	}
+}

@@ -1,0 +1,364 @@
+// Package figures folds the events of a crawl into what a person who watches it is
+// shown: its pages, hosts, failures, links that wait, and harvest. Events come one by
+// one, so the figures of a running crawl grow with its log. At any moment they are
+// those of the events so far, however these were parted; they hold some 300 bytes for
+// each page and 50 for each link that waits.
+package figures
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Crawl is the figures of one crawl. New makes one. It is not for concurrent use.
+type Crawl struct {
+	sum    event.Summary
+	scorer string
+	pages  []page
+	texts  texts
+	hosts  []host
+	hostID map[web.Host]uint32
+	words  words
+	byURL  map[uint64]int32 // the page of an address, by its hash
+	links  map[uint64]link  // what became of an address that is no page, by its hash
+
+	moved map[uint64]int64 // where the event of a redirect begins, by the hash of its address
+
+	failed, skipped map[web.Reason]*Examples
+	changes         []event.Changed
+	threshold       float64
+	told            bool // the crawl was given another threshold than it had
+	relevant        int
+	waiting         int
+	traps           int
+	lines           int // events added
+}
+
+// page is a page that was fetched.
+type page struct {
+	line       int64 // offset of its event in the log
+	at         int64 // nanoseconds of Unix time
+	text       int64 // its address and title, see texts
+	from       uint64
+	relevance  float64
+	similarity float32
+	priority   float32
+	took       float32 // seconds
+	bytes      uint32
+	host       uint32
+	fromHost   uint32 // noHost for a seed
+	depth      uint16
+	status     uint16
+	mime       uint16 // a word
+	language   uint16 // a word
+	reason     uint16 // a word; 0 = it is part of the harvest if it is relevant
+	came       bool   // it was relevant when it came
+	relevant   bool
+	cut        bool
+}
+
+// noHost stands for the host of nothing.
+const noHost = ^uint32(0)
+
+type host struct {
+	name          web.Host
+	pages, failed int
+	relevant      int
+	waiting       int
+	bytes         int64
+	first, last   int64 // nanoseconds of Unix time
+	tookSum       float64
+	down          bool
+	generation    uint8  // how often all that waited for it was dropped
+	why           uint16 // the last time; a word
+}
+
+// link is what became of an address that is no page.
+type link struct {
+	what       uint16 // of one that waits its priority, see encode; else the reason, a word
+	state      linkState
+	generation uint8 // of its host, when it came to wait
+	host       uint32
+}
+
+type linkState uint8
+
+const (
+	linkWaits linkState = iota + 1
+	linkLeft            // left the frontier unfetched
+	linkFailed
+	linkMoved
+)
+
+// New returns the figures of a crawl of which nothing is known.
+func New() *Crawl {
+	return &Crawl{
+		hostID: map[web.Host]uint32{}, words: newWords(), byURL: map[uint64]int32{}, links: map[uint64]link{}, moved: map[uint64]int64{},
+		failed: map[web.Reason]*Examples{}, skipped: map[web.Reason]*Examples{},
+	}
+}
+
+// Events is how many events were added.
+func (c *Crawl) Events() int { return c.lines }
+
+// Pages is the number of pages fetched.
+func (c *Crawl) Pages() int { return len(c.pages) }
+
+// hash stands for an address: among 10⁸ two share one with a probability below 0.1 %.
+func hash(u web.URL) uint64 { return xxh3.HashString(u.String()) }
+
+// Add takes the next event of the log, which begins at an offset there.
+func (c *Crawl) Add(e event.Event, offset int64) {
+	c.sum.Add(e)
+	c.lines++
+	switch e := e.(type) {
+	case event.Started:
+		c.scorer = e.Scorer
+		if !c.told {
+			c.threshold = e.Threshold
+		}
+	case event.Changed:
+		c.changed(e)
+	case event.Seeded:
+		c.found(e.Queued)
+		c.left(e.At.At, web.URL{}, e.Skipped)
+	case event.Fetched:
+		c.fetched(e, offset)
+	case event.Failed:
+		c.failure(e, offset)
+	case event.Dropped:
+		c.dropped(e)
+	case event.HostDown:
+		c.hosts[c.host(e.Host)].down = !e.Over
+	case event.Trap:
+		c.traps++
+	case event.Rejudged:
+		c.rejudged(e)
+	}
+}
+
+// changed takes another threshold to all pages.
+func (c *Crawl) changed(e event.Changed) {
+	c.changes = append(c.changes, e)
+	v, err := strconv.ParseFloat(e.New, 64)
+	if e.Setting != event.SettingThreshold || err != nil {
+		return
+	}
+	c.threshold, c.told = v, true
+	for i := range c.pages {
+		c.judge(&c.pages[i], c.pages[i].relevance >= v)
+	}
+}
+
+// judge sets whether a page is relevant.
+func (c *Crawl) judge(p *page, relevant bool) {
+	relevant = relevant && p.reason == 0
+	switch {
+	case relevant && !p.relevant:
+		c.relevant++
+		c.hosts[p.host].relevant++
+	case p.relevant && !relevant:
+		c.relevant--
+		c.hosts[p.host].relevant--
+	}
+	p.relevant = relevant
+}
+
+func (c *Crawl) rejudged(e event.Rejudged) {
+	if e.Judge != "" {
+		c.threshold, c.told = e.Threshold, false
+	}
+	for _, v := range e.Pages {
+		i, ok := c.byURL[hash(v.URL)]
+		if !ok {
+			continue
+		}
+		p := &c.pages[i]
+		p.relevance, p.similarity = v.Relevance, float32(v.Similarity)
+		c.judge(p, v.Relevant)
+	}
+}
+
+// host is the number of a host, a new one if it was not known.
+func (c *Crawl) host(h web.Host) uint32 {
+	id, ok := c.hostID[h]
+	if !ok {
+		id = uint32(len(c.hosts))
+		c.hosts = append(c.hosts, host{name: h})
+		c.hostID[h] = id
+	}
+	return id
+}
+
+func (c *Crawl) fetched(e event.Fetched, offset int64) {
+	id := hash(e.URL)
+	c.ended(id)
+	p := page{
+		line: offset, at: e.At.At.UnixNano(), text: c.texts.add(e.URL.String(), event.Line(e.Title)), relevance: e.Relevance,
+		similarity: float32(e.Similarity), priority: float32(e.Priority), took: float32(e.Took), bytes: uint32(min(e.Bytes, 1<<32-1)),
+		host: c.host(e.URL.Host()), fromHost: noHost, depth: uint16(min(e.Depth, 1<<16-1)), status: uint16(e.Status),
+		mime: c.words.number(e.MIME), language: c.words.number(e.Language), reason: c.words.number(string(e.Reason)),
+		cut: e.Cut != "" || e.Truncated, came: e.Relevant && e.Reason == "",
+	}
+	if !e.From.IsZero() {
+		p.from, p.fromHost = hash(e.From), c.host(e.From.Host())
+	}
+	h := &c.hosts[p.host]
+	h.pages++
+	h.bytes += int64(e.Bytes)
+	h.tookSum += e.Took
+	h.down = false
+	h.seen(p.at)
+	relevant := e.Relevant
+	if c.told {
+		relevant = e.Relevance >= c.threshold
+	}
+	c.judge(&p, relevant)
+	c.byURL[id] = int32(len(c.pages))
+	c.pages = append(c.pages, p)
+	c.found(e.Queued)
+	c.left(e.At.At, e.URL, e.Skipped)
+}
+
+func (h *host) seen(at int64) {
+	if h.first == 0 {
+		h.first = at
+	}
+	h.last = at
+}
+
+func (c *Crawl) failure(e event.Failed, offset int64) {
+	id := hash(e.URL)
+	h := &c.hosts[c.host(e.URL.Host())]
+	h.bytes += int64(e.Bytes)
+	h.seen(e.At.At.UnixNano())
+	if e.Reason == web.ReasonBusy || e.Outage || e.Retry { // back in the frontier
+		if !c.waits(c.links[id]) {
+			c.wait(e.URL, id, e.Priority)
+		}
+		return
+	}
+	c.ended(id)
+	state := linkFailed
+	if e.Reason == web.ReasonRedirect || e.Reason == web.ReasonRedirectKnown {
+		state = linkMoved
+		c.moved[id] = offset
+	} else if e.Reason != web.ReasonRecord {
+		h.failed++
+	}
+	if _, page := c.byURL[id]; !page {
+		c.links[id] = link{state: state, what: c.words.number(string(e.Reason)), host: c.host(e.URL.Host())}
+	}
+	if e.Reason != web.ReasonRedirect {
+		detail := e.Detail
+		if e.Reason == web.ReasonStatus {
+			detail = "HTTP " + strconv.Itoa(e.Status)
+		}
+		note(c.failed, e.Reason, Example{URL: e.URL, From: e.From, Detail: event.Line(detail), At: e.At.At})
+	}
+	if e.Queued {
+		c.wait(e.To, hash(e.To), e.Priority)
+	}
+}
+
+// found takes links that entered the frontier, or rose in it.
+func (c *Crawl) found(l []event.Found) {
+	for _, f := range l {
+		c.wait(f.URL, hash(f.URL), f.Priority)
+	}
+}
+
+// waits tells whether a link is in the frontier, or being fetched.
+func (c *Crawl) waits(l link) bool {
+	return l.state == linkWaits && l.generation == c.hosts[l.host].generation
+}
+
+// wait puts an address into the frontier, or gives it another priority there.
+func (c *Crawl) wait(u web.URL, id uint64, priority float64) {
+	h := c.host(u.Host())
+	if l := c.links[id]; !c.waits(l) {
+		c.hosts[h].waiting++
+		c.waiting++
+	}
+	c.links[id] = link{state: linkWaits, what: encode(priority), generation: c.hosts[h].generation, host: h}
+}
+
+// ended takes an address out of the frontier.
+func (c *Crawl) ended(id uint64) {
+	if l := c.links[id]; c.waits(l) {
+		c.hosts[l.host].waiting--
+		c.waiting--
+	}
+	delete(c.links, id)
+}
+
+// left counts links that never entered.
+func (c *Crawl) left(at time.Time, from web.URL, l []event.Skipped) {
+	for _, s := range l {
+		note(c.skipped, s.Reason, Example{URL: s.URL, From: from, At: at})
+	}
+}
+
+func (c *Crawl) dropped(e event.Dropped) {
+	reason := c.words.number(string(e.Reason))
+	if len(e.URLs) == 0 && e.Host != "" { // all that waited for the host
+		h := &c.hosts[c.host(e.Host)]
+		c.waiting -= h.waiting
+		h.waiting, h.down, h.why = 0, false, reason
+		h.generation++
+		return
+	}
+	for _, u := range e.URLs {
+		id := hash(u)
+		if l := c.links[id]; c.waits(l) {
+			c.ended(id)
+			c.links[id] = link{state: linkLeft, what: reason, host: l.host}
+		}
+	}
+}
+
+// Examples are the last of what had one reason.
+type Examples struct {
+	Count int
+	last  []Example // a ring
+	next  int
+}
+
+// Example is an address that failed or was skipped.
+type Example struct {
+	URL    web.URL   `json:"url"`
+	From   web.URL   `json:"from,omitzero"` // where it was found; zero for a seed
+	Detail string    `json:"detail,omitempty"`
+	At     time.Time `json:"at"`
+}
+
+// maxExamples are kept of a reason.
+const maxExamples = 20
+
+func note(all map[web.Reason]*Examples, r web.Reason, e Example) {
+	x := all[r]
+	if x == nil {
+		x = &Examples{}
+		all[r] = x
+	}
+	x.Count++
+	if len(x.last) < maxExamples {
+		x.last = append(x.last, e)
+		return
+	}
+	x.last[x.next] = e
+	x.next = (x.next + 1) % maxExamples
+}
+
+// Last are the examples, the latest first.
+func (x *Examples) Last() []Example {
+	out := slices.Concat(x.last[x.next:], x.last[:x.next])
+	slices.Reverse(out)
+	return out
+}

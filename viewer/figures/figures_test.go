@@ -1,0 +1,367 @@
+package figures
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func at(second int) event.At { return event.At{At: start.Add(time.Duration(second) * time.Second)} }
+
+func addr(t testing.TB, s string) web.URL {
+	t.Helper()
+	u, err := web.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// drawn is a log of events, as a crawl might write it: what is fetched was queued, and
+// verdicts and thresholds change.
+func drawn(t *rapid.T) (events []event.Event) {
+	u := func(i int) web.URL {
+		u, err := web.Parse(fmt.Sprintf("http://h%d.test/%d", i%4, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	n := rapid.IntRange(0, 60).Draw(t, "events")
+	number := rapid.IntRange(0, 30)
+	share := rapid.Float64Range(0, 1)
+	events = append(events, event.Started{At: at(0), Name: "bees", Scorer: "waggle", Judge: "topic", Threshold: 0.5, Pages: 100, Workers: 3})
+	relevance := map[web.URL]bool{}
+	threshold, told := 0.5, false
+	for i := range n {
+		when := at(i + 1)
+		var queued []event.Found
+		for range rapid.IntRange(0, 4).Draw(t, "links") {
+			queued = append(queued, event.Found{URL: u(number.Draw(t, "to")), Priority: share.Draw(t, "priority"), Raised: rapid.Bool().Draw(t, "raised")})
+		}
+		x := u(number.Draw(t, "page"))
+		switch rapid.IntRange(0, 9).Draw(t, "kind") {
+		case 0, 1, 2, 3, 4:
+			if _, fetched := relevance[x]; fetched {
+				continue // a crawl fetches a page once
+			}
+			r := share.Draw(t, "relevance")
+			e := event.Fetched{At: when, Visit: event.Visit{URL: x, From: u(number.Draw(t, "from")), Priority: 1}, Status: 200, MIME: "text/html", Bytes: 10, Title: "T", Relevance: r, Relevant: r >= threshold, Queued: queued,
+				Skipped: []event.Skipped{{URL: u(number.Draw(t, "skipped")), Reason: web.ReasonScope}}}
+			if rapid.IntRange(0, 4).Draw(t, "copy") == 0 {
+				e.Reason, e.Relevant = web.ReasonDuplicate, false
+			}
+			relevance[x] = e.Relevant
+			events = append(events, e)
+		case 5:
+			reason := rapid.SampledFrom([]web.Reason{web.ReasonStatus, web.ReasonBusy, web.ReasonRedirect, web.ReasonTimeout}).Draw(t, "reason")
+			events = append(events, event.Failed{At: when, Visit: event.Visit{URL: x, Priority: 0.3}, Reason: reason, Status: 404, Retry: reason == web.ReasonTimeout, To: u(number.Draw(t, "moved")), Queued: reason == web.ReasonRedirect})
+		case 6:
+			if rapid.Bool().Draw(t, "host") {
+				events = append(events, event.Dropped{At: when, Reason: web.ReasonHostDead, Host: x.Host(), Count: 1})
+			} else {
+				events = append(events, event.Dropped{At: when, Reason: web.ReasonQueue, Count: 1, URLs: []web.URL{x}})
+			}
+		case 7:
+			if was, ok := relevance[x]; ok && !told {
+				v := event.Verdict{URL: x, Relevance: share.Draw(t, "again"), Was: was}
+				v.Relevant = v.Relevance >= threshold && !isCopy(events, x)
+				relevance[x] = v.Relevant
+				events = append(events, event.Rejudged{At: when, Pages: []event.Verdict{v}})
+			}
+		case 8:
+			threshold, told = share.Draw(t, "threshold"), true
+			events = append(events, event.Changed{At: when, Setting: event.SettingThreshold, Old: "0.5", New: fmt.Sprint(threshold)})
+		case 9:
+			events = append(events, event.HostDown{At: when, Host: x.Host(), Reason: web.ReasonTimeout, Over: rapid.Bool().Draw(t, "over")})
+		}
+	}
+	return events
+}
+
+func isCopy(events []event.Event, u web.URL) bool {
+	for _, e := range events {
+		if p, ok := e.(event.Fetched); ok && p.URL == u {
+			return p.Reason != ""
+		}
+	}
+	return false
+}
+
+// all is everything that can be asked of figures.
+func all(c *Crawl, events []event.Event) map[string]any {
+	hosts, n := c.Hosts("pages", "", 0, 100)
+	pages, m := c.List(Filter{Order: "relevance", Down: true, N: 1000})
+	bins, seeds := c.Waiting(10)
+	out := map[string]any{"figures": c.Figures(), "curve": c.Curve(50), "hosts": hosts, "all": n, "pages": pages, "listed": m, "bins": bins, "seeds": seeds,
+		"failures": c.Failures(), "skips": c.Skips(), "graph": c.Graph(100), "choices": c.Choices()}
+	for _, e := range events {
+		for _, u := range addresses(e) {
+			out[u.String()] = c.Fate(u)
+		}
+	}
+	return out
+}
+
+func addresses(e event.Event) (out []web.URL) {
+	switch e := e.(type) {
+	case event.Fetched:
+		out = append(out, e.URL)
+		for _, q := range e.Queued {
+			out = append(out, q.URL)
+		}
+	case event.Failed:
+		out = append(out, e.URL, e.To)
+	}
+	return out
+}
+
+// Figures asked for between events are those of a log that was read at once, and asking
+// changes nothing.
+func TestFiguresGrowWithTheLog(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := drawn(t)
+		grown := New()
+		for i, e := range events {
+			grown.Add(e, int64(i))
+			if rapid.IntRange(0, 3).Draw(t, "look") > 0 {
+				continue
+			}
+			whole := New()
+			for k, e := range events[:i+1] {
+				whole.Add(e, int64(k))
+			}
+			if got, want := all(grown, events), all(whole, events); !reflect.DeepEqual(got, want) {
+				for k := range want {
+					if !reflect.DeepEqual(got[k], want[k]) {
+						t.Fatalf("after %d events, %s:\n%+v\nwhole:\n%+v", i+1, k, got[k], want[k])
+					}
+				}
+			}
+		}
+	})
+}
+
+// The figures are those of the report that a crawl writes, which reads the log with the
+// last verdicts of all pages under the last threshold.
+func TestFiguresAreThoseOfTheReport(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := drawn(t)
+		c := New()
+		var history event.History
+		for i, e := range events {
+			c.Add(e, int64(i))
+			history.Add(e)
+		}
+		log := func(yield func(event.Event, error) bool) {
+			for _, e := range events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+		final := event.Renewed(log, log)
+		if threshold, ok := history.Threshold(); ok {
+			final = event.Under(threshold, final)
+		}
+		var s event.Summary
+		var h event.Harvest
+		for e := range final {
+			s.Add(e)
+			h.Add(e)
+		}
+		f := c.Figures()
+		if f.Pages != s.Pages || f.Relevant != s.Relevant || f.Hosts != s.Hosts() || f.Bytes != s.Bytes || f.Queued != s.Queued {
+			t.Fatalf("%+v\nthe report has %d pages, %d relevant, %d hosts, %d bytes, %d queued", f, s.Pages, s.Relevant, s.Hosts(), s.Bytes, s.Queued)
+		}
+		want := map[string]bool{}
+		for _, p := range h.Pages() {
+			want[p.URL.String()] = true
+		}
+		list, n := c.List(Filter{Verdict: "relevant", N: 1000})
+		got := map[string]bool{}
+		for _, p := range list {
+			got[p.URL] = true
+		}
+		if n != len(want) || !maps.Equal(got, want) {
+			t.Fatalf("%v\nthe harvest is %v", got, want)
+		}
+		sum := 0
+		hosts, _ := c.Hosts("", "", 0, 1000)
+		for _, h := range hosts {
+			sum += h.Waiting
+			if h.Waiting < 0 {
+				t.Fatalf("%+v", h)
+			}
+		}
+		bins, seeds := c.Waiting(7)
+		for _, b := range bins {
+			seeds += b.Count
+		}
+		if sum != f.Waiting || seeds != f.Waiting {
+			t.Fatalf("%d links wait, by host %d, by priority %d", f.Waiting, sum, seeds)
+		}
+	})
+}
+
+// The frontier of the figures holds what a crawl's own does: an address is queued once,
+// rises, leaves, comes back, and goes with its host.
+func TestWaiting(t *testing.T) {
+	c := New()
+	n := 0
+	add := func(e event.Event, want int) {
+		t.Helper()
+		n++
+		if c.Add(e, int64(n)); c.Figures().Waiting != want {
+			t.Errorf("event %d: %d wait, want %d", n, c.Figures().Waiting, want)
+		}
+	}
+	a, b, d := addr(t, "http://a.test/1"), addr(t, "http://a.test/2"), addr(t, "http://b.test/")
+	found := func(us ...web.URL) (out []event.Found) {
+		for _, u := range us {
+			out = append(out, event.Found{URL: u, Priority: -1.5})
+		}
+		return out
+	}
+	add(event.Seeded{At: at(1), Queued: found(a, b)}, 2)
+	add(event.Fetched{At: at(2), Visit: event.Visit{URL: a}, Relevance: 1, Relevant: true, Queued: found(b, d)}, 2)
+	add(event.Failed{At: at(3), Visit: event.Visit{URL: d}, Reason: web.ReasonTimeout, Retry: true}, 2)
+	add(event.Dropped{At: at(4), Reason: web.ReasonQueue, Count: 1, URLs: []web.URL{b}}, 1)
+	if f := c.Fate(b); f.Fate != event.GivenUp || f.Reason != web.ReasonQueue {
+		t.Errorf("%+v", f)
+	}
+	add(event.Fetched{At: at(5), Visit: event.Visit{URL: addr(t, "http://c.test/")}, Queued: found(b)}, 2)
+	add(event.Dropped{At: at(6), Reason: web.ReasonHostDead, Host: "a.test", Count: 1}, 1)
+	if f := c.Fate(b); f.Fate != event.GivenUp || f.Reason != web.ReasonHostDead {
+		t.Errorf("%+v", f)
+	}
+	add(event.Failed{At: at(7), Visit: event.Visit{URL: d}, Reason: web.ReasonRedirect, To: b, Queued: true}, 1)
+	if f := c.Fate(b); f.Fate != event.Waiting {
+		t.Errorf("%+v", f)
+	}
+	if f := c.Fate(d); f.Fate != event.Moved {
+		t.Errorf("%+v", f)
+	}
+	add(event.Failed{At: at(8), Visit: event.Visit{URL: b}, Reason: web.ReasonStatus, Status: 404}, 0)
+	if got := c.Failures(); len(got) != 1 || got[0].Count != 1 || got[0].Examples[0].Detail != "HTTP 404" {
+		t.Errorf("%+v", got)
+	}
+	if f := c.Fate(addr(t, "http://nowhere.test/")); f.Fate != event.Unseen {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Any order of pages, a part of it at a time, is that of all pages sorted.
+func TestListIsSorted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := New()
+		for i, e := range drawn(t) {
+			c.Add(e, int64(i))
+		}
+		f := Filter{
+			Order: rapid.SampledFrom([]string{"", "fetched", "relevance", "host", "address", "bytes"}).Draw(t, "order"),
+			Down:  rapid.Bool().Draw(t, "down"), N: 1000, Least: rapid.Float64Range(0, 1).Draw(t, "least"),
+		}
+		whole, n := c.List(f)
+		if n != len(whole) {
+			t.Fatalf("%d of %d pages", len(whole), n)
+		}
+		var parts []Page
+		f.N = 3
+		for f.From = 0; f.From < n; f.From += 3 {
+			list, m := c.List(f)
+			if m != n {
+				t.Fatalf("%d pages, then %d", n, m)
+			}
+			parts = append(parts, list...)
+		}
+		if !slices.Equal(parts, whole) {
+			t.Fatalf("in parts\n%v\nwhole\n%v", parts, whole)
+		}
+		for i := range whole {
+			if whole[i].Relevance < f.Least {
+				t.Fatalf("%+v has less than %v", whole[i], f.Least)
+			}
+			if f.Order == "relevance" && i > 0 && (whole[i-1].Relevance > whole[i].Relevance) != f.Down && whole[i-1].Relevance != whole[i].Relevance {
+				t.Fatalf("%v is not in order", whole)
+			}
+		}
+	})
+}
+
+func TestTextIsFound(t *testing.T) {
+	c := New()
+	for i, title := range []string{"The Waggle Dance", "HONIGBIENE übt", "Straße"} {
+		c.Add(event.Fetched{At: at(i), Visit: event.Visit{URL: addr(t, fmt.Sprintf("http://a.test/Page-%d", i))}, Title: title}, 0)
+	}
+	for text, want := range map[string]int{"": 3, "waggle": 1, "DANCE waggle": 1, "dance honig": 0, "page": 3, "page-2": 1, "Übt": 1, "STRASSE": 0, "straße": 1} {
+		if _, n := c.List(Filter{Text: text, N: 10}); n != want {
+			t.Errorf("%q: %d pages, want %d", text, n, want)
+		}
+	}
+	if list, _ := c.List(Filter{Only: []int{3, 1, 99, 0}, N: 10}); len(list) != 2 || list[0].Number != 3 {
+		t.Errorf("%v", list)
+	}
+}
+
+// Many pages are searched as few are.
+func TestManyPagesAreSearched(t *testing.T) {
+	c := New()
+	u := addr(t, "http://a.test/")
+	for i := range manyPages + 100 {
+		c.Add(event.Fetched{At: at(i), Visit: event.Visit{URL: u}, Title: fmt.Sprintf("Page %d", i), Relevance: float64(i%2) * 0.5}, 0)
+	}
+	if list, n := c.List(Filter{Text: "page 50099", N: 10}); n != 1 || list[0].Number != 50100 {
+		t.Errorf("%d pages: %v", n, list)
+	}
+	if _, n := c.List(Filter{Text: "PAGE", Least: 0.5, Order: "relevance", N: 10}); n != (manyPages+100)/2 {
+		t.Errorf("%d pages", n)
+	}
+}
+
+// Words are found as a search without letters of two cases finds them.
+func TestContainsFold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text, word := rapid.StringMatching("[aAbB1]{0,12}").Draw(t, "text"), rapid.StringMatching("[aAbB1]{0,4}").Draw(t, "word")
+		if got, want := containsFold([]byte(text), word), strings.Contains(strings.ToLower(text), strings.ToLower(word)); got != want {
+			t.Fatalf("%q in %q: %v", word, text, got)
+		}
+	})
+}
+
+// What a page says is shown as one line without what could act, and is bounded.
+func TestHostileTitle(t *testing.T) {
+	c := New()
+	c.Add(event.Fetched{At: at(1), Visit: event.Visit{URL: addr(t, "http://a.test/")}, Title: "a\x1b[31m\u202eb\nc" + strings.Repeat("ß", 1<<20), MIME: "text/\x00html"}, 0)
+	p, _, _ := c.Page(addr(t, "http://a.test/"))
+	if len(p.Title) > maxTitle || !strings.HasPrefix(p.Title, "a[31mb cß") || strings.ContainsAny(p.Title+p.MIME, "\x00\x1b\n\u202e\uFFFD") {
+		t.Errorf("%.40q %q", p.Title, p.MIME)
+	}
+}
+
+func TestPrioritiesKeepTheirOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.Float64Range(-1e6, 1e6).Draw(t, "a"), rapid.Float64Range(-1e6, 1e6).Draw(t, "b")
+		if a < b && encode(a) > encode(b) {
+			t.Fatalf("%v < %v", a, b)
+		}
+		if got := decode(encode(a)); math.Abs(got-a) > math.Abs(a)/100+1e-30 {
+			t.Fatalf("%v comes back as %v", a, got)
+		}
+	})
+	if decode(encode(1e30)) < seedPriority {
+		t.Error("a seed is none")
+	}
+}

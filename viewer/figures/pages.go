@@ -1,0 +1,535 @@
+package figures
+
+import (
+	"bytes"
+	"cmp"
+	"container/heap"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Page is a page in a list.
+type Page struct {
+	Number     int        `json:"number"` // in the order fetched, from 1
+	URL        string     `json:"url"`
+	Title      string     `json:"title"` // at most 300 bytes
+	Host       web.Host   `json:"host"`
+	At         time.Time  `json:"at"`
+	Relevance  float64    `json:"relevance"`
+	Similarity float64    `json:"similarity"`
+	Relevant   bool       `json:"relevant"`
+	Status     int        `json:"status"`
+	MIME       string     `json:"mime"`
+	Language   string     `json:"language"`
+	Depth      int        `json:"depth"`
+	Bytes      int        `json:"bytes"`
+	Took       float64    `json:"took"` // seconds
+	Priority   float64    `json:"priority"`
+	Reason     web.Reason `json:"reason,omitempty"` // why it is no harvest
+	Brief      string     `json:"brief,omitempty"`  // that in words
+	Cut        bool       `json:"cut,omitempty"`    // its end is missing
+}
+
+// Filter says which pages of a crawl are listed, and how. The zero Filter lists all, as
+// they were fetched.
+type Filter struct {
+	// Text has words that must all stand in the title or the address, in any case.
+	Text string
+	// Only are the numbers of pages that a search has found, from 1, the best first; nil =
+	// no search. They stay in their order where Order is "".
+	Only     []int
+	Host     web.Host
+	Language string
+	MIME     string
+	Verdict  string  // "relevant", "other", or "left-out": no harvest for a reason; "" = all
+	Least    float64 // relevance from
+	Most     float64 // relevance up to; 0 = 1
+	Since    time.Time
+	Until    time.Time
+	// Order is "fetched", "relevance", "similarity", "bytes", "took", "depth", "host" or
+	// "address"; "" = "fetched".
+	Order string
+	// Down turns the order round: the largest first.
+	Down bool
+	From int // pages to pass over
+	N    int // pages wanted
+}
+
+// List returns the pages that a filter wants, and how many it would list in all.
+func (c *Crawl) List(f Filter) (list []Page, all int) {
+	m := c.matcher(f)
+	m.matchText()
+	less := c.less(f)
+	list = []Page{}
+	if less == nil { // as they come
+		ids := slices.Values(f.Only)
+		switch {
+		case f.Only != nil:
+		case f.Down:
+			ids = func(yield func(int) bool) {
+				for i := len(c.pages); i > 0 && yield(i); i-- {
+				}
+			}
+		default:
+			ids = func(yield func(int) bool) {
+				for i := 1; i <= len(c.pages) && yield(i); i++ {
+				}
+			}
+		}
+		for n := range ids {
+			if n < 1 || n > len(c.pages) || !m.is(n-1) {
+				continue
+			}
+			if all >= f.From && len(list) < f.N {
+				list = append(list, c.page(n-1))
+			}
+			all++
+		}
+		return list, all
+	}
+	top := &best{less: less, most: max(0, f.From) + max(0, f.N)}
+	take := func(i int) {
+		if m.is(i) {
+			all++
+			top.add(int32(i))
+		}
+	}
+	if f.Only != nil {
+		for _, n := range f.Only {
+			if n >= 1 && n <= len(c.pages) {
+				take(n - 1)
+			}
+		}
+	} else {
+		for i := range c.pages {
+			take(i)
+		}
+	}
+	for _, i := range slice(top.sorted(), f.From, f.N) {
+		list = append(list, c.page(int(i)))
+	}
+	return list, all
+}
+
+// best keeps the first of many in an order: a heap with the last of them on top.
+type best struct {
+	ids  []int32
+	less func(i, j int32) bool
+	most int
+}
+
+func (b *best) Len() int           { return len(b.ids) }
+func (b *best) Less(i, j int) bool { return b.less(b.ids[j], b.ids[i]) }
+func (b *best) Swap(i, j int)      { b.ids[i], b.ids[j] = b.ids[j], b.ids[i] }
+func (b *best) Push(x any)         { b.ids = append(b.ids, x.(int32)) }
+
+// Pop is of heap.Interface.
+func (b *best) Pop() any {
+	x := b.ids[len(b.ids)-1]
+	b.ids = b.ids[:len(b.ids)-1]
+	return x
+}
+
+func (b *best) add(i int32) {
+	switch {
+	case len(b.ids) < b.most:
+		heap.Push(b, i)
+	case b.most > 0 && b.less(i, b.ids[0]):
+		b.ids[0] = i
+		heap.Fix(b, 0)
+	}
+}
+
+func (b *best) sorted() []int32 {
+	slices.SortFunc(b.ids, func(i, j int32) int {
+		switch {
+		case b.less(i, j):
+			return -1
+		case b.less(j, i):
+			return 1
+		}
+		return 0
+	})
+	return b.ids
+}
+
+// less is the order of a filter, with pages that are equal by it as they were fetched;
+// nil where pages are listed as they come.
+func (c *Crawl) less(f Filter) func(i, j int32) bool {
+	var by func(a, b *page) int
+	switch f.Order {
+	case "relevance":
+		by = func(a, b *page) int { return cmp.Compare(a.relevance, b.relevance) }
+	case "similarity":
+		by = func(a, b *page) int { return cmp.Compare(a.similarity, b.similarity) }
+	case "bytes":
+		by = func(a, b *page) int { return cmp.Compare(a.bytes, b.bytes) }
+	case "took":
+		by = func(a, b *page) int { return cmp.Compare(a.took, b.took) }
+	case "depth":
+		by = func(a, b *page) int { return cmp.Compare(a.depth, b.depth) }
+	case "host":
+		by = func(a, b *page) int { return cmp.Compare(c.hosts[a.host].name, c.hosts[b.host].name) }
+	case "address":
+		by = func(a, b *page) int {
+			x, _ := c.texts.get(a.text)
+			y, _ := c.texts.get(b.text)
+			return bytes.Compare(x, y)
+		}
+	case "fetched":
+		if f.Only == nil {
+			return nil
+		}
+		by = func(a, b *page) int { return cmp.Compare(a.at, b.at) }
+	default:
+		return nil
+	}
+	return func(i, j int32) bool {
+		d := by(&c.pages[i], &c.pages[j])
+		if f.Down {
+			d = -d
+		}
+		return cmp.Or(d, cmp.Compare(i, j)) < 0
+	}
+}
+
+// matcher is a filter ready for the pages of a crawl.
+type matcher struct {
+	*Crawl
+	Filter
+	words          []string
+	host           uint32
+	mime, language uint16
+	none           bool // no page can match
+	since, until   int64
+	has            []bool // by page, that its texts hold the words; nil = to be looked at. Shape: [page]
+}
+
+// manyPages is from how many pages on the texts of all are searched on all cores.
+const manyPages = 50_000
+
+// matchText searches the texts of many pages on all cores.
+func (m *matcher) matchText() {
+	if len(m.words) == 0 || len(m.pages) < manyPages || m.Only != nil {
+		return
+	}
+	has := make([]bool, len(m.pages))
+	var wait sync.WaitGroup
+	cores := runtime.GOMAXPROCS(0)
+	for k := range cores {
+		wait.Go(func() {
+			for i := k * len(has) / cores; i < (k+1)*len(has)/cores; i++ {
+				has[i] = m.is(i)
+			}
+		})
+	}
+	wait.Wait()
+	m.has = has
+}
+
+func (c *Crawl) matcher(f Filter) *matcher {
+	m := &matcher{Crawl: c, Filter: f, words: strings.Fields(f.Text), host: noHost}
+	if f.Host != "" {
+		id, ok := c.hostID[f.Host]
+		m.host, m.none = id, m.none || !ok
+	}
+	if f.MIME != "" {
+		n, ok := c.words.by[f.MIME]
+		m.mime, m.none = n, m.none || !ok
+	}
+	if f.Language != "" {
+		n, ok := c.words.by[f.Language]
+		m.language, m.none = n, m.none || !ok
+	}
+	if !f.Since.IsZero() {
+		m.since = f.Since.UnixNano()
+	}
+	if !f.Until.IsZero() {
+		m.until = f.Until.UnixNano()
+	}
+	return m
+}
+
+// is tells whether page i, from 0, is wanted.
+func (m *matcher) is(i int) bool {
+	if m.has != nil {
+		return m.has[i]
+	}
+	p := &m.pages[i]
+	switch {
+	case m.none,
+		m.host != noHost && p.host != m.host,
+		m.mime != 0 && p.mime != m.mime,
+		m.language != 0 && p.language != m.language,
+		p.relevance < m.Least,
+		m.Most > 0 && p.relevance > m.Most,
+		m.since != 0 && p.at < m.since,
+		m.until != 0 && p.at > m.until,
+		m.Verdict == "relevant" && !p.relevant,
+		m.Verdict == "other" && (p.relevant || p.reason != 0),
+		m.Verdict == "left-out" && p.reason == 0:
+		return false
+	}
+	if len(m.words) > 0 {
+		address, title := m.texts.get(p.text)
+		for _, w := range m.words {
+			if !containsFold(title, w) && !containsFold(address, w) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// containsFold tells whether text holds word, letters of both cases being equal.
+func containsFold(text []byte, word string) bool {
+	for i := range len(word) {
+		if word[i] >= utf8.RuneSelf {
+			return strings.Contains(strings.ToLower(string(text)), strings.ToLower(word))
+		}
+	}
+	if word == "" {
+		return true
+	}
+	low, high := lower(word[0]), word[0]
+	if low >= 'a' && low <= 'z' {
+		high = low - 'a' + 'A'
+	}
+	for {
+		i := bytes.IndexByte(text, low)
+		if low != high {
+			if k := bytes.IndexByte(text[:max(0, i)], high); k >= 0 {
+				i = k
+			} else if i < 0 {
+				i = bytes.IndexByte(text, high)
+			}
+		}
+		if i < 0 || i+len(word) > len(text) {
+			return false
+		}
+		k := 1
+		for k < len(word) && lower(text[i+k]) == lower(word[k]) {
+			k++
+		}
+		if k == len(word) {
+			return true
+		}
+		text = text[i+1:]
+	}
+}
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+// page is page i, from 0, as it is listed.
+func (c *Crawl) page(i int) Page {
+	p := &c.pages[i]
+	address, title := c.texts.get(p.text)
+	reason := web.Reason(c.words.list[p.reason])
+	out := Page{
+		Number: i + 1, URL: string(address), Title: string(title), Host: c.hosts[p.host].name, At: time.Unix(0, p.at).UTC(),
+		Relevance: p.relevance, Similarity: float64(p.similarity), Relevant: p.relevant, Status: int(p.status),
+		MIME: event.Line(c.words.list[p.mime]), Language: event.Line(c.words.list[p.language]), Depth: int(p.depth), Bytes: int(p.bytes),
+		Took: float64(p.took), Priority: float64(p.priority), Reason: reason, Cut: p.cut,
+	}
+	if reason != "" {
+		out.Brief = event.Line(reason.Brief())
+	}
+	return out
+}
+
+// Page returns the page of an address that was fetched last, and where its event begins
+// in the log.
+func (c *Crawl) Page(u web.URL) (p Page, offset int64, ok bool) {
+	i, ok := c.byURL[hash(u)]
+	if !ok {
+		return Page{}, 0, false
+	}
+	return c.page(int(i)), c.pages[i].line, true
+}
+
+// Numbered is page n, from 1.
+func (c *Crawl) Numbered(n int) (Page, bool) {
+	if n < 1 || n > len(c.pages) {
+		return Page{}, false
+	}
+	return c.page(n - 1), true
+}
+
+// Event tells where in the log the event begins that brought an address to its end: a
+// page, or a redirect.
+func (c *Crawl) Event(u web.URL) (offset int64, ok bool) {
+	id := hash(u)
+	if i, ok := c.byURL[id]; ok {
+		return c.pages[i].line, true
+	}
+	offset, ok = c.moved[id]
+	return offset, ok
+}
+
+// Fate is what became of an address, for lists of links.
+type Fate struct {
+	Fate      event.Fate `json:"fate"`
+	Relevance float64    `json:"relevance,omitempty"` // of a page
+	Relevant  bool       `json:"relevant,omitempty"`
+	Title     string     `json:"title,omitempty"`
+	Reason    web.Reason `json:"reason,omitempty"`
+	Brief     string     `json:"brief,omitempty"`
+}
+
+// Fate tells what became of an address. One that was never queued is event.Unseen here,
+// whether it was skipped or not.
+func (c *Crawl) Fate(u web.URL) Fate {
+	id := hash(u)
+	if i, ok := c.byURL[id]; ok {
+		p := c.page(int(i))
+		return Fate{Fate: event.Taken, Relevance: p.Relevance, Relevant: p.Relevant, Title: p.Title, Reason: p.Reason, Brief: p.Brief}
+	}
+	l, ok := c.links[id]
+	if !ok {
+		return Fate{Fate: event.Unseen}
+	}
+	f := Fate{}
+	what := l.what
+	switch {
+	case c.waits(l):
+		return Fate{Fate: event.Waiting}
+	case l.state == linkWaits: // its host was given up
+		f.Fate, what = event.GivenUp, c.hosts[l.host].why
+	case l.state == linkLeft:
+		f.Fate = event.GivenUp
+	case l.state == linkMoved:
+		f.Fate = event.Moved
+	default:
+		f.Fate = event.Broken
+	}
+	f.Reason = web.Reason(c.words.list[what])
+	f.Brief = event.Line(f.Reason.Brief())
+	return f
+}
+
+// Choices are what filters can be set to.
+type Choices struct {
+	Languages []Choice `json:"languages"`
+	Types     []Choice `json:"types"`
+}
+
+// Choice is a word with how many pages have it.
+type Choice struct {
+	Word  string `json:"word"`
+	Pages int    `json:"pages"`
+}
+
+// maxChoices bounds each list of Choices.
+const maxChoices = 100
+
+// Choices returns the languages and media types of the pages, the commonest first.
+func (c *Crawl) Choices() Choices {
+	languages, types := map[uint16]int{}, map[uint16]int{}
+	for i := range c.pages {
+		languages[c.pages[i].language]++
+		types[c.pages[i].mime]++
+	}
+	list := func(counts map[uint16]int) []Choice {
+		out := []Choice{}
+		for n, pages := range counts {
+			if n != 0 {
+				out = append(out, Choice{c.words.list[n], pages})
+			}
+		}
+		slices.SortFunc(out, func(a, b Choice) int { return cmp.Or(cmp.Compare(b.Pages, a.Pages), cmp.Compare(a.Word, b.Word)) })
+		return out[:min(len(out), maxChoices)]
+	}
+	return Choices{list(languages), list(types)}
+}
+
+// Graph is hosts, and the links between them along which pages were fetched.
+type Graph struct {
+	Hosts []GraphHost `json:"hosts"`
+	Links []GraphLink `json:"links"`
+	All   int         `json:"all"` // hosts of which a page was fetched
+}
+
+// GraphHost is a host of a Graph.
+type GraphHost struct {
+	Host     web.Host `json:"host"`
+	Pages    int      `json:"pages"`
+	Relevant int      `json:"relevant"`
+	// Led is how many relevant pages of other hosts were found on its pages.
+	Led int `json:"led"`
+}
+
+// GraphLink says that pages of one host were found on pages of another.
+type GraphLink struct {
+	From     int `json:"from"` // of Graph.Hosts
+	To       int `json:"to"`
+	Pages    int `json:"pages"`
+	Relevant int `json:"relevant"`
+}
+
+// maxGraphLinks bounds the links of a graph, for each of its hosts.
+const maxGraphLinks = 5
+
+// Graph returns the graph of at most n hosts, those with most relevant pages first, and
+// of the links that led to most relevant pages, at most five for each host.
+func (c *Crawl) Graph(n int) Graph {
+	type pair struct{ from, to uint32 }
+	type count struct{ pages, relevant int }
+	links := map[pair]count{}
+	led := make([]int, len(c.hosts))
+	for i := range c.pages {
+		p := &c.pages[i]
+		if p.fromHost == noHost || p.fromHost == p.host {
+			continue
+		}
+		k := links[pair{p.fromHost, p.host}]
+		k.pages++
+		if p.relevant {
+			k.relevant++
+			led[p.fromHost]++
+		}
+		links[pair{p.fromHost, p.host}] = k
+	}
+	var ids []uint32
+	for i := range c.hosts {
+		if c.hosts[i].pages > 0 {
+			ids = append(ids, uint32(i))
+		}
+	}
+	slices.SortFunc(ids, func(i, j uint32) int {
+		a, b := &c.hosts[i], &c.hosts[j]
+		return cmp.Or(cmp.Compare(b.relevant+led[j], a.relevant+led[i]), cmp.Compare(b.pages, a.pages), cmp.Compare(a.name, b.name))
+	})
+	g := Graph{Hosts: []GraphHost{}, Links: []GraphLink{}, All: len(ids)}
+	place := map[uint32]int{}
+	for _, i := range slice(ids, 0, n) {
+		place[i] = len(g.Hosts)
+		g.Hosts = append(g.Hosts, GraphHost{c.hosts[i].name, c.hosts[i].pages, c.hosts[i].relevant, led[i]})
+	}
+	for k, v := range links {
+		from, ok := place[k.from]
+		to, ok2 := place[k.to]
+		if ok && ok2 {
+			g.Links = append(g.Links, GraphLink{from, to, v.pages, v.relevant})
+		}
+	}
+	slices.SortFunc(g.Links, func(a, b GraphLink) int {
+		return cmp.Or(cmp.Compare(b.Relevant, a.Relevant), cmp.Compare(b.Pages, a.Pages), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	})
+	g.Links = g.Links[:min(len(g.Links), maxGraphLinks*len(g.Hosts))]
+	return g
+}
+
+// Changes are those of the crawl's settings, oldest first.
+func (c *Crawl) Changes() []event.Changed { return c.changes }

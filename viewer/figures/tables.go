@@ -1,0 +1,310 @@
+package figures
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Figures are those of a whole crawl.
+type Figures struct {
+	Name      string  `json:"name"`
+	Scorer    string  `json:"scorer"`
+	Judge     string  `json:"judge"`
+	Threshold float64 `json:"threshold"`
+	Pages     int     `json:"pages"`
+	Relevant  int     `json:"relevant"`
+	Budget    int     `json:"budget"`  // pages; 0 = no limit
+	Limit     float64 `json:"limit"`   // seconds; 0 = no limit
+	Harvest   float64 `json:"harvest"` // share of relevant pages, [0,1]
+	Recent    float64 `json:"recent"`  // of the last 200 pages
+	// Next is how many relevant pages are expected among the next 100; nil before there
+	// is a forecast.
+	Next *Forecast `json:"next,omitempty"`
+
+	Bytes    int64 `json:"bytes"`
+	Requests int   `json:"requests"`
+	Links    int   `json:"links"`   // on all pages
+	Queued   int   `json:"queued"`  // that entered the frontier
+	Waiting  int   `json:"waiting"` // there, or being fetched
+	Hosts    int   `json:"hosts"`   // that gave a page
+	Known    int   `json:"known"`   // hosts of which anything is known
+	Failed   int   `json:"failed"`
+	Skipped  int   `json:"skipped"`
+	Retries  int   `json:"retries"`
+	Workers  int   `json:"workers"`
+	Runs     int   `json:"runs"`
+	// Outage says that the network is down, and Outages how often it was.
+	Outages int       `json:"outages"`
+	Elapsed float64   `json:"elapsed"` // seconds of all runs
+	Speed   float64   `json:"speed"`   // pages a second over the last minute of the log
+	First   time.Time `json:"first,omitzero"`
+	Last    time.Time `json:"last,omitzero"`
+	// Ended says how the last run ended; "" while it runs or if it was killed.
+	Ended  string   `json:"ended"`
+	Doubts []string `json:"doubts,omitempty"`
+	// NotKept counts pages by why they are no harvest.
+	NotKept map[web.Reason]int `json:"not_kept,omitempty"`
+}
+
+// Forecast is of the relevant pages among the next ones.
+type Forecast struct {
+	Pages int     `json:"pages"`
+	Mean  float64 `json:"mean"`
+	Low   int     `json:"low"`
+	High  int     `json:"high"`
+}
+
+// Figures returns those of the events so far.
+func (c *Crawl) Figures() Figures {
+	s := &c.sum
+	f := Figures{
+		Name: event.Line(s.Name), Scorer: event.Line(s.Scorer), Judge: event.Line(s.Judge), Threshold: c.threshold,
+		Pages: len(c.pages), Relevant: c.relevant, Budget: s.Budget, Limit: s.Limit.Seconds(), Recent: c.rate(len(c.pages)),
+		Bytes: s.Bytes, Requests: s.Requests, Links: s.Links, Queued: s.Queued, Waiting: c.waiting, Hosts: s.Hosts(), Known: len(c.hosts),
+		Retries: s.Retries, Workers: s.Workers, Runs: s.Runs, Outages: s.Outages, Elapsed: s.Elapsed(s.Last).Seconds(), Speed: c.speed(),
+		First: s.First, Last: s.Last, Ended: string(s.How), NotKept: s.NotKept,
+	}
+	for _, d := range s.Doubts {
+		f.Doubts = append(f.Doubts, event.Line(d))
+	}
+	if f.Pages > 0 {
+		f.Harvest = float64(f.Relevant) / float64(f.Pages)
+	}
+	for r, n := range s.Failures {
+		if r != web.ReasonRecord {
+			f.Failed += n
+		}
+	}
+	for _, n := range s.Skipped {
+		f.Skipped += n
+	}
+	if s.Forecast.Ready() && c.waiting > 0 {
+		low, high := s.Forecast.Interval(event.GainPages)
+		f.Next = &Forecast{event.GainPages, s.Forecast.Mean(event.GainPages), low, high}
+	}
+	return f
+}
+
+// Threshold is the judge's, as told last.
+func (c *Crawl) Threshold() float64 { return c.threshold }
+
+// speed is the pages a second in the last minute of the log.
+func (c *Crawl) speed() float64 {
+	n := len(c.pages)
+	if n < 2 {
+		return 0
+	}
+	end := c.sum.Last.UnixNano()
+	from := sort.Search(n, func(i int) bool { return c.pages[i].at > end-int64(time.Minute) })
+	if from > n-2 {
+		return 0
+	}
+	span := time.Duration(end - c.pages[from].at).Seconds()
+	return float64(n-from) / max(span, 1)
+}
+
+// rate is the share of relevant pages among the last event.Window of the first n.
+func (c *Crawl) rate(n int) float64 {
+	from, relevant := max(0, n-event.Window), 0
+	for _, p := range c.pages[from:n] {
+		if p.relevant {
+			relevant++
+		}
+	}
+	if n == from {
+		return 0
+	}
+	return float64(relevant) / float64(n-from)
+}
+
+// Curve is the harvest over the pages fetched. Shape of all: [points].
+type Curve struct {
+	Pages    []int     `json:"pages"`
+	Relevant []int     `json:"relevant"` // among these
+	Recent   []float64 `json:"recent"`   // share of relevant ones among the last 200 pages
+	At       []float64 `json:"at"`       // moment of the last of them, seconds of Unix time
+}
+
+// Curve returns at most n points of the harvest, evenly spread over the pages, the
+// first and the last among them.
+func (c *Crawl) Curve(n int) Curve {
+	out := Curve{Pages: []int{}, Relevant: []int{}, Recent: []float64{}, At: []float64{}}
+	all := len(c.pages)
+	n = min(n, all)
+	if n < 1 {
+		return out
+	}
+	done, relevant, recent := 0, 0, 0
+	for k := range n {
+		to := all
+		if n > 1 {
+			to = 1 + k*(all-1)/(n-1)
+		}
+		for ; done < to; done++ {
+			if c.pages[done].relevant {
+				relevant++
+				recent++
+			}
+			if done >= event.Window && c.pages[done-event.Window].relevant {
+				recent--
+			}
+		}
+		out.Pages = append(out.Pages, to)
+		out.Relevant = append(out.Relevant, relevant)
+		out.Recent = append(out.Recent, float64(recent)/float64(min(to, event.Window)))
+		out.At = append(out.At, float64(c.pages[to-1].at)/1e9)
+	}
+	return out
+}
+
+// Host is what a host gave.
+type Host struct {
+	Host     web.Host  `json:"host"`
+	Pages    int       `json:"pages"`
+	Relevant int       `json:"relevant"`
+	Failed   int       `json:"failed"`
+	Waiting  int       `json:"waiting"`
+	Bytes    int64     `json:"bytes"`
+	Took     float64   `json:"took"` // seconds a page, in the mean
+	Last     time.Time `json:"last,omitzero"`
+	Down     bool      `json:"down,omitempty"`
+}
+
+// Hosts returns at most n hosts from a place on in an order: "relevant", "pages",
+// "rate", "waiting", "failed", "bytes", "took" or "host"; all is how many there are whose
+// name holds a text.
+func (c *Crawl) Hosts(order, holds string, from, n int) (list []Host, all int) {
+	ids := make([]uint32, 0, len(c.hosts))
+	for i := range c.hosts {
+		if containsFold([]byte(c.hosts[i].name), holds) {
+			ids = append(ids, uint32(i))
+		}
+	}
+	slices.SortFunc(ids, func(i, j uint32) int {
+		a, b := &c.hosts[i], &c.hosts[j]
+		return cmp.Or(a.compare(b, order), cmp.Compare(b.relevant, a.relevant), cmp.Compare(b.pages, a.pages), cmp.Compare(a.name, b.name))
+	})
+	list = []Host{}
+	for _, i := range slice(ids, from, n) {
+		list = append(list, c.hosts[i].show())
+	}
+	return list, len(ids)
+}
+
+// slice is the n elements of s from a place on, as far as there are any.
+func slice[E any](s []E, from, n int) []E {
+	from = min(max(0, from), len(s))
+	return s[from:min(len(s), from+max(0, n))]
+}
+
+func (h *host) show() Host {
+	out := Host{Host: h.name, Pages: h.pages, Relevant: h.relevant, Failed: h.failed, Waiting: h.waiting, Bytes: h.bytes, Down: h.down}
+	if h.pages > 0 {
+		out.Took = h.tookSum / float64(h.pages)
+	}
+	if h.last != 0 {
+		out.Last = time.Unix(0, h.last).UTC()
+	}
+	return out
+}
+
+func (h *host) compare(b *host, order string) int {
+	share := func(n float64, of int) float64 { return n / max(1, float64(of)) }
+	switch order {
+	case "pages":
+		return cmp.Compare(b.pages, h.pages)
+	case "rate":
+		return cmp.Compare(share(float64(b.relevant), b.pages), share(float64(h.relevant), h.pages))
+	case "waiting":
+		return cmp.Compare(b.waiting, h.waiting)
+	case "failed":
+		return cmp.Compare(b.failed, h.failed)
+	case "bytes":
+		return cmp.Compare(b.bytes, h.bytes)
+	case "took":
+		return cmp.Compare(share(b.tookSum, b.pages), share(h.tookSum, h.pages))
+	case "host":
+		return cmp.Compare(h.name, b.name)
+	}
+	return 0
+}
+
+// Cause is a reason with how often it occurred, in words, and its last examples.
+type Cause struct {
+	Reason   web.Reason `json:"reason"`
+	Brief    string     `json:"brief"`
+	Meaning  string     `json:"meaning"`
+	Count    int        `json:"count"`
+	Examples []Example  `json:"examples"`
+}
+
+// Failures are the reasons for which fetches brought no page, the commonest first.
+func (c *Crawl) Failures() []Cause { return causes(c.failed) }
+
+// Skips are the reasons for which links never entered the frontier.
+func (c *Crawl) Skips() []Cause { return causes(c.skipped) }
+
+func causes(all map[web.Reason]*Examples) []Cause {
+	out := []Cause{}
+	for r, x := range all {
+		out = append(out, Cause{r, event.Line(r.Brief()), event.Line(r.Meaning()), x.Count, x.Last()})
+	}
+	slices.SortFunc(out, func(a, b Cause) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Reason, b.Reason))
+	})
+	return out
+}
+
+// Bin is the links that wait with a priority from From up to To.
+type Bin struct {
+	From  float64 `json:"from"`
+	To    float64 `json:"to"`
+	Count int     `json:"count"`
+}
+
+// Waiting is the frontier by priority, in at most n bins of equal width; seeds, whose
+// priority is beyond any other, are counted apart. Priorities are those with which the
+// links were found: a scorer may think otherwise by now.
+func (c *Crawl) Waiting(n int) (bins []Bin, seeds int) {
+	bins = []Bin{}
+	counts := map[uint16]int{}
+	for _, l := range c.links {
+		if c.waits(l) {
+			counts[l.what]++
+		}
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for code, n := range counts {
+		if v := decode(code); v >= seedPriority {
+			seeds += n
+			delete(counts, code)
+		} else {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	if len(counts) == 0 || n < 1 {
+		return bins, seeds
+	}
+	n = min(n, len(counts))
+	width := (high - low) / float64(n)
+	for i := range n {
+		bins = append(bins, Bin{From: low + float64(i)*width, To: low + float64(i+1)*width})
+	}
+	for code, count := range counts {
+		i := n - 1
+		if width > 0 {
+			i = min(i, int((decode(code)-low)/width))
+		}
+		bins[i].Count += count
+	}
+	return bins, seeds
+}
+
+// seedPriority is less than that of any seed, and more than a scorer gives.
+const seedPriority = 1e29

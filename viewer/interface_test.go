@@ -1,0 +1,193 @@
+package viewer
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The document of the interface tells what is answered: each path that it names is there,
+// and the answer is of its schema, without anything that the schema does not name.
+func TestDocument(t *testing.T) {
+	d := serve(t, crawled(t, bees(), "https://bees.test/"))
+	got, b := d.ask("/api/openapi.json")
+	var doc struct {
+		Paths map[string]struct {
+			Get struct {
+				Parameters []struct {
+					Name, In string
+					Required bool
+					Schema   struct{ Enum []string }
+				}
+				Responses map[string]struct {
+					Content map[string]struct{ Schema map[string]any }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(b, &doc); err != nil || got.StatusCode != http.StatusOK {
+		t.Fatal(got.StatusCode, err)
+	}
+	if len(doc.Paths) < 15 {
+		t.Errorf("%d paths", len(doc.Paths))
+	}
+	for path, x := range doc.Paths {
+		if strings.HasSuffix(path, "/changes") {
+			continue // it has no end
+		}
+		form := "harvest"
+		at := strings.NewReplacer("{id}", "1", "{form}", form).Replace(path)
+		var variants []string
+		sep := "?"
+		for _, p := range x.Get.Parameters {
+			if p.Required && p.In == "query" {
+				at += sep + p.Name + "=https://bees.test/"
+				sep = "&"
+			}
+		}
+		variants = append(variants, at)
+		for _, p := range x.Get.Parameters {
+			for _, word := range p.Schema.Enum {
+				variants = append(variants, at+sep+p.Name+"="+word)
+			}
+		}
+		for _, at := range variants {
+			got, b := d.ask(at)
+			kind, _, _ := strings.Cut(got.Header.Get("Content-Type"), ";")
+			content, ok := x.Get.Responses["200"].Content[kind]
+			if got.StatusCode != http.StatusOK || !ok {
+				t.Errorf("%s: %d, %s: %.200s", at, got.StatusCode, kind, b)
+				continue
+			}
+			if kind != "application/json" || path == "/api/openapi.json" {
+				continue
+			}
+			var v any
+			if err := json.Unmarshal(b, &v); err != nil {
+				t.Errorf("%s: %v", at, err)
+			}
+			if err := fits(v, content.Schema, "answer"); err != nil {
+				t.Errorf("%s: %v", at, err)
+			}
+		}
+	}
+}
+
+// fits tells where a value is not of a schema.
+func fits(v any, schema map[string]any, at string) error {
+	kind := schema["type"]
+	switch v := v.(type) {
+	case map[string]any:
+		if more, ok := schema["additionalProperties"].(map[string]any); ok {
+			for k, x := range v {
+				if err := fits(x, more, at+"."+k); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		properties, _ := schema["properties"].(map[string]any)
+		for k, x := range v {
+			p, ok := properties[k].(map[string]any)
+			if !ok {
+				return fmt.Errorf("%s.%s is not in the document", at, k)
+			}
+			if err := fits(x, p, at+"."+k); err != nil {
+				return err
+			}
+		}
+		required, _ := schema["required"].([]any)
+		for _, k := range required {
+			if _, ok := v[k.(string)]; !ok {
+				return fmt.Errorf("%s.%s is missing", at, k)
+			}
+		}
+		if kind != "object" {
+			return fmt.Errorf("%s is an object, not %v", at, kind)
+		}
+	case []any:
+		items, _ := schema["items"].(map[string]any)
+		if kind != "array" {
+			return fmt.Errorf("%s is an array, not %v", at, kind)
+		}
+		for i, x := range v {
+			if err := fits(x, items, fmt.Sprintf("%s[%d]", at, i)); err != nil {
+				return err
+			}
+		}
+	case string:
+		if kind != "string" {
+			return fmt.Errorf("%s is a string, not %v", at, kind)
+		}
+	case float64:
+		if kind != "number" && (kind != "integer" || v != float64(int64(v))) {
+			return fmt.Errorf("%s is %v, not %v", at, v, kind)
+		}
+	case bool:
+		if kind != "boolean" {
+			return fmt.Errorf("%s is a boolean, not %v", at, kind)
+		}
+	default:
+		return fmt.Errorf("%s is null", at)
+	}
+	return nil
+}
+
+// What Prometheus is told is in its text format, and the board for Grafana asks for what
+// is told.
+func TestMetrics(t *testing.T) {
+	d := serve(t, crawled(t, bees(), "https://bees.test/"))
+	got, b := d.ask("/metrics")
+	if got.StatusCode != http.StatusOK || !strings.HasPrefix(got.Header.Get("Content-Type"), "text/plain; version=0.0.4") {
+		t.Fatalf("%d %v", got.StatusCode, got.Header)
+	}
+	line := regexp.MustCompile(`^(# (HELP|TYPE) waggle_\w+ .+|(waggle_\w+)\{crawl="1",name="bees"(,reason="[a-z-]+")?\} -?[0-9.e+-]+)$`)
+	told := map[string]bool{}
+	for l := range strings.Lines(string(b)) {
+		m := line.FindStringSubmatch(strings.TrimSuffix(l, "\n"))
+		if m == nil {
+			t.Errorf("%q", l)
+			continue
+		}
+		told[m[3]] = true
+	}
+	for _, want := range []string{`waggle_pages_total{crawl="1",name="bees"} 6`, `waggle_relevant_pages{crawl="1",name="bees"} 4`, `waggle_failures_total{crawl="1",name="bees",reason="status"} 1`} {
+		if !strings.Contains(string(b), want+"\n") {
+			t.Errorf("%q is missing in\n%s", want, b)
+		}
+	}
+	board, err := os.ReadFile(filepath.Join("..", "docs", "examples", "grafana.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := regexp.MustCompile(`waggle_\w+`).FindAllString(string(board), -1)
+	if len(asked) < 10 || !json.Valid(board) {
+		t.Errorf("the board asks for %q", asked)
+	}
+	for _, m := range asked {
+		if !told[m] {
+			t.Errorf("the board asks for %s, which is not told", m)
+		}
+	}
+	if got := label("a\"b\\c\nd"); got != `a\"b\\c\nd` {
+		t.Errorf("%q", got)
+	}
+}
+
+// A crawl is taken away as a file.
+func TestExport(t *testing.T) {
+	col := crawled(t, bees(), "https://bees.test/")
+	d := serve(t, col)
+	got, b := d.ask("/api/crawls/1/exports/harvest")
+	if got.StatusCode != http.StatusOK || !strings.HasPrefix(string(b), "relevance\turl\t") || !strings.Contains(got.Header.Get("Content-Disposition"), `attachment; filename="harvest.tsv"`) {
+		t.Errorf("%d %v %.80s", got.StatusCode, got.Header, b)
+	}
+	if got, b := d.ask("/api/crawls/1/exports/nothing"); got.StatusCode != http.StatusNotFound || !json.Valid(b) {
+		t.Errorf("%d %s", got.StatusCode, b)
+	}
+}

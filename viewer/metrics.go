@@ -1,0 +1,92 @@
+package viewer
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/viewer/figures"
+)
+
+// metric is one of /metrics.
+type metric struct {
+	name, kind, help string
+	value            func(*state) float64
+}
+
+// metrics are those of each crawl.
+func metrics() []metric {
+	of := func(value func(*figures.Figures) float64) func(*state) float64 {
+		return func(s *state) float64 { return value(&s.Figures) }
+	}
+	return []metric{
+		{"waggle_running", "gauge", "1 while a process has the folder of the crawl.", func(s *state) float64 {
+			if s.Running {
+				return 1
+			}
+			return 0
+		}},
+		{"waggle_pages_total", "counter", "Pages fetched.", of(func(f *figures.Figures) float64 { return float64(f.Pages) })},
+		{"waggle_relevant_pages", "gauge", "Relevant pages; fewer when a judge thinks otherwise.", of(func(f *figures.Figures) float64 { return float64(f.Relevant) })},
+		{"waggle_harvest_ratio", "gauge", "Share of relevant pages among all.", of(func(f *figures.Figures) float64 { return f.Harvest })},
+		{"waggle_recent_harvest_ratio", "gauge", "Share of relevant pages among the last 200.", of(func(f *figures.Figures) float64 { return f.Recent })},
+		{"waggle_budget_pages", "gauge", "Pages that the crawl may fetch; 0 without a limit.", of(func(f *figures.Figures) float64 { return float64(f.Budget) })},
+		{"waggle_received_bytes_total", "counter", "Bytes received, without robots.txt.", of(func(f *figures.Figures) float64 { return float64(f.Bytes) })},
+		{"waggle_requests_total", "counter", "Requests sent.", of(func(f *figures.Figures) float64 { return float64(f.Requests) })},
+		{"waggle_retries_total", "counter", "Failures after which the address waits for another try.", of(func(f *figures.Figures) float64 { return float64(f.Retries) })},
+		{"waggle_outages_total", "counter", "Times that the network was down.", of(func(f *figures.Figures) float64 { return float64(f.Outages) })},
+		{"waggle_links_waiting", "gauge", "Links that wait, or are being fetched.", of(func(f *figures.Figures) float64 { return float64(f.Waiting) })},
+		{"waggle_links_queued_total", "counter", "Links that entered the frontier.", of(func(f *figures.Figures) float64 { return float64(f.Queued) })},
+		{"waggle_hosts", "gauge", "Hosts that gave a page.", of(func(f *figures.Figures) float64 { return float64(f.Hosts) })},
+		{"waggle_elapsed_seconds_total", "counter", "Time of all runs.", of(func(f *figures.Figures) float64 { return f.Elapsed })},
+	}
+}
+
+// Metrics by reason.
+const (
+	failuresMetric = "waggle_failures_total"
+	skipsMetric    = "waggle_skipped_links_total"
+)
+
+// label escapes a value of a label.
+func label(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s)
+}
+
+// serveMetrics answers in the text format of Prometheus.
+func (s *Server) serveMetrics(w http.ResponseWriter, _ *http.Request) {
+	states := make([]state, len(s.crawls))
+	for i, c := range s.crawls {
+		states[i], _ = c.state(time.Now())
+	}
+	var b strings.Builder
+	write := func(name string, st *state, more string, v float64) {
+		fmt.Fprintf(&b, "%s{crawl=\"%s\",name=\"%s\"%s} %s\n", name, label(st.ID), label(st.Figures.Name), more, strconv.FormatFloat(v, 'g', -1, 64))
+	}
+	for _, m := range metrics() {
+		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", m.name, m.help, m.name, m.kind)
+		for i := range states {
+			write(m.name, &states[i], "", m.value(&states[i]))
+		}
+	}
+	for _, m := range []struct {
+		name, help string
+		causes     func(*figures.Crawl) []figures.Cause
+	}{
+		{failuresMetric, "Fetches that brought no page, by reason.", (*figures.Crawl).Failures},
+		{skipsMetric, "Links that never entered the frontier, by reason.", (*figures.Crawl).Skips},
+	} {
+		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s counter\n", m.name, m.help, m.name)
+		for i, c := range s.crawls {
+			c.with(func(f *figures.Crawl) {
+				for _, x := range m.causes(f) {
+					write(m.name, &states[i], fmt.Sprintf(",reason=\"%s\"", label(string(x.Reason))), float64(x.Count))
+				}
+			})
+		}
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	fmt.Fprint(w, b.String())
+}

@@ -1,0 +1,406 @@
+package viewer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/lab/read"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/teach/harmless"
+	"github.com/waggle-crawler/waggle/viewer/figures"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// pageView is all that is told of a page.
+type pageView struct {
+	figures.Page
+	From       web.URL        `json:"from,omitzero"`
+	Link       web.LinkKind   `json:"link,omitempty"`
+	Digest     string         `json:"digest"`
+	Directives web.Directives `json:"directives"`
+	CutBy      string         `json:"cut_by,omitempty"` // in words
+	Threshold  float64        `json:"threshold"`
+	// Way leads to the page: a seed first, the page last.
+	Way []step `json:"way"`
+}
+
+// bodyView is what the archive holds of a page, and its links.
+type bodyView struct {
+	// Archived tells that the archive holds the page; if not, Missing says why.
+	Archived bool        `json:"archived"`
+	Missing  string      `json:"missing,omitempty"`
+	Src      string      `json:"src,omitempty"` // of the frame that shows it, below the folder
+	Proto    string      `json:"proto,omitempty"`
+	Headers  [][2]string `json:"headers,omitempty"`
+	Parts    []read.Part `json:"parts,omitempty"`
+	Links    []linkView  `json:"links"`
+	More     int         `json:"more"` // links that are not listed
+}
+
+// step is an address on the way to a page.
+type step struct {
+	URL       web.URL      `json:"url"`
+	Title     string       `json:"title,omitempty"`
+	Link      web.LinkKind `json:"link,omitempty"`
+	Anchor    string       `json:"anchor,omitempty"`
+	Queued    *float64     `json:"queued,omitempty"` // priority that it entered the frontier with by this link
+	Leased    float64      `json:"leased"`           // priority that it left the frontier with
+	Page      bool         `json:"page"`             // false: a redirect
+	Relevance float64      `json:"relevance"`
+	Relevant  bool         `json:"relevant"`
+}
+
+// linkView is a link of a page with what became of its target.
+type linkView struct {
+	URL      web.URL  `json:"url"`
+	Anchor   string   `json:"anchor"`
+	NoFollow bool     `json:"nofollow,omitempty"`
+	Priority *float64 `json:"priority,omitempty"` // that the link gave it
+	figures.Fate
+}
+
+// Bounds of what is shown of a page.
+const (
+	maxSteps = 200
+	maxLinks = 1000
+)
+
+// servePage answers with what the log tells of a page.
+func (c *crawl) servePage(_ *http.Request, q *query) (any, error) {
+	u := q.address("url")
+	if q.err != nil {
+		return nil, nil
+	}
+	v := &pageView{}
+	got, err := c.fetched(u, &v.Page)
+	if err != nil {
+		return nil, err
+	}
+	c.with(func(f *figures.Crawl) { v.Threshold = f.Threshold() })
+	v.From, v.Link, v.Digest, v.Directives = got.From, got.Link, got.Digest, got.Directives
+	v.Priority = got.Priority
+	v.Title = event.Line(got.Title)
+	if got.Cut != "" {
+		v.CutBy = event.Line(web.CutMeaning(got.Cut))
+	}
+	v.Way = c.way(got)
+	return v, nil
+}
+
+// fetched finds the event of a page in the log, and what the figures tell of it.
+func (c *crawl) fetched(u web.URL, p *figures.Page) (event.Fetched, error) {
+	var offset int64
+	var ok bool
+	c.with(func(f *figures.Crawl) { *p, offset, ok = f.Page(u) })
+	if !ok {
+		return event.Fetched{}, absent{fmt.Errorf("%s is no page of this crawl", u)}
+	}
+	e, err := c.eventAt(offset)
+	if err != nil {
+		return event.Fetched{}, err
+	}
+	got, ok := e.(event.Fetched)
+	if !ok || got.URL != u {
+		return got, errors.New("the log has changed: ask again")
+	}
+	return got, nil
+}
+
+// serveBody answers with what the archive holds of a page, and with its links. The
+// first time, the archive is read for where its pages lie.
+func (s *Server) serveBody(c *crawl, w http.ResponseWriter, r *http.Request) {
+	q := &query{values: r.URL.Query()}
+	u := q.address("url")
+	if q.err != nil {
+		answer(w, nil, wrong{q.err})
+		return
+	}
+	var p figures.Page
+	got, err := c.fetched(u, &p)
+	if err != nil {
+		answer(w, nil, err)
+		return
+	}
+	v := &bodyView{Links: []linkView{}}
+	x := s.look(r.Context(), c, u)
+	if x.err != nil {
+		v.Missing = event.Line(x.err.Error())
+		c.linksOfEvent(v, got)
+		answer(w, v, nil)
+		return
+	}
+	v.Archived, v.Parts = true, x.parts
+	v.Src = fmt.Sprintf("page/%s/%s/%d/", s.cap, c.id, p.Number)
+	v.Proto, v.Headers = event.Line(x.proto), x.headers
+	c.linksOfPage(v, got, x.page)
+	answer(w, v, nil)
+}
+
+// way is the path to a page by the log.
+func (c *crawl) way(last event.Fetched) []step {
+	steps := []step{}
+	var e event.Event = last
+	seen := map[web.URL]bool{}
+	for len(steps) < maxSteps {
+		var visit event.Visit
+		x := step{}
+		switch e := e.(type) {
+		case event.Fetched:
+			visit = e.Visit
+			x.Page, x.Title = true, event.Line(e.Title)
+			c.with(func(f *figures.Crawl) {
+				if p, _, ok := f.Page(e.URL); ok {
+					x.Relevance, x.Relevant = p.Relevance, p.Relevant
+				}
+			})
+		case event.Failed:
+			visit = e.Visit
+		}
+		if visit.URL.IsZero() || seen[visit.URL] {
+			break
+		}
+		seen[visit.URL] = true
+		x.URL, x.Link, x.Leased = visit.URL, visit.Link, visit.Priority
+		steps = append(steps, x)
+		if visit.From.IsZero() {
+			break
+		}
+		var offset int64
+		var ok bool
+		c.with(func(f *figures.Crawl) { offset, ok = f.Event(visit.From) })
+		if !ok {
+			break
+		}
+		before, err := c.eventAt(offset)
+		if err != nil {
+			break
+		}
+		if p, ok := before.(event.Fetched); ok {
+			if i := slices.IndexFunc(p.Queued, func(l event.Found) bool { return l.URL == visit.URL }); i >= 0 {
+				steps[len(steps)-1].Anchor, steps[len(steps)-1].Queued = event.Line(p.Queued[i].Anchor), &p.Queued[i].Priority
+			}
+		}
+		e = before
+	}
+	slices.Reverse(steps)
+	return steps
+}
+
+// linksOfPage lists the links of a parsed page, each address once.
+func (c *crawl) linksOfPage(v *bodyView, e event.Fetched, p *web.Page) {
+	found, skipped := told(e)
+	seen := map[web.URL]bool{}
+	c.with(func(f *figures.Crawl) {
+		for _, l := range p.Links {
+			if seen[l.URL] || l.URL == e.URL {
+				continue
+			}
+			seen[l.URL] = true
+			if len(v.Links) == maxLinks {
+				v.More++
+				continue
+			}
+			v.add(f, linkView{URL: l.URL, Anchor: clip(l.Anchor), NoFollow: l.NoFollow}, found, skipped)
+		}
+	})
+}
+
+// linksOfEvent lists the links that the log tells of, where the page cannot be had.
+func (c *crawl) linksOfEvent(v *bodyView, e event.Fetched) {
+	found, skipped := told(e)
+	c.with(func(f *figures.Crawl) {
+		for _, l := range e.Queued {
+			v.add(f, linkView{URL: l.URL, Anchor: clip(l.Anchor)}, found, skipped)
+		}
+		for _, l := range e.Skipped {
+			v.add(f, linkView{URL: l.URL}, found, skipped)
+		}
+	})
+	if n := len(v.Links) - maxLinks; n > 0 {
+		v.Links, v.More = v.Links[:maxLinks], n
+	}
+}
+
+// told is what an event tells of the links of its page.
+func told(e event.Fetched) (found map[web.URL]float64, skipped map[web.URL]web.Reason) {
+	found, skipped = map[web.URL]float64{}, map[web.URL]web.Reason{}
+	for _, l := range e.Queued {
+		found[l.URL] = l.Priority
+	}
+	for _, l := range e.Skipped {
+		skipped[l.URL] = l.Reason
+	}
+	return found, skipped
+}
+
+func (v *bodyView) add(f *figures.Crawl, l linkView, found map[web.URL]float64, skipped map[web.URL]web.Reason) {
+	if p, ok := found[l.URL]; ok {
+		l.Priority = &p
+	}
+	l.Fate = f.Fate(l.URL)
+	if reason, ok := skipped[l.URL]; ok && l.Fate.Fate == event.Unseen {
+		l.Fate = figures.Fate{Fate: event.NotTaken, Reason: reason, Brief: event.Line(reason.Brief())}
+	}
+	v.Links = append(v.Links, l)
+}
+
+// clip makes text of a page fit for a list.
+func clip(s string) string {
+	const most = 200
+	s = event.Line(s[:min(len(s), 4*most)])
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// view is an archived page as it is shown.
+type view struct {
+	crawl   *crawl
+	url     web.URL
+	page    *web.Page // nil: err says why
+	parts   []read.Part
+	proto   string
+	headers [][2]string
+	harmless.Page
+	err error
+}
+
+// views are those looked at last.
+type views struct {
+	mu   sync.Mutex
+	list []*view // the latest last
+}
+
+// maxViews bounds them.
+const maxViews = 8
+
+// look reads a page from the archive, or finds it among those kept.
+func (s *Server) look(ctx context.Context, c *crawl, u web.URL) *view {
+	s.shown.mu.Lock()
+	i := slices.IndexFunc(s.shown.list, func(v *view) bool { return v.crawl == c && v.url == u })
+	if i >= 0 {
+		v := s.shown.list[i]
+		s.shown.mu.Unlock()
+		return v
+	}
+	s.shown.mu.Unlock()
+	v := s.read(ctx, c, u)
+	if v.err != nil {
+		return v // perhaps it can be read the next time
+	}
+	s.shown.mu.Lock()
+	defer s.shown.mu.Unlock()
+	if len(s.shown.list) == maxViews {
+		s.shown.list = slices.Delete(s.shown.list, 0, 1)
+	}
+	s.shown.list = append(s.shown.list, v)
+	return v
+}
+
+func (s *Server) read(ctx context.Context, c *crawl, u web.URL) *view {
+	v := &view{crawl: c, url: u}
+	r, err := c.arch.response(ctx, u)
+	if err != nil {
+		v.err = err
+		return v
+	}
+	canon := web.Canon{StripSessions: true, StripTracking: true}
+	if j, err := job.Read(c.col.JobFile()); err == nil {
+		canon = j.Canon()
+	}
+	v.page, v.err = parse.New(parse.Options{Canon: canon}).Parse(r)
+	if v.err != nil {
+		return v
+	}
+	v.proto = fmt.Sprintf("%s %d", r.Proto, r.Status)
+	for line := range strings.Lines(string(r.Head)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && len(v.headers) < 100 {
+			v.headers = append(v.headers, [2]string{clip(name), clip(value)})
+		}
+	}
+	v.parts = read.Parts(v.page)
+	var number int
+	c.with(func(f *figures.Crawl) {
+		if p, _, ok := f.Page(u); ok {
+			number = p.Number
+		}
+	})
+	v.Page = harmless.Options{
+		ResourcePath: func(k int) string {
+			return fmt.Sprintf("/%s/load/%s/%s/%d/%d", s.folder, s.cap, c.id, number, k)
+		},
+		Styles: true, Images: true, Canon: canon,
+	}.Show(v.page, harmless.Decode(v.page, r.Body))
+	return v
+}
+
+// serveArchived answers for the frame: CRAWL/NUMBER/ is a page, CRAWL/NUMBER/K its k-th
+// image or style sheet.
+func (s *Server) serveArchived(w http.ResponseWriter, r *http.Request, kind, rest string) {
+	h := w.Header()
+	h.Del("X-Frame-Options") // the policy says who may frame it
+	// What is in the frame is of no origin, and so is what it asks for.
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	f := strings.Split(rest, "/")
+	if r.Method != http.MethodGet || len(f) != 4 || !same(f[0], s.cap) {
+		harmless.Refuse(w)
+		return
+	}
+	i := slices.IndexFunc(s.crawls, func(c *crawl) bool { return c.id == f[1] })
+	number, k := harmless.Number(f[2]), harmless.Number(f[3])
+	if i < 0 || (kind == "load") != (k >= 0) || k < 0 && f[3] != "" {
+		harmless.Refuse(w)
+		return
+	}
+	c := s.crawls[i]
+	var p figures.Page
+	var ok bool
+	c.with(func(x *figures.Crawl) { p, ok = x.Numbered(number) })
+	u, err := web.Parse(p.URL)
+	if !ok || err != nil {
+		harmless.Refuse(w)
+		return
+	}
+	v := s.look(r.Context(), c, u)
+	if kind == "load" {
+		if k >= len(v.Resources) {
+			harmless.Refuse(w)
+			return
+		}
+		if res := v.Resources[k]; res.Wants(w, r) {
+			got, err := c.arch.response(r.Context(), res.URL)
+			if err != nil {
+				got = nil
+			}
+			res.Write(w, got)
+		}
+		return
+	}
+	if !harmless.Framed(w, r) {
+		return
+	}
+	doc := v.HTML
+	if v.err != nil {
+		doc = harmless.Notice("This page cannot be shown", event.Line(v.err.Error())+".")
+	}
+	s.writePage(w, r, doc)
+}
+
+// writePage answers with a document for the frame.
+func (s *Server) writePage(w http.ResponseWriter, r *http.Request, doc []byte) {
+	origin := "http://" + r.Host
+	load := origin + "/" + s.folder + "/load/" + s.cap + "/"
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline' "+load+"; img-src "+load+"; "+
+		"base-uri 'none'; form-action 'none'; frame-ancestors "+origin)
+	w.Write(doc) // a reader that leaves is no fault
+}

@@ -1,0 +1,74 @@
+// What the page asks the server for, and how it hears of changes.
+import { useEffect, useRef, useState } from "preact/hooks";
+
+// get asks for api/PATH and gives its JSON. What went wrong is thrown in words.
+export async function get(path, signal) {
+  let answer;
+  try {
+    answer = await fetch("api/" + path, { signal });
+  } catch (err) {
+    if (err.name === "AbortError") throw err;
+    throw new Error("waggle does not answer. Was it ended? Start it again, and open the address that it prints.");
+  }
+  const got = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Error(answer.status === 403 ? "This page has no key: open the address that waggle printed." : got.error || `The server answered ${answer.status}.`);
+  return got;
+}
+
+// query writes parameters; those that are empty are left out.
+export function query(of) {
+  const q = new URLSearchParams();
+  for (const [k, v] of Object.entries(of)) if (v !== "" && v !== undefined && v !== null && v !== false) q.set(k, v === true ? "1" : v);
+  const text = q.toString();
+  return text && "?" + text;
+}
+
+// useData asks for path, and again whenever it or stamp changes. While the next answer
+// is awaited the last one stays. null asks for nothing.
+export function useData(path, stamp) {
+  const [got, set] = useState({});
+  useEffect(() => {
+    if (path === null) return;
+    const stop = new AbortController();
+    get(path, stop.signal).then(
+      (data) => set({ path, data }),
+      (err) => { if (err.name !== "AbortError") set((was) => ({ path, data: was.path === path ? was.data : undefined, error: err.message })); },
+    );
+    return () => stop.abort();
+  }, [path, stamp]);
+  return { data: got.data, error: got.error, old: got.path !== path };
+}
+
+// useState of a crawl as the server tells it, as long as the page can be seen.
+export function useChanges(id) {
+  const [state, set] = useState(null);
+  const [lost, setLost] = useState(false);
+  useEffect(() => {
+    if (!id) return;
+    let source;
+    const listen = () => {
+      source?.close();
+      source = undefined;
+      if (document.hidden) return;
+      source = new EventSource(`api/crawls/${id}/changes`);
+      source.onmessage = (m) => { setLost(false); set(JSON.parse(m.data)); };
+      source.onerror = () => setLost(true);
+    };
+    listen();
+    document.addEventListener("visibilitychange", listen);
+    return () => { source?.close(); document.removeEventListener("visibilitychange", listen); };
+  }, [id]);
+  return { state: state?.id === id ? state : null, lost };
+}
+
+// useSlow is value, at most once in a time: what is costly to show follows it.
+export function useSlow(value, ms = 2000) {
+  const [slow, set] = useState(value);
+  const last = useRef(0);
+  useEffect(() => {
+    const wait = Math.max(0, last.current + ms - performance.now());
+    const timer = setTimeout(() => { last.current = performance.now(); set(value); }, wait);
+    return () => clearTimeout(timer);
+  }, [value]);
+  return slow;
+}

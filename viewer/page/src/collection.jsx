@@ -1,0 +1,35 @@
+import { useData } from "./api.js";
+import { useState } from "preact/hooks";
+import { moment } from "./format.js";
+
+// Collection shows what can be taken away, and what the crawl was told.
+export function Collection({ at, state }) {
+  const { data, error } = useData(`crawls/${at.crawl}/job`, state.figures.runs);
+  const forms = useData("exports", "");
+  const [without, setWithout] = useState(false);
+  return (
+    <div class="screen">
+      <section class="card" aria-labelledby="take-title">
+        <h1 id="take-title">Take it away</h1>
+        <p class="soft">The crawl as it is now, in a file. The same as <code>waggle export {state.dir} FORM</code>. What cannot be read of a damaged archive is left out.</p>
+        <label class="check"><input type="checkbox" checked={without} onChange={(e) => setWithout(e.target.checked)} /> Without pages that ask not to be kept, or not to be used for AI or data mining</label>
+        <ul class="forms">{forms.data?.map((f) => (
+          <li key={f.name}><a class="button" href={`api/crawls/${at.crawl}/exports/${f.name}${without ? "?without-opt-outs=1" : ""}`} download={f.file}>{f.name}</a><span>{f.line}</span></li>
+        ))}</ul>
+        {forms.error && <p class="soft">{forms.error}</p>}
+      </section>
+      <section class="card" aria-labelledby="job-title">
+        <h2 id="job-title">What the crawl was told</h2>
+        <p class="soft">This is <code>job.yaml</code> in <code>{state.dir}</code>, with every value in force. The same file begins the same crawl: <code>waggle crawl -f job.yaml -o DIR</code>.</p>
+        {error && <p class="soft">{error}</p>}
+        {data?.changes.length > 0 && (
+          <>
+            <h3>Told otherwise later</h3>
+            <ul class="plain">{data.changes.map((c) => <li key={c.at + c.setting}>{moment(c.at)}: <code>{c.setting}</code> from {c.old || "nothing"} to {c.new || "nothing"}</li>)}</ul>
+          </>
+        )}
+        {data && <pre class="file" tabIndex={0} aria-label="The job file">{data.job}</pre>}
+      </section>
+    </div>
+  );
+}

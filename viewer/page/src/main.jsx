@@ -1,0 +1,118 @@
+import { render } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { get, useChanges } from "./api.js";
+import { count, ending, number } from "./format.js";
+import { go, to, useRoute } from "./route.js";
+import { Now } from "./now.jsx";
+import { Pages } from "./pages.jsx";
+import { Page } from "./page.jsx";
+import { Links } from "./links.jsx";
+import { Collection } from "./collection.jsx";
+import "uplot/dist/uPlot.min.css";
+import "./style.css";
+
+const screens = [
+  ["now", "Now", Now],
+  ["pages", "Pages", Pages],
+  ["links", "Links", Links],
+  ["collection", "Collection", Collection],
+];
+
+function App() {
+  const at = useRoute();
+  const [crawls, setCrawls] = useState(null);
+  const [error, setError] = useState("");
+  useEffect(() => {
+    get("crawls").then((list) => {
+      setCrawls(list);
+      setError("");
+      if (!list.some((c) => c.id === at.crawl) && list.length) go(list[0].id, "now", {}, true);
+    }, (err) => setError(err.message));
+  }, []);
+  const { state, lost } = useChanges(crawls?.some((c) => c.id === at.crawl) ? at.crawl : "");
+  const main = useRef();
+  const first = useRef(true);
+  useEffect(() => { // a new screen is read out from its beginning
+    if (first.current) { first.current = false; return; }
+    scrollTo(0, 0);
+    main.current?.focus({ preventScroll: true });
+  }, [at.crawl, at.screen, at.params.url]);
+  useEffect(() => {
+    const name = screens.find(([s]) => s === at.screen)?.[1] || "Page";
+    document.title = `${state ? state.figures.name || state.dir : "waggle"} – ${name}`;
+  }, [at.screen, state?.figures.name]);
+  useKeys(at);
+  if (error) return <Message title="Nothing can be shown" text={error} />;
+  if (!crawls) return <p class="first">waggle</p>;
+  if (!crawls.length) return <Message title="There is no crawl here" text="Give waggle open the folder of one." />;
+  const Screen = at.screen === "page" ? Page : (screens.find(([s]) => s === at.screen) || screens[0])[2];
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); main.current.focus(); }}>To the content</a>
+      <header class="top">
+        <div class="who">
+          <img class="mark" src="icon.svg" alt="" />
+          {crawls.length > 1 ? (
+            <label class="choose"><span class="hidden">Crawl</span>
+              <select value={at.crawl} onChange={(e) => go(e.target.value, at.screen === "page" ? "pages" : at.screen)}>
+                {crawls.map((c) => <option key={c.id} value={c.id}>{c.figures.name || c.dir} – {c.dir}</option>)}
+              </select>
+            </label>
+          ) : <strong class="name"><bdi>{state?.figures.name || crawls[0].figures.name || crawls[0].dir}</bdi></strong>}
+          {state && <Status state={state} lost={lost} />}
+        </div>
+        <nav aria-label="Screens">
+          {screens.map(([s, name]) => (
+            <a key={s} href={to(at.crawl, s)} aria-current={s === at.screen || (s === "pages" && at.screen === "page") ? "page" : undefined}>{name}</a>
+          ))}
+        </nav>
+      </header>
+      {state?.error && <p class="notice" role="alert">{state.error}</p>}
+      {state?.damaged > 0 && <p class="notice">{count(state.damaged, "line")} of the event log cannot be read; the figures are those of the others. <code>waggle verify</code> tells what is damaged.</p>}
+      <main id="main" ref={main} tabIndex={-1}>
+        {state ? <Screen key={at.crawl} at={at} state={state} /> : <p class="first">Reading …</p>}
+      </main>
+      <footer><span><kbd>1</kbd>–<kbd>4</kbd> screens · <kbd>/</kbd> search · <kbd>J</kbd> <kbd>K</kbd> next and previous row · <kbd>Enter</kbd> opens it</span></footer>
+    </>
+  );
+}
+
+// Status says in a few words what the crawl does.
+function Status({ state, lost }) {
+  const f = state.figures;
+  let text = "has not begun";
+  let kind = "still";
+  if (lost) [text, kind] = ["waggle does not answer", "bad"];
+  else if (state.reading < 1) [text, kind] = [`reading the log, ${Math.floor(100 * state.reading)} %`, "busy"];
+  else if (state.running) [text, kind] = ["running", "busy"];
+  else if (f.ended) text = "ended: " + ending(f.ended);
+  else if (f.pages) text = "broke off; it can go on with --resume";
+  return <span class={"status " + kind} role="status">{text}</span>;
+}
+
+function Message({ title, text }) {
+  return <main class="message"><h1>{title}</h1><p>{text}</p></main>;
+}
+
+// useKeys gives each screen a digit.
+function useKeys(at) {
+  useEffect(() => {
+    const press = (e) => {
+      if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
+      const n = Number(e.key) - 1;
+      if (screens[n]) { e.preventDefault(); go(at.crawl, screens[n][0]); }
+      if (e.key === "/") {
+        e.preventDefault();
+        const field = document.getElementById("search");
+        if (field) field.focus();
+        else go(at.crawl, "pages", { focus: true });
+      }
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, [at.crawl]);
+}
+
+// The key has become a cookie: the address need not show it.
+if (location.search) history.replaceState(null, "", location.pathname + location.hash);
+render(<App />, document.getElementById("app"));

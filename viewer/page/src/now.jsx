@@ -1,0 +1,161 @@
+import { useState } from "preact/hooks";
+import { query, useData, useSlow } from "./api.js";
+import { Area } from "./area.jsx";
+import { Curve } from "./curve.jsx";
+import { count, decimal, moment, number, percent, priority, size, span } from "./format.js";
+import { go, to } from "./route.js";
+
+// Now shows how the crawl goes.
+export function Now({ at, state }) {
+  const f = state.figures;
+  const stamp = useSlow(state.revision, state.reading < 1 ? 3000 : 2000);
+  const base = `crawls/${at.crawl}/`;
+  const curve = useData(base + "curve?points=400", stamp);
+  const failures = useData(base + "failures", stamp);
+  const frontier = useData(base + "frontier?bins=24", stamp);
+  const areas = useData(base + "hosts?order=pages&n=80", stamp);
+  return (
+    <div class="screen now">
+      <h1 class="hidden">How the crawl goes</h1>
+      <Figures f={f} />
+      {f.doubts?.length > 0 && <div class="notice"><strong>The judge has doubts.</strong><ul class="plain">{f.doubts.map((d) => <li key={d}>{d}</li>)}</ul></div>}
+      <section class="card wide" aria-labelledby="harvest-title">
+        <h2 id="harvest-title">Harvest</h2>
+        {f.pages ? <Curve curve={curve.data} /> : <p class="soft">The first page has not come yet.</p>}
+      </section>
+      <section class="card" aria-labelledby="map-title">
+        <h2 id="map-title">Hosts, as a map</h2>
+        {areas.data?.hosts.some((h) => h.pages) ? <Area hosts={areas.data.hosts} crawl={at.crawl} /> : <p class="soft">No host has given a page yet.</p>}
+      </section>
+      <Frontier frontier={frontier.data} waiting={f.waiting} crawl={at.crawl} />
+      <Hosts crawl={at.crawl} stamp={stamp} />
+      <Failures failures={failures.data} crawl={at.crawl} />
+    </div>
+  );
+}
+
+function Figures({ f }) {
+  const share = f.budget ? Math.min(1, f.pages / f.budget) : 0;
+  return (
+    <dl class="figures">
+      <div class="main"><dt>Relevant pages</dt><dd>{number(f.relevant)}</dd><dd class="note">relevance {decimal(f.threshold)} or more, by the judge {f.judge}</dd></div>
+      <div><dt>Pages fetched</dt><dd>{number(f.pages)}</dd><dd class="note">{f.budget ? <>of {number(f.budget)}<progress value={share} max="1" aria-label="Part of the budget that is spent" /></> : "no limit"}</dd></div>
+      <div><dt>Harvest</dt><dd>{percent(f.harvest)}</dd><dd class="note">of the last 200: {percent(f.recent)}</dd></div>
+      {f.next && <div><dt>Among the next 100</dt><dd>about {Math.round(f.next.mean)}</dd><dd class="note">{f.next.low} to {f.next.high} in nine crawls of ten</dd></div>}
+      <div><dt>Links that wait</dt><dd>{number(f.waiting)}</dd><dd class="note">{number(f.queued)} were queued</dd></div>
+      <div><dt>Hosts</dt><dd>{number(f.hosts)}</dd><dd class="note">gave a page; {number(f.known)} are known</dd></div>
+      <div><dt>Speed</dt><dd>{f.speed.toFixed(f.speed < 10 ? 2 : 1)}<small> pages/s</small></dd><dd class="note">{span(f.elapsed)}, {f.workers} fetches at a time</dd></div>
+      <div><dt>Received</dt><dd>{size(f.bytes)}</dd><dd class="note">{count(f.requests, "request")}, {number(f.failed)} failed</dd></div>
+    </dl>
+  );
+}
+
+const columns = [
+  ["host", "Host", (h) => h.host],
+  ["relevant", "Relevant", (h) => number(h.relevant)],
+  ["pages", "Pages", (h) => number(h.pages)],
+  ["rate", "Harvest", (h) => (h.pages ? percent(h.relevant / h.pages) : "–")],
+  ["waiting", "Waiting", (h) => number(h.waiting)],
+  ["failed", "Failed", (h) => number(h.failed)],
+  ["bytes", "Received", (h) => size(h.bytes)],
+  ["took", "A page takes", (h) => (h.took ? h.took.toFixed(2) + " s" : "–")],
+];
+
+const perPage = 12;
+
+function Hosts({ crawl, stamp }) {
+  const [order, setOrder] = useState("relevant");
+  const [from, setFrom] = useState(0);
+  const [holds, setHolds] = useState("");
+  const { data } = useData(`crawls/${crawl}/hosts` + query({ order, holds, from, n: perPage }), stamp);
+  const all = data?.all || 0;
+  return (
+    <section class="card wide" aria-labelledby="hosts-title">
+      <div class="bar">
+        <h2 id="hosts-title">Hosts</h2>
+        <input type="search" placeholder="Name holds …" aria-label="Hosts whose name holds" value={holds} onInput={(e) => { setHolds(e.target.value); setFrom(0); }} />
+      </div>
+      <div class="scroll"><table class="hosts">
+        <thead><tr>{columns.map(([key, name]) => (
+          <th key={key} class={key === "host" ? "" : "n"} aria-sort={key === order ? (key === "host" ? "ascending" : "descending") : undefined}>
+            <button type="button" class="sort" onClick={() => { setOrder(key); setFrom(0); }}>{name}{key === order && <span aria-hidden="true"> ↓</span>}</button>
+          </th>
+        ))}</tr></thead>
+        <tbody>{data?.hosts.map((h) => (
+          <tr key={h.host}>{columns.map(([key, , show]) => (
+            <td key={key} class={key === "host" ? "text" : "n"}>{key === "host" ? <><a href={to(crawl, "pages", { host: h.host })}>{h.host}</a>{h.down && <em class="down"> does not answer</em>}</> : show(h)}</td>
+          ))}</tr>
+        ))}</tbody>
+      </table></div>
+      <Pager from={from} n={perPage} all={all} set={setFrom} what="host" />
+    </section>
+  );
+}
+
+// Pager goes through a long list.
+export function Pager({ from, n, all, set, what }) {
+  if (all <= n && from === 0) return <p class="pager soft">{count(all, what)}</p>;
+  return (
+    <p class="pager">
+      <button type="button" disabled={from === 0} onClick={() => set(Math.max(0, from - n))}>Previous</button>
+      <span>{number(Math.min(from + 1, all))} to {number(Math.min(from + n, all))} of {count(all, what)}</span>
+      <button type="button" disabled={from + n >= all} onClick={() => set(from + n)}>Next</button>
+    </p>
+  );
+}
+
+function Frontier({ frontier, waiting, crawl }) {
+  if (!frontier) return <section class="card" aria-busy="true"><h2>Links that wait</h2></section>;
+  const most = Math.max(1, ...frontier.bins.map((b) => b.count));
+  const hosts = frontier.hosts.filter((h) => h.waiting > 0);
+  const mostHost = Math.max(1, ...hosts.map((h) => h.waiting));
+  return (
+    <section class="card" aria-labelledby="frontier-title">
+      <h2 id="frontier-title">Links that wait</h2>
+      {waiting === 0 ? <p class="soft">No link waits.</p> : (
+        <div class="twin">
+          <div>
+            <h3>By priority, as they were found</h3>
+            <div class="bins" role="img" aria-label={`${count(waiting, "link")} wait, with priorities from ${frontier.bins.length ? priority(frontier.bins[0].from) : 0} to ${frontier.bins.length ? priority(frontier.bins.at(-1).to) : 0}.`}>
+              {frontier.bins.map((b) => (
+                <div key={b.from} class="bin" title={`${count(b.count, "link")} of priority ${priority(b.from)} to ${priority(b.to)}`}><i style={{ height: (100 * b.count) / most + "%" }} /></div>
+              ))}
+            </div>
+            {frontier.bins.length > 0 && <p class="scale"><span>{priority(frontier.bins[0].from)}</span><span>later ← → sooner</span><span>{priority(frontier.bins.at(-1).to)}</span></p>}
+            {frontier.seeds > 0 && <p class="soft">And {count(frontier.seeds, "seed")}, before all others.</p>}
+          </div>
+          <div>
+            <h3>By host</h3>
+            <ul class="bars">{hosts.map((h) => <li key={h.host}><span class="label">{h.host}</span><span class="track"><i style={{ width: (100 * h.waiting) / mostHost + "%" }} /></span><span class="n">{number(h.waiting)}</span></li>)}</ul>
+          </div>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function Failures({ failures, crawl }) {
+  const lists = failures ? [["Fetches that brought no page", failures.failed], ["Links that were not queued", failures.skipped]] : [];
+  return (
+    <section class="card wide" aria-labelledby="failures-title">
+      <h2 id="failures-title">What did not come</h2>
+      <div class="twin">{lists.map(([title, causes]) => (
+        <div key={title}>
+          <h3>{title}</h3>
+          {causes.length === 0 && <p class="soft">None.</p>}
+          {causes.map((c) => (
+            <details key={c.reason} class="cause">
+              <summary><span class="n">{number(c.count)}</span><span>{c.brief}</span></summary>
+              <p class="soft">Why: {c.meaning}. The last of them:</p>
+              <ul class="plain">{c.examples.map((x) => (
+                <li key={x.url + x.at}><bdi class="address">{x.url}</bdi>{x.detail && <span class="soft"> {x.detail}</span>}
+                  {x.from && <span class="soft"> found on <a href={to(crawl, "page", { url: x.from })}><bdi class="address">{x.from}</bdi></a></span>}
+                  <span class="soft"> {moment(x.at)}</span></li>
+              ))}</ul>
+            </details>
+          ))}
+        </div>
+      ))}</div>
+    </section>
+  );
+}

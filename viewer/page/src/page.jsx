@@ -1,0 +1,158 @@
+import { useState } from "preact/hooks";
+import { get, query, useData } from "./api.js";
+import { count, decimal, moment, number, priority, size } from "./format.js";
+import { Relevance } from "./pages.jsx";
+import { to } from "./route.js";
+
+// Page shows one page: as archived, its text, the way to it, and its links.
+export function Page({ at, state }) {
+  const url = at.params.url || "";
+  const { data: p, error, old } = useData(`crawls/${at.crawl}/page` + query({ url }), "");
+  const body = useData(`crawls/${at.crawl}/body` + query({ url }), "");
+  const b = body.old ? undefined : body.data;
+  if (error) return <section class="card"><h1>This page is not here</h1><p><bdi class="address">{url}</bdi></p><p class="soft">{error}</p><Why crawl={at.crawl} url={url} key={url} /></section>;
+  if (!p || old) return <section class="card" aria-busy="true"><p class="soft">Looking it up in the log …</p></section>;
+  const wishes = Object.entries({ noindex: "not to be kept", nofollow: "not to be followed", noarchive: "not to be archived", noai: "not for AI", noimageai: "no image for AI", tdm_reservation: "text and data mining reserved" }).filter(([k]) => p.directives[k]).map(([, v]) => v);
+  return (
+    <div class="screen page" key={url}>
+      <section class="card head">
+        <h1><bdi>{p.title || "(no title)"}</bdi></h1>
+        <p class="copyable"><bdi class="address">{p.url}</bdi><Copy text={p.url} /></p>
+        <p><Relevance of={p} /> <span class="soft">{p.relevant ? "relevant" : p.brief ? `no harvest: ${p.brief}` : "not relevant"}; relevant from {decimal(p.threshold)} on</span></p>
+        <dl class="facts">
+          <div><dt>Fetched</dt><dd>{moment(p.at)}</dd></div>
+          <div><dt>Page</dt><dd>{number(p.number)} of the crawl</dd></div>
+          <div><dt>From a seed</dt><dd>{count(p.depth, "link")}</dd></div>
+          <div><dt>Status</dt><dd>{p.status}</dd></div>
+          <div><dt>Type</dt><dd>{p.mime}</dd></div>
+          <div><dt>Language</dt><dd>{p.language || "not known"}</dd></div>
+          <div><dt>Size</dt><dd>{size(p.bytes)}{p.cut_by && `; its end is missing: ${p.cut_by}`}</dd></div>
+          <div><dt>Took</dt><dd>{p.took.toFixed(2)} s</dd></div>
+          {wishes.length > 0 && <div><dt>Wishes</dt><dd>{wishes.join(", ")}</dd></div>}
+        </dl>
+      </section>
+      <div class="column">
+      <Body p={b} error={body.error} />
+      <LinkList p={b} crawl={at.crawl} />
+      </div>
+      <div class="column">
+      <Way p={p} crawl={at.crawl} />
+      <section class="card"><h2>Why</h2><Why crawl={at.crawl} url={url} /></section>
+      {b?.headers?.length > 0 && (
+        <section class="card"><h2>What the server said</h2>
+          <details><summary>{b.proto}, {count(b.headers.length, "line")}</summary>
+            <div class="scroll"><table class="headers"><tbody>{b.headers.map(([k, v], i) => <tr key={i}><th scope="row">{k}</th><td>{v}</td></tr>)}</tbody></table></div>
+          </details>
+        </section>
+      )}
+      </div>
+    </div>
+  );
+}
+
+function Copy({ text }) {
+  const [done, set] = useState(false);
+  return <button type="button" class="quiet" onClick={() => navigator.clipboard?.writeText(text).then(() => { set(true); setTimeout(() => set(false), 1500); })}>{done ? "Copied" : "Copy"}</button>;
+}
+
+// Body is the page as text or as archived.
+function Body({ p, error }) {
+  const [mode, set] = useState("text");
+  if (!p) return <section class="card body" aria-busy={!error}><h2>The page</h2><p class="soft">{error || "Looking it up in the archive …"}</p></section>;
+  return (
+    <section class="card body" aria-label="The page">
+      <div class="bar">
+        <h2>The page</h2>
+        <div class="switch" role="group" aria-label="How it is shown">
+          <button type="button" aria-pressed={mode === "text"} onClick={() => set("text")}>Text</button>
+          <button type="button" aria-pressed={mode === "archived"} disabled={!p.archived} onClick={() => set("archived")}>As archived</button>
+        </div>
+      </div>
+      {!p.archived && <p class="soft">The archive does not give it: {p.missing}</p>}
+      {mode === "archived" && p.src ? (
+        <>
+          <p class="soft">Without scripts, and with nothing loaded from elsewhere. Pictures and style sheets are shown where the archive holds them.</p>
+          <iframe class="shown" src={p.src} sandbox="" title="The page as archived" referrerpolicy="no-referrer" />
+        </>
+      ) : (
+        <div class="parts" tabIndex={0} aria-label="Text of the page">
+          {(p.parts || []).map((x, i) => <p key={i} class={x.main ? "" : "aside"} dir="auto">{x.text}</p>)}
+          {p.archived && !p.parts?.length && <p class="soft">It has no text.</p>}
+        </div>
+      )}
+    </section>
+  );
+}
+
+// Way draws the path to the page.
+function Way({ p, crawl }) {
+  return (
+    <section class="card" aria-labelledby="way-title">
+      <h2 id="way-title">The way to it</h2>
+      <ol class="way">
+        {p.way.map((s, i) => (
+          <li key={s.url} class={s.relevant ? "yes" : s.page ? "" : "redirect"}>
+            {i > 0 && <p class="step">{s.link === "redirect" ? "moved to" : <>link {s.anchor && <q><bdi>{s.anchor}</bdi></q>}</>}{s.queued !== undefined && <>, priority {priority(s.queued)}</>}{s.leased < 1e29 && <> ({priority(s.leased)} when it was taken)</>}</p>}
+            {i === 0 && <p class="step">{s.link === "seed" || !s.link ? "seed" : "the way before this is not in the log"}</p>}
+            <p class="stop">
+              {i < p.way.length - 1 && s.page ? <a href={to(crawl, "page", { url: s.url })}><bdi>{s.title || s.url}</bdi></a> : <strong><bdi>{s.title || s.url}</bdi></strong>}
+              {s.page ? <Relevance of={s} /> : <span class="soft">a redirect</span>}
+            </p>
+            <bdi class="address">{s.url}</bdi>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+const fates = { fetched: "fetched", waiting: "waits", dropped: "left unfetched", failed: "failed", moved: "moved", skipped: "not queued", unseen: "never queued" };
+
+// LinkList tells what became of the links of the page.
+function LinkList({ p, crawl }) {
+  const [only, set] = useState("");
+  const [more, setMore] = useState(false);
+  if (!p) return null;
+  const counts = {};
+  for (const l of p.links) counts[l.fate] = (counts[l.fate] || 0) + 1;
+  const list = p.links.filter((l) => !only || l.fate === only);
+  const shown = more ? list : list.slice(0, 25);
+  return (
+    <section class="card" aria-labelledby="links-title">
+      <h2 id="links-title">What it links to</h2>
+      {p.links.length === 0 ? <p class="soft">Nothing.</p> : (
+        <>
+          <div class="switch" role="group" aria-label="Which links">
+            <button type="button" aria-pressed={!only} onClick={() => set("")}>all {number(p.links.length)}</button>
+            {Object.entries(counts).map(([f, n]) => <button key={f} type="button" aria-pressed={only === f} onClick={() => set(f)}>{fates[f] || f} {number(n)}</button>)}
+          </div>
+          <ul class="links">{shown.map((l) => (
+            <li key={l.url}>
+              <span class={"fate " + l.fate}>{fates[l.fate] || l.fate}</span>
+              <span class="target">
+                {l.fate === "fetched" ? <a href={to(crawl, "page", { url: l.url })}><bdi>{l.anchor || l.title || l.url}</bdi></a> : <bdi>{l.anchor || "(no text)"}</bdi>}
+                <bdi class="address">{l.url}</bdi>
+              </span>
+              <span class="end">{l.fate === "fetched" ? <Relevance of={{ relevance: 0, relevant: false, ...l }} /> : l.brief ? <span class="soft">{l.brief}</span> : l.priority !== undefined ? <span class="soft">priority {priority(l.priority)}</span> : null}</span>
+            </li>
+          ))}</ul>
+          {list.length > shown.length && <button type="button" onClick={() => setMore(true)}>Show all {number(list.length)}</button>}
+          {p.more > 0 && <p class="soft">{count(p.more, "further link")} of the page are not listed.</p>}
+        </>
+      )}
+    </section>
+  );
+}
+
+// Why asks for what waggle explain tells.
+function Why({ crawl, url }) {
+  const [got, set] = useState(null);
+  const ask = () => {
+    set({ busy: true });
+    get(`crawls/${crawl}/explain` + query({ url })).then(set, (err) => set({ error: err.message }));
+  };
+  if (!got) return <button type="button" onClick={ask}>Why was it fetched, or not?</button>;
+  if (got.busy) return <p class="soft" role="status">Reading the log …</p>;
+  if (got.error) return <p class="notice" role="alert">{got.error}</p>;
+  return <>{got.doubts.map((d) => <p class="soft" key={d}>{d}</p>)}<pre class="file" tabIndex={0}>{got.text}</pre></>;
+}

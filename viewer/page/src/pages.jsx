@@ -1,0 +1,109 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { query, useData, useSlow } from "./api.js";
+import { decimal, moment, number, percent, size } from "./format.js";
+import { Pager } from "./now.jsx";
+import { go, to } from "./route.js";
+
+const perPage = 50;
+
+// Pages lists the pages of a crawl; what is chosen stands in the address.
+export function Pages({ at, state }) {
+  const p = at.params;
+  const stamp = useSlow(state.revision, 5000);
+  const set = (change) => {
+    const { focus, ...kept } = p;
+    go(at.crawl, "pages", { ...kept, from: "", ...change }, true);
+  };
+  const choices = useData(`crawls/${at.crawl}/choices`, useSlow(state.revision, 20000));
+  const order = p.order || "fetched";
+  const down = p.down !== undefined ? p.down === "1" : true;
+  const moments = { since: instant(p.since), until: instant(p.until) };
+  const { data, error, old } = useData(`crawls/${at.crawl}/pages` + query({
+    text: p.text, host: p.host, verdict: p.verdict, language: p.language, type: p.type, least: p.least, ...moments, order, down, from: p.from, n: perPage,
+  }), stamp);
+  const search = useRef();
+  useEffect(() => { if (p.focus) search.current?.focus(); }, [p.focus]);
+  const typed = useRef(0);
+  const later = (change) => { clearTimeout(typed.current); typed.current = setTimeout(() => set(change), 150); };
+  const table = useRows((row) => row.querySelector("a")?.click());
+  const select = (name, label, list) => (
+    <label>{label}<select value={p[name] || ""} onChange={(e) => set({ [name]: e.target.value })}>
+      <option value="">any</option>
+      {p[name] && !list.some(([v]) => v === p[name]) && <option value={p[name]}>{p[name]}</option>}
+      {list.map(([v, text]) => <option key={v} value={v}>{text}</option>)}
+    </select></label>
+  );
+  const chosen = ["text", "host", "verdict", "language", "type", "least", "since", "until"].some((k) => p[k]);
+  return (
+    <div class="screen">
+      <h1 class="hidden">Pages</h1>
+      <form class="filters card" role="search" onSubmit={(e) => e.preventDefault()}>
+        <label class="grow">Title or address holds<input id="search" ref={search} type="search" defaultValue={p.text} onInput={(e) => later({ text: e.target.value })} /></label>
+        {select("verdict", "Verdict", [["relevant", "relevant"], ["other", "not relevant"], ["left-out", "copies and not to be kept"]])}
+        <label>Relevance from<input type="number" min="0" max="1" step="0.05" defaultValue={p.least} onInput={(e) => later({ least: e.target.value })} /></label>
+        <label>Host<input type="text" value={p.host || ""} placeholder="any" onChange={(e) => set({ host: e.target.value.trim() })} /></label>
+        {select("language", "Language", (choices.data?.languages || []).map((c) => [c.word, `${c.word} (${number(c.pages)})`]))}
+        {select("type", "Type", (choices.data?.types || []).map((c) => [c.word, `${c.word} (${number(c.pages)})`]))}
+        <label>Fetched since<input type="datetime-local" value={p.since || ""} onChange={(e) => set({ since: e.target.value })} /></label>
+        <label>until<input type="datetime-local" value={p.until || ""} onChange={(e) => set({ until: e.target.value })} /></label>
+        <label>Order<select value={order + (down ? "-down" : "")} onChange={(e) => set({ order: e.target.value.replace("-down", ""), down: e.target.value.endsWith("-down") ? "1" : "0" })}>
+          <option value="fetched-down">latest first</option><option value="fetched">as fetched</option><option value="relevance-down">most relevant first</option>
+          <option value="relevance">least relevant first</option><option value="similarity-down">most similar first</option><option value="host">by host</option><option value="address">by address</option><option value="bytes-down">largest first</option><option value="took-down">slowest first</option><option value="depth">nearest to a seed first</option>
+        </select></label>
+        {chosen && <button type="button" onClick={(e) => { e.target.form.reset(); go(at.crawl, "pages", {}, true); }}>All pages</button>}
+      </form>
+      {error && <p class="notice" role="alert">{error}</p>}
+      <section class="card" aria-label="Pages" aria-busy={old}>
+        <div class="scroll"><table class="pages" ref={table}>
+          <thead><tr><th class="rel">Relevance</th><th>Page</th><th>Host</th><th>Language</th><th class="n">Size</th><th class="n">Depth</th><th>Fetched</th></tr></thead>
+          <tbody>{data?.pages.map((x) => (
+            <tr key={x.number} class={x.relevant ? "yes" : ""}>
+              <td class="rel"><Relevance of={x} /></td>
+              <td class="title"><a href={to(at.crawl, "page", { url: x.url })}><bdi>{x.title || "(no title)"}</bdi></a><bdi class="address">{x.url}</bdi></td>
+              <td class="text">{x.host}</td><td>{x.language || "–"}</td><td class="n">{size(x.bytes)}</td><td class="n">{x.depth}</td><td class="time">{moment(x.at)}</td>
+            </tr>
+          ))}</tbody>
+        </table></div>
+        {data && data.all === 0 && <p class="soft empty">{chosen ? "No page is like that." : "No page has been fetched yet."}</p>}
+        {data && <Pager from={Number(p.from || 0)} n={perPage} all={data.all} set={(from) => { go(at.crawl, "pages", { ...p, focus: "", from: from || "" }); }} what="page" />}
+      </section>
+    </div>
+  );
+}
+
+// instant is what a field of date and time holds, as the server reads it.
+function instant(local) {
+  const t = local ? new Date(local) : NaN;
+  return isNaN(t) ? "" : t.toISOString();
+}
+
+// Relevance of a page as a bar and a number.
+export function Relevance({ of }) {
+  return (
+    <span class={"relevance" + (of.relevant ? " yes" : "")} title={of.brief ? `no harvest: ${of.brief}` : of.relevant ? "relevant" : "not relevant"}>
+      <span class="track" aria-hidden="true"><i style={{ width: 100 * Math.min(1, Math.max(0, of.relevance)) + "%" }} /></span>
+      <span>{decimal(of.relevance)}</span><span class="hidden">{of.relevant ? "relevant" : "not relevant"}</span>
+      {of.brief && <em>{of.brief}</em>}
+    </span>
+  );
+}
+
+// useRows lets J and K go through the rows of a table, and Enter open one.
+export function useRows(open) {
+  const table = useRef();
+  useEffect(() => {
+    const press = (e) => {
+      if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
+      const step = { j: 1, k: -1 }[e.key];
+      if (!step || !table.current) return;
+      const links = [...table.current.querySelectorAll("tbody tr a")];
+      const i = links.indexOf(document.activeElement);
+      const next = links[i < 0 ? (step > 0 ? 0 : links.length - 1) : Math.min(links.length - 1, Math.max(0, i + step))];
+      next?.focus();
+      next?.scrollIntoView({ block: "nearest" });
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+  return table;
+}

@@ -1,0 +1,182 @@
+// Package viewer is the local web page on which crawls are looked at while they run and
+// afterwards, and its HTTP interface. Figures come from the event log of a collection,
+// which is followed as it grows, pages from its archive. Nothing is asked for beyond the
+// machine.
+//
+//	/FOLDER/              the page: script, style sheet
+//	/FOLDER/api/…         what it shows, as JSON; see api.go
+//	/FOLDER/page/CAP/…    archived pages made harmless, for a frame; see package harmless
+//	/FOLDER/load/CAP/…    their images and style sheets
+//	/api/…, /metrics      the same for programs, which give the key in a header
+//
+// FOLDER, the key and CAP are drawn anew by each New.
+package viewer
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/waggle-crawler/waggle/collection"
+)
+
+// Options say what is shown and to whom.
+type Options struct {
+	// Address is what the server listens on.
+	Address net.Addr
+	// Collections are those shown; a folder may be without a log yet.
+	Collections []collection.Collection
+	// Every is how often logs are looked at; 0 = twice a second.
+	Every time.Duration
+	// Random draws keys of at least 8 characters; nil = crypto/rand.
+	Random func() string
+}
+
+// Server is the page. Its goroutines end with Run.
+type Server struct {
+	*guard
+	every  time.Duration
+	cap    string // the key of archived pages
+	crawls []*crawl
+	mux    *http.ServeMux
+	assets fs.FS
+	shown  views
+}
+
+//go:embed page/dist
+var assets embed.FS
+
+// New makes the page.
+func New(o Options) (*Server, error) {
+	if o.Random == nil {
+		o.Random = rand.Text
+	}
+	if o.Every == 0 {
+		o.Every = 500 * time.Millisecond
+	}
+	g, err := newGuard(o.Address, o.Random)
+	if err != nil {
+		return nil, fmt.Errorf("viewer: the address to listen on: %w", err)
+	}
+	files, err := fs.Sub(assets, "page/dist")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{guard: g, every: o.Every, cap: o.Random(), assets: files}
+	for i, c := range o.Collections {
+		s.crawls = append(s.crawls, newCrawl(strconv.Itoa(i+1), c))
+	}
+	s.mux = s.newMux()
+	return s, nil
+}
+
+// Run follows the logs until ctx ends.
+func (s *Server) Run(ctx context.Context) {
+	var wait sync.WaitGroup
+	for _, c := range s.crawls {
+		wait.Go(func() {
+			tick := time.NewTicker(s.every)
+			defer tick.Stop()
+			for {
+				c.read(ctx)
+				select {
+				case <-ctx.Done():
+					return
+				case <-tick.C:
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// Find returns the collections at dir: itself, or those in the folders below it.
+func Find(dir string) ([]collection.Collection, error) {
+	c, err := collection.Open(dir)
+	if err == nil {
+		return []collection.Collection{c}, nil
+	}
+	if !errors.Is(err, collection.ErrNone) {
+		return nil, err
+	}
+	entries, errRead := os.ReadDir(dir)
+	if errRead != nil {
+		return nil, err
+	}
+	var found []collection.Collection
+	for _, e := range entries {
+		if below, err := collection.Open(filepath.Join(dir, e.Name())); err == nil {
+			found = append(found, below)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%w, and neither do the folders in it", err)
+	}
+	return found, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	headers(w.Header())
+	if !s.known(r.Host) {
+		http.Error(w, "This address is not known here.", http.StatusMisdirectedRequest)
+		return
+	}
+	path := r.URL.Path
+	rest, inside := strings.CutPrefix(path, "/"+s.folder+"/")
+	first, under, _ := strings.Cut(rest, "/")
+	switch {
+	case inside && (first == "page" || first == "load"):
+		s.serveArchived(w, r, first, under)
+	case inside && first == "api":
+		s.serveAPI(w, r, "/"+rest)
+	case inside:
+		s.serveAsset(w, r, rest)
+	case strings.HasPrefix(path, "/api/") || path == "/metrics":
+		s.serveAPI(w, r, path)
+	default:
+		http.Error(w, "Nothing is here: open the address that waggle printed.", http.StatusNotFound)
+	}
+}
+
+// serveAPI answers for what needs the key.
+func (s *Server) serveAPI(w http.ResponseWriter, r *http.Request, path string) {
+	if !s.trusts(r) {
+		writeError(w, http.StatusForbidden, errors.New("no key: open the address that waggle printed, or give its key as Authorization: Bearer KEY"))
+		return
+	}
+	at := *r.URL
+	at.Path = path
+	inner := r.Clone(r.Context())
+	inner.URL = &at
+	s.mux.ServeHTTP(w, inner)
+}
+
+// serveAsset answers for the files of the page. They hold no secret, so they need no
+// key: a browser that opens the page again from its history gets it, and the key from
+// its cookie.
+func (s *Server) serveAsset(w http.ResponseWriter, r *http.Request, name string) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		http.Error(w, "No.", http.StatusMethodNotAllowed)
+		return
+	}
+	if name == "" {
+		name = "index.html"
+		s.admit(w, r)
+	}
+	origin := "http://" + r.Host
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "+
+		"frame-src "+origin+"/"+s.folder+"/page/"+s.cap+"/; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	http.ServeFileFS(w, r, s.assets, name)
+}
