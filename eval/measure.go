@@ -125,6 +125,10 @@ func Measures() []Measure {
 				}
 				return float64(pages[len(pages)-1].Millis) / 1000
 			}},
+		{"seconds-to-10", "time of the 10th hit on the crawl's clock; not known where the first n places have fewer", spec, -1, true, false,
+			func(r *Run, _ Reference, n int) float64 { return r.secondsTo(10, n) }},
+		{"seconds-to-100", "time of the 100th hit", spec, -1, true, false,
+			func(r *Run, _ Reference, n int) float64 { return r.secondsTo(100, n) }},
 		{"seeds", "places that went to seeds, which no strategy chose", spec, 0, true, false,
 			func(r *Run, _ Reference, n int) float64 { return float64(r.count(n, Seed)) }},
 		{"outside", "out-of-record rate: share of the places spent on what is not recorded; not known where that is dropped", spec, -1, false, false,
@@ -204,6 +208,18 @@ func (r *Run) Hits(n int) float64 {
 		h += r.value(p)
 	}
 	return h
+}
+
+// secondsTo is the time of the place that makes the hits reach that number, NaN if
+// none of the first n places does.
+func (r *Run) secondsTo(hits float64, n int) float64 {
+	h := 0.
+	for _, p := range r.first(n) {
+		if h += r.value(p); h >= hits {
+			return float64(p.Millis) / 1000
+		}
+	}
+	return math.NaN()
 }
 
 // Similar counts, within the first n places, pages whose best cosine to a

@@ -70,6 +70,9 @@ func TestMeasuresByHand(t *testing.T) {
 		{"requests", line("s.h"), ref, 2, 4},
 		{"requests", line("s.h"), ref, 3, 7}, // and what failed at the end
 		{"seconds", line("s.h"), ref, 3, 1},
+		{"seconds-to-10", line("s.hhhhhhhhhhhh"), ref, 14, 5.5}, // the place of the 10th hit
+		{"seconds-to-10", line("s.hhhhhhhhhhhh"), ref, 11, nan},
+		{"seconds-to-100", line("s.hhhhhhhhhhhh"), ref, 14, nan},
 		{"outside", charged(line("s.oo")), ref, 4, .5},
 		{"outside", charged(line("s.oo")), ref, 2, 0},
 		{"outside", &Run{Links: 40, LinksOutside: 10}, ref, 4, nan}, // dropped: nobody knows
