@@ -80,7 +80,6 @@ func (c *exportCmd) Run(ctx context.Context, std streams) error {
 		}
 		in.Collections = append(in.Collections, col)
 	}
-	defer rarelyCollected()()
 	var err error
 	if c.Out == "" || c.Out == "-" {
 		if forms[i].Binary && term.IsTerminal(int(std.out.Fd())) {
