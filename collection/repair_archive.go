@@ -114,6 +114,9 @@ func (r *repair) behind(f archiveFile, at int64) bool {
 }
 
 func (r *repair) piece(f archiveFile, p store.Piece) error {
+	if m := r.archiveMark; m.known && f.number == m.number && p.Offset < m.end && m.end < p.End {
+		r.found("%s, offset %d: the last acknowledged record should end at byte %d, within this one", r.w.inFolder(f.path), p.Offset, m.end)
+	}
 	if p.Damage == nil {
 		return nil
 	}
