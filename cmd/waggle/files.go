@@ -1,11 +1,9 @@
 package main
 
 import (
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -16,39 +14,12 @@ import (
 )
 
 // vacant tells, before any work is done, whether a command may write its result
-// there: over a file that is there only by force, and never over one that it
-// reads.
+// there, see folder.Vacant.
 func vacant(name string, force bool, read ...string) error {
-	bad := func(format string) error { return exit{exitUsage, fmt.Errorf(format, name)} }
-	dir := filepath.Dir(name)
-	there, err := os.Stat(name)
-	if err != nil {
-		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return exit{exitUsage, fmt.Errorf("%s cannot be written: there is no folder %s; make it first", name, dir)}
-		}
-		return writable(name)
+	if err := folder.Vacant(name, force, read...); err != nil {
+		return exit{exitUsage, err}
 	}
-	for _, r := range read {
-		if info, err := os.Stat(r); err == nil && os.SameFile(there, info) {
-			return bad("%s is read and cannot be written as well: choose another file")
-		}
-	}
-	switch {
-	case there.IsDir():
-		return bad("%s is a folder: name a file in it")
-	case !force:
-		return bad("%s is there already: choose another file, or replace it with --force")
-	}
-	return writable(name)
-}
-
-// writable tells whether a file can be written beside that of a name.
-func writable(name string) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
-	if err != nil {
-		return exit{exitUsage, fmt.Errorf("%s cannot be written: %w", name, err)}
-	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return nil
 }
 
 // isPlot refuses names of files that a chart is not drawn into; "" is none.
@@ -61,39 +32,6 @@ func isPlot(name string) error {
 		return nil
 	}
 	return exit{exitUsage, fmt.Errorf("--plot %s: a chart is drawn as .svg or .png", name)}
-}
-
-// writeStream writes a file of any length so that it appears when it is whole,
-// zipped if its name says so.
-func writeStream(name string, write func(io.Writer) error) error {
-	return folder.WriteFrom(name, func(out io.Writer) error {
-		if !strings.HasSuffix(name, ".gz") {
-			return write(out)
-		}
-		z := gzip.NewWriter(out)
-		if err := write(z); err != nil {
-			return err
-		}
-		return z.Close()
-	})
-}
-
-// pathBetween leads from the folder of a file to another folder, with slashes;
-// "" if they are the same.
-func pathBetween(file, folder string) (string, error) {
-	from, err := filepath.Abs(filepath.Dir(file))
-	if err != nil {
-		return "", err
-	}
-	to, err := filepath.Abs(folder)
-	if err != nil {
-		return "", err
-	}
-	rel, err := filepath.Rel(from, to)
-	if err != nil || rel == "." {
-		return "", err
-	}
-	return filepath.ToSlash(rel), nil
 }
 
 // takeResults takes a folder of results for this run: two that wrote to it would

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/waggle-crawler/waggle/eval/pool"
+	"github.com/waggle-crawler/waggle/internal/localpage"
 	"github.com/waggle-crawler/waggle/lab/read"
 )
 
@@ -74,7 +75,7 @@ func (c *labReadCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer file.Close() // each label was synced
-	return c.serve(ctx, std, "Read", "Labels", c.Dir+"/"+pool.LabelsName, func(address string) (localPage, error) {
+	return c.serve(ctx, std, "Read", "Labels", c.Dir+"/"+pool.LabelsName, func(address string) (localpage.Page, error) {
 		return read.New(read.Options{
 			Address: address, Pool: p, Narratives: narratives, Webs: webs, Labels: labels, Save: file.Add, Reader: c.Reader, Images: c.Images,
 		})

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/internal/localpage"
 	"github.com/waggle-crawler/waggle/viewer"
 )
 
@@ -72,7 +73,7 @@ func serveCrawls(ctx context.Context, std streams, listen string, crawls []colle
 	running.Go(func() { v.Run(ctx) })
 	ended := make(chan error, 1)
 	go func() {
-		err := serveUntil(ctx, std, l, v, browser)
+		err := localpage.Serve(ctx, l, v, browser, std.err)
 		cancel()
 		running.Wait()
 		ended <- err

@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -15,7 +13,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/waggle-crawler/waggle/collection"
-	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/index"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/web"
@@ -82,9 +79,9 @@ func (c *searchCmd) Run(ctx context.Context, std streams) error {
 	}
 	out := bufio.NewWriter(std.out)
 	if c.JSON {
-		err = writeHits(out, found)
+		err = found.WriteJSON(out)
 	} else {
-		c.show(out, found, terminal.Paint(term.IsTerminal(int(std.out.Fd())) && os.Getenv("NO_COLOR") == ""))
+		found.Write(out, q, terminal.Paint(term.IsTerminal(int(std.out.Fd())) && os.Getenv("NO_COLOR") == ""))
 	}
 	return errors.Join(err, out.Flush())
 }
@@ -103,103 +100,11 @@ func (c *searchCmd) query() (q index.Query, err error) {
 			return q, err
 		}
 	}
-	if q.Since, err = momentOf("--since", c.Since, 0); err != nil {
-		return q, err
+	if q.Since, err = index.ParseTime(c.Since, 0); err != nil {
+		return q, fmt.Errorf("--since %w", err)
 	}
-	q.Until, err = momentOf("--until", c.Until, 24*time.Hour-time.Microsecond)
-	return q, err
-}
-
-// momentOf reads a day, to which is added, or a time; zero for "".
-func momentOf(flag, s string, add time.Duration) (time.Time, error) {
-	if s == "" {
-		return time.Time{}, nil
+	if q.Until, err = index.ParseTime(c.Until, 24*time.Hour-time.Microsecond); err != nil {
+		return q, fmt.Errorf("--until %w", err)
 	}
-	if t, err := time.Parse(time.DateOnly, s); err == nil {
-		return t.Add(add), nil
-	}
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return t, fmt.Errorf("%s %q is neither a day, as 2026-03-01, nor a time, as 2026-03-01T12:00:00Z", flag, s)
-	}
-	return t, nil
-}
-
-// show writes hits for people.
-func (c *searchCmd) show(out io.Writer, found *index.Result, paint terminal.Paint) {
-	for _, h := range found.Hits {
-		title := painted(h.Title, paint)
-		if title == "" {
-			title = "(without title)"
-		}
-		note := ""
-		if h.Copies > 0 && !c.Copies && c.CopiesOf == "" {
-			note = paint.Style("2", fmt.Sprintf("  and %s", copies(h.Copies)))
-		}
-		fmt.Fprintf(out, "%.2f  %s%s\n      %s\n", h.Relevance, title, note, event.Line(h.URL.String()))
-		if text := painted(h.Snippet, paint); text != "" {
-			fmt.Fprintf(out, "      %s\n", text)
-		}
-	}
-	if len(found.Hits) > 0 {
-		fmt.Fprintln(out)
-	}
-	line := fmt.Sprintf("%s of %s match", terminal.Number(found.Total), terminal.Count(found.Pages, "page"))
-	if found.More {
-		line += fmt.Sprintf("; more with --from %d", c.From+len(found.Hits))
-	}
-	fmt.Fprintln(out, line)
-}
-
-func copies(n int) string {
-	if n == 1 {
-		return "1 near-copy"
-	}
-	return terminal.Number(n) + " near-copies"
-}
-
-// painted is a text with its matches in bold, or as it is.
-func painted(spans []index.Span, paint terminal.Paint) string {
-	var b strings.Builder
-	for _, s := range spans {
-		style := ""
-		if s.Marked {
-			style = "1"
-		}
-		b.WriteString(paint.Style(style, s.Text))
-	}
-	return b.String()
-}
-
-// writeHits writes hits for programs.
-func writeHits(out io.Writer, found *index.Result) error {
-	plain := func(spans []index.Span) string {
-		var b strings.Builder
-		for _, s := range spans {
-			b.WriteString(s.Text)
-		}
-		return b.String()
-	}
-	enc := json.NewEncoder(out)
-	for _, h := range found.Hits {
-		err := enc.Encode(struct {
-			URL       web.URL   `json:"url"`
-			Title     string    `json:"title"`
-			Snippet   string    `json:"snippet"`
-			Relevance float64   `json:"relevance"`
-			Relevant  bool      `json:"relevant"`
-			Language  string    `json:"language"`
-			Type      string    `json:"type"`
-			Status    int       `json:"status"`
-			Depth     int       `json:"depth"`
-			Time      time.Time `json:"time"`
-			From      string    `json:"from"`
-			Copies    int       `json:"copies"`
-			Score     float64   `json:"score"`
-		}{h.URL, plain(h.Title), plain(h.Snippet), h.Relevance, h.Relevant, h.Language, h.MIME, h.Status, h.Depth, h.At, h.From.String(), h.Copies, h.Score})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return q, nil
 }

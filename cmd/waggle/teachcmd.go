@@ -8,6 +8,7 @@ import (
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/localpage"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/teach"
@@ -61,7 +62,7 @@ func (c *teachShowCmd) Run(ctx context.Context, io streams) error {
 		return err
 	}
 	defer done()
-	return c.serve(ctx, io, "Teach", "Paths", c.Out, func(address string) (localPage, error) {
+	return c.serve(ctx, io, "Teach", "Paths", c.Out, func(address string) (localpage.Page, error) {
 		o.Address = address
 		return teach.New(o)
 	})

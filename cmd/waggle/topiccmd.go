@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/topic/taxonomy"
@@ -73,12 +74,12 @@ func (c *topicImportCmd) Run(std streams) error {
 		}
 	}}
 	if info.IsDir() {
-		if o.Prefix, err = pathBetween(c.Out, c.From); err != nil {
+		if o.Prefix, err = folder.Between(c.Out, c.From); err != nil {
 			return err
 		}
 	}
 	var got taxonomy.ImportReport
-	err = writeStream(c.Out, func(w io.Writer) error {
+	err = folder.WriteZipped(c.Out, func(w io.Writer) error {
 		var err error
 		got, err = taxonomy.Import(w, c.From, c.Structure, o)
 		return err
@@ -118,11 +119,11 @@ func (c *topicPruneCmd) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	if o.Prefix, err = pathBetween(c.Out, filepath.Dir(c.Taxonomy)); err != nil {
+	if o.Prefix, err = folder.Between(c.Out, filepath.Dir(c.Taxonomy)); err != nil {
 		return err
 	}
 	var got taxonomy.PruneReport
-	if err := writeStream(c.Out, func(w io.Writer) error {
+	if err := folder.WriteZipped(c.Out, func(w io.Writer) error {
 		got, err = taxonomy.Prune(func() (io.ReadCloser, error) { return taxonomy.Open(c.Taxonomy) }, c.Taxonomy, w, o)
 		return err
 	}); err != nil {

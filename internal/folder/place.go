@@ -1,0 +1,78 @@
+package folder
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Vacant tells, before any work is done, whether a result may be written to a file of
+// that name, whose folder must be there: over a file that is there only by force, and
+// never over one of those that are read.
+func Vacant(name string, force bool, read ...string) error {
+	dir := filepath.Dir(name)
+	there, err := os.Stat(name)
+	if err != nil {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return fmt.Errorf("%s cannot be written: there is no folder %s; make it first", name, dir)
+		}
+		return writable(name)
+	}
+	for _, r := range read {
+		if info, err := os.Stat(r); err == nil && os.SameFile(there, info) {
+			return fmt.Errorf("%s is read and cannot be written as well: choose another file", name)
+		}
+	}
+	switch {
+	case there.IsDir():
+		return fmt.Errorf("%s is a folder: name a file in it", name)
+	case !force:
+		return fmt.Errorf("%s is there already: choose another file, or replace it with --force", name)
+	}
+	return writable(name)
+}
+
+// writable tells whether a file can be written beside that of a name.
+func writable(name string) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-*")
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w", name, err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// WriteZipped is WriteFrom, gzipped if its name says so.
+func WriteZipped(name string, write func(io.Writer) error) error {
+	return WriteFrom(name, func(out io.Writer) error {
+		if !strings.HasSuffix(name, ".gz") {
+			return write(out)
+		}
+		z := gzip.NewWriter(out)
+		if err := write(z); err != nil {
+			return err
+		}
+		return z.Close()
+	})
+}
+
+// Between leads from the folder of a file to another folder, with slashes;
+// "" if they are the same.
+func Between(file, folder string) (string, error) {
+	from, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return "", err
+	}
+	to, err := filepath.Abs(folder)
+	if err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(from, to)
+	if err != nil || rel == "." {
+		return "", err
+	}
+	return filepath.ToSlash(rel), nil
+}
