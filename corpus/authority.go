@@ -228,3 +228,17 @@ func (a *authority) certificate(host string) (*tls.Certificate, error) {
 	a.made[host] = c
 	return c, nil
 }
+
+// AuthorityFile is where the certificate authority of servers is kept, for all
+// recorded webs of this user; its folder can be written to.
+func AuthorityFile() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(dir, "waggle")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "recorded-web-ca.pem"), nil
+}

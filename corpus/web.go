@@ -300,3 +300,17 @@ func (f Fetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	}
 	return p, nil
 }
+
+// Seeds are those of all topics, each once, n at most.
+func (w *Web) Seeds(n int) (out []web.URL) {
+	seen := map[web.URL]bool{}
+	for _, t := range w.Topics {
+		for _, s := range t.Seeds {
+			if !seen[s] && len(out) < n {
+				seen[s] = true
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}

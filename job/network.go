@@ -18,6 +18,19 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
+// PageOptions are FetchOptions for single pages of the live web: polite unless private
+// addresses are permitted, and with addresses as they are written.
+func (j *Job) PageOptions(ctx context.Context) (fetch.Options, error) {
+	if !j.Fetch.AllowPrivate {
+		if err := j.CheckPolite(); err != nil {
+			return fetch.Options{}, err
+		}
+	}
+	o, err := j.FetchOptions(ctx)
+	o.Canon = web.Canon{}
+	return o, err
+}
+
 // FetchOptions are what the job says of fetching. A proxy is asked whether it
 // serves a recorded web: then its pages may be fetched without a contact and a
 // delay, and, if it is on this machine, its certificate is trusted. Through any

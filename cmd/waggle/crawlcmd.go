@@ -122,7 +122,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 	case how == event.HostsDown:
 		return exit{exitDown, fmt.Errorf("hosts that do not answer: %s; try them again with: waggle crawl -o %s --resume", view.Waiting(sum), c.Out)}
 	case sum.Pages == 0:
-		return exit{exitNothing, fmt.Errorf("no page was fetched%s", why(sum, j.Fetch.AllowPrivate))}
+		return exit{exitNothing, fmt.Errorf("no page was fetched%s", view.Why(sum, j.Fetch.AllowPrivate))}
 	}
 	return nil
 }
@@ -234,28 +234,6 @@ func damageRemedy(dir string) string {
 waggle verify %[1]s tells all that is damaged. Put those files back, or make them anew
 of what is whole: waggle repair %[1]s, then --resume (--resume --accept-loss does both).
 What is lost then is listed in lost.txt.`, dir)
-}
-
-// why names the commonest reason for which nothing was fetched.
-func why(s *event.Summary, private bool) string {
-	for _, counts := range []map[web.Reason]int{s.Failures, s.Skipped} {
-		by := event.ByCount(counts)
-		if len(by) == 0 {
-			continue
-		}
-		text := ": " + terminal.Untrusted(by[0].Reason.Meaning(), 100)
-		if n := by[0].Count; n > 1 {
-			text += fmt.Sprintf(" (%s times)", terminal.Number(n))
-		}
-		switch {
-		case by[0].Reason == web.ReasonAddress && !private:
-			text += "; --allow-private permits it"
-		case by[0].Reason == web.ReasonContact:
-			text += "; give --contact"
-		}
-		return text
-	}
-	return ""
 }
 
 // job makes the job of this run: of the folder when it goes on, else of the

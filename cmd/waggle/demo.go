@@ -56,11 +56,7 @@ func (c *demoCmd) Run(ctx context.Context, io streams) error {
 	}
 	defer s.Stop()
 
-	type result struct {
-		scorer, dir string
-		sum         *event.Summary
-	}
-	var results []result
+	var results []demo.Result
 	for _, scorer := range []string{job.DefaultScorer, "breadth-first"} {
 		j := s.Job
 		j.Name = "demo-" + scorer
@@ -86,30 +82,10 @@ func (c *demoCmd) Run(ctx context.Context, io streams) error {
 			return exit{exitStopped, fmt.Errorf("stopped; what was fetched lies in %s", dir)}
 		}
 		if sum.Pages == 0 {
-			return exit{exitNothing, fmt.Errorf("no page was fetched%s", why(sum, true))}
+			return exit{exitNothing, fmt.Errorf("no page was fetched%s", view.Why(sum, true))}
 		}
-		results = append(results, result{scorer, col.Dir(), sum})
+		results = append(results, demo.Result{Scorer: scorer, Dir: col.Dir(), Summary: sum})
 	}
 
-	fmt.Fprintf(io.out, "\nThe topic: %s\n\n%-18s %6s %9s %8s  %s\n", s.Job.Topic.Description, "scorer", "pages", "relevant", "harvest", "collection")
-	for _, r := range results {
-		fmt.Fprintf(io.out, "%-18s %6d %9d %7.1f%%  %s\n", r.scorer, r.sum.Pages, r.sum.Relevant, 100*r.sum.Harvest(), r.dir)
-	}
-	fmt.Fprintf(io.out, `
-A page counts as relevant by the crawl's own judge. In each collection harvest.tsv
-lists the relevant pages, archive/ holds them as WARC, and this tells why one of
-them was fetched:
-
-  waggle explain %s -o %s
-`, firstRelevant(results[0].dir), results[0].dir)
-	return nil
-}
-
-// firstRelevant is the most relevant address of a crawl, for the example.
-func firstRelevant(dir string) string {
-	h, err := collection.At(dir).Harvest()
-	if err != nil || len(h) == 0 {
-		return "URL"
-	}
-	return event.Line(h[0].URL.String())
+	return demo.Write(io.out, s.Job.Topic.Description, results)
 }

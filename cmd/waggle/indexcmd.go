@@ -36,9 +36,6 @@ with the same command, and so does an index whose crawl has gone on, or was judg
 anew. The index may be removed at any time.`
 }
 
-// followEvery is how often a crawl that runs is looked at.
-const followEvery = 5 * time.Second
-
 // Run indexes.
 func (c *indexCmd) Run(ctx context.Context, std streams) error {
 	col, err := collection.Open(c.Dir)
@@ -46,9 +43,9 @@ func (c *indexCmd) Run(ctx context.Context, std streams) error {
 		return exit{exitUsage, err}
 	}
 	dir := cmp.Or(c.Index, index.Dir(col))
-	if c.Anew {
-		if err := removeIndex(dir); err != nil {
-			return err
+	if c.Anew && folder.Exists(dir) {
+		if err := index.Remove(dir); err != nil {
+			return exit{exitUsage, err}
 		}
 	}
 	defer rarelyCollected()()
@@ -63,19 +60,11 @@ func (c *indexCmd) Run(ctx context.Context, std streams) error {
 	}
 	began := time.Now()
 	meter := terminal.NewMeter(std.err)
-	update := func() error {
-		return b.Update(ctx, func(p index.Progress) { meter.Show(p.Indexed, p.Pages, "indexing") })
-	}
-	running := col.Running()
-	err = update()
-	for err == nil && c.Follow && running {
-		select {
-		case <-ctx.Done():
-			err = ctx.Err()
-		case <-time.After(followEvery):
-			running = col.Running() // before what it wrote last is read
-			err = update()
-		}
+	show := func(p index.Progress) { meter.Show(p.Indexed, p.Pages, "indexing") }
+	if c.Follow {
+		err = b.Follow(ctx, col.Running, show)
+	} else {
+		err = b.Update(ctx, show)
 	}
 	meter.End()
 	pages := b.Pages()
@@ -88,15 +77,4 @@ func (c *indexCmd) Run(ctx context.Context, std streams) error {
 	}
 	_, err = fmt.Fprintf(std.out, "%s: %s (%s)\n", dir, terminal.Count(pages, "page"), terminal.Span(time.Since(began)))
 	return err
-}
-
-// removeIndex removes an index, and nothing else.
-func removeIndex(dir string) error {
-	if !folder.Exists(dir) {
-		return nil
-	}
-	if err := index.Remove(dir); err != nil {
-		return exit{exitUsage, err}
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 
 	"github.com/waggle-crawler/waggle/corpus"
@@ -69,34 +68,16 @@ func (c *labPathsCmd) Run(ctx context.Context, io streams) error {
 		if _, err := paths.ReadGames(f, c.Games, func(g paths.Game) bool { games = append(games, g); return true }); err != nil {
 			return exit{exitUsage, err}
 		}
-		for _, shown := range []int{10, 50} {
-			rows, err := pathlab.RankClicks(ctx, pages, games, pathlab.TrailOptions{Targets: 20, Shown: shown, Tested: 20, Seed: c.Seed}, tell)
-			if err != nil {
-				return err
-			}
-			pathlab.WriteClicks(&b, rows)
-			fmt.Fprintln(&b)
+		if err := pathlab.CompareClicks(ctx, &b, pages, games, c.Seed, tell); err != nil {
+			return err
 		}
 	} else {
 		t := &pathlab.Trial{
 			Web: w, Pages: pages, Topics: c.Topics, Repeats: c.Repeats, Goals: c.Goals, Wrong: c.Wrong, TestGoals: 14, TestWrong: 9, Budget: c.Pages, Seed: c.Seed,
 		}
-		if len(t.Topics) == 0 {
-			for _, topic := range w.Topics {
-				t.Topics = append(t.Topics, topic.Name)
-			}
-		}
-		named, err := t.Names(ctx, c.Tokens, tell)
-		if err != nil {
+		if err := t.Report(ctx, &b, c.Tokens, tell); err != nil {
 			return err
 		}
-		pathlab.WriteNaming(&b, named)
-		reached, err := t.Reach(ctx, tell)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(&b)
-		pathlab.WriteReach(&b, reached)
 	}
 	meter.End()
 	_, err = b.WriteTo(io.out)
@@ -128,27 +109,14 @@ func (c *labPathsCmd) sites(ctx context.Context, b *bytes.Buffer, w *corpus.Web,
 	if err != nil {
 		return err
 	}
-	pathlab.WriteResults(b, tried, t.Budgets)
-	claims, err := t.Claims(ctx, tell)
-	if err != nil {
+	if err := t.Report(ctx, b, tried, tell); err != nil {
 		return err
-	}
-	fmt.Fprintln(b)
-	pathlab.WriteClaims(b, claims)
-	for _, kind := range t.Kinds {
-		named, err := t.Names(ctx, kind, tell)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(b, "\n**%s**\n\n", kind)
-		pathlab.WriteNaming(b, named)
 	}
 	if c.Plot == "" {
 		return nil
 	}
 	var svg bytes.Buffer
-	d := pathlab.Chart(tried, t.Strategies[:min(8, len(t.Strategies))], "Goals found over pages", fmt.Sprintf("Mean over sites that did not teach, %d draws of %d sites that did.", t.Draws, t.Teach))
-	if err := d.SVG(&svg); err != nil {
+	if err := t.Chart(tried).SVG(&svg); err != nil {
 		return err
 	}
 	return os.WriteFile(c.Plot, svg.Bytes(), 0o644)

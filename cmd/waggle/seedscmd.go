@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -110,7 +109,7 @@ func (c *seedsCmd) Run(ctx context.Context, std streams) error {
 		return exit{exitNothing, errors.New("no page was found from which to start")}
 	}
 	found = found[:min(len(found), c.Number)]
-	write := func(out io.Writer) error { return writeSeeds(out, found) }
+	write := func(out io.Writer) error { return seeds.Write(out, found) }
 	if !toFile {
 		return write(std.out)
 	}
@@ -148,18 +147,4 @@ func (c *seedsCmd) find(ctx context.Context, m *job.Maker, sources []seeds.Sourc
 		}
 	}
 	return f.Find(ctx, sources)
-}
-
-// writeSeeds writes a file that --seeds-file reads.
-func writeSeeds(w io.Writer, list []seeds.Seed) error {
-	out := bufio.NewWriter(w)
-	fmt.Fprintln(out, "# relevance where the page was judged, source, title")
-	for _, s := range list {
-		judged := "-"
-		if s.Judged {
-			judged = fmt.Sprintf("%.2f", s.Relevance)
-		}
-		fmt.Fprintf(out, "%s  # %s %s %s\n", s.URL, judged, s.Source, terminal.Untrusted(s.Title, 80))
-	}
-	return out.Flush()
 }

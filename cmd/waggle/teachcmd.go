@@ -109,7 +109,7 @@ func (c *teachShowCmd) options(ctx context.Context, io streams) (o teach.Options
 		o.Fetcher, o.Canon = corpus.Fetcher{Web: w}, w.Canon()
 		o.Parser = parse.New(parse.Options{Analyzer: text.NewAnalyzer(), Canon: o.Canon})
 		if len(o.Starts) == 0 {
-			o.Starts = seedsOf(w)
+			o.Starts = w.Seeds(100)
 		}
 		o.Titles = teach.Titles(ctx, o)
 		done = func() { w.Close() } // it was read only
@@ -139,21 +139,4 @@ func (c *teachShowCmd) stack(ctx context.Context, canon web.Canon) (*fetch.Stack
 	}
 	o.Canon, o.Types, o.MaxBody = canon, []string{"*/*"}, 6<<20
 	return fetch.New(o)
-}
-
-// maxSeeds bounds the start pages offered.
-const maxSeeds = 100
-
-// seedsOf are the start pages of a recorded web's topics.
-func seedsOf(w *corpus.Web) (out []web.URL) {
-	seen := map[web.URL]bool{}
-	for _, t := range w.Topics {
-		for _, s := range t.Seeds {
-			if !seen[s] && len(out) < maxSeeds {
-				seen[s] = true
-				out = append(out, s)
-			}
-		}
-	}
-	return out
 }

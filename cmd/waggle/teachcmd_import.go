@@ -122,19 +122,7 @@ func (c *teachImportCmd) recorded(ctx context.Context, set []paths.Path, problem
 		return nil, exit{exitUsage, err}
 	}
 	defer w.Close()
-	rec := corpus.NewLookup(w)
-	return slices.DeleteFunc(set, func(p paths.Path) bool {
-		if ctx.Err() != nil {
-			return true
-		}
-		for _, s := range p.Steps {
-			if _, ok := rec.Page(s.URL); !ok {
-				*problems = append(*problems, paths.Problem{Kind: paths.Outside, Place: p.Place(), Dropped: true,
-					Text: fmt.Sprintf("%s is not in %s; the path is left out", s.URL, filepath.Base(c.Web))})
-				return true
-			}
-		}
-		paths.Resolve(&p, rec)
-		return false
-	}), nil
+	set, outside := paths.Within(ctx, set, corpus.NewLookup(w), filepath.Base(c.Web))
+	*problems = append(*problems, outside...)
+	return set, nil
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/train"
-	"github.com/waggle-crawler/waggle/web"
 )
 
 // trainPaths are the flags of `waggle train model --kind paths`.
@@ -146,12 +145,6 @@ func politeOptions(ctx context.Context, flags *jobFlags) (fetch.Options, error) 
 	if err := flags.apply(j); err != nil {
 		return fetch.Options{}, err
 	}
-	if !j.Fetch.AllowPrivate {
-		if err := j.CheckPolite(); err != nil {
-			return fetch.Options{}, placed(err)
-		}
-	}
-	o, err := j.FetchOptions(ctx)
-	o.Canon = web.Canon{} // addresses as they are written
+	o, err := j.PageOptions(ctx)
 	return o, placed(err)
 }

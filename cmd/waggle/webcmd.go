@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -168,7 +167,7 @@ func (c *webServeCmd) Run(ctx context.Context, io streams) error {
 		Latency: c.Latency, LatencyMax: c.LatencyMax, HostRate: c.HostRate, ErrorRate: c.ErrorRate, Seed: c.Seed, CAFile: c.CA,
 	}
 	var homeless error
-	if o.Authority, homeless = authorityFile(); homeless != nil {
+	if o.Authority, homeless = corpus.AuthorityFile(); homeless != nil {
 		fmt.Fprintf(io.err, "waggle: note: the certificate authority can be kept nowhere (%v), so it ends with this server: whoever trusts it has to trust another one after a restart, and a crawl to be stopped and gone on with (--resume)\n", homeless)
 	}
 	s, err := corpus.NewServer(w, o)
@@ -191,20 +190,6 @@ Ctrl-C ends it.
 	fmt.Fprintf(io.out, "%s requests: %s answered, %s not recorded, %s limited, %s failed on purpose; %s\n",
 		terminal.Number(t.Requests), terminal.Number(t.Answered), terminal.Number(t.Missing), terminal.Number(t.Limited), terminal.Number(t.Failed), terminal.Size(t.Bytes))
 	return err
-}
-
-// authorityFile is where the certificate authority of web serve is kept, for all
-// recorded webs of this user; its folder can be written to.
-func authorityFile() (string, error) {
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return "", err
-	}
-	dir = filepath.Join(dir, "waggle")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
-	return filepath.Join(dir, "recorded-web-ca.pem"), nil
 }
 
 // webJobCmd is `waggle web job`.

@@ -155,3 +155,27 @@ func of(counts map[web.Reason]int) string {
 	}
 	return " (" + terminal.Reasons(counts, 60) + ")"
 }
+
+// Why names the commonest reason for which nothing was fetched, as the end of a
+// sentence, and the flag that helps; "" if nothing failed. private says whether private
+// addresses are permitted.
+func Why(s *event.Summary, private bool) string {
+	for _, counts := range []map[web.Reason]int{s.Failures, s.Skipped} {
+		by := event.ByCount(counts)
+		if len(by) == 0 {
+			continue
+		}
+		text := ": " + terminal.Untrusted(by[0].Reason.Meaning(), 100)
+		if n := by[0].Count; n > 1 {
+			text += fmt.Sprintf(" (%s times)", terminal.Number(n))
+		}
+		switch {
+		case by[0].Reason == web.ReasonAddress && !private:
+			text += "; --allow-private permits it"
+		case by[0].Reason == web.ReasonContact:
+			text += "; give --contact"
+		}
+		return text
+	}
+	return ""
+}

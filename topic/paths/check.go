@@ -1,6 +1,7 @@
 package paths
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -302,4 +303,24 @@ func Resolve(p *Path, rec Record) (unlinked []int) {
 		s.Link.Anchor, s.Link.Ordinal = oneLine(before.Links[best].Anchor), before.Links[best].Position+1
 	}
 	return unlinked
+}
+
+// Within keeps the paths that stay in a record of that name, with the links that were
+// followed, see Resolve. It ends early, with none of the rest, when ctx does.
+func Within(ctx context.Context, set []Path, rec Record, name string) (inside []Path, problems []Problem) {
+	inside = slices.DeleteFunc(set, func(p Path) bool {
+		if ctx.Err() != nil {
+			return true
+		}
+		for _, s := range p.Steps {
+			if _, ok := rec.Page(s.URL); !ok {
+				problems = append(problems, Problem{Kind: Outside, Place: p.Place(), Dropped: true,
+					Text: fmt.Sprintf("%s is not in %s; the path is left out", s.URL, name)})
+				return true
+			}
+		}
+		Resolve(&p, rec)
+		return false
+	})
+	return inside, problems
 }
