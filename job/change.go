@@ -14,6 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -273,6 +274,24 @@ func ResumeTable() string {
 	b.WriteString("| setting | a change |\n|---|---|\n")
 	for _, g := range ResumeGroups() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.Join(g.Settings, "`, `"), strings.ReplaceAll(g.Change, "waggle judge DIR", "`waggle judge DIR`"))
+	}
+	return b.String()
+}
+
+// ResumeHelp is ResumeGroups as text for a terminal, in lines of 80 characters at most.
+func ResumeHelp() string {
+	var b strings.Builder
+	b.WriteString(`waggle crawl -o DIR --resume goes on by DIR/job.yaml, which holds every value in
+force. To change one, give its flag, or edit the file. A change
+`)
+	for _, g := range ResumeGroups() {
+		b.WriteString("\n")
+		for _, line := range terminal.Wrap(strings.Join(g.Settings, ", "), 78) {
+			b.WriteString("  " + line + "\n")
+		}
+		for _, line := range terminal.Wrap(g.Change, 74) {
+			b.WriteString("      " + line + "\n")
+		}
 	}
 	return b.String()
 }

@@ -38,3 +38,15 @@ func (j *Job) TakeTopic() error {
 	}
 	return nil
 }
+
+// SeedByExamples makes seeds of the examples that are addresses, if there is no seed.
+func (j *Job) SeedByExamples() {
+	if len(j.Seeds) > 0 {
+		return
+	}
+	for _, e := range j.Topic.Examples {
+		if IsAddress(e) {
+			j.Seeds = append(j.Seeds, e)
+		}
+	}
+}

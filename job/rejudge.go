@@ -133,3 +133,31 @@ func RejudgedLines(r crawl.Rejudging) (lines []string) {
 	}
 	return lines
 }
+
+// Replace prepares the job for values that are given of its topic and its judge, each
+// by the path of its setting, "" for none: a list that is given takes the place of the
+// one before, and another judge has a threshold of its own. The values are set
+// afterwards.
+func (j *Job) Replace(given func(path string) string) error {
+	for path, list := range map[string]*[]string{
+		"topic.keywords": &j.Topic.Keywords, "topic.examples": &j.Topic.Examples, "topic.negatives": &j.Topic.Negatives, "judge.focus": &j.Judge.Focus,
+	} {
+		if given(path) != "" {
+			*list = nil
+		}
+	}
+	critic, name := given("judge.critic"), given("judge.name")
+	if critic != "" {
+		if name != "" && name != "critic" {
+			return fmt.Errorf("--critic and --judge %s: one of them judges; leave the other out", name)
+		}
+		j.Judge.Name = "critic"
+		if given("judge.focus") == "" {
+			j.Judge.Focus = nil
+		}
+	}
+	if (critic != "" || name != "" && name != j.Judge.Name) && given("judge.threshold") == "" {
+		j.Judge.Threshold = nil
+	}
+	return nil
+}

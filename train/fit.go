@@ -210,3 +210,11 @@ func sum(counts []int) (n int) {
 	}
 	return n
 }
+
+// ScorerOf names the scorer that goes by models of a kind.
+func ScorerOf(k model.Kind) string {
+	if k == model.PathLearner {
+		return "pathlearner"
+	}
+	return string(k)
+}

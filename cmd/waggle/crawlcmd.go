@@ -241,24 +241,13 @@ What is lost then is listed in lost.txt.`, dir)
 func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error) {
 	if col.Begun() {
 		if !c.Resume {
-			how, pages, err := col.Ended()
-			if err != nil {
+			if err := job.MayBeginAnew(col); err != nil {
 				return nil, err
 			}
-			switch how {
-			case event.GainLow:
-				return nil, fmt.Errorf("%s holds a crawl of %d pages that ended as %s: choose another folder, or go on with --resume --until-gain 0, or a smaller number", col.Dir(), pages, terminal.Ending(how))
-			case event.FrontierEmpty, event.BudgetSpent:
-				if pages > 0 {
-					return nil, fmt.Errorf("%s holds a finished crawl of %d pages (%s): choose another folder, or grant it more with --resume --pages N", col.Dir(), pages, terminal.Ending(how))
-				}
-				if err := discard(col); err != nil {
-					return nil, err
-				}
-				return c.job(col, in) // nothing was fetched: begin anew
-			default:
-				return nil, fmt.Errorf("%s holds an unfinished crawl of %d pages: go on with --resume, or choose another folder", col.Dir(), pages)
+			if err := discard(col); err != nil {
+				return nil, err
 			}
+			return c.job(col, in) // nothing was fetched: begin anew
 		}
 		if c.File != "" {
 			return nil, fmt.Errorf("--file %s: the crawl goes on by its own job file, %s: change that, or give flags", c.File, col.JobFile())
@@ -288,14 +277,7 @@ func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error
 	if err := placed(j.TakeTopic()); err != nil {
 		return nil, err
 	}
-	if len(j.Seeds) == 0 {
-		for _, e := range j.Topic.Examples {
-			if job.IsAddress(e) {
-				j.Seeds = append(j.Seeds, e)
-			}
-		}
-	}
-	if len(j.Seeds) == 0 {
+	if j.SeedByExamples(); len(j.Seeds) == 0 {
 		return nil, errors.New("nowhere to start from: give addresses, example pages on the web, or a critic that waggle topic train made, with a focus")
 	}
 	return j, placed(j.CheckLive())

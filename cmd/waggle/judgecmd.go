@@ -104,25 +104,8 @@ func (c *judgeCmd) job(col collection.Collection) (*job.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	for path, list := range map[string]*[]string{
-		"topic.keywords": &j.Topic.Keywords, "topic.examples": &j.Topic.Examples, "topic.negatives": &j.Topic.Negatives, "judge.focus": &j.Judge.Focus,
-	} {
-		if c.value(path) != "" {
-			*list = nil
-		}
-	}
-	critic, name := c.value("judge.critic"), c.value("judge.name")
-	if critic != "" {
-		if name != "" && name != "critic" {
-			return nil, fmt.Errorf("--critic and --judge %s: one of them judges; leave the other out", name)
-		}
-		j.Judge.Name = "critic"
-		if c.value("judge.focus") == "" {
-			j.Judge.Focus = nil
-		}
-	}
-	if (critic != "" || name != "" && name != j.Judge.Name) && c.value("judge.threshold") == "" {
-		j.Judge.Threshold = nil
+	if err := j.Replace(c.value); err != nil {
+		return nil, err
 	}
 	return j, c.apply(j)
 }

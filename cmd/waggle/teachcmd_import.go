@@ -65,13 +65,7 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 	// without are kept all the same, to be labelled.
 	_, found := paths.Check(slices.DeleteFunc(slices.Clone(set), func(p paths.Path) bool { return p.Ending() == "" }), nil)
 	problems = append(problems, slices.DeleteFunc(found, func(p paths.Problem) bool { return p.Kind == paths.Repeated })...)
-	for i, p := range problems {
-		if i == maxTold {
-			note("… and %d more such notes", len(problems)-i)
-			break
-		}
-		note("%s", p)
-	}
+	paths.Tell(problems, func(text string) { note("%s", text) })
 	known := len(keeper.Paths)
 	was := len(set)
 	if set = keeper.Missing(set); len(set) == 0 && was > 0 {
@@ -110,9 +104,6 @@ func (c *teachImportCmd) Run(ctx context.Context, std streams) error {
 	}
 	return nil
 }
-
-// maxTold bounds the notes about paths.
-const maxTold = 20
 
 // recorded keeps the paths that stay in the recorded web, with the links that
 // were followed.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
@@ -129,15 +128,7 @@ func (c *topicPruneCmd) Run(std streams) error {
 	}); err != nil {
 		return unusable(err)
 	}
-	fmt.Fprintf(std.out, "%s: %s classes of %s topics, %s of %s examples\n", c.Out, terminal.Number(len(got.Classes)), terminal.Number(got.Topics), terminal.Number(got.Kept), terminal.Number(got.Examples))
-	others := 0
-	for _, x := range got.Classes {
-		if x.Other {
-			others++
-		}
-	}
-	fmt.Fprintf(std.out, "%s topics were folded; %s classes are the Other of a topic, %s of these with fewer than %d examples\n",
-		terminal.Number(got.Folded), terminal.Number(others), terminal.Number(len(got.Small(c.K))), c.K)
+	got.Write(std.out, c.Out, c.K)
 	return nil
 }
 
@@ -177,38 +168,16 @@ func (c *topicShowCmd) Run(std streams) error {
 	if err != nil {
 		return err
 	}
-	if err := taxonomy.WriteTree(std.out, root, c.Depth, tree.Kids, func(path string) string {
-		own, below := tree.Count(path)
-		if own == below {
-			return terminal.Number(below)
-		}
-		return fmt.Sprintf("%s, %s its own", terminal.Number(below), terminal.Number(own))
-	}); err != nil {
-		return err
-	}
-	if empty := tree.Empty(); len(empty) > 0 && root == "/" {
-		fmt.Fprintf(std.out, "%s of %s topics have no example, such as %s\n", terminal.Number(len(empty)), terminal.Number(tree.Len()), empty[0])
-	}
-	return nil
+	return tree.Write(std.out, root, c.Depth)
 }
 
 // root is the topic to show.
 func (c *topicShowCmd) root(has func(string) bool, near func() []string) (string, error) {
-	if c.Topic == "" {
-		return "/", nil
-	}
-	path, err := taxonomy.Clean(c.Topic)
+	root, err := taxonomy.Find(c.Topic, has, near)
 	if err != nil {
 		return "", exit{exitUsage, err}
 	}
-	if !has(path) {
-		hint := ""
-		if n := near(); len(n) > 0 {
-			hint = "; near names: " + strings.Join(n, ", ")
-		}
-		return "", exit{exitUsage, fmt.Errorf("there is no topic %s%s", path, hint)}
-	}
-	return path, nil
+	return root, nil
 }
 
 // critic shows one.

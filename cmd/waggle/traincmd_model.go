@@ -163,7 +163,7 @@ func (c *trainModelCmd) scorer() string {
 	if c.preset != "" {
 		return c.preset
 	}
-	return scorerOf(model.Kind(c.Kind))
+	return train.ScorerOf(model.Kind(c.Kind))
 }
 
 // fits tells of flags that are given and say nothing of the kind: whoever gives
@@ -213,11 +213,3 @@ func given[T int | float64](flag *T) (v T) {
 
 // isZero tells whether a flag was given as 0.
 func isZero[T int | float64](flag *T) bool { return flag != nil && *flag == 0 }
-
-// scorerOf is the scorer that goes by a kind of model.
-func scorerOf(k model.Kind) string {
-	if k == model.PathLearner {
-		return "pathlearner"
-	}
-	return string(k)
-}

@@ -13,10 +13,10 @@ import (
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/job"
-	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/topic/paths"
 	"github.com/waggle-crawler/waggle/train"
+	"github.com/waggle-crawler/waggle/train/inspect"
 )
 
 // trainPaths are the flags of `waggle train model --kind paths`.
@@ -75,23 +75,14 @@ func (c *trainModelCmd) fitPaths(ctx context.Context, io streams) error {
 	if err := f.Write(c.Out); err != nil {
 		return err
 	}
-	m := f.Payload.(*model.Paths)
-	fmt.Fprintf(io.out, "%s: model %s of %d states from %s paths over %s pages of %d hosts, %s goals, in %s\n", c.Out, f.Provenance.Texts["model"], len(m.States),
-		terminal.Number(f.Provenance.Sequences), terminal.Number(f.Provenance.Pages), len(f.Provenance.Sites), terminal.Number(f.Provenance.Targets), terminal.Span(took))
-	fmt.Fprintf(io.out, "\nNext: waggle train inspect %s\n      waggle forage -f sites.txt --model %[1]s -o found\n", c.Out)
+	inspect.FittedPaths(io.out, c.Out, f, took)
 	return nil
 }
 
 // tell tells what is wrong with paths, and returns those that can teach.
 func (*trainModelCmd) tell(io streams, set []paths.Path, rec paths.Record) []paths.Path {
 	usable, problems := paths.Check(set, rec)
-	for i, p := range problems {
-		if i == maxTold {
-			fmt.Fprintf(io.err, "waggle: note: … and %s more such notes\n", terminal.Number(len(problems)-i))
-			break
-		}
-		fmt.Fprintln(io.err, "waggle: note: "+event.Line(p.String()))
-	}
+	paths.Tell(problems, func(text string) { fmt.Fprintln(io.err, "waggle: note: "+event.Line(text)) })
 	return usable
 }
 

@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/waggle-crawler/waggle/internal/cli"
-	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 )
 
@@ -51,7 +49,7 @@ func (helpCmd) Help() string {
 // Run shows the help of a command.
 func (c helpCmd) Run(parser *kong.Kong, io streams) error {
 	if len(c.About) == 1 && c.About[0] == "resume" {
-		_, err := fmt.Fprint(io.out, resumeHelp())
+		_, err := fmt.Fprint(io.out, job.ResumeHelp())
 		return err
 	}
 	_, err := parser.Parse(append(c.About, "--help")) // which ends the program
@@ -59,22 +57,4 @@ func (c helpCmd) Run(parser *kong.Kong, io streams) error {
 		return err
 	}
 	return exit{exitUsage, errors.Join(err, errors.New("waggle help alone lists the commands"))}
-}
-
-// resumeHelp tells what a change of each setting does when a crawl goes on.
-func resumeHelp() string {
-	var b strings.Builder
-	b.WriteString(`waggle crawl -o DIR --resume goes on by DIR/job.yaml, which holds every value in
-force. To change one, give its flag, or edit the file. A change
-`)
-	for _, g := range job.ResumeGroups() {
-		b.WriteString("\n")
-		for _, line := range terminal.Wrap(strings.Join(g.Settings, ", "), 78) {
-			b.WriteString("  " + line + "\n")
-		}
-		for _, line := range terminal.Wrap(g.Change, 74) {
-			b.WriteString("      " + line + "\n")
-		}
-	}
-	return b.String()
 }

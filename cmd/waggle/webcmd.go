@@ -50,15 +50,7 @@ func (c *webBuildCmd) origin() (corpus.Source, error) {
 	case c.From != "" && c.Synthetic != "":
 		return nil, fmt.Errorf("a web is built from %s or made up by --synthetic: leave out one of them", c.From)
 	case c.Synthetic != "":
-		o, err := synthetic.Parse(c.Synthetic)
-		if err != nil {
-			return nil, fmt.Errorf("--synthetic: %w", err)
-		}
-		w, err := synthetic.New(o)
-		if err != nil {
-			return nil, fmt.Errorf("--synthetic: %w", err)
-		}
-		made, err := w.Source()
+		made, err := synthetic.ParseSource(c.Synthetic)
 		if err != nil {
 			return nil, fmt.Errorf("--synthetic: %w", err)
 		}

@@ -293,3 +293,16 @@ func keys() []key {
 	share("traps", "share of hosts with a calendar of 1,000 more pages", func(p *plan) *float64 { return &p.Traps })
 	return list
 }
+
+// ParseSource is the source of the web that a text describes, see Parse.
+func ParseSource(text string) (made corpus.Made, err error) {
+	o, err := Parse(text)
+	if err != nil {
+		return made, err
+	}
+	w, err := New(o)
+	if err != nil {
+		return made, err
+	}
+	return w.Source()
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -323,4 +324,18 @@ func Within(ctx context.Context, set []Path, rec Record, name string) (inside []
 		return false
 	})
 	return inside, problems
+}
+
+// maxTold bounds the notes about paths.
+const maxTold = 20
+
+// Tell tells the first 20 problems, and how many more there are.
+func Tell(problems []Problem, note func(string)) {
+	for i, p := range problems {
+		if i == maxTold {
+			note(fmt.Sprintf("… and %s more such notes", terminal.Number(len(problems)-i)))
+			return
+		}
+		note(p.String())
+	}
 }

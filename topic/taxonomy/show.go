@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 )
 
 // WriteTree writes a topic and those below it, down to a depth: a line a topic, with
@@ -28,4 +29,54 @@ func WriteTree(w io.Writer, path string, depth int, kids func(string) []string, 
 	}
 	walk(path, 0)
 	return out.Flush()
+}
+
+// Write writes a topic and those below it, down to a depth, with how many examples each
+// has; of the whole tree also how many topics have none.
+func (t *Tree) Write(out io.Writer, root string, depth int) error {
+	if err := WriteTree(out, root, depth, t.Kids, func(path string) string {
+		own, below := t.Count(path)
+		if own == below {
+			return terminal.Number(below)
+		}
+		return fmt.Sprintf("%s, %s its own", terminal.Number(below), terminal.Number(own))
+	}); err != nil {
+		return err
+	}
+	if empty := t.Empty(); len(empty) > 0 && root == "/" {
+		fmt.Fprintf(out, "%s of %s topics have no example, such as %s\n", terminal.Number(len(empty)), terminal.Number(t.Len()), empty[0])
+	}
+	return nil
+}
+
+// Write tells what became of topics folded below k examples, in the file of that name.
+func (got PruneReport) Write(out io.Writer, name string, k int) {
+	fmt.Fprintf(out, "%s: %s classes of %s topics, %s of %s examples\n", name, terminal.Number(len(got.Classes)), terminal.Number(got.Topics), terminal.Number(got.Kept), terminal.Number(got.Examples))
+	others := 0
+	for _, x := range got.Classes {
+		if x.Other {
+			others++
+		}
+	}
+	fmt.Fprintf(out, "%s topics were folded; %s classes are the Other of a topic, %s of these with fewer than %d examples\n",
+		terminal.Number(got.Folded), terminal.Number(others), terminal.Number(len(got.Small(k))), k)
+}
+
+// Find is the path of a topic that was named, "/" for "". An error names those near it.
+func Find(topic string, has func(string) bool, near func() []string) (string, error) {
+	if topic == "" {
+		return "/", nil
+	}
+	path, err := Clean(topic)
+	if err != nil {
+		return "", err
+	}
+	if !has(path) {
+		hint := ""
+		if n := near(); len(n) > 0 {
+			hint = "; near names: " + strings.Join(n, ", ")
+		}
+		return "", fmt.Errorf("there is no topic %s%s", path, hint)
+	}
+	return path, nil
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/event"
@@ -416,4 +417,12 @@ func Curve(f *model.File) (chart plot.Lines, ok bool) {
 		Note:  fmt.Sprintf("Gain of the objective over %.6g, its value at the beginning", low), XLabel: "iterations", YLabel: "gain",
 		Series: []plot.Series{{Name: string(f.Kind), X: x, Y: y}},
 	}, true
+}
+
+// FittedPaths tells of a model of labelled paths that was just learnt, in a file of that name.
+func FittedPaths(out io.Writer, name string, f *model.File, took time.Duration) {
+	m := f.Payload.(*model.Paths)
+	fmt.Fprintf(out, "%s: model %s of %d states from %s paths over %s pages of %d hosts, %s goals, in %s\n", name, f.Provenance.Texts["model"], len(m.States),
+		terminal.Number(f.Provenance.Sequences), terminal.Number(f.Provenance.Pages), len(f.Provenance.Sites), terminal.Number(f.Provenance.Targets), terminal.Span(took))
+	fmt.Fprintf(out, "\nNext: waggle train inspect %s\n      waggle forage -f sites.txt --model %[1]s -o found\n", name)
 }
