@@ -23,11 +23,8 @@ const retryAfter = 10 * time.Second
 
 // indexState is what is told of an index.
 type indexState struct {
-	There   bool   `json:"there"`           // it can be searched
-	Making  bool   `json:"making"`          // this program makes it or goes on with it
-	Pages   int    `json:"pages"`           // that there are to index; while it is made
-	Indexed int    `json:"indexed"`         // of them, in the index
-	Error   string `json:"error,omitempty"` // why it is not searched, or not made
+	There bool   `json:"there"`           // it can be searched
+	Error string `json:"error,omitempty"` // why it is not
 }
 
 // pageList is what a filter wants of the pages.

@@ -26,6 +26,7 @@ export function Pages({ at, state }) {
   }), stamp);
   const search = useRef();
   useEffect(() => { if (p.focus) search.current?.focus(); }, [p.focus]);
+  useEffect(() => { if (search.current && document.activeElement !== search.current) search.current.value = p.text || ""; }, [p.text]);
   const typed = useRef(0);
   const later = (change) => { clearTimeout(typed.current); typed.current = setTimeout(() => set(change), 150); };
   const table = useRows((row) => row.querySelector("a")?.click());
@@ -86,12 +87,9 @@ function Marked({ spans }) {
   return spans.map((s, i) => (s.marked ? <mark key={i}>{s.text}</mark> : s.text));
 }
 
-// IndexLine says how the index comes to be, and how far it is.
+// IndexLine says how the index comes to be.
 function IndexLine({ index, dir }) {
   if (index.error) return <p class="index soft" role="status">The index: {index.error}</p>;
-  if (index.making) return (
-    <p class="index soft" role="status">{index.pages ? `Indexing: ${number(index.indexed)} of ${count(index.pages, "page")}` : "Indexing …"}<progress max={index.pages || 1} value={index.indexed} aria-label="Pages indexed" /></p>
-  );
   if (!index.there) return <p class="index soft">To search the text of pages, make the index: <code>waggle index {quoted(dir)}</code></p>;
   return null;
 }
