@@ -168,6 +168,85 @@ func (r *Reader) Search(ctx context.Context, q Query) (*Result, error) {
 	return out, err
 }
 
+// Matches are the addresses of the pages that a query finds, in its order, at most
+// 10,000, and how many it finds in all. From, Size and Fold are not looked at: a program
+// that sorts or filters further gives what is left to Hits.
+func (r *Reader) Matches(ctx context.Context, q Query) (list []web.URL, total int, err error) {
+	q.From, q.Size, q.Fold = 0, 0, false
+	terms, err := q.check(r.analyzer)
+	if err != nil {
+		return nil, 0, err
+	}
+	x, err := r.take()
+	if err != nil {
+		return nil, 0, err
+	}
+	defer r.give(x)
+	what, err := q.build(x.Index, terms, x.state.Threshold)
+	if err != nil {
+		return nil, 0, err
+	}
+	req := bleve.NewSearchRequestOptions(what, maxAsked, 0, false)
+	req.SortBy(q.Sort.order(q.Text != ""))
+	got, err := x.SearchInContext(ctx, req)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, m := range got.Hits {
+		u, err := web.Parse(m.ID)
+		if err != nil {
+			return nil, 0, err
+		}
+		list = append(list, u)
+	}
+	return list, int(got.Total), nil
+}
+
+// Hits are what a query says of pages: q.Size of them from q.From on, in the order given,
+// with the words of q.Text marked. If q.Fold, of near-copies only the first is given.
+// Pages that the index does not hold are passed over. more tells that there are others.
+func (r *Reader) Hits(ctx context.Context, q Query, pages []web.URL) (hits []Hit, more bool, err error) {
+	terms, err := q.check(r.analyzer)
+	if err != nil {
+		return nil, false, err
+	}
+	x, err := r.take()
+	if err != nil {
+		return nil, false, err
+	}
+	defer r.give(x)
+	if !q.Fold {
+		pages, q.From = pages[min(q.From, len(pages)):], 0
+	}
+	seen, passed := map[string]bool{}, 0
+	for _, u := range pages {
+		if ctx.Err() != nil {
+			return nil, false, ctx.Err()
+		}
+		p, err := card(x.Index, u)
+		switch {
+		case errors.Is(err, ErrAbsent):
+			continue
+		case err != nil:
+			return nil, false, err
+		case q.Fold && seen[p.Group]:
+			continue
+		case len(hits) == cmp.Or(q.Size, defaultSize):
+			return hits, true, nil
+		}
+		seen[p.Group] = true
+		if passed++; passed <= q.From {
+			continue
+		}
+		h, err := hitOf(ctx, x, &search.DocumentMatch{ID: u.String()}, r.analyzer, terms)
+		if err != nil {
+			return nil, false, err
+		}
+		hits = append(hits, h)
+	}
+	return hits, false, nil
+}
+
 // find gives the matches that are asked for. Where near-copies are folded, it asks for
 // more of them until enough groups are there.
 func find(ctx context.Context, x bleve.Index, what query.Query, q *Query) (matches []*search.DocumentMatch, total int, more bool, err error) {

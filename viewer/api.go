@@ -51,7 +51,9 @@ func (s *Server) routes() []route {
 		{path: crawl1 + "failures", line: "What did not come, by reason, with examples.", answer: causeLists{}, serve: of((*crawl).serveFailures)},
 		{path: crawl1 + "choices", line: "Languages and media types of the pages.", answer: figures.Choices{}, serve: of((*crawl).serveChoices)},
 		{path: crawl1 + "pages", line: "Pages that a filter wants.", answer: pageList{}, serve: of((*crawl).servePages), params: []param{
-			text("text", "Words that title or address hold."), text("host", "The host."), text("language", "The language, such as en."), text("type", "The media type."),
+			text("text", "With an index: words, all of which a page has, a \"phrase\", -without. Else words that title or address hold."),
+			one("fold", "1: in a search of the index, of near-copies only the first.", "0", "1"), text("copies", "Near-copies of the page of this address, itself among them; with an index alone."),
+			text("host", "The host."), text("language", "The language, such as en."), text("type", "The media type."),
 			one("verdict", "What was said of the page; left-out: no harvest for a reason.", "relevant", "other", "left-out"),
 			number("least", "number", "Relevance from."), number("most", "number", "Relevance up to."), text("since", "Fetched since, as 2026-03-01T12:00:00Z."), text("until", "Fetched until."),
 			one("order", "What pages are sorted by.", pageOrders()...), down, from, n,
@@ -263,10 +265,10 @@ func (c *crawl) serveChoices(*http.Request, *query) (got any, err error) {
 
 // pageOrders are the orders of pages.
 func pageOrders() []string {
-	return []string{"fetched", "relevance", "similarity", "bytes", "took", "depth", "host", "address"}
+	return []string{"fetched", "relevance", "similarity", "bytes", "took", "depth", "host", "address", "match"}
 }
 
-func (c *crawl) servePages(_ *http.Request, q *query) (any, error) {
+func (c *crawl) servePages(r *http.Request, q *query) (any, error) {
 	f := figures.Filter{
 		Text: q.text("text"), Host: web.Host(q.text("host")), Language: q.text("language"), MIME: q.text("type"),
 		Verdict: q.one("verdict", "relevant", "other", "left-out"), Least: q.share("least"), Most: q.share("most"),
@@ -276,9 +278,10 @@ func (c *crawl) servePages(_ *http.Request, q *query) (any, error) {
 	if q.err != nil {
 		return nil, nil
 	}
-	var got pageList
-	c.with(func(x *figures.Crawl) { got.Pages, got.All = x.List(f) })
-	return got, nil
+	if f.Order == "match" {
+		f.Order = "" // of a search the best first, else as they were fetched
+	}
+	return c.find(r.Context(), f, q)
 }
 
 func (c *crawl) serveGraph(_ *http.Request, q *query) (got any, err error) {

@@ -134,3 +134,35 @@ func TestHostileInChromium(t *testing.T) {
 		t.Errorf("the browser asked beyond this machine: %q", out)
 	}
 }
+
+// A search shows the words that match as marks, whatever they stand in, folds near-copies
+// and leads to them; without an index the page says how to make one.
+func TestSearchInChromium(t *testing.T) {
+	col := crawled(t, hive(), "https://bees.test/")
+	d := serve(t, col)
+	b := chromium.Open(t)
+	b.Call("Page.navigate", map[string]any{"url": d.URL() + "#/1/pages"}, nil)
+	b.Until(`document.querySelector(".index code")?.textContent.startsWith("waggle index ")`)
+	indexed(t, col)
+	b.Until(`!document.querySelector(".index") && document.querySelector("#search")`)
+	b.Press("/")
+	b.Until(`document.activeElement.id === "search"`)
+	b.Call("Input.insertText", map[string]any{"text": "waggle onerror"}, nil)
+	b.Until(`document.querySelectorAll("table.pages tbody tr").length === 1 && [...document.querySelectorAll(".title a mark")].map(e => e.textContent).join() === "onerror,waggle"`)
+	if got := b.Eval(`[document.title.includes("owned"), !!document.querySelector("main script, main img"), document.querySelector(".title a").textContent.includes("</mark><img src=x")]`); got != `[false,false,true]` {
+		t.Errorf("the page became %s", got)
+	}
+	b.Eval(`void(location.hash = "#/1/pages?text=honey")`)
+	b.Until(`document.querySelector(".copies") && document.querySelectorAll(".snippet mark").length > 4`)
+	for _, width := range []int{320, 1280, 3840} {
+		for _, dark := range []bool{false, true} {
+			b.Resize(width, 900, dark)
+			b.Shoot(fmt.Sprintf("search-%d-%v", width, dark))
+			if got := b.Eval(`document.documentElement.scrollWidth <= innerWidth`); got != "true" {
+				t.Errorf("a search is wider than %d pixels", width)
+			}
+		}
+	}
+	b.Eval(`void(document.querySelector(".copies").click())`)
+	b.Until(`document.querySelectorAll("table.pages tbody tr").length === 2 && document.querySelector(".notice")?.textContent.startsWith("Near-copies of")`)
+}

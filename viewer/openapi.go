@@ -37,10 +37,6 @@ type (
 		Hosts []figures.Host `json:"hosts"`
 		All   int            `json:"all"` // how many there are
 	}
-	pageList struct {
-		Pages []figures.Page `json:"pages"`
-		All   int            `json:"all"` // how many there are
-	}
 	causeLists struct {
 		Failed  []figures.Cause `json:"failed"`
 		Skipped []figures.Cause `json:"skipped"`

@@ -88,8 +88,10 @@ func (s *Server) Run(ctx context.Context) {
 		wait.Go(func() {
 			tick := time.NewTicker(s.every)
 			defer tick.Stop()
+			defer c.closeIndex()
 			for {
 				c.read(ctx)
+				c.lookForIndex()
 				select {
 				case <-ctx.Done():
 					return

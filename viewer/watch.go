@@ -36,7 +36,8 @@ type crawl struct {
 	whole    bool   // it was read to its end once
 	damaged  int    // lines that are no events
 	err      error  // why it cannot be read at present
-	revision int    // grows with every change
+	search   searcher
+	revision int // grows with every change
 	changed  chan struct{}
 }
 
@@ -180,6 +181,7 @@ type state struct {
 	Damaged  int             `json:"damaged"` // lines of the log that are no events
 	Error    string          `json:"error,omitempty"`
 	Now      time.Time       `json:"now"`
+	Index    indexState      `json:"index"`
 	Figures  figures.Figures `json:"figures"`
 }
 
@@ -190,7 +192,7 @@ func (c *crawl) state(now time.Time) (state, <-chan struct{}) {
 	defer c.mu.RUnlock()
 	s := state{
 		ID: c.id, Dir: event.Line(c.col.Dir()), Revision: c.revision, Running: running, Reading: 1, Damaged: c.damaged,
-		Now: now.UTC(), Figures: c.figures.Figures(),
+		Now: now.UTC(), Index: c.search.state, Figures: c.figures.Figures(),
 	}
 	if !c.whole && c.size > 0 {
 		s.Reading = float64(c.offset) / float64(c.size)

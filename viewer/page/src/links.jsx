@@ -23,7 +23,7 @@ export function Links({ at, state }) {
           <label>Hosts drawn<select value={n} onChange={(e) => setN(Number(e.target.value))}>{[50, 200, 1000, 3000].map((v) => <option key={v} value={v}>{number(v)}</option>)}</select></label>
         </div>
         <p class="soft">A line from one host to another: pages of the second were fetched by links of the first. Size: pages. Colour: the share of relevant ones. {g && <>{number(g.hosts.length)} of {count(g.all, "host")}.</>}</p>
-        {g && g.hosts.length > 0 ? <Graph g={g} chosen={chosen} choose={pick} name={state.figures.name} /> : <p class="soft empty">{g ? "No host has given a page yet." : "Reading …"}</p>}
+        {g && g.hosts.length > 0 ? <Graph g={g} chosen={chosen} choose={pick} crawl={at.crawl} name={state.figures.name} /> : <p class="soft empty">{g ? "No host has given a page yet." : "Reading …"}</p>}
       </section>
       <section class="card wide" aria-labelledby="leads-title">
         <div class="bar"><h2 id="leads-title">{chosen ? <>Links of {chosen}</> : "Links that led to most relevant pages"}</h2>{chosen && <button type="button" onClick={() => pick("")}>All hosts</button>}</div>
@@ -60,7 +60,7 @@ function layout(g) {
   return { nodes, links, run };
 }
 
-function Graph({ g, chosen, choose, name }) {
+function Graph({ g, chosen, choose, crawl, name }) {
   const canvas = useRef();
   const drawn = useRef({});
   const [hover, setHover] = useState(null);
@@ -118,9 +118,8 @@ function Graph({ g, chosen, choose, name }) {
           onMouseMove={(e) => setHover(at(e))} onMouseLeave={() => setHover(null)} onClick={(e) => choose(at(e)?.host || "")} />
         <p class="hover" aria-live="off">{hover ? `${hover.host}: ${number(hover.relevant)} of ${count(hover.pages, "page")} are relevant; its links led to ${count(hover.led, "relevant page")} elsewhere` : " "}</p>
       </div>
-      <p class="bar take"><span class="soft">Take it away:</span>
+      <p class="bar take"><span class="soft">Take it away (as GraphML: <a href={to(crawl, "collection")}>Collection</a>)</span>
         <button type="button" onClick={() => save((name || "hosts") + ".svg", "image/svg+xml", svg(shape, chosen))}>Picture (SVG)</button>
-        <button type="button" onClick={() => save((name || "hosts") + ".graphml", "application/xml", graphML(g))}>Graph (GraphML)</button>
       </p>
     </>
   );
@@ -175,14 +174,6 @@ function svg(shape, chosen) {
     width: (text) => text.length * 6.2,
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${w} ${h}" font-family="sans-serif" font-size="12"><rect width="${w}" height="${h}" fill="${c.back}"/>${out.join("")}</svg>\n`;
-}
-
-function graphML(g) {
-  const keys = [["host", "node", "string"], ["pages", "node", "int"], ["relevant", "node", "int"], ["led", "node", "int"], ["linkpages", "edge", "int"], ["linkrelevant", "edge", "int"]];
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n` +
-    keys.map(([id, on, type]) => `<key id="${id}" for="${on}" attr.name="${id.replace("link", "")}" attr.type="${type}"/>\n`).join("") + `<graph edgedefault="directed">\n` +
-    g.hosts.map((h, i) => `<node id="n${i}"><data key="host">${escape(h.host)}</data><data key="pages">${h.pages}</data><data key="relevant">${h.relevant}</data><data key="led">${h.led}</data></node>\n`).join("") +
-    g.links.map((l) => `<edge source="n${l.from}" target="n${l.to}"><data key="linkpages">${l.pages}</data><data key="linkrelevant">${l.relevant}</data></edge>\n`).join("") + `</graph>\n</graphml>\n`;
 }
 
 // save gives the person a file.

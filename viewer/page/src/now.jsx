@@ -93,13 +93,13 @@ function Hosts({ crawl, stamp }) {
 }
 
 // Pager goes through a long list.
-export function Pager({ from, n, all, set, what }) {
-  if (all <= n && from === 0) return <p class="pager soft">{count(all, what)}</p>;
+export function Pager({ from, n, all, more = from + n < all, note = "", set, what }) {
+  if (!more && from === 0) return <p class="pager soft">{count(all, what)}{note}</p>;
   return (
     <p class="pager">
       <button type="button" disabled={from === 0} onClick={() => set(Math.max(0, from - n))}>Previous</button>
-      <span>{number(Math.min(from + 1, all))} to {number(Math.min(from + n, all))} of {count(all, what)}</span>
-      <button type="button" disabled={from + n >= all} onClick={() => set(from + n)}>Next</button>
+      <span>{number(Math.min(from + 1, all))} to {number(Math.min(from + n, all))} of {count(all, what)}{note}</span>
+      <button type="button" disabled={!more} onClick={() => set(from + n)}>Next</button>
     </p>
   );
 }

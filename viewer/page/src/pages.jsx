@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { query, useData, useSlow } from "./api.js";
-import { decimal, moment, number, percent, size } from "./format.js";
+import { count, decimal, moment, number, percent, size } from "./format.js";
 import { Pager } from "./now.jsx";
 import { go, to } from "./route.js";
 
@@ -15,14 +15,18 @@ export function Pages({ at, state }) {
     go(at.crawl, "pages", { ...kept, from: "", ...change }, true);
   };
   const choices = useData(`crawls/${at.crawl}/choices`, useSlow(state.revision, 20000));
-  const order = p.order || "fetched";
-  const down = p.down !== undefined ? p.down === "1" : true;
+  const { index } = state;
+  const searching = index.there && !!(p.text || p.copies);
+  const order = p.order || (searching ? "match" : "fetched");
+  const down = p.down !== undefined ? p.down === "1" : order !== "match";
+  const fold = searching && p.fold !== "0" && !p.copies;
   const moments = { since: instant(p.since), until: instant(p.until) };
   const { data, error, old } = useData(`crawls/${at.crawl}/pages` + query({
-    text: p.text, host: p.host, verdict: p.verdict, language: p.language, type: p.type, least: p.least, ...moments, order, down, from: p.from, n: perPage,
+    text: p.text, host: p.host, verdict: p.verdict, language: p.language, type: p.type, least: p.least, copies: p.copies, fold, ...moments, order, down, from: p.from, n: perPage,
   }), stamp);
   const search = useRef();
   useEffect(() => { if (p.focus) search.current?.focus(); }, [p.focus]);
+  useEffect(() => { if (search.current && document.activeElement !== search.current) search.current.value = p.text || ""; }, [p.text]);
   const typed = useRef(0);
   const later = (change) => { clearTimeout(typed.current); typed.current = setTimeout(() => set(change), 150); };
   const table = useRows((row) => row.querySelector("a")?.click());
@@ -33,12 +37,12 @@ export function Pages({ at, state }) {
       {list.map(([v, text]) => <option key={v} value={v}>{text}</option>)}
     </select></label>
   );
-  const chosen = ["text", "host", "verdict", "language", "type", "least", "since", "until"].some((k) => p[k]);
+  const chosen = ["text", "host", "verdict", "language", "type", "least", "since", "until", "copies"].some((k) => p[k]);
   return (
     <div class="screen">
       <h1 class="hidden">Pages</h1>
       <form class="filters card" role="search" onSubmit={(e) => e.preventDefault()}>
-        <label class="grow">Title or address holds<input id="search" ref={search} type="search" defaultValue={p.text} onInput={(e) => later({ text: e.target.value })} /></label>
+        <label class="grow">{index.there ? "Words of the page" : "Title or address holds"}<input id="search" ref={search} type="search" defaultValue={p.text} placeholder={index.there ? 'dance "honey bee" -robot' : ""} onInput={(e) => later({ text: e.target.value })} /></label>
         {select("verdict", "Verdict", [["relevant", "relevant"], ["other", "not relevant"], ["left-out", "copies and not to be kept"]])}
         <label>Relevance from<input type="number" min="0" max="1" step="0.05" defaultValue={p.least} onInput={(e) => later({ least: e.target.value })} /></label>
         <label>Host<input type="text" value={p.host || ""} placeholder="any" onChange={(e) => set({ host: e.target.value.trim() })} /></label>
@@ -47,11 +51,16 @@ export function Pages({ at, state }) {
         <label>Fetched since<input type="datetime-local" value={p.since || ""} onChange={(e) => set({ since: e.target.value })} /></label>
         <label>until<input type="datetime-local" value={p.until || ""} onChange={(e) => set({ until: e.target.value })} /></label>
         <label>Order<select value={order + (down ? "-down" : "")} onChange={(e) => set({ order: e.target.value.replace("-down", ""), down: e.target.value.endsWith("-down") ? "1" : "0" })}>
+          {(searching || order === "match") && <option value="match">best match first</option>}
           <option value="fetched-down">latest first</option><option value="fetched">as fetched</option><option value="relevance-down">most relevant first</option>
           <option value="relevance">least relevant first</option><option value="similarity-down">most similar first</option><option value="host">by host</option><option value="address">by address</option><option value="bytes-down">largest first</option><option value="took-down">slowest first</option><option value="depth">nearest to a seed first</option>
         </select></label>
+        {searching && !p.copies && <label class="check"><input type="checkbox" checked={fold} onChange={(e) => set({ fold: e.target.checked ? "" : "0" })} />Fold near-copies</label>}
         {chosen && <button type="button" onClick={(e) => { e.target.form.reset(); go(at.crawl, "pages", {}, true); }}>All pages</button>}
+        <IndexLine index={index} dir={state.dir} />
       </form>
+      {p.copies && <p class="notice">Near-copies of <a href={to(at.crawl, "page", { url: p.copies })}><bdi>{p.copies}</bdi></a>, itself among them.</p>}
+      {data?.matches > 10000 && <p class="notice">{number(data.matches)} pages match. The best 10,000 of them are looked at: another word makes them fewer.</p>}
       {error && <p class="notice" role="alert">{error}</p>}
       <section class="card" aria-label="Pages" aria-busy={old}>
         <div class="scroll"><table class="pages" ref={table}>
@@ -59,17 +68,34 @@ export function Pages({ at, state }) {
           <tbody>{data?.pages.map((x) => (
             <tr key={x.number} class={x.relevant ? "yes" : ""}>
               <td class="rel"><Relevance of={x} /></td>
-              <td class="title"><a href={to(at.crawl, "page", { url: x.url })}><bdi>{x.title || "(no title)"}</bdi></a><bdi class="address">{x.url}</bdi></td>
+              <td class="title"><a href={to(at.crawl, "page", { url: x.url })}><bdi>{x.marked ? <Marked spans={x.marked} /> : x.title || "(no title)"}</bdi></a><bdi class="address">{x.url}</bdi>
+                {x.snippet && <bdi class="snippet"><Marked spans={x.snippet} /></bdi>}
+                {x.copies > 0 && !p.copies && <a class="copies" href={to(at.crawl, "pages", { copies: x.url })}>{count(x.copies, "near-copy", "near-copies")}</a>}</td>
               <td class="text">{x.host}</td><td>{x.language || "–"}</td><td class="n">{size(x.bytes)}</td><td class="n">{x.depth}</td><td class="time">{moment(x.at)}</td>
             </tr>
           ))}</tbody>
         </table></div>
         {data && data.all === 0 && <p class="soft empty">{chosen ? "No page is like that." : "No page has been fetched yet."}</p>}
-        {data && <Pager from={Number(p.from || 0)} n={perPage} all={data.all} set={(from) => { go(at.crawl, "pages", { ...p, focus: "", from: from || "" }); }} what="page" />}
+        {data && <Pager from={Number(p.from || 0)} n={perPage} all={data.all} more={data.more} note={fold ? ", near-copies folded" : ""} set={(from) => { go(at.crawl, "pages", { ...p, focus: "", from: from || "" }); }} what="page" />}
       </section>
     </div>
   );
 }
+
+// Marked is text of a page with the words that were looked for marked. It is never markup.
+function Marked({ spans }) {
+  return spans.map((s, i) => (s.marked ? <mark key={i}>{s.text}</mark> : s.text));
+}
+
+// IndexLine says how the index comes to be.
+function IndexLine({ index, dir }) {
+  if (index.error) return <p class="index soft" role="status">The index: {index.error}</p>;
+  if (!index.there) return <p class="index soft">To search the text of pages, make the index: <code>waggle index {quoted(dir)}</code></p>;
+  return null;
+}
+
+// quoted is a word as a shell takes it.
+const quoted = (word) => (/^[\w./:~+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
 // instant is what a field of date and time holds, as the server reads it.
 function instant(local) {

@@ -1,0 +1,178 @@
+package viewer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/index"
+	"github.com/waggle-crawler/waggle/viewer/figures"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// searcher is the index of a crawl, once there is one. crawl.mu guards it.
+type searcher struct {
+	reader *index.Reader // nil: there is none
+	state  indexState
+	again  time.Time // when one that could not be opened is tried again
+}
+
+// retryAfter is how long an index that cannot be opened is left alone.
+const retryAfter = 10 * time.Second
+
+// indexState is what is told of an index.
+type indexState struct {
+	There bool   `json:"there"`           // it can be searched
+	Error string `json:"error,omitempty"` // why it is not
+}
+
+// pageList is what a filter wants of the pages.
+type pageList struct {
+	Pages []listed `json:"pages"`
+	All   int      `json:"all"`   // how many there are, near-copies among them
+	More  bool     `json:"more"`  // there are others behind these
+	Index bool     `json:"index"` // the index was searched; if not, titles and addresses
+	// Matches are the pages that the words are on, before other filters. Only the best
+	// 10,000 of them are looked at.
+	Matches int `json:"matches,omitempty"`
+}
+
+// listed is a page in a list, with what a search marks in it.
+type listed struct {
+	figures.Page
+	Marked  []span `json:"marked,omitempty"`  // the title
+	Snippet []span `json:"snippet,omitempty"` // a piece of the text
+	Copies  int    `json:"copies,omitempty"`  // further pages with nearly the same text
+}
+
+// span is a piece of text, to be shown as text.
+type span struct {
+	Text   string `json:"text"`
+	Marked bool   `json:"marked"` // it is a word that was looked for
+}
+
+// lookForIndex opens the index when there is one.
+func (c *crawl) lookForIndex() {
+	c.mu.RLock()
+	open := c.search.reader != nil
+	again := c.search.again
+	c.mu.RUnlock()
+	if open || time.Now().Before(again) {
+		return
+	}
+	r, err := index.Open(index.Dir(c.col))
+	if errors.Is(err, index.ErrNone) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.search
+	was := s.state
+	if s.state.Error = ""; err != nil {
+		s.state.Error = event.Line(err.Error())
+		s.again = time.Now().Add(retryAfter)
+	}
+	s.reader, s.state.There = r, r != nil
+	if s.state != was {
+		c.tell()
+	}
+}
+
+// closeIndex closes what lookForIndex opened.
+func (c *crawl) closeIndex() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.search.reader != nil {
+		c.search.reader.Close() // it was read only: what it leaves is a temporary folder
+	}
+	c.search.reader, c.search.state.There = nil, false
+}
+
+// find lists pages: by the index where words or near-copies are looked for and there is
+// one, else by what the log tells.
+func (c *crawl) find(ctx context.Context, f figures.Filter, q *query) (any, error) {
+	c.mu.RLock()
+	r := c.search.reader
+	c.mu.RUnlock()
+	what := index.Query{Text: f.Text, Since: f.Since, Until: f.Until, From: f.From, Size: f.N, Fold: q.one("fold", "0", "1") == "1"}
+	if q.text("copies") != "" {
+		what.CopiesOf = q.address("copies")
+	}
+	if q.err != nil {
+		return nil, nil
+	}
+	got := pageList{Pages: []listed{}}
+	switch {
+	case r == nil && !what.CopiesOf.IsZero():
+		return nil, absent{errors.New("near-copies are known from an index alone: make it with waggle index")}
+	case r == nil || f.N == 0 || f.Text == "" && what.CopiesOf.IsZero():
+		var pages []figures.Page
+		c.with(func(x *figures.Crawl) { pages, got.All = x.List(f) })
+		for _, p := range pages {
+			got.Pages = append(got.Pages, listed{Page: p})
+		}
+		got.More = f.From+len(pages) < got.All
+		return got, nil
+	}
+	if f.Host != "" {
+		what.Hosts = []string{string(f.Host)}
+	}
+	err := c.searchIndex(ctx, r, what, f, &got)
+	switch {
+	case errors.As(err, new(*index.QueryError)):
+		err = wrong{err}
+	case errors.Is(err, index.ErrAbsent):
+		err = absent{err}
+	}
+	return got, err
+}
+
+// searchIndex searches the index. Filters and orders are those of the figures, so that
+// they mean the same with and without an index.
+func (c *crawl) searchIndex(ctx context.Context, r *index.Reader, what index.Query, f figures.Filter, got *pageList) error {
+	matches, total, err := r.Matches(ctx, what)
+	if err != nil {
+		return err
+	}
+	got.Index, got.Matches = true, total
+	from, n := f.From, f.N
+	f.Text, f.From, f.N, f.Only = "", 0, len(matches), []int{}
+	var pages []figures.Page
+	c.with(func(x *figures.Crawl) {
+		for _, u := range matches {
+			if p, _, ok := x.Page(u); ok {
+				f.Only = append(f.Only, p.Number)
+			}
+		}
+		pages, got.All = x.List(f)
+	})
+	byURL := make(map[web.URL]figures.Page, len(pages))
+	urls := make([]web.URL, 0, len(pages))
+	for _, p := range pages {
+		u, err := web.Parse(p.URL)
+		if err != nil {
+			return err
+		}
+		byURL[u] = p
+		urls = append(urls, u)
+	}
+	what.From, what.Size = from, n
+	hits, more, err := r.Hits(ctx, what, urls)
+	if err != nil {
+		return err
+	}
+	got.More = more
+	for _, h := range hits {
+		got.Pages = append(got.Pages, listed{byURL[h.URL], spans(h.Title), spans(h.Snippet), h.Copies})
+	}
+	return nil
+}
+
+func spans(list []index.Span) []span {
+	var out []span
+	for _, s := range list {
+		out = append(out, span{s.Text, s.Marked})
+	}
+	return out
+}

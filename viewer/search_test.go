@@ -1,0 +1,113 @@
+package viewer
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/index"
+	"github.com/waggle-crawler/waggle/job"
+)
+
+// hive is a site with near-copies and a page whose title and text are hostile.
+func hive() site {
+	const essay = ` Honey bees tell each other where flowers are by a dance on the comb, of which the angle to gravity is that to the sun and the length is the distance, as was found in long years of patient work with painted bees.`
+	const evil = `&lt;/mark&gt;&lt;img src=x onerror="document.title='owned'"&gt; waggle &lt;script&gt;document.title='owned'&lt;/script&gt;`
+	s := bees()
+	s["https://bees.test/hive"] = `<title>Hive</title><p>A honey bee lives in a hive. <a href=/one>honey bee</a> <a href=/two>honey bee</a> <a href=/evil>honey bee</a>`
+	s["https://bees.test/one"] = `<title>One</title><p>` + essay
+	s["https://bees.test/two"] = `<title>Two</title><p>` + essay
+	s["https://bees.test/evil"] = "<title>" + evil + "</title><p>The honey bee \u202e " + evil
+	return s
+}
+
+// indexed makes the index of a crawl.
+func indexed(t *testing.T, c collection.Collection) {
+	t.Helper()
+	b, err := index.NewBuilder(c, index.Dir(c), job.LinkParser(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Update(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func flat(list []span) string {
+	var b strings.Builder
+	for _, s := range list {
+		if s.Marked {
+			b.WriteString("[" + s.Text + "]")
+		} else {
+			b.WriteString(s.Text)
+		}
+	}
+	return b.String()
+}
+
+// Without an index titles are searched; once there is one, while the page is open, texts.
+func TestSearch(t *testing.T) {
+	col := crawled(t, hive(), "https://bees.test/")
+	d := serve(t, col)
+	var st state
+	var list pageList
+	if d.get("state", &st); st.Index.There {
+		t.Errorf("%+v", st.Index)
+	}
+	if d.get("pages?text=gravity&fold=1&order=match", &list); list.Index || list.All != 0 {
+		t.Errorf("%+v", list)
+	}
+	if got, b := d.ask("/api/crawls/1/pages?copies=https://bees.test/one"); got.StatusCode != http.StatusNotFound {
+		t.Errorf("%d %s", got.StatusCode, b)
+	}
+	indexed(t, col)
+	c := d.crawls[0]
+	c.until(t, func() bool { return c.search.state.There })
+	titles := func(path string) []string {
+		t.Helper()
+		list = pageList{}
+		d.get(path, &list)
+		var out []string
+		for _, p := range list.Pages {
+			out = append(out, p.Title)
+		}
+		return out
+	}
+	if got := titles("pages?text=gravity"); len(got) != 2 || !list.Index || list.All != 2 || list.Pages[0].Copies != 1 {
+		t.Errorf("%q %+v", got, list)
+	}
+	if got := titles("pages?text=gravity&fold=1"); len(got) != 1 || list.All != 2 || list.More || !strings.Contains(flat(list.Pages[0].Snippet), "[gravity]") {
+		t.Errorf("%q %+v", got, list)
+	}
+	if got := titles("pages?copies=" + url.QueryEscape("https://bees.test/two") + "&order=address"); !slices.Equal(got, []string{"One", "Two"}) {
+		t.Errorf("%q", got)
+	}
+	if got := titles("pages?text=honey&order=address&down=1&host=flowers.test"); !slices.Equal(got, []string{"Flowers"}) {
+		t.Errorf("%q", got)
+	}
+	if got := titles("pages?text=honey+-dance&order=address&n=1&verdict=relevant"); len(got) != 1 || !list.More || got[0] == "Dance" {
+		t.Errorf("%q %+v", got, list)
+	}
+	titles("pages?text=waggle+onerror")
+	if len(list.Pages) != 1 {
+		t.Fatalf("%+v", list)
+	}
+	title, text := flat(list.Pages[0].Marked), flat(list.Pages[0].Snippet)
+	if !strings.Contains(title, "</mark><img src=x [onerror]=") || !strings.Contains(title, "[waggle] <script>") || strings.Contains(text, "\u202e") {
+		t.Errorf("%q %q", title, text)
+	}
+	for path, want := range map[string]int{
+		"pages?text=" + strings.Repeat("x+", 100): 400, "pages?text=x&n=1000&from=10000": 400, "pages?text=the": 400,
+		"pages?copies=x": 400, "pages?copies=https://nowhere.test/": 404, "pages?text=bee&fold=2": 400, "pages?text=%22%22%00": 400,
+	} {
+		if got, b := d.ask("/api/crawls/1/" + path); got.StatusCode != want {
+			t.Errorf("%.40s: %d %s, want %d", path, got.StatusCode, b, want)
+		}
+	}
+}
