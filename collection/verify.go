@@ -87,6 +87,7 @@ func (c Collection) Verify(ctx context.Context, progress Progress) (_ *Verificat
 		progress = func(string, int64, int64) {}
 	}
 	v := &verification{c: c, ctx: ctx, progress: progress, tallies: map[uint64]tally{}, counts: map[string]int{}, last: map[string]Damage{}}
+	v.Damage, v.Notes = []Damage{}, []string{} // lists in JSON, of nothing too
 	v.Running = folder.Held(c.dir)
 	if folder.Exists(c.journalFile()) {
 		v.Interrupted = true

@@ -205,7 +205,7 @@ func TestDamagedLedger(t *testing.T) {
 		damage func([]byte) []byte
 		says   string
 	}{
-		{"another version", change(15, '7'), "reads version 01"},
+		{"a bit of the version", change(15, '3'), `damaged: its header says version "03"`},
 		{"not a ledger", change(0, 'x'), "does not begin as a ledger does"},
 		{"an empty ledger", func([]byte) []byte { return nil }, "does not begin as a ledger does"},
 		{"a bit of a block", func(b []byte) []byte { b[100] ^= 1; return b }, "can be read up to byte 16 of 1160"},

@@ -28,6 +28,9 @@ import (
 // damaged store leaves the length unknown, blocks are read up to one with a count of
 // 0, of which the header alone is written behind every block: behind it may lie
 // blocks of a process that died, which would fit where the sizes of the blocks do.
+//
+// A new version of the ledger needs a new version of the store, which is read first:
+// where the store can be read, another version in the header is damage.
 type ledger struct {
 	file    vfs.File
 	name    string
@@ -90,7 +93,7 @@ func readLedger(f io.ReaderAt, name string, size int64, do func(record)) (whole,
 	}
 	if want := ledgerMagic(); string(head) != want {
 		if string(head[:14]) == want[:14] {
-			return 0, 0, fmt.Errorf("%w: %s is of version %s and this program reads version %s: go on with the program that wrote it", errVersion, name, head[14:], want[14:])
+			return 0, 0, &DamageError{Path: name, Err: fmt.Errorf("its header says version %q, and its store is of a time with version %s", head[14:], want[14:])}
 		}
 		return 0, 0, &DamageError{Path: name, Err: errors.New("it does not begin as a ledger does")}
 	}

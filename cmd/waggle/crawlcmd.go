@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"golang.org/x/term"
@@ -327,9 +328,26 @@ func (c *crawlCmd) override(j *job.Job, in io.Reader) error {
 	return c.apply(j)
 }
 
+// isJobFile tells whether an argument that stands where a seed is due names a job
+// file: no top-level domain is called yaml, and a path may be an address without its
+// scheme if no file is there.
+func isJobFile(arg string) bool {
+	if ext := filepath.Ext(arg); ext != ".yaml" && ext != ".yml" {
+		return false
+	}
+	if !strings.Contains(arg, "/") {
+		return true
+	}
+	info, err := os.Stat(arg)
+	return err == nil && info.Mode().IsRegular()
+}
+
 // seeds are the addresses given as arguments and in a file.
 func (c *crawlCmd) seeds(in io.Reader) ([]string, error) {
 	for _, s := range c.Seeds {
+		if isJobFile(s) {
+			return nil, fmt.Errorf("%s is no address but a file: give a job file by -f %s", s, s)
+		}
 		if _, err := web.Parse(web.WithScheme(s)); err != nil {
 			return nil, err
 		}
