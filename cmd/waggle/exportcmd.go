@@ -101,7 +101,7 @@ func (c *exportCmd) Run(ctx context.Context, std streams) error {
 // be read is kept.
 func exportTo(ctx context.Context, x export.Form, in *export.Input, name string) error {
 	var partial error
-	err := folder.WriteFrom(name, func(out io.Writer) error {
+	err := folder.WriteBeside(name, func(out io.Writer) error {
 		err := x.Write(ctx, in, out)
 		if errors.Is(err, export.ErrPartial) {
 			partial, err = err, nil

@@ -77,7 +77,7 @@ func savePlot(name string, d *plot.Drawing) error {
 	if err := isPlot(name); err != nil {
 		return err
 	}
-	return folder.WriteFrom(name, func(w io.Writer) error {
+	return folder.WriteBeside(name, func(w io.Writer) error {
 		if strings.EqualFold(filepath.Ext(name), ".png") {
 			return d.PNG(w, 2, false)
 		}

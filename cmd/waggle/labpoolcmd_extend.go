@@ -57,7 +57,7 @@ func (c *poolExtendCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	err = folder.WriteFrom(c.Out, func(w io.Writer) error { return silver.Write(w, p.Revision, x.Labels) })
+	err = folder.WriteBeside(c.Out, func(w io.Writer) error { return silver.Write(w, p.Revision, x.Labels) })
 	if err != nil {
 		return err
 	}

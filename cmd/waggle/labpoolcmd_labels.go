@@ -160,7 +160,7 @@ func (c *poolExportCmd) Run(ctx context.Context, std streams) error {
 	if err := vacant(c.Out, c.Force); err != nil {
 		return err
 	}
-	return folder.WriteFrom(c.Out, func(w io.Writer) error { return write(w, p, labels) })
+	return folder.WriteBeside(c.Out, func(w io.Writer) error { return write(w, p, labels) })
 }
 
 // topics are those asked for.

@@ -113,7 +113,7 @@ func (c *seedsCmd) Run(ctx context.Context, std streams) error {
 	if !toFile {
 		return write(std.out)
 	}
-	if err := folder.WriteFrom(c.Out, write); err != nil {
+	if err := folder.WriteBeside(c.Out, write); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(std.out, "%s: %s; waggle crawl --seeds-file %s begins there\n", c.Out, terminal.Count(len(found), "seed"), c.Out)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -29,7 +30,26 @@ func WriteFrom(name string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	err = write(f)
+	return replace(name, f, write)
+}
+
+// WriteBeside is WriteFrom for a folder that is not ours: until the file is complete
+// it has a name that no other file there has, with a number and ".new" behind it.
+func WriteBeside(name string, write func(io.Writer) error) error {
+	for n := 0; ; n++ {
+		f, err := os.OpenFile(fmt.Sprintf("%s.%d.new", name, n), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		switch {
+		case err == nil:
+			return replace(name, f, write)
+		case !errors.Is(err, fs.ErrExist):
+			return err
+		}
+	}
+}
+
+// replace writes f and gives it the name.
+func replace(name string, f *os.File, write func(io.Writer) error) error {
+	err := write(f)
 	if err == nil {
 		err = f.Sync()
 	}
