@@ -3,6 +3,8 @@ package viewer
 import (
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,10 +26,12 @@ func hive() site {
 	return s
 }
 
-// indexed makes the index of a crawl.
+// indexed makes the index of a crawl, which then is there at once: who opened it while
+// it is made would see some of the pages for a while.
 func indexed(t *testing.T, c collection.Collection) {
 	t.Helper()
-	b, err := index.NewBuilder(c, index.Dir(c), job.LinkParser(c))
+	made := filepath.Join(t.TempDir(), "index")
+	b, err := index.NewBuilder(c, made, job.LinkParser(c))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +39,9 @@ func indexed(t *testing.T, c collection.Collection) {
 		t.Fatal(err)
 	}
 	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(made, index.Dir(c)); err != nil {
 		t.Fatal(err)
 	}
 }
