@@ -14,12 +14,12 @@ import (
 type zipFile struct {
 	w     *zip.Writer
 	at    time.Time
-	files []zipped
+	files []zipEntry
 	sum   hash.Hash // of the last file
 }
 
-// zipped is a file in a zip file.
-type zipped struct {
+// zipEntry is a file in a zip file.
+type zipEntry struct {
 	path   string
 	bytes  int64
 	sha256 string // hexadecimal; "" until the next file is begun, or the end
@@ -44,7 +44,7 @@ func (z *zipFile) create(path string, compressed bool) (io.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	z.files = append(z.files, zipped{path: path})
+	z.files = append(z.files, zipEntry{path: path})
 	z.sum = sha256.New()
 	return io.MultiWriter(w, z.sum, (*zipCounter)(z)), nil
 }

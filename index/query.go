@@ -90,15 +90,15 @@ type QueryError struct{ What string }
 
 func (e *QueryError) Error() string { return e.What }
 
-// parsed is the text of a query.
-type parsed struct {
+// phrases is the text of a query.
+type phrases struct {
 	want    [][]string // phrases of one or more terms
 	without [][]string
 }
 
 // check looks at a query and splits its text.
-func (q *Query) check(a *parse.Analyzer) (*parsed, error) {
-	bad := func(format string, args ...any) (*parsed, error) {
+func (q *Query) check(a *parse.Analyzer) (*phrases, error) {
+	bad := func(format string, args ...any) (*phrases, error) {
 		return nil, &QueryError{fmt.Sprintf(format, args...)}
 	}
 	switch {
@@ -119,8 +119,8 @@ func (q *Query) check(a *parse.Analyzer) (*parsed, error) {
 }
 
 // parseText splits the text of a query into phrases.
-func parseText(text string, a *parse.Analyzer) (*parsed, error) {
-	p := &parsed{}
+func parseText(text string, a *parse.Analyzer) (*phrases, error) {
+	p := &phrases{}
 	n, all := 0, strings.TrimSpace(text)
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
 		rest, not := strings.CutPrefix(text, "-")
@@ -203,7 +203,7 @@ func between(field string, least, most *float64) query.Query {
 }
 
 // build makes what bleve looks for.
-func (q *Query) build(x bleve.Index, p *parsed, threshold float64) (query.Query, error) {
+func (q *Query) build(x bleve.Index, p *phrases, threshold float64) (query.Query, error) {
 	var must, filters, not []query.Query
 	for _, terms := range p.want {
 		must = append(must, phrase(terms))

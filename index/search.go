@@ -23,12 +23,12 @@ type Reader struct {
 	analyzer *parse.Analyzer
 
 	mu     sync.Mutex
-	now    *shared
+	now    *view
 	looked time.Time
 }
 
-// shared is a snapshot that is closed when nobody searches it any more.
-type shared struct {
+// view is a snapshot that is closed when nobody searches it any more.
+type view struct {
 	*snapshot
 	state state
 	users int // the Reader is one
@@ -46,12 +46,12 @@ func Open(dir string) (*Reader, error) {
 	return r, nil
 }
 
-func (r *Reader) open() (*shared, error) {
+func (r *Reader) open() (*view, error) {
 	s, err := openSnapshot(r.dir)
 	if err != nil {
 		return nil, err
 	}
-	out := &shared{snapshot: s, users: 1}
+	out := &view{snapshot: s, users: 1}
 	text, err := s.GetInternal([]byte(stateKey))
 	if err == nil && text != nil {
 		err = json.Unmarshal(text, &out.state)
@@ -66,7 +66,7 @@ func (r *Reader) open() (*shared, error) {
 }
 
 // take is the newest snapshot, to be given back.
-func (r *Reader) take() (*shared, error) {
+func (r *Reader) take() (*view, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.now == nil {
@@ -85,14 +85,14 @@ func (r *Reader) take() (*shared, error) {
 	return r.now, nil
 }
 
-func (r *Reader) give(s *shared) {
+func (r *Reader) give(s *view) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.leave(s)
 }
 
 // leave is give with the lock held.
-func (r *Reader) leave(s *shared) error {
+func (r *Reader) leave(s *view) error {
 	if s.users--; s.users > 0 {
 		return nil
 	}
@@ -287,7 +287,7 @@ func find(ctx context.Context, x bleve.Index, what query.Query, q *Query) (match
 	}
 }
 
-func hitOf(ctx context.Context, x *shared, m *search.DocumentMatch, a *parse.Analyzer, terms *parsed) (h Hit, err error) {
+func hitOf(ctx context.Context, x *view, m *search.DocumentMatch, a *parse.Analyzer, terms *phrases) (h Hit, err error) {
 	u, err := web.Parse(m.ID)
 	if err != nil {
 		return h, err

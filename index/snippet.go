@@ -26,7 +26,7 @@ const (
 // marks are the terms to mark.
 type marks map[string]bool
 
-func (p *parsed) marks() marks {
+func (p *phrases) marks() marks {
 	m := marks{}
 	for _, terms := range p.want {
 		for _, t := range terms {
