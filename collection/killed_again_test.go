@@ -65,8 +65,8 @@ func (s *fickle) Restore(b []byte) error {
 	return nil
 }
 
-func (s snapFrontier) Lease(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
-	l, err := s.Frontier.Lease(ctx, now, n, rescore)
+func (s snapFrontier) Lease(ctx context.Context, now time.Time, n, among int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
+	l, err := s.Frontier.Lease(ctx, now, n, among, rescore)
 	s.snap()
 	return l, err
 }

@@ -178,7 +178,7 @@ func TestEarlierVersions(t *testing.T) {
 // askAll leases all that waits and marks it done.
 func askAll(ctx context.Context, s *Stores, asked map[string]int) error {
 	for {
-		out, err := s.Frontier.Lease(ctx, time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), 10, nil)
+		out, err := s.Frontier.Lease(ctx, time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), 10, 0, nil)
 		if err != nil || len(out) == 0 {
 			return err
 		}

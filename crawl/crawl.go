@@ -21,8 +21,9 @@ type Frontier interface {
 	// Lease takes out at most n candidates, each the best of a different
 	// host, among the hosts that are due at now and not busy, best first.
 	// With a rescore it asks again for the priority of a candidate before
-	// giving it out, and puts it back where it sank below the next best.
-	Lease(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error)
+	// giving it out, and puts it back where it sank below the next best. With
+	// among > 0 it takes only what is among the best so many of all that wait.
+	Lease(ctx context.Context, now time.Time, n, among int, rescore func(*web.Candidate) float64) ([]web.Lease, error)
 	// NextDue is the earliest moment at which Lease may give a candidate that
 	// it does not give now; ok is false when there is none without a Turn.
 	NextDue() (at time.Time, ok bool)

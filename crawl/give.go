@@ -60,7 +60,7 @@ func (d *driver) links(ctx context.Context, now time.Time, n int) (out []web.Lea
 		case d.step.traps.wary > 0:
 			rescore = d.step.Rerank
 		}
-		leased, err := d.Frontier.Lease(ctx, now, n, rescore)
+		leased, err := d.Frontier.Lease(ctx, now, n, 0, rescore)
 		if err != nil {
 			return nil, err
 		}

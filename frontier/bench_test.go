@@ -281,7 +281,7 @@ func fill(b *testing.B, links, hosts, leases int, zipf bool) {
 		wall, cpu = time.Now(), cpuTime(syscall.RUSAGE_SELF)
 		taken := 0
 		for taken < leases {
-			out, err := f.Lease(ctx, time.Time{}, 64, nil)
+			out, err := f.Lease(ctx, time.Time{}, 64, 0, nil)
 			if err != nil {
 				b.Fatal(err)
 			}

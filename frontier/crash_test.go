@@ -140,7 +140,7 @@ func TestPowerFailure(t *testing.T) {
 				turn.Add = append(turn.Add, c)
 				added[c.URL] = !done[c.URL]
 			}
-			out, err := f.Lease(ctx, frontiertest.Start, 2, nil)
+			out, err := f.Lease(ctx, frontiertest.Start, 2, 0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,7 +178,7 @@ func TestPowerFailure(t *testing.T) {
 		}
 		seen := make(map[web.URL]bool)
 		for {
-			out, err := f.Lease(ctx, frontiertest.Start, 10, nil)
+			out, err := f.Lease(ctx, frontiertest.Start, 10, 0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -58,7 +58,7 @@ func busy(t *testing.T, r *rand.Rand) *vfs.MemFS {
 				}
 				turn.Add = append(turn.Add, web.Candidate{URL: u, Priority: r.Float64(), Features: features})
 			}
-			out, err := f.Lease(ctx, frontiertest.Start, 3, nil)
+			out, err := f.Lease(ctx, frontiertest.Start, 3, 0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +180,7 @@ func content(fs vfs.FS, dir string) (lines []string, err error) {
 	stats.Seen = 0 // less where the ledger's end was made anew
 	lines = append(lines, fmt.Sprint(stats), string(state))
 	for {
-		out, err := f.Lease(ctx, frontiertest.Start, 5, nil)
+		out, err := f.Lease(ctx, frontiertest.Start, 5, 0, nil)
 		if err != nil || len(out) == 0 {
 			return lines, err
 		}

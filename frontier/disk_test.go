@@ -89,7 +89,7 @@ func TestLongQueues(t *testing.T) {
 			}
 			both("Lease", func(f *frontier.Frontier) (string, error) {
 				var err error
-				out, err = f.Lease(ctx, frontiertest.Start, 3, rescore)
+				out, err = f.Lease(ctx, frontiertest.Start, 3, 0, rescore)
 				return fmt.Sprint(out), err
 			})
 			if r.IntN(50) == 0 {

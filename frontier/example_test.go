@@ -28,7 +28,7 @@ func Example() {
 		link("http://b.example/", 0.1),
 	}})
 
-	leases, _ := f.Lease(ctx, now, 8, nil)
+	leases, _ := f.Lease(ctx, now, 8, 0, nil)
 	var turn web.Turn
 	for _, l := range leases {
 		fmt.Println("fetch", l.URL)
@@ -37,7 +37,7 @@ func Example() {
 	}
 	f.Commit(ctx, turn)
 
-	leases, _ = f.Lease(ctx, now, 8, nil)
+	leases, _ = f.Lease(ctx, now, 8, 0, nil)
 	at, _ := f.NextDue()
 	fmt.Println("now", len(leases), "and again in", at.Sub(now))
 	// Output:

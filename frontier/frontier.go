@@ -113,8 +113,9 @@ type Frontier struct {
 	next    uint64    // the next entry's number
 	now     time.Time // the latest moment heard of
 	queued  int
-	down    int // hosts in waiting that are down
-	held    int // candidates that wait for those
+	spread  histogram // of what is queued
+	down    int       // hosts in waiting that are down
+	held    int       // candidates that wait for those
 	broken  error
 	plan    plan // reused between turns
 	shareState

@@ -29,7 +29,7 @@ func TestHosts(t *testing.T) {
 	if _, err := f.Commit(t.Context(), turn); err != nil {
 		t.Fatal(err)
 	}
-	leases, err := f.Lease(t.Context(), now, 1, nil)
+	leases, err := f.Lease(t.Context(), now, 1, 0, nil)
 	if err != nil || len(leases) != 1 || leases[0].URL.Host() != "d.example" {
 		t.Fatal(leases, err)
 	}

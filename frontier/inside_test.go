@@ -41,7 +41,7 @@ func damaged(t *testing.T, becomes string) *Frontier {
 func TestDamagedAddress(t *testing.T) {
 	for _, becomes := range []string{"c.example/1", "b.example/1"} {
 		f := damaged(t, becomes)
-		_, err := f.Lease(t.Context(), time.Time{}, 3, nil)
+		_, err := f.Lease(t.Context(), time.Time{}, 3, 0, nil)
 		if err == nil || !strings.Contains(err.Error(), "a.example") {
 			t.Errorf("a link of a.example that became %s was leased: error %v", becomes, err)
 		}
@@ -110,7 +110,7 @@ func TestNothingIsStuck(t *testing.T) {
 				t.Fatal(err)
 			}
 			now = now.Add(time.Duration(draw(20, "wait")) * time.Second)
-			more, err := f.Lease(ctx, now, draw(12, "n"), nil)
+			more, err := f.Lease(ctx, now, draw(12, "n"), 0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +130,7 @@ func TestNothingIsStuck(t *testing.T) {
 			if s := f.Stats(now); s.Queued+s.Leased == 0 {
 				break
 			}
-			more, err := f.Lease(ctx, now, 100, nil)
+			more, err := f.Lease(ctx, now, 100, 0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -120,12 +120,16 @@ func (f *Frontier) wake(now time.Time) error {
 // did not answer it is every other time the second best: a page that never comes
 // cannot stand before the others.
 //
+// With among > 0 it takes only what is among the best so many of all that wait,
+// hosts that are down aside, and what equals the last of these to one part in 256:
+// nothing, as long as their hosts are busy or not due. 0 takes any.
+//
 // With a rescore it asks again for the priority of a candidate before giving it
 // out. One that sank below the next best, of its own host or of the other ready
 // ones, is put back with its new priority; after 8 such for one lease the best
 // of the 8 is given. What was put back stays so, also when the process dies.
 // Rescore must not return NaN and must not call the frontier.
-func (f *Frontier) Lease(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
+func (f *Frontier) Lease(ctx context.Context, now time.Time, n, among int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
 	if err := f.usable(ctx); err != nil {
 		return nil, err
 	}
@@ -135,7 +139,11 @@ func (f *Frontier) Lease(ctx context.Context, now time.Time, n int, rescore func
 	f.lag()
 	var out []web.Lease
 	for len(out) < n {
-		h, k, c, err := f.best(rescore)
+		left := 0
+		if among > 0 {
+			left = max(among-len(out), 1)
+		}
+		h, k, c, err := f.best(left, rescore)
 		if err != nil {
 			return nil, f.fail(err)
 		}
@@ -179,14 +187,18 @@ type look struct {
 }
 
 // best chooses what to lease next; the host is nil when there is nothing.
-func (f *Frontier) best(rescore func(*web.Candidate) float64) (*host, key, web.Candidate, error) {
+func (f *Frontier) best(among int, rescore func(*web.Candidate) float64) (*host, key, web.Candidate, error) {
 	var chosen look
 	for range rescoreTries {
-		h, err := f.front()
+		floor := f.floor(among)
+		h, err := f.front(floor)
 		if err != nil {
 			return nil, key{}, web.Candidate{}, err
 		}
 		if h == nil {
+			if chosen.k.prio < floor {
+				chosen = look{}
+			}
 			break
 		}
 		c, err := f.shelf.load(h, h.head)
@@ -200,6 +212,7 @@ func (f *Frontier) best(rescore func(*web.Candidate) float64) (*host, key, web.C
 		k := key{p, h.head.seq}
 		c.Priority = p
 		sank, err := f.sank(h, k)
+		sank = sank || p < floor
 		if err != nil {
 			return nil, key{}, c, err
 		}
@@ -220,6 +233,14 @@ func (f *Frontier) best(rescore func(*web.Candidate) float64) (*host, key, web.C
 		}
 	}
 	return chosen.h, chosen.k, chosen.c, nil
+}
+
+// floor is the priority below which a candidate is not among the best so many.
+func (f *Frontier) floor(among int) float64 {
+	if among == 0 {
+		return math.Inf(-1)
+	}
+	return f.spread.floor(among + f.held)
 }
 
 // sank tells whether the head of h, the best ready host, would no longer be

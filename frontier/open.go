@@ -71,6 +71,11 @@ func (d *disk) open(f *Frontier, opts Options) (err error) {
 	}
 	sync := func() error { return d.ledger.file.Sync() }
 	d.fs.syncLedger.Store(&sync)
+	d.table.each(func(_ uint64, m mark) {
+		if m.how == waiting {
+			f.spread.add(m.prio, 1)
+		}
+	})
 	for _, h := range f.hosts {
 		f.queued += h.n
 		if err := f.place(h); err != nil {

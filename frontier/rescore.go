@@ -30,10 +30,13 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 	var touched []*host
 	var lowest float64 // of the host's new priorities
 	checked := func(c *web.Candidate) (float64, error) {
+		was := c.Priority
 		p := score(c) + 0 // -0 becomes 0
 		if math.IsNaN(p) {
 			return p, fmt.Errorf("rescoring %s gave NaN: a priority must be a number", c.URL)
 		}
+		f.spread.add(was, -1)
+		f.spread.add(p, 1)
 		lowest = min(lowest, p)
 		return p, nil
 	}

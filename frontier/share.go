@@ -337,11 +337,14 @@ func (f *Frontier) lag() {
 	}
 }
 
-// front is the host with the best candidate that may be leased now, nil if there
-// is none.
-func (f *Frontier) front() (*host, error) {
+// front is the host with the best candidate that may be leased now and is not below
+// floor, nil if there is none.
+func (f *Frontier) front(floor float64) (*host, error) {
 	for {
 		h, others := f.first()
+		if h != nil && h.head.prio < floor {
+			h = nil
+		}
 		switch {
 		case h == nil && len(f.aside) > 0:
 			if err := f.unyield(); err != nil {

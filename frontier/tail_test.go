@@ -42,7 +42,7 @@ func rescored(t *testing.T, disk *vfs.MemFS, run int) *vfs.MemFS {
 	if _, err := f.Commit(ctx, turn); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Lease(ctx, frontiertest.Start, 4, func(c *web.Candidate) float64 { return c.Priority - 50 }); err != nil {
+	if _, err := f.Lease(ctx, frontiertest.Start, 4, 0, func(c *web.Candidate) float64 { return c.Priority - 50 }); err != nil {
 		t.Fatal(err)
 	}
 	return killed(disk)
@@ -89,7 +89,7 @@ func TestTailIsCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := f.Lease(context.Background(), frontiertest.Start, 4, nil)
+	out, err := f.Lease(context.Background(), frontiertest.Start, 4, 0, nil)
 	if err != nil || len(out) != 4 {
 		t.Fatal(out, err)
 	}
@@ -133,7 +133,7 @@ func TestRenewedLedgerCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 4 {
-			if _, err := f.Lease(context.Background(), frontiertest.Start, 1, func(c *web.Candidate) float64 { return c.Priority - 200 }); err != nil {
+			if _, err := f.Lease(context.Background(), frontiertest.Start, 1, 0, func(c *web.Candidate) float64 { return c.Priority - 200 }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -180,7 +180,7 @@ func drained(t *testing.T, f *frontier.Frontier, links int) {
 		t.Fatal(err)
 	}
 	for {
-		out, err := f.Lease(ctx, frontiertest.Start, 1, nil)
+		out, err := f.Lease(ctx, frontiertest.Start, 1, 0, nil)
 		if err != nil {
 			t.Errorf("of %d links: %v", links, err)
 			break

@@ -15,17 +15,20 @@ import (
 // not a look at each of them. There is no heap before the frontier is full for
 // the first time.
 
-// entered moves the bound of h for a candidate at k that enters; h.n does not count
-// it yet.
+// entered counts a candidate at k that enters and moves the bound of its host h;
+// h.n does not count it yet.
 func (f *Frontier) entered(h *host, k key) {
+	f.spread.add(k.prio, 1)
 	if h.n == 0 || h.worst.before(k) {
 		h.worst, h.loose = k, false
 	}
 	f.changed(h)
 }
 
-// left loosens the bound of h for a candidate at k that left.
+// left is for a candidate at k that left: it is no longer counted, and the bound of
+// its host h is loose if it was that.
 func (f *Frontier) left(h *host, k key) {
+	f.spread.add(k.prio, -1)
 	h.loose = h.loose || h.worst == k
 	f.changed(h)
 }

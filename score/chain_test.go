@@ -231,7 +231,7 @@ func TestParentOfAPage(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		leases, err := f.Lease(context.Background(), time.Unix(0, 0), 10, nil)
+		leases, err := f.Lease(context.Background(), time.Unix(0, 0), 10, 0, nil)
 		if err != nil || len(leases) != 1 {
 			t.Fatalf("%d leases, %v", len(leases), err)
 		}

@@ -25,7 +25,7 @@ import (
 type Frontier interface {
 	Preview(ctx context.Context, forget []web.URL, found []web.Candidate) ([]web.Admission, error)
 	Commit(ctx context.Context, turn web.Turn) (web.Receipt, error)
-	Lease(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error)
+	Lease(ctx context.Context, now time.Time, n, among int, rescore func(*web.Candidate) float64) ([]web.Lease, error)
 	NextDue() (at time.Time, ok bool)
 	Rescore(ctx context.Context, from []byte, n int, score func(*web.Candidate) float64) (next []byte, err error)
 	State(ctx context.Context, name string) ([]byte, error)
@@ -78,7 +78,8 @@ func sweep(f Frontier, n int, score func(*web.Candidate) float64) (calls int, er
 //	add, preview            a link a line: address priority [from=address] [depth=n] [features=x] [seed];
 //	                        {1..n} in an address stands for as many links, told as counts
 //	tick d                  the clock moves on by d
-//	lease n [rescore]       with rescore, lines "address priority" are the
+//	lease n [among=n] [rescore]
+//	                        with rescore, lines "address priority" are the
 //	                        new priorities of these addresses
 //	fetch n                 n times: lease one and mark it done; told as counts by site
 //	done, leave, forget, drop   an address or a host a line
@@ -236,6 +237,8 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		among := 0
+		d.MaybeScanArgs(t, "among", &among)
 		var rescore func(*web.Candidate) float64
 		if d.HasArg("rescore") {
 			scores := table(t, lines)
@@ -247,7 +250,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 				return c.Priority
 			}
 		}
-		leases, err := s.f.Lease(ctx, s.now, n, rescore)
+		leases, err := s.f.Lease(ctx, s.now, n, among, rescore)
 		for _, l := range leases {
 			say("lease %s", describe(&l.Candidate))
 		}
@@ -259,7 +262,7 @@ func (s *script) run(t *testing.T, d *datadriven.TestData) (string, error) {
 		n, err := strconv.Atoi(d.CmdArgs[0].Key)
 		counts := map[string]int{}
 		for range n {
-			leases, err := s.f.Lease(ctx, s.now, 1, nil)
+			leases, err := s.f.Lease(ctx, s.now, 1, 0, nil)
 			if err != nil || len(leases) == 0 {
 				return "", errors.Join(err, errors.New("nothing to fetch"))
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -198,30 +199,57 @@ func (m *Model) best() []*link {
 	})
 }
 
+// floor is the priority of the n-th best of the links that wait for hosts that are not
+// down, −Inf where fewer do.
+func (m *Model) floor(n int) float64 {
+	for _, l := range m.waiting("") {
+		if s := m.states[l.URL.Host()]; s.Down && s.Due.After(m.now) && !m.busy(s.Host) {
+			n++
+		}
+	}
+	if all := m.waiting(""); n <= len(all) {
+		return all[n-1].Priority
+	}
+	return math.Inf(-1)
+}
+
 // Lease is Frontier.Lease.
-func (m *Model) Lease(now time.Time, n int, rescore func(*web.Candidate) float64) (out []web.Lease) {
+func (m *Model) Lease(now time.Time, n, among int, rescore func(*web.Candidate) float64) (out []web.Lease) {
 	if now.After(m.now) {
 		m.now = now
 	}
+	floor := func() float64 {
+		if among == 0 {
+			return math.Inf(-1)
+		}
+		return m.floor(max(among-len(out), 1))
+	}
 	for len(out) < n {
 		all := m.best()
-		if len(all) == 0 {
+		if len(all) == 0 || all[0].Priority < floor() {
 			break
 		}
 		chosen, stored := all[0], all[0].Priority
 		if rescore != nil {
 			var looked []*link
 			for range 8 {
-				l := m.best()[0]
+				l, floor := m.best()[0], floor()
+				if l.Priority < floor {
+					looked = slices.DeleteFunc(looked, func(l *link) bool { return l.Priority < floor })
+					break
+				}
 				c := l.Candidate
 				was := l.Priority
 				l.Priority = rescore(&c)
-				if m.best()[0] == l {
+				if m.best()[0] == l && l.Priority >= floor {
 					looked, stored = []*link{l}, was
 					break
 				}
 				looked = append(looked, l)
 				stored = slices.MinFunc(looked, better).Priority
+			}
+			if len(looked) == 0 {
+				break
 			}
 			chosen = slices.MinFunc(looked, better)
 		}
@@ -488,9 +516,9 @@ func (d *Driver) Step(f Frontier, m *Model) error {
 		if d.Draw(2, "rescore") == 0 {
 			rescore = d.score()
 		}
-		n := d.Draw(4, "n")
-		got, err := f.Lease(ctx, d.Now, n, rescore)
-		if err := differ("Lease", leases(got), leases(m.Lease(d.Now, n, rescore)), err); err != nil {
+		n, among := d.Draw(4, "n"), d.Draw(8, "among")
+		got, err := f.Lease(ctx, d.Now, n, among, rescore)
+		if err := differ("Lease", leases(got), leases(m.Lease(d.Now, n, among, rescore)), err); err != nil {
 			return err
 		}
 		d.out = d.leased(m)
@@ -540,8 +568,8 @@ func Drain(f Frontier, m *Model, now time.Time) error {
 	ctx := context.Background()
 	now = now.Add(1000 * time.Hour)
 	for {
-		got, err := f.Lease(ctx, now, Hosts+1, nil)
-		want := m.Lease(now, Hosts+1, nil)
+		got, err := f.Lease(ctx, now, Hosts+1, 0, nil)
+		want := m.Lease(now, Hosts+1, 0, nil)
 		if err := differ("Lease", leases(got), leases(want), err); err != nil {
 			return err
 		}

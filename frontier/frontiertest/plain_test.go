@@ -72,11 +72,11 @@ func check(turn web.Turn) error {
 	return nil
 }
 
-func (p *plain) Lease(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
+func (p *plain) Lease(ctx context.Context, now time.Time, n, among int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
 	if err := p.usable(ctx); err != nil {
 		return nil, err
 	}
-	return p.Model.Lease(now, n, rescore), nil
+	return p.Model.Lease(now, n, among, rescore), nil
 }
 
 // Rescore goes through the addresses in their order: the place is the last of a slice.

@@ -1,0 +1,62 @@
+package frontier
+
+import "math"
+
+// histogram counts the waiting candidates by priority. Its bins are a 256th of a
+// power of two wide, so a priority is known to one part in 256.
+//
+// A bin is the first 20 bits of a priority: sign, exponent and 8 bits of the
+// mantissa, turned so that bins are in the order of priorities. They are counted in
+// two levels, of which few parts are ever made: priorities of one crawl lie within
+// a few powers of two.
+type histogram struct {
+	parts [1 << 12]*part
+	sums  [1 << 12]int // of the bins of a part
+}
+
+type part [1 << 8]int
+
+// add counts n more candidates of a priority.
+func (g *histogram) add(priority float64, n int) {
+	at := bin(priority)
+	p := g.parts[at>>8]
+	if p == nil {
+		p = new(part)
+		g.parts[at>>8] = p
+	}
+	p[at&0xff] += n
+	g.sums[at>>8] += n
+}
+
+// floor is the lower end of the bin of the n-th best candidate, −Inf where fewer
+// wait.
+func (g *histogram) floor(n int) float64 {
+	for i := len(g.sums) - 1; i >= 0; i-- {
+		if g.sums[i] < n {
+			n -= g.sums[i]
+			continue
+		}
+		for j := len(g.parts[i]) - 1; j >= 0; j-- {
+			if n -= g.parts[i][j]; n <= 0 {
+				return lowerEnd(uint32(i)<<8 | uint32(j))
+			}
+		}
+	}
+	return math.Inf(-1)
+}
+
+func bin(priority float64) uint32 {
+	b := math.Float64bits(priority + 0) // -0 becomes 0
+	if b>>63 == 1 {
+		return uint32(^b >> 44)
+	}
+	return uint32((b | 1<<63) >> 44)
+}
+
+func lowerEnd(bin uint32) float64 {
+	b := uint64(bin) << 44
+	if b>>63 == 1 {
+		return math.Float64frombits(b &^ (1 << 63))
+	}
+	return math.Float64frombits(^b)
+}
