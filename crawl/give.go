@@ -60,7 +60,7 @@ func (d *driver) links(ctx context.Context, now time.Time, n int) (out []web.Lea
 		case d.step.traps.wary > 0:
 			rescore = d.step.Rerank
 		}
-		leased, err := d.Frontier.Lease(ctx, now, n, 0, rescore)
+		leased, err := d.best(ctx, now, n, rescore)
 		if err != nil {
 			return nil, err
 		}
@@ -76,6 +76,25 @@ func (d *driver) links(ctx context.Context, now time.Time, n int) (out []web.Lea
 		n -= len(good)
 	}
 	return out, nil
+}
+
+// best leases what is among the best links that the budget has room for. Where there
+// was none of those for as long as a crawl waits for one, or none will be due, it is
+// one of any.
+func (d *driver) best(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
+	among := d.step.among(d.inFlight)
+	out, err := d.Frontier.Lease(ctx, now, n, among, rescore)
+	d.waits = among > 0 && len(out) == 0
+	if err == nil && d.waits {
+		_, due := d.Frontier.NextDue()
+		if now.Sub(d.gave) >= d.step.policy.WaitForBetter || d.inFlight == 0 && !due {
+			out, err = d.Frontier.Lease(ctx, now, 1, 0, rescore)
+		}
+	}
+	if len(out) > 0 {
+		d.gave, d.waits = now, false
+	}
+	return out, err
 }
 
 // sort makes leases ready to be given out, but for links of a trap: it returns the
@@ -190,7 +209,11 @@ func (d *driver) wake() (at time.Time, ok bool) {
 	if d.step.net.state != networkUp {
 		return time.Time{}, false
 	}
-	return d.Frontier.NextDue()
+	at, ok = d.Frontier.NextDue()
+	if by := d.gave.Add(d.step.policy.WaitForBetter); d.waits && (!ok || by.Before(at)) {
+		return by, true
+	}
+	return at, ok
 }
 
 // nap is how long to wait at most for an arrival: until something may be given

@@ -95,6 +95,8 @@ type driver struct {
 	last     time.Time // when time was last counted
 	ticked   time.Time
 	synced   time.Time
+	gave     time.Time // when a link was given out last
+	waits    bool      // links are ready, and wait for better ones
 	outage   bool      // the time spent is without that of the outage
 	stuck    time.Time // since when nothing happens, see watch
 	rounds   int       // since then
@@ -149,7 +151,7 @@ func (d *driver) run(ctx context.Context) (event.Ending, error) {
 // start sets the time and opens the crawl.
 func (d *driver) start(ctx context.Context) error {
 	d.last = d.Clock.Now()
-	d.ticked, d.synced = d.last, d.last
+	d.ticked, d.synced, d.gave = d.last, d.last, d.last
 	d.Frontier.Share(d.Workers, d.Policy.Delay)
 	return d.open(ctx)
 }
@@ -386,7 +388,7 @@ func (d *driver) keepTime(now time.Time) error {
 	if now.Sub(d.ticked) >= tickEvery {
 		d.ticked = now
 		d.Control.tell(d.Frontier, d.Fetcher)
-		d.hear(event.Tick{At: event.At{At: now}, Frontier: d.Frontier.Stats(now)})
+		d.hear(event.Tick{At: event.At{At: now}, Frontier: d.Frontier.Stats(now), Waits: d.waits})
 	}
 	if now.Sub(d.synced) >= syncEvery {
 		d.synced = now

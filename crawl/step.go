@@ -29,13 +29,17 @@ type Policy struct {
 	MaxTries     int           // for an address that fails for a time; 0 = 3
 	MaxFailures  int           // failures in a row after which a host is down; 0 = 6
 	Delay        time.Duration // between two requests to a host; 0 = none
-	Backoff      time.Duration // after a first failure, then doubled; 0 = 10 s
-	MaxBackoff   time.Duration // of a host that is not down; 0 = 10 min
-	MaxDown      time.Duration // of one that is; 0 = 6 h
-	GiveUp       time.Duration // after which a host that is down is given up; 0 = 72 h
-	Timeout      time.Duration // of a request, as the fetcher has it; 0 = 10 s
-	Proxied      bool          // every request goes through one proxy
-	Scope        Scope
+	// WaitForBetter is for how long at most nothing is fetched, although something
+	// could be, as there are better links of hosts that are not due; 0 = not at all.
+	// See Step.among.
+	WaitForBetter time.Duration
+	Backoff       time.Duration // after a first failure, then doubled; 0 = 10 s
+	MaxBackoff    time.Duration // of a host that is not down; 0 = 10 min
+	MaxDown       time.Duration // of one that is; 0 = 6 h
+	GiveUp        time.Duration // after which a host that is down is given up; 0 = 72 h
+	Timeout       time.Duration // of a request, as the fetcher has it; 0 = 10 s
+	Proxied       bool          // every request goes through one proxy
+	Scope         Scope
 	// HonourNoFollow leaves alone links that say rel=nofollow. Pages that say
 	// so of all their links are always obeyed.
 	HonourNoFollow bool
@@ -179,6 +183,26 @@ func (s *Step) Room() int {
 		return math.MaxInt
 	}
 	return s.policy.Pages - s.count.Pages
+}
+
+// among is of how many best links the next one should be, 0 for any: of half as many
+// as the budget has pages left, with inFlight of them on their way. A worker that is
+// free would otherwise take what is due, however poor, and the budget of a polite crawl
+// is spent on that. Half, as the pages to come will bring better links than the worst of
+// those: docs/results/flagship.md has what other shares gave.
+//
+// Where the time ends before the pages do, as fast as pages came so far, nothing waits:
+// a link that waits costs time.
+func (s *Step) among(inFlight int) int {
+	n := &s.count
+	if s.policy.WaitForBetter == 0 || s.policy.Pages == 0 {
+		return 0
+	}
+	room := s.Room() - inFlight
+	if left, limited := s.TimeLeft(); limited && float64(left)*float64(n.Pages) < float64(room)*float64(n.Spent) {
+		return 0
+	}
+	return max(1, room/2)
 }
 
 // TimeLeft is what remains of the time budget; ok is false without a limit.

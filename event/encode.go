@@ -142,6 +142,7 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 	case Tick:
 		o.begin(kind, e.At)
 		o.frontier(e.Frontier)
+		o.flag("waits", e.Waits)
 	case Ended:
 		o.begin(kind, e.At)
 		o.text("how", string(e.How))

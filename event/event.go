@@ -154,6 +154,9 @@ type Dropped struct {
 type Tick struct {
 	At
 	Frontier web.FrontierStats `json:"frontier"`
+	// Waits tells that hosts are ready and nothing is fetched from them, as better
+	// links wait for hosts that are not.
+	Waits bool `json:"waits,omitempty"`
 }
 
 // Ended closes a run.

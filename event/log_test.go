@@ -99,7 +99,7 @@ func drawEvent(t *rapid.T) Event {
 		return Dropped{at(), reason.Draw(t, "reason"), web.Host(word.Draw(t, "host")), n.Draw(t, "count"),
 			rapid.SliceOfN(link, 0, 3).Draw(t, "urls"), text.Draw(t, "detail")}
 	case 5:
-		return Tick{at(), stats()}
+		return Tick{at(), stats(), yes.Draw(t, "waits")}
 	case 6:
 		return Outage{at(), at().At, n.Draw(t, "sites"), n.Draw(t, "probes"), at().At, yes.Draw(t, "over")}
 	case 7:

@@ -48,6 +48,7 @@ type Summary struct {
 	Omitted  int                // links that are counted nowhere else, see Fetched.Omitted
 	Dropped  map[web.Reason]int // links that left the frontier unfetched
 	Frontier web.FrontierStats  // as last heard
+	Waits    bool               // as last heard, see Tick
 	// Forecast tells what the next pages bring.
 	Forecast Forecast
 	Outages  int           // times that the network was down
@@ -155,7 +156,7 @@ func (s *Summary) Add(e Event) {
 	case HostDown:
 		s.hostDown(e)
 	case Tick:
-		s.Frontier = e.Frontier
+		s.Frontier, s.Waits = e.Frontier, e.Waits
 	case Ended:
 		s.Frontier = e.Frontier
 		s.How, s.Next, s.Until = e.How, e.Next, e.Until

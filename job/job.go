@@ -87,6 +87,9 @@ type Budget struct {
 	// UntilGain ends the crawl when fewer relevant pages than this are expected among
 	// the next 100; 0 = never.
 	UntilGain float64 `yaml:"until-gain,omitempty"`
+	// WaitForBetter is for how long workers stand idle while better links than those
+	// that could be fetched wait for their hosts; nil = the default, 0 = not at all.
+	WaitForBetter *Duration `yaml:"wait-for-better,omitempty"`
 }
 
 // Scope is where a crawl may go.

@@ -334,7 +334,7 @@ func (j *Job) policy() crawl.Policy {
 		Pages: j.Budget.Pages, Time: time.Duration(j.Budget.Time), UntilGain: j.Budget.UntilGain, MaxDepth: j.maxDepth(),
 		MaxHostPages: j.Scope.MaxHostPages, Delay: j.delay(), HonourNoFollow: j.Politeness.ObeyNoFollow,
 		GiveUp: time.Duration(j.Politeness.GiveUp), Timeout: time.Duration(j.Fetch.Timeout), Proxied: j.Fetch.Through != "",
-		Scope: crawl.Scope{Reach: crawl.Reach(j.Scope.Reach)},
+		Scope: crawl.Scope{Reach: crawl.Reach(j.Scope.Reach)}, WaitForBetter: j.waitForBetter(),
 	}
 	for _, x := range j.Scope.Include {
 		p.Scope.Include = append(p.Scope.Include, regexp.MustCompile(x))
@@ -360,6 +360,18 @@ func (j *Job) maxDepth() int {
 // Canon are the job's rules for addresses.
 func (j *Job) Canon() web.Canon {
 	return web.Canon{StripSessions: !j.Addresses.KeepSessions, StripTracking: !j.Addresses.KeepTracking}
+}
+
+// waitForBetter is the job's; one left out is 5 s. Where priorities tell nothing of what
+// links promise it is 0.
+func (j *Job) waitForBetter() time.Duration {
+	switch d, ok := j.strategies.Scorer(j.Scorer.Name); {
+	case ok && d.Unranked:
+		return 0
+	case j.Budget.WaitForBetter == nil:
+		return 5 * time.Second
+	}
+	return time.Duration(*j.Budget.WaitForBetter)
 }
 
 // delay is the job's delay; one left out is a second.

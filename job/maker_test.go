@@ -180,6 +180,7 @@ scorer:
     similarity: judge
 budget:
     pages: 2
+    wait-for-better: 5s
 scope:
     reach: any
     max-depth: 50

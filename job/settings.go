@@ -133,6 +133,10 @@ func Settings() []Setting {
 			Path: "budget.until-gain", Line: "Stop when fewer relevant pages than this are expected among the next 100, by the last ones; 0 = never", Form: "N", Max: 100, Flag: "until-gain",
 			Example: "2", Resume: Anytime,
 		},
+		{
+			Path: "budget.wait-for-better", Line: "How long workers stand idle at most while better links wait for their hosts, so that the budget goes to those; 0s = not at all", Form: "D", Default: "5s", Flag: "wait-for-better",
+			Example: "5s", Resume: Anytime,
+		},
 
 		{
 			Path: "scope.reach", Line: "How far from the seeds", Form: "REACH", Default: "any", Choices: []string{"any", "domain", "host"}, Flag: "reach",

@@ -56,7 +56,8 @@ judges: [topic]               # of %s; the last for diagnosis only; one with set
 #   background: 300           # pages drawn from the record for the class Other
 baseline: breadth-first       # the scorer that all others are compared with
 measures: []                  # of the main tables; waggle lab list names them
-network: {workers: 1, delay: 0s, latency: 0s, spread: 0}   # simulated: delay between requests to a host, median latency
+network: {workers: 1, delay: 0s, latency: 0s, spread: 0}   # simulated: delay between requests to a host, median latency;
+                              # also wait-for-better: 5s, as budget.wait-for-better of a job file
 thesaurus: {wordnet: /usr/share/wordnet}                   # for the semantic scorers; or {table: FILE}
 scorers:                      # name:, and if need be as: NAME, queue: links that wait at most, similarity: judge|%s, set: {…}
                               # of apprentices also after: NAME, the scorer of this lab whose whole crawl teaches them first (with set: {online: 0}, all they know);

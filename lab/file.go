@@ -137,6 +137,8 @@ type Network struct {
 	Delay   Duration `yaml:"delay"` // between requests to a host
 	Median  Duration `yaml:"latency"`
 	Spread  float64  `yaml:"spread"`
+	// WaitForBetter is as budget.wait-for-better of a job file; nil = its default.
+	WaitForBetter *Duration `yaml:"wait-for-better"`
 }
 
 // Duration is a time span, written as "500ms" or "5s".
@@ -359,8 +361,8 @@ func (f *File) check() error {
 	case f.Hops > 0 && slices.Contains(f.Seeds, "far"):
 		bad(f.at("hops"), "hops: %d takes seeds of its own: leave out seeds: [far]", f.Hops)
 	}
-	if n := f.Network; n.Workers < 0 || n.Delay < 0 || n.Median < 0 || !(n.Spread >= 0 && n.Spread <= 5) {
-		bad(f.at("network"), "workers, delay and latency are at least 0, and spread lies in 0…5")
+	if n := f.Network; n.Workers < 0 || n.Delay < 0 || n.Median < 0 || n.WaitForBetter != nil && *n.WaitForBetter < 0 || !(n.Spread >= 0 && n.Spread <= 5) {
+		bad(f.at("network"), "workers, delay, latency and wait-for-better are at least 0, and spread lies in 0…5")
 	}
 	for i, s := range f.Seeds {
 		if s != "near" && s != "far" {

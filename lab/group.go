@@ -500,11 +500,11 @@ func (j *oracleJudge) Threshold() float64 { return 1 }
 
 // job is what a crawl of the lab is told.
 func (g *group) job(key eval.Key, s Scorer) *job.Job {
-	delay := job.Duration(g.Network.Delay)
+	delay, wait := job.Duration(g.Network.Delay), (*job.Duration)(g.Network.WaitForBetter)
 	return &job.Job{
 		Name:       key.Topic,
 		Scorer:     job.Scorer{Name: s.Name, Seed: g.chance(), Similarity: s.Similarity, Set: s.Set},
-		Budget:     job.Budget{Pages: g.budget()},
+		Budget:     job.Budget{Pages: g.budget(), WaitForBetter: wait},
 		Scope:      job.Scope{MaxQueue: s.Queue},
 		Politeness: job.Politeness{Delay: &delay},
 	}

@@ -137,8 +137,8 @@ func scorers() []Description {
 		learner = []Need{optional(NeedModel(model.Apprentice)), where("topics", optional(NeedTaxonomy()))}
 	)
 	return []Description{
-		{Name: "breadth-first", Line: "near the seeds first, in the order found", Make: newBreadthFirst},
-		{Name: "random", Line: "in random order", Make: newRandom},
+		{Name: "breadth-first", Line: "near the seeds first, in the order found", Unranked: true, Make: newBreadthFirst},
+		{Name: "random", Line: "in random order", Unranked: true, Make: newRandom},
 		{Name: "best-first-page", Line: "links of relevant pages first", Make: newBestFirst(pageAlone)},
 		{Name: "best-first-anchor", Line: "links with relevant anchors first", Needs: topic, Make: newBestFirst(anchorAlone)},
 		{Name: "best-first-both", Line: "the mean of page and anchor", Settings: weightSettings(), Needs: topic, Make: newBestFirst(pageAndAnchor)},

@@ -22,6 +22,9 @@ import (
 type Description[S any, O Options[O]] struct {
 	Name string // in job files and lab files: a word
 	Line string // what it does, in a clause
+	// Unranked says of a scorer that its priorities are an order, and do not tell what
+	// a link promises: no link of it is worth waiting for.
+	Unranked bool
 	// Settings are the constants that a user can change; nil = none.
 	Settings []setting.Setting
 	// Needs are the inputs that it uses, beside those that every strategy has.

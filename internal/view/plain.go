@@ -93,7 +93,7 @@ func (v *plainView) line() string {
 		line += "  " + terminal.Speed(float64(s.Pages-v.pages)/d.Seconds())
 	}
 	if f := s.Frontier; f.Hosts > 0 {
-		line += fmt.Sprintf("  frontier %s  hosts %d ready, %d waiting%s", terminal.Number(f.Queued), f.Ready, f.Waiting-f.Down, down(f))
+		line += fmt.Sprintf("  frontier %s  hosts %d ready%s, %d waiting%s", terminal.Number(f.Queued), f.Ready, better(s.Waits), f.Waiting-f.Down, down(f))
 	}
 	return line + "  " + terminal.Size(s.Bytes)
 }

@@ -362,7 +362,7 @@ func (s *viewState) overviewRows(now time.Time, n int, p terminal.Paint) (rows [
 		part{text: "   " + terminal.Size(s.Bytes)},
 		part{text: "   " + terminal.Number(s.Frontier.Leased) + " in flight"})
 	add(label("frontier", n), part{text: terminal.Number(s.Frontier.Queued) + " links", cut: true},
-		part{text: "   hosts " + terminal.Number(s.Frontier.Ready) + " ready"},
+		part{text: "   hosts " + terminal.Number(s.Frontier.Ready) + " ready" + better(s.Waits)},
 		part{text: ", " + terminal.Number(s.Frontier.Waiting-s.Frontier.Down) + " waiting"},
 		part{text: down(s.Frontier)})
 	failed, outside := failures(&s.Summary)
@@ -398,6 +398,14 @@ func (s *viewState) overviewRows(now time.Time, n int, p terminal.Paint) (rows [
 }
 
 // down tells how many hosts are down, and what waits for them; nothing if none is.
+// better says that hosts which are ready are left alone.
+func better(waits bool) string {
+	if waits {
+		return " (better links are not due yet)"
+	}
+	return ""
+}
+
 func down(f web.FrontierStats) string {
 	if f.Down == 0 {
 		return ""
