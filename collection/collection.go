@@ -67,7 +67,7 @@ func Open(dir string) (Collection, error) {
 	if _, err := os.Stat(c.EventLog()); err != nil {
 		return c, noneError{fmt.Errorf("%s holds no crawl: there is no %s", dir, c.EventLog())}
 	}
-	return c, nil
+	return c, c.checkKinds()
 }
 
 // noneError is ErrNone in the words of a place.
@@ -121,6 +121,9 @@ func (c Collection) Begun() bool { return folder.Exists(c.JobFile()) }
 // Usable tells whether a folder may hold a crawl: it holds one, or nothing, or
 // is not there yet. The error says what to do otherwise.
 func (c Collection) Usable() error {
+	if err := c.checkKinds(); err != nil {
+		return err
+	}
 	if c.Begun() {
 		return nil
 	}

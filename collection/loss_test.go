@@ -152,28 +152,32 @@ func TestLossInTables(t *testing.T) {
 	if err != nil || len(tables) == 0 {
 		t.Fatal(tables, err)
 	}
+	// Which bytes are read on the way depends on when the store wrote its tables: where
+	// few of them are not met, more are tried.
 	met := 0
-	for _, table := range tables {
-		b, err := os.ReadFile(table)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for at := 500; at < len(b); at += len(b)/4 + 1 {
-			own := copyOf(t, dir)
-			changed := slices.Clone(b)
-			changed[at] ^= 1
-			if err := os.WriteFile(filepath.Join(own, table[len(dir):]), changed, 0o644); err != nil {
+	for parts := 4; met == 0 && parts <= 64; parts *= 4 {
+		for _, table := range tables {
+			b, err := os.ReadFile(table)
+			if err != nil {
 				t.Fatal(err)
 			}
-			err := run(own, StoreOptions{}, 1)
-			if err == nil {
-				continue
-			}
-			if !errors.As(err, new(*OpenError)) {
-				met++
-			}
-			if err := run(own, StoreOptions{AcceptLoss: true}, 1); err != nil {
-				t.Errorf("%s, byte %d: %v", filepath.Base(table), at, err)
+			for at := 500; at < len(b); at += len(b)/parts + 1 {
+				own := copyOf(t, dir)
+				changed := slices.Clone(b)
+				changed[at] ^= 1
+				if err := os.WriteFile(filepath.Join(own, table[len(dir):]), changed, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				err := run(own, StoreOptions{}, 1)
+				if err == nil {
+					continue
+				}
+				if !errors.As(err, new(*OpenError)) {
+					met++
+				}
+				if err := run(own, StoreOptions{AcceptLoss: true}, 1); err != nil {
+					t.Errorf("%s, byte %d: %v", filepath.Base(table), at, err)
+				}
 			}
 		}
 	}

@@ -88,6 +88,9 @@ func (c Collection) Verify(ctx context.Context, progress Progress) (_ *Verificat
 	}
 	v := &verification{c: c, ctx: ctx, progress: progress, tallies: map[uint64]tally{}, counts: map[string]int{}, last: map[string]Damage{}}
 	v.Damage, v.Notes = []Damage{}, []string{} // lists in JSON, of nothing too
+	if err := c.checkKinds(); err != nil {
+		return nil, err
+	}
 	v.Running = folder.Held(c.dir)
 	if folder.Exists(c.journalFile()) {
 		v.Interrupted = true
