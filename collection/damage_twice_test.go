@@ -113,11 +113,13 @@ func repairedIsWhole(t *testing.T, rng *rand.Rand, dir string, what *string) boo
 func isWhole(t *testing.T, dir, what, when string) bool {
 	t.Helper()
 	v, err := At(dir).Verify(t.Context(), nil)
-	if err != nil || !v.Whole {
-		t.Errorf("%s\n%s: %v, %v", what, when, v.Damage, err)
-		return false
+	switch {
+	case err != nil:
+		t.Errorf("%s\n%s: %v", what, when, err)
+	case !v.Whole:
+		t.Errorf("%s\n%s: %v", what, when, v.Damage)
 	}
-	return true
+	return err == nil && v.Whole
 }
 
 // goesOnWhole goes on with a crawl for some requests, 0 for all.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // subfolders are the folders that a crawl has within its own.
@@ -31,7 +32,8 @@ func (c Collection) checkKinds() error {
 			return fmt.Errorf("%s should be a folder: %w; move it away, and put back what belongs there", dir, err)
 		}
 		for _, e := range entries {
-			if !slices.Contains(subfolders, filepath.Join(sub, e.Name())) {
+			known := sub != "archive" || strings.HasSuffix(e.Name(), ".warc.gz") // beside what a user or a repair puts there
+			if known && !slices.Contains(subfolders, filepath.Join(sub, e.Name())) {
 				names = append(names, filepath.Join(dir, e.Name()))
 			}
 		}
