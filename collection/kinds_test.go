@@ -27,6 +27,9 @@ func TestKindsOfFiles(t *testing.T) {
 		t.Fatal(names, err)
 	}
 	for _, name := range names {
+		if name == "lock" { // nothing is read of it
+			continue
+		}
 		for _, kind := range []struct {
 			name string
 			make func(path string) error

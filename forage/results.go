@@ -23,6 +23,34 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
+// Sites are the start pages of a file, "" for none, as ReadSites reads it, and those of
+// addresses that it does not have. notes are the lines that were left out.
+func Sites(file string, addresses []string) (sites []web.URL, notes []string, err error) {
+	if file != "" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, nil, err
+		}
+		sites, notes, err = ReadSites(f, file)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, s := range addresses {
+		u, err := web.Parse(s)
+		if err != nil {
+			return nil, notes, err
+		}
+		if !slices.Contains(sites, u) {
+			sites = append(sites, u)
+		}
+	}
+	if len(sites) == 0 {
+		return nil, notes, errors.New("no site: give start pages, or a file of them with -f")
+	}
+	return sites, notes, nil
+}
+
 // ReadSites reads start pages, one a line; what follows white space is a remark,
 // and # begins a comment. An address may lack its scheme; see web.WithScheme, and a
 // name with a dot in it is taken whatever its top-level domain. Lines that are

@@ -1,6 +1,8 @@
 package job
 
 import (
+	"maps"
+
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/strategy"
@@ -25,6 +27,14 @@ func TrainingOf(name string) (p TrainingPreset, ok bool) {
 	p = TrainingPreset{Scorer: d.Name, Kind: kind, Values: printed(d, strategy.OfTraining), print: d.Print}
 	delete(p.Values, "milestones")
 	return p, true
+}
+
+// Under are the constants of a training for which the caller gives some: those, and the
+// printed ones. told are sentences on where that departs from the paper.
+func (p TrainingPreset) Under(given map[string]float64) (values map[string]float64, told []string) {
+	values = maps.Clone(p.Values)
+	maps.Copy(values, given)
+	return values, p.Departures(values)
 }
 
 // Departures tells in sentences where a training by values departs from the paper.

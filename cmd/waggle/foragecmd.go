@@ -17,7 +17,6 @@ import (
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/parse"
-	"github.com/waggle-crawler/waggle/web"
 )
 
 // forageCmd is `waggle forage`.
@@ -60,7 +59,10 @@ ten requests for each page of --pages.`
 
 // Run forages.
 func (c *forageCmd) Run(ctx context.Context, io streams) (err error) {
-	sites, err := c.sites(io)
+	sites, notes, err := forage.Sites(c.File, c.Site)
+	for _, n := range notes {
+		fmt.Fprintln(io.err, "waggle: note: "+event.Line(n))
+	}
 	if err != nil {
 		return exit{exitUsage, err}
 	}
@@ -133,37 +135,6 @@ func (c *forageCmd) task() (string, error) {
 		task += fmt.Sprintf("sure %v\n", c.Sure)
 	}
 	return task, err
-}
-
-// sites reads the start pages.
-func (c *forageCmd) sites(io streams) (sites []web.URL, err error) {
-	if c.File != "" {
-		file, err := os.Open(c.File)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		var problems []string
-		if sites, problems, err = forage.ReadSites(file, c.File); err != nil {
-			return nil, err
-		}
-		for _, p := range problems {
-			fmt.Fprintln(io.err, "waggle: note: "+event.Line(p))
-		}
-	}
-	for _, s := range c.Site {
-		u, err := web.Parse(s)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(sites, u) {
-			sites = append(sites, u)
-		}
-	}
-	if len(sites) == 0 {
-		return nil, errors.New("no site: give start pages, or a file of them with -f")
-	}
-	return sites, nil
 }
 
 // forager sets up what forages.

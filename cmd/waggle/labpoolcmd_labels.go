@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/waggle-crawler/waggle/corpus"
@@ -54,24 +52,18 @@ func (c *poolImportCmd) Run(std streams) error {
 		return exit{exitUsage, fmt.Errorf("--round=%d: 1 (independent) or 2 (second look) is wanted", c.Round)}
 	}
 	if c.Topic != "" {
-		w, t, ok := strings.Cut(c.Topic, "/")
-		if !ok {
-			return exit{exitUsage, fmt.Errorf("--topic %q: WEB/TOPIC is wanted", c.Topic)}
+		var err error
+		if o.Topic, err = pool.ParseKey(c.Topic); err != nil {
+			return exit{exitUsage, fmt.Errorf("--%w", err)}
 		}
-		o.Topic = pool.Key{Web: w, Topic: t}
 	}
 	p, err := pool.Open(c.Dir)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	var labels []pool.Label
-	im := pool.NewImporter(p, o)
-	for _, name := range c.Files {
-		list, err := importFile(name, im)
-		if err != nil {
-			return exit{exitUsage, err}
-		}
-		labels = append(labels, list...)
+	labels, err := pool.NewImporter(p, o).ReadFiles(c.Files...)
+	if err != nil {
+		return exit{exitUsage, err}
 	}
 	lock, err := takePool(c.Dir)
 	if err != nil {
@@ -91,15 +83,6 @@ func (c *poolImportCmd) Run(std streams) error {
 	}
 	_, err = fmt.Fprintf(std.out, "%s labels taken in, of which %s change a grade; %s were there\n", terminal.Number(len(added)), terminal.Number(changed), terminal.Number(len(labels)-len(added)))
 	return err
-}
-
-func importFile(name string, im *pool.Importer) ([]pool.Label, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // it was read only
-	return im.Read(f, name)
 }
 
 // poolExportCmd is `waggle lab pool export`.
@@ -137,7 +120,7 @@ func (c *poolExportCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	topics, err := c.topics(p)
+	topics, err := p.Select(c.Topic)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
@@ -161,22 +144,6 @@ func (c *poolExportCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	return folder.WriteBeside(c.Out, func(w io.Writer) error { return write(w, p, labels) })
-}
-
-// topics are those asked for.
-func (c *poolExportCmd) topics(p *pool.Pool) (out []*pool.Topic, err error) {
-	for i := range p.Topics {
-		if t := &p.Topics[i]; len(c.Topic) == 0 || slices.Contains(c.Topic, t.Key().String()) {
-			out = append(out, t)
-		}
-	}
-	for _, name := range c.Topic {
-		w, t, _ := strings.Cut(name, "/")
-		if _, err := p.Topic(pool.Key{Web: w, Topic: t}); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }
 
 // texts writes the pages for reading elsewhere.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/waggle-crawler/waggle/corpus"
@@ -83,15 +82,8 @@ func (c *teachShowCmd) options(ctx context.Context, io streams) (o teach.Options
 		Parser: parse.New(parse.Options{Analyzer: text.NewAnalyzer(), Canon: canon}), Canon: canon,
 		Paths: keeper.Paths, History: keeper.History, Keeper: c.Out, Save: keeper.Save, Images: c.Images, Task: c.Task,
 	}
-	for _, m := range c.Milestone {
-		label, err := paths.CleanLabel(m)
-		if err == nil && label == "" {
-			err = errors.New("it is empty")
-		}
-		if err != nil {
-			return o, nil, exit{exitUsage, fmt.Errorf("--milestone %q is no label: %w", m, err)}
-		}
-		o.Milestones = append(o.Milestones, label)
+	if o.Milestones, err = paths.CleanLabels(c.Milestone); err != nil {
+		return o, nil, exit{exitUsage, fmt.Errorf("--milestone %w", err)}
 	}
 	for _, s := range c.Start {
 		u, err := canon.Parse(s)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,25 +134,26 @@ func (c *trainModelCmd) applyPreset(io streams) {
 		return
 	}
 	c.Kind, c.preset = string(p.Kind), p.Scorer
+	counts := map[string]**int{"states": &c.States, "iterations": &c.Iterations}
+	given := map[string]float64{}
+	maps.Copy(given, c.Set)
+	for name, n := range counts {
+		if *n != nil {
+			given[name] = float64(**n)
+		}
+	}
+	values, told := p.Under(given)
 	if c.Set == nil {
 		c.Set = map[string]float64{}
 	}
-	used := maps.Clone(p.Values)
-	maps.Copy(used, c.Set)
-	for name, x := range p.Values {
-		n := int(x)
-		switch name {
-		case "states":
-			c.States = cmp.Or(c.States, &n)
-			used[name] = float64(*c.States)
-		case "iterations":
-			c.Iterations = cmp.Or(c.Iterations, &n)
-			used[name] = float64(*c.Iterations)
-		default:
-			c.Set[name] = used[name]
+	for name := range p.Values {
+		if n := int(values[name]); counts[name] != nil {
+			*counts[name] = &n
+		} else {
+			c.Set[name] = values[name]
 		}
 	}
-	for _, s := range p.Departures(used) {
+	for _, s := range told {
 		fmt.Fprintf(io.err, "%s: %s\n", p.Scorer, s)
 	}
 }

@@ -57,15 +57,14 @@ func ReadExamples(dir string) (map[Key]Examples, error) {
 		if len(f) != 3 {
 			return fail(errors.New("three fields parted by tabs are wanted: topic, address, as"))
 		}
-		w, t, ok := strings.Cut(f[0], "/")
-		if !ok {
-			return fail(fmt.Errorf("topic %q: WEB/TOPIC is wanted", f[0]))
+		k, err := ParseKey(f[0])
+		if err != nil {
+			return fail(err)
 		}
 		u, err := web.Parse(f[1])
 		if err != nil {
 			return fail(err)
 		}
-		k := Key{w, t}
 		if l := (Label{Key: k, URL: u}); seen[l] {
 			return fail(fmt.Errorf("%s is there twice", u))
 		} else {

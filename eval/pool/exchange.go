@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,6 +66,22 @@ func NewImporter(p *Pool, o ImportOptions) *Importer {
 
 // maxLine bounds a line of a file of labels, in bytes.
 const maxLine = 1 << 20
+
+// ReadFiles reads the labels of files, as Read does.
+func (im *Importer) ReadFiles(names ...string) (out []Label, err error) {
+	for _, name := range names {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		labels, err := im.Read(f, name)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+		out = append(out, labels...)
+	}
+	return out, nil
+}
 
 // Read reads labels in either form; qrels are told by a first line of four
 // words. Every line is checked: that its page is one to read, its grade a grade,

@@ -27,6 +27,8 @@ package pool
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -79,6 +81,15 @@ type Key struct{ Web, Topic string }
 
 func (k Key) String() string { return k.Web + "/" + k.Topic }
 
+// ParseKey reads "WEB/TOPIC".
+func ParseKey(s string) (Key, error) {
+	w, t, ok := strings.Cut(s, "/")
+	if !ok {
+		return Key{}, fmt.Errorf("topic %q: WEB/TOPIC is wanted", s)
+	}
+	return Key{w, t}, nil
+}
+
 // Key is the topic's.
 func (t *Topic) Key() Key { return Key{t.Web, t.Name} }
 
@@ -93,6 +104,26 @@ func (p *Pool) Topic(k Key) (*Topic, error) {
 		names += " " + t.Key().String()
 	}
 	return nil, fmt.Errorf("the pool has no topic %s; it has%s", k, names)
+}
+
+// Select returns the topics of these names, "WEB/TOPIC", in the order of the pool; all
+// for no name. It is an error if one is not there.
+func (p *Pool) Select(names []string) (out []*Topic, err error) {
+	for _, name := range names {
+		k, err := ParseKey(name)
+		if err == nil {
+			_, err = p.Topic(k)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for i := range p.Topics {
+		if t := &p.Topics[i]; len(names) == 0 || slices.Contains(names, t.Key().String()) {
+			out = append(out, t)
+		}
+	}
+	return out, nil
 }
 
 // Web finds a web; ok is false where the pool has no page of it.

@@ -8,6 +8,7 @@
 package paths
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -138,6 +139,21 @@ func (p *Path) States() []State {
 		}
 	}
 	return states
+}
+
+// CleanLabels makes labels as they are kept, see CleanLabel; none may be empty.
+func CleanLabels(list []string) (out []string, err error) {
+	for _, s := range list {
+		label, err := CleanLabel(s)
+		if err == nil && label == "" {
+			err = errors.New("it is empty")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is no label: %w", s, err)
+		}
+		out = append(out, label)
+	}
+	return out, nil
 }
 
 // CleanLabel makes a label as it is kept: white space folded and trimmed, and
