@@ -113,7 +113,11 @@ func TestWaitForBetterEnds(t *testing.T) {
 					return pageOf{failure: web.ReasonStatus, forGood: true}, time.Millisecond
 				}
 				for range links {
-					p.links = append(p.links, fmt.Sprintf("h%d.example/%d 0.%d", own.IntN(hosts), own.IntN(500), own.IntN(100)))
+					name := fmt.Sprintf("h%d.example", own.IntN(hosts))
+					if seed%3 == 0 && own.IntN(2) == 0 { // more names of one site than have places
+						name = fmt.Sprintf("n%d.names.example", own.IntN(200))
+					}
+					p.links = append(p.links, fmt.Sprintf("%s/%d 0.%d", name, own.IntN(500), own.IntN(100)))
 				}
 				return p, time.Duration(own.IntN(400)) * time.Millisecond
 			}

@@ -14,6 +14,7 @@ import (
 
 // lease takes out what idle workers may fetch within the budget.
 func (d *driver) lease(ctx context.Context, now time.Time) (out []web.Lease, err error) {
+	d.waits = false
 	n := min(d.Workers-d.inFlight, d.step.Room()-d.inFlight)
 	if n <= 0 || d.Control.Paused() {
 		return nil, nil
@@ -84,15 +85,15 @@ func (d *driver) links(ctx context.Context, now time.Time, n int) (out []web.Lea
 func (d *driver) best(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
 	among := d.step.among(d.inFlight)
 	out, err := d.Frontier.Lease(ctx, now, n, among, rescore)
-	d.waits = among > 0 && len(out) == 0
-	if err == nil && d.waits {
+	if d.waits = among > 0 && len(out) == 0 && d.Frontier.Stats(now).Ready > 0; d.waits && err == nil {
 		_, due := d.Frontier.NextDue()
 		if now.Sub(d.gave) >= d.step.policy.WaitForBetter || d.inFlight == 0 && !due {
+			d.waits = false
 			out, err = d.Frontier.Lease(ctx, now, 1, 0, rescore)
 		}
 	}
 	if len(out) > 0 {
-		d.gave, d.waits = now, false
+		d.gave = now
 	}
 	return out, err
 }
