@@ -50,7 +50,7 @@ func TestWaitForBetter(t *testing.T) {
 			1, 6, 5, 6, event.BudgetSpent},
 		{"time ends before pages do: nothing waits", func(v *virtualCrawl) { v.policy.Time = 5 * time.Second }, 1, 6, 1, 6, event.BudgetSpent},
 		{"there is time enough", func(v *virtualCrawl) { v.policy.Time = time.Hour }, 59, 59, 60, 70, event.BudgetSpent},
-		{"the good host answers after half a minute", func(v *virtualCrawl) {
+		{"the good host answers after half a minute: not for as long", func(v *virtualCrawl) {
 			answer := v.answer
 			v.answer = func(at time.Time, u web.URL) (pageOf, time.Duration) {
 				p, took := answer(at, u)
@@ -60,7 +60,16 @@ func TestWaitForBetter(t *testing.T) {
 				return p, took
 			}
 			v.policy.Timeout = time.Minute
-		}, 3, 15, 250, 60*5 + 15, event.BudgetSpent},
+		}, 1, 3, 6, 60, event.BudgetSpent},
+		{"the good links lead nowhere", func(v *virtualCrawl) {
+			answer := v.answer
+			v.answer = func(at time.Time, u web.URL) (pageOf, time.Duration) {
+				if u.Host() == "good.example" {
+					return pageOf{status: 404}, time.Millisecond
+				}
+				return answer(at, u)
+			}
+		}, 0, 200, 6, 15, event.BudgetSpent},
 		{"the good host is down", func(v *virtualCrawl) {
 			answer := v.answer
 			v.answer = func(at time.Time, u web.URL) (pageOf, time.Duration) {

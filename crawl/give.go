@@ -79,23 +79,28 @@ func (d *driver) links(ctx context.Context, now time.Time, n int) (out []web.Lea
 	return out, nil
 }
 
-// best leases what is among the best links that the budget has room for. Where there
-// was none of those for as long as a crawl waits for one, or none will be due, it is
-// one of any.
+// best leases what is among the best links that the budget has room for. Where none of
+// those has brought a page for as long as a crawl waits for one, or none will be due, it
+// is any.
 func (d *driver) best(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
 	among := d.step.among(d.inFlight)
 	out, err := d.Frontier.Lease(ctx, now, n, among, rescore)
-	if d.waits = among > 0 && len(out) == 0 && d.Frontier.Stats(now).Ready > 0; d.waits && err == nil {
-		_, due := d.Frontier.NextDue()
-		if now.Sub(d.gave) >= d.step.policy.WaitForBetter || d.inFlight == 0 && !due {
-			d.waits = false
-			out, err = d.Frontier.Lease(ctx, now, 1, 0, rescore)
-		}
+	if err != nil || among == 0 {
+		return out, err
 	}
-	if len(out) > 0 {
-		d.gave = now
+	for _, l := range out {
+		d.better[l.URL] = true
 	}
-	return out, err
+	if len(out) == n || d.Frontier.Stats(now).Ready == 0 {
+		return out, nil
+	}
+	_, due := d.Frontier.NextDue()
+	if now.Sub(d.came) < d.step.policy.WaitForBetter && (due || d.inFlight+len(out) > 0) {
+		d.waits = true
+		return out, nil
+	}
+	more, err := d.Frontier.Lease(ctx, now, n-len(out), 0, rescore)
+	return append(out, more...), err
 }
 
 // sort makes leases ready to be given out, but for links of a trap: it returns the
@@ -126,6 +131,12 @@ func (s *Step) sort(now time.Time, leased []web.Lease, others bool) (good []web.
 func (d *driver) arrive(ctx context.Context, a Arrival) error {
 	now := d.Clock.Now()
 	d.stuck = time.Time{}
+	if d.better[a.Lease.URL] {
+		delete(d.better, a.Lease.URL)
+		if a.Page != nil {
+			d.came = now
+		}
+	}
 	ready, said := d.step.Judge(now, a)
 	return d.judged(ctx, now, ready, said)
 }
@@ -211,7 +222,7 @@ func (d *driver) wake() (at time.Time, ok bool) {
 		return time.Time{}, false
 	}
 	at, ok = d.Frontier.NextDue()
-	if by := d.gave.Add(d.step.policy.WaitForBetter); d.waits && (!ok || by.Before(at)) {
+	if by := d.came.Add(d.step.policy.WaitForBetter); d.waits && (!ok || by.Before(at)) {
 		return by, true
 	}
 	return at, ok

@@ -95,11 +95,15 @@ type driver struct {
 	last     time.Time // when time was last counted
 	ticked   time.Time
 	synced   time.Time
-	gave     time.Time // when a link was given out last
-	waits    bool      // links are ready, and wait for better ones
-	outage   bool      // the time spent is without that of the outage
-	stuck    time.Time // since when nothing happens, see watch
-	rounds   int       // since then
+	// Of links that wait for better ones, see best: whether there are any that could be
+	// fetched, which of those on their way are the better ones, and when one of these
+	// brought a page last.
+	waits  bool
+	better map[web.URL]bool
+	came   time.Time
+	outage bool      // the time spent is without that of the outage
+	stuck  time.Time // since when nothing happens, see watch
+	rounds int       // since then
 }
 
 // newDriver returns the driver of a copy of c with its defaults.
@@ -111,7 +115,7 @@ func (c *Crawl) newDriver() *driver {
 	if own.Workers == 0 {
 		own.Workers = 32
 	}
-	d := &driver{Crawl: &own, step: NewStep(c.Policy, c.Scorer, c.Judge)}
+	d := &driver{Crawl: &own, step: NewStep(c.Policy, c.Scorer, c.Judge), better: make(map[web.URL]bool)}
 	for _, u := range c.Bare {
 		d.step.bare[u] = true
 	}
@@ -151,7 +155,7 @@ func (d *driver) run(ctx context.Context) (event.Ending, error) {
 // start sets the time and opens the crawl.
 func (d *driver) start(ctx context.Context) error {
 	d.last = d.Clock.Now()
-	d.ticked, d.synced, d.gave = d.last, d.last, d.last
+	d.ticked, d.synced, d.came = d.last, d.last, d.last
 	d.Frontier.Share(d.Workers, d.Policy.Delay)
 	return d.open(ctx)
 }

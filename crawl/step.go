@@ -29,9 +29,9 @@ type Policy struct {
 	MaxTries     int           // for an address that fails for a time; 0 = 3
 	MaxFailures  int           // failures in a row after which a host is down; 0 = 6
 	Delay        time.Duration // between two requests to a host; 0 = none
-	// WaitForBetter is for how long at most nothing is fetched, although something
-	// could be, as there are better links of hosts that are not due; 0 = not at all.
-	// See Step.among.
+	// WaitForBetter is for how long links that could be fetched wait at most until a
+	// better one, of a host that is not due, brings a page; 0 = not at all. See
+	// Step.among.
 	WaitForBetter time.Duration
 	Backoff       time.Duration // after a first failure, then doubled; 0 = 10 s
 	MaxBackoff    time.Duration // of a host that is not down; 0 = 10 min

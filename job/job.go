@@ -87,8 +87,8 @@ type Budget struct {
 	// UntilGain ends the crawl when fewer relevant pages than this are expected among
 	// the next 100; 0 = never.
 	UntilGain float64 `yaml:"until-gain,omitempty"`
-	// WaitForBetter is for how long workers stand idle while better links than those
-	// that could be fetched wait for their hosts; nil = the default, 0 = not at all.
+	// WaitForBetter is for how long links that are due wait until a better one, whose
+	// host is not, brings a page; nil = the default, 0 = not at all.
 	WaitForBetter *Duration `yaml:"wait-for-better,omitempty"`
 }
 

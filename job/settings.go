@@ -134,7 +134,7 @@ func Settings() []Setting {
 			Example: "2", Resume: Anytime,
 		},
 		{
-			Path: "budget.wait-for-better", Line: "How long workers stand idle at most while better links wait for their hosts; 0s = not at all", Form: "D", Default: "5s", Flag: "wait-for-better",
+			Path: "budget.wait-for-better", Line: "How long links that are due wait until a better one, whose host is not, brings a page; 0s = not at all", Form: "D", Default: "5s", Flag: "wait-for-better",
 			Example: "5s", Resume: Anytime,
 		},
 
