@@ -71,6 +71,9 @@ func (d *driver) links(ctx context.Context, now time.Time, n int) (out []web.Lea
 		if drop == nil {
 			return out, nil
 		}
+		for _, u := range drop.Turn.Done {
+			delete(d.better, u)
+		}
 		if err := d.settle(ctx, now, nil, *drop); err != nil {
 			return nil, err
 		}

@@ -77,14 +77,17 @@ func searxng(ctx context.Context, f *Finder, where, words string) (list []Seed, 
 	if err != nil {
 		return nil, err
 	}
-	var answer struct {
-		Results []struct{ URL, Title, Content string }
-	}
+	var answer struct{ Results []json.RawMessage }
 	if err := read(b, &answer); err != nil {
 		return nil, err
 	}
-	for _, r := range answer.Results {
-		list = add(list, r.URL, r.Title, r.Content)
+	for _, raw := range answer.Results {
+		// The engines behind an instance differ: one result that is none does not cost
+		// the others.
+		var r struct{ URL, Title, Content string }
+		if json.Unmarshal(raw, &r) == nil {
+			list = add(list, r.URL, r.Title, r.Content)
+		}
 	}
 	return list, nil
 }
