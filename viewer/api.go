@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -74,7 +75,7 @@ func (s *Server) routes() []route {
 func (s *Server) newMux() *http.ServeMux {
 	m := http.NewServeMux()
 	for _, r := range s.routes() {
-		m.HandleFunc("GET "+r.path, r.serve)
+		m.HandleFunc("GET "+r.path, r.checked())
 	}
 	m.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotFound, fmt.Errorf("there is no %s %s", r.Method, event.Line(r.URL.Path)))
@@ -100,6 +101,20 @@ type wrong struct{ error }
 
 // absent is something that is not there.
 type absent struct{ error }
+
+// checked serves what asks for nothing that the route does not know: a parameter that
+// is misspelt would be passed over, and the answer taken for what was asked.
+func (r route) checked() http.HandlerFunc {
+	return func(w http.ResponseWriter, asked *http.Request) {
+		for _, name := range slices.Sorted(maps.Keys(asked.URL.Query())) {
+			if !slices.ContainsFunc(r.params, func(p param) bool { return p.name == name }) {
+				writeError(w, http.StatusBadRequest, fmt.Errorf("there is no parameter %q here; /api/openapi.json lists those there are", event.Line(name)))
+				return
+			}
+		}
+		r.serve(w, asked)
+	}
+}
 
 func answer(w http.ResponseWriter, got any, err error) {
 	switch {

@@ -230,7 +230,7 @@ func TestPage(t *testing.T) {
 	for path, want := range map[string]int{
 		"/api/crawls": 200, "/api/crawls/1/curve?points=3": 200, "/api/crawls/1/job": 200, "/api/crawls/1/hosts?order=rate": 200, "/api/crawls/1/frontier": 200,
 		"/api/crawls/1/failures": 200, "/api/crawls/1/choices": 200,
-		"/api/crawls/1/hosts?order=no": 400, "/api/crawls/1/pages?n=-1": 400, "/api/crawls/1/pages?least=NaN": 400, "/api/crawls/1/pages?since=x": 400, "/api/crawls/1/page?url=x": 400,
+		"/api/crawls/1/hosts?order=no": 400, "/api/crawls/1/hosts?oder=pages": 400, "/api/crawls?x": 400, "/api/crawls/1/pages?n=-1": 400, "/api/crawls/1/pages?least=NaN": 400, "/api/crawls/1/pages?since=x": 400, "/api/crawls/1/page?url=x": 400,
 		"/api/crawls/1/page?url=http://nowhere.test/": 404, "/api/crawls/2/state": 404, "/api/nothing": 404, "/nothing": 404,
 	} {
 		if got, b := d.ask(path); got.StatusCode != want || want > 200 && strings.HasPrefix(path, "/api") && !json.Valid(b) {
