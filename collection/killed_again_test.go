@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -164,13 +164,23 @@ func (k *killedAgain) round() (more bool) {
 func (k *killedAgain) run() (killed string, err error) {
 	k.m.stop = nil
 	k.m.clock.advance(time.Minute)
-	var ops atomic.Int64
 	at := int64(1 + k.rng.IntN(1500))
 	if k.rng.IntN(3) == 0 {
 		at = int64(1 + k.rng.IntN(120))
 	}
-	dies := func() {
-		if ops.Add(1) != at {
+	// The store writes from goroutines of its own. Whoever writes waits while a copy is
+	// made: otherwise files copied late would tell of more than those copied early.
+	var (
+		mu  sync.Mutex
+		ops int64
+	)
+	step := func(counts bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if counts {
+			ops++
+		}
+		if !counts || ops != at {
 			return
 		}
 		killed = copyOf(k.T, k.dir)
@@ -180,12 +190,13 @@ func (k *killedAgain) run() (killed string, err error) {
 	}
 	var o StoreOptions
 	o.Frontier.FS = errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		// What the witness does not speak of yet was acknowledged to nobody.
-		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && filepath.Base(op.Path) != "witness" {
-			dies()
+		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			// What the witness does not speak of yet was acknowledged to nobody.
+			step(filepath.Base(op.Path) != "witness")
 		}
 		return nil
 	}))
+	dies := func() { step(true) }
 	_, err = k.m.crawl(k.T, k.dir, o, 0, func(c *crawl.Crawl) {
 		c.Clock, c.Scorer, c.Workers = k.m.clock, &fickle{}, 4
 		c.Frontier, c.Archive, c.Log = snapFrontier{c.Frontier, dies}, snapArchive{c.Archive, dies}, snapLog{c.Log, dies}
