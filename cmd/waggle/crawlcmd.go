@@ -16,6 +16,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
@@ -32,7 +33,7 @@ type crawlCmd struct {
 	Out       string `short:"o" placeholder:"DIR" help:"Folder of the crawl: archive, events, harvest, state."`
 	SeedsFile string `placeholder:"FILE" help:"Addresses to start from, one a line, # for comments; - for standard input."`
 
-	jobFlags
+	cli.Flags
 
 	Resume     bool `help:"Go on with the crawl in DIR; flags change its job, see waggle help resume."`
 	AcceptLoss bool `help:"With --resume: where files are damaged or missing, repair the crawl first (as waggle repair does) and go on without what is lost."`
@@ -165,8 +166,8 @@ func (c *crawlCmd) place(path string) string {
 	switch {
 	case !ok:
 		return "" // of several settings; the error names them
-	case c.value(s.Path) != "" || s.Flag != "" && c.File == "" && !c.Resume:
-		return flagOrPath(s)
+	case c.Value(s.Path) != "" || s.Flag != "" && c.File == "" && !c.Resume:
+		return cli.FlagOrPath(s)
 	case c.Resume:
 		return collection.At(c.Out).JobFile()
 	case c.File != "":
@@ -219,7 +220,7 @@ func notMade(ctx context.Context, m *job.Maker, place func(path string) string, 
 	case ctx.Err() != nil:
 		return exit{exitStopped, errors.New("stopped before the crawl began; run the same command again")}
 	case errors.As(err, &wrong):
-		return exit{exitUsage, placedBy(err, place)}
+		return exit{exitUsage, cli.PlacedBy(err, place)}
 	case !errors.As(err, &broken):
 		return err
 	}
@@ -260,7 +261,7 @@ func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error
 		if err := c.override(j, in); err != nil {
 			return nil, err
 		}
-		if err := placed(j.CheckLive()); err != nil {
+		if err := cli.Placed(j.CheckLive()); err != nil {
 			return nil, fmt.Errorf("%s: %w", col.JobFile(), err) // perhaps it was cut off
 		}
 		return j, nil
@@ -275,13 +276,13 @@ func (c *crawlCmd) job(col collection.Collection, in io.Reader) (*job.Job, error
 	if err := c.override(j, in); err != nil {
 		return nil, err
 	}
-	if err := placed(j.TakeTopic()); err != nil {
+	if err := cli.Placed(j.TakeTopic()); err != nil {
 		return nil, err
 	}
 	if j.SeedByExamples(); len(j.Seeds) == 0 {
 		return nil, errors.New("nowhere to start from: give addresses, example pages on the web, or a critic that waggle topic train made, with a focus")
 	}
-	return j, placed(j.CheckLive())
+	return j, cli.Placed(j.CheckLive())
 }
 
 // readJob reads the job file of that name, "" for none.
@@ -318,14 +319,14 @@ func (c *crawlCmd) override(j *job.Job, in io.Reader) error {
 			j.Seeds = append(j.Seeds, s)
 		}
 	}
-	critic, judge := c.value("judge.critic"), c.value("judge.name")
+	critic, judge := c.Value("judge.critic"), c.Value("judge.name")
 	if critic != "" {
 		if judge != "" && judge != "critic" {
 			return fmt.Errorf("--critic and --judge %s: one of them judges; leave the other out", judge)
 		}
 		j.Judge.Name, j.Judge.Focus = "critic", nil
 	}
-	return c.apply(j)
+	return c.Apply(j)
 }
 
 // isJobFile tells whether an argument that stands where a seed is due names a job

@@ -7,6 +7,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/job/explain"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -39,7 +40,7 @@ func (c *explainCmd) Run(ctx context.Context, io streams) error {
 		return exit{exitUsage, err}
 	}
 	fate, err := explain.Explain(ctx, io.out, col, u, func(what string, why error) {
-		fmt.Fprintf(io.err, "%s cannot be told: %s\n", what, event.Line(placed(why).Error()))
+		fmt.Fprintf(io.err, "%s cannot be told: %s\n", what, event.Line(cli.Placed(why).Error()))
 	})
 	switch {
 	case err != nil:

@@ -13,6 +13,7 @@ import (
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/forage"
 	"github.com/waggle-crawler/waggle/guide"
+	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/model"
@@ -34,8 +35,8 @@ type forageCmd struct {
 	Reach   string  `default:"domain" placeholder:"REACH" help:"How far from its start page a site goes: domain (default) or host."`
 	Sites   int     `default:"8" placeholder:"N" help:"Sites at a time (default ${default})."`
 
-	Web      string `placeholder:"WEB" help:"Forage a recorded web instead of the live one."`
-	jobFlags        // of fetching
+	Web       string `placeholder:"WEB" help:"Forage a recorded web instead of the live one."`
+	cli.Flags        // of fetching
 }
 
 // Help tells of the results.
@@ -179,7 +180,7 @@ func (c *forageCmd) forager(ctx context.Context, io streams) (*forage.Forager, f
 		f.Fetcher, f.Parser, f.Recorded = pages, pages, true
 		return f, func() { w.Close() }, nil // it was read only
 	}
-	o, err := politeOptions(ctx, &c.jobFlags)
+	o, err := politeOptions(ctx, &c.Flags)
 	if err != nil {
 		return wrong(err)
 	}

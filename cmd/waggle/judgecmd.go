@@ -11,6 +11,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 )
@@ -19,7 +20,7 @@ import (
 type judgeCmd struct {
 	Dir string `arg:"" help:"Folder of a crawl that does not run."`
 
-	jobFlags
+	cli.Flags
 }
 
 // judgeSettings are the settings that the command changes, and those by which it
@@ -68,12 +69,8 @@ func (c *judgeCmd) Run(ctx context.Context, std streams) error {
 	if ctx.Err() != nil {
 		return exit{exitStopped, errors.New("stopped; the same command judges anew")}
 	}
-	var wrong *job.Error
-	if errors.As(err, &wrong) {
-		return exit{exitUsage, placed(err)}
-	}
 	if err != nil {
-		return err
+		return wrongJob(err)
 	}
 	for _, note := range r.Notes {
 		fmt.Fprintln(std.err, event.Line(note))
@@ -104,8 +101,8 @@ func (c *judgeCmd) job(col collection.Collection) (*job.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := j.Replace(c.value); err != nil {
+	if err := j.Replace(c.Value); err != nil {
 		return nil, err
 	}
-	return j, c.apply(j)
+	return j, c.Apply(j)
 }

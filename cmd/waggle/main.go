@@ -115,17 +115,17 @@ type commands struct {
 func newCommands() *commands {
 	c := &commands{}
 	settings := job.Settings()
-	of := func(paths ...string) jobFlags { return flagsOf(settings, "", paths...) }
+	of := func(paths ...string) cli.Flags { return cli.FlagsOf(settings, "", paths...) }
 	live := []string{"contact", "politeness.delay", "fetch.allow-private"}
 	proxied := []string{"contact", "politeness.delay", "fetch.workers", "fetch.through", "fetch.through-ca", "fetch.allow-private"}
-	c.Crawl.jobFlags = of()
-	c.Judge.jobFlags = of(judgeSettings()...)
-	c.Topic.Train.jobFlags = of(proxied...)
-	c.Train.Collect.jobFlags = of(append([]string{"topic.keywords", "topic.description", "judge.critic", "judge.focus"}, proxied...)...)
-	c.Train.Model.jobFlags = flagsOf(settings, "paths", live...)
-	c.Seeds.jobFlags = of(seedsSettings()...)
-	c.Forage.jobFlags = of(live...)
-	c.Teach.Show.jobFlags = of(live...)
+	c.Crawl.Flags = of()
+	c.Judge.Flags = of(judgeSettings()...)
+	c.Topic.Train.Flags = of(proxied...)
+	c.Train.Collect.Flags = of(append([]string{"topic.keywords", "topic.description", "judge.critic", "judge.focus"}, proxied...)...)
+	c.Train.Model.Flags = cli.FlagsOf(settings, "paths", live...)
+	c.Seeds.Flags = of(seedsSettings()...)
+	c.Forage.Flags = of(live...)
+	c.Teach.Show.Flags = of(live...)
 	return c
 }
 
@@ -275,6 +275,14 @@ func unusable(err error) error {
 		return err
 	}
 	return exit{exitUsage, err}
+}
+
+// wrongJob tells errors of a job, which is for the user to mend, from others.
+func wrongJob(err error) error {
+	if errors.As(err, new(*job.Error)) {
+		return exit{exitUsage, cli.Placed(err)}
+	}
+	return err
 }
 
 // stoppedOr is the error of a command that may have been interrupted.

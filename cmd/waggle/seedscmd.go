@@ -10,6 +10,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
@@ -27,7 +28,7 @@ type seedsCmd struct {
 	Judged int      `name:"judge-pages" default:"20" placeholder:"N" help:"Fetch so many of the likeliest pages in each round and judge them; 0 ranks by addresses and titles alone (default ${default})."`
 	Number int      `short:"n" default:"100" placeholder:"N" help:"Give the best N (default ${default})."`
 
-	jobFlags
+	cli.Flags
 }
 
 // seedsSettings are those of the topic, the judge, and fetching.
@@ -89,7 +90,7 @@ func (c *seedsCmd) Run(ctx context.Context, std streams) error {
 		}
 	}
 	j := &job.Job{}
-	if err := c.apply(j); err != nil {
+	if err := c.Apply(j); err != nil {
 		return exit{exitUsage, err}
 	}
 	meter := terminal.NewMeter(std.err)

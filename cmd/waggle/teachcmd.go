@@ -7,6 +7,7 @@ import (
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/localpage"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/parse"
@@ -49,7 +50,7 @@ type teachShowCmd struct {
 	Images   bool `help:"Show images too."`
 	NoStyles bool `help:"Show pages without their style sheets: quicker on slow sites."`
 
-	jobFlags // of fetching
+	cli.Flags // of fetching
 
 	localFlags
 }
@@ -125,7 +126,7 @@ func (c *teachShowCmd) options(ctx context.Context, io streams) (o teach.Options
 // stack fetches from the live web, pages and what they are shown with by one
 // gate: whoever browses asks a host for one thing at a time.
 func (c *teachShowCmd) stack(ctx context.Context, canon web.Canon) (*fetch.Stack, error) {
-	o, err := politeOptions(ctx, &c.jobFlags)
+	o, err := politeOptions(ctx, &c.Flags)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/judge"
@@ -27,7 +28,7 @@ type topicTrainCmd struct {
 	Seed     uint64  `placeholder:"N" help:"Seed of the draw of held-out pages."`
 	Plot     string  `placeholder:"FILE" help:"Draw, as .svg or .png, how the probabilities agree with the held-out pages."`
 
-	jobFlags // of fetching
+	cli.Flags // of fetching
 }
 
 // Run gets the pages and trains.
@@ -54,7 +55,7 @@ func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 	meter := terminal.NewMeter(std.err)
 	defer meter.End()
 	samples, had, from, done, err := wanted.Samples(ctx, examples.Options{
-		Web: c.Web, Pages: cmp.Or(c.Pages, c.Out+".pages"), Apply: c.apply, Floor: c.Floor,
+		Web: c.Web, Pages: cmp.Or(c.Pages, c.Out+".pages"), Apply: c.Apply, Floor: c.Floor,
 		Note: func(s string) { fmt.Fprintln(std.err, event.Line(s)) }, Progress: meter.Show,
 	})
 	if ctx.Err() != nil && err != nil {

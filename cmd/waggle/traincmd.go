@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/train/gather"
@@ -36,7 +37,7 @@ type trainCollectCmd struct {
 	Seed       uint64  `placeholder:"N" help:"Seed of the draw among in-links."`
 	AllPages   bool    `help:"On a record: take pages that ask not to be kept or followed."`
 
-	jobFlags // of the topic and of fetching
+	cli.Flags // of the topic and of fetching
 
 	Force bool `help:"Begin anew although DIR holds a graph."`
 }
@@ -84,13 +85,13 @@ func (c *trainCollectCmd) Run(ctx context.Context, io streams) (err error) {
 	}
 	defer lock.Close()
 	if g.Job, err = readJob(c.File); err == nil {
-		if c.value("judge.critic") != "" {
+		if c.Value("judge.critic") != "" {
 			g.Job.Judge.Name, g.Job.Judge.Focus = "critic", nil
 		}
-		err = c.apply(g.Job)
+		err = c.Apply(g.Job)
 	}
 	if err == nil && c.Topic == "" && len(c.Target) == 0 {
-		err = placed(g.Job.TakeTopic())
+		err = cli.Placed(g.Job.TakeTopic())
 	}
 	if err != nil {
 		return exit{exitUsage, err}

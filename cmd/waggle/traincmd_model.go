@@ -192,7 +192,7 @@ func (c *trainModelCmd) fits() error {
 		{"task", c.Task != "", byPaths},
 		{"web", c.Web != "", byPaths},
 	}
-	for _, f := range c.given() {
+	for _, f := range c.Given() {
 		flags = append(flags, flag{f.Flag, true, byPaths})
 	}
 	for _, f := range flags {

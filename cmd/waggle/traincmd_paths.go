@@ -10,6 +10,7 @@ import (
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/job"
@@ -21,10 +22,10 @@ import (
 
 // trainPaths are the flags of `waggle train model --kind paths`.
 type trainPaths struct {
-	Paths    []string `placeholder:"FILE" help:"paths: labelled paths, as waggle teach keeps them; may be repeated."`
-	Task     string   `placeholder:"NAME" help:"paths: which search to learn, where the files hold several."`
-	Web      string   `placeholder:"WEB" help:"paths: the recorded web in which the pages of the paths are (default: they are fetched)."`
-	jobFlags          // of fetching
+	Paths     []string `placeholder:"FILE" help:"paths: labelled paths, as waggle teach keeps them; may be repeated."`
+	Task      string   `placeholder:"NAME" help:"paths: which search to learn, where the files hold several."`
+	Web       string   `placeholder:"WEB" help:"paths: the recorded web in which the pages of the paths are (default: they are fetched)."`
+	cli.Flags          // of fetching
 }
 
 // fitPaths learns from labelled paths.
@@ -98,7 +99,7 @@ func (c *trainModelCmd) pages(ctx context.Context, set []paths.Path, meter *term
 		}
 		return pages, func() { w.Close() }, nil // it was read only
 	}
-	stack, err := politeStack(ctx, &c.jobFlags)
+	stack, err := politeStack(ctx, &c.Flags)
 	if err != nil {
 		return nil, nil, exit{exitUsage, err}
 	}
@@ -122,7 +123,7 @@ func openPages(ctx context.Context, dir string, meter *terminal.Meter) (*corpus.
 }
 
 // politeStack fetches from the live web, as flags say.
-func politeStack(ctx context.Context, flags *jobFlags) (*fetch.Stack, error) {
+func politeStack(ctx context.Context, flags *cli.Flags) (*fetch.Stack, error) {
 	o, err := politeOptions(ctx, flags)
 	if err != nil {
 		return nil, err
@@ -131,11 +132,11 @@ func politeStack(ctx context.Context, flags *jobFlags) (*fetch.Stack, error) {
 }
 
 // politeOptions say how to fetch from the live web, as flags say.
-func politeOptions(ctx context.Context, flags *jobFlags) (fetch.Options, error) {
+func politeOptions(ctx context.Context, flags *cli.Flags) (fetch.Options, error) {
 	j := &job.Job{}
-	if err := flags.apply(j); err != nil {
+	if err := flags.Apply(j); err != nil {
 		return fetch.Options{}, err
 	}
 	o, err := j.PageOptions(ctx)
-	return o, placed(err)
+	return o, cli.Placed(err)
 }

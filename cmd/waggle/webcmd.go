@@ -13,6 +13,7 @@ import (
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/corpus/synthetic"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 )
@@ -207,7 +208,7 @@ func (c *webJobCmd) Run(io streams) error {
 	j := job.Recorded(t, c.Far, c.Pages)
 	j.Fetch.Through = c.Proxy
 	if err := j.Check(); err != nil {
-		return exit{exitUsage, placed(err)}
+		return exit{exitUsage, cli.Placed(err)}
 	}
 	b, err := j.YAML()
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package cli makes completion scripts and man pages of the description of
-// commands that kong has, so that they say what the help says.
+// Package cli makes flags of the settings of a job, and completion scripts and man
+// pages of the description of commands that kong has, so that all of them say what
+// the help says.
 package cli
 
 import (

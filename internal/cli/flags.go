@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -13,10 +13,10 @@ import (
 	"github.com/waggle-crawler/waggle/job"
 )
 
-// jobFlags are flags of a command that stand for settings of a job. They are
+// Flags are flags of a command that stand for settings of a job. They are
 // made of the descriptions of the settings; a command embeds them where its help
 // shall show them.
-type jobFlags struct {
+type Flags struct {
 	kong.Plugins
 	flags []jobFlag
 }
@@ -27,9 +27,9 @@ type jobFlag struct {
 	value reflect.Value // *string, []string or bool; zero = not given
 }
 
-// flagsOf makes flags of those of the settings that paths name, or of all that have one.
+// FlagsOf makes flags of those of the settings that paths name, or of all that have one.
 // Their help begins with what they are for, "" for the whole command.
-func flagsOf(settings []job.Setting, of string, paths ...string) jobFlags {
+func FlagsOf(settings []job.Setting, of string, paths ...string) Flags {
 	var chosen []job.Setting
 	for _, s := range settings {
 		if s.Flag != "" && len(paths) == 0 {
@@ -43,7 +43,7 @@ func flagsOf(settings []job.Setting, of string, paths ...string) jobFlags {
 		}
 		chosen = append(chosen, settings[i])
 	}
-	var out jobFlags
+	var out Flags
 	var fields []reflect.StructField
 	for _, s := range chosen {
 		out.flags = append(out.flags, jobFlag{Setting: s})
@@ -116,7 +116,7 @@ func (f jobFlag) values() (out []string) {
 }
 
 // empty refuses flags that were given without a value.
-func (f *jobFlags) empty() error {
+func (f *Flags) empty() error {
 	for _, flag := range f.flags {
 		v := flag.value
 		if v.Kind() == reflect.Bool || v.IsNil() {
@@ -130,8 +130,8 @@ func (f *jobFlags) empty() error {
 	return nil
 }
 
-// given are the flags that were given.
-func (f *jobFlags) given() (out []jobFlag) {
+// Given are the flags that were given.
+func (f *Flags) Given() (out []jobFlag) {
 	for _, flag := range f.flags {
 		if flag.values() != nil {
 			out = append(out, flag)
@@ -140,9 +140,9 @@ func (f *jobFlags) given() (out []jobFlag) {
 	return out
 }
 
-// value is the last value that was given for a setting, "" if none was.
-func (f *jobFlags) value(path string) string {
-	for _, flag := range f.given() {
+// Value is the last value that was given for a setting, "" if none was.
+func (f *Flags) Value(path string) string {
+	for _, flag := range f.Given() {
 		if flag.Path == path {
 			values := flag.values()
 			return values[len(values)-1]
@@ -151,54 +151,45 @@ func (f *jobFlags) value(path string) string {
 	return ""
 }
 
-// apply puts the values of flags into a job, and checks it.
-func (f *jobFlags) apply(j *job.Job) error {
+// Apply puts the values of flags into a job, and checks it.
+func (f *Flags) Apply(j *job.Job) error {
 	if err := f.empty(); err != nil {
 		return err
 	}
-	for _, flag := range f.given() {
+	for _, flag := range f.Given() {
 		if err := flag.Set(j, flag.values()...); err != nil {
-			return placed(err)
+			return Placed(err)
 		}
 	}
-	return placed(j.Check())
+	return Placed(j.Check())
 }
 
-// placed gives what is wrong with a job the flag by which a user can mend it, or
+// Placed gives what is wrong with a job the flag by which a user can mend it, or
 // the keys of the job file.
-func placed(err error) error {
+func Placed(err error) error {
 	if errors.Is(err, job.ErrNoContact) {
 		return fmt.Errorf("%w: give --contact you@example.org", job.ErrNoContact)
 	}
 	return job.Locate(err, func(path string) string {
 		if s, ok := job.Lookup(path); ok {
-			return flagOrPath(s)
+			return FlagOrPath(s)
 		}
 		return "" // of several settings; the error names them
 	})
 }
 
-// placedBy is placed with the places that a command knows.
-func placedBy(err error, place func(path string) string) error {
+// PlacedBy is Placed with the places that a command knows.
+func PlacedBy(err error, place func(path string) string) error {
 	if errors.Is(err, job.ErrNoContact) {
-		return placed(err)
+		return Placed(err)
 	}
 	return job.Locate(err, place)
 }
 
-// flagOrPath is the flag of a setting, or else its keys.
-func flagOrPath(s job.Setting) string {
+// FlagOrPath is the flag of a setting, or else its keys.
+func FlagOrPath(s job.Setting) string {
 	if s.Flag != "" {
 		return "--" + s.Flag
 	}
 	return s.Path
-}
-
-// wrongJob tells errors of a job, which is for the user to mend, from others.
-func wrongJob(err error) error {
-	var wrong *job.Error
-	if errors.As(err, &wrong) {
-		return exit{exitUsage, placed(err)}
-	}
-	return err
 }
