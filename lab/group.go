@@ -321,27 +321,19 @@ func (c cell) make(ctx context.Context) error {
 	if err := c.fold.load(ctx, c.runner); err != nil {
 		return err
 	}
-	m := c.breadths[c.key.Judge](ctx)
-	if m.err != nil && ctx.Err() == nil {
-		return c.failed(path, fmt.Errorf("breadth-first, to compare with: %w", m.err))
-	}
-	ref := c.reference()
-	ref.Breadth = m.run
-	if c.key.Scorer != "breadth-first" || c.scorer.Name != "breadth-first" { // else it is this one
-		m = c.simulate(ctx, c.key, c.scorer)
-	}
+	m, err := c.measure(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if m.err != nil {
-		return c.failed(path, m.err)
+	if err != nil {
+		return c.failed(path, err)
 	}
 	if c.Keep {
 		if err := writeJSON(filepath.Join(c.dir, runsDir, c.name), m.run); err != nil {
 			return err
 		}
 	}
-	if err := writeJSON(path, eval.NewCell(m.run, ref, c.w.spec.Budgets, eval.Measures())); err != nil {
+	if err := writeJSON(path, eval.NewCell(m.run, m.ref, c.w.spec.Budgets, eval.Measures())); err != nil {
 		return err
 	}
 	if err := c.writeCost(c.name, m.spent); err != nil {
@@ -349,6 +341,26 @@ func (c cell) make(ctx context.Context) error {
 	}
 	c.made(c.key, true, false)
 	return nil
+}
+
+// measured is a simulation with what it is measured against.
+type measured struct {
+	simulation
+	ref eval.Reference
+}
+
+// measure simulates the crawl of the cell; the pages of its web have to be there.
+func (c cell) measure(ctx context.Context) (measured, error) {
+	m := c.breadths[c.key.Judge](ctx)
+	if m.err != nil {
+		return measured{}, fmt.Errorf("breadth-first, to compare with: %w", m.err)
+	}
+	ref := c.reference()
+	ref.Breadth = m.run
+	if c.key.Scorer != "breadth-first" || c.scorer.Name != "breadth-first" { // else it is this one
+		m = c.simulate(ctx, c.key, c.scorer)
+	}
+	return measured{m, ref}, m.err
 }
 
 // failed puts down why, and the lab goes on.

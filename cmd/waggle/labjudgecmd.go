@@ -1,16 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 
-	"github.com/waggle-crawler/waggle/eval/pool"
-	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/lab/judgelab"
 )
@@ -44,25 +38,9 @@ func (c *labJudgeCmd) Run(ctx context.Context, std streams) (err error) {
 	if c.Pages < 1 {
 		return exit{exitUsage, fmt.Errorf("--pages=%d: give 1 or more", c.Pages)}
 	}
-	var labels judgelab.Labels
-	for _, name := range []string{c.Labels, c.Examples} {
-		if name == "" {
-			continue
-		}
-		b, err := os.ReadFile(name)
-		if err == nil {
-			err = labels.ReadLabels(bytes.NewReader(b), name)
-		}
-		if err != nil {
-			return exit{exitUsage, err}
-		}
-	}
-	if c.Pool != "" {
-		p, err := pool.Open(c.Pool)
-		if err != nil {
-			return exit{exitUsage, err}
-		}
-		labels.Pool = p
+	labels, err := judgelab.OpenLabels(c.Pool, c.Labels, c.Examples)
+	if err != nil {
+		return exit{exitUsage, err}
 	}
 	meter := terminal.NewMeter(std.err)
 	defer meter.End()
@@ -81,19 +59,7 @@ func (c *labJudgeCmd) Run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return stoppedOr(ctx, err, "stopped; the same command begins anew")
 	}
-	if err := os.MkdirAll(c.Out, 0o755); err != nil {
-		return err
-	}
-	chart := judgelab.Reliability(rows, c.Judge)
-	for name, write := range map[string]func(io.Writer) error{
-		"tables.md":       func(w io.Writer) error { return judgelab.WriteTables(w, rows) },
-		"rows.tsv":        func(w io.Writer) error { return judgelab.WriteRows(w, rows) },
-		"reliability.svg": chart.SVG,
-		"reliability.png": func(w io.Writer) error { return chart.PNG(w, 2, false) },
-	} {
-		err = errors.Join(err, folder.WriteFrom(filepath.Join(c.Out, name), write))
-	}
-	if err != nil {
+	if err := judgelab.Write(c.Out, rows, c.Judge); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.out, "%s, rows.tsv, reliability.svg, reliability.png\n", filepath.Join(c.Out, "tables.md"))

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
 
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/lab/pathlab"
-	"github.com/waggle-crawler/waggle/topic/paths"
 )
 
 // labPathsCmd is `waggle lab paths`.
@@ -59,13 +57,8 @@ func (c *labPathsCmd) Run(ctx context.Context, io streams) error {
 			return err
 		}
 	} else if c.Games != "" {
-		f, err := os.Open(c.Games)
+		games, err := pathlab.OpenGames(c.Games)
 		if err != nil {
-			return exit{exitUsage, err}
-		}
-		defer f.Close() // it was read only
-		var games []paths.Game
-		if _, err := paths.ReadGames(f, c.Games, func(g paths.Game) bool { games = append(games, g); return true }); err != nil {
 			return exit{exitUsage, err}
 		}
 		if err := pathlab.CompareClicks(ctx, &b, pages, games, c.Seed, tell); err != nil {
@@ -86,12 +79,7 @@ func (c *labPathsCmd) Run(ctx context.Context, io streams) error {
 
 // sites tries strategies on the labelled sites of a file.
 func (c *labPathsCmd) sites(ctx context.Context, b *bytes.Buffer, w *corpus.Web, pages *corpus.Pages, tell func(string)) error {
-	f, err := os.Open(c.Labels)
-	if err != nil {
-		return exit{exitUsage, err}
-	}
-	defer f.Close() // it was read only
-	sites, err := pathlab.ReadSites(f, c.Labels)
+	sites, err := pathlab.OpenSites(c.Labels)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
@@ -115,9 +103,5 @@ func (c *labPathsCmd) sites(ctx context.Context, b *bytes.Buffer, w *corpus.Web,
 	if c.Plot == "" {
 		return nil
 	}
-	var svg bytes.Buffer
-	if err := t.Chart(tried).SVG(&svg); err != nil {
-		return err
-	}
-	return os.WriteFile(c.Plot, svg.Bytes(), 0o644)
+	return savePlot(c.Plot, t.Chart(tried))
 }

@@ -85,6 +85,7 @@ type commands struct {
 		Run    labRunCmd    `cmd:"" help:"Simulate each strategy on each topic, and write a report."`
 		Report labReportCmd `cmd:"" help:"Write the report of a lab again, from its results."`
 		List   labListCmd   `cmd:"" help:"Name all scorers, judges and measures."`
+		Verify labVerifyCmd `cmd:"" help:"Make a small crawl of each published result again, and compare."`
 		Judge  labJudgeCmd  `cmd:"" help:"Measure how far a judge is right, with few and many examples, before and after the first pages."`
 		Read   labReadCmd   `cmd:"" help:"Read the pages of a pool in a local page, and grade them."`
 		Pool   labPoolCmds  `cmd:"" help:"Pages for people to read, so that topics have a truth that was read."`

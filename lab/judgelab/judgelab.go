@@ -25,6 +25,7 @@ type Trial struct {
 	Webs  []*Web
 	Judge string // "" = topic
 	Pages int    // of the walk in each topic; 0 = 600
+	Told  string // the one Condition that is measured, as String has it; "" = all
 }
 
 // Condition is what a judge is told.
@@ -201,7 +202,7 @@ func (t *Trial) Run(ctx context.Context, tell func(done, all int)) ([]Row, error
 					continue
 				}
 				for _, c := range conditions(read) {
-					if c.Read && len(x.Chosen) < 8 || slices.ContainsFunc(tasks, func(k task) bool { return k.t == x && k.c == c }) {
+					if t.Told != "" && c.String() != t.Told || c.Read && len(x.Chosen) < 8 || slices.ContainsFunc(tasks, func(k task) bool { return k.t == x && k.c == c }) {
 						continue
 					}
 					tasks = append(tasks, task{w, x, c, len(tasks)})

@@ -2,9 +2,11 @@ package judgelab
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -56,6 +58,27 @@ type Labels struct {
 	// Pool is the pool that the graded pages were drawn from; nil = its strata are
 	// not known, and every page that was read counts once.
 	Pool *pool.Pool
+}
+
+// OpenLabels reads files of labels and examples, and the pool in a folder that the
+// labelled pages were drawn from; "" is none.
+func OpenLabels(poolDir string, files ...string) (l Labels, err error) {
+	for _, name := range files {
+		if name == "" {
+			continue
+		}
+		b, err := os.ReadFile(name)
+		if err == nil {
+			err = l.ReadLabels(bytes.NewReader(b), name)
+		}
+		if err != nil {
+			return l, err
+		}
+	}
+	if poolDir != "" {
+		l.Pool, err = pool.Open(poolDir)
+	}
+	return l, err
 }
 
 // ReadLabels reads tables with a line of column names: of grades with the columns

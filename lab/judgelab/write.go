@@ -1,14 +1,37 @@
 package judgelab
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/eval/plot"
+	"github.com/waggle-crawler/waggle/internal/folder"
 )
+
+// Write puts tables.md, rows.tsv and the reliability plot into a folder, which it makes
+// where it is not there.
+func Write(dir string, rows []Row, judge string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	chart := Reliability(rows, judge)
+	var all error
+	for name, write := range map[string]func(io.Writer) error{
+		"tables.md":       func(w io.Writer) error { return WriteTables(w, rows) },
+		"rows.tsv":        func(w io.Writer) error { return WriteRows(w, rows) },
+		"reliability.svg": chart.SVG,
+		"reliability.png": func(w io.Writer) error { return chart.PNG(w, 2, false) },
+	} {
+		all = errors.Join(all, folder.WriteFrom(filepath.Join(dir, name), write))
+	}
+	return all
+}
 
 // WriteTables writes, in Markdown, what was measured: by the truth of the webs and,
 // where pages were read, by what the readers said. Means are over topics; where a

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"slices"
 
 	"github.com/waggle-crawler/waggle/corpus"
@@ -70,6 +71,17 @@ type TrailOptions struct {
 	Shown   int // paths that teach, of one target; three in ten are searches that were given up
 	Tested  int // finished searches of each target whose clicks are ranked
 	Seed    uint64
+}
+
+// OpenGames reads the recorded searches of a file.
+func OpenGames(name string) (games []paths.Game, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was read only
+	_, err = paths.ReadGames(f, name, func(g paths.Game) bool { games = append(games, g); return true })
+	return games, err
 }
 
 // RankClicks learns, for each of the targets most often sought, from some

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,6 +56,16 @@ func (s *Site) milestone(u web.URL, kind string) string {
 		}
 	}
 	return ""
+}
+
+// OpenSites reads the labelled sites of a file.
+func OpenSites(name string) ([]Site, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was read only
+	return ReadSites(f, name)
 }
 
 // ReadSites reads labelled sites. Fields are parted by tabs, # begins a comment;

@@ -1,0 +1,163 @@
+// Package verify remakes one small crawl of each published result and compares its
+// figure with the one that was kept: a result whose settings, defaults or code have
+// changed since shows.
+//
+//	cells.tsv ─► Table ─► Cell ─► recorded web ─► figure of today ─► Finding
+package verify
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// TableName is the name of the table in a folder of results.
+const TableName = "cells.tsv"
+
+// Table is what a file says of the cells of the results beside it. Its lines have
+// tab-separated columns, in the order of Cell; those that begin with # are comments.
+type Table struct {
+	Name  string // of the file
+	Cells []Cell
+	lines []string
+}
+
+// Cell is one small crawl of a result with the figure that came of it.
+type Cell struct {
+	Document string // the result: "hops.md"
+	// Maker is what makes the cell: a lab file beside the table, or one of Commands. "-"
+	// is of a document without a cell; then Why says why it has none.
+	Maker    string
+	Web      string // name of a recorded web
+	Topic    string
+	Strategy string // as results call it
+	Judge    string // "-" where there is no choice
+	Pages    int    // the budget
+	Measure  string
+	Value    string // as Format writes it
+	Why      string
+
+	line int // in Table.lines
+}
+
+// The commands that make a cell where no lab file does.
+const (
+	LabJudge = "lab judge" // Strategy is what the judge is told, Pages how many it has seen
+	LabPaths = "lab paths" // Strategy is rewards and join: "vstd max"
+	LabSites = "lab paths --labels manuals-goals.tsv"
+)
+
+const columns = 9
+
+// Format is a figure as the table holds it: four significant digits, as many as no
+// machine disagrees on.
+func Format(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+
+// Open reads the table of a folder of results, or that beside a file of them: of a
+// document or lab file it takes the cells of that file alone.
+func Open(path string) (*Table, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return read(filepath.Join(path, TableName))
+	}
+	t, err := read(filepath.Join(filepath.Dir(path), TableName))
+	if err != nil {
+		return nil, err
+	}
+	if base := filepath.Base(path); base != TableName {
+		all := t.Cells
+		t.Cells = nil
+		for _, c := range all {
+			if c.Document == base || c.Maker == base {
+				t.Cells = append(t.Cells, c)
+			}
+		}
+		if len(t.Cells) == 0 {
+			return nil, fmt.Errorf("%s names no cell of %s: add a line for it", t.Name, base)
+		}
+	}
+	return t, nil
+}
+
+func read(name string) (*Table, error) {
+	f, err := os.Open(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%s holds no results that name their cells: there is no %s", filepath.Dir(name), TableName)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // it was read only
+	return Read(f, name)
+}
+
+// Read reads a table; its errors name the line.
+func Read(r io.Reader, name string) (*Table, error) {
+	t := &Table{Name: name}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		text := lines.Text()
+		t.lines = append(t.lines, text)
+		if text == "" || strings.HasPrefix(text, "#") || strings.HasPrefix(text, "document\t") {
+			continue
+		}
+		c, err := parseCell(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, len(t.lines), err)
+		}
+		c.line = len(t.lines) - 1
+		t.Cells = append(t.Cells, c)
+	}
+	return t, lines.Err()
+}
+
+func parseCell(text string) (c Cell, err error) {
+	all := strings.Split(text, "\t")
+	if len(all) == 3 && all[1] == "-" {
+		return Cell{Document: all[0], Maker: "-", Why: all[2]}, nil
+	}
+	if len(all) != columns {
+		return c, fmt.Errorf("%d columns, where %d are wanted: document, maker, web, topic, strategy, judge, pages, measure, value; or three: document, - and why it has no cell", len(all), columns)
+	}
+	c = Cell{Document: all[0], Maker: all[1], Web: all[2], Topic: all[3], Strategy: all[4], Judge: all[5], Measure: all[7], Value: all[8]}
+	if c.Pages, err = strconv.Atoi(all[6]); err != nil || c.Pages < 0 {
+		return c, fmt.Errorf("%q is no number of pages", all[6])
+	}
+	if _, err := strconv.ParseFloat(c.Value, 64); err != nil && c.Value != "?" {
+		return c, fmt.Errorf("%q is no figure: write ? where none is known yet, and --accept fills it in", c.Value)
+	}
+	return c, nil
+}
+
+// String names the cell.
+func (c Cell) String() string {
+	if c.Maker == "-" {
+		return c.Document
+	}
+	s := fmt.Sprintf("%s, %s: %s/%s %s", c.Document, c.Maker, c.Web, c.Topic, c.Strategy)
+	if c.Judge != "-" {
+		s += ", judge " + c.Judge
+	}
+	return s + fmt.Sprintf(", %d pages, %s", c.Pages, c.Measure)
+}
+
+// Accept puts figures of today into the table's file.
+func (t *Table) Accept(found []Finding) error {
+	for _, f := range found {
+		if f.Today == "" {
+			continue
+		}
+		all := strings.Split(t.lines[f.Cell.line], "\t")
+		all[columns-1] = f.Today
+		t.lines[f.Cell.line] = strings.Join(all, "\t")
+	}
+	return os.WriteFile(t.Name, []byte(strings.Join(t.lines, "\n")+"\n"), 0o644)
+}
