@@ -65,7 +65,11 @@ func (c *labVerifyCmd) Run(ctx context.Context, std streams) error {
 			}
 		}
 	}
-	if differ > 0 && !c.Accept {
+	if c.Accept {
+		fmt.Fprintf(std.out, "%d of %d figures are new in %s\n", differ, cells, verify.TableName)
+		return nil
+	}
+	if differ > 0 {
 		return fmt.Errorf("%d of %d figures differ: make their documents again, and put the figures of today into %s by --accept", differ, cells, verify.TableName)
 	}
 	_, err := fmt.Fprintf(std.out, "%d of %d figures are the same\n", cells-differ, cells)

@@ -52,7 +52,10 @@ const (
 	LabSites = "lab paths --labels manuals-goals.tsv"
 )
 
-const columns = 9
+const (
+	columns = 9
+	unknown = "?" // a figure that is not known yet
+)
 
 // Format is a figure as the table holds it: four significant digits, as many as no
 // machine disagrees on.
@@ -131,7 +134,7 @@ func parseCell(text string) (c Cell, err error) {
 	if c.Pages, err = strconv.Atoi(all[6]); err != nil || c.Pages < 0 {
 		return c, fmt.Errorf("%q is no number of pages", all[6])
 	}
-	if _, err := strconv.ParseFloat(c.Value, 64); err != nil && c.Value != "?" {
+	if _, err := strconv.ParseFloat(c.Value, 64); err != nil && c.Value != unknown {
 		return c, fmt.Errorf("%q is no figure: write ? where none is known yet, and --accept fills it in", c.Value)
 	}
 	return c, nil

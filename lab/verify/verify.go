@@ -30,11 +30,13 @@ func (f Finding) Differs() bool { return f.Today != "" && f.Today != f.Cell.Valu
 func (f Finding) String() string {
 	switch {
 	case f.Today == "":
-		return fmt.Sprintf("none    %s: %s", f.Cell, f.Cell.Why)
+		return fmt.Sprintf("none %s: %s", f.Cell, f.Cell.Why)
+	case f.Cell.Value == unknown:
+		return fmt.Sprintf("new %s: %s", f.Cell, f.Today)
 	case f.Differs():
 		return fmt.Sprintf("DIFFERS %s: %s today, %s when it was kept", f.Cell, f.Today, f.Cell.Value)
 	}
-	return fmt.Sprintf("same    %s: %s", f.Cell, f.Today)
+	return fmt.Sprintf("same %s: %s", f.Cell, f.Today)
 }
 
 // Verifier remakes cells. The caller closes it.
