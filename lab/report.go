@@ -59,6 +59,9 @@ func (f *File) results(dir string) (report.Results, error) {
 		known.File = kept
 	}
 	r.Command = fmt.Sprintf("waggle lab run -f %s -o %s && waggle lab report %[2]s", quoted(known.File), quoted(dir))
+	if known.Revision != "" {
+		r.Rules = append(r.Rules, "Made with waggle of revision "+known.Revision+".")
+	}
 	r.Webs, r.Topics, r.Clock = known.Webs, known.Topics, known.Clock
 	for _, j := range known.Judges {
 		r.Judges = append(r.Judges, j.report())

@@ -57,14 +57,18 @@ func TestReportIsOfOneLab(t *testing.T) {
 	}
 }
 
-// The report names the command that makes it, as it was given, for a shell.
+// The report names the command that makes it, as it was given, for a shell, and the
+// revision that made it.
 func TestReportNamesItsCommand(t *testing.T) {
 	f := read(t, "webs: [{path: "+small(t)+", topics: [bees], budgets: [10]}]\nscorers: [breadth-first]\n")
 	dir := filepath.Join(t.TempDir(), "bees' results")
-	if _, err := f.Run(t.Context(), dir, Options{}); err != nil {
+	if _, err := f.Run(t.Context(), dir, Options{Revision: "0123abc"}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := f.results(dir)
+	if !slices.Contains(r.Rules, "Made with waggle of revision 0123abc.") {
+		t.Errorf("the revision is not told: %q", r.Rules)
+	}
 	quotedDir := "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
 	if want := "waggle lab run -f " + f.name + " -o " + quotedDir + " && waggle lab report " + quotedDir; err != nil || r.Command != want {
 		t.Errorf("%s, %v; want %s", r.Command, err, want)

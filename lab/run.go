@@ -32,6 +32,8 @@ type Options struct {
 	Note func(string)
 	// Workers is the number of simulations at a time; 0 = the number of cores.
 	Workers int
+	// Revision is that of the program, which reports name; "" = not known.
+	Revision string
 }
 
 // Outcome is what became of a run of the lab.
@@ -153,7 +155,7 @@ func (r *runner) run(ctx context.Context, webs []*labWeb) (Outcome, error) {
 		return r.out, err
 	}
 	r.facts.Lab = hashText(kept)
-	r.facts.File = r.name
+	r.facts.File, r.facts.Revision = r.name, r.opt.Revision
 	if err := r.writeFacts(); err != nil {
 		return r.out, err
 	}
@@ -343,6 +345,8 @@ type facts struct {
 	// name of the one that was run. Facts of an older waggle have neither.
 	Lab  string `json:"lab,omitempty"`
 	File string `json:"file,omitempty"`
+	// Revision is that of the program that ran last.
+	Revision string `json:"revision,omitempty"`
 }
 
 // topicFacts are those of one topic, in a file of their own.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
@@ -38,7 +39,7 @@ func (c *labRunCmd) Run(ctx context.Context, io streams) (err error) {
 	}
 	defer lock.Close()
 	meter := terminal.NewMeter(io.err)
-	out, err := f.Run(ctx, c.Out, lab.Options{Progress: meter.Show, Workers: c.Workers, Note: func(note string) {
+	out, err := f.Run(ctx, c.Out, lab.Options{Progress: meter.Show, Workers: c.Workers, Revision: cli.NewBuild(version).Source(), Note: func(note string) {
 		fmt.Fprintln(io.err, "waggle: note: "+event.Line(note))
 	}})
 	meter.End()

@@ -44,11 +44,15 @@ func NewBuild(version string) Build {
 }
 
 func (b Build) String() string {
-	revision := cmp.Or(b.Revision, "unknown")
-	if b.Modified {
-		revision += ", modified"
+	return fmt.Sprintf("waggle %s (revision %s) %s %s/%s", b.Version, cmp.Or(b.Source(), "unknown"), b.Go, b.OS, b.Arch)
+}
+
+// Source is the revision of the source, and whether it differed from it; "" = unknown.
+func (b Build) Source() string {
+	if b.Modified && b.Revision != "" {
+		return b.Revision + ", modified"
 	}
-	return fmt.Sprintf("waggle %s (revision %s) %s %s/%s", b.Version, revision, b.Go, b.OS, b.Arch)
+	return b.Revision
 }
 
 // JoinNegative writes --pages -3 as --pages=-3 and -n -3 as -n-3: a number behind
