@@ -119,11 +119,20 @@ type graph struct {
 	isPage []bool    // [address]
 }
 
+// outlinks are what a record leads to.
+type outlinks struct {
+	redirect  web.URL // zero unless it redirects
+	to, plain []int32 // as in graph
+	outside   int     // plain links to addresses that are not recorded
+	unparsed  bool
+	damage    error
+}
+
+// graph reads the links of all records, and counts in s those that are plain, and the
+// records that cannot be read.
 func (w *Web) graph(ctx context.Context, s *Survey, progress func(int, int, string)) (*graph, error) {
 	n := len(w.order)
 	g := &graph{number: make(map[string]int32, n), to: make([][]int32, n), plain: make([][]int32, n), isPage: make([]bool, n)}
-	redirect := make([]web.URL, n) // of addresses that redirect
-	outside := make([]int, n)
 	for i, address := range w.order {
 		g.number[address] = int32(i)
 		st := w.pages[address].status
@@ -131,56 +140,93 @@ func (w *Web) graph(ctx context.Context, s *Survey, progress func(int, int, stri
 	}
 	parser := parse.New(parse.Options{Canon: w.Canon()})
 	kept := w.keptPages(parser)
+	all := make([]outlinks, n)
 	var mu sync.Mutex
 	done := 0
-	visit := func(address string) {
-		i := g.number[address]
-		var damage error
-		unparsed := false
-		r, err := w.read(address)
-		switch {
-		case err != nil:
-			damage = err
-		case r.Status >= 300 && r.Status < 400:
-			redirect[i] = r.Location
-		case g.isPage[i]:
-			page, ok := kept.Page(r.URL)
-			if !ok {
-				if page, err = parser.Parse(r); err != nil {
-					unparsed = true
-					break
-				}
-			}
-			seen, counted := map[web.URL]bool{}, map[web.URL]bool{}
-			for _, l := range page.Links {
-				j, inside := g.number[l.URL.String()]
-				if inside && !seen[l.URL] {
-					g.to[i] = append(g.to[i], j)
-				}
-				seen[l.URL] = true
-				if !isPlain(l.Kind) || counted[l.URL] {
-					continue
-				}
-				counted[l.URL] = true
-				if inside {
-					g.plain[i] = append(g.plain[i], j)
-				} else {
-					outside[i]++
-				}
-			}
-		}
+	if err := w.onAllCores(ctx, func(address string) {
+		all[g.number[address]] = w.outlinks(address, g, parser, kept)
 		mu.Lock()
 		defer mu.Unlock()
 		if done++; progress != nil && (done%50 == 0 || done == n) {
 			progress(done, n, "parsing")
 		}
-		if damage != nil {
-			s.Damaged = append(s.Damaged, damage)
+	}); err != nil {
+		return nil, err
+	}
+	for i, o := range all {
+		g.to[i], g.plain[i] = o.to, o.plain
+		if j, ok := g.number[o.redirect.String()]; ok {
+			g.to[i] = []int32{j}
 		}
-		if unparsed {
+		s.LinksOutside += o.outside
+		if o.unparsed {
 			s.Unparsed++
 		}
+		if o.damage != nil {
+			s.Damaged = append(s.Damaged, o.damage)
+		}
 	}
+	for i, to := range g.plain {
+		ends := map[int32]bool{int32(i): true}
+		for _, j := range to {
+			end := g.follow(j)
+			if ends[end] {
+				continue
+			}
+			ends[end] = true
+			if end >= 0 && g.isPage[end] {
+				s.LinksInside++
+			} else {
+				s.LinksOutside++
+			}
+		}
+	}
+	return g, nil
+}
+
+// outlinks reads those of one record.
+func (w *Web) outlinks(address string, g *graph, parser *parse.Parser, kept *Pages) (o outlinks) {
+	r, err := w.read(address)
+	switch {
+	case err != nil:
+		o.damage = err
+		return o
+	case r.Status >= 300 && r.Status < 400:
+		o.redirect = r.Location
+		return o
+	case !g.isPage[g.number[address]]:
+		return o
+	}
+	page, ok := kept.Page(r.URL)
+	if !ok {
+		if page, err = parser.Parse(r); err != nil {
+			o.unparsed = true
+			return o
+		}
+	}
+	seen, counted := map[web.URL]bool{}, map[web.URL]bool{}
+	for _, l := range page.Links {
+		j, inside := g.number[l.URL.String()]
+		if inside && !seen[l.URL] {
+			o.to = append(o.to, j)
+		}
+		seen[l.URL] = true
+		if !isPlain(l.Kind) || counted[l.URL] {
+			continue
+		}
+		counted[l.URL] = true
+		if inside {
+			o.plain = append(o.plain, j)
+		} else {
+			o.outside++
+		}
+	}
+	return o
+}
+
+// onAllCores visits the addresses of a web, as their records lie in its files, by as
+// many goroutines as there are cores.
+func (w *Web) onAllCores(ctx context.Context, visit func(address string)) error {
 	eg, ctx := errgroup.WithContext(ctx)
 	work := make(chan string)
 	eg.Go(func() error {
@@ -202,31 +248,7 @@ func (w *Web) graph(ctx context.Context, s *Survey, progress func(int, int, stri
 			return nil
 		})
 	}
-	if err := eg.Wait(); err != nil {
-		return nil, err
-	}
-	for i, u := range redirect {
-		if j, ok := g.number[u.String()]; ok {
-			g.to[i] = []int32{j}
-		}
-	}
-	for i, to := range g.plain {
-		s.LinksOutside += outside[i]
-		ends := map[int32]bool{int32(i): true}
-		for _, j := range to {
-			end := g.follow(j)
-			if ends[end] {
-				continue
-			}
-			ends[end] = true
-			if end >= 0 && g.isPage[end] {
-				s.LinksInside++
-			} else {
-				s.LinksOutside++
-			}
-		}
-	}
-	return g, nil
+	return eg.Wait()
 }
 
 func isPlain(k web.LinkKind) bool {

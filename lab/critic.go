@@ -92,6 +92,60 @@ type trainedCritic struct {
 // teaches tells whether a page of an address may teach.
 func (f *fold) teaches(u web.URL) bool { return f.crawled == nil || !f.crawled(u.Host()) }
 
+// criticDraw draws pages for critics, no body twice.
+type criticDraw struct {
+	*fold
+	r      *runner
+	known  map[web.URL]bool  // examples of any topic, those hidden included, and what was added
+	bodies map[[16]byte]bool // of these
+}
+
+// add keeps pages from being drawn.
+func (d *criticDraw) add(pages []web.URL) {
+	for _, u := range pages {
+		d.known[u] = true
+		if b, ok := d.w.pages.Digest(u); ok {
+			d.bodies[b] = true
+		}
+	}
+}
+
+// draw takes pages that teach until there are enough.
+func (d *criticDraw) draw(from iter.Seq[web.URL], most int, key string) (out []web.URL) {
+	var all []web.URL
+	for u := range from {
+		if d.teaches(u) && !d.known[u] && d.w.Status(u) == 200 {
+			all = append(all, u)
+		}
+	}
+	d.r.shuffle(all, key)
+	taken := map[[16]byte]bool{}
+	for _, u := range all {
+		if len(out) >= most {
+			break
+		}
+		p, ok := d.w.pages.Page(u)
+		if ok && len(p.Terms) > 0 && !taken[p.Digest] && !d.bodies[p.Digest] && (p.MIME == "text/html" || p.MIME == "application/xhtml+xml") {
+			taken[p.Digest] = true
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// directory is what a topic has beside its own examples.
+func (d *criticDraw) directory(topic string, examples int) []web.URL {
+	most := d.r.Critic.Examples - examples
+	if d.crawled == nil {
+		left := 0
+		for u := range d.w.truth[topic] {
+			left += digit(!d.known[u] && d.w.Status(u) == 200)
+		}
+		most = min(most, left/2)
+	}
+	return d.draw(maps.Keys(d.w.truth[topic]), most, "directory "+d.w.Name+" "+topic)
+}
+
 // gather draws what critics are taught from; the pages of the web have to be
 // there.
 func (f *fold) gather(r *runner) (*criticPages, error) {
@@ -100,7 +154,7 @@ func (f *fold) gather(r *runner) (*criticPages, error) {
 	fail := func(format string, args ...any) (*criticPages, error) {
 		return nil, fmt.Errorf("%s: critic: web %s: %s", r.at("critic"), f.w.Name, fmt.Sprintf(format, args...))
 	}
-	known := map[web.URL]bool{} // examples of any topic, those hidden included
+	d := &criticDraw{fold: f, r: r, known: map[web.URL]bool{}, bodies: map[[16]byte]bool{}}
 	for _, t := range f.w.topics {
 		own, _ := f.topic(t, far)
 		switch {
@@ -109,68 +163,34 @@ func (f *fold) gather(r *runner) (*criticPages, error) {
 		case len(own.Examples) == 0 && r.Critic.Examples == 0 && f.crawled == nil:
 			return fail("the topic %s has no examples that could teach: set critic: {examples: 50}, to take some of the truth", t.Name)
 		}
-		for _, u := range own.Examples {
-			known[u] = true
-		}
+		d.add(own.Examples)
 		shown, _ := r.group(f.w, f, own, far, 0).split()
 		s.shown = append(s.shown, shown...)
 	}
-	bodies := map[[16]byte]bool{} // of these
-	add := func(pages []web.URL) {
-		for _, u := range pages {
-			known[u] = true
-			if d, ok := f.w.pages.Digest(u); ok {
-				bodies[d] = true
-			}
-		}
-	}
-	add(slices.Collect(maps.Keys(known)))
-	// draw takes pages that teach, no body twice, until there are enough.
-	draw := func(from iter.Seq[web.URL], most int, key string) (out []web.URL) {
-		var all []web.URL
-		for u := range from {
-			if f.teaches(u) && !known[u] && f.w.Status(u) == 200 {
-				all = append(all, u)
-			}
-		}
-		r.shuffle(all, key)
-		taken := map[[16]byte]bool{}
-		for _, u := range all {
-			if len(out) >= most {
-				break
-			}
-			p, ok := f.w.pages.Page(u)
-			if ok && len(p.Terms) > 0 && !taken[p.Digest] && !bodies[p.Digest] && (p.MIME == "text/html" || p.MIME == "application/xhtml+xml") {
-				taken[p.Digest] = true
-				out = append(out, u)
-			}
-		}
-		return out
-	}
 	for _, t := range f.w.topics {
 		own, _ := f.topic(t, far)
-		most := r.Critic.Examples - len(own.Examples)
-		if f.crawled == nil {
-			left := 0
-			for u := range f.w.truth[t.Name] {
-				left += digit(!known[u] && f.w.Status(u) == 200)
-			}
-			most = min(most, left/2)
-		}
-		s.directory[t.Name] = draw(maps.Keys(f.w.truth[t.Name]), most, "directory "+f.w.Name+" "+t.Name)
+		s.directory[t.Name] = d.directory(t.Name, len(own.Examples))
 	}
 	for _, t := range f.w.topics { // what one topic was given another may be given too
-		add(s.directory[t.Name])
+		d.add(s.directory[t.Name])
 		s.shown = append(s.shown, s.directory[t.Name]...)
 	}
-	s.other = draw(f.w.URLs(), r.Critic.Background, "background "+f.w.Name)
+	s.other = d.draw(f.w.URLs(), r.Critic.Background, "background "+f.w.Name)
 	if n := len(s.other); n < r.Critic.Background {
 		return fail("a background of %d pages is wanted for the class Other, and %d can be had: give fewer", r.Critic.Background, n)
 	}
 	s.shown = append(s.shown, s.other...)
-	shown := map[web.URL]bool{}
-	for _, u := range s.shown {
-		shown[u] = true
+	if name, all := f.taught(s.shown, far); all {
+		return fail("all relevant pages of the topic %s teach the critic, and none is left to be found: give fewer examples", name)
+	}
+	return s, nil
+}
+
+// taught finds a topic whose relevant pages are all among the shown ones.
+func (f *fold) taught(shown []web.URL, far bool) (name string, found bool) {
+	known := map[web.URL]bool{}
+	for _, u := range shown {
+		known[u] = true
 	}
 	for _, t := range f.w.topics {
 		if _, ok := f.topic(t, far); !ok {
@@ -178,13 +198,13 @@ func (f *fold) gather(r *runner) (*criticPages, error) {
 		}
 		left := 0
 		for u := range f.w.truth[t.Name] {
-			left += digit(!shown[u] && f.keeps(u) && f.w.Status(u) == 200)
+			left += digit(!known[u] && f.keeps(u) && f.w.Status(u) == 200)
 		}
 		if left == 0 {
-			return fail("all relevant pages of the topic %s teach the critic, and none is left to be found: give fewer examples", t.Name)
+			return t.Name, true
 		}
 	}
-	return s, nil
+	return "", false
 }
 
 func digit(b bool) int {

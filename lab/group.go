@@ -377,6 +377,35 @@ func (g *group) simulate(ctx context.Context, key eval.Key, s Scorer) simulation
 	return g.watch(ctx, key, s, func(event.Event) {})
 }
 
+// basis are the crawls that a scorer is taught by and kept to, nil where there is none.
+func (g *group) basis(ctx context.Context, judge string, s Scorer) (after, within *train.Crawl, err error) {
+	for _, label := range s.basis() {
+		c, err := g.crawled(ctx, judge, label)
+		if err != nil {
+			return nil, nil, err
+		}
+		if label == s.After {
+			after = c
+		}
+		if label == s.Within {
+			within = c
+		}
+	}
+	return after, within, nil
+}
+
+// model is the trained model of a scorer, and how long it was trained; nil where it has
+// none. after is the crawl that teaches it, if one does.
+func (g *group) model(ctx context.Context, s Scorer, after *train.Crawl, j judge.Judge) (m *model.File, took time.Duration, err error) {
+	if after != nil {
+		m, took, err = g.taughtBy(after, s, j)
+	}
+	if err == nil && score.ModelOf(s.kind()) != "" {
+		m, took, err = g.teach(ctx, s)
+	}
+	return m, took, err
+}
+
 // watch is simulate with a listener.
 func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(event.Event)) (m simulation) {
 	defer func() {
@@ -386,19 +415,11 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 	}()
 	top := g.topic()
 	pages := record{Pages: g.w.pages, fold: g.fold}
-	var known *train.Crawl
-	for _, label := range s.basis() {
-		c, err := g.crawled(ctx, key.Judge, label)
-		if err != nil {
-			return simulation{err: err}
-		}
-		if label == s.After {
-			known = c
-		}
-		if label == s.Within {
-			pages.only = c
-		}
+	after, within, err := g.basis(ctx, key.Judge, s)
+	if err != nil {
+		return simulation{err: err}
 	}
+	pages.only = within
 	watch := newStopwatch()
 	defer watch.release()
 	j, critical, err := g.judge(top, key.Judge)
@@ -406,17 +427,9 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 		return simulation{err: err}
 	}
 	defer j.Close()
-	var trained *model.File
-	var took time.Duration
-	if known != nil {
-		if trained, took, err = g.taughtBy(known, s, j); err != nil {
-			return simulation{err: err}
-		}
-	}
-	if score.ModelOf(s.kind()) != "" {
-		if trained, took, err = g.teach(ctx, s); err != nil {
-			return simulation{err: err}
-		}
+	trained, took, err := g.model(ctx, s, after, j)
+	if err != nil {
+		return simulation{err: err}
 	}
 	mk := &job.Maker{
 		Job: g.job(key, s), Own: g.own, Analyzer: g.w.words, Fetcher: pages, Parser: watchedParser{g.w.pages, watch}, Topic: top, Judge: j,

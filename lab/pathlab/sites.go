@@ -359,6 +359,38 @@ type Found struct {
 	Harvest float64       // goals a page of the budget
 }
 
+// siteSums are what the crawls of one site came to, summed over its draws.
+type siteSums struct {
+	n, first                   float64
+	any, goals, share, harvest []float64 // by budget
+	curve                      []float64
+}
+
+// add adds a crawl, which found hits of all goals.
+func (s *siteSums) add(budgets, hits []int, all int) {
+	most := budgets[len(budgets)-1]
+	s.n++
+	first := most
+	if len(hits) > 0 {
+		first = hits[0]
+	}
+	s.first += float64(first)
+	for k, b := range budgets {
+		n, _ := slices.BinarySearch(hits, b+1)
+		if n > 0 {
+			s.any[k]++
+		}
+		s.goals[k] += float64(n)
+		s.share[k] += float64(n) / float64(all)
+		s.harvest[k] += float64(n) / float64(b)
+	}
+	for _, h := range hits {
+		for k := h - 1; k < most; k++ {
+			s.curve[k] += 1 / float64(all)
+		}
+	}
+}
+
 // Try crawls all sites with all strategies. Means are over sites, of each the
 // mean of its draws; intervals are 95 % bootstraps over sites.
 func (t *Sites) Try(ctx context.Context, tell func(string)) ([]Result, error) {
@@ -366,100 +398,17 @@ func (t *Sites) Try(ctx context.Context, tell func(string)) ([]Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	most := t.Budgets[len(t.Budgets)-1]
 	var out []Result
 	for _, kind := range t.Kinds {
 		shares := map[string]map[eval.TopicID]float64{}
 		begin := len(out)
 		for _, strategy := range t.Strategies {
-			by, err := parseStrategy(strategy)
+			sites, err := t.try(ctx, lessons, kind, strategy, tell)
 			if err != nil {
 				return nil, err
 			}
-			type sums struct {
-				n, first          float64
-				any, goals, share []float64 // by budget
-				harvest           []float64
-				curve             []float64
-			}
-			sites := map[int]*sums{}
-			row := Result{Kind: kind, Strategy: strategy, Curve: make([]float64, most)}
-			for i := range lessons {
-				l := &lessons[i]
-				if l.kind != kind {
-					continue
-				}
-				tell(fmt.Sprintf("%s, %s, draw %d", kind, strategy, l.draw+1))
-				for _, site := range l.test {
-					all := len(t.Sites[site].goals(kind))
-					if all == 0 {
-						continue
-					}
-					hits, err := t.crawl(ctx, l, by, site)
-					if err != nil {
-						return nil, err
-					}
-					s := sites[site]
-					if s == nil {
-						b := len(t.Budgets)
-						s = &sums{any: make([]float64, b), goals: make([]float64, b), share: make([]float64, b), harvest: make([]float64, b), curve: make([]float64, most)}
-						sites[site] = s
-					}
-					s.n++
-					row.Sites++
-					first := most
-					if len(hits) > 0 {
-						first = hits[0]
-					}
-					s.first += float64(first)
-					for k, b := range t.Budgets {
-						n, _ := slices.BinarySearch(hits, b+1)
-						if n > 0 {
-							s.any[k]++
-						}
-						s.goals[k] += float64(n)
-						s.share[k] += float64(n) / float64(all)
-						s.harvest[k] += float64(n) / float64(b)
-					}
-					for _, h := range hits {
-						for k := h - 1; k < most; k++ {
-							s.curve[k] += 1 / float64(all)
-						}
-					}
-				}
-			}
-			if len(sites) == 0 {
-				return nil, fmt.Errorf("no site but those that teach has pages labelled %s", kind)
-			}
-			mean := func(of func(*sums) float64) (values []float64) {
-				for i := range t.Sites {
-					if s := sites[i]; s != nil {
-						values = append(values, of(s)/s.n)
-					}
-				}
-				return values
-			}
-			boot := func(values []float64) eval.Interval {
-				return eval.Bootstrap(values, 0.95, 2000, rand.New(rand.NewPCG(t.Seed, 0x626f6f74)))
-			}
-			average := func(values []float64) (sum float64) {
-				for _, v := range values {
-					sum += v
-				}
-				return sum / float64(len(values))
-			}
-			row.First = boot(mean(func(s *sums) float64 { return s.first }))
-			for k := range t.Budgets {
-				row.At = append(row.At, Found{
-					Any:     average(mean(func(s *sums) float64 { return s.any[k] })),
-					Goals:   average(mean(func(s *sums) float64 { return s.goals[k] })),
-					Share:   boot(mean(func(s *sums) float64 { return s.share[k] })),
-					Harvest: average(mean(func(s *sums) float64 { return s.harvest[k] })),
-				})
-			}
-			for k := range row.Curve {
-				row.Curve[k] = average(mean(func(s *sums) float64 { return s.curve[k] }))
-			}
+			row := t.result(sites)
+			row.Kind, row.Strategy = kind, strategy
 			shares[strategy] = map[eval.TopicID]float64{}
 			for i, s := range sites {
 				shares[strategy][eval.TopicID{Web: kind, Topic: t.Sites[i].Base}] = s.share[0] / s.n
@@ -471,6 +420,83 @@ func (t *Sites) Try(ctx context.Context, tell func(string)) ([]Result, error) {
 		slices.SortStableFunc(out[begin:], func(a, b Result) int { return cmp.Compare(b.At[0].Share.Mean, a.At[0].Share.Mean) })
 	}
 	return out, nil
+}
+
+// try crawls the sites that have goals of a kind with one strategy, in all draws. The
+// sums are by the numbers of the sites.
+func (t *Sites) try(ctx context.Context, lessons []siteLesson, kind, strategy string, tell func(string)) (map[int]*siteSums, error) {
+	by, err := parseStrategy(strategy)
+	if err != nil {
+		return nil, err
+	}
+	sites := map[int]*siteSums{}
+	for i := range lessons {
+		l := &lessons[i]
+		if l.kind != kind {
+			continue
+		}
+		tell(fmt.Sprintf("%s, %s, draw %d", kind, strategy, l.draw+1))
+		for _, site := range l.test {
+			all := len(t.Sites[site].goals(kind))
+			if all == 0 {
+				continue
+			}
+			hits, err := t.crawl(ctx, l, by, site)
+			if err != nil {
+				return nil, err
+			}
+			if sites[site] == nil {
+				b := len(t.Budgets)
+				sites[site] = &siteSums{
+					any: make([]float64, b), goals: make([]float64, b), share: make([]float64, b), harvest: make([]float64, b),
+					curve: make([]float64, t.Budgets[b-1]),
+				}
+			}
+			sites[site].add(t.Budgets, hits, all)
+		}
+	}
+	if len(sites) == 0 {
+		return nil, fmt.Errorf("no site but those that teach has pages labelled %s", kind)
+	}
+	return sites, nil
+}
+
+// result is what the sums of sites come to.
+func (t *Sites) result(sites map[int]*siteSums) Result {
+	row := Result{Curve: make([]float64, t.Budgets[len(t.Budgets)-1])}
+	mean := func(of func(*siteSums) float64) (values []float64) {
+		for i := range t.Sites {
+			if s := sites[i]; s != nil {
+				values = append(values, of(s)/s.n)
+			}
+		}
+		return values
+	}
+	boot := func(values []float64) eval.Interval {
+		return eval.Bootstrap(values, 0.95, 2000, rand.New(rand.NewPCG(t.Seed, 0x626f6f74)))
+	}
+	average := func(values []float64) (sum float64) {
+		for _, v := range values {
+			sum += v
+		}
+		return sum / float64(len(values))
+	}
+	for _, s := range sites {
+		row.Sites += int(s.n)
+	}
+	row.First = boot(mean(func(s *siteSums) float64 { return s.first }))
+	for k := range t.Budgets {
+		row.At = append(row.At, Found{
+			Any:     average(mean(func(s *siteSums) float64 { return s.any[k] })),
+			Goals:   average(mean(func(s *siteSums) float64 { return s.goals[k] })),
+			Share:   boot(mean(func(s *siteSums) float64 { return s.share[k] })),
+			Harvest: average(mean(func(s *siteSums) float64 { return s.harvest[k] })),
+		})
+	}
+	for k := range row.Curve {
+		row.Curve[k] = average(mean(func(s *siteSums) float64 { return s.curve[k] }))
+	}
+	return row
 }
 
 // Check finds what is wrong before anything is crawled.
