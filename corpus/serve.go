@@ -100,7 +100,7 @@ func NewServer(w *Web, o ServerOptions) (*Server, error) {
 	case !(o.HostRate >= 0):
 		return nil, fmt.Errorf("host rate %v is below 0", o.HostRate)
 	case o.Latency < 0 || o.LatencyMax < 0:
-		return nil, errors.New("a latency below 0")
+		return nil, fmt.Errorf("latency %v is below 0", min(o.Latency, o.LatencyMax))
 	case o.LatencyMax > 0 && o.LatencyMax < o.Latency:
 		return nil, fmt.Errorf("the greatest latency, %v, is below the least, %v", o.LatencyMax, o.Latency)
 	}

@@ -396,7 +396,7 @@ func TestTrainErrors(t *testing.T) {
 	const webs = "webs: [{path: w, train: {folds: sites}}]\nbaseline: crf\nscorers:\n"
 	for _, c := range []struct{ file, want string }{
 		{"webs:\n  - path: w\nbaseline: crf\nscorers: [crf]", "(in a lab, part the web by train:, such as train: {folds: sites}); it is trained on other hosts than those that are crawled, and the web at lab.yaml:2 is not parted"},
-		{webs + "  - {name: crf, train: {states: 1}}", "lab.yaml:4: training crf: 1 states: from 2 to 50"},
+		{webs + "  - {name: crf, train: {states: 1}}", "lab.yaml:4: training crf: 1 states: give 2 to 50"},
 		{webs + "  - {name: contextgraph, train: {states: 4}}", "lab.yaml:4: training contextgraph: 4 states: models of kind contextgraph know no hop distances; leave the states out; they have layers"},
 		{webs + "  - {name: crf, train: {features: some}}", `lab.yaml:4: training crf: features "some" is none of all, words, similarity`},
 		{webs + "  - {name: crf, train: {sequences: -1}}", "lab.yaml:4: training crf: sequences, iterations and variance are at least 0"},

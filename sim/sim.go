@@ -137,7 +137,7 @@ func Run(ctx context.Context, c *crawl.Crawl, record Record, o Options) (Result,
 		o.Workers = 1
 	}
 	if o.Workers < 0 {
-		return Result{}, fmt.Errorf("sim: %d workers", o.Workers)
+		return Result{}, fmt.Errorf("sim: %d workers: give 1 or more, or 0 for 1", o.Workers)
 	}
 	if err := o.Latency.validate(); err != nil {
 		return Result{}, err

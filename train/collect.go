@@ -115,11 +115,11 @@ func (o CollectOptions) withDefaults() (CollectOptions, error) {
 	}
 	switch {
 	case o.Layers < 2 || o.Layers > 100:
-		return o, fmt.Errorf("%d layers: from 2 (targets and their in-links) to 100", o.Layers)
+		return o, fmt.Errorf("%d layers: give 2 (targets and their in-links) to 100", o.Layers)
 	case o.LayerNodes < 1 || o.LayerNodes > 1_000_000:
-		return o, fmt.Errorf("%d nodes a layer: from 1 to 1,000,000", o.LayerNodes)
+		return o, fmt.Errorf("%d nodes a layer: give 1 to 1,000,000", o.LayerNodes)
 	case !(o.Similar > 0):
-		return o, fmt.Errorf("a cosine of %v makes every page a target: above 0, the paper has 0.8", o.Similar)
+		return o, fmt.Errorf("a cosine of %v makes every page a target: give a number above 0; the paper has 0.8", o.Similar)
 	}
 	return o, nil
 }

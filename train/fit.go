@@ -148,11 +148,11 @@ func (f Fitter) options(o FitOptions) (FitOptions, error) {
 	}
 	switch {
 	case !(o.Variance > 0 && o.Variance <= 1e9):
-		return o, fmt.Errorf("a variance of %v: above 0, the default is 10", o.Variance)
+		return o, fmt.Errorf("variance %v: give a number above 0; the default is 10", o.Variance)
 	case o.Iterations < 0 || o.Iterations > 1_000_000:
-		return o, fmt.Errorf("%d iterations: from 1 to 1,000,000", o.Iterations)
+		return o, fmt.Errorf("%d iterations: give 1 to 1,000,000", o.Iterations)
 	case !(o.Tolerance >= 0 && o.Tolerance < 1):
-		return o, fmt.Errorf("a tolerance of %v: at least 0 and below 1", o.Tolerance)
+		return o, fmt.Errorf("tolerance %v: give a number from 0 on and below 1", o.Tolerance)
 	}
 	set, err := setting.Complete(f.Settings, o.Set)
 	if err != nil {
@@ -168,7 +168,7 @@ func (f Fitter) CheckStates(n int) error {
 	case n != 0 && (f.Stateless || f.Paths):
 		return fmt.Errorf("%d states: models of kind %s know no hop distances; leave the states out; they have %s", n, f.Kind, setting.Names(f.Settings))
 	case n != 0 && (n < 2 || n > 50):
-		return fmt.Errorf("%d states: from 2 to 50", n)
+		return fmt.Errorf("%d states: give 2 to 50", n)
 	}
 	return nil
 }

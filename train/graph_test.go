@@ -399,7 +399,7 @@ func TestCollectErrors(t *testing.T) {
 		{"goal", CollectOptions{Keep: func(web.URL) bool { return false }}, ErrNoTargets, "on a host that is left out"},
 		{"lone", CollectOptions{}, ErrNoInlinks, "give other targets or another provider"},
 		{"goal", CollectOptions{Keep: notA}, ErrNoInlinks, "choose hosts more widely"},
-		{"goal", CollectOptions{Layers: 1}, nil, "1 layers: from 2"},
+		{"goal", CollectOptions{Layers: 1}, nil, "1 layers: give 2"},
 		{"goal", CollectOptions{LayerNodes: -1}, nil, "-1 nodes a layer"},
 		{"goal", CollectOptions{Similar: -1}, nil, "makes every page a target"},
 	} {

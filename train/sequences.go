@@ -47,9 +47,9 @@ func (g *Graph) Sequences(o SequenceOptions) ([]Sequence, error) {
 	}
 	switch {
 	case o.Count < 1 || o.Count > 10_000_000:
-		return nil, fmt.Errorf("%d sequences: from 1 to 10,000,000", o.Count)
+		return nil, fmt.Errorf("%d sequences: give 1 to 10,000,000", o.Count)
 	case o.MinLength < 2 || o.MaxLength < o.MinLength || o.MaxLength > 1000:
-		return nil, fmt.Errorf("lengths of %d to %d pages: from 2 to at most 1,000, the paper has 2 to 10", o.MinLength, o.MaxLength)
+		return nil, fmt.Errorf("lengths of %d to %d pages: give two numbers from 2 to 1,000; the paper has 2 to 10", o.MinLength, o.MaxLength)
 	}
 	children := make([][]int32, len(g.Nodes)) // edges
 	for i, e := range g.Edges {

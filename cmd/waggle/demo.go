@@ -26,7 +26,7 @@ type demoCmd struct {
 // Run crawls the site twice at the same budget, focused and breadth-first.
 func (c *demoCmd) Run(ctx context.Context, io streams) error {
 	if c.Pages < 1 {
-		return exit{exitUsage, errors.New("--pages must be at least 1")}
+		return exit{exitUsage, fmt.Errorf("--pages %d: give 1 or more", c.Pages)}
 	}
 	dir := c.Out
 	var err error

@@ -175,7 +175,7 @@ func (c *poolAgreeCmd) Run(std streams) error {
 	}
 	list := pool.Agreements(p, labels)
 	if len(list) == 0 {
-		return errors.New("no page was graded by two readers yet")
+		return errors.New("no page was graded by two readers yet: waggle lab read, with another --reader, is where a second one grades")
 	}
 	return pool.WriteAgreements(std.out, list, c.List)
 }

@@ -46,7 +46,7 @@ func (c *poolExtendCmd) Run(ctx context.Context, std streams) error {
 		return exit{exitUsage, fmt.Errorf("%s is there already: choose another file, or replace it with --force", c.Out)}
 	}
 	if !(c.Balance >= 0 && c.Balance <= 1) {
-		return exit{exitUsage, fmt.Errorf("--balance=%v is outside 0…1", c.Balance)}
+		return exit{exitUsage, fmt.Errorf("--balance=%v: give a number from 0 to 1", c.Balance)}
 	}
 	meter := terminal.NewMeter(std.err)
 	x, p, err := lab.ExtendPool(ctx, c.Dir, c.Web, lab.SilverOptions{Options: silver.Options{Balance: c.Balance}, Progress: meter.Show})

@@ -79,9 +79,9 @@ func (c *seedsCmd) Run(ctx context.Context, std streams) error {
 	}
 	switch {
 	case c.Rounds < 1 || c.Rounds > 20:
-		return exit{exitUsage, fmt.Errorf("--rounds %d is outside 1…20", c.Rounds)}
+		return exit{exitUsage, fmt.Errorf("--rounds %d: give 1 to 20", c.Rounds)}
 	case c.Judged < 0 || c.Number < 1:
-		return exit{exitUsage, errors.New("--judge-pages is 0 or more, and -n at least 1")}
+		return exit{exitUsage, errors.New("--judge-pages is 0 or more, and -n is 1 or more")}
 	}
 	toFile := c.Out != "" && c.Out != "-"
 	if toFile {

@@ -35,9 +35,9 @@ type topicTrainCmd struct {
 func (c *topicTrainCmd) Run(ctx context.Context, std streams) error {
 	switch {
 	case !(c.Floor >= 0 && c.Floor <= 1):
-		return exit{exitUsage, fmt.Errorf("--floor %v is not within 0…1", c.Floor)}
+		return exit{exitUsage, fmt.Errorf("--floor %v: give a share, from 0 to 1", c.Floor)}
 	case c.MinPages < 1:
-		return exit{exitUsage, fmt.Errorf("--min-pages %d: a class needs a page", c.MinPages)}
+		return exit{exitUsage, fmt.Errorf("--min-pages %d: give 1 or more", c.MinPages)}
 	}
 	if err := vacant(c.Out, c.Force, c.Taxonomy); err != nil {
 		return err

@@ -24,7 +24,7 @@ type trainInspectCmd struct {
 // Run shows a model or a graph.
 func (c *trainInspectCmd) Run(ctx context.Context, io streams) error {
 	if c.Top < 0 || c.Top > 10_000 {
-		return exit{exitUsage, fmt.Errorf("--top %d: from 0 to 10,000", c.Top)}
+		return exit{exitUsage, fmt.Errorf("--top %d: give 0 to 10,000", c.Top)}
 	}
 	if err := isPlot(c.Plot); err != nil {
 		return err

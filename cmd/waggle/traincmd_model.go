@@ -73,10 +73,10 @@ func (c *trainModelCmd) Run(ctx context.Context, io streams) error {
 	}
 	c.applyPreset(io)
 	if c.Variance == 0 { // what is not given has a default
-		return exit{exitUsage, errors.New("a variance of 0: above 0")}
+		return exit{exitUsage, errors.New("--variance 0: give a number above 0")}
 	}
 	if isZero(c.States) || isZero(c.MinPages) || isZero(c.Iterations) || isZero(c.Tolerance) {
-		return exit{exitUsage, errors.New("--states, --min-pages, --iterations, --tolerance: above 0; left out, they have the values of the kind")}
+		return exit{exitUsage, errors.New("--states, --min-pages, --iterations, --tolerance: give a number above 0, or leave them out for the values of the kind")}
 	}
 	if err := c.fits(); err != nil {
 		return exit{exitUsage, err}

@@ -31,7 +31,7 @@ at. Each is drawn once. They are kept in DIR/sequences.jsonl.`
 // Run draws.
 func (c *trainSequencesCmd) Run(ctx context.Context, io streams) error {
 	if c.Count == 0 || c.MinLength == 0 || c.MaxLength == 0 { // what is not given has a default
-		return exit{exitUsage, fmt.Errorf("%d sequences of %d…%d pages: from 1 sequence of 2 pages", c.Count, c.MinLength, c.MaxLength)}
+		return exit{exitUsage, fmt.Errorf("%d sequences of %d…%d pages: give at least 1 sequence of 2 pages", c.Count, c.MinLength, c.MaxLength)}
 	}
 	g, err := loadGraph(ctx, c.Dir)
 	if err != nil {

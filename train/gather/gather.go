@@ -246,9 +246,9 @@ func (c *Collection) Check() error {
 		return errors.New("--topic names a topic of a recorded web: name that with --web")
 	// What is not given has a default; so a 0 was meant.
 	case c.Layers == 0 || c.LayerNodes == 0:
-		return fmt.Errorf("%d layers of %d pages: from 2 layers (targets and their in-links) of 1 page", c.Layers, c.LayerNodes)
+		return fmt.Errorf("%d layers of %d pages: give at least 2 layers (targets and their in-links) of 1 page", c.Layers, c.LayerNodes)
 	case c.Similar == 0:
-		return errors.New("--similar 0 makes every page a target: above 0, or 2 for none")
+		return errors.New("--similar 0 makes every page a target: give a number above 0, or 2 for none")
 	}
 	if err := (train.CollectOptions{Layers: c.Layers, LayerNodes: c.LayerNodes, Similar: c.Similar}).Check(); err != nil {
 		return err
