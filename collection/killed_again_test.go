@@ -211,10 +211,10 @@ func (k *killedAgain) damage() {
 	if k.rng.IntN(3) == 0 {
 		target = k.dir
 	}
-	if names, err := os.ReadDir(target); err != nil || len(names) == 0 {
+	name, how, was, err := collectiontest.Damage(target, k.rng)
+	if errors.Is(err, collectiontest.ErrEmpty) {
 		return // it had hardly begun
 	}
-	name, how, was, err := collectiontest.Damage(target, k.rng)
 	if err != nil {
 		k.Fatal(err)
 	}

@@ -2,6 +2,7 @@
 package collectiontest
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -12,12 +13,19 @@ import (
 	"strings"
 )
 
+// ErrEmpty says that a folder holds nothing that could be damaged.
+var ErrEmpty = errors.New("there is no file to damage")
+
 // Damage damages one file of a folder: a bit, a cut, a zeroed piece, zeroed as a
 // whole, or removed. A kind of file is drawn first, such as the tables of the
 // frontier, then a file of it. Locks, and what a repair put aside, stay as they are.
-// It returns the path of the file, what was done to it, and what it held.
+// It returns the path of the file, what was done to it, and what it held; ErrEmpty
+// where there is no file, or no folder.
 func Damage(dir string, rng *rand.Rand) (name, how string, was []byte, err error) {
 	kinds := map[string][]string{}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return "", "", nil, ErrEmpty
+	}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -38,6 +46,9 @@ func Damage(dir string, rng *rand.Rand) (name, how string, was []byte, err error
 	})
 	if err != nil {
 		return "", "", nil, err
+	}
+	if len(kinds) == 0 {
+		return "", "", nil, ErrEmpty
 	}
 	files := kinds[slices.Sorted(maps.Keys(kinds))[rng.IntN(len(kinds))]]
 	name = files[rng.IntN(len(files))]
