@@ -173,6 +173,10 @@ func scorers() []Description {
 		{Name: "pathlearner", Line: "what a link is worth on the way to a goal, by a model of labelled paths", Settings: pathLearnerSettings(), Needs: paths, Make: newPathLearner},
 		{Name: "pathlearner-adaptive", Line: "the same, drawn to what links of the same page turned out to be worth", Settings: adaptivePathsSettings(), Needs: paths, Make: newAdaptivePaths},
 		{Name: "afc-approx", Line: "links likeliest to lead to a goal by their words alone, by the same model", Needs: paths, Make: newApproximate},
+		{Name: "thompson-like", Line: "classes of links by samples of their chance of a relevant page", Settings: thompsonSettings(), Needs: topic, Make: newThompson},
+		{Name: "q-value-like", Line: "classes of links by what they and the links behind them brought", Settings: qValueSettings(), Needs: topic, Make: newQValue},
+		{Name: "tunnel-like", Line: "links of relevant pages first, through others up to a cut-off that is learnt", Settings: tunnelSettings(), Make: newTunnel},
+		{Name: "craw4llm-like", Line: "links that no page of low quality holds", Settings: craw4llmSettings(), Make: newCraw4LLM},
 		{Name: "knn-page-like", Line: "links of pages whose nearest training pages are targets", Settings: []Setting{neighboursSetting()}, Needs: hmm, Make: newNearestPage},
 	}
 }
