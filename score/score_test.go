@@ -82,6 +82,10 @@ func hasty(name string) map[string]float64 {
 			set["every"] = 3
 		case "start":
 			set["start"] = 3
+		case "warm-up", "batch", "renew":
+			set[s.Name] = 2
+		case "memory":
+			set["memory"] = 4
 		case "cocitation":
 			set["cocitation"] = 1
 		case "online":
