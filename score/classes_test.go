@@ -139,3 +139,62 @@ func TestCraw4LLM(t *testing.T) {
 		}
 	}
 }
+
+// Each estimate by hand. c is held by a, of relevance .8, without an anchor, and by b, of .4,
+// by "bees": mean .6, highest .8, sum 1 at most, anchors ½; b is held by a alone, so the second
+// level is the mean of nothing, 0, and .8. d is held by b alone, by "bees steel".
+func TestGouritenEstimates(t *testing.T) {
+	for by, want := range []map[string]float64{
+		{"c": 0.6, "d": 0.4}, {"c": 0.8, "d": 0.4}, {"c": 1, "d": 0.4}, {"c": 0.5, "d": 0.5}, {"c": 0.4, "d": 0.8},
+	} {
+		s := newScorer(t, "gouriten-like", score.Options{Set: map[string]float64{"by": float64(by)}})
+		transcript(t, s, 2, `
+			a .8: b c
+			b .4: c=bees d=bees_steel`)
+		for name, v := range want {
+			if got := s.Score(&web.Candidate{URL: parse("http://" + name + "/")}); math.Abs(got-v) > 1e-6 {
+				t.Errorf("estimate %d: %s has %v, want %v", by, name, got, v)
+			}
+		}
+	}
+}
+
+// Where relevance is what anchors say, the regression says so too, whatever the pages that hold
+// the links are; and of all estimates the bandit comes to go by one that does.
+func TestGouritenLearns(t *testing.T) {
+	for _, by := range []float64{5, 6} {
+		s := newScorer(t, "gouriten-like", score.Options{Set: map[string]float64{"by": by, "epsilon": 0, "every": 10}})
+		visit := func(c *web.Candidate, relevance float64, anchors ...string) []*web.Candidate {
+			p := pageOf(anchors...)
+			for i := range p.Links {
+				p.Links[i].URL = parse(c.URL.String() + string(rune('a'+i)))
+			}
+			v := web.Verdict{Relevance: relevance, Relevant: relevance >= 0.5}
+			f := s.Extract(p, v)
+			s.Visit(c, p, v)
+			var out []*web.Candidate
+			for i, l := range p.Links {
+				out = append(out, &web.Candidate{URL: l.URL, Depth: c.Depth + 1, Features: f[i]})
+			}
+			return out
+		}
+		// Of each hub the better link by the scorer is followed, and at first both in turn.
+		for i := range 120 {
+			hub := &web.Candidate{URL: parse("http://h" + string(rune('a'+i%26)) + string(rune('a'+i/26)) + "/")}
+			links := visit(hub, float64(i%5)/4, "steel", "bees")
+			best := links[0]
+			if s.Score(links[1]) > s.Score(best) || i < 20 && i%2 == 1 {
+				best = links[1]
+			}
+			relevance := 0.
+			if best == links[1] {
+				relevance = 1
+			}
+			visit(best, relevance)
+		}
+		links := visit(&web.Candidate{URL: parse("http://last/")}, 0.9, "steel", "bees")
+		if steel, bees := s.Score(links[0]), s.Score(links[1]); bees < steel+0.5 {
+			t.Errorf("by %v: an anchor that tells has %v, another %v", by, bees, steel)
+		}
+	}
+}

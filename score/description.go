@@ -178,6 +178,7 @@ func scorers() []Description {
 		{Name: "tunnel-like", Line: "links of relevant pages first, through others up to a cut-off that is learnt", Settings: tunnelSettings(), Make: newTunnel},
 		{Name: "craw4llm-like", Line: "links that no page of low quality holds", Settings: craw4llmSettings(), Make: newCraw4LLM},
 		{Name: "tres-like", Line: "double deep Q-learning during the crawl, of paths, keywords and relevance", Settings: tresSettings(), Needs: words, Make: newTRES},
+		{Name: "gouriten-like", Line: "estimates from the pages that hold a link, of which a bandit chooses", Settings: gouritenSettings(), Needs: topic, Make: newGouriten},
 		{Name: "knn-page-like", Line: "links of pages whose nearest training pages are targets", Settings: []Setting{neighboursSetting()}, Needs: hmm, Make: newNearestPage},
 	}
 }

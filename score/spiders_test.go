@@ -198,7 +198,7 @@ func TestSpidersLearn(t *testing.T) {
 // A journal of links that is full ends learning and nothing else: what was learned
 // stays, in a restored scorer too.
 func TestFullJournal(t *testing.T) {
-	for _, name := range []string{"backlink", "pagerank", "opic", "craw4llm-like"} {
+	for _, name := range []string{"backlink", "pagerank", "opic", "craw4llm-like", "gouriten-like"} {
 		t.Run(name, func(t *testing.T) {
 			set := hasty(name)
 			set["journal"] = 0.001 // 1,048 bytes
@@ -245,7 +245,7 @@ func TestFullJournal(t *testing.T) {
 // A state that is cut off or altered is refused or read as another one, and
 // never breaks the scorer.
 func TestDamagedState(t *testing.T) {
-	for _, name := range []string{"backlink", "pagerank", "opic", "aggarwal", "ache-like-soft", "tagpath-bandit-like", "anthelion-like", "infospiders-like", "thompson-like", "q-value-like", "tunnel-like", "craw4llm-like", "tres-like"} {
+	for _, name := range []string{"backlink", "pagerank", "opic", "aggarwal", "ache-like-soft", "tagpath-bandit-like", "anthelion-like", "infospiders-like", "thompson-like", "q-value-like", "tunnel-like", "craw4llm-like", "tres-like", "gouriten-like"} {
 		s := newScorer(t, name, score.Options{Set: hasty(name)})
 		p := pageOf("bees", "steel", "bees")
 		f := s.Extract(p, web.Verdict{})
