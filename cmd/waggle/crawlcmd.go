@@ -19,6 +19,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/notice"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/view"
 	"github.com/waggle-crawler/waggle/job"
@@ -38,6 +39,10 @@ type crawlCmd struct {
 	Resume     bool `help:"Go on with the crawl in DIR; flags change its job, see waggle help resume."`
 	AcceptLoss bool `help:"With --resume: where files are damaged or missing, repair the crawl first (as waggle repair does) and go on without what is lost."`
 	Open       bool `help:"Look at the crawl in the browser. The page stays when the crawl has ended, until Ctrl-C."`
+
+	NotifyProgram string `placeholder:"PROGRAM" help:"Program that is started at the first relevant page, at half of the budget and at the end, with first-relevant, half-budget or ended as its argument and a line of JSON as its input."`
+	NotifyURL     string `name:"notify-url" placeholder:"URL" help:"Address that gets the same line of JSON by POST."`
+
 	JSON       bool `help:"Print every event as a line of JSON."`
 	ExampleJob bool `help:"Print a job file that explains every key, and exit."`
 }
@@ -78,6 +83,15 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
+	notices, err := notice.NewSender(c.NotifyProgram, c.NotifyURL, "waggle/"+version)
+	if err != nil {
+		return exit{exitUsage, fmt.Errorf("--notify-%w", err)}
+	}
+	defer func() {
+		if err := notices.Close(); err != nil {
+			complain(std.err, err)
+		}
+	}()
 	place := folder.Absent(c.Out)
 	w, err := collection.At(c.Out).Lock()
 	if err != nil {
@@ -95,7 +109,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 		if c.Open {
 			look = c.open(ctx, std)
 		}
-		return view.New(std.out, c.JSON, clock.System{}, os.Getenv)
+		return notices.View(view.New(std.out, c.JSON, clock.System{}, os.Getenv), c.Out)
 	})
 	if !w.Begun() { // nothing began: nothing is left behind
 		err = errors.Join(err, w.Discard())
