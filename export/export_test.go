@@ -87,7 +87,7 @@ func TestForms(t *testing.T) {
 	})
 	for _, f := range Forms() {
 		if !seen[f.Name] && !f.Binary {
-			t.Errorf("%s is not in the transcript", f.Name)
+			t.Errorf("%s is not in testdata/forms.txt: add the lines %q there, and run go test ./export -rewrite", f.Name, f.Name+"\n----")
 		}
 	}
 }

@@ -284,7 +284,7 @@ func TestSettings(t *testing.T) {
 		if _, ok := set["online"]; ok {
 			set["online"] = 1 // or a model of an earlier crawl is needed
 		}
-		if _, err := score.New(l.Name, score.Options{Anchor: likeness, Keywords: []string{"bees"}, Thesaurus: noThesaurus{}, Set: set, DF: english, Analyzer: analyzer, Model: trained(t, l.Name)}); err != nil {
+		if _, err := score.New(l.Name, score.Options{Anchor: likeness, Keywords: []string{"bees"}, Topic: wholeTopic(), Judge: likeness, Thesaurus: noThesaurus{}, Set: set, DF: english, Analyzer: analyzer, Model: trained(t, l.Name)}); err != nil {
 			t.Errorf("its own defaults: %v", err)
 		}
 	}
