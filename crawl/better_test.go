@@ -79,6 +79,15 @@ func TestWaitForBetter(t *testing.T) {
 				return answer(at, u)
 			}
 		}, 0, 0, 5, 5 * 60, event.BudgetSpent},
+		{"the network is gone for a minute", func(v *virtualCrawl) {
+			answer := v.answer
+			v.answer = func(at time.Time, u web.URL) (pageOf, time.Duration) {
+				if s := at.Sub(epoch); s > 20*time.Second && s < 80*time.Second {
+					return pageOf{failure: web.ReasonConnect}, time.Millisecond
+				}
+				return answer(at, u)
+			}
+		}, 59, 59, 120, 150, event.BudgetSpent},
 		{"more pages than good links", func(v *virtualCrawl) { v.policy.Pages = 500 }, 390, 410, 400, 450, event.BudgetSpent},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -16,7 +16,12 @@ import (
 func (d *driver) lease(ctx context.Context, now time.Time) (out []web.Lease, err error) {
 	d.waits = false
 	n := min(d.Workers-d.inFlight, d.step.Room()-d.inFlight)
-	if n <= 0 || d.Control.Paused() {
+	if n <= 0 {
+		return nil, nil
+	}
+	held := d.held
+	d.held = true
+	if d.Control.Paused() {
 		return nil, nil
 	}
 	what, probe := d.step.net.ask(now)
@@ -43,6 +48,9 @@ func (d *driver) lease(ctx context.Context, now time.Time) (out []web.Lease, err
 			return nil, err
 		}
 	default:
+		if d.held = false; held {
+			d.came = now // no link could bring a page meanwhile
+		}
 		if out, err = d.links(ctx, now, n); err != nil {
 			return nil, err
 		}

@@ -101,6 +101,7 @@ type driver struct {
 	waits  bool
 	better map[web.URL]bool
 	came   time.Time
+	held   bool      // no link was given at the last turn: the crawl is paused, or the network down
 	outage bool      // the time spent is without that of the outage
 	stuck  time.Time // since when nothing happens, see watch
 	rounds int       // since then
