@@ -162,7 +162,7 @@ func TestWaitForBetterEnds(t *testing.T) {
 		if n != pages {
 			t.Errorf("seed %d: %d pages, and %d where nothing waits", seed, n, plain)
 		}
-		if idle > 12*time.Second {
+		if idle > 6*time.Second {
 			t.Errorf("seed %d: idle for %v", seed, idle)
 		}
 	}

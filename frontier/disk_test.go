@@ -87,9 +87,10 @@ func TestLongQueues(t *testing.T) {
 					return scores[c.URL]
 				}
 			}
+			among := max(0, r.IntN(40)-20)
 			both("Lease", func(f *frontier.Frontier) (string, error) {
 				var err error
-				out, err = f.Lease(ctx, frontiertest.Start, 3, 0, rescore)
+				out, err = f.Lease(ctx, frontiertest.Start, 3, among, rescore)
 				return fmt.Sprint(out), err
 			})
 			if r.IntN(50) == 0 {
@@ -113,6 +114,7 @@ func TestLongQueues(t *testing.T) {
 			both("Stats", func(f *frontier.Frontier) (string, error) {
 				return fmt.Sprint(f.Stats(frontiertest.Start)), nil
 			})
+			both("Spread", func(f *frontier.Frontier) (string, error) { return frontier.Spread(f), nil })
 			if r.IntN(40) == 0 {
 				// Both forget their leases alike: put them back first.
 				var back web.Turn

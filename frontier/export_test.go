@@ -3,6 +3,8 @@ package frontier
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -31,3 +33,19 @@ var ExamineOn = examine
 
 // Whole tells whether all of the ledger could be read.
 func (r *Remains) Whole() bool { return r.ledgerWhole }
+
+// Spread lists how many candidates wait in each bin of priorities.
+func Spread(f *Frontier) string {
+	var b strings.Builder
+	for i, p := range f.spread.parts {
+		if p == nil {
+			continue
+		}
+		for j, n := range p {
+			if n != 0 {
+				fmt.Fprintf(&b, "%v: %d\n", lowerEnd(uint32(i)<<8|uint32(j)), n)
+			}
+		}
+	}
+	return b.String()
+}

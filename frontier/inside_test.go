@@ -52,7 +52,7 @@ func TestDamagedAddress(t *testing.T) {
 // asserts after each that every host with a waiting link can be leased from: it
 // is ready, or stands in the line of its site, or waits for its time, or one of its
 // links, or of its other ports, is leased; that no class of hosts has more than its
-// share; and that the counts are those of the hosts. In the end everything comes
+// share; and that the counts are those of the hosts and of what waits. In the end everything comes
 // out once each lease has ended.
 func TestNothingIsStuck(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -110,7 +110,17 @@ func TestNothingIsStuck(t *testing.T) {
 				t.Fatal(err)
 			}
 			now = now.Add(time.Duration(draw(20, "wait")) * time.Second)
-			more, err := f.Lease(ctx, now, draw(12, "n"), 0, nil)
+			var rescore func(*web.Candidate) float64
+			if draw(2, "rescore") == 0 {
+				scores := map[web.URL]float64{}
+				rescore = func(c *web.Candidate) float64 {
+					if _, ok := scores[c.URL]; !ok {
+						scores[c.URL] = float64(draw(5, "priority"))
+					}
+					return scores[c.URL]
+				}
+			}
+			more, err := f.Lease(ctx, now, draw(12, "n"), draw(9, "among"), rescore)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -200,6 +210,15 @@ func stuck(t *rapid.T, f *Frontier) {
 		if s.names != want.names || s.working != want.working || s.leased != want.leased || s.waiting != want.waiting || s.ready != want.ready {
 			t.Fatalf("site %s counts %+v, its hosts %+v", s.name, s, want)
 		}
+	}
+	var spread histogram
+	for _, q := range f.shelf.(*memory).queues {
+		for _, waits := range q {
+			spread.add(waits.prio, 1)
+		}
+	}
+	if f.spread.sums != spread.sums {
+		t.Fatal("the counts by priority are not those of what waits")
 	}
 	if out != f.out || queued != f.queued {
 		t.Fatalf("%v leased and %d queued by class, the hosts say %v and %d", f.out, f.queued, out, queued)

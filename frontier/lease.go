@@ -120,14 +120,15 @@ func (f *Frontier) wake(now time.Time) error {
 // did not answer it is every other time the second best: a page that never comes
 // cannot stand before the others.
 //
-// With among > 0 it takes only what is among the best so many of all that wait,
-// hosts that are down aside, and what equals the last of these to one part in 256:
-// nothing, as long as their hosts are busy or not due. 0 takes any.
+// With among > 0 it takes only what is among the best so many of all that wait, and
+// what equals the last of these to one part in 256: nothing, as long as their hosts are
+// busy or not due. So many more count as there are links of hosts that are down, whatever
+// their priority. 0 takes any.
 //
 // With a rescore it asks again for the priority of a candidate before giving it
 // out. One that sank below the next best, of its own host or of the other ready
 // ones, is put back with its new priority; after 8 such for one lease the best
-// of the 8 is given. What was put back stays so, also when the process dies.
+// of the 8 is given, if it is among the best. What was put back stays so, also when the process dies.
 // Rescore must not return NaN and must not call the frontier.
 func (f *Frontier) Lease(ctx context.Context, now time.Time, n, among int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
 	if err := f.usable(ctx); err != nil {
@@ -196,9 +197,6 @@ func (f *Frontier) best(among int, rescore func(*web.Candidate) float64) (*host,
 			return nil, key{}, web.Candidate{}, err
 		}
 		if h == nil {
-			if chosen.k.prio < floor {
-				chosen = look{}
-			}
 			break
 		}
 		c, err := f.shelf.load(h, h.head)
@@ -231,6 +229,9 @@ func (f *Frontier) best(among int, rescore func(*web.Candidate) float64) (*host,
 		if chosen.h == nil || k.before(chosen.k) {
 			chosen = look{h, k, c}
 		}
+	}
+	if chosen.h != nil && chosen.k.prio < f.floor(among) {
+		chosen = look{}
 	}
 	return chosen.h, chosen.k, chosen.c, nil
 }

@@ -235,7 +235,6 @@ func (m *Model) Lease(now time.Time, n, among int, rescore func(*web.Candidate) 
 			for range 8 {
 				l, floor := m.best()[0], floor()
 				if l.Priority < floor {
-					looked = slices.DeleteFunc(looked, func(l *link) bool { return l.Priority < floor })
 					break
 				}
 				c := l.Candidate
@@ -248,7 +247,7 @@ func (m *Model) Lease(now time.Time, n, among int, rescore func(*web.Candidate) 
 				looked = append(looked, l)
 				stored = slices.MinFunc(looked, better).Priority
 			}
-			if len(looked) == 0 {
+			if len(looked) == 0 || slices.MinFunc(looked, better).Priority < floor() {
 				break
 			}
 			chosen = slices.MinFunc(looked, better)
