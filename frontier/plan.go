@@ -21,7 +21,8 @@ type plan struct {
 	marked []web.URL // the keys of marks, in order of their first change
 	hosts  map[web.Host]*planHost
 	sites  map[string]*planSite // by domain
-	order  []*planHost
+	order  slab[planHost]
+	places slab[planSite]
 	fresh  []entry // entry i has number base+i
 	gone   []leaver
 	sorted []entry
@@ -72,7 +73,8 @@ type entry struct {
 	key
 	c     *web.Candidate
 	ph    *planHost
-	alive bool // false once it left again within the plan
+	id    uint32 // of its host, once that is known
+	alive bool   // false once it left again within the plan
 }
 
 type entryRef struct {
@@ -85,6 +87,28 @@ type leaver struct {
 	key
 	ph *planHost
 }
+
+// slab hands out values whose memory is used again once it was emptied.
+type slab[T any] []*T
+
+// add returns a zero value.
+func (s *slab[T]) add() *T {
+	n := len(*s)
+	if n < cap(*s) {
+		if t := (*s)[:n+1][n]; t != nil {
+			var zero T
+			*t = zero
+			*s = (*s)[:n+1]
+			return t
+		}
+	}
+	t := new(T)
+	*s = append(*s, t)
+	return t
+}
+
+// empty returns the slab with nothing in use.
+func (s slab[T]) empty() slab[T] { return s[:0] }
 
 // newPlan empties the frontier's plan for the next use.
 func (f *Frontier) newPlan() *plan {
@@ -101,7 +125,7 @@ func (f *Frontier) newPlan() *plan {
 	clear(p.sorted)
 	*p = plan{
 		f: f, base: f.next, marks: p.marks, hosts: p.hosts, sites: p.sites,
-		marked: p.marked[:0], order: p.order[:0], fresh: p.fresh[:0], gone: p.gone[:0], sorted: p.sorted[:0],
+		marked: p.marked[:0], order: p.order.empty(), places: p.places.empty(), fresh: p.fresh[:0], gone: p.gone[:0], sorted: p.sorted[:0],
 	}
 	return p
 }
@@ -224,7 +248,7 @@ func (p *plan) admit(c *web.Candidate, bounded bool) (web.Admission, error) {
 	if ph.fresh.less != nil {
 		ph.fresh.push(entryRef{k, len(p.fresh)})
 	}
-	p.fresh = append(p.fresh, entry{k, c, ph, true})
+	p.fresh = append(p.fresh, entry{key: k, c: c, ph: ph, alive: true})
 	p.setMark(c.URL, mark{k, waiting}, ph)
 	return is, nil
 }
@@ -338,7 +362,8 @@ func (p *plan) site(ph *planHost) *planSite {
 		s, ph.domain = p.f.sites[domain], domain
 	}
 	if ph.site = p.sites[domain]; ph.site == nil {
-		ph.site = &planSite{most: (&site{}).maxNames(p.f.names)}
+		ph.site = p.places.add()
+		ph.site.most = (&site{}).maxNames(p.f.names)
 		if s != nil {
 			*ph.site = planSite{unseen: s.unseen, names: s.names, most: s.maxNames(p.f.names), fresh: s.fresh, links: s.links}
 		}
@@ -428,12 +453,12 @@ func (p *plan) empty(ph *planHost, tell func(c *web.Candidate)) error {
 func (p *plan) host(name web.Host) *planHost {
 	ph, ok := p.hosts[name]
 	if !ok {
-		ph = &planHost{name: name, h: p.f.byName[name]}
+		ph = p.order.add()
+		ph.name, ph.h = name, p.f.byName[name]
 		if ph.h != nil {
 			ph.n = ph.h.n
 		}
 		p.hosts[name] = ph
-		p.order = append(p.order, ph)
 	}
 	return ph
 }
@@ -475,13 +500,14 @@ func (p *plan) entering() []entry {
 	p.sorted = p.sorted[:0]
 	for _, e := range p.fresh {
 		if e.alive {
+			e.id = e.ph.h.id
 			p.sorted = append(p.sorted, e)
 		}
 	}
 	slices.SortFunc(p.sorted, func(a, b entry) int {
 		switch {
-		case a.ph != b.ph:
-			return cmp.Compare(a.ph.h.id, b.ph.h.id)
+		case a.id != b.id:
+			return cmp.Compare(a.id, b.id)
 		case a.key.before(b.key):
 			return -1
 		default:
