@@ -389,13 +389,15 @@ func (f *Frontier) host(name web.Host, domain string) *host {
 func (f *Frontier) addHost(s web.HostState) *host { return f.newHost(s, "") }
 
 func (f *Frontier) newHost(s web.HostState, domain string) *host {
-	h := &host{id: uint32(len(f.hosts)), state: s, at: -1, place: -1, bound: -1, worst: unbounded(), loose: true}
-	f.hosts = append(f.hosts, h)
-	f.byName[s.Host] = h
 	if domain == "" {
 		domain = s.Host.Domain()
 	}
-	f.join(h, domain)
+	h, own := f.sites[domain].host(domain)
+	*h = host{id: uint32(len(f.hosts)), state: s, at: -1, place: -1, bound: -1, worst: unbounded(), loose: true, site: own}
+	f.hosts = append(f.hosts, h)
+	f.byName[s.Host] = h
+	f.sites[domain] = own
+	f.join(h)
 	return h
 }
 

@@ -148,14 +148,23 @@ func (f *Frontier) Share(workers int, delay time.Duration) {
 	f.workers, f.delay = workers, delay
 }
 
-// join gives a new host its site and its fellow ports.
-func (f *Frontier) join(h *host, domain string) {
-	s := f.sites[domain]
-	if s == nil {
-		s = &site{name: domain}
-		f.sites[domain] = s
+// host makes an empty record of a host, and its site if there is none. Most hosts are
+// alone in their site, and the two stand side by side in memory then.
+func (s *site) host(name string) (*host, *site) {
+	if s != nil {
+		return &host{}, s
 	}
-	h.site = s
+	b := new(struct {
+		host   host
+		site   site
+		unseen [1]*host
+	})
+	b.site = site{name: name, unseen: b.unseen[:0]}
+	return &b.host, &b.site
+}
+
+// join gives a new host its fellow ports.
+func (f *Frontier) join(h *host) {
 	name := h.state.Host.Name()
 	p := f.ports[name]
 	if len(name) < len(h.state.Host) { // it has a port
