@@ -155,6 +155,7 @@ func scorers() []Description {
 		{Name: "aggarwal", Line: "interest ratios of words, address, parents and siblings", Settings: aggarwalSettings(), Make: newAggarwal},
 		{Name: "ache-like-hard", Line: "a link classifier retrained as it goes; links of relevant pages alone", Settings: acheSettings(true), Make: newACHE},
 		{Name: "ache-like-soft", Line: "the same, with the links of all pages", Settings: acheSettings(false), Make: newACHE},
+		{Name: "ache-like-levels", Line: "the same by levels: links that lead to a relevant page in one, two or three steps", Settings: acheLevelsSettings(), Make: newACHELevels},
 		{Name: "tagpath-bandit-like", Line: "a bandit over places in page templates", Settings: tagPathSettings(), Make: newTagPath},
 		{Name: "apprentice", Line: "learns from the words around followed links, by their distance in the page", Settings: apprenticeSettings(false), Needs: learner, Make: newApprentice},
 		{Name: "apprentice-tempered", Line: "the same with its evidence tempered, and weighed against the relevance of the page", Settings: apprenticeSettings(true), Needs: learner, Make: newApprentice},

@@ -245,7 +245,7 @@ func TestFullJournal(t *testing.T) {
 // A state that is cut off or altered is refused or read as another one, and
 // never breaks the scorer.
 func TestDamagedState(t *testing.T) {
-	for _, name := range []string{"backlink", "pagerank", "opic", "aggarwal", "ache-like-soft", "tagpath-bandit-like", "anthelion-like", "infospiders-like", "thompson-like", "q-value-like", "tunnel-like", "craw4llm-like", "tres-like", "gouriten-like"} {
+	for _, name := range []string{"backlink", "pagerank", "opic", "aggarwal", "ache-like-soft", "ache-like-levels", "tagpath-bandit-like", "anthelion-like", "infospiders-like", "thompson-like", "q-value-like", "tunnel-like", "craw4llm-like", "tres-like", "gouriten-like"} {
 		s := newScorer(t, name, score.Options{Set: hasty(name)})
 		p := pageOf("bees", "steel", "bees")
 		f := s.Extract(p, web.Verdict{})
