@@ -116,7 +116,7 @@ func (d *driver) recheck(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return fmt.Errorf("frontier: %w", err)
 		}
-		for _, why := range []web.Reason{web.ReasonScope, web.ReasonDepth} {
+		for _, why := range []web.Reason{web.ReasonScope, web.ReasonDepth, web.ReasonMuted} {
 			if len(left[why]) == 0 {
 				continue
 			}
@@ -135,6 +135,8 @@ func (s *Step) outside(c *web.Candidate, seeds map[web.URL]bool) web.Reason {
 		return web.ReasonScope
 	case c.Depth > s.policy.MaxDepth:
 		return web.ReasonDepth
+	case s.steering.mutes(c.URL) && c.Kind != web.LinkSeed:
+		return web.ReasonMuted
 	}
 	return s.policy.Scope.check(c.URL)
 }

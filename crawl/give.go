@@ -66,7 +66,7 @@ func (d *driver) links(ctx context.Context, now time.Time, n int) (out []web.Lea
 		switch {
 		case d.Scorer.Rescores():
 			rescore = d.step.Rescore
-		case d.step.traps.wary > 0:
+		case d.step.traps.wary > 0 || d.step.steering.lifts():
 			rescore = d.step.Rerank
 		}
 		leased, err := d.best(ctx, now, n, rescore)
@@ -149,7 +149,10 @@ func (d *driver) arrive(ctx context.Context, a Arrival) error {
 		}
 	}
 	ready, said := d.step.Judge(now, a)
-	return d.judged(ctx, now, ready, said)
+	if err := d.judged(ctx, now, ready, said); err != nil {
+		return err
+	}
+	return d.heard(ctx, now)
 }
 
 // judged takes in arrivals of which it is known what they mean.

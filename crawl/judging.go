@@ -42,7 +42,7 @@ func (s *Step) observe(now time.Time, p *web.Page, said web.Verdict) (events []e
 		return nil
 	}
 	if renewed := s.judge.Observe(p, said); len(renewed) > 0 {
-		events = append(events, s.renew(now, renewed))
+		events = append(events, s.renew(now, renewed, web.URL{}))
 	}
 	if notes := s.judge.Notes(); len(notes) > 0 {
 		events = append(events, event.Doubt{At: event.At{At: now}, Notes: notes})
@@ -50,10 +50,15 @@ func (s *Step) observe(now time.Time, p *web.Page, said web.Verdict) (events []e
 	return events
 }
 
-// renew counts pages by their new verdicts.
-func (s *Step) renew(now time.Time, renewed []web.Renewal) event.Event {
+// renew counts pages by their new verdicts. What a person said of a page stays, but for
+// that of labelled, if it is given, which has just been said.
+func (s *Step) renew(now time.Time, renewed []web.Renewal, labelled web.URL) event.Event {
 	e := event.Rejudged{At: event.At{At: now}, Pages: make([]event.Verdict, 0, len(renewed))}
 	for _, r := range renewed {
+		if _, said := s.steering.labels[r.URL]; said && r.URL != labelled {
+			continue
+		}
+		s.mark(r.URL, r.Verdict.Relevant)
 		e.Pages = append(e.Pages, event.Verdict{
 			URL: r.URL, Relevance: r.Verdict.Relevance, Similarity: r.Verdict.Similarity, Relevant: r.Verdict.Relevant, Was: r.Was,
 		})

@@ -49,7 +49,7 @@ func (s *Step) links(a Arrival, memory []byte) (found []link, refused []event.Sk
 			Features: a.Features[i],
 			Memory:   memory,
 		}
-		c.Priority = s.traps.rank(c.URL, s.score(&c))
+		c.Priority = s.rank(&c, s.score(&c))
 		if j, twice := place[l.URL]; !twice {
 			place[l.URL] = len(found)
 			found = append(found, link{c, clip(l.Anchor, 80)})
@@ -141,6 +141,9 @@ func (s *Step) refuse(c *web.Candidate) (reason web.Reason, forGood bool) {
 	}
 	if c.Depth > s.policy.MaxDepth {
 		return web.ReasonDepth, false
+	}
+	if s.steering.mutes(c.URL) {
+		return web.ReasonMuted, false // until that is undone
 	}
 	return "", false
 }

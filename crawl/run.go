@@ -59,6 +59,13 @@ type Crawl struct {
 	Listen func(event.Event)
 	// Control holds the crawl and tells of its hosts; nil = nobody does.
 	Control *Control
+	// Acts are what people tell the crawl while it runs; nil = nobody can. Told are those
+	// that earlier runs took in. Look finds the pages that are labelled, and Budgeted,
+	// unless nil, is told a budget that was set, before it holds.
+	Acts     Acts
+	Told     []event.Act
+	Look     Look
+	Budgeted func(pages int) error
 	// History is the log of earlier runs of this crawl; nil = a new crawl.
 	History iter.Seq2[event.Event, error]
 	// Settings is event.Started.Settings, and Changes what has changed since an
@@ -119,6 +126,9 @@ func (c *Crawl) newDriver() *driver {
 	d := &driver{Crawl: &own, step: NewStep(c.Policy, c.Scorer, c.Judge), better: make(map[web.URL]bool)}
 	for _, u := range c.Bare {
 		d.step.bare[u] = true
+	}
+	if own.Acts != nil && own.Control == nil {
+		own.Control = &Control{}
 	}
 	return d
 }
@@ -197,6 +207,11 @@ func (d *driver) open(ctx context.Context) error {
 		At: event.At{At: now}, Name: d.Name, Scorer: d.ScorerName, Judge: d.JudgeName,
 		Threshold: d.Threshold, Pages: d.Policy.Pages, Limit: d.Policy.Time,
 		Workers: d.Workers, Resumed: begun != nil, Settings: d.Settings,
+	}
+	if d.Acts != nil {
+		if err := d.step.heed(ctx, d.Told, d.Look); err != nil {
+			return err
+		}
 	}
 	if begun == nil {
 		if err := d.say(started); err != nil {
@@ -394,6 +409,9 @@ func (d *driver) keepTime(now time.Time) error {
 		d.ticked = now
 		d.Control.tell(d.Frontier, d.Fetcher)
 		d.hear(event.Tick{At: event.At{At: now}, Frontier: d.Frontier.Stats(now), Waits: d.waits})
+		if err := d.heard(context.Background(), now); err != nil {
+			return err
+		}
 	}
 	if now.Sub(d.synced) >= syncEvery {
 		d.synced = now

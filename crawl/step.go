@@ -120,6 +120,12 @@ type Step struct {
 	traps  traps
 	ranks  ranks
 	visits visits
+	// What people told the crawl, the relevant pages by the hashes of their addresses,
+	// and the last links that were fetched, by which a label teaches the scorer; nil
+	// where nobody can tell the crawl anything.
+	steering steering
+	relevant map[uint64]struct{}
+	recent   *recentLinks
 	// passing tells that no later run will go on with this crawl, so that
 	// nothing is stored for one.
 	passing bool
@@ -154,6 +160,7 @@ func NewStep(p Policy, s Scorer, j Judge) *Step {
 // Remember tells of a page fetched in an earlier run, so that its body is
 // known for a duplicate when it comes again.
 func (s *Step) Remember(e event.Fetched) {
+	s.mark(e.URL, e.Relevant)
 	if b, err := hex.DecodeString(e.Digest); err == nil && len(b) == 16 {
 		before, home := s.copy(e.URL, [16]byte(b))
 		s.traps.note(e.At, e.URL, bodyKey([16]byte(b)), before > 0 && home)
@@ -238,7 +245,12 @@ func (s *Step) Rescore(c *web.Candidate) float64 {
 	if c.Priority >= SeedPriority {
 		return c.Priority
 	}
-	return s.traps.rank(c.URL, s.score(c))
+	return s.rank(c, s.score(c))
+}
+
+// rank is the priority of a link, given that of its scorer.
+func (s *Step) rank(c *web.Candidate, priority float64) float64 {
+	return s.steering.rank(c, s.traps.rank(c.URL, priority))
 }
 
 // Rerank is Rescore where the scorer's own priority of a candidate stays as it is.
@@ -247,10 +259,13 @@ func (s *Step) Rerank(c *web.Candidate) float64 {
 		return c.Priority
 	}
 	p := c.Priority
+	if p > firstPlace/2 {
+		p -= firstPlace
+	}
 	if p < -lastPlace/2 {
 		p += lastPlace
 	}
-	return s.traps.rank(c.URL, p)
+	return s.rank(c, p)
 }
 
 // Sweep tells whether waiting candidates are to be scored anew now, and from
@@ -372,6 +387,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	answers(&host)
 	s.pace(now, &host, &a)
 	host.Barren++
+	s.mark(p.URL, v.Relevant)
 	if v.Relevant {
 		host.Barren = 0
 		s.count.Relevant++
@@ -391,6 +407,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		memory = s.scorer.Visit(c, nil, web.Verdict{})
 	} else {
 		memory = s.scorer.Visit(c, p, v)
+		s.recent.add(c)
 		if reason == "" {
 			with = s.observe(now, p, a.Verdict)
 		}

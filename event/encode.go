@@ -106,6 +106,16 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 			o.float("threshold", e.Threshold)
 		}
 		o.verdicts(e.Pages)
+	case Act:
+		o.begin(kind, e.At)
+		o.int("number", int64(e.Number))
+		o.text("do", string(e.Do))
+		o.optText("url", e.URL.String())
+		o.optText("place", e.Place)
+		o.optInt("pages", int64(e.Pages))
+		o.optInt("was", int64(e.Was))
+		o.optInt("act", int64(e.Act))
+		o.optText("refused", e.Refused)
 	case Doubt:
 		o.begin(kind, e.At)
 		o.key("notes")

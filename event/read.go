@@ -301,6 +301,8 @@ func decode(line []byte) (Event, error) {
 		return decodeAs[Doubt](line)
 	case "rejudged":
 		return decodeAs[Rejudged](line)
+	case "act":
+		return decodeAs[Act](line)
 	case "outage":
 		return decodeAs[Outage](line)
 	case "host-down":

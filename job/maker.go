@@ -198,7 +198,29 @@ func (m *Maker) Crawl(ctx context.Context) (*crawl.Crawl, error) {
 		return nil, err
 	}
 	c.Frontier, c.Archive, c.Log = m.Frontier, m.Archive, m.Log
-	return c, nil
+	return c, m.steer(c)
+}
+
+// steer lets people tell a crawl that is kept what to do; see collection.Act.
+func (m *Maker) steer(c *crawl.Crawl) error {
+	if m.Writer == nil {
+		return nil
+	}
+	for e, err := range event.ReadKinds(m.Writer.EventLog(), event.Act{}.Kind()) {
+		if a, ok := e.(event.Act); ok && err == nil {
+			c.Told = append(c.Told, a)
+		}
+	}
+	var err error
+	if c.Acts, err = m.Writer.Acts(c.Told); err != nil {
+		return err
+	}
+	c.Look = m.Writer.Look(m.Parser)
+	c.Budgeted = func(pages int) error {
+		m.Job.Budget.Pages = pages
+		return m.saveJob()
+	}
+	return nil
 }
 
 // plainCrawl is a crawl of what was made, without stores.

@@ -45,6 +45,22 @@ func (j *topicJudge) Observe(p *web.Page, said web.Verdict) []web.Renewal {
 	return j.renew(v)
 }
 
+// Label has pages that a person labelled stand beside the examples and the negative
+// examples of the topic, in place of those labelled before, and makes the view anew. Of
+// their words the memory of the first pages knows those that the topic gave as well.
+func (j *topicJudge) Label(relevant, irrelevant []*web.Page) []web.Renewal {
+	j.examples = append(j.examples[:j.toldOf.examples:j.toldOf.examples], relevant...)
+	j.against = append(j.against[:j.toldOf.against:j.toldOf.against], irrelevant...)
+	if j.memory == nil || len(j.memory.pages) == 0 {
+		j.view.Store(j.newView(nil))
+		return nil
+	}
+	v := j.newView(j.memory)
+	j.view.Store(v)
+	j.memory.settled, j.memory.labelled = true, true
+	return j.renew(v)
+}
+
 func (j *topicJudge) isExample(u web.URL) bool {
 	return slices.ContainsFunc(j.examples, func(p *web.Page) bool { return p.URL == u })
 }
@@ -76,10 +92,14 @@ func (j *topicJudge) renew(v *view) (out []web.Renewal) {
 //	site.N   host N; see site.AppendBinary
 func (j *topicJudge) State() map[string][]byte {
 	m := j.memory
-	if m == nil || m.stored == len(m.pages) && len(j.templates.changed) == 0 {
+	if m == nil || m.stored == len(m.pages) && len(j.templates.changed) == 0 && !m.labelled {
 		return nil
 	}
 	parts := map[string][]byte{}
+	if m.labelled {
+		m.labelled = false
+		parts[partView] = j.view.Load().append(nil)
+	}
 	for ; m.stored < len(m.pages); m.stored++ {
 		parts[partPage+strconv.Itoa(m.stored)], _ = m.pages[m.stored].AppendBinary(nil)
 		if n := m.stored + 1; n&(n-1) == 0 {
@@ -167,6 +187,7 @@ func (j *topicJudge) Restore(part func(name string) ([]byte, error)) error {
 		if err != nil {
 			return wrong(err)
 		}
+		j.calibrate(view)
 		// It was settled when the number of pages was a power of two last.
 		view.crawl = j.recipe.crawlOffset(1 << (bits.Len(uint(max(1, pages))) - 1))
 	}
@@ -175,7 +196,8 @@ func (j *topicJudge) Restore(part func(name string) ([]byte, error)) error {
 	return nil
 }
 
-// append appends the view, but for crawl, which follows from the number of pages, as
+// append appends the view, but for crawl, which follows from the number of pages, and
+// for slope and offset, which follow from the topic and the labels, as
 //
 //	reference, unit, background float64 each · terms uvarint, for each: stem,
 //	its length first, weight float64 · phrases uvarint, for each: terms uvarint,

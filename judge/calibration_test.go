@@ -10,7 +10,7 @@ import (
 // x = ln(1 + 0.02), logit = 1.82·x − 3.81 + 0.9·n/(n + 32).
 func TestCrawlOffset(t *testing.T) {
 	r := defaultRecipe()
-	j := &topicJudge{recipe: r, slope: r.slope, offset: r.offset}
+	j := &topicJudge{recipe: r}
 	for n, want := range map[int]float64{0: 0.022446, 32: 0.034758, 64: 0.040157, 256: 0.048616} {
 		v := &view{reference: 1, crawl: r.crawlOffset(n)}
 		if p := j.relevance(v, 1); math.Abs(p-want) > 1e-6 {

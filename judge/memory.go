@@ -21,6 +21,7 @@ type memory struct {
 	hosts      map[web.Host]int  // pages
 	stored     int               // of pages, those that State gave out
 	settled    bool              // a view was made of them
+	labelled   bool              // the view was made anew for a label, and is not stored yet
 	looked     int               // pages when Notes looked at them last
 }
 

@@ -80,11 +80,10 @@ type topicJudge struct {
 	phrases   [][]string
 	words     []string // of the description
 	examples  []*web.Page
-	against   []*web.Page         // negative examples
-	ownSites  map[string]struct{} // stems that name the examples' sites
-	given     map[string]struct{} // stems of keywords
-	slope     float64
-	offset    float64
+	against   []*web.Page                     // negative examples
+	toldOf    struct{ examples, against int } // of these, those that the topic gave, before the labelled ones
+	ownSites  map[string]struct{}             // stems that name the examples' sites
+	given     map[string]struct{}             // stems of keywords
 	templates *templates
 	view      atomic.Pointer[view]
 	memory    *memory // owned by the step; nil where nothing is learnt
@@ -99,6 +98,8 @@ type view struct {
 	unit       float64    // weight of stems at which a short text is on topic, > 0
 	background background // of pages that are not wanted
 	crawl      float64    // recipe.crawl·n/(n+N₀), after n pages of the crawl
+	slope      float64
+	offset     float64
 }
 
 // recipe holds the constants of the judge; docs/results/judge.md tells how those
@@ -175,20 +176,20 @@ func newTopicJudge(name string, t *topic.Topic, o Options, r recipe) *topicJudge
 		furniture: text.Furniture(text.SplitterOf(o.Analyzer)),
 		keywords:  t.Keywords,
 		phrases:   t.Phrases(o.Analyzer), words: t.DescriptionStems(o.Analyzer),
-		examples: t.Examples, against: t.Negatives,
+		examples: slices.Clip(t.Examples), against: slices.Clip(t.Negatives),
 		ownSites:  map[string]struct{}{},
 		templates: newTemplates(),
 	}
 	if j.threshold == 0 {
 		j.threshold = topicThreshold
 	}
+	j.toldOf.examples, j.toldOf.against = len(j.examples), len(j.against)
 	j.given = map[string]struct{}{}
 	for _, phrase := range j.phrases {
 		for _, stem := range phrase {
 			j.given[stem] = struct{}{}
 		}
 	}
-	j.slope, j.offset = r.calibration(len(j.phrases)+len(j.words) > 0, len(j.examples))
 	for _, p := range j.examples {
 		j.nameSite(p)
 		if p.URL.Host() != exampleHost {
@@ -200,6 +201,11 @@ func newTopicJudge(name string, t *topic.Topic, o Options, r recipe) *topicJudge
 	}
 	j.view.Store(j.newView(nil))
 	return j
+}
+
+// calibrate sets slope and offset of a view by what the topic gives.
+func (j *topicJudge) calibrate(v *view) {
+	v.slope, v.offset = j.recipe.calibration(len(j.phrases)+len(j.words) > 0, len(j.examples))
 }
 
 // calibration are slope and offset for a topic of which something was written or
@@ -233,6 +239,7 @@ func (j *topicJudge) nameSite(p *web.Page) {
 // newView makes the view of what was remembered; nil is nothing.
 func (j *topicJudge) newView(m *memory) *view {
 	v := &view{}
+	j.calibrate(v)
 	v.query, v.reference = j.newQuery(m)
 	v.unit = j.unit(&v.query)
 	v.background = newBackground(&j.recipe, v, m.scores(v, j.templates))
@@ -379,7 +386,7 @@ func (j *topicJudge) relevance(v *view, s float64) float64 {
 		return 0
 	}
 	x := math.Log(s/v.reference + j.recipe.floor)
-	return logistic(j.slope*x + j.recipe.commonness*v.background.logShare(x) + j.offset + v.crawl)
+	return logistic(v.slope*x + j.recipe.commonness*v.background.logShare(x) + v.offset + v.crawl)
 }
 
 // score is the BM25 score of a page without its template, ≥ 0.

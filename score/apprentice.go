@@ -169,6 +169,9 @@ func (a *apprenticeScorer) Visit(c *web.Candidate, p *web.Page, v web.Verdict) [
 	})
 }
 
+// Label teaches the relevance that a person gave a page, as one more visit of it.
+func (a *apprenticeScorer) Label(c *web.Candidate, p *web.Page, v web.Verdict) { a.Visit(c, p, v) }
+
 const (
 	flagExample = 1 << iota
 	flagAddress

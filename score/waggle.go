@@ -159,6 +159,9 @@ func (w *waggle) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	return w.Recall(c, p, v)
 }
 
+// Label teaches the relevance that a person gave a page, as one more visit of it.
+func (w *waggle) Label(c *web.Candidate, p *web.Page, v web.Verdict) { w.Visit(c, p, v) }
+
 const (
 	flagNoPage = 1 << iota
 	flagRedirected

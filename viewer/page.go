@@ -307,7 +307,7 @@ func (s *Server) look(ctx context.Context, c *crawl, u web.URL) *view {
 
 func (s *Server) read(ctx context.Context, c *crawl, u web.URL) *view {
 	v := &view{crawl: c, url: u}
-	r, err := c.arch.response(ctx, u)
+	r, err := c.arch.Response(ctx, u)
 	if err != nil {
 		v.err = err
 		return v
@@ -376,7 +376,7 @@ func (s *Server) serveArchived(w http.ResponseWriter, r *http.Request, kind, res
 			return
 		}
 		if res := v.Resources[k]; res.Wants(w, r) {
-			got, err := c.arch.response(r.Context(), res.URL)
+			got, err := c.arch.Response(r.Context(), res.URL)
 			if err != nil {
 				got = nil
 			}

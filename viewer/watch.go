@@ -26,7 +26,7 @@ import (
 type crawl struct {
 	id   string
 	col  collection.Collection
-	arch archive
+	arch *collection.Finder
 
 	mu       sync.RWMutex
 	figures  *figures.Crawl
@@ -42,9 +42,7 @@ type crawl struct {
 }
 
 func newCrawl(id string, col collection.Collection) *crawl {
-	c := &crawl{id: id, col: col, figures: figures.New(), changed: make(chan struct{})}
-	c.arch.col = col
-	return c
+	return &crawl{id: id, col: col, arch: col.Finder(), figures: figures.New(), changed: make(chan struct{})}
 }
 
 // tail is how many bytes before the offset are remembered: the checksum of the last

@@ -14,6 +14,7 @@ type Reason string
 // Why a link never reached the frontier.
 const (
 	ReasonScope     Reason = "scope"      // outside the job's scope
+	ReasonMuted     Reason = "muted"      // within a place that a person muted
 	ReasonDepth     Reason = "depth"      // too many links from a seed
 	ReasonTrap      Reason = "trap"       // the address looks like a crawler trap
 	ReasonExtension Reason = "extension"  // the address names a file of another kind
@@ -69,6 +70,8 @@ func (r Reason) words() (brief, meaning string) {
 	switch r {
 	case ReasonScope:
 		return "out of scope", "it is outside the scope of the job"
+	case ReasonMuted:
+		return "muted", "it is in a place that was muted"
 	case ReasonDepth:
 		return "too deep", "it is too many links away from a seed"
 	case ReasonTrap:

@@ -68,6 +68,7 @@ type commands struct {
 	Crawl   crawlCmd   `cmd:"" help:"Crawl for the pages of a topic."`
 	Seeds   seedsCmd   `cmd:"" help:"Find pages to start from, by search interfaces, lists, bookmarks and histories."`
 	Open    openCmd    `cmd:"" help:"Look at a crawl in the browser, while it runs or afterwards."`
+	Steer   steerCmd   `cmd:"" help:"Tell a crawl what to do while it runs: label pages, mute or boost places, pause."`
 	Explain explainCmd `cmd:"" help:"Tell why a page was fetched, or why not."`
 	Judge   judgeCmd   `cmd:"" help:"Judge the pages of a crawl again, with other keywords or examples, another threshold or judge."`
 	Export  exportCmd  `cmd:"" help:"Write what a crawl found in a form for other tools."`
@@ -138,6 +139,7 @@ const description = `waggle is a focused web crawler: you show it what you want,
   waggle crawl -f job.yaml -o bees         the same from a job file
   waggle crawl -o bees --resume            go on after a stop or a crash
   waggle open bees                         look at it in the browser
+  waggle steer bees mute example.org/ads/  tell it what to do while it runs
   waggle judge bees --threshold 0.4        another harvest of the same pages
   waggle explain https://example.org/a -o bees
   waggle export bees wacz -o bees.wacz     for ReplayWeb.page; there are tables, too

@@ -1,4 +1,4 @@
-package viewer
+package collection
 
 import (
 	"context"
@@ -9,44 +9,44 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// archive finds the responses of a collection by their addresses. It reads where they
+// Finder finds the responses of a collection by their addresses. It reads where they
 // lie when it is first asked, and again what has been added since. 24 bytes are held
 // for each.
-type archive struct {
-	col collection.Collection
+type Finder struct {
+	col Collection
 
 	mu     sync.Mutex
-	places map[uint64]place // the last response of each address, by its hash
-	files  []archiveFile
+	places map[uint64]foundAt // the last response of each address, by its hash
+	files  []foundFile
 }
 
-// archiveFile is a WARC file, with the last record that was read of it.
-type archiveFile struct {
+// foundFile is a WARC file, with the last record that was read of it.
+type foundFile struct {
 	path          string
 	size          int64
 	offset, inner int64
 }
 
-// place is where a record lies.
-type place struct {
+// foundAt is where a record lies.
+type foundAt struct {
 	file   int32
 	offset int64
 	inner  int64
 }
 
-// maxResponse bounds a response that is read, in bytes.
-const maxResponse = 64 << 20
+// Finder finds responses of the archive by their addresses, also while the crawl runs.
+func (c Collection) Finder() *Finder { return &Finder{col: c} }
 
-// errAbsent says that the archive does not hold a response.
-var errAbsent = errors.New("the archive does not hold it")
+// ErrAbsent says that the archive does not hold a response.
+var ErrAbsent = errors.New("the archive does not hold it")
 
-// response is the last response that the archive holds of an address.
-func (a *archive) response(ctx context.Context, u web.URL) (*web.Response, error) {
+// Response is the last response that the archive holds of an address; the
+// error is ErrAbsent where it holds none. Safe for concurrent use.
+func (a *Finder) Response(ctx context.Context, u web.URL) (*web.Response, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	id := xxh3.HashString(u.String())
@@ -56,7 +56,7 @@ func (a *archive) response(ctx context.Context, u web.URL) (*web.Response, error
 			return nil, err
 		}
 		if p, ok = a.places[id]; !ok {
-			return nil, errAbsent
+			return nil, ErrAbsent
 		}
 	}
 	f, err := os.Open(a.files[p.file].path)
@@ -75,13 +75,13 @@ func (a *archive) response(ctx context.Context, u web.URL) (*web.Response, error
 	r, err := store.ReadResponse(rec, maxResponse)
 	if err == nil && r.URL != u {
 		a.places, a.files = nil, nil // another archive took its place
-		return nil, fmt.Errorf("%w: the archive has changed, ask again", errAbsent)
+		return nil, fmt.Errorf("%w: the archive has changed, ask again", ErrAbsent)
 	}
 	return r, err
 }
 
 // update reads what the files have grown by. a.mu is held.
-func (a *archive) update(ctx context.Context) error {
+func (a *Finder) update(ctx context.Context) error {
 	paths, err := a.col.ArchiveFiles()
 	if err != nil {
 		return err
@@ -93,11 +93,11 @@ func (a *archive) update(ctx context.Context) error {
 		}
 	}
 	if a.places == nil {
-		a.places = map[uint64]place{}
+		a.places = map[uint64]foundAt{}
 	}
 	for i, path := range paths {
 		if i == len(a.files) {
-			a.files = append(a.files, archiveFile{path: path})
+			a.files = append(a.files, foundFile{path: path})
 		}
 		if err := a.readOn(ctx, int32(i)); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (a *archive) update(ctx context.Context) error {
 }
 
 // readOn reads file i from the last record on that was read.
-func (a *archive) readOn(ctx context.Context, i int32) error {
+func (a *Finder) readOn(ctx context.Context, i int32) error {
 	known := &a.files[i]
 	f, err := os.Open(known.path)
 	if err != nil {
@@ -137,7 +137,7 @@ func (a *archive) readOn(ctx context.Context, i int32) error {
 		known.offset, known.inner = rec.Offset, rec.Inner
 		if rec.Type() == "response" {
 			if u, err := web.Parse(rec.Target()); err == nil {
-				a.places[xxh3.HashString(u.String())] = place{i, rec.Offset, rec.Inner}
+				a.places[xxh3.HashString(u.String())] = foundAt{i, rec.Offset, rec.Inner}
 			}
 		}
 	}

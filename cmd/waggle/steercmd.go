@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// steerCmd is `waggle steer`.
+type steerCmd struct {
+	Dir string `arg:"" help:"Folder of the crawl."`
+	Do  string `arg:"" enum:"relevant,irrelevant,more,mute,boost,budget,pause,continue,undo,list" help:"What to do: relevant, irrelevant, more, mute, boost, budget, pause, continue, undo, list."`
+	To  string `arg:"" optional:"" help:"The address of a page, a place, a number of pages, or the number of an act."`
+}
+
+// Help tells what can be done.
+func (steerCmd) Help() string {
+	return `A crawl that runs takes an act in within a second, and one that does not run
+when it goes on. Each has a number, stands in the log, and can be undone:
+
+  waggle steer bees relevant https://example.org/hives     the page is wanted
+  waggle steer bees irrelevant https://example.org/ads     it is not
+  waggle steer bees more https://example.org/links         its links go first
+  waggle steer bees mute example.org/forum/                 nothing from there
+  waggle steer bees boost dances.example.org                its links go first
+  waggle steer bees budget 2000                             pages of all runs; 0 = no limit
+  waggle steer bees pause                                   and continue
+  waggle steer bees undo 3
+  waggle steer bees list                                    what was done
+
+A label changes the harvest, and teaches the judge and the scorer, if they can learn
+from labels: the judge topic and the scorers waggle and apprentice do. A page must have
+been fetched. Links of a muted place leave the queue; once that is undone they come back
+where they are found again. A pause ends with its run.`
+}
+
+// Run gives the act to the crawl, or lists the acts.
+func (c *steerCmd) Run(_ context.Context, std streams) error {
+	col, err := collection.Open(c.Dir)
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	if c.Do == "list" {
+		return c.list(col, std)
+	}
+	a, err := c.act()
+	if err != nil {
+		return exit{exitUsage, err}
+	}
+	n, err := col.Act(a)
+	if err != nil {
+		return err
+	}
+	when := "the crawl takes it in within a second"
+	if !col.Running() {
+		when = "the crawl takes it in when it goes on (waggle crawl -o " + c.Dir + " --resume)"
+	}
+	_, err = fmt.Fprintf(std.out, "Act %d: %s; %s.\n", n, event.Line(a.Words()), when)
+	return err
+}
+
+// act is what the arguments say.
+func (c *steerCmd) act() (a event.Act, err error) {
+	a.Do = event.Verb(c.Do)
+	switch a.Needs() {
+	case "url":
+		if a.URL, err = web.Parse(web.WithScheme(c.To)); err != nil {
+			return a, fmt.Errorf("%s: %w", c.Do, err)
+		}
+	case "place":
+		a.Place = c.To
+	case "pages", "act":
+		n, err := strconv.Atoi(c.To)
+		if err != nil {
+			return a, fmt.Errorf("%s %q: give a number", c.Do, c.To)
+		}
+		if a.Pages = n; a.Needs() == "act" {
+			a.Pages, a.Act = 0, n
+		}
+	default:
+		if c.To != "" {
+			return a, fmt.Errorf("%s stands alone: leave out %q", c.Do, c.To)
+		}
+	}
+	return a, a.Check()
+}
+
+// list prints the acts that the crawl took in, and those that wait for it.
+func (c *steerCmd) list(col collection.Collection, std streams) error {
+	acts, err := col.Told()
+	if err != nil {
+		return err
+	}
+	for _, a := range acts {
+		at, more := "waits", ""
+		if !a.At.At.IsZero() {
+			at = terminal.Moment(a.At.At)
+		}
+		if a.Refused != "" {
+			more = ": not done, " + a.Refused
+		}
+		if _, err := fmt.Fprintf(std.out, "%3d  %-20s  %s\n", a.Number, at, event.Line(a.Words()+more)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,362 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// How people steer a running crawl. What they want is an act, kept by whoever took it
+// from them; the driver asks for new ones after each arrival and twice a second:
+//
+//	person ─► Acts ─► driver ─► event.Act, what it changed ─► log ─► turn
+//
+// The turn of an act carries its effect and its place in the log, so a crawl that is
+// killed in between takes it in again when it goes on, and never twice.
+
+// Acts keeps what people told a crawl, in order. It is asked by one goroutine.
+type Acts interface {
+	// After returns the acts behind the first n, each with its number; nil for none.
+	After(n int) ([]event.Act, error)
+}
+
+// Look finds a page that was fetched: its archived body, parsed. It is nil where there
+// is none.
+type Look func(ctx context.Context, u web.URL) (*web.Page, error)
+
+// LabelledScorer is implemented by scorers that learn from what a person says of a page.
+type LabelledScorer interface {
+	// Label teaches as Visit does with a page whose relevance is what the person said,
+	// 0 or 1. c is the link by which the page was reached.
+	Label(c *web.Candidate, p *web.Page, v web.Verdict)
+}
+
+// LabelledJudge is implemented by judges that go by pages that a person labelled.
+type LabelledJudge interface {
+	// Label sets the pages that a person called relevant and irrelevant, in place of
+	// those that were set before. It returns the new verdicts of pages that were
+	// observed before and are judged otherwise now.
+	Label(relevant, irrelevant []*web.Page) []web.Renewal
+}
+
+// firstPlace is how far a boosted link goes ahead.
+const firstPlace = 1e9
+
+// rescoredAtOnce is how many links that wait are scored anew at once after an act. In a
+// larger frontier that is done in slices, and a link whose turn comes is scored anyway.
+const rescoredAtOnce = 50_000
+
+// steering is what people told a crawl.
+type steering struct {
+	acts   []event.Act // all of them
+	muted  []event.Act
+	boosts []event.Act
+	labels map[web.URL]event.Verb
+}
+
+// add takes the next act in.
+func (s *steering) add(a event.Act) {
+	s.acts = append(s.acts, a)
+	s.muted, s.boosts, s.labels = nil, nil, map[web.URL]event.Verb{}
+	for _, a := range event.Effective(s.acts) {
+		switch {
+		case a.Do == event.Mute:
+			s.muted = append(s.muted, a)
+		case a.Do == event.Boost:
+			s.boosts = append(s.boosts, a)
+		case a.Label():
+			s.labels[a.URL] = a.Do
+		}
+	}
+}
+
+func (s *steering) mutes(u web.URL) bool {
+	for i := range s.muted {
+		if s.muted[i].Has(u) {
+			return true
+		}
+	}
+	return false
+}
+
+// lifts tells whether some links go before others.
+func (s *steering) lifts() bool {
+	if len(s.boosts) > 0 {
+		return true
+	}
+	for _, l := range s.labels {
+		if l == event.More {
+			return true
+		}
+	}
+	return false
+}
+
+// rank is the priority of a link, given what it would be otherwise.
+func (s *steering) rank(c *web.Candidate, priority float64) float64 {
+	if len(s.acts) == 0 {
+		return priority
+	}
+	if s.labels[c.From] == event.More {
+		return priority + firstPlace
+	}
+	for i := range s.boosts {
+		if s.boosts[i].Has(c.URL) {
+			return priority + firstPlace
+		}
+	}
+	return priority
+}
+
+// mostRecent bounds the links of which it is held what they carried.
+const mostRecent = 4096
+
+// recentLinks are the links that were fetched last.
+type recentLinks struct {
+	at   map[web.URL]web.Candidate
+	ring []web.URL
+	next int
+}
+
+func (r *recentLinks) add(c *web.Candidate) {
+	if r == nil {
+		return
+	}
+	if len(r.ring) < mostRecent {
+		r.ring = append(r.ring, c.URL)
+	} else {
+		delete(r.at, r.ring[r.next])
+		r.ring[r.next] = c.URL
+		r.next = (r.next + 1) % mostRecent
+	}
+	r.at[c.URL] = *c
+}
+
+// heed prepares a crawl that people can steer. told are the acts that earlier runs took
+// in; the judge gets the labels among them before its state is restored.
+func (s *Step) heed(ctx context.Context, told []event.Act, look Look) error {
+	s.relevant, s.recent = map[uint64]struct{}{}, &recentLinks{at: map[web.URL]web.Candidate{}}
+	for _, a := range told {
+		s.steering.add(a)
+	}
+	_, err := s.teachJudge(ctx, look)
+	return err
+}
+
+func hashOf(u web.URL) uint64 { return xxh3.HashString(u.String()) }
+
+// mark notes whether a page is relevant.
+func (s *Step) mark(u web.URL, relevant bool) {
+	switch {
+	case s.relevant == nil:
+	case relevant:
+		s.relevant[hashOf(u)] = struct{}{}
+	default:
+		delete(s.relevant, hashOf(u))
+	}
+}
+
+// teachJudge gives the judge all pages with labels.
+func (s *Step) teachJudge(ctx context.Context, look Look) ([]web.Renewal, error) {
+	j, ok := s.judge.(LabelledJudge)
+	if !ok || look == nil || len(s.steering.acts) == 0 {
+		return nil, nil
+	}
+	var relevant, irrelevant []*web.Page
+	met := map[web.URL]bool{}
+	for _, a := range s.steering.acts { // in the order in which they were given
+		verb, holds := s.steering.labels[a.URL]
+		if !holds || met[a.URL] {
+			continue
+		}
+		met[a.URL] = true
+		p, err := look(ctx, a.URL)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case p == nil:
+		case verb == event.Irrelevant:
+			irrelevant = append(irrelevant, p)
+		default:
+			relevant = append(relevant, p)
+		}
+	}
+	return j.Label(relevant, irrelevant), nil
+}
+
+// heard takes new acts in.
+func (d *driver) heard(ctx context.Context, now time.Time) error {
+	if d.Acts == nil {
+		return nil
+	}
+	acts, err := d.Acts.After(len(d.step.steering.acts))
+	if err != nil {
+		return fmt.Errorf("acts: %w", err)
+	}
+	for _, a := range acts {
+		if err := d.act(ctx, now, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// act does what an act says.
+func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
+	a.At, a.Number = event.At{At: now}, len(d.step.steering.acts)+1
+	s := &d.step.steering
+	if err := a.Check(); a.Refused == "" && err != nil {
+		a.Refused = err.Error()
+	}
+	if a.Do == event.Budget {
+		a.Was = d.step.policy.Pages
+	}
+	about := a // what is done, or undone
+	if a.Do == event.Undo && a.Refused == "" {
+		if a.Act >= a.Number || s.acts[a.Act-1].Do == event.Undo || s.acts[a.Act-1].Refused != "" {
+			a.Refused = fmt.Sprintf("there is no act %d that could be undone", a.Act)
+		} else {
+			about = s.acts[a.Act-1]
+		}
+	}
+	var page *web.Page
+	if a.Refused == "" && about.Label() {
+		var err error
+		if page, err = d.page(ctx, about.URL); err != nil {
+			return err
+		}
+		if page == nil {
+			a.Refused = "the archive holds no page of this address"
+		}
+	}
+	s.add(a)
+	if a.Refused != "" {
+		return d.settle(ctx, now, nil, d.step.note(a))
+	}
+	out := Outcome{Event: a}
+	switch {
+	case about.Label():
+		with, err := d.step.label(ctx, now, page, d.Judge, d.Look)
+		if err != nil {
+			return err
+		}
+		out.With = with
+	case about.Do == event.Budget:
+		if err := d.spend(&about, a.Do == event.Undo); err != nil {
+			return err
+		}
+	case about.Do == event.Pause || about.Do == event.Continue:
+		d.Control.Pause(d.paused())
+	}
+	d.step.store(&out.Turn)
+	if err := d.settle(ctx, now, nil, out); err != nil {
+		return err
+	}
+	switch about.Do {
+	case event.Mute:
+		return d.recheck(ctx, now)
+	case event.Budget, event.Pause, event.Continue:
+		return nil
+	}
+	return d.rescore(ctx, now)
+}
+
+// page is the page of an address that was fetched, nil if there is none.
+func (d *driver) page(ctx context.Context, u web.URL) (*web.Page, error) {
+	if d.Look == nil {
+		return nil, nil
+	}
+	p, err := d.Look(ctx, u)
+	if err != nil {
+		return nil, fmt.Errorf("the page %s: %w", u, err)
+	}
+	return p, nil
+}
+
+// paused tells whether the crawl is to stand still by the acts so far.
+func (d *driver) paused() (on bool) {
+	for _, a := range event.Effective(d.step.steering.acts) {
+		switch a.Do {
+		case event.Pause:
+			on = true
+		case event.Continue:
+			on = false
+		}
+	}
+	return on
+}
+
+// spend sets the budget to what the acts say last, or where that one was undone, to what
+// it was before it.
+func (d *driver) spend(about *event.Act, undone bool) error {
+	budget := about.Pages
+	if undone {
+		budget = about.Was
+		for _, a := range event.Effective(d.step.steering.acts) {
+			if a.Do == event.Budget {
+				budget = a.Pages
+			}
+		}
+	}
+	d.step.policy.Pages = budget
+	if d.Budgeted == nil {
+		return nil
+	}
+	return d.Budgeted(budget)
+}
+
+// label gives a page the verdict of a person, or that of the judge where the label was
+// undone, and teaches judge and scorer.
+func (s *Step) label(ctx context.Context, now time.Time, p *web.Page, j Judge, look Look) (with []event.Event, err error) {
+	renewed, err := s.teachJudge(ctx, look)
+	if err != nil {
+		return nil, err
+	}
+	v := web.Verdict{Relevance: 1, Similarity: 1, Relevant: true}
+	switch s.steering.labels[p.URL] {
+	case event.Irrelevant:
+		v = web.Verdict{}
+	case "":
+		if v, err = j.Judge(ctx, p); err != nil {
+			return nil, fmt.Errorf("judging %s: %w", p.URL, err)
+		}
+	}
+	if c, ok := s.recent.at[p.URL]; ok {
+		if learns, ok := s.scorer.(LabelledScorer); ok {
+			learns.Label(&c, p, v)
+		}
+	}
+	_, was := s.relevant[hashOf(p.URL)]
+	mine := []web.Renewal{{URL: p.URL, Verdict: v, Was: was}}
+	for _, r := range renewed {
+		if r.URL != p.URL {
+			mine = append(mine, r)
+		}
+	}
+	return []event.Event{s.renew(now, mine, p.URL)}, nil
+}
+
+// rescore scores what waits anew, at once or in slices.
+func (d *driver) rescore(ctx context.Context, now time.Time) error {
+	score := d.step.Rescore
+	if !d.Scorer.Rescores() {
+		score = d.step.Rerank
+	}
+	if d.Frontier.Stats(now).Queued > rescoredAtOnce && d.Scorer.Rescores() {
+		d.step.count.SweepDue, d.step.count.Sweeping, d.step.count.Sweep = false, true, nil
+		return d.sweep(ctx)
+	}
+	for from, again := []byte(nil), true; again; again = from != nil {
+		var err error
+		if from, err = d.Frontier.Rescore(ctx, from, sweepSlice, score); err != nil {
+			return fmt.Errorf("frontier: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Act is what a person told a crawl while it ran, or while it was stopped: it is in the
+// log once the crawl has taken it in, in the turn in which it had its effect.
+type Act struct {
+	At
+	Number int  `json:"number"` // among all acts of the crawl, from 1 on
+	Do     Verb `json:"do"`
+	// URL is the page of a label.
+	URL web.URL `json:"url,omitzero"`
+	// Place is of mute and boost: a host, with the hosts below it, or a host and the
+	// beginning of a path, such as "example.org/bees/".
+	Place string `json:"place,omitempty"`
+	// Pages is the new budget, of all runs; 0 = no limit.
+	Pages int `json:"pages,omitempty"`
+	Was   int `json:"was,omitempty"` // the budget before, where it was set
+	// Act is the number of the act that is undone.
+	Act int `json:"act,omitempty"`
+	// Refused says why nothing came of it; "" if something did.
+	Refused string `json:"refused,omitempty"`
+}
+
+// Verb is a kind of act.
+type Verb string
+
+// What a crawl can be told.
+const (
+	Relevant   Verb = "relevant"   // the page is wanted
+	Irrelevant Verb = "irrelevant" // it is not
+	More       Verb = "more"       // it is wanted, and its links go before all others
+	Mute       Verb = "mute"       // no link of the place is fetched
+	Boost      Verb = "boost"      // links of the place go before all others
+	Budget     Verb = "budget"     // so many pages
+	Pause      Verb = "pause"      // nothing is fetched
+	Continue   Verb = "continue"   // after a pause
+	Undo       Verb = "undo"       // an earlier act
+)
+
+// Verbs are all of them, with what each needs: "url", "place", "pages", "act" or "".
+func Verbs() []struct{ Verb, Needs string } {
+	return []struct{ Verb, Needs string }{
+		{string(Relevant), "url"}, {string(Irrelevant), "url"}, {string(More), "url"},
+		{string(Mute), "place"}, {string(Boost), "place"}, {string(Budget), "pages"},
+		{string(Pause), ""}, {string(Continue), ""}, {string(Undo), "act"},
+	}
+}
+
+// Kind is "act".
+func (Act) Kind() string { return "act" }
+
+// Words are the act as a person would give it, such as "mute example.org".
+func (a *Act) Words() string {
+	switch a.Needs() {
+	case "url":
+		return string(a.Do) + " " + a.URL.String()
+	case "place":
+		return string(a.Do) + " " + a.Place
+	case "pages":
+		return string(a.Do) + " " + strconv.Itoa(a.Pages)
+	case "act":
+		return string(a.Do) + " " + strconv.Itoa(a.Act)
+	}
+	return string(a.Do)
+}
+
+// Needs is what the act needs, as Verbs has it; "" for an act that there is not, too.
+func (a *Act) Needs() string {
+	for _, v := range Verbs() {
+		if v.Verb == string(a.Do) {
+			return v.Needs
+		}
+	}
+	return ""
+}
+
+// Label tells whether the act is a word on a page.
+func (a *Act) Label() bool { return a.Do == Relevant || a.Do == Irrelevant || a.Do == More }
+
+// maxPlace bounds a place, in bytes.
+const maxPlace = 2048
+
+// Check says what is wrong with an act as a person gave it.
+func (a *Act) Check() error {
+	needs, known := "", false
+	for _, v := range Verbs() {
+		if v.Verb == string(a.Do) {
+			needs, known = v.Needs, true
+		}
+	}
+	switch {
+	case !known:
+		var names []string
+		for _, v := range Verbs() {
+			names = append(names, v.Verb)
+		}
+		return fmt.Errorf("%q is no act: give one of %s", a.Do, strings.Join(names, ", "))
+	case needs == "url" && a.URL.IsZero():
+		return fmt.Errorf("%s needs the address of a page", a.Do)
+	case needs == "place":
+		return a.checkPlace()
+	case needs == "pages" && a.Pages < 0:
+		return fmt.Errorf("a budget of %d pages: give a positive number, or 0 for no limit", a.Pages)
+	case needs == "act" && a.Act < 1:
+		return fmt.Errorf("undo needs the number of an act, from 1 on")
+	}
+	return nil
+}
+
+func (a *Act) checkPlace() error {
+	if len(a.Place) > maxPlace {
+		return fmt.Errorf("the place has %d bytes, and may have %d", len(a.Place), maxPlace)
+	}
+	host, _, _ := strings.Cut(a.Place, "/")
+	if u, err := web.Parse("http://" + a.Place); err != nil || host == "" || string(u.Host()) != host {
+		return fmt.Errorf("%q is no place: give a host in small letters, such as example.org, or a host and the beginning of a path, such as example.org/bees/", a.Place)
+	}
+	return nil
+}
+
+// Has tells whether an address is within the place of the act.
+func (a *Act) Has(u web.URL) bool {
+	host, path, _ := strings.Cut(a.Place, "/")
+	h := string(u.Host())
+	return (h == host || strings.HasSuffix(h, "."+host)) && strings.HasPrefix(strings.TrimPrefix(u.RequestPath(), "/"), path)
+}
+
+// ReadAct reads an act from a line of JSON and checks it.
+func ReadAct(line []byte) (Act, error) {
+	var a Act
+	if err := json.Unmarshal(line, &a); err != nil {
+		return Act{}, fmt.Errorf("this is no act: %w", err)
+	}
+	return a, a.Check()
+}
+
+// Effective are the acts that hold: without those that were undone or refused, and
+// without the undoing. acts are in their order.
+func Effective(acts []Act) (out []Act) {
+	undone := map[int]bool{}
+	for _, a := range acts {
+		if a.Do == Undo && a.Refused == "" {
+			undone[a.Act] = true
+		}
+	}
+	for _, a := range acts {
+		if a.Do != Undo && a.Refused == "" && !undone[a.Number] {
+			out = append(out, a)
+		}
+	}
+	return out
+}
