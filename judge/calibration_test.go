@@ -12,7 +12,7 @@ func TestCrawlOffset(t *testing.T) {
 	r := defaultRecipe()
 	j := &topicJudge{recipe: r}
 	for n, want := range map[int]float64{0: 0.022446, 32: 0.034758, 64: 0.040157, 256: 0.048616} {
-		v := &view{reference: 1, crawl: r.crawlOffset(n)}
+		v := &view{reference: 1, crawl: r.crawlOffset(n), slope: r.slope, offset: r.offset}
 		if p := j.relevance(v, 1); math.Abs(p-want) > 1e-6 {
 			t.Errorf("after %d pages the relevance is %.6f, want %.6f", n, p, want)
 		}

@@ -1,0 +1,126 @@
+package process
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// TestKilledWhileSteered kills a crawl again and again while a person tells it what to
+// do: whatever was acknowledged to the person is taken in once, in order, and what holds
+// in the end is what the person said last. WAGGLE_KILLS sets how often (default 4).
+func TestKilledWhileSteered(t *testing.T) {
+	t.Parallel()
+	kills := killsWanted(t)
+	site := serveNumbered(t, 80*max(kills, 10))
+	rng := killChance(t)
+	dir := filepath.Join(t.TempDir(), "crawl")
+	col := collection.At(dir)
+
+	ended := make(chan struct{})
+	var acknowledged []event.Act
+	var person sync.WaitGroup
+	person.Go(func() {
+		rng := rand.New(rand.NewPCG(rng.Uint64(), 2))
+		for every := time.NewTicker(15 * time.Millisecond); ; {
+			select {
+			case <-ended:
+				return
+			case <-every.C:
+			}
+			a := site.anAct(rng, len(acknowledged))
+			if !col.Begun() || len(acknowledged) == 200 {
+				continue
+			}
+			n, err := col.Act(a)
+			if err != nil {
+				t.Errorf("%s: %v", a.Words(), err)
+				return
+			}
+			if n != len(acknowledged)+1 {
+				t.Errorf("act %d has number %d", len(acknowledged)+1, n)
+			}
+			acknowledged = append(acknowledged, a)
+		}
+	})
+	killed := crawlKilled(t, site, dir, append(site.crawl(dir), "--keywords", "honey bee, waggle dance", "--workers", "4"), kills, rng)
+	close(ended)
+	person.Wait()
+	checkKilled(t, dir, site)
+
+	told, err := col.Told()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != len(acknowledged) {
+		t.Fatalf("%d acts are known; %d were acknowledged", len(told), len(acknowledged))
+	}
+	taken := 0
+	for i, a := range told {
+		if a.Number != i+1 || a.Words() != acknowledged[i].Words() {
+			t.Errorf("act %d is %d: %q; it was %q", i+1, a.Number, a.Words(), acknowledged[i].Words())
+		}
+		if !a.At.At.IsZero() {
+			taken++
+		}
+	}
+	verdicts := map[web.URL]bool{}
+	for f, err := range col.Fetched() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		verdicts[f.URL] = f.Relevant
+	}
+	labels := map[web.URL]event.Verb{}
+	for _, a := range event.Effective(told[:taken]) {
+		if a.Label() {
+			labels[a.URL] = a.Do
+		}
+	}
+	for u, l := range labels {
+		if verdicts[u] != (l != event.Irrelevant) {
+			t.Errorf("%s was called %s, and is relevant: %v", u, l, verdicts[u])
+		}
+	}
+	if len(site.again) > 0 {
+		t.Errorf("asked for again although acknowledged: %v", site.again)
+	}
+	t.Logf("%d kills, %d acts taken in of %d, %d labels hold", killed, taken, len(told), len(labels))
+}
+
+// anAct is what a person may say, n acts having been said.
+func (w *numberedWeb) anAct(rng *rand.Rand, n int) event.Act {
+	place := func() string {
+		return fmt.Sprintf("%s/%d", strings.TrimPrefix(w.hosts[rng.IntN(4)], "http://"), 1+rng.IntN(w.n))
+	}
+	page := func(do event.Verb) event.Act {
+		i := rng.IntN(w.n)
+		u, err := web.Parse(fmt.Sprintf("%s/%d", w.hosts[i%4], i))
+		if err != nil {
+			panic(err)
+		}
+		return event.Act{Do: do, URL: u}
+	}
+	switch rng.IntN(7) {
+	case 0:
+		return page(event.Relevant)
+	case 1:
+		return page(event.Irrelevant)
+	case 2:
+		return page(event.More)
+	case 3:
+		return event.Act{Do: event.Mute, Place: place()}
+	case 4:
+		return event.Act{Do: event.Boost, Place: place()}
+	default:
+		return event.Act{Do: event.Undo, Act: 1 + rng.IntN(n+1)}
+	}
+}
