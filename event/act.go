@@ -119,9 +119,9 @@ func (a *Act) checkPlace() error {
 	if len(a.Place) > maxPlace {
 		return fmt.Errorf("the place has %d bytes, and may have %d", len(a.Place), maxPlace)
 	}
-	host, _, _ := strings.Cut(a.Place, "/")
-	if u, err := web.Parse("http://" + a.Place); err != nil || host == "" || string(u.Host()) != host {
-		return fmt.Errorf("%q is no place: give a host in small letters, such as example.org, or a host and the beginning of a path, such as example.org/bees/", a.Place)
+	host, path, _ := strings.Cut(a.Place, "/")
+	if u, err := web.Parse("http://" + a.Place); err != nil || host == "" || string(u.Host()) != host || u.RequestPath() != "/"+path {
+		return fmt.Errorf("%q is no place: give a host in small letters, such as example.org, or one and the beginning of a path as addresses have it, such as example.org/bees/", a.Place)
 	}
 	return nil
 }

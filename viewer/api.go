@@ -64,6 +64,7 @@ func (s *Server) routes() []route {
 		{path: crawl1 + "explain", line: "Why a page was fetched or not, in words.", answer: explanation{}, serve: of((*crawl).serveExplain), params: []param{url}},
 		{path: crawl1 + "graph", line: "Which hosts led to which.", answer: figures.Graph{}, serve: of((*crawl).serveGraph), params: []param{n}},
 		{path: crawl1 + "job", line: "The job file, and what was told otherwise later.", answer: jobView{}, serve: of((*crawl).serveJob)},
+		{path: crawl1 + "acts", line: "What people told the crawl, oldest first; those without a time wait for it.", answer: actList{}, serve: of((*crawl).serveActs), takes: act{}, post: s.of((*crawl).takeAct), told: acted{}},
 		{path: "/api/exports", line: "The forms in which a crawl can be taken away.", answer: []form{}, serve: listForms},
 		{path: crawl1 + "exports/{form}", line: "A crawl in one of these forms.", kind: "application/octet-stream", serve: s.of(serveExport), params: []param{one("without-opt-outs", "1: without pages that say noindex, noarchive or noai, or reserve text and data mining.", "0", "1")}},
 		{path: "/metrics", line: "Figures of all crawls for Prometheus.", kind: "text/plain", serve: s.serveMetrics},
@@ -76,6 +77,9 @@ func (s *Server) newMux() *http.ServeMux {
 	m := http.NewServeMux()
 	for _, r := range s.routes() {
 		m.HandleFunc("GET "+r.path, r.checked())
+		if r.post != nil {
+			m.HandleFunc("POST "+r.path, r.post)
+		}
 	}
 	m.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusNotFound, fmt.Errorf("there is no %s %s", r.Method, event.Line(r.URL.Path)))

@@ -22,6 +22,9 @@ type route struct {
 	answer any    // a value of the type of the answer; nil = no JSON
 	kind   string // the media type of an answer that is no JSON
 	serve  http.HandlerFunc
+	// What may be sent there by POST, and what is answered; nil = nothing may.
+	takes, told any
+	post        http.HandlerFunc
 }
 
 // param is a parameter of a route.
@@ -96,13 +99,25 @@ func document(routes []route) map[string]any {
 		if params != nil {
 			get["parameters"] = params
 		}
-		paths[r.path] = map[string]any{"get": get}
+		both := map[string]any{"get": get}
+		if r.post != nil {
+			both["post"] = map[string]any{
+				"summary": "Tell the crawl something: it takes it in within a second, or when it goes on.", "operationId": "tell",
+				"parameters":  params,
+				"requestBody": map[string]any{"required": true, "content": map[string]any{"application/json": map[string]any{"schema": schemaOf(reflect.TypeOf(r.takes))}}},
+				"responses": map[string]any{
+					"200":     map[string]any{"description": "It is kept.", "content": map[string]any{"application/json": map[string]any{"schema": schemaOf(reflect.TypeOf(r.told))}}},
+					"default": map[string]any{"description": "Why it is not.", "content": map[string]any{"application/json": map[string]any{"schema": schemaOf(reflect.TypeFor[failure]())}}},
+				},
+			}
+		}
+		paths[r.path] = both
 	}
 	return map[string]any{
 		"openapi": "3.1.0",
 		"info": map[string]any{
 			"title": "waggle open", "version": "1",
-			"description": "Crawls, while they run and afterwards. Texts of pages are untrusted, without control and bidirectional characters. Nothing can be changed.",
+			"description": "Crawls, while they run and afterwards. Texts of pages are untrusted, without control and bidirectional characters. Crawls can be told what acts name, and nothing else can be changed.",
 		},
 		"security":   []any{map[string]any{"key": []any{}}},
 		"components": map[string]any{"securitySchemes": map[string]any{"key": map[string]any{"type": "http", "scheme": "bearer", "description": "The key of the address that waggle printed."}}},

@@ -15,6 +15,19 @@ export async function get(path, signal) {
   return got;
 }
 
+// tell gives the crawl an act and returns its number. What went wrong is thrown in words.
+export async function tell(crawl, act) {
+  let answer;
+  try {
+    answer = await fetch(`api/crawls/${crawl}/acts`, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(act) });
+  } catch {
+    throw new Error("waggle does not answer: the crawl was told nothing.");
+  }
+  const got = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Error(got.error || `The server answered ${answer.status}.`);
+  return got.number;
+}
+
 // query writes parameters; those that are empty are left out.
 export function query(of) {
   const q = new URLSearchParams();

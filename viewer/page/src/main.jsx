@@ -8,6 +8,7 @@ import { Pages } from "./pages.jsx";
 import { Page } from "./page.jsx";
 import { Links } from "./links.jsx";
 import { Collection } from "./collection.jsx";
+import { Said, Steer } from "./steer.jsx";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 
@@ -15,6 +16,7 @@ const screens = [
   ["now", "Now", Now],
   ["pages", "Pages", Pages],
   ["links", "Links", Links],
+  ["steer", "Steer", Steer],
   ["collection", "Collection", Collection],
 ];
 
@@ -72,7 +74,8 @@ function App() {
       <main id="main" ref={main} tabIndex={-1}>
         {state ? <Screen key={at.crawl} at={at} state={state} /> : <p class="first">Reading …</p>}
       </main>
-      <footer><span><kbd>1</kbd>–<kbd>4</kbd> screens · <kbd>/</kbd> search · <kbd>J</kbd> <kbd>K</kbd> next and previous row · <kbd>Enter</kbd> opens it</span></footer>
+      <footer><span><kbd>1</kbd>–<kbd>5</kbd> screens · <kbd>/</kbd> search · <kbd>J</kbd> <kbd>K</kbd> next and previous row · <kbd>Enter</kbd> opens it · <kbd>R</kbd> relevant <kbd>I</kbd> not <kbd>M</kbd> more like this</span></footer>
+      <Said />
     </>
   );
 }

@@ -1,15 +1,17 @@
-import { useState } from "preact/hooks";
-import { get, query, useData } from "./api.js";
+import { useCallback, useState } from "preact/hooks";
+import { get, query, useData, useSlow } from "./api.js";
 import { count, decimal, moment, number, priority, size } from "./format.js";
 import { Relevance } from "./pages.jsx";
 import { to } from "./route.js";
+import { Labels, useLabels } from "./steer.jsx";
 
 // Page shows one page: as archived, its text, the way to it, and its links.
 export function Page({ at, state }) {
   const url = at.params.url || "";
-  const { data: p, error, old } = useData(`crawls/${at.crawl}/page` + query({ url }), "");
+  const { data: p, error, old } = useData(`crawls/${at.crawl}/page` + query({ url }), useSlow(state.revision, 1000));
   const body = useData(`crawls/${at.crawl}/body` + query({ url }), "");
   const b = body.old ? undefined : body.data;
+  useLabels(at.crawl, useCallback(() => p?.url, [p?.url]));
   if (error) return <section class="card"><h1>This page is not here</h1><p><bdi class="address">{url}</bdi></p><p class="soft">{error}</p><Why crawl={at.crawl} url={url} key={url} /></section>;
   if (!p || old) return <section class="card" aria-busy="true"><p class="soft">Looking it up in the log …</p></section>;
   const wishes = Object.entries({ noindex: "not to be kept", nofollow: "not to be followed", noarchive: "not to be archived", noai: "not for AI", noimageai: "no image for AI", tdm_reservation: "text and data mining reserved" }).filter(([k]) => p.directives[k]).map(([, v]) => v);
@@ -19,6 +21,7 @@ export function Page({ at, state }) {
         <h1><bdi>{p.title || "(no title)"}</bdi></h1>
         <p class="copyable"><bdi class="address">{p.url}</bdi><Copy text={p.url} /></p>
         <p><Relevance of={p} /> <span class="soft">{p.relevant ? "relevant" : p.brief ? `no harvest: ${p.brief}` : "not relevant"}; relevant from {decimal(p.threshold)} on</span></p>
+        <Labels crawl={at.crawl} url={p.url} />
         <dl class="facts">
           <div><dt>Fetched</dt><dd>{moment(p.at)}</dd></div>
           <div><dt>Page</dt><dd>{number(p.number)} of the crawl</dd></div>

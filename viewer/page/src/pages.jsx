@@ -3,6 +3,7 @@ import { query, useData, useSlow } from "./api.js";
 import { count, decimal, moment, number, percent, size } from "./format.js";
 import { Pager } from "./now.jsx";
 import { go, to } from "./route.js";
+import { useLabels } from "./steer.jsx";
 
 const perPage = 50;
 
@@ -30,6 +31,7 @@ export function Pages({ at, state }) {
   const typed = useRef(0);
   const later = (change) => { clearTimeout(typed.current); typed.current = setTimeout(() => set(change), 150); };
   const table = useRows((row) => row.querySelector("a")?.click());
+  useLabels(at.crawl, focused);
   const select = (name, label, list) => (
     <label>{label}<select value={p[name] || ""} onChange={(e) => set({ [name]: e.target.value })}>
       <option value="">any</option>
@@ -66,7 +68,7 @@ export function Pages({ at, state }) {
         <div class="scroll"><table class="pages" ref={table}>
           <thead><tr><th class="rel">Relevance</th><th>Page</th><th>Host</th><th>Language</th><th class="n">Size</th><th class="n">Depth</th><th>Fetched</th></tr></thead>
           <tbody>{data?.pages.map((x) => (
-            <tr key={x.number} class={x.relevant ? "yes" : ""}>
+            <tr key={x.number} class={x.relevant ? "yes" : ""} data-url={x.url}>
               <td class="rel"><Relevance of={x} /></td>
               <td class="title"><a href={to(at.crawl, "page", { url: x.url })}><bdi>{x.marked ? <Marked spans={x.marked} /> : x.title || "(no title)"}</bdi></a><bdi class="address">{x.url}</bdi>
                 {x.snippet && <bdi class="snippet"><Marked spans={x.snippet} /></bdi>}
@@ -81,6 +83,9 @@ export function Pages({ at, state }) {
     </div>
   );
 }
+
+// focused is the address of the page in whose row the focus is.
+const focused = () => document.activeElement?.closest?.("tr[data-url]")?.dataset.url;
 
 // Marked is text of a page with the words that were looked for marked. It is never markup.
 function Marked({ spans }) {

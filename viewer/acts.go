@@ -1,0 +1,94 @@
+package viewer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// act is what a person tells the crawl; which of the other fields it needs, its word
+// tells: see event.Act.
+type act struct {
+	Do    event.Verb `json:"do"`
+	URL   web.URL    `json:"url,omitzero"`
+	Place string     `json:"place,omitempty"`
+	Pages int        `json:"pages,omitempty"`
+	Act   int        `json:"act,omitempty"`
+}
+
+// acted is the answer: the number of the act.
+type acted struct {
+	Number int `json:"number"`
+}
+
+// shownAct is an act in a list.
+type shownAct struct {
+	Number int `json:"number"`
+	act
+	At      *time.Time `json:"at,omitempty"` // left out while it waits
+	Words   string     `json:"words"`
+	Refused string     `json:"refused,omitempty"`
+	Undone  bool       `json:"undone,omitempty"`
+}
+
+type actList struct {
+	Acts   []shownAct `json:"acts"`
+	Paused bool       `json:"paused"`
+}
+
+func (c *crawl) serveActs(*http.Request, *query) (any, error) {
+	told, err := c.col.Told()
+	if err != nil {
+		return nil, err
+	}
+	holds := map[int]bool{}
+	list := actList{Acts: make([]shownAct, 0, len(told))}
+	for _, a := range event.Effective(told) {
+		holds[a.Number] = true
+		if a.Do == event.Pause || a.Do == event.Continue {
+			list.Paused = a.Do == event.Pause
+		}
+	}
+	for _, a := range told {
+		s := shownAct{Number: a.Number, act: act{a.Do, a.URL, a.Place, a.Pages, a.Act}, Words: event.Line(a.Words()), Refused: event.Line(a.Refused)}
+		if at := a.At.At; !at.IsZero() {
+			s.At = &at
+		}
+		s.Undone = !holds[a.Number] && a.Refused == "" && a.Do != event.Undo
+		list.Acts = append(list.Acts, s)
+	}
+	return list, nil
+}
+
+// maxAct bounds what is sent, in bytes.
+const maxAct = 16 << 10
+
+// takeAct keeps an act for the crawl.
+func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAct))
+	if errors.As(err, new(*http.MaxBytesError)) {
+		writeError(w, http.StatusRequestEntityTooLarge, fmt.Errorf("an act has at most %d bytes", maxAct))
+		return
+	}
+	var got act
+	if err == nil {
+		err = json.Unmarshal(b, &got)
+	}
+	if err != nil {
+		writeError(w, http.StatusBadRequest, fmt.Errorf("this is no act: %s", event.Line(err.Error())))
+		return
+	}
+	a := event.Act{Do: got.Do, URL: got.URL, Place: got.Place, Pages: got.Pages, Act: got.Act}
+	if err := a.Check(); err != nil {
+		writeError(w, http.StatusBadRequest, errors.New(event.Line(err.Error())))
+		return
+	}
+	n, err := c.col.Act(a)
+	answer(w, acted{n}, err)
+}

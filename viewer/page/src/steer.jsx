@@ -1,0 +1,109 @@
+import { useEffect, useState } from "preact/hooks";
+import { tell, useData, useSlow } from "./api.js";
+import { moment, number } from "./format.js";
+
+// said tells the page what became of an act; useSaid hears it.
+const said = new EventTarget();
+
+// say gives the crawl an act, and tells what became of it.
+export async function say(crawl, act) {
+  let text, bad = false;
+  try {
+    text = `Act ${await tell(crawl, act)}: ${[act.do, act.url, act.place, act.pages, act.act].filter((x) => x !== undefined).join(" ")}`;
+  } catch (err) {
+    text = err.message;
+    bad = true;
+  }
+  said.dispatchEvent(new CustomEvent("said", { detail: { text, bad } }));
+  return !bad;
+}
+
+// Said shows for a moment what became of the last act.
+export function Said() {
+  const [last, set] = useState(null);
+  useEffect(() => {
+    let timer;
+    const hear = (e) => { clearTimeout(timer); set(e.detail); timer = setTimeout(() => set(null), e.detail.bad ? 12000 : 4000); };
+    said.addEventListener("said", hear);
+    return () => { clearTimeout(timer); said.removeEventListener("said", hear); };
+  }, []);
+  return <p class={"said" + (last?.bad ? " bad" : "")} role={last?.bad ? "alert" : "status"} hidden={!last}><bdi>{last?.text}</bdi></p>;
+}
+
+const labels = [["relevant", "Relevant", "R"], ["irrelevant", "Not relevant", "I"], ["more", "More like this", "M"]];
+
+// useLabels gives each label of the page at url() a key.
+export function useLabels(crawl, url) {
+  useEffect(() => {
+    const press = (e) => {
+      if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
+      const label = labels.find(([, , key]) => key.toLowerCase() === e.key);
+      const of = label && url();
+      if (of) { e.preventDefault(); say(crawl, { do: label[0], url: of }); }
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, [crawl, url]);
+}
+
+// Labels are the buttons by which a page is labelled.
+export function Labels({ crawl, url }) {
+  return (
+    <div class="bar take" role="group" aria-label="What you say of this page">
+      {labels.map(([word, name, key]) => <button key={word} type="button" aria-keyshortcuts={key} onClick={() => say(crawl, { do: word, url })}>{name} <kbd aria-hidden="true">{key}</kbd></button>)}
+    </div>
+  );
+}
+
+// Steer tells the crawl what to do, and shows what it was told.
+export function Steer({ at, state }) {
+  const [told, setTold] = useState(0);
+  const stamp = useSlow(state.revision, 1000);
+  const { data, error } = useData(`crawls/${at.crawl}/acts`, `${stamp} ${told}`);
+  const [place, setPlace] = useState("");
+  const [pages, setPages] = useState("");
+  const act = async (a) => { await say(at.crawl, a); setTold((n) => n + 1); };
+  const acts = (data?.acts || []).toReversed();
+  const last = acts.find((a) => !a.undone && !a.refused && a.do !== "undo");
+  const budget = state.figures.budget;
+  return (
+    <div class="screen">
+      <section class="card" aria-labelledby="steer-title">
+        <h1 id="steer-title">Steer the crawl</h1>
+        <p class="soft">{state.running ? "It takes in what you say within a second." : "It does not run: it takes in what you say when it goes on."} Pages are labelled where they are listed, with <kbd>R</kbd> <kbd>I</kbd> <kbd>M</kbd>.</p>
+        <div class="steer">
+          <div><h2>Fetching</h2>
+            <div class="bar take">{data?.paused
+              ? <button type="button" onClick={() => act({ do: "continue" })}>Continue</button>
+              : <button type="button" disabled={!state.running} onClick={() => act({ do: "pause" })}>Pause</button>}</div>
+          </div>
+          <form onSubmit={(e) => { e.preventDefault(); act({ do: "budget", pages: Number(pages) }); setPages(""); }}>
+            <h2>Budget</h2>
+            <div class="bar take"><label>pages of all runs, 0 for no limit<input type="number" min="0" step="1" required value={pages} placeholder={budget ? number(budget) : "no limit"} onInput={(e) => setPages(e.target.value)} /></label><button>Set</button></div>
+          </form>
+          <form onSubmit={(e) => { e.preventDefault(); act({ do: e.submitter?.value || "mute", place: place.trim() }); }}>
+            <h2>A place</h2>
+            <div class="bar take"><label>host, or host and beginning of a path<input type="text" required value={place} placeholder="example.org/forum/" spellcheck={false} autocapitalize="off" onInput={(e) => setPlace(e.target.value)} /></label>
+              <button value="mute">Mute</button><button value="boost">Boost</button></div>
+          </form>
+        </div>
+      </section>
+      <section class="card" aria-labelledby="acts-title">
+        <div class="bar"><h2 id="acts-title">What it was told</h2>{last && <button type="button" onClick={() => act({ do: "undo", act: last.number })}>Undo the last</button>}</div>
+        {error && <p class="notice" role="alert">{error}</p>}
+        {data && acts.length === 0 && <p class="soft empty">Nothing yet.</p>}
+        {acts.length > 0 && <div class="scroll"><table class="acts">
+          <thead><tr><th class="n">Act</th><th>What</th><th>Taken in</th><th /></tr></thead>
+          <tbody>{acts.map((a) => (
+            <tr key={a.number} class={a.undone || a.refused ? "gone" : ""}>
+              <td class="n">{a.number}</td>
+              <td class="text"><bdi class="wrap">{a.words}</bdi>{a.refused && <span class="soft"> not done: {a.refused}</span>}{a.undone && <span class="soft"> undone</span>}</td>
+              <td>{a.at ? moment(a.at) : "waits"}</td>
+              <td>{!a.undone && !a.refused && a.do !== "undo" && <button type="button" aria-label={`Undo act ${a.number}`} onClick={() => act({ do: "undo", act: a.number })}>Undo</button>}</td>
+            </tr>
+          ))}</tbody>
+        </table></div>}
+      </section>
+    </div>
+  );
+}
