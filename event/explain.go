@@ -227,6 +227,10 @@ func (x *explainer) follow(e Event) {
 		if i := slices.IndexFunc(e.Pages, func(v Verdict) bool { return v.URL == x.URL }); i >= 0 {
 			x.note(Note{At: t, What: "judged", Relevance: e.Pages[i].Relevance})
 		}
+	case Act:
+		if e.URL == x.URL && e.Refused == "" {
+			x.note(Note{At: t, What: "told", Detail: string(e.Do)})
+		}
 	case Dropped:
 		if x.Fate == Waiting && (len(e.URLs) == 0 && e.Host == x.URL.Host() || slices.Contains(e.URLs, x.URL)) {
 			x.Fate, x.Reason, x.Detail = GivenUp, e.Reason, e.Detail

@@ -36,15 +36,21 @@ func TestInChromium(t *testing.T) {
 	b.Press("j")
 	b.Press("Enter")
 	b.Until(`document.querySelector("h1")?.textContent === "Hive" && document.querySelectorAll(".way li").length === 3 && document.querySelector(".parts")?.textContent.includes("lives in a hive")`)
+	b.Press("i")
+	b.Until(`document.querySelector(".said")?.textContent.startsWith("Act 1: irrelevant https://")`)
 	b.Press("3")
 	b.Until(`document.querySelector(".graph canvas[data-drawn=true]")`)
 	b.Press("4")
+	b.Until(`document.querySelector(".acts tbody tr")?.textContent.includes("waits")`)
+	b.Eval(`document.querySelector(".acts button").click()`)
+	b.Until(`document.querySelectorAll(".acts tbody tr").length === 2 && document.querySelector(".acts .gone")`)
+	b.Press("5")
 	b.Until(`document.querySelectorAll(".forms li").length > 2 && document.querySelector("pre").textContent.includes("honey bee")`)
 	page := "#/1/page?url=" + url.QueryEscape("https://bees.test/")
 	for _, width := range []int{320, 1280, 3840} {
 		for _, dark := range []bool{false, true} {
 			b.Resize(width, 900, dark)
-			for screen, there := range map[string]string{"#/1/now": ".u-over", "#/1/pages": "table.pages tbody tr", page: ".links li", "#/1/links": "canvas", "#/1/collection": ".forms li"} {
+			for screen, there := range map[string]string{"#/1/now": ".u-over", "#/1/pages": "table.pages tbody tr", page: ".links li", "#/1/links": "canvas", "#/1/steer": ".acts tbody tr", "#/1/collection": ".forms li"} {
 				b.Eval(fmt.Sprintf(`void(location.hash = %q)`, screen))
 				b.Until(fmt.Sprintf(`document.querySelector(%q)`, there))
 				b.Shoot(fmt.Sprintf("%.9s-%d-%v", strings.Trim(screen, "#/"), width, dark))
@@ -114,6 +120,7 @@ func TestHostileInChromium(t *testing.T) {
 	for _, try := range []string{
 		`fetch(U + "api/crawls", {credentials: "include"}).then(r => r.text())`,
 		`fetch(U + "api/crawls", {credentials: "include", mode: "no-cors"}).then(r => r.text()).then(x => { if (x) throw x; throw "opaque" })`,
+		`fetch(U + "api/crawls/1/acts", {method: "POST", credentials: "include", mode: "no-cors", body: '{"do":"pause"}'}).then(r => r.text()).then(x => { if (x) throw x; throw "opaque" })`,
 		`new Promise((done, fail) => { const s = document.createElement("script"); s.src = U + "api/crawls"; s.onload = done; s.onerror = fail; document.head.append(s) })`,
 		`new Promise((done, fail) => { const s = new EventSource(U + "api/crawls/1/changes", {withCredentials: true}); s.onmessage = e => done(e.data); s.onerror = fail })`,
 		`new Promise((done, fail) => { const f = document.createElement("iframe"); f.src = U; f.onload = () => { try { done(f.contentDocument.body.innerHTML.length > 0 ? "read" : fail()) } catch (e) { fail(e) } }; document.body.append(f) })`,
@@ -122,6 +129,9 @@ func TestHostileInChromium(t *testing.T) {
 		if got != `"refused"` {
 			t.Errorf("%s: %.200s", try, got)
 		}
+	}
+	if acts, err := d.crawls[0].col.Told(); len(acts) > 0 || err != nil {
+		t.Errorf("another page told the crawl %v, %v", acts, err)
 	}
 	mu.Lock()
 	defer mu.Unlock()

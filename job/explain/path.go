@@ -179,6 +179,8 @@ func note(n event.Note) string {
 		s = "left the frontier"
 	case "busy":
 		s = "taken at " + terminal.Priority(n.Priority) + ", put back"
+	case "told":
+		s = "a person said: " + n.Detail
 	case "judged":
 		s = "judged anew: relevance " + terminal.Decimal(n.Relevance)
 	case "outage":

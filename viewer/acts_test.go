@@ -1,0 +1,65 @@
+package viewer
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// An act that is sent is kept and listed; what is no act is refused with what to do.
+func TestActs(t *testing.T) {
+	d := serve(t, crawled(t, bees(), "https://bees.test/"))
+	send := func(body string) (int, string) {
+		t.Helper()
+		r, err := http.NewRequest(http.MethodPost, d.http.URL+"/api/crawls/1/acts", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+d.key)
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer got.Body.Close()
+		var b strings.Builder
+		if _, err := io.Copy(&b, got.Body); err != nil {
+			t.Fatal(err)
+		}
+		return got.StatusCode, strings.TrimSpace(b.String())
+	}
+	for _, x := range []struct {
+		body string
+		code int
+		want string
+	}{
+		{`{"do":"relevant","url":"https://bees.test/"}`, 200, `{"number":1}`},
+		{`{"do":"mute","place":"bees.test/ads/"}`, 200, `{"number":2}`},
+		{`{"do":"undo","act":2}`, 200, `{"number":3}`},
+		{`{"do":"pause"}`, 200, `{"number":4}`},
+		{`{"do":"relevant"}`, 400, "needs the address"},
+		{`{"do":"mute","place":"Bees.test"}`, 400, "give a host in small letters"},
+		{`{"do":"mute","place":"bees.test/<b>"}`, 400, "as addresses have it"},
+		{`{"do":"budget","pages":-1}`, 400, "give a positive number"},
+		{`{"do":"dance"}`, 400, "give one of relevant"},
+		{`{"do":"relevant","url":"javascript:alert(1)"}`, 400, "no act"},
+		{`[`, 400, "no act"},
+		{`{"do":"mute","place":"` + strings.Repeat("a", 1<<20) + `"}`, 413, "at most 16384 bytes"},
+	} {
+		if code, got := send(x.body); code != x.code || !strings.Contains(got, x.want) {
+			t.Errorf("%.60s: %d %s; want %d, %s", x.body, code, got, x.code, x.want)
+		}
+	}
+	_, b := d.ask("/api/crawls/1/acts")
+	want := `{"acts":[` +
+		`{"number":1,"do":"relevant","url":"https://bees.test/","words":"relevant https://bees.test/"},` +
+		`{"number":2,"do":"mute","place":"bees.test/ads/","words":"mute bees.test/ads/","undone":true},` +
+		`{"number":3,"do":"undo","act":2,"words":"undo 2"},` +
+		`{"number":4,"do":"pause","words":"pause"}],"paused":true}`
+	if got := strings.TrimSpace(string(b)); got != want {
+		t.Errorf("listed %s\nwant   %s", got, want)
+	}
+	if got, err := http.Post(d.http.URL+"/api/crawls/1/acts", "application/json", strings.NewReader(`{"do":"pause"}`)); err != nil || got.StatusCode != http.StatusForbidden {
+		t.Errorf("without the key: %v, %v", got, err)
+	}
+}
