@@ -179,6 +179,15 @@ func (w watchedAdapting) Observe(p *web.Page, said web.Verdict) []web.Renewal {
 	return w.AdaptiveJudge.Observe(p, said)
 }
 
+// Label implements crawl.LabelledJudge, for judges that learn from labels.
+func (w watchedAdapting) Label(relevant, irrelevant []*web.Page) []web.Renewal {
+	defer w.took(judging, time.Now())
+	if j, ok := w.AdaptiveJudge.(crawl.LabelledJudge); ok {
+		return j.Label(relevant, irrelevant)
+	}
+	return nil
+}
+
 // watched is the judge of a crawl under the watch; one that adapts still does.
 func (w *stopwatch) watched() crawl.Judge {
 	if a, ok := w.judge.(crawl.AdaptiveJudge); ok {
@@ -197,6 +206,14 @@ func (w watchedScorer) Extract(p *web.Page, v web.Verdict) [][]byte {
 func (w watchedScorer) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	defer w.took(visiting, time.Now())
 	return w.scorer.Visit(c, p, v)
+}
+
+// Label implements crawl.LabelledScorer, for scorers that learn from labels.
+func (w watchedScorer) Label(c *web.Candidate, p *web.Page, v web.Verdict) {
+	defer w.took(visiting, time.Now())
+	if s, ok := w.scorer.(crawl.LabelledScorer); ok {
+		s.Label(c, p, v)
+	}
 }
 
 func (w watchedScorer) Score(c *web.Candidate) float64 {

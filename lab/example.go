@@ -61,7 +61,8 @@ network: {workers: 1, delay: 0s, latency: 0s, spread: 0}   # simulated: delay be
 thesaurus: {wordnet: /usr/share/wordnet}                   # for the semantic scorers; or {table: FILE}
 scorers:                      # name:, and if need be as: NAME, queue: links that wait at most, similarity: judge|%s, set: {…}
                               # of apprentices also after: NAME, the scorer of this lab whose whole crawl teaches them first (with set: {online: 0}, all they know);
-                              # of any within: NAME, whose pages alone can be fetched
+                              # of any within: NAME, whose pages alone can be fetched; and labels: {count: 20, every: 10, ask: uncertain},
+                              # which a person gives during the crawl (ask: random; wrong: 0.1, the chance of a wrong one; more: true)
 `, strings.Join(judges, ", "), strings.Join(judge.SimilarityKinds(), "|"))
 	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, d := range score.Descriptions() {

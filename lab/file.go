@@ -120,6 +120,8 @@ type Scorer struct {
 	// After and Within name scorers of the lab on whose crawls this one builds.
 	After  string `yaml:"after"`
 	Within string `yaml:"within"`
+	// Labels are those that a person gives during its crawls; nil = none.
+	Labels *Labels `yaml:"labels,omitempty"`
 
 	own     []score.Description // of the program
 	limited bool                // queue: was written
@@ -176,10 +178,17 @@ func (s *Scorer) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity", "queue", "train", "after", "within"}, k.Value) {
+		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity", "queue", "train", "after", "within", "labels"}, k.Value) {
 			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: a scorer has no key %q", k.Line, k.Value)}}
 		}
 		s.limited = s.limited || n.Content[i].Value == "queue"
+		if n.Content[i].Value == "labels" {
+			for j, k := range n.Content[i+1].Content {
+				if j%2 == 0 && !slices.Contains([]string{"count", "every", "ask", "wrong", "more"}, k.Value) {
+					return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: labels have no key %q", k.Line, k.Value)}}
+				}
+			}
+		}
 	}
 	type plain Scorer
 	return n.Decode((*plain)(s))
@@ -404,6 +413,11 @@ func (f *File) checkScorers(bad func(at, format string, args ...any)) (labels ma
 			bad(at, "two scorers are called %q: tell them apart by as:", s.label())
 		}
 		labels[s.label()] = true
+		if s.Labels != nil {
+			if wrong := s.Labels.check(); wrong != "" {
+				bad(at, "%s: %s", s.label(), wrong)
+			}
+		}
 		for key, v := range s.Set {
 			at := f.at("scorers", strconv.Itoa(i), "set", key)
 			if x, ok := s.kind().Setting(key); !ok {

@@ -468,6 +468,10 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 		rec.Listen(e)
 		listen(e)
 	}
+	if s.Labels != nil {
+		l := labeller{Labels: s.Labels, relevant: g.truth().Relevant, seed: g.chance()}
+		l.attach(c)
+	}
 	watch.start()
 	res, err := sim.Run(ctx, c, pages, sim.Options{
 		Workers: g.Network.Workers, Latency: sim.Latency{Median: time.Duration(g.Network.Median), Spread: g.Network.Spread},

@@ -190,6 +190,9 @@ func (f *File) rules() []string {
 		if n := s.basisNote(); n != "" {
 			notes = append(notes, s.label()+" "+n+".")
 		}
+		if n := s.labelNote(); n != "" {
+			notes = append(notes, s.label()+" "+n+".")
+		}
 	}
 	seeds := f.Seeds[0]
 	if f.Hops > 0 {

@@ -71,7 +71,7 @@ func (r Reason) words() (brief, meaning string) {
 	case ReasonScope:
 		return "out of scope", "it is outside the scope of the job"
 	case ReasonMuted:
-		return "muted", "it is in a place that was muted"
+		return "in a muted place", "it is in a place that a person muted"
 	case ReasonDepth:
 		return "too deep", "it is too many links away from a seed"
 	case ReasonTrap:

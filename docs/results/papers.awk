@@ -1,0 +1,57 @@
+# The strategies of a lab by one measure: the mean of each web, and the difference to a
+# baseline over all topics, with an interval of 95 in 100.
+#
+#   awk -f papers.awk -v base=lm10-bfs -v measure=auc -v pages=300 LAB/values.csv
+#
+# Parts of a topic, which are named TOPIC@SITE, and repeats are averaged first, so that
+# a topic counts once. The interval is of 2,000 draws of as many topics, with
+# replacement. A row that is marked * has an interval without 0.
+BEGIN { FS = ","; OFS = "," }
+FNR == 1 { for (i = 1; i <= NF; i++) col[$i] = i; next }
+$col["measure"] == measure && $col["pages"] == pages {
+	topic = $col["topic"]; sub(/@.*/, "", topic)
+	key = $col["web"] SUBSEP topic; s = $col["scorer"]
+	if (!(key in seen)) { seen[key]; keys[++n] = key; web[key] = $col["web"] }
+	if (!(s in met)) { met[s]; names[++m] = s }
+	sum[s, key] += $col["value"]; count[s, key]++
+	webs[$col["web"]]
+}
+END {
+	nw = 0
+	for (w in webs) order[++nw] = w
+	for (i = 1; i <= nw; i++) for (j = i + 1; j <= nw; j++) if (order[j] < order[i]) { x = order[i]; order[i] = order[j]; order[j] = x }
+	head = "strategy"
+	for (i = 1; i <= nw; i++) head = head OFS order[i]
+	print head, "all", "minus " base, "low", "high", "won", "lost", "told apart"
+	for (k = 1; k <= m; k++) {
+		s = names[k]; line = s; total = topics = 0
+		for (i = 1; i <= nw; i++) { a[i] = c[i] = 0 }
+		for (i = 1; i <= n; i++) {
+			v = sum[s, keys[i]] / count[s, keys[i]]
+			d[i] = v - sum[base, keys[i]] / count[base, keys[i]]
+			for (j = 1; j <= nw; j++) if (order[j] == web[keys[i]]) { a[j] += v; c[j]++ }
+			total += v
+		}
+		for (j = 1; j <= nw; j++) line = line OFS sprintf("%.3f", a[j] / c[j])
+		mean = won = lost = 0
+		for (i = 1; i <= n; i++) { mean += d[i] / n; won += d[i] > 1e-9; lost += d[i] < -1e-9 }
+		srand(1)
+		for (b = 1; b <= 2000; b++) {
+			draw[b] = 0
+			for (i = 1; i <= n; i++) draw[b] += d[1 + int(rand() * n)] / n
+		}
+		sort(draw, 2000)
+		low = draw[50]; high = draw[1951]
+		print line, sprintf("%.3f", total / n), sprintf("%+.3f", mean), sprintf("%+.3f", low), sprintf("%+.3f", high), won, lost, (low > 1e-9 || high < -1e-9 ? "*" : "")
+	}
+}
+
+# sort orders v[1…n], by Shell's method.
+function sort(v, n, gap, i, j, y) {
+	for (gap = int(n / 2); gap > 0; gap = int(gap / 2))
+		for (i = gap + 1; i <= n; i++) {
+			y = v[i]
+			for (j = i; j > gap && v[j - gap] > y; j -= gap) v[j] = v[j - gap]
+			v[j] = y
+		}
+}
