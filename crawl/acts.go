@@ -3,6 +3,7 @@ package crawl
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -36,12 +37,12 @@ type LabelledScorer interface {
 	Label(c *web.Candidate, p *web.Page, v web.Verdict)
 }
 
-// LabelledJudge is implemented by judges that go by pages that a person labelled.
+// LabelledJudge is implemented by judges to which a page of which a person wants more is
+// an example.
 type LabelledJudge interface {
-	// Label sets the pages that a person called relevant and irrelevant, in place of
-	// those that were set before. It returns the new verdicts of pages that were
-	// observed before and are judged otherwise now.
-	Label(relevant, irrelevant []*web.Page) []web.Renewal
+	// Label sets these pages, in place of those that were set before. It returns the new
+	// verdicts of pages that were observed before and are judged otherwise now.
+	Label(wanted []*web.Page) []web.Renewal
 }
 
 // firstPlace is how far a boosted link goes ahead.
@@ -161,17 +162,19 @@ func (s *Step) mark(u web.URL, relevant bool) {
 	}
 }
 
-// teachJudge gives the judge all pages with labels.
+// teachJudge gives the judge all pages of which more are wanted. Pages that are called
+// relevant or irrelevant, and no more, teach the scorer alone: as examples they cost hits,
+// see docs/results/steering.md.
 func (s *Step) teachJudge(ctx context.Context, look Look) ([]web.Renewal, error) {
 	j, ok := s.judge.(LabelledJudge)
 	if !ok || look == nil || len(s.steering.acts) == 0 {
 		return nil, nil
 	}
-	var relevant, irrelevant []*web.Page
+	var wanted []*web.Page
+	var of []web.URL
 	met := map[web.URL]bool{}
 	for _, a := range s.steering.acts { // in the order in which they were given
-		verb, holds := s.steering.labels[a.URL]
-		if !holds || met[a.URL] {
+		if s.steering.labels[a.URL] != event.More || met[a.URL] {
 			continue
 		}
 		met[a.URL] = true
@@ -179,15 +182,15 @@ func (s *Step) teachJudge(ctx context.Context, look Look) ([]web.Renewal, error)
 		if err != nil {
 			return nil, err
 		}
-		switch {
-		case p == nil:
-		case verb == event.Irrelevant:
-			irrelevant = append(irrelevant, p)
-		default:
-			relevant = append(relevant, p)
+		if p != nil {
+			wanted, of = append(wanted, p), append(of, a.URL)
 		}
 	}
-	return j.Label(relevant, irrelevant), nil
+	if slices.Equal(of, s.examples) {
+		return nil, nil
+	}
+	s.examples = of
+	return j.Label(wanted), nil
 }
 
 // heard takes new acts in.

@@ -126,6 +126,7 @@ type Step struct {
 	steering steering
 	relevant map[uint64]struct{}
 	recent   *recentLinks
+	examples []web.URL // that a person gave the judge
 	// passing tells that no later run will go on with this crawl, so that
 	// nothing is stored for one.
 	passing bool

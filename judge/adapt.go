@@ -45,12 +45,11 @@ func (j *topicJudge) Observe(p *web.Page, said web.Verdict) []web.Renewal {
 	return j.renew(v)
 }
 
-// Label has pages that a person labelled stand beside the examples and the negative
-// examples of the topic, in place of those labelled before, and makes the view anew. Of
-// their words the memory of the first pages knows those that the topic gave as well.
-func (j *topicJudge) Label(relevant, irrelevant []*web.Page) []web.Renewal {
-	j.examples = append(j.examples[:j.toldOf.examples:j.toldOf.examples], relevant...)
-	j.against = append(j.against[:j.toldOf.against:j.toldOf.against], irrelevant...)
+// Label has pages that a person wants more of stand beside the examples of the topic, in
+// place of those before, and makes the view anew. Of their words the memory of the first
+// pages knows those that the topic gave as well.
+func (j *topicJudge) Label(wanted []*web.Page) []web.Renewal {
+	j.examples = append(j.examples[:j.ofTopic:j.ofTopic], wanted...)
 	if j.memory == nil || len(j.memory.pages) == 0 {
 		j.view.Store(j.newView(nil))
 		return nil

@@ -80,10 +80,10 @@ type topicJudge struct {
 	phrases   [][]string
 	words     []string // of the description
 	examples  []*web.Page
-	against   []*web.Page                     // negative examples
-	toldOf    struct{ examples, against int } // of these, those that the topic gave, before the labelled ones
-	ownSites  map[string]struct{}             // stems that name the examples' sites
-	given     map[string]struct{}             // stems of keywords
+	ofTopic   int                 // of examples, those that the topic gave: labelled ones follow
+	against   []*web.Page         // negative examples
+	ownSites  map[string]struct{} // stems that name the examples' sites
+	given     map[string]struct{} // stems of keywords
 	templates *templates
 	view      atomic.Pointer[view]
 	memory    *memory // owned by the step; nil where nothing is learnt
@@ -176,14 +176,14 @@ func newTopicJudge(name string, t *topic.Topic, o Options, r recipe) *topicJudge
 		furniture: text.Furniture(text.SplitterOf(o.Analyzer)),
 		keywords:  t.Keywords,
 		phrases:   t.Phrases(o.Analyzer), words: t.DescriptionStems(o.Analyzer),
-		examples: slices.Clip(t.Examples), against: slices.Clip(t.Negatives),
+		examples: t.Examples, against: t.Negatives,
 		ownSites:  map[string]struct{}{},
 		templates: newTemplates(),
 	}
 	if j.threshold == 0 {
 		j.threshold = topicThreshold
 	}
-	j.toldOf.examples, j.toldOf.against = len(j.examples), len(j.against)
+	j.ofTopic = len(j.examples)
 	j.given = map[string]struct{}{}
 	for _, phrase := range j.phrases {
 		for _, stem := range phrase {

@@ -180,10 +180,10 @@ func (w watchedAdapting) Observe(p *web.Page, said web.Verdict) []web.Renewal {
 }
 
 // Label implements crawl.LabelledJudge, for judges that learn from labels.
-func (w watchedAdapting) Label(relevant, irrelevant []*web.Page) []web.Renewal {
+func (w watchedAdapting) Label(wanted []*web.Page) []web.Renewal {
 	defer w.took(judging, time.Now())
 	if j, ok := w.AdaptiveJudge.(crawl.LabelledJudge); ok {
-		return j.Label(relevant, irrelevant)
+		return j.Label(wanted)
 	}
 	return nil
 }

@@ -33,9 +33,9 @@ when it goes on. Each has a number, stands in the log, and can be undone:
   waggle steer bees undo 3
   waggle steer bees list                                    what was done
 
-A label changes the harvest, and teaches the judge and the scorer, if they can learn
-from labels: the judge topic and the scorers waggle and apprentice do. A page must have
-been fetched. Links of a muted place leave the queue; once that is undone they come back
+A label changes the harvest, and teaches the scorer (waggle, apprentice); a page of
+which more are wanted is an example to the judge topic as well. It must have been
+fetched. Links of a muted place leave the queue; once that is undone they come back
 where they are found again. A pause ends with its run.`
 }
 

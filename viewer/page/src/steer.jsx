@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { tell, useData, useSlow } from "./api.js";
 import { moment, number } from "./format.js";
 
@@ -32,9 +32,9 @@ export function Said() {
 
 const labels = [["relevant", "Relevant", "R"], ["irrelevant", "Not relevant", "I"], ["more", "More like this", "M"]];
 
-// useLabels gives each label of the page at url() a key.
+// useLabels gives each label of the page at url() a key, from the moment on at which the page is shown.
 export function useLabels(crawl, url) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const press = (e) => {
       if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
       const label = labels.find(([, , key]) => key.toLowerCase() === e.key);
