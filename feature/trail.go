@@ -11,16 +11,21 @@ import (
 // maxToken bounds the bytes of a token; longer ones are no words.
 const maxToken = 40
 
-// PageTokens appends the first n tokens of a page, title first and then its
-// text, as models of labelled paths see it: "page:faculty". A token is what
+// PageTokens appends the first n tokens of a page, title first, with meta its meta
+// description and meta keywords next, and then its text, as models of labelled paths see
+// it: "page:faculty". A token is what
 // stands between white space, in lower case, without punctuation at its ends;
 // there are no stop words and no stems.
 //
 // Source: Vydiswaran & Sarawagi 2005, sections 4.2 and 4.3. The paper takes 0, 10
-// or 100 tokens and does not say which; here they are the first.
-func PageTokens(dst []string, p *web.Page, n int) []string {
+// or 100 tokens “from the head and body” and does not say which; here they are the first.
+func PageTokens(dst []string, p *web.Page, n int, meta bool) []string {
 	most := len(dst) + n
 	dst = appendTokens(dst, "page:", p.Title, most)
+	if meta {
+		dst = appendTokens(dst, "page:", p.Description, most)
+		dst = appendTokens(dst, "page:", p.Keywords, most)
+	}
 	for i := 0; i < len(p.Leaves) && len(dst) < most; i++ {
 		dst = appendTokens(dst, "page:", p.Leaves[i].Text, most)
 	}

@@ -35,8 +35,17 @@ func TestTokensOfPagesAndLinks(t *testing.T) {
 		3: {"page:faculty", "page:staff", "page:our"},
 		9: {"page:faculty", "page:staff", "page:our", "page:people", "page:all", "page:of", "page:them"},
 	} {
-		if got := feature.PageTokens(nil, p, n); !slices.Equal(got, want) {
+		if got := feature.PageTokens(nil, p, n, false); !slices.Equal(got, want) {
 			t.Errorf("%d tokens: %q", n, got)
+		}
+	}
+	p.Description, p.Keywords = "Who works here", "staff, people"
+	for n, want := range map[int][]string{
+		3: {"page:faculty", "page:staff", "page:who"},
+		8: {"page:faculty", "page:staff", "page:who", "page:works", "page:here", "page:staff", "page:people", "page:our"},
+	} {
+		if got := feature.PageTokens(nil, p, n, true); !slices.Equal(got, want) {
+			t.Errorf("%d tokens with meta elements: %q", n, got)
 		}
 	}
 }

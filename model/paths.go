@@ -42,10 +42,10 @@ type Paths struct {
 	// Words are the tokens of pages and links (section 4.2). Feature 0 is the bias,
 	// feature i+1 says that word i is there.
 	Words *feature.Lexicon
-	// PageTokens is how many tokens of a page are read, Tagged whether those of
-	// links tell where they stand.
-	PageTokens int
-	Tagged     bool
+	// PageTokens is how many tokens of a page are read, Meta whether those of its meta
+	// elements are among them, and Tagged whether those of links tell where they stand.
+	PageTokens   int
+	Meta, Tagged bool
 	// States of pages, [P]; link-states are those of the pages they lead to.
 	States []PathState
 	// Goal and Fail are places in States; −1 = no path has it.
@@ -71,7 +71,7 @@ func (p *Paths) Dual() bool { return len(p.Field.Kinds) == 2 }
 // Page is what a page shows.
 func (p *Paths) Page(page *web.Page) sparse.Vector {
 	var room [128]string
-	return p.observe(feature.PageTokens(room[:0], page, p.PageTokens))
+	return p.observe(feature.PageTokens(room[:0], page, p.PageTokens, p.Meta))
 }
 
 // Link is what a link shows.
@@ -92,7 +92,8 @@ func (p *Paths) observe(tokens []string) sparse.Vector {
 // MarshalBinary writes a model as
 //
 //	lexicon                     string
-//	page tokens, tagged         count each
+//	page tokens                 count
+//	tagged + 2·meta             count
 //	states                      count · { label string · prefix count }…
 //	goal + 1, fail + 1          count each
 //	field, alone                weights each
@@ -110,7 +111,7 @@ func (p *Paths) MarshalBinary() ([]byte, error) {
 		return nil, err
 	}
 	b = binary.AppendUvarint(b, uint64(p.PageTokens))
-	b = binary.AppendUvarint(b, flag(p.Tagged))
+	b = binary.AppendUvarint(b, flag(p.Tagged)|flag(p.Meta)<<1)
 	b = binary.AppendUvarint(b, uint64(len(p.States)))
 	for _, s := range p.States {
 		b = wire.AppendString(b, s.Label)
@@ -152,7 +153,8 @@ func (p *Paths) UnmarshalBinary(b []byte) error {
 	r := reader{wire.NewReader(b)}
 	read := Paths{Words: r.lexicon()}
 	read.PageTokens = r.Number(maxPageTokens)
-	read.Tagged = r.Number(1) == 1
+	tokens := r.Number(3)
+	read.Tagged, read.Meta = tokens&1 != 0, tokens&2 != 0
 	for range r.Count(2) {
 		label := r.String()
 		read.States = append(read.States, PathState{label, r.Number(1) == 1})

@@ -45,6 +45,7 @@ func pathsOf(dual bool) *model.Paths {
 func TestPaths(t *testing.T) {
 	for _, dual := range []bool{false, true} {
 		m := pathsOf(dual)
+		m.Meta = dual
 		b, err := m.MarshalBinary()
 		if err != nil {
 			t.Fatal(err)
@@ -54,7 +55,7 @@ func TestPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 		again, err := back.MarshalBinary()
-		if err != nil || !reflect.DeepEqual(again, b) || back.Dual() != dual {
+		if err != nil || !reflect.DeepEqual(again, b) || back.Dual() != dual || back.Meta != dual || !back.Tagged {
 			t.Errorf("came back as %+v, %v", back, err)
 		}
 		for i := range b {

@@ -138,7 +138,7 @@ func vydiswaranPresets(of func(string) Description) []Description {
 		trainTo("gamma", 0.9, "4.4.1"),
 		trainTo("milestones", 1, "2.4"),
 	}
-	open := []string{"No regulariser is printed.", "Goals are judged by labels of the record and not by the model itself."}
+	open := []string{"No regulariser is printed.", "Tokens of a page are “from the head and body”: of the head the title is read; train: {set: {meta: 1}} reads meta description and keywords too.", "Goals are judged by labels of the record and not by the model itself."}
 	return []Description{
 		of("pathlearner").Preset("vs05-pathlearner", "links by the mean reward of their states, by labelled paths", strategy.Print{
 			Paper: vydiswaran, Mended: "pathlearner-adaptive",

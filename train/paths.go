@@ -32,6 +32,7 @@ func PathSettings() []Setting {
 	return []Setting{
 		{Name: "dual", Default: 1, Max: 1, Line: "1 has states of pages and of links that alternate (model B), 0 one state a label (model A)"},
 		{Name: "page-tokens", Default: 10, Max: 100_000, Line: "how many of a page's first words are read (the paper has 0, 10 and 100)"},
+		{Name: "meta", Max: 1, Line: "1 reads the meta description and keywords of a page after its title, before its text"},
 		{Name: "tagged", Default: 1, Max: 1, Line: "1 tells words of anchors, of what surrounds them and of addresses apart; 0 is one bag, as printed"},
 		{Name: "gamma", Default: 0.9, Max: 1, Line: "discount of rewards"},
 	}
@@ -61,7 +62,7 @@ func pathOptions(o FitOptions) (FitOptions, error) {
 	if err != nil {
 		return o, err
 	}
-	if err := setting.Whole(o.Set, "dual", "page-tokens", "tagged"); err != nil {
+	if err := setting.Whole(o.Set, "dual", "page-tokens", "meta", "tagged"); err != nil {
 		return o, fmt.Errorf("kind %s: %w", model.PathLearner, err)
 	}
 	return o, nil
@@ -154,7 +155,7 @@ func newTrails(set []paths.Path, rec paths.Record, o FitOptions) (*trails, error
 		return nil, ErrNoPages
 	}
 	dual := o.Set["dual"] >= 0.5
-	m := &model.Paths{PageTokens: tokens, Tagged: tagged, Goal: -1, Fail: -1}
+	m := &model.Paths{PageTokens: tokens, Meta: o.Set["meta"] >= 0.5, Tagged: tagged, Goal: -1, Fail: -1}
 	t.model = m
 	// States: of each label its prefix state where there is one, then its own.
 	used := map[paths.State]bool{}
@@ -231,7 +232,7 @@ func (t *trails) walk(set []paths.Path, rec paths.Record) (*observations, error)
 			pages[u] = d
 			var tokens []string
 			if p != nil {
-				tokens = feature.PageTokens(nil, p, m.PageTokens)
+				tokens = feature.PageTokens(nil, p, m.PageTokens, m.Meta)
 			}
 			w.documents = append(w.documents, tokens)
 		}
