@@ -321,11 +321,8 @@ func (s *Step) label(ctx context.Context, now time.Time, p *web.Page, j Judge, l
 	if err != nil {
 		return nil, err
 	}
-	v := web.Verdict{Relevance: 1, Similarity: 1, Relevant: true}
-	switch s.steering.labels[p.URL] {
-	case event.Irrelevant:
-		v = web.Verdict{}
-	case "":
+	v := labelled(s.steering.labels[p.URL])
+	if s.steering.labels[p.URL] == "" {
 		if v, err = j.Judge(ctx, p); err != nil {
 			return nil, fmt.Errorf("judging %s: %w", p.URL, err)
 		}
@@ -343,6 +340,14 @@ func (s *Step) label(ctx context.Context, now time.Time, p *web.Page, j Judge, l
 		}
 	}
 	return []event.Event{s.renew(now, mine, p.URL)}, nil
+}
+
+// labelled is the verdict of a person.
+func labelled(label event.Verb) web.Verdict {
+	if label == event.Irrelevant {
+		return web.Verdict{}
+	}
+	return web.Verdict{Relevance: 1, Similarity: 1, Relevant: true}
 }
 
 // rescore scores what waits anew, at once or in slices.

@@ -68,6 +68,7 @@ type Rejudgement struct {
 	verdicts map[web.URL]verdictChange
 	links    map[web.URL]*web.Candidate // waiting, or fetched; zero where it stands on no page yet
 	fetched  map[web.URL]int            // place among the pages of the log
+	acts     []event.Act
 }
 
 // verdictChange is what was said of a page, and what is said now.
@@ -153,6 +154,14 @@ func (r *Rejudgement) walk(ctx context.Context, pages iter.Seq2[*web.Page, error
 			}
 		case event.Failed:
 			r.fail(e)
+		case event.Act:
+			r.acts = append(r.acts, e)
+		}
+	}
+	for _, a := range event.Effective(r.acts) { // what a person said of a page stays
+		if v, ok := r.verdicts[a.URL]; ok && a.Label() {
+			v.is, v.mayBeKept = labelled(a.Do), true
+			r.verdicts[a.URL] = v
 		}
 	}
 	return nil
