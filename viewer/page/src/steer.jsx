@@ -60,7 +60,7 @@ export function Steer({ at, state }) {
   const [told, setTold] = useState(0);
   const stamp = useSlow(state.revision, 1000);
   const { data, error } = useData(`crawls/${at.crawl}/acts`, `${stamp} ${told}`);
-  const [place, setPlace] = useState("");
+  const [place, setPlace] = useState(at.params.place || "");
   const [pages, setPages] = useState("");
   const act = async (a) => { await say(at.crawl, a); setTold((n) => n + 1); };
   const acts = (data?.acts || []).toReversed();
