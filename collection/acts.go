@@ -43,6 +43,9 @@ func (c Collection) Act(a event.Act) (number int, err error) {
 		return 0, err
 	}
 	defer f.Close()
+	if err := folder.Await(f); err != nil {
+		return 0, err
+	}
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err

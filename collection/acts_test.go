@@ -1,0 +1,127 @@
+package collection
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/event"
+)
+
+// What is told to a crawl is kept line by line: what a process that died left of a line,
+// and lines that are no acts, take a number and are refused, and the next act is whole.
+func TestActFile(t *testing.T) {
+	col := At(t.TempDir())
+	pause := event.Act{Do: event.Pause}
+	if _, err := col.Act(pause); err == nil || !strings.Contains(err.Error(), "holds no crawl") {
+		t.Errorf("a folder without a crawl: %v", err)
+	}
+	if err := os.WriteFile(col.JobFile(), []byte("name: x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	acts, err := col.Acts(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := func(n int) string {
+		list, err := acts.After(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, a := range list {
+			line := fmt.Sprint(a.Number, " ", a.Words())
+			if a.Refused != "" {
+				line = fmt.Sprint(a.Number, " refused")
+			}
+			out = append(out, line)
+		}
+		return strings.Join(out, ", ")
+	}
+	expect := func(n int, want string) {
+		t.Helper()
+		if got := heard(n); got != want {
+			t.Errorf("after %d: %q; want %q", n, got, want)
+		}
+	}
+	add := func(text string) {
+		f, err := os.OpenFile(col.ActFile(), os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect(0, "")
+	if n, err := col.Act(pause); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	expect(0, "1 pause")
+	expect(1, "")
+	add(`{"do":"pau`)
+	expect(1, "") // it may still be written
+	if n, err := col.Act(event.Act{Do: event.Mute, Place: "bees.test"}); n != 3 || err != nil {
+		t.Fatal(n, err)
+	}
+	expect(1, "2 refused, 3 mute bees.test")
+	add("\x00\xff\n{}\n[1]\n{\"do\":\"undo\",\"act\":1,\"number\":99,\"refused\":\"no\"}\n")
+	expect(3, "4 refused, 5 refused, 6 refused, 7 undo 1")
+	if _, err := col.Act(event.Act{Do: "dance"}); err == nil {
+		t.Error("what is no act was kept")
+	}
+
+	// Of a file that is gone the log knows what was taken in.
+	told, err := acts.After(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(col.ActFile()); err != nil {
+		t.Fatal(err)
+	}
+	if acts, err = col.Acts(told); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := col.Act(event.Act{Do: event.Continue}); n != 8 || err != nil {
+		t.Fatal(n, err)
+	}
+	expect(7, "8 continue")
+}
+
+// Several who tell a crawl something at once get a number each, of the line of their act.
+func TestActsAtOnce(t *testing.T) {
+	col := At(t.TempDir())
+	if err := os.WriteFile(col.JobFile(), []byte("name: x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const people, each = 8, 25
+	numbers := make([][]int, people)
+	var all sync.WaitGroup
+	for p := range people {
+		all.Go(func() {
+			for i := range each {
+				n, err := col.Act(event.Act{Do: event.Budget, Pages: p*each + i})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				numbers[p] = append(numbers[p], n)
+			}
+		})
+	}
+	all.Wait()
+	acts, err := col.Told()
+	if err != nil || len(acts) != people*each {
+		t.Fatal(len(acts), err)
+	}
+	for p := range people {
+		for i, n := range numbers[p] {
+			if a := acts[n-1]; a.Number != n || a.Pages != p*each+i {
+				t.Errorf("act %d is of %d pages; it was given with %d", n, a.Pages, p*each+i)
+			}
+		}
+	}
+}
