@@ -161,9 +161,13 @@ func (c Collection) Told() (acts []event.Act, err error) {
 			acts = append(acts, a)
 		}
 	}
-	r := actReader{path: c.ActFile()}
-	waiting, err := r.After(len(acts))
+	waiting, err := c.ActsAfter(len(acts))
 	return append(acts, waiting...), err
+}
+
+// ActsAfter are the acts behind the first n, whether the crawl took them in or not.
+func (c Collection) ActsAfter(n int) ([]event.Act, error) {
+	return (&actReader{path: c.ActFile()}).After(n)
 }
 
 // Look finds pages in the archive, while the crawl runs as well: those with status 200

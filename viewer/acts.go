@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/viewer/figures"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -43,10 +44,13 @@ type actList struct {
 }
 
 func (c *crawl) serveActs(*http.Request, *query) (any, error) {
-	told, err := c.col.Told()
+	var told []event.Act
+	c.with(func(f *figures.Crawl) { told = append(told, f.Acts()...) })
+	waiting, err := c.col.ActsAfter(len(told))
 	if err != nil {
 		return nil, err
 	}
+	told = append(told, waiting...)
 	holds := map[int]bool{}
 	list := actList{Acts: make([]shownAct, 0, len(told))}
 	for _, a := range event.Effective(told) {

@@ -32,6 +32,7 @@ type Crawl struct {
 
 	failed, skipped map[web.Reason]*Examples
 	changes         []event.Changed
+	acts            []event.Act
 	threshold       float64
 	told            bool // the crawl was given another threshold than it had
 	relevant        int
@@ -140,6 +141,8 @@ func (c *Crawl) Add(e event.Event, offset int64) {
 		c.traps++
 	case event.Rejudged:
 		c.rejudged(e)
+	case event.Act:
+		c.acts = append(c.acts, e)
 	}
 }
 

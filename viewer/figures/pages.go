@@ -531,5 +531,8 @@ func (c *Crawl) Graph(n int) Graph {
 	return g
 }
 
+// Acts are what people told the crawl, as it took them in.
+func (c *Crawl) Acts() []event.Act { return c.acts }
+
 // Changes are those of the crawl's settings, oldest first.
 func (c *Crawl) Changes() []event.Changed { return c.changes }
