@@ -52,8 +52,8 @@ const firstPlace = 1e9
 // larger frontier that is done in slices, and a link whose turn comes is scored anyway.
 const rescoredAtOnce = 50_000
 
-// steering is what people told a crawl.
-type steering struct {
+// actState is what people told a crawl, and what of it holds.
+type actState struct {
 	acts   []event.Act // all of them
 	muted  []event.Act
 	boosts []event.Act
@@ -61,7 +61,7 @@ type steering struct {
 }
 
 // add takes the next act in.
-func (s *steering) add(a event.Act) {
+func (s *actState) add(a event.Act) {
 	s.acts = append(s.acts, a)
 	s.muted, s.boosts, s.labels = nil, nil, map[web.URL]event.Verb{}
 	for _, a := range event.Effective(s.acts) {
@@ -76,7 +76,7 @@ func (s *steering) add(a event.Act) {
 	}
 }
 
-func (s *steering) mutes(u web.URL) bool {
+func (s *actState) mutes(u web.URL) bool {
 	for i := range s.muted {
 		if s.muted[i].Has(u) {
 			return true
@@ -86,7 +86,7 @@ func (s *steering) mutes(u web.URL) bool {
 }
 
 // lifts tells whether some links go before others.
-func (s *steering) lifts() bool {
+func (s *actState) lifts() bool {
 	if len(s.boosts) > 0 {
 		return true
 	}
@@ -99,7 +99,7 @@ func (s *steering) lifts() bool {
 }
 
 // rank is the priority of a link, given what it would be otherwise.
-func (s *steering) rank(c *web.Candidate, priority float64) float64 {
+func (s *actState) rank(c *web.Candidate, priority float64) float64 {
 	if len(s.acts) == 0 {
 		return priority
 	}
@@ -138,21 +138,22 @@ func (r *recentLinks) add(c *web.Candidate) {
 	r.at[c.URL] = *c
 }
 
-// heed prepares a crawl that people can steer. told are the acts that earlier runs took
+// prepareActs prepares a crawl that people can steer. told are the acts that earlier runs took
 // in; the judge gets the labels among them before its state is restored.
-func (s *Step) heed(ctx context.Context, told []event.Act, look Look) error {
+func (s *Step) prepareActs(ctx context.Context, told []event.Act, look Look) error {
 	s.relevant, s.recent = map[uint64]struct{}{}, &recentLinks{at: map[web.URL]web.Candidate{}}
 	for _, a := range told {
 		s.steering.add(a)
 	}
 	_, err := s.teachJudge(ctx, look)
+	s.earlier = len(told)
 	return err
 }
 
 func hashOf(u web.URL) uint64 { return xxh3.HashString(u.String()) }
 
-// mark notes whether a page is relevant.
-func (s *Step) mark(u web.URL, relevant bool) {
+// noteVerdict notes whether a page is relevant.
+func (s *Step) noteVerdict(u web.URL, relevant bool) {
 	switch {
 	case s.relevant == nil:
 	case relevant:
@@ -193,8 +194,8 @@ func (s *Step) teachJudge(ctx context.Context, look Look) ([]web.Renewal, error)
 	return j.Label(wanted), nil
 }
 
-// heard takes new acts in.
-func (d *driver) heard(ctx context.Context, now time.Time) error {
+// takeActs takes new acts in.
+func (d *driver) takeActs(ctx context.Context, now time.Time) error {
 	if d.Acts == nil {
 		return nil
 	}
@@ -251,7 +252,7 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 		}
 		out.With = with
 	case about.Do == event.Budget:
-		if err := d.spend(&about, a.Do == event.Undo); err != nil {
+		if err := d.setBudget(&about, a.Do == event.Undo); err != nil {
 			return err
 		}
 	case about.Do == event.Pause || about.Do == event.Continue:
@@ -282,22 +283,13 @@ func (d *driver) page(ctx context.Context, u web.URL) (*web.Page, error) {
 	return p, nil
 }
 
-// paused tells whether the crawl is to stand still by the acts so far.
-func (d *driver) paused() (on bool) {
-	for _, a := range event.Effective(d.step.steering.acts) {
-		switch a.Do {
-		case event.Pause:
-			on = true
-		case event.Continue:
-			on = false
-		}
-	}
-	return on
-}
+// paused tells whether the crawl is to stand still by the acts of this run: a pause ends
+// with its run.
+func (d *driver) paused() bool { return event.Paused(d.step.steering.acts, d.step.earlier) }
 
-// spend sets the budget to what the acts say last, or where that one was undone, to what
+// setBudget sets the budget to what the acts say last, or where that one was undone, to what
 // it was before it.
-func (d *driver) spend(about *event.Act, undone bool) error {
+func (d *driver) setBudget(about *event.Act, undone bool) error {
 	budget := about.Pages
 	if undone {
 		budget = about.Was
@@ -321,7 +313,7 @@ func (s *Step) label(ctx context.Context, now time.Time, p *web.Page, j Judge, l
 	if err != nil {
 		return nil, err
 	}
-	v := labelled(s.steering.labels[p.URL])
+	v := verdictOf(s.steering.labels[p.URL])
 	if s.steering.labels[p.URL] == "" {
 		if v, err = j.Judge(ctx, p); err != nil {
 			return nil, fmt.Errorf("judging %s: %w", p.URL, err)
@@ -342,12 +334,26 @@ func (s *Step) label(ctx context.Context, now time.Time, p *web.Page, j Judge, l
 	return []event.Event{s.renew(now, mine, p.URL)}, nil
 }
 
-// labelled is the verdict of a person.
-func labelled(label event.Verb) web.Verdict {
+// verdictOf is what a label says.
+func verdictOf(label event.Verb) web.Verdict {
 	if label == event.Irrelevant {
 		return web.Verdict{}
 	}
 	return web.Verdict{Relevance: 1, Similarity: 1, Relevant: true}
+}
+
+// applyActs carries out what acts of earlier runs ask of the links that wait: a run may have
+// died between the turn of an act and that.
+func (d *driver) applyActs(ctx context.Context, now time.Time) error {
+	if len(d.step.steering.muted) > 0 {
+		if err := d.recheck(ctx, now); err != nil {
+			return err
+		}
+	}
+	if !d.step.steering.lifts() {
+		return nil
+	}
+	return d.rescore(ctx, now)
 }
 
 // rescore scores what waits anew, at once or in slices.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
@@ -166,5 +167,37 @@ func TestSteered(t *testing.T) {
 		if story := steered(t, lines); !slices.Contains(story, want) || pages(story, "") != 60 {
 			t.Errorf("%q: %v", lines, slices.DeleteFunc(story, func(s string) bool { return strings.HasPrefix(s, "page") }))
 		}
+	}
+}
+
+// A run that takes acts up from an earlier one does what they ask of the links that wait:
+// the earlier run may have died between the turn of an act and that. A pause ends with its
+// run.
+func TestActsOfAnEarlierRun(t *testing.T) {
+	c := newCrawl(t, tree(3, 200), 1)
+	c.Clock, c.Policy.Pages = stillClock{}, 20
+	if _, err := c.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := c.Frontier.Stats(stillClock{}.Now())
+
+	c.Policy.Pages = 60
+	c.Acts, c.Look = &said{}, func(context.Context, web.URL) (*web.Page, error) { return nil, nil }
+	c.Told = []event.Act{{Number: 1, Do: event.Mute, Place: "h1.example"}, {Number: 2, Do: event.Boost, Place: "h2.example"}, {Number: 3, Do: event.Pause}}
+	c.Control = &crawl.Control{}
+	muted, hosts := 0, map[web.Host]int{}
+	c.Listen = func(e event.Event) {
+		switch e := e.(type) {
+		case event.Fetched:
+			hosts[e.URL.Host()]++
+		case event.Dropped:
+			muted += e.Count
+		}
+	}
+	if how, err := c.Run(t.Context()); err != nil || how != event.BudgetSpent {
+		t.Fatal(how, err)
+	}
+	if before.Queued < 3 || muted == 0 || hosts["h1.example"] > 0 || hosts["h2.example"] < 20 || c.Control.Paused() {
+		t.Errorf("of %d links that waited %d are muted; then %v; paused: %v", before.Queued, muted, hosts, c.Control.Paused())
 	}
 }

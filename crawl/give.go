@@ -152,7 +152,7 @@ func (d *driver) arrive(ctx context.Context, a Arrival) error {
 	if err := d.judged(ctx, now, ready, said); err != nil {
 		return err
 	}
-	return d.heard(ctx, now)
+	return d.takeActs(ctx, now)
 }
 
 // judged takes in arrivals of which it is known what they mean.

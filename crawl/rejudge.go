@@ -160,7 +160,7 @@ func (r *Rejudgement) walk(ctx context.Context, pages iter.Seq2[*web.Page, error
 	}
 	for _, a := range event.Effective(r.acts) { // what a person said of a page stays
 		if v, ok := r.verdicts[a.URL]; ok && a.Label() {
-			v.is, v.mayBeKept = labelled(a.Do), true
+			v.is, v.mayBeKept = verdictOf(a.Do), true
 			r.verdicts[a.URL] = v
 		}
 	}

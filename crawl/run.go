@@ -209,7 +209,7 @@ func (d *driver) open(ctx context.Context) error {
 		Workers: d.Workers, Resumed: begun != nil, Settings: d.Settings,
 	}
 	if d.Acts != nil {
-		if err := d.step.heed(ctx, d.Told, d.Look); err != nil {
+		if err := d.step.prepareActs(ctx, d.Told, d.Look); err != nil {
 			return err
 		}
 	}
@@ -246,6 +246,9 @@ func (d *driver) open(ctx context.Context) error {
 		return err
 	}
 	if err := d.change(ctx, now, past); err != nil {
+		return err
+	}
+	if err := d.applyActs(ctx, now); err != nil {
 		return err
 	}
 	return d.sweep(ctx)
@@ -409,7 +412,7 @@ func (d *driver) keepTime(now time.Time) error {
 		d.ticked = now
 		d.Control.tell(d.Frontier, d.Fetcher)
 		d.hear(event.Tick{At: event.At{At: now}, Frontier: d.Frontier.Stats(now), Waits: d.waits})
-		if err := d.heard(context.Background(), now); err != nil {
+		if err := d.takeActs(context.Background(), now); err != nil {
 			return err
 		}
 	}

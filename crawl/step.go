@@ -123,7 +123,8 @@ type Step struct {
 	// What people told the crawl, the relevant pages by the hashes of their addresses,
 	// and the last links that were fetched, by which a label teaches the scorer; nil
 	// where nobody can tell the crawl anything.
-	steering steering
+	steering actState
+	earlier  int // acts that earlier runs took in
 	relevant map[uint64]struct{}
 	recent   *recentLinks
 	examples []web.URL // that a person gave the judge
@@ -161,7 +162,7 @@ func NewStep(p Policy, s Scorer, j Judge) *Step {
 // Remember tells of a page fetched in an earlier run, so that its body is
 // known for a duplicate when it comes again.
 func (s *Step) Remember(e event.Fetched) {
-	s.mark(e.URL, e.Relevant)
+	s.noteVerdict(e.URL, e.Relevant)
 	if b, err := hex.DecodeString(e.Digest); err == nil && len(b) == 16 {
 		before, home := s.copy(e.URL, [16]byte(b))
 		s.traps.note(e.At, e.URL, bodyKey([16]byte(b)), before > 0 && home)
@@ -388,7 +389,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	answers(&host)
 	s.pace(now, &host, &a)
 	host.Barren++
-	s.mark(p.URL, v.Relevant)
+	s.noteVerdict(p.URL, v.Relevant)
 	if v.Relevant {
 		host.Barren = 0
 		s.count.Relevant++

@@ -45,12 +45,17 @@ const (
 	Undo       Verb = "undo"       // an earlier act
 )
 
-// Verbs are all of them, with what each needs: "url", "place", "pages", "act" or "".
-func Verbs() []struct{ Verb, Needs string } {
-	return []struct{ Verb, Needs string }{
-		{string(Relevant), "url"}, {string(Irrelevant), "url"}, {string(More), "url"},
-		{string(Mute), "place"}, {string(Boost), "place"}, {string(Budget), "pages"},
-		{string(Pause), ""}, {string(Continue), ""}, {string(Undo), "act"},
+// verbs are all of them, with what each needs: "url", "place", "pages", "act" or "".
+func verbs() []struct {
+	verb  Verb
+	needs string
+} {
+	return []struct {
+		verb  Verb
+		needs string
+	}{
+		{Relevant, "url"}, {Irrelevant, "url"}, {More, "url"}, {Mute, "place"}, {Boost, "place"},
+		{Budget, "pages"}, {Pause, ""}, {Continue, ""}, {Undo, "act"},
 	}
 }
 
@@ -72,11 +77,11 @@ func (a *Act) Words() string {
 	return string(a.Do)
 }
 
-// Needs is what the act needs, as Verbs has it; "" for an act that there is not, too.
+// Needs is what the act needs beside its verb: "url", "place", "pages", "act" or "".
 func (a *Act) Needs() string {
-	for _, v := range Verbs() {
-		if v.Verb == string(a.Do) {
-			return v.Needs
+	for _, v := range verbs() {
+		if v.verb == a.Do {
+			return v.needs
 		}
 	}
 	return ""
@@ -90,18 +95,14 @@ const maxPlace = 2048
 
 // Check says what is wrong with an act as a person gave it.
 func (a *Act) Check() error {
-	needs, known := "", false
-	for _, v := range Verbs() {
-		if v.Verb == string(a.Do) {
-			needs, known = v.Needs, true
-		}
+	needs, known := a.Needs(), false
+	var names []string
+	for _, v := range verbs() {
+		known = known || v.verb == a.Do
+		names = append(names, string(v.verb))
 	}
 	switch {
 	case !known:
-		var names []string
-		for _, v := range Verbs() {
-			names = append(names, v.Verb)
-		}
 		return fmt.Errorf("%q is no act: give one of %s", a.Do, strings.Join(names, ", "))
 	case needs == "url" && a.URL.IsZero():
 		return fmt.Errorf("%s needs the address of a page", a.Do)
@@ -140,6 +141,17 @@ func ReadAct(line []byte) (Act, error) {
 		return Act{}, fmt.Errorf("this is no act: %w", err)
 	}
 	return a, a.Check()
+}
+
+// Paused tells whether a crawl is to stand still by its acts, without the first n, which
+// are of earlier runs.
+func Paused(acts []Act, n int) (on bool) {
+	for _, a := range Effective(acts) {
+		if a.Number > n && (a.Do == Pause || a.Do == Continue) {
+			on = a.Do == Pause
+		}
+	}
+	return on
 }
 
 // Effective are the acts that hold: without those that were undone or refused, and

@@ -343,24 +343,24 @@ func (c cell) make(ctx context.Context) error {
 	return nil
 }
 
-// measured is a simulation with what it is measured against.
-type measured struct {
+// measurement is a simulation with what it is measured against.
+type measurement struct {
 	simulation
 	ref eval.Reference
 }
 
 // measure simulates the crawl of the cell; the pages of its web have to be there.
-func (c cell) measure(ctx context.Context) (measured, error) {
+func (c cell) measure(ctx context.Context) (measurement, error) {
 	m := c.breadths[c.key.Judge](ctx)
 	if m.err != nil {
-		return measured{}, fmt.Errorf("breadth-first, to compare with: %w", m.err)
+		return measurement{}, fmt.Errorf("breadth-first, to compare with: %w", m.err)
 	}
 	ref := c.reference()
 	ref.Breadth = m.run
 	if c.key.Scorer != "breadth-first" || c.scorer.Name != "breadth-first" { // else it is this one
 		m = c.simulate(ctx, c.key, c.scorer)
 	}
-	return measured{m, ref}, m.err
+	return measurement{m, ref}, m.err
 }
 
 // failed puts down why, and the lab goes on.

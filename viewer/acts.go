@@ -45,19 +45,20 @@ type actList struct {
 
 func (c *crawl) serveActs(*http.Request, *query) (any, error) {
 	var told []event.Act
-	c.with(func(f *figures.Crawl) { told = append(told, f.Acts()...) })
+	earlier := 0
+	c.with(func(f *figures.Crawl) {
+		told = append(told, f.Acts()...)
+		earlier = f.EarlierActs()
+	})
 	waiting, err := c.col.ActsAfter(len(told))
 	if err != nil {
 		return nil, err
 	}
 	told = append(told, waiting...)
 	holds := map[int]bool{}
-	list := actList{Acts: make([]shownAct, 0, len(told))}
+	list := actList{Acts: make([]shownAct, 0, len(told)), Paused: event.Paused(told, earlier)}
 	for _, a := range event.Effective(told) {
 		holds[a.Number] = true
-		if a.Do == event.Pause || a.Do == event.Continue {
-			list.Paused = a.Do == event.Pause
-		}
 	}
 	for _, a := range told {
 		s := shownAct{Number: a.Number, act: act{a.Do, a.URL, a.Place, a.Pages, a.Act}, Words: event.Line(a.Words()), Refused: event.Line(a.Refused)}

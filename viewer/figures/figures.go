@@ -33,6 +33,7 @@ type Crawl struct {
 	failed, skipped map[web.Reason]*Examples
 	changes         []event.Changed
 	acts            []event.Act
+	earlier         int // of acts, those of earlier runs
 	threshold       float64
 	told            bool // the crawl was given another threshold than it had
 	relevant        int
@@ -120,6 +121,7 @@ func (c *Crawl) Add(e event.Event, offset int64) {
 	c.lines++
 	switch e := e.(type) {
 	case event.Started:
+		c.earlier = len(c.acts)
 		c.scorer = e.Scorer
 		if !c.told {
 			c.threshold = e.Threshold

@@ -534,5 +534,8 @@ func (c *Crawl) Graph(n int) Graph {
 // Acts are what people told the crawl, as it took them in.
 func (c *Crawl) Acts() []event.Act { return c.acts }
 
+// EarlierActs is how many of them earlier runs took in.
+func (c *Crawl) EarlierActs() int { return c.earlier }
+
 // Changes are those of the crawl's settings, oldest first.
 func (c *Crawl) Changes() []event.Changed { return c.changes }

@@ -1,0 +1,25 @@
+package event
+
+import "testing"
+
+// A pause holds until it is undone or the crawl is told to go on, and ends with its run.
+func TestPaused(t *testing.T) {
+	undo := func(n, act int) Act { return Act{Number: n, Do: Undo, Act: act} }
+	for name, c := range map[string]struct {
+		acts    []Act
+		earlier int
+		paused  bool
+	}{
+		"nothing said":         {},
+		"paused":               {acts: []Act{{Number: 1, Do: Pause}}, paused: true},
+		"in an earlier run":    {acts: []Act{{Number: 1, Do: Pause}}, earlier: 1},
+		"and again":            {acts: []Act{{Number: 1, Do: Pause}, {Number: 2, Do: Pause}}, earlier: 1, paused: true},
+		"going on":             {acts: []Act{{Number: 1, Do: Pause}, {Number: 2, Do: Continue}}},
+		"undone":               {acts: []Act{{Number: 1, Do: Pause}, undo(2, 1)}},
+		"going on, but undone": {acts: []Act{{Number: 1, Do: Pause}, {Number: 2, Do: Continue}, undo(3, 2)}, paused: true},
+	} {
+		if got := Paused(c.acts, c.earlier); got != c.paused {
+			t.Errorf("%s: paused: %v", name, got)
+		}
+	}
+}
