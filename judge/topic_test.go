@@ -119,6 +119,34 @@ func TestWhatMisled(t *testing.T) {
 	}
 }
 
+// A crawl that strays to a neighbouring subject does not take that for its topic: what
+// the judge says of the stray pages does not grow with their number, and wanted pages stay
+// above them.
+func TestNoDrift(t *testing.T) {
+	w := &writer{r: rand.New(rand.NewPCG(7, 8))}
+	j, err := judge.New("topic", &topic.Topic{Keywords: []string{"bees", "honey", "hive"}, Examples: []*web.Page{w.page("near", ofBees, 200)}}, judge.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const spelling = "bee spelling word contest spell champion letters judge round dictionary school finalist bees speller"
+	mean := func(subject string) (sum float64) {
+		for range 20 {
+			sum += relevance(t, j, w.page("other", subject, 200)) / 20
+		}
+		return sum
+	}
+	stray, wanted := mean(spelling), mean(ofBees)
+	if stray == 0 || stray > wanted {
+		t.Fatalf("before: %.3f of stray pages, %.3f of wanted ones", stray, wanted)
+	}
+	for i := range 300 {
+		observe(t, j.(adaptiveJudge), w.page(fmt.Sprintf("s%d", i%40), spelling, 200))
+	}
+	if after, still := mean(spelling), mean(ofBees); after > stray || still < 3*after || still < j.Threshold() {
+		t.Errorf("stray pages have %.3f, after 300 of them %.3f; wanted ones %.3f and %.3f", stray, after, wanted, still)
+	}
+}
+
 // Keywords that stand in a site's menu say nothing of its pages once some have
 // been seen, and those in the text of a page still do.
 func TestTemplateIsIgnored(t *testing.T) {

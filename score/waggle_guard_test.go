@@ -79,6 +79,17 @@ func astrays() map[string]astray {
 			}
 			return listOf(u, "bees", "html/body/div/a", next...), web.Verdict{Relevance: 0.2, Similarity: 0.3}
 		}, 60, 95},
+		// Pages of a neighbouring subject lead away from the topic step by step: each is a
+		// little less about it than the one before, and its anchors have the topic's words.
+		"drift": {func(u web.URL) (*web.Page, web.Verdict) {
+			if p, v, ok := steady(u); ok {
+				return p, v
+			}
+			var n int
+			fmt.Sscanf(u.String(), "http://a.test/%d", &n)
+			near := max(0.05, 0.45-float64(n)/500)
+			return listOf(u, "bees", "html/body/div/a", numbered("http://a.test/%d", n+4)[n+1:]...), web.Verdict{Relevance: near, Similarity: near + 0.1}
+		}, 60, 95},
 		// A calendar without end, every day of which has the words of the topic in
 		// its anchor and its address.
 		"trap": {func(u web.URL) (*web.Page, web.Verdict) {
