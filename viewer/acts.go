@@ -46,11 +46,11 @@ type actList struct {
 func (c *crawl) serveActs(*http.Request, *query) (any, error) {
 	var told []event.Act
 	earlier := 0
-	c.with(func(f *figures.Crawl) {
+	c.With(func(f *figures.Crawl) {
 		told = append(told, f.Acts()...)
 		earlier = f.EarlierActs()
 	})
-	waiting, err := c.col.ActsAfter(len(told))
+	waiting, err := c.Collection().ActsAfter(len(told))
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +94,6 @@ func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, errors.New(event.Line(err.Error())))
 		return
 	}
-	n, err := c.col.Act(a)
+	n, err := c.Collection().Act(a)
 	answer(w, acted{n}, err)
 }

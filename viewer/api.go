@@ -15,8 +15,8 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/export"
-	"github.com/waggle-crawler/waggle/job/explain"
 	"github.com/waggle-crawler/waggle/viewer/figures"
+	"github.com/waggle-crawler/waggle/viewer/watch"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -36,22 +36,22 @@ func (s *Server) routes() []route {
 			q := &query{values: r.URL.Query()}
 			got, err := answerOf(c, r, q)
 			if q.err != nil {
-				err = wrong{q.err}
+				err = watch.Wrong{Err: q.err}
 			}
 			answer(w, got, err)
 		})
 	}
 	const crawl1 = "/api/crawls/{id}/"
 	return []route{
-		{path: "/api/crawls", line: "All crawls that are shown, with their figures.", answer: []state{}, serve: s.listCrawls},
-		{path: crawl1 + "state", line: "The figures of a crawl.", answer: state{}, serve: of((*crawl).serveState)},
+		{path: "/api/crawls", line: "All crawls that are shown, with their figures.", answer: []watch.State{}, serve: s.listCrawls},
+		{path: crawl1 + "state", line: "The figures of a crawl.", answer: watch.State{}, serve: of((*crawl).serveState)},
 		{path: crawl1 + "changes", line: "The figures, now and whenever they change, as server-sent events.", kind: "text/event-stream", serve: s.of(serveChanges)},
 		{path: crawl1 + "curve", line: "The harvest over the pages fetched.", answer: figures.Curve{}, serve: of((*crawl).serveCurve), params: []param{number("points", "integer", "How many points at most; 400.")}},
 		{path: crawl1 + "hosts", line: "Hosts.", answer: hostList{}, serve: of((*crawl).serveHosts), params: []param{one("order", "The largest first.", hostOrders()...), text("holds", "What the name holds."), from, n}},
 		{path: crawl1 + "frontier", line: "Links that wait, by priority and by host.", answer: frontierView{}, serve: of((*crawl).serveFrontier), params: []param{number("bins", "integer", "How many ranges of priorities; 30.")}},
 		{path: crawl1 + "failures", line: "What did not come, by reason, with examples.", answer: causeLists{}, serve: of((*crawl).serveFailures)},
 		{path: crawl1 + "choices", line: "Languages and media types of the pages.", answer: figures.Choices{}, serve: of((*crawl).serveChoices)},
-		{path: crawl1 + "pages", line: "Pages that a filter wants.", answer: pageList{}, serve: of((*crawl).servePages), params: []param{
+		{path: crawl1 + "pages", line: "Pages that a filter wants.", answer: watch.PageList{}, serve: of((*crawl).servePages), params: []param{
 			text("text", "With an index: words, all of which a page has, a \"phrase\", -without. Else words that title or address hold."),
 			one("fold", "1: in a search of the index, of near-copies only the first.", "0", "1"), text("copies", "Near-copies of the page of this address, itself among them; with an index alone."),
 			text("host", "The host."), text("language", "The language, such as en."), text("type", "The media type."),
@@ -59,9 +59,9 @@ func (s *Server) routes() []route {
 			number("least", "number", "Relevance from."), number("most", "number", "Relevance up to."), text("since", "Fetched since, as 2026-03-01T12:00:00Z."), text("until", "Fetched until."),
 			one("order", "What pages are sorted by.", pageOrders()...), down, from, n,
 		}},
-		{path: crawl1 + "page", line: "What the log tells of a page, with the way to it.", answer: pageView{}, serve: of((*crawl).servePage), params: []param{url}},
+		{path: crawl1 + "page", line: "What the log tells of a page, with the way to it.", answer: watch.Page{}, serve: of((*crawl).servePage), params: []param{url}},
 		{path: crawl1 + "body", line: "What the archive holds of a page, and what became of its links.", answer: bodyView{}, serve: s.of(s.serveBody), params: []param{url}},
-		{path: crawl1 + "explain", line: "Why a page was fetched or not, in words.", answer: explanation{}, serve: of((*crawl).serveExplain), params: []param{url}},
+		{path: crawl1 + "explain", line: "Why a page was fetched or not, in words.", answer: watch.Explanation{}, serve: of((*crawl).serveExplain), params: []param{url}},
 		{path: crawl1 + "graph", line: "Which hosts led to which.", answer: figures.Graph{}, serve: of((*crawl).serveGraph), params: []param{n}},
 		{path: crawl1 + "job", line: "The job file, and what was told otherwise later.", answer: jobView{}, serve: of((*crawl).serveJob)},
 		{path: crawl1 + "acts", line: "What people told the crawl, oldest first; those without a time wait for it.", answer: actList{}, serve: of((*crawl).serveActs), takes: act{}, post: s.of((*crawl).takeAct), told: acted{}},
@@ -91,7 +91,7 @@ func (s *Server) newMux() *http.ServeMux {
 func (s *Server) of(serve func(*crawl, http.ResponseWriter, *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		for _, c := range s.crawls {
-			if c.id == r.PathValue("id") {
+			if c.ID() == r.PathValue("id") {
 				serve(c, w, r)
 				return
 			}
@@ -99,12 +99,6 @@ func (s *Server) of(serve func(*crawl, http.ResponseWriter, *http.Request)) http
 		writeError(w, http.StatusNotFound, fmt.Errorf("there is no crawl %q here", event.Line(r.PathValue("id"))))
 	}
 }
-
-// wrong is the fault of who asks.
-type wrong struct{ error }
-
-// absent is something that is not there.
-type absent struct{ error }
 
 // checked serves what asks for nothing that the route does not know: a parameter that
 // is misspelt would be passed over, and the answer taken for what was asked.
@@ -124,9 +118,9 @@ func answer(w http.ResponseWriter, got any, err error) {
 	switch {
 	case err == nil:
 		writeJSON(w, http.StatusOK, got)
-	case errors.As(err, new(wrong)):
+	case errors.As(err, new(watch.Wrong)):
 		writeError(w, http.StatusBadRequest, err)
-	case errors.As(err, new(absent)):
+	case errors.As(err, new(watch.Absent)):
 		writeError(w, http.StatusNotFound, err)
 	default:
 		writeError(w, http.StatusInternalServerError, err)
@@ -230,22 +224,22 @@ func (q *query) fail(err error) {
 }
 
 func (s *Server) listCrawls(w http.ResponseWriter, _ *http.Request) {
-	list := []state{}
+	list := []watch.State{}
 	for _, c := range s.crawls {
-		st, _ := c.state(time.Now())
+		st, _ := c.State(time.Now())
 		list = append(list, st)
 	}
 	writeJSON(w, http.StatusOK, list)
 }
 
 func (c *crawl) serveState(*http.Request, *query) (any, error) {
-	st, _ := c.state(time.Now())
+	st, _ := c.State(time.Now())
 	return st, nil
 }
 
 func (c *crawl) serveCurve(_ *http.Request, q *query) (got any, err error) {
 	n := q.number("points", 400, 5000)
-	c.with(func(f *figures.Crawl) { got = f.Curve(n) })
+	c.With(func(f *figures.Crawl) { got = f.Curve(n) })
 	return got, nil
 }
 
@@ -257,20 +251,20 @@ func hostOrders() []string {
 func (c *crawl) serveHosts(_ *http.Request, q *query) (any, error) {
 	order, from, n := q.one("order", hostOrders()...), q.number("from", 0, maxQuery), q.number("n", 50, 5000)
 	var got hostList
-	c.with(func(f *figures.Crawl) { got.Hosts, got.All = f.Hosts(order, q.text("holds"), from, n) })
+	c.With(func(f *figures.Crawl) { got.Hosts, got.All = f.Hosts(order, q.text("holds"), from, n) })
 	return got, nil
 }
 
 func (c *crawl) serveFailures(*http.Request, *query) (any, error) {
 	var got causeLists
-	c.with(func(f *figures.Crawl) { got.Failed, got.Skipped = f.Failures(), f.Skips() })
+	c.With(func(f *figures.Crawl) { got.Failed, got.Skipped = f.Failures(), f.Skips() })
 	return got, nil
 }
 
 func (c *crawl) serveFrontier(_ *http.Request, q *query) (any, error) {
 	n := q.number("bins", 30, 200)
 	var got frontierView
-	c.with(func(f *figures.Crawl) {
+	c.With(func(f *figures.Crawl) {
 		got.Bins, got.Seeds = f.Waiting(n)
 		got.Hosts, _ = f.Hosts("waiting", "", 0, 10)
 	})
@@ -278,7 +272,7 @@ func (c *crawl) serveFrontier(_ *http.Request, q *query) (any, error) {
 }
 
 func (c *crawl) serveChoices(*http.Request, *query) (got any, err error) {
-	c.with(func(f *figures.Crawl) { got = f.Choices() })
+	c.With(func(f *figures.Crawl) { got = f.Choices() })
 	return got, nil
 }
 
@@ -294,30 +288,43 @@ func (c *crawl) servePages(r *http.Request, q *query) (any, error) {
 		Since: q.moment("since"), Until: q.moment("until"), Order: q.one("order", pageOrders()...),
 		Down: q.one("down", "0", "1") == "1", From: q.number("from", 0, maxQuery), N: q.number("n", 50, 1000),
 	}
+	x := watch.Search{Fold: q.one("fold", "0", "1") == "1"}
+	if q.text("copies") != "" {
+		x.CopiesOf = q.address("copies")
+	}
 	if q.err != nil {
 		return nil, nil
 	}
 	if f.Order == "match" {
 		f.Order = "" // of a search the best first, else as they were fetched
 	}
-	return c.find(r.Context(), f, q)
+	return c.Find(r.Context(), f, x)
+}
+
+// servePage answers with what the log tells of a page.
+func (c *crawl) servePage(_ *http.Request, q *query) (any, error) {
+	u := q.address("url")
+	if q.err != nil {
+		return nil, nil
+	}
+	return c.Page(u)
 }
 
 func (c *crawl) serveGraph(_ *http.Request, q *query) (got any, err error) {
 	n := q.number("n", 300, 3000)
-	c.with(func(f *figures.Crawl) { got = f.Graph(n) })
+	c.With(func(f *figures.Crawl) { got = f.Graph(n) })
 	return got, nil
 }
 
 // serveJob answers with the job file and what was told otherwise since.
 func (c *crawl) serveJob(*http.Request, *query) (any, error) {
-	b, err := c.col.Job()
+	b, err := c.Collection().Job()
 	if err != nil {
-		return nil, absent{err}
+		return nil, watch.Absent{Err: err}
 	}
 	var got jobView
 	got.Job = string(b)
-	c.with(func(f *figures.Crawl) { got.Changes = append([]event.Changed{}, f.Changes()...) })
+	c.With(func(f *figures.Crawl) { got.Changes = append([]event.Changed{}, f.Changes()...) })
 	return got, nil
 }
 
@@ -327,22 +334,7 @@ func (c *crawl) serveExplain(r *http.Request, q *query) (any, error) {
 	if q.err != nil {
 		return nil, nil
 	}
-	var got explanation
-	got.Doubts = []string{}
-	var text limited
-	fate, err := explain.Explain(r.Context(), &text, c.col, u, func(what string, why error) {
-		got.Doubts = append(got.Doubts, event.Line(fmt.Sprintf("%s cannot be told: %v", what, why)))
-	})
-	got.Fate, got.Text = fate, string(text)
-	return got, err
-}
-
-// limited is text up to a megabyte.
-type limited []byte
-
-func (l *limited) Write(b []byte) (int, error) {
-	*l = append(*l, b[:min(len(b), max(0, 1<<20-len(*l)))]...)
-	return len(b), nil
+	return c.Explain(r.Context(), u)
 }
 
 // listForms names the forms of exports.
@@ -376,7 +368,7 @@ func serveExport(c *crawl, w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", "attachment; filename=\""+forms[i].File+"\"")
-	in := &export.Input{Collections: []collection.Collection{c.col}, WithoutOptOuts: without}
+	in := &export.Input{Collections: []collection.Collection{c.Collection()}, WithoutOptOuts: without}
 	file := &begun{Writer: w}
 	err := forms[i].Write(r.Context(), in, file)
 	switch {
@@ -416,7 +408,7 @@ func serveChanges(c *crawl, w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	for {
-		st, changed := c.state(time.Now())
+		st, changed := c.State(time.Now())
 		b, err := json.Marshal(st)
 		if err != nil {
 			return

@@ -130,7 +130,7 @@ func TestHostileInChromium(t *testing.T) {
 			t.Errorf("%s: %.200s", try, got)
 		}
 	}
-	if acts, err := d.crawls[0].col.Told(); len(acts) > 0 || err != nil {
+	if acts, err := d.crawls[0].Collection().Told(); len(acts) > 0 || err != nil {
 		t.Errorf("another page told the crawl %v, %v", acts, err)
 	}
 	mu.Lock()

@@ -8,21 +8,22 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/viewer/figures"
+	"github.com/waggle-crawler/waggle/viewer/watch"
 )
 
 // metric is one of /metrics.
 type metric struct {
 	name, kind, help string
-	value            func(*state) float64
+	value            func(*watch.State) float64
 }
 
 // metrics are those of each crawl.
 func metrics() []metric {
-	of := func(value func(*figures.Figures) float64) func(*state) float64 {
-		return func(s *state) float64 { return value(&s.Figures) }
+	of := func(value func(*figures.Figures) float64) func(*watch.State) float64 {
+		return func(s *watch.State) float64 { return value(&s.Figures) }
 	}
 	return []metric{
-		{"waggle_running", "gauge", "1 while a process has the folder of the crawl.", func(s *state) float64 {
+		{"waggle_running", "gauge", "1 while a process has the folder of the crawl.", func(s *watch.State) float64 {
 			if s.Running {
 				return 1
 			}
@@ -57,12 +58,12 @@ func label(s string) string {
 
 // serveMetrics answers in the text format of Prometheus.
 func (s *Server) serveMetrics(w http.ResponseWriter, _ *http.Request) {
-	states := make([]state, len(s.crawls))
+	states := make([]watch.State, len(s.crawls))
 	for i, c := range s.crawls {
-		states[i], _ = c.state(time.Now())
+		states[i], _ = c.State(time.Now())
 	}
 	var b strings.Builder
-	write := func(name string, st *state, more string, v float64) {
+	write := func(name string, st *watch.State, more string, v float64) {
 		fmt.Fprintf(&b, "%s{crawl=\"%s\",name=\"%s\"%s} %s\n", name, label(st.ID), label(st.Figures.Name), more, strconv.FormatFloat(v, 'g', -1, 64))
 	}
 	for _, m := range metrics() {
@@ -80,7 +81,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 	} {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s counter\n", m.name, m.help, m.name)
 		for i, c := range s.crawls {
-			c.with(func(f *figures.Crawl) {
+			c.With(func(f *figures.Crawl) {
 				for _, x := range m.causes(f) {
 					write(m.name, &states[i], fmt.Sprintf(",reason=\"%s\"", label(string(x.Reason))), float64(x.Count))
 				}

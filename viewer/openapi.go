@@ -53,11 +53,6 @@ type (
 		Job     string          `json:"job"`
 		Changes []event.Changed `json:"changes"`
 	}
-	explanation struct {
-		Fate   event.Fate `json:"fate"`
-		Text   string     `json:"text"`
-		Doubts []string   `json:"doubts"`
-	}
 	form struct {
 		Name string `json:"name"`
 		Line string `json:"line"`

@@ -2,7 +2,6 @@ package viewer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -10,26 +9,12 @@ import (
 	"sync"
 
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/lab/read"
-	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/teach/harmless"
 	"github.com/waggle-crawler/waggle/viewer/figures"
+	"github.com/waggle-crawler/waggle/viewer/watch"
 	"github.com/waggle-crawler/waggle/web"
 )
-
-// pageView is all that is told of a page.
-type pageView struct {
-	figures.Page
-	From       web.URL        `json:"from,omitzero"`
-	Link       web.LinkKind   `json:"link,omitempty"`
-	Digest     string         `json:"digest"`
-	Directives web.Directives `json:"directives"`
-	CutBy      string         `json:"cut_by,omitempty"` // in words
-	Threshold  float64        `json:"threshold"`
-	// Way leads to the page: a seed first, the page last.
-	Way []step `json:"way"`
-}
 
 // bodyView is what the archive holds of a page, and its links.
 type bodyView struct {
@@ -44,19 +29,6 @@ type bodyView struct {
 	More     int         `json:"more"` // links that are not listed
 }
 
-// step is an address on the way to a page.
-type step struct {
-	URL       web.URL      `json:"url"`
-	Title     string       `json:"title,omitempty"`
-	Link      web.LinkKind `json:"link,omitempty"`
-	Anchor    string       `json:"anchor,omitempty"`
-	Queued    *float64     `json:"queued,omitempty"` // priority that it entered the frontier with by this link
-	Leased    float64      `json:"leased"`           // priority that it left the frontier with
-	Page      bool         `json:"page"`             // false: a redirect
-	Relevance float64      `json:"relevance"`
-	Relevant  bool         `json:"relevant"`
-}
-
 // linkView is a link of a page with what became of its target.
 type linkView struct {
 	URL      web.URL  `json:"url"`
@@ -66,52 +38,8 @@ type linkView struct {
 	figures.Fate
 }
 
-// Bounds of what is shown of a page.
-const (
-	maxSteps = 200
-	maxLinks = 1000
-)
-
-// servePage answers with what the log tells of a page.
-func (c *crawl) servePage(_ *http.Request, q *query) (any, error) {
-	u := q.address("url")
-	if q.err != nil {
-		return nil, nil
-	}
-	v := &pageView{}
-	got, err := c.fetched(u, &v.Page)
-	if err != nil {
-		return nil, err
-	}
-	c.with(func(f *figures.Crawl) { v.Threshold = f.Threshold() })
-	v.From, v.Link, v.Digest, v.Directives = got.From, got.Link, got.Digest, got.Directives
-	v.Priority = got.Priority
-	v.Title = event.Line(got.Title)
-	if got.Cut != "" {
-		v.CutBy = event.Line(web.CutMeaning(got.Cut))
-	}
-	v.Way = c.way(got)
-	return v, nil
-}
-
-// fetched finds the event of a page in the log, and what the figures tell of it.
-func (c *crawl) fetched(u web.URL, p *figures.Page) (event.Fetched, error) {
-	var offset int64
-	var ok bool
-	c.with(func(f *figures.Crawl) { *p, offset, ok = f.Page(u) })
-	if !ok {
-		return event.Fetched{}, absent{fmt.Errorf("%s is no page of this crawl", u)}
-	}
-	e, err := c.eventAt(offset)
-	if err != nil {
-		return event.Fetched{}, err
-	}
-	got, ok := e.(event.Fetched)
-	if !ok || got.URL != u {
-		return got, errors.New("the log has changed: ask again")
-	}
-	return got, nil
-}
+// maxLinks bounds what is shown of a page.
+const maxLinks = 1000
 
 // serveBody answers with what the archive holds of a page, and with its links. The
 // first time, the archive is read for where its pages lie.
@@ -119,11 +47,11 @@ func (s *Server) serveBody(c *crawl, w http.ResponseWriter, r *http.Request) {
 	q := &query{values: r.URL.Query()}
 	u := q.address("url")
 	if q.err != nil {
-		answer(w, nil, wrong{q.err})
+		answer(w, nil, watch.Wrong{Err: q.err})
 		return
 	}
 	var p figures.Page
-	got, err := c.fetched(u, &p)
+	got, err := c.Fetched(u, &p)
 	if err != nil {
 		answer(w, nil, err)
 		return
@@ -137,67 +65,17 @@ func (s *Server) serveBody(c *crawl, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v.Archived, v.Parts = true, x.parts
-	v.Src = fmt.Sprintf("page/%s/%s/%d/", s.cap, c.id, p.Number)
+	v.Src = fmt.Sprintf("page/%s/%s/%d/", s.cap, c.ID(), p.Number)
 	v.Proto, v.Headers = event.Line(x.proto), x.headers
 	c.linksOfPage(v, got, x.page)
 	answer(w, v, nil)
-}
-
-// way is the path to a page by the log.
-func (c *crawl) way(last event.Fetched) []step {
-	steps := []step{}
-	var e event.Event = last
-	seen := map[web.URL]bool{}
-	for len(steps) < maxSteps {
-		var visit event.Visit
-		x := step{}
-		switch e := e.(type) {
-		case event.Fetched:
-			visit = e.Visit
-			x.Page, x.Title = true, event.Line(e.Title)
-			c.with(func(f *figures.Crawl) {
-				if p, _, ok := f.Page(e.URL); ok {
-					x.Relevance, x.Relevant = p.Relevance, p.Relevant
-				}
-			})
-		case event.Failed:
-			visit = e.Visit
-		}
-		if visit.URL.IsZero() || seen[visit.URL] {
-			break
-		}
-		seen[visit.URL] = true
-		x.URL, x.Link, x.Leased = visit.URL, visit.Link, visit.Priority
-		steps = append(steps, x)
-		if visit.From.IsZero() {
-			break
-		}
-		var offset int64
-		var ok bool
-		c.with(func(f *figures.Crawl) { offset, ok = f.Event(visit.From) })
-		if !ok {
-			break
-		}
-		before, err := c.eventAt(offset)
-		if err != nil {
-			break
-		}
-		if p, ok := before.(event.Fetched); ok {
-			if i := slices.IndexFunc(p.Queued, func(l event.Found) bool { return l.URL == visit.URL }); i >= 0 {
-				steps[len(steps)-1].Anchor, steps[len(steps)-1].Queued = event.Line(p.Queued[i].Anchor), &p.Queued[i].Priority
-			}
-		}
-		e = before
-	}
-	slices.Reverse(steps)
-	return steps
 }
 
 // linksOfPage lists the links of a parsed page, each address once.
 func (c *crawl) linksOfPage(v *bodyView, e event.Fetched, p *web.Page) {
 	found, skipped := told(e)
 	seen := map[web.URL]bool{}
-	c.with(func(f *figures.Crawl) {
+	c.With(func(f *figures.Crawl) {
 		for _, l := range p.Links {
 			if seen[l.URL] || l.URL == e.URL {
 				continue
@@ -215,7 +93,7 @@ func (c *crawl) linksOfPage(v *bodyView, e event.Fetched, p *web.Page) {
 // linksOfEvent lists the links that the log tells of, where the page cannot be had.
 func (c *crawl) linksOfEvent(v *bodyView, e event.Fetched) {
 	found, skipped := told(e)
-	c.with(func(f *figures.Crawl) {
+	c.With(func(f *figures.Crawl) {
 		for _, l := range e.Queued {
 			v.add(f, linkView{URL: l.URL, Anchor: clip(l.Anchor)}, found, skipped)
 		}
@@ -307,17 +185,8 @@ func (s *Server) look(ctx context.Context, c *crawl, u web.URL) *view {
 
 func (s *Server) read(ctx context.Context, c *crawl, u web.URL) *view {
 	v := &view{crawl: c, url: u}
-	r, err := c.arch.Response(ctx, u)
-	if err != nil {
-		v.err = err
-		return v
-	}
-	canon := web.Canon{StripSessions: true, StripTracking: true}
-	if j, err := job.Read(c.col.JobFile()); err == nil {
-		canon = j.Canon()
-	}
-	v.page, v.err = parse.New(parse.Options{Canon: canon}).Parse(r)
-	if v.err != nil {
+	r, p, canon, err := c.Archived(ctx, u)
+	if v.page, v.err = p, err; err != nil {
 		return v
 	}
 	v.proto = fmt.Sprintf("%s %d", r.Proto, r.Status)
@@ -328,14 +197,14 @@ func (s *Server) read(ctx context.Context, c *crawl, u web.URL) *view {
 	}
 	v.parts = read.Parts(v.page)
 	var number int
-	c.with(func(f *figures.Crawl) {
+	c.With(func(f *figures.Crawl) {
 		if p, _, ok := f.Page(u); ok {
 			number = p.Number
 		}
 	})
 	v.Page = harmless.Options{
 		ResourcePath: func(k int) string {
-			return fmt.Sprintf("/%s/load/%s/%s/%d/%d", s.folder, s.cap, c.id, number, k)
+			return fmt.Sprintf("/%s/load/%s/%s/%d/%d", s.folder, s.cap, c.ID(), number, k)
 		},
 		Styles: true, Images: true, Canon: canon,
 	}.Show(v.page, harmless.Decode(v.page, r.Body))
@@ -354,7 +223,7 @@ func (s *Server) serveArchived(w http.ResponseWriter, r *http.Request, kind, res
 		harmless.Refuse(w)
 		return
 	}
-	i := slices.IndexFunc(s.crawls, func(c *crawl) bool { return c.id == f[1] })
+	i := slices.IndexFunc(s.crawls, func(c *crawl) bool { return c.ID() == f[1] })
 	number, k := harmless.Number(f[2]), harmless.Number(f[3])
 	if i < 0 || (kind == "load") != (k >= 0) || k < 0 && f[3] != "" {
 		harmless.Refuse(w)
@@ -363,7 +232,7 @@ func (s *Server) serveArchived(w http.ResponseWriter, r *http.Request, kind, res
 	c := s.crawls[i]
 	var p figures.Page
 	var ok bool
-	c.with(func(x *figures.Crawl) { p, ok = x.Numbered(number) })
+	c.With(func(x *figures.Crawl) { p, ok = x.Numbered(number) })
 	u, err := web.Parse(p.URL)
 	if !ok || err != nil {
 		harmless.Refuse(w)
@@ -376,7 +245,7 @@ func (s *Server) serveArchived(w http.ResponseWriter, r *http.Request, kind, res
 			return
 		}
 		if res := v.Resources[k]; res.Wants(w, r) {
-			got, err := c.arch.Response(r.Context(), res.URL)
+			got, err := c.Response(r.Context(), res.URL)
 			if err != nil {
 				got = nil
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/index"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/viewer/watch"
 )
 
 // hive is a site with near-copies and a page whose title and text are hostile.
@@ -46,7 +47,7 @@ func indexed(t *testing.T, c collection.Collection) {
 	}
 }
 
-func flat(list []span) string {
+func flat(list []watch.Span) string {
 	var b strings.Builder
 	for _, s := range list {
 		if s.Marked {
@@ -62,8 +63,8 @@ func flat(list []span) string {
 func TestSearch(t *testing.T) {
 	col := crawled(t, hive(), "https://bees.test/")
 	d := serve(t, col)
-	var st state
-	var list pageList
+	var st watch.State
+	var list watch.PageList
 	if d.get("state", &st); st.Index.There {
 		t.Errorf("%+v", st.Index)
 	}
@@ -75,10 +76,10 @@ func TestSearch(t *testing.T) {
 	}
 	indexed(t, col)
 	c := d.crawls[0]
-	c.until(t, func() bool { return c.search.state.There })
+	c.until(t, func(s *watch.State) bool { return s.Index.There })
 	titles := func(path string) []string {
 		t.Helper()
-		list = pageList{}
+		list = watch.PageList{}
 		d.get(path, &list)
 		var out []string
 		for _, p := range list.Pages {

@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/viewer/watch"
 )
 
 // Options say what is shown and to whom.
@@ -54,6 +55,9 @@ type Server struct {
 	shown  views
 }
 
+// crawl is a crawl as it is asked for.
+type crawl struct{ *watch.Crawl }
+
 //go:embed page/dist
 var assets embed.FS
 
@@ -75,7 +79,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{guard: g, every: o.Every, cap: o.Random(), assets: files}
 	for i, c := range o.Collections {
-		s.crawls = append(s.crawls, newCrawl(strconv.Itoa(i+1), c))
+		s.crawls = append(s.crawls, &crawl{watch.New(strconv.Itoa(i+1), c)})
 	}
 	s.mux = s.newMux()
 	return s, nil
@@ -85,20 +89,7 @@ func New(o Options) (*Server, error) {
 func (s *Server) Run(ctx context.Context) {
 	var wait sync.WaitGroup
 	for _, c := range s.crawls {
-		wait.Go(func() {
-			tick := time.NewTicker(s.every)
-			defer tick.Stop()
-			defer c.closeIndex()
-			for {
-				c.read(ctx)
-				c.lookForIndex()
-				select {
-				case <-ctx.Done():
-					return
-				case <-tick.C:
-				}
-			}
-		})
+		wait.Go(func() { c.Run(ctx, s.every) })
 	}
 	wait.Wait()
 }

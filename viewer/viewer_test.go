@@ -20,6 +20,7 @@ import (
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/teach/harmless/harmlesstest"
 	"github.com/waggle-crawler/waggle/viewer/figures"
+	"github.com/waggle-crawler/waggle/viewer/watch"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -105,27 +106,18 @@ func serve(t *testing.T, crawls ...collection.Collection) *desk {
 	t.Cleanup(func() { cancel(); <-done; srv.CloseClientConnections(); srv.Close() })
 	d := &desk{s, t, srv}
 	for _, c := range s.crawls {
-		c.until(t, func() bool { return c.whole })
+		c.until(t, (*watch.State).Read)
 	}
 	return d
 }
 
-// until waits for what is true of a crawl. c.mu is held while it is asked.
-func (c *crawl) until(t *testing.T, is func() bool) {
+// until waits for what is true of a crawl.
+func (c *crawl) until(t *testing.T, is func(*watch.State) bool) {
 	t.Helper()
-	late := time.After(20 * time.Second)
-	for {
-		c.mu.RLock()
-		ok, changed := is(), c.changed
-		c.mu.RUnlock()
-		if ok {
-			return
-		}
-		select {
-		case <-changed:
-		case <-late:
-			t.Fatal("it never came")
-		}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if st, err := c.Until(ctx, is); err != nil {
+		t.Fatalf("%v with %+v", err, st)
 	}
 }
 
@@ -171,7 +163,7 @@ func (d *desk) get(path string, into any) {
 
 func TestPage(t *testing.T) {
 	d := serve(t, crawled(t, bees(), "https://bees.test/"))
-	var st state
+	var st watch.State
 	d.get("state", &st)
 	if f := st.Figures; f.Pages != 6 || f.Relevant != 4 || f.Ended != "FrontierEmpty" || f.Waiting != 0 || st.Running || st.Reading != 1 {
 		t.Errorf("%+v", st)
@@ -188,7 +180,7 @@ func TestPage(t *testing.T) {
 	if list.All != 1 || list.Pages[0].Title != "Hive" {
 		t.Errorf("%+v", list)
 	}
-	var p pageView
+	var p watch.Page
 	var b bodyView
 	d.get("page?url="+url.QueryEscape("https://bees.test/hive"), &p)
 	d.get("body?url="+url.QueryEscape("https://bees.test/hive"), &b)
@@ -309,7 +301,7 @@ func TestStrangers(t *testing.T) {
 // A page with everything a page can try is shown without any of it, and told as text.
 func TestHostilePage(t *testing.T) {
 	d := serve(t, crawled(t, bees(), "https://bees.test/hostile"))
-	var x pageView
+	var x watch.Page
 	var p bodyView
 	d.get("page?url="+url.QueryEscape("https://bees.test/hostile"), &x)
 	d.get("body?url="+url.QueryEscape("https://bees.test/hostile"), &p)
@@ -363,10 +355,12 @@ func TestLogThatChanges(t *testing.T) {
 	write(page(0))
 	d := serve(t, col)
 	c := d.crawls[0]
-	is := func(pages int) func() bool { return func() bool { return c.figures.Pages() == pages && c.err == nil } }
-	last := func() string {
-		list, _ := c.figures.List(figures.Filter{Down: true, N: 1})
-		return list[0].URL
+	is := func(pages int) func(*watch.State) bool {
+		return func(s *watch.State) bool { return s.Figures.Pages == pages && s.Error == "" }
+	}
+	last := func() (list []figures.Page) {
+		c.With(func(f *figures.Crawl) { list, _ = f.List(figures.Filter{Down: true, N: 1}) })
+		return list
 	}
 	c.until(t, is(1))
 	write(page(0), page(1), page(2)[:20]) // a line that is being written
@@ -374,18 +368,18 @@ func TestLogThatChanges(t *testing.T) {
 	write(page(0), page(1), page(2))
 	c.until(t, is(3))
 	write(page(0), page(3), page(4), page(5)) // cut back to the first, and gone on otherwise
-	c.until(t, func() bool { return is(4)() && last() == "http://a.test/f" })
+	c.until(t, func(s *watch.State) bool { return is(4)(s) && last()[0].URL == "http://a.test/f" })
 	if err := os.Remove(col.EventLog()); err != nil {
 		t.Fatal(err)
 	}
-	c.until(t, func() bool { return c.err != nil })
-	var st state
+	c.until(t, func(s *watch.State) bool { return s.Error != "" })
+	var st watch.State
 	d.get("state", &st)
 	if !strings.Contains(st.Error, "is not there any more") || st.Figures.Pages != 4 {
 		t.Errorf("%+v", st)
 	}
 	write(page(0), []byte("{\"kind\":\"fetched\"}}\n"), page(1))
-	c.until(t, func() bool { return is(2)() && c.damaged == 1 })
+	c.until(t, func(s *watch.State) bool { return is(2)(s) && s.Damaged == 1 })
 }
 
 // A page that listens is told of changes as they come.
@@ -411,7 +405,7 @@ func TestChanges(t *testing.T) {
 	}
 	defer got.Body.Close()
 	lines := bufio.NewScanner(got.Body)
-	next := func() (st state) {
+	next := func() (st watch.State) {
 		t.Helper()
 		for lines.Scan() {
 			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
@@ -459,7 +453,7 @@ func TestFind(t *testing.T) {
 	}
 	t.Cleanup(func() { os.Chmod(col.Dir(), 0o755) })
 	d := serve(t, col)
-	var p pageView
+	var p watch.Page
 	var b bodyView
 	d.get("page?url="+url.QueryEscape("https://flowers.test/"), &p)
 	d.get("body?url="+url.QueryEscape("https://flowers.test/"), &b)

@@ -1,4 +1,4 @@
-package viewer
+package watch
 
 import (
 	"context"
@@ -14,22 +14,22 @@ import (
 // searcher is the index of a crawl, once there is one. crawl.mu guards it.
 type searcher struct {
 	reader *index.Reader // nil: there is none
-	state  indexState
+	state  IndexState
 	again  time.Time // when one that could not be opened is tried again
 }
 
 // retryAfter is how long an index that cannot be opened is left alone.
 const retryAfter = 10 * time.Second
 
-// indexState is what is told of an index.
-type indexState struct {
+// IndexState is what is told of an index.
+type IndexState struct {
 	There bool   `json:"there"`           // it can be searched
 	Error string `json:"error,omitempty"` // why it is not
 }
 
-// pageList is what a filter wants of the pages.
-type pageList struct {
-	Pages []listed `json:"pages"`
+// PageList is what a filter wants of the pages.
+type PageList struct {
+	Pages []Listed `json:"pages"`
 	All   int      `json:"all"`   // how many there are, near-copies among them
 	More  bool     `json:"more"`  // there are others behind these
 	Index bool     `json:"index"` // the index was searched; if not, titles and addresses
@@ -38,22 +38,22 @@ type pageList struct {
 	Matches int `json:"matches,omitempty"`
 }
 
-// listed is a page in a list, with what a search marks in it.
-type listed struct {
+// Listed is a page in a list, with what a search marks in it.
+type Listed struct {
 	figures.Page
-	Marked  []span `json:"marked,omitempty"`  // the title
-	Snippet []span `json:"snippet,omitempty"` // a piece of the text
+	Marked  []Span `json:"marked,omitempty"`  // the title
+	Snippet []Span `json:"snippet,omitempty"` // a piece of the text
 	Copies  int    `json:"copies,omitempty"`  // further pages with nearly the same text
 }
 
-// span is a piece of text, to be shown as text.
-type span struct {
+// Span is a piece of text, to be shown as text.
+type Span struct {
 	Text   string `json:"text"`
 	Marked bool   `json:"marked"` // it is a word that was looked for
 }
 
 // lookForIndex opens the index when there is one.
-func (c *crawl) lookForIndex() {
+func (c *Crawl) lookForIndex() {
 	c.mu.RLock()
 	open := c.search.reader != nil
 	again := c.search.again
@@ -80,7 +80,7 @@ func (c *crawl) lookForIndex() {
 }
 
 // closeIndex closes what lookForIndex opened.
-func (c *crawl) closeIndex() {
+func (c *Crawl) closeIndex() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.search.reader != nil {
@@ -89,28 +89,40 @@ func (c *crawl) closeIndex() {
 	c.search.reader, c.search.state.There = nil, false
 }
 
-// find lists pages: by the index where words or near-copies are looked for and there is
+// Search is what only an index can tell of pages.
+type Search struct {
+	Fold     bool    // of near-copies only the first
+	CopiesOf web.URL // only near-copies of this page, itself among them; zero = all
+}
+
+// Wrong is an error that is the fault of who asks.
+type Wrong struct{ Err error }
+
+func (e Wrong) Error() string { return e.Err.Error() }
+func (e Wrong) Unwrap() error { return e.Err }
+
+// Absent is an error of what is not there.
+type Absent struct{ Err error }
+
+func (e Absent) Error() string { return e.Err.Error() }
+func (e Absent) Unwrap() error { return e.Err }
+
+// Find lists pages: by the index where words or near-copies are looked for and there is
 // one, else by what the log tells.
-func (c *crawl) find(ctx context.Context, f figures.Filter, q *query) (any, error) {
+func (c *Crawl) Find(ctx context.Context, f figures.Filter, q Search) (PageList, error) {
 	c.mu.RLock()
 	r := c.search.reader
 	c.mu.RUnlock()
-	what := index.Query{Text: f.Text, Since: f.Since, Until: f.Until, From: f.From, Size: f.N, Fold: q.one("fold", "0", "1") == "1"}
-	if q.text("copies") != "" {
-		what.CopiesOf = q.address("copies")
-	}
-	if q.err != nil {
-		return nil, nil
-	}
-	got := pageList{Pages: []listed{}}
+	what := index.Query{Text: f.Text, Since: f.Since, Until: f.Until, From: f.From, Size: f.N, Fold: q.Fold, CopiesOf: q.CopiesOf}
+	got := PageList{Pages: []Listed{}}
 	switch {
 	case r == nil && !what.CopiesOf.IsZero():
-		return nil, absent{errors.New("near-copies are known from an index alone: make it with waggle index")}
+		return got, Absent{errors.New("near-copies are known from an index alone: make it with waggle index")}
 	case r == nil || f.N == 0 || f.Text == "" && what.CopiesOf.IsZero():
 		var pages []figures.Page
-		c.with(func(x *figures.Crawl) { pages, got.All = x.List(f) })
+		c.With(func(x *figures.Crawl) { pages, got.All = x.List(f) })
 		for _, p := range pages {
-			got.Pages = append(got.Pages, listed{Page: p})
+			got.Pages = append(got.Pages, Listed{Page: p})
 		}
 		got.More = f.From+len(pages) < got.All
 		return got, nil
@@ -121,16 +133,16 @@ func (c *crawl) find(ctx context.Context, f figures.Filter, q *query) (any, erro
 	err := c.searchIndex(ctx, r, what, f, &got)
 	switch {
 	case errors.As(err, new(*index.QueryError)):
-		err = wrong{err}
+		err = Wrong{err}
 	case errors.Is(err, index.ErrAbsent):
-		err = absent{err}
+		err = Absent{err}
 	}
 	return got, err
 }
 
 // searchIndex searches the index. Filters and orders are those of the figures, so that
 // they mean the same with and without an index.
-func (c *crawl) searchIndex(ctx context.Context, r *index.Reader, what index.Query, f figures.Filter, got *pageList) error {
+func (c *Crawl) searchIndex(ctx context.Context, r *index.Reader, what index.Query, f figures.Filter, got *PageList) error {
 	matches, total, err := r.Matches(ctx, what)
 	if err != nil {
 		return err
@@ -139,7 +151,7 @@ func (c *crawl) searchIndex(ctx context.Context, r *index.Reader, what index.Que
 	from, n := f.From, f.N
 	f.Text, f.From, f.N, f.Only = "", 0, len(matches), []int{}
 	var pages []figures.Page
-	c.with(func(x *figures.Crawl) {
+	c.With(func(x *figures.Crawl) {
 		for _, u := range matches {
 			if p, _, ok := x.Page(u); ok {
 				f.Only = append(f.Only, p.Number)
@@ -164,15 +176,15 @@ func (c *crawl) searchIndex(ctx context.Context, r *index.Reader, what index.Que
 	}
 	got.More = more
 	for _, h := range hits {
-		got.Pages = append(got.Pages, listed{byURL[h.URL], spans(h.Title), spans(h.Snippet), h.Copies})
+		got.Pages = append(got.Pages, Listed{byURL[h.URL], spans(h.Title), spans(h.Snippet), h.Copies})
 	}
 	return nil
 }
 
-func spans(list []index.Span) []span {
-	var out []span
+func spans(list []index.Span) []Span {
+	var out []Span
 	for _, s := range list {
-		out = append(out, span{s.Text, s.Marked})
+		out = append(out, Span{s.Text, s.Marked})
 	}
 	return out
 }

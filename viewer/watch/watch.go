@@ -1,4 +1,7 @@
-package viewer
+// Package watch follows crawls: their figures as their logs grow, their pages, and the
+// search of them. What it tells is for people and programs; texts of pages in it are
+// untrusted, one line each, without control and bidirectional characters.
+package watch
 
 import (
 	"bytes"
@@ -16,14 +19,15 @@ import (
 	"github.com/waggle-crawler/waggle/viewer/figures"
 )
 
-// crawl is a collection that is watched: the figures of its log so far.
+// Crawl is a collection that is watched: the figures of its log so far.
 //
 //	opened ── read ──► as far as the log goes ◄── read, whenever it has grown
 //	  ▲                        │ the log is another one, or was cut back
 //	  └────────────────────────┘
 //
 // A log that is gone or cannot be read leaves the figures as they were, with the error.
-type crawl struct {
+// It may be used by several goroutines.
+type Crawl struct {
 	id   string
 	col  collection.Collection
 	arch *collection.Finder
@@ -41,8 +45,10 @@ type crawl struct {
 	changed  chan struct{}
 }
 
-func newCrawl(id string, col collection.Collection) *crawl {
-	return &crawl{id: id, col: col, arch: col.Finder(), figures: figures.New(), changed: make(chan struct{})}
+// New watches a collection, which may be without a log yet. Its id is what it is called
+// by those who ask. It is read by Run, or by Read.
+func New(id string, col collection.Collection) *Crawl {
+	return &Crawl{id: id, col: col, arch: col.Finder(), figures: figures.New(), changed: make(chan struct{})}
 }
 
 // tail is how many bytes before the offset are remembered: the checksum of the last
@@ -53,8 +59,50 @@ const tail = 64
 // meanwhile need not wait for long.
 const batch = 200
 
+// ID is what it is called by those who ask.
+func (c *Crawl) ID() string { return c.id }
+
+// Collection is what is watched.
+func (c *Crawl) Collection() collection.Collection { return c.col }
+
+// Run follows the log, and opens the index once there is one, until ctx ends. Both are
+// looked at so often.
+func (c *Crawl) Run(ctx context.Context, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	defer c.closeIndex()
+	for {
+		c.read(ctx)
+		c.lookForIndex()
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// Until waits until something is true of the state, and returns the state; the error is
+// that of ctx.
+func (c *Crawl) Until(ctx context.Context, is func(*State) bool) (State, error) {
+	for {
+		st, changed := c.State(time.Now())
+		if is(&st) {
+			return st, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return st, ctx.Err()
+		}
+	}
+}
+
+// Read tells whether the log was read to its end once, or cannot be read.
+func (s *State) Read() bool { return s.Revision > 0 && s.Reading == 1 }
+
 // read takes in what the log has grown by. It returns early when ctx ends.
-func (c *crawl) read(ctx context.Context) {
+func (c *Crawl) read(ctx context.Context) {
 	err := c.check()
 	if err == nil {
 		err = c.readOn(ctx)
@@ -69,14 +117,14 @@ func (c *crawl) read(ctx context.Context) {
 }
 
 // tell wakes those who wait for a change. c.mu is held.
-func (c *crawl) tell() {
+func (c *Crawl) tell() {
 	c.revision++
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
 // check begins anew where the log is not the one that was read.
-func (c *crawl) check() error {
+func (c *Crawl) check() error {
 	f, err := os.Open(c.col.EventLog())
 	if err != nil {
 		return err
@@ -103,7 +151,7 @@ func (c *crawl) check() error {
 }
 
 // readOn reads from the offset to the last whole line.
-func (c *crawl) readOn(ctx context.Context) error {
+func (c *Crawl) readOn(ctx context.Context) error {
 	c.mu.RLock()
 	from, grown := c.offset, c.size > c.offset
 	c.mu.RUnlock()
@@ -158,8 +206,8 @@ func (c *crawl) readOn(ctx context.Context) error {
 	return nil
 }
 
-// eventAt is the event that begins at an offset of the log.
-func (c *crawl) eventAt(offset int64) (event.Event, error) {
+// EventAt is the event that begins at an offset of the log.
+func (c *Crawl) EventAt(offset int64) (event.Event, error) {
 	for e, err := range event.EntriesFrom(c.col.EventLog(), offset) {
 		if err == nil {
 			err = e.Err
@@ -169,8 +217,8 @@ func (c *crawl) eventAt(offset int64) (event.Event, error) {
 	return nil, io.ErrUnexpectedEOF
 }
 
-// state is what is told of a crawl whenever it changes.
-type state struct {
+// State is what is told of a crawl whenever it changes.
+type State struct {
 	ID       string          `json:"id"`
 	Dir      string          `json:"dir"`
 	Revision int             `json:"revision"`
@@ -179,16 +227,16 @@ type state struct {
 	Damaged  int             `json:"damaged"` // lines of the log that are no events
 	Error    string          `json:"error,omitempty"`
 	Now      time.Time       `json:"now"`
-	Index    indexState      `json:"index"`
+	Index    IndexState      `json:"index"`
 	Figures  figures.Figures `json:"figures"`
 }
 
-// state is the present one, and a channel that is closed when there is another.
-func (c *crawl) state(now time.Time) (state, <-chan struct{}) {
+// State is the present one, and a channel that is closed when there is another.
+func (c *Crawl) State(now time.Time) (State, <-chan struct{}) {
 	running := c.col.Running()
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	s := state{
+	s := State{
 		ID: c.id, Dir: event.Line(c.col.Dir()), Revision: c.revision, Running: running, Reading: 1, Damaged: c.damaged,
 		Now: now.UTC(), Index: c.search.state, Figures: c.figures.Figures(),
 	}
@@ -206,8 +254,8 @@ func (c *crawl) state(now time.Time) (state, <-chan struct{}) {
 	return s, c.changed
 }
 
-// with calls f with the figures, which do not change meanwhile.
-func (c *crawl) with(f func(*figures.Crawl)) {
+// With calls f with the figures, which do not change meanwhile.
+func (c *Crawl) With(f func(*figures.Crawl)) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	f(c.figures)
