@@ -74,6 +74,7 @@ type commands struct {
 	Export  exportCmd  `cmd:"" help:"Write what a crawl found in a form for other tools."`
 	Index   indexCmd   `cmd:"" help:"Make the pages of a crawl searchable."`
 	Search  searchCmd  `cmd:"" help:"Find pages of a crawl by their words."`
+	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Offer a crawl to a language model as tools, over the Model Context Protocol."`
 	Verify  verifyCmd  `cmd:"" help:"Check that everything a crawl keeps is as it was written."`
 	Repair  repairCmd  `cmd:"" help:"Repair a damaged crawl with what is left of it."`
 	Web     struct {

@@ -9,14 +9,11 @@ import (
 	"text/tabwriter"
 
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
-	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/seeds"
-	"github.com/waggle-crawler/waggle/web"
 )
 
 // seedsCmd is `waggle seeds`.
@@ -95,9 +92,13 @@ func (c *seedsCmd) Run(ctx context.Context, std streams) error {
 	}
 	meter := terminal.NewMeter(std.err)
 	note := func(s string) { fmt.Fprintln(std.err, event.Line(s)) }
-	m := &job.Maker{Job: j, Note: note, Types: append(fetch.DefaultTypes(), "text/plain", "application/json", "text/xml", "application/xml",
-		"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/gzip", "application/x-gzip", "text/x-cdxj", "application/x-ndjson")}
-	found, err := c.find(ctx, m, sources, note)
+	m := &job.Maker{Job: j, Note: note}
+	f, err := seeds.For(ctx, m)
+	var found []seeds.Seed
+	if err == nil {
+		f.Rounds, f.Pages = c.Rounds, c.Judged
+		found, err = f.Find(ctx, sources)
+	}
 	meter.End()
 	err = errors.Join(err, m.Close())
 	if ctx.Err() != nil {
@@ -119,33 +120,4 @@ func (c *seedsCmd) Run(ctx context.Context, std streams) error {
 	}
 	_, err = fmt.Fprintf(std.out, "%s: %s; waggle crawl --seeds-file %s begins there\n", c.Out, terminal.Count(len(found), "seed"), c.Out)
 	return err
-}
-
-// find makes the judge and the fetcher, and asks.
-func (c *seedsCmd) find(ctx context.Context, m *job.Maker, sources []seeds.Source, note func(string)) ([]seeds.Seed, error) {
-	if err := m.MakeJudge(ctx); err != nil {
-		return nil, err
-	}
-	get := func(ctx context.Context, u web.URL) (*web.Response, error) {
-		m.Seeds = []web.URL{u} // whom a contact may be owed
-		if err := m.MakeFetcher(ctx); err != nil {
-			return nil, err
-		}
-		return m.Follow(ctx, u)
-	}
-	f := &seeds.Finder{
-		Get: get, Parser: m.Parser, Words: m.Job.Topic.Keywords, Contact: m.Job.Contact, Rounds: c.Rounds, Pages: c.Judged, Note: note,
-	}
-	judge, ok := m.Judge.(seeds.Judge)
-	if !ok {
-		return nil, errors.New("the judge cannot tell how like a text is to the topic: choose another")
-	}
-	f.Judge = judge
-	if len(f.Words) == 0 {
-		f.Words = seeds.Telling(m.Topic.Examples, parse.NewAnalyzer(), 4, nil)
-		if len(f.Words) == 0 && m.Job.Topic.Description != "" {
-			f.Words = []string{m.Job.Topic.Description}
-		}
-	}
-	return f.Find(ctx, sources)
 }
