@@ -218,8 +218,11 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 	if err := a.Check(); a.Refused == "" && err != nil {
 		a.Refused = err.Error()
 	}
-	if a.Do == event.Budget {
+	switch a.Do {
+	case event.Budget:
 		a.Was = d.step.policy.Pages
+	case event.Delay:
+		a.Before = d.step.policy.Delay.String()
 	}
 	about := a // what is done, or undone
 	if a.Do == event.Undo && a.Refused == "" {
@@ -239,6 +242,14 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 			a.Refused = "the archive holds no page of this address"
 		}
 	}
+	policy := d.step.policy
+	if a.Refused == "" && (about.Do == event.Budget || about.Do == event.Delay) {
+		if policy = d.policyAfter(a, &about); d.Revised != nil {
+			if err := d.Revised(policy.Pages, policy.Delay); err != nil {
+				a.Refused = err.Error()
+			}
+		}
+	}
 	s.add(a)
 	if a.Refused != "" {
 		return d.settle(ctx, now, nil, d.step.note(a))
@@ -251,10 +262,9 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 			return err
 		}
 		out.With = with
-	case about.Do == event.Budget:
-		if err := d.setBudget(&about, a.Do == event.Undo); err != nil {
-			return err
-		}
+	case about.Do == event.Budget || about.Do == event.Delay:
+		d.step.policy.Pages = policy.Pages
+		d.setDelay(policy.Delay)
 	case about.Do == event.Pause || about.Do == event.Continue:
 		d.Control.Pause(d.paused())
 	}
@@ -287,23 +297,32 @@ func (d *driver) page(ctx context.Context, u web.URL) (*web.Page, error) {
 // with its run.
 func (d *driver) paused() bool { return event.Paused(d.step.steering.acts, d.step.earlier) }
 
-// setBudget sets the budget to what the acts say last, or where that one was undone, to what
-// it was before it.
-func (d *driver) setBudget(about *event.Act, undone bool) error {
-	budget := about.Pages
-	if undone {
-		budget = about.Was
-		for _, a := range event.Effective(d.step.steering.acts) {
-			if a.Do == event.Budget {
-				budget = a.Pages
-			}
+// policyAfter is the policy once a counts, which sets, or undoes, the budget or the delay of
+// about: what the acts then say last, or where they say nothing, what it was before about.
+func (d *driver) policyAfter(a event.Act, about *event.Act) Policy {
+	p := d.step.policy
+	pages, delay := about.Was, about.Before
+	for _, e := range event.Effective(append(slices.Clip(d.step.steering.acts), a)) {
+		switch {
+		case e.Do != about.Do:
+		case e.Do == event.Budget:
+			pages = e.Pages
+		case e.Do == event.Delay:
+			delay = e.Delay
 		}
 	}
-	d.step.policy.Pages = budget
-	if d.Budgeted == nil {
-		return nil
+	if about.Do == event.Budget {
+		p.Pages = pages
+	} else if wait, err := time.ParseDuration(delay); err == nil {
+		p.Delay = wait
 	}
-	return d.Budgeted(budget)
+	return p
+}
+
+// setDelay has each host rest for so long from its next request on.
+func (d *driver) setDelay(delay time.Duration) {
+	d.step.policy.Delay, d.step.net.delay = delay, delay
+	d.Frontier.Share(d.Workers, delay)
 }
 
 // label gives a page the verdict of a person, or that of the judge where the label was

@@ -2,10 +2,13 @@ package crawl_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
@@ -52,6 +55,8 @@ func steered(t *testing.T, lines string) (story []string) {
 			a.Place = to
 		case "pages":
 			fmt.Sscan(to, &a.Pages)
+		case "delay":
+			a.Delay = to
 		case "act":
 			fmt.Sscan(to, &a.Act)
 		}
@@ -162,7 +167,8 @@ func TestSteered(t *testing.T) {
 		"5 undo 1":                              "act 1 undo 1 there is no act 1 that could be undone",
 		"5 mute h1.example\n6 undo 1\n7 undo 2": "act 3 undo 2 there is no act 2 that could be undone",
 		"5 mute H1":                             `act 1 mute H1 "H1" is no place: give a host in small letters, such as example.org, or one and the beginning of a path as addresses have it, such as example.org/bees/`,
-		"5 dance":                               `act 1 dance "dance" is no act: give one of relevant, irrelevant, more, mute, boost, budget, pause, continue, undo`,
+		"5 dance":                               `act 1 dance "dance" is no act: give one of relevant, irrelevant, more, mute, boost, budget, delay, pause, continue, undo`,
+		"5 delay soon":                          `act 1 delay soon "soon" is no delay: give a time from 0s to 1h0m0s, such as 2s or 500ms`,
 	} {
 		if story := steered(t, lines); !slices.Contains(story, want) || pages(story, "") != 60 {
 			t.Errorf("%q: %v", lines, slices.DeleteFunc(story, func(s string) bool { return strings.HasPrefix(s, "page") }))
@@ -200,4 +206,59 @@ func TestActsOfAnEarlierRun(t *testing.T) {
 	if before.Queued < 3 || muted == 0 || hosts["h1.example"] > 0 || hosts["h2.example"] < 20 || c.Control.Paused() {
 		t.Errorf("of %d links that waited %d are muted; then %v; paused: %v", before.Queued, muted, hosts, c.Control.Paused())
 	}
+}
+
+// A delay that is set holds from the next request to each host on, and until it is undone.
+// One that the owner of the crawl refuses does not.
+func TestDelayIsSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrawl(t, tree(1, 100), 1)
+		c.Policy.Pages, c.Policy.Delay = 40, time.Second
+		s := &said{
+			acts:  []event.Act{{Do: event.Delay, Delay: "10s"}, {Do: event.Delay, Delay: "0s"}, {Do: event.Undo, Act: 1}},
+			after: []int{10, 20, 30},
+		}
+		c.Acts, c.Look = s, func(context.Context, web.URL) (*web.Page, error) { return nil, nil }
+		var kept []time.Duration
+		c.Revised = func(pages int, delay time.Duration) error {
+			if pages != 40 {
+				t.Errorf("a budget of %d pages", pages)
+			}
+			if delay == 0 {
+				return errors.New("too short")
+			}
+			kept = append(kept, delay)
+			return nil
+		}
+		var at []time.Time
+		var acts []string
+		c.Listen = func(e event.Event) {
+			switch e := e.(type) {
+			case event.Fetched:
+				at = append(at, e.At.At)
+				s.pages++
+			case event.Act:
+				acts = append(acts, strings.TrimSpace(e.Words()+" "+e.Refused))
+			}
+		}
+		if _, err := c.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i := 1; i < len(at); i++ {
+			want := time.Second
+			if i > 10 && i < 30 { // the act is taken in after the tenth page; its host rests already
+				want = 10 * time.Second
+			}
+			// Between two pages there may be some addresses without one.
+			if gap := at[i].Sub(at[i-1]); (gap < want || gap > 5*want) && i != 10 && i != 30 {
+				t.Errorf("page %d came %v after the one before, want %v, or a few times that", i+1, gap, want)
+			}
+		}
+		if got := strings.Join(acts, "; "); got != "delay 10s; delay 0s too short; undo 1" {
+			t.Error(got)
+		}
+		if fmt.Sprint(kept) != "[10s 1s]" {
+			t.Errorf("kept %v", kept)
+		}
+	})
 }

@@ -60,12 +60,13 @@ type Crawl struct {
 	// Control holds the crawl and tells of its hosts; nil = nobody does.
 	Control *Control
 	// Acts are what people tell the crawl while it runs; nil = nobody can. Told are those
-	// that earlier runs took in. Look finds the pages that are labelled, and Budgeted,
-	// unless nil, is told a budget that was set, before it holds.
-	Acts     Acts
-	Told     []event.Act
-	Look     Look
-	Budgeted func(pages int) error
+	// that earlier runs took in. Look finds the pages that are labelled. Revised,
+	// unless nil, is told budget and delay where an act sets one of them, before it holds;
+	// its error refuses the act.
+	Acts    Acts
+	Told    []event.Act
+	Look    Look
+	Revised func(pages int, delay time.Duration) error
 	// History is the log of earlier runs of this crawl; nil = a new crawl.
 	History iter.Seq2[event.Event, error]
 	// Settings is event.Started.Settings, and Changes what has changed since an

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -23,6 +24,10 @@ type Act struct {
 	// Pages is the new budget, of all runs; 0 = no limit.
 	Pages int `json:"pages,omitempty"`
 	Was   int `json:"was,omitempty"` // the budget before, where it was set
+	// Delay is the new pause between two requests to a host, as time.ParseDuration has it;
+	// Before is the one before, where it was set.
+	Delay  string `json:"delay,omitempty"`
+	Before string `json:"before,omitempty"`
 	// Act is the number of the act that is undone.
 	Act int `json:"act,omitempty"`
 	// Refused says why nothing came of it; "" if something did.
@@ -40,12 +45,14 @@ const (
 	Mute       Verb = "mute"       // no link of the place is fetched
 	Boost      Verb = "boost"      // links of the place go before all others
 	Budget     Verb = "budget"     // so many pages
+	Delay      Verb = "delay"      // so long from one request to a host to the next
 	Pause      Verb = "pause"      // nothing is fetched
 	Continue   Verb = "continue"   // after a pause
 	Undo       Verb = "undo"       // an earlier act
 )
 
-// verbs are all of them, with what each needs: "url", "place", "pages", "act" or "".
+// verbs are all of them, with what each needs: "url", "place", "pages",
+// "delay", "act" or "".
 func verbs() []struct {
 	verb  Verb
 	needs string
@@ -55,7 +62,7 @@ func verbs() []struct {
 		needs string
 	}{
 		{Relevant, "url"}, {Irrelevant, "url"}, {More, "url"}, {Mute, "place"}, {Boost, "place"},
-		{Budget, "pages"}, {Pause, ""}, {Continue, ""}, {Undo, "act"},
+		{Budget, "pages"}, {Delay, "delay"}, {Pause, ""}, {Continue, ""}, {Undo, "act"},
 	}
 }
 
@@ -71,13 +78,15 @@ func (a *Act) Words() string {
 		return string(a.Do) + " " + a.Place
 	case "pages":
 		return string(a.Do) + " " + strconv.Itoa(a.Pages)
+	case "delay":
+		return string(a.Do) + " " + a.Delay
 	case "act":
 		return string(a.Do) + " " + strconv.Itoa(a.Act)
 	}
 	return string(a.Do)
 }
 
-// Needs is what the act needs beside its verb: "url", "place", "pages", "act" or "".
+// Needs is what the act needs beside its verb: "url", "place", "pages", "delay", "act" or "".
 func (a *Act) Needs() string {
 	for _, v := range verbs() {
 		if v.verb == a.Do {
@@ -92,6 +101,9 @@ func (a *Act) Label() bool { return a.Do == Relevant || a.Do == Irrelevant || a.
 
 // maxPlace bounds a place, in bytes.
 const maxPlace = 2048
+
+// maxDelay bounds a delay: a crawl that asks a host once an hour stands still.
+const maxDelay = time.Hour
 
 // Check says what is wrong with an act as a person gave it.
 func (a *Act) Check() error {
@@ -110,6 +122,10 @@ func (a *Act) Check() error {
 		return a.checkPlace()
 	case needs == "pages" && a.Pages < 0:
 		return fmt.Errorf("a budget of %d pages: give a positive number, or 0 for no limit", a.Pages)
+	case needs == "delay":
+		if d, err := time.ParseDuration(a.Delay); err != nil || d < 0 || d > maxDelay {
+			return fmt.Errorf("%q is no delay: give a time from 0s to %v, such as 2s or 500ms", a.Delay, maxDelay)
+		}
 	case needs == "act" && a.Act < 1:
 		return fmt.Errorf("undo needs the number of an act, from 1 on")
 	}

@@ -114,6 +114,8 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.optText("place", e.Place)
 		o.optInt("pages", int64(e.Pages))
 		o.optInt("was", int64(e.Was))
+		o.optText("delay", e.Delay)
+		o.optText("before", e.Before)
 		o.optInt("act", int64(e.Act))
 		o.optText("refused", e.Refused)
 	case Doubt:

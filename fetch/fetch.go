@@ -230,6 +230,12 @@ type Stack struct {
 	kept *RobotsFile // nil for none
 }
 
+// SetDelay replaces Options.Delay and Options.Patience for the requests that start from now on.
+func (s *Stack) SetDelay(delay, patience time.Duration) {
+	s.wire.delay.Store(int64(delay))
+	s.gate.setDelay(delay, patience)
+}
+
 // New assembles a Stack. It starts no goroutine. A RobotsFile that cannot be used
 // is noted, and not used.
 func New(o Options) (*Stack, error) {

@@ -121,6 +121,19 @@ func NewGate(o GateOptions) *Gate {
 	return &Gate{o: o, of: map[string]*turnstile{}, sweep: minSweep}
 }
 
+// setDelay replaces GateOptions.Delay and Patience.
+func (g *Gate) setDelay(delay, patience time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.o.Delay, g.o.Patience = delay, patience
+}
+
+func (g *Gate) delay() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.o.Delay
+}
+
 // Pace sets the delay that the host of an address wishes for itself; the longer
 // of it and the delay of the route applies to the requests that start from now
 // on.
@@ -168,7 +181,8 @@ type gateFetcher struct {
 
 func (d gateFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	g := d.gate
-	route := Route{Delay: g.o.Delay}
+	delay := g.delay()
+	route := Route{Delay: delay}
 	if g.o.Route != nil {
 		var err error
 		if route, err = g.o.Route(ctx, u); err != nil {
@@ -192,7 +206,7 @@ func (d gateFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error
 		g.leaveAlone(name, u.Host(), retryAfter)
 	}
 	g.leave(name, requested)
-	if r != nil && route.Delay > g.o.Delay {
+	if r != nil && route.Delay > delay {
 		r.CrawlDelay = max(r.CrawlDelay, route.Delay)
 	}
 	return r, err
@@ -358,8 +372,11 @@ func (g *Gate) take(ctx context.Context, t *turnstile) error {
 	default:
 	}
 	var over <-chan time.Time
-	if g.o.Patience > 0 {
-		fire, stop := g.o.Clock.NewTimer(g.o.Patience)
+	g.mu.Lock()
+	patience := g.o.Patience
+	g.mu.Unlock()
+	if patience > 0 {
+		fire, stop := g.o.Clock.NewTimer(patience)
 		defer stop()
 		over = fire
 	}

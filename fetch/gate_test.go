@@ -110,6 +110,35 @@ func TestGateObeysCrawlDelay(t *testing.T) {
 	}
 }
 
+// A delay that is set anew holds from the next request on, for robots.txt and page.
+func TestDelayIsSetAnew(t *testing.T) {
+	s := badWeb(t)
+	c := newManual()
+	f := through(t, s, func(o *fetch.Options) { o.Delay, o.Clock = time.Second, c })
+	for i, delay := range []time.Duration{time.Second, 5 * time.Second, 2 * time.Second} {
+		if i > 0 {
+			f.SetDelay(delay, 0)
+		}
+		done := make(chan error)
+		go func() {
+			_, err := f.Fetch(context.Background(), address(t, "http://fine.bad.test/"))
+			done <- err
+		}()
+		select {
+		case wait := <-c.Waiting:
+			if wait != delay {
+				t.Errorf("request %d waits %v, want %v", i+1, wait, delay)
+			}
+		case err := <-done:
+			t.Fatalf("request %d did not wait: %v", i+1, err)
+		}
+		c.Advance(delay)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestGateLetsGoOfThoseWhoLeave(t *testing.T) {
 	c := newManual()
 	g := fetch.NewGate(fetch.GateOptions{Delay: time.Second, Clock: c})

@@ -25,12 +25,12 @@ const MinDelay = time.Second
 //	a host of one's own      Options.Delay      needed
 //	everybody else           at least MinDelay  needed
 func (w *wire) route(ctx context.Context, u web.URL) (Route, error) {
-	o := &w.options
+	o, delay := &w.options, time.Duration(w.delay.Load())
 	if f := checkPort(u); f != nil {
 		return Route{}, f
 	}
 	if o.Recorded {
-		return Route{Delay: o.Delay}, nil
+		return Route{Delay: delay}, nil
 	}
 	name := u.Host().Name()
 	addr, err := netip.ParseAddr(strings.Trim(name, "[]"))
@@ -65,9 +65,9 @@ func (w *wire) route(ctx context.Context, u web.URL) (Route, error) {
 	if refused != nil && len(admitted) == 0 {
 		return Route{}, refused
 	}
-	r := Route{Addrs: admitted, Delay: o.Delay}
+	r := Route{Addrs: admitted, Delay: delay}
 	if public && !o.owns(name) {
-		r.Delay = max(o.Delay, MinDelay)
+		r.Delay = max(delay, MinDelay)
 	}
 	if o.Proxy != nil {
 		r.Addrs = nil // the connection is to the proxy

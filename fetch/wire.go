@@ -11,12 +11,14 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
 // wire is what all requests of a Stack share: connections, names, the guard.
 type wire struct {
 	options   Options
+	delay     atomic.Int64 // Options.Delay, or what Stack.SetDelay says since
 	transport *http.Transport
 	names     *cache[string, lookup]
 	buffers   buffers
@@ -36,6 +38,7 @@ func newWire(o Options) *wire {
 		names:   newCache[string](o.Clock, dnsNames, func(lookup) int { return 1 }),
 		connect: o.Connect,
 	}
+	w.delay.Store(int64(o.Delay))
 	if w.connect == nil {
 		d := &net.Dialer{Timeout: o.Timeout}
 		if w.guarded() {

@@ -151,9 +151,7 @@ func (m *Maker) MakeFetcher(ctx context.Context) error {
 	if m.Types != nil {
 		o.Types = m.Types
 	}
-	// Who has to wait for long leaves the worker to others. Two turns: that of
-	// robots.txt, and one more.
-	o.Patience = 2 * max(o.Delay, fetch.MinDelay)
+	o.Patience = patience(o.Delay)
 	if m.Writer != nil {
 		o.RobotsFile = m.Writer.RobotsFile()
 	}
@@ -216,12 +214,31 @@ func (m *Maker) steer(c *crawl.Crawl) error {
 		return err
 	}
 	c.Look = m.Writer.Look(m.Parser)
-	c.Budgeted = func(pages int) error {
-		m.Job.Budget.Pages = pages
-		return m.saveJob()
+	c.Revised = m.revise
+	return nil
+}
+
+// revise keeps the budget and the delay that a person gave the running crawl, and has the
+// fetcher wait so long. The error is that of a delay which the crawl may not have.
+func (m *Maker) revise(pages int, delay time.Duration) error {
+	then := *m.Job
+	then.Budget.Pages, then.Politeness.Delay = pages, (*Duration)(&delay)
+	if err := then.CheckLiveAt(m.Seeds); err != nil {
+		return err
+	}
+	*m.Job = then
+	if err := m.saveJob(); err != nil {
+		return err
+	}
+	if s, ok := m.Fetcher.(*fetch.Stack); ok {
+		s.SetDelay(delay, patience(delay))
 	}
 	return nil
 }
+
+// patience is how long a request may have to wait for its turn before its worker is left to
+// others: two turns, that of robots.txt and one more.
+func patience(delay time.Duration) time.Duration { return 2 * max(delay, fetch.MinDelay) }
 
 // plainCrawl is a crawl of what was made, without stores.
 func (m *Maker) plainCrawl() *crawl.Crawl {

@@ -20,6 +20,7 @@ type act struct {
 	URL   web.URL    `json:"url,omitzero"`
 	Place string     `json:"place,omitempty"`
 	Pages int        `json:"pages,omitempty"`
+	Delay string     `json:"delay,omitempty"`
 	Act   int        `json:"act,omitempty"`
 }
 
@@ -61,7 +62,7 @@ func (c *crawl) serveActs(*http.Request, *query) (any, error) {
 		holds[a.Number] = true
 	}
 	for _, a := range told {
-		s := shownAct{Number: a.Number, act: act{a.Do, a.URL, a.Place, a.Pages, a.Act}, Words: event.Line(a.Words()), Refused: event.Line(a.Refused)}
+		s := shownAct{Number: a.Number, act: act{a.Do, a.URL, a.Place, a.Pages, a.Delay, a.Act}, Words: event.Line(a.Words()), Refused: event.Line(a.Refused)}
 		if at := a.At.At; !at.IsZero() {
 			s.At = &at
 		}
@@ -89,7 +90,7 @@ func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, fmt.Errorf("this is no act: %s", event.Line(err.Error())))
 		return
 	}
-	a := event.Act{Do: got.Do, URL: got.URL, Place: got.Place, Pages: got.Pages, Act: got.Act}
+	a := event.Act{Do: got.Do, URL: got.URL, Place: got.Place, Pages: got.Pages, Delay: got.Delay, Act: got.Act}
 	if err := a.Check(); err != nil {
 		writeError(w, http.StatusBadRequest, errors.New(event.Line(err.Error())))
 		return

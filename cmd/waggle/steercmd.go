@@ -14,8 +14,8 @@ import (
 // steerCmd is `waggle steer`.
 type steerCmd struct {
 	Dir string `arg:"" help:"Folder of the crawl."`
-	Do  string `arg:"" enum:"relevant,irrelevant,more,mute,boost,budget,pause,continue,undo,list" help:"What to do: relevant, irrelevant, more, mute, boost, budget, pause, continue, undo, list."`
-	To  string `arg:"" optional:"" help:"The address of a page, a place, a number of pages, or the number of an act."`
+	Do  string `arg:"" enum:"relevant,irrelevant,more,mute,boost,budget,delay,pause,continue,undo,list" help:"What to do: relevant, irrelevant, more, mute, boost, budget, delay, pause, continue, undo, list."`
+	To  string `arg:"" optional:"" help:"The address of a page, a place, a number of pages, a delay, or the number of an act."`
 }
 
 // Help tells what can be done.
@@ -29,6 +29,7 @@ when it goes on. Each has a number, stands in the log, and can be undone:
   waggle steer bees mute example.org/forum/                 nothing from there
   waggle steer bees boost dances.example.org                its links go first
   waggle steer bees budget 2000                             pages of all runs; 0 = no limit
+  waggle steer bees delay 3s                                between two requests to a host
   waggle steer bees pause                                   and continue
   waggle steer bees undo 3
   waggle steer bees list                                    what was done
@@ -74,6 +75,8 @@ func (c *steerCmd) act() (a event.Act, err error) {
 		}
 	case "place":
 		a.Place = c.To
+	case "delay":
+		a.Delay = c.To
 	case "pages", "act":
 		n, err := strconv.Atoi(c.To)
 		if err != nil {

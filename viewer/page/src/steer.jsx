@@ -9,7 +9,7 @@ const said = new EventTarget();
 export async function say(crawl, act) {
   let text, bad = false;
   try {
-    text = `Act ${await tell(crawl, act)}: ${[act.do, act.url, act.place, act.pages, act.act].filter((x) => x !== undefined).join(" ")}`;
+    text = `Act ${await tell(crawl, act)}: ${[act.do, act.url, act.place, act.pages, act.delay, act.act].filter((x) => x !== undefined).join(" ")}`;
   } catch (err) {
     text = err.message;
     bad = true;
@@ -62,6 +62,7 @@ export function Steer({ at, state }) {
   const { data, error } = useData(`crawls/${at.crawl}/acts`, `${stamp} ${told}`);
   const [place, setPlace] = useState(at.params.place || "");
   const [pages, setPages] = useState("");
+  const [delay, setDelay] = useState("");
   const act = async (a) => { await say(at.crawl, a); setTold((n) => n + 1); };
   const acts = (data?.acts || []).toReversed();
   const last = acts.find((a) => !a.undone && !a.refused && a.do !== "undo");
@@ -80,6 +81,10 @@ export function Steer({ at, state }) {
           <form onSubmit={(e) => { e.preventDefault(); act({ do: "budget", pages: Number(pages) }); setPages(""); }}>
             <h2>Budget</h2>
             <div class="bar take"><label>pages of all runs, 0 for no limit<input type="number" min="0" step="1" required value={pages} placeholder={budget ? number(budget) : "no limit"} onInput={(e) => setPages(e.target.value)} /></label><button>Set</button></div>
+          </form>
+          <form onSubmit={(e) => { e.preventDefault(); act({ do: "delay", delay: `${delay}s` }); setDelay(""); }}>
+            <h2>Delay</h2>
+            <div class="bar take"><label>seconds between two requests to a host<input type="number" min="0" max="3600" step="any" required value={delay} onInput={(e) => setDelay(e.target.value)} /></label><button>Set</button></div>
           </form>
           <form onSubmit={(e) => { e.preventDefault(); act({ do: e.submitter?.value || "mute", place: place.trim() }); }}>
             <h2>A place</h2>
