@@ -107,8 +107,9 @@ func appendAct(b []byte, a event.Act) ([]byte, error) {
 		URL   web.URL    `json:"url,omitzero"`
 		Place string     `json:"place,omitempty"`
 		Pages int        `json:"pages,omitempty"`
+		Delay string     `json:"delay,omitempty"`
 		Act   int        `json:"act,omitempty"`
-	}{a.Do, a.URL, a.Place, a.Pages, a.Act})
+	}{a.Do, a.URL, a.Place, a.Pages, a.Delay, a.Act})
 	return append(append(b, line...), '\n'), err
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // What is told to a crawl is kept line by line: what a process that died left of a line,
@@ -122,6 +123,37 @@ func TestActsAtOnce(t *testing.T) {
 			if a := acts[n-1]; a.Number != n || a.Pages != p*each+i {
 				t.Errorf("act %d is of %d pages; it was given with %d", n, a.Pages, p*each+i)
 			}
+		}
+	}
+}
+
+// Whatever an act says is in the file, for the crawl to read.
+func TestActsAreKeptWhole(t *testing.T) {
+	col := At(t.TempDir())
+	if err := os.WriteFile(col.JobFile(), []byte("name: x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	u, err := web.Parse("https://bees.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := []event.Act{
+		{Do: event.Relevant, URL: u}, {Do: event.Irrelevant, URL: u}, {Do: event.More, URL: u}, {Do: event.Mute, Place: "bees.test/ads/"},
+		{Do: event.Boost, Place: "bees.test"}, {Do: event.Budget, Pages: 20}, {Do: event.Delay, Delay: "3s"}, {Do: event.Pause}, {Do: event.Continue},
+		{Do: event.Undo, Act: 2},
+	}
+	for i, a := range given {
+		if n, err := col.Act(a); n != i+1 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	heard, err := col.ActsAfter(0)
+	if err != nil || len(heard) != len(given) {
+		t.Fatal(len(heard), err)
+	}
+	for i, a := range heard {
+		if a.Words() != given[i].Words() || a.Refused != "" {
+			t.Errorf("%q became %q, refused: %q", given[i].Words(), a.Words(), a.Refused)
 		}
 	}
 }
