@@ -23,6 +23,7 @@ type Scope struct {
 	Reach   Reach            // "" = ReachAny
 	Include []*regexp.Regexp // when there are any, an address must match one
 	Exclude []*regexp.Regexp // an address must match none
+	Within  map[web.URL]bool // the only addresses there are; nil = no such bound
 
 	homes map[string]bool // hosts or domains of the seeds, by Reach
 }
@@ -57,6 +58,9 @@ func (s Scope) home(h web.Host) string {
 // check returns "" for an address the crawl may fetch.
 func (s Scope) check(u web.URL) web.Reason {
 	if (s.Reach == ReachHost || s.Reach == ReachDomain) && !s.homes[s.home(u.Host())] {
+		return web.ReasonScope
+	}
+	if s.Within != nil && !s.Within[u] {
 		return web.ReasonScope
 	}
 	for _, x := range s.Exclude {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/wordnet"
@@ -27,6 +28,9 @@ func (m *Maker) readFiles() error {
 		if err := m.checkExamples(); err != nil {
 			return err
 		}
+	}
+	if err := m.readWithin(); err != nil {
+		return &Error{"scope.within", err}
 	}
 	if j := &m.Job.Judge; m.Judge == nil {
 		switch {
@@ -186,6 +190,37 @@ func (m *Maker) readModel() (*model.File, error) {
 	b, err := os.ReadFile(m.Writer.ModelFile())
 	j.Digest = digest(b)
 	return f, err
+}
+
+// readWithin reads what another crawl asked for and got: its pages, copies of them, and
+// addresses that moved. A crawl that goes on reads them again: the folder has to be there.
+func (m *Maker) readWithin() error {
+	dir := m.Job.Scope.Within
+	if dir == "" {
+		return nil
+	}
+	col, err := collection.Open(dir)
+	if err != nil {
+		return err
+	}
+	m.within = map[web.URL]bool{}
+	for e, err := range event.ReadVisits(col.EventLog()) {
+		switch e := e.(type) {
+		case event.Fetched:
+			m.within[e.URL] = true
+		case event.Failed:
+			if !e.To.IsZero() {
+				m.within[e.URL] = true
+			}
+		}
+		if err != nil && !errors.Is(err, event.ErrTorn) {
+			return err
+		}
+	}
+	if len(m.within) == 0 {
+		return fmt.Errorf("the crawl %s has no page yet: nothing is within it", dir)
+	}
+	return nil
 }
 
 // digest tells models apart.

@@ -97,6 +97,7 @@ type Scope struct {
 	Reach        string   `yaml:"reach,omitempty"`
 	Include      []string `yaml:"include,omitempty"`        // regular expressions
 	Exclude      []string `yaml:"exclude,omitempty"`        // regular expressions
+	Within       string   `yaml:"within,omitempty"`         // folder of a crawl
 	MaxDepth     *int     `yaml:"max-depth,omitempty"`      // nil = the default; 0 = the seeds alone
 	MaxHostPages int      `yaml:"max-host-pages,omitempty"` // 0 = no limit
 	MaxHostQueue int      `yaml:"max-host-queue,omitempty"`

@@ -67,10 +67,11 @@ type Maker struct {
 	Archive  crawl.Archive
 	Log      crawl.Log
 
-	bare      []web.URL     // seeds of the job without a scheme, for which https was taken
-	copied    bool          // Job is a copy
-	filesRead bool          // readFiles has run
-	critic    *judge.Critic // the job's; nil = not read yet
+	bare      []web.URL        // seeds of the job without a scheme, for which https was taken
+	copied    bool             // Job is a copy
+	filesRead bool             // readFiles has run
+	critic    *judge.Critic    // the job's; nil = not read yet
+	within    map[web.URL]bool // crawl.Scope.Within
 	// Where the crawl is judged anew:
 	rejudging        bool
 	examplesBySource map[string]collection.Example // example pages that need not be fetched
@@ -189,6 +190,7 @@ func (m *Maker) Crawl(ctx context.Context) (*crawl.Crawl, error) {
 		return nil, err
 	}
 	c := m.plainCrawl()
+	c.Policy.Scope.Within = m.within
 	if m.Begun != nil {
 		c.History = m.Begun.Events()
 	}

@@ -69,6 +69,9 @@ func (j *Job) boundsLine() string {
 	if n := len(j.Scope.Include) + len(j.Scope.Exclude); n > 0 {
 		text += ", addresses held against " + count(n, "pattern")
 	}
+	if j.Scope.Within != "" {
+		text += ", among the pages of the crawl " + j.Scope.Within
+	}
 	if d := j.maxDepth(); d > 0 && d != 50 {
 		text += ", at most " + count(d, "link") + " deep"
 	}

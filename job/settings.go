@@ -153,6 +153,10 @@ func Settings() []Setting {
 			check: patterns(func(j *Job) []string { return j.Scope.Exclude }),
 		},
 		{
+			Path: "scope.within", Line: "Folder of another crawl: only addresses that it asked for and got", Form: "DIR", Flag: "within",
+			Example: "baseline", Resume: AllLinks, Why: newScope,
+		},
+		{
 			Path: "scope.max-depth", Line: "Links from a seed; 0 = the seeds alone", Form: "N", Default: "50", Max: 1e9, Flag: "max-depth",
 			Example: "50", Resume: AllLinks, Why: newDepth,
 		},

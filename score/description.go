@@ -138,6 +138,7 @@ func scorers() []Description {
 	)
 	return []Description{
 		{Name: "breadth-first", Line: "near the seeds first, in the order found", Unranked: true, Make: newBreadthFirst},
+		{Name: "depth-first", Line: "the links of the page fetched last first", Unranked: true, Make: newDepthFirst},
 		{Name: "random", Line: "in random order", Unranked: true, Make: newRandom},
 		{Name: "best-first-page", Line: "links of relevant pages first", Make: newBestFirst(pageAlone)},
 		{Name: "best-first-anchor", Line: "links with relevant anchors first", Needs: topic, Make: newBestFirst(anchorAlone)},

@@ -188,6 +188,7 @@ func TestPriorities(t *testing.T) {
 		want []float64
 	}{
 		{"breadth-first", score.Options{}, []float64{-3, -3, -3}},
+		{"depth-first", score.Options{}, []float64{1, 1, 1}},
 		{"best-first-page", score.Options{}, []float64{0.25, 0.25, 0.25}},
 		{"best-first-anchor", score.Options{}, []float64{1, 0.5, 0}},
 		{"best-first-both", score.Options{}, []float64{0.625, 0.375, 0.125}},
@@ -210,6 +211,29 @@ func TestSeeds(t *testing.T) {
 		if got := s.Score(&web.Candidate{URL: parse("http://a.test/"), Kind: web.LinkSeed}); got != 1 {
 			t.Errorf("%s: a seed has %v", name, got)
 		}
+	}
+}
+
+// Depth-first: the links of the page fetched last, then those of the one before.
+// Failures count for nothing, and a seed waits for all links.
+func TestDepthFirst(t *testing.T) {
+	s := newScorer(t, "depth-first", score.Options{})
+	first := scoreAll(s, 1, "bees")
+	s.Visit(&web.Candidate{}, nil, web.Verdict{})
+	second := scoreAll(s, 0, "steel", "wax")
+	if !slices.Equal(first, []float64{1}) || !slices.Equal(second, []float64{2, 2}) {
+		t.Errorf("the first page's links have %v, the second's %v", first, second)
+	}
+	if got := s.Score(&web.Candidate{Kind: web.LinkSeed}); got != 0 {
+		t.Errorf("a seed has %v", got)
+	}
+	again := newScorer(t, "depth-first", score.Options{})
+	state, _ := s.State()
+	if err := again.Restore(state); err != nil {
+		t.Fatal(err)
+	}
+	if third := scoreAll(again, 0, "bees"); !slices.Equal(third, []float64{3}) {
+		t.Errorf("after a restart the third page's links have %v", third)
 	}
 }
 
@@ -333,7 +357,7 @@ func TestNewErrors(t *testing.T) {
 		o    score.Options
 		want string
 	}{
-		{"depth-first", score.Options{}, "the scorers are breadth-first, random"},
+		{"best-first", score.Options{}, "the scorers are breadth-first, depth-first, random"},
 		{"best-first-anchor", score.Options{}, "give keywords, a description or example pages"},
 		{"best-first-both", score.Options{}, "give keywords, a description or example pages"},
 		{"best-first-both", score.Options{Anchor: anchor, Set: map[string]float64{"weight": 1.5}}, "weight = 1.5"},
