@@ -3,43 +3,31 @@
 package chromium
 
 import (
-	"bufio"
-	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/waggle-crawler/waggle/internal/devtools"
 )
 
-// Browser drives a real Chromium over its debugging pipe: commands as JSON on
-// its file descriptor 3, answers on 4, each ended by a zero byte.
+// Browser drives a real Chromium.
 type Browser struct {
-	t    *testing.T
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	done chan struct{} // closed when the pipe ends
+	t       *testing.T
+	tools   *devtools.Browser
+	session string
 
 	mu      sync.Mutex
-	next    int
-	waiting map[int]chan answer
-	session string
 	outside []string // addresses that the browser asked its proxy for
-}
-
-type answer struct {
-	Result json.RawMessage
-	Error  *struct{ Message string }
 }
 
 // patience bounds each wait for the browser.
@@ -50,28 +38,8 @@ const patience = 30 * time.Second
 // answers nothing.
 func Open(t *testing.T) *Browser {
 	t.Helper()
-	var program string
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			program = p
-			break
-		}
-	}
-	if program == "" {
-		t.Skip("needs a browser: install chromium")
-	}
-	if testing.Short() {
-		t.Skip("starts a browser: leave out -short")
-	}
-	toRead, to, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	from, fromWrite, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := &Browser{t: t, in: to, done: make(chan struct{}), waiting: map[int]chan answer{}}
+	program := Find(t)
+	b := &Browser{t: t}
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.mu.Lock()
 		b.outside = append(b.outside, r.Method+" "+r.Host+r.URL.Path)
@@ -79,32 +47,14 @@ func Open(t *testing.T) *Browser {
 		w.WriteHeader(http.StatusBadGateway)
 	}))
 	t.Cleanup(proxy.Close)
-	dir, err := os.MkdirTemp("", "waggle-chromium-")
-	if err != nil {
+	var err error
+	// Pages of this machine need no sandbox, and root could not have one.
+	if b.tools, err = devtools.Start(t.Context(), devtools.Options{
+		Program: program, NoSandbox: true, Args: []string{"--proxy-server=" + proxy.URL, "--window-size=1280,800"},
+	}); err != nil {
 		t.Fatal(err)
 	}
-	b.cmd = exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--remote-debugging-pipe", "--proxy-server="+proxy.URL, "--window-size=1280,800",
-		"--user-data-dir="+filepath.Join(dir, "profile"), "about:blank")
-	b.cmd.ExtraFiles = []*os.File{toRead, fromWrite}
-	// All its helpers hold this pipe, so Wait waits for them too.
-	b.cmd.Stderr, b.cmd.WaitDelay = io.Discard, patience
-	if err := b.cmd.Start(); err != nil {
-		t.Fatalf("%s does not start: %v", program, err)
-	}
-	toRead.Close()
-	fromWrite.Close()
-	go b.read(from)
-	t.Cleanup(func() {
-		to.Close() // Chromium ends with its pipe
-		select {
-		case <-b.done:
-		case <-time.After(patience):
-			b.cmd.Process.Kill()
-		}
-		b.cmd.Wait()
-		os.RemoveAll(dir) // at worst a folder among temporary ones stays
-	})
+	t.Cleanup(func() { b.tools.Close() }) // at worst a folder among temporary ones stays
 	var targets struct {
 		TargetInfos []struct{ TargetID, Type string }
 	}
@@ -121,67 +71,26 @@ func Open(t *testing.T) *Browser {
 	return b
 }
 
-func (b *Browser) read(from io.Reader) {
-	defer close(b.done)
-	r := bufio.NewReader(from)
-	for {
-		m, err := r.ReadBytes(0)
-		if err != nil {
-			return
-		}
-		var x struct {
-			ID int
-			answer
-		}
-		if json.Unmarshal(bytes.TrimSuffix(m, []byte{0}), &x) != nil {
-			continue
-		}
-		b.mu.Lock()
-		if c := b.waiting[x.ID]; x.ID > 0 && c != nil {
-			delete(b.waiting, x.ID)
-			c <- x.answer
-		}
-		b.mu.Unlock()
+// Find is the path of the browser; the test is skipped where there is none.
+func Find(t *testing.T) string {
+	t.Helper()
+	program, err := devtools.Find()
+	if err != nil {
+		t.Skip("needs a browser: install chromium")
 	}
+	if testing.Short() {
+		t.Skip("starts a browser: leave out -short")
+	}
+	return program
 }
 
 // Call sends a command and waits for its result.
 func (b *Browser) Call(method string, params, result any) {
 	b.t.Helper()
-	if err := b.try(method, params, result); err != nil {
+	within, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := b.tools.Call(within, b.session, method, params, result); err != nil {
 		b.t.Fatalf("%s: %v", method, err)
-	}
-}
-
-func (b *Browser) try(method string, params, result any) error {
-	b.mu.Lock()
-	b.next++
-	id, c := b.next, make(chan answer, 1)
-	b.waiting[id] = c
-	m, err := json.Marshal(map[string]any{"id": id, "method": method, "params": params, "sessionId": b.session})
-	if b.session == "" {
-		m, err = json.Marshal(map[string]any{"id": id, "method": method, "params": params})
-	}
-	if err == nil {
-		_, err = b.in.Write(append(m, 0))
-	}
-	b.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	select {
-	case a := <-c:
-		if a.Error != nil {
-			return errors.New(a.Error.Message)
-		}
-		if result != nil {
-			return json.Unmarshal(a.Result, result)
-		}
-		return nil
-	case <-b.done:
-		return errors.New("the browser ended")
-	case <-time.After(patience):
-		return errors.New("no answer")
 	}
 }
 
@@ -217,26 +126,15 @@ func (b *Browser) Until(expression string) {
 	}
 }
 
-// send sends a command whose answer nobody waits for: one about the mouse is
-// answered when the page under it has seen it, which may be gone by then.
-func (b *Browser) send(method string, params any) {
-	b.t.Helper()
-	m, err := json.Marshal(map[string]any{"id": 1 << 30, "method": method, "params": params, "sessionId": b.session})
-	if err == nil {
-		b.mu.Lock()
-		_, err = b.in.Write(append(m, 0))
-		b.mu.Unlock()
-	}
-	if err != nil {
-		b.t.Fatalf("%s: %v", method, err)
-	}
-}
-
 // Click presses the mouse at a place of the window.
 func (b *Browser) Click(x, y float64) {
 	b.t.Helper()
 	for _, kind := range []string{"mouseMoved", "mousePressed", "mouseReleased"} {
-		b.send("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1})
+		// One about the mouse is answered when the page under it has seen it, which may
+		// be gone by then.
+		if err := b.tools.Send(b.session, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}); err != nil {
+			b.t.Fatal(err)
+		}
 	}
 }
 
