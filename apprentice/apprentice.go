@@ -41,6 +41,7 @@ func Settings(tempered bool) []setting.Setting {
 		{Name: "topics", Default: 2, Max: 2, Line: "classes of the page, by a judge with a taxonomy: 0 none, 1 their names, 2 the classes above them too"},
 		{Name: "cocitation", Max: 1, Line: "1 takes the outcomes of links near by"},
 		{Name: "boundary", Default: float64(boundary), Max: 2, Line: "targets are high 0: from ½ on, 1: in the upper of two intervals of equal probability, 2: where the judge says relevant"},
+		{Name: "tree", Max: 2, Line: "words also by their place in the tree: 1 the length of the path to the link, 2 the depth of the least common ancestor; the paper names both as future work"},
 		{Name: "gap", Max: 1, Line: "learns from links whose target is at least so much more or less relevant than their page, 0 = from all; the paper names it as future work"},
 		{Name: "leaf-words", Default: 24, Max: 1e6, Line: "words of one leaf that count, those nearest to the link; 0 = all, as printed"},
 		{Name: "link-words", Default: 160, Max: 1e6, Line: "features of one link, those at the least distances; 0 = all, as printed"},
@@ -50,7 +51,7 @@ func Settings(tempered bool) []setting.Setting {
 
 // whole are the settings that take no fractions.
 func whole(set map[string]float64) error {
-	return setting.Whole(set, "dmax", "plain", "topics", "cocitation", "boundary", "leaf-words", "link-words")
+	return setting.Whole(set, "dmax", "plain", "topics", "cocitation", "boundary", "tree", "leaf-words", "link-words")
 }
 
 // Options are what features are made of.
@@ -72,7 +73,7 @@ func New(o Options) (*Features, *Learner, error) {
 		topics: int(o.Set["topics"]), cited: o.Set["cocitation"] >= 0.5,
 		leafWords: most(o.Set["leaf-words"]), linkWords: most(o.Set["link-words"]),
 	}
-	f.gap = o.Set["gap"]
+	f.gap, f.tree = o.Set["gap"], int(o.Set["tree"])
 	return f, &Learner{boundary: Boundary(o.Set["boundary"]), words: o.Set["words"], least: 128}, nil
 }
 

@@ -1,6 +1,7 @@
 package apprentice_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -53,7 +54,7 @@ func TestTrainerErrors(t *testing.T) {
 		set  map[string]float64
 		want string
 	}{
-		"a setting of the crawl": {map[string]float64{"every": 9}, `there is no setting "every"; it has dmax, plain, topics, cocitation, boundary, gap, leaf-words, link-words, words`},
+		"a setting of the crawl": {map[string]float64{"every": 9}, `there is no setting "every"; it has dmax, plain, topics, cocitation, boundary, tree, gap, leaf-words, link-words, words`},
 		"out of range":           {map[string]float64{"dmax": 11}, "setting dmax = 11: give a number in 0…10"},
 		"a fraction":             {map[string]float64{"boundary": 0.5}, "setting boundary = 0.5: give a whole number"},
 	} {
@@ -108,6 +109,51 @@ func TestNamedFeatures(t *testing.T) {
 		}
 		if level, ok := f.Relevance(link); level != 128 || !ok {
 			t.Errorf("%v: relevance %d, %v", c.set, level, ok)
+		}
+	}
+}
+
+// Words by their place in the tree: the length of the path from text to link, or the
+// depth of what is around both.
+func TestTree(t *testing.T) {
+	const body = `<ul><li>sweet<li><a href=a>honey <b>bees</b></a> dance<li>wax</ul><p>steel`
+	u, err := web.Parse("http://u.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nested, err := parse.New(parse.Options{Nesting: true}).Parse(&web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Raw: []byte(body), Body: []byte(body)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		p    *web.Page
+		tree float64
+		want string
+	}{
+		{nested, 0, "honey/0 bee/0 sweet/0 danc/0 wax/0 steel/0"},
+		{nested, 1, "honey/0 bee/0 sweet/4 danc/3 wax/5 steel/6"}, // from <b>, the nearest leaf, to the right
+		{nested, 2, "honey/0 bee/0 sweet/3 danc/4 wax/3 steel/2"},
+		{parsed(t, body), 1, "honey/0 bee/0 sweet/0 danc/0 wax/0 steel/0"},
+	} {
+		f, err := apprentice.NewTrainer(false, apprentice.Options{Set: map[string]float64{"tree": c.tree}, Analyzer: text.NewAnalyzer()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		link := &web.Candidate{Features: f.Extract(c.p, 0.5, nil)[0]}
+		var names, ids []string
+		f.Named(c.p, nil, 0, link, func(x apprentice.Feature) {
+			names = append(names, fmt.Sprint(x.Name, "/", x.Tree))
+			ids = append(ids, fmt.Sprint(x.ID))
+		})
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("tree %v: %s, want %s", c.tree, got, c.want)
+		}
+		slices.Sort(ids)
+		if len(slices.Compact(ids)) != 6 {
+			t.Errorf("tree %v: features share numbers: %v", c.tree, ids)
+		}
+		if m := f.Model(); m.Tree != int(c.tree) {
+			t.Errorf("the model has tree %d", m.Tree)
 		}
 	}
 }

@@ -28,6 +28,17 @@ import (
 // and of all classes above them. With cocitation so is ⟨HIGH,d⟩ or ⟨LOW,d⟩ of links
 // at most dmax away whose targets were fetched before u (section 3.8).
 //
+// With tree, a word at an offset other than 0 has a third part, ℓ: the length of the
+// path in the tree from its text to the link, or the depth of the innermost element
+// around both (section 4, as future work):
+//
+//	ul ─┬─ li ─── [bees dance]      offset 0
+//	    └─ li ─── honey             path of 4: its text, li, ul, li, and the link's element
+//	                                depth of ul
+//
+// The link's element is taken to be that around the nearest leaf of its anchor. In the
+// anchor itself, and where the parser was not asked for nesting, ℓ is 0.
+//
 // A feature's number is 32 bits of a hash of what it is and where. Among a
 // million features some hundred share theirs with another.
 type Features struct {
@@ -40,6 +51,7 @@ type Features struct {
 	// those at the least offsets.
 	leafWords, linkWords int
 	gap                  float64 // least |R(u)−R(v)| of an example
+	tree                 int     // the setting
 }
 
 // Teaches tells whether a link from a page of relevance R(u) to one of R(v) is an
@@ -67,6 +79,7 @@ type Feature struct {
 	Kind   Kind
 	Name   string // the word or the class; "" for others
 	Offset int    // leaves from the link
+	Tree   int    // ℓ, with the setting tree
 	ID     uint32
 }
 
@@ -79,8 +92,9 @@ const citedLinks = 64 // of a page, whose outcome its other links are told
 const (
 	saltPlain = 100 + iota
 	saltClass
-	saltHigh = 200 // + offset
-	saltLow  = 300 // + offset
+	saltHigh = 200  // + offset
+	saltLow  = 300  // + offset
+	saltTree = 1000 // · ℓ
 )
 
 // featureID is the number of a feature of that hash at an offset or with a salt.
@@ -89,11 +103,11 @@ func featureID(hash uint64, salt int) uint32 {
 	return uint32(hash >> 32)
 }
 
-func (f *Features) wordFeature(hash uint64, offset int) uint32 {
+func (f *Features) wordFeature(hash uint64, offset, tree int) uint32 {
 	if f.plain {
 		offset = saltPlain
 	}
-	return featureID(hash, offset)
+	return featureID(hash, offset+tree*saltTree)
 }
 
 func citedFeature(high bool, d int) uint32 {
@@ -140,11 +154,11 @@ func (f *Features) Extract(p *web.Page, relevance float64, classes []string) [][
 	for i := range p.Links {
 		l := &p.Links[i]
 		ids = append(ids[:0], topics...)
-		r.around(l, func(w word, offset int) bool {
+		r.around(l, func(w word, offset, tree int) bool {
 			if len(ids) == f.linkWords {
 				return false
 			}
-			ids = append(ids, f.wordFeature(w.hash, offset))
+			ids = append(ids, f.wordFeature(w.hash, offset, tree))
 			return true
 		})
 		b := make([]byte, 0, 1+8*digit(f.cited)+4*len(ids))
@@ -173,11 +187,11 @@ func (f *Features) Named(p *web.Page, classes []string, link int, c *web.Candida
 		do(Feature{Kind: Class, Name: name, ID: featureID(xxh3.HashString(name), saltClass)})
 		seen++
 	}
-	f.Words(p, link, func(w string, hash uint64, offset int) bool {
+	f.Words(p, link, func(w string, hash uint64, offset, tree int) bool {
 		if seen == f.linkWords || seen == len(ids)/4 {
 			return false
 		}
-		x := Feature{Kind: Word, Name: w, Offset: offset, ID: f.wordFeature(hash, offset)}
+		x := Feature{Kind: Word, Name: w, Offset: offset, Tree: tree, ID: f.wordFeature(hash, offset, tree)}
 		if f.plain {
 			x.Offset = 0
 		}
@@ -238,12 +252,12 @@ func (r *leafReader) take(s string) {
 	}
 }
 
-// around gives the words of a link by offset, 0, −1, 1, −2, …, until take wants
+// around gives the words of a link by offset, 0, −1, 1, −2, …, and ℓ, until take wants
 // no more. A link that has no place among the leaves has its anchor's words.
-func (r *leafReader) around(l *web.Link, take func(w word, offset int) bool) {
-	all := func(words []word, offset int) bool {
+func (r *leafReader) around(l *web.Link, take func(w word, offset, tree int) bool) {
+	all := func(words []word, offset, tree int) bool {
 		for _, w := range words {
-			if !take(w, offset) {
+			if !take(w, offset, tree) {
 				return false
 			}
 		}
@@ -252,36 +266,67 @@ func (r *leafReader) around(l *web.Link, take func(w word, offset int) bool) {
 	if l.First < 0 || l.First > l.Last || l.Last >= len(r.p.Leaves) {
 		from := len(r.words)
 		r.take(l.Anchor)
-		all(r.words[from:], 0)
+		all(r.words[from:], 0, 0)
 		return
 	}
 	for i := l.First; i <= l.Last; i++ {
 		words := r.leaf(i)
-		if !all(words[:min(len(words), r.leafWords)], 0) {
+		if !all(words[:min(len(words), r.leafWords)], 0, 0) {
 			return
 		}
 	}
+	left, right := r.climb(l.First), r.climb(l.Last)
 	for d := 1; d <= r.reach; d++ {
 		if i := l.First - d; i >= 0 {
 			words := r.leaf(i)
-			if !all(words[max(0, len(words)-r.leafWords):], -d) {
+			if !all(words[max(0, len(words)-r.leafWords):], -d, left.to(i)) {
 				return
 			}
 		}
 		if i := l.Last + d; i < len(r.p.Leaves) {
 			words := r.leaf(i)
-			if !all(words[:min(len(words), r.leafWords)], d) {
+			if !all(words[:min(len(words), r.leafWords)], d, right.to(i)) {
 				return
 			}
 		}
 	}
 }
 
-// Words calls do with each word that is seen of a link, its hash and its offset,
+// climb is the way from a leaf of an anchor to leaves on one side of it, one after
+// another: which elements are around both.
+type climb struct {
+	*leafReader
+	from, at int // leaves
+	shared   int // elements around all leaves from…at
+}
+
+func (r *leafReader) climb(from int) climb {
+	c := climb{leafReader: r, from: from, at: from}
+	if r.tree > 0 && len(r.p.Nesting) == len(r.p.Leaves) {
+		c.shared = int(r.p.Nesting[from].Depth)
+	}
+	return c
+}
+
+// to goes on to the next leaf, and is ℓ of its words.
+func (c *climb) to(leaf int) int {
+	nest := c.p.Nesting
+	if c.tree == 0 || len(nest) != len(c.p.Leaves) {
+		return 0
+	}
+	c.shared = min(c.shared, int(nest[max(leaf, c.at)].Shared))
+	c.at = leaf
+	if c.tree == 2 {
+		return c.shared
+	}
+	return int(nest[c.from].Depth) + int(nest[leaf].Depth) - 2*c.shared + 1
+}
+
+// Words calls do with each word that is seen of a link, its hash, its offset and ℓ,
 // nearest first, until do wants no more.
-func (f *Features) Words(p *web.Page, link int, do func(term string, hash uint64, offset int) bool) {
+func (f *Features) Words(p *web.Page, link int, do func(term string, hash uint64, offset, tree int) bool) {
 	r := leafReader{Features: f, p: p}
-	r.around(&p.Links[link], func(w word, offset int) bool { return do(w.term, w.hash, offset) })
+	r.around(&p.Links[link], func(w word, offset, tree int) bool { return do(w.term, w.hash, offset, tree) })
 }
 
 // place is where a link stands among the leaves of its page.

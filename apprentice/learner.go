@@ -60,6 +60,8 @@ func (l *Learner) Resume(f *Features, m *model.Surroundings) error {
 		return fmt.Errorf("the model looks %d leaves away from a link and the scorer %d: set dmax to %[1]d", m.Reach, f.reach)
 	case m.Plain != f.plain:
 		return fmt.Errorf("the model and the scorer disagree about offsets: set plain to %d", digit(m.Plain))
+	case m.Tree != f.tree:
+		return fmt.Errorf("the model and the scorer disagree about places in the tree: set tree to %d", m.Tree)
 	case m.Cited != f.cited:
 		return fmt.Errorf("the model and the scorer disagree about links near by: set cocitation to %d", digit(m.Cited))
 	}
@@ -75,7 +77,7 @@ func (l *Learner) Resume(f *Features, m *model.Surroundings) error {
 
 // Model is what was counted so far, as a file holds it.
 func (l *Learner) Model(f *Features) *model.Surroundings {
-	m := &model.Surroundings{Reach: f.reach, Plain: f.plain, Cited: f.cited}
+	m := &model.Surroundings{Reach: f.reach, Plain: f.plain, Cited: f.cited, Tree: f.tree}
 	for class, n := range l.counts.links {
 		m.Links[class] = uint64(n)
 	}

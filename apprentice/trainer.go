@@ -80,7 +80,7 @@ func (t *Trainer) Learn(x Example) {
 // Surroundings calls do with each word that is seen of a link, and its offset.
 func (t *Trainer) Surroundings(p *web.Page, link int, do func(term string, offset int)) {
 	n := 0
-	t.Words(p, link, func(term string, _ uint64, offset int) bool {
+	t.Words(p, link, func(term string, _ uint64, offset, _ int) bool {
 		n++
 		do(term, offset)
 		return n < t.linkWords

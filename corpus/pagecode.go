@@ -21,7 +21,7 @@ import (
 // address are indices in the tables at the end, text is a piece of the page's
 // own block of text.
 //
-//	magic      "waggle pages 1\n"
+//	magic      "waggle pages 2\n"
 //	stamp      16 bytes: xxh3-128 of the stamp in index.txt
 //	record …   of each recorded address, in the order of the WARC files
 //	words      n strings: n length, bytes
@@ -41,6 +41,7 @@ import (
 //	           n directives, one bit each · word TDMPolicy ·
 //	           texts Title, Description, Keywords, Main ·
 //	           lists of texts Headings, Alts, Leaves ·
+//	           n nested (0, 1), and if so of each leaf n Depth · n Shared ·
 //	           list of Terms: word · n 2·Body + (1 if Head > 0) · n Head if so ·
 //	           list of Links
 //	link       n address · word Kind · word TagPath · n NoFollow (0, 1) ·
@@ -52,7 +53,7 @@ import (
 // A block holds each byte of text once. The parser's strings share memory, and
 // the block keeps that: strings that overlap there overlap in it.
 const (
-	pagesMagic = "waggle pages 1\n"
+	pagesMagic = "waggle pages 2\n"
 	tailSize   = 3*8 + 8
 )
 
@@ -220,6 +221,11 @@ func (e *encoder) page(p *web.Page) {
 	e.length(len(p.Leaves), p.Leaves == nil)
 	for i := range p.Leaves {
 		put(p.Leaves[i].Text)
+	}
+	e.bit(p.Nesting != nil)
+	for _, n := range p.Nesting {
+		e.num(uint64(n.Depth))
+		e.num(uint64(n.Shared))
 	}
 	e.length(len(p.Terms), p.Terms == nil)
 	for _, t := range p.Terms {

@@ -177,6 +177,12 @@ func (d *decoder) page(u web.URL, status int) *web.Page {
 			p.Leaves[i].Text = d.str()
 		}
 	}
+	if d.num() != 0 {
+		p.Nesting = make([]web.Nesting, len(p.Leaves))
+		for i := range p.Nesting {
+			p.Nesting[i] = web.Nesting{Depth: uint16(d.num()), Shared: uint16(d.num())}
+		}
+	}
 	if n := d.int(); n > 0 {
 		p.Terms = make([]web.Term, n-1)
 		for i := range p.Terms {

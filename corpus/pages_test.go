@@ -80,6 +80,15 @@ func sameAsParsed(t *testing.T, w *Web, c *Pages, p *parse.Parser) (pages int) {
 	return pages
 }
 
+// Pages with the nesting of their leaves and without it are kept, in turn, in one file.
+func TestPagesWithNesting(t *testing.T) {
+	w := served(t)
+	for _, nesting := range []bool{true, false} {
+		p := parse.New(parse.Options{Nesting: nesting})
+		sameAsParsed(t, w, openPages(t, w, p, PagesOptions{}), p)
+	}
+}
+
 func TestPagesAreAsParsed(t *testing.T) {
 	w := served(t)
 	p := parse.New(parse.Options{})

@@ -119,7 +119,8 @@ func (m *Maker) begin() error {
 		m.Note = func(string) {}
 	}
 	if m.Parser == nil {
-		m.Parser = parse.New(parse.Options{Analyzer: m.words(), Canon: own.Canon()})
+		_, nesting := own.scorer().Uses(score.InputNesting, own.Scorer.Set)
+		m.Parser = parse.New(parse.Options{Analyzer: m.words(), Canon: own.Canon(), Nesting: nesting})
 	}
 	return nil
 }

@@ -163,7 +163,7 @@ func (d *poolDraw) addBare(ctx context.Context, dir string) error {
 		return err
 	}
 	defer c.Close() // it was read only
-	w := newLabWeb(c, &Web{Path: dir, Budgets: []int{1}})
+	w := newLabWeb(c, &Web{Path: dir, Budgets: []int{1}}, false)
 	for _, t := range c.Topics {
 		if len(t.Seeds) > 0 {
 			w.topics = append(w.topics, t)

@@ -127,7 +127,7 @@ func silverWeb(ctx context.Context, path string, p *pool.Pool, o SilverOptions) 
 	if !ok {
 		return fail(fmt.Errorf("the pool has no page of a web %s", c.Name))
 	}
-	w := newLabWeb(c, &Web{Path: path, Budgets: []int{1}})
+	w := newLabWeb(c, &Web{Path: path, Budgets: []int{1}}, false)
 	if w.folds, err = w.partition(); err != nil {
 		return fail(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -102,13 +103,21 @@ func (w *labWeb) release() {
 	}
 }
 
+// nests tells whether a scorer goes by how deep leaves are.
+func (f *File) nests() bool {
+	return slices.ContainsFunc(f.Scorers, func(s Scorer) bool {
+		_, ok := s.kind().Uses(score.InputNesting, s.Set)
+		return ok
+	})
+}
+
 // newLabWeb is a web without topics.
-func newLabWeb(w *corpus.Web, spec *Web) *labWeb {
+func newLabWeb(w *corpus.Web, spec *Web, nesting bool) *labWeb {
 	out := &labWeb{
 		Web: w, spec: spec, truth: map[string]map[web.URL]bool{}, truths: map[string]uint64{}, words: text.NewAnalyzer(),
 		grades: map[string]map[web.URL]pool.Grade{}, negatives: map[string][]web.URL{}, bad: map[string][]web.URL{},
 	}
-	out.parser = parse.New(parse.Options{Analyzer: out.words, Canon: w.Canon()})
+	out.parser = parse.New(parse.Options{Analyzer: out.words, Canon: w.Canon(), Nesting: nesting})
 	return out
 }
 
@@ -124,7 +133,7 @@ func (f *File) open(spec *Web, i int) (*labWeb, error) {
 		w.Close()
 		return nil, err
 	}
-	out := newLabWeb(w, spec)
+	out := newLabWeb(w, spec, f.nests())
 	fail := func(format string, args ...any) (*labWeb, error) {
 		w.Close()
 		return nil, fmt.Errorf("%s: %s", at, fmt.Sprintf(format, args...))

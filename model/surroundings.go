@@ -14,6 +14,7 @@ type Surroundings struct {
 	Reach    int            // how many leaves away from a link words count
 	Plain    bool           // words without their offsets
 	Cited    bool           // with the outcomes of links near by
+	Tree     int            // words with their place in the tree: 0 without, 1 by path length, 2 by depth
 	Links    [2]uint64      // examples: low, high
 	Features []FeatureCount // by ID, ascending
 }
@@ -30,12 +31,14 @@ const maxReach = 1000
 const (
 	flagPlain = 1 << iota
 	flagCited
+	flagPaths  // Tree 1
+	flagDepths // Tree 2
 )
 
 // MarshalBinary writes a model as
 //
 //	reach      uvarint
-//	flags      byte        1 plain, 2 cited
+//	flags      byte        1 plain, 2 cited, 4 words by path length, 8 by depth in the tree
 //	links      uvarint · uvarint
 //	features   count · { ID uvarint, less that of the one before · low uvarint · high uvarint }…
 func (s *Surroundings) MarshalBinary() ([]byte, error) {
@@ -49,6 +52,12 @@ func (s *Surroundings) MarshalBinary() ([]byte, error) {
 	}
 	if s.Cited {
 		flags |= flagCited
+	}
+	switch s.Tree {
+	case 1:
+		flags |= flagPaths
+	case 2:
+		flags |= flagDepths
 	}
 	b = append(b, flags)
 	b = binary.AppendUvarint(b, s.Links[0])
@@ -69,10 +78,10 @@ func (s *Surroundings) UnmarshalBinary(b []byte) error {
 	r := reader{wire.NewReader(b)}
 	read := Surroundings{Reach: r.Number(maxReach)}
 	flags := r.Byte()
-	if flags > flagPlain|flagCited {
+	if flags > flagPlain|flagCited|flagDepths {
 		r.Fail("flags that this program does not know")
 	}
-	read.Plain, read.Cited = flags&flagPlain != 0, flags&flagCited != 0
+	read.Plain, read.Cited, read.Tree = flags&flagPlain != 0, flags&flagCited != 0, int(flags>>2)
 	for class := range read.Links {
 		read.Links[class] = uint64(r.Number(math.MaxUint32))
 	}
@@ -103,6 +112,9 @@ func (s *Surroundings) UnmarshalBinary(b []byte) error {
 func (s *Surroundings) verify() error {
 	if s.Reach < 0 || s.Reach > maxReach {
 		return errors.New("words from farther than a page is long")
+	}
+	if s.Tree < 0 || s.Tree > 2 {
+		return errors.New("places in the tree of a kind that is not known")
 	}
 	if max(s.Links[0], s.Links[1]) > math.MaxUint32 {
 		return errors.New("more links than can be counted")

@@ -19,7 +19,7 @@ func surroundings() *model.Surroundings {
 
 // What an apprentice learnt comes back as it was.
 func TestSurroundings(t *testing.T) {
-	for _, want := range []*model.Surroundings{surroundings(), {Plain: true}} {
+	for _, want := range []*model.Surroundings{surroundings(), {Plain: true}, {Tree: 1}, {Cited: true, Tree: 2}} {
 		b := marshal(t, &model.File{Kind: model.Apprentice, Payload: want})
 		f, err := model.Unmarshal(b, analyzer)
 		if err != nil {
@@ -33,6 +33,7 @@ func TestSurroundings(t *testing.T) {
 		"out of order": func(s *model.Surroundings) { s.Features[2].ID = 1 },
 		"never was":    func(s *model.Surroundings) { s.Features[1].High = 0 },
 		"farther":      func(s *model.Surroundings) { s.Reach = -1 },
+		"the tree":     func(s *model.Surroundings) { s.Tree = 3 },
 		"more links":   func(s *model.Surroundings) { s.Links[0] = 1 << 40 },
 	} {
 		s := surroundings()
@@ -57,6 +58,7 @@ func FuzzSurroundings(f *testing.F) {
 	f.Add(b[:len(b)-1])
 	f.Add([]byte{5, 0, 0, 0, 0})
 	f.Add([]byte{5, 9, 0, 0, 0})
+	f.Add([]byte{5, 12, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var s, again model.Surroundings
 		if s.UnmarshalBinary(b) != nil {

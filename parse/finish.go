@@ -20,6 +20,7 @@ func (w *walker) finish() {
 	for _, tag := range w.tags {
 		p.Tags = append(p.Tags, cmp.Or(tag.String(), "other"))
 	}
+	p.Nesting = w.nesting
 	p.Leaves = make([]web.Leaf, len(w.leaves))
 	for i, l := range w.leaves {
 		if l.alt != "" {

@@ -68,7 +68,8 @@ type Options struct {
 	Analyzer *Analyzer // nil = a new one
 	Agent    string    // product token to which the wishes of pages apply; "" = "waggle"
 
-	Tags bool // fill Page.Tags
+	Tags    bool // fill Page.Tags
+	Nesting bool // fill Page.Nesting
 
 	MaxTags   int // tags read; default 200,000
 	MaxLeaves int // default 100,000

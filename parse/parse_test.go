@@ -402,6 +402,26 @@ func TestTags(t *testing.T) {
 	}
 }
 
+// The nesting of leaves, where it is asked for: elements around each, and those around
+// the leaf before too. A childless element is not around itself.
+func TestNesting(t *testing.T) {
+	const body = `<body>of<ul><li><a href=x>bees <b>dance</b></a><li>honey<br></ul><img src=i alt=hive><hr><p>steel`
+	p, err := parse.New(parse.Options{Analyzer: analyzer, Nesting: true}).Parse(response(t, "text/html; charset=utf-8", body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i, n := range p.Nesting {
+		got = append(got, fmt.Sprint(p.Leaves[i].Text, " ", n.Depth, " ", n.Shared))
+	}
+	if want := []string{"of 2 0", "bees 5 2", "dance 6 5", "honey 4 3", " 4 4", "hive 2 2", " 2 2", "steel 3 2"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if q := page(t, body); q.Nesting != nil || !slices.Equal(q.Leaves, p.Leaves) {
+		t.Errorf("not asked for: %v", q.Nesting)
+	}
+}
+
 // Every page of the recorded webs that is looked at is well-formed.
 func TestRecordedPages(t *testing.T) {
 	parser := parse.New(parse.Options{})

@@ -4,6 +4,7 @@ package parse
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -27,7 +28,9 @@ type walker struct {
 	full  bool   // MaxText is reached
 
 	leaves   []leaf
-	tags     []atom.Atom // [leaves], where they are asked for
+	tags     []atom.Atom   // [leaves], where they are asked for
+	nesting  []web.Nesting // the same
+	shared   int           // least depth of open since the last leaf
 	headings []span
 	blocks   []block
 	links    []link
@@ -180,7 +183,7 @@ func (w *walker) enter(t *start) (hidden bool) {
 func (w *walker) leave() {
 	e := w.open[len(w.open)-1]
 	if w.body > 0 && w.body < len(w.open) && e.leaves == len(w.leaves) && e.leaves < w.opts.MaxLeaves {
-		w.addLeaf(span{len(w.text), len(w.text)}, "")
+		w.addLeafAt(len(w.open)-1, span{len(w.text), len(w.text)}, "")
 	}
 	if e.link >= 0 {
 		l := &w.links[e.link]
@@ -213,6 +216,7 @@ func (w *walker) leave() {
 	}
 	w.path = w.path[:e.path]
 	w.open = w.open[:len(w.open)-1]
+	w.shared = min(w.shared, len(w.open))
 	if len(w.open) < w.body {
 		w.body = 0
 	}
@@ -425,7 +429,10 @@ func (w *walker) addText(data []byte) {
 	}
 }
 
-func (w *walker) addLeaf(s span, alt string) {
+func (w *walker) addLeaf(s span, alt string) { w.addLeafAt(len(w.open), s, alt) }
+
+// addLeafAt adds a leaf with that many elements around it.
+func (w *walker) addLeafAt(depth int, s span, alt string) {
 	if len(w.leaves) >= w.opts.MaxLeaves {
 		w.page.Truncated = true
 		return
@@ -434,6 +441,10 @@ func (w *walker) addLeaf(s span, alt string) {
 	if w.opts.Tags {
 		tag, _, _ := bytes.Cut(w.path[bytes.LastIndexByte(w.path, '/')+1:], []byte("."))
 		w.tags = append(w.tags, atom.Lookup(tag))
+	}
+	if w.opts.Nesting {
+		w.nesting = append(w.nesting, web.Nesting{Depth: uint16(min(depth, math.MaxUint16)), Shared: uint16(min(w.shared, depth, math.MaxUint16))})
+		w.shared = depth
 	}
 }
 

@@ -35,6 +35,7 @@ const (
 	InputModel     strategy.Input = "model"
 	InputTaxonomy  strategy.Input = "taxonomy"
 	InputShortest  strategy.Input = "shortest paths"
+	InputNesting   strategy.Input = "nesting of leaves"
 )
 
 // NeedTopic is Options.Anchor: the similarity of a text to the topic.
@@ -85,6 +86,10 @@ func NeedTaxonomy() Need {
 // makes the frontier looks for it; it is never missing.
 func NeedShortest() Need { return Need{Input: InputShortest} }
 
+// NeedNesting is a parser that tells how deep leaves are (web.Page.Nesting). Who makes
+// the parser looks for it; it is never missing.
+func NeedNesting() Need { return Need{Input: InputNesting} }
+
 // where is a need that is in force only where a setting asks for it.
 func where(setting string, n Need) Need {
 	n.Setting = setting
@@ -134,7 +139,7 @@ func scorers() []Description {
 		spider  = []Need{NeedModel(model.RLSpider)}
 		memm    = []Need{NeedModel(model.MEMM), where("shortest", NeedShortest())}
 		crf     = []Need{NeedModel(model.CRF), where("shortest", NeedShortest())}
-		learner = []Need{optional(NeedModel(model.Apprentice)), where("topics", optional(NeedTaxonomy()))}
+		learner = []Need{optional(NeedModel(model.Apprentice)), where("topics", optional(NeedTaxonomy())), where("tree", NeedNesting())}
 	)
 	return []Description{
 		{Name: "breadth-first", Line: "near the seeds first, in the order found", Unranked: true, Make: newBreadthFirst},

@@ -19,6 +19,7 @@ func TestDescriptions(t *testing.T) {
 		score.InputModel:     func(o *score.Options, name string) { o.Model = trained(t, name) },
 		score.InputTaxonomy:  func(o *score.Options, _ string) { o.Taxonomy = true },
 		score.InputShortest:  func(*score.Options, string) {},
+		score.InputNesting:   func(*score.Options, string) {},
 	}
 	for _, d := range score.Descriptions() {
 		set := map[string]float64{}
@@ -45,7 +46,7 @@ func TestDescriptions(t *testing.T) {
 			_, err := d.New(o)
 			var missing *score.MissingError
 			switch {
-			case without < 0 || d.Needs[without].Optional || d.Needs[without].Input == score.InputShortest:
+			case without < 0 || d.Needs[without].Optional || d.Needs[without].Given == nil:
 				if err != nil {
 					t.Errorf("%s without %d: %v", d.Name, without, err)
 				}

@@ -101,6 +101,7 @@ func chakrabartiPresets(of func(string) Description) []Description {
 		setTo("cocitation", 0, "2.2.3"),
 		setTo("boundary", 1, "2.3"),
 		setTo("gap", 0, "2.2"),
+		setTo("tree", 0, "2.2.2"),
 		setTo("leaf-words", 0, "2.2.1"),
 		setTo("link-words", 0, "2.2.2"),
 		setTo("words", 0, "2.3, equation 2"),

@@ -96,6 +96,12 @@ type Leaf struct {
 	Text string
 }
 
+// Nesting is how deep a leaf is in the document tree.
+type Nesting struct {
+	Depth  uint16 // elements around the leaf
+	Shared uint16 // of these, those around the leaf before too; 0 for the first leaf
+}
+
 // Term is a stemmed word of a page and how often it occurs.
 type Term struct {
 	Text string
@@ -120,7 +126,9 @@ type Page struct {
 	Leaves      []Leaf // every leaf, left to right, empty ones too
 	// Tags is the element of each leaf, where a parser was asked for them: that
 	// around a text, such as td, or the childless one itself, such as br.
-	Tags       []string
+	Tags []string
+	// Nesting is of each leaf, where a parser was asked for it.
+	Nesting    []Nesting
 	Main       string // main text, without navigation and boilerplate
 	Terms      []Term // of the whole visible text, sorted by Text
 	Links      []Link // in document order

@@ -56,7 +56,7 @@ func Lessons(ctx context.Context, dirs []string, o *train.ApprenticeOptions, tag
 				return nil, fmt.Errorf("the classes of the pages of %s cannot be told: %w; --set topics=0 learns without them", dir, err)
 			}
 		}
-		p := parse.New(parse.Options{Analyzer: o.Analyzer, Canon: j.Canon(), Tags: tags})
+		p := parse.New(parse.Options{Analyzer: o.Analyzer, Canon: j.Canon(), Tags: tags, Nesting: o.Set["tree"] > 0})
 		out = append(out, train.CrawlPages{Crawl: crawl, Pages: collection.Readable(col.Pages(ctx, p, crawl.Has))})
 	}
 	return out, nil
