@@ -59,9 +59,11 @@ func (f *File) results(dir string) (report.Results, error) {
 		known.File = kept
 	}
 	r.Command = fmt.Sprintf("waggle lab run -f %s -o %s && waggle lab report %[2]s", quoted(known.File), quoted(dir))
+	made := "Made with settings " + f.Settings()
 	if known.Revision != "" {
-		r.Rules = append(r.Rules, "Made with waggle of revision "+known.Revision+".")
+		made = "Made with waggle of revision " + known.Revision + ", settings " + f.Settings()
 	}
+	r.Rules = append(r.Rules, made+".")
 	r.Webs, r.Topics, r.Clock = known.Webs, known.Topics, known.Clock
 	for _, j := range known.Judges {
 		r.Judges = append(r.Judges, j.report())

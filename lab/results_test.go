@@ -66,7 +66,7 @@ func TestReportNamesItsCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := f.results(dir)
-	if !slices.Contains(r.Rules, "Made with waggle of revision 0123abc.") {
+	if !slices.Contains(r.Rules, "Made with waggle of revision 0123abc, settings "+f.Settings()+".") {
 		t.Errorf("the revision is not told: %q", r.Rules)
 	}
 	quotedDir := "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"

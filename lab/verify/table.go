@@ -38,8 +38,8 @@ type Cell struct {
 	Strategy string // as results call it
 	Judge    string // "-" where there is no choice
 	Pages    int    // the budget
-	Measure  string
-	Value    string // as Format writes it
+	Measure  string // or OfSettings
+	Value    string // as Format writes it, or lab.File.Settings
 	Why      string
 
 	line int // in Table.lines
@@ -51,6 +51,10 @@ const (
 	LabPaths = "lab paths" // Strategy is rewards and join: "vstd max"
 	LabSites = "lab paths --labels manuals-goals.tsv"
 )
+
+// OfSettings stands for the measure where a lab's settings are compared and no crawl is
+// made: the other columns from web to judge are "-", and pages is 0.
+const OfSettings = "settings"
 
 const (
 	columns = 9
@@ -134,6 +138,12 @@ func parseCell(text string) (c Cell, err error) {
 	if c.Pages, err = strconv.Atoi(all[6]); err != nil || c.Pages < 0 {
 		return c, fmt.Errorf("%q is no number of pages", all[6])
 	}
+	if c.Measure == OfSettings {
+		if _, err := strconv.ParseUint(c.Value, 16, 32); err != nil && c.Value != unknown {
+			return c, fmt.Errorf("%q is no hash of settings: write ?, and --accept fills it in", c.Value)
+		}
+		return c, nil
+	}
 	if _, err := strconv.ParseFloat(c.Value, 64); err != nil && c.Value != unknown {
 		return c, fmt.Errorf("%q is no figure: write ? where none is known yet, and --accept fills it in", c.Value)
 	}
@@ -144,6 +154,9 @@ func parseCell(text string) (c Cell, err error) {
 func (c Cell) String() string {
 	if c.Maker == "-" {
 		return c.Document
+	}
+	if c.Measure == OfSettings {
+		return c.Document + ", " + c.Maker + ": settings"
 	}
 	s := fmt.Sprintf("%s, %s: %s/%s %s", c.Document, c.Maker, c.Web, c.Topic, c.Strategy)
 	if c.Judge != "-" {

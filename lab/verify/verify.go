@@ -63,16 +63,28 @@ func (v *Verifier) Run(ctx context.Context, t *Table, tell func(Finding)) (found
 		f := Finding{Cell: c}
 		if c.Maker != "-" {
 			v.Progress(i, len(t.Cells), c.Document)
-			value, err := v.remake(ctx, filepath.Dir(t.Name), c)
-			if err != nil {
+			var err error
+			if f.Today, err = v.today(ctx, filepath.Dir(t.Name), c); err != nil {
 				return found, fmt.Errorf("%s:%d: %w", t.Name, c.line+1, err)
 			}
-			f.Today = Format(value)
 		}
 		found = append(found, f)
 		tell(f)
 	}
 	return found, nil
+}
+
+// today is what the table would hold of a cell today.
+func (v *Verifier) today(ctx context.Context, dir string, c Cell) (string, error) {
+	if c.Measure == OfSettings {
+		f, err := lab.Read(filepath.Join(dir, c.Maker))
+		if err != nil {
+			return "", job.Mistake{Err: err}
+		}
+		return f.Settings(), nil
+	}
+	value, err := v.remake(ctx, dir, c)
+	return Format(value), err
 }
 
 // remake makes one cell; dir is the folder of results.

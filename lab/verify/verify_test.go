@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -50,7 +51,25 @@ func TestEveryResultHasACell(t *testing.T) {
 			t.Errorf("%s names no cell of %s", table.Name, f.Name())
 		}
 	}
+	hashes := map[string]bool{} // documents and lab files, and their settings
 	for _, c := range table.Cells {
+		if c.Measure == OfSettings {
+			hashes[c.Document+" "+c.Maker], hashes[c.Document+" "+c.Value] = true, true
+		}
+	}
+	for _, c := range table.Cells {
+		if strings.HasSuffix(c.Maker, ".yaml") && !hashes[c.Document+" "+c.Maker] {
+			t.Errorf("%s has no line with the settings of %s for %s", table.Name, c.Maker, c.Document)
+		}
+		text, err := os.ReadFile(filepath.Join(results, c.Document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, named := range regexp.MustCompile(`settings ([0-9a-f]{8})\b`).FindAllSubmatch(text, -1) {
+			if !hashes[c.Document+" "+string(named[1])] {
+				t.Errorf("%s is of settings %s, which %s does not have: make it again", c.Document, named[1], table.Name)
+			}
+		}
 		if _, err := os.Stat(filepath.Join(results, c.Document)); err != nil {
 			t.Errorf("%s: %v", c, err)
 		}
@@ -70,7 +89,7 @@ func TestPublishedFigures(t *testing.T) {
 	// One of each maker but of the large webs.
 	made := map[string]bool{}
 	table.Cells = slices.DeleteFunc(table.Cells, func(c Cell) bool {
-		again := made[c.Maker] || c.Web != "departments" || c.Maker == LabJudge
+		again := c.Measure == OfSettings || made[c.Maker] || c.Web != "departments" || c.Maker == LabJudge
 		made[c.Maker] = true
 		return again
 	})
@@ -167,6 +186,46 @@ func TestAcceptThenDiffer(t *testing.T) {
 	}
 }
 
+// A lab with another value, or without one that was given, has other settings; where its
+// webs lie, its title and what it reports are none of them.
+func TestSettings(t *testing.T) {
+	_, dir := made(t)
+	lab := func(text string) string {
+		name := filepath.Join(dir, "some.yaml")
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		line := "a.md\tsome.yaml\t-\t-\t-\t-\t0\tsettings\t?\n"
+		table, err := Read(strings.NewReader(line), filepath.Join(dir, TableName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := quiet(t, "nowhere").Run(t.Context(), table, func(Finding) {})
+		if err != nil || len(found) != 1 {
+			t.Fatal(found, err)
+		}
+		return found[0].Today
+	}
+	const text = "webs: [{path: a/made, train: {folds: 2}}]\nscorers: [breadth-first, {name: crf, set: {epsilon: 0.001}}]\n"
+	was := lab(text)
+	for _, same := range []string{
+		strings.Replace(text, "a/made", "b/made", 1), "title: T\nnotes: [x]\nmeasures: [hits]\n" + text,
+		strings.Replace(text, ", set: {epsilon: 0.001}", "", 1), text + "judges: [topic]\n",
+	} {
+		if now := lab(same); now != was {
+			t.Errorf("%s has settings %s, want %s", same, now, was)
+		}
+	}
+	for _, other := range []string{
+		strings.Replace(text, "0.001", "0.01", 1), strings.Replace(text, "folds: 2", "folds: 3", 1), text + "repeats: 2\n",
+		strings.Replace(text, "set:", "train: {set: {self: 1}}, set:", 1), text + "judges: [keyword]\n",
+	} {
+		if lab(other) == was {
+			t.Errorf("%s has the settings of\n%s", other, text)
+		}
+	}
+}
+
 // What cannot be made again says where and why, and is no failure of the results.
 func TestWhatCannotBeMade(t *testing.T) {
 	webs, dir := made(t)
@@ -175,6 +234,8 @@ func TestWhatCannotBeMade(t *testing.T) {
 		{"a.md\tlab.yaml\tmade\t" + topic + "\tboth\t-\t40\thits", "cells.tsv:1: 8 columns, where 9 are wanted"},
 		{"a.md\tlab.yaml\tmade\t" + topic + "\tboth\t-\tmany\thits\t1", `cells.tsv:1: "many" is no number of pages`},
 		{"a.md\tlab.yaml\tmade\t" + topic + "\tboth\t-\t40\thits\tmuch", `"much" is no figure: write ? where none is known`},
+		{"a.md\tlab.yaml\t-\t-\t-\t-\t0\tsettings\tmuch", `"much" is no hash of settings`},
+		{"a.md\tother.yaml\t-\t-\t-\t-\t0\tsettings\t1", "other.yaml"},
 		{"a.md\tlab.yaml\tmoon\t" + topic + "\tboth\t-\t40\thits\t1", "needs the recorded web moon"},
 		{"a.md\tlab.yaml\tmade\tstars\tboth\t-\t40\thits\t1", "the web made has no topic stars, but " + topic},
 		{"a.md\tlab.yaml\tmade\t" + topic + "\tnone\t-\t40\thits\t1", "the lab has no scorer none"},
@@ -205,7 +266,7 @@ func TestWhatCannotBeMade(t *testing.T) {
 	if _, err := Open(filepath.Join(results, "README.md")); err == nil || !strings.Contains(err.Error(), "names no cell of README.md") {
 		t.Errorf("a document without a cell: %v", err)
 	}
-	if one, err := Open(filepath.Join(results, "hops-queue.yaml")); err != nil || len(one.Cells) != 1 || one.Cells[0].Document != "hops.md" {
+	if one, err := Open(filepath.Join(results, "hops-queue.yaml")); err != nil || len(one.Cells) != 2 || one.Cells[0].Document != "hops.md" {
 		t.Errorf("the cells of one lab file: %+v, %v", one, err)
 	}
 }
