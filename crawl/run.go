@@ -252,7 +252,11 @@ func (d *driver) open(ctx context.Context) error {
 	if err := d.applyActs(ctx, now); err != nil {
 		return err
 	}
-	return d.sweep(ctx)
+	if err := d.sweep(ctx); err != nil {
+		return err
+	}
+	// Before it can be over: one whose budget was spent may have been granted more.
+	return d.takeActs(ctx, now)
 }
 
 // loop is the crawl: give out leases, take in arrivals, wait for whichever

@@ -92,6 +92,9 @@ func (m *Maker) gather(ctx context.Context) (examples []collection.Example, err 
 				m.Note(fmt.Sprintf("example %s is left out: %v", src, err))
 				continue
 			}
+			if m.Known != nil {
+				m.Known[src] = e
+			}
 			e.Negative = negative
 			examples = append(examples, e)
 		}
@@ -109,7 +112,7 @@ func (m *Maker) gather(ctx context.Context) (examples []collection.Example, err 
 
 // example brings one example page: a known one, a file, or what is fetched.
 func (m *Maker) example(ctx context.Context, src string) (collection.Example, error) {
-	if e, ok := m.examplesBySource[src]; ok {
+	if e, ok := m.Known[src]; ok {
 		return e, nil
 	}
 	if !IsAddress(src) {

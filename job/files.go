@@ -106,7 +106,7 @@ func (m *Maker) checkExamples() error {
 	var errs []error
 	look := func(path string, names []string) {
 		for i, name := range names {
-			if _, known := m.examplesBySource[name]; known || IsAddress(name) {
+			if _, known := m.Known[name]; known || IsAddress(name) {
 				continue
 			}
 			if _, err := ReadExample(name); err != nil {

@@ -42,6 +42,9 @@ type Maker struct {
 	Own Strategies
 	// AcceptLoss goes on with stores that hold less than was acknowledged.
 	AcceptLoss bool
+	// Known are example pages that need not be read or fetched, by what the job calls
+	// them; those that are fetched are added, unless it is nil.
+	Known map[string]collection.Example
 	// Note is told what the user should know; nil tells nobody.
 	Note func(string)
 
@@ -73,11 +76,10 @@ type Maker struct {
 	critic    *judge.Critic    // the job's; nil = not read yet
 	within    map[web.URL]bool // crawl.Scope.Within
 	// Where the crawl is judged anew:
-	rejudging        bool
-	examplesBySource map[string]collection.Example // example pages that need not be fetched
-	newExamples      []collection.Example
-	criticFile       []byte // of the new judge; nil = that of the folder
-	closers          []func() error
+	rejudging   bool
+	newExamples []collection.Example
+	criticFile  []byte // of the new judge; nil = that of the folder
+	closers     []func() error
 }
 
 // Close closes what was made; what was given is its owner's.

@@ -85,14 +85,14 @@ func (m *Maker) know(ctx context.Context) error {
 	if err != nil {
 		m.Note(fmt.Sprintf("%s is missing or damaged: the example pages are taken from where they came from", m.Begun.ExampleFile()))
 	}
-	m.examplesBySource = map[string]collection.Example{}
+	m.Known = map[string]collection.Example{}
 	for _, e := range kept {
-		m.examplesBySource[e.Source] = e
+		m.Known[e.Source] = e
 	}
 	wanted := map[web.URL]string{}
 	for _, list := range [][]string{m.Job.Topic.Examples, m.Job.Topic.Negatives} {
 		for _, src := range list {
-			if _, known := m.examplesBySource[src]; known || !IsAddress(src) {
+			if _, known := m.Known[src]; known || !IsAddress(src) {
 				continue
 			}
 			if u, err := m.Job.Canon().Parse(src); err == nil {
@@ -112,7 +112,7 @@ func (m *Maker) know(ctx context.Context) error {
 			if v := r.Header["Content-Type"]; len(v) > 0 {
 				e.MIME = v[0]
 			}
-			m.examplesBySource[e.Source] = e
+			m.Known[e.Source] = e
 		}
 	}
 	return ctx.Err()

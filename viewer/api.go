@@ -42,7 +42,7 @@ func (s *Server) routes() []route {
 		})
 	}
 	const crawl1 = "/api/crawls/{id}/"
-	return []route{
+	return append(s.starts(), []route{
 		{path: "/api/crawls", line: "All crawls that are shown, with their figures.", answer: []watch.State{}, serve: s.listCrawls},
 		{path: crawl1 + "state", line: "The figures of a crawl.", answer: watch.State{}, serve: of((*crawl).serveState)},
 		{path: crawl1 + "changes", line: "The figures, now and whenever they change, as server-sent events.", kind: "text/event-stream", serve: s.of(serveChanges)},
@@ -64,19 +64,21 @@ func (s *Server) routes() []route {
 		{path: crawl1 + "explain", line: "Why a page was fetched or not, in words.", answer: watch.Explanation{}, serve: of((*crawl).serveExplain), params: []param{url}},
 		{path: crawl1 + "graph", line: "Which hosts led to which.", answer: figures.Graph{}, serve: of((*crawl).serveGraph), params: []param{n}},
 		{path: crawl1 + "job", line: "The job file, and what was told otherwise later.", answer: jobView{}, serve: of((*crawl).serveJob)},
-		{path: crawl1 + "acts", line: "What people told the crawl, oldest first; those without a time wait for it.", answer: actList{}, serve: of((*crawl).serveActs), takes: act{}, post: s.of((*crawl).takeAct), told: acted{}},
+		{path: crawl1 + "acts", line: "What people told the crawl, oldest first; those without a time wait for it.", answer: actList{}, serve: of((*crawl).serveActs), postLine: "Tell the crawl something: it takes it in within a second, or when it goes on.", takes: act{}, post: s.of((*crawl).takeAct), told: acted{}},
 		{path: "/api/exports", line: "The forms in which a crawl can be taken away.", answer: []form{}, serve: listForms},
 		{path: crawl1 + "exports/{form}", line: "A crawl in one of these forms.", kind: "application/octet-stream", serve: s.of(serveExport), params: []param{one("without-opt-outs", "1: without pages that say noindex, noarchive or noai, or reserve text and data mining.", "0", "1")}},
 		{path: "/metrics", line: "Figures of all crawls for Prometheus.", kind: "text/plain", serve: s.serveMetrics},
 		{path: "/api/openapi.json", line: "This document.", answer: map[string]any{}, serve: s.serveDocument},
-	}
+	}...)
 }
 
 // newMux serves the routes.
 func (s *Server) newMux() *http.ServeMux {
 	m := http.NewServeMux()
 	for _, r := range s.routes() {
-		m.HandleFunc("GET "+r.path, r.checked())
+		if r.serve != nil {
+			m.HandleFunc("GET "+r.path, r.checked())
+		}
 		if r.post != nil {
 			m.HandleFunc("POST "+r.path, r.post)
 		}
@@ -90,11 +92,9 @@ func (s *Server) newMux() *http.ServeMux {
 // of finds the crawl of a request.
 func (s *Server) of(serve func(*crawl, http.ResponseWriter, *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		for _, c := range s.crawls {
-			if c.ID() == r.PathValue("id") {
-				serve(c, w, r)
-				return
-			}
+		if c := s.find(r.PathValue("id")); c != nil {
+			serve(c, w, r)
+			return
 		}
 		writeError(w, http.StatusNotFound, fmt.Errorf("there is no crawl %q here", event.Line(r.PathValue("id"))))
 	}
@@ -225,7 +225,7 @@ func (q *query) fail(err error) {
 
 func (s *Server) listCrawls(w http.ResponseWriter, _ *http.Request) {
 	list := []watch.State{}
-	for _, c := range s.crawls {
+	for _, c := range s.all() {
 		st, _ := c.State(time.Now())
 		list = append(list, st)
 	}

@@ -58,8 +58,9 @@ func label(s string) string {
 
 // serveMetrics answers in the text format of Prometheus.
 func (s *Server) serveMetrics(w http.ResponseWriter, _ *http.Request) {
-	states := make([]watch.State, len(s.crawls))
-	for i, c := range s.crawls {
+	crawls := s.all()
+	states := make([]watch.State, len(crawls))
+	for i, c := range crawls {
 		states[i], _ = c.State(time.Now())
 	}
 	var b strings.Builder
@@ -80,7 +81,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 		{skipsMetric, "Links that never entered the frontier, by reason.", (*figures.Crawl).Skips},
 	} {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s counter\n", m.name, m.help, m.name)
-		for i, c := range s.crawls {
+		for i, c := range crawls {
 			c.With(func(f *figures.Crawl) {
 				for _, x := range m.causes(f) {
 					write(m.name, &states[i], fmt.Sprintf(",reason=\"%s\"", label(string(x.Reason))), float64(x.Count))

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"net/http"
@@ -22,7 +23,9 @@ type route struct {
 	answer any    // a value of the type of the answer; nil = no JSON
 	kind   string // the media type of an answer that is no JSON
 	serve  http.HandlerFunc
-	// What may be sent there by POST, and what is answered; nil = nothing may.
+	// What may be sent there by POST, and what is answered; nil = nothing may. Where kind is
+	// given, the answer is lines of it, each of the type of told.
+	postLine    string
 	takes, told any
 	post        http.HandlerFunc
 }
@@ -78,33 +81,37 @@ func document(routes []route) map[string]any {
 			}
 			params = append(params, map[string]any{"name": p.name, "in": "query", "required": p.needed, "description": p.line, "schema": schema})
 		}
-		content := map[string]any{}
-		if r.answer != nil {
-			content["application/json"] = map[string]any{"schema": schemaOf(reflect.TypeOf(r.answer))}
-		} else {
-			content[r.kind] = map[string]any{"schema": map[string]any{"type": "string"}}
-		}
-		get := map[string]any{
-			"summary": r.line, "operationId": strings.Trim(strings.NewReplacer("/api/", "", "/crawls/{id}/", "", "crawls/{id}/", "", "/{form}", "", "/", "").Replace(r.path), "/"),
-			"responses": map[string]any{
-				"200":     map[string]any{"description": "The answer.", "content": content},
-				"default": map[string]any{"description": "Why there is none.", "content": map[string]any{"application/json": map[string]any{"schema": schemaOf(reflect.TypeFor[failure]())}}},
-			},
-		}
-		if params != nil {
-			get["parameters"] = params
-		}
-		both := map[string]any{"get": get}
-		if r.post != nil {
-			both["post"] = map[string]any{
-				"summary": "Tell the crawl something: it takes it in within a second, or when it goes on.", "operationId": "tell",
-				"parameters":  params,
-				"requestBody": map[string]any{"required": true, "content": map[string]any{"application/json": map[string]any{"schema": schemaOf(reflect.TypeOf(r.takes))}}},
+		both := map[string]any{}
+		operation := func(line, id string, content map[string]any) map[string]any {
+			o := map[string]any{
+				"summary": line, "operationId": id,
 				"responses": map[string]any{
-					"200":     map[string]any{"description": "It is kept.", "content": map[string]any{"application/json": map[string]any{"schema": schemaOf(reflect.TypeOf(r.told))}}},
-					"default": map[string]any{"description": "Why it is not.", "content": map[string]any{"application/json": map[string]any{"schema": schemaOf(reflect.TypeFor[failure]())}}},
+					"200":     map[string]any{"description": "The answer.", "content": content},
+					"default": map[string]any{"description": "Why there is none.", "content": map[string]any{"application/json": map[string]any{"schema": schemaOf(reflect.TypeFor[failure]())}}},
 				},
 			}
+			if params != nil {
+				o["parameters"] = params
+			}
+			return o
+		}
+		of := func(kind string, answer any) map[string]any {
+			if answer == nil {
+				return map[string]any{kind: map[string]any{"schema": map[string]any{"type": "string"}}}
+			}
+			return map[string]any{cmp.Or(kind, "application/json"): map[string]any{"schema": schemaOf(reflect.TypeOf(answer))}}
+		}
+		id := strings.Trim(strings.NewReplacer("/api/", "", "/crawls/{id}/", "", "crawls/{id}/", "", "/{form}", "", "/", "").Replace(r.path), "/")
+		if r.serve != nil {
+			both["get"] = operation(r.line, id, of(r.kind, r.answer))
+		}
+		if r.post != nil {
+			if r.serve != nil {
+				id = "tell" // of acts
+			}
+			post := operation(r.postLine, id, of(r.kind, r.told))
+			post["requestBody"] = map[string]any{"required": true, "content": map[string]any{"application/json": map[string]any{"schema": schemaOf(reflect.TypeOf(r.takes))}}}
+			both["post"] = post
 		}
 		paths[r.path] = both
 	}
@@ -112,7 +119,7 @@ func document(routes []route) map[string]any {
 		"openapi": "3.1.0",
 		"info": map[string]any{
 			"title": "waggle open", "version": "1",
-			"description": "Crawls, while they run and afterwards. Texts of pages are untrusted, without control and bidirectional characters. Crawls can be told what acts name, and nothing else can be changed.",
+			"description": "Crawls, while they run and afterwards. Texts of pages are untrusted, without control and bidirectional characters. Crawls can be told what acts name; where the server was started so, crawls can be begun and gone on with. Nothing else can be changed.",
 		},
 		"security":   []any{map[string]any{"key": []any{}}},
 		"components": map[string]any{"securitySchemes": map[string]any{"key": map[string]any{"type": "http", "scheme": "bearer", "description": "The key of the address that waggle printed."}}},

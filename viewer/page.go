@@ -223,13 +223,12 @@ func (s *Server) serveArchived(w http.ResponseWriter, r *http.Request, kind, res
 		harmless.Refuse(w)
 		return
 	}
-	i := slices.IndexFunc(s.crawls, func(c *crawl) bool { return c.ID() == f[1] })
+	c := s.find(f[1])
 	number, k := harmless.Number(f[2]), harmless.Number(f[3])
-	if i < 0 || (kind == "load") != (k >= 0) || k < 0 && f[3] != "" {
+	if c == nil || (kind == "load") != (k >= 0) || k < 0 && f[3] != "" {
 		harmless.Refuse(w)
 		return
 	}
-	c := s.crawls[i]
 	var p figures.Page
 	var ok bool
 	c.With(func(x *figures.Crawl) { p, ok = x.Numbered(number) })

@@ -23,12 +23,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/viewer/start"
 	"github.com/waggle-crawler/waggle/viewer/watch"
 )
 
@@ -38,6 +40,8 @@ type Options struct {
 	Address net.Addr
 	// Collections are those shown; a folder may be without a log yet.
 	Collections []collection.Collection
+	// Start begins crawls; nil = none can be begun on the page.
+	Start *start.Starter
 	// Every is how often logs are looked at; 0 = twice a second.
 	Every time.Duration
 	// Random draws keys of at least 8 characters; nil = crypto/rand.
@@ -49,10 +53,14 @@ type Server struct {
 	*guard
 	every  time.Duration
 	cap    string // the key of archived pages
-	crawls []*crawl
+	start  *start.Starter
 	mux    *http.ServeMux
 	assets fs.FS
 	shown  views
+
+	mu     sync.Mutex
+	crawls []*crawl
+	follow func(*crawl) // follows a further one; nil while Run does not run
 }
 
 // crawl is a crawl as it is asked for.
@@ -77,9 +85,9 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{guard: g, every: o.Every, cap: o.Random(), assets: files}
-	for i, c := range o.Collections {
-		s.crawls = append(s.crawls, &crawl{watch.New(strconv.Itoa(i+1), c)})
+	s := &Server{guard: g, every: o.Every, cap: o.Random(), assets: files, start: o.Start}
+	for _, c := range o.Collections {
+		s.add(c)
 	}
 	s.mux = s.newMux()
 	return s, nil
@@ -88,10 +96,47 @@ func New(o Options) (*Server, error) {
 // Run follows the logs until ctx ends.
 func (s *Server) Run(ctx context.Context) {
 	var wait sync.WaitGroup
+	follow := func(c *crawl) { wait.Go(func() { c.Run(ctx, s.every) }) }
+	s.mu.Lock()
+	s.follow = follow
 	for _, c := range s.crawls {
-		wait.Go(func() { c.Run(ctx, s.every) })
+		follow(c)
 	}
+	s.mu.Unlock()
+	<-ctx.Done()
+	s.mu.Lock()
+	s.follow = nil
+	s.mu.Unlock()
 	wait.Wait()
+}
+
+// add shows a further crawl.
+func (s *Server) add(col collection.Collection) *crawl {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &crawl{watch.New(strconv.Itoa(len(s.crawls)+1), col)}
+	s.crawls = append(s.crawls, c)
+	if s.follow != nil {
+		s.follow(c)
+	}
+	return c
+}
+
+// all are the crawls that are shown.
+func (s *Server) all() []*crawl {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.crawls)
+}
+
+// find is the crawl of an id, nil if there is none.
+func (s *Server) find(id string) *crawl {
+	for _, c := range s.all() {
+		if c.ID() == id {
+			return c
+		}
+	}
+	return nil
 }
 
 // Find returns the collections at dir: itself, or those in the folders below it.

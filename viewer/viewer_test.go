@@ -93,8 +93,14 @@ type desk struct {
 
 func serve(t *testing.T, crawls ...collection.Collection) *desk {
 	t.Helper()
+	return serveWith(t, Options{Collections: crawls})
+}
+
+func serveWith(t *testing.T, o Options) *desk {
+	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
-	s, err := New(Options{Address: srv.Listener.Addr(), Collections: crawls, Every: 10 * time.Millisecond})
+	o.Address, o.Every = srv.Listener.Addr(), 10*time.Millisecond
+	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +111,7 @@ func serve(t *testing.T, crawls ...collection.Collection) *desk {
 	go func() { s.Run(ctx); close(done) }()
 	t.Cleanup(func() { cancel(); <-done; srv.CloseClientConnections(); srv.Close() })
 	d := &desk{s, t, srv}
-	for _, c := range s.crawls {
+	for _, c := range s.all() {
 		c.until(t, (*watch.State).Read)
 	}
 	return d

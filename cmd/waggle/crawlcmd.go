@@ -23,6 +23,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/view"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/viewer"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -149,7 +150,7 @@ func (c *crawlCmd) open(ctx context.Context, std streams) (wait func() error) {
 	if c.JSON {
 		std.out = std.err // every line of the other is an event
 	}
-	wait, err := serveCrawls(ctx, std, "127.0.0.1:0", []collection.Collection{collection.At(c.Out)}, true)
+	wait, err := serveCrawls(ctx, std, "127.0.0.1:0", viewer.Options{Collections: []collection.Collection{collection.At(c.Out)}}, true)
 	if err != nil {
 		complain(std.err, fmt.Errorf("the page: %w", err))
 		return nil

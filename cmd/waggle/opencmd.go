@@ -10,11 +10,12 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/internal/localpage"
 	"github.com/waggle-crawler/waggle/viewer"
+	"github.com/waggle-crawler/waggle/viewer/start"
 )
 
 // openCmd is `waggle open`.
 type openCmd struct {
-	Dirs []string `arg:"" name:"dir" help:"Folders of crawls, or folders that hold such folders."`
+	Dirs []string `arg:"" optional:"" name:"dir" help:"Folders of crawls, or folders that hold such folders; none: begin a crawl."`
 
 	Listen    string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to answer (default 127.0.0.1 and any free port)."`
 	NoBrowser bool   `help:"Open no browser: print the address only."`
@@ -24,8 +25,12 @@ type openCmd struct {
 func (openCmd) Help() string {
 	return `The page shows the harvest, hosts, failures and pages of a crawl, each page as it was
 archived, and the way by which it was found. The crawl may be running, also in another
-process: the page follows it. Nothing is changed, and nothing is loaded from elsewhere.
-waggle crawl --open shows a crawl from its beginning.
+process: the page follows it. Nothing is loaded from elsewhere, and nothing is changed but
+by what you tell the crawl. waggle crawl --open shows a crawl from its beginning.
+
+Without a folder the page begins a crawl: it asks for the topic, example pages and where
+to start, shows what the judge makes of the examples, and makes the folder of the crawl in
+the working directory. The crawl runs until it has ended, or Ctrl-C.
 
 The address that is printed holds a key: whoever has it can read the collection. Only
 this machine is answered; --listen 0.0.0.0:8123 answers others too, without encryption.
@@ -43,21 +48,25 @@ func (c *openCmd) Run(ctx context.Context, std streams) error {
 		}
 		found = append(found, list...)
 	}
-	wait, err := serveCrawls(ctx, std, c.Listen, found, !c.NoBrowser)
+	begun := start.New(ctx, ".", func(line string) { fmt.Fprintln(std.err, line) })
+	wait, err := serveCrawls(ctx, std, c.Listen, viewer.Options{Collections: found, Start: begun}, !c.NoBrowser)
 	if err != nil {
 		return err
 	}
-	return wait()
+	err = wait()
+	begun.Wait()
+	return err
 }
 
 // serveCrawls serves the page of crawls until ctx ends, and says where it is. wait
 // returns when it has ended.
-func serveCrawls(ctx context.Context, std streams, listen string, crawls []collection.Collection, browser bool) (wait func() error, err error) {
+func serveCrawls(ctx context.Context, std streams, listen string, o viewer.Options, browser bool) (wait func() error, err error) {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
 		return nil, exit{exitUsage, fmt.Errorf("--listen: %w", err)}
 	}
-	v, err := viewer.New(viewer.Options{Address: l.Addr(), Collections: crawls})
+	o.Address = l.Addr()
+	v, err := viewer.New(o)
 	if err != nil {
 		l.Close()
 		return nil, err

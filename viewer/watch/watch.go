@@ -40,6 +40,7 @@ type Crawl struct {
 	whole    bool   // it was read to its end once
 	damaged  int    // lines that are no events
 	err      error  // why it cannot be read at present
+	broke    error  // why the crawl ended, where that is known here
 	search   searcher
 	revision int // grows with every change
 	changed  chan struct{}
@@ -121,6 +122,14 @@ func (c *Crawl) tell() {
 	c.revision++
 	close(c.changed)
 	c.changed = make(chan struct{})
+}
+
+// Broke says why the crawl ended, as far as something was wrong; nil = nothing.
+func (c *Crawl) Broke(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.broke = err
+	c.tell()
 }
 
 // check begins anew where the log is not the one that was read.
@@ -250,6 +259,8 @@ func (c *Crawl) State(now time.Time) (State, <-chan struct{}) {
 		s.Error = fmt.Sprintf("%s is not there any more. What is shown was read before.", event.Line(c.col.EventLog()))
 	case c.err != nil:
 		s.Error = event.Line(c.err.Error())
+	case c.broke != nil && !running:
+		s.Error = event.Line("The crawl could not go on: " + c.broke.Error())
 	}
 	return s, c.changed
 }

@@ -28,6 +28,46 @@ export async function tell(crawl, act) {
   return got.number;
 }
 
+// post sends JSON to api/PATH and gives what is answered.
+export async function post(path, body, signal) {
+  const answer = await send(path, body, signal);
+  const got = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Error(got.error || `The server answered ${answer.status}.`);
+  return got;
+}
+
+// slowly does the same where it takes time: note hears what happens meanwhile, and what
+// came of it is given.
+export async function slowly(path, body, note, signal) {
+  const answer = await send(path, body, signal);
+  if (!answer.ok) throw new Error((await answer.json().catch(() => ({}))).error || `The server answered ${answer.status}.`);
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "", last;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    text += value;
+    const lines = text.split("\n");
+    text = lines.pop();
+    for (const line of lines) {
+      const got = JSON.parse(line);
+      if (got.note !== undefined) note(got.note);
+      else last = got;
+    }
+  }
+  if (!last) throw new Error("waggle does not answer any more. Was it ended?");
+  return last;
+}
+
+async function send(path, body, signal) {
+  try {
+    return await fetch("api/" + path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal });
+  } catch (err) {
+    if (err.name === "AbortError") throw err;
+    throw new Error("waggle does not answer. Was it ended? Start it again, and open the address that it prints.");
+  }
+}
+
 // query writes parameters; those that are empty are left out.
 export function query(of) {
   const q = new URLSearchParams();

@@ -9,6 +9,7 @@ import { Page } from "./page.jsx";
 import { Links } from "./links.jsx";
 import { Collection } from "./collection.jsx";
 import { Said, Steer } from "./steer.jsx";
+import { GoOn, Start } from "./start.jsx";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 
@@ -20,17 +21,24 @@ const screens = [
   ["collection", "Collection", Collection],
 ];
 
+// starting stands in the address, in place of a crawl, where one is begun.
+const starting = "new";
+
 function App() {
   const at = useRoute();
   const [crawls, setCrawls] = useState(null);
   const [error, setError] = useState("");
+  const [info, setInfo] = useState(null); // of the start of a crawl; false = none can be begun
+  const [shown, setShown] = useState(0); // grows when a crawl was begun
   useEffect(() => {
     get("crawls").then((list) => {
       setCrawls(list);
       setError("");
-      if (!list.some((c) => c.id === at.crawl) && list.length) go(list[0].id, "now", {}, true);
+      if (at.crawl !== starting && !list.some((c) => c.id === at.crawl) && list.length) go(list[0].id, "now", {}, true);
     }, (err) => setError(err.message));
-  }, []);
+  }, [shown]);
+  useEffect(() => { get("start").then(setInfo, () => setInfo(false)); }, []);
+  const start = info && (at.crawl === starting || crawls?.length === 0);
   const { state, lost } = useChanges(crawls?.some((c) => c.id === at.crawl) ? at.crawl : "");
   const main = useRef();
   const first = useRef(true);
@@ -41,11 +49,20 @@ function App() {
   }, [at.crawl, at.screen, at.params.url]);
   useEffect(() => {
     const name = screens.find(([s]) => s === at.screen)?.[1] || "Page";
-    document.title = `${state ? state.figures.name || state.dir : "waggle"} – ${name}`;
-  }, [at.screen, state?.figures.name]);
+    document.title = start ? "A new crawl – waggle" : `${state ? state.figures.name || state.dir : "waggle"} – ${name}`;
+  }, [at.screen, state?.figures.name, start]);
   useKeys(at);
   if (error) return <Message title="Nothing can be shown" text={error} />;
-  if (!crawls) return <p class="first">waggle</p>;
+  if (!crawls || info === null) return <p class="first">waggle</p>;
+  if (start) {
+    return (
+      <>
+        <header class="top"><div class="who"><img class="mark" src="icon.svg" alt="" /><strong class="name">waggle</strong></div>
+          {crawls.length > 0 && <nav aria-label="Crawls">{crawls.map((c) => <a key={c.id} href={to(c.id, "now")}>{c.figures.name || c.dir}</a>)}</nav>}</header>
+        <main id="main" ref={main} tabIndex={-1}><Start info={info} begun={(id) => { setShown((n) => n + 1); go(id, "now"); }} /></main>
+      </>
+    );
+  }
   if (!crawls.length) return <Message title="There is no crawl here" text="Give waggle open the folder of one." />;
   const Screen = at.screen === "page" ? Page : (screens.find(([s]) => s === at.screen) || screens[0])[2];
   return (
@@ -62,6 +79,8 @@ function App() {
             </label>
           ) : <strong class="name"><bdi>{state?.figures.name || crawls[0].figures.name || crawls[0].dir}</bdi></strong>}
           {state && <Status state={state} lost={lost} />}
+          {state && !lost && !state.running && state.reading === 1 && <GoOn crawl={at.crawl} can={info} />}
+          {info && <a class="new" href={to(starting, "start")}>New crawl</a>}
         </div>
         <nav aria-label="Screens">
           {screens.map(([s, name]) => (

@@ -1,0 +1,76 @@
+package start
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/job"
+)
+
+// Begin begins the crawl of a draft. It returns once the crawl runs; ended is called when
+// it has ended, with the error that ended it. ctx bounds what is done before it runs.
+func (s *Starter) Begin(ctx context.Context, d *Draft, note func(string), ended func(error)) (collection.Collection, error) {
+	m, keep, err := s.maker(d, true, note)
+	if err != nil {
+		return collection.Collection{}, err
+	}
+	defer keep()
+	col, err := s.folder(d.Folder)
+	if err != nil {
+		return col, Problems{{"folder", event.Line(err.Error())}}
+	}
+	return col, s.run(ctx, col, m, ended)
+}
+
+// GoOn goes on with a crawl that does not run, by its job file.
+func (s *Starter) GoOn(ctx context.Context, col collection.Collection, note func(string), ended func(error)) error {
+	j, err := job.In(col)
+	if err == nil {
+		err = j.CheckLive()
+	}
+	if err != nil {
+		return problems(err)
+	}
+	return s.run(ctx, col, &job.Maker{Job: j, Begun: &col, Note: func(line string) { note(event.Line(line)) }}, ended)
+}
+
+// run makes a crawl and has it run.
+func (s *Starter) run(ctx context.Context, col collection.Collection, m *job.Maker, ended func(error)) error {
+	place := folder.Absent(col.Dir())
+	w, err := col.Lock()
+	if err != nil {
+		return Problems{{"folder", event.Line(err.Error())}}
+	}
+	m.Writer = w
+	c, err := m.Crawl(ctx)
+	if err != nil {
+		err = errors.Join(err, m.Close())
+		if !w.Begun() { // nothing began: nothing is left behind
+			err = errors.Join(err, w.Discard())
+			defer place.Remove()
+		}
+		return problems(errors.Join(err, w.Close()))
+	}
+	s.wait.Go(func() {
+		how, err := c.Run(s.ctx)
+		if err == nil {
+			err = w.SaveHarvest()
+		}
+		err = errors.Join(err, m.Close(), w.Close())
+		switch {
+		case err != nil:
+			s.note(fmt.Sprintf("%s: %s; mend the cause, then go on with: waggle crawl -o %s --resume", col.Dir(), event.Line(err.Error()), quoted(col.Dir())))
+		case how == event.Stopped:
+			s.note(fmt.Sprintf("%s: stopped; go on with: waggle crawl -o %s --resume", col.Dir(), quoted(col.Dir())))
+		default:
+			s.note(fmt.Sprintf("%s: ended, %s", col.Dir(), terminal.Ending(how)))
+		}
+		ended(err)
+	})
+	return nil
+}
