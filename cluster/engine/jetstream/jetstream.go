@@ -1,0 +1,548 @@
+// Package jetstream is the engine of crawls of many machines on NATS JetStream: a server,
+// a cluster of them, or one inside this process (Server).
+//
+// A crawl has two streams. "waggle-CRAWL" holds its logs, a subject each:
+// waggle.CRAWL.LOG; the position of a record is its number in the stream. The bucket
+// "waggle-CRAWL" (stream KV_waggle-CRAWL) holds its keys. Both are files on the
+// servers' disks, on three servers where the engine is a cluster.
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/waggle-crawler/waggle/cluster/engine"
+)
+
+// Options say where the engine is, and for which crawl. The zero value of a field is
+// its default.
+type Options struct {
+	// URL is the address of a server, or those of several with commas between:
+	// nats://HOST:4222, tls://HOST:4222. It may hold USER:PASSWORD@ or TOKEN@.
+	URL string
+	// Server is one in this process, in place of URL.
+	Server *Server
+	// Crawl is the name of the crawl on the engine: letters, digits, - and _.
+	Crawl string
+	// Worker is how the engine's logs name this connection; "" = "waggle".
+	Worker string
+	// Credentials is the file of a NATS user (.creds); "" = none.
+	Credentials string
+	// CA is a file of the certificates by which the servers' are known; "" = the
+	// machine's. Cert and Key are files by which they know this worker; "" = none.
+	CA, Cert, Key string
+}
+
+// How long things take at most before they are tried again, and how long that waits.
+const (
+	tryFor       = 2 * time.Second
+	tryAgain     = 100 * time.Millisecond
+	pollAgain    = 250 * time.Millisecond
+	replicas     = 3 // of a stream, where the engine is a cluster
+	readAtOnce   = 256
+	dedupeWindow = 2 * time.Minute
+)
+
+// Engine speaks to the servers.
+type Engine struct {
+	conn    *nats.Conn
+	js      jetstream.JetStream
+	stream  jetstream.Stream
+	kv      jetstream.KeyValue
+	crawl   string
+	keys    string                // the subject of a key is this and the key
+	refused atomic.Pointer[error] // what the server does not allow this worker
+}
+
+var _ engine.Engine = (*Engine)(nil)
+
+// Open connects to the engine and makes what the crawl needs there, unless it is there.
+// It waits for servers that do not answer, until ctx ends.
+func Open(ctx context.Context, o Options) (*Engine, error) {
+	if err := engine.CheckName(o.Crawl); err != nil || strings.Contains(o.Crawl, ".") {
+		return nil, fmt.Errorf("the name of the crawl on the engine, %.80q: give it one of letters, digits, - and _", o.Crawl)
+	}
+	e := &Engine{crawl: o.Crawl, keys: "$KV." + bucket(o.Crawl) + "."}
+	if err := e.connect(ctx, o); err != nil {
+		return nil, err
+	}
+	if err := e.prepare(ctx); err != nil {
+		e.conn.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// connect tries until a server answers, ctx ends, or a server refuses.
+func (e *Engine) connect(ctx context.Context, o Options) error {
+	opts := []nats.Option{
+		nats.Name(cmp.Or(o.Worker, "waggle")), nats.MaxReconnects(-1), nats.ReconnectWait(pollAgain), nats.Timeout(tryFor),
+		nats.ReconnectBufSize(-1), // what was not sent must not be sent later
+		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			if errors.Is(err, nats.ErrPermissionViolation) || errors.Is(err, nats.ErrAuthorization) {
+				e.refused.Store(&err)
+			}
+		}),
+	}
+	if o.Server != nil {
+		opts = append(opts, nats.InProcessServer(o.Server.server), nats.Token(o.Server.token))
+	}
+	if o.Credentials != "" {
+		opts = append(opts, nats.UserCredentials(o.Credentials))
+	}
+	if o.CA != "" || o.Cert != "" {
+		config, err := o.tls()
+		if err != nil {
+			return err
+		}
+		opts = append(opts, nats.Secure(config))
+	}
+	for {
+		conn, err := nats.Connect(o.URL, opts...)
+		if err == nil {
+			e.conn = conn
+			break
+		}
+		if final(err) {
+			return fmt.Errorf("the engine at %s: %w", o.place(), err)
+		}
+		if err := sleep(ctx, pollAgain); err != nil {
+			return fmt.Errorf("no engine answers at %s: %w", o.place(), errors.Join(err, context.Cause(ctx)))
+		}
+	}
+	var err error
+	e.js, err = jetstream.New(e.conn, jetstream.WithPublishAsyncTimeout(tryFor), jetstream.WithDefaultTimeout(tryFor))
+	return err
+}
+
+// place is the URL without what it may hold of a secret.
+func (o *Options) place() string {
+	if o.Server != nil {
+		return "this process"
+	}
+	var out []string
+	for u := range strings.SplitSeq(o.URL, ",") {
+		if scheme, rest, ok := strings.Cut(u, "://"); ok {
+			u = scheme + "://" + rest[strings.LastIndexByte(rest, '@')+1:]
+		} else {
+			u = u[strings.LastIndexByte(u, '@')+1:]
+		}
+		out = append(out, u)
+	}
+	return strings.Join(out, ",")
+}
+
+// tls is how the servers are known, and this worker.
+func (o *Options) tls() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if o.CA != "" {
+		pem, err := os.ReadFile(o.CA)
+		if err != nil {
+			return nil, fmt.Errorf("certificates of the engine: %w", err)
+		}
+		if config.RootCAs = x509.NewCertPool(); !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("certificates of the engine: %s holds none in PEM", o.CA)
+		}
+	}
+	if o.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+		if err != nil {
+			return nil, fmt.Errorf("the certificate of this worker: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
+
+// final tells whether a connection will not do better later.
+func final(err error) bool {
+	for _, no := range []error{nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrSecureConnRequired, nats.ErrSecureConnWanted, nats.ErrNoServers} {
+		if errors.Is(err, no) {
+			return no != nats.ErrNoServers // the one of servers that do not answer
+		}
+	}
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid) ||
+		errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) || strings.HasPrefix(err.Error(), "nats: ") && strings.Contains(err.Error(), "parse")
+}
+
+// prepare makes the streams of the crawl.
+func (e *Engine) prepare(ctx context.Context) error {
+	copies := 1
+	if e.conn.ConnectedClusterName() != "" {
+		copies = replicas
+	}
+	err := e.again(ctx, func(ctx context.Context) (err error) {
+		if e.stream, err = e.js.Stream(ctx, bucket(e.crawl)); errors.Is(err, jetstream.ErrStreamNotFound) {
+			e.stream, err = e.js.CreateStream(ctx, jetstream.StreamConfig{
+				Name: bucket(e.crawl), Description: "logs of a crawl by waggle", Subjects: []string{e.subject(">")},
+				Storage: jetstream.FileStorage, Replicas: copies, Duplicates: dedupeWindow, DenyDelete: true,
+				Compression: jetstream.S2Compression,
+			})
+		}
+		return err
+	})
+	if err == nil {
+		err = e.again(ctx, func(ctx context.Context) (err error) {
+			if e.kv, err = e.js.KeyValue(ctx, bucket(e.crawl)); errors.Is(err, jetstream.ErrBucketNotFound) {
+				e.kv, err = e.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+					Bucket: bucket(e.crawl), Description: "keys of a crawl by waggle", Storage: jetstream.FileStorage, Replicas: copies,
+				})
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("the streams of the crawl %s on the engine: %w", e.crawl, err)
+	}
+	return nil
+}
+
+func bucket(crawl string) string { return "waggle-" + crawl }
+
+func (e *Engine) subject(log string) string { return "waggle." + e.crawl + "." + log }
+
+// Append implements engine.Engine.
+func (e *Engine) Append(ctx context.Context, drafts ...engine.Draft) ([]engine.Position, error) {
+	sends := make([]*nats.Msg, len(drafts))
+	for i := range drafts {
+		d := &drafts[i]
+		if err := engine.CheckDraft(d); err != nil {
+			return nil, err
+		}
+		sends[i] = message(e.subject(d.Log), d.Data)
+		if d.IfLast {
+			sends[i].Header.Set(jetstream.ExpectedLastSubjSeqHeader, fmt.Sprint(uint64(d.Last)))
+		}
+	}
+	at := make([]engine.Position, len(drafts))
+	return at, e.publish(ctx, sends, func(i int, sequence uint64) { at[i] = engine.Position(sequence) })
+}
+
+// message has an identity by which a server knows it when it comes again.
+func message(subject string, data []byte) *nats.Msg {
+	m := nats.NewMsg(subject)
+	m.Data = data
+	m.Header.Set(jetstream.MsgIDHeader, rand.Text())
+	return m
+}
+
+// publish sends messages until each is acknowledged or refused, or ctx ends.
+func (e *Engine) publish(ctx context.Context, sends []*nats.Msg, stored func(i int, sequence uint64)) error {
+	var refused error
+	left := make([]int, len(sends))
+	for i := range left {
+		left[i] = i
+	}
+	for try := 0; len(left) > 0; try++ {
+		if try > 0 {
+			if err := sleep(ctx, tryAgain); err != nil {
+				return err
+			}
+		}
+		if err := e.usable(ctx); err != nil {
+			return err
+		}
+		futures := make([]jetstream.PubAckFuture, len(left))
+		for j, i := range left {
+			futures[j], _ = e.js.PublishMsgAsync(sends[i]) // nil where there is no connection
+		}
+		var again []int
+		for j, i := range left {
+			if futures[j] == nil {
+				again = append(again, i)
+				continue
+			}
+			select {
+			case ack := <-futures[j].Ok():
+				stored(i, ack.Sequence)
+			case err := <-futures[j].Err():
+				switch {
+				case changed(err):
+					refused = fmt.Errorf("%s: %w", sends[i].Subject, engine.ErrChanged)
+				default:
+					again = append(again, i)
+				}
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		left = again
+	}
+	return refused
+}
+
+// changed tells whether a server refused a message for its condition. One that is
+// refused since another is on its way is tried again: that one may come to nothing.
+func changed(err error) bool {
+	var api *jetstream.APIError
+	return errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
+}
+
+// usable is an error where waiting does not help.
+func (e *Engine) usable(ctx context.Context) error {
+	if err := e.refused.Load(); err != nil {
+		return fmt.Errorf("the engine does not allow it: %w", *err)
+	}
+	if e.conn.IsClosed() {
+		if err := e.conn.LastError(); err != nil {
+			return fmt.Errorf("the connection to the engine has ended: %w", err)
+		}
+		return nats.ErrConnectionClosed
+	}
+	return ctx.Err()
+}
+
+// again calls do until it does not fail for want of a server.
+func (e *Engine) again(ctx context.Context, do func(context.Context) error) error {
+	for {
+		if err := e.usable(ctx); err != nil {
+			return err
+		}
+		try, cancel := context.WithTimeout(ctx, tryFor)
+		err := do(try)
+		cancel()
+		if err == nil || ctx.Err() == nil && !passing(err) {
+			return err
+		}
+		if err := sleep(ctx, tryAgain); err != nil {
+			return err
+		}
+	}
+}
+
+// passing tells whether a call that failed may fare better later.
+func passing(err error) bool {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return api.Code >= 500
+	}
+	for _, yes := range []error{
+		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrReconnectBufExceeded, nats.ErrConnectionReconnecting,
+		jetstream.ErrNoStreamResponse, jetstream.ErrOrderedConsumerReset, jetstream.ErrNoHeartbeat, nats.ErrStaleConnection,
+	} {
+		if errors.Is(err, yes) {
+			return true
+		}
+	}
+	return false
+}
+
+// Read implements engine.Engine.
+func (e *Engine) Read(ctx context.Context, from map[string]engine.Position, do func(engine.Record) error) error {
+	if len(from) == 0 {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	at := make(map[string]engine.Position, len(from))
+	var subjects []string
+	first := ^engine.Position(0)
+	for log, p := range from {
+		if err := engine.CheckName(log); err != nil {
+			return err
+		}
+		at[log] = p
+		subjects = append(subjects, e.subject(log))
+		first = min(first, p)
+	}
+	for {
+		if err := e.usable(ctx); err != nil {
+			return err
+		}
+		err := e.readFrom(ctx, subjects, &first, at, do)
+		if err != nil {
+			return err
+		}
+		if err := sleep(ctx, tryAgain); err != nil {
+			return err
+		}
+	}
+}
+
+// readFrom reads behind first, and moves it on, until the server fails, which is no
+// error.
+func (e *Engine) readFrom(ctx context.Context, subjects []string, first *engine.Position, at map[string]engine.Position, do func(engine.Record) error) error {
+	try, cancel := context.WithTimeout(ctx, tryFor)
+	defer cancel()
+	consumer, err := e.stream.OrderedConsumer(try, jetstream.OrderedConsumerConfig{
+		FilterSubjects: subjects, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: uint64(*first) + 1,
+		InactiveThreshold: time.Minute, MaxResetAttempts: 5,
+	})
+	if err != nil {
+		return nil
+	}
+	messages, err := consumer.Messages(jetstream.PullMaxMessages(readAtOnce), jetstream.PullThresholdMessages(readAtOnce/2))
+	if err != nil {
+		return nil
+	}
+	defer messages.Stop()
+	defer context.AfterFunc(ctx, messages.Stop)()
+	skip := len(e.subject(""))
+	for {
+		m, err := messages.Next()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return nil
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return nil
+		}
+		r := engine.Record{Log: m.Subject()[skip:], Position: engine.Position(meta.Sequence.Stream), Data: m.Data()}
+		if r.Position <= *first {
+			continue
+		}
+		*first = r.Position
+		if p, ok := at[r.Log]; !ok || r.Position <= p {
+			continue
+		}
+		at[r.Log] = r.Position
+		if err := do(r); err != nil {
+			return err
+		}
+	}
+}
+
+// End implements engine.Engine.
+func (e *Engine) End(ctx context.Context, log string) (r engine.Record, err error) {
+	if err := engine.CheckName(log); err != nil {
+		return r, err
+	}
+	r.Log = log
+	err = e.again(ctx, func(ctx context.Context) error {
+		m, err := e.stream.GetLastMsgForSubject(ctx, e.subject(log))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil
+		}
+		if err == nil {
+			r.Position, r.Data = engine.Position(m.Sequence), m.Data
+		}
+		return err
+	})
+	return r, err
+}
+
+// Get implements engine.Engine.
+func (e *Engine) Get(ctx context.Context, key string) (x engine.Entry, err error) {
+	if err := engine.CheckName(key); err != nil {
+		return x, err
+	}
+	x.Key = key
+	err = e.again(ctx, func(ctx context.Context) error {
+		got, err := e.kv.Get(ctx, key)
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			return nil
+		}
+		if err == nil {
+			x.Value, x.Revision = got.Value(), engine.Revision(got.Revision())
+		}
+		return err
+	})
+	return x, err
+}
+
+// Put implements engine.Engine.
+func (e *Engine) Put(ctx context.Context, key string, value []byte, was engine.Revision) (engine.Revision, error) {
+	if err := engine.CheckValue(key, value); err != nil {
+		return 0, err
+	}
+	put := func(was uint64) (is engine.Revision, err error) {
+		m := message(e.keys+key, value)
+		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, fmt.Sprint(was))
+		if value == nil {
+			m.Header.Set("KV-Operation", "DEL")
+		}
+		err = e.publish(ctx, []*nats.Msg{m}, func(_ int, sequence uint64) { is = engine.Revision(sequence) })
+		if value == nil {
+			is = 0
+		}
+		return is, err
+	}
+	is, err := put(uint64(was))
+	if was != 0 || !errors.Is(err, engine.ErrChanged) {
+		return is, err
+	}
+	// The key may have been removed: the server knows that as a value of its own.
+	removed := uint64(0)
+	err2 := e.again(ctx, func(ctx context.Context) error {
+		_, err := e.kv.Get(ctx, key)
+		if !errors.Is(err, jetstream.ErrKeyNotFound) {
+			return err
+		}
+		history, err := e.kv.History(ctx, key)
+		if err == nil && len(history) > 0 && history[0].Operation() != jetstream.KeyValuePut {
+			removed = history[0].Revision()
+		}
+		return err
+	})
+	if err2 != nil || removed == 0 {
+		return 0, errors.Join(err, err2)
+	}
+	return put(removed)
+}
+
+// List implements engine.Engine.
+func (e *Engine) List(ctx context.Context, prefix string) (out []engine.Entry, err error) {
+	if err := engine.CheckPrefix(prefix); err != nil {
+		return nil, err
+	}
+	err = e.again(ctx, func(ctx context.Context) error {
+		out = nil
+		w, err := e.kv.Watch(ctx, prefix+">", jetstream.IgnoreDeletes())
+		if err != nil {
+			return err
+		}
+		defer w.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case x, ok := <-w.Updates():
+				if !ok {
+					return nats.ErrDisconnected
+				}
+				if x == nil { // that was all
+					return nil
+				}
+				out = append(out, engine.Entry{Key: x.Key(), Value: x.Value(), Revision: engine.Revision(x.Revision())})
+			}
+		}
+	})
+	sortEntries(out)
+	return out, err
+}
+
+// Close implements engine.Engine.
+func (e *Engine) Close() error {
+	e.conn.Close()
+	return nil
+}
+
+// sleep waits, and tells why it ended early.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,142 @@
+package jetstream
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/waggle-crawler/waggle/cluster/engine"
+)
+
+// ServerOptions say how a server is started.
+type ServerOptions struct {
+	Dir    string // keeps what is stored, and the token
+	Listen string // HOST:PORT; "" = 127.0.0.1:4222; port 0 = any
+	// Config is a configuration file of nats-server, in place of Listen: with its
+	// listeners, TLS, accounts and cluster. Dir is where its store_dir is not given.
+	Config string
+}
+
+// Server is an engine in this process: a NATS server with JetStream.
+//
+// Without a configuration it takes connections with its token alone, a random text in the
+// file token of its folder, which only its owner may read.
+type Server struct {
+	server *server.Server
+	token  string
+}
+
+// DefaultListen is where a server listens that is told nothing else.
+const DefaultListen = "127.0.0.1:4222"
+
+// Serve starts a server. The caller closes it.
+func Serve(o ServerOptions) (*Server, error) {
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	s := &Server{}
+	options := &server.Options{}
+	if o.Config != "" {
+		if err := options.ProcessConfigFile(o.Config); err != nil {
+			return nil, fmt.Errorf("%s: %w", o.Config, err)
+		}
+	} else if err := s.plain(options, o); err != nil {
+		return nil, err
+	}
+	options.JetStream = true
+	if options.StoreDir == "" {
+		options.StoreDir = filepath.Join(o.Dir, "store")
+	}
+	options.NoSigs, options.NoLog = true, o.Config == ""
+	started, err := server.NewServer(options)
+	if err != nil {
+		return nil, fmt.Errorf("the engine: %w", err)
+	}
+	s.server = started
+	if o.Config != "" {
+		started.ConfigureLogger()
+	}
+	started.Start()
+	if !started.ReadyForConnections(10 * time.Second) {
+		started.Shutdown()
+		return nil, fmt.Errorf("the engine does not start at %s: is the port taken?", options.Host+":"+strconv.Itoa(options.Port))
+	}
+	return s, nil
+}
+
+// plain are the options of a server without a configuration.
+func (s *Server) plain(options *server.Options, o ServerOptions) error {
+	host, port, err := net.SplitHostPort(cmp.Or(o.Listen, DefaultListen))
+	if err != nil {
+		return fmt.Errorf("the place where the engine listens: %w", err)
+	}
+	if options.Port, err = strconv.Atoi(port); err != nil || options.Port < 0 || options.Port > 65535 {
+		return fmt.Errorf("the place where the engine listens: %q is no port", port)
+	}
+	if options.Port == 0 {
+		options.Port = server.RANDOM_PORT
+	}
+	ip := net.ParseIP(host)
+	if host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("the engine listens on loopback alone without a configuration, and %s is none: give a configuration of nats-server with TLS and accounts", host)
+	}
+	// A listener that fails later is told of on the log alone.
+	l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return fmt.Errorf("the engine: %w", err)
+	}
+	if err := l.Close(); err != nil {
+		return err
+	}
+	options.Host = host
+	if s.token, err = tokenIn(o.Dir); err != nil {
+		return err
+	}
+	options.Authorization = s.token
+	return nil
+}
+
+// tokenIn is the token of a server, made when it is first asked for.
+func tokenIn(dir string) (string, error) {
+	name := filepath.Join(dir, "token")
+	b, err := os.ReadFile(name)
+	if err == nil && len(strings.TrimSpace(string(b))) >= 16 {
+		return strings.TrimSpace(string(b)), nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	token := rand.Text()
+	return token, os.WriteFile(name, []byte(token+"\n"), 0o600)
+}
+
+// URL is the address at which workers join, with the token.
+func (s *Server) URL() string {
+	u := url.URL{Scheme: "nats", Host: s.server.Addr().String()}
+	if s.token != "" {
+		u.User = url.User(s.token)
+	}
+	return u.String()
+}
+
+// Close ends the server. What it stored stays.
+func (s *Server) Close() error {
+	s.server.Shutdown()
+	s.server.WaitForShutdown()
+	return nil
+}
+
+func sortEntries(out []engine.Entry) {
+	slices.SortFunc(out, func(a, b engine.Entry) int { return strings.Compare(a.Key, b.Key) })
+}
