@@ -17,6 +17,9 @@
 //	  - HTTP speaks HTTP/1.1 and 2, decodes and bounds what comes back.
 //	  - memory bounds what the bodies of all requests take at a time.
 //
+// What a browser asks for that renders a page passes the same stages: see
+// Stack.Resources.
+//
 // Robots and Gate stand before any Fetcher: package sim has them before a
 // recorded web. No redirect is followed: a 3xx response carries its target, which the crawl
 // treats as a link. Only robots.txt, and Follow for single documents, go on.
@@ -136,10 +139,11 @@ type Options struct {
 	Clock Clock
 	// Resolver looks names up. Default net.DefaultResolver.
 	Resolver Resolver
-	// Between, if set, makes of HTTP what the gate is before: a renderer, a cache, a
-	// cookie jar. It is asked for pages, each when its host may be asked, and not for
-	// robots.txt. Requests that it makes in another way than by pages pass neither
-	// the gate nor the address guard.
+	// Between, if set, makes of HTTP what the gate is before: a cache, a cookie jar. It is
+	// asked for pages, each when its host may be asked, and not for robots.txt.
+	// Requests that it makes in another way than by pages pass neither the gate nor the
+	// address guard. What asks a host for more than one thing at a time, such as a
+	// renderer, would wait for itself there: see Stack.Resources.
 	Between func(pages Fetcher) Fetcher
 	// Connect opens a connection to an address ("192.0.2.1:80") that the
 	// guard has admitted. Default a net.Dialer, which asks the guard once
@@ -225,9 +229,10 @@ func orDefault(d, def time.Duration) time.Duration {
 // Stack is the whole of this package, assembled.
 type Stack struct {
 	Fetcher
-	wire *wire
-	gate *Gate
-	kept *RobotsFile // nil for none
+	wire      *wire
+	gate      *Gate
+	resources Fetcher
+	kept      *RobotsFile // nil for none
 }
 
 // SetDelay replaces Options.Delay and Options.Patience for the requests that start from now on.
@@ -253,7 +258,8 @@ func New(o Options) (*Stack, error) {
 		pages = o.Between(pages)
 	}
 	pages = gate.Before(pages)
-	s := &Stack{Fetcher: pages, wire: w, gate: gate}
+	anything := gate.Before(w.client(Types{"*/*"}, o.MaxBody, nil))
+	s := &Stack{Fetcher: pages, wire: w, gate: gate, resources: patient{anything, o.Clock}}
 	if o.IgnoreRobots {
 		return s, nil
 	}
@@ -263,10 +269,11 @@ func New(o Options) (*Stack, error) {
 			o.Note(fmt.Sprintf("%v: this run asks every site for its robots.txt", err))
 		}
 	}
-	s.Fetcher = NewRobots(RobotsOptions{
+	robots := NewRobots(RobotsOptions{
 		Pages: pages, Files: gate.Before(w.client(Types{"*/*"}, maxRobots, nil)),
 		Gate: gate, CrawlDelayCap: o.CrawlDelayCap, Clock: o.Clock, Kept: s.kept,
 	})
+	s.Fetcher, s.resources = robots, patient{robots.before(anything), o.Clock}
 	return s, nil
 }
 

@@ -73,6 +73,9 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 		Started:     c.options.Clock.Now(),
 		RequestHead: []byte("GET " + u.RequestPath() + " HTTP/1.1\r\nHost: " + at.Host + c.head),
 	}
+	if origin := originOf(ctx); origin != "" {
+		out.RequestHead = append(out.RequestHead, "Origin: "+origin+"\r\n"...)
+	}
 	t := newTimer(ctx, c.options.Timeout)
 	defer t.stop()
 	in, fresh, err := c.send(t.ctx, u, at, out)
@@ -139,6 +142,10 @@ func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Resp
 	request := &http.Request{
 		Method: http.MethodGet, URL: at, Host: at.Host, Header: c.header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	if origin := originOf(ctx); origin != "" {
+		request.Header = request.Header.Clone()
+		request.Header.Set("Origin", origin)
 	}
 	to, known := targetOf(ctx)
 	for range maxStale {

@@ -76,6 +76,14 @@ func NewRobots(o RobotsOptions) *Robots {
 	return r
 }
 
+// before returns a fetcher that obeys the same rules before another one than
+// RobotsOptions.Pages.
+func (r *Robots) before(pages Fetcher) *Robots {
+	other := &Robots{o: r.o, rules: r.rules}
+	other.o.Pages = pages
+	return other
+}
+
 // Fetch fetches u if the robots.txt of its origin allows it.
 func (r *Robots) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	v, exchange, err := r.ask(ctx, u)

@@ -51,6 +51,25 @@ const (
 	ReasonRedirectBad   Reason = "redirect-invalid" // moved to nowhere usable
 	ReasonNoIndex       Reason = "noindex"          // the page asks not to be kept
 	ReasonDuplicate     Reason = "duplicate"        // same body as a page fetched before
+	ReasonResource      Reason = "resource"         // no page: a page asked for it while a browser rendered it
+)
+
+// Why a browser ended a page before it was done, brought none of it, or was not given what a
+// page asked for.
+const (
+	ReasonBrowser        Reason = "browser"         // there is no browser, or it does not start
+	ReasonRenderTime     Reason = "render-time"     // it does not come to rest
+	ReasonRenderCPU      Reason = "render-cpu"      // it computes too much
+	ReasonRenderMemory   Reason = "render-memory"   // it takes too much memory
+	ReasonRenderCrash    Reason = "render-crash"    // the browser failed on it
+	ReasonRenderSize     Reason = "render-size"     // its document is longer than the limit
+	ReasonRenderRequests Reason = "render-requests" // it asks for too much
+	ReasonRenderWindows  Reason = "render-windows"  // it opens windows
+	ReasonRenderDialogs  Reason = "render-dialogs"  // it opens dialogs
+	ReasonRenderWorkers  Reason = "render-workers"  // it starts workers
+	ReasonRenderDownload Reason = "render-download" // it starts a download
+	ReasonRenderMoved    Reason = "render-moved"    // a script leads elsewhere
+	ReasonMethod         Reason = "method"          // of a request that is no GET: it could change something
 )
 
 // Brief is the reason in a few plain words, to stand beside a count: "too slow".
@@ -136,6 +155,34 @@ func (r Reason) words() (brief, meaning string) {
 		return "not to be kept", "the page asks not to be kept"
 	case ReasonDuplicate:
 		return "copies", "it is the same, byte for byte, as a page fetched before"
+	case ReasonResource:
+		return "parts of pages", "it is no page: a page asked for it while a browser rendered it"
+	case ReasonBrowser:
+		return "no browser", "there is no browser that can render it"
+	case ReasonRenderTime:
+		return "never at rest", "it did not come to rest within the time that rendering may take"
+	case ReasonRenderCPU:
+		return "too much computing", "it computes more than rendering may take"
+	case ReasonRenderMemory:
+		return "too much memory", "it takes more memory than rendering may"
+	case ReasonRenderCrash:
+		return "browser failed", "the browser failed on it"
+	case ReasonRenderSize:
+		return "too long", "its document as rendered is longer than the limit of a body"
+	case ReasonRenderRequests:
+		return "too many requests", "it asks for more than rendering may"
+	case ReasonRenderWindows:
+		return "opens windows", "it opens windows"
+	case ReasonRenderDialogs:
+		return "opens dialogs", "it opens dialogs one after another"
+	case ReasonRenderWorkers:
+		return "starts workers", "it starts more workers than rendering may"
+	case ReasonRenderDownload:
+		return "starts downloads", "it starts a download"
+	case ReasonRenderMoved:
+		return "leads elsewhere", "a script of it leads to another address; that counts as a link"
+	case ReasonMethod:
+		return "no GET", "the request could change something at the server"
 	}
 	return string(r), string(r)
 }

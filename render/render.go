@@ -1,0 +1,327 @@
+// Package render makes pages as a browser shows them: it gives a response to a Chromium,
+// lets the scripts of the page run, and takes the document that they leave.
+//
+// # What the browser may do
+//
+// It has no network. Each request of a page is taken from it and decided here:
+//
+//	the page itself                    the response that the crawl fetched: no second request
+//	pictures, styles                   an empty one stands for them
+//	fonts, films, pings, sockets       refused
+//	scripts and data, by GET           fetched by Options.Resources: robots.txt, gate, guard
+//	anything that is no GET            refused: it could change something at the server
+//	frames                             an empty document: a frame is a link of the page
+//	another page in place of this one  refused; it is a link of the page
+//
+// Where the system allows it, the browser's processes are in a network of their own as
+// well, in which there is nothing. Elsewhere its way out is a proxy that does not exist.
+//
+// # The time of a page
+//
+// Its clock is virtual. It stands while requests are on their way, however long they wait
+// for their turn, and runs ahead as soon as nothing is left to do: a timer of four seconds
+// costs none. So pages do not give up on a polite crawler, and what they become does not
+// depend on how fast the machine is.
+//
+// # The life of a page
+//
+//	opened → given its response → at rest → scrolled, asked for more, its routes
+//	opened → taken → closed
+//	   └──── ended: by what Limits bound, or by what no page of a crawl may do
+//
+// A page that is ended is taken as it is then, if it still answers. Each page has a
+// context of its own, without cookies or storage of others, and each browser one page at
+// a time. A browser that does not answer is killed, and the next page has another.
+package render
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/internal/devtools"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Fetcher brings what an address holds. It is safe for concurrent use; the error is a
+// *web.Failure, or ctx's.
+type Fetcher interface {
+	Fetch(ctx context.Context, u web.URL) (*web.Response, error)
+}
+
+// Options say how pages are rendered. Resources is needed.
+type Options struct {
+	// Program is the browser, a path or a name; "" = the one on this machine.
+	Program string
+	// Unsandboxed permits to start the browser without its sandbox where the system gives
+	// it none.
+	Unsandboxed bool
+	// Browsers is the number of browsers, each with one page at a time; 0 = 1.
+	Browsers int
+	Limits   Limits
+	// Resources fetches what pages ask for. It waits for the turn of each.
+	Resources Fetcher
+	// Origin says to Resources, by the context, which origin a script asks from; nil =
+	// it is not told.
+	Origin func(ctx context.Context, origin string) context.Context
+	// Refuse says why a page may not ask for an address, "" where it may; nil = it may.
+	Refuse func(u web.URL) web.Reason
+	// Agent is what waggle calls itself, behind the name of the browser where pages
+	// read it.
+	Agent string
+	// Note is told what the user should know; nil tells nobody.
+	Note func(string)
+	// Clock dates renderings; nil = the machine's. Limits run on the machine's clock.
+	Clock Clock
+}
+
+// Clock tells the time.
+type Clock interface{ Now() time.Time }
+
+// Limits bound what a page may take. A zero value has the default.
+type Limits struct {
+	// Time is how long a page may be busy, waits for its requests apart, and how much of
+	// the processors' time its browser may spend on it; default 20 s.
+	Time time.Duration
+	// Memory bounds the bytes that its browser takes; default 1 GiB. Only Linux tells.
+	Memory int64
+	// Body bounds the bytes of the document; default 10 MiB.
+	Body int
+	// Requests bounds the requests that are fetched for a page; default 60. Bytes bounds
+	// their bodies; default 30 MiB.
+	Requests int
+	Bytes    int
+	// More bounds how often a page is scrolled or asked for more; default 10, less than 0
+	// = not at all. Routes bounds the routes within a page that are opened; default 20.
+	More, Routes int
+	// Windows, Dialogs and Workers bound how many of each a page may open; default 3, 5
+	// and 16.
+	Windows, Dialogs, Workers int
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(v *int, d int) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	if l.Time <= 0 {
+		l.Time = 20 * time.Second
+	}
+	if l.Memory <= 0 {
+		l.Memory = 1 << 30
+	}
+	set(&l.Body, 10<<20)
+	set(&l.Requests, 60)
+	set(&l.Bytes, 30<<20)
+	set(&l.More, 10)
+	set(&l.Routes, 20)
+	set(&l.Windows, 3)
+	set(&l.Dialogs, 5)
+	set(&l.Workers, 16)
+	return l
+}
+
+// pagesOfBrowser is how many pages a browser renders before another takes its place: what
+// it has not given back by then is given back so.
+const pagesOfBrowser = 200
+
+// Pool renders pages, as many at a time as it has browsers. A browser is started when the
+// first page needs it. Safe for concurrent use.
+type Pool struct {
+	o     Options
+	slots chan *slot // those that have no page
+	cache *cache
+
+	mu     sync.Mutex
+	way    int   // of ways, that worked last
+	failed error // why there is no browser
+}
+
+// slot is the place of a browser.
+type slot struct {
+	browser *devtools.Browser // nil until it is needed
+	pages   int               // that it has rendered
+	agent   string            // what pages read as its name
+
+	mu   sync.Mutex
+	page *page // that it renders; nil between pages
+}
+
+// New makes a pool. It looks whether there is a browser and starts none; the error is a
+// *devtools.AbsentError.
+func New(o Options) (*Pool, error) {
+	if o.Clock == nil {
+		o.Clock = clock.System{}
+	}
+	if o.Note == nil {
+		o.Note = func(string) {}
+	}
+	if o.Refuse == nil {
+		o.Refuse = func(web.URL) web.Reason { return "" }
+	}
+	if o.Origin == nil {
+		o.Origin = func(ctx context.Context, _ string) context.Context { return ctx }
+	}
+	o.Browsers = max(o.Browsers, 1)
+	o.Limits = o.Limits.withDefaults()
+	if o.Program == "" {
+		program, err := devtools.Find()
+		if err != nil {
+			return nil, err
+		}
+		o.Program = program
+	}
+	p := &Pool{o: o, slots: make(chan *slot, o.Browsers), cache: newCache()}
+	for range o.Browsers {
+		p.slots <- &slot{}
+	}
+	return p, nil
+}
+
+// Close ends the browsers. It is called when every Render has returned.
+func (p *Pool) Close() error {
+	var errs []error
+	for range p.o.Browsers {
+		s := <-p.slots
+		if s.browser != nil {
+			errs = append(errs, s.browser.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Try starts a browser, so that what is wrong is known before the first page.
+func (p *Pool) Try(ctx context.Context) error {
+	select {
+	case s := <-p.slots:
+		defer func() { p.slots <- s }()
+		return p.ready(ctx, s)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Render renders the page that a server sent. Whatever the page does, there is a
+// rendering, if only one that says how it ended. The error is a *web.Failure of
+// web.ReasonBrowser where there is no browser, or ctx's.
+func (p *Pool) Render(ctx context.Context, r *web.Response) (*web.Rendering, error) {
+	var s *slot
+	select {
+	case s = <-p.slots:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { p.slots <- s }()
+	if err := p.ready(ctx, s); err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &web.Failure{Reason: web.ReasonBrowser, Detail: fmt.Sprintf("%.200s: %v", r.URL, err), Err: err}
+	}
+	out, whole := p.render(ctx, s, r)
+	if s.pages++; !whole {
+		s.browser.Kill() // at worst a folder among temporary ones stays
+		s.browser = nil
+	} else if s.pages >= pagesOfBrowser {
+		s.browser.Close()
+		s.browser = nil
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return out, nil
+}
+
+// way is how a browser can be started.
+type way struct{ offline, unsandboxed bool }
+
+// ways are all, the best first.
+var ways = []way{{offline: true}, {}, {offline: true, unsandboxed: true}, {unsandboxed: true}}
+
+// ready has a browser in the slot that answers. A pool that cannot start one does not
+// try again.
+func (p *Pool) ready(ctx context.Context, s *slot) error {
+	if s.browser != nil {
+		select {
+		case <-s.browser.Done():
+			s.browser.Kill()
+			s.browser = nil
+		default:
+			return nil
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failed != nil {
+		return p.failed
+	}
+	var refused error // the sandbox, by the system
+	for ; p.way < len(ways); p.way++ {
+		w := ways[p.way]
+		if w.unsandboxed && !p.o.Unsandboxed {
+			break
+		}
+		b, err := p.start(ctx, s, w)
+		switch {
+		case err == nil:
+			s.browser, s.pages = b, 0
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, devtools.ErrSandbox):
+			refused = err
+		case refused == nil && !errors.Is(err, devtools.ErrOffline):
+			refused = err
+		}
+	}
+	if p.failed = refused; errors.Is(refused, devtools.ErrSandbox) {
+		p.failed = fmt.Errorf("%w. Crawl as a user that is not root, on a system that allows user name spaces; "+
+			"or, where the machine or the container has nothing to lose, permit it with fetch.unsandboxed in the job file, or --unsandboxed", refused)
+	}
+	return p.failed
+}
+
+// start starts a browser for a slot.
+func (p *Pool) start(ctx context.Context, s *slot, w way) (*devtools.Browser, error) {
+	b, err := devtools.Start(ctx, devtools.Options{
+		Program: p.o.Program, NoSandbox: w.unsandboxed, Offline: w.offline, Event: s.handle,
+		Args: []string{
+			// Nobody listens there; this machine is no exception.
+			"--proxy-server=http://127.0.0.1:9", "--proxy-bypass-list=<-loopback>",
+			"--host-resolver-rules=MAP * ~NOTFOUND",
+			"--webrtc-ip-handling-policy=disable_non_proxied_udp", "--force-webrtc-ip-handling-policy",
+			"--js-flags=--random-seed=1,--max-old-space-size=" + fmt.Sprint(p.o.Limits.Memory>>21),
+			"--window-size=1280,1600", "--hide-scrollbars", "--disable-extensions", "--disable-sync", "--disable-remote-fonts",
+			"--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,WebRtcHideLocalIpsWithMdns,WebUIOmniboxPopup,WebUIOmniboxAimPopup",
+			"--autoplay-policy=user-gesture-required",
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.prepare(ctx, b, p.o.Agent); err != nil {
+		b.Kill()
+		return nil, err
+	}
+	return b, nil
+}
+
+// handle takes an event of the slot's browser.
+func (s *slot) handle(e devtools.Event) {
+	s.mu.Lock()
+	p := s.page
+	s.mu.Unlock()
+	if p != nil {
+		p.handle(e)
+	}
+}
+
+func (s *slot) set(p *page) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.page = p
+}
