@@ -32,7 +32,7 @@ webs:
     # dev: [a]                # those that settings were chosen on: reported apart
     # budgets: [100, 300]     # instead of those below, for a small web
     train: {folds: sites, targets: 20}  # each site is crawled with models taught on the others, from up to 20 relevant pages;
-                              # also folds: 3, as many parts of the sites (of the hosts, where sites are fewer), or hosts: [a, b], that teach and are not crawled
+                              # also folds: 3, as many parts of the sites (of the hosts, where sites are fewer), or hosts: [a, b], that teach and are not crawled; for control, folds: same or same-but-hits teach where they crawl
 budgets: [300, 1000, 3000]    # pages; every cell runs to the largest
 repeats: 1                    # of each topic; after the first, with two thirds of its seeds and examples
 seed: 0                       # of chance, in the first repeat

@@ -464,7 +464,7 @@ func (f *File) checkWebs(bad func(at, format string, args ...any)) {
 		if p := w.Train; p != nil {
 			at := f.at("webs", strconv.Itoa(i), "train")
 			if (p.Folds == "") == (len(p.Hosts) == 0) {
-				bad(at, "train: either folds: (sites, or a number of parts) or hosts: that teach")
+				bad(at, "train: either folds: (sites, a number of parts, same or same-but-hits) or hosts: that teach")
 			}
 			if p.Targets < 0 || p.Targets > 600 {
 				bad(at, "train: %d targets: give 1…600, or leave it out for %d", p.Targets, defaultTargets)

@@ -28,11 +28,17 @@ import (
 // no model is tried on pages it was made of. What teaches is outside the
 // record of the crawl, for every strategy alike; and the examples that all are
 // shown are relevant pages of the hosts that teach.
+//
+// Two ways do not part it, and are for control: they teach where crawls go, as
+// papers do that measure among the pages which taught.
 type Part struct {
 	// Folds is "sites", to crawl each registrable domain in turn with what the
 	// others teach; or a number N, to do the same with N parts of the domains,
 	// by a hash of their names. A web of fewer than N domains is parted by its
-	// host names instead: then hosts of one domain may be in two parts.
+	// host names instead: then hosts of one domain may be in two parts. "same"
+	// teaches on all pages and crawls them all; "same-but-hits" does so too, but
+	// leaves the relevant pages that are not shown out of what teaches, so that
+	// no hit ever taught. Of both, up to half of the relevant pages are shown.
 	Folds string `yaml:"folds,omitempty"`
 	// Hosts teach, and all others are crawled: instead of folds. A name stands
 	// for the hosts below it as well.
@@ -104,9 +110,13 @@ func (p *Part) String() string {
 	targets := cmp.Or(p.Targets, defaultTargets)
 	how := "its hosts are in " + p.Folds + " parts, of which each is crawled"
 	switch {
+	case p.Folds == foldSame:
+		return fmt.Sprintf("models are taught on the pages that are crawled; up to %d relevant pages, half of them at most, are shown to every strategy and are no hits", targets)
+	case p.Folds == foldSameButHits:
+		return fmt.Sprintf("models are taught on the pages that are crawled, but for the relevant ones that count; up to %d relevant pages, half of them at most, are shown to every strategy and are no hits", targets)
 	case len(p.Hosts) > 0:
 		return fmt.Sprintf("models are taught on %s, and all other hosts are crawled; up to %d relevant pages of the former are shown to every strategy", strings.Join(p.Hosts, ", "), targets)
-	case p.Folds == "sites":
+	case p.Folds == foldSites:
 		how = "each site is crawled"
 	}
 	return fmt.Sprintf("%s with models taught on the others; up to %d relevant pages of these are shown to every strategy", how, targets)
@@ -128,10 +138,17 @@ type fold struct {
 
 const defaultTargets = 20
 
+// Values of Part.Folds beside a number.
+const (
+	foldSites       = "sites"
+	foldSame        = "same"
+	foldSameButHits = "same-but-hits"
+)
+
 // folds parts a web as its lab file says.
 func (w *labWeb) partition() ([]*fold, error) {
 	p := w.spec.Train
-	if p == nil {
+	if p == nil || p.Folds == foldSame || p.Folds == foldSameButHits {
 		return []*fold{{w: w}}, nil
 	}
 	hosts := map[web.Host]bool{}
@@ -155,10 +172,10 @@ func (w *labWeb) partition() ([]*fold, error) {
 	}
 	part := web.Host.Domain
 	remedy := "name hosts: that teach"
-	if p.Folds != "sites" {
+	if p.Folds != foldSites {
 		n, err := strconv.Atoi(p.Folds)
 		if err != nil || n < 2 || n > 100 {
-			return nil, fmt.Errorf("train: folds: %q: give sites, or a number in 2…100, or hosts: that teach", p.Folds)
+			return nil, fmt.Errorf("train: folds: %q: give sites, same, same-but-hits, or a number in 2…100, or hosts: that teach", p.Folds)
 		}
 		name := web.Host.Domain
 		domains := map[string]bool{}
@@ -211,7 +228,7 @@ func (f *fold) keeps(u web.URL) bool { return f.crawled == nil || f.crawled(u.Ho
 // go, examples where they may not. ok is false where there is nothing to
 // crawl for: no seed, no relevant page, or none to be shown.
 func (f *fold) topic(t corpus.Topic, far bool) (_ corpus.Topic, ok bool) {
-	if f.crawled == nil {
+	if f.w.spec.Train == nil {
 		return t, true
 	}
 	elsewhere := func(u web.URL) bool { return !f.keeps(u) }
@@ -222,7 +239,7 @@ func (f *fold) topic(t corpus.Topic, far bool) (_ corpus.Topic, ok bool) {
 	for u := range f.w.truth[t.Name] {
 		switch {
 		case f.w.Status(u) != 200:
-		case f.keeps(u):
+		case f.crawled != nil && f.keeps(u):
 			relevant++
 		default:
 			targets = append(targets, u)
@@ -233,12 +250,28 @@ func (f *fold) topic(t corpus.Topic, far bool) (_ corpus.Topic, ok bool) {
 	slices.SortFunc(targets, func(a, b web.URL) int {
 		return cmp.Compare(chance(a), chance(b))
 	})
-	t.Examples = targets[:min(cmp.Or(f.w.spec.Train.Targets, defaultTargets), len(targets))]
+	most := len(targets)
+	if f.crawled == nil { // the other half is there to be found
+		most /= 2
+		relevant = len(targets) - most
+	}
+	t.Examples = targets[:min(cmp.Or(f.w.spec.Train.Targets, defaultTargets), most)]
 	seeds := t.Seeds
 	if far {
 		seeds = t.SeedsFar
 	}
 	return t, len(seeds) > 0 && relevant > 0 && len(t.Examples) > 0
+}
+
+// teaches tells whether models may be taught by an address.
+func (g *group) teaches(u web.URL) bool {
+	switch g.w.spec.Train.Folds {
+	case foldSame:
+		return true
+	case foldSameButHits:
+		return !g.w.truth[g.t.Name][u] || slices.Contains(g.t.Examples, u)
+	}
+	return !g.fold.keeps(u)
 }
 
 // load makes the graph of what is crawled, once.
@@ -338,8 +371,7 @@ func (g *group) lesson(ctx context.Context, kind model.Kind, l *Lesson) (t train
 		return t
 	}
 	top := g.topic()
-	keep := func(u web.URL) bool { return !g.fold.keeps(u) }
-	graph, err := train.FromRecord(ctx, g.w.Web, g.w.pages, top, g.examples(), keep, train.CollectOptions{
+	graph, err := train.FromRecord(ctx, g.w.Web, g.w.pages, top, g.examples(), g.teaches, train.CollectOptions{
 		IgnoreDirectives: g.Ignore, Backlinks: links, Seed: g.chance(), Workers: 1,
 	})
 	if err != nil {
@@ -388,7 +420,7 @@ func (g *group) pathLesson(ctx context.Context, l *Lesson, links *train.Backlink
 func (g *group) pathsShown(l *Lesson, links *train.Backlinks) (train.ShowOptions, error) {
 	o := train.ShowOptions{
 		Goals: g.examples(), IsGoal: func(u web.URL) bool { return g.w.truth[g.t.Name][u] },
-		Keep: func(u web.URL) bool { return !g.fold.keeps(u) }, Resolve: links.Resolve, Task: g.t.Name, Wrong: l.Wrong, Seed: g.chance(),
+		Keep: g.teaches, Resolve: links.Resolve, Task: g.t.Name, Wrong: l.Wrong, Seed: g.chance(),
 	}
 	switch {
 	case l.Wrong == 0:

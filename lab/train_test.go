@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -112,6 +113,57 @@ func foldsOf(t *testing.T, train string) (*runner, *labWeb) {
 		}
 	}
 	return r, w
+}
+
+// Taught where it crawls: half of the relevant pages are shown, and no more than asked
+// for; the others are hits. Of "same" they teach too, of "same-but-hits" they do not. In
+// both ways a crawl may go everywhere, and a model can be taught.
+func TestFoldsOfTheSamePages(t *testing.T) {
+	for _, c := range []struct {
+		train string
+		shown int
+		teach bool
+	}{
+		{"{folds: same, targets: 4}", 4, true},
+		{"{folds: same}", 17, true},
+		{"{folds: same-but-hits, targets: 4}", 4, false},
+	} {
+		r, w := foldsOf(t, c.train)
+		if len(w.folds) != 1 || w.folds[0].name != "" {
+			t.Fatalf("%s: %d parts", c.train, len(w.folds))
+		}
+		top, ok := w.folds[0].topic(w.topics[0], false)
+		if !ok || len(top.Examples) != c.shown || len(top.Seeds) != 3 {
+			t.Fatalf("%s: %v, %d examples, %d seeds", c.train, ok, len(top.Examples), len(top.Seeds))
+		}
+		g := r.group(w, w.folds[0], top, false, 0)
+		teaching, hits := 0, 0
+		truth := g.truth()
+		for u := range w.URLs() {
+			if !g.fold.keeps(u) {
+				t.Errorf("%s: %s cannot be crawled", c.train, u)
+			}
+			if g.teaches(u) {
+				teaching++
+			}
+			if p, ok := w.pages.Page(u); ok && truth.Relevant.Has(u, hex.EncodeToString(p.Digest[:])) && !truth.Shown.Has(u, hex.EncodeToString(p.Digest[:])) {
+				hits++
+				if g.teaches(u) != c.teach {
+					t.Errorf("%s: that the hit %s teaches is %v", c.train, u, !c.teach)
+				}
+			}
+		}
+		all := 202
+		if !c.teach {
+			all -= 34 - c.shown
+		}
+		if hits != 34-c.shown || teaching != all {
+			t.Errorf("%s: %d hits and %d pages that teach", c.train, hits, teaching)
+		}
+		if _, _, err := g.teach(t.Context(), Scorer{Name: "crf"}); err != nil {
+			t.Errorf("%s: %v", c.train, err)
+		}
+	}
 }
 
 // Each host is crawled in one part and teaches in all others; the names of
@@ -405,8 +457,8 @@ func TestTrainErrors(t *testing.T) {
 		{webs + "  - crf\n  - {name: hmm, train: {set: {smoothing: -1}}}", "lab.yaml:5: training hmm: smoothing = -1 is outside 0…1000"},
 		{webs + "  - crf\n  - {name: breadth-first, train: {states: 5}}", "lab.yaml:5: breadth-first needs no training"},
 		{webs + "  - {name: crf, train: {state: 5}}", `lab.yaml:4: training has no key "state"`},
-		{"scorers: [breadth-first]\nwebs:\n  - path: w\n    train: {targets: 5}", "lab.yaml:4: train: either folds: (sites, or a number of parts) or hosts: that teach"},
-		{"scorers: [breadth-first]\nwebs:\n  - path: w\n    train: {folds: 2, hosts: [a]}", "lab.yaml:4: train: either folds: (sites, or a number of parts) or hosts: that teach"},
+		{"scorers: [breadth-first]\nwebs:\n  - path: w\n    train: {targets: 5}", "lab.yaml:4: train: either folds: (sites, a number of parts, same or same-but-hits) or hosts: that teach"},
+		{"scorers: [breadth-first]\nwebs:\n  - path: w\n    train: {folds: 2, hosts: [a]}", "lab.yaml:4: train: either folds: (sites, a number of parts, same or same-but-hits) or hosts: that teach"},
 		{"scorers: [breadth-first]\nwebs:\n  - path: w\n    train: {folds: 2, targets: 601}", "lab.yaml:4: train: 601 targets: give 1…600, or leave it out for 20"},
 		{"hide-half: true\nscorers: [breadth-first]\nwebs:\n  - path: w\n    train: {folds: 2}", "lab.yaml:5: hide-half hides examples that a crawl could find"},
 	} {
@@ -417,8 +469,8 @@ func TestTrainErrors(t *testing.T) {
 	tree, wood := small(t), forest(t)
 	for _, c := range []struct{ web, want string }{
 		{"{path: " + tree + ", budgets: [10], train: {folds: sites}}", "all pages of tree are in one part, so that none is left to teach: name hosts: that teach"},
-		{"{path: " + wood + ", budgets: [10], train: {folds: some}}", `folds: "some": give sites, or a number in 2…100, or hosts: that teach`},
-		{"{path: " + wood + ", budgets: [10], train: {folds: 1}}", `folds: "1": give sites, or a number in 2…100`},
+		{"{path: " + wood + ", budgets: [10], train: {folds: some}}", `folds: "some": give sites, same, same-but-hits, or a number in 2…100, or hosts: that teach`},
+		{"{path: " + wood + ", budgets: [10], train: {folds: 1}}", `folds: "1": give sites, same, same-but-hits, or a number in 2…100`},
 		{"{path: " + wood + ", budgets: [10], train: {hosts: [one.example, wax.example]}}", "no page of forest is on the host wax.example"},
 	} {
 		f := read(t, "webs: ["+c.web+"]\nscorers: [breadth-first]\n")
