@@ -83,6 +83,7 @@ type Goal struct {
 	Pages int     `json:"pages"` // fetched when it was, itself among them
 	Worth float64 `json:"worth"` // of the page, in [0,1]
 	Sure  float64 `json:"sure"`  // probability that it is a goal, by its path, in [0,1]
+	Claim float64 `json:"claim"` // the same by all its words too; 1 where the model has no say
 	Alone bool    `json:"alone"` // taken for a goal by itself too, without its path
 }
 
@@ -109,7 +110,11 @@ type Forager struct {
 	// Sure is the probability from which a page counts as a goal, by all paths of
 	// states that lead there, besides that the best of them takes it for one; 0 =
 	// that alone, as published.
-	Sure    float64
+	Sure float64
+	// Claim is the probability from which a page counts as a goal, by all its words too
+	// (guide.Claim), besides that; 0 = it is not asked, as published. Nor is it where the
+	// model cannot tell, as one of paths through a single site.
+	Claim   float64
 	Pages   int // budget of a site; 0 = 100
 	Fetcher crawl.Fetcher
 	Parser  crawl.Parser
@@ -122,9 +127,19 @@ type Forager struct {
 	Clock clock.Clock
 	// Recorded says that pages come from a record, where nothing is waited for.
 	Recorded bool
-	// Listen hears of each page: how many were fetched of the site, and its
-	// label. It may be nil.
-	Listen func(pages int, u web.URL, label string)
+	// Listen hears of each page. It may be nil.
+	Listen func(Seen)
+}
+
+// Seen is a page that was fetched, and what it was taken for.
+type Seen struct {
+	URL   web.URL
+	Pages int    // of the site so far, itself among them
+	Label string // by the best path to it
+	Goal  bool   // that is a goal
+	// Sure and Claim are the probabilities that it is one, by its path and by all its
+	// words too; a Claim is 1 where the model has no say.
+	Sure, Claim float64
 }
 
 // DefaultPages is the budget of a site.
@@ -284,13 +299,13 @@ func (s *site) fetch(ctx context.Context, l web.Lease) (done bool, err error) {
 	s.result.Note = ""
 	step := s.order.steps[l.URL]
 	if s.Listen != nil {
-		s.Listen(s.result.Pages, l.URL, step.label)
+		s.Listen(Seen{l.URL, s.result.Pages, step.label, step.goal, step.sure, step.claim})
 	}
-	if !step.goal || step.sure < s.Sure {
+	if !step.goal || step.sure < s.Sure || step.claim < s.Claim {
 		return false, nil
 	}
 	s.result.Goals = append(s.result.Goals, Goal{
-		Path: s.order.path(l.URL), Pages: s.result.Pages, Worth: s.order.worth, Sure: step.sure, Alone: s.Guide.GoalAlone(a.Page),
+		Path: s.order.path(l.URL), Pages: s.result.Pages, Worth: s.order.worth, Sure: step.sure, Claim: step.claim, Alone: s.Guide.GoalAlone(a.Page),
 	})
 	if s.Stop == First || s.Stop == "" {
 		return s.end(Done, "")

@@ -215,6 +215,32 @@ func TestSure(t *testing.T) {
 	}
 }
 
+// Claim asks that all words of a page speak for a goal as well, and passes by what is less
+// likely. A model that has no say claims as before.
+func TestClaim(t *testing.T) {
+	run := func(f *forage.Forager, claim float64) (goals []float64) {
+		f.Stop, f.Claim = forage.Never, claim
+		r, err := f.Site(t.Context(), parseURL("http://c.test/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range r.Goals {
+			goals = append(goals, g.Claim)
+		}
+		return goals
+	}
+	all := run(forager(t, shops("c.test")), 0)
+	if len(all) != 3 || slices.Min(all) == 1 {
+		t.Fatalf("goals with claims %v", all)
+	}
+	for _, claim := range []float64{0.2, all[1], 1} {
+		want := slices.DeleteFunc(slices.Clone(all), func(c float64) bool { return c < claim })
+		if got := run(forager(t, shops("c.test")), claim); !slices.Equal(got, want) {
+			t.Errorf("from %v on the goals have %v, want %v", claim, got, want)
+		}
+	}
+}
+
 // Of two pages with equal links, the one that two pages link to comes first by sum
 // and noisy-or, the one found first by max (section 3.3).
 func TestManyPathsToAPage(t *testing.T) {

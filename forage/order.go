@@ -32,6 +32,7 @@ type visit struct {
 	label string  // "" for a redirect
 	goal  bool
 	sure  float64 // probability that it is one
+	claim float64 // the same by all its words too, see guide.Claim; 1 = not known
 }
 
 var _ crawl.Scorer = (*order)(nil)
@@ -62,6 +63,10 @@ func (o *order) Visit(c *web.Candidate, page *web.Page, _ web.Verdict) []byte {
 	_, state := o.guide.State(at)
 	step.label, step.goal = state.String(), o.guide.Goal(at)
 	step.sure = o.guide.Sure(at)
+	step.claim = 1
+	if p, ok := o.guide.Claim(at, page); ok {
+		step.claim = p
+	}
 	o.steps[c.URL] = step
 	o.worth = o.guide.Worth(at)
 

@@ -88,12 +88,7 @@ func (g *Guide) Links(p *web.Page) [][]byte {
 	var buf []byte
 	ends := make([]int, len(p.Links))
 	for i := range p.Links {
-		before := uint32(0)
-		for _, e := range g.paths.Link(&p.Links[i])[1:] {
-			buf = binary.AppendUvarint(buf, uint64(e.ID-before))
-			before = e.ID
-		}
-		buf = append(buf, 0) // an ID is never that of the one before: the end
+		buf = g.appendLink(buf, &p.Links[i])
 		ends[i] = len(buf)
 	}
 	at := 0
@@ -102,6 +97,18 @@ func (g *Guide) Links(p *web.Page) [][]byte {
 		at = end
 	}
 	return out
+}
+
+// Link are the features of one link.
+func (g *Guide) Link(l *web.Link) []byte { return g.appendLink(nil, l) }
+
+func (g *Guide) appendLink(buf []byte, l *web.Link) []byte {
+	before := uint32(0)
+	for _, e := range g.paths.Link(l)[1:] {
+		buf = binary.AppendUvarint(buf, uint64(e.ID-before))
+		before = e.ID
+	}
+	return append(buf, 0) // an ID is never that of the one before: the end
 }
 
 // link reads features; those of another model show nothing but the bias.
@@ -286,6 +293,25 @@ func (g *Guide) Goal(at Place) bool {
 // hold for a page that is more likely something else.
 func (g *Guide) Sure(at Place) float64 {
 	return at.known(len(g.paths.States)).Alpha[g.paths.Goal]
+}
+
+// Claim is the probability that the page at a place is a goal, by all its words and by
+// its path, as it held on labelled sites that were left out in turn. ok is false for a
+// model without Claims.
+func (g *Guide) Claim(at Place, p *web.Page) (probability float64, ok bool) {
+	c := g.paths.Claims
+	if c == nil {
+		return 0, false
+	}
+	return 1 / (1 + math.Exp(-(c.Slope*g.ClaimScore(c, at, p) + c.Offset))), true
+}
+
+// ClaimScore is how much speaks for it that a page is a goal: the log odds by its words
+// plus those by its path.
+func (g *Guide) ClaimScore(c *model.Claims, at Place, p *web.Page) float64 {
+	const least = 1e-4 // what no path allows is not impossible
+	sure := min(max(g.Sure(at), least), 1-least)
+	return c.Odds(p) + math.Log(sure/(1-sure))
 }
 
 // GoalAlone tells the same of a page by itself, without its path.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,6 +34,9 @@ func (s site) Page(u web.URL) (*web.Page, bool) {
 // add puts a page in: its words, and links "address anchor".
 func (s site) add(u, words string, links ...string) *web.Page {
 	p := &web.Page{URL: parse(u), Title: words, Leaves: []web.Leaf{{Text: words}}}
+	for _, w := range slices.Compact(slices.Sorted(strings.FieldsSeq(words))) {
+		p.Terms = append(p.Terms, web.Term{Text: w, Body: 1})
+	}
 	for i, l := range links {
 		to, anchor, _ := strings.Cut(l, " ")
 		p.Links = append(p.Links, web.Link{URL: parse(to), Kind: web.LinkA, Anchor: anchor, Position: i})
@@ -87,6 +91,43 @@ func newGuide(t testing.TB, f *model.File, o guide.Options) *guide.Guide {
 		t.Fatal(err)
 	}
 	return g
+}
+
+// A page is claimed for a goal by all its words and by the way there together: honey by
+// the list is likelier than honey by a wrong turn, and than steel by the list. Where no
+// site can be left out, or nobody asked for it, nothing is claimed.
+func TestClaim(t *testing.T) {
+	what := beePaths(t)
+	g := newGuide(t, fitPaths(t, what, nil), guide.Options{})
+	unseen, _ := honeySites(9)
+	page := func(name string) *web.Page { return unseen[parse("http://s8.test/"+name)] }
+	home := g.Begin(page(""))
+	links := g.Links(page(""))
+	list := g.Follow(home, links[0], page("list"))
+	there := g.Links(page("list"))
+	claim := func(at guide.Place, p *web.Page) float64 {
+		c, ok := g.Claim(at, p)
+		if !ok || !(c >= 0 && c <= 1) {
+			t.Fatalf("claim %v, %v", c, ok)
+		}
+		return c
+	}
+	honey := claim(g.Follow(list, there[0], page("honey")), page("honey"))
+	astray := claim(g.Follow(home, links[1], page("honey")), page("honey"))
+	steel := claim(g.Follow(list, there[0], page("steel")), page("steel"))
+	if honey < 0.5 || !(honey > astray) || !(honey > steel) {
+		t.Errorf("honey by the list has %v, astray %v; steel by the list %v", honey, astray, steel)
+	}
+	one := what
+	one.set = what.set[:2]
+	for name, g := range map[string]*guide.Guide{
+		"one site":  newGuide(t, fitPaths(t, one, nil), guide.Options{}),
+		"not asked": newGuide(t, fitPaths(t, what, map[string]float64{"claims": 0}), guide.Options{}),
+	} {
+		if c, ok := g.Claim(home, page("")); ok {
+			t.Errorf("%s: claim %v", name, c)
+		}
+	}
 }
 
 // What is learnt on some sites leads to the goal on another one (section 3.4), in

@@ -63,6 +63,9 @@ type Paths struct {
 	// Onward is how often paths went on from a page of each state, [P], in (0,1)
 	// by Laplace's rule: from a goal or a wrong turn they seldom do.
 	Onward []float64
+	// Claims tell goals by all their words; nil where there was too little to learn
+	// from, and in files of earlier versions.
+	Claims *Claims
 }
 
 // Dual tells whether pages and links have states of their own: model B.
@@ -98,6 +101,7 @@ func (p *Paths) observe(tokens []string) sparse.Vector {
 //	goal + 1, fail + 1          count each
 //	field, alone                weights each
 //	printed, discounted, onward floats each
+//	claims                      see appendClaims
 //
 //	weights: kinds, their states, features, features of arcs   count each
 //	         allowed arcs                                      string of 0 and 1
@@ -123,7 +127,7 @@ func (p *Paths) MarshalBinary() ([]byte, error) {
 	b = appendTagger(b, p.Alone)
 	b = wire.AppendFloat64s(b, p.Printed)
 	b = wire.AppendFloat64s(b, p.Discounted)
-	return wire.AppendFloat64s(b, p.Onward), nil
+	return appendClaims(wire.AppendFloat64s(b, p.Onward), p.Claims)
 }
 
 func flag(is bool) uint64 {
@@ -163,6 +167,7 @@ func (p *Paths) UnmarshalBinary(b []byte) error {
 	read.Fail = r.Number(maxPathStates) - 1
 	read.Field, read.Alone = r.tagger(), r.tagger()
 	read.Printed, read.Discounted, read.Onward = r.Float64s(), r.Float64s(), r.Float64s()
+	read.Claims = r.claims()
 	if err := r.End(); err != nil {
 		return err
 	}
@@ -235,5 +240,5 @@ func (p *Paths) verify() error {
 			}
 		}
 	}
-	return nil
+	return p.Claims.verify()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/waggle-crawler/waggle/feature"
 	"github.com/waggle-crawler/waggle/learn/tagger"
 	"github.com/waggle-crawler/waggle/model"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // pathsOf is a model of two states, dual or not.
@@ -41,11 +42,41 @@ func pathsOf(dual bool) *model.Paths {
 	return m
 }
 
+// claimsOf knows two words: bee speaks for a goal, steel against it.
+func claimsOf() *model.Claims {
+	words := feature.CountWords(1, 1, func(int) []string { return []string{"bee", "steel"} }, nil)
+	return &model.Claims{Words: words, Weights: []float64{-1, 4, -2}, Slope: 0.5, Offset: 0.25}
+}
+
+// The odds of a page: the bias, and the words that are known, by the root of their number.
+func TestClaimOdds(t *testing.T) {
+	for want, words := range map[float64][]string{-1: {"clay"}, 3: {"bee", "clay"}, -1 + 2/math.Sqrt2: {"bee", "steel"}} {
+		p := &web.Page{}
+		for _, w := range words {
+			p.Terms = append(p.Terms, web.Term{Text: w, Body: 3})
+		}
+		if got := claimsOf().Odds(p); math.Abs(got-want) > 1e-12 {
+			t.Errorf("%q: %v, by hand %v", words, got, want)
+		}
+	}
+	p := &web.Page{Terms: []web.Term{{Text: "bee", Head: 1, Body: 1}, {Text: "wax", Body: 1}}}
+	if got := model.ClaimWords(nil, p); !reflect.DeepEqual(got, []string{"bee", "^bee", "wax"}) {
+		t.Errorf("words %q", got)
+	}
+}
+
 // Models A and B come back as they were; what cannot be used is not written.
 func TestPaths(t *testing.T) {
 	for _, dual := range []bool{false, true} {
 		m := pathsOf(dual)
 		m.Meta = dual
+		before, err := m.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dual {
+			m.Claims = claimsOf()
+		}
 		b, err := m.MarshalBinary()
 		if err != nil {
 			t.Fatal(err)
@@ -58,7 +89,13 @@ func TestPaths(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(again, b) || back.Dual() != dual || back.Meta != dual || !back.Tagged {
 			t.Errorf("came back as %+v, %v", back, err)
 		}
+		if dual && !reflect.DeepEqual(back.Claims, m.Claims) {
+			t.Errorf("claims came back as %+v", back.Claims)
+		}
 		for i := range b {
+			if i == len(before)-1 {
+				continue // a file that was written before there were claims
+			}
 			if err := new(model.Paths).UnmarshalBinary(b[:i]); err == nil {
 				t.Fatalf("%d of %d bytes are a model", i, len(b))
 			}
@@ -75,6 +112,8 @@ func TestPaths(t *testing.T) {
 		"worth more than all": func(m *model.Paths) { m.Printed[0] = 2 },
 		"worth of few":        func(m *model.Paths) { m.Discounted = m.Discounted[:1] },
 		"onward of none":      func(m *model.Paths) { m.Onward = nil },
+		"claims of few words": func(m *model.Paths) { m.Claims = claimsOf(); m.Claims.Weights = m.Claims.Weights[:2] },
+		"claims upside down":  func(m *model.Paths) { m.Claims = claimsOf(); m.Claims.Slope = -1 },
 	} {
 		m := pathsOf(true)
 		spoil(m)

@@ -35,6 +35,7 @@ func PathSettings() []Setting {
 		{Name: "meta", Max: 1, Line: "1 reads the meta description and keywords of a page after its title, before its text"},
 		{Name: "tagged", Default: 1, Max: 1, Line: "1 tells words of anchors, of what surrounds them and of addresses apart; 0 is one bag, as printed"},
 		{Name: "gamma", Default: 0.9, Max: 1, Line: "discount of rewards"},
+		{Name: "claims", Default: 1, Max: 1, Line: "1 learns to tell goals by all their words too, with each labelled site left out in turn, for --claims of waggle forage"},
 	}
 }
 
@@ -62,7 +63,7 @@ func pathOptions(o FitOptions) (FitOptions, error) {
 	if err != nil {
 		return o, err
 	}
-	if err := setting.Whole(o.Set, "dual", "page-tokens", "meta", "tagged"); err != nil {
+	if err := setting.Whole(o.Set, "dual", "page-tokens", "meta", "tagged", "claims"); err != nil {
 		return o, fmt.Errorf("kind %s: %w", model.PathLearner, err)
 	}
 	return o, nil
@@ -85,6 +86,27 @@ func FitPaths(ctx context.Context, set []paths.Path, rec paths.Record, o FitOpti
 	if err != nil {
 		return nil, err
 	}
+	f, err := fitPaths(ctx, set, rec, o)
+	if err != nil {
+		return nil, err
+	}
+	if o.Set["claims"] >= 0.5 {
+		f.Payload.(*model.Paths).Claims, err = claims(ctx, set, rec, o)
+	}
+	return f, err
+}
+
+// fitField is the model alone, without claims.
+func fitField(ctx context.Context, set []paths.Path, rec paths.Record, o FitOptions) (*model.Paths, error) {
+	o.Progress = func(int, float64) {}
+	f, err := fitPaths(ctx, set, rec, o)
+	if err != nil {
+		return nil, err
+	}
+	return f.Payload.(*model.Paths), nil
+}
+
+func fitPaths(ctx context.Context, set []paths.Path, rec paths.Record, o FitOptions) (*model.File, error) {
 	t, err := newTrails(set, rec, o)
 	if err != nil {
 		return nil, err

@@ -30,6 +30,7 @@ type forageCmd struct {
 	Pages   int     `default:"100" placeholder:"N" help:"Pages to fetch of a site at most (default ${default})."`
 	Stop    string  `default:"first" placeholder:"WHEN" help:"When a site is done: first goal (default); better, which after a goal goes on while a link is worth more than the page just fetched; never, which spends the pages."`
 	Sure    float64 `default:"0" placeholder:"P" help:"Probability from which a page is taken for a goal; 0 (default) is the likeliest way alone, as published. After few paths 0.5 is much."`
+	Claim   float64 `default:"0.5" placeholder:"P" help:"Besides that, the probability from which a page is taken for a goal, by all its words and its path, as it held on labelled sites that were left out in turn (default ${default}); 0 does not ask, as published. Paths through a single site cannot tell."`
 	Join    string  `default:"max" placeholder:"HOW" help:"Worth of a page that several pages link to: max (default), sum, noisy-or."`
 	Rewards string  `default:"vstd" placeholder:"WHICH" help:"Worth of states: vstd, by the way that is left (default), or printed, as published."`
 	Reach   string  `default:"domain" placeholder:"REACH" help:"How far from its start page a site goes: domain (default) or host."`
@@ -135,6 +136,9 @@ func (c *forageCmd) task() (string, error) {
 	if c.Sure > 0 {
 		task += fmt.Sprintf("sure %v\n", c.Sure)
 	}
+	if c.Claim > 0 {
+		task += fmt.Sprintf("claim %v\n", c.Claim)
+	}
 	return task, err
 }
 
@@ -161,6 +165,9 @@ func (c *forageCmd) forager(ctx context.Context, io streams) (*forage.Forager, f
 	if !(c.Sure >= 0 && c.Sure <= 1) {
 		return wrong(fmt.Errorf("--sure %v: give a probability, from 0 to 1", c.Sure))
 	}
+	if !(c.Claim >= 0 && c.Claim <= 1) {
+		return wrong(fmt.Errorf("--claim %v: give a probability, from 0 to 1", c.Claim))
+	}
 	file, err := model.Read(c.Model, nil)
 	if err != nil {
 		return wrong(err)
@@ -169,7 +176,7 @@ func (c *forageCmd) forager(ctx context.Context, io streams) (*forage.Forager, f
 	if err != nil {
 		return wrong(err)
 	}
-	f := &forage.Forager{Guide: guide, Join: join, Stop: stop, Sure: c.Sure, Pages: c.Pages, Reach: crawl.Reach(c.Reach)}
+	f := &forage.Forager{Guide: guide, Join: join, Stop: stop, Sure: c.Sure, Claim: c.Claim, Pages: c.Pages, Reach: crawl.Reach(c.Reach)}
 	if c.Web != "" {
 		meter := terminal.NewMeter(io.err)
 		w, pages, err := openPages(ctx, c.Web, meter)

@@ -1,6 +1,7 @@
 package pathlab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -12,22 +13,97 @@ import (
 	"github.com/waggle-crawler/waggle/eval/plot"
 	"github.com/waggle-crawler/waggle/forage"
 	"github.com/waggle-crawler/waggle/guide"
+	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/topic/paths"
+	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // Claim is what the model itself takes for goals, foraging with one budget.
 type Claim struct {
-	Kind          string
+	Kind          string // "" for all kinds together
 	Budget        int
-	Sites         int // that have goals, over all draws
-	Claimed       int // of these, with a page taken for a goal, of which
-	Right         int // the first is one
+	From          float64 // probability from which a page is claimed, see forage.Forager.Claim
+	Sites         int     // that have goals, over all draws
+	Claimed       int     // of these, with a page taken for a goal, of which
+	Right         int     // the first is one
 	Stopped       float64
-	ByPath, Alone PRF     // goals known as such among pages fetched
+	ByPath, Alone PRF     // goals known as such among pages fetched; Alone is by a page itself
 	Without       int     // sites without a goal, over all draws, of which
 	Quiet         int     // none was claimed there
 	Wrong         float64 // pages claimed where there is none, in the mean
+}
+
+// claimLevels are the probabilities from which pages are claimed in tables.
+var claimLevels = [...]float64{0, .3, .4, .5, .6, .7}
+
+// tally counts what was claimed, for each kind, budget and level.
+type tally struct {
+	claims []Claim
+	counts [][2]Counts // [claims], by the path and by the page alone
+}
+
+// sight is a page of a site as it came.
+type sight struct {
+	forage.Seen
+	is    bool // a goal
+	alone bool // taken for one by itself
+}
+
+func newTally(kinds []string, budgets []int) *tally {
+	t := &tally{}
+	for _, kind := range kinds {
+		for _, budget := range budgets {
+			for _, from := range claimLevels {
+				t.claims = append(t.claims, Claim{Kind: kind, Budget: budget, From: from})
+				t.counts = append(t.counts, [2]Counts{{}, {}})
+			}
+		}
+	}
+	return t
+}
+
+// add counts one crawl, of a site that has goals or not.
+func (t *tally) add(kind string, has bool, seen []sight) {
+	for i := range t.claims {
+		c := &t.claims[i]
+		if c.Kind != kind {
+			continue
+		}
+		n := min(len(seen), c.Budget)
+		is, claimed := make([]bool, n), make([]bool, n)
+		for k, s := range seen[:n] {
+			is[k], claimed[k] = s.is, s.Goal && s.Claim >= c.From
+			t.counts[i][0].add(yes(s.is), yes(claimed[k]))
+			t.counts[i][1].add(yes(s.is), yes(s.alone))
+		}
+		c.site(is, claimed, has)
+	}
+}
+
+func (t *tally) rows() []Claim {
+	for i := range t.claims {
+		c := &t.claims[i]
+		c.Stopped /= float64(max(1, c.Claimed))
+		c.Wrong /= float64(max(1, c.Without))
+		c.ByPath, c.Alone = t.counts[i][0].Of("yes"), t.counts[i][1].Of("yes")
+	}
+	return t.claims
+}
+
+// sights forages a site with the model of a file, as far as f goes, and returns what was
+// seen; is tells goals.
+func sights(ctx context.Context, f forage.Forager, file *model.File, start web.URL, pages paths.Record, is func(web.URL) bool) (seen []sight, err error) {
+	if f.Guide, err = guide.New(file, guide.Options{}); err != nil {
+		return nil, err
+	}
+	f.Stop, f.Recorded = forage.Never, true
+	f.Listen = func(s forage.Seen) {
+		page, _ := pages.Page(s.URL)
+		seen = append(seen, sight{s, is(s.URL), f.Guide.GoalAlone(page)})
+	}
+	_, err = f.Site(ctx, start)
+	return seen, err
 }
 
 // Claims forages all sites as far as the model's own word goes (Vydiswaran
@@ -39,66 +115,53 @@ func (t *Sites) Claims(ctx context.Context, tell func(string)) ([]Claim, error) 
 	if err != nil {
 		return nil, err
 	}
-	var out []Claim
-	for _, kind := range t.Kinds {
-		rows := make([]Claim, len(t.Budgets))
-		counts := make([][2]Counts, len(t.Budgets)) // by the path, by the page alone
-		for k, budget := range t.Budgets {
-			rows[k] = Claim{Kind: kind, Budget: budget}
-			counts[k] = [2]Counts{{}, {}}
-		}
-		for i := range lessons {
-			l := &lessons[i]
-			if l.kind != kind {
-				continue
-			}
-			by, err := parseStrategy("pathlearner")
-			if err != nil {
-				return nil, err
-			}
-			tell(fmt.Sprintf("%s, what is claimed, draw %d", kind, l.draw+1))
-			file, err := t.learn(ctx, l, by)
-			if err != nil {
-				return nil, err
-			}
-			guide, err := guide.New(file, guide.Options{})
-			if err != nil {
-				return nil, err
-			}
-			for _, site := range l.test {
-				s := &t.Sites[site]
-				var is, byPath, alone []bool // of each page, as it came
-				f := &forage.Forager{
-					Guide: guide, Stop: forage.Never, Pages: t.Budgets[len(t.Budgets)-1], Recorded: true, Reach: crawl.ReachHost,
-					Fetcher: inSite{t.Pages, s}, Parser: t.Pages,
-					Listen: func(_ int, u web.URL, label string) {
-						page, _ := t.Pages.Page(u)
-						is = append(is, slices.Contains(s.Labels[u], kind))
-						byPath, alone = append(byPath, label == paths.Goal), append(alone, guide.GoalAlone(page))
-					},
-				}
-				if _, err := f.Site(ctx, s.Start); err != nil {
-					return nil, err
-				}
-				for k := range rows {
-					n := min(len(is), rows[k].Budget)
-					for i := range n {
-						counts[k][0].add(yes(is[i]), yes(byPath[i]))
-						counts[k][1].add(yes(is[i]), yes(alone[i]))
-					}
-					rows[k].site(is[:n], byPath[:n], len(s.goals(kind)) > 0)
-				}
-			}
-		}
-		for k := range rows {
-			c := &rows[k]
-			c.Stopped /= float64(max(1, c.Claimed))
-			c.Wrong /= float64(max(1, c.Without))
-			c.ByPath, c.Alone = counts[k][0].Of("yes"), counts[k][1].Of("yes")
-		}
-		out = append(out, rows...)
+	by, err := parseStrategy("pathlearner")
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	count := newTally(t.Kinds, t.Budgets)
+	for i := range lessons {
+		l := &lessons[i]
+		tell(fmt.Sprintf("%s, what is claimed, draw %d", l.kind, l.draw+1))
+		file, err := t.learn(ctx, l, by)
+		if err != nil {
+			return nil, err
+		}
+		for _, site := range l.test {
+			s := &t.Sites[site]
+			f := forage.Forager{Pages: t.Budgets[len(t.Budgets)-1], Reach: crawl.ReachHost, Fetcher: inSite{t.Pages, s}, Parser: t.Pages}
+			seen, err := sights(ctx, f, file, s.Start, t.Pages, func(u web.URL) bool { return slices.Contains(s.Labels[u], l.kind) })
+			if err != nil {
+				return nil, err
+			}
+			count.add(l.kind, len(s.goals(l.kind)) > 0, seen)
+		}
+	}
+	return count.rows(), nil
+}
+
+// Claims is the same for the sites of the folds, all together and topic by topic. Each of
+// them has goals.
+func (t *Trial) Claims(ctx context.Context, tell func(string)) ([]Claim, error) {
+	folds, err := t.folds(ctx)
+	if err != nil {
+		return nil, err
+	}
+	count := newTally(append([]string{""}, t.Topics...), []int{t.Budget})
+	for _, f := range folds {
+		tell(fmt.Sprintf("what is claimed: %s of %s", f.topic, f.site))
+		file, err := train.FitPaths(ctx, f.shown, t.Pages, train.FitOptions{})
+		if err != nil {
+			return nil, err
+		}
+		seen, err := sights(ctx, forage.Forager{Pages: t.Budget, Fetcher: inside{t.Pages}, Parser: t.Pages}, file, f.start, t.Pages, func(u web.URL) bool { return f.truth[u] })
+		if err != nil {
+			return nil, err
+		}
+		count.add("", true, seen)
+		count.add(f.topic, true, seen)
+	}
+	return count.rows(), nil
 }
 
 // site counts one crawl: which of its pages are goals, and which were taken for
@@ -206,12 +269,17 @@ func Chart(rows []Result, strategies []string, title, note string) *plot.Drawing
 	return c.Draw()
 }
 
-// WriteClaims writes a table.
+// WriteClaims writes a table. The words of a page alone are told where no probability is
+// asked for.
 func WriteClaims(w io.Writer, rows []Claim) {
-	fmt.Fprintln(w, "| sought | pages | crawls of sites with goals | with a claim | first claim right | pages until then | by the path: P | R | F1 | by the page alone: P | R | F1 | crawls of sites without | no claim there | claims there |")
-	fmt.Fprintln(w, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+	fmt.Fprintln(w, "| sought | pages | claimed from | crawls of sites with goals | with a claim | first claim right | pages until then | claims: P | R | F1 | by the page alone: P | R | F1 | crawls of sites without | no claim there | claims there |")
+	fmt.Fprintln(w, "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
 	cell := func(x PRF) string { return fmt.Sprintf("%.1f | %.1f | %.1f", 100*x.P, 100*x.R, 100*x.F) }
 	for _, c := range rows {
-		fmt.Fprintf(w, "| %s | %d | %d | %d | %d | %.1f | %s | %s | %d | %d | %.1f |\n", c.Kind, c.Budget, c.Sites, c.Claimed, c.Right, c.Stopped, cell(c.ByPath), cell(c.Alone), c.Without, c.Quiet, c.Wrong)
+		alone := " | | "
+		if c.From == 0 {
+			alone = cell(c.Alone)
+		}
+		fmt.Fprintf(w, "| %s | %d | %v | %d | %d | %d | %.1f | %s | %s | %d | %d | %.1f |\n", cmp.Or(c.Kind, "all"), c.Budget, c.From, c.Sites, c.Claimed, c.Right, c.Stopped, cell(c.ByPath), alone, c.Without, c.Quiet, c.Wrong)
 	}
 }

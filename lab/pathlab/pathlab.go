@@ -471,18 +471,18 @@ func (t *Trial) Reach(ctx context.Context, tell func(string)) ([]Reach, error) {
 				forager := &forage.Forager{
 					Guide: guide, Join: join, Stop: forage.Never, Pages: t.Budget, Recorded: true,
 					Fetcher: inside{t.Pages}, Parser: t.Pages,
-					Listen: func(_ int, u web.URL, label string) {
+					Listen: func(s forage.Seen) {
 						n++
-						is := f.truth[u]
+						is := f.truth[s.URL]
 						if is {
 							goals++
 							first = min(first, n)
 						}
-						if label == paths.Goal && stopped == 0 {
+						if s.Goal && stopped == 0 {
 							stopped, right = n, is
 						}
-						page, _ := t.Pages.Page(u)
-						byPath.add(yes(is), yes(label == paths.Goal))
+						page, _ := t.Pages.Page(s.URL)
+						byPath.add(yes(is), yes(s.Goal))
 						alone.add(yes(is), yes(guide.GoalAlone(page)))
 					},
 				}

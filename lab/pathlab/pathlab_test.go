@@ -126,7 +126,17 @@ func TestDepartments(t *testing.T) {
 		t.Fatal(err)
 	}
 	WriteReach(&b, reached)
-	if got, want := strings.Count(b.String(), "\n"), 2+5+2+6; got != want {
+	claims, err := trial.Claims(ctx, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	WriteClaims(&b, claims)
+	for i, c := range claims { // of all, then of the one topic, and the more is asked the less is claimed
+		if c.Sites != 3 || i%len(claimLevels) > 0 && c.Claimed > claims[i-1].Claimed || c.ByPath.R > claims[i/len(claimLevels)*len(claimLevels)].ByPath.R {
+			t.Errorf("claims %+v", c)
+		}
+	}
+	if got, want := strings.Count(b.String(), "\n"), 2+5+2+6+2+2*len(claimLevels); got != want {
 		t.Errorf("%d lines, want %d:\n%s", got, want, fmt.Sprint(b.String()))
 	}
 }

@@ -44,6 +44,12 @@ func (t *Trial) Report(ctx context.Context, out io.Writer, tokens []int, tell fu
 	}
 	fmt.Fprintln(out)
 	WriteReach(out, reached)
+	claims, err := t.Claims(ctx, tell)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	WriteClaims(out, claims)
 	return nil
 }
 

@@ -157,7 +157,7 @@ func TestSites(t *testing.T) {
 	var text bytes.Buffer
 	WriteResults(&text, tried, trial.Budgets)
 	WriteClaims(&text, claims)
-	if got, want := strings.Count(text.String(), "\n| "), 1+4+1+2; got != want {
+	if got, want := strings.Count(text.String(), "\n| "), 1+4+1+2*len(claimLevels); got != want {
 		t.Errorf("%d rows, want %d:\n%s", got, want, text.String())
 	}
 	again, err := trial.Try(t.Context(), func(string) {})

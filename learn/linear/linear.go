@@ -153,6 +153,19 @@ func descend(examples []Example, dim int, o Options) *Model {
 	return m
 }
 
+// Calibrate fits probabilities to margins of examples that had no part in the training
+// of the classifier: P(positive | margin) = 1/(1+exp(a·margin+b)). It needs one of each
+// class.
+//
+// Source: Platt, Probabilistic Outputs for Support Vector Machines, 1999.
+func Calibrate(margins []float64, positive []bool) (a, b float64) {
+	examples := make([]Example, len(positive))
+	for i := range examples {
+		examples[i].Positive = positive[i]
+	}
+	return platt(margins, examples)
+}
+
 // platt fits P(positive | margin) = 1/(1+exp(a·margin+b)) by Newton's method
 // on the smoothed targets of Platt, with the safeguards of Lin, Lin & Weng, A
 // Note on Platt's Probabilistic Outputs for Support Vector Machines, 2007.

@@ -375,6 +375,26 @@ func paths(out io.Writer, f *model.File, m *model.Paths, top int) {
 			show(model.PathLink, i, n+i)
 		}
 	}
+	claims(out, m.Claims, top)
+}
+
+// claims shows which words tell goals, and how far they held on sites that were left out.
+func claims(out io.Writer, c *model.Claims, top int) {
+	if c == nil {
+		return
+	}
+	words := make([]uint32, c.Words.Len())
+	for i := range words {
+		words[i] = uint32(i)
+	}
+	slices.SortFunc(words, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(math.Abs(c.Weights[b+1]), math.Abs(c.Weights[a+1])), cmp.Compare(a, b))
+	})
+	fmt.Fprintf(out, "\nGoals by all their words: %s of them, ^ in titles and headings; the probability of a goal\nis 1/(1+exp(−(%.3g·x%+.3g))) of the log odds x by them and by the path\n ", terminal.Number(len(words)), c.Slope, c.Offset)
+	for _, w := range words[:min(top, len(words))] {
+		fmt.Fprintf(out, "  %s %+.2f", terminal.Untrusted(c.Words.Word(w), 40), c.Weights[w+1])
+	}
+	fmt.Fprintln(out)
 }
 
 // surroundings shows what an apprentice learnt.
