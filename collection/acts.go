@@ -108,8 +108,9 @@ func appendAct(b []byte, a event.Act) ([]byte, error) {
 		Place string     `json:"place,omitempty"`
 		Pages int        `json:"pages,omitempty"`
 		Delay string     `json:"delay,omitempty"`
+		Words []string   `json:"keywords,omitempty"`
 		Act   int        `json:"act,omitempty"`
-	}{a.Do, a.URL, a.Place, a.Pages, a.Delay, a.Act})
+	}{a.Do, a.URL, a.Place, a.Pages, a.Delay, a.Keywords, a.Act})
 	return append(append(b, line...), '\n'), err
 }
 

@@ -139,7 +139,7 @@ func TestActsAreKeptWhole(t *testing.T) {
 	}
 	given := []event.Act{
 		{Do: event.Relevant, URL: u}, {Do: event.Irrelevant, URL: u}, {Do: event.More, URL: u}, {Do: event.Mute, Place: "bees.test/ads/"},
-		{Do: event.Boost, Place: "bees.test"}, {Do: event.Budget, Pages: 20}, {Do: event.Delay, Delay: "3s"}, {Do: event.Pause}, {Do: event.Continue},
+		{Do: event.Boost, Place: "bees.test"}, {Do: event.Budget, Pages: 20}, {Do: event.Delay, Delay: "3s"}, {Do: event.Keywords, Keywords: []string{"honey bee", "a, b"}}, {Do: event.Pause}, {Do: event.Continue},
 		{Do: event.Undo, Act: 2},
 	}
 	for i, a := range given {

@@ -117,7 +117,8 @@ func (s *actState) rank(c *web.Candidate, priority float64) float64 {
 // mostRecent bounds the links of which it is held what they carried.
 const mostRecent = 4096
 
-// recentLinks are the links that were fetched last.
+// recentLinks are the links that were fetched last; those of earlier runs are without
+// features.
 type recentLinks struct {
 	at   map[web.URL]web.Candidate
 	ring []web.URL
@@ -141,7 +142,7 @@ func (r *recentLinks) add(c *web.Candidate) {
 // prepareActs prepares a crawl that people can steer. told are the acts that earlier runs took
 // in; the judge gets the labels among them before its state is restored.
 func (s *Step) prepareActs(ctx context.Context, told []event.Act, look Look) error {
-	s.relevant, s.recent = map[uint64]struct{}{}, &recentLinks{at: map[web.URL]web.Candidate{}}
+	s.relevant, s.out, s.recent = map[uint64]struct{}{}, map[uint64]struct{}{}, &recentLinks{at: map[web.URL]web.Candidate{}}
 	for _, a := range told {
 		s.steering.add(a)
 	}
@@ -152,8 +153,11 @@ func (s *Step) prepareActs(ctx context.Context, told []event.Act, look Look) err
 
 func hashOf(u web.URL) uint64 { return xxh3.HashString(u.String()) }
 
-// noteVerdict notes whether a page is relevant.
-func (s *Step) noteVerdict(u web.URL, relevant bool) {
+// noteVerdict notes whether a page is relevant, and why it is no harvest in any case.
+func (s *Step) noteVerdict(u web.URL, relevant bool, out web.Reason) {
+	if out != "" && s.out != nil {
+		s.out[hashOf(u)] = struct{}{}
+	}
 	switch {
 	case s.relevant == nil:
 	case relevant:
@@ -223,6 +227,8 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 		a.Was = d.step.policy.Pages
 	case event.Delay:
 		a.Before = d.step.policy.Delay.String()
+	case event.Keywords:
+		a.KeywordsBefore = d.step.words
 	}
 	about := a // what is done, or undone
 	if a.Do == event.Undo && a.Refused == "" {
@@ -250,12 +256,33 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 			}
 		}
 	}
+	var reworded Rewording
+	var told []event.Event
+	if a.Refused == "" && about.Do == event.Keywords {
+		words, _ := event.KeywordsAfter(append(slices.Clip(s.acts), a))
+		var err error
+		if d.Reword != nil {
+			reworded, err = d.Reword(words)
+		}
+		if err == nil {
+			told, err = d.reword(ctx, now, words)
+		}
+		if err != nil {
+			a.Refused = err.Error()
+		}
+	}
 	s.add(a)
 	if a.Refused != "" {
 		return d.settle(ctx, now, nil, d.step.note(a))
 	}
 	out := Outcome{Event: a}
 	switch {
+	case about.Do == event.Keywords:
+		out.With = told
+		if e := reworded.Changed; e.Setting != "" {
+			e.At = event.At{At: now}
+			out.With = append(out.With, e)
+		}
 	case about.Label():
 		with, err := d.step.label(ctx, now, page, d.Judge, d.Look)
 		if err != nil {
@@ -273,6 +300,11 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 		return err
 	}
 	switch about.Do {
+	case event.Keywords:
+		if reworded.Keep != nil {
+			return reworded.Keep()
+		}
+		return nil // what waits is scored anew in time
 	case event.Mute:
 		return d.recheck(ctx, now)
 	case event.Budget, event.Pause, event.Continue:
@@ -338,7 +370,7 @@ func (s *Step) label(ctx context.Context, now time.Time, p *web.Page, j Judge, l
 			return nil, fmt.Errorf("judging %s: %w", p.URL, err)
 		}
 	}
-	if c, ok := s.recent.at[p.URL]; ok {
+	if c, ok := s.recent.at[p.URL]; ok && c.Features != nil {
 		if learns, ok := s.scorer.(LabelledScorer); ok {
 			learns.Label(&c, p, v)
 		}

@@ -167,7 +167,7 @@ func TestSteered(t *testing.T) {
 		"5 undo 1":                              "act 1 undo 1 there is no act 1 that could be undone",
 		"5 mute h1.example\n6 undo 1\n7 undo 2": "act 3 undo 2 there is no act 2 that could be undone",
 		"5 mute H1":                             `act 1 mute H1 "H1" is no place: give a host in small letters, such as example.org, or one and the beginning of a path as addresses have it, such as example.org/bees/`,
-		"5 dance":                               `act 1 dance "dance" is no act: give one of relevant, irrelevant, more, mute, boost, budget, delay, pause, continue, undo`,
+		"5 dance":                               `act 1 dance "dance" is no act: give one of relevant, irrelevant, more, mute, boost, budget, delay, keywords, pause, continue, undo`,
 		"5 delay soon":                          `act 1 delay soon "soon" is no delay: give a time from 0s to 1h0m0s, such as 2s or 500ms`,
 	} {
 		if story := steered(t, lines); !slices.Contains(story, want) || pages(story, "") != 60 {

@@ -32,7 +32,16 @@ func (c *Crawl) Begin(ctx context.Context) (*Course, error) {
 
 // Ended counts the time that passed and tells whether the crawl is over, and
 // how.
-func (c *Course) Ended() (how event.Ending, over bool, err error) { return c.d.ended(c.d.Clock.Now()) }
+func (c *Course) Ended() (how event.Ending, over bool, err error) {
+	now := c.d.Clock.Now()
+	if how, over, err = c.d.ended(now); err != nil {
+		return how, over, err
+	}
+	if over {
+		return how, over, c.d.finishRenewal(context.Background())
+	}
+	return how, over, c.d.renew(context.Background(), now)
+}
 
 // Lease gives out what may be fetched now, best first: as many as there are
 // idle workers, and no more than the budget has room for.
@@ -75,4 +84,7 @@ func (c *Course) NextDue() (at time.Time, ok bool) {
 }
 
 // End closes the crawl.
-func (c *Course) End(how event.Ending) error { return c.d.end(how) }
+func (c *Course) End(how event.Ending) error {
+	c.d.endRenewal()
+	return c.d.end(how)
+}

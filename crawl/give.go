@@ -246,6 +246,9 @@ func (d *driver) wake() (at time.Time, ok bool) {
 // out, or the next tick.
 func (d *driver) nap(now time.Time) time.Duration {
 	wait := tickEvery
+	if d.renewing != nil {
+		return time.Millisecond
+	}
 	if at, ok := d.wake(); ok && d.inFlight < d.Workers && !d.Control.Paused() {
 		wait = min(wait, max(at.Sub(now), time.Millisecond))
 	}

@@ -58,7 +58,7 @@ func (s *Step) renew(now time.Time, renewed []web.Renewal, labelled web.URL) eve
 		if _, said := s.steering.labels[r.URL]; said && r.URL != labelled {
 			continue
 		}
-		s.noteVerdict(r.URL, r.Verdict.Relevant)
+		s.noteVerdict(r.URL, r.Verdict.Relevant, "")
 		e.Pages = append(e.Pages, event.Verdict{
 			URL: r.URL, Relevance: r.Verdict.Relevance, Similarity: r.Verdict.Similarity, Relevant: r.Verdict.Relevant, Was: r.Was,
 		})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -67,6 +68,13 @@ type Crawl struct {
 	Told    []event.Act
 	Look    Look
 	Revised func(pages int, delay time.Duration) error
+	// Keywords are those of the topic. Reword, unless nil, is asked for others that an act
+	// gives, before the judge takes them; its error refuses the act. Stored are the pages of
+	// the archive so far that can be read, in their order; nil = what was fetched before
+	// other keywords came is not judged anew, but for what the judge remembers.
+	Keywords []string
+	Reword   func(words []string) (Rewording, error)
+	Stored   func(ctx context.Context) iter.Seq2[*web.Page, error]
 	// History is the log of earlier runs of this crawl; nil = a new crawl.
 	History iter.Seq2[event.Event, error]
 	// Settings is event.Started.Settings, and Changes what has changed since an
@@ -113,6 +121,8 @@ type driver struct {
 	outage bool      // the time spent is without that of the outage
 	stuck  time.Time // since when nothing happens, see watch
 	rounds int       // since then
+	// Of what was fetched before the keywords changed; nil = nothing is judged anew.
+	renewing *renewal
 }
 
 // newDriver returns the driver of a copy of c with its defaults.
@@ -155,6 +165,7 @@ func (d *driver) run(ctx context.Context) (event.Ending, error) {
 		})
 	}
 	how, err := d.loop(ctx, leases, arrivals)
+	d.endRenewal()
 	cancel()
 	close(leases)
 	workers.Wait()
@@ -209,6 +220,7 @@ func (d *driver) open(ctx context.Context) error {
 		Threshold: d.Threshold, Pages: d.Policy.Pages, Limit: d.Policy.Time,
 		Workers: d.Workers, Resumed: begun != nil, Settings: d.Settings,
 	}
+	d.step.words = d.Keywords
 	if d.Acts != nil {
 		if err := d.step.prepareActs(ctx, d.Told, d.Look); err != nil {
 			return err
@@ -255,6 +267,10 @@ func (d *driver) open(ctx context.Context) error {
 	if err := d.sweep(ctx); err != nil {
 		return err
 	}
+	if d.step.count.Renewing && d.Acts != nil {
+		d.renewing = newRenewal()
+		d.renewing.teach = maps.Clone(d.step.recent.at)
+	}
 	// Before it can be over: one whose budget was spent may have been granted more.
 	return d.takeActs(ctx, now)
 }
@@ -265,8 +281,17 @@ func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-c
 	for {
 		now := d.Clock.Now()
 		how, over, err := d.ended(now)
-		if err != nil || over {
-			return how, err
+		if err == nil && over {
+			err = d.finishRenewal(ctx)
+		}
+		if err == nil && !over {
+			err = d.renew(ctx, now)
+		}
+		if err != nil {
+			return d.broken(ctx, err)
+		}
+		if over {
+			return how, nil
 		}
 		out, err := d.lease(ctx, now)
 		if err != nil {

@@ -34,6 +34,8 @@ type progress struct {
 	Sweep      []byte `json:"sweep,omitempty"`
 	SweepDue   bool   `json:"sweep_due,omitempty"`
 	SweepBegan int    `json:"sweep_began,omitempty"`
+	// Renewing: what was fetched is being judged anew by other keywords.
+	Renewing bool `json:"renewing,omitempty"`
 }
 
 // Names under which a turn carries states.

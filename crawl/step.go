@@ -126,8 +126,10 @@ type Step struct {
 	steering actState
 	earlier  int // acts that earlier runs took in
 	relevant map[uint64]struct{}
+	out      map[uint64]struct{} // pages that are no harvest for a reason
 	recent   *recentLinks
 	examples []web.URL // that a person gave the judge
+	words    []string  // the keywords of the topic
 	// passing tells that no later run will go on with this crawl, so that
 	// nothing is stored for one.
 	passing bool
@@ -162,7 +164,10 @@ func NewStep(p Policy, s Scorer, j Judge) *Step {
 // Remember tells of a page fetched in an earlier run, so that its body is
 // known for a duplicate when it comes again.
 func (s *Step) Remember(e event.Fetched) {
-	s.noteVerdict(e.URL, e.Relevant)
+	s.noteVerdict(e.URL, e.Relevant, e.Reason)
+	if e.Reason != web.ReasonDuplicate { // its features can be had from the archive alone
+		s.recent.add(&web.Candidate{URL: e.URL, From: e.From, Kind: e.Link, Depth: e.Depth, Priority: e.Priority})
+	}
 	if b, err := hex.DecodeString(e.Digest); err == nil && len(b) == 16 {
 		before, home := s.copy(e.URL, [16]byte(b))
 		s.traps.note(e.At, e.URL, bodyKey([16]byte(b)), before > 0 && home)
@@ -389,7 +394,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	answers(&host)
 	s.pace(now, &host, &a)
 	host.Barren++
-	s.noteVerdict(p.URL, v.Relevant)
+	s.noteVerdict(p.URL, v.Relevant, reason)
 	if v.Relevant {
 		host.Barren = 0
 		s.count.Relevant++

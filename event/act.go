@@ -3,9 +3,11 @@ package event
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -28,6 +30,10 @@ type Act struct {
 	// Before is the one before, where it was set.
 	Delay  string `json:"delay,omitempty"`
 	Before string `json:"before,omitempty"`
+	// Keywords are the new ones of the topic; KeywordsBefore are those before, where they
+	// were set.
+	Keywords       []string `json:"keywords,omitempty"`
+	KeywordsBefore []string `json:"keywords_before,omitempty"`
 	// Act is the number of the act that is undone.
 	Act int `json:"act,omitempty"`
 	// Refused says why nothing came of it; "" if something did.
@@ -46,13 +52,14 @@ const (
 	Boost      Verb = "boost"      // links of the place go before all others
 	Budget     Verb = "budget"     // so many pages
 	Delay      Verb = "delay"      // so long from one request to a host to the next
+	Keywords   Verb = "keywords"   // the topic has these keywords
 	Pause      Verb = "pause"      // nothing is fetched
 	Continue   Verb = "continue"   // after a pause
 	Undo       Verb = "undo"       // an earlier act
 )
 
-// verbs are all of them, with what each needs: "url", "place", "pages",
-// "delay", "act" or "".
+// verbs are all of them, with what each needs: "url", "place", "pages", "delay",
+// "keywords", "act" or "".
 func verbs() []struct {
 	verb  Verb
 	needs string
@@ -62,7 +69,7 @@ func verbs() []struct {
 		needs string
 	}{
 		{Relevant, "url"}, {Irrelevant, "url"}, {More, "url"}, {Mute, "place"}, {Boost, "place"},
-		{Budget, "pages"}, {Delay, "delay"}, {Pause, ""}, {Continue, ""}, {Undo, "act"},
+		{Budget, "pages"}, {Delay, "delay"}, {Keywords, "keywords"}, {Pause, ""}, {Continue, ""}, {Undo, "act"},
 	}
 }
 
@@ -80,13 +87,16 @@ func (a *Act) Words() string {
 		return string(a.Do) + " " + strconv.Itoa(a.Pages)
 	case "delay":
 		return string(a.Do) + " " + a.Delay
+	case "keywords":
+		return string(a.Do) + " " + strings.Join(a.Keywords, ", ")
 	case "act":
 		return string(a.Do) + " " + strconv.Itoa(a.Act)
 	}
 	return string(a.Do)
 }
 
-// Needs is what the act needs beside its verb: "url", "place", "pages", "delay", "act" or "".
+// Needs is what the act needs beside its verb: "url", "place", "pages", "delay", "keywords",
+// "act" or "".
 func (a *Act) Needs() string {
 	for _, v := range verbs() {
 		if v.verb == a.Do {
@@ -98,6 +108,12 @@ func (a *Act) Needs() string {
 
 // Label tells whether the act is a word on a page.
 func (a *Act) Label() bool { return a.Do == Relevant || a.Do == Irrelevant || a.Do == More }
+
+// Bounds on keywords.
+const (
+	maxKeywords = 200
+	maxKeyword  = 200 // bytes
+)
 
 // maxPlace bounds a place, in bytes.
 const maxPlace = 2048
@@ -126,8 +142,22 @@ func (a *Act) Check() error {
 		if d, err := time.ParseDuration(a.Delay); err != nil || d < 0 || d > maxDelay {
 			return fmt.Errorf("%q is no delay: give a time from 0s to %v, such as 2s or 500ms", a.Delay, maxDelay)
 		}
+	case needs == "keywords":
+		return a.checkKeywords()
 	case needs == "act" && a.Act < 1:
 		return fmt.Errorf("undo needs the number of an act, from 1 on")
+	}
+	return nil
+}
+
+func (a *Act) checkKeywords() error {
+	if n := len(a.Keywords); n == 0 || n > maxKeywords {
+		return fmt.Errorf("%d keywords: give 1 to %d, with commas between them", n, maxKeywords)
+	}
+	for _, k := range a.Keywords {
+		if strings.TrimSpace(k) == "" || len(k) > maxKeyword || !utf8.ValidString(k) {
+			return fmt.Errorf("%.40q is no keyword: give words of at most %d bytes in UTF-8", k, maxKeyword)
+		}
 	}
 	return nil
 }
@@ -185,4 +215,32 @@ func Effective(acts []Act) (out []Act) {
 		}
 	}
 	return out
+}
+
+// KeywordsAfter are the keywords that hold by acts in their order; ok is false where none
+// of them has set any. Where the last that sets some is undone, they are those before it.
+func KeywordsAfter(acts []Act) (words []string, ok bool) {
+	var sets []*Act // that set keywords, oldest first
+	undone := map[int]bool{}
+	for i := range acts {
+		switch a := &acts[i]; {
+		case a.Refused != "":
+		case a.Do == Keywords:
+			sets = append(sets, a)
+		case a.Do == Undo:
+			undone[a.Act] = true
+		}
+	}
+	if len(sets) == 0 {
+		return nil, false
+	}
+	i := len(sets) - 1
+	for undone[sets[i].Number] {
+		words = sets[i].KeywordsBefore
+		if i == 0 || !slices.Equal(sets[i-1].Keywords, words) {
+			return words, true
+		}
+		i--
+	}
+	return sets[i].Keywords, true
 }

@@ -116,19 +116,13 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.optInt("was", int64(e.Was))
 		o.optText("delay", e.Delay)
 		o.optText("before", e.Before)
+		o.optList("keywords", e.Keywords)
+		o.optList("keywords_before", e.KeywordsBefore)
 		o.optInt("act", int64(e.Act))
 		o.optText("refused", e.Refused)
 	case Doubt:
 		o.begin(kind, e.At)
-		o.key("notes")
-		o.b = append(o.b, '[')
-		for i, s := range e.Notes {
-			if i > 0 {
-				o.b = append(o.b, ',')
-			}
-			o.b = AppendText(o.b, s)
-		}
-		o.b = append(o.b, ']')
+		o.list("notes", e.Notes)
 	case Outage:
 		o.begin(kind, e.At)
 		o.moment("since", e.Since)
@@ -304,6 +298,25 @@ func (o *object) text(k, v string) {
 func (o *object) optText(k, v string) {
 	if v != "" {
 		o.text(k, v)
+	}
+}
+
+// list writes texts in their order.
+func (o *object) list(k string, of []string) {
+	o.key(k)
+	o.b = append(o.b, '[')
+	for i, s := range of {
+		if i > 0 {
+			o.b = append(o.b, ',')
+		}
+		o.b = AppendText(o.b, s)
+	}
+	o.b = append(o.b, ']')
+}
+
+func (o *object) optList(k string, of []string) {
+	if len(of) > 0 {
+		o.list(k, of)
 	}
 }
 

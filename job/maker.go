@@ -117,6 +117,7 @@ func (m *Maker) begin() error {
 	}
 	own.setDefaults(skip...)
 	m.Job, m.copied = &own, true
+	m.takeKeywords()
 	if m.Note == nil {
 		m.Note = func(string) {}
 	}
@@ -219,7 +220,8 @@ func (m *Maker) steer(c *crawl.Crawl) error {
 		return err
 	}
 	c.Look = m.Writer.Look(m.Parser)
-	c.Revised = m.revise
+	c.Revised, c.Reword, c.Stored = m.revise, m.reword, m.stored
+	c.Keywords = m.Job.Topic.Keywords
 	return nil
 }
 

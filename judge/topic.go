@@ -184,12 +184,7 @@ func newTopicJudge(name string, t *topic.Topic, o Options, r recipe) *topicJudge
 		j.threshold = topicThreshold
 	}
 	j.ofTopic = len(j.examples)
-	j.given = map[string]struct{}{}
-	for _, phrase := range j.phrases {
-		for _, stem := range phrase {
-			j.given[stem] = struct{}{}
-		}
-	}
+	j.setKeywords(j.keywords, j.phrases)
 	for _, p := range j.examples {
 		j.nameSite(p)
 		if p.URL.Host() != exampleHost {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/viewer/figures"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -21,6 +22,7 @@ type act struct {
 	Place string     `json:"place,omitempty"`
 	Pages int        `json:"pages,omitempty"`
 	Delay string     `json:"delay,omitempty"`
+	Words []string   `json:"keywords,omitempty"`
 	Act   int        `json:"act,omitempty"`
 }
 
@@ -40,8 +42,9 @@ type shownAct struct {
 }
 
 type actList struct {
-	Acts   []shownAct `json:"acts"`
-	Paused bool       `json:"paused"`
+	Acts     []shownAct `json:"acts"`
+	Paused   bool       `json:"paused"`
+	Keywords []string   `json:"keywords"` // of the job, as it is now
 }
 
 func (c *crawl) serveActs(*http.Request, *query) (any, error) {
@@ -57,12 +60,15 @@ func (c *crawl) serveActs(*http.Request, *query) (any, error) {
 	}
 	told = append(told, waiting...)
 	holds := map[int]bool{}
-	list := actList{Acts: make([]shownAct, 0, len(told)), Paused: event.Paused(told, earlier)}
+	list := actList{Acts: make([]shownAct, 0, len(told)), Paused: event.Paused(told, earlier), Keywords: []string{}}
+	if j, err := job.Read(c.Collection().JobFile()); err == nil {
+		list.Keywords = append(list.Keywords, j.Topic.Keywords...)
+	}
 	for _, a := range event.Effective(told) {
 		holds[a.Number] = true
 	}
 	for _, a := range told {
-		s := shownAct{Number: a.Number, act: act{a.Do, a.URL, a.Place, a.Pages, a.Delay, a.Act}, Words: event.Line(a.Words()), Refused: event.Line(a.Refused)}
+		s := shownAct{Number: a.Number, act: act{a.Do, a.URL, a.Place, a.Pages, a.Delay, a.Keywords, a.Act}, Words: event.Line(a.Words()), Refused: event.Line(a.Refused)}
 		if at := a.At.At; !at.IsZero() {
 			s.At = &at
 		}
@@ -90,7 +96,7 @@ func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, fmt.Errorf("this is no act: %s", event.Line(err.Error())))
 		return
 	}
-	a := event.Act{Do: got.Do, URL: got.URL, Place: got.Place, Pages: got.Pages, Delay: got.Delay, Act: got.Act}
+	a := event.Act{Do: got.Do, URL: got.URL, Place: got.Place, Pages: got.Pages, Delay: got.Delay, Keywords: got.Words, Act: got.Act}
 	if err := a.Check(); err != nil {
 		writeError(w, http.StatusBadRequest, errors.New(event.Line(err.Error())))
 		return

@@ -37,6 +37,9 @@ func TestActs(t *testing.T) {
 		{`{"do":"mute","place":"bees.test/ads/"}`, 200, `{"number":2}`},
 		{`{"do":"undo","act":2}`, 200, `{"number":3}`},
 		{`{"do":"pause"}`, 200, `{"number":4}`},
+		{`{"do":"keywords","keywords":["honey","waggle dance"]}`, 200, `{"number":5}`},
+		{`{"do":"keywords","keywords":[]}`, 400, "give 1 to 200"},
+		{`{"do":"keywords","keywords":[" "]}`, 400, "no keyword"},
 		{`{"do":"relevant"}`, 400, "needs the address"},
 		{`{"do":"mute","place":"Bees.test"}`, 400, "give a host in small letters"},
 		{`{"do":"mute","place":"bees.test/<b>"}`, 400, "as addresses have it"},
@@ -55,7 +58,8 @@ func TestActs(t *testing.T) {
 		`{"number":1,"do":"relevant","url":"https://bees.test/","words":"relevant https://bees.test/"},` +
 		`{"number":2,"do":"mute","place":"bees.test/ads/","words":"mute bees.test/ads/","undone":true},` +
 		`{"number":3,"do":"undo","act":2,"words":"undo 2"},` +
-		`{"number":4,"do":"pause","words":"pause"}],"paused":true}`
+		`{"number":4,"do":"pause","words":"pause"},` +
+		`{"number":5,"do":"keywords","keywords":["honey","waggle dance"],"words":"keywords honey, waggle dance"}],"paused":true,"keywords":["honey bee"]}`
 	if got := strings.TrimSpace(string(b)); got != want {
 		t.Errorf("listed %s\nwant   %s", got, want)
 	}

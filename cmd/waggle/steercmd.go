@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
@@ -14,8 +15,8 @@ import (
 // steerCmd is `waggle steer`.
 type steerCmd struct {
 	Dir string `arg:"" help:"Folder of the crawl."`
-	Do  string `arg:"" enum:"relevant,irrelevant,more,mute,boost,budget,delay,pause,continue,undo,list" help:"What to do: relevant, irrelevant, more, mute, boost, budget, delay, pause, continue, undo, list."`
-	To  string `arg:"" optional:"" help:"The address of a page, a place, a number of pages, a delay, or the number of an act."`
+	Do  string `arg:"" enum:"relevant,irrelevant,more,mute,boost,budget,delay,keywords,pause,continue,undo,list" help:"What to do: relevant, irrelevant, more, mute, boost, budget, delay, keywords, pause, continue, undo, list."`
+	To  string `arg:"" optional:"" help:"The address of a page, a place, a number of pages, a delay, keywords with commas between them, or the number of an act."`
 }
 
 // Help tells what can be done.
@@ -30,6 +31,7 @@ when it goes on. Each has a number, stands in the log, and can be undone:
   waggle steer bees boost dances.example.org                its links go first
   waggle steer bees budget 2000                             pages of all runs; 0 = no limit
   waggle steer bees delay 3s                                between two requests to a host
+  waggle steer bees keywords "honey bee, waggle dance"      in place of those before
   waggle steer bees pause                                   and continue
   waggle steer bees undo 3
   waggle steer bees list                                    what was done
@@ -37,7 +39,8 @@ when it goes on. Each has a number, stands in the log, and can be undone:
 A label changes the harvest, and teaches the scorer (waggle, apprentice); a page of
 which more are wanted is an example to the judge topic as well. It must have been
 fetched. Links of a muted place leave the queue; once that is undone they come back
-where they are found again. A pause ends with its run.`
+where they are found again. Other keywords reach the judges topic and keyword, and the pages so far
+are judged anew while the crawl goes on. A pause ends with its run.`
 }
 
 // Run gives the act to the crawl, or lists the acts.
@@ -77,6 +80,12 @@ func (c *steerCmd) act() (a event.Act, err error) {
 		a.Place = c.To
 	case "delay":
 		a.Delay = c.To
+	case "keywords":
+		for word := range strings.SplitSeq(c.To, ",") {
+			if word = strings.TrimSpace(word); word != "" {
+				a.Keywords = append(a.Keywords, word)
+			}
+		}
 	case "pages", "act":
 		n, err := strconv.Atoi(c.To)
 		if err != nil {

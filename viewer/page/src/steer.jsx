@@ -9,7 +9,7 @@ const said = new EventTarget();
 export async function say(crawl, act) {
   let text, bad = false;
   try {
-    text = `Act ${await tell(crawl, act)}: ${[act.do, act.url, act.place, act.pages, act.delay, act.act].filter((x) => x !== undefined).join(" ")}`;
+    text = `Act ${await tell(crawl, act)}: ${[act.do, act.url, act.place, act.pages, act.delay, act.keywords?.join(", "), act.act].filter((x) => x !== undefined).join(" ")}`;
   } catch (err) {
     text = err.message;
     bad = true;
@@ -63,6 +63,7 @@ export function Steer({ at, state }) {
   const [place, setPlace] = useState(at.params.place || "");
   const [pages, setPages] = useState("");
   const [delay, setDelay] = useState("");
+  const [words, setWords] = useState(null); // null: those of the crawl
   const act = async (a) => { await say(at.crawl, a); setTold((n) => n + 1); };
   const acts = (data?.acts || []).toReversed();
   const last = acts.find((a) => !a.undone && !a.refused && a.do !== "undo");
@@ -90,6 +91,10 @@ export function Steer({ at, state }) {
             <h2>A place</h2>
             <div class="bar take"><label>host, or host and beginning of a path<input type="text" required value={place} placeholder="example.org/forum/" spellcheck={false} autocapitalize="off" onInput={(e) => setPlace(e.target.value)} /></label>
               <button value="mute">Mute</button><button value="boost">Boost</button></div>
+          </form>
+          <form class="wide" onSubmit={async (e) => { e.preventDefault(); await act({ do: "keywords", keywords: (words ?? "").split(",").map((w) => w.trim()).filter(Boolean) }); setWords(null); }}>
+            <h2>Keywords</h2>
+            <div class="bar take"><label>with commas between them; all pages are judged anew by them<input type="text" required value={words ?? (data?.keywords || []).join(", ")} onInput={(e) => setWords(e.target.value)} /></label><button disabled={words === null}>Set</button></div>
           </form>
         </div>
       </section>

@@ -1,0 +1,213 @@
+package job_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// garden is a web of pages on bees and on ships. Each of its hubs links to pages of both
+// kinds, and to the next hub.
+type garden struct{ hubs, each int }
+
+func (g garden) Fetch(_ context.Context, u web.URL) (*web.Response, error) {
+	var body strings.Builder
+	var hub, n int
+	switch path := u.Path(); {
+	case strings.HasPrefix(path, "/hub"):
+		fmt.Sscanf(path, "/hub%d", &hub)
+		body.WriteString("<title>Contents</title><p>What there is in this part of the web.")
+		for i := range g.each {
+			fmt.Fprintf(&body, `<p><a href="/bee%d-%d">the honey bee and its hive</a> <a href="/ship%[1]d-%[2]d">sailing ships of the harbour</a>`, hub, i)
+		}
+		if hub+1 < g.hubs {
+			fmt.Fprintf(&body, `<p><a href="/hub%d">more</a>`, hub+1)
+		}
+	case strings.HasPrefix(path, "/bee"):
+		fmt.Sscanf(path, "/bee%d-%d", &hub, &n)
+		fmt.Fprintf(&body, "<title>Bee %d</title><p>The honey bee number %[1]d lives in a hive and brings honey to the hive of bees.", hub*1000+n)
+	default:
+		fmt.Sscanf(path, "/ship%d-%d", &hub, &n)
+		fmt.Fprintf(&body, "<title>Ship %d</title><p>The sailing ship number %[1]d lies in the harbour with other ships, and its sails are white.", hub*1000+n)
+	}
+	b := []byte(body.String())
+	return &web.Response{
+		URL: u, Status: 200, Proto: "HTTP/1.1", Started: time.Now(), Head: []byte("HTTP/1.1 200 OK\r\n"), Header: web.Header{"Content-Type": {"text/html"}},
+		RequestHead: []byte("GET / HTTP/1.1\r\n"), Raw: b, Body: b,
+	}, nil
+}
+
+// told is a run of a crawl on bees in the folder dir: after so many pages in all it is
+// told an act, and with kill it dies as soon as it hears of that.
+func told(t *testing.T, dir string, budget int, after int, act event.Act, kill bool) (order []string) {
+	t.Helper()
+	w, err := collection.At(dir).Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := job.Duration(0)
+	m := &job.Maker{Writer: w, Fetcher: garden{10, 10}, Job: &job.Job{
+		Name: "garden", Seeds: []string{"http://garden.test/hub0"}, Topic: job.Topic{Keywords: []string{"honey bee", "hive"}},
+		Fetch: job.Fetch{Workers: 1}, Politeness: job.Politeness{Delay: &none}, Budget: job.Budget{Pages: budget},
+	}}
+	if w.Begun() {
+		m.Begun = &w.Collection
+		if m.Job, err = job.In(w.Collection); err != nil {
+			t.Fatal(err)
+		}
+		m.Job.Budget.Pages = budget
+	}
+	c, err := m.Crawl(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	pages := 0
+	if c.History != nil {
+		for e, err := range c.History {
+			if _, ok := e.(event.Fetched); ok && err == nil {
+				pages++
+			}
+		}
+	}
+	c.Listen = func(e event.Event) {
+		switch e := e.(type) {
+		case event.Fetched:
+			order = append(order, strings.TrimPrefix(e.URL.Path(), "/"))
+			if pages++; pages == after {
+				if _, err := w.Act(act); err != nil {
+					t.Error(err)
+				}
+			}
+		case event.Act:
+			if kill {
+				cancel()
+			}
+		}
+	}
+	_, err = c.Run(ctx)
+	if err = errors.Join(err, w.SaveHarvest(), m.Close(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return order
+}
+
+// harvest counts the relevant pages of each kind.
+func harvest(t *testing.T, dir string) (bees, ships int) {
+	t.Helper()
+	list, err := collection.At(dir).Harvest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range list {
+		switch {
+		case strings.Contains(h.URL.String(), "/bee"):
+			bees++
+		case strings.Contains(h.URL.String(), "/ship"):
+			ships++
+		}
+	}
+	return bees, ships
+}
+
+// Keywords that a person gives a running crawl reach the judge, the pages that were
+// fetched before, and the links that wait; undone, all is as it was told first.
+func TestKeywordsOfARunningCrawl(t *testing.T) {
+	ship := event.Act{Do: event.Keywords, Keywords: []string{"sailing ship", "harbour"}}
+	kinds := func(order []string) (bees, ships int) {
+		for _, p := range order {
+			if strings.HasPrefix(p, "bee") {
+				bees++
+			} else if strings.HasPrefix(p, "ship") {
+				ships++
+			}
+		}
+		return bees, ships
+	}
+	for _, kill := range []bool{false, true} {
+		dir := filepath.Join(t.TempDir(), "garden")
+		order := told(t, dir, 90, 40, ship, kill)
+		if kill { // it is in the middle of all that follows from the act
+			order = append(order, told(t, dir, 90, 0, event.Act{}, false)...)
+		}
+		if b, s := kinds(order[:40]); b < 3*s {
+			t.Errorf("%d pages on bees and %d on ships before the act", b, s)
+		}
+		if b, s := kinds(order[50:]); s < 3*b {
+			t.Errorf("%d pages on bees and %d on ships after the act: %v", b, s, order)
+		}
+		if bees, ships := harvest(t, dir); bees > 0 || ships < 25 {
+			t.Errorf("the harvest has %d pages on bees and %d on ships", bees, ships)
+		}
+		j, err := job.In(collection.At(dir))
+		if err != nil || !slices.Equal(j.Topic.Keywords, ship.Keywords) {
+			t.Errorf("the job has the keywords %q, %v", j.Topic.Keywords, err)
+		}
+		// It goes on, and the act is undone.
+		order = told(t, dir, 140, 95, event.Act{Do: event.Undo, Act: 1}, false)
+		if b, s := kinds(order[15:]); b < 2*s {
+			t.Errorf("%d pages on bees and %d on ships after the act was undone: %v", b, s, order)
+		}
+		if bees, ships := harvest(t, dir); bees < 40 || ships > 0 {
+			t.Errorf("then the harvest has %d pages on bees and %d on ships", bees, ships)
+		}
+		// The figures of the crawl are those of its log.
+		relevant := 0
+		for p, err := range collection.At(dir).Fetched() {
+			if err == nil && p.Relevant {
+				relevant++
+			}
+		}
+		if sum, err := collection.At(dir).Summary(); err != nil || sum.Relevant != relevant {
+			t.Errorf("%d relevant pages by the summary, %d by the log, %v", sum.Relevant, relevant, err)
+		}
+	}
+}
+
+// A run may die between the turn of an act and the job file: the log has the keywords
+// then. A judge that takes none refuses them, and so does a crawl words that tell nothing.
+func TestKeywordsAreKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "garden")
+	told(t, dir, 30, 0, event.Act{}, false)
+	col := collection.At(dir)
+	before, err := col.Job()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range []event.Act{{Do: event.Keywords, Keywords: []string{"sailing ship", "harbour"}}, {Do: event.Keywords, Keywords: []string{"the"}}} {
+		if _, err := col.Act(a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	told(t, dir, 40, 0, event.Act{}, false)
+	w, err := col.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.SaveJob(before), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	told(t, dir, 60, 0, event.Act{}, false)
+	j, err := job.In(col)
+	if err != nil || !slices.Equal(j.Topic.Keywords, []string{"sailing ship", "harbour"}) {
+		t.Errorf("the job has the keywords %q, %v", j.Topic.Keywords, err)
+	}
+	acts, err := col.Told()
+	if err != nil || len(acts) != 2 || acts[0].Refused != "" || !strings.Contains(acts[1].Refused, "no word that tells something") {
+		t.Errorf("%+v, %v", acts, err)
+	}
+	if bees, ships := harvest(t, dir); bees > 0 || ships == 0 {
+		t.Errorf("the harvest has %d pages on bees and %d on ships", bees, ships)
+	}
+}
