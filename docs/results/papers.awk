@@ -5,7 +5,9 @@
 #
 # Parts of a topic, which are named TOPIC@SITE, and repeats are averaged first, so that
 # a topic counts once. The interval is of 2,000 draws of as many topics, with
-# replacement. A row that is marked * has an interval without 0.
+# replacement; a row that is marked * has an interval without 0. The effect is the mean
+# difference by the deviation of differences over topics. Where the lab gives bounds for what is
+# not recorded, the last column is the upper one, and all others are of the lower.
 BEGIN { FS = ","; OFS = "," }
 FNR == 1 { for (i = 1; i <= NF; i++) col[$i] = i; next }
 $col["measure"] == measure && $col["pages"] == pages {
@@ -14,6 +16,7 @@ $col["measure"] == measure && $col["pages"] == pages {
 	if (!(key in seen)) { seen[key]; keys[++n] = key; web[key] = $col["web"] }
 	if (!(s in met)) { met[s]; names[++m] = s }
 	sum[s, key] += $col["value"]; count[s, key]++
+	if ($col["upper"] != "") { upper[s, key] += $col["upper"]; bounded = 1 }
 	webs[$col["web"]]
 }
 END {
@@ -22,7 +25,7 @@ END {
 	for (i = 1; i <= nw; i++) for (j = i + 1; j <= nw; j++) if (order[j] < order[i]) { x = order[i]; order[i] = order[j]; order[j] = x }
 	head = "strategy"
 	for (i = 1; i <= nw; i++) head = head OFS order[i]
-	print head, "all", "minus " base, "low", "high", "won", "lost", "told apart"
+	print head, "all", "minus " base, "low", "high", "effect", "won", "lost", "told apart" (bounded ? OFS "upper" : "")
 	for (k = 1; k <= m; k++) {
 		s = names[k]; line = s; total = topics = 0
 		for (i = 1; i <= nw; i++) { a[i] = c[i] = 0 }
@@ -35,15 +38,26 @@ END {
 		for (j = 1; j <= nw; j++) line = line OFS sprintf("%.3f", a[j] / c[j])
 		mean = won = lost = 0
 		for (i = 1; i <= n; i++) { mean += d[i] / n; won += d[i] > 1e-9; lost += d[i] < -1e-9 }
-		srand(1)
+		dev = 0
+		for (i = 1; i <= n; i++) dev += (d[i] - mean) ^ 2 / (n - 1)
+		effect = dev > 0 ? sprintf("%+.2f", mean / sqrt(dev)) : ""
+		top = 0
+		for (i = 1; i <= n; i++) top += upper[s, keys[i]] / count[s, keys[i]] / n
+		seed = 1
 		for (b = 1; b <= 2000; b++) {
 			draw[b] = 0
-			for (i = 1; i <= n; i++) draw[b] += d[1 + int(rand() * n)] / n
+			for (i = 1; i <= n; i++) draw[b] += d[1 + int(draws() * n)] / n
 		}
 		sort(draw, 2000)
 		low = draw[50]; high = draw[1951]
-		print line, sprintf("%.3f", total / n), sprintf("%+.3f", mean), sprintf("%+.3f", low), sprintf("%+.3f", high), won, lost, (low > 1e-9 || high < -1e-9 ? "*" : "")
+		print line, sprintf("%.3f", total / n), sprintf("%+.3f", mean), sprintf("%+.3f", low), sprintf("%+.3f", high), effect, won, lost, (low > 1e-9 || high < -1e-9 ? "*" : "") (bounded ? OFS sprintf("%.3f", top) : "")
 	}
+}
+
+# draws is a number in (0,1), the same ones in every awk (Park & Miller 1988).
+function draws() {
+	seed = (seed * 16807) % 2147483647
+	return seed / 2147483647
 }
 
 # sort orders v[1…n], by Shell's method.
