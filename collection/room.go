@@ -21,6 +21,9 @@ type room struct {
 
 func newRoom(dir string) *room { return &room{dir: dir, free: diskFree} }
 
+// Free is how many bytes are free on the disk of the folder.
+func (c Collection) Free() (bytes uint64, err error) { return diskFree(c.dir) }
+
 func diskFree(dir string) (uint64, error) {
 	usage, err := vfs.Default.GetDiskUsage(dir)
 	return usage.AvailBytes, err

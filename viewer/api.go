@@ -65,6 +65,7 @@ func (s *Server) routes() []route {
 		{path: crawl1 + "graph", line: "Which hosts led to which.", answer: figures.Graph{}, serve: of((*crawl).serveGraph), params: []param{n}},
 		{path: crawl1 + "job", line: "The job file, and what was told otherwise later.", answer: jobView{}, serve: of((*crawl).serveJob)},
 		{path: crawl1 + "acts", line: "What people told the crawl, oldest first; those without a time wait for it.", answer: actList{}, serve: of((*crawl).serveActs), postLine: "Tell the crawl something: it takes it in within a second, or when it goes on.", takes: act{}, post: s.of((*crawl).takeAct), told: acted{}},
+		{path: crawl1 + "index", postLine: "Make the index for searching, as long as the crawl runs.", takes: struct{}{}, told: struct{}{}, post: s.of(makeIndex)},
 		{path: "/api/exports", line: "The forms in which a crawl can be taken away.", answer: []form{}, serve: listForms},
 		{path: crawl1 + "exports/{form}", line: "A crawl in one of these forms.", kind: "application/octet-stream", serve: s.of(serveExport), params: []param{one("without-opt-outs", "1: without pages that say noindex, noarchive or noai, or reserve text and data mining.", "0", "1")}},
 		{path: "/metrics", line: "Figures of all crawls for Prometheus.", kind: "text/plain", serve: s.serveMetrics},
@@ -335,6 +336,12 @@ func (c *crawl) serveExplain(r *http.Request, q *query) (any, error) {
 		return nil, nil
 	}
 	return c.Explain(r.Context(), u)
+}
+
+// makeIndex has the index made; the state of the crawl tells how far it is.
+func makeIndex(c *crawl, w http.ResponseWriter, _ *http.Request) {
+	c.MakeIndex()
+	writeJSON(w, http.StatusOK, struct{}{})
 }
 
 // listForms names the forms of exports.

@@ -37,8 +37,8 @@ func TestDocument(t *testing.T) {
 		t.Errorf("%d paths", len(doc.Paths))
 	}
 	for path, x := range doc.Paths {
-		if strings.HasSuffix(path, "/changes") {
-			continue // it has no end
+		if strings.HasSuffix(path, "/changes") || x.Get.Responses == nil {
+			continue // it has no end, or is for POST alone
 		}
 		form := "harvest"
 		at := strings.NewReplacer("{id}", "1", "{form}", form).Replace(path)

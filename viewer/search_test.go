@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/index"
@@ -118,4 +119,37 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%.40s: %d %s, want %d", path, got.StatusCode, b, want)
 		}
 	}
+}
+
+// The index is made when somebody asks for it, and of crawls that run where it is to be;
+// one that cannot be made says why, and can be asked for again.
+func TestIndexIsMade(t *testing.T) {
+	col := crawled(t, hive(), "https://bees.test/")
+	d := serve(t, col)
+	c := d.find("1")
+	if st, _ := c.State(time.Now()); st.Index.There || st.Index.Making {
+		t.Errorf("an index that nobody asked for: %+v", st.Index)
+	}
+	blocked := index.Dir(col)
+	if err := os.WriteFile(blocked, []byte("no folder"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, got := d.send("/api/crawls/1/index", map[string]any{}); code != 200 {
+		t.Fatal(got)
+	}
+	c.until(t, func(s *watch.State) bool { return s.Index.Error != "" && !s.Index.Making })
+	if err := os.Remove(blocked); err != nil {
+		t.Fatal(err)
+	}
+	if code, got := d.send("/api/crawls/1/index", map[string]any{}); code != 200 {
+		t.Fatal(got)
+	}
+	c.until(t, func(s *watch.State) bool { return s.Index.There && !s.Index.Making && s.Index.Error == "" })
+	if _, b := d.ask("/api/crawls/1/pages?text=waggle"); !strings.Contains(string(b), `"index":true`) || !strings.Contains(string(b), `"all":3`) {
+		t.Errorf("%s", b)
+	}
+
+	other := crawled(t, hive(), "https://bees.test/")
+	at := serveWith(t, Options{Collections: []collection.Collection{other}, Index: watch.Always})
+	at.find("1").until(t, func(s *watch.State) bool { return s.Index.There && !s.Index.Making })
 }

@@ -42,6 +42,8 @@ type Options struct {
 	Collections []collection.Collection
 	// Start begins crawls; nil = none can be begun on the page.
 	Start *start.Starter
+	// Index says when the indexes for searching are made.
+	Index watch.Indexing
 	// Every is how often logs are looked at; 0 = twice a second.
 	Every time.Duration
 	// Random draws keys of at least 8 characters; nil = crypto/rand.
@@ -54,6 +56,7 @@ type Server struct {
 	every  time.Duration
 	cap    string // the key of archived pages
 	start  *start.Starter
+	index  watch.Indexing
 	mux    *http.ServeMux
 	assets fs.FS
 	shown  views
@@ -85,7 +88,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{guard: g, every: o.Every, cap: o.Random(), assets: files, start: o.Start}
+	s := &Server{guard: g, every: o.Every, cap: o.Random(), assets: files, start: o.Start, index: o.Index}
 	for _, c := range o.Collections {
 		s.add(c)
 	}
@@ -115,6 +118,7 @@ func (s *Server) add(col collection.Collection) *crawl {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := &crawl{watch.New(strconv.Itoa(len(s.crawls)+1), col)}
+	c.Index(s.index)
 	s.crawls = append(s.crawls, c)
 	if s.follow != nil {
 		s.follow(c)

@@ -16,6 +16,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/index"
 	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/internal/folder"
@@ -40,6 +41,8 @@ type crawlCmd struct {
 	Resume     bool `help:"Go on with the crawl in DIR; flags change its job, see waggle help resume."`
 	AcceptLoss bool `help:"With --resume: where files are damaged or missing, repair the crawl first (as waggle repair does) and go on without what is lost."`
 	Open       bool `help:"Look at the crawl in the browser. The page stays when the crawl has ended, until Ctrl-C."`
+
+	Index *bool `negatable:"" help:"Make the index for waggle search while the crawl runs (default: with --open, where 10 GB of the disk are free)."`
 
 	NotifyProgram string `placeholder:"PROGRAM" help:"Program that is started at the first relevant page, at half of the budget and at the end, with first-relevant, half-budget or ended as its argument and a line of JSON as its input."`
 	NotifyURL     string `name:"notify-url" placeholder:"URL" help:"Address that gets the same line of JSON by POST."`
@@ -103,12 +106,16 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 		m.Begun = &w.Collection
 	}
 	var look func() error // waits for the end of the page; nil without one
+	indexed := func() {}  // waits for the index
 	how, sum, err := crawlAndShow(ctx, m, c.place, func() view.View {
 		if !c.JSON {
 			printOutline(std.out, m.Job)
 		}
-		if c.Open {
+		switch {
+		case c.Open:
 			look = c.open(ctx, std)
+		case c.Index != nil && *c.Index:
+			indexed = c.index(ctx, std)
 		}
 		return notices.View(view.New(std.out, c.JSON, clock.System{}, os.Getenv), c.Out)
 	})
@@ -119,6 +126,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 	if err = errors.Join(err, w.Close()); err != nil {
 		return err
 	}
+	indexed()
 	if !c.JSON {
 		if err := view.WriteSummary(std.out, sum); err != nil && !errors.Is(err, syscall.EPIPE) {
 			return err
@@ -144,13 +152,33 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 	return nil
 }
 
+// index makes the index while the crawl runs. A crawl is not lost because it cannot be
+// searched.
+func (c *crawlCmd) index(ctx context.Context, std streams) (wait func()) {
+	col := collection.At(c.Out)
+	b, err := index.NewBuilder(col, index.Dir(col), job.LinkParser(col))
+	if err != nil {
+		complain(std.err, fmt.Errorf("the index: %w", err))
+		return func() {}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		err := errors.Join(b.Follow(ctx, col.Running, nil), b.Close())
+		if err != nil && ctx.Err() == nil {
+			complain(std.err, fmt.Errorf("the index: %w", err))
+		}
+	}()
+	return func() { <-done }
+}
+
 // open shows the crawl in the browser until ctx ends. A crawl is not lost because it
 // cannot be looked at.
 func (c *crawlCmd) open(ctx context.Context, std streams) (wait func() error) {
 	if c.JSON {
 		std.out = std.err // every line of the other is an event
 	}
-	wait, err := serveCrawls(ctx, std, "127.0.0.1:0", viewer.Options{Collections: []collection.Collection{collection.At(c.Out)}}, true)
+	wait, err := serveCrawls(ctx, std, "127.0.0.1:0", viewer.Options{Collections: []collection.Collection{collection.At(c.Out)}, Index: indexing(c.Index)}, true)
 	if err != nil {
 		complain(std.err, fmt.Errorf("the page: %w", err))
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/localpage"
 	"github.com/waggle-crawler/waggle/viewer"
 	"github.com/waggle-crawler/waggle/viewer/start"
+	"github.com/waggle-crawler/waggle/viewer/watch"
 )
 
 // openCmd is `waggle open`.
@@ -18,6 +19,7 @@ type openCmd struct {
 	Dirs []string `arg:"" optional:"" name:"dir" help:"Folders of crawls, or folders that hold such folders; none: begin a crawl."`
 
 	Listen    string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to answer (default 127.0.0.1 and any free port)."`
+	Index     *bool  `negatable:"" help:"Make the index for searching: at once with --index, never with --no-index, unless somebody asks for it on the page (default: while a crawl runs, where 10 GB of the disk are free)."`
 	NoBrowser bool   `help:"Open no browser: print the address only."`
 }
 
@@ -49,13 +51,24 @@ func (c *openCmd) Run(ctx context.Context, std streams) error {
 		found = append(found, list...)
 	}
 	begun := start.New(ctx, ".", func(line string) { fmt.Fprintln(std.err, line) })
-	wait, err := serveCrawls(ctx, std, c.Listen, viewer.Options{Collections: found, Start: begun}, !c.NoBrowser)
+	wait, err := serveCrawls(ctx, std, c.Listen, viewer.Options{Collections: found, Start: begun, Index: indexing(c.Index)}, !c.NoBrowser)
 	if err != nil {
 		return err
 	}
 	err = wait()
 	begun.Wait()
 	return err
+}
+
+// indexing is when an index is made, by the flag --index; nil = it was not given.
+func indexing(flag *bool) watch.Indexing {
+	switch {
+	case flag == nil:
+		return watch.WithRoom
+	case *flag:
+		return watch.Always
+	}
+	return watch.WhenAsked
 }
 
 // serveCrawls serves the page of crawls until ctx ends, and says where it is. wait

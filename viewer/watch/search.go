@@ -16,16 +16,14 @@ type searcher struct {
 	reader *index.Reader // nil: there is none
 	state  IndexState
 	again  time.Time // when one that could not be opened is tried again
+	when   Indexing
+	asked  bool // a person wants it made
+	made   bool // it was made here once
+	failed bool // the last attempt did
 }
 
 // retryAfter is how long an index that cannot be opened is left alone.
 const retryAfter = 10 * time.Second
-
-// IndexState is what is told of an index.
-type IndexState struct {
-	There bool   `json:"there"`           // it can be searched
-	Error string `json:"error,omitempty"` // why it is not
-}
 
 // PageList is what a filter wants of the pages.
 type PageList struct {
@@ -69,7 +67,9 @@ func (c *Crawl) lookForIndex() {
 	defer c.mu.Unlock()
 	s := &c.search
 	was := s.state
-	if s.state.Error = ""; err != nil {
+	if err == nil {
+		s.state.Error = ""
+	} else {
 		s.state.Error = event.Line(err.Error())
 		s.again = time.Now().Add(retryAfter)
 	}

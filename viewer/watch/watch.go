@@ -66,15 +66,20 @@ func (c *Crawl) ID() string { return c.id }
 // Collection is what is watched.
 func (c *Crawl) Collection() collection.Collection { return c.col }
 
-// Run follows the log, and opens the index once there is one, until ctx ends. Both are
-// looked at so often.
+// Run follows the log, opens the index once there is one, and makes it where that is
+// wanted, until ctx ends. All is looked at so often.
 func (c *Crawl) Run(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	defer c.closeIndex()
+	var indexing sync.WaitGroup
+	defer indexing.Wait()
 	for {
 		c.read(ctx)
 		c.lookForIndex()
+		if c.wantsIndex() {
+			indexing.Go(func() { c.makeIndex(ctx) })
+		}
 		select {
 		case <-ctx.Done():
 			return

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { query, useData, useSlow } from "./api.js";
+import { post, query, useData, useSlow } from "./api.js";
 import { count, decimal, moment, number, percent, size } from "./format.js";
 import { Pager } from "./now.jsx";
 import { go, to } from "./route.js";
@@ -59,7 +59,7 @@ export function Pages({ at, state }) {
         </select></label>
         {searching && !p.copies && <label class="check"><input type="checkbox" checked={fold} onChange={(e) => set({ fold: e.target.checked ? "" : "0" })} />Fold near-copies</label>}
         {chosen && <button type="button" onClick={(e) => { e.target.form.reset(); go(at.crawl, "pages", {}, true); }}>All pages</button>}
-        <IndexLine index={index} dir={state.dir} />
+        <IndexLine index={index} dir={state.dir} crawl={at.crawl} />
       </form>
       {p.copies && <p class="notice">Near-copies of <a href={to(at.crawl, "page", { url: p.copies })}><bdi>{p.copies}</bdi></a>, itself among them.</p>}
       {data?.matches > 10000 && <p class="notice">{number(data.matches)} pages match. The best 10,000 of them are looked at: another word makes them fewer.</p>}
@@ -92,11 +92,17 @@ function Marked({ spans }) {
   return spans.map((s, i) => (s.marked ? <mark key={i}>{s.text}</mark> : s.text));
 }
 
-// IndexLine says how the index comes to be.
-function IndexLine({ index, dir }) {
-  if (index.error) return <p class="index soft" role="status">The index: {index.error}</p>;
-  if (!index.there) return <p class="index soft">To search the text of pages, make the index: <code>waggle index {quoted(dir)}</code></p>;
-  return null;
+// IndexLine says how the index comes to be, or how far it is.
+function IndexLine({ index, dir, crawl }) {
+  const [asked, setAsked] = useState(false);
+  const make = () => { setAsked(true); post(`crawls/${crawl}/index`, {}).catch(() => setAsked(false)); };
+  const far = index.pages ? `${number(index.indexed)} of ${count(index.pages, "page")}` : "";
+  if (index.making) return <p class="index soft" role="status">The index is being made{far && `: ${far}`}.{!index.there && " Until then titles and addresses are searched."}</p>;
+  if (index.there) return index.error ? <p class="index soft" role="status">The index is not whole: {index.error}</p> : null;
+  return (
+    <p class="index soft" role="status">{index.error ? `The index: ${index.error} ` : "Titles and addresses are searched; with an index, the text of pages too. "}
+      <button type="button" disabled={asked && !index.error} onClick={make}>Make the index</button> or in a shell: <code>waggle index {quoted(dir)}</code></p>
+  );
 }
 
 // quoted is a word as a shell takes it.

@@ -1,0 +1,95 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/index"
+	"github.com/waggle-crawler/waggle/job"
+)
+
+// Indexing says when the index of a crawl that is watched is made.
+type Indexing uint8
+
+// When an index is made.
+const (
+	WhenAsked Indexing = iota // by MakeIndex
+	WithRoom                  // while the crawl runs, where RoomForIndex is free
+	Always                    // at once, and as long as the crawl runs
+)
+
+// RoomForIndex is the free space of a disk, in bytes, from which on an index is made
+// unasked: it takes some kilobytes a page.
+const RoomForIndex = 10 << 30
+
+// IndexState is what is told of an index.
+type IndexState struct {
+	There   bool   `json:"there"`             // it can be searched
+	Making  bool   `json:"making"`            // it is being made here
+	Indexed int    `json:"indexed,omitempty"` // pages, of those to index, while it is made
+	Pages   int    `json:"pages,omitempty"`
+	Error   string `json:"error,omitempty"` // why it is not there, or not whole
+}
+
+// Index says when the index is made. It is called before Run.
+func (c *Crawl) Index(when Indexing) { c.search.when = when }
+
+// MakeIndex has Run make the index, as long as the crawl runs.
+func (c *Crawl) MakeIndex() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.search.state.Making {
+		c.search.asked, c.search.state.Error = true, ""
+		c.tell()
+	}
+}
+
+// wantsIndex tells whether the index is to be made now, and notes that it is.
+func (c *Crawl) wantsIndex() bool {
+	running := c.col.Running()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.search
+	switch {
+	case s.state.Making || s.failed && !s.asked || c.offset == 0:
+		return false
+	case s.asked, s.when == Always && (running || !s.made):
+	case s.when == WithRoom && running:
+		if free, err := c.col.Free(); err != nil || free < RoomForIndex {
+			return false
+		}
+	default:
+		return false
+	}
+	s.asked, s.failed, s.state.Making, s.state.Error = false, false, true, ""
+	c.tell()
+	return true
+}
+
+// makeIndex makes the index as long as the crawl runs.
+func (c *Crawl) makeIndex(ctx context.Context) {
+	b, err := index.NewBuilder(c.col, index.Dir(c.col), job.LinkParser(c.col))
+	if err == nil {
+		err = b.Follow(ctx, c.col.Running, func(p index.Progress) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.search.state.Indexed, c.search.state.Pages = p.Indexed, p.Pages
+			c.tell()
+		})
+		err = errors.Join(err, b.Close())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := &c.search
+	s.state.Making, s.state.Indexed, s.state.Pages, s.made = false, 0, 0, true
+	switch {
+	case err == nil || ctx.Err() != nil || errors.Is(err, index.ErrBusy): // another process makes it
+	case errors.Is(err, os.ErrPermission):
+		s.failed, s.state.Error = true, "the folder of the crawl cannot be written; waggle index DIR --index FOLDER puts it elsewhere, for waggle search"
+	default:
+		s.failed, s.state.Error = true, event.Line(err.Error())
+	}
+	c.tell()
+}
