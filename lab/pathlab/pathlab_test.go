@@ -115,6 +115,14 @@ func TestDepartments(t *testing.T) {
 			}
 		}
 	}
+	data, err := trial.Data(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := data[0]
+	if len(data) != 1 || d.Folds != 3 || d.Sites != 2 || d.Positive != 6 || d.TestedPositive > 5 || d.MedianLength < 1 || d.Length < 1 || d.Features <= d.Words {
+		t.Errorf("data %+v", data)
+	}
 	var b bytes.Buffer
 	named, err := trial.Names(ctx, []int{10}, func(string) {})
 	if err != nil {

@@ -24,7 +24,7 @@ func CompareClicks(ctx context.Context, out io.Writer, pages *corpus.Pages, game
 	return nil
 }
 
-// Report makes the trial and writes its tables: how well pages are named, with each
+// Report makes the trial and writes its tables: what teaches, how well pages are named, with each
 // number of words read of a page, and how soon goals are reached. Without Topics, all
 // topics of the web are sought.
 func (t *Trial) Report(ctx context.Context, out io.Writer, tokens []int, tell func(string)) error {
@@ -33,10 +33,16 @@ func (t *Trial) Report(ctx context.Context, out io.Writer, tokens []int, tell fu
 			t.Topics = append(t.Topics, topic.Name)
 		}
 	}
+	data, err := t.Data(ctx)
+	if err != nil {
+		return err
+	}
+	WriteData(out, data)
 	named, err := t.Names(ctx, tokens, tell)
 	if err != nil {
 		return err
 	}
+	fmt.Fprintln(out)
 	WriteNaming(out, named)
 	reached, err := t.Reach(ctx, tell)
 	if err != nil {
