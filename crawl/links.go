@@ -129,7 +129,7 @@ func (s *Step) refuse(c *web.Candidate) (reason web.Reason, forGood bool) {
 		return r, s.count.Seeds <= 0
 	}
 	if c.Kind != web.LinkSeed {
-		if isOtherFile(c.URL) {
+		if isOtherFile(c.URL, s.files) {
 			return web.ReasonExtension, true
 		}
 		if isTrap(c.URL) || s.traps.fate(c.URL) == shapeTrap {

@@ -537,8 +537,12 @@ func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err e
 	default:
 		if a.Page, err = c.Parser.Parse(r); err != nil {
 			a.Page, a.Reason, a.Detail = nil, web.ReasonProtocol, err.Error()
-			if errors.Is(err, parse.ErrType) {
+			var f *web.Failure
+			switch {
+			case errors.Is(err, parse.ErrType):
 				a.Reason = web.ReasonType
+			case errors.As(err, &f):
+				a.Reason, a.Detail = f.Reason, f.Detail
 			}
 			break
 		}

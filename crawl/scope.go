@@ -128,8 +128,8 @@ func equal(a, b []string) bool {
 var otherFiles = func() map[string]bool {
 	m := make(map[string]bool)
 	for _, x := range strings.Fields(`
-		7z aac aif aiff apk avi bin bmp bz2 css csv dmg doc docx deb eot eps epub exe flac flv
-		gif gz ico ics iso jar jpeg jpg js json m4a m4v mid mov mp3 mp4 mpeg mpg msi odp ods odt
+		7z aac aif aiff apk avi bin bmp bz2 css csv dmg doc docm docx deb eot eps epub exe flac flv
+		gif gz ico ics iso jar jpeg jpg js json m4a m4v mid mov mp3 mp4 mpeg mpg msi odp ods odt ott
 		ogg ogv otf pdf pkg png ppt pptx ps psd rar rpm rss rtf so svg swf tar tex tgz tif tiff
 		ttf wav webm webp wma wmv woff woff2 xls xlsx xml xz z zip zst`) {
 		m[x] = true
@@ -138,9 +138,9 @@ var otherFiles = func() map[string]bool {
 }()
 
 // isOtherFile tells by the extension of its path that an address names a file
-// which is not a document in HTML. A query may make anything of a name, so
-// addresses with one are given the benefit of the doubt.
-func isOtherFile(u web.URL) bool {
+// which is not a document in HTML, and none of those wanted. A query may make anything
+// of a name, so addresses with one are given the benefit of the doubt.
+func isOtherFile(u web.URL, wanted map[string]bool) bool {
 	if strings.Contains(u.RequestPath(), "?") {
 		return false
 	}
@@ -149,5 +149,9 @@ func isOtherFile(u web.URL) bool {
 		return false
 	}
 	ext := path.Ext(u.Path())
-	return len(ext) > 1 && otherFiles[strings.ToLower(ext[1:])]
+	if len(ext) < 2 {
+		return false
+	}
+	ext = strings.ToLower(ext[1:])
+	return otherFiles[ext] && !wanted[ext]
 }

@@ -40,6 +40,12 @@ type Policy struct {
 	Timeout       time.Duration // of a request, as the fetcher has it; 0 = 10 s
 	Proxied       bool          // every request goes through one proxy
 	Scope         Scope
+	// Files are the extensions of files that are fetched although they are no HTML:
+	// lower case, without a dot.
+	Files []string
+	// LinksOnly are the media types of pages that are fetched for their links alone: they
+	// are no harvest, and a scorer learns of them by what they lead to; see leads.
+	LinksOnly []string
 	// HonourNoFollow leaves alone links that say rel=nofollow. Pages that say
 	// so of all their links are always obeyed.
 	HonourNoFollow bool
@@ -120,6 +126,8 @@ type Step struct {
 	traps  traps
 	ranks  ranks
 	visits visits
+	files  map[string]bool // of Policy.Files
+	leads  leads
 	// What people told the crawl, the relevant pages by the hashes of their addresses,
 	// and the last links that were fetched, by which a label teaches the scorer; nil
 	// where nobody can tell the crawl anything.
@@ -158,7 +166,17 @@ func NewStep(p Policy, s Scorer, j Judge) *Step {
 		bodies: make(map[uint64]copies),
 		why:    make(map[web.Host]string),
 		net:    network{delay: p.Delay, proxied: p.Proxied},
+		files:  newSet(p.Files),
+		leads:  newLeads(p.LinksOnly, s),
 	}
+}
+
+func newSet(of []string) map[string]bool {
+	m := make(map[string]bool, len(of))
+	for _, x := range of {
+		m[x] = true
+	}
+	return m
 }
 
 // Remember tells of a page fetched in an earlier run, so that its body is
@@ -383,6 +401,10 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) {
 	p, v, c := a.Page, a.Verdict, &a.Lease.Candidate
 	reason := a.Reason
+	linksOnly := s.leads.types[p.MIME]
+	if linksOnly && reason == "" {
+		reason = web.ReasonLinksOnly
+	}
 	copies, home := s.copy(p.URL, p.Digest)
 	if copies > 0 {
 		reason = web.ReasonDuplicate
@@ -413,8 +435,11 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	if reason == web.ReasonDuplicate {
 		memory = s.scorer.Visit(c, nil, web.Verdict{})
 	} else {
-		memory = s.scorer.Visit(c, p, v)
+		memory = s.scorer.Visit(c, p, s.leads.worth(v, linksOnly))
 		s.recent.add(c)
+		if s.leads.note(c, linksOnly); v.Relevant {
+			s.leads.reward(c)
+		}
 		if reason == "" {
 			with = s.observe(now, p, a.Verdict)
 		}

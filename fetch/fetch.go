@@ -104,8 +104,8 @@ type Options struct {
 	// with what is made of them; see type memory. Who sets it calls Release of every
 	// response. Default 0, no bound.
 	Memory int64
-	// Types are the media types asked for, lower case, without parameters;
-	// "*/*" for any. Default text/html and application/xhtml+xml.
+	// Types are the media types asked for; see type Types. Default text/html and
+	// application/xhtml+xml.
 	Types []string
 	// IgnoreRobots leaves robots.txt unread: for one's own sites and tests.
 	IgnoreRobots bool

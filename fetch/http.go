@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -25,10 +24,7 @@ type client struct {
 }
 
 func (w *wire) client(types Types, maxBody int, memory *memory) *client {
-	accept := strings.Join(types, ", ")
-	if !slices.Contains(types, "*/*") {
-		accept += ", */*;q=0.1"
-	}
+	accept := types.accept()
 	const encodings = "gzip, br, zstd"
 	return &client{
 		wire:    w,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 
@@ -11,7 +12,9 @@ import (
 )
 
 // Types are the media types of documents that are asked for: lower case, without
-// parameters; "*/*" for any.
+// parameters; "*/*" for any. One that begins with a dot (".docx") is the end of a name:
+// a document whose server says nothing better of it than that it is a file, or a zip
+// file, is asked for by that.
 type Types []string
 
 // DefaultTypes are the types of documents that a crawl understands.
@@ -29,12 +32,12 @@ func (t Types) Refuse(r *web.Response, start []byte, size int64) *web.Failure {
 		return nil
 	}
 	if kind := first(r.Header, "Content-Type"); kind != "" {
-		if t.want(kind) {
+		if t.want(kind) || isVague(kind) && t.named(r.URL) {
 			return nil
 		}
 		return refusedType(r, size, "Content-Type %.100q", kind)
 	}
-	if guess := sniff(start); len(start) > 0 && !t.want(guess) {
+	if guess := sniff(start); len(start) > 0 && !t.want(guess) && !(isVague(guess) && t.named(r.URL)) {
 		return refusedType(r, size, "no Content-Type, looks like %s", guess)
 	}
 	return nil
@@ -54,6 +57,37 @@ func (t Types) want(contentType string) bool {
 	mime, _, _ := strings.Cut(contentType, ";")
 	mime = strings.ToLower(strings.TrimSpace(mime))
 	return slices.Contains(t, mime) || slices.Contains(t, "*/*")
+}
+
+// isVague knows the media types that tell no more of a document than that it is a file.
+func isVague(contentType string) bool {
+	mime, _, _ := strings.Cut(contentType, ";")
+	switch strings.ToLower(strings.TrimSpace(mime)) {
+	case "application/octet-stream", "binary/octet-stream", "application/download", "application/x-download", "application/force-download",
+		"application/zip", "application/x-zip-compressed", "application/unknown", "unknown/unknown", "application/x-gzip", "application/gzip":
+		return true
+	}
+	return false
+}
+
+// named tells whether the name of a file is among those asked for.
+func (t Types) named(u web.URL) bool {
+	ext := strings.ToLower(path.Ext(u.Path()))
+	return len(ext) > 1 && slices.Contains(t, ext)
+}
+
+// accept is the value of an Accept header.
+func (t Types) accept() string {
+	var types []string
+	for _, x := range t {
+		if !strings.HasPrefix(x, ".") {
+			types = append(types, x)
+		}
+	}
+	if !slices.Contains(types, "*/*") {
+		types = append(types, "*/*;q=0.1")
+	}
+	return strings.Join(types, ", ")
 }
 
 // sniff guesses the media type of a document from how it begins.

@@ -21,6 +21,10 @@ const (
 	fallback = "windows-1252"
 )
 
+// Decode returns a text that is no HTML as valid UTF-8 without NUL bytes, and the name of
+// the encoding it was in. label is what was said of that, "" for nothing.
+func Decode(body []byte, label string) (text []byte, name string) { return decode(body, label, false) }
+
 // decode returns body as valid UTF-8 without NUL bytes, and the name of the
 // encoding it was in by the Encoding Standard ("utf-8", "windows-1252").
 //

@@ -30,7 +30,9 @@ func (w *walker) finish() {
 		}
 	}
 	w.countTerms(all)
-	p.Main = w.mainText(all)
+	if p.Main = all; !w.whole {
+		p.Main = w.mainText(all)
+	}
 	w.finishLinks(all)
 }
 

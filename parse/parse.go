@@ -47,7 +47,7 @@ import (
 )
 
 // ErrType is wrapped by the errors of Parse for documents that are neither
-// HTML nor plain text.
+// HTML nor plain text, nor anything that Options.Documents knows.
 var ErrType = errors.New("neither HTML nor text")
 
 // Analyzer makes terms of texts, those of web.Page.Terms: words in lower case, without
@@ -68,6 +68,9 @@ type Options struct {
 	Analyzer *Analyzer // nil = a new one
 	Agent    string    // product token to which the wishes of pages apply; "" = "waggle"
 
+	// Documents reads documents of other kinds; nil = they are none of Parse.
+	Documents Documents
+
 	Tags    bool // fill Page.Tags
 	Nesting bool // fill Page.Nesting
 
@@ -75,6 +78,22 @@ type Options struct {
 	MaxLeaves int // default 100,000
 	MaxLinks  int // default 10,000
 	MaxText   int // bytes of visible text; default 1 MiB
+}
+
+// Documents makes HTML of documents that are none, such as PDF. It is safe for
+// concurrent use, and makes the same of the same document.
+type Documents interface {
+	// HTML is the document in r, given the media type and the label of the encoding by
+	// which it came; nil for one of a kind that it does not know. An error says why a
+	// document of a known kind cannot be read.
+	HTML(r *web.Response, mediaType, charset string) (*Document, error)
+}
+
+// Document is the HTML of a document.
+type Document struct {
+	HTML []byte // in UTF-8
+	Type string // the media type of the document
+	Cut  bool   // something of it is missing
 }
 
 // Bounds on single strings, in bytes.
@@ -131,10 +150,26 @@ func (p *Parser) Parse(r *web.Response) (*web.Page, error) {
 func (p *Parser) parse(r *web.Response, asTree bool) (page *web.Page, beyond string, err error) {
 	mediaType, label := contentType(r)
 	isHTML := mediaType == "text/html" || mediaType == "application/xhtml+xml"
-	if !isHTML && !isText(mediaType) {
+	var src []byte
+	var charset string
+	cut, whole := r.Truncated != "", false
+	if p.opts.Documents != nil && !isHTML {
+		d, err := p.opts.Documents.HTML(r, mediaType, label)
+		if err != nil {
+			return nil, "", err
+		}
+		if d != nil {
+			isHTML, src, charset, whole = true, d.HTML, "utf-8", true
+			mediaType, cut = d.Type, cut || d.Cut
+		}
+	}
+	switch {
+	case src != nil:
+	case isHTML || isText(mediaType):
+		src, charset = decode(r.Body, label, isHTML)
+	default:
 		return nil, "", fmt.Errorf("%s is %s: %w", r.URL, mediaType, ErrType)
 	}
-	src, charset := decode(r.Body, label, isHTML)
 	page = &web.Page{
 		URL:       r.URL,
 		Base:      r.URL,
@@ -143,7 +178,7 @@ func (p *Parser) parse(r *web.Response, asTree bool) (page *web.Page, beyond str
 		MIME:      mediaType,
 		Charset:   charset,
 		Digest:    xxh3.Hash128(r.Body).Bytes(),
-		Truncated: r.Truncated != "",
+		Truncated: cut,
 	}
 	b := p.spare.Get().(*builder)
 	defer p.spare.Put(b)
@@ -154,6 +189,7 @@ func (p *Parser) parse(r *web.Response, asTree bool) (page *web.Page, beyond str
 	} else {
 		w.plain(src)
 	}
+	w.whole = whole
 	w.finish()
 	if page.Language == "" {
 		page.Language = languageOf(first(r.Header["Content-Language"]))

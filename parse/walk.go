@@ -26,6 +26,7 @@ type walker struct {
 	text  []byte // visible text so far: words with one space between
 	space bool   // a space is due before the next character
 	full  bool   // MaxText is reached
+	whole bool   // all of the text is the main text
 
 	leaves   []leaf
 	tags     []atom.Atom   // [leaves], where they are asked for

@@ -44,6 +44,7 @@ const (
 	ReasonStatus        Reason = "status"           // an HTTP error status
 	ReasonType          Reason = "type"             // not a document type the job asks for
 	ReasonEmpty         Reason = "empty"            // a document without a body
+	ReasonDamaged       Reason = "damaged"          // a document that cannot be read
 	ReasonRedirect      Reason = "redirect"         // moved: the target is a candidate of its own
 	ReasonRedirectKnown Reason = "redirect-known"   // moved to an address seen before
 	ReasonRedirectLoop  Reason = "redirect-loop"    // moved to itself or its own origin
@@ -51,6 +52,7 @@ const (
 	ReasonRedirectBad   Reason = "redirect-invalid" // moved to nowhere usable
 	ReasonNoIndex       Reason = "noindex"          // the page asks not to be kept
 	ReasonDuplicate     Reason = "duplicate"        // same body as a page fetched before
+	ReasonLinksOnly     Reason = "links-only"       // of a kind that is fetched for its links alone
 	ReasonResource      Reason = "resource"         // no page: a page asked for it while a browser rendered it
 )
 
@@ -138,9 +140,11 @@ func (r Reason) words() (brief, meaning string) {
 	case ReasonStatus:
 		return "HTTP errors", "the server answered with an error"
 	case ReasonType:
-		return "not HTML", "it is no document of a type that the job asks for"
+		return "other types", "it is no document of a type that the job asks for"
 	case ReasonEmpty:
 		return "empty", "the document is empty"
+	case ReasonDamaged:
+		return "damaged documents", "the document cannot be read: it is damaged, protected, or larger than a reader takes"
 	case ReasonRedirect:
 		return "moved", "it has moved; the new address counts by itself"
 	case ReasonRedirectKnown:
@@ -155,6 +159,8 @@ func (r Reason) words() (brief, meaning string) {
 		return "not to be kept", "the page asks not to be kept"
 	case ReasonDuplicate:
 		return "copies", "it is the same, byte for byte, as a page fetched before"
+	case ReasonLinksOnly:
+		return "for their links", "it is of a kind that the job fetches for its links alone"
 	case ReasonResource:
 		return "parts of pages", "it is no page: a page asked for it while a browser rendered it"
 	case ReasonBrowser:

@@ -1,0 +1,88 @@
+package crawl
+
+import "github.com/waggle-crawler/waggle/web"
+
+// LeadingScorer is implemented by scorers that learn from what a page led to.
+type LeadingScorer interface {
+	// Led teaches that a page led to something wanted: its worth, in (0,1], where Visit
+	// was told of the page itself. c is the link by which the page was reached.
+	Led(c *web.Candidate, worth float64)
+}
+
+// leads are the pages that are fetched for their links alone: where documents are
+// wanted and pages are the way, and sitemaps and feeds. What such a page says is worth
+// little by itself. When it leads to something wanted, the link to it is taught to the
+// scorer as one that is worth following, and the link to the page before it as half
+// of that; so pages like it come sooner.
+//
+//	list.html ──► report.html ──► paper.pdf, wanted
+//	   ½              1
+type leads struct {
+	types  map[string]bool // media types of such pages
+	scorer LeadingScorer   // nil where there are none, or the scorer learns nothing of it
+	at     map[web.URL]*lead
+	ring   []web.URL
+	next   int
+}
+
+// lead is a page that may lead to something.
+type lead struct {
+	link  web.Candidate
+	times int // it was rewarded
+}
+
+const (
+	mostLeads   = 4096 // remembered, those fetched last
+	mostRewards = 3    // of one page: many wanted documents are little more than three
+	wayShare    = 0.5  // of the relevance of a page that is only a way
+)
+
+func newLeads(types []string, s Scorer) leads {
+	l := leads{types: newSet(types)}
+	if len(types) > 0 {
+		l.scorer, _ = s.(LeadingScorer)
+		l.at = make(map[web.URL]*lead)
+	}
+	return l
+}
+
+// worth is what a scorer is told of a page.
+func (l *leads) worth(v web.Verdict, linksOnly bool) web.Verdict {
+	if linksOnly {
+		v.Relevance *= wayShare
+		v.Relevant = false
+	}
+	return v
+}
+
+// note remembers by which link a page was reached.
+func (l *leads) note(c *web.Candidate, linksOnly bool) {
+	if l.scorer == nil || !linksOnly {
+		return
+	}
+	if len(l.ring) < mostLeads {
+		l.ring = append(l.ring, c.URL)
+	} else {
+		delete(l.at, l.ring[l.next])
+		l.ring[l.next] = c.URL
+		l.next = (l.next + 1) % mostLeads
+	}
+	l.at[c.URL] = &lead{link: *c}
+}
+
+// reward teaches that the pages on the way to c led to something wanted.
+func (l *leads) reward(c *web.Candidate) {
+	if l.scorer == nil {
+		return
+	}
+	worth := 1.
+	for from := c.From; worth >= 0.5; worth /= 2 {
+		page, ok := l.at[from]
+		if !ok || page.times >= mostRewards {
+			return
+		}
+		page.times++
+		l.scorer.Led(&page.link, worth)
+		from = page.link.From
+	}
+}
