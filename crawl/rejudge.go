@@ -210,17 +210,27 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 	if err != nil {
 		return fmt.Errorf("judging %s: %w", p.URL, err)
 	}
+	reason, linksOnly := e.Reason, r.step.leads.types[p.MIME]
+	switch { // which kinds count may have changed
+	case linksOnly && reason == "":
+		reason = web.ReasonLinksOnly
+	case !linksOnly && reason == web.ReasonLinksOnly:
+		reason = ""
+	}
 	v := said
-	v.Relevant = said.Relevant && e.Reason == ""
+	v.Relevant = said.Relevant && reason == ""
 	var memory []byte
 	if e.Reason == web.ReasonDuplicate {
 		memory = r.step.scorer.Visit(c, nil, web.Verdict{})
 	} else {
-		memory = r.step.scorer.Visit(c, p, v)
+		memory = r.step.scorer.Visit(c, p, r.step.leads.worth(v, linksOnly))
+		if r.step.leads.note(c, linksOnly); v.Relevant {
+			r.step.leads.reward(c)
+		}
 	}
 	r.order = append(r.order, p.URL)
-	r.verdicts[p.URL] = verdictChange{was, v, e.Reason == ""}
-	if adapting := r.step.judge; adapting != nil && e.Reason == "" {
+	r.verdicts[p.URL] = verdictChange{was, v, reason == ""}
+	if adapting := r.step.judge; adapting != nil && reason == "" {
 		for _, x := range adapting.Observe(p, said) {
 			if j, ok := r.verdicts[x.URL]; ok {
 				j.is = x.Verdict

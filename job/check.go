@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/waggle-crawler/waggle/fetch"
-	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/strategy"
 	"github.com/waggle-crawler/waggle/web"
@@ -230,14 +229,6 @@ func checkConstants[S any, O strategy.Options[O]](d strategy.Description[S, O], 
 func checkModel(j *Job, bad complaint) {
 	if _, takes := j.scorer().Uses(score.InputModel, j.Scorer.Set); j.Scorer.Model != "" && !takes {
 		bad("", "the scorer %s goes by no trained model: leave out the model %s, or choose a scorer that learnt it (waggle train inspect tells its kind)", j.Scorer.name(), j.Scorer.Model)
-	}
-}
-
-func checkTypes(j *Job, bad complaint) {
-	for i, t := range j.Fetch.Types {
-		if !slices.Contains(parse.Types(), strings.ToLower(t)) {
-			bad(fmt.Sprintf(".%d", i), "documents of type %q are not understood, so they are not fetched; there are: %s", t, strings.Join(parse.Types(), ", "))
-		}
 	}
 }
 

@@ -45,9 +45,9 @@ func Damage(col collection.Collection) *collection.Damage {
 }
 
 // LinkParser reads the links of pages as a crawl did, as far as its job can be
-// read.
-func LinkParser(col collection.Collection) *parse.Parser {
-	var o parse.Options
+// read. Documents reads what is no HTML; nil = it is not read.
+func LinkParser(col collection.Collection, documents parse.Documents) *parse.Parser {
+	o := parse.Options{Documents: documents}
 	if j, err := Read(col.JobFile()); err == nil {
 		o.Canon = j.Canon()
 	}

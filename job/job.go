@@ -45,6 +45,8 @@ type Topic struct {
 	Keywords    []string `yaml:"keywords,omitempty"`
 	Examples    []string `yaml:"examples,omitempty"`  // addresses or files
 	Negatives   []string `yaml:"negatives,omitempty"` // addresses or files
+	// Want is what counts of what is fetched: "pages", "documents" or "both".
+	Want string `yaml:"want,omitempty"`
 }
 
 // Judge is how a page's relevance is measured.
@@ -120,7 +122,7 @@ type Fetch struct {
 	Timeout      Duration `yaml:"timeout,omitempty"`
 	MaxBody      Size     `yaml:"max-body,omitempty"`
 	Memory       Size     `yaml:"memory,omitempty"`
-	Types        []string `yaml:"types,omitempty"`      // media types
+	Types        []string `yaml:"types,omitempty"`      // names of kinds, or media types
 	Through      string   `yaml:"through,omitempty"`    // address of an HTTP proxy
 	ThroughCA    string   `yaml:"through-ca,omitempty"` // file
 	AllowPrivate bool     `yaml:"allow-private,omitempty"`

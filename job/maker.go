@@ -54,9 +54,11 @@ type Maker struct {
 	Analyzer *parse.Analyzer // of parser, judge and scorer; nil = a new one
 	Fetcher  crawl.Fetcher
 	// Between is fetch.Options.Between, where Fetcher is not given.
-	Between   func(pages fetch.Fetcher) fetch.Fetcher
-	Types     fetch.Types // of documents, where Fetcher is not given; nil = the job's
-	Parser    crawl.Parser
+	Between func(pages fetch.Fetcher) fetch.Fetcher
+	Types   fetch.Types // of documents, where Fetcher is not given; nil = the job's
+	Parser  crawl.Parser
+	// Documents reads what is no HTML, where Parser is not given; nil = LocalDocuments.
+	Documents parse.Documents
 	Topic     *topic.Topic // nil = the job's, with its example pages
 	Judge     crawl.Judge
 	Model     *model.File     // of the scorer; nil = the job's
@@ -123,7 +125,12 @@ func (m *Maker) begin() error {
 	}
 	if m.Parser == nil {
 		_, nesting := own.scorer().Uses(score.InputNesting, own.Scorer.Set)
-		m.Parser = parse.New(parse.Options{Analyzer: m.words(), Canon: own.Canon(), Nesting: nesting})
+		if m.Documents == nil {
+			var done func() error
+			m.Documents, done = LocalDocuments()
+			m.closers = append(m.closers, done)
+		}
+		m.Parser = parse.New(parse.Options{Analyzer: m.words(), Canon: own.Canon(), Nesting: nesting, Documents: m.Documents})
 	}
 	return nil
 }
@@ -382,6 +389,7 @@ func (j *Job) policy() crawl.Policy {
 		GiveUp: time.Duration(j.Politeness.GiveUp), Timeout: time.Duration(j.Fetch.Timeout), Proxied: j.Fetch.Through != "",
 		Scope: crawl.Scope{Reach: crawl.Reach(j.Scope.Reach)}, WaitForBetter: j.waitForBetter(),
 	}
+	j.withDocuments(&p)
 	for _, x := range j.Scope.Include {
 		p.Scope.Include = append(p.Scope.Include, regexp.MustCompile(x))
 	}

@@ -269,6 +269,9 @@ func set(v reflect.Value, text string) error {
 // its own for it, but for those that skip names. Where the scorer is a preset, the
 // default is what its paper prints, if it prints one.
 func (j *Job) setDefaults(skip ...string) {
+	if j.Topic.Want == wantDocuments && len(j.Fetch.Types) == 0 {
+		j.Fetch.Types = []string{typeAll}
+	}
 	for _, s := range Settings() {
 		if s.Default == "" || s.Given(j) || slices.Contains(skip, s.Path) {
 			continue

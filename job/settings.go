@@ -1,6 +1,10 @@
 package job
 
-import "github.com/waggle-crawler/waggle/judge"
+import (
+	"strings"
+
+	"github.com/waggle-crawler/waggle/judge"
+)
 
 // DefaultScorer is what a crawl goes by unless told otherwise.
 const DefaultScorer = "waggle"
@@ -51,6 +55,11 @@ func Settings() []Setting {
 		{
 			Path: "topic.negatives", Line: "Pages unlike those wanted", Form: "URL|FILE", Flag: "negative",
 			Example: "[https://en.wikipedia.org/wiki/Spelling_bee]", Resume: Verdicts, Why: newVerdicts,
+		},
+		{
+			Path: "topic.want", Line: "What counts: pages, documents such as PDF and Word (pages are the way to them), or both", Form: "WHAT",
+			Default: wantBoth, Choices: []string{wantPages, wantDocuments, wantBoth}, Flag: "want",
+			Example: "both", Resume: Verdicts, Why: newVerdicts, check: checkWant,
 		},
 
 		{
@@ -207,7 +216,9 @@ func Settings() []Setting {
 			Path: "fetch.memory", Line: "Most bytes that bodies take at a time, with what is made of them", Form: "SIZE", Default: "256MiB", Min: 1 << 20, Max: 1 << 40, Example: "256MiB",
 		},
 		{
-			Path: "fetch.types", Line: "Media types asked for", Default: "text/html, application/xhtml+xml", Example: "[text/html, application/xhtml+xml]", check: checkTypes,
+			Path: "fetch.types", Line: "Kinds of documents to fetch: " + strings.Join(typeNames(), ", ") + "; or media types (with topic.want documents: all)", Form: "KINDS",
+			Default: "text/html, application/xhtml+xml", Flag: "types", Words: true,
+			Example: "[html, pdf, docx]", Resume: NewLinks, check: checkTypes,
 		},
 		{
 			Path: "fetch.through", Line: "Fetch through an HTTP proxy, such as waggle web serve", Form: "PROXY", Flag: "through",

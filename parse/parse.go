@@ -153,15 +153,11 @@ func (p *Parser) parse(r *web.Response, asTree bool) (page *web.Page, beyond str
 	var src []byte
 	var charset string
 	cut, whole := r.Truncated != "", false
-	if p.opts.Documents != nil && !isHTML {
-		d, err := p.opts.Documents.HTML(r, mediaType, label)
-		if err != nil {
-			return nil, "", err
-		}
-		if d != nil {
-			isHTML, src, charset, whole = true, d.HTML, "utf-8", true
-			mediaType, cut = d.Type, cut || d.Cut
-		}
+	if d, err := p.document(r, mediaType, label); err != nil {
+		return nil, "", err
+	} else if d != nil {
+		isHTML, src, charset, whole = true, d.HTML, "utf-8", true
+		mediaType, cut = d.Type, cut || d.Cut
 	}
 	switch {
 	case src != nil:
@@ -199,6 +195,19 @@ func (p *Parser) parse(r *web.Response, asTree bool) (page *web.Page, beyond str
 	}
 	page.Directives = robots.Page(r.Header, w.metas, p.opts.Agent)
 	return page, beyond, nil
+}
+
+// Document is the document in r as HTML; nil where it is a page, or none of Parse.
+func (p *Parser) Document(r *web.Response) (*Document, error) {
+	mediaType, label := contentType(r)
+	return p.document(r, mediaType, label)
+}
+
+func (p *Parser) document(r *web.Response, mediaType, label string) (*Document, error) {
+	if p.opts.Documents == nil || mediaType == "text/html" || mediaType == "application/xhtml+xml" {
+		return nil, nil
+	}
+	return p.opts.Documents.HTML(r, mediaType, label)
 }
 
 // read takes the HTML document src, whatever it is.

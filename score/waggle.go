@@ -298,8 +298,9 @@ func (w *waggle) Led(c *web.Candidate, worth float64) {
 	trail, depth := pathOf(c)
 	b := append(make([]byte, 0, 12+len(c.Features)), level(worth), 0, trail, depth)
 	b = binary.LittleEndian.AppendUint32(b, uint32(xxh3.HashString(string(c.URL.Host()))))
-	if w.add(append(b, c.Features...)) {
-		if w.apply(&entry{b: append(b, c.Features...)}); w.visits == w.next {
+	b = append(b, c.Features...)
+	if w.add(b) {
+		if w.apply(&entry{b: b}); w.visits == w.next {
 			w.ask()
 		}
 	}

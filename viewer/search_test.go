@@ -33,7 +33,7 @@ func hive() site {
 func indexed(t *testing.T, c collection.Collection) {
 	t.Helper()
 	made := filepath.Join(t.TempDir(), "index")
-	b, err := index.NewBuilder(c, made, job.LinkParser(c))
+	b, err := index.NewBuilder(c, made, job.LinkParser(c, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

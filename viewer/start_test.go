@@ -47,7 +47,7 @@ func starting(t *testing.T) (d *desk, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
-	s := start.New(ctx, dir, func(string) {})
+	s := start.New(ctx, dir, nil, func(string) {})
 	t.Cleanup(func() { cancel(); s.Wait() })
 	return serveWith(t, Options{Start: s}), dir
 }

@@ -30,6 +30,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/viewer/start"
 	"github.com/waggle-crawler/waggle/viewer/watch"
 )
@@ -40,6 +41,8 @@ type Options struct {
 	Address net.Addr
 	// Collections are those shown; a folder may be without a log yet.
 	Collections []collection.Collection
+	// Documents reads what is no HTML; nil = it is not shown.
+	Documents parse.Documents
 	// Start begins crawls; nil = none can be begun on the page.
 	Start *start.Starter
 	// Index says when the indexes for searching are made.
@@ -57,6 +60,7 @@ type Server struct {
 	cap    string // the key of archived pages
 	start  *start.Starter
 	index  watch.Indexing
+	docs   parse.Documents
 	mux    *http.ServeMux
 	assets fs.FS
 	shown  views
@@ -88,7 +92,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{guard: g, every: o.Every, cap: o.Random(), assets: files, start: o.Start, index: o.Index}
+	s := &Server{guard: g, every: o.Every, cap: o.Random(), assets: files, start: o.Start, index: o.Index, docs: o.Documents}
 	for _, c := range o.Collections {
 		s.add(c)
 	}
@@ -117,7 +121,7 @@ func (s *Server) Run(ctx context.Context) {
 func (s *Server) add(col collection.Collection) *crawl {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &crawl{watch.New(strconv.Itoa(len(s.crawls)+1), col)}
+	c := &crawl{watch.New(strconv.Itoa(len(s.crawls)+1), col, s.docs)}
 	c.Index(s.index)
 	s.crawls = append(s.crawls, c)
 	if s.follow != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/view"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/viewer"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -72,7 +73,7 @@ reads a line of JSON, and writes one before it reads the next:
 }
 
 // Run crawls.
-func (c *crawlCmd) Run(ctx context.Context, std streams) error {
+func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) error {
 	if c.ExampleJob {
 		_, err := fmt.Fprint(std.out, job.Example())
 		return err
@@ -101,7 +102,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	m := &job.Maker{Job: j, Writer: w, AcceptLoss: c.AcceptLoss, Note: func(s string) { fmt.Fprintln(std.err, event.Line(s)) }}
+	m := &job.Maker{Job: j, Writer: w, Documents: docs, AcceptLoss: c.AcceptLoss, Note: func(s string) { fmt.Fprintln(std.err, event.Line(s)) }}
 	if c.Resume {
 		m.Begun = &w.Collection
 	}
@@ -113,9 +114,9 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 		}
 		switch {
 		case c.Open:
-			look = c.open(ctx, std)
+			look = c.open(ctx, std, docs)
 		case c.Index != nil && *c.Index:
-			indexed = c.index(ctx, std)
+			indexed = c.index(ctx, std, docs)
 		}
 		return notices.View(view.New(std.out, c.JSON, clock.System{}, os.Getenv), c.Out)
 	})
@@ -154,9 +155,9 @@ func (c *crawlCmd) Run(ctx context.Context, std streams) error {
 
 // index makes the index while the crawl runs. A crawl is not lost because it cannot be
 // searched.
-func (c *crawlCmd) index(ctx context.Context, std streams) (wait func()) {
+func (c *crawlCmd) index(ctx context.Context, std streams, docs parse.Documents) (wait func()) {
 	col := collection.At(c.Out)
-	b, err := index.NewBuilder(col, index.Dir(col), job.LinkParser(col))
+	b, err := index.NewBuilder(col, index.Dir(col), job.LinkParser(col, docs))
 	if err != nil {
 		complain(std.err, fmt.Errorf("the index: %w", err))
 		return func() {}
@@ -174,11 +175,11 @@ func (c *crawlCmd) index(ctx context.Context, std streams) (wait func()) {
 
 // open shows the crawl in the browser until ctx ends. A crawl is not lost because it
 // cannot be looked at.
-func (c *crawlCmd) open(ctx context.Context, std streams) (wait func() error) {
+func (c *crawlCmd) open(ctx context.Context, std streams, docs parse.Documents) (wait func() error) {
 	if c.JSON {
 		std.out = std.err // every line of the other is an event
 	}
-	wait, err := serveCrawls(ctx, std, "127.0.0.1:0", viewer.Options{Collections: []collection.Collection{collection.At(c.Out)}, Index: indexing(c.Index)}, true)
+	wait, err := serveCrawls(ctx, std, "127.0.0.1:0", viewer.Options{Collections: []collection.Collection{collection.At(c.Out)}, Documents: docs, Index: indexing(c.Index)}, true)
 	if err != nil {
 		complain(std.err, fmt.Errorf("the page: %w", err))
 		return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/internal/view"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/parse"
 )
 
 // demoCmd is `waggle demo`.
@@ -24,7 +25,7 @@ type demoCmd struct {
 }
 
 // Run crawls the site twice at the same budget, focused and breadth-first.
-func (c *demoCmd) Run(ctx context.Context, io streams) error {
+func (c *demoCmd) Run(ctx context.Context, io streams, docs parse.Documents) error {
 	if c.Pages < 1 {
 		return exit{exitUsage, fmt.Errorf("--pages %d: give 1 or more", c.Pages)}
 	}
@@ -74,7 +75,7 @@ func (c *demoCmd) Run(ctx context.Context, io streams) error {
 		if err != nil {
 			return err
 		}
-		how, sum, err := crawlAndShow(ctx, &job.Maker{Job: &j, Writer: w}, func(path string) string { return path }, func() view.View { return view.New(io.out, false, clock.System{}, os.Getenv) })
+		how, sum, err := crawlAndShow(ctx, &job.Maker{Job: &j, Writer: w, Documents: docs}, func(path string) string { return path }, func() view.View { return view.New(io.out, false, clock.System{}, os.Getenv) })
 		if err = errors.Join(err, w.Close()); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/job/explain"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -27,7 +28,7 @@ raised or lowered it, and how far from the link they stood.`
 }
 
 // Run explains.
-func (c *explainCmd) Run(ctx context.Context, io streams) error {
+func (c *explainCmd) Run(ctx context.Context, io streams, docs parse.Documents) error {
 	if _, err := web.Parse(c.URL); err != nil {
 		return exit{exitUsage, err}
 	}
@@ -39,7 +40,7 @@ func (c *explainCmd) Run(ctx context.Context, io streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	fate, err := explain.Explain(ctx, io.out, col, u, func(what string, why error) {
+	fate, err := explain.Explain(ctx, io.out, col, docs, u, func(what string, why error) {
 		fmt.Fprintf(io.err, "%s cannot be told: %s\n", what, event.Line(cli.Placed(why).Error()))
 	})
 	switch {

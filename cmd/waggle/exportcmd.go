@@ -17,6 +17,7 @@ import (
 	"github.com/waggle-crawler/waggle/export"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/parse"
 )
 
 // exportCmd is `waggle export`.
@@ -66,13 +67,13 @@ func formNames() (names []string) {
 }
 
 // Run exports.
-func (c *exportCmd) Run(ctx context.Context, std streams) error {
+func (c *exportCmd) Run(ctx context.Context, std streams, docs parse.Documents) error {
 	forms := export.Forms()
 	i := slices.IndexFunc(forms, func(x export.Form) bool { return x.Name == c.Form })
 	if i < 0 {
 		return exit{exitUsage, fmt.Errorf("there is no form %q; there are: %s", c.Form, exportNames())}
 	}
-	in := &export.Input{WithoutOptOuts: c.Without, Parser: func(col collection.Collection) (crawl.Parser, error) { return job.LinkParser(col), nil }}
+	in := &export.Input{WithoutOptOuts: c.Without, Parser: func(col collection.Collection) (crawl.Parser, error) { return job.LinkParser(col, docs), nil }}
 	for _, dir := range append([]string{c.Dir}, c.With...) {
 		col, err := collection.Open(dir)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/parse"
 )
 
 // indexCmd is `waggle index`.
@@ -37,7 +38,7 @@ anew. The index may be removed at any time.`
 }
 
 // Run indexes.
-func (c *indexCmd) Run(ctx context.Context, std streams) error {
+func (c *indexCmd) Run(ctx context.Context, std streams, docs parse.Documents) error {
 	col, err := collection.Open(c.Dir)
 	if err != nil {
 		return exit{exitUsage, err}
@@ -49,7 +50,7 @@ func (c *indexCmd) Run(ctx context.Context, std streams) error {
 		}
 	}
 	defer rarelyCollected()()
-	b, err := index.NewBuilder(col, dir, job.LinkParser(col))
+	b, err := index.NewBuilder(col, dir, job.LinkParser(col, docs))
 	switch {
 	case errors.Is(err, index.ErrBusy):
 		return exit{exitUsage, fmt.Errorf("%w: wait for it to end", err)}

@@ -14,6 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/parse"
 )
 
 // judgeCmd is `waggle judge`.
@@ -47,7 +48,7 @@ example pages that the crawl has not.`
 }
 
 // Run judges.
-func (c *judgeCmd) Run(ctx context.Context, std streams) error {
+func (c *judgeCmd) Run(ctx context.Context, std streams, docs parse.Documents) error {
 	col, err := collection.Open(c.Dir)
 	if err != nil {
 		return exit{exitUsage, err}
@@ -61,7 +62,7 @@ func (c *judgeCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer rarelyCollected()()
-	m := &job.Maker{Job: j, Writer: w, Begun: &w.Collection, Note: func(s string) { fmt.Fprintln(std.err, event.Line(s)) }}
+	m := &job.Maker{Job: j, Writer: w, Documents: docs, Begun: &w.Collection, Note: func(s string) { fmt.Fprintln(std.err, event.Line(s)) }}
 	began := time.Now()
 	r, err := m.Rejudge(ctx)
 	took := time.Since(began)

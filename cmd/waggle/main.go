@@ -20,6 +20,8 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/cli"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/parse/document/child"
 )
 
 // version of waggle, as it tells servers and archives.
@@ -163,6 +165,9 @@ func describe() string {
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == child.Name {
+		os.Exit(child.Main(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	}
 	log.SetOutput(io.Discard)      // net/http speaks there of what servers do wrong
 	signal.Ignore(syscall.SIGPIPE) // a reader that leaves (| head) ends no crawl
 	// The first interrupt stops in good order, a second one at once.
@@ -184,6 +189,8 @@ type streams struct {
 
 // run runs one command and returns its exit code.
 func run(ctx context.Context, args []string, std streams) (code int) {
+	docs, done := newDocuments()
+	defer done()
 	c := newCommands()
 	parser, err := kong.New(c,
 		kong.Name("waggle"), kong.Description(describe()),
@@ -191,7 +198,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 		kong.Vars{"version": cli.NewBuild(version).String(), "kinds": kindNames(), "apprentices": strings.Join(job.ApprenticeScorers(), ","), "exports": exportNames()},
 		kong.Exit(func(code int) { panic(exit{code: code}) }),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std), kong.BindTo(docs, (*parse.Documents)(nil)),
 	)
 	if err != nil {
 		panic(err) // the tags above are wrong

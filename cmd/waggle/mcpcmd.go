@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/viewer/mcp"
 )
 
@@ -33,10 +34,10 @@ have no tool with which a page that lies to it could do harm.`
 }
 
 // Run answers until the program leaves.
-func (c *mcpCmd) Run(ctx context.Context, std streams) error {
+func (c *mcpCmd) Run(ctx context.Context, std streams, docs parse.Documents) error {
 	col, err := collection.Open(c.Dir)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	return mcp.New(mcp.Options{Collection: col, Version: version, AllowLabel: c.AllowLabel}).Run(ctx, std.in, std.out)
+	return mcp.New(mcp.Options{Collection: col, Documents: docs, Version: version, AllowLabel: c.AllowLabel}).Run(ctx, std.in, std.out)
 }

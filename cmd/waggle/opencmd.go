@@ -9,6 +9,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/internal/localpage"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/viewer"
 	"github.com/waggle-crawler/waggle/viewer/start"
 	"github.com/waggle-crawler/waggle/viewer/watch"
@@ -41,7 +42,7 @@ Programs ask for the same as JSON, see /api/openapi.json there, and Prometheus f
 }
 
 // Run serves the page until it is interrupted.
-func (c *openCmd) Run(ctx context.Context, std streams) error {
+func (c *openCmd) Run(ctx context.Context, std streams, docs parse.Documents) error {
 	var found []collection.Collection
 	for _, dir := range c.Dirs {
 		list, err := viewer.Find(dir)
@@ -50,8 +51,8 @@ func (c *openCmd) Run(ctx context.Context, std streams) error {
 		}
 		found = append(found, list...)
 	}
-	begun := start.New(ctx, ".", func(line string) { fmt.Fprintln(std.err, line) })
-	wait, err := serveCrawls(ctx, std, c.Listen, viewer.Options{Collections: found, Start: begun, Index: indexing(c.Index)}, !c.NoBrowser)
+	begun := start.New(ctx, ".", docs, func(line string) { fmt.Fprintln(std.err, line) })
+	wait, err := serveCrawls(ctx, std, c.Listen, viewer.Options{Collections: found, Documents: docs, Start: begun, Index: indexing(c.Index)}, !c.NoBrowser)
 	if err != nil {
 		return err
 	}

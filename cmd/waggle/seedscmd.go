@@ -13,6 +13,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/seeds"
 )
 
@@ -65,7 +66,7 @@ for search interfaces as well.
 }
 
 // Run looks for seeds.
-func (c *seedsCmd) Run(ctx context.Context, std streams) error {
+func (c *seedsCmd) Run(ctx context.Context, std streams, docs parse.Documents) error {
 	var sources []seeds.Source
 	for _, s := range c.Source {
 		one, err := seeds.ParseSource(s)
@@ -92,7 +93,7 @@ func (c *seedsCmd) Run(ctx context.Context, std streams) error {
 	}
 	meter := terminal.NewMeter(std.err)
 	note := func(s string) { fmt.Fprintln(std.err, event.Line(s)) }
-	m := &job.Maker{Job: j, Note: note}
+	m := &job.Maker{Job: j, Documents: docs, Note: note}
 	f, err := seeds.For(ctx, m)
 	var found []seeds.Seed
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/parse"
 )
 
 // verifyCmd is `waggle verify`.
@@ -88,7 +89,7 @@ Exit codes: 0 repaired, or nothing to repair; 1 failed, or damage is left; 2 not
 }
 
 // Run repairs.
-func (c *repairCmd) Run(ctx context.Context, std streams) error {
+func (c *repairCmd) Run(ctx context.Context, std streams, docs parse.Documents) error {
 	col, err := crawlIn(c.Dir)
 	if err != nil {
 		return err
@@ -99,7 +100,7 @@ func (c *repairCmd) Run(ctx context.Context, std streams) error {
 	}
 	defer w.Close()
 	meter := terminal.NewMeter(std.err)
-	r, err := w.Repair(ctx, collection.RepairOptions{Parser: job.LinkParser(col), Progress: progressOn(meter)})
+	r, err := w.Repair(ctx, collection.RepairOptions{Parser: job.LinkParser(col, docs), Progress: progressOn(meter)})
 	meter.End()
 	if ctx.Err() != nil {
 		return exit{exitStopped, errors.New("stopped before its end: nothing was changed")}

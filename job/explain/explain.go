@@ -13,14 +13,15 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // Explain writes what there is to tell of an address of a crawl, which may be
-// running; scorer and judge are asked where it is not. What cannot be told, and why,
+// running; scorer and judge are asked where it is not. Documents reads what is no HTML. What cannot be told, and why,
 // is given to doubt, and the rest is told all the same. The error is that of reading
 // the log, of writing, or of ctx.
-func Explain(ctx context.Context, out io.Writer, col collection.Collection, u web.URL, doubt func(what string, why error)) (event.Fate, error) {
+func Explain(ctx context.Context, out io.Writer, col collection.Collection, documents parse.Documents, u web.URL, doubt func(what string, why error)) (event.Fate, error) {
 	x, err := event.Explain(col.Events(), u)
 	if err != nil {
 		return "", err
@@ -29,7 +30,7 @@ func Explain(ctx context.Context, out io.Writer, col collection.Collection, u we
 		return x.Fate, err
 	}
 	if i, ok := linkOf(&x); ok {
-		l, err := explainLink(ctx, col, x.Path[:i+1])
+		l, err := explainLink(ctx, col, documents, x.Path[:i+1])
 		switch {
 		case ctx.Err() != nil:
 			return x.Fate, ctx.Err()
@@ -40,7 +41,7 @@ func Explain(ctx context.Context, out io.Writer, col collection.Collection, u we
 		}
 	}
 	if x.Fate == event.Taken {
-		switch p, ok, err := explainPage(ctx, col, u); {
+		switch p, ok, err := explainPage(ctx, col, documents, u); {
 		case ctx.Err() != nil:
 			return x.Fate, ctx.Err()
 		case err != nil:
@@ -54,7 +55,7 @@ func Explain(ctx context.Context, out io.Writer, col collection.Collection, u we
 
 // makerOf makes the parts of a crawl as it left them. It must not be running: its
 // files change then.
-func makerOf(col collection.Collection) (*job.Maker, error) {
+func makerOf(col collection.Collection, documents parse.Documents) (*job.Maker, error) {
 	j, err := job.Read(col.JobFile())
 	if err != nil {
 		return nil, err
@@ -62,7 +63,7 @@ func makerOf(col collection.Collection) (*job.Maker, error) {
 	if col.Running() {
 		return nil, fmt.Errorf("%s is in use by another waggle: wait for it to end, or stop it: then ask again", col.Dir())
 	}
-	return &job.Maker{Job: j, Begun: &col}, nil
+	return &job.Maker{Job: j, Begun: &col, Documents: documents}, nil
 }
 
 // Address reads an address as the crawl reads those of links.

@@ -12,6 +12,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -39,8 +40,8 @@ func linkOf(x *event.Explanation) (step int, ok bool) {
 // explainLink reads the pages that led to a link from the archive, and has the
 // scorer, as the crawl left it, tell what the link is worth and why. The link
 // is the last step of the path. There are no reasons where the scorer gives none.
-func explainLink(ctx context.Context, col collection.Collection, path []event.Step) (out linkParts, err error) {
-	m, err := makerOf(col)
+func explainLink(ctx context.Context, col collection.Collection, documents parse.Documents, path []event.Step) (out linkParts, err error) {
+	m, err := makerOf(col, documents)
 	if err != nil {
 		return out, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -22,8 +23,8 @@ type pageParts struct {
 
 // explainPage reads a page from the archive and has the judge, as the crawl left
 // it, tell why it is as relevant as it is. ok is false where the judge cannot tell.
-func explainPage(ctx context.Context, col collection.Collection, u web.URL) (x pageParts, ok bool, err error) {
-	m, err := makerOf(col)
+func explainPage(ctx context.Context, col collection.Collection, documents parse.Documents, u web.URL) (x pageParts, ok bool, err error) {
+	m, err := makerOf(col, documents)
 	if err != nil {
 		return x, false, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/job/explain"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/viewer/figures"
 	"github.com/waggle-crawler/waggle/viewer/watch"
 	"github.com/waggle-crawler/waggle/web"
@@ -30,6 +31,8 @@ import (
 // Options say what is offered.
 type Options struct {
 	Collection collection.Collection
+	// Documents reads what is no HTML; nil = it is not shown.
+	Documents parse.Documents
 	// Version is that of waggle, as the server tells it.
 	Version string
 	// AllowLabel offers the tool label; without it nothing can be changed.
@@ -60,7 +63,7 @@ func New(o Options) *Server {
 	} else {
 		about += " Nothing can be changed: waggle mcp --allow-label would offer labels."
 	}
-	s := &Server{crawl: watch.New("1", o.Collection), every: o.Every}
+	s := &Server{crawl: watch.New("1", o.Collection, o.Documents), every: o.Every}
 	s.mcp = sdk.NewServer(&sdk.Implementation{Name: "waggle", Title: "waggle, a focused web crawler", Version: o.Version},
 		&sdk.ServerOptions{Instructions: about, Capabilities: &sdk.ServerCapabilities{}})
 	reading := func(name, line string) *sdk.Tool {

@@ -127,7 +127,7 @@ func TestSession(t *testing.T) {
 func indexed(t *testing.T, col collection.Collection) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "index")
-	b, err := index.NewBuilder(col, dir, job.LinkParser(col))
+	b, err := index.NewBuilder(col, dir, job.LinkParser(col, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

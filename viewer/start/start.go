@@ -22,6 +22,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/seeds"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -30,6 +31,7 @@ import (
 type Starter struct {
 	ctx  context.Context // of the crawls
 	dir  string          // in which their folders are made
+	docs parse.Documents
 	note func(string)
 	wait sync.WaitGroup
 
@@ -37,10 +39,11 @@ type Starter struct {
 	known map[string]collection.Example // example pages that were fetched, by address
 }
 
-// New makes a Starter of crawls below the folder dir, which end with ctx. note is told
-// what becomes of each, in a line.
-func New(ctx context.Context, dir string, note func(string)) *Starter {
-	return &Starter{ctx: ctx, dir: dir, note: note, known: map[string]collection.Example{}}
+// New makes a Starter of crawls below the folder dir, which end with ctx. Documents
+// reads what is no HTML; nil = this process does. note is told what becomes of each, in a
+// line.
+func New(ctx context.Context, dir string, documents parse.Documents, note func(string)) *Starter {
+	return &Starter{ctx: ctx, dir: dir, docs: documents, note: note, known: map[string]collection.Example{}}
 }
 
 // Wait returns when no crawl runs any more.
@@ -286,7 +289,7 @@ func (s *Starter) maker(d *Draft, whole bool, note func(string)) (m *job.Maker, 
 			}
 		}
 	}
-	return &job.Maker{Job: j, Known: known, Note: func(line string) { note(event.Line(line)) }}, keep, nil
+	return &job.Maker{Job: j, Known: known, Documents: s.docs, Note: func(line string) { note(event.Line(line)) }}, keep, nil
 }
 
 // Trial is what the judge says of an example page; see job.Trial.

@@ -70,7 +70,7 @@ func (c *Crawl) wantsIndex() bool {
 
 // makeIndex makes the index as long as the crawl runs.
 func (c *Crawl) makeIndex(ctx context.Context) {
-	b, err := index.NewBuilder(c.col, index.Dir(c.col), job.LinkParser(c.col))
+	b, err := index.NewBuilder(c.col, index.Dir(c.col), job.LinkParser(c.col, c.docs))
 	if err == nil {
 		err = b.Follow(ctx, c.col.Running, func(p index.Progress) {
 			c.mu.Lock()

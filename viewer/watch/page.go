@@ -132,7 +132,7 @@ func (c *Crawl) way(last event.Fetched) []Step {
 }
 
 // Archived is what the archive holds of an address, parsed with the links as the crawl
-// read them. The error wraps collection.ErrAbsent where it holds nothing; r is nil only
+// read them; the body of a document that is no HTML is what it was made into. The error wraps collection.ErrAbsent where it holds nothing; r is nil only
 // then, and p also where the body cannot be parsed. The first time, the archive is read
 // for where its pages lie.
 func (c *Crawl) Archived(ctx context.Context, u web.URL) (r *web.Response, p *web.Page, canon web.Canon, err error) {
@@ -143,7 +143,15 @@ func (c *Crawl) Archived(ctx context.Context, u web.URL) (r *web.Response, p *we
 	if j, err := job.Read(c.col.JobFile()); err == nil {
 		canon = j.Canon()
 	}
-	p, err = parse.New(parse.Options{Canon: canon}).Parse(r)
+	parser := parse.New(parse.Options{Canon: canon, Documents: c.docs})
+	if p, err = parser.Parse(r); err != nil {
+		return r, p, canon, err
+	}
+	if d, err := parser.Document(r); err == nil && d != nil {
+		shown := *r
+		shown.Body = d.HTML
+		r = &shown
+	}
 	return r, p, canon, err
 }
 
@@ -165,7 +173,7 @@ func (c *Crawl) Explain(ctx context.Context, u web.URL) (Explanation, error) {
 	got := Explanation{Doubts: []string{}}
 	var text limited
 	var err error
-	got.Fate, err = explain.Explain(ctx, &text, c.col, u, func(what string, why error) {
+	got.Fate, err = explain.Explain(ctx, &text, c.col, c.docs, u, func(what string, why error) {
 		got.Doubts = append(got.Doubts, event.Line(fmt.Sprintf("%s cannot be told: %v", what, why)))
 	})
 	got.Text = string(text)

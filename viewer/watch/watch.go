@@ -16,6 +16,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/viewer/figures"
 )
 
@@ -30,6 +31,7 @@ import (
 type Crawl struct {
 	id   string
 	col  collection.Collection
+	docs parse.Documents
 	arch *collection.Finder
 
 	mu       sync.RWMutex
@@ -47,9 +49,10 @@ type Crawl struct {
 }
 
 // New watches a collection, which may be without a log yet. Its id is what it is called
-// by those who ask. It is read by Run, or by Read.
-func New(id string, col collection.Collection) *Crawl {
-	return &Crawl{id: id, col: col, arch: col.Finder(), figures: figures.New(), changed: make(chan struct{})}
+// by those who ask. It is read by Run, or by Read. Documents reads what is no HTML; nil =
+// it is not read.
+func New(id string, col collection.Collection, documents parse.Documents) *Crawl {
+	return &Crawl{id: id, col: col, docs: documents, arch: col.Finder(), figures: figures.New(), changed: make(chan struct{})}
 }
 
 // tail is how many bytes before the offset are remembered: the checksum of the last

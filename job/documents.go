@@ -1,0 +1,153 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/parse/document"
+	"github.com/waggle-crawler/waggle/parse/document/pdf"
+)
+
+// Names of types of documents beside those of package document.
+const (
+	typeHTML = "html" // pages
+	typeAll  = "all"  // pages, and documents of every kind
+)
+
+// What of the documents fetched counts, of Topic.Want.
+const (
+	wantBoth      = "both"
+	wantPages     = "pages"
+	wantDocuments = "documents"
+)
+
+// typeNames are the names that fetch.types understands, beside media types.
+func typeNames() []string {
+	out := []string{typeHTML}
+	for _, d := range document.Kinds() {
+		out = append(out, string(d.Kind))
+	}
+	return append(out, typeAll)
+}
+
+// kinds are the kinds of document that the job asks for, beside pages.
+func (j *Job) kinds() (out []document.Description) {
+	asked := j.Fetch.Types
+	if len(asked) == 0 && j.Topic.Want == wantDocuments {
+		asked = []string{typeAll}
+	}
+	for _, d := range document.Kinds() {
+		if slices.ContainsFunc(asked, func(t string) bool {
+			t = strings.ToLower(t)
+			return t == typeAll || t == string(d.Kind) || slices.Contains(d.Types, t)
+		}) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// pages tells whether pages in HTML are asked for.
+func (j *Job) pages() bool {
+	return len(j.Fetch.Types) == 0 || slices.ContainsFunc(j.Fetch.Types, func(t string) bool {
+		t = strings.ToLower(t)
+		return t == typeAll || t == typeHTML || slices.Contains(fetch.DefaultTypes(), t)
+	})
+}
+
+// types are what the fetcher asks for.
+func (j *Job) types() (out fetch.Types) {
+	if len(j.Fetch.Types) == 0 {
+		out = fetch.DefaultTypes()
+	}
+	for _, t := range j.Fetch.Types {
+		switch t = strings.ToLower(t); {
+		case t == typeHTML || t == typeAll:
+			out = append(out, fetch.DefaultTypes()...)
+		case strings.Contains(t, "/"):
+			out = append(out, t)
+		}
+	}
+	for _, d := range j.kinds() {
+		if slices.ContainsFunc(j.Fetch.Types, func(t string) bool { return strings.Contains(t, "/") && slices.Contains(d.Types, strings.ToLower(t)) }) {
+			continue // by its media type alone
+		}
+		out = append(out, d.Types...)
+		for _, x := range d.Extensions {
+			out = append(out, "."+x)
+		}
+	}
+	slices.Sort(out)
+	out = slices.Compact(out)
+	if defaults := fetch.DefaultTypes(); j.pages() && slices.Contains(out, defaults[0]) { // first, as browsers have them
+		out = slices.DeleteFunc(out, func(t string) bool { return slices.Contains(defaults, t) })
+		out = append(defaults, out...)
+	}
+	return out
+}
+
+// files are the extensions of the documents asked for.
+func (j *Job) files() (out []string) {
+	for _, d := range j.kinds() {
+		out = append(out, d.Extensions...)
+	}
+	return out
+}
+
+// linksOnly are the media types of what is fetched for its links alone.
+func (j *Job) linksOnly() (out []string) {
+	out = append(out, document.SitemapType)
+	if j.Topic.Want == wantDocuments {
+		out = append(out, fetch.DefaultTypes()...)
+	}
+	asked := j.kinds()
+	for _, d := range document.Kinds() {
+		wanted := slices.ContainsFunc(asked, func(x document.Description) bool { return x.Kind == d.Kind })
+		if j.Topic.Want == wantPages && wanted || d.Kind == document.Feed && !wanted {
+			out = append(out, d.Types...)
+		}
+	}
+	return out
+}
+
+func checkTypes(j *Job, bad complaint) {
+	for i, t := range j.Fetch.Types {
+		t := strings.ToLower(t)
+		known := slices.Contains(typeNames(), t) || slices.Contains(parse.Types(), t)
+		for _, d := range document.Kinds() {
+			known = known || slices.Contains(d.Types, t)
+		}
+		if !known {
+			bad(fmt.Sprintf(".%d", i), "documents of type %q are not understood, so they are not fetched; there are: %s, and their media types", j.Fetch.Types[i], strings.Join(typeNames(), ", "))
+		}
+	}
+}
+
+func checkWant(j *Job, bad complaint) {
+	switch j.Topic.Want {
+	case wantDocuments:
+		if len(j.kinds()) == 0 {
+			bad("", "documents are wanted, and fetch.types names none: add some to it (%s), or leave it out for all", strings.Join(typeNames()[1:], ", "))
+		}
+	case wantPages:
+		if !j.pages() {
+			bad("", "pages are wanted, and fetch.types does not name html")
+		}
+	}
+}
+
+// LocalDocuments read documents in this process: their content is bounded, the time that
+// they take is not. close gives back what was needed for PDF.
+func LocalDocuments() (d parse.Documents, close func() error) {
+	engine := pdf.New(pdf.Options{})
+	return document.Documents{Reader: document.Local{PDF: engine.Write}}, engine.Close
+}
+
+// withDocuments adds to a policy what the job says of documents.
+func (j *Job) withDocuments(p *crawl.Policy) {
+	p.Files, p.LinksOnly = j.files(), j.linksOnly()
+}
