@@ -57,8 +57,8 @@ func Settings() []Setting {
 			Example: "[https://en.wikipedia.org/wiki/Spelling_bee]", Resume: Verdicts, Why: newVerdicts,
 		},
 		{
-			Path: "topic.want", Line: "What counts: pages, documents such as PDF and Word (pages are the way to them), or both", Form: "WHAT",
-			Default: wantBoth, Choices: []string{wantPages, wantDocuments, wantBoth}, Flag: "want",
+			Path: "topic.want", Line: "What counts: pages, documents such as PDF and Word (pages are the way to them), or both, all that is fetched", Form: "WHAT",
+			Choices: []string{wantPages, wantDocuments, wantBoth}, Flag: "want",
 			Example: "both", Resume: Verdicts, Why: newVerdicts, check: checkWant,
 		},
 

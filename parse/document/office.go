@@ -373,8 +373,8 @@ func (x *open) end(name string) {
 	}
 }
 
-// isCompound knows the files of Office before 2007, and those that it protects with a
-// password.
+// isCompound knows files in the format of Office before 2007, in which later ones are
+// packed that a password protects.
 func isCompound(src []byte) bool {
 	return bytes.HasPrefix(src, []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"))
 }

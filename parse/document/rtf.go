@@ -37,9 +37,9 @@ type rtf struct {
 
 	raw       []byte // bytes in the code page of the document
 	units     []uint16
-	passing   int // characters that stand for one of Unicode, to be passed over
-	paragraph string // the element of the open paragraph, "" for none
-	level     int    // of the next one as a heading; 0 = none
+	passing   int             // characters that stand for one of Unicode, to be passed over
+	paragraph string          // the element of the open paragraph, "" for none
+	level     int             // of the next one as a heading; 0 = none
 	field     strings.Builder // the instruction of the last field
 	said      strings.Builder // what the document says of itself
 }

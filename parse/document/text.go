@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
@@ -202,6 +201,7 @@ func readCSV(src []byte, w *Writer) {
 	}
 	r := csv.NewReader(bytes.NewReader(src))
 	r.Comma, r.LazyQuotes, r.FieldsPerRecord, r.ReuseRecord = comma, true, -1, true
+	w.Untitled()
 	w.Open("table")
 	defer w.Close("table")
 	cell := "th"
@@ -230,6 +230,7 @@ func readCSV(src []byte, w *Writer) {
 // a row, as in JSON lines, are one document. Objects and arrays that are deeper than the
 // bound are passed over.
 func readJSON(src []byte, l Limits, w *Writer) error {
+	w.Untitled()
 	d := json.NewDecoder(bytes.NewReader(src))
 	d.UseNumber()
 	type level struct {
@@ -315,13 +316,4 @@ func readJSON(src []byte, l Limits, w *Writer) error {
 		w.Close("p")
 	}
 	return nil
-}
-
-// valid is s with only what XML and HTML may hold, cut to n bytes.
-func valid(s string, n int) string {
-	s = s[:min(len(s), n)]
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "")
-	}
-	return s
 }

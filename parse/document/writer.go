@@ -17,6 +17,7 @@ type Writer struct {
 
 	head    []byte // link elements
 	texts   int    // bytes of text written
+	links   int
 	first   string // the first heading or paragraph, as far as it is a title
 	firstly bool   // first is being written, or was
 }
@@ -38,6 +39,9 @@ func set(to *string, s string) {
 		*to = strings.ToValidUTF8(s[:min(len(s), maxSaid)], "")
 	}
 }
+
+// Untitled says that the first text is no title of the document.
+func (w *Writer) Untitled() { w.firstly = true }
 
 // maxFirst bounds a first heading or paragraph that is taken for the title of a document
 // which names none, in bytes.
@@ -102,6 +106,7 @@ func (w *Writer) OpenLink(address string) {
 	if w.Full() {
 		return
 	}
+	w.links++
 	w.body = append(w.body, `<a href="`...)
 	w.body = appendEscaped(w.body, address[:min(len(address), maxAddress)])
 	w.body = append(w.body, `">`...)
@@ -201,7 +206,7 @@ func isAlnum(c byte) bool {
 }
 
 // empty tells whether nothing was written that a page could be made of.
-func (w *Writer) empty() bool { return w.texts == 0 && len(w.head) == 0 && w.title == "" }
+func (w *Writer) empty() bool { return w.texts+w.links+len(w.head) == 0 && w.title == "" }
 
 // finish is the document.
 func (w *Writer) finish() []byte {

@@ -35,8 +35,11 @@ func walk(r io.Reader, l Limits, e element, stop func() bool) error {
 	depth := 0
 	for !stop() {
 		t, err := d.RawToken()
-		if err == io.EOF {
+		if err == io.EOF && depth == 0 {
 			return nil
+		}
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
 		}
 		if err != nil {
 			if errors.Is(err, ErrBounds) {
@@ -291,6 +294,7 @@ func ReadFeed(src []byte, l Limits, yield func(Listed) bool) (of Listing, err er
 // readSitemap writes a sitemap as a list of links; further sitemaps and other languages
 // are links of its head.
 func readSitemap(src []byte, l Limits, w *Writer) error {
+	w.Untitled()
 	w.Open("ul")
 	defer w.Close("ul")
 	n := 0

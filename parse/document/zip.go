@@ -19,6 +19,9 @@ type unpacked struct {
 }
 
 func unzip(src []byte, l Limits) (*unpacked, error) {
+	if isCompound(src) {
+		return nil, ErrLocked
+	}
 	z, err := zip.NewReader(bytes.NewReader(src), int64(len(src)))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)

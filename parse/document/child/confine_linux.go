@@ -17,7 +17,7 @@ var forbidden = []string{
 	"mknod", "mknodat", "truncate", "chmod", "fchmodat", "chown", "lchown", "fchownat", "utimensat", "setxattr", "mount", "umount2",
 	"chdir", "chroot", "pivot_root", "readlink", "readlinkat", "getdents64", "memfd_create", "io_uring_setup",
 	"socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "sendto", "sendmsg", "sendmmsg", "recvfrom", "recvmsg",
-	"execve", "execveat", "fork", "vfork", "clone3", "kill", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_open", "pidfd_getfd",
+	"execve", "execveat", "fork", "vfork", "kill", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_open", "pidfd_getfd",
 	"unshare", "setns", "bpf", "perf_event_open", "keyctl", "add_key", "request_key", "userfaultfd", "init_module", "finit_module", "kexec_load", "reboot",
 }
 

@@ -69,6 +69,11 @@ func run(o arguments, in io.Reader, out io.Writer) error {
 		debug.FreeOSMemory() // of compiling
 		reader.PDF = engine.Write
 	}
+	return served(o, in, out, reader)
+}
+
+// served confines the process, and reads documents until in ends.
+func served(o arguments, in io.Reader, out io.Writer, reader document.Reader) error {
 	if err := confine(); err != nil {
 		return fmt.Errorf("confining the reader of documents: %w", err)
 	}

@@ -254,7 +254,11 @@ func linksOf(pdf pdfium.Pdfium, doc references.FPDF_DOCUMENT, page references.FP
 				}
 				return found.CharIndex
 			}
-			first, last := index(float64(r.Left)+2), index(float64(r.Right)-2)
+			first, last := index(float64(r.Left)+2), -1
+			// The text may end before the rectangle does.
+			for step := 0; first >= 0 && last < 0 && step < 16; step++ {
+				last = index(float64(r.Right) - 2 - float64(r.Right-r.Left)*float64(step)/16)
+			}
 			if first >= 0 && last >= first && last < chars && last-first < 500 {
 				l.first, l.last = first, last
 			}

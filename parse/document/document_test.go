@@ -1,0 +1,170 @@
+package document_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/parse/document"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// zipped makes a zip file of the files of an archive in text.
+func zipped(t testing.TB, archive string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, f := range txtar.Parse([]byte(archive)).Files {
+		method := zip.Deflate
+		if f.Name == "mimetype" {
+			method = zip.Store
+			f.Data = bytes.TrimSpace(f.Data)
+		}
+		w, err := z.CreateHeader(&zip.FileHeader{Name: f.Name, Method: method})
+		if err == nil {
+			_, err = w.Write(f.Data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// What becomes of documents of each kind: the command is the kind, its input the
+// document, or the files of a zip file.
+func TestKinds(t *testing.T) {
+	datadriven.RunTest(t, "testdata/kinds.txt", func(t *testing.T, d *datadriven.TestData) string {
+		src := []byte(d.Input)
+		switch document.Kind(d.Cmd) {
+		case document.Word, document.Open, document.EPUB:
+			src = zipped(t, d.Input)
+		case document.RTF:
+			src = bytes.ReplaceAll(src, []byte("\\NUL"), []byte{0})
+		}
+		var l document.Limits
+		for _, a := range d.CmdArgs {
+			switch a.Key {
+			case "html":
+				a.Scan(t, 0, &l.HTML)
+			case "depth":
+				a.Scan(t, 0, &l.Depth)
+			case "links":
+				a.Scan(t, 0, &l.Links)
+			case "gzip":
+				var b bytes.Buffer
+				z := gzip.NewWriter(&b)
+				z.Write(src)
+				z.Close()
+				src = b.Bytes()
+			case "latin1":
+				src = bytes.ReplaceAll(src, []byte("ä"), []byte{0xe4})
+			}
+		}
+		html, cut, err := document.Local{Limits: l}.HTML(document.Kind(d.Cmd), src, "")
+		if err != nil {
+			return err.Error() + "\n"
+		}
+		out := string(html)
+		for _, end := range []string{"</head>", "</p>", "</h1>", "</h2>", "</li>", "</tr>", "</table>", "</div>", "</ul>", "</section>", "</article>", "<body>"} {
+			out = strings.ReplaceAll(out, end, end+"\n")
+		}
+		out = strings.TrimPrefix(out, `<!doctype html>`)
+		var lines []string
+		for line := range strings.Lines(out) {
+			if line = strings.TrimSpace(line); line != "" {
+				lines = append(lines, line)
+			}
+		}
+		if cut {
+			lines = append(lines, "cut")
+		}
+		return strings.Join(lines, "\n") + "\n"
+	})
+}
+
+// A document is known by how it begins before it is by what its server says of it, and
+// by that before its name.
+func TestWhichKind(t *testing.T) {
+	word := string(zipped(t, "-- [Content_Types].xml --\n<Types/>\n-- word/document.xml --\n<w:document xmlns:w='w'><w:body><w:p><w:r><w:t>bees</w:t></w:r></w:p></w:body></w:document>\n"))
+	rss := "<?xml version='1.0'?><!-- <html> --><rss><channel><item><title>bees</title></item></channel></rss>"
+	for _, c := range []struct{ name, mediaType, body, want string }{
+		{"a", "application/octet-stream", word, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+		{"a.zip", "application/zip", word, "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+		{"a.doc", "application/msword", "{\\rtf1 bees}", "application/rtf"},
+		{"a", "text/plain", "bees", "text/plain"},
+		{"a.md", "text/plain; charset=utf-8", "# bees", "text/markdown"},
+		{"a.csv", "text/plain", "bees,wasps", "text/csv"},
+		{"a.csv", "application/octet-stream", "bees,wasps", "text/csv"},
+		{"a", "text/csv", "bees,wasps", "text/csv"},
+		{"a", "application/json", `["bees"]`, "application/json"},
+		{"a", "application/vnd.bees+json", `["bees"]`, "application/json"},
+		{"feed", "text/xml", rss, "application/rss+xml"},
+		{"feed", "application/atom+xml", "<feed><entry><title>bees</title></entry></feed>", "application/atom+xml"},
+		{"sitemap.xml", "text/xml", "<urlset><url><loc>http://a.example/</loc></url></urlset>", document.SitemapType},
+		{"sitemap.txt", "text/plain", "http://a.example/\n", document.SitemapType},
+		{"other.xml", "text/xml", "<bees/>", ""},
+		{"a.png", "image/png", "\x89PNG\r\n\x1a\nbees", ""},
+		{"a.zip", "application/zip", string(zipped(t, "-- bees.txt --\nbees\n")), ""},
+	} {
+		u, err := web.Parse("http://a.example/" + c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := parse.New(parse.Options{Documents: document.Documents{Reader: document.Local{}}})
+		page, err := p.Parse(&web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {c.mediaType}}, Body: []byte(c.body)})
+		switch {
+		case c.want == "" && !errors.Is(err, parse.ErrType):
+			t.Errorf("%s, %s: %v, %v; want no document", c.name, c.mediaType, page, err)
+		case c.want != "" && err != nil:
+			t.Errorf("%s, %s: %v", c.name, c.mediaType, err)
+		case c.want != "" && page.MIME != c.want:
+			t.Errorf("%s, %s: it is %s, want %s", c.name, c.mediaType, page.MIME, c.want)
+		}
+	}
+}
+
+// A page made of a document has what one in HTML has, and all of its text counts.
+func TestPage(t *testing.T) {
+	u, _ := web.Parse("http://a.example/bees/report.md")
+	body := "# Dances\n\nWhere the *food* is, says [the dance](dance.html) of a bee.\n"
+	p := parse.New(parse.Options{Documents: document.Documents{Reader: document.Local{}}})
+	page, err := p.Parse(&web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/markdown"}}, Body: []byte(body)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := page.Links
+	if page.Title != "Dances" || page.Main != "Dances Where the food is, says the dance of a bee." || len(l) != 1 ||
+		l[0].URL.String() != "http://a.example/bees/dance.html" || l[0].Anchor != "the dance" || l[0].Heading != "Dances" || l[0].After != "of a bee." {
+		t.Errorf("title %q, main %q, links %+v", page.Title, page.Main, l)
+	}
+	if again, err := p.Parse(&web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/markdown"}}, Body: []byte(body)}); err != nil || fmt.Sprint(again) != fmt.Sprint(page) {
+		t.Errorf("the same document is another page: %v, %v", again, err)
+	}
+}
+
+// A document that cannot be read fails with a reason that names it and what is wrong.
+func TestDamaged(t *testing.T) {
+	u, _ := web.Parse("http://a.example/report.docx")
+	p := parse.New(parse.Options{Documents: document.Documents{Reader: document.Local{}}})
+	_, err := p.Parse(&web.Response{
+		URL: u, Status: 200, Header: web.Header{"Content-Type": {"application/vnd.openxmlformats-officedocument.wordprocessingml.document"}},
+		Body: []byte("PK\x03\x04 half a file word/document.xml"), Raw: make([]byte, 35), Truncated: "length",
+	})
+	var f *web.Failure
+	want := "http://a.example/report.docx: this Word document cannot be read: damaged: zip: not a valid zip file; its end is missing after 35 bytes: it is longer than the limit"
+	if !errors.As(err, &f) || f.Reason != web.ReasonDamaged || f.Detail != want {
+		t.Errorf("%+v\nwant %s", err, want)
+	}
+}
