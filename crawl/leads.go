@@ -86,3 +86,11 @@ func (l *leads) reward(c *web.Candidate) {
 		from = page.link.From
 	}
 }
+
+func newSet(of []string) map[string]bool {
+	m := make(map[string]bool, len(of))
+	for _, x := range of {
+		m[x] = true
+	}
+	return m
+}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/clock"
-	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -498,107 +497,4 @@ func (d *driver) examine(ctx context.Context, l web.Lease, cores chan struct{}) 
 		a.Response = &light
 	}
 	return a, err
-}
-
-// Examine makes an arrival of what a fetch brought: a response or an error. It
-// is the part of a crawl's work which depends on one page alone, and it is
-// the same live and simulated. Safe for concurrent use.
-func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err error) (Arrival, error) {
-	a := Arrival{Lease: l, Response: r}
-	if r != nil {
-		a.Bytes = len(r.Raw)
-	}
-	if err != nil {
-		if !errors.As(err, &a.Failure) {
-			return a, fmt.Errorf("fetching %s: %w", l.URL, err)
-		}
-		a.Response = nil
-		a.Reason, a.Detail = a.Failure.Reason, a.Failure.Detail
-		return a, c.encodeRobots(&a, a.Failure.Robots, l.URL)
-	}
-	switch {
-	case r.Status >= 300 && r.Status < 400:
-		a.Reason = web.ReasonRedirect
-		if r.Location.IsZero() {
-			a.Detail = fmt.Sprintf("status %d without a usable Location", r.Status)
-		}
-	case r.Absent():
-		// Nobody answered for the site: there is nothing to keep.
-		a.Reason, a.Detail = web.ReasonRecord, "not in the recorded web"
-		return a, c.encodeRobots(&a, r.Robots, l.URL)
-	case r.Status < 200 || r.Status >= 300:
-		a.Reason, a.Detail = web.ReasonStatus, fmt.Sprintf("status %d", r.Status)
-	case len(r.Body) == 0:
-		a.Reason, a.Detail = web.ReasonEmpty, "the document has no body"
-	case c.triesAgain(&l, r):
-		a.Reason = cutBy(r)
-		a.Detail = fmt.Sprintf("%.200s: the body ended after %d bytes: %s", l.URL, len(r.Raw), a.Reason.Meaning())
-		return a, c.encodeRobots(&a, r.Robots, l.URL) // what came later is kept
-	default:
-		if a.Page, err = c.Parser.Parse(r); err != nil {
-			a.Page, a.Reason, a.Detail = nil, web.ReasonProtocol, err.Error()
-			var f *web.Failure
-			switch {
-			case errors.Is(err, parse.ErrType):
-				a.Reason = web.ReasonType
-			case errors.As(err, &f):
-				a.Reason, a.Detail = f.Reason, f.Detail
-			}
-			break
-		}
-		if a.Verdict, err = c.Judge.Judge(ctx, a.Page); err != nil {
-			return a, fmt.Errorf("judging %s: %w", l.URL, err)
-		}
-		a.Features = c.Scorer.Extract(a.Page, a.Verdict)
-		if w := a.Page.Directives; (w.NoIndex || w.NoArchive) && !c.Policy.IgnoreDirectives {
-			if w.NoIndex {
-				a.Reason = web.ReasonNoIndex
-			}
-			return a, c.encodeRobots(&a, r.Robots, l.URL) // the page itself asks not to be kept
-		}
-	}
-	return a, c.encode(&a, web.Exchange{
-		Candidate: l.Candidate, Response: r, Page: a.Page, Verdict: a.Verdict, Reason: a.Reason,
-	})
-}
-
-// cutBy is why the end of a document is missing that its server would have sent: it
-// was too slow, or the connection broke. "" where nothing is missing, and where the
-// rest was not wanted.
-func cutBy(r *web.Response) web.Reason {
-	switch r.Truncated {
-	case "time":
-		return web.ReasonTimeout
-	case "disconnect":
-		return web.ReasonReset
-	}
-	return ""
-}
-
-// triesAgain tells whether a document is asked for again, as its end is missing.
-// The last try counts, whatever came.
-func (c *Crawl) triesAgain(l *web.Lease, r *web.Response) bool {
-	return cutBy(r) != "" && l.Tries+1 < c.Policy.withDefaults().MaxTries
-}
-
-// encodeRobots keeps the robots.txt that was fetched on the way to an address
-// which itself leaves nothing to keep.
-func (c *Crawl) encodeRobots(a *Arrival, robots *web.Response, from web.URL) error {
-	if robots == nil {
-		return nil
-	}
-	return c.encode(a, web.Exchange{
-		Candidate: web.Candidate{URL: robots.URL, From: from}, Response: robots, Reason: web.ReasonRobots,
-	})
-}
-
-func (c *Crawl) encode(a *Arrival, x web.Exchange) (err error) {
-	if c.Archive == nil {
-		return nil
-	}
-	x.Judge, x.Scorer = c.JudgeName, c.ScorerName
-	if a.Record, err = c.Archive.Encode(x); err != nil {
-		return fmt.Errorf("archiving %s: %w", x.Response.URL, err)
-	}
-	return nil
 }

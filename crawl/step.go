@@ -171,14 +171,6 @@ func NewStep(p Policy, s Scorer, j Judge) *Step {
 	}
 }
 
-func newSet(of []string) map[string]bool {
-	m := make(map[string]bool, len(of))
-	for _, x := range of {
-		m[x] = true
-	}
-	return m
-}
-
 // Remember tells of a page fetched in an earlier run, so that its body is
 // known for a duplicate when it comes again.
 func (s *Step) Remember(e event.Fetched) {
