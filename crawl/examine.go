@@ -57,6 +57,9 @@ func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err e
 			}
 			break
 		}
+		if c.Policy.Sitemaps {
+			a.Page = withSitemaps(a.Page, r.Sitemaps)
+		}
 		if a.Verdict, err = c.Judge.Judge(ctx, a.Page); err != nil {
 			return a, fmt.Errorf("judging %s: %w", l.URL, err)
 		}

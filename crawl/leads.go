@@ -23,6 +23,8 @@ type leads struct {
 	at     map[web.URL]*lead
 	ring   []web.URL
 	next   int
+	// Sitemaps queued in this run, by host.
+	sitemaps map[web.Host]int
 }
 
 // lead is a page that may lead to something.
@@ -38,7 +40,7 @@ const (
 )
 
 func newLeads(types []string, s Scorer) leads {
-	l := leads{types: newSet(types)}
+	l := leads{types: newSet(types), sitemaps: make(map[web.Host]int)}
 	if len(types) > 0 {
 		l.scorer, _ = s.(LeadingScorer)
 		l.at = make(map[web.URL]*lead)

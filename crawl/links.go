@@ -108,8 +108,11 @@ func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
 			skipped = append(skipped, event.Skipped{URL: c.URL, Reason: web.ReasonSiteQueue})
 		default:
 			turn.Add = append(turn.Add, c.Candidate)
+			if c.Kind == web.LinkSitemap && fate[i] == web.Queued {
+				s.leads.sitemaps[c.URL.Host()]++
+			}
 			queued = append(queued, event.Found{
-				URL: c.URL, Priority: c.Priority, Anchor: c.anchor, Raised: fate[i] == web.Raised,
+				URL: c.URL, Priority: c.Priority, Anchor: c.anchor, Raised: fate[i] == web.Raised, Link: foundBy(c.Kind),
 			})
 		}
 	}
@@ -121,6 +124,34 @@ func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
 	return queued, skipped, turn, nil
 }
 
+// mostSitemaps bounds the sitemaps followed of a host: an index may name more without end.
+const mostSitemaps = 200
+
+// foundBy is the kind of a link as its event tells it: "" for the usual one.
+func foundBy(k web.LinkKind) web.LinkKind {
+	if k == web.LinkA || k == web.LinkSeed {
+		return ""
+	}
+	return k
+}
+
+// withSitemaps is a page with links to the sitemaps of its host behind its own.
+func withSitemaps(p *web.Page, sitemaps []string) *web.Page {
+	const most = 20
+	var links []web.Link
+	for _, s := range sitemaps[:min(len(sitemaps), most)] {
+		if u, err := (web.Canon{}).Resolve(p.URL, s); err == nil && u != p.URL {
+			links = append(links, web.Link{URL: u, Kind: web.LinkSitemap, TagPath: "robots.txt", Position: len(p.Links) + len(links), First: 0, Last: -1})
+		}
+	}
+	if len(links) == 0 {
+		return p
+	}
+	more := *p
+	more.Links = append(p.Links[:len(p.Links):len(p.Links)], links...)
+	return &more
+}
+
 // refuse says why a link may not enter the frontier, "" if it may, and whether
 // that is so whatever path leads to it.
 func (s *Step) refuse(c *web.Candidate) (reason web.Reason, forGood bool) {
@@ -128,8 +159,11 @@ func (s *Step) refuse(c *web.Candidate) (reason web.Reason, forGood bool) {
 		// Where a seed has yet to move to is not known before it was fetched.
 		return r, s.count.Seeds <= 0
 	}
+	if c.Kind == web.LinkSitemap && s.leads.sitemaps[c.URL.Host()] >= mostSitemaps {
+		return web.ReasonTrap, true
+	}
 	if c.Kind != web.LinkSeed {
-		if isOtherFile(c.URL, s.files) {
+		if c.Kind != web.LinkFeed && c.Kind != web.LinkSitemap && isOtherFile(c.URL, s.files) {
 			return web.ReasonExtension, true
 		}
 		if isTrap(c.URL) || s.traps.fate(c.URL) == shapeTrap {

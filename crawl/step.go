@@ -43,6 +43,9 @@ type Policy struct {
 	// Files are the extensions of files that are fetched although they are no HTML:
 	// lower case, without a dot.
 	Files []string
+	// Sitemaps follows the sitemaps that a host's robots.txt names: they are links of each
+	// of its pages.
+	Sitemaps bool
 	// LinksOnly are the media types of pages that are fetched for their links alone: they
 	// are no harvest, and a scorer learns of them by what they lead to; see leads.
 	LinksOnly []string

@@ -377,6 +377,7 @@ func (o *object) found(l []Found) {
 		o.float("priority", f.Priority)
 		o.optText("anchor", f.Anchor)
 		o.flag("raised", f.Raised)
+		o.optText("link", string(f.Link))
 		o.b = append(o.b, '}')
 	}
 	o.b = append(o.b, ']')

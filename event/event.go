@@ -76,6 +76,8 @@ type Found struct {
 	Priority float64 `json:"priority"`
 	Anchor   string  `json:"anchor,omitempty"` // at most 80 bytes
 	Raised   bool    `json:"raised,omitempty"`
+	// Link is where the link was found, "" for an a element.
+	Link web.LinkKind `json:"link,omitempty"`
 }
 
 // Skipped is a link that did not enter the frontier. One that is refused for its

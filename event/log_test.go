@@ -57,7 +57,7 @@ func drawEvent(t *rapid.T) Event {
 	}
 	reason := rapid.Custom(func(t *rapid.T) web.Reason { return web.Reason(text.Draw(t, "reason")) })
 	found := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Found {
-		return Found{link.Draw(t, "url"), float.Draw(t, "priority"), text.Draw(t, "anchor"), yes.Draw(t, "raised")}
+		return Found{link.Draw(t, "url"), float.Draw(t, "priority"), text.Draw(t, "anchor"), yes.Draw(t, "raised"), web.LinkKind(text.Draw(t, "link"))}
 	}), 0, 4)
 	skipped := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Skipped {
 		return Skipped{link.Draw(t, "url"), reason.Draw(t, "reason")}

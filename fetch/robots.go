@@ -111,6 +111,7 @@ func (r *Robots) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	response, err := r.o.Pages.Fetch(ctx, u)
 	if response != nil {
 		response.CrawlDelay, response.Robots = max(response.CrawlDelay, delay), exchange
+		response.Sitemaps = v.rules.Sitemaps()
 	}
 	var f *web.Failure
 	if errors.As(err, &f) {

@@ -72,6 +72,14 @@ func (j *Job) types() (out fetch.Types) {
 			out = append(out, t)
 		}
 	}
+	if j.from(parse.SourceSitemaps) {
+		d, _ := document.Named(string(document.Sitemap))
+		out = append(out, append(d.Types, ".xml", ".gz")...)
+	}
+	if j.from(parse.SourceFeeds) {
+		d, _ := document.Named(string(document.Feed))
+		out = append(out, append(d.Types, ".xml")...)
+	}
 	for _, d := range j.kinds() {
 		if slices.ContainsFunc(j.Fetch.Types, func(t string) bool { return strings.Contains(t, "/") && slices.Contains(d.Types, strings.ToLower(t)) }) {
 			continue // by its media type alone
@@ -149,5 +157,44 @@ func LocalDocuments() (d parse.Documents, close func() error) {
 
 // withDocuments adds to a policy what the job says of documents.
 func (j *Job) withDocuments(p *crawl.Policy) {
-	p.Files, p.LinksOnly = j.files(), j.linksOnly()
+	p.Files, p.LinksOnly, p.Sitemaps = j.files(), j.linksOnly(), j.from(parse.SourceSitemaps)
+}
+
+// noSources stands for no source of links beside those of pages.
+const noSources = "none"
+
+// sourceNames are the names that links.sources understands, but for noSources.
+func sourceNames() (out []string) {
+	for _, s := range parse.Sources() {
+		out = append(out, string(s))
+	}
+	return out
+}
+
+// sources are where links come from; nil = as a parser has it.
+func (j *Job) sources() []parse.Source {
+	if len(j.Links.Sources) == 0 {
+		return nil
+	}
+	out := []parse.Source{}
+	for _, s := range j.Links.Sources {
+		if s != noSources {
+			out = append(out, parse.Source(s))
+		}
+	}
+	return out
+}
+
+// from tells whether links of a source are asked for that is none by default.
+func (j *Job) from(s parse.Source) bool { return slices.Contains(j.sources(), s) }
+
+func checkSources(j *Job, bad complaint) {
+	for i, s := range j.Links.Sources {
+		switch {
+		case s == noSources && len(j.Links.Sources) > 1:
+			bad(fmt.Sprintf(".%d", i), "links.sources names none, and others beside it")
+		case s != noSources && !slices.Contains(sourceNames(), s):
+			bad(fmt.Sprintf(".%d", i), "links come from nowhere called %q; there are: %s, %s", s, strings.Join(sourceNames(), ", "), noSources)
+		}
+	}
 }

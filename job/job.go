@@ -34,6 +34,7 @@ type Job struct {
 	Scope      Scope      `yaml:"scope,omitempty"`
 	Politeness Politeness `yaml:"politeness,omitempty"`
 	Fetch      Fetch      `yaml:"fetch,omitempty"`
+	Links      Links      `yaml:"links,omitempty"`
 	Addresses  Addresses  `yaml:"addresses,omitempty"`
 
 	strategies Strategies // that it may name beside those of waggle
@@ -126,6 +127,11 @@ type Fetch struct {
 	Through      string   `yaml:"through,omitempty"`    // address of an HTTP proxy
 	ThroughCA    string   `yaml:"through-ca,omitempty"` // file
 	AllowPrivate bool     `yaml:"allow-private,omitempty"`
+}
+
+// Links is where links come from.
+type Links struct {
+	Sources []string `yaml:"sources,omitempty"` // beside elements such as a and frame
 }
 
 // Addresses is how addresses are written.

@@ -130,7 +130,7 @@ func (m *Maker) begin() error {
 			m.Documents, done = LocalDocuments()
 			m.closers = append(m.closers, done)
 		}
-		m.Parser = parse.New(parse.Options{Analyzer: m.words(), Canon: own.Canon(), Nesting: nesting, Documents: m.Documents})
+		m.Parser = parse.New(parse.Options{Analyzer: m.words(), Canon: own.Canon(), Nesting: nesting, Documents: m.Documents, Sources: own.sources()})
 	}
 	return nil
 }

@@ -233,6 +233,11 @@ func Settings() []Setting {
 		},
 
 		{
+			Path: "links.sources", Line: "Where links come from beside the links of pages: " + strings.Join(sourceNames(), ", ") + ", none", Form: "NAMES",
+			Flag: "links-from", Words: true, Example: "[alternates, headers, feeds, sitemaps]", Resume: NewLinks, check: checkSources,
+		},
+
+		{
 			Path: "addresses.keep-session-ids", Line: "Leave session identifiers in addresses", Example: "false", Resume: Never, Why: newAddresses,
 		},
 		{
@@ -253,6 +258,7 @@ func sections() []section {
 		{"scope", "Where it may go."},
 		{"politeness", "What the owners of sites are owed."},
 		{"fetch", "How pages are fetched."},
+		{"links", "Where links come from."},
 		{"addresses", "How addresses are written."},
 	}
 }

@@ -70,6 +70,9 @@ type Options struct {
 
 	// Documents reads documents of other kinds; nil = they are none of Parse.
 	Documents Documents
+	// Sources are where links come from, beside elements such as a and frame; nil =
+	// SourceAlternates alone.
+	Sources []Source
 
 	Tags    bool // fill Page.Tags
 	Nesting bool // fill Page.Nesting
@@ -94,6 +97,8 @@ type Document struct {
 	HTML []byte // in UTF-8
 	Type string // the media type of the document
 	Cut  bool   // something of it is missing
+	// Listing says that it is a list of links: a feed or a sitemap.
+	Listing bool
 }
 
 // Bounds on single strings, in bytes.
@@ -152,12 +157,12 @@ func (p *Parser) parse(r *web.Response, asTree bool) (page *web.Page, beyond str
 	isHTML := mediaType == "text/html" || mediaType == "application/xhtml+xml"
 	var src []byte
 	var charset string
-	cut, whole := r.Truncated != "", false
+	cut, whole, listing := r.Truncated != "", false, false
 	if d, err := p.document(r, mediaType, label); err != nil {
 		return nil, "", err
 	} else if d != nil {
 		isHTML, src, charset, whole = true, d.HTML, "utf-8", true
-		mediaType, cut = d.Type, cut || d.Cut
+		mediaType, cut, listing = d.Type, cut || d.Cut, d.Listing
 	}
 	switch {
 	case src != nil:
@@ -185,7 +190,18 @@ func (p *Parser) parse(r *web.Response, asTree bool) (page *web.Page, beyond str
 	} else {
 		w.plain(src)
 	}
-	w.whole = whole
+	if w.whole = whole; listing {
+		for i := range w.links {
+			if l := &w.links[i]; l.Kind == web.LinkA {
+				l.Kind = web.LinkEntry
+			}
+		}
+	} else if isHTML && !whole {
+		w.inSource(src)
+	}
+	if p.opts.Sources != nil && p.opts.from(SourceHeaders) {
+		w.headerLinks(r.Header["Link"])
+	}
 	w.finish()
 	if page.Language == "" {
 		page.Language = languageOf(first(r.Header["Content-Language"]))

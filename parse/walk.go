@@ -5,6 +5,7 @@ package parse
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -271,7 +272,17 @@ func (w *walker) special(t *start, e *element) {
 		w.addLink(e, web.LinkIframe, t, t.attrs.attr("src"), t.attrs.attr("title"))
 	case atom.Link:
 		rel := strings.Fields(strings.ToLower(t.attrs.attr("rel")))
-		if kind := relKind(rel, t.attrs.attr("type")); kind != "" {
+		kind := relKind(rel, t.attrs.attr("type"))
+		switch {
+		case kind == web.LinkAlternate && !w.opts.from(SourceAlternates):
+			kind = ""
+		case kind != "":
+		case slices.Contains(rel, "alternate") && isFeed(t.attrs.attr("type")) && w.opts.from(SourceFeeds):
+			kind = web.LinkFeed
+		case slices.Contains(rel, "sitemap") && w.opts.from(SourceSitemaps):
+			kind = web.LinkSitemap
+		}
+		if kind != "" {
 			w.addLink(e, kind, t, t.attrs.attr("href"), t.attrs.attr("title"))
 		}
 	}

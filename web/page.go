@@ -39,6 +39,8 @@ type Response struct {
 	// crawl's own delay: the Crawl-delay of its robots.txt, capped, or the least
 	// delay of hosts that are somebody else's; 0 = nothing.
 	CrawlDelay time.Duration
+	// Sitemaps are those that the robots.txt of the host names, as written.
+	Sitemaps []string
 	// Robots is the exchange that fetched robots.txt on the way, nil if the
 	// rules were cached already.
 	Robots *Response
@@ -137,7 +139,7 @@ type Page struct {
 	Truncated  bool     // the body or the tree hit a bound
 }
 
-// LinkKind names the element a link was found in.
+// LinkKind names the element, or other place, a link was found in.
 type LinkKind string
 
 // The kinds of link a page can hold.
@@ -150,6 +152,13 @@ const (
 	LinkNext      LinkKind = "next"
 	LinkAlternate LinkKind = "alternate"
 	LinkCanonical LinkKind = "canonical"
+	LinkHeader    LinkKind = "header"   // in a Link header of the response
+	LinkFeed      LinkKind = "feed"     // leads to a feed
+	LinkSitemap   LinkKind = "sitemap"  // leads to a sitemap
+	LinkEntry     LinkKind = "entry"    // an entry of a feed or a sitemap
+	LinkJSONLD    LinkKind = "json-ld"  // an address in JSON-LD
+	LinkForm      LinkKind = "form"     // a form with the method GET, as it is filled in
+	LinkScript    LinkKind = "script"   // an address in a script
 	LinkRedirect  LinkKind = "redirect" // from a 3xx response, not from a page
 	LinkSeed      LinkKind = "seed"     // given by the user
 	LinkProbe     LinkKind = "probe"    // no link: a request that asks whether anybody answers

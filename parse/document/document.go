@@ -12,6 +12,7 @@ package document
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/parse"
@@ -145,7 +146,7 @@ func (d Documents) HTML(r *web.Response, mediaType, charset string) (*parse.Docu
 		}
 		return nil, &web.Failure{Reason: web.ReasonDamaged, Detail: detail, Err: err}
 	}
-	return &parse.Document{HTML: html, Type: typeOf(k, mediaType), Cut: cut}, nil
+	return &parse.Document{HTML: html, Type: typeOf(k, mediaType), Cut: cut, Listing: k == Feed || k == Sitemap}, nil
 }
 
 // name is what people call a document of the kind.
@@ -175,7 +176,7 @@ func typeOf(k Kind, mediaType string) string {
 			}
 		}
 	}
-	if k == Feed && mediaType != "text/xml" && mediaType != "application/xml" && strings.HasSuffix(mediaType, "+xml") {
+	if d, _ := Named(string(Feed)); k == Feed && strings.HasSuffix(mediaType, "+xml") && slices.Contains(d.Types, mediaType) {
 		return mediaType
 	}
 	return k.Type()

@@ -54,7 +54,7 @@ func Kinds() []Description {
 
 // sitemaps is the description of what is read for its links alone.
 func sitemaps() Description {
-	return Description{Sitemap, "sitemaps", []string{"application/xml", "text/xml", "text/plain", "application/gzip", "application/x-gzip"}, []string{"xml", "gz"}}
+	return Description{Sitemap, "sitemaps", []string{"application/xml", "text/xml", "application/gzip", "application/x-gzip"}, []string{"xml", "gz"}}
 }
 
 // Named is the description of a kind; ok is false where there is no such kind.

@@ -9,7 +9,6 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/job/explain"
-	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/viewer/figures"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -143,7 +142,7 @@ func (c *Crawl) Archived(ctx context.Context, u web.URL) (r *web.Response, p *we
 	if j, err := job.Read(c.col.JobFile()); err == nil {
 		canon = j.Canon()
 	}
-	parser := parse.New(parse.Options{Canon: canon, Documents: c.docs})
+	parser := job.LinkParser(c.col, c.docs)
 	if p, err = parser.Parse(r); err != nil {
 		return r, p, canon, err
 	}

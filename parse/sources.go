@@ -1,0 +1,404 @@
+package parse
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Source is where links come from, beside the elements of a page that lead to others
+// (a, area, frame, iframe, refresh, next, canonical).
+type Source string
+
+// The sources of links.
+const (
+	SourceAlternates Source = "alternates" // link elements: the page in other languages and forms
+	SourceHeaders    Source = "headers"    // Link headers of the response
+	SourceFeeds      Source = "feeds"      // feeds that a page names
+	SourceSitemaps   Source = "sitemaps"   // sitemaps that robots.txt or a page names
+	SourceJSONLD     Source = "json-ld"    // addresses in JSON-LD
+	SourceForms      Source = "forms"      // forms with the method GET, as they are filled in
+	SourceScripts    Source = "scripts"    // addresses in scripts
+)
+
+// Sources are all of them.
+func Sources() []Source {
+	return []Source{SourceAlternates, SourceHeaders, SourceFeeds, SourceSitemaps, SourceJSONLD, SourceForms, SourceScripts}
+}
+
+// Bounds on links from a source of a page, beyond MaxLinks.
+const (
+	maxHeaderLinks = 100
+	maxDataLinks   = 500 // in JSON-LD
+	maxScriptLinks = 200
+	maxFormLinks   = 50
+	maxFormFields  = 50
+)
+
+// from tells whether links of a source are asked for.
+func (o *Options) from(s Source) bool {
+	if o.Sources == nil {
+		return s == SourceAlternates
+	}
+	return slices.Contains(o.Sources, s)
+}
+
+// addFound notes a link that stands in no element of the page that leads anywhere.
+func (w *walker) addFound(kind web.LinkKind, place, ref, name string) {
+	ref = strings.Trim(ref, " \t\r\n\f")
+	if ref == "" || !mayBeWeb(ref) {
+		return
+	}
+	if len(w.links) >= w.opts.MaxLinks {
+		w.page.Truncated = true
+		return
+	}
+	w.links = append(w.links, link{
+		Link: web.Link{Kind: kind, TagPath: place, First: 0, Last: -1},
+		ref:  ref, text: span{len(w.text), len(w.text)}, alt: clean(name, maxAnchor),
+	})
+}
+
+// headerLinks reads the Link headers of a response.
+//
+// Source: RFC 8288, section 3.
+func (w *walker) headerLinks(values []string) {
+	n := 0
+	for _, s := range values {
+		for n < maxHeaderLinks {
+			start := strings.IndexByte(s, '<')
+			if start < 0 {
+				break
+			}
+			end := strings.IndexByte(s[start:], '>')
+			if end < 0 {
+				break
+			}
+			ref := s[start+1 : start+end]
+			s = s[start+end+1:]
+			var rel, mediaType, title string
+			for {
+				s = strings.TrimLeft(s, " \t;")
+				if s == "" || s[0] == ',' {
+					break
+				}
+				var key, value string
+				key, value, s = parameter(s)
+				switch key {
+				case "rel":
+					rel = strings.ToLower(value)
+				case "type":
+					mediaType = value
+				case "title":
+					title = value
+				}
+			}
+			n++
+			if kind := headerKind(strings.Fields(rel), mediaType, w.opts); kind != "" {
+				w.addFound(kind, "header", ref, title)
+			}
+		}
+	}
+}
+
+// parameter reads key=value, or key="value", from the start of s; rest is behind it.
+func parameter(s string) (key, value, rest string) {
+	i := strings.IndexAny(s, "=;,")
+	if i < 0 {
+		return strings.ToLower(s), "", ""
+	}
+	key = strings.ToLower(strings.TrimSpace(s[:i]))
+	if s[i] != '=' {
+		return key, "", s[i:]
+	}
+	s = strings.TrimLeft(s[i+1:], " \t")
+	if s == "" || s[0] != '"' {
+		i := strings.IndexAny(s, ";,")
+		if i < 0 {
+			return key, strings.TrimSpace(s), ""
+		}
+		return key, strings.TrimSpace(s[:i]), s[i:]
+	}
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+			b.WriteByte(s[i])
+		case s[i] == '"':
+			return key, b.String(), s[i+1:]
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return key, b.String(), ""
+}
+
+// headerKind is the kind of a link of a header that leads to a page, "" for others.
+func headerKind(rel []string, mediaType string, o *Options) web.LinkKind {
+	for _, r := range rel {
+		switch r {
+		case "alternate":
+			if isFeed(mediaType) {
+				if o.from(SourceFeeds) {
+					return web.LinkFeed
+				}
+				return ""
+			}
+			if relKind([]string{"alternate"}, mediaType) != "" {
+				return web.LinkHeader
+			}
+			return ""
+		case "next", "prev", "previous", "first", "last", "start", "up", "contents", "index", "chapter", "section", "item", "collection", "related", "canonical":
+			return web.LinkHeader
+		}
+	}
+	return ""
+}
+
+func isFeed(mediaType string) bool {
+	mediaType, _, _ = strings.Cut(mediaType, ";")
+	switch strings.ToLower(strings.TrimSpace(mediaType)) {
+	case "application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json":
+		return true
+	}
+	return false
+}
+
+// inSource finds links in what the walk passes over: JSON-LD, scripts and forms.
+func (w *walker) inSource(src []byte) {
+	data, scripts, forms := w.opts.from(SourceJSONLD), w.opts.from(SourceScripts), w.opts.from(SourceForms)
+	if !data && !scripts && !forms {
+		return
+	}
+	var f *form
+	dataLinks, scriptLinks, formLinks := 0, 0, 0
+	script, isData := false, false
+	z := html.NewTokenizer(bytes.NewReader(src))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			return
+		case html.TextToken:
+			switch {
+			case !script:
+			case isData && data:
+				jsonLinks(z.Text(), func(ref, name string) bool {
+					dataLinks++
+					w.addFound(web.LinkJSONLD, "script.json-ld", ref, name)
+					return dataLinks < maxDataLinks
+				})
+			case !isData && scripts:
+				scriptAddresses(z.Text(), func(ref string) bool {
+					scriptLinks++
+					w.addFound(web.LinkScript, "script", ref, "")
+					return scriptLinks < maxScriptLinks
+				})
+			}
+		case html.EndTagToken:
+			script = false
+			if name, _ := z.TagName(); string(name) == "form" && f != nil {
+				for _, ref := range f.addresses() {
+					if formLinks++; formLinks <= maxFormLinks {
+						w.addFound(web.LinkForm, "form", ref, f.name)
+					}
+				}
+				f = nil
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			t := z.Token()
+			script = t.Data == "script"
+			switch {
+			case script:
+				isData = strings.EqualFold(strings.TrimSpace(valueOf(t, "type")), "application/ld+json")
+			case t.Data == "form" && forms:
+				f = nil
+				if m := valueOf(t, "method"); m == "" || strings.EqualFold(m, "get") {
+					f = &form{action: valueOf(t, "action"), name: valueOf(t, "name"), values: url.Values{}}
+				}
+			case f != nil:
+				f.field(t)
+			}
+		}
+	}
+}
+
+func valueOf(t html.Token, key string) string {
+	for _, a := range t.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// form is a form that is sent by a GET, with the values that stand in it: those filled in,
+// and each of the options of its first choice.
+type form struct {
+	action, name string
+	values       url.Values
+	fields       int
+	choice       string // name of the open select
+	first        string // the first select
+	options      []string
+	secret       bool // it asks for a password or a file: it is left alone
+}
+
+func (f *form) field(t html.Token) {
+	name, value := valueOf(t, "name"), valueOf(t, "value")
+	if f.fields++; f.fields > maxFormFields*10 || len(f.values) >= maxFormFields {
+		return
+	}
+	has := func(key string) bool {
+		return slices.ContainsFunc(t.Attr, func(a html.Attribute) bool { return a.Key == key })
+	}
+	switch t.Data {
+	case "input":
+		switch kind := strings.ToLower(valueOf(t, "type")); kind {
+		case "password", "file":
+			f.secret = true
+		case "checkbox", "radio":
+			if has("checked") && name != "" {
+				f.values.Set(name, value)
+			}
+		case "submit", "reset", "button", "image":
+		default:
+			if name != "" && (value != "" || kind == "hidden") {
+				f.values.Set(name, value)
+			}
+		}
+	case "select":
+		if f.choice = name; f.first == "" {
+			f.first = name
+		}
+	case "option":
+		if f.choice == "" {
+			return
+		}
+		if f.choice == f.first && len(f.options) < maxFormLinks && has("value") {
+			f.options = append(f.options, value)
+		}
+		if has("selected") || f.values.Get(f.choice) == "" && has("value") {
+			f.values.Set(f.choice, value)
+		}
+	}
+}
+
+// addresses are what the form leads to; none where nothing is filled in.
+func (f *form) addresses() (out []string) {
+	if f.secret || len(f.values) == 0 {
+		return nil
+	}
+	action, _, _ := strings.Cut(f.action, "#")
+	action, _, _ = strings.Cut(action, "?")
+	out = append(out, action+"?"+f.values.Encode())
+	for _, o := range f.options {
+		f.values.Set(f.first, o)
+		if ref := action + "?" + f.values.Encode(); !slices.Contains(out, ref) {
+			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+// dataKeys are the properties of schema.org whose addresses are those of pages or
+// documents.
+var dataKeys = []string{"url", "@id", "item", "mainEntityOfPage", "significantLink", "relatedLink", "discussionUrl", "contentUrl", "sameAs", "isPartOf", "hasPart", "subjectOf", "citation"}
+
+// jsonLinks yields the addresses in JSON-LD, with the names of what they belong to, until
+// yield returns false.
+func jsonLinks(src []byte, yield func(ref, name string) bool) {
+	var v any
+	if json.Unmarshal(src, &v) != nil {
+		return
+	}
+	more := true
+	var visit func(v any, key, name string, depth int)
+	visit = func(v any, key, name string, depth int) {
+		if !more || depth > 50 {
+			return
+		}
+		switch v := v.(type) {
+		case string:
+			if slices.Contains(dataKeys, key) && (strings.HasPrefix(v, "http://") || strings.HasPrefix(v, "https://") || strings.HasPrefix(v, "/")) {
+				more = yield(v, name)
+			}
+		case []any:
+			for _, x := range v {
+				visit(x, key, name, depth+1)
+			}
+		case map[string]any:
+			for _, k := range []string{"name", "headline"} {
+				if s, ok := v[k].(string); ok {
+					name = s
+				}
+			}
+			keys := make([]string, 0, len(v))
+			for k := range v {
+				keys = append(keys, k)
+			}
+			slices.Sort(keys)
+			for _, k := range keys {
+				if k != "@context" && k != "image" && k != "logo" && k != "thumbnail" {
+					visit(v[k], k, name, depth+1)
+				}
+			}
+		}
+	}
+	visit(v, "", "", 0)
+}
+
+// scriptAddresses yields what stands in quotes in a script and is an address, or the path
+// of one, until yield returns false. Files that are parts of pages are left out.
+func scriptAddresses(src []byte, yield func(ref string) bool) {
+	for i := 0; i < len(src); i++ {
+		q := src[i]
+		if q != '"' && q != '\'' && q != '`' {
+			continue
+		}
+		end := bytes.IndexAny(src[i+1:min(len(src), i+1+2048)], "\"'`\n")
+		if end < 0 {
+			continue
+		}
+		s := string(bytes.ReplaceAll(src[i+1:i+1+end], []byte(`\/`), []byte("/")))
+		if src[i+1+end] == q {
+			i += end + 1
+		}
+		if !isScriptAddress(s) {
+			continue
+		}
+		if !yield(s) {
+			return
+		}
+	}
+}
+
+func isScriptAddress(s string) bool {
+	if strings.ContainsAny(s, " \\<>{}$*^|()") {
+		return false
+	}
+	rest := s
+	switch {
+	case strings.HasPrefix(s, "https://"), strings.HasPrefix(s, "http://"):
+		rest = s[strings.Index(s, "://")+3:]
+		if !strings.Contains(rest, ".") {
+			return false
+		}
+	case len(s) > 2 && s[0] == '/' && s[1] != '/' && (s[1] >= 'a' && s[1] <= 'z' || s[1] >= 'A' && s[1] <= 'Z' || s[1] >= '0' && s[1] <= '9'):
+	default:
+		return false
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	switch strings.ToLower(path.Ext(rest)) {
+	case ".js", ".mjs", ".css", ".map", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico", ".woff", ".woff2", ".ttf", ".mp4", ".webm", ".wasm":
+		return false
+	}
+	return !strings.Contains(s, "w3.org/") && !strings.Contains(s, "schema.org")
+}

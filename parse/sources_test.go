@@ -1,0 +1,81 @@
+package parse_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+const sourcesPage = `<!doctype html><head><title>Bees</title>
+<link rel=alternate hreflang=de href=/de/>
+<link rel=alternate type=application/rss+xml title=News href=/feed>
+<link rel=sitemap href=/sitemap.xml>
+<script type="application/ld+json">{"@context":"https://schema.org","@type":"Article","headline":"Dance","url":"https://a.example/dance","image":"https://a.example/i.png","hasPart":[{"name":"Two","@id":"/two"}]}</script>
+<script>var next = "/page/3", api='https:\/\/a.example\/list?x=1', s = "/style.css", t = "a / b";</script>
+</head><body><p><a href=/a>a</a>
+<form action=/find name=search><input type=hidden name=lang value=en><input name=q><select name=s><option value=1>one<option value=2 selected>two</select><input type=submit name=go value=Go></form>
+<form method=post action=/buy><input name=x value=1></form>
+<form action=/login><input name=user value=me><input type=password name=p></form>
+</body>`
+
+// Each source of links can be asked for by itself, and a link names the one it is of.
+func TestSources(t *testing.T) {
+	header := web.Header{"Content-Type": {"text/html"}, "Link": {`</next>; rel="next"; title="On \"and\" on", <style.css>; rel=preload`, `<https://a.example/f>; type="application/atom+xml"; rel=alternate`}}
+	always := "a /a"
+	for _, c := range []struct {
+		sources []parse.Source
+		want    string
+	}{
+		{nil, "alternate /de/|" + always},
+		{[]parse.Source{}, always},
+		{[]parse.Source{parse.SourceAlternates}, "alternate /de/|" + always},
+		{[]parse.Source{parse.SourceHeaders}, always + `|header /next "On "and" on"`},
+		{[]parse.Source{parse.SourceFeeds}, `feed /feed "News"|` + always},
+		{[]parse.Source{parse.SourceFeeds, parse.SourceHeaders}, `feed /feed "News"|` + always + `|header /next "On "and" on"|feed /f`},
+		{[]parse.Source{parse.SourceSitemaps}, "sitemap /sitemap.xml|" + always},
+		{[]parse.Source{parse.SourceJSONLD}, always + `|json-ld /two "Two"|json-ld /dance "Dance"`},
+		{[]parse.Source{parse.SourceScripts}, always + "|script /page/3|script /list?x=1"},
+		{[]parse.Source{parse.SourceForms}, always + `|form /find?lang=en&s=2 "search"|form /find?lang=en&s=1 "search"`},
+	} {
+		u, _ := web.Parse("https://a.example/")
+		p, err := parse.New(parse.Options{Sources: c.sources}).Parse(&web.Response{URL: u, Status: 200, Header: header, Body: []byte(sourcesPage)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i, l := range p.Links {
+			s := string(l.Kind) + " " + l.URL.RequestPath()
+			if l.Anchor != "" && l.Kind != web.LinkA {
+				s += ` "` + l.Anchor + `"`
+			}
+			got = append(got, s)
+			if l.Position != i {
+				t.Errorf("%v: link %d says that it is %d", c.sources, i, l.Position)
+			}
+		}
+		if s := strings.Join(got, "|"); s != c.want {
+			t.Errorf("%v:\n got %s\nwant %s", c.sources, s, c.want)
+		}
+	}
+}
+
+// Whatever scripts, JSON-LD, forms and headers hold, no more comes of them than the bounds
+// allow, and it comes soon.
+func FuzzSources(f *testing.F) {
+	f.Add(sourcesPage, `</next>; rel="next"; title="On \"and\"`)
+	f.Add(`<script type="application/ld+json">`+strings.Repeat(`{"a":[`, 1000), strings.Repeat("<a>;rel=next,", 300))
+	f.Add("<form>"+strings.Repeat("<select name=s><option value=1>", 100), "<")
+	p := parse.New(parse.Options{Sources: parse.Sources(), MaxLinks: 2000})
+	f.Fuzz(func(t *testing.T, body, link string) {
+		u, _ := web.Parse("https://a.example/")
+		page, err := p.Parse(&web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html"}, "Link": {link}}, Body: []byte(body)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page.Links) > 2000 {
+			t.Errorf("%d links", len(page.Links))
+		}
+	})
+}
