@@ -24,7 +24,7 @@ made again, in some minutes, and a figure that differs fails with both values: t
 the document is of settings, defaults or code that have changed since.
 
   waggle lab verify docs/results --webs webs
-  waggle lab verify docs/results/hops.yaml      the cells of one lab file`
+  waggle lab verify docs/results/paths.yaml     the cells of one lab file`
 }
 
 // Run remakes cells.

@@ -4,22 +4,31 @@
 #   awk -f papers.awk -v base=lm10-bfs -v measure=auc -v pages=300 LAB/values.csv
 #
 # Parts of a topic, which are named TOPIC@SITE, and repeats are averaged first, so that
-# a topic counts once. The interval is of 2,000 draws of as many topics, with
+# a topic counts once; a repeat in which a strategy failed counts for none. The interval is of 2,000 draws of as many topics, with
 # replacement; a row that is marked * has an interval without 0. The effect is the mean
 # difference by the deviation of differences over topics. Where the lab gives bounds for what is
 # not recorded, the last column is the upper one, and all others are of the lower.
 BEGIN { FS = ","; OFS = "," }
 FNR == 1 { for (i = 1; i <= NF; i++) col[$i] = i; next }
 $col["measure"] == measure && $col["pages"] == pages {
-	topic = $col["topic"]; sub(/@.*/, "", topic)
-	key = $col["web"] SUBSEP topic; s = $col["scorer"]
-	if (!(key in seen)) { seen[key]; keys[++n] = key; web[key] = $col["web"] }
+	run = $col["web"] SUBSEP $col["topic"] SUBSEP $col["repeat"]; s = $col["scorer"]
 	if (!(s in met)) { met[s]; names[++m] = s }
-	sum[s, key] += $col["value"]; count[s, key]++
-	if ($col["upper"] != "") { upper[s, key] += $col["upper"]; bounded = 1 }
+	if (!(run in made)) runs[++nruns] = run
+	made[run]++
+	value[s, run] = $col["value"]; upper[s, run] = $col["upper"]
+	if ($col["upper"] != "") bounded = 1
 	webs[$col["web"]]
 }
 END {
+	for (r = 1; r <= nruns; r++) {
+		if (made[runs[r]] < m) continue
+		split(runs[r], part, SUBSEP)
+		sub(/@.*/, "", part[2])
+		key = part[1] SUBSEP part[2]
+		if (!(key in seen)) { seen[key]; keys[++n] = key; web[key] = part[1] }
+		for (k = 1; k <= m; k++) { sum[names[k], key] += value[names[k], runs[r]]; above[names[k], key] += upper[names[k], runs[r]] }
+		count[key]++
+	}
 	nw = 0
 	for (w in webs) order[++nw] = w
 	for (i = 1; i <= nw; i++) for (j = i + 1; j <= nw; j++) if (order[j] < order[i]) { x = order[i]; order[i] = order[j]; order[j] = x }
@@ -30,8 +39,8 @@ END {
 		s = names[k]; line = s; total = topics = 0
 		for (i = 1; i <= nw; i++) { a[i] = c[i] = 0 }
 		for (i = 1; i <= n; i++) {
-			v = sum[s, keys[i]] / count[s, keys[i]]
-			d[i] = v - sum[base, keys[i]] / count[base, keys[i]]
+			v = sum[s, keys[i]] / count[keys[i]]
+			d[i] = v - sum[base, keys[i]] / count[keys[i]]
 			for (j = 1; j <= nw; j++) if (order[j] == web[keys[i]]) { a[j] += v; c[j]++ }
 			total += v
 		}
@@ -42,7 +51,7 @@ END {
 		for (i = 1; i <= n; i++) dev += (d[i] - mean) ^ 2 / (n - 1)
 		effect = dev > 0 ? sprintf("%+.2f", mean / sqrt(dev)) : ""
 		top = 0
-		for (i = 1; i <= n; i++) top += upper[s, keys[i]] / count[s, keys[i]] / n
+		for (i = 1; i <= n; i++) top += above[s, keys[i]] / count[keys[i]] / n
 		seed = 1
 		for (b = 1; b <= 2000; b++) {
 			draw[b] = 0

@@ -1,13 +1,14 @@
 #!/bin/sh
-# Makes the figures of lm10.md, cps02.md, vs05.md, htt14.md and bpm09.md again: builds the
-# recorded webs, runs the labs, and makes of their values the tables papers-*.csv and the
-# charts plots/papers-*.svg beside this script.
+# Makes the figures of lm10.md, cps02.md, vs05.md, htt14.md, bpm09.md and classics.md again,
+# and the tables of labelled paths: builds the recorded webs, runs the labs, makes of their
+# values the files papers-*.csv and classics-*.csv and the charts plots/papers-*.svg beside
+# this script, and puts their tables into the documents. What is said of them there
+# is left to whoever reads them.
 #
 #   WEBS=DIR docs/results/papers.sh
 #
-# It can be stopped at any time: the next run goes on where the last one was. Each lab
-# says how far it is, and the script which lab of how many. It takes some two hours of two
-# cores that do nothing else.
+# It can be stopped at any time: the next run goes on where the last one was. Each lab says
+# how far it is, and the script which lab of how many.
 #
 #   WEBS     folder of the folders departments, campus and manuals, as waggle web build
 #            takes them
@@ -23,7 +24,7 @@ export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
 work=${WORK:-/tmp/waggle-papers}
 waggle=${WAGGLE:-waggle}
-labs=${LABS:-lm10 control control-hits htt14 bpm09 cps02 vs05 lm10-far bpm09-far htt14-far cps02-far lm10-bounds bpm09-bounds cps02-bounds variants chosen bpm09-long}
+labs=${LABS:-lm10 control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs vs05 lm10-far bpm09-far htt14-far cps02-far lm10-bounds bpm09-bounds cps02-bounds variants chosen bpm09-long classics paths-departments paths-manuals}
 
 mkdir -p "$work/webs"
 cd "$work"
@@ -32,18 +33,31 @@ for w in departments campus manuals; do
 done
 
 # Lab files are changed copies of those that are kept here: from far seeds, once with every
-# place outside the record counted, and, of the control, without the hits among what teaches.
-far='s/^repeats: .*/&\nseeds: [far]/'
-bounds='s/^repeats: .*/repeats: 1\noutside: bounds/'
+# place outside the record counted, without the hits among what teaches, by the critic as
+# printed, and with the pages of each crawl.
 lab() { # NAME
-	base=${1%-far} base=${base%-bounds} base=${base%-hits} change=
+	base=papers-${1%-far} base=${base%-bounds} base=${base%-hits} base=${base%-runs} base=${base%-critic} change=
 	case $1 in
-	*-far) change=$far ;;
-	*-bounds) change=$bounds ;;
+	*-far) change='s/^repeats: .*/&\nseeds: [far]/' ;;
+	*-bounds) change='s/^repeats: .*/repeats: 1\noutside: bounds/' ;;
 	*-hits) change='s/folds: same,/folds: same-but-hits,/' ;;
+	*-critic) change='s/^judges: .*/judges: [critic-printed]/' ;;
+	*-runs) change='s/^judges: .*/judges: [critic-printed]/; s/^repeats: .*/repeats: 1\nkeep-runs: true/' ;;
+	classics) base=classics ;;
+	paths-departments)
+		[ -e $1.txt ] || "$waggle" lab paths --web webs/departments --topics course,faculty,project --repeats 3 >$1.new
+		[ -e $1.txt ] || mv $1.new $1.txt
+		return
+		;;
+	paths-manuals)
+		[ -e $1.txt ] || "$waggle" lab paths --web webs/manuals --labels "$here/manuals-goals.tsv" --topics installation,index,tutorial >$1.new
+		[ -e $1.txt ] || mv $1.new $1.txt
+		return
+		;;
 	esac
-	sed -e "$change" -e "s|/usr/share/wordnet|${WORDNET:-/usr/share/wordnet}|" "$here/papers-$base.yaml" >"papers-$1.yaml"
-	"$waggle" lab run -f "papers-$1.yaml" -o "$1"
+	sed -e "$change" -e "s|/usr/share/wordnet|${WORDNET:-/usr/share/wordnet}|" "$here/$base.yaml" >"lab-$1.yaml"
+	# 1 says that a strategy could not be taught somewhere, as the report tells.
+	"$waggle" lab run -f "lab-$1.yaml" -o "$1" || [ $? = 1 ]
 }
 n=0
 [ "$labs" = none ] || for l in $labs; do
@@ -52,36 +66,75 @@ n=0
 	lab "$l"
 done
 
-# table NAME FOLDER BASELINE MEASURE PAGES: a table of a lab; that which is there stays where
-# the lab has no results.
-table() {
-	if [ -e "$2/values.csv" ]; then
-		awk -f "$here/papers.awk" -v base="$3" -v measure="$4" -v pages="$5" "$2/values.csv" >"$here/papers-$1.csv"
+# made FOLDER CSV COMMAND…: what the command writes; a file that is there stays where the lab
+# has no results.
+made() {
+	folder=$1 csv=$here/$2
+	shift 2
+	if [ -e "$folder/values.csv" ]; then
+		"$@" >"$csv"
 	else
-		echo "papers.sh: $2 has no results: papers-$1.csv stays" >&2
+		echo "papers.sh: $folder has no results: $csv stays" >&2
 	fi
 }
+table() { # NAME FOLDER BASELINE MEASURE PAGES
+	made "$2" "$1.csv" awk -f "$here/papers.awk" -v base="$3" -v measure="$4" -v pages="$5" "$2/values.csv"
+}
+curve() { # NAME FOLDER COLUMN STEPS STRATEGIES
+	made "$2" "$1.csv" awk -f "$here/papers-curves.awk" -v column="$3" -v steps="$4" -v only="$5" "$2/curves.csv"
+}
+chart() { # NAME FOLDER CHART
+	[ ! -e "$2/plots/$3.svg" ] || cp "$2/plots/$3.svg" "$here/plots/$1.svg"
+}
 for s in '' -far -bounds; do
-	table lm10-300$s lm10$s lm10-bfs auc 300
-	table bpm09-300$s bpm09$s bpm09-best-first-both auc 300
-	table bpm09-1000$s bpm09$s bpm09-best-first-both hits 1000
-	table cps02-300$s cps02$s best-first-page judged-loss 300
-	table cps02-1000$s cps02$s best-first-page judged-loss 1000
+	table papers-lm10-300$s lm10$s lm10-bfs auc 300
+	table papers-bpm09-300$s bpm09$s bpm09-best-first-both auc 300
+	table papers-bpm09-1000$s bpm09$s bpm09-best-first-both hits 1000
+	table papers-cps02-300$s cps02$s best-first-page judged-loss 300
+	table papers-cps02-1000$s cps02$s best-first-page judged-loss 1000
 done
 for s in '' -far; do
-	table htt14-300$s htt14$s htt14-hmm2 hits 300
-	table htt14-1000$s htt14$s htt14-hmm2 hits 1000
+	table papers-htt14-300$s htt14$s htt14-hmm2 hits 300
+	table papers-htt14-1000$s htt14$s htt14-hmm2 hits 1000
 done
-table lm10-mesh lm10 lm10-bfs precision-mesh 300
-table lm10-sigma lm10 lm10-bfs sigma 300
-table lm10-apr lm10 lm10-bfs apr 300
-table bpm09-similar bpm09 bpm09-best-first-both similar-pages 1000
-table htt14-similar htt14 htt14-hmm2 similar-pages 1000
-table cps02-hits cps02 best-first-page hits 1000
-table vs05-100 vs05 vs05-afc hits 100
-table vs05-auc vs05 vs05-afc auc 100
-table control control lm10-bfs auc 300
-table control-hits control-hits lm10-bfs auc 300
-table variants variants crf auc 300
-table chosen chosen crf auc 300
-for n in 300 1000 3000 10000; do table bpm09-long-$n bpm09-long bpm09-best-first-both hits $n; done
+for m in precision-mesh sigma apr; do table papers-lm10-$m lm10 lm10-bfs $m 300; done
+table papers-bpm09-similar bpm09 bpm09-best-first-both similar-pages 1000
+table papers-htt14-similar htt14 htt14-hmm2 similar-pages 1000
+table papers-cps02-critic-300 cps02-critic best-first-page judged-loss 300
+table papers-cps02-critic-1000 cps02-critic best-first-page judged-loss 1000
+table papers-cps02-hits cps02 best-first-page hits 1000
+table papers-vs05-100 vs05 vs05-afc hits 100
+table papers-vs05-300 vs05 vs05-afc hits 300
+table papers-vs05-auc vs05 vs05-afc auc 100
+table papers-control control lm10-bfs auc 300
+table papers-control-hits control-hits lm10-bfs auc 300
+table papers-variants variants crf auc 300
+table papers-chosen chosen crf auc 300
+for n in 300 1000 3000 10000; do table papers-bpm09-long-$n bpm09-long bpm09-best-first-both hits $n; done
+for n in 300 1000 3000; do
+	table classics-auc-$n classics best-first-both auc $n
+	table classics-hits-$n classics best-first-both hits $n
+	table classics-of-bound-$n classics best-first-both of-bound $n
+done
+made lm10 papers-lm10-mesh.csv awk -F, -v OFS=, 'NR == 1 || $6 % 50 == 0 && $3 ~ /^(lm10-)?(bfs|crf|memm)$/ { print $1, $3, $6, $7, $8, $9, $10, $11 }' lm10/surface.csv
+made lm10 papers-lm10-sigma-curve.csv awk -f "$here/papers-budgets.awk" -v measure=sigma lm10/values.csv
+curve papers-htt14-curves htt14 hits 10 htt14-hmm2,htt14-hmm,hmm2,bayes-cluster-like,bayes-page-like,knn-page-like
+curve papers-bpm09-curves bpm09 hits 10 ''
+curve papers-bpm09-similar-curves bpm09 similar 10 ''
+curve papers-bpm09-long-curves bpm09-long hits 20 ''
+curve papers-cps02-loss cps02 loss_sum 10 ''
+curve papers-vs05-curves vs05 hits 12 ''
+made classics classics-tests.csv cat classics/tests.csv
+if [ -d cps02-runs/runs ]; then jq -rs -f "$here/papers-runs.jq" cps02-runs/runs/*.best-first-page.* cps02-runs/runs/*.cps02-apprentice.* >"$here/papers-cps02-topics.csv"; fi
+for w in departments campus manuals; do
+	chart papers-lm10-$w-mesh lm10 $w-precision-surface
+	chart papers-htt14-$w htt14 $w-harvest
+	chart papers-bpm09-$w bpm09 $w-harvest
+	chart papers-cps02-$w cps02 $w-harvest
+	chart papers-vs05-$w vs05 $w-harvest
+	chart classics-$w classics $w-harvest
+done
+cd "$here"
+for d in lm10 cps02 vs05 htt14 bpm09 classics; do
+	awk -f papers-fill.awk $d.md >"$work/$d.md" && cp "$work/$d.md" $d.md
+done

@@ -29,7 +29,7 @@ type Table struct {
 
 // Cell is one small crawl of a result with the figure that came of it.
 type Cell struct {
-	Document string // the result: "hops.md"
+	Document string // the result: "lm10.md"
 	// Maker is what makes the cell: a lab file beside the table, or one of Commands. "-"
 	// is of a document without a cell; then Why says why it has none.
 	Maker    string

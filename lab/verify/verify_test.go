@@ -266,7 +266,7 @@ func TestWhatCannotBeMade(t *testing.T) {
 	if _, err := Open(filepath.Join(results, "README.md")); err == nil || !strings.Contains(err.Error(), "names no cell of README.md") {
 		t.Errorf("a document without a cell: %v", err)
 	}
-	if one, err := Open(filepath.Join(results, "hops-queue.yaml")); err != nil || len(one.Cells) != 2 || one.Cells[0].Document != "hops.md" {
+	if one, err := Open(filepath.Join(results, "papers-control.yaml")); err != nil || len(one.Cells) != 2 || one.Cells[0].Document != "lm10.md" {
 		t.Errorf("the cells of one lab file: %+v, %v", one, err)
 	}
 }
