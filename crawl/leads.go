@@ -25,7 +25,14 @@ type leads struct {
 	next   int
 	// Sitemaps queued in this run, by host.
 	sitemaps map[web.Host]int
+	// Documents fetched in this run where pages are only the way, and how many of them
+	// were wanted, by host; nil where pages count.
+	documents map[web.Host]tally
+	// Links to documents that go by the priority of the page that holds them.
+	tried map[web.URL]float64
 }
+
+type tally struct{ fetched, wanted int }
 
 // lead is a page that may lead to something.
 type lead struct {
@@ -36,7 +43,7 @@ type lead struct {
 const (
 	mostLeads   = 4096 // remembered, those fetched last
 	mostRewards = 3    // of one page: many wanted documents are little more than three
-	wayShare    = 0.5  // of the relevance of a page that is only a way
+	wayShare    = 0.25 // of the relevance of a page that is only a way
 )
 
 func newLeads(types []string, s Scorer) leads {
@@ -44,6 +51,9 @@ func newLeads(types []string, s Scorer) leads {
 	if len(types) > 0 {
 		l.scorer, _ = s.(LeadingScorer)
 		l.at = make(map[web.URL]*lead)
+	}
+	if l.types["text/html"] {
+		l.documents, l.tried = make(map[web.Host]tally), make(map[web.URL]float64)
 	}
 	return l
 }
@@ -55,6 +65,66 @@ func (l *leads) worth(v web.Verdict, linksOnly bool) web.Verdict {
 		v.Relevant = false
 	}
 	return v
+}
+
+// Documents of a host that are tried before it is known whether they are wanted, and the
+// share of them that has to be for more to be tried.
+const (
+	triedDocuments  = 5
+	wantedDocuments = 0.25
+)
+
+// try tells whether an address that names a document is worth as much as the page that
+// holds it, which was fetched at that priority: nothing is known yet of documents of its
+// host, or many are wanted. A page is fetched for the documents that it leads to, and what
+// a scorer learns of pages tells nothing of those.
+func (l *leads) try(u web.URL, priority float64) bool {
+	if len(l.tried) >= mostLeads || !l.promising(u.Host()) {
+		return false
+	}
+	if p, ok := l.tried[u]; !ok || p < priority {
+		l.tried[u] = priority
+	}
+	return true
+}
+
+// promising tells whether documents of a host are tried.
+func (l *leads) promising(h web.Host) bool {
+	n := l.documents[h]
+	return n.fetched < triedDocuments || float64(n.wanted) >= wantedDocuments*float64(n.fetched)
+}
+
+// rank is the priority of a link, given what it would be otherwise.
+func (l *leads) rank(u web.URL, priority float64) float64 {
+	if len(l.tried) == 0 {
+		return priority
+	}
+	if p, ok := l.tried[u]; ok && p > priority && l.promising(u.Host()) {
+		return p
+	}
+	return priority
+}
+
+// arrive takes in a page that was reached by c.
+func (l *leads) arrive(c *web.Candidate, linksOnly, wanted bool) {
+	if !linksOnly {
+		l.document(c.URL, wanted)
+	}
+	if l.note(c, linksOnly); wanted {
+		l.reward(c)
+	}
+}
+
+// document counts a document.
+func (l *leads) document(u web.URL, wanted bool) {
+	if l.documents == nil {
+		return
+	}
+	n := l.documents[u.Host()]
+	if n.fetched++; wanted {
+		n.wanted++
+	}
+	l.documents[u.Host()] = n
 }
 
 // note remembers by which link a page was reached.

@@ -2,6 +2,8 @@ package crawl
 
 import (
 	"math"
+	"path"
+	"strings"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/web"
@@ -50,6 +52,9 @@ func (s *Step) links(a Arrival, memory []byte) (found []link, refused []event.Sk
 			Memory:   memory,
 		}
 		c.Priority = s.rank(&c, s.score(&c))
+		if at := parent.Priority; s.leads.documents != nil && at < SeedPriority && at > c.Priority && s.isDocument(l.URL) && s.leads.try(l.URL, at) {
+			c.Priority = at
+		}
 		if j, twice := place[l.URL]; !twice {
 			place[l.URL] = len(found)
 			found = append(found, link{c, clip(l.Anchor, 80)})
@@ -58,6 +63,12 @@ func (s *Step) links(a Arrival, memory []byte) (found []link, refused []event.Sk
 		}
 	}
 	return found, refused
+}
+
+// isDocument tells by its name that an address leads to a document that is asked for.
+func (s *Step) isDocument(u web.URL) bool {
+	ext := path.Ext(u.Path())
+	return len(ext) > 1 && s.files[strings.ToLower(ext[1:])]
 }
 
 // score guards the frontier against a scorer that errs.

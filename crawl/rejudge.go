@@ -224,9 +224,7 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 		memory = r.step.scorer.Visit(c, nil, web.Verdict{})
 	} else {
 		memory = r.step.scorer.Visit(c, p, r.step.leads.worth(v, linksOnly))
-		if r.step.leads.note(c, linksOnly); v.Relevant {
-			r.step.leads.reward(c)
-		}
+		r.step.leads.arrive(c, linksOnly, v.Relevant)
 	}
 	r.order = append(r.order, p.URL)
 	r.verdicts[p.URL] = verdictChange{was, v, reason == ""}

@@ -270,7 +270,7 @@ func (s *Step) Rescore(c *web.Candidate) float64 {
 
 // rank is the priority of a link, given that of its scorer.
 func (s *Step) rank(c *web.Candidate, priority float64) float64 {
-	return s.steering.rank(c, s.traps.rank(c.URL, priority))
+	return s.steering.rank(c, s.traps.rank(c.URL, s.leads.rank(c.URL, priority)))
 }
 
 // Rerank is Rescore where the scorer's own priority of a candidate stays as it is.
@@ -371,6 +371,7 @@ func (s *Step) Arrive(now time.Time, a Arrival, preview Preview) (Outcome, error
 	if a.Lease.Priority >= SeedPriority {
 		s.count.Seeds-- // unless it is tried again, or moved
 	}
+	delete(s.leads.tried, a.Lease.URL)
 	switch {
 	case a.Page != nil:
 		out, err = s.page(now, a, preview)
@@ -432,9 +433,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	} else {
 		memory = s.scorer.Visit(c, p, s.leads.worth(v, linksOnly))
 		s.recent.add(c)
-		if s.leads.note(c, linksOnly); v.Relevant {
-			s.leads.reward(c)
-		}
+		s.leads.arrive(c, linksOnly, v.Relevant)
 		if reason == "" {
 			with = s.observe(now, p, a.Verdict)
 		}

@@ -72,6 +72,7 @@ var (
 // Server is a running web.
 type Server struct {
 	scenarios []Scenario
+	documents []Scenario
 	sites     map[string]site       // by host
 	addrs     map[string]netip.Addr // of hosts
 	cas       *x509.CertPool
@@ -93,6 +94,7 @@ func Start() (*Server, error) {
 	s := &Server{raw: map[net.Conn]bool{}, hits: map[string]int{}}
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	s.scenarios, s.sites = s.inventory()
+	s.documents = s.documentList(s.sites)
 	s.addrs = map[string]netip.Addr{}
 	for i, host := range slices.Sorted(maps.Keys(s.sites)) {
 		b := sites.Addr().As16()

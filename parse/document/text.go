@@ -11,6 +11,7 @@ import (
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
+	render "github.com/yuin/goldmark/renderer/html"
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/net/html"
 )
@@ -81,7 +82,8 @@ func readMarkdown(src []byte, l Limits, w *Writer) error {
 		w.Cut()
 	}
 	var out bytes.Buffer
-	if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert(src, &out); err != nil {
+	// Raw HTML is kept: writeMarkup takes out of all of it what it does not know.
+	if err := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithRendererOptions(render.WithUnsafe())).Convert(src, &out); err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return writeMarkup(out.Bytes(), w, false)

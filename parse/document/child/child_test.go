@@ -29,8 +29,19 @@ func TestMain(m *testing.M) {
 			misbehave(os.Args[2:])
 		}
 	}
-	os.Exit(m.Run())
+	dir, err := os.MkdirTemp("", "waggle-pdfium-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	machineCode = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
 }
+
+// machineCode is the folder in which that of PDFium is kept for all tests. It is set once.
+var machineCode string
 
 // misbehave reads documents, and does what each of them says.
 func misbehave(args []string) {
@@ -208,7 +219,7 @@ func TestPDF(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiling PDFium takes two seconds")
 	}
-	p := newPool(t, Options{Workers: 1, Time: 10 * time.Second, Cache: t.TempDir()})
+	p := newPool(t, Options{Workers: 1, Time: 10 * time.Second, Cache: machineCode})
 	html, cut, err := p.HTML(document.PDF, pdftest.Page("The waggle dance", "http://a.example/"), "")
 	if want := `<title>Bees</title></head><body><section><p><a href="http://a.example/">The waggle dance</a></p></section>`; err != nil || cut || !strings.Contains(string(html), want) || !strings.Contains(string(html), `lang="en"`) {
 		t.Fatalf("%s, %v, %v\nwant %s", html, cut, err, want)
