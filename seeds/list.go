@@ -2,10 +2,8 @@ package seeds
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -13,8 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
-	"golang.org/x/net/html/charset"
 
+	"github.com/waggle-crawler/waggle/parse/document"
 	"github.com/waggle-crawler/waggle/teach/profile"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -27,17 +25,7 @@ const (
 	maxFile     = 64 << 20 // bytes of a file of bookmarks
 )
 
-// newXML reads XML in any character set.
-func newXML(b []byte) *xml.Decoder {
-	d := xml.NewDecoder(bytes.NewReader(b))
-	d.Strict = false
-	d.CharsetReader = charset.NewReaderLabel
-	return d
-}
-
 // sitemap reads a sitemap, and those that an index names.
-//
-// Source: sitemaps.org, protocol 0.9.
 func sitemap(ctx context.Context, f *Finder, where, _ string) (list []Seed, err error) {
 	first, err := web.Parse(web.WithScheme(where))
 	if err != nil {
@@ -50,19 +38,17 @@ func sitemap(ctx context.Context, f *Finder, where, _ string) (list []Seed, err 
 		waiting = waiting[1:]
 		b, err := f.document(ctx, u)
 		if err == nil {
-			b, err = unzipped(b)
-		}
-		if err == nil {
-			err = readSitemap(b, func(address string, more bool) {
-				to, err := web.Parse(strings.TrimSpace(address))
+			err = document.ReadSitemap(b, document.Limits{}, func(e document.Listed) bool {
+				to, err := web.Parse(e.URL)
 				switch {
 				case err != nil:
-				case more && !seen[to]:
+				case e.More && !seen[to]:
 					seen[to] = true
 					waiting = append(waiting, to)
-				case !more && len(list) < maxEntries:
-					list = append(list, Seed{URL: to})
+				case !e.More:
+					list = append(list, Seed{URL: to, Title: e.Title})
 				}
+				return len(list) < maxEntries
 			})
 		}
 		if err != nil {
@@ -70,57 +56,6 @@ func sitemap(ctx context.Context, f *Finder, where, _ string) (list []Seed, err 
 		}
 	}
 	return list, errors.Join(errs...)
-}
-
-// unzipped is a document without gzip, where it has it.
-func unzipped(b []byte) ([]byte, error) {
-	if !bytes.HasPrefix(b, []byte{0x1f, 0x8b}) {
-		return b, nil
-	}
-	z, err := gzip.NewReader(bytes.NewReader(b))
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(io.LimitReader(z, maxUnzipped))
-}
-
-// readSitemap gives the addresses of a sitemap, and those of further ones.
-func readSitemap(b []byte, yield func(address string, more bool)) error {
-	d := newXML(b)
-	within, known := "", false
-	for {
-		token, err := d.Token()
-		if err == io.EOF {
-			if !known {
-				return errors.New("it is no sitemap")
-			}
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		switch t := token.(type) {
-		case xml.StartElement:
-			switch t.Name.Local {
-			case "urlset", "sitemapindex":
-				known = true
-			case "url", "sitemap":
-				within = t.Name.Local
-			case "loc":
-				var address string
-				if err := d.DecodeElement(&address, &t); err != nil {
-					return err
-				}
-				if within != "" {
-					yield(address, within == "sitemap")
-				}
-			}
-		case xml.EndElement:
-			if t.Name.Local == within {
-				within = ""
-			}
-		}
-	}
 }
 
 // feed reads the entries of RSS and Atom.
@@ -133,51 +68,13 @@ func feed(ctx context.Context, f *Finder, where, _ string) (list []Seed, err err
 	if err != nil {
 		return nil, err
 	}
-	type link struct {
-		Href string `xml:"href,attr"`
-		Rel  string `xml:"rel,attr"`
-		Text string `xml:",chardata"`
-	}
-	d := newXML(b)
-	known := false
-	for len(list) < maxEntries {
-		token, err := d.Token()
-		if err == io.EOF {
-			break
+	_, err = document.ReadFeed(b, document.Limits{}, func(e document.Listed) bool {
+		if to, err := (web.Canon{}).Resolve(u, e.URL); err == nil && e.URL != "" {
+			list = append(list, Seed{URL: to, Title: e.Title, Text: plain(e.Text)})
 		}
-		if err != nil {
-			return list, err
-		}
-		t, ok := token.(xml.StartElement)
-		if !ok {
-			continue
-		}
-		switch t.Name.Local {
-		case "rss", "feed", "RDF":
-			known = true
-		case "item", "entry":
-			var e struct {
-				Title       string `xml:"title"`
-				Description string `xml:"description"`
-				Summary     string `xml:"summary"`
-				Links       []link `xml:"link"`
-			}
-			if err := d.DecodeElement(&e, &t); err != nil {
-				return list, err
-			}
-			for _, l := range e.Links {
-				address := strings.TrimSpace(l.Href + l.Text)
-				if to, err := (web.Canon{}).Resolve(u, address); err == nil && address != "" && (l.Rel == "" || l.Rel == "alternate") {
-					list = append(list, Seed{URL: to, Title: e.Title, Text: plain(e.Description + " " + e.Summary)})
-					break
-				}
-			}
-		}
-	}
-	if !known {
-		return nil, errors.New("it is no feed")
-	}
-	return list, nil
+		return len(list) < maxEntries
+	})
+	return list, err
 }
 
 // plain is the text of a piece of HTML.

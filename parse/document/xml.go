@@ -124,10 +124,18 @@ func ReadSitemap(src []byte, l Limits, yield func(Listed) bool) error {
 		return err
 	}
 	if !bytes.HasPrefix(src, []byte{0x1f, 0x8b}) && rootName(src) == "" {
+		found := false
 		for line := range bytes.Lines(src) {
-			if s := strings.TrimSpace(string(line)); hasScheme(s) && !yield(Listed{URL: s}) {
+			s := strings.TrimSpace(string(line))
+			if !hasScheme(s) {
+				continue
+			}
+			if found = true; !yield(Listed{URL: s}) {
 				return nil
 			}
+		}
+		if !found {
+			return fmt.Errorf("%w: it is no sitemap", ErrDamaged)
 		}
 		return nil
 	}

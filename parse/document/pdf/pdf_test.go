@@ -1,0 +1,52 @@
+package pdf_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/parse/document"
+	"github.com/waggle-crawler/waggle/parse/document/pdf"
+	"github.com/waggle-crawler/waggle/parse/document/pdf/pdftest"
+)
+
+// newReader reads PDF with machine code that is kept in a folder named by the variable
+// WAGGLE_PDFIUM, or made for this test.
+func newReader(t testing.TB) document.Local {
+	t.Helper()
+	dir := os.Getenv("WAGGLE_PDFIUM")
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	engine := pdf.New(pdf.Options{Cache: dir, Memory: 64 << 20, Workers: 1})
+	t.Cleanup(func() { engine.Close() })
+	return document.Local{PDF: engine.Write, Limits: document.Limits{HTML: 64 << 10, Pages: 20}}
+}
+
+// FuzzPDF reads anything as PDF. It is not among those of .ci/run: whoever fuzzes waits two
+// seconds for PDFium in each process, unless WAGGLE_PDFIUM names a folder for its machine
+// code. A document that takes long is ended by package child, and here by the fuzzer.
+func FuzzPDF(f *testing.F) {
+	r := newReader(f)
+	f.Add(pdftest.Page("The waggle dance", "http://a.example/"))
+	f.Add(pdftest.Objects("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] /Count 9 >>"))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		html, _, err := r.HTML(document.PDF, src, "")
+		if err == nil {
+			if len(html) > 64<<10+1<<20+64<<10 {
+				t.Errorf("%d bytes of HTML", len(html))
+			}
+			return
+		}
+		if strings.Contains(err.Error(), "its reader failed") {
+			t.Fatal(err)
+		}
+		for _, known := range []error{document.ErrDamaged, document.ErrLocked, document.ErrBounds, document.ErrEmpty} {
+			if errors.Is(err, known) {
+				return
+			}
+		}
+		t.Fatalf("an error of no kind: %v", err)
+	})
+}
