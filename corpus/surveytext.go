@@ -23,7 +23,7 @@ func (s Survey) Write(out io.Writer, w *Web) {
 	fmt.Fprintf(out, "links inside   %s (%.1f a page), outside %s\n", terminal.Number(s.LinksInside), float64(s.LinksInside)/float64(max(1, s.Pages)), terminal.Number(s.LinksOutside))
 	fmt.Fprintf(out, "reachable      %s of the pages from the seeds of all topics\n", terminal.Percent(float64(s.Reachable)/float64(max(1, s.Pages))))
 	if s.Unparsed > 0 {
-		fmt.Fprintf(out, "no documents   %s\n", terminal.Number(s.Unparsed))
+		fmt.Fprintf(out, "not HTML       %s\n", terminal.Number(s.Unparsed))
 	}
 	known := slices.ContainsFunc(s.Topics, func(t TopicSurvey) bool { return t.Relevant > 0 })
 	if known {

@@ -82,6 +82,9 @@ func Renewed(told, events iter.Seq2[Event, error]) iter.Seq2[Event, error] {
 			switch p := e.(type) {
 			case Fetched:
 				if v, ok := last[maphash.Comparable(seed, p.URL)]; ok && err == nil {
+					if p.Reason == web.ReasonLinksOnly && v.Relevant {
+						p.Reason = "" // its kind counts now
+					}
 					p.Relevance, p.Similarity, p.Relevant = v.Relevance, v.Similarity, v.Relevant && p.Reason == ""
 					e = p
 				}
