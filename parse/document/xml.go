@@ -14,11 +14,34 @@ import (
 
 // newXML reads XML in any encoding. Entities that a document declares are not expanded.
 func newXML(r io.Reader) *xml.Decoder {
-	d := xml.NewDecoder(r)
+	d := xml.NewDecoder(&runs{r: r})
 	d.Strict = false
 	d.Entity = xml.HTMLEntity
 	d.CharsetReader = charset.NewReaderLabel
 	return d
+}
+
+// maxRun bounds what stands between two signs "<", in bytes: the decoder holds a text, or
+// a tag, whole.
+const maxRun = 4 << 20
+
+// runs ends where a run is longer than the bound.
+type runs struct {
+	r   io.Reader
+	run int
+}
+
+func (x *runs) Read(p []byte) (int, error) {
+	if x.run > maxRun {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := x.r.Read(p)
+	if i := bytes.LastIndexByte(p[:n], '<'); i >= 0 {
+		x.run = n - i
+	} else {
+		x.run += n
+	}
+	return n, err
 }
 
 // element tells of the XML elements of a document, in order.

@@ -2,7 +2,6 @@ package child
 
 import (
 	"bytes"
-	"compress/zlib"
 	"errors"
 	"fmt"
 	"io"
@@ -213,8 +212,8 @@ func TestEndsWithItsInput(t *testing.T) {
 	}
 }
 
-// PDF is read in a process, its text at its links; files that have no end, or would
-// unpack to more memory than there is, are cut or refused.
+// PDF is read in a process, its text at its links; files that have no end, or are damaged,
+// are cut or refused. TestBadDocuments has those that take memory and time.
 func TestPDF(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiling PDFium takes two seconds")
@@ -224,19 +223,6 @@ func TestPDF(t *testing.T) {
 	if want := `<title>Bees</title></head><body><section><p><a href="http://a.example/">The waggle dance</a></p></section>`; err != nil || cut || !strings.Contains(string(html), want) || !strings.Contains(string(html), `lang="en"`) {
 		t.Fatalf("%s, %v, %v\nwant %s", html, cut, err, want)
 	}
-	var z bytes.Buffer
-	zw := zlib.NewWriter(&z)
-	zeros := make([]byte, 1<<20)
-	for range 600 {
-		zw.Write(zeros)
-	}
-	zw.Close()
-	page := func(contents string, kids ...string) []byte {
-		return pdftest.Objects(append([]string{
-			"<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-			"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /XObject << /X 5 0 R >> >> >>", contents,
-		}, kids...)...)
-	}
 	for name, c := range map[string]struct {
 		src  []byte
 		want string // in the HTML, or the error
@@ -245,11 +231,8 @@ func TestPDF(t *testing.T) {
 		"cut in the middle":                    {pdftest.Page("The waggle dance", "")[:600], "damaged"},
 		"a table of objects that is elsewhere": {bytes.Replace(pdftest.Page("The waggle dance", ""), []byte("startxref\n"), []byte("startxref\n9"), 1), "The waggle dance"},
 		"pages in a loop":                      {pdftest.Objects("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 1000000 >>"), "<title>"},
-		"a form that holds itself": {page(pdftest.Stream("", "/X Do"),
-			pdftest.Stream("/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 5 0 R >> >>", "/X Do /X Do")), "<title>Bees"},
-		"600 MB of zeros":            {page(pdftest.Stream("/Filter /FlateDecode", z.String())), "<title>Bees"},
-		"a password":                 {encrypted(), "protected by a password"},
-		"an endless number of pages": {pdftest.Objects("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 2147483647 >>", "<< /Type /Page /Parent 2 0 R >>"), "<title>Bees"},
+		"a password":                           {encrypted(), "protected by a password"},
+		"an endless number of pages":           {pdftest.Objects("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 2147483647 >>", "<< /Type /Page /Parent 2 0 R >>"), "<title>Bees"},
 	} {
 		began := time.Now()
 		html, _, err := p.HTML(document.PDF, c.src, "")
