@@ -194,7 +194,7 @@ type repair struct {
 	logLost  bool             // it has lost lines
 	torn     bool             // its last line has no end
 	turns    turnCount        // behind the mark
-	rejudged []int            // lines behind the mark that a crawl judged anew wrote
+	rejudged []int            // lines behind the mark that waggle judge wrote
 	settings int              // of them, those of settings
 	newly    int              // settings that changed behind the mark
 	started  *event.Started   // the first one
@@ -449,9 +449,11 @@ func (r *repair) readLog() error {
 func (r *repair) count(e event.Entry) {
 	if r.logMark >= 0 && !r.known(e) {
 		begins := r.turns.add(e.Event)
-		switch e.Event.(type) {
+		switch renewed := e.Event.(type) {
 		case event.Rejudged:
-			r.rejudged = append(r.rejudged, e.Number)
+			if renewed.Judge != "" {
+				r.rejudged = append(r.rejudged, e.Number)
+			}
 		case event.Changed:
 			r.newly++
 			if !begins {

@@ -206,21 +206,31 @@ func turnsBehind(path string, mark []byte) int {
 
 // turnCount counts the turns of which events tell, in the order of the log.
 type turnCount struct {
-	n        int
-	rejudged time.Time // of the last Rejudged
+	n       int
+	fetched time.Time // of the last Fetched, where nothing but its turn followed
+	renewed time.Time // of the last Rejudged
+	judged  bool      // waggle judge renewed verdicts
 }
 
-// add tells whether an event begins another turn. A crawl that is judged anew logs
-// its verdicts and then the settings that changed, all at one moment and in one turn.
+// add tells whether an event begins another turn. A page that has the judge renew
+// earlier verdicts is logged before them, in one turn; a crawl that is judged anew logs its verdicts
+// and then the settings that changed, in one turn as well. What is of one turn is of one
+// moment.
 func (c *turnCount) add(e event.Event) bool {
+	fetched := c.fetched
+	c.fetched = time.Time{}
 	switch e := e.(type) {
+	case event.Fetched:
+		c.fetched = e.Time()
 	case event.Rejudged:
-		if c.rejudged.Equal(e.Time()) {
+		with := fetched.Equal(e.Time()) || c.renewed.Equal(e.Time())
+		c.renewed = e.Time()
+		c.judged = c.judged || e.Judge != ""
+		if with {
 			return false
 		}
-		c.rejudged = e.Time()
 	case event.Changed:
-		if c.rejudged.Equal(e.Time()) {
+		if c.renewed.Equal(e.Time()) {
 			return false
 		}
 	}

@@ -368,7 +368,7 @@ func (v *verification) verifyLog() error {
 			return err
 		}
 		v.bad(Damage{v.c.inFolder(v.c.FrontierDir()), "", fmt.Sprintf("it lags behind: event log and archive tell of %d turns more", max(turns.n, v.behind)), remedyRepair}, "behind")
-	} else if !turns.rejudged.IsZero() {
+	} else if turns.judged {
 		v.Notes = append(v.Notes, "waggle judge was interrupted before its verdicts counted: the same command begins anew")
 	} else if turns.n+v.behind > 0 {
 		v.Notes = append(v.Notes, "a page was in flight when the crawl ended: the next run fetches it again")

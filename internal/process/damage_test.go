@@ -20,7 +20,7 @@ import (
 )
 
 // TestKilledDamagedCrawlGoesOn kills a crawl again and again, and damages a file of
-// its folder every second time: a bit, a cut, a zeroed or a missing piece. Then
+// its folder every second time that nothing is damaged: a bit, a cut, a zeroed or a missing piece. Then
 // what the messages say is done: a file is put back, or the crawl repaired, by a
 // process that is killed on its way now and then. In the end the server's record
 // decides: each page that it sent is in archive, log and, if it is relevant, in
@@ -66,7 +66,8 @@ type harness struct {
 	rng    *rand.Rand
 	dir    string
 	counts map[string]int
-	killed int // how often the crawl was
+	killed int  // how often the crawl was
+	spared bool // the last kill that left nothing damaged was followed by no damage
 	// repeats is how many requests there were for what had been acknowledged.
 	repeats int
 
@@ -212,7 +213,10 @@ func (h *harness) afterKill() {
 		return
 	}
 	checkKilled(h.T, h.dir, h.web)
-	if collection.At(h.dir).Begun() && h.rng.IntN(2) == 0 {
+	if !collection.At(h.dir).Begun() {
+		return
+	}
+	if h.spared = !h.spared; !h.spared {
 		h.damage()
 	}
 }
