@@ -16,8 +16,10 @@ import (
 // Times of the machine's clock.
 const (
 	lookEvery = 200 * time.Millisecond // at what a page takes
-	takeTime  = 2 * time.Second        // to take its document
-	closeTime = 2 * time.Second        // to close it
+	closeTime = 2 * time.Second        // to close a page
+	// leastTake is how long the document of a page may take to be taken at least; it is a
+	// quarter of the page's time where that is more.
+	leastTake = 2 * time.Second
 	// waitTime bounds all waits of a page for its requests: more than a hundred of them
 	// take at a second each.
 	waitTime = 5 * time.Minute

@@ -90,7 +90,8 @@ type Limits struct {
 	Memory int64
 	// Body bounds the bytes of the document; default 10 MiB.
 	Body int
-	// Requests bounds the requests that are fetched for a page; default 60. Bytes bounds
+	// Requests bounds the requests that are fetched for a page; default 60. It may ask ten
+	// times as often for what is not fetched. Bytes bounds
 	// their bodies; default 30 MiB.
 	Requests int
 	Bytes    int

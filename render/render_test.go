@@ -70,7 +70,7 @@ func pool(t *testing.T, s *site, change func(*render.Options)) *render.Pool {
 	if testing.Short() {
 		t.Skip("starts a browser: leave out -short")
 	}
-	o := render.Options{Resources: s, Unsandboxed: true, Note: func(n string) { t.Log(n) }}
+	o := render.Options{Resources: s, Unsandboxed: true, Limits: render.Limits{Time: 5 * time.Minute}, Note: func(n string) { t.Log(n) }}
 	if change != nil {
 		change(&o)
 	}

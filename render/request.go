@@ -74,6 +74,10 @@ func (p *page) request(e devtools.Event) {
 	}
 }
 
+// mostAsks is how many requests a page may make, answered with what it was given before or
+// refused, for each that may be fetched: a page that polls asks without end.
+const mostAsks = 10
+
 // fetchedTypes are what scripts need.
 var fetchedTypes = []string{"Script", "XHR", "Fetch", "Other"}
 
@@ -122,14 +126,18 @@ func (p *page) resource(q *paused) {
 	place := p.out.Requests
 	p.out.Requests++
 	p.changed++
-	if why == "" && p.fetched >= o.Limits.Requests || p.bytes > o.Limits.Bytes {
+	asks := p.out.Requests > mostAsks*o.Limits.Requests
+	if why == "" && p.fetched >= o.Limits.Requests || p.bytes > o.Limits.Bytes || asks {
 		why = web.ReasonRenderRequests
 	}
 	if why != "" {
 		p.refuse(why)
 		p.mu.Unlock()
 		p.fail(q, "BlockedByClient")
-		if why == web.ReasonRenderRequests {
+		switch {
+		case asks:
+			p.end(why, "it asks more than %d times", mostAsks*o.Limits.Requests)
+		case why == web.ReasonRenderRequests:
 			p.end(why, "it asks for more than %d things, or for more than %d MiB", o.Limits.Requests, o.Limits.Bytes>>20)
 		}
 		return

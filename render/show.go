@@ -207,7 +207,7 @@ func (p *page) take(ctx context.Context) []byte {
 	if lost || !given || ctx.Err() != nil {
 		return nil
 	}
-	within, cancel := context.WithTimeout(ctx, takeTime)
+	within, cancel := context.WithTimeout(ctx, max(leastTake, p.pool.o.Limits.Time/4))
 	defer cancel()
 	var doc struct {
 		HTML string
