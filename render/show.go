@@ -207,7 +207,11 @@ func (p *page) take(ctx context.Context) []byte {
 	if lost || !given || ctx.Err() != nil {
 		return nil
 	}
-	within, cancel := context.WithTimeout(ctx, max(leastTake, p.pool.o.Limits.Time/4))
+	limit := leastTake
+	if ended != web.ReasonRenderDialogs { // which may hold the page for good
+		limit = max(limit, p.pool.o.Limits.Time/4)
+	}
+	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var doc struct {
 		HTML string
