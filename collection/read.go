@@ -104,6 +104,8 @@ func linksOf(e event.Event) (out []Link) {
 	switch e := e.(type) {
 	case event.Seeded:
 		add(web.URL{}, e.Queued, e.Skipped)
+	case event.Received:
+		add(e.From, e.Queued, e.Skipped)
 	case event.Fetched:
 		add(e.URL, e.Queued, e.Skipped)
 	case event.Failed:

@@ -244,7 +244,7 @@ func (c *turnCount) add(e event.Event) bool {
 // isTurn tells events that go with a turn, most with one of their own.
 func isTurn(e event.Event) bool {
 	switch e := e.(type) {
-	case event.Fetched, event.Failed, event.Seeded, event.Changed, event.Rejudged:
+	case event.Fetched, event.Failed, event.Seeded, event.Received, event.Changed, event.Rejudged:
 		return true
 	case event.Dropped: // any other is told after the turn that brought it about
 		return e.Reason == web.ReasonScope || e.Reason == web.ReasonDepth || e.Reason == web.ReasonTrap

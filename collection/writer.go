@@ -197,7 +197,7 @@ func (c Collection) tellsOfTurns() bool {
 			continue // the torn end of the first line, or worse
 		}
 		switch e.(type) {
-		case event.Started, event.Seeded, event.Ended, event.Tick:
+		case event.Started, event.Seeded, event.Received, event.Ended, event.Tick:
 		default:
 			return true
 		}

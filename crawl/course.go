@@ -77,7 +77,7 @@ func (c *Course) Charge(pages int) { c.d.step.Charge(pages) }
 // false when there is no such moment, or the crawl is over by what Lease took in.
 func (c *Course) NextDue() (at time.Time, ok bool) {
 	now := c.d.Clock.Now()
-	if _, over := c.d.step.Ended(now, c.d.Frontier.Stats(now)); over || c.d.inFlight >= c.d.Workers {
+	if _, over := c.d.over(now); over || c.d.inFlight >= c.d.Workers {
 		return time.Time{}, false
 	}
 	return c.d.wake()

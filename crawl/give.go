@@ -15,7 +15,8 @@ import (
 // lease takes out what idle workers may fetch within the budget.
 func (d *driver) lease(ctx context.Context, now time.Time) (out []web.Lease, err error) {
 	d.waits = false
-	n := min(d.Workers-d.inFlight, d.step.Room()-d.inFlight)
+	defer d.tellPeers(now)
+	n := min(d.Workers-d.inFlight, d.step.Room()-d.inFlight-d.others.InFlight)
 	if n <= 0 {
 		return nil, nil
 	}
@@ -94,7 +95,7 @@ func (d *driver) links(ctx context.Context, now time.Time, n int) (out []web.Lea
 // those has brought a page for as long as a crawl waits for one, or none will be due, it
 // is any.
 func (d *driver) best(ctx context.Context, now time.Time, n int, rescore func(*web.Candidate) float64) ([]web.Lease, error) {
-	among := d.step.among(d.inFlight)
+	among := d.step.among(d.inFlight + d.others.InFlight)
 	out, err := d.Frontier.Lease(ctx, now, n, among, rescore)
 	if err != nil || among == 0 {
 		return out, err
@@ -106,7 +107,7 @@ func (d *driver) best(ctx context.Context, now time.Time, n int, rescore func(*w
 		return out, nil
 	}
 	_, due := d.Frontier.NextDue()
-	if now.Sub(d.came) < d.step.policy.WaitForBetter && (due || d.inFlight+len(out) > 0) {
+	if now.Sub(d.came) < d.step.policy.WaitForBetter && (due || d.inFlight+len(out)+len(d.others.Waiting) > 0) {
 		d.waits = true
 		return out, nil
 	}
@@ -146,6 +147,7 @@ func (d *driver) arrive(ctx context.Context, a Arrival) error {
 		delete(d.better, a.Lease.URL)
 		if a.Page != nil {
 			d.came = now
+			d.brought++
 		}
 	}
 	ready, said := d.step.Judge(now, a)

@@ -113,6 +113,8 @@ func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
 			if forGood {
 				turn.Done = append(turn.Done, c.URL)
 			}
+		case s.foreign(c.URL.Host()):
+			s.send(&c.Candidate)
 		case fate[i] == web.Refused:
 			skipped = append(skipped, event.Skipped{URL: c.URL, Reason: web.ReasonHostQueue})
 		case fate[i] == web.Crowded:

@@ -80,6 +80,9 @@ type Crawl struct {
 	// earlier run.
 	Settings map[string]string
 	Changes  Changes
+	// Peers are the other workers of a crawl that several do; nil = there are none. All
+	// have the same Seeds, Policy, judge and scorer.
+	Peers Peers
 }
 
 // Intervals of the driver.
@@ -122,6 +125,12 @@ type driver struct {
 	rounds int       // since then
 	// Of what was fetched before the keywords changed; nil = nothing is judged anew.
 	renewing *renewal
+	// Of other workers: what they told, in which version; and how many pages came by links
+	// of this one that were among the best.
+	others  Standing
+	heard   int
+	brought int
+	ranking ranking // the frontier; nil without other workers
 }
 
 // newDriver returns the driver of a copy of c with its defaults.
@@ -179,6 +188,9 @@ func (d *driver) start(ctx context.Context) error {
 	d.last = d.Clock.Now()
 	d.ticked, d.synced, d.came = d.last, d.last, d.last
 	d.Frontier.Share(d.Workers, d.Policy.Delay)
+	if err := d.join(); err != nil {
+		return err
+	}
 	return d.open(ctx)
 }
 
@@ -304,12 +316,17 @@ func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-c
 		} else if again {
 			continue
 		}
+		var mail <-chan struct{}
+		if d.Peers != nil {
+			mail = d.Peers.Arrived()
+		}
 		fire, stop := d.Clock.NewTimer(d.nap(now))
 		select {
 		case <-ctx.Done():
 			stop()
 			return event.Stopped, nil
 		case <-fire:
+		case <-mail:
 		case a := <-arrivals:
 			d.inFlight--
 			if a.err != nil {
@@ -332,8 +349,21 @@ func (d *driver) ended(now time.Time) (event.Ending, bool, error) {
 	if err := d.keepTime(now); err != nil {
 		return "", false, err
 	}
-	how, over := d.step.Ended(now, d.Frontier.Stats(now))
+	if err := d.receive(context.Background(), now); err != nil {
+		return "", false, err
+	}
+	how, over := d.over(now)
 	return how, over, nil
+}
+
+// over tells whether the crawl is over. While other workers have something to do, it is
+// when the budget is spent.
+func (d *driver) over(now time.Time) (event.Ending, bool) {
+	how, over := d.step.Ended(now, d.Frontier.Stats(now))
+	if over && how != event.BudgetSpent && d.Peers != nil && !d.Peers.Idle() {
+		return "", false
+	}
+	return how, over
 }
 
 // broken tells a crawl that was stopped from one that failed.
@@ -375,6 +405,14 @@ func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out O
 			return fmt.Errorf("archive: %w", err)
 		}
 		out.Turn.State[StateArchive] = mark
+	}
+	if d.Peers != nil {
+		if m := d.step.mail(&out.Turn); !m.Empty() {
+			if err := d.Peers.Send(ctx, m); err != nil {
+				return fmt.Errorf("mail for other workers: %w", err)
+			}
+		}
+		defer d.tellPeers(now)
 	}
 	if d.Log != nil && out.Event != nil {
 		mark, err := d.Log.Append(append([]event.Event{out.Event}, out.With...)...)

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -141,6 +140,7 @@ type Step struct {
 	recent   *recentLinks
 	examples []web.URL // that a person gave the judge
 	words    []string  // the keywords of the topic
+	sharing  *sharing  // with other workers; nil without
 	// passing tells that no later run will go on with this crawl, so that
 	// nothing is stored for one.
 	passing bool
@@ -208,6 +208,9 @@ func bodyKey(digest [16]byte) uint64 { return binary.BigEndian.Uint64(digest[:])
 func (s *Step) Room() int {
 	if s.policy.Pages == 0 {
 		return math.MaxInt
+	}
+	if s.sharing != nil {
+		return s.policy.Pages - s.count.Pages - s.sharing.pages
 	}
 	return s.policy.Pages - s.count.Pages
 }
@@ -328,6 +331,9 @@ func (s *Step) Start(now time.Time, seeds []web.URL, preview Preview) (Outcome, 
 func (s *Step) seed(now time.Time, seeds []web.URL, preview Preview) (Outcome, error) {
 	var found []link
 	for _, u := range seeds {
+		if s.foreign(u.Host()) {
+			continue // all workers are given all seeds
+		}
 		found = append(found, link{Candidate: web.Candidate{URL: u, Kind: web.LinkSeed, Priority: SeedPriority}})
 	}
 	queued, skipped, turn, err := s.admit(found, nil, preview)
@@ -479,61 +485,9 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Links:      len(p.Links),
 		Queued:     queued,
 		Skipped:    skipped,
+		Sent:       s.sending(),
 	}
 	return Outcome{Turn: turn, Event: e, With: with, Also: also}, nil
-}
-
-// redirect follows a 3xx response: its target becomes a candidate with the
-// priority of its source.
-func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, error) {
-	c, to := &a.Lease.Candidate, a.Response.Location
-	s.scorer.Visit(c, nil, web.Verdict{})
-	host := a.Lease.Host
-	answers(&host)
-	s.pace(now, &host, &a)
-	host.Due = s.due(now, a.Response)
-	e := event.Failed{
-		At: event.At{At: now}, Visit: visit(c),
-		Reason: web.ReasonRedirect, Status: a.Response.Status,
-		Bytes: a.Bytes, Took: seconds(a.Response.Took), To: to,
-	}
-	var turn web.Turn
-	switch {
-	case to.IsZero():
-		e.Reason, e.Detail = web.ReasonRedirectBad, a.Detail
-	case to == c.URL || to == c.From && c.Redirects > 0:
-		e.Reason = web.ReasonRedirectLoop
-	case c.Redirects >= s.policy.MaxRedirects:
-		e.Reason = web.ReasonRedirects
-	default:
-		if c.Priority >= SeedPriority && s.policy.Scope.extend(to) {
-			s.moved = append(s.moved, to)
-			s.fresh[stateMoved+strconv.Itoa(s.count.Moved)] = []byte(to.String())
-			s.count.Moved++
-		}
-		next := *c
-		next.URL, next.From, next.Kind = to, c.URL, web.LinkRedirect
-		next.Redirects, next.Tries = c.Redirects+1, 0
-		queued, skipped, t, err := s.admit([]link{{Candidate: next}}, nil, preview)
-		if err != nil {
-			return Outcome{}, err
-		}
-		turn = t
-		switch {
-		case len(queued) > 0:
-			e.Queued = true
-			if next.Priority >= SeedPriority {
-				s.count.Seeds++
-			}
-		case len(skipped) > 0:
-			e.Reason, e.Detail = skipped[0].Reason, "redirect to an address that is not fetched"
-		default:
-			e.Reason = web.ReasonRedirectKnown
-		}
-	}
-	turn.Done = append(turn.Done, c.URL)
-	turn.Hosts = []web.HostState{host}
-	return Outcome{Turn: turn, Event: e}, nil
 }
 
 // due is the earliest moment of the next request to a host that answered r.

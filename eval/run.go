@@ -249,6 +249,8 @@ func (r *Recorder) Listen(e event.Event) {
 		}
 	case event.Seeded:
 		r.queued(e.Queued)
+	case event.Received:
+		r.queued(e.Queued)
 	case event.Fetched:
 		r.request(e.URL)
 		r.queued(e.Queued)

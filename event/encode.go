@@ -68,9 +68,15 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.flag("truncated", e.Truncated)
 		o.optText("cut", e.Cut)
 		o.int("links", int64(e.Links))
+		o.optInt("sent", int64(e.Sent))
 		o.found(e.Queued)
 		o.skipped(e.Skipped)
 		o.optInt("omitted", int64(e.Omitted))
+	case Received:
+		o.begin(kind, e.At)
+		o.optText("from", e.From.String())
+		o.found(e.Queued)
+		o.skipped(e.Skipped)
 	case Failed:
 		o.begin(kind, e.At)
 		o.visit(e.Visit)
@@ -195,24 +201,31 @@ func fit(e Event, limit int) []Event {
 		}
 		return len(l)
 	}
+	// spread is false for a single element beyond the limit: the caller reports it.
+	spread := func(queued []Found, skipped []Skipped, with func([]Found, []Skipped) Event) (out []Event, ok bool) {
+		for len(queued)+len(skipped) > 0 {
+			room = limit / 2
+			n, m := cutFound(queued), 0
+			if n == len(queued) {
+				m = cutSkipped(skipped)
+			}
+			if n+m == 0 {
+				return nil, false
+			}
+			out = append(out, with(queued[:n], skipped[:m]))
+			queued, skipped = queued[n:], skipped[m:]
+		}
+		return out, true
+	}
 	switch e := e.(type) {
 	case Seeded:
-		var out []Event
-		for len(e.Queued)+len(e.Skipped) > 0 {
-			room = limit / 2
-			part := Seeded{At: e.At}
-			n := cutFound(e.Queued)
-			part.Queued, e.Queued = e.Queued[:n], e.Queued[n:]
-			if len(e.Queued) == 0 {
-				n = cutSkipped(e.Skipped)
-				part.Skipped, e.Skipped = e.Skipped[:n], e.Skipped[n:]
-			}
-			if len(part.Queued)+len(part.Skipped) == 0 {
-				break // a single element beyond the limit: reported by the caller
-			}
-			out = append(out, part)
+		out, ok := spread(e.Queued, e.Skipped, func(q []Found, s []Skipped) Event { return Seeded{e.At, q, s} })
+		if ok {
+			return out
 		}
-		if len(e.Queued)+len(e.Skipped) == 0 {
+	case Received:
+		out, ok := spread(e.Queued, e.Skipped, func(q []Found, s []Skipped) Event { return Received{e.At, e.From, q, s} })
+		if ok {
 			return out
 		}
 	case Failed:

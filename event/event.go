@@ -118,9 +118,20 @@ type Fetched struct {
 	Links      int            `json:"links"`         // on the page, all
 	Queued     []Found        `json:"queued,omitempty"`
 	Skipped    []Skipped      `json:"skipped,omitempty"`
+	// Sent counts links that went to other workers of the crawl, which tell of them by
+	// Received.
+	Sent int `json:"sent,omitempty"`
 	// Omitted counts links that Queued and Skipped leave out because the
 	// event would not fit into a line of the log.
 	Omitted int `json:"omitted,omitempty"`
+}
+
+// Received says what became of links of a page that another worker of the crawl fetched.
+type Received struct {
+	At
+	From    web.URL   `json:"from,omitzero"` // the page
+	Queued  []Found   `json:"queued,omitempty"`
+	Skipped []Skipped `json:"skipped,omitempty"`
 }
 
 // Failed is a fetch that brought no page.
@@ -194,14 +205,15 @@ const (
 	GainLow Ending = "GainLow"
 )
 
-func (Started) Kind() string { return "started" }
-func (Changed) Kind() string { return "changed" }
-func (Seeded) Kind() string  { return "seeded" }
-func (Fetched) Kind() string { return "fetched" }
-func (Failed) Kind() string  { return "failed" }
-func (Dropped) Kind() string { return "dropped" }
-func (Tick) Kind() string    { return "tick" }
-func (Ended) Kind() string   { return "ended" }
+func (Started) Kind() string  { return "started" }
+func (Changed) Kind() string  { return "changed" }
+func (Received) Kind() string { return "received" }
+func (Seeded) Kind() string   { return "seeded" }
+func (Fetched) Kind() string  { return "fetched" }
+func (Failed) Kind() string   { return "failed" }
+func (Dropped) Kind() string  { return "dropped" }
+func (Tick) Kind() string     { return "tick" }
+func (Ended) Kind() string    { return "ended" }
 
 // Kind returns the kind the event was read with.
 func (u Unknown) Kind() string { return u.Name }

@@ -194,6 +194,8 @@ func (x *explainer) follow(e Event) {
 		x.Whole = true
 	case Seeded:
 		x.named(t, web.URL{}, e.Queued, e.Skipped)
+	case Received:
+		x.named(t, e.From, e.Queued, e.Skipped)
 	case Fetched:
 		if e.URL == x.URL {
 			x.from = e.From

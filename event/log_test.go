@@ -71,7 +71,7 @@ func drawEvent(t *rapid.T) Event {
 			Hosts: n.Draw(t, "h"), Ready: n.Draw(t, "r"), Waiting: n.Draw(t, "w"), Down: n.Draw(t, "d"), Held: n.Draw(t, "held"),
 		}
 	}
-	switch rapid.IntRange(0, 10).Draw(t, "kind") {
+	switch rapid.IntRange(0, 11).Draw(t, "kind") {
 	case 0:
 		return Started{at(), text.Draw(t, "name"), text.Draw(t, "scorer"), text.Draw(t, "judge"), yes.Draw(t, "resumed"),
 			n.Draw(t, "pages"), time.Duration(n.Draw(t, "limit")), n.Draw(t, "workers"), float.Draw(t, "threshold"),
@@ -90,8 +90,10 @@ func drawEvent(t *rapid.T) Event {
 				NoImageAI: yes.Draw(t, "d5"), TDMReserved: yes.Draw(t, "d6"), TDMPolicy: text.Draw(t, "d7"),
 			},
 			Truncated: yes.Draw(t, "truncated"), Cut: rapid.SampledFrom([]string{"", "time"}).Draw(t, "cut"), Links: n.Draw(t, "links"), Queued: found.Draw(t, "queued"),
-			Skipped: skipped.Draw(t, "skipped"), Omitted: n.Draw(t, "omitted"),
+			Skipped: skipped.Draw(t, "skipped"), Omitted: n.Draw(t, "omitted"), Sent: n.Draw(t, "sent"),
 		}
+	case 10:
+		return Received{at(), maybe.Draw(t, "from"), found.Draw(t, "queued"), skipped.Draw(t, "skipped")}
 	case 3:
 		return Failed{at(), visit(), reason.Draw(t, "reason"), text.Draw(t, "detail"), n.Draw(t, "status"), n.Draw(t, "bytes"),
 			float.Draw(t, "took"), yes.Draw(t, "retry"), yes.Draw(t, "outage"), maybe.Draw(t, "to"), yes.Draw(t, "queued")}
@@ -424,6 +426,7 @@ func TestLongEvents(t *testing.T) {
 	var log []byte
 	for _, e := range []Event{
 		Seeded{Queued: found, Skipped: skipped},
+		Received{From: u, Queued: found, Skipped: skipped},
 		Fetched{Visit: Visit{URL: u}, Queued: found, Skipped: skipped, Omitted: 1},
 		Dropped{Count: len(urls), URLs: urls},
 		Failed{Visit: Visit{URL: u}, Detail: strings.Repeat("\x00", limit)},
@@ -438,7 +441,7 @@ func TestLongEvents(t *testing.T) {
 			t.Errorf("a line of %d bytes, limit %d", len(line), limit)
 		}
 	}
-	seeds, refused, others := 0, 0, 0
+	seeds, refused, received, declined, others := 0, 0, 0, 0, 0
 	for e, err := range Read(bytes.NewReader(log)) {
 		if err != nil {
 			t.Fatal(err)
@@ -447,6 +450,13 @@ func TestLongEvents(t *testing.T) {
 		case Seeded:
 			seeds += len(e.Queued)
 			refused += len(e.Skipped)
+			continue
+		case Received:
+			received += len(e.Queued)
+			declined += len(e.Skipped)
+			if e.From != u {
+				t.Errorf("links of %s are told as of %s", u, e.From)
+			}
 			continue
 		case Fetched:
 			if e.Omitted < 2 || e.Omitted+len(e.Queued)+len(e.Skipped) != 1+len(found)+len(skipped) {
@@ -458,6 +468,9 @@ func TestLongEvents(t *testing.T) {
 			}
 		}
 		others++
+	}
+	if received != len(found) || declined != len(skipped) {
+		t.Errorf("%d and %d links received, want %d and %d", received, declined, len(found), len(skipped))
 	}
 	if seeds != len(found) || refused != len(skipped) || others != 3 {
 		t.Errorf("%d and %d seeds, want %d and %d; %d other events, want 3", seeds, refused, len(found), len(skipped), others)

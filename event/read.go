@@ -291,6 +291,8 @@ func decode(line []byte) (Event, error) {
 		return decodeAs[Changed](line)
 	case "seeded":
 		return decodeAs[Seeded](line)
+	case "received":
+		return decodeAs[Received](line)
 	case "fetched":
 		return decodeAs[Fetched](line)
 	case "failed":

@@ -108,6 +108,9 @@ func (s *Summary) Add(e Event) {
 	case Seeded:
 		s.found(e.Queued)
 		s.skipped(e.Skipped)
+	case Received:
+		s.found(e.Queued)
+		s.skipped(e.Skipped)
 	case Fetched:
 		s.page(e)
 	case Failed:

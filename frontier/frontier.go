@@ -114,10 +114,13 @@ type Frontier struct {
 	now     time.Time // the latest moment heard of
 	queued  int
 	spread  histogram // of what is queued
-	down    int       // hosts in waiting that are down
-	held    int       // candidates that wait for those
-	broken  error
-	plan    plan // reused between turns
+	// Of what is queued in other workers of the crawl; nil = nothing.
+	elsewhere     *histogram
+	heldElsewhere int
+	down          int // hosts in waiting that are down
+	held          int // candidates that wait for those
+	broken        error
+	plan          plan // reused between turns
 	shareState
 	trimState
 }

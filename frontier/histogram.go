@@ -1,6 +1,10 @@
 package frontier
 
-import "math"
+import (
+	"math"
+
+	"github.com/waggle-crawler/waggle/web"
+)
 
 // histogram counts the waiting candidates by priority. Its bins are a 256th of a
 // power of two wide, so a priority is known to one part in 256.
@@ -28,21 +32,49 @@ func (g *histogram) add(priority float64, n int) {
 	g.sums[at>>8] += n
 }
 
-// floor is the lower end of the bin of the n-th best candidate, −Inf where fewer
-// wait.
-func (g *histogram) floor(n int) float64 {
+// floor is the lower end of the bin of the n-th best candidate of two histograms, of
+// which other may be nil; −Inf where fewer wait.
+func (g *histogram) floor(n int, other *histogram) float64 {
 	for i := len(g.sums) - 1; i >= 0; i-- {
-		if g.sums[i] < n {
-			n -= g.sums[i]
+		sum := g.sums[i]
+		if other != nil {
+			sum += other.sums[i]
+		}
+		if sum < n {
+			n -= sum
 			continue
 		}
-		for j := len(g.parts[i]) - 1; j >= 0; j-- {
-			if n -= g.parts[i][j]; n <= 0 {
+		for j := len(part{}) - 1; j >= 0; j-- {
+			if n -= g.in(i, j) + other.in(i, j); n <= 0 {
 				return lowerEnd(uint32(i)<<8 | uint32(j))
 			}
 		}
 	}
 	return math.Inf(-1)
+}
+
+// in is the count of bin j of part i, 0 of a nil histogram.
+func (g *histogram) in(i, j int) int {
+	if g == nil || g.parts[i] == nil {
+		return 0
+	}
+	return g.parts[i][j]
+}
+
+// best counts the best n candidates by bin, best first; of the last bin all are counted.
+func (g *histogram) best(n int) (out []web.Rung) {
+	for i := len(g.sums) - 1; i >= 0 && n > 0; i-- {
+		if g.sums[i] == 0 {
+			continue
+		}
+		for j := len(part{}) - 1; j >= 0 && n > 0; j-- {
+			if c := g.in(i, j); c > 0 {
+				out = append(out, web.Rung{Priority: lowerEnd(uint32(i)<<8 | uint32(j)), Links: c})
+				n -= c
+			}
+		}
+	}
+	return out
 }
 
 func bin(priority float64) uint32 {

@@ -241,7 +241,27 @@ func (f *Frontier) floor(among int) float64 {
 	if among == 0 {
 		return math.Inf(-1)
 	}
-	return f.spread.floor(among + f.held)
+	return f.spread.floor(among+f.held+f.heldElsewhere, f.elsewhere)
+}
+
+// Waiting counts the best n candidates that wait, by priority, best first; of the last
+// priority all are counted.
+func (f *Frontier) Waiting(n int) []web.Rung { return f.spread.best(n) }
+
+// Elsewhere tells what waits in the frontiers of other workers of the crawl, in place of
+// what it told before: the best links, and how many wait for hosts that are down. Lease
+// counts them as its own where it takes only what is among the best.
+func (f *Frontier) Elsewhere(waiting []web.Rung, held int) {
+	f.heldElsewhere = held
+	if f.elsewhere = nil; len(waiting) == 0 {
+		return
+	}
+	f.elsewhere = &histogram{}
+	for _, r := range waiting {
+		if r.Links > 0 && !math.IsNaN(r.Priority) {
+			f.elsewhere.add(r.Priority, r.Links)
+		}
+	}
 }
 
 // sank tells whether the head of h, the best ready host, would no longer be

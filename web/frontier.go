@@ -125,6 +125,13 @@ type FrontierStats struct {
 	Held int `json:"held,omitempty"`
 }
 
+// Rung counts links that wait by their priority, from which theirs differ by less than
+// one part in 256 of it.
+type Rung struct {
+	Priority float64 // the least that falls here
+	Links    int
+}
+
 // HostQueue is a host with what waits for it.
 type HostQueue struct {
 	HostState

@@ -1,0 +1,341 @@
+package crawl
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// How several workers do one crawl. Each is a crawl of its own, with hosts that it alone
+// fetches from:
+//
+//	page ─► links ─┬─ to own hosts ────────────────────► frontier
+//	  │            └─ to those of others ─► Send ┄┄► Receive ─► admitted there as if found there
+//	  └─► lessons ────────────────────────► Send ┄┄► Receive ─► scorer and judge
+//	what waits ─► Standing ───────────────► Tell ┄┄► Others ─► which links are among the best
+//
+// A crawl without Peers does nothing of this.
+
+// Peers are the other workers of a crawl that several do. The driver alone calls them,
+// from one goroutine.
+type Peers interface {
+	// Owns tells whether this worker fetches from a host.
+	Owns(h web.Host) bool
+	// Send is given what a turn brings for others, before the turn is committed, and
+	// returns when it is safe. After an error the turn is not committed, and the crawl
+	// does not go on.
+	Send(ctx context.Context, m Mail) error
+	// Receive returns what came since it was last called; the zero Mail is nothing.
+	// What it returns is taken in, in one turn, which stores Mail.Marks.
+	Receive(ctx context.Context) (Mail, error)
+	// Arrived gets a value after something came, or Others changed. nil = the caller of
+	// a Course looks for itself.
+	Arrived() <-chan struct{}
+	// Tell is called whenever links may have been given out. Others need not be told
+	// each time: own is called when they are, at once or before the next Tell.
+	Tell(now time.Time, own func() Standing)
+	// Others is the sum of what the others told last, and how often it has changed.
+	Others() (sum Standing, version int)
+	// Idle tells that nobody else has anything to do, and that nothing is on its way.
+	Idle() bool
+}
+
+// Mail is what goes from one worker to others.
+type Mail struct {
+	// Links are links to hosts of the receiver; of what is sent, to those of anybody
+	// else. They carry what the scorer needs; the receiver gives them priorities of its own.
+	Links   []web.Candidate
+	Lessons []Lesson // for everybody
+	// Moved is where seeds redirected to: in the scope for everybody.
+	Moved []web.URL
+	// Done are addresses of the sender's hosts that will not be fetched again. They are
+	// for those who keep what becomes of a host, and are not received.
+	Done []web.URL
+	// Marks are states that are stored with the turn that takes this in, by name: the
+	// place up to which it was received.
+	Marks map[string][]byte
+}
+
+// Empty tells that there is nothing in it.
+func (m *Mail) Empty() bool {
+	return len(m.Links)+len(m.Lessons)+len(m.Moved)+len(m.Done)+len(m.Marks) == 0
+}
+
+// Lesson is something that a scorer or a judge learnt from a page of its worker.
+type Lesson struct {
+	Judge bool // it is the judge's
+	Data  []byte
+}
+
+// Learner is implemented by scorers and judges that learn from the pages of other
+// workers. A lesson means something to a learner of the same settings alone.
+type Learner interface {
+	// Share keeps lessons from now on.
+	Share()
+	// Lessons returns what was learnt since it was last asked, but for what Learn taught.
+	Lessons() [][]byte
+	// Learn takes in a lesson of another worker, which is not trusted: an error says that
+	// it is none, and leaves the learner as it was.
+	Learn(lesson []byte) error
+}
+
+// Standing is what a worker tells the others of itself, or the sum of that over several.
+type Standing struct {
+	Pages    int // that count against the budget
+	InFlight int
+	Held     int // links that wait for hosts that are down
+	// Better is how many pages came by links that were among the best. See Step.among.
+	Better int
+	// Waiting counts the best links that wait, by priority, best first: no more of them
+	// than the budget has room for.
+	Waiting []web.Rung
+}
+
+// Sum adds standings up.
+func Sum(of ...Standing) (sum Standing) {
+	n := 0
+	for _, s := range of {
+		n += len(s.Waiting)
+	}
+	all := make([]web.Rung, 0, n)
+	for _, s := range of {
+		sum.Pages += s.Pages
+		sum.InFlight += s.InFlight
+		sum.Held += s.Held
+		sum.Better += s.Better
+		all = append(all, s.Waiting...)
+	}
+	slices.SortStableFunc(all, func(a, b web.Rung) int { return cmp.Compare(b.Priority, a.Priority) })
+	for _, r := range all {
+		if last := len(sum.Waiting) - 1; last >= 0 && sum.Waiting[last].Priority == r.Priority {
+			sum.Waiting[last].Links += r.Links
+		} else {
+			sum.Waiting = append(sum.Waiting, r)
+		}
+	}
+	return sum
+}
+
+// ranking is a Frontier that knows what waits elsewhere.
+type ranking interface {
+	// Waiting counts the best n links that wait, by priority, best first.
+	Waiting(n int) []web.Rung
+	// Elsewhere tells what waits in other frontiers, instead of what it told before:
+	// those among the best, and how many links are held. Lease counts them with its own
+	// where it takes only what is among the best.
+	Elsewhere(waiting []web.Rung, held int)
+}
+
+// sharing is what a step does for other workers, nil for a crawl without.
+type sharing struct {
+	owns   func(web.Host) bool
+	pages  int                // of others, that count against the budget
+	links  []web.Candidate    // of the next mail
+	moved  []web.URL          // of the next mail
+	sent   map[uint64]float32 // priorities of links that were sent, by the hash of their address
+	model  int                // SweepBegan when sent was cleared last
+	scorer Learner
+	judge  Learner
+}
+
+// mostSent bounds the links of which it is known that they were sent. Those that are
+// forgotten are sent again when they are found again.
+const mostSent = 1 << 20
+
+// join makes the step that of one of several workers.
+func (s *Step) join(p Peers) {
+	s.sharing = &sharing{owns: p.Owns, sent: make(map[uint64]float32)}
+	if s.sharing.scorer, _ = s.scorer.(Learner); s.sharing.scorer != nil {
+		s.sharing.scorer.Share()
+	}
+	if s.sharing.judge, _ = s.judge.(Learner); s.sharing.judge != nil {
+		s.sharing.judge.Share()
+	}
+}
+
+// foreign tells whether another worker fetches from a host.
+func (s *Step) foreign(h web.Host) bool { return s.sharing != nil && !s.sharing.owns(h) }
+
+// send keeps a link to a host of another worker for the mail of this turn. One that was sent is sent again where it was found at a better
+// place, and after all that waits was scored anew: the priority it was sent with says
+// nothing then.
+func (s *Step) send(c *web.Candidate) {
+	h := s.sharing
+	if h.model != s.count.SweepBegan || len(h.sent) >= mostSent {
+		clear(h.sent)
+		h.model = s.count.SweepBegan
+	}
+	key, p := xxh3.HashString(c.URL.String()), float32(max(-math.MaxFloat32, min(c.Priority, math.MaxFloat32)))
+	if before, sent := h.sent[key]; sent && p <= before {
+		return
+	}
+	h.sent[key] = p
+	h.links = append(h.links, *c)
+}
+
+// sending is how many links the mail of this turn has so far.
+func (s *Step) sending() int {
+	if s.sharing == nil {
+		return 0
+	}
+	return len(s.sharing.links)
+}
+
+// mail is what a turn brings for other workers.
+func (s *Step) mail(t *web.Turn) (m Mail) {
+	h := s.sharing
+	m.Links, m.Moved, h.links, h.moved = h.links, h.moved, nil, nil
+	if h.scorer != nil {
+		for _, b := range h.scorer.Lessons() {
+			m.Lessons = append(m.Lessons, Lesson{Data: b})
+		}
+	}
+	if h.judge != nil {
+		for _, b := range h.judge.Lessons() {
+			m.Lessons = append(m.Lessons, Lesson{Judge: true, Data: b})
+		}
+	}
+	for _, u := range t.Done {
+		if h.owns(u.Host()) {
+			m.Done = append(m.Done, u)
+		}
+	}
+	return m
+}
+
+// Receive decides what becomes of mail. Its links pass what those of a page pass; one to a
+// host that is not this worker's is left out. A lesson that is none is left out too.
+func (s *Step) Receive(now time.Time, m Mail, preview Preview) (Outcome, error) {
+	for _, l := range m.Lessons {
+		learner := s.sharing.scorer
+		if l.Judge {
+			learner = s.sharing.judge
+		}
+		if learner != nil {
+			_ = learner.Learn(l.Data) // nothing was learnt of it; it is of a stranger, or of another version
+		}
+	}
+	for _, u := range m.Moved {
+		s.extend(u)
+	}
+	var out Outcome
+	for from, list := range byOrigin(m.Links) {
+		var found []link
+		for _, c := range list {
+			if s.foreign(c.URL.Host()) || math.IsNaN(c.Priority) || c.Depth < 0 || c.Redirects < 0 {
+				continue
+			}
+			c.Tries = 0
+			c.Priority = s.Rescore(&c)
+			found = append(found, link{Candidate: c})
+		}
+		queued, skipped, turn, err := s.admit(found, nil, preview)
+		if err != nil {
+			return Outcome{}, err
+		}
+		for _, c := range turn.Add {
+			if c.Priority >= SeedPriority {
+				s.count.Seeds++
+			}
+		}
+		out.Turn.Add = append(out.Turn.Add, turn.Add...)
+		out.Turn.Done = append(out.Turn.Done, turn.Done...)
+		if len(queued)+len(skipped) > 0 {
+			out.add(event.Received{At: event.At{At: now}, From: from, Queued: queued, Skipped: skipped})
+		}
+	}
+	s.store(&out.Turn)
+	for name, mark := range m.Marks {
+		out.Turn.State[name] = mark
+	}
+	return out, nil
+}
+
+// add adds an event that belongs to the turn.
+func (o *Outcome) add(e event.Event) {
+	if o.Event == nil {
+		o.Event = e
+	} else {
+		o.With = append(o.With, e)
+	}
+}
+
+// byOrigin yields runs of links that were found on one page.
+func byOrigin(links []web.Candidate) func(yield func(web.URL, []web.Candidate) bool) {
+	return func(yield func(web.URL, []web.Candidate) bool) {
+		for len(links) > 0 {
+			n := 1
+			for n < len(links) && links[n].From == links[0].From {
+				n++
+			}
+			if !yield(links[0].From, links[:n]) {
+				return
+			}
+			links = links[n:]
+		}
+	}
+}
+
+// join makes the crawl that of one of several workers.
+func (d *driver) join() error {
+	if d.Peers == nil {
+		return nil
+	}
+	if d.ranking, _ = d.Frontier.(ranking); d.ranking == nil {
+		return fmt.Errorf("the frontier (%T) cannot tell what waits in it, as it has to where several workers do one crawl", d.Frontier)
+	}
+	d.step.join(d.Peers)
+	return nil
+}
+
+// receive takes in what came from other workers.
+func (d *driver) receive(ctx context.Context, now time.Time) error {
+	if d.Peers == nil {
+		return nil
+	}
+	if sum, version := d.Peers.Others(); version != d.heard {
+		if d.heard = version; sum.Better > d.others.Better {
+			d.came = now
+		}
+		d.others, d.step.sharing.pages = sum, sum.Pages
+		d.ranking.Elsewhere(sum.Waiting, sum.Held)
+	}
+	m, err := d.Peers.Receive(ctx)
+	if err != nil {
+		return fmt.Errorf("mail of other workers: %w", err)
+	}
+	if m.Empty() {
+		return nil
+	}
+	out, err := d.step.Receive(now, m, d.preview(ctx))
+	if err != nil {
+		return err
+	}
+	if err := d.settle(ctx, now, nil, out); err != nil {
+		return err
+	}
+	return d.sweep(ctx)
+}
+
+// tellPeers offers others the standing of this worker, after links were given out.
+func (d *driver) tellPeers(now time.Time) {
+	if d.Peers == nil {
+		return
+	}
+	d.Peers.Tell(now, func() Standing {
+		s := Standing{Pages: d.step.count.Pages, InFlight: d.inFlight, Better: d.brought}
+		s.Held = d.Frontier.Stats(now).Held
+		if room := d.step.Room(); room > 0 {
+			s.Waiting = d.ranking.Waiting(room)
+		}
+		return s
+	})
+}

@@ -1,0 +1,238 @@
+package crawl
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// studious is a scorer that learns one text a page.
+type studious struct {
+	anchorScorer
+	shares bool
+	own    [][]byte
+	all    []string
+}
+
+func (s *studious) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
+	s.all = append(s.all, c.URL.String())
+	if s.shares {
+		s.own = append(s.own, []byte(c.URL.String()))
+	}
+	return s.anchorScorer.Visit(c, p, v)
+}
+
+func (s *studious) Share() { s.shares = true }
+
+func (s *studious) Lessons() [][]byte {
+	out := s.own
+	s.own = nil
+	return out
+}
+
+func (s *studious) Learn(lesson []byte) error {
+	if len(lesson) == 0 {
+		return fmt.Errorf("an empty lesson")
+	}
+	s.all = append(s.all, string(lesson))
+	return nil
+}
+
+// ownHosts is a worker by the hosts that it owns; the step asks for no more.
+type ownHosts struct {
+	Peers
+	hosts []web.Host
+}
+
+func (o ownHosts) Owns(h web.Host) bool { return slices.Contains(o.hosts, h) }
+
+// everyLink previews a frontier that knows nothing.
+func everyLink(found []web.Candidate) ([]web.Admission, error) {
+	return slices.Repeat([]web.Admission{web.Queued}, len(found)), nil
+}
+
+func addressOf(t *testing.T, s string) web.URL {
+	t.Helper()
+	u, err := web.Parse("http://" + s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// workerOf is the step of a worker, and its scorer.
+func workerOf(p Policy, hosts ...web.Host) (*Step, *studious) {
+	scorer := &studious{}
+	s := NewStep(p, scorer, nil)
+	s.join(ownHosts{hosts: hosts})
+	return s, scorer
+}
+
+// pageWith is the arrival of a page with links, each an address and a priority.
+func pageWith(t *testing.T, from string, links ...string) Arrival {
+	u := addressOf(t, from)
+	a := Arrival{
+		Lease:    web.Lease{Candidate: web.Candidate{URL: u, Priority: 0.5}, Host: web.HostState{Host: u.Host()}},
+		Response: &web.Response{URL: u, Status: 200},
+		Page:     &web.Page{URL: u, Status: 200},
+	}
+	copy(a.Page.Digest[:], from)
+	for i, l := range links {
+		to, priority, _ := strings.Cut(l, " ")
+		a.Page.Links = append(a.Page.Links, web.Link{URL: addressOf(t, to), Anchor: priority, Position: i, Kind: web.LinkA})
+	}
+	a.Features = anchorScorer{}.Extract(a.Page, web.Verdict{})
+	return a
+}
+
+func namesOf(links []web.Candidate) (out []string) {
+	for _, c := range links {
+		out = append(out, fmt.Sprintf("%s %v from %s", strings.TrimPrefix(c.URL.String(), "http://"), c.Priority, strings.TrimPrefix(c.From.String(), "http://")))
+	}
+	return out
+}
+
+func mustEqual(t *testing.T, what string, got, want any) {
+	t.Helper()
+	g, _ := json.Marshal(got)
+	w, _ := json.Marshal(want)
+	if string(g) != string(w) {
+		t.Errorf("%s:\n got %s\nwant %s", what, g, w)
+	}
+}
+
+// A page's links to hosts of others go to them, and not into the own frontier; what the
+// scorer learnt of the page goes along.
+func TestLinksOfOthersAreSent(t *testing.T) {
+	s, _ := workerOf(Policy{Scope: Scope{Reach: ReachAny}}, "a.example")
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	arrive := func(a Arrival) (Outcome, Mail) {
+		t.Helper()
+		out, err := s.Arrive(now, a, everyLink)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out, s.mail(&out.Turn)
+	}
+	out, m := arrive(pageWith(t, "a.example/1", "a.example/2 0.4", "b.example/1 0.6", "c.example/1 0.2", "b.example/x.zip 0.9"))
+	mustEqual(t, "own", namesOf(out.Turn.Add), []string{"a.example/2 0.4 from a.example/1"})
+	mustEqual(t, "sent", namesOf(m.Links), []string{"b.example/1 0.6 from a.example/1", "c.example/1 0.2 from a.example/1"})
+	mustEqual(t, "lessons", m.Lessons, []Lesson{{Data: []byte("http://a.example/1")}})
+	mustEqual(t, "done", m.Done, []web.URL{addressOf(t, "a.example/1")}) // and not x.zip, which is another's
+	if n := out.Event.(event.Fetched).Sent; n != 2 {
+		t.Errorf("the event tells of %d links sent, want 2", n)
+	}
+
+	_, m = arrive(pageWith(t, "a.example/2", "b.example/1 0.6", "c.example/1 0.3"))
+	mustEqual(t, "found again: those at a better place", namesOf(m.Links), []string{"c.example/1 0.3 from a.example/2"})
+	s.count.SweepBegan++ // all that waits was scored anew
+	_, m = arrive(pageWith(t, "a.example/3", "b.example/1 0.6", "c.example/1 0.1"))
+	mustEqual(t, "found again under another model", namesOf(m.Links), []string{"b.example/1 0.6 from a.example/3", "c.example/1 0.1 from a.example/3"})
+}
+
+// What comes from another worker goes through all that a link of a page goes through.
+func TestMailIsNotTrusted(t *testing.T) {
+	s, scorer := workerOf(Policy{MaxDepth: 3, Scope: Scope{Reach: ReachDomain}}, "b.example", "www.b.example")
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	out, err := s.Start(now, []web.URL{addressOf(t, "a.example/"), addressOf(t, "b.example/")}, everyLink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEqual(t, "own seeds", namesOf(out.Turn.Add), []string{"b.example/ 1e+30 from "})
+
+	link := func(to, from, anchor string, change func(*web.Candidate)) web.Candidate {
+		c := web.Candidate{URL: addressOf(t, to), From: addressOf(t, from), Kind: web.LinkA, Depth: 1, Features: []byte(anchor), Priority: 99, Tries: 7}
+		if change != nil {
+			change(&c)
+		}
+		return c
+	}
+	out, err = s.Receive(now, Mail{
+		Links: []web.Candidate{
+			link("b.example/good", "a.example/1", "0.5", nil),
+			link("b.example/deep", "a.example/1", "0.5", func(c *web.Candidate) { c.Depth = 4 }),
+			link("b.example/less", "a.example/1", "0.5", func(c *web.Candidate) { c.Depth = -1 }),
+			link("b.example/nan", "a.example/1", "0.5", func(c *web.Candidate) { c.Priority = math.NaN() }),
+			link("a.example/mine", "a.example/1", "0.5", nil), // of a host that is not this worker's
+			link("b.example/film.mp4", "a.example/2", "0.5", nil),
+			link("www.b.example/", "a.example/2", "0.25", nil),
+		},
+		Lessons: []Lesson{{Data: []byte("taught")}, {Data: nil}, {Judge: true, Data: []byte("no judge learns here")}},
+		Marks:   map[string][]byte{"place": []byte("7")},
+	}, everyLink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustEqual(t, "taken in", namesOf(out.Turn.Add), []string{"b.example/good 0.5 from a.example/1", "www.b.example/ 0.25 from a.example/2"})
+	if out.Turn.Add[0].Tries != 0 {
+		t.Error("a link brought its failures along")
+	}
+	mustEqual(t, "learnt", scorer.all, []string{"taught"})
+	mustEqual(t, "kept", string(out.Turn.State["place"]), "7")
+	told := []string{}
+	for _, e := range append([]event.Event{out.Event}, out.With...) {
+		r := e.(event.Received)
+		told = append(told, fmt.Sprint(r.From, " ", len(r.Queued), " ", r.Skipped))
+	}
+	mustEqual(t, "told", told, []string{
+		"http://a.example/1 1 [{http://b.example/deep depth}]",
+		"http://a.example/2 1 [{http://b.example/film.mp4 extension}]",
+	})
+	if m := s.mail(&out.Turn); len(m.Lessons) > 0 {
+		t.Errorf("what was learnt from others was sent on: %v", m.Lessons)
+	}
+}
+
+// Where a seed moved to is in the scope of all workers.
+func TestMovedSeedsAreTold(t *testing.T) {
+	policy := Policy{Scope: Scope{Reach: ReachDomain}}
+	seeds := []web.URL{addressOf(t, "a.example/")}
+	sender, _ := workerOf(policy, "a.example")
+	receiver, _ := workerOf(policy, "new.example")
+	third, _ := workerOf(policy, "third.example")
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, s := range []*Step{sender, receiver, third} {
+		if _, err := s.Start(now, seeds, everyLink); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u := seeds[0]
+	out, err := sender.Arrive(now, Arrival{
+		Lease:    web.Lease{Candidate: web.Candidate{URL: u, Kind: web.LinkSeed, Priority: SeedPriority}, Host: web.HostState{Host: u.Host()}},
+		Response: &web.Response{URL: u, Status: 301, Location: addressOf(t, "new.example/")},
+		Reason:   web.ReasonRedirect,
+	}, everyLink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := out.Event.(event.Failed); !e.Queued {
+		t.Errorf("the redirect was not followed: %+v", e)
+	}
+	m := sender.mail(&out.Turn)
+	if out, err = receiver.Receive(now, m, everyLink); err != nil {
+		t.Fatal(err)
+	}
+	mustEqual(t, "the target waits as a seed", namesOf(out.Turn.Add), []string{"new.example/ 1e+30 from a.example/"})
+	if _, err = third.Receive(now, m, everyLink); err != nil {
+		t.Fatal(err)
+	}
+	if r := third.policy.Scope.check(addressOf(t, "www.new.example/x")); r != "" {
+		t.Errorf("a page beside the seed that moved is left out by a third worker: %s", r)
+	}
+}
+
+func TestSumOfStandings(t *testing.T) {
+	got := Sum(
+		Standing{Pages: 3, InFlight: 1, Held: 2, Better: 1, Waiting: []web.Rung{{Priority: 0.9, Links: 1}, {Priority: 0.5, Links: 2}}},
+		Standing{},
+		Standing{Pages: 4, InFlight: 2, Held: 1, Better: 5, Waiting: []web.Rung{{Priority: 0.7, Links: 4}, {Priority: 0.5, Links: 1}}},
+	)
+	mustEqual(t, "sum", got, Standing{Pages: 7, InFlight: 3, Held: 3, Better: 6, Waiting: []web.Rung{{Priority: 0.9, Links: 1}, {Priority: 0.7, Links: 4}, {Priority: 0.5, Links: 3}}})
+}

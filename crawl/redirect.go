@@ -1,0 +1,71 @@
+package crawl
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// redirect follows a 3xx response: its target becomes a candidate with the
+// priority of its source.
+func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, error) {
+	c, to := &a.Lease.Candidate, a.Response.Location
+	s.scorer.Visit(c, nil, web.Verdict{})
+	host := a.Lease.Host
+	answers(&host)
+	s.pace(now, &host, &a)
+	host.Due = s.due(now, a.Response)
+	e := event.Failed{
+		At: event.At{At: now}, Visit: visit(c),
+		Reason: web.ReasonRedirect, Status: a.Response.Status,
+		Bytes: a.Bytes, Took: seconds(a.Response.Took), To: to,
+	}
+	var turn web.Turn
+	switch {
+	case to.IsZero():
+		e.Reason, e.Detail = web.ReasonRedirectBad, a.Detail
+	case to == c.URL || to == c.From && c.Redirects > 0:
+		e.Reason = web.ReasonRedirectLoop
+	case c.Redirects >= s.policy.MaxRedirects:
+		e.Reason = web.ReasonRedirects
+	default:
+		if c.Priority >= SeedPriority && s.extend(to) && s.sharing != nil {
+			s.sharing.moved = append(s.sharing.moved, to)
+		}
+		next := *c
+		next.URL, next.From, next.Kind = to, c.URL, web.LinkRedirect
+		next.Redirects, next.Tries = c.Redirects+1, 0
+		queued, skipped, t, err := s.admit([]link{{Candidate: next}}, nil, preview)
+		if err != nil {
+			return Outcome{}, err
+		}
+		turn = t
+		switch {
+		case len(queued) > 0, s.sending() > 0:
+			e.Queued = true
+			if next.Priority >= SeedPriority && len(queued) > 0 {
+				s.count.Seeds++
+			}
+		case len(skipped) > 0:
+			e.Reason, e.Detail = skipped[0].Reason, "redirect to an address that is not fetched"
+		default:
+			e.Reason = web.ReasonRedirectKnown
+		}
+	}
+	turn.Done = append(turn.Done, c.URL)
+	turn.Hosts = []web.HostState{host}
+	return Outcome{Turn: turn, Event: e}, nil
+}
+
+// extend takes where a seed moved to into the scope, and tells whether that is new.
+func (s *Step) extend(to web.URL) bool {
+	if !s.policy.Scope.extend(to) {
+		return false
+	}
+	s.moved = append(s.moved, to)
+	s.fresh[stateMoved+strconv.Itoa(s.count.Moved)] = []byte(to.String())
+	s.count.Moved++
+	return true
+}
