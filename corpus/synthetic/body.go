@@ -26,7 +26,7 @@ func (w *Web) body(g page) []byte {
 		if i > 0 {
 			b = append(b, ' ')
 		}
-		b = w.appendWord(b, &s, topic, signal)
+		b = w.appendWord(b, &s, w.vocabulary(&s, topic, level), signal)
 	}
 	b = append(b, "</title></head><body>\n<ul class=menu>"...)
 	b = w.appendMenu(b, g.host)
@@ -36,10 +36,13 @@ func (w *Web) body(g page) []byte {
 	written := 0
 	for i := range links {
 		for ; written < (i+1)*w.opt.Words/links; written++ {
-			b = w.appendWord(b, &s, topic, signal)
+			b = w.appendWord(b, &s, w.vocabulary(&s, topic, level), signal)
 			b = append(b, ' ')
 		}
 		to := w.target(&s, g, i, topic, level)
+		if w.opt.Trail > 0 && w.levelOf(to) < level-1 && s.chance(w.opt.Trail) {
+			to = w.far(&s, topic, to)
+		}
 		b = w.appendLink(b, &s, to)
 		if i%5 == 4 {
 			b = append(b, "</p>\n<p>"...)
@@ -75,6 +78,14 @@ func (w *Web) target(s *stream, g page, i, topic, level int) page {
 	return w.anyPage(s)
 }
 
+// far draws a page of a topic with no path to a target; instead where there is none.
+func (w *Web) far(s *stream, topic int, instead page) page {
+	if to, ok := w.sample(s, topic, w.opt.Hops+1); ok {
+		return to
+	}
+	return instead
+}
+
 // appendLink writes a link, by way of a redirect or to nowhere where it comes
 // to that. The promise of a nearer level survives a redirect, and a dead link
 // stands beside the link it would replace.
@@ -99,12 +110,12 @@ func (w *Web) appendLink(b []byte, s *stream, to page) []byte {
 	if s.chance(w.opt.Anchors) {
 		topical = 1
 	}
-	topic := w.topic(to)
+	topic, level := w.topic(to), w.levelOf(to)
 	for i := range 1 + s.below(3) {
 		if i > 0 {
 			b = append(b, ' ')
 		}
-		b = w.appendWord(b, s, topic, topical)
+		b = w.appendWord(b, s, w.vocabulary(s, topic, level), topical)
 	}
 	return append(b, "</a> "...)
 }
@@ -171,15 +182,24 @@ const (
 
 // appendWord draws a word: of the topic with the given chance, else a general
 // one.
-func (w *Web) appendWord(b []byte, s *stream, topic int, topical float64) []byte {
+func (w *Web) appendWord(b []byte, s *stream, vocabulary int, topical float64) []byte {
 	if s.chance(topical) {
-		return appendNumbered(b, topic+1, s.common(topicWords))
+		return appendNumbered(b, vocabulary+1, s.common(topicWords))
 	}
 	return appendNumbered(b, 0, s.common(generalWords))
 }
 
-// word is word i of a topic.
-func word(topic, i int) string { return string(appendNumbered(nil, topic+1, i)) }
+// vocabulary draws which words tell of a page: those of its topic, or those of its
+// topic and level, which are on no target.
+func (w *Web) vocabulary(s *stream, topic, level int) int {
+	if level > 0 && w.opt.Trail > 0 && s.chance(w.opt.Trail) {
+		return w.opt.Topics + topic*(w.opt.Hops+1) + level - 1
+	}
+	return topic
+}
+
+// word is word i of a vocabulary, which is a topic or one of vocabulary's.
+func word(vocabulary, i int) string { return string(appendNumbered(nil, vocabulary+1, i)) }
 
 // appendNumbered writes word i of vocabulary v as syllables, so that no two
 // are the same: the number in base 64, three syllables at least.

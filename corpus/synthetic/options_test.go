@@ -134,6 +134,7 @@ func TestParameters(t *testing.T) {
 			}, 0, 30},
 		{"signal", func(o *synthetic.Options) { o.Signal = 0 }, func(o *synthetic.Options) { o.Signal = 0.6 }, topical(0), math.NaN(), math.NaN()},
 		{"decay", func(o *synthetic.Options) { o.Signal, o.Decay = 0.6, 0.1 }, func(o *synthetic.Options) { o.Signal, o.Decay = 0.6, 1 }, topical(2), math.NaN(), math.NaN()},
+		{"trail", func(o *synthetic.Options) { o.Signal, o.Decay, o.Trail = 0.6, 1, 1 }, func(o *synthetic.Options) { o.Signal, o.Decay, o.Trail = 0.6, 1, 0 }, topical(2), math.NaN(), math.NaN()},
 		{"targets", func(o *synthetic.Options) { o.Targets, o.Hops, o.Duplicates, o.Near = 0.01, 0, 0, 0 }, func(o *synthetic.Options) { o.Targets, o.Hops, o.Duplicates, o.Near = 0.3, 0, 0, 0 },
 			func(t *testing.T, w *synthetic.Web) float64 {
 				return shareOf(t, w, func(p *web.Page) bool { f, _ := w.Facts(p.URL); return f.Level == 0 })
@@ -204,7 +205,7 @@ func TestAnyOptions(t *testing.T) {
 			PagesPerHost: rapid.IntRange(1, 9000).Draw(t, "pages"), Hops: rapid.IntRange(0, 20).Draw(t, "hops"),
 			Focus: share(t, "focus"), Targets: rapid.Float64Range(0.001, 1).Draw(t, "targets"), Growth: rapid.Float64Range(0.1, 10).Draw(t, "growth"),
 			Links: rapid.IntRange(1, 40).Draw(t, "links"), Locality: share(t, "locality"), Near: share(t, "near"), Inside: share(t, "inside"), Anchors: share(t, "anchors"),
-			Words: rapid.IntRange(0, 300).Draw(t, "words"), Signal: share(t, "signal"), Decay: share(t, "decay"),
+			Words: rapid.IntRange(0, 300).Draw(t, "words"), Signal: share(t, "signal"), Decay: share(t, "decay"), Trail: share(t, "trail"),
 			Template: rapid.IntRange(0, 20).Draw(t, "template"), Boilerplate: rapid.IntRange(0, 100).Draw(t, "boilerplate"),
 			Duplicates: share(t, "duplicates"), Redirects: share(t, "redirects"), Dead: share(t, "dead"), Traps: share(t, "traps"),
 		}
@@ -249,6 +250,7 @@ func TestBadOptions(t *testing.T) {
 		{func(o *synthetic.Options) { o.Hosts, o.Topics = 3, 4 }, "Hosts is 3, want 4"},
 		{func(o *synthetic.Options) { o.Locality = 1.5 }, "Locality is 1.5"},
 		{func(o *synthetic.Options) { o.Decay = math.NaN() }, "Decay is NaN"},
+		{func(o *synthetic.Options) { o.Trail = 2 }, "Trail is 2"},
 		{func(o *synthetic.Options) { o.Targets = 1e-9 }, "Targets of 1e-09"},
 		{func(o *synthetic.Options) { o.Growth = 0 }, "Growth of 0"},
 		{func(o *synthetic.Options) { o.Links, o.Words = 0, -1 }, "Links is 0"},

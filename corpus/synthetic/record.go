@@ -285,6 +285,7 @@ func keys() []key {
 	whole("words", 0, 100_000, "words in the content of a page", func(p *plan) *int { return &p.Words })
 	share("signal", "share of topical words on a target", func(p *plan) *float64 { return &p.Signal })
 	share("decay", "that share, by the share one level nearer", func(p *plan) *float64 { return &p.Decay })
+	share("trail", "share of topical words that name the level instead, but on targets", func(p *plan) *float64 { return &p.Trail })
 	whole("template", 0, 500, "links of a host's menu", func(p *plan) *int { return &p.Template })
 	whole("boilerplate", 0, 100_000, "words the pages of a host share", func(p *plan) *int { return &p.Boilerplate })
 	share("duplicates", "share of pages that are copies of others", func(p *plan) *float64 { return &p.Duplicates })

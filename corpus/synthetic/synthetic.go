@@ -24,7 +24,10 @@
 //	share   t     t·g   t·g²                  what is left
 //
 // with t = Targets and g = Growth. The share of words that tell of the topic
-// falls by Decay from level to level, so that tunnelling has to be learned.
+// falls by Decay from level to level, so that tunnelling has to be learned. With Trail the
+// pages before the targets have words of their own level instead, which no target shows,
+// and no link skips a level: by its likeness to targets no page on the way can be told
+// from one that is far away.
 //
 // Source: the idea is that of RandomNamedGraphServer in BUbiNG (Boldi, Marino,
 // Santini, Vigna 2018); levels are the layers of context graphs (Diligenti et
@@ -63,6 +66,7 @@ type Options struct {
 	Words       int     // in the content, 0…100,000
 	Signal      float64 // share of topical words on targets
 	Decay       float64 // that share, by the share one level nearer
+	Trail       float64 // share of topical words that name the level instead, but on targets; and of links over levels that are moved off the trail
 	Template    int     // links of a host's menu, the same on all its pages
 	Boilerplate int     // words of a host's template, the same on all its pages
 
@@ -111,6 +115,7 @@ func (o *Options) validate() error {
 	share("Anchors", o.Anchors)
 	share("Signal", o.Signal)
 	share("Decay", o.Decay)
+	share("Trail", o.Trail)
 	share("Duplicates", o.Duplicates)
 	share("Redirects", o.Redirects)
 	share("Dead", o.Dead)
@@ -373,10 +378,10 @@ func (w *Web) appendAddress(b []byte, g page) []byte {
 		return append(b, '/')
 	}
 	b = append(b, '/')
-	// Half of the directories are named by the topic.
+	// Half of the directories are named by what tells of the page.
 	s := w.stream("directory", g.host, g.n)
 	if s.next()&1 == 0 {
-		b = append(b, word(w.topic(g), s.below(3))...)
+		b = append(b, word(w.vocabulary(&s, w.topic(g), w.levelOf(g)), s.below(3))...)
 	} else {
 		b = append(b, "pages"...)
 	}

@@ -3,21 +3,22 @@
 #
 #   awk -f papers.awk -v base=lm10-bfs -v measure=auc -v pages=300 LAB/values.csv
 #
-# Parts of a topic, which are named TOPIC@SITE, and repeats are averaged first, so that
+# With -v only=NAME webs of that name alone are seen. Webs whose names differ by a number at
+# their end, as trail-1 and trail-2, share a column. Parts of a topic, which are named TOPIC@SITE, and repeats are averaged first, so that
 # a topic counts once; a repeat in which a strategy failed counts for none. The interval is of 2,000 draws of as many topics, with
 # replacement; a row that is marked * has an interval without 0. The effect is the mean
 # difference by the deviation of differences over topics. Where the lab gives bounds for what is
 # not recorded, the last column is the upper one, and all others are of the lower.
 BEGIN { FS = ","; OFS = "," }
 FNR == 1 { for (i = 1; i <= NF; i++) col[$i] = i; next }
-$col["measure"] == measure && $col["pages"] == pages {
+$col["measure"] == measure && $col["pages"] == pages && kind($col["web"]) ~ only {
 	run = $col["web"] SUBSEP $col["topic"] SUBSEP $col["repeat"]; s = $col["scorer"]
 	if (!(s in met)) { met[s]; names[++m] = s }
 	if (!(run in made)) runs[++nruns] = run
 	made[run]++
 	value[s, run] = $col["value"]; upper[s, run] = $col["upper"]
 	if ($col["upper"] != "") bounded = 1
-	webs[$col["web"]]
+	webs[kind($col["web"])]
 }
 END {
 	for (r = 1; r <= nruns; r++) {
@@ -25,7 +26,7 @@ END {
 		split(runs[r], part, SUBSEP)
 		sub(/@.*/, "", part[2])
 		key = part[1] SUBSEP part[2]
-		if (!(key in seen)) { seen[key]; keys[++n] = key; web[key] = part[1] }
+		if (!(key in seen)) { seen[key]; keys[++n] = key; web[key] = kind(part[1]) }
 		for (k = 1; k <= m; k++) { sum[names[k], key] += value[names[k], runs[r]]; above[names[k], key] += upper[names[k], runs[r]] }
 		count[key]++
 	}
@@ -61,6 +62,12 @@ END {
 		low = draw[50]; high = draw[1951]
 		print line, sprintf("%.3f", total / n), sprintf("%+.3f", mean), sprintf("%+.3f", low), sprintf("%+.3f", high), effect, won, lost, (low > 1e-9 || high < -1e-9 ? "*" : "") (bounded ? OFS sprintf("%.3f", top) : "")
 	}
+}
+
+# kind is the name of a web without the number at its end.
+function kind(w) {
+	sub(/-[0-9]+$/, "", w)
+	return w
 }
 
 # draws is a number in (0,1), the same ones in every awk (Park & Miller 1988).

@@ -16,6 +16,8 @@
 #            one is needed after a change of the code: what the old one has is kept
 #   LABS     labs to run, in this order (default: all of them); LABS=none makes the tables
 #            alone
+#   REPEATS  repeats of each lab (default: those of its file, five for most); a later run
+#            with more adds to what is there
 #   WAGGLE   the program (default: waggle)
 #   WORDNET  folder of the files of Debian's package wordnet-base (default:
 #            /usr/share/wordnet)
@@ -24,7 +26,7 @@ export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
 work=${WORK:-/tmp/waggle-papers}
 waggle=${WAGGLE:-waggle}
-labs=${LABS:-lm10 control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs vs05 lm10-far bpm09-far htt14-far cps02-far lm10-bounds bpm09-bounds cps02-bounds variants chosen bpm09-long classics paths-departments paths-manuals}
+labs=${LABS:-lm10 trail control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs vs05 lm10-far bpm09-far htt14-far cps02-far lm10-bounds bpm09-bounds cps02-bounds variants chosen bpm09-long classics paths-departments paths-manuals}
 
 mkdir -p "$work/webs"
 cd "$work"
@@ -32,14 +34,24 @@ for w in departments campus manuals; do
 	[ -e "webs/$w/web.yaml" ] || "$waggle" web build "${WEBS:?the folder of the recorded webs}/$w" -o "webs/$w"
 done
 
-# Lab files are changed copies of those that are kept here: from far seeds, once with every
-# place outside the record counted, without the hits among what teaches, by the critic as
+# The positive control is on made-up webs, of three kinds: the pages of trail tell how far a
+# target is, those of plain do not, and crowd is trail among pages of two more topics.
+made=hops=3,growth=1.5,links=8,template=0,locality=0.3,near=0.5,anchors=0,decay=1,signal=0.9,duplicates=0,boilerplate=0,redirects=0,dead=0,targets=0.01
+for s in 1 2 3 4 5 6; do
+	for w in trail:pages=6000,hosts=10,topics=1,trail=1 plain:pages=6000,hosts=10,topics=1,trail=0 crowd:pages=18000,hosts=30,topics=3,trail=1; do
+		name=${w%%:*}-$s
+		[ -e "webs/$name/web.yaml" ] || "$waggle" web build --name $name --synthetic "seed=$s,$made,${w#*:}" -o "webs/$name"
+	done
+done
+
+# Lab files are changed copies of those that are kept here: the headline strategies from far
+# seeds, and with every place outside the record counted, without the hits among what teaches, by the critic as
 # printed, and with the pages of each crawl.
 lab() { # NAME
 	base=papers-${1%-far} base=${base%-bounds} base=${base%-hits} base=${base%-runs} base=${base%-critic} change=
 	case $1 in
-	*-far) change='s/^repeats: .*/&\nseeds: [far]/' ;;
-	*-bounds) change='s/^repeats: .*/repeats: 1\noutside: bounds/' ;;
+	*-far) change='s/^repeats: .*/&\nseeds: [far]/; /^ *# From here on near/,$d' ;;
+	*-bounds) change='s/^repeats: .*/repeats: 1\noutside: bounds/; /^ *# From here on near/,$d' ;;
 	*-hits) change='s/folds: same,/folds: same-but-hits,/' ;;
 	*-critic) change='s/^judges: .*/judges: [critic-printed]/' ;;
 	*-runs) change='s/^judges: .*/judges: [critic-printed]/; s/^repeats: .*/repeats: 1\nkeep-runs: true/' ;;
@@ -55,7 +67,7 @@ lab() { # NAME
 		return
 		;;
 	esac
-	sed -e "$change" -e "s|/usr/share/wordnet|${WORDNET:-/usr/share/wordnet}|" "$here/$base.yaml" >"lab-$1.yaml"
+	sed -e "${REPEATS:+s/^repeats: .*/repeats: $REPEATS/}" -e "$change" -e "s|/usr/share/wordnet|${WORDNET:-/usr/share/wordnet}|" "$here/$base.yaml" >"lab-$1.yaml"
 	# 1 says that a strategy could not be taught somewhere, as the report tells.
 	"$waggle" lab run -f "lab-$1.yaml" -o "$1" || [ $? = 1 ]
 }
@@ -108,6 +120,9 @@ table papers-vs05-300 vs05 vs05-afc hits 300
 table papers-vs05-auc vs05 vs05-afc auc 100
 table papers-control control lm10-bfs auc 300
 table papers-control-hits control-hits lm10-bfs auc 300
+for w in trail plain crowd; do
+	made trail papers-$w.csv awk -f "$here/papers.awk" -v base=lm10-bfs -v measure=hits -v pages=300 -v only=$w trail/values.csv
+done
 table papers-variants variants crf auc 300
 table papers-chosen chosen crf auc 300
 for n in 300 1000 3000 10000; do table papers-bpm09-long-$n bpm09-long bpm09-best-first-both hits $n; done
