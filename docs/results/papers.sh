@@ -26,7 +26,7 @@ export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
 work=${WORK:-/tmp/waggle-papers}
 waggle=${WAGGLE:-waggle}
-labs=${LABS:-lm10 trail control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs vs05 lm10-far bpm09-far htt14-far cps02-far lm10-bounds bpm09-bounds cps02-bounds variants chosen bpm09-long classics paths-departments paths-manuals}
+labs=${LABS:-lm10 trail control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs vs05 lm10-far bpm09-far htt14-far cps02-far vs05-far lm10-bounds bpm09-bounds htt14-bounds cps02-bounds vs05-bounds variants chosen bpm09-long classics paths-departments paths-manuals}
 
 mkdir -p "$work/webs"
 cd "$work"
@@ -104,10 +104,11 @@ for s in '' -far -bounds; do
 	table papers-bpm09-1000$s bpm09$s bpm09-best-first-both hits 1000
 	table papers-cps02-300$s cps02$s best-first-page judged-loss 300
 	table papers-cps02-1000$s cps02$s best-first-page judged-loss 1000
-done
-for s in '' -far; do
 	table papers-htt14-300$s htt14$s htt14-hmm2 hits 300
 	table papers-htt14-1000$s htt14$s htt14-hmm2 hits 1000
+	table papers-vs05-100$s vs05$s vs05-afc hits 100
+	table papers-vs05-300$s vs05$s vs05-afc hits 300
+	table papers-vs05-auc$s vs05$s vs05-afc auc 100
 done
 for m in precision-mesh sigma apr; do table papers-lm10-$m lm10 lm10-bfs $m 300; done
 table papers-bpm09-similar bpm09 bpm09-best-first-both similar-pages 1000
@@ -115,9 +116,6 @@ table papers-htt14-similar htt14 htt14-hmm2 similar-pages 1000
 table papers-cps02-critic-300 cps02-critic best-first-page judged-loss 300
 table papers-cps02-critic-1000 cps02-critic best-first-page judged-loss 1000
 table papers-cps02-hits cps02 best-first-page hits 1000
-table papers-vs05-100 vs05 vs05-afc hits 100
-table papers-vs05-300 vs05 vs05-afc hits 300
-table papers-vs05-auc vs05 vs05-afc auc 100
 table papers-control control lm10-bfs auc 300
 table papers-control-hits control-hits lm10-bfs auc 300
 for w in trail plain crowd; do
