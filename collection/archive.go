@@ -59,7 +59,8 @@ func (c Collection) ArchiveFiles() ([]string, error) {
 }
 
 // Responses are the responses in the archive that have a wanted address, in the
-// order in which they came: pages, redirects, errors and robots.txt. An address
+// order in which they came: pages, as sent and as rendered, redirects, errors and robots.txt,
+// but not what pages asked for when they were rendered. An address
 // that failed for a time has more than one. nil wants all.
 //
 // A record that cannot be read is a *store.Damage, after which the next one
@@ -83,9 +84,22 @@ type placedResponse struct {
 
 func (c Collection) responses(from Place, want func(web.URL) bool) iter.Seq2[placedResponse, error] {
 	return func(yield func(placedResponse, error) bool) {
+		var by *web.Rendering // of the response that follows, which has the id of
+		var of string
+		var begins Place
 		for rec, err := range c.records(from) {
 			if err == nil {
-				if rec.Type() != "response" {
+				if rec.Type() == "conversion" {
+					if by, of, err = store.ReadRendering(rec, maxResponse); err == nil {
+						begins = Place{filepath.Base(rec.File), rec.Offset}
+						continue
+					}
+				}
+			}
+			if err == nil {
+				rendering := by
+				by = nil
+				if rec.Type() != "response" || rec.Asked() {
 					continue
 				}
 				// It is canonical already, by rules of the job that may be stricter.
@@ -96,6 +110,9 @@ func (c Collection) responses(from Place, want func(web.URL) bool) iter.Seq2[pla
 				at := Place{filepath.Base(rec.File), rec.Offset}
 				var r *web.Response
 				if r, err = store.ReadResponse(rec, maxResponse); err == nil {
+					if rendering != nil && rec.Get("WARC-Record-ID") == of {
+						r.Rendering, at = rendering, begins
+					}
 					if !yield(placedResponse{r, at}, nil) {
 						return
 					}

@@ -68,11 +68,7 @@ func (a *Finder) Response(ctx context.Context, u web.URL) (*web.Response, error)
 	if err != nil {
 		return nil, err
 	}
-	rec, err := store.NewReader(f.Name(), f, info.Size()).At(p.offset, p.inner)
-	if err != nil {
-		return nil, err
-	}
-	r, err := store.ReadResponse(rec, maxResponse)
+	r, _, err := store.NewReader(f.Name(), f, info.Size()).ResponseAt(p.offset, p.inner, maxResponse)
 	if err == nil && r.URL != u {
 		a.places, a.files = nil, nil // another archive took its place
 		return nil, fmt.Errorf("%w: the archive has changed, ask again", ErrAbsent)
@@ -127,6 +123,8 @@ func (a *Finder) readOn(ctx context.Context, i int32) error {
 			return err
 		}
 	}
+	var rendered foundAt // where the conversion of a response begins, which has the id of
+	var of string
 	for rec, err := range r.All() {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -135,9 +133,17 @@ func (a *Finder) readOn(ctx context.Context, i int32) error {
 			continue // damage, or the record that is being written: the next one follows
 		}
 		known.offset, known.inner = rec.Offset, rec.Inner
-		if rec.Type() == "response" {
+		at := foundAt{i, rec.Offset, rec.Inner}
+		switch {
+		case rec.Type() == "conversion":
+			rendered, of = at, rec.Get("WARC-Refers-To")
+		case rec.Type() != "response" || rec.Asked():
+		default:
+			if rec.Get("WARC-Record-ID") == of {
+				at = rendered
+			}
 			if u, err := web.Parse(rec.Target()); err == nil {
-				a.places[xxh3.HashString(u.String())] = foundAt{i, rec.Offset, rec.Inner}
+				a.places[xxh3.HashString(u.String())] = at
 			}
 		}
 	}

@@ -123,7 +123,7 @@ func visited(e event.Event) web.URL {
 // exchange is one as the archive holds it: a response with its metadata.
 type exchange struct {
 	file string
-	at   int64 // where the record of the response begins
+	at   int64 // where the record of the response begins, or that of its rendering before it
 	url  string
 	meta store.Meta
 	date time.Time // of the request
@@ -180,8 +180,14 @@ func (w *walker) take(p store.Piece) error {
 	if p.BadMeta != nil {
 		return w.endGroup()
 	}
+	begins := response.Offset
+	for _, g := range w.group {
+		if g.Type == "conversion" && g.Beside == response.ID {
+			begins = g.Offset
+		}
+	}
 	group, orphans := w.split(response.ID)
-	if err := w.exchange(exchange{p.File, response.Offset, p.Target, p.Meta, p.Date}, append(group, p)); err != nil {
+	if err := w.exchange(exchange{p.File, begins, p.Target, p.Meta, p.Date}, append(group, p)); err != nil {
 		return err
 	}
 	return w.endOrphans(orphans)
@@ -194,12 +200,12 @@ func (w *walker) endGroup() error {
 }
 
 // split parts the pieces since the last metadata: those of the exchange whose response
-// is told, with those of robots.txt fetched on the way, and those of each other
-// response, which are orphans.
+// is told, with those of robots.txt and of what the page asked for on the way, and those of
+// each other response, which are orphans.
 func (w *walker) split(told string) (group []store.Piece, orphans [][]store.Piece) {
 	of := map[string]int{} // the orphan of a response
 	for _, g := range w.group {
-		if g.Type == "response" && g.ID != told && !isRobots(g.Target) {
+		if g.Type == "response" && g.ID != told && !g.Asked && !isRobots(g.Target) {
 			of[g.ID] = len(orphans)
 			orphans = append(orphans, nil)
 		}

@@ -260,7 +260,7 @@ func (r *repair) eventOf(x exchange) (event.Event, error) {
 	at := event.At{At: x.date.Add(m.Took)}
 	visit := event.Visit{URL: p.URL, From: m.Via, Link: m.Link, Depth: m.Depth, Priority: m.Priority}
 	if m.Page {
-		digest := xxh3.Hash128(p.Body).Bytes()
+		digest := xxh3.Hash128(p.Rendered().Body).Bytes()
 		e := event.Fetched{
 			At: at, Visit: visit, Status: p.Status, MIME: mime, Bytes: len(p.Raw), Took: m.Took.Seconds(),
 			Title: clip(m.Title, 200), Language: m.Language, Digest: hex.EncodeToString(digest[:]),
@@ -321,12 +321,11 @@ func readExchange(x exchange) (p *web.Response, mime string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	rec, err := store.NewReader(x.file, f, info.Size()).At(x.at, 0)
+	p, rec, err := store.NewReader(x.file, f, info.Size()).ResponseAt(x.at, 0, maxResponse)
 	if err != nil {
 		return nil, "", err
 	}
-	p, err = store.ReadResponse(rec, maxResponse)
-	return p, rec.Get("WARC-Identified-Payload-Type"), err
+	return p, rec.Get("WARC-Identified-Payload-Type"), nil
 }
 
 // replaceArchive writes the archive's files that lose pieces, and those pieces,

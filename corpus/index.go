@@ -140,15 +140,23 @@ func (w *Web) parseIndex(data, stamp []byte) bool {
 }
 
 // scan reads all WARC files. Of several responses of one address the latest
-// counts; of equally late ones the last.
+// counts; of equally late ones the last. A page comes before what another page asked for at
+// its address. The place of a page that was rendered is that of its rendering, which its
+// response follows.
 func (w *Web) scan() error {
 	w.pages = map[string]place{}
 	dates := map[string]time.Time{}
+	asked := map[string]bool{} // what only a page asked for
 	if len(w.files) > math.MaxInt32 {
 		return fmt.Errorf("recorded web %s: %d WARC files are too many", w.dir, len(w.files))
 	}
 	for i, file := range w.files {
+		var rendered store.Entry // the conversion before a response
 		for e, err := range store.Index(file.path) {
+			if err == nil && e.Type == "conversion" {
+				rendered = e
+				continue
+			}
 			if err != nil {
 				return fmt.Errorf("recorded web %s is damaged: build it again, or from these files with waggle web build, which leaves damaged records out: %w", w.dir, err)
 			}
@@ -160,10 +168,13 @@ func (w *Web) scan() error {
 				continue // dns: and the like
 			}
 			address := u.String()
-			if before, ok := dates[address]; ok && e.Date.Before(before) {
+			if before, ok := dates[address]; ok && (asked[address] == e.Asked && e.Date.Before(before) || e.Asked && !asked[address]) {
 				continue
 			}
-			dates[address] = e.Date
+			dates[address], asked[address] = e.Date, e.Asked
+			if e.ID == rendered.Of && rendered.Of != "" {
+				e.Offset, e.Inner = rendered.Offset, rendered.Inner
+			}
 			w.pages[address] = place{int32(i), int16(e.Status), e.Offset, e.Inner, clean(e.MIME)}
 		}
 	}

@@ -177,7 +177,8 @@ func (w *Web) Has(u web.URL) bool {
 // Status is the recorded HTTP status of an address, 0 if it is not recorded.
 func (w *Web) Status(u web.URL) int { return int(w.pages[u.String()].status) }
 
-// Lookup reads the response recorded for an address. The error wraps
+// Lookup reads the response recorded for an address, with what a browser made of it where
+// that is recorded. The error wraps
 // ErrNotRecorded, or is a *store.Damage. The caller may keep and change what
 // it gets.
 func (w *Web) Lookup(u web.URL) (*web.Response, error) {
@@ -195,11 +196,7 @@ func (w *Web) read(address string) (*web.Response, error) {
 		r = store.NewReader(file.path, file.f, file.size)
 	}
 	defer file.readers.Put(r)
-	rec, err := r.At(at.offset, at.inner)
-	if err != nil {
-		return nil, err
-	}
-	response, err := store.ReadResponse(rec, maxBody)
+	response, _, err := r.ResponseAt(at.offset, at.inner, maxBody)
 	if c := w.Canon(); err == nil && c != (web.Canon{}) && !response.Location.IsZero() {
 		response.Location, _ = c.Parse(response.Location.String()) // canonical before, so it stays an address
 	}

@@ -23,7 +23,7 @@ type Log interface {
 	Sync() error
 }
 
-// Parser makes a page of a response. It is pure and safe for concurrent use.
+// Parser makes a page of a response, as it was rendered where it was. It is pure and safe for concurrent use.
 type Parser interface {
 	Parse(r *web.Response) (*web.Page, error)
 }

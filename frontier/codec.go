@@ -114,11 +114,12 @@ func addressOf(b []byte) (address []byte, err error) {
 //
 //	due                       seconds and nanoseconds of Unix time, varint each
 //	fetched failures barren   varint each
-//	0 flags slow [since]      the byte 0, a byte, uvarint, as due
+//	0 flags slow [since] [renders]   the byte 0, a byte, uvarint, as due, see below
 //	name                      bytes, to the end
 //
 // The third line is left out where flags and slow are 0: no name begins with the
-// byte 0. Flags are 1 for silent, 2 for down, 4 for a since that follows.
+// byte 0. Flags are 1 for silent, 2 for down, 4 for a since that follows, 8 for renders:
+// the number of their kinds, and of each pages, done and gained, all uvarint.
 func appendHost(b []byte, s web.HostState) []byte {
 	b = appendMoment(b, s.Due)
 	b = binary.AppendVarint(b, int64(s.Fetched))
@@ -134,11 +135,22 @@ func appendHost(b []byte, s web.HostState) []byte {
 	if !s.Since.IsZero() {
 		flags |= hostSince
 	}
+	if s.Renders != ([web.RenderKinds]web.Renders{}) {
+		flags |= hostRenders
+	}
 	if flags != 0 || s.Slow != 0 {
 		b = append(b, 0, flags)
 		b = binary.AppendUvarint(b, uint64(s.Slow))
 		if flags&hostSince != 0 {
 			b = appendMoment(b, s.Since)
+		}
+		if flags&hostRenders != 0 {
+			b = binary.AppendUvarint(b, web.RenderKinds)
+			for _, k := range s.Renders {
+				for _, n := range [...]int{k.Pages, k.Done, k.Gained} {
+					b = binary.AppendUvarint(b, uint64(n))
+				}
+			}
 		}
 	}
 	return append(b, s.Host...)
@@ -149,6 +161,7 @@ const (
 	hostSilent = 1 << iota
 	hostDown
 	hostSince
+	hostRenders
 )
 
 func appendMoment(b []byte, t time.Time) []byte {
@@ -171,6 +184,17 @@ func parseHost(b []byte) (web.HostState, error) {
 		s.Silent, s.Down = flags&hostSilent != 0, flags&hostDown != 0
 		if flags&hostSince != 0 {
 			s.Since = r.moment()
+		}
+		if flags&hostRenders != 0 {
+			for i := range r.uint() {
+				k := web.Renders{Pages: int(r.uint()), Done: int(r.uint()), Gained: int(r.uint())}
+				if r.err != nil {
+					break
+				}
+				if i < web.RenderKinds {
+					s.Renders[i] = k
+				}
+			}
 		}
 	}
 	s.Host = web.Host(r.b)

@@ -143,10 +143,10 @@ func New(opts Options) *Parser {
 	return p
 }
 
-// Parse makes the page of a response. Malformed HTML of any kind is a page.
-// The error wraps ErrType for documents that are no text.
+// Parse makes the page of a response, as it was rendered where it was. Malformed HTML of any
+// kind is a page. The error wraps ErrType for documents that are no text.
 func (p *Parser) Parse(r *web.Response) (*web.Page, error) {
-	page, _, err := p.parse(r, false)
+	page, _, err := p.parse(r.Rendered(), false)
 	return page, err
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha1"
 	"encoding/base32"
 	"errors"
@@ -34,7 +35,12 @@ const (
 	typeFields   = "application/warc-fields"
 	typeRequest  = "application/http;msgtype=request"
 	typeResponse = "application/http;msgtype=response"
+	typeRendered = "text/html; charset=utf-8"
 )
+
+// resourceType is the field of a response that a page asked for: "script", "fetch", "xhr".
+// Other tools know it too.
+const resourceType = "WARC-Resource-Type"
 
 // dateFormat is WARC-Date with microseconds, as WARC/1.1 allows.
 const dateFormat = "2006-01-02T15:04:05.000000Z"
@@ -76,8 +82,8 @@ func (e *encoder) put(r *renderer) {
 }
 
 // Encode renders an exchange as records: the robots.txt exchange fetched on
-// the way, the response, the request, and the metadata. Equal exchanges give
-// equal bytes: record ids are made from the address and the moment of the
+// the way, what a browser made of the response, the response, the request, and the
+// metadata. Equal exchanges give equal bytes: record ids are made from the address and the moment of the
 // request. The error says that x has no response or that its response has no
 // address.
 func (e *encoder) Encode(x web.Exchange) ([]byte, error) {
@@ -87,11 +93,14 @@ func (e *encoder) Encode(x web.Exchange) ([]byte, error) {
 	r := e.get()
 	defer e.put(r)
 	if robots := x.Response.Robots; robots != nil {
-		if err := r.exchange(robots, nil); err != nil {
+		if err := r.exchange(robots, nil, ""); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.exchange(x.Response, &x); err != nil {
+	if err := r.rendering(x.Response); err != nil {
+		return nil, err
+	}
+	if err := r.exchange(x.Response, &x, ""); err != nil {
 		return nil, err
 	}
 	return bytes.Clone(r.out.Bytes()), nil
@@ -102,15 +111,48 @@ func (e *encoder) Encode(x web.Exchange) ([]byte, error) {
 func (e *encoder) EncodeResponse(p *web.Response) ([]byte, error) {
 	r := e.get()
 	defer e.put(r)
-	if err := r.exchange(p, nil); err != nil {
+	if err := r.exchange(p, nil, ""); err != nil {
 		return nil, err
 	}
 	return bytes.Clone(r.out.Bytes()), nil
 }
 
+// rendering writes what a browser made of a response, before that: what the page asked for,
+// and the document that it became. So a reader knows the document when it comes to the
+// response.
+func (r *renderer) rendering(p *web.Response) error {
+	by := p.Rendering
+	if by == nil {
+		return nil
+	}
+	for _, res := range by.Resources {
+		if res.Robots != nil {
+			if err := r.exchange(res.Robots, nil, ""); err != nil {
+				return err
+			}
+		}
+		if err := r.exchange(res.Response, nil, res.Type); err != nil {
+			return err
+		}
+	}
+	if by.Body == nil {
+		return nil
+	}
+	r.begin("conversion", recordID("conversion", p.URL.String(), p.Started), by.Started)
+	r.field("WARC-Target-URI", p.URL.String())
+	r.field("WARC-Refers-To", recordID("response", p.URL.String(), p.Started))
+	if by.Ended == web.ReasonRenderSize {
+		r.field("WARC-Truncated", "length")
+	}
+	r.field("Content-Type", typeRendered)
+	r.block = r.block[:0]
+	r.finish(by.Body, false)
+	return nil
+}
+
 // exchange writes the records of one response; x is nil for one that has
-// no metadata, as robots.txt.
-func (r *renderer) exchange(p *web.Response, x *web.Exchange) error {
+// no metadata, as robots.txt. kind is what a page asked for it as, "" for a page itself.
+func (r *renderer) exchange(p *web.Response, x *web.Exchange, kind string) error {
 	if p.URL.IsZero() {
 		return errors.New("archive: a response without an address")
 	}
@@ -132,6 +174,9 @@ func (r *renderer) exchange(p *web.Response, x *web.Exchange) error {
 	provenance()
 	if x != nil && x.Page != nil && x.Page.MIME != "" {
 		r.field("WARC-Identified-Payload-Type", x.Page.MIME)
+	}
+	if kind != "" {
+		r.field(resourceType, kind)
 	}
 	if p.Truncated != "" {
 		r.field("WARC-Truncated", p.Truncated)
@@ -347,6 +392,8 @@ func isCompressed(h web.Header) bool {
 //	priority: 0.75
 //	scorer: best-first
 //	reason: status                     absent: the response is a page
+//	rendered: rest                     by a browser, and how that ended: rest, or a reason
+//	renderTimeMs: 2300
 //	relevance: 0.93                    this and what follows: of pages only
 //	similarity: 0.31
 //	relevant: true
@@ -368,7 +415,10 @@ type Meta struct {
 	Priority   float64
 	Scorer     string
 	Reason     web.Reason
-	Page       bool // whether the following are known
+	Rendered   bool          // by a browser
+	Rendering  time.Duration // what that took; milliseconds are kept
+	Ended      web.Reason    // why the browser ended it, "" for a page that came to rest
+	Page       bool          // whether the following are known
 	Relevance  float64
 	Similarity float64
 	Relevant   bool
@@ -385,6 +435,9 @@ func metaOf(x *web.Exchange) Meta {
 		Via: c.From, Took: x.Response.Took, Link: c.Kind, Depth: c.Depth, Redirects: c.Redirects,
 		Priority: c.Priority, Scorer: x.Scorer, Reason: x.Reason,
 	}
+	if by := x.Response.Rendering; by != nil {
+		m.Rendered, m.Rendering, m.Ended = true, by.Took, by.Ended
+	}
 	if p := x.Page; p != nil {
 		m.Page = true
 		m.Relevance, m.Similarity, m.Relevant = x.Verdict.Relevance, x.Verdict.Similarity, x.Verdict.Relevant
@@ -393,6 +446,9 @@ func metaOf(x *web.Exchange) Meta {
 	}
 	return m
 }
+
+// atRest is how the rendering of a page ended that was done by itself.
+const atRest = "rest"
 
 // maxHops bounds the letters of hopsFromSeed.
 const maxHops = 1000
@@ -413,6 +469,10 @@ func (m *Meta) append(b []byte) []byte {
 	put("priority", float(m.Priority))
 	put("scorer", m.Scorer)
 	put("reason", string(m.Reason))
+	if m.Rendered {
+		put("rendered", cmp.Or(string(m.Ended), atRest))
+		put("renderTimeMs", strconv.FormatInt(m.Rendering.Milliseconds(), 10))
+	}
 	if !m.Page {
 		return b
 	}
@@ -446,6 +506,14 @@ func directiveNames(d *web.Directives) []directive {
 	}
 }
 
+func parseMilliseconds(s string) (time.Duration, error) {
+	ms, err := strconv.ParseInt(s, 10, 64)
+	if err == nil && (ms < 0 || ms > math.MaxInt64/int64(time.Millisecond)) {
+		err = strconv.ErrRange
+	}
+	return time.Duration(ms) * time.Millisecond, err
+}
+
 // ParseMeta reads the block of a metadata record. Unknown names are passed
 // over; a known name with an unusable value is an error that names the line.
 func ParseMeta(block []byte) (Meta, error) {
@@ -463,12 +531,14 @@ func ParseMeta(block []byte) (Meta, error) {
 		case "via":
 			m.Via, err = web.Parse(value)
 		case "fetchTimeMs":
-			var ms int64
-			ms, err = strconv.ParseInt(value, 10, 64)
-			if err == nil && (ms < 0 || ms > math.MaxInt64/int64(time.Millisecond)) {
-				err = strconv.ErrRange
+			m.Took, err = parseMilliseconds(value)
+		case "renderTimeMs":
+			m.Rendering, err = parseMilliseconds(value)
+		case "rendered":
+			m.Rendered = true
+			if value != atRest {
+				m.Ended = web.Reason(value)
 			}
-			m.Took = time.Duration(ms) * time.Millisecond
 		case "link":
 			m.Link = web.LinkKind(value)
 		case "depth":

@@ -35,6 +35,9 @@ type Entry struct {
 	Offset int64 // see Record
 	Inner  int64
 	Length int64 // bytes in the file; 0 where records share a gzip member
+	ID     string
+	Of     string // ID of the response that a conversion is of
+	Asked  bool   // see Record.Asked
 }
 
 // headPeek is how much of a response is read for its status and type.
@@ -93,7 +96,7 @@ func (r *Reader) atMemberEnd() bool {
 func describe(rec *Record) Entry {
 	e := Entry{
 		Target: rec.Target(), Type: rec.Type(), Date: rec.Date(), Digest: rec.Get("WARC-Payload-Digest"),
-		File: rec.File, Offset: rec.Offset, Inner: rec.Inner,
+		File: rec.File, Offset: rec.Offset, Inner: rec.Inner, ID: rec.Get("WARC-Record-ID"), Of: rec.Get("WARC-Refers-To"), Asked: rec.Asked(),
 	}
 	switch e.Type {
 	case "resource", "metadata", "conversion":

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"iter"
@@ -21,7 +22,8 @@ type Piece struct {
 	// Of a record:
 	Type, Target string
 	ID           string // WARC-Record-ID
-	Beside       string // WARC-Concurrent-To: the ID of the response it belongs to
+	Beside       string // WARC-Concurrent-To, or WARC-Refers-To: the ID of the response it belongs to
+	Asked        bool   // see Record.Asked
 	Date         time.Time
 	Meta         Meta  // of a metadata record
 	BadMeta      error // why Meta is unknown
@@ -96,7 +98,7 @@ func pieces(r *Reader, yield func(Piece) bool) {
 func pieceOf(r *Reader, rec *Record) (p Piece, whole bool) {
 	p = Piece{
 		Offset: rec.Offset, Type: rec.Type(), Target: rec.Target(), Date: rec.Date(),
-		ID: rec.Get("WARC-Record-ID"), Beside: rec.Get("WARC-Concurrent-To"),
+		ID: rec.Get("WARC-Record-ID"), Beside: cmp.Or(rec.Get("WARC-Concurrent-To"), rec.Get("WARC-Refers-To")), Asked: rec.Asked(),
 	}
 	if p.Type == "metadata" && rec.Length <= maxHeader {
 		block, err := io.ReadAll(rec.Block)

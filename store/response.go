@@ -71,6 +71,48 @@ func ReadResponse(rec *Record, limit int64) (*web.Response, error) {
 	return p, nil
 }
 
+// ReadRendering reads a "conversion" record: the document that a browser made of the response
+// whose record of names, which follows it in archives of waggle. What is longer than limit
+// bytes is cut.
+func ReadRendering(rec *Record, limit int64) (by *web.Rendering, of string, err error) {
+	data, err := io.ReadAll(io.LimitReader(rec.Block, limit))
+	if err != nil {
+		return nil, "", &Damage{File: rec.File, Offset: rec.Offset, Err: err}
+	}
+	by = &web.Rendering{Body: data, Started: rec.Date()}
+	if rec.Get("WARC-Truncated") != "" || rec.Length > limit {
+		by.Ended = web.ReasonRenderSize
+	}
+	return by, rec.Get("WARC-Refers-To"), nil
+}
+
+// ResponseAt reads the response at a place, or the one that follows the conversion there,
+// with that as its rendering. rec is the record of the response. The rest is as for
+// ReadResponse.
+func (r *Reader) ResponseAt(offset, inner, limit int64) (p *web.Response, rec *Record, err error) {
+	if rec, err = r.At(offset, inner); err != nil {
+		return nil, nil, err
+	}
+	var by *web.Rendering
+	var of string
+	if rec.Type() == "conversion" {
+		if by, of, err = ReadRendering(rec, limit); err != nil {
+			return nil, nil, err
+		}
+		if rec, err = r.Next(); err != nil {
+			return nil, nil, err
+		}
+	}
+	if p, err = ReadResponse(rec, limit); err == nil && by != nil && rec.Get("WARC-Record-ID") == of {
+		p.Rendering = by
+	}
+	return p, rec, err
+}
+
+// Asked tells whether a record is the response to a request that a page made while a browser
+// rendered it.
+func (r *Record) Asked() bool { return r.Get(resourceType) != "" && r.Get(resourceType) != "document" }
+
 func remote(rec *Record) string { return rec.Get("WARC-IP-Address") }
 
 func get(h web.Header, name string) string {

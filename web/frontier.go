@@ -40,6 +40,20 @@ type HostState struct {
 	// Down tells that the host failed so often that it is tried again at long
 	// intervals only. Its links wait.
 	Down bool
+	// Renders are what rendering pages of the host has brought, by what the pages were as
+	// sent; see package crawl.
+	Renders [RenderKinds]Renders
+}
+
+// RenderKinds is the number of kinds of pages that are told apart, when it is decided whether
+// a page is rendered.
+const RenderKinds = 4
+
+// Renders counts what rendering pages of a kind has brought.
+type Renders struct {
+	Pages  int // fetched, of this kind, rendered or not
+	Done   int // rendered
+	Gained int // of those, pages that said more, or led further
 }
 
 // Lease is a candidate taken out to be fetched. Its host is busy until a Turn

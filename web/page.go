@@ -44,6 +44,9 @@ type Response struct {
 	// Robots is the exchange that fetched robots.txt on the way, nil if the
 	// rules were cached already.
 	Robots *Response
+	// Rendering is what a browser made of it, nil where none was asked. Body stays what
+	// the server sent; see Rendered.
+	Rendering *Rendering
 
 	release func() // nil when there is nothing to give back
 }

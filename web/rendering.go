@@ -35,14 +35,15 @@ type Resource struct {
 	Type string // "script", "fetch", "xhr"
 }
 
-// Rendered is r with the document of a rendering in place of its body: what is parsed and
-// judged. It is r itself where the rendering has none.
-func (r *Response) Rendered(by *Rendering) *Response {
+// Rendered is r with the document of its rendering in place of its body: what is parsed,
+// judged and shown. It is r itself where there is none.
+func (r *Response) Rendered() *Response {
+	by := r.Rendering
 	if by == nil || by.Body == nil {
 		return r
 	}
 	own := *r
-	own.Body, own.Truncated = by.Body, ""
+	own.Body, own.Truncated, own.Rendering = by.Body, "", nil
 	own.Header = maps.Clone(r.Header)
 	if own.Header == nil {
 		own.Header = Header{}

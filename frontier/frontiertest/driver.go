@@ -95,7 +95,8 @@ func (d *Driver) Turn() (t web.Turn) {
 				Host: l.URL.Host(), Due: d.Now.Add(time.Duration(d.Draw(20, "delay")) * time.Second),
 				Fetched: l.Host.Fetched + 1, Failures: d.Draw(2, "failures"), Barren: d.Draw(2, "barren"),
 				Silent: d.Draw(2, "silent") == 0, Down: d.Draw(3, "down") == 0, Slow: d.Draw(2, "slow"),
-				Since: []time.Time{{}, d.Now}[d.Draw(2, "since")],
+				Since:   []time.Time{{}, d.Now}[d.Draw(2, "since")],
+				Renders: [web.RenderKinds]web.Renders{1: {Pages: 3 * d.Draw(2, "renders"), Done: 2, Gained: 1}},
 			})
 		}
 	}

@@ -425,8 +425,8 @@ func differ(what string, got, want any, err error) error {
 func leases(ls []web.Lease) (out []string) {
 	for _, l := range ls {
 		h := l.Host
-		out = append(out, fmt.Sprintf("%s | %s due %v fetched %d failures %d barren %d slow %d silent %t down %t since %v",
-			whole(l.Candidate), h.Host, h.Due.UTC(), h.Fetched, h.Failures, h.Barren, h.Slow, h.Silent, h.Down, h.Since.UTC()))
+		out = append(out, fmt.Sprintf("%s | %s due %v fetched %d failures %d barren %d slow %d silent %t down %t since %v renders %v",
+			whole(l.Candidate), h.Host, h.Due.UTC(), h.Fetched, h.Failures, h.Barren, h.Slow, h.Silent, h.Down, h.Since.UTC(), h.Renders))
 	}
 	return out
 }

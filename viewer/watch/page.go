@@ -131,7 +131,8 @@ func (c *Crawl) way(last event.Fetched) []Step {
 }
 
 // Archived is what the archive holds of an address, parsed with the links as the crawl
-// read them; the body of a document that is no HTML is what it was made into. The error wraps collection.ErrAbsent where it holds nothing; r is nil only
+// read them; the body of a page that was rendered, or of a document that is no HTML, is what it
+// was made into. The error wraps collection.ErrAbsent where it holds nothing; r is nil only
 // then, and p also where the body cannot be parsed. The first time, the archive is read
 // for where its pages lie.
 func (c *Crawl) Archived(ctx context.Context, u web.URL) (r *web.Response, p *web.Page, canon web.Canon, err error) {
@@ -146,6 +147,7 @@ func (c *Crawl) Archived(ctx context.Context, u web.URL) (r *web.Response, p *we
 	if p, err = parser.Parse(r); err != nil {
 		return r, p, canon, err
 	}
+	r = r.Rendered()
 	if d, err := parser.Document(r); err == nil && d != nil {
 		shown := *r
 		shown.Body = d.HTML
