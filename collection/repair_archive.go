@@ -267,6 +267,9 @@ func (r *repair) eventOf(x exchange) (event.Event, error) {
 			Relevance: m.Relevance, Similarity: m.Similarity, Relevant: m.Relevant, Reason: m.Reason,
 			Directives: m.Directives, Truncated: p.Truncated != "", Cut: p.Truncated,
 		}
+		if m.Rendered {
+			e.Rendered = &event.Rendered{Took: m.Rendering.Seconds(), Ended: m.Ended, AsSent: p.Rendering == nil}
+		}
 		body := hashOf(e.Digest)
 		if _, twice := r.bodies[body]; twice {
 			e.Reason = web.ReasonDuplicate

@@ -15,6 +15,10 @@ import (
 // is the part of a crawl's work which depends on one page alone, and it is
 // the same live and simulated. Safe for concurrent use.
 func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err error) (Arrival, error) {
+	return c.examine(ctx, l, r, err, func(wait func()) { wait() })
+}
+
+func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err error, apart apart) (Arrival, error) {
 	a := Arrival{Lease: l, Response: r}
 	if r != nil {
 		a.Bytes = len(r.Raw)
@@ -46,7 +50,9 @@ func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err e
 		a.Detail = fmt.Sprintf("%.200s: the body ended after %d bytes: %s", l.URL, len(r.Raw), a.Reason.Meaning())
 		return a, c.encodeRobots(&a, r.Robots, l.URL) // what came later is kept
 	default:
-		if a.Page, err = c.Parser.Parse(r); err != nil {
+		if a.Page, err = c.page(ctx, &a, r, apart); ctx.Err() != nil {
+			return a, ctx.Err()
+		} else if err != nil {
 			a.Page, a.Reason, a.Detail = nil, web.ReasonProtocol, err.Error()
 			var f *web.Failure
 			switch {

@@ -42,6 +42,7 @@ type Crawl struct {
 	Bare     []web.URL // those of Seeds that were given without a scheme; see Step.plain
 	Frontier Frontier
 	Fetcher  Fetcher
+	Renderer Renderer // nil renders nothing; see Policy.Render
 	Parser   Parser
 	Judge    Judge
 	Scorer   Scorer
@@ -528,10 +529,14 @@ func (d *driver) examine(ctx context.Context, l web.Lease, cores chan struct{}) 
 	// bytes, not as trees.
 	cores <- struct{}{}
 	defer func() { <-cores }()
-	a, err := d.Examine(ctx, l, r, err)
+	a, err := d.Crawl.examine(ctx, l, r, err, func(wait func()) {
+		<-cores
+		wait()
+		cores <- struct{}{}
+	})
 	if a.Response != nil { // what is kept of the body is in the page and the record
 		light := *a.Response
-		light.Raw, light.Body = nil, nil
+		light.Raw, light.Body, light.Rendering = nil, nil, nil
 		a.Response = &light
 	}
 	return a, err

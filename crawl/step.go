@@ -39,6 +39,7 @@ type Policy struct {
 	Timeout       time.Duration // of a request, as the fetcher has it; 0 = 10 s
 	Proxied       bool          // every request goes through one proxy
 	Scope         Scope
+	Render        Render // which pages a Renderer is given
 	// Files are the extensions of files that are fetched although they are no HTML:
 	// lower case, without a dot.
 	Files []string
@@ -102,6 +103,7 @@ type Arrival struct {
 	// to be kept.
 	Record []byte
 
+	rendered  rendered
 	certainty certainty // of a failure
 }
 
@@ -417,6 +419,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	host.Fetched++
 	answers(&host)
 	s.pace(now, &host, &a)
+	a.rendered.count(&host)
 	host.Barren++
 	s.noteVerdict(p.URL, v.Relevant, reason)
 	if v.Relevant {
@@ -482,6 +485,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Directives: p.Directives,
 		Truncated:  p.Truncated,
 		Cut:        a.Response.Truncated,
+		Rendered:   a.rendered.event,
 		Links:      len(p.Links),
 		Queued:     queued,
 		Skipped:    skipped,

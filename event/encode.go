@@ -67,6 +67,9 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.directives(e.Directives)
 		o.flag("truncated", e.Truncated)
 		o.optText("cut", e.Cut)
+		if e.Rendered != nil {
+			o.value("rendered", e.Rendered)
+		}
 		o.int("links", int64(e.Links))
 		o.optInt("sent", int64(e.Sent))
 		o.found(e.Queued)
@@ -368,6 +371,16 @@ func (o *object) flag(k string, v bool) {
 		o.key(k)
 		o.b = append(o.b, "true"...)
 	}
+}
+
+// value writes what is rarely there as encoding/json does.
+func (o *object) value(k string, v any) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // a plain struct
+	}
+	o.key(k)
+	o.b = append(o.b, b...)
 }
 
 func (o *object) visit(v Visit) {

@@ -115,9 +115,12 @@ type Fetched struct {
 	Directives web.Directives `json:"directives,omitzero"`
 	Truncated  bool           `json:"truncated,omitempty"`
 	Cut        string         `json:"cut,omitempty"` // why the body is not whole, as web.Response.Truncated
-	Links      int            `json:"links"`         // on the page, all
-	Queued     []Found        `json:"queued,omitempty"`
-	Skipped    []Skipped      `json:"skipped,omitempty"`
+	// Rendered tells that a browser rendered the page, whose title, text and links are those
+	// of the rendering; nil for a page as it was sent.
+	Rendered *Rendered `json:"rendered,omitempty"`
+	Links    int       `json:"links"` // on the page, all
+	Queued   []Found   `json:"queued,omitempty"`
+	Skipped  []Skipped `json:"skipped,omitempty"`
 	// Sent counts links that went to other workers of the crawl, which tell of them by
 	// Received.
 	Sent int `json:"sent,omitempty"`
@@ -132,6 +135,28 @@ type Received struct {
 	From    web.URL   `json:"from,omitzero"` // the page
 	Queued  []Found   `json:"queued,omitempty"`
 	Skipped []Skipped `json:"skipped,omitempty"`
+}
+
+// Rendered is what rendering a page has brought. Words are those outside links, and links are
+// counted once for each address.
+type Rendered struct {
+	Took      float64 `json:"took"` // seconds, waits for the turns of its requests included
+	SentWords int     `json:"sent_words"`
+	Words     int     `json:"words"`
+	SentLinks int     `json:"sent_links"`
+	Links     int     `json:"links"`
+	// Requests are those that the page made, and Refused those that brought it nothing.
+	Requests int                `json:"requests,omitempty"`
+	Refused  map[web.Reason]int `json:"refused,omitempty"`
+	// What was done to make it show more; see web.Rendering.
+	Scrolls int `json:"scrolls,omitempty"`
+	Clicks  int `json:"clicks,omitempty"`
+	Routes  int `json:"routes,omitempty"`
+	// Ended says why the browser ended the page before it was done, and Detail more of that.
+	// AsSent tells that the browser brought no document: the page is as it was sent.
+	Ended  web.Reason `json:"ended,omitempty"`
+	Detail string     `json:"detail,omitempty"`
+	AsSent bool       `json:"as_sent,omitempty"`
 }
 
 // Failed is a fetch that brought no page.

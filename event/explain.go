@@ -34,6 +34,8 @@ type Explanation struct {
 	To     web.URL // where a redirect from it points
 	// Cut says why the end of a fetched page is missing, as Fetched.Cut; "" if it is not.
 	Cut string
+	// Rendered is what rendering the page brought, nil where it was not rendered.
+	Rendered *Rendered
 	// Like is the page whose body it repeats, of a duplicate.
 	Like web.URL
 	// Down tells that its host does not answer, while it waits; zero = it does.
@@ -199,7 +201,7 @@ func (x *explainer) follow(e Event) {
 	case Fetched:
 		if e.URL == x.URL {
 			x.from = e.From
-			x.Fate, x.Reason, x.Detail, x.Cut = Taken, e.Reason, "", e.Cut
+			x.Fate, x.Reason, x.Detail, x.Cut, x.Rendered = Taken, e.Reason, "", e.Cut, e.Rendered
 			if e.Reason == web.ReasonDuplicate {
 				x.digest = e.Digest
 			}

@@ -31,6 +31,10 @@ type Summary struct {
 	// Cut counts, among Pages, those whose body is not whole, by what cut it: length,
 	// time, disconnect.
 	Cut map[string]int
+	// Rendered counts, among Pages, those that a browser rendered, and RenderEnded those of
+	// them that it ended before they were done, by reason.
+	Rendered    int
+	RenderEnded map[web.Reason]int
 	// Requests counts the fetches for which a request could be sent: pages
 	// and failures, but for those refused beforehand by robots.txt or the
 	// address guard.
@@ -222,6 +226,12 @@ func (s *Summary) page(e Fetched) {
 			s.Cut = map[string]int{}
 		}
 		s.Cut[e.Cut]++
+	}
+	if e.Rendered != nil {
+		s.Rendered++
+		if e.Rendered.Ended != "" {
+			count(&s.RenderEnded, e.Rendered.Ended, 1)
+		}
 	}
 	s.Bytes += int64(e.Bytes)
 	s.Links += e.Links

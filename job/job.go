@@ -127,6 +127,11 @@ type Fetch struct {
 	Through      string   `yaml:"through,omitempty"`    // address of an HTTP proxy
 	ThroughCA    string   `yaml:"through-ca,omitempty"` // file
 	AllowPrivate bool     `yaml:"allow-private,omitempty"`
+	Render       string   `yaml:"render,omitempty"`
+	Browsers     int      `yaml:"browsers,omitempty"`
+	BrowserTime  Duration `yaml:"browser-time,omitempty"`
+	BrowserBytes Size     `yaml:"browser-memory,omitempty"`
+	Unsandboxed  bool     `yaml:"unsandboxed,omitempty"`
 }
 
 // Links is where links come from.

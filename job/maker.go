@@ -53,6 +53,8 @@ type Maker struct {
 	Clock    crawl.Clock     // nil = the machine's
 	Analyzer *parse.Analyzer // of parser, judge and scorer; nil = a new one
 	Fetcher  crawl.Fetcher
+	// Renderer gives pages to a browser; nil = the job's, where Fetcher is not given either.
+	Renderer crawl.Renderer
 	// Between is fetch.Options.Between, where Fetcher is not given.
 	Between func(pages fetch.Fetcher) fetch.Fetcher
 	Types   fetch.Types // of documents, where Fetcher is not given; nil = the job's
@@ -200,6 +202,9 @@ func (m *Maker) Crawl(ctx context.Context) (*crawl.Crawl, error) {
 	if err := m.makeSeeds(); err != nil {
 		return nil, err
 	}
+	if err := m.makeRenderer(ctx); err != nil {
+		return nil, err
+	}
 	c := m.plainCrawl()
 	c.Policy.Scope.Within = m.within
 	if m.Begun != nil {
@@ -258,7 +263,7 @@ func patience(delay time.Duration) time.Duration { return 2 * max(delay, fetch.M
 func (m *Maker) plainCrawl() *crawl.Crawl {
 	j := m.Job
 	c := &crawl.Crawl{
-		Seeds: m.Seeds, Bare: m.bare, Fetcher: m.Fetcher, Parser: m.Parser, Judge: m.Judge, Scorer: m.Scorer, Policy: j.policy(),
+		Seeds: m.Seeds, Bare: m.bare, Fetcher: m.Fetcher, Renderer: m.Renderer, Parser: m.Parser, Judge: m.Judge, Scorer: m.Scorer, Policy: j.policy(),
 		Name: j.Name, JudgeName: j.Judge.Name, ScorerName: j.Scorer.Name, Workers: j.Fetch.Workers, Clock: m.Clock,
 	}
 	if named, ok := m.Judge.(interface{ Name() string }); ok {
@@ -387,7 +392,7 @@ func (j *Job) policy() crawl.Policy {
 		Pages: j.Budget.Pages, Time: time.Duration(j.Budget.Time), UntilGain: j.Budget.UntilGain, MaxDepth: j.maxDepth(),
 		MaxHostPages: j.Scope.MaxHostPages, Delay: j.delay(), HonourNoFollow: j.Politeness.ObeyNoFollow,
 		GiveUp: time.Duration(j.Politeness.GiveUp), Timeout: time.Duration(j.Fetch.Timeout), Proxied: j.Fetch.Through != "",
-		Scope: crawl.Scope{Reach: crawl.Reach(j.Scope.Reach)}, WaitForBetter: j.waitForBetter(),
+		Scope: crawl.Scope{Reach: crawl.Reach(j.Scope.Reach)}, WaitForBetter: j.waitForBetter(), Render: crawl.Render(j.Fetch.Render),
 	}
 	j.withDocuments(&p)
 	for _, x := range j.Scope.Include {

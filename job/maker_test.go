@@ -199,6 +199,10 @@ fetch:
     types:
         - text/html
         - application/xhtml+xml
+    render: auto
+    browsers: 1
+    browser-time: 20s
+    browser-memory: 1024MiB
 # End of the job.
 `, example, made.Threshold)
 	if string(kept) != want {

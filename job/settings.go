@@ -3,6 +3,7 @@ package job
 import (
 	"strings"
 
+	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/judge"
 )
 
@@ -230,6 +231,23 @@ func Settings() []Setting {
 		},
 		{
 			Path: "fetch.allow-private", Line: "Permit loopback and private addresses", Flag: "allow-private", Example: "false",
+		},
+		{
+			Path: "fetch.render", Line: "Pages that a browser (Chromium) renders: auto = those that say too little as they are sent", Form: "WHICH",
+			Default: string(crawl.RenderAuto), Choices: []string{string(crawl.RenderAuto), string(crawl.RenderAlways), string(crawl.RenderNever)},
+			Flag: "render", Example: "auto",
+		},
+		{
+			Path: "fetch.browsers", Line: "Browsers at a time, each with one page", Form: "N", Default: "1", Min: 1, Max: 64, Example: "1",
+		},
+		{
+			Path: "fetch.browser-time", Line: "For a page to be busy in a browser, waits for its requests apart", Form: "D", Default: "20s", Example: "20s",
+		},
+		{
+			Path: "fetch.browser-memory", Line: "Most bytes that a browser takes for a page", Form: "SIZE", Default: "1GiB", Min: 64 << 20, Max: 1 << 40, Example: "1GiB",
+		},
+		{
+			Path: "fetch.unsandboxed", Line: "Permit the browser to run without its sandbox, where the system gives it none", Flag: "unsandboxed", Example: "false",
 		},
 
 		{

@@ -82,7 +82,7 @@ func testHostile(t *testing.T, limit time.Duration, list []hostile) {
 	s := &site{bodies: map[string]string{"https://a.example/w.js": `for (;;) {}`, "https://a.example/sw.js": `self.x = 1`, "https://a.example/inward.json": "Location: http://127.0.0.1:80/admin"}}
 	p := pool(t, s, func(o *render.Options) {
 		o.Limits = render.Limits{Time: limit, Memory: 700 << 20, Requests: 20, Body: 200_000}
-		o.Refuse = func(u web.URL) web.Reason {
+		o.Refuse = func(_, u web.URL) web.Reason {
 			if u.Host().Name() == "127.0.0.1" {
 				return web.ReasonAddress
 			}

@@ -68,7 +68,7 @@ type Options struct {
 	// it is not told.
 	Origin func(ctx context.Context, origin string) context.Context
 	// Refuse says why a page may not ask for an address, "" where it may; nil = it may.
-	Refuse func(u web.URL) web.Reason
+	Refuse func(page, u web.URL) web.Reason
 	// Agent is what waggle calls itself, behind the name of the browser where pages
 	// read it.
 	Agent string
@@ -162,7 +162,7 @@ func New(o Options) (*Pool, error) {
 		o.Note = func(string) {}
 	}
 	if o.Refuse == nil {
-		o.Refuse = func(web.URL) web.Reason { return "" }
+		o.Refuse = func(web.URL, web.URL) web.Reason { return "" }
 	}
 	if o.Origin == nil {
 		o.Origin = func(ctx context.Context, _ string) context.Context { return ctx }

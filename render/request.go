@@ -120,7 +120,7 @@ func (p *page) resource(q *paused) {
 	case q.Request.Method != http.MethodGet:
 		why = web.ReasonMethod
 	default:
-		why = o.Refuse(u)
+		why = o.Refuse(p.asked.URL, u)
 	}
 	p.mu.Lock()
 	place := p.out.Requests

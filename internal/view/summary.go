@@ -35,6 +35,9 @@ func WriteSummary(w io.Writer, s *event.Summary) error {
 	if len(s.Cut) > 0 {
 		line("cut short", "%s", cutShort(s.Cut))
 	}
+	if s.Rendered > 0 {
+		line("rendered", "%s%s", terminal.Number(s.Rendered), of(s.RenderEnded))
+	}
 	line("relevant", "%s", terminal.Number(s.Relevant))
 	line("harvest", "%s   last %d: %s", terminal.Percent(s.Harvest()), min(event.Window, max(s.Pages, 1)), terminal.Percent(s.RecentHarvest()))
 	if f := s.Forecast; f.Ready() && s.Frontier.Queued > 0 {

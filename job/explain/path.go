@@ -60,6 +60,22 @@ func settingValue(s string) string {
 	return terminal.Untrusted(s, 100)
 }
 
+// renderedBy tells what a browser made of a page.
+func renderedBy(r *event.Rendered) string {
+	s := fmt.Sprintf("A browser rendered it in %s: %s and %s, where %s and %s were sent", terminal.Span(time.Duration(r.Took*float64(time.Second))),
+		terminal.Count(r.Words, "word"), terminal.Count(r.Links, "link"), terminal.Number(r.SentWords), terminal.Number(r.SentLinks))
+	if r.AsSent {
+		s = "A browser was to render it and brought no document, so it is as it was sent"
+	}
+	if r.Ended != "" {
+		s += "; it was ended, as " + r.Ended.Meaning()
+		if r.Detail != "" {
+			s += " (" + terminal.Untrusted(r.Detail, 200) + ")"
+		}
+	}
+	return s + "."
+}
+
 // verdict is the answer in a sentence.
 func verdict(x *event.Explanation) string {
 	because := cause(x.Reason, x.Detail)
@@ -77,6 +93,9 @@ func verdict(x *event.Explanation) string {
 		}
 		if x.Cut != "" {
 			s += " Its end is missing: " + terminal.Untrusted(web.CutMeaning(x.Cut), 40) + "."
+		}
+		if r := x.Rendered; r != nil {
+			s += " " + renderedBy(r)
 		}
 		return s
 	case event.Waiting:

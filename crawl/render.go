@@ -1,0 +1,405 @@
+package crawl
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Renderer makes of a response what a browser shows of it. It is safe for concurrent use; the
+// rendering is nil where no browser was to be had. The error is ctx's.
+type Renderer interface {
+	Render(ctx context.Context, r *web.Response) (*web.Rendering, error)
+}
+
+// Render says which pages are rendered.
+type Render string
+
+// The policies of rendering.
+const (
+	RenderAuto   Render = "auto"   // those that say too little as they are sent; "" is the same
+	RenderAlways Render = "always" // all
+	RenderNever  Render = "never"  // none, and what a recorded web holds of renderings is left aside
+)
+
+// A page is rendered where that is likely to bring more than what was sent: text, or links.
+// It is a measured rule, which each host teaches.
+//
+// A page without scripts never is. Of pages with scripts there are kinds, by what was sent
+// (kindOf). For each kind a host counts its pages, those of them that were rendered, and
+// those that rendering gave more (web.HostState.Renders). A page of a kind is rendered as long
+// as the share of gains, with that of two pages known from other hosts, is at least
+// leastGain; and then now and then, at longer and longer intervals, as sites change.
+type renderKind int
+
+const (
+	kindBare       renderKind = iota // almost no text
+	kindUnfinished                   // something in it waits to be filled in
+	kindEnd                          // it leads almost nowhere
+	kindFull                         // none of these
+)
+
+// Of each kind: the share of gains that is expected before a host has shown its own, and
+// after how many pages one is rendered all the same, the double of that for each time that
+// it was.
+var renderKinds = [web.RenderKinds]struct {
+	prior float64
+	every int
+}{
+	kindBare:       {0.9, 8},
+	kindUnfinished: {0.6, 16},
+	kindEnd:        {0.3, 24},
+	kindFull:       {0.1, 40},
+}
+
+const (
+	priorPages = 2 // that the share of gains begins with
+	leastGain  = 1. / 3
+	bareWords  = 80 // fewer are almost no text
+	endLinks   = 5  // fewer lead almost nowhere: of the page's own site
+	doublings  = 16 // of every, at most
+	// wordLetters are those of a word, with the space behind it, where words have none
+	// between them.
+	wordLetters = 8
+)
+
+// renders tells whether a page is rendered of a host that has counted n.
+func (k renderKind) renders(n web.Renders) bool {
+	of := renderKinds[k]
+	if (float64(n.Gained)+of.prior*priorPages)/float64(n.Done+priorPages) >= leastGain {
+		return true
+	}
+	return n.Pages+1 >= of.every<<min(n.Done, doublings)
+}
+
+// said is how much a page says.
+type said struct {
+	words int // outside links
+	links map[web.URL]bool
+	near  int // links of the page's own site
+}
+
+func saidBy(p *web.Page) said {
+	s := said{links: make(map[web.URL]bool, len(p.Links))}
+	linked := make([]int, len(p.Leaves)+1) // links that begin at a leaf, less those that ended before
+	for i := range p.Links {
+		if l := &p.Links[i]; l.First <= l.Last && l.First >= 0 && l.Last < len(p.Leaves) {
+			linked[l.First]++
+			linked[l.Last+1]--
+		}
+	}
+	within, letters, words := 0, 0, 0
+	for i := range p.Leaves {
+		if within += linked[i]; within == 0 {
+			letters += utf8.RuneCountInString(p.Leaves[i].Text)
+			words += len(strings.Fields(p.Leaves[i].Text))
+		}
+	}
+	s.words = max(words, letters/wordLetters)
+	domain := p.URL.Host().Domain()
+	for i := range p.Links {
+		if u := p.Links[i].URL; u != p.URL && !s.links[u] {
+			s.links[u] = true
+			if u.Host().Domain() == domain {
+				s.near++
+			}
+		}
+	}
+	return s
+}
+
+// more tells whether a page says more than it did as it was sent: a quarter of its text and
+// forty words, or a fifth of its links and three.
+func (s said) more(sent said) bool {
+	if s.words-sent.words >= max(40, sent.words/4) {
+		return true
+	}
+	fresh := 0
+	for u := range s.links {
+		if !sent.links[u] {
+			fresh++
+		}
+	}
+	return fresh >= max(3, len(sent.links)/5)
+}
+
+// rendered is what became of a page when it came to rendering, of an Arrival.
+type rendered struct {
+	counts bool // for the host
+	kind   renderKind
+	done   bool
+	gained bool
+	event  *event.Rendered // nil for a page that was not rendered
+}
+
+// count adds a page to what its host has counted.
+func (d *rendered) count(h *web.HostState) {
+	if !d.counts {
+		return
+	}
+	n := &h.Renders[d.kind]
+	n.Pages++
+	if d.done {
+		n.Done++
+	}
+	if d.gained {
+		n.Gained++
+	}
+}
+
+// apart runs what waits, and computes nothing, without holding a core.
+type apart func(wait func())
+
+// page parses a response, and renders it where the policy says so.
+func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, apart apart) (*web.Page, error) {
+	by := r.Rendering // of a record
+	r.Rendering = nil
+	p, err := c.Parser.Parse(r)
+	if err != nil || c.Policy.Render == RenderNever || by == nil && c.Renderer == nil || !isHTML(r, p) {
+		return p, err
+	}
+	var sent said
+	if by == nil {
+		hints := look(r.Body)
+		always := c.Policy.Render == RenderAlways
+		if !always && !hints.scripts {
+			return p, nil
+		}
+		sent = saidBy(p)
+		kind := hints.kind(&sent)
+		if !always && !kind.renders(a.Lease.Host.Renders[kind]) {
+			a.rendered = rendered{counts: true, kind: kind}
+			return p, nil
+		}
+		apart(func() { by, err = c.Renderer.Render(ctx, r) })
+		if err != nil {
+			return nil, err
+		}
+		if by == nil {
+			return p, nil
+		}
+		a.rendered = rendered{counts: hints.scripts, kind: kind, done: true}
+	} else {
+		sent = saidBy(p)
+	}
+	r.Rendering = by
+	shown := p
+	if by.Body != nil {
+		if shown, err = c.Parser.Parse(r); err != nil {
+			return nil, err
+		}
+	}
+	now := saidBy(shown)
+	a.rendered.gained = a.rendered.done && now.more(sent)
+	a.rendered.event = &event.Rendered{
+		Took: seconds(by.Took), SentWords: sent.words, Words: now.words, SentLinks: len(sent.links), Links: len(now.links),
+		Requests: by.Requests, Refused: by.Refused, Scrolls: by.Scrolls, Clicks: by.Clicks, Routes: by.Routes,
+		Ended: by.Ended, Detail: clip(by.Detail, 300), AsSent: by.Body == nil,
+	}
+	return shown, nil
+}
+
+// isHTML tells whether a browser shows a response as a page: not a document that was made
+// into one.
+func isHTML(r *web.Response, p *web.Page) bool {
+	kind := ""
+	if v := r.Header["Content-Type"]; len(v) > 0 {
+		kind, _, _ = strings.Cut(v[0], ";")
+		kind = strings.ToLower(strings.TrimSpace(kind))
+	}
+	return p.MIME == "text/html" && (kind == "" || kind == "text/html") || kind == "application/xhtml+xml"
+}
+
+// hints are what the source of a page tells of what its scripts may do.
+type hints struct {
+	scripts    bool // there are any
+	unfinished bool // something waits to be filled in
+}
+
+func (h hints) kind(sent *said) renderKind {
+	switch {
+	case sent.words < bareWords:
+		return kindBare
+	case h.unfinished:
+		return kindUnfinished
+	case sent.near < endLinks:
+		return kindEnd
+	}
+	return kindFull
+}
+
+// mostSource bounds the bytes of a source that are looked at.
+const mostSource = 512 << 10
+
+// look reads the tags of a source. It does so only once there is a script in it.
+func look(src []byte) (h hints) {
+	src = src[:min(len(src), mostSource)]
+	if !hasScript(src) {
+		return h
+	}
+	h.scripts = true
+	for !h.unfinished {
+		i := bytes.IndexByte(src, '<')
+		if i < 0 {
+			return h
+		}
+		src = src[i+1:]
+		if len(src) == 0 || !isLetter(src[0]) {
+			continue
+		}
+		end := bytes.IndexByte(src, '>')
+		if end < 0 {
+			return h
+		}
+		tag := bytes.ToLower(src[:min(end, 512)])
+		src = src[end+1:]
+		name := tag[:nameEnd(tag)]
+		attributes := tag[len(name):]
+		switch string(name) {
+		case "script", "style":
+			src = behind(src, name)
+			continue
+		case "noscript":
+			inner := src[:len(src)-len(behind(src, name))]
+			h.unfinished = bytes.Contains(bytes.ToLower(inner[:min(len(inner), 1000)]), []byte("javascript"))
+			src = src[len(inner):]
+			continue
+		}
+		after := bytes.TrimLeft(src[:min(len(src), 200)], " \t\r\n")
+		empty := bytes.HasPrefix(after, []byte("</"))
+		switch {
+		case bytes.Contains(attributes, []byte("aria-busy=\"true\"")), hasWord(attributes, busyNames):
+			h.unfinished = true
+		case !empty:
+			h.unfinished = begins(after, waitingTexts)
+		case bytes.IndexByte(name, '-') > 0:
+			h.unfinished = true // an element of the page's own making
+		case isContainer(string(name)):
+			h.unfinished = hasWord(attributes, containerNames)
+		}
+	}
+	return h
+}
+
+// Words in the id and the class of elements: of what waits to be filled in, and of what is
+// usually filled.
+var (
+	busyNames      = [][]byte{[]byte("skeleton"), []byte("spinner"), []byte("loading"), []byte("load-more"), []byte("loadmore"), []byte("infinite"), []byte("show-more")}
+	containerNames = [][]byte{[]byte("root"), []byte("app"), []byte("content"), []byte("main"), []byte("results"), []byte("list"), []byte("items"), []byte("feed"), []byte("posts"), []byte("articles"), []byte("entries"), []byte("body"), []byte("__next"), []byte("mount")}
+	waitingTexts   = []string{"loading", "please wait", "load more", "show more", "more results", "mehr laden", "mehr anzeigen", "weitere laden", "charger plus", "voir plus", "cargar más", "ver más"}
+)
+
+func isContainer(name string) bool {
+	switch name {
+	case "div", "main", "section", "article", "ul", "ol", "tbody", "table":
+		return true
+	}
+	return false
+}
+
+// hasWord tells whether the id or the class of a tag has one of some words in it, apart from
+// the letters around them.
+func hasWord(attributes []byte, words [][]byte) bool {
+	for _, name := range [][]byte{[]byte("id="), []byte("class=")} {
+		_, rest, ok := bytes.Cut(attributes, name)
+		if !ok {
+			continue
+		}
+		value := rest
+		if len(rest) > 0 && (rest[0] == '"' || rest[0] == '\'') {
+			value, _, _ = bytes.Cut(rest[1:], rest[:1])
+		} else if i := bytes.IndexAny(rest, " \t\r\n"); i >= 0 {
+			value = rest[:i]
+		}
+		for _, w := range words {
+			for at := value; ; {
+				i := bytes.Index(at, w)
+				if i < 0 {
+					break
+				}
+				if (i == 0 || !isLetter(at[i-1])) && (i+len(w) == len(at) || !isLetter(at[i+len(w)])) {
+					return true
+				}
+				at = at[i+len(w):]
+			}
+		}
+	}
+	return false
+}
+
+func begins(text []byte, with []string) bool {
+	for _, w := range with {
+		if len(text) >= len(w) && strings.EqualFold(string(text[:len(w)]), w) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasScript tells whether there is a script that a browser runs: data is none.
+func hasScript(src []byte) bool {
+	for {
+		i := bytes.IndexByte(src, '<')
+		if i < 0 || len(src) < i+8 {
+			return false
+		}
+		src = src[i+1:]
+		if src[0]|0x20 != 's' || !bytes.EqualFold(src[:6], []byte("script")) {
+			continue
+		}
+		end := bytes.IndexByte(src, '>')
+		if end < 0 {
+			return false
+		}
+		tag := bytes.ToLower(src[6:min(end, 512)])
+		if !bytes.Contains(tag, []byte("json")) && !bytes.Contains(tag, []byte("text/template")) && !bytes.Contains(tag, []byte("text/x-")) &&
+			!bytes.Contains(tag, []byte("speculationrules")) && !bytes.Contains(tag, []byte("importmap")) {
+			return true
+		}
+	}
+}
+
+// behind is what follows the end of an element whose content is text.
+func behind(src, name []byte) []byte {
+	for {
+		i := bytes.Index(src, []byte("</"))
+		if i < 0 {
+			return nil
+		}
+		src = src[i+2:]
+		if len(src) >= len(name) && bytes.EqualFold(src[:len(name)], name) {
+			return src
+		}
+	}
+}
+
+func nameEnd(tag []byte) int {
+	for i, b := range tag {
+		if !isLetter(b) && b != '-' && (b < '0' || b > '9') {
+			return i
+		}
+	}
+	return len(tag)
+}
+
+func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
+
+// Asks says why a page may not ask for an address while it is rendered, "" where it may: one
+// that Exclude names, and, where the crawl is bound to hosts or domains, one that is neither
+// of the page's own domain nor of a seed's. Include and Within name pages; what pages are made
+// of lies beside them.
+func (s Scope) Asks(page, u web.URL, seeds map[string]bool) web.Reason {
+	for _, x := range s.Exclude {
+		if x.MatchString(u.String()) {
+			return web.ReasonScope
+		}
+	}
+	if d := u.Host().Domain(); (s.Reach == ReachHost || s.Reach == ReachDomain) && d != page.Host().Domain() && !seeds[d] {
+		return web.ReasonScope
+	}
+	return ""
+}

@@ -1,0 +1,223 @@
+package crawl_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// scripts is a renderer: address without "http://" → the document that the scripts of the page
+// leave. Others stay as they are.
+type scripts struct {
+	docs map[string]string
+
+	mu    sync.Mutex
+	given []string
+}
+
+func (s *scripts) Render(_ context.Context, r *web.Response) (*web.Rendering, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	address := strings.TrimPrefix(r.URL.String(), "http://")
+	s.given = append(s.given, address)
+	body, ok := s.docs[address]
+	if !ok {
+		body = string(r.Body)
+	}
+	return &web.Rendering{Body: []byte(body), Requests: 1}, nil
+}
+
+// Bodies of pages: words that are no stop words, and links.
+func words(n int) (s string) {
+	for i := range n {
+		s += fmt.Sprintf(" w%d", i)
+	}
+	return "<p>" + s + "</p>"
+}
+
+func links(n int) (s string) {
+	for i := range n {
+		s += fmt.Sprintf(`<a href="/%d">%d</a> `, i, i)
+	}
+	return s
+}
+
+const script = `<script src="/app.js"></script>`
+
+// ofHost makes pages of a host that are sent as a function of their number; those below
+// behind appear once the first page is rendered.
+func ofHost(w mapWeb, docs map[string]string, host string, pages int, sent, shown func(n int) string) {
+	for n := range pages {
+		at := fmt.Sprintf("%s/%d", host, n)
+		w[at] = fmt.Sprintf("<title>%d</title>", n) + sent(n)
+		if shown != nil {
+			docs[at] = fmt.Sprintf("<title>%d</title>", n) + shown(n)
+		}
+	}
+}
+
+// Pages are rendered where that brings something, host by host: what a host has taught holds
+// for the next run as well.
+func TestRenderAuto(t *testing.T) {
+	full := func(int) string { return script + words(200) + links(300) }
+	for _, c := range []struct {
+		name        string
+		sent, shown func(n int) string
+		pages       int
+		least, most int // that are rendered
+	}{
+		{"scripts make all", func(int) string { return `<div id="app"></div>` + script }, func(int) string { return words(200) + links(60) }, 60, 60, 60},
+		{"no scripts", func(int) string { return links(300) }, nil, 300, 0, 0},
+		{"scripts that add nothing", full, nil, 300, 1, 9},
+		{"little text, to which nothing is added", func(int) string { return script + links(100) }, nil, 100, 4, 4},
+		{"lists that scripts fill in", func(n int) string {
+			if n%10 == 0 {
+				return script + words(100) + `<ul id=results></ul>` + links(60)
+			}
+			return script + words(200) + links(60)
+		}, func(n int) string {
+			if n%10 == 0 {
+				return script + words(100) + `<ul id=results>` + words(60) + `</ul>` + links(60)
+			}
+			return script + words(200) + links(60)
+		}, 60, 6, 8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, s := mapWeb{}, &scripts{docs: map[string]string{}}
+			ofHost(w, s.docs, "h0.example", c.pages, c.sent, c.shown)
+			dir := filepath.Join(t.TempDir(), "frontier")
+			fetched, rendered := 0, 0
+			for _, pages := range []int{c.pages / 3, 0} { // two runs
+				front, err := frontier.Open(dir, frontier.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				cr := newCrawl(t, w, 2)
+				cr.Seeds[0], _ = web.Parse("http://h0.example/0")
+				cr.Frontier, cr.Renderer, cr.Clock = front, s, stillClock{}
+				cr.Policy.Pages = pages
+				cr.Listen = func(e event.Event) {
+					if f, ok := e.(event.Fetched); ok {
+						fetched++
+						if f.Rendered != nil {
+							rendered++
+						}
+					}
+				}
+				if _, err := cr.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if err := front.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if fetched != c.pages || rendered != len(s.given) || rendered < c.least || rendered > c.most {
+				t.Errorf("of %d pages %d were fetched, %d said to be rendered, and %d given to the renderer, want %d to %d", c.pages, fetched, rendered, len(s.given), c.least, c.most)
+			}
+		})
+	}
+}
+
+// What is judged and followed is the document that scripts left; the event tells both.
+func TestRendered(t *testing.T) {
+	sent := `<title>1</title><div id="root"></div>` + script
+	shown := `<title>2</title><p>honey bees and wax <a href="/2">on</a></p>`
+	for _, c := range []struct {
+		policy crawl.Render
+		record bool // a recorded web holds the rendering
+		body   string
+		want   string
+	}{
+		{crawl.RenderAuto, false, sent, "rendered 2 relevant: 0 words and 0 links became 4 and 1"},
+		{crawl.RenderAlways, false, sent, "rendered 2 relevant: 0 words and 0 links became 4 and 1"},
+		{crawl.RenderAlways, false, "<title>1</title><p>plain", "rendered 2 relevant: 1 words and 0 links became 4 and 1"},
+		{crawl.RenderNever, false, sent, "1"},
+		{"", true, sent, "rendered 2 relevant: 0 words and 0 links became 4 and 1"},
+		{crawl.RenderNever, true, sent, "1"},
+	} {
+		t.Run(fmt.Sprintf("%s %t", c.policy, c.record), func(t *testing.T) {
+			w := mapWeb{"h0.example/1": c.body}
+			cr := newCrawl(t, w, 1)
+			cr.Policy.Render = c.policy
+			if c.record {
+				cr.Fetcher = withRenderings{w, shown}
+			} else {
+				cr.Renderer = &scripts{docs: map[string]string{"h0.example/1": shown}}
+			}
+			var got string
+			cr.Listen = func(e event.Event) {
+				if f, ok := e.(event.Fetched); ok {
+					got = f.Title
+					if r := f.Rendered; r != nil {
+						got = fmt.Sprintf("rendered %s", f.Title)
+						if f.Relevant {
+							got += " relevant"
+						}
+						got += fmt.Sprintf(": %d words and %d links became %d and %d", r.SentWords, r.SentLinks, r.Words, r.Links)
+					}
+				}
+			}
+			if _, err := cr.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// withRenderings answers with the rendering that a recorded web holds.
+type withRenderings struct {
+	mapWeb
+	shown string
+}
+
+func (w withRenderings) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	r, err := w.mapWeb.Fetch(ctx, u)
+	if err == nil && r.Status == 200 {
+		r.Rendering = &web.Rendering{Body: []byte(w.shown)}
+	}
+	return r, err
+}
+
+// What pages may ask for.
+func TestScopeAsks(t *testing.T) {
+	at := func(s string) web.URL {
+		u, err := web.Parse(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	seeds := map[string]bool{"seed.example": true}
+	page := at("http://www.page.example/")
+	exclude := []*regexp.Regexp{regexp.MustCompile(`/private/`)}
+	include := []*regexp.Regexp{regexp.MustCompile(`/docs/`)}
+	for _, c := range []struct {
+		scope crawl.Scope
+		asked string
+		want  web.Reason
+	}{
+		{crawl.Scope{}, "http://cdn.example/lib.js", ""},
+		{crawl.Scope{Exclude: exclude}, "http://cdn.example/private/lib.js", web.ReasonScope},
+		{crawl.Scope{Include: include}, "http://www.page.example/app.js", ""},
+		{crawl.Scope{Reach: crawl.ReachHost}, "http://api.page.example/data.json", ""},
+		{crawl.Scope{Reach: crawl.ReachHost}, "http://seed.example/data.json", ""},
+		{crawl.Scope{Reach: crawl.ReachHost}, "http://cdn.example/lib.js", web.ReasonScope},
+		{crawl.Scope{Reach: crawl.ReachDomain}, "http://cdn.example/lib.js", web.ReasonScope},
+	} {
+		if got := c.scope.Asks(page, at(c.asked), seeds); got != c.want {
+			t.Errorf("%s, reach %q: %q, want %q", c.asked, c.scope.Reach, got, c.want)
+		}
+	}
+}
