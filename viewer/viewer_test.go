@@ -87,16 +87,16 @@ func crawled(t *testing.T, s site, seeds ...string) collection.Collection {
 // desk is a page that is served.
 type desk struct {
 	*Server
-	t    *testing.T
+	t    testing.TB
 	http *httptest.Server
 }
 
-func serve(t *testing.T, crawls ...collection.Collection) *desk {
+func serve(t testing.TB, crawls ...collection.Collection) *desk {
 	t.Helper()
 	return serveWith(t, Options{Collections: crawls})
 }
 
-func serveWith(t *testing.T, o Options) *desk {
+func serveWith(t testing.TB, o Options) *desk {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
 	o.Address, o.Every = srv.Listener.Addr(), 10*time.Millisecond
@@ -118,9 +118,9 @@ func serveWith(t *testing.T, o Options) *desk {
 }
 
 // until waits for what is true of a crawl.
-func (c *crawl) until(t *testing.T, is func(*watch.State) bool) {
+func (c *crawl) until(t testing.TB, is func(*watch.State) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if st, err := c.Until(ctx, is); err != nil {
 		t.Fatalf("%v with %+v", err, st)

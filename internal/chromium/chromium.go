@@ -22,7 +22,7 @@ import (
 
 // Browser drives a real Chromium.
 type Browser struct {
-	t       *testing.T
+	t       testing.TB
 	tools   *devtools.Browser
 	session string
 
@@ -36,7 +36,7 @@ const patience = 30 * time.Second
 // Open starts Chromium on an empty page of 1280×800, or skips the test
 // where there is none. Its way out is a proxy that keeps what was asked for and
 // answers nothing.
-func Open(t *testing.T) *Browser {
+func Open(t testing.TB) *Browser {
 	t.Helper()
 	program := Find(t)
 	b := &Browser{t: t}
@@ -72,7 +72,7 @@ func Open(t *testing.T) *Browser {
 }
 
 // Find is the path of the browser; the test is skipped where there is none.
-func Find(t *testing.T) string {
+func Find(t testing.TB) string {
 	t.Helper()
 	program, err := devtools.Find()
 	if err != nil {
