@@ -180,7 +180,7 @@ func (d *driver) judged(ctx context.Context, now time.Time, ready []Arrival, sai
 // idle judges what was set aside when nothing else is to be done, and finds a crawl
 // that hangs. again tells that something has changed.
 func (d *driver) idle(ctx context.Context, now time.Time) (again bool, err error) {
-	if d.inFlight > 0 || d.Control.Paused() {
+	if d.inFlight+d.others.InFlight > 0 || d.Control.Paused() {
 		d.stuck = time.Time{}
 		return false, nil
 	}

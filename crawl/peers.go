@@ -39,7 +39,7 @@ type Peers interface {
 	// Arrived gets a value after something came, or Others changed. nil = the caller of
 	// a Course looks for itself.
 	Arrived() <-chan struct{}
-	// Tell is called whenever links may have been given out. Others need not be told
+	// Tell is called after every turn, and when links may have been given out. Others need not be told
 	// each time: own is called when they are, at once or before the next Tell.
 	Tell(now time.Time, own func() Standing)
 	// Others is the sum of what the others told last, and how often it has changed.
@@ -75,16 +75,29 @@ type Lesson struct {
 	Data  []byte
 }
 
-// Learner is implemented by scorers and judges that learn from the pages of other
-// workers. A lesson means something to a learner of the same settings alone.
-type Learner interface {
+// Teacher is a scorer or judge that others of the same settings can learn from: of its
+// crawl, a SharingScorer and a SharingJudge.
+type Teacher interface {
 	// Share keeps lessons from now on.
 	Share()
 	// Lessons returns what was learnt since it was last asked, but for what Learn taught.
 	Lessons() [][]byte
+}
+
+// SharingScorer is implemented by scorers that learn from the pages of other workers.
+type SharingScorer interface {
+	Teacher
 	// Learn takes in a lesson of another worker, which is not trusted: an error says that
-	// it is none, and leaves the learner as it was.
+	// it is none, and leaves the scorer as it was.
 	Learn(lesson []byte) error
+}
+
+// SharingJudge is implemented by judges that learn from the pages of other workers.
+type SharingJudge interface {
+	Teacher
+	// Learn is as that of a SharingScorer. It returns the new verdicts of pages that were
+	// observed before and are judged otherwise now.
+	Learn(lesson []byte) ([]web.Renewal, error)
 }
 
 // Standing is what a worker tells the others of itself, or the sum of that over several.
@@ -124,8 +137,8 @@ func Sum(of ...Standing) (sum Standing) {
 	return sum
 }
 
-// ranking is a Frontier that knows what waits elsewhere.
-type ranking interface {
+// Ranking is a Frontier that knows what waits elsewhere.
+type Ranking interface {
 	// Waiting counts the best n links that wait, by priority, best first.
 	Waiting(n int) []web.Rung
 	// Elsewhere tells what waits in other frontiers, instead of what it told before:
@@ -142,8 +155,8 @@ type sharing struct {
 	moved  []web.URL          // of the next mail
 	sent   map[uint64]float32 // priorities of links that were sent, by the hash of their address
 	model  int                // SweepBegan when sent was cleared last
-	scorer Learner
-	judge  Learner
+	scorer SharingScorer
+	judge  SharingJudge
 }
 
 // mostSent bounds the links of which it is known that they were sent. Those that are
@@ -153,10 +166,10 @@ const mostSent = 1 << 20
 // join makes the step that of one of several workers.
 func (s *Step) join(p Peers) {
 	s.sharing = &sharing{owns: p.Owns, sent: make(map[uint64]float32)}
-	if s.sharing.scorer, _ = s.scorer.(Learner); s.sharing.scorer != nil {
+	if s.sharing.scorer, _ = s.scorer.(SharingScorer); s.sharing.scorer != nil {
 		s.sharing.scorer.Share()
 	}
-	if s.sharing.judge, _ = s.judge.(Learner); s.sharing.judge != nil {
+	if s.sharing.judge, _ = s.judge.(SharingJudge); s.sharing.judge != nil {
 		s.sharing.judge.Share()
 	}
 }
@@ -214,19 +227,21 @@ func (s *Step) mail(t *web.Turn) (m Mail) {
 // Receive decides what becomes of mail. Its links pass what those of a page pass; one to a
 // host that is not this worker's is left out. A lesson that is none is left out too.
 func (s *Step) Receive(now time.Time, m Mail, preview Preview) (Outcome, error) {
+	var out Outcome
+	h := s.sharing
 	for _, l := range m.Lessons {
-		learner := s.sharing.scorer
-		if l.Judge {
-			learner = s.sharing.judge
-		}
-		if learner != nil {
-			_ = learner.Learn(l.Data) // nothing was learnt of it; it is of a stranger, or of another version
+		switch { // one that is none is of a stranger, or of another version
+		case l.Judge && h.judge != nil:
+			if renewed, err := h.judge.Learn(l.Data); err == nil && len(renewed) > 0 {
+				out.add(s.renew(now, renewed, web.URL{}))
+			}
+		case !l.Judge && h.scorer != nil:
+			_ = h.scorer.Learn(l.Data)
 		}
 	}
 	for _, u := range m.Moved {
 		s.extend(u)
 	}
-	var out Outcome
 	for from, list := range byOrigin(m.Links) {
 		var found []link
 		for _, c := range list {
@@ -289,7 +304,7 @@ func (d *driver) join() error {
 	if d.Peers == nil {
 		return nil
 	}
-	if d.ranking, _ = d.Frontier.(ranking); d.ranking == nil {
+	if d.ranking, _ = d.Frontier.(Ranking); d.ranking == nil {
 		return fmt.Errorf("the frontier (%T) cannot tell what waits in it, as it has to where several workers do one crawl", d.Frontier)
 	}
 	d.step.join(d.Peers)

@@ -131,7 +131,7 @@ type driver struct {
 	others  Standing
 	heard   int
 	brought int
-	ranking ranking // the frontier; nil without other workers
+	ranking Ranking // the frontier; nil without other workers
 }
 
 // newDriver returns the driver of a copy of c with its defaults.

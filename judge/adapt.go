@@ -36,6 +36,15 @@ func (j *topicJudge) Observe(p *web.Page, said web.Verdict) []web.Renewal {
 		return nil
 	}
 	m.remember(p, said, j.analyzer)
+	if m.shares {
+		b, _ := m.pages[len(m.pages)-1].AppendBinary(nil)
+		m.lessons = append(m.lessons, b)
+	}
+	return j.grown(m)
+}
+
+// grown makes the view anew after so many pages, and returns those judged otherwise.
+func (j *topicJudge) grown(m *memory) []web.Renewal {
 	if n := len(m.pages); n&(n-1) != 0 {
 		return nil
 	}
@@ -43,6 +52,41 @@ func (j *topicJudge) Observe(p *web.Page, said web.Verdict) []web.Renewal {
 	j.view.Store(v)
 	m.settled = true
 	return j.renew(v)
+}
+
+// Share keeps the pages that are remembered from now on for other workers of the crawl, as
+// lessons: document frequencies are those of the pages of all.
+func (j *topicJudge) Share() {
+	if j.memory != nil {
+		j.memory.shares = true
+	}
+}
+
+// Lessons are the pages that were remembered since it was last asked, each as
+// pageWords.AppendBinary.
+func (j *topicJudge) Lessons() [][]byte {
+	if j.memory == nil {
+		return nil
+	}
+	out := j.memory.lessons
+	j.memory.lessons = nil
+	return out
+}
+
+// Learn remembers a page of another worker. Of the template of its host nothing is known
+// here. It returns the own pages that are judged otherwise now.
+func (j *topicJudge) Learn(lesson []byte) (renewed []web.Renewal, err error) {
+	m := j.memory
+	if m == nil || len(m.pages) == blendPages {
+		return nil, nil
+	}
+	var p pageWords
+	if err := p.unmarshal(lesson, len(m.vocabulary)); err != nil {
+		return nil, err
+	}
+	p.said = float32(math.NaN())
+	m.add(p)
+	return j.grown(m), nil
 }
 
 // Label has pages that a person wants more of stand beside the examples of the topic, in
@@ -73,6 +117,9 @@ func (j *topicJudge) renew(v *view) (out []web.Renewal) {
 		p := &j.memory.pages[i]
 		is := j.say(v, s)
 		was := float64(p.said)
+		if math.IsNaN(was) {
+			continue
+		}
 		if math.Abs(is.Relevance-was) >= leastRenewal || is.Relevant != (was >= j.threshold) {
 			p.said = float32(is.Relevance)
 			out = append(out, web.Renewal{URL: p.url, Verdict: is, Was: was >= j.threshold})

@@ -23,6 +23,8 @@ type memory struct {
 	settled    bool              // a view was made of them
 	labelled   bool              // the view was made anew for a label, and is not stored yet
 	looked     int               // pages when Notes looked at them last
+	shares     bool              // own pages are kept for other workers, in lessons
+	lessons    [][]byte
 }
 
 // blendPages is the number of pages after which the view is settled.
@@ -34,7 +36,7 @@ type pageWords struct {
 	length int         // terms
 	words  []wordCount // by id
 	pieces []piece     // that hold such words and may turn out to be of the template
-	said   float32     // its relevance, as it was told last
+	said   float32     // its relevance, as it was told last; NaN for a page of another worker, which tells it
 }
 
 type wordCount struct {

@@ -64,8 +64,6 @@ func stageNames() [stages]string {
 // stopwatch takes the time of a simulation's stages. All is done on the
 // goroutine that made it.
 type stopwatch struct {
-	judge  judge.Judge
-	scorer crawl.Scorer
 	cost
 	began   time.Time
 	beganIn time.Duration // processor time
@@ -83,7 +81,7 @@ func (w *stopwatch) release() { runtime.UnlockOSThread() }
 func (w *stopwatch) trained(make func() (crawl.Scorer, error)) (crawl.Scorer, error) {
 	began := threadTime()
 	s, err := make()
-	w.training = threadTime() - began
+	w.training += threadTime() - began
 	w.stages[learning] = 0 // was part of it
 	return s, err
 }
@@ -161,11 +159,14 @@ func (w watchedParser) Parse(r *web.Response) (*web.Page, error) {
 	return w.Parser.Parse(r)
 }
 
-type watchedJudge struct{ *stopwatch }
+type watchedJudge struct {
+	*stopwatch
+	own judge.Judge
+}
 
 func (w watchedJudge) Judge(ctx context.Context, p *web.Page) (web.Verdict, error) {
 	defer w.took(judging, time.Now())
-	return w.judge.Judge(ctx, p)
+	return w.own.Judge(ctx, p)
 }
 
 // watchedAdapting is a watched judge that learns document frequencies.
@@ -188,15 +189,40 @@ func (w watchedAdapting) Label(wanted []*web.Page) []web.Renewal {
 	return nil
 }
 
-// watched is the judge of a crawl under the watch; one that adapts still does.
-func (w *stopwatch) watched() crawl.Judge {
-	if a, ok := w.judge.(crawl.AdaptiveJudge); ok {
-		return watchedAdapting{watchedJudge{w}, a}
+// Share, Lessons and Learn implement crawl.SharingJudge, for judges that do.
+func (w watchedAdapting) Share() {
+	if j, ok := w.AdaptiveJudge.(crawl.SharingJudge); ok {
+		j.Share()
 	}
-	return watchedJudge{w}
 }
 
-type watchedScorer struct{ *stopwatch }
+func (w watchedAdapting) Lessons() [][]byte {
+	if j, ok := w.AdaptiveJudge.(crawl.SharingJudge); ok {
+		return j.Lessons()
+	}
+	return nil
+}
+
+func (w watchedAdapting) Learn(lesson []byte) ([]web.Renewal, error) {
+	defer w.took(judging, time.Now())
+	if j, ok := w.AdaptiveJudge.(crawl.SharingJudge); ok {
+		return j.Learn(lesson)
+	}
+	return nil, nil
+}
+
+// judge is the judge of a crawl under the watch; one that adapts still does.
+func (w *stopwatch) judge(j judge.Judge) crawl.Judge {
+	if a, ok := j.(crawl.AdaptiveJudge); ok {
+		return watchedAdapting{watchedJudge{w, j}, a}
+	}
+	return watchedJudge{w, j}
+}
+
+type watchedScorer struct {
+	*stopwatch
+	scorer crawl.Scorer
+}
 
 func (w watchedScorer) Extract(p *web.Page, v web.Verdict) [][]byte {
 	defer w.took(extracting, time.Now())
@@ -214,6 +240,28 @@ func (w watchedScorer) Label(c *web.Candidate, p *web.Page, v web.Verdict) {
 	if s, ok := w.scorer.(crawl.LabelledScorer); ok {
 		s.Label(c, p, v)
 	}
+}
+
+// Share, Lessons and Learn implement crawl.SharingScorer, for scorers that do.
+func (w watchedScorer) Share() {
+	if s, ok := w.scorer.(crawl.SharingScorer); ok {
+		s.Share()
+	}
+}
+
+func (w watchedScorer) Lessons() [][]byte {
+	if s, ok := w.scorer.(crawl.SharingScorer); ok {
+		return s.Lessons()
+	}
+	return nil
+}
+
+func (w watchedScorer) Learn(lesson []byte) error {
+	defer w.took(visiting, time.Now())
+	if s, ok := w.scorer.(crawl.SharingScorer); ok {
+		return s.Learn(lesson)
+	}
+	return nil
 }
 
 func (w watchedScorer) Score(c *web.Candidate) float64 {

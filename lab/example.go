@@ -62,7 +62,9 @@ thesaurus: {wordnet: /usr/share/wordnet}                   # for the semantic sc
 scorers:                      # name:, and if need be as: NAME, queue: links that wait at most, similarity: judge|%s, set: {…}
                               # of apprentices also after: NAME, the scorer of this lab whose whole crawl teaches them first (with set: {online: 0}, all they know);
                               # of any within: NAME, whose pages alone can be fetched; and labels: {count: 20, every: 10, ask: uncertain},
-                              # which a person gives during the crawl (ask: random; wrong: 0.1, the chance of a wrong one; more: true)
+                              # which a person gives during the crawl (ask: random; wrong: 0.1, the chance of a wrong one; more: true);
+                              # together: {workers: 8, fetches: 1, delay: 100ms, every: 200ms, by: host|domain, own: [price, lessons]}: several
+                              # workers do its crawls, with messages that take delay; own is what they do not share
 `, strings.Join(judges, ", "), strings.Join(judge.SimilarityKinds(), "|"))
 	tab := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, d := range score.Descriptions() {

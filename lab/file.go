@@ -123,6 +123,9 @@ type Scorer struct {
 	// Labels are those that a person gives during its crawls; nil = none.
 	Labels *Labels `yaml:"labels,omitempty"`
 
+	// Together are the workers that do its crawls; nil = one does.
+	Together *Together `yaml:"together,omitempty"`
+
 	own     []score.Description // of the program
 	limited bool                // queue: was written
 }
@@ -178,7 +181,7 @@ func (s *Scorer) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity", "queue", "train", "after", "within", "labels"}, k.Value) {
+		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity", "queue", "train", "after", "within", "labels", "together"}, k.Value) {
 			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: a scorer has no key %q", k.Line, k.Value)}}
 		}
 		s.limited = s.limited || n.Content[i].Value == "queue"
@@ -416,6 +419,14 @@ func (f *File) checkScorers(bad func(at, format string, args ...any)) (labels ma
 		if s.Labels != nil {
 			if wrong := s.Labels.check(); wrong != "" {
 				bad(at, "%s: %s", s.label(), wrong)
+			}
+		}
+		if s.Together != nil {
+			if wrong := s.Together.check(); wrong != "" {
+				bad(at, "%s: %s", s.label(), wrong)
+			}
+			if s.Labels != nil && s.Together.Workers > 1 {
+				bad(at, "%s: labels are given to crawls by one worker", s.label())
 			}
 		}
 		for key, v := range s.Set {

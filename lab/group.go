@@ -422,32 +422,50 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 	pages.only = within
 	watch := newStopwatch()
 	defer watch.release()
-	j, critical, err := g.judge(top, key.Judge)
-	if err != nil {
-		return simulation{err: err}
+	var done []func() error
+	defer func() {
+		for _, close := range slices.Backward(done) {
+			close()
+		}
+	}()
+	// worker makes the crawl of a worker. What its stages take is added to watch.
+	worker := func() (*crawl.Crawl, error) {
+		j, critical, err := g.judge(top, key.Judge)
+		if err != nil {
+			return nil, err
+		}
+		done = append(done, j.Close)
+		trained, took, err := g.model(ctx, s, after, j)
+		if err != nil {
+			return nil, err
+		}
+		mk := &job.Maker{
+			Job: g.job(key, s), Own: g.own, Analyzer: g.w.words, Fetcher: pages, Parser: watchedParser{g.w.pages, watch}, Topic: top, Judge: j,
+			Thesaurus: g.thesaurus, Model: trained, Learn: watch.learn, Seeds: g.seeds(),
+		}
+		done = append(done, mk.Close)
+		if err := mk.MakeJudge(ctx); err != nil {
+			return nil, err
+		}
+		scorer, err := watch.trained(func() (crawl.Scorer, error) {
+			err := mk.MakeScorer(ctx)
+			return mk.Scorer, err
+		})
+		if err != nil {
+			return nil, plainly(err)
+		}
+		watch.training += took + critical
+		c, err := mk.Crawl(ctx)
+		if err != nil {
+			return nil, plainly(err)
+		}
+		c.Judge, c.Scorer, c.JudgeName, c.ScorerName = watch.judge(j), watchedScorer{watch, scorer}, key.Judge, key.Scorer
+		if g.Noise > 0 {
+			c.Scorer = newNoisyScorer(c.Scorer, g.Noise, g.chance())
+		}
+		c.Policy.IgnoreDirectives = g.Ignore
+		return c, nil
 	}
-	defer j.Close()
-	trained, took, err := g.model(ctx, s, after, j)
-	if err != nil {
-		return simulation{err: err}
-	}
-	mk := &job.Maker{
-		Job: g.job(key, s), Own: g.own, Analyzer: g.w.words, Fetcher: pages, Parser: watchedParser{g.w.pages, watch}, Topic: top, Judge: j,
-		Thesaurus: g.thesaurus, Model: trained, Learn: watch.learn, Seeds: g.seeds(),
-	}
-	defer mk.Close()
-	if err := mk.MakeJudge(ctx); err != nil {
-		return simulation{err: err}
-	}
-	scorer, err := watch.trained(func() (crawl.Scorer, error) {
-		err := mk.MakeScorer(ctx)
-		return mk.Scorer, err
-	})
-	if err != nil {
-		return simulation{err: plainly(err)}
-	}
-	watch.training += took + critical
-	watch.judge, watch.scorer = j, scorer
 	mode, err := sim.ParseOutside(g.Outside)
 	if err != nil {
 		return simulation{err: err}
@@ -455,28 +473,32 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 	rec := eval.NewRecorder(key, g.budget(), g.truth(), eval.RecorderOptions{
 		Number: g.fold.graph.Number, Document: g.fold.graph.Document, Recorded: pages.Has, Charged: mode != sim.Drop, Bounds: mode == sim.Bounds, Cosines: g.cosines(top),
 	})
-	c, err := mk.Crawl(ctx)
-	if err != nil {
-		return simulation{err: plainly(err)}
-	}
-	c.Judge, c.Scorer, c.JudgeName, c.ScorerName = watch.watched(), watchedScorer{watch}, key.Judge, key.Scorer
-	if g.Noise > 0 {
-		c.Scorer = newNoisyScorer(c.Scorer, g.Noise, g.chance())
-	}
-	c.Policy.IgnoreDirectives = g.Ignore
-	c.Listen = func(e event.Event) {
-		rec.Listen(e)
-		listen(e)
-	}
-	if s.Labels != nil {
-		l := labeller{Labels: s.Labels, relevant: g.truth().Relevant, seed: g.chance()}
-		l.attach(c)
-	}
-	watch.start()
-	res, err := sim.Run(ctx, c, pages, sim.Options{
+	o := sim.Options{
 		Workers: g.Network.Workers, Latency: sim.Latency{Median: time.Duration(g.Network.Median), Spread: g.Network.Spread},
 		Seed: g.chance(), Outside: mode, Asked: rec.Asked,
-	})
+	}
+	var res sim.Result
+	if t := s.Together; t != nil {
+		o.Workers = cmp.Or(t.Fetches, o.Workers)
+	}
+	if t := s.Together; t != nil && t.Workers > 1 {
+		res, err = g.runTogether(ctx, t, rec, pages, o, listen, watch, worker)
+	} else {
+		c, errMade := worker()
+		if errMade != nil {
+			return simulation{err: errMade}
+		}
+		c.Listen = func(e event.Event) {
+			rec.Listen(e)
+			listen(e)
+		}
+		if s.Labels != nil {
+			l := labeller{Labels: s.Labels, relevant: g.truth().Relevant, seed: g.chance()}
+			l.attach(c)
+		}
+		watch.start()
+		res, err = sim.Run(ctx, c, pages, o)
+	}
 	if err != nil {
 		return simulation{err: err}
 	}

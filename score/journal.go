@@ -1,6 +1,7 @@
 package score
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -39,6 +40,8 @@ type journal struct {
 	due      bool         // everything that waits should be scored anew
 	model    snapshotter  // what snapshots are made of; nil = none are made
 	learn    func(func()) // runs what computes a model anew: Options.Learn
+	shares   bool         // own entries are kept for others, in lessons
+	lessons  [][]byte
 }
 
 // snapshotter is a scorer whose whole model can be written down.
@@ -107,7 +110,29 @@ func (j *journal) add(entry []byte) bool {
 	}
 	j.pending = b
 	j.entries += len(b) - size
+	if j.shares {
+		j.lessons = append(j.lessons, bytes.Clone(entry))
+	}
 	return true
+}
+
+// Share keeps what is added from now on for other workers of the crawl, as lessons.
+func (j *journal) Share() { j.shares = true }
+
+// Lessons are the entries that were added since it was last asked.
+func (j *journal) Lessons() [][]byte {
+	out := j.lessons
+	j.lessons = nil
+	return out
+}
+
+// learnt adds the entry of another worker, which is no lesson of this one.
+func (j *journal) learnt(entry []byte) bool {
+	shares := j.shares
+	j.shares = false
+	ok := j.add(entry)
+	j.shares = shares
+	return ok
 }
 
 // ask makes Stale ask for a new score of all links that wait.

@@ -193,6 +193,9 @@ func (w *waggle) apply(e *entry) {
 	relevance, flags, trail, depth := e.byte(), e.byte(), e.byte(), e.byte()
 	host := e.uint32()
 	features := e.rest()
+	if e.err != nil {
+		return
+	}
 	if flags > flagRedirected || len(features) > 0 && !w.read(&w.scratch, features, trail, depth) {
 		e.err = errors.New("score: an example that is none")
 		return
@@ -222,6 +225,22 @@ func (w *waggle) Score(c *web.Candidate) float64 {
 		return 0
 	}
 	return math.Round(w.weights.logit(&w.scratch)/grain) * grain
+}
+
+// Learn takes in an entry of another worker's journal, as if this one had been told.
+func (w *waggle) Learn(lesson []byte) error {
+	e := entry{b: lesson}
+	if len(lesson) == 0 {
+		return errEntry
+	}
+	if w.apply(&e); e.err != nil {
+		return e.err
+	}
+	w.journal.learnt(lesson)
+	if w.visits == w.next {
+		w.ask()
+	}
+	return nil
 }
 
 func (*waggle) Rescores() bool               { return true }

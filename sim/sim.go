@@ -130,101 +130,195 @@ func (r *Result) OutsideRate() float64 {
 // Archive is left out. Where record gives parsed pages, it is the Parser too.
 // The error is that of reading the record, of the judge or of the frontier.
 func Run(ctx context.Context, c *crawl.Crawl, record Record, o Options) (Result, error) {
-	if o.Outside > Bounds {
-		return Result{}, fmt.Errorf("sim: no mode %d for links outside the record", o.Outside)
-	}
-	if o.Workers == 0 {
-		o.Workers = 1
-	}
-	if o.Workers < 0 {
-		return Result{}, fmt.Errorf("sim: %d workers: give 1 or more, or 0 for 1", o.Workers)
-	}
-	if err := o.Latency.validate(); err != nil {
+	o, err := o.complete()
+	if err != nil {
 		return Result{}, err
 	}
-	if o.Start.IsZero() {
-		o.Start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-	}
-	r := &run{opt: o, record: record, clock: &virtual{now: o.Start}}
-	r.network = newNetwork(record, o, c.Policy.Delay, r.clock)
-	own := *c
-	own.Clock, own.Workers, own.Fetcher, own.Archive = r.clock, o.Workers, nil, nil
-	own.Listen = r.listen(c.Listen)
-	own.Frontier = &border{Frontier: c.Frontier, run: r}
-	r.crawl = &own
-	if err := r.run(ctx); err != nil {
+	w := newWorld(record, o)
+	r := w.add(c)
+	if err := w.run(ctx); err != nil {
 		return Result{}, err
 	}
 	return r.result, nil
 }
 
-// run is a running simulation.
+// complete checks options, and sets their defaults.
+func (o Options) complete() (Options, error) {
+	if o.Outside > Bounds {
+		return o, fmt.Errorf("sim: no mode %d for links outside the record", o.Outside)
+	}
+	if o.Workers == 0 {
+		o.Workers = 1
+	}
+	if o.Workers < 0 {
+		return o, fmt.Errorf("sim: %d workers: give 1 or more, or 0 for 1", o.Workers)
+	}
+	if err := o.Latency.validate(); err != nil {
+		return o, err
+	}
+	if o.Start.IsZero() {
+		o.Start = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return o, nil
+}
+
+// run is a worker of a running simulation, which has one or several.
 type run struct {
-	opt     Options
+	*world
 	crawl   *crawl.Crawl
-	record  Record
+	course  *crawl.Course
 	network *network
-	clock   *virtual
-	flights flights
-	begun   int // flights, ever
+	peer    *peer // what it sees of the others; nil without any
+	flights int
+	due     time.Time // when it may lease something; if waits
+	waits   bool
+	stirred bool // something happened that it has to look at
+	over    bool
 	result  Result
 }
 
-func (r *run) run(ctx context.Context) error {
-	course, err := r.crawl.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	for {
-		how, over, err := course.Ended()
-		if err != nil {
+// add adds a worker.
+func (w *world) add(c *crawl.Crawl) *run {
+	r := &run{world: w, stirred: true}
+	r.network = newNetwork(w.record, w.opt, c.Policy.Delay, w.clock)
+	own := *c
+	own.Clock, own.Workers, own.Fetcher, own.Archive = w.clock, w.opt.Workers, nil, nil
+	own.Listen = r.listen(c.Listen)
+	ranking, _ := c.Frontier.(crawl.Ranking)
+	own.Frontier = &border{c.Frontier, ranking, r}
+	r.crawl = &own
+	w.runs = append(w.runs, r)
+	return r
+}
+
+// world is what the workers share: the clock, and what is to happen.
+type world struct {
+	opt    Options
+	record Record
+	clock  *virtual
+	runs   []*run
+	queue  happenings
+	turns  int // happenings, ever
+}
+
+func newWorld(record Record, o Options) *world {
+	return &world{opt: o, record: record, clock: &virtual{now: o.Start}}
+}
+
+// at has something happen.
+func (w *world) at(t time.Time, do func(context.Context) error) {
+	heap.Push(&w.queue, happening{t, w.turns, do})
+	w.turns++
+}
+
+// run runs all workers to their end.
+func (w *world) run(ctx context.Context) error {
+	for _, r := range w.runs {
+		var err error
+		if r.course, err = r.crawl.Begin(ctx); err != nil {
 			return err
 		}
-		if ctx.Err() != nil {
-			how, over = event.Stopped, true
-		}
-		if over {
-			r.result.How = how
-			r.result.Elapsed = r.clock.now.Sub(r.opt.Start)
-			r.result.Requests = r.network.requests
-			return course.End(how)
-		}
-		leases, err := course.Lease(ctx)
-		if err != nil {
-			return stopped(ctx, err)
-		}
-		for _, l := range leases {
-			response, took, err := r.network.fetch(ctx, l.URL)
-			var why *web.Failure
-			if err != nil && !errors.As(err, &why) {
+	}
+	for {
+		all := true
+		for _, r := range w.runs {
+			if err := r.act(ctx); err != nil {
 				return stopped(ctx, err)
 			}
-			if l.Patience > 0 && took >= l.Patience && err == nil {
-				response, err, took = nil, crawl.Late(&l), l.Patience
-			}
-			heap.Push(&r.flights, flight{l, response, err, r.clock.now.Add(took), r.begun})
-			r.begun++
+			all = all && r.over
 		}
-		due, waits := course.NextDue()
+		if all {
+			return nil
+		}
+		var next *run // that is due first
+		for _, r := range w.runs {
+			if r.waits && !r.over && (next == nil || r.due.Before(next.due)) {
+				next = r
+			}
+		}
 		switch {
-		case len(r.flights) > 0 && (!waits || !due.Before(r.flights[0].lands)):
-			f := heap.Pop(&r.flights).(flight)
-			r.clock.advance(f.lands)
-			if err := r.land(ctx, course, f); err != nil {
+		case len(w.queue) > 0 && (next == nil || !next.due.Before(w.queue[0].at)):
+			h := heap.Pop(&w.queue).(happening)
+			w.clock.advance(h.at)
+			if err := h.do(ctx); err != nil {
 				return stopped(ctx, err)
 			}
-		case waits:
-			r.clock.advance(due)
-		case len(leases) == 0:
-			if _, over, err := course.Ended(); err != nil || over {
-				continue // with what Lease took in
+		case next != nil:
+			w.clock.advance(next.due)
+			next.stirred = true
+		default:
+			again, err := w.last(ctx)
+			if err != nil {
+				return stopped(ctx, err)
 			}
-			return errors.New("sim: the frontier holds links and gives none out")
+			if !again {
+				return errors.New("sim: the frontier holds links and gives none out")
+			}
 		}
 	}
 }
 
-// stopped is no error when a run was ended from outside: the loop sees that.
+// last lets all workers look once more when nothing will happen any more: those that
+// waited for others may find that they are done. again tells that one did.
+func (w *world) last(ctx context.Context) (again bool, err error) {
+	for _, r := range w.runs {
+		was := r.over
+		r.stirred = true
+		if err := r.act(ctx); err != nil {
+			return false, err
+		}
+		again = again || r.over && !was || r.waits || len(w.queue) > 0
+	}
+	return again, nil
+}
+
+// act has a worker do what there is to do now.
+func (r *run) act(ctx context.Context) error {
+	if r.over || !r.stirred && ctx.Err() == nil {
+		return nil
+	}
+	r.stirred = false
+	how, over, err := r.course.Ended()
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		how, over = event.Stopped, true
+	}
+	if over {
+		r.over = true
+		r.result.How = how
+		r.result.Elapsed = r.clock.now.Sub(r.opt.Start)
+		r.result.Requests = r.network.requests
+		if r.peer != nil {
+			r.peer.tell()
+		}
+		return r.course.End(how)
+	}
+	leases, err := r.course.Lease(ctx)
+	if err != nil {
+		return err
+	}
+	for _, l := range leases {
+		response, took, err := r.network.fetch(ctx, l.URL)
+		var why *web.Failure
+		if err != nil && !errors.As(err, &why) {
+			return err
+		}
+		if l.Patience > 0 && took >= l.Patience && err == nil {
+			response, err, took = nil, crawl.Late(&l), l.Patience
+		}
+		r.flights++
+		r.at(r.clock.now.Add(took), func(ctx context.Context) error { return r.land(ctx, l, response, err) })
+	}
+	r.due, r.waits = r.course.NextDue()
+	if r.peer != nil {
+		r.peer.tell()
+	}
+	return nil
+}
+
+// stopped is no error when a run was ended from outside.
 func stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -233,16 +327,21 @@ func stopped(ctx context.Context, err error) error {
 }
 
 // land takes in what a request brought.
-func (r *run) land(ctx context.Context, course *crawl.Course, f flight) error {
-	a, err := r.crawl.Examine(ctx, f.Lease, f.response, f.err)
+func (r *run) land(ctx context.Context, l web.Lease, response *web.Response, failure error) error {
+	if r.over {
+		return nil
+	}
+	r.flights--
+	r.stirred = true
+	a, err := r.crawl.Examine(ctx, l, response, failure)
 	if err != nil {
 		return err
 	}
-	if r.opt.Outside != Drop && f.Kind != web.LinkProbe && (a.Reason == web.ReasonStatus || a.Reason == web.ReasonRecord) && !r.record.Has(f.URL) {
+	if r.opt.Outside != Drop && l.Kind != web.LinkProbe && (a.Reason == web.ReasonStatus || a.Reason == web.ReasonRecord) && !r.record.Has(l.URL) {
 		r.result.Missed++
-		course.Charge(1)
+		r.course.Charge(1)
 	}
-	return course.Arrive(ctx, a)
+	return r.course.Arrive(ctx, a)
 }
 
 // listen counts pages, and passes events on.
@@ -257,32 +356,30 @@ func (r *run) listen(next func(event.Event)) func(event.Event) {
 	}
 }
 
-// flight is a lease on its way, with what the request will have brought.
-type flight struct {
-	web.Lease
-	response *web.Response
-	err      error
-	lands    time.Time
-	turn     int // in which it began: of equal moments the first lands first
+// happening is something that is to happen, such as a page that comes.
+type happening struct {
+	at   time.Time
+	turn int // of equal moments the first to be known happens first
+	do   func(context.Context) error
 }
 
-// flights is a heap, the next to land first.
-type flights []flight
+// happenings is a heap, the next first.
+type happenings []happening
 
-func (f flights) Len() int { return len(f) }
-func (f flights) Less(i, j int) bool {
-	if !f[i].lands.Equal(f[j].lands) {
-		return f[i].lands.Before(f[j].lands)
+func (h happenings) Len() int { return len(h) }
+func (h happenings) Less(i, j int) bool {
+	if !h[i].at.Equal(h[j].at) {
+		return h[i].at.Before(h[j].at)
 	}
-	return f[i].turn < f[j].turn
+	return h[i].turn < h[j].turn
 }
-func (f flights) Swap(i, j int) { f[i], f[j] = f[j], f[i] }
-func (f *flights) Push(x any)   { *f = append(*f, x.(flight)) }
-func (f *flights) Pop() any {
-	last := len(*f) - 1
-	x := (*f)[last]
-	(*f)[last] = flight{}
-	*f = (*f)[:last]
+func (h happenings) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *happenings) Push(x any)   { *h = append(*h, x.(happening)) }
+func (h *happenings) Pop() any {
+	last := len(*h) - 1
+	x := (*h)[last]
+	(*h)[last] = happening{}
+	*h = (*h)[:last]
 	return x
 }
 
@@ -306,7 +403,8 @@ func (v *virtual) advance(to time.Time) {
 // instead, so that it is met once.
 type border struct {
 	crawl.Frontier
-	run *run
+	crawl.Ranking // nil where the frontier is none
+	run           *run
 }
 
 // Commit applies a turn without what the mode keeps out.
