@@ -1,0 +1,93 @@
+package judge_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// sharingJudge is what a crawl by several workers looks for in a judge.
+type sharingJudge interface {
+	adaptiveJudge
+	Share()
+	Lessons() [][]byte
+	Learn(lesson []byte) ([]web.Renewal, error)
+}
+
+func newSharing(t testing.TB) sharingJudge {
+	s, ok := newAdapting(t).(sharingJudge)
+	if !ok {
+		t.Fatal("the judge topic does not learn from others")
+	}
+	s.Share()
+	return s
+}
+
+func article(host string, n int) *web.Page {
+	return page(fmt.Sprintf("http://%s/%d", host, n), fmt.Sprint("Item ", n), "Prices of steel and energy. "+strings.Repeat("colony winter hive bees ", n%6))
+}
+
+// Two judges of which each sees half of the pages, and is taught the other half, judge
+// alike, as one does that sees all. Each tells what it says anew of its own pages alone.
+func TestJudgesLearnFromOthers(t *testing.T) {
+	alone, a, b := newSharing(t), newSharing(t), newSharing(t)
+	for n := range 64 {
+		own, other := a, b
+		if n%2 == 1 {
+			own, other = b, a
+		}
+		p := article(fmt.Sprintf("%c%d.test", "ab"[n%2], n), n) // of no host is a template known
+		observe(t, alone, p)
+		observe(t, own, p)
+		for _, l := range own.Lessons() {
+			renewed, err := other.Learn(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range renewed {
+				if strings.HasPrefix(string(r.URL.Host()), "a") != (other == a) {
+					t.Errorf("a worker tells the verdict of %s, a page of the other", r.URL)
+				}
+			}
+		}
+	}
+	x, y, z := relevance(t, a, near), relevance(t, b, near), relevance(t, alone, near)
+	if x != y || x != z {
+		t.Errorf("a page has %v and %v, and %v of the judge of all", x, y, z)
+	}
+	if fresh := relevance(t, newSharing(t), near); x == fresh {
+		t.Error("nothing was learnt")
+	}
+	if l := a.Lessons(); len(l) > 0 {
+		t.Errorf("%d lessons were passed on", len(l))
+	}
+	again := newSharing(t)
+	state := a.State()
+	if err := again.Restore(func(name string) ([]byte, error) { return state[name], nil }); err != nil {
+		t.Fatal(err)
+	}
+	if r := relevance(t, again, near); r != x {
+		t.Errorf("after a restart %v, before %v", r, x)
+	}
+}
+
+// A lesson that is none is refused.
+func FuzzJudgeLesson(f *testing.F) {
+	teacher := newSharing(f)
+	observe(f, teacher, article("a.test", 5))
+	f.Add(teacher.Lessons()[0])
+	f.Add([]byte{})
+	f.Add([]byte{3, 'a', 'b', 'c', 0, 0, 0})
+	f.Fuzz(func(t *testing.T, lesson []byte) {
+		j := newSharing(t)
+		before := relevance(t, j, near)
+		if _, err := j.Learn(lesson); err != nil && relevance(t, j, near) != before {
+			t.Fatalf("a lesson was refused (%v), and changed a verdict", err)
+		}
+		if r := relevance(t, j, near); !(r >= 0 && r <= 1) {
+			t.Fatalf("a relevance of %v", r)
+		}
+	})
+}
