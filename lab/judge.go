@@ -2,15 +2,21 @@ package lab
 
 import (
 	"cmp"
+	"context"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/waggle-crawler/waggle/eval"
 	"github.com/waggle-crawler/waggle/eval/report"
 	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // Judge is a judge of a lab: a judge's name, or a mapping with settings.
@@ -105,3 +111,41 @@ func (f *File) checkJudges(bad func(at, format string, args ...any)) {
 		}
 	}
 }
+
+// judge makes the judge that results call so, and tells how long its training took. That named truth
+// never errs: it shows what a scorer could do then, and is no result.
+func (g *group) judge(t *topic.Topic, name string) (judge.Judge, time.Duration, error) {
+	if isCritic(name) {
+		return g.newCritic(name)
+	}
+	if name != report.TruthJudge {
+		spec := g.judgeOf(name)
+		d, _ := g.own.Judge(spec.Name) // check made sure that there is one
+		j, err := d.New(judge.Options{Topic: t, Set: spec.Set, Analyzer: g.w.words})
+		return j, 0, err
+	}
+	words, err := judge.New("topic", t, judge.Options{Analyzer: g.w.words})
+	if err != nil {
+		return nil, 0, err
+	}
+	return &oracleJudge{words, g.truth().Relevant}, 0, nil
+}
+
+// oracleJudge knows the truth, and a copy of a relevant page as well.
+type oracleJudge struct {
+	words    judge.Judge // for anchors
+	relevant eval.Set
+}
+
+func (j *oracleJudge) Text(s string) float64 { return j.words.Text(s) }
+func (j *oracleJudge) Close() error          { return j.words.Close() }
+
+func (j *oracleJudge) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
+	if j.relevant.Has(p.URL, hex.EncodeToString(p.Digest[:])) {
+		return web.Verdict{Relevance: 1, Similarity: 1, Relevant: true}, nil
+	}
+	return web.Verdict{}, nil
+}
+
+func (j *oracleJudge) Name() string       { return report.TruthJudge }
+func (j *oracleJudge) Threshold() float64 { return 1 }

@@ -100,7 +100,7 @@ func RunTogether(ctx context.Context, workers []*crawl.Crawl, record Record, o O
 type post struct {
 	*world
 	Together
-	underway int              // mail
+	underway int              // messages
 	told     []crawl.Standing // by worker, as the others know it
 	sum      crawl.Standing   // of told
 	waiting  map[float64]int  // links by priority, of told
@@ -212,7 +212,9 @@ func (p *peer) tell() {
 	}
 	p.traffic.Standings++
 	p.traffic.StandingBytes += 16 + 4*len(s.Waiting)
+	p.underway++
 	p.at(p.clock.now.Add(p.Delay), func(context.Context) error {
+		p.underway--
 		p.tells(p.number, s)
 		for _, r := range p.runs {
 			if r.peer != p && r.flights < p.opt.Workers {
@@ -271,7 +273,7 @@ func (p *peer) Others() (crawl.Standing, int) {
 	return s, p.version
 }
 
-// Idle tells that no other worker has anything to do, and that no mail is under way.
+// Idle tells that no other worker has anything to do, and that nothing is under way.
 func (p *peer) Idle() bool {
 	if p.underway > 0 {
 		return false
