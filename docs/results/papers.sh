@@ -1,9 +1,9 @@
 #!/bin/sh
 # Makes the figures of lm10.md, cps02.md, vs05.md, htt14.md, bpm09.md and classics.md again,
 # and the tables of labelled paths: builds the recorded webs, runs the labs, makes of their
-# values the files papers-*.csv and classics-*.csv and the charts plots/papers-*.svg beside
-# this script, and puts their tables into the documents. What is said of them there
-# is left to whoever reads them.
+# values the files papers-*.csv and classics-*.csv and the charts beside this script, and puts
+# their tables into the documents. What is said of them there is left to whoever reads them;
+# classics.md is the report of its lab.
 #
 #   WEBS=DIR docs/results/papers.sh
 #
@@ -124,11 +124,6 @@ done
 table papers-variants variants crf auc 300
 table papers-chosen chosen crf auc 300
 for n in 300 1000 3000 10000; do table papers-bpm09-long-$n bpm09-long bpm09-best-first-both hits $n; done
-for n in 300 1000 3000; do
-	table classics-auc-$n classics best-first-both auc $n
-	table classics-hits-$n classics best-first-both hits $n
-	table classics-of-bound-$n classics best-first-both of-bound $n
-done
 made lm10 papers-lm10-mesh.csv awk -F, -v OFS=, 'NR == 1 || $6 % 50 == 0 && $3 ~ /^(lm10-)?(bfs|crf|memm)$/ { print $1, $3, $6, $7, $8, $9, $10, $11 }' lm10/surface.csv
 made lm10 papers-lm10-sigma-curve.csv awk -f "$here/papers-budgets.awk" -v measure=sigma lm10/values.csv
 curve papers-htt14-curves htt14 hits 10 htt14-hmm2,htt14-hmm,hmm2,bayes-cluster-like,bayes-page-like,knn-page-like
@@ -137,7 +132,6 @@ curve papers-bpm09-similar-curves bpm09 similar 10 ''
 curve papers-bpm09-long-curves bpm09-long hits 20 ''
 curve papers-cps02-loss cps02 loss_sum 10 ''
 curve papers-vs05-curves vs05 hits 12 ''
-made classics classics-tests.csv cat classics/tests.csv
 if [ -d cps02-runs/runs ]; then jq -rs -f "$here/papers-runs.jq" cps02-runs/runs/*.best-first-page.* cps02-runs/runs/*.cps02-apprentice.* >"$here/papers-cps02-topics.csv"; fi
 for w in departments campus manuals; do
 	chart papers-lm10-$w-mesh lm10 $w-precision-surface
@@ -145,9 +139,12 @@ for w in departments campus manuals; do
 	chart papers-bpm09-$w bpm09 $w-harvest
 	chart papers-cps02-$w cps02 $w-harvest
 	chart papers-vs05-$w vs05 $w-harvest
-	chart classics-$w classics $w-harvest
 done
 cd "$here"
-for d in lm10 cps02 vs05 htt14 bpm09 classics; do
+if [ -e "$work/classics/report.md" ]; then
+	awk -f classics.awk -v dir=. "$work/classics/report.md" >classics.md
+	cp "$work"/classics/plots/*.svg plots/
+fi
+for d in lm10 cps02 vs05 htt14 bpm09; do
 	awk -f papers-fill.awk $d.md >"$work/$d.md" && cp "$work/$d.md" $d.md
 done
