@@ -60,13 +60,14 @@ function table(file, digits, names,    n, i, k, head, cell, line, row, order, co
 }
 
 # number has no zero before the point, and a minus that is one.
-function number(x, digits,    s) {
-	s = sprintf("%." digits "f", x < 0 ? -x : x)
+function number(x, digits,    s, minus) {
+	minus = x ~ /^-/ ? "−" : ""
+	s = sprintf("%." digits "f", minus == "" ? x : substr(x, 2))
 	if (digits > 1) sub(/^0\./, ".", s)
-	return (x < 0 && s + 0 != 0 ? "−" : "") s
+	return minus s
 }
 function sign(x, digits,    s) {
 	if (x == "") return ""
 	s = number(x, digits)
-	return (s ~ /^−/ || s + 0 == 0 ? "" : "+") s
+	return (s ~ /^−/ ? "" : "+") s
 }

@@ -26,7 +26,7 @@ export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
 work=${WORK:-/tmp/waggle-papers}
 waggle=${WAGGLE:-waggle}
-labs=${LABS:-lm10 trail control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs vs05 lm10-far bpm09-far htt14-far cps02-far vs05-far lm10-bounds bpm09-bounds htt14-bounds cps02-bounds vs05-bounds variants chosen bpm09-long classics paths-departments paths-manuals}
+labs=${LABS:-lm10 trail control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs vs05 headline headline-far cps02-headline cps02-headline-far vs05-headline vs05-headline-far variants chosen bpm09-long classics paths-departments paths-manuals}
 
 mkdir -p "$work/webs"
 cd "$work"
@@ -35,23 +35,23 @@ for w in departments campus manuals; do
 done
 
 # The positive control is on made-up webs, of three kinds: the pages of trail tell how far a
-# target is, those of plain do not, and crowd is trail among pages of two more topics.
-made=hops=3,growth=1.5,links=8,template=0,locality=0.3,near=0.5,anchors=0,decay=1,signal=0.9,duplicates=0,boilerplate=0,redirects=0,dead=0,targets=0.01
+# target is in words of their own, those of plain in fewer and fewer words of the target's, and
+# crowd is trail among pages of two more topics.
+made=hops=3,growth=1.5,links=8,template=0,locality=0.3,near=0.5,anchors=0,signal=0.9,duplicates=0,boilerplate=0,redirects=0,dead=0,targets=0.01
 for s in 1 2 3 4 5 6; do
-	for w in trail:pages=6000,hosts=10,topics=1,trail=1 plain:pages=6000,hosts=10,topics=1,trail=0 crowd:pages=18000,hosts=30,topics=3,trail=1; do
+	for w in trail:pages=6000,hosts=10,topics=1,decay=1,trail=1 plain:pages=6000,hosts=10,topics=1,decay=0.6,trail=0 crowd:pages=18000,hosts=30,topics=3,decay=1,trail=1; do
 		name=${w%%:*}-$s
 		[ -e "webs/$name/web.yaml" ] || "$waggle" web build --name $name --synthetic "seed=$s,$made,${w#*:}" -o "webs/$name"
 	done
 done
 
-# Lab files are changed copies of those that are kept here: the headline strategies from far
-# seeds, and with every place outside the record counted, without the hits among what teaches, by the critic as
-# printed, and with the pages of each crawl.
+# Lab files are changed copies of those that are kept here: the headline strategies with
+# bounds, from near and from far seeds, without the hits among what teaches, by the critic as printed, and
+# with the pages of each crawl.
 lab() { # NAME
-	base=papers-${1%-far} base=${base%-bounds} base=${base%-hits} base=${base%-runs} base=${base%-critic} change=
+	base=papers-${1%-far} base=${base%-headline} base=${base%-hits} base=${base%-runs} base=${base%-critic} change=
 	case $1 in
-	*-far) change='s/^repeats: .*/&\nseeds: [far]/; /^ *# From here on near/,$d' ;;
-	*-bounds) change='s/^repeats: .*/repeats: 1\noutside: bounds/; /^ *# From here on near/,$d' ;;
+	*-headline | *-headline-far) change='s/^repeats: .*/&\nseeds: [near]\noutside: bounds/; /^ *# From here on near/,$d' ;;
 	*-hits) change='s/folds: same,/folds: same-but-hits,/' ;;
 	*-critic) change='s/^judges: .*/judges: [critic-printed]/' ;;
 	*-runs) change='s/^judges: .*/judges: [critic-printed]/; s/^repeats: .*/repeats: 1\nkeep-runs: true/' ;;
@@ -67,7 +67,9 @@ lab() { # NAME
 		return
 		;;
 	esac
+	case $1 in *-far) far='s/^seeds: .*/seeds: [far]/' ;; *) far= ;; esac
 	sed -e "${REPEATS:+s/^repeats: .*/repeats: $REPEATS/}" -e "$change" -e "s|/usr/share/wordnet|${WORDNET:-/usr/share/wordnet}|" "$here/$base.yaml" >"lab-$1.yaml"
+	sed -i -e "$far" "lab-$1.yaml"
 	# 1 says that a strategy could not be taught somewhere, as the report tells.
 	"$waggle" lab run -f "lab-$1.yaml" -o "$1" || [ $? = 1 ]
 }
@@ -98,17 +100,20 @@ curve() { # NAME FOLDER COLUMN STEPS STRATEGIES
 chart() { # NAME FOLDER CHART
 	[ ! -e "$2/plots/$3.svg" ] || cp "$2/plots/$3.svg" "$here/plots/$1.svg"
 }
-for s in '' -far -bounds; do
-	table papers-lm10-300$s lm10$s lm10-bfs auc 300
-	table papers-bpm09-300$s bpm09$s bpm09-best-first-both auc 300
-	table papers-bpm09-1000$s bpm09$s bpm09-best-first-both hits 1000
-	table papers-cps02-300$s cps02$s best-first-page judged-loss 300
-	table papers-cps02-1000$s cps02$s best-first-page judged-loss 1000
-	table papers-htt14-300$s htt14$s htt14-hmm2 hits 300
-	table papers-htt14-1000$s htt14$s htt14-hmm2 hits 1000
-	table papers-vs05-100$s vs05$s vs05-afc hits 100
-	table papers-vs05-300$s vs05$s vs05-afc hits 300
-	table papers-vs05-auc$s vs05$s vs05-afc auc 100
+table papers-lm10-300 lm10 lm10-bfs auc 300
+table papers-bpm09-300 bpm09 bpm09-best-first-both auc 300
+table papers-bpm09-1000 bpm09 bpm09-best-first-both hits 1000
+table papers-cps02-300 cps02 best-first-page judged-loss 300
+table papers-cps02-1000 cps02 best-first-page judged-loss 1000
+table papers-htt14-300 htt14 htt14-hmm2 hits 300
+table papers-htt14-1000 htt14 htt14-hmm2 hits 1000
+table papers-vs05-100 vs05 vs05-afc hits 100
+table papers-vs05-300 vs05 vs05-afc hits 300
+table papers-vs05-auc vs05 vs05-afc auc 100
+for s in '' -far; do
+	table papers-headline$s headline$s lm10-bfs hits 300
+	table papers-cps02-headline$s cps02-headline$s best-first-page hits 300
+	table papers-vs05-headline$s vs05-headline$s vs05-afc hits 100
 done
 for m in precision-mesh sigma apr; do table papers-lm10-$m lm10 lm10-bfs $m 300; done
 table papers-bpm09-similar bpm09 bpm09-best-first-both similar-pages 1000
