@@ -46,15 +46,15 @@ for s in 1 2 3 4 5 6; do
 done
 
 # Lab files are changed copies of those that are kept here: the headline strategies with
-# bounds, from near and from far seeds, without the hits among what teaches, by the critic as printed, and
-# with the pages of each crawl.
+# bounds, from near and from far seeds, without the hits among what teaches, by the critic as printed,
+# and the apprentice and its baseline with the pages of each crawl.
 lab() { # NAME
 	base=papers-${1%-far} base=${base%-headline} base=${base%-hits} base=${base%-runs} base=${base%-critic} change=
 	case $1 in
 	*-headline | *-headline-far) change='s/^repeats: .*/&\nseeds: [near]\noutside: bounds/; /^ *# From here on near/,$d' ;;
 	*-hits) change='s/folds: same,/folds: same-but-hits,/' ;;
 	*-critic) change='s/^judges: .*/judges: [critic-printed]/' ;;
-	*-runs) change='s/^judges: .*/judges: [critic-printed]/; s/^repeats: .*/repeats: 1\nkeep-runs: true/' ;;
+	*-runs) change='s/^judges: .*/judges: [critic-printed]/; s/^repeats: .*/repeats: 1\nkeep-runs: true/; /^ *# The recall crawler/,$d' ;;
 	classics) base=classics ;;
 	paths-departments)
 		[ -e $1.txt ] || "$waggle" lab paths --web webs/departments --topics course,faculty,project --repeats 3 >$1.new
