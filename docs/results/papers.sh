@@ -51,6 +51,7 @@ done
 lab() { # NAME
 	base=papers-${1%-far} base=${base%-headline} base=${base%-hits} base=${base%-runs} base=${base%-critic} change=
 	case $1 in
+	headline | headline-far) base=papers-headline ;;
 	*-headline | *-headline-far) change='s/^repeats: .*/&\nseeds: [near]\noutside: bounds/; /^ *# From here on near/,$d' ;;
 	*-hits) change='s/folds: same,/folds: same-but-hits,/' ;;
 	*-critic) change='s/^judges: .*/judges: [critic-printed]/' ;;
