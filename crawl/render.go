@@ -52,7 +52,7 @@ var renderKinds = [web.RenderKinds]struct {
 }{
 	kindBare:       {0.9, 8},
 	kindUnfinished: {0.6, 16},
-	kindEnd:        {0.3, 24},
+	kindEnd:        {0.4, 24},
 	kindFull:       {0.1, 40},
 }
 
@@ -60,7 +60,8 @@ const (
 	priorPages = 2 // that the share of gains begins with
 	leastGain  = 1. / 3
 	bareWords  = 80 // fewer are almost no text
-	endLinks   = 5  // fewer lead almost nowhere: of the page's own site
+	endLinks   = 3  // fewer lead almost nowhere: of the page's own site
+	gainLinks  = 2  // that are new are a gain
 	doublings  = 16 // of every, at most
 	// wordLetters are those of a word, with the space behind it, where words have none
 	// between them.
@@ -112,19 +113,16 @@ func saidBy(p *web.Page) said {
 	return s
 }
 
-// more tells whether a page says more than it did as it was sent: a quarter of its text and
-// forty words, or a fifth of its links and three.
-func (s said) more(sent said) bool {
-	if s.words-sent.words >= max(40, sent.words/4) {
-		return true
+// moreText tells whether a page says more than it did as it was sent: a quarter of its text,
+// and forty words.
+func (s said) moreText(sent said) bool { return s.words-sent.words >= max(40, sent.words/4) }
+
+// fresh are the links that were not sent.
+func (s said) fresh(sent said) map[web.URL]bool {
+	for u := range sent.links {
+		delete(s.links, u)
 	}
-	fresh := 0
-	for u := range s.links {
-		if !sent.links[u] {
-			fresh++
-		}
-	}
-	return fresh >= max(3, len(sent.links)/5)
+	return s.links
 }
 
 // rendered is what became of a page when it came to rendering, of an Arrival.
@@ -132,21 +130,30 @@ type rendered struct {
 	counts bool // for the host
 	kind   renderKind
 	done   bool
-	gained bool
-	event  *event.Rendered // nil for a page that was not rendered
+	text   bool             // there is more of it
+	fresh  map[web.URL]bool // links that were not sent
+	event  *event.Rendered  // nil for a page that was not rendered
 }
 
-// count adds a page to what its host has counted.
-func (d *rendered) count(h *web.HostState) {
+// count adds a page to what its host has counted. Rendering gave it more where it brought
+// text, or links that the crawl did not know: the same menu on every page is worth it once.
+func (d *rendered) count(h *web.HostState, queued []event.Found) {
 	if !d.counts {
 		return
 	}
 	n := &h.Renders[d.kind]
 	n.Pages++
-	if d.done {
-		n.Done++
+	if !d.done {
+		return
 	}
-	if d.gained {
+	n.Done++
+	links := 0
+	for _, f := range queued {
+		if !f.Raised && d.fresh[f.URL] {
+			links++
+		}
+	}
+	if d.text || links >= gainLinks {
 		n.Gained++
 	}
 }
@@ -194,12 +201,13 @@ func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, apart apa
 		}
 	}
 	now := saidBy(shown)
-	a.rendered.gained = a.rendered.done && now.more(sent)
+	a.rendered.text = now.moreText(sent)
 	a.rendered.event = &event.Rendered{
 		Took: seconds(by.Took), SentWords: sent.words, Words: now.words, SentLinks: len(sent.links), Links: len(now.links),
 		Requests: by.Requests, Refused: by.Refused, Scrolls: by.Scrolls, Clicks: by.Clicks, Routes: by.Routes,
 		Ended: by.Ended, Detail: clip(by.Detail, 300), AsSent: by.Body == nil,
 	}
+	a.rendered.fresh = now.fresh(sent)
 	return shown, nil
 }
 

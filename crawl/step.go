@@ -419,7 +419,6 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	host.Fetched++
 	answers(&host)
 	s.pace(now, &host, &a)
-	a.rendered.count(&host)
 	host.Barren++
 	s.noteVerdict(p.URL, v.Relevant, reason)
 	if v.Relevant {
@@ -462,6 +461,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	if err != nil {
 		return Outcome{}, err
 	}
+	a.rendered.count(&host, queued)
 	turn.Done = append(turn.Done, c.URL)
 	turn.Hosts = []web.HostState{host}
 	if full {
