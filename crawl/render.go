@@ -297,13 +297,13 @@ func look(src []byte) (h hints) {
 // usually filled.
 var (
 	busyNames      = [][]byte{[]byte("skeleton"), []byte("spinner"), []byte("loading"), []byte("load-more"), []byte("loadmore"), []byte("infinite"), []byte("show-more")}
-	containerNames = [][]byte{[]byte("root"), []byte("app"), []byte("content"), []byte("main"), []byte("results"), []byte("list"), []byte("items"), []byte("feed"), []byte("posts"), []byte("articles"), []byte("entries"), []byte("body"), []byte("__next"), []byte("mount")}
+	containerNames = [][]byte{[]byte("root"), []byte("app"), []byte("content"), []byte("main"), []byte("results"), []byte("list"), []byte("items"), []byte("feed"), []byte("posts"), []byte("articles"), []byte("entries"), []byte("body"), []byte("__next"), []byte("mount"), []byte("related"), []byte("menu"), []byte("nav")}
 	waitingTexts   = []string{"loading", "please wait", "load more", "show more", "more results", "mehr laden", "mehr anzeigen", "weitere laden", "charger plus", "voir plus", "cargar más", "ver más"}
 )
 
 func isContainer(name string) bool {
 	switch name {
-	case "div", "main", "section", "article", "ul", "ol", "tbody", "table":
+	case "div", "main", "section", "article", "aside", "nav", "ul", "ol", "tbody", "table":
 		return true
 	}
 	return false

@@ -25,7 +25,7 @@ import (
 // page answers a path with a document, or with what its scripts ask for; "" is 404.
 type madeSite struct {
 	name, line string
-	page       func(w *madeWeb, path string, query url.Values) string
+	page       func(w *madeWeb, site, path string, query url.Values) string
 	only       []string // where the texts about bees are, if not at the items
 }
 
@@ -38,16 +38,16 @@ type madeWeb struct {
 
 func (*madeWeb) bees(n int) bool { return n%3 == 0 }
 
-func (w *madeWeb) text(n int) string {
+func (w *madeWeb) text(site string, n int) string {
 	about := "steel bridges and their rivets carry trains over rivers"
 	if w.bees(n) {
 		about = "honey bees dance in the hive and show where flowers are"
 	}
-	return fmt.Sprintf("Item %d. ", n) + strings.Repeat(about+". ", 12)
+	return fmt.Sprintf("Item %d of %s. ", n, site) + strings.Repeat(about+". ", 12)
 }
 
-func (w *madeWeb) item(n int, more string) string {
-	return fmt.Sprintf(`<!doctype html><title>Item %d</title><h1>Item %d</h1><p>%s</p><p><a href="/">home</a> <a href="/about">about</a> <a href="/contact">contact</a></p>%s`, n, n, w.text(n), more)
+func (w *madeWeb) item(site string, n int, more string) string {
+	return fmt.Sprintf(`<!doctype html><title>Item %d</title><h1>Item %d</h1><p>%s</p><p><a href="/">home</a> <a href="/about">about</a> <a href="/contact">contact</a></p>%s`, n, n, w.text(site, n), more)
 }
 
 func (w *madeWeb) itemAt(path string) (n int, ok bool) {
@@ -75,14 +75,14 @@ func (w *madeWeb) numbers(from, to int) string {
 
 const (
 	intro  = `<p>` + "This page lists what the site holds, the newest first, and is written anew each day by those who keep it. " + `</p>`
-	addAll = `for (const n of list) document.getElementById("list").insertAdjacentHTML("beforeend", '<li style="height:60px"><a href="/item/' + n + '">item ' + n + "</a></li>");`
+	addAll = `for (const n of list) document.getElementById("list").insertAdjacentHTML("beforeend", '<li style="height:300px"><a href="/item/' + n + '">item ' + n + "</a></li>");`
 )
 
 func newMadeWeb(items int) *madeWeb {
 	other := strings.Repeat(intro, 3)
-	plainItems := func(w *madeWeb, path, more string) (string, bool) {
+	plainItems := func(w *madeWeb, site, path, more string) (string, bool) {
 		if n, ok := w.itemAt(path); ok {
-			return w.item(n, more), true
+			return w.item(site, n, more), true
 		}
 		if path == "/about" || path == "/contact" {
 			return "<!doctype html><title>About</title>" + other + `<a href="/">home</a>` + more, true
@@ -91,9 +91,9 @@ func newMadeWeb(items int) *madeWeb {
 	}
 	scripted := `<script src="/site.js"></script>`
 	return &madeWeb{items: items, sites: []madeSite{
-		{name: "app", line: "an application: each page is the same empty one, filled with data that a script fetches", page: func(w *madeWeb, path string, q url.Values) string {
+		{name: "app", line: "an application: each page is the same empty one, filled with data that a script fetches", page: func(w *madeWeb, site, path string, q url.Values) string {
 			if n, ok := w.itemAt(strings.TrimSuffix(strings.TrimPrefix(path, "/data"), ".json")); ok && strings.HasPrefix(path, "/data/") {
-				b, _ := json.Marshal(w.text(n))
+				b, _ := json.Marshal(w.text(site, n))
 				return string(b)
 			}
 			switch path {
@@ -109,10 +109,10 @@ func newMadeWeb(items int) *madeWeb {
 			}
 			return ""
 		}},
-		{name: "embedded", line: "pages whose text lies in them as data, and is shown by a script", page: func(w *madeWeb, path string, q url.Values) string {
+		{name: "embedded", line: "pages whose text lies in them as data, and is shown by a script", page: func(w *madeWeb, site, path string, q url.Values) string {
 			data := any(nil)
 			if n, ok := w.itemAt(path); ok {
-				data = w.item(n, "")
+				data = w.item(site, n, "")
 			} else if path == "/" {
 				data = "<ul>" + w.list(0, w.items) + "</ul>"
 			} else if path == "/site.js" {
@@ -123,8 +123,8 @@ func newMadeWeb(items int) *madeWeb {
 			b, _ := json.Marshal(data)
 			return `<!doctype html><title>E</title><div id="root"></div><script id="data" type="application/json">` + string(b) + `</script>` + scripted
 		}},
-		{name: "news", line: "articles as sent; lists that a script fills in as one scrolls", page: func(w *madeWeb, path string, q url.Values) string {
-			if s, ok := plainItems(w, path, scripted); ok {
+		{name: "news", line: "articles as sent; lists that a script fills in as one scrolls", page: func(w *madeWeb, site, path string, q url.Values) string {
+			if s, ok := plainItems(w, site, path, scripted); ok {
 				return s
 			}
 			switch path {
@@ -140,8 +140,8 @@ func newMadeWeb(items int) *madeWeb {
 			}
 			return ""
 		}},
-		{name: "forum", line: "threads as sent; a button that loads more of the list", page: func(w *madeWeb, path string, q url.Values) string {
-			if s, ok := plainItems(w, path, scripted); ok {
+		{name: "forum", line: "threads as sent; a button that loads more of the list", page: func(w *madeWeb, site, path string, q url.Values) string {
+			if s, ok := plainItems(w, site, path, scripted); ok {
 				return s
 			}
 			switch path {
@@ -156,7 +156,7 @@ func newMadeWeb(items int) *madeWeb {
 			}
 			return ""
 		}},
-		{name: "docs", line: "pages as sent; the menu that leads from one to another is made by a script", page: func(w *madeWeb, path string, q url.Values) string {
+		{name: "docs", line: "pages as sent; the menu that leads from one to another is made by a script", page: func(w *madeWeb, site, path string, q url.Values) string {
 			if path == "/site.js" {
 				return `const list = ` + w.numbers(0, w.items) + `; document.getElementById("menu").innerHTML = "<ul id=list></ul>"; ` + addAll
 			}
@@ -164,10 +164,10 @@ func newMadeWeb(items int) *madeWeb {
 			if !ok && path != "/" {
 				return ""
 			}
-			return fmt.Sprintf(`<!doctype html><title>Docs %d</title><nav id="menu"></nav><p>%s</p><a href="/">start</a>`, n, w.text(n)) + scripted
+			return fmt.Sprintf(`<!doctype html><title>Docs %d</title><nav id="menu"></nav><p>%s</p><a href="/">start</a>`, n, w.text(site, n)) + scripted
 		}},
-		{name: "hydrated", line: "all is sent, and a script makes the same of it once more", page: func(w *madeWeb, path string, q url.Values) string {
-			if s, ok := plainItems(w, path, scripted); ok {
+		{name: "hydrated", line: "all is sent, and a script makes the same of it once more", page: func(w *madeWeb, site, path string, q url.Values) string {
+			if s, ok := plainItems(w, site, path, scripted); ok {
 				return s
 			}
 			switch path {
@@ -178,8 +178,8 @@ func newMadeWeb(items int) *madeWeb {
 			}
 			return ""
 		}},
-		{name: "comments", line: "all is sent but a few words that readers left", page: func(w *madeWeb, path string, q url.Values) string {
-			if s, ok := plainItems(w, path, `<div class="notes"></div>`+scripted); ok {
+		{name: "comments", line: "all is sent but a few words that readers left", page: func(w *madeWeb, site, path string, q url.Values) string {
+			if s, ok := plainItems(w, site, path, `<div class="notes"></div>`+scripted); ok {
 				return s
 			}
 			switch path {
@@ -190,12 +190,12 @@ func newMadeWeb(items int) *madeWeb {
 			}
 			return ""
 		}},
-		{name: "routes", line: "one page, whose views have addresses behind #", only: []string{"/"}, page: func(w *madeWeb, path string, q url.Values) string {
+		{name: "routes", line: "one page, whose views have addresses behind #", only: []string{"/"}, page: func(w *madeWeb, site, path string, q url.Values) string {
 			switch path {
 			case "/site.js":
 				texts := []string{}
 				for n := range min(w.items, 10) {
-					texts = append(texts, w.text(n))
+					texts = append(texts, w.text(site, n))
 				}
 				b, _ := json.Marshal(texts)
 				return `const texts = ` + string(b) + `; const show = () => { const n = +location.hash.slice(2) || 0; document.getElementById("view").innerHTML = "<p>" + texts[n] + "</p>" + texts.map((_, i) => "<a href='#/" + i + "'>" + i + "</a>").join(" ") }; onhashchange = show; show()`
@@ -204,8 +204,8 @@ func newMadeWeb(items int) *madeWeb {
 			}
 			return ""
 		}},
-		{name: "cards", line: "pages as sent; a list of elements of its own, with a shadow each", page: func(w *madeWeb, path string, q url.Values) string {
-			if s, ok := plainItems(w, path, scripted); ok {
+		{name: "cards", line: "pages as sent; a list of elements of its own, with a shadow each", page: func(w *madeWeb, site, path string, q url.Values) string {
+			if s, ok := plainItems(w, site, path, scripted); ok {
 				return s
 			}
 			switch path {
@@ -216,12 +216,12 @@ func newMadeWeb(items int) *madeWeb {
 			}
 			return ""
 		}},
-		{name: "late", line: "pages as sent; links to related ones come two seconds later, and half of the pages have no others", page: func(w *madeWeb, path string, q url.Values) string {
+		{name: "late", line: "pages as sent; links to related ones come two seconds later, and half of the pages have no others", page: func(w *madeWeb, site, path string, q url.Values) string {
 			related := ""
 			if n, ok := w.itemAt(path); ok {
 				related = fmt.Sprintf(`<aside id="related"></aside><script>setTimeout(() => document.getElementById("related").innerHTML = "<a href=/item/%d>a</a> <a href=/item/%d>b</a>", 2000)</script>`, (n+w.items/2)%w.items, (n+w.items/2+1)%w.items)
 			}
-			if s, ok := plainItems(w, path, related); ok {
+			if s, ok := plainItems(w, site, path, related); ok {
 				return s
 			}
 			if path == "/" {
@@ -241,7 +241,7 @@ func (w *madeWeb) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		if s.name+".example" != r.Host {
 			continue
 		}
-		body := s.page(w, r.URL.Path, r.URL.Query())
+		body := s.page(w, s.name, r.URL.Path, r.URL.Query())
 		switch {
 		case body == "":
 			http.NotFound(out, r)
@@ -329,7 +329,7 @@ func TestRenderRecall(t *testing.T) {
 	if _, err := devtools.Find(); err != nil {
 		t.Skip("needs a browser: install chromium")
 	}
-	w := newMadeWeb(30)
+	w := newMadeWeb(24)
 	never, auto, always := crawlMadeWeb(t, w, "never"), crawlMadeWeb(t, w, "auto"), crawlMadeWeb(t, w, "always")
 	t.Logf("| site | wanted | never | auto | always | rendered by auto | by always | of pages |")
 	t.Logf("|---|---|---|---|---|---|---|---|")
