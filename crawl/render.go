@@ -32,7 +32,7 @@ const (
 // A page without scripts never is. Of pages with scripts there are kinds, by what was sent
 // (kindOf). For each kind a host counts its pages, those of them that were rendered, and
 // those that rendering gave more (web.HostState.Renders). A page of a kind is rendered as long
-// as the share of gains, with that of two pages known from other hosts, is at least
+// as the share of gains, with that of one page as it is known from other hosts, is at least
 // leastGain; and then now and then, at longer and longer intervals, as sites change.
 type renderKind int
 
@@ -57,7 +57,7 @@ var renderKinds = [web.RenderKinds]struct {
 }
 
 const (
-	priorPages = 2 // that the share of gains begins with
+	priorPages = 1 // that the share of gains begins with
 	leastGain  = 1. / 3
 	bareWords  = 80 // fewer are almost no text
 	endLinks   = 3  // fewer lead almost nowhere: of the page's own site
