@@ -175,10 +175,10 @@ func (m *Maker) readModel() (*model.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if was := f.Provenance.Texts; f.Kind == model.Apprentice && was["judge"] != "" {
+	if was := f.Provenance.Texts; (f.Kind == model.Apprentice || f.Kind == model.Waggle) && was["judge"] != "" {
 		if differ := AimsDiffer(was, m.Job.Aim()); differ != "" {
-			m.Note(fmt.Sprintf("%s learnt from a crawl of another aim, %s (%s): what it promises is what that one wanted; leave the model out, or make a model of a crawl like this one with waggle train apprentice",
-				j.Model, event.Line(f.Provenance.Topic), differ))
+			m.Note(fmt.Sprintf("%s learnt from a crawl of another aim, %s (%s): what it promises is what that one wanted; leave the model out, or make a model of a crawl like this one with %s",
+				j.Model, event.Line(f.Provenance.Topic), differ, f.Kind.Command()))
 		}
 	}
 	if m.Writer == nil {

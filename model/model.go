@@ -29,11 +29,12 @@ const (
 	RLSpider     Kind = "rlspider"     // Classes: bins of the value of links
 	Apprentice   Kind = "apprentice"   // Surroundings: what stood around links, by where they led
 	PathLearner  Kind = "paths"        // Paths: labelled paths to goal pages
+	Waggle       Kind = "waggle"       // Weights: what the scorer waggle learnt in a crawl
 )
 
 // Kinds lists them.
 func Kinds() []Kind {
-	return []Kind{CRF, MEMM, HMM, HMM2, ContextGraph, RLSpider, Apprentice, PathLearner}
+	return []Kind{CRF, MEMM, HMM, HMM2, ContextGraph, RLSpider, Apprentice, PathLearner, Waggle}
 }
 
 // File is a trained model. It is not changed once written or read.
@@ -124,14 +125,19 @@ func (k Kind) payload() Payload {
 		return new(Surroundings)
 	case PathLearner:
 		return new(Paths)
+	case Waggle:
+		return new(Weights)
 	}
 	return nil
 }
 
 // Command is the command that makes models of the kind.
 func (k Kind) Command() string {
-	if k == Apprentice {
+	switch k {
+	case Apprentice:
 		return "waggle train apprentice"
+	case Waggle:
+		return "waggle train weights"
 	}
 	return "waggle train model --kind " + string(k)
 }

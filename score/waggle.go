@@ -105,6 +105,11 @@ func newWaggle(o Options) (Scorer, error) {
 	prior[inSimilarity].mean = float32(o.set("similarity"))
 	prior[inAnchor].mean = float32(o.set("anchor"))
 	w.weights = newBeliefs(prior)
+	if o.Model != nil {
+		if err := w.beginWith(o.Model); err != nil {
+			return nil, err
+		}
+	}
 	w.journal = newEndlessJournal("waggle", o, w)
 	return w, nil
 }

@@ -8,7 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/score/scoretest"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -135,5 +137,23 @@ func TestWaggleReasons(t *testing.T) {
 		if good := i%2 == 1; good && folder <= 0 || !good && folder >= 0 {
 			t.Fatalf("the folder of %s weighs %v", l.URL, folder)
 		}
+	}
+}
+
+// A crawl that begins with what another one learnt knows from its first page on which
+// links that found worth it, and is restored as any other.
+func TestWaggleBeginsWithAModel(t *testing.T) {
+	hub, fetch := folders(100)
+	before := newScorer(t, "waggle", score.Options{})
+	crawlAll(before, hub, 60, fetch)
+	m := &model.File{Kind: model.Waggle, Payload: before.(interface{ Learnt() *model.Weights }).Learnt()}
+	warm := score.Options{Model: m}
+	if cold, got := crawlAll(newScorer(t, "waggle", score.Options{}), hub, 5, fetch), crawlAll(newScorer(t, "waggle", warm), hub, 5, fetch); got < 5 || cold == 5 {
+		t.Errorf("%d relevant pages of 5, and %d without a model", got, cold)
+	}
+	scoretest.RunWithin(t, featureBytes("waggle"), func() scoretest.Scorer { return newScorer(t, "waggle", warm) })
+	m.Payload = &model.Weights{Dense: make([]model.Weight, 3)}
+	if _, err := score.New("waggle", score.Options{Model: m}); err == nil {
+		t.Error("a model of other inputs was taken")
 	}
 }

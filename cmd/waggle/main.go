@@ -102,6 +102,7 @@ type commands struct {
 		Inspect   trainInspectCmd   `cmd:"" help:"Show a model, or a collected graph, in words."`
 
 		Apprentice trainApprenticeCmd `cmd:"" help:"Learn from crawls which words around a link lead to relevant pages."`
+		Weights    trainWeightsCmd    `cmd:"" help:"Keep what the scorer waggle learnt in a crawl, for the next crawl of its topic."`
 	} `cmd:"" help:"Train a model, before the crawl, on how links lead to targets."`
 	Topic   topicCmds  `cmd:"" help:"Taxonomies: topics with example pages, and the critic that learns them."`
 	Forage  forageCmd  `cmd:"" help:"Find the goal pages of sites, from their start pages, by a model of labelled paths."`

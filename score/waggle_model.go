@@ -1,0 +1,44 @@
+package score
+
+import (
+	"fmt"
+
+	"github.com/waggle-crawler/waggle/model"
+)
+
+// beginWith has the scorer begin with what it learnt in an earlier crawl: the mean of each
+// weight and how sure it was of it. Which hosts were asked, and how much was visited, is
+// of that crawl and begins anew.
+func (w *waggle) beginWith(f *model.File) error {
+	learnt, err := model.Of[*model.Weights](f, model.Waggle)
+	if err != nil {
+		return err
+	}
+	if len(learnt.Dense) != len(w.weights.dense) {
+		return fmt.Errorf("a model of %d inputs, where waggle has %d: make it anew with `%s`", len(learnt.Dense), len(w.weights.dense), model.Waggle.Command())
+	}
+	for i, x := range learnt.Dense {
+		w.weights.dense[i] = weight{x.Mean, x.Variance}
+	}
+	for _, x := range learnt.Hashed {
+		if int(x.Place) >= len(w.weights.hashed) {
+			return fmt.Errorf("a model with a larger table than waggle has: make it anew with `%s`", model.Waggle.Command())
+		}
+		w.weights.hashed[x.Place] = weight{x.Mean, x.Variance}
+	}
+	return nil
+}
+
+// Learnt is what was learnt so far, for another crawl of the topic.
+func (w *waggle) Learnt() *model.Weights {
+	out := &model.Weights{Examples: w.visits}
+	for _, x := range w.weights.dense {
+		out.Dense = append(out.Dense, model.Weight{Mean: x.mean, Variance: x.variance})
+	}
+	for i, x := range w.weights.hashed {
+		if x.variance != 0 {
+			out.Hashed = append(out.Hashed, model.Hashed{Place: uint32(i), Weight: model.Weight{Mean: x.mean, Variance: x.variance}})
+		}
+	}
+	return out
+}
