@@ -225,7 +225,7 @@ func TestErrors(t *testing.T) {
 		{"judge:\n  name: magic", `job.yaml:2: no judge is called "magic"; there are: topic`},
 		{"scorer:\n  name: magic", `job.yaml:2: no scorer is called "magic"; there are: breadth-first`},
 		{"scorer: {set: {gamma: 1}}", `job.yaml:1: waggle has no setting "gamma" that can be 1`},
-		{"scorer: {model: a}", "job.yaml:1: the scorer waggle goes by no trained model"},
+		{"scorer: {name: pagerank, model: a}", "job.yaml:1: the scorer pagerank goes by no trained model"},
 		{"scope:\n  exclude:\n    - ok\n    - '('", "job.yaml:4: pattern"},
 		{"scope: {reach: moon}", "job.yaml:1: reach \"moon\" is none of any, domain, host"},
 		{"scope: {max-queue: 1000000001}", "job.yaml:1: max-queue 1000000001 is outside 0…1,000,000,000"},
