@@ -30,7 +30,7 @@ const (
 // It is a measured rule, which each host teaches.
 //
 // A page without scripts never is. Of pages with scripts there are kinds, by what was sent
-// (kindOf). For each kind a host counts its pages, those of them that were rendered, and
+// (hints.kind). For each kind a host counts its pages, those of them that were rendered, and
 // those that rendering gave more (web.HostState.Renders). A page of a kind is rendered as long
 // as the share of gains, with that of one page as it is known from other hosts, is at least
 // leastGain; and then now and then, at longer and longer intervals, as sites change.
@@ -44,8 +44,8 @@ const (
 )
 
 // Of each kind: the share of gains that is expected before a host has shown its own, and
-// after how many pages one is rendered all the same, the double of that for each time that
-// it was.
+// after how many pages one is rendered all the same, four times that for each time that it
+// was.
 var renderKinds = [web.RenderKinds]struct {
 	prior float64
 	every int
@@ -74,7 +74,7 @@ func (k renderKind) renders(n web.Renders) bool {
 	if (float64(n.Gained)+of.prior*priorPages)/float64(n.Done+priorPages) >= leastGain {
 		return true
 	}
-	return n.Pages+1 >= of.every<<min(n.Done, doublings)
+	return n.Pages+1 >= of.every<<min(2*n.Done, doublings)
 }
 
 // said is how much a page says.
