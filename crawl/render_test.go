@@ -78,7 +78,7 @@ func TestRenderAuto(t *testing.T) {
 		{"scripts make all", func(int) string { return `<div id="app"></div>` + script }, func(int) string { return words(200) + links(60) }, 60, 60, 60},
 		{"no scripts", func(int) string { return links(300) }, nil, 300, 0, 0},
 		{"scripts that add nothing", full, nil, 300, 1, 9},
-		{"little text, to which nothing is added", func(int) string { return script + links(100) }, nil, 140, 3, 3},
+		{"little text, to which nothing is added", func(int) string { return script + links(140) }, nil, 140, 3, 3},
 		{"lists that scripts fill in", func(n int) string {
 			if n%10 == 0 {
 				return script + words(100) + `<ul id=results></ul>` + links(60)
