@@ -203,6 +203,11 @@ func (r *repair) apply(e entry) error {
 			r.offer(e, web.Candidate{URL: f.URL, From: ev.URL, Kind: web.LinkA, Depth: ev.Depth + 1, Priority: f.Priority})
 		}
 		r.refused(ev.Skipped)
+	case event.Received:
+		for _, f := range ev.Queued {
+			r.offer(e, web.Candidate{URL: f.URL, From: ev.From, Kind: web.LinkA, Depth: ev.Depth, Priority: f.Priority})
+		}
+		r.refused(ev.Skipped)
 	case event.Failed:
 		r.failed(e, ev)
 	case event.Dropped:

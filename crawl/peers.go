@@ -264,7 +264,7 @@ func (s *Step) Receive(now time.Time, m Mail, preview Preview) (Outcome, error) 
 		out.Turn.Add = append(out.Turn.Add, turn.Add...)
 		out.Turn.Done = append(out.Turn.Done, turn.Done...)
 		if len(queued)+len(skipped) > 0 {
-			out.add(event.Received{At: event.At{At: now}, From: from, Queued: queued, Skipped: skipped})
+			out.add(event.Received{At: event.At{At: now}, From: from, Depth: found[0].Depth, Queued: queued, Skipped: skipped})
 		}
 	}
 	s.store(&out.Turn)

@@ -55,7 +55,7 @@ func NewRetrace(state func(name string) ([]byte, error)) (*Retrace, error) {
 func (r *Retrace) Add(e event.Event, known bool) {
 	r.sum.Add(e)
 	switch e.(type) {
-	case event.Seeded, event.Fetched, event.Failed:
+	case event.Seeded, event.Received, event.Fetched, event.Failed:
 		r.began = true
 	}
 	switch e := e.(type) {

@@ -78,6 +78,7 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 	case Received:
 		o.begin(kind, e.At)
 		o.optText("from", e.From.String())
+		o.int("depth", int64(e.Depth))
 		o.found(e.Queued)
 		o.skipped(e.Skipped)
 	case Failed:
@@ -227,7 +228,7 @@ func fit(e Event, limit int) []Event {
 			return out
 		}
 	case Received:
-		out, ok := spread(e.Queued, e.Skipped, func(q []Found, s []Skipped) Event { return Received{e.At, e.From, q, s} })
+		out, ok := spread(e.Queued, e.Skipped, func(q []Found, s []Skipped) Event { return Received{e.At, e.From, e.Depth, q, s} })
 		if ok {
 			return out
 		}

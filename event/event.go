@@ -133,6 +133,7 @@ type Fetched struct {
 type Received struct {
 	At
 	From    web.URL   `json:"from,omitzero"` // the page
+	Depth   int       `json:"depth"`         // of the links, from a seed
 	Queued  []Found   `json:"queued,omitempty"`
 	Skipped []Skipped `json:"skipped,omitempty"`
 }

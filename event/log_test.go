@@ -95,7 +95,7 @@ func drawEvent(t *rapid.T) Event {
 				Refused: map[web.Reason]int{web.ReasonRobots: 1, web.ReasonScope: 2}, Scrolls: 1, Ended: web.ReasonRenderTime, Detail: "<\u2028\"&", AsSent: true}}).Draw(t, "rendered"),
 		}
 	case 10:
-		return Received{at(), maybe.Draw(t, "from"), found.Draw(t, "queued"), skipped.Draw(t, "skipped")}
+		return Received{at(), maybe.Draw(t, "from"), n.Draw(t, "depth"), found.Draw(t, "queued"), skipped.Draw(t, "skipped")}
 	case 3:
 		return Failed{at(), visit(), reason.Draw(t, "reason"), text.Draw(t, "detail"), n.Draw(t, "status"), n.Draw(t, "bytes"),
 			float.Draw(t, "took"), yes.Draw(t, "retry"), yes.Draw(t, "outage"), maybe.Draw(t, "to"), yes.Draw(t, "queued")}

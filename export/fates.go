@@ -106,6 +106,8 @@ func (in *Input) fates(ctx context.Context) (*fates, error) {
 			switch e := e.(type) {
 			case event.Seeded:
 				links(e.Queued, e.Skipped)
+			case event.Received:
+				links(e.Queued, e.Skipped)
 			case event.Fetched:
 				f.add(e.URL, fate{fetched, ""})
 				links(e.Queued, e.Skipped)

@@ -131,6 +131,9 @@ func (c *Crawl) Add(e event.Event, offset int64) {
 	case event.Seeded:
 		c.found(e.Queued)
 		c.left(e.At.At, web.URL{}, e.Skipped)
+	case event.Received:
+		c.found(e.Queued)
+		c.left(e.At.At, e.From, e.Skipped)
 	case event.Fetched:
 		c.fetched(e, offset)
 	case event.Failed:
