@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -36,6 +38,26 @@ func (c Collection) events(read func(path string) iter.Seq2[event.Event, error])
 		}
 		for e, err := range events {
 			if errors.Is(err, event.ErrTorn) || !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// EventsBetween are the events of the log between two of its marks, as they were written.
+func (c Collection) EventsBetween(from, to []byte) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		begin, err := strconv.ParseInt(cmp.Or(string(from), event.Empty), 10, 64)
+		end, err2 := strconv.ParseInt(string(to), 10, 64)
+		if err = errors.Join(err, err2); err != nil {
+			yield(nil, fmt.Errorf("marks of %s: %w", c.EventLog(), err))
+			return
+		}
+		for e, err := range event.EntriesFrom(c.EventLog(), begin) {
+			if err == nil {
+				err = e.Err
+			}
+			if e.Offset >= end || !yield(e.Event, err) {
 				return
 			}
 		}

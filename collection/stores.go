@@ -31,6 +31,9 @@ type StoreOptions struct {
 	// LogFile stands between the event log and its file; nil = nothing does. Tests
 	// put faults here, as in Frontier.FS and Archive.Files.
 	LogFile func(event.File) event.File
+	// Opened, unless nil, is called with the frontier once that is open, before archive and
+	// log are opened at the marks that it holds then: it may commit turns.
+	Opened func(ctx context.Context, f *frontier.Frontier) error
 	// AcceptLoss repairs stores that cannot be opened otherwise (Repair), or whose
 	// frontier is damaged anywhere, and goes on without what is lost.
 	AcceptLoss bool
@@ -136,6 +139,11 @@ func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err
 	}
 	if s.Frontier, err = frontier.Open(w.FrontierDir(), o.Frontier); err != nil {
 		return nil, &OpenError{Store: "frontier", Damaged: errors.As(err, new(*frontier.DamageError)), Err: err}
+	}
+	if o.Opened != nil {
+		if err := o.Opened(ctx, s.Frontier); err != nil {
+			return nil, err
+		}
 	}
 	marks, err := w.marks(ctx, s.Frontier, o.Archive)
 	if err != nil {

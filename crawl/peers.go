@@ -3,7 +3,9 @@ package crawl
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"time"
@@ -29,10 +31,11 @@ import (
 type Peers interface {
 	// Owns tells whether this worker fetches from a host.
 	Owns(h web.Host) bool
-	// Send is given what a turn brings for others, before the turn is committed, and
-	// returns when it is safe. After an error the turn is not committed, and the crawl
-	// does not go on.
-	Send(ctx context.Context, m Mail) error
+	// Send is given what a turn brings for others, and the turn, behind archive and event
+	// log, whose marks it carries, and before it is committed. It returns when all is
+	// safe, and may add to the turn's State. After an error the turn is not committed, and
+	// the crawl does not go on.
+	Send(ctx context.Context, m Mail, t *web.Turn) error
 	// Receive returns what came since it was last called; the zero Mail is nothing.
 	// What it returns is taken in, in one turn, which stores Mail.Marks.
 	Receive(ctx context.Context) (Mail, error)
@@ -56,9 +59,13 @@ type Mail struct {
 	Lessons []Lesson // for everybody
 	// Moved is where seeds redirected to: in the scope for everybody.
 	Moved []web.URL
-	// Done are addresses of the sender's hosts that will not be fetched again. They are
-	// for those who keep what becomes of a host, and are not received.
+	// Done are addresses of the sender's hosts that will not be fetched again. Received are
+	// those of hosts that the receiver has from others.
 	Done []web.URL
+	// Hosts are the states in which others leave such hosts, and Left tells which hosts are
+	// no longer the receiver's: what waits for them leaves. Both are received alone.
+	Hosts []web.HostState
+	Left  func(web.Host) bool
 	// Marks are states that are stored with the turn that takes this in, by name: the
 	// place up to which it was received.
 	Marks map[string][]byte
@@ -66,7 +73,7 @@ type Mail struct {
 
 // Empty tells that there is nothing in it.
 func (m *Mail) Empty() bool {
-	return len(m.Links)+len(m.Lessons)+len(m.Moved)+len(m.Done)+len(m.Marks) == 0
+	return len(m.Links)+len(m.Lessons)+len(m.Moved)+len(m.Done)+len(m.Hosts)+len(m.Marks) == 0 && m.Left == nil
 }
 
 // Lesson is something that a scorer or a judge learnt from a page of its worker.
@@ -103,6 +110,7 @@ type SharingJudge interface {
 // Standing is what a worker tells the others of itself, or the sum of that over several.
 type Standing struct {
 	Pages    int // that count against the budget
+	Relevant int // of these
 	InFlight int
 	Held     int // links that wait for hosts that are down
 	// Better is how many pages came by links that were among the best. See Step.among.
@@ -121,6 +129,7 @@ func Sum(of ...Standing) (sum Standing) {
 	all := make([]web.Rung, 0, n)
 	for _, s := range of {
 		sum.Pages += s.Pages
+		sum.Relevant += s.Relevant
 		sum.InFlight += s.InFlight
 		sum.Held += s.Held
 		sum.Better += s.Better
@@ -267,6 +276,8 @@ func (s *Step) Receive(now time.Time, m Mail, preview Preview) (Outcome, error) 
 			out.add(event.Received{At: event.At{At: now}, From: from, Depth: found[0].Depth, Queued: queued, Skipped: skipped})
 		}
 	}
+	out.Turn.Done = append(out.Turn.Done, m.Done...)
+	out.Turn.Hosts = m.Hosts
 	s.store(&out.Turn)
 	for name, mark := range m.Marks {
 		out.Turn.State[name] = mark
@@ -334,6 +345,15 @@ func (d *driver) receive(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	if m.Left != nil {
+		if err := d.Frontier.Revise(ctx, func(h *web.HostState) {
+			if m.Left(h.Host) {
+				out.Turn.Drop = append(out.Turn.Drop, h.Host)
+			}
+		}); err != nil {
+			return fmt.Errorf("frontier: %w", err)
+		}
+	}
 	if err := d.settle(ctx, now, nil, out); err != nil {
 		return err
 	}
@@ -346,11 +366,43 @@ func (d *driver) tellPeers(now time.Time) {
 		return
 	}
 	d.Peers.Tell(now, func() Standing {
-		s := Standing{Pages: d.step.count.Pages, InFlight: d.inFlight, Better: d.brought}
+		s := Standing{Pages: d.step.count.Pages, Relevant: d.step.count.Relevant, InFlight: d.inFlight, Better: d.brought}
 		s.Held = d.Frontier.Stats(now).Held
 		if room := d.step.Room(); room > 0 {
 			s.Waiting = d.ranking.Waiting(room)
 		}
 		return s
 	})
+}
+
+// Recount is what a crawl stores of its progress, brought up to events of its log that its
+// last turn does not know of. state returns what was stored under a name. The result is for
+// a turn.
+func Recount(state func(name string) ([]byte, error), events iter.Seq2[event.Event, error]) (map[string][]byte, error) {
+	b, err := state(stateCrawl)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	var p progress
+	if err := json.Unmarshal(b, &p); err != nil {
+		return nil, fmt.Errorf("stored state %q cannot be read: %w", stateCrawl, err)
+	}
+	for e, err := range events {
+		if err != nil {
+			return nil, err
+		}
+		f, ok := e.(event.Fetched)
+		if !ok {
+			continue
+		}
+		p.Pages++
+		p.Forecast.Add(f.Relevant)
+		if f.Relevant {
+			p.Relevant++
+		}
+	}
+	if b, err = json.Marshal(p); err != nil {
+		return nil, err
+	}
+	return map[string][]byte{stateCrawl: b}, nil
 }

@@ -367,9 +367,13 @@ func (d *driver) over(now time.Time) (event.Ending, bool) {
 	return how, over
 }
 
+// errHalfway is of a turn that archive and log hold and the frontier does not: nothing more
+// may be logged, and the next run cuts them back.
+var errHalfway = errors.New("the turn was not committed")
+
 // broken tells a crawl that was stopped from one that failed.
 func (d *driver) broken(ctx context.Context, err error) (event.Ending, error) {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !errors.Is(err, errHalfway) {
 		return event.Stopped, nil
 	}
 	return "", err
@@ -407,20 +411,18 @@ func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out O
 		}
 		out.Turn.State[StateArchive] = mark
 	}
-	if d.Peers != nil {
-		if m := d.step.mail(&out.Turn); !m.Empty() {
-			if err := d.Peers.Send(ctx, m); err != nil {
-				return fmt.Errorf("mail for other workers: %w", err)
-			}
-		}
-		defer d.tellPeers(now)
-	}
 	if d.Log != nil && out.Event != nil {
 		mark, err := d.Log.Append(append([]event.Event{out.Event}, out.With...)...)
 		if err != nil {
 			return fmt.Errorf("event log: %w", err)
 		}
 		out.Turn.State[StateEvents] = mark
+	}
+	if d.Peers != nil {
+		if err := d.Peers.Send(ctx, d.step.mail(&out.Turn), &out.Turn); err != nil {
+			return fmt.Errorf("mail for other workers: %w: %w", errHalfway, err)
+		}
+		defer d.tellPeers(now)
 	}
 	// A crawl that is stopped meanwhile ends with this turn whole.
 	receipt, err := d.Frontier.Commit(context.WithoutCancel(ctx), out.Turn)

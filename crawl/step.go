@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"math"
@@ -510,7 +511,8 @@ func (s *Step) due(now time.Time, r *web.Response) time.Time {
 func (s *Step) Dropped(now time.Time, t web.Turn, r web.Receipt) (events []event.Event) {
 	for i, n := range r.Forgotten {
 		if h := t.Drop[i]; n > 0 || s.closed[h] == web.ReasonHostDead {
-			events = append(events, event.Dropped{At: event.At{At: now}, Reason: s.closed[h], Host: h, Count: n, Detail: s.why[h]})
+			why := cmp.Or(s.closed[h], web.ReasonElsewhere)
+			events = append(events, event.Dropped{At: event.At{At: now}, Reason: why, Host: h, Count: n, Detail: s.why[h]})
 		}
 	}
 	left := func(list []web.Candidate, why web.Reason) {

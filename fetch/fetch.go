@@ -145,6 +145,10 @@ type Options struct {
 	// address guard. What asks a host for more than one thing at a time, such as a
 	// renderer, would wait for itself there: see Stack.Resources.
 	Between func(pages Fetcher) Fetcher
+	// MayAsk, if set, tells whether a host may be asked for something now. It is asked right
+	// before each request, also for robots.txt: one that may not be sent fails with
+	// web.ReasonBusy.
+	MayAsk func(web.Host) bool
 	// Connect opens a connection to an address ("192.0.2.1:80") that the
 	// guard has admitted. Default a net.Dialer, which asks the guard once
 	// more when the socket exists.

@@ -50,6 +50,9 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 	if err != nil {
 		return nil, &web.Failure{Reason: web.ReasonProtocol, Detail: fmt.Sprintf("%s: %v", u, err), Err: err}
 	}
+	if c.options.MayAsk != nil && !c.options.MayAsk(u.Host()) {
+		return nil, &web.Failure{Reason: web.ReasonBusy, Temporary: true, Detail: "another worker of the crawl asks " + string(u.Host())}
+	}
 	var room *share
 	reserved := 0
 	if c.memory != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,6 +46,11 @@ type Maker struct {
 	// Known are example pages that need not be read or fetched, by what the job calls
 	// them; those that are fetched are added, unless it is nil.
 	Known map[string]collection.Example
+	// Join, unless nil, makes the crawl that of one of several workers. It is called with
+	// the frontier of the Writer once that is open, as collection.StoreOptions.Opened.
+	Join func(ctx context.Context, f *frontier.Frontier, told Told) (Joined, error)
+	// MayAsk is fetch.Options.MayAsk, where Fetcher is not given.
+	MayAsk func(web.Host) bool
 	// Note is told what the user should know; nil tells nobody.
 	Note func(string)
 
@@ -74,7 +80,8 @@ type Maker struct {
 	Archive  crawl.Archive
 	Log      crawl.Log
 
-	bare      []web.URL        // seeds of the job without a scheme, for which https was taken
+	bare      []web.URL // seeds of the job without a scheme, for which https was taken
+	joined    Joined
 	copied    bool             // Job is a copy
 	filesRead bool             // readFiles has run
 	critic    *judge.Critic    // the job's; nil = not read yet
@@ -84,6 +91,22 @@ type Maker struct {
 	newExamples []collection.Example
 	criticFile  []byte // of the new judge; nil = that of the folder
 	closers     []func() error
+}
+
+// Told is what a worker that joins others is told of the crawl.
+type Told struct {
+	// Settings are those that all workers must have in common, by path.
+	Settings map[string]string
+	Seeds    []web.URL
+	Delay    time.Duration // between two requests to a host
+	// Events are those of the folder's log between two marks.
+	Events func(from, to []byte) iter.Seq2[event.Event, error]
+}
+
+// Joined is the place of a worker among others.
+type Joined struct {
+	Peers    crawl.Peers
+	Frontier crawl.Frontier // in place of that which Join was given
 }
 
 // Close closes what was made; what was given is its owner's.
@@ -161,7 +184,7 @@ func (m *Maker) MakeFetcher(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o.Clock, o.Note, o.Memory, o.Between = m.Clock, m.Note, int64(m.Job.Fetch.Memory), m.Between
+	o.Clock, o.Note, o.Memory, o.Between, o.MayAsk = m.Clock, m.Note, int64(m.Job.Fetch.Memory), m.Between, m.MayAsk
 	if m.Types != nil {
 		o.Types = m.Types
 	}
@@ -213,7 +236,7 @@ func (m *Maker) Crawl(ctx context.Context) (*crawl.Crawl, error) {
 	if err := m.makeStores(ctx, c); err != nil {
 		return nil, err
 	}
-	c.Frontier, c.Archive, c.Log = m.Frontier, m.Archive, m.Log
+	c.Frontier, c.Archive, c.Log, c.Peers = m.Frontier, m.Archive, m.Log, m.joined.Peers
 	return c, m.steer(c)
 }
 
@@ -336,14 +359,38 @@ func (m *Maker) openStores(ctx context.Context) error {
 		Archive: store.Options{
 			Prefix: filePrefix(m.Job.Name), Software: "waggle/" + Version, Operator: m.Job.Contact, Job: m.Job.Name, Robots: "obey",
 		},
-		AcceptLoss: m.AcceptLoss, Replaced: m.replaced(), Parser: m.Parser, Note: m.Note,
+		Opened: m.opened(), AcceptLoss: m.AcceptLoss, Replaced: m.replaced(), Parser: m.Parser, Note: m.Note,
 	})
 	if err != nil {
 		return err
 	}
 	m.Frontier, m.Archive, m.Log = stores.Frontier, stores.Archive, stores.Log
+	if m.joined.Frontier != nil {
+		m.Frontier = m.joined.Frontier
+	}
 	m.closers = append(m.closers, stores.Close)
 	return nil
+}
+
+// opened lets the crawl join others, nil where it is alone.
+func (m *Maker) opened() func(context.Context, *frontier.Frontier) error {
+	if m.Join == nil {
+		return nil
+	}
+	return func(ctx context.Context, f *frontier.Frontier) (err error) {
+		m.joined, err = m.Join(ctx, f, Told{Settings: m.Job.shared(), Seeds: m.Seeds, Delay: m.Job.delay(), Events: m.Writer.EventsBetween})
+		return err
+	}
+}
+
+// shared are the settings that workers of one crawl have in common: all but those of their
+// machines.
+func (j *Job) shared() map[string]string {
+	out := j.texts()
+	for _, path := range []string{"fetch.workers", "fetch.memory", "fetch.timeout", "fetch.through"} {
+		delete(out, path)
+	}
+	return out
 }
 
 func (m *Maker) frontierOptions() frontier.Options {

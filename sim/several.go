@@ -133,7 +133,7 @@ func (p *post) owner(h web.Host) int {
 func (p *peer) Owns(h web.Host) bool { return p.owner(h) == p.number }
 
 // Send brings links to their owners, and the rest to all others.
-func (p *peer) Send(_ context.Context, m crawl.Mail) error {
+func (p *peer) Send(_ context.Context, m crawl.Mail, _ *web.Turn) error {
 	to := make([]crawl.Mail, len(p.runs))
 	for _, c := range m.Links {
 		i := p.owner(c.URL.Host())

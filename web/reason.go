@@ -24,6 +24,7 @@ const (
 	ReasonQueue     Reason = "queue"      // the whole frontier is full of better links
 	ReasonHostPages Reason = "host-pages" // the host has given its share of pages
 	ReasonHostDead  Reason = "host-dead"  // the host did not answer for days
+	ReasonElsewhere Reason = "elsewhere"  // another worker of the crawl has the host now
 	ReasonRecord    Reason = "record"     // outside the recorded web that is crawled
 )
 
@@ -111,6 +112,8 @@ func (r Reason) words() (brief, meaning string) {
 		return "host's share fetched", "its host has given as many pages as the job allows"
 	case ReasonHostDead:
 		return "host given up", "its host did not answer for days, or its name does not exist"
+	case ReasonElsewhere:
+		return "with another worker", "another worker of the crawl fetches from its host now"
 	case ReasonRecord:
 		return "not in the record", "it is not in the recorded web, so what the site would answer is not known"
 	case ReasonRobots:

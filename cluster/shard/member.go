@@ -405,15 +405,22 @@ func (m *Member) Leave(ctx context.Context) error {
 	for _, n := range slices.Sorted(maps.Keys(m.revs)) {
 		errs = append(errs, m.Free(ctx, n))
 	}
-	v := value{Worker: m.o.Worker, Renew: m.renewed + 1, Ended: true, By: m.o.ID}
+	v := value{Worker: m.o.Worker, Renew: m.renewed + 2, Ended: true, By: m.o.ID}
 	if m.o.Status != nil {
 		v.Status = m.o.Status()
 	}
-	_, err := m.e.Put(ctx, sessions+m.o.ID, v.bytes(), m.rev)
-	if errors.Is(err, engine.ErrChanged) {
-		err = nil // somebody else ended it
+	for rev := m.rev; ; {
+		_, err := m.e.Put(ctx, sessions+m.o.ID, v.bytes(), rev)
+		if errors.Is(err, engine.ErrChanged) {
+			// Somebody else ended it, or a renewal of its own is there of which it never heard.
+			var x engine.Entry
+			if x, err = m.e.Get(ctx, sessions+m.o.ID); err == nil && x.Revision > rev && !readValue(x.Value).Ended {
+				rev = x.Revision
+				continue
+			}
+		}
+		return errors.Join(append(errs, err)...)
 	}
-	return errors.Join(append(errs, err)...)
 }
 
 // keepEnded is for how many terms an ended session is told of.

@@ -34,6 +34,7 @@
 package shard
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -42,6 +43,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/waggle-crawler/waggle/cluster/engine"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -93,6 +95,30 @@ func shardKey(n int) string { return shards + strconv.Itoa(n) }
 func shardOf(key string, n int) (shard int, ok bool) {
 	shard, err := strconv.Atoi(strings.TrimPrefix(key, shards))
 	return shard, err == nil && shard >= 0 && shard < n && shardKey(shard) == key
+}
+
+// Holders counts the shards that sessions hold, by their identity. A session that has not
+// ended is there also without a shard; one of a worker that died a moment ago has not.
+func Holders(ctx context.Context, e engine.Engine) (map[string]int, error) {
+	all, err := e.List(ctx, sessions)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]int)
+	for _, x := range all {
+		if !readValue(x.Value).Ended {
+			out[strings.TrimPrefix(x.Key, sessions)] = 0
+		}
+	}
+	if all, err = e.List(ctx, shards); err != nil {
+		return nil, err
+	}
+	for _, x := range all {
+		if _, live := out[string(x.Value)]; live {
+			out[string(x.Value)]++
+		}
+	}
+	return out, nil
 }
 
 // longer and shorter are the time from a to b, by the clock that says more or less.

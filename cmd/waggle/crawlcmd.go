@@ -39,7 +39,9 @@ type crawlCmd struct {
 
 	cli.Flags
 
-	Resume     bool `help:"Go on with the crawl in DIR; flags change its job, see waggle help resume."`
+	Resume bool `help:"Go on with the crawl in DIR; flags change its job, see waggle help resume."`
+	joinFlags
+
 	AcceptLoss bool `help:"With --resume: where files are damaged or missing, repair the crawl first (as waggle repair does) and go on without what is lost."`
 	Open       bool `help:"Look at the crawl in the browser. The page stays when the crawl has ended, until Ctrl-C."`
 
@@ -81,6 +83,9 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	if c.Out == "" {
 		return exit{exitUsage, errors.New("missing -o DIR: the folder of the crawl")}
 	}
+	if err := c.check(c.AcceptLoss); err != nil {
+		return exit{exitUsage, err}
+	}
 	if err := collection.At(c.Out).Usable(); err != nil {
 		return exit{exitUsage, err}
 	}
@@ -108,7 +113,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	}
 	var look func() error // waits for the end of the page; nil without one
 	indexed := func() {}  // waits for the index
-	how, sum, err := crawlAndShow(ctx, m, c.place, func() view.View {
+	show := func() view.View {
 		if !c.JSON {
 			printOutline(std.out, m.Job)
 		}
@@ -119,7 +124,14 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 			indexed = c.index(ctx, std, docs)
 		}
 		return notices.View(view.New(std.out, c.JSON, clock.System{}, os.Getenv), c.Out)
-	})
+	}
+	var how event.Ending
+	var sum *event.Summary
+	if c.Join != "" {
+		how, sum, err = c.together(ctx, m, std.in, show)
+	} else {
+		how, sum, err = crawlAndShow(ctx, m, c.place, show)
+	}
 	if !w.Begun() { // nothing began: nothing is left behind
 		err = errors.Join(err, w.Discard())
 		defer place.Remove()
@@ -147,7 +159,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 		return exit{exitStopped, fmt.Errorf("stopped; go on with: waggle crawl -o %s --resume", c.Out)}
 	case how == event.HostsDown:
 		return exit{exitDown, fmt.Errorf("hosts that do not answer: %s; try them again with: waggle crawl -o %s --resume", view.Waiting(sum), c.Out)}
-	case sum.Pages == 0:
+	case sum.Pages == 0 && c.Join == "":
 		return exit{exitNothing, fmt.Errorf("no page was fetched%s", view.Why(sum, j.Fetch.AllowPrivate))}
 	}
 	return nil

@@ -66,19 +66,20 @@ func (e exit) Unwrap() error { return e.err }
 
 // commands is the tree of commands; its tags are the help.
 type commands struct {
-	Demo    demoCmd    `cmd:"" help:"Crawl a real site on this machine, focused and breadth-first, and compare."`
-	Crawl   crawlCmd   `cmd:"" help:"Crawl for the pages of a topic."`
-	Seeds   seedsCmd   `cmd:"" help:"Find pages to start from, by search interfaces, lists, bookmarks and histories."`
-	Open    openCmd    `cmd:"" help:"Look at a crawl in the browser, while it runs or afterwards."`
-	Steer   steerCmd   `cmd:"" help:"Tell a crawl what to do while it runs: label pages, mute or boost places, pause."`
-	Explain explainCmd `cmd:"" help:"Tell why a page was fetched, or why not."`
-	Judge   judgeCmd   `cmd:"" help:"Judge the pages of a crawl again, with other keywords or examples, another threshold or judge."`
-	Export  exportCmd  `cmd:"" help:"Write what a crawl found in a form for other tools."`
-	Index   indexCmd   `cmd:"" help:"Make the pages of a crawl searchable."`
-	Search  searchCmd  `cmd:"" help:"Find pages of a crawl by their words."`
-	MCP     mcpCmd     `cmd:"" name:"mcp" help:"Offer a crawl to a language model as tools, over the Model Context Protocol."`
-	Verify  verifyCmd  `cmd:"" help:"Check that everything a crawl keeps is as it was written."`
-	Repair  repairCmd  `cmd:"" help:"Repair a damaged crawl with what is left of it."`
+	Demo    demoCmd     `cmd:"" help:"Crawl a real site on this machine, focused and breadth-first, and compare."`
+	Crawl   crawlCmd    `cmd:"" help:"Crawl for the pages of a topic."`
+	Seeds   seedsCmd    `cmd:"" help:"Find pages to start from, by search interfaces, lists, bookmarks and histories."`
+	Open    openCmd     `cmd:"" help:"Look at a crawl in the browser, while it runs or afterwards."`
+	Steer   steerCmd    `cmd:"" help:"Tell a crawl what to do while it runs: label pages, mute or boost places, pause."`
+	Explain explainCmd  `cmd:"" help:"Tell why a page was fetched, or why not."`
+	Judge   judgeCmd    `cmd:"" help:"Judge the pages of a crawl again, with other keywords or examples, another threshold or judge."`
+	Export  exportCmd   `cmd:"" help:"Write what a crawl found in a form for other tools."`
+	Index   indexCmd    `cmd:"" help:"Make the pages of a crawl searchable."`
+	Search  searchCmd   `cmd:"" help:"Find pages of a crawl by their words."`
+	MCP     mcpCmd      `cmd:"" name:"mcp" help:"Offer a crawl to a language model as tools, over the Model Context Protocol."`
+	Verify  verifyCmd   `cmd:"" help:"Check that everything a crawl keeps is as it was written."`
+	Repair  repairCmd   `cmd:"" help:"Repair a damaged crawl with what is left of it."`
+	Cluster clusterCmds `cmd:"" help:"Crawls of several workers, by one engine."`
 	Web     struct {
 		Build webBuildCmd `cmd:"" help:"Make a recorded web."`
 		Info  webInfoCmd  `cmd:"" help:"Tell what a recorded web holds."`

@@ -1,0 +1,343 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/cluster/engine"
+	"github.com/waggle-crawler/waggle/cluster/shard"
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Status is what a worker tells of itself, about every fifteenth of a term.
+type Status struct {
+	Name     string            `json:"name"`
+	Session  string            `json:"session"`
+	Began    time.Time         `json:"began"`
+	Told     time.Time         `json:"told"` // by its own clock
+	Standing crawl.Standing    `json:"standing"`
+	Frontier web.FrontierStats `json:"frontier"`
+	Shards   int               `json:"shards"`
+	Ended    string            `json:"ended,omitempty"` // how, where it left
+	// While it has nothing to do: Idle, how much it had done until then, and how often since
+	// then it has looked whether the logs hold anything for it.
+	Idle     bool `json:"idle,omitempty"`
+	Activity int  `json:"activity"`
+	Looks    int  `json:"looks,omitempty"`
+}
+
+// watch ends the session in time.
+func (w *Worker) watch() {
+	for {
+		left := w.member.Left()
+		if left <= 0 {
+			w.fail(fmt.Errorf("%w: the engine did not answer for %v, or this process stood still", ErrOver, w.plan.Term*2/3))
+			return
+		}
+		select {
+		case <-w.ctx.Done():
+			return
+		case <-time.After(min(left, w.plan.Term/30)):
+		}
+	}
+}
+
+// keep renews the session, takes and gives shards, and tells others of this worker, until
+// the session ends.
+func (w *Worker) keep() {
+	var k keeper
+	for {
+		if err := w.round(&k); err != nil {
+			if ended := (*shard.EndedError)(nil); errors.As(err, &ended) {
+				w.fail(fmt.Errorf("%w: %w", ErrOver, err))
+				return
+			}
+			if w.ctx.Err() == nil {
+				w.o.Note(fmt.Sprintf("the engine: %v", err))
+			}
+		}
+		select {
+		case <-w.ctx.Done():
+			return
+		case n := <-w.free:
+			k.free = append(k.free, n)
+		case <-time.After(w.plan.Term / 15):
+		}
+	}
+}
+
+// keeper is what keep remembers.
+type keeper struct {
+	free   []int  // to be freed
+	told   string // of others, to know whether it has changed
+	before *scene
+}
+
+// round is one round of keep.
+func (w *Worker) round(k *keeper) error {
+	for drained := false; !drained; {
+		select {
+		case n := <-w.free:
+			k.free = append(k.free, n)
+		default:
+			drained = true
+		}
+	}
+	for len(k.free) > 0 {
+		if err := w.member.Free(w.ctx, k.free[0]); err != nil {
+			return err
+		}
+		k.free = k.free[1:]
+	}
+	c, err := w.member.Tick(w.ctx)
+	w.mu.Lock()
+	for _, n := range c.Give {
+		w.changes = append(w.changes, change{give: n})
+	}
+	w.taking += len(c.Taken)
+	w.mu.Unlock()
+	if len(c.Taken) > 0 {
+		w.background.Go(func() { w.takeNew(c.Taken) })
+	}
+	if len(c.Give) > 0 {
+		w.signal()
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.look(w.ctx), w.publish(w.ctx), w.hear(w.ctx, k))
+}
+
+// look finds out whether a worker that has nothing to do is told nothing by the logs.
+func (w *Worker) look(ctx context.Context) error {
+	w.mu.Lock()
+	idle := w.idle && w.taking == 0 && len(w.inbox) == 0 && len(w.changes) == 0
+	activity, all := w.activity, w.all
+	at := make(map[string]engine.Position)
+	var list []int
+	for n, h := range w.holds {
+		at[logLinks(n)] = h.Links
+		list = append(list, n)
+		idle = idle && h.Done >= h.Till
+	}
+	w.mu.Unlock()
+	if idle {
+		end, err := w.ends(ctx, list, logLinks)
+		if err != nil {
+			return err
+		}
+		for log, p := range end {
+			idle = idle && at[log] >= p
+		}
+		r, err := w.e.End(ctx, logAll)
+		if err != nil {
+			return err
+		}
+		idle = idle && all >= r.Position
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	idle = idle && w.idle && w.activity == activity && len(w.inbox) == 0 && len(w.changes) == 0
+	switch {
+	case !idle:
+		w.status.Idle, w.status.Looks = false, 0
+	case w.status.Idle && w.status.Activity == activity:
+		w.status.Looks++
+	default:
+		w.status.Idle, w.status.Looks = true, 1
+	}
+	w.status.Activity = activity
+	return nil
+}
+
+// publish tells others of this worker. Its key is written by nobody else.
+func (w *Worker) publish(ctx context.Context) error {
+	w.mu.Lock()
+	w.status.Told, w.status.Shards = w.o.Clock.Now().UTC(), len(w.holds)
+	b, err := json.Marshal(w.status)
+	rev := w.statusRev
+	w.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	for {
+		rev, err = w.e.Put(ctx, keyWorker+w.self.Worker, b, rev)
+		if err == nil {
+			w.mu.Lock()
+			w.statusRev = rev
+			w.mu.Unlock()
+			return nil
+		}
+		if !errors.Is(err, engine.ErrChanged) {
+			return err
+		}
+		// By an earlier session, or by a put that was not heard of.
+		x, err := w.e.Get(ctx, keyWorker+w.self.Worker)
+		if err != nil {
+			return err
+		}
+		rev = x.Revision
+	}
+}
+
+// scene is a moment at which all workers had nothing to do.
+type scene struct {
+	activity, looks map[string]int // by session
+}
+
+// hear takes in what the others tell, and finds out whether the crawl is over.
+//
+// It is where every live worker was idle at one moment and nothing was on its way then. A
+// worker that tells the same activity as in an earlier scene did nothing in between; one
+// that has looked twice since then has looked after it at the logs, and found them empty.
+func (w *Worker) hear(ctx context.Context, k *keeper) error {
+	workers, err := Workers(ctx, w.e)
+	if err != nil {
+		return err
+	}
+	sessions := w.member.Sessions()
+	live := make(map[string]bool)
+	shards := 0
+	for _, s := range sessions {
+		if !s.Ended {
+			live[s.ID] = true
+			shards += s.Shards
+		}
+	}
+	var sum []crawl.Standing
+	now := &scene{make(map[string]int), make(map[string]int)}
+	var told strings.Builder
+	for _, s := range workers {
+		if live[s.Session] && s.Idle {
+			now.activity[s.Session], now.looks[s.Session] = s.Activity, s.Looks
+		}
+		if s.Session == w.self.Session {
+			continue
+		}
+		own := s.Standing
+		if !live[s.Session] { // what it fetched counts, and that alone
+			own = crawl.Standing{Pages: own.Pages, Relevant: own.Relevant, Better: own.Better}
+		}
+		sum = append(sum, own)
+		fmt.Fprint(&told, s.Session, s.Told.UnixNano(), live[s.Session])
+	}
+	over := false
+	if x, err := w.e.Get(ctx, keyOver); err != nil {
+		return err
+	} else if x.Revision != 0 {
+		over = true
+	}
+	if len(now.activity) == len(live) && shards == w.plan.Shards {
+		over = over || now.after(k.before)
+		if k.before == nil || !now.same(k.before) {
+			k.before = now
+		}
+	} else {
+		k.before = nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t := told.String(); t != k.told {
+		k.told = t
+		w.others = crawl.Sum(sum...)
+		w.version++
+		w.signal()
+	}
+	if over && !w.over {
+		w.over = true
+		w.signal()
+	}
+	return nil
+}
+
+// same tells whether nobody did anything since an earlier scene.
+func (s *scene) same(before *scene) bool {
+	if len(s.activity) != len(before.activity) {
+		return false
+	}
+	for id, a := range s.activity {
+		if was, ok := before.activity[id]; !ok || was != a {
+			return false
+		}
+	}
+	return true
+}
+
+// after tells whether nobody did anything since an earlier scene, and all have looked since.
+func (s *scene) after(before *scene) bool {
+	if before == nil || !s.same(before) {
+		return false
+	}
+	for id, n := range s.looks {
+		if n < before.looks[id]+2 {
+			return false
+		}
+	}
+	return true
+}
+
+// Workers are the workers of a crawl, those that left too, by name.
+func Workers(ctx context.Context, e engine.Engine) (out []Status, err error) {
+	list, err := e.List(ctx, keyWorker)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range list {
+		var s Status
+		if json.Unmarshal(x.Value, &s) == nil { // what others write is theirs to answer for
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Status) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// Scene is a crawl of several workers as somebody sees it who looks.
+type Scene struct {
+	Shards  int
+	Over    string // how the crawl ended, "" where it did not
+	Workers []Seen // by name
+}
+
+// Seen is a worker as it is seen.
+type Seen struct {
+	Status
+	Live bool `json:"live"` // its session has not ended, as far as anybody has noticed
+	Held int  `json:"held"` // shards
+}
+
+// Look tells of the workers of a crawl, those that left too.
+func Look(ctx context.Context, e engine.Engine) (s Scene, err error) {
+	x, err := e.Get(ctx, keyCrawl)
+	if err != nil || x.Revision == 0 {
+		return s, err
+	}
+	var p Plan
+	if err := json.Unmarshal(x.Value, &p); err != nil {
+		return s, errUnread
+	}
+	s.Shards = p.Shards
+	if x, err = e.Get(ctx, keyOver); err != nil {
+		return s, err
+	}
+	s.Over = string(x.Value)
+	workers, err := Workers(ctx, e)
+	if err != nil {
+		return s, err
+	}
+	held, err := shard.Holders(ctx, e)
+	if err != nil {
+		return s, err
+	}
+	for _, w := range workers {
+		n, live := held[w.Session]
+		s.Workers = append(s.Workers, Seen{w, live, n})
+	}
+	return s, nil
+}

@@ -1,0 +1,411 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/waggle-crawler/waggle/cluster/engine"
+	"github.com/waggle-crawler/waggle/cluster/shard"
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// What the driver of the crawl asks of a worker.
+
+var _ crawl.Peers = (*Worker)(nil)
+
+// Owns implements crawl.Peers. The hosts of a shard that is to be given are no longer owned.
+func (w *Worker) Owns(h web.Host) bool {
+	n := w.routes.of(h)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	held := w.holds[n]
+	return held != nil && !held.giving
+}
+
+// MayAsk tells whether a host may be asked for something now. It is safe for concurrent use.
+func (w *Worker) MayAsk(h web.Host) bool {
+	n := shard.Of(h, w.plan.Shards)
+	w.mu.Lock()
+	held := w.holds[n]
+	w.mu.Unlock()
+	return held != nil && w.member.Holds(n)
+}
+
+// Send implements crawl.Peers: what is for others first, then what was done, on condition.
+func (w *Worker) Send(_ context.Context, m crawl.Mail, t *web.Turn) error {
+	if len(m.Lessons)+len(m.Moved)+len(m.Links) > 0 {
+		if err := w.post(m); err != nil {
+			return err
+		}
+	}
+	records := w.records(t)
+	if len(records)+len(m.Links)+len(m.Lessons)+len(m.Moved) > 0 {
+		w.stir()
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	list := slices.Sorted(maps.Keys(records))
+	drafts := make([]engine.Draft, len(list))
+	w.mu.Lock()
+	for i, n := range list {
+		held := w.holds[n]
+		if held == nil {
+			w.mu.Unlock()
+			return fmt.Errorf("a page of shard %d, which this worker does not hold", n)
+		}
+		r := records[n]
+		r.archive, r.events = t.State[crawl.StateArchive], t.State[crawl.StateEvents]
+		drafts[i] = engine.Draft{Log: logDone(n), Data: r.encode(), IfLast: true, Last: held.Last}
+	}
+	w.mu.Unlock()
+	at, err := w.append(drafts)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, n := range list {
+		held := w.holds[n]
+		held.Last = at[i]
+		t.State[shardState(n)] = held.encode()
+	}
+	return nil
+}
+
+// append appends to logs of this worker's. Where another took a shard the session is over.
+func (w *Worker) append(drafts []engine.Draft) ([]engine.Position, error) {
+	if !w.member.Valid() {
+		w.fail(ErrOver)
+		return nil, ErrOver
+	}
+	at, err := w.e.Append(w.ctx, drafts...)
+	if err != nil {
+		if w.ctx.Err() == nil {
+			w.fail(fmt.Errorf("%w: %w", ErrOver, err))
+		}
+		return nil, err
+	}
+	return at, nil
+}
+
+// post sends what is for others.
+func (w *Worker) post(m crawl.Mail) error {
+	if len(m.Lessons)+len(m.Moved) > 0 {
+		r := forAll{worker: w.self.Worker, lessons: m.Lessons, moved: m.Moved}
+		at, err := w.append([]engine.Draft{{Log: logAll, Data: r.encode()}})
+		if err != nil {
+			return err
+		}
+		if len(m.Moved) > 0 {
+			w.moved = at[0]
+		}
+	}
+	if len(m.Links) == 0 {
+		return nil
+	}
+	byShard := make(map[int][]web.Candidate)
+	for _, c := range m.Links {
+		n := w.routes.of(c.URL.Host())
+		byShard[n] = append(byShard[n], c)
+	}
+	var drafts []engine.Draft
+	for _, n := range slices.Sorted(maps.Keys(byShard)) {
+		for _, b := range linkRecords(w.moved, byShard[n]) {
+			drafts = append(drafts, engine.Draft{Log: logLinks(n), Data: b})
+		}
+	}
+	_, err := w.append(drafts)
+	return err
+}
+
+// records are what a turn did, by shard: nothing where it ends no lease.
+func (w *Worker) records(t *web.Turn) map[int]*doneRecord {
+	var records map[int]*doneRecord
+	at := func(n int) *doneRecord {
+		if records == nil {
+			records = make(map[int]*doneRecord)
+		}
+		if records[n] == nil {
+			records[n] = &doneRecord{worker: w.self.Worker}
+		}
+		return records[n]
+	}
+	for _, u := range t.Done {
+		if n, ok := w.front.out[u]; ok {
+			r := at(n)
+			r.done = append(r.done, u)
+		}
+	}
+	for i := range t.Retry {
+		if n, ok := w.front.out[t.Retry[i].URL]; ok {
+			at(n)
+		}
+	}
+	if records == nil {
+		return nil
+	}
+	now := w.o.Clock.Now()
+	for _, h := range t.Hosts {
+		if r := records[w.routes.of(h.Host)]; r != nil {
+			r.hosts = append(r.hosts, hostRecord{h.Host, h.Fetched, min(max(0, h.Due.Sub(now)), mostWait)})
+		}
+	}
+	for _, c := range t.Add {
+		if r := at(w.routes.of(c.URL.Host())); r != nil {
+			r.links = append(r.links, c)
+		}
+	}
+	return records
+}
+
+// How much is taken in at a time, and how long the first of it waits at most.
+const (
+	linksAtOnce = 1000
+	doneAtOnce  = 20_000
+	mailEvery   = 50 * time.Millisecond
+)
+
+// Receive implements crawl.Peers.
+func (w *Worker) Receive(context.Context) (m crawl.Mail, err error) {
+	for _, do := range w.receiving {
+		do()
+	}
+	w.receiving = nil
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.changes) > 0 {
+		if w.change(&m); !m.Empty() {
+			w.activity++
+			w.idle = false
+			w.signal() // there may be more
+			return m, nil
+		}
+	}
+	if len(w.inbox) == 0 {
+		return m, nil
+	}
+	if now := w.o.Clock.Now(); w.links < linksAtOnce && now.Sub(w.lastMail) < mailEvery {
+		return m, nil
+	} else {
+		w.lastMail = now
+	}
+	w.letters(&m)
+	if !m.Empty() {
+		w.activity++
+		w.idle = false
+	}
+	return m, nil
+}
+
+// letters puts what came into a mail. w.mu is held.
+func (w *Worker) letters(m *crawl.Mail) {
+	mark := func(name string, b []byte) {
+		if m.Marks == nil {
+			m.Marks = make(map[string][]byte)
+		}
+		m.Marks[name] = b
+	}
+	all := w.all
+	var kept []letter
+	for i, l := range w.inbox {
+		if len(m.Links) >= linksAtOnce {
+			kept = append(kept, w.inbox[i:]...)
+			break
+		}
+		if l.shard < 0 {
+			m.Lessons, m.Moved = append(m.Lessons, l.lessons...), append(m.Moved, l.moved...)
+			all = l.place
+			continue
+		}
+		if l.after > all {
+			kept = append(kept, l)
+			continue
+		}
+		w.links -= len(l.links)
+		held := w.holds[l.shard]
+		if held == nil || held.gen != l.gen || held.giving {
+			continue
+		}
+		m.Links = append(m.Links, l.links...)
+		switch {
+		case l.done:
+			held.Done = max(held.Done, l.place)
+		case l.place > 0:
+			held.Links = l.place
+		}
+		mark(shardState(l.shard), held.encode())
+	}
+	if all != w.all {
+		w.all = all
+		mark(stateAll, view{Last: all}.encode())
+	}
+	w.inbox = kept
+	w.room.Broadcast()
+}
+
+// change carries out changes that wait: a shard that is to be given, as far as it can, or
+// some that were taken. w.mu is held.
+func (w *Worker) change(m *crawl.Mail) {
+	var wait []change
+	for i, c := range w.changes {
+		if c.taken != nil {
+			if len(m.Done) >= doneAtOnce {
+				wait = append(wait, w.changes[i:]...)
+				break
+			}
+			if !w.taken(c.taken, m) {
+				wait = append(wait, c)
+			}
+			continue
+		}
+		if m.Empty() {
+			if w.give(c.give, m); m.Left != nil {
+				if m.Marks == nil {
+					wait = append(wait, c) // until what is under way has ended
+				}
+				wait = append(wait, w.changes[i+1:]...)
+				break
+			}
+		}
+		wait = append(wait, c)
+	}
+	w.changes = wait
+}
+
+// taken tells the frontier of a shard that was taken; false where there is more to tell.
+// w.mu is held.
+func (w *Worker) taken(t *taken, m *crawl.Mail) (all bool) {
+	if len(t.done) > doneAtOnce {
+		m.Done, t.done = append(m.Done, t.done[:doneAtOnce]...), t.done[doneAtOnce:]
+		return false
+	}
+	own := t.mail(w.o.Clock.Now())
+	m.Done, m.Hosts = append(m.Done, own.Done...), append(m.Hosts, own.Hosts...)
+	v := view{Till: t.till, Last: t.last}
+	if m.Marks == nil {
+		m.Marks = make(map[string][]byte)
+	}
+	m.Marks[shardState(t.shard)] = v.encode()
+	w.receiving = append(w.receiving, func() { w.live(t.shard, v) })
+	return true
+}
+
+// live begins with a shard whose state the frontier holds now.
+func (w *Worker) live(n int, v view) {
+	h := w.hold(n, v)
+	l := letter{shard: n, gen: h.gen}
+	for _, u := range w.told.Seeds {
+		if w.routes.of(u.Host()) == n {
+			l.links = append(l.links, web.Candidate{URL: u, Kind: web.LinkSeed, Priority: crawl.SeedPriority})
+		}
+	}
+	w.mu.Lock()
+	w.taking--
+	w.inbox = append(w.inbox, l)
+	w.links += len(l.links)
+	w.started = append(w.started, n)
+	begin := w.taking == 0 || len(w.started) >= atOnce
+	var group []int
+	if begin {
+		group, w.started = w.started, nil
+	}
+	w.mu.Unlock()
+	w.read(group)
+}
+
+// give gives a shard up: its links leave at once, and once more when nothing of it is under
+// way; then it is freed. w.mu is held.
+func (w *Worker) give(n int, m *crawl.Mail) {
+	held := w.holds[n]
+	if held == nil {
+		return
+	}
+	left := func(h web.Host) bool { return w.routes.of(h) == n }
+	if !held.giving {
+		held.giving = true
+		m.Left = left
+		return
+	}
+	if w.front.flying(n) {
+		return
+	}
+	m.Left, m.Marks = left, map[string][]byte{shardState(n): nil}
+	w.receiving = append(w.receiving, func() {
+		w.mu.Lock()
+		delete(w.holds, n)
+		w.mu.Unlock()
+		w.free <- n
+	})
+}
+
+// Arrived implements crawl.Peers.
+func (w *Worker) Arrived() <-chan struct{} { return w.arrived }
+
+// signal wakes the driver.
+func (w *Worker) signal() {
+	select {
+	case w.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// pulse wakes the driver while something waits for it: not for each letter.
+func (w *Worker) pulse() {
+	for t := time.NewTicker(mailEvery); ; {
+		select {
+		case <-w.ctx.Done():
+			t.Stop()
+			return
+		case <-t.C:
+		}
+		w.mu.Lock()
+		waits := len(w.inbox)+len(w.changes) > 0
+		w.mu.Unlock()
+		if waits {
+			w.signal()
+		}
+	}
+}
+
+// stir notes that this worker did something.
+func (w *Worker) stir() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.activity++
+	w.idle = false
+}
+
+// tellEvery is how often a worker's standing is asked for.
+const tellEvery = 500 * time.Millisecond
+
+// Tell implements crawl.Peers.
+func (w *Worker) Tell(now time.Time, own func() crawl.Standing) {
+	if now.Sub(w.lastTold) < tellEvery && now.After(w.lastTold) {
+		return
+	}
+	w.lastTold = now
+	s, stats := own(), w.front.Stats(now)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status.Standing, w.status.Frontier = s, stats
+}
+
+// Others implements crawl.Peers.
+func (w *Worker) Others() (crawl.Standing, int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.others, w.version
+}
+
+// Idle implements crawl.Peers: the driver asks when it has nothing to do.
+func (w *Worker) Idle() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.idle = true
+	return w.over
+}

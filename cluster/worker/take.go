@@ -1,0 +1,320 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/waggle-crawler/waggle/cluster/engine"
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// How a shard is taken.
+
+// taken is what the log of a shard's holders tells, from a position to its end.
+type taken struct {
+	shard int
+	done  []web.URL // by others
+	hosts map[web.Host]hostRecord
+	mine  []doneRecord // by this worker
+	till  engine.Position
+	last  engine.Position // the record by which this worker took it
+}
+
+// mail is what others did, for the frontier. A host rests as long from now on as it was to
+// rest from the turn on in which it was asked last: clocks are not compared.
+func (t *taken) mail(now time.Time) (m crawl.Mail) {
+	m.Done = t.done
+	for _, name := range slices.Sorted(maps.Keys(t.hosts)) {
+		h := t.hosts[name]
+		m.Hosts = append(m.Hosts, web.HostState{Host: name, Fetched: h.fetched, Due: now.Add(h.wait)})
+	}
+	return m
+}
+
+// atOnce is how many calls of the engine are made at a time for many shards.
+const atOnce = 32
+
+// each calls do for shards, several at a time.
+func each(shards []int, do func(n int) error) error {
+	var wg sync.WaitGroup
+	errs := make([]error, len(shards))
+	slots := make(chan struct{}, atOnce)
+	for i, n := range shards {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = do(n)
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// errEnough ends a Read at the ends that were asked for.
+var errEnough = errors.New("enough")
+
+// readTo calls do with the records of logs behind from, up to the ends that they had.
+func (w *Worker) readTo(ctx context.Context, from, end map[string]engine.Position, do func(engine.Record) error) error {
+	left := make(map[string]engine.Position)
+	for log, p := range end {
+		if p > from[log] {
+			left[log] = p
+		}
+	}
+	if len(left) == 0 {
+		return nil
+	}
+	start := make(map[string]engine.Position)
+	for log := range left {
+		start[log] = from[log]
+	}
+	err := w.e.Read(ctx, start, func(r engine.Record) error {
+		till, open := left[r.Log]
+		if open && r.Position <= till {
+			if err := do(r); err != nil {
+				return err
+			}
+		}
+		if open && r.Position >= till {
+			if delete(left, r.Log); len(left) == 0 {
+				return errEnough
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// ends are the positions of the last records of logs.
+func (w *Worker) ends(ctx context.Context, shards []int, log func(n int) string) (map[string]engine.Position, error) {
+	var mu sync.Mutex
+	end := make(map[string]engine.Position, len(shards))
+	err := each(shards, func(n int) error {
+		r, err := w.e.End(ctx, log(n))
+		mu.Lock()
+		defer mu.Unlock()
+		end[log(n)] = r.Position
+		return err
+	})
+	return end, err
+}
+
+// readDone reads the logs of the holders of shards behind positions, to their ends; the
+// links in what this worker did where they are wanted.
+func (w *Worker) readDone(ctx context.Context, from map[int]engine.Position, links bool) (map[int]*taken, error) {
+	all := make(map[int]*taken, len(from))
+	byLog := make(map[string]*taken, len(from))
+	start := make(map[string]engine.Position, len(from))
+	for n, p := range from {
+		t := &taken{shard: n, till: p, hosts: make(map[web.Host]hostRecord)}
+		all[n], byLog[logDone(n)], start[logDone(n)] = t, t, p
+	}
+	end, err := w.ends(ctx, slices.Collect(maps.Keys(from)), logDone)
+	if err != nil {
+		return nil, err
+	}
+	return all, w.readTo(ctx, start, end, func(r engine.Record) error {
+		t := byLog[r.Log]
+		t.till = r.Position
+		d, err := readDone(r.Data, links)
+		if err != nil {
+			w.o.Note(fmt.Sprintf("record %d of %s on the engine is left out: %v", r.Position, r.Log, err))
+			return nil
+		}
+		t.add(d, w.self.Worker)
+		return nil
+	})
+}
+
+// add takes in a record of a holder.
+func (t *taken) add(d doneRecord, me string) {
+	switch {
+	case d.taken:
+		return
+	case d.worker == me:
+		t.mine = append(t.mine, d)
+	}
+	t.done = append(t.done, d.done...)
+	for _, h := range d.hosts {
+		t.hosts[h.host] = h
+	}
+}
+
+// join adds what was read later of the same log.
+func (t *taken) join(later *taken) {
+	t.done = append(t.done, later.done...)
+	t.mine = append(t.mine, later.mine...)
+	maps.Copy(t.hosts, later.hosts)
+	t.till = later.till
+}
+
+// take reads the logs of the holders of shards from positions on to their ends, and makes
+// this worker their holder: whoever appends on an earlier condition is refused.
+func (w *Worker) take(ctx context.Context, from map[int]engine.Position) (map[int]*taken, error) {
+	all := make(map[int]*taken, len(from))
+	me := (&doneRecord{worker: w.self.Worker, taken: true}).encode()
+	for len(from) > 0 {
+		read, err := w.readDone(ctx, from, false)
+		if err != nil {
+			return nil, err
+		}
+		list := slices.Sorted(maps.Keys(read))
+		drafts := make([]engine.Draft, len(list))
+		for i, n := range list {
+			if all[n] == nil {
+				all[n] = read[n]
+			} else {
+				all[n].join(read[n])
+			}
+			drafts[i] = engine.Draft{Log: logDone(n), Data: me, IfLast: true, Last: all[n].till}
+		}
+		at, err := w.e.Append(ctx, drafts...)
+		if err != nil && !errors.Is(err, engine.ErrChanged) {
+			return nil, err
+		}
+		again := make(map[int]engine.Position)
+		for i, n := range list {
+			if all[n].last = at[i]; at[i] == 0 {
+				again[n] = all[n].till // the holder before was not done yet
+			}
+		}
+		from = again
+	}
+	return all, nil
+}
+
+// takeNew takes shards that the frontier does not hold, and hands them to the driver once
+// their hosts have rested.
+func (w *Worker) takeNew(list []int) {
+	from := make(map[int]engine.Position, len(list))
+	for _, n := range list {
+		from[n] = 0
+	}
+	took, err := w.take(w.ctx, from)
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	rest := time.NewTimer(w.told.Delay)
+	defer rest.Stop()
+	select {
+	case <-w.ctx.Done():
+		return
+	case <-rest.C:
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, n := range list {
+		w.changes = append(w.changes, change{taken: took[n]})
+	}
+	w.signal()
+}
+
+// hold makes a shard live.
+func (w *Worker) hold(n int, v view) *holding {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gen++
+	h := &holding{view: v, gen: w.gen}
+	w.holds[n] = h
+	return h
+}
+
+// read reads the links to shards that are live: those of others, and those that holders
+// before this one found among their own hosts.
+func (w *Worker) read(list []int) {
+	if len(list) == 0 {
+		return
+	}
+	links, done, end := make(map[string]engine.Position), make(map[string]engine.Position), make(map[string]engine.Position)
+	of := make(map[string]int)
+	gens := make(map[int]int)
+	w.mu.Lock()
+	for _, n := range list {
+		h := w.holds[n]
+		gens[n], of[logLinks(n)], of[logDone(n)] = h.gen, n, n
+		links[logLinks(n)] = h.Links
+		if h.Done < h.Till {
+			done[logDone(n)], end[logDone(n)] = h.Done, h.Till
+		}
+	}
+	w.mu.Unlock()
+	w.background.Go(func() {
+		err := w.e.Read(w.ctx, links, func(r engine.Record) error {
+			n := of[r.Log]
+			l := letter{shard: n, gen: gens[n], place: r.Position}
+			var err error
+			if l.after, l.links, err = readLinkRecord(r.Data); err != nil {
+				w.o.Note(fmt.Sprintf("record %d of %s on the engine is left out: %v", r.Position, r.Log, err))
+			}
+			return w.put(l)
+		})
+		w.fail(err)
+	})
+	w.background.Go(func() {
+		err := w.readTo(w.ctx, done, end, func(r engine.Record) error {
+			n := of[r.Log]
+			l := letter{shard: n, gen: gens[n], place: r.Position, done: true}
+			if d, err := readDone(r.Data, true); err == nil {
+				l.links = d.links
+			}
+			return w.put(l)
+		})
+		if err != nil {
+			w.fail(err)
+		}
+	})
+}
+
+// readAll reads what is for all workers.
+func (w *Worker) readAll() {
+	w.mu.Lock()
+	from := w.all
+	w.mu.Unlock()
+	err := w.e.Read(w.ctx, map[string]engine.Position{logAll: from}, func(r engine.Record) error {
+		l := letter{shard: -1, place: r.Position}
+		a, err := readForAll(r.Data)
+		switch {
+		case err != nil:
+			w.o.Note(fmt.Sprintf("record %d of %s on the engine is left out: %v", r.Position, r.Log, err))
+		case a.worker != w.self.Worker:
+			l.lessons, l.moved = a.lessons, a.moved
+		}
+		return w.put(l)
+	})
+	w.fail(err)
+}
+
+// mostInbox is how many links wait to be taken in before readers wait.
+const mostInbox = 20_000
+
+// put hands a letter to the driver.
+func (w *Worker) put(l letter) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.links >= mostInbox && w.ctx.Err() == nil {
+		w.room.Wait()
+	}
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	w.inbox = append(w.inbox, l)
+	w.links += len(l.links)
+	return nil
+}
+
+// fail ends the session where the engine failed for good.
+func (w *Worker) fail(err error) {
+	if w.ctx.Err() == nil {
+		w.cancel(err)
+	}
+}

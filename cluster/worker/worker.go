@@ -1,0 +1,542 @@
+// Package worker lets a crawl be done by several workers: each is a crawl with a folder of
+// its own, that fetches from the hosts of the shards it holds (package shard) and shares the
+// rest by the logs of an engine (package engine).
+//
+//	links/N   links to hosts of shard N, that the holders of other shards found
+//	done/N    what the holder of shard N did: pages and failures, links among its hosts
+//	all       what every worker is to know
+//
+// # A turn
+//
+//	archive ─► event log ─► links/…, all ─► done/N, on condition ─► frontier: turn + positions
+//
+// Each arrow waits for what is before it. The condition is that nobody else took the shard.
+// A process that dies behind the fourth arrow has done a turn that its frontier does not
+// hold: when its folder is opened again the turn is read from done/N, with the marks of
+// archive and event log, so neither is cut back (Open).
+//
+// # The life of a shard here
+//
+//	taken ─► done/N read to its end, a record of its own appended ─► a delay waited out
+//	      ─► what was done is marked in the frontier ─► live: links are read and fetched
+//	      ─► to be given: its links leave, what is under way ends ─► freed
+//
+// A frontier that holds a shard when its process ends holds it still when it begins again
+// with that shard, and reads on where it was.
+package worker
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/waggle-crawler/waggle/cluster/engine"
+	"github.com/waggle-crawler/waggle/cluster/shard"
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Options say how a worker joins. The zero value of a field is its default.
+type Options struct {
+	Engine engine.Engine
+	Name   string // of the worker, for people
+	// Plan is what the crawl is: the first worker keeps it, others must have the same.
+	Plan Plan
+	// Least is how many workers there must be before it begins; 0 = 1.
+	Least int
+	Clock shard.Clock // nil = the machine's
+	// Note is told what the user should know; nil tells nobody.
+	Note func(string)
+}
+
+// Plan is what all workers of a crawl must agree on.
+type Plan struct {
+	// Shards and Term of the crawl are those of the worker that began it; 0 = DefaultShards
+	// and shard.Term.
+	Shards int           `json:"shards"`
+	Term   time.Duration `json:"term_ns"`
+	// Settings are those of the job, by path; Open fills them in.
+	Settings map[string]string `json:"settings"`
+}
+
+// Crawl is what a worker is told of the crawl that it joins.
+type Crawl struct {
+	Settings map[string]string // that all workers must have in common, by path
+	Seeds    []web.URL
+	Delay    time.Duration // between two requests to a host
+	// Events are those of the folder's log between two marks.
+	Events func(from, to []byte) iter.Seq2[event.Event, error]
+}
+
+// DefaultShards is how many shards a crawl has that is told nothing else.
+const DefaultShards = 256
+
+// Keys of the engine.
+const (
+	keyCrawl  = "crawl"   // the Plan
+	keyOver   = "over"    // how the crawl ended, if it did
+	keyWorker = "worker." // and the identity of a worker: its Status
+)
+
+// Logs of the engine.
+const logAll = "all"
+
+func logLinks(n int) string { return fmt.Sprint("links.", n) }
+func logDone(n int) string  { return fmt.Sprint("done.", n) }
+
+// States that are stored with turns.
+const (
+	stateSelf  = "cluster"        // who this worker is, and its last session
+	stateAll   = "cluster-all"    // the position in the log all
+	stateShard = "cluster-shard." // and a number: a view
+)
+
+func shardState(n int) string { return fmt.Sprint(stateShard, n) }
+
+// self is what stateSelf holds, as JSON.
+type self struct {
+	Worker  string `json:"worker"`  // the identity of the folder, the same for all its runs
+	Session string `json:"session"` // the last one
+}
+
+// Worker is a session of a worker. It is crawl.Peers of its crawl. Its life: New, Open,
+// Frontier and Context for a crawl that is run, Close.
+type Worker struct {
+	o      Options
+	e      engine.Engine
+	plan   Plan
+	self   self
+	ctx    context.Context // of the session
+	cancel context.CancelCauseFunc
+	run    context.Context // of the crawl: it ends with the session at the latest
+	stop   context.CancelCauseFunc
+	member *shard.Member
+	front  *Frontier
+	routes *routes // of the driver
+	told   Crawl
+	began  time.Time
+
+	background sync.WaitGroup
+	arrived    chan struct{}
+	free       chan int // shards that were handed over
+
+	// Of the driver alone:
+	receiving []func() // to be done once what was received is committed
+	moved     engine.Position
+	lastTold  time.Time
+	lastMail  time.Time
+
+	mu        sync.Mutex
+	holds     map[int]*holding
+	gen       int
+	changes   []change
+	inbox     []letter
+	links     int // in inbox
+	room      sync.Cond
+	taking    int   // shards that were taken and are not live yet
+	started   []int // live, and not read yet
+	all       engine.Position
+	status    Status
+	statusRev engine.Revision
+	idle      bool
+	activity  int
+	others    crawl.Standing
+	version   int
+	over      bool
+}
+
+// holding is a shard that is live here.
+type holding struct {
+	view
+	gen    int
+	giving bool
+}
+
+// letter is a record that came.
+type letter struct {
+	shard   int // of a links log, or of the links of a done log; -1 = for all
+	gen     int
+	place   engine.Position
+	done    bool // the place is one of the done log
+	after   engine.Position
+	links   []web.Candidate
+	lessons []crawl.Lesson
+	moved   []web.URL
+}
+
+// change is something that the driver has to do for a shard.
+type change struct {
+	taken *taken // it was taken
+	give  int    // it is to be given, unless taken is set
+}
+
+// ErrOver is the cause of the end of a session's context that was not asked for: the
+// worker may join again.
+var ErrOver = errors.New("this worker's session is over")
+
+// New prepares a worker. Open lets it join.
+func New(ctx context.Context, o Options) *Worker {
+	if o.Clock == nil {
+		o.Clock = clock.System{}
+	}
+	if o.Note == nil {
+		o.Note = func(string) {}
+	}
+	w := &Worker{
+		o: o, e: o.Engine, arrived: make(chan struct{}, 1), free: make(chan int, 1<<16),
+		holds: make(map[int]*holding), began: o.Clock.Now(),
+	}
+	w.room.L = &w.mu
+	// What a crawl does that is stopped is brought to its end.
+	w.ctx, w.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	w.run, w.stop = context.WithCancelCause(ctx)
+	context.AfterFunc(w.ctx, func() { w.stop(context.Cause(w.ctx)) })
+	context.AfterFunc(w.ctx, w.room.Broadcast)
+	return w
+}
+
+// Context ends with the session, or with the context that New was given. The crawl is to
+// be run by it.
+func (w *Worker) Context() context.Context { return w.run }
+
+// Failed tells why the session ended, nil where it did not, or was asked to. The error wraps
+// ErrOver where the worker may join again.
+func (w *Worker) Failed() error {
+	if err := context.Cause(w.ctx); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+var errUnread = errors.New("what the engine says of the crawl cannot be read: it is of another program, or of another version")
+
+// agree keeps the plan, or takes over that of the crawl.
+func (w *Worker) agree(ctx context.Context) error {
+	mine := w.o.Plan
+	mine.Shards, mine.Term = cmp.Or(mine.Shards, DefaultShards), cmp.Or(mine.Term, shard.Term)
+	if mine.Shards < 1 || mine.Shards > 1<<16 {
+		return fmt.Errorf("%d shards: give 1 to %d", mine.Shards, 1<<16)
+	}
+	b, err := json.Marshal(mine)
+	if err != nil {
+		return err
+	}
+	if _, err := w.e.Put(ctx, keyCrawl, b, 0); err == nil {
+		w.plan = mine
+		return nil
+	} else if !errors.Is(err, engine.ErrChanged) {
+		return err
+	}
+	x, err := w.e.Get(ctx, keyCrawl)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(x.Value, &w.plan); err != nil || w.plan.Shards < 1 || w.plan.Shards > 1<<16 || w.plan.Term <= 0 {
+		return errUnread
+	}
+	var differ []string
+	for _, path := range slices.Sorted(maps.Keys(mine.Settings)) {
+		if theirs := w.plan.Settings[path]; theirs != mine.Settings[path] {
+			differ = append(differ, fmt.Sprintf("%s is %.60q there and %.60q here", path, theirs, mine.Settings[path]))
+		}
+	}
+	for path := range w.plan.Settings {
+		if _, ok := mine.Settings[path]; !ok {
+			differ = append(differ, fmt.Sprintf("%s is set there and not here", path))
+		}
+	}
+	if len(differ) > 0 {
+		return fmt.Errorf("another crawl of this name runs on the engine: %s; give this one another name, or the same job", strings.Join(differ, "; "))
+	}
+	return nil
+}
+
+// Open joins, and brings the frontier, which was opened and has not been used, up to what
+// the logs tell of it. It is called before archive and event log are opened at the marks
+// that the frontier holds.
+func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) error {
+	w.o.Plan.Settings, w.told = told.Settings, told
+	if err := w.agree(ctx); err != nil {
+		return err
+	}
+	w.routes = newRoutes(w.plan.Shards)
+	w.front = &Frontier{Frontier: f, w: w, out: make(map[web.URL]int)}
+	b, err := f.State(ctx, stateSelf)
+	if err != nil {
+		return err
+	}
+	if b != nil {
+		if err := json.Unmarshal(b, &w.self); err != nil {
+			return fmt.Errorf("stored state %q cannot be read: %w", stateSelf, err)
+		}
+	}
+	old := w.self.Session
+	w.self.Worker, w.self.Session = cmp.Or(w.self.Worker, rand.Text()), rand.Text()
+	if b, err = json.Marshal(w.self); err != nil {
+		return err
+	}
+	views, err := w.views(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Commit(ctx, web.Turn{State: map[string][]byte{stateSelf: b}}); err != nil {
+		return err
+	}
+	w.status = Status{Name: w.o.Name, Session: w.self.Session, Began: w.began.UTC()}
+	w.member, err = shard.Join(ctx, w.e, shard.Options{
+		Worker: w.o.Name, ID: w.self.Session, Shards: w.plan.Shards, Term: w.plan.Term, Clock: w.o.Clock,
+		Old: old, Prefer: slices.Sorted(maps.Keys(views)),
+	})
+	if err != nil {
+		return err
+	}
+	w.background.Go(w.watch)
+	taken, err := w.first(ctx)
+	if err != nil {
+		return err
+	}
+	if err := w.resume(ctx, f, views, taken); err != nil {
+		return err
+	}
+	w.background.Go(func() { w.keep() })
+	w.background.Go(func() { w.readAll() })
+	w.background.Go(w.pulse)
+	return nil
+}
+
+// views are those of the shards that the frontier holds.
+func (w *Worker) views(ctx context.Context) (map[int]view, error) {
+	views := make(map[int]view)
+	for n := range w.plan.Shards {
+		b, err := w.front.State(ctx, shardState(n))
+		if err != nil {
+			return nil, err
+		}
+		if len(b) == 0 {
+			continue
+		}
+		if views[n], err = readView(b); err != nil {
+			return nil, fmt.Errorf("stored state %q cannot be read: %w", shardState(n), err)
+		}
+	}
+	b, err := w.front.State(ctx, stateAll)
+	if err == nil && b != nil {
+		var v view
+		if v, err = readView(b); err == nil {
+			w.all = v.Last
+		}
+	}
+	return views, err
+}
+
+// first waits until the engine answers, and until there are enough workers.
+func (w *Worker) first(ctx context.Context) (map[int]bool, error) {
+	taken := make(map[int]bool)
+	told := false
+	for {
+		c, err := w.member.Tick(w.ctx)
+		for _, n := range c.Taken {
+			taken[n] = true
+		}
+		for _, n := range c.Give { // nothing of them is here yet
+			delete(taken, n)
+			err = errors.Join(err, w.member.Free(w.ctx, n))
+		}
+		if err == nil {
+			live := 0
+			for _, s := range w.member.Sessions() {
+				if !s.Ended {
+					live++
+				}
+			}
+			if live >= w.o.Least {
+				return taken, nil
+			}
+			if !told {
+				told = true
+				w.o.Note(fmt.Sprintf("waits for %d workers, of which %d are there", w.o.Least, live))
+			}
+		} else if errors.As(err, new(*shard.EndedError)) {
+			return nil, fmt.Errorf("%w: %w", ErrOver, err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-w.ctx.Done():
+			return nil, context.Cause(w.ctx)
+		case <-time.After(w.plan.Term / 15):
+		}
+	}
+}
+
+// resume brings the frontier up to the logs of the shards that it holds: those that are
+// this worker's still go on, the others leave it.
+func (w *Worker) resume(ctx context.Context, f *frontier.Frontier, views map[int]view, mine map[int]bool) error {
+	from := make(map[int]engine.Position)
+	for n, v := range views {
+		from[n] = v.Last
+	}
+	// A turn that was logged and not committed is in one of these logs, whoever has the
+	// shard now.
+	logged, err := w.readDone(w.ctx, from, true)
+	if err != nil {
+		return err
+	}
+	if err := w.redo(ctx, f, logged); err != nil {
+		return err
+	}
+	var group, fresh, lost []int
+	for n := range views {
+		if mine[n] {
+			group = append(group, n)
+		} else {
+			lost = append(lost, n)
+			delete(from, n)
+		}
+	}
+	for n := range mine {
+		if _, held := views[n]; !held {
+			fresh = append(fresh, n)
+		}
+	}
+	slices.Sort(group)
+	slices.Sort(fresh)
+	if err := w.leave(ctx, f, lost); err != nil {
+		return err
+	}
+	took, err := w.take(w.ctx, from)
+	if err != nil {
+		return err
+	}
+	for _, n := range group {
+		t, v := took[n], views[n]
+		if v.Done >= v.Till { // all links of other holders were taken in
+			v.Done = v.Last
+		}
+		v.Till, v.Last = t.till, t.last
+		mail := t.mail(w.o.Clock.Now())
+		turn := web.Turn{Done: mail.Done, Hosts: mail.Hosts, State: map[string][]byte{shardState(n): v.encode()}}
+		if _, err := f.Commit(ctx, turn); err != nil {
+			return err
+		}
+		w.hold(n, v)
+	}
+	w.read(group)
+	if len(fresh) > 0 {
+		w.taking += len(fresh)
+		w.background.Go(func() { w.takeNew(fresh) })
+	}
+	return nil
+}
+
+// redo commits the turn that this worker logged and its frontier does not hold, if there is
+// one.
+func (w *Worker) redo(ctx context.Context, f *frontier.Frontier, logged map[int]*taken) error {
+	turn := web.Turn{State: map[string][]byte{}}
+	for _, n := range slices.Sorted(maps.Keys(logged)) {
+		for _, r := range logged[n].mine {
+			turn.Add = append(turn.Add, r.links...)
+			turn.Done = append(turn.Done, r.done...)
+			if len(r.archive) > 0 {
+				turn.State[crawl.StateArchive] = r.archive
+			}
+			if len(r.events) > 0 {
+				turn.State[crawl.StateEvents] = r.events
+			}
+		}
+	}
+	if to := turn.State[crawl.StateEvents]; to != nil {
+		state := func(name string) ([]byte, error) { return f.State(ctx, name) }
+		from, err := state(crawl.StateEvents)
+		if err != nil {
+			return err
+		}
+		counted, err := crawl.Recount(state, w.told.Events(from, to))
+		if err != nil {
+			return err
+		}
+		maps.Copy(turn.State, counted)
+	}
+	if len(turn.Add)+len(turn.Done)+len(turn.State) == 0 {
+		return nil
+	}
+	_, err := f.Commit(ctx, turn)
+	return err
+}
+
+// leave has the links of shards leave the frontier, that others have now.
+func (w *Worker) leave(ctx context.Context, f *frontier.Frontier, lost []int) error {
+	if len(lost) == 0 {
+		return nil
+	}
+	turn := web.Turn{State: map[string][]byte{}}
+	for _, n := range lost {
+		turn.State[shardState(n)] = nil
+	}
+	if err := f.Revise(ctx, func(h *web.HostState) {
+		if slices.Contains(lost, w.routes.of(h.Host)) {
+			turn.Drop = append(turn.Drop, h.Host)
+		}
+	}); err != nil {
+		return err
+	}
+	_, err := f.Commit(ctx, turn)
+	return err
+}
+
+// Close leaves: the shards are free at once for others. how is how the crawl ended, ""
+// where it goes on elsewhere. It is safe to call it after the session was lost.
+func (w *Worker) Close(how string) error {
+	w.cancel(context.Canceled)
+	w.background.Wait()
+	if w.member == nil || w.Failed() != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaveFor)
+	defer cancel()
+	w.mu.Lock()
+	w.status.Ended = cmp.Or(how, "Stopped")
+	w.mu.Unlock()
+	err := w.publish(ctx)
+	if how == "FrontierEmpty" || how == "HostsDown" {
+		if _, e := w.e.Put(ctx, keyOver, []byte(how), 0); e != nil && !errors.Is(e, engine.ErrChanged) {
+			err = errors.Join(err, e)
+		}
+	}
+	if err = errors.Join(err, w.member.Leave(ctx)); err != nil {
+		return fmt.Errorf("leaving the crawl: %w; its shards are free once its session is over, in %v", err, w.plan.Term)
+	}
+	return nil
+}
+
+// AwaitOthers waits, after Close, until no worker has a session any more, for two terms at
+// most.
+func (w *Worker) AwaitOthers(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 2*w.plan.Term)
+	defer cancel()
+	for {
+		live, err := shard.Holders(ctx, w.e)
+		if err != nil || len(live) == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(w.plan.Term / 30):
+		}
+	}
+}
+
+// leaveFor is for how long a worker that leaves tries to tell.
+const leaveFor = 5 * time.Second

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/waggle-crawler/waggle/cluster/engine/jetstream"
+	"github.com/waggle-crawler/waggle/cluster/worker"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
+)
+
+// clusterCmds are the commands for crawls of several workers.
+type clusterCmds struct {
+	Status clusterStatusCmd `cmd:"" help:"Show the workers of a crawl: what each holds, fetched and waits for."`
+	Engine clusterEngineCmd `cmd:"" help:"Serve the engine by which workers crawl together."`
+}
+
+// clusterEngineCmd is `waggle cluster engine`.
+type clusterEngineCmd struct {
+	Dir    string `arg:"" help:"Folder in which the engine keeps its logs."`
+	Listen string `placeholder:"HOST:PORT" help:"Where it listens on this machine (default: 127.0.0.1:4222); port 0 is any."`
+	Config string `placeholder:"FILE" help:"Configuration of a NATS server, with TLS, accounts and other servers, in place of --listen."`
+}
+
+// Help tells how it is used.
+func (clusterEngineCmd) Help() string {
+	return `The engine is a NATS server with JetStream in this process. It prints the address by which
+workers join, which holds its token: who has it can steer the crawl.
+
+  waggle cluster engine /srv/engine
+  waggle crawl -f job.yaml -o bees-1 --join nats://TOKEN@127.0.0.1:4222
+
+Without a configuration it listens on this machine alone. Other machines need TLS and
+accounts: give a configuration, or run nats-server with it. See docs/guide/cluster.md.`
+}
+
+// Run serves until ctx ends.
+func (c *clusterEngineCmd) Run(ctx context.Context, std streams) error {
+	if c.Listen != "" && c.Config != "" {
+		return exit{exitUsage, errors.New("--listen and --config: the configuration says where it listens")}
+	}
+	lock, err := folder.Lock(c.Dir)
+	if err != nil {
+		if errors.Is(err, folder.ErrLocked) {
+			err = fmt.Errorf("%s is in use by another waggle", c.Dir)
+		}
+		return err
+	}
+	s, err := jetstream.Serve(jetstream.ServerOptions{Dir: c.Dir, Listen: c.Listen, Config: c.Config})
+	if err != nil {
+		return errors.Join(err, lock.Close())
+	}
+	fmt.Fprintf(std.out, "serves the engine in %s; join with: --join %s\n", event.Line(c.Dir), s.URL())
+	<-ctx.Done()
+	return errors.Join(s.Close(), lock.Close())
+}
+
+// clusterStatusCmd is `waggle cluster status`.
+type clusterStatusCmd struct {
+	engineFlags
+	Crawl string `arg:"" optional:"" default:"crawl" help:"Name of the crawl, as in its job file."`
+	JSON  bool   `help:"Print what each worker told last as a line of JSON."`
+}
+
+// Help tells what is shown.
+func (clusterStatusCmd) Help() string {
+	return `A worker crawls, is idle, has left, or is lost: its session has ended without a word.
+
+  waggle cluster status --join engine           of an engine in a folder
+  waggle cluster status bees --join nats://TOKEN@127.0.0.1:4222`
+}
+
+// Run shows the workers.
+func (c *clusterStatusCmd) Run(ctx context.Context, std streams) error {
+	if c.Join == "" {
+		return exit{exitUsage, errors.New("--join: name the engine of the crawl")}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	if !c.isAddress() && !folder.Held(c.Join) {
+		return fmt.Errorf("no process serves an engine from %s", c.Join)
+	}
+	e, _, done, err := c.openEngine(ctx, engineName(c.Crawl), "waggle cluster status", func(s string) { fmt.Fprintln(std.err, event.Line(s)) })
+	if err != nil {
+		return err
+	}
+	all, err := worker.Look(ctx, e)
+	if err = errors.Join(err, done()); err != nil {
+		return err
+	}
+	if c.JSON {
+		out := json.NewEncoder(std.out)
+		for i := range all.Workers {
+			all.Workers[i].Standing.Waiting = nil
+			if err := out.Encode(all.Workers[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(all.Workers) == 0 {
+		return fmt.Errorf("the engine knows of no worker of a crawl %s", c.Crawl)
+	}
+	return writeScene(std.out, all)
+}
+
+// writeScene writes the workers of a crawl as a table.
+func writeScene(out io.Writer, all worker.Scene) error {
+	free := all.Shards
+	var pages, relevant, waiting int
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "worker\tstate\tshards\tpages\trelevant\twaiting\thosts\tunder way")
+	for _, w := range all.Workers {
+		free -= w.Held
+		pages, relevant, waiting = pages+w.Standing.Pages, relevant+w.Standing.Relevant, waiting+w.Frontier.Queued
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\n", event.Line(w.Name), event.Line(state(w)), w.Held, w.Standing.Pages, w.Standing.Relevant, w.Frontier.Queued, w.Frontier.Hosts, w.Standing.InFlight)
+	}
+	fmt.Fprintf(t, "all\t\t%d\t%d\t%d\t%d\n", all.Shards-free, pages, relevant, waiting)
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if free > 0 && all.Over == "" {
+		_, err := fmt.Fprintf(out, "%d of %d shards have no worker\n", free, all.Shards)
+		return err
+	}
+	if all.Over != "" {
+		_, err := fmt.Fprintf(out, "the crawl is over: %s\n", event.Line(all.Over))
+		return err
+	}
+	return nil
+}
+
+// state is what a worker does, in a word or two.
+func state(w worker.Seen) string {
+	switch {
+	case w.Ended != "":
+		return "left: " + strings.ToLower(w.Ended)
+	case !w.Live:
+		return "lost"
+	case w.Idle:
+		return "idle"
+	}
+	return "crawls"
+}

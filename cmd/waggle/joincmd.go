@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/waggle-crawler/waggle/cluster/engine/jetstream"
+	"github.com/waggle-crawler/waggle/cluster/worker"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/view"
+	"github.com/waggle-crawler/waggle/job"
+)
+
+// engineFlags say where the engine of a crawl of several workers is.
+type engineFlags struct {
+	Join            string `placeholder:"ENGINE" env:"WAGGLE_JOIN" help:"Crawl together with others, by the engine at this address, nats://HOST:4222 or tls://…, or by one in this folder, which who comes first serves to others on this machine."`
+	JoinCredentials string `placeholder:"FILE" help:"With --join: file of a NATS user (.creds). A password can stand in the address, tls://USER:PASSWORD@HOST:4222, best given by the variable WAGGLE_JOIN."`
+	JoinCA          string `name:"join-ca" placeholder:"FILE" help:"With --join: certificates by which the engine is known (PEM); default: those of the machine."`
+	JoinCert        string `placeholder:"FILE" help:"With --join: certificate by which the engine knows this worker."`
+	JoinKey         string `placeholder:"FILE" help:"With --join: key of that certificate."`
+}
+
+// joinFlags are those of a worker.
+type joinFlags struct {
+	engineFlags
+	WorkersMin int           `name:"workers-min" placeholder:"N" help:"With --join: wait until so many workers are there."`
+	WorkerName string        `placeholder:"NAME" help:"With --join: what others call this worker (default: machine and folder)."`
+	Shards     int           `placeholder:"N" help:"With --join, of a crawl that begins: into how many parts its hosts are divided; at least four times as many as there will ever be workers (default: 256)."`
+	Term       time.Duration `placeholder:"D" help:"With --join, of a crawl that begins: how long nothing is heard of a worker before others take over its hosts (default: 15s)."`
+}
+
+func (c *joinFlags) check(resumesWithLoss bool) error {
+	switch {
+	case c.Join == "" && (c.WorkersMin != 0 || c.WorkerName != "" || c.Shards != 0 || c.Term != 0 || c.JoinCredentials != "" || c.JoinCA != "" || c.JoinCert != "" || c.JoinKey != ""):
+		return errors.New("--workers-min, --worker-name, --shards, --term and --join-… are for crawls of several workers: give --join, too")
+	case c.Join != "" && resumesWithLoss:
+		return errors.New("--accept-loss: repair the folder by waggle repair first, then join")
+	case c.WorkersMin < 0 || c.Shards < 0:
+		return errors.New("--workers-min and --shards are numbers of 1 or more")
+	case c.Term != 0 && (c.Term < time.Second || c.Term > time.Hour):
+		return errors.New("--term: 1s to 1h")
+	case (c.JoinCert == "") != (c.JoinKey == ""):
+		return errors.New("--join-cert and --join-key belong together")
+	}
+	return nil
+}
+
+// isAddress tells an address of an engine from a folder.
+func (c *engineFlags) isAddress() bool { return strings.Contains(c.Join, "://") }
+
+// openEngine connects to the engine; it waits for one that does not answer.
+// serves tells that it is served by this process.
+func (c *engineFlags) openEngine(ctx context.Context, crawl, name string, note func(string)) (e *jetstream.Engine, serves bool, done func() error, err error) {
+	o := jetstream.Options{URL: c.Join, Crawl: crawl, Worker: name, Credentials: c.JoinCredentials, CA: c.JoinCA, Cert: c.JoinCert, Key: c.JoinKey}
+	serving := func() error { return nil }
+	if !c.isAddress() {
+		var err error
+		if o.Server, o.URL, serving, err = serveOrFind(ctx, c.Join, note); err != nil {
+			return nil, false, nil, err
+		}
+	}
+	late := time.AfterFunc(3*time.Second, func() { note("waits for the engine to answer") })
+	defer late.Stop()
+	if e, err = jetstream.Open(ctx, o); err != nil {
+		return nil, false, nil, errors.Join(err, serving())
+	}
+	return e, o.Server != nil, func() error { return errors.Join(e.Close(), serving()) }, nil
+}
+
+// serveOrFind serves an engine from a folder, or finds that which another process serves
+// from it.
+func serveOrFind(ctx context.Context, dir string, note func(string)) (*jetstream.Server, string, func() error, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, "", nil, fmt.Errorf("the folder of the engine: %w", err)
+	}
+	place := filepath.Join(dir, "address")
+	for {
+		lock, err := folder.Lock(dir)
+		if err == nil {
+			s, err := jetstream.Serve(jetstream.ServerOptions{Dir: dir, Listen: "127.0.0.1:0"})
+			if err != nil {
+				return nil, "", nil, errors.Join(err, lock.Close())
+			}
+			if err := os.WriteFile(place, []byte(s.URL()+"\n"), 0o600); err != nil {
+				return nil, "", nil, errors.Join(err, s.Close(), lock.Close())
+			}
+			note("this process serves the engine in " + dir + " to the workers of this machine")
+			return s, "", func() error { return errors.Join(os.Remove(place), s.Close(), lock.Close()) }, nil
+		}
+		if !errors.Is(err, folder.ErrLocked) {
+			return nil, "", nil, fmt.Errorf("the folder of the engine: %w", err)
+		}
+		if b, err := os.ReadFile(place); err == nil && strings.HasSuffix(string(b), "\n") {
+			return nil, strings.TrimSpace(string(b)), func() error { return nil }, nil
+		}
+		select { // the other process has it, and does not serve yet
+		case <-ctx.Done():
+			return nil, "", nil, ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// engineName is the name of a crawl on the engine.
+func engineName(name string) string {
+	s := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' {
+			return r
+		}
+		return '-'
+	}, name)
+	if s == "" {
+		s = "crawl"
+	}
+	return s[:min(len(s), 60)]
+}
+
+// workerName is that of a worker: given, or made of machine and folder.
+func (c *joinFlags) workerName(dir string) string {
+	if c.WorkerName != "" {
+		return c.WorkerName
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "worker"
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	return host + ":" + filepath.Base(dir)
+}
+
+// together runs the crawl as one of several workers. A session that was lost, as the engine
+// did not answer or the machine slept, is followed by another one.
+func (c *crawlCmd) together(ctx context.Context, m *job.Maker, in io.Reader, show func() view.View) (how event.Ending, sum *event.Summary, err error) {
+	for {
+		how, sum, err = c.session(ctx, m, show)
+		if !errors.Is(err, worker.ErrOver) || ctx.Err() != nil {
+			return how, sum, err
+		}
+		m.Note(fmt.Sprintf("%v; it joins again", err))
+		c.WorkersMin = 0 // they were there
+		next := &job.Maker{Job: m.Job, Writer: m.Writer, Documents: m.Documents, Note: m.Note, Begun: m.Begun}
+		if m.Writer.Begun() {
+			c.Resume, c.File = true, ""
+			next.Begun = &m.Writer.Collection
+			if next.Job, err = c.job(m.Writer.Collection, in); err != nil {
+				return "", nil, err
+			}
+		}
+		m = next
+	}
+}
+
+// session is one session of a worker. The error wraps worker.ErrOver where another may follow.
+func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.View) (how event.Ending, sum *event.Summary, err error) {
+	name := c.workerName(m.Writer.Dir())
+	e, serves, done, err := c.openEngine(ctx, engineName(m.Job.Name), name, m.Note)
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", nil, exit{exitStopped, errors.New("stopped before the crawl began; run the same command again")}
+		}
+		return "", nil, err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	w := worker.New(ctx, worker.Options{
+		Engine: e, Name: name, Least: c.WorkersMin, Note: m.Note,
+		Plan: worker.Plan{Shards: c.Shards, Term: c.Term},
+	})
+	m.MayAsk = w.MayAsk
+	m.Join = func(ctx context.Context, f *frontier.Frontier, told job.Told) (job.Joined, error) {
+		if err := w.Open(ctx, f, worker.Crawl(told)); err != nil {
+			return job.Joined{}, err
+		}
+		return job.Joined{Peers: w, Frontier: w.Frontier()}, nil
+	}
+	how, sum, err = crawlAndShow(w.Context(), m, c.place, show)
+	ended := string(how)
+	if err != nil || how == event.Stopped {
+		ended = ""
+	}
+	left := w.Close(ended)
+	if ended != "" && serves {
+		w.AwaitOthers(ctx) // who need the engine to end, too
+	}
+	if lost := w.Failed(); lost != nil && ctx.Err() == nil {
+		return "", sum, lost
+	}
+	if left != nil {
+		m.Note(left.Error())
+	}
+	return how, sum, err
+}

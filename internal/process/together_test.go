@@ -1,0 +1,466 @@
+package process
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/corpus"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// sitesWeb is a web of many sites of a few pages each, behind a proxy: page j of site i is a
+// pure function of the two. It keeps when each site was asked for what.
+type sitesWeb struct {
+	sites, pages int
+	url          string
+
+	mu       sync.Mutex
+	requests []request
+	asked    int
+	heard    sync.Cond
+}
+
+// request is a request as the server saw it.
+type request struct {
+	host, path string
+	began      time.Time
+	ended      time.Time
+}
+
+func serveSites(t *testing.T, sites, pages int) *sitesWeb {
+	w := &sitesWeb{sites: sites, pages: pages}
+	w.heard.L = &w.mu
+	srv := httptest.NewServer(w)
+	t.Cleanup(srv.Close)
+	w.url = srv.URL
+	return w
+}
+
+func siteName(i int) string { return fmt.Sprintf("s%d.example", i) }
+
+func (w *sitesWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == corpus.CertificatePath { // it says that no site of other people is asked
+		rw.Header().Set(web.RecordHeader, web.RecordServed)
+		return
+	}
+	began := time.Now()
+	defer func() {
+		w.mu.Lock()
+		w.requests = append(w.requests, request{r.Host, r.URL.Path, began, time.Now()})
+		if r.URL.Path != "/robots.txt" {
+			w.asked++
+		}
+		w.heard.Broadcast()
+		w.mu.Unlock()
+	}()
+	i, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(r.Host, "s"), ".example"))
+	j, err2 := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
+	if err != nil || err2 != nil || i < 0 || i >= w.sites || j < 0 || j >= w.pages {
+		http.NotFound(rw, r)
+		return
+	}
+	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+	fmt.Fprintf(rw, "<title>Page %d of site %d</title><p>Bees of page %d of site %d.", j, i, j, i)
+	for _, to := range w.links(i, j) {
+		fmt.Fprintf(rw, "<p>see <a href=\"http://%s\">more</a>", to)
+	}
+}
+
+// links are the pages to which a page links: the next one of its site, and some of others.
+func (w *sitesWeb) links(i, j int) (to []string) {
+	rng := rand.New(rand.NewPCG(uint64(i), uint64(j)))
+	if j+1 < w.pages {
+		to = append(to, fmt.Sprintf("%s/%d", siteName(i), j+1))
+	}
+	for range 4 {
+		to = append(to, fmt.Sprintf("%s/%d", siteName(rng.IntN(w.sites)), rng.IntN(w.pages)))
+	}
+	return to
+}
+
+// reachable are the pages that a crawl from page 0 of site 0 finds.
+func (w *sitesWeb) reachable() map[string]bool {
+	first := siteName(0) + "/0"
+	seen := map[string]bool{first: true}
+	for queue := []string{first}; len(queue) > 0; queue = queue[1:] {
+		var i, j int
+		if _, err := fmt.Sscanf(queue[0], "s%d.example/%d", &i, &j); err != nil {
+			panic(err)
+		}
+		for _, to := range w.links(i, j) {
+			if !seen[to] {
+				seen[to] = true
+				queue = append(queue, to)
+			}
+		}
+	}
+	return seen
+}
+
+// await waits until so many pages were asked for, or the test's time is over.
+func (w *sitesWeb) await(t *testing.T, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	defer context.AfterFunc(ctx, w.heard.Broadcast)()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.asked < n {
+		if ctx.Err() != nil {
+			t.Fatalf("%d pages were asked for, and not %d", w.asked, n)
+		}
+		w.heard.Wait()
+	}
+}
+
+// hurried are the pairs of requests to one site that were less than a delay apart.
+func (w *sitesWeb) hurried(delay time.Duration) (out []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last := map[string]request{}
+	for _, r := range slices.SortedFunc(slices.Values(w.requests), func(a, b request) int { return a.began.Compare(b.began) }) {
+		if before, ok := last[r.host]; ok && r.began.Sub(before.ended) < delay {
+			out = append(out, fmt.Sprintf("%s%s %v after %s", r.host, r.path, r.began.Sub(before.ended), before.path))
+		}
+		last[r.host] = r
+	}
+	return out
+}
+
+// counts are how often each page was asked for.
+func (w *sitesWeb) counts() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := map[string]int{}
+	for _, r := range w.requests {
+		if r.path != "/robots.txt" {
+			out[r.host+r.path]++
+		}
+	}
+	return out
+}
+
+// crew is a crawl of several workers.
+type crew struct {
+	*testing.T
+	web    *sitesWeb
+	dir    string
+	engine string
+	delay  time.Duration
+	args   []string
+	server *exec.Cmd // the engine, where it has a process of its own
+	listen string
+}
+
+// hand is a worker's process.
+type hand struct {
+	c     *crew
+	dir   string
+	cmd   *exec.Cmd
+	out   bytes.Buffer
+	ended chan error
+}
+
+// start starts a worker in its folder, which it goes on with if there is a crawl in it.
+func (c *crew) start(name string, more ...string) *hand {
+	c.Helper()
+	h := &hand{c: c, dir: filepath.Join(c.dir, name), ended: make(chan error, 1)}
+	args := []string{"crawl", "-o", h.dir, "--join", c.engine, "--worker-name", name}
+	if collection.At(h.dir).Begun() {
+		args = append(args, "--resume")
+	} else {
+		args = append(args, "--seed", "http://"+siteName(0)+"/0", "--keywords", "bees", "--through", c.web.url,
+			"--delay", c.delay.String(), "--scorer", "breadth-first", "--term", "3s", "--shards", "32")
+	}
+	h.cmd = waggleCommand(append(append(args, c.args...), more...))
+	h.cmd.Stdout, h.cmd.Stderr = &h.out, &h.out
+	if err := h.cmd.Start(); err != nil {
+		c.Fatal(err)
+	}
+	go func() { h.ended <- h.cmd.Wait() }()
+	c.Cleanup(func() {
+		h.cmd.Process.Kill()
+	})
+	return h
+}
+
+// wait waits for the end of a worker.
+func (h *hand) wait() error {
+	h.c.Helper()
+	select {
+	case err := <-h.ended:
+		h.ended <- err
+		return err
+	case <-time.After(40 * time.Second):
+		h.cmd.Process.Signal(syscall.SIGQUIT)
+		<-h.ended
+		h.c.Fatalf("the worker in %s does not end: %s", h.dir, h.out.String())
+	}
+	return nil
+}
+
+func (h *hand) signal(s os.Signal) {
+	h.c.Helper()
+	if err := h.cmd.Process.Signal(s); err != nil {
+		h.c.Fatal(err)
+	}
+}
+
+// stop stops a worker in good order.
+func (h *hand) stop() {
+	h.c.Helper()
+	h.signal(os.Interrupt)
+	h.wait()
+}
+
+func (h *hand) kill() {
+	h.c.Helper()
+	h.cmd.Process.Kill()
+	h.wait()
+}
+
+// finish waits until all workers say that the crawl is over.
+func (c *crew) finish(hands ...*hand) {
+	c.Helper()
+	for _, h := range hands {
+		if err := h.wait(); err != nil {
+			for _, h := range hands {
+				h.kill()
+				c.Logf("%s: %v\n%s", h.dir, err, h.out.String())
+			}
+			c.FailNow()
+		}
+	}
+}
+
+// pages are what the archives of all workers hold, and how often.
+func (c *crew) pages() map[string]int {
+	c.Helper()
+	out := map[string]int{}
+	dirs, err := filepath.Glob(filepath.Join(c.dir, "w*"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	for _, dir := range dirs {
+		col := collection.At(dir)
+		if !col.Begun() {
+			continue
+		}
+		logged := map[string]bool{}
+		for e, err := range col.Fetched() {
+			if err != nil {
+				c.Fatal(err)
+			}
+			logged[e.URL.String()] = true
+		}
+		for r, err := range col.Responses(nil) {
+			if err != nil {
+				c.Fatal(err)
+			}
+			if r.Status == 200 {
+				out[strings.TrimPrefix(r.URL.String(), "http://")]++
+				if !logged[r.URL.String()] {
+					c.Errorf("%s is in the archive of %s and not in its log", r.URL, dir)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// compare holds what the workers have against the web.
+func (c *crew) compare(again int) {
+	c.Helper()
+	want, have := c.web.reachable(), c.pages()
+	for _, u := range slices.Sorted(maps.Keys(want)) {
+		if have[u] != 1 {
+			c.Errorf("%s is archived %d times", u, have[u])
+		}
+	}
+	for u := range have {
+		if !want[u] {
+			c.Errorf("%s is archived", u)
+		}
+	}
+	repeated := 0
+	for u, n := range c.web.counts() {
+		if n > 1 {
+			repeated += n - 1
+			c.Logf("%s was asked for %d times", u, n)
+		}
+	}
+	if repeated > again {
+		c.Errorf("%d requests were repeated, and not %d at most", repeated, again)
+	}
+	for _, s := range c.web.hurried(c.delay) {
+		c.Errorf("hurried: %s", s)
+	}
+	for _, dir := range must(filepath.Glob(filepath.Join(c.dir, "w*"))) {
+		if !collection.At(dir).Begun() {
+			continue
+		}
+		if said, err := waggleCommand([]string{"verify", dir}).CombinedOutput(); err != nil {
+			c.Errorf("waggle verify %s: %v\n%s", dir, err, said)
+		}
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// serveEngine serves the engine in a process of its own, at an address that stays.
+func (c *crew) serveEngine() {
+	c.Helper()
+	dir := filepath.Join(c.dir, "served")
+	at := "127.0.0.1:0"
+	if c.listen != "" {
+		at = c.listen
+	}
+	cmd := waggleCommand([]string{"cluster", "engine", dir, "--listen", at})
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		c.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		c.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		c.Fatalf("the engine: %v", err)
+	}
+	_, address, _ := strings.Cut(strings.TrimSpace(line), "--join ")
+	c.engine, c.listen = address, address[strings.LastIndexByte(address, '@')+1:]
+	c.server = cmd
+	c.Cleanup(c.stopEngine)
+}
+
+// stopEngine kills the engine.
+func (c *crew) stopEngine() {
+	c.server.Process.Kill()
+	c.server.Wait()
+}
+
+func newCrew(t *testing.T, sites, pages int, delay time.Duration) *crew {
+	dir := t.TempDir()
+	return &crew{T: t, web: serveSites(t, sites, pages), dir: dir, engine: filepath.Join(dir, "engine"), delay: delay}
+}
+
+// TestTogether crawls a web with one, two and four workers, which fetch the same pages, none
+// twice, and hurry no site.
+func TestTogether(t *testing.T) {
+	for _, n := range []int{1, 2, 4} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			c := newCrew(t, 40, 10, 50*time.Millisecond)
+			var hands []*hand
+			for i := range n {
+				hands = append(hands, c.start(fmt.Sprint("w", i), "--workers-min", fmt.Sprint(n)))
+			}
+			c.finish(hands...)
+			c.compare(0)
+			shares := 0
+			for _, h := range hands {
+				pages := 0
+				for e, err := range collection.At(h.dir).Events() {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, ok := e.(event.Fetched); ok {
+						pages++
+					}
+				}
+				if pages > 0 {
+					shares++
+				}
+			}
+			if shares < n {
+				t.Errorf("%d of %d workers fetched something", shares, n)
+			}
+		})
+	}
+}
+
+// atATime is how many fetches a worker of the tests below makes at a time: so many may be
+// repeated where it is stopped or lost.
+const atATime = 4
+
+// TestWorkersComeAndGo has a worker join while another crawls, one leave in good order, and
+// come back.
+func TestWorkersComeAndGo(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t, 40, 12, 30*time.Millisecond)
+	c.args = []string{"--workers", fmt.Sprint(atATime)}
+	c.serveEngine()
+	first := c.start("w0")
+	c.web.await(t, 40)
+	second := c.start("w1")
+	c.web.await(t, 120)
+	first.stop()
+	if code := first.cmd.ProcessState.ExitCode(); code != 3 {
+		t.Errorf("a worker that was stopped ended with %d: %s", code, first.out.String())
+	}
+	c.web.await(t, 200)
+	again := c.start("w0")
+	c.finish(second, again)
+	c.compare(atATime)
+}
+
+// TestKilledWorkers kills workers at random instants, and starts some of them again at once,
+// others when their shards have been taken over, and others never. WAGGLE_KILLS says how
+// often (default 4).
+func TestKilledWorkers(t *testing.T) {
+	t.Parallel()
+	kills := killsWanted(t)
+	c := newCrew(t, 40, 6+6*kills, 10*time.Millisecond)
+	c.args = []string{"--workers", fmt.Sprint(atATime)}
+	c.serveEngine()
+	rng := killChance(t)
+	hands := []*hand{c.start("w0"), c.start("w1"), c.start("w2")}
+	var left []string // workers that do not come back while the others crawl
+	names := 3
+	pages := len(c.web.reachable())
+	for k := range kills {
+		c.web.await(t, pages*(k+1)/(kills+2)+rng.IntN(20))
+		i := rng.IntN(len(hands))
+		hands[i].kill()
+		name := filepath.Base(hands[i].dir)
+		switch rng.IntN(3) {
+		case 0:
+			hands[i] = c.start(name)
+		case 1:
+			c.web.await(t, pages*(k+1)/(kills+2)+40)
+			hands[i] = c.start(name)
+		default:
+			left = append(left, name)
+			hands[i] = c.start(fmt.Sprint("w", names))
+			names++
+		}
+	}
+	c.finish(hands...)
+	for _, name := range left { // what they wrote and nobody acknowledged is cut off
+		c.finish(c.start(name))
+	}
+	c.compare(kills * atATime)
+}
