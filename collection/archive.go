@@ -84,6 +84,7 @@ type placedResponse struct {
 
 func (c Collection) responses(from Place, want func(web.URL) bool) iter.Seq2[placedResponse, error] {
 	return func(yield func(placedResponse, error) bool) {
+		var earlier earlierRounds
 		var by *web.Rendering // of the response that follows, which has the id of
 		var of string
 		var begins Place
@@ -99,7 +100,7 @@ func (c Collection) responses(from Place, want func(web.URL) bool) iter.Seq2[pla
 			if err == nil {
 				rendering := by
 				by = nil
-				if rec.Type() != "response" || rec.Asked() {
+				if !holdsResponse(rec.Type()) || rec.Asked() {
 					continue
 				}
 				// It is canonical already, by rules of the job that may be stricter.
@@ -113,6 +114,11 @@ func (c Collection) responses(from Place, want func(web.URL) bool) iter.Seq2[pla
 					if rendering != nil && rec.Get("WARC-Record-ID") == of {
 						r.Rendering, at = rendering, begins
 					}
+					if r, err = c.whole(&earlier, r); err != nil {
+						err = &store.Damage{File: rec.File, Offset: rec.Offset, Err: err}
+					}
+				}
+				if err == nil {
 					if !yield(placedResponse{r, at}, nil) {
 						return
 					}

@@ -17,6 +17,8 @@
 //	events.jsonl    all that happened
 //	harvest.tsv     the relevant pages, made from the events when a run ends
 //	harvest.yaml    what judge and topic they are relevant by
+//	known.jsonl     of a round: what earlier ones know of its pages (round.go)
+//	again/          rounds that came after the crawl, each a folder like this
 //	lost.txt        addresses of which page or outcome were lost, if any were
 //	index/          what package index keeps, if it does; it may go at any time
 //	robots          what was learnt of robots.txt files; it may go at any time
@@ -144,6 +146,6 @@ func (c Collection) Usable() error {
 
 // ofSetup tells whether a file is one that a set-up leaves which was cut short.
 func ofSetup(name string) bool {
-	return slices.Contains([]string{"lock", "SHA256SUMS", "SHA256SUMS.new", "examples.jsonl", "examples.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new"}, name) ||
+	return slices.Contains([]string{"lock", "SHA256SUMS", "SHA256SUMS.new", "examples.jsonl", "examples.jsonl.new", "known.jsonl", "known.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new"}, name) ||
 		strings.HasPrefix(name, ".model-")
 }

@@ -22,6 +22,8 @@ type Finder struct {
 	mu     sync.Mutex
 	places map[uint64]foundAt // the last response of each address, by its hash
 	files  []foundFile
+
+	earlier earlierRounds
 }
 
 // foundFile is a WARC file, with the last record that was read of it.
@@ -69,7 +71,10 @@ func (a *Finder) Response(ctx context.Context, u web.URL) (*web.Response, error)
 		return nil, err
 	}
 	r, _, err := store.NewReader(f.Name(), f, info.Size()).ResponseAt(p.offset, p.inner, maxResponse)
-	if err == nil && r.URL != u {
+	if err == nil && r.URL == u {
+		return a.col.whole(&a.earlier, r)
+	}
+	if err == nil {
 		a.places, a.files = nil, nil // another archive took its place
 		return nil, fmt.Errorf("%w: the archive has changed, ask again", ErrAbsent)
 	}
@@ -137,7 +142,7 @@ func (a *Finder) readOn(ctx context.Context, i int32) error {
 		switch {
 		case rec.Type() == "conversion":
 			rendered, of = at, rec.Get("WARC-Refers-To")
-		case rec.Type() != "response" || rec.Asked():
+		case !holdsResponse(rec.Type()) || rec.Asked():
 		default:
 			if rec.Get("WARC-Record-ID") == of {
 				at = rendered

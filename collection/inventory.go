@@ -170,7 +170,7 @@ func (w *walker) take(p store.Piece) error {
 	}
 	var response *store.Piece
 	for i := range w.group {
-		if g := &w.group[i]; g.Type == "response" && g.ID == p.Beside {
+		if g := &w.group[i]; holdsResponse(g.Type) && g.ID == p.Beside {
 			response = g
 		}
 	}
@@ -205,7 +205,7 @@ func (w *walker) endGroup() error {
 func (w *walker) split(told string) (group []store.Piece, orphans [][]store.Piece) {
 	of := map[string]int{} // the orphan of a response
 	for _, g := range w.group {
-		if g.Type == "response" && g.ID != told && !g.Asked && !isRobots(g.Target) {
+		if holdsResponse(g.Type) && g.ID != told && !g.Asked && !isRobots(g.Target) {
 			of[g.ID] = len(orphans)
 			orphans = append(orphans, nil)
 		}
@@ -227,7 +227,7 @@ func (w *walker) split(told string) (group []store.Piece, orphans [][]store.Piec
 func (w *walker) endOrphans(orphans [][]store.Piece) error {
 	for _, own := range orphans {
 		for _, p := range own {
-			if p.Type != "response" {
+			if !holdsResponse(p.Type) {
 				continue
 			}
 			if err := w.orphan(p.Target, own); err != nil {

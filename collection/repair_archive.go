@@ -252,7 +252,7 @@ func (r *repair) lose(url string) {
 // eventOf makes the event of an exchange that the log does not tell of: without
 // the links that it queued.
 func (r *repair) eventOf(x exchange) (event.Event, error) {
-	p, mime, err := readExchange(x)
+	p, mime, err := r.w.readExchange(x)
 	if err != nil {
 		return nil, err
 	}
@@ -314,7 +314,7 @@ func clip(s string, n int) string {
 }
 
 // readExchange reads the response of an exchange.
-func readExchange(x exchange) (p *web.Response, mime string, err error) {
+func (c Collection) readExchange(x exchange) (p *web.Response, mime string, err error) {
 	f, err := os.Open(x.file)
 	if err != nil {
 		return nil, "", err
@@ -328,7 +328,8 @@ func readExchange(x exchange) (p *web.Response, mime string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return p, rec.Get("WARC-Identified-Payload-Type"), nil
+	p, err = c.whole(new(earlierRounds), p)
+	return p, rec.Get("WARC-Identified-Payload-Type"), err
 }
 
 // replaceArchive writes the archive's files that lose pieces, and those pieces,

@@ -1,6 +1,7 @@
 package collection
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -189,7 +190,7 @@ func (r *repair) apply(e entry) error {
 	switch ev := e.Event.(type) {
 	case event.Seeded:
 		for _, f := range ev.Queued {
-			r.offer(e, web.Candidate{URL: f.URL, Kind: web.LinkSeed, Priority: f.Priority})
+			r.offer(e, web.Candidate{URL: f.URL, Kind: cmp.Or(f.Link, web.LinkSeed), Priority: f.Priority})
 		}
 		r.refused(ev.Skipped)
 	case event.Fetched:

@@ -20,7 +20,7 @@ import (
 
 // setupFiles are the files of a set-up that stay, unless the crawl is judged anew.
 func (c Collection) setupFiles() []string {
-	return []string{c.ExampleFile(), c.ModelFile(), c.CriticFile()}
+	return []string{c.ExampleFile(), c.ModelFile(), c.CriticFile(), c.KnownFile()}
 }
 
 // summedFiles are the files of which SHA256SUMS tells. lost.txt comes first: where

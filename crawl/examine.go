@@ -21,7 +21,7 @@ func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err e
 func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err error, apart apart) (Arrival, error) {
 	a := Arrival{Lease: l, Response: r}
 	if r != nil {
-		a.Bytes = len(r.Raw)
+		a.Bytes = r.Received()
 	}
 	if err != nil {
 		if !errors.As(err, &a.Failure) {

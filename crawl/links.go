@@ -175,7 +175,7 @@ func (s *Step) refuse(c *web.Candidate) (reason web.Reason, forGood bool) {
 	if c.Kind == web.LinkSitemap && s.leads.sitemaps[c.URL.Host()] >= mostSitemaps {
 		return web.ReasonTrap, true
 	}
-	if c.Kind != web.LinkSeed {
+	if c.Kind != web.LinkSeed && c.Kind != web.LinkAgain {
 		if c.Kind != web.LinkFeed && c.Kind != web.LinkSitemap && isOtherFile(c.URL, s.files) {
 			return web.ReasonExtension, true
 		}

@@ -31,12 +31,15 @@ func (s *Step) redirect(now time.Time, a Arrival, preview Preview) (Outcome, err
 	case c.Redirects >= s.policy.MaxRedirects:
 		e.Reason = web.ReasonRedirects
 	default:
-		if c.Priority >= SeedPriority && s.extend(to) && s.sharing != nil {
+		if c.Priority >= SeedPriority && c.Kind != web.LinkAgain && s.extend(to) && s.sharing != nil {
 			s.sharing.moved = append(s.sharing.moved, to)
 		}
 		next := *c
 		next.URL, next.From, next.Kind = to, c.URL, web.LinkRedirect
 		next.Redirects, next.Tries = c.Redirects+1, 0
+		if c.Kind == web.LinkAgain { // where it moved to is a new page
+			next.Priority = s.rank(&next, s.score(&next))
+		}
 		queued, skipped, t, err := s.admit([]link{{Candidate: next}}, nil, preview)
 		if err != nil {
 			return Outcome{}, err

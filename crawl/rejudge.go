@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -133,7 +134,7 @@ func (r *Rejudgement) walk(ctx context.Context, pages iter.Seq2[*web.Page, error
 		switch e := e.(type) {
 		case event.Seeded:
 			for _, f := range e.Queued {
-				r.offer(web.Candidate{URL: f.URL, Kind: web.LinkSeed, Priority: SeedPriority})
+				r.offer(web.Candidate{URL: f.URL, Kind: cmp.Or(f.Link, web.LinkSeed), Priority: f.Priority})
 			}
 		case event.Fetched:
 			// The archive has the pages in the order of the log, without those

@@ -83,7 +83,11 @@ func (r *Retrace) Add(e event.Event, known bool) {
 			r.seeds[f.URL] = true
 		}
 		if !known {
-			r.step.count.Seeds += len(e.Queued)
+			for _, f := range e.Queued {
+				if !f.Raised { // it was counted already
+					r.step.count.Seeds++
+				}
+			}
 		}
 	case event.Dropped:
 		if _, closed := r.step.closed[e.Host]; !closed && !known && e.Host != "" {

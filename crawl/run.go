@@ -75,6 +75,8 @@ type Crawl struct {
 	Keywords []string
 	Reword   func(words []string) (Rewording, error)
 	Stored   func(ctx context.Context) iter.Seq2[*web.Page, error]
+	// Again are pages that earlier rounds of the collection know; see Again.
+	Again Again
 	// History is the log of earlier runs of this crawl; nil = a new crawl.
 	History iter.Seq2[event.Event, error]
 	// Settings is event.Started.Settings, and Changes what has changed since an
@@ -246,7 +248,10 @@ func (d *driver) open(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return d.settle(ctx, now, nil, out)
+		if err := d.settle(ctx, now, nil, out); err != nil {
+			return err
+		}
+		return d.again(ctx, now)
 	}
 	if err := d.step.Restore(state); err != nil {
 		return err
@@ -274,6 +279,9 @@ func (d *driver) open(ctx context.Context) error {
 		return err
 	}
 	if err := d.applyActs(ctx, now); err != nil {
+		return err
+	}
+	if err := d.again(ctx, now); err != nil { // a run that was killed may have begun with it
 		return err
 	}
 	if err := d.sweep(ctx); err != nil {

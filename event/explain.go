@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"errors"
 	"hash/maphash"
 	"iter"
@@ -318,7 +319,7 @@ func (x *explainer) fill(e Event, chain []uint64, at map[uint64]int, steps []Ste
 	case Seeded:
 		for _, f := range e.Queued {
 			if i := len(chain) - 1; x.hash(f.URL) == chain[i] {
-				steps[i].URL, steps[i].Link = f.URL, web.LinkSeed
+				steps[i].URL, steps[i].Link = f.URL, cmp.Or(f.Link, web.LinkSeed)
 				steps[i].found(f)
 			}
 		}

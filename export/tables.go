@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -136,7 +137,7 @@ func (in *Input) pagelessLinks(ctx context.Context, s *survey, fates *fates, yie
 			switch e := e.(type) {
 			case event.Seeded:
 				for _, q := range e.Queued {
-					if !give(web.URL{}, q.URL, web.LinkSeed, nil, fate{waiting, ""}) {
+					if !give(web.URL{}, q.URL, cmp.Or(q.Link, web.LinkSeed), nil, fate{waiting, ""}) {
 						return false
 					}
 				}

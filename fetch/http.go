@@ -72,8 +72,8 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 		Started:     c.options.Clock.Now(),
 		RequestHead: []byte("GET " + u.RequestPath() + " HTTP/1.1\r\nHost: " + at.Host + c.head),
 	}
-	if origin := originOf(ctx); origin != "" {
-		out.RequestHead = append(out.RequestHead, "Origin: "+origin+"\r\n"...)
+	for _, h := range special(ctx) {
+		out.RequestHead = append(out.RequestHead, h[0]+": "+h[1]+"\r\n"...)
 	}
 	t := newTimer(ctx, c.options.Timeout)
 	defer t.stop()
@@ -142,9 +142,11 @@ func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Resp
 		Method: http.MethodGet, URL: at, Host: at.Host, Header: c.header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	if origin := originOf(ctx); origin != "" {
+	if more := special(ctx); len(more) > 0 {
 		request.Header = request.Header.Clone()
-		request.Header.Set("Origin", origin)
+		for _, h := range more {
+			request.Header.Set(h[0], h[1])
+		}
 	}
 	to, known := targetOf(ctx)
 	for range maxStale {

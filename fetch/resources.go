@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -28,6 +29,36 @@ type originKey struct{}
 func originOf(ctx context.Context) string {
 	origin, _ := ctx.Value(originKey{}).(string)
 	return origin
+}
+
+// Validators are what a server said of the version of a document that it gave before: its
+// ETag and Last-Modified, as received, "" for none.
+type Validators struct{ ETag, LastModified string }
+
+// WithValidators has the requests of a context ask for a document only if it is another one
+// than that of the validators: otherwise the server answers 304, without a body.
+//
+// Source: RFC 9110, sections 13.1.2 and 13.1.3.
+func WithValidators(ctx context.Context, v Validators) context.Context {
+	return context.WithValue(ctx, validatorsKey{}, v)
+}
+
+type validatorsKey struct{}
+
+// special are the headers that a request of a context has beside those of all, in the
+// order in which they are sent.
+func special(ctx context.Context) (headers [][2]string) {
+	add := func(name, value string) {
+		if value != "" && !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
+			headers = append(headers, [2]string{name, value})
+		}
+	}
+	add("Origin", originOf(ctx))
+	if v, ok := ctx.Value(validatorsKey{}).(Validators); ok {
+		add("If-None-Match", v.ETag)
+		add("If-Modified-Since", v.LastModified)
+	}
+	return headers
 }
 
 // patient is a fetcher that comes again where politeness asks it to.

@@ -318,7 +318,7 @@ func (r *reader) url() (u web.URL) {
 // kinds are the kinds of link that cost no memory to read.
 var kinds = [...]web.LinkKind{
 	web.LinkA, web.LinkArea, web.LinkFrame, web.LinkIframe, web.LinkRefresh, web.LinkNext,
-	web.LinkAlternate, web.LinkCanonical, web.LinkRedirect, web.LinkSeed,
+	web.LinkAlternate, web.LinkCanonical, web.LinkRedirect, web.LinkSeed, web.LinkAgain,
 }
 
 func kindOf(b []byte) web.LinkKind {

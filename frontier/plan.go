@@ -183,7 +183,7 @@ func (p *plan) add(found []web.Candidate) error {
 		if err := valid(&found[i]); err != nil {
 			return err
 		}
-		a, err := p.admit(&found[i], found[i].Kind != web.LinkSeed)
+		a, err := p.admit(&found[i], found[i].Kind != web.LinkSeed && found[i].Kind != web.LinkAgain)
 		if err != nil {
 			return err
 		}

@@ -51,6 +51,8 @@ type Maker struct {
 	Join func(ctx context.Context, f *frontier.Frontier, told Told) (Joined, error)
 	// MayAsk is fetch.Options.MayAsk, where Fetcher is not given.
 	MayAsk func(web.Host) bool
+	// Again are pages that earlier rounds of the collection know, for a round of it.
+	Again crawl.Again
 	// Note is told what the user should know; nil tells nobody.
 	Note func(string)
 
@@ -287,7 +289,7 @@ func (m *Maker) plainCrawl() *crawl.Crawl {
 	j := m.Job
 	c := &crawl.Crawl{
 		Seeds: m.Seeds, Bare: m.bare, Fetcher: m.Fetcher, Renderer: m.Renderer, Parser: m.Parser, Judge: m.Judge, Scorer: m.Scorer, Policy: j.policy(),
-		Name: j.Name, JudgeName: j.Judge.Name, ScorerName: j.Scorer.Name, Workers: j.Fetch.Workers, Clock: m.Clock,
+		Name: j.Name, JudgeName: j.Judge.Name, ScorerName: j.Scorer.Name, Workers: j.Fetch.Workers, Clock: m.Clock, Again: m.Again,
 	}
 	if named, ok := m.Judge.(interface{ Name() string }); ok {
 		c.JudgeName = named.Name()

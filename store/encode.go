@@ -42,6 +42,12 @@ const (
 // Other tools know it too.
 const resourceType = "WARC-Resource-Type"
 
+// The profiles of revisit records. Source: WARC/1.1, section 6.7.
+const (
+	profileNotModified = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+	profileSame        = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+)
+
 // dateFormat is WARC-Date with microseconds, as WARC/1.1 allows.
 const dateFormat = "2006-01-02T15:04:05.000000Z"
 
@@ -170,8 +176,24 @@ func (r *renderer) exchange(p *web.Response, x *web.Exchange, kind string) error
 		}
 	}
 
-	common("response", id)
+	record := "response"
+	if p.Revisit != nil {
+		record = "revisit"
+	}
+	common(record, id)
 	provenance()
+	if v := p.Revisit; v != nil {
+		profile := profileSame
+		if v.NotModified {
+			profile = profileNotModified
+		}
+		r.field("WARC-Profile", profile)
+		r.field("WARC-Refers-To-Target-URI", p.URL.String())
+		r.field("WARC-Refers-To-Date", v.At.UTC().Format(dateFormat))
+		if v.Record != "" {
+			r.field("WARC-Refers-To", v.Record)
+		}
+	}
 	if x != nil && x.Page != nil && x.Page.MIME != "" {
 		r.field("WARC-Identified-Payload-Type", x.Page.MIME)
 	}
@@ -183,8 +205,13 @@ func (r *renderer) exchange(p *web.Response, x *web.Exchange, kind string) error
 	}
 	r.field("WARC-Payload-Digest", sha1Digest(p.Raw))
 	r.field("Content-Type", typeResponse)
-	r.responseHead(p)
-	r.finish(p.Raw, isCompressed(p.Header))
+	if p.Revisit != nil {
+		r.responseHead(&web.Response{Status: http.StatusNotModified, Head: p.Revisit.Head})
+		r.finish(nil, false)
+	} else {
+		r.responseHead(p)
+		r.finish(p.Raw, isCompressed(p.Header))
+	}
 
 	if len(p.RequestHead) > 0 {
 		common("request", recordID("request", p.URL.String(), p.Started))

@@ -10,6 +10,7 @@ import (
 	"net/textproto"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/flate"
@@ -21,7 +22,8 @@ import (
 )
 
 // ReadResponse makes a response of a "response" or "resource" record: it is
-// what Encode was given, without the request's head. The block and the decoded
+// what Encode was given, without the request's head. Of a "revisit" record it is what
+// the server answered, with Revisit: the body lies elsewhere. The block and the decoded
 // body are bounded by limit bytes each; what is longer is cut, and the response
 // marked as truncated. A chunked body, as some tools keep it, is unchunked.
 //
@@ -37,7 +39,7 @@ func ReadResponse(rec *Record, limit int64) (*web.Response, error) {
 	if err != nil {
 		return nil, place(err)
 	}
-	p := &web.Response{URL: u, Started: rec.Date(), Remote: remote(rec), Truncated: rec.Get("WARC-Truncated")}
+	p := &web.Response{URL: u, Started: rec.Date(), Remote: remote(rec), Truncated: rec.Get("WARC-Truncated"), Record: rec.Get("WARC-Record-ID")}
 	if rec.Length > limit {
 		p.Truncated = "length"
 	}
@@ -49,6 +51,15 @@ func ReadResponse(rec *Record, limit int64) (*web.Response, error) {
 	case "response":
 		if err := splitResponse(p, data); err != nil {
 			return nil, place(err)
+		}
+	case "revisit":
+		if err := splitResponse(p, data); err != nil {
+			return nil, place(err)
+		}
+		at, _ := time.Parse(time.RFC3339Nano, rec.Get("WARC-Refers-To-Date")) // zero: unknown
+		p.Revisit = &web.Revisit{
+			NotModified: strings.HasSuffix(rec.Get("WARC-Profile"), "/server-not-modified"),
+			Head:        p.Head, Record: rec.Get("WARC-Refers-To"), At: at,
 		}
 	default:
 		return nil, place(fmt.Errorf("a record of type %q holds no response", rec.Type()))

@@ -170,6 +170,60 @@ func TestMembers(t *testing.T) {
 	}
 }
 
+// A response that refers to an earlier one for its body is a revisit record, and what is
+// read of it says so.
+func TestRevisit(t *testing.T) {
+	at := time.Date(2026, 2, 1, 12, 0, 0, 123456000, time.UTC)
+	for _, c := range []struct {
+		notModified bool
+		profile     string
+		head        string
+		status      int
+	}{
+		{true, "http://netpreserve.org/warc/1.1/revisit/server-not-modified", "HTTP/1.1 304 Not Modified\r\nEtag: \"1\"", 304},
+		{false, "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest", "HTTP/1.1 200 OK\r\nContent-Type: text/html", 200},
+	} {
+		dir := t.TempDir()
+		a := newArchive(t, dir, Options{})
+		x := pageExchange(t, "https://example.org/a", "the body")
+		whole := sha1Digest(x.Response.Raw)
+		x.Response.Revisit = &web.Revisit{NotModified: c.notModified, Head: []byte(c.head), Record: "<urn:uuid:1>", At: at}
+		appendTo(t, a, encode(t, a, x))
+		if rep, err := Verify(nil, paths(t, dir)...); err != nil || !rep.OK() || rep.Types["revisit"] != 1 || rep.Types["response"] != 0 {
+			t.Fatalf("verify: %+v, %v", rep, err)
+		}
+		found := false
+		for rec, err := range Records(paths(t, dir)...) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rec.Type() != "revisit" {
+				continue
+			}
+			found = true
+			for name, want := range map[string]string{
+				"WARC-Profile": c.profile, "WARC-Refers-To": "<urn:uuid:1>", "WARC-Refers-To-Date": "2026-02-01T12:00:00.123456Z",
+				"WARC-Refers-To-Target-URI": "https://example.org/a", "WARC-Payload-Digest": whole,
+			} {
+				if got := rec.Get(name); got != want {
+					t.Errorf("%s: %q, want %q", name, got, want)
+				}
+			}
+			p, err := ReadResponse(rec, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := p.Revisit
+			if v == nil || v.NotModified != c.notModified || !v.At.Equal(at) || v.Record != "<urn:uuid:1>" || string(v.Head) != c.head || p.Status != c.status || len(p.Body) > 0 {
+				t.Errorf("read %+v, %+v", p, v)
+			}
+		}
+		if !found {
+			t.Error("there is no revisit record")
+		}
+	}
+}
+
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "")
@@ -211,6 +265,10 @@ func TestRoundTrip(t *testing.T) {
 					rt.Fatalf("header %v", p.Header)
 				}
 				want.Header, p.Header = nil, nil
+				if p.Record != rec.Get("WARC-Record-ID") {
+					rt.Fatalf("record %q", p.Record)
+				}
+				p.Record = ""
 				if !reflect.DeepEqual(*p, want) {
 					rt.Fatalf("read %+v\nwrote %+v", *p, want)
 				}

@@ -47,8 +47,32 @@ type Response struct {
 	// Rendering is what a browser made of it, nil where none was asked. Body stays what
 	// the server sent; see Rendered.
 	Rendering *Rendering
+	// Record is the name of its record in an archive it was read from, "" for none.
+	Record string
+	// Revisit, unless nil, says that the body is that of an earlier response, which an
+	// archive holds. Status, Head, Header, Raw and Body are those of the earlier one then.
+	Revisit *Revisit
 
 	release func() // nil when there is nothing to give back
+}
+
+// Revisit is what a server answered when it was asked again for what it had given before.
+type Revisit struct {
+	// NotModified says that the server sent no body, as it has none that is newer (304);
+	// otherwise it sent the same once more.
+	NotModified bool
+	Head        []byte // as received; see Response.Head
+	// Of the earlier response: its record, "" if that has no name, and when it was sent.
+	Record string
+	At     time.Time
+}
+
+// Received is how many bytes of a body came over the network.
+func (r *Response) Received() int {
+	if r.Revisit != nil && r.Revisit.NotModified {
+		return 0
+	}
+	return len(r.Raw)
 }
 
 // OnRelease sets what Release calls. A fetcher that counts the memory of the
@@ -164,6 +188,7 @@ const (
 	LinkScript    LinkKind = "script"   // an address in a script
 	LinkRedirect  LinkKind = "redirect" // from a 3xx response, not from a page
 	LinkSeed      LinkKind = "seed"     // given by the user
+	LinkAgain     LinkKind = "again"    // known from an earlier round of the collection
 	LinkProbe     LinkKind = "probe"    // no link: a request that asks whether anybody answers
 )
 

@@ -25,6 +25,7 @@ const (
 	ReasonHostPages Reason = "host-pages" // the host has given its share of pages
 	ReasonHostDead  Reason = "host-dead"  // the host did not answer for days
 	ReasonElsewhere Reason = "elsewhere"  // another worker of the crawl has the host now
+	ReasonNotDue    Reason = "not-due"    // known from an earlier round, and others are asked for first
 	ReasonRecord    Reason = "record"     // outside the recorded web that is crawled
 )
 
@@ -116,6 +117,8 @@ func (r Reason) words() (brief, meaning string) {
 		return "with another worker", "another worker of the crawl fetches from its host now"
 	case ReasonRecord:
 		return "not in the record", "it is not in the recorded web, so what the site would answer is not known"
+	case ReasonNotDue:
+		return "known, not due", "it is known from an earlier round, and pages that change more often or are more relevant go first"
 	case ReasonRobots:
 		return "robots.txt", "robots.txt disallows it"
 	case ReasonRobotsMissing:

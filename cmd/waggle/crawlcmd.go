@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 
@@ -39,9 +40,12 @@ type crawlCmd struct {
 
 	cli.Flags
 
-	Resume bool `help:"Go on with the crawl in DIR; flags change its job, see waggle help resume."`
+	Again string        `placeholder:"DIR" help:"Visit the pages of the crawl in DIR again, and new ones between: one more round of it, in DIR/again. One that was interrupted goes on."`
+	Every time.Duration `placeholder:"D" help:"With --again: begin a round so often, such as 24h, until Ctrl-C."`
+
 	joinFlags
 
+	Resume     bool `help:"Go on with the crawl in DIR; flags change its job, see waggle help resume."`
 	AcceptLoss bool `help:"With --resume: where files are damaged or missing, repair the crawl first (as waggle repair does) and go on without what is lost."`
 	Open       bool `help:"Look at the crawl in the browser. The page stays when the crawl has ended, until Ctrl-C."`
 
@@ -52,6 +56,8 @@ type crawlCmd struct {
 
 	JSON       bool `help:"Print every event as a line of JSON."`
 	ExampleJob bool `help:"Print a job file that explains every key, and exit."`
+
+	base collection.Collection // of a round
 }
 
 // Help shows the ways to crawl.
@@ -62,6 +68,7 @@ func (crawlCmd) Help() string {
       --pages 500 --contact you@example.org
   waggle crawl -f job.yaml -o bees              what a job file says
   waggle crawl -o bees --resume --pages 1000    go on, up to 1000 pages in all
+  waggle crawl --again bees --every 24h         visit its pages again once a day
 
 bees/harvest.tsv lists the relevant pages, bees/archive holds all pages as WARC files.
 Flags that may be repeated, and --keywords, add to what the job file lists.
@@ -80,6 +87,12 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 		_, err := fmt.Fprint(std.out, job.Example())
 		return err
 	}
+	if c.Again != "" {
+		return c.again(ctx, std, docs)
+	}
+	if c.Every != 0 {
+		return exit{exitUsage, errors.New("--every is for --again DIR")}
+	}
 	if c.Out == "" {
 		return exit{exitUsage, errors.New("missing -o DIR: the folder of the crawl")}
 	}
@@ -89,7 +102,13 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	if err := collection.At(c.Out).Usable(); err != nil {
 		return exit{exitUsage, err}
 	}
-	j, err := c.job(collection.At(c.Out), std.in)
+	return c.crawl(ctx, std, docs, nil)
+}
+
+// crawl begins the crawl in the folder, or goes on with it; prepare, unless nil, has a say
+// before it is made.
+func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents, prepare func(m *job.Maker, w *collection.Writer) error) error {
+	j, err := c.jobOf(collection.At(c.Out), std.in)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
@@ -110,6 +129,11 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	m := &job.Maker{Job: j, Writer: w, Documents: docs, AcceptLoss: c.AcceptLoss, Note: func(s string) { fmt.Fprintln(std.err, event.Line(s)) }}
 	if c.Resume {
 		m.Begun = &w.Collection
+	}
+	if prepare != nil {
+		if err := prepare(m, w); err != nil {
+			return errors.Join(err, w.Close())
+		}
 	}
 	var look func() error // waits for the end of the page; nil without one
 	indexed := func() {}  // waits for the index
@@ -156,9 +180,9 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	}
 	switch {
 	case how == event.Stopped:
-		return exit{exitStopped, fmt.Errorf("stopped; go on with: waggle crawl -o %s --resume", c.Out)}
+		return exit{exitStopped, fmt.Errorf("stopped; go on with: %s", c.goOn())}
 	case how == event.HostsDown:
-		return exit{exitDown, fmt.Errorf("hosts that do not answer: %s; try them again with: waggle crawl -o %s --resume", view.Waiting(sum), c.Out)}
+		return exit{exitDown, fmt.Errorf("hosts that do not answer: %s; try them again with: %s", view.Waiting(sum), c.goOn())}
 	case sum.Pages == 0 && c.Join == "":
 		return exit{exitNothing, fmt.Errorf("no page was fetched%s", view.Why(sum, j.Fetch.AllowPrivate))}
 	}

@@ -121,6 +121,12 @@ func (w *numberedWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+	tag := fmt.Sprintf("%q", "page "+strconv.Itoa(i))
+	rw.Header().Set("ETag", tag)
+	if r.Header.Get("If-None-Match") == tag {
+		rw.WriteHeader(http.StatusNotModified)
+		return
+	}
 	w.page(rw, i)
 	w.mu.Lock()
 	w.served[url] = true
@@ -395,13 +401,18 @@ func checkKilled(t *testing.T, dir string, web *numberedWeb) int {
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
-	col := collection.At(copied)
+	return checkCopy(t, collection.At(copied), "crawl", web)
+}
+
+// checkCopy is checkKilled for a folder that may be changed, of a crawl of that name.
+func checkCopy(t *testing.T, col collection.Collection, name string, web *numberedWeb) int {
+	t.Helper()
 	own, err := col.Lock()
 	if err != nil {
 		t.Fatalf("the folder after a kill: %v", err)
 	}
 	defer own.Close()
-	stores, err := own.OpenStores(t.Context(), collection.StoreOptions{Archive: store.Options{Prefix: "crawl"}})
+	stores, err := own.OpenStores(t.Context(), collection.StoreOptions{Archive: store.Options{Prefix: name}})
 	if err != nil {
 		t.Fatalf("the stores after a kill: %v", err)
 	}

@@ -152,6 +152,8 @@ func printStep(out io.Writer, i int, s event.Step, threshold float64) {
 	switch s.Link {
 	case web.LinkSeed:
 		how = "seed"
+	case web.LinkAgain:
+		how = "known page"
 	case web.LinkRedirect:
 		how = "redirect"
 	case web.LinkA, "":

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/job"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/revisit"
+)
+
+// again is `waggle crawl --again DIR`: a round of a collection, or one after another.
+func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents) error {
+	base := collection.At(c.Again)
+	switch {
+	case c.Out != "" || c.File != "" || c.Resume || c.AcceptLoss || c.Open:
+		return exit{exitUsage, errors.New("--again DIR goes by the job of DIR, and writes to DIR/again: leave out -o, -f, --resume, --accept-loss and --open; a single round is a crawl like others, of which waggle open and waggle repair take the folder")}
+	case c.Every < 0:
+		return exit{exitUsage, fmt.Errorf("--every %v: give a time such as 24h", c.Every)}
+	case !base.Begun():
+		return exit{exitUsage, fmt.Errorf("%s holds no crawl: begin one with -o %s", c.Again, c.Again)}
+	case base.Running():
+		return fmt.Errorf("%s is in use by another waggle: wait for it to end, or stop it", c.Again)
+	}
+	for {
+		began := time.Now()
+		err := c.round(ctx, std, docs, base)
+		var x exit
+		switch {
+		case c.Every == 0, ctx.Err() != nil, err != nil && !errors.As(err, &x), x.code == exitUsage:
+			return err
+		case err != nil: // what ended this round need not end the next
+			complain(std.err, err)
+		}
+		wait := c.Every - time.Since(began)
+		if wait > 0 {
+			fmt.Fprintf(std.err, "The next round begins at %s.\n", began.Add(c.Every).Format("2006-01-02 15:04:05"))
+		}
+		fire, stop := clock.System{}.NewTimer(max(wait, 0))
+		select {
+		case <-fire:
+		case <-ctx.Done():
+			stop()
+			return nil
+		}
+	}
+}
+
+// round begins a round, or goes on with one that was interrupted, and reports it.
+func (c *crawlCmd) round(ctx context.Context, std streams, docs parse.Documents, base collection.Collection) error {
+	n, err := base.Rounds()
+	if err != nil {
+		return err
+	}
+	how, _, err := base.Round(n).Ended()
+	if err != nil {
+		return err
+	}
+	if n == 0 || base.Round(n).Begun() && how != "" && how != event.Stopped {
+		n++
+	}
+	col := base.Round(n)
+	own := *c
+	own.Out, own.Resume = col.Dir(), col.Begun()
+	own.base = base
+	err = own.crawl(ctx, std, docs, func(m *job.Maker, w *collection.Writer) error {
+		if w.Begun() != own.Resume {
+			return fmt.Errorf("%s was begun by another waggle: run the same command again", col.Dir())
+		}
+		return prepareRound(ctx, m, w, base, n, job.LinkParser(base, docs))
+	})
+	if !col.Begun() {
+		return err // nothing to report
+	}
+	if report := reportRound(context.WithoutCancel(ctx), std.out, c.JSON, col, n, job.LinkParser(base, docs)); report != nil {
+		err = errors.Join(err, report)
+	}
+	return err
+}
+
+// prepareRound has a crawl ask for the pages that the rounds before round n know.
+func prepareRound(ctx context.Context, m *job.Maker, w *collection.Writer, base collection.Collection, n int, p *parse.Parser) error {
+	var known []collection.Known
+	if m.Begun != nil {
+		for k, err := range w.Known() {
+			if err != nil {
+				return err
+			}
+			known = append(known, k)
+		}
+	} else {
+		before, err := revisit.Read(ctx, base.Round(n-1), n-1, p)
+		if err != nil {
+			return err
+		}
+		known = before.Known
+		revisit.Choose(known, time.Now(), m.Job.Budget.Pages)
+		examples, err := base.Examples()
+		if err != nil {
+			return err
+		}
+		m.Known = map[string]collection.Example{}
+		for _, e := range examples {
+			m.Known[e.Source] = e
+		}
+		if err := w.SaveKnown(known); err != nil {
+			return err
+		}
+	}
+	m.Again = revisit.Again(known)
+	m.Between = revisit.Before(w.Collection)
+	return nil
+}
+
+// reportRound writes changes.tsv, and tells what changed.
+func reportRound(ctx context.Context, out io.Writer, quiet bool, col collection.Collection, n int, p *parse.Parser) error {
+	r, err := revisit.Read(ctx, col, n, p)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(col.Dir(), "changes.tsv")
+	if err := folder.WriteFrom(name, r.WriteTSV); err != nil || quiet {
+		return err
+	}
+	fmt.Fprintf(out, "\nRound %d: what became of the pages\n", n)
+	for _, line := range r.Summary() {
+		fmt.Fprintln(out, line)
+	}
+	_, err = fmt.Fprintf(out, "%s lists them\n", name)
+	return err
+}
+
+// goOn is the command that goes on with the crawl.
+func (c *crawlCmd) goOn() string {
+	if c.Again != "" {
+		return "waggle crawl --again " + c.Again
+	}
+	return "waggle crawl -o " + c.Out + " --resume"
+}
+
+// jobOf makes the job of this run; that of a new round is the job of the round before it.
+func (c *crawlCmd) jobOf(col collection.Collection, in io.Reader) (*job.Job, error) {
+	if c.Again == "" || c.Resume {
+		return c.job(col, in)
+	}
+	j, err := job.In(c.base)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(c.base.ModelFile()); err == nil && j.Scorer.Model != "" {
+		j.Scorer.Model = c.base.ModelFile()
+	}
+	if _, err := os.Stat(c.base.CriticFile()); err == nil && j.Judge.Critic != "" {
+		j.Judge.Critic = c.base.CriticFile()
+	}
+	j.Name += "-" + filepath.Base(col.Dir())
+	return j, c.override(j, in)
+}

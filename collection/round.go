@@ -1,0 +1,218 @@
+package collection
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// A collection that is kept up to date has rounds: crawls that ask again for the pages of
+// earlier ones, and for new ones between. Each is a folder of its own,
+//
+//	DIR               the first crawl, round 0
+//	DIR/again/0001    round 1
+//	DIR/again/0002    round 2
+//	…
+//
+// and its known.jsonl holds what the rounds before it know of each page. Where a server
+// answers that a page is as it was, or sends the same once more, the archive of the round
+// has a revisit record; the body lies in the archive of the round that known.jsonl names.
+
+// Known is what rounds know of a page.
+type Known struct {
+	URL web.URL `json:"url"`
+	// From is where it was found when it was fetched first, and Depth how many links from a
+	// seed.
+	From  web.URL `json:"from,omitzero"`
+	Depth int     `json:"depth,omitempty"`
+	Title string  `json:"title,omitempty"`
+	// Relevance and Relevant are as it was judged last, and Digest is of its last body.
+	Relevance float64 `json:"relevance"`
+	Relevant  bool    `json:"relevant,omitempty"`
+	Digest    string  `json:"digest"`
+	// Words is a hash of the words of its text, "" where it cannot be read.
+	Words string `json:"words,omitempty"`
+	// Body is the round whose archive holds that body.
+	Body int `json:"body,omitempty"`
+	// First is when it was fetched first, and Last when it was there last.
+	First time.Time `json:"first"`
+	Last  time.Time `json:"last"`
+	// Visits counts those after the first at which it was there, and Changes those of them
+	// at which its words were others.
+	Visits  int `json:"visits,omitempty"`
+	Changes int `json:"changes,omitempty"`
+	// Gone is since when its address does not lead to it, zero where it does; To is where
+	// it has moved, zero where the server says that it is no more (404, 410).
+	Gone time.Time `json:"gone,omitzero"`
+	To   web.URL   `json:"to,omitzero"`
+	// Failed counts the visits in a row that failed in another way.
+	Failed int `json:"failed,omitempty"`
+	// Due is how much a visit in this round is worth, in (0,1]; 0 = it is not asked for.
+	Due float64 `json:"due,omitempty"`
+}
+
+// againDir is the folder of the rounds.
+const againDir = "again"
+
+// Round is round n of a collection, whose round 0 is c.
+func (c Collection) Round(n int) Collection {
+	if n == 0 {
+		return c
+	}
+	return At(filepath.Join(c.dir, againDir, fmt.Sprintf("%04d", n)))
+}
+
+// Rounds is the number of the last round of a collection; 0 where there is none but the
+// first crawl.
+func (c Collection) Rounds() (last int, err error) {
+	entries, err := os.ReadDir(filepath.Join(c.dir, againDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil && n > 0 && e.IsDir() && c.Round(n).dir == filepath.Join(c.dir, againDir, e.Name()) {
+			last = max(last, n)
+		}
+	}
+	return last, err
+}
+
+// KnownFile is the path of known.jsonl.
+func (c Collection) KnownFile() string { return filepath.Join(c.dir, "known.jsonl") }
+
+// SaveKnown keeps what earlier rounds know; before SaveJob.
+func (w *Writer) SaveKnown(pages []Known) error {
+	return folder.WriteFrom(w.KnownFile(), func(out io.Writer) error {
+		enc := json.NewEncoder(out) // a page a line
+		for i := range pages {
+			if err := enc.Encode(&pages[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Known is what earlier rounds know, as SaveKnown kept it; nothing where it never did.
+func (c Collection) Known() iter.Seq2[Known, error] {
+	return func(yield func(Known, error) bool) {
+		f, err := os.Open(c.KnownFile())
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if err != nil {
+			yield(Known{}, err)
+			return
+		}
+		defer f.Close()
+		dec := json.NewDecoder(bufio.NewReader(f))
+		for n := 1; dec.More(); n++ {
+			var k Known
+			if err := dec.Decode(&k); err != nil {
+				yield(Known{}, fmt.Errorf("%s, line %d, is damaged (%w): put the file back", c.KnownFile(), n, err))
+				return
+			}
+			if !yield(k, nil) {
+				return
+			}
+		}
+	}
+}
+
+// earlierRounds finds the bodies of earlier rounds that a round refers to. The zero value
+// has read nothing yet.
+type earlierRounds struct {
+	round   map[uint64]int // that holds the body, by the hash of the address
+	finders map[int]*Finder
+}
+
+// ErrNoEarlier says that the body of a revisit record is not where it should be.
+var ErrNoEarlier = errors.New("the archive of the earlier round does not hold the body")
+
+// Earlier finds the responses of earlier rounds by their addresses; see Finder.
+type Earlier struct {
+	round  Collection
+	rounds earlierRounds
+}
+
+// Earlier finds responses of the rounds before this one.
+func (c Collection) Earlier() *Earlier { return &Earlier{round: c} }
+
+// Response is the last whole response of an address that earlier rounds have; the error
+// wraps ErrAbsent where they have none. One goroutine calls it at a time.
+func (e *Earlier) Response(ctx context.Context, u web.URL) (*web.Response, error) {
+	return e.round.earlier(ctx, &e.rounds, u)
+}
+
+func (c Collection) earlier(ctx context.Context, e *earlierRounds, u web.URL) (*web.Response, error) {
+	if e.round == nil {
+		e.round, e.finders = map[uint64]int{}, map[int]*Finder{}
+		for k, err := range c.Known() {
+			if err != nil {
+				e.round = nil
+				return nil, err
+			}
+			e.round[hashOf(k.URL.String())] = k.Body
+		}
+	}
+	n, ok := e.round[hashOf(u.String())]
+	if !ok {
+		return nil, ErrAbsent
+	}
+	f := e.finders[n]
+	if f == nil {
+		f = At(filepath.Dir(filepath.Dir(c.dir))).Round(n).Finder()
+		e.finders[n] = f
+	}
+	return f.Response(ctx, u)
+}
+
+// whole gives a response that an archive refers to an earlier one for the body of that.
+func (c Collection) whole(e *earlierRounds, r *web.Response) (*web.Response, error) {
+	v := r.Revisit
+	if v == nil {
+		return r, nil
+	}
+	before, err := c.earlier(context.Background(), e, r.URL)
+	if err != nil {
+		return nil, fmt.Errorf("%w of %s (%w)", ErrNoEarlier, r.URL, err)
+	}
+	if sent, _ := Original(before); !sent.Equal(v.At) {
+		return nil, fmt.Errorf("%w of %s at %s", ErrNoEarlier, r.URL, v.At.UTC().Format(time.RFC3339))
+	}
+	return Revisited(r, before, v), nil
+}
+
+// Original is when the body of a response was sent, and the record of that.
+func Original(r *web.Response) (sent time.Time, record string) {
+	if r.Revisit != nil { // it refers to one that is earlier still
+		return r.Revisit.At, r.Revisit.Record
+	}
+	return r.Started, r.Record
+}
+
+// Revisited is a response r whose body is that of an earlier one. What a browser made of
+// that is not that of r.
+func Revisited(r, before *web.Response, v *web.Revisit) *web.Response {
+	whole := *before
+	whole.Started, whole.Took, whole.Proto, whole.Remote, whole.Address = r.Started, r.Took, r.Proto, r.Remote, r.Address
+	whole.RequestHead, whole.RetryAfter, whole.CrawlDelay, whole.Sitemaps, whole.Robots = r.RequestHead, r.RetryAfter, r.CrawlDelay, r.Sitemaps, r.Robots
+	whole.Record, whole.Revisit, whole.Rendering = r.Record, v, r.Rendering
+	whole.OnRelease(r.Release)
+	return &whole
+}
+
+// holdsResponse tells the types of records that hold a response, or refer to one.
+func holdsResponse(kind string) bool { return kind == "response" || kind == "revisit" }

@@ -1,0 +1,97 @@
+package crawl
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Again are the pages that earlier rounds of a collection know. Due are asked for again:
+// before links, and of them the one with the higher priority, in [0,1], first. Left are not,
+// and links to them are not followed. The zero Again is that of a first crawl.
+type Again struct {
+	Due  []web.Candidate
+	Left []web.URL
+}
+
+// againBatch is how many of them enter in one turn.
+const againBatch = 2000
+
+// again has the pages of earlier rounds enter that have not yet: a run may have been killed
+// before all had.
+func (d *driver) again(ctx context.Context, now time.Time) error {
+	for due := range slices.Chunk(d.Again.Due, againBatch) {
+		out, err := d.step.again(now, due, d.preview(ctx))
+		if err != nil {
+			return err
+		}
+		if out.Event == nil {
+			continue
+		}
+		if err := d.settle(ctx, now, nil, out); err != nil {
+			return err
+		}
+	}
+	for left := range slices.Chunk(d.Again.Left, againBatch) {
+		out, err := d.step.leaveKnown(now, left, d.preview(ctx))
+		if err != nil {
+			return err
+		}
+		if out.Event == nil {
+			continue
+		}
+		if err := d.settle(ctx, now, nil, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// again makes the turn in which pages of earlier rounds enter. Its event is nil where
+// none does.
+func (s *Step) again(now time.Time, due []web.Candidate, preview Preview) (Outcome, error) {
+	var found []link
+	for _, c := range due {
+		if s.foreign(c.URL.Host()) {
+			continue
+		}
+		c.Kind, c.Priority = web.LinkAgain, SeedPriority*(1+min(max(c.Priority, 0), 1))
+		found = append(found, link{Candidate: c})
+	}
+	queued, skipped, turn, err := s.admit(found, nil, preview)
+	if err != nil || len(queued)+len(skipped) == 0 {
+		return Outcome{}, err
+	}
+	for _, f := range queued {
+		if !f.Raised { // it was counted already
+			s.count.Seeds++
+		}
+	}
+	s.count.Last = now.UnixNano()
+	s.store(&turn)
+	return Outcome{Turn: turn, Event: event.Seeded{At: event.At{At: now}, Queued: queued, Skipped: skipped}}, nil
+}
+
+// leaveKnown makes the turn after which links to known pages are not followed. Its event is nil
+// where that is so already.
+func (s *Step) leaveKnown(now time.Time, left []web.URL, preview Preview) (Outcome, error) {
+	refused := make([]event.Skipped, 0, len(left))
+	for _, u := range left {
+		if !s.foreign(u.Host()) {
+			refused = append(refused, event.Skipped{URL: u, Reason: web.ReasonNotDue})
+		}
+	}
+	_, skipped, turn, err := s.admit(nil, refused, preview)
+	if err != nil || len(skipped) == 0 {
+		return Outcome{}, err
+	}
+	for _, r := range skipped {
+		turn.Done = append(turn.Done, r.URL)
+	}
+	s.count.Last = now.UnixNano()
+	s.store(&turn)
+	return Outcome{Turn: turn, Event: event.Seeded{At: event.At{At: now}, Skipped: skipped}}, nil
+}
