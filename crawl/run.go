@@ -149,6 +149,12 @@ func (c *Crawl) newDriver() *driver {
 	for _, u := range c.Bare {
 		d.step.bare[u] = true
 	}
+	if len(c.Again.Left) > 0 {
+		d.step.left = make(map[web.URL]bool, len(c.Again.Left))
+		for _, u := range c.Again.Left {
+			d.step.left[u] = true
+		}
+	}
 	if own.Acts != nil && own.Control == nil {
 		own.Control = &Control{}
 	}

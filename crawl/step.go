@@ -120,6 +120,7 @@ type Step struct {
 	judge  AdaptiveJudge // nil when the judge is frozen from the start
 	count  progress
 	bare   map[web.URL]bool // seeds that were given without a scheme
+	left   map[web.URL]bool // of Again
 	closed map[web.Host]web.Reason
 	moved  []web.URL         // where seeds redirected to: within the scope as well
 	fresh  map[string][]byte // of closed and moved, what was not stored yet
@@ -336,6 +337,9 @@ func (s *Step) seed(now time.Time, seeds []web.URL, preview Preview) (Outcome, e
 	for _, u := range seeds {
 		if s.foreign(u.Host()) {
 			continue // all workers are given all seeds
+		}
+		if s.left[u] {
+			continue
 		}
 		found = append(found, link{Candidate: web.Candidate{URL: u, Kind: web.LinkSeed, Priority: SeedPriority}})
 	}
