@@ -131,6 +131,10 @@ type Options struct {
 	// IdleConns bounds the connections kept open for reuse. Default 512.
 	IdleConns int
 
+	// Secrets are sent with the requests for pages of an origin, such as
+	// "https://a.example"; see Secret.
+	Secrets map[string]Secret
+
 	// Canon holds the rules for the targets of redirects.
 	Canon web.Canon
 
@@ -258,6 +262,9 @@ func New(o Options) (*Stack, error) {
 	}
 	gate := NewGate(GateOptions{Delay: o.Delay, Patience: o.Patience, Lanes: o.AddressLanes, Clock: o.Clock, Route: w.route})
 	pages := Fetcher(w.client(o.Types, o.MaxBody, budget))
+	if len(o.Secrets) > 0 {
+		pages = trusting{pages, o.Secrets}
+	}
 	if o.Between != nil {
 		pages = o.Between(pages)
 	}

@@ -127,6 +127,7 @@ type Fetch struct {
 	Through      string   `yaml:"through,omitempty"`    // address of an HTTP proxy
 	ThroughCA    string   `yaml:"through-ca,omitempty"` // file
 	AllowPrivate bool     `yaml:"allow-private,omitempty"`
+	Secrets      string   `yaml:"secrets,omitempty"` // file
 	Render       string   `yaml:"render,omitempty"`
 	Browsers     int      `yaml:"browsers,omitempty"`
 	BrowserTime  Duration `yaml:"browser-time,omitempty"`

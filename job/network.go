@@ -46,10 +46,15 @@ func (j *Job) FetchOptions(ctx context.Context) (fetch.Options, error) {
 	if o.Delay == 0 {
 		o.Delay = -1 // none
 	}
+	var err error
+	if f.Secrets != "" {
+		if o.Secrets, err = readSecrets(f.Secrets); err != nil {
+			return o, &Error{"fetch.secrets", err}
+		}
+	}
 	if f.Through == "" {
 		return o, nil
 	}
-	var err error
 	if o.Proxy, err = url.Parse(f.Through); err != nil {
 		return o, &Error{"fetch.through", err}
 	}

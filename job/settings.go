@@ -233,6 +233,10 @@ func Settings() []Setting {
 			Path: "fetch.allow-private", Line: "Permit loopback and private addresses", Flag: "allow-private", Example: "false",
 		},
 		{
+			Path: "fetch.secrets", Line: "File of passwords, cookies and headers by site; it stays where it is, and nothing of it is kept", Form: "FILE", Flag: "secrets",
+			Example: "secrets.yaml",
+		},
+		{
 			Path: "fetch.render", Line: "Pages that a browser (Chromium) renders: auto = those that say too little as they are sent", Form: "WHICH",
 			Default: string(crawl.RenderAuto), Choices: []string{string(crawl.RenderAuto), string(crawl.RenderAlways), string(crawl.RenderNever)},
 			Flag: "render", Example: "auto",

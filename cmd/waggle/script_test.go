@@ -1,7 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,7 +21,7 @@ import (
 
 // TestScripts runs the scripts of testdata/script: waggle as its users call it.
 // The command "cut FILE" halves a file; "flip FILE N" changes a bit of its byte N; "site" starts a small web site and sets $SITE to its address:
-// a file of the script's folder "site" is a page of that name; "serve WEB" serves a recorded web as a proxy at $PROXY. "fill FILE" puts that address in the place of $SITE.
+// a file of the script's folder "site" is a page of that name; "serve WEB" serves a recorded web as a proxy at $PROXY. "locked" starts a site that wants a password; "nowhere DIR TEXT…" looks that no file in DIR holds a text, unzipped. "fill FILE" puts that address in the place of $SITE.
 func TestScripts(t *testing.T) {
 	docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
 	if err != nil {
@@ -63,6 +67,47 @@ func TestScripts(t *testing.T) {
 					w.Close()
 				})
 				ts.Setenv("PROXY", "http://"+l.Addr().String())
+			},
+			"locked": func(ts *testscript.TestScript, _ bool, _ []string) {
+				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					user, password, _ := r.BasicAuth()
+					if user != "ada" || password != "correct horse" {
+						http.Error(w, "who are you?", http.StatusUnauthorized)
+						return
+					}
+					w.Header().Set("Content-Type", "text/html; charset=utf-8")
+					w.Header().Set("Set-Cookie", "id=session-of-ada")
+					w.Header().Set("X-Echo", r.Header.Get("X-Token"))
+					fmt.Fprintf(w, "<title>Bees</title>bees at %s <a href=/hive>bees</a>", r.URL.Path)
+				}))
+				ts.Defer(srv.Close)
+				ts.Setenv("SITE", srv.URL)
+			},
+			"nowhere": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(name string, d os.DirEntry, err error) error {
+					if err != nil || d.IsDir() {
+						return err
+					}
+					b, err := os.ReadFile(name)
+					if err != nil {
+						return err
+					}
+					if strings.HasSuffix(name, ".gz") {
+						gz, err := gzip.NewReader(bytes.NewReader(b))
+						if err != nil {
+							return err
+						}
+						if b, err = io.ReadAll(gz); err != nil {
+							return err
+						}
+					}
+					for _, s := range args[1:] {
+						if bytes.Contains(b, []byte(s)) {
+							return fmt.Errorf("%s holds %q", name, s)
+						}
+					}
+					return nil
+				}))
 			},
 			"site": func(ts *testscript.TestScript, _ bool, _ []string) {
 				dir := http.Dir(ts.MkAbs("site"))
