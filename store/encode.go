@@ -42,12 +42,6 @@ const (
 // Other tools know it too.
 const resourceType = "WARC-Resource-Type"
 
-// The profiles of revisit records. Source: WARC/1.1, section 6.7.
-const (
-	profileNotModified = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
-	profileSame        = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
-)
-
 // dateFormat is WARC-Date with microseconds, as WARC/1.1 allows.
 const dateFormat = "2006-01-02T15:04:05.000000Z"
 
@@ -182,17 +176,8 @@ func (r *renderer) exchange(p *web.Response, x *web.Exchange, kind string) error
 	}
 	common(record, id)
 	provenance()
-	if v := p.Revisit; v != nil {
-		profile := profileSame
-		if v.NotModified {
-			profile = profileNotModified
-		}
-		r.field("WARC-Profile", profile)
-		r.field("WARC-Refers-To-Target-URI", p.URL.String())
-		r.field("WARC-Refers-To-Date", v.At.UTC().Format(dateFormat))
-		if v.Record != "" {
-			r.field("WARC-Refers-To", v.Record)
-		}
+	if p.Revisit != nil {
+		r.refersTo(p)
 	}
 	if x != nil && x.Page != nil && x.Page.MIME != "" {
 		r.field("WARC-Identified-Payload-Type", x.Page.MIME)
