@@ -9,6 +9,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/hollow"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -366,7 +367,9 @@ func (s *Step) label(ctx context.Context, now time.Time, p *web.Page, j Judge, l
 	}
 	v := verdictOf(s.steering.labels[p.URL])
 	if s.steering.labels[p.URL] == "" {
-		if v, err = j.Judge(ctx, p); err != nil {
+		if s.policy.Hollow && hollow.Reason(p) != "" {
+			v = web.Verdict{}
+		} else if v, err = j.Judge(ctx, p); err != nil {
 			return nil, fmt.Errorf("judging %s: %w", p.URL, err)
 		}
 	}

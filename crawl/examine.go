@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/waggle-crawler/waggle/hollow"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -66,8 +67,8 @@ func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err e
 		if c.Policy.Sitemaps {
 			a.Page = withSitemaps(a.Page, r.Sitemaps)
 		}
-		if a.Verdict, err = c.Judge.Judge(ctx, a.Page); err != nil {
-			return a, fmt.Errorf("judging %s: %w", l.URL, err)
+		if a.Verdict, a.Reason, err = c.verdict(ctx, a.Page); err != nil {
+			return a, err
 		}
 		a.Features = c.Scorer.Extract(a.Page, a.Verdict)
 		if w := a.Page.Directives; (w.NoIndex || w.NoArchive) && !c.Policy.IgnoreDirectives {
@@ -80,6 +81,21 @@ func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err e
 	return a, c.encode(&a, web.Exchange{
 		Candidate: l.Candidate, Response: r, Page: a.Page, Verdict: a.Verdict, Reason: a.Reason,
 	})
+}
+
+// verdict is what the judge says of a page: nothing of a hollow one, for the reason that
+// is returned with it.
+func (c *Crawl) verdict(ctx context.Context, p *web.Page) (web.Verdict, web.Reason, error) {
+	if c.Policy.Hollow {
+		if reason := hollow.Reason(p); reason != "" {
+			return web.Verdict{}, reason, nil
+		}
+	}
+	v, err := c.Judge.Judge(ctx, p)
+	if err != nil {
+		return v, "", fmt.Errorf("judging %s: %w", p.URL, err)
+	}
+	return v, "", nil
 }
 
 // cutBy is why the end of a document is missing that its server would have sent: it

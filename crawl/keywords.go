@@ -203,9 +203,9 @@ func (d *driver) renewPages(ctx context.Context, now time.Time, r *renewal) erro
 // renewPage judges a page, teaches the scorer if the page came lately, and takes the
 // features of its links that wait.
 func (d *driver) renewPage(ctx context.Context, r *renewal, p *web.Page) error {
-	v, err := d.Judge.Judge(ctx, p)
+	v, _, err := d.verdict(ctx, p)
 	if err != nil {
-		return fmt.Errorf("judging %s: %w", p.URL, err)
+		return err
 	}
 	said := v
 	v.Relevant = v.Relevant && !d.step.leftOut(p.URL)

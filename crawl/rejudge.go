@@ -207,9 +207,9 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 		return nil
 	}
 	r.Pages++
-	said, err := r.Judge.Judge(ctx, p)
+	said, _, err := r.verdict(ctx, p)
 	if err != nil {
-		return fmt.Errorf("judging %s: %w", p.URL, err)
+		return err
 	}
 	reason, linksOnly := e.Reason, r.step.leads.types[p.MIME]
 	switch { // which kinds count may have changed

@@ -53,6 +53,9 @@ type Policy struct {
 	// HonourNoFollow leaves alone links that say rel=nofollow. Pages that say
 	// so of all their links are always obeyed.
 	HonourNoFollow bool
+	// Hollow recognises pages that hold nothing, see package hollow: their verdict is
+	// zero, they are no harvest, and a scorer has no reward of them.
+	Hollow bool
 	// IgnoreDirectives keeps and follows pages that ask for neither.
 	IgnoreDirectives bool
 }

@@ -155,8 +155,9 @@ func LocalDocuments() (d parse.Documents, close func() error) {
 	return document.Documents{Reader: document.Local{PDF: engine.Write}}, engine.Close
 }
 
-// withDocuments adds to a policy what the job says of documents.
+// withDocuments adds to a policy what the job says of documents and of hollow pages.
 func (j *Job) withDocuments(p *crawl.Policy) {
+	p.Hollow = !j.Judge.CountHollow
 	p.Files, p.LinksOnly, p.Sitemaps = j.files(), j.linksOnly(), j.from(parse.SourceSitemaps)
 }
 

@@ -60,7 +60,9 @@ type Judge struct {
 	Focus     []string           `yaml:"focus,omitempty"`     // topics of the critic
 	Printed   bool               `yaml:"printed,omitempty"`
 	Anyway    bool               `yaml:"anyway,omitempty"`
-	Rules     []Rule             `yaml:"rules,omitempty"`
+	// CountHollow judges pages that hold nothing as others; see package hollow.
+	CountHollow bool   `yaml:"count-hollow,omitempty"`
+	Rules       []Rule `yaml:"rules,omitempty"`
 }
 
 // Rule is a rule of the judge "rules": a page that it matches gets its weight.

@@ -72,6 +72,10 @@ func Settings() []Setting {
 			Example: "0.5", Resume: Pages, Why: newBound, check: checkThreshold,
 		},
 		{
+			Path: "judge.count-hollow", Line: "Judge error notices, parked names and walls (consent, login, robots) as other pages", Flag: "count-hollow",
+			Example: "false",
+		},
+		{
 			Path: "judge.set", Line: "Constants of the judge; waggle lab list names them with their ranges", Example: "{}", Resume: Verdicts, Why: newVerdicts, check: checkJudgeSet,
 		},
 		{

@@ -55,6 +55,11 @@ const (
 	ReasonNoIndex       Reason = "noindex"          // the page asks not to be kept
 	ReasonDuplicate     Reason = "duplicate"        // same body as a page fetched before
 	ReasonLinksOnly     Reason = "links-only"       // of a kind that is fetched for its links alone
+	ReasonNotFound      Reason = "soft-not-found"   // a notice that there is no such page, with status 200
+	ReasonParked        Reason = "parked"           // an advert for the name of the host
+	ReasonConsent       Reason = "consent"          // a wall that asks for consent
+	ReasonLogin         Reason = "login"            // a wall that asks for a login
+	ReasonBlocked       Reason = "blocked"          // a check for robots, or a refusal, with status 200
 	ReasonResource      Reason = "resource"         // no page: a page asked for it while a browser rendered it
 )
 
@@ -167,6 +172,16 @@ func (r Reason) words() (brief, meaning string) {
 		return "copies", "it is the same, byte for byte, as a page fetched before"
 	case ReasonLinksOnly:
 		return "for their links", "it is of a kind that the job fetches for its links alone"
+	case ReasonNotFound:
+		return "no such page", "it says that there is no such page, though its status says otherwise"
+	case ReasonParked:
+		return "parked names", "the name of its host is parked or for sale"
+	case ReasonConsent:
+		return "asks for consent", "it asks for consent and shows nothing else"
+	case ReasonLogin:
+		return "asks for a login", "it asks for a login and shows nothing else"
+	case ReasonBlocked:
+		return "blocked", "it refuses the crawler, or checks for robots, and shows nothing else"
 	case ReasonResource:
 		return "parts of pages", "it is no page: a page asked for it while a browser rendered it"
 	case ReasonBrowser:

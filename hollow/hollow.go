@@ -1,0 +1,135 @@
+// Package hollow recognises pages that came with status 200 and hold nothing of what
+// their address promises: a notice that there is no such page, an advert for the name of
+// the host, a wall that asks for consent or a login, a check whether one is a robot.
+//
+// A page is told by its few words together with a phrase in its title or headings, or,
+// for parked names, in its text. A page of many words is never hollow: one that explains
+// such notices, or has a form in a corner, is a page like others.
+package hollow
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// kind is how pages of one reason are told.
+type kind struct {
+	reason web.Reason
+	terms  int32 // the page has fewer, each occurrence counted
+	// title are phrases of which one is a whole part of the title or a whole heading;
+	// nil = anything will do.
+	title []string
+	// text are phrases of which one is in the text; nil = anything will do.
+	text []string
+}
+
+// kinds are asked in their order.
+var kinds = []kind{
+	{reason: web.ReasonBlocked, terms: 150, title: []string{
+		"just a moment", "attention required", "access denied", "access to this page has been denied",
+		"are you a robot", "are you human", "robot or human", "robot check", "security check", "human verification",
+		"verify you are human", "pardon our interruption", "ddos-guard", "checking your browser",
+		"one more step", "request blocked", "you have been blocked", "sorry, you have been blocked", "captcha", "bot verification",
+		"zugriff verweigert", "accès refusé", "acceso denegado", "доступ запрещен", "доступ запрещён", "アクセスが拒否されました", "访问被拒绝",
+	}},
+	{reason: web.ReasonNotFound, terms: 200, title: []string{
+		"404", "error 404", "404 error", "not found", "404 not found", "page not found", "404 page not found",
+		"file not found", "the page cannot be found", "page does not exist", "this page does not exist", "page unavailable",
+		"this page isn't available", "page no longer available", "sorry, this page isn't available", "oops! page not found",
+		"we can't find that page", "we couldn't find that page", "the requested url was not found on this server",
+		"seite nicht gefunden", "seite wurde nicht gefunden", "die seite wurde nicht gefunden", "fehler 404", "nicht gefunden",
+		"page introuvable", "page non trouvée", "erreur 404", "página no encontrada", "error 404: página no encontrada",
+		"страница не найдена", "ошибка 404", "ページが見つかりません", "お探しのページは見つかりませんでした", "页面不存在", "页面未找到", "找不到页面",
+	}},
+	{reason: web.ReasonParked, terms: 200, text: []string{
+		"this domain is for sale", "this domain may be for sale", "buy this domain", "domain name is for sale",
+		"this domain is parked", "domain is parked", "parked free", "this domain has expired", "the domain has expired",
+		"this web page is parked", "domain has been registered and is parked", "this domain was recently registered",
+		"domain steht zum verkauf", "domain zu verkaufen", "diese domain kaufen", "ce domaine est à vendre", "ce nom de domaine est à vendre",
+		"este dominio está en venta", "домен продаётся", "домен продается", "このドメインは売り出し中", "此域名出售", "该域名正在出售",
+	}},
+	{reason: web.ReasonConsent, terms: 150, title: []string{
+		"before you continue", "we value your privacy", "your privacy choices", "cookie consent", "we use cookies",
+		"consent", "your consent", "privacy settings", "your data, your choice",
+		"wir schätzen ihre privatsphäre", "datenschutzeinstellungen", "ihre einwilligung", "bevor sie fortfahren", "cookie-einstellungen",
+		"nous respectons votre vie privée", "avant de continuer", "votre vie privée", "valoramos su privacidad", "tu privacidad es importante",
+	}, text: []string{
+		"accept all", "accept cookies", "i agree", "reject all", "agree and continue", "akzeptieren", "zustimmen", "accepter", "accepto", "aceptar",
+	}},
+	{reason: web.ReasonLogin, terms: 100, title: []string{
+		"log in", "login", "log on", "sign in", "sign in to continue", "please log in", "please sign in", "login required",
+		"sign in to your account", "log in to your account", "authentication required", "member login", "log in to continue",
+		"anmelden", "anmeldung", "einloggen", "connexion", "se connecter", "identification", "iniciar sesión", "acceder",
+		"вход", "войти", "авторизация", "ログイン", "サインイン", "登录", "登入",
+	}, text: []string{
+		"password", "passwort", "kennwort", "mot de passe", "contraseña", "пароль", "パスワード", "密码", "密碼", "single sign-on", "passkey",
+	}},
+}
+
+// most is from how many terms on no page is hollow.
+const most = 200
+
+// Reason says why a page is hollow, "" for a page that is not.
+func Reason(p *web.Page) web.Reason {
+	var terms int32
+	for i := range p.Terms {
+		if terms += p.Terms[i].Body; terms >= most {
+			return ""
+		}
+	}
+	parts := titleParts(p)
+	text := ""
+	for _, k := range kinds {
+		if terms >= k.terms || k.title != nil && !slices.ContainsFunc(k.title, func(s string) bool { return slices.Contains(parts, s) }) {
+			continue
+		}
+		if k.text != nil {
+			if text == "" {
+				text = lowerText(p)
+			}
+			if !slices.ContainsFunc(k.text, func(s string) bool { return strings.Contains(text, s) }) {
+				continue
+			}
+		}
+		return k.reason
+	}
+	return ""
+}
+
+// titleParts are the parts of the title between separators, the whole of it, and the first
+// headings: in lower case, without punctuation at their ends.
+func titleParts(p *web.Page) (parts []string) {
+	add := func(s string) {
+		s = strings.ReplaceAll(strings.ToLower(s), "’", "'")
+		s = strings.TrimFunc(strings.Join(strings.Fields(s), " "), func(r rune) bool {
+			return unicode.IsPunct(r) || unicode.IsSymbol(r) || unicode.IsSpace(r)
+		})
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	add(p.Title)
+	spaced := strings.NewReplacer(" - ", "|", " – ", "|", " — ", "|", ": ", "|", " · ", "|", " » ", "|", " • ", "|").Replace(p.Title)
+	for s := range strings.SplitSeq(spaced, "|") {
+		add(s)
+	}
+	for _, h := range p.Headings[:min(2, len(p.Headings))] {
+		add(h)
+	}
+	return parts
+}
+
+// lowerText is the text of a page in lower case, with one space between words.
+func lowerText(p *web.Page) string {
+	var b strings.Builder
+	for i := range p.Leaves {
+		for w := range strings.FieldsSeq(p.Leaves[i].Text) {
+			b.WriteString(strings.ToLower(w))
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
