@@ -181,7 +181,7 @@ func (r Reason) words() (brief, meaning string) {
 	case ReasonLogin:
 		return "asks for a login", "it asks for a login and shows nothing else"
 	case ReasonBlocked:
-		return "blocked", "it refuses the crawler, or checks for robots, and shows nothing else"
+		return "turned away", "it refuses the crawler, or checks for robots, and shows nothing else"
 	case ReasonResource:
 		return "parts of pages", "it is no page: a page asked for it while a browser rendered it"
 	case ReasonBrowser:
