@@ -1,9 +1,12 @@
 package viewer
 
 import (
+	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -65,5 +68,61 @@ func TestActs(t *testing.T) {
 	}
 	if got, err := http.Post(d.http.URL+"/api/crawls/1/acts", "application/json", strings.NewReader(`{"do":"pause"}`)); err != nil || got.StatusCode != http.StatusForbidden {
 		t.Errorf("without the key: %v, %v", got, err)
+	}
+}
+
+// Two pages that steer at once, each of a server of its own, give each act a number of
+// its own; each lists what both have told, and undoes what the other has.
+func TestTwoPagesSteer(t *testing.T) {
+	col := crawled(t, bees(), "https://bees.test/")
+	pages := []*desk{serve(t, col), serve(t, col)}
+	tell := func(d *desk, body string) (string, error) {
+		r, err := http.NewRequest(http.MethodPost, d.http.URL+"/api/crawls/1/acts", strings.NewReader(body))
+		if err != nil {
+			return "", err
+		}
+		r.Header.Set("Authorization", "Bearer "+d.key)
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return "", err
+		}
+		defer got.Body.Close()
+		b, err := io.ReadAll(got.Body)
+		return strings.TrimSpace(string(b)), err
+	}
+	const each = 20
+	var mu sync.Mutex
+	var numbers []string
+	var all sync.WaitGroup
+	for p, d := range pages {
+		for i := range each {
+			all.Go(func() {
+				got, err := tell(d, fmt.Sprintf(`{"do":"budget","pages":%d}`, 100+p*each+i))
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				numbers = append(numbers, got)
+			})
+		}
+	}
+	all.Wait()
+	var want []string
+	for i := range len(pages) * each {
+		want = append(want, fmt.Sprintf(`{"number":%d}`, i+1))
+	}
+	slices.Sort(want)
+	slices.Sort(numbers)
+	if !slices.Equal(numbers, want) {
+		t.Errorf("the acts were numbered %q", numbers)
+	}
+	if got, err := tell(pages[1], `{"do":"undo","act":1}`); got != fmt.Sprintf(`{"number":%d}`, len(want)+1) || err != nil {
+		t.Errorf("undo: %s, %v", got, err)
+	}
+	_, first := pages[0].ask("/api/crawls/1/acts")
+	_, second := pages[1].ask("/api/crawls/1/acts")
+	if string(first) != string(second) || strings.Count(string(first), `"do":"budget"`) != len(want) || !strings.Contains(string(first), `"undone":true`) {
+		t.Errorf("one page lists %s\nthe other %s", first, second)
 	}
 }

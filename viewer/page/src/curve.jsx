@@ -18,8 +18,19 @@ export function useScheme(f) {
   });
 }
 
-// Curve draws the relevant pages over the pages fetched, and the share of the last 200.
-export function Curve({ curve, budget }) {
+// at is what a curve has after so many pages, between its points in a straight line; null
+// beyond its end.
+export function at(curve, pages) {
+  const i = curve.pages.findIndex((p) => p >= pages);
+  if (i < 0) return null;
+  const from = i ? curve.pages[i - 1] : 0, low = i ? curve.relevant[i - 1] : 0;
+  return low + ((curve.relevant[i] - low) * (pages - from)) / Math.max(1, curve.pages[i] - from);
+}
+
+// Curve draws the relevant pages over the pages fetched, and the share of the last 200;
+// beside them the relevant pages of another crawl, which has a name.
+export function Curve({ curve, beside, name }) {
+  const columns = () => [curve.pages, curve.relevant, curve.recent, ...(beside ? [curve.pages.map((n) => at(beside, n))] : [])];
   const box = useRef();
   const chart = useRef();
   const draw = () => {
@@ -45,19 +56,22 @@ export function Curve({ curve, budget }) {
         { label: "Pages", value: (u, v) => (v === null ? "" : number(v)) },
         { label: "Relevant", stroke: c.accent, width: 2.5, fill: c.accent + "22", value: (u, v) => (v === null ? "" : number(v)) },
         { label: "Of the last 200", scale: "share", stroke: c.second, width: 1.5, value: (u, v) => (v === null ? "" : percent(v)) },
+        ...(beside ? [{ label: "Relevant, " + name, stroke: c.text, width: 2, dash: [6, 4], value: (u, v) => (v === null ? "" : number(Math.round(v))) }] : []),
       ],
-    }, [curve.pages, curve.relevant, curve.recent], box.current);
+    }, columns(), box.current);
   };
+  const latest = useRef(); // what listens for long draws what there is then
+  latest.current = draw;
   useEffect(() => {
-    if (chart.current && curve) chart.current.setData([curve.pages, curve.relevant, curve.recent]);
+    if (chart.current && curve && chart.current.data.length === columns().length) chart.current.setData(columns());
     else draw();
-  }, [curve]);
-  useScheme(draw);
+  }, [curve, beside]);
+  useScheme(() => latest.current());
   useEffect(() => {
     let last = 0;
     const seen = new ResizeObserver(() => {
       const width = box.current?.clientWidth;
-      if (width && width !== last) { last = width; draw(); }
+      if (width && width !== last) { last = width; latest.current(); }
     });
     seen.observe(box.current);
     return () => { seen.disconnect(); chart.current?.destroy(); };
@@ -66,12 +80,12 @@ export function Curve({ curve, budget }) {
   const rows = n ? [...new Set(Array.from({ length: Math.min(10, n) }, (_, i, k = Math.min(10, n)) => (k < 2 ? 0 : Math.round((i * (n - 1)) / (k - 1)))))] : [];
   return (
     <>
-      <div ref={box} class="curve" role="img" aria-label={n ? `Relevant pages over pages fetched: ${curve.relevant[n - 1]} of ${curve.pages[n - 1]}; of the last 200, ${percent(curve.recent[n - 1])}.` : "No page yet."} />
+      <div ref={box} class="curve" role="img" aria-label={n ? `Relevant pages over pages fetched: ${curve.relevant[n - 1]} of ${curve.pages[n - 1]}; of the last 200, ${percent(curve.recent[n - 1])}.${beside ? ` ${name}: ${beside.relevant.at(-1) ?? 0} of ${beside.pages.at(-1) ?? 0}.` : ""}` : "No page yet."} />
       {n > 0 && (
         <details class="astable"><summary>As a table</summary>
           <div class="scroll"><table>
-            <thead><tr><th class="n">Pages</th><th class="n">Relevant</th><th class="n">Of the last 200</th><th>Until</th></tr></thead>
-            <tbody>{rows.map((i) => <tr key={i}><td class="n">{number(curve.pages[i])}</td><td class="n">{number(curve.relevant[i])}</td><td class="n">{percent(curve.recent[i])}</td><td>{moment(1000 * curve.at[i])}</td></tr>)}</tbody>
+            <thead><tr><th class="n">Pages</th><th class="n">Relevant</th><th class="n">Of the last 200</th>{beside && <th class="n">Relevant, {name}</th>}<th>Until</th></tr></thead>
+            <tbody>{rows.map((i) => <tr key={i}><td class="n">{number(curve.pages[i])}</td><td class="n">{number(curve.relevant[i])}</td><td class="n">{percent(curve.recent[i])}</td>{beside && <td class="n">{at(beside, curve.pages[i]) === null ? "–" : number(Math.round(at(beside, curve.pages[i])))}</td>}<td>{moment(1000 * curve.at[i])}</td></tr>)}</tbody>
           </table></div>
         </details>
       )}

@@ -1,5 +1,5 @@
-import { useState } from "preact/hooks";
-import { query, useData, useSlow } from "./api.js";
+import { useEffect, useState } from "preact/hooks";
+import { get, query, useData, useSlow } from "./api.js";
 import { Area } from "./area.jsx";
 import { Curve } from "./curve.jsx";
 import { count, decimal, moment, number, percent, priority, size, span } from "./format.js";
@@ -21,7 +21,7 @@ export function Now({ at, state }) {
       {f.doubts?.length > 0 && <div class="notice"><strong>The judge has doubts.</strong><ul class="plain">{f.doubts.map((d) => <li key={d}>{d}</li>)}</ul></div>}
       <section class="card wide" aria-labelledby="harvest-title">
         <h2 id="harvest-title">Harvest</h2>
-        {f.pages ? <Curve curve={curve.data} /> : <p class="soft">The first page has not come yet.</p>}
+        {f.pages ? <Harvest crawl={at.crawl} figures={f} curve={curve.data} /> : <p class="soft">The first page has not come yet.</p>}
       </section>
       <section class="card" aria-labelledby="map-title">
         <h2 id="map-title">Hosts, as a map</h2>
@@ -31,6 +31,31 @@ export function Now({ at, state }) {
       <Hosts crawl={at.crawl} stamp={stamp} />
       <Failures failures={failures.data} crawl={at.crawl} />
     </div>
+  );
+}
+
+// Harvest draws the curve, beside that of another crawl which is shown here: one that was
+// breadth-first, such as that of waggle demo, unless another is chosen.
+function Harvest({ crawl, figures, curve }) {
+  const [others, setOthers] = useState([]);
+  const [chosen, choose] = useState(null); // null = nobody has chosen
+  useEffect(() => {
+    get("crawls").then((list) => setOthers(list.filter((c) => c.id !== crawl && c.figures.pages)), () => setOthers([]));
+  }, [crawl]);
+  const plain = others.find((c) => c.figures.scorer === "breadth-first" && c.figures.scorer !== figures.scorer);
+  const id = chosen ?? plain?.id ?? "";
+  const beside = useData(id && `crawls/${id}/curve?points=400`);
+  const other = others.find((c) => c.id === id);
+  return (
+    <>
+      {others.length > 0 && (
+        <label class="beside">Beside <select value={id} onChange={(e) => choose(e.target.value)}>
+          <option value="">no other crawl</option>
+          {others.map((c) => <option key={c.id} value={c.id}>{c.figures.scorer}: {c.figures.name || c.dir} – {c.dir}</option>)}
+        </select></label>
+      )}
+      <Curve key={id} curve={curve} beside={other && beside.data} name={other ? other.figures.scorer || other.dir : ""} />
+    </>
   );
 }
 
