@@ -39,7 +39,7 @@ func BenchmarkManyEvents(b *testing.B) {
 	browser.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
 	there := map[string]string{
 		"#/1/now": `document.querySelector(".u-over")`, "#/1/pages": `document.querySelector("table.pages tbody tr")`,
-		"#/1/links": `document.querySelector(".graph canvas[data-drawn=true]")`, "#/1/pages?order=relevance&down=1": `document.querySelector("table.pages tbody tr")`,
+		"#/1/links": `document.querySelector(".graph canvas[data-drawn]")`, "#/1/pages?order=relevance&down=1": `document.querySelector("table.pages tbody tr")`,
 	}
 	browser.Until(there["#/1/now"])
 	var paints, waits []float64

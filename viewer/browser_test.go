@@ -12,6 +12,8 @@ import (
 
 	"github.com/waggle-crawler/waggle/internal/chromium"
 	"github.com/waggle-crawler/waggle/teach/harmless/harmlesstest"
+	"github.com/waggle-crawler/waggle/viewer/figures"
+	"github.com/waggle-crawler/waggle/viewer/watch"
 )
 
 // The screens are gone through with keys; each fits narrow and wide windows, in both
@@ -67,6 +69,38 @@ func TestInChromium(t *testing.T) {
 	if out := b.Outside(); slices.ContainsFunc(out, func(s string) bool { return strings.Contains(s, ".test") }) {
 		t.Errorf("the browser asked beyond this machine: %q", out)
 	}
+}
+
+// The curve of a breadth-first crawl which is shown too stands beside that of another; what
+// is chosen takes its place.
+func TestCurvesInChromium(t *testing.T) {
+	plain := bees()
+	delete(plain, "https://flowers.test/")
+	d := serve(t, crawled(t, bees(), "https://bees.test/"), crawledBy(t, "breadth-first", plain, "https://bees.test/"))
+	d.crawls[1].until(t, func(s *watch.State) bool { return s.Figures.Pages > 0 })
+	b := chromium.Open(t)
+	b.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
+	const legend = `[...document.querySelectorAll(".u-legend th")].map(e => e.textContent).join()`
+	b.Until(legend + ` === "Pages,Relevant,Of the last 200,Relevant, breadth-first"`)
+	for _, width := range []int{320, 1280, 3840} {
+		for _, dark := range []bool{false, true} {
+			b.Resize(width, 900, dark)
+			b.Shoot(fmt.Sprintf("curves-%d-%v", width, dark))
+			if got := b.Eval(`document.documentElement.scrollWidth <= innerWidth`); got != "true" {
+				t.Errorf("two curves are wider than %d pixels", width)
+			}
+		}
+	}
+	b.Eval(`void(document.querySelector(".astable").open = true)`)
+	n := 0
+	d.crawls[0].With(func(f *figures.Crawl) { n = f.Pages() })
+	if got := b.Eval(`[...document.querySelectorAll(".astable tbody tr:last-child td")].slice(0, 4).map(e => e.textContent).join() === "` + fmt.Sprintf("%d,%d,66.7\u00a0%%,–", n, 4) + `"`); got != "true" {
+		t.Error("beyond the end of the shorter crawl the table has a figure of it")
+	}
+	b.Eval(`(() => { const s = document.querySelector(".beside select"); s.value = ""; s.dispatchEvent(new Event("change", { bubbles: true })); })()`)
+	b.Until(legend + ` === "Pages,Relevant,Of the last 200"`)
+	b.Eval(`void(location.hash = "#/2/now")`)
+	b.Until(`document.querySelector("header select").value === "2" && ` + legend + ` === "Pages,Relevant,Of the last 200"`)
 }
 
 // A hostile page, shown in every way, changes nothing, runs nothing and reaches nobody;

@@ -436,15 +436,15 @@ const maxChoices = 100
 
 // Choices returns the languages and media types of the pages, the commonest first.
 func (c *Crawl) Choices() Choices {
-	languages, types := map[uint16]int{}, map[uint16]int{}
+	languages, types := make([]int, len(c.words.list)), make([]int, len(c.words.list))
 	for i := range c.pages {
 		languages[c.pages[i].language]++
 		types[c.pages[i].mime]++
 	}
-	list := func(counts map[uint16]int) []Choice {
+	list := func(counts []int) []Choice {
 		out := []Choice{}
 		for n, pages := range counts {
-			if n != 0 {
+			if n != 0 && pages > 0 {
 				out = append(out, Choice{c.words.list[n], pages})
 			}
 		}
