@@ -48,7 +48,7 @@ export function Curve({ curve, beside, name }) {
       cursor: { y: false, points: { size: 7 } }, legend: { live: true, markers: { width: 3 } },
       scales: { x: { time: false }, y: { range: (u, low, high) => [0, Math.max(1, high * 1.05)] }, share: { range: (u, low, high) => [0, Math.max(0.1, Math.min(1, high * 1.15))] } },
       axes: [
-        { ...axis, space: 4.5 * em, size: 2.4 * em, values: (u, all) => all.map(number) },
+        { ...axis, space: 4.5 * em, size: 2.4 * em, values: (u, all) => all.map((v) => (Number.isInteger(v) ? number(v) : "")) },
         { ...axis, space: 2.4 * em, size: 3.6 * em, values: (u, all) => all.map((v) => (Number.isInteger(v) ? number(v) : "")) },
         { ...axis, space: 2.4 * em, side: 1, scale: "share", size: narrow ? 2.6 * em : 3.2 * em, grid: { show: false }, values: (u, all) => all.map((v) => Math.round(100 * v) + " %") },
       ],

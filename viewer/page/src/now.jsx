@@ -69,7 +69,7 @@ function Figures({ f }) {
       {f.next && <div><dt>Among the next 100</dt><dd>about {Math.round(f.next.mean)}</dd><dd class="note">{f.next.low} to {f.next.high} in nine crawls of ten</dd></div>}
       <div><dt>Links that wait</dt><dd>{number(f.waiting)}</dd><dd class="note">{number(f.queued)} were queued</dd></div>
       <div><dt>Hosts</dt><dd>{number(f.hosts)}</dd><dd class="note">gave a page; {number(f.known)} are known</dd></div>
-      <div><dt>Speed</dt><dd>{f.speed.toFixed(f.speed < 10 ? 2 : 1)}<small> pages/s</small></dd><dd class="note">{span(f.elapsed)}, {f.workers} fetches at a time</dd></div>
+      <div><dt>Speed</dt><dd>{f.speed.toFixed(f.speed < 10 ? 2 : 1)}<small> pages/s</small></dd><dd class="note">{span(f.elapsed)}, {f.workers === 1 ? "one fetch" : `${f.workers} fetches`} at a time</dd></div>
       <div><dt>Received</dt><dd>{size(f.bytes)}</dd><dd class="note">{count(f.requests, "request")}, {number(f.failed)} failed</dd></div>
     </dl>
   );
