@@ -46,6 +46,7 @@ const (
 	stateScorer  = "scorer"
 	StateArchive = "archive" // the mark of the archive
 	StateEvents  = "events"  // the mark of the event log
+	StateCluster = "cluster" // which of several workers this is, of package cluster/worker; nothing in a crawl alone
 )
 
 // Restore takes up a crawl where its last turn left it. state returns what was

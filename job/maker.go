@@ -374,10 +374,15 @@ func (m *Maker) openStores(ctx context.Context) error {
 	return nil
 }
 
-// opened lets the crawl join others, nil where it is alone.
+// opened lets the crawl join others, or refuses a folder of such a crawl.
 func (m *Maker) opened() func(context.Context, *frontier.Frontier) error {
 	if m.Join == nil {
-		return nil
+		return func(ctx context.Context, f *frontier.Frontier) error {
+			if b, err := f.State(ctx, crawl.StateCluster); err != nil || b == nil {
+				return err
+			}
+			return fmt.Errorf("the crawl in %s is that of one of several workers, and others may have its sites: go on with --join", m.Writer.Dir())
+		}
 	}
 	return func(ctx context.Context, f *frontier.Frontier) (err error) {
 		m.joined, err = m.Join(ctx, f, Told{Settings: m.Job.shared(), Seeds: m.Seeds, Delay: m.Job.delay(), Events: m.Writer.EventsBetween})

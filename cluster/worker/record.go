@@ -182,6 +182,7 @@ func readLinks(in *wire.Reader) (links []web.Candidate) {
 		c.Depth, c.Redirects = in.Number(1<<20), in.Number(1<<20)
 		c.Priority = in.Float64()
 		if flags&sameFrom == 0 {
+			c.From = web.URL{}
 			if from := in.String(); from != "" {
 				c.From = parseURL(in, from)
 			}

@@ -98,9 +98,9 @@ func logDone(n int) string  { return fmt.Sprint("done.", n) }
 
 // States that are stored with turns.
 const (
-	stateSelf  = "cluster"        // who this worker is, and its last session
-	stateAll   = "cluster-all"    // the position in the log all
-	stateShard = "cluster-shard." // and a number: a view
+	stateSelf  = crawl.StateCluster // who this worker is, and its last session
+	stateAll   = "cluster-all"      // the position in the log all
+	stateShard = "cluster-shard."   // and a number: a view
 )
 
 func shardState(n int) string { return fmt.Sprint(stateShard, n) }
@@ -281,6 +281,10 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 		if err := json.Unmarshal(b, &w.self); err != nil {
 			return fmt.Errorf("stored state %q cannot be read: %w", stateSelf, err)
 		}
+	} else if begun, err := f.State(ctx, crawl.StateEvents); err != nil {
+		return err
+	} else if begun != nil {
+		return errors.New("the crawl in this folder was begun alone, and holds links of all sites: begin one of several workers in a new folder")
 	}
 	old := w.self.Session
 	w.self.Worker, w.self.Session = cmp.Or(w.self.Worker, rand.Text()), rand.Text()

@@ -380,6 +380,10 @@ func TestTogether(t *testing.T) {
 			}
 			c.finish(hands...)
 			c.compare(0)
+			said, err := waggleCommand([]string{"crawl", "-o", hands[0].dir, "--resume"}).CombinedOutput()
+			if err == nil || !strings.Contains(string(said), "go on with --join") {
+				t.Errorf("a worker's folder alone: %v\n%s", err, said)
+			}
 			shares := 0
 			for _, h := range hands {
 				pages := 0
@@ -463,4 +467,19 @@ func TestKilledWorkers(t *testing.T) {
 		c.finish(c.start(name))
 	}
 	c.compare(kills * atATime)
+}
+
+// A crawl that was begun alone cannot be joined: it holds links of all sites.
+func TestBegunAlone(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t, 3, 3, 0)
+	dir := filepath.Join(c.dir, "w0")
+	args := []string{"crawl", "-o", dir, "--keywords", "bees", "--through", c.web.url, "--delay", "0", "http://" + siteName(0) + "/0"}
+	if said, err := waggleCommand(args).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	said, err := waggleCommand([]string{"crawl", "-o", dir, "--resume", "--join", c.engine}).CombinedOutput()
+	if err == nil || !strings.Contains(string(said), "was begun alone") {
+		t.Errorf("joined with a crawl begun alone: %v\n%s", err, said)
+	}
 }

@@ -1,0 +1,114 @@
+package worker
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+func drawURL(t *rapid.T, name string) web.URL {
+	s := fmt.Sprintf("http://s%d.example/%s", rapid.IntRange(0, 9).Draw(t, name), rapid.StringMatching(`[a-z0-9]{0,12}(\?q=[a-z]{1,4})?`).Draw(t, name))
+	u, err := web.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func drawBytes(t *rapid.T, name string) []byte {
+	b := rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, name)
+	if len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
+func drawLinks(t *rapid.T) (out []web.Candidate) {
+	for range rapid.IntRange(0, 6).Draw(t, "links") {
+		c := web.Candidate{
+			URL: drawURL(t, "url"), Depth: rapid.IntRange(0, 60).Draw(t, "depth"), Redirects: rapid.IntRange(0, 9).Draw(t, "redirects"),
+			Priority: rapid.Float64Range(-1e30, 1e30).Draw(t, "priority"), Features: drawBytes(t, "features"), Memory: drawBytes(t, "memory"),
+			Kind: rapid.SampledFrom([]web.LinkKind{"", web.LinkA, web.LinkRedirect, web.LinkSeed}).Draw(t, "kind"),
+		}
+		if rapid.Bool().Draw(t, "found") {
+			c.From = drawURL(t, "from")
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// What is written is read as it was.
+func TestRecords(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		links := drawLinks(t)
+		if len(links) > 0 {
+			for _, b := range linkRecords(7, links) {
+				after, got, err := readLinkRecord(b)
+				if err != nil || after != 7 || !reflect.DeepEqual(got, links) {
+					t.Fatalf("%v\n got %d %+v\nwant 7 %+v", err, after, got, links)
+				}
+			}
+		}
+		d := doneRecord{worker: "w", archive: drawBytes(t, "archive"), events: drawBytes(t, "events"), links: links}
+		if d.archive == nil {
+			d.archive = []byte{}
+		}
+		if d.events == nil {
+			d.events = []byte{}
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "done") {
+			d.done = append(d.done, drawURL(t, "done"))
+			d.hosts = append(d.hosts, hostRecord{web.Host("s1.example"), rapid.IntRange(0, 1000).Draw(t, "fetched"), time.Duration(rapid.IntRange(0, 100_000).Draw(t, "wait")) * time.Millisecond})
+		}
+		got, err := readDone(d.encode(), true)
+		if err != nil || !reflect.DeepEqual(got, d) {
+			t.Fatalf("%v\n got %+v\nwant %+v", err, got, d)
+		}
+		all := forAll{worker: "w"}
+		if rapid.Bool().Draw(t, "moved") {
+			all.moved = []web.URL{drawURL(t, "moved")}
+			all.lessons = []crawl.Lesson{{Judge: rapid.Bool().Draw(t, "judge"), Data: append([]byte{1}, drawBytes(t, "lesson")...)}}
+		}
+		if got, err := readForAll(all.encode()); err != nil || !reflect.DeepEqual(got, all) {
+			t.Fatalf("%v\n got %+v\nwant %+v", err, got, all)
+		}
+	})
+}
+
+// Whatever stands in a log is read or refused, and takes no more memory than a small
+// multiple of its bytes.
+func FuzzRecords(f *testing.F) {
+	u, err := web.Parse("http://a.example/b")
+	if err != nil {
+		f.Fatal(err)
+	}
+	links := []web.Candidate{{URL: u, From: u, Kind: web.LinkA, Priority: 0.5, Features: []byte{1}}, {URL: u, Kind: web.LinkSeed}}
+	f.Add(linkRecords(3, links)[0])
+	f.Add((&doneRecord{worker: "w", taken: true}).encode())
+	f.Add((&doneRecord{worker: "w", done: []web.URL{u}, hosts: []hostRecord{{u.Host(), 3, time.Second}}, links: links}).encode())
+	f.Add((&forAll{worker: "w", moved: []web.URL{u}, lessons: []crawl.Lesson{{Data: []byte("x")}}}).encode())
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, links, err := readLinkRecord(b); err == nil {
+			for _, c := range links {
+				if c.URL.IsZero() {
+					t.Error("a link without an address")
+				}
+			}
+		}
+		if d, err := readDone(b, true); err == nil {
+			for _, h := range d.hosts {
+				if h.wait < 0 || h.fetched < 0 {
+					t.Errorf("a host rests for %v after %d pages", h.wait, h.fetched)
+				}
+			}
+		}
+		readForAll(b)
+	})
+}
