@@ -22,8 +22,8 @@ import (
 func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents) error {
 	base := collection.At(c.Again)
 	switch {
-	case c.Out != "" || c.File != "" || c.Resume || c.AcceptLoss || c.Open:
-		return exit{exitUsage, errors.New("--again DIR goes by the job of DIR, and writes to DIR/again: leave out -o, -f, --resume, --accept-loss and --open; a single round is a crawl like others, of which waggle open and waggle repair take the folder")}
+	case c.Out != "" || c.File != "" || c.Resume || c.AcceptLoss || c.Open || c.Join != "":
+		return exit{exitUsage, errors.New("--again DIR goes by the job of DIR, and writes to DIR/again: leave out -o, -f, --resume, --accept-loss, --open and --join; a single round is a crawl like others, of which waggle open and waggle repair take the folder")}
 	case c.Every < 0:
 		return exit{exitUsage, fmt.Errorf("--every %v: give a time such as 24h", c.Every)}
 	case !base.Begun():
