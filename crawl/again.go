@@ -23,27 +23,19 @@ const againBatch = 2000
 // again has the pages of earlier rounds enter that have not yet: a run may have been killed
 // before all had.
 func (d *driver) again(ctx context.Context, now time.Time) error {
-	for due := range slices.Chunk(d.Again.Due, againBatch) {
-		out, err := d.step.again(now, due, d.preview(ctx))
-		if err != nil {
+	take := func(out Outcome, err error) error {
+		if err != nil || out.Event == nil {
 			return err
 		}
-		if out.Event == nil {
-			continue
-		}
-		if err := d.settle(ctx, now, nil, out); err != nil {
+		return d.settle(ctx, now, nil, out)
+	}
+	for due := range slices.Chunk(d.Again.Due, againBatch) {
+		if err := take(d.step.again(now, due, d.preview(ctx))); err != nil {
 			return err
 		}
 	}
 	for left := range slices.Chunk(d.Again.Left, againBatch) {
-		out, err := d.step.leaveKnown(now, left, d.preview(ctx))
-		if err != nil {
-			return err
-		}
-		if out.Event == nil {
-			continue
-		}
-		if err := d.settle(ctx, now, nil, out); err != nil {
+		if err := take(d.step.leaveKnown(now, left, d.preview(ctx))); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ func (c *Crawl) Begin(ctx context.Context) (*Course, error) {
 // how.
 func (c *Course) Ended() (how event.Ending, over bool, err error) {
 	now := c.d.Clock.Now()
-	if how, over, err = c.d.ended(now); err != nil {
+	if how, over, err = c.d.ended(context.Background(), now); err != nil {
 		return how, over, err
 	}
 	if over {

@@ -19,7 +19,7 @@ func (c *Crawl) Examine(ctx context.Context, l web.Lease, r *web.Response, err e
 	return c.examine(ctx, l, r, err, func(wait func()) { wait() })
 }
 
-func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err error, apart apart) (Arrival, error) {
+func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err error, release coreRelease) (Arrival, error) {
 	a := Arrival{Lease: l, Response: r}
 	if r != nil {
 		a.Bytes = r.Received()
@@ -51,7 +51,7 @@ func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err e
 		a.Detail = fmt.Sprintf("%.200s: the body ended after %d bytes: %s", l.URL, len(r.Raw), a.Reason.Meaning())
 		return a, c.encodeRobots(&a, r.Robots, l.URL) // what came later is kept
 	default:
-		if a.Page, err = c.page(ctx, &a, r, apart); ctx.Err() != nil {
+		if a.Page, err = c.page(ctx, &a, r, release); ctx.Err() != nil {
 			return a, ctx.Err()
 		} else if err != nil {
 			a.Page, a.Reason, a.Detail = nil, web.ReasonProtocol, err.Error()

@@ -58,8 +58,8 @@ func (onBees) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
 	return web.Verdict{Relevance: 0.1, Similarity: 0.1}, nil
 }
 
-// unled is a scorer that is not told what pages led to.
-type unled struct{ crawl.Scorer }
+// unledScorer is a scorer that is not told what pages led to.
+type unledScorer struct{ crawl.Scorer }
 
 // Where documents are wanted, the scorer learns which pages lead to them: within a budget
 // it finds several times the documents that it finds by the pages' own relevance.
@@ -72,7 +72,7 @@ func TestLeadsToDocuments(t *testing.T) {
 		seed, _ := web.Parse("http://library.test/")
 		var s crawl.Scorer = scorer
 		if !led {
-			s = unled{scorer}
+			s = unledScorer{scorer}
 		}
 		c := &crawl.Crawl{
 			Seeds: []web.URL{seed}, Frontier: frontier.NewMemory(frontier.Options{}), Fetcher: library{}, Judge: onBees{}, Scorer: s, Workers: 1,

@@ -42,8 +42,8 @@ type Peers interface {
 	// Arrived gets a value after something came, or Others changed. nil = the caller of
 	// a Course looks for itself.
 	Arrived() <-chan struct{}
-	// Tell is called after every turn, and when links may have been given out. Others need not be told
-	// each time: own is called when they are, at once or before the next Tell.
+	// Tell is called after every turn, and when links may have been given out. Others need
+	// not be told each time: own is called when they are, at once or before the next Tell.
 	Tell(now time.Time, own func() Standing)
 	// Others is the sum of what the others told last, and how often it has changed.
 	Others() (sum Standing, version int)
@@ -156,8 +156,8 @@ type Ranking interface {
 	Elsewhere(waiting []web.Rung, held int)
 }
 
-// sharing is what a step does for other workers, nil for a crawl without.
-type sharing struct {
+// peerState is what a step does for other workers, nil for a crawl without.
+type peerState struct {
 	owns   func(web.Host) bool
 	pages  int                // of others, that count against the budget
 	links  []web.Candidate    // of the next mail
@@ -174,7 +174,7 @@ const mostSent = 1 << 20
 
 // join makes the step that of one of several workers.
 func (s *Step) join(p Peers) {
-	s.sharing = &sharing{owns: p.Owns, sent: make(map[uint64]float32)}
+	s.sharing = &peerState{owns: p.Owns, sent: make(map[uint64]float32)}
 	if s.sharing.scorer, _ = s.scorer.(SharingScorer); s.sharing.scorer != nil {
 		s.sharing.scorer.Share()
 	}
@@ -186,9 +186,9 @@ func (s *Step) join(p Peers) {
 // foreign tells whether another worker fetches from a host.
 func (s *Step) foreign(h web.Host) bool { return s.sharing != nil && !s.sharing.owns(h) }
 
-// send keeps a link to a host of another worker for the mail of this turn. One that was sent is sent again where it was found at a better
-// place, and after all that waits was scored anew: the priority it was sent with says
-// nothing then.
+// send keeps a link to a host of another worker for the mail of this turn. One that was sent
+// is sent again where it was found at a better place, and after all that waits was scored
+// anew: the priority it was sent with says nothing then.
 func (s *Step) send(c *web.Candidate) {
 	h := s.sharing
 	if h.model != s.count.SweepBegan || len(h.sent) >= mostSent {

@@ -13,15 +13,15 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// studious is a scorer that learns one text a page.
-type studious struct {
+// studentScorer is a scorer that learns one text a page.
+type studentScorer struct {
 	anchorScorer
 	shares bool
 	own    [][]byte
 	all    []string
 }
 
-func (s *studious) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
+func (s *studentScorer) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	s.all = append(s.all, c.URL.String())
 	if s.shares {
 		s.own = append(s.own, []byte(c.URL.String()))
@@ -29,15 +29,15 @@ func (s *studious) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	return s.anchorScorer.Visit(c, p, v)
 }
 
-func (s *studious) Share() { s.shares = true }
+func (s *studentScorer) Share() { s.shares = true }
 
-func (s *studious) Lessons() [][]byte {
+func (s *studentScorer) Lessons() [][]byte {
 	out := s.own
 	s.own = nil
 	return out
 }
 
-func (s *studious) Learn(lesson []byte) error {
+func (s *studentScorer) Learn(lesson []byte) error {
 	if len(lesson) == 0 {
 		return fmt.Errorf("an empty lesson")
 	}
@@ -68,8 +68,8 @@ func addressOf(t *testing.T, s string) web.URL {
 }
 
 // workerOf is the step of a worker, and its scorer.
-func workerOf(p Policy, hosts ...web.Host) (*Step, *studious) {
-	scorer := &studious{}
+func workerOf(p Policy, hosts ...web.Host) (*Step, *studentScorer) {
+	scorer := &studentScorer{}
 	s := NewStep(p, scorer, nil)
 	s.join(ownHosts{hosts: hosts})
 	return s, scorer

@@ -77,15 +77,15 @@ func (k renderKind) renders(n web.Renders) bool {
 	return n.Pages+1 >= of.every<<min(2*n.Done, doublings)
 }
 
-// said is how much a page says.
-type said struct {
+// content is how much a page says.
+type content struct {
 	words int // outside links
 	links map[web.URL]bool
 	near  int // links of the page's own site
 }
 
-func saidBy(p *web.Page) said {
-	s := said{links: make(map[web.URL]bool, len(p.Links))}
+func contentOf(p *web.Page) content {
+	s := content{links: make(map[web.URL]bool, len(p.Links))}
 	linked := make([]int, len(p.Leaves)+1) // links that begin at a leaf, less those that ended before
 	for i := range p.Links {
 		if l := &p.Links[i]; l.First <= l.Last && l.First >= 0 && l.Last < len(p.Leaves) {
@@ -115,18 +115,18 @@ func saidBy(p *web.Page) said {
 
 // moreText tells whether a page says more than it did as it was sent: a quarter of its text,
 // and forty words.
-func (s said) moreText(sent said) bool { return s.words-sent.words >= max(40, sent.words/4) }
+func (s content) moreText(sent content) bool { return s.words-sent.words >= max(40, sent.words/4) }
 
 // fresh are the links that were not sent.
-func (s said) fresh(sent said) map[web.URL]bool {
+func (s content) fresh(sent content) map[web.URL]bool {
 	for u := range sent.links {
 		delete(s.links, u)
 	}
 	return s.links
 }
 
-// rendered is what became of a page when it came to rendering, of an Arrival.
-type rendered struct {
+// renderOutcome is what became of a page when it came to rendering, of an Arrival.
+type renderOutcome struct {
 	counts bool // for the host
 	kind   renderKind
 	done   bool
@@ -137,7 +137,7 @@ type rendered struct {
 
 // count adds a page to what its host has counted. Rendering gave it more where it brought
 // text, or links that the crawl did not know: the same menu on every page is worth it once.
-func (d *rendered) count(h *web.HostState, queued []event.Found) {
+func (d *renderOutcome) count(h *web.HostState, queued []event.Found) {
 	if !d.counts {
 		return
 	}
@@ -158,40 +158,40 @@ func (d *rendered) count(h *web.HostState, queued []event.Found) {
 	}
 }
 
-// apart runs what waits, and computes nothing, without holding a core.
-type apart func(wait func())
+// coreRelease runs what waits, and computes nothing, without holding a core.
+type coreRelease func(wait func())
 
 // page parses a response, and renders it where the policy says so.
-func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, apart apart) (*web.Page, error) {
+func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, release coreRelease) (*web.Page, error) {
 	by := r.Rendering // of a record
 	r.Rendering = nil
 	p, err := c.Parser.Parse(r)
 	if err != nil || c.Policy.Render == RenderNever || by == nil && c.Renderer == nil || !isHTML(r, p) {
 		return p, err
 	}
-	var sent said
+	var sent content
 	if by == nil {
 		hints := look(r.Body)
 		always := c.Policy.Render == RenderAlways
 		if !always && !hints.scripts {
 			return p, nil
 		}
-		sent = saidBy(p)
+		sent = contentOf(p)
 		kind := hints.kind(&sent)
 		if !always && !kind.renders(a.Lease.Host.Renders[kind]) {
-			a.rendered = rendered{counts: true, kind: kind}
+			a.rendered = renderOutcome{counts: true, kind: kind}
 			return p, nil
 		}
-		apart(func() { by, err = c.Renderer.Render(ctx, r) })
+		release(func() { by, err = c.Renderer.Render(ctx, r) })
 		if err != nil {
 			return nil, err
 		}
 		if by == nil {
 			return p, nil
 		}
-		a.rendered = rendered{counts: hints.scripts, kind: kind, done: true}
+		a.rendered = renderOutcome{counts: hints.scripts, kind: kind, done: true}
 	} else {
-		sent = saidBy(p)
+		sent = contentOf(p)
 	}
 	r.Rendering = by
 	shown := p
@@ -200,7 +200,7 @@ func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, apart apa
 			return nil, err
 		}
 	}
-	now := saidBy(shown)
+	now := contentOf(shown)
 	a.rendered.text = now.moreText(sent)
 	a.rendered.event = &event.Rendered{
 		Took: seconds(by.Took), SentWords: sent.words, Words: now.words, SentLinks: len(sent.links), Links: len(now.links),
@@ -228,7 +228,7 @@ type hints struct {
 	unfinished bool // something waits to be filled in
 }
 
-func (h hints) kind(sent *said) renderKind {
+func (h hints) kind(sent *content) renderKind {
 	switch {
 	case sent.words < bareWords:
 		return kindBare

@@ -23,7 +23,8 @@ type Log interface {
 	Sync() error
 }
 
-// Parser makes a page of a response, as it was rendered where it was. It is pure and safe for concurrent use.
+// Parser makes a page of a response, as it was rendered where it was. It is pure and safe
+// for concurrent use.
 type Parser interface {
 	Parse(r *web.Response) (*web.Page, error)
 }
@@ -306,7 +307,7 @@ func (d *driver) open(ctx context.Context) error {
 func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-chan result) (event.Ending, error) {
 	for {
 		now := d.Clock.Now()
-		how, over, err := d.ended(now)
+		how, over, err := d.ended(ctx, now)
 		if err == nil && over {
 			err = d.finishRenewal(ctx)
 		}
@@ -359,12 +360,12 @@ func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-c
 	}
 }
 
-// ended counts the time up to now and tells whether the crawl is over.
-func (d *driver) ended(now time.Time) (event.Ending, bool, error) {
+// ended counts the time up to now, takes in what came from other workers, and tells whether the crawl is over.
+func (d *driver) ended(ctx context.Context, now time.Time) (event.Ending, bool, error) {
 	if err := d.keepTime(now); err != nil {
 		return "", false, err
 	}
-	if err := d.receive(context.Background(), now); err != nil {
+	if err := d.receive(ctx, now); err != nil {
 		return "", false, err
 	}
 	how, over := d.over(now)

@@ -107,7 +107,7 @@ type Arrival struct {
 	// to be kept.
 	Record []byte
 
-	rendered  rendered
+	rendered  renderOutcome
 	certainty certainty // of a failure
 }
 
@@ -145,9 +145,9 @@ type Step struct {
 	relevant map[uint64]struct{}
 	out      map[uint64]struct{} // pages that are no harvest for a reason
 	recent   *recentLinks
-	examples []web.URL // that a person gave the judge
-	words    []string  // the keywords of the topic
-	sharing  *sharing  // with other workers; nil without
+	examples []web.URL  // that a person gave the judge
+	words    []string   // the keywords of the topic
+	sharing  *peerState // with other workers; nil without
 	// passing tells that no later run will go on with this crawl, so that
 	// nothing is stored for one.
 	passing bool

@@ -263,7 +263,7 @@ func New(o Options) (*Stack, error) {
 	gate := NewGate(GateOptions{Delay: o.Delay, Patience: o.Patience, Lanes: o.AddressLanes, Clock: o.Clock, Route: w.route})
 	pages := Fetcher(w.client(o.Types, o.MaxBody, budget))
 	if len(o.Secrets) > 0 {
-		pages = trusting{pages, o.Secrets}
+		pages = secretFetcher{pages, o.Secrets}
 	}
 	if o.Between != nil {
 		pages = o.Between(pages)

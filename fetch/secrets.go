@@ -26,13 +26,13 @@ func BasicAuth(name, password string) Secret {
 
 type secretKey struct{}
 
-// trusting is a fetcher that sends secrets.
-type trusting struct {
+// secretFetcher is a fetcher that sends secrets.
+type secretFetcher struct {
 	Fetcher
 	secrets map[string]Secret // by origin: "https://a.example"
 }
 
-func (t trusting) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+func (t secretFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	if s, ok := t.secrets[u.Scheme()+"://"+string(u.Host())]; ok {
 		ctx = context.WithValue(ctx, secretKey{}, s)
 	}
@@ -53,7 +53,9 @@ func conceal(h http.Header, s Secret) {
 	for name, values := range h {
 		for i, v := range values {
 			for _, secret := range s {
-				v = strings.ReplaceAll(v, secret, "…")
+				if secret != "" {
+					v = strings.ReplaceAll(v, secret, "…")
+				}
 			}
 			h[name][i] = v
 		}

@@ -48,7 +48,7 @@ type Maker struct {
 	Known map[string]collection.Example
 	// Join, unless nil, makes the crawl that of one of several workers. It is called with
 	// the frontier of the Writer once that is open, as collection.StoreOptions.Opened.
-	Join func(ctx context.Context, f *frontier.Frontier, told Told) (Joined, error)
+	Join func(ctx context.Context, f *frontier.Frontier, briefing Briefing) (Membership, error)
 	// MayAsk is fetch.Options.MayAsk, where Fetcher is not given.
 	MayAsk func(web.Host) bool
 	// Again are pages that earlier rounds of the collection know, for a round of it.
@@ -83,7 +83,7 @@ type Maker struct {
 	Log      crawl.Log
 
 	bare      []web.URL // seeds of the job without a scheme, for which https was taken
-	joined    Joined
+	joined    Membership
 	copied    bool             // Job is a copy
 	filesRead bool             // readFiles has run
 	critic    *judge.Critic    // the job's; nil = not read yet
@@ -95,8 +95,8 @@ type Maker struct {
 	closers     []func() error
 }
 
-// Told is what a worker that joins others is told of the crawl.
-type Told struct {
+// Briefing is what a worker that joins others is told of the crawl.
+type Briefing struct {
 	// Settings are those that all workers must have in common, by path.
 	Settings map[string]string
 	Seeds    []web.URL
@@ -105,8 +105,8 @@ type Told struct {
 	Events func(from, to []byte) iter.Seq2[event.Event, error]
 }
 
-// Joined is the place of a worker among others.
-type Joined struct {
+// Membership is the place of a worker among others.
+type Membership struct {
 	Peers    crawl.Peers
 	Frontier crawl.Frontier // in place of that which Join was given
 }
@@ -385,7 +385,7 @@ func (m *Maker) opened() func(context.Context, *frontier.Frontier) error {
 		}
 	}
 	return func(ctx context.Context, f *frontier.Frontier) (err error) {
-		m.joined, err = m.Join(ctx, f, Told{Settings: m.Job.shared(), Seeds: m.Seeds, Delay: m.Job.delay(), Events: m.Writer.EventsBetween})
+		m.joined, err = m.Join(ctx, f, Briefing{Settings: m.Job.shared(), Seeds: m.Seeds, Delay: m.Job.delay(), Events: m.Writer.EventsBetween})
 		return err
 	}
 }

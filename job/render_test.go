@@ -20,14 +20,14 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// scripted is a site whose pages a script makes of data, but for the pages below /plain. What
+// scriptedSite is a site whose pages a script makes of data, but for the pages below /plain. What
 // robots.txt disallows, and what was asked for, is noted.
-type scripted struct {
+type scriptedSite struct {
 	mu    sync.Mutex
 	asked []string
 }
 
-func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *scriptedSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.asked = append(s.asked, r.URL.Path)
 	s.mu.Unlock()
@@ -64,7 +64,7 @@ func TestRenderedCrawl(t *testing.T) {
 	if _, err := devtools.Find(); err != nil {
 		t.Skip("needs a browser: install chromium")
 	}
-	site := &scripted{}
+	site := &scriptedSite{}
 	server := httptest.NewServer(site)
 	defer server.Close()
 	j, err := Parse("job.yaml", []byte(fmt.Sprintf(`

@@ -17,17 +17,17 @@ import (
 // give is asked for like a new page.
 func Before(round collection.Collection) func(pages fetch.Fetcher) fetch.Fetcher {
 	return func(pages fetch.Fetcher) fetch.Fetcher {
-		return &conditional{pages: pages, earlier: round.Earlier()}
+		return &conditionalFetcher{pages: pages, earlier: round.Earlier()}
 	}
 }
 
-type conditional struct {
+type conditionalFetcher struct {
 	pages   fetch.Fetcher
 	mu      sync.Mutex
 	earlier *collection.Earlier
 }
 
-func (c *conditional) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+func (c *conditionalFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	c.mu.Lock()
 	before, err := c.earlier.Response(ctx, u)
 	c.mu.Unlock()

@@ -78,8 +78,8 @@ func rank(c Change) int {
 
 // Summary is the report in lines. It is empty where the round had no pages before it.
 func (r *Round) Summary() []string {
-	var count, relevant [7]int
 	order := Fates()
+	count, relevant := make([]int, len(order)), make([]int, len(order))
 	came, went := 0, 0
 	for _, c := range r.Changes() {
 		i := slices.Index(order, c.Fate)

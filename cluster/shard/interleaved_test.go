@@ -118,7 +118,7 @@ func (a *actor) run() {
 	if a.turn() != nil {
 		return
 	}
-	m, err := shard.Join(ctx, gated{a}, shard.Options{Worker: a.id, ID: a.id, Shards: worldShards, Clock: a, Old: a.old, Prefer: a.prefer})
+	m, err := shard.Join(ctx, gatedEngine{a}, shard.Options{Worker: a.id, ID: a.id, Shards: worldShards, Clock: a, Old: a.old, Prefer: a.prefer})
 	if err != nil {
 		return
 	}
@@ -156,10 +156,10 @@ func (a *actor) turn() error {
 	return <-a.leave
 }
 
-// gated is the engine of a worker.
-type gated struct{ a *actor }
+// gatedEngine is the engine of a worker.
+type gatedEngine struct{ a *actor }
 
-func (g gated) call(do func()) error {
+func (g gatedEngine) call(do func()) error {
 	if err := g.a.turn(); err != nil {
 		return err
 	}
@@ -167,25 +167,25 @@ func (g gated) call(do func()) error {
 	return g.a.turn() // the answer may be late, or lost
 }
 
-func (g gated) Append(context.Context, ...engine.Draft) ([]engine.Position, error) {
+func (g gatedEngine) Append(context.Context, ...engine.Draft) ([]engine.Position, error) {
 	panic("unused")
 }
 
-func (g gated) Read(context.Context, map[string]engine.Position, func(engine.Record) error) error {
+func (g gatedEngine) Read(context.Context, map[string]engine.Position, func(engine.Record) error) error {
 	panic("unused")
 }
 
-func (g gated) End(context.Context, string) (engine.Record, error) { panic("unused") }
+func (g gatedEngine) End(context.Context, string) (engine.Record, error) { panic("unused") }
 
-func (g gated) Get(ctx context.Context, key string) (x engine.Entry, err error) {
+func (g gatedEngine) Get(ctx context.Context, key string) (x engine.Entry, err error) {
 	return x, errors.Join(g.call(func() { x, err = g.a.w.engine.Get(ctx, key) }), err)
 }
 
-func (g gated) Put(ctx context.Context, key string, value []byte, was engine.Revision) (rev engine.Revision, err error) {
+func (g gatedEngine) Put(ctx context.Context, key string, value []byte, was engine.Revision) (rev engine.Revision, err error) {
 	return rev, errors.Join(g.call(func() { rev, err = g.a.w.engine.Put(ctx, key, value, was) }), err)
 }
 
-func (g gated) List(ctx context.Context, prefix string) (all []engine.Entry, err error) {
+func (g gatedEngine) List(ctx context.Context, prefix string) (all []engine.Entry, err error) {
 	w := g.a.w
 	err2 := g.call(func() {
 		all, err = w.engine.List(ctx, prefix)
@@ -197,7 +197,7 @@ func (g gated) List(ctx context.Context, prefix string) (all []engine.Entry, err
 	return all, errors.Join(err2, err)
 }
 
-func (g gated) Close() error { return nil }
+func (g gatedEngine) Close() error { return nil }
 
 // step lets one worker go on, moves the time, and looks at all.
 func (w *world) step() error {

@@ -156,9 +156,8 @@ func (w *Worker) records(t *web.Turn) map[int]*doneRecord {
 		}
 	}
 	for _, c := range t.Add {
-		if r := at(w.routes.of(c.URL.Host())); r != nil {
-			r.links = append(r.links, c)
-		}
+		r := at(w.routes.of(c.URL.Host()))
+		r.links = append(r.links, c)
 	}
 	return records
 }
@@ -253,12 +252,12 @@ func (w *Worker) letters(m *crawl.Mail) {
 func (w *Worker) change(m *crawl.Mail) {
 	var wait []change
 	for i, c := range w.changes {
-		if c.taken != nil {
+		if c.takeover != nil {
 			if len(m.Done) >= doneAtOnce {
 				wait = append(wait, w.changes[i:]...)
 				break
 			}
-			if !w.taken(c.taken, m) {
+			if !w.tellFrontier(c.takeover, m) {
 				wait = append(wait, c)
 			}
 			continue
@@ -277,9 +276,9 @@ func (w *Worker) change(m *crawl.Mail) {
 	w.changes = wait
 }
 
-// taken tells the frontier of a shard that was taken; false where there is more to tell.
+// tellFrontier tells the frontier of a shard that was taken; false where there is more to tell.
 // w.mu is held.
-func (w *Worker) taken(t *taken, m *crawl.Mail) (all bool) {
+func (w *Worker) tellFrontier(t *takeover, m *crawl.Mail) (all bool) {
 	if len(t.done) > doneAtOnce {
 		m.Done, t.done = append(m.Done, t.done[:doneAtOnce]...), t.done[doneAtOnce:]
 		return false

@@ -78,8 +78,8 @@ func (r *doneRecord) encode() []byte {
 	return appendLinks(b, r.links)
 }
 
-// readDone reads a record of a shard's holder; without its links where they are not wanted.
-func readDone(b []byte, links bool) (r doneRecord, err error) {
+// readDoneRecord reads a record of a shard's holder; without its links where they are not wanted.
+func readDoneRecord(b []byte, links bool) (r doneRecord, err error) {
 	in := wire.NewReader(b)
 	kind := in.Byte()
 	r.worker = in.String()

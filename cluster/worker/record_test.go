@@ -67,7 +67,7 @@ func TestRecords(t *testing.T) {
 			d.done = append(d.done, drawURL(t, "done"))
 			d.hosts = append(d.hosts, hostRecord{web.Host("s1.example"), rapid.IntRange(0, 1000).Draw(t, "fetched"), time.Duration(rapid.IntRange(0, 100_000).Draw(t, "wait")) * time.Millisecond})
 		}
-		got, err := readDone(d.encode(), true)
+		got, err := readDoneRecord(d.encode(), true)
 		if err != nil || !reflect.DeepEqual(got, d) {
 			t.Fatalf("%v\n got %+v\nwant %+v", err, got, d)
 		}
@@ -102,7 +102,7 @@ func FuzzRecords(f *testing.F) {
 				}
 			}
 		}
-		if d, err := readDone(b, true); err == nil {
+		if d, err := readDoneRecord(b, true); err == nil {
 			for _, h := range d.hosts {
 				if h.wait < 0 || h.fetched < 0 {
 					t.Errorf("a host rests for %v after %d pages", h.wait, h.fetched)

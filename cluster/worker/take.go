@@ -16,8 +16,8 @@ import (
 
 // How a shard is taken.
 
-// taken is what the log of a shard's holders tells, from a position to its end.
-type taken struct {
+// takeover is what the log of a shard's holders tells, from a position to its end.
+type takeover struct {
 	shard int
 	done  []web.URL // by others
 	hosts map[web.Host]hostRecord
@@ -28,7 +28,7 @@ type taken struct {
 
 // mail is what others did, for the frontier. A host rests as long from now on as it was to
 // rest from the turn on in which it was asked last: clocks are not compared.
-func (t *taken) mail(now time.Time) (m crawl.Mail) {
+func (t *takeover) mail(now time.Time) (m crawl.Mail) {
 	m.Done = t.done
 	for _, name := range slices.Sorted(maps.Keys(t.hosts)) {
 		h := t.hosts[name]
@@ -110,12 +110,12 @@ func (w *Worker) ends(ctx context.Context, shards []int, log func(n int) string)
 
 // readDone reads the logs of the holders of shards behind positions, to their ends; the
 // links in what this worker did where they are wanted.
-func (w *Worker) readDone(ctx context.Context, from map[int]engine.Position, links bool) (map[int]*taken, error) {
-	all := make(map[int]*taken, len(from))
-	byLog := make(map[string]*taken, len(from))
+func (w *Worker) readDone(ctx context.Context, from map[int]engine.Position, links bool) (map[int]*takeover, error) {
+	all := make(map[int]*takeover, len(from))
+	byLog := make(map[string]*takeover, len(from))
 	start := make(map[string]engine.Position, len(from))
 	for n, p := range from {
-		t := &taken{shard: n, till: p, hosts: make(map[web.Host]hostRecord)}
+		t := &takeover{shard: n, till: p, hosts: make(map[web.Host]hostRecord)}
 		all[n], byLog[logDone(n)], start[logDone(n)] = t, t, p
 	}
 	end, err := w.ends(ctx, slices.Collect(maps.Keys(from)), logDone)
@@ -125,7 +125,7 @@ func (w *Worker) readDone(ctx context.Context, from map[int]engine.Position, lin
 	return all, w.readTo(ctx, start, end, func(r engine.Record) error {
 		t := byLog[r.Log]
 		t.till = r.Position
-		d, err := readDone(r.Data, links)
+		d, err := readDoneRecord(r.Data, links)
 		if err != nil {
 			w.o.Note(fmt.Sprintf("record %d of %s on the engine is left out: %v", r.Position, r.Log, err))
 			return nil
@@ -136,7 +136,7 @@ func (w *Worker) readDone(ctx context.Context, from map[int]engine.Position, lin
 }
 
 // add takes in a record of a holder.
-func (t *taken) add(d doneRecord, me string) {
+func (t *takeover) add(d doneRecord, me string) {
 	switch {
 	case d.taken:
 		return
@@ -150,7 +150,7 @@ func (t *taken) add(d doneRecord, me string) {
 }
 
 // join adds what was read later of the same log.
-func (t *taken) join(later *taken) {
+func (t *takeover) join(later *takeover) {
 	t.done = append(t.done, later.done...)
 	t.mine = append(t.mine, later.mine...)
 	maps.Copy(t.hosts, later.hosts)
@@ -159,8 +159,8 @@ func (t *taken) join(later *taken) {
 
 // take reads the logs of the holders of shards from positions on to their ends, and makes
 // this worker their holder: whoever appends on an earlier condition is refused.
-func (w *Worker) take(ctx context.Context, from map[int]engine.Position) (map[int]*taken, error) {
-	all := make(map[int]*taken, len(from))
+func (w *Worker) take(ctx context.Context, from map[int]engine.Position) (map[int]*takeover, error) {
+	all := make(map[int]*takeover, len(from))
 	me := (&doneRecord{worker: w.self.Worker, taken: true}).encode()
 	for len(from) > 0 {
 		read, err := w.readDone(ctx, from, false)
@@ -214,17 +214,17 @@ func (w *Worker) takeNew(list []int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, n := range list {
-		w.changes = append(w.changes, change{taken: took[n]})
+		w.changes = append(w.changes, change{takeover: took[n]})
 	}
 	w.signal()
 }
 
 // hold makes a shard live.
-func (w *Worker) hold(n int, v view) *holding {
+func (w *Worker) hold(n int, v view) *liveShard {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gen++
-	h := &holding{view: v, gen: w.gen}
+	h := &liveShard{view: v, gen: w.gen}
 	w.holds[n] = h
 	return h
 }
@@ -264,7 +264,7 @@ func (w *Worker) read(list []int) {
 		err := w.readTo(w.ctx, done, end, func(r engine.Record) error {
 			n := of[r.Log]
 			l := letter{shard: n, gen: gens[n], place: r.Position, done: true}
-			if d, err := readDone(r.Data, true); err == nil {
+			if d, err := readDoneRecord(r.Data, true); err == nil {
 				l.links = d.links
 			}
 			return w.put(l)

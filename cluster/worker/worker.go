@@ -139,7 +139,7 @@ type Worker struct {
 	lastMail  time.Time
 
 	mu        sync.Mutex
-	holds     map[int]*holding
+	holds     map[int]*liveShard
 	gen       int
 	changes   []change
 	inbox     []letter
@@ -157,8 +157,8 @@ type Worker struct {
 	over      bool
 }
 
-// holding is a shard that is live here.
-type holding struct {
+// liveShard is a shard that is live here.
+type liveShard struct {
 	view
 	gen    int
 	giving bool
@@ -178,8 +178,8 @@ type letter struct {
 
 // change is something that the driver has to do for a shard.
 type change struct {
-	taken *taken // it was taken
-	give  int    // it is to be given, unless taken is set
+	takeover *takeover // it was taken
+	give     int       // it is to be given, unless takeover is set
 }
 
 // ErrOver is the cause of the end of a session's context that was not asked for: the
@@ -196,7 +196,7 @@ func New(ctx context.Context, o Options) *Worker {
 	}
 	w := &Worker{
 		o: o, e: o.Engine, arrived: make(chan struct{}, 1), free: make(chan int, 1<<16),
-		holds: make(map[int]*holding), began: o.Clock.Now(),
+		holds: make(map[int]*liveShard), began: o.Clock.Now(),
 	}
 	w.room.L = &w.mu
 	// What a crawl does that is stopped is brought to its end.
@@ -447,7 +447,7 @@ func (w *Worker) resume(ctx context.Context, f *frontier.Frontier, views map[int
 
 // redo commits the turn that this worker logged and its frontier does not hold, if there is
 // one.
-func (w *Worker) redo(ctx context.Context, f *frontier.Frontier, logged map[int]*taken) error {
+func (w *Worker) redo(ctx context.Context, f *frontier.Frontier, logged map[int]*takeover) error {
 	turn := web.Turn{State: map[string][]byte{}}
 	for _, n := range slices.Sorted(maps.Keys(logged)) {
 		for _, r := range logged[n].mine {

@@ -21,7 +21,7 @@ import (
 
 // engineFlags say where the engine of a crawl of several workers is.
 type engineFlags struct {
-	Join            string `placeholder:"ENGINE" env:"WAGGLE_JOIN" help:"Crawl together with others, by the engine at this address, nats://HOST:4222 or tls://…, or by one in this folder, which who comes first serves to others on this machine."`
+	Join            string `placeholder:"ENGINE" env:"WAGGLE_JOIN" help:"Crawl together with other workers by an engine: the one at this address, nats://HOST:4222 or tls://…, or one in this folder, which the first worker serves to the others on this machine."`
 	JoinCredentials string `placeholder:"FILE" help:"With --join: file of a NATS user (.creds). A password can stand in the address, tls://USER:PASSWORD@HOST:4222, best given by the variable WAGGLE_JOIN."`
 	JoinCA          string `name:"join-ca" placeholder:"FILE" help:"With --join: certificates by which the engine is known (PEM); default: those of the machine."`
 	JoinCert        string `placeholder:"FILE" help:"With --join: certificate by which the engine knows this worker."`
@@ -176,11 +176,11 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.V
 		Plan: worker.Plan{Shards: c.Shards, Term: c.Term},
 	})
 	m.MayAsk = w.MayAsk
-	m.Join = func(ctx context.Context, f *frontier.Frontier, told job.Told) (job.Joined, error) {
-		if err := w.Open(ctx, f, worker.Crawl(told)); err != nil {
-			return job.Joined{}, err
+	m.Join = func(ctx context.Context, f *frontier.Frontier, briefing job.Briefing) (job.Membership, error) {
+		if err := w.Open(ctx, f, worker.Crawl(briefing)); err != nil {
+			return job.Membership{}, err
 		}
-		return job.Joined{Peers: w, Frontier: w.Frontier()}, nil
+		return job.Membership{Peers: w, Frontier: w.Frontier()}, nil
 	}
 	how, sum, err = crawlAndShow(w.Context(), m, c.place, show)
 	ended := string(how)
