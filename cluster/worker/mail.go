@@ -35,46 +35,67 @@ func (w *Worker) MayAsk(h web.Host) bool {
 	return held != nil && w.member.Holds(n)
 }
 
-// Send implements crawl.Peers: what is for others first, then what was done, on condition.
+// Send implements crawl.Peers: what is for others first, and links to hosts of other shards
+// that this worker holds; when all of that is safe, what was done. So no page is done whose
+// links are lost, and marks are logged with the page that they hold.
 func (w *Worker) Send(_ context.Context, m crawl.Mail, t *web.Turn) error {
-	if len(m.Lessons)+len(m.Moved)+len(m.Links) > 0 {
-		if err := w.post(m); err != nil {
-			return err
-		}
-	}
-	records := w.records(t)
-	if len(records)+len(m.Links)+len(m.Lessons)+len(m.Moved) > 0 {
+	done, beside := w.records(t)
+	if len(done)+len(m.Links)+len(m.Lessons)+len(m.Moved) > 0 {
 		w.stir()
 	}
-	if len(records) == 0 {
+	drafts, err := w.drafts(beside)
+	if err != nil {
+		return err
+	}
+	if len(drafts)+len(m.Lessons)+len(m.Moved)+len(m.Links) > 0 {
+		at, err := w.post(m, drafts)
+		if err != nil {
+			return err
+		}
+		w.logged(beside, at, t)
+	}
+	if len(done) == 0 {
 		return nil
 	}
-	list := slices.Sorted(maps.Keys(records))
-	drafts := make([]engine.Draft, len(list))
-	w.mu.Lock()
-	for i, n := range list {
-		held := w.holds[n]
-		if held == nil {
-			w.mu.Unlock()
-			return fmt.Errorf("a page of shard %d, which this worker does not hold", n)
-		}
-		r := records[n]
+	for _, r := range done {
 		r.archive, r.events = t.State[crawl.StateArchive], t.State[crawl.StateEvents]
-		drafts[i] = engine.Draft{Log: logDone(n), Data: r.encode(), IfLast: true, Last: held.Last}
 	}
-	w.mu.Unlock()
+	if drafts, err = w.drafts(done); err != nil {
+		return err
+	}
 	at, err := w.append(drafts)
 	if err != nil {
 		return err
 	}
+	w.logged(done, at, t)
+	return nil
+}
+
+// drafts are records of shards, in their order, on the condition that this worker still
+// holds them.
+func (w *Worker) drafts(records map[int]*doneRecord) ([]engine.Draft, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i, n := range list {
+	var drafts []engine.Draft
+	for _, n := range slices.Sorted(maps.Keys(records)) {
+		held := w.holds[n]
+		if held == nil {
+			return nil, fmt.Errorf("a page of shard %d, which this worker does not hold", n)
+		}
+		drafts = append(drafts, engine.Draft{Log: logDone(n), Data: records[n].encode(), IfLast: true, Last: held.Last})
+	}
+	return drafts, nil
+}
+
+// logged notes where such records are.
+func (w *Worker) logged(records map[int]*doneRecord, at []engine.Position, t *web.Turn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, n := range slices.Sorted(maps.Keys(records)) {
 		held := w.holds[n]
 		held.Last = at[i]
 		t.State[shardState(n)] = held.encode()
 	}
-	return nil
 }
 
 // append appends to logs of this worker's. Where another took a shard the session is over.
@@ -93,43 +114,44 @@ func (w *Worker) append(drafts []engine.Draft) ([]engine.Position, error) {
 	return at, nil
 }
 
-// post sends what is for others.
-func (w *Worker) post(m crawl.Mail) error {
+// post sends what is for others, and with it other records, whose positions it returns.
+func (w *Worker) post(m crawl.Mail, also []engine.Draft) ([]engine.Position, error) {
 	if len(m.Lessons)+len(m.Moved) > 0 {
 		r := forAll{worker: w.self.Worker, lessons: m.Lessons, moved: m.Moved}
 		at, err := w.append([]engine.Draft{{Log: logAll, Data: r.encode()}})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(m.Moved) > 0 {
 			w.moved = at[0]
 		}
 	}
-	if len(m.Links) == 0 {
-		return nil
+	if len(m.Links)+len(also) == 0 {
+		return nil, nil
 	}
 	byShard := make(map[int][]web.Candidate)
 	for _, c := range m.Links {
 		n := w.routes.of(c.URL.Host())
 		byShard[n] = append(byShard[n], c)
 	}
-	var drafts []engine.Draft
+	drafts := also
 	for _, n := range slices.Sorted(maps.Keys(byShard)) {
 		for _, b := range linkRecords(w.moved, byShard[n]) {
 			drafts = append(drafts, engine.Draft{Log: logLinks(n), Data: b})
 		}
 	}
-	_, err := w.append(drafts)
-	return err
+	at, err := w.append(drafts)
+	if err != nil {
+		return nil, err
+	}
+	return at[:len(also)], nil
 }
 
-// records are what a turn did, by shard: nothing where it ends no lease.
-func (w *Worker) records(t *web.Turn) map[int]*doneRecord {
-	var records map[int]*doneRecord
-	at := func(n int) *doneRecord {
-		if records == nil {
-			records = make(map[int]*doneRecord)
-		}
+// records are what a turn did, by shard, nothing where it ends no lease: done of the shards
+// in which it ends some, beside of others, to whose hosts it found links.
+func (w *Worker) records(t *web.Turn) (done, beside map[int]*doneRecord) {
+	done, beside = make(map[int]*doneRecord), make(map[int]*doneRecord)
+	at := func(records map[int]*doneRecord, n int) *doneRecord {
 		if records[n] == nil {
 			records[n] = &doneRecord{worker: w.self.Worker}
 		}
@@ -137,29 +159,33 @@ func (w *Worker) records(t *web.Turn) map[int]*doneRecord {
 	}
 	for _, u := range t.Done {
 		if n, ok := w.front.out[u]; ok {
-			r := at(n)
+			r := at(done, n)
 			r.done = append(r.done, u)
 		}
 	}
 	for i := range t.Retry {
 		if n, ok := w.front.out[t.Retry[i].URL]; ok {
-			at(n)
+			at(done, n)
 		}
 	}
-	if records == nil {
-		return nil
+	if len(done) == 0 {
+		return nil, nil
 	}
 	now := w.o.Clock.Now()
 	for _, h := range t.Hosts {
-		if r := records[w.routes.of(h.Host)]; r != nil {
+		if r := done[w.routes.of(h.Host)]; r != nil {
 			r.hosts = append(r.hosts, hostRecord{h.Host, h.Fetched, min(max(0, h.Due.Sub(now)), mostWait)})
 		}
 	}
 	for _, c := range t.Add {
-		r := at(w.routes.of(c.URL.Host()))
+		n := w.routes.of(c.URL.Host())
+		r := done[n]
+		if r == nil {
+			r = at(beside, n)
+		}
 		r.links = append(r.links, c)
 	}
-	return records
+	return done, beside
 }
 
 // How much is taken in at a time, and how long the first of it waits at most.

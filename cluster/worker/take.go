@@ -157,13 +157,17 @@ func (t *takeover) join(later *takeover) {
 	t.till = later.till
 }
 
+// takes is the record by which this worker takes a shard.
+func (w *Worker) takes() []byte { return (&doneRecord{worker: w.self.Worker, taken: true}).encode() }
+
 // take reads the logs of the holders of shards from positions on to their ends, and makes
-// this worker their holder: whoever appends on an earlier condition is refused.
-func (w *Worker) take(ctx context.Context, from map[int]engine.Position) (map[int]*takeover, error) {
+// this worker their holder: whoever appends on an earlier condition is refused. links is as
+// for readDone.
+func (w *Worker) take(ctx context.Context, from map[int]engine.Position, links bool) (map[int]*takeover, error) {
 	all := make(map[int]*takeover, len(from))
-	me := (&doneRecord{worker: w.self.Worker, taken: true}).encode()
+	me := w.takes()
 	for len(from) > 0 {
-		read, err := w.readDone(ctx, from, false)
+		read, err := w.readDone(ctx, from, links)
 		if err != nil {
 			return nil, err
 		}
@@ -192,6 +196,22 @@ func (w *Worker) take(ctx context.Context, from map[int]engine.Position) (map[in
 	return all, nil
 }
 
+// fence reads the logs of the holders of shards that this worker held, from its last records
+// there on, with links. Nothing that it appended on the condition of such a record is
+// appended any more: there is a record behind it, by who holds the shard, or by this call,
+// behind which one that is about to take it looks again.
+func (w *Worker) fence(ctx context.Context, from map[int]engine.Position) (map[int]*takeover, error) {
+	me := w.takes()
+	drafts := make([]engine.Draft, 0, len(from))
+	for _, n := range slices.Sorted(maps.Keys(from)) {
+		drafts = append(drafts, engine.Draft{Log: logDone(n), Data: me, IfLast: true, Last: from[n]})
+	}
+	if _, err := w.e.Append(ctx, drafts...); err != nil && !errors.Is(err, engine.ErrChanged) {
+		return nil, err
+	}
+	return w.readDone(ctx, from, true)
+}
+
 // takeNew takes shards that the frontier does not hold, and hands them to the driver once
 // their hosts have rested.
 func (w *Worker) takeNew(list []int) {
@@ -199,7 +219,7 @@ func (w *Worker) takeNew(list []int) {
 	for _, n := range list {
 		from[n] = 0
 	}
-	took, err := w.take(w.ctx, from)
+	took, err := w.take(w.ctx, from, false)
 	if err != nil {
 		w.fail(err)
 		return

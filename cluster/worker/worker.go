@@ -388,26 +388,13 @@ func (w *Worker) first(ctx context.Context) (map[int]bool, error) {
 // resume brings the frontier up to the logs of the shards that it holds: those that are
 // this worker's still go on, the others leave it.
 func (w *Worker) resume(ctx context.Context, f *frontier.Frontier, views map[int]view, mine map[int]bool) error {
-	from := make(map[int]engine.Position)
-	for n, v := range views {
-		from[n] = v.Last
-	}
-	// A turn that was logged and not committed is in one of these logs, whoever has the
-	// shard now.
-	logged, err := w.readDone(w.ctx, from, true)
-	if err != nil {
-		return err
-	}
-	if err := w.redo(ctx, f, logged); err != nil {
-		return err
-	}
+	from, theirs := make(map[int]engine.Position), make(map[int]engine.Position)
 	var group, fresh, lost []int
-	for n := range views {
+	for n, v := range views {
 		if mine[n] {
-			group = append(group, n)
+			group, from[n] = append(group, n), v.Last
 		} else {
-			lost = append(lost, n)
-			delete(from, n)
+			lost, theirs[n] = append(lost, n), v.Last
 		}
 	}
 	for n := range mine {
@@ -417,11 +404,21 @@ func (w *Worker) resume(ctx context.Context, f *frontier.Frontier, views map[int
 	}
 	slices.Sort(group)
 	slices.Sort(fresh)
-	if err := w.leave(ctx, f, lost); err != nil {
+	// A turn that was logged and not committed is in one of these logs, whoever has the
+	// shard now. It may be on its way still, and is refused once these are fenced.
+	took, err := w.take(w.ctx, from, true)
+	if err != nil {
 		return err
 	}
-	took, err := w.take(w.ctx, from)
+	logged, err := w.fence(w.ctx, theirs)
 	if err != nil {
+		return err
+	}
+	maps.Copy(logged, took)
+	if err := w.redo(ctx, f, logged); err != nil {
+		return err
+	}
+	if err := w.leave(ctx, f, lost); err != nil {
 		return err
 	}
 	for _, n := range group {
@@ -446,11 +443,14 @@ func (w *Worker) resume(ctx context.Context, f *frontier.Frontier, views map[int
 }
 
 // redo commits the turn that this worker logged and its frontier does not hold, if there is
-// one.
+// one that was logged to its end: of another, only links are there, which are taken in as
+// those of others are.
 func (w *Worker) redo(ctx context.Context, f *frontier.Frontier, logged map[int]*takeover) error {
 	turn := web.Turn{State: map[string][]byte{}}
+	whole := false
 	for _, n := range slices.Sorted(maps.Keys(logged)) {
 		for _, r := range logged[n].mine {
+			whole = whole || len(r.done)+len(r.archive)+len(r.events) > 0
 			turn.Add = append(turn.Add, r.links...)
 			turn.Done = append(turn.Done, r.done...)
 			if len(r.archive) > 0 {
@@ -460,6 +460,9 @@ func (w *Worker) redo(ctx context.Context, f *frontier.Frontier, logged map[int]
 				turn.State[crawl.StateEvents] = r.events
 			}
 		}
+	}
+	if !whole {
+		return nil
 	}
 	if to := turn.State[crawl.StateEvents]; to != nil {
 		state := func(name string) ([]byte, error) { return f.State(ctx, name) }
@@ -472,9 +475,6 @@ func (w *Worker) redo(ctx context.Context, f *frontier.Frontier, logged map[int]
 			return err
 		}
 		maps.Copy(turn.State, counted)
-	}
-	if len(turn.Add)+len(turn.Done)+len(turn.State) == 0 {
-		return nil
 	}
 	_, err := f.Commit(ctx, turn)
 	return err
