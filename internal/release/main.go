@@ -1,5 +1,5 @@
 // Command release makes the archives of a release: waggle for several systems, with
-// completion scripts, man pages, licence and README.
+// completion scripts, man pages, licences and README.
 //
 //	go run ./internal/release -o dist
 //
@@ -26,6 +26,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/waggle-crawler/waggle/internal/licence"
 )
 
 // targets are the systems that a release is for.
@@ -87,7 +89,13 @@ func release(out string, targets []string, modified bool) error {
 	case b.Modified && !modified:
 		return errors.New("the source differs from its revision: commit it first")
 	}
-	common, err := commonEntries(here, tmp)
+	var systems []string
+	for _, target := range targets {
+		system, _, _ := strings.Cut(target, "/")
+		systems = append(systems, system)
+	}
+	slices.Sort(systems)
+	common, err := commonEntries(here, tmp, slices.Compact(systems))
 	if err != nil {
 		return err
 	}
@@ -154,8 +162,9 @@ func compile(out, system, arch string) error {
 	return nil
 }
 
-// commonEntries are the files that are the same for all systems.
-func commonEntries(waggle, tmp string) (entries []entry, err error) {
+// commonEntries are the files that are the same for all systems, among them the
+// licences of what the program is linked with.
+func commonEntries(waggle, tmp string, systems []string) (entries []entry, err error) {
 	for _, name := range documents {
 		data, err := os.ReadFile(name)
 		if err != nil {
@@ -163,6 +172,15 @@ func commonEntries(waggle, tmp string) (entries []entry, err error) {
 		}
 		entries = append(entries, entry{name: name, data: data})
 	}
+	texts, err := licence.Texts(".", "./cmd/waggle", systems...)
+	if err != nil {
+		return nil, err
+	}
+	var licences bytes.Buffer
+	if err := licence.Write(&licences, texts); err != nil {
+		return nil, err
+	}
+	entries = append(entries, entry{name: "DEPENDENCIES.txt", data: licences.Bytes()})
 	for _, shell := range shells {
 		data, err := output(waggle, "completion", shell)
 		if err != nil {
