@@ -8,98 +8,34 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/badweb"
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// inwardSpellings are ways to write an address that no public web is at, and what
-// stands in the canonical address; "" is said of what is no address of a page.
-var inwardSpellings = []struct{ written, host string }{
-	// IPv4 in decimal, octal, hexadecimal and short forms: WHATWG URL, section 3.5.
-	{"127.0.0.1", "127.0.0.1"},
-	{"127.1", "127.0.0.1"},
-	{"127.0.1", "127.0.0.1"},
-	{"2130706433", "127.0.0.1"},
-	{"017700000001", "127.0.0.1"},
-	{"0x7f000001", "127.0.0.1"},
-	{"0X7F000001", "127.0.0.1"},
-	{"0x7f.1", "127.0.0.1"},
-	{"0177.0.0.1", "127.0.0.1"},
-	{"0177.0.0x0.1", "127.0.0.1"},
-	{"0x7f.0x0.0x0.0x1", "127.0.0.1"},
-	{"00000177.00.00.01", "127.0.0.1"},
-	{"127.0x1", "127.0.0.1"},
-	{"127.0.0.1.", "127.0.0.1"},
-	{"2130706433.", "127.0.0.1"},
-	{"0", "0.0.0.0"},
-	{"0x", "0.0.0.0"},
-	{"0.0.0.0", "0.0.0.0"},
-	{"10.1", "10.0.0.1"},
-	{"167772161", "10.0.0.1"},
-	{"012.0.0.1", "10.0.0.1"},
-	{"0xa000001", "10.0.0.1"},
-	{"172.16.1", "172.16.0.1"},
-	{"0xac100001", "172.16.0.1"},
-	{"192.168.257", "192.168.1.1"},
-	{"3232235777", "192.168.1.1"},
-	{"0300.0250.1.1", "192.168.1.1"},
-	{"169.254.169.254", "169.254.169.254"},
-	{"2852039166", "169.254.169.254"},
-	{"0xa9fea9fe", "169.254.169.254"},
-	{"0251.0376.0251.0376", "169.254.169.254"},
-	{"169.16689662", "169.254.169.254"},
-	{"100.100.100.200", "100.100.100.200"},
-	{"4294967295", "255.255.255.255"},
-	// Other characters for digits and dots, and escapes.
-	{"127\u30020\u30020\u30021", "127.0.0.1"},
-	{"\uff11\uff12\uff17.0.0.1", "127.0.0.1"},
-	{"①②⑦.0.0.1", "127.0.0.1"},
-	{"%31%32%37.0.0.1", "127.0.0.1"},
-	{"127%2e0%2e0%2e1", "127.0.0.1"},
-	{"user:secret@127.0.0.1", "127.0.0.1"},
-	// IPv6, and IPv4 within it.
-	{"[::1]", "[::1]"},
-	{"[0:0:0:0:0:0:0:1]", "[::1]"},
-	{"[0000:0000::0001]", "[::1]"},
-	{"[::]", "[::]"},
-	{"[::127.0.0.1]", "[::7f00:1]"},
-	{"[::ffff:127.0.0.1]", "[::ffff:7f00:1]"},
-	{"[::FFFF:7F00:1]", "[::ffff:7f00:1]"},
-	{"[0:0:0:0:0:ffff:10.0.0.1]", "[::ffff:a00:1]"},
-	{"[::ffff:0:169.254.169.254]", "[::ffff:0:a9fe:a9fe]"},
-	{"[64:ff9b::127.0.0.1]", "[64:ff9b::7f00:1]"},
-	{"[64:ff9b::a9fe:a9fe]", "[64:ff9b::a9fe:a9fe]"},
-	{"[64:ff9b:1::10.0.0.1]", "[64:ff9b:1::a00:1]"},
-	{"[2002:7f00:1::]", "[2002:7f00:1::]"},
-	{"[2002:a9fe:a9fe::1]", "[2002:a9fe:a9fe::1]"},
-	{"[2001:0:7f00:1::1]", "[2001:0:7f00:1::1]"}, // Teredo
-	{"[fd00:ec2::254]", "[fd00:ec2::254]"},
-	{"[fe80::1]", "[fe80::1]"},
-	{"[fec0::1]", "[fec0::1]"},
-	{"[ff02::1]", "[ff02::1]"},
-	// What a resolver of the system might take for an address is none here.
-	{"[fe80::1%25lo]", ""},
-	{"256.0.0.1", ""},
-	{"4294967296", ""},
-	{"127.0.0.0.1", ""},
-	{"0x7f.0.0.0x1g", "0x7f.0.0.0x1g"}, // a name, which nobody has
-	{"1.2.3.08", ""},
-	{"[::ffff:127.1]", ""},
-	{"[::1", ""},
-}
-
-// No spelling of an inward address is connected to: not as a link or a redirect,
-// whose target is fetched as a link is, not as a resource that a browser asks for,
-// and not through a proxy, which gets no such request.
+// No spelling of an inward address is connected to: not as a link, a redirect or what a
+// robots.txt redirects to, not as a resource that a browser asks for, and not through a
+// proxy, which gets no such request.
 func TestInwardSpellings(t *testing.T) {
-	if len(inwardSpellings) < 60 {
-		t.Fatalf("%d spellings", len(inwardSpellings))
+	spellings := badweb.Inward()
+	if len(spellings) < 60 {
+		t.Fatalf("%d spellings", len(spellings))
 	}
 	n := newNetwork(t)
+	n.name("public.test", "93.184.215.14")
+	var mu sync.Mutex
+	leads := "" // where redirects lead
+	n.serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		w.Header().Set("Location", leads)
+		w.WriteHeader(http.StatusFound)
+	})
 	clock := newManual()
 	plain := n.stack(t, clock, nil)
 	var asked atomic.Int64
@@ -109,38 +45,102 @@ func TestInwardSpellings(t *testing.T) {
 	}
 	proxied := n.stack(t, clock, func(o *fetch.Options) { o.Proxy, o.Connect = at, nil })
 	page := address(t, "http://public.test/")
-	for _, c := range inwardSpellings {
-		for _, link := range []string{"http://" + c.written + "/", "https://" + c.written + ":8443/x", "//" + c.written + "/", `http:\\` + c.written + `\`} {
+	ways := []struct {
+		name     string
+		resolves bool // names are looked up here, and not by a proxy
+		fetch    func(u web.URL) error
+	}{
+		{"link", true, func(u web.URL) error { return tookError(plain, clock, u) }},
+		{"resource", true, func(u web.URL) error { return tookError(plain.Resources(), clock, u) }},
+		{"proxy", false, func(u web.URL) error { return tookError(proxied, clock, u) }},
+		{"resource by proxy", false, func(u web.URL) error { return tookError(proxied.Resources(), clock, u) }},
+		{"redirect", true, func(web.URL) error { return tookError(follower{plain}, clock, page) }},
+		{"redirect of a resource", true, func(web.URL) error { return tookError(follower{plain.Resources()}, clock, page) }},
+		{"redirect of robots.txt", true, func(web.URL) error {
+			obeying := n.stack(t, clock, func(o *fetch.Options) { o.IgnoreRobots = false })
+			return tookError(obeying, clock, page)
+		}},
+	}
+	for _, c := range spellings {
+		for i, link := range []string{"http://" + c.Written + "/", "https://" + c.Written + ":8443/x", "//" + c.Written + "/", `http:\\` + c.Written + `\`} {
 			u, err := web.Canon{}.Resolve(page, link)
-			if c.host == "" {
+			if c.Host == "" {
 				if err == nil {
 					t.Errorf("%s is an address: %s", link, u)
 				}
 				continue
 			}
-			if err != nil || u.Host().Name() != c.host {
-				t.Errorf("%s: %s, %v; want host %s", link, u, err, c.host)
+			if err != nil || u.Host().Name() != c.Host {
+				t.Errorf("%s: %s, %v; want host %s", link, u, err, c.Host)
 				continue
 			}
-			_, addrErr := netip.ParseAddr(strings.Trim(c.host, "[]"))
+			_, addrErr := netip.ParseAddr(strings.Trim(c.Host, "[]"))
 			named := addrErr != nil
-			want := web.ReasonAddress
-			if named {
-				want = web.ReasonDNS
-			}
-			for way, f := range map[string]fetch.Fetcher{"link": plain, "resource": plain.Resources(), "proxy": proxied, "resource by proxy": proxied.Resources()} {
-				if named && strings.HasSuffix(way, "proxy") {
-					continue // the proxy looks names up
+			for _, way := range ways {
+				if named && !way.resolves || i > 0 && strings.HasPrefix(way.name, "redirect") {
+					continue
 				}
-				_, _, err := took(f, clock, u)
+				mu.Lock()
+				leads = link
+				mu.Unlock()
+				want := web.ReasonAddress
+				switch {
+				case way.name == "redirect of robots.txt":
+					want = web.ReasonRobotsMissing
+				case named:
+					want = web.ReasonDNS
+				}
+				err := way.fetch(u)
 				var why *web.Failure
-				if !errors.As(err, &why) || why.Reason != want || why.Temporary && !named {
-					t.Errorf("%s as %s: %v, want %s", link, way, err, want)
+				if !errors.As(err, &why) || why.Reason != want || why.Temporary && want == web.ReasonAddress {
+					t.Errorf("%s as %s: %v, want %s", link, way.name, err, want)
+				}
+				if want == web.ReasonRobotsMissing && !named && !strings.Contains(why.Detail, "refused without --allow-private") {
+					t.Errorf("%s as %s: %v, want it refused", link, way.name, err)
 				}
 			}
 		}
 	}
-	if len(n.dialed) > 0 || asked.Load() > 0 {
+	for _, d := range n.dialed {
+		if d != "93.184.215.14:80" {
+			t.Errorf("dialled %s", d)
+		}
+	}
+	if len(n.dialed) == 0 || asked.Load() > 0 {
+		t.Errorf("dialled %d times, and asked the proxy %d times", len(n.dialed), asked.Load())
+	}
+}
+
+// follower goes where an answer leads.
+type follower struct{ fetch.Fetcher }
+
+func (f follower) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	return fetch.Follow(ctx, f.Fetcher, u, 5)
+}
+
+func tookError(f fetch.Fetcher, c *manual, u web.URL) error {
+	_, _, err := took(f, c, u)
+	return err
+}
+
+// A proxy that the environment names is not used: only what the job says is.
+func TestNoProxyOfTheEnvironment(t *testing.T) {
+	var asked atomic.Int64
+	at := serve(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+		t.Setenv(name, at)
+	}
+	n := newNetwork(t)
+	n.name("public.test", "93.184.215.14")
+	clock := newManual()
+	f := n.stack(t, clock, nil)
+	if err := tookError(f, clock, address(t, "http://public.test/")); err != nil {
+		t.Error(err)
+	}
+	if err := tookError(f, clock, address(t, "http://127.0.0.1/")); err == nil {
+		t.Error("loopback was asked")
+	}
+	if len(n.dialed) != 1 || asked.Load() > 0 {
 		t.Errorf("dialled %v, and asked the proxy %d times", n.dialed, asked.Load())
 	}
 }
@@ -217,7 +217,7 @@ func TestInwardRobots(t *testing.T) {
 		n := newNetwork(t)
 		n.name("public.test", "93.184.215.14")
 		n.name("inward.test", "10.0.0.1")
-		base := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		n.serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/robots.txt" {
 				http.Redirect(w, r, to, http.StatusFound)
 				return
@@ -225,14 +225,9 @@ func TestInwardRobots(t *testing.T) {
 			w.Header().Set("Content-Type", "text/html")
 			io.WriteString(w, "<p>A page.")
 		})
-		u, err := url.Parse(base)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n.server = u.Host
 		clock := newManual()
 		f := n.stack(t, clock, func(o *fetch.Options) { o.IgnoreRobots = false })
-		_, _, err = took(f, clock, address(t, "http://public.test/page"))
+		_, _, err := took(f, clock, address(t, "http://public.test/page"))
 		var why *web.Failure
 		if !errors.As(err, &why) || why.Reason != web.ReasonRobotsMissing || !strings.Contains(why.Detail, "refused without --allow-private") {
 			t.Errorf("%s: %v", to, err)

@@ -34,15 +34,22 @@ type network struct {
 
 // newNetwork starts the server, which answers every request with a page.
 func newNetwork(t *testing.T) *network {
-	base := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	n := &network{names: map[string][]netip.Addr{}, closed: map[string]bool{}}
+	n.serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		io.WriteString(w, "<p>A page.")
 	})
-	u, err := url.Parse(base)
+	return n
+}
+
+// serve puts another server there.
+func (n *network) serve(t *testing.T, page http.HandlerFunc) {
+	t.Helper()
+	u, err := url.Parse(serve(t, page))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &network{server: u.Host, names: map[string][]netip.Addr{}, closed: map[string]bool{}}
+	n.server = u.Host
 }
 
 func (n *network) name(name string, addrs ...string) {

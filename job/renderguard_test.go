@@ -1,0 +1,129 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/internal/badweb"
+	"github.com/waggle-crawler/waggle/internal/devtools"
+	"github.com/waggle-crawler/waggle/render"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// noNames answers every name with a public address, and notes what is connected to.
+type noNames struct {
+	server string
+	mu     sync.Mutex
+	dialed map[string]bool
+}
+
+func (n *noNames) LookupNetIP(_ context.Context, _, name string) ([]netip.Addr, error) {
+	if name != "public.test" {
+		return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+	}
+	return []netip.Addr{netip.MustParseAddr("93.184.215.14")}, nil
+}
+
+func (n *noNames) Connect(ctx context.Context, network, address string) (net.Conn, error) {
+	n.mu.Lock()
+	n.dialed[address] = true
+	n.mu.Unlock()
+	var d net.Dialer
+	return d.DialContext(ctx, network, n.server)
+}
+
+// No spelling of an inward address is connected to for a page in a browser, whether a
+// script asks for it or what it asks for redirects there.
+func TestInwardInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser: leave out -short")
+	}
+	spellings := badweb.Inward()
+	var redirected sync.Map
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var i int
+		if _, err := fmt.Sscanf(r.URL.Path, "/away/%d", &i); err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		redirected.Store(i, true)
+		w.Header().Set("Location", "http://"+spellings[i].Written+"/")
+		w.WriteHeader(http.StatusFound)
+	}))
+	defer server.Close()
+	n := &noNames{server: strings.TrimPrefix(server.URL, "http://"), dialed: map[string]bool{}}
+	stack, err := fetch.New(fetch.Options{Contact: "mailto:test@example.org", Delay: -1, OwnHosts: []string{"public.test"},
+		IgnoreRobots: true, Timeout: time.Minute, Resolver: n, Connect: n.Connect})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stack.Close()
+	pool, err := render.New(render.Options{Resources: stack.Resources(), Unsandboxed: true,
+		Limits: render.Limits{Time: 5 * time.Minute, Requests: 4 * len(spellings)}, Note: func(s string) { t.Log(s) }})
+	var absent *devtools.AbsentError
+	if errors.As(err, &absent) {
+		t.Skip("needs a browser: install chromium")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	u, err := web.Parse("http://public.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var script, list strings.Builder
+	addresses := 0
+	for i, s := range spellings {
+		fmt.Fprintf(&script, "ask(%q); ask(\"/away/%d\");\n", "http://"+s.Written+"/", i)
+		fmt.Fprintf(&list, "<img src=\"http://%[1]s/i\"><iframe src=\"http://%[1]s/f\"></iframe><link rel=stylesheet href=\"http://%[1]s/s\">\n", html.EscapeString(s.Written))
+		if _, err := netip.ParseAddr(strings.Trim(s.Host, "[]")); err == nil {
+			addresses++
+		}
+	}
+	body := "<!doctype html><title>Inward</title><body>" + list.String() + `<script>
+		let ended = 0, reached = 0;
+		const end = () => { ended++; document.title = ended + " ended, " + reached + " reached" };
+		const ask = u => { try { fetch(u, {mode: "no-cors"}).then(r => { if (!r.url.startsWith("http://public.test/")) reached++; end() }, end) } catch (e) { end() } };
+		` + script.String() + `</script>`
+	r, err := pool.Render(t.Context(), &web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html; charset=utf-8"}}, Raw: []byte(body), Body: []byte(body)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("<title>%d ended, 0 reached</title>", 2*len(spellings)); r.Ended != "" || !strings.Contains(string(r.Body), want) {
+		_, title, _ := strings.Cut(string(r.Body), "<title>")
+		t.Errorf("ended %q, title %.60q, want %s", r.Ended, title, want)
+	}
+	// A few the browser refuses itself, or it finds no address in them. What it asks waggle
+	// for is refused twice, as it is and behind a redirect.
+	if got := r.Refused[web.ReasonAddress]; got < 2*(addresses-5) || got > 2*addresses {
+		t.Errorf("%d refused (%v), want about %d", got, r.Refused, 2*addresses)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for d := range n.dialed {
+		if d != "93.184.215.14:80" {
+			t.Errorf("dialled %s", d)
+		}
+	}
+	for i := range spellings {
+		if _, ok := redirected.Load(i); !ok {
+			t.Errorf("%q: no redirect was asked for", spellings[i].Written)
+		}
+	}
+}
