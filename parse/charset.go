@@ -57,10 +57,12 @@ func decode(body []byte, header string, isHTML bool) (text []byte, name string) 
 // encodingName is the name of the encoding with the given label, "" if there
 // is none.
 func encodingName(label string) string {
-	if label == "" {
+	label = strings.Trim(label, " \t\r\n\f\"'")
+	// What is asked folds case and cuts white space as Unicode has them, and labels are ASCII.
+	if label == "" || strings.ContainsFunc(label, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return ""
 	}
-	e, err := htmlindex.Get(strings.Trim(label, " \t\r\n\f\"'"))
+	e, err := htmlindex.Get(label)
 	if err != nil {
 		return ""
 	}

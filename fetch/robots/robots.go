@@ -81,7 +81,14 @@ func Parse(body []byte) *Rules {
 		body = body[:maxBody]
 		body = body[:bytes.LastIndexAny(body, "\r\n")+1]
 	}
-	text := strings.TrimPrefix(string(body), "\ufeff")
+	text := string(body)
+	for _, first := range []string{"\xef", "\xbb", "\xbf"} { // a byte order mark, or what is left of one
+		rest, ok := strings.CutPrefix(text, first)
+		if !ok {
+			break
+		}
+		text = rest
+	}
 	r := &Rules{agents: map[string][]int{}}
 	naming := false // in a run of User-agent lines
 	for text != "" {
