@@ -56,6 +56,9 @@ func (d *driver) lease(ctx context.Context, now time.Time) (out []web.Lease, err
 			return nil, err
 		}
 	}
+	for i := range out {
+		out[i].Renders = d.step.count.Renders
+	}
 	d.inFlight += len(out)
 	return out, nil
 }

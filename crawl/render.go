@@ -27,39 +27,48 @@ const (
 )
 
 // A page is rendered where that is likely to bring more than what was sent: text, or links.
-// It is a measured rule, which each host teaches.
+// It is a measured rule, which each host teaches, and all hosts together teach of the next.
 //
 // A page without scripts never is. Of pages with scripts there are kinds, by what was sent
-// (hints.kind). For each kind a host counts its pages, those of them that were rendered, and
-// those that rendering gave more (web.HostState.Renders). A page of a kind is rendered as long
-// as the share of gains, with that of one page as it is known from other hosts, is at least
-// leastGain; and then now and then, at longer and longer intervals, as sites change.
+// (hints.kind). For each kind the crawl and each host count its pages, those of them that were
+// rendered, and those that rendering gave more (web.Renders). With p, what is expected before
+// anything was rendered, a kind's share of gains is
+//
+//	of the crawl  c = (gained + 4·p) / (rendered + 4)
+//	of a host     h = (gained + c) / (rendered + 1)
+//
+// A page of a kind is rendered where h is at least a third; and else now and then, as sites
+// change: after as many pages of the kind as every says times p/c, and four times that for
+// each page of it that was rendered.
 type renderKind int
 
 const (
-	kindBare       renderKind = iota // almost no text
+	kindBare       renderKind = iota // almost no text, and no list of links
 	kindUnfinished                   // something in it waits to be filled in
 	kindEnd                          // it leads almost nowhere
 	kindFull                         // none of these
 )
 
-// Of each kind: the share of gains that is expected before a host has shown its own, and
-// after how many pages one is rendered all the same, four times that for each time that it
-// was.
+// Of each kind: the share of gains that is expected before anything was rendered, and the
+// least that is expected of a host whatever others showed; and after how many pages one is
+// rendered all the same. A bare page may be all that is sent of a site, so one of each host
+// is rendered.
 var renderKinds = [web.RenderKinds]struct {
-	prior float64
-	every int
+	prior, least float64
+	every        int
 }{
-	kindBare:       {0.9, 8},
-	kindUnfinished: {0.6, 16},
-	kindEnd:        {0.4, 24},
-	kindFull:       {0.1, 40},
+	kindBare:       {prior: 0.9, least: leastGain, every: 8},
+	kindUnfinished: {prior: 0.6, every: 16},
+	kindEnd:        {prior: 0.4, every: 24},
+	kindFull:       {prior: 0.1, every: 40},
 }
 
 const (
-	priorPages = 1 // that the share of gains begins with
+	crawlPages = 4 // that the share of gains of the crawl begins with
+	hostPages  = 1 // that the share of gains of a host begins with
 	leastGain  = 1. / 3
 	bareWords  = 80 // fewer are almost no text
+	listLinks  = 10 // of the page's own site: a page of few words that has as many is a list
 	endLinks   = 3  // fewer lead almost nowhere: of the page's own site
 	gainLinks  = 2  // that are new are a gain
 	doublings  = 16 // of every, at most
@@ -68,13 +77,15 @@ const (
 	wordLetters = 8
 )
 
-// renders tells whether a page is rendered of a host that has counted n.
-func (k renderKind) renders(n web.Renders) bool {
+// renders tells whether a page is rendered of a host that has counted n, in a crawl that has
+// counted all.
+func (k renderKind) renders(n, all web.Renders) bool {
 	of := renderKinds[k]
-	if (float64(n.Gained)+of.prior*priorPages)/float64(n.Done+priorPages) >= leastGain {
+	crawl := max(of.least, (float64(all.Gained)+of.prior*crawlPages)/float64(all.Done+crawlPages))
+	if (float64(n.Gained)+crawl*hostPages)/float64(n.Done+hostPages) >= leastGain {
 		return true
 	}
-	return n.Pages+1 >= of.every<<min(2*n.Done, doublings)
+	return float64(n.Pages+1) >= float64(of.every<<min(2*n.Done, doublings))*of.prior/crawl
 }
 
 // content is how much a page says.
@@ -135,26 +146,27 @@ type renderOutcome struct {
 	event  *event.Rendered  // nil for a page that was not rendered
 }
 
-// count adds a page to what its host has counted. Rendering gave it more where it brought
-// text, or links that the crawl did not know: the same menu on every page is worth it once.
-func (d *renderOutcome) count(h *web.HostState, queued []event.Found) {
+// count adds a page to what its host and the crawl have counted. Rendering gave it more where
+// it brought text, or links that the crawl did not know: the same menu on every page is worth
+// it once.
+func (d *renderOutcome) count(host, crawl *[web.RenderKinds]web.Renders, queued []event.Found) {
 	if !d.counts {
 		return
 	}
-	n := &h.Renders[d.kind]
-	n.Pages++
-	if !d.done {
-		return
-	}
-	n.Done++
 	links := 0
 	for _, f := range queued {
 		if !f.Raised && d.fresh[f.URL] {
 			links++
 		}
 	}
-	if d.text || links >= gainLinks {
-		n.Gained++
+	for _, n := range []*web.Renders{&host[d.kind], &crawl[d.kind]} {
+		n.Pages++
+		if d.done {
+			n.Done++
+		}
+		if d.done && (d.text || links >= gainLinks) {
+			n.Gained++
+		}
 	}
 }
 
@@ -178,7 +190,7 @@ func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, release c
 		}
 		sent = contentOf(p)
 		kind := hints.kind(&sent)
-		if !always && !kind.renders(a.Lease.Host.Renders[kind]) {
+		if !always && !kind.renders(a.Lease.Host.Renders[kind], a.Lease.Renders[kind]) {
 			a.rendered = renderOutcome{counts: true, kind: kind}
 			return p, nil
 		}
@@ -230,7 +242,7 @@ type hints struct {
 
 func (h hints) kind(sent *content) renderKind {
 	switch {
-	case sent.words < bareWords:
+	case sent.words < bareWords && sent.near < listLinks:
 		return kindBare
 	case h.unfinished:
 		return kindUnfinished

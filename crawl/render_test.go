@@ -51,6 +51,14 @@ func links(n int) (s string) {
 	return s
 }
 
+// next are links to the eight pages behind n, of so many.
+func next(n, of int) (s string) {
+	for i := n + 1; i < min(of, n+9); i++ {
+		s += fmt.Sprintf(`<a href="/%d">%d</a> `, i, i)
+	}
+	return s
+}
+
 const script = `<script src="/app.js"></script>`
 
 // ofHost makes pages of a host that are sent as a function of their number; those below
@@ -78,7 +86,8 @@ func TestRenderAuto(t *testing.T) {
 		{"scripts make all", func(int) string { return `<div id="app"></div>` + script }, func(int) string { return words(200) + links(60) }, 60, 60, 60},
 		{"no scripts", func(int) string { return links(300) }, nil, 300, 0, 0},
 		{"scripts that add nothing", full, nil, 300, 1, 9},
-		{"little text, to which nothing is added", func(int) string { return script + links(140) }, nil, 140, 3, 3},
+		{"little text, to which nothing is added", func(n int) string { return script + next(n, 140) }, nil, 140, 2, 2},
+		{"lists of links", func(int) string { return script + links(140) }, nil, 140, 1, 1},
 		{"lists that scripts fill in", func(n int) string {
 			if n%10 == 0 {
 				return script + words(100) + `<ul id=results></ul>` + links(60)
@@ -124,6 +133,44 @@ func TestRenderAuto(t *testing.T) {
 				t.Errorf("of %d pages %d were fetched, %d said to be rendered, and %d given to the renderer, want %d to %d", c.pages, fetched, rendered, len(s.given), c.least, c.most)
 			}
 		})
+	}
+}
+
+// What hosts showed is expected of the next one: where nothing was gained, one bare page of
+// each further host is rendered, and none that may be filled in.
+func TestRenderManyHosts(t *testing.T) {
+	const hosts, pages = 12, 4
+	w, s := mapWeb{}, &scripts{docs: map[string]string{}}
+	cr := newCrawl(t, w, 1)
+	cr.Seeds = nil
+	for h := range hosts {
+		host := fmt.Sprintf("h%d.example", h)
+		ofHost(w, s.docs, host, pages, func(n int) string {
+			if n%2 == 0 {
+				return script + host + next(n, pages)
+			}
+			return script + host + words(200) + `<ul id=results></ul>`
+		}, nil)
+		u, err := web.Parse("http://" + host + "/0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cr.Seeds = append(cr.Seeds, u)
+	}
+	cr.Renderer, cr.Clock = s, stillClock{}
+	if _, err := cr.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	bare, unfinished := 0, 0
+	for _, u := range s.given {
+		if strings.HasSuffix(u, "/0") || strings.HasSuffix(u, "/2") {
+			bare++
+		} else {
+			unfinished++
+		}
+	}
+	if bare != hosts || unfinished != 4 {
+		t.Errorf("of %d hosts %d bare and %d unfinished pages were rendered, want %d and 4: %v", hosts, bare, unfinished, hosts, s.given)
 	}
 }
 

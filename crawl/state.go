@@ -34,6 +34,8 @@ type progress struct {
 	Sweep      []byte `json:"sweep,omitempty"`
 	SweepDue   bool   `json:"sweep_due,omitempty"`
 	SweepBegan int    `json:"sweep_began,omitempty"`
+	// Renders are what rendering pages has brought, of all hosts.
+	Renders [web.RenderKinds]web.Renders `json:"renders,omitzero"`
 	// Renewing: what was fetched is being judged anew by other keywords.
 	Renewing bool `json:"renewing,omitempty"`
 }

@@ -469,7 +469,7 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	if err != nil {
 		return Outcome{}, err
 	}
-	a.rendered.count(&host, queued)
+	a.rendered.count(&host.Renders, &s.count.Renders, queued)
 	turn.Done = append(turn.Done, c.URL)
 	turn.Hosts = []web.HostState{host}
 	if full {

@@ -16,6 +16,7 @@ import (
 type histogram struct {
 	parts [1 << 12]*part
 	sums  [1 << 12]int // of the bins of a part
+	top   int          // the last part that counts any, or 0
 }
 
 type part [1 << 8]int
@@ -30,12 +31,20 @@ func (g *histogram) add(priority float64, n int) {
 	}
 	p[at&0xff] += n
 	g.sums[at>>8] += n
+	g.top = max(g.top, int(at>>8))
+	for g.top > 0 && g.sums[g.top] == 0 {
+		g.top--
+	}
 }
 
 // floor is the lower end of the bin of the n-th best candidate of two histograms, of
 // which other may be nil; −Inf where fewer wait.
 func (g *histogram) floor(n int, other *histogram) float64 {
-	for i := len(g.sums) - 1; i >= 0; i-- {
+	top := g.top
+	if other != nil {
+		top = max(top, other.top)
+	}
+	for i := top; i >= 0; i-- {
 		sum := g.sums[i]
 		if other != nil {
 			sum += other.sums[i]
@@ -63,7 +72,7 @@ func (g *histogram) in(i, j int) int {
 
 // best counts the best n candidates by bin, best first; of the last bin all are counted.
 func (g *histogram) best(n int) (out []web.Rung) {
-	for i := len(g.sums) - 1; i >= 0 && n > 0; i-- {
+	for i := g.top; i >= 0 && n > 0; i-- {
 		if g.sums[i] == 0 {
 			continue
 		}

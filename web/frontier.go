@@ -67,6 +67,8 @@ type Lease struct {
 	// as the fetcher allows. A fetch that takes longer fails with
 	// ReasonTimeout.
 	Patience time.Duration
+	// Renders are what rendering pages had brought when it was taken out, of all hosts.
+	Renders [RenderKinds]Renders
 }
 
 // Turn is everything one step of a crawl changes. A frontier applies it whole
