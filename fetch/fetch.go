@@ -39,6 +39,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/waggle-crawler/waggle/fetch/cookies"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -134,6 +135,11 @@ type Options struct {
 	// Secrets are sent with the requests for pages of an origin, such as
 	// "https://a.example"; see Secret.
 	Secrets map[string]Secret
+	// Cookies keeps what sites have it remember, and it is sent with the requests for pages,
+	// and with those of their own site for what a page asks for in a browser. Responses then
+	// are without their Set-Cookie lines. nil = none are kept, and none sent but those of
+	// Secrets. Who made it closes it.
+	Cookies *cookies.Jar
 
 	// Canon holds the rules for the targets of redirects.
 	Canon web.Canon
@@ -143,7 +149,7 @@ type Options struct {
 	Clock Clock
 	// Resolver looks names up. Default net.DefaultResolver.
 	Resolver Resolver
-	// Between, if set, makes of HTTP what the gate is before: a cache, a cookie jar. It is
+	// Between, if set, makes of HTTP what the gate is before: a cache. It is
 	// asked for pages, each when its host may be asked, and not for robots.txt.
 	// Requests that it makes in another way than by pages pass neither the gate nor the
 	// address guard. What asks a host for more than one thing at a time, such as a
@@ -262,14 +268,18 @@ func New(o Options) (*Stack, error) {
 	}
 	gate := NewGate(GateOptions{Delay: o.Delay, Patience: o.Patience, Lanes: o.AddressLanes, Clock: o.Clock, Route: w.route})
 	pages := Fetcher(w.client(o.Types, o.MaxBody, budget))
-	if len(o.Secrets) > 0 {
-		pages = secretFetcher{pages, o.Secrets}
+	if len(o.Secrets) > 0 || o.Cookies != nil {
+		pages = personalFetcher{pages, o.Secrets, o.Cookies}
 	}
 	if o.Between != nil {
 		pages = o.Between(pages)
 	}
 	pages = gate.Before(pages)
-	anything := gate.Before(w.client(Types{"*/*"}, o.MaxBody, nil))
+	anything := Fetcher(w.client(Types{"*/*"}, o.MaxBody, nil))
+	if o.Cookies != nil {
+		anything = siteFetcher{anything, o.Cookies}
+	}
+	anything = gate.Before(anything)
 	s := &Stack{Fetcher: pages, wire: w, gate: gate, resources: patient{anything, o.Clock}}
 	if o.IgnoreRobots {
 		return s, nil

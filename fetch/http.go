@@ -94,7 +94,7 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 		return nil, failed(ctx, u, out, fmt.Errorf("status %.100q ends no request", in.Status))
 	}
 
-	conceal(in.Header, secretOf(ctx))
+	personalOf(ctx).answered(u, in.Header)
 	out.Proto = in.Proto
 	out.Status = in.StatusCode
 	out.Head = head(in)
@@ -143,11 +143,9 @@ func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Resp
 		Method: http.MethodGet, URL: at, Host: at.Host, Header: c.header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	if more, secret := special(ctx), secretOf(ctx); len(more)+len(secret) > 0 {
+	if more, own := special(ctx), personalOf(ctx); len(more) > 0 || own.secret != nil || own.cookies != nil {
 		request.Header = request.Header.Clone()
-		for name, value := range secret {
-			request.Header.Set(name, value)
-		}
+		own.set(request.Header, u)
 		for _, h := range more {
 			request.Header.Set(h[0], h[1])
 		}

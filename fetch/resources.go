@@ -16,6 +16,14 @@ import (
 // Options.Memory: who asks bounds that.
 func (s *Stack) Resources() Fetcher { return s.resources }
 
+// WithPage has the requests of a context be those of a page: with them go the cookies of
+// its site, see Options.Cookies.
+func WithPage(ctx context.Context, page web.URL) context.Context {
+	return context.WithValue(ctx, pageKey{}, page)
+}
+
+type pageKey struct{}
+
 // WithOrigin has the requests of a context say from which origin a script asks, such as
 // "https://a.example": by that a server tells whether the script may read its answer.
 //

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/waggle-crawler/waggle/fetch/cookies"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -24,35 +25,85 @@ func BasicAuth(name, password string) Secret {
 	return Secret{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(name+":"+password))}
 }
 
-type secretKey struct{}
-
-// secretFetcher is a fetcher that sends secrets.
-type secretFetcher struct {
-	Fetcher
-	secrets map[string]Secret // by origin: "https://a.example"
+// personal is what a request carries beside what all do: by what its user is let in.
+type personal struct {
+	secret  Secret
+	cookies *cookies.Jar // nil = none are kept
 }
 
-func (t secretFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
-	if s, ok := t.secrets[u.Scheme()+"://"+string(u.Host())]; ok {
-		ctx = context.WithValue(ctx, secretKey{}, s)
+type personalKey struct{}
+
+// personalFetcher is a fetcher of pages that sends secrets and cookies.
+type personalFetcher struct {
+	Fetcher
+	secrets map[string]Secret // by origin: "https://a.example"
+	cookies *cookies.Jar
+}
+
+func (t personalFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	if p := (personal{t.secrets[u.Origin()], t.cookies}); p.secret != nil || p.cookies != nil {
+		ctx = context.WithValue(ctx, personalKey{}, p)
 	}
 	return t.Fetcher.Fetch(ctx, u)
 }
 
-func secretOf(ctx context.Context) Secret {
-	s, _ := ctx.Value(secretKey{}).(Secret)
-	return s
+// siteFetcher is a fetcher of what pages ask for that sends cookies to their own sites:
+// any page may ask any other site for anything.
+type siteFetcher struct {
+	Fetcher
+	cookies *cookies.Jar
 }
 
-// conceal takes out of the header of a response what is as secret as what was sent.
-func conceal(h http.Header, s Secret) {
-	if len(s) == 0 {
+func (t siteFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	if page, ok := ctx.Value(pageKey{}).(web.URL); ok && page.Scheme() == u.Scheme() && page.Host().Domain() == u.Host().Domain() {
+		ctx = context.WithValue(ctx, personalKey{}, personal{cookies: t.cookies})
+	}
+	return t.Fetcher.Fetch(ctx, u)
+}
+
+func personalOf(ctx context.Context) personal {
+	p, _ := ctx.Value(personalKey{}).(personal)
+	return p
+}
+
+// set sets what the request for an address carries. A cookie that Options.Secrets names is
+// sent as it stands there.
+func (p personal) set(h http.Header, u web.URL) {
+	for name, value := range p.secret {
+		h.Set(name, value)
+	}
+	if p.cookies == nil {
+		return
+	}
+	fixed := h.Get("Cookie")
+	var all []string
+	if fixed != "" {
+		all = append(all, fixed)
+	}
+	for one := range strings.SplitSeq(p.cookies.Header(u), "; ") {
+		name, _, _ := strings.Cut(one, "=")
+		if one != "" && !strings.Contains("; "+fixed, "; "+name+"=") {
+			all = append(all, one)
+		}
+	}
+	if len(all) > 0 {
+		h.Set("Cookie", strings.Join(all, "; "))
+	}
+}
+
+// answered takes the cookies that a response sets, and takes out of its header what is as
+// secret as what was sent.
+func (p personal) answered(u web.URL, h http.Header) {
+	if p.cookies != nil {
+		p.cookies.Answered(u, h)
+	}
+	if len(p.secret) == 0 {
 		return
 	}
 	h.Del("Set-Cookie")
 	for name, values := range h {
 		for i, v := range values {
-			for _, secret := range s {
+			for _, secret := range p.secret {
 				if secret != "" {
 					v = strings.ReplaceAll(v, secret, "…")
 				}

@@ -60,7 +60,11 @@ func (s Strategies) Parse(name string, b []byte) (*Job, error) {
 // FilesFrom takes relative names of files in a job from a folder: that of the
 // job file which gives them.
 func (j *Job) FilesFrom(dir string) {
-	for _, name := range []*string{&j.Scorer.Model, &j.Scorer.WordNet, &j.Scorer.Thesaurus, &j.Judge.Critic, &j.Fetch.Secrets} {
+	names := []*string{&j.Scorer.Model, &j.Scorer.WordNet, &j.Scorer.Thesaurus, &j.Judge.Critic, &j.Fetch.Secrets}
+	if j.Fetch.cookieFile() != "" {
+		names = append(names, &j.Fetch.Cookies)
+	}
+	for _, name := range names {
 		if *name != "" && !filepath.IsAbs(*name) {
 			*name = filepath.Join(dir, *name)
 		}

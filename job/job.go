@@ -130,6 +130,7 @@ type Fetch struct {
 	ThroughCA    string   `yaml:"through-ca,omitempty"` // file
 	AllowPrivate bool     `yaml:"allow-private,omitempty"`
 	Secrets      string   `yaml:"secrets,omitempty"` // file
+	Cookies      string   `yaml:"cookies,omitempty"` // "off", "session" or a file
 	Render       string   `yaml:"render,omitempty"`
 	Browsers     int      `yaml:"browsers,omitempty"`
 	BrowserTime  Duration `yaml:"browser-time,omitempty"`

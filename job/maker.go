@@ -14,6 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/fetch/cookies"
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/model"
@@ -88,6 +89,7 @@ type Maker struct {
 	filesRead bool             // readFiles has run
 	critic    *judge.Critic    // the job's; nil = not read yet
 	within    map[web.URL]bool // crawl.Scope.Within
+	cookies   *cookies.Jar     // the job's
 	// Where the crawl is judged anew:
 	rejudging   bool
 	newExamples []collection.Example
@@ -191,6 +193,10 @@ func (m *Maker) MakeFetcher(ctx context.Context) error {
 		o.Types = m.Types
 	}
 	o.Patience = patience(o.Delay)
+	if m.cookies, err = m.makeCookies(); err != nil {
+		return err
+	}
+	o.Cookies = m.cookies
 	if m.Writer != nil {
 		o.RobotsFile = m.Writer.RobotsFile()
 	}

@@ -199,6 +199,7 @@ fetch:
     types:
         - text/html
         - application/xhtml+xml
+    cookies: "off"
     render: auto
     browsers: 1
     browser-time: 20s

@@ -30,7 +30,7 @@ func (m *Maker) makeRenderer(ctx context.Context) error {
 	}
 	pool, err := render.New(render.Options{
 		Unsandboxed: f.Unsandboxed, Browsers: f.Browsers, Limits: render.Limits{Time: time.Duration(f.BrowserTime), Memory: int64(f.BrowserBytes)},
-		Resources: stack.Resources(), Origin: fetch.WithOrigin, Agent: fetch.Agent + "/" + Version,
+		Resources: stack.Resources(), Origin: fetch.WithOrigin, Page: fetch.WithPage, Cookies: m.cookies, Agent: fetch.Agent + "/" + Version,
 		Refuse: func(page, u web.URL) web.Reason { return scope.Asks(page, u, seeds) },
 		Note:   m.Note, Clock: m.Clock,
 	})

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/fetch/cookies"
+	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -30,6 +32,47 @@ type siteSecret struct {
 	Password string            `yaml:"password"`
 	Cookie   string            `yaml:"cookie"`
 	Headers  map[string]string `yaml:"headers"`
+}
+
+// Policies of cookies, beside the name of a file.
+const (
+	cookiesOff     = "off"
+	cookiesSession = "session"
+)
+
+// cookieFile is the file in which cookies are kept, "" for none.
+func (f *Fetch) cookieFile() string {
+	if f.Cookies == cookiesOff || f.Cookies == cookiesSession {
+		return ""
+	}
+	return f.Cookies
+}
+
+func checkCookies(j *Job, bad complaint) {
+	if name := j.Fetch.cookieFile(); name != "" && !strings.ContainsAny(name, `./\`) {
+		bad("", "%q is neither off nor session; the name of a file has a dot or a slash, such as ./%s", name, name)
+	}
+}
+
+// makeCookies opens the jar of the job; nil = no cookies are kept.
+func (m *Maker) makeCookies() (*cookies.Jar, error) {
+	var now cookies.Clock = clock.System{}
+	if m.Clock != nil {
+		now = m.Clock
+	}
+	switch f := &m.Job.Fetch; f.Cookies {
+	case "", cookiesOff:
+		return nil, nil
+	case cookiesSession:
+		return cookies.New(now), nil
+	default:
+		jar, err := cookies.Open(f.Cookies, now)
+		if err != nil {
+			return nil, &Error{"fetch.cookies", err}
+		}
+		m.closers = append(m.closers, jar.Close)
+		return jar, nil
+	}
 }
 
 var lineOf = regexp.MustCompile(`line \d+`)

@@ -241,6 +241,10 @@ func Settings() []Setting {
 			Example: "secrets.yaml",
 		},
 		{
+			Path: "fetch.cookies", Line: "Cookies that sites set: off = none are kept, session = until the crawl ends or stops, or the file in which they are kept, such as that of waggle login", Form: "off|session|FILE",
+			Default: cookiesOff, Flag: "cookies", Example: "session", check: checkCookies,
+		},
+		{
 			Path: "fetch.render", Line: "Pages that a browser (Chromium) renders: auto = those that say too little as they are sent", Form: "WHICH",
 			Default: string(crawl.RenderAuto), Choices: []string{string(crawl.RenderAuto), string(crawl.RenderAlways), string(crawl.RenderNever)},
 			Flag: "render", Example: "auto",

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/waggle-crawler/waggle/fetch/cookies"
 	"github.com/waggle-crawler/waggle/internal/devtools"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -56,6 +57,8 @@ type page struct {
 	turns    map[string]*sync.Mutex
 	answered map[int]web.Resource // by their place among the requests
 	answers  map[web.URL]*web.Response
+
+	cookies []cookies.Cookie // that scripts found
 }
 
 // ended is the cause for which a page ends.
@@ -106,6 +109,7 @@ func (pool *Pool) render(ctx context.Context, s *slot, r *web.Response) (_ *web.
 	}
 	p.note(err)
 	body := p.take(ctx)
+	p.takeCookies(ctx)
 	p.stop(nil)
 	whole = p.close(ctx)
 	<-watched
@@ -174,6 +178,9 @@ func (p *page) open() error {
 		if err := p.call(c.session, c.method, c.params, nil); err != nil {
 			return err
 		}
+	}
+	if err := p.giveCookies(); err != nil {
+		return err
 	}
 	var gone struct{ ErrorText, LoaderID string }
 	if err := p.call(p.session, "Page.navigate", map[string]any{"url": p.asked.URL.String()}, &gone); err != nil {

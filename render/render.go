@@ -30,7 +30,8 @@
 //	   └──── ended: by what Limits bound, or by what no page of a crawl may do
 //
 // A page that is ended is taken as it is then, if it still answers. Each page has a
-// context of its own, without cookies or storage of others, and each browser one page at
+// context of its own, without storage of others and without cookies but those of
+// Options.Cookies for it, and each browser one page at
 // a time. A browser that does not answer is killed, and the next page has another.
 package render
 
@@ -41,6 +42,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/waggle-crawler/waggle/fetch/cookies"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/internal/devtools"
 	"github.com/waggle-crawler/waggle/web"
@@ -67,6 +69,10 @@ type Options struct {
 	// Origin says to Resources, by the context, which origin a script asks from; nil =
 	// it is not told.
 	Origin func(ctx context.Context, origin string) context.Context
+	// Page says to Resources, by the context, for which page it fetches; nil = it is not told.
+	Page func(ctx context.Context, page web.URL) context.Context
+	// Cookies are what scripts of pages find and leave as document.cookie; nil = none.
+	Cookies *cookies.Jar
 	// Refuse says why a page may not ask for an address, "" where it may; nil = it may.
 	Refuse func(page, u web.URL) web.Reason
 	// Agent is what waggle calls itself, behind the name of the browser where pages
@@ -166,6 +172,9 @@ func New(o Options) (*Pool, error) {
 	}
 	if o.Origin == nil {
 		o.Origin = func(ctx context.Context, _ string) context.Context { return ctx }
+	}
+	if o.Page == nil {
+		o.Page = func(ctx context.Context, _ web.URL) context.Context { return ctx }
 	}
 	o.Browsers = max(o.Browsers, 1)
 	o.Limits = o.Limits.withDefaults()

@@ -178,7 +178,7 @@ func (p *page) fetch(q *paused, u web.URL, place int, turn *sync.Mutex) {
 	p.mu.Unlock()
 	err := p.ctx.Err()
 	if err == nil && !known {
-		ctx := p.ctx
+		ctx := p.pool.o.Page(p.ctx, p.asked.URL)
 		if origin := q.header("Origin"); origin != "" && origin != u.Origin() {
 			ctx = p.pool.o.Origin(ctx, origin)
 		}

@@ -21,7 +21,7 @@ import (
 
 // TestScripts runs the scripts of testdata/script: waggle as its users call it.
 // The command "cut FILE" halves a file; "flip FILE N" changes a bit of its byte N; "site" starts a small web site and sets $SITE to its address:
-// a file of the script's folder "site" is a page of that name; "serve WEB" serves a recorded web as a proxy at $PROXY. "locked" starts a site that wants a password; "nowhere DIR TEXT…" looks that no file in DIR holds a text, unzipped. "fill FILE" puts that address in the place of $SITE.
+// a file of the script's folder "site" is a page of that name; "serve WEB" serves a recorded web as a proxy at $PROXY. "locked" starts a site that wants a password, "remembering" one that lets only those in whom it gave a cookie; "nowhere DIR TEXT…" looks that no file in DIR holds a text, unzipped. "fill FILE" puts that address in the place of $SITE.
 func TestScripts(t *testing.T) {
 	docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
 	if err != nil {
@@ -78,6 +78,22 @@ func TestScripts(t *testing.T) {
 					w.Header().Set("Content-Type", "text/html; charset=utf-8")
 					w.Header().Set("Set-Cookie", "id=session-of-ada")
 					w.Header().Set("X-Echo", r.Header.Get("X-Token"))
+					fmt.Fprintf(w, "<title>Bees</title>bees at %s <a href=/hive>bees</a>", r.URL.Path)
+				}))
+				ts.Defer(srv.Close)
+				ts.Setenv("SITE", srv.URL)
+			},
+			"remembering": func(ts *testscript.TestScript, _ bool, _ []string) {
+				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					const id = "0123456789abcdef-of-ada"
+					given, err := r.Cookie("id")
+					if r.URL.Path != "/" && (err != nil || given.Value != id) {
+						http.Error(w, "who are you?", http.StatusForbidden)
+						return
+					}
+					w.Header().Set("Content-Type", "text/html; charset=utf-8")
+					w.Header().Set("Set-Cookie", "id="+id+"; HttpOnly")
+					w.Header().Set("X-Echo", r.Header.Get("Cookie"))
 					fmt.Fprintf(w, "<title>Bees</title>bees at %s <a href=/hive>bees</a>", r.URL.Path)
 				}))
 				ts.Defer(srv.Close)

@@ -23,6 +23,21 @@ func Write(name string, b []byte) error {
 	})
 }
 
+// WritePrivate writes a file as Write does, which nobody but its owner may read at any time.
+func WritePrivate(name string, b []byte) error {
+	if err := os.Remove(name + ".new"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	return replace(name, f, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
+}
+
 // WriteFrom writes a file as Write does, from a function that writes it piece by
 // piece. An error of the function leaves the old file.
 func WriteFrom(name string, write func(io.Writer) error) error {
@@ -79,12 +94,21 @@ func Lock(dir string) (io.Closer, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	return lock(dir, filepath.Join(dir, "lock"))
+}
+
+// LockFile is Lock for a single file: what is locked is an empty file beside it, "NAME.lock",
+// which stays.
+func LockFile(name string) (io.Closer, error) { return lock(name, name+".lock") }
+
+// lock takes the lock of what is called so for this process.
+func lock(what, name string) (io.Closer, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	if err := lockFile(f); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", dir, ErrLocked), f.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w", what, ErrLocked), f.Close())
 	}
 	return f, nil
 }

@@ -1,0 +1,362 @@
+// Package cookies keeps what sites have a crawl remember of them, as a browser would.
+//
+// The life of a cookie: set by a response, by a script of a rendered page or by a person
+// who logged in → sent with each request that it matches → replaced, deleted by the site,
+// expired, or pushed out by others of its site when there are too many.
+//
+// A cookie goes to the host that set it or, where that said so, to the hosts of one
+// registrable domain, never to all of a public suffix. One that was set by https goes by
+// https alone if it says so, and is not replaced by http. Ports do not matter. SameSite is
+// not kept: a crawl has no page from which it comes.
+//
+// Source: RFC 6265bis (draft-ietf-httpbis-rfc6265bis-20), sections 5.6 to 5.8.
+package cookies
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Bounds of a jar. What a request carries is below those of a site, which servers take.
+const (
+	maxCookie    = 4 << 10 // bytes of a name and a value; longer ones are not kept
+	maxSite      = 50      // cookies of a registrable domain
+	maxSiteBytes = 8 << 10 // of their names and values
+	maxSites     = 5000    // registrable domains
+	maxBytes     = 8 << 20 // of all names and values
+	maxAtOnce    = 200     // lines of one response that are looked at
+	maxAge       = 400 * 24 * time.Hour
+	saveEvery    = 5 * time.Second
+)
+
+// Cookie is a cookie in a jar.
+type Cookie struct {
+	Name, Value string
+	Domain      string // name of a host, without a dot before it
+	Below       bool   // it goes to the hosts below Domain as well
+	Path        string
+	Secure      bool // by https alone
+	HTTPOnly    bool // no script sees it
+	// Expires is when it ends; zero = with the session, which a crawl that goes on by a
+	// file continues.
+	Expires time.Time
+}
+
+// Clock tells the time.
+type Clock interface{ Now() time.Time }
+
+// Jar holds cookies. Safe for concurrent use.
+type Jar struct {
+	clock Clock
+	file  string // "" = it is kept nowhere
+	lock  io.Closer
+
+	mu      sync.Mutex
+	sites   map[string]*site // by registrable domain
+	bytes   int              // of all names and values
+	uses    uint64
+	changed bool // since it was saved
+	saved   time.Time
+	failed  error // of the last time that it was to be saved
+}
+
+// site is what a jar holds of a registrable domain.
+type site struct {
+	cookies []Cookie // in the order in which they were set first
+	bytes   int
+	used    uint64 // of Jar.uses, the last time
+}
+
+// New is an empty jar that is kept nowhere.
+func New(clock Clock) *Jar { return &Jar{clock: clock, sites: map[string]*site{}} }
+
+// Header is the value of the Cookie header of a request, "" for none: longer paths first,
+// then what was set earlier.
+//
+// Source: RFC 6265bis, section 5.8.3.
+func (j *Jar) Header(u web.URL) string {
+	var b strings.Builder
+	for _, c := range j.matching(u) {
+		if b.Len() > 0 {
+			b.WriteString("; ")
+		}
+		if c.Name != "" {
+			b.WriteString(c.Name + "=")
+		}
+		b.WriteString(c.Value)
+	}
+	return b.String()
+}
+
+// Scripted are the cookies that a script of a page may read.
+func (j *Jar) Scripted(page web.URL) []Cookie {
+	return slices.DeleteFunc(j.matching(page), func(c Cookie) bool { return c.HTTPOnly })
+}
+
+// matching are copies of the cookies that a request carries, in their order.
+func (j *Jar) matching(u web.URL) (out []Cookie) {
+	host, now := u.Host(), j.clock.Now()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s := j.sites[host.Domain()]
+	if s == nil {
+		return nil
+	}
+	j.uses++
+	s.used = j.uses
+	for _, c := range s.cookies {
+		if c.live(now) && c.matches(u) {
+			out = append(out, c)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Cookie) int { return cmp.Compare(len(b.Path), len(a.Path)) })
+	return out
+}
+
+func (c *Cookie) live(now time.Time) bool { return c.Expires.IsZero() || now.Before(c.Expires) }
+
+// matches tells whether a cookie goes to an address.
+func (c *Cookie) matches(u web.URL) bool {
+	name, path := u.Host().Name(), pathOf(u)
+	return (name == c.Domain || c.Below && strings.HasSuffix(name, "."+c.Domain)) &&
+		(!c.Secure || u.Scheme() == "https") &&
+		(path == c.Path || strings.HasPrefix(path, c.Path) && (strings.HasSuffix(c.Path, "/") || path[len(c.Path)] == '/'))
+}
+
+// pathOf is the path of an address without its query.
+func pathOf(u web.URL) string {
+	path, _, _ := strings.Cut(u.RequestPath(), "?")
+	if path == "" || path[0] != '/' {
+		return "/"
+	}
+	return path
+}
+
+// Answered takes in the cookies that a response for an address sets, and takes out of its
+// header what lets somebody in: those lines, and the values of cookies that it or its
+// request carried where they stand elsewhere, if they are long and made as such tokens are.
+func (j *Jar) Answered(u web.URL, h http.Header) {
+	var tokens []string
+	for _, c := range j.matching(u) {
+		tokens = append(tokens, c.Value)
+	}
+	lines := h["Set-Cookie"]
+	for _, line := range lines[:min(len(lines), maxAtOnce)] {
+		if set, err := http.ParseSetCookie(line); err == nil {
+			tokens = append(tokens, set.Value)
+			j.take(u, set, false)
+		}
+	}
+	h.Del("Set-Cookie")
+	for _, t := range tokens {
+		if !isToken(t) {
+			continue
+		}
+		for _, values := range h {
+			for i := range values {
+				values[i] = strings.ReplaceAll(values[i], t, "…")
+			}
+		}
+	}
+	j.saveNow(false)
+}
+
+// SetScripted takes in the cookies that scripts can read after a page was shown: those of
+// Scripted that are not among them were deleted.
+func (j *Jar) SetScripted(page web.URL, given, left []Cookie) {
+	for _, c := range left {
+		if !slices.ContainsFunc(given, func(g Cookie) bool { return g.same(&c) && g.Value == c.Value }) {
+			set := &http.Cookie{Name: c.Name, Value: c.Value, Path: c.Path, Secure: c.Secure, Expires: c.Expires}
+			if c.Below {
+				set.Domain = c.Domain
+			}
+			j.take(page, set, true)
+		}
+	}
+	for _, c := range given {
+		if !slices.ContainsFunc(left, func(l Cookie) bool { return l.same(&c) }) {
+			c.Expires = time.Unix(1, 0)
+			j.put(c)
+		}
+	}
+	j.saveNow(false)
+}
+
+// same tells whether one cookie replaces the other.
+func (c *Cookie) same(d *Cookie) bool {
+	return c.Name == d.Name && c.Domain == d.Domain && c.Below == d.Below && c.Path == d.Path
+}
+
+// take takes in one cookie, if the one who sets it may.
+func (j *Jar) take(u web.URL, set *http.Cookie, script bool) {
+	host := u.Host()
+	c := Cookie{Name: set.Name, Value: set.Value, Domain: host.Name(), Path: set.Path, Secure: set.Secure, HTTPOnly: set.HttpOnly, Expires: set.Expires}
+	if set.Quoted {
+		c.Value = `"` + c.Value + `"`
+	}
+	if domain := strings.ToLower(strings.TrimPrefix(set.Domain, ".")); domain != "" && domain != c.Domain {
+		if !strings.HasSuffix(c.Domain, "."+domain) || web.Host(domain).IsPublicSuffix() || isAddress(c.Domain) {
+			return
+		}
+		c.Domain, c.Below = domain, true
+	} else if domain != "" {
+		c.Below = !isAddress(domain) && !web.Host(domain).IsPublicSuffix()
+	}
+	if c.Path == "" || c.Path[0] != '/' {
+		path := pathOf(u)
+		c.Path = path[:max(strings.LastIndexByte(path, '/'), 1)]
+	}
+	now := j.clock.Now()
+	switch {
+	case set.MaxAge < 0:
+		c.Expires = time.Unix(1, 0)
+	case set.MaxAge > 0:
+		c.Expires = now.Add(min(time.Duration(min(set.MaxAge, int(maxAge/time.Second)))*time.Second, maxAge))
+	}
+	if limit := now.Add(maxAge); c.Expires.After(limit) {
+		c.Expires = limit
+	}
+	name := strings.ToLower(c.Name)
+	switch secure := u.Scheme() == "https"; {
+	case len(c.Name)+len(c.Value) > maxCookie,
+		c.Secure && !secure,
+		strings.HasPrefix(name, "__secure-") && !c.Secure,
+		strings.HasPrefix(name, "__host-") && (!c.Secure || c.Below || c.Path != "/"),
+		!secure && j.hides(&c, func(old *Cookie) bool { return old.Secure }),
+		script && j.hides(&c, func(old *Cookie) bool { return old.HTTPOnly }):
+		return
+	}
+	j.put(c)
+}
+
+// hides tells whether a cookie would stand before one that it may not replace.
+func (j *Jar) hides(c *Cookie, guarded func(old *Cookie) bool) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s := j.sites[web.Host(c.Domain).Domain()]
+	return s != nil && slices.ContainsFunc(s.cookies, func(old Cookie) bool {
+		return old.Name == c.Name && guarded(&old) && (old.Domain == c.Domain ||
+			strings.HasSuffix(old.Domain, "."+c.Domain) || strings.HasSuffix(c.Domain, "."+old.Domain))
+	})
+}
+
+func isAddress(name string) bool {
+	_, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	return err == nil
+}
+
+// put puts a cookie in the place of the one that it replaces, or deletes that if it has
+// expired, and keeps to the bounds.
+func (j *Jar) put(c Cookie) {
+	now, domain := j.clock.Now(), web.Host(c.Domain).Domain()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s := j.sites[domain]
+	if s == nil {
+		if !c.live(now) {
+			return
+		}
+		s = &site{}
+		j.sites[domain] = s
+	}
+	j.uses++
+	s.used = j.uses
+	at := slices.IndexFunc(s.cookies, func(old Cookie) bool { return old.same(&c) })
+	switch {
+	case at >= 0 && s.cookies[at] == c:
+		return
+	case at >= 0 && c.live(now):
+		j.add(s, c.size()-s.cookies[at].size())
+		s.cookies[at] = c
+	case at >= 0:
+		j.remove(s, at)
+	case c.live(now):
+		s.cookies = append(s.cookies, c)
+		j.add(s, c.size())
+	default:
+		return
+	}
+	j.changed = true
+	for i := len(s.cookies) - 1; i >= 0; i-- {
+		if !s.cookies[i].live(now) {
+			j.remove(s, i)
+		}
+	}
+	for len(s.cookies) > maxSite || s.bytes > maxSiteBytes {
+		oldest := 0
+		if s.cookies[0].same(&c) && len(s.cookies) > 1 { // the new one stays
+			oldest = 1
+		}
+		j.remove(s, oldest)
+	}
+	if len(s.cookies) == 0 {
+		delete(j.sites, domain)
+	}
+	for len(j.sites) > maxSites || j.bytes > maxBytes {
+		j.forget()
+	}
+}
+
+func (c *Cookie) size() int { return len(c.Name) + len(c.Value) }
+
+func (j *Jar) add(s *site, bytes int) {
+	s.bytes += bytes
+	j.bytes += bytes
+}
+
+func (j *Jar) remove(s *site, at int) {
+	j.add(s, -s.cookies[at].size())
+	s.cookies = slices.Delete(s.cookies, at, at+1)
+}
+
+// forget drops the site that was asked least recently.
+func (j *Jar) forget() {
+	oldest := ""
+	for domain, s := range j.sites {
+		if oldest == "" || s.used < j.sites[oldest].used {
+			oldest = domain
+		}
+	}
+	j.bytes -= j.sites[oldest].bytes
+	delete(j.sites, oldest)
+}
+
+// tokenLength is the fewest bytes of a token.
+const tokenLength = 16
+
+// isToken tells whether a value is one by which somebody may be let in, and no word that
+// stands in headers anyway.
+func isToken(s string) bool {
+	return len(s) >= tokenLength && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("-_+=%~", r))
+	})
+}
+
+// Add adds a cookie as it is, such as one of a browser in which a person logged in. The
+// error says what is wrong with it.
+func (j *Jar) Add(c Cookie) error {
+	c.Domain = strings.ToLower(strings.TrimPrefix(c.Domain, "."))
+	switch host := web.Host(c.Domain); {
+	case c.Domain == "" || strings.ContainsAny(c.Domain, " \t/\\"):
+		return errors.New("it is for no host")
+	case c.Below && (isAddress(c.Domain) || host.IsPublicSuffix() && host.Domain() == c.Domain):
+		return errors.New("it is for all hosts of a public suffix, or below an address")
+	case c.size() > maxCookie:
+		return errors.New("it is longer than 4 KiB")
+	case strings.ContainsFunc(c.Name+c.Value+c.Path, func(r rune) bool { return r < ' ' || r > '~' || r == ';' }):
+		return errors.New("it has characters that cannot be sent")
+	case c.Path == "" || c.Path[0] != '/':
+		c.Path = "/"
+	}
+	j.put(c)
+	return nil
+}

@@ -1,0 +1,273 @@
+package cookies
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// still is a clock that is moved by hand.
+type still struct{ now time.Time }
+
+func (s *still) Now() time.Time { return s.now }
+
+func newStill() *still { return &still{time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)} }
+
+func address(t testing.TB, s string) web.URL {
+	t.Helper()
+	u, err := web.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func answered(t testing.TB, j *Jar, at string, lines ...string) http.Header {
+	h := http.Header{"Set-Cookie": lines}
+	j.Answered(address(t, at), h)
+	return h
+}
+
+// What an address sets, and what another is then sent.
+func TestCookies(t *testing.T) {
+	for _, c := range []struct{ name, from, set, to, sent string }{
+		{"its own host", "https://a.example/", "x=1", "https://a.example/y", "x=1"},
+		{"another port", "https://a.example/", "x=1", "https://a.example:8443/", "x=1"},
+		{"a host below, not asked for", "https://a.example/", "x=1", "https://b.a.example/", ""},
+		{"a host below", "https://a.example/", "x=1; Domain=a.example", "https://b.a.example/", "x=1"},
+		{"a host beside", "https://www.a.example/", "x=1; Domain=.A.Example", "https://b.a.example/", "x=1"},
+		{"another site", "https://a.example/", "x=1; Domain=b.example", "https://b.example/", ""},
+		{"a name that ends alike", "https://a.example/", "x=1; Domain=a.example", "https://bada.example/", ""},
+		{"a public suffix", "https://a.co.uk/", "x=1; Domain=co.uk", "https://b.co.uk/", ""},
+		{"a private public suffix", "https://a.github.io/", "x=1; Domain=github.io", "https://b.github.io/", ""},
+		{"a public suffix for itself", "https://github.io/", "x=1; Domain=github.io", "https://github.io/", "x=1"},
+		{"nobody below that", "https://github.io/", "x=1; Domain=github.io", "https://b.github.io/", ""},
+		{"a top level domain", "https://a.example/", "x=1; Domain=example", "https://b.example/", ""},
+		{"an address", "http://192.0.2.1/", "x=1; Domain=192.0.2.1", "http://192.0.2.1/", "x=1"},
+		{"part of an address", "http://192.0.2.1/", "x=1; Domain=2.1", "http://192.0.2.1/", ""},
+		{"its folder", "https://a.example/d/e", "x=1", "https://a.example/d/f", "x=1"},
+		{"not above it", "https://a.example/d/e", "x=1", "https://a.example/", ""},
+		{"a path", "https://a.example/", "x=1; Path=/d", "https://a.example/d/f", "x=1"},
+		{"a path that begins alike", "https://a.example/", "x=1; Path=/d", "https://a.example/dd", ""},
+		{"a query is no path", "https://a.example/?q=/d/", "x=1", "https://a.example/", "x=1"},
+		{"by https alone", "https://a.example/", "x=1; Secure", "http://a.example/", ""},
+		{"secure from http", "http://a.example/", "x=1; Secure", "https://a.example/", ""},
+		{"prefix Secure", "https://a.example/", "__Secure-x=1", "https://a.example/", ""},
+		{"prefix Host", "https://a.example/", "__Host-x=1; Secure; Path=/", "https://a.example/", "__Host-x=1"},
+		{"prefix Host with a domain", "https://a.example/", "__Host-x=1; Secure; Path=/; Domain=a.example", "https://a.example/", ""},
+		{"expired", "https://a.example/", "x=1; Expires=Sun, 01 Mar 2026 11:00:00 GMT", "https://a.example/", ""},
+		{"for an hour", "https://a.example/", "x=1; Max-Age=3600", "https://a.example/", "x=1"},
+		{"for no time", "https://a.example/", "x=1; Max-Age=0", "https://a.example/", ""},
+		{"a quoted value", "https://a.example/", `x="1 2"`, "https://a.example/", `x="1 2"`},
+		{"too long", "https://a.example/", "x=" + strings.Repeat("1", 5000), "https://a.example/", ""},
+		{"rubbish", "https://a.example/", "\x00; =;;", "https://a.example/", ""},
+	} {
+		j := New(newStill())
+		answered(t, j, c.from, c.set)
+		if got := j.Header(address(t, c.to)); got != c.sent {
+			t.Errorf("%s: %s sets %q; %s is sent %q, want %q", c.name, c.from, c.set, c.to, got, c.sent)
+		}
+	}
+}
+
+// Cookies are replaced, deleted and forgotten in time; http replaces none of https, and a
+// script none that it cannot see.
+func TestCookiesLive(t *testing.T) {
+	clock := newStill()
+	j := New(clock)
+	const at, plain = "https://a.example/d/", "http://a.example/d/"
+	is := func(where, want string) {
+		t.Helper()
+		if got := j.Header(address(t, where)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	answered(t, j, at, "a=1; Path=/", "b=2; Path=/d/; HttpOnly", "c=3; Path=/; Secure; Max-Age=60")
+	is(at, "b=2; a=1; c=3")
+	answered(t, j, at, "a=9; Path=/")
+	is(at, "b=2; a=9; c=3")
+	answered(t, j, plain, "c=4; Path=/", "c=4; Path=/d/")
+	is(plain, "b=2; a=9")
+	page := address(t, at)
+	seen := j.Scripted(page)
+	if len(seen) != 2 {
+		t.Errorf("scripts see %v", seen)
+	}
+	// The script deletes a, sets d, and tries to set b and what is another site's.
+	j.SetScripted(page, seen, []Cookie{seen[1], {Name: "d", Value: "5", Domain: "a.example", Path: "/"},
+		{Name: "b", Value: "6", Domain: "a.example", Path: "/"}, {Name: "e", Value: "7", Domain: "b.example", Below: true, Path: "/"}})
+	is(at, "b=2; c=3; d=5")
+	is("https://b.example/", "")
+	clock.now = clock.now.Add(time.Minute)
+	is(at, "b=2; d=5")
+	answered(t, j, at, "b=; Path=/d/; Max-Age=0")
+	is(at, "d=5")
+}
+
+// A site that sets cookies without end pushes out its own alone, and a request stays small.
+func TestCookieFlood(t *testing.T) {
+	j := New(newStill())
+	answered(t, j, "https://good.example/", "login=kept")
+	for i := range 300 {
+		var lines []string
+		for n := range 300 {
+			lines = append(lines, fmt.Sprintf("f%d-%d=%s; Domain=flood.example", i, n, strings.Repeat("x", 1+(i*n)%4000)))
+		}
+		answered(t, j, fmt.Sprintf("https://h%d.flood.example/", i), lines...)
+	}
+	if s := j.sites["flood.example"]; len(s.cookies) > maxSite || s.bytes > maxSiteBytes || len(s.cookies) == 0 {
+		t.Errorf("%d cookies of %d bytes", len(s.cookies), s.bytes)
+	}
+	if n := len(j.Header(address(t, "https://www.flood.example/"))); n > maxSiteBytes+4*maxSite {
+		t.Errorf("a request carries %d bytes", n)
+	}
+	if got := j.Header(address(t, "https://good.example/")); got != "login=kept" {
+		t.Errorf("good.example is sent %q", got)
+	}
+	for i := range maxSites + 100 {
+		answered(t, j, fmt.Sprintf("https://crowd%d.example/", i), "a="+strings.Repeat("x", 4000))
+	}
+	if len(j.sites) > maxSites || j.bytes > maxBytes {
+		t.Errorf("%d sites, %d bytes", len(j.sites), j.bytes)
+	}
+	bytes := 0
+	for _, s := range j.sites {
+		for _, c := range s.cookies {
+			bytes += c.size()
+		}
+	}
+	if bytes != j.bytes {
+		t.Errorf("%d bytes are counted as %d", bytes, j.bytes)
+	}
+}
+
+// Tokens are taken out of headers that repeat them; words that are cookies too are not.
+func TestAnsweredConceals(t *testing.T) {
+	const token = "0123456789abcdef0123"
+	j := New(newStill())
+	answered(t, j, "https://a.example/", "id="+token, "lang=en")
+	h := http.Header{"Set-Cookie": {"id2=" + token + "ff"}, "Location": {"/en/?id=" + token}, "X-Id": {"a", token + "ff"}}
+	j.Answered(address(t, "https://a.example/"), h)
+	if s := fmt.Sprint(h); strings.Contains(s, token) || !strings.Contains(s, "/en/?id=…") || h["Set-Cookie"] != nil {
+		t.Error(s)
+	}
+}
+
+// A jar is on disk what it is in memory, for its owner alone, and for one process.
+func TestFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "cookies.txt")
+	clock := newStill()
+	j, err := Open(name, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answered(t, j, "https://a.example/", "a=1; Domain=a.example; Secure; HttpOnly; Max-Age=3600", "b=2")
+	answered(t, j, "http://127.0.0.1:8080/", "c=")
+	if _, err := os.Stat(name); err == nil {
+		t.Error("saved at once")
+	}
+	clock.now = clock.now.Add(saveEvery)
+	answered(t, j, "http://b.example/x", `d="4 5"; Path=/x`)
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := preamble + "127.0.0.1\tFALSE\t/\tFALSE\t0\tc\t\n" +
+		"#HttpOnly_.a.example\tTRUE\t/\tTRUE\t1772370000\ta\t1\na.example\tFALSE\t/\tFALSE\t0\tb\t2\n" +
+		"b.example\tFALSE\t/x\tFALSE\t0\td\t\"4 5\"\n"
+	if string(b) != want {
+		t.Errorf("%s\nwant\n%s", b, want)
+	}
+	if info, err := os.Stat(name); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Error(info.Mode(), err)
+	}
+	if runtime.GOOS != "windows" {
+		if _, err := Open(name, clock); err == nil || !strings.Contains(err.Error(), "in use") {
+			t.Errorf("a second one opens it: %v", err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(name, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if got := string(again.text(clock.now)); got != want {
+		t.Errorf("read again:\n%s", got)
+	}
+}
+
+// What is wrong with a file is told without what stands in it.
+func TestFileErrors(t *testing.T) {
+	for _, c := range []struct{ text, say string }{
+		{"a.example\tFALSE\t/\tFALSE\t0\tid\tsecret\n# says nothing\n\nid=secret\n", "line 4: these are not seven fields"},
+		{"a.example\tFALSE\t/\tFALSE\tsecret\tid\t1\n", "line 1: the fifth field"},
+		{".co.uk\tTRUE\t/\tFALSE\t0\tid\tsecret\n", "line 1: it is for all hosts of a public suffix"},
+		{"\tTRUE\t/\tFALSE\t0\tid\tsecret\n", "line 1: it is for no host"},
+		{"a.example\tTRUE\t/\tFALSE\t0\tid\tsecret;x\n", "line 1: it has characters"},
+	} {
+		name := filepath.Join(t.TempDir(), "cookies.txt")
+		if err := os.WriteFile(name, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(name, newStill()); err == nil || !strings.Contains(err.Error(), c.say) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v, want %q", c.text, err, c.say)
+		}
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	name := filepath.Join(t.TempDir(), "cookies.txt")
+	if err := os.WriteFile(name, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(name, newStill()); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Error(err)
+	}
+}
+
+// Whatever a server sets, what is sent fits into a line of a head, stays within the bounds,
+// and is the same once the jar was written and read.
+func FuzzAnswered(f *testing.F) {
+	f.Add("x=1; Domain=a.example; Path=/d", "https://b.a.example/d/e", "https://a.example/d/")
+	f.Add("__Host-x=\"1\"; Secure; Path=/", "https://a.example/", "https://a.example/")
+	f.Fuzz(func(t *testing.T, line, from, to string) {
+		u, err1 := web.Parse(from)
+		v, err2 := web.Parse(to)
+		if err1 != nil || err2 != nil {
+			return
+		}
+		clock := newStill()
+		j := New(clock)
+		j.Answered(u, http.Header{"Set-Cookie": {line}})
+		got := j.Header(v)
+		if strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(got) > maxCookie+1 {
+			t.Fatalf("%q is sent", got)
+		}
+		if got != "" && u.Host().Domain() != v.Host().Domain() {
+			t.Fatalf("%s is sent what %s set", v, u)
+		}
+		k := New(clock)
+		for row := range strings.Lines(string(j.text(clock.now))) {
+			if c, ok, err := parseLine(strings.TrimSuffix(row, "\n")); err != nil {
+				t.Fatal(err)
+			} else if ok {
+				if err := k.Add(c); err != nil {
+					t.Fatalf("%q: %v", row, err)
+				}
+			}
+		}
+		if again := k.Header(v); again != got {
+			t.Fatalf("%q, after it was written %q", got, again)
+		}
+	})
+}

@@ -1,0 +1,59 @@
+package fetch_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/fetch"
+	"github.com/waggle-crawler/waggle/fetch/cookies"
+	"github.com/waggle-crawler/waggle/internal/clock"
+)
+
+// With a jar the next page is sent what the last one set, and so is what a page asks for of
+// its own site; robots.txt, other sites and what they ask for are not. Nothing of it stands
+// in what an archive is given.
+func TestCookieJar(t *testing.T) {
+	const token = "0123456789abcdef0123"
+	at := strings.TrimSuffix(serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "id", Value: token, Path: "/"})
+		http.SetCookie(w, &http.Cookie{Name: "fixed", Value: "of the site", Path: "/"})
+		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("X-Echo", "had "+r.Header.Get("Cookie"))
+		fmt.Fprintf(w, "%s %q", r.URL.Path, r.Header.Get("Cookie"))
+	}), "/")
+	jar := cookies.New(clock.System{})
+	f := direct(t, func(o *fetch.Options) {
+		o.IgnoreRobots, o.Cookies = false, jar
+		o.Secrets = map[string]fetch.Secret{at: {"Cookie": "fixed=by-hand"}}
+	})
+	other := strings.Replace(at, "127.0.0.1", "localhost", 1)
+	get := func(f fetch.Fetcher, ctx context.Context, u string) string {
+		t.Helper()
+		r, err := f.Fetch(ctx, address(t, u))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := fmt.Sprint(string(r.RequestHead), string(r.Head), r.Header); strings.Contains(all, token) || strings.Contains(all, "Set-Cookie") || strings.Contains(all, "by-hand") {
+			t.Errorf("%s: the archive is given %s", u, all)
+		}
+		return string(r.Body)
+	}
+	of := func(page string) context.Context { return fetch.WithPage(t.Context(), address(t, page)) }
+	for _, c := range []struct{ what, got, want string }{
+		{"the first page", get(f, t.Context(), at+"/1"), `/1 "fixed=by-hand"`},
+		{"the next page", get(f, t.Context(), at+"/2"), `/2 "fixed=by-hand; id=` + token + `"`},
+		{"another host", get(f, t.Context(), other+"/3"), `/3 ""`},
+		{"what a page asks of its site", get(f.Resources(), of(at+"/1"), at+"/4"), `/4 "id=` + token + `; fixed=of the site"`},
+	} {
+		if c.got != strings.ReplaceAll(c.want, "of the site", `\"of the site\"`) {
+			t.Errorf("%s: %s, want %s", c.what, c.got, c.want)
+		}
+	}
+	r, err := f.Resources().Fetch(of("http://evil.example/"), address(t, at+"/5"))
+	if err != nil || string(r.Body) != `/5 ""` {
+		t.Errorf("another site has its page ask for %s: %v", r.Body, err)
+	}
+}
