@@ -9,17 +9,17 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 )
 
-// What is forecast of the next 100 pages after pages of each kind, in their order.
+// What is forecast of the next 100 pages, and how many are in reach at the least, after pages of each kind, in their order.
 func TestForecast(t *testing.T) {
 	for _, c := range []struct{ pages, want string }{
-		{"99 no", "not ready: about 0.9 (0 to 5)"},
-		{"100 no", "about 0.9 (0 to 5)"},
-		{"1000 no", "about 0.7 (0 to 4)"},
-		{"100 yes", "about 96.5 (85 to 100)"},
-		{"1000 yes", "about 97.3 (88 to 100)"},
-		{"1000 yes, 50 no", "about 49.0 (27 to 71)"},
-		{"1000 yes, 200 no", "about 6.7 (0 to 20)"},
-		{"200 no, 10 yes", "about 13.9 (2 to 32)"},
+		{"99 no", "not ready: about 0.9 (0 to 5), 0 in reach"},
+		{"100 no", "about 0.9 (0 to 5), 0 in reach"},
+		{"1000 no", "about 0.7 (0 to 4), 0 in reach"},
+		{"100 yes", "about 96.5 (85 to 100), 124 in reach"},
+		{"1000 yes", "about 97.3 (88 to 100), 125 in reach"},
+		{"1000 yes, 50 no", "about 49.0 (27 to 71), 62 in reach"},
+		{"1000 yes, 200 no", "about 6.7 (0 to 20), 7 in reach"},
+		{"200 no, 10 yes", "about 13.9 (2 to 32), 17 in reach"},
 	} {
 		var f event.Forecast
 		for part := range strings.SplitSeq(c.pages, ", ") {
@@ -33,7 +33,7 @@ func TestForecast(t *testing.T) {
 			}
 		}
 		low, high := f.Interval(100)
-		got := fmt.Sprintf("about %.1f (%d to %d)", f.Mean(100), low, high)
+		got := fmt.Sprintf("about %.1f (%d to %d), %d in reach", f.Mean(100), low, high, f.Least())
 		if !f.Ready() {
 			got = "not ready: " + got
 		}

@@ -43,6 +43,9 @@ func WriteSummary(w io.Writer, s *event.Summary) error {
 	if f := s.Forecast; f.Ready() && s.Frontier.Queued > 0 {
 		low, high := f.Interval(event.GainPages)
 		line(fmt.Sprintf("next %d", event.GainPages), "about %.0f relevant, %d to %d in nine crawls of ten", f.Mean(event.GainPages), low, high)
+		if n := f.Least(); n > 0 {
+			line("in reach", "at least %s relevant, in nineteen crawls of twenty", terminal.Number(n))
+		}
 	}
 	line("hosts", "%s", terminal.Number(s.Hosts()))
 	line("received", "%s in %s requests", terminal.Size(s.Bytes), terminal.Number(s.Requests))

@@ -58,6 +58,7 @@ type Forecast struct {
 	Mean  float64 `json:"mean"`
 	Low   int     `json:"low"`
 	High  int     `json:"high"`
+	Least int     `json:"least"` // relevant ones that can still be reached, at the least
 }
 
 // Figures returns those of the events so far.
@@ -86,7 +87,7 @@ func (c *Crawl) Figures() Figures {
 	}
 	if s.Forecast.Ready() && c.waiting > 0 {
 		low, high := s.Forecast.Interval(event.GainPages)
-		f.Next = &Forecast{event.GainPages, s.Forecast.Mean(event.GainPages), low, high}
+		f.Next = &Forecast{event.GainPages, s.Forecast.Mean(event.GainPages), low, high, s.Forecast.Least()}
 	}
 	return f
 }
