@@ -51,6 +51,30 @@ type Peers interface {
 	Idle() bool
 }
 
+// Member is which of several workers of a crawl a folder is of: what StateCluster holds, as
+// JSON. A crawl alone has none.
+type Member struct {
+	Crawl   string `json:"crawl"`   // the same for all workers, and no others
+	Worker  string `json:"worker"`  // the identity of the folder, the same for all its runs
+	Name    string `json:"name"`    // what people call it
+	Session string `json:"session"` // the last one
+	// Others are the names of other workers that have done something, by identity, as far
+	// as this one has heard of them.
+	Others map[string]string `json:"others,omitempty"`
+}
+
+// Meet notes another worker, and tells whether it was unknown.
+func (m *Member) Meet(worker, name string) bool {
+	if _, known := m.Others[worker]; known || worker == "" {
+		return false
+	}
+	if m.Others == nil {
+		m.Others = make(map[string]string)
+	}
+	m.Others[worker] = name
+	return true
+}
+
 // Mail is what goes from one worker to others.
 type Mail struct {
 	// Links are links to hosts of the receiver; of what is sent, to those of anybody

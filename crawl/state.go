@@ -48,8 +48,16 @@ const (
 	stateScorer  = "scorer"
 	StateArchive = "archive" // the mark of the archive
 	StateEvents  = "events"  // the mark of the event log
-	StateCluster = "cluster" // which of several workers this is, of package cluster/worker; nothing in a crawl alone
+	// StateCluster is which of several workers this is, a Member; nothing in a crawl
+	// alone. Package cluster/worker stores more under names that begin so.
+	StateCluster = "cluster"
 )
+
+// Learnt tells the names of states that hold what scorer and judge learnt.
+func Learnt(name string) bool {
+	of, _, _ := strings.Cut(name, "/")
+	return of == stateScorer || of == stateJudge
+}
 
 // Restore takes up a crawl where its last turn left it. state returns what was
 // stored under a name.

@@ -197,6 +197,19 @@ func (r *Remains) State(name string) ([]byte, error) {
 	return bytes.Clone(value), closer.Close()
 }
 
+// States are all that Turns stored, by name.
+func (r *Remains) States() (map[string][]byte, error) {
+	states := make(map[string][]byte)
+	if r.db == nil {
+		return states, nil
+	}
+	n := &heir{remains: r}
+	return states, n.eachLive(statePrefix, func(w write) error {
+		states[string(w.key[1:])] = bytes.Clone(w.value)
+		return nil
+	})
+}
+
 // Figures are what Check counted.
 type Figures struct {
 	Hosts   int   `json:"hosts"`

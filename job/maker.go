@@ -364,9 +364,7 @@ func (m *Maker) makeStores(ctx context.Context, c *crawl.Crawl) error {
 func (m *Maker) openStores(ctx context.Context) error {
 	stores, err := m.Writer.OpenStores(ctx, collection.StoreOptions{
 		Frontier: m.frontierOptions(),
-		Archive: store.Options{
-			Prefix: filePrefix(m.Job.Name), Software: "waggle/" + Version, Operator: m.Job.Contact, Job: m.Job.Name, Robots: "obey",
-		},
+		Archive: m.Job.ArchiveOptions(),
 		Opened: m.opened(), AcceptLoss: m.AcceptLoss, Replaced: m.replaced(), Parser: m.Parser, Note: m.Note,
 	})
 	if err != nil {
@@ -430,6 +428,11 @@ func (m *Maker) jobFile() ([]byte, error) {
 		return nil, &Error{"seeds", fmt.Errorf("the job is larger than %d MiB with its %s seeds: give fewer", maxFile>>20, number(float64(len(m.Job.Seeds))))}
 	}
 	return collection.JobText(b), nil
+}
+
+// ArchiveOptions are those of the archive of a crawl with this job.
+func (j *Job) ArchiveOptions() store.Options {
+	return store.Options{Prefix: filePrefix(j.Name), Software: "waggle/" + Version, Operator: j.Contact, Job: j.Name, Robots: "obey"}
 }
 
 // filePrefix makes the beginning of file names of a crawl's name.

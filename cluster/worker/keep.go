@@ -17,6 +17,7 @@ import (
 
 // Status is what a worker tells of itself, about every fifteenth of a term.
 type Status struct {
+	Worker   string            `json:"worker"` // as crawl.Member has it
 	Name     string            `json:"name"`
 	Session  string            `json:"session"`
 	Began    time.Time         `json:"began"`
@@ -243,6 +244,12 @@ func (w *Worker) hear(ctx context.Context, k *keeper) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for _, s := range workers {
+		if s.Worker != w.self.Worker && s.Activity > 0 && w.self.Meet(s.Worker, s.Name) {
+			w.met = true
+			w.signal()
+		}
+	}
 	if t := told.String(); t != k.told {
 		k.told = t
 		w.others = crawl.Sum(sum...)
@@ -291,6 +298,7 @@ func Workers(ctx context.Context, e engine.Engine) (out []Status, err error) {
 	for _, x := range list {
 		var s Status
 		if json.Unmarshal(x.Value, &s) == nil { // what others write is theirs to answer for
+			s.Worker = strings.TrimPrefix(x.Key, keyWorker)
 			out = append(out, s)
 		}
 	}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -203,6 +204,14 @@ func (w *Worker) Receive(context.Context) (m crawl.Mail, err error) {
 	w.receiving = nil
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.met {
+		b, err := json.Marshal(w.self)
+		if err != nil {
+			return m, err
+		}
+		w.met = false
+		return crawl.Mail{Marks: map[string][]byte{stateSelf: b}}, nil
+	}
 	if len(w.changes) > 0 {
 		if w.change(&m); !m.Empty() {
 			w.activity++

@@ -67,6 +67,8 @@ type Plan struct {
 	// and shard.Term.
 	Shards int           `json:"shards"`
 	Term   time.Duration `json:"term_ns"`
+	// ID is that of the crawl; Open draws one for a crawl that begins.
+	ID string `json:"id"`
 	// Settings are those of the job, by path; Open fills them in.
 	Settings map[string]string `json:"settings"`
 }
@@ -98,18 +100,12 @@ func logDone(n int) string  { return fmt.Sprint("done.", n) }
 
 // States that are stored with turns.
 const (
-	stateSelf  = crawl.StateCluster // who this worker is, and its last session
-	stateAll   = "cluster-all"      // the position in the log all
-	stateShard = "cluster-shard."   // and a number: a view
+	stateSelf  = crawl.StateCluster             // a crawl.Member
+	stateAll   = crawl.StateCluster + "-all"    // the position in the log all
+	stateShard = crawl.StateCluster + "-shard." // and a number: a view
 )
 
 func shardState(n int) string { return fmt.Sprint(stateShard, n) }
-
-// self is what stateSelf holds, as JSON.
-type self struct {
-	Worker  string `json:"worker"`  // the identity of the folder, the same for all its runs
-	Session string `json:"session"` // the last one
-}
 
 // Worker is a session of a worker. It is crawl.Peers of its crawl. Its life: New, Open,
 // Frontier and Context for a crawl that is run, Close.
@@ -117,7 +113,7 @@ type Worker struct {
 	o      Options
 	e      engine.Engine
 	plan   Plan
-	self   self
+	self   crawl.Member
 	ctx    context.Context // of the session
 	cancel context.CancelCauseFunc
 	run    context.Context // of the crawl: it ends with the session at the latest
@@ -155,6 +151,7 @@ type Worker struct {
 	others    crawl.Standing
 	version   int
 	over      bool
+	met       bool // self.Others has grown, and is not stored
 }
 
 // liveShard is a shard that is live here.
@@ -226,6 +223,7 @@ var errUnread = errors.New("what the engine says of the crawl cannot be read: it
 func (w *Worker) agree(ctx context.Context) error {
 	mine := w.o.Plan
 	mine.Shards, mine.Term = cmp.Or(mine.Shards, DefaultShards), cmp.Or(mine.Term, shard.Term)
+	mine.ID = cmp.Or(w.self.Crawl, rand.Text())
 	if mine.Shards < 1 || mine.Shards > 1<<16 {
 		return fmt.Errorf("%d shards: give 1 to %d", mine.Shards, 1<<16)
 	}
@@ -245,6 +243,9 @@ func (w *Worker) agree(ctx context.Context) error {
 	}
 	if err := json.Unmarshal(x.Value, &w.plan); err != nil || w.plan.Shards < 1 || w.plan.Shards > 1<<16 || w.plan.Term <= 0 {
 		return errUnread
+	}
+	if w.self.Crawl != "" && w.self.Crawl != w.plan.ID {
+		return errors.New("the crawl in this folder is another than the one of this name on the engine: join that by a new folder, or this one's own engine")
 	}
 	var differ []string
 	for _, path := range slices.Sorted(maps.Keys(mine.Settings)) {
@@ -268,11 +269,6 @@ func (w *Worker) agree(ctx context.Context) error {
 // that the frontier holds.
 func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) error {
 	w.o.Plan.Settings, w.told = told.Settings, told
-	if err := w.agree(ctx); err != nil {
-		return err
-	}
-	w.routes = newRoutes(w.plan.Shards)
-	w.front = &Frontier{Frontier: f, w: w, out: make(map[web.URL]int)}
 	b, err := f.State(ctx, stateSelf)
 	if err != nil {
 		return err
@@ -286,8 +282,14 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	} else if begun != nil {
 		return errors.New("the crawl in this folder was begun alone, and holds links of all sites: begin one of several workers in a new folder")
 	}
+	if err := w.agree(ctx); err != nil {
+		return err
+	}
+	w.routes = newRoutes(w.plan.Shards)
+	w.front = &Frontier{Frontier: f, w: w, out: make(map[web.URL]int)}
 	old := w.self.Session
 	w.self.Worker, w.self.Session = cmp.Or(w.self.Worker, rand.Text()), rand.Text()
+	w.self.Crawl, w.self.Name = w.plan.ID, w.o.Name
 	if b, err = json.Marshal(w.self); err != nil {
 		return err
 	}
@@ -298,7 +300,7 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	if _, err := f.Commit(ctx, web.Turn{State: map[string][]byte{stateSelf: b}}); err != nil {
 		return err
 	}
-	w.status = Status{Name: w.o.Name, Session: w.self.Session, Began: w.began.UTC()}
+	w.status = Status{Worker: w.self.Worker, Name: w.o.Name, Session: w.self.Session, Began: w.began.UTC()}
 	w.member, err = shard.Join(ctx, w.e, shard.Options{
 		Worker: w.o.Name, ID: w.self.Session, Shards: w.plan.Shards, Term: w.plan.Term, Clock: w.o.Clock,
 		Old: old, Prefer: slices.Sorted(maps.Keys(views)),

@@ -20,6 +20,7 @@ import (
 type clusterCmds struct {
 	Status clusterStatusCmd `cmd:"" help:"Show the workers of a crawl: what each holds, fetched and waits for."`
 	Engine clusterEngineCmd `cmd:"" help:"Serve the engine by which workers crawl together."`
+	Merge  clusterMergeCmd  `cmd:"" help:"Make one crawl of the folders of all workers."`
 }
 
 // clusterEngineCmd is `waggle cluster engine`.
