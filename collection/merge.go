@@ -156,6 +156,11 @@ func (m *merge) open(from []Collection) error {
 		if !c.Begun() {
 			return fmt.Errorf("%s holds no crawl", c.dir)
 		}
+		for _, s := range m.sources {
+			if same(c.dir, s.w.dir) {
+				return fmt.Errorf("%s is given twice", c.dir)
+			}
+		}
 		w, err := c.Lock()
 		if err != nil {
 			return err
@@ -173,7 +178,7 @@ func (m *merge) open(from []Collection) error {
 			return err
 		}
 		if b == nil {
-			return fmt.Errorf("%s is of a crawl by one worker alone, and needs no merging: waggle export and others read several folders", c.dir)
+			return fmt.Errorf("%s is of a crawl by one worker alone, and needs no merging: exports read several crawls, by --with", c.dir)
 		}
 		if err := json.Unmarshal(b, &s.member); err != nil {
 			return fmt.Errorf("%s: which worker it is of cannot be read: %w", c.dir, err)
@@ -183,6 +188,13 @@ func (m *merge) open(from []Collection) error {
 		}
 	}
 	return nil
+}
+
+// same tells whether two names are of one folder.
+func same(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errors.Join(errA, errB) == nil && os.SameFile(x, y)
 }
 
 func (s *source) damaged(err error) error {
