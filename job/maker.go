@@ -364,8 +364,8 @@ func (m *Maker) makeStores(ctx context.Context, c *crawl.Crawl) error {
 func (m *Maker) openStores(ctx context.Context) error {
 	stores, err := m.Writer.OpenStores(ctx, collection.StoreOptions{
 		Frontier: m.frontierOptions(),
-		Archive: m.Job.ArchiveOptions(),
-		Opened: m.opened(), AcceptLoss: m.AcceptLoss, Replaced: m.replaced(), Parser: m.Parser, Note: m.Note,
+		Archive:  m.Job.ArchiveOptions(),
+		Opened:   m.opened(), AcceptLoss: m.AcceptLoss, Replaced: m.replaced(), Parser: m.Parser, Note: m.Note,
 	})
 	if err != nil {
 		return err
