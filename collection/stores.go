@@ -214,16 +214,17 @@ func turnsBehind(path string, mark []byte) int {
 
 // turnCount counts the turns of which events tell, in the order of the log.
 type turnCount struct {
-	n       int
-	fetched time.Time // of the last Fetched, where nothing but its turn followed
-	renewed time.Time // of the last Rejudged
-	judged  bool      // waggle judge renewed verdicts
+	n        int
+	fetched  time.Time // of the last Fetched, where nothing but its turn followed
+	renewed  time.Time // of the last Rejudged
+	received time.Time // of the last Received
+	judged   bool      // waggle judge renewed verdicts
 }
 
 // add tells whether an event begins another turn. A page that has the judge renew
 // earlier verdicts is logged before them, in one turn; a crawl that is judged anew logs its verdicts
-// and then the settings that changed, in one turn as well. What is of one turn is of one
-// moment.
+// and then the settings that changed, in one turn as well. So is what came from other
+// workers: verdicts, then links of several pages. What is of one turn is of one moment.
 func (c *turnCount) add(e event.Event) bool {
 	fetched := c.fetched
 	c.fetched = time.Time{}
@@ -234,6 +235,12 @@ func (c *turnCount) add(e event.Event) bool {
 		with := fetched.Equal(e.Time()) || c.renewed.Equal(e.Time())
 		c.renewed = e.Time()
 		c.judged = c.judged || e.Judge != ""
+		if with {
+			return false
+		}
+	case event.Received:
+		with := c.received.Equal(e.Time()) || c.renewed.Equal(e.Time())
+		c.received = e.Time()
 		if with {
 			return false
 		}

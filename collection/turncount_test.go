@@ -26,6 +26,10 @@ func TestTurnCount(t *testing.T) {
 		{"a label that renews verdicts", []event.Event{event.Act{At: at(1)}, event.Rejudged{At: at(1)}}, 1},
 		{"a page, then a label", []event.Event{event.Fetched{At: at(1)}, event.Act{At: at(1)}, event.Rejudged{At: at(1)}}, 2},
 		{"judged anew in pieces, then the settings", []event.Event{event.Rejudged{At: at(1)}, event.Rejudged{At: at(1)}, event.Changed{At: at(1)}}, 1},
+		{"links of several pages from others", []event.Event{event.Received{At: at(1)}, event.Received{At: at(1)}, event.Received{At: at(1)}}, 1},
+		{"and what they teach", []event.Event{event.Rejudged{At: at(1)}, event.Received{At: at(1)}, event.Received{At: at(1)}}, 1},
+		{"from others twice", []event.Event{event.Received{At: at(1)}, event.Received{At: at(2)}}, 2},
+		{"a page, then links from others", []event.Event{event.Fetched{At: at(1)}, event.Received{At: at(1)}}, 2},
 		{"what follows from a turn", []event.Event{event.Failed{At: at(1)}, event.Dropped{At: at(1), Reason: web.ReasonHostQueue}}, 1},
 	} {
 		var turns turnCount

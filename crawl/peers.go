@@ -275,6 +275,7 @@ func (s *Step) Receive(now time.Time, m Mail, preview Preview) (Outcome, error) 
 	for _, u := range m.Moved {
 		s.extend(u)
 	}
+	var told news
 	for from, list := range byOrigin(m.Links) {
 		var found []link
 		for _, c := range list {
@@ -289,6 +290,7 @@ func (s *Step) Receive(now time.Time, m Mail, preview Preview) (Outcome, error) 
 		if err != nil {
 			return Outcome{}, err
 		}
+		queued, skipped = told.only(queued, skipped, &turn)
 		for _, c := range turn.Add {
 			if c.Priority >= SeedPriority {
 				s.count.Seeds++
@@ -307,6 +309,39 @@ func (s *Step) Receive(now time.Time, m Mail, preview Preview) (Outcome, error) 
 		out.Turn.State[name] = mark
 	}
 	return out, nil
+}
+
+// news are the links of a turn: what several pages link to is told once.
+type news struct {
+	queued  map[web.URL]float64 // priorities
+	skipped map[web.URL]bool
+}
+
+// only leaves out what is known of the turn by now. queued are the links of turn.Add. One at a
+// better place raises the one before.
+func (n *news) only(queued []event.Found, skipped []event.Skipped, turn *web.Turn) ([]event.Found, []event.Skipped) {
+	if n.queued == nil {
+		n.queued, n.skipped = make(map[web.URL]float64), make(map[web.URL]bool)
+	}
+	kept := 0
+	for i, q := range queued {
+		before, known := n.queued[q.URL]
+		if known && q.Priority <= before {
+			continue
+		}
+		n.queued[q.URL] = q.Priority
+		q.Raised = q.Raised || known
+		queued[kept], turn.Add[kept] = q, turn.Add[i]
+		kept++
+	}
+	turn.Add = turn.Add[:kept]
+	skipped = slices.DeleteFunc(skipped, func(r event.Skipped) bool {
+		_, known := n.queued[r.URL]
+		known = known || n.skipped[r.URL]
+		n.skipped[r.URL] = true
+		return known
+	})
+	return queued[:kept], skipped
 }
 
 // add adds an event that belongs to the turn.

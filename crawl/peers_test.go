@@ -190,6 +190,45 @@ func TestMailIsNotTrusted(t *testing.T) {
 	}
 }
 
+// A link that several pages of one mail have is told once, and again where it is at a better
+// place.
+func TestMailOfSeveralPages(t *testing.T) {
+	s, _ := workerOf(Policy{MaxDepth: 3}, "b.example")
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	link := func(to, from, anchor string, depth int) web.Candidate {
+		return web.Candidate{URL: addressOf(t, to), From: addressOf(t, from), Kind: web.LinkA, Depth: depth, Features: []byte(anchor)}
+	}
+	out, err := s.Receive(now, Mail{Links: []web.Candidate{
+		link("b.example/1", "a.example/1", "0.5", 1), link("b.example/deep", "a.example/1", "0.5", 4),
+		link("b.example/1", "a.example/2", "0.4", 1), link("b.example/2", "a.example/2", "0.1", 1), link("b.example/deep", "a.example/2", "0.5", 4),
+		link("b.example/1", "a.example/3", "0.6", 1), link("b.example/deep", "a.example/3", "0.5", 2),
+		link("b.example/1", "a.example/1", "0.5", 1), link("b.example/deep", "a.example/1", "0.5", 4),
+	}}, everyLink)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := []string{}
+	for _, e := range append([]event.Event{out.Event}, out.With...) {
+		r := e.(event.Received)
+		for _, q := range r.Queued {
+			told = append(told, fmt.Sprint(q.URL, " ", q.Priority, " from ", r.From, " raised: ", q.Raised))
+		}
+		for _, q := range r.Skipped {
+			told = append(told, fmt.Sprint(q.URL, " ", q.Reason, " from ", r.From))
+		}
+	}
+	mustEqual(t, "told", told, []string{
+		"http://b.example/1 0.5 from http://a.example/1 raised: false",
+		"http://b.example/deep depth from http://a.example/1",
+		"http://b.example/2 0.1 from http://a.example/2 raised: false",
+		"http://b.example/1 0.6 from http://a.example/3 raised: true",
+		"http://b.example/deep 0.5 from http://a.example/3 raised: false",
+	})
+	mustEqual(t, "taken in", namesOf(out.Turn.Add), []string{
+		"b.example/1 0.5 from a.example/1", "b.example/2 0.1 from a.example/2", "b.example/1 0.6 from a.example/3", "b.example/deep 0.5 from a.example/3",
+	})
+}
+
 // Where a seed moved to is in the scope of all workers.
 func TestMovedSeedsAreTold(t *testing.T) {
 	policy := Policy{Scope: Scope{Reach: ReachDomain}}

@@ -34,8 +34,33 @@ type sitesWeb struct {
 
 	mu       sync.Mutex
 	requests []request
+	begun    int // requests for pages
+	most     int // of these; others wait until there may be more. 0 = any number
 	asked    int
 	heard    sync.Cond
+}
+
+// allow answers so many requests for pages, and lets others wait; 0 answers all.
+func (w *sitesWeb) allow(most int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.most = most
+	w.heard.Broadcast()
+}
+
+// pass waits until a request may be answered, or its client has left.
+func (w *sitesWeb) pass(ctx context.Context) {
+	defer context.AfterFunc(ctx, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.heard.Broadcast()
+	})()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.most > 0 && w.begun >= w.most && ctx.Err() == nil {
+		w.heard.Wait()
+	}
+	w.begun++
 }
 
 // request is a request as the server saw it.
@@ -71,6 +96,9 @@ func (w *sitesWeb) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		w.heard.Broadcast()
 		w.mu.Unlock()
 	}()
+	if r.URL.Path != "/robots.txt" {
+		w.pass(r.Context())
+	}
 	i, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(r.Host, "s"), ".example"))
 	j, err2 := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
 	if err != nil || err2 != nil || i < 0 || i >= w.sites || j < 0 || j >= w.pages {
@@ -175,15 +203,74 @@ type hand struct {
 	c     *crew
 	dir   string
 	cmd   *exec.Cmd
-	out   bytes.Buffer
+	out   said
 	ended chan error
+}
+
+// said is what a process has said so far.
+type said struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	changed chan struct{} // closed when there is more
+}
+
+func (s *said) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+	return s.text.Write(b)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// count is how often it has said something.
+func (s *said) count(what string) int { return strings.Count(s.String(), what) }
+
+// more gets a value when more is said from now on.
+func (s *said) more() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	return s.changed
+}
+
+// says waits until a worker has said something so often.
+func (h *hand) says(what string, n int) {
+	h.c.Helper()
+	late := time.After(time.Minute)
+	for {
+		more := h.out.more()
+		if h.out.count(what) >= n {
+			return
+		}
+		select {
+		case <-more:
+		case err := <-h.ended:
+			h.ended <- err
+			h.c.Fatalf("the worker in %s ended (%v) and did not say %q: %s", h.dir, err, what, h.out.String())
+		case <-late:
+			h.c.Fatalf("the worker in %s does not say %q: %s", h.dir, what, h.out.String())
+		}
+	}
 }
 
 // start starts a worker in its folder, which it goes on with if there is a crawl in it.
 func (c *crew) start(name string, more ...string) *hand {
 	c.Helper()
 	h := &hand{c: c, dir: filepath.Join(c.dir, name), ended: make(chan error, 1)}
-	args := []string{"crawl", "-o", h.dir, "--join", c.engine, "--worker-name", name}
+	args := []string{"crawl", "-o", h.dir, "--worker-name", name}
+	if !slices.Contains(more, "--join") {
+		args = append(args, "--join", c.engine)
+	}
 	if collection.At(h.dir).Begun() {
 		args = append(args, "--resume")
 	} else {

@@ -1,0 +1,316 @@
+//go:build unix
+
+package process
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/cluster/engine/jetstream"
+	"github.com/waggle-crawler/waggle/cluster/worker"
+)
+
+// tunnel is a way to the engine that a test can close.
+type tunnel struct {
+	listener net.Listener
+	to       string
+
+	mu      sync.Mutex
+	changed sync.Cond
+	state   passage
+	ended   bool
+	conns   []net.Conn
+}
+
+// passage is what a tunnel lets pass.
+type passage struct {
+	there, back bool // bytes to the engine and from it; those of the other kind wait
+	refused     bool // connections end, and there are no new ones
+}
+
+var openPassage = passage{there: true, back: true}
+
+func (p passage) String() string {
+	switch p {
+	case passage{}:
+		return "nothing passes"
+	case passage{there: true}:
+		return "nothing comes back"
+	case passage{back: true}:
+		return "nothing gets there"
+	}
+	return "refused"
+}
+
+func newTunnel(t *testing.T, to string) *tunnel {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &tunnel{listener: l, to: to, state: openPassage}
+	n.changed.L = &n.mu
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { n.carry(in) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		n.mu.Lock()
+		n.ended = true
+		n.mu.Unlock()
+		n.set(passage{refused: true})
+		all.Wait()
+	})
+	return n
+}
+
+// set changes what passes.
+func (n *tunnel) set(p passage) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.state = p
+	if p.refused {
+		for _, c := range n.conns {
+			c.Close()
+		}
+		n.conns = nil
+	}
+	n.changed.Broadcast()
+}
+
+// carry carries the bytes of a connection.
+func (n *tunnel) carry(in net.Conn) {
+	defer in.Close()
+	out, err := net.Dial("tcp", n.to)
+	if err != nil {
+		return
+	}
+	defer out.Close()
+	n.mu.Lock()
+	refused := n.state.refused
+	n.conns = append(n.conns, in, out)
+	n.mu.Unlock()
+	if refused {
+		return
+	}
+	copied := func(to, from net.Conn, passes func() bool) {
+		defer to.Close()
+		b := make([]byte, 32<<10)
+		for {
+			got, err := from.Read(b)
+			n.mu.Lock()
+			for !passes() && !n.ended {
+				n.changed.Wait()
+			}
+			n.mu.Unlock()
+			if _, wrote := to.Write(b[:got]); wrote != nil || err != nil {
+				return
+			}
+		}
+	}
+	var both sync.WaitGroup
+	both.Go(func() { copied(out, in, func() bool { return n.state.there || n.state.refused }) })
+	both.Go(func() { copied(in, out, func() bool { return n.state.back || n.state.refused }) })
+	both.Wait()
+}
+
+// through is the engine's address by way of a tunnel.
+func (c *crew) through(n *tunnel) string {
+	return strings.Replace(c.engine, c.listen, n.listener.Addr().String(), 1)
+}
+
+// awaitScene waits until the workers are as a test wants them, as the engine tells.
+func (c *crew) awaitScene(what string, is func(worker.Scene) bool) {
+	c.Helper()
+	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
+	defer cancel()
+	e, err := jetstream.Open(ctx, jetstream.Options{URL: c.engine, Crawl: "crawl"})
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer e.Close()
+	for {
+		s, err := worker.Look(ctx, e)
+		if err != nil {
+			c.Fatalf("until %s: %v", what, err)
+		}
+		if is(s) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			c.Fatalf("until %s: %+v", what, s)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// awaitLost waits until others have ended the session of a worker, and hold all shards.
+func (c *crew) awaitLost(name string) {
+	c.Helper()
+	c.awaitScene(name+" is lost", func(s worker.Scene) bool {
+		held := 0
+		for _, w := range s.Workers {
+			held += w.Held
+		}
+		i := slices.IndexFunc(s.Workers, func(w worker.Seen) bool { return w.Name == name })
+		return i >= 0 && !s.Workers[i].Live && held == s.Shards
+	})
+}
+
+// awaitBack waits until workers hold shards again.
+func (c *crew) awaitBack(hands ...*hand) {
+	c.Helper()
+	c.awaitScene("workers are back", func(s worker.Scene) bool {
+		for _, h := range hands {
+			i := slices.IndexFunc(s.Workers, func(w worker.Seen) bool { return w.Name == filepath.Base(h.dir) })
+			if i < 0 || !s.Workers[i].Live || s.Workers[i].Held == 0 {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// faults makes faults while a share of the pages each is fetched, and lets the crawl come to
+// its end. A fault is over when it returns.
+func (c *crew) faults(n int, fault func(k int)) {
+	c.Helper()
+	rng := killChance(c.T)
+	share := len(c.web.reachable()) / (n + 2)
+	for k := range n {
+		c.web.allow((k + 2) * share)
+		c.web.await(c.T, (k+1)*share+rng.IntN(20))
+		fault(k)
+	}
+	c.web.allow(0)
+}
+
+// overSaid is what a worker says whose session is over.
+const overSaid = "it joins again"
+
+// joinedAgain is how often workers have.
+func joinedAgain(hands ...*hand) (n int) {
+	for _, h := range hands {
+		n += h.out.count(overSaid)
+	}
+	return n
+}
+
+// mended holds what the workers have against the web, after faults that made each of some
+// of them join again: what was under way then was asked for again.
+func (c *crew) mended(faults int, hands ...*hand) {
+	c.Helper()
+	n := joinedAgain(hands...)
+	if n < faults {
+		c.Errorf("%d faults, and workers joined again %d times: the faults were none", faults, n)
+	}
+	c.compare(n * atATime)
+}
+
+// faultsWanted is how often a test makes a fault: WAGGLE_KILLS, or a few times.
+func faultsWanted(t *testing.T) int { return max(1, killsWanted(t)/2) }
+
+// newFaultyCrew is a crew of which the engine has a process of its own.
+func newFaultyCrew(t *testing.T, faults int) *crew {
+	c := newCrew(t, 40, 10+4*faults, 20*time.Millisecond)
+	c.args = []string{"--workers", fmt.Sprint(atATime)}
+	c.serveEngine()
+	return c
+}
+
+// TestCutNetwork cuts the network between one of three workers and the engine for longer than
+// its session lasts. What waits on the way arrives later, unless connections end.
+func TestCutNetwork(t *testing.T) {
+	t.Parallel()
+	cuts := faultsWanted(t)
+	c := newFaultyCrew(t, cuts)
+	n := newTunnel(t, c.listen)
+	cut := c.start("w0", "--join", c.through(n))
+	hands := []*hand{cut, c.start("w1"), c.start("w2")}
+	kinds := []passage{{}, {there: true}, {refused: true}, {back: true}}
+	first := killChance(t).IntN(len(kinds))
+	c.faults(cuts, func(k int) {
+		c.awaitBack(cut)
+		before, p := joinedAgain(cut), kinds[(first+k)%len(kinds)]
+		t.Logf("cut %d: %v", k, p)
+		n.set(p)
+		cut.says(overSaid, before+1)
+		c.awaitLost("w0")
+		n.set(openPassage)
+		c.awaitBack(cut)
+	})
+	c.finish(hands...)
+	c.mended(cuts, hands...)
+}
+
+// TestEngineAway takes the engine away from all workers for longer than their sessions last:
+// its process is killed and started again, or stands still.
+func TestEngineAway(t *testing.T) {
+	t.Parallel()
+	outages := faultsWanted(t)
+	c := newFaultyCrew(t, outages)
+	hands := []*hand{c.start("w0"), c.start("w1"), c.start("w2")}
+	first := killChance(t).IntN(2)
+	c.faults(outages, func(k int) {
+		c.awaitBack(hands...)
+		killed := (first+k)%2 == 0
+		t.Logf("outage %d: killed %v", k, killed)
+		before := make([]int, len(hands))
+		for i, h := range hands {
+			before[i] = joinedAgain(h)
+		}
+		if killed {
+			c.stopEngine()
+		} else if err := c.server.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		for i, h := range hands {
+			h.says(overSaid, before[i]+1)
+		}
+		if killed {
+			c.serveEngine()
+		} else if err := c.server.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		c.awaitBack(hands...)
+	})
+	c.finish(hands...)
+	c.mended(outages*len(hands), hands...)
+}
+
+// TestPausedWorker stops the process of a worker for longer than its session lasts, and lets
+// it go on when others have its shards. Nothing it does then counts.
+func TestPausedWorker(t *testing.T) {
+	t.Parallel()
+	pauses := faultsWanted(t)
+	c := newFaultyCrew(t, pauses)
+	hands := []*hand{c.start("w0"), c.start("w1"), c.start("w2")}
+	first := killChance(t).IntN(len(hands))
+	c.faults(pauses, func(k int) {
+		paused := hands[(first+k)%len(hands)]
+		c.awaitBack(paused)
+		before := joinedAgain(paused)
+		paused.signal(syscall.SIGSTOP)
+		c.awaitLost(filepath.Base(paused.dir))
+		paused.signal(syscall.SIGCONT)
+		paused.says(overSaid, before+1)
+		c.awaitBack(paused)
+	})
+	c.finish(hands...)
+	c.mended(pauses, hands...)
+}
