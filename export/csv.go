@@ -16,15 +16,23 @@ import (
 
 func writePagesCSV(ctx context.Context, in *Input, out io.Writer) error {
 	w := csv.NewWriter(out)
-	if err := w.Write([]string{"url", "time", "status", "type", "language", "title", "text", "relevance", "relevant", "reason", "judge", "scorer", "depth", "from", "digest", "opt_outs", "tdm_policy", "crawl"}); err != nil {
+	head := []string{"url", "time", "status", "type", "language", "title", "text", "relevance", "relevant", "reason", "judge", "scorer", "depth", "from", "digest", "opt_outs", "tdm_policy", "crawl"}
+	for _, c := range in.Columns {
+		head = append(head, c.Name)
+	}
+	if err := w.Write(head); err != nil {
 		return err
 	}
 	return pagesTo(ctx, in, func(p pageRow) error {
-		return w.Write([]string{
+		row := []string{
 			event.Cell(p.URL), p.Time.Format(time.RFC3339Nano), strconv.Itoa(int(p.Status)), event.Cell(p.Type), event.Cell(p.Language), event.Cell(p.Title), event.Cell(p.Text),
 			decimal(p.Relevance), strconv.FormatBool(p.Relevant), event.Cell(p.Reason), event.Cell(p.Judge), event.Cell(p.Scorer), strconv.Itoa(int(p.Depth)),
 			event.Cell(p.From), event.Cell(p.Digest), strings.Join(p.OptOuts, " "), event.Cell(p.TDMPolicy), event.Cell(p.Crawl),
-		})
+		}
+		for i := range in.Columns {
+			row = append(row, event.Cell(strings.Join(valuesOf(p.Values, i), Between)))
+		}
+		return w.Write(row)
 	}, func() error { w.Flush(); return w.Error() })
 }
 

@@ -60,6 +60,11 @@ type Input struct {
 	// for machine learning (noindex, noarchive, noai), or reserve text and data
 	// mining.
 	WithoutOptOuts bool
+	// OnlyRelevant leaves out all pages but the relevant ones.
+	OnlyRelevant bool
+	// Columns are fields of pages whose values Parser adds; the tables of pages have them
+	// behind their own columns.
+	Columns []Column
 }
 
 func (in *Input) parser(c collection.Collection) (crawl.Parser, error) {

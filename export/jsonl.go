@@ -36,6 +36,7 @@ func writePagesJSONL(ctx context.Context, in *Input, out io.Writer) error {
 		o.texts("opt_outs", p.OptOuts)
 		o.text("tdm_policy", p.TDMPolicy)
 		o.text("crawl", p.Crawl)
+		o.columns(in.Columns, p.Values)
 		b = append(o.b, "}\n"...)
 		_, err := w.Write(b)
 		return err

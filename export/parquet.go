@@ -39,10 +39,10 @@ func (p *parquetFile[R]) add(row R, size int) error {
 }
 
 func writePagesParquet(ctx context.Context, in *Input, out io.Writer) error {
-	p := newParquetFile[pageRow](out)
+	p := newColumnFile[pageRow](out, in.Columns)
 	return pagesTo(ctx, in, func(r pageRow) error {
-		return p.add(r, len(r.URL)+len(r.Title)+len(r.Text)+len(r.From)+len(r.Digest)+128)
-	}, p.w.Close)
+		return p.add(r, r.Values, len(r.URL)+len(r.Title)+len(r.Text)+len(r.From)+len(r.Digest)+128)
+	}, p.close)
 }
 
 func writeLinksParquet(ctx context.Context, in *Input, out io.Writer) error {

@@ -28,6 +28,8 @@ type place struct {
 	number int32 // of the Fetched event in its log, 0…
 	crawl  int16 // index of the collection
 	optOut bool
+	// relevant is known where only relevant pages are exported.
+	relevant bool
 }
 
 // crawlFacts are what an export tells of one collection.
@@ -72,7 +74,7 @@ func (in *Input) look(ctx context.Context) (*survey, error) {
 					facts.anew, facts.anewBefore = e.Judge, number
 				}
 			case event.Fetched:
-				s.add(hashOf(e.URL), place{e.At.At.UnixMicro(), number, int16(i), optsOut(e.Directives, e.Reason)})
+				s.add(hashOf(e.URL), place{at: e.At.At.UnixMicro(), number: number, crawl: int16(i), optOut: optsOut(e.Directives, e.Reason)})
 				if number++; number == math.MaxInt32 {
 					return nil, errors.New("the log tells of more pages than an export can hold")
 				}
@@ -80,7 +82,36 @@ func (in *Input) look(ctx context.Context) (*survey, error) {
 		}
 		s.crawl = append(s.crawl, facts)
 	}
+	if in.OnlyRelevant {
+		return s, in.relevant(ctx, s)
+	}
 	return s, nil
+}
+
+// relevant notes which pages are relevant, by the verdicts told last.
+func (in *Input) relevant(ctx context.Context, s *survey) error {
+	for i, c := range in.Collections {
+		number := int32(-1)
+		for f, err := range c.Fetched() {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			var damaged *event.LineError
+			if errors.As(err, &damaged) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			number++
+			h := hashOf(f.URL)
+			if p := s.pages[h]; p.crawl == int16(i) && p.number == number {
+				p.relevant = f.Relevant
+				s.pages[h] = p
+			}
+		}
+	}
+	return nil
 }
 
 // add keeps the place of a page that was fetched last. A page that opts out does so
@@ -120,7 +151,7 @@ func optOuts(d web.Directives) (words []string) {
 // number there.
 func (s *survey) wanted(in *Input, crawl int, u web.URL) (number int, ok bool) {
 	p, ok := s.pages[hashOf(u)]
-	return int(p.number), ok && int(p.crawl) == crawl && !(in.WithoutOptOuts && p.optOut)
+	return int(p.number), ok && int(p.crawl) == crawl && !(in.WithoutOptOuts && p.optOut) && !(in.OnlyRelevant && !p.relevant)
 }
 
 // left tells whether an address opts out and is to be left out.

@@ -32,6 +32,8 @@ type pageRow struct {
 	OptOuts   []string  `parquet:"opt_outs,list"`
 	TDMPolicy string    `parquet:"tdm_policy"`
 	Crawl     string    `parquet:"crawl,dict"` // name of the folder
+
+	Values [][]string `parquet:"-"` // of the columns of the Input
 }
 
 // linkRow is a link as the tables have it. Texts are untrusted.
@@ -66,6 +68,7 @@ func (in *Input) pageRows(ctx context.Context, g *gaps) iter.Seq2[pageRow, error
 			}
 			if f.Page != nil {
 				row.Text = valid(f.Page.Main)
+				row.Values = f.Page.Values
 			}
 			if !yield(row, nil) {
 				return

@@ -153,51 +153,37 @@ func (p *Parser) Parse(r *web.Response) (*web.Page, error) {
 // parse is Parse, from a tree where it is asked for. beyond says why a page was
 // read from one.
 func (p *Parser) parse(r *web.Response, asTree bool) (page *web.Page, beyond string, err error) {
-	mediaType, label := contentType(r)
-	isHTML := mediaType == "text/html" || mediaType == "application/xhtml+xml"
-	var src []byte
-	var charset string
-	cut, whole, listing := r.Truncated != "", false, false
-	if d, err := p.document(r, mediaType, label); err != nil {
+	src, err := p.source(r)
+	if err != nil {
 		return nil, "", err
-	} else if d != nil {
-		isHTML, src, charset, whole = true, d.HTML, "utf-8", true
-		mediaType, cut, listing = d.Type, cut || d.Cut, d.Listing
-	}
-	switch {
-	case src != nil:
-	case isHTML || isText(mediaType):
-		src, charset = decode(r.Body, label, isHTML)
-	default:
-		return nil, "", fmt.Errorf("%s is %s: %w", r.URL, mediaType, ErrType)
 	}
 	page = &web.Page{
 		URL:       r.URL,
 		Base:      r.URL,
 		Fetched:   r.Started,
 		Status:    r.Status,
-		MIME:      mediaType,
-		Charset:   charset,
+		MIME:      src.mediaType,
+		Charset:   src.charset,
 		Digest:    xxh3.Hash128(r.Body).Bytes(),
-		Truncated: cut,
+		Truncated: src.cut,
 	}
 	b := p.spare.Get().(*builder)
 	defer p.spare.Put(b)
 	w := b.walker
 	w.reset(page)
-	if isHTML {
-		beyond = p.read(b, src, asTree)
+	if src.isHTML {
+		beyond = p.read(b, src.text, asTree)
 	} else {
-		w.plain(src)
+		w.plain(src.text)
 	}
-	if w.whole = whole; listing {
+	if w.whole = src.whole; src.listing {
 		for i := range w.links {
 			if l := &w.links[i]; l.Kind == web.LinkA {
 				l.Kind = web.LinkEntry
 			}
 		}
-	} else if isHTML && !whole {
-		w.inSource(src)
+	} else if src.isHTML && !src.whole {
+		w.inSource(src.text)
 	}
 	if p.opts.Sources != nil && p.opts.from(SourceHeaders) {
 		w.headerLinks(r.Header["Link"])
@@ -211,6 +197,59 @@ func (p *Parser) parse(r *web.Response, asTree bool) (page *web.Page, beyond str
 	}
 	page.Directives = robots.Page(r.Header, w.metas, p.opts.Agent)
 	return page, beyond, nil
+}
+
+// source is a document before it is read.
+type source struct {
+	text      []byte // in UTF-8
+	isHTML    bool
+	mediaType string
+	charset   string
+	cut       bool // something of it is missing
+	whole     bool // it was no HTML: all of it is the main text
+	listing   bool // it is a list of links
+}
+
+// source decodes a response, which was rendered where it was. The error wraps ErrType for
+// documents that are no text.
+func (p *Parser) source(r *web.Response) (s source, err error) {
+	var label string
+	s.mediaType, label = contentType(r)
+	s.isHTML = s.mediaType == "text/html" || s.mediaType == "application/xhtml+xml"
+	s.cut = r.Truncated != ""
+	d, err := p.document(r, s.mediaType, label)
+	switch {
+	case err != nil:
+	case d != nil:
+		s.isHTML, s.text, s.charset, s.whole = true, d.HTML, "utf-8", true
+		s.mediaType, s.cut, s.listing = d.Type, s.cut || d.Cut, d.Listing
+	case s.isHTML || isText(s.mediaType):
+		s.text, s.charset = decode(r.Body, label, s.isHTML)
+	default:
+		err = fmt.Errorf("%s is %s: %w", r.URL, s.mediaType, ErrType)
+	}
+	return s, err
+}
+
+// Tree is the document tree of a response, as it was rendered where it was: what a page
+// was made of. Documents of other kinds have the tree of their HTML, and a text without
+// markup that of one pre. A tree has at most maxTags elements in the source (0 = the
+// bound of the parser), the elements that the source implies beside them, and is nested
+// at most 512 deep; cut tells that something is missing. The error is that of Parse.
+func (p *Parser) Tree(r *web.Response, maxTags int) (root *html.Node, cut bool, err error) {
+	src, err := p.source(r.Rendered())
+	if err != nil {
+		return nil, false, err
+	}
+	page := &web.Page{MIME: src.mediaType, Truncated: src.cut}
+	text := src.text
+	if !src.isHTML {
+		text = slices.Concat([]byte("<pre>\n"), []byte(html.EscapeString(string(text))))
+	}
+	if maxTags <= 0 || maxTags > p.opts.MaxTags {
+		maxTags = p.opts.MaxTags
+	}
+	return tree(page, bounded(page, text, maxTags)), page.Truncated, nil
 }
 
 // Document is the document in r as HTML; nil where it is a page, or none of Parse.
@@ -230,14 +269,7 @@ func (p *Parser) document(r *web.Response, mediaType, label string) (*Document, 
 func (p *Parser) read(b *builder, src []byte, asTree bool) (beyond string) {
 	w := b.walker
 	page := w.page
-	src, lost := cut(src, p.opts.MaxTags)
-	page.Truncated = page.Truncated || lost
-	xml := page.MIME == "application/xhtml+xml"
-	prune := excessive(src)
-	if xml || prune {
-		src, lost = rewrite(src, rewriting{xml: xml, prune: prune})
-		page.Truncated = page.Truncated || lost
-	}
+	src = bounded(page, src, p.opts.MaxTags)
 	before := *page
 	if beyond = "asked for"; !asTree {
 		beyond = b.build(src)
@@ -248,6 +280,19 @@ func (p *Parser) read(b *builder, src []byte, asTree bool) (beyond string) {
 		w.walk(tree(page, src))
 	}
 	return beyond
+}
+
+// bounded is src without what its tree could grow by out of proportion.
+func bounded(page *web.Page, src []byte, maxTags int) []byte {
+	src, lost := cut(src, maxTags)
+	page.Truncated = page.Truncated || lost
+	xml := page.MIME == "application/xhtml+xml"
+	prune := excessive(src)
+	if xml || prune {
+		src, lost = rewrite(src, rewriting{xml: xml, prune: prune})
+		page.Truncated = page.Truncated || lost
+	}
+	return src
 }
 
 // tree builds the document tree of src, whatever src is.

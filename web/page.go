@@ -164,6 +164,9 @@ type Page struct {
 	Directives Directives
 	Digest     [16]byte // of the decoded body; equal bodies are duplicates
 	Truncated  bool     // the body or the tree hit a bound
+	// Values are those of the fields that a reader of pages asked for, in their order;
+	// see package extract.
+	Values [][]string
 }
 
 // LinkKind names the element, or other place, a link was found in.

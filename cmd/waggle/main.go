@@ -74,6 +74,7 @@ type commands struct {
 	Explain explainCmd  `cmd:"" help:"Tell why a page was fetched, or why not."`
 	Judge   judgeCmd    `cmd:"" help:"Judge the pages of a crawl again, with other keywords or examples, another threshold or judge."`
 	Export  exportCmd   `cmd:"" help:"Write what a crawl found in a form for other tools."`
+	Extract extractCmds `cmd:"" help:"Tables of what pages say: fields by selectors, or learnt from pages filled in by hand."`
 	Index   indexCmd    `cmd:"" help:"Make the pages of a crawl searchable."`
 	Search  searchCmd   `cmd:"" help:"Find pages of a crawl by their words."`
 	MCP     mcpCmd      `cmd:"" name:"mcp" help:"Offer a crawl to a language model as tools, over the Model Context Protocol."`

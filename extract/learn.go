@@ -1,0 +1,670 @@
+package extract
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+)
+
+// Example is a page with the values that a person found on it.
+type Example struct {
+	Page   *Page
+	Values []Value // of each field
+}
+
+// Value is what a person says of a field of a page.
+type Value struct {
+	Known bool     // false = not looked at
+	Texts []string // none = the page has no such value
+}
+
+// Column is a field to learn.
+type Column struct {
+	Name string
+	Many bool
+}
+
+// Bounds on what is tried.
+const (
+	maxOccurrences = 40    // of a value on a page
+	maxRules       = 8_000 // of a field
+	maxCommittee   = 40    // rules that agree with all examples, asked about other pages
+	maxAlternate   = 5     // selectors of a learnt field
+)
+
+// Learn finds, for each column, selectors that give the values of the examples and
+// nothing else on them. others are more pages of the kind, whose values nobody knows: of
+// selectors that do equally well on the examples, those are taken that give one value of
+// the form of the examples on most of the others, and different ones on different pages.
+//
+// A selector is the tag path of a value, generalised to a suffix of it, with the words
+// before the value and the form of it where they help. A field has several, in turn: so
+// many that all examples are told, and then those that tell other pages and agree with
+// the ones before. What was learnt of each page is in the Report.
+//
+// Sources: Kushmerick, Weld and Doorenbos (1997), section 3, delimiters around values;
+// Muslea, Minton and Knoblock (1999), section 4, landmarks and ordered covering; Muslea,
+// Minton and Knoblock (2000), section 3, asking where redundant rules disagree.
+func Learn(ctx context.Context, columns []Column, examples []Example, others []*Page) (*Fields, *Report, error) {
+	out := &Fields{}
+	report := &Report{}
+	var errs []error
+	for i, c := range columns {
+		l := learner{ctx: ctx, many: c.Many}
+		for _, e := range examples {
+			if v := e.Values[i]; v.Known {
+				l.examples = append(l.examples, labelled{e.Page, normal(v.Texts)})
+			}
+		}
+		l.others = others
+		f, err := l.field(c.Name)
+		switch {
+		case ctx.Err() != nil:
+			return nil, nil, ctx.Err()
+		case err != nil:
+			errs = append(errs, err)
+			continue
+		}
+		out.Fields = append(out.Fields, f)
+		report.add(&l, f, others)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, nil, err
+	}
+	return out, report, nil
+}
+
+func normal(texts []string) (out []string) {
+	for _, t := range texts {
+		if t = value(t); t != "" && !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// learner learns one field.
+type learner struct {
+	ctx      context.Context
+	many     bool
+	examples []labelled
+	others   []*Page
+
+	like      likeness
+	distinct  bool     // the values of the examples differ
+	patterns  []string // the forms of the examples
+	committee []*rule  // rules that agree with all examples
+}
+
+// labelled is a page with its values.
+type labelled struct {
+	page   *Page
+	values []string
+}
+
+// rule is a selector that is tried.
+type rule struct {
+	Selector
+	key   string
+	right []bool // [examples] it gives the values
+	count int    // of right
+	prior int    // how plain it is: less is plainer
+	worth float64
+	gives [][]string // [others]
+}
+
+func (l *learner) field(name string) (Field, error) {
+	var values []string
+	for _, e := range l.examples {
+		values = append(values, e.values...)
+	}
+	if len(values) == 0 {
+		return Field{}, fmt.Errorf("%s: no page has a value of it: fill in some", name)
+	}
+	l.like = likenessOf(values)
+	l.patterns = patterns(values)
+	first := map[string]bool{}
+	for _, v := range values {
+		first[v] = true
+	}
+	l.distinct = len(first) == len(values) && len(values) > 1
+	rules, err := l.rules(name)
+	if err != nil {
+		return Field{}, err
+	}
+	chosen := l.choose(rules)
+	f := Field{Name: name, Many: l.many}
+	for _, r := range chosen {
+		f.From = append(f.From, r.Selector)
+	}
+	if len(f.From) == 1 {
+		f.Selector, f.From = f.From[0], nil
+	}
+	return f, nil
+}
+
+// rules are those that are right on an example and wrong on none, the best first.
+func (l *learner) rules(name string) ([]*rule, error) {
+	byKey := map[string]bool{}
+	var good []*rule
+	tried := 0
+	for i, e := range l.examples {
+		if len(e.values) == 0 {
+			continue
+		}
+		found := false
+		for s := range l.candidates(e.page, e.values[0]) {
+			found = true
+			if l.ctx.Err() != nil {
+				return nil, l.ctx.Err()
+			}
+			for _, own := range l.placed(s, e) {
+				key := own.key()
+				if byKey[key] {
+					continue
+				}
+				byKey[key] = true
+				if tried++; tried > maxRules*(i+1) {
+					break
+				}
+				if r := l.try(own, key); r != nil {
+					good = append(good, r)
+				}
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("%s: %q stands nowhere on %s: write it as the page has it", name, e.values[0], e.page.url)
+		}
+	}
+	if len(good) == 0 {
+		return nil, fmt.Errorf("%s: no selector tells these values from others on their pages: are they all of one kind?", name)
+	}
+	l.weigh(good)
+	return good, nil
+}
+
+// key is a selector as one text.
+func (s *Selector) key() string {
+	return strings.Join([]string{s.CSS, s.Take, s.After, s.Until, s.Pattern, strconv.Itoa(s.At)}, "\x00")
+}
+
+// placed are s for the place that the value has among those that it finds on the page
+// of an example; none if it does not find it.
+func (l *learner) placed(s Selector, e labelled) []Selector {
+	all := s.all(e.page)
+	if l.many {
+		if slices.Equal(sorted(all), sorted(e.values)) {
+			return []Selector{s}
+		}
+		return nil
+	}
+	i := slices.Index(all, e.values[0])
+	if i < 0 {
+		return nil
+	}
+	out := []Selector{s}
+	if i > 0 {
+		out = nil
+		if i < 5 {
+			s.At = i + 1
+			out = append(out, s)
+		}
+	}
+	if back := len(all) - i; len(all) > 1 && back <= 3 {
+		s.At = -back
+		out = append(out, s)
+	}
+	return out
+}
+
+func sorted(s []string) []string {
+	s = slices.Clone(s)
+	slices.Sort(s)
+	return s
+}
+
+// try is the rule of a selector, nil if it is wrong on an example.
+func (l *learner) try(s Selector, key string) *rule {
+	r := &rule{Selector: s, key: key, right: make([]bool, len(l.examples))}
+	for i, e := range l.examples {
+		got := s.values(e.page, l.many)
+		switch {
+		case slices.Equal(sorted(got), sorted(e.values)):
+			if r.right[i] = true; len(e.values) > 0 {
+				r.count++
+			}
+		case len(got) > 0:
+			return nil
+		}
+	}
+	if r.count == 0 {
+		return nil
+	}
+	r.prior = plainness(s)
+	return r
+}
+
+// plainness orders selectors that do equally well: what names the place of a value more
+// closely comes first, what hangs on chance last.
+func plainness(s Selector) int {
+	n := 0
+	steps := strings.Count(s.CSS, ">") + 1
+	n += max(steps-3, 3-steps) // three steps of a path
+	n += 3 * strings.Count(s.CSS, "nth-of-type")
+	if s.After == "" {
+		n += 2
+	} else {
+		n += max(0, len(s.after)-2)
+	}
+	if s.Until != "" {
+		n += 2
+	}
+	if s.Pattern == "" {
+		n++
+	}
+	switch {
+	case s.At != 0 && s.At != 1:
+		n += 2 * max(s.At, -s.At)
+	}
+	switch s.Take {
+	case "own":
+		n++
+	case "", "text":
+	default:
+		n += 2
+	}
+	return n
+}
+
+// weigh orders rules by what they do on the examples, and then on the other pages.
+func (l *learner) weigh(rules []*rule) {
+	order := func(a, b *rule) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(b.worth, a.worth), cmp.Compare(a.prior, b.prior), cmp.Compare(a.key, b.key))
+	}
+	slices.SortFunc(rules, order)
+	for _, r := range rules[:min(len(rules), 600)] {
+		r.gives = make([][]string, len(l.others))
+		different := map[string]bool{}
+		given := 0
+		for i, p := range l.others {
+			if l.ctx.Err() != nil {
+				return
+			}
+			got := r.values(p, l.many)
+			if r.gives[i] = got; len(got) == 0 {
+				continue
+			}
+			given++
+			different[got[0]] = true
+			n := 1.0
+			if !l.many && r.Selector.At == 0 {
+				n = float64(len(r.all(p)))
+			}
+			switch {
+			case slices.ContainsFunc(got, func(v string) bool { return !l.like.has(v) }):
+				r.worth--
+			default:
+				r.worth += 0.5 + 0.5/n
+			}
+		}
+		if l.distinct && given > 0 && r.worth > 0 {
+			r.worth *= float64(len(different)) / float64(given)
+		}
+	}
+	slices.SortFunc(rules, order)
+}
+
+// choose takes rules in turn until all examples are told, and then those that tell more
+// of the other pages and agree with what was taken where both tell something.
+func (l *learner) choose(rules []*rule) (chosen []*rule) {
+	told := make([]bool, len(l.examples))
+	for len(chosen) < maxAlternate {
+		var best *rule
+		bestNew := 0
+		for _, r := range rules {
+			n := 0
+			for i, ok := range r.right {
+				if ok && !told[i] && len(l.examples[i].values) > 0 {
+					n++
+				}
+			}
+			if n > bestNew || n == bestNew && n > 0 && r.worth > best.worth {
+				best, bestNew = r, n
+			}
+		}
+		if best == nil {
+			break
+		}
+		chosen = append(chosen, best)
+		for i, ok := range best.right {
+			told[i] = told[i] || ok
+		}
+	}
+	for _, r := range rules {
+		if r.count == rules[0].count && len(l.committee) < maxCommittee {
+			l.committee = append(l.committee, r)
+		}
+	}
+	gives := make([][]string, len(l.others)) // by the chosen ones
+	for i := range l.others {
+		for _, r := range chosen {
+			if r.gives != nil && len(gives[i]) == 0 {
+				gives[i] = r.gives[i]
+			}
+		}
+	}
+	for len(chosen) < maxAlternate && len(l.others) > 0 {
+		var best *rule
+		most := max(0.5, float64(len(l.others))/50)
+		for _, r := range rules {
+			if r.gives == nil || r.count < min(2, rules[0].count) || r.worth <= 0 {
+				continue
+			}
+			gain, both, same := 0.0, 0, 0
+			for i, got := range r.gives {
+				switch {
+				case len(got) == 0:
+				case len(gives[i]) == 0:
+					if l.like.has(got[0]) {
+						gain++
+					} else {
+						gain--
+					}
+				default:
+					if both++; slices.Equal(got, gives[i]) {
+						same++
+					}
+				}
+			}
+			if both > 0 {
+				gain *= float64(same) / float64(both)
+			}
+			if gain > most && 5*same >= 4*both && both > 0 {
+				best, most = r, gain
+			}
+		}
+		if best == nil {
+			break
+		}
+		chosen = append(chosen, best)
+		for i := range gives {
+			if len(gives[i]) == 0 {
+				gives[i] = best.gives[i]
+			}
+		}
+	}
+	return chosen
+}
+
+// occurrence is a place on a page where a value stands.
+type occurrence struct {
+	element int
+	take    string
+	text    string // v is text[start:end]
+	start   int
+	end     int
+	words   int // of the page before the text
+}
+
+// occurrences are the places of a value, the first ones of the page.
+func occurrences(p *Page, v string) (out []occurrence) {
+	add := func(i int, take, t string, words int) bool {
+		at := wordIndex(t, v)
+		if at < 0 || len(out) >= maxOccurrences {
+			return false
+		}
+		out = append(out, occurrence{i, take, t, at, at + len(v), words})
+		return true
+	}
+	for i := range p.elements {
+		e := &p.elements[i]
+		single := false
+		for k := e.texts.start; k < e.texts.end; k++ {
+			t := &p.texts[k]
+			if t.parent != i {
+				continue
+			}
+			take := "own"
+			if e.texts.end-e.texts.start == 1 {
+				take = ""
+			}
+			single = add(i, take, t.line, t.words) || single
+		}
+		if n := e.texts.end - e.texts.start; !single && n > 1 && n <= 30 {
+			if t := p.text(i); len(t) <= 4*len(v)+200 {
+				add(i, "", t, e.words)
+			}
+		}
+		for _, a := range e.node.Attr {
+			switch a.Key {
+			case "href", "content", "title", "alt", "value", "datetime", "src":
+				add(i, "@"+a.Key, p.resolved(a.Key, a.Val), e.words)
+			}
+		}
+	}
+	return out
+}
+
+// wordIndex is where v stands in s with no letter or digit beside it, -1 = nowhere.
+func wordIndex(s, v string) int {
+	for from := 0; ; {
+		i := strings.Index(s[from:], v)
+		if i < 0 {
+			return -1
+		}
+		i += from
+		before, after := lastRune(s[:i]), firstRune(s[i+len(v):])
+		if !(inWord(before) && inWord(firstRune(v))) && !(inWord(after) && inWord(lastRune(v))) {
+			return i
+		}
+		from = i + 1
+	}
+}
+
+func firstRune(s string) rune {
+	for _, r := range s {
+		return r
+	}
+	return 0
+}
+
+func lastRune(s string) rune {
+	r := []rune(s[max(0, len(s)-4):])
+	if len(r) == 0 {
+		return 0
+	}
+	return r[len(r)-1]
+}
+
+// candidates are selectors that could find a value on a page, without a place.
+func (l *learner) candidates(p *Page, v string) func(func(Selector) bool) {
+	return func(yield func(Selector) bool) {
+		for _, o := range occurrences(p, v) {
+			for _, path := range tagPaths(p, o.element) {
+				for _, s := range l.cuts(p, o) {
+					s.CSS = path
+					if _, err := s.compile(); err == nil && !yield(s) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// cuts are the ways to cut a value out of the text that it stands in, by the words
+// before it, what follows it, and its form.
+func (l *learner) cuts(p *Page, o occurrence) (out []Selector) {
+	before := words(o.text[:o.start])
+	landmarks := []string{""}
+	if len(before) == 0 && !strings.HasPrefix(o.take, "@") {
+		before = nil
+		for n := 1; n <= 3; n++ {
+			if w := p.wordsBefore(o.words, n); w != nil {
+				before = w
+			}
+		}
+	} else if strings.HasPrefix(o.take, "@") {
+		before = nil
+	}
+	for n := 1; n <= min(3, len(before)); n++ {
+		last := before[len(before)-n:]
+		if !slices.ContainsFunc(last, func(w string) bool { return strings.IndexFunc(w, unicode.IsDigit) >= 0 }) {
+			landmarks = append(landmarks, strings.Join(last, " "))
+		}
+	}
+	var untils []string
+	rest := o.text[o.end:]
+	if rest == "" {
+		untils = []string{""}
+	} else if u := delimiter(rest); !strings.Contains(o.text[o.start:o.end], u) {
+		untils = []string{u}
+	}
+	for _, after := range landmarks {
+		base := Selector{Take: o.take, After: after}
+		for _, u := range untils {
+			s := base
+			s.Until = u
+			out = append(out, s)
+		}
+		for _, form := range l.patterns {
+			s := base
+			s.Pattern = form
+			out = append(out, s)
+		}
+		if o.start > 0 && strings.HasPrefix(o.take, "@") {
+			s := base
+			s.Pattern = regexp.QuoteMeta(o.text[:o.start]) + "(" + everything(rest) + ")"
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// everything is a pattern up to what follows a value.
+func everything(rest string) string {
+	if rest == "" {
+		return ".+"
+	}
+	return "[^" + regexp.QuoteMeta(string(firstRune(rest))) + "]+"
+}
+
+// delimiter is what follows a value: the punctuation, or else the next word.
+func delimiter(rest string) string {
+	end := 0
+	for i, r := range rest {
+		if inWord(r) && strings.TrimSpace(rest[:i]) != "" {
+			break
+		}
+		end = i + len(string(r))
+		if inWord(r) && (i+len(string(r)) == len(rest) || !inWord(firstRune(rest[i+len(string(r)):]))) {
+			break
+		}
+		if end > 24 {
+			break
+		}
+	}
+	if p := strings.TrimRightFunc(rest[:end], unicode.IsSpace); p != "" {
+		return p
+	}
+	return rest[:end]
+}
+
+// tagPaths are selectors along the tag path of an element: suffixes of it of several
+// lengths, with and without the first class of each element, and with places among
+// siblings.
+func tagPaths(p *Page, i int) (out []string) {
+	var chain []int // from the element outwards
+	for k := i; k >= 0 && len(chain) < 12; k = p.elements[k].parent {
+		if n := p.elements[k].node; n.Data == "html" {
+			break
+		}
+		chain = append(chain, k)
+	}
+	add := func(n int, seg func(k, depth int) string) {
+		if n > len(chain) {
+			n = len(chain)
+		}
+		parts := make([]string, 0, n)
+		for d := n - 1; d >= 0; d-- {
+			parts = append(parts, seg(chain[d], d))
+		}
+		if s := strings.Join(parts, " > "); s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	classes := func(k, _ int) string { return segment(p.elements[k].node, true) }
+	plain := func(k, _ int) string { return segment(p.elements[k].node, false) }
+	for _, n := range []int{1, 2, 3, 4, 6, 12} {
+		add(n, classes)
+		add(n, plain)
+	}
+	for _, deep := range []int{0, 1} {
+		for _, n := range []int{1, 2, 3} {
+			if n <= deep {
+				continue
+			}
+			add(n, func(k, d int) string {
+				s := segment(p.elements[k].node, false)
+				if d == deep {
+					s += fmt.Sprintf(":nth-of-type(%d)", p.ordinal(k))
+				}
+				return s
+			})
+		}
+	}
+	return out
+}
+
+// ordinal is the place of an element among its siblings of that name, from 1.
+func (p *Page) ordinal(i int) int {
+	n := 1
+	for k := p.elements[i].previous; k >= 0 && n < 1000; k = p.elements[k].previous {
+		if p.elements[k].node.Data == p.elements[i].node.Data {
+			n++
+		}
+	}
+	return n
+}
+
+var plainForm = regexp.MustCompile(`^[A-Za-z][A-Za-z-]*$`)
+
+var tagForm = regexp.MustCompile(`^[a-z]+[1-6]?$`)
+
+// segment is an element in a tag path.
+func segment(n *html.Node, classes bool) string {
+	name := n.Data
+	if !tagForm.MatchString(name) {
+		name = "*"
+	}
+	if name == "meta" {
+		for _, key := range []string{"name", "property", "itemprop"} {
+			if v, ok := attribute(n, key); ok && v != "" && !strings.ContainsAny(v, "\"\\\n\r\f") && len(v) < 64 {
+				return fmt.Sprintf("meta[%s=%q]", key, v)
+			}
+		}
+	}
+	if !classes {
+		return name
+	}
+	if v, ok := attribute(n, "itemprop"); ok && plainForm.MatchString(v) {
+		return name + `[itemprop="` + v + `"]`
+	}
+	if v, ok := attribute(n, "id"); ok && plainForm.MatchString(v) {
+		return name + "#" + v
+	}
+	if v, ok := attribute(n, "class"); ok {
+		if f := strings.Fields(v); len(f) > 0 && plainForm.MatchString(f[0]) {
+			return name + "." + f[0]
+		}
+	}
+	return name
+}

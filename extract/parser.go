@@ -1,0 +1,44 @@
+package extract
+
+import (
+	"golang.org/x/net/html"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Reader makes pages and document trees of responses, as parse.Parser does.
+type Reader interface {
+	Parse(*web.Response) (*web.Page, error)
+	Tree(r *web.Response, maxTags int) (root *html.Node, cut bool, err error)
+}
+
+// Parser makes pages with the values of fields (web.Page.Values). It is pure and safe for
+// concurrent use if its reader is.
+type Parser struct {
+	Reader
+	Fields *Fields
+}
+
+// Parse makes the page of a response.
+func (p Parser) Parse(r *web.Response) (*web.Page, error) {
+	page, err := p.Reader.Parse(r)
+	if err != nil {
+		return nil, err
+	}
+	own, err := Open(p.Reader, r)
+	if err != nil {
+		return nil, err
+	}
+	page.Values = p.Fields.Values(own)
+	return page, nil
+}
+
+// Open is the page of a response in the form in which values are looked for. Of a page
+// with more than 50,000 tags the rest is left out.
+func Open(by Reader, r *web.Response) (*Page, error) {
+	root, _, err := by.Tree(r, maxTags)
+	if err != nil {
+		return nil, err
+	}
+	return NewPage(r.URL, root), nil
+}
