@@ -112,6 +112,23 @@ func valuesOf(values [][]string, i int) []string {
 	return values[i]
 }
 
+// CheckColumns tells whether a form (see Forms) has room for columns of fields: tables of
+// pages have, beside columns of their own.
+func CheckColumns(form string, columns []Column) error {
+	if !strings.HasPrefix(form, "pages-") {
+		return fmt.Errorf("%s has no place for fields: pages-jsonl, pages-csv and pages-parquet have", form)
+	}
+	for i := range reflect.TypeFor[pageRow]().NumField() {
+		own, _, _ := strings.Cut(reflect.TypeFor[pageRow]().Field(i).Tag.Get("parquet"), ",")
+		for _, c := range columns {
+			if strings.EqualFold(c.Name, own) {
+				return fmt.Errorf("%s has a column %s of its own: name the field otherwise", form, own)
+			}
+		}
+	}
+	return nil
+}
+
 // columns appends the values of columns.
 func (o *jsonObject) columns(columns []Column, values [][]string) {
 	for i, c := range columns {

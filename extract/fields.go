@@ -372,6 +372,9 @@ func (s *Selector) cut(p *Page, c candidate) string {
 
 // value is t as values are: one line, at most maxValue bytes.
 func value(t string) string {
+	if len(t) > 4*maxValue {
+		t = t[:4*maxValue] // what event.Line leaves of it is enough
+	}
 	t = event.Line(t)
 	if len(t) > maxValue {
 		t = strings.TrimSpace(strings.ToValidUTF8(t[:maxValue], ""))

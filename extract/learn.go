@@ -267,8 +267,11 @@ func plainness(s Selector) int {
 	if s.Until != "" {
 		n += 2
 	}
-	if s.Pattern == "" {
+	switch s.Pattern {
+	case "":
 		n++
+	case namesForm: // many words that are no names have it
+		n += 2
 	}
 	switch {
 	case s.At != 0 && s.At != 1:

@@ -12,7 +12,7 @@ import (
 // mailForm matches addresses of mail.
 const mailForm = `[\w.+-]+@[\w-]+(?:\.[\w-]+)+`
 
-// nameForm matches capitalised words, with short ones in lower case between.
+// namesForm matches capitalised words, with short ones in lower case between.
 const namesForm = `\p{Lu}[\p{L}.-]*(?:\s+(?:\p{Ll}{1,3}\s+){0,2}\p{Lu}[\p{L}.-]*)*`
 
 // patterns are regular expressions that say what form the examples of a field have, the
@@ -155,7 +155,7 @@ func runsPattern(runs []run, literal bool) string {
 		}
 		same := !slices.ContainsFunc(r.texts, func(t string) bool { return t != r.texts[0] })
 		count := "+"
-		if r.kind == '0' && least == most || r.optional && most == 1 {
+		if r.kind == '0' && least == most && len(r.texts) > 1 || r.optional && most == 1 {
 			count = fmt.Sprintf("{%d}", most)
 		}
 		switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 )
 
-// maxSteps bounds the moves of an XPath over a page: some seconds of work.
-const maxSteps = 20_000_000
+// maxSteps bounds the moves of an XPath over a page: some tenths of a second.
+const maxSteps = 5_000_000
 
 // errSteps ends an evaluation that takes too long.
 var errSteps = errors.New("too many steps")

@@ -15,6 +15,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/export"
+	"github.com/waggle-crawler/waggle/extract"
 	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
@@ -26,6 +27,7 @@ type exportCmd struct {
 	Form    string   `arg:"" help:"What to write: ${exports}."`
 	With    []string `sep:"none" placeholder:"DIR" help:"Another crawl for the same export; may be repeated."`
 	Without bool     `name:"without-opt-outs" help:"Leave out pages that say noindex, noarchive or noai, or reserve text and data mining."`
+	Fields  string   `placeholder:"FILE" help:"Add the values of these fields to the tables of pages; see waggle help extract table."`
 	Out     string   `short:"o" placeholder:"FILE" help:"The file (default, and -: standard output)."`
 	Force   bool     `help:"Replace the file if it is there."`
 }
@@ -74,6 +76,16 @@ func (c *exportCmd) Run(ctx context.Context, std streams, docs parse.Documents) 
 		return exit{exitUsage, fmt.Errorf("there is no form %q; there are: %s", c.Form, exportNames())}
 	}
 	in := &export.Input{WithoutOptOuts: c.Without, Parser: func(col collection.Collection) (crawl.Parser, error) { return job.LinkParser(col, docs), nil }}
+	if c.Fields != "" {
+		fields, err := extract.ReadFile(c.Fields)
+		if err != nil {
+			return unusable(err)
+		}
+		withFields(in, fields, docs)
+		if err := export.CheckColumns(c.Form, in.Columns); err != nil {
+			return exit{exitUsage, fmt.Errorf("%s: %w", c.Fields, err)}
+		}
+	}
 	for _, dir := range append([]string{c.Dir}, c.With...) {
 		col, err := collection.Open(dir)
 		if err != nil {
