@@ -147,7 +147,7 @@ func (o *jsonObject) columns(columns []Column, values [][]string) {
 // columnFile writes rows of R with columns beside its own to a Parquet file, in groups of
 // bounded size. Fields of R without a tag are not written.
 type columnFile[R any] struct {
-	w       *parquet.Writer
+	w       *parquet.GenericWriter[any]
 	row     reflect.Type
 	own     []int // fields of R that are written
 	columns []Column
@@ -171,7 +171,7 @@ func newColumnFile[R any](out io.Writer, columns []Column) *columnFile[R] {
 		fields = append(fields, f)
 	}
 	p.row = reflect.StructOf(fields)
-	p.w = parquet.NewWriter(out, parquet.SchemaOf(reflect.New(p.row).Interface()), parquet.Compression(&parquet.Zstd), parquet.CreatedBy("waggle", "", ""))
+	p.w = parquet.NewGenericWriter[any](out, parquet.SchemaOf(reflect.New(p.row).Interface()), parquet.Compression(&parquet.Zstd), parquet.CreatedBy("waggle", "", ""))
 	return p
 }
 
@@ -193,7 +193,7 @@ func (p *columnFile[R]) add(row R, values [][]string, size int) error {
 			f.SetString(texts[0])
 		}
 	}
-	if err := p.w.Write(v.Addr().Interface()); err != nil {
+	if _, err := p.w.Write([]any{v.Interface()}); err != nil {
 		return err
 	}
 	p.rows++

@@ -55,7 +55,7 @@ const shop = `<!DOCTYPE html><html><head><title>Heather honey – Meadow shop</t
 <section itemscope itemtype="https://schema.org/Person"><span itemprop="name">Ada <b>Byron</b></span>
  <a itemprop="url" href="/ada">page</a> <time itemprop="birthDate" datetime="1815-12-10">December</time>
  <div itemprop="address" itemscope itemtype="https://schema.org/PostalAddress"><span itemprop="postalCode">CB2</span></div></section>
-<p class="formula">=1+1 ‮evil` + "\x07" + `</p><script>var price = "9"</script>
+<p class="formula">=1+1 ` + "\u202eevil\x07" + `</p><script>var price = "9"</script>
 </body></html>`
 
 // A table of selectors and what they find on the page above.

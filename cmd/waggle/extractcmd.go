@@ -50,7 +50,7 @@ func (extractTableCmd) Help() string {
 
   waggle extract table bees fields.yaml -o keepers.tsv
   waggle extract table bees fields.yaml -o keepers.parquet
-  waggle extract table bees fields.yaml | cut -f 1,3
+  waggle extract table bees fields.yaml --form jsonl
 
 with, in fields.yaml,
 
