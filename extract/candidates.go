@@ -97,6 +97,13 @@ func lastRune(s string) rune {
 func (l *learner) candidates(p *Page, v string) func(func(Selector) bool) {
 	return func(yield func(Selector) bool) {
 		for _, o := range occurrences(p, v) {
+			if o.take == "own" || o.take == "" {
+				for _, s := range l.wide(p, o) {
+					if _, err := s.compile(); err == nil && !yield(s) {
+						return
+					}
+				}
+			}
 			for _, path := range tagPaths(p, o.element) {
 				for _, s := range l.cuts(p, o) {
 					s.CSS = path
@@ -153,6 +160,23 @@ func (l *learner) cuts(p *Page, o occurrence) (out []Selector) {
 			s := base
 			s.Pattern = regexp.QuoteMeta(o.text[:o.start]) + "(" + everything(rest) + ")"
 			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// wide are selectors that look for the form of the examples anywhere on a page: its
+// first, or the first behind the words that stand before the value.
+func (l *learner) wide(p *Page, o occurrence) (out []Selector) {
+	for _, form := range l.patterns {
+		if form == namesForm {
+			continue
+		}
+		out = append(out, Selector{CSS: "body", Pattern: form})
+		for _, s := range l.cuts(p, o) {
+			if s.Pattern == form && s.After != "" {
+				out = append(out, Selector{CSS: "body", After: s.After, Pattern: form})
+			}
 		}
 	}
 	return out

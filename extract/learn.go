@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -291,7 +292,6 @@ func (l *learner) weigh(rules []*rule) {
 	for _, r := range rules[:min(len(rules), 600)] {
 		r.gives = make([][]string, len(l.others))
 		different := map[string]bool{}
-		given := 0
 		for i, p := range l.others {
 			if l.ctx.Err() != nil {
 				return
@@ -300,24 +300,38 @@ func (l *learner) weigh(rules []*rule) {
 			if r.gives[i] = got; len(got) == 0 {
 				continue
 			}
-			given++
+			again := different[got[0]]
 			different[got[0]] = true
 			n := 1.0
 			if !l.many && r.Selector.At == 0 {
 				n = float64(len(r.all(p)))
 			}
+			if r.CSS == "body" && r.pattern != nil {
+				n = float64(len(p.distinct(r.pattern)))
+			}
 			switch {
 			case slices.ContainsFunc(got, func(v string) bool { return !l.like.has(v) }):
 				r.worth--
+			case again && l.distinct && !l.many:
+				// It is of the site, and not of the page, such as the mail of a webmaster.
+				r.worth -= 0.25
 			default:
 				r.worth += 0.5 + 0.5/n
 			}
 		}
-		if l.distinct && given > 0 && r.worth > 0 {
-			r.worth *= float64(len(different)) / float64(given)
-		}
 	}
 	slices.SortFunc(rules, order)
+}
+
+// distinct are the different texts on a page that a pattern matches, up to 20 matches.
+func (p *Page) distinct(pattern *regexp.Regexp) []string {
+	i := slices.IndexFunc(p.elements, func(e element) bool { return e.node.Data == "body" })
+	if i < 0 {
+		return nil
+	}
+	all := pattern.FindAllString(p.text(i), 20)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // choose takes rules in turn until all examples are told, and then those that tell more

@@ -40,6 +40,22 @@ func patterns(values []string) (out []string) {
 	if runs := commonRuns(values); runs != nil {
 		add(runsPattern(runs, true))
 		add(runsPattern(runs, false))
+		// Of codes that end with a number, others may end with a letter, and the reverse.
+		last := &runs[len(runs)-1]
+		letter := last.kind == 'U' && !slices.ContainsFunc(last.texts, func(t string) bool { return utf8.RuneCountInString(t) > 1 })
+		tail := ""
+		switch {
+		case last.optional:
+		case last.kind == '0':
+			tail = `\p{Lu}?\b`
+		case letter && len(runs) > 1 && runs[len(runs)-2].kind == '0':
+			last.optional, tail = true, `\b`
+		}
+		if tail != "" {
+			for _, literal := range []bool{true, false} {
+				add(strings.TrimSuffix(runsPattern(runs, literal), `\b`) + tail)
+			}
+		}
 	}
 	add(namesForm)
 	return out
