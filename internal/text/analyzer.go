@@ -4,13 +4,13 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/blevesearch/snowballstem"
-	"github.com/blevesearch/snowballstem/english"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -29,16 +29,27 @@ const (
 //
 // A word is a run of letters and digits of 2…40 characters, in lower case and
 // in Unicode form NFKC; a soft hyphen within it is left out. Numbers of more
-// than four digits are no words. Words of English letters are stemmed
-// (Snowball, "Porter 2") unless they are stop words, which are dropped. Runs
+// than four digits are no words. Stop words are dropped, and what is left is
+// stemmed (Snowball) by the rules of the analyzer's language, which is English
+// unless another one was asked for; English stems none but words of the letters
+// a…z. Words of a language that Snowball does not know stand as they are. Runs
 // of scripts that are written without spaces (Chinese, Japanese, Thai, …) give
-// each pair of neighbouring characters as a term.
+// each pair of neighbouring characters as a term; the analyzer of Japanese leaves
+// out pairs with a Hiragana, which are endings and particles, and takes a run of
+// Katakana for a word.
+//
+// An analyzer of several languages uses the rules of the first, and hands out one for
+// each of the others by In.
 type Analyzer struct {
 	// table remembers the terms of words, by the hash of the word. A newer
 	// word takes the place of an older one in its slot. It saves time and
 	// shares the memory of terms, and never changes a result.
-	table [slots]atomic.Pointer[entry]
-	stop  map[string]struct{}
+	table    [slots]atomic.Pointer[entry]
+	stop     map[string]struct{}
+	language string
+	stem     stemmer // nil = words are their own stems
+	scripts  []*unicode.RangeTable
+	others   []*Analyzer // of the other languages, in their order
 }
 
 // entry is a word in lower case with its term; term is "" for words that are
@@ -49,9 +60,43 @@ type entry struct {
 	hash uint32 // of term
 }
 
-// NewAnalyzer makes an analyzer. One is enough for a process.
-func NewAnalyzer() *Analyzer {
-	return &Analyzer{stop: stopWords()}
+// NewAnalyzer makes an analyzer of some languages, ISO 639-1 codes; of English if none
+// is named.
+func NewAnalyzer(languages ...string) *Analyzer {
+	if len(languages) == 0 {
+		languages = []string{English}
+	}
+	var all []*Analyzer
+	for _, l := range languages {
+		l = Canonical(l)
+		if slices.ContainsFunc(all, func(a *Analyzer) bool { return a.language == l }) {
+			continue
+		}
+		all = append(all, &Analyzer{stop: stopWords(l), language: l, stem: stemmers()[l], scripts: spacelessIn(l)})
+	}
+	all[0].others = all[1:]
+	return all[0]
+}
+
+// Languages are those of the analyzer, its own first.
+func (a *Analyzer) Languages() []string {
+	out := []string{a.language}
+	for _, o := range a.others {
+		out = append(out, o.language)
+	}
+	return out
+}
+
+// In is the analyzer of a language that a has, and a itself for any other.
+func (a *Analyzer) In(language string) *Analyzer {
+	if len(a.others) > 0 && language != a.language {
+		for _, o := range a.others {
+			if o.language == language {
+				return o
+			}
+		}
+	}
+	return a
 }
 
 // Words returns the terms of s in their order.
@@ -123,6 +168,7 @@ func (a *Analyzer) unicodeRun(s string, i int, yield func(*entry)) int {
 		}
 		word, chars = word[:0], 0
 	}
+	japanese := a.language == "ja"
 	pair := func(rs ...rune) {
 		b := buf[:0]
 		for _, r := range rs {
@@ -139,11 +185,19 @@ func (a *Analyzer) unicodeRun(s string, i int, yield func(*entry)) int {
 		before, paired = 0, false
 	}
 	first := i
+	kana := false // the word is of Katakana
 	for i < len(s) {
 		r, size := utf8.DecodeRuneInString(s[i:])
+		if japanese && chars > 0 && kana != isKatakana(r) {
+			flushWord()
+		}
+		kana = japanese && isKatakana(r)
 		switch {
 		case r == softHyphen:
-		case r >= firstSpaceless && unicode.In(r, spaceless...):
+		case japanese && unicode.Is(unicode.Hiragana, r):
+			flushWord()
+			flushPairs()
+		case r >= firstSpaceless && unicode.In(r, a.scripts...):
 			flushWord()
 			if before != 0 {
 				pair(before, r)
@@ -173,14 +227,11 @@ func (a *Analyzer) unicodeRun(s string, i int, yield func(*entry)) int {
 
 const (
 	softHyphen     = '\u00ad'
-	firstSpaceless = '\u0e00'
+	firstSpaceless = '\u0e00' // no script of spacelessIn has an earlier character
 )
 
-// spaceless are the scripts that put no space between words.
-var spaceless = []*unicode.RangeTable{
-	unicode.Han, unicode.Hiragana, unicode.Katakana,
-	unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
-}
+// isKatakana knows the letters of Katakana, the mark of a long vowel among them.
+func isKatakana(r rune) bool { return r == 'ー' || unicode.Is(unicode.Katakana, r) }
 
 // lower maps the bytes of ASCII letters and digits to lower case, others to 0.
 var lower = func() (t [256]byte) {
@@ -234,7 +285,7 @@ func (a *Analyzer) makeTerm(word string) string {
 	case letters+digits < len(word):
 		folded := norm.NFKC.String(word)
 		if folded == word {
-			return word
+			return a.cut(word)
 		}
 		// Folding can bring spaces ("ͺ") and capitals ("ᴬ").
 		word = strings.Map(func(r rune) rune {
@@ -245,7 +296,7 @@ func (a *Analyzer) makeTerm(word string) string {
 		}, folded)
 		for i := range len(word) {
 			if word[i] < 'a' || word[i] > 'z' {
-				return word
+				return a.cut(word)
 			}
 		}
 	case digits > 0:
@@ -254,8 +305,27 @@ func (a *Analyzer) makeTerm(word string) string {
 	if _, ok := a.stop[word]; ok {
 		return ""
 	}
+	return a.stemOf(word)
+}
+
+// cut is the term of a word that has other letters than a…z, which are none of English.
+func (a *Analyzer) cut(word string) string {
+	if a.language == English {
+		return word
+	}
+	if _, ok := a.stop[word]; ok {
+		return ""
+	}
+	return a.stemOf(word)
+}
+
+// stemOf is the stem of a word by the rules of the analyzer's language.
+func (a *Analyzer) stemOf(word string) string {
+	if a.stem == nil {
+		return word
+	}
 	env := snowballstem.NewEnv(word)
-	english.Stem(env)
+	a.stem(env)
 	stem := env.Current()
 	if len(stem) <= len(word) && word[:len(stem)] == stem {
 		return word[:len(stem)] // share the word's memory

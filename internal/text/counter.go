@@ -11,6 +11,7 @@ import (
 // makes it ready for the next document and keeps its memory.
 type Counter struct {
 	analyzer *Analyzer
+	present  *Analyzer // of the language of the document
 	terms    []web.Term
 	// table finds terms: an open hash table of indices in terms plus one, 0 =
 	// free. Its size is a power of two and more than twice that of terms.
@@ -19,8 +20,11 @@ type Counter struct {
 
 // NewCounter makes a counter of the terms that a makes.
 func NewCounter(a *Analyzer) *Counter {
-	return &Counter{analyzer: a, table: make([]int32, 1024)}
+	return &Counter{analyzer: a, present: a, table: make([]int32, 1024)}
 }
+
+// In counts by the rules of a language that the analyzer has, until Reset.
+func (c *Counter) In(language string) { c.present = c.analyzer.In(language) }
 
 // Add counts the terms of s in Body and, for text of a title or heading, in
 // Head as well.
@@ -29,7 +33,7 @@ func (c *Counter) Add(s string, head bool) {
 	if head {
 		h = 1
 	}
-	c.analyzer.each(s, func(e *entry) {
+	c.present.each(s, func(e *entry) {
 		t := c.find(e)
 		t.Body++
 		t.Head += h
@@ -83,5 +87,6 @@ func (c *Counter) Terms() []web.Term {
 func (c *Counter) Reset() {
 	clear(c.table)
 	clear(c.terms)
+	c.present = c.analyzer
 	c.terms = c.terms[:0]
 }

@@ -3,7 +3,7 @@ package text
 import (
 	"bytes"
 	"compress/gzip"
-	_ "embed"
+	"embed"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,6 +21,12 @@ import (
 //go:generate go run ./mkdf -wordnet /usr/share/wordnet -o df.gz
 //go:embed df.gz
 var backgroundTable []byte
+
+// The tables df-LANGUAGE.gz are made of Debian's translated texts (see NOTICE):
+//
+//go:generate sh -c "go run ./mkdf -debian \"$(mktemp -d)\" -o ."
+//go:embed df-*.gz
+var otherTables embed.FS
 
 // DF tells in what share of documents a stem occurs. It is immutable and safe
 // for concurrent use.
@@ -57,6 +63,50 @@ var background = sync.OnceValue(func() *DF {
 	}
 	return d
 })
+
+// BackgroundOf is the built-in table of some languages, or of English if none is named.
+// Of several languages a stem has the share of that in which it is commonest. A
+// language of which there is no table has an empty one: every stem is as rare there as
+// any other, until a crawl tells more.
+func BackgroundOf(languages ...string) *DF {
+	if len(languages) == 0 || len(languages) == 1 && Canonical(languages[0]) == English {
+		return Background()
+	}
+	d := &DF{background: map[string]float32{}}
+	for _, l := range languages {
+		for stem, share := range table(Canonical(l)) {
+			d.background[stem] = max(d.background[stem], share)
+		}
+	}
+	return d
+}
+
+// table is the built-in table of a language, nil if there is none.
+func table(language string) map[string]float32 {
+	if language == English {
+		return Background().background
+	}
+	b, err := otherTables.ReadFile("df-" + language + ".gz")
+	if err != nil {
+		return nil
+	}
+	d, err := ReadDF(bytes.NewReader(b))
+	if err != nil {
+		panic(fmt.Sprintf("text: the built-in table of document frequencies of %s: %v", language, err))
+	}
+	return d.background
+}
+
+// Tables are the languages of which a table of document frequencies is built in, sorted.
+func Tables() []string {
+	out := []string{English}
+	files, _ := otherTables.ReadDir(".")
+	for _, f := range files {
+		out = append(out, strings.TrimSuffix(strings.TrimPrefix(f.Name(), "df-"), ".gz"))
+	}
+	slices.Sort(out)
+	return out
+}
 
 // ReadDF reads a table of document frequencies, which is gzipped text, a stem
 // a line, sorted by stem:

@@ -34,3 +34,19 @@ func (p Splitter) AppendWords(dst []string, s string) []string {
 	}
 	return append(dst, p.other.Words(s)...)
 }
+
+// In splits by the rules of a language that the analyzer has, and as p for any other.
+func (p Splitter) In(language string) Splitter {
+	if p.own != nil {
+		p.own = p.own.In(language)
+	}
+	return p
+}
+
+// Languages are those of the analyzer, at least one.
+func (p Splitter) Languages() []string {
+	if p.own != nil {
+		return p.own.Languages()
+	}
+	return []string{English}
+}

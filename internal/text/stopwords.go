@@ -2,14 +2,18 @@ package text
 
 import "strings"
 
-// stopWords returns the words that say nothing of a text's subject: the
+// stopWords returns the stop words of a language. Those of English are the
 // function words of English, what an apostrophe leaves of its contractions,
 // and the few words by which pages speak of themselves. Words that can be a
 // subject ("home", "page", "will" as a document) stay unless they are far more
 // often a function word.
-func stopWords() map[string]struct{} {
+func stopWords(language string) map[string]struct{} {
 	set := make(map[string]struct{}, 256)
-	for word := range strings.FieldsSeq(stopList) {
+	list := stopList
+	if language != English {
+		list = stopLists()[language]
+	}
+	for word := range strings.FieldsSeq(list) {
 		set[word] = struct{}{}
 	}
 	return set

@@ -1,7 +1,10 @@
-// Command mkdf makes the table of document frequencies of English stems that
-// is built into internal/text.
+// Command mkdf makes the tables of document frequencies that are built into
+// internal/text.
 //
-// Source: the words and definitions of WordNet 3.0, files data.noun,
+//	mkdf -wordnet DIR -o FILE     that of English
+//	mkdf -debian DIR -o FOLDER    those of other languages, by apt-get; DIR is for its files
+//
+// Sources of English: the words and definitions of WordNet 3.0, files data.noun,
 // data.verb, data.adj and data.adv (Debian package wordnet-base; WordNet 3.0
 // licence of Princeton University: use, change and distribution for any
 // purpose, with its notice). About 1.5 million running words give the rate of
@@ -11,16 +14,24 @@
 //
 // Stems seen once only are left out: text.DF gives them the share of a stem
 // it does not know.
+//
+// Sources of other languages: the translated descriptions of Debian's packages
+// (files Translation-* of the archive) and translated manual pages (packages
+// manpages-*), which are free software; the tables hold no text of them, but how often
+// words occur.
 package main
 
 import (
 	"bufio"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/internal/text"
@@ -33,17 +44,59 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("mkdf: ")
 	dir := flag.String("wordnet", "/usr/share/wordnet", "folder that holds WordNet's data.* files")
-	out := flag.String("o", "df.gz", "table to write")
+	work := flag.String("debian", "", "make the tables of other languages: a folder for what apt-get fetches")
+	out := flag.String("o", "df.gz", "table to write; with -debian the folder of the tables")
 	flag.Parse()
-	if err := run(*dir, *out); err != nil {
+	var err error
+	if *work != "" {
+		err = fromDebian(*work, *out)
+	} else {
+		err = fromWordNet(*dir, *out)
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(dir, out string) error {
-	count := map[string]int{}
-	words := 0
-	a := text.NewAnalyzer()
+// count counts the stems of running text in one language.
+type count struct {
+	analyzer *text.Analyzer
+	stems    map[string]int
+	words    int
+	room     []string
+}
+
+func newCount(language string) *count {
+	return &count{analyzer: text.NewAnalyzer(language), stems: map[string]int{}}
+}
+
+func (c *count) add(s string) {
+	c.room = c.analyzer.AppendWords(c.room[:0], s)
+	for _, stem := range c.room {
+		c.stems[stem]++
+		c.words++
+	}
+}
+
+// shares are those of the stems that occur more than once, of the most common ones if
+// most is not 0.
+func (c *count) shares(most int) map[string]float64 {
+	least := 2
+	if most > 0 && len(c.stems) > most {
+		counts := slices.Sorted(maps.Values(c.stems))
+		least = max(least, counts[len(counts)-most])
+	}
+	share := map[string]float64{}
+	for stem, n := range c.stems {
+		if n >= least && len(stem) < 30 && !strings.ContainsAny(stem, " \n") {
+			share[stem] = 1 - math.Exp(-pageWords*float64(n)/float64(c.words))
+		}
+	}
+	return share
+}
+
+func fromWordNet(dir, out string) error {
+	c := newCount(text.English)
 	for _, part := range []string{"noun", "verb", "adj", "adv"} {
 		f, err := os.Open(filepath.Join(dir, "data."+part))
 		if err != nil {
@@ -52,30 +105,29 @@ func run(dir, out string) error {
 		lines := bufio.NewScanner(f)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
-			for _, stem := range a.Words(prose(lines.Text())) {
-				count[stem]++
-				words++
-			}
+			c.add(prose(lines.Text()))
 		}
 		f.Close()
 		if err := lines.Err(); err != nil {
 			return err
 		}
 	}
-	share := map[string]float64{}
-	for stem, n := range count {
-		if n > 1 && len(stem) < 30 && !strings.ContainsAny(stem, " \n") {
-			share[stem] = 1 - math.Exp(-pageWords*float64(n)/float64(words))
-		}
+	share := c.shares(0)
+	if err := writeTable(out, share); err != nil {
+		return err
 	}
-	f, err := os.Create(out)
+	log.Printf("%d stems from %d words", len(share), c.words)
+	return nil
+}
+
+func writeTable(file string, share map[string]float64) error {
+	f, err := os.Create(file)
 	if err != nil {
 		return err
 	}
 	if err := text.WriteDF(f, share); err != nil {
-		return err
+		return errors.Join(err, f.Close())
 	}
-	log.Printf("%d stems from %d words", len(share), words)
 	return f.Close()
 }
 
