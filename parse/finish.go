@@ -2,19 +2,18 @@ package parse
 
 import (
 	"cmp"
-	"math/bits"
-	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
-	"github.com/abadojack/whatlanggo"
-	"github.com/waggle-crawler/waggle/web"
 	"golang.org/x/text/language"
+
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/web"
 )
 
-// finish fills the page from what the walk has gathered.
-func (w *walker) finish() {
+// finish fills the page from what the walk has gathered. declared is the language that
+// the header tells.
+func (w *walker) finish(declared string) {
 	p := w.page
 	all := string(w.text)
 	for _, tag := range w.tags {
@@ -29,11 +28,31 @@ func (w *walker) finish() {
 			p.Leaves[i].Text = all[l.start:l.end]
 		}
 	}
-	w.countTerms(all)
 	if p.Main = all; !w.whole {
 		p.Main = w.mainText(all)
 	}
+	w.language(declared)
+	w.countTerms(all)
 	w.finishLinks(all)
+}
+
+// language fills Language: what the page declares, or else the header, or else what its
+// text is like. Where terms depend on it they are made by the rules of what the text is
+// like, as pages of many sites declare the language of their templates, and by what is
+// declared where the text does not tell.
+func (w *walker) language(declared string) {
+	p := w.page
+	p.Language = cmp.Or(p.Language, languageOf(declared))
+	several := len(w.opts.Analyzer.Languages()) > 1
+	guess := ""
+	if p.Language == "" || several {
+		guess = text.Guess(p.Main)
+	}
+	p.Language = cmp.Or(p.Language, guess)
+	if several {
+		p.TermLanguage = text.Canonical(cmp.Or(guess, p.Language))
+		w.counter.In(p.TermLanguage)
+	}
 }
 
 // countTerms fills Terms and Headings.
@@ -227,60 +246,3 @@ func languageOf(tag string) string {
 	}
 	return ""
 }
-
-const (
-	minGuess = 60  // bytes: with less, a guess of the language is often wrong
-	maxGuess = 400 // bytes a guess looks at: more would cost more and tell no more
-)
-
-// guessLanguage tells the language by the statistics of a text, "" when that
-// is not certain. English is known by its commonest words, which costs a
-// hundredth of asking whatlanggo.
-func guessLanguage(s string) string {
-	if len(s) < minGuess {
-		return ""
-	}
-	if isEnglish(head(s, 5*maxGuess)) {
-		return "en"
-	}
-	sample := head(s, maxGuess)
-	if !isProse(sample) {
-		return ""
-	}
-	info := whatlanggo.Detect(sample)
-	if info.Lang < 0 || !info.IsReliable() {
-		return ""
-	}
-	return info.Lang.Iso6391()
-}
-
-// isProse tells whether nine of ten characters of s are letters or spaces, as
-// they are in sentences and not in code, tables or lists of dates.
-func isProse(s string) bool {
-	all, letters := 0, 0
-	for _, r := range s {
-		all++
-		if r == ' ' || unicode.IsLetter(r) || unicode.IsMark(r) {
-			letters++
-		}
-	}
-	return letters*10 >= all*9
-}
-
-// isEnglish tells whether at least every tenth word of s is one of a few that
-// English uses all the time and its neighbours do not, and three of them occur.
-func isEnglish(s string) bool {
-	words, hits := 0, 0
-	var seen uint16
-	for word := range strings.FieldsSeq(s) {
-		words++
-		if i := slices.Index(english[:], word); i >= 0 {
-			hits++
-			seen |= 1 << i
-		}
-	}
-	return hits*10 >= words && bits.OnesCount16(seen) >= 3
-}
-
-// english holds words that mark a text as English. It is a table, never changed.
-var english = [...]string{"the", "and", "to", "this", "that", "with", "from", "are", "by", "be", "for", "of", "The", "This", "you", "it"}

@@ -51,13 +51,15 @@ import (
 var ErrType = errors.New("neither HTML nor text")
 
 // Analyzer makes terms of texts, those of web.Page.Terms: words in lower case, without
-// stop words, English ones stemmed. Its method Words returns the terms of a text
+// stop words, stemmed. Its method Words returns the terms of a text
 // in their order. It is safe for concurrent use; parser, judge and scorer of a crawl may
-// share one, which saves memory (5 to 12 MiB each).
+// share one, which saves memory (5 to 12 MiB for each language).
 type Analyzer = text.Analyzer
 
-// NewAnalyzer makes an analyzer.
-func NewAnalyzer() *Analyzer { return text.NewAnalyzer() }
+// NewAnalyzer makes an analyzer by the rules of some languages (ISO 639-1 codes), or of
+// English if none is named. With several, the terms of a page are made by the rules of
+// its own language if it is among them, and else by those of the first.
+func NewAnalyzer(languages ...string) *Analyzer { return text.NewAnalyzer(languages...) }
 
 // Options bound and direct a Parser. The zero value of a bound means its
 // default. A page that hits one is cut there and marked Truncated; so is one
@@ -188,13 +190,7 @@ func (p *Parser) parse(r *web.Response, asTree bool) (page *web.Page, beyond str
 	if p.opts.Sources != nil && p.opts.from(SourceHeaders) {
 		w.headerLinks(r.Header["Link"])
 	}
-	w.finish()
-	if page.Language == "" {
-		page.Language = languageOf(first(r.Header["Content-Language"]))
-	}
-	if page.Language == "" {
-		page.Language = guessLanguage(page.Main)
-	}
+	w.finish(first(r.Header["Content-Language"]))
 	page.Directives = robots.Page(r.Header, w.metas, p.opts.Agent)
 	return page, beyond, nil
 }

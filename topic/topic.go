@@ -6,6 +6,7 @@ package topic
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/internal/text"
@@ -19,6 +20,34 @@ type Topic struct {
 	Keywords    []string    // words or phrases, the first is no more important than the last
 	Examples    []*web.Page // wanted pages, parsed
 	Negatives   []*web.Page // pages that look alike but are not wanted, parsed
+	Language    []string    // ISO 639-1 codes of its languages; nil = what it is written in
+}
+
+// Languages are the languages of the topic, at least one: those that are given, or else
+// that of description and keywords and then those of the examples. It is English where
+// nothing tells.
+func (t *Topic) Languages() []string {
+	var out []string
+	add := func(l string) {
+		if l = text.Canonical(l); l != "" && !slices.Contains(out, l) {
+			out = append(out, l)
+		}
+	}
+	for _, l := range t.Language {
+		add(l)
+	}
+	if out == nil {
+		add(text.GuessWords(strings.Join(append([]string{t.Description}, t.Keywords...), "\n")))
+		for _, p := range t.Examples {
+			if p != nil {
+				add(text.Guess(p.Main))
+			}
+		}
+	}
+	if out == nil {
+		out = []string{text.English}
+	}
+	return out
 }
 
 // ErrNothing says that a topic holds nothing by which a page could be judged.
@@ -27,7 +56,7 @@ var ErrNothing = errors.New("the topic says nothing of what is wanted: give keyw
 // Validate returns ErrNothing for a topic that gives nothing, and an error
 // that names the part for keywords and examples that hold no word.
 func (t *Topic) Validate() error {
-	a := text.NewAnalyzer()
+	a := text.NewAnalyzer(t.Languages()...)
 	for i, k := range t.Keywords {
 		if len(a.Words(k)) == 0 {
 			return fmt.Errorf("topic keyword %d, %q: no word that tells something; leave it out or write it otherwise", i+1, k)

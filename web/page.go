@@ -140,19 +140,22 @@ type Term struct {
 
 // Page is a parsed document: immutable once made.
 type Page struct {
-	URL         URL
-	Base        URL // what relative links resolve against
-	Fetched     time.Time
-	Status      int
-	MIME        string // "text/html"
-	Charset     string // as decoded: "utf-8", "windows-1252"
-	Language    string // ISO 639-1, "" when unknown
-	Title       string
-	Description string // meta description
-	Keywords    string // meta keywords
-	Headings    []string
-	Alts        []string
-	Leaves      []Leaf // every leaf, left to right, empty ones too
+	URL      URL
+	Base     URL // what relative links resolve against
+	Fetched  time.Time
+	Status   int
+	MIME     string // "text/html"
+	Charset  string // as decoded: "utf-8", "windows-1252"
+	Language string // ISO 639-1, "" when unknown
+	// TermLanguage is the language by whose rules Terms were made, "" where they know
+	// only one.
+	TermLanguage string
+	Title        string
+	Description  string // meta description
+	Keywords     string // meta keywords
+	Headings     []string
+	Alts         []string
+	Leaves       []Leaf // every leaf, left to right, empty ones too
 	// Tags is the element of each leaf, where a parser was asked for them: that
 	// around a text, such as td, or the childless one itself, such as br.
 	Tags []string

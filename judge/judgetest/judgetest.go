@@ -213,7 +213,7 @@ func clone(p *web.Page) *web.Page {
 
 // analyzer is never changed. It is made once, as it is large and pages are drawn by the
 // thousand.
-var analyzer = sync.OnceValue(text.NewAnalyzer)
+var analyzer = sync.OnceValue(func() *text.Analyzer { return text.NewAnalyzer() })
 
 // DrawPage draws a page such as no honest person writes, but one that holds a word at
 // least; label tells it from others in the report of a failure.

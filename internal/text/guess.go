@@ -1,0 +1,246 @@
+package text
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/abadojack/whatlanggo"
+)
+
+const (
+	minGuess = 60  // bytes: with less, a guess of the language is often wrong
+	maxGuess = 400 // bytes a guess looks at: more would cost more and tell no more
+)
+
+// Guess tells the language by the statistics of a text, an ISO 639-1
+// code, "" when that is not certain. English is known by its commonest words, which costs a
+// hundredth of asking whatlanggo.
+func Guess(s string) string {
+	if len(s) < minGuess {
+		return ""
+	}
+	if isEnglish(start(s, 5*maxGuess)) {
+		return "en"
+	}
+	sample := start(s, maxGuess)
+	if !isProse(sample) {
+		return ""
+	}
+	info := whatlanggo.Detect(sample)
+	if info.Lang < 0 || !info.IsReliable() {
+		return ""
+	}
+	return info.Lang.Iso6391()
+}
+
+// isProse tells whether nine of ten characters of s are letters or spaces, as
+// they are in sentences and not in code, tables or lists of dates.
+func isProse(s string) bool {
+	all, letters := 0, 0
+	for _, r := range s {
+		all++
+		if r == ' ' || unicode.IsLetter(r) || unicode.IsMark(r) {
+			letters++
+		}
+	}
+	return letters*10 >= all*9
+}
+
+// isEnglish tells whether at least every tenth word of s is one of a few that
+// English uses all the time and its neighbours do not, and three of them occur.
+func isEnglish(s string) bool {
+	words, hits := 0, 0
+	var seen uint16
+	for word := range strings.FieldsSeq(s) {
+		words++
+		if i := slices.Index(englishWords[:], word); i >= 0 {
+			hits++
+			seen |= 1 << i
+		}
+	}
+	return hits*10 >= words && bits.OnesCount16(seen) >= 3
+}
+
+// englishWords holds words that mark a text as English. It is a table, never changed.
+var englishWords = [...]string{"the", "and", "to", "this", "that", "with", "from", "are", "by", "be", "for", "of", "The", "This", "you", "it"}
+
+// start is the start of s of at most n bytes.
+func start(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// GuessWords tells the language of a few words, such as keywords, an ISO 639-1 code, ""
+// when they do not tell. It goes by the script, by what Guess says of longer texts, and
+// by which table of document frequencies knows the words.
+//
+// The words are of another language than English only if English knows at most half of
+// them, and if that language knows them better than any other by wordMargin halvings of
+// their shares in all, and better than English by as much. Words that half of the tables
+// know do not count: they are names.
+func GuessWords(s string) string {
+	if l := scriptOf(s); l != "" {
+		return l
+	}
+	if l := Guess(s); l != "" {
+		return Canonical(l)
+	}
+	words := latinWords(s)
+	if len(words) == 0 {
+		return ""
+	}
+	english := knows(English, words)
+	foreign := 0
+	for _, k := range english {
+		if k == unknownStep {
+			foreign++
+		}
+	}
+	if 2*foreign < len(words) {
+		return English
+	}
+	others := map[string][]float64{} // [words]
+	holders := make([]int, len(words))
+	for _, l := range Tables() {
+		if l == English {
+			continue
+		}
+		others[l] = knows(l, words)
+		for i, k := range others[l] {
+			if k < unknownStep {
+				holders[i]++
+			}
+		}
+	}
+	best, most, second := "", 0., 0.
+	for _, l := range Tables() {
+		gain := 0.
+		for i, k := range others[l] {
+			if 2*holders[i] < len(others) {
+				gain += (english[i] - k) / tableSteps
+			}
+		}
+		if gain > most {
+			best, most, second = l, gain, most
+		} else {
+			second = max(second, gain)
+		}
+	}
+	if most-second < wordMargin {
+		return ""
+	}
+	return best
+}
+
+const (
+	// wordMargin is by how many halvings of shares the words of a language must be more
+	// common in it than in others.
+	wordMargin = 2
+	// unknownStep is the step of a word that a table does not hold.
+	unknownStep = 15 * tableSteps
+)
+
+// scriptOf is the language of words that are mostly of a script which tells it.
+func scriptOf(s string) string {
+	letters, most := 0, 0
+	language := ""
+	for _, script := range []struct {
+		language string
+		tables   []*unicode.RangeTable
+	}{
+		{"", []*unicode.RangeTable{unicode.Latin}},
+		{"zh", []*unicode.RangeTable{unicode.Han}},
+		{"ja", []*unicode.RangeTable{unicode.Hiragana, unicode.Katakana}},
+		{"ko", []*unicode.RangeTable{unicode.Hangul}},
+		{"th", []*unicode.RangeTable{unicode.Thai}},
+		{"el", []*unicode.RangeTable{unicode.Greek}},
+		{"ru", []*unicode.RangeTable{unicode.Cyrillic}},
+		{"ar", []*unicode.RangeTable{unicode.Arabic}},
+		{"ta", []*unicode.RangeTable{unicode.Tamil}},
+		{"hi", []*unicode.RangeTable{unicode.Devanagari}},
+		{"hy", []*unicode.RangeTable{unicode.Armenian}},
+	} {
+		n := 0
+		for _, r := range s {
+			if unicode.In(r, script.tables...) {
+				n++
+			}
+		}
+		letters += n
+		if n > most || script.language == "ja" && n > 0 && language == "zh" {
+			language, most = script.language, n
+		}
+	}
+	switch language {
+	case "ru", "ar", "hi": // others write so too
+		if l := Guess(s); l != "" {
+			return Canonical(l)
+		}
+	}
+	return language
+}
+
+// latinWords are the words of s in lower case, without numbers.
+func latinWords(s string) (words []string) {
+	for w := range strings.FieldsFuncSeq(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if utf8.RuneCountInString(w) >= minWord && !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+// knows are the steps of words in the table of a language, those of its stop words 0.
+func knows(language string, words []string) []float64 {
+	a := &Analyzer{stop: stopWords(language), language: language, stem: stemmers()[language], scripts: spaceless}
+	out := make([]float64, len(words))
+	wanted := map[string][]int{}
+	for i, w := range words {
+		stems := a.Words(w)
+		if len(stems) == 0 {
+			continue
+		}
+		out[i] = unknownStep
+		wanted[stems[0]] = append(wanted[stems[0]], i)
+	}
+	if language == English {
+		for stem, at := range wanted {
+			if share, ok := Background().background[stem]; ok {
+				for _, i := range at {
+					out[i] = math.Min(-tableSteps*math.Log2(float64(share)), unknownStep)
+				}
+			}
+		}
+		return out
+	}
+	b, err := otherTables.ReadFile("df-" + language + ".gz")
+	if err != nil {
+		return out
+	}
+	z, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return out
+	}
+	for lines := bufio.NewScanner(z); lines.Scan(); {
+		stem, num, _ := bytes.Cut(lines.Bytes(), []byte{' '})
+		for _, i := range wanted[string(stem)] {
+			if step, err := strconv.ParseFloat(string(num), 64); err == nil {
+				out[i] = math.Min(step, unknownStep)
+			}
+		}
+	}
+	return out
+}
