@@ -64,6 +64,7 @@ type Topic struct {
 	Name        string    `yaml:"name"`
 	Description string    `yaml:"description,omitempty"`
 	Keywords    []string  `yaml:"keywords,omitempty,flow"`
+	Language    []string  `yaml:"language,omitempty,flow"` // ISO 639-1 codes; nil = what it is written in
 	Seeds       []web.URL `yaml:"seeds,omitempty"`
 	SeedsFar    []web.URL `yaml:"seeds_far,omitempty"` // three or four links from the next relevant page
 	Examples    []web.URL `yaml:"examples,omitempty"`  // relevant pages shown to a crawler; no hits

@@ -386,6 +386,7 @@ type job struct {
 	Topic struct {
 		Description string   `yaml:"description"`
 		Keywords    []string `yaml:"keywords"`
+		Language    []string `yaml:"language"`
 		Examples    []string `yaml:"examples"`
 	} `yaml:"topic"`
 	Addresses struct {
@@ -423,7 +424,7 @@ func (x Crawl) describe(b *builder) error {
 	}
 	m.Description = "Recorded by a crawl: " + j.Name
 	m.Topics = []Topic{{
-		Name: j.Name, Description: j.Topic.Description, Keywords: j.Topic.Keywords,
+		Name: j.Name, Description: j.Topic.Description, Keywords: j.Topic.Keywords, Language: j.Topic.Language,
 		Seeds: addresses(j.Seeds), Examples: addresses(j.Topic.Examples),
 	}}
 	return nil

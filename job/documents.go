@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/language"
+
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/parse"
@@ -131,6 +133,14 @@ func checkTypes(j *Job, bad complaint) {
 		}
 		if !known {
 			bad(fmt.Sprintf(".%d", i), "documents of type %q are not understood, so they are not fetched; there are: %s, and their media types", j.Fetch.Types[i], strings.Join(typeNames(), ", "))
+		}
+	}
+}
+
+func checkLanguage(j *Job, bad complaint) {
+	for i, l := range j.Topic.Language {
+		if base, err := language.ParseBase(l); err != nil || len(l) != 2 || base.String() != l {
+			bad(fmt.Sprintf("topic.language.%d", i), fmt.Sprintf("%q is no code of two letters by ISO 639-1, such as en, de or zh", l))
 		}
 	}
 }

@@ -27,16 +27,30 @@ func (m *Maker) MakeTopic(ctx context.Context) error {
 	if err := m.begin(); err != nil || m.Topic != nil {
 		return err
 	}
-	j := m.Job
-	t := &topic.Topic{Name: j.Name, Description: j.Topic.Description, Keywords: j.Topic.Keywords}
 	examples, err := m.examples(ctx)
 	if err != nil {
 		return err
 	}
+	t, err := m.topicOf(examples)
+	if err != nil {
+		return err
+	}
+	if m.speak(t.Languages()) {
+		if t, err = m.topicOf(examples); err != nil {
+			return err
+		}
+	}
+	m.Topic = t
+	return m.readModelAgain()
+}
+
+// topicOf is the topic with these examples.
+func (m *Maker) topicOf(examples []collection.Example) (*topic.Topic, error) {
+	t := m.Job.written()
 	for _, e := range examples {
 		page, err := ParseExample(m.Parser, e)
 		if err != nil {
-			return fmt.Errorf("example %s: %w", e.Source, err)
+			return nil, fmt.Errorf("example %s: %w", e.Source, err)
 		}
 		if len(page.Terms) == 0 {
 			m.Note(fmt.Sprintf("example %s has no text and is left out", e.Source))
@@ -48,8 +62,12 @@ func (m *Maker) MakeTopic(ctx context.Context) error {
 			t.Examples = append(t.Examples, page)
 		}
 	}
-	m.Topic = t
-	return nil
+	return t, nil
+}
+
+// written is the topic without examples.
+func (j *Job) written() *topic.Topic {
+	return &topic.Topic{Name: j.Name, Description: j.Topic.Description, Keywords: j.Topic.Keywords, Language: j.Topic.Language}
 }
 
 // examples are the example pages: those kept of a crawl that goes on, or those

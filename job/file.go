@@ -133,7 +133,7 @@ func Recorded(t corpus.Topic, far bool, pages int) *Job {
 	for _, u := range t.Examples {
 		j.Topic.Examples = append(j.Topic.Examples, u.String())
 	}
-	j.Topic.Description, j.Topic.Keywords = t.Description, t.Keywords
+	j.Topic.Description, j.Topic.Keywords, j.Topic.Language = t.Description, t.Keywords, t.Language
 	j.Budget.Pages = pages
 	none := Duration(0)
 	j.Politeness.Delay = &none

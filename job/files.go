@@ -57,6 +57,7 @@ func (m *Maker) readFiles() error {
 	j := &m.Job.Scorer
 	if m.Model == nil && j.Model != "" {
 		var err error
+		m.modelBy = m.words()
 		if m.Model, err = m.readModel(); err != nil {
 			return &Error{"scorer.model", err}
 		}

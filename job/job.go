@@ -46,6 +46,8 @@ type Topic struct {
 	Keywords    []string `yaml:"keywords,omitempty"`
 	Examples    []string `yaml:"examples,omitempty"`  // addresses or files
 	Negatives   []string `yaml:"negatives,omitempty"` // addresses or files
+	// Language are ISO 639-1 codes of its languages; nil = what it is written in.
+	Language []string `yaml:"language,omitempty"`
 	// Want is what counts of what is fetched: "pages", "documents" or "both".
 	Want string `yaml:"want,omitempty"`
 }

@@ -83,6 +83,9 @@ type Maker struct {
 	Archive  crawl.Archive
 	Log      crawl.Log
 
+	// newParser makes a parser by the analyzer; nil where either was given.
+	newParser func() crawl.Parser
+	modelBy   *parse.Analyzer // by which Model was read; nil = it was not
 	bare      []web.URL // seeds of the job without a scheme, for which https was taken
 	joined    Membership
 	copied    bool             // Job is a copy
@@ -159,7 +162,14 @@ func (m *Maker) begin() error {
 			m.Documents, done = LocalDocuments()
 			m.closers = append(m.closers, done)
 		}
-		m.Parser = parse.New(parse.Options{Analyzer: m.words(), Canon: own.Canon(), Nesting: nesting, Documents: m.Documents, Sources: own.sources()})
+		own := m.Analyzer == nil
+		m.newParser = func() crawl.Parser {
+			return parse.New(parse.Options{Analyzer: m.words(), Canon: m.Job.Canon(), Nesting: nesting, Documents: m.Documents, Sources: m.Job.sources()})
+		}
+		m.Parser = m.newParser()
+		if !own { // it is not for this Maker to say which languages it has
+			m.newParser = nil
+		}
 	}
 	return nil
 }
@@ -167,9 +177,32 @@ func (m *Maker) begin() error {
 // words is the analyzer of parser, judge and scorer.
 func (m *Maker) words() *parse.Analyzer {
 	if m.Analyzer == nil {
-		m.Analyzer = parse.NewAnalyzer()
+		m.Analyzer = parse.NewAnalyzer(m.Job.written().Languages()...)
 	}
 	return m.Analyzer
+}
+
+// speak makes parser and analyzer anew if the topic has other languages than they, and
+// tells whether it does.
+func (m *Maker) speak(languages []string) bool {
+	if m.newParser == nil || slices.Equal(languages, m.Analyzer.Languages()) {
+		return false
+	}
+	m.Analyzer = parse.NewAnalyzer(languages...)
+	m.Parser = m.newParser()
+	return true
+}
+
+// readModelAgain reads the model that was read before the languages of the topic were
+// known.
+func (m *Maker) readModelAgain() (err error) {
+	if m.modelBy == nil || m.modelBy == m.Analyzer {
+		return nil
+	}
+	if m.Model, err = m.readModel(); err != nil {
+		return &Error{"scorer.model", err}
+	}
+	return nil
 }
 
 // MakeFetcher makes what fetches: from the live web, or through the job's proxy.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/score"
-	"github.com/waggle-crawler/waggle/topic"
 )
 
 // MakeJudge makes the judge, and first the topic.
@@ -95,7 +94,7 @@ func (m *Maker) scorerOptions() score.Options {
 		Thesaurus: m.Thesaurus, Model: m.Model, Learn: m.Learn, Topic: m.Topic,
 	}
 	if m.Topic == nil {
-		o.Topic = &topic.Topic{Name: m.Job.Name, Description: m.Job.Topic.Description, Keywords: m.Job.Topic.Keywords}
+		o.Topic = m.Job.written()
 	}
 	o.Keywords = o.Topic.Keywords
 	if _, ok := m.Job.scorer().Setting("batch"); ok && j.Batch > 0 {

@@ -58,6 +58,10 @@ func Settings() []Setting {
 			Example: "[https://en.wikipedia.org/wiki/Spelling_bee]", Resume: Verdicts, Why: newVerdicts,
 		},
 		{
+			Path: "topic.language", Line: "Languages of the topic, by whose rules words are compared (default: that of keywords, description and examples)", Form: "CODES",
+			Flag: "language", Words: true, Example: "[de, en]", Resume: Verdicts, Why: newVerdicts, check: checkLanguage,
+		},
+		{
 			Path: "topic.want", Line: "What counts: pages, documents such as PDF and Word (pages are the way to them), or both, all that is fetched", Form: "WHAT",
 			Choices: []string{wantPages, wantDocuments, wantBoth}, Flag: "want",
 			Example: "both", Resume: Verdicts, Why: newVerdicts, check: checkWant,

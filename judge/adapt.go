@@ -35,7 +35,7 @@ func (j *topicJudge) Observe(p *web.Page, said web.Verdict) []web.Renewal {
 	if len(m.pages) == blendPages {
 		return nil
 	}
-	m.remember(p, said, j.analyzer)
+	m.remember(p, said, j.analyzer.In(p.TermLanguage))
 	if m.shares {
 		b, _ := m.pages[len(m.pages)-1].AppendBinary(nil)
 		m.lessons = append(m.lessons, b)

@@ -69,7 +69,7 @@ func (j *topicJudge) heldOut() []float64 {
 		v := &view{}
 		v.query, v.reference = others.newQuery(j.memory)
 		p := j.examples[i]
-		scores[i] = v.score(p, j.templates.of(p.URL.Host()), j.analyzer)
+		scores[i] = v.score(p, j.templates.of(p.URL.Host()), j.analyzer.In(p.TermLanguage))
 	}
 	return scores
 }
@@ -77,7 +77,7 @@ func (j *topicJudge) heldOut() []float64 {
 // shallow is a judge with what queries are made of, and nothing that changes.
 func (j *topicJudge) shallow() *topicJudge {
 	return &topicJudge{
-		identity: j.identity, recipe: j.recipe, analyzer: j.analyzer, df: j.df, furniture: j.furniture,
+		identity: j.identity, recipe: j.recipe, analyzer: j.analyzer, others: j.others, df: j.df, furniture: j.furniture,
 		phrases: j.phrases, words: j.words, examples: j.examples, against: j.against, ownSites: j.ownSites, given: j.given, templates: j.templates,
 	}
 }

@@ -101,10 +101,10 @@ func bySize(reasons []Reason) {
 func (j *topicJudge) Explain(p *web.Page) Explanation {
 	v := j.view.Load()
 	known := j.templates.of(p.URL.Host())
-	tf, length := v.frequencies(nil, p, known, j.analyzer)
+	tf, length := v.frequencies(nil, p, known, j.analyzer.In(p.TermLanguage))
 	s := v.query.sum(tf, length)
 	x := Explanation{Verdict: j.say(v, s), Measure: "score", Sum: s}
-	words := spell(p, j.analyzer)
+	words := spell(p, j.analyzer.In(p.TermLanguage))
 	var parts []termWeight
 	for i, f := range tf {
 		if f > 0 {
@@ -187,7 +187,7 @@ func (c *cosine) Explain(p *web.Page) Explanation {
 			parts = append(parts, termWeight{t.stem, t.weight * c.models[best][i].weight})
 		}
 	}
-	x.Reasons = spell(p, c.analyzer).reasons(p, parts)
+	x.Reasons = spell(p, c.analyzer.In(p.TermLanguage)).reasons(p, parts)
 	switch {
 	case len(c.sources) == 0:
 		x.Facts = append(x.Facts, "there is no example: keywords and description stand for one")
@@ -224,7 +224,7 @@ func (b *bayes) Explain(p *web.Page) Explanation {
 		part := scale * float64(t.Body) * b.odds[i].weight
 		parts = append(parts, termWeight{t.Text, part})
 	}
-	x.Reasons = spell(p, b.analyzer).reasons(p, parts)
+	x.Reasons = spell(p, b.analyzer.In(p.TermLanguage)).reasons(p, parts)
 	if rest.Part != 0 {
 		x.Reasons = append(x.Reasons, rest)
 		bySize(x.Reasons)
@@ -270,7 +270,7 @@ func (c *critic) Explain(p *web.Page) Explanation {
 			parts = append(parts, termWeight{t.Text, scale * float64(t.Body) * math.Log(a/b)})
 		}
 	}
-	x.Reasons = spell(p, c.analyzer).reasons(p, parts)
+	x.Reasons = spell(p, c.analyzer.In(p.TermLanguage)).reasons(p, parts)
 	if a, b := c.model.Documents(in), c.model.Documents(out); c.model.Options().Prior == nb.Documents && min(a, b) > 0 {
 		x.Reasons = append(x.Reasons, Reason{Words: "how common the two classes are", Part: scale * math.Log(float64(a)/float64(b))})
 		bySize(x.Reasons)

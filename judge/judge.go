@@ -44,8 +44,8 @@ type Options struct {
 	Threshold float64
 	// Analyzer splits text into stems as the parser does; nil = a new one.
 	Analyzer Analyzer
-	// DF are the document frequencies to start from; nil = those of English
-	// that are built in.
+	// DF are the document frequencies to start from; nil = those of the analyzer's
+	// languages that are built in.
 	DF Frequencies
 	// Frozen keeps the judge topic from blending the document frequencies of
 	// the first pages of a crawl with those of DF.
@@ -100,7 +100,7 @@ func (o Options) Complete(values map[string]float64) (Options, error) {
 	o.Set = values
 	o.Analyzer = text.SplitterOf(o.Analyzer)
 	if o.DF == nil {
-		o.DF = text.Background()
+		o.DF = text.BackgroundOf(text.SplitterOf(o.Analyzer).Languages()...)
 	}
 	return o, nil
 }

@@ -15,7 +15,7 @@ func (j *topicJudge) Keywords(words []string, page func(web.URL) (*web.Page, err
 		return nil, err
 	}
 	wereWords, werePhrases := j.keywords, j.phrases
-	j.setKeywords(t.Keywords, t.Phrases(j.analyzer))
+	j.setKeywords(t.Keywords, inAll(j.analyzer, t.Phrases))
 	if j.memory == nil {
 		j.view.Store(j.newView(nil))
 		return nil, nil
@@ -32,7 +32,7 @@ func (j *topicJudge) Keywords(words []string, page func(web.URL) (*web.Page, err
 			return nil, err
 		}
 		if p != nil {
-			m.remember(p, web.Verdict{Relevance: float64(old.said)}, j.analyzer)
+			m.remember(p, web.Verdict{Relevance: float64(old.said)}, j.analyzer.In(p.TermLanguage))
 		} else {
 			m.add(old.translated(j.memory.vocabulary, m.id))
 		}

@@ -23,9 +23,10 @@ func (j *topicJudge) exampleCounts(p *web.Page) map[string]counts {
 			out[t.Text] = counts{float64(t.Body), float64(t.Head)}
 		}
 	}
+	a := j.analyzer.In(p.TermLanguage)
 	var words [64]string
 	less := func(s string, body, head float64) {
-		for _, stem := range j.analyzer.AppendWords(words[:0], s) {
+		for _, stem := range a.AppendWords(words[:0], s) {
 			if c, ok := out[stem]; ok {
 				c.body, c.head = max(0, c.body-body), max(0, c.head-head)
 				out[stem] = c
@@ -60,6 +61,39 @@ func (j *topicJudge) exampleCounts(p *web.Page) map[string]counts {
 		}
 	}
 	return out
+}
+
+// wantedWords are the exampleWords of the examples of each language.
+func (j *topicJudge) wantedWords(examples []map[string]counts, m *memory) map[string]float64 {
+	groups := byLanguage(j.examples)
+	if len(groups) < 2 {
+		return j.exampleWords(examples, m)
+	}
+	out := map[string]float64{}
+	for _, group := range groups {
+		var of []map[string]counts
+		for _, i := range group {
+			of = append(of, examples[i])
+		}
+		for stem, w := range j.exampleWords(of, m) {
+			out[stem] = max(out[stem], w)
+		}
+	}
+	return out
+}
+
+// byLanguage are the indices of pages whose terms were made alike.
+func byLanguage(pages []*web.Page) (groups [][]int) {
+	at := map[string]int{}
+	for i, p := range pages {
+		g, ok := at[p.TermLanguage]
+		if !ok {
+			g = len(groups)
+			at[p.TermLanguage], groups = g, append(groups, nil)
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
 }
 
 // exampleWords are the strongest stems of those that a sufficient share of the
@@ -134,7 +168,17 @@ func (j *topicJudge) vocabulary() []string {
 	for _, s := range slices.Concat(slices.Concat(j.phrases...), j.words) {
 		set[s] = true
 	}
+	var alike [][]*web.Page // examples of one kind and one language
 	for _, pages := range [][]*web.Page{j.examples, j.against} {
+		for _, group := range byLanguage(pages) {
+			var of []*web.Page
+			for _, i := range group {
+				of = append(of, pages[i])
+			}
+			alike = append(alike, of)
+		}
+	}
+	for _, pages := range alike {
 		var all []map[string]counts
 		holders := map[string]float64{}
 		for _, p := range pages {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -74,6 +75,7 @@ type topicJudge struct {
 	identity
 	recipe    recipe
 	analyzer  text.Splitter
+	others    []text.Splitter // of the analyzer's other languages
 	df        Frequencies
 	furniture map[string]struct{}
 	keywords  []string
@@ -175,11 +177,15 @@ func newTopicJudge(name string, t *topic.Topic, o Options, r recipe) *topicJudge
 		identity: identity{name, o.Threshold}, recipe: r, analyzer: text.SplitterOf(o.Analyzer), df: o.DF,
 		furniture: text.Furniture(text.SplitterOf(o.Analyzer)),
 		keywords:  t.Keywords,
-		phrases:   t.Phrases(o.Analyzer), words: t.DescriptionStems(o.Analyzer),
 		examples: t.Examples, against: t.Negatives,
 		ownSites:  map[string]struct{}{},
 		templates: newTemplates(),
 	}
+	for _, l := range j.analyzer.Languages()[1:] {
+		j.others = append(j.others, j.analyzer.In(l))
+	}
+	j.phrases = inAll(j.analyzer, t.Phrases)
+	j.words = inAll(j.analyzer, t.DescriptionStems)
 	if j.threshold == 0 {
 		j.threshold = topicThreshold
 	}
@@ -196,6 +202,23 @@ func newTopicJudge(name string, t *topic.Topic, o Options, r recipe) *topicJudge
 	}
 	j.view.Store(j.newView(nil))
 	return j
+}
+
+// inAll are the parts of a topic by the rules of each language of an analyzer, those of
+// the first language first and each once.
+func inAll[T any](a text.Splitter, parts func(topic.Analyzer) []T) (out []T) {
+	languages := a.Languages()
+	if len(languages) == 1 {
+		return parts(a)
+	}
+	for _, l := range languages {
+		for _, part := range parts(a.In(l)) {
+			if !slices.ContainsFunc(out, func(x T) bool { return reflect.DeepEqual(x, part) }) {
+				out = append(out, part)
+			}
+		}
+	}
+	return out
 }
 
 // calibrate sets slope and offset of a view by what the topic gives.
@@ -220,7 +243,7 @@ const exampleHost = "example.invalid"
 // and of the last part of a title that has several.
 func (j *topicJudge) nameSite(p *web.Page) {
 	note := func(s string) {
-		for _, stem := range j.analyzer.Words(s) {
+		for _, stem := range j.analyzer.In(p.TermLanguage).Words(s) {
 			j.ownSites[stem] = struct{}{}
 		}
 	}
@@ -282,9 +305,12 @@ func (j *topicJudge) newQuery(m *memory) (q query, reference float64) {
 	if len(weights) == 0 {
 		scale = r.examplesOnly
 	}
-	wanted := j.exampleWords(examples, m)
+	wanted := j.wantedWords(examples, m)
 	full := maps.Clone(weights)
 	few := min(1, float64(len(examples)+1)/6)
+	if spoken := len(byLanguage(j.examples)); spoken > 1 {
+		few /= float64(spoken) // a page says the words of one language
+	}
 	for s, rel := range wanted {
 		w := scale * rel * j.information(s, m)
 		weights[s] += w
@@ -366,7 +392,7 @@ func (j *topicJudge) unit(q *query) float64 {
 // far. The similarity of the verdict is s/(s+reference).
 func (j *topicJudge) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
 	v := j.view.Load()
-	return j.say(v, v.score(p, j.templates.of(p.URL.Host()), j.analyzer)), nil
+	return j.say(v, v.score(p, j.templates.of(p.URL.Host()), j.analyzer.In(p.TermLanguage))), nil
 }
 
 // say is the verdict for a score.
@@ -418,23 +444,36 @@ func (v *view) frequencies(buf []float64, p *web.Page, t template, a text.Splitt
 }
 
 // Text is the share of the strongest keyword's weight that the text holds, at
-// most 1.
+// most 1; of several languages, by that which gives most.
 func (j *topicJudge) Text(s string) float64 {
 	v := j.view.Load()
 	var words [32]string
-	return min(1, v.query.short(j.analyzer.AppendWords(words[:0], s))/v.unit)
+	best := v.query.short(j.analyzer.AppendWords(words[:0], s))
+	for _, other := range j.others {
+		best = max(best, v.query.short(other.AppendWords(words[:0], s)))
+	}
+	return min(1, best/v.unit)
 }
 
 // Link is the same of a link by the words of its anchor and of its address, an
 // address's at addressWeight unless the anchor says them too.
 func (j *topicJudge) Link(l *web.Link) float64 {
 	v := j.view.Load()
+	best := v.link(l, j.analyzer)
+	for _, other := range j.others {
+		best = max(best, v.link(l, other))
+	}
+	return min(1, best/v.unit)
+}
+
+// link is the weight of the stems of a link, by the rules of a language.
+func (v *view) link(l *web.Link, a text.Splitter) float64 {
 	var words [64]string
-	stems := j.analyzer.AppendWords(words[:0], l.Anchor)
+	stems := a.AppendWords(words[:0], l.Anchor)
 	anchor := len(stems)
 	s := v.query.short(stems)
-	stems = j.analyzer.AppendWords(stems, addressText(l.URL))
-	return min(1, max(0, s+addressWeight*(v.query.short(stems)-v.query.short(stems[:anchor])))/v.unit)
+	stems = a.AppendWords(stems, addressText(l.URL))
+	return max(0, s+addressWeight*(v.query.short(stems)-v.query.short(stems[:anchor])))
 }
 
 // addressWeight is what a word of an address counts, by one of an anchor.

@@ -204,7 +204,7 @@ func (g *group) topic() *topic.Topic { return g.showing(g.examples()) }
 
 // showing is the topic with these examples.
 func (g *group) showing(examples []web.URL) *topic.Topic {
-	t := &topic.Topic{Name: g.t.Name, Description: g.t.Description, Keywords: g.t.Keywords}
+	t := written(g.t)
 	add := func(to *[]*web.Page, list []web.URL) {
 		for _, u := range list {
 			if p, ok := g.w.pages.Page(u); ok && len(p.Terms) > 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/train"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -111,10 +112,26 @@ func (f *File) nests() bool {
 	})
 }
 
+// written is a topic of a recorded web without its pages.
+func written(t corpus.Topic) *topic.Topic {
+	return &topic.Topic{Name: t.Name, Description: t.Description, Keywords: t.Keywords, Language: t.Language}
+}
+
+// languages are those of the topics of a web that are measured, all if none is named.
+// Words of all of them are compared by the same terms, so that every page is read once.
+func languages(topics []corpus.Topic, named []string) (out []string) {
+	for _, t := range topics {
+		if len(named) == 0 || slices.Contains(named, t.Name) {
+			out = append(out, written(t).Languages()...)
+		}
+	}
+	return out
+}
+
 // newLabWeb is a web without topics.
 func newLabWeb(w *corpus.Web, spec *Web, nesting bool) *labWeb {
 	out := &labWeb{
-		Web: w, spec: spec, truth: map[string]map[web.URL]bool{}, truths: map[string]uint64{}, words: text.NewAnalyzer(),
+		Web: w, spec: spec, truth: map[string]map[web.URL]bool{}, truths: map[string]uint64{}, words: text.NewAnalyzer(languages(w.Topics, spec.Topics)...),
 		grades: map[string]map[web.URL]pool.Grade{}, negatives: map[string][]web.URL{}, bad: map[string][]web.URL{},
 	}
 	out.parser = parse.New(parse.Options{Analyzer: out.words, Canon: w.Canon(), Nesting: nesting})

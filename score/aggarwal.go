@@ -84,7 +84,7 @@ func aggarwalSettings() []Setting {
 func newAggarwal(o Options) (Scorer, error) {
 	df := o.DF
 	if df == nil {
-		df = text.Background()
+		df = text.BackgroundOf(text.SplitterOf(o.Analyzer).Languages()...)
 	}
 	a := &aggarwal{
 		df: df, analyzer: text.SplitterOf(o.Analyzer),

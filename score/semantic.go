@@ -60,7 +60,7 @@ func newSemantic(wider bool) func(Options) (Scorer, error) {
 		s := &semantic{row: make(map[string]float64), analyzer: text.SplitterOf(o.Analyzer), weight: o.set("weight")}
 		if o.set("idf") >= 0.5 {
 			if s.df = o.DF; s.df == nil {
-				s.df = text.Background()
+				s.df = text.BackgroundOf(text.SplitterOf(o.Analyzer).Languages()...)
 			}
 		}
 		related := 0.

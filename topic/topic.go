@@ -56,7 +56,7 @@ var ErrNothing = errors.New("the topic says nothing of what is wanted: give keyw
 // Validate returns ErrNothing for a topic that gives nothing, and an error
 // that names the part for keywords and examples that hold no word.
 func (t *Topic) Validate() error {
-	a := text.NewAnalyzer(t.Languages()...)
+	a := text.NewAnalyzer(t.Language...)
 	for i, k := range t.Keywords {
 		if len(a.Words(k)) == 0 {
 			return fmt.Errorf("topic keyword %d, %q: no word that tells something; leave it out or write it otherwise", i+1, k)

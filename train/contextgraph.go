@@ -36,7 +36,7 @@ func contextFitters() []Fitter {
 func fitContextGraph(ctx context.Context, g *Graph, _ []Sequence, o FitOptions) (*model.File, error) {
 	var df *text.DF
 	if o.Set["background"] >= 0.5 {
-		df = text.Background()
+		df = text.BackgroundOf(text.SplitterOf(o.Analyzer).Languages()...)
 	}
 	deepest, nodes := int(o.Set["layers"]), int(o.Set["nodes"])
 	learnt := make([]int, deepest+1) // pages of each layer
