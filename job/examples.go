@@ -35,7 +35,8 @@ func (m *Maker) MakeTopic(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if m.speak(t.Languages()) {
+	m.first.Examples = t.Examples
+	if m.speak(m.first.Languages()) {
 		if t, err = m.topicOf(examples); err != nil {
 			return err
 		}

@@ -85,8 +85,9 @@ type Maker struct {
 
 	// newParser makes a parser by the analyzer; nil where either was given.
 	newParser func() crawl.Parser
+	first     *topic.Topic    // as it was written at first: keywords that come later change no language
 	modelBy   *parse.Analyzer // by which Model was read; nil = it was not
-	bare      []web.URL // seeds of the job without a scheme, for which https was taken
+	bare      []web.URL       // seeds of the job without a scheme, for which https was taken
 	joined    Membership
 	copied    bool             // Job is a copy
 	filesRead bool             // readFiles has run
@@ -151,6 +152,7 @@ func (m *Maker) begin() error {
 	}
 	own.setDefaults(skip...)
 	m.Job, m.copied = &own, true
+	m.first = own.written()
 	m.takeKeywords()
 	if m.Note == nil {
 		m.Note = func(string) {}
@@ -177,7 +179,7 @@ func (m *Maker) begin() error {
 // words is the analyzer of parser, judge and scorer.
 func (m *Maker) words() *parse.Analyzer {
 	if m.Analyzer == nil {
-		m.Analyzer = parse.NewAnalyzer(m.Job.written().Languages()...)
+		m.Analyzer = parse.NewAnalyzer(m.first.Languages()...)
 	}
 	return m.Analyzer
 }

@@ -140,7 +140,8 @@ func RejudgedLines(r crawl.Rejudging) (lines []string) {
 // afterwards.
 func (j *Job) Replace(given func(path string) string) error {
 	for path, list := range map[string]*[]string{
-		"topic.keywords": &j.Topic.Keywords, "topic.examples": &j.Topic.Examples, "topic.negatives": &j.Topic.Negatives, "judge.focus": &j.Judge.Focus,
+		"topic.keywords": &j.Topic.Keywords, "topic.examples": &j.Topic.Examples, "topic.negatives": &j.Topic.Negatives,
+		"topic.language": &j.Topic.Language, "judge.focus": &j.Judge.Focus,
 	} {
 		if given(path) != "" {
 			*list = nil

@@ -463,3 +463,35 @@ func TestGuessIsSteady(t *testing.T) {
 		}
 	}
 }
+
+// Terms are made by the rules of the page's own language where the analyzer has it.
+func TestTermsOfLanguages(t *testing.T) {
+	german := "<p>Datenbanken speichern Tabellen. " + strings.Repeat("Die Abfrage einer Datenbank liefert Zeilen aus mehreren Tabellen zurück. ", 3)
+	for _, c := range []struct {
+		name      string
+		languages []string
+		html      string
+		want      string // the language of terms
+		term      string
+	}{
+		{"English alone", nil, "<html lang=de>" + german, "", "datenbanken"},
+		{"German alone", []string{"de"}, german, "", "datenbank"},
+		{"the page declares its language", []string{"en", "de"}, "<html lang=de><p>Datenbanken", "de", "datenbank"},
+		{"it declares nothing", []string{"en", "de"}, german, "de", "datenbank"},
+		{"it declares what it is not", []string{"en", "de"}, "<html lang=en>" + german, "de", "datenbank"},
+		{"a language that the analyzer has not", []string{"en", "de"}, "<html lang=fr><p>running", "fr", "run"},
+		{"too short to tell", []string{"en", "de"}, "<p>running", "", "run"},
+	} {
+		p := parse.New(parse.Options{Analyzer: parse.NewAnalyzer(c.languages...)})
+		page, err := p.Parse(response(t, "text/html; charset=utf-8", c.html))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page.TermLanguage != c.want {
+			t.Errorf("%s: terms of %q, want %q", c.name, page.TermLanguage, c.want)
+		}
+		if !slices.ContainsFunc(page.Terms, func(x web.Term) bool { return x.Text == c.term }) {
+			t.Errorf("%s: no term %q in %v", c.name, c.term, page.Terms)
+		}
+	}
+}

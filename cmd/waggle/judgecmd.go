@@ -27,7 +27,7 @@ type judgeCmd struct {
 // judgeSettings are the settings that the command changes, and those by which it
 // fetches example pages that the crawl has not.
 func judgeSettings() []string {
-	return []string{"topic.description", "topic.keywords", "topic.examples", "topic.negatives", "topic.want",
+	return []string{"topic.description", "topic.keywords", "topic.examples", "topic.negatives", "topic.language", "topic.want",
 		"judge.name", "judge.threshold", "judge.critic", "judge.focus", "contact", "fetch.allow-private"}
 }
 

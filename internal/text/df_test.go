@@ -30,6 +30,30 @@ func TestBackgroundOrder(t *testing.T) {
 	}
 }
 
+// Every built-in table knows common words of its language, and ranks a rare one below.
+func TestBackgroundOfLanguages(t *testing.T) {
+	for language, words := range map[string][2]string{
+		"de": {"Datei", "Honigbiene"}, "en": {"use", "waggle"}, "es": {"archivo", "abeja"}, "fr": {"fichier", "abeille"}, "it": {"pacchetto", "apiario"},
+		"ja": {"ファイル", "蜜蜂"}, "nl": {"pakket", "honingbij"}, "pl": {"plik", "pszczelarz"}, "pt": {"arquivo", "abelha"}, "ru": {"файл", "пчеловод"}, "zh": {"使用", "蜜蜂"},
+	} {
+		a, d := text.NewAnalyzer(language), text.BackgroundOf(language)
+		common, rare := a.Words(words[0])[0], a.Words(words[1])[0]
+		if d.Share(common) < 4*d.Share(rare) {
+			t.Errorf("%s: %s has a share of %v, %s of %v", language, words[0], d.Share(common), words[1], d.Share(rare))
+		}
+	}
+	if n := len(text.Tables()); n != 11 {
+		t.Errorf("%d tables, want those of 11 languages", n)
+	}
+	both, none := text.BackgroundOf("de", "en"), text.BackgroundOf("xx")
+	if both.Share("datei") != text.BackgroundOf("de").Share("datei") || both.Share("use") != text.Background().Share("use") {
+		t.Error("the table of two languages does not hold the words of both")
+	}
+	if none.Len() != 0 || none.IDF("one") != none.IDF("two") {
+		t.Error("a language without a table has no even one")
+	}
+}
+
 func TestBlend(t *testing.T) {
 	d := text.Background()
 	c := text.NewCounts([]string{"menu", "orchid"})

@@ -52,6 +52,49 @@ func TestWords(t *testing.T) {
 	}
 }
 
+func TestWordsOfLanguages(t *testing.T) {
+	for _, c := range []struct{ language, in, want string }{
+		{"de", "Die Häuser und das Haus", "haus haus"},
+		{"de", "Datenbanken, der Datenbank", "datenbank datenbank"},
+		{"fr", "l’ordinateur, les ordinateurs étaient", "ordin ordin"},
+		{"es", "las bases de datos", "bas dat"},
+		{"ru", "базы данных и база", "баз дан баз"},
+		{"it", "dell'archivio, gli archivi", "archiv archiv"},
+		{"nb", "husene og huset", "hus hus"},
+		{"tr", "kitaplar kitap", "kitap kitap"},
+		{"el", "και η βάση", "βάση"},
+		{"pl", "bazy danych i baza", "bazy danych baza"},
+		{"zh", "我们的数据库", "们的 的数 数据 据库"},
+		{"ja", "データベースの設定をする", "データベース 設定"},
+		{"ja", "Linuxカーネルの使い方", "linux カーネル 使 方"},
+		{"ja", "東京タワーABC", "東京 タワー abc"},
+		{"ja", "ひらがな", ""},
+		{"ko", "데이터를", "데이 이터 터를"},
+		{"xx", "The running", "the running"},
+		{"de", "Ärger im Müßiggang 1999 x86", "arg mussiggang 1999 x86"},
+	} {
+		a := text.NewAnalyzer(c.language)
+		for range 2 {
+			if got := strings.Join(a.Words(c.in), " "); got != c.want {
+				t.Errorf("Words(%q) of %s = %q, want %q", c.in, c.language, got, c.want)
+			}
+		}
+	}
+}
+
+// An analyzer of several languages goes by the first, and knows the others.
+func TestAnalyzerOfSeveral(t *testing.T) {
+	a := text.NewAnalyzer("de", "en", "de")
+	if got := a.Languages(); !slices.Equal(got, []string{"de", "en"}) {
+		t.Fatalf("languages %v", got)
+	}
+	for language, want := range map[string]string{"de": "running", "en": "run", "fr": "running", "": "running"} {
+		if got := strings.Join(a.In(language).Words("running"), " "); got != want {
+			t.Errorf("in %q: %q, want %q", language, got, want)
+		}
+	}
+}
+
 func TestCounter(t *testing.T) {
 	c := text.NewCounter(text.NewAnalyzer())
 	c.Add("Bees dance", true)
@@ -93,9 +136,11 @@ func TestAnalyzerDependsOnItsArgumentOnly(t *testing.T) {
 
 func FuzzWords(f *testing.F) {
 	f.Add("Running cafe\u0301 東京tower \xff 12345")
-	a := text.NewAnalyzer()
+	f.Add("Ελλάδα ДАННЫЕ データベースー 설정 ไทย İstanbul ﬁn")
+	a := text.NewAnalyzer(text.Languages()...)
+	languages := a.Languages()
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, w := range a.Words(s) {
+		for _, w := range a.In(languages[len(s)%len(languages)]).Words(s) {
 			if w == "" || !utf8.ValidString(w) {
 				t.Fatalf("Words(%q) holds %q", s, w)
 			}
