@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,7 +55,7 @@ type state struct {
 }
 
 // stateVersion changes when an index of before cannot be gone on with.
-const stateVersion = 1
+const stateVersion = 2
 
 // checkpoint is the state of a commit.
 type checkpoint struct {
@@ -88,7 +89,7 @@ func NewBuilder(c collection.Collection, dir string, p crawl.Parser) (*Builder, 
 	if err != nil {
 		return nil, fmt.Errorf("the index: %w", err)
 	}
-	b := &Builder{col: c, dir: dir, parser: p, analyzer: parse.NewAnalyzer(), lock: lock}
+	b := &Builder{col: c, dir: dir, parser: p, analyzer: parse.NewAnalyzer(parse.Languages()...), lock: lock}
 	if err := b.open(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -291,7 +292,8 @@ func (b *Builder) add(ctx context.Context, f event.Fetched, doc *web.Page, verdi
 	if doc != nil {
 		p.Text = head(event.Line(head(doc.Main, maxText)), maxText)
 	}
-	terms := b.analyzer.Words(p.Text)
+	p.Terms = parse.LanguageOf(p.Text, p.Language)
+	terms := b.analyzer.In(p.Terms).Words(p.Text)
 	p.Hash = simHash(terms)
 	var err error
 	if p.Group, err = b.groupOf(ctx, &p); err != nil {
@@ -315,8 +317,8 @@ func (b *Builder) put(p page, terms []string) error {
 		gain = -1
 	}
 	err = b.batch.Index(p.URL, map[string]any{
-		fieldTitle: strings.Join(b.analyzer.Words(p.Title), " "), fieldBody: strings.Join(terms, " "),
-		fieldSite: sites(u.Host()), fieldHost: string(u.Host()), fieldLanguage: p.Language, fieldType: p.MIME,
+		fieldTitle: strings.Join(b.analyzer.In(p.Terms).Words(p.Title), " "), fieldBody: strings.Join(terms, " "),
+		fieldSite: sites(u.Host()), fieldHost: string(u.Host()), fieldLanguage: p.Language, fieldTerms: cmp.Or(p.Terms, unknown), fieldType: p.MIME,
 		fieldTime: float64(p.At) / 1e6, fieldRelevance: p.Relevance, fieldGain: gain, fieldNumber: float64(p.Number),
 		fieldGroup: p.Group, fieldBand: bands(p.Hash), fieldHash: strconv.FormatUint(p.Hash, 16), fieldCard: string(card),
 	})

@@ -12,7 +12,9 @@
 //	bleve/   a bleve index: each page is a document, by its address; the state of the
 //	         Builder is committed with the pages
 //
-// Words are the terms of parse.Analyzer, as everywhere in waggle.
+// Words are the terms of parse.Analyzer, as everywhere in waggle, by the rules of the
+// language of each page; those of a query are looked for as each language of the index
+// writes them.
 package index
 
 import (
@@ -67,6 +69,7 @@ type page struct {
 	Title     string  `json:"title,omitempty"`
 	Text      string  `json:"text,omitempty"` // the first maxText bytes
 	Language  string  `json:"language,omitempty"`
+	Terms     string  `json:"terms,omitempty"` // the language by whose rules it is indexed
 	MIME      string  `json:"mime,omitempty"`
 	Status    int     `json:"status"`
 	Depth     int     `json:"depth"`
@@ -88,6 +91,7 @@ const (
 	fieldSite      = "site" // the host, and the names above it
 	fieldHost      = "host"
 	fieldLanguage  = "language"
+	fieldTerms     = "terms" // the language by whose rules words were made, or unknown
 	fieldType      = "type"
 	fieldTime      = "time" // Unix time in s
 	fieldRelevance = "relevance"
@@ -98,6 +102,9 @@ const (
 	fieldHash      = "hash"
 	fieldCard      = "card" // the page as JSON
 )
+
+// unknown stands for a language that nothing tells; its words are made as those of English.
+const unknown = "unknown"
 
 // words is the name of the analyzer of texts: they are terms already.
 const words = "words"
@@ -120,7 +127,7 @@ func newMapping() (mapping.IndexMapping, error) {
 		f.Analyzer, f.IncludeTermVectors = words, true // positions, for phrases
 		add(name, f, false, false)
 	}
-	for _, name := range []string{fieldSite, fieldHost, fieldLanguage, fieldType, fieldGroup, fieldBand} {
+	for _, name := range []string{fieldSite, fieldHost, fieldLanguage, fieldTerms, fieldType, fieldGroup, fieldBand} {
 		f := bleve.NewKeywordFieldMapping()
 		f.IncludeTermVectors = false
 		add(name, f, name == fieldGroup, name == fieldHost)

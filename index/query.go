@@ -1,6 +1,7 @@
 package index
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -92,12 +93,34 @@ func (e *QueryError) Error() string { return e.What }
 
 // phrases is the text of a query.
 type phrases struct {
-	want    [][]string // phrases of one or more terms
-	without [][]string
+	want    []spellings
+	without []spellings
 }
 
-// check looks at a query and splits its text.
-func (q *Query) check(a *parse.Analyzer) (*phrases, error) {
+// spellings are a phrase of one or more terms, as languages make them.
+type spellings []spelling
+
+type spelling struct {
+	terms     []string
+	languages []string // of fieldTerms
+}
+
+// add adds the terms of a language.
+func (s spellings) add(terms []string, language string) spellings {
+	if len(terms) == 0 {
+		return s
+	}
+	for i := range s {
+		if slices.Equal(s[i].terms, terms) {
+			s[i].languages = append(s[i].languages, language)
+			return s
+		}
+	}
+	return append(s, spelling{terms, []string{language}})
+}
+
+// check looks at a query and splits its text, by the rules of some languages.
+func (q *Query) check(a *parse.Analyzer, languages []string) (*phrases, error) {
 	bad := func(format string, args ...any) (*phrases, error) {
 		return nil, &QueryError{fmt.Sprintf(format, args...)}
 	}
@@ -115,11 +138,11 @@ func (q *Query) check(a *parse.Analyzer) (*phrases, error) {
 	case utf8.RuneCountInString(q.Text) > maxQuery:
 		return bad("the query has more than %d characters", maxQuery)
 	}
-	return parseText(q.Text, a)
+	return parseText(q.Text, a, languages)
 }
 
 // parseText splits the text of a query into phrases.
-func parseText(text string, a *parse.Analyzer) (*phrases, error) {
+func parseText(text string, a *parse.Analyzer, languages []string) (*phrases, error) {
 	p := &phrases{}
 	n, all := 0, strings.TrimSpace(text)
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
@@ -137,17 +160,26 @@ func parseText(text string, a *parse.Analyzer) (*phrases, error) {
 			}
 			piece, text = rest[:end], rest[end:]
 		}
-		terms := a.Words(piece)
-		if len(terms) == 0 {
+		if len(a.Words(piece)) == 0 {
+			continue // common in English is common in all
+		}
+		var all spellings
+		longest := 0
+		for _, l := range languages {
+			terms := a.In(l).Words(piece)
+			longest = max(longest, len(terms))
+			all = all.add(terms, l)
+		}
+		if len(all) == 0 {
 			continue
 		}
-		if n += len(terms); n > maxTerms {
+		if n += longest; n > maxTerms {
 			return nil, &QueryError{fmt.Sprintf("the query has more than %d words", maxTerms)}
 		}
 		if not {
-			p.without = append(p.without, terms)
+			p.without = append(p.without, all)
 		} else {
-			p.want = append(p.want, terms)
+			p.want = append(p.want, all)
 		}
 	}
 	if n == 0 && all != "" {
@@ -173,6 +205,40 @@ func phrase(terms []string) query.Query {
 		return p
 	}
 	return bleve.NewDisjunctionQuery(of(fieldTitle, titleBoost), of(fieldBody, 1))
+}
+
+// anySpelling is the query for a phrase as any language writes it, on pages of that
+// language.
+func anySpelling(all spellings) query.Query {
+	if len(all) == 1 {
+		return phrase(all[0].terms)
+	}
+	var list []query.Query
+	for _, s := range all {
+		one := bleve.NewBooleanQuery()
+		one.AddMust(phrase(s.terms))
+		one.AddFilter(anyOf(fieldTerms, s.languages))
+		list = append(list, one)
+	}
+	return bleve.NewDisjunctionQuery(list...)
+}
+
+// languagesOf are those by whose rules pages of an index were indexed.
+func languagesOf(x bleve.Index) (out []string, err error) {
+	d, err := x.FieldDict(fieldTerms)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		e, err := d.Next()
+		if err != nil || e == nil {
+			if len(out) == 0 {
+				out = []string{unknown}
+			}
+			return out, errors.Join(err, d.Close())
+		}
+		out = append(out, e.Term)
+	}
 }
 
 // anyOf is the query for any of some values of a field; a value that ends in a slash
@@ -205,11 +271,11 @@ func between(field string, least, most *float64) query.Query {
 // build makes what bleve looks for.
 func (q *Query) build(x bleve.Index, p *phrases, threshold float64) (query.Query, error) {
 	var must, filters, not []query.Query
-	for _, terms := range p.want {
-		must = append(must, phrase(terms))
+	for _, all := range p.want {
+		must = append(must, anySpelling(all))
 	}
-	for _, terms := range p.without {
-		not = append(not, phrase(terms))
+	for _, all := range p.without {
+		not = append(not, anySpelling(all))
 	}
 	if q.MinRelevance > 0 || q.MaxRelevance > 0 {
 		var most *float64

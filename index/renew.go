@@ -82,7 +82,7 @@ func (b *Builder) renew(ctx context.Context, n *news) error {
 			continue
 		}
 		p.Relevance = v.Relevance
-		if err := b.put(p, b.analyzer.Words(p.Text)); err != nil {
+		if err := b.put(p, b.analyzer.In(p.Terms).Words(p.Text)); err != nil {
 			return err
 		}
 		if len(b.pending) >= batchPages || b.size >= batchBytes {

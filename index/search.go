@@ -37,7 +37,7 @@ type view struct {
 // Open opens the index in the folder dir for reading. The error wraps ErrNone if there
 // is none.
 func Open(dir string) (*Reader, error) {
-	r := &Reader{dir: dir, analyzer: parse.NewAnalyzer()}
+	r := &Reader{dir: dir, analyzer: parse.NewAnalyzer(parse.Languages()...)}
 	now, err := r.open()
 	if err != nil {
 		return nil, err
@@ -135,18 +135,27 @@ type Result struct {
 	Pages int // in the index
 }
 
-// Search finds pages. The error is a *QueryError if the query is at fault.
-func (r *Reader) Search(ctx context.Context, q Query) (*Result, error) {
-	began := time.Now()
-	terms, err := q.check(r.analyzer)
+// check looks at a query and splits its text as the languages of the index do.
+func (r *Reader) check(q *Query, x *view) (*phrases, error) {
+	languages, err := languagesOf(x.Index)
 	if err != nil {
 		return nil, err
 	}
+	return q.check(r.analyzer, languages)
+}
+
+// Search finds pages. The error is a *QueryError if the query is at fault.
+func (r *Reader) Search(ctx context.Context, q Query) (*Result, error) {
+	began := time.Now()
 	x, err := r.take()
 	if err != nil {
 		return nil, err
 	}
 	defer r.give(x)
+	terms, err := r.check(&q, x)
+	if err != nil {
+		return nil, err
+	}
 	what, err := q.build(x.Index, terms, x.state.Threshold)
 	if err != nil {
 		return nil, err
@@ -173,15 +182,15 @@ func (r *Reader) Search(ctx context.Context, q Query) (*Result, error) {
 // that sorts or filters further gives what is left to Hits.
 func (r *Reader) Matches(ctx context.Context, q Query) (list []web.URL, total int, err error) {
 	q.From, q.Size, q.Fold = 0, 0, false
-	terms, err := q.check(r.analyzer)
-	if err != nil {
-		return nil, 0, err
-	}
 	x, err := r.take()
 	if err != nil {
 		return nil, 0, err
 	}
 	defer r.give(x)
+	terms, err := r.check(&q, x)
+	if err != nil {
+		return nil, 0, err
+	}
 	what, err := q.build(x.Index, terms, x.state.Threshold)
 	if err != nil {
 		return nil, 0, err
@@ -206,15 +215,15 @@ func (r *Reader) Matches(ctx context.Context, q Query) (list []web.URL, total in
 // with the words of q.Text marked. If q.Fold, of near-copies only the first is given.
 // Pages that the index does not hold are passed over. more tells that there are others.
 func (r *Reader) Hits(ctx context.Context, q Query, pages []web.URL) (hits []Hit, more bool, err error) {
-	terms, err := q.check(r.analyzer)
-	if err != nil {
-		return nil, false, err
-	}
 	x, err := r.take()
 	if err != nil {
 		return nil, false, err
 	}
 	defer r.give(x)
+	terms, err := r.check(&q, x)
+	if err != nil {
+		return nil, false, err
+	}
 	if !q.Fold {
 		pages, q.From = pages[min(q.From, len(pages)):], 0
 	}
@@ -302,6 +311,7 @@ func hitOf(ctx context.Context, x *view, m *search.DocumentMatch, a *parse.Analy
 		Language: p.Language, MIME: p.MIME, Status: p.Status, Depth: p.Depth, At: time.UnixMicro(p.At).UTC(), Score: m.Score,
 	}
 	mark := terms.marks()
+	a = a.In(p.Terms)
 	h.Title = mark.spans(a, p.Title, maxTitle)
 	h.Snippet = mark.snippet(a, p.Text)
 	group := bleve.NewTermQuery(p.Group)

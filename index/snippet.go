@@ -28,9 +28,11 @@ type marks map[string]bool
 
 func (p *phrases) marks() marks {
 	m := marks{}
-	for _, terms := range p.want {
-		for _, t := range terms {
-			m[t] = true
+	for _, all := range p.want {
+		for _, s := range all {
+			for _, t := range s.terms {
+				m[t] = true
+			}
 		}
 	}
 	return m
@@ -57,8 +59,8 @@ func (m marks) matches(a *parse.Analyzer, text string) (out []match) {
 		}
 		to := from
 		for to < len(text) {
-			r, n := utf8.DecodeRuneInString(text[to:])
-			if !inWord(r) {
+			next, n := utf8.DecodeRuneInString(text[to:])
+			if !inWord(next) || isKatakana(next) != isKatakana(r) {
 				break
 			}
 			to += n
@@ -73,6 +75,9 @@ func (m marks) matches(a *parse.Analyzer, text string) (out []match) {
 	}
 	return out
 }
+
+// isKatakana knows the letters in which Japanese writes words from abroad.
+func isKatakana(r rune) bool { return r == 'ー' || unicode.Is(unicode.Katakana, r) }
 
 // pairs finds the pairs of characters of a run.
 func (m marks) pairs(a *parse.Analyzer, text string, from, to int) (out []match) {

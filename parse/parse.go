@@ -61,6 +61,22 @@ type Analyzer = text.Analyzer
 // its own language if it is among them, and else by those of the first.
 func NewAnalyzer(languages ...string) *Analyzer { return text.NewAnalyzer(languages...) }
 
+// Languages are the languages of which an Analyzer knows more than where words begin and
+// end, English first.
+func Languages() []string {
+	return append([]string{text.English}, slices.DeleteFunc(text.Languages(), func(l string) bool { return l == text.English })...)
+}
+
+// LanguageOf is the language by whose rules a text is to be compared, given the language
+// that it declares: what it is like, or else what it declares, in the form that
+// Analyzer.In takes; "" if nothing tells.
+func LanguageOf(s, declared string) string {
+	if l := text.Guess(s); l != "" {
+		return text.Canonical(l)
+	}
+	return text.Canonical(declared)
+}
+
 // Options bound and direct a Parser. The zero value of a bound means its
 // default. A page that hits one is cut there and marked Truncated; so is one
 // nested deeper than 512 elements, which is flattened and keeps its text and

@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"github.com/waggle-crawler/waggle/crawl"
-	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/judge"
 	"github.com/waggle-crawler/waggle/learn/metric"
 	"github.com/waggle-crawler/waggle/topic"
@@ -260,7 +259,7 @@ func (t *Trial) measure(ctx context.Context, w *Web, x *Topic, c Condition) (row
 	if name == "" {
 		name = "topic"
 	}
-	j, err := judge.New(name, told, judge.Options{Analyzer: w.analyzer, DF: text.Background()})
+	j, err := judge.New(name, told, judge.Options{Analyzer: w.analyzer})
 	if err != nil {
 		return nil, fmt.Errorf("%s/%s: %w", w.Name, x.Name, err)
 	}

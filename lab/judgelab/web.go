@@ -18,6 +18,7 @@ import (
 	"github.com/waggle-crawler/waggle/eval/pool"
 	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -129,10 +130,16 @@ func (l *Labels) ReadLabels(r io.Reader, name string) error {
 
 // OpenWeb reads the recorded web in a folder. The caller closes it.
 func OpenWeb(ctx context.Context, dir string, l Labels) (_ *Web, err error) {
-	w := &Web{Name: filepath.Base(filepath.Clean(dir)), analyzer: text.NewAnalyzer()}
+	w := &Web{Name: filepath.Base(filepath.Clean(dir))}
 	if w.record, err = corpus.Open(dir); err != nil {
 		return nil, err
 	}
+	var languages []string
+	for _, t := range w.record.Topics {
+		written := topic.Topic{Description: t.Description, Keywords: t.Keywords, Language: t.Language}
+		languages = append(languages, written.Languages()...)
+	}
+	w.analyzer = text.NewAnalyzer(languages...)
 	p := parse.New(parse.Options{Analyzer: w.analyzer, Canon: w.record.Canon()})
 	if w.pages, err = corpus.OpenPages(ctx, w.record, p, corpus.PagesOptions{}); err != nil {
 		return nil, err
