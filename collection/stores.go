@@ -26,8 +26,8 @@ type Stores struct {
 
 // StoreOptions say how stores are opened.
 type StoreOptions struct {
-	Frontier frontier.Options
-	Archive  store.Options // Mark and Room are set by OpenStores
+	Frontier frontier.Options // Ahead is set by OpenStores
+	Archive  store.Options    // Mark and Room are set by OpenStores
 	// LogFile stands between the event log and its file; nil = nothing does. Tests
 	// put faults here, as in Frontier.FS and Archive.Files.
 	LogFile func(event.File) event.File
@@ -136,6 +136,10 @@ func (w *Writer) openStores(ctx context.Context, o StoreOptions) (_ *Stores, err
 		if err := w.clear(); err != nil {
 			return nil, err
 		}
+	}
+	archive := o.Archive
+	o.Frontier.Ahead = func() error {
+		return errors.Join(store.SyncLast(w.ArchiveDir(), archive), event.SyncFile(o.LogFile, w.EventLog()))
 	}
 	if s.Frontier, err = frontier.Open(w.FrontierDir(), o.Frontier); err != nil {
 		return nil, &OpenError{Store: "frontier", Damaged: errors.As(err, new(*frontier.DamageError)), Err: err}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -268,6 +269,27 @@ func (l *Log) Sync() error {
 	}
 	if err := l.f.Sync(); err != nil {
 		return fmt.Errorf("event log %s: %w", l.path, err)
+	}
+	return nil
+}
+
+// SyncFile makes what the log at path holds survive a power failure; where there is none it
+// does nothing. It may be called while a Log is open there, on any goroutine. On is that of
+// OpenOn.
+func SyncFile(on func(File) File, path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("event log: %w", err)
+	}
+	var f File = file
+	if on != nil {
+		f = on(file)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return fmt.Errorf("event log %s: %w", path, err)
 	}
 	return nil
 }

@@ -84,6 +84,11 @@ type Options struct {
 	// FS is the file system on which a frontier is kept; nil = the machine's. Tests
 	// put faults here.
 	FS vfs.FS
+	// Ahead, unless nil, is called before a part of the frontier is made to survive a power
+	// failure without Sync, which may happen at any time and on any goroutine: what the
+	// committed turns speak of must survive one before they do. An error of it ends the
+	// frontier, as one of the disk does.
+	Ahead func() error
 
 	buffer uint64 // bytes that the store collects before it makes a table of them; 0 = 64 MiB
 }

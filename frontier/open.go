@@ -33,7 +33,7 @@ func Open(dir string, opts Options) (*Frontier, error) {
 
 func open(fs vfs.FS, dir string, opts Options) (*Frontier, error) {
 	h := newHalt()
-	d := &disk{dir: dir, fs: newLazyFS(fs, h), halt: h, table: newTable()}
+	d := &disk{dir: dir, fs: newLazyFS(fs, h, opts.Ahead), halt: h, table: newTable()}
 	f := newFrontier(opts, d)
 	if err := d.open(f, opts); err != nil {
 		return nil, fmt.Errorf("opening the frontier in %s: %w", dir, errors.Join(err, d.release()))

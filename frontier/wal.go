@@ -16,11 +16,12 @@ import (
 // second until sync, since an fsync per page fetched would set the pace of a
 // crawl.
 //
-// It also fsyncs the ledger before any table: a table may make turns durable
-// whose log was never fsynced.
+// Before any table it fsyncs the ledger, and has the caller fsync what turns speak of
+// (Options.Ahead): a table may make turns durable whose log was never fsynced.
 type lazyFS struct {
 	vfs.FS
-	hard       atomic.Bool // sync logs for real
+	ahead      func() error // nil = nothing is to be done
+	hard       atomic.Bool  // sync logs for real
 	syncLedger atomic.Pointer[func() error]
 
 	mu    sync.Mutex
@@ -28,8 +29,8 @@ type lazyFS struct {
 	locks []io.Closer         // of the store's folder
 }
 
-func newLazyFS(fs vfs.FS, h *halt) *lazyFS {
-	return &lazyFS{FS: haltFS{fs, h}, stale: make(map[string]struct{})}
+func newLazyFS(fs vfs.FS, h *halt, ahead func() error) *lazyFS {
+	return &lazyFS{FS: haltFS{fs, h}, ahead: ahead, stale: make(map[string]struct{})}
 }
 
 // Lock takes a lock that unlock gives back, whatever a store that was left as it
@@ -106,7 +107,13 @@ func (l *lazyFS) syncStale() error {
 	return nil
 }
 
-func (l *lazyFS) ledger() error {
+// beforeTable makes durable what a table relies on.
+func (l *lazyFS) beforeTable() error {
+	if l.ahead != nil {
+		if err := l.ahead(); err != nil {
+			return err
+		}
+	}
 	if sync := l.syncLedger.Load(); sync != nil {
 		return (*sync)()
 	}
@@ -150,14 +157,14 @@ type tableFile struct {
 }
 
 func (f *tableFile) Sync() error {
-	if err := f.fs.ledger(); err != nil {
+	if err := f.fs.beforeTable(); err != nil {
 		return err
 	}
 	return f.File.Sync()
 }
 
 func (f *tableFile) SyncData() error {
-	if err := f.fs.ledger(); err != nil {
+	if err := f.fs.beforeTable(); err != nil {
 		return err
 	}
 	return f.File.SyncData()

@@ -437,6 +437,24 @@ func (a *Archive) Sync() error {
 	return a.broken
 }
 
+// SyncLast makes what an archive holds survive a power failure: its last file, and the names
+// of all, since the others were synced when they were full. It may be called while an Archive
+// is open there, on any goroutine.
+func SyncLast(dir string, o Options) error {
+	a, files, err := prepare(dir, o)
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	f, err := a.files.Open(a.path(files[len(files)-1].number))
+	if err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	if err := errors.Join(f.Sync(), f.Close(), a.files.SyncDir(dir)); err != nil {
+		return a.failed(err)
+	}
+	return nil
+}
+
 // Close syncs and closes the archive.
 func (a *Archive) Close() error {
 	err := a.Sync()

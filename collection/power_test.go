@@ -1,0 +1,482 @@
+package collection
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/store"
+)
+
+// powerDisk is a disk below all three stores that knows what a power failure would leave
+// of them. Archive and log are kept on the machine's disk as well, to be read; the
+// frontier is in memory alone.
+//
+//	run ──► its stores ──► powerDisk ── at each sync, before it is done ──► cut
+//
+// A process that dies loses nothing of it: the next run goes on with what the system had.
+type powerDisk struct {
+	t     *testing.T
+	dir   string
+	queue *vfs.MemFS
+
+	mu    sync.Mutex
+	files map[string]*powerFile // of archive and log, by path
+	run   int                   // a store of an earlier run is a dead process's
+	syncs int
+	safe  int64 // bytes of the log at the last sync of the crawl
+	cut   func(syncs int)
+}
+
+// powerFile is a file: what was synced of it, and what was done to it since.
+type powerFile struct {
+	synced  []byte
+	named   bool // its folder was synced since it was made
+	pending []unsynced
+}
+
+// unsynced is a write, or with cut the end of the file.
+type unsynced struct {
+	at  int64
+	b   []byte
+	cut bool
+}
+
+var errDead = errors.New("the process is dead")
+
+func (c unsynced) apply(b []byte) []byte {
+	if end := c.at + int64(len(c.b)); end > int64(len(b)) {
+		b = append(b, make([]byte, end-int64(len(b)))...)
+	} else if c.cut {
+		b = b[:c.at]
+	}
+	copy(b[c.at:], c.b)
+	return b
+}
+
+// after is what a power failure leaves: of what was not synced each change with a chance of
+// percent, in whatever order the disk took them.
+func (f *powerFile) after(percent int, rng *rand.Rand) []byte {
+	b := slices.Clone(f.synced)
+	for _, c := range f.pending {
+		if rng.IntN(100) < percent {
+			b = c.apply(b)
+		}
+	}
+	return b
+}
+
+func newPowerDisk(t *testing.T, dir string) *powerDisk {
+	d := &powerDisk{t: t, dir: dir, queue: vfs.NewCrashableMem(), files: map[string]*powerFile{}}
+	// The folder of the crawl is there before.
+	if err := d.queue.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for p := dir; ; p = filepath.Dir(p) {
+		f, err := d.queue.OpenDir(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if p == filepath.Dir(p) {
+			return d
+		}
+	}
+}
+
+// step is done before each operation, with d.mu held: the run's process may have died.
+func (d *powerDisk) step(run int, syncs bool) error {
+	if run != d.run {
+		return errDead
+	}
+	if syncs {
+		d.syncs++
+		if d.cut != nil {
+			d.cut(d.syncs)
+		}
+	}
+	return nil
+}
+
+// options are those of the stores of the next run.
+func (d *powerDisk) options() (o StoreOptions) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.run++
+	run := d.run
+	o.Frontier.FS = unlocked{errorfs.Wrap(d.queue, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		switch op.Kind {
+		case errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
+			return d.step(run, true)
+		}
+		return d.step(run, false)
+	}))}
+	o.Archive.Files = powerFiles{store.OS{}, d, run}
+	o.LogFile = func(f event.File) event.File {
+		path := At(d.dir).EventLog()
+		return &powerLog{File: f, on: onDisk{d, run, path}}
+	}
+	return o
+}
+
+// unlocked is a file system on which a dead process holds no lock.
+type unlocked struct{ vfs.FS }
+
+func (unlocked) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
+
+// onDisk is a file of the disk as a run has it open.
+type onDisk struct {
+	d    *powerDisk
+	run  int
+	path string
+}
+
+// file finds the file, which may have been there before it was opened.
+func (o onDisk) file() *powerFile {
+	f := o.d.files[o.path]
+	if f == nil {
+		f = &powerFile{}
+		o.d.files[o.path] = f
+	}
+	return f
+}
+
+func (o onDisk) change(c unsynced, do func() error) error {
+	o.d.mu.Lock()
+	defer o.d.mu.Unlock()
+	if err := o.d.step(o.run, false); err != nil {
+		return err
+	}
+	c.b = slices.Clone(c.b)
+	f := o.file()
+	f.pending = append(f.pending, c)
+	return do()
+}
+
+func (o onDisk) sync() error {
+	o.d.mu.Lock()
+	defer o.d.mu.Unlock()
+	if err := o.d.step(o.run, true); err != nil {
+		return err
+	}
+	f := o.file()
+	for _, c := range f.pending {
+		f.synced = c.apply(f.synced)
+	}
+	f.pending = nil
+	return nil
+}
+
+type powerLog struct {
+	event.File
+	on onDisk
+}
+
+func (l *powerLog) Write(b []byte) (n int, err error) {
+	info, err := os.Stat(l.on.path)
+	if err != nil {
+		return 0, err
+	}
+	err = l.on.change(unsynced{at: info.Size(), b: b}, func() (err error) {
+		n, err = l.File.Write(b)
+		return err
+	})
+	return n, err
+}
+
+func (l *powerLog) Truncate(n int64) error {
+	return l.on.change(unsynced{at: n, cut: true}, func() error { return l.File.Truncate(n) })
+}
+
+// Sync syncs the name as well: Open does that for a file that is new.
+func (l *powerLog) Sync() error {
+	if err := l.on.sync(); err != nil {
+		return err
+	}
+	l.on.d.mu.Lock()
+	defer l.on.d.mu.Unlock()
+	l.on.file().named = true
+	return nil
+}
+
+type powerFiles struct {
+	store.Files
+	d   *powerDisk
+	run int
+}
+
+// MkdirAll makes the folder of the frontier too, which is in memory and looked for on the
+// machine's disk.
+func (f powerFiles) MkdirAll(dir string) error {
+	return errors.Join(f.Files.MkdirAll(dir), os.MkdirAll(At(f.d.dir).FrontierDir(), 0o755))
+}
+
+func (f powerFiles) Create(path string) (store.File, error) {
+	on := onDisk{f.d, f.run, path}
+	var file store.File
+	err := on.change(unsynced{}, func() (err error) {
+		file, err = f.Files.Create(path)
+		return err
+	})
+	return powerArchive{file, on}, err
+}
+
+func (f powerFiles) Open(path string) (store.File, error) {
+	file, err := f.Files.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return powerArchive{file, onDisk{f.d, f.run, path}}, nil
+}
+
+func (f powerFiles) Remove(path string) error {
+	return onDisk{f.d, f.run, path}.change(unsynced{}, func() error {
+		delete(f.d.files, path)
+		return f.Files.Remove(path)
+	})
+}
+
+func (f powerFiles) SyncDir(dir string) error {
+	f.d.mu.Lock()
+	defer f.d.mu.Unlock()
+	if err := f.d.step(f.run, true); err != nil {
+		return err
+	}
+	for path, file := range f.d.files {
+		if filepath.Dir(path) == dir {
+			file.named = true
+		}
+	}
+	return nil
+}
+
+type powerArchive struct {
+	store.File
+	on onDisk
+}
+
+func (f powerArchive) WriteAt(b []byte, at int64) (n int, err error) {
+	err = f.on.change(unsynced{at: at, b: b}, func() (err error) {
+		n, err = f.File.WriteAt(b, at)
+		return err
+	})
+	return n, err
+}
+
+func (f powerArchive) Truncate(n int64) error {
+	return f.on.change(unsynced{at: n, cut: true}, func() error { return f.File.Truncate(n) })
+}
+
+func (f powerArchive) Sync() error { return f.on.sync() }
+
+// left is a power failure: a folder as it leaves it. The chance of what was not synced is
+// that of each change, of each block and of each name by itself. d.mu is held.
+func (d *powerDisk) left(percent int, rng *rand.Rand) (dir string, safe int64) {
+	t := d.t
+	t.Helper()
+	queue := d.queue.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rng})
+	dir = filepath.Join(t.TempDir(), "left")
+	if err := os.CopyFS(dir, os.DirFS(d.dir)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range slices.Sorted(maps.Keys(d.files)) {
+		f := d.files[path]
+		within, err := filepath.Rel(d.dir, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path = filepath.Join(dir, within)
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if !f.named && rng.IntN(100) >= percent {
+			continue
+		}
+		if err := os.WriteFile(path, f.after(percent, rng), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Without a frontier there is no folder of one.
+	if err := os.Remove(At(dir).FrontierDir()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if _, err := vfs.Clone(queue, vfs.Default, At(d.dir).FrontierDir(), At(dir).FrontierDir()); err != nil {
+		t.Fatal(err)
+	}
+	return dir, d.safe
+}
+
+// safeFrontier notes what the log held when the crawl had synced all stores.
+type safeFrontier struct {
+	crawl.Frontier
+	d *powerDisk
+}
+
+func (f safeFrontier) Sync() error {
+	if err := f.Frontier.Sync(); err != nil {
+		return err
+	}
+	f.d.mu.Lock()
+	defer f.d.mu.Unlock()
+	info, err := os.Stat(At(f.d.dir).EventLog())
+	if err == nil {
+		f.d.safe = info.Size()
+	}
+	return err
+}
+
+// saved are the addresses of which a log tells the outcome.
+func saved(t *testing.T, log []byte) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	for e, err := range event.Read(bytes.NewReader(log)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, ok := e.(event.Failed); ok && f.Retry {
+			continue
+		}
+		if u := visited(e); !u.IsZero() {
+			out[u.String()] = true
+		}
+	}
+	return out
+}
+
+// The power fails before any sync of a crawl, whichever of its stores makes it, also after
+// its process died and another one went on. Of what was not synced all, nothing, or any part
+// is there, in any order. What the crawl had synced is there, opened as it is or repaired,
+// and the crawl goes on to its end. Archive and log are never behind the frontier
+// where nothing more was written than what was synced.
+//
+// WAGGLE_FAULTS=1 tries every sync, and not one of three.
+func TestPowerFailsAnywhere(t *testing.T) {
+	every := 3
+	if os.Getenv("WAGGLE_FAULTS") != "" {
+		every = 1
+	}
+	type failure struct {
+		name, dir string
+		percent   int
+		saved     map[string]bool
+	}
+	var failures []failure
+	rng := rand.New(rand.NewPCG(19, 7))
+	dir := filepath.Join(t.TempDir(), "c")
+	d := newPowerDisk(t, dir)
+	d.cut = func(n int) {
+		if n%every != 0 {
+			return
+		}
+		percent := []int{0, 50, 0, 90, 0, 10}[n/every%6]
+		left, safe := d.left(percent, rng)
+		log, err := os.ReadFile(At(dir).EventLog())
+		if err != nil && safe > 0 {
+			t.Error(err)
+			return
+		}
+		failures = append(failures, failure{fmt.Sprintf("run %d, sync %d, %d%%", d.run, n, percent), left, percent, saved(t, log[:safe])})
+	}
+	m := &meadow{n: 60, clock: newLeapClock(), asked: map[string]int{}}
+	watch := func(c *crawl.Crawl) { c.Clock, c.Frontier = m.clock, safeFrontier{c.Frontier, d} }
+	for run := range 4 {
+		o := d.options()
+		dies := func(c *crawl.Crawl) {
+			watch(c)
+			if run < 3 {
+				c.Archive = &dyingArchive{c.Archive, d, 7}
+			}
+		}
+		_, err := m.crawl(t, dir, o, 0, dies)
+		if dead := errors.Is(err, errDead); dead != (run < 3) {
+			t.Fatalf("run %d: %v", run, err)
+		}
+	}
+	d.mu.Lock()
+	d.cut = nil
+	d.mu.Unlock()
+	want := outcomesIn(t, dir)
+
+	counts := map[string]int{}
+	for _, f := range failures {
+		again := &meadow{n: 60, clock: newLeapClock(), asked: map[string]int{}, acked: f.saved}
+		clocked := func(c *crawl.Crawl) { c.Clock = again.clock }
+		_, err := again.crawl(t, f.dir, StoreOptions{}, 0, clocked)
+		repaired := err != nil
+		switch broken := (*OpenError)(nil); {
+		case err == nil:
+			counts["opened as it is"]++
+		case !errors.As(err, &broken) || !broken.Damaged:
+			t.Fatalf("%s: %v", f.name, err)
+		default:
+			if f.percent == 0 && broken.Store != "frontier" {
+				t.Errorf("%s: the frontier was synced before the %s: %v", f.name, broken.Store, err)
+			}
+			counts["repaired: "+broken.Store]++
+			if _, err = again.crawl(t, f.dir, StoreOptions{AcceptLoss: true}, 0, clocked); err != nil {
+				t.Fatalf("%s: repaired: %v", f.name, err)
+			}
+		}
+		if v, err := At(f.dir).Verify(t.Context(), nil); err != nil || !v.Whole {
+			t.Errorf("%s: in the end: %v, %v", f.name, v.Damage, err)
+		}
+		lost, err := At(f.dir).Lost()
+		if err != nil || slices.ContainsFunc(lost, func(u string) bool { return f.saved[u] }) {
+			t.Errorf("%s: lost: %q, %v", f.name, lost, err)
+		}
+		owed(t, again, f.dir, f.name)
+		got := outcomesIn(t, f.dir)
+		for u := range want {
+			// What only a page led to that was not synced may not be known any more.
+			if got[u] != 1 && (got[u] > 1 || f.percent == 0 || !repaired) {
+				t.Errorf("%s: %s has %d outcomes in the end", f.name, u, got[u])
+			}
+		}
+		counts["addresses saved"] += len(f.saved)
+	}
+	t.Logf("%d power failures of %d syncs: %v", len(failures), d.syncs, counts)
+	if len(failures) < 10 || counts["addresses saved"] == 0 || counts["opened as it is"] == 0 {
+		t.Error("hardly anything was tried")
+	}
+	for name := range counts {
+		if strings.Contains(name, "losses") {
+			t.Errorf("%s", name)
+		}
+	}
+}
+
+// dyingArchive is that of a process that dies after so many appends.
+type dyingArchive struct {
+	crawl.Archive
+	d    *powerDisk
+	left int
+}
+
+func (a *dyingArchive) Append(records ...[]byte) ([]byte, error) {
+	mark, err := a.Archive.Append(records...)
+	if a.left--; a.left == 0 {
+		a.d.mu.Lock()
+		defer a.d.mu.Unlock()
+		a.d.run++
+	}
+	return mark, err
+}
