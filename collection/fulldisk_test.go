@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,17 +20,30 @@ import (
 	"github.com/waggle-crawler/waggle/store"
 )
 
-// fullDisk counts the operations that need room on a disk, of all three stores, and
-// has those in [from, to) fail as on a full one. A write that fails has written half
-// of its bytes.
-type fullDisk struct {
+// faultyDisk counts the operations of some kinds, of all three stores, and has those in
+// [from, to) fail. A write that fails has written half of its bytes, a read has read half.
+type faultyDisk struct {
+	of       []kind
+	err      error
 	mu       sync.Mutex
 	n        int
 	from, to int
 	failed   int
 }
 
-func (d *fullDisk) take() error {
+// kind is a kind of operations.
+type kind string
+
+const (
+	roomOps kind = "room"  // what needs room on a disk: writes, syncs, new files and names
+	nameOps kind = "names" // files renamed, removed and cut
+	readOps kind = "reads" // files opened, listed and read
+)
+
+func (d *faultyDisk) take(k kind) error {
+	if !slices.Contains(d.of, k) {
+		return nil
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.n++
@@ -37,78 +51,136 @@ func (d *fullDisk) take() error {
 		return nil
 	}
 	d.failed++
-	return syscall.ENOSPC
+	return d.err
 }
 
 // options are those of stores on the disk.
-func (d *fullDisk) options() (o StoreOptions) {
+func (d *faultyDisk) options() (o StoreOptions) {
 	o.Frontier.FS = errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		switch op.Kind {
 		case errorfs.OpCreate, errorfs.OpLink, errorfs.OpMkdirAll, errorfs.OpReuseForWrite, errorfs.OpFilePreallocate,
 			errorfs.OpFileWrite, errorfs.OpFileWriteAt, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo:
-			return d.take()
+			return d.take(roomOps)
+		case errorfs.OpRename, errorfs.OpRemove, errorfs.OpRemoveAll:
+			return d.take(nameOps)
+		case errorfs.OpOpen, errorfs.OpOpenDir, errorfs.OpList, errorfs.OpStat, errorfs.OpFileRead, errorfs.OpFileReadAt, errorfs.OpFileStat:
+			return d.take(readOps)
 		}
 		return nil
 	}))
-	o.Archive.Files = fullFiles{store.OS{}, d}
-	o.LogFile = func(f event.File) event.File { return fullLog{f, d} }
+	o.Archive.Files = faultyFiles{store.OS{}, d}
+	o.LogFile = func(f event.File) event.File { return faultyLog{f, d} }
 	return o
 }
 
-type fullFiles struct {
+type faultyFiles struct {
 	store.Files
-	disk *fullDisk
+	disk *faultyDisk
 }
 
-func (f fullFiles) MkdirAll(dir string) error {
-	if err := f.disk.take(); err != nil {
+func (f faultyFiles) MkdirAll(dir string) error {
+	if err := f.disk.take(roomOps); err != nil {
 		return err
 	}
 	return f.Files.MkdirAll(dir)
 }
 
-func (f fullFiles) Create(path string) (store.File, error) {
-	if err := f.disk.take(); err != nil {
+func (f faultyFiles) Create(path string) (store.File, error) {
+	if err := f.disk.take(roomOps); err != nil {
 		return nil, err
 	}
 	file, err := f.Files.Create(path)
-	return fullFile{file, f.disk}, err
+	return faultyFile{file, f.disk}, err
 }
 
-func (f fullFiles) Open(path string) (store.File, error) {
+func (f faultyFiles) List(dir string) ([]store.FileInfo, error) {
+	if err := f.disk.take(readOps); err != nil {
+		return nil, err
+	}
+	return f.Files.List(dir)
+}
+
+func (f faultyFiles) Remove(path string) error {
+	if err := f.disk.take(nameOps); err != nil {
+		return err
+	}
+	return f.Files.Remove(path)
+}
+
+func (f faultyFiles) SyncDir(dir string) error {
+	if err := f.disk.take(roomOps); err != nil {
+		return err
+	}
+	return f.Files.SyncDir(dir)
+}
+
+func (f faultyFiles) Open(path string) (store.File, error) {
+	if err := f.disk.take(readOps); err != nil {
+		return nil, err
+	}
 	file, err := f.Files.Open(path)
-	return fullFile{file, f.disk}, err
+	return faultyFile{file, f.disk}, err
 }
 
-type fullFile struct {
+type faultyFile struct {
 	store.File
-	disk *fullDisk
+	disk *faultyDisk
 }
 
-func (f fullFile) WriteAt(b []byte, at int64) (int, error) {
-	if err := f.disk.take(); err != nil {
+func (f faultyFile) WriteAt(b []byte, at int64) (int, error) {
+	if err := f.disk.take(roomOps); err != nil {
 		n, errWrite := f.File.WriteAt(b[:len(b)/2], at)
 		return n, errors.Join(err, errWrite)
 	}
 	return f.File.WriteAt(b, at)
 }
 
-func (f fullFile) Sync() error { return errors.Join(f.disk.take(), f.File.Sync()) }
-
-type fullLog struct {
-	event.File
-	disk *fullDisk
+func (f faultyFile) ReadAt(b []byte, at int64) (int, error) {
+	if err := f.disk.take(readOps); err != nil {
+		n, errRead := f.File.ReadAt(b[:len(b)/2], at)
+		return n, errors.Join(err, errRead)
+	}
+	return f.File.ReadAt(b, at)
 }
 
-func (f fullLog) Write(b []byte) (int, error) {
-	if err := f.disk.take(); err != nil {
+func (f faultyFile) Truncate(n int64) error {
+	if err := f.disk.take(nameOps); err != nil {
+		return err
+	}
+	return f.File.Truncate(n)
+}
+
+func (f faultyFile) Sync() error { return errors.Join(f.disk.take(roomOps), f.File.Sync()) }
+
+type faultyLog struct {
+	event.File
+	disk *faultyDisk
+}
+
+func (f faultyLog) Write(b []byte) (int, error) {
+	if err := f.disk.take(roomOps); err != nil {
 		n, errWrite := f.File.Write(b[:len(b)/2])
 		return n, errors.Join(err, errWrite)
 	}
 	return f.File.Write(b)
 }
 
-func (f fullLog) Sync() error { return errors.Join(f.disk.take(), f.File.Sync()) }
+func (f faultyLog) ReadAt(b []byte, at int64) (int, error) {
+	if err := f.disk.take(readOps); err != nil {
+		n, errRead := f.File.ReadAt(b[:len(b)/2], at)
+		return n, errors.Join(err, errRead)
+	}
+	return f.File.ReadAt(b, at)
+}
+
+func (f faultyLog) Truncate(n int64) error {
+	if err := f.disk.take(nameOps); err != nil {
+		return err
+	}
+	return f.File.Truncate(n)
+}
+
+func (f faultyLog) Sync() error { return errors.Join(f.disk.take(roomOps), f.File.Sync()) }
 
 // leapClock is a clock whose time passes only where a crawl waits for it: a store
 // that met a full disk leaves goroutines of pebble behind, so that no bubble of
@@ -153,12 +225,25 @@ func (c *leapClock) NewTimer(d time.Duration) (<-chan time.Time, func()) {
 // what it leaves is whole, and with room it goes on to what it would have fetched.
 // WAGGLE_FAULTS=1 tries every n, and not one of nine.
 func TestDiskFullAnywhere(t *testing.T) {
+	faultsAnywhere(t, syscall.ENOSPC, 9, roomOps)
+}
+
+// The disk breaks in the same way: it does not write, does not sync, does not give a file
+// another name, or does not read. WAGGLE_FAULTS=1 tries every n, and not one of 23 writes and of 9 reads.
+func TestDiskBreaksAnywhere(t *testing.T) {
+	t.Run("writes", func(t *testing.T) { faultsAnywhere(t, syscall.EIO, 23, roomOps) })
+	t.Run("names", func(t *testing.T) { faultsAnywhere(t, syscall.EIO, 1, nameOps) })
+	t.Run("reads", func(t *testing.T) { faultsAnywhere(t, syscall.EIO, 9, readOps) })
+}
+
+func faultsAnywhere(t *testing.T, cause error, step int, of ...kind) {
+	t.Helper()
 	const never = 1 << 30
-	crawled := func(dir string, d *fullDisk, m *meadow, requests int) error {
+	crawled := func(dir string, d *faultyDisk, m *meadow, requests int) error {
 		_, err := m.crawl(t, dir, d.options(), requests, func(c *crawl.Crawl) { c.Clock = m.clock })
 		return err
 	}
-	whole := &fullDisk{from: never, to: never}
+	whole := &faultyDisk{of: of, from: never, to: never}
 	undisturbed := filepath.Join(t.TempDir(), "c")
 	m := &meadow{n: 40, clock: newLeapClock(), asked: map[string]int{}}
 	if err := crawled(undisturbed, whole, m, 15); err != nil {
@@ -167,7 +252,7 @@ func TestDiskFullAnywhere(t *testing.T) {
 	// Once n is past the operations of the first run, the disk is full in a second
 	// run, which goes on with a copy of the first.
 	begun := copyOf(t, undisturbed)
-	second := &fullDisk{from: never, to: never}
+	second := &faultyDisk{of: of, from: never, to: never}
 	if err := crawled(undisturbed, second, m, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +260,6 @@ func TestDiskFullAnywhere(t *testing.T) {
 	if m.asked[m.address(8)] == 0 || !m.clock.Now().After(newLeapClock().Now()) {
 		t.Fatalf("no page timed out, or nobody waited: it is %v in the end", m.clock.Now())
 	}
-	step := 9
 	if v := os.Getenv("WAGGLE_FAULTS"); v != "" {
 		step = 1
 	}
@@ -183,7 +267,7 @@ func TestDiskFullAnywhere(t *testing.T) {
 	lengths := []int{1, 5, never}
 	for n := 0; n < whole.n+second.n; n += step {
 		first := n < whole.n
-		d := &fullDisk{from: n}
+		d := &faultyDisk{of: of, err: cause, from: n}
 		dir, m := filepath.Join(t.TempDir(), "c"), &meadow{n: 40, clock: newLeapClock(), asked: map[string]int{}}
 		if !first {
 			d.from, dir = n-whole.n, copyOf(t, begun)
@@ -193,10 +277,10 @@ func TestDiskFullAnywhere(t *testing.T) {
 		what := fmt.Sprintf("second run %t, operations from %d, %d of them", !first, d.from, d.to-d.from)
 		err := crawled(dir, d, m, 0)
 		switch {
-		case err != nil && !errors.Is(err, syscall.ENOSPC):
+		case err != nil && !errors.Is(err, cause):
 			t.Fatalf("%s: %v", what, err)
-		case err != nil && !strings.Contains(err.Error(), "no space left on device"):
-			t.Errorf("%s: the error does not say that the disk is full: %v", what, err)
+		case err != nil && !strings.Contains(err.Error(), cause.Error()):
+			t.Errorf("%s: the error does not say what the disk said: %v", what, err)
 		case err == nil && d.failed > 0:
 			counts["went on, and did without what failed"]++
 		case err == nil:
@@ -210,7 +294,7 @@ func TestDiskFullAnywhere(t *testing.T) {
 			t.Fatalf("%s: what is left: %v, %v", what, v.Damage, err)
 		}
 		again := &meadow{n: 40, clock: newLeapClock(), asked: m.asked, acked: acknowledged(t, left)}
-		if err := crawled(left, &fullDisk{from: never, to: never}, again, 0); err != nil {
+		if err := crawled(left, &faultyDisk{of: of, from: never, to: never}, again, 0); err != nil {
 			t.Fatalf("%s: with room again: %v", what, err)
 		}
 		if v, err := At(left).Verify(t.Context(), nil); err != nil || !v.Whole {
@@ -225,7 +309,7 @@ func TestDiskFullAnywhere(t *testing.T) {
 		}
 	}
 	t.Logf("%d operations of a first run and %d of a second: %v", whole.n, second.n, counts)
-	if counts["ended"] < 10 {
-		t.Error("the crawl hardly ever met the full disk")
+	if counts["ended"]+counts["went on, and did without what failed"] < 5 {
+		t.Error("the crawl hardly ever met what failed")
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -183,38 +182,46 @@ func (w *numberedWeb) reachable() int {
 	return pages
 }
 
-// TestKilledCrawlGoesOn kills a crawl at random instants, again and again, and
+// scorerKinds are scorers of every kind of state: none, a small one, a journal, a graph of
+// links, a classifier fitted anew, bandits, agents, and one with a critic.
+func scorerKinds(t *testing.T, web *numberedWeb) [][]string {
+	words := []string{"--keywords", "honey bee, waggle dance"}
+	kinds := [][]string{{"--scorer", "apprentice", "--critic", beeCritic(t, web), "--focus", "/bees"}}
+	for _, name := range []string{job.DefaultScorer, "best-first-both", "ache-like-soft", "pagerank", "apprentice-tempered", "opic",
+		"aggarwal", "anthelion-like", "infospiders-like"} {
+		kinds = append(kinds, append([]string{"--scorer", name}, words...))
+	}
+	return kinds
+}
+
+// TestKilledCrawlGoesOn kills crawls at random instants, again and again, and
 // checks each time what an acknowledged page is owed: it is in the archive, and
-// its address is never asked for again. WAGGLE_KILLS sets how often (default 4).
+// its address is never asked for again. WAGGLE_KILLS sets how often (default 4); with
+// 20 each kind of scorer has its turn.
 func TestKilledCrawlGoesOn(t *testing.T) {
 	t.Parallel()
 	kills := killsWanted(t)
-	web := serveNumbered(t, 80*max(kills, 10))
 	rng := killChance(t)
-	dir := filepath.Join(t.TempDir(), "crawl")
-	guided := [][]string{
-		{"--scorer", job.DefaultScorer},
-		{"--scorer", "best-first-both"},
-		{"--scorer", "ache-like-soft"},
-		{"--scorer", "pagerank"},
-		{"--scorer", "apprentice-tempered"},
-		{"--scorer", "apprentice", "--critic", beeCritic(t, web), "--focus", "/bees"},
-	}[rng.IntN(6)]
-	args := append(web.crawl(dir), guided...)
-	if !slices.Contains(guided, "--critic") {
-		args = append(args, "--keywords", "honey bee, waggle dance")
+	kinds := scorerKinds(t, serveNumbered(t, 800))
+	each := max(2, kills/len(kinds))
+	for _, k := range rng.Perm(len(kinds))[:max(1, min(len(kinds), kills/each))] {
+		rng := rand.New(rand.NewPCG(rng.Uint64(), 3))
+		t.Run(kinds[k][1], func(t *testing.T) {
+			web := serveNumbered(t, 80*max(each, 4))
+			dir := filepath.Join(t.TempDir(), "crawl")
+			killed := crawlKilled(t, web, dir, append(append(web.crawl(dir), kinds[k]...), "--workers", "4"), each, rng)
+			final := checkKilled(t, dir, web)
+			if want := web.reachable(); final != want {
+				t.Errorf("%d pages in the end; %d can be reached", final, want)
+			}
+			web.mu.Lock()
+			defer web.mu.Unlock()
+			if len(web.again) > 0 {
+				t.Errorf("asked for again although acknowledged: %d addresses, first %s", len(web.again), web.again[0])
+			}
+			t.Logf("%q: %d kills, %d pages, %d requests", kinds[k], killed, final, web.asked)
+		})
 	}
-	killed := crawlKilled(t, web, dir, append(args, "--workers", "4"), kills, rng)
-	final := checkKilled(t, dir, web)
-	if want := web.reachable(); final != want {
-		t.Errorf("%d pages in the end; %d can be reached", final, want)
-	}
-	web.mu.Lock()
-	defer web.mu.Unlock()
-	if len(web.again) > 0 {
-		t.Errorf("asked for again although acknowledged: %d addresses, first %s", len(web.again), web.again[0])
-	}
-	t.Logf("%q: %d kills, %d pages, %d requests", guided, killed, final, web.asked)
 }
 
 // TestKilledApprenticeIsTheSame crawls twice with one worker, an apprentice and

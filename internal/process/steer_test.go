@@ -14,8 +14,8 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// TestKilledWhileSteered kills a crawl again and again while a person tells it what to
-// do: whatever was acknowledged to the person is taken in once, in order, and what holds
+// TestKilledWhileSteered kills a crawl, by a scorer of any kind, again and again while a
+// person labels pages and tells it what to do: whatever was acknowledged to the person is taken in once, in order, and what holds
 // in the end is what the person said last. WAGGLE_KILLS sets how often (default 4).
 func TestKilledWhileSteered(t *testing.T) {
 	t.Parallel()
@@ -24,6 +24,9 @@ func TestKilledWhileSteered(t *testing.T) {
 	rng := killChance(t)
 	dir := filepath.Join(t.TempDir(), "crawl")
 	col := collection.At(dir)
+
+	kinds := scorerKinds(t, site)[1:] // labels are of the topic that keywords describe
+	kind := kinds[rng.IntN(len(kinds))]
 
 	ended := make(chan struct{})
 	var acknowledged []event.Act
@@ -51,7 +54,7 @@ func TestKilledWhileSteered(t *testing.T) {
 			acknowledged = append(acknowledged, a)
 		}
 	})
-	killed := crawlKilled(t, site, dir, append(site.crawl(dir), "--keywords", "honey bee, waggle dance", "--workers", "4"), kills, rng)
+	killed := crawlKilled(t, site, dir, append(append(site.crawl(dir), kind...), "--workers", "4"), kills, rng)
 	close(ended)
 	person.Wait()
 	checkKilled(t, dir, site)
@@ -93,7 +96,7 @@ func TestKilledWhileSteered(t *testing.T) {
 	if len(site.again) > 0 {
 		t.Errorf("asked for again although acknowledged: %v", site.again)
 	}
-	t.Logf("%d kills, %d acts taken in of %d, %d labels hold", killed, taken, len(told), len(labels))
+	t.Logf("%q: %d kills, %d acts taken in of %d, %d labels hold", kind, killed, taken, len(told), len(labels))
 }
 
 // anAct is what a person may say, n acts having been said.
