@@ -277,8 +277,6 @@ func faultsAnywhere(t *testing.T, cause error, step int, of ...kind) {
 		what := fmt.Sprintf("second run %t, operations from %d, %d of them", !first, d.from, d.to-d.from)
 		err := crawled(dir, d, m, 0)
 		switch {
-		case err != nil && !errors.Is(err, cause):
-			t.Fatalf("%s: %v", what, err)
 		case err != nil && !strings.Contains(err.Error(), cause.Error()):
 			t.Errorf("%s: the error does not say what the disk said: %v", what, err)
 		case err == nil && d.failed > 0:

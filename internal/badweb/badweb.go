@@ -29,11 +29,14 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"golang.org/x/net/http2"
 )
 
 // Scenario is one misbehaviour and what is to come of it.
@@ -82,6 +85,7 @@ type Server struct {
 	stopped   context.Context
 	running   sync.WaitGroup
 	counter   atomic.Int64
+	second    map[string]func(*http2.Framer, uint32) // how hosts answer in HTTP/2; nil = not in HTTP
 
 	mu     sync.Mutex
 	raw    map[net.Conn]bool // connections taken over from net/http
@@ -95,6 +99,9 @@ func Start() (*Server, error) {
 	s.stopped, s.stop = context.WithCancel(context.Background())
 	s.scenarios, s.sites = s.inventory()
 	s.documents = s.documentList(s.sites)
+	for _, u := range s.Good() {
+		s.sites[strings.TrimSuffix(strings.TrimPrefix(u, "http://"), "/0")] = site{page: good}
+	}
 	s.addrs = map[string]netip.Addr{}
 	for i, host := range slices.Sorted(maps.Keys(s.sites)) {
 		b := sites.Addr().As16()
@@ -124,6 +131,17 @@ func Start() (*Server, error) {
 		}
 	}
 	s.servers[1].TLSConfig = secure
+	if err := http2.ConfigureServer(s.servers[1], nil); err != nil {
+		return nil, fmt.Errorf("badweb: %w", err)
+	}
+	sound := s.servers[1].TLSNextProto["h2"]
+	s.servers[1].TLSNextProto["h2"] = func(h *http.Server, c *tls.Conn, handler http.Handler) {
+		if talk, ok := s.second[c.ConnectionState().ServerName]; ok {
+			s.speak(c, talk)
+		} else {
+			sound(h, c, handler)
+		}
+	}
 	s.running.Go(func() { s.servers[0].Serve(s.http) })
 	s.running.Go(func() { s.servers[1].ServeTLS(s.tls, "", "") })
 	return s, nil
@@ -148,8 +166,37 @@ func (s *Server) Close() {
 // Scenarios lists every misbehaviour.
 func (s *Server) Scenarios() []Scenario { return s.scenarios }
 
-// Index is a page that links to every scenario.
+// Index is a page that links to every scenario and to Good.
 func (s *Server) Index() string { return "http://index.bad.test/" }
+
+// Good are the first pages of sites on which nothing is wrong. The pages of each link to one
+// another, GoodPages in all.
+func (s *Server) Good() (pages []string) {
+	for i := range goodSites {
+		pages = append(pages, fmt.Sprintf("http://good-%d.bad.test/0", i))
+	}
+	return pages
+}
+
+const (
+	goodSites = 4
+	// GoodPages is how many pages are on a site of Good, at /0, /1 and so on.
+	GoodPages = 25
+)
+
+// good is one of those pages: it links to the next three.
+func good(w http.ResponseWriter, r *http.Request) {
+	n, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
+	if err != nil || n >= GoodPages {
+		http.NotFound(w, r)
+		return
+	}
+	body := fmt.Sprintf("<!doctype html><title>Good page %d</title><h1>Page %d of %s</h1><p>", n, n, r.Host)
+	for i := n + 1; i <= min(n+3, GoodPages-1); i++ {
+		body += fmt.Sprintf("<a href=/%d>page %d</a> ", i, i)
+	}
+	document(body)(w, r)
+}
 
 // CAs holds the authority that signs the web's certificates.
 func (s *Server) CAs() *x509.CertPool { return s.cas }
@@ -307,6 +354,9 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	for _, sc := range s.scenarios {
 		fmt.Fprintf(w, "<li><a href=\"%s\">%s</a>\n", html.EscapeString(sc.URL), sc.Name)
 	}
+	for _, u := range s.Good() {
+		fmt.Fprintf(w, "<li><a href=\"%s\">good</a>\n", u)
+	}
 	io.WriteString(w, "</ul>\n")
 }
 
@@ -323,26 +373,83 @@ func (s *Server) certify() (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	signed := func(name string, change func(*x509.Certificate)) (*tls.Certificate, error) {
+		c, key, err := certificateBy(ca, caKey, name, change)
+		if err != nil {
+			return nil, err
+		}
+		return &tls.Certificate{Certificate: [][]byte{c.Raw}, PrivateKey: key}, nil
+	}
+	odd := map[string]*tls.Certificate{}
+	for name, change := range map[string]func(*x509.Certificate){
+		"tls-expired":    func(c *x509.Certificate) { c.NotBefore, c.NotAfter = c.NotBefore.AddDate(-1, 0, 0), c.NotBefore },
+		"tls-early":      func(c *x509.Certificate) { c.NotBefore, c.NotAfter = c.NotAfter, c.NotAfter.AddDate(1, 0, 0) },
+		"tls-wrong-name": func(c *x509.Certificate) { c.DNSNames = []string{"elsewhere.test"} },
+		"tls-many-names": func(c *x509.Certificate) {
+			for i := range 20_000 {
+				c.DNSNames = append(c.DNSNames, fmt.Sprintf("name-%d.bad.test", i))
+			}
+		},
+	} {
+		if odd[name+".bad.test"], err = signed(name+".bad.test", change); err != nil {
+			return nil, err
+		}
+	}
 	other, otherKey, err := certificate(nil, nil, "tls-untrusted.bad.test")
 	if err != nil {
 		return nil, err
 	}
-	return &tls.Config{
+	odd["tls-untrusted.bad.test"] = &tls.Certificate{Certificate: [][]byte{other.Raw}, PrivateKey: otherKey}
+	whole := tls.Certificate{Certificate: [][]byte{good.Raw}, PrivateKey: goodKey}
+	endless := whole
+	for range 2000 {
+		endless.Certificate = append(endless.Certificate, ca.Raw)
+	}
+	odd["tls-endless-chain.bad.test"] = &endless
+	secure := &tls.Config{
 		NextProtos: []string{"h2", "http/1.1"},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-			switch hello.ServerName {
-			case "tls-untrusted.bad.test":
-				return &tls.Certificate{Certificate: [][]byte{other.Raw}, PrivateKey: otherKey}, nil
-			case "tls-alert.bad.test":
+			if c, ok := odd[hello.ServerName]; ok {
+				return c, nil
+			}
+			if hello.ServerName == "tls-alert.bad.test" {
 				return nil, fmt.Errorf("no certificate for this name")
 			}
-			return &tls.Certificate{Certificate: [][]byte{good.Raw}, PrivateKey: goodKey}, nil
+			return &whole, nil
 		},
-	}, nil
+	}
+	old := secure.Clone()
+	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS10
+	secure.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		switch hello.ServerName {
+		case "tls-old.bad.test":
+			return old, nil
+		case "tls-silent.bad.test":
+			s.hush(hello.Conn)
+		}
+		return nil, nil
+	}
+	return secure, nil
+}
+
+// hush waits until the other side has gone, or the web is closed.
+func (s *Server) hush(c net.Conn) {
+	s.mu.Lock()
+	s.raw[c] = true
+	s.mu.Unlock()
+	hang(c)
+	s.mu.Lock()
+	delete(s.raw, c)
+	s.mu.Unlock()
 }
 
 // certificate makes a certificate for name, by parent or by itself.
 func certificate(parent *x509.Certificate, parentKey *ecdsa.PrivateKey, name string) (*x509.Certificate, *ecdsa.PrivateKey, error) {
+	return certificateBy(parent, parentKey, name, func(*x509.Certificate) {})
+}
+
+// certificateBy makes one that is changed before it is signed.
+func certificateBy(parent *x509.Certificate, parentKey *ecdsa.PrivateKey, name string, change func(*x509.Certificate)) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
@@ -363,6 +470,7 @@ func certificate(parent *x509.Certificate, parentKey *ecdsa.PrivateKey, name str
 	if name != "" {
 		draft.DNSNames = []string{name}
 	}
+	change(draft)
 	if parent == nil {
 		parent, parentKey = draft, key
 	}

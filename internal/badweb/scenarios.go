@@ -179,6 +179,8 @@ func (s *Server) inventory() ([]Scenario, map[string]site) {
 	on(Scenario{Name: "hang-up", Failure: "reset"}, s.say(""))
 
 	s.heads(on)
+	s.hostile(on)
+	s.secure(add, host)
 
 	// Statuses.
 	on(Scenario{Name: "status-404", Status: 404, Crawl: "status"}, status(404))

@@ -1,0 +1,355 @@
+package badweb
+
+import (
+	"bytes"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// trickle is how long a server waits between two pieces that it sends, so that no time
+// limit of silence is ever met.
+const trickle = 50 * time.Millisecond
+
+// hostile adds servers that do harm by how they send, not by what.
+func (s *Server) hostile(on func(Scenario, http.HandlerFunc)) {
+	raw := func(name, failure, head string) { on(Scenario{Name: name, Failure: failure}, s.say(head)) }
+	page := func(name string, status int, truncated, head string) {
+		on(Scenario{Name: name, Status: status, Truncated: truncated}, s.say(head))
+	}
+	// drip sends a beginning, and then pieces for ever, slowly or as fast as it goes.
+	drip := func(begin string, wait time.Duration, piece func(n int) string) http.HandlerFunc {
+		return s.wire(func(c *net.TCPConn) {
+			_, err := io.WriteString(c, begin)
+			for n := 0; err == nil && s.stopped.Err() == nil; n++ {
+				if _, err = io.WriteString(c, piece(n)); wait > 0 {
+					s.pause(wait)
+				}
+			}
+		})
+	}
+
+	// Trickles.
+	on(Scenario{Name: "trickle-body", Status: 200, Truncated: "time", Hangs: true}, drip(htmlHead+"\r\n"+someHTML, trickle, func(int) string { return "." }))
+	on(Scenario{Name: "trickle-chunks", Status: 200, Truncated: "time", Hangs: true},
+		drip(htmlHead+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someHTML), trickle, func(int) string { return chunk(".") }))
+	on(Scenario{Name: "trickle-head", Failure: "timeout", Hangs: true},
+		drip(htmlHead, trickle, func(n int) string { return fmt.Sprintf("X-%d: .\r\n", n) }))
+	on(Scenario{Name: "trickle-gzip", Status: 200, Truncated: "time", Hangs: true},
+		drip(htmlHead+"Content-Encoding: gzip\r\n\r\n"+string(gzipped(someHTML)), trickle, func(int) string { return string(gzipped(".")) }))
+
+	// Floods of heads.
+	on(Scenario{Name: "flood-lines", Failure: "protocol"}, drip(htmlHead, 0, func(n int) string { return fmt.Sprintf("X-%d: %s\r\n", n, strings.Repeat("x", 50)) }))
+	on(Scenario{Name: "flood-folds", Failure: "protocol"}, drip(htmlHead+"X-Fold: a\r\n", 0, func(int) string { return " and so on\r\n" }))
+	on(Scenario{Name: "flood-hints", Failure: "protocol"}, drip("", 0, func(int) string { return "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n" }))
+	on(Scenario{Name: "flood-continue", Failure: "protocol"}, drip("", 0, func(int) string { return "HTTP/1.1 100 Continue\r\n\r\n" }))
+	on(Scenario{Name: "flood-name", Failure: "protocol"}, drip("HTTP/1.1 200 OK\r\n", 0, func(int) string { return strings.Repeat("x", 1000) }))
+	on(Scenario{Name: "flood-status", Failure: "protocol"}, drip("HTTP/1.1 200 ", 0, func(int) string { return strings.Repeat("O", 1000) }))
+	on(Scenario{Name: "flood-trailers", Status: 200, Truncated: "disconnect"},
+		drip(htmlHead+"Transfer-Encoding: chunked\r\nTrailer: X\r\n\r\n"+chunk(wholeHTML)+"0\r\n", 0, func(n int) string { return fmt.Sprintf("X-%d: trailing on\r\n", n) }))
+	on(Scenario{Name: "flood-extension", Status: 200, Truncated: "disconnect"},
+		drip(htmlHead+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someHTML)+"5;", 0, func(int) string { return strings.Repeat("e", 1000) }))
+	on(Scenario{Name: "flood-chunks", Status: 200, Truncated: "disconnect"},
+		drip(htmlHead+"Transfer-Encoding: chunked\r\n\r\n"+chunk(someHTML), 0, func(int) string { return "1;" + strings.Repeat("e", 200) + "\r\n.\r\n" }))
+
+	// Framing that two readers would read as two things.
+	raw("length-twice", "protocol", htmlHead+"Content-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef")
+	raw("length-plus", "protocol", htmlHead+"Content-Length: +5\r\n\r\nabcde")
+	page("length-and-chunks", 200, "", htmlHead+"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"+chunk(wholeHTML)+"0\r\n\r\n")
+	raw("coding-of-transfer", "protocol", htmlHead+"Transfer-Encoding: gzip, chunked\r\n\r\n"+chunk(someHTML)+"0\r\n\r\n")
+	raw("chunk-overflow", "protocol", htmlHead+"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\nabc")
+	page("chunk-lies", 200, "disconnect", htmlHead+"Transfer-Encoding: chunked\r\n\r\n7fffffff\r\n"+someHTML)
+	page("version-odd", 200, "", "HTTP/9.9 200 OK\r\nContent-Type: text/html\r\n\r\n"+wholeHTML)
+	raw("version-none", "protocol", wholeHTML)
+	raw("status-long", "protocol", "HTTP/1.1 20000 OK\r\n\r\n"+wholeHTML)
+	raw("status-negative", "protocol", "HTTP/1.1 -20 OK\r\n\r\n"+wholeHTML)
+	raw("answer-first", "protocol", strings.Repeat("\r\n", 10)+htmlHead+"\r\n"+wholeHTML)
+	page("answer-twice", 200, "", htmlHead+fmt.Sprintf("Content-Length: %d\r\n\r\n%s%sContent-Length: 3\r\n\r\nevil", len(wholeHTML), wholeHTML, htmlHead))
+
+	// Codings, one over the other.
+	coders := map[string]func(io.Writer) io.WriteCloser{
+		"gzip": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+		"br":   func(w io.Writer) io.WriteCloser { return brotli.NewWriterLevel(w, 1) },
+		"zstd": func(w io.Writer) io.WriteCloser {
+			z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1))
+			if err != nil {
+				panic(err)
+			}
+			return z
+		},
+	}
+	chain := func(name, truncated, failure string, size int, codings ...string) {
+		body := sync.OnceValue(func() []byte {
+			b := append([]byte(wholeHTML), make([]byte, size)...)
+			for _, c := range codings {
+				var out bytes.Buffer
+				z := coders[c](&out)
+				z.Write(b)
+				z.Close()
+				b = out.Bytes()
+			}
+			return b
+		})
+		sc := Scenario{Name: name, Truncated: truncated, Failure: failure}
+		if failure == "" {
+			sc.Status = 200
+		}
+		on(sc, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.Header().Set("Content-Encoding", strings.Join(codings, ", "))
+			w.Write(body())
+		})
+	}
+	chain("chain-two", "", "", 1000, "gzip", "br")
+	chain("chain-three", "", "", 1000, "zstd", "gzip", "br")
+	chain("chain-four", "", "protocol", 1000, "gzip", "gzip", "gzip", "gzip")
+	chain("chain-hundred", "", "protocol", 10, slices.Repeat([]string{"gzip"}, 100)...)
+	chain("chain-bomb-gzip", "length", "", 16<<20, "gzip", "gzip")
+	chain("chain-bomb-br", "length", "", 16<<20, "gzip", "br")
+	chain("chain-bomb-three", "length", "", 16<<20, "zstd", "gzip", "br")
+	page("coding-unknown", 200, "", htmlHead+"Content-Encoding: klingon\r\n\r\n"+wholeHTML)
+	on(Scenario{Name: "gzip-members", Status: 200, Truncated: "length"}, drip(htmlHead+"Content-Encoding: gzip\r\n\r\n"+string(gzipped(someHTML)), 0,
+		func(int) string { return strings.Repeat(string(gzipped("")), 1000) }))
+	on(Scenario{Name: "gzip-name", Failure: "protocol"}, drip(htmlHead+"Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\xff", 0,
+		func(int) string { return strings.Repeat("n", 1000) }))
+	raw("zstd-window", "protocol", htmlHead+"Content-Encoding: zstd\r\n\r\n\x28\xb5\x2f\xfd\x00\xf8\x01\x00\x00")
+	raw("br-window", "protocol", htmlHead+"Content-Encoding: br\r\n\r\n\x91\x19\x00\x00\x00\x00")
+
+	// Redirects.
+	on(Scenario{Name: "redirect-long", Status: 301, Crawl: "redirect-invalid"}, moved("/"+strings.Repeat("x", 60_000)))
+	on(Scenario{Name: "redirect-credentials", Status: 301, Location: "http://redirect-credentials.bad.test/there", Crawl: "redirect"},
+		func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/there" {
+				document(wholeHTML+"<p>there")(w, r)
+				return
+			}
+			moved("http://user:secret@redirect-credentials.bad.test/there")(w, r)
+		})
+	on(Scenario{Name: "redirect-file", Status: 301, Crawl: "redirect-invalid"}, moved("file:///etc/passwd"))
+	on(Scenario{Name: "redirect-script", Status: 301, Crawl: "redirect-invalid"}, moved("javascript:alert(1)"))
+
+	// Markup.
+	on(Scenario{Name: "attributes", Status: 200, Truncated: "length"}, func(w http.ResponseWriter, r *http.Request) {
+		document("<!doctype html><title>Attributes</title><p ")(w, r)
+		for i := 0; ; i++ {
+			if _, err := fmt.Fprintf(w, "a%d=%d ", i, i); err != nil {
+				return
+			}
+		}
+	})
+	on(Scenario{Name: "formatting", Status: 200}, document("<!doctype html><title>Formatting</title>"+strings.Repeat("<b><i><p>", 20_000)+"x"))
+	on(Scenario{Name: "tables", Status: 200}, document("<!doctype html><title>Tables</title>"+strings.Repeat("<table><tr><td>", 20_000)+"x"))
+	on(Scenario{Name: "comment", Status: 200}, document("<!doctype html><title>Comment</title><p>Before<!--"+strings.Repeat("-->"[:2]+"x", 200_000)))
+	on(Scenario{Name: "base-inward", Status: 200}, document("<!doctype html><title>Base</title><base href=\"http://169.254.169.254/latest/\"><a href=meta-data>x</a>"))
+	on(Scenario{Name: "refresh-self", Status: 200}, document("<!doctype html><title>Refresh</title><meta http-equiv=refresh content=\"0; url=/\"><p>Again."))
+	on(Scenario{Name: "link-long", Status: 200}, document("<!doctype html><title>Link</title><a href=\"/"+strings.Repeat("x", 500_000)+"\">long</a>"))
+}
+
+// pause waits, or until the web is closed.
+func (s *Server) pause(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-s.stopped.Done():
+	}
+}
+
+// breathe waits a moment at every fiftieth piece of a flood: it floods with thousands a
+// second, and leaves the machine to others.
+func (s *Server) breathe(n int) {
+	if n%50 == 0 {
+		s.pause(5 * time.Millisecond)
+	}
+}
+
+// secure adds what goes wrong below HTTP: certificates, and connections of HTTP/2.
+func (s *Server) secure(add func(Scenario), host func(name string, page, robots http.HandlerFunc)) {
+	on := func(sc Scenario) {
+		sc.URL = "https://" + sc.Name + ".bad.test/"
+		host(sc.Name, document(wholeHTML), nil)
+		add(sc)
+	}
+	for _, name := range []string{"tls-expired", "tls-early", "tls-wrong-name", "tls-old", "tls-endless-chain", "tls-many-names"} {
+		on(Scenario{Name: name, Failure: "tls"})
+	}
+	on(Scenario{Name: "tls-silent", Failure: "connect", Hangs: true})
+	s.second = map[string]func(*http2.Framer, uint32){}
+	h2 := func(sc Scenario, talk func(f *http2.Framer, id uint32)) {
+		on(sc)
+		s.second[sc.Name+".bad.test"] = talk
+	}
+	h2(Scenario{Name: "h2-garbage", Failure: "protocol"}, nil)
+	h2(Scenario{Name: "h2-silent", Failure: "timeout", Hangs: true}, func(f *http2.Framer, id uint32) {})
+	h2(Scenario{Name: "h2-goaway", Failure: "protocol"}, func(f *http2.Framer, id uint32) {
+		f.WriteGoAway(0, http2.ErrCodeEnhanceYourCalm, []byte("calm down"))
+	})
+	h2(Scenario{Name: "h2-reset", Failure: "protocol"}, func(f *http2.Framer, id uint32) { f.WriteRSTStream(id, http2.ErrCodeInternal) })
+	h2(Scenario{Name: "h2-reset-in-body", Status: 200, Truncated: "disconnect"}, func(f *http2.Framer, id uint32) {
+		f.WriteHeaders(answer(id))
+		f.WriteData(id, false, []byte(someHTML))
+		f.WriteRSTStream(id, http2.ErrCodeInternal)
+	})
+	h2(Scenario{Name: "h2-continuation", Failure: "protocol"}, func(f *http2.Framer, id uint32) {
+		h := answer(id)
+		h.EndHeaders = false
+		err := f.WriteHeaders(h)
+		for err == nil {
+			err = f.WriteContinuation(id, false, fields("x-more", strings.Repeat("x", 1000)))
+		}
+	})
+	h2(Scenario{Name: "h2-fields", Failure: "protocol"}, func(f *http2.Framer, id uint32) {
+		h := answer(id)
+		h.EndHeaders = false
+		err := f.WriteHeaders(h)
+		for i := 0; err == nil && i < 2000; i++ {
+			err = f.WriteContinuation(id, i == 1999, fields("x-more", strings.Repeat("x", 1000)))
+		}
+	})
+	h2(Scenario{Name: "h2-push", Failure: "protocol"}, func(f *http2.Framer, id uint32) {
+		f.WritePushPromise(http2.PushPromiseParam{StreamID: id, PromiseID: 2, BlockFragment: fields(":method", "GET"), EndHeaders: true})
+	})
+	h2(Scenario{Name: "h2-no-status", Failure: "protocol"}, func(f *http2.Framer, id uint32) {
+		f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: fields("content-type", "text/html"), EndHeaders: true})
+	})
+	h2(Scenario{Name: "h2-upper-case", Failure: "protocol"}, func(f *http2.Framer, id uint32) {
+		f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: fields(":status", "200", "Content-Type", "text/html"), EndHeaders: true})
+	})
+	h2(Scenario{Name: "h2-data-first", Failure: "protocol"}, func(f *http2.Framer, id uint32) { f.WriteData(id, true, []byte(wholeHTML)) })
+	h2(Scenario{Name: "h2-other-stream", Failure: "timeout", Hangs: true}, func(f *http2.Framer, id uint32) { f.WriteHeaders(answer(id + 2)) })
+	h2(Scenario{Name: "h2-large-frame", Failure: "protocol"}, func(f *http2.Framer, id uint32) { f.WriteRawFrame(http2.FrameData, 0, id, make([]byte, 1<<20)) })
+	h2(Scenario{Name: "h2-window", Failure: "protocol"}, func(f *http2.Framer, id uint32) {
+		for range 3 {
+			f.WriteWindowUpdate(0, 1<<31-1)
+		}
+	})
+	h2(Scenario{Name: "h2-pings", Failure: "timeout", Hangs: true}, func(f *http2.Framer, id uint32) {
+		for i := byte(1); f.WritePing(false, [8]byte{i}) == nil; i++ {
+			s.breathe(int(i))
+		}
+	})
+	h2(Scenario{Name: "h2-settings", Failure: "timeout", Hangs: true}, func(f *http2.Framer, id uint32) {
+		for i := uint32(1); f.WriteSettings(http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: 100 + i%10}) == nil; i++ {
+			s.breathe(int(i))
+		}
+	})
+	h2(Scenario{Name: "h2-empty-data", Status: 200, Truncated: "time", Hangs: true}, func(f *http2.Framer, id uint32) {
+		f.WriteHeaders(answer(id))
+		err := f.WriteData(id, false, []byte(someHTML))
+		for i := 1; err == nil; i++ {
+			err = f.WriteData(id, false, nil)
+			s.breathe(i)
+		}
+	})
+	h2(Scenario{Name: "h2-endless", Status: 200, Truncated: "time", Hangs: true}, func(f *http2.Framer, id uint32) {
+		f.WriteHeaders(answer(id))
+		err := f.WriteData(id, false, []byte(someHTML))
+		for err == nil && s.stopped.Err() == nil {
+			err = f.WriteData(id, false, []byte("."))
+			s.pause(trickle)
+		}
+	})
+	h2(Scenario{Name: "h2-length", Status: 200, Truncated: "disconnect"}, func(f *http2.Framer, id uint32) {
+		h := answer(id)
+		h.BlockFragment = fields(":status", "200", "content-type", "text/html", "content-length", "100000")
+		f.WriteHeaders(h)
+		f.WriteData(id, true, []byte(someHTML))
+	})
+	h2(Scenario{Name: "h2-trailers", Status: 200}, func(f *http2.Framer, id uint32) {
+		f.WriteHeaders(answer(id))
+		f.WriteData(id, false, []byte(wholeHTML))
+		f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: fields("x-trailer", "1"), EndHeaders: true, EndStream: true})
+	})
+}
+
+// fields encodes a block of header fields.
+func fields(pairs ...string) []byte {
+	var b bytes.Buffer
+	e := hpack.NewEncoder(&b)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		e.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1]})
+	}
+	return b.Bytes()
+}
+
+// answer is the head of a page on a stream.
+func answer(stream uint32) http2.HeadersFrameParam {
+	return http2.HeadersFrameParam{StreamID: stream, BlockFragment: fields(":status", "200", "content-type", "text/html"), EndHeaders: true}
+}
+
+// speak has a connection in HTTP/2 misbehave at each request but those for robots.txt, which
+// is not there.
+func (s *Server) speak(c *tls.Conn, talk func(*http2.Framer, uint32)) {
+	defer c.Close()
+	s.mu.Lock()
+	s.raw[c] = true
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.raw, c)
+		s.mu.Unlock()
+	}()
+	if _, err := io.ReadFull(c, make([]byte, len(http2.ClientPreface))); err != nil {
+		return
+	}
+	f := http2.NewFramer(c, c)
+	f.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	f.AllowIllegalWrites = true
+	if f.WriteSettings() != nil {
+		return
+	}
+	// What is to be sent is said by who reads; what comes while a flood is sent is passed over.
+	sends := make(chan func(), 100)
+	go func() {
+		defer close(sends)
+		defer c.Close()
+		for {
+			frame, err := f.ReadFrame()
+			if err != nil {
+				return
+			}
+			var send func()
+			switch h := frame.(type) {
+			case *http2.SettingsFrame:
+				if !h.IsAck() {
+					send = func() { f.WriteSettingsAck() }
+				}
+			case *http2.RSTStreamFrame: // who has had enough begins anew
+				return
+			case *http2.MetaHeadersFrame:
+				id, path := h.StreamID, h.PseudoValue("path")
+				send = func() {
+					switch {
+					case path == "/robots.txt":
+						f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: fields(":status", "404"), EndHeaders: true, EndStream: true})
+					case talk == nil:
+						io.WriteString(c, strings.Repeat("SSH-2.0-OpenSSH_9.2p1\r\n", 1000))
+					default:
+						talk(f, id)
+					}
+				}
+			}
+			if send != nil {
+				select {
+				case sends <- send:
+				default:
+				}
+			}
+		}
+	}()
+	for send := range sends {
+		send()
+	}
+}
