@@ -38,6 +38,9 @@ workers join, which holds its token: who has it can steer the crawl.
   waggle cluster engine /srv/engine
   waggle crawl -f job.yaml -o bees-1 --join nats://TOKEN@127.0.0.1:4222
 
+It ends with an error once its disk is full or fails: what was acknowledged is kept, and
+workers wait until it is started again.
+
 Without a configuration it listens on this machine alone. Other machines need TLS and
 accounts: give a configuration, or run nats-server with it. See docs/guide/cluster.md.`
 }
@@ -59,8 +62,7 @@ func (c *clusterEngineCmd) Run(ctx context.Context, std streams) error {
 		return errors.Join(err, lock.Close())
 	}
 	fmt.Fprintf(std.out, "serves the engine in %s; join with: --join %s\n", event.Line(c.Dir), s.URL())
-	<-ctx.Done()
-	return errors.Join(s.Close(), lock.Close())
+	return errors.Join(s.Wait(ctx), s.Close(), lock.Close())
 }
 
 // clusterStatusCmd is `waggle cluster status`.

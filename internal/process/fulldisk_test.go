@@ -99,17 +99,8 @@ func (h *harness) fill(args []string, filler string) (said string, err error) {
 		return out.String(), err
 	case <-instant.C:
 	}
-	f, err := os.Create(filler)
-	if err != nil {
+	if err := fillDisk(filler); err != nil {
 		h.Fatal(err)
-	}
-	defer f.Close()
-	for n := 4 << 20; n > 0; {
-		if _, err := f.Write(make([]byte, n)); errors.Is(err, syscall.ENOSPC) {
-			n /= 16
-		} else if err != nil {
-			h.Fatal(err)
-		}
 	}
 	h.web.open()
 	select {
@@ -121,4 +112,21 @@ func (h *harness) fill(args []string, filler string) (said string, err error) {
 		h.Fatalf("on a full disk the crawl does not end\n%s", out.String())
 		return "", nil
 	}
+}
+
+// fillDisk fills a disk to its last byte by a file.
+func fillDisk(name string) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for n := 4 << 20; n > 0; {
+		if _, err := f.Write(make([]byte, n)); errors.Is(err, syscall.ENOSPC) {
+			n /= 16
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +15,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/waggle-crawler/waggle/cluster/engine/jetstream"
 	"github.com/waggle-crawler/waggle/cluster/worker"
@@ -313,4 +318,156 @@ func TestPausedWorker(t *testing.T) {
 	})
 	c.finish(hands...)
 	c.mended(pauses, hands...)
+}
+
+// servers are an engine of three servers, each a process.
+type servers struct {
+	c       *crew
+	dirs    [3]string
+	configs [3]string
+	cmds    [3]*exec.Cmd
+}
+
+// serveCluster serves the engine by three servers.
+func (c *crew) serveCluster() *servers {
+	c.Helper()
+	s := &servers{c: c}
+	var clients, routes []string
+	for range 2 * len(s.dirs) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			c.Fatal(err)
+		}
+		defer l.Close() // until all ports are chosen
+		if len(clients) < len(s.dirs) {
+			clients = append(clients, l.Addr().String())
+		} else {
+			routes = append(routes, l.Addr().String())
+		}
+	}
+	for i := range s.dirs {
+		s.dirs[i] = filepath.Join(c.dir, fmt.Sprint("s", i))
+		s.configs[i] = s.dirs[i] + ".conf"
+		config := fmt.Sprintf("server_name: s%d\nlisten: %q\njetstream {store_dir: %q}\ncluster {name: c, listen: %q, routes: [nats://%s]}\nlog_file: %q\n",
+			i, clients[i], filepath.Join(s.dirs[i], "store"), routes[i], strings.Join(routes, ", nats://"), s.dirs[i]+".log")
+		if err := os.WriteFile(s.configs[i], []byte(config), 0o600); err != nil {
+			c.Fatal(err)
+		}
+	}
+	c.engine = "nats://" + strings.Join(clients, ",nats://")
+	return s
+}
+
+func (s *servers) start(i int) { s.cmds[i], _ = s.c.startEngine(s.dirs[i], "--config", s.configs[i]) }
+
+// leader waits until all servers have all that the leader of a crawl's log has, and tells
+// which leads.
+func (s *servers) leader() int {
+	s.c.Helper()
+	ctx, cancel := context.WithTimeout(s.c.Context(), time.Minute)
+	defer cancel()
+	conn, err := nats.Connect(s.c.engine)
+	if err != nil {
+		s.c.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := natsjs.New(conn)
+	if err != nil {
+		s.c.Fatal(err)
+	}
+	for {
+		leader, whole := "", true
+		for _, name := range []string{"waggle-crawl", "KV_waggle-crawl"} {
+			stream, err := js.Stream(ctx, name)
+			if whole = whole && err == nil; !whole {
+				break
+			}
+			is := stream.CachedInfo().Cluster
+			if leader == "" {
+				leader = is.Leader
+			}
+			whole = is.Leader != "" && len(is.Replicas) == len(s.dirs)-1
+			for _, r := range is.Replicas {
+				whole = whole && r.Current && !r.Offline
+			}
+		}
+		if whole {
+			return slices.Index([]string{"s0", "s1", "s2"}, leader)
+		}
+		select {
+		case <-ctx.Done():
+			s.c.Fatalf("the engine has no leader with two followers that have all")
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// TestLeaderKilled kills the one of three servers that leads the log of the crawl, and starts
+// it again once the workers have gone on without it.
+func TestLeaderKilled(t *testing.T) {
+	t.Parallel()
+	kills := faultsWanted(t)
+	c := newCrew(t, 40, 10+4*kills, 20*time.Millisecond)
+	c.args, c.term = []string{"--workers", fmt.Sprint(atATime)}, 15*time.Second
+	s := c.serveCluster()
+	for i := range s.dirs {
+		s.start(i)
+	}
+	hands := []*hand{c.start("w0"), c.start("w1"), c.start("w2")}
+	share := len(c.web.reachable()) / (kills + 2)
+	c.faults(kills, func(k int) {
+		i := s.leader()
+		s.cmds[i].Process.Kill()
+		s.cmds[i].Wait()
+		c.web.await(t, (k+1)*share+share/2)
+		s.start(i)
+	})
+	c.finish(hands...)
+	t.Logf("workers joined again %d times", joinedAgain(hands...))
+	c.mended(0, hands...)
+}
+
+// TestEngineFullDisk fills the engine's disk while workers crawl. The engine ends, and says
+// why; once there is room and it is started again, the crawl goes on. The disk is that of
+// TestFullDisk.
+func TestEngineFullDisk(t *testing.T) {
+	small := os.Getenv("WAGGLE_SMALL_DISK")
+	if small == "" {
+		t.Skip("needs a small disk: set WAGGLE_SMALL_DISK as for TestFullDisk")
+	}
+	dir, err := os.MkdirTemp(small, "engine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	fills := faultsWanted(t)
+	c := newCrew(t, 40, 10+4*fills, 20*time.Millisecond)
+	c.args, c.kept = []string{"--workers", fmt.Sprint(atATime)}, filepath.Join(dir, "kept")
+	c.serveEngine()
+	hands := []*hand{c.start("w0"), c.start("w1"), c.start("w2")}
+	c.faults(fills, func(k int) {
+		c.awaitBack(hands...)
+		before := make([]int, len(hands))
+		for i, h := range hands {
+			before[i] = joinedAgain(h)
+		}
+		filler := filepath.Join(dir, "filler")
+		if err := fillDisk(filler); err != nil {
+			t.Fatal(err)
+		}
+		err := c.server.Wait()
+		if said := c.complaints.String(); err == nil || c.complaints.count("it cannot write") != k+1 {
+			t.Fatalf("the engine on a full disk: %v\n%s", err, said)
+		}
+		for i, h := range hands {
+			h.says(overSaid, before[i]+1)
+		}
+		if err := os.Remove(filler); err != nil {
+			t.Fatal(err)
+		}
+		c.serveEngine()
+		c.awaitBack(hands...)
+	})
+	c.finish(hands...)
+	c.mended(fills*len(hands), hands...)
 }

@@ -3,6 +3,7 @@ package process
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -193,9 +194,13 @@ type crew struct {
 	dir    string
 	engine string
 	delay  time.Duration
+	term   time.Duration // of sessions
 	args   []string
 	server *exec.Cmd // the engine, where it has a process of its own
 	listen string
+	kept   string // the engine's folder; "" = in dir
+	// complaints are what engines said.
+	complaints said
 }
 
 // hand is a worker's process.
@@ -275,7 +280,7 @@ func (c *crew) start(name string, more ...string) *hand {
 		args = append(args, "--resume")
 	} else {
 		args = append(args, "--seed", "http://"+siteName(0)+"/0", "--keywords", "bees", "--through", c.web.url,
-			"--delay", c.delay.String(), "--scorer", "breadth-first", "--term", "3s", "--shards", "32")
+			"--delay", c.delay.String(), "--scorer", "breadth-first", "--term", c.term.String(), "--shards", "32")
 	}
 	h.cmd = waggleCommand(append(append(args, c.args...), more...))
 	h.cmd.Stdout, h.cmd.Stderr = &h.out, &h.out
@@ -420,28 +425,36 @@ func must[T any](v T, err error) T {
 // serveEngine serves the engine in a process of its own, at an address that stays.
 func (c *crew) serveEngine() {
 	c.Helper()
-	dir := filepath.Join(c.dir, "served")
 	at := "127.0.0.1:0"
 	if c.listen != "" {
 		at = c.listen
 	}
-	cmd := waggleCommand([]string{"cluster", "engine", dir, "--listen", at})
+	c.server, c.engine = c.startEngine(cmp.Or(c.kept, filepath.Join(c.dir, "served")), "--listen", at)
+	c.listen = c.engine[strings.LastIndexByte(c.engine, '@')+1:]
+}
+
+// startEngine starts the process of an engine in a folder, and returns its address.
+func (c *crew) startEngine(dir string, args ...string) (cmd *exec.Cmd, address string) {
+	c.Helper()
+	cmd = waggleCommand(append([]string{"cluster", "engine", dir}, args...))
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		c.Fatal(err)
 	}
-	cmd.Stderr = os.Stderr
+	cmd.Stderr = &c.complaints
 	if err := cmd.Start(); err != nil {
 		c.Fatal(err)
 	}
+	c.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		c.Fatalf("the engine: %v", err)
+		c.Fatalf("the engine: %v %s", err, c.complaints.String())
 	}
-	_, address, _ := strings.Cut(strings.TrimSpace(line), "--join ")
-	c.engine, c.listen = address, address[strings.LastIndexByte(address, '@')+1:]
-	c.server = cmd
-	c.Cleanup(c.stopEngine)
+	_, address, _ = strings.Cut(strings.TrimSpace(line), "--join ")
+	return cmd, address
 }
 
 // stopEngine kills the engine.
@@ -452,13 +465,13 @@ func (c *crew) stopEngine() {
 
 func newCrew(t *testing.T, sites, pages int, delay time.Duration) *crew {
 	dir := t.TempDir()
-	return &crew{T: t, web: serveSites(t, sites, pages), dir: dir, engine: filepath.Join(dir, "engine"), delay: delay}
+	return &crew{T: t, web: serveSites(t, sites, pages), dir: dir, engine: filepath.Join(dir, "engine"), delay: delay, term: 3 * time.Second}
 }
 
-// TestTogether crawls a web with one, two and four workers, which fetch the same pages, none
+// TestTogether crawls a web with one, two, four and eight workers, which fetch the same pages, none
 // twice, and hurry no site.
 func TestTogether(t *testing.T) {
-	for _, n := range []int{1, 2, 4} {
+	for _, n := range []int{1, 2, 4, 8} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			c := newCrew(t, 40, 10, 50*time.Millisecond)
 			var hands []*hand

@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -120,6 +121,35 @@ func tokenIn(dir string) (string, error) {
 	token := rand.Text()
 	return token, os.WriteFile(name, []byte(token+"\n"), 0o600)
 }
+
+// Wait returns when ctx ends, or with an error once the server keeps nothing any more: after a
+// write that failed it takes in nothing, until it is started again.
+func (s *Server) Wait(ctx context.Context) error {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+		}
+		what := ""
+		if !s.server.JetStreamEnabled() {
+			what = "JetStream was disabled"
+		}
+		for _, e := range s.server.Healthz(&server.HealthzOptions{Details: true}).Errors {
+			if strings.Contains(e.Error, "write error") {
+				what = e.Error
+			}
+		}
+		if what != "" {
+			return fmt.Errorf("the engine has stopped, as it cannot write: %s; mend the disk, or make room, and start it again", what)
+		}
+	}
+}
+
+// lookEvery is how often a server that serves is looked at.
+const lookEvery = time.Second
 
 // URL is the address at which workers join, with the token.
 func (s *Server) URL() string {
