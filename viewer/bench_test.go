@@ -57,7 +57,7 @@ func BenchmarkManyEvents(b *testing.B) {
 			took := milliseconds(b, browser.Eval(`window.took`))
 			waits = append(waits, took)
 			if os.Getenv("WAGGLE_EVENTS") != "" {
-				b.Logf("%s %.0f ms", screen, took)
+				fmt.Fprintf(os.Stderr, "%s %.0f ms\n", screen, took)
 			}
 		}
 	}

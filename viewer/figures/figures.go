@@ -30,6 +30,12 @@ type Crawl struct {
 
 	moved map[uint64]int64 // where the event of a redirect begins, by the hash of its address
 
+	good     bitset        // the pages that are relevant
+	leads    map[pair]lead // pages of one host that were found on another
+	waitings tally         // links that wait, by priority, see encode
+	typed    []int         // pages by media type. Shape: [word]
+	spoken   []int         // pages by language. Shape: [word]
+
 	failed, skipped map[web.Reason]*Examples
 	changes         []event.Changed
 	acts            []event.Act
@@ -72,7 +78,9 @@ type host struct {
 	name          web.Host
 	pages, failed int
 	relevant      int
+	led           int // relevant pages of other hosts that were found on its pages
 	waiting       int
+	waitings      tally // the same by priority, see encode
 	bytes         int64
 	first, last   int64 // nanoseconds of Unix time
 	tookSum       float64
@@ -101,7 +109,7 @@ const (
 // New returns the figures of a crawl of which nothing is known.
 func New() *Crawl {
 	return &Crawl{
-		hostID: map[web.Host]uint32{}, words: newWords(), byURL: map[uint64]int32{}, links: map[uint64]link{}, moved: map[uint64]int64{},
+		hostID: map[web.Host]uint32{}, words: newWords(), byURL: map[uint64]int32{}, links: map[uint64]link{}, moved: map[uint64]int64{}, leads: map[pair]lead{},
 		failed: map[web.Reason]*Examples{}, skipped: map[web.Reason]*Examples{},
 	}
 }
@@ -160,23 +168,36 @@ func (c *Crawl) changed(e event.Changed) {
 	}
 	c.threshold, c.told = v, true
 	for i := range c.pages {
-		c.judge(&c.pages[i], c.pages[i].relevance >= v)
+		c.judge(i, c.pages[i].relevance >= v)
 	}
 }
 
-// judge sets whether a page is relevant.
-func (c *Crawl) judge(p *page, relevant bool) {
+// judge sets whether page i, from 0, is relevant.
+func (c *Crawl) judge(i int, relevant bool) {
+	p := &c.pages[i]
 	relevant = relevant && p.reason == 0
-	switch {
-	case relevant && !p.relevant:
-		c.relevant++
-		c.hosts[p.host].relevant++
-	case p.relevant && !relevant:
-		c.relevant--
-		c.hosts[p.host].relevant--
+	if relevant == p.relevant {
+		return
+	}
+	d := 1
+	if p.relevant {
+		d = -1
 	}
 	p.relevant = relevant
+	c.good.set(i, relevant)
+	c.relevant += d
+	c.hosts[p.host].relevant += d
+	if p.leads() {
+		c.hosts[p.fromHost].led += d
+		k := pair{p.fromHost, p.host}
+		l := c.leads[k]
+		l.relevant += d
+		c.leads[k] = l
+	}
 }
+
+// leads tells whether the page was found on one of another host.
+func (p *page) leads() bool { return p.fromHost != noHost && p.fromHost != p.host }
 
 func (c *Crawl) rejudged(e event.Rejudged) {
 	if e.Judge != "" {
@@ -189,7 +210,7 @@ func (c *Crawl) rejudged(e event.Rejudged) {
 		}
 		p := &c.pages[i]
 		p.relevance, p.similarity = v.Relevance, float32(v.Similarity)
-		c.judge(p, v.Relevant)
+		c.judge(int(i), v.Relevant)
 	}
 }
 
@@ -227,9 +248,18 @@ func (c *Crawl) fetched(e event.Fetched, offset int64) {
 	if c.told {
 		relevant = e.Relevance >= c.threshold
 	}
-	c.judge(&p, relevant)
-	c.byURL[id] = int32(len(c.pages))
+	if p.leads() {
+		k := pair{p.fromHost, p.host}
+		l := c.leads[k]
+		l.pages++
+		c.leads[k] = l
+	}
+	count(&c.typed, p.mime)
+	count(&c.spoken, p.language)
+	i := len(c.pages)
+	c.byURL[id] = int32(i)
 	c.pages = append(c.pages, p)
+	c.judge(i, relevant)
 	c.found(e.Queued)
 	c.left(e.At.At, e.URL, e.Skipped)
 }
@@ -289,12 +319,18 @@ func (c *Crawl) waits(l link) bool {
 
 // wait puts an address into the frontier, or gives it another priority there.
 func (c *Crawl) wait(u web.URL, id uint64, priority float64) {
-	h := c.host(u.Host())
-	if l := c.links[id]; !c.waits(l) {
-		c.hosts[h].waiting++
+	host, code := c.host(u.Host()), encode(priority)
+	h := &c.hosts[host]
+	if l := c.links[id]; c.waits(l) {
+		c.waitings.add(l.what, -1)
+		c.hosts[l.host].waitings.add(l.what, -1)
+	} else {
+		h.waiting++
 		c.waiting++
 	}
-	c.links[id] = link{state: linkWaits, what: encode(priority), generation: c.hosts[h].generation, host: h}
+	c.waitings.add(code, 1)
+	h.waitings.add(code, 1)
+	c.links[id] = link{state: linkWaits, what: code, generation: h.generation, host: host}
 }
 
 // ended takes an address out of the frontier.
@@ -302,6 +338,8 @@ func (c *Crawl) ended(id uint64) {
 	if l := c.links[id]; c.waits(l) {
 		c.hosts[l.host].waiting--
 		c.waiting--
+		c.waitings.add(l.what, -1)
+		c.hosts[l.host].waitings.add(l.what, -1)
 	}
 	delete(c.links, id)
 }
@@ -318,7 +356,10 @@ func (c *Crawl) dropped(e event.Dropped) {
 	if len(e.URLs) == 0 && e.Host != "" { // all that waited for the host
 		h := &c.hosts[c.host(e.Host)]
 		c.waiting -= h.waiting
-		h.waiting, h.down, h.why = 0, false, reason
+		for _, w := range h.waitings {
+			c.waitings.add(w.code, -w.links)
+		}
+		h.waiting, h.waitings, h.down, h.why = 0, nil, false, reason
 		h.generation++
 		return
 	}

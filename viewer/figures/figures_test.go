@@ -365,3 +365,81 @@ func TestPrioritiesKeepTheirOrder(t *testing.T) {
 		t.Error("a seed is none")
 	}
 }
+
+// What is counted as the events come is what a look at all pages and links finds.
+func TestCountsAreThoseOfAllPages(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := New()
+		for i, e := range drawn(t) {
+			c.Add(e, int64(i))
+		}
+		relevant, led, links := map[uint32]int{}, map[web.Host]int{}, map[[2]web.Host][2]int{}
+		curve := c.Curve(len(c.pages))
+		sum := 0
+		for i := range c.pages {
+			p := &c.pages[i]
+			n := 0
+			if p.relevant {
+				n = 1
+				relevant[p.host]++
+			}
+			if sum += n; curve.Relevant[i] != sum {
+				t.Fatalf("%d of the first %d pages are relevant, the curve says %d", sum, i+1, curve.Relevant[i])
+			}
+			if p.fromHost == noHost || p.fromHost == p.host {
+				continue
+			}
+			from, to := c.hosts[p.fromHost].name, c.hosts[p.host].name
+			led[from] += n
+			l := links[[2]web.Host{from, to}]
+			links[[2]web.Host{from, to}] = [2]int{l[0] + 1, l[1] + n}
+		}
+		g := c.Graph(100)
+		for _, h := range g.Hosts {
+			if h.Led != led[h.Host] || h.Relevant != relevant[c.hostID[h.Host]] {
+				t.Fatalf("%+v; it led to %d, and %d are relevant", h, led[h.Host], relevant[c.hostID[h.Host]])
+			}
+		}
+		for _, l := range g.Links {
+			if want := links[[2]web.Host{g.Hosts[l.From].Host, g.Hosts[l.To].Host}]; want != [2]int{l.Pages, l.Relevant} {
+				t.Fatalf("%+v, want %v", l, want)
+			}
+		}
+		waiting := map[uint16]int32{}
+		for _, l := range c.links {
+			if c.waits(l) {
+				waiting[l.what]++
+			}
+		}
+		for _, w := range c.waitings {
+			if waiting[w.code] != w.links {
+				t.Fatalf("%d links wait with %v, counted %d", waiting[w.code], decode(w.code), w.links)
+			}
+		}
+		if len(waiting) != len(c.waitings) {
+			t.Fatalf("links wait with %d priorities, counted %d", len(waiting), len(c.waitings))
+		}
+	})
+}
+
+func TestBitset(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := rapid.SliceOfN(rapid.Bool(), 0, 300).Draw(t, "in")
+		var b bitset
+		for i, is := range in {
+			b.set(i, true)
+			b.set(i, is)
+		}
+		from := rapid.IntRange(0, len(in)).Draw(t, "from")
+		to := rapid.IntRange(from, len(in)).Draw(t, "to")
+		want := 0
+		for _, is := range in[from:to] {
+			if is {
+				want++
+			}
+		}
+		if got := b.count(from, to); got != want {
+			t.Fatalf("%d, want %d", got, want)
+		}
+	})
+}

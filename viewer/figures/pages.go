@@ -91,6 +91,9 @@ func (c *Crawl) List(f Filter) (list []Page, all int) {
 				list = append(list, c.page(n-1))
 			}
 			all++
+			if len(list) == f.N && m.all() { // no need to look at the others
+				return list, len(c.pages)
+			}
 		}
 		return list, all
 	}
@@ -255,6 +258,13 @@ func (c *Crawl) matcher(f Filter) *matcher {
 		m.until = f.Until.UnixNano()
 	}
 	return m
+}
+
+// all tells whether every page is wanted.
+func (m *matcher) all() bool {
+	f := m.Filter
+	return f.Only == nil && f.Text == "" && f.Host == "" && f.Language == "" && f.MIME == "" && f.Verdict == "" &&
+		f.Least == 0 && f.Most == 0 && f.Since.IsZero() && f.Until.IsZero()
 }
 
 // is tells whether page i, from 0, is wanted.
@@ -436,11 +446,6 @@ const maxChoices = 100
 
 // Choices returns the languages and media types of the pages, the commonest first.
 func (c *Crawl) Choices() Choices {
-	languages, types := make([]int, len(c.words.list)), make([]int, len(c.words.list))
-	for i := range c.pages {
-		languages[c.pages[i].language]++
-		types[c.pages[i].mime]++
-	}
 	list := func(counts []int) []Choice {
 		out := []Choice{}
 		for n, pages := range counts {
@@ -451,7 +456,7 @@ func (c *Crawl) Choices() Choices {
 		slices.SortFunc(out, func(a, b Choice) int { return cmp.Or(cmp.Compare(b.Pages, a.Pages), cmp.Compare(a.Word, b.Word)) })
 		return out[:min(len(out), maxChoices)]
 	}
-	return Choices{list(languages), list(types)}
+	return Choices{list(c.spoken), list(c.typed)}
 }
 
 // Graph is hosts, and the links between them along which pages were fetched.
@@ -484,23 +489,6 @@ const maxGraphLinks = 5
 // Graph returns the graph of at most n hosts, those with most relevant pages first, and
 // of the links that led to most relevant pages, at most five for each host.
 func (c *Crawl) Graph(n int) Graph {
-	type pair struct{ from, to uint32 }
-	type count struct{ pages, relevant int }
-	links := map[pair]count{}
-	led := make([]int, len(c.hosts))
-	for i := range c.pages {
-		p := &c.pages[i]
-		if p.fromHost == noHost || p.fromHost == p.host {
-			continue
-		}
-		k := links[pair{p.fromHost, p.host}]
-		k.pages++
-		if p.relevant {
-			k.relevant++
-			led[p.fromHost]++
-		}
-		links[pair{p.fromHost, p.host}] = k
-	}
 	var ids []uint32
 	for i := range c.hosts {
 		if c.hosts[i].pages > 0 {
@@ -509,15 +497,15 @@ func (c *Crawl) Graph(n int) Graph {
 	}
 	slices.SortFunc(ids, func(i, j uint32) int {
 		a, b := &c.hosts[i], &c.hosts[j]
-		return cmp.Or(cmp.Compare(b.relevant+led[j], a.relevant+led[i]), cmp.Compare(b.pages, a.pages), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(b.relevant+b.led, a.relevant+a.led), cmp.Compare(b.pages, a.pages), cmp.Compare(a.name, b.name))
 	})
 	g := Graph{Hosts: []GraphHost{}, Links: []GraphLink{}, All: len(ids)}
 	place := map[uint32]int{}
 	for _, i := range slice(ids, 0, n) {
 		place[i] = len(g.Hosts)
-		g.Hosts = append(g.Hosts, GraphHost{c.hosts[i].name, c.hosts[i].pages, c.hosts[i].relevant, led[i]})
+		g.Hosts = append(g.Hosts, GraphHost{c.hosts[i].name, c.hosts[i].pages, c.hosts[i].relevant, c.hosts[i].led})
 	}
-	for k, v := range links {
+	for k, v := range c.leads {
 		from, ok := place[k.from]
 		to, ok2 := place[k.to]
 		if ok && ok2 {

@@ -2,7 +2,6 @@ package figures
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"sort"
 	"time"
@@ -112,16 +111,11 @@ func (c *Crawl) speed() float64 {
 
 // rate is the share of relevant pages among the last event.Window of the first n.
 func (c *Crawl) rate(n int) float64 {
-	from, relevant := max(0, n-event.Window), 0
-	for _, p := range c.pages[from:n] {
-		if p.relevant {
-			relevant++
-		}
-	}
+	from := max(0, n-event.Window)
 	if n == from {
 		return 0
 	}
-	return float64(relevant) / float64(n-from)
+	return float64(c.good.count(from, n)) / float64(n-from)
 }
 
 // Curve is the harvest over the pages fetched. Shape of all: [points].
@@ -141,24 +135,17 @@ func (c *Crawl) Curve(n int) Curve {
 	if n < 1 {
 		return out
 	}
-	done, relevant, recent := 0, 0, 0
+	done, relevant := 0, 0
 	for k := range n {
 		to := all
 		if n > 1 {
 			to = 1 + k*(all-1)/(n-1)
 		}
-		for ; done < to; done++ {
-			if c.pages[done].relevant {
-				relevant++
-				recent++
-			}
-			if done >= event.Window && c.pages[done-event.Window].relevant {
-				recent--
-			}
-		}
+		relevant += c.good.count(done, to)
+		done = to
 		out.Pages = append(out.Pages, to)
 		out.Relevant = append(out.Relevant, relevant)
-		out.Recent = append(out.Recent, float64(recent)/float64(min(to, event.Window)))
+		out.Recent = append(out.Recent, c.rate(to))
 		out.At = append(out.At, float64(c.pages[to-1].at)/1e9)
 	}
 	return out
@@ -274,35 +261,26 @@ type Bin struct {
 // links were found: a scorer may think otherwise by now.
 func (c *Crawl) Waiting(n int) (bins []Bin, seeds int) {
 	bins = []Bin{}
-	counts := map[uint16]int{}
-	for _, l := range c.links {
-		if c.waits(l) {
-			counts[l.what]++
-		}
+	rest := c.waitings // in the order of priorities
+	for len(rest) > 0 && decode(rest[len(rest)-1].code) >= seedPriority {
+		seeds += int(rest[len(rest)-1].links)
+		rest = rest[:len(rest)-1]
 	}
-	low, high := math.Inf(1), math.Inf(-1)
-	for code, n := range counts {
-		if v := decode(code); v >= seedPriority {
-			seeds += n
-			delete(counts, code)
-		} else {
-			low, high = min(low, v), max(high, v)
-		}
-	}
-	if len(counts) == 0 || n < 1 {
+	if len(rest) == 0 || n < 1 {
 		return bins, seeds
 	}
-	n = min(n, len(counts))
+	low, high := decode(rest[0].code), decode(rest[len(rest)-1].code)
+	n = min(n, len(rest))
 	width := (high - low) / float64(n)
 	for i := range n {
 		bins = append(bins, Bin{From: low + float64(i)*width, To: low + float64(i+1)*width})
 	}
-	for code, count := range counts {
+	for _, w := range rest {
 		i := n - 1
 		if width > 0 {
-			i = min(i, int((decode(code)-low)/width))
+			i = min(i, int((decode(w.code)-low)/width))
 		}
-		bins[i].Count += count
+		bins[i].Count += int(w.links)
 	}
 	return bins, seeds
 }

@@ -76,19 +76,29 @@ export function query(of) {
   return text && "?" + text;
 }
 
+// Answers by path, the latest last: a screen that was left shows at once what it showed.
+const kept = new Map();
+
+function keep(path, data) {
+  kept.delete(path);
+  kept.set(path, data);
+  if (kept.size > 60) kept.delete(kept.keys().next().value);
+}
+
 // useData asks for path, and again whenever it or stamp changes. While the next answer
 // is awaited the last one stays. null asks for nothing.
 export function useData(path, stamp) {
-  const [got, set] = useState({});
+  const [last, set] = useState({});
   useEffect(() => {
     if (path === null) return;
     const stop = new AbortController();
     get(path, stop.signal).then(
-      (data) => set({ path, data }),
+      (data) => { keep(path, data); set({ path, data }); },
       (err) => { if (err.name !== "AbortError") set((was) => ({ path, data: was.path === path ? was.data : undefined, error: err.message })); },
     );
     return () => stop.abort();
   }, [path, stamp]);
+  const got = last.path !== path && kept.has(path) ? { path, data: kept.get(path) } : last;
   return { data: got.data, error: got.error, old: got.path !== path };
 }
 

@@ -1,0 +1,55 @@
+package figures
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// BenchmarkLook measures what each screen asks of the figures of 20,000 pages on 1,000
+// hosts, or of WAGGLE_EVENTS.
+func BenchmarkLook(b *testing.B) {
+	n := 20_000
+	if s := os.Getenv("WAGGLE_EVENTS"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil {
+			b.Fatal(err)
+		}
+	}
+	c := New()
+	rng := rand.New(rand.NewPCG(1, 0))
+	address := func(i int) web.URL { return addr(b, fmt.Sprintf("https://host%d.test/page/%d", i%1000, i)) }
+	for i := range n {
+		r := rng.Float64()
+		f := event.Fetched{At: at(i), Visit: event.Visit{URL: address(i), From: address(i / 4)}, MIME: "text/html", Language: "en", Relevance: r, Relevant: r >= 0.5}
+		for k := range 4 {
+			f.Queued = append(f.Queued, event.Found{URL: address(4*i + k), Priority: rng.Float64()})
+		}
+		c.Add(f, int64(i))
+	}
+	for _, look := range []struct {
+		name string
+		at   func()
+	}{
+		{"figures", func() { c.Figures() }},
+		{"curve", func() { c.Curve(400) }},
+		{"frontier", func() { c.Waiting(24); c.Hosts("waiting", "", 0, 10) }},
+		{"hosts", func() { c.Hosts("pages", "", 0, 80) }},
+		{"failures", func() { c.Failures(); c.Skips() }},
+		{"choices", func() { c.Choices() }},
+		{"pages", func() { c.List(Filter{Down: true, N: 50}) }},
+		{"pages-by-relevance", func() { c.List(Filter{Order: "relevance", Down: true, N: 50}) }},
+		{"graph", func() { c.Graph(200) }},
+	} {
+		b.Run(look.name, func(b *testing.B) {
+			for b.Loop() {
+				look.at()
+			}
+		})
+	}
+}
