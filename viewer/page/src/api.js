@@ -10,7 +10,10 @@ export async function get(path, signal) {
     if (err.name === "AbortError") throw err;
     throw new Error("waggle does not answer. Was it ended? Start it again, and open the address that it prints.");
   }
-  const got = await answer.json().catch(() => ({}));
+  const got = await answer.json().catch((err) => {
+    if (err.name === "AbortError") throw err; // who asked has left: this is no answer
+    return {};
+  });
   if (!answer.ok) throw new Error(answer.status === 403 ? "This page has no key: open the address that waggle printed." : got.error || `The server answered ${answer.status}.`);
   return got;
 }
