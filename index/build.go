@@ -26,8 +26,8 @@ import (
 
 // batchPages and batchBytes bound what is committed at once.
 const (
-	batchPages = 256
-	batchBytes = 8 << 20
+	batchPages = 1024
+	batchBytes = 16 << 20
 )
 
 // Builder writes an index. It is for one goroutine.
