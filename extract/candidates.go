@@ -99,7 +99,7 @@ func (l *learner) candidates(p *Page, v string) func(func(Selector) bool) {
 		for _, o := range occurrences(p, v) {
 			if o.take == "own" || o.take == "" {
 				for _, s := range l.wide(p, o) {
-					if _, err := s.compile(); err == nil && !yield(s) {
+					if l.ready(&s) && !yield(s) {
 						return
 					}
 				}
@@ -107,13 +107,37 @@ func (l *learner) candidates(p *Page, v string) func(func(Selector) bool) {
 			for _, path := range tagPaths(p, o.element) {
 				for _, s := range l.cuts(p, o) {
 					s.CSS = path
-					if _, err := s.compile(); err == nil && !yield(s) {
+					if l.ready(&s) && !yield(s) {
 						return
 					}
 				}
 			}
 		}
 	}
+}
+
+// ready compiles a selector, as compile does, each path and pattern once; false where that
+// is not possible.
+func (l *learner) ready(s *Selector) bool {
+	c, ok := l.compiled[s.CSS]
+	if !ok {
+		c, _ = compileCSS(s.CSS) // nil of a path with a name that CSS does not have
+		l.compiled[s.CSS] = c
+	}
+	if s.css = c; c == nil || len(s.CSS) > maxSelector || len(s.Pattern) > maxSelector {
+		return false
+	}
+	s.after = words(s.After)
+	if s.Pattern == "" {
+		return true
+	}
+	re, ok := l.expressions[s.Pattern]
+	if !ok {
+		re, _ = regexp.Compile(s.Pattern)
+		l.expressions[s.Pattern] = re
+	}
+	s.pattern = re
+	return re != nil
 }
 
 // cuts are the ways to cut a value out of the text that it stands in, by the words

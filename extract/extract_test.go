@@ -174,8 +174,8 @@ func TestMistakes(t *testing.T) {
 
 // Pages that would take hours, or much memory, take neither: this test ends.
 func TestGreedyPages(t *testing.T) {
-	deep := strings.Repeat("<div>", 480) + strings.Repeat("<p><i>x</i>", 20_000)
-	wide := "<ul>" + strings.Repeat("<li>x", 40_000)
+	deep := strings.Repeat("<div>", 480) + strings.Repeat("<p><i>x</i>", 8_000)
+	wide := "<ul>" + strings.Repeat("<li>x", 20_000)
 	scopes := strings.Repeat("<div itemscope itemtype=T itemprop=a>", 480) + strings.Repeat("word ", 10_000)
 	nested := `<script type="application/ld+json">` + strings.Repeat(`{"@type":"T","a":`, 5000) + "1" + strings.Repeat("}", 5000) + "</script>"
 	refs := strings.Repeat("<p id=a itemprop=b>", 400) + strings.Repeat("<p itemscope itemref='a a a a'>", 5000)

@@ -36,6 +36,10 @@ const (
 	maxAlternate = 5     // selectors of a learnt field
 )
 
+// ErrUnlike is wrapped by the error of Learn where the examples of a field have nothing in
+// common that tells their values from the rest of their pages.
+var ErrUnlike = errors.New("no selector gives one of these values and nothing wrong on the other pages filled in")
+
 // Learn finds, for each column, selectors that give the values of the examples and
 // nothing else on them. others are more pages of the kind, whose values nobody knows: of
 // selectors that do equally well on the examples, those are taken that give one value of
@@ -54,7 +58,7 @@ func Learn(ctx context.Context, columns []Column, examples []Example, others []*
 	report := &Report{}
 	var errs []error
 	for i, c := range columns {
-		l := learner{ctx: ctx, many: c.Many}
+		l := learner{ctx: ctx, many: c.Many, compiled: map[string]css{}, expressions: map[string]*regexp.Regexp{}}
 		for _, e := range examples {
 			if v := e.Values[i]; v.Known {
 				l.examples = append(l.examples, labelled{e.Page, normal(v.Texts)})
@@ -98,6 +102,9 @@ type learner struct {
 	distinct  bool     // the values of the examples differ
 	patterns  []string // the forms of the examples
 	committee []*rule  // rules that agree with all examples
+
+	compiled    map[string]css // by their texts
+	expressions map[string]*regexp.Regexp
 }
 
 // labelled is a page with its values.
@@ -181,7 +188,7 @@ func (l *learner) rules(name string) ([]*rule, error) {
 		}
 	}
 	if len(good) == 0 {
-		return nil, fmt.Errorf("%s: no selector tells these values from others on their pages: are they all of one kind?", name)
+		return nil, fmt.Errorf("%s: %w: are they all of one kind? Another page filled in may help", name, ErrUnlike)
 	}
 	l.weigh(good)
 	return good, nil

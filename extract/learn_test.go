@@ -3,6 +3,7 @@ package extract_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -82,7 +83,7 @@ func TestLearnTemplate(t *testing.T) {
 		m := drawTemplate(t)
 		var people []person
 		var pages []*extract.Page
-		for n := range 9 {
+		for n := range 6 {
 			people = append(people, drawPerson(t, n))
 			pages = append(pages, page(t, fmt.Sprintf("https://college.example/%d", n), m.page(people[n], n)))
 		}
@@ -174,6 +175,18 @@ func TestLearnNothing(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)
 		}
+	}
+}
+
+// Pages that contradict each other are told from mistakes.
+func TestLearnUnlike(t *testing.T) {
+	known := func(s string) []extract.Value { return []extract.Value{{Known: true, Texts: []string{s}}} }
+	_, _, err := extract.Learn(context.Background(), []extract.Column{{Name: "name"}}, []extract.Example{
+		{Page: page(t, "https://a.example/1", "<p>Ada<p>Kay"), Values: known("Ada")},
+		{Page: page(t, "https://a.example/2", "<p>Ada<p>Kay"), Values: known("Kay")},
+	}, nil)
+	if !errors.Is(err, extract.ErrUnlike) || !strings.HasPrefix(err.Error(), "name: ") {
+		t.Errorf("%v", err)
 	}
 }
 

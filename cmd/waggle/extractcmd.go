@@ -391,6 +391,7 @@ func (c *extractCheckCmd) Run(ctx context.Context, std streams, docs parse.Docum
 	slices.Sort(sites)
 	fmt.Fprintln(out, "learnt on\tcompared on\tfield\tpages\twanted\tfound\tright\tprecision\trecall")
 	same, other := newTable(filled.Columns), newTable(filled.Columns)
+	unlike := 0
 	for _, site := range sites {
 		own, others := newTable(filled.Columns), newTable(filled.Columns)
 		draw := rand.New(rand.NewPCG(c.Seed, 0))
@@ -399,13 +400,11 @@ func (c *extractCheckCmd) Run(ctx context.Context, std streams, docs parse.Docum
 			if len(shown) < c.Learn || len(rest) == 0 {
 				continue
 			}
-			fields, _, err := extract.Learn(ctx, filled.Columns, shown, pages.others)
-			if ctx.Err() != nil {
-				return exit{exitStopped, errors.New("stopped before its end")}
-			}
+			fields, missed, err := learntFields(ctx, filled.Columns, shown, pages.others)
 			if err != nil {
-				return unusable(err)
+				return stoppedOr(ctx, unusable(err), "stopped before its end")
 			}
+			unlike += missed
 			for _, e := range rest {
 				c.compare(std, fields, e, filled.Columns, own, same)
 			}
@@ -424,7 +423,32 @@ func (c *extractCheckCmd) Run(ctx context.Context, std streams, docs parse.Docum
 		same.print(out, "each\tthe same\t")
 		other.print(out, "each\tother sites\t")
 	}
+	if unlike > 0 {
+		fmt.Fprintf(std.err, "from %s of a field nothing could be learnt: they count as values not found\n", counted(unlike, "draw", "draws"))
+	}
 	return out.Flush()
+}
+
+// learntFields are the fields that can be learnt from pages, each by itself, and how many
+// cannot as the pages contradict each other.
+func learntFields(ctx context.Context, columns []extract.Column, shown []extract.Example, others []*extract.Page) (out *extract.Fields, unlike int, err error) {
+	out = &extract.Fields{}
+	for i, c := range columns {
+		var own []extract.Example
+		for _, e := range shown {
+			own = append(own, extract.Example{Page: e.Page, Values: e.Values[i : i+1]})
+		}
+		f, _, err := extract.Learn(ctx, []extract.Column{c}, own, others)
+		switch {
+		case errors.Is(err, extract.ErrUnlike):
+			unlike++
+		case err != nil:
+			return nil, 0, err
+		default:
+			out.Fields = append(out.Fields, f.Fields...)
+		}
+	}
+	return out, unlike, nil
 }
 
 // drawn are n pages at random, of which each field has a value on one at least, and the
@@ -474,17 +498,17 @@ func (c *extractCheckCmd) compare(std streams, fields *extract.Fields, e extract
 	got := fields.Values(e.Page)
 	names := fields.Names()
 	for i, col := range columns {
-		k := slices.Index(names, col.Name)
-		if k < 0 {
-			continue
+		var found []string
+		if k := slices.Index(names, col.Name); k >= 0 {
+			found = got[k]
 		}
 		one := extract.Score{}
-		one.Add(got[k], e.Values[i])
+		one.Add(found, e.Values[i])
 		for _, t := range to {
-			t[i].Add(got[k], e.Values[i])
+			t[i].Add(found, e.Values[i])
 		}
 		if c.Wrong && (one.Right < one.Wanted || one.Right < one.Given) {
-			fmt.Fprintf(std.err, "%s: %s: found %s, filled in %s\n", event.Line(e.Page.URL().String()), col.Name, list(got[k]), list(e.Values[i].Texts))
+			fmt.Fprintf(std.err, "%s: %s: found %s, filled in %s\n", event.Line(e.Page.URL().String()), col.Name, list(found), list(e.Values[i].Texts))
 		}
 	}
 }
