@@ -21,12 +21,32 @@ import (
 // first. The log has each of them once the crawl has taken it in.
 func (c Collection) ActFile() string { return filepath.Join(c.dir, "acts.jsonl") }
 
+// actsForAll is the path of acts-for-all.jsonl, which a folder of one of several workers has in
+// place of acts.jsonl: what people told it, for all workers. The crawl numbers it among what
+// they told others; the log has that.
+func (c Collection) actsForAll() string { return filepath.Join(c.dir, "acts-for-all.jsonl") }
+
+// OfSeveral tells whether the folder is that of one of several workers of a crawl.
+func (c Collection) OfSeveral() bool { return folder.Exists(c.actsForAll()) }
+
+// ActsForAll makes the folder that of one of several workers: what people tell it from now on
+// is for all of them.
+func (w *Writer) ActsForAll() (crawl.Acts, error) {
+	if !w.OfSeveral() {
+		if err := folder.Write(w.actsForAll(), nil); err != nil {
+			return nil, err
+		}
+	}
+	return &actReader{path: w.actsForAll()}, nil
+}
+
 // mostActs bounds acts.jsonl, in bytes.
 const mostActs = 16 << 20
 
 // Act keeps an act for the crawl, which takes it in within a second if it runs, and else
 // when it goes on. It survives a power failure once Act has returned. number is that of
-// the act among all of the crawl. It is safe to call from several processes.
+// the act among all of the crawl; 0 where several workers do it, and it is not known yet. It is
+// safe to call from several processes.
 func (c Collection) Act(a event.Act) (number int, err error) {
 	if err := a.Check(); err != nil {
 		return 0, err
@@ -38,7 +58,11 @@ func (c Collection) Act(a event.Act) (number int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	f, err := os.OpenFile(c.ActFile(), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	path, forAll := c.ActFile(), c.OfSeveral()
+	if forAll {
+		path = c.actsForAll()
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return 0, err
 	}
@@ -51,7 +75,7 @@ func (c Collection) Act(a event.Act) (number int, err error) {
 		return 0, err
 	}
 	if info.Size() > mostActs {
-		return 0, fmt.Errorf("%s has more than %d MiB: the crawl can be told nothing more", c.ActFile(), mostActs>>20)
+		return 0, fmt.Errorf("%s has more than %d MiB: the crawl can be told nothing more", path, mostActs>>20)
 	}
 	if n := info.Size(); n > 0 { // a process may have died while it wrote
 		last := make([]byte, 1)
@@ -69,7 +93,7 @@ func (c Collection) Act(a event.Act) (number int, err error) {
 	if err == nil {
 		err = f.Sync()
 	}
-	if err != nil {
+	if err != nil || forAll {
 		return 0, err
 	}
 	all := make([]byte, end)

@@ -21,6 +21,8 @@
 //	again/          rounds that came after the crawl, each a folder like this
 //	lost.txt        addresses of which page or outcome were lost, if any were
 //	index/          what package index keeps, if it does; it may go at any time
+//	acts.jsonl      what people told the crawl; of one of several workers, it is
+//	                acts-for-all.jsonl
 //	robots          what was learnt of robots.txt files; it may go at any time
 //	before-repair/  what a repair replaced
 //	repair.json     while a repair puts its files in place (journal.go)
@@ -146,6 +148,6 @@ func (c Collection) Usable() error {
 
 // ofSetup tells whether a file is one that a set-up leaves which was cut short.
 func ofSetup(name string) bool {
-	return slices.Contains([]string{"lock", "SHA256SUMS", "SHA256SUMS.new", "examples.jsonl", "examples.jsonl.new", "known.jsonl", "known.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new"}, name) ||
+	return slices.Contains([]string{"lock", "SHA256SUMS", "SHA256SUMS.new", "examples.jsonl", "examples.jsonl.new", "known.jsonl", "known.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new", "acts-for-all.jsonl", "acts-for-all.jsonl.new"}, name) ||
 		strings.HasPrefix(name, ".model-")
 }

@@ -440,8 +440,20 @@ func (m *merge) mergeFrontiers() error {
 // mergeSetup writes what the crawl was told, and the harvest.
 func (m *merge) mergeSetup() error {
 	best := m.best().w
-	for _, path := range append(best.setupFiles(), best.ActFile()) {
+	for _, path := range best.setupFiles() {
 		if err := copyFile(path, filepath.Join(m.tmp, filepath.Base(path))); err != nil {
+			return err
+		}
+	}
+	var lines []byte
+	for n := 1; n <= m.taken; n++ {
+		var err error
+		if lines, err = appendAct(lines, m.acts[n]); err != nil {
+			return err
+		}
+	}
+	if lines != nil {
+		if err := folder.Write(m.w.ActFile(), lines); err != nil {
 			return err
 		}
 	}

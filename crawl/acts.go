@@ -245,7 +245,7 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 		if page, err = d.page(ctx, about.URL); err != nil {
 			return err
 		}
-		if page == nil {
+		if page == nil && d.Peers == nil { // another worker may have it
 			a.Refused = "the archive holds no page of this address"
 		}
 	}
@@ -284,7 +284,7 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 			e.At = event.At{At: now}
 			out.With = append(out.With, e)
 		}
-	case about.Label():
+	case page != nil:
 		with, err := d.step.label(ctx, now, page, d.Judge, d.Look)
 		if err != nil {
 			return err
@@ -327,7 +327,7 @@ func (d *driver) page(ctx context.Context, u web.URL) (*web.Page, error) {
 }
 
 // paused tells whether the crawl is to stand still by the acts of this run: a pause ends
-// with its run.
+// with its run. That of several workers, whose runs are many, lasts until somebody ends it.
 func (d *driver) paused() bool { return event.Paused(d.step.steering.acts, d.step.earlier) }
 
 // policyAfter is the policy once a counts, which sets, or undoes, the budget or the delay of

@@ -247,6 +247,10 @@ func (d *driver) open(ctx context.Context) error {
 			return err
 		}
 	}
+	if d.Peers != nil && d.Acts != nil && d.Control != nil {
+		d.step.earlier = 0
+		d.Control.Pause(d.paused())
+	}
 	if begun == nil {
 		if err := d.say(started); err != nil {
 			return err
@@ -258,7 +262,10 @@ func (d *driver) open(ctx context.Context) error {
 		if err := d.settle(ctx, now, nil, out); err != nil {
 			return err
 		}
-		return d.again(ctx, now)
+		if err := d.again(ctx, now); err != nil {
+			return err
+		}
+		return d.takeActs(ctx, now)
 	}
 	if err := d.step.Restore(state); err != nil {
 		return err

@@ -109,12 +109,14 @@ type Briefing struct {
 	Delay    time.Duration // between two requests to a host
 	// Events are those of the folder's log between two marks.
 	Events func(from, to []byte) iter.Seq2[event.Event, error]
+	Acts   crawl.Acts // what people tell this folder, for all workers
 }
 
 // Membership is the place of a worker among others.
 type Membership struct {
 	Peers    crawl.Peers
 	Frontier crawl.Frontier // in place of that which Join was given
+	Acts     crawl.Acts     // what people told the crawl, whichever worker they told
 }
 
 // Close closes what was made; what was given is its owner's.
@@ -293,9 +295,11 @@ func (m *Maker) steer(c *crawl.Crawl) error {
 			c.Told = append(c.Told, a)
 		}
 	}
-	var err error
-	if c.Acts, err = m.Writer.Acts(c.Told); err != nil {
-		return err
+	if c.Acts = m.joined.Acts; c.Acts == nil {
+		var err error
+		if c.Acts, err = m.Writer.Acts(c.Told); err != nil {
+			return err
+		}
 	}
 	c.Look = m.Writer.Look(m.Parser)
 	c.Revised, c.Reword, c.Stored = m.revise, m.reword, m.stored
@@ -424,7 +428,11 @@ func (m *Maker) opened() func(context.Context, *frontier.Frontier) error {
 		}
 	}
 	return func(ctx context.Context, f *frontier.Frontier) (err error) {
-		m.joined, err = m.Join(ctx, f, Briefing{Settings: m.Job.shared(), Seeds: m.Seeds, Delay: m.Job.delay(), Events: m.Writer.EventsBetween})
+		told, err := m.Writer.ActsForAll()
+		if err != nil {
+			return err
+		}
+		m.joined, err = m.Join(ctx, f, Briefing{Settings: m.Job.shared(), Seeds: m.Seeds, Delay: m.Job.delay(), Events: m.Writer.EventsBetween, Acts: told})
 		return err
 	}
 }

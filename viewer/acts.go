@@ -54,6 +54,9 @@ func (c *crawl) serveActs(*http.Request, *query) (any, error) {
 		told = append(told, f.Acts()...)
 		earlier = f.EarlierActs()
 	})
+	if c.Collection().OfSeveral() {
+		earlier = 0 // its pauses last
+	}
 	waiting, err := c.Collection().ActsAfter(len(told))
 	if err != nil {
 		return nil, err

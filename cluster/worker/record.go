@@ -29,6 +29,7 @@ const (
 	kindTaken  = 'T'
 	kindDone   = 'D'
 	kindForAll = 'A'
+	kindAct    = 'P'
 )
 
 // Bounds of what is read and written.

@@ -5,6 +5,7 @@
 //	links/N   links to hosts of shard N, that the holders of other shards found
 //	done/N    what the holder of shard N did: pages and failures, links among its hosts
 //	all       what every worker is to know
+//	acts      what people told the crawl
 //
 // # A turn
 //
@@ -80,6 +81,7 @@ type Crawl struct {
 	Delay    time.Duration // between two requests to a host
 	// Events are those of the folder's log between two marks.
 	Events func(from, to []byte) iter.Seq2[event.Event, error]
+	Acts   crawl.Acts // what people tell this worker, for all; nil = nothing
 }
 
 // DefaultShards is how many shards a crawl has that is told nothing else.
@@ -151,6 +153,7 @@ type Worker struct {
 	others    crawl.Standing
 	version   int
 	over      bool
+	acts      acts
 	met       bool // self.Others has grown, and is not stored
 }
 
@@ -248,7 +251,14 @@ func (w *Worker) agree(ctx context.Context) error {
 		return errors.New("the crawl in this folder is another than the one of this name on the engine: join that by a new folder, or this one's own engine")
 	}
 	var differ []string
+	steered, err := w.e.End(ctx, logActs)
+	if err != nil {
+		return err
+	}
 	for _, path := range slices.Sorted(maps.Keys(mine.Settings)) {
+		if w.self.Crawl != "" && steered.Position > 0 && ofActs(path) {
+			continue
+		}
 		if theirs := w.plan.Settings[path]; theirs != mine.Settings[path] {
 			differ = append(differ, fmt.Sprintf("%s is %.60q there and %.60q here", path, theirs, mine.Settings[path]))
 		}
@@ -309,6 +319,9 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 		return err
 	}
 	w.background.Go(w.watch)
+	if err := w.earlierActs(); err != nil {
+		return err
+	}
 	taken, err := w.first(ctx)
 	if err != nil {
 		return err
@@ -318,6 +331,10 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	}
 	w.background.Go(func() { w.keep() })
 	w.background.Go(func() { w.readAll() })
+	w.background.Go(w.readActs)
+	if told.Acts != nil {
+		w.background.Go(w.sendActs)
+	}
 	w.background.Go(w.pulse)
 	return nil
 }

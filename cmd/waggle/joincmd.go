@@ -180,7 +180,7 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.V
 		if err := w.Open(ctx, f, worker.Crawl(briefing)); err != nil {
 			return job.Membership{}, err
 		}
-		return job.Membership{Peers: w, Frontier: w.Frontier()}, nil
+		return job.Membership{Peers: w, Frontier: w.Frontier(), Acts: w.Acts()}, nil
 	}
 	how, sum, err = crawlAndShow(w.Context(), m, c.place, show)
 	ended := string(how)

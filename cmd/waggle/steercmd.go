@@ -64,6 +64,10 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 	if !col.Running() {
 		when = "the crawl takes it in when it goes on (waggle crawl -o " + c.Dir + " --resume)"
 	}
+	if col.OfSeveral() {
+		_, err = fmt.Fprintf(std.out, "%s, for all workers of the crawl; they take it in within two seconds, or when this one goes on.\n", event.Line(a.Words()))
+		return err
+	}
 	_, err = fmt.Fprintf(std.out, "Act %d: %s; %s.\n", n, event.Line(a.Words()), when)
 	return err
 }

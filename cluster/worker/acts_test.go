@@ -1,0 +1,133 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/cluster/engine"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
+)
+
+// desk is what people tell one worker.
+type desk struct {
+	mu   sync.Mutex
+	list []event.Act
+}
+
+func (d *desk) tell(a event.Act) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a.Number = len(d.list) + 1
+	d.list = append(d.list, a)
+}
+
+func (d *desk) After(n int) ([]event.Act, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append([]event.Act(nil), d.list[min(n, len(d.list)):]...), nil
+}
+
+// joined is a worker that has joined, in a folder of its own.
+func joined(t *testing.T, e engine.Engine, dir, name string, d *desk) (*Worker, func()) {
+	t.Helper()
+	f, err := frontier.Open(filepath.Join(dir, name), frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := New(t.Context(), Options{Engine: e, Name: name, Plan: Plan{Shards: 8, Term: 3 * time.Second}})
+	if err := w.Open(t.Context(), f, Crawl{Settings: map[string]string{}, Acts: d}); err != nil {
+		t.Fatal(err)
+	}
+	return w, func() {
+		if err := w.Close(""); err != nil {
+			t.Error(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// heard waits until a worker knows n acts, and returns them.
+func heard(t *testing.T, w *Worker, n int) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		list, err := w.Acts().After(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) >= n {
+			var out []string
+			for _, a := range list {
+				out = append(out, fmt.Sprint(a.Number, " ", a.Words(), a.Refused))
+			}
+			return fmt.Sprint(out)
+		}
+		select {
+		case <-w.arrived:
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			t.Fatalf("%d acts are known, and not %d", len(list), n)
+		}
+	}
+}
+
+// TestActsReachAll tells three workers things, of which one joins later and one comes back:
+// all know all of it, in one order, under the same numbers.
+func TestActsReachAll(t *testing.T) {
+	e, dir := engine.NewMemory(), t.TempDir()
+	var a, b, c desk
+	wa, closeA := joined(t, e, dir, "a", &a)
+	wb, closeB := joined(t, e, dir, "b", &b)
+	a.tell(event.Act{Do: event.Pause})
+	first := heard(t, wb, 1)
+	if first != "[1 pause]" {
+		t.Errorf("b has heard %s", first)
+	}
+	for i := range 5 {
+		a.tell(event.Act{Do: event.Mute, Place: fmt.Sprintf("a%d.example", i)})
+		b.tell(event.Act{Do: event.Budget, Pages: 100 + i, Refused: ""})
+	}
+	all := heard(t, wa, 11)
+	if got := heard(t, wb, 11); got != all {
+		t.Errorf("a has heard %s\nand b %s", all, got)
+	}
+	wc, closeC := joined(t, e, dir, "c", &c)
+	if list, err := wc.Acts().After(0); err != nil || len(list) != 11 {
+		t.Errorf("who joins later knows %d acts, %v", len(list), err)
+	}
+	closeA()
+	a.tell(event.Act{Do: event.Undo, Act: 1})
+	wa, closeA = joined(t, e, dir, "a", &a)
+	last := heard(t, wc, 12)
+	if want := all[:len(all)-1] + " 12 undo 1]"; last != want {
+		t.Errorf("c has heard %s\nand not %s", last, want)
+	}
+	// What others write to the log is looked at, and counts the same for all.
+	if _, err := e.Append(t.Context(), engine.Draft{Log: logActs, Data: []byte("rubbish")}); err != nil {
+		t.Fatal(err)
+	}
+	bad, err := encodeAct("stranger", 1, event.Act{Do: event.Delay, Delay: "a year"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Append(t.Context(), engine.Draft{Log: logActs, Data: bad}); err != nil {
+		t.Fatal(err)
+	}
+	b.tell(event.Act{Do: event.Continue})
+	for _, w := range []*Worker{wa, wb, wc} {
+		if got, want := heard(t, w, 14), last[:len(last)-1]+` 13 "a year" is no delay: give a time from 0s to 1h0m0s, such as 2s or 500ms 14 continue]`; got != want {
+			t.Errorf("%s has heard %s\nand not %s", w.o.Name, got, want)
+		}
+	}
+	closeA()
+	closeB()
+	closeC()
+}
