@@ -102,6 +102,11 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	if err := collection.At(c.Out).Usable(); err != nil {
 		return exit{exitUsage, err}
 	}
+	if col := collection.At(c.Out); c.Join != "" && c.File != "" && !c.Resume && col.Begun() && col.OfSeveral() {
+		// What starts a worker again gives the same command.
+		fmt.Fprintf(std.err, "%s goes on by its own job file, as --resume does; %s is that of its beginning\n", event.Line(c.Out), event.Line(c.File))
+		c.Resume, c.File = true, ""
+	}
 	return c.crawl(ctx, std, docs, nil)
 }
 

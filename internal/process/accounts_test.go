@@ -94,6 +94,14 @@ func TestWorkersByAccounts(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	// What starts a worker again gives the same command.
+	given := filepath.Join(c.dir, "given.yaml")
+	if err := os.WriteFile(given, must(os.ReadFile(filepath.Join(hands[0].dir, "job.yaml"))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said := c.waggle("crawl", "-f", given, "-o", hands[0].dir, "--join", c.engine, "--join-ca", ca, "--worker-name", "w0"); !strings.Contains(said, "goes on by its own job file") {
+		t.Errorf("the same command again: %s", said)
+	}
 	status := func(crawl, join string) []string {
 		return []string{"cluster", "status", crawl, "--join", join, "--join-ca", ca}
 	}
