@@ -68,6 +68,7 @@ func (e exit) Unwrap() error { return e.err }
 type commands struct {
 	Demo    demoCmd     `cmd:"" help:"Crawl a real site on this machine, focused and breadth-first, and compare."`
 	Crawl   crawlCmd    `cmd:"" help:"Crawl for the pages of a topic."`
+	Login   loginCmd    `cmd:"" help:"Log in at a site in a browser window, and keep its cookies for a crawl."`
 	Seeds   seedsCmd    `cmd:"" help:"Find pages to start from, by search interfaces, lists, bookmarks and histories."`
 	Open    openCmd     `cmd:"" help:"Look at a crawl in the browser, while it runs or afterwards."`
 	Steer   steerCmd    `cmd:"" help:"Tell a crawl what to do while it runs: label pages, mute or boost places, pause."`

@@ -34,6 +34,10 @@ type Options struct {
 	// that is not root: the sandbox, which refuses root, works in there. Only Linux
 	// has that, and not every system allows it.
 	Offline bool
+	// Window shows the browser's window to the person at this machine.
+	Window bool
+	// URL is the page that it begins with; "" = an empty one.
+	URL string
 	// Event is told of each event, in order, on one goroutine. It returns soon, and calls
 	// no method but Send. nil = nobody is told.
 	Event func(Event)
@@ -163,17 +167,23 @@ func (b *Browser) launch(program string, o Options) error {
 		return errors.Join(err, toRead.Close(), in.Close())
 	}
 	args := []string{
-		"--headless", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--no-default-browser-check", "--mute-audio",
+		"--disable-dev-shm-usage", "--no-first-run", "--no-default-browser-check", "--mute-audio",
 		"--disable-background-networking", "--disable-component-update", "--disable-breakpad", "--disable-crash-reporter",
 		"--remote-debugging-pipe", "--user-data-dir=" + filepath.Join(b.dir, "profile"),
+	}
+	if !o.Window {
+		args = append(args, "--headless", "--disable-gpu")
 	}
 	if o.NoSandbox {
 		args = append(args, "--no-sandbox")
 	}
-	b.cmd = exec.Command(program, append(append(args, o.Args...), "about:blank")...)
+	b.cmd = exec.Command(program, append(append(args, o.Args...), cmp.Or(o.URL, "about:blank"))...)
 	b.cmd.ExtraFiles = []*os.File{toRead, fromWrite}
 	b.cmd.Dir = b.dir
 	b.cmd.Env = []string{"HOME=" + b.dir, "TMPDIR=" + b.dir, "PATH=" + os.Getenv("PATH"), "LANG=" + cmp.Or(os.Getenv("LANG"), "C.UTF-8")}
+	if o.Window {
+		b.cmd.Env = append(b.cmd.Env, screen()...)
+	}
 	// All its helpers hold this pipe, so Wait waits for them too.
 	b.cmd.Stderr, b.cmd.WaitDelay = &b.said, endTime
 	err = isolate(b.cmd, o.Offline)
@@ -191,6 +201,19 @@ func (b *Browser) launch(program string, o Options) error {
 	go b.write()
 	go b.read(from)
 	return nil
+}
+
+// screen is what of the environment leads to the screen.
+func screen() (env []string) {
+	for _, name := range []string{"DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "XDG_SESSION_TYPE", "XAUTHORITY"} {
+		if v := os.Getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	if home, err := os.UserHomeDir(); err == nil && os.Getenv("XAUTHORITY") == "" {
+		env = append(env, "XAUTHORITY="+filepath.Join(home, ".Xauthority"))
+	}
+	return env
 }
 
 // sandboxWords are what a Chromium says that refuses to run without its sandbox.
