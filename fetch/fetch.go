@@ -30,6 +30,7 @@ package fetch
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -119,9 +120,12 @@ type Options struct {
 	// AllowPrivate lets requests go to loopback, private, link-local and
 	// metadata addresses.
 	AllowPrivate bool
-	// Proxy, if set, gets every request: http plainly, https by CONNECT. The
-	// proxy then resolves names, so the guard knows no address but those that
-	// stand in links, and the gate goes by names alone.
+	// Proxy, if set, gets every request, with the name and the password in its address. Of
+	// an http or https proxy http is asked plainly, https by CONNECT. It resolves names, so
+	// the gate goes by names alone; the guard refuses addresses that stand in links, and
+	// names that lead inward as far as they are known here. A socks5 proxy is given
+	// addresses, and guard and gate are as without it; a socks5h proxy is given names, of
+	// which the guard knows nothing.
 	Proxy *url.URL
 	// Recorded says that the Proxy serves a recorded web: nobody is behind a name
 	// there, so that every address is allowed, a contact is not needed and Delay
@@ -135,6 +139,9 @@ type Options struct {
 	// Secrets are sent with the requests for pages of an origin, such as
 	// "https://a.example"; see Secret.
 	Secrets map[string]Secret
+	// Certificates are shown to the servers of an origin, such as "https://a.example", that
+	// ask for one: for its pages and robots.txt, and for what its pages ask of it.
+	Certificates map[string]tls.Certificate
 	// Cookies keeps what sites have it remember, and it is sent with the requests for pages,
 	// and with those of their own site for what a page asks for in a browser. Responses then
 	// are without their Set-Cookie lines. nil = none are kept, and none sent but those of
@@ -203,8 +210,8 @@ func (o *Options) setDefaults() error {
 	if i := strings.IndexFunc(o.UserAgent, func(r rune) bool { return r < ' ' || r > '~' }); i >= 0 {
 		return fmt.Errorf("fetch: User-Agent %q: only printable ASCII can be sent", o.UserAgent)
 	}
-	if o.Proxy != nil && o.Proxy.Scheme != "http" && o.Proxy.Scheme != "https" {
-		return fmt.Errorf("fetch: proxy %s: only http and https proxies are spoken to", o.Proxy.Redacted())
+	if o.Proxy != nil && !isProxy(o.Proxy.Scheme) {
+		return fmt.Errorf("fetch: proxy %s: only http, https, socks5 and socks5h proxies are spoken to", o.Proxy.Host)
 	}
 	o.Delay = orDefault(o.Delay, time.Second)
 	o.CrawlDelayCap = orDefault(o.CrawlDelayCap, time.Minute)
@@ -268,7 +275,8 @@ func New(o Options) (*Stack, error) {
 	}
 	gate := NewGate(GateOptions{Delay: o.Delay, Patience: o.Patience, Lanes: o.AddressLanes, Clock: o.Clock, Route: w.route})
 	pages := Fetcher(w.client(o.Types, o.MaxBody, budget))
-	if len(o.Secrets) > 0 || o.Cookies != nil {
+	own := len(o.Secrets) > 0 || len(o.Certificates) > 0 || o.Cookies != nil
+	if own {
 		pages = personalFetcher{pages, o.Secrets, o.Cookies}
 	}
 	if o.Between != nil {
@@ -276,7 +284,7 @@ func New(o Options) (*Stack, error) {
 	}
 	pages = gate.Before(pages)
 	anything := Fetcher(w.client(Types{"*/*"}, o.MaxBody, nil))
-	if o.Cookies != nil {
+	if own {
 		anything = siteFetcher{anything, o.Cookies}
 	}
 	anything = gate.Before(anything)
@@ -291,7 +299,7 @@ func New(o Options) (*Stack, error) {
 		}
 	}
 	robots := NewRobots(RobotsOptions{
-		Pages: pages, Files: gate.Before(w.client(Types{"*/*"}, maxRobots, nil)),
+		Pages: pages, Files: gate.Before(certifiedFetcher{w.client(Types{"*/*"}, maxRobots, nil)}),
 		Gate: gate, CrawlDelayCap: o.CrawlDelayCap, Clock: o.Clock, Kept: s.kept,
 	})
 	s.Fetcher, s.resources = robots, patient{robots.before(anything), o.Clock}

@@ -46,7 +46,7 @@ func (w *wire) client(types Types, maxBody int, memory *memory) *client {
 // whatever reason still is a response, as long as some of it came; a 2xx
 // response of a type not asked for is a failure, and its body stays unread.
 func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err error) {
-	at, err := requestURL(u, c.options.Proxy != nil)
+	at, err := requestURL(u, c.absolute())
 	if err != nil {
 		return nil, &web.Failure{Reason: web.ReasonProtocol, Detail: fmt.Sprintf("%s: %v", u, err), Err: err}
 	}
@@ -150,13 +150,17 @@ func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Resp
 			request.Header.Set(h[0], h[1])
 		}
 	}
+	transport := c.transport
+	if t, ok := c.certified[u.Origin()]; ok && personalOf(ctx).certified {
+		transport = t
+	}
 	to, known := targetOf(ctx)
 	for range maxStale {
 		connected, stale := false, false
 		traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) {
-			connected, stale, fresh = true, false, !i.Reused && c.options.Proxy == nil
+			connected, stale, fresh = true, false, !i.Reused && !c.blind()
 			under, ok := ours(i.Conn)
-			if !ok || c.options.Proxy != nil { // the address is not the server's
+			if !ok || c.blind() { // the address is not the server's
 				return
 			}
 			out.Remote, out.Address = under.to.String(), under.to.Addr().Unmap()
@@ -164,7 +168,7 @@ func (c *client) send(ctx context.Context, u web.URL, at *url.URL, out *web.Resp
 				under.Close()
 			}
 		}})
-		in, err = c.transport.RoundTrip(request.WithContext(traced))
+		in, err = transport.RoundTrip(request.WithContext(traced))
 		switch {
 		case err == nil:
 			return in, fresh, nil

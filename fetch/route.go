@@ -39,7 +39,11 @@ func (w *wire) route(ctx context.Context, u web.URL) (Route, error) {
 	switch {
 	case literal:
 		addrs = []netip.Addr{addr}
-	case o.Proxy == nil:
+	case w.blind():
+		if err := w.guardName(ctx, u, name); err != nil {
+			return Route{}, err
+		}
+	default:
 		if addrs, err = w.resolve(ctx, name); err != nil {
 			return Route{}, failure(ctx, u, fmt.Errorf("%w: %w", errNoConnection, err))
 		}
@@ -69,7 +73,7 @@ func (w *wire) route(ctx context.Context, u web.URL) (Route, error) {
 	if public && !o.owns(name) {
 		r.Delay = max(delay, MinDelay)
 	}
-	if o.Proxy != nil {
+	if w.blind() {
 		r.Addrs = nil // the connection is to the proxy
 	}
 	return r, nil

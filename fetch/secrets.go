@@ -29,6 +29,8 @@ func BasicAuth(name, password string) Secret {
 type personal struct {
 	secret  Secret
 	cookies *cookies.Jar // nil = none are kept
+	// certified tells that the origin is shown its certificate of Options.Certificates.
+	certified bool
 }
 
 type personalKey struct{}
@@ -41,14 +43,12 @@ type personalFetcher struct {
 }
 
 func (t personalFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
-	if p := (personal{t.secrets[u.Origin()], t.cookies}); p.secret != nil || p.cookies != nil {
-		ctx = context.WithValue(ctx, personalKey{}, p)
-	}
+	ctx = context.WithValue(ctx, personalKey{}, personal{t.secrets[u.Origin()], t.cookies, true})
 	return t.Fetcher.Fetch(ctx, u)
 }
 
-// siteFetcher is a fetcher of what pages ask for that sends cookies to their own sites:
-// any page may ask any other site for anything.
+// siteFetcher is a fetcher of what pages ask for that sends cookies to their own sites, and
+// shows a certificate to their own origin: any page may ask any other site for anything.
 type siteFetcher struct {
 	Fetcher
 	cookies *cookies.Jar
@@ -56,9 +56,17 @@ type siteFetcher struct {
 
 func (t siteFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	if page, ok := ctx.Value(pageKey{}).(web.URL); ok && page.Scheme() == u.Scheme() && page.Host().Domain() == u.Host().Domain() {
-		ctx = context.WithValue(ctx, personalKey{}, personal{cookies: t.cookies})
+		ctx = context.WithValue(ctx, personalKey{}, personal{nil, t.cookies, page.Origin() == u.Origin()})
 	}
 	return t.Fetcher.Fetch(ctx, u)
+}
+
+// certifiedFetcher is a fetcher of robots.txt, which a server may not give without a
+// certificate either.
+type certifiedFetcher struct{ Fetcher }
+
+func (t certifiedFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
+	return t.Fetcher.Fetch(context.WithValue(ctx, personalKey{}, personal{certified: true}), u)
 }
 
 func personalOf(ctx context.Context) personal {

@@ -24,6 +24,8 @@ type wire struct {
 	buffers   buffers
 	decoders  decoders
 	connect   func(ctx context.Context, network, address string) (net.Conn, error)
+	certified map[string]*http.Transport // by origin, with Options.Certificates
+	looks     proxyLooks
 }
 
 // lookup is what is known of a name: addresses, or why there are none.
@@ -41,10 +43,13 @@ func newWire(o Options) *wire {
 	w.delay.Store(int64(o.Delay))
 	if w.connect == nil {
 		d := &net.Dialer{Timeout: o.Timeout}
-		if w.guarded() {
+		if w.guarded() && o.Proxy == nil {
 			d.Control = guardSocket
 		}
 		w.connect = d.DialContext
+	}
+	if o.Proxy != nil && !w.blind() {
+		w.connect = throughSOCKS(o.Proxy, w.connect)
 	}
 	w.transport = &http.Transport{
 		DialContext:            w.dial,
@@ -57,15 +62,21 @@ func newWire(o Options) *wire {
 		MaxResponseHeaderBytes: maxHead,
 		ForceAttemptHTTP2:      true,
 	}
-	if o.Proxy != nil {
+	if w.blind() {
 		w.transport.Proxy = http.ProxyURL(o.Proxy)
 		w.transport.MaxIdleConnsPerHost = o.IdleConns // the proxy is every host
 		w.transport.OnProxyConnectResponse = func(_ context.Context, p *url.URL, _ *http.Request, r *http.Response) error {
 			if r.StatusCode != http.StatusOK {
-				return fmt.Errorf("%w %s: %.100s", errProxy, p.Redacted(), r.Status)
+				return fmt.Errorf("%w %s: %.100s", errProxy, p.Host, r.Status)
 			}
 			return nil
 		}
+	}
+	w.certified = make(map[string]*http.Transport, len(o.Certificates))
+	for origin, c := range o.Certificates {
+		t := w.transport.Clone()
+		t.TLSClientConfig.Certificates = []tls.Certificate{c}
+		w.certified[origin] = t
 	}
 	return w
 }
@@ -74,9 +85,14 @@ func newWire(o Options) *wire {
 var errProxy = errors.New("no connection through proxy")
 
 // guarded tells whether the address guard stands at the dialer.
-func (w *wire) guarded() bool { return !w.options.AllowPrivate && w.options.Proxy == nil }
+func (w *wire) guarded() bool { return !w.options.AllowPrivate && !w.blind() }
 
-func (w *wire) close() { w.transport.CloseIdleConnections() }
+func (w *wire) close() {
+	w.transport.CloseIdleConnections()
+	for _, t := range w.certified {
+		t.CloseIdleConnections()
+	}
+}
 
 // dial connects to "host:port": to the address that passed the gate, or else to
 // the first address of the name that lets it. Each has its fair share of the

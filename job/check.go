@@ -234,8 +234,11 @@ func checkModel(j *Job, bad complaint) {
 
 func checkThrough(j *Job, bad complaint) {
 	if p := j.Fetch.Through; p != "" {
-		if u, err := url.Parse(p); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			bad("", "proxy %q is no address like http://127.0.0.1:8080", p)
+		switch u, err := url.Parse(p); {
+		case strings.Contains(p, "@"):
+			bad("", "the name and the password of a proxy stand in the file of fetch.secrets (--secrets), by its address without them")
+		case err != nil || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme) || u.Host == "" || strings.Trim(u.Path, "/") != "":
+			bad("", "proxy %q is no address like http://127.0.0.1:8080 or socks5://127.0.0.1:1080", p)
 		}
 	}
 }

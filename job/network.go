@@ -47,28 +47,33 @@ func (j *Job) FetchOptions(ctx context.Context) (fetch.Options, error) {
 		o.Delay = -1 // none
 	}
 	var err error
+	own := &secrets{}
 	if f.Secrets != "" {
-		if o.Secrets, err = readSecrets(f.Secrets); err != nil {
+		if own, err = readSecrets(f.Secrets, f.Through); err != nil {
 			return o, &Error{"fetch.secrets", err}
 		}
 	}
+	o.Secrets, o.Certificates = own.sites, own.certificates
 	if f.Through == "" {
 		return o, nil
 	}
 	if o.Proxy, err = url.Parse(f.Through); err != nil {
 		return o, &Error{"fetch.through", err}
 	}
+	o.Proxy.User = own.proxy
 	var given []byte
 	if f.ThroughCA != "" {
 		if given, err = os.ReadFile(f.ThroughCA); err != nil {
 			return o, &Error{"fetch.through-ca", err}
 		}
 	}
-	own, recorded, err := askProxy(ctx, f.Through)
-	if err != nil {
-		return o, &Error{"fetch.through", fmt.Errorf("proxy %s: %w", f.Through, err)}
+	var itsOwn []byte
+	if !strings.HasPrefix(o.Proxy.Scheme, "socks5") {
+		if itsOwn, o.Recorded, err = askProxy(ctx, f.Through); err != nil {
+			return o, &Error{"fetch.through", fmt.Errorf("proxy %s: %w", f.Through, err)}
+		}
 	}
-	if o.Recorded = recorded; !recorded {
+	if !o.Recorded {
 		if err := j.CheckPolite(); err != nil {
 			var lacks *Error
 			if errors.As(err, &lacks) {
@@ -78,8 +83,8 @@ func (j *Job) FetchOptions(ctx context.Context) (fetch.Options, error) {
 		}
 	}
 	pem := given
-	if recorded && pem == nil && onThisMachine(f.Through) {
-		pem = own
+	if o.Recorded && pem == nil && onThisMachine(f.Through) {
+		pem = itsOwn
 	}
 	if len(pem) == 0 {
 		return o, nil

@@ -2,10 +2,14 @@ package job
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -27,11 +31,26 @@ import (
 //	https://wiki.example:
 //	  cookie: "session=…"    as the browser sends it after a login
 //	  headers: {X-Token: …}
+//	https://vault.example:
+//	  certificate: ada.pem   files, from the folder of this one
+//	  key: ada.key           may stand in the same file
+//	socks5://proxy.example:1080:
+//	  user: ada              of the proxy that fetch.through names
+//	  password: …
 type siteSecret struct {
-	User     string            `yaml:"user"`
-	Password string            `yaml:"password"`
-	Cookie   string            `yaml:"cookie"`
-	Headers  map[string]string `yaml:"headers"`
+	User        string            `yaml:"user"`
+	Password    string            `yaml:"password"`
+	Cookie      string            `yaml:"cookie"`
+	Headers     map[string]string `yaml:"headers"`
+	Certificate string            `yaml:"certificate"`
+	Key         string            `yaml:"key"`
+}
+
+// secrets are what such a file says.
+type secrets struct {
+	sites        map[string]fetch.Secret // by origin
+	certificates map[string]tls.Certificate
+	proxy        *url.Userinfo // nil = it asks for nothing
 }
 
 // Policies of cookies, beside the name of a file.
@@ -77,8 +96,8 @@ func (m *Maker) makeCookies() (*cookies.Jar, error) {
 
 var lineOf = regexp.MustCompile(`line \d+`)
 
-// readSecrets reads such a file. No error repeats what stands in it.
-func readSecrets(name string) (map[string]fetch.Secret, error) {
+// readPrivate reads a file that nobody but its owner may read.
+func readPrivate(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -91,7 +110,13 @@ func readSecrets(name string) (map[string]fetch.Secret, error) {
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("others on this machine may read %s: chmod 600 %s", name, name)
 	}
-	b, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	return io.ReadAll(io.LimitReader(f, 1<<20))
+}
+
+// readSecrets reads such a file, for a crawl through a proxy, "" for none. No error repeats
+// what stands in it.
+func readSecrets(name, through string) (*secrets, error) {
+	b, err := readPrivate(name)
 	if err != nil {
 		return nil, err
 	}
@@ -101,28 +126,79 @@ func readSecrets(name string) (map[string]fetch.Secret, error) {
 	if err := dec.Decode(&sites); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s, %s: not understood; what it says is not shown here, and docs/guide/logins.md has an example", name, lineOf.FindString(err.Error()))
 	}
-	secrets := map[string]fetch.Secret{}
+	out := &secrets{sites: map[string]fetch.Secret{}, certificates: map[string]tls.Certificate{}}
 	for origin, s := range sites {
-		u, err := web.Parse(origin + "/")
-		if err != nil || u.Scheme()+"://"+string(u.Host()) != origin {
-			return nil, fmt.Errorf("%s: %q is no origin such as https://intranet.example", name, origin)
-		}
-		own := fetch.Secret{}
-		if s.User != "" || s.Password != "" {
-			own = fetch.BasicAuth(s.User, s.Password)
-		}
-		if s.Cookie != "" {
-			own["Cookie"] = s.Cookie
-		}
-		for h, v := range s.Headers {
-			own[h] = v
-		}
-		for h, v := range own {
-			if !httpguts.ValidHeaderFieldName(h) || !httpguts.ValidHeaderFieldValue(v) || strings.EqualFold(h, "Host") {
-				return nil, fmt.Errorf("%s: %s: the header %q cannot be sent", name, origin, h)
+		if origin == strings.TrimSuffix(through, "/") {
+			if s.Cookie != "" || s.Certificate != "" || s.Key != "" || len(s.Headers) > 0 {
+				return nil, fmt.Errorf("%s: %s is the proxy, to which a user and a password can be told, and nothing else", name, origin)
 			}
+			out.proxy = url.UserPassword(s.User, s.Password)
+			continue
 		}
-		secrets[origin] = own
+		if u, err := url.Parse(origin); err == nil && strings.HasPrefix(u.Scheme, "socks5") {
+			continue // a proxy that is not used now
+		}
+		u, err := web.Parse(origin + "/")
+		if err != nil || u.Origin() != origin {
+			return nil, fmt.Errorf("%s: %q is no origin such as https://intranet.example, and not the proxy of fetch.through", name, origin)
+		}
+		if out.sites[origin], err = s.headers(); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", name, origin, err)
+		}
+		switch {
+		case s.Certificate == "" && s.Key != "":
+			return nil, fmt.Errorf("%s: %s: a key, and no certificate", name, origin)
+		case s.Certificate == "":
+			continue
+		case u.Scheme() != "https":
+			return nil, fmt.Errorf("%s: %s: a certificate is for an origin with https", name, origin)
+		}
+		if out.certificates[origin], err = s.readCertificate(filepath.Dir(name)); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", name, origin, err)
+		}
 	}
-	return secrets, nil
+	return out, nil
+}
+
+// headers are what is sent.
+func (s *siteSecret) headers() (fetch.Secret, error) {
+	own := fetch.Secret{}
+	if s.User != "" || s.Password != "" {
+		own = fetch.BasicAuth(s.User, s.Password)
+	}
+	if s.Cookie != "" {
+		own["Cookie"] = s.Cookie
+	}
+	for h, v := range s.Headers {
+		own[h] = v
+	}
+	for h, v := range own {
+		if !httpguts.ValidHeaderFieldName(h) || !httpguts.ValidHeaderFieldValue(v) || strings.EqualFold(h, "Host") {
+			return nil, fmt.Errorf("the header %q cannot be sent", h)
+		}
+	}
+	return own, nil
+}
+
+// readCertificate reads a certificate and its key, whose files are relative to a folder.
+func (s *siteSecret) readCertificate(dir string) (c tls.Certificate, err error) {
+	at := func(name string) string {
+		if filepath.IsAbs(name) {
+			return name
+		}
+		return filepath.Join(dir, name)
+	}
+	keyFile := at(cmp.Or(s.Key, s.Certificate))
+	key, err := readPrivate(keyFile)
+	if err != nil {
+		return c, err
+	}
+	certificate, err := os.ReadFile(at(s.Certificate))
+	if err != nil {
+		return c, err
+	}
+	if c, err = tls.X509KeyPair(certificate, key); err != nil {
+		return c, fmt.Errorf("no certificate in %s with the key of it in %s, both as PEM and without a password: %w", at(s.Certificate), keyFile, err)
+	}
+	return c, nil
 }

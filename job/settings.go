@@ -230,7 +230,7 @@ func Settings() []Setting {
 			Example: "[html, pdf, docx]", Resume: NewLinks, check: checkTypes,
 		},
 		{
-			Path: "fetch.through", Line: "Fetch through an HTTP proxy, such as waggle web serve", Form: "PROXY", Flag: "through",
+			Path: "fetch.through", Line: "Fetch through a proxy: http, https, socks5, or socks5h, which looks names up itself; waggle web serve is one", Form: "PROXY", Flag: "through",
 			Example: "http://127.0.0.1:8080", check: checkThrough,
 		},
 		{
@@ -241,7 +241,7 @@ func Settings() []Setting {
 			Path: "fetch.allow-private", Line: "Permit loopback and private addresses", Flag: "allow-private", Example: "false",
 		},
 		{
-			Path: "fetch.secrets", Line: "File of passwords, cookies and headers by site; it stays where it is, and nothing of it is kept", Form: "FILE", Flag: "secrets",
+			Path: "fetch.secrets", Line: "File of passwords, cookies, headers and certificates by site; it stays where it is, and nothing of it is kept", Form: "FILE", Flag: "secrets",
 			Example: "secrets.yaml",
 		},
 		{

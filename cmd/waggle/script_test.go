@@ -21,7 +21,7 @@ import (
 
 // TestScripts runs the scripts of testdata/script: waggle as its users call it.
 // The command "cut FILE" halves a file; "flip FILE N" changes a bit of its byte N; "site" starts a small web site and sets $SITE to its address:
-// a file of the script's folder "site" is a page of that name; "serve WEB" serves a recorded web as a proxy at $PROXY. "locked" starts a site that wants a password, "remembering" one that lets only those in whom it gave a cookie; "nowhere DIR TEXT…" looks that no file in DIR holds a text, unzipped. "fill FILE" puts that address in the place of $SITE.
+// a file of the script's folder "site" is a page of that name; "serve WEB" serves a recorded web as a proxy at $PROXY. "locked" starts a site that wants a password, "remembering" one that lets only those in whom it gave a cookie; "proxy" starts a proxy that wants a password at $PROXY and has a page for every address; "nowhere DIR TEXT…" looks that no file in DIR holds a text, unzipped. "fill FILE" puts these addresses in the place of $SITE and $PROXY.
 func TestScripts(t *testing.T) {
 	docs, err := filepath.Abs(filepath.Join("..", "..", "docs"))
 	if err != nil {
@@ -48,7 +48,7 @@ func TestScripts(t *testing.T) {
 				ts.Check(os.WriteFile(ts.MkAbs(args[0]), b, 0o644))
 			},
 			"fill": func(ts *testscript.TestScript, _ bool, args []string) {
-				filled := strings.ReplaceAll(ts.ReadFile(args[0]), "$SITE", ts.Getenv("SITE"))
+				filled := strings.NewReplacer("$SITE", ts.Getenv("SITE"), "$PROXY", ts.Getenv("PROXY")).Replace(ts.ReadFile(args[0]))
 				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(filled), 0o644))
 			},
 			"serve": func(ts *testscript.TestScript, _ bool, args []string) {
@@ -82,6 +82,19 @@ func TestScripts(t *testing.T) {
 				}))
 				ts.Defer(srv.Close)
 				ts.Setenv("SITE", srv.URL)
+			},
+			"proxy": func(ts *testscript.TestScript, _ bool, _ []string) {
+				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					who := &http.Request{Header: http.Header{"Authorization": r.Header["Proxy-Authorization"]}}
+					if user, password, _ := who.BasicAuth(); user != "ada" || password != "correct horse" {
+						http.Error(w, "who are you?", http.StatusProxyAuthRequired)
+						return
+					}
+					w.Header().Set("Content-Type", "text/html; charset=utf-8")
+					fmt.Fprintf(w, "<title>Bees</title>bees at %s", r.URL)
+				}))
+				ts.Defer(srv.Close)
+				ts.Setenv("PROXY", srv.URL)
 			},
 			"remembering": func(ts *testscript.TestScript, _ bool, _ []string) {
 				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
