@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/waggle-crawler/waggle/hollow"
 	"github.com/waggle-crawler/waggle/parse"
@@ -44,6 +45,9 @@ func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err e
 		return a, c.encodeRobots(&a, r.Robots, l.URL)
 	case r.Status < 200 || r.Status >= 300:
 		a.Reason, a.Detail = web.ReasonStatus, fmt.Sprintf("status %d", r.Status)
+		if reason := c.refusal(r); reason != "" {
+			a.Reason = reason
+		}
 	case len(r.Body) == 0:
 		a.Reason, a.Detail = web.ReasonEmpty, "the document has no body"
 	case c.triesAgain(&l, r):
@@ -96,6 +100,19 @@ func (c *Crawl) verdict(ctx context.Context, p *web.Page) (web.Verdict, web.Reas
 		return v, "", fmt.Errorf("judging %s: %w", p.URL, err)
 	}
 	return v, "", nil
+}
+
+// refusal is why a server that forbids an address turns the crawler away, where the document
+// that comes with it tells: a wall, or what others are shown there. "" for a plain error.
+func (c *Crawl) refusal(r *web.Response) web.Reason {
+	if !c.Policy.Hollow || r.Status != http.StatusForbidden && r.Status != http.StatusUnauthorized || len(r.Body) == 0 {
+		return ""
+	}
+	p, err := c.Parser.Parse(r)
+	if err != nil {
+		return "" // of another type
+	}
+	return hollow.Refusal(r.Status, p)
 }
 
 // cutBy is why the end of a document is missing that its server would have sent: it

@@ -8,6 +8,7 @@
 package hollow
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"unicode"
@@ -95,6 +96,32 @@ func Reason(p *web.Page) web.Reason {
 			}
 		}
 		return k.reason
+	}
+	return ""
+}
+
+// content is from how many terms on a document that came with status 403 is no notice of
+// the server's own.
+const content = 40
+
+// Refusal says what a document is that came with status 401 or 403: a wall that asks for a
+// login, or, with 403, a check for robots or the very content that is refused. It is "" for
+// a notice of the server's own.
+func Refusal(status int, p *web.Page) web.Reason {
+	switch reason := Reason(p); {
+	case reason == web.ReasonLogin:
+		return reason
+	case status != http.StatusForbidden:
+		return ""
+	case reason == web.ReasonBlocked:
+		return reason
+	}
+	var terms int32
+	for i := range p.Terms {
+		terms += p.Terms[i].Body
+	}
+	if terms >= content {
+		return web.ReasonBlocked
 	}
 	return ""
 }

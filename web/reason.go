@@ -58,8 +58,8 @@ const (
 	ReasonNotFound      Reason = "soft-not-found"   // a notice that there is no such page, with status 200
 	ReasonParked        Reason = "parked"           // an advert for the name of the host
 	ReasonConsent       Reason = "consent"          // a wall that asks for consent
-	ReasonLogin         Reason = "login"            // a wall that asks for a login
-	ReasonBlocked       Reason = "blocked"          // a check for robots, or a refusal, with status 200
+	ReasonLogin         Reason = "login"            // a wall that asks for a login, with status 200, 401 or 403
+	ReasonBlocked       Reason = "blocked"          // a check for robots, or a refusal, with status 200 or 403
 	ReasonResource      Reason = "resource"         // no page: a page asked for it while a browser rendered it
 )
 
