@@ -23,6 +23,11 @@ type kind struct {
 	// title are phrases of which one is a whole part of the title or a whole heading;
 	// nil = anything will do.
 	title []string
+	// ends are words with which the title or a heading may end in place of that.
+	ends []string
+	// begs are phrases of which one in the text stands for a title, on a page of fewer than
+	// begging terms.
+	begs []string
 	// text are phrases of which one is in the text; nil = anything will do.
 	text []string
 }
@@ -65,10 +70,15 @@ var kinds = []kind{
 		"sign in to your account", "log in to your account", "authentication required", "member login", "log in to continue",
 		"anmelden", "anmeldung", "einloggen", "connexion", "se connecter", "identification", "iniciar sesión", "acceder",
 		"вход", "войти", "авторизация", "ログイン", "サインイン", "登录", "登入",
+	}, ends: []string{" login", " log in", " sign in", " login page", " sign in page", " authentication", " anmeldung"}, begs: []string{
+		"please login", "please log in", "please sign in", "not currently logged in", "you are not logged in", "bitte melden sie sich an", "veuillez vous connecter",
 	}, text: []string{
 		"password", "passwort", "kennwort", "mot de passe", "contraseña", "пароль", "パスワード", "密码", "密碼", "single sign-on", "passkey",
 	}},
 }
+
+// begging is from how many terms on what a text begs for is no wall.
+const begging = 60
 
 // most is from how many terms on no page is hollow.
 const most = 200
@@ -84,16 +94,21 @@ func Reason(p *web.Page) web.Reason {
 	parts := titleParts(p)
 	text := ""
 	for _, k := range kinds {
-		if terms >= k.terms || k.title != nil && !slices.ContainsFunc(k.title, func(s string) bool { return slices.Contains(parts, s) }) {
+		if terms >= k.terms {
 			continue
 		}
-		if k.text != nil {
-			if text == "" {
-				text = lowerText(p)
-			}
-			if !slices.ContainsFunc(k.text, func(s string) bool { return strings.Contains(text, s) }) {
-				continue
-			}
+		if text == "" && (k.text != nil || k.begs != nil) {
+			text = lowerText(p)
+		}
+		in := func(s string) bool { return strings.Contains(text, s) }
+		titled := k.title == nil || slices.ContainsFunc(parts, func(part string) bool {
+			return slices.Contains(k.title, part) || slices.ContainsFunc(k.ends, func(end string) bool { return strings.HasSuffix(part, end) })
+		})
+		if !titled && !(terms < begging && slices.ContainsFunc(k.begs, in)) {
+			continue
+		}
+		if k.text != nil && !slices.ContainsFunc(k.text, in) {
+			continue
 		}
 		return k.reason
 	}
@@ -139,7 +154,7 @@ func titleParts(p *web.Page) (parts []string) {
 		}
 	}
 	add(p.Title)
-	spaced := strings.NewReplacer(" - ", "|", " – ", "|", " — ", "|", ": ", "|", " · ", "|", " » ", "|", " • ", "|").Replace(p.Title)
+	spaced := strings.NewReplacer(" - ", "|", " – ", "|", " — ", "|", ": ", "|", " · ", "|", " » ", "|", " « ", "|", " › ", "|", " ‹ ", "|", " • ", "|", " :: ", "|").Replace(p.Title)
 	for s := range strings.SplitSeq(spaced, "|") {
 		add(s)
 	}
