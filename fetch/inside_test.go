@@ -374,7 +374,7 @@ func TestOptions(t *testing.T) {
 		{Options{Proxy: &url.URL{Scheme: "http", Host: "127.0.0.1:8080"}}, "no contact"},
 		{Options{Proxy: &url.URL{Scheme: "http", Host: "127.0.0.1:8080"}, Recorded: true}, "waggle/dev"},
 		{Options{Recorded: true}, "there is none"},
-		{Options{Contact: "me@example.org", Proxy: &url.URL{Scheme: "socks5", Host: "127.0.0.1:1080"}}, "only http and https"},
+		{Options{Contact: "me@example.org", Proxy: &url.URL{Scheme: "socks4", Host: "127.0.0.1:1080"}}, "only http, https, socks5 and socks5h"},
 		{Options{Contact: "me\r\nX-Evil: yes"}, "only printable ASCII"},
 	} {
 		err := c.o.setDefaults()
