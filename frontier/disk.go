@@ -30,6 +30,7 @@ type disk struct {
 	// looked at.
 	unchecked   int64
 	unwitnessed error // see Frontier.Unwitnessed
+	moved       int   // links that were given another key since tidy last wrote out
 }
 
 // reserve is the free space below which a commit refuses, in bytes: it leaves
@@ -402,8 +403,27 @@ func (d *disk) rescore(h *host, from key, n int, score func(*web.Candidate) (flo
 			d.delete(h, was)
 			d.set(h, is, value)
 			d.setMark(c.URL, mark{is, waiting}, h)
+			d.moved++
 		}
 		return true, err
 	})
 	return next, looked, err
+}
+
+// tidyAfter is how many moved links are written out at the least.
+const tidyAfter = 8192
+
+// tidy begins to write out what the store holds in memory once four links were moved for
+// each that waits. Where a learning scorer scores few links anew often, the memory, which
+// is written out at 64 MiB otherwise, holds many dead entries for each live one: every
+// look for the next link steps over them, and the log keeps them all.
+func (d *disk) tidy(waiting int) error {
+	if d.moved < max(tidyAfter, 4*waiting) {
+		return nil
+	}
+	d.moved = 0
+	return d.halt.run(func() error {
+		_, err := d.db.AsyncFlush()
+		return err
+	})
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -258,5 +261,64 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Few links that are scored anew often do not fill the disk: what is dead of them is
+// dropped, and the links are there with their last priorities.
+func TestOftenRescored(t *testing.T) {
+	const links, sweeps = 1000, 100
+	folder := t.TempDir()
+	f, err := frontier.Open(folder, frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var turn web.Turn
+	for i := range links {
+		u, err := web.Parse(fmt.Sprintf("http://a.example/%d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		turn.Add = append(turn.Add, web.Candidate{URL: u, Priority: float64(i), Features: make([]byte, 100)})
+	}
+	if _, err := f.Commit(t.Context(), turn); err != nil {
+		t.Fatal(err)
+	}
+	for range sweeps {
+		var next []byte
+		for first := true; first || next != nil; first = false {
+			// Up, so that a link is met once in a sweep.
+			if next, err = f.Rescore(t.Context(), next, 300, func(c *web.Candidate) float64 { return c.Priority + links }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	size := int64(0)
+	err = filepath.WalkDir(filepath.Join(folder, "queue"), func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size > 8<<20 {
+		t.Errorf("the queue of %d links takes %d kB after %d sweeps", links, size>>10, sweeps)
+	}
+	if f, err = frontier.Open(folder, frontier.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	l, err := f.Lease(t.Context(), time.Time{}, 1, 0, nil)
+	if err != nil || len(l) != 1 || l[0].Candidate.Priority != links*sweeps+links-1 {
+		t.Errorf("leased %v, %v", l, err)
 	}
 }

@@ -59,6 +59,9 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 	if err := f.shelf.commit(f.next, true); err != nil {
 		return nil, f.fail(err)
 	}
+	if err := f.shelf.tidy(f.queued); err != nil {
+		return nil, f.fail(err)
+	}
 	for _, h := range touched {
 		if err := f.place(h); err != nil {
 			return nil, f.fail(err)
