@@ -90,6 +90,6 @@ func (c *loginCmd) Run(ctx context.Context, std streams) (err error) {
 	if len(list) == 0 {
 		return exit{exitNothing, fmt.Errorf("%s set no cookie: nothing was taken. Did you log in there, and does the page remember you when it is loaded again?", strings.Join(c.URLs, ", "))}
 	}
-	fmt.Fprintf(std.out, "Cookies kept in %[2]s, which only you may read: %[1]d. Crawl with --cookies %s.\n", len(list), event.Line(c.Out), event.Line(c.Out))
+	fmt.Fprintf(std.out, "Cookies taken: %d. They are in %s, which only you may read. Crawl with --cookies %s.\n", len(list), event.Line(c.Out), event.Line(c.Out))
 	return nil
 }
