@@ -117,7 +117,7 @@ type Resource struct {
 
 // Options say how a page is shown.
 type Options struct {
-	LinkPath     func(number int) string // nil: links lead nowhere
+	LinkPath     func(number int) string // nil: links lead nowhere, and look as they do in the page
 	ResourcePath func(number int) string
 	Styles       bool // show with the page's style sheets
 	Images       bool // show images; else their texts
@@ -146,7 +146,7 @@ type writer struct {
 	tokens               *xhtml.Tokenizer
 	head, body           bytes.Buffer
 	htmlAttrs, bodyAttrs string
-	doctype              bool
+	doctype              string
 	sheets, pictures     int
 	template             int  // depth: what is in templates is not shown
 	cut                  bool // not all of the page is there
@@ -168,7 +168,7 @@ func (w *writer) run() {
 				w.body.WriteString(html.EscapeString(t.Data))
 			}
 		case xhtml.DoctypeToken:
-			w.doctype = true
+			w.doctype = doctype(t.Data)
 		case xhtml.StartTagToken, xhtml.SelfClosingTagToken:
 			w.start(t)
 		case xhtml.EndTagToken:
@@ -181,9 +181,7 @@ func (w *writer) run() {
 		}
 	}
 	var out bytes.Buffer
-	if w.doctype {
-		out.WriteString("<!DOCTYPE html>")
-	}
+	out.WriteString(w.doctype)
 	fmt.Fprintf(&out, `<html%s><head><meta charset="utf-8"><title>%s</title><style>%s</style>`,
 		w.htmlAttrs, html.EscapeString(w.page.Title), ownStyle)
 	out.Write(w.head.Bytes())
@@ -196,11 +194,27 @@ func (w *writer) run() {
 	w.HTML = out.Bytes()
 }
 
+// identifiers are what a document type may name: no character of them ends anything.
+var identifiers = regexp.MustCompile(`(?i)^html\s+(public|system)\s+(?:"([^"'<>&]*)"|'([^"'<>&]*)')(?:\s*(?:"([^"'<>&]*)"|'([^"'<>&]*)'))?\s*$`)
+
+// doctype writes a document type anew. Browsers lay out pages of old types by other
+// rules, so what it names is kept.
+func doctype(data string) string {
+	m := identifiers.FindStringSubmatch(data)
+	if m == nil {
+		return "<!DOCTYPE html>"
+	}
+	out := "<!DOCTYPE html " + strings.ToUpper(m[1]) + ` "` + m[2] + m[3] + `"`
+	if more := m[4] + m[5]; more != "" {
+		out += ` "` + more + `"`
+	}
+	return out + ">"
+}
+
 // ownStyle comes before the page's own, which may overrule it.
-const ownStyle = `:root{background:#fff;color:#111}` +
+const ownStyle = `:root{color-scheme:only light}` +
 	`.waggle-image{display:inline-block;padding:0 .4em;border:1px dashed #bbb;border-radius:3px;color:#777;font-size:.85em}` +
 	`a.waggle-dead,a.waggle-dead *{text-decoration:line-through dotted!important;color:#888!important;cursor:not-allowed!important}` +
-	`a.waggle-link{text-decoration:underline;cursor:default}` +
 	`.waggle-frame{font:1.1em sans-serif;margin:1em}`
 
 // rawText names elements whose content comes as one text token.
@@ -318,6 +332,10 @@ func (w *writer) link(href, attrs string) {
 		return
 	}
 	u, err := w.Canon.Resolve(w.page.Base, href)
+	if _, _, within := strings.Cut(ref, "#"); w.LinkPath == nil && (err != nil || !within || u != w.page.URL) {
+		w.unmarked(u, err, attrs)
+		return
+	}
 	if err != nil {
 		fmt.Fprintf(&w.body, `<a class="waggle-dead" title="waggle does not follow this">`)
 		return
@@ -331,17 +349,22 @@ func (w *writer) link(href, attrs string) {
 		w.inLink = true
 		return
 	}
-	if w.LinkPath == nil {
-		fmt.Fprintf(&w.body, `<a class="waggle-link" title="%s">`, html.EscapeString(u.String()))
-		w.inLink = true
-		return
-	}
 	if !strings.Contains(attrs, ` title="`) {
 		attrs += fmt.Sprintf(` title="%s"`, html.EscapeString(u.String()))
 	}
 	fmt.Fprintf(&w.body, `<a href="%s"%s>`, html.EscapeString(w.LinkPath(len(w.Links))), attrs)
 	w.inLink = true
 	w.Links = append(w.Links, Link{URL: u})
+}
+
+// unmarked opens a link that leads nowhere: to a part of the page that is not there, so
+// that it looks as the page wants links to look. Its address is told where it has no title.
+func (w *writer) unmarked(u web.URL, err error, attrs string) {
+	if err == nil && !strings.Contains(attrs, ` title="`) {
+		attrs += fmt.Sprintf(` title="%s"`, html.EscapeString(u.String()))
+	}
+	w.inLink = true
+	fmt.Fprintf(&w.body, `<a href="#waggle-nowhere"%s>`, attrs)
 }
 
 // image shows an image, or its text.

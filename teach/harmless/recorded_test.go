@@ -3,6 +3,7 @@ package harmless_test
 import (
 	"bufio"
 	"encoding/json"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -25,41 +26,20 @@ func TestRecordedPages(t *testing.T) {
 	parser := parse.New(parse.Options{Analyzer: text.NewAnalyzer()})
 	path := func(int) string { return "/page/CAP/1/1" }
 	for _, name := range []string{"campus", "departments", "manuals"} {
-		f, err := os.Open(filepath.Join(recorded.Web(t, name), "pages.jsonl.zst"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer z.Close()
-		lines := bufio.NewScanner(z)
-		lines.Buffer(nil, 64<<20)
-		pages, links, found := 0, 0, 0
-		for n := 0; pages < 60 && lines.Scan(); n++ {
-			if n%5 != 0 {
+		pages, links, found, n := 0, 0, 0, 0
+		for u, body := range recordedPages(t, recorded.Web(t, name)) {
+			if n++; n%5 != 1 {
 				continue
 			}
-			var k struct {
-				URL, Body   string
-				Status      int
-				ContentType string `json:"content_type"`
+			if pages == 60 {
+				break
 			}
-			if err := json.Unmarshal(lines.Bytes(), &k); err != nil {
-				t.Fatal(err)
-			}
-			u, err := web.Parse(k.URL)
-			if err != nil || k.Status != 200 {
-				continue
-			}
-			p, err := parser.Parse(&web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html; charset=utf-8"}}, Body: []byte(k.Body)})
+			p, err := parser.Parse(&web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html; charset=utf-8"}}, Body: []byte(body)})
 			if err != nil {
 				continue
 			}
 			pages++
-			s := Options{LinkPath: path, ResourcePath: path, Styles: true, Images: true}.Show(p, Decode(p, []byte(k.Body)))
+			s := Options{LinkPath: path, ResourcePath: path, Styles: true, Images: true}.Show(p, Decode(p, []byte(body)))
 			if err := harmlesstest.Check(string(s.HTML), "CAP"); err != nil {
 				t.Errorf("%s: %v", u, err)
 			}
@@ -76,6 +56,39 @@ func TestRecordedPages(t *testing.T) {
 		t.Logf("%s: %d pages, %d links shown, %d found on the parsed page", name, pages, links, found)
 		if pages == 0 || float64(found) < 0.98*float64(links) {
 			t.Errorf("%s: of %d links shown on %d pages only %d are found on the parsed page", name, links, pages, found)
+		}
+	}
+}
+
+// recordedPages are the pages of a recorded web that were found, with their bodies.
+func recordedPages(t *testing.T, dir string) iter.Seq2[web.URL, string] {
+	return func(yield func(web.URL, string) bool) {
+		f, err := os.Open(filepath.Join(dir, "pages.jsonl.zst"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		lines := bufio.NewScanner(z)
+		lines.Buffer(nil, 64<<20)
+		for lines.Scan() {
+			var k struct {
+				URL, Body string
+				Status    int
+			}
+			if err := json.Unmarshal(lines.Bytes(), &k); err != nil {
+				t.Fatal(err)
+			}
+			if u, err := web.Parse(k.URL); err == nil && k.Status == 200 && !yield(u, k.Body) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
