@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/internal/clock"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/topic"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -42,6 +44,9 @@ func (m *Maker) MakeTopic(ctx context.Context) error {
 		}
 	}
 	m.Topic = t
+	if l := m.first.Languages(); len(m.Job.Topic.Language) == 0 && !slices.Equal(l, []string{text.English}) {
+		m.Note("the topic is taken to be in " + strings.Join(l, ", ") + "; --language says otherwise")
+	}
 	return m.readModelAgain()
 }
 
