@@ -102,6 +102,7 @@ func Start() (*Server, error) {
 	for _, u := range s.Good() {
 		s.sites[strings.TrimSuffix(strings.TrimPrefix(u, "http://"), "/0")] = site{page: good}
 	}
+	s.sites["steady.bad.test"] = site{page: s.steady}
 	s.addrs = map[string]netip.Addr{}
 	for i, host := range slices.Sorted(maps.Keys(s.sites)) {
 		b := sites.Addr().As16()
@@ -170,7 +171,8 @@ func (s *Server) Close() {
 // Scenarios lists every misbehaviour.
 func (s *Server) Scenarios() []Scenario { return s.scenarios }
 
-// Index is a page that links to every scenario and to Good.
+// Index is a page that links to every scenario, to Good, and to a site without end on which
+// nothing is wrong.
 func (s *Server) Index() string { return "http://index.bad.test/" }
 
 // Good are the first pages of sites on which nothing is wrong. The pages of each link to one
@@ -197,6 +199,22 @@ func good(w http.ResponseWriter, r *http.Request) {
 	}
 	body := fmt.Sprintf("<!doctype html><title>Good page %d</title><h1>Page %d of %s</h1><p>", n, n, r.Host)
 	for i := n + 1; i <= min(n+3, GoodPages-1); i++ {
+		body += fmt.Sprintf("<a href=/%d>page %d</a> ", i, i)
+	}
+	document(body)(w, r)
+}
+
+// steady is a page of a site that has hundreds and takes its time for each: as long as it
+// answers, sites that do not are not taken for a network that is down.
+func (s *Server) steady(w http.ResponseWriter, r *http.Request) {
+	n, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
+	if err != nil {
+		http.NotFound(w, r)
+		return
+	}
+	s.pause(100 * time.Millisecond)
+	body := fmt.Sprintf("<!doctype html><title>Steady page %d</title><h1>Page %d of %s</h1><p>", n, n, r.Host)
+	for i := n + 1; i <= n+20; i++ {
 		body += fmt.Sprintf("<a href=/%d>page %d</a> ", i, i)
 	}
 	document(body)(w, r)
@@ -361,7 +379,7 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	for _, u := range s.Good() {
 		fmt.Fprintf(w, "<li><a href=\"%s\">good</a>\n", u)
 	}
-	io.WriteString(w, "</ul>\n")
+	io.WriteString(w, "<li><a href=\"http://steady.bad.test/0\">steady</a>\n</ul>\n")
 }
 
 // certify makes the web's authority, a certificate of it for every name, and
