@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -48,10 +49,18 @@ func Open(t testing.TB) *Browser {
 	}))
 	t.Cleanup(proxy.Close)
 	var err error
-	// Pages of this machine need no sandbox, and root could not have one.
-	if b.tools, err = devtools.Start(t.Context(), devtools.Options{
-		Program: program, NoSandbox: true, Args: []string{"--proxy-server=" + proxy.URL, "--window-size=1280,800"},
-	}); err != nil {
+	// Chromium now and then ends as it begins, where several begin at a time.
+	for range 3 {
+		// Pages of this machine need no sandbox, and root could not have one.
+		b.tools, err = devtools.Start(t.Context(), devtools.Options{
+			Program: program, NoSandbox: true, Args: []string{"--proxy-server=" + proxy.URL, "--window-size=1280,800"},
+		})
+		if !errors.Is(err, devtools.ErrEnded) {
+			break
+		}
+		t.Logf("started once more: %v", err)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { b.tools.Close() }) // at worst a folder among temporary ones stays
