@@ -177,7 +177,7 @@ func newTopicJudge(name string, t *topic.Topic, o Options, r recipe) *topicJudge
 		identity: identity{name, o.Threshold}, recipe: r, analyzer: text.SplitterOf(o.Analyzer), df: o.DF,
 		furniture: text.Furniture(text.SplitterOf(o.Analyzer)),
 		keywords:  t.Keywords,
-		examples: t.Examples, against: t.Negatives,
+		examples:  t.Examples, against: t.Negatives,
 		ownSites:  map[string]struct{}{},
 		templates: newTemplates(),
 	}
