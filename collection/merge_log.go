@@ -89,7 +89,11 @@ func (m *merge) tell(i int, e event.Entry) error {
 			return nil // another worker told of it
 		}
 		m.taken++
-		whole := m.acts[ev.Number]
+		whole, ok := m.acts[ev.Number]
+		if !ok { // it is behind what is acknowledged
+			whole = ev
+			m.acts[ev.Number] = ev
+		}
 		whole.At = ev.At
 		return m.append(whole)
 	case event.Changed:

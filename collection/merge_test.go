@@ -1,0 +1,70 @@
+package collection
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// workerFolder is the folder of the only worker of a crawl, with events behind what is
+// acknowledged.
+func workerFolder(t *testing.T, behind ...event.Event) Collection {
+	t.Helper()
+	c := At(filepath.Join(t.TempDir(), "worker"))
+	run(t, c.dir, 0, StoreOptions{})
+	f, err := frontier.Open(c.FrontierDir(), frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Commit(t.Context(), web.Turn{State: map[string][]byte{crawl.StateCluster: []byte(`{"crawl":"c","worker":"w","name":"w"}`)}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(c.EventLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := event.Open(c.EventLog(), strconv.AppendInt(nil, info.Size(), 10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Append(behind...); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// An act that the log tells of behind what is acknowledged, with the page there, stays
+// what it was.
+func TestMergedTailHasAct(t *testing.T) {
+	now := event.At{At: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)}
+	from := workerFolder(t,
+		event.Act{At: now, Number: 1, Do: event.Mute, Place: "wasps.test"},
+		event.Fetched{At: now, Visit: event.Visit{URL: address("late.html")}, Status: 200},
+	)
+	out := filepath.Join(t.TempDir(), "all")
+	if _, err := Merge(t.Context(), out, []Collection{from}, MergeOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	acts, err := At(out).Told()
+	if err != nil || len(acts) != 1 || acts[0].Words() != "mute wasps.test" {
+		t.Errorf("the merged log has the acts %+v, %v", acts, err)
+	}
+	b, err := os.ReadFile(At(out).ActFile())
+	if want := `{"do":"mute","place":"wasps.test"}`; err != nil || strings.TrimSpace(string(b)) != want {
+		t.Errorf("acts.jsonl: %s, %v, want %s", b, err, want)
+	}
+}
