@@ -27,6 +27,7 @@
 //	before-repair/  what a repair replaced
 //	repair.json     while a repair puts its files in place (journal.go)
 //	lock            held by the process that crawls
+//	merge-begun     while waggle cluster merge makes the folder, under another name
 //
 // # Reading and writing
 //

@@ -58,7 +58,8 @@ type MergeReport struct {
 // as far as its log has it.
 //
 // The new folder is made beside out, under another name, which it loses when it is
-// complete. A process that dies on the way leaves that, and the next one begins anew.
+// complete. A process that dies on the way leaves that, and the next one begins anew; a
+// folder of that name which no merge has left is refused.
 func Merge(ctx context.Context, out string, from []Collection, o MergeOptions) (_ *MergeReport, err error) {
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
@@ -91,7 +92,10 @@ func Merge(ctx context.Context, out string, from []Collection, o MergeOptions) (
 	if err := os.Rename(m.tmp, out); err != nil {
 		return nil, err
 	}
-	return &m.report, store.OS{}.SyncDir(filepath.Dir(filepath.Clean(out)))
+	return &m.report, errors.Join(
+		store.OS{}.SyncDir(filepath.Dir(filepath.Clean(out))),
+		os.Remove(filepath.Join(out, mergeMark)), // of use in the other name alone
+	)
 }
 
 // merge is the work of Merge. Its life is the order of the steps there.
@@ -355,18 +359,50 @@ func (s *source) findTail() error {
 	return nil
 }
 
+// mergeMark is a file that is in a folder as long as a merge makes it: what is there may be
+// removed.
+const mergeMark = "merge-begun"
+
+// abandoned tells whether a folder is absent, or what a merge that died left: one with the mark, or
+// one that was made and has no mark yet.
+func abandoned(dir string) (bool, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	unmarked := true
+	for _, e := range entries {
+		if e.Name() == mergeMark {
+			return true, nil
+		}
+		unmarked = unmarked && (e.Name() == "lock" || e.Name() == mergeMark+".new")
+	}
+	return unmarked && err == nil, err
+}
+
 // begin makes the new folder.
 func (m *merge) begin() error {
 	c := At(m.tmp)
 	if folder.Held(m.tmp) {
 		return fmt.Errorf("%s is being written by another waggle: wait for it to end, or stop it", m.tmp)
 	}
+	if ours, err := abandoned(m.tmp); err != nil {
+		return fmt.Errorf("the folder in which the new one is made: %w", err)
+	} else if !ours {
+		return fmt.Errorf("%s would be the name of the new folder until it is complete, and holds files that no merge has begun: move it away, or choose another new folder", m.tmp)
+	}
 	if err := os.RemoveAll(m.tmp); err != nil {
 		return err
 	}
-	var err error
-	m.w, err = c.Lock()
-	return err
+	w, err := c.Lock()
+	if err != nil {
+		return err
+	}
+	if err := folder.Write(filepath.Join(m.tmp, mergeMark), nil); err != nil {
+		return errors.Join(err, w.Close())
+	}
+	m.w = w
+	return nil
 }
 
 // best is the worker with most pages.

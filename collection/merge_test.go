@@ -1,6 +1,7 @@
 package collection
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -66,5 +68,49 @@ func TestMergedTailHasAct(t *testing.T) {
 	b, err := os.ReadFile(At(out).ActFile())
 	if want := `{"do":"mute","place":"wasps.test"}`; err != nil || strings.TrimSpace(string(b)) != want {
 		t.Errorf("acts.jsonl: %s, %v, want %s", b, err, want)
+	}
+}
+
+// What a merge that died left makes way for the next one; what is of somebody else stays.
+func TestMergedBesideOther(t *testing.T) {
+	from := workerFolder(t)
+	for _, c := range []struct {
+		name   string
+		files  []string
+		remedy string // "" = it makes way
+	}{
+		{"made just now", []string{"lock"}, ""},
+		{"died as it was marked", []string{"lock", "merge-begun.new"}, ""},
+		{"died on the way", []string{"lock", "merge-begun", "events.jsonl", "archive/bees-00000.warc.gz"}, ""},
+		{"notes of a person", []string{"notes.txt"}, "move it away, or choose another new folder"},
+		{"a crawl", []string{"lock", "job.yaml", "events.jsonl"}, "move it away, or choose another new folder"},
+	} {
+		out := filepath.Join(t.TempDir(), "all")
+		var names []string
+		for _, f := range c.files {
+			f = filepath.Join(out+".merging", f)
+			names = append(names, f)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(f), 0o755), os.WriteFile(f, []byte("x"), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := Merge(t.Context(), out, []Collection{from}, MergeOptions{})
+		if c.remedy == "" {
+			if err != nil || folder.Exists(out+".merging") || folder.Exists(filepath.Join(out, mergeMark)) {
+				t.Errorf("%s: %v, or files were left", c.name, err)
+			}
+			if err := At(out).checkKinds(); err != nil || !At(out).Begun() {
+				t.Errorf("%s: no crawl was made: %v", c.name, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.remedy) || folder.Exists(out) {
+			t.Errorf("%s: %v, and not a refusal with its remedy", c.name, err)
+		}
+		for _, f := range names {
+			if !folder.Exists(f) {
+				t.Errorf("%s: %s was removed", c.name, filepath.Base(f))
+			}
+		}
 	}
 }
