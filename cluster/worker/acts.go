@@ -26,18 +26,34 @@ const logActs = "acts"
 
 // Bounds on what comes from the log acts.
 const (
-	mostActs = 1 << 16
-	mostAct  = 64 << 10 // bytes of one
+	mostActs     = 1 << 16
+	mostAct      = 64 << 10 // bytes of the record of one
+	mostActBytes = 64 << 20 // of the records of all
 )
+
+// tooLong is why an act is refused whose record would have more than mostAct bytes.
+const tooLong = "it is longer than 64 KiB"
 
 // sendActsEvery is how often a worker looks for acts that it was told.
 const sendActsEvery = 250 * time.Millisecond
 
 // acts are those of the crawl.
 type acts struct {
-	list []event.Act
-	last engine.Position // of the log, as far as it was read
-	sent int             // of this worker's own
+	list  []event.Act
+	bytes int             // of their records
+	last  engine.Position // of the log, as far as it was read
+	sent  int             // of this worker's own; also those that were left out
+}
+
+// room tells why no act with a record of n bytes is taken in any more.
+func (a *acts) room(n int) error {
+	switch {
+	case len(a.list) >= mostActs:
+		return fmt.Errorf("the crawl was told %d things, and takes no more", len(a.list))
+	case a.bytes+n > mostActBytes:
+		return fmt.Errorf("the crawl was told things of %d MiB, and takes no more", mostActBytes>>20)
+	}
+	return nil
 }
 
 // Acts are what people told the crawl, whichever worker they told.
@@ -56,30 +72,42 @@ func (a actsOf) After(n int) ([]event.Act, error) {
 }
 
 // encodeAct writes an act of a worker: its identity, the number of the act among its own, the
-// act as JSON.
+// act as JSON. In place of one that is too long it writes that it is refused: so all workers
+// log it, and it is not sent again.
 func encodeAct(worker string, number int, a event.Act) ([]byte, error) {
+	begin := wire.AppendString([]byte{kindAct}, worker)
+	begin = binary.AppendUvarint(begin, uint64(number))
 	line, err := json.Marshal(intent(a))
-	b := wire.AppendString([]byte{kindAct}, worker)
-	b = binary.AppendUvarint(b, uint64(number))
-	return wire.AppendString(b, string(line)), err
+	if b := wire.AppendString(slices.Clip(begin), string(line)); err != nil || len(b) <= mostAct {
+		return b, err
+	}
+	line, err = json.Marshal(event.Act{Refused: tooLong})
+	return wire.AppendString(begin, string(line)), err
 }
 
-// readActRecord reads it; the act that cannot be is one that is refused.
+// readActRecord reads it; the act that cannot be is one that is refused. Worker and number are
+// returned with an error as well, if they could be read.
 func readActRecord(b []byte) (worker string, number int, a event.Act, err error) {
 	in := wire.NewReader(b)
 	if kind := in.Byte(); in.Err() == nil && kind != kindAct {
 		return "", 0, a, fmt.Errorf("a record of the unknown kind %q", kind)
 	}
 	worker, number = in.String(), in.Number(1<<30)
+	if in.Err() != nil {
+		return "", 0, a, in.Err()
+	}
 	line := in.String()
 	if len(b) > mostAct {
 		in.Fail("an act of %d bytes", len(b))
 	}
 	if err := in.End(); err != nil {
-		return "", 0, a, err
+		return worker, number, a, err
 	}
 	got, bad := event.ReadAct([]byte(line))
-	if a = intent(got); bad != nil {
+	switch a = intent(got); {
+	case got.Refused != "": // by the worker that was told it
+		a = event.Act{Refused: tooLong}
+	case bad != nil:
 		a = event.Act{Refused: bad.Error()}
 	}
 	return worker, number, a, nil
@@ -96,16 +124,17 @@ func (w *Worker) takeAct(r engine.Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.acts.last = r.Position
-	if err == nil && len(w.acts.list) >= mostActs {
-		err = fmt.Errorf("the crawl was told more than %d things", mostActs)
+	if of == w.self.Worker {
+		w.acts.sent = max(w.acts.sent, number)
+	}
+	if err == nil {
+		err = w.acts.room(len(r.Data))
 	}
 	if err != nil {
 		w.o.Note(fmt.Sprintf("record %d of %s on the engine is left out: %v", r.Position, r.Log, err))
 		return nil // by every worker
 	}
-	if of == w.self.Worker {
-		w.acts.sent = max(w.acts.sent, number)
-	}
+	w.acts.bytes += len(r.Data)
 	a.Number = len(w.acts.list) + 1
 	w.acts.list = append(w.acts.list, a)
 	w.signal()
@@ -160,11 +189,18 @@ func (w *Worker) sendNewActs() error {
 			if err != nil {
 				return err
 			}
-			at, err := w.e.Append(w.ctx, engine.Draft{Log: logActs, Data: b, IfLast: true, Last: last})
-			if err != nil {
-				return err
+			w.mu.Lock()
+			full := w.acts.room(len(b))
+			w.mu.Unlock()
+			if full != nil {
+				w.o.Note(fmt.Sprintf("act %d of those that this worker was told is left out: %v", a.Number, full))
+			} else {
+				at, err := w.e.Append(w.ctx, engine.Draft{Log: logActs, Data: b, IfLast: true, Last: last})
+				if err != nil {
+					return err
+				}
+				last = at[0]
 			}
-			last = at[0]
 		}
 		w.mu.Lock()
 		w.acts.sent = max(w.acts.sent, a.Number)

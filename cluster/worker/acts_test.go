@@ -2,8 +2,10 @@ package worker
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/waggle-crawler/waggle/cluster/engine"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/wire"
 )
 
 // desk is what people tell one worker.
@@ -130,4 +133,95 @@ func TestActsReachAll(t *testing.T) {
 	closeA()
 	closeB()
 	closeC()
+}
+
+// records is how many records the log acts has.
+func records(t *testing.T, w *Worker) (n int) {
+	t.Helper()
+	end, err := w.e.End(t.Context(), logActs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.readTo(t.Context(), nil, map[string]engine.Position{logActs: end.Position}, func(engine.Record) error {
+		n++
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// An act that is too long is refused before all workers, and sent once, whatever starts anew.
+func TestLongActIsRefused(t *testing.T) {
+	e, dir := engine.NewMemory(), t.TempDir()
+	var a, b desk
+	_, closeA := joined(t, e, dir, "a", &a)
+	wb, closeB := joined(t, e, dir, "b", &b)
+	a.tell(event.Act{Do: event.Mute, Place: strings.Repeat("a", mostAct)})
+	if got, want := heard(t, wb, 1), "[1 it is longer than 64 KiB]"; got != want {
+		t.Fatalf("b has heard %s, want %s", got, want)
+	}
+	closeA()
+	wa, closeA := joined(t, e, dir, "a", &a)
+	a.tell(event.Act{Do: event.Pause})
+	for _, w := range []*Worker{wa, wb} {
+		if got, want := heard(t, w, 2), "[1 it is longer than 64 KiB 2 pause]"; got != want {
+			t.Errorf("%s has heard %s, want %s", w.o.Name, got, want)
+		}
+	}
+	if n := records(t, wb); n != 2 {
+		t.Errorf("the log has %d records, want 2", n)
+	}
+	closeA()
+	closeB()
+}
+
+// A record that is left out counts as sent for the worker that it is of: it is not sent again.
+func TestActsLeftOut(t *testing.T) {
+	long := func(w *Worker) []byte {
+		b := wire.AppendString([]byte{kindAct}, w.self.Worker)
+		return wire.AppendString(binary.AppendUvarint(b, 1), strings.Repeat("a", mostAct))
+	}
+	short := func(w *Worker) []byte {
+		b, err := encodeAct(w.self.Worker, 1, event.Act{Do: event.Pause})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	for _, c := range []struct {
+		name  string
+		known acts
+		data  func(*Worker) []byte
+		note  string
+	}{
+		{"too long", acts{}, long, "an act of"},
+		{"too many", acts{list: make([]event.Act, mostActs)}, short, "told 65536 things"},
+		{"too many bytes", acts{bytes: mostActBytes - 8}, short, "things of 64 MiB"},
+	} {
+		var notes []string
+		w := New(t.Context(), Options{Engine: engine.NewMemory(), Name: "a", Plan: Plan{Shards: 8, Term: 3 * time.Second}, Note: func(s string) { notes = append(notes, s) }})
+		w.self.Worker, w.acts = "me", c.known
+		var own desk
+		own.tell(event.Act{Do: event.Pause})
+		w.told.Acts = &own
+		if c.known.room(100) != nil {
+			if err := w.sendNewActs(); err != nil || records(t, w) != 0 || w.acts.sent != 1 || len(notes) != 1 {
+				t.Errorf("%s: sent all the same: %v, %q", c.name, err, notes)
+			}
+		}
+		w.acts.sent, notes = 0, nil
+		if err := w.takeAct(engine.Record{Log: logActs, Position: 7, Data: c.data(w)}); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.acts.list) != len(c.known.list) || w.acts.sent != 1 || w.acts.last != 7 {
+			t.Errorf("%s: %d acts are known, %d were sent", c.name, len(w.acts.list), w.acts.sent)
+		}
+		if len(notes) != 1 || !strings.Contains(notes[0], c.note) {
+			t.Errorf("%s: notes %q, want one with %q", c.name, notes, c.note)
+		}
+		if err := w.sendNewActs(); err != nil || records(t, w) != 0 {
+			t.Errorf("%s: it was sent again: %v", c.name, err)
+		}
+	}
 }
