@@ -326,8 +326,9 @@ func (d *driver) page(ctx context.Context, u web.URL) (*web.Page, error) {
 	return p, nil
 }
 
-// paused tells whether the crawl is to stand still by the acts of this run: a pause ends
-// with its run. That of several workers, whose runs are many, lasts until somebody ends it.
+// paused tells whether the crawl is to stand still by the acts behind step.earlier, the number of
+// those of earlier runs: a pause ends with the run of a crawl. Where several workers do one,
+// open sets earlier to 0.
 func (d *driver) paused() bool { return event.Paused(d.step.steering.acts, d.step.earlier) }
 
 // policyAfter is the policy once a counts, which sets, or undoes, the budget or the delay of

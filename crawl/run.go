@@ -248,6 +248,9 @@ func (d *driver) open(ctx context.Context) error {
 		}
 	}
 	if d.Peers != nil && d.Acts != nil && d.Control != nil {
+		// The run of one of several workers is not that of the crawl: others go on when it
+		// ends. So no act is of an earlier run, and a worker that comes back, or comes
+		// later, stands still with the others until somebody ends the pause.
 		d.step.earlier = 0
 		d.Control.Pause(d.paused())
 	}
