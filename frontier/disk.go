@@ -410,15 +410,24 @@ func (d *disk) rescore(h *host, from key, n int, score func(*web.Candidate) (flo
 	return next, looked, err
 }
 
-// tidyAfter is how many moved links are written out at the least.
-const tidyAfter = 8192
+// When tidy writes out. Four bounds both sides: a look for the next link steps over about four
+// dead entries for each live one at most, and in a file that is written out a link stands once
+// for at least four times that links were moved. With fewer than 8192 moves the dead entries are few in
+// any case, and a small crawl that scores anew after each page would write a file every few
+// pages.
+// docs/results/flagship.md, "What it costs", has processor time and disk of whole crawls before and
+// with these two values; it has no others.
+const (
+	tidyPerLink = 4    // moves for each link that waits
+	tidyAfter   = 8192 // moves at the least
+)
 
-// tidy begins to write out what the store holds in memory once four links were moved for
-// each that waits. Where a learning scorer scores few links anew often, the memory, which
-// is written out at 64 MiB otherwise, holds many dead entries for each live one: every
-// look for the next link steps over them, and the log keeps them all.
+// tidy begins to write out what the store holds in memory once enough links were
+// moved. Where a learning scorer scores few links anew often, the memory, which is written
+// out at 64 MiB otherwise, holds many dead entries for each live one: every look for the
+// next link steps over them, and the log keeps them all.
 func (d *disk) tidy(waiting int) error {
-	if d.moved < max(tidyAfter, 4*waiting) {
+	if d.moved < max(tidyAfter, tidyPerLink*waiting) {
 		return nil
 	}
 	d.moved = 0

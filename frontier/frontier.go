@@ -247,7 +247,8 @@ type shelf interface {
 	// returns how many those were and the key to go on from, zero when there
 	// is none.
 	rescore(h *host, from key, n int, score func(*web.Candidate) (float64, error)) (next key, looked int, err error)
-	// tidy is told, after a commit, how many links wait.
+	// tidy is told, after the commit of a Rescore, how many links wait. Nothing else calls
+	// it: only scoring anew moves links in numbers.
 	tidy(waiting int) error
 	state(name string) ([]byte, error)
 	sync() error
