@@ -85,7 +85,7 @@ type host struct {
 	first, last   int64 // nanoseconds of Unix time
 	tookSum       float64
 	down          bool
-	generation    uint8  // how often all that waited for it was dropped
+	generation    uint8  // how often all that waited for it was dropped; after 255, 0: see forget
 	why           uint16 // the last time; a word
 }
 
@@ -360,7 +360,9 @@ func (c *Crawl) dropped(e event.Dropped) {
 			c.waitings.add(w.code, -w.links)
 		}
 		h.waiting, h.waitings, h.down, h.why = 0, nil, false, reason
-		h.generation++
+		if h.generation++; h.generation == 0 {
+			c.forget(e.Host)
+		}
 		return
 	}
 	for _, u := range e.URLs {
@@ -368,6 +370,17 @@ func (c *Crawl) dropped(e event.Dropped) {
 		if l := c.links[id]; c.waits(l) {
 			c.ended(id)
 			c.links[id] = link{state: linkLeft, what: reason, host: l.host}
+		}
+	}
+}
+
+// forget has the links of a host that left it in any earlier generation no longer count as
+// waiting: generations begin anew, and a link is to take 8 bytes.
+func (c *Crawl) forget(name web.Host) {
+	host := c.host(name)
+	for id, l := range c.links {
+		if l.host == host && l.state == linkWaits {
+			c.links[id] = link{state: linkLeft, what: c.hosts[host].why, host: host}
 		}
 	}
 }

@@ -422,6 +422,23 @@ func TestCountsAreThoseOfAllPages(t *testing.T) {
 	})
 }
 
+// A host is given up any number of times, and what waited for it before never waits again.
+func TestGivenUpOften(t *testing.T) {
+	c := New()
+	at := event.At{At: time.Unix(1, 0)}
+	old, other := addr(t, "http://a.test/old"), addr(t, "http://b.test/")
+	c.Add(event.Seeded{At: at, Queued: []event.Found{{URL: old}, {URL: other}}}, 0)
+	for i := 1; i <= 600; i++ {
+		c.Add(event.Dropped{At: at, Reason: web.ReasonHostDead, Host: "a.test", Count: 1}, int64(i))
+		if f := c.Fate(old); f.Fate != event.GivenUp || f.Reason != web.ReasonHostDead || c.Figures().Waiting != 1 {
+			t.Fatalf("after %d times: %+v, %d wait", i, f, c.Figures().Waiting)
+		}
+		if f := c.Fate(other); f.Fate != event.Waiting {
+			t.Fatalf("after %d times another host: %+v", i, f)
+		}
+	}
+}
+
 func TestBitset(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := rapid.SliceOfN(rapid.Bool(), 0, 300).Draw(t, "in")
