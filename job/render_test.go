@@ -14,7 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/internal/devtools"
+	"github.com/waggle-crawler/waggle/internal/chromium"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
@@ -58,12 +58,7 @@ func (s *scriptedSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A crawl renders what scripts make: archive, log, replay and all that reads a collection have
 // the document that the scripts left, beside what the server sent.
 func TestRenderedCrawl(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a browser: leave out -short")
-	}
-	if _, err := devtools.Find(); err != nil {
-		t.Skip("needs a browser: install chromium")
-	}
+	chromium.Find(t)
 	site := &scriptedSite{}
 	server := httptest.NewServer(site)
 	defer server.Close()

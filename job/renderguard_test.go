@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"html"
 	"net"
@@ -16,7 +15,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/internal/badweb"
-	"github.com/waggle-crawler/waggle/internal/devtools"
+	"github.com/waggle-crawler/waggle/internal/chromium"
 	"github.com/waggle-crawler/waggle/render"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -46,9 +45,7 @@ func (n *noNames) Connect(ctx context.Context, network, address string) (net.Con
 // No spelling of an inward address is connected to for a page in a browser, whether a
 // script asks for it or what it asks for redirects there.
 func TestInwardInBrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a browser: leave out -short")
-	}
+	chromium.Find(t)
 	spellings := badweb.Inward()
 	var redirected sync.Map
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -71,10 +68,6 @@ func TestInwardInBrowser(t *testing.T) {
 	defer stack.Close()
 	pool, err := render.New(render.Options{Resources: stack.Resources(), Unsandboxed: true,
 		Limits: render.Limits{Time: 5 * time.Minute, Requests: 4 * len(spellings)}, Note: func(s string) { t.Log(s) }})
-	var absent *devtools.AbsentError
-	if errors.As(err, &absent) {
-		t.Skip("needs a browser: install chromium")
-	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/waggle-crawler/waggle/corpus"
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
-	"github.com/waggle-crawler/waggle/internal/devtools"
+	"github.com/waggle-crawler/waggle/internal/chromium"
 	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -326,9 +326,7 @@ func TestRenderRecall(t *testing.T) {
 	if os.Getenv("WAGGLE_RENDER") == "" {
 		t.Skip("renders some hundred pages: set WAGGLE_RENDER=1")
 	}
-	if _, err := devtools.Find(); err != nil {
-		t.Skip("needs a browser: install chromium")
-	}
+	chromium.Find(t)
 	w := newMadeWeb(24)
 	never, auto, always := crawlMadeWeb(t, w, "never"), crawlMadeWeb(t, w, "auto"), crawlMadeWeb(t, w, "always")
 	t.Logf("| site | wanted | never | auto | always | rendered by auto | by always | of pages |")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/fetch/cookies"
+	"github.com/waggle-crawler/waggle/internal/chromium"
 	"github.com/waggle-crawler/waggle/internal/devtools"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -18,12 +19,7 @@ import (
 // A person fills in a form; by the cookies that are handed over the site knows them, also
 // once the window is closed, and of other sites there is none.
 func TestLogin(t *testing.T) {
-	if _, err := devtools.Find(); err != nil {
-		t.Skip("needs a browser: install chromium")
-	}
-	if testing.Short() {
-		t.Skip("starts a browser: leave out -short")
-	}
+	chromium.Find(t)
 	in := make(chan string, 8)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
