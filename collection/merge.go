@@ -218,8 +218,33 @@ func (s *source) readMarks() error {
 	if err != nil || archived == nil {
 		return err
 	}
-	s.archiveFile, s.archiveEnd, err = store.MarkedFile(archived)
-	return err
+	if s.archiveFile, s.archiveEnd, err = store.MarkedFile(archived); err != nil {
+		return err
+	}
+	return s.checkArchive()
+}
+
+// checkArchive finds files of the archive that are missing, and a last one that is too
+// short. What is wrong within them is found as they are read.
+func (s *source) checkArchive() error {
+	files, err := s.w.archiveFiles()
+	if err != nil {
+		return err
+	}
+	sizes := map[int]int64{}
+	for _, f := range files {
+		sizes[f.number] = f.size
+	}
+	for n := range s.archiveFile + 1 {
+		size, ok := sizes[n]
+		if n == s.archiveFile && s.archiveEnd == 0 {
+			break // nothing was written to it
+		}
+		if !ok || n == s.archiveFile && size < s.archiveEnd {
+			return s.damaged(fmt.Errorf("%s: of file %d there are %d bytes, fewer than were written", s.w.ArchiveDir(), n, size))
+		}
+	}
+	return nil
 }
 
 // check refuses folders that are not those of all workers of one crawl.

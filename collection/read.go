@@ -31,6 +31,10 @@ func (c Collection) Visits() iter.Seq2[event.Event, error] { return c.events(eve
 
 func (c Collection) events(read func(path string) iter.Seq2[event.Event, error]) iter.Seq2[event.Event, error] {
 	return func(yield func(event.Event, error) bool) {
+		if err := c.logLost(); err != nil {
+			yield(nil, err)
+			return
+		}
 		events := event.Renewed(event.ReadKinds(c.EventLog(), event.Rejudged{}.Kind()), read(c.EventLog()))
 		history := event.ReadHistory(c.EventLog())
 		if threshold, ok := history.Threshold(); ok {
@@ -42,6 +46,19 @@ func (c Collection) events(read func(path string) iter.Seq2[event.Event, error])
 			}
 		}
 	}
+}
+
+// logLost tells that a log is empty beside an archive that is not: read as a log it would
+// be that of a crawl without a page.
+func (c Collection) logLost() error {
+	if info, err := os.Stat(c.EventLog()); err != nil || info.Size() > 0 || c.Running() {
+		return nil // the reader tells the error
+	}
+	files, err := c.archiveFiles()
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	return fmt.Errorf("%s is empty, and %s is not: waggle verify %s tells what is damaged", c.EventLog(), c.ArchiveDir(), c.dir)
 }
 
 // EventsBetween are the events of the log between two of its marks, as they were written.

@@ -47,9 +47,9 @@ type exitCode struct {
 func exitCodes() []exitCode {
 	return []exitCode{
 		{exitDone, "done: of a crawl, its budget is spent, no link is left, or the next pages promise too little (`--until-gain`)"},
-		{exitFailed, "something failed; once that is mended, the same command, or `--resume`, goes on"},
+		{exitFailed, "something failed; once that is mended, a crawl goes on with `--resume`, what else can go on with the same command"},
 		{exitUsage, "the command, or a file or folder that it names, cannot be used: nothing was done"},
-		{exitStopped, "stopped (Ctrl-C); the same command, or `--resume`, goes on"},
+		{exitStopped, "stopped (Ctrl-C); a crawl goes on with `--resume`, what else can go on with the same command"},
 		{exitNothing, "ended without a single page"},
 		{exitDown, "only links of hosts that do not answer are left; `--resume` tries them"},
 	}
