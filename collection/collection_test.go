@@ -356,6 +356,23 @@ func TestPagesEndEarly(t *testing.T) {
 	})
 }
 
+// An empty log beside an archive is no crawl without a page.
+func TestLostLog(t *testing.T) {
+	dir := t.TempDir()
+	run(t, dir, 0, StoreOptions{})
+	c := At(dir)
+	if err := os.Truncate(c.EventLog(), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range c.Fetched() {
+		if err == nil || !strings.Contains(err.Error(), "waggle verify") {
+			t.Errorf("read: %v", err)
+		}
+		return
+	}
+	t.Error("read as a crawl without a page")
+}
+
 // A Writer is one process's own, and a folder with other things is no crawl's.
 func TestLock(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "c")

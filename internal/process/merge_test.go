@@ -140,6 +140,20 @@ func TestMergedWorkers(t *testing.T) {
 		c.waggle("crawl", "--again", all, "--pages", "10", "--through", c.web.url)
 		c.waggle("verify", all)
 	}
+	// A worker whose archive is gone, or was cut: nothing is merged.
+	archives, err := filepath.Glob(filepath.Join(last, "archive", "*.warc.gz"))
+	if err != nil || len(archives) == 0 {
+		t.Fatalf("no archive in %s: %v", last, err)
+	}
+	for _, spoil := range []func(string) error{func(path string) error { return os.Truncate(path, 100) }, os.Remove} {
+		if err := spoil(archives[len(archives)-1]); err != nil {
+			t.Fatal(err)
+		}
+		said, err := waggleCommand([]string{"cluster", "merge", "--accept-loss", "-o", last + "-merged", last}).CombinedOutput()
+		if err == nil || !strings.Contains(string(said), "fewer than were written") {
+			t.Errorf("merged without an archive: %v: %s", err, said)
+		}
+	}
 	for i, row := range tables[0] {
 		if len(tables[1]) != len(tables[0]) || tables[1][i] != row {
 			t.Fatalf("one worker has %d pages and four have %d: %s", len(tables[0]), len(tables[1]), row)
