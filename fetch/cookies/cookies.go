@@ -235,7 +235,19 @@ func (j *Jar) take(u web.URL, set *http.Cookie, script bool) {
 		script && j.hides(&c, func(old *Cookie) bool { return old.HTTPOnly }):
 		return
 	}
+	if sendable(&c) != nil {
+		return
+	}
 	j.put(c)
+}
+
+// sendable says why a cookie cannot be sent, or not be kept in a file; nil = it can. Scripts
+// set what no server may, such as tabs and letters beyond ASCII.
+func sendable(c *Cookie) error {
+	if strings.ContainsFunc(c.Name+c.Value+c.Path, func(r rune) bool { return r < ' ' || r > '~' || r == ';' }) {
+		return errors.New("it has characters that cannot be sent")
+	}
+	return nil
 }
 
 // hides tells whether a cookie would stand before one that it may not replace.
@@ -352,10 +364,14 @@ func (j *Jar) Add(c Cookie) error {
 		return errors.New("it is for all hosts of a public suffix, or below an address")
 	case c.size() > maxCookie:
 		return errors.New("it is longer than 4 KiB")
-	case strings.ContainsFunc(c.Name+c.Value+c.Path, func(r rune) bool { return r < ' ' || r > '~' || r == ';' }):
-		return errors.New("it has characters that cannot be sent")
 	case c.Path == "" || c.Path[0] != '/':
 		c.Path = "/"
+	}
+	if err := sendable(&c); err != nil {
+		return err
+	}
+	if limit := j.clock.Now().Add(maxAge); c.Expires.After(limit) {
+		c.Expires = limit
 	}
 	j.put(c)
 	return nil

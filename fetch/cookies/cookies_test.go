@@ -271,3 +271,48 @@ func FuzzAnswered(f *testing.F) {
 		}
 	})
 }
+
+// Whatever a script sets, what is written is read back as it is.
+func FuzzScripted(f *testing.F) {
+	f.Add("x", "1", "a.example", "/d", true, "https://b.a.example/d/e")
+	f.Add("x", "a\tb", "a.example", "/", false, "https://a.example/")
+	f.Add("n", "caf\u00e9", "a.example", "/", false, "https://a.example/")
+	f.Add("n\u00e4me", "1\n", "a.example", "/\t", false, "https://a.example/")
+	f.Add("", "a=b; c", "127.0.0.1", "", true, "http://127.0.0.1:8080/")
+	f.Fuzz(func(t *testing.T, name, value, domain, path string, below bool, page string) {
+		u, err := web.Parse(page)
+		if err != nil {
+			return
+		}
+		clock := newStill()
+		j, k := New(clock), New(clock)
+		j.SetScripted(u, nil, []Cookie{{Name: name, Value: value, Domain: domain, Path: path, Below: below, Expires: clock.now.Add(time.Hour)}})
+		j.file, k.file = filepath.Join(t.TempDir(), "cookies.txt"), ""
+		j.saveNow(true)
+		if j.failed != nil {
+			t.Fatal(j.failed)
+		}
+		if len(j.sites) == 0 {
+			return
+		}
+		k.file = j.file
+		if err := k.read(); err != nil {
+			t.Fatalf("%q=%q; Path=%q of %s: %v", name, value, path, u, err)
+		}
+		if got, want := string(k.text(clock.now)), string(j.text(clock.now)); got != want {
+			t.Fatalf("%q, after it was written %q", want, got)
+		}
+	})
+}
+
+// A cookie that is to last longer than a file can say is kept for as long as any.
+func TestAddExpires(t *testing.T) {
+	clock := newStill()
+	j := New(clock)
+	if err := j.Add(Cookie{Name: "x", Domain: "a.example", Path: "/", Expires: time.Unix(1e13, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := j.Scripted(address(t, "https://a.example/")); len(got) != 1 || !got[0].Expires.Equal(clock.now.Add(maxAge)) {
+		t.Error(got)
+	}
+}
