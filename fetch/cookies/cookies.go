@@ -29,10 +29,11 @@ import (
 // Bounds of a jar. What a request carries is below those of a site, which servers take.
 const (
 	maxCookie    = 4 << 10 // bytes of a name and a value; longer ones are not kept
+	maxAttribute = 1 << 10 // bytes of a path or domain that is set; longer ones are not heeded
 	maxSite      = 50      // cookies of a registrable domain
-	maxSiteBytes = 8 << 10 // of their names and values
+	maxSiteBytes = 8 << 10 // of them, see Cookie.size
 	maxSites     = 5000    // registrable domains
-	maxBytes     = 8 << 20 // of all names and values
+	maxBytes     = 8 << 20 // of all; a jar fits into its file, of maxFile at most
 	maxAtOnce    = 200     // lines of one response that are looked at
 	maxAge       = 400 * 24 * time.Hour
 	saveEvery    = 5 * time.Second
@@ -62,7 +63,7 @@ type Jar struct {
 
 	mu      sync.Mutex
 	sites   map[string]*site // by registrable domain
-	bytes   int              // of all names and values
+	bytes   int              // of all cookies
 	uses    uint64
 	changed bool // since it was saved
 	saved   time.Time
@@ -200,10 +201,17 @@ func (c *Cookie) same(d *Cookie) bool {
 func (j *Jar) take(u web.URL, set *http.Cookie, script bool) {
 	host := u.Host()
 	c := Cookie{Name: set.Name, Value: set.Value, Domain: host.Name(), Path: set.Path, Secure: set.Secure, HTTPOnly: set.HttpOnly, Expires: set.Expires}
+	if len(c.Path) > maxAttribute { // RFC 6265bis, section 5.6
+		c.Path = ""
+	}
 	if set.Quoted {
 		c.Value = `"` + c.Value + `"`
 	}
-	if domain := strings.ToLower(strings.TrimPrefix(set.Domain, ".")); domain != "" && domain != c.Domain {
+	domain := strings.ToLower(strings.TrimPrefix(set.Domain, "."))
+	if len(domain) > maxAttribute {
+		domain = ""
+	}
+	if domain != "" && domain != c.Domain {
 		if !strings.HasSuffix(c.Domain, "."+domain) || web.Host(domain).IsPublicSuffix() || isAddress(c.Domain) {
 			return
 		}
@@ -227,8 +235,7 @@ func (j *Jar) take(u web.URL, set *http.Cookie, script bool) {
 	}
 	name := strings.ToLower(c.Name)
 	switch secure := u.Scheme() == "https"; {
-	case len(c.Name)+len(c.Value) > maxCookie,
-		c.Secure && !secure,
+	case c.Secure && !secure,
 		strings.HasPrefix(name, "__secure-") && !c.Secure,
 		strings.HasPrefix(name, "__host-") && (!c.Secure || c.Below || c.Path != "/"),
 		!secure && j.hides(&c, func(old *Cookie) bool { return old.Secure }),
@@ -244,7 +251,12 @@ func (j *Jar) take(u web.URL, set *http.Cookie, script bool) {
 // sendable says why a cookie cannot be sent, or not be kept in a file; nil = it can. Scripts
 // set what no server may, such as tabs and letters beyond ASCII.
 func sendable(c *Cookie) error {
-	if strings.ContainsFunc(c.Name+c.Value+c.Path, func(r rune) bool { return r < ' ' || r > '~' || r == ';' }) {
+	switch {
+	case len(c.Name)+len(c.Value) > maxCookie:
+		return errors.New("it is longer than 4 KiB")
+	case len(c.Path) > maxAttribute:
+		return errors.New("its path is longer than 1 KiB")
+	case strings.ContainsFunc(c.Name+c.Value+c.Path, func(r rune) bool { return r < ' ' || r > '~' || r == ';' }):
 		return errors.New("it has characters that cannot be sent")
 	}
 	return nil
@@ -318,7 +330,8 @@ func (j *Jar) put(c Cookie) {
 	}
 }
 
-func (c *Cookie) size() int { return len(c.Name) + len(c.Value) }
+// size is the bytes that a cookie counts for: no fewer than those of its line in a file.
+func (c *Cookie) size() int { return len(c.Name) + len(c.Value) + len(c.Path) + len(c.Domain) + 64 }
 
 func (j *Jar) add(s *site, bytes int) {
 	s.bytes += bytes
@@ -362,8 +375,6 @@ func (j *Jar) Add(c Cookie) error {
 		return errors.New("it is for no host")
 	case c.Below && (isAddress(c.Domain) || host.IsPublicSuffix() && host.Domain() == c.Domain):
 		return errors.New("it is for all hosts of a public suffix, or below an address")
-	case c.size() > maxCookie:
-		return errors.New("it is longer than 4 KiB")
 	case c.Path == "" || c.Path[0] != '/':
 		c.Path = "/"
 	}

@@ -160,6 +160,35 @@ func TestAnsweredConceals(t *testing.T) {
 	}
 }
 
+// A full jar is read back as it was written.
+func TestFullFile(t *testing.T) {
+	clock := newStill()
+	j := New(clock)
+	path := strings.Repeat("p", maxAttribute-1)
+	for i := 0; i < 3000; i++ {
+		at := fmt.Sprintf("https://full%d.example/", i)
+		answered(t, j, at, "a="+strings.Repeat("x", 1000)+"; Domain="+at[8:len(at)-1]+"; Secure; HttpOnly; Path=/"+path,
+			"b=; Path=/"+path, "c=; Path=/"+path, "d=; Path=/"+path+"p")
+	}
+	if j.bytes < maxBytes*99/100 {
+		t.Errorf("the jar has %d bytes only", j.bytes)
+	}
+	j.file = filepath.Join(t.TempDir(), "cookies.txt")
+	j.saveNow(true)
+	k := New(clock)
+	k.file = j.file
+	if err := k.read(); err != nil {
+		t.Fatal(err)
+	}
+	want := j.text(clock.now)
+	if len(want) > maxBytes+len(preamble) || string(k.text(clock.now)) != string(want) {
+		t.Errorf("%d bytes were written for %d in memory; %d are there again", len(want), j.bytes, k.bytes)
+	}
+	if j.Header(address(t, "https://full2999.example/")) != "d=" {
+		t.Error("a path that is too long is heeded")
+	}
+}
+
 // A jar is on disk what it is in memory, for its owner alone, and for one process.
 func TestFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "cookies.txt")

@@ -33,6 +33,8 @@ const (
 	maxFile  = 16 << 20
 )
 
+const _ = uint(maxFile - maxBytes - len(preamble)) // a full jar is read back: this is not negative
+
 // Open is a jar that is kept in a file, which only its owner may read; there need not be
 // one yet. Its life: Open → used, saved now and then → Close. Until then no other process
 // can open it: the error then wraps folder.ErrLocked. No error repeats what stands in the file.
