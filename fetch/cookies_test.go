@@ -10,6 +10,7 @@ import (
 	"github.com/waggle-crawler/waggle/fetch"
 	"github.com/waggle-crawler/waggle/fetch/cookies"
 	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // With a jar the next page is sent what the last one set, and so is what a page asks for of
@@ -52,8 +53,55 @@ func TestCookieJar(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.what, c.got, c.want)
 		}
 	}
+	robots, err := direct(t, func(o *fetch.Options) { o.IgnoreRobots, o.Cookies = false, jar }).Fetch(t.Context(), address(t, at+"/1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere, err := f.Resources().Fetch(of("http://evil.example/"), address(t, other+"/6"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*web.Response{robots.Robots, elsewhere} {
+		if all := fmt.Sprint(string(r.Head), r.Header); strings.Contains(all, token) {
+			t.Errorf("%s: the archive is given %s", r.URL, all)
+		}
+	}
 	r, err := f.Resources().Fetch(of("http://evil.example/"), address(t, at+"/5"))
 	if err != nil || string(r.Body) != `/5 ""` {
 		t.Errorf("another site has its page ask for %s: %v", r.Body, err)
+	}
+}
+
+// The cookies that an origin with a secret sets are not given to the archive with its
+// robots.txt or with what its pages ask for either; those of another origin are.
+func TestSecretCookies(t *testing.T) {
+	at := strings.TrimSuffix(serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "id", Value: "told-by-the-site"})
+		w.Header().Set("Content-Type", "text/html")
+	}), "/")
+	f := direct(t, func(o *fetch.Options) {
+		o.IgnoreRobots = false
+		o.Secrets = map[string]fetch.Secret{at: fetch.BasicAuth("ada", "correct horse")}
+	})
+	page, err := f.Fetch(t.Context(), address(t, at+"/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := f.Resources().Fetch(fetch.WithPage(t.Context(), page.URL), address(t, at+"/data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := f.Fetch(t.Context(), address(t, strings.Replace(at, "127.0.0.1", "localhost", 1)+"/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		what string
+		r    *web.Response
+		told bool
+	}{{"a page", page, false}, {"robots.txt", page.Robots, false}, {"what a page asks for", asked, false}, {"another origin", other, true}, {"its robots.txt", other.Robots, true}} {
+		if got := strings.Contains(string(c.r.Head), "told-by-the-site"); got != c.told {
+			t.Errorf("%s: a cookie is in the archive: %t, want %t", c.what, got, c.told)
+		}
 	}
 }

@@ -143,8 +143,8 @@ type Options struct {
 	// ask for one: for its pages and robots.txt, and for what its pages ask of it.
 	Certificates map[string]tls.Certificate
 	// Cookies keeps what sites have it remember, and it is sent with the requests for pages,
-	// and with those of their own site for what a page asks for in a browser. Responses then
-	// are without their Set-Cookie lines. nil = none are kept, and none sent but those of
+	// and with those of their own site for what a page asks for in a browser. All responses
+	// then are without their Set-Cookie lines. nil = none are kept, and none sent but those of
 	// Secrets. Who made it closes it.
 	Cookies *cookies.Jar
 

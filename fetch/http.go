@@ -95,6 +95,9 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 	}
 
 	personalOf(ctx).answered(u, in.Header)
+	if c.options.setsSecrets(u) {
+		in.Header.Del("Set-Cookie")
+	}
 	out.Proto = in.Proto
 	out.Status = in.StatusCode
 	out.Head = head(in)

@@ -257,6 +257,7 @@ func TestClientCertificate(t *testing.T) {
 		asked = append(asked, r.URL.Path+" "+r.TLS.PeerCertificates[0].Subject.CommonName)
 		mu.Unlock()
 		w.Header().Set("Content-Type", "text/html")
+		w.Header().Set("Set-Cookie", "id=as-good-as-the-certificate")
 	}))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // the refused handshake
 	s.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool()}
@@ -269,12 +270,19 @@ func TestClientCertificate(t *testing.T) {
 		o.IgnoreRobots, o.CAs = false, cas
 		o.Certificates = map[string]tls.Certificate{s.URL: {Certificate: [][]byte{der}, PrivateKey: key}}
 	})
-	if _, err := f.Fetch(t.Context(), address(t, s.URL+"/page")); err != nil {
-		t.Error(err)
-	}
 	of := func(page string) context.Context { return fetch.WithPage(t.Context(), address(t, page)) }
-	if _, err := f.Resources().Fetch(of(s.URL+"/page"), address(t, s.URL+"/data")); err != nil {
-		t.Error(err)
+	page, err := f.Fetch(t.Context(), address(t, s.URL+"/page"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := f.Resources().Fetch(of(s.URL+"/page"), address(t, s.URL+"/data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*web.Response{page, page.Robots, data} {
+		if all := fmt.Sprint(string(r.Head), r.Header); strings.Contains(all, "as-good") {
+			t.Errorf("%s: the archive is given %s", r.URL, all)
+		}
 	}
 	_, err = f.Resources().Fetch(of("https://evil.example/"), address(t, s.URL+"/stolen"))
 	var why *web.Failure

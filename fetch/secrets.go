@@ -16,8 +16,8 @@ import (
 // It is sent with requests for pages to that origin, scheme and port included, and never
 // with those for robots.txt or for what a page asks for in a browser, since any page may ask
 // for anything. A redirect to another origin does not carry it. It does not stand in
-// Response.RequestHead, so no archive holds it; neither do the cookies that the origin sets,
-// which may be as good as a password.
+// Response.RequestHead, so no archive holds it; neither do the cookies that the origin sets
+// with any response, which may be as good as a password.
 type Secret map[string]string
 
 // BasicAuth is the secret of a name and a password. Source: RFC 7617.
@@ -99,16 +99,19 @@ func (p personal) set(h http.Header, u web.URL) {
 	}
 }
 
+// setsSecrets tells whether the cookies that an address sets may be as good as a password,
+// whatever asked for it: a page, a robots.txt, or what a page asks for.
+func (o *Options) setsSecrets(u web.URL) bool {
+	_, certified := o.Certificates[u.Origin()]
+	return o.Cookies != nil || certified || len(o.Secrets[u.Origin()]) > 0
+}
+
 // answered takes the cookies that a response sets, and takes out of its header what is as
 // secret as what was sent.
 func (p personal) answered(u web.URL, h http.Header) {
 	if p.cookies != nil {
 		p.cookies.Answered(u, h)
 	}
-	if len(p.secret) == 0 {
-		return
-	}
-	h.Del("Set-Cookie")
 	for name, values := range h {
 		for i, v := range values {
 			for _, secret := range p.secret {
