@@ -105,3 +105,30 @@ func TestSecretCookies(t *testing.T) {
 		}
 	}
 }
+
+// A redirect that repeats a cookie of the site is followed to the address that it names,
+// which the head that is archived conceals; one that repeats a secret leads nowhere.
+func TestRedirectRepeats(t *testing.T) {
+	const token, secret = "0123456789abcdef0123", "by-hand-4711"
+	at := strings.TrimSuffix(serve(t, func(w http.ResponseWriter, r *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "id", Value: token, Path: "/"})
+		w.Header().Set("Location", "/?sid="+r.URL.Query().Get("sid"))
+		w.WriteHeader(http.StatusFound)
+	}), "/")
+	f := direct(t, func(o *fetch.Options) {
+		o.Cookies = cookies.New(clock.System{})
+		o.Secrets = map[string]fetch.Secret{at: {"X-Token": secret}}
+	})
+	for _, c := range []struct{ sid, to string }{{token, at + "/?sid=" + token}, {secret, ""}} {
+		r, err := f.Fetch(t.Context(), address(t, at+"/from?sid="+c.sid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Location.String(); got != c.to {
+			t.Errorf("?sid=%s leads to %q, want %q", c.sid, got, c.to)
+		}
+		if all := fmt.Sprint(string(r.Head), r.Header); strings.Contains(all, c.sid) || !strings.Contains(all, "/?sid=…") {
+			t.Errorf("?sid=%s: the archive is given %s", c.sid, all)
+		}
+	}
+}

@@ -94,7 +94,8 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 		return nil, failed(ctx, u, out, fmt.Errorf("status %.100q ends no request", in.Status))
 	}
 
-	personalOf(ctx).answered(u, in.Header)
+	to, own := in.Header.Get("Location"), personalOf(ctx)
+	own.answered(u, in.Header)
 	if c.options.setsSecrets(u) {
 		in.Header.Del("Set-Cookie")
 	}
@@ -103,10 +104,8 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 	out.Head = head(in)
 	out.Header = in.Header
 	out.RetryAfter = RetryAfter(out.Header, c.options.Clock.Now())
-	if redirects(in.StatusCode) {
-		if to := in.Header.Get("Location"); to != "" {
-			out.Location, _ = c.options.Canon.Resolve(u, to) // zero when unusable
-		}
+	if redirects(in.StatusCode) && to != "" && !own.repeated(to) { // an address is kept in many places
+		out.Location, _ = c.options.Canon.Resolve(u, to) // zero when unusable
 	}
 	if err := c.readBody(ctx, t, in, out, room, reserved); err != nil {
 		return nil, failed(ctx, u, out, err)

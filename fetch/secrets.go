@@ -123,3 +123,13 @@ func (p personal) answered(u web.URL, h http.Header) {
 		}
 	}
 }
+
+// repeated tells whether a text holds a secret that was sent.
+func (p personal) repeated(text string) bool {
+	for _, secret := range p.secret {
+		if secret != "" && strings.Contains(text, secret) {
+			return true
+		}
+	}
+	return false
+}
