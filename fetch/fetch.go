@@ -125,7 +125,7 @@ type Options struct {
 	// the gate goes by names alone; the guard refuses addresses that stand in links, and
 	// names that lead inward as far as they are known here. A socks5 proxy is given
 	// addresses, and guard and gate are as without it; a socks5h proxy is given names, of
-	// which the guard knows nothing.
+	// which the guard knows only that some, such as localhost, are of no public web.
 	Proxy *url.URL
 	// Recorded says that the Proxy serves a recorded web: nobody is behind a name
 	// there, so that every address is allowed, a contact is not needed and Delay

@@ -436,3 +436,64 @@ func FuzzBody(f *testing.F) {
 		}
 	})
 }
+
+// One site whose names have no answer does not end the guard before a proxy; three do, until
+// a name that is looked up now and then has one. Names of no public web are refused always.
+func TestProxyGuardRecovers(t *testing.T) {
+	clock, down := newStill(), true
+	looked := 0
+	var notes []string
+	w := newWire(Options{
+		Clock: clock, Timeout: time.Second, Proxy: &url.URL{Scheme: "http", Host: "proxy.test:3128"},
+		Note: func(s string) { notes = append(notes, s) },
+		Resolver: resolver(func(name string) ([]netip.Addr, error) {
+			looked++
+			if down {
+				return nil, &net.DNSError{Err: "server misbehaving", Name: name, IsTemporary: true}
+			}
+			return []netip.Addr{netip.MustParseAddr("10.0.0.1")}, nil
+		}),
+	})
+	defer w.close()
+	ask := func(host string, refused bool, looks int) {
+		t.Helper()
+		u, err := web.Parse("http://" + host + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := looked
+		err = w.guardName(t.Context(), u, u.Host().Name())
+		var f *web.Failure
+		if got := errors.As(err, &f) && f.Reason == web.ReasonAddress; got != refused || (err != nil) != refused || looked-before != looks {
+			t.Errorf("%s: %v after %d look-ups, want refused %t after %d", host, err, looked-before, refused, looks)
+		}
+	}
+	for i := range 5 {
+		ask(fmt.Sprintf("h%d.evil.test", i), false, 1)
+	}
+	ask("a.test", false, 1)
+	ask("b.test", false, 1)
+	ask("c.test", false, 0)
+	if len(notes) != 1 {
+		t.Errorf("notes: %q", notes)
+	}
+	for _, name := range []string{"localhost", "a.localhost", "printer.local", "metadata.google.internal", "intranet", "localhost."} {
+		ask(name, true, 0)
+	}
+	clock.advance(lookAgain)
+	ask("d.test", false, 1)
+	ask("e.test", false, 0)
+	down = false
+	clock.advance(lookAgain)
+	ask("f.test", true, 1)
+	ask("g.test", true, 1)
+	if len(notes) != 1 {
+		t.Errorf("notes: %q", notes)
+	}
+}
+
+type resolver func(name string) ([]netip.Addr, error)
+
+func (r resolver) LookupNetIP(_ context.Context, _, name string) ([]netip.Addr, error) {
+	return r(name)
+}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"sync/atomic"
+	"strings"
+	"sync"
+	"time"
 
 	"golang.org/x/net/proxy"
 
@@ -18,7 +20,7 @@ import (
 //	http, https  the proxy; a name is looked up here as well, and refused if it leads inward
 //	socks5       this machine: guard and gate are as without a proxy
 //	socks5h      the proxy alone, so that nobody here learns of names: only addresses that
-//	             stand in links are guarded
+//	             stand in links are guarded, and names of no public web
 //
 // What a proxy of the first kind finds behind a name may differ from what is found here.
 // Source of SOCKS: RFC 1928 and RFC 1929.
@@ -79,32 +81,78 @@ func throughSOCKS(p *url.URL, connect connector) connector {
 	}
 }
 
-// maxLooks is how many names in a row may get no answer here before none is looked up: a
-// network whose way out is a proxy may know no names of the web. It holds only until the
-// first answer, so no site can bring it about.
-const maxLooks = 3
+// A network whose way out is a proxy may know no names of the web, and each look-up there
+// takes its time: after so many sites without an answer a name is looked up now and then
+// only. It holds until the first answer.
+const (
+	maxLooks  = 3
+	lookAgain = 30 * time.Second
+)
 
-// proxyLooks counts what came of names that were looked up for a proxy.
+// proxyLooks is what came of names that were looked up for a proxy.
+//
+//	looking ── maxLooks sites have no answer ──► now and then ── an answer ──► looking for good
+//	   └───────────────── an answer ──────────────────────────────────────────────►┘
 type proxyLooks struct {
-	answered atomic.Bool
-	failed   atomic.Int32
+	mu       sync.Mutex
+	answered bool
+	failed   map[string]bool // registrable domains; never more than maxLooks
+	again    time.Time       // when the next name is looked up, with maxLooks failed
+}
+
+// due tells whether a name is looked up now.
+func (l *proxyLooks) due(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.answered || len(l.failed) < maxLooks:
+		return true
+	case now.Before(l.again):
+		return false
+	}
+	l.again = now.Add(lookAgain)
+	return true
+}
+
+// looked takes in what came of a name. gaveUp tells that it is the last that is looked up
+// for now.
+func (l *proxyLooks) looked(site string, answered bool, now time.Time) (gaveUp bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case answered:
+		l.answered, l.failed = true, nil
+	case !l.answered && len(l.failed) < maxLooks && !l.failed[site]:
+		if l.failed == nil {
+			l.failed = map[string]bool{}
+		}
+		l.failed[site] = true
+		l.again = now.Add(lookAgain)
+		return len(l.failed) == maxLooks
+	}
+	return false
 }
 
 // guardName refuses a name that leads inward, before a proxy looks it up. A name that is
-// not known here is left to the proxy. The error is a *web.Failure, or ctx's.
+// not known here is left to the proxy, but for those that are of no public web anywhere. The
+// error is a *web.Failure, or ctx's.
 func (w *wire) guardName(ctx context.Context, u web.URL, name string) error {
 	o, l := &w.options, &w.looks
-	if o.AllowPrivate || !w.absolute() || !l.answered.Load() && l.failed.Load() >= maxLooks {
+	switch {
+	case o.AllowPrivate:
+		return nil
+	case isInward(name):
+		return &web.Failure{Reason: web.ReasonAddress, Detail: fmt.Sprintf("%.200s: %s is a name within a network: refused without --allow-private", u, name)}
+	case !w.absolute(), !l.due(o.Clock.Now()):
 		return nil
 	}
 	addrs, err := w.resolve(ctx, name)
-	var none *net.DNSError
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return ctx.Err()
-	case err == nil, errors.As(err, &none) && none.IsNotFound:
-		l.answered.Store(true)
-	case !l.answered.Load() && l.failed.Add(1) == maxLooks:
+	}
+	var none *net.DNSError
+	answered := err == nil || errors.As(err, &none) && none.IsNotFound
+	if l.looked(u.Host().Domain(), answered, o.Clock.Now()) {
 		o.Note(fmt.Sprintf("names are not found on this machine (%v), so the proxy %s alone knows where they lead: of private addresses only those that stand in links are refused", err, o.Proxy.Host))
 	}
 	for _, a := range addrs {
@@ -113,4 +161,13 @@ func (w *wire) guardName(ctx context.Context, u web.URL, name string) error {
 		}
 	}
 	return nil
+}
+
+// isInward tells whether a name is of no public web. Sources: RFC 6761, section 6.3; RFC
+// 6762, section 3; ICANN's reservation of .internal. One without a dot is looked up in the
+// domain of whoever looks.
+func isInward(name string) bool {
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	return !strings.Contains(name, ".") || strings.HasSuffix(name, ".localhost") ||
+		strings.HasSuffix(name, ".local") || strings.HasSuffix(name, ".internal")
 }
