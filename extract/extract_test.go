@@ -201,3 +201,22 @@ fields:
 		}
 	}
 }
+
+// Things that refer to one another lead along a path to more values than anybody can
+// follow: 3,000 to the power of 6, of which none has the last property. This test ends,
+// and what comes before them is found.
+func TestCircularReferences(t *testing.T) {
+	refs := strings.Repeat(`{"@id":"x"},`, 3_000)
+	p := page(t, "https://example.org/", `<script type="application/ld+json">[{"@type":"T","c":"found"},
+{"@id":"x","@type":"T","a":[`+strings.TrimSuffix(refs, ",")+`]}]</script>`)
+	f := fields(t, `
+fields:
+  - {name: none, json-ld: T, property: a.a.a.a.a.a.none}
+  - {name: same, json-ld: T, property: a.a.a.a.a.a, many: true}
+  - {name: found, json-ld: T, property: c}
+`)
+	got := f.Values(p)
+	if len(got[0]) != 0 || len(got[1]) > 1 || len(got[2]) != 1 || got[2][0] != "found" {
+		t.Errorf("values are %.200q", got)
+	}
+}

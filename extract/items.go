@@ -27,6 +27,7 @@ type items struct {
 	linked []*item // by JSON-LD: of scripts in their order, members of a thing by name
 	micro  []*item // by microdata: in document order
 	byID   map[string]*item
+	steps  int // that are left to the selector that looks
 }
 
 // item is a thing: types and properties.
@@ -78,8 +79,10 @@ func (p *Page) readItems() *items {
 }
 
 // values gives the values of a property, which a path such as "address.postalCode" leads
-// to, of all things of a type.
+// to, of all things of a type. A page on which that takes more than maxSteps has no more
+// values.
 func (s *items) values(of []*item, kind, path string, f func(candidate) bool) {
+	s.steps = maxSteps
 	steps := strings.Split(path, ".")
 	for _, it := range of {
 		if !slices.ContainsFunc(it.types, func(t string) bool { return sameName(t, kind) }) {
@@ -91,40 +94,62 @@ func (s *items) values(of []*item, kind, path string, f func(candidate) bool) {
 	}
 }
 
-func (s *items) follow(it *item, steps []string, f func(candidate) bool) bool {
-	if it.id != "" && len(it.names) == 0 && s.byID[it.id] != nil {
-		it = s.byID[it.id]
-	}
+// step takes a step, and those for a text of n bytes; false if too few are left.
+func (s *items) step(n int) bool {
+	s.steps -= 1 + n/bytesPerStep
+	return s.steps >= 0
+}
+
+// follow gives the values of a property of a thing; false ends it. Things that refer to
+// others by their identifiers fan out at each name of a path, and may lead back.
+func (s *items) follow(it *item, path []string, f func(candidate) bool) bool {
+	it = s.referred(it)
 	for i, name := range it.names {
-		if !sameName(name, steps[0]) {
+		if !s.step(len(name)) {
+			return false
+		}
+		if !sameName(name, path[0]) {
 			continue
 		}
 		for _, v := range it.values[i] {
+			if !s.step(0) {
+				return false
+			}
+			text := ""
 			switch {
-			case v.item != nil && len(steps) > 1:
-				if !s.follow(v.item, steps[1:], f) {
+			case v.item != nil && len(path) > 1:
+				if !s.follow(v.item, path[1:], f) {
 					return false
 				}
+				continue
 			case v.item != nil:
-				if !f(candidate{s.nameOf(v.item), 0}) {
-					return false
-				}
-			case len(steps) == 1:
-				if !f(candidate{s.textOf(v), 0}) {
-					return false
-				}
+				text = s.nameOf(v.item)
+			case len(path) == 1:
+				text = s.textOf(v)
+			default:
+				continue
+			}
+			if !s.step(len(text)) || !f(candidate{text, 0}) {
+				return false
 			}
 		}
 	}
 	return true
 }
 
+// referred is the thing that it stands for, if it is an identifier alone.
+func (s *items) referred(it *item) *item {
+	if it.id != "" && len(it.names) == 0 && s.byID[it.id] != nil {
+		return s.byID[it.id]
+	}
+	return it
+}
+
 // nameOf is what a thing is called where a text is wanted: its value, its name, its text,
 // its identifier.
 func (s *items) nameOf(it *item) string {
-	if it.id != "" && len(it.names) == 0 && s.byID[it.id] != nil {
-		it = s.byID[it.id]
-	}
+	it = s.referred(it)
+	s.steps -= len(it.names)
 	for _, want := range []string{"@value", "name"} {
 		for i, name := range it.names {
 			if sameName(name, want) && it.values[i][0].item == nil {

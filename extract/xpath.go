@@ -12,8 +12,13 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 )
 
-// maxSteps bounds the moves of an XPath over a page: some tenths of a second.
-const maxSteps = 5_000_000
+const (
+	// maxSteps bounds the moves of an XPath over a page, and of a path of properties over
+	// the things that it describes: some tenths of a second.
+	maxSteps = 5_000_000
+	// bytesPerStep is how many bytes of a text are looked at in the time of a move.
+	bytesPerStep = 16
+)
 
 // errSteps ends an evaluation that takes too long.
 var errSteps = errors.New("too many steps")
