@@ -220,3 +220,24 @@ fields:
 		t.Errorf("values are %.200q", got)
 	}
 }
+
+// An XPath looks at the first 64 KiB of a text, and its bytes are counted as steps: on a
+// page of one large text and many elements it ends.
+func TestXPathLongTexts(t *testing.T) {
+	p := page(t, "https://example.org/", "<h1>"+strings.Repeat("é", 100_001)+"</h1><h2>"+strings.Repeat("<b>é</b>", 40_000)+"</h2><h3>"+strings.Repeat("x", 4<<20)+"</h3><p title="+strings.Repeat("y", 100_000)+">"+strings.Repeat("<i>a</i>", 20_000))
+	f := fields(t, `
+fields:
+  - {name: text, xpath: "string-length(//h1)"}
+  - {name: pieces, xpath: "string-length(//h2)"}
+  - {name: node, xpath: "string-length(//h3/text())"}
+  - {name: attribute, xpath: "string-length(//p/@title)"}
+  - {name: short, xpath: "count(//h2[contains(., 'é')])"}
+  - {name: endless, xpath: "count(//i[contains(/html/body/h3, 'z')])"}
+`)
+	got := f.Values(p)
+	for i, want := range []string{"32768", "32768", "65536", "65536", "1", ""} {
+		if strings.Join(got[i], "|") != want {
+			t.Errorf("%s is %q, want %q", f.Names()[i], got[i], want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/antchfx/xpath"
 	"golang.org/x/net/html"
@@ -149,24 +150,43 @@ func (n *navigator) LocalName() string {
 
 func (*navigator) Prefix() string { return "" }
 
-// Value is a text or an attribute; of an element all text in it.
+// Value is a text or an attribute; of an element all text in it. It is at most maxText
+// bytes.
 func (n *navigator) Value() string {
 	switch {
 	case n.attr >= 0:
-		return n.at.Attr[n.attr].Val
+		return n.read(n.at.Attr[n.attr].Val, maxText)
 	case n.at.Type == html.TextNode || n.at.Type == html.CommentNode:
-		return n.at.Data
+		return n.read(n.at.Data, maxText)
 	}
 	var b strings.Builder
 	for c := range n.at.Descendants() {
-		if n.step(); c.Type == html.TextNode {
-			b.WriteString(c.Data)
-		}
-		if b.Len() > maxText {
+		if b.Len() == maxText {
 			break
+		}
+		if n.step(); c.Type == html.TextNode {
+			text := n.read(c.Data, maxText-b.Len())
+			b.WriteString(text)
+			if len(text) < len(c.Data) {
+				break
+			}
 		}
 	}
 	return b.String()
+}
+
+// read is the start of s of at most size bytes, for which it takes steps.
+func (n *navigator) read(s string, size int) string {
+	if len(s) > size {
+		for size > 0 && !utf8.RuneStart(s[size]) {
+			size--
+		}
+		s = s[:size]
+	}
+	if *n.steps -= len(s) / bytesPerStep; *n.steps < 0 {
+		panic(errSteps)
+	}
+	return s
 }
 
 func (n *navigator) Copy() xpath.NodeNavigator {
