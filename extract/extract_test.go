@@ -219,6 +219,9 @@ fields:
 	if len(got[0]) != 0 || len(got[1]) > 1 || len(got[2]) != 1 || got[2][0] != "found" {
 		t.Errorf("values are %.200q", got)
 	}
+	if !p.Short() {
+		t.Error("the page is not told to be short of steps")
+	}
 }
 
 // An XPath looks at the first 64 KiB of a text, and its bytes are counted as steps: on a

@@ -97,6 +97,7 @@ func (s *items) values(of []*item, kind, path string, f func(candidate) bool) {
 // step takes a step, and those for a text of n bytes; false if too few are left.
 func (s *items) step(n int) bool {
 	s.steps -= 1 + n/bytesPerStep
+	s.page.short = s.page.short || s.steps < 0
 	return s.steps >= 0
 }
 

@@ -24,6 +24,7 @@ type Page struct {
 
 	found map[string][]int // elements by CSS
 	items *items           // what JSON-LD and microdata say; nil = not read yet
+	short bool             // a selector ended for want of steps
 }
 
 // element is an element of a page, with the texts and words in it.
@@ -47,6 +48,10 @@ type span struct{ start, end int }
 
 // URL is the address of the page.
 func (p *Page) URL() web.URL { return p.url }
+
+// Short tells whether a selector took more steps than are permitted, so that values of
+// the page may be missing.
+func (p *Page) Short() bool { return p.short }
 
 // NewPage reads the document tree of a page. The tree must not change any more.
 func NewPage(u web.URL, root *html.Node) *Page {

@@ -1,6 +1,8 @@
 package extract
 
 import (
+	"sync/atomic"
+
 	"golang.org/x/net/html"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -12,11 +14,12 @@ type Reader interface {
 	Tree(r *web.Response, maxTags int) (root *html.Node, cut bool, err error)
 }
 
-// Parser makes pages with the values of fields (web.Page.Values). It is pure and safe for
-// concurrent use if its reader is.
+// Parser makes pages with the values of fields (web.Page.Values). Beside its count it is
+// pure; it is safe for concurrent use if its reader is.
 type Parser struct {
 	Reader
 	Fields *Fields
+	Short  *atomic.Int64 // counts the pages that are Page.Short; nil = nobody asks
 }
 
 // Parse makes the page of a response.
@@ -30,6 +33,9 @@ func (p Parser) Parse(r *web.Response) (*web.Page, error) {
 		return nil, err
 	}
 	page.Values = p.Fields.Values(own)
+	if p.Short != nil && own.Short() {
+		p.Short.Add(1)
+	}
 	return page, nil
 }
 

@@ -49,11 +49,12 @@ func compileXPath(s string) (e *xpath.Expr, err error) {
 // eachXPath gives what an expression finds. A page on which it takes too many steps, or
 // fails, has no more values.
 func eachXPath(p *Page, s *Selector, f func(candidate) bool) {
-	defer func() {
-		_ = recover() // the library panics where an expression does not fit the page
-	}()
 	steps := maxSteps
-	switch v := s.xpath.Evaluate(&navigator{root: p.root, at: p.root, attr: -1, steps: &steps}).(type) {
+	var found any
+	if !p.tried(func() { found = s.xpath.Evaluate(&navigator{root: p.root, at: p.root, attr: -1, steps: &steps}) }) {
+		return
+	}
+	switch v := found.(type) {
 	case string:
 		f(candidate{event.Line(v), 0})
 	case float64:
@@ -62,7 +63,7 @@ func eachXPath(p *Page, s *Selector, f func(candidate) bool) {
 		f(candidate{strconv.FormatBool(v), 0})
 	case *xpath.NodeIterator:
 		at := p.byNode()
-		for v.MoveNext() {
+		for more := true; p.tried(func() { more = v.MoveNext() }) && more; {
 			nav := v.Current().(*navigator)
 			if nav.attr >= 0 {
 				a := nav.at.Attr[nav.attr]
@@ -83,6 +84,19 @@ func eachXPath(p *Page, s *Selector, f func(candidate) bool) {
 			}
 		}
 	}
+}
+
+// tried lets the library work, which panics where an expression does not fit the page,
+// and tells whether it did not. A page that takes too many steps is marked.
+func (p *Page) tried(work func()) (ok bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			p.short = p.short || r == any(errSteps)
+			ok = false
+		}
+	}()
+	work()
+	return true
 }
 
 // byNode are the elements of a page by their nodes.

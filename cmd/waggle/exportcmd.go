@@ -81,7 +81,8 @@ func (c *exportCmd) Run(ctx context.Context, std streams, docs parse.Documents) 
 		if err != nil {
 			return unusable(err)
 		}
-		withFields(in, fields, docs)
+		short := withFields(in, fields, docs)
+		defer tellShort(std.err, short)
 		if err := export.CheckColumns(c.Form, in.Columns); err != nil {
 			return exit{exitUsage, fmt.Errorf("%s: %w", c.Fields, err)}
 		}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"text/tabwriter"
 
@@ -91,7 +92,7 @@ func (c *extractTableCmd) Run(ctx context.Context, std streams, docs parse.Docum
 		return exit{exitUsage, fmt.Errorf("--form %s: there are: %s", form, strings.Join(export.TableForms(), ", "))}
 	}
 	in := &export.Input{WithoutOptOuts: c.Without, OnlyRelevant: !c.All}
-	withFields(in, fields, docs)
+	short := withFields(in, fields, docs)
 	for _, dir := range append([]string{c.Dir}, c.With...) {
 		col, err := collection.Open(dir)
 		if err != nil {
@@ -127,6 +128,7 @@ func (c *extractTableCmd) Run(ctx context.Context, std streams, docs parse.Docum
 			told[i] = fmt.Sprintf("%s %d", n, tally.Filled[i])
 		}
 		fmt.Fprintf(std.err, "%s; with a value: %s\n", counted(tally.Pages, "page", "pages"), strings.Join(told, ", "))
+		tellShort(std.err, short)
 	}
 	return errors.Join(err, partial)
 }
@@ -138,13 +140,23 @@ func counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// withFields adds the values of fields to the pages of an export.
-func withFields(in *export.Input, fields *extract.Fields, docs parse.Documents) {
+// withFields adds the values of fields to the pages of an export. It returns the count of
+// the pages on which a selector ends for want of steps.
+func withFields(in *export.Input, fields *extract.Fields, docs parse.Documents) *atomic.Int64 {
+	short := new(atomic.Int64)
 	for _, f := range fields.Fields {
 		in.Columns = append(in.Columns, export.Column{Name: f.Name, Many: f.Many})
 	}
 	in.Parser = func(col collection.Collection) (crawl.Parser, error) {
-		return extract.Parser{Reader: job.LinkParser(col, docs), Fields: fields}, nil
+		return extract.Parser{Reader: job.LinkParser(col, docs), Fields: fields, Short: short}, nil
+	}
+	return short
+}
+
+// tellShort tells of pages on which a selector ended for want of steps.
+func tellShort(w io.Writer, short *atomic.Int64) {
+	if n := short.Load(); n > 0 {
+		fmt.Fprintf(w, "On %s a field took more than five million steps and ended there: values may be missing. A plainer selector may do.\n", counted(int(n), "page", "pages"))
 	}
 }
 
