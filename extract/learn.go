@@ -31,7 +31,7 @@ type Column struct {
 
 // Bounds on what is tried.
 const (
-	maxRules     = 8_000 // of a field
+	maxRules     = 8_000 // selectors of a field that are tried, of each example
 	maxCommittee = 40    // rules that agree with all examples, asked about other pages
 	maxAlternate = 5     // selectors of a learnt field
 )
@@ -164,10 +164,19 @@ func (l *learner) rules(name string) ([]*rule, error) {
 			continue
 		}
 		found := false
+		seen := map[string]bool{} // of this example
 		for s := range l.candidates(e.page, e.values[0]) {
 			found = true
 			if l.ctx.Err() != nil {
 				return nil, l.ctx.Err()
+			}
+			own := s.key()
+			if seen[own] {
+				continue
+			}
+			seen[own] = true
+			if tried++; tried > maxRules*(i+1) {
+				break // each is looked for on the page, whether it finds the value or not
 			}
 			for _, own := range l.placed(s, e) {
 				key := own.key()
@@ -175,9 +184,6 @@ func (l *learner) rules(name string) ([]*rule, error) {
 					continue
 				}
 				byKey[key] = true
-				if tried++; tried > maxRules*(i+1) {
-					break
-				}
 				if r := l.try(own, key); r != nil {
 					good = append(good, r)
 				}
