@@ -10,20 +10,20 @@ import (
 	"github.com/waggle-crawler/waggle/store"
 )
 
-// kept is an exchange with its bytes.
-type kept struct {
+// keptExchange is an exchange with its bytes.
+type keptExchange struct {
 	exchange
 	records []byte
 	ended   time.Time
 }
 
 // exchanges are those of an archive that are kept.
-func (m *merge) exchanges(i int) iter.Seq2[kept, error] {
+func (m *merge) exchanges(i int) iter.Seq2[keptExchange, error] {
 	s := m.sources[i]
-	return func(yield func(kept, error) bool) {
+	return func(yield func(keptExchange, error) bool) {
 		files, err := s.w.archiveFiles()
 		if err != nil {
-			yield(kept{}, err)
+			yield(keptExchange{}, err)
 			return
 		}
 		stop := errors.New("stop")
@@ -47,7 +47,7 @@ func (m *merge) exchanges(i int) iter.Seq2[kept, error] {
 						tailed = true
 					}
 					b, err := readPieces(f.path, group)
-					if err == nil && !yield(kept{x, b, x.date.Add(x.meta.Took)}, nil) {
+					if err == nil && !yield(keptExchange{x, b, x.date.Add(x.meta.Took)}, nil) {
 						err = stop
 					}
 					return err
@@ -63,7 +63,7 @@ func (m *merge) exchanges(i int) iter.Seq2[kept, error] {
 			if err := w.walk(f.path, -1); errors.Is(err, stop) {
 				return
 			} else if err != nil {
-				yield(kept{}, err)
+				yield(keptExchange{}, err)
 				return
 			}
 		}
@@ -102,12 +102,12 @@ func (m *merge) mergeArchives() (err error) {
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	m.archiveMark = a.Mark()
-	var lists []iter.Seq2[kept, error]
+	var lists []iter.Seq2[keptExchange, error]
 	for i := range m.sources {
 		lists = append(lists, m.exchanges(i))
 	}
 	n := int64(0)
-	for _, x := range inOrder(lists, func(x kept) time.Time { return x.ended }) {
+	for _, x := range inOrder(lists, func(x keptExchange) time.Time { return x.ended }) {
 		if x.err != nil {
 			return x.err
 		}
@@ -120,16 +120,16 @@ func (m *merge) mergeArchives() (err error) {
 	return a.Sync()
 }
 
-// ordered is the next of several lists, or an error.
-type ordered[T any] struct {
+// listHead is the next value of a list, or an error.
+type listHead[T any] struct {
 	value T
 	err   error
 }
 
 // inOrder goes through several lists at a time, each in its order, always with that whose next
 // value is the earliest; at the same moment, with the first. An error ends it.
-func inOrder[T any](lists []iter.Seq2[T, error], at func(T) time.Time) iter.Seq2[int, ordered[T]] {
-	return func(yield func(int, ordered[T]) bool) {
+func inOrder[T any](lists []iter.Seq2[T, error], at func(T) time.Time) iter.Seq2[int, listHead[T]] {
+	return func(yield func(int, listHead[T]) bool) {
 		next := make([]func() (T, error, bool), len(lists))
 		heads := make([]*T, len(lists))
 		advance := func(i int) error {
@@ -146,7 +146,7 @@ func inOrder[T any](lists []iter.Seq2[T, error], at func(T) time.Time) iter.Seq2
 		}
 		for i := range lists {
 			if err := advance(i); err != nil {
-				yield(i, ordered[T]{err: err})
+				yield(i, listHead[T]{err: err})
 				return
 			}
 		}
@@ -157,11 +157,11 @@ func inOrder[T any](lists []iter.Seq2[T, error], at func(T) time.Time) iter.Seq2
 					first = i
 				}
 			}
-			if first < 0 || !yield(first, ordered[T]{value: *heads[first]}) {
+			if first < 0 || !yield(first, listHead[T]{value: *heads[first]}) {
 				return
 			}
 			if err := advance(first); err != nil {
-				yield(first, ordered[T]{err: err})
+				yield(first, listHead[T]{err: err})
 				return
 			}
 		}

@@ -275,7 +275,7 @@ func (s *Step) Receive(now time.Time, m Mail, preview Preview) (Outcome, error) 
 	for _, u := range m.Moved {
 		s.extend(u)
 	}
-	var told news
+	var told toldLinks
 	for from, list := range byOrigin(m.Links) {
 		var found []link
 		for _, c := range list {
@@ -311,15 +311,15 @@ func (s *Step) Receive(now time.Time, m Mail, preview Preview) (Outcome, error) 
 	return out, nil
 }
 
-// news are the links of a turn: what several pages link to is told once.
-type news struct {
+// toldLinks are the links of a turn that are told: what several pages link to is told once.
+type toldLinks struct {
 	queued  map[web.URL]float64 // priorities
 	skipped map[web.URL]bool
 }
 
 // only leaves out what is known of the turn by now. queued are the links of turn.Add. One at a
 // better place raises the one before.
-func (n *news) only(queued []event.Found, skipped []event.Skipped, turn *web.Turn) ([]event.Found, []event.Skipped) {
+func (n *toldLinks) only(queued []event.Found, skipped []event.Skipped, turn *web.Turn) ([]event.Found, []event.Skipped) {
 	if n.queued == nil {
 		n.queued, n.skipped = make(map[web.URL]float64), make(map[web.URL]bool)
 	}

@@ -57,12 +57,13 @@ func (a *acts) room(n int) error {
 }
 
 // Acts are what people told the crawl, whichever worker they told.
-func (w *Worker) Acts() crawl.Acts { return actsOf{w} }
+func (w *Worker) Acts() crawl.Acts { return actReader{w} }
 
-type actsOf struct{ w *Worker }
+// actReader reads what the crawl was told, as crawl.Acts.
+type actReader struct{ w *Worker }
 
 // After implements crawl.Acts.
-func (a actsOf) After(n int) ([]event.Act, error) {
+func (a actReader) After(n int) ([]event.Act, error) {
 	a.w.mu.Lock()
 	defer a.w.mu.Unlock()
 	if n >= len(a.w.acts.list) {

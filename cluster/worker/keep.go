@@ -246,7 +246,7 @@ func (w *Worker) hear(ctx context.Context, k *keeper) error {
 	defer w.mu.Unlock()
 	for _, s := range workers {
 		if s.Worker != w.self.Worker && s.Activity > 0 && w.self.Meet(s.Worker, s.Name) {
-			w.met = true
+			w.selfChanged = true
 			w.signal()
 		}
 	}

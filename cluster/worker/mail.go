@@ -204,12 +204,12 @@ func (w *Worker) Receive(context.Context) (m crawl.Mail, err error) {
 	w.receiving = nil
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.met {
+	if w.selfChanged {
 		b, err := json.Marshal(w.self)
 		if err != nil {
 			return m, err
 		}
-		w.met = false
+		w.selfChanged = false
 		return crawl.Mail{Marks: map[string][]byte{stateSelf: b}}, nil
 	}
 	if len(w.changes) > 0 {

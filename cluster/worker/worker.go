@@ -136,25 +136,25 @@ type Worker struct {
 	lastTold  time.Time
 	lastMail  time.Time
 
-	mu        sync.Mutex
-	holds     map[int]*liveShard
-	gen       int
-	changes   []change
-	inbox     []letter
-	links     int // in inbox
-	room      sync.Cond
-	taking    int   // shards that were taken and are not live yet
-	started   []int // live, and not read yet
-	all       engine.Position
-	status    Status
-	statusRev engine.Revision
-	idle      bool
-	activity  int
-	others    crawl.Standing
-	version   int
-	over      bool
-	acts      acts
-	met       bool // self.Others has grown, and is not stored
+	mu          sync.Mutex
+	holds       map[int]*liveShard
+	gen         int
+	changes     []change
+	inbox       []letter
+	links       int // in inbox
+	room        sync.Cond
+	taking      int   // shards that were taken and are not live yet
+	started     []int // live, and not read yet
+	all         engine.Position
+	status      Status
+	statusRev   engine.Revision
+	idle        bool
+	activity    int
+	others      crawl.Standing
+	version     int
+	over        bool
+	acts        acts
+	selfChanged bool // self.Others has grown, and is not stored
 }
 
 // liveShard is a shard that is live here.

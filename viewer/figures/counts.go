@@ -39,17 +39,18 @@ func (b bitset) count(from, to int) (n int) {
 
 // tally counts links by the codes of their priorities, see encode: in the order of
 // codes, without those of which there are none.
-type tally []coded
+type tally []priorityCount
 
-type coded struct {
+// priorityCount is how many links wait with a priority.
+type priorityCount struct {
 	code  uint16
 	links int32
 }
 
 func (t *tally) add(code uint16, links int32) {
-	i, ok := slices.BinarySearchFunc(*t, code, func(e coded, code uint16) int { return cmp.Compare(e.code, code) })
+	i, ok := slices.BinarySearchFunc(*t, code, func(e priorityCount, code uint16) int { return cmp.Compare(e.code, code) })
 	if !ok {
-		*t = slices.Insert(*t, i, coded{code, links})
+		*t = slices.Insert(*t, i, priorityCount{code, links})
 		return
 	}
 	if (*t)[i].links += links; (*t)[i].links == 0 {
