@@ -221,7 +221,7 @@ func (m *Maker) MakeFetcher(ctx context.Context) error {
 	if err := asked.CheckLive(); err != nil {
 		return err
 	}
-	o, err := m.Job.FetchOptions(ctx)
+	o, err := m.Job.fetchOptions(ctx, m.Note)
 	if err != nil {
 		return err
 	}

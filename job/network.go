@@ -37,6 +37,10 @@ func (j *Job) PageOptions(ctx context.Context) (fetch.Options, error) {
 // other proxy the job must be as polite as without one: it may lead to the live
 // web.
 func (j *Job) FetchOptions(ctx context.Context) (fetch.Options, error) {
+	return j.fetchOptions(ctx, func(string) {})
+}
+
+func (j *Job) fetchOptions(ctx context.Context, note func(string)) (fetch.Options, error) {
 	f := &j.Fetch
 	o := fetch.Options{
 		Contact: j.Contact, Version: Version, Delay: j.delay(), Canon: j.Canon(), OwnHosts: j.Politeness.OwnHosts,
@@ -60,7 +64,9 @@ func (j *Job) FetchOptions(ctx context.Context) (fetch.Options, error) {
 	if o.Proxy, err = url.Parse(f.Through); err != nil {
 		return o, &Error{"fetch.through", err}
 	}
-	o.Proxy.User = own.proxy
+	if o.Proxy.User = own.proxy; own.proxy == nil && f.Secrets != "" {
+		note(fmt.Sprintf("%s has no entry for the proxy %s: it is asked without a name and a password", f.Secrets, f.Through))
+	}
 	var given []byte
 	if f.ThroughCA != "" {
 		if given, err = os.ReadFile(f.ThroughCA); err != nil {

@@ -7,11 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -127,8 +131,12 @@ func readSecrets(name, through string) (*secrets, error) {
 		return nil, fmt.Errorf("%s, %s: not understood; what it says is not shown here, and docs/guide/logins.md has an example", name, lineOf.FindString(err.Error()))
 	}
 	out := &secrets{sites: map[string]fetch.Secret{}, certificates: map[string]tls.Certificate{}}
-	for origin, s := range sites {
-		if origin == strings.TrimSuffix(through, "/") {
+	for _, origin := range slices.Sorted(maps.Keys(sites)) {
+		s := sites[origin]
+		if through != "" && proxyOf(origin) == proxyOf(through) {
+			if out.proxy != nil {
+				return nil, fmt.Errorf("%s: %s is the proxy, as another entry is", name, origin)
+			}
 			if s.Cookie != "" || s.Certificate != "" || s.Key != "" || len(s.Headers) > 0 {
 				return nil, fmt.Errorf("%s: %s is the proxy, to which a user and a password can be told, and nothing else", name, origin)
 			}
@@ -160,7 +168,18 @@ func readSecrets(name, through string) (*secrets, error) {
 	return out, nil
 }
 
-// headers are what is sent.
+// proxyOf is the address of a proxy in the one way to write it, with its port; what is none
+// stays as it is.
+func proxyOf(address string) string {
+	u, err := url.Parse(strings.TrimSuffix(address, "/"))
+	if err != nil || u.Hostname() == "" || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
+		return address
+	}
+	ports := map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}
+	return u.Scheme + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), cmp.Or(u.Port(), ports[u.Scheme]))
+}
+
+// headers are what is sent, by canonical names.
 func (s *siteSecret) headers() (fetch.Secret, error) {
 	own := fetch.Secret{}
 	if s.User != "" || s.Password != "" {
@@ -169,11 +188,15 @@ func (s *siteSecret) headers() (fetch.Secret, error) {
 	if s.Cookie != "" {
 		own["Cookie"] = s.Cookie
 	}
-	for h, v := range s.Headers {
-		own[h] = v
+	for _, h := range slices.Sorted(maps.Keys(s.Headers)) {
+		name := http.CanonicalHeaderKey(h)
+		if _, twice := own[name]; twice {
+			return nil, fmt.Errorf("the header %q is given twice", name)
+		}
+		own[name] = s.Headers[h]
 	}
-	for h, v := range own {
-		if !httpguts.ValidHeaderFieldName(h) || !httpguts.ValidHeaderFieldValue(v) || strings.EqualFold(h, "Host") {
+	for _, h := range slices.Sorted(maps.Keys(own)) {
+		if !httpguts.ValidHeaderFieldName(h) || !httpguts.ValidHeaderFieldValue(own[h]) || h == "Host" {
 			return nil, fmt.Errorf("the header %q cannot be sent", h)
 		}
 	}
