@@ -2,7 +2,8 @@
 //
 // The life of a cookie: set by a response, by a script of a rendered page or by a person
 // who logged in → sent with each request that it matches → replaced, deleted by the site,
-// expired, or pushed out by others of its site when there are too many.
+// expired, or pushed out by others of its site when there are too many. What a person gave is
+// never pushed out by what a site sets.
 //
 // A cookie goes to the host that set it or, where that said so, to the hosts of one
 // registrable domain, never to all of a public suffix. One that was set by https goes by
@@ -50,6 +51,8 @@ type Cookie struct {
 	// Expires is when it ends; zero = with the session, which a crawl that goes on by a
 	// file continues.
 	Expires time.Time
+
+	given bool // by Add, even if its site has replaced it since
 }
 
 // Clock tells the time.
@@ -74,6 +77,7 @@ type Jar struct {
 type site struct {
 	cookies []Cookie // in the order in which they were set first
 	bytes   int
+	given   int    // of the cookies, those that a person gave
 	used    uint64 // of Jar.uses, the last time
 }
 
@@ -294,18 +298,20 @@ func (j *Jar) put(c Cookie) {
 	}
 	j.uses++
 	s.used = j.uses
-	at := slices.IndexFunc(s.cookies, func(old Cookie) bool { return old.same(&c) })
+	at := s.index(&c)
+	c.given = c.given || at >= 0 && s.cookies[at].given
 	switch {
 	case at >= 0 && s.cookies[at] == c:
 		return
 	case at >= 0 && c.live(now):
-		j.add(s, c.size()-s.cookies[at].size())
+		j.count(s, &s.cookies[at], -1)
 		s.cookies[at] = c
+		j.count(s, &c, 1)
 	case at >= 0:
 		j.remove(s, at)
 	case c.live(now):
 		s.cookies = append(s.cookies, c)
-		j.add(s, c.size())
+		j.count(s, &c, 1)
 	default:
 		return
 	}
@@ -316,43 +322,68 @@ func (j *Jar) put(c Cookie) {
 		}
 	}
 	for len(s.cookies) > maxSite || s.bytes > maxSiteBytes {
-		oldest := 0
-		if s.cookies[0].same(&c) && len(s.cookies) > 1 { // the new one stays
-			oldest = 1
-		}
-		j.remove(s, oldest)
+		j.remove(s, s.outgoing(&c))
 	}
 	if len(s.cookies) == 0 {
 		delete(j.sites, domain)
 	}
 	for len(j.sites) > maxSites || j.bytes > maxBytes {
-		j.forget()
+		oldest := j.oldest()
+		if at := s.index(&c); at >= 0 && !c.given && j.sites[oldest].given > 0 { // so has each site: the new one goes
+			j.remove(s, at)
+			continue
+		}
+		j.bytes -= j.sites[oldest].bytes
+		delete(j.sites, oldest)
 	}
+}
+
+func (s *site) index(c *Cookie) int {
+	return slices.IndexFunc(s.cookies, func(old Cookie) bool { return old.same(c) })
+}
+
+// outgoing is the cookie that a site with too many loses next: what it set itself first, then
+// what was set earlier; the new one only if nothing else may go.
+func (s *site) outgoing(fresh *Cookie) int {
+	for _, given := range []bool{false, true} {
+		if given && !fresh.given {
+			break
+		}
+		if at := slices.IndexFunc(s.cookies, func(c Cookie) bool { return c.given == given && !c.same(fresh) }); at >= 0 {
+			return at
+		}
+	}
+	return s.index(fresh)
 }
 
 // size is the bytes that a cookie counts for: no fewer than those of its line in a file.
 func (c *Cookie) size() int { return len(c.Name) + len(c.Value) + len(c.Path) + len(c.Domain) + 64 }
 
-func (j *Jar) add(s *site, bytes int) {
-	s.bytes += bytes
-	j.bytes += bytes
+// count counts a cookie of a site in (1) or out (-1).
+func (j *Jar) count(s *site, c *Cookie, by int) {
+	s.bytes += by * c.size()
+	j.bytes += by * c.size()
+	if c.given {
+		s.given += by
+	}
 }
 
 func (j *Jar) remove(s *site, at int) {
-	j.add(s, -s.cookies[at].size())
+	j.count(s, &s.cookies[at], -1)
 	s.cookies = slices.Delete(s.cookies, at, at+1)
 }
 
-// forget drops the site that was asked least recently.
-func (j *Jar) forget() {
+// oldest is the domain of the site that was asked least recently, of those with nothing that
+// a person gave if there are any.
+func (j *Jar) oldest() string {
 	oldest := ""
 	for domain, s := range j.sites {
-		if oldest == "" || s.used < j.sites[oldest].used {
+		o := j.sites[oldest]
+		if o == nil || (s.given > 0) != (o.given > 0) && s.given == 0 || (s.given > 0) == (o.given > 0) && s.used < o.used {
 			oldest = domain
 		}
 	}
-	j.bytes -= j.sites[oldest].bytes
-	delete(j.sites, oldest)
+	return oldest
 }
 
 // tokenLength is the fewest bytes of a token.
@@ -366,9 +397,15 @@ func isToken(s string) bool {
 	})
 }
 
-// Add adds a cookie as it is, such as one of a browser in which a person logged in. The
-// error says what is wrong with it.
+// Add adds a cookie as it is, such as one of a browser in which a person logged in. What sites
+// set does not push it out. The error says what is wrong with it.
 func (j *Jar) Add(c Cookie) error {
+	c.given = true
+	return j.admit(c)
+}
+
+// admit puts a cookie that no response set, if it can be one.
+func (j *Jar) admit(c Cookie) error {
 	c.Domain = strings.ToLower(strings.TrimPrefix(c.Domain, "."))
 	switch host := web.Host(c.Domain); {
 	case c.Domain == "" || strings.ContainsAny(c.Domain, " \t/\\"):

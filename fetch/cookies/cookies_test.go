@@ -148,6 +148,75 @@ func TestCookieFlood(t *testing.T) {
 	}
 }
 
+// What a person gave stays, whatever its site and others set, also once it was written and
+// read; its site may replace and delete it.
+func TestGivenStays(t *testing.T) {
+	clock := newStill()
+	j := New(clock)
+	const at = "https://www.a.example/"
+	for _, name := range []string{"login", "second"} {
+		if err := j.Add(Cookie{Name: name, Value: "given", Domain: "a.example", Below: true, Path: "/", Secure: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flood := func(j *Jar) {
+		for i := range 2 * maxSite {
+			answered(t, j, at, fmt.Sprintf("f%d=%s", i, strings.Repeat("x", 1+40*i)))
+		}
+		for i := range maxSites + 10 {
+			answered(t, j, fmt.Sprintf("https://crowd%d.example/", i), "a="+strings.Repeat("x", 2000))
+		}
+	}
+	is := func(j *Jar, want string) {
+		t.Helper()
+		if got := j.Header(address(t, "https://a.example/")); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	flood(j)
+	is(j, "login=given; second=given")
+	answered(t, j, at, "login=rotated; Domain=a.example; Secure")
+	j.file = filepath.Join(t.TempDir(), "cookies.txt")
+	j.saveNow(true)
+	k := New(clock)
+	k.file = j.file
+	if err := k.read(); err != nil {
+		t.Fatal(err)
+	}
+	k.file = ""
+	flood(k)
+	is(k, "login=rotated; second=given")
+	answered(t, k, at, "login=; Domain=a.example; Secure; Max-Age=0")
+	is(k, "second=given")
+	if err := k.Add(Cookie{Name: "third", Value: "given", Domain: "a.example", Path: "/"}); err != nil {
+		t.Fatal(err)
+	}
+	is(k, "second=given; third=given")
+
+	// A site that was given all that it may have keeps that, and so does a jar.
+	full := New(clock)
+	for i := range maxSite {
+		if err := full.Add(Cookie{Name: fmt.Sprint("g", i), Domain: "a.example", Path: "/"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answered(t, full, "https://a.example/", "more=1")
+	if got := full.Header(address(t, "https://a.example/")); strings.Count(got, "g") != maxSite || strings.Contains(got, "more") {
+		t.Errorf("a site that is full is sent %s", got)
+	}
+	for i := range maxSites + 1 {
+		if err := full.Add(Cookie{Name: "g", Value: strings.Repeat("x", 2000), Domain: fmt.Sprintf("crowd%d.example", i), Path: "/"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sites := len(full.sites)
+	answered(t, full, fmt.Sprintf("https://crowd%d.example/", maxSites), "more="+strings.Repeat("y", 4000))
+	answered(t, full, "https://new.example/", "more="+strings.Repeat("y", 4000))
+	if len(full.sites) != sites || full.bytes > maxBytes {
+		t.Errorf("%d of %d sites stay, of %d bytes", len(full.sites), sites, full.bytes)
+	}
+}
+
 // Tokens are taken out of headers that repeat them; words that are cookies too are not.
 func TestAnsweredConceals(t *testing.T) {
 	const token = "0123456789abcdef0123"
@@ -181,7 +250,7 @@ func TestFullFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := j.text(clock.now)
-	if len(want) > maxBytes+len(preamble) || string(k.text(clock.now)) != string(want) {
+	if len(want) > maxBytes+len(preamble+ofSites) || string(k.text(clock.now)) != string(want) {
 		t.Errorf("%d bytes were written for %d in memory; %d are there again", len(want), j.bytes, k.bytes)
 	}
 	if j.Header(address(t, "https://full2999.example/")) != "d=" {
@@ -208,7 +277,7 @@ func TestFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := preamble + "127.0.0.1\tFALSE\t/\tFALSE\t0\tc\t\n" +
+	want := preamble + ofSites + "127.0.0.1\tFALSE\t/\tFALSE\t0\tc\t\n" +
 		"#HttpOnly_.a.example\tTRUE\t/\tTRUE\t1772370000\ta\t1\na.example\tFALSE\t/\tFALSE\t0\tb\t2\n" +
 		"b.example\tFALSE\t/x\tFALSE\t0\td\t\"4 5\"\n"
 	if string(b) != want {

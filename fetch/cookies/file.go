@@ -25,15 +25,16 @@ import (
 //	      │                 by https alone
 //	      also to hosts below
 //
-// "#HttpOnly_" before the host hides a cookie from scripts. Other lines that begin with #
-// say nothing.
+// "#HttpOnly_" before the host hides a cookie from scripts. What sites set stands behind the
+// line ofSites. Other lines that begin with # say nothing.
 const (
 	httpOnly = "#HttpOnly_"
 	preamble = "# Netscape HTTP Cookie File\n# Kept by waggle: who has this file is let in as you are.\n\n"
+	ofSites  = "# Set by sites. What stands above was given, and is not pushed out by more of these.\n"
 	maxFile  = 16 << 20
 )
 
-const _ = uint(maxFile - maxBytes - len(preamble)) // a full jar is read back: this is not negative
+const _ = uint(maxFile - maxBytes - len(preamble+ofSites)) // a full jar is read back: this is not negative
 
 // Open is a jar that is kept in a file, which only its owner may read; there need not be
 // one yet. Its life: Open → used, saved now and then → Close. Until then no other process
@@ -88,13 +89,15 @@ func (j *Jar) read() error {
 	if len(b) > maxFile {
 		return fmt.Errorf("%s has more than %d MiB: it is no file of cookies", j.file, maxFile>>20)
 	}
-	n := 0
+	n, given := 0, true
 	for line := range strings.Lines(string(b)) {
 		n++
 		line = strings.TrimRight(line, "\r\n")
+		given = given && line+"\n" != ofSites
 		c, ok, err := parseLine(line)
 		if err == nil && ok {
-			err = j.Add(c)
+			c.given = given
+			err = j.admit(c)
 		}
 		if err != nil {
 			return fmt.Errorf("%s, line %d: %w; what it says is not shown here, and docs/guide/logins.md has an example", j.file, n, err)
@@ -146,13 +149,20 @@ func (j *Jar) saveNow(atOnce bool) {
 	}
 }
 
-// text is the jar as a file, site by site.
+// text is the jar as a file: what was given, then what sites set, each site by site.
 func (j *Jar) text(now time.Time) []byte {
 	var b bytes.Buffer
 	b.WriteString(preamble)
+	j.write(&b, now, true)
+	b.WriteString(ofSites)
+	j.write(&b, now, false)
+	return b.Bytes()
+}
+
+func (j *Jar) write(b *bytes.Buffer, now time.Time, given bool) {
 	for _, domain := range slices.Sorted(maps.Keys(j.sites)) {
 		for _, c := range j.sites[domain].cookies {
-			if !c.live(now) {
+			if !c.live(now) || c.given != given {
 				continue
 			}
 			host, ends := c.Domain, int64(0)
@@ -165,10 +175,9 @@ func (j *Jar) text(now time.Time) []byte {
 			if !c.Expires.IsZero() {
 				ends = c.Expires.Unix()
 			}
-			fmt.Fprintf(&b, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", host, upper(c.Below), c.Path, upper(c.Secure), ends, c.Name, c.Value)
+			fmt.Fprintf(b, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", host, upper(c.Below), c.Path, upper(c.Secure), ends, c.Name, c.Value)
 		}
 	}
-	return b.Bytes()
 }
 
 func upper(b bool) string { return strings.ToUpper(strconv.FormatBool(b)) }
