@@ -39,16 +39,23 @@ type Options struct {
 	hidden bool // no window: for tests
 }
 
+// browser is what a window needs of devtools.Browser.
+type browser interface {
+	Call(ctx context.Context, session, method string, params, result any) error
+	Done() <-chan struct{}
+	Close() error
+}
+
 // Window is a browser with a window.
 type Window struct {
-	tools *devtools.Browser
+	tools browser
 	sites map[string]bool // registrable domains
 	stop  context.CancelFunc
 	work  sync.WaitGroup
 
 	mu   sync.Mutex
 	last []cookies.Cookie // of all sites
-	err  error            // of the last look, while there was none before
+	err  error            // of the last look, until one succeeds
 }
 
 // Open opens a window. The error is ErrNoScreen, or as devtools.Start has it.
@@ -113,6 +120,9 @@ func (w *Window) look(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err != nil {
+		if w.err != nil {
+			w.err = err
+		}
 		return // what was read before stays
 	}
 	w.last, w.err = nil, nil
@@ -133,7 +143,7 @@ func (w *Window) Cookies(ctx context.Context) ([]cookies.Cookie, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
-		return nil, fmt.Errorf("the window was closed at once: %w", w.err)
+		return nil, fmt.Errorf("the cookies were never read, perhaps because the window was closed at once: %w", w.err)
 	}
 	return slices.DeleteFunc(slices.Clone(w.last), func(c cookies.Cookie) bool { return !w.sites[web.Host(c.Domain).Domain()] }), nil
 }

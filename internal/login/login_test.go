@@ -87,7 +87,7 @@ type clock struct{}
 func (clock) Now() time.Time { return time.Now() }
 
 // drive runs a script in the page of the window, once its form is there.
-func drive(t *testing.T, tools *devtools.Browser, script string) {
+func drive(t *testing.T, tools browser, script string) {
 	t.Helper()
 	within, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
