@@ -82,14 +82,25 @@ func (c *loginCmd) Run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, k := range list {
-		if err := jar.Add(k); err != nil {
-			fmt.Fprintf(std.err, "A cookie of %s is left out: %v\n", event.Line(k.Domain), err)
-		}
-	}
 	if len(list) == 0 {
 		return exit{exitNothing, fmt.Errorf("%s set no cookie: nothing was taken. Did you log in there, and does the page remember you when it is loaded again?", strings.Join(c.URLs, ", "))}
 	}
-	fmt.Fprintf(std.out, "Cookies taken: %d. They are in %s, which only you may read. Crawl with --cookies %s.\n", len(list), event.Line(c.Out), event.Line(c.Out))
+	return c.take(jar, list, std.out, std.err)
+}
+
+// take puts cookies into the jar and tells how many it took.
+func (c *loginCmd) take(jar *cookies.Jar, list []cookies.Cookie, out, told io.Writer) error {
+	taken := 0
+	for _, k := range list {
+		if err := jar.Add(k); err != nil {
+			fmt.Fprintf(told, "A cookie of %s is left out: %v\n", event.Line(k.Domain), err)
+			continue
+		}
+		taken++
+	}
+	if taken == 0 {
+		return exit{exitNothing, fmt.Errorf("none of the cookies of %s can be kept: nothing was taken", strings.Join(c.URLs, ", "))}
+	}
+	fmt.Fprintf(out, "Cookies taken: %d. They are in %s, which only you may read. Crawl with --cookies %s.\n", taken, event.Line(c.Out), event.Line(c.Out))
 	return nil
 }
