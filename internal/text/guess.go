@@ -1,13 +1,9 @@
 package text
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"math"
 	"math/bits"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -205,41 +201,16 @@ func latinWords(s string) (words []string) {
 
 // knows are the steps of words in the table of a language, those of its stop words 0.
 func knows(language string, words []string) []float64 {
-	a := &Analyzer{stop: stopWords(language), language: language, stem: stemmers()[language], scripts: spaceless}
+	a, shares := NewAnalyzer(language), table(language)
 	out := make([]float64, len(words))
-	wanted := map[string][]int{}
 	for i, w := range words {
 		stems := a.Words(w)
 		if len(stems) == 0 {
 			continue
 		}
 		out[i] = unknownStep
-		wanted[stems[0]] = append(wanted[stems[0]], i)
-	}
-	if language == English {
-		for stem, at := range wanted {
-			if share, ok := Background().background[stem]; ok {
-				for _, i := range at {
-					out[i] = math.Min(-tableSteps*math.Log2(float64(share)), unknownStep)
-				}
-			}
-		}
-		return out
-	}
-	b, err := otherTables.ReadFile("df-" + language + ".gz")
-	if err != nil {
-		return out
-	}
-	z, err := gzip.NewReader(bytes.NewReader(b))
-	if err != nil {
-		return out
-	}
-	for lines := bufio.NewScanner(z); lines.Scan(); {
-		stem, num, _ := bytes.Cut(lines.Bytes(), []byte{' '})
-		for _, i := range wanted[string(stem)] {
-			if step, err := strconv.ParseFloat(string(num), 64); err == nil {
-				out[i] = math.Min(step, unknownStep)
-			}
+		if share, ok := shares[stems[0]]; ok {
+			out[i] = math.Min(-tableSteps*math.Log2(float64(share)), unknownStep)
 		}
 	}
 	return out
