@@ -37,9 +37,7 @@ func (w *walker) finish(declared string) {
 }
 
 // language fills Language: what the page declares, or else the header, or else what its
-// text is like. Where terms depend on it they are made by the rules of what the text is
-// like, as pages of many sites declare the language of their templates, and by what is
-// declared where the text does not tell.
+// text is like; and TermLanguage, where terms depend on it.
 func (w *walker) language(declared string) {
 	p := w.page
 	p.Language = cmp.Or(p.Language, languageOf(declared))
@@ -50,7 +48,7 @@ func (w *walker) language(declared string) {
 	}
 	p.Language = cmp.Or(p.Language, guess)
 	if several {
-		p.TermLanguage = text.Canonical(cmp.Or(guess, p.Language))
+		p.TermLanguage = languageOfTerms(guess, p.Language)
 		w.counter.In(p.TermLanguage)
 	}
 }

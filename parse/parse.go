@@ -31,6 +31,7 @@ package parse
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"mime"
@@ -71,10 +72,14 @@ func Languages() []string {
 // that it declares: what it is like, or else what it declares, in the form that
 // Analyzer.In takes; "" if nothing tells.
 func LanguageOf(s, declared string) string {
-	if l := text.Guess(s); l != "" {
-		return text.Canonical(l)
-	}
-	return text.Canonical(declared)
+	return languageOfTerms(text.Guess(s), declared)
+}
+
+// languageOfTerms is the language by whose rules the terms of a text are made, given what
+// the text is like, "" if it does not tell, and what it declares. What it is like comes
+// first, as pages of many sites declare the language of their templates.
+func languageOfTerms(guess, declared string) string {
+	return text.Canonical(cmp.Or(guess, declared))
 }
 
 // Options bound and direct a Parser. The zero value of a bound means its
