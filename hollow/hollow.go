@@ -1,6 +1,7 @@
-// Package hollow recognises pages that came with status 200 and hold nothing of what
-// their address promises: a notice that there is no such page, an advert for the name of
-// the host, a wall that asks for consent or a login, a check whether one is a robot.
+// Package hollow recognises pages that hold nothing of what their address promises. Reason
+// is for those that came with status 200: a notice that there is no such page, an advert
+// for the name of the host, a wall that asks for consent or a login, a check whether one
+// is a robot. Refusal is for those with status 401 and 403: what is behind the status.
 //
 // A page is told by its few words together with a phrase in its title or headings, or,
 // for parked names, in its text. A page of many words is never hollow: one that explains
@@ -16,6 +17,24 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
+// Below how many terms a page is short enough to be hollow. A page's terms are its words
+// without stop words, each occurrence counted.
+//
+// The bounds of the reasons and maxHollow were chosen before anybody looked at the pages of
+// hollow/testdata/campus.tsv, and maxBegging with them in sight; how well they do there is
+// in docs/results/hollow.md. No page of it is parked, asks for consent or checks for robots.
+// minContent was chosen: of refused pages nothing is measured.
+const (
+	maxBlocked  = 150 // terms of a check for robots
+	maxNotFound = 200 // terms of a notice that there is no such page
+	maxParked   = 200 // terms of an advert for the name of the host
+	maxConsent  = 150 // terms of a wall that asks for consent
+	maxLogin    = 100 // terms of a wall that asks for a login
+	maxBegging  = 60  // terms of such a wall without a title that says so
+	maxHollow   = 200 // terms of a hollow page of any reason
+	minContent  = 40  // terms from which on a document with status 403 is no notice of the server's own
+)
+
 // kind is how pages of one reason are told.
 type kind struct {
 	reason web.Reason
@@ -26,7 +45,7 @@ type kind struct {
 	// ends are words with which the title or a heading may end in place of that.
 	ends []string
 	// begs are phrases of which one in the text stands for a title, on a page of fewer than
-	// begging terms.
+	// maxBegging terms.
 	begs []string
 	// text are phrases of which one is in the text; nil = anything will do.
 	text []string
@@ -34,14 +53,14 @@ type kind struct {
 
 // kinds are asked in their order.
 var kinds = []kind{
-	{reason: web.ReasonBlocked, terms: 150, title: []string{
+	{reason: web.ReasonBlocked, terms: maxBlocked, title: []string{
 		"just a moment", "attention required", "access denied", "access to this page has been denied",
 		"are you a robot", "are you human", "robot or human", "robot check", "security check", "human verification",
 		"verify you are human", "pardon our interruption", "ddos-guard", "checking your browser",
 		"one more step", "request blocked", "you have been blocked", "sorry, you have been blocked", "captcha", "bot verification",
 		"zugriff verweigert", "accès refusé", "acceso denegado", "доступ запрещен", "доступ запрещён", "アクセスが拒否されました", "访问被拒绝",
 	}},
-	{reason: web.ReasonNotFound, terms: 200, title: []string{
+	{reason: web.ReasonNotFound, terms: maxNotFound, title: []string{
 		"404", "error 404", "404 error", "not found", "404 not found", "page not found", "404 page not found",
 		"file not found", "the page cannot be found", "page does not exist", "this page does not exist", "page unavailable",
 		"this page isn't available", "page no longer available", "sorry, this page isn't available", "oops! page not found",
@@ -50,14 +69,14 @@ var kinds = []kind{
 		"page introuvable", "page non trouvée", "erreur 404", "página no encontrada", "error 404: página no encontrada",
 		"страница не найдена", "ошибка 404", "ページが見つかりません", "お探しのページは見つかりませんでした", "页面不存在", "页面未找到", "找不到页面",
 	}},
-	{reason: web.ReasonParked, terms: 200, text: []string{
+	{reason: web.ReasonParked, terms: maxParked, text: []string{
 		"this domain is for sale", "this domain may be for sale", "buy this domain", "domain name is for sale",
 		"this domain is parked", "domain is parked", "parked free", "this domain has expired", "the domain has expired",
 		"this web page is parked", "domain has been registered and is parked", "this domain was recently registered",
 		"domain steht zum verkauf", "domain zu verkaufen", "diese domain kaufen", "ce domaine est à vendre", "ce nom de domaine est à vendre",
 		"este dominio está en venta", "домен продаётся", "домен продается", "このドメインは売り出し中", "此域名出售", "该域名正在出售",
 	}},
-	{reason: web.ReasonConsent, terms: 150, title: []string{
+	{reason: web.ReasonConsent, terms: maxConsent, title: []string{
 		"before you continue", "we value your privacy", "your privacy choices", "cookie consent", "we use cookies",
 		"consent", "your consent", "privacy settings", "your data, your choice",
 		"wir schätzen ihre privatsphäre", "datenschutzeinstellungen", "ihre einwilligung", "bevor sie fortfahren", "cookie-einstellungen",
@@ -65,7 +84,7 @@ var kinds = []kind{
 	}, text: []string{
 		"accept all", "accept cookies", "i agree", "reject all", "agree and continue", "akzeptieren", "zustimmen", "accepter", "accepto", "aceptar",
 	}},
-	{reason: web.ReasonLogin, terms: 100, title: []string{
+	{reason: web.ReasonLogin, terms: maxLogin, title: []string{
 		"log in", "login", "log on", "sign in", "sign in to continue", "please log in", "please sign in", "login required",
 		"sign in to your account", "log in to your account", "authentication required", "member login", "log in to continue",
 		"anmelden", "anmeldung", "einloggen", "connexion", "se connecter", "identification", "iniciar sesión", "acceder",
@@ -77,17 +96,11 @@ var kinds = []kind{
 	}},
 }
 
-// begging is from how many terms on what a text begs for is no wall.
-const begging = 60
-
-// most is from how many terms on no page is hollow.
-const most = 200
-
 // Reason says why a page is hollow, "" for a page that is not.
 func Reason(p *web.Page) web.Reason {
 	var terms int32
 	for i := range p.Terms {
-		if terms += p.Terms[i].Body; terms >= most {
+		if terms += p.Terms[i].Body; terms >= maxHollow {
 			return ""
 		}
 	}
@@ -104,7 +117,7 @@ func Reason(p *web.Page) web.Reason {
 		titled := k.title == nil || slices.ContainsFunc(parts, func(part string) bool {
 			return slices.Contains(k.title, part) || slices.ContainsFunc(k.ends, func(end string) bool { return strings.HasSuffix(part, end) })
 		})
-		if !titled && !(terms < begging && slices.ContainsFunc(k.begs, in)) {
+		if !titled && !(terms < maxBegging && slices.ContainsFunc(k.begs, in)) {
 			continue
 		}
 		if k.text != nil && !slices.ContainsFunc(k.text, in) {
@@ -114,10 +127,6 @@ func Reason(p *web.Page) web.Reason {
 	}
 	return ""
 }
-
-// content is from how many terms on a document that came with status 403 is no notice of
-// the server's own.
-const content = 40
 
 // Refusal says what a document is that came with status 401 or 403: a wall that asks for a
 // login, or, with 403, a check for robots or the very content that is refused. It is "" for
@@ -135,7 +144,7 @@ func Refusal(status int, p *web.Page) web.Reason {
 	for i := range p.Terms {
 		terms += p.Terms[i].Body
 	}
-	if terms >= content {
+	if terms >= minContent {
 		return web.ReasonBlocked
 	}
 	return ""
