@@ -124,10 +124,14 @@ func (p personal) answered(u web.URL, h http.Header) {
 	}
 }
 
-// repeated tells whether a text holds a secret that was sent.
+// leastSecret is the length in bytes from which on a secret is looked for in addresses: a
+// shorter one, such as the "en" of a header, stands in many by chance.
+const leastSecret = 8
+
+// repeated tells whether an address holds a secret that was sent.
 func (p personal) repeated(text string) bool {
 	for _, secret := range p.secret {
-		if secret != "" && strings.Contains(text, secret) {
+		if len(secret) >= leastSecret && strings.Contains(text, secret) {
 			return true
 		}
 	}
