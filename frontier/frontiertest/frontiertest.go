@@ -5,11 +5,10 @@ package frontiertest
 import (
 	"cmp"
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,6 +70,12 @@ func sweep(f Frontier, n int, score func(*web.Candidate) float64) (calls int, er
 	}
 }
 
+// texts are the transcripts. They are embedded: the suite is also run from other packages,
+// and by builds that do not know where its source is.
+//
+//go:embed testdata/*.txt
+var texts embed.FS
+
 // transcripts runs testdata/*.txt. A transcript is a list of commands:
 //
 //	new [max=n] [all=n] [names=n] [shortest]   an empty frontier; the clock at 0s
@@ -97,13 +102,12 @@ func sweep(f Frontier, n int, score func(*web.Candidate) float64) (calls int, er
 // Where a frontier cannot be reopened, transcripts that do so are skipped, and those of
 // sites, ports and slow hosts where it is unshared.
 func transcripts(t *testing.T, m Maker) {
-	_, here, _, _ := runtime.Caller(0)
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(here), "testdata", "*.txt"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no transcripts beside %s: %v", here, err)
+	files, err := texts.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txt")
+		name := strings.TrimSuffix(file.Name(), ".txt")
 		t.Run(name, func(t *testing.T) {
 			if m.Reopen == nil && strings.HasPrefix(name, "reopen") {
 				t.Skip("this frontier does not survive its process")
@@ -113,7 +117,11 @@ func transcripts(t *testing.T, m Maker) {
 			}
 			s := &script{maker: m}
 			defer s.close(t)
-			datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
+			text, err := texts.ReadFile("testdata/" + file.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			datadriven.RunTestFromString(t, string(text), func(t *testing.T, d *datadriven.TestData) string {
 				out, err := s.run(t, d)
 				if err != nil {
 					return out + "error: " + err.Error() + "\n"

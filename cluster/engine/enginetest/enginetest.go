@@ -4,11 +4,10 @@ package enginetest
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,7 +61,11 @@ func connect(t *testing.T, h Host, name string) engine.Engine {
 	return e
 }
 
-// transcript runs testdata/engine.txt:
+//go:embed testdata/engine.txt
+var engineText string
+
+// transcript runs testdata/engine.txt, which is embedded: the suite is also run from other
+// packages, and by builds that do not know where its source is.
 //
 //	append          a line for each record: log data [last=n]; n is the place in its log that the
 //	                last record must have, 0 for none
@@ -77,8 +80,7 @@ func connect(t *testing.T, h Host, name string) engine.Engine {
 // Places count from 1 in each log, and values from 1 for each key.
 func transcript(t *testing.T, h Host, name string) {
 	s := &script{t: t, h: h, e: connect(t, h, name), at: map[string][]engine.Position{}, revs: map[string][]engine.Revision{}}
-	_, here, _, _ := runtime.Caller(0)
-	datadriven.RunTest(t, filepath.Join(filepath.Dir(here), "testdata", "engine.txt"), func(t *testing.T, d *datadriven.TestData) string {
+	datadriven.RunTestFromString(t, engineText, func(t *testing.T, d *datadriven.TestData) string {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		out, err := s.run(ctx, d)
