@@ -17,7 +17,8 @@
 // A call waits until the engine is back or its context ends. A call that ends so has an
 // unknown outcome: what was appended or put may be there, now or a little later. What
 // is appended on a condition, and what is put, cannot be there once another append or put
-// was made on the same condition.
+// was made on the same condition. A call that goes on once the engine is back knows what it
+// appended before, also where others have appended since then.
 package engine
 
 import (

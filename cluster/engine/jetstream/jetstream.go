@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -57,13 +58,14 @@ const (
 
 // Engine speaks to the servers.
 type Engine struct {
-	conn    *nats.Conn
-	js      jetstream.JetStream
-	stream  jetstream.Stream
-	kv      jetstream.KeyValue
-	crawl   string
-	keys    string                // the subject of a key is this and the key
-	refused atomic.Pointer[error] // what the server does not allow this worker
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	stream   jetstream.Stream // of the logs
+	keys     jetstream.Stream // of the keys
+	kv       jetstream.KeyValue
+	crawl    string
+	subjects string                // the subject of a key is this and the key
+	refused  atomic.Pointer[error] // what the server does not allow this worker
 }
 
 var _ engine.Engine = (*Engine)(nil)
@@ -74,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err := engine.CheckName(o.Crawl); err != nil || strings.Contains(o.Crawl, ".") {
 		return nil, fmt.Errorf("the name of the crawl on the engine, %.80q: give it one of letters, digits, - and _", o.Crawl)
 	}
-	e := &Engine{crawl: o.Crawl, keys: "$KV." + bucket(o.Crawl) + "."}
+	e := &Engine{crawl: o.Crawl, subjects: "$KV." + bucket(o.Crawl) + "."}
 	if err := e.connect(ctx, o); err != nil {
 		return nil, err
 	}
@@ -207,6 +209,12 @@ func (e *Engine) prepare(ctx context.Context) error {
 			return err
 		})
 	}
+	if err == nil {
+		err = e.again(ctx, func(ctx context.Context) (err error) {
+			e.keys, err = e.js.Stream(ctx, "KV_"+bucket(e.crawl))
+			return err
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("the streams of the crawl %s on the engine: %w", e.crawl, err)
 	}
@@ -231,7 +239,7 @@ func (e *Engine) Append(ctx context.Context, drafts ...engine.Draft) ([]engine.P
 		}
 	}
 	at := make([]engine.Position, len(drafts))
-	return at, e.publish(ctx, sends, func(i int, sequence uint64) { at[i] = engine.Position(sequence) })
+	return at, e.publish(ctx, e.stream, sends, func(i int, sequence uint64) { at[i] = engine.Position(sequence) })
 }
 
 // message has an identity by which a server knows it when it comes again.
@@ -242,8 +250,8 @@ func message(subject string, data []byte) *nats.Msg {
 	return m
 }
 
-// publish sends messages until each is acknowledged or refused, or ctx ends.
-func (e *Engine) publish(ctx context.Context, sends []*nats.Msg, stored func(i int, sequence uint64)) error {
+// publish sends messages to a stream until each is acknowledged or refused, or ctx ends.
+func (e *Engine) publish(ctx context.Context, to jetstream.Stream, sends []*nats.Msg, stored func(i int, sequence uint64)) error {
 	var refused error
 	left := make([]int, len(sends))
 	for i := range left {
@@ -272,11 +280,20 @@ func (e *Engine) publish(ctx context.Context, sends []*nats.Msg, stored func(i i
 			case ack := <-futures[j].Ok():
 				stored(i, ack.Sequence)
 			case err := <-futures[j].Err():
-				switch {
-				case changed(err):
-					refused = fmt.Errorf("%s: %w", sends[i].Subject, engine.ErrChanged)
-				default:
+				if !changed(err) {
 					again = append(again, i)
+					continue
+				}
+				sequence := uint64(0)
+				if try > 0 {
+					if sequence, err = e.stored(ctx, to, sends[i]); err != nil {
+						return err
+					}
+				}
+				if sequence > 0 {
+					stored(i, sequence)
+				} else {
+					refused = fmt.Errorf("%s: %w", sends[i].Subject, engine.ErrChanged)
 				}
 			case <-ctx.Done():
 				return ctx.Err()
@@ -285,6 +302,28 @@ func (e *Engine) publish(ctx context.Context, sends []*nats.Msg, stored func(i i
 		left = again
 	}
 	return refused
+}
+
+// stored is where a message with a condition is that was refused when it was sent again, 0
+// where it is not in the stream. An earlier try may have been stored without an answer: a
+// server of its own compares the condition before it looks whether it knows the message, so
+// it refuses what it has. It would be the first of its subject behind the condition.
+func (e *Engine) stored(ctx context.Context, in jetstream.Stream, m *nats.Msg) (sequence uint64, err error) {
+	last, err := strconv.ParseUint(m.Header.Get(jetstream.ExpectedLastSubjSeqHeader), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s was refused for a condition that it does not have: %w", m.Subject, err)
+	}
+	err = e.again(ctx, func(ctx context.Context) error {
+		first, err := in.GetMsg(ctx, last+1, jetstream.WithGetMsgSubject(m.Subject))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			return nil
+		}
+		if err == nil && first.Header.Get(jetstream.MsgIDHeader) == m.Header.Get(jetstream.MsgIDHeader) {
+			sequence = first.Sequence
+		}
+		return err
+	})
+	return sequence, err
 }
 
 // changed tells whether a server refused a message for its condition. One that is
@@ -464,12 +503,12 @@ func (e *Engine) Put(ctx context.Context, key string, value []byte, was engine.R
 		return 0, err
 	}
 	put := func(was uint64) (is engine.Revision, err error) {
-		m := message(e.keys+key, value)
+		m := message(e.subjects+key, value)
 		m.Header.Set(jetstream.ExpectedLastSubjSeqHeader, fmt.Sprint(was))
 		if value == nil {
 			m.Header.Set("KV-Operation", "DEL")
 		}
-		err = e.publish(ctx, []*nats.Msg{m}, func(_ int, sequence uint64) { is = engine.Revision(sequence) })
+		err = e.publish(ctx, e.keys, []*nats.Msg{m}, func(_ int, sequence uint64) { is = engine.Revision(sequence) })
 		if value == nil {
 			is = 0
 		}

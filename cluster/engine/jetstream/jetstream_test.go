@@ -2,6 +2,8 @@ package jetstream_test
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"net"
 	"testing"
 
@@ -27,14 +29,20 @@ func (h *serverHost) Start() (err error) {
 	return err
 }
 
-// freePort is a port of loopback at which nobody listened a moment ago.
+// freePort is a port of loopback at which nobody listened a moment ago. It is below those that
+// systems give to connections that they make: one of these would keep a server that is started
+// again from it, also one that was made to that port itself while the server was away.
 func freePort(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 1000 {
+		l, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 10_000+rand.IntN(20_000)))
+		if err != nil {
+			continue // it is taken
+		}
+		defer l.Close()
+		return l.Addr().String()
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 func TestServer(t *testing.T) {
