@@ -126,3 +126,33 @@ func TestCluster(t *testing.T) {
 		enginetest.Run(t, h)
 	}
 }
+
+// TestOpenedTogether has workers begin crawls at the same moment, each by another server: one
+// makes the streams, and the others find them.
+func TestOpenedTogether(t *testing.T) {
+	h := newCluster(t)
+	if err := h.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := h.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for crawl := range 4 {
+		var group sync.WaitGroup
+		for _, url := range strings.Split(h.urls, ",") {
+			group.Go(func() {
+				e, err := jetstream.Open(t.Context(), jetstream.Options{URL: url, Crawl: fmt.Sprint("crawl", crawl)})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := e.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+	}
+}

@@ -61,7 +61,6 @@ type Engine struct {
 	conn     *nats.Conn
 	js       jetstream.JetStream
 	stream   jetstream.Stream // of the logs
-	keys     jetstream.Stream // of the keys
 	kv       jetstream.KeyValue
 	crawl    string
 	subjects string                // the subject of a key is this and the key
@@ -209,12 +208,6 @@ func (e *Engine) prepare(ctx context.Context) error {
 			return err
 		})
 	}
-	if err == nil {
-		err = e.again(ctx, func(ctx context.Context) (err error) {
-			e.keys, err = e.js.Stream(ctx, "KV_"+bucket(e.crawl))
-			return err
-		})
-	}
 	if err != nil {
 		return fmt.Errorf("the streams of the crawl %s on the engine: %w", e.crawl, err)
 	}
@@ -239,7 +232,7 @@ func (e *Engine) Append(ctx context.Context, drafts ...engine.Draft) ([]engine.P
 		}
 	}
 	at := make([]engine.Position, len(drafts))
-	return at, e.publish(ctx, e.stream, sends, func(i int, sequence uint64) { at[i] = engine.Position(sequence) })
+	return at, e.publish(ctx, bucket(e.crawl), sends, func(i int, sequence uint64) { at[i] = engine.Position(sequence) })
 }
 
 // message has an identity by which a server knows it when it comes again.
@@ -251,7 +244,7 @@ func message(subject string, data []byte) *nats.Msg {
 }
 
 // publish sends messages to a stream until each is acknowledged or refused, or ctx ends.
-func (e *Engine) publish(ctx context.Context, to jetstream.Stream, sends []*nats.Msg, stored func(i int, sequence uint64)) error {
+func (e *Engine) publish(ctx context.Context, stream string, sends []*nats.Msg, stored func(i int, sequence uint64)) error {
 	var refused error
 	left := make([]int, len(sends))
 	for i := range left {
@@ -286,7 +279,7 @@ func (e *Engine) publish(ctx context.Context, to jetstream.Stream, sends []*nats
 				}
 				sequence := uint64(0)
 				if try > 0 {
-					if sequence, err = e.stored(ctx, to, sends[i]); err != nil {
+					if sequence, err = e.stored(ctx, stream, sends[i]); err != nil {
 						return err
 					}
 				}
@@ -308,12 +301,16 @@ func (e *Engine) publish(ctx context.Context, to jetstream.Stream, sends []*nats
 // where it is not in the stream. An earlier try may have been stored without an answer: a
 // server of its own compares the condition before it looks whether it knows the message, so
 // it refuses what it has. It would be the first of its subject behind the condition.
-func (e *Engine) stored(ctx context.Context, in jetstream.Stream, m *nats.Msg) (sequence uint64, err error) {
+func (e *Engine) stored(ctx context.Context, stream string, m *nats.Msg) (sequence uint64, err error) {
 	last, err := strconv.ParseUint(m.Header.Get(jetstream.ExpectedLastSubjSeqHeader), 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("%s was refused for a condition that it does not have: %w", m.Subject, err)
 	}
 	err = e.again(ctx, func(ctx context.Context) error {
+		in, err := e.js.Stream(ctx, stream)
+		if err != nil {
+			return err
+		}
 		first, err := in.GetMsg(ctx, last+1, jetstream.WithGetMsgSubject(m.Subject))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return nil
@@ -508,7 +505,7 @@ func (e *Engine) Put(ctx context.Context, key string, value []byte, was engine.R
 		if value == nil {
 			m.Header.Set("KV-Operation", "DEL")
 		}
-		err = e.publish(ctx, e.keys, []*nats.Msg{m}, func(_ int, sequence uint64) { is = engine.Revision(sequence) })
+		err = e.publish(ctx, "KV_"+bucket(e.crawl), []*nats.Msg{m}, func(_ int, sequence uint64) { is = engine.Revision(sequence) })
 		if value == nil {
 			is = 0
 		}
