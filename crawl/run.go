@@ -173,7 +173,7 @@ func (d *driver) run(ctx context.Context) (event.Ending, error) {
 	leases := make(chan web.Lease, d.Workers)
 	arrivals := make(chan result, d.Workers)
 	var workers sync.WaitGroup
-	cores := make(chan struct{}, runtime.GOMAXPROCS(0))
+	cores := newCores(runtime.GOMAXPROCS(0))
 	for range d.Workers {
 		workers.Go(func() {
 			for l := range leases {
@@ -541,7 +541,7 @@ func (d *driver) sync() error {
 
 // examine fetches a lease and makes of it all that can be made without
 // knowing the rest of the crawl. An error ends the crawl.
-func (d *driver) examine(ctx context.Context, l web.Lease, cores chan struct{}) (Arrival, error) {
+func (d *driver) examine(ctx context.Context, l web.Lease, cores *cores) (Arrival, error) {
 	limited, cancel := within(ctx, d.Clock, l.Patience)
 	r, err := d.Fetcher.Fetch(limited, l.URL)
 	late := err != nil && context.Cause(limited) == errLate
@@ -552,14 +552,16 @@ func (d *driver) examine(ctx context.Context, l web.Lease, cores chan struct{}) 
 	case late:
 		r, err = nil, Late(&l)
 	}
-	// As many examine at a time as there are cores: what is fetched waits as
-	// bytes, not as trees.
-	cores <- struct{}{}
-	defer func() { <-cores }()
+	size := 0
+	if r != nil {
+		size = len(r.Body)
+	}
+	leave := cores.take(size)
+	defer func() { leave() }()
 	a, err := d.Crawl.examine(ctx, l, r, err, func(wait func()) {
-		<-cores
+		leave()
 		wait()
-		cores <- struct{}{}
+		leave = cores.take(size)
 	})
 	if a.Response != nil { // what is kept of the body is in the page and the record
 		light := *a.Response
