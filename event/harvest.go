@@ -28,9 +28,18 @@ type Harvested struct {
 // Add takes the next event of the crawl; what was told anew of pages is for
 // Renewed.
 func (h *Harvest) Add(e Event) {
-	if p, ok := e.(Fetched); ok && p.Relevant && p.Reason == "" {
-		h.pages = append(h.pages, Harvested{p.URL, p.Relevance, Line(p.Title), p.Depth, p.From, p.At.At})
+	if p, ok := HarvestedOf(e); ok {
+		h.pages = append(h.pages, p)
 	}
+}
+
+// HarvestedOf is the relevant page that an event tells of, if it tells of one.
+func HarvestedOf(e Event) (page Harvested, ok bool) {
+	p, ok := e.(Fetched)
+	if !ok || !p.Relevant || p.Reason != "" {
+		return page, false
+	}
+	return Harvested{p.URL, p.Relevance, Line(p.Title), p.Depth, p.From, p.At.At}, true
 }
 
 // Len is the number of pages.
@@ -43,24 +52,33 @@ func (h *Harvest) Pages() []Harvested {
 	return out
 }
 
-// WriteTSV writes the pages in the order of Pages under a line of column
-// names: relevance (four decimals), url, title, depth, from, at (RFC 3339).
-// No field holds a tab, a line break or an escape sequence, and none is taken for
-// a formula by a spreadsheet: each text is a Cell.
+// WriteTSV writes the pages in the order of Pages, each as AppendTSV has it, under
+// HarvestColumns.
 func (h *Harvest) WriteTSV(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	out.WriteString("relevance\turl\ttitle\tdepth\tfrom\tat\n")
+	out.WriteString(HarvestColumns + "\n")
 	var b []byte
 	for _, p := range h.Pages() {
-		b = strconv.AppendFloat(b[:0], p.Relevance, 'f', 4, 64)
-		for _, field := range []string{
-			Cell(p.URL.String()), Cell(p.Title), strconv.Itoa(p.Depth), Cell(p.From.String()),
-			p.At.UTC().Format(time.RFC3339),
-		} {
-			b = append(b, '\t')
-			b = append(b, field...)
-		}
+		b = p.AppendTSV(b[:0])
 		out.Write(append(b, '\n'))
 	}
 	return out.Flush()
+}
+
+// HarvestColumns are the names of the columns of a harvest as a table.
+const HarvestColumns = "relevance\turl\ttitle\tdepth\tfrom\tat"
+
+// AppendTSV appends the page as a row of HarvestColumns, without a line end: relevance
+// has four decimals, at is as RFC 3339 has it. No field holds a tab, a line break or an
+// escape sequence, and none is taken for a formula by a spreadsheet: each text is a Cell.
+func (p *Harvested) AppendTSV(b []byte) []byte {
+	b = strconv.AppendFloat(b, p.Relevance, 'f', 4, 64)
+	for _, field := range []string{
+		Cell(p.URL.String()), Cell(p.Title), strconv.Itoa(p.Depth), Cell(p.From.String()),
+		p.At.UTC().Format(time.RFC3339),
+	} {
+		b = append(b, '\t')
+		b = append(b, field...)
+	}
+	return b
 }

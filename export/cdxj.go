@@ -3,20 +3,21 @@ package export
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"path/filepath"
 )
 
 // writeCDXJ writes the index of the archives. Files of several collections are named
 // with the path of their folder, as two of them may have one name.
-func writeCDXJ(ctx context.Context, in *Input, out io.Writer) error {
+func writeCDXJ(ctx context.Context, in *Input, out io.Writer) (err error) {
 	s, err := in.look(ctx)
 	if err != nil {
 		return err
 	}
 	var g gaps
-	lines := sorter{}
-	defer lines.close()
+	lines := sorter{memory: in.memory}
+	defer func() { err = errors.Join(err, lines.close()) }()
 	for i, c := range in.Collections {
 		name := filepath.Base
 		if len(in.Collections) > 1 {

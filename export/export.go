@@ -65,6 +65,8 @@ type Input struct {
 	// Columns are fields of pages whose values Parser adds; the tables of pages have them
 	// behind their own columns.
 	Columns []Column
+
+	memory int // bound on what is sorted, or is a group of rows, in bytes; 0 = the usual
 }
 
 func (in *Input) parser(c collection.Collection) (crawl.Parser, error) {

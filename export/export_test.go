@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -500,5 +501,30 @@ func TestSorter(t *testing.T) {
 		if _, err := os.Stat(n); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s is left: %v", n, err)
 		}
+	}
+}
+
+// A harvest that is sorted on the disk is that of the crawl itself, line by line.
+func TestHarvestIsThatOfTheCrawl(t *testing.T) {
+	c := made(t)
+	want, err := os.ReadFile(c.HarvestFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := write(t, "harvest", &Input{Collections: []collection.Collection{c}, memory: 1})
+	if !bytes.Equal(got, want) || bytes.Count(got, []byte("\n")) < 4 {
+		t.Errorf("the export has\n%s\nand the crawl wrote\n%s", got, want)
+	}
+}
+
+func TestAscending(t *testing.T) {
+	sorted := []float64{math.NaN(), math.Inf(-1), -1, -1e-9, 0, 1e-9, 0.25, 1, math.Inf(1)}
+	for i, v := range sorted[1:] {
+		if a, b := ascending(sorted[i]), ascending(v); a >= b {
+			t.Errorf("%v has %x, which is not below %x of %v", sorted[i], a, b, v)
+		}
+	}
+	if ascending(math.Copysign(0, -1)) != ascending(0) {
+		t.Error("-0 is not 0")
 	}
 }

@@ -59,9 +59,10 @@ func writeGraphML(ctx context.Context, in *Input, out io.Writer) error {
 	relevant := map[uint64]bool{}
 	for i, c := range in.Collections {
 		number := -1
-		for p, err := range c.Fetched() {
-			if err != nil {
-				continue // told below
+		for e, err := range c.Visits() {
+			p, page := e.(event.Fetched)
+			if err != nil || !page {
+				continue // an error is told below
 			}
 			number++
 			if at, ok := s.wanted(in, i, p.URL); ok && at == number && p.Relevant && p.Reason == "" {

@@ -15,6 +15,7 @@ import (
 // each sorted, which are merged at the end. The zero sorter is empty.
 type sorter struct {
 	memory int // bound on the lines in memory, in bytes; 0 = sorterMemory
+	key    int // so many bytes of each line are there to sort it, and are not written
 	lines  [][]byte
 	size   int
 	files  []*os.File
@@ -28,13 +29,18 @@ func (s *sorter) add(line []byte) error {
 	if s.size += len(line) + 48; s.size < cmp.Or(s.memory, sorterMemory) {
 		return nil
 	}
+	return s.spill()
+}
+
+// spill moves the lines in memory to a file.
+func (s *sorter) spill() error {
 	f, err := os.CreateTemp("", "waggle-sort-*")
 	if err != nil {
 		return err
 	}
 	s.files = append(s.files, f)
 	w := bufio.NewWriter(f)
-	if err := s.flush(w); err != nil {
+	if err := s.flush(w, 0); err != nil {
 		return err
 	}
 	if err := w.Flush(); err != nil {
@@ -44,14 +50,15 @@ func (s *sorter) add(line []byte) error {
 	return err
 }
 
-// flush writes the lines in memory, sorted, and forgets them.
-func (s *sorter) flush(w io.Writer) error {
+// flush writes the lines in memory from a byte of each on, sorted, and forgets them.
+func (s *sorter) flush(w io.Writer, from int) error {
 	slices.SortFunc(s.lines, bytes.Compare)
 	for _, l := range s.lines {
-		if _, err := w.Write(append(l, '\n')); err != nil {
+		if _, err := w.Write(append(l[from:], '\n')); err != nil {
 			return err
 		}
 	}
+	clear(s.lines)
 	s.lines, s.size = s.lines[:0], 0
 	return nil
 }
@@ -59,15 +66,14 @@ func (s *sorter) flush(w io.Writer) error {
 // write writes all lines in their order, each with a newline.
 func (s *sorter) write(w io.Writer) error {
 	if len(s.files) == 0 {
-		return s.flush(w)
+		return s.flush(w, s.key)
 	}
-	var rest bytes.Buffer
-	if err := s.flush(&rest); err != nil {
+	if err := s.spill(); err != nil {
 		return err
 	}
 	var runs runHeap
-	for _, r := range append([]io.Reader{&rest}, readers(s.files)...) {
-		one := &sortedRun{in: bufio.NewReader(r)}
+	for _, f := range s.files {
+		one := &sortedRun{in: bufio.NewReader(f)}
 		if more, err := one.advance(); err != nil {
 			return err
 		} else if more {
@@ -76,7 +82,7 @@ func (s *sorter) write(w io.Writer) error {
 	}
 	heap.Init(&runs)
 	for len(runs) > 0 {
-		if _, err := w.Write(runs[0].line); err != nil {
+		if _, err := w.Write(runs[0].line[s.key:]); err != nil {
 			return err
 		}
 		more, err := runs[0].advance()
@@ -90,13 +96,6 @@ func (s *sorter) write(w io.Writer) error {
 		}
 	}
 	return nil
-}
-
-func readers(files []*os.File) (out []io.Reader) {
-	for _, f := range files {
-		out = append(out, f)
-	}
-	return out
 }
 
 // close removes the temporary files.

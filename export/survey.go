@@ -50,7 +50,7 @@ func (in *Input) look(ctx context.Context) (*survey, error) {
 	for i, c := range in.Collections {
 		facts := crawlFacts{}
 		number := int32(0)
-		for e, err := range event.ReadFile(c.EventLog()) {
+		for e, err := range event.ReadVisits(c.EventLog()) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -92,7 +92,7 @@ func (in *Input) look(ctx context.Context) (*survey, error) {
 func (in *Input) relevant(ctx context.Context, s *survey) error {
 	for i, c := range in.Collections {
 		number := int32(-1)
-		for f, err := range c.Fetched() {
+		for e, err := range c.Visits() {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -102,6 +102,10 @@ func (in *Input) relevant(ctx context.Context, s *survey) error {
 			}
 			if err != nil {
 				return err
+			}
+			f, ok := e.(event.Fetched)
+			if !ok {
+				continue
 			}
 			number++
 			h := hashOf(f.URL)

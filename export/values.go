@@ -2,6 +2,7 @@ package export
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -96,7 +97,7 @@ func (in *Input) tableWriter(form string, out io.Writer) (write func(valueRow) e
 			return err
 		}, w.Flush, nil
 	case "parquet":
-		p := newColumnFile[valueRow](out, in.Columns)
+		p := newColumnFile[valueRow](out, in)
 		return func(r valueRow) error { return p.add(r, r.Values, len(r.URL)) }, p.close, nil
 	}
 	return nil, nil, fmt.Errorf("there is no form %q of a table; there are: %s", form, strings.Join(TableForms(), ", "))
@@ -151,19 +152,20 @@ type columnFile[R any] struct {
 	row     reflect.Type
 	own     []int // fields of R that are written
 	columns []Column
+	most    int // bytes of a group
 	rows    int
 	bytes   int
 }
 
-func newColumnFile[R any](out io.Writer, columns []Column) *columnFile[R] {
-	p := &columnFile[R]{columns: columns}
+func newColumnFile[R any](out io.Writer, in *Input) *columnFile[R] {
+	p := &columnFile[R]{columns: in.Columns, most: cmp.Or(in.memory, groupBytes)}
 	var fields []reflect.StructField
 	for i := range reflect.TypeFor[R]().NumField() {
 		if f := reflect.TypeFor[R]().Field(i); f.Tag.Get("parquet") != "" && f.Tag.Get("parquet") != "-" {
 			fields, p.own = append(fields, reflect.StructField{Name: f.Name, Type: f.Type, Tag: f.Tag}), append(p.own, i)
 		}
 	}
-	for i, c := range columns {
+	for i, c := range in.Columns {
 		f := reflect.StructField{Name: fmt.Sprintf("Column%d", i), Type: reflect.TypeFor[string](), Tag: reflect.StructTag(fmt.Sprintf(`parquet:"%s,optional"`, c.Name))}
 		if c.Many {
 			f.Type, f.Tag = reflect.TypeFor[[]string](), reflect.StructTag(fmt.Sprintf(`parquet:"%s,list"`, c.Name))
@@ -197,7 +199,7 @@ func (p *columnFile[R]) add(row R, values [][]string, size int) error {
 		return err
 	}
 	p.rows++
-	if p.bytes += size; p.bytes < groupBytes && p.rows < groupRows {
+	if p.bytes += size; p.bytes < p.most && p.rows < groupRows {
 		return nil
 	}
 	p.rows, p.bytes = 0, 0

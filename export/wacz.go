@@ -36,7 +36,7 @@ func writeWACZ(ctx context.Context, in *Input, out io.Writer) (err error) {
 	}
 	var g gaps
 	z := newZipFile(out, s.last)
-	lines := sorter{}
+	lines := sorter{memory: in.memory}
 	defer func() { err = errors.Join(err, lines.close()) }()
 	records := 0
 	err = in.archive(ctx, s, &g,

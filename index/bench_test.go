@@ -34,7 +34,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	place := filepath.Join(dir, "index")
 	if _, err := os.Stat(filepath.Join(dir, "events.jsonl")); err != nil {
-		if _, err := madecrawl.Write(dir, n, 1); err != nil {
+		if _, err := madecrawl.Write(dir, n, 500, 1); err != nil {
 			b.Fatal(err)
 		}
 	}
