@@ -46,6 +46,7 @@ func (s *Server) routes() []route {
 		{path: "/api/crawls", line: "All crawls that are shown, with their figures.", answer: []watch.State{}, serve: s.listCrawls},
 		{path: crawl1 + "state", line: "The figures of a crawl.", answer: watch.State{}, serve: of((*crawl).serveState)},
 		{path: crawl1 + "changes", line: "The figures, now and whenever they change, as server-sent events.", kind: "text/event-stream", serve: s.of(serveChanges)},
+		{path: crawl1 + "workers", line: "The workers of a crawl that several do, as the one of this folder heard of them last; none of another crawl.", answer: workerList{}, serve: of((*crawl).serveWorkers)},
 		{path: crawl1 + "curve", line: "The harvest over the pages fetched.", answer: figures.Curve{}, serve: of((*crawl).serveCurve), params: []param{number("points", "integer", "How many points at most; 400.")}},
 		{path: crawl1 + "hosts", line: "Hosts.", answer: hostList{}, serve: of((*crawl).serveHosts), params: []param{one("order", "The largest first.", hostOrders()...), text("holds", "What the name holds."), from, n}},
 		{path: crawl1 + "frontier", line: "Links that wait, by priority and by host.", answer: frontierView{}, serve: of((*crawl).serveFrontier), params: []param{number("bins", "integer", "How many ranges of priorities; 30.")}},

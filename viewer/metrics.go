@@ -2,7 +2,9 @@ package viewer
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,8 +47,9 @@ func metrics() []metric {
 	}
 }
 
-// Metrics by reason.
+// Metrics by reason, and by state.
 const (
+	workersMetric  = "waggle_workers"
 	failuresMetric = "waggle_failures_total"
 	skipsMetric    = "waggle_skipped_links_total"
 )
@@ -87,6 +90,16 @@ func (s *Server) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 					write(m.name, &states[i], fmt.Sprintf(",reason=\"%s\"", label(string(x.Reason))), float64(x.Count))
 				}
 			})
+		}
+	}
+	fmt.Fprintf(&b, "# HELP %s Workers of a crawl that several do, by state.\n# TYPE %[1]s gauge\n", workersMetric)
+	for i, c := range crawls {
+		counts := map[string]int{}
+		for _, x := range c.Workers().Workers {
+			counts[x.State]++
+		}
+		for _, s := range slices.Sorted(maps.Keys(counts)) {
+			write(workersMetric, &states[i], fmt.Sprintf(",state=\"%s\"", label(s)), float64(counts[s]))
 		}
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +25,10 @@ type Status struct {
 	Frontier web.FrontierStats `json:"frontier"`
 	Shards   int               `json:"shards"`
 	Ended    string            `json:"ended,omitempty"` // how, where it left
+	Leaving  bool              `json:"leaving,omitempty"`
+	Machine  string            `json:"machine,omitempty"`
+	Speed    float64           `json:"speed,omitempty"`  // pages a second, over the last half minute
+	Paused   bool              `json:"paused,omitempty"` // as people told the crawl
 	// While it has nothing to do: Idle, how much it had done until then, and how often since
 	// then it has looked whether the logs hold anything for it.
 	Idle     bool `json:"idle,omitempty"`
@@ -160,7 +163,7 @@ func (w *Worker) look(ctx context.Context) error {
 // publish tells others of this worker. Its key is written by nobody else.
 func (w *Worker) publish(ctx context.Context) error {
 	w.mu.Lock()
-	w.status.Told, w.status.Shards = w.o.Clock.Now().UTC(), len(w.holds)
+	w.tellOfItself(w.o.Clock.Now())
 	b, err := json.Marshal(w.status)
 	rev := w.statusRev
 	w.mu.Unlock()
@@ -228,11 +231,19 @@ func (w *Worker) hear(ctx context.Context, k *keeper) error {
 		sum = append(sum, own)
 		fmt.Fprint(&told, s.Session, s.Told.UnixNano(), live[s.Session])
 	}
-	over := false
-	if x, err := w.e.Get(ctx, keyOver); err != nil {
+	x, err := w.e.Get(ctx, keyOver)
+	if err != nil {
 		return err
-	} else if x.Revision != 0 {
-		over = true
+	}
+	over := x.Revision != 0
+	if w.o.Show != nil {
+		held := make(map[string]int, len(live))
+		for _, s := range sessions {
+			if !s.Ended {
+				held[s.ID] = s.Shards
+			}
+		}
+		w.o.Show(w.scene(workers, held, string(x.Value)))
 	}
 	if len(now.activity) == len(live) && shards == w.plan.Shards {
 		over = over || now.after(k.before)
@@ -287,65 +298,4 @@ func (s *scene) after(before *scene) bool {
 		}
 	}
 	return true
-}
-
-// Workers are the workers of a crawl, those that left too, by name.
-func Workers(ctx context.Context, e engine.Engine) (out []Status, err error) {
-	list, err := e.List(ctx, keyWorker)
-	if err != nil {
-		return nil, err
-	}
-	for _, x := range list {
-		var s Status
-		if json.Unmarshal(x.Value, &s) == nil { // what others write is theirs to answer for
-			s.Worker = strings.TrimPrefix(x.Key, keyWorker)
-			out = append(out, s)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Status) int { return strings.Compare(a.Name, b.Name) })
-	return out, nil
-}
-
-// Scene is a crawl of several workers as somebody sees it who looks.
-type Scene struct {
-	Shards  int
-	Over    string // how the crawl ended, "" where it did not
-	Workers []Seen // by name
-}
-
-// Seen is a worker as it is seen.
-type Seen struct {
-	Status
-	Live bool `json:"live"` // its session has not ended, as far as anybody has noticed
-	Held int  `json:"held"` // shards
-}
-
-// Look tells of the workers of a crawl, those that left too.
-func Look(ctx context.Context, e engine.Engine) (s Scene, err error) {
-	x, err := e.Get(ctx, keyCrawl)
-	if err != nil || x.Revision == 0 {
-		return s, err
-	}
-	var p Plan
-	if err := json.Unmarshal(x.Value, &p); err != nil {
-		return s, errUnread
-	}
-	s.Shards = p.Shards
-	if x, err = e.Get(ctx, keyOver); err != nil {
-		return s, err
-	}
-	s.Over = string(x.Value)
-	workers, err := Workers(ctx, e)
-	if err != nil {
-		return s, err
-	}
-	held, err := shard.Holders(ctx, e)
-	if err != nil {
-		return s, err
-	}
-	for _, w := range workers {
-		n, live := held[w.Session]
-		s.Workers = append(s.Workers, Seen{w, live, n})
-	}
-	return s, nil
 }

@@ -53,6 +53,8 @@ import (
 type Options struct {
 	Engine engine.Engine
 	Name   string // of the worker, for people
+	// Machine is where it runs, for people.
+	Machine string
 	// Plan is what the crawl is: the first worker keeps it, others must have the same.
 	Plan Plan
 	// Least is how many workers there must be before it begins; 0 = 1.
@@ -60,6 +62,9 @@ type Options struct {
 	Clock shard.Clock // nil = the machine's
 	// Note is told what the user should know; nil tells nobody.
 	Note func(string)
+	// Show is told of all workers, about every fifteenth of a term and when this one has
+	// left; nil tells nobody. It is to return soon.
+	Show func(Scene)
 }
 
 // Plan is what all workers of a crawl must agree on.
@@ -121,6 +126,7 @@ type Worker struct {
 	run    context.Context // of the crawl: it ends with the session at the latest
 	stop   context.CancelCauseFunc
 	member *shard.Member
+	heard  map[string]sight // of other workers, by identity; of keep, and then of Close
 	front  *Frontier
 	routes *routes // of the driver
 	told   Crawl
@@ -147,6 +153,8 @@ type Worker struct {
 	started     []int // live, and not read yet
 	all         engine.Position
 	status      Status
+	speed       speed
+	pausedBy    int // how many acts status.Paused knows
 	statusRev   engine.Revision
 	idle        bool
 	activity    int
@@ -310,7 +318,7 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	if _, err := f.Commit(ctx, web.Turn{State: map[string][]byte{stateSelf: b}}); err != nil {
 		return err
 	}
-	w.status = Status{Worker: w.self.Worker, Name: w.o.Name, Session: w.self.Session, Began: w.began.UTC()}
+	w.status = Status{Worker: w.self.Worker, Name: w.o.Name, Session: w.self.Session, Began: w.began.UTC(), Machine: w.o.Machine}
 	w.member, err = shard.Join(ctx, w.e, shard.Options{
 		Worker: w.o.Name, ID: w.self.Session, Shards: w.plan.Shards, Term: w.plan.Term, Clock: w.o.Clock,
 		Old: old, Prefer: slices.Sorted(maps.Keys(views)),
@@ -538,7 +546,11 @@ func (w *Worker) Close(how string) error {
 			err = errors.Join(err, e)
 		}
 	}
-	if err = errors.Join(err, w.member.Leave(ctx)); err != nil {
+	err = errors.Join(err, w.member.Leave(ctx))
+	if err == nil && w.o.Show != nil {
+		err = w.showLast(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("leaving the crawl: %w; its shards are free once its session is over, in %v", err, w.plan.Term)
 	}
 	return nil

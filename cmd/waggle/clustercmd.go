@@ -74,7 +74,8 @@ type clusterStatusCmd struct {
 
 // Help tells what is shown.
 func (clusterStatusCmd) Help() string {
-	return `A worker crawls, is idle, has left, or is lost: its session has ended without a word.
+	return `A worker is running, idle (it has nothing to do), paused or leaving, has left, or is lost:
+its session has ended without a word.
 
   waggle cluster status --join engine           of an engine in a folder
   waggle cluster status bees --join nats://TOKEN@127.0.0.1:4222`
@@ -118,14 +119,18 @@ func (c *clusterStatusCmd) Run(ctx context.Context, std streams) error {
 func writeScene(out io.Writer, all worker.Scene) error {
 	free := all.Shards
 	var pages, relevant, waiting int
+	var speed float64
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "worker\tstate\tshards\tpages\trelevant\twaiting\thosts\tunder way")
+	fmt.Fprintln(t, "worker\tmachine\tstate\tshards\tpages\trelevant\tpages/s\twaiting\thosts\tunder way")
 	for _, w := range all.Workers {
 		free -= w.Held
+		if w.Live {
+			speed += w.Speed
+		}
 		pages, relevant, waiting = pages+w.Standing.Pages, relevant+w.Standing.Relevant, waiting+w.Frontier.Queued
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\n", event.Line(w.Name), event.Line(state(w)), w.Held, w.Standing.Pages, w.Standing.Relevant, w.Frontier.Queued, w.Frontier.Hosts, w.Standing.InFlight)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%.1f\t%d\t%d\t%d\n", event.Line(w.Name), event.Line(w.Machine), event.Line(state(w)), w.Held, w.Standing.Pages, w.Standing.Relevant, w.Speed, w.Frontier.Queued, w.Frontier.Hosts, w.Standing.InFlight)
 	}
-	fmt.Fprintf(t, "all\t\t%d\t%d\t%d\t%d\n", all.Shards-free, pages, relevant, waiting)
+	fmt.Fprintf(t, "all\t\t\t%d\t%d\t%d\t%.1f\t%d\n", all.Shards-free, pages, relevant, speed, waiting)
 	if err := t.Flush(); err != nil {
 		return err
 	}
@@ -142,13 +147,8 @@ func writeScene(out io.Writer, all worker.Scene) error {
 
 // state is what a worker does, in a word or two.
 func state(w worker.Seen) string {
-	switch {
-	case w.Ended != "":
-		return "left: " + strings.ToLower(w.Ended)
-	case !w.Live:
-		return "lost"
-	case w.Idle:
-		return "idle"
+	if s := w.State(); s != worker.Left {
+		return s
 	}
-	return "crawls"
+	return worker.Left + ": " + strings.ToLower(w.Ended)
 }

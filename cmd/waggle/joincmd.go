@@ -1,17 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/waggle-crawler/waggle/cluster/engine/jetstream"
 	"github.com/waggle-crawler/waggle/cluster/worker"
+	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/frontier"
 	"github.com/waggle-crawler/waggle/internal/folder"
@@ -128,14 +131,19 @@ func (c *joinFlags) workerName(dir string) string {
 	if c.WorkerName != "" {
 		return c.WorkerName
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "worker"
-	}
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
 	}
-	return host + ":" + filepath.Base(dir)
+	return cmp.Or(machine(), "worker") + ":" + filepath.Base(dir)
+}
+
+// machine is the name of this one, "" where it is not known.
+func machine() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return name
 }
 
 // together runs the crawl as one of several workers. A session that was lost, as the engine
@@ -172,7 +180,7 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.V
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	w := worker.New(ctx, worker.Options{
-		Engine: e, Name: name, Least: c.WorkersMin, Note: m.Note,
+		Engine: e, Name: name, Machine: machine(), Least: c.WorkersMin, Note: m.Note, Show: showWorkers(m),
 		Plan: worker.Plan{Shards: c.Shards, Term: c.Term},
 	})
 	m.MayAsk = w.MayAsk
@@ -198,4 +206,37 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.V
 		m.Note(left.Error())
 	}
 	return how, sum, err
+}
+
+// showEvery is how often a folder is told of the workers at most.
+const showEvery = time.Second
+
+// showWorkers keeps in the folder what its worker sees of all, for those who look at it.
+func showWorkers(m *job.Maker) func(worker.Scene) {
+	var last time.Time
+	failed := false
+	return func(s worker.Scene) {
+		all := workersOf(s)
+		left := slices.ContainsFunc(all.Workers, func(w collection.Worker) bool { return w.Own && w.State == worker.Left })
+		if now := time.Now(); now.Sub(last) >= showEvery || left {
+			last = now
+			err := m.Writer.SaveWorkers(all)
+			if err != nil && !failed {
+				m.Note(fmt.Sprintf("what is shown of the other workers stands still: %v", err))
+			}
+			failed = err != nil
+		}
+	}
+}
+
+// workersOf are the workers of a scene as a folder keeps them.
+func workersOf(s worker.Scene) collection.Workers {
+	all := collection.Workers{At: s.At, Term: s.Term, Shards: s.Shards, Over: s.Over, Workers: []collection.Worker{}}
+	for _, w := range s.Workers {
+		all.Workers = append(all.Workers, collection.Worker{
+			Name: w.Name, Machine: w.Machine, Own: w.Worker == s.Own, State: w.State(), Ended: w.Ended, Heard: w.Heard, Shards: w.Held,
+			Pages: w.Standing.Pages, Relevant: w.Standing.Relevant, Speed: w.Speed, Waiting: w.Frontier.Queued, InFlight: w.Standing.InFlight,
+		})
+	}
+	return all
 }

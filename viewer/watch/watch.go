@@ -42,7 +42,9 @@ type Crawl struct {
 	whole    bool   // it was read to its end once
 	damaged  int    // lines that are no events
 	err      error  // why it cannot be read at present
-	broke    error  // why the crawl ended, where that is known here
+	workers  collection.Workers
+	heard    fileState // of the file of the workers, when it was read last
+	broke    error     // why the crawl ended, where that is known here
 	search   searcher
 	revision int // grows with every change
 	changed  chan struct{}
@@ -118,6 +120,7 @@ func (c *Crawl) read(ctx context.Context) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.readWorkers()
 	if (err == nil) != (c.err == nil) || err != nil && err.Error() != c.err.Error() || !c.whole && ctx.Err() == nil {
 		c.tell()
 	}
@@ -246,6 +249,7 @@ type State struct {
 	Now      time.Time       `json:"now"`
 	Index    IndexState      `json:"index"`
 	Figures  figures.Figures `json:"figures"`
+	Workers  int             `json:"workers"` // of a crawl that several do; else 0
 }
 
 // State is the present one, and a channel that is closed when there is another.
@@ -256,6 +260,7 @@ func (c *Crawl) State(now time.Time) (State, <-chan struct{}) {
 	s := State{
 		ID: c.id, Dir: event.Line(c.col.Dir()), Revision: c.revision, Running: running, Reading: 1, Damaged: c.damaged,
 		Now: now.UTC(), Index: c.search.state, Figures: c.figures.Figures(),
+		Workers: len(c.workers.Workers),
 	}
 	if !c.whole && c.size > 0 {
 		s.Reading = float64(c.offset) / float64(c.size)

@@ -4,6 +4,7 @@ import { Area } from "./area.jsx";
 import { Curve } from "./curve.jsx";
 import { count, decimal, moment, number, percent, priority, size, span } from "./format.js";
 import { go, to } from "./route.js";
+import { Workers } from "./workers.jsx";
 
 // Now shows how the crawl goes.
 export function Now({ at, state }) {
@@ -19,6 +20,7 @@ export function Now({ at, state }) {
       <h1 class="hidden">How the crawl goes</h1>
       <Figures f={f} />
       {f.doubts?.length > 0 && <div class="notice"><strong>The judge has doubts.</strong><ul class="plain">{f.doubts.map((d) => <li key={d}>{d}</li>)}</ul></div>}
+      {state.workers > 0 && <Workers crawl={at.crawl} stamp={stamp} now={state.now} />}
       <section class="card wide" aria-labelledby="harvest-title">
         <h2 id="harvest-title">Harvest</h2>
         {f.pages ? <Harvest crawl={at.crawl} figures={f} curve={curve.data} /> : <p class="soft">The first page has not come yet.</p>}
