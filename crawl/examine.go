@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"github.com/waggle-crawler/waggle/hollow"
+	"github.com/waggle-crawler/waggle/nearcopy"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -75,6 +76,9 @@ func (c *Crawl) examine(ctx context.Context, l web.Lease, r *web.Response, err e
 			return a, err
 		}
 		a.Features = c.Scorer.Extract(a.Page, a.Verdict)
+		if c.Policy.NearCopies && a.Reason == "" {
+			a.sketch = nearcopy.Of(a.Page)
+		}
 		if w := a.Page.Directives; (w.NoIndex || w.NoArchive) && !c.Policy.IgnoreDirectives {
 			if w.NoIndex {
 				a.Reason = web.ReasonNoIndex

@@ -221,7 +221,7 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 	v := said
 	v.Relevant = said.Relevant && reason == ""
 	var memory []byte
-	if e.Reason == web.ReasonDuplicate {
+	if e.Reason.Copy() {
 		memory = r.step.scorer.Visit(c, nil, web.Verdict{})
 	} else {
 		memory = r.step.scorer.Visit(c, p, r.step.leads.worth(v, linksOnly))

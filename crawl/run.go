@@ -13,6 +13,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/clock"
+	"github.com/waggle-crawler/waggle/nearcopy"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -155,6 +156,11 @@ func (c *Crawl) newDriver() *driver {
 		for _, u := range c.Again.Left {
 			d.step.left[u] = true
 		}
+	}
+	if c.Policy.NearCopies {
+		d.step.near = nearcopy.NewIndex(func(name string) ([]byte, error) {
+			return d.Frontier.State(context.Background(), name)
+		}, func(name string, value []byte) { d.step.fresh[name] = value })
 	}
 	if own.Acts != nil && own.Control == nil {
 		own.Control = &Control{}

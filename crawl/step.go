@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/nearcopy"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -56,6 +58,9 @@ type Policy struct {
 	// Hollow recognises pages that hold nothing, see package hollow: their verdict is
 	// zero, they are no harvest, and a scorer has no reward of them.
 	Hollow bool
+	// NearCopies recognises pages whose text is nearly that of a page fetched before, see
+	// package nearcopy: they are no harvest, and a scorer has no reward of them.
+	NearCopies bool
 	// IgnoreDirectives keeps and follows pages that ask for neither.
 	IgnoreDirectives bool
 }
@@ -107,6 +112,7 @@ type Arrival struct {
 	// to be kept.
 	Record []byte
 
+	sketch    *nearcopy.Sketch // of a page that may be a near-copy
 	rendered  renderOutcome
 	certainty certainty // of a failure
 }
@@ -128,6 +134,7 @@ type Step struct {
 	moved  []web.URL         // where seeds redirected to: within the scope as well
 	fresh  map[string][]byte // of closed and moved, what was not stored yet
 	bodies map[uint64]copies
+	near   *nearcopy.Index     // nil = near-copies count as others
 	parts  int                 // of the scorer's state, as stored
 	last   []byte              // the last of them
 	why    map[web.Host]string // of hosts given up in this run
@@ -185,7 +192,7 @@ func NewStep(p Policy, s Scorer, j Judge) *Step {
 // known for a duplicate when it comes again.
 func (s *Step) Remember(e event.Fetched) {
 	s.noteVerdict(e.URL, e.Relevant, e.Reason)
-	if e.Reason != web.ReasonDuplicate { // its features can be had from the archive alone
+	if !e.Reason.Copy() { // its features can be had from the archive alone
 		s.recent.add(&web.Candidate{URL: e.URL, From: e.From, Kind: e.Link, Depth: e.Depth, Priority: e.Priority})
 	}
 	if b, err := hex.DecodeString(e.Digest); err == nil && len(b) == 16 {
@@ -421,6 +428,13 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 	if copies > 0 {
 		reason = web.ReasonDuplicate
 	}
+	like, err := s.likeOf(&a, reason)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if !like.URL.IsZero() {
+		reason = web.ReasonNearCopy
+	}
 	v.Relevant = v.Relevant && reason == ""
 
 	host := a.Lease.Host
@@ -439,12 +453,13 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 
 	// A duplicate teaches nothing. Its links may lead elsewhere all the same,
 	// where they are relative to another folder of the site; but a mirror
-	// only repeats what is known, and a trap goes on for ever.
+	// only repeats what is known, and a trap goes on for ever. A near-copy teaches nothing
+	// either, and where two pages say the same their links may differ.
 	follow := copies == 0 || home && copies < maxCopies
 	also := s.traps.note(event.At{At: now}, p.URL, bodyKey(p.Digest), copies > 0 && home)
 	var memory []byte
 	var with []event.Event
-	if reason == web.ReasonDuplicate {
+	if reason.Copy() {
 		memory = s.scorer.Visit(c, nil, web.Verdict{})
 	} else {
 		memory = s.scorer.Visit(c, p, s.leads.worth(v, linksOnly))
@@ -490,6 +505,8 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Similarity: v.Similarity,
 		Relevant:   v.Relevant,
 		Reason:     reason,
+		Like:       like.URL,
+		Likeness:   math.Round(like.Likeness*1e3) / 1e3,
 		Directives: p.Directives,
 		Truncated:  p.Truncated,
 		Cut:        a.Response.Truncated,
@@ -500,6 +517,22 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Sent:       s.sending(),
 	}
 	return Outcome{Turn: turn, Event: e, With: with, Also: also}, nil
+}
+
+// likeOf is the page of which an arrival is a near-copy, zero if it is none. One that may
+// be copied itself is remembered: what is no harvest for another reason is not.
+func (s *Step) likeOf(a *Arrival, reason web.Reason) (nearcopy.Match, error) {
+	if s.near == nil || reason != "" {
+		return nearcopy.Match{}, nil
+	}
+	like, found, err := s.near.Find(a.Page.URL, a.sketch)
+	if err == nil && !found {
+		err = s.near.Add(a.Page.URL, a.sketch)
+	}
+	if err != nil {
+		return like, fmt.Errorf("near-copies: %w", err)
+	}
+	return like, nil
 }
 
 // due is the earliest moment of the next request to a host that answered r.

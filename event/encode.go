@@ -64,6 +64,10 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.float("similarity", e.Similarity)
 		o.flag("relevant", e.Relevant)
 		o.optText("reason", string(e.Reason))
+		o.optText("like", e.Like.String())
+		if e.Likeness != 0 {
+			o.float("likeness", e.Likeness)
+		}
 		o.directives(e.Directives)
 		o.flag("truncated", e.Truncated)
 		o.optText("cut", e.Cut)

@@ -101,17 +101,21 @@ type Visit struct {
 type Fetched struct {
 	At
 	Visit
-	Status     int            `json:"status"`
-	MIME       string         `json:"mime"`
-	Bytes      int            `json:"bytes"` // received
-	Took       float64        `json:"took"`  // seconds
-	Title      string         `json:"title,omitempty"`
-	Language   string         `json:"language,omitempty"`
-	Digest     string         `json:"digest"` // of the body, hex
-	Relevance  float64        `json:"relevance"`
-	Similarity float64        `json:"similarity"`
-	Relevant   bool           `json:"relevant,omitempty"`
-	Reason     web.Reason     `json:"reason,omitempty"` // duplicate or noindex: fetched, but no harvest
+	Status     int        `json:"status"`
+	MIME       string     `json:"mime"`
+	Bytes      int        `json:"bytes"` // received
+	Took       float64    `json:"took"`  // seconds
+	Title      string     `json:"title,omitempty"`
+	Language   string     `json:"language,omitempty"`
+	Digest     string     `json:"digest"` // of the body, hex
+	Relevance  float64    `json:"relevance"`
+	Similarity float64    `json:"similarity"`
+	Relevant   bool       `json:"relevant,omitempty"`
+	Reason     web.Reason `json:"reason,omitempty"` // duplicate or noindex: fetched, but no harvest
+	// Like is the page of which this is a near-copy, and Likeness by how much they resemble
+	// each other, in [0,1].
+	Like       web.URL        `json:"like,omitzero"`
+	Likeness   float64        `json:"likeness,omitempty"`
 	Directives web.Directives `json:"directives,omitzero"`
 	Truncated  bool           `json:"truncated,omitempty"`
 	Cut        string         `json:"cut,omitempty"` // why the body is not whole, as web.Response.Truncated

@@ -37,8 +37,10 @@ type Explanation struct {
 	Cut string
 	// Rendered is what rendering the page brought, nil where it was not rendered.
 	Rendered *Rendered
-	// Like is the page whose body it repeats, of a duplicate.
-	Like web.URL
+	// Like is the page that it repeats, of a duplicate or a near-copy; Likeness is by how much
+	// a near-copy resembles it, in [0,1].
+	Like     web.URL
+	Likeness float64
 	// Down tells that its host does not answer, while it waits; zero = it does.
 	Down HostDown
 	// Trap is what was found of addresses like it, where it was refused as a trap;
@@ -203,6 +205,7 @@ func (x *explainer) follow(e Event) {
 		if e.URL == x.URL {
 			x.from = e.From
 			x.Fate, x.Reason, x.Detail, x.Cut, x.Rendered = Taken, e.Reason, "", e.Cut, e.Rendered
+			x.Like, x.Likeness = e.Like, e.Likeness
 			if e.Reason == web.ReasonDuplicate {
 				x.digest = e.Digest
 			}

@@ -16,7 +16,7 @@ import (
 
 func writePagesCSV(ctx context.Context, in *Input, out io.Writer) error {
 	w := csv.NewWriter(out)
-	head := []string{"url", "time", "status", "type", "language", "title", "text", "relevance", "relevant", "reason", "judge", "scorer", "depth", "from", "digest", "opt_outs", "tdm_policy", "crawl"}
+	head := []string{"url", "time", "status", "type", "language", "title", "text", "relevance", "relevant", "reason", "copy_of", "judge", "scorer", "depth", "from", "digest", "opt_outs", "tdm_policy", "crawl"}
 	for _, c := range in.Columns {
 		head = append(head, c.Name)
 	}
@@ -26,7 +26,7 @@ func writePagesCSV(ctx context.Context, in *Input, out io.Writer) error {
 	return pagesTo(ctx, in, func(p pageRow) error {
 		row := []string{
 			event.Cell(p.URL), p.Time.Format(time.RFC3339Nano), strconv.Itoa(int(p.Status)), event.Cell(p.Type), event.Cell(p.Language), event.Cell(p.Title), event.Cell(p.Text),
-			decimal(p.Relevance), strconv.FormatBool(p.Relevant), event.Cell(p.Reason), event.Cell(p.Judge), event.Cell(p.Scorer), strconv.Itoa(int(p.Depth)),
+			decimal(p.Relevance), strconv.FormatBool(p.Relevant), event.Cell(p.Reason), event.Cell(p.CopyOf), event.Cell(p.Judge), event.Cell(p.Scorer), strconv.Itoa(int(p.Depth)),
 			event.Cell(p.From), event.Cell(p.Digest), strings.Join(p.OptOuts, " "), event.Cell(p.TDMPolicy), event.Cell(p.Crawl),
 		}
 		for i := range in.Columns {

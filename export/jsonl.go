@@ -28,6 +28,7 @@ func writePagesJSONL(ctx context.Context, in *Input, out io.Writer) error {
 		o.number("relevance", p.Relevance)
 		o.truth("relevant", p.Relevant)
 		o.text("reason", p.Reason)
+		o.text("copy_of", p.CopyOf)
 		o.text("judge", p.Judge)
 		o.text("scorer", p.Scorer)
 		o.number("depth", float64(p.Depth))

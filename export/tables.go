@@ -23,7 +23,8 @@ type pageRow struct {
 	Text      string    `parquet:"text"` // main text, without navigation
 	Relevance float64   `parquet:"relevance"`
 	Relevant  bool      `parquet:"relevant"`
-	Reason    string    `parquet:"reason,dict"` // why it is no harvest whatever its relevance: duplicate, noindex
+	Reason    string    `parquet:"reason,dict"` // why it is no harvest whatever its relevance: duplicate, near-copy, noindex
+	CopyOf    string    `parquet:"copy_of"`     // the page of which it is a near-copy
 	Judge     string    `parquet:"judge,dict"`
 	Scorer    string    `parquet:"scorer,dict"`
 	Depth     int32     `parquet:"depth"`
@@ -63,7 +64,7 @@ func (in *Input) pageRows(ctx context.Context, g *gaps) iter.Seq2[pageRow, error
 			}
 			row := pageRow{
 				URL: f.URL.String(), Time: f.At.At.UTC(), Status: int32(f.Status), Type: valid(f.MIME), Language: valid(f.Language), Title: valid(f.Title),
-				Relevance: f.Relevance, Relevant: f.Relevant, Reason: string(f.Reason), Judge: f.Judge, Scorer: f.Scorer,
+				Relevance: f.Relevance, Relevant: f.Relevant, Reason: string(f.Reason), CopyOf: f.Like.String(), Judge: f.Judge, Scorer: f.Scorer,
 				Depth: int32(f.Depth), From: f.From.String(), Digest: f.Digest, OptOuts: optOuts(f.Directives), TDMPolicy: valid(f.Directives.TDMPolicy), Crawl: valid(f.Crawl),
 			}
 			if f.Page != nil {

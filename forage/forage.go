@@ -177,7 +177,7 @@ func (f *Forager) Site(ctx context.Context, start web.URL) (Result, error) {
 		return s.result, err
 	}
 	c.Policy.MaxTries, c.JudgeName = 2, "none"
-	c.Policy.Hollow = false // the guide says what a page is worth
+	c.Policy.Hollow, c.Policy.NearCopies = false, false // the guide says what a page is worth
 	c.Listen = s.listen
 	if s.course, err = c.Begin(ctx); err != nil {
 		return s.result, err

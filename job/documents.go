@@ -165,9 +165,10 @@ func LocalDocuments() (d parse.Documents, close func() error) {
 	return document.Documents{Reader: document.Local{PDF: engine.Write}}, engine.Close
 }
 
-// withDocuments adds to a policy what the job says of documents and of hollow pages.
+// withDocuments adds to a policy what the job says of documents, of hollow pages and of
+// near-copies.
 func (j *Job) withDocuments(p *crawl.Policy) {
-	p.Hollow = !j.Judge.CountHollow
+	p.Hollow, p.NearCopies = !j.Judge.CountHollow, !j.Judge.CountCopies
 	p.Files, p.LinksOnly, p.Sitemaps = j.files(), j.linksOnly(), j.from(parse.SourceSitemaps)
 }
 

@@ -63,7 +63,9 @@ type Judge struct {
 	Printed   bool               `yaml:"printed,omitempty"`
 	Anyway    bool               `yaml:"anyway,omitempty"`
 	// CountHollow judges pages that hold nothing as others; see package hollow.
-	CountHollow bool   `yaml:"count-hollow,omitempty"`
+	CountHollow bool `yaml:"count-hollow,omitempty"`
+	// CountCopies judges near-copies as others; see package nearcopy.
+	CountCopies bool   `yaml:"count-copies,omitempty"`
 	Rules       []Rule `yaml:"rules,omitempty"`
 }
 

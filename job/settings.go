@@ -80,6 +80,10 @@ func Settings() []Setting {
 			Example: "false",
 		},
 		{
+			Path: "judge.count-copies", Line: "Judge near-copies of pages fetched before as other pages", Flag: "count-copies",
+			Example: "false",
+		},
+		{
 			Path: "judge.set", Line: "Constants of the judge; waggle lab list names them with their ranges", Example: "{}", Resume: Verdicts, Why: newVerdicts, check: checkJudgeSet,
 		},
 		{

@@ -463,7 +463,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 			c.Scorer = newNoisyScorer(c.Scorer, g.Noise, g.chance())
 		}
 		c.Policy.IgnoreDirectives = g.Ignore
-		c.Policy.Hollow = false // the truth of a recorded web says what its pages are worth
+		c.Policy.Hollow, c.Policy.NearCopies = false, false // the truth of a recorded web says what its pages are worth
 		return c, nil
 	}
 	mode, err := sim.ParseOutside(g.Outside)

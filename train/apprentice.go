@@ -56,7 +56,7 @@ func ReadCrawl(events iter.Seq2[event.Event, error]) (*Crawl, error) {
 		case event.Fetched:
 			delete(c.waits, e.URL)
 			c.queued(e.Queued)
-			if e.Reason == web.ReasonDuplicate {
+			if e.Reason.Copy() {
 				c.copies[e.URL] = true
 				continue
 			}

@@ -54,6 +54,7 @@ const (
 	ReasonRedirectBad   Reason = "redirect-invalid" // moved to nowhere usable
 	ReasonNoIndex       Reason = "noindex"          // the page asks not to be kept
 	ReasonDuplicate     Reason = "duplicate"        // same body as a page fetched before
+	ReasonNearCopy      Reason = "near-copy"        // nearly the text of a page fetched before
 	ReasonLinksOnly     Reason = "links-only"       // of a kind that is fetched for its links alone
 	ReasonNotFound      Reason = "soft-not-found"   // a notice that there is no such page, with status 200
 	ReasonParked        Reason = "parked"           // an advert for the name of the host
@@ -80,6 +81,9 @@ const (
 	ReasonRenderMoved    Reason = "render-moved"    // a script leads elsewhere
 	ReasonMethod         Reason = "method"          // of a request that is no GET: it could change something
 )
+
+// Copy tells that a page repeats one that was fetched before, wholly or nearly.
+func (r Reason) Copy() bool { return r == ReasonDuplicate || r == ReasonNearCopy }
 
 // Brief is the reason in a few plain words, to stand beside a count: "too slow".
 // That of a reason which this version does not know is its own word.
@@ -170,6 +174,8 @@ func (r Reason) words() (brief, meaning string) {
 		return "not to be kept", "the page asks not to be kept"
 	case ReasonDuplicate:
 		return "copies", "it is the same, byte for byte, as a page fetched before"
+	case ReasonNearCopy:
+		return "near-copies", "its text is nearly that of a page fetched before"
 	case ReasonLinksOnly:
 		return "for their links", "it is of a kind that the job fetches for its links alone"
 	case ReasonNotFound:

@@ -89,6 +89,9 @@ func verdict(x *event.Explanation) string {
 			if !x.Like.IsZero() {
 				because += ": that of " + address(x.Like)
 			}
+			if x.Likeness > 0 {
+				because += fmt.Sprintf(" (similarity %.2f)", x.Likeness)
+			}
 			s += " It is not part of the harvest: " + because + "."
 		}
 		if x.Cut != "" {

@@ -1,0 +1,265 @@
+package nearcopy
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// made is a page with a title, one heading and a text in pieces.
+func made(title, heading string, text ...string) *web.Page {
+	p := &web.Page{Title: title}
+	if heading != "" {
+		p.Headings = []string{heading}
+	}
+	for _, s := range text {
+		p.Leaves = append(p.Leaves, web.Leaf{Text: s})
+	}
+	return p
+}
+
+// prose is n different words from the i-th on.
+func prose(i, n int) string {
+	var b strings.Builder
+	for k := range n {
+		fmt.Fprintf(&b, "word%d ", i+k)
+	}
+	return b.String()
+}
+
+func TestLikeness(t *testing.T) {
+	article, menu := prose(0, 400), prose(9000, 40)
+	japanese := strings.Repeat("蜜蜂は巣で踊りを踊る。", 1) + "花の蜜がどこにあるかを仲間に伝えるためである。養蜂家は春に巣箱を開けて女王蜂を探し、蜂蜜を集める前に群れの様子を調べる。"
+	for _, c := range []struct {
+		what string
+		a, b *web.Page
+		near bool
+	}{
+		{"the same", made("Bees", "Bees", article), made("Bees", "Bees", article), true},
+		{"another case, other marks and spaces", made("Bees", "", article), made("BEES!", "", strings.ToUpper(strings.ReplaceAll(article, " ", ", "))), true},
+		{"the same under another title", made("Bees", "", article), made("Bees | archive", "", article), true},
+		{"without the menu", made("Bees", "Bees", menu, article), made("Bees", "Bees", article), true},
+		{"without the menu, under another title", made("Bees", "Bees", menu, article), made("Print", "Bees", article), false},
+		{"another date", made("Bees", "", article, "printed 2026-01-01"), made("Bees", "", article, "printed 2026-01-02"), true},
+		{"two people of one template", made("Staff: Ann Lee", "", prose(0, 120), "Ann Lee, databases, office 12"), made("Staff: Bo Ray", "", prose(0, 120), "Bo Ray, graphics, office 14"), false},
+		{"two people of one template, by the heading", made("Staff", "Ann Lee", prose(0, 120), "databases, office 12"), made("Staff", "Bo Ray", prose(0, 120), "graphics, office 14"), false},
+		{"few words, the same", made("Index of /a", "", "name size date"), made("Index of /a", "", "Name Size Date"), true},
+		{"few words, under another title", made("Index of /a", "", "name size date"), made("Index of /b", "", "name size date"), false},
+		{"few words, one of them another", made("Index", "", prose(0, 38), "a"), made("Index", "", prose(0, 38), "b"), false},
+		{"two people of one long template", made("Staff: Ann Lee", "", prose(0, 5000), "Ann Lee"), made("Staff: Bo Ray", "", prose(0, 5000), "Bo Ray"), false},
+		{"half of it", made("Bees", "", article), made("Bees", "", prose(0, 200)), false},
+		{"the other order", made("Bees", "", prose(0, 100), prose(100, 100), prose(200, 100)), made("Bees", "", prose(200, 100), prose(0, 100), prose(100, 100)), true},
+		{"Japanese, the same but for a letter", made("蜂", "", japanese), made("蜂", "", strings.Replace(japanese, "春", "夏", 1)), true},
+		{"Japanese, half of it", made("蜂", "", japanese), made("蜂", "", japanese[:len(japanese)/6*3]), false},
+	} {
+		like, near := Of(c.a).Likeness(Of(c.b))
+		back, nearBack := Of(c.b).Likeness(Of(c.a))
+		if near != c.near || near != nearBack || like != back {
+			t.Errorf("%s: %.3f, %v, and the other way round %.3f, %v", c.what, like, near, back, nearBack)
+		}
+		x := newIndex()
+		if err := x.Add(address("/a"), Of(c.a)); err != nil {
+			t.Fatal(err)
+		}
+		m, found, err := x.Find(address("/b"), Of(c.b))
+		if err != nil || found != c.near || found && m.URL != address("/a") {
+			t.Errorf("%s: found %v %+v %v", c.what, found, m, err)
+		}
+	}
+	if Of(made("Bees", "Bees", " … ")) != nil {
+		t.Error("a page without a word has a sketch")
+	}
+}
+
+// The likeness of two sketches is that of the texts, as far as a sample of 256 goes.
+func TestLikenessIsResemblance(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var sum float64
+	const pairs = 200
+	for range pairs {
+		n := 300 + rng.IntN(2000)
+		words, other := make([]string, n), make([]string, n)
+		for i := range words {
+			words[i] = fmt.Sprint("w", rng.IntN(5000))
+			if other[i] = words[i]; rng.IntN(50) == 0 {
+				other[i] = fmt.Sprint("w", rng.IntN(5000))
+			}
+		}
+		a, b := features(words), features(other)
+		common := 0
+		for f := range a {
+			if b[f] {
+				common++
+			}
+		}
+		want := float64(common) / float64(len(a)+len(b)-common)
+		got, _ := Of(made("", "", strings.Join(words, " "))).Likeness(Of(made("", "", strings.Join(other, " "))))
+		if math.Abs(got-want) > .1 {
+			t.Errorf("%.3f, the texts %.3f", got, want)
+		}
+		sum += got - want
+	}
+	if bias := sum / pairs; math.Abs(bias) > .01 {
+		t.Errorf("the mean error is %.3f", bias)
+	}
+}
+
+func features(words []string) map[string]bool {
+	out := map[string]bool{}
+	for i := range len(words) - shingle + 1 {
+		out[strings.Join(words[i:i+shingle], " ")] = true
+	}
+	return out
+}
+
+func address(path string) web.URL {
+	u, err := web.Parse("http://bees.test" + path)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+func newIndex() *Index {
+	kept := map[string][]byte{}
+	return over(kept)
+}
+
+func over(kept map[string][]byte) *Index {
+	return NewIndex(func(name string) ([]byte, error) { return kept[name], nil }, func(name string, value []byte) { kept[name] = value })
+}
+
+// An index that is opened anew before each page tells what one does that was open all the
+// time, and copies are found among many pages of one template.
+func TestIndex(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pages := rapid.IntRange(1, 120).Draw(t, "pages")
+		kept, alone := map[string][]byte{}, newIndex()
+		var firsts []string
+		for i := range pages {
+			path, text := fmt.Sprint("/", i), prose(0, 300)+prose(1000*i+1000, 30)
+			title := fmt.Sprint("Item ", i)
+			want := ""
+			if i > 0 && rapid.IntRange(0, 2).Draw(t, "copy") == 0 {
+				of := rapid.IntRange(0, len(firsts)-1).Draw(t, "of")
+				want = firsts[of]
+				var n int
+				fmt.Sscanf(want, "/%d", &n)
+				title, text = fmt.Sprint("Item ", n), prose(0, 300)+prose(1000*n+1000, 30)+" seen 7 times"
+			} else {
+				firsts = append(firsts, path)
+			}
+			s := Of(made(title, "", text))
+			var told [2]Match
+			for k, x := range []*Index{over(kept), alone} {
+				m, found, err := x.Find(address(path), s)
+				if err == nil && !found {
+					err = x.Add(address(path), s)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				told[k] = m
+			}
+			if told[0] != told[1] {
+				t.Fatalf("%s: %+v, opened anew %+v", path, told[1], told[0])
+			}
+			if got := told[0].URL; want == "" && !got.IsZero() || want != "" && got != address(want) {
+				t.Fatalf("%s is told to be a copy of %q, want %q", path, got, want)
+			}
+		}
+	})
+}
+
+// A page that is fetched again is no copy of itself, and what was damaged is as if it had not been.
+func TestFindLeaves(t *testing.T) {
+	kept := map[string][]byte{}
+	x := over(kept)
+	s := Of(made("Bees", "", prose(0, 300)))
+	if err := x.Add(address("/a"), s); err != nil {
+		t.Fatal(err)
+	}
+	if m, found, err := x.Find(address("/a"), s); found || err != nil {
+		t.Errorf("a copy of itself: %+v %v", m, err)
+	}
+	for name, value := range maps.Clone(kept) {
+		if !strings.HasPrefix(name, prefixPage) {
+			continue
+		}
+		for n := range value {
+			kept[name] = value[:n]
+			if _, _, err := x.Find(address("/b"), s); err != nil {
+				t.Errorf("%d bytes: %v", n, err)
+			}
+		}
+		kept[name] = nil
+	}
+	if m, found, err := x.Find(address("/b"), s); found || err != nil {
+		t.Errorf("a copy of what is lost: %+v %v", m, err)
+	}
+}
+
+// What is stored is read as it was written, whatever else the bytes are.
+func FuzzPage(f *testing.F) {
+	f.Add(append(Of(made("Bees", "", prose(0, 300))).append(nil), "http://bees.test/"...))
+	f.Add(append(Of(made("Bees", "", "few words")).append(nil), "http://bees.test/"...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, u, ok := parsePage(b)
+		if !ok {
+			return
+		}
+		again, v, ok := parsePage(append(s.append(nil), u.String()...))
+		if like, _ := s.Likeness(&again); !ok || v != u || like != 1 {
+			t.Errorf("%q and %q, %v, %v", u, v, ok, like)
+		}
+	})
+}
+
+// Any text has a sketch, and it is that of the same text in other pieces.
+func FuzzOf(f *testing.F) {
+	f.Add("Bees dance.", 3)
+	f.Add("蜜蜂は踊る", 3)
+	f.Fuzz(func(t *testing.T, text string, at int) {
+		words := strings.Fields(text)
+		if len(words) == 0 {
+			return
+		}
+		at = min(max(at, 0), len(words)-1)
+		whole, parts := Of(made("", "", strings.Join(words, " "))), Of(made("", "", strings.Join(words[:at], "\n"), strings.Join(words[at:], "\t")))
+		if (whole == nil) != (parts == nil) {
+			t.Fatal("one has a sketch")
+		}
+		if whole != nil && (whole.text != parts.text || whole.bins != parts.bins) {
+			t.Error("they differ")
+		}
+	})
+}
+
+func BenchmarkOf(b *testing.B) {
+	p := made("Bees", "Bees", prose(0, 1000))
+	for b.Loop() {
+		Of(p)
+	}
+}
+
+func BenchmarkFindAndAdd(b *testing.B) {
+	x := newIndex()
+	i := 0
+	for b.Loop() {
+		s := Of(made(fmt.Sprint("Item ", i), "", prose(1000*i, 300)))
+		if _, found, err := x.Find(address("/"), s); err != nil || found {
+			b.Fatal(found, err)
+		}
+		if err := x.Add(address(fmt.Sprint("/", i)), s); err != nil {
+			b.Fatal(err)
+		}
+		i++
+	}
+}

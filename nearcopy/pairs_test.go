@@ -1,0 +1,135 @@
+package nearcopy_test
+
+import (
+	"bufio"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/waggle-crawler/waggle/internal/recorded"
+	"github.com/waggle-crawler/waggle/nearcopy"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// pair is a line of testdata/pairs.tsv.
+type pair struct {
+	web, label    string
+	urls, digests [2]string
+}
+
+func readPairs(t *testing.T) (pairs []*pair) {
+	b, err := os.ReadFile(filepath.Join("testdata", "pairs.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		f := strings.Split(strings.TrimRight(line, "\n"), "\t")
+		if strings.HasPrefix(line, "#") || len(f) != 6 {
+			continue
+		}
+		pairs = append(pairs, &pair{web: f[0], label: f[1], urls: [2]string{f[2], f[3]}, digests: [2]string{f[4], f[5]}})
+	}
+	return pairs
+}
+
+// eachPage calls do with the pages of a recorded web that are wanted.
+func eachPage(t *testing.T, name string, wanted map[string]bool, do func(address string, p *web.Page)) {
+	f, err := os.Open(filepath.Join(recorded.Web(t, name), "pages.jsonl.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	parser := parse.New(parse.Options{Analyzer: parse.NewAnalyzer()})
+	lines := bufio.NewReaderSize(z, 1<<16)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(line[:min(len(line), 2000)]), `: "`) // {"url": "…
+		address, _, _ := strings.Cut(rest, `"`)
+		if !wanted[address] {
+			continue
+		}
+		var page struct {
+			URL  string
+			Type string `json:"content_type"`
+			Body string
+		}
+		if err := json.Unmarshal(line, &page); err != nil {
+			t.Fatal(err)
+		}
+		u, err := web.Parse(page.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := parser.Parse(&web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {page.Type}}, Body: []byte(page.Body)})
+		if err != nil {
+			continue // of another type
+		}
+		do(page.URL, p)
+	}
+}
+
+// On pairs of pages that were labelled by reading what differs, precision and recall are those
+// that docs/results/copies.md tells, or better.
+func TestPairs(t *testing.T) {
+	pairs := readPairs(t)
+	byWeb := map[string]map[string]bool{}
+	for _, p := range pairs {
+		if byWeb[p.web] == nil {
+			byWeb[p.web] = map[string]bool{}
+		}
+		byWeb[p.web][p.urls[0]], byWeb[p.web][p.urls[1]] = true, true
+	}
+	sketches, digests := map[string]*nearcopy.Sketch{}, map[string]string{}
+	for name, wanted := range byWeb {
+		eachPage(t, name, wanted, func(address string, p *web.Page) {
+			sketches[address], digests[address] = nearcopy.Of(p), hex.EncodeToString(p.Digest[:])
+		})
+	}
+	var right, told, are, unsure int
+	for _, p := range pairs {
+		for i, u := range p.urls {
+			if digests[u] != p.digests[i] {
+				t.Fatalf("%s has the digest %q, when it was labelled %q", u, digests[u], p.digests[i])
+			}
+		}
+		like, near := sketches[p.urls[0]].Likeness(sketches[p.urls[1]])
+		isCopy := p.label == "copy"
+		switch {
+		case p.label == "unsure":
+			unsure++
+			continue
+		case near != isCopy:
+			t.Logf("%s, told %v at %.3f: %s %s", p.label, near, like, p.urls[0], p.urls[1])
+		case near:
+			right++
+		}
+		if isCopy {
+			are++
+		}
+		if near {
+			told++
+		}
+	}
+	t.Logf("%d pairs and %d unsure: %d copies, %d told, %d rightly", len(pairs)-unsure, unsure, are, told, right)
+	if right < 81 || told-right > 3 {
+		t.Errorf("%d of %d copies are told, and %d others: want 81 and 3", right, are, told-right)
+	}
+}
