@@ -207,8 +207,10 @@ func parseHost(b []byte) (web.HostState, error) {
 // meta is the store's own record:
 //
 //	version ledger size records synced next turn forgetful   uvarint each
+//	n (number size records) × n                              ledgers that are written no more, the oldest first
+//	n (first last records) × n                               runs, the oldest first
 //
-// Version 1 has neither turn nor forgetful.
+// Version 1 has neither turn nor what follows it, and version 2 has one ledger alone.
 type meta struct {
 	version uint64
 	ledger  uint64 // number of the ledger's file
@@ -220,9 +222,11 @@ type meta struct {
 	// forgetful is 1 from when the end of the seen-set was lost until what it
 	// held is known again.
 	forgetful bool
+	closed    []ledgerRef
+	runs      []runRef
 }
 
-const storeVersion = 2
+const storeVersion = 3
 
 func (m meta) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, storeVersion)
@@ -232,10 +236,24 @@ func (m meta) append(b []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(m.synced))
 	b = binary.AppendUvarint(b, m.next)
 	b = binary.AppendUvarint(b, m.turn)
+	forgetful := byte(0)
 	if m.forgetful {
-		return append(b, 1)
+		forgetful = 1
 	}
-	return append(b, 0)
+	b = append(b, forgetful)
+	b = binary.AppendUvarint(b, uint64(len(m.closed)))
+	for _, l := range m.closed {
+		b = binary.AppendUvarint(b, l.number)
+		b = binary.AppendUvarint(b, uint64(l.size))
+		b = binary.AppendUvarint(b, uint64(l.records))
+	}
+	b = binary.AppendUvarint(b, uint64(len(m.runs)))
+	for _, r := range m.runs {
+		b = binary.AppendUvarint(b, r.first)
+		b = binary.AppendUvarint(b, r.last)
+		b = binary.AppendUvarint(b, uint64(r.records))
+	}
+	return b
 }
 
 func parseMeta(b []byte) (meta, error) {
@@ -247,6 +265,18 @@ func parseMeta(b []byte) (meta, error) {
 	m := meta{version: version, ledger: r.uint(), size: int64(r.uint()), records: int64(r.uint()), synced: int64(r.uint()), next: r.uint()}
 	if version >= 2 {
 		m.turn, m.forgetful = r.uint(), r.uint() != 0
+	}
+	if version >= 3 {
+		for range r.uint() {
+			if m.closed = append(m.closed, ledgerRef{r.uint(), int64(r.uint()), int64(r.uint())}); r.err != nil {
+				break
+			}
+		}
+		for range r.uint() {
+			if m.runs = append(m.runs, runRef{r.uint(), r.uint(), int64(r.uint())}); r.err != nil {
+				break
+			}
+		}
 	}
 	if r.err != nil {
 		return m, fmt.Errorf("meta record: %w", errDamaged)

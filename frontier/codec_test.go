@@ -38,7 +38,7 @@ func TestTable(t *testing.T) {
 		defer table.free()
 		// Few shards and neighbouring places, so that runs of full slots meet.
 		hash := rapid.Custom(func(t *rapid.T) uint64 {
-			return rapid.Uint64Range(1, 3).Draw(t, "shard") | rapid.Uint64Range(0, 40).Draw(t, "place")<<rapid.SampledFrom([]uint{shardBits, 58}).Draw(t, "shift")
+			return rapid.Uint64Range(1, 3).Draw(t, "shard")<<(64-shardBits) | rapid.Uint64Range(1, 40).Draw(t, "place")<<rapid.SampledFrom([]uint{0, 64 - shardBits - 6}).Draw(t, "shift")
 		})
 		for range rapid.IntRange(1, 300).Draw(t, "sets") {
 			h := hash.Draw(t, "hash")

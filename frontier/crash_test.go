@@ -57,7 +57,7 @@ func TestKilled(t *testing.T) {
 				return nil
 			})
 			bounds := frontiertest.Options{MaxPerHost: 4}
-			opts := options(bounds)
+			opts := frontier.ShortRuns(options(bounds), 5)
 			f, err := frontier.OpenOn(errorfs.Wrap(disk, watch), dir, opts)
 			if err != nil {
 				t.Fatal(err)
@@ -127,7 +127,11 @@ func TestPowerFailure(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		disk := vfs.NewCrashableMem()
-		f, err := frontier.OpenOn(disk, dir, frontier.Options{})
+		opts := frontier.Options{}
+		if seed%2 == 1 {
+			opts = frontier.ShortRuns(opts, 7)
+		}
+		f, err := frontier.OpenOn(disk, dir, opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +167,7 @@ func TestPowerFailure(t *testing.T) {
 			t.Fatal(err)
 		}
 		place := dir
-		f, err = frontier.OpenOn(lost, place, frontier.Options{})
+		f, err = frontier.OpenOn(lost, place, opts)
 		var d *frontier.DamageError
 		if errors.As(err, &d) && d.Unsynced && d.Lost > 0 {
 			refused++
@@ -232,7 +236,7 @@ func TestDiskFull(t *testing.T) {
 			return syscall.ENOSPC
 		})
 		bounds := frontiertest.Options{MaxPerHost: 4}
-		opts := options(bounds)
+		opts := frontier.ShortRuns(options(bounds), 5)
 		f, err := frontier.OpenOn(errorfs.Wrap(disk, inject), dir, opts)
 		if err != nil {
 			if !strings.Contains(err.Error(), dir) {

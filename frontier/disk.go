@@ -4,14 +4,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/waggle-crawler/waggle/web"
 )
 
-// disk is a shelf of three files: the store has the queues, the ledger the
-// seen-set, and the witness says how far both had come. A candidate that is
+// disk is a shelf of files: the store has the queues, ledgers and runs the
+// seen-set, and the witness says how far these had come. A candidate that is
 // leased stays in the store until its lease ends: leasing writes nothing.
 type disk struct {
 	dir     string
@@ -19,13 +20,19 @@ type disk struct {
 	halt    *halt
 	lock    *pebble.Lock
 	db      *pebble.DB
-	ledger  *ledger
+	ledger  *ledger // the newest; ledgers guards the pointer against who syncs it
+	ledgers sync.Mutex
 	witness *witness
 	meta    meta // as committed
-	table   *table
-	windows []window // by host id
-	batch   *pebble.Batch
-	buf     []byte
+	seen    *seen
+	most    int  // recentMost, less in tests
+	job     *job // nil = none
+	// What the store speaks of no more.
+	obsolete []string // files
+	unused   []*run
+	windows  []window // by host id
+	batch    *pebble.Batch
+	buf      []byte
 	// unchecked is how many bytes may be committed before the free space is
 	// looked at.
 	unchecked   int64
@@ -45,21 +52,25 @@ func (d *disk) path(name string) string { return d.fs.PathJoin(d.dir, name) }
 
 func (d *disk) queue() string { return d.path("queue") }
 
-func (d *disk) ledgerName(n uint64) string { return d.path(fmt.Sprintf("ledger-%06d", n)) }
+func (d *disk) ledgerName(n uint64) string { return d.path(ledgerRef{number: n}.file()) }
 
-func (d *disk) mark(u web.URL) mark { return d.table.get(hashOf(u)) }
+func (d *disk) mark(u web.URL) (mark, error) {
+	m, err := d.seen.get(hashOf(u))
+	if err != nil {
+		err = d.met(err)
+	}
+	return m, err
+}
 
-func (d *disk) setMark(u web.URL, m mark, h *host) {
+func (d *disk) setMark(u web.URL, m mark, h *host, fresh bool) {
 	id := uint32(noHost)
 	if h != nil {
 		id = h.id
 	}
-	hash := hashOf(u)
-	d.table.set(hash, m)
-	d.ledger.add(record{hash, m.tag(), id})
+	d.note(record{hashOf(u), m.tag(), id}, fresh)
 }
 
-func (d *disk) seen() int { return d.table.n }
+func (d *disk) addresses() int { return d.seen.n }
 
 func (d *disk) window(h *host) *window {
 	for uint32(len(d.windows)) <= h.id {
@@ -93,18 +104,23 @@ func (d *disk) delete(h *host, k key) {
 }
 
 func (d *disk) take(h *host, k key, u web.URL) {
-	d.window(h).remove(k)
-	d.table.set(hashOf(u), mark{how: taken})
+	w := d.window(h)
+	w.remove(k)
+	w.out = hashOf(u)
+	d.seen.out[w.out] = struct{}{}
 }
 
-func (d *disk) erase(h *host) { d.delete(h, h.out) }
+func (d *disk) erase(h *host) {
+	delete(d.seen.out, d.window(h).out)
+	d.delete(h, h.out)
+}
 
 func (d *disk) rekey(h *host, from, to key, c *web.Candidate) {
 	d.remove(h, from)
 	h.n--
 	d.put(h, to, c)
 	h.n++
-	d.setMark(c.URL, mark{to, waiting}, h)
+	d.setMark(c.URL, mark{to, waiting}, h, false)
 }
 
 func (d *disk) setHost(h *host) {
@@ -144,12 +160,17 @@ func (d *disk) met(err error) error {
 
 // commit writes the ledger's block, then the batch with the ledger's length:
 // the turn is committed once the batch is in the store's log. Then the witness
-// says so, but for a quick one, which is not there yet.
+// says so, but for a quick one, which is not there yet. With it the files of the
+// seen-set change, where that is due: see seen.go.
 func (d *disk) commit(next uint64, quick bool) error {
 	if d.batch.Empty() && len(d.ledger.block) == 0 && next == d.meta.next && d.ledger.size == d.meta.size {
 		return d.halt.err()
 	}
 	if err := d.room(d.batch.Len()); err != nil {
+		return err
+	}
+	settled, err := d.settle()
+	if err != nil {
 		return err
 	}
 	if err := d.ledger.write(); err != nil {
@@ -158,12 +179,20 @@ func (d *disk) commit(next uint64, quick bool) error {
 	m := d.meta
 	m.size, m.records, m.next = d.ledger.size, d.ledger.records, next
 	m.turn++
+	rotated, err := d.rotate(&m)
+	if err != nil {
+		return err
+	}
+	m.runs = m.runs[:0:0]
+	for _, r := range d.seen.runs {
+		m.runs = append(m.runs, r.runRef)
+	}
 	d.buf = m.append(d.buf[:0])
 	if err := d.batch.Set([]byte{metaPrefix}, d.buf, nil); err != nil {
 		return err
 	}
 	how := pebble.Sync // lazyFS makes of it "handed to the operating system"
-	if quick {
+	if quick = quick && !settled && !rotated; quick {
 		how = pebble.NoSync
 	}
 	if err := d.halt.run(func() error { return d.batch.Commit(how) }); err != nil {
@@ -174,7 +203,16 @@ func (d *disk) commit(next uint64, quick bool) error {
 	if quick {
 		return nil
 	}
-	return d.witness.write(testimony{m.turn, d.witness.synced})
+	if err := d.witness.write(testimony{m.turn, d.witness.synced}); err != nil {
+		return err
+	}
+	if settled {
+		if err := d.sync(); err != nil {
+			return err
+		}
+	}
+	d.work()
+	return nil
 }
 
 // room looks now and then whether the disk has room for n bytes more.
@@ -402,7 +440,7 @@ func (d *disk) rescore(h *host, from key, n int, score func(*web.Candidate) (flo
 			w.put(is, h.n-1)
 			d.delete(h, was)
 			d.set(h, is, value)
-			d.setMark(c.URL, mark{is, waiting}, h)
+			d.setMark(c.URL, mark{is, waiting}, h, false)
 			d.moved++
 		}
 		return true, err

@@ -12,9 +12,15 @@ import (
 // OpenOn is Open on another file system.
 var OpenOn = open
 
-// Small makes the store write tables of so many bytes.
+// Small makes the store write tables of so many bytes, and runs of a few addresses.
 func Small(o Options, bytes uint64) Options {
 	o.buffer = bytes
+	return ShortRuns(o, 24)
+}
+
+// ShortRuns makes a run of every so many addresses.
+func ShortRuns(o Options, addresses int) Options {
+	o.recent = addresses
 	return o
 }
 

@@ -91,6 +91,7 @@ type Options struct {
 	Ahead func() error
 
 	buffer uint64 // bytes that the store collects before it makes a table of them; 0 = 64 MiB
+	recent int    // addresses that change before a run is made of them; 0 = recentMost
 }
 
 const defaultMaxPerHost = 10_000
@@ -211,11 +212,12 @@ const (
 // each see committed changes only.
 type shelf interface {
 	// mark returns what is known of an address, and setMark changes it; h is
-	// the host of a waiting address, before or after the change.
-	mark(u web.URL) mark
-	setMark(u web.URL, m mark, h *host)
-	// seen is the number of addresses that have a mark.
-	seen() int
+	// the host of a waiting address, before or after the change; fresh tells that
+	// nothing is known of it.
+	mark(u web.URL) (mark, error)
+	setMark(u web.URL, m mark, h *host, fresh bool)
+	// addresses is the number of those that have a mark.
+	addresses() int
 	// put adds a waiting candidate; h.n does not count it yet.
 	put(h *host, k key, c *web.Candidate)
 	// remove deletes a waiting candidate.
@@ -297,8 +299,11 @@ func (f *Frontier) Preview(ctx context.Context, forget []web.URL, found []web.Ca
 		return nil, err
 	}
 	p := f.newPlan()
-	p.forget(forget)
-	if err := p.add(found); err != nil {
+	err := p.forget(forget)
+	if err == nil {
+		err = p.add(found)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return p.added, nil
@@ -366,7 +371,7 @@ func (f *Frontier) apply(p *plan, turn *web.Turn) (touched []*host) {
 		if m.ph != nil {
 			h = m.ph.h
 		}
-		f.shelf.setMark(u, m.mark, h)
+		f.shelf.setMark(u, m.mark, h, m.fresh)
 	}
 	for _, s := range turn.Hosts {
 		h := f.host(s.Host, "")
@@ -430,7 +435,7 @@ func (f *Frontier) Stats(now time.Time) web.FrontierStats {
 	s := web.FrontierStats{
 		Queued:  f.queued,
 		Leased:  len(f.leased),
-		Seen:    f.shelf.seen(),
+		Seen:    f.shelf.addresses(),
 		Ready:   f.inLine,
 		Waiting: f.waiting.len(),
 		Down:    f.down,

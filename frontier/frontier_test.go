@@ -25,7 +25,14 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-func TestDisk(t *testing.T) {
+func TestDisk(t *testing.T) { onDisk(t, options) }
+
+// TestDiskShortRuns is TestDisk with a seen-set that is hardly ever in memory.
+func TestDiskShortRuns(t *testing.T) {
+	onDisk(t, func(o frontiertest.Options) frontier.Options { return frontier.ShortRuns(options(o), 2) })
+}
+
+func onDisk(t *testing.T, options func(o frontiertest.Options) frontier.Options) {
 	onDisk := make(map[frontiertest.Frontier]vfs.FS)
 	open := func(fs vfs.FS, o frontiertest.Options) (frontiertest.Frontier, error) {
 		f, err := frontier.OpenOn(fs, "crawl/frontier", options(o))

@@ -56,7 +56,8 @@ func readHistory(v *view) (h history, err error) {
 	}
 	committed := slices.ContainsFunc(own, func(n string) bool {
 		f := v.file(v.PathJoin(v.dir, n))
-		return strings.HasPrefix(n, "ledger-") && f != nil && f.size > ledgerHeader
+		_, _, seen := span(n)
+		return seen && f != nil && f.size > ledgerHeader
 	})
 	tables := slices.ContainsFunc(names, func(n string) bool { return strings.HasSuffix(n, ".sst") })
 	if !has(names, manifestMark) && !committed && !tables && !slices.Contains(own, witnessName) {

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/zeebo/xxh3"
 )
 
-// A ledger is the seen-set's file: every change of a mark, in order.
+// A ledger is a file of the seen-set: every change of a mark, in order. What is in older ones was
+// sorted into runs, see run.go.
 //
 //	header  "waggle ledger " version(2 digits)                16 bytes
 //	block*  count(4)  checksum(8)  record × count             12 + 28·count
@@ -49,10 +51,30 @@ const (
 	maxBlock = 1 << 28
 )
 
+// record is the mark of an address and the number of its host.
 type record struct {
 	hash uint64
 	tag
 	host uint32
+}
+
+func (r record) append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint64(b, r.hash)
+	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(r.prio))
+	b = binary.LittleEndian.AppendUint64(b, r.seq)
+	return binary.LittleEndian.AppendUint32(b, r.host)
+}
+
+// parseRecord reads a record of recordSize bytes.
+func parseRecord(b []byte) record {
+	return record{
+		hash: binary.LittleEndian.Uint64(b),
+		tag: tag{
+			prio: math.Float64frombits(binary.LittleEndian.Uint64(b[8:])),
+			seq:  binary.LittleEndian.Uint64(b[16:]),
+		},
+		host: binary.LittleEndian.Uint32(b[24:]),
+	}
 }
 
 func ledgerMagic() string { return fmt.Sprintf("waggle ledger %02d", ledgerVersion) }
@@ -78,58 +100,67 @@ func openLedger(fs vfs.FS, name string, size int64, do func(record)) (*ledger, e
 		return nil, err
 	}
 	l := &ledger{file: f, name: name}
-	if l.size, l.records, err = readLedger(f, name, size, do); err != nil {
+	if l.size, l.records, err = readLedger(f, name, ledgerMagic(), size, do); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return l, nil
 }
 
-// readLedger calls do with each record of a ledger in its first size bytes, as
+// readLedger calls do with each record of a ledger, or of a run, in its first size bytes, as
 // far as its blocks are whole. It returns how far that is, in bytes and records.
-func readLedger(f io.ReaderAt, name string, size int64, do func(record)) (whole, records int64, err error) {
-	head := make([]byte, ledgerHeader)
-	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
+func readLedger(f io.ReaderAt, name, magic string, size int64, do func(record)) (whole, records int64, err error) {
+	if err := checkMagic(f, name, magic); err != nil {
 		return 0, 0, err
-	}
-	if want := ledgerMagic(); string(head) != want {
-		if string(head[:14]) == want[:14] {
-			return 0, 0, &DamageError{Path: name, Err: fmt.Errorf("its header says version %q, and its store is of a time with version %s", head[14:], want[14:])}
-		}
-		return 0, 0, &DamageError{Path: name, Err: errors.New("it does not begin as a ledger does")}
 	}
 	whole = ledgerHeader
 	r := &bufferedAt{f: f, pos: whole, end: size}
 	for whole < size {
-		head := r.next(blockHeader)
-		if head == nil {
-			return whole, records, r.err
+		body, err := r.block(whole)
+		if body == nil || err != nil {
+			return whole, records, err
 		}
-		n := int64(binary.LittleEndian.Uint32(head)) * recordSize
-		sum := binary.LittleEndian.Uint64(head[4:])
-		if n == 0 || n > maxBlock {
-			return whole, records, nil
+		whole += int64(blockHeader + len(body))
+		records += int64(len(body) / recordSize)
+		for ; len(body) > 0; body = body[recordSize:] {
+			do(parseRecord(body))
 		}
-		body := r.next(int(n))
-		if body == nil {
-			return whole, records, r.err
-		}
-		if sum != blockSum(whole, body) {
-			return whole, records, nil
-		}
-		for b := body; len(b) > 0; b = b[recordSize:] {
-			do(record{
-				hash: binary.LittleEndian.Uint64(b),
-				tag: tag{
-					prio: math.Float64frombits(binary.LittleEndian.Uint64(b[8:])),
-					seq:  binary.LittleEndian.Uint64(b[16:]),
-				},
-				host: binary.LittleEndian.Uint32(b[24:]),
-			})
-		}
-		whole += blockHeader + n
-		records += n / recordSize
 	}
 	return whole, records, nil
+}
+
+// checkMagic reads the header of a ledger or a run.
+func checkMagic(f io.ReaderAt, name, want string) error {
+	head := make([]byte, ledgerHeader)
+	if _, err := f.ReadAt(head, 0); err != nil && err != io.EOF {
+		return err
+	}
+	if string(head) == want {
+		return nil
+	}
+	what := strings.Fields(want)[1]
+	if string(head[:14]) == want[:14] {
+		return &DamageError{Path: name, Err: fmt.Errorf("its header says version %q, and its store is of a time with version %s", head[14:], want[14:])}
+	}
+	return &DamageError{Path: name, Err: fmt.Errorf("it does not begin as a %s does", what)}
+}
+
+// block returns the records of the block that stands at a place of the file, which the reader
+// has come to; nil where it is not whole.
+func (r *bufferedAt) block(at int64) ([]byte, error) {
+	head := r.next(blockHeader)
+	if head == nil {
+		return nil, r.err
+	}
+	n := int64(binary.LittleEndian.Uint32(head)) * recordSize
+	sum := binary.LittleEndian.Uint64(head[4:])
+	if n == 0 || n > maxBlock {
+		return nil, nil
+	}
+	body := r.next(int(n))
+	if body == nil || sum != blockSum(at, body) {
+		return nil, r.err
+	}
+	return body, nil
 }
 
 func blockSum(at int64, records []byte) uint64 {
@@ -182,10 +213,7 @@ func (l *ledger) add(r record) {
 	if len(l.block) == 0 {
 		l.block = append(l.block, make([]byte, blockHeader)...)
 	}
-	l.block = binary.LittleEndian.AppendUint64(l.block, r.hash)
-	l.block = binary.LittleEndian.AppendUint64(l.block, math.Float64bits(r.prio))
-	l.block = binary.LittleEndian.AppendUint64(l.block, r.seq)
-	l.block = binary.LittleEndian.AppendUint32(l.block, r.host)
+	l.block = r.append(l.block)
 }
 
 // write hands the block to the operating system. It counts once the store

@@ -42,15 +42,15 @@ type spot struct {
 	how status
 }
 
-func (m *memory) mark(u web.URL) mark {
+func (m *memory) mark(u web.URL) (mark, error) {
 	s := m.spots[u]
 	if s.c == nil {
-		return mark{how: s.how}
+		return mark{how: s.how}, nil
 	}
-	return mark{key{s.c.Priority, s.seq}, s.how}
+	return mark{key{s.c.Priority, s.seq}, s.how}, nil
 }
 
-func (m *memory) setMark(u web.URL, is mark, h *host) {
+func (m *memory) setMark(u web.URL, is mark, h *host, _ bool) {
 	s := spot{how: is.how}
 	if is.how == waiting {
 		q, i := m.find(h, is.key)
@@ -59,7 +59,7 @@ func (m *memory) setMark(u web.URL, is mark, h *host) {
 	m.spots[u] = s
 }
 
-func (m *memory) seen() int { return len(m.spots) }
+func (m *memory) addresses() int { return len(m.spots) }
 
 // find returns h's queue and the index in it of the first item not before k.
 func (m *memory) find(h *host, k key) ([]item, int) {
@@ -102,7 +102,7 @@ func (m *memory) erase(*host) {}
 func (m *memory) rekey(h *host, from, to key, c *web.Candidate) {
 	m.remove(h, from)
 	m.put(h, to, c)
-	m.setMark(c.URL, mark{to, waiting}, h)
+	m.setMark(c.URL, mark{to, waiting}, h, false)
 }
 
 func (m *memory) setHost(*host) {}

@@ -143,7 +143,11 @@ func (m *merger) takeLink(c *web.Candidate, k key) error {
 		}
 	}
 	h := m.f.host(c.URL.Host(), "")
-	if own := m.disk.table.get(hash); own.how == waiting {
+	own, err := m.disk.seen.get(hash)
+	if err != nil {
+		return err
+	}
+	if own.how == waiting {
 		if own.key.prio >= k.prio {
 			return nil
 		}
@@ -156,23 +160,23 @@ func (m *merger) takeLink(c *web.Candidate, k key) error {
 	m.disk.put(h, place, c)
 	h.n++
 	m.f.queued++
-	m.disk.setMark(c.URL, mark{place, waiting}, h)
+	m.disk.setMark(c.URL, mark{place, waiting}, h, own.how == unknown)
 	return m.changed()
 }
 
 // takeMarks takes over what the frontiers know of all other addresses.
 func (m *merger) takeMarks() (err error) {
-	note := func(hash uint64, how status) {
-		at := mark{how: how}
-		m.disk.table.set(hash, at)
-		m.disk.ledger.add(record{hash, at.tag(), noHost})
-		if err == nil {
-			err = m.changed()
-		}
-	}
 	for _, r := range m.from {
 		r.marks.each(func(hash uint64, at mark) {
-			switch own := m.disk.table.get(hash); {
+			own, failed := m.disk.seen.get(hash)
+			if err = cmp.Or(err, failed); err != nil {
+				return
+			}
+			note := func(hash uint64, how status) {
+				m.disk.note(record{hash, mark{how: how}.tag(), noHost}, own.how == unknown)
+				err = m.changed()
+			}
+			switch {
 			case own.how == waiting || own.how == taken:
 			case at.how == taken:
 				m.report.Done++

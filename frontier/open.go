@@ -2,10 +2,10 @@ package frontier
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable"
@@ -21,9 +21,10 @@ import (
 // Open for hosts, states and the outline of all tables, by a later call for
 // links, which then fails with a *DamageError. Remains.Check reads everything.
 //
-// The folder holds queue (a pebble store: codec.go draws its keys), ledger-N
-// (the seen-set: ledger.go draws it) and witness (witness.go). One process can
-// have it open.
+// The folder holds queue (a pebble store: codec.go draws its keys), ledger-N and
+// run-N (the seen-set: ledger.go and run.go draw them) and witness (witness.go). One process can
+// have it open. A folder that an earlier version wrote is taken up, and is one of this version
+// from the first commit on.
 func Open(dir string, opts Options) (*Frontier, error) {
 	if opts.FS != nil {
 		return open(opts.FS, dir, opts)
@@ -33,7 +34,7 @@ func Open(dir string, opts Options) (*Frontier, error) {
 
 func open(fs vfs.FS, dir string, opts Options) (*Frontier, error) {
 	h := newHalt()
-	d := &disk{dir: dir, fs: newLazyFS(fs, h, opts.Ahead), halt: h, table: newTable()}
+	d := &disk{dir: dir, fs: newLazyFS(fs, h, opts.Ahead), halt: h, seen: newSeen(), most: cmp.Or(opts.recent, recentMost)}
 	f := newFrontier(opts, d)
 	if err := d.open(f, opts); err != nil {
 		return nil, fmt.Errorf("opening the frontier in %s: %w", dir, errors.Join(err, d.release()))
@@ -69,20 +70,19 @@ func (d *disk) open(f *Frontier, opts Options) (err error) {
 	if err != nil {
 		return err
 	}
-	sync := func() error { return d.ledger.file.Sync() }
+	sync := func() error {
+		d.ledgers.Lock()
+		defer d.ledgers.Unlock()
+		return d.ledger.file.Sync()
+	}
 	d.fs.syncLedger.Store(&sync)
-	d.table.each(func(_ uint64, m mark) {
-		if m.how == waiting {
-			f.spread.add(m.prio, 1)
-		}
-	})
 	for _, h := range f.hosts {
 		f.queued += h.n
 		if err := f.place(h); err != nil {
 			return err
 		}
 	}
-	return d.removeOldLedgers()
+	return d.removeOld()
 }
 
 // history reads the files' history, before anything is changed.
@@ -124,7 +124,7 @@ func (d *disk) takeUp(f *Frontier, past history) (err error) {
 		return err
 	}
 	d.unwitnessed = past.unwitnessed
-	return d.readLedger(f)
+	return d.readSeen(f)
 }
 
 // storeOptions are those of pebble, tuned for a queue: entries are written once,
@@ -208,113 +208,6 @@ func (d *disk) readHosts(f *Frontier) error {
 	return it.Close()
 }
 
-// readLedger makes the seen-set, the counts and the windows from the ledger. An
-// end that no Sync made safe may be missing: it is made anew, see Repaired.
-func (d *disk) readLedger(f *Frontier) (err error) {
-	name := d.ledgerName(d.meta.ledger)
-	replay := func(r record) {
-		was, is := d.table.get(r.hash), r.mark()
-		d.table.set(r.hash, is)
-		if int64(r.host) >= int64(len(f.hosts)) {
-			return
-		}
-		h, w := f.hosts[r.host], &d.windows[r.host]
-		if was.how == waiting {
-			w.remove(was.key)
-			h.n--
-		}
-		if is.how == waiting {
-			w.put(is.key, h.n)
-			h.n++
-		}
-	}
-	if _, err := d.fs.Stat(name); err != nil { // opening it for writing would make it
-		return damageOf(name, err)
-	}
-	d.ledger, err = openLedger(d.fs, name, d.meta.size, replay)
-	switch {
-	case err != nil:
-		return damageOf(name, err)
-	case d.ledger.size == d.meta.size:
-		if d.ledger.records > 2*int64(d.table.n)+1<<20 {
-			return d.renewLedger(f, false)
-		}
-		return nil
-	case d.ledger.size >= d.meta.synced:
-		d.meta.forgetful = true
-		return d.renewLedger(f, true)
-	}
-	return &DamageError{Path: name, Err: fmt.Errorf("it can be read up to byte %d of %d, of which %d were safe on disk", d.ledger.size, d.meta.size, d.meta.synced)}
-}
-
-// renewLedger writes a ledger of what holds now and goes over to it. With
-// repair, what waits is taken from the store instead of the old ledger, whose
-// end is lost.
-func (d *disk) renewLedger(f *Frontier, repair bool) error {
-	old := d.ledger
-	fresh, err := createLedger(d.fs, d.ledgerName(d.meta.ledger+1))
-	if err != nil {
-		return err
-	}
-	d.ledger = fresh
-	if repair {
-		d.table.each(func(hash uint64, m mark) {
-			if m.how == waiting {
-				d.table.set(hash, mark{how: dropped})
-			}
-		})
-		clear(d.windows)
-		for _, h := range f.hosts {
-			h.n = 0
-		}
-	}
-	err = nil
-	note := func(hash uint64, t tag, host uint32) {
-		fresh.add(record{hash, t, host})
-		if err == nil && len(fresh.block) > 1<<20 {
-			err = fresh.write()
-		}
-	}
-	it, iterErr := d.db.NewIter(&pebble.IterOptions{LowerBound: []byte{candidatePrefix}, UpperBound: []byte{candidatePrefix + 1}})
-	if iterErr != nil {
-		return iterErr
-	}
-	for it.First(); it.Valid() && err == nil; it.Next() {
-		id, k, keyErr := parseCandidateKey(it.Key())
-		address, addressErr := addressOf(it.Value())
-		if keyErr != nil || addressErr != nil || int64(id) >= int64(len(f.hosts)) {
-			err = fmt.Errorf("candidate at %x: %w", it.Key(), errDamaged)
-			break
-		}
-		hash := hashBytes(address)
-		if repair {
-			d.table.set(hash, mark{k, waiting})
-			d.windows[id].put(k, f.hosts[id].n)
-			f.hosts[id].n++
-		}
-		note(hash, tag(k), id)
-	}
-	if err = errors.Join(err, it.Close()); err != nil {
-		return damageOf(d.queue(), err)
-	}
-	d.table.each(func(hash uint64, m mark) {
-		if m.how != waiting {
-			note(hash, m.tag(), noHost)
-		}
-	})
-	if err = errors.Join(err, fresh.write(), fresh.file.Sync()); err != nil {
-		return err
-	}
-	if err := d.syncFolder(d.dir); err != nil {
-		return err
-	}
-	d.meta.ledger++
-	if err := d.commit(f.next, false); err != nil {
-		return err
-	}
-	return errors.Join(d.sync(), old.file.Close())
-}
-
 // makeFolder makes a folder that survives a power failure: each new one is
 // fsynced in its parent.
 func (d *disk) makeFolder(name string) error {
@@ -342,22 +235,6 @@ func (d *disk) syncFolder(name string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// removeOldLedgers removes ledgers that a renewal left behind.
-func (d *disk) removeOldLedgers() error {
-	names, err := d.fs.List(d.dir)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if strings.HasPrefix(name, "ledger-") && d.path(name) != d.ledger.name {
-			if err := d.fs.Remove(d.path(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // close syncs and lets go of the files. Of a store that stands still the failure
 // was told already.
 func (d *disk) close() error {
@@ -371,6 +248,15 @@ func (d *disk) close() error {
 // release lets go of the files without writing.
 func (d *disk) release() error {
 	var errs []error
+	if j := d.job; j != nil {
+		<-j.done
+		if j.run != nil {
+			errs = append(errs, j.run.close())
+		}
+	}
+	for _, r := range d.unused {
+		errs = append(errs, r.close())
+	}
 	if d.db != nil && d.halt.err() == nil {
 		errs = append(errs, d.batch.Close(), d.halt.run(d.db.Close))
 	}
@@ -386,7 +272,7 @@ func (d *disk) release() error {
 		}
 		errs = append(errs, d.fs.unlock())
 	}
-	d.table.free()
+	errs = append(errs, d.seen.free())
 	return errors.Join(errs...)
 }
 

@@ -37,7 +37,8 @@ type plan struct {
 // planMark is a mark as the plan leaves it.
 type planMark struct {
 	mark
-	ph *planHost // nil for an address without a queue
+	ph    *planHost // nil for an address without a queue
+	fresh bool      // it had none
 }
 
 // planHost is a host as the plan leaves it.
@@ -53,19 +54,6 @@ type planHost struct {
 	fresh  heap[entryRef]   // the worst fresh entry on top; dead ones are swept there
 	best   key              // of a name in planSite.rank: its best candidate
 	rank   int              // its index there, and one: 0 = not there
-}
-
-// planSite is what the plan goes by to bound the names of a site: its counts at
-// the beginning of the Turn, and what has entered since.
-type planSite struct {
-	unseen []*host // as in site
-	names  int     // that wait for a first visit
-	most   int
-	fresh  int // of names, those that have not failed
-	links  int // of young hosts
-	// rank has the names that may leave for better ones, the worst on top; it is
-	// made when it is needed.
-	rank heap[*planHost]
 }
 
 // entry is a candidate that enters.
@@ -132,7 +120,9 @@ func (f *Frontier) newPlan() *plan {
 
 // turn plans all of a Turn.
 func (p *plan) turn(t *web.Turn) error {
-	p.forget(t.Forget)
+	if err := p.forget(t.Forget); err != nil {
+		return err
+	}
 	if err := p.add(t.Add); err != nil {
 		return err
 	}
@@ -140,7 +130,9 @@ func (p *plan) turn(t *web.Turn) error {
 		if u.IsZero() {
 			return fmt.Errorf("a turn marks the zero address as done")
 		}
-		p.done(u)
+		if err := p.done(u); err != nil {
+			return err
+		}
 	}
 	for i := range t.Retry {
 		if err := p.retry(&t.Retry[i]); err != nil {
@@ -148,7 +140,11 @@ func (p *plan) turn(t *web.Turn) error {
 		}
 	}
 	for _, u := range t.Leave {
-		if m := p.mark(u); m.how == waiting {
+		m, err := p.mark(u)
+		if err != nil {
+			return err
+		}
+		if m.how == waiting {
 			ph := p.host(u.Host())
 			p.leave(ph, m.key)
 			p.setMark(u, mark{how: dropped}, ph)
@@ -168,12 +164,17 @@ func (p *plan) turn(t *web.Turn) error {
 }
 
 // forget plans that addresses that are done become unknown.
-func (p *plan) forget(urls []web.URL) {
+func (p *plan) forget(urls []web.URL) error {
 	for _, u := range urls {
-		if _, leased := p.f.leased[u]; !leased && p.mark(u).how == taken {
+		m, err := p.mark(u)
+		if err != nil {
+			return err
+		}
+		if _, leased := p.f.leased[u]; !leased && m.how == taken {
 			p.setMark(u, mark{how: dropped}, nil)
 		}
 	}
+	return nil
 }
 
 // add plans found links.
@@ -210,7 +211,10 @@ func valid(c *web.Candidate) error {
 // site wait.
 func (p *plan) admit(c *web.Candidate, bounded bool) (web.Admission, error) {
 	k := key{c.Priority + 0, p.base + uint64(len(p.fresh))} // -0 becomes 0
-	m := p.mark(c.URL)
+	m, err := p.mark(c.URL)
+	if err != nil {
+		return 0, err
+	}
 	if m.how == taken || m.how == waiting && !p.f.short && k.prio <= m.prio {
 		return web.Known, nil
 	}
@@ -250,136 +254,23 @@ func (p *plan) admit(c *web.Candidate, bounded bool) (web.Admission, error) {
 	}
 	p.fresh = append(p.fresh, entry{key: k, c: c, ph: ph, alive: true})
 	p.setMark(c.URL, mark{k, waiting}, ph)
+	if m.how == unknown {
+		p.meet(c.URL)
+	}
 	return is, nil
 }
 
-// enters counts a new link of a host for its site, unless it is bounded and the
-// site has its share of names, all of them better, or of links for them.
-func (p *plan) enters(ph *planHost, k key, bounded bool) (bool, error) {
-	h := ph.h
-	if h != nil && h.state.Fetched >= grown {
-		return true, nil
-	}
-	s := p.site(ph)
-	name := ph.n == 0 && (h == nil || h.state.Fetched == 0 && !h.busy())
-	if bounded && s.fresh > p.f.crowd && s.links >= p.f.max {
-		return false, nil
-	}
-	if bounded && name && s.names >= s.most {
-		if ok, err := p.displace(s, k); err != nil || !ok {
-			return false, err
-		}
-	}
-	s.links++
-	if name {
-		s.names++
-		s.fresh += ph.fresh01()
-	}
-	switch {
-	case s.rank.less == nil:
-	case name:
-		s.add(ph, k)
-	case ph.rank > 0 && k.before(ph.best):
-		ph.best = k
-		s.rank.fix(ph.rank - 1)
-	}
-	return true, nil
-}
-
-// fresh01 is what a name counts among those that have not failed.
-func (ph *planHost) fresh01() int {
-	if ph.h != nil && ph.h.state.Failures > 0 {
-		return 0
-	}
-	return 1
-}
-
-// displace has the worst name of a site leave for a new one whose link is at k, if
-// that is better.
-func (p *plan) displace(s *planSite, k key) (bool, error) {
-	if s.rank.less == nil {
-		if err := p.rankNames(s); err != nil {
-			return false, err
-		}
-	}
-	if s.rank.len() == 0 || !k.before(s.rank.top().best) {
-		return false, nil
-	}
-	worst := s.rank.top()
-	s.rank.remove(0)
-	s.names--
-	s.fresh -= worst.fresh01()
-	s.links -= worst.n
-	return true, p.empty(worst, func(c *web.Candidate) { p.displaced = append(p.displaced, *c) })
-}
-
-// rankNames makes the rank of a site's names.
-func (p *plan) rankNames(s *planSite) error {
-	s.rank.less = func(a, b *planHost) bool { return b.best.before(a.best) }
-	s.rank.moved = func(ph *planHost, i int) { ph.rank = i + 1 }
-	for _, h := range s.unseen {
-		ph := p.host(h.state.Host)
-		if h.busy() || ph.n == 0 {
-			continue
-		}
-		best, err := p.f.shelf.peek(h, 0)
-		if err != nil {
-			return err
-		}
-		ph.site = s
-		s.add(ph, best)
-	}
-	for i := range p.fresh {
-		e := &p.fresh[i]
-		switch ph := e.ph; {
-		case !e.alive || ph.site != s || ph.h != nil && (ph.h.state.Fetched > 0 || ph.h.busy()):
-		case ph.rank == 0:
-			s.add(ph, e.key)
-		case e.key.before(ph.best):
-			ph.best = e.key
-			s.rank.fix(ph.rank - 1)
-		}
-	}
-	return nil
-}
-
-func (s *planSite) add(ph *planHost, best key) {
-	ph.best = best
-	s.rank.push(ph)
-}
-
-// site returns the plan's view of a host's site.
-func (p *plan) site(ph *planHost) *planSite {
-	if ph.site != nil {
-		return ph.site
-	}
-	var s *site
-	var domain string
-	if ph.h != nil {
-		s, domain = ph.h.site, ph.h.site.name
-	} else {
-		domain = ph.name.Domain()
-		s, ph.domain = p.f.sites[domain], domain
-	}
-	if ph.site = p.sites[domain]; ph.site == nil {
-		ph.site = p.places.add()
-		ph.site.most = (&site{}).maxNames(p.f.names)
-		if s != nil {
-			*ph.site = planSite{unseen: s.unseen, names: s.names, most: s.maxNames(p.f.names), fresh: s.fresh, links: s.links}
-		}
-		p.sites[domain] = ph.site
-	}
-	return ph.site
-}
-
 // done plans the end of an address.
-func (p *plan) done(u web.URL) {
-	m := p.mark(u)
+func (p *plan) done(u web.URL) error {
+	m, err := p.mark(u)
+	if err != nil {
+		return err
+	}
 	if m.how == taken {
 		if p.end(u) {
 			p.setMark(u, mark{how: taken}, p.host(u.Host()))
 		}
-		return
+		return nil
 	}
 	var ph *planHost
 	if m.how == waiting {
@@ -387,6 +278,10 @@ func (p *plan) done(u web.URL) {
 		p.leave(ph, m.key)
 	}
 	p.setMark(u, mark{how: taken}, ph)
+	if m.how == unknown {
+		p.meet(u)
+	}
+	return nil
 }
 
 // retry plans the return of a candidate.
@@ -394,8 +289,11 @@ func (p *plan) retry(c *web.Candidate) error {
 	if err := valid(c); err != nil {
 		return err
 	}
-	was := p.mark(c.URL).how
-	if was == taken && p.end(c.URL) {
+	was, err := p.mark(c.URL)
+	if err != nil {
+		return err
+	}
+	if was.how == taken && p.end(c.URL) {
 		p.setMark(c.URL, mark{how: dropped}, p.host(c.URL.Host()))
 	}
 	a, err := p.admit(c, false)
@@ -463,21 +361,29 @@ func (p *plan) host(name web.Host) *planHost {
 	return ph
 }
 
-func (p *plan) mark(u web.URL) mark {
+func (p *plan) mark(u web.URL) (mark, error) {
 	if m, ok := p.marks[u]; ok {
-		return m.mark
+		return m.mark, nil
 	}
 	return p.f.shelf.mark(u)
 }
 
+// meet notes that an address whose mark was set had none before.
+func (p *plan) meet(u web.URL) {
+	m := p.marks[u]
+	m.fresh = true
+	p.marks[u] = m
+}
+
 func (p *plan) setMark(u web.URL, m mark, ph *planHost) {
-	switch old, ok := p.marks[u]; {
+	old, ok := p.marks[u]
+	switch {
 	case !ok:
 		p.marked = append(p.marked, u)
 	case ph == nil:
 		ph = old.ph // it left a queue earlier in this turn
 	}
-	p.marks[u] = planMark{m, ph}
+	p.marks[u] = planMark{m, ph, old.fresh}
 }
 
 // leave plans that the entry at k leaves its host.

@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -190,7 +191,11 @@ func (n *heir) takeLinks() error {
 // place where there are several.
 func (n *heir) takeLink(c *web.Candidate, k key) error {
 	hash := hashOf(c.URL)
-	old, own := n.remains.marks.get(hash), n.disk.table.get(hash)
+	old := n.remains.marks.get(hash)
+	own, err := n.disk.seen.get(hash)
+	if err != nil {
+		return err
+	}
 	place := k
 	switch {
 	case n.live && !n.pieces && !n.remains.ledgerWhole:
@@ -212,23 +217,20 @@ func (n *heir) takeLink(c *web.Candidate, k key) error {
 	n.disk.put(h, place, c)
 	h.n++
 	n.f.queued++
-	n.disk.setMark(c.URL, mark{place, waiting}, h)
+	n.disk.setMark(c.URL, mark{place, waiting}, h, own.how == unknown)
 	return n.changed()
 }
 
 // takeMarks takes over what the ledger says of all other addresses.
 func (n *heir) takeMarks(b *RebuildReport) (err error) {
-	note := func(hash uint64, how status) {
-		m := mark{how: how}
-		n.disk.table.set(hash, m)
-		n.disk.ledger.add(record{hash, m.tag(), noHost})
-		if err == nil {
-			err = n.changed()
-		}
-	}
 	n.remains.marks.each(func(hash uint64, m mark) {
-		if n.disk.table.get(hash).how == waiting {
+		own, failed := n.disk.seen.get(hash)
+		if err = cmp.Or(err, failed); err != nil || own.how == waiting {
 			return
+		}
+		note := func(hash uint64, how status) {
+			n.disk.note(record{hash, mark{how: how}.tag(), noHost}, own.how == unknown)
+			err = n.changed()
 		}
 		switch m.how {
 		case waiting:

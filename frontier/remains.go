@@ -2,10 +2,12 @@ package frontier
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 
@@ -55,7 +57,13 @@ func (m mark) standing() Standing {
 }
 
 // Standing tells what the frontier knows of an address.
-func (f *Frontier) Standing(u web.URL) Standing { return f.shelf.mark(u).standing() }
+func (f *Frontier) Standing(u web.URL) Standing {
+	m, err := f.shelf.mark(u)
+	if err != nil {
+		f.fail(err) // the next call says so
+	}
+	return m.standing()
+}
 
 // Examine looks at the frontier in the folder dir, which may be in use, and
 // changes nothing. What is wrong with it is told by Damage; an error is of the
@@ -120,49 +128,127 @@ func (r *Remains) note(err error) bool {
 
 func (r *Remains) queue() string { return r.view.PathJoin(r.dir, "queue") }
 
-// readMarks reads the ledger, up to the last commit; all of it that is whole
-// where commits were lost or nobody knows which was the last. Where the store does
-// not say which ledger is its own, it reads every one.
+// readMarks reads runs and ledgers, up to the last commit. Where commits were lost, or nobody knows
+// which was the last, it reads all files that there are, as far as they are whole.
 func (r *Remains) readMarks() error {
 	if !r.past.written && len(r.damage) == 0 {
 		return nil // it was being made: a ledger is empty, and perhaps without its head
 	}
+	if !r.past.written || slices.ContainsFunc(r.damage, func(d *DamageError) bool { return !d.label }) {
+		return r.readAllMarks()
+	}
+	last := r.past.last
+	all := true
+	read := func(name string, size int64) error {
+		whole, damage, err := r.readMarksOf(name, size)
+		switch {
+		case err != nil:
+			return err
+		case damage != nil:
+			r.note(damage)
+		case whole < size && (name != ledgerRef{number: last.ledger}.file() || whole < last.synced):
+			r.note(&DamageError{Path: r.view.PathJoin(r.dir, name), Err: fmt.Errorf("it can be read up to byte %d of %d", whole, size)})
+		}
+		// An end of the newest ledger that was not synced is made anew by Open, without a word.
+		all = all && whole >= size
+		return nil
+	}
+	for _, ref := range last.runs {
+		if err := read(ref.file(), ref.size()); err != nil {
+			return err
+		}
+	}
+	for _, ref := range append(slices.Clone(last.closed), ledgerRef{number: last.ledger, size: last.size}) {
+		if err := read(ref.file(), ref.size); err != nil {
+			return err
+		}
+	}
+	r.ledgerWhole = all
+	return nil
+}
+
+// readAllMarks reads all files of the seen-set, in the order of what they speak of. They are
+// whole if each ledger that there was is there, or a run of it, but for an end of the newest that
+// nobody knows of.
+func (r *Remains) readAllMarks() error {
 	names, err := r.view.List(r.dir)
 	if err != nil {
 		return err
 	}
-	own := fmt.Sprintf("ledger-%06d", r.past.last.ledger)
-	found, end := false, r.past.last.size
-	if slices.ContainsFunc(r.damage, func(d *DamageError) bool { return !d.label }) {
-		end = math.MaxInt64
-	}
+	names = slices.DeleteFunc(names, func(name string) bool { _, _, ok := span(name); return !ok })
+	slices.SortStableFunc(names, func(a, b string) int {
+		_, lastA, _ := span(a)
+		_, lastB, _ := span(b)
+		return cmp.Compare(lastA, lastB)
+	})
+	have := make(map[uint64]bool) // by ledger
+	newest := uint64(0)
 	for _, name := range names {
-		if !strings.HasPrefix(name, "ledger-") || r.past.written && name != own {
-			continue
-		}
-		found = true
-		path := r.view.PathJoin(r.dir, name)
-		f, err := r.view.Open(path)
+		first, last, _ := span(name)
+		ledger := strings.HasPrefix(name, "ledger-")
+		whole, damage, err := r.readMarksOf(name, math.MaxInt64)
 		if err != nil {
 			return err
 		}
-		whole, _, err := readLedger(f, path, end, func(rec record) { r.marks.set(rec.hash, rec.mark()) })
-		switch {
-		case err == nil && whole < r.past.last.size && whole >= r.past.last.synced:
-			// Open makes this anew without a word.
-		case err == nil && whole < r.past.last.size:
-			err = &DamageError{Path: path, Err: fmt.Errorf("it can be read up to byte %d of %d", whole, r.past.last.size)}
-		case err == nil:
-			r.ledgerWhole = r.past.written
+		if damage != nil {
+			r.note(damage)
 		}
-		if err != nil && !r.note(err) {
-			return err
+		newest = max(newest, last)
+		own := ledger && last == r.past.last.ledger
+		if size := r.view.files[r.view.PathJoin(r.dir, name)].size; ledger {
+			if own {
+				size = r.past.last.size
+			} else if _, more := r.view.files[r.view.PathJoin(r.dir, ledgerRef{number: last + 1}.file())]; more {
+				size -= blockHeader // the end
+			} else {
+				size = ledgerHeader
+			}
+			if whole < size && damage == nil && (!own || whole < r.past.last.synced) {
+				r.note(&DamageError{Path: r.view.PathJoin(r.dir, name), Err: fmt.Errorf("it can be read up to byte %d of %d", whole, size)})
+			}
+			if whole < size {
+				continue
+			}
+		} else if whole < size || whole <= ledgerHeader {
+			continue // it was being written, or it is damaged, which shows in what is missing
+		}
+		for n := first; n <= last; n++ {
+			have[n] = true
 		}
 	}
-	if r.past.written && !found {
+	own := ledgerRef{number: r.past.last.ledger}.file()
+	switch {
+	case !r.past.written:
+	case !have[r.past.last.ledger] && !slices.Contains(names, own):
 		return &DamageError{Path: r.view.PathJoin(r.dir, own), Err: errors.New("it is missing")}
+	case len(names) == 1 && newest == r.past.last.ledger && len(r.past.last.runs) == 0:
+		r.ledgerWhole = have[newest] // earlier versions had one alone
+	default:
+		r.ledgerWhole = newest >= r.past.last.ledger && uint64(len(have)) == newest
 	}
 	return nil
+}
+
+// readMarksOf reads a file of the seen-set up to a place, as far as it is whole. It returns how far
+// that is, and what is wrong with the file as such.
+func (r *Remains) readMarksOf(name string, end int64) (whole int64, damage *DamageError, err error) {
+	path := r.view.PathJoin(r.dir, name)
+	f, err := r.view.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, &DamageError{Path: path, Err: errors.New("it is missing")}, nil
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	magic := ledgerMagic()
+	if strings.HasPrefix(name, "run-") {
+		magic = runMagic()
+	}
+	whole, _, err = readLedger(f, path, magic, end, func(rec record) { r.marks.set(rec.hash, rec.mark()) })
+	if errors.As(err, &damage) {
+		return whole, damage, nil
+	}
+	return whole, nil, err
 }
 
 // Begun tells whether the files hold a commit, or held one.

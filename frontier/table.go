@@ -1,7 +1,9 @@
 package frontier
 
 import (
+	"cmp"
 	"math/bits"
+	"slices"
 
 	"github.com/zeebo/xxh3"
 
@@ -15,8 +17,11 @@ import (
 // 0.03 addresses in a billion).
 //
 // It is open addressing with linear probing, in shards that grow by a quarter
-// when they are four fifths full. A slot has 24 bytes, an address thus takes
-// 30 to 38, and no growth moves more than one shard.
+// when they are four fifths full. A slot has 32 bytes, an address thus takes
+// 40 to 50, and no growth moves more than one shard. The frontier on disk keeps in a
+// table what changed last alone: see seen.go.
+//
+// Shards are in the order of their hashes: a tableReader sorts one after the other.
 type table struct {
 	shards []shard
 	n      int
@@ -27,12 +32,9 @@ type shard struct {
 	n     int
 }
 
-// slot is a hash with its mark. Hash 0 is an empty slot: the address with that
-// hash is kept under 1.
-type slot struct {
-	hash uint64
-	tag
-}
+// slot is a record of the ledger. Hash 0 is an empty slot: the address with that hash is
+// kept under 1.
+type slot = record
 
 // tag is a mark in 16 bytes: the key of a waiting address; otherwise seq is 0
 // and prio says which.
@@ -77,24 +79,27 @@ func hashOf(u web.URL) uint64 { return max(xxh3.HashString(u.String()), 1) }
 func hashBytes(address []byte) uint64 { return max(xxh3.Hash(address), 1) }
 
 func (t *table) get(hash uint64) mark {
-	if s := t.shards[hash&(1<<shardBits-1)].find(hash); s != nil && s.hash == hash {
+	if s := t.shards[hash>>(64-shardBits)].find(hash); s != nil && s.hash == hash {
 		return s.mark()
 	}
 	return mark{}
 }
 
-func (t *table) set(hash uint64, m mark) {
-	sh := &t.shards[hash&(1<<shardBits-1)]
-	s := sh.find(hash)
+// set changes the mark of an address, and keeps no host.
+func (t *table) set(hash uint64, m mark) { t.put(record{hash, m.tag(), noHost}) }
+
+func (t *table) put(r record) {
+	sh := &t.shards[r.hash>>(64-shardBits)]
+	s := sh.find(r.hash)
 	if s == nil || s.hash == 0 {
 		if 5*(sh.n+1) > 4*len(sh.slots) {
 			sh.grow()
-			s = sh.find(hash)
+			s = sh.find(r.hash)
 		}
 		sh.n++
 		t.n++
 	}
-	*s = slot{hash, m.tag()}
+	*s = r
 }
 
 // find returns the slot of a hash, or the empty slot where it would go; nil
@@ -103,8 +108,8 @@ func (s *shard) find(hash uint64) *slot {
 	if len(s.slots) == 0 {
 		return nil
 	}
-	// The low bits chose the shard; the high ones choose the place.
-	place, _ := bits.Mul64(hash, uint64(len(s.slots)))
+	// The highest bits chose the shard; the next ones choose the place.
+	place, _ := bits.Mul64(hash<<shardBits, uint64(len(s.slots)))
 	for i := int(place); ; {
 		if at := &s.slots[i]; at.hash == hash || at.hash == 0 {
 			return at
@@ -117,19 +122,19 @@ func (s *shard) find(hash uint64) *slot {
 
 func (s *shard) grow() {
 	old := s.slots
-	s.slots = newSlots(len(old) + len(old)/4 + 8)
+	s.slots = newPages[slot](len(old) + len(old)/4 + 8)
 	for i := range old {
 		if old[i].hash != 0 {
 			*s.find(old[i].hash) = old[i]
 		}
 	}
-	freeSlots(old)
+	freePages(old)
 }
 
 // free gives back the table's memory; the table must not be used any more.
 func (t *table) free() {
 	for i := range t.shards {
-		freeSlots(t.shards[i].slots)
+		freePages(t.shards[i].slots)
 	}
 	t.shards = nil
 }
@@ -143,4 +148,32 @@ func (t *table) each(do func(hash uint64, m mark)) {
 			}
 		}
 	}
+}
+
+// tableReader gives the records of a table in the order of their hashes.
+type tableReader struct {
+	t     *table
+	shard int
+	of    []record // what is left of the shard before
+	buf   []record
+}
+
+func (r *tableReader) next() (record, bool, error) {
+	for len(r.of) == 0 {
+		if r.shard == len(r.t.shards) {
+			return record{}, false, nil
+		}
+		r.buf = r.buf[:0]
+		for _, rec := range r.t.shards[r.shard].slots {
+			if rec.hash != 0 {
+				r.buf = append(r.buf, rec)
+			}
+		}
+		slices.SortFunc(r.buf, func(a, b record) int { return cmp.Compare(a.hash, b.hash) })
+		r.of = r.buf
+		r.shard++
+	}
+	rec := r.of[0]
+	r.of = r.of[1:]
+	return rec, true, nil
 }

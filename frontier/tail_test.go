@@ -158,7 +158,7 @@ func TestRenewedLedgerCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		drained(t, f, links)
-		if names := strings.Join(paths(t, next), " "); !strings.Contains(names, "ledger-000002") || strings.Contains(names, "ledger-000003") {
+		if names := strings.Join(paths(t, next), " "); !strings.Contains(names, "ledger-000003") || strings.Contains(names, "ledger-000004") {
 			t.Errorf("of %d links: %s", links, names)
 		}
 	}

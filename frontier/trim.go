@@ -116,7 +116,7 @@ func (f *Frontier) trim() (gone []web.Candidate, err error) {
 		v.h.n--
 		f.queued--
 		f.left(v.h, v.key)
-		f.shelf.setMark(gone[i].URL, mark{how: dropped}, v.h)
+		f.shelf.setMark(gone[i].URL, mark{how: dropped}, v.h, false)
 	}
 	if err := f.shelf.commit(f.next, true); err != nil {
 		return nil, err

@@ -13,7 +13,8 @@ type window struct {
 	// not, no key is before low.
 	head []key
 	low  key
-	tail *tail // nil until the host was full
+	tail *tail  // nil until the host was full
+	out  uint64 // hash of the address that is leased, while one is
 }
 
 // tail holds the worst keys, best first. When it is empty and high is set, high

@@ -1,0 +1,135 @@
+package frontier
+
+import "github.com/waggle-crawler/waggle/web"
+
+// planSite is what the plan goes by to bound the names of a site: its counts at
+// the beginning of the Turn, and what has entered since.
+type planSite struct {
+	unseen []*host // as in site
+	names  int     // that wait for a first visit
+	most   int
+	fresh  int // of names, those that have not failed
+	links  int // of young hosts
+	// rank has the names that may leave for better ones, the worst on top; it is
+	// made when it is needed.
+	rank heap[*planHost]
+}
+
+// enters counts a new link of a host for its site, unless it is bounded and the
+// site has its share of names, all of them better, or of links for them.
+func (p *plan) enters(ph *planHost, k key, bounded bool) (bool, error) {
+	h := ph.h
+	if h != nil && h.state.Fetched >= grown {
+		return true, nil
+	}
+	s := p.site(ph)
+	name := ph.n == 0 && (h == nil || h.state.Fetched == 0 && !h.busy())
+	if bounded && s.fresh > p.f.crowd && s.links >= p.f.max {
+		return false, nil
+	}
+	if bounded && name && s.names >= s.most {
+		if ok, err := p.displace(s, k); err != nil || !ok {
+			return false, err
+		}
+	}
+	s.links++
+	if name {
+		s.names++
+		s.fresh += ph.fresh01()
+	}
+	switch {
+	case s.rank.less == nil:
+	case name:
+		s.add(ph, k)
+	case ph.rank > 0 && k.before(ph.best):
+		ph.best = k
+		s.rank.fix(ph.rank - 1)
+	}
+	return true, nil
+}
+
+// fresh01 is what a name counts among those that have not failed.
+func (ph *planHost) fresh01() int {
+	if ph.h != nil && ph.h.state.Failures > 0 {
+		return 0
+	}
+	return 1
+}
+
+// displace has the worst name of a site leave for a new one whose link is at k, if
+// that is better.
+func (p *plan) displace(s *planSite, k key) (bool, error) {
+	if s.rank.less == nil {
+		if err := p.rankNames(s); err != nil {
+			return false, err
+		}
+	}
+	if s.rank.len() == 0 || !k.before(s.rank.top().best) {
+		return false, nil
+	}
+	worst := s.rank.top()
+	s.rank.remove(0)
+	s.names--
+	s.fresh -= worst.fresh01()
+	s.links -= worst.n
+	return true, p.empty(worst, func(c *web.Candidate) { p.displaced = append(p.displaced, *c) })
+}
+
+// rankNames makes the rank of a site's names.
+func (p *plan) rankNames(s *planSite) error {
+	s.rank.less = func(a, b *planHost) bool { return b.best.before(a.best) }
+	s.rank.moved = func(ph *planHost, i int) { ph.rank = i + 1 }
+	for _, h := range s.unseen {
+		ph := p.host(h.state.Host)
+		if h.busy() || ph.n == 0 {
+			continue
+		}
+		best, err := p.f.shelf.peek(h, 0)
+		if err != nil {
+			return err
+		}
+		ph.site = s
+		s.add(ph, best)
+	}
+	for i := range p.fresh {
+		e := &p.fresh[i]
+		switch ph := e.ph; {
+		case !e.alive || ph.site != s || ph.h != nil && (ph.h.state.Fetched > 0 || ph.h.busy()):
+		case ph.rank == 0:
+			s.add(ph, e.key)
+		case e.key.before(ph.best):
+			ph.best = e.key
+			s.rank.fix(ph.rank - 1)
+		}
+	}
+	return nil
+}
+
+func (s *planSite) add(ph *planHost, best key) {
+	ph.best = best
+	s.rank.push(ph)
+}
+
+// site returns the plan's view of a host's site.
+func (p *plan) site(ph *planHost) *planSite {
+	if ph.site != nil {
+		return ph.site
+	}
+	var s *site
+	var domain string
+	if ph.h != nil {
+		s, domain = ph.h.site, ph.h.site.name
+	} else {
+		domain = ph.name.Domain()
+		s, ph.domain = p.f.sites[domain], domain
+	}
+	if ph.site = p.sites[domain]; ph.site == nil {
+		ph.site = p.places.add()
+		ph.site.most = (&site{}).maxNames(p.f.names)
+		if s != nil {
+			*ph.site = planSite{unseen: s.unseen, names: s.names, most: s.maxNames(p.f.names), fresh: s.fresh, links: s.links}
+		}
+		p.sites[domain] = ph.site
+	}
+	return ph.site
+}

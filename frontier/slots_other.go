@@ -1,6 +1,0 @@
-//go:build !unix
-
-package frontier
-
-func newSlots(n int) []slot { return make([]slot, n) }
-func freeSlots([]slot)      {}
