@@ -15,10 +15,10 @@ import (
 )
 
 // Write writes log and archive of a crawl of n made-up pages on 1,000 hosts, each of so
-// many words, at least 12, without crawling: they are a function of the seed. There is
+// many words, at least six, without crawling: they are a function of the seed. There is
 // neither a job nor a frontier. Every 20th page is nearly the same as the one before it.
-// Of the 12 links of a page six lead to pages of the crawl and six to addresses that wait,
-// on 20,000 other hosts, 200 of which a host knows.
+// Of the six links of a page three lead to pages of the crawl and three to addresses that
+// wait, on 20,000 other hosts, 200 of which a host knows.
 func Write(dir string, n, words int, seed uint64) (_ collection.Collection, err error) {
 	c := collection.At(dir)
 	archive, err := store.Create(c.ArchiveDir(), store.Options{Prefix: "made", Level: 1})
@@ -53,10 +53,10 @@ func Write(dir string, n, words int, seed uint64) (_ collection.Collection, err 
 		}
 		var body strings.Builder
 		fmt.Fprintf(&body, "<html lang=en><title>%s %d</title><p>%s. ", strings.Join(text[:5], " "), i, strings.Join(text, " "))
-		for k := range 6 {
+		for k := range 3 {
 			to := (i*7 + k) % max(n, 1000)
 			fmt.Fprintf(&body, `<a href="https://host%d.test/page/%d">%s</a> `, to%1000, to, text[k])
-			fmt.Fprintf(&body, `<a href="https://site%d.test/%d/%d">%s</a> `, (i%1000*37+(i/1000*6+k)%200)%20_000, i, k, text[6+k])
+			fmt.Fprintf(&body, `<a href="https://site%d.test/%d/%d">%s</a> `, (i%1000*37+(i/1000*3+k)%200)%20_000, i, k, text[3+k])
 		}
 		at = at.Add(time.Second)
 		r := &web.Response{

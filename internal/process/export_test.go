@@ -12,12 +12,12 @@ import (
 	"github.com/waggle-crawler/waggle/internal/madecrawl"
 )
 
-// BenchmarkExport exports a crawl of made-up pages of 30 words and 12 links in every form,
+// BenchmarkExport exports a crawl of made-up pages of 30 words and six links in every form,
 // each in a process of its own. It has 2,000 pages, or WAGGLE_PAGES:
 //
 //	WAGGLE_PAGES=1000000 go test -run '^$' -bench Export -benchtime 1x -timeout 0 ./internal/process
 //
-// A million pages take 6 GB of the disk while they are exported. With WAGGLE_FOLDER,
+// A million pages take 4 GB of the disk while they are exported. With WAGGLE_FOLDER,
 // the folder of the crawl is kept, and used again. Metrics: the greatest resident set of
 // the process in MiB, of which the bar is 500 MB, or 477 MiB; its processor time; the
 // size of the export.
