@@ -25,6 +25,8 @@
 //	                acts-for-all.jsonl
 //	workers.json    of one of several workers: all of them, as it heard of them
 //	                last (workers.go); it may go at any time
+//	activity.json   what the crawl does at the moment, while it runs; it may go at
+//	                any time
 //	robots          what was learnt of robots.txt files; it may go at any time
 //	before-repair/  what a repair replaced
 //	repair.json     while a repair puts its files in place (journal.go)
@@ -151,6 +153,6 @@ func (c Collection) Usable() error {
 
 // ofSetup tells whether a file is one that a set-up leaves which was cut short.
 func ofSetup(name string) bool {
-	return slices.Contains([]string{"lock", "SHA256SUMS", "SHA256SUMS.new", "examples.jsonl", "examples.jsonl.new", "known.jsonl", "known.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new", "acts-for-all.jsonl", "acts-for-all.jsonl.new", "workers.json", "workers.json.new"}, name) ||
+	return slices.Contains([]string{"lock", "SHA256SUMS", "SHA256SUMS.new", "examples.jsonl", "examples.jsonl.new", "known.jsonl", "known.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new", "activity.json", "activity.json.new", "acts-for-all.jsonl", "acts-for-all.jsonl.new", "workers.json", "workers.json.new"}, name) ||
 		strings.HasPrefix(name, ".model-")
 }

@@ -17,6 +17,8 @@ type Control struct {
 	paused atomic.Bool
 	watch  atomic.Int64 // hosts to tell of
 	hosts  atomic.Pointer[[]web.HostQueue]
+
+	activity atomic.Pointer[web.Activity]
 }
 
 // Pause holds the crawl, or lets it go on.

@@ -62,6 +62,9 @@ type Crawl struct {
 	Listen func(event.Event)
 	// Control holds the crawl and tells of its hosts; nil = nobody does.
 	Control *Control
+	// Active is told twice a second what the crawl does, and at its end once more, with the
+	// zero Activity; it must return soon. nil = nobody is.
+	Active func(web.Activity)
 	// Acts are what people tell the crawl while it runs; nil = nobody can. Told are those
 	// that earlier runs took in. Look finds the pages that are labelled. Revised,
 	// unless nil, is told budget and delay where an act sets one of them, before it holds;
@@ -136,6 +139,11 @@ type driver struct {
 	heard   int
 	brought int
 	ranking Ranking // the frontier; nil without other workers
+	// For those who watch: what is under way, nil where nobody does; when the activity was
+	// told, and for how long the disk was written to since.
+	fetches *fetches
+	told    time.Time
+	wrote   time.Duration
 }
 
 // newDriver returns the driver of a copy of c with its defaults.
@@ -165,12 +173,18 @@ func (c *Crawl) newDriver() *driver {
 	if own.Acts != nil && own.Control == nil {
 		own.Control = &Control{}
 	}
+	if own.Active != nil || own.Control != nil {
+		d.fetches = &fetches{clock: own.Clock, all: make(map[*fetching]struct{}, own.Workers)}
+	}
 	return d
 }
 
 func (d *driver) run(ctx context.Context) (event.Ending, error) {
 	if err := d.start(ctx); err != nil {
 		return "", err
+	}
+	if d.Active != nil {
+		defer d.Active(web.Activity{})
 	}
 
 	// Leases go down one channel, arrivals come up the other. Both hold a
@@ -183,8 +197,10 @@ func (d *driver) run(ctx context.Context) (event.Ending, error) {
 	for range d.Workers {
 		workers.Go(func() {
 			for l := range leases {
-				a, err := d.examine(work, l, cores)
-				arrivals <- result{a, err}
+				f := d.fetches.begin(l.Host.Host)
+				a, err := d.examine(work, l, cores, f)
+				f.enter(web.StageStore)
+				arrivals <- result{a, err, f}
 			}
 		})
 	}
@@ -202,7 +218,7 @@ func (d *driver) run(ctx context.Context) (event.Ending, error) {
 // start sets the time and opens the crawl.
 func (d *driver) start(ctx context.Context) error {
 	d.last = d.Clock.Now()
-	d.ticked, d.synced, d.came = d.last, d.last, d.last
+	d.ticked, d.synced, d.came, d.told = d.last, d.last, d.last, d.last
 	d.Frontier.Share(d.Workers, d.Policy.Delay)
 	if err := d.join(); err != nil {
 		return err
@@ -231,7 +247,8 @@ func (d *driver) end(how event.Ending) error {
 // result is an arrival, or why the crawl cannot go on.
 type result struct {
 	Arrival
-	err error
+	err     error
+	fetched *fetching
 }
 
 // open starts a crawl, or takes it up.
@@ -366,6 +383,7 @@ func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-c
 				return d.broken(ctx, a.err)
 			}
 			err := d.arrive(ctx, a.Arrival)
+			a.fetched.end()
 			a.Response.Release()
 			if err != nil {
 				stop()
@@ -512,6 +530,7 @@ func (d *driver) keepTime(now time.Time) error {
 	if now.Sub(d.ticked) >= tickEvery {
 		d.ticked = now
 		d.Control.tell(d.Frontier, d.Fetcher)
+		d.tellActivity(now)
 		d.hear(event.Tick{At: event.At{At: now}, Frontier: d.Frontier.Stats(now), Waits: d.waits})
 		if err := d.takeActs(context.Background(), now); err != nil {
 			return err
@@ -519,7 +538,7 @@ func (d *driver) keepTime(now time.Time) error {
 	}
 	if now.Sub(d.synced) >= syncEvery {
 		d.synced = now
-		return d.sync()
+		return d.timed(d.sync)
 	}
 	return nil
 }
@@ -547,8 +566,11 @@ func (d *driver) sync() error {
 
 // examine fetches a lease and makes of it all that can be made without
 // knowing the rest of the crawl. An error ends the crawl.
-func (d *driver) examine(ctx context.Context, l web.Lease, cores *cores) (Arrival, error) {
+func (d *driver) examine(ctx context.Context, l web.Lease, cores *cores, f *fetching) (Arrival, error) {
 	limited, cancel := within(ctx, d.Clock, l.Patience)
+	if f != nil {
+		limited = web.WithStages(limited, f.enter)
+	}
 	r, err := d.Fetcher.Fetch(limited, l.URL)
 	late := err != nil && context.Cause(limited) == errLate
 	cancel()
@@ -562,11 +584,14 @@ func (d *driver) examine(ctx context.Context, l web.Lease, cores *cores) (Arriva
 	if r != nil {
 		size = len(r.Body)
 	}
+	f.enter(web.StageExamine)
 	leave := cores.take(size)
 	defer func() { leave() }()
 	a, err := d.Crawl.examine(ctx, l, r, err, func(wait func()) {
 		leave()
+		f.enter(web.StageBrowser)
 		wait()
+		f.enter(web.StageExamine)
 		leave = cores.take(size)
 	})
 	if a.Response != nil { // what is kept of the body is in the page and the record

@@ -189,6 +189,7 @@ func (d gateFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error
 			return nil, err
 		}
 	}
+	web.AtStage(ctx, web.StageTurn)
 	name, err := g.enter(ctx, u, u.Host().Name(), netip.Addr{}, route.Delay)
 	if err != nil {
 		return nil, err
@@ -216,16 +217,19 @@ func (d gateFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error
 // which there is a server. requested tells whether anything was sent.
 func (d gateFetcher) ask(ctx context.Context, u web.URL, route Route, name *turnstile) (r *web.Response, requested bool, err error) {
 	if len(route.Addrs) == 0 {
+		web.AtStage(ctx, web.StageRequest)
 		r, err = d.inner.Fetch(ctx, u)
 		return r, true, err
 	}
 	g := d.gate
 	addrs := g.order(name, route.Addrs)
 	for i, addr := range addrs {
+		web.AtStage(ctx, web.StageTurn)
 		at, busy := g.enter(ctx, u, g.lane(addr, u.Host()), addr, route.Delay)
 		if busy != nil {
 			return nil, requested, busy
 		}
+		web.AtStage(ctx, web.StageRequest)
 		r, err = d.inner.Fetch(withTarget(ctx, target{addr, len(addrs) - i}), u)
 		requested = true
 		g.leave(at, true)

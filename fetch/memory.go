@@ -6,6 +6,8 @@ import (
 	"runtime/metrics"
 	"slices"
 	"sync"
+
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // memory bounds the bytes of bodies that are in use at a time, and of what is
@@ -118,6 +120,8 @@ func (s *share) grow(ctx context.Context, n int, hold func(bool)) error {
 	}
 	hold(true)
 	defer hold(false)
+	web.AtStage(ctx, web.StageMemory)
+	defer web.AtStage(ctx, web.StageRequest)
 	for {
 		select {
 		case <-c.granted:

@@ -86,7 +86,8 @@ func (r *Robots) before(pages Fetcher) *Robots {
 
 // Fetch fetches u if the robots.txt of its origin allows it.
 func (r *Robots) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
-	v, exchange, err := r.ask(ctx, u)
+	web.AtStage(ctx, web.StageRobots)
+	v, exchange, err := r.ask(stagesOfRobots(ctx), u)
 	if err != nil {
 		return nil, err
 	}
@@ -118,6 +119,16 @@ func (r *Robots) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 		f.Robots = exchange
 	}
 	return response, err
+}
+
+// stagesOfRobots has a request for robots.txt told as what it is for.
+func stagesOfRobots(ctx context.Context) context.Context {
+	return web.WithStages(ctx, func(s web.Stage) {
+		if s == web.StageRequest {
+			s = web.StageRobots
+		}
+		web.AtStage(ctx, s)
+	})
 }
 
 // ask returns the verdict on u's origin, and the exchange that brought it if

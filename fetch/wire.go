@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // wire is what all requests of a Stack share: connections, names, the guard.
@@ -169,6 +171,7 @@ func (w *wire) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 		return []netip.Addr{a}, nil
 	}
 	host = strings.TrimSuffix(host, ".")
+	web.AtStage(ctx, web.StageName)
 	found, _, err := w.names.get(ctx, host, func() (lookup, time.Duration, error) {
 		within, cancel := context.WithTimeout(ctx, w.options.Timeout/2)
 		defer cancel()

@@ -301,6 +301,7 @@ func (m *Maker) steer(c *crawl.Crawl) error {
 			return err
 		}
 	}
+	c.Active = func(a web.Activity) { _ = m.Writer.SaveActivity(a) } // who cannot watch it loses nothing of it
 	c.Look = m.Writer.Look(m.Parser)
 	c.Revised, c.Reword, c.Stored = m.revise, m.reword, m.stored
 	c.Keywords = m.Job.Topic.Keywords

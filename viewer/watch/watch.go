@@ -18,6 +18,7 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/viewer/figures"
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // Crawl is a collection that is watched: the figures of its log so far.
@@ -46,7 +47,8 @@ type Crawl struct {
 	heard    fileState // of the file of the workers, when it was read last
 	broke    error     // why the crawl ended, where that is known here
 	search   searcher
-	revision int // grows with every change
+	activity *web.Activity // what the crawl does; nil where that is not known
+	revision int           // grows with every change
 	changed  chan struct{}
 }
 
@@ -81,6 +83,7 @@ func (c *Crawl) Run(ctx context.Context, every time.Duration) {
 	defer indexing.Wait()
 	for {
 		c.read(ctx)
+		c.lookForActivity()
 		c.lookForIndex()
 		if c.wantsIndex() {
 			indexing.Go(func() { c.makeIndex(ctx) })
@@ -248,6 +251,7 @@ type State struct {
 	Error    string          `json:"error,omitempty"`
 	Now      time.Time       `json:"now"`
 	Index    IndexState      `json:"index"`
+	Activity *Activity       `json:"activity,omitempty"` // of a crawl that runs
 	Figures  figures.Figures `json:"figures"`
 	Workers  int             `json:"workers"` // of a crawl that several do; else 0
 }
@@ -261,6 +265,9 @@ func (c *Crawl) State(now time.Time) (State, <-chan struct{}) {
 		ID: c.id, Dir: event.Line(c.col.Dir()), Revision: c.revision, Running: running, Reading: 1, Damaged: c.damaged,
 		Now: now.UTC(), Index: c.search.state, Figures: c.figures.Figures(),
 		Workers: len(c.workers.Workers),
+	}
+	if running {
+		s.Activity = activityOf(c.activity, now)
 	}
 	if !c.whole && c.size > 0 {
 		s.Reading = float64(c.offset) / float64(c.size)

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { get, query, useData, useSlow } from "./api.js";
+import { Activity } from "./activity.jsx";
 import { Area } from "./area.jsx";
 import { Curve } from "./curve.jsx";
 import { count, decimal, moment, number, percent, priority, size, span } from "./format.js";
@@ -29,6 +30,7 @@ export function Now({ at, state }) {
         <h2 id="map-title">Hosts, as a map</h2>
         {areas.data?.hosts.some((h) => h.pages) ? <Area hosts={areas.data.hosts} crawl={at.crawl} /> : <p class="soft">No host has given a page yet.</p>}
       </section>
+      {state.activity && <Activity of={state.activity} />}
       <Frontier frontier={frontier.data} waiting={f.waiting} crawl={at.crawl} />
       <Hosts crawl={at.crawl} stamp={stamp} />
       <Failures failures={failures.data} crawl={at.crawl} />
