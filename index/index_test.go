@@ -312,3 +312,67 @@ func TestSimHash(t *testing.T) {
 		t.Error("pages without text are copies of each other")
 	}
 }
+
+// Hits are in one order whatever piece of them is asked for, also where many pages match
+// equally well: then the most relevant comes first, and of these the one that came first.
+func TestOrder(t *testing.T) {
+	c, err := madecrawl.Write(filepath.Join(t.TempDir(), "made"), 300, 12, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closing(t, builder(t, c))
+	r := reader(t, Dir(c))
+	search := func(q Query) []Hit {
+		t.Helper()
+		found, err := r.Search(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found.Hits
+	}
+	ties := 0
+	for _, text := range []string{"", madecrawl.Word(0), madecrawl.Word(1) + " " + madecrawl.Word(2), "-" + madecrawl.Word(3)} {
+		for _, sort := range append(Sorts(), ByMatch) {
+			q := Query{Text: text, Sort: sort, Size: 300}
+			all := search(q)
+			if len(all) < 20 {
+				t.Fatalf("%q: %d hits", text, len(all))
+			}
+			for i, h := range all[1:] {
+				before := all[i]
+				wrong := false
+				switch byScore := sort == ByMatch && text != "" && text[0] != '-'; {
+				case byScore && before.Score == h.Score:
+					ties++
+					wrong = before.Relevance < h.Relevance || before.Relevance == h.Relevance && !before.At.Before(h.At)
+				case byScore:
+					wrong = before.Score < h.Score
+				case sort == ByRelevance || sort == ByMatch:
+					wrong = before.Relevance < h.Relevance || before.Relevance == h.Relevance && !before.At.Before(h.At)
+				case sort == Newest:
+					wrong = !before.At.After(h.At)
+				case sort == Oldest:
+					wrong = !before.At.Before(h.At)
+				case sort == ByHost:
+					wrong = before.URL.Host() > h.URL.Host()
+				case sort == ByURL:
+					wrong = before.URL.String() >= h.URL.String()
+				}
+				if wrong {
+					t.Errorf("%q by %q: %s, %v, %v, stands before %s, %v, %v", text, sort, before.URL, before.Score, before.Relevance, h.URL, h.Score, h.Relevance)
+				}
+			}
+			for from := 0; from < len(all); from += 49 {
+				q.From, q.Size = from, 49
+				for i, h := range search(q) {
+					if h.URL != all[from+i].URL {
+						t.Errorf("%q by %q: from %d on, hit %d is %s, and of all it is %s", text, sort, from, i, h.URL, all[from+i].URL)
+					}
+				}
+			}
+		}
+	}
+	if ties < 20 {
+		t.Errorf("%d hits have the score of the one before them: too few to tell", ties)
+	}
+}

@@ -61,23 +61,6 @@ const (
 // Sorts are all orders but ByMatch.
 func Sorts() []Sort { return []Sort{ByRelevance, Newest, Oldest, ByHost, ByURL} }
 
-// order is the order as bleve takes it. Ends are equal only for one page.
-func (s Sort) order(text bool) []string {
-	switch {
-	case s == Newest:
-		return []string{"-" + fieldTime, "-" + fieldNumber}
-	case s == Oldest:
-		return []string{fieldTime, fieldNumber}
-	case s == ByHost:
-		return []string{fieldHost, "_id"}
-	case s == ByURL:
-		return []string{"_id"}
-	case s == ByMatch && text:
-		return []string{"-_score", "-" + fieldRelevance, fieldNumber}
-	}
-	return []string{"-" + fieldRelevance, fieldNumber}
-}
-
 const (
 	defaultSize = 10
 	maxSize     = 1000

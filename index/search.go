@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,6 +32,7 @@ type Reader struct {
 type view struct {
 	*snapshot
 	state state
+	keys  *keys
 	users int // the Reader is one
 }
 
@@ -51,7 +53,11 @@ func (r *Reader) open() (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &view{snapshot: s, users: 1}
+	k, err := newKeys(s.Index)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the index in %s: %w", r.dir, err), s.close())
+	}
+	out := &view{snapshot: s, keys: k, users: 1}
 	text, err := s.GetInternal([]byte(stateKey))
 	if err == nil && text != nil {
 		err = json.Unmarshal(text, &out.state)
@@ -60,10 +66,12 @@ func (r *Reader) open() (*view, error) {
 		err = fmt.Errorf("it is of another version of waggle: make it anew with waggle index")
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the index in %s: %w", r.dir, err), s.close())
+		return nil, errors.Join(fmt.Errorf("the index in %s: %w", r.dir, err), out.close())
 	}
 	return out, nil
 }
+
+func (x *view) close() error { return errors.Join(x.keys.close(), x.snapshot.close()) }
 
 // take is the newest snapshot, to be given back.
 func (r *Reader) take() (*view, error) {
@@ -135,13 +143,18 @@ type Result struct {
 	Pages int // in the index
 }
 
-// check looks at a query and splits its text as the languages of the index do.
+// check looks at a query and splits its text as the languages of the index do. Where
+// there is nothing to match, the best match is the most relevant page.
 func (r *Reader) check(q *Query, x *view) (*phrases, error) {
 	languages, err := languagesOf(x.Index)
 	if err != nil {
 		return nil, err
 	}
-	return q.check(r.analyzer, languages)
+	terms, err := q.check(r.analyzer, languages)
+	if err == nil && q.Sort == ByMatch && len(terms.want) == 0 {
+		q.Sort = ByRelevance
+	}
+	return terms, err
 }
 
 // Search finds pages. The error is a *QueryError if the query is at fault.
@@ -160,7 +173,7 @@ func (r *Reader) Search(ctx context.Context, q Query) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	matches, total, more, err := find(ctx, x.Index, what, &q)
+	matches, total, more, err := x.find(ctx, what, &q)
 	if err != nil {
 		return nil, err
 	}
@@ -195,20 +208,18 @@ func (r *Reader) Matches(ctx context.Context, q Query) (list []web.URL, total in
 	if err != nil {
 		return nil, 0, err
 	}
-	req := bleve.NewSearchRequestOptions(what, maxAsked, 0, false)
-	req.SortBy(q.Sort.order(q.Text != ""))
-	got, err := x.SearchInContext(ctx, req)
+	hits, total, _, err := x.first(ctx, what, &q, maxAsked)
 	if err != nil {
 		return nil, 0, err
 	}
-	for _, m := range got.Hits {
+	for _, m := range hits {
 		u, err := web.Parse(m.ID)
 		if err != nil {
 			return nil, 0, err
 		}
 		list = append(list, u)
 	}
-	return list, int(got.Total), nil
+	return list, total, nil
 }
 
 // Hits are what a query says of pages: q.Size of them from q.From on, in the order given,
@@ -258,7 +269,7 @@ func (r *Reader) Hits(ctx context.Context, q Query, pages []web.URL) (hits []Hit
 
 // find gives the matches that are asked for. Where near-copies are folded, it asks for
 // more of them until enough groups are there.
-func find(ctx context.Context, x bleve.Index, what query.Query, q *Query) (matches []*search.DocumentMatch, total int, more bool, err error) {
+func (x *view) find(ctx context.Context, what query.Query, q *Query) (matches []*search.DocumentMatch, total int, more bool, err error) {
 	size := cmp.Or(q.Size, defaultSize)
 	want := q.From + size
 	ask := want + 1
@@ -266,21 +277,13 @@ func find(ctx context.Context, x bleve.Index, what query.Query, q *Query) (match
 		ask = 2*want + 10
 	}
 	for {
-		req := bleve.NewSearchRequestOptions(what, min(ask, maxAsked), 0, false)
-		if q.Fold {
-			req.Fields = []string{fieldGroup}
-		}
-		if q.Sort != ByMatch || len(q.Text) == 0 {
-			req.Score = "none"
-		}
-		req.SortBy(q.Sort.order(q.Text != ""))
-		r, err := x.SearchInContext(ctx, req)
+		hits, total, whole, err := x.first(ctx, what, q, min(ask, maxAsked))
 		if err != nil {
 			return nil, 0, false, err
 		}
-		kept := r.Hits[:0:0]
+		kept := hits[:0:0]
 		seen := map[string]bool{}
-		for _, hit := range r.Hits {
+		for _, hit := range hits {
 			group, _ := hit.Fields[fieldGroup].(string)
 			if q.Fold && seen[group] {
 				continue
@@ -288,12 +291,55 @@ func find(ctx context.Context, x bleve.Index, what query.Query, q *Query) (match
 			seen[group] = true
 			kept = append(kept, hit)
 		}
-		if len(kept) > want || uint64(len(r.Hits)) == r.Total || ask >= maxAsked {
+		if len(kept) > want || whole || ask >= maxAsked {
 			from, to := min(q.From, len(kept)), min(want, len(kept))
-			return kept[from:to], int(r.Total), len(kept) > want, nil
+			return kept[from:to], total, len(kept) > want, nil
 		}
 		ask *= 3
 	}
+}
+
+// first gives at most n matches in the order of the query, and tells whether they are all
+// there are. They may be fewer although there are more: of hits of one score all are
+// given or none, unless n is maxAsked, as their order is not bleve's.
+func (x *view) first(ctx context.Context, what query.Query, q *Query, n int) (hits search.DocumentMatchCollection, total int, whole bool, err error) {
+	req := bleve.NewSearchRequestOptions(what, n, 0, false)
+	if q.Fold {
+		req.Fields = []string{fieldGroup}
+	}
+	byScore := q.Sort == ByMatch
+	if !byScore {
+		req.Score = "none"
+	}
+	order, known, err := x.keys.order(q.Sort)
+	switch {
+	case err != nil:
+		return nil, 0, false, err
+	case byScore:
+		req.SortBy([]string{"-_score"})
+	case known:
+		req.SortByCustom(search.SortOrder{order})
+	case q.Sort == ByHost:
+		req.SortBy([]string{fieldHost, "_id"})
+	default:
+		req.SortBy([]string{"_id"})
+	}
+	r, err := x.SearchInContext(ctx, req)
+	if err != nil {
+		return nil, 0, false, err
+	}
+	hits, total, whole = r.Hits, int(r.Total), uint64(len(r.Hits)) == r.Total
+	if byScore {
+		if !whole && n < maxAsked && len(hits) > 0 {
+			last := hits[len(hits)-1].Score
+			hits = hits[:slices.IndexFunc(hits, func(h *search.DocumentMatch) bool { return h.Score == last })]
+		}
+		order.ties(hits)
+	}
+	if known {
+		err = order.err
+	}
+	return hits, total, whole, err
 }
 
 func hitOf(ctx context.Context, x *view, m *search.DocumentMatch, a *parse.Analyzer, terms *phrases) (h Hit, err error) {

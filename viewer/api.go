@@ -402,7 +402,7 @@ func (b *begun) Write(p []byte) (int, error) {
 
 // Intervals of serveChanges.
 const (
-	changesApart = 400 * time.Millisecond // at least, between two messages
+	changesApart = 500 * time.Millisecond // at least, between two messages
 	stillThere   = 10 * time.Second       // between looks at whether the crawl runs
 )
 
