@@ -105,5 +105,5 @@ func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	n, err := c.Collection().Act(a)
-	answer(w, acted{n}, err)
+	answer(w, acted{n}, c.Why(err))
 }

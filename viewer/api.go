@@ -38,7 +38,7 @@ func (s *Server) routes() []route {
 			if q.err != nil {
 				err = watch.Wrong{Err: q.err}
 			}
-			answer(w, got, err)
+			answer(w, got, c.Why(err))
 		})
 	}
 	const crawl1 = "/api/crawls/{id}/"
@@ -385,7 +385,7 @@ func serveExport(c *crawl, w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	default:
 		w.Header().Del("Content-Disposition")
-		writeError(w, http.StatusInternalServerError, err)
+		answer(w, nil, c.Why(err))
 	}
 }
 

@@ -53,13 +53,13 @@ func (s *Server) serveBody(c *crawl, w http.ResponseWriter, r *http.Request) {
 	var p figures.Page
 	got, err := c.Fetched(u, &p)
 	if err != nil {
-		answer(w, nil, err)
+		answer(w, nil, c.Why(err))
 		return
 	}
 	v := &bodyView{Links: []linkView{}}
 	x := s.look(r.Context(), c, u)
 	if x.err != nil {
-		v.Missing = event.Line(x.err.Error())
+		v.Missing = event.Line(c.Why(x.err).Error())
 		c.linksOfEvent(v, got)
 		answer(w, v, nil)
 		return
@@ -257,7 +257,7 @@ func (s *Server) serveArchived(w http.ResponseWriter, r *http.Request, kind, res
 	}
 	doc := v.HTML
 	if v.err != nil {
-		doc = harmless.Notice("This page cannot be shown", event.Line(v.err.Error())+".")
+		doc = harmless.Notice("This page cannot be shown", event.Line(c.Why(v.err).Error())+".")
 	}
 	s.writePage(w, r, doc)
 }

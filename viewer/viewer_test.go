@@ -387,7 +387,7 @@ func TestLogThatChanges(t *testing.T) {
 	c.until(t, func(s *watch.State) bool { return s.Error != "" })
 	var st watch.State
 	d.get("state", &st)
-	if !strings.Contains(st.Error, "is not there any more") || st.Figures.Pages != 4 {
+	if !strings.Contains(st.Error, "does not hold the crawl any more") || st.Figures.Pages != 4 {
 		t.Errorf("%+v", st)
 	}
 	write(page(0), []byte("{\"kind\":\"fetched\"}}\n"), page(1))

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -276,7 +275,7 @@ func (c *Crawl) State(now time.Time) (State, <-chan struct{}) {
 	case errors.Is(c.err, fs.ErrNotExist) && c.offset == 0: // it has not begun
 		s.Reading = 1
 	case errors.Is(c.err, fs.ErrNotExist):
-		s.Error = fmt.Sprintf("%s is not there any more. What is shown was read before.", event.Line(c.col.EventLog()))
+		s.Error = goneWords(event.Line(c.col.Dir())) + " What is shown was read before."
 	case c.err != nil:
 		s.Error = event.Line(c.err.Error())
 	case c.broke != nil && !running:
