@@ -61,6 +61,9 @@ type Known struct {
 	Failed int `json:"failed,omitempty"`
 	// Due is how much a visit in this round is worth, in (0,1]; 0 = it is not asked for.
 	Due float64 `json:"due,omitempty"`
+	// Spare is how much a visit would be worth, in (0,1], of a page that is asked for only
+	// where the round has pages left at its end; 0 of others.
+	Spare float64 `json:"spare,omitempty"`
 }
 
 // againDir is the folder of the rounds.

@@ -11,10 +11,12 @@ import (
 
 // Again are the pages that earlier rounds of a collection know. Due are asked for again:
 // before links, and of them the one with the higher priority, in [0,1], first. Left are not,
-// and links to them are not followed. The zero Again is that of a first crawl.
+// and links to them are not followed, unless the frontier is empty before the budget of pages
+// is spent: then they are asked for as well, in their order. The zero Again is that of a first
+// crawl.
 type Again struct {
 	Due  []web.Candidate
-	Left []web.URL
+	Left []web.Candidate
 }
 
 // againBatch is how many of them enter in one turn.
@@ -67,11 +69,46 @@ func (s *Step) again(now time.Time, due []web.Candidate, preview Preview) (Outco
 	return Outcome{Turn: turn, Event: event.Seeded{At: event.At{At: now}, Queued: queued, Skipped: skipped}}, nil
 }
 
+// giveBack has known pages that were left enter, as many as the budget has room for, and tells
+// whether any did. It is called where nothing else waits. How many entered so far is stored
+// with the turn, so that a run which goes on asks for none twice.
+func (d *driver) giveBack(ctx context.Context, now time.Time) (bool, error) {
+	left := d.Again.Left
+	for d.step.count.GivenBack < len(left) {
+		from := d.step.count.GivenBack
+		batch := left[from:min(len(left), from+min(againBatch, max(0, d.step.Room())))]
+		if len(batch) == 0 {
+			return false, nil
+		}
+		forget := make([]web.URL, len(batch))
+		for i := range batch {
+			forget[i] = batch[i].URL
+		}
+		d.step.count.GivenBack += len(batch)
+		out, err := d.step.again(now, batch, d.preview(ctx, forget...))
+		if err != nil {
+			return false, err
+		}
+		out.Turn.Forget = forget
+		if out.Event == nil {
+			continue // none is in the scope any more
+		}
+		if err := d.settle(ctx, now, nil, out); err != nil {
+			return false, err
+		}
+		if s, ok := out.Event.(event.Seeded); ok && len(s.Queued) > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // leaveKnown makes the turn after which links to known pages are not followed. Its event is nil
 // where that is so already.
-func (s *Step) leaveKnown(now time.Time, left []web.URL, preview Preview) (Outcome, error) {
+func (s *Step) leaveKnown(now time.Time, left []web.Candidate, preview Preview) (Outcome, error) {
 	refused := make([]event.Skipped, 0, len(left))
-	for _, u := range left {
+	for i := range left {
+		u := left[i].URL
 		if !s.foreign(u.Host()) {
 			refused = append(refused, event.Skipped{URL: u, Reason: web.ReasonNotDue})
 		}

@@ -161,8 +161,8 @@ func (c *Crawl) newDriver() *driver {
 	}
 	if len(c.Again.Left) > 0 {
 		d.step.left = make(map[web.URL]bool, len(c.Again.Left))
-		for _, u := range c.Again.Left {
-			d.step.left[u] = true
+		for i := range c.Again.Left {
+			d.step.left[c.Again.Left[i].URL] = true
 		}
 	}
 	if c.Policy.NearCopies {
@@ -403,6 +403,10 @@ func (d *driver) ended(ctx context.Context, now time.Time) (event.Ending, bool, 
 		return "", false, err
 	}
 	how, over := d.over(now)
+	if over && how == event.FrontierEmpty {
+		more, err := d.giveBack(ctx, now)
+		return how, !more, err
+	}
 	return how, over, nil
 }
 

@@ -38,6 +38,8 @@ type progress struct {
 	Renders [web.RenderKinds]web.Renders `json:"renders,omitzero"`
 	// Renewing: what was fetched is being judged anew by other keywords.
 	Renewing bool `json:"renewing,omitempty"`
+	// GivenBack is how many of Again.Left were asked for after all.
+	GivenBack int `json:"given_back,omitempty"`
 }
 
 // Names under which a turn carries states.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -25,7 +26,7 @@ type pair struct {
 	urls, digests [2]string
 }
 
-func readPairs(t *testing.T) (pairs []*pair) {
+func readPairs(t testing.TB) (pairs []*pair) {
 	b, err := os.ReadFile(filepath.Join("testdata", "pairs.tsv"))
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +42,7 @@ func readPairs(t *testing.T) (pairs []*pair) {
 }
 
 // eachPage calls do with the pages of a recorded web that are wanted.
-func eachPage(t *testing.T, name string, wanted map[string]bool, do func(address string, p *web.Page)) {
+func eachPage(t testing.TB, name string, wanted map[string]bool, do func(address string, r *web.Response, p *web.Page)) {
 	f, err := os.Open(filepath.Join(recorded.Web(t, name), "pages.jsonl.zst"))
 	if err != nil {
 		t.Fatal(err)
@@ -78,11 +79,12 @@ func eachPage(t *testing.T, name string, wanted map[string]bool, do func(address
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := parser.Parse(&web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {page.Type}}, Body: []byte(page.Body)})
+		r := &web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {page.Type}}, Body: []byte(page.Body)}
+		p, err := parser.Parse(r)
 		if err != nil {
 			continue // of another type
 		}
-		do(page.URL, p)
+		do(page.URL, r, p)
 	}
 }
 
@@ -99,7 +101,7 @@ func TestPairs(t *testing.T) {
 	}
 	sketches, digests := map[string]*nearcopy.Sketch{}, map[string]string{}
 	for name, wanted := range byWeb {
-		eachPage(t, name, wanted, func(address string, p *web.Page) {
+		eachPage(t, name, wanted, func(address string, _ *web.Response, p *web.Page) {
 			sketches[address], digests[address] = nearcopy.Of(p), hex.EncodeToString(p.Digest[:])
 		})
 	}
@@ -132,4 +134,31 @@ func TestPairs(t *testing.T) {
 	if right < 81 || told-right > 3 {
 		t.Errorf("%d of %d copies are told, and %d others: want 81 and 3", right, are, told-right)
 	}
+}
+
+// What a sketch costs beside parsing the page.
+func BenchmarkOfParsing(b *testing.B) {
+	wanted := map[string]bool{}
+	for _, p := range readPairs(b) {
+		wanted[p.urls[0]] = p.web == "manuals"
+	}
+	var pages []*web.Response
+	eachPage(b, "manuals", wanted, func(_ string, r *web.Response, _ *web.Page) { pages = append(pages, r) })
+	parser := parse.New(parse.Options{Analyzer: parse.NewAnalyzer()})
+	var parsing, sketching time.Duration
+	for b.Loop() {
+		for _, r := range pages {
+			begun := time.Now()
+			p, err := parser.Parse(r)
+			if err != nil {
+				b.Fatal(err)
+			}
+			parsed := time.Now()
+			nearcopy.Of(p)
+			parsing += parsed.Sub(begun)
+			sketching += time.Since(parsed)
+		}
+	}
+	b.ReportMetric(float64(sketching.Microseconds())/float64(b.N*len(pages)), "µs/page")
+	b.ReportMetric(100*float64(sketching)/float64(parsing), "%parsing")
 }

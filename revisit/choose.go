@@ -23,7 +23,8 @@ const (
 
 // Choose sets Due of the pages that a round asks for which begins at now and has a budget
 // of pages, 0 for none: the most valuable, of which there are at most four fifths of the
-// budget. The rest is for new pages.
+// budget. The rest is for new pages; where there are fewer, the next ones of those known,
+// by Spare, have what is left.
 //
 // The value of a visit is what the page is worth, times the probability that it has changed
 // since it was seen last:
@@ -56,7 +57,7 @@ func Choose(known []collection.Known, now time.Time, pages int) {
 	var order []int
 	for i := range known {
 		k := &known[i]
-		k.Due = 0
+		k.Due, k.Spare = 0, 0
 		if !k.Gone.IsZero() || k.Failed >= mostFailed {
 			continue
 		}
@@ -77,7 +78,7 @@ func Choose(known []collection.Known, now time.Time, pages int) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(known[b].Due, known[a].Due) })
 	for _, i := range order[most:] {
-		known[i].Due = 0
+		known[i].Due, known[i].Spare = 0, known[i].Due
 	}
 }
 
@@ -138,14 +139,17 @@ func Section(u web.URL) string {
 
 // Again is what a crawl is told of known pages, once Choose has chosen.
 func Again(known []collection.Known) (a crawl.Again) {
+	var spare []web.Candidate
 	for i := range known {
 		switch k := &known[i]; {
 		case k.Due > 0:
 			a.Due = append(a.Due, web.Candidate{URL: k.URL, Depth: k.Depth, Priority: k.Due})
 		case k.Gone.IsZero() && k.Failed < mostFailed:
-			a.Left = append(a.Left, k.URL)
+			spare = append(spare, web.Candidate{URL: k.URL, Depth: k.Depth, Priority: k.Spare})
 		}
 	}
+	slices.SortStableFunc(spare, func(x, y web.Candidate) int { return cmp.Compare(y.Priority, x.Priority) })
+	a.Left = spare
 	slices.SortStableFunc(a.Due, func(x, y web.Candidate) int { return cmp.Compare(y.Priority, x.Priority) })
 	return a
 }

@@ -51,7 +51,7 @@ func Read(ctx context.Context, col collection.Collection, number int, p crawl.Pa
 		}
 		at[k.URL] = len(r.Known)
 		r.Before = append(r.Before, k)
-		k.Due = 0
+		k.Due, k.Spare = 0, 0
 		r.Known = append(r.Known, k)
 	}
 	fresh := map[web.URL]bool{} // of other bytes than before

@@ -40,8 +40,8 @@ type crawlCmd struct {
 
 	cli.Flags
 
-	Again string        `placeholder:"DIR" help:"Visit the pages of the crawl in DIR again, and new ones between: one more round of it, in DIR/again. One that was interrupted goes on."`
-	Every time.Duration `placeholder:"D" help:"With --again: begin a round so often, such as 24h, until Ctrl-C."`
+	Again string         `placeholder:"DIR" help:"Visit the pages of the crawl in DIR again, and new ones between: one more round of it, in DIR/again. One that was interrupted goes on."`
+	Every *time.Duration `placeholder:"D" help:"With --again: begin a round so often, such as 24h, until Ctrl-C."`
 
 	joinFlags
 
@@ -90,7 +90,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	if c.Again != "" {
 		return c.again(ctx, std, docs)
 	}
-	if c.Every != 0 {
+	if c.Every != nil {
 		return exit{exitUsage, errors.New("--every is for --again DIR")}
 	}
 	if c.Out == "" {

@@ -24,8 +24,8 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 	switch {
 	case c.Out != "" || c.File != "" || c.Resume || c.AcceptLoss || c.Open || c.Join != "":
 		return exit{exitUsage, errors.New("--again DIR goes by the job of DIR, and writes to DIR/again: leave out -o, -f, --resume, --accept-loss, --open and --join; a single round is a crawl like others, of which waggle open and waggle repair take the folder")}
-	case c.Every < 0:
-		return exit{exitUsage, fmt.Errorf("--every %v: give a time such as 24h", c.Every)}
+	case c.Every != nil && *c.Every <= 0:
+		return exit{exitUsage, fmt.Errorf("--every %v: give how often a round begins, such as 24h; without --every there is one round", *c.Every)}
 	case !base.Begun():
 		return exit{exitUsage, fmt.Errorf("%s holds no crawl: begin one with -o %s", c.Again, c.Again)}
 	case base.Running():
@@ -36,14 +36,14 @@ func (c *crawlCmd) again(ctx context.Context, std streams, docs parse.Documents)
 		err := c.round(ctx, std, docs, base)
 		var x exit
 		switch {
-		case c.Every == 0, ctx.Err() != nil, err != nil && !errors.As(err, &x), x.code == exitUsage:
+		case c.Every == nil, ctx.Err() != nil, err != nil && !errors.As(err, &x), x.code == exitUsage:
 			return err
 		case err != nil: // what ended this round need not end the next
 			complain(std.err, err)
 		}
-		wait := c.Every - time.Since(began)
+		wait := *c.Every - time.Since(began)
 		if wait > 0 {
-			fmt.Fprintf(std.err, "The next round begins at %s.\n", began.Add(c.Every).Format("2006-01-02 15:04:05"))
+			fmt.Fprintf(std.err, "The next round begins at %s.\n", began.Add(*c.Every).Format("2006-01-02 15:04:05"))
 		}
 		fire, stop := clock.System{}.NewTimer(max(wait, 0))
 		select {

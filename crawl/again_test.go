@@ -1,0 +1,76 @@
+package crawl_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// What a round has left of its budget once nothing new waits goes to known pages that were left,
+// in their order, each once, also where the round is ended and goes on after every page.
+func TestGiveBack(t *testing.T) {
+	pages := texts{}
+	known := func(i int, priority float64) web.Candidate {
+		u, err := web.Parse(fmt.Sprintf("http://bees.test/%d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages[u.String()] = fmt.Sprintf("<title>Page %d</title><p>Number %d. <a href=/new>new</a> <a href=/5>5</a>", i, i)
+		return web.Candidate{URL: u, Priority: priority}
+	}
+	again := crawl.Again{Due: []web.Candidate{known(0, .9), known(1, .8)}}
+	for i, p := range []float64{.5, .4, .3, .2} {
+		again.Left = append(again.Left, known(i+2, p))
+	}
+	pages["http://bees.test/new"] = "<title>New</title><p>It was not known."
+	run := func(t *testing.T, f crawl.Frontier, budget int) (order []string, how event.Ending) {
+		scorer, err := score.New("breadth-first", score.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &crawl.Crawl{
+			Frontier: f, Fetcher: pages, Parser: parse.New(parse.Options{}), Judge: allJudge{}, Scorer: scorer, Workers: 1,
+			Policy: crawl.Policy{Pages: budget}, Again: again,
+			Listen: func(e event.Event) {
+				if f, ok := e.(event.Fetched); ok {
+					order = append(order, f.URL.Path())
+				}
+			},
+		}
+		if how, err = c.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return order, how
+	}
+	all := []string{"/0", "/1", "/new", "/2", "/3", "/4", "/5"}
+	for budget := 1; budget <= 9; budget++ {
+		order, how := run(t, frontier.NewMemory(frontier.Options{}), budget)
+		if want := all[:min(budget, len(all))]; !slices.Equal(order, want) || (how == event.FrontierEmpty) != (budget > len(all)) {
+			t.Errorf("budget %d: %s, %v", budget, how, order)
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "frontier")
+	var order []string
+	for budget := 1; budget <= 9; budget++ {
+		f, err := frontier.Open(dir, frontier.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		more, _ := run(t, f, budget)
+		order = append(order, more...)
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(order, all) {
+		t.Errorf("page by page: %v", order)
+	}
+}
