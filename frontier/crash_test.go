@@ -57,7 +57,7 @@ func TestKilled(t *testing.T) {
 				return nil
 			})
 			bounds := frontiertest.Options{MaxPerHost: 4}
-			opts := frontier.ShortRuns(options(bounds), 5)
+			opts := frontier.FewHosts(frontier.ShortRuns(options(bounds), 5), 2)
 			f, err := frontier.OpenOn(errorfs.Wrap(disk, watch), dir, opts)
 			if err != nil {
 				t.Fatal(err)
@@ -236,7 +236,7 @@ func TestDiskFull(t *testing.T) {
 			return syscall.ENOSPC
 		})
 		bounds := frontiertest.Options{MaxPerHost: 4}
-		opts := frontier.ShortRuns(options(bounds), 5)
+		opts := frontier.FewHosts(frontier.ShortRuns(options(bounds), 5), 2)
 		f, err := frontier.OpenOn(errorfs.Wrap(disk, inject), dir, opts)
 		if err != nil {
 			if !strings.Contains(err.Error(), dir) {

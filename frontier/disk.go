@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -25,12 +26,12 @@ type disk struct {
 	witness *witness
 	meta    meta // as committed
 	seen    *seen
-	most    int  // recentMost, less in tests
-	job     *job // nil = none
+	cold    *cold // of the frontier, whose memory goes with the files
+	most    int   // recentMost, less in tests
+	job     *job  // nil = none
 	// What the store speaks of no more.
 	obsolete []string // files
 	unused   []*run
-	windows  []window // by host id
 	batch    *pebble.Batch
 	buf      []byte
 	// unchecked is how many bytes may be committed before the free space is
@@ -72,11 +73,37 @@ func (d *disk) setMark(u web.URL, m mark, h *host, fresh bool) {
 
 func (d *disk) addresses() int { return d.seen.n }
 
-func (d *disk) window(h *host) *window {
-	for uint32(len(d.windows)) <= h.id {
-		d.windows = append(d.windows, window{})
+func (d *disk) window(h *host) *window { return &h.window }
+
+func (d *disk) hostState(id uint32) (s web.HostState, err error) {
+	value, closer, err := d.db.Get(appendHostKey(d.buf[:0], id))
+	if err != nil {
+		return s, d.met(fmt.Errorf("host %d: %w", id, err))
 	}
-	return &d.windows[h.id]
+	s, err = parseHost(value)
+	return s, d.met(errors.Join(err, closer.Close()))
+}
+
+func (d *disk) eachHost(do func(id uint32, s web.HostState) error) error {
+	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: []byte{hostPrefix}, UpperBound: []byte{hostPrefix + 1}})
+	if err != nil {
+		return d.met(err)
+	}
+	id := uint32(0)
+	for it.First(); it.Valid(); it.Next() {
+		s, err := parseHost(it.Value())
+		if err == nil && !bytes.Equal(it.Key(), appendHostKey(nil, id)) {
+			err = fmt.Errorf("host %s stands at %x: %w", s.Host, it.Key(), errDamaged)
+		}
+		if err == nil {
+			err = do(id, s)
+		}
+		if err != nil {
+			return errors.Join(d.met(err), it.Close())
+		}
+		id++
+	}
+	return d.met(it.Close())
 }
 
 func (d *disk) put(h *host, k key, c *web.Candidate) {

@@ -24,7 +24,7 @@ func TestLongQueues(t *testing.T) {
 	ctx := context.Background()
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		opts := frontier.Options{MaxPerHost: []int{300, 1000, -1, 150}[seed]}
+		opts := frontier.FewHosts(frontier.Options{MaxPerHost: []int{300, 1000, -1, 150}[seed]}, 1)
 		fs := vfs.NewMem()
 		disk, err := frontier.OpenOn(fs, dir, opts)
 		if err != nil {

@@ -18,6 +18,12 @@ func Small(o Options, bytes uint64) Options {
 	return ShortRuns(o, 24)
 }
 
+// FewHosts keeps so many hosts at hand.
+func FewHosts(o Options, hosts int) Options {
+	o.hot = hosts
+	return o
+}
+
 // ShortRuns makes a run of every so many addresses.
 func ShortRuns(o Options, addresses int) Options {
 	o.recent = addresses
@@ -55,3 +61,6 @@ func Spread(f *Frontier) string {
 	}
 	return b.String()
 }
+
+// Crowd sets the number of names beyond which a site is crowded.
+func Crowd(f *Frontier, names int) { f.crowd = names }

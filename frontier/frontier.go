@@ -91,6 +91,7 @@ type Options struct {
 	Ahead func() error
 
 	buffer uint64 // bytes that the store collects before it makes a table of them; 0 = 64 MiB
+	hot    int    // hosts that are kept at hand; 0 = hotHosts
 	recent int    // addresses that change before a run is made of them; 0 = recentMost
 }
 
@@ -108,8 +109,9 @@ type Frontier struct {
 	all    int // candidates of all hosts
 	short  bool
 	shelf  shelf
-	byName map[web.Host]*host
-	hosts  []*host // by id
+	byName map[web.Host]*host // those at hand
+	hosts  []*host            // by id; nil = cold
+	cold   *cold              // nil: all are at hand
 	// ready holds the hosts that are due, by class, and waiting those that are
 	// not; see share.go for those that are due and have no turn. A host without
 	// waiting candidates, or busy, is in none.
@@ -135,7 +137,8 @@ type Frontier struct {
 type shareState struct {
 	names      int               // Options.MaxNames
 	crowd      int               // names beyond which a site is crowded
-	sites      map[string]*site  // by domain
+	sites      map[string]*site  // by domain; those at hand
+	siteByHash map[uint64]*site  // the same by cold.hash of the domain, unless all are at hand
 	ports      map[string]*ports // by name, of those with several
 	workers    int               // 0 = as many as are asked for
 	delay      time.Duration
@@ -182,6 +185,9 @@ type host struct {
 	first bool      // it was untried, and the lease has ended in this Turn
 	place int       // in site.unseen, -1 = not there
 	pages int       // fetched, as the line of its site is ordered by
+
+	window window // of the shelf on disk
+	used   bool   // asked for since cool looked at it
 
 	worst key  // no waiting candidate is worse
 	loose bool // and maybe none is as bad
@@ -318,7 +324,10 @@ func (f *Frontier) Commit(ctx context.Context, turn web.Turn) (web.Receipt, erro
 	if err := p.turn(&turn); err != nil {
 		return web.Receipt{}, err
 	}
-	touched := f.apply(p, &turn)
+	touched, err := f.apply(p, &turn)
+	if err != nil {
+		return web.Receipt{}, f.fail(err)
+	}
 	if err := f.shelf.commit(f.next, false); err != nil {
 		return web.Receipt{}, f.fail(err)
 	}
@@ -328,6 +337,9 @@ func (f *Frontier) Commit(ctx context.Context, turn web.Turn) (web.Receipt, erro
 		}
 	}
 	crowded, err := f.trim()
+	if err == nil {
+		err = f.cool()
+	}
 	if err != nil {
 		return web.Receipt{}, f.fail(err)
 	}
@@ -335,11 +347,13 @@ func (f *Frontier) Commit(ctx context.Context, turn web.Turn) (web.Receipt, erro
 }
 
 // apply carries out a plan and returns the hosts whose place may have changed.
-func (f *Frontier) apply(p *plan, turn *web.Turn) (touched []*host) {
+func (f *Frontier) apply(p *plan, turn *web.Turn) (touched []*host, err error) {
 	f.next = p.base + uint64(len(p.fresh))
 	for _, ph := range p.order {
 		if ph.h == nil && ph.named {
-			ph.h = f.host(ph.name, ph.domain)
+			if ph.h, err = f.host(ph.name, ph.domain); err != nil {
+				return nil, err
+			}
 		}
 		if ph.h != nil {
 			touched = append(touched, ph.h)
@@ -374,7 +388,10 @@ func (f *Frontier) apply(p *plan, turn *web.Turn) (touched []*host) {
 		f.shelf.setMark(u, m.mark, h, m.fresh)
 	}
 	for _, s := range turn.Hosts {
-		h := f.host(s.Host, "")
+		h, err := f.host(s.Host, "")
+		if err != nil {
+			return nil, err
+		}
 		h.state = s
 		f.shelf.setHost(h)
 		touched = append(touched, h)
@@ -388,33 +405,33 @@ func (f *Frontier) apply(p *plan, turn *web.Turn) (touched []*host) {
 	for _, name := range sortedNames(turn.State) {
 		f.shelf.setState(name, turn.State[name])
 	}
-	return touched
+	return touched, nil
 }
 
 // host finds or makes the record of a host; domain is the host's, "" if nobody has
 // looked it up.
-func (f *Frontier) host(name web.Host, domain string) *host {
-	h, ok := f.byName[name]
-	if !ok {
-		h = f.newHost(web.HostState{Host: name}, domain)
-		f.shelf.setHost(h)
+func (f *Frontier) host(name web.Host, domain string) (*host, error) {
+	h, err := f.find(name)
+	if h != nil || err != nil {
+		return h, err
 	}
-	return h
-}
-
-func (f *Frontier) addHost(s web.HostState) *host { return f.newHost(s, "") }
-
-func (f *Frontier) newHost(s web.HostState, domain string) *host {
 	if domain == "" {
-		domain = s.Host.Domain()
+		domain = name.Domain()
 	}
-	h, own := f.sites[domain].host(domain)
-	*h = host{id: uint32(len(f.hosts)), state: s, at: -1, place: -1, bound: -1, worst: unbounded(), loose: true, site: own}
-	f.hosts = append(f.hosts, h)
-	f.byName[s.Host] = h
-	f.sites[domain] = own
-	f.join(h)
-	return h
+	s := f.site(domain)
+	h, own := s.host(domain)
+	*h = host{id: uint32(len(f.hosts)), state: web.HostState{Host: name}, at: -1, place: -1, bound: -1, worst: unbounded(), loose: true, site: own, used: true}
+	if s == nil {
+		f.keepSite(domain, own)
+	}
+	own.hosts++
+	f.hosts = append(f.hosts, nil)
+	if f.cold != nil {
+		f.cold.add(h.id, name, domain)
+	}
+	f.atHand(h)
+	f.shelf.setHost(h)
+	return h, f.join(h)
 }
 
 // State returns what a Turn stored under name, nil if nothing was.
@@ -442,7 +459,10 @@ func (f *Frontier) Stats(now time.Time) web.FrontierStats {
 		Held:    f.held,
 	}
 	for c := range f.ready {
-		s.Ready += f.ready[c].len()
+		s.Ready += f.readyHosts(class(c))
+	}
+	if f.cold != nil {
+		s.Waiting += f.cold.waiting.len()
 	}
 	s.Hosts = s.Ready + s.Waiting + s.Leased
 	return s

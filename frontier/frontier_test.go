@@ -27,9 +27,11 @@ func TestMemory(t *testing.T) {
 
 func TestDisk(t *testing.T) { onDisk(t, options) }
 
-// TestDiskShortRuns is TestDisk with a seen-set that is hardly ever in memory.
-func TestDiskShortRuns(t *testing.T) {
-	onDisk(t, func(o frontiertest.Options) frontier.Options { return frontier.ShortRuns(options(o), 2) })
+// TestDiskCold is TestDisk with a seen-set and hosts that are hardly ever in memory.
+func TestDiskCold(t *testing.T) {
+	onDisk(t, func(o frontiertest.Options) frontier.Options {
+		return frontier.FewHosts(frontier.ShortRuns(options(o), 2), 1)
+	})
 }
 
 func onDisk(t *testing.T, options func(o frontiertest.Options) frontier.Options) {

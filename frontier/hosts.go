@@ -10,33 +10,65 @@ import (
 // Hosts tells of the n hosts for which most candidates wait, those of which one
 // is leased among them; of equal ones by name. It looks at every host.
 func (f *Frontier) Hosts(n int) []web.HostQueue {
-	order := func(a, b *host) int {
-		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.state.Host, b.state.Host))
+	out := []web.HostQueue{}
+	if f.broken != nil || n <= 0 {
+		return out
 	}
-	// The heap's top is the one to leave for a better one.
-	best := heap[*host]{less: func(a, b *host) bool { return order(a, b) > 0 }, moved: func(*host, int) {}}
-	for _, h := range f.hosts {
-		switch {
-		case h.n == 0 && !h.busy() || n <= 0:
-		case best.len() < n:
-			best.push(h)
-		case order(h, best.top()) < 0:
-			best.remove(0)
-			best.push(h)
+	// The least number of links that is among the n best.
+	fewest := heap[int]{less: func(a, b int) bool { return a < b }, moved: func(int, int) {}}
+	for id := range f.hosts {
+		switch queued, working := f.queueOf(id); {
+		case !working:
+		case fewest.len() < n:
+			fewest.push(queued)
+		case queued > fewest.top():
+			fewest.remove(0)
+			fewest.push(queued)
 		}
 	}
-	slices.SortFunc(best.items, order)
-	out := make([]web.HostQueue, 0, len(best.items))
-	for _, h := range best.items {
-		out = append(out, web.HostQueue{HostState: h.state, Queued: h.n, Busy: h.busy()})
+	for id := range f.hosts {
+		queued, working := f.queueOf(id)
+		if !working || queued < fewest.top() {
+			continue
+		}
+		q := web.HostQueue{Queued: queued}
+		if h := f.hosts[id]; h != nil {
+			q.HostState, q.Busy = h.state, h.busy()
+		} else {
+			s, err := f.cold.store.hostState(uint32(id))
+			if err != nil {
+				f.fail(err) // the next call says so
+				return out
+			}
+			q.HostState = s
+		}
+		out = append(out, q)
 	}
-	return out
+	slices.SortFunc(out, func(a, b web.HostQueue) int {
+		return cmp.Or(cmp.Compare(b.Queued, a.Queued), cmp.Compare(a.Host, b.Host))
+	})
+	return out[:min(n, len(out))]
+}
+
+// queueOf is how many links wait for a host, and whether one waits or is leased.
+func (f *Frontier) queueOf(id int) (queued int, working bool) {
+	if h := f.hosts[id]; h != nil {
+		return h.n, h.n > 0 || h.busy()
+	}
+	queued = int(f.cold.host(uint32(id)).n)
+	return queued, queued > 0
 }
 
 // Host is what is remembered of a host, that of a new one if nothing is.
 func (f *Frontier) Host(name web.Host) web.HostState {
-	if h, ok := f.byName[name]; ok {
-		return h.state
+	if f.broken == nil {
+		h, err := f.find(name)
+		if err != nil {
+			f.fail(err) // the next call says so
+		}
+		if h != nil {
+			return h.state
+		}
 	}
 	return web.HostState{Host: name}
 }

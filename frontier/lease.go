@@ -112,6 +112,9 @@ func (f *Frontier) wake(now time.Time) error {
 			return err
 		}
 	}
+	if err := f.wakeCold(); err != nil {
+		return err
+	}
 	return f.wakeLines()
 }
 
@@ -295,6 +298,11 @@ func (f *Frontier) sank(h *host, k key) (bool, error) {
 func (f *Frontier) NextDue() (at time.Time, ok bool) {
 	if f.waiting.len() > 0 {
 		at, ok = f.waiting.top().due, true
+	}
+	if f.cold != nil && f.cold.waiting.len() > 0 {
+		if due := time.Unix(0, f.cold.host(f.cold.waiting.top()).due).UTC(); !ok || due.Before(at) {
+			at, ok = due, true
+		}
 	}
 	if turn, some := f.nextTurn(); some && (!ok || turn.Before(at)) {
 		at, ok = turn, true

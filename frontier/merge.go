@@ -107,7 +107,10 @@ func (m *merger) takeHosts() error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(last)) {
-		h := m.f.host(name, "")
+		h, err := m.f.host(name, "")
+		if err != nil {
+			return err
+		}
 		h.state = last[name]
 		m.disk.setHost(h)
 		if err := m.changed(); err != nil {
@@ -142,7 +145,10 @@ func (m *merger) takeLink(c *web.Candidate, k key) error {
 			return nil
 		}
 	}
-	h := m.f.host(c.URL.Host(), "")
+	h, err := m.f.host(c.URL.Host(), "")
+	if err != nil {
+		return err
+	}
 	own, err := m.disk.seen.get(hash)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package frontier
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // Open opens the frontier in the folder dir, or makes one there. It holds what
@@ -36,6 +37,8 @@ func open(fs vfs.FS, dir string, opts Options) (*Frontier, error) {
 	h := newHalt()
 	d := &disk{dir: dir, fs: newLazyFS(fs, h, opts.Ahead), halt: h, seen: newSeen(), most: cmp.Or(opts.recent, recentMost)}
 	f := newFrontier(opts, d)
+	f.cold, f.siteByHash = newCold(d, cmp.Or(opts.hot, hotHosts)), make(map[uint64]*site)
+	d.cold = f.cold
 	if err := d.open(f, opts); err != nil {
 		return nil, fmt.Errorf("opening the frontier in %s: %w", dir, errors.Join(err, d.release()))
 	}
@@ -76,12 +79,6 @@ func (d *disk) open(f *Frontier, opts Options) (err error) {
 		return d.ledger.file.Sync()
 	}
 	d.fs.syncLedger.Store(&sync)
-	for _, h := range f.hosts {
-		f.queued += h.n
-		if err := f.place(h); err != nil {
-			return err
-		}
-	}
 	return d.removeOld()
 }
 
@@ -117,14 +114,18 @@ func (d *disk) takeUp(f *Frontier, past history) (err error) {
 		return &DamageError{Path: d.queue(), Err: fmt.Errorf("it holds commit %d, and its files commit %d", d.meta.turn, past.last.turn)}
 	}
 	f.next = d.meta.next
-	if err := d.readHosts(f); err != nil {
+	hot, err := d.readHosts(f)
+	if err != nil {
 		return damageOf(d.queue(), err)
 	}
 	if d.witness, err = openWitness(d.fs, d.path(witnessName), testimony{d.meta.turn, past.said.synced}); err != nil {
 		return err
 	}
 	d.unwitnessed = past.unwitnessed
-	return d.readSeen(f)
+	if err := d.readSeen(f); err != nil {
+		return err
+	}
+	return f.placeHosts(hot)
 }
 
 // storeOptions are those of pebble, tuned for a queue: entries are written once,
@@ -189,23 +190,35 @@ func (d *disk) openStore(opts Options, begun bool) error {
 	return nil
 }
 
-func (d *disk) readHosts(f *Frontier) error {
-	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: []byte{hostPrefix}, UpperBound: []byte{hostPrefix + 1}})
-	if err != nil {
-		return err
-	}
-	for it.First(); it.Valid(); it.Next() {
-		s, err := parseHost(it.Value())
-		if err == nil && !bytes.Equal(it.Key(), appendHostKey(d.buf[:0], uint32(len(f.hosts)))) {
-			err = fmt.Errorf("host %s stands at %x: %w", s.Host, it.Key(), errDamaged)
+// readHosts makes the hosts, all of them cold, and returns those that are to be at hand once their
+// links are counted.
+func (d *disk) readHosts(f *Frontier) (hot []uint32, err error) {
+	err = d.eachHost(func(id uint32, s web.HostState) error {
+		if odd := f.addCold(&s); odd || len(s.Host.Name()) < len(s.Host) {
+			hot = append(hot, id)
 		}
+		return nil
+	})
+	return hot, err
+}
+
+// placeHosts puts the hosts where they belong.
+func (f *Frontier) placeHosts(hot []uint32) error {
+	f.placeCold()
+	var errs []error
+	for _, id := range hot {
+		h, err := f.at(id)
 		if err != nil {
-			return errors.Join(err, it.Close())
+			return err
 		}
-		f.addHost(s)
+		if len(h.state.Host.Name()) < len(h.state.Host) {
+			errs = append(errs, f.join(h))
+		}
 	}
-	d.windows = make([]window, len(f.hosts))
-	return it.Close()
+	for _, id := range hot {
+		errs = append(errs, f.place(f.hosts[id]))
+	}
+	return errors.Join(errs...)
 }
 
 // makeFolder makes a folder that survives a power failure: each new one is
@@ -273,6 +286,7 @@ func (d *disk) release() error {
 		errs = append(errs, d.fs.unlock())
 	}
 	errs = append(errs, d.seen.free())
+	d.cold.free()
 	return errors.Join(errs...)
 }
 

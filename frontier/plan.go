@@ -32,6 +32,7 @@ type plan struct {
 	dropped   []web.Candidate
 	displaced []web.Candidate
 	forgotten []int
+	failed    error // of the first host that could not be read
 }
 
 // planMark is a mark as the plan leaves it.
@@ -154,13 +155,14 @@ func (p *plan) turn(t *web.Turn) error {
 		if s.Host == "" {
 			return fmt.Errorf("a turn holds the state of a host without a name")
 		}
+		p.host(s.Host)
 	}
 	for _, name := range t.Drop {
 		if err := p.drop(name); err != nil {
 			return err
 		}
 	}
-	return nil
+	return p.failed
 }
 
 // forget plans that addresses that are done become unknown.
@@ -190,7 +192,7 @@ func (p *plan) add(found []web.Candidate) error {
 		}
 		p.added[i] = a
 	}
-	return nil
+	return p.failed
 }
 
 // valid refuses candidates that no caller may give.
@@ -352,7 +354,11 @@ func (p *plan) host(name web.Host) *planHost {
 	ph, ok := p.hosts[name]
 	if !ok {
 		ph = p.order.add()
-		ph.name, ph.h = name, p.f.byName[name]
+		var err error
+		ph.name = name
+		if ph.h, err = p.f.find(name); err != nil && p.failed == nil {
+			p.failed = err
+		}
 		if ph.h != nil {
 			ph.n = ph.h.n
 		}

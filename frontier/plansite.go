@@ -5,11 +5,11 @@ import "github.com/waggle-crawler/waggle/web"
 // planSite is what the plan goes by to bound the names of a site: its counts at
 // the beginning of the Turn, and what has entered since.
 type planSite struct {
-	unseen []*host // as in site
-	names  int     // that wait for a first visit
-	most   int
-	fresh  int // of names, those that have not failed
-	links  int // of young hosts
+	of    *site // nil of a new one
+	names int   // that wait for a first visit
+	most  int
+	fresh int // of names, those that have not failed
+	links int // of young hosts
 	// rank has the names that may leave for better ones, the worst on top; it is
 	// made when it is needed.
 	rank heap[*planHost]
@@ -79,7 +79,14 @@ func (p *plan) displace(s *planSite, k key) (bool, error) {
 func (p *plan) rankNames(s *planSite) error {
 	s.rank.less = func(a, b *planHost) bool { return b.best.before(a.best) }
 	s.rank.moved = func(ph *planHost, i int) { ph.rank = i + 1 }
-	for _, h := range s.unseen {
+	var unseen []*host
+	if s.of != nil {
+		if err := p.f.warmUnseen(s.of); err != nil {
+			return err
+		}
+		unseen = s.of.unseen
+	}
+	for _, h := range unseen {
 		ph := p.host(h.state.Host)
 		if h.busy() || ph.n == 0 {
 			continue
@@ -121,13 +128,13 @@ func (p *plan) site(ph *planHost) *planSite {
 		s, domain = ph.h.site, ph.h.site.name
 	} else {
 		domain = ph.name.Domain()
-		s, ph.domain = p.f.sites[domain], domain
+		s, ph.domain = p.f.site(domain), domain
 	}
 	if ph.site = p.sites[domain]; ph.site == nil {
 		ph.site = p.places.add()
 		ph.site.most = (&site{}).maxNames(p.f.names)
 		if s != nil {
-			*ph.site = planSite{unseen: s.unseen, names: s.names, most: s.maxNames(p.f.names), fresh: s.fresh, links: s.links}
+			*ph.site = planSite{of: s, names: s.names, most: s.maxNames(p.f.names), fresh: s.fresh, links: s.links}
 		}
 		p.sites[domain] = ph.site
 	}

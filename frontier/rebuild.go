@@ -135,7 +135,10 @@ func (n *heir) takeHosts() error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(last)) {
-		h := n.f.host(name, "")
+		h, err := n.f.host(name, "")
+		if err != nil {
+			return err
+		}
 		h.state = last[name].state
 		n.disk.setHost(h)
 		if err := n.changed(); err != nil {
@@ -204,7 +207,10 @@ func (n *heir) takeLink(c *web.Candidate, k key) error {
 	case old.how == taken || old.how == dropped || n.remains.ledgerWhole:
 		return nil
 	}
-	h := n.f.host(c.URL.Host(), "")
+	h, err := n.f.host(c.URL.Host(), "")
+	if err != nil {
+		return err
+	}
 	if own.how == waiting {
 		if k != place {
 			return nil // what is there is as good

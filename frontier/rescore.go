@@ -41,8 +41,15 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 		return p, nil
 	}
 	for n > 0 && int(id) < len(f.hosts) {
-		h := f.hosts[id]
 		looked := 0
+		if f.hosts[id] == nil && f.cold.host(id).n == 0 {
+			id, at = id+1, key{}
+			continue
+		}
+		h, err := f.at(id)
+		if err != nil {
+			return nil, f.fail(err)
+		}
 		if h.n > 0 {
 			lowest = math.Inf(1)
 			if at, looked, err = f.shelf.rescore(h, at, n, checked); err != nil {
@@ -66,6 +73,9 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 		if err := f.place(h); err != nil {
 			return nil, f.fail(err)
 		}
+	}
+	if err := f.cool(); err != nil {
+		return nil, f.fail(err)
 	}
 	if int(id) >= len(f.hosts) {
 		return nil, nil

@@ -25,11 +25,7 @@ import (
 // speaks of goes once that commit would survive a power failure. So there is a
 // moment of the process's death at which neither is whole for none of them.
 //
-// Memory for 10⁸ addresses: 40 to 100 MB for what changed last, 131 MB of runs (twice that for
-// the time in which most runs become one). In one table, as it was, they took 3.5 GB.
-// The profile of BenchmarkFill says what this costs: a look at a run is 1.5 µs where the
-// system has the block at hand, of which two thirds are the call; four fifths of the links that
-// were met before are in recent or frozen; sorting and merging are 4 % of the processor's time.
+// In memory are what changed last and about 11 bits for every other address; see run.go.
 type seen struct {
 	recent, frozen *table
 	runs           []*run              // the oldest first
@@ -369,9 +365,11 @@ func (d *disk) count(f *Frontier) error {
 	return damageOf(d.dir, mergeRecords(from, func(r record) error {
 		d.seen.n++
 		if m := r.mark(); m.how == waiting && int64(r.host) < int64(len(f.hosts)) {
-			h := f.hosts[r.host]
-			d.windows[r.host].put(m.key, h.n)
-			h.n++
+			c := f.cold.host(r.host)
+			if c.n == 0 || m.key.before(c.head) {
+				c.head = m.key
+			}
+			c.n++
 			f.spread.add(m.prio, 1)
 		}
 		return nil

@@ -100,6 +100,8 @@ type site struct {
 	waiting int     // hosts in Frontier.waiting
 	leased  int     // hosts
 	turns   *turns  // nil until it was crowded
+	hosts   int     // all
+	hot     int     // of these, those at hand
 }
 
 // share is what a host adds to the counts of its site and of the frontier.
@@ -164,14 +166,18 @@ func (s *site) host(name string) (*host, *site) {
 }
 
 // join gives a new host its fellow ports.
-func (f *Frontier) join(h *host) {
+func (f *Frontier) join(h *host) error {
 	name := h.state.Host.Name()
 	p := f.ports[name]
 	if len(name) < len(h.state.Host) { // it has a port
 		if p == nil {
 			p = &ports{}
 			f.ports[name] = p
-			if plain := f.byName[web.Host(name)]; plain != nil {
+			plain, err := f.find(web.Host(name))
+			if err != nil {
+				return err
+			}
+			if plain != nil {
 				p.add(plain)
 			}
 		}
@@ -179,6 +185,7 @@ func (f *Frontier) join(h *host) {
 	if p != nil {
 		p.add(h)
 	}
+	return nil
 }
 
 func (p *ports) add(h *host) {
@@ -350,7 +357,10 @@ func (f *Frontier) lag() {
 // floor, nil if there is none.
 func (f *Frontier) front(floor float64) (*host, error) {
 	for {
-		h, others := f.first()
+		h, others, err := f.first()
+		if err != nil {
+			return nil, err
+		}
 		if h != nil && h.head.prio < floor {
 			h = nil
 		}
@@ -382,19 +392,31 @@ func (f *Frontier) front(floor float64) (*host, error) {
 
 // first is the host with the best candidate among those of the classes that are
 // open; others tells whether a host of another site is there too.
-func (f *Frontier) first() (h *host, others bool) {
+func (f *Frontier) first() (h *host, others bool, err error) {
 	n := 0
 	for c, open := range f.classes() {
-		q := &f.ready[c]
-		if !open || q.len() == 0 {
+		if !open || f.readyHosts(class(c)) == 0 {
 			continue
 		}
-		n += q.len()
+		if err := f.warmBest(class(c)); err != nil {
+			return nil, false, err
+		}
+		q := &f.ready[c]
+		n += f.readyHosts(class(c))
 		if top := q.top(); h == nil || top.head.before(h.head) {
 			h = top
 		}
 	}
-	return h, h != nil && n > h.site.ready
+	return h, h != nil && n > h.site.ready, nil
+}
+
+// readyHosts is how many hosts of a class are ready, and not in the line of their site.
+func (f *Frontier) readyHosts(c class) int {
+	n := f.ready[c].len()
+	if f.cold != nil {
+		n += f.cold.ready[c].len()
+	}
+	return n
 }
 
 // yields tells whether a host leaves its turn to the hosts of other sites: its
@@ -433,7 +455,7 @@ func (f *Frontier) alone() bool {
 	s := f.lined[0]
 	all := 0
 	for c := range f.ready {
-		all += f.ready[c].len()
+		all += f.readyHosts(class(c))
 	}
 	if all > s.ready || len(f.leased) > s.leased || s.turns.chosen != nil || !f.classes()[untried] || f.othersSoon(s) {
 		return false
@@ -445,10 +467,10 @@ func (f *Frontier) alone() bool {
 // othersSoon tells whether a host of another site is due soon, or may be: it does
 // not look for long.
 func (f *Frontier) othersSoon(s *site) bool {
-	if f.waiting.len() == s.waiting {
-		return false
-	}
 	by, looks := f.now.Add(soon), 0
+	if f.othersCold(s, by) {
+		return true
+	}
 	var look func(i int) bool
 	look = func(i int) bool {
 		if i >= f.waiting.len() || f.waiting.items[i].due.After(by) {

@@ -13,7 +13,8 @@ import (
 // loose, and a loose bound is looked up when its host comes to the top of the
 // heap of bounds. So what leaves costs the logarithm of the number of hosts, and
 // not a look at each of them. There is no heap before the frontier is full for
-// the first time.
+// the first time. Hosts in the heap are at hand: a frontier of bounded size holds so many hosts in memory
+// as links may wait.
 
 // entered counts a candidate at k that enters and moves the bound of its host h;
 // h.n does not count it yet.
@@ -52,7 +53,9 @@ func (f *Frontier) changed(h *host) {
 	case len(f.dirty) > len(f.hosts)/4+1024:
 		f.worst, f.dirty = heap[*host]{}, nil // to be made anew, if it is needed again
 		for _, o := range f.hosts {
-			o.dirty = false
+			if o != nil {
+				o.dirty, o.bound = false, -1
+			}
 		}
 	default:
 		h.dirty = true
@@ -61,18 +64,24 @@ func (f *Frontier) changed(h *host) {
 }
 
 // bounds brings the heap of bounds up to date, the worst on top.
-func (f *Frontier) bounds() *heap[*host] {
+func (f *Frontier) bounds() (*heap[*host], error) {
 	q := &f.worst
 	if q.less == nil {
+		if err := f.warmQueues(); err != nil {
+			return nil, err
+		}
 		q.less = func(a, b *host) bool { return b.rank.before(a.rank) }
 		q.moved = func(h *host, i int) { h.bound = i }
 		for _, h := range f.hosts {
+			if h == nil {
+				continue
+			}
 			h.bound, h.rank = -1, h.worst
 			if h.n > 0 {
 				q.push(h)
 			}
 		}
-		return q
+		return q, nil
 	}
 	for _, h := range f.dirty {
 		h.dirty, h.rank = false, h.worst // one at a time: the others are in order
@@ -86,7 +95,7 @@ func (f *Frontier) bounds() *heap[*host] {
 		}
 	}
 	f.dirty = f.dirty[:0]
-	return q
+	return q, nil
 }
 
 // mostTrimmed is how many candidates leave after a Turn, at most: a limit that was
@@ -137,7 +146,10 @@ type victim struct {
 
 // victims are the n worst candidates, worst first. It changes nothing but bounds.
 func (f *Frontier) victims(n int) (out []victim, err error) {
-	q := f.bounds()
+	q, err := f.bounds()
+	if err != nil {
+		return nil, err
+	}
 	var aside []*host // of which all leave
 	chosen := map[*host]int{}
 	last := map[*host]key{} // the last chosen

@@ -1,0 +1,432 @@
+package frontier
+
+import (
+	"hash/maphash"
+	"math"
+	"time"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// cold keeps the hosts of a frontier on disk to which nothing happens: 56 bytes each, 5 to 11 in each
+// of two indexes, 4 in a heap and 8 in Frontier.hosts, where a host at hand takes about 800. It is
+// all that is needed to know when the host's turn comes:
+//
+//	at hand    something happened to it lately, it is leased from, or its site is crowded
+//	  │ ▲
+//	  │ │ named by a link, the best of those that are ready, scored anew
+//	  ▼ │
+//	cold       none of its links waits, or it is ready, or it waits for its time
+//
+// What it was is read from the store where it comes to be at hand; of most hosts, of
+// which nothing is known but the name, not even that is needed. The order in which
+// links leave is that of all hosts: before a host at hand is chosen, those that are better come to be
+// at hand (see best), and those that are cold become due as others do.
+//
+// A site is at hand while one of its hosts is; else its counts are made anew of its hosts, which
+// are in a chain. One with many hosts stays.
+//
+// A host is known by the hash of its name, with a seed that nobody outside knows: among 10⁷ hosts, two have one
+// hash in three of a million crawls, and then a lease says that the frontier is damaged.
+type cold struct {
+	store   hostStore
+	seed    maphash.Seed
+	chunks  [][]coldHost // by id
+	names   hostIndex    // all hosts
+	domains hostIndex    // the first host of each site's chain
+	ready   [numClasses]heap[uint32]
+	waiting heap[uint32]
+	hand    int     // the place of ring that is looked at next
+	ring    []*host // those at hand
+	most    int     // of these, that are kept
+}
+
+// find returns a host by its name, nil if there is none. It is at hand then.
+func (f *Frontier) find(name web.Host) (*host, error) {
+	h := f.byName[name]
+	if h != nil {
+		h.used = true
+	}
+	if h != nil || f.cold == nil {
+		return h, nil
+	}
+	c := f.cold
+	hash := c.hash(string(name))
+	var err error
+	c.names.find(hash, func(id uint32) bool {
+		o := c.host(id)
+		if err != nil || o.name != hash || f.hosts[id] != nil { // one at hand has another name
+			return false
+		}
+		s := web.HostState{Host: name}
+		if !o.is(coldBlank) {
+			if s, err = c.store.hostState(id); err != nil || s.Host != name {
+				return false
+			}
+		}
+		h = f.warm(id, s)
+		return true
+	})
+	return h, err
+}
+
+// at returns a host by its number. It is at hand then.
+func (f *Frontier) at(id uint32) (*host, error) {
+	if h := f.hosts[id]; h != nil {
+		return h, nil
+	}
+	s, err := f.cold.store.hostState(id)
+	if err != nil {
+		return nil, err
+	}
+	return f.warm(id, s), nil
+}
+
+// warm makes a cold host one at hand. It changes no counts.
+func (f *Frontier) warm(id uint32, s web.HostState) *host {
+	c := f.cold.host(id)
+	domain := s.Host.Domain()
+	own := f.site(domain)
+	h := &host{
+		id: id, state: s, n: int(c.n), at: -1, place: -1, bound: -1, worst: unbounded(), loose: true, site: own,
+		share: c.share(), pages: s.Fetched, used: true,
+	}
+	f.atHand(h)
+	if h.n > 0 {
+		h.head = c.head
+		h.window.head = append(h.window.head, c.head)
+		if s.Fetched == 0 {
+			own.show(h, false)
+		}
+	}
+	switch {
+	case c.is(coldReady):
+		f.cold.ready[c.class()].remove(int(c.at))
+		h.in = &f.ready[c.class()]
+		h.in.push(h)
+	case c.is(coldWaiting):
+		f.cold.waiting.remove(int(c.at))
+		h.due = time.Unix(0, c.due).UTC()
+		h.in = &f.waiting
+		h.in.push(h)
+		if s.Down {
+			h.held = h.n
+		}
+	}
+	c.flags &^= coldReady | coldWaiting
+	return h
+}
+
+// atHand notes that a host is at hand.
+func (f *Frontier) atHand(h *host) {
+	f.hosts[h.id] = h
+	f.byName[h.state.Host] = h
+	h.site.hot++
+	if f.cold != nil {
+		f.cold.ring = append(f.cold.ring, h)
+	}
+}
+
+// site returns the site of a domain, nil if there is none. It is at hand then.
+func (f *Frontier) site(domain string) *site {
+	if s := f.sites[domain]; s != nil || f.cold == nil {
+		return s
+	}
+	return f.warmSite(domain, f.cold.hash(domain))
+}
+
+// warmSite makes the counts of a site of those of its hosts, which are all cold; nil where there are none.
+func (f *Frontier) warmSite(domain string, hash uint64) *site {
+	var s *site
+	for id := range f.cold.chain(hash) {
+		if s == nil {
+			s = &site{name: domain}
+		}
+		s.take(f.cold.host(id))
+	}
+	if s != nil {
+		f.keepSite(domain, s)
+	}
+	return s
+}
+
+// take adds what a cold host adds to its site.
+func (s *site) take(c *coldHost) {
+	s.hosts++
+	is := c.share()
+	add := func(n *int, is bool) {
+		if is {
+			*n++
+		}
+	}
+	add(&s.names, is.names)
+	add(&s.fresh, is.fresh)
+	add(&s.proven, is.proven)
+	add(&s.working, is.working)
+	add(&s.ready, c.is(coldReady))
+	add(&s.waiting, c.is(coldWaiting))
+	s.links += is.links
+}
+
+func (f *Frontier) keepSite(domain string, s *site) {
+	f.sites[domain] = s
+	if f.cold != nil {
+		f.siteByHash[f.cold.hash(domain)] = s
+	}
+}
+
+// warmUnseen brings those hosts of a site to hand that gave no page and have links.
+func (f *Frontier) warmUnseen(s *site) error {
+	if f.cold == nil {
+		return nil
+	}
+	for id := range f.cold.chain(f.cold.hash(s.name)) {
+		if c := f.cold.host(id); f.hosts[id] == nil && c.n > 0 && c.is(coldUntried) {
+			if _, err := f.at(id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// warmBest brings the best hosts of a class to hand: as many that the two best of all are.
+func (f *Frontier) warmBest(c class) error {
+	if f.cold == nil {
+		return nil
+	}
+	for q := &f.cold.ready[c]; q.len() > 0; {
+		items := f.ready[c].items
+		if len(items) > 1 {
+			second := items[1]
+			if len(items) > 2 && items[2].head.before(second.head) {
+				second = items[2]
+			}
+			if !f.cold.host(q.top()).head.before(second.head) {
+				return nil
+			}
+		}
+		if _, err := f.at(q.top()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wakeCold moves cold hosts that have become due to those that are ready.
+func (f *Frontier) wakeCold() error {
+	if f.cold == nil {
+		return nil
+	}
+	for q := &f.cold.waiting; q.len() > 0; {
+		id := q.top()
+		c := f.cold.host(id)
+		if time.Unix(0, c.due).After(f.now) {
+			return nil
+		}
+		s := f.siteByHash[c.domain]
+		if f.workers > 0 && c.is(coldYoung) && f.maybeCrowded(c, s) {
+			h, err := f.at(id)
+			if err != nil {
+				return err
+			}
+			if err := f.place(h); err != nil {
+				return err
+			}
+			continue
+		}
+		q.remove(int(c.at))
+		c.flags &^= coldWaiting
+		if c.is(coldDown) {
+			f.down--
+			f.held -= int(c.n)
+		}
+		if s != nil {
+			s.waiting--
+			s.ready++
+		}
+		f.coldReady(id)
+	}
+	return nil
+}
+
+// coldReady puts a cold host among those that are ready.
+func (f *Frontier) coldReady(id uint32) {
+	c := f.cold.host(id)
+	c.flags |= coldReady
+	if c.class() == quick && !c.is(coldQuick) {
+		c.flags |= coldQuick
+		f.quick++
+	}
+	f.cold.ready[c.class()].push(id)
+}
+
+// maybeCrowded tells whether the site of a cold host is crowded; s is nil where it is not at hand.
+func (f *Frontier) maybeCrowded(c *coldHost, s *site) bool {
+	if s != nil {
+		return f.crowded(s)
+	}
+	fresh := 0
+	for id := range f.cold.chain(c.domain) {
+		if f.cold.host(id).share().fresh {
+			fresh++
+		}
+	}
+	return fresh > f.crowd
+}
+
+// othersCold tells whether a cold host of another site than s is due by a moment.
+func (f *Frontier) othersCold(s *site, by time.Time) bool {
+	if f.cold == nil || f.cold.waiting.len() == 0 {
+		return false
+	}
+	own := f.cold.hash(s.name)
+	var look func(i int) bool
+	look = func(i int) bool {
+		if i >= f.cold.waiting.len() {
+			return false
+		}
+		c := f.cold.host(f.cold.waiting.items[i])
+		if time.Unix(0, c.due).After(by) {
+			return false
+		}
+		return c.domain != own || look(2*i+1) || look(2*i+2)
+	}
+	return look(0)
+}
+
+// cool makes hosts cold as long as more are at hand than are kept, those first that were not asked for
+// since they were looked at. It is called when nobody has a host in hand.
+func (f *Frontier) cool() error {
+	c := f.cold
+	if c == nil {
+		return nil
+	}
+	for looks := 2 * (len(c.ring) - c.most); len(c.ring) > c.most && looks > 0; looks-- {
+		if c.hand >= len(c.ring) {
+			c.hand = 0
+		}
+		h := c.ring[c.hand]
+		if h.used || !f.mayCool(h) {
+			h.used = false
+			c.hand++
+			continue
+		}
+		ok, err := f.coolHost(h)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			c.hand++
+			continue
+		}
+		last := len(c.ring) - 1
+		c.ring[c.hand], c.ring[last] = c.ring[last], nil
+		c.ring = c.ring[:last]
+	}
+	return nil
+}
+
+// mayCool tells whether 56 bytes tell all that is to be known of a host.
+func (f *Frontier) mayCool(h *host) bool {
+	return !h.busy() && h.ports == nil && h.site.turns == nil && !h.dirty && h.bound < 0 && !h.first && (h.n == 0) == (h.in == nil)
+}
+
+// coolHost makes a host cold, if its time can be told. It changes no counts.
+func (f *Frontier) coolHost(h *host) (bool, error) {
+	c := f.cold.host(h.id)
+	due, ok := nanoseconds(h.due)
+	if h.in == &f.waiting && !ok {
+		return false, nil
+	}
+	if h.n > 0 {
+		k, err := f.shelf.peek(h, 0)
+		if err != nil {
+			return false, err
+		}
+		c.head = k
+	}
+	c.n, c.due, c.flags = uint32(h.n), due, 0
+	if h.share.quick {
+		c.flags = coldQuick
+	}
+	c.set(&h.state, h.class())
+	if in := h.in; in != nil {
+		h.in = nil
+		in.remove(h.at)
+		if in == &f.waiting {
+			c.flags |= coldWaiting
+			f.cold.waiting.push(h.id)
+		} else {
+			c.flags |= coldReady
+			f.cold.ready[c.class()].push(h.id)
+		}
+	}
+	s := h.site
+	if h.place >= 0 {
+		s.show(h, true)
+	}
+	f.hosts[h.id] = nil
+	delete(f.byName, h.state.Host)
+	if s.hot--; s.hot == 0 && s.hosts <= keptSite {
+		delete(f.sites, s.name)
+		delete(f.siteByHash, c.domain)
+	}
+	return true, nil
+}
+
+// addCold makes a host of a state that the store has: cold, none of its links counted yet. It tells whether the host
+// is to be placed at hand, as its time cannot be told here.
+func (f *Frontier) addCold(s *web.HostState) (odd bool) {
+	id := uint32(len(f.hosts))
+	f.hosts = append(f.hosts, nil)
+	c := f.cold.add(id, s.Host, s.Host.Domain())
+	c.set(s, (&host{state: *s}).class())
+	due, ok := nanoseconds(s.Due)
+	if c.due = due; !s.Due.After(f.now) {
+		c.due = math.MinInt64
+		return false
+	}
+	return !ok
+}
+
+// placeCold puts all hosts where they belong, once their links are counted. It is for the beginning, when no
+// moment was heard of and workers share nothing.
+func (f *Frontier) placeCold() {
+	for id := range uint32(len(f.hosts)) {
+		c := f.cold.host(id)
+		if first, _ := f.cold.first(c.domain); first == id {
+			for o := range f.cold.chain(c.domain) {
+				if f.cold.host(o).n > 0 {
+					f.working++
+					break
+				}
+			}
+		}
+		f.queued += int(c.n)
+		switch {
+		case c.n == 0:
+		case c.due == math.MinInt64:
+			f.coldReady(id)
+		default:
+			c.flags |= coldWaiting
+			f.cold.waiting.push(id)
+			if c.is(coldDown) {
+				f.down++
+				f.held += int(c.n)
+			}
+		}
+	}
+}
+
+// warmQueues brings all hosts to hand for which links wait.
+func (f *Frontier) warmQueues() error {
+	for id, h := range f.hosts {
+		if h == nil && f.cold.host(uint32(id)).n > 0 {
+			if _, err := f.at(uint32(id)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

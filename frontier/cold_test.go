@@ -1,0 +1,166 @@
+package frontier_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/frontier/frontiertest"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// TestColdHosts drives a frontier in memory, where all hosts are at hand, and one on disk that keeps
+// one or a few at hand, through the same calls: sites of one name and of many, ports, hosts that
+// are slow, silent or down, bounds on what waits. It asserts that they agree in all they say.
+func TestColdHosts(t *testing.T) {
+	ctx := context.Background()
+	for seed := range uint64(12) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		opts := frontier.Options{
+			MaxPerHost: []int{0, 3, 10}[r.IntN(3)],
+			Max:        []int{0, 0, 60}[r.IntN(3)],
+			MaxNames:   []int{0, 40, -1}[r.IntN(3)],
+		}
+		disk, err := frontier.OpenOn(vfs.NewMem(), dir, frontier.FewHosts(opts, 1+r.IntN(4)*int(seed%2)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		memory := frontier.NewMemory(opts)
+		both := func(what string, do func(f *frontier.Frontier) (string, error)) {
+			t.Helper()
+			d, err := do(disk)
+			if err != nil {
+				t.Fatalf("seed %d: %s: %v", seed, what, err)
+			}
+			m, err := do(memory)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d != m {
+				t.Fatalf("seed %d: %s:\n  disk %s\nmemory %s", seed, what, d, m)
+			}
+		}
+		if names := r.IntN(8); names < 5 {
+			frontier.Crowd(disk, names)
+			frontier.Crowd(memory, names)
+		}
+		if workers := r.IntN(20); workers > 0 {
+			delay := time.Duration(r.IntN(5)) * time.Second
+			disk.Share(workers, delay)
+			memory.Share(workers, delay)
+		}
+		link := func() web.Candidate {
+			site := []string{"a%d.example", "n%d.b.example", "n%d.c%[1]d.example", "d.example:8%d", "d%d.example"}[r.IntN(5)]
+			u, err := web.Parse(fmt.Sprintf("http://"+site+"/%d", r.IntN(60), r.IntN(20)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return web.Candidate{URL: u, Priority: float64(r.IntN(40))}
+		}
+		now := frontiertest.Start
+		var out []web.Lease
+		for range 120 {
+			var turn web.Turn
+			for range r.IntN(20) {
+				turn.Add = append(turn.Add, link())
+			}
+			left := out[:0]
+			for _, l := range out {
+				host := l.Host
+				host.Due = now.Add(time.Duration(r.IntN(90)) * time.Second)
+				host.Fetched += r.IntN(2) * r.IntN(9)
+				host.Barren, host.Slow, host.Failures = r.IntN(2)*host.Fetched, r.IntN(2), r.IntN(3)
+				host.Silent, host.Down = host.Failures > 0, host.Failures > 1
+				switch r.IntN(4) {
+				case 0:
+					left = append(left, l)
+					continue
+				case 1:
+					turn.Retry = append(turn.Retry, l.Candidate)
+				default:
+					turn.Done = append(turn.Done, l.URL)
+				}
+				turn.Hosts = append(turn.Hosts, host)
+			}
+			out = left
+			switch r.IntN(12) {
+			case 0:
+				turn.Drop = append(turn.Drop, link().URL.Host())
+			case 1:
+				turn.Leave = append(turn.Leave, link().URL)
+			case 2:
+				turn.Hosts = append(turn.Hosts, web.HostState{Host: link().URL.Host(), Due: now.Add(time.Hour)})
+			}
+			both("Preview", func(f *frontier.Frontier) (string, error) {
+				added, err := f.Preview(ctx, nil, turn.Add)
+				return fmt.Sprint(added), err
+			})
+			both("Commit", func(f *frontier.Frontier) (string, error) {
+				receipt, err := f.Commit(ctx, turn)
+				return fmt.Sprint(receipt), err
+			})
+			now = now.Add(time.Duration(r.IntN(20)) * time.Second)
+			scores := make(map[web.URL]float64)
+			score := func(c *web.Candidate) float64 {
+				if _, ok := scores[c.URL]; !ok {
+					scores[c.URL] = float64(r.IntN(40))
+				}
+				return scores[c.URL]
+			}
+			var rescore func(*web.Candidate) float64
+			if r.IntN(3) == 0 {
+				rescore = score
+			}
+			n, among := r.IntN(12), max(0, r.IntN(60)-30)
+			var more []web.Lease
+			both("Lease", func(f *frontier.Frontier) (string, error) {
+				more, err = f.Lease(ctx, now, n, among, rescore)
+				return fmt.Sprint(more), err
+			})
+			out = append(out, more...)
+			both("Stats and NextDue", func(f *frontier.Frontier) (string, error) {
+				at, ok := f.NextDue()
+				return fmt.Sprint(f.Stats(now), at.UTC(), ok), nil
+			})
+			switch r.IntN(10) {
+			case 0:
+				n := 1 + r.IntN(9)
+				both("Rescore", func(f *frontier.Frontier) (string, error) {
+					for at := []byte(nil); ; {
+						if at, err = f.Rescore(ctx, at, n, score); at == nil || err != nil {
+							return "", err
+						}
+					}
+				})
+			case 1:
+				name := link().URL.Host()
+				both("Revise", func(f *frontier.Frontier) (string, error) {
+					order := ""
+					err := f.Revise(ctx, func(s *web.HostState) {
+						order += fmt.Sprint(*s)
+						if s.Host == name {
+							s.Due, s.Down = now.Add(-time.Second), false
+						}
+					})
+					return order, err
+				})
+			case 2:
+				name := link().URL.Host()
+				both("Hosts", func(f *frontier.Frontier) (string, error) {
+					return fmt.Sprint(f.Hosts(7), f.Host(name)), nil
+				})
+			}
+			both("Spread", func(f *frontier.Frontier) (string, error) { return frontier.Spread(f), nil })
+		}
+		for _, f := range []*frontier.Frontier{disk, memory} {
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
