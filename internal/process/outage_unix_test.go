@@ -177,18 +177,38 @@ func (c *crew) awaitLost(name string) {
 	})
 }
 
-// awaitBack waits until workers hold shards again.
+// awaitBack waits until workers hold shards again, by another session than the one that
+// they have said is over: the engine tells of that until others end it.
 func (c *crew) awaitBack(hands ...*hand) {
 	c.Helper()
+	joined := make([]int, len(hands))
+	for i, h := range hands {
+		joined[i] = joinedAgain(h)
+	}
+	sessions := make([]string, len(hands))
 	c.awaitScene("workers are back", func(s worker.Scene) bool {
-		for _, h := range hands {
-			i := slices.IndexFunc(s.Workers, func(w worker.Seen) bool { return w.Name == filepath.Base(h.dir) })
-			if i < 0 || !s.Workers[i].Live || s.Workers[i].Held == 0 {
+		for i, h := range hands {
+			j := slices.IndexFunc(s.Workers, func(w worker.Seen) bool { return w.Name == filepath.Base(h.dir) })
+			if j < 0 || !s.Workers[j].Live || s.Workers[j].Held == 0 {
+				return false
+			}
+			if sessions[i] = s.Workers[j].Session; sessions[i] == h.session && joined[i] != h.joined {
 				return false
 			}
 		}
 		return true
 	})
+	for i, h := range hands {
+		h.session, h.joined = sessions[i], joined[i]
+	}
+}
+
+// awaitOver waits until workers have said that a session is over since they were back.
+func (c *crew) awaitOver(hands ...*hand) {
+	c.Helper()
+	for _, h := range hands {
+		h.says(overSaid, h.joined+1)
+	}
 }
 
 // faults makes faults while a share of the pages each is fetched, and lets the crawl come to
@@ -251,10 +271,10 @@ func TestCutNetwork(t *testing.T) {
 	first := killChance(t).IntN(len(kinds))
 	c.faults(cuts, func(k int) {
 		c.awaitBack(cut)
-		before, p := joinedAgain(cut), kinds[(first+k)%len(kinds)]
+		p := kinds[(first+k)%len(kinds)]
 		t.Logf("cut %d: %v", k, p)
 		n.set(p)
-		cut.says(overSaid, before+1)
+		c.awaitOver(cut)
 		c.awaitLost("w0")
 		n.set(openPassage)
 		c.awaitBack(cut)
@@ -275,18 +295,12 @@ func TestEngineAway(t *testing.T) {
 		c.awaitBack(hands...)
 		killed := (first+k)%2 == 0
 		t.Logf("outage %d: killed %v", k, killed)
-		before := make([]int, len(hands))
-		for i, h := range hands {
-			before[i] = joinedAgain(h)
-		}
 		if killed {
 			c.stopEngine()
 		} else if err := c.server.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
-		for i, h := range hands {
-			h.says(overSaid, before[i]+1)
-		}
+		c.awaitOver(hands...)
 		if killed {
 			c.serveEngine()
 		} else if err := c.server.Process.Signal(syscall.SIGCONT); err != nil {
@@ -309,11 +323,10 @@ func TestPausedWorker(t *testing.T) {
 	c.faults(pauses, func(k int) {
 		paused := hands[(first+k)%len(hands)]
 		c.awaitBack(paused)
-		before := joinedAgain(paused)
 		paused.signal(syscall.SIGSTOP)
 		c.awaitLost(filepath.Base(paused.dir))
 		paused.signal(syscall.SIGCONT)
-		paused.says(overSaid, before+1)
+		c.awaitOver(paused)
 		c.awaitBack(paused)
 	})
 	c.finish(hands...)
@@ -376,27 +389,38 @@ func (s *servers) leader() int {
 		s.c.Fatal(err)
 	}
 	for {
-		leader, whole := "", true
+		leader, whole, seen := "", true, ""
 		for _, name := range []string{"waggle-crawl", "KV_waggle-crawl"} {
-			stream, err := js.Stream(ctx, name)
+			// Asked while a stream has no leader, nobody answers, also not later.
+			try, cancel := context.WithTimeout(ctx, time.Second)
+			stream, err := js.Stream(try, name)
+			cancel()
 			if whole = whole && err == nil; !whole {
+				seen += fmt.Sprintf("%s: %v\n", name, err)
 				break
 			}
 			is := stream.CachedInfo().Cluster
+			seen += fmt.Sprintf("%s: leader %q", name, is.Leader)
 			if leader == "" {
 				leader = is.Leader
 			}
 			whole = is.Leader != "" && len(is.Replicas) == len(s.dirs)-1
 			for _, r := range is.Replicas {
 				whole = whole && !r.Offline
+				seen += fmt.Sprintf(", %+v", *r)
 			}
+			seen += "\n"
 		}
 		if whole {
 			return slices.Index([]string{"s0", "s1", "s2"}, leader)
 		}
 		select {
 		case <-ctx.Done():
-			s.c.Fatalf("the engine has no leader with two followers")
+			for _, dir := range s.dirs {
+				b, err := os.ReadFile(dir + ".log")
+				seen += fmt.Sprintf("%s: %v\n%s\n", dir, err, b[max(0, len(b)-8000):])
+			}
+			s.c.Fatalf("the engine has no leader with two followers: %s", seen)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
@@ -447,10 +471,6 @@ func TestEngineFullDisk(t *testing.T) {
 	hands := []*hand{c.start("w0"), c.start("w1"), c.start("w2")}
 	c.faults(fills, func(k int) {
 		c.awaitBack(hands...)
-		before := make([]int, len(hands))
-		for i, h := range hands {
-			before[i] = joinedAgain(h)
-		}
 		filler := filepath.Join(dir, "filler")
 		if err := fillDisk(filler); err != nil {
 			t.Fatal(err)
@@ -459,9 +479,7 @@ func TestEngineFullDisk(t *testing.T) {
 		if said := c.complaints.String(); err == nil || c.complaints.count("it cannot write") != k+1 {
 			t.Fatalf("the engine on a full disk: %v\n%s", err, said)
 		}
-		for i, h := range hands {
-			h.says(overSaid, before[i]+1)
-		}
+		c.awaitOver(hands...)
 		if err := os.Remove(filler); err != nil {
 			t.Fatal(err)
 		}

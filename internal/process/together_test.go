@@ -210,6 +210,9 @@ type hand struct {
 	cmd   *exec.Cmd
 	out   said
 	ended chan error
+	// When it was back last, see awaitBack: the session, and how often it had joined again.
+	session string
+	joined  int
 }
 
 // said is what a process has said so far.
@@ -263,6 +266,8 @@ func (h *hand) says(what string, n int) {
 			h.ended <- err
 			h.c.Fatalf("the worker in %s ended (%v) and did not say %q: %s", h.dir, err, what, h.out.String())
 		case <-late:
+			h.cmd.Process.Signal(syscall.SIGQUIT)
+			<-h.ended
 			h.c.Fatalf("the worker in %s does not say %q: %s", h.dir, what, h.out.String())
 		}
 	}

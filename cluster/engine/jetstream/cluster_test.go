@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	natsjs "github.com/nats-io/nats.go/jetstream"
@@ -90,7 +91,10 @@ func (h *clusterHost) leader(ctx context.Context, crawl string) (int, error) {
 		return 0, err
 	}
 	for {
-		stream, err := js.Stream(ctx, "waggle-"+crawl)
+		// Asked while a stream has no leader, nobody answers, also not later.
+		try, cancel := context.WithTimeout(ctx, time.Second)
+		stream, err := js.Stream(try, "waggle-"+crawl)
+		cancel()
 		if err == nil && stream.CachedInfo().Cluster.Leader != "" {
 			if n := stream.CachedInfo().Config.Replicas; n != 3 {
 				return 0, fmt.Errorf("%d copies of the log", n)
