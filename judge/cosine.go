@@ -25,6 +25,7 @@ type cosine struct {
 	models   []vector
 	known    map[string]bool // the stems of the models
 	sources  []web.URL       // of the examples
+	texts    recall
 }
 
 var _ Judge = (*cosine)(nil)
@@ -96,7 +97,9 @@ func (c *cosine) Judge(_ context.Context, p *web.Page) (web.Verdict, error) {
 	return c.verdict(s, s), nil
 }
 
-func (c *cosine) Text(s string) float64 {
+func (c *cosine) Text(s string) float64 { return c.texts.of(s, c.textOf) }
+
+func (c *cosine) textOf(s string) float64 {
 	words := c.analyzer.Words(s)
 	if !slices.ContainsFunc(words, func(w string) bool { return c.known[w] }) {
 		return 0 // as most anchors of most pages
