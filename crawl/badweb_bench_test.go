@@ -30,7 +30,7 @@ import (
 // in which what is wrong takes as much processor time from one as from the other: what is
 // missing there to 1 is lost by waiting for workers, cores and turns. On two cores with a load
 // of 15 these are .93 and 1.00; they were .78 and .83 when light bodies waited in one line with
-// bodies that take a core for a second each. Without other load pace is .97 and above.
+// bodies that take a core for a second each.
 func BenchmarkGoodSites(b *testing.B) {
 	var in, beside pace
 	for b.Loop() {

@@ -93,9 +93,15 @@ func BenchmarkMemory(b *testing.B) {
 
 // serveAsRecorded is a proxy that says of itself that it serves a recorded web.
 func serveAsRecorded(b *testing.B, answer http.HandlerFunc) (proxy string) {
+	s := newRecordedServer(answer)
+	b.Cleanup(s.Close)
+	return s.URL
+}
+
+func newRecordedServer(answer http.HandlerFunc) *httptest.Server {
 	certified := httptest.NewTLSServer(nil)
 	defer certified.Close()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Host == "" && r.URL.Path == corpus.CertificatePath {
 			w.Header().Set(web.RecordHeader, web.RecordServed)
 			pem.Encode(w, &pem.Block{Type: "CERTIFICATE", Bytes: certified.Certificate().Raw})
@@ -103,6 +109,4 @@ func serveAsRecorded(b *testing.B, answer http.HandlerFunc) (proxy string) {
 		}
 		answer(w, r)
 	}))
-	b.Cleanup(s.Close)
-	return s.URL
 }

@@ -33,6 +33,17 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if pages := os.Getenv(runSoakWeb); pages != "" {
+		n, err := strconv.Atoi(pages)
+		if err == nil {
+			err = serveSoakWeb(n)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Getenv(dieAfterSwap) != "" {
 		fmt.Fprintln(os.Stderr, judgeAndDie(os.Args[1], os.Args[2]))
 		os.Exit(1)
