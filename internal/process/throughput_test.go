@@ -56,7 +56,9 @@ import (
 //
 // Of waggle on campus, whose pages are smaller: parsing 19 %, scoring links 19 (their
 // likeness to the topic 11), compression 17, commits, log and frontier 15, collecting
-// garbage 6, fetching 4. By the judge topic the likeness of links takes 3.
+// garbage 6, fetching 4. By the judge topic the likeness of links takes 3. Since what the
+// judge said of the anchors and addresses of menus is kept, the likeness takes 3 as well: 2.02
+// became 1.87 ms, means of three turns of 3,000 pages.
 //
 // The profile of waggle on manuals at first: parsing 28 % (terms 12, reading the source 11),
 // compression 15, features of links 11, scoring anew what waits 7, the judge 4, commits 4,
