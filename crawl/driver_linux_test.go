@@ -32,9 +32,9 @@ import (
 // with what the goroutine waits for, such as syncs every five seconds, and longest-ms the
 // longest turn by it: those two tell of the load of the machine, too.
 //
-//	                 pages/s   pages/wall-s   longest-ms    beside a load of 42
-//	best-first-both    6,922          1,612           89
-//	waggle             1,922            465          629
+//	                 pages/s         pages/wall-s    longest-ms    two turns, beside much other work
+//	best-first-both    6,922 4,726    1,612 1,174      89 142
+//	waggle             1,922 1,572      465   434     629 188
 //
 // Of best-first the step takes 48 % (asking what the frontier knows 20), log and archive 19,
 // the commit 18, the lease 8. Of waggle 61 % is scoring anew what waits: reading it from disk
