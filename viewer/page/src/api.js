@@ -1,8 +1,9 @@
 // What the page asks the server for, and how it hears of changes.
 import { useEffect, useRef, useState } from "preact/hooks";
 
-// get asks for api/PATH and gives its JSON. What went wrong is thrown in words.
-export async function get(path, signal) {
+// get asks for api/PATH and gives its JSON, or what read makes of an answer that is right.
+// What went wrong is thrown in words.
+export async function get(path, signal, read = (answer) => answer.json()) {
   let answer;
   try {
     answer = await fetch("api/" + path, { signal });
@@ -10,7 +11,7 @@ export async function get(path, signal) {
     if (err.name === "AbortError") throw err;
     throw new Error("waggle does not answer. Was it ended? Start it again, and open the address that it prints.");
   }
-  const got = await answer.json().catch((err) => {
+  const got = await (answer.ok ? read(answer) : answer.json()).catch((err) => {
     if (err.name === "AbortError") throw err; // who asked has left: this is no answer
     return {};
   });
@@ -79,13 +80,21 @@ export function query(of) {
   return text && "?" + text;
 }
 
-// Answers by path, the latest last: a screen that was left shows at once what it showed.
+// Answers by path, with their text, the latest last: a screen that was left shows at once
+// what it showed.
 const kept = new Map();
 
-function keep(path, data) {
+// answered is what was answered for path. The same text is the same object as before, so
+// that what was made of it, such as a drawing, is not made again.
+async function answered(path, signal) {
+  const text = await get(path, signal, (answer) => answer.text());
+  if (typeof text !== "string") throw new Error("waggle broke off its answer. Was it ended? Start it again, and open the address that it prints.");
+  const last = kept.get(path);
+  const now = last?.text === text ? last : { text, data: JSON.parse(text) };
   kept.delete(path);
-  kept.set(path, data);
+  kept.set(path, now);
   if (kept.size > 60) kept.delete(kept.keys().next().value);
+  return now.data;
 }
 
 // useData asks for path, and again whenever it or stamp changes. While the next answer
@@ -95,13 +104,13 @@ export function useData(path, stamp) {
   useEffect(() => {
     if (path === null) return;
     const stop = new AbortController();
-    get(path, stop.signal).then(
-      (data) => { keep(path, data); set({ path, data }); },
+    answered(path, stop.signal).then(
+      (data) => set((was) => (was.path === path && was.data === data && !was.error ? was : { path, data })),
       (err) => { if (err.name !== "AbortError") set((was) => ({ path, data: was.path === path ? was.data : undefined, error: err.message })); },
     );
     return () => stop.abort();
   }, [path, stamp]);
-  const got = last.path !== path && kept.has(path) ? { path, data: kept.get(path) } : last;
+  const got = last.path !== path && kept.has(path) ? { path, data: kept.get(path).data } : last;
   return { data: got.data, error: got.error, old: got.path !== path };
 }
 

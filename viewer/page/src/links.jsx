@@ -47,8 +47,16 @@ function mix(a, b, t) {
   return "#" + part(1) + part(3) + part(5);
 }
 
+// Layouts by the graphs that they are of: a screen that was left has its own again.
+const layouts = new WeakMap();
+
 // layout makes places of hosts; it is the same for the same graph.
 function layout(g) {
+  if (!layouts.has(g)) layouts.set(g, newLayout(g));
+  return layouts.get(g);
+}
+
+function newLayout(g) {
   const most = Math.max(1, ...g.hosts.map((h) => h.pages));
   const nodes = g.hosts.map((h) => ({ ...h, r: 3 + 17 * Math.sqrt(h.pages / most) }));
   const links = g.links.map((l) => ({ ...l, source: l.from, target: l.to }));
@@ -89,7 +97,10 @@ function Graph({ g, chosen, choose, crawl, name }) {
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const go = () => {
       const until = performance.now() + 14;
-      for (let n = 0; shape.run.alpha() > shape.run.alphaMin() && (n < 3 || performance.now() < until); n++) shape.run.tick();
+      while (shape.run.alpha() > shape.run.alphaMin()) {
+        shape.run.tick();
+        if (performance.now() >= until) break;
+      }
       const over = shape.run.alpha() <= shape.run.alphaMin();
       if (!calm || over) draw(!over);
       canvas.current?.setAttribute("data-drawn", over);
