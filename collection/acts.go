@@ -29,16 +29,17 @@ func (c Collection) actsForAll() string { return filepath.Join(c.dir, "acts-for-
 // OfSeveral tells whether the folder is that of one of several workers of a crawl.
 func (c Collection) OfSeveral() bool { return folder.Exists(c.actsForAll()) }
 
-// ActsForAll makes the folder that of one of several workers: what people tell it from now on
+// BeOfSeveral makes the folder that of one of several workers: what people tell it from now on
 // is for all of them.
-func (w *Writer) ActsForAll() (crawl.Acts, error) {
-	if !w.OfSeveral() {
-		if err := folder.Write(w.actsForAll(), nil); err != nil {
-			return nil, err
-		}
+func (w *Writer) BeOfSeveral() error {
+	if w.OfSeveral() {
+		return nil
 	}
-	return &actReader{path: w.actsForAll()}, nil
+	return folder.Write(w.actsForAll(), nil)
 }
+
+// ActsForAll reads what people tell this folder for all workers, as it grows.
+func (c Collection) ActsForAll() crawl.Acts { return &actReader{path: c.actsForAll()} }
 
 // mostActs bounds acts.jsonl, in bytes.
 const mostActs = 16 << 20
@@ -60,6 +61,9 @@ func (c Collection) Act(a event.Act) (number int, err error) {
 	}
 	path, forAll := c.ActFile(), c.OfSeveral()
 	if forAll {
+		if how := c.over(); how != "" {
+			return 0, fmt.Errorf("the crawl of all workers is over (%s), and takes nothing in any more: make one of their folders with waggle cluster merge, and tell that", how)
+		}
 		path = c.actsForAll()
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
@@ -169,7 +173,7 @@ func (r *actReader) After(n int) ([]event.Act, error) {
 			continue
 		}
 		a, err := event.ReadAct(line)
-		a.Number, a.Refused = r.read, ""
+		a.Number, a.Refused, a.Own, a.Absent = r.read, "", 0, false
 		if err != nil {
 			a = event.Act{Number: r.read, Refused: err.Error()}
 		}
@@ -187,13 +191,46 @@ func (c Collection) Told() (acts []event.Act, err error) {
 			acts = append(acts, a)
 		}
 	}
-	waiting, err := c.ActsAfter(len(acts))
+	waiting, err := c.Waiting(acts)
 	return append(acts, waiting...), err
 }
 
-// ActsAfter are the acts behind the first n, whether the crawl took them in or not.
-func (c Collection) ActsAfter(n int) ([]event.Act, error) {
-	return (&actReader{path: c.ActFile()}).After(n)
+// Waiting are the acts that the folder was told and that wait, after those that the log has.
+// Where several workers do the crawl they have no number yet, and are refused where it was
+// over before they were sent.
+func (c Collection) Waiting(logged []event.Act) ([]event.Act, error) {
+	if !c.OfSeveral() {
+		return (&actReader{path: c.ActFile()}).After(len(logged))
+	}
+	sent := 0
+	for _, a := range logged {
+		sent = max(sent, a.Own)
+	}
+	waiting, err := c.ActsForAll().After(sent)
+	over := c.over()
+	for i := range waiting {
+		waiting[i].Number = 0
+		if over != "" && waiting[i].Refused == "" {
+			waiting[i].Refused = tooLate
+		}
+	}
+	return waiting, err
+}
+
+// tooLate is why what a worker was told last did not get to the others.
+const tooLate = "the crawl was over before any worker took it in"
+
+// over is how the crawl of several workers ended, as far as the folder knows; "" where it did
+// not, or its worker runs.
+func (c Collection) over() string {
+	if c.Running() {
+		return ""
+	}
+	all, err := c.Workers()
+	if err != nil {
+		return ""
+	}
+	return all.Over
 }
 
 // Look finds pages in the archive, while the crawl runs as well: those with status 200

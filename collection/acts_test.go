@@ -147,7 +147,7 @@ func TestActsAreKeptWhole(t *testing.T) {
 			t.Fatal(n, err)
 		}
 	}
-	heard, err := col.ActsAfter(0)
+	heard, err := col.Waiting(nil)
 	if err != nil || len(heard) != len(given) {
 		t.Fatal(len(heard), err)
 	}

@@ -109,7 +109,7 @@ type merge struct {
 
 	// From survey.
 	seen map[uint64]int    // the source of each page, by the hash of its address
-	acts map[int]event.Act // by number; one that was not refused, where there is one
+	acts map[int]event.Act // by number; one that was not refused, of a worker that has the page, where there is one
 
 	// From mergeArchives.
 	archiveMark []byte
@@ -305,7 +305,7 @@ func (m *merge) survey() error {
 					m.report.Twice++
 				}
 			case event.Act:
-				if have, ok := m.acts[ev.Number]; !ok || have.Refused != "" && ev.Refused == "" {
+				if have, ok := m.acts[ev.Number]; !ok || have.Refused != "" && ev.Refused == "" || have.Absent && !ev.Absent {
 					m.acts[ev.Number] = ev
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -20,6 +21,9 @@ type Workers struct {
 	Shards  int           `json:"shards"`  // there are
 	Over    string        `json:"over,omitempty"`
 	Workers []Worker      `json:"workers"` // by name
+	// Labels are the numbers of the acts that label a page which some worker has, in order,
+	// as far as they tell.
+	Labels []int `json:"labels,omitempty"`
 }
 
 // Worker is one of them.
@@ -42,6 +46,7 @@ type Worker struct {
 const (
 	mostWorkersFile = 16 << 20 // bytes
 	mostWorkers     = 10_000
+	mostLabels      = 1 << 16
 	mostWorkerText  = 200 // runes
 	mostWorkerCount = 1 << 48
 )
@@ -86,6 +91,7 @@ func (c Collection) Workers() (all Workers, err error) {
 		return Workers{}, fmt.Errorf("%s cannot be read: %w", c.WorkersFile(), err)
 	}
 	all.Over, all.Shards = short(all.Over), bounded(all.Shards)
+	all.Labels = all.Labels[:min(len(all.Labels), mostLabels)]
 	all.Workers = all.Workers[:min(len(all.Workers), mostWorkers)]
 	for i := range all.Workers {
 		w := &all.Workers[i]
@@ -98,6 +104,11 @@ func (c Collection) Workers() (all Workers, err error) {
 		w.Speed = min(max(w.Speed, 0), mostWorkerCount)
 	}
 	return all, nil
+}
+
+// Unfound tells of an act that it labels a page which no worker is known to have.
+func (all *Workers) Unfound(a event.Act) bool {
+	return a.Absent && a.Refused == "" && !slices.Contains(all.Labels, a.Number)
 }
 
 // short is a text of another worker as one line.

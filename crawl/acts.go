@@ -245,8 +245,12 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 		if page, err = d.page(ctx, about.URL); err != nil {
 			return err
 		}
-		if page == nil && d.Peers == nil { // another worker may have it
+		switch {
+		case page != nil:
+		case d.Peers == nil:
 			a.Refused = "the archive holds no page of this address"
+		default:
+			a.Absent = a.Label() // another worker may have it
 		}
 	}
 	policy := d.step.policy
@@ -273,6 +277,7 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 		}
 	}
 	s.add(a)
+	d.noteLabel(a)
 	if a.Refused != "" {
 		return d.settle(ctx, now, nil, d.step.note(a))
 	}
@@ -312,6 +317,19 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 		return nil
 	}
 	return d.rescore(ctx, now)
+}
+
+// mostLabels bounds the labels that a worker tells others of.
+const mostLabels = 256
+
+// noteLabel notes a label of which this crawl has the page, for other workers.
+func (d *driver) noteLabel(a event.Act) {
+	if d.Peers == nil || !a.Label() || a.Refused != "" || a.Absent {
+		return
+	}
+	if d.labels = append(d.labels, a.Number); len(d.labels) > mostLabels {
+		d.labels = slices.Clone(d.labels[1:])
+	}
 }
 
 // page is the page of an address that was fetched, nil if there is none.

@@ -142,6 +142,8 @@ type Standing struct {
 	// Waiting counts the best links that wait, by priority, best first: no more of them
 	// than the budget has room for.
 	Waiting []web.Rung
+	// Labels are the numbers of the last labels whose page this worker has. Sum leaves them out.
+	Labels []int `json:",omitempty"`
 }
 
 // Sum adds standings up.
@@ -425,7 +427,7 @@ func (d *driver) tellPeers(now time.Time) {
 		return
 	}
 	d.Peers.Tell(now, func() Standing {
-		s := Standing{Pages: d.step.count.Pages, Relevant: d.step.count.Relevant, InFlight: d.inFlight, Better: d.brought}
+		s := Standing{Pages: d.step.count.Pages, Relevant: d.step.count.Relevant, InFlight: d.inFlight, Better: d.brought, Labels: slices.Clone(d.labels)}
 		s.Held = d.Frontier.Stats(now).Held
 		if room := d.step.Room(); room > 0 {
 			s.Waiting = d.ranking.Waiting(room)

@@ -139,6 +139,7 @@ type driver struct {
 	heard   int
 	brought int
 	ranking Ranking // the frontier; nil without other workers
+	labels  []int   // Standing.Labels
 	// For those who watch: what is under way, nil where nobody does; when the activity was
 	// told, and for how long the disk was written to since.
 	fetches *fetches
@@ -275,6 +276,9 @@ func (d *driver) open(ctx context.Context) error {
 		// ends. So no act is of an earlier run, and a worker that comes back, or comes
 		// later, stands still with the others until somebody ends the pause.
 		d.step.earlier = 0
+		for _, a := range d.Told {
+			d.noteLabel(a)
+		}
 		d.Control.Pause(d.paused())
 	}
 	if begun == nil {

@@ -38,6 +38,12 @@ type Act struct {
 	Act int `json:"act,omitempty"`
 	// Refused says why nothing came of it; "" if something did.
 	Refused string `json:"refused,omitempty"`
+	// Own is the number of an act among those that the folder of one of several workers was
+	// told, for all of them; 0 for one that another was told.
+	Own int `json:"own,omitempty"`
+	// Absent says of a label that one of several workers has no page of this address. Another
+	// may have it.
+	Absent bool `json:"absent,omitempty"`
 }
 
 // Verb is a kind of act.

@@ -134,6 +134,8 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.optList("keywords_before", e.KeywordsBefore)
 		o.optInt("act", int64(e.Act))
 		o.optText("refused", e.Refused)
+		o.optInt("own", int64(e.Own))
+		o.flag("absent", e.Absent)
 	case Doubt:
 		o.begin(kind, e.At)
 		o.list("notes", e.Notes)

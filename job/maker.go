@@ -429,12 +429,11 @@ func (m *Maker) opened() func(context.Context, *frontier.Frontier) error {
 		}
 	}
 	return func(ctx context.Context, f *frontier.Frontier) (err error) {
-		told, err := m.Writer.ActsForAll()
+		m.joined, err = m.Join(ctx, f, Briefing{Settings: m.Job.shared(), Seeds: m.Seeds, Delay: m.Job.delay(), Events: m.Writer.EventsBetween, Acts: m.Writer.ActsForAll()})
 		if err != nil {
 			return err
 		}
-		m.joined, err = m.Join(ctx, f, Briefing{Settings: m.Job.shared(), Seeds: m.Seeds, Delay: m.Job.delay(), Events: m.Writer.EventsBetween, Acts: told})
-		return err
+		return m.Writer.BeOfSeveral()
 	}
 }
 

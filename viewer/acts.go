@@ -39,6 +39,7 @@ type shownAct struct {
 	Words   string     `json:"words"`
 	Refused string     `json:"refused,omitempty"`
 	Undone  bool       `json:"undone,omitempty"`
+	Unfound bool       `json:"unfound,omitempty"` // a label of a page that no worker is known to have
 }
 
 type actList struct {
@@ -57,11 +58,14 @@ func (c *crawl) serveActs(*http.Request, *query) (any, error) {
 	if c.Collection().OfSeveral() {
 		earlier = 0 // its pauses last
 	}
-	waiting, err := c.Collection().ActsAfter(len(told))
+	waiting, err := c.Collection().Waiting(told)
 	if err != nil {
 		return nil, err
 	}
-	told = append(told, waiting...)
+	if !c.Collection().OfSeveral() { // else they have no number yet
+		told, waiting = append(told, waiting...), nil
+	}
+	workers := c.Workers()
 	holds := map[int]bool{}
 	list := actList{Acts: make([]shownAct, 0, len(told)), Paused: event.Paused(told, earlier), Keywords: []string{}}
 	if j, err := job.Read(c.Collection().JobFile()); err == nil {
@@ -70,12 +74,13 @@ func (c *crawl) serveActs(*http.Request, *query) (any, error) {
 	for _, a := range event.Effective(told) {
 		holds[a.Number] = true
 	}
-	for _, a := range told {
+	for _, a := range append(told, waiting...) {
 		s := shownAct{Number: a.Number, act: act{a.Do, a.URL, a.Place, a.Pages, a.Delay, a.Keywords, a.Act}, Words: event.Line(a.Words()), Refused: event.Line(a.Refused)}
 		if at := a.At.At; !at.IsZero() {
 			s.At = &at
 		}
-		s.Undone = !holds[a.Number] && a.Refused == "" && a.Do != event.Undo
+		s.Undone = a.Number > 0 && !holds[a.Number] && a.Refused == "" && a.Do != event.Undo
+		s.Unfound = workers.Unfound(a)
 		list.Acts = append(list.Acts, s)
 	}
 	return list, nil

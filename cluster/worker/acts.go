@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -136,19 +137,42 @@ func (w *Worker) takeAct(r engine.Record) error {
 		return nil // by every worker
 	}
 	w.acts.bytes += len(r.Data)
-	a.Number = len(w.acts.list) + 1
+	if a.Number = len(w.acts.list) + 1; of == w.self.Worker {
+		a.Own = number
+	}
 	w.acts.list = append(w.acts.list, a)
 	w.signal()
 	return nil
 }
 
-// earlierActs reads the acts that the crawl was told so far.
-func (w *Worker) earlierActs() error {
-	end, err := w.e.End(w.ctx, logActs)
+// earlierActs reads the acts that the crawl was told so far and that were not read yet.
+func (w *Worker) earlierActs(ctx context.Context) error {
+	end, err := w.e.End(ctx, logActs)
 	if err != nil {
 		return err
 	}
-	return w.readTo(w.ctx, nil, map[string]engine.Position{logActs: end.Position}, w.takeAct)
+	w.mu.Lock()
+	from := w.acts.last
+	w.mu.Unlock()
+	return w.readTo(ctx, map[string]engine.Position{logActs: from}, map[string]engine.Position{logActs: end.Position}, w.takeAct)
+}
+
+// settleActs sends what this worker was told so far, and reads it back, while nobody else of
+// this worker sends or reads acts: when it begins, so that its crawl knows all of it before it
+// may be over, and when it ends, so that the others hear of it.
+func (w *Worker) settleActs(ctx context.Context) error {
+	for {
+		err := w.earlierActs(ctx)
+		if err == nil && w.told.Acts != nil {
+			err = w.sendNewActs(ctx)
+		}
+		switch {
+		case err == nil:
+			return w.earlierActs(ctx)
+		case !errors.Is(err, engine.ErrChanged):
+			return err
+		}
+	}
 }
 
 // readActs takes in acts as they come.
@@ -165,7 +189,7 @@ func (w *Worker) sendActs() {
 	t := time.NewTicker(sendActsEvery)
 	defer t.Stop()
 	for {
-		if err := w.sendNewActs(); err != nil && !errors.Is(err, engine.ErrChanged) && w.ctx.Err() == nil {
+		if err := w.sendNewActs(w.ctx); err != nil && !errors.Is(err, engine.ErrChanged) && w.ctx.Err() == nil {
 			w.o.Note(fmt.Sprintf("what this worker was told waits: %v", err))
 		}
 		select {
@@ -176,7 +200,7 @@ func (w *Worker) sendActs() {
 	}
 }
 
-func (w *Worker) sendNewActs() error {
+func (w *Worker) sendNewActs(ctx context.Context) error {
 	w.mu.Lock()
 	sent, last := w.acts.sent, w.acts.last
 	w.mu.Unlock()
@@ -196,7 +220,7 @@ func (w *Worker) sendNewActs() error {
 			if full != nil {
 				w.o.Note(fmt.Sprintf("act %d of those that this worker was told is left out: %v", a.Number, full))
 			} else {
-				at, err := w.e.Append(w.ctx, engine.Draft{Log: logActs, Data: b, IfLast: true, Last: last})
+				at, err := w.e.Append(ctx, engine.Draft{Log: logActs, Data: b, IfLast: true, Last: last})
 				if err != nil {
 					return err
 				}

@@ -206,7 +206,7 @@ func TestActsLeftOut(t *testing.T) {
 		own.tell(event.Act{Do: event.Pause})
 		w.told.Acts = &own
 		if c.known.room(100) != nil {
-			if err := w.sendNewActs(); err != nil || records(t, w) != 0 || w.acts.sent != 1 || len(notes) != 1 {
+			if err := w.sendNewActs(t.Context()); err != nil || records(t, w) != 0 || w.acts.sent != 1 || len(notes) != 1 {
 				t.Errorf("%s: sent all the same: %v, %q", c.name, err, notes)
 			}
 		}
@@ -220,7 +220,7 @@ func TestActsLeftOut(t *testing.T) {
 		if len(notes) != 1 || !strings.Contains(notes[0], c.note) {
 			t.Errorf("%s: notes %q, want one with %q", c.name, notes, c.note)
 		}
-		if err := w.sendNewActs(); err != nil || records(t, w) != 0 {
+		if err := w.sendNewActs(t.Context()); err != nil || records(t, w) != 0 {
 			t.Errorf("%s: it was sent again: %v", c.name, err)
 		}
 	}

@@ -327,7 +327,7 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 		return err
 	}
 	w.background.Go(w.watch)
-	if err := w.earlierActs(); err != nil {
+	if err := w.settleActs(w.ctx); err != nil {
 		return err
 	}
 	taken, err := w.first(ctx)
@@ -537,6 +537,11 @@ func (w *Worker) Close(how string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaveFor)
 	defer cancel()
+	if w.told.Acts != nil {
+		if err := w.settleActs(ctx); err != nil {
+			w.o.Note(fmt.Sprintf("what this worker was told last goes to the others when it goes on: %v", err))
+		}
+	}
 	w.mu.Lock()
 	w.status.Ended = cmp.Or(how, "Stopped")
 	w.mu.Unlock()

@@ -142,7 +142,9 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	}
 	var look func() error // waits for the end of the page; nil without one
 	indexed := func() {}  // waits for the index
+	fresh := !c.Resume
 	show := func() view.View {
+		fresh = false
 		if !c.JSON {
 			printOutline(std.out, m.Job)
 		}
@@ -161,7 +163,7 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	} else {
 		how, sum, err = crawlAndShow(ctx, m, c.place, show)
 	}
-	if !w.Begun() { // nothing began: nothing is left behind
+	if !w.Begun() || fresh && err != nil { // nothing began: nothing is left behind
 		err = errors.Join(err, w.Discard())
 		defer place.Remove()
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -232,11 +233,16 @@ func showWorkers(m *job.Maker) func(worker.Scene) {
 // workersOf are the workers of a scene as a folder keeps them.
 func workersOf(s worker.Scene) collection.Workers {
 	all := collection.Workers{At: s.At, Term: s.Term, Shards: s.Shards, Over: s.Over, Workers: []collection.Worker{}}
+	labels := map[int]bool{}
 	for _, w := range s.Workers {
+		for _, n := range w.Standing.Labels {
+			labels[n] = true
+		}
 		all.Workers = append(all.Workers, collection.Worker{
 			Name: w.Name, Machine: w.Machine, Own: w.Worker == s.Own, State: w.State(), Ended: w.Ended, Heard: w.Heard, Shards: w.Held,
 			Pages: w.Standing.Pages, Relevant: w.Standing.Relevant, Speed: w.Speed, Waiting: w.Frontier.Queued, InFlight: w.Standing.InFlight,
 		})
 	}
+	all.Labels = slices.Sorted(maps.Keys(labels))
 	return all
 }

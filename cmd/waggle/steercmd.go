@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 
@@ -65,7 +67,14 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 		when = "the crawl takes it in when it goes on (waggle crawl -o " + c.Dir + " --resume)"
 	}
 	if col.OfSeveral() {
-		_, err = fmt.Fprintf(std.out, "%s, for all workers of the crawl; they take it in within two seconds, or when this one goes on.\n", event.Line(a.Words()))
+		when = "they take it in within two seconds"
+		if !col.Running() {
+			when = "they hear of it when this one goes on (waggle crawl -o " + c.Dir + " --resume --join ENGINE); tell the folder of one that runs to have them take it in now"
+		}
+		if a.Label() {
+			when += "; waggle steer " + c.Dir + " list says whether one of them has the page"
+		}
+		_, err = fmt.Fprintf(std.out, "%s, for all workers of the crawl; %s.\n", event.Line(a.Words()), event.Line(when))
 		return err
 	}
 	_, err = fmt.Fprintf(std.out, "Act %d: %s; %s.\n", n, event.Line(a.Words()), when)
@@ -106,10 +115,25 @@ func (c *steerCmd) act() (a event.Act, err error) {
 	return a, a.Check()
 }
 
+// unfound is said of a label while no worker of a crawl is known to have the page.
+const unfound = "not done, no worker that was heard of has a page of this address"
+
+// numberOf is the number of an act, a line where it has none yet.
+func numberOf(a event.Act) string {
+	if a.Number == 0 {
+		return "-"
+	}
+	return strconv.Itoa(a.Number)
+}
+
 // list prints the acts that the crawl took in, and those that wait for it.
 func (c *steerCmd) list(col collection.Collection, std streams) error {
 	acts, err := col.Told()
 	if err != nil {
+		return err
+	}
+	all, err := col.Workers()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for _, a := range acts {
@@ -120,7 +144,10 @@ func (c *steerCmd) list(col collection.Collection, std streams) error {
 		if a.Refused != "" {
 			more = ": not done, " + a.Refused
 		}
-		if _, err := fmt.Fprintf(std.out, "%3d  %-20s  %s\n", a.Number, at, event.Line(a.Words()+more)); err != nil {
+		if all.Unfound(a) {
+			more = ": " + unfound
+		}
+		if _, err := fmt.Fprintf(std.out, "%3s  %-20s  %s\n", numberOf(a), at, event.Line(a.Words()+more)); err != nil {
 			return err
 		}
 	}

@@ -109,6 +109,8 @@ func TestWorkersByAccounts(t *testing.T) {
 		t.Errorf("status: %s", said)
 	}
 	for _, args := range [][]string{
+		c.joining("w2", "tls://worker:guessed@"+listen), c.joining("w2", "tls://"+listen), // refused, and then:
+		append(c.joining("w2", c.engine), "--join-ca", os.DevNull), c.joining("w2", c.engine)[:len(c.joining("w2", c.engine))-2],
 		status("crawl", "tls://"+listen), status("crawl", "tls://worker:guessed@"+listen), status("crawl", "nats://"+listen), status("wasps", c.engine),
 	} {
 		if said, err := waggleCommand(args).CombinedOutput(); err == nil || bytes.Contains(said, []byte("w1")) || bytes.Contains(said, []byte(password)) {

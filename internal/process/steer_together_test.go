@@ -102,3 +102,53 @@ func TestSteeredWorkers(t *testing.T) {
 		t.Errorf("explained: %s", said)
 	}
 }
+
+// What is told to a worker that does not run waits in its folder, and all take it in when it
+// comes back, although the budget was spent. A label of a page that nobody has does not look as
+// if it was done, and a crawl that is over takes nothing in any more.
+func TestToldLate(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t, 12, 6, 0)
+	c.args = []string{"--pages", "20"}
+	c.serveEngine()
+	w0, w1 := c.start("w0", "--workers-min", "2"), c.start("w1", "--workers-min", "2")
+	c.finish(w0, w1)
+	steer := func(h *hand, args ...string) string { return c.waggle(append([]string{"steer", h.dir}, args...)...) }
+	lists := func(h *hand, want ...string) {
+		t.Helper()
+		said := steer(h, "list")
+		for _, w := range want {
+			if !strings.Contains(said, w) {
+				t.Errorf("%s lists\n%swithout %q", h.dir, said, w)
+			}
+		}
+	}
+	if said := steer(w0, "relevant", "http://"+siteName(0)+"/0"); !strings.Contains(said, "when this one goes on") {
+		t.Errorf("told a worker that does not run: %s", said)
+	}
+	steer(w0, "relevant", "http://"+siteName(1)+"/none")
+	steer(w0, "budget", "1000")
+	lists(w0, "waits                 relevant http://s0.example/0", "waits                 budget 1000")
+	c.args = nil
+	// The other one comes back first: it hears of them when the first one does.
+	w1 = c.start("w1", "--workers-min", "2")
+	w0 = c.start("w0", "--workers-min", "2")
+	c.finish(w0, w1)
+	want := []string{"1 relevant http://s0.example/0", "2 relevant http://s1.example/none", "3 budget 1000"}
+	for _, h := range []*hand{w0, w1} {
+		if got := h.told(3); !slices.Equal(got, want) {
+			t.Errorf("%s has %q", h.dir, got)
+		}
+		lists(h, "relevant http://s1.example/none: not done, no worker that was heard of has a page of this address")
+		if said := steer(h, "list"); strings.Contains(said, "waits") || strings.Contains(said, "s0.example/0: not") {
+			t.Errorf("%s lists\n%s", h.dir, said)
+		}
+	}
+	if have, reachable := len(c.pages()), len(c.web.reachable()); have != reachable {
+		t.Errorf("%d pages of %d", have, reachable)
+	}
+	said, err := waggleCommand([]string{"steer", w0.dir, "budget", "2000"}).CombinedOutput()
+	if err == nil || !strings.Contains(string(said), "is over") {
+		t.Errorf("told a crawl that is over: %v, %s", err, said)
+	}
+}

@@ -284,8 +284,7 @@ func (c *crew) start(name string, more ...string) *hand {
 	if collection.At(h.dir).Begun() {
 		args = append(args, "--resume")
 	} else {
-		args = append(args, "--seed", "http://"+siteName(0)+"/0", "--keywords", "bees", "--through", c.web.url,
-			"--delay", c.delay.String(), "--scorer", "breadth-first", "--term", c.term.String(), "--shards", "32")
+		args = append(args, c.begin()...)
 	}
 	h.cmd = waggleCommand(append(append(args, c.args...), more...))
 	h.cmd.Stdout, h.cmd.Stderr = &h.out, &h.out
@@ -297,6 +296,14 @@ func (c *crew) start(name string, more ...string) *hand {
 		h.cmd.Process.Kill()
 	})
 	return h
+}
+
+// begin are the arguments of a worker that begins.
+func (c *crew) begin() []string {
+	return []string{
+		"--seed", "http://" + siteName(0) + "/0", "--keywords", "bees", "--through", c.web.url,
+		"--delay", c.delay.String(), "--scorer", "breadth-first", "--term", c.term.String(), "--shards", "32",
+	}
 }
 
 // wait waits for the end of a worker.

@@ -9,7 +9,8 @@ const said = new EventTarget();
 export async function say(crawl, act) {
   let text, bad = false;
   try {
-    text = `Act ${await tell(crawl, act)}: ${[act.do, act.url, act.place, act.pages, act.delay, act.keywords?.join(", "), act.act].filter((x) => x !== undefined).join(" ")}`;
+    const number = await tell(crawl, act); // 0 where several workers number it later
+    text = `${number ? `Act ${number}` : "For all workers"}: ${[act.do, act.url, act.place, act.pages, act.delay, act.keywords?.join(", "), act.act].filter((x) => x !== undefined).join(" ")}`;
   } catch (err) {
     text = err.message;
     bad = true;
@@ -66,7 +67,7 @@ export function Steer({ at, state }) {
   const [words, setWords] = useState(null); // null: those of the crawl
   const act = async (a) => { await say(at.crawl, a); setTold((n) => n + 1); };
   const acts = (data?.acts || []).toReversed();
-  const last = acts.find((a) => !a.undone && !a.refused && a.do !== "undo");
+  const last = acts.find((a) => a.number > 0 && !a.undone && !a.refused && a.do !== "undo");
   const budget = state.figures.budget;
   return (
     <div class="screen">
@@ -106,10 +107,10 @@ export function Steer({ at, state }) {
           <thead><tr><th class="n">Act</th><th>What</th><th>Taken in</th><th /></tr></thead>
           <tbody>{acts.map((a) => (
             <tr key={a.number} class={a.undone || a.refused ? "gone" : ""}>
-              <td class="n">{a.number}</td>
-              <td class="text"><bdi class="wrap">{a.words}</bdi>{a.refused && <span class="soft"> not done: {a.refused}</span>}{a.undone && <span class="soft"> undone</span>}</td>
+              <td class="n">{a.number || "–"}</td>
+              <td class="text"><bdi class="wrap">{a.words}</bdi>{a.refused && <span class="soft"> not done: {a.refused}</span>}{a.unfound && <span class="soft"> not done: no worker that was heard of has a page of this address</span>}{a.undone && <span class="soft"> undone</span>}</td>
               <td>{a.at ? moment(a.at) : "waits"}</td>
-              <td>{!a.undone && !a.refused && a.do !== "undo" && <button type="button" aria-label={`Undo act ${a.number}`} onClick={() => act({ do: "undo", act: a.number })}>Undo</button>}</td>
+              <td>{a.number > 0 && !a.undone && !a.refused && a.do !== "undo" && <button type="button" aria-label={`Undo act ${a.number}`} onClick={() => act({ do: "undo", act: a.number })}>Undo</button>}</td>
             </tr>
           ))}</tbody>
         </table></div>}

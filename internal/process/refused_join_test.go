@@ -1,0 +1,70 @@
+package process
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/internal/folder"
+)
+
+// joining are the arguments of a worker that joins an engine.
+func (c *crew) joining(name, engine string) []string {
+	return slices.Concat([]string{"crawl", "-o", filepath.Join(c.dir, name), "--worker-name", name, "--join", engine}, c.begin(), c.args)
+}
+
+// A worker that is refused, or is stopped before the crawl begins, leaves nothing that is in
+// the way of the same command once it is put right.
+func TestRefusedJoin(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t, 6, 4, 0)
+	c.serveEngine()
+	c.finish(c.start("w0"))
+	dir := filepath.Join(c.dir, "w1")
+	nothing := func(what string) {
+		t.Helper()
+		if folder.Exists(dir) {
+			entries, err := os.ReadDir(dir)
+			t.Errorf("%s left %v, %v", what, entries, err)
+		}
+	}
+	_, at, _ := strings.Cut(c.engine, "@")
+	for what, x := range map[string]struct {
+		args []string
+		says string
+	}{
+		"another job":              {append(c.joining("w1", c.engine), "--keywords", "wasps"), "another crawl of this name"},
+		"another token":            {c.joining("w1", "nats://guessed@"+at), "Authorization"},
+		"a file that is not there": {append(c.joining("w1", c.engine), "--join-ca", filepath.Join(c.dir, "none.pem")), "none.pem"},
+	} {
+		said, err := waggleCommand(x.args).CombinedOutput()
+		if err == nil || !strings.Contains(string(said), x.says) || strings.Contains(string(said), "secret") {
+			t.Errorf("%s: %v\n%s", what, err, said)
+		}
+		nothing(what)
+	}
+	// An engine that does not answer is waited for, and so are other workers.
+	right := c.engine
+	c.engine = "nats://127.0.0.1:1"
+	h := c.start("w1")
+	h.says("waits for the engine", 1)
+	h.stop()
+	nothing("waiting for the engine")
+	c.engine = right
+	h = c.start("w1", "--workers-min", "9")
+	h.says("waits for 9 workers", 1)
+	h.stop()
+	nothing("waiting for workers")
+	c.finish(c.start("w1"))
+	// A crawl that was begun alone, and is refused, is still told things of its own.
+	alone := filepath.Join(c.dir, "alone")
+	c.waggle(slices.Concat([]string{"crawl", "-o", alone}, c.begin()[:len(c.begin())-4], []string{"--pages", "1"})...)
+	if said, err := waggleCommand([]string{"crawl", "-o", alone, "--resume", "--join", c.engine}).CombinedOutput(); err == nil {
+		t.Errorf("joined with a crawl begun alone:\n%s", said)
+	}
+	if said := c.waggle("steer", alone, "budget", "7"); !strings.Contains(said, "Act 1") {
+		t.Errorf("told: %s", said)
+	}
+}
