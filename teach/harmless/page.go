@@ -47,10 +47,10 @@ import (
 // shownElements maps the elements that are shown to what they are shown as.
 func shownElements() map[string]string {
 	m := map[string]string{
-		"listing": "pre", "form": "div", "button": "span",
+		"listing": "pre", "form": "div",
 		"object": "span", "applet": "span", "video": "span", "audio": "span", "canvas": "span",
 	}
-	for e := range strings.FieldsSeq(`a abbr acronym address article aside b bdi bdo big blockquote br
+	for e := range strings.FieldsSeq(`a abbr acronym address article aside b bdi bdo big blockquote br button
 		caption center cite code col colgroup dd del details dfn dir div dl dt em fieldset figcaption figure
 		font footer h1 h2 h3 h4 h5 h6 header hgroup hr i ins kbd label legend li main mark menu nav nobr ol
 		optgroup option p pre q rp rt ruby s samp section select small span strike strong sub summary sup
@@ -131,7 +131,7 @@ func (o Options) Show(p *web.Page, src string) Page {
 	if strings.HasPrefix(p.MIME, "text/plain") {
 		return plain(p, src)
 	}
-	w := &writer{Options: o, page: p, elements: shownElements(), attributes: keptAttributes(), tokens: xhtml.NewTokenizer(strings.NewReader(src))}
+	w := &writer{Options: o, page: p, quirks: true, elements: shownElements(), attributes: keptAttributes(), tokens: xhtml.NewTokenizer(strings.NewReader(src))}
 	w.run()
 	w.match()
 	return w.Page
@@ -150,6 +150,8 @@ type writer struct {
 	sheets, pictures     int
 	template             int  // depth: what is in templates is not shown
 	cut                  bool // not all of the page is there
+	begun                bool // something came before which no document type is
+	quirks               bool // browsers lay the page out by old rules
 	inLink               bool // an image without a text may be all there is to click
 }
 
@@ -164,12 +166,17 @@ func (w *writer) run() {
 		}
 		switch t := w.tokens.Token(); t.Type {
 		case xhtml.TextToken:
+			w.begun = w.begun || strings.TrimSpace(t.Data) != ""
 			if w.template == 0 {
 				w.body.WriteString(html.EscapeString(t.Data))
 			}
 		case xhtml.DoctypeToken:
-			w.doctype = doctype(t.Data)
+			if !w.begun {
+				w.doctype, w.quirks = doctype(t.Data)
+			}
+			w.begun = true
 		case xhtml.StartTagToken, xhtml.SelfClosingTagToken:
+			w.begun = true
 			w.start(t)
 		case xhtml.EndTagToken:
 			if t.Data == "template" && w.template > 0 {
@@ -183,7 +190,7 @@ func (w *writer) run() {
 	var out bytes.Buffer
 	out.WriteString(w.doctype)
 	fmt.Fprintf(&out, `<html%s><head><meta charset="utf-8"><title>%s</title><style>%s</style>`,
-		w.htmlAttrs, html.EscapeString(w.page.Title), ownStyle)
+		w.htmlAttrs, html.EscapeString(w.page.Title), w.style())
 	out.Write(w.head.Bytes())
 	fmt.Fprintf(&out, "</head><body%s>\n", w.bodyAttrs)
 	out.Write(w.body.Bytes())
@@ -197,18 +204,43 @@ func (w *writer) run() {
 // identifiers are what a document type may name: no character of them ends anything.
 var identifiers = regexp.MustCompile(`(?i)^html\s+(public|system)\s+(?:"([^"'<>&]*)"|'([^"'<>&]*)')(?:\s*(?:"([^"'<>&]*)"|'([^"'<>&]*)'))?\s*$`)
 
-// doctype writes a document type anew. Browsers lay out pages of old types by other
-// rules, so what it names is kept.
-func doctype(data string) string {
+// oldTypes begin the public identifiers, in lower case, of document types whose pages are
+// laid out by old rules; those of bareTypes are where no system identifier stands behind them.
+// Source: the HTML standard, "The initial insertion mode".
+var (
+	oldTypes = []string{
+		"+//silmaril//", "-//as//", "-//advasoft", "-//ietf//", "-//metrius//", "-//microsoft//", "-//netscape", "-//o'reilly", "-//sq//", "-//softquad", "-//spyglass//", "-//sun microsystems",
+		"-//w3c//dtd html 3", "-//w3c//dtd html 4.0 frameset//", "-//w3c//dtd html 4.0 transitional//", "-//w3c//dtd html experimental", "-//w3c//dtd w3 html//", "-//w3o//", "-//webtechs//",
+	}
+	bareTypes = []string{"-//w3c//dtd html 4.01 frameset//", "-//w3c//dtd html 4.01 transitional//"}
+)
+
+// doctype writes a document type anew, and tells whether it asks for old rules of layout.
+// One that is malformed does so, and is left out.
+func doctype(data string) (out string, quirks bool) {
+	if strings.EqualFold(strings.TrimSpace(data), "html") {
+		return "<!DOCTYPE html>", false
+	}
 	m := identifiers.FindStringSubmatch(data)
 	if m == nil {
-		return "<!DOCTYPE html>"
+		return "", true
 	}
-	out := "<!DOCTYPE html " + strings.ToUpper(m[1]) + ` "` + m[2] + m[3] + `"`
-	if more := m[4] + m[5]; more != "" {
+	public := strings.EqualFold(m[1], "public")
+	first, more := m[2]+m[3], m[4]+m[5]
+	out = "<!DOCTYPE html " + strings.ToUpper(m[1]) + ` "` + first + `"`
+	if more != "" {
 		out += ` "` + more + `"`
 	}
-	return out + ">"
+	begins := func(p string) bool { return public && strings.HasPrefix(strings.ToLower(first), p) }
+	return out + ">", slices.ContainsFunc(oldTypes, begins) || more == "" && slices.ContainsFunc(bareTypes, begins)
+}
+
+// style is that of our own.
+func (w *writer) style() string {
+	if w.quirks { // what a form has below it there
+		return ownStyle + `.waggle-form{margin-block-end:1em}`
+	}
+	return ownStyle
 }
 
 // ownStyle comes before the page's own, which may overrule it.
@@ -279,9 +311,12 @@ func (w *writer) start(t xhtml.Token) {
 	case "img":
 		w.image(get("src"), get("alt"), t.Attr)
 	case "input":
-		w.input(get("type"), cmp.Or(get("value"), get("placeholder")))
+		w.input(get("type"), t.Attr)
 	case "textarea":
-		w.body.WriteString("<textarea disabled></textarea>")
+		fmt.Fprintf(&w.body, "<textarea%s%s inert>\n%s</textarea>", w.keep(t.Attr), w.further(t.Attr, "cols", "rows", "placeholder", "wrap"), html.EscapeString(strings.TrimPrefix(raw, "\n")))
+	case "form":
+		attrs := w.keep(slices.DeleteFunc(slices.Clone(t.Attr), func(a xhtml.Attribute) bool { return a.Key == "class" }))
+		fmt.Fprintf(&w.body, `<div class="%s"%s>`, html.EscapeString(strings.TrimSpace("waggle-form "+get("class"))), attrs)
 	case "link":
 		rel := strings.Fields(strings.ToLower(get("rel")))
 		if w.Styles && slices.Contains(rel, "stylesheet") && !slices.Contains(rel, "alternate") {
@@ -295,11 +330,16 @@ func (w *writer) start(t xhtml.Token) {
 		fmt.Fprintf(&w.body, "<pre%s>%s</pre>", w.keep(t.Attr), html.EscapeString(raw))
 	default:
 		if as, ok := w.elements[t.Data]; ok {
-			disabled := ""
-			if as == "select" {
-				disabled = " disabled"
+			more := ""
+			switch as {
+			case "select":
+				more = w.further(t.Attr, "multiple", "disabled") + " inert"
+			case "option":
+				more = w.further(t.Attr, "selected", "disabled")
+			case "button":
+				more = ` type="button"` + w.further(t.Attr, "disabled") + " inert"
 			}
-			fmt.Fprintf(&w.body, "<%s%s%s>", as, w.keep(t.Attr), disabled)
+			fmt.Fprintf(&w.body, "<%s%s%s>", as, w.keep(t.Attr), more)
 		}
 	}
 }
@@ -385,16 +425,31 @@ func (w *writer) image(src, alt string, attrs []xhtml.Attribute) {
 	}
 }
 
-// input shows a field nobody can type into.
-func (w *writer) input(kind, value string) {
+// input shows a field that looks as in the page, and that nobody can type into or press.
+func (w *writer) input(kind string, attrs []xhtml.Attribute) {
 	kind = strings.ToLower(kind)
 	switch kind {
-	case "", "text", "search", "submit", "button", "reset", "checkbox", "radio":
-		if len(value) > maxAttribute {
-			value = ""
-		}
-		fmt.Fprintf(&w.body, `<input disabled type="%s" value="%s">`, cmp.Or(kind, "text"), html.EscapeString(value))
+	case "hidden", "image":
+		return
+	case "text", "search", "submit", "button", "reset", "checkbox", "radio", "password", "email", "url", "tel", "number", "date", "time", "month", "week", "datetime-local", "range", "color", "file":
+	default:
+		kind = "text" // as browsers take what they do not know
 	}
+	more := w.further(attrs, "value", "placeholder", "checked", "disabled", "maxlength", "min", "max", "step")
+	fmt.Fprintf(&w.body, `<input%s type="%s"%s inert>`, w.keep(attrs), kind, more)
+}
+
+// further writes attributes of fields, which are kept on these alone.
+func (w *writer) further(attrs []xhtml.Attribute, names ...string) string {
+	var b strings.Builder
+	seen := map[string]bool{}
+	for _, a := range attrs {
+		if a.Namespace == "" && len(a.Val) <= maxAttribute && !seen[a.Key] && slices.Contains(names, a.Key) {
+			seen[a.Key] = true
+			fmt.Fprintf(&b, ` %s="%s"`, a.Key, html.EscapeString(a.Val))
+		}
+	}
+	return b.String()
 }
 
 func (w *writer) sheet(href, media string) {

@@ -35,6 +35,11 @@ var looks = []string{
 	`<!DOCTYPE html><blockquote>Quote <em>em</em> <strong>st</strong> <code>c</code></blockquote><ol start=3><li>x</ol>`,
 	`<!DOCTYPE html><style>nav a{display:inline-block;padding:1em;border:1px solid}</style><nav><a href=/1>1</a><a href=/2 style="color:green">2</a></nav>`,
 	`<!DOCTYPE html><p dir=rtl>שלום <bdi>abc</bdi><p lang=ja>蜜蜂`,
+	`<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01 Transitional//EN\"><body bgcolor=#036><form><input type=text size=30> <input type=submit value=Search><input type=hidden name=h><br><input type=radio checked> a <input type=radio> b</form><img src=x alt=Logo height=27><p>below`,
+	`<!DOCTYPE html PUBLIC "-//W3C//DTD HTML 4.01 Transitional//EN"><form><select size=2><option>a<option selected>b</select><textarea cols=10 rows=3>two
+lines</textarea></form><p>below`,
+	`<!DOCTYPE html><form>a <button>Go <b>on</b></button><input type=password value=secret><input type=checkbox checked><input type=submit disabled><input placeholder=words></form><p>below`,
+	`<p>text first<!DOCTYPE html><table><tr><td><font size=5>quirks</table>`,
 	`<!DOCTYPE html><style>@media (prefers-color-scheme: dark){body{background:#000}}</style><details open><summary>s</summary>d</details>`,
 }
 

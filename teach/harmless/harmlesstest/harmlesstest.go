@@ -5,6 +5,7 @@ package harmlesstest
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -68,7 +69,8 @@ q::before { content: url(data:image/svg+xml,%3Csvg/%3E) url(http://evil.test/gen
 
 // What must not be shown, whatever the lists say.
 const (
-	active = " script iframe frame frameset object embed applet base form button svg math template noscript audio video portal "
+	active = " script iframe frame frameset object embed applet base form svg math template noscript audio video portal "
+	fields = " button input select textarea "
 	acting = " action background data formaction form http-equiv content manifest ping poster srcdoc srcset target xlink:href codebase archive usemap autofocus "
 )
 
@@ -97,6 +99,9 @@ func Check(doc, cap string) error {
 		if !shownAs[n.Data] || n.Namespace != "" || strings.Contains(active, " "+n.Data+" ") {
 			return fmt.Errorf("element %s %s", n.Namespace, n.Data)
 		}
+		if strings.Contains(fields, " "+n.Data+" ") && !slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "inert" }) {
+			return fmt.Errorf("a %s that can be used", n.Data)
+		}
 		for _, a := range n.Attr {
 			switch key := a.Key; {
 			case strings.HasPrefix(key, "on"), strings.Contains(acting, " "+key+" "):
@@ -106,8 +111,12 @@ func Check(doc, cap string) error {
 					return fmt.Errorf("%s leads to %q", n.Data, a.Val)
 				}
 			case n.Data == "meta" && key == "charset", n.Data == "link" && (key == "rel" && a.Val == "stylesheet" || key == "media"):
-			case n.Data == "img" && key == "loading", key == "disabled", key == "style":
-			case n.Data == "input" && (key == "type" || key == "value"):
+			case n.Data == "img" && key == "loading", key == "style":
+			case n.Data == "button" && key == "type":
+				if a.Val != "button" {
+					return fmt.Errorf("a button of type %q", a.Val)
+				}
+			case strings.Contains(fields+"option ", " "+n.Data+" ") && strings.Contains(" inert type value placeholder checked selected disabled multiple maxlength min max step cols rows wrap ", " "+key+" "):
 			case attributes[key]:
 			default:
 				return fmt.Errorf("attribute %s of %s", key, n.Data)
