@@ -30,6 +30,7 @@
 //	robots          what was learnt of robots.txt files; it may go at any time
 //	before-repair/  what a repair replaced
 //	repair.json     while a repair puts its files in place (journal.go)
+//	fields.yaml     what a person wants of the pages as a table, if they put it there
 //	lock            held by the process that crawls
 //	merge-begun     while waggle cluster merge makes the folder, under another name
 //
@@ -123,6 +124,10 @@ func (c Collection) LostFile() string { return filepath.Join(c.dir, "lost.txt") 
 // RobotsFile is the path of what was learnt of robots.txt files; package fetch
 // keeps it.
 func (c Collection) RobotsFile() string { return filepath.Join(c.dir, "robots") }
+
+// FieldsFile is the path of fields.yaml: what a person wants of the pages, as package extract
+// reads it. No crawl writes it.
+func (c Collection) FieldsFile() string { return filepath.Join(c.dir, "fields.yaml") }
 
 // Begun tells whether a crawl was set up here: it has a job.
 func (c Collection) Begun() bool { return folder.Exists(c.JobFile()) }

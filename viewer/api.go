@@ -13,8 +13,11 @@ import (
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
+	crawler "github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/export"
+	"github.com/waggle-crawler/waggle/extract"
+	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/viewer/figures"
 	"github.com/waggle-crawler/waggle/viewer/watch"
 	"github.com/waggle-crawler/waggle/web"
@@ -68,7 +71,7 @@ func (s *Server) routes() []route {
 		{path: crawl1 + "acts", line: "What people told the crawl, oldest first; those without a time wait for it.", answer: actList{}, serve: of((*crawl).serveActs), postLine: "Tell the crawl something: it takes it in within a second, or when it goes on.", takes: act{}, post: s.of((*crawl).takeAct), told: acted{}},
 		{path: crawl1 + "index", postLine: "Make the index for searching, as long as the crawl runs.", takes: struct{}{}, told: struct{}{}, post: s.of(makeIndex)},
 		{path: "/api/exports", line: "The forms in which a crawl can be taken away.", answer: []form{}, serve: listForms},
-		{path: crawl1 + "exports/{form}", line: "A crawl in one of these forms.", kind: "application/octet-stream", serve: s.of(serveExport), params: []param{one("without-opt-outs", "1: without pages that say noindex, noarchive or noai, or reserve text and data mining.", "0", "1")}},
+		{path: crawl1 + "exports/{form}", line: "A crawl in one of these forms.", kind: "application/octet-stream", serve: s.of(s.serveExport), params: []param{one("without-opt-outs", "1: without pages that say noindex, noarchive or noai, or reserve text and data mining.", "0", "1")}},
 		{path: "/metrics", line: "Figures of all crawls for Prometheus.", kind: "text/plain", serve: s.serveMetrics},
 		{path: "/api/openapi.json", line: "This document.", answer: map[string]any{}, serve: s.serveDocument},
 	}...)
@@ -356,7 +359,7 @@ func listForms(w http.ResponseWriter, _ *http.Request) {
 
 // serveExport writes a crawl in a form, as a file. One that cannot be written to its end
 // breaks the connection, so that it is not taken for whole.
-func serveExport(c *crawl, w http.ResponseWriter, r *http.Request) {
+func (s *Server) serveExport(c *crawl, w http.ResponseWriter, r *http.Request) {
 	q := &query{values: r.URL.Query()}
 	without := q.one("without-opt-outs", "0", "1") == "1"
 	forms := export.Forms()
@@ -376,7 +379,10 @@ func serveExport(c *crawl, w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", "attachment; filename=\""+forms[i].File+"\"")
-	in := &export.Input{Collections: []collection.Collection{c.Collection()}, WithoutOptOuts: without}
+	in := &export.Input{Collections: []collection.Collection{c.Collection()}, WithoutOptOuts: without, Parser: func(col collection.Collection) (crawler.Parser, error) { return job.LinkParser(col, s.docs), nil }}
+	if fields, err := c.Fields(); err == nil && fields != nil { // what is wrong with them is told on the page of a page
+		withFields(in, c, fields, forms[i].Name)
+	}
 	file := &begun{Writer: w}
 	err := forms[i].Write(r.Context(), in, file)
 	switch {
@@ -428,6 +434,19 @@ func serveChanges(c *crawl, w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// withFields has tables of pages hold the values of fields; other forms have no place for them.
+func withFields(in *export.Input, c *crawl, fields *extract.Fields, form string) {
+	var columns []export.Column
+	for _, f := range fields.Fields {
+		columns = append(columns, export.Column{Name: f.Name, Many: f.Many})
+	}
+	if export.CheckColumns(form, columns) != nil {
+		return
+	}
+	in.Columns = columns
+	in.Parser = func(collection.Collection) (crawler.Parser, error) { return c.Reader(fields), nil }
 }
 
 // pause waits for a time, or less if done is closed before; it is false when ctx ends.

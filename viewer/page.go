@@ -25,8 +25,11 @@ type bodyView struct {
 	Proto    string      `json:"proto,omitempty"`
 	Headers  [][2]string `json:"headers,omitempty"`
 	Parts    []read.Part `json:"parts,omitempty"`
-	Links    []linkView  `json:"links"`
-	More     int         `json:"more"` // links that are not listed
+	// Values are those of the fields of fields.yaml; Fields says what is wrong with these.
+	Values []watch.Values `json:"values,omitempty"`
+	Fields string         `json:"fields,omitempty"`
+	Links  []linkView     `json:"links"`
+	More   int            `json:"more"` // links that are not listed
 }
 
 // linkView is a link of a page with what became of its target.
@@ -68,6 +71,9 @@ func (s *Server) serveBody(c *crawl, w http.ResponseWriter, r *http.Request) {
 	v.Src = fmt.Sprintf("page/%s/%s/%d/", s.cap, c.ID(), p.Number)
 	v.Proto, v.Headers = event.Line(x.proto), x.headers
 	c.linksOfPage(v, got, x.page)
+	if v.Values, err = c.Values(r.Context(), u); err != nil {
+		v.Fields = event.Line(err.Error())
+	}
 	answer(w, v, nil)
 }
 

@@ -76,6 +76,9 @@ func New(o Options) *Server {
 	add(s, search, s.search)
 	add(s, reading("page", "One page of the collection: its text as archived, what the judge said of it, the way that led to it, and its links with what became of them."+untrusted), s.page)
 	add(s, reading("explain", "Why a page of the crawl was fetched or not, in words, and what its priority and relevance are made of."+untrusted), s.explain)
+	if f, err := s.crawl.Fields(); f != nil || err != nil {
+		add(s, reading("values", "The fields that a person wants of the pages, such as a price or a name, and their values on one page."+untrusted), s.values)
+	}
 	if o.AllowLabel {
 		yes, no := true, false
 		add(s, &sdk.Tool{

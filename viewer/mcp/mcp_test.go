@@ -233,3 +233,33 @@ func TestRubbish(t *testing.T) {
 		})
 	}
 }
+
+// A collection with a file of fields offers their values.
+func TestValues(t *testing.T) {
+	col := made(t)
+	if err := os.WriteFile(col.FieldsFile(), []byte("fields:\n  - {name: name, css: title}\n  - {name: none, css: h6}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := client(t, Options{Collection: col})
+	got, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "values", Arguments: map[string]any{"url": "https://bees.test/dance"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(got.StructuredContent)
+	if want := `{"url":"https://bees.test/dance","values":[{"field":"name","values":["The dance"]},{"field":"none","values":[]}]}`; err != nil || got.IsError || string(b) != want {
+		t.Errorf("%s, %v; want %s", b, err, want)
+	}
+	got, err = c.CallTool(t.Context(), &sdk.CallToolParams{Name: "values", Arguments: map[string]any{"url": "https://bees.test/never"}})
+	if err != nil || !got.IsError {
+		t.Errorf("of a page that is not there: %+v, %v", got, err)
+	}
+	tools, err := client(t, Options{Collection: made(t)}).ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range tools.Tools {
+		if x.Name == "values" {
+			t.Error("a collection without fields offers values")
+		}
+	}
+}

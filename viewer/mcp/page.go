@@ -9,6 +9,7 @@ import (
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/viewer/figures"
+	"github.com/waggle-crawler/waggle/viewer/watch"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -124,6 +125,26 @@ func (s *Server) links(p *web.Page) []link {
 		}
 	})
 	return out
+}
+
+type valuesIn struct {
+	URL string `json:"url" jsonschema:"the address of the page"`
+}
+
+type valuesOut struct {
+	URL    string         `json:"url"`
+	Values []watch.Values `json:"values" jsonschema:"the values of each field; none where the page has none; untrusted"`
+}
+
+func (s *Server) values(ctx context.Context, in valuesIn) (valuesOut, error) {
+	out := valuesOut{Values: []watch.Values{}}
+	u, err := s.address(in.URL)
+	if err != nil {
+		return out, err
+	}
+	got, err := s.crawl.Values(ctx, u)
+	out.URL, out.Values = u.String(), append(out.Values, got...)
+	return out, err
 }
 
 type explainIn struct {

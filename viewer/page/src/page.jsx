@@ -36,6 +36,7 @@ export function Page({ at, state }) {
       </section>
       <div class="column">
       <Body p={b} error={body.error} />
+      <Fields p={b} />
       <LinkList p={b} crawl={at.crawl} />
       </div>
       <div class="column">
@@ -83,6 +84,20 @@ function Body({ p, error }) {
           {p.archived && !p.parts?.length && <p class="soft">It has no text.</p>}
         </div>
       )}
+    </section>
+  );
+}
+
+// Fields are the values of the fields that a person wants of the pages.
+function Fields({ p }) {
+  if (!p?.values?.length && !p?.fields) return null;
+  return (
+    <section class="card" aria-labelledby="fields-title">
+      <h2 id="fields-title">Fields</h2>
+      {p.fields && <p class="notice"><code>fields.yaml</code> gives no values: {p.fields}</p>}
+      {p.values?.length > 0 && <div class="scroll"><table class="headers"><tbody>{p.values.map((f) => (
+        <tr key={f.field}><th scope="row">{f.field}</th><td>{f.values.length === 0 ? <span class="soft">none</span> : f.values.length === 1 ? <bdi>{f.values[0]}</bdi> : <ul class="plain">{f.values.map((v, i) => <li key={i}><bdi>{v}</bdi></li>)}</ul>}</td></tr>
+      ))}</tbody></table></div>}
     </section>
   );
 }
