@@ -150,23 +150,6 @@ func (d *desk) asked() map[string]string {
 	return out
 }
 
-// files are the files below a folder, with their sizes and times.
-func files(t *testing.T, dir string) string {
-	var list strings.Builder
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := e.Info()
-		fmt.Fprintln(&list, path, info.Size(), info.ModTime())
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list.String()
-}
-
 func TestFolders(t *testing.T) {
 	whole := crawled(t, bees(), "https://bees.test/")
 	indexed(t, whole)

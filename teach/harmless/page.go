@@ -412,7 +412,7 @@ func (w *writer) image(src, alt string, attrs []xhtml.Attribute) {
 	u, err := w.Canon.Resolve(w.page.Base, src)
 	if w.Images && err == nil && w.pictures < maxImages {
 		w.pictures++
-		fmt.Fprintf(&w.body, `<img src="%s"%s loading="lazy">`, html.EscapeString(w.ResourcePath(len(w.Resources))), w.keep(attrs))
+		fmt.Fprintf(&w.body, `<img src="%s"%s>`, html.EscapeString(w.ResourcePath(len(w.Resources))), w.keep(attrs))
 		w.Resources = append(w.Resources, Resource{URL: u})
 		return
 	}

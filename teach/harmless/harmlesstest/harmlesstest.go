@@ -111,7 +111,7 @@ func Check(doc, cap string) error {
 					return fmt.Errorf("%s leads to %q", n.Data, a.Val)
 				}
 			case n.Data == "meta" && key == "charset", n.Data == "link" && (key == "rel" && a.Val == "stylesheet" || key == "media"):
-			case n.Data == "img" && key == "loading", key == "style":
+			case key == "style":
 			case n.Data == "button" && key == "type":
 				if a.Val != "button" {
 					return fmt.Errorf("a button of type %q", a.Val)
