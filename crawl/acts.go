@@ -235,6 +235,8 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 	if a.Do == event.Undo && a.Refused == "" {
 		if a.Act >= a.Number || s.acts[a.Act-1].Do == event.Undo || s.acts[a.Act-1].Refused != "" {
 			a.Refused = fmt.Sprintf("there is no act %d that could be undone", a.Act)
+		} else if by := event.UndoneBy(s.acts[:a.Number-1], a.Act); by > 0 {
+			a.Refused = fmt.Sprintf("act %d was undone by act %d", a.Act, by)
 		} else {
 			about = s.acts[a.Act-1]
 		}

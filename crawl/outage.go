@@ -262,11 +262,12 @@ func (n *network) down(now time.Time) []event.Event {
 }
 
 func (n *network) tell(now time.Time) []event.Event {
-	sites := map[string]bool{}
+	sites, detail := map[string]bool{}, ""
 	for _, s := range n.aside {
 		sites[s.Lease.URL.Host().Domain()] = true
+		detail = s.Detail
 	}
-	return []event.Event{event.Outage{At: event.At{At: now}, Since: n.since, Sites: len(sites), Probes: n.probes, Next: n.next}}
+	return []event.Event{event.Outage{At: event.At{At: now}, Since: n.since, Sites: len(sites), Probes: n.probes, Next: n.next, Detail: clip(detail, 200)}}
 }
 
 // others are the hosts that answered of whose sites none has failed since, the

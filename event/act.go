@@ -143,7 +143,7 @@ func (a *Act) Check() error {
 	case needs == "place":
 		return a.checkPlace()
 	case needs == "pages" && a.Pages < 0:
-		return fmt.Errorf("a budget of %d pages: give a positive number, or 0 for no limit", a.Pages)
+		return fmt.Errorf("a budget of %d pages: give a number of pages, or 0 for no limit", a.Pages)
 	case needs == "delay":
 		if d, err := time.ParseDuration(a.Delay); err != nil || d < 0 || d > maxDelay {
 			return fmt.Errorf("%q is no delay: give a time from 0s to %v, such as 2s or 500ms", a.Delay, maxDelay)
@@ -204,6 +204,16 @@ func Paused(acts []Act, n int) (on bool) {
 		}
 	}
 	return on
+}
+
+// UndoneBy is the number of the act that undid act n; 0 where none did. acts are in their order.
+func UndoneBy(acts []Act, n int) int {
+	for _, a := range acts {
+		if a.Do == Undo && a.Act == n && a.Refused == "" {
+			return a.Number
+		}
+	}
+	return 0
 }
 
 // Effective are the acts that hold: without those that were undone or refused, and

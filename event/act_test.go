@@ -2,6 +2,16 @@ package event
 
 import "testing"
 
+// An act is undone by one that was not refused, if at all.
+func TestUndoneBy(t *testing.T) {
+	acts := []Act{{Number: 1, Do: Boost}, {Number: 2, Do: Undo, Act: 1, Refused: "no"}, {Number: 3, Do: Undo, Act: 1}, {Number: 4, Do: Pause}}
+	for act, by := range map[int]int{1: 3, 2: 0, 4: 0, 5: 0} {
+		if got := UndoneBy(acts, act); got != by {
+			t.Errorf("act %d: %d, want %d", act, got, by)
+		}
+	}
+}
+
 // A pause holds until it is undone or the crawl is told to go on, and ends with its run.
 func TestPaused(t *testing.T) {
 	undo := func(n, act int) Act { return Act{Number: n, Do: Undo, Act: act} }

@@ -85,6 +85,7 @@ func drawEvent(t *rapid.T) Event {
 			At: at(), Visit: visit(), Status: n.Draw(t, "status"), MIME: text.Draw(t, "mime"), Bytes: n.Draw(t, "bytes"),
 			Took: float.Draw(t, "took"), Title: text.Draw(t, "title"), Language: text.Draw(t, "lang"), Digest: word.Draw(t, "digest"),
 			Relevance: float.Draw(t, "rel"), Similarity: float.Draw(t, "sim"), Relevant: yes.Draw(t, "relevant"), Reason: reason.Draw(t, "reason"),
+			Like: maybe.Draw(t, "like"), Likeness: float.Draw(t, "likeness"),
 			Directives: web.Directives{
 				NoIndex: yes.Draw(t, "d1"), NoFollow: yes.Draw(t, "d2"), NoArchive: yes.Draw(t, "d3"), NoAI: yes.Draw(t, "d4"),
 				NoImageAI: yes.Draw(t, "d5"), TDMReserved: yes.Draw(t, "d6"), TDMPolicy: text.Draw(t, "d7"),
@@ -105,7 +106,7 @@ func drawEvent(t *rapid.T) Event {
 	case 5:
 		return Tick{at(), stats(), yes.Draw(t, "waits")}
 	case 6:
-		return Outage{at(), at().At, n.Draw(t, "sites"), n.Draw(t, "probes"), at().At, yes.Draw(t, "over")}
+		return Outage{at(), at().At, n.Draw(t, "sites"), n.Draw(t, "probes"), at().At, yes.Draw(t, "over"), text.Draw(t, "detail")}
 	case 7:
 		return HostDown{at(), web.Host(word.Draw(t, "host")), reason.Draw(t, "reason"), text.Draw(t, "detail"), n.Draw(t, "failures"),
 			at().At, at().At, yes.Draw(t, "over")}

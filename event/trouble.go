@@ -18,6 +18,9 @@ type Outage struct {
 	Probes int       `json:"probes,omitempty"` // without an answer, so far
 	Next   time.Time `json:"next,omitzero"`    // of the next probe
 	Over   bool      `json:"over,omitempty"`
+	// Detail is what was heard of the last failure, such as a proxy that does not answer; ""
+	// where that is over.
+	Detail string `json:"detail,omitempty"`
 }
 
 // HostDown tells that a host does not answer, or only with errors: its links wait,

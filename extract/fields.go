@@ -93,7 +93,7 @@ type Selector struct {
 	After   string `yaml:"after,omitempty"`   // words that stand before the value
 	Until   string `yaml:"until,omitempty"`   // text before which it ends
 	Pattern string `yaml:"pattern,omitempty"` // a regular expression (RE2)
-	At      int    `yaml:"at,omitempty"`      // 1 = the first of the page (default; of a field of many: all), -1 = the last
+	At      Place  `yaml:"at,omitempty"`      // 1 = the first of the page (default; of a field of many: all), -1 = the last
 	On      string `yaml:"on,omitempty"`      // only on pages of this host and those below it, or HOST/PATH…
 
 	css     css
@@ -182,6 +182,22 @@ func checkName(s string) error {
 	case !nameForm.MatchString(s):
 		return fmt.Errorf("name: %q: a name has letters of ASCII, digits, _ and -, a letter first, at most 64", s)
 	}
+	return nil
+}
+
+// Place is which of several values is meant: from 1, or from -1 backwards; 0 where none is named.
+type Place int
+
+// UnmarshalYAML reads a place that is named.
+func (p *Place) UnmarshalYAML(n *yaml.Node) error {
+	var v int
+	if err := n.Decode(&v); err != nil {
+		return err
+	}
+	if v == 0 {
+		return fmt.Errorf("line %d: at: 0: a place from 1, or from -1 backwards, is wanted", n.Line)
+	}
+	*p = Place(v)
 	return nil
 }
 
@@ -292,7 +308,7 @@ func (f *Field) values(p *Page) []string {
 // meant.
 func (s *Selector) values(p *Page, many bool) []string {
 	vals := s.all(p)
-	switch at := s.At; {
+	switch at := int(s.At); {
 	case len(vals) == 0, at > len(vals), -at > len(vals):
 		return nil
 	case at < 0:

@@ -202,7 +202,7 @@ func (l *learner) rules(name string) ([]*rule, error) {
 
 // key is a selector as one text.
 func (s *Selector) key() string {
-	return strings.Join([]string{s.CSS, s.Take, s.After, s.Until, s.Pattern, strconv.Itoa(s.At)}, "\x00")
+	return strings.Join([]string{s.CSS, s.Take, s.After, s.Until, s.Pattern, strconv.Itoa(int(s.At))}, "\x00")
 }
 
 // placed are s for the place that the value has among those that it finds on the page
@@ -223,12 +223,12 @@ func (l *learner) placed(s Selector, e labelled) []Selector {
 	if i > 0 {
 		out = nil
 		if i < 5 {
-			s.At = i + 1
+			s.At = Place(i + 1)
 			out = append(out, s)
 		}
 	}
 	if back := len(all) - i; len(all) > 1 && back <= 3 {
-		s.At = -back
+		s.At = Place(-back)
 		out = append(out, s)
 	}
 	return out
@@ -284,7 +284,7 @@ func plainness(s Selector) int {
 	}
 	switch {
 	case s.At != 0 && s.At != 1:
-		n += 2 * max(s.At, -s.At)
+		n += 2 * int(max(s.At, -s.At))
 	}
 	switch s.Take {
 	case "own":

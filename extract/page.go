@@ -137,14 +137,14 @@ func parts(n *html.Node) bool {
 	return true
 }
 
-// text is all text in an element, in one line; at most about maxText bytes.
+// text is all text in an element, in one line; at most maxText bytes.
 func (p *Page) text(i int) string {
 	e := &p.elements[i]
 	switch e.texts.end - e.texts.start {
 	case 0:
 		return ""
 	case 1:
-		return p.texts[e.texts.start].line
+		return cutText(p.texts[e.texts.start].line)
 	}
 	var b strings.Builder
 	for k := e.texts.start; k < e.texts.end && b.Len() < maxText; k++ {
@@ -153,7 +153,15 @@ func (p *Page) text(i int) string {
 		}
 		b.WriteString(p.texts[k].line)
 	}
-	return b.String()
+	return cutText(b.String())
+}
+
+// cutText cuts a text to maxText bytes, between letters.
+func cutText(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxText], "")
 }
 
 // wordsBefore are the last n words before word number at; nil if there are fewer.
@@ -240,9 +248,7 @@ func (s *Selector) taken(p *Page, i int, f func(candidate) bool) bool {
 
 // resolved is the value of an attribute, made absolute where it is an address of a page.
 func (p *Page) resolved(key, v string) string {
-	if len(v) > maxText {
-		v = strings.ToValidUTF8(v[:maxText], "")
-	}
+	v = cutText(v)
 	switch strings.ToLower(key) {
 	case "href", "src", "action", "data", "poster", "longdesc", "cite", "background":
 		if u, err := (web.Canon{}).Resolve(p.base, v); err == nil {

@@ -26,14 +26,14 @@ var errSteps = errors.New("too many steps")
 
 // compileXPath reads an expression and tries it on a small page.
 func compileXPath(s string) (e *xpath.Expr, err error) {
+	if e, err = parseXPath(s); err != nil {
+		return nil, fmt.Errorf("%q: %w%s", s, err, understood(s))
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			e, err = nil, fmt.Errorf("%q: %v", s, r)
 		}
 	}()
-	if e, err = xpath.Compile(s); err != nil {
-		return nil, fmt.Errorf("%q: %w", s, err)
-	}
 	doc, err := html.Parse(strings.NewReader(`<title>a</title><p class=b>c<a href=d>e</a>`))
 	if err != nil {
 		return nil, err
@@ -44,6 +44,27 @@ func compileXPath(s string) (e *xpath.Expr, err error) {
 		}
 	}
 	return e, nil
+}
+
+// parseXPath reads an expression.
+func parseXPath(s string) (e *xpath.Expr, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			e, err = nil, fmt.Errorf("%v", r)
+		}
+	}()
+	return xpath.Compile(s)
+}
+
+// understood says how far an expression with an error can be read, "" where not at all: the
+// reader of expressions tells no place.
+func understood(s string) string {
+	for n := len(s) - 1; n > 0; n-- {
+		if _, err := parseXPath(s[:n]); err == nil {
+			return fmt.Sprintf("; it can be read up to %q", s[:n])
+		}
+	}
+	return ""
 }
 
 // eachXPath gives what an expression finds. A page on which it takes too many steps, or

@@ -139,10 +139,31 @@ func checkTypes(j *Job, bad complaint) {
 
 func checkLanguage(j *Job, bad complaint) {
 	for i, l := range j.Topic.Language {
-		if base, err := language.ParseBase(l); err != nil || len(l) != 2 || base.String() != l {
-			bad(fmt.Sprintf("topic.language.%d", i), fmt.Sprintf("%q is no code of two letters by ISO 639-1, such as en, de or zh", l))
+		if languageOf(l) == "" {
+			bad(fmt.Sprintf("topic.language.%d", i), fmt.Sprintf("%q is no language: give a code of two letters by ISO 639-1, such as en, de or zh, or a tag that begins with one, such as de-AT", l))
 		}
 	}
+}
+
+// languageOf is the code by ISO 639-1 of a language that is named by a BCP 47 tag, such as
+// "de", "DE" or "de-AT"; "" where it has none.
+func languageOf(tag string) string {
+	t, err := language.Parse(tag)
+	base, sure := t.Base()
+	if err != nil || sure != language.Exact || len(base.String()) != 2 {
+		return ""
+	}
+	return base.String()
+}
+
+// languages are those of the topic as codes, each once.
+func (j *Job) languages() (codes []string) {
+	for _, l := range j.Topic.Language {
+		if code := languageOf(l); code != "" && !slices.Contains(codes, code) {
+			codes = append(codes, code)
+		}
+	}
+	return codes
 }
 
 func checkWant(j *Job, bad complaint) {

@@ -73,7 +73,7 @@ func (m *Maker) topicOf(examples []collection.Example) (*topic.Topic, error) {
 
 // written is the topic without examples.
 func (j *Job) written() *topic.Topic {
-	return &topic.Topic{Name: j.Name, Description: j.Topic.Description, Keywords: j.Topic.Keywords, Language: j.Topic.Language}
+	return &topic.Topic{Name: j.Name, Description: j.Topic.Description, Keywords: j.Topic.Keywords, Language: j.languages()}
 }
 
 // examples are the example pages: those kept of a crawl that goes on, or those

@@ -72,7 +72,10 @@ func (f *Fetch) cookieFile() string {
 }
 
 func checkCookies(j *Job, bad complaint) {
-	if name := j.Fetch.cookieFile(); name != "" && !strings.ContainsAny(name, `./\`) {
+	name := j.Fetch.cookieFile()
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		bad("", "%s is a folder: give the file in which cookies are kept, such as %s", name, filepath.Join(name, "cookies.txt"))
+	} else if name != "" && !strings.ContainsAny(name, `./\`) {
 		bad("", "%q is neither off nor session; the name of a file has a dot or a slash, such as ./%s", name, name)
 	}
 }

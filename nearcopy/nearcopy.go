@@ -41,6 +41,9 @@ type Index struct {
 	put   func(name string, value []byte)
 	pages uint32
 	read  bool // pages is what is stored
+	// What Find read of the keys of a sketch, which Add comes with as a rule.
+	found *Sketch
+	lists [][]byte
 }
 
 // NewIndex returns the index over what is stored: get returns the value of a name, nil if it has
@@ -61,12 +64,11 @@ func (x *Index) Find(u web.URL, s *Sketch) (m Match, found bool, err error) {
 	if s == nil {
 		return m, false, nil
 	}
+	if err := x.readLists(s); err != nil {
+		return m, false, err
+	}
 	shared := make(map[uint32]int)
-	for _, k := range s.keys {
-		list, err := x.list(k)
-		if err != nil {
-			return m, false, err
-		}
+	for _, list := range x.lists {
 		for i := 0; i+4 <= len(list); i += 4 {
 			shared[binary.LittleEndian.Uint32(list[i:])]++
 		}
@@ -110,26 +112,39 @@ func (x *Index) Add(u web.URL, s *Sketch) error {
 		n, _ := binary.Uvarint(b)
 		x.pages, x.read = uint32(n), true
 	}
+	if err := x.readLists(s); err != nil {
+		return err
+	}
 	number := binary.LittleEndian.AppendUint32(nil, x.pages)
 	for i, k := range s.keys {
 		if slices.Contains(s.keys[:i], k) {
 			continue
 		}
-		list, err := x.list(k)
-		if err != nil {
-			return err
-		}
+		list := x.lists[i]
 		x.put(keyName(k), slices.Concat(number, list[:min(len(list), 4*(mostPages-1))]))
 	}
 	x.put(pageName(x.pages), append(s.append(nil), u.String()...))
 	x.pages++
 	x.put(nameCount, binary.AppendUvarint(nil, uint64(x.pages)))
+	x.found = nil
 	return nil
 }
 
-func (x *Index) list(key uint64) ([]byte, error) {
-	b, err := x.get(keyName(key))
-	return b[:len(b)&^3], err
+// readLists reads what the keys of a sketch lead to.
+func (x *Index) readLists(s *Sketch) error {
+	if x.found == s {
+		return nil
+	}
+	x.found, x.lists = nil, x.lists[:0]
+	for _, k := range s.keys {
+		b, err := x.get(keyName(k))
+		if err != nil {
+			return err
+		}
+		x.lists = append(x.lists, b[:len(b)&^3])
+	}
+	x.found = s
+	return nil
 }
 
 func pageName(n uint32) string {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -84,8 +85,11 @@ func (c *extractTableCmd) Run(ctx context.Context, std streams, docs parse.Docum
 	form := c.Form
 	if form == "" {
 		form = "tsv"
-		if ending := strings.TrimPrefix(strings.ToLower(filepath.Ext(c.Out)), "."); slices.Contains(export.TableForms(), ending) {
+		switch ending := strings.TrimPrefix(strings.ToLower(filepath.Ext(c.Out)), "."); {
+		case slices.Contains(export.TableForms(), ending):
 			form = ending
+		case ending == "csv", ending == "json", ending == "xlsx", ending == "ods", ending == "xml":
+			return exit{exitUsage, fmt.Errorf("-o %s: such a table is not written; end the name in .%s, or give --form", c.Out, strings.Join(export.TableForms(), ", ."))}
 		}
 	}
 	if !slices.Contains(export.TableForms(), form) {
@@ -500,8 +504,16 @@ func newTable(columns []extract.Column) table {
 
 func (t table) print(out io.Writer, before string) {
 	for _, s := range t {
-		fmt.Fprintf(out, "%s%s\t%d\t%d\t%d\t%d\t%.2f\t%.2f\n", before, s.Name, s.Pages, s.Wanted, s.Given, s.Right, s.Precision(), s.Recall())
+		fmt.Fprintf(out, "%s%s\t%d\t%d\t%d\t%d\t%s\t%s\n", before, s.Name, s.Pages, s.Wanted, s.Given, s.Right, share(s.Precision(), s.Given), share(s.Recall(), s.Wanted))
 	}
+}
+
+// share is a part of so many values in figures, – of none.
+func share(part float64, of int) string {
+	if of == 0 {
+		return "–"
+	}
+	return strconv.FormatFloat(part, 'f', 2, 64)
 }
 
 // compare adds a page to tables, and lists what is wrong with its values where that is

@@ -52,11 +52,26 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 		return exit{exitUsage, err}
 	}
 	if c.Do == "list" {
+		if c.To != "" {
+			return exit{exitUsage, fmt.Errorf("list stands alone: leave out %q", c.To)}
+		}
 		return c.list(col, std)
 	}
 	a, err := c.act()
 	if err != nil {
 		return exit{exitUsage, err}
+	}
+	if a.Do == event.Undo && !col.OfSeveral() {
+		acts, err := col.Told()
+		if err != nil {
+			return err
+		}
+		if a.Act > len(acts) {
+			return exit{exitUsage, fmt.Errorf("there is no act %d; waggle steer %s list names them", a.Act, c.Dir)}
+		}
+		if by := event.UndoneBy(acts, a.Act); by > 0 {
+			return exit{exitUsage, fmt.Errorf("act %d was undone by act %d", a.Act, by)}
+		}
 	}
 	n, err := col.Act(a)
 	if err != nil {

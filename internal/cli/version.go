@@ -56,7 +56,8 @@ func (b Build) Source() string {
 }
 
 // JoinNegative writes --pages -3 as --pages=-3 and -n -3 as -n-3: a number behind
-// a flag is its value, and whether it may be negative is for the flag to say.
+// a flag is its value, and whether it may be negative is for the flag to say. One at the end that
+// is behind no flag is no flag either.
 func JoinNegative(args []string) (out []string) {
 	negative := regexp.MustCompile(`^-[0-9.]`)
 	for i, arg := range args {
@@ -71,6 +72,8 @@ func JoinNegative(args []string) (out []string) {
 			case len(before) == 2 && before[0] == '-' && !negative.MatchString(before):
 				out[last] = before + arg
 				continue
+			case i == len(args)-1:
+				out = append(out, "--")
 			}
 		}
 		out = append(out, arg)
