@@ -441,13 +441,10 @@ func (m *merge) mergeFrontiers() error {
 	for _, s := range m.sources {
 		all = append(all, s.remains)
 	}
-	learnt, err := m.best().remains.States()
+	learnt, err := m.best().remains.States(crawl.Learnt)
 	if err != nil {
 		return err
 	}
-	maps.DeleteFunc(learnt, func(name string, _ []byte) bool {
-		return !crawl.Learnt(name)
-	})
 	_, err = frontier.Merge(m.ctx, m.w.FrontierDir(), all, learnt, func(done, total int64) { m.o.Progress("frontiers", done, total) })
 	if err != nil {
 		return err

@@ -283,15 +283,17 @@ func (r *Remains) State(name string) ([]byte, error) {
 	return bytes.Clone(value), closer.Close()
 }
 
-// States are all that Turns stored, by name.
-func (r *Remains) States() (map[string][]byte, error) {
+// States are those that Turns stored under names that are wanted.
+func (r *Remains) States(wanted func(name string) bool) (map[string][]byte, error) {
 	states := make(map[string][]byte)
 	if r.db == nil {
 		return states, nil
 	}
 	n := &heir{remains: r}
 	return states, n.eachLive(statePrefix, func(w write) error {
-		states[string(w.key[1:])] = bytes.Clone(w.value)
+		if name := string(w.key[1:]); wanted(name) {
+			states[name] = bytes.Clone(w.value)
+		}
 		return nil
 	})
 }

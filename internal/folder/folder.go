@@ -30,7 +30,7 @@ func WritePrivate(name string, b []byte) error {
 	}
 	f, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return err
+		return named(name, err)
 	}
 	return replace(name, f, func(w io.Writer) error {
 		_, err := w.Write(b)
@@ -43,7 +43,7 @@ func WritePrivate(name string, b []byte) error {
 func WriteFrom(name string, write func(io.Writer) error) error {
 	f, err := os.Create(name + ".new")
 	if err != nil {
-		return err
+		return named(name, err)
 	}
 	return replace(name, f, write)
 }
@@ -57,9 +57,18 @@ func WriteBeside(name string, write func(io.Writer) error) error {
 		case err == nil:
 			return replace(name, f, write)
 		case !errors.Is(err, fs.ErrExist):
-			return err
+			return named(name, err)
 		}
 	}
+}
+
+// named is an error of a file beside name, such as one that has the name once it is complete,
+// told of name itself: nobody asked for the other.
+func named(name string, err error) error {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		return &fs.PathError{Op: p.Op, Path: name, Err: p.Err}
+	}
+	return err
 }
 
 // replace writes f and gives it the name.
@@ -105,7 +114,7 @@ func LockFile(name string) (io.Closer, error) { return lock(name, name+".lock") 
 func lock(what, name string) (io.Closer, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
-		return nil, err
+		return nil, named(what, err)
 	}
 	if err := lockFile(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", what, ErrLocked), f.Close())

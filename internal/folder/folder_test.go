@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -41,5 +42,20 @@ func TestWriteIsWholeOrNothing(t *testing.T) {
 	holds("new")
 	if err := Write(filepath.Join(dir, "none", "a"), nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("into a folder that is not there: %v", err)
+	}
+}
+
+// What cannot be written is told by the name that was asked for, not by that of a file beside it.
+func TestErrorsName(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	name := filepath.Join(dir, "table.tsv")
+	write := func(io.Writer) error { return nil }
+	for what, err := range map[string]error{
+		"Write": Write(name, nil), "WriteFrom": WriteFrom(name, write), "WriteBeside": WriteBeside(name, write),
+		"LockFile": func() error { _, err := LockFile(name); return err }(),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "table.tsv:") {
+			t.Errorf("%s: %v", what, err)
+		}
 	}
 }
