@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"fmt"
 	"hash/maphash"
 	"math"
 	"time"
@@ -75,11 +76,32 @@ func (f *Frontier) at(id uint32) (*host, error) {
 	if h := f.hosts[id]; h != nil {
 		return h, nil
 	}
-	s, err := f.cold.store.hostState(id)
+	c := f.cold.host(id)
+	if !c.is(coldBlank) || c.n == 0 {
+		s, err := f.cold.store.hostState(id)
+		if err != nil {
+			return nil, err
+		}
+		return f.warm(id, s), nil
+	}
+	// Only its name is to be known: its best link, for which it was asked most likely, has it.
+	best, err := f.shelf.load(&host{id: id}, c.head)
 	if err != nil {
 		return nil, err
 	}
-	return f.warm(id, s), nil
+	name := best.URL.Host()
+	if f.cold.hash(string(name)) != c.name {
+		return nil, fmt.Errorf("a link of host %d has the address %s: %w", id, best.URL, errDamaged)
+	}
+	h := f.warm(id, web.HostState{Host: name})
+	h.ahead = &ahead{c.head, best}
+	return h, nil
+}
+
+// ahead is a candidate that was read before it was asked for.
+type ahead struct {
+	key key
+	c   web.Candidate
 }
 
 // warm makes a cold host one at hand. It changes no counts.

@@ -113,6 +113,7 @@ func (d *disk) put(h *host, k key, c *web.Candidate) {
 }
 
 func (d *disk) set(h *host, k key, value []byte) {
+	h.ahead = nil
 	op := d.batch.SetDeferred(candidateKeySize, len(value))
 	appendCandidateKey(op.Key[:0], h.id, k)
 	copy(op.Value, value)
@@ -394,6 +395,10 @@ func (d *disk) fillTail(h *host, t *tail, bound key) (_ int, err error) {
 }
 
 func (d *disk) load(h *host, k key) (web.Candidate, error) {
+	if a := h.ahead; a != nil && a.key == k {
+		h.ahead = nil
+		return a.c, nil
+	}
 	d.buf = appendCandidateKey(d.buf[:0], h.id, k)
 	value, closer, err := d.db.Get(d.buf)
 	if err != nil {

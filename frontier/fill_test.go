@@ -33,9 +33,9 @@ import (
 // A page brings 100 links, of which 60 were met before: 40 of these among the last
 // 100,000 that were new, 20 among all. Half of the new ones are on hosts drawn
 // evenly, half on hosts drawn with a density of 1/rank (Zipf). A turn is ten pages: the
-// leases of ten hosts that end, which are due again ten seconds later, and their 1,000 links. After
-// the fill a tenth as many links as there are turns' links are given out, 64 at a
-// time, with nothing added.
+// leases of ten hosts that end, which are due again ten seconds later, and their 1,000 links; a
+// turn of the clock is 10 ms for each page. After the fill a tenth of the number of links are given
+// out, 64 at a time, with nothing added.
 //
 //	in/s, out/s     links taken in and given out a second of wall time, without the
 //	                time in which the links are made; in/cpu-s, out/cpu-s by
@@ -43,12 +43,15 @@ import (
 //	p50, p99, max   of a turn of the fill, Lease and Commit together
 //	RSS, peak       of the process, MiB; heap is what Go's collector has mapped
 //
-// The others keep the same queue with the least that is needed: an index by address
-// and a queue by host and priority, in one store, looked up link by link.
+// The others (pebble, sqlite) keep links the plain way: an index by address and a queue by priority
+// in one store, looked up link by link; when hosts are due is in memory. They have no bounds, no
+// order among hosts but that of their links, and no care for the death of the process.
 func BenchmarkFill(b *testing.B) {
 	links := number("WAGGLE_LINKS", 200_000)
 	web := stream{links: links, hosts: number("WAGGLE_HOSTS", links/10)}
 	b.Run("waggle", func(b *testing.B) { web.fill(b, openWaggle) })
+	b.Run("pebble", func(b *testing.B) { web.fill(b, openPlainPebble) })
+	b.Run("sqlite", func(b *testing.B) { web.fill(b, openPlainSQLite) })
 }
 
 func number(name string, without int) int {

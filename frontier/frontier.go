@@ -187,6 +187,7 @@ type host struct {
 	pages int       // fetched, as the line of its site is ordered by
 
 	window window // of the shelf on disk
+	ahead  *ahead // likewise; nil = none
 	used   bool   // asked for since cool looked at it
 
 	worst key  // no waiting candidate is worse

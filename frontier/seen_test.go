@@ -1,12 +1,18 @@
 package frontier
 
 import (
+	"encoding/binary"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
+
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // TestSeen compares the seen-set on disk with a map, under changes that are committed and made runs
@@ -120,5 +126,68 @@ func TestFilter(t *testing.T) {
 	}
 	if others > n*2/100 {
 		t.Errorf("%d of %d others are there", others, n)
+	}
+}
+
+// TestEarlierVersion takes up a folder of the version before runs, which has one ledger alone, and
+// makes runs of it.
+func TestEarlierVersion(t *testing.T) {
+	fs := vfs.NewMem()
+	f, err := open(fs, "frontier", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn := web.Turn{Done: []web.URL{address(t, "a.example/done")}}
+	for i := range 50 {
+		turn.Add = append(turn.Add, web.Candidate{URL: address(t, fmt.Sprintf("a%d.example/%d", i%7, i)), Priority: float64(i)})
+	}
+	if _, err := f.Commit(t.Context(), turn); err != nil {
+		t.Fatal(err)
+	}
+	m := f.shelf.(*disk).meta
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	earlier := []byte{2}
+	for _, n := range []uint64{m.ledger, uint64(m.size), uint64(m.records), uint64(m.size), m.next, m.turn, 0} {
+		earlier = binary.AppendUvarint(earlier, n)
+	}
+	db, err := pebble.Open("frontier/queue", storeOptions(fs, newHalt()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Set([]byte{metaPrefix}, earlier, pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	opts := Options{recent: 10}
+	for range 2 {
+		if f, err = open(fs, "frontier", opts); err != nil {
+			t.Fatal(err)
+		}
+		if s := f.Stats(time.Time{}); s.Queued != 50 || s.Seen != 51 || s.Hosts != 7 {
+			t.Errorf("%+v", s)
+		}
+		if s := f.Standing(address(t, "a.example/done")); s != Done {
+			t.Errorf("what was done stands at %d", s)
+		}
+		if _, err := f.Commit(t.Context(), web.Turn{State: map[string][]byte{"a": {1}}}); err != nil {
+			t.Fatal(err)
+		}
+		d := f.shelf.(*disk)
+		if d.job != nil {
+			<-d.job.done
+		}
+		if _, err := f.Commit(t.Context(), web.Turn{State: map[string][]byte{"a": {2}}}); err != nil {
+			t.Fatal(err)
+		}
+		if d.meta.ledger != m.ledger+1 || len(d.meta.runs) != 1 {
+			t.Errorf("ledger %d, runs %v", d.meta.ledger, d.meta.runs)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
