@@ -24,6 +24,10 @@ import (
 // links leave is that of all hosts: before a host at hand is chosen, those that are better come to be
 // at hand (see best), and those that are cold become due as others do.
 //
+// By the profile of BenchmarkFill with four million links, warm has 6 % of processor time and cool 3 %.
+// Reading the host's record to learn no more than its name was a quarter of the time of Lease, so at
+// reads the link that is leased next instead.
+//
 // A site is at hand while one of its hosts is; else its counts are made anew of its hosts, which
 // are in a chain. One with many hosts stays.
 //

@@ -25,7 +25,9 @@ import (
 // speaks of goes once that commit would survive a power failure. So there is a
 // moment of the process's death at which neither is whole for none of them.
 //
-// In memory are what changed last and about 11 bits for every other address; see run.go.
+// In memory are what changed last and about 11 bits for every other address; see run.go. The profile
+// of BenchmarkFill with four million links says that this costs little: get has 3 % of processor
+// time, a fifth of it in runs, and sorting and merging have less than one.
 type seen struct {
 	recent, frozen *table
 	runs           []*run              // the oldest first
