@@ -117,29 +117,30 @@ func (w *Worker) append(drafts []engine.Draft) ([]engine.Position, error) {
 
 // post sends what is for others, and with it other records, whose positions it returns.
 func (w *Worker) post(m crawl.Mail, also []engine.Draft) ([]engine.Position, error) {
+	drafts := also
 	if len(m.Lessons)+len(m.Moved) > 0 {
 		r := forAll{worker: w.self.Worker, lessons: m.Lessons, moved: m.Moved}
-		at, err := w.append([]engine.Draft{{Log: logAll, Data: r.encode()}})
+		drafts = append(drafts, engine.Draft{Log: logAll, Data: r.encode()})
+	}
+	if len(m.Moved) > 0 { // links name its place
+		at, err := w.append(drafts[len(also):])
 		if err != nil {
 			return nil, err
 		}
-		if len(m.Moved) > 0 {
-			w.moved = at[0]
-		}
-	}
-	if len(m.Links)+len(also) == 0 {
-		return nil, nil
+		drafts, w.moved = drafts[:len(also)], at[0]
 	}
 	byShard := make(map[int][]web.Candidate)
 	for _, c := range m.Links {
 		n := w.routes.of(c.URL.Host())
 		byShard[n] = append(byShard[n], c)
 	}
-	drafts := also
 	for _, n := range slices.Sorted(maps.Keys(byShard)) {
 		for _, b := range linkRecords(w.moved, byShard[n]) {
 			drafts = append(drafts, engine.Draft{Log: logLinks(n), Data: b})
 		}
+	}
+	if len(drafts) == 0 {
+		return nil, nil
 	}
 	at, err := w.append(drafts)
 	if err != nil {
@@ -343,7 +344,7 @@ func (w *Worker) live(n int, v view) {
 	w.inbox = append(w.inbox, l)
 	w.links += len(l.links)
 	w.started = append(w.started, n)
-	begin := w.taking == 0 || len(w.started) >= atOnce
+	begin := w.taking == 0 || len(w.started) >= readTogether
 	var group []int
 	if begin {
 		group, w.started = w.started, nil

@@ -40,6 +40,10 @@ func (t *takeover) mail(now time.Time) (m crawl.Mail) {
 // atOnce is how many calls of the engine are made at a time for many shards.
 const atOnce = 32
 
+// readTogether is how many shards that begin are read by one Read at most: a server goes
+// through all records of the crawl for each.
+const readTogether = 128
+
 // each calls do for shards, several at a time.
 func each(shards []int, do func(n int) error) error {
 	var wg sync.WaitGroup

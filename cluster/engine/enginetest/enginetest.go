@@ -38,7 +38,7 @@ const patience = 30 * time.Second
 func Run(t *testing.T, h Host) {
 	for name, test := range map[string]func(*testing.T, Host, string){
 		"transcript": transcript, "refusals": refusals, "conditions": conditions, "counters": counters,
-		"readers": readers, "stopped": stopped, "restarts": restarts,
+		"readers": readers, "lists": lists, "stopped": stopped, "restarts": restarts,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, h, name) })
 	}
@@ -316,38 +316,6 @@ func conditions(t *testing.T, h Host, name string) {
 	}
 	if len(all) != writers*each {
 		t.Errorf("%d appends, not %d", len(all), writers*each)
-	}
-}
-
-// counters has many count by compare-and-set.
-func counters(t *testing.T, h Host, name string) {
-	const writers, each = 4, 25
-	var group sync.WaitGroup
-	for w := range writers {
-		e := connect(t, h, name)
-		group.Go(func() {
-			for n := 0; n < each; {
-				x, err := e.Get(t.Context(), "count")
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				at, _ := strconv.Atoi(strings.Split(string(x.Value)+" ", " ")[0])
-				_, err = e.Put(t.Context(), "count", fmt.Appendf(nil, "%d %d %d", at+1, w, n), x.Revision)
-				if err != nil && !errors.Is(err, engine.ErrChanged) {
-					t.Error(err)
-					return
-				}
-				if err == nil {
-					n++
-				}
-			}
-		})
-	}
-	group.Wait()
-	x, err := connect(t, h, name).Get(t.Context(), "count")
-	if n, _, _ := strings.Cut(string(x.Value), " "); err != nil || n != strconv.Itoa(writers*each) {
-		t.Errorf("counted to %s, not %d: %v", x.Value, writers*each, err)
 	}
 }
 

@@ -65,6 +65,8 @@ type Engine struct {
 	crawl    string
 	subjects string                // the subject of a key is this and the key
 	refused  atomic.Pointer[error] // what the server does not allow this worker
+	viewing  chan struct{}         // holds a value while somebody uses view
+	view     *keyView              // nil = none yet
 }
 
 var _ engine.Engine = (*Engine)(nil)
@@ -75,7 +77,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err := engine.CheckName(o.Crawl); err != nil || strings.Contains(o.Crawl, ".") {
 		return nil, fmt.Errorf("the name of the crawl on the engine, %.80q: give it one of letters, digits, - and _", o.Crawl)
 	}
-	e := &Engine{crawl: o.Crawl, subjects: "$KV." + bucket(o.Crawl) + "."}
+	e := &Engine{crawl: o.Crawl, subjects: "$KV." + bucket(o.Crawl) + ".", viewing: make(chan struct{}, 1)}
 	if err := e.connect(ctx, o); err != nil {
 		return nil, err
 	}
@@ -214,7 +216,8 @@ func (e *Engine) prepare(ctx context.Context) error {
 	return nil
 }
 
-func bucket(crawl string) string { return "waggle-" + crawl }
+func bucket(crawl string) string    { return "waggle-" + crawl }
+func keyStream(crawl string) string { return "KV_" + bucket(crawl) }
 
 func (e *Engine) subject(log string) string { return "waggle." + e.crawl + "." + log }
 
@@ -505,7 +508,7 @@ func (e *Engine) Put(ctx context.Context, key string, value []byte, was engine.R
 		if value == nil {
 			m.Header.Set("KV-Operation", "DEL")
 		}
-		err = e.publish(ctx, "KV_"+bucket(e.crawl), []*nats.Msg{m}, func(_ int, sequence uint64) { is = engine.Revision(sequence) })
+		err = e.publish(ctx, keyStream(e.crawl), []*nats.Msg{m}, func(_ int, sequence uint64) { is = engine.Revision(sequence) })
 		if value == nil {
 			is = 0
 		}
@@ -534,40 +537,12 @@ func (e *Engine) Put(ctx context.Context, key string, value []byte, was engine.R
 	return put(removed)
 }
 
-// List implements engine.Engine.
-func (e *Engine) List(ctx context.Context, prefix string) (out []engine.Entry, err error) {
-	if err := engine.CheckPrefix(prefix); err != nil {
-		return nil, err
-	}
-	err = e.again(ctx, func(ctx context.Context) error {
-		out = nil
-		w, err := e.kv.Watch(ctx, prefix+">", jetstream.IgnoreDeletes())
-		if err != nil {
-			return err
-		}
-		defer w.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case x, ok := <-w.Updates():
-				if !ok {
-					return nats.ErrDisconnected
-				}
-				if x == nil { // that was all
-					return nil
-				}
-				out = append(out, engine.Entry{Key: x.Key(), Value: x.Value(), Revision: engine.Revision(x.Revision())})
-			}
-		}
-	})
-	sortEntries(out)
-	return out, err
-}
-
 // Close implements engine.Engine.
 func (e *Engine) Close() error {
 	e.conn.Close()
+	e.viewing <- struct{}{}
+	defer func() { <-e.viewing }()
+	e.dropKeys()
 	return nil
 }
 

@@ -10,14 +10,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-
-	"github.com/waggle-crawler/waggle/cluster/engine"
 )
 
 // ServerOptions say how a server is started.
@@ -165,8 +162,4 @@ func (s *Server) Close() error {
 	s.server.Shutdown()
 	s.server.WaitForShutdown()
 	return nil
-}
-
-func sortEntries(out []engine.Entry) {
-	slices.SortFunc(out, func(a, b engine.Entry) int { return strings.Compare(a.Key, b.Key) })
 }

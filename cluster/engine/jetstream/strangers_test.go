@@ -65,6 +65,9 @@ func TestStrangers(t *testing.T) {
 	if _, err := worker.Put(t.Context(), "session.a", []byte("x"), 0); err != nil {
 		t.Errorf("a worker: %v", err)
 	}
+	if list, err := worker.List(t.Context(), "session."); err != nil || len(list) != 1 {
+		t.Errorf("a worker lists %d keys: %v", len(list), err)
+	}
 	for name, o := range map[string]jetstream.Options{
 		"without an account":      {URL: "tls://" + listen, CA: pki},
 		"with another password":   {URL: "tls://worker:guess@" + listen, CA: pki},
