@@ -365,11 +365,15 @@ func (e *Engine) again(ctx context.Context, do func(context.Context) error) erro
 	}
 }
 
+// errNoPeers is the code of a cluster that has not as many servers yet as a stream is to have
+// copies.
+const errNoPeers = 10005
+
 // passing tells whether a call that failed may fare better later.
 func passing(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
-		return api.Code >= 500
+		return api.Code >= 500 || api.ErrorCode == errNoPeers
 	}
 	for _, yes := range []error{
 		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrReconnectBufExceeded, nats.ErrConnectionReconnecting,
