@@ -159,3 +159,41 @@ func (c *Crawl) encode(a *Arrival, x web.Exchange) (err error) {
 	}
 	return nil
 }
+
+// examine fetches a lease and makes of it all that can be made without
+// knowing the rest of the crawl. An error ends the crawl.
+func (d *driver) examine(ctx context.Context, l web.Lease, cores *cores, f *fetching) (Arrival, error) {
+	limited, cancel := within(ctx, d.Clock, l.Patience)
+	if f != nil {
+		limited = web.WithStages(limited, f.enter)
+	}
+	r, err := d.Fetcher.Fetch(limited, l.URL)
+	late := err != nil && context.Cause(limited) == errLate
+	cancel()
+	switch {
+	case ctx.Err() != nil:
+		return Arrival{}, ctx.Err()
+	case late:
+		r, err = nil, Late(&l)
+	}
+	size := 0
+	if r != nil {
+		size = len(r.Body)
+	}
+	f.enter(web.StageExamine)
+	leave := cores.take(size)
+	defer func() { leave() }()
+	a, err := d.Crawl.examine(ctx, l, r, err, func(wait func()) {
+		leave()
+		f.enter(web.StageBrowser)
+		wait()
+		f.enter(web.StageExamine)
+		leave = cores.take(size)
+	})
+	if a.Response != nil { // what is kept of the body is in the page and the record
+		light := *a.Response
+		light.Raw, light.Body, light.Rendering = nil, nil, nil
+		a.Response = &light
+	}
+	return a, err
+}

@@ -46,7 +46,7 @@ func TestActs(t *testing.T) {
 		{`{"do":"relevant"}`, 400, "needs the address"},
 		{`{"do":"mute","place":"Bees.test"}`, 400, "give a host in small letters"},
 		{`{"do":"mute","place":"bees.test/<b>"}`, 400, "as addresses have it"},
-		{`{"do":"budget","pages":-1}`, 400, "give a positive number"},
+		{`{"do":"budget","pages":-1}`, 400, "give a number of pages, or 0 for no limit"},
 		{`{"do":"dance"}`, 400, "give one of relevant"},
 		{`{"do":"relevant","url":"javascript:alert(1)"}`, 400, "no act"},
 		{`[`, 400, "no act"},
