@@ -44,6 +44,7 @@ type cold struct {
 	hand    int     // the place of ring that is looked at next
 	ring    []*host // those at hand
 	most    int     // of these, that are kept
+	left    int     // of these, when cool was done last
 }
 
 // find returns a host by its name, nil if there is none. It is at hand then.
@@ -294,11 +295,14 @@ func (f *Frontier) maybeCrowded(c *coldHost, s *site) bool {
 	}
 	fresh := 0
 	for id := range f.cold.chain(c.domain) {
-		if f.cold.host(id).share().fresh {
-			fresh++
+		if !f.cold.host(id).share().fresh {
+			continue
+		}
+		if fresh++; fresh > f.crowd {
+			return true
 		}
 	}
-	return fresh > f.crowd
+	return false
 }
 
 // othersCold tells whether a cold host of another site than s is due by a moment.
@@ -328,7 +332,10 @@ func (f *Frontier) cool() error {
 	if c == nil {
 		return nil
 	}
-	for looks := 2 * (len(c.ring) - c.most); len(c.ring) > c.most && looks > 0; looks-- {
+	// Where most have to stay, as those of a full queue do, not all are looked at in each turn.
+	defer func() { c.left = len(c.ring) }()
+	looks := min(2*(len(c.ring)-c.most), 2*max(0, len(c.ring)-c.left)+64)
+	for ; len(c.ring) > c.most && looks > 0; looks-- {
 		if c.hand >= len(c.ring) {
 			c.hand = 0
 		}

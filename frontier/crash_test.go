@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -212,6 +213,66 @@ func TestPowerFailure(t *testing.T) {
 	}
 	if refused == 0 || refused == 100 {
 		t.Errorf("%d of 100 power failures were refused: the test tries one case alone", refused)
+	}
+}
+
+// TestLedgerFailsOnce has one call on a ledger fail, and none after it: Close writes what was known
+// before the turn that failed, and what is opened then holds every address.
+func TestLedgerFailsOnce(t *testing.T) {
+	failed := 0
+	for k := range 150 {
+		disk := vfs.NewCrashableMem()
+		var mu sync.Mutex
+		left := k
+		inject := errorfs.InjectorFunc(func(op errorfs.Op) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if op.Kind.ReadOrWrite() != errorfs.OpIsWrite || !strings.HasPrefix(filepath.Base(op.Path), "ledger") {
+				return nil
+			}
+			if left--; left != -1 {
+				return nil
+			}
+			return syscall.EIO
+		})
+		bounds := frontiertest.Options{MaxPerHost: 4}
+		opts := frontier.FewHosts(frontier.ShortRuns(options(bounds), 5), 2)
+		f, err := frontier.OpenOn(errorfs.Wrap(disk, inject), dir, opts)
+		if err != nil {
+			continue
+		}
+		model := frontiertest.NewModel(bounds)
+		d := driver(uint64(k))
+		var before *frontiertest.Model
+		for range 100 {
+			before = model.Clone()
+			if err = d.Step(f, model); err != nil {
+				break
+			}
+		}
+		f.Close() // what it says no longer matters
+		if err != nil {
+			failed++
+			if !errors.Is(err, syscall.EIO) {
+				t.Fatalf("write %d: %v", k, err)
+			}
+		} else {
+			before = model
+		}
+		before, after := before.Clone(), model.Clone()
+		before.Reopen()
+		after.Reopen()
+		kept := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+		errBefore := reopened(kept, opts, before, d.Now)
+		if errBefore == nil {
+			continue
+		}
+		if err := reopened(disk, opts, after, d.Now); err != nil {
+			t.Errorf("write %d: neither as before (%v) nor as after (%v)", k, errBefore, err)
+		}
+	}
+	if failed < 50 {
+		t.Errorf("only %d of the writes were in a call", failed)
 	}
 }
 

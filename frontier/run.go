@@ -212,6 +212,7 @@ func (r *run) reader(index bool) (*runReader, error) {
 		return nil, err
 	}
 	if index {
+		r.filter.free()
 		r.filter, r.firsts = newFilter(r.records), nil
 	}
 	return &runReader{

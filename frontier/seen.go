@@ -165,8 +165,9 @@ func (d *disk) settle() (changed bool, err error) {
 	for _, l := range d.meta.closed {
 		d.obsolete = append(d.obsolete, d.ledgerName(l.number))
 	}
-	d.meta.closed = nil
 	d.seen.runs = append(d.seen.runs, j.run)
+	// Close writes d.meta also where the commit fails that follows: it has to be whole.
+	d.meta.closed, d.meta.runs = nil, append(slices.Clone(d.meta.runs), j.run.runRef)
 	d.seen.frozen.free()
 	d.seen.frozen = nil
 	return true, nil
