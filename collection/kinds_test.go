@@ -16,6 +16,9 @@ import (
 func TestKindsOfFiles(t *testing.T) {
 	_, dirs := snapshots(t, rand.New(rand.NewPCG(7, 7)), 1)
 	dir := dirs[0]
+	if err := os.WriteFile(filepath.Join(dir, "fields.yaml"), []byte("{}\n"), 0o644); err != nil { // a person's
+		t.Fatal(err)
+	}
 	var names []string
 	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {

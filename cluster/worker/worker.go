@@ -552,11 +552,13 @@ func (w *Worker) Close(how string) error {
 		}
 	}
 	err = errors.Join(err, w.member.Leave(ctx))
-	if err == nil && w.o.Show != nil {
-		err = w.showLast(ctx)
-	}
 	if err != nil {
 		return fmt.Errorf("leaving the crawl: %w; its shards are free once its session is over, in %v", err, w.plan.Term)
+	}
+	if w.o.Show != nil {
+		if err := w.showLast(ctx); err != nil {
+			w.o.Note(fmt.Sprintf("what is shown of the other workers is from before: %v", err))
+		}
 	}
 	return nil
 }

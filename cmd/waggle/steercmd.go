@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 
@@ -147,10 +145,7 @@ func (c *steerCmd) list(col collection.Collection, std streams) error {
 	if err != nil {
 		return err
 	}
-	all, err := col.Workers()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
+	all, unread := col.Workers() // it may be torn or gone: then it is not known who has a page
 	for _, a := range acts {
 		at, more := "waits", ""
 		if !a.At.At.IsZero() {
@@ -159,7 +154,7 @@ func (c *steerCmd) list(col collection.Collection, std streams) error {
 		if a.Refused != "" {
 			more = ": not done, " + a.Refused
 		}
-		if all.Unfound(a) {
+		if unread == nil && all.Unfound(a) {
 			more = ": " + unfound
 		}
 		if _, err := fmt.Fprintf(std.out, "%3s  %-20s  %s\n", numberOf(a), at, event.Line(a.Words()+more)); err != nil {

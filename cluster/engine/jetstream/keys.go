@@ -43,6 +43,10 @@ func (e *Engine) watchKeys(ctx context.Context) (*keyView, error) {
 		for {
 			select {
 			case <-life.Done():
+				go func() { // what comes until it has stopped would keep its sender
+					for range w.Updates() {
+					}
+				}()
 				return
 			case x, ok := <-w.Updates():
 				if !ok {
