@@ -47,11 +47,11 @@ type powerDisk struct {
 type powerFile struct {
 	synced  []byte
 	named   bool // its folder was synced since it was made
-	pending []unsynced
+	pending []pendingWrite
 }
 
-// unsynced is a write, or with cut the end of the file.
-type unsynced struct {
+// pendingWrite is a write, or with cut the end of the file.
+type pendingWrite struct {
 	at  int64
 	b   []byte
 	cut bool
@@ -59,7 +59,7 @@ type unsynced struct {
 
 var errDead = errors.New("the process is dead")
 
-func (c unsynced) apply(b []byte) []byte {
+func (c pendingWrite) apply(b []byte) []byte {
 	if end := c.at + int64(len(c.b)); end > int64(len(b)) {
 		b = append(b, make([]byte, end-int64(len(b)))...)
 	} else if c.cut {
@@ -121,7 +121,7 @@ func (d *powerDisk) options() (o StoreOptions) {
 	defer d.mu.Unlock()
 	d.run++
 	run := d.run
-	o.Frontier.FS = unlocked{errorfs.Wrap(d.queue, errorfs.InjectorFunc(func(op errorfs.Op) error {
+	o.Frontier.FS = unlockedFS{errorfs.Wrap(d.queue, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		switch op.Kind {
@@ -138,10 +138,10 @@ func (d *powerDisk) options() (o StoreOptions) {
 	return o
 }
 
-// unlocked is a file system on which a dead process holds no lock.
-type unlocked struct{ vfs.FS }
+// unlockedFS is a file system on which a dead process holds no lock.
+type unlockedFS struct{ vfs.FS }
 
-func (unlocked) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
+func (unlockedFS) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
 
 // onDisk is a file of the disk as a run has it open.
 type onDisk struct {
@@ -160,7 +160,7 @@ func (o onDisk) file() *powerFile {
 	return f
 }
 
-func (o onDisk) change(c unsynced, do func() error) error {
+func (o onDisk) change(c pendingWrite, do func() error) error {
 	o.d.mu.Lock()
 	defer o.d.mu.Unlock()
 	if err := o.d.step(o.run, false); err != nil {
@@ -196,7 +196,7 @@ func (l *powerLog) Write(b []byte) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = l.on.change(unsynced{at: info.Size(), b: b}, func() (err error) {
+	err = l.on.change(pendingWrite{at: info.Size(), b: b}, func() (err error) {
 		n, err = l.File.Write(b)
 		return err
 	})
@@ -204,7 +204,7 @@ func (l *powerLog) Write(b []byte) (n int, err error) {
 }
 
 func (l *powerLog) Truncate(n int64) error {
-	return l.on.change(unsynced{at: n, cut: true}, func() error { return l.File.Truncate(n) })
+	return l.on.change(pendingWrite{at: n, cut: true}, func() error { return l.File.Truncate(n) })
 }
 
 // Sync syncs the name as well: Open does that for a file that is new.
@@ -233,7 +233,7 @@ func (f powerFiles) MkdirAll(dir string) error {
 func (f powerFiles) Create(path string) (store.File, error) {
 	on := onDisk{f.d, f.run, path}
 	var file store.File
-	err := on.change(unsynced{}, func() (err error) {
+	err := on.change(pendingWrite{}, func() (err error) {
 		file, err = f.Files.Create(path)
 		return err
 	})
@@ -249,7 +249,7 @@ func (f powerFiles) Open(path string) (store.File, error) {
 }
 
 func (f powerFiles) Remove(path string) error {
-	return onDisk{f.d, f.run, path}.change(unsynced{}, func() error {
+	return onDisk{f.d, f.run, path}.change(pendingWrite{}, func() error {
 		delete(f.d.files, path)
 		return f.Files.Remove(path)
 	})
@@ -275,7 +275,7 @@ type powerArchive struct {
 }
 
 func (f powerArchive) WriteAt(b []byte, at int64) (n int, err error) {
-	err = f.on.change(unsynced{at: at, b: b}, func() (err error) {
+	err = f.on.change(pendingWrite{at: at, b: b}, func() (err error) {
 		n, err = f.File.WriteAt(b, at)
 		return err
 	})
@@ -283,7 +283,7 @@ func (f powerArchive) WriteAt(b []byte, at int64) (n int, err error) {
 }
 
 func (f powerArchive) Truncate(n int64) error {
-	return f.on.change(unsynced{at: n, cut: true}, func() error { return f.File.Truncate(n) })
+	return f.on.change(pendingWrite{at: n, cut: true}, func() error { return f.File.Truncate(n) })
 }
 
 func (f powerArchive) Sync() error { return f.on.sync() }

@@ -13,22 +13,22 @@ import (
 type fetches struct {
 	clock Clock
 	mu    sync.Mutex
-	all   map[*fetching]struct{}
+	all   map[*ongoingFetch]struct{}
 }
 
-// fetching is one of them: from the moment a worker has a lease until the driver has what
+// ongoingFetch is one of them: from the moment a worker has a lease until the driver has what
 // came of it.
-type fetching struct {
+type ongoingFetch struct {
 	of *fetches
 	web.Fetching
 }
 
 // begin has a fetch begin; nil watches none.
-func (f *fetches) begin(h web.Host) *fetching {
+func (f *fetches) begin(h web.Host) *ongoingFetch {
 	if f == nil {
 		return nil
 	}
-	x := &fetching{f, web.Fetching{Host: h, Stage: web.StageTurn, Since: f.clock.Now()}}
+	x := &ongoingFetch{f, web.Fetching{Host: h, Stage: web.StageTurn, Since: f.clock.Now()}}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all[x] = struct{}{}
@@ -36,7 +36,7 @@ func (f *fetches) begin(h web.Host) *fetching {
 }
 
 // enter tells what it does from now on.
-func (x *fetching) enter(s web.Stage) {
+func (x *ongoingFetch) enter(s web.Stage) {
 	if x == nil {
 		return
 	}
@@ -48,7 +48,7 @@ func (x *fetching) enter(s web.Stage) {
 	}
 }
 
-func (x *fetching) end() {
+func (x *ongoingFetch) end() {
 	if x == nil {
 		return
 	}

@@ -162,7 +162,7 @@ func (c *Crawl) encode(a *Arrival, x web.Exchange) (err error) {
 
 // examine fetches a lease and makes of it all that can be made without
 // knowing the rest of the crawl. An error ends the crawl.
-func (d *driver) examine(ctx context.Context, l web.Lease, cores *cores, f *fetching) (Arrival, error) {
+func (d *driver) examine(ctx context.Context, l web.Lease, cores *cores, f *ongoingFetch) (Arrival, error) {
 	limited, cancel := within(ctx, d.Clock, l.Patience)
 	if f != nil {
 		limited = web.WithStages(limited, f.enter)

@@ -175,7 +175,7 @@ func (c *Crawl) newDriver() *driver {
 		own.Control = &Control{}
 	}
 	if own.Active != nil || own.Control != nil {
-		d.fetches = &fetches{clock: own.Clock, all: make(map[*fetching]struct{}, own.Workers)}
+		d.fetches = &fetches{clock: own.Clock, all: make(map[*ongoingFetch]struct{}, own.Workers)}
 	}
 	return d
 }
@@ -249,7 +249,7 @@ func (d *driver) end(how event.Ending) error {
 type result struct {
 	Arrival
 	err     error
-	fetched *fetching
+	fetched *ongoingFetch
 }
 
 // open starts a crawl, or takes it up.

@@ -61,7 +61,7 @@ func Learn(ctx context.Context, columns []Column, examples []Example, others []*
 		l := learner{ctx: ctx, many: c.Many, compiled: map[string]css{}, expressions: map[string]*regexp.Regexp{}}
 		for _, e := range examples {
 			if v := e.Values[i]; v.Known {
-				l.examples = append(l.examples, labelled{e.Page, normal(v.Texts)})
+				l.examples = append(l.examples, labelledPage{e.Page, normal(v.Texts)})
 			}
 		}
 		l.others = others
@@ -95,7 +95,7 @@ func normal(texts []string) (out []string) {
 type learner struct {
 	ctx      context.Context
 	many     bool
-	examples []labelled
+	examples []labelledPage
 	others   []*Page
 
 	like      likeness
@@ -107,8 +107,8 @@ type learner struct {
 	expressions map[string]*regexp.Regexp
 }
 
-// labelled is a page with its values.
-type labelled struct {
+// labelledPage is a page with its values.
+type labelledPage struct {
 	page   *Page
 	values []string
 }
@@ -207,7 +207,7 @@ func (s *Selector) key() string {
 
 // placed are s for the place that the value has among those that it finds on the page
 // of an example; none if it does not find it.
-func (l *learner) placed(s Selector, e labelled) []Selector {
+func (l *learner) placed(s Selector, e labelledPage) []Selector {
 	all := s.all(e.page)
 	if l.many {
 		if slices.Equal(sorted(all), sorted(e.values)) {

@@ -25,7 +25,7 @@ type disk struct {
 	ledgers sync.Mutex
 	witness *witness
 	meta    meta // as committed
-	seen    *seen
+	seen    *seenSet
 	cold    *cold // of the frontier, whose memory goes with the files
 	most    int   // recentMost, less in tests
 	job     *job  // nil = none

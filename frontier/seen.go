@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// seen is the seen-set of a frontier on disk. What changed last is in memory and in
+// seenSet is the seen-set of a frontier on disk. What changed last is in memory and in
 // ledgers, all else in runs on disk:
 //
 //	recent ◄── changes        its records are in the newest ledger
@@ -28,7 +28,7 @@ import (
 // In memory are what changed last and about 11 bits for every other address; see run.go. The profile
 // of BenchmarkFill with four million links says that this costs little: get has 3 % of processor
 // time, a fifth of it in runs, and sorting and merging have less than one.
-type seen struct {
+type seenSet struct {
 	recent, frozen *table
 	runs           []*run              // the oldest first
 	out            map[uint64]struct{} // what is leased: on disk it waits
@@ -38,10 +38,10 @@ type seen struct {
 // recentMost is how many addresses changed before they are made a run of.
 const recentMost = 1 << 20
 
-func newSeen() *seen { return &seen{recent: newTable(), out: make(map[uint64]struct{})} }
+func newSeen() *seenSet { return &seenSet{recent: newTable(), out: make(map[uint64]struct{})} }
 
 // get returns what is known of an address.
-func (s *seen) get(hash uint64) (mark, error) {
+func (s *seenSet) get(hash uint64) (mark, error) {
 	if _, out := s.out[hash]; out {
 		return mark{how: taken}, nil
 	}
@@ -62,7 +62,7 @@ func (s *seen) get(hash uint64) (mark, error) {
 }
 
 // sources are all records, the oldest first.
-func (s *seen) sources(index bool) (from []source, err error) {
+func (s *seenSet) sources(index bool) (from []source, err error) {
 	for _, r := range s.runs {
 		src, err := r.reader(index)
 		if err != nil {
@@ -77,7 +77,7 @@ func (s *seen) sources(index bool) (from []source, err error) {
 }
 
 // free gives back memory and files.
-func (s *seen) free() error {
+func (s *seenSet) free() error {
 	var errs []error
 	s.recent.free()
 	if s.frozen != nil {
