@@ -1,17 +1,10 @@
 package hollow_test
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/waggle-crawler/waggle/hollow"
 	"github.com/waggle-crawler/waggle/internal/recorded"
@@ -32,39 +25,10 @@ func TestCampus(t *testing.T) {
 			labels[address] = web.Reason(label)
 		}
 	}
-	f, err := os.Open(filepath.Join(recorded.Web(t, "campus"), "pages.jsonl.zst"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
 	p := parse.New(parse.Options{Analyzer: parse.NewAnalyzer()})
-	lines := bufio.NewReaderSize(z, 1<<16)
+	labelled := func(address string) bool { _, ok := labels[address]; return ok }
 	var read, right, said, is int
-	for {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		var page struct {
-			URL  string
-			Type string `json:"content_type"`
-			Body string
-		}
-		start, _, _ := bytes.Cut(line, []byte(`",`)) // {"url": "…
-		_, address, _ := strings.Cut(string(start), `: "`)
-		if _, ok := labels[address]; !ok {
-			continue
-		}
-		if err := json.Unmarshal(line, &page); err != nil {
-			t.Fatal(err)
-		}
+	recorded.EachPage(t, "campus", labelled, func(page recorded.Page) {
 		u, err := web.Parse(page.URL)
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +36,7 @@ func TestCampus(t *testing.T) {
 		q, err := p.Parse(&web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {page.Type}}, Body: []byte(page.Body)})
 		if err != nil {
 			t.Logf("%s is not read: %v", u, err)
-			continue
+			return
 		}
 		read++
 		want, got := labels[page.URL], hollow.Reason(q)
@@ -88,7 +52,7 @@ func TestCampus(t *testing.T) {
 		case got != "":
 			right++
 		}
-	}
+	})
 	t.Logf("%d pages, %d of them hollow, %d told to be, %d of these rightly", read, is, said, right)
 	if read < len(labels)*9/10 {
 		t.Errorf("%d of %d pages were read", read, len(labels))

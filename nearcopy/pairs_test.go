@@ -1,18 +1,12 @@
 package nearcopy_test
 
 import (
-	"bufio"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/waggle-crawler/waggle/internal/recorded"
 	"github.com/waggle-crawler/waggle/nearcopy"
@@ -43,49 +37,17 @@ func readPairs(t testing.TB) (pairs []*pair) {
 
 // eachPage calls do with the pages of a recorded web that are wanted.
 func eachPage(t testing.TB, name string, wanted map[string]bool, do func(address string, r *web.Response, p *web.Page)) {
-	f, err := os.Open(filepath.Join(recorded.Web(t, name), "pages.jsonl.zst"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := zstd.NewReader(f, zstd.WithDecoderMaxWindow(1<<27))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
 	parser := parse.New(parse.Options{Analyzer: parse.NewAnalyzer()})
-	lines := bufio.NewReaderSize(z, 1<<16)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		_, rest, _ := strings.Cut(string(line[:min(len(line), 2000)]), `: "`) // {"url": "…
-		address, _, _ := strings.Cut(rest, `"`)
-		if !wanted[address] {
-			continue
-		}
-		var page struct {
-			URL  string
-			Type string `json:"content_type"`
-			Body string
-		}
-		if err := json.Unmarshal(line, &page); err != nil {
-			t.Fatal(err)
-		}
+	recorded.EachPage(t, name, func(address string) bool { return wanted[address] }, func(page recorded.Page) {
 		u, err := web.Parse(page.URL)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := &web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {page.Type}}, Body: []byte(page.Body)}
-		p, err := parser.Parse(r)
-		if err != nil {
-			continue // of another type
+		if p, err := parser.Parse(r); err == nil { // others are of another type
+			do(page.URL, r, p)
 		}
-		do(page.URL, r, p)
-	}
+	})
 }
 
 // On pairs of pages that were labelled by reading what differs, precision and recall are those
