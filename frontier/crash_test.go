@@ -118,6 +118,21 @@ func reopened(fs *vfs.MemFS, opts frontier.Options, m *frontiertest.Model, now t
 	return errors.Join(frontiertest.Drain(f, m, now), f.Close())
 }
 
+// eitherOf asserts that a frontier opened on disk is as one of two models.
+func eitherOf(disk *vfs.MemFS, opts frontier.Options, before, after *frontiertest.Model, now time.Time) error {
+	before.Reopen()
+	after.Reopen()
+	kept := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+	errBefore := reopened(kept, opts, before, now)
+	if errBefore == nil {
+		return nil
+	}
+	if err := reopened(disk, opts, after, now); err != nil {
+		return fmt.Errorf("neither as before (%w) nor as after (%w)", errBefore, err)
+	}
+	return nil
+}
+
 // TestPowerFailure loses unsynced data at random, and asserts that what is
 // opened, or rebuilt where Open says that the last commits are gone, holds every
 // link that a Sync made safe, unless it has been done since, and gives no link
@@ -259,16 +274,8 @@ func TestLedgerFailsOnce(t *testing.T) {
 		} else {
 			before = model
 		}
-		before, after := before.Clone(), model.Clone()
-		before.Reopen()
-		after.Reopen()
-		kept := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
-		errBefore := reopened(kept, opts, before, d.Now)
-		if errBefore == nil {
-			continue
-		}
-		if err := reopened(disk, opts, after, d.Now); err != nil {
-			t.Errorf("write %d: neither as before (%v) nor as after (%v)", k, errBefore, err)
+		if err := eitherOf(disk, opts, before.Clone(), model, d.Now); err != nil {
+			t.Errorf("write %d: %v", k, err)
 		}
 	}
 	if failed < 50 {
@@ -307,14 +314,13 @@ func TestDiskFull(t *testing.T) {
 		}
 		model := frontiertest.NewModel(bounds)
 		d := driver(uint64(k))
-		var before, after *frontiertest.Model
+		var before *frontiertest.Model
 		for range 200 {
 			before = model.Clone()
 			if err = d.Step(f, model); err != nil {
 				break
 			}
 		}
-		after = model
 		if err == nil {
 			t.Fatalf("write %d: 200 calls and no error", 3*k)
 		}
@@ -328,16 +334,9 @@ func TestDiskFull(t *testing.T) {
 		mu.Lock()
 		full = false
 		mu.Unlock()
-		before.Reopen()
-		after.Reopen()
 		// The write that failed may have been the one after the Turn was whole.
-		kept := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
-		errBefore := reopened(kept, opts, before, d.Now)
-		if errBefore == nil {
-			continue
-		}
-		if err := reopened(disk, opts, after, d.Now); err != nil {
-			t.Errorf("write %d: neither as before (%v) nor as after (%v)", 3*k, errBefore, err)
+		if err := eitherOf(disk, opts, before, model, d.Now); err != nil {
+			t.Errorf("write %d: %v", 3*k, err)
 		}
 	}
 }
