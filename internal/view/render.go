@@ -25,6 +25,7 @@ type viewState struct {
 	paused   bool
 	stopping bool
 	hosts    []web.HostQueue // as told last; nil = not yet
+	activity *web.Activity   // as told last; nil = not yet
 	screen   screen
 	top      int // the first row shown of a screen that has more than fit
 	page     int // rows of that screen that fit, when it was drawn last
@@ -365,6 +366,9 @@ func (s *viewState) overviewRows(now time.Time, n int, p terminal.Paint) (rows [
 		part{text: "   hosts " + terminal.Number(s.Frontier.Ready) + " ready" + better(s.Waits)},
 		part{text: ", " + terminal.Number(s.Frontier.Waiting-s.Frontier.Down) + " waiting"},
 		part{text: down(s.Frontier)})
+	if s.activity != nil && s.How == "" {
+		add(append([]part{label("fetches", n)}, s.activityParts(now)...)...)
+	}
 	failed, outside := failures(&s.Summary)
 	counts := func(name string, of map[web.Reason]int) {
 		if len(of) > 0 {
@@ -395,6 +399,46 @@ func (s *viewState) overviewRows(now time.Time, n int, p terminal.Paint) (rows [
 			part{text: "  " + terminal.Untrusted(f.URL.String(), n-before-terminal.Cells(title)-2), sgr: "2", cut: n >= 60})
 	}
 	return rows
+}
+
+// mute is the time after which a crawl that has told nothing of what it does is held up by
+// itself: it tells twice a second.
+const mute = 5 * time.Second
+
+// activityParts tell what the fetches wait for, the stages with most of them first, and why
+// others are idle.
+func (s *viewState) activityParts(now time.Time) (parts []part) {
+	a := s.activity
+	if past := now.Sub(a.At); past >= mute {
+		return []part{{text: "busy with the disk for " + terminal.Span(past), sgr: "33", cut: true}}
+	}
+	add := func(text string) {
+		if len(parts) > 0 {
+			text = ", " + text
+		}
+		parts = append(parts, part{text: text, cut: len(parts) == 0})
+	}
+	idle := a.Fetches - a.Busy()
+	why := func() {
+		add(terminal.Number(idle) + " idle")
+		if a.Idle != "" {
+			parts = append(parts, part{text: ": " + terminal.Untrusted(a.Idle.Brief(), 60)})
+		}
+		if due := a.Due.Sub(now); a.Idle == web.IdleDue && due > 0 {
+			parts = append(parts, part{text: " (the next in " + terminal.Span(max(due, time.Second)) + ")"})
+		}
+	}
+	first := idle > a.Busy()
+	if first {
+		why()
+	}
+	for _, stage := range a.First(3) {
+		add(terminal.Number(a.Stages[stage]) + " " + stage.Brief())
+	}
+	if idle > 0 && !first {
+		why()
+	}
+	return parts
 }
 
 // down tells how many hosts are down, and what waits for them; nothing if none is.

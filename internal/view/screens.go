@@ -149,6 +149,7 @@ func helpRows(n int, p terminal.Paint) (rows []string) {
 		{"harvest", "share of the pages that are relevant; also of the last " + terminal.Number(event.Window) + " pages, and along the crawl as bars"},
 		{"in flight", "pages that are being fetched"},
 		{"ready", "hosts that may be asked now; waiting: those whose delay is not over; down: those that do not answer, tried again at long intervals"},
+		{"fetches", "what those that are under way wait for, and why there are not more"},
 		{"failed", "fetches that brought no page, for good"},
 		{"outside", "links that lead out of the recorded web"},
 		{"skipped", "links that were not followed"},

@@ -190,7 +190,7 @@ func (v *liveView) draw(last bool) error {
 		v.state.screen = overview
 		v.state.keys = false
 	}
-	v.state.paused, v.state.hosts = v.control.Paused(), v.control.Hosts()
+	v.state.paused, v.state.hosts, v.state.activity = v.control.Paused(), v.control.Hosts(), v.control.Activity()
 	text := v.state.Render(v.clk.Now(), width, height, v.colour)
 	v.mu.Unlock()
 	next := frame{text, width, height}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -74,6 +75,7 @@ var hostile = []string{ // fixed
 //	crawl pages=N [budget=N] [end=HOW] [hostile] [down=N] [cut]   events to look at, with N hosts down; pages cut
 //	view width=N height=N [colour] [keys=K,K]   the live view at the last event; styles as <1>…<0>
 //	     [hosts=N] [paused] [stopping] [outage=D next=D]   after keys; with N hosts; in an outage since D
+//	     [stages=S:N,S:N] [fetches=N] [idle=WHY] [due=D] [told=D]   what the fetches wait for, as told D ago
 //	plain                                    what a pipe gets
 //	summary                                  the report at the end
 func TestViews(t *testing.T) {
@@ -132,6 +134,9 @@ func TestViews(t *testing.T) {
 				s.keys, s.paused, s.stopping = d.HasArg("keys"), d.HasArg("paused"), d.HasArg("stopping")
 				if d.HasArg("hosts") {
 					s.hosts = queues(now, hosts)
+				}
+				if d.HasArg("fetches") {
+					s.activity = activity(t, d, now)
 				}
 				if since != "" {
 					s.Outage(outage{since: now.Add(-duration(t, since)), next: now.Add(duration(t, next)), hosts: 12})
@@ -193,6 +198,32 @@ func queues(now time.Time, n int) []web.HostQueue {
 	return out
 }
 
+// activity is what the arguments of a view say that the crawl does.
+func activity(t *testing.T, d *datadriven.TestData, now time.Time) *web.Activity {
+	var stages, idle, due, told string
+	a := &web.Activity{At: now, Stages: map[web.Stage]int{}}
+	d.ScanArgs(t, "fetches", &a.Fetches)
+	d.MaybeScanArgs(t, "stages", &stages)
+	for s := range strings.SplitSeq(stages, ",") {
+		if name, n, ok := strings.Cut(s, ":"); ok {
+			k, err := strconv.Atoi(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a.Stages[web.Stage(name)] = k
+		}
+	}
+	d.MaybeScanArgs(t, "idle", &idle)
+	a.Idle = web.Idle(idle)
+	if d.MaybeScanArgs(t, "due", &due); due != "" {
+		a.Due = now.Add(duration(t, due))
+	}
+	if d.MaybeScanArgs(t, "told", &told); told != "" {
+		a.At = now.Add(-duration(t, told))
+	}
+	return a
+}
+
 func duration(t *testing.T, s string) time.Duration {
 	d, err := time.ParseDuration(s)
 	if err != nil {
@@ -241,6 +272,12 @@ func TestViewsAreHarmless(t *testing.T) {
 			plain.Add(e)
 		}
 		now := time.Unix(rapid.Int64Range(0, 2e6).Draw(t, "now"), 0)
+		if rapid.Bool().Draw(t, "told") {
+			state.activity = &web.Activity{
+				At: now, Fetches: n.Draw(t, "fetches"), Idle: web.Idle(rapid.OneOf(rapid.SampledFrom(web.Idles()), rapid.Custom(func(t *rapid.T) web.Idle { return web.Idle(text.Draw(t, "idle")) })).Draw(t, "why")),
+				Stages: rapid.MapOf(rapid.SampledFrom(web.Stages()), rapid.IntRange(1, 1e6)).Draw(t, "stages"), Due: time.Unix(rapid.Int64Range(0, 3e6).Draw(t, "due"), 0),
+			}
+		}
 		view := state.Render(now, width, height, false)
 		harmless(t, view)
 		lines := strings.Split(strings.TrimSuffix(view, "\n"), "\n")
