@@ -210,8 +210,8 @@ func TestGrowing(t *testing.T) {
 
 	// Pages are judged anew, and a reader that is open sees it.
 	r := reader(t, Dir(c))
+	r.every, r.patience = 0, time.Hour
 	relevant := func() (out []string) {
-		r.looked = time.Time{}
 		found, err := r.Search(t.Context(), Query{Verdict: Relevant, Sort: ByURL})
 		if err != nil {
 			t.Fatal(err)
@@ -364,6 +364,7 @@ func TestOrder(t *testing.T) {
 			}
 			for from := 0; from < len(all); from += 49 {
 				q.From, q.Size = from, 49
+				r.now.split = 1 + from%100 // whoever shares the work
 				for i, h := range search(q) {
 					if h.URL != all[from+i].URL {
 						t.Errorf("%q by %q: from %d on, hit %d is %s, and of all it is %s", text, sort, from, i, h.URL, all[from+i].URL)
@@ -374,5 +375,65 @@ func TestOrder(t *testing.T) {
 	}
 	if ties < 20 {
 		t.Errorf("%d hits have the score of the one before them: too few to tell", ties)
+	}
+}
+
+// A reader sees what is committed while it is open, and answers meanwhile; closed while it
+// takes that up, it leaves nothing behind.
+func TestRenewed(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	c, err := madecrawl.Write(filepath.Join(t.TempDir(), "made"), 60, 12, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(c.EventLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(lines int) {
+		t.Helper()
+		part := bytes.Join(bytes.SplitAfter(log, []byte("\n"))[:lines], nil)
+		if err := os.WriteFile(c.EventLog(), part, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(20)
+	b := builder(t, c)
+	defer closing(t, b)
+	r, err := Open(Dir(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.every = 0
+	r.Warm()
+	pages := b.Pages()
+	for _, lines := range []int{30, 40, 50} {
+		put(lines)
+		if err := b.Update(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		for was := pages; pages == was; {
+			found, err := r.Search(t.Context(), Query{Sort: Newest})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if pages = found.Total; pages < was || pages > b.Pages() {
+				t.Fatalf("%d pages are found of %d; there were %d before", pages, b.Pages(), was)
+			}
+		}
+		if pages != b.Pages() {
+			t.Errorf("%d pages are found of %d", pages, b.Pages())
+		}
+	}
+	put(60)
+	if err := b.Update(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Search(t.Context(), Query{}); err != nil {
+		t.Error(err)
+	}
+	closing(t, r)
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) != 0 {
+		t.Errorf("a closed reader leaves %d temporary folders, %v", len(left), err)
 	}
 }

@@ -1,34 +1,33 @@
 package index
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/numeric"
-	"github.com/blevesearch/bleve/v2/search"
 	bleveapi "github.com/blevesearch/bleve_index_api"
 )
 
-// keys are the numbers by which hits are ordered, of the documents of a snapshot. bleve
-// by itself reads them from the segments for every page that matches, in every search,
-// which takes longer than to find the pages. Here they are kept once they were read, 32
-// bytes a page. They may be used by several goroutines.
+// keys are the numbers by which hits are ordered and filtered, of the documents of a
+// snapshot. bleve by itself reads them from the segments for every page that matches, in
+// every search, which takes longer than to find the pages. Here they are kept once they
+// were read, 40 bytes a page. They may be used by several goroutines.
 type keys struct {
 	reader bleveapi.IndexReader
-
-	mu    sync.RWMutex
-	known []docKeys // by the number of the document in the snapshot
+	mu     sync.Mutex      // held by who writes known
+	known  []docKeys       // by the number of the document in the snapshot
+	hashes []atomic.Uint64 // of the addresses, see hashOf; 0 = not read yet
 }
 
 // docKeys are those of a document.
 type docKeys struct {
-	relevance, time, number float64
-	read                    bool
+	relevance, time, number float64     // time in s since 1970
+	harvest                 bool        // it is relevant if its relevance is high enough
+	ready                   atomic.Bool // the others hold
 }
 
 func newKeys(x bleve.Index) (*keys, error) {
@@ -37,61 +36,83 @@ func newKeys(x bleve.Index) (*keys, error) {
 		return nil, err
 	}
 	r, err := inner.Reader()
-	return &keys{reader: r}, err
+	if err != nil {
+		return nil, err
+	}
+	s, ok := r.(*scorch.IndexSnapshot)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("an index of the kind %T", r), r.Close())
+	}
+	n := 0
+	for _, segment := range s.Segments() {
+		n += int(segment.FullSize())
+	}
+	return &keys{reader: r, known: make([]docKeys, n), hashes: make([]atomic.Uint64, n)}, nil
 }
 
 func (k *keys) close() error { return k.reader.Close() }
 
-// keyOrder is an order of hits by their keys, for one search.
-type keyOrder struct {
-	keys   *keys
-	values bleveapi.DocValueReader
-	of     func(docKeys) (first, second float64) // the least comes first
-	err    error                                 // the first of reading
-}
-
-var _ search.SearchSort = (*keyOrder)(nil)
-
-// order is an order by keys; ok is false where they do not tell it.
-func (k *keys) order(s Sort) (o *keyOrder, ok bool, err error) {
-	o = &keyOrder{keys: k}
-	switch s {
-	case ByMatch, ByRelevance:
-		o.of = func(d docKeys) (float64, float64) { return -d.relevance, d.number }
-	case Newest:
-		o.of = func(d docKeys) (float64, float64) { return -d.time, -d.number }
-	case Oldest:
-		o.of = func(d docKeys) (float64, float64) { return d.time, d.number }
-	default:
-		return nil, false, nil
+// warm reads the keys of all documents, until stop is closed.
+func (k *keys) warm(stop <-chan struct{}) {
+	r := keyReader{keys: k}
+	for n := range uint64(len(k.known)) {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		if _, err := r.of(bleveapi.NewIndexInternalID(nil, n)); err != nil {
+			return // the search that needs it tells
+		}
+		if _, err := k.hash(n); err != nil {
+			return
+		}
 	}
-	o.values, err = k.reader.DocValueReader([]string{fieldRelevance, fieldTime, fieldNumber})
-	return o, true, err
 }
 
-// Value is the key of a hit as text, of which the least comes first.
-func (o *keyOrder) Value(hit *search.DocumentMatch) string {
-	first, second := o.of(o.read(hit.IndexInternalID))
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], uint64(numeric.Float64ToInt64(first))^1<<63)
-	binary.BigEndian.PutUint64(b[8:], uint64(numeric.Float64ToInt64(second))^1<<63)
-	return string(b[:])
+// address is that of a document.
+func (k *keys) address(n uint64) (string, error) {
+	return k.reader.ExternalID(bleveapi.NewIndexInternalID(nil, n))
 }
 
-// read is what is known of a document, or is read of it.
-func (o *keyOrder) read(id bleveapi.IndexInternalID) docKeys {
+// hash is that of the address of a document.
+func (k *keys) hash(n uint64) (uint64, error) {
+	if h := k.hashes[n].Load(); h != 0 {
+		return h, nil
+	}
+	address, err := k.address(n)
+	if err != nil {
+		return 0, err
+	}
+	h := hashOf(address)
+	k.hashes[n].Store(h)
+	return h, nil
+}
+
+// keyReader reads keys for one goroutine.
+type keyReader struct {
+	*keys
+	values bleveapi.DocValueReader // nil until one has to be read
+}
+
+// of are the keys of a document.
+func (r *keyReader) of(id bleveapi.IndexInternalID) (*docKeys, error) {
 	n := id.Value()
-	o.keys.mu.RLock()
-	var d docKeys
-	if int(n) < len(o.keys.known) {
-		d = o.keys.known[n]
+	if n >= uint64(len(r.known)) {
+		return nil, fmt.Errorf("document %d of %d", n, len(r.known))
 	}
-	o.keys.mu.RUnlock()
-	if d.read {
-		return d
+	d := &r.known[n]
+	if d.ready.Load() {
+		return d, nil
 	}
-	d.read = true
-	err := o.values.VisitDocValues(id, func(field string, term []byte) {
+	if r.values == nil {
+		var err error
+		if r.values, err = r.reader.DocValueReader([]string{fieldRelevance, fieldGain, fieldTime, fieldNumber}); err != nil {
+			return nil, err
+		}
+	}
+	var relevance, gain, time, number float64
+	err := r.values.VisitDocValues(id, func(field string, term []byte) {
 		if shift, err := numeric.PrefixCoded(term).Shift(); err != nil || shift != 0 {
 			return // a range in which the number lies
 		}
@@ -101,64 +122,23 @@ func (o *keyOrder) read(id bleveapi.IndexInternalID) docKeys {
 		}
 		switch v := numeric.Int64ToFloat64(i); field {
 		case fieldRelevance:
-			d.relevance = v
+			relevance = v
+		case fieldGain:
+			gain = v
 		case fieldTime:
-			d.time = v
+			time = v
 		case fieldNumber:
-			d.number = v
+			number = v
 		}
 	})
 	if err != nil {
-		o.err = errors.Join(o.err, err)
-		return d
+		return nil, err
 	}
-	o.keys.mu.Lock()
-	defer o.keys.mu.Unlock()
-	if more := int(n) + 1 - len(o.keys.known); more > 0 {
-		o.keys.known = append(slices.Grow(o.keys.known, more), make([]docKeys, more)...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !d.ready.Load() {
+		d.relevance, d.time, d.number, d.harvest = relevance, time, number, gain >= 0
+		d.ready.Store(true)
 	}
-	o.keys.known[n] = d
-	return d
+	return d, nil
 }
-
-// ties orders hits of equal scores, which stand side by side.
-func (o *keyOrder) ties(hits search.DocumentMatchCollection) {
-	for from := 0; from < len(hits); {
-		to := from + 1
-		for to < len(hits) && hits[to].Score == hits[from].Score {
-			to++
-		}
-		if to > from+1 {
-			order := map[*search.DocumentMatch]string{}
-			for _, h := range hits[from:to] {
-				order[h] = o.Value(h)
-			}
-			slices.SortFunc(hits[from:to], func(a, b *search.DocumentMatch) int { return strings.Compare(order[a], order[b]) })
-		}
-		from = to
-	}
-}
-
-// UpdateVisitor takes values that bleve read; it reads none.
-func (o *keyOrder) UpdateVisitor(string, []byte) {}
-
-// DecodeValue is a key for people.
-func (o *keyOrder) DecodeValue(value string) string { return fmt.Sprintf("%x", value) }
-
-// Descending tells that the greatest comes first.
-func (o *keyOrder) Descending() bool { return false }
-
-// RequiresDocID tells that addresses are needed.
-func (o *keyOrder) RequiresDocID() bool { return false }
-
-// RequiresScoring tells that scores are needed.
-func (o *keyOrder) RequiresScoring() bool { return false }
-
-// RequiresFields are those that bleve has to read.
-func (o *keyOrder) RequiresFields() []string { return nil }
-
-// Reverse is for searches that go backwards, of which there are none.
-func (o *keyOrder) Reverse() {}
-
-// Copy is the order itself: a search is made once.
-func (o *keyOrder) Copy() search.SearchSort { return o }

@@ -198,10 +198,7 @@ func anySpelling(all spellings) query.Query {
 	}
 	var list []query.Query
 	for _, s := range all {
-		one := bleve.NewBooleanQuery()
-		one.AddMust(phrase(s.terms))
-		one.AddFilter(anyOf(fieldTerms, s.languages))
-		list = append(list, one)
+		list = append(list, bleve.NewConjunctionQuery(phrase(s.terms), filter{anyOf(fieldTerms, s.languages)}))
 	}
 	return bleve.NewDisjunctionQuery(list...)
 }
@@ -243,70 +240,38 @@ func anyOf(field string, values []string) query.Query {
 	return bleve.NewDisjunctionQuery(list...)
 }
 
-// between is the query for numbers of a field, both ends included; nil = open.
-func between(field string, least, most *float64) query.Query {
-	yes := true
-	q := bleve.NewNumericRangeInclusiveQuery(least, most, &yes, &yes)
-	q.SetField(field)
-	return q
-}
-
-// build makes what bleve looks for.
-func (q *Query) build(x bleve.Index, p *phrases, threshold float64) (query.Query, error) {
-	var must, filters, not []query.Query
+// build makes what bleve looks for; what a query wants by numbers is looked at for each
+// match.
+func (q *Query) build(x bleve.Index, p *phrases) (query.Query, error) {
+	var must, not []query.Query
 	for _, all := range p.want {
 		must = append(must, anySpelling(all))
 	}
 	for _, all := range p.without {
 		not = append(not, anySpelling(all))
 	}
-	if q.MinRelevance > 0 || q.MaxRelevance > 0 {
-		var most *float64
-		if q.MaxRelevance > 0 {
-			most = &q.MaxRelevance
-		}
-		filters = append(filters, between(fieldRelevance, &q.MinRelevance, most))
-	}
-	switch q.Verdict {
-	case Relevant:
-		filters = append(filters, between(fieldGain, &threshold, nil))
-	case Other:
-		not = append(not, between(fieldGain, &threshold, nil))
-	}
-	if !q.Since.IsZero() || !q.Until.IsZero() {
-		var since, until *float64
-		if !q.Since.IsZero() {
-			t := float64(q.Since.UnixMicro()) / 1e6
-			since = &t
-		}
-		if !q.Until.IsZero() {
-			t := float64(q.Until.UnixMicro()) / 1e6
-			until = &t
-		}
-		filters = append(filters, between(fieldTime, since, until))
-	}
 	for field, values := range map[string][]string{fieldSite: q.Hosts, fieldLanguage: q.Languages, fieldType: q.Types} {
 		if len(values) > 0 {
-			filters = append(filters, anyOf(field, values))
+			must = append(must, filter{anyOf(field, values)})
 		}
 	}
 	if !q.CopiesOf.IsZero() {
-		of, err := card(x, q.CopiesOf)
+		of, err := card(x, q.CopiesOf.String())
 		if err != nil {
 			return nil, err
 		}
 		group := bleve.NewTermQuery(of.Group)
 		group.SetField(fieldGroup)
-		filters = append(filters, group)
+		must = append(must, filter{group})
 	}
 	if len(must) == 0 {
 		must = append(must, bleve.NewMatchAllQuery())
 	}
+	if len(not) == 0 {
+		return bleve.NewConjunctionQuery(must...), nil
+	}
 	out := bleve.NewBooleanQuery()
 	out.AddMust(must...)
 	out.AddMustNot(not...)
-	if len(filters) > 0 {
-		out.AddFilter(bleve.NewConjunctionQuery(filters...))
-	}
 	return out, nil
 }

@@ -10,8 +10,9 @@ import (
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/search/query"
+	bleveapi "github.com/blevesearch/bleve_index_api"
 
-	"github.com/waggle-crawler/waggle/web"
+	"github.com/waggle-crawler/waggle/event"
 )
 
 // rewind goes back to the newest checkpoint that the log still holds, and takes out
@@ -71,7 +72,7 @@ func (b *Builder) renew(ctx context.Context, n *news) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		p, err := card(b.bleve, v.URL)
+		p, err := card(b.bleve, v.URL.String())
 		if errors.Is(err, ErrAbsent) {
 			continue
 		}
@@ -95,16 +96,21 @@ func (b *Builder) renew(ctx context.Context, n *news) error {
 }
 
 // card is what the index keeps of a page.
-func card(x bleve.Index, u web.URL) (p page, err error) {
-	r, err := x.Search(&bleve.SearchRequest{Query: query.NewDocIDQuery([]string{u.String()}), Size: 1, Fields: []string{fieldCard}})
+func card(x bleve.Index, address string) (p page, err error) {
+	d, err := x.Document(address)
 	if err != nil {
 		return p, err
 	}
-	if len(r.Hits) == 0 {
-		return p, fmt.Errorf("%s: %w", u, ErrAbsent)
+	if d == nil {
+		return p, fmt.Errorf("%s: %w", event.Line(address), ErrAbsent)
 	}
-	text, _ := r.Hits[0].Fields[fieldCard].(string)
-	return p, json.Unmarshal([]byte(text), &p)
+	var text []byte
+	d.VisitFields(func(f bleveapi.Field) {
+		if f.Name() == fieldCard {
+			text = f.Value()
+		}
+	})
+	return p, json.Unmarshal(text, &p)
 }
 
 // groupOf is the group of a page: that of the first page of the index with nearly the

@@ -6,12 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"iter"
 	"sync"
 	"time"
 
 	"github.com/blevesearch/bleve/v2"
-	"github.com/blevesearch/bleve/v2/search"
 	"github.com/blevesearch/bleve/v2/search/query"
 
 	"github.com/waggle-crawler/waggle/parse"
@@ -22,10 +21,16 @@ import (
 type Reader struct {
 	dir      string
 	analyzer *parse.Analyzer
+	every    time.Duration // how often it looks whether the index was written
+	patience time.Duration // for how long a search waits for what was written
 
-	mu     sync.Mutex
-	now    *view
-	looked time.Time
+	mu      sync.Mutex
+	now     *view // nil: it is closed
+	looked  time.Time
+	renewal chan struct{} // closed when a newer snapshot is there; nil while none is opened
+
+	closing    chan struct{}
+	background sync.WaitGroup
 }
 
 // view is a snapshot that is closed when nobody searches it any more.
@@ -33,13 +38,14 @@ type view struct {
 	*snapshot
 	state state
 	keys  *keys
+	split int // documents after which what is left of a search is shared among goroutines
 	users int // the Reader is one
 }
 
 // Open opens the index in the folder dir for reading. The error wraps ErrNone if there
 // is none.
 func Open(dir string) (*Reader, error) {
-	r := &Reader{dir: dir, analyzer: parse.NewAnalyzer(parse.Languages()...)}
+	r := &Reader{dir: dir, analyzer: parse.NewAnalyzer(parse.Languages()...), every: refreshEvery, patience: patience, closing: make(chan struct{})}
 	now, err := r.open()
 	if err != nil {
 		return nil, err
@@ -57,7 +63,7 @@ func (r *Reader) open() (*view, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the index in %s: %w", r.dir, err), s.close())
 	}
-	out := &view{snapshot: s, keys: k, users: 1}
+	out := &view{snapshot: s, keys: k, split: splitAfter, users: 1}
 	text, err := s.GetInternal([]byte(stateKey))
 	if err == nil && text != nil {
 		err = json.Unmarshal(text, &out.state)
@@ -73,24 +79,74 @@ func (r *Reader) open() (*view, error) {
 
 func (x *view) close() error { return errors.Join(x.keys.close(), x.snapshot.close()) }
 
-// take is the newest snapshot, to be given back.
+// patience is for how long a search waits for a newer snapshot, unless told otherwise.
+const patience = 20 * time.Millisecond
+
+// take is the newest snapshot, to be given back. A newer one is opened in the background,
+// and its keys are read before it is searched: whoever does not have that long gets the one
+// before.
 func (r *Reader) take() (*view, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.now != nil && r.renewal == nil && time.Since(r.looked) > r.every {
+		r.looked = time.Now()
+		if r.now.stale(r.dir) {
+			r.renewal = make(chan struct{})
+			r.background.Go(r.renew)
+		}
+	}
+	if renewal := r.renewal; renewal != nil {
+		r.mu.Unlock()
+		timer := time.NewTimer(r.patience)
+		select {
+		case <-renewal:
+		case <-timer.C:
+		}
+		timer.Stop()
+		r.mu.Lock()
+	}
 	if r.now == nil {
 		return nil, errors.New("the index is closed")
 	}
-	if time.Since(r.looked) > refreshEvery {
-		r.looked = time.Now()
-		if r.now.stale(r.dir) {
-			if next, err := r.open(); err == nil { // else what is open still answers
-				r.leave(r.now)
-				r.now = next
-			}
-		}
-	}
 	r.now.users++
 	return r.now, nil
+}
+
+// renew puts a newer snapshot in the place of the present one. Where none can be opened,
+// that still answers.
+func (r *Reader) renew() {
+	next, err := r.open()
+	if err == nil {
+		next.keys.warm(r.closing) // what cannot be read now, a search tries to read again
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(r.renewal)
+	r.renewal = nil
+	switch {
+	case err != nil:
+	case r.now == nil:
+		next.close() // it was read only: what it leaves is a temporary folder
+	default:
+		r.leave(r.now)
+		r.now = next
+	}
+}
+
+// Warm has the first searches be as quick as later ones: what they would read is read in
+// the background.
+func (r *Reader) Warm() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.now == nil {
+		return
+	}
+	x := r.now
+	x.users++
+	r.background.Go(func() {
+		x.keys.warm(r.closing)
+		r.give(x)
+	})
 }
 
 func (r *Reader) give(s *view) {
@@ -110,12 +166,16 @@ func (r *Reader) leave(s *view) error {
 // Close closes the reader.
 func (r *Reader) Close() error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.now == nil {
-		return nil
-	}
 	now := r.now
 	r.now = nil
+	r.mu.Unlock()
+	if now == nil {
+		return nil
+	}
+	close(r.closing)
+	r.background.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.leave(now)
 }
 
@@ -169,7 +229,7 @@ func (r *Reader) Search(ctx context.Context, q Query) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	what, err := q.build(x.Index, terms, x.state.Threshold)
+	what, err := q.build(x.Index, terms)
 	if err != nil {
 		return nil, err
 	}
@@ -190,10 +250,10 @@ func (r *Reader) Search(ctx context.Context, q Query) (*Result, error) {
 	return out, err
 }
 
-// Matches are the addresses of the pages that a query finds, in its order, at most
-// 10,000, and how many it finds in all. From, Size and Fold are not looked at: a program
-// that sorts or filters further gives what is left to Hits.
-func (r *Reader) Matches(ctx context.Context, q Query) (list []web.URL, total int, err error) {
+// Matches are hashes (XXH3, 64 bits) of the addresses of the pages that a query finds, in
+// its order, at most 10,000, and how many it finds in all. From, Size and Fold are not
+// looked at: a program that sorts or filters further gives what is left to Hits.
+func (r *Reader) Matches(ctx context.Context, q Query) (list []uint64, total int, err error) {
 	q.From, q.Size, q.Fold = 0, 0, false
 	x, err := r.take()
 	if err != nil {
@@ -204,20 +264,19 @@ func (r *Reader) Matches(ctx context.Context, q Query) (list []web.URL, total in
 	if err != nil {
 		return nil, 0, err
 	}
-	what, err := q.build(x.Index, terms, x.state.Threshold)
+	what, err := q.build(x.Index, terms)
 	if err != nil {
 		return nil, 0, err
 	}
-	hits, total, _, err := x.first(ctx, what, &q, maxAsked)
+	matches, total, err := x.first(ctx, what, &q, maxAsked)
 	if err != nil {
 		return nil, 0, err
 	}
-	for _, m := range hits {
-		u, err := web.Parse(m.ID)
-		if err != nil {
+	list = make([]uint64, len(matches))
+	for i, m := range matches {
+		if list[i], err = x.keys.hash(m.id); err != nil {
 			return nil, 0, err
 		}
-		list = append(list, u)
 	}
 	return list, total, nil
 }
@@ -225,7 +284,7 @@ func (r *Reader) Matches(ctx context.Context, q Query) (list []web.URL, total in
 // Hits are what a query says of pages: q.Size of them from q.From on, in the order given,
 // with the words of q.Text marked. If q.Fold, of near-copies only the first is given.
 // Pages that the index does not hold are passed over. more tells that there are others.
-func (r *Reader) Hits(ctx context.Context, q Query, pages []web.URL) (hits []Hit, more bool, err error) {
+func (r *Reader) Hits(ctx context.Context, q Query, pages iter.Seq[web.URL]) (hits []Hit, more bool, err error) {
 	x, err := r.take()
 	if err != nil {
 		return nil, false, err
@@ -235,15 +294,16 @@ func (r *Reader) Hits(ctx context.Context, q Query, pages []web.URL) (hits []Hit
 	if err != nil {
 		return nil, false, err
 	}
-	if !q.Fold {
-		pages, q.From = pages[min(q.From, len(pages)):], 0
-	}
 	seen, passed := map[string]bool{}, 0
-	for _, u := range pages {
+	for u := range pages {
 		if ctx.Err() != nil {
 			return nil, false, ctx.Err()
 		}
-		p, err := card(x.Index, u)
+		if passed < q.From && !q.Fold {
+			passed++
+			continue
+		}
+		p, err := card(x.Index, u.String())
 		switch {
 		case errors.Is(err, ErrAbsent):
 			continue
@@ -258,7 +318,7 @@ func (r *Reader) Hits(ctx context.Context, q Query, pages []web.URL) (hits []Hit
 		if passed++; passed <= q.From {
 			continue
 		}
-		h, err := hitOf(ctx, x, &search.DocumentMatch{ID: u.String()}, r.analyzer, terms)
+		h, err := hitOf(ctx, x, scored{page: p}, r.analyzer, terms)
 		if err != nil {
 			return nil, false, err
 		}
@@ -267,94 +327,76 @@ func (r *Reader) Hits(ctx context.Context, q Query, pages []web.URL) (hits []Hit
 	return hits, false, nil
 }
 
+// scored is a page that matches.
+type scored struct {
+	page
+	score float64
+}
+
 // find gives the matches that are asked for. Where near-copies are folded, it asks for
 // more of them until enough groups are there.
-func (x *view) find(ctx context.Context, what query.Query, q *Query) (matches []*search.DocumentMatch, total int, more bool, err error) {
-	size := cmp.Or(q.Size, defaultSize)
-	want := q.From + size
+func (x *view) find(ctx context.Context, what query.Query, q *Query) (matches []scored, total int, more bool, err error) {
+	want := q.From + cmp.Or(q.Size, defaultSize)
 	ask := want + 1
 	if q.Fold {
 		ask = 2*want + 10
 	}
 	for {
-		hits, total, whole, err := x.first(ctx, what, q, min(ask, maxAsked))
+		list, total, err := x.first(ctx, what, q, min(ask, maxAsked))
 		if err != nil {
 			return nil, 0, false, err
 		}
-		kept := hits[:0:0]
-		seen := map[string]bool{}
-		for _, hit := range hits {
-			group, _ := hit.Fields[fieldGroup].(string)
-			if q.Fold && seen[group] {
+		groups, matches := map[string]bool{}, []scored{}
+		for i, m := range list {
+			if !q.Fold && i < q.From {
 				continue
 			}
-			seen[group] = true
-			kept = append(kept, hit)
+			if !q.Fold && i == want || len(groups) > want {
+				break
+			}
+			p, err := x.page(m.id)
+			if err != nil {
+				return nil, 0, false, err
+			}
+			if q.Fold && groups[p.Group] {
+				continue
+			}
+			if groups[p.Group] = true; !q.Fold || len(groups) > q.From && len(groups) <= want {
+				one := scored{page: p}
+				if q.Sort == ByMatch {
+					one.score = -m.key[0]
+				}
+				matches = append(matches, one)
+			}
 		}
-		if len(kept) > want || whole || ask >= maxAsked {
-			from, to := min(q.From, len(kept)), min(want, len(kept))
-			return kept[from:to], total, len(kept) > want, nil
+		if !q.Fold {
+			return matches, total, total > want, nil
+		}
+		if len(groups) > want || len(list) == total || ask >= maxAsked {
+			return matches, total, len(groups) > want, nil
 		}
 		ask *= 3
 	}
 }
 
-// first gives at most n matches in the order of the query, and tells whether they are all
-// there are. They may be fewer although there are more: of hits of one score all are
-// given or none, unless n is maxAsked, as their order is not bleve's.
-func (x *view) first(ctx context.Context, what query.Query, q *Query, n int) (hits search.DocumentMatchCollection, total int, whole bool, err error) {
-	req := bleve.NewSearchRequestOptions(what, n, 0, false)
-	if q.Fold {
-		req.Fields = []string{fieldGroup}
-	}
-	byScore := q.Sort == ByMatch
-	if !byScore {
-		req.Score = "none"
-	}
-	order, known, err := x.keys.order(q.Sort)
-	switch {
-	case err != nil:
-		return nil, 0, false, err
-	case byScore:
-		req.SortBy([]string{"-_score"})
-	case known:
-		req.SortByCustom(search.SortOrder{order})
-	case q.Sort == ByHost:
-		req.SortBy([]string{fieldHost, "_id"})
-	default:
-		req.SortBy([]string{"_id"})
-	}
-	r, err := x.SearchInContext(ctx, req)
+// page is what the index keeps of a document.
+func (x *view) page(id uint64) (page, error) {
+	address, err := x.keys.address(id)
 	if err != nil {
-		return nil, 0, false, err
+		return page{}, err
 	}
-	hits, total, whole = r.Hits, int(r.Total), uint64(len(r.Hits)) == r.Total
-	if byScore {
-		if !whole && n < maxAsked && len(hits) > 0 {
-			last := hits[len(hits)-1].Score
-			hits = hits[:slices.IndexFunc(hits, func(h *search.DocumentMatch) bool { return h.Score == last })]
-		}
-		order.ties(hits)
-	}
-	if known {
-		err = order.err
-	}
-	return hits, total, whole, err
+	return card(x.Index, address)
 }
 
-func hitOf(ctx context.Context, x *view, m *search.DocumentMatch, a *parse.Analyzer, terms *phrases) (h Hit, err error) {
-	u, err := web.Parse(m.ID)
-	if err != nil {
-		return h, err
-	}
-	p, err := card(x.Index, u)
+func hitOf(ctx context.Context, x *view, p scored, a *parse.Analyzer, terms *phrases) (h Hit, err error) {
+	u, err := web.Parse(p.URL)
 	if err != nil {
 		return h, err
 	}
 	from, _ := web.Parse(p.From) // zero of a seed
 	h = Hit{
 		URL: u, From: from, Relevance: p.Relevance, Relevant: p.Reason == "" && p.Relevance >= x.state.Threshold,
-		Language: p.Language, MIME: p.MIME, Status: p.Status, Depth: p.Depth, At: time.UnixMicro(p.At).UTC(), Score: m.Score,
+		Language: p.Language, MIME: p.MIME, Status: p.Status, Depth: p.Depth, At: time.UnixMicro(p.At).UTC(), Score: p.score,
 	}
 	mark := terms.marks()
 	a = a.In(p.Terms)
@@ -380,6 +422,6 @@ func (r *Reader) Text(_ context.Context, u web.URL) (title, text string, err err
 		return "", "", err
 	}
 	defer r.give(x)
-	p, err := card(x.Index, u)
+	p, err := card(x.Index, u.String())
 	return p.Title, p.Text, err
 }

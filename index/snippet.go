@@ -1,6 +1,7 @@
 package index
 
 import (
+	"iter"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -23,17 +24,26 @@ const (
 	beforeMatch = 40 // bytes shown before the first match
 )
 
-// marks are the terms to mark.
-type marks map[string]bool
+// marks are the terms to mark, with the number of the word of the query that each is: it
+// may have several spellings.
+type marks struct {
+	word  map[string]int
+	words int
+}
 
 func (p *phrases) marks() marks {
-	m := marks{}
+	m := marks{word: map[string]int{}}
 	for _, all := range p.want {
+		longest := 0
 		for _, s := range all {
-			for _, t := range s.terms {
-				m[t] = true
+			for i, t := range s.terms {
+				if _, ok := m.word[t]; !ok {
+					m.word[t] = m.words + i
+				}
 			}
+			longest = max(longest, len(s.terms))
 		}
+		m.words += longest
 	}
 	return m
 }
@@ -41,39 +51,44 @@ func (p *phrases) marks() marks {
 // match is a word of a text, [from,to) in bytes, that is one of the query.
 type match struct {
 	from, to int
-	term     string
+	word     int // its number
 }
 
 // matches finds the words of a text. A word is a run of letters, digits and marks; of
 // scripts without spaces, each pair of characters is one.
-func (m marks) matches(a *parse.Analyzer, text string) (out []match) {
-	if len(m) == 0 {
-		return nil
-	}
+func (m marks) matches(a *parse.Analyzer, text string) iter.Seq[match] {
 	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r) }
-	for from := 0; from < len(text); {
-		r, n := utf8.DecodeRuneInString(text[from:])
-		if !inWord(r) {
-			from += n
-			continue
-		}
-		to := from
-		for to < len(text) {
-			next, n := utf8.DecodeRuneInString(text[to:])
-			if !inWord(next) || isKatakana(next) != isKatakana(r) {
-				break
+	return func(yield func(match) bool) {
+		for from := 0; from < len(text) && len(m.word) > 0; {
+			r, n := utf8.DecodeRuneInString(text[from:])
+			if !inWord(r) {
+				from += n
+				continue
 			}
-			to += n
+			to := from
+			for to < len(text) {
+				next, n := utf8.DecodeRuneInString(text[to:])
+				if !inWord(next) || isKatakana(next) != isKatakana(r) {
+					break
+				}
+				to += n
+			}
+			terms := a.Words(text[from:to])
+			if len(terms) == 1 {
+				if w, ok := m.word[terms[0]]; ok && !yield(match{from, to, w}) {
+					return
+				}
+			}
+			if len(terms) > 1 {
+				for _, x := range m.pairs(a, text, from, to) {
+					if !yield(x) {
+						return
+					}
+				}
+			}
+			from = to
 		}
-		switch terms := a.Words(text[from:to]); {
-		case len(terms) == 1 && m[terms[0]]:
-			out = append(out, match{from, to, terms[0]})
-		case len(terms) > 1:
-			out = append(out, m.pairs(a, text, from, to)...)
-		}
-		from = to
 	}
-	return out
 }
 
 // isKatakana knows the letters in which Japanese writes words from abroad.
@@ -85,11 +100,16 @@ func (m marks) pairs(a *parse.Analyzer, text string, from, to int) (out []match)
 	for i := from; i < to; {
 		_, n := utf8.DecodeRuneInString(text[i:])
 		if before >= 0 {
-			if terms := a.Words(text[before : i+n]); len(terms) == 1 && m[terms[0]] {
+			terms := a.Words(text[before : i+n])
+			word, ok := 0, false
+			if len(terms) == 1 {
+				word, ok = m.word[terms[0]]
+			}
+			if ok {
 				if k := len(out); k > 0 && out[k-1].to > before {
 					out[k-1].to = i + n // pairs share characters
 				} else {
-					out = append(out, match{before, i + n, terms[0]})
+					out = append(out, match{before, i + n, word})
 				}
 			}
 		}
@@ -114,7 +134,7 @@ func (m marks) cut(a *parse.Analyzer, text string, characters int) (out []Span) 
 		}
 	}
 	at := 0
-	for _, x := range m.matches(a, text) {
+	for x := range m.matches(a, text) {
 		if x.from > at {
 			out = append(out, Span{text[at:x.from], false})
 		}
@@ -133,18 +153,24 @@ func (m marks) cut(a *parse.Analyzer, text string, characters int) (out []Span) 
 // snippet is the piece of a text in which the most words of the query stand.
 func (m marks) snippet(a *parse.Analyzer, text string) []Span {
 	text = head(text, lookedAt)
-	list := m.matches(a, text)
 	best, from := 0, 0
-	for i, x := range list {
-		seen := map[string]bool{}
-		for _, y := range list[i:] {
-			if y.to-x.from > maxSnippet-beforeMatch {
-				break
+	var list []match
+	for y := range m.matches(a, text) {
+		list = append(list, y)
+		for y.to-list[0].from > maxSnippet-beforeMatch && len(list) > 1 {
+			list = list[1:]
+		}
+		var seen []int
+		for _, x := range list {
+			if !slices.Contains(seen, x.word) {
+				seen = append(seen, x.word)
 			}
-			seen[y.term] = true
 		}
 		if len(seen) > best {
-			best, from = len(seen), x.from
+			best, from = len(seen), list[0].from
+		}
+		if best == m.words {
+			break
 		}
 	}
 	start := from - beforeMatch

@@ -64,10 +64,32 @@ type Filter struct {
 
 // List returns the pages that a filter wants, and how many it would list in all.
 func (c *Crawl) List(f Filter) (list []Page, all int) {
+	numbers, all := c.Numbers(f)
+	list = make([]Page, len(numbers))
+	for i, n := range numbers {
+		list[i] = c.page(n - 1)
+	}
+	return list, all
+}
+
+// Named returns the numbers of the pages of addresses that were fetched, by the hashes of
+// these (XXH3, 64 bits), in their order. Other addresses are passed over.
+func (c *Crawl) Named(addresses []uint64) []int {
+	numbers := make([]int, 0, len(addresses))
+	for _, a := range addresses {
+		if i, ok := c.byURL[a]; ok {
+			numbers = append(numbers, int(i)+1)
+		}
+	}
+	return numbers
+}
+
+// Numbers returns the numbers of the pages that a filter wants, and how many it would list
+// in all.
+func (c *Crawl) Numbers(f Filter) (list []int, all int) {
 	m := c.matcher(f)
 	m.matchText()
 	less := c.less(f)
-	list = []Page{}
 	if less == nil { // as they come
 		ids := slices.Values(f.Only)
 		switch {
@@ -88,7 +110,7 @@ func (c *Crawl) List(f Filter) (list []Page, all int) {
 				continue
 			}
 			if all >= f.From && len(list) < f.N {
-				list = append(list, c.page(n-1))
+				list = append(list, n)
 			}
 			all++
 			if len(list) == f.N && m.all() { // no need to look at the others
@@ -116,7 +138,7 @@ func (c *Crawl) List(f Filter) (list []Page, all int) {
 		}
 	}
 	for _, i := range slice(top.sorted(), f.From, f.N) {
-		list = append(list, c.page(int(i)))
+		list = append(list, int(i)+1)
 	}
 	return list, all
 }

@@ -73,7 +73,9 @@ func (c *Crawl) lookForIndex() {
 		s.state.Error = event.Line(err.Error())
 		s.again = time.Now().Add(retryAfter)
 	}
-	s.reader, s.state.There = r, r != nil
+	if s.reader, s.state.There = r, r != nil; r != nil {
+		r.Warm()
+	}
 	if s.state != was {
 		c.tell()
 	}
@@ -149,28 +151,25 @@ func (c *Crawl) searchIndex(ctx context.Context, r *index.Reader, what index.Que
 	}
 	got.Index, got.Matches = true, total
 	from, n := f.From, f.N
-	f.Text, f.From, f.N, f.Only = "", 0, len(matches), []int{}
-	var pages []figures.Page
+	f.Text, f.From, f.N = "", 0, len(matches)
+	var numbers []int
 	c.With(func(x *figures.Crawl) {
-		for _, u := range matches {
-			if p, _, ok := x.Page(u); ok {
-				f.Only = append(f.Only, p.Number)
+		f.Only = x.Named(matches)
+		numbers, got.All = x.Numbers(f)
+	})
+	byURL := map[web.URL]figures.Page{}
+	what.From, what.Size = from, n
+	hits, more, err := r.Hits(ctx, what, func(yield func(web.URL) bool) {
+		for _, i := range numbers {
+			var p figures.Page
+			c.With(func(x *figures.Crawl) { p, _ = x.Numbered(i) })
+			if u, err := web.Parse(p.URL); err == nil {
+				if byURL[u] = p; !yield(u) {
+					return
+				}
 			}
 		}
-		pages, got.All = x.List(f)
 	})
-	byURL := make(map[web.URL]figures.Page, len(pages))
-	urls := make([]web.URL, 0, len(pages))
-	for _, p := range pages {
-		u, err := web.Parse(p.URL)
-		if err != nil {
-			return err
-		}
-		byURL[u] = p
-		urls = append(urls, u)
-	}
-	what.From, what.Size = from, n
-	hits, more, err := r.Hits(ctx, what, urls)
 	if err != nil {
 		return err
 	}
