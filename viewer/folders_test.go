@@ -111,7 +111,26 @@ var damages = []struct {
 	{
 		name:   "the job file is damaged",
 		before: func(col collection.Collection) error { return os.WriteFile(col.JobFile(), []byte("budget: ["), 0o644) },
-		says:   map[string][]string{"state": {`"pages":6`}, "list": {`"all":6`}, "body": {`"archived":true`}, "job": {"budget: ["}},
+		says:   map[string][]string{"state": {`"pages":6`, "job.yaml: it cannot be used", "put the file back, or correct it"}, "list": {`"all":6`}, "body": {`"archived":true`}, "job": {"budget: ["}},
+		until:  func(s *watch.State) bool { return s.Job != "" },
+	},
+	{
+		name:   "the job file is missing",
+		before: func(col collection.Collection) error { return os.Remove(col.JobFile()) },
+		until:  func(s *watch.State) bool { return s.Job != "" },
+		says:   map[string][]string{"state": {`"pages":6`, "job.yaml is missing", "put it back"}, "list": {`"all":6`}, "body": {`"archived":true`}, "export": {"bees.test/dance"}},
+	},
+	{
+		name: "the job file is cut off",
+		before: func(col collection.Collection) error {
+			b, err := os.ReadFile(col.JobFile())
+			if err != nil {
+				return err
+			}
+			return os.Truncate(col.JobFile(), int64(len(b)/2))
+		},
+		until: func(s *watch.State) bool { return s.Job != "" },
+		says:  map[string][]string{"state": {`"pages":6`, "job.yaml", "it is cut off"}, "list": {`"all":6`}, "body": {`"archived":true`}},
 	},
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
@@ -54,7 +55,7 @@ func (c *indexCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	switch {
 	case errors.Is(err, index.ErrBusy):
 		return exit{exitUsage, fmt.Errorf("%w: wait for it to end", err)}
-	case errors.Is(err, os.ErrPermission) && c.Index == "":
+	case (errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS)) && c.Index == "":
 		return exit{exitUsage, fmt.Errorf("%w: put it elsewhere with --index FOLDER", err)}
 	case err != nil:
 		return err

@@ -34,6 +34,12 @@ func openPage(t *testing.T, dir string, cred *syscall.Credential) *opened {
 	t.Helper()
 	cmd := waggleCommand([]string{"open", dir, "--no-browser"})
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred}
+	return pageOf(t, cmd)
+}
+
+// pageOf is the page that a command serves until the test ends.
+func pageOf(t *testing.T, cmd *exec.Cmd) *opened {
+	t.Helper()
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.StdoutPipe()

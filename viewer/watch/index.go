@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"syscall"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/index"
@@ -86,7 +87,7 @@ func (c *Crawl) makeIndex(ctx context.Context) {
 	s.state.Making, s.state.Indexed, s.state.Pages, s.made = false, 0, 0, true
 	switch {
 	case err == nil || ctx.Err() != nil || errors.Is(err, index.ErrBusy): // another process makes it
-	case errors.Is(err, os.ErrPermission):
+	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
 		s.failed, s.state.Error = true, "the folder of the crawl cannot be written; waggle index DIR --index FOLDER puts it elsewhere, for waggle search"
 	default:
 		s.failed, s.state.Error = true, event.Line(err.Error())

@@ -44,6 +44,8 @@ type Crawl struct {
 	err      error  // why it cannot be read at present
 	workers  collection.Workers
 	heard    fileState // of the file of the workers, when it was read last
+	told     fileState // of the job file, when it was read last
+	job      string    // what is wrong with that, in words; "" = nothing
 	broke    error     // why the crawl ended, where that is known here
 	search   searcher
 	activity *web.Activity // what the crawl does; nil where that is not known
@@ -123,6 +125,7 @@ func (c *Crawl) read(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.readWorkers()
+	c.readJob()
 	if (err == nil) != (c.err == nil) || err != nil && err.Error() != c.err.Error() || !c.whole && ctx.Err() == nil {
 		c.tell()
 	}
@@ -248,6 +251,7 @@ type State struct {
 	Reading  float64         `json:"reading"` // share of the log that was read, until all of it was; then 1
 	Damaged  int             `json:"damaged"` // lines of the log that are no events
 	Error    string          `json:"error,omitempty"`
+	Job      string          `json:"job,omitempty"` // what is wrong with the job file, and what helps
 	Now      time.Time       `json:"now"`
 	Index    IndexState      `json:"index"`
 	Activity *Activity       `json:"activity,omitempty"` // of a crawl that runs
@@ -263,7 +267,7 @@ func (c *Crawl) State(now time.Time) (State, <-chan struct{}) {
 	s := State{
 		ID: c.id, Dir: event.Line(c.col.Dir()), Revision: c.revision, Running: running, Reading: 1, Damaged: c.damaged,
 		Now: now.UTC(), Index: c.search.state, Figures: c.figures.Figures(),
-		Workers: len(c.workers.Workers),
+		Job: c.job, Workers: len(c.workers.Workers),
 	}
 	if running {
 		s.Activity = activityOf(c.activity, now)

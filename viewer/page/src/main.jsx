@@ -90,6 +90,7 @@ function App() {
       </header>
       {state?.error && <p class="notice" role="alert">{state.error}</p>}
       {state?.damaged > 0 && <p class="notice">{count(state.damaged, "line")} of the event log cannot be read; the figures are those of the others. <code>waggle verify</code> tells what is damaged.</p>}
+      {state?.job && !state.error && <p class="notice">The crawl can be looked at, but cannot go on: {state.job}</p>}
       <main id="main" ref={main} tabIndex={-1}>
         {state ? <Screen key={at.crawl} at={at} state={state} /> : <p class="first">Reading …</p>}
       </main>
