@@ -203,7 +203,7 @@ func (c *Crawl) readOn(ctx context.Context) error {
 		}
 		list, bad = list[:0], 0
 	}
-	for e, err := range event.EntriesFrom(c.col.EventLog(), from) {
+	for e, err := range event.EntriesAhead(c.col.EventLog(), from) {
 		if ctx.Err() != nil {
 			break
 		}
