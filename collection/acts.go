@@ -64,6 +64,9 @@ func (c Collection) Act(a event.Act) (number int, err error) {
 		if how := c.over(); how != "" {
 			return 0, fmt.Errorf("the crawl of all workers is over (%s), and takes nothing in any more: make one of their folders with waggle cluster merge, and tell that", how)
 		}
+		if full := c.full(); full != "" {
+			return 0, errors.New(full)
+		}
 		path = c.actsForAll()
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
@@ -197,7 +200,7 @@ func (c Collection) Told() (acts []event.Act, err error) {
 
 // Waiting are the acts that the folder was told and that wait, after those that the log has.
 // Where several workers do the crawl they have no number yet, and are refused where it was
-// over before they were sent.
+// over before they were sent, or takes in nothing more.
 func (c Collection) Waiting(logged []event.Act) ([]event.Act, error) {
 	if !c.OfSeveral() {
 		return (&actReader{path: c.ActFile()}).After(len(logged))
@@ -207,10 +210,14 @@ func (c Collection) Waiting(logged []event.Act) ([]event.Act, error) {
 		sent = max(sent, a.Own)
 	}
 	waiting, err := c.ActsForAll().After(sent)
-	over := c.over()
+	over, full := c.over(), c.full()
 	for i := range waiting {
 		waiting[i].Number = 0
-		if over != "" && waiting[i].Refused == "" {
+		switch {
+		case waiting[i].Refused != "":
+		case full != "":
+			waiting[i].Refused = full
+		case over != "":
 			waiting[i].Refused = tooLate
 		}
 	}
@@ -231,6 +238,15 @@ func (c Collection) over() string {
 		return ""
 	}
 	return all.Over
+}
+
+// full is why the crawl of several workers takes in nothing more, as far as the folder knows.
+func (c Collection) full() string {
+	all, err := c.Workers()
+	if err != nil {
+		return ""
+	}
+	return all.Full
 }
 
 // Look finds pages in the archive, while the crawl runs as well: those with status 200

@@ -157,3 +157,41 @@ func TestActsAreKeptWhole(t *testing.T) {
 		}
 	}
 }
+
+// Where the crawl of several workers takes in nothing more, what waits is refused, and a new act
+// too.
+func TestActsWhereTheCrawlIsFull(t *testing.T) {
+	w, err := At(t.TempDir()).Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := os.WriteFile(w.JobFile(), []byte("name: x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.BeOfSeveral(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Act(event.Act{Do: event.Pause}); err != nil {
+		t.Fatal(err)
+	}
+	told := func() string {
+		acts, err := w.Told()
+		if err != nil || len(acts) != 1 {
+			t.Fatal(acts, err)
+		}
+		return acts[0].Refused
+	}
+	if got := told(); got != "" {
+		t.Errorf("it is refused: %s", got)
+	}
+	if err := w.SaveWorkers(Workers{Full: "the crawl was told 65536 things, and takes no more"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := told(); got != "the crawl was told 65536 things, and takes no more" {
+		t.Errorf("it is refused: %q", got)
+	}
+	if _, err := w.Act(event.Act{Do: event.Continue}); err == nil || !strings.Contains(err.Error(), "takes no more") {
+		t.Errorf("told all the same: %v", err)
+	}
+}

@@ -16,11 +16,13 @@ import (
 // Workers are the workers of a crawl that several do, as that of a folder heard of them last.
 // What they tell of themselves is theirs to answer for.
 type Workers struct {
-	At      time.Time     `json:"at"`      // by the clock of that worker, as all times but of what it never heard
-	Term    time.Duration `json:"term_ns"` // how long nothing may be heard of one
-	Shards  int           `json:"shards"`  // there are
-	Over    string        `json:"over,omitempty"`
-	Workers []Worker      `json:"workers"` // by name
+	At     time.Time     `json:"at"`      // by the clock of that worker, as all times but of what it never heard
+	Term   time.Duration `json:"term_ns"` // how long nothing may be heard of one
+	Shards int           `json:"shards"`  // there are
+	Over   string        `json:"over,omitempty"`
+	// Full is why nothing more is taken in of what people tell this folder; "" = it is.
+	Full    string   `json:"full,omitempty"`
+	Workers []Worker `json:"workers"` // by name
 	// Labels are the numbers of the acts that label a page which some worker has, in order,
 	// as far as they tell.
 	Labels []int `json:"labels,omitempty"`
@@ -90,7 +92,7 @@ func (c Collection) Workers() (all Workers, err error) {
 	if err := json.Unmarshal(b, &all); err != nil {
 		return Workers{}, fmt.Errorf("%s cannot be read: %w", c.WorkersFile(), err)
 	}
-	all.Over, all.Shards = short(all.Over), bounded(all.Shards)
+	all.Over, all.Full, all.Shards = short(all.Over), short(all.Full), bounded(all.Shards)
 	all.Labels = all.Labels[:min(len(all.Labels), mostLabels)]
 	all.Workers = all.Workers[:min(len(all.Workers), mostWorkers)]
 	for i := range all.Workers {

@@ -44,17 +44,20 @@ type acts struct {
 	bytes int             // of their records
 	last  engine.Position // of the log, as far as it was read
 	sent  int             // of this worker's own; also those that were left out
+	full  error           // why no act is taken in any more: one was left out; nil = it may be
 }
 
-// room tells why no act with a record of n bytes is taken in any more.
+// room tells why no act with a record of n bytes is taken in any more. Once there was none,
+// there is none for a shorter one either.
 func (a *acts) room(n int) error {
 	switch {
+	case a.full != nil:
 	case len(a.list) >= mostActs:
-		return fmt.Errorf("the crawl was told %d things, and takes no more", len(a.list))
+		a.full = fmt.Errorf("the crawl was told %d things, and takes no more", len(a.list))
 	case a.bytes+n > mostActBytes:
-		return fmt.Errorf("the crawl was told things of %d MiB, and takes no more", mostActBytes>>20)
+		a.full = fmt.Errorf("the crawl was told things of %d MiB, and takes no more", mostActBytes>>20)
 	}
-	return nil
+	return a.full
 }
 
 // Acts are what people told the crawl, whichever worker they told.

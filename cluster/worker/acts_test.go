@@ -223,5 +223,14 @@ func TestActsLeftOut(t *testing.T) {
 		if err := w.sendNewActs(t.Context()); err != nil || records(t, w) != 0 {
 			t.Errorf("%s: it was sent again: %v", c.name, err)
 		}
+		// The crawl takes no more then, also where a shorter one would have room.
+		full := w.scene(nil, nil, "").Full
+		if c.name == "too long" && full != "" || c.name != "too long" && !strings.Contains(full, c.note) {
+			t.Errorf("%s: who looks is told %q", c.name, full)
+		}
+		w.acts.bytes = 0
+		if err := w.takeAct(engine.Record{Log: logActs, Position: 8, Data: short(w)}); err != nil || len(w.acts.list) > len(c.known.list) && full != "" {
+			t.Errorf("%s: a later one is taken in: %v", c.name, err)
+		}
 	}
 }

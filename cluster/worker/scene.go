@@ -31,11 +31,14 @@ func Workers(ctx context.Context, e engine.Engine) (out []Status, err error) {
 
 // Scene is a crawl of several workers as somebody sees it who looks.
 type Scene struct {
-	At      time.Time
-	Own     string // the identity of the worker that looks, "" for none
-	Term    time.Duration
-	Shards  int
-	Over    string // how the crawl ended, "" where it did not
+	At     time.Time
+	Own    string // the identity of the worker that looks, "" for none
+	Term   time.Duration
+	Shards int
+	Over   string // how the crawl ended, "" where it did not
+	// Full is why the worker that looks takes in nothing more of what people tell it, ""
+	// where it does, or nobody told it since.
+	Full    string
 	Workers []Seen // by name
 }
 
@@ -119,6 +122,11 @@ func (w *Worker) scene(workers []Status, held map[string]int, over string) Scene
 	if w.heard == nil {
 		w.heard = make(map[string]sight)
 	}
+	w.mu.Lock()
+	if w.acts.full != nil {
+		s.Full = w.acts.full.Error()
+	}
+	w.mu.Unlock()
 	for _, x := range workers {
 		n, live := held[x.Session]
 		last, known := w.heard[x.Worker]

@@ -86,6 +86,9 @@ func (c *clusterStatusCmd) Run(ctx context.Context, std streams) error {
 	if c.Join == "" {
 		return exit{exitUsage, errors.New("--join: name the engine of the crawl")}
 	}
+	if err := c.checkEngine(); err != nil {
+		return exit{exitUsage, err}
+	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	if !c.isAddress() && !folder.Held(c.Join) {

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,11 +56,28 @@ func (c *joinFlags) check(resumesWithLoss bool) error {
 	case (c.JoinCert == "") != (c.JoinKey == ""):
 		return errors.New("--join-cert and --join-key belong together")
 	}
-	return nil
+	return c.checkEngine()
 }
 
 // isAddress tells an address of an engine from a folder.
 func (c *engineFlags) isAddress() bool { return strings.Contains(c.Join, "://") }
+
+// checkEngine tells whether --join can be what it is to be.
+func (c *engineFlags) checkEngine() error {
+	if c.isAddress() {
+		if err := jetstream.CheckURL(c.Join); err != nil {
+			return fmt.Errorf("--join: %w", err)
+		}
+		return nil
+	}
+	at := c.Join[strings.LastIndexByte(c.Join, '@')+1:] // without a password
+	if host, port, err := net.SplitHostPort(at); err == nil && host != "" && !folder.Exists(c.Join) {
+		if _, err := strconv.Atoi(port); err == nil {
+			return fmt.Errorf("--join: %s would be a folder; the address of an engine is nats://%[1]s or tls://%[1]s", at)
+		}
+	}
+	return nil
+}
 
 // openEngine connects to the engine; it waits for one that does not answer.
 // serves tells that it is served by this process.
@@ -232,7 +251,7 @@ func showWorkers(m *job.Maker) func(worker.Scene) {
 
 // workersOf are the workers of a scene as a folder keeps them.
 func workersOf(s worker.Scene) collection.Workers {
-	all := collection.Workers{At: s.At, Term: s.Term, Shards: s.Shards, Over: s.Over, Workers: []collection.Worker{}}
+	all := collection.Workers{At: s.At, Term: s.Term, Shards: s.Shards, Over: s.Over, Full: s.Full, Workers: []collection.Worker{}}
 	labels := map[int]bool{}
 	for _, w := range s.Workers {
 		for _, n := range w.Standing.Labels {

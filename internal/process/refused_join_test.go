@@ -37,6 +37,8 @@ func TestRefusedJoin(t *testing.T) {
 	}{
 		"another job":              {append(c.joining("w1", c.engine), "--keywords", "wasps"), "another crawl of this name"},
 		"another token":            {c.joining("w1", "nats://guessed@"+at), "Authorization"},
+		"no port":                  {c.joining("w1", "nats://"+at+"x"), "is no address of an engine"},
+		"no scheme":                {c.joining("w1", "worker:secret@"+at), "nats://" + at},
 		"a file that is not there": {append(c.joining("w1", c.engine), "--join-ca", filepath.Join(c.dir, "none.pem")), "none.pem"},
 	} {
 		said, err := waggleCommand(x.args).CombinedOutput()

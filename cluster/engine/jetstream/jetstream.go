@@ -15,6 +15,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -77,6 +78,11 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err := engine.CheckName(o.Crawl); err != nil || strings.Contains(o.Crawl, ".") {
 		return nil, fmt.Errorf("the name of the crawl on the engine, %.80q: give it one of letters, digits, - and _", o.Crawl)
 	}
+	if o.Server == nil {
+		if err := CheckURL(o.URL); err != nil {
+			return nil, err
+		}
+	}
 	e := &Engine{crawl: o.Crawl, subjects: "$KV." + bucket(o.Crawl) + ".", viewing: make(chan struct{}, 1)}
 	if err := e.connect(ctx, o); err != nil {
 		return nil, err
@@ -129,6 +135,36 @@ func (e *Engine) connect(ctx context.Context, o Options) error {
 	var err error
 	e.js, err = jetstream.New(e.conn, jetstream.WithPublishAsyncTimeout(tryFor), jetstream.WithDefaultTimeout(tryFor))
 	return err
+}
+
+// CheckURL tells whether a text is an address of the engine, as Options.URL has it. The error
+// shows nothing of a secret in it.
+func CheckURL(s string) error {
+	for one := range strings.SplitSeq(s, ",") {
+		bad := func(what string) error {
+			o := Options{URL: one}
+			return fmt.Errorf("%.200q is no address of an engine: %s; give one such as nats://HOST:4222 or tls://USER:PASSWORD@HOST:4222", o.place(), what)
+		}
+		u, err := url.Parse(strings.TrimSpace(one))
+		if err != nil { // its text may hold the password
+			return bad("it cannot be read; in a password %, /, ?, #, @ and : are written as %25, %2F, %3F, %23, %40 and %3A")
+		}
+		switch u.Scheme {
+		case "nats", "tls", "ws", "wss":
+		default:
+			return bad("it begins with none of nats://, tls://, ws:// and wss://")
+		}
+		if u.Hostname() == "" || strings.ContainsAny(u.Hostname(), " ,") {
+			return bad("it names no host")
+		}
+		if n, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || n < 1 || n > 65535) || strings.HasSuffix(u.Host, ":") {
+			return bad("a port is a number from 1 to 65535")
+		}
+		if strings.Trim(u.Path, "/") != "" && u.Scheme != "ws" && u.Scheme != "wss" || u.RawQuery != "" || u.Fragment != "" {
+			return bad("nothing follows the port")
+		}
+	}
+	return nil
 }
 
 // place is the URL without what it may hold of a secret.
