@@ -27,6 +27,8 @@
 //	                last (workers.go); it may go at any time
 //	activity.json   what the crawl does at the moment, while it runs; it may go at
 //	                any time
+//	shipped.json    what of the folder was copied to a store, if one was named; it
+//	                may go at any time
 //	robots          what was learnt of robots.txt files; it may go at any time
 //	before-repair/  what a repair replaced
 //	repair.json     while a repair puts its files in place (journal.go)
@@ -125,6 +127,15 @@ func (c Collection) LostFile() string { return filepath.Join(c.dir, "lost.txt") 
 // keeps it.
 func (c Collection) RobotsFile() string { return filepath.Join(c.dir, "robots") }
 
+// ShippedFile is the path of shipped.json: which files a store has a copy of; package store/ship
+// keeps it. It may go at any time: all of them are shipped again then, under another name.
+func (c Collection) ShippedFile() string { return filepath.Join(c.dir, "shipped.json") }
+
+// ShippedSetup are the files that are shipped beside the archive: what the crawl was told.
+func (c Collection) ShippedSetup() []string {
+	return append([]string{c.JobFile(), c.SumFile(), c.LostFile()}, c.setupFiles()...)
+}
+
 // FieldsFile is the path of fields.yaml: what a person wants of the pages, as package extract
 // reads it. No crawl writes it.
 func (c Collection) FieldsFile() string { return filepath.Join(c.dir, "fields.yaml") }
@@ -158,6 +169,6 @@ func (c Collection) Usable() error {
 
 // ofSetup tells whether a file is one that a set-up leaves which was cut short.
 func ofSetup(name string) bool {
-	return slices.Contains([]string{"lock", "SHA256SUMS", "SHA256SUMS.new", "examples.jsonl", "examples.jsonl.new", "known.jsonl", "known.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new", "activity.json", "activity.json.new", "acts-for-all.jsonl", "acts-for-all.jsonl.new", "workers.json", "workers.json.new"}, name) ||
+	return slices.Contains([]string{"lock", "SHA256SUMS", "SHA256SUMS.new", "examples.jsonl", "examples.jsonl.new", "known.jsonl", "known.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new", "activity.json", "activity.json.new", "acts-for-all.jsonl", "acts-for-all.jsonl.new", "workers.json", "workers.json.new", "shipped.json", "shipped.json.new"}, name) ||
 		strings.HasPrefix(name, ".model-")
 }

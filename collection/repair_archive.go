@@ -8,9 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 
 	"github.com/zeebo/xxh3"
 
@@ -21,30 +19,16 @@ import (
 	"github.com/waggle-crawler/waggle/web"
 )
 
-var archiveName = regexp.MustCompile(`-([0-9]{5,})\.warc\.gz$`)
-
 // archiveFiles are the files of the archive, in their order.
 func (c Collection) archiveFiles() (files []archiveFile, err error) {
-	paths, err := c.ArchiveFiles()
-	if err != nil {
-		return nil, err
+	list, err := store.Numbered(c.ArchiveDir())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
 	}
-	for _, path := range paths {
-		m := archiveName.FindStringSubmatch(filepath.Base(path))
-		if m == nil {
-			continue // not of this archive
-		}
-		n, err := strconv.Atoi(m[1])
-		if err != nil {
-			continue
-		}
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, archiveFile{path, n, info.Size()})
+	for _, f := range list {
+		files = append(files, archiveFile{f.Path, f.Number, f.Size})
 	}
-	return files, nil
+	return files, err
 }
 
 // readArchive reads all of the archive, and makes the events that the log lacks.
@@ -386,7 +370,7 @@ func (r *repair) standIn(changes *journal) error {
 	if len(r.files) == 0 {
 		return nil // a new archive begins
 	}
-	prefix := archiveName.ReplaceAllString(filepath.Base(r.files[0].path), "")
+	prefix, _, _ := store.NumberOf(filepath.Base(r.files[0].path))
 	for _, n := range r.absent {
 		name := filepath.Join(r.w.ArchiveDir(), fmt.Sprintf("%s-%05d.warc.gz", prefix, n))
 		b := store.Placeholder(filepath.Base(name), r.last)

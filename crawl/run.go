@@ -65,6 +65,12 @@ type Crawl struct {
 	// Active is told twice a second what the crawl does, and at its end once more, with the
 	// zero Activity; it must return soon. nil = nobody is.
 	Active func(web.Activity)
+	// Archived is told the mark up to which the archive is acknowledged: at the beginning, and
+	// with each turn that has moved it. It must return soon; nil = nobody is.
+	Archived func(mark []byte)
+	// News are events of what works beside the crawl: they are logged as they come. nil = there
+	// are none.
+	News <-chan event.Event
 	// Acts are what people tell the crawl while it runs; nil = nobody can. Told are those
 	// that earlier runs took in. Look finds the pages that are labelled. Revised,
 	// unless nil, is told budget and delay where an act sets one of them, before it holds;
@@ -224,6 +230,15 @@ func (d *driver) start(ctx context.Context) error {
 	if err := d.join(); err != nil {
 		return err
 	}
+	if d.Archived != nil {
+		mark, err := d.Frontier.State(ctx, StateArchive)
+		if err != nil {
+			return err
+		}
+		if mark != nil {
+			d.Archived(mark)
+		}
+	}
 	return d.open(ctx)
 }
 
@@ -380,6 +395,11 @@ func (d *driver) loop(ctx context.Context, leases chan<- web.Lease, arrivals <-c
 			return event.Stopped, nil
 		case <-fire:
 		case <-mail:
+		case e := <-d.News:
+			if err := d.say(e); err != nil {
+				stop()
+				return d.broken(ctx, err)
+			}
 		case a := <-arrivals:
 			d.inFlight--
 			if a.err != nil {
@@ -485,6 +505,9 @@ func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out O
 	receipt, err := d.Frontier.Commit(context.WithoutCancel(ctx), out.Turn)
 	if err != nil {
 		return fmt.Errorf("frontier: %w", err)
+	}
+	if mark := out.Turn.State[StateArchive]; mark != nil && d.Archived != nil {
+		d.Archived(mark)
 	}
 	if out.Event != nil {
 		d.hear(out.Event)

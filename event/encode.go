@@ -162,6 +162,12 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.text("shape", e.Shape)
 		o.int("copies", int64(e.Copies))
 		o.text("like", e.Like.String())
+	case Shipped:
+		o.begin(kind, e.At)
+		o.optText("file", e.File)
+		o.optInt("bytes", e.Bytes)
+		o.optText("sha256", e.SHA256)
+		o.optText("trouble", e.Trouble)
 	case Tick:
 		o.begin(kind, e.At)
 		o.frontier(e.Frontier)
@@ -250,6 +256,9 @@ func fit(e Event, limit int) []Event {
 		return []Event{e}
 	case Trap:
 		e.Shape = clip(e.Shape)
+		return []Event{e}
+	case Shipped:
+		e.Trouble = clip(e.Trouble)
 		return []Event{e}
 	case Fetched:
 		e.MIME, e.Title, e.Directives.TDMPolicy = clip(e.MIME), clip(e.Title), clip(e.Directives.TDMPolicy)

@@ -71,7 +71,7 @@ func drawEvent(t *rapid.T) Event {
 			Hosts: n.Draw(t, "h"), Ready: n.Draw(t, "r"), Waiting: n.Draw(t, "w"), Down: n.Draw(t, "d"), Held: n.Draw(t, "held"),
 		}
 	}
-	switch rapid.IntRange(0, 11).Draw(t, "kind") {
+	switch rapid.IntRange(0, 12).Draw(t, "kind") {
 	case 0:
 		return Started{at(), text.Draw(t, "name"), text.Draw(t, "scorer"), text.Draw(t, "judge"), yes.Draw(t, "resumed"),
 			n.Draw(t, "pages"), time.Duration(n.Draw(t, "limit")), n.Draw(t, "workers"), float.Draw(t, "threshold"),
@@ -97,6 +97,8 @@ func drawEvent(t *rapid.T) Event {
 		}
 	case 10:
 		return Received{at(), maybe.Draw(t, "from"), n.Draw(t, "depth"), found.Draw(t, "queued"), skipped.Draw(t, "skipped")}
+	case 12:
+		return Shipped{at(), text.Draw(t, "file"), int64(n.Draw(t, "bytes")), text.Draw(t, "sha256"), text.Draw(t, "trouble")}
 	case 3:
 		return Failed{at(), visit(), reason.Draw(t, "reason"), text.Draw(t, "detail"), n.Draw(t, "status"), n.Draw(t, "bytes"),
 			float.Draw(t, "took"), yes.Draw(t, "retry"), yes.Draw(t, "outage"), maybe.Draw(t, "to"), yes.Draw(t, "queued")}

@@ -311,6 +311,8 @@ func decode(line []byte) (Event, error) {
 		return decodeAs[HostDown](line)
 	case "trap":
 		return decodeAs[Trap](line)
+	case "shipped":
+		return decodeAs[Shipped](line)
 	case "tick":
 		return decodeAs[Tick](line)
 	case "ended":

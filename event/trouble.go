@@ -82,9 +82,20 @@ func Shapes(u web.URL) []string {
 	return []string{b.String(), host + "/" + first + "/…", host + "/…"}
 }
 
+// Shipped tells that a file of the archive was copied to a store, or why files are not: then it
+// is told once, and tried again.
+type Shipped struct {
+	At
+	File    string `json:"file,omitempty"`  // name within the archive; "" with a trouble
+	Bytes   int64  `json:"bytes,omitempty"` // of the file
+	SHA256  string `json:"sha256,omitempty"`
+	Trouble string `json:"trouble,omitempty"`
+}
+
 func (Outage) Kind() string   { return "outage" }
 func (HostDown) Kind() string { return "host-down" }
 func (Trap) Kind() string     { return "trap" }
+func (Shipped) Kind() string  { return "shipped" }
 
 // Passing tells whether an event is for those who watch only, and not for a log.
 func Passing(e Event) bool {

@@ -54,6 +54,12 @@ type Maker struct {
 	MayAsk func(web.Host) bool
 	// Again are pages that earlier rounds of the collection know, for a round of it.
 	Again crawl.Again
+	// ArchiveFile is the size of a file of the archive after which the next one begins, in
+	// bytes; 0 = store.DefaultMaxFile.
+	ArchiveFile int64
+	// Archived and News are those of the crawl.
+	Archived func(mark []byte)
+	News     <-chan event.Event
 	// Note is told what the user should know; nil tells nobody.
 	Note func(string)
 
@@ -336,6 +342,7 @@ func (m *Maker) plainCrawl() *crawl.Crawl {
 	c := &crawl.Crawl{
 		Seeds: m.Seeds, Bare: m.bare, Fetcher: m.Fetcher, Renderer: m.Renderer, Parser: m.Parser, Judge: m.Judge, Scorer: m.Scorer, Policy: j.policy(),
 		Name: j.Name, JudgeName: j.Judge.Name, ScorerName: j.Scorer.Name, Workers: j.Fetch.Workers, Clock: m.Clock, Again: m.Again,
+		Archived: m.Archived, News: m.News,
 	}
 	if named, ok := m.Judge.(interface{ Name() string }); ok {
 		c.JudgeName = named.Name()
@@ -402,9 +409,11 @@ func (m *Maker) makeStores(ctx context.Context, c *crawl.Crawl) error {
 
 // openStores opens the stores of the Writer.
 func (m *Maker) openStores(ctx context.Context) error {
+	archive := m.Job.ArchiveOptions()
+	archive.MaxFile = m.ArchiveFile
 	stores, err := m.Writer.OpenStores(ctx, collection.StoreOptions{
 		Frontier: m.frontierOptions(),
-		Archive:  m.Job.ArchiveOptions(),
+		Archive:  archive,
 		Opened:   m.opened(), AcceptLoss: m.AcceptLoss, Replaced: m.replaced(), Parser: m.Parser, Note: m.Note,
 	})
 	if err != nil {

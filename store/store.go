@@ -41,6 +41,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -483,4 +484,44 @@ func Paths(dir string) ([]string, error) {
 	}
 	slices.Sort(paths)
 	return paths, nil
+}
+
+// NumberedFile is a file of an archive.
+type NumberedFile struct {
+	Path    string
+	Number  int
+	Size    int64
+	Changed time.Time
+}
+
+var numbered = regexp.MustCompile(`^(.*)-([0-9]{5,})\.warc\.gz$`)
+
+// NumberOf reads the name of a file of an archive.
+func NumberOf(name string) (prefix string, n int, ok bool) {
+	m := numbered.FindStringSubmatch(name)
+	if m == nil {
+		return "", 0, false
+	}
+	n, err := strconv.Atoi(m[2])
+	return m[1], n, err == nil
+}
+
+// Numbered lists the files of an archive in a folder, whatever its prefix, by name.
+func Numbered(dir string) (files []NumberedFile, err error) {
+	paths, err := Paths(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		_, n, ok := NumberOf(filepath.Base(path))
+		if !ok {
+			continue // not of an archive
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, NumberedFile{path, n, info.Size(), info.ModTime()})
+	}
+	return files, nil
 }

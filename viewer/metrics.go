@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/waggle-crawler/waggle/store/ship"
 	"github.com/waggle-crawler/waggle/viewer/figures"
 	"github.com/waggle-crawler/waggle/viewer/watch"
 )
@@ -53,6 +54,27 @@ const (
 	failuresMetric = "waggle_failures_total"
 	skipsMetric    = "waggle_skipped_links_total"
 )
+
+// shipMetrics are those of crawls whose archive is copied to a store.
+func shipMetrics() []struct {
+	name, help string
+	value      func(*ship.State) float64
+} {
+	return []struct {
+		name, help string
+		value      func(*ship.State) float64
+	}{
+		{"waggle_shipped_bytes", "Bytes of the archive that a store has a copy of.", func(s *ship.State) float64 { return float64(s.Bytes()) }},
+		{"waggle_unshipped_files", "Complete files of the archive that wait to be copied to a store.", func(s *ship.State) float64 { return float64(s.Left) }},
+		{"waggle_unshipped_bytes", "Bytes of these.", func(s *ship.State) float64 { return float64(s.LeftBytes) }},
+		{"waggle_ship_trouble", "1 while the store takes no file.", func(s *ship.State) float64 {
+			if s.Trouble != "" {
+				return 1
+			}
+			return 0
+		}},
+	}
+}
 
 // label escapes a value of a label.
 func label(s string) string {
@@ -100,6 +122,14 @@ func (s *Server) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 		}
 		for _, s := range slices.Sorted(maps.Keys(counts)) {
 			write(workersMetric, &states[i], fmt.Sprintf(",state=\"%s\"", label(s)), float64(counts[s]))
+		}
+	}
+	for _, m := range shipMetrics() {
+		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %[1]s gauge\n", m.name, m.help)
+		for i, c := range crawls {
+			if shipped, err := ship.Read(c.Collection().ShippedFile()); err == nil {
+				write(m.name, &states[i], "", m.value(&shipped))
+			}
 		}
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")

@@ -92,3 +92,25 @@ func TestWorkersInChromium(t *testing.T) {
 		b.Shoot(fmt.Sprint("workers-", width))
 	}
 }
+
+// The metrics of a crawl whose archive is copied to a store.
+func TestShipMetrics(t *testing.T) {
+	col := crawled(t, bees(), "https://bees.test/")
+	d := serve(t, col)
+	if _, b := d.ask("/metrics"); strings.Contains(string(b), "waggle_shipped_bytes{") {
+		t.Error("a crawl that is not shipped has metrics of that")
+	}
+	if err := os.WriteFile(col.ShippedFile(), []byte(`{"name":"bees-1","place":"s3://pages/bees-1","left":2,"left_bytes":7,"trouble":"it is down",
+		"files":[{"file":"job.yaml","size":9},{"file":"archive/bees-00000.warc.gz","size":1234}]}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, b := d.ask("/metrics")
+	for _, want := range []string{
+		`waggle_shipped_bytes{crawl="1",name="bees"} 1234`, `waggle_unshipped_files{crawl="1",name="bees"} 2`,
+		`waggle_unshipped_bytes{crawl="1",name="bees"} 7`, `waggle_ship_trouble{crawl="1",name="bees"} 1`,
+	} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("without %s", want)
+		}
+	}
+}

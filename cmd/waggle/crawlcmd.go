@@ -45,6 +45,8 @@ type crawlCmd struct {
 
 	joinFlags
 
+	shipFlags
+
 	Resume     bool `help:"Go on with the crawl in DIR; flags change its job, see waggle help resume."`
 	AcceptLoss bool `help:"With --resume: where files are damaged or missing, repair the crawl first (as waggle repair does) and go on without what is lost."`
 	Open       bool `help:"Look at the crawl in the browser. The page stays when the crawl has ended, until Ctrl-C."`
@@ -96,7 +98,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	if c.Out == "" {
 		return exit{exitUsage, errors.New("missing -o DIR: the folder of the crawl")}
 	}
-	if err := c.check(c.AcceptLoss); err != nil {
+	if err := errors.Join(c.check(c.AcceptLoss), c.checkShip()); err != nil {
 		return exit{exitUsage, err}
 	}
 	if err := collection.At(c.Out).Usable(); err != nil {
@@ -131,7 +133,15 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	if err != nil {
 		return err
 	}
+	shipped, err := c.shipping(ctx, w.Collection, func(s string) { fmt.Fprintln(std.err, event.Line(s)) })
+	if err != nil {
+		if err = errors.Join(err, w.Close()); !w.Begun() {
+			place.Remove()
+		}
+		return exit{exitUsage, err}
+	}
 	m := &job.Maker{Job: j, Writer: w, Documents: docs, AcceptLoss: c.AcceptLoss, Note: func(s string) { fmt.Fprintln(std.err, event.Line(s)) }}
+	shipped.follow(m)
 	if c.Resume {
 		m.Begun = &w.Collection
 	}
@@ -163,12 +173,16 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	} else {
 		how, sum, err = crawlAndShow(ctx, m, c.place, show)
 	}
+	unshipped := shipped.end(ctx, w.Begun())
 	if !w.Begun() || fresh && err != nil { // nothing began: nothing is left behind
 		err = errors.Join(err, w.Discard())
 		defer place.Remove()
 	}
 	if err = errors.Join(err, w.Close()); err != nil {
-		return err
+		return errors.Join(err, unshipped)
+	}
+	if unshipped != nil {
+		complain(std.err, unshipped)
 	}
 	indexed()
 	if !c.JSON {

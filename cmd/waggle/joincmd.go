@@ -176,7 +176,7 @@ func (c *crawlCmd) together(ctx context.Context, m *job.Maker, in io.Reader, sho
 		}
 		m.Note(fmt.Sprintf("%v; it joins again", err))
 		c.WorkersMin = 0 // they were there
-		next := &job.Maker{Job: m.Job, Writer: m.Writer, Documents: m.Documents, Note: m.Note, Begun: m.Begun}
+		next := &job.Maker{Job: m.Job, Writer: m.Writer, Documents: m.Documents, Note: m.Note, Begun: m.Begun, ArchiveFile: m.ArchiveFile, Archived: m.Archived, News: m.News}
 		if m.Writer.Begun() {
 			c.Resume, c.File = true, ""
 			next.Begun = &m.Writer.Collection

@@ -81,6 +81,7 @@ type commands struct {
 	MCP     mcpCmd      `cmd:"" name:"mcp" help:"Offer a crawl to a language model as tools, over the Model Context Protocol."`
 	Verify  verifyCmd   `cmd:"" help:"Check that everything a crawl keeps is as it was written."`
 	Repair  repairCmd   `cmd:"" help:"Repair a damaged crawl with what is left of it."`
+	Ship    shipCmds    `cmd:"" help:"Archives that crawls have copied to an S3-compatible store: list them, bring one back."`
 	Cluster clusterCmds `cmd:"" help:"Crawls of several workers, by one engine."`
 	Web     struct {
 		Build webBuildCmd `cmd:"" help:"Make a recorded web."`
