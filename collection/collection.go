@@ -27,6 +27,7 @@
 //	                last (workers.go); it may go at any time
 //	activity.json   what the crawl does at the moment, while it runs; it may go at
 //	                any time
+//	member.json     of one of several workers: which one
 //	shipped.json    what of the folder was copied to a store, if one was named; it
 //	                may go at any time
 //	robots          what was learnt of robots.txt files; it may go at any time
@@ -51,6 +52,7 @@
 package collection
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -59,6 +61,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/internal/folder"
 )
 
@@ -131,9 +134,22 @@ func (c Collection) RobotsFile() string { return filepath.Join(c.dir, "robots") 
 // keeps it. It may go at any time: all of them are shipped again then, under another name.
 func (c Collection) ShippedFile() string { return filepath.Join(c.dir, "shipped.json") }
 
+// MemberFile is the path of member.json: which of several workers the folder is of, as the
+// frontier has it too. It is shipped, which that is not.
+func (c Collection) MemberFile() string { return filepath.Join(c.dir, "member.json") }
+
+// SaveMember keeps member.json.
+func (w *Writer) SaveMember(m crawl.Member) error {
+	b, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	return folder.Write(w.MemberFile(), append(b, '\n'))
+}
+
 // ShippedSetup are the files that are shipped beside the archive: what the crawl was told.
 func (c Collection) ShippedSetup() []string {
-	return append([]string{c.JobFile(), c.SumFile(), c.LostFile()}, c.setupFiles()...)
+	return append([]string{c.JobFile(), c.SumFile(), c.LostFile(), c.MemberFile()}, c.setupFiles()...)
 }
 
 // FieldsFile is the path of fields.yaml: what a person wants of the pages, as package extract
@@ -169,6 +185,6 @@ func (c Collection) Usable() error {
 
 // ofSetup tells whether a file is one that a set-up leaves which was cut short.
 func ofSetup(name string) bool {
-	return slices.Contains([]string{"lock", "SHA256SUMS", "SHA256SUMS.new", "examples.jsonl", "examples.jsonl.new", "known.jsonl", "known.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new", "activity.json", "activity.json.new", "acts-for-all.jsonl", "acts-for-all.jsonl.new", "workers.json", "workers.json.new", "shipped.json", "shipped.json.new"}, name) ||
+	return slices.Contains([]string{"lock", "SHA256SUMS", "SHA256SUMS.new", "examples.jsonl", "examples.jsonl.new", "known.jsonl", "known.jsonl.new", "model", "critic", "critic.new", "job.yaml.new", "robots", "robots.new", "activity.json", "activity.json.new", "acts-for-all.jsonl", "acts-for-all.jsonl.new", "workers.json", "workers.json.new", "shipped.json", "shipped.json.new", "member.json", "member.json.new"}, name) ||
 		strings.HasPrefix(name, ".model-")
 }

@@ -181,6 +181,11 @@ func (m *merge) open(from []Collection) error {
 		if err != nil {
 			return err
 		}
+		if b == nil { // it was brought back from a store
+			if b, err = os.ReadFile(w.MemberFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
 		if b == nil {
 			return fmt.Errorf("%s is of a crawl by one worker alone, and needs no merging: exports read several crawls, by --with", c.dir)
 		}

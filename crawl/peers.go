@@ -84,8 +84,10 @@ type Mail struct {
 	// Moved is where seeds redirected to: in the scope for everybody.
 	Moved []web.URL
 	// Done are addresses of the sender's hosts that will not be fetched again. Received are
-	// those of hosts that the receiver has from others.
-	Done []web.URL
+	// those of hosts that the receiver has from others. Forget are addresses of such hosts that
+	// are to be fetched again, where a link leads to them: what was fetched is lost. They are
+	// received alone.
+	Done, Forget []web.URL
 	// Hosts are the states in which others leave such hosts, and Left tells which hosts are
 	// no longer the receiver's: what waits for them leaves. Both are received alone.
 	Hosts []web.HostState
@@ -97,7 +99,7 @@ type Mail struct {
 
 // Empty tells that there is nothing in it.
 func (m *Mail) Empty() bool {
-	return len(m.Links)+len(m.Lessons)+len(m.Moved)+len(m.Done)+len(m.Hosts)+len(m.Marks) == 0 && m.Left == nil
+	return len(m.Links)+len(m.Lessons)+len(m.Moved)+len(m.Done)+len(m.Forget)+len(m.Hosts)+len(m.Marks) == 0 && m.Left == nil
 }
 
 // Lesson is something that a scorer or a judge learnt from a page of its worker.
@@ -305,7 +307,7 @@ func (s *Step) Receive(now time.Time, m Mail, preview Preview) (Outcome, error) 
 		}
 	}
 	out.Turn.Done = append(out.Turn.Done, m.Done...)
-	out.Turn.Hosts = m.Hosts
+	out.Turn.Hosts, out.Turn.Forget = m.Hosts, m.Forget
 	s.store(&out.Turn)
 	for name, mark := range m.Marks {
 		out.Turn.State[name] = mark

@@ -27,8 +27,11 @@ type Status struct {
 	Ended    string            `json:"ended,omitempty"` // how, where it left
 	Leaving  bool              `json:"leaving,omitempty"`
 	Machine  string            `json:"machine,omitempty"`
-	Speed    float64           `json:"speed,omitempty"`  // pages a second, over the last half minute
-	Paused   bool              `json:"paused,omitempty"` // as people told the crawl
+	// Where its archive is shipped to, and up to which mark it is there.
+	ShippedTo string  `json:"shipped_to,omitempty"`
+	Shipped   []byte  `json:"shipped,omitempty"`
+	Speed     float64 `json:"speed,omitempty"`  // pages a second, over the last half minute
+	Paused    bool    `json:"paused,omitempty"` // as people told the crawl
 	// While it has nothing to do: Idle, how much it had done until then, and how often since
 	// then it has looked whether the logs hold anything for it.
 	Idle     bool `json:"idle,omitempty"`
@@ -205,6 +208,17 @@ func (w *Worker) hear(ctx context.Context, k *keeper) error {
 	if err != nil {
 		return err
 	}
+	if err := w.learnLosses(ctx); err != nil {
+		if errors.Is(err, errUnread) || ctx.Err() != nil {
+			return err
+		}
+		w.fail(err)
+		return err
+	}
+	w.giveStale()
+	w.mu.Lock()
+	lost := w.losses
+	w.mu.Unlock()
 	sessions := w.member.Sessions()
 	live := make(map[string]bool)
 	shards := 0
@@ -226,10 +240,10 @@ func (w *Worker) hear(ctx context.Context, k *keeper) error {
 		}
 		own := s.Standing
 		if !live[s.Session] { // what it fetched counts, and that alone
-			own = crawl.Standing{Pages: own.Pages, Relevant: own.Relevant, Better: own.Better}
+			own = crawl.Standing{Pages: own.Pages - without(s, lost), Relevant: own.Relevant, Better: own.Better}
 		}
 		sum = append(sum, own)
-		fmt.Fprint(&told, s.Session, s.Told.UnixNano(), live[s.Session])
+		fmt.Fprint(&told, s.Session, s.Told.UnixNano(), live[s.Session], own.Pages)
 	}
 	x, err := w.e.Get(ctx, keyOver)
 	if err != nil {

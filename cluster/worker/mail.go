@@ -320,8 +320,8 @@ func (w *Worker) tellFrontier(t *takeover, m *crawl.Mail) (all bool) {
 		return false
 	}
 	own := t.mail(w.o.Clock.Now())
-	m.Done, m.Hosts = append(m.Done, own.Done...), append(m.Hosts, own.Hosts...)
-	v := view{Till: t.till, Last: t.last}
+	m.Done, m.Forget, m.Hosts = append(m.Done, own.Done...), append(m.Forget, own.Forget...), append(m.Hosts, own.Hosts...)
+	v := view{Till: t.till, Last: t.last, Lost: t.known}
 	if m.Marks == nil {
 		m.Marks = make(map[string][]byte)
 	}

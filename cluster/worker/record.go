@@ -40,6 +40,7 @@ const (
 	mostScorer  = 1 << 16        // bytes of features or memory
 	mostWait    = 24 * time.Hour // of a host
 	mostPages   = 1_000_000_000  // of a host
+	mostLosses  = 1 << 20
 )
 
 // doneRecord is a record of a shard's holder.
@@ -275,20 +276,22 @@ func readForAll(b []byte) (r forAll, err error) {
 }
 
 // view is how far a worker's frontier has come in the logs of a shard. It is stored with
-// each turn that moves it, as four uvarint.
+// each turn that moves it, as five uvarint, of which the last may be left out.
 type view struct {
 	Links engine.Position // in links/N
 	// The links that holders before this one logged in done/N were taken in up to Done;
 	// Till is the position of the last of them. What this holder logs it has.
 	Done, Till engine.Position
 	Last       engine.Position // the record of done/N that is the condition of the next
+	Lost       int             // how many losses were known when the shard was taken
 }
 
 func (v view) encode() []byte {
 	b := binary.AppendUvarint(nil, uint64(v.Links))
 	b = binary.AppendUvarint(b, uint64(v.Done))
 	b = binary.AppendUvarint(b, uint64(v.Till))
-	return binary.AppendUvarint(b, uint64(v.Last))
+	b = binary.AppendUvarint(b, uint64(v.Last))
+	return binary.AppendUvarint(b, uint64(v.Lost))
 }
 
 var errView = errors.New("it is damaged")
@@ -300,6 +303,13 @@ func readView(b []byte) (v view, err error) {
 			return v, errView
 		}
 		*p, b = engine.Position(x), b[n:]
+	}
+	if len(b) > 0 {
+		x, n := binary.Uvarint(b)
+		if n <= 0 || x > mostLosses {
+			return v, errView
+		}
+		v.Lost = int(x)
 	}
 	return v, nil
 }

@@ -40,6 +40,7 @@ type Scene struct {
 	// where it does, or nobody told it since.
 	Full    string
 	Workers []Seen // by name
+	Losses  []Loss // as Look knows them
 }
 
 // Seen is a worker as it is seen.
@@ -94,6 +95,9 @@ func Look(ctx context.Context, e engine.Engine) (s Scene, err error) {
 		return s, err
 	}
 	s.Over = string(x.Value)
+	if s.Losses, err = Losses(ctx, e); err != nil {
+		return s, err
+	}
 	workers, err := Workers(ctx, e)
 	if err != nil {
 		return s, err
@@ -164,6 +168,9 @@ func (w *Worker) tellOfItself(now time.Time) {
 	s.Told, s.Shards, s.Leaving = now.UTC(), len(w.holds), w.run.Err() != nil && s.Ended == ""
 	if n := len(w.acts.list); n != w.pausedBy {
 		s.Paused, w.pausedBy = event.Paused(w.acts.list, 0), n
+	}
+	if w.o.Shipped != nil {
+		s.ShippedTo, s.Shipped = w.o.Shipped()
 	}
 	s.Speed = w.speed.at(now, s.Standing.Pages)
 	if s.Ended != "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +23,8 @@ type takeover struct {
 	done  []web.URL // by others
 	hosts map[web.Host]hostRecord
 	mine  []doneRecord // by this worker
+	lost  map[web.URL]bool
+	known int // losses
 	till  engine.Position
 	last  engine.Position // the record by which this worker took it
 }
@@ -29,7 +32,7 @@ type takeover struct {
 // mail is what others did, for the frontier. A host rests as long from now on as it was to
 // rest from the turn on in which it was asked last: clocks are not compared.
 func (t *takeover) mail(now time.Time) (m crawl.Mail) {
-	m.Done = t.done
+	m.Done, m.Forget = t.done, slices.SortedFunc(maps.Keys(t.lost), func(a, b web.URL) int { return strings.Compare(a.String(), b.String()) })
 	for _, name := range slices.Sorted(maps.Keys(t.hosts)) {
 		h := t.hosts[name]
 		m.Hosts = append(m.Hosts, web.HostState{Host: name, Fetched: h.fetched, Due: now.Add(h.wait)})
@@ -118,8 +121,11 @@ func (w *Worker) readDone(ctx context.Context, from map[int]engine.Position, lin
 	all := make(map[int]*takeover, len(from))
 	byLog := make(map[string]*takeover, len(from))
 	start := make(map[string]engine.Position, len(from))
+	w.mu.Lock()
+	losses := w.losses
+	w.mu.Unlock()
 	for n, p := range from {
-		t := &takeover{shard: n, till: p, hosts: make(map[web.Host]hostRecord)}
+		t := &takeover{shard: n, till: p, hosts: make(map[web.Host]hostRecord), lost: make(map[web.URL]bool), known: len(losses)}
 		all[n], byLog[logDone(n)], start[logDone(n)] = t, t, p
 	}
 	end, err := w.ends(ctx, slices.Collect(maps.Keys(from)), logDone)
@@ -135,6 +141,7 @@ func (w *Worker) readDone(ctx context.Context, from map[int]engine.Position, lin
 			return nil
 		}
 		t.add(d, w.self.Worker)
+		t.forget(&d, losses)
 		return nil
 	})
 }
@@ -158,7 +165,11 @@ func (t *takeover) join(later *takeover) {
 	t.done = append(t.done, later.done...)
 	t.mine = append(t.mine, later.mine...)
 	maps.Copy(t.hosts, later.hosts)
-	t.till = later.till
+	for _, u := range later.done {
+		delete(t.lost, u)
+	}
+	maps.Copy(t.lost, later.lost)
+	t.till, t.known = later.till, min(t.known, later.known)
 }
 
 // takes is the record by which this worker takes a shard.
@@ -223,10 +234,17 @@ func (w *Worker) takeNew(list []int) {
 	for _, n := range list {
 		from[n] = 0
 	}
-	took, err := w.take(w.ctx, from, false)
+	err := w.learnLosses(w.ctx)
+	var took map[int]*takeover
+	if err == nil {
+		took, err = w.take(w.ctx, from, false)
+	}
 	if err != nil {
 		w.fail(err)
 		return
+	}
+	for _, t := range took {
+		t.settle()
 	}
 	rest := time.NewTimer(w.told.Delay)
 	defer rest.Stop()

@@ -62,6 +62,9 @@ type Options struct {
 	Clock shard.Clock // nil = the machine's
 	// Note is told what the user should know; nil tells nobody.
 	Note func(string)
+	// Shipped tells where the archive is shipped to and up to which mark; nil = it is not. It is
+	// safe for concurrent use.
+	Shipped func() (place string, mark []byte)
 	// Show is told of all workers, about every fifteenth of a term and when this one has
 	// left; nil tells nobody. It is to return soon.
 	Show func(Scene)
@@ -162,7 +165,8 @@ type Worker struct {
 	version     int
 	over        bool
 	acts        acts
-	selfChanged bool // self.Others has grown, and is not stored
+	losses      []Loss // that are known, in their order
+	selfChanged bool   // self.Others has grown, and is not stored
 }
 
 // liveShard is a shard that is live here.
@@ -303,6 +307,9 @@ func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) err
 	if err := w.agree(ctx); err != nil {
 		return err
 	}
+	if err := w.learnLosses(ctx); err != nil {
+		return err
+	}
 	w.routes = newRoutes(w.plan.Shards)
 	w.front = &Frontier{Frontier: f, w: w, out: make(map[web.URL]int)}
 	old := w.self.Session
@@ -417,15 +424,21 @@ func (w *Worker) first(ctx context.Context) (map[int]bool, error) {
 func (w *Worker) resume(ctx context.Context, f *frontier.Frontier, views map[int]view, mine map[int]bool) error {
 	from, theirs := make(map[int]engine.Position), make(map[int]engine.Position)
 	var group, fresh, lost []int
+	again := make(map[int]bool) // to be read from the beginning, as pages of it are lost
+	w.mu.Lock()
 	for n, v := range views {
-		if mine[n] {
+		again[n] = mine[n] && w.stale(n, v)
+	}
+	w.mu.Unlock()
+	for n, v := range views {
+		if mine[n] && !again[n] {
 			group, from[n] = append(group, n), v.Last
 		} else {
 			lost, theirs[n] = append(lost, n), v.Last
 		}
 	}
 	for n := range mine {
-		if _, held := views[n]; !held {
+		if _, held := views[n]; !held || again[n] {
 			fresh = append(fresh, n)
 		}
 	}

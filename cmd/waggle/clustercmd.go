@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/waggle-crawler/waggle/cluster/engine"
 	"github.com/waggle-crawler/waggle/cluster/engine/jetstream"
 	"github.com/waggle-crawler/waggle/cluster/worker"
 	"github.com/waggle-crawler/waggle/event"
@@ -20,6 +21,7 @@ import (
 type clusterCmds struct {
 	Status clusterStatusCmd `cmd:"" help:"Show the workers of a crawl: what each holds, fetched and waits for."`
 	Engine clusterEngineCmd `cmd:"" help:"Serve the engine by which workers crawl together."`
+	Lost   clusterLostCmd   `cmd:"" help:"Say that the folder of a worker is lost for good: what was not shipped of it is fetched again."`
 	Merge  clusterMergeCmd  `cmd:"" help:"Make one crawl of the folders of all workers."`
 }
 
@@ -75,7 +77,8 @@ type clusterStatusCmd struct {
 // Help tells what is shown.
 func (clusterStatusCmd) Help() string {
 	return `A worker is running, idle (it has nothing to do), paused or leaving, has left, or is lost:
-its session has ended without a word.
+its session has ended without a word. Below the table stands what is lost with folders, see
+waggle help cluster lost.
 
   waggle cluster status --join engine           of an engine in a folder
   waggle cluster status bees --join nats://TOKEN@127.0.0.1:4222`
@@ -86,20 +89,13 @@ func (c *clusterStatusCmd) Run(ctx context.Context, std streams) error {
 	if c.Join == "" {
 		return exit{exitUsage, errors.New("--join: name the engine of the crawl")}
 	}
-	if err := c.checkEngine(); err != nil {
-		return exit{exitUsage, err}
-	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	if !c.isAddress() && !folder.Held(c.Join) {
-		return fmt.Errorf("no process serves an engine from %s", c.Join)
-	}
-	e, _, done, err := c.openEngine(ctx, engineName(c.Crawl), "waggle cluster status", func(s string) { fmt.Fprintln(std.err, event.Line(s)) })
-	if err != nil {
+	var all worker.Scene
+	if err := c.ask(ctx, std, c.Crawl, "waggle cluster status", func(e engine.Engine) (err error) {
+		all, err = worker.Look(ctx, e)
 		return err
-	}
-	all, err := worker.Look(ctx, e)
-	if err = errors.Join(err, done()); err != nil {
+	}); err != nil {
 		return err
 	}
 	if c.JSON {
@@ -116,6 +112,81 @@ func (c *clusterStatusCmd) Run(ctx context.Context, std streams) error {
 		return fmt.Errorf("the engine knows of no worker of a crawl %s", c.Crawl)
 	}
 	return writeScene(std.out, all)
+}
+
+// ask has the engine of a crawl asked for something.
+func (c *engineFlags) ask(ctx context.Context, std streams, crawl, as string, do func(engine.Engine) error) error {
+	if err := c.checkEngine(); err != nil {
+		return exit{exitUsage, err}
+	}
+	if !c.isAddress() && !folder.Held(c.Join) {
+		return fmt.Errorf("no process serves an engine from %s", c.Join)
+	}
+	e, _, done, err := c.openEngine(ctx, engineName(crawl), as, func(s string) { fmt.Fprintln(std.err, event.Line(s)) })
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(e), done())
+}
+
+// clusterLostCmd is `waggle cluster lost`.
+type clusterLostCmd struct {
+	engineFlags
+	Worker string `arg:"" help:"Name of the worker, as waggle cluster status shows it."`
+	Crawl  string `arg:"" optional:"" default:"crawl" help:"Name of the crawl, as in its job file."`
+}
+
+// Help tells what becomes of its pages.
+func (clusterLostCmd) Help() string {
+	return `A worker that died comes back with its folder, and goes on. Where the folder is lost for good,
+say so: the engine knows which pages were in its archive, and which files of that were
+shipped (waggle crawl --ship). The others are fetched again by the workers that have their sites
+now, and count against the budget once. The worker is refused from then on: start another one in
+a new folder.
+
+  waggle cluster lost bees-2 --join nats://TOKEN@127.0.0.1:4222
+  waggle ship fetch s3://pages/bees/bees-2-k3j5x2ab -o bees-2     what was shipped
+
+cluster merge takes the folder that was fetched in the place of the lost one.`
+}
+
+// Run says so.
+func (c *clusterLostCmd) Run(ctx context.Context, std streams) error {
+	if c.Join == "" {
+		return exit{exitUsage, errors.New("--join: name the engine of the crawl")}
+	}
+	var l worker.Loss
+	var over bool
+	if err := c.ask(ctx, std, c.Crawl, "waggle cluster lost", func(e engine.Engine) (err error) {
+		l, over, err = worker.Lose(ctx, e, c.Worker)
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := writeLoss(std.out, l); err != nil {
+		return err
+	}
+	if over {
+		_, err := fmt.Fprintln(std.out, "The crawl was over: start its other workers with --resume to have them fetched")
+		return err
+	}
+	return nil
+}
+
+// writeLoss says what is lost with a folder.
+func writeLoss(out io.Writer, l worker.Loss) error {
+	said := fmt.Sprintf("The folder of %s is lost, and with it what was fetched from %d addresses; that is fetched again", l.Name, l.Pages)
+	switch {
+	case l.Pages == 0 && l.Place != "":
+		said = fmt.Sprintf("The folder of %s is lost; all of its archive was shipped", l.Name)
+	case l.Pages == 0:
+		said = fmt.Sprintf("The folder of %s is lost; its archive held nothing", l.Name)
+	}
+	if l.Place != "" {
+		said += ". Bring back what was shipped: waggle ship fetch " + l.Place + " -o DIR"
+	}
+	_, err := fmt.Fprintln(out, event.Line(said))
+	return err
 }
 
 // writeScene writes the workers of a crawl as a table.
@@ -136,6 +207,11 @@ func writeScene(out io.Writer, all worker.Scene) error {
 	fmt.Fprintf(t, "all\t\t\t%d\t%d\t%d\t%.1f\t%d\n", all.Shards-free, pages, relevant, speed, waiting)
 	if err := t.Flush(); err != nil {
 		return err
+	}
+	for _, l := range all.Losses {
+		if err := writeLoss(out, l); err != nil {
+			return err
+		}
 	}
 	if free > 0 && all.Over == "" {
 		_, err := fmt.Fprintf(out, "%d of %d shards have no worker\n", free, all.Shards)

@@ -59,7 +59,8 @@ type crawlCmd struct {
 	JSON       bool `help:"Print every event as a line of JSON."`
 	ExampleJob bool `help:"Print a job file that explains every key, and exit."`
 
-	base collection.Collection // of a round
+	base    collection.Collection              // of a round
+	shipped func() (place string, mark []byte) // as worker.Options.Shipped
 }
 
 // Help shows the ways to crawl.
@@ -141,7 +142,7 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 		return exit{exitUsage, err}
 	}
 	m := &job.Maker{Job: j, Writer: w, Documents: docs, AcceptLoss: c.AcceptLoss, Note: func(s string) { fmt.Fprintln(std.err, event.Line(s)) }}
-	shipped.follow(m)
+	c.shipped = shipped.follow(m)
 	if c.Resume {
 		m.Begun = &w.Collection
 	}

@@ -201,11 +201,14 @@ func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.V
 	defer func() { err = errors.Join(err, done()) }()
 	w := worker.New(ctx, worker.Options{
 		Engine: e, Name: name, Machine: machine(), Least: c.WorkersMin, Note: m.Note, Show: showWorkers(m),
-		Plan: worker.Plan{Shards: c.Shards, Term: c.Term},
+		Plan: worker.Plan{Shards: c.Shards, Term: c.Term}, Shipped: c.shipped,
 	})
 	m.MayAsk = w.MayAsk
 	m.Join = func(ctx context.Context, f *frontier.Frontier, briefing job.Briefing) (job.Membership, error) {
 		if err := w.Open(ctx, f, worker.Crawl(briefing)); err != nil {
+			return job.Membership{}, err
+		}
+		if err := m.Writer.SaveMember(w.Member()); err != nil {
 			return job.Membership{}, err
 		}
 		return job.Membership{Peers: w, Frontier: w.Frontier(), Acts: w.Acts()}, nil

@@ -117,11 +117,14 @@ func (c *shipFlags) shipping(ctx context.Context, col collection.Collection, not
 	return x, nil
 }
 
-// follow has a crawl tell how far its archive is.
-func (x *shipping) follow(m *job.Maker) {
-	if x != nil {
-		m.Archived, m.News, m.ArchiveFile = x.Marked, x.news, x.size
+// follow has a crawl tell how far its archive is, and tells how far it is shipped; nil where it
+// is not.
+func (x *shipping) follow(m *job.Maker) func() (place string, mark []byte) {
+	if x == nil {
+		return nil
 	}
+	m.Archived, m.News, m.ArchiveFile = x.Marked, x.news, x.size
+	return func() (string, []byte) { return x.Place(), x.Safe() }
 }
 
 // end ships what is left, within bounds, once nobody writes to the archive. The error says what

@@ -196,6 +196,7 @@ type crew struct {
 	delay  time.Duration
 	term   time.Duration // of sessions
 	args   []string
+	env    []string  // of workers, beside that of the test
 	server *exec.Cmd // the engine, where it has a process of its own
 	listen string
 	kept   string // the engine's folder; "" = in dir
@@ -287,6 +288,7 @@ func (c *crew) start(name string, more ...string) *hand {
 		args = append(args, c.begin()...)
 	}
 	h.cmd = waggleCommand(append(append(args, c.args...), more...))
+	h.cmd.Env = append(h.cmd.Environ(), c.env...)
 	h.cmd.Stdout, h.cmd.Stderr = &h.out, &h.out
 	if err := h.cmd.Start(); err != nil {
 		c.Fatal(err)

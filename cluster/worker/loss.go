@@ -1,0 +1,261 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/waggle-crawler/waggle/cluster/engine"
+	"github.com/waggle-crawler/waggle/cluster/shard"
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// What is done where the folder of a worker is lost for good.
+//
+// Somebody says so (Lose). It is a key of the engine, which all workers see. A page is lost where
+// the last record of its shard that tells of it is by such a worker, and lies in its archive
+// behind what that had shipped. So it is lost until another one has fetched it, whoever
+// looks:
+//
+//	Lose ─► key lost ─► who holds a shard with lost pages gives it up
+//	                ─► who takes it reads its log: lost pages are forgotten, others are done
+//	                ─► its links are read again, and those pages are fetched by them
+//
+// A worker whose folder is lost is refused: it would have these pages too.
+
+const keyLost = "lost" // the losses, in order
+
+// Loss is a folder that is lost.
+type Loss struct {
+	Worker string `json:"worker"` // its identity
+	Name   string `json:"name"`
+	// Place is where its archive was shipped to, "" where it was not, and Number and End what of
+	// it is there: the files before that, and so many bytes of that.
+	Place  string `json:"place,omitempty"`
+	Number int    `json:"number"`
+	End    int64  `json:"end"`
+	Pages  int    `json:"pages"`  // addresses of which what was fetched is lost
+	Shards []int  `json:"shards"` // in which these are, in order
+}
+
+// has tells whether a record is of something lost.
+func (l *Loss) has(d *doneRecord) bool {
+	if d.worker != l.Worker || len(d.archive) == 0 {
+		return false
+	}
+	number, end, err := store.MarkedFile(d.archive)
+	return err == nil && (number > l.Number || number == l.Number && end > l.End)
+}
+
+// Losses are the folders of a crawl that are lost, in the order in which that was said.
+func Losses(ctx context.Context, e engine.Engine) ([]Loss, error) {
+	list, _, err := losses(ctx, e)
+	return list, err
+}
+
+func losses(ctx context.Context, e engine.Engine) (list []Loss, rev engine.Revision, err error) {
+	x, err := e.Get(ctx, keyLost)
+	if err != nil || len(x.Value) == 0 {
+		return nil, x.Revision, err
+	}
+	if err := json.Unmarshal(x.Value, &list); err != nil {
+		return nil, 0, errUnread
+	}
+	return list, x.Revision, nil
+}
+
+// Lose says that the folder of a worker is lost for good, by its name or its identity. The
+// worker must not run. over tells that the crawl was over: it goes on once its workers
+// do.
+func Lose(ctx context.Context, e engine.Engine, name string) (l Loss, over bool, err error) {
+	var plan Plan
+	x, err := e.Get(ctx, keyCrawl)
+	if err != nil {
+		return l, false, err
+	}
+	if json.Unmarshal(x.Value, &plan) != nil || plan.Shards < 1 || plan.Shards > 1<<16 {
+		return l, false, errUnread
+	}
+	before, rev, err := losses(ctx, e)
+	if err != nil {
+		return l, false, err
+	}
+	s, err := find(ctx, e, name, before)
+	if err != nil {
+		return l, false, err
+	}
+	live, err := shard.Holders(ctx, e)
+	if err != nil {
+		return l, false, err
+	}
+	if _, is := live[s.Session]; is {
+		return l, false, fmt.Errorf("%s has a session: where it does not run any more, wait until that is over, in %v", name, plan.Term)
+	}
+	l = Loss{Worker: s.Worker, Name: s.Name, Place: s.ShippedTo}
+	if len(s.Shipped) > 0 {
+		if l.Number, l.End, err = store.MarkedFile(s.Shipped); err != nil {
+			return l, false, errUnread
+		}
+	}
+	if err := l.count(ctx, e, plan.Shards); err != nil {
+		return l, false, err
+	}
+	b, err := json.Marshal(append(before, l))
+	if err != nil {
+		return l, false, err
+	}
+	if _, err := e.Put(ctx, keyLost, b, rev); err != nil {
+		return l, false, err
+	}
+	if x, err = e.Get(ctx, keyOver); err == nil && len(x.Value) > 0 && l.Pages > 0 {
+		over = true
+		_, err = e.Put(ctx, keyOver, nil, x.Revision)
+	}
+	return l, over, err
+}
+
+// find is the worker of a name whose folder is not lost yet.
+func find(ctx context.Context, e engine.Engine, name string, lost []Loss) (s Status, err error) {
+	workers, err := Workers(ctx, e)
+	if err != nil {
+		return s, err
+	}
+	var found []Status
+	var names []string
+	for _, w := range workers {
+		gone := slices.ContainsFunc(lost, func(l Loss) bool { return l.Worker == w.Worker })
+		switch {
+		case (w.Name == name || w.Worker == name) && gone:
+			err = fmt.Errorf("that the folder of %s is lost is known already", name)
+		case w.Name == name || w.Worker == name:
+			found = append(found, w)
+		default:
+			names = append(names, w.Name)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		var which []string
+		for _, w := range found {
+			which = append(which, fmt.Sprintf("%s (told last %s)", w.Worker, w.Told.Format("2006-01-02 15:04:05")))
+		}
+		return s, fmt.Errorf("there are %d workers called %s: name one by its identity, %s", len(found), name, strings.Join(which, " or "))
+	case err != nil:
+		return s, err
+	}
+	return s, fmt.Errorf("there is no worker %s; there are %s", name, strings.Join(names, ", "))
+}
+
+// count counts what is lost.
+func (l *Loss) count(ctx context.Context, e engine.Engine, shards int) error {
+	w := &Worker{o: Options{Note: func(string) {}}, e: e}
+	for from := 0; from < shards; from += readTogether {
+		group := make(map[int]engine.Position)
+		for n := from; n < min(from+readTogether, shards); n++ {
+			group[n] = 0
+		}
+		w.losses = []Loss{*l}
+		read, err := w.readDone(ctx, group, false)
+		if err != nil {
+			return err
+		}
+		for _, n := range slices.Sorted(maps.Keys(read)) {
+			if lost := len(read[n].lost); lost > 0 {
+				l.Pages += lost
+				l.Shards = append(l.Shards, n)
+			}
+		}
+	}
+	return nil
+}
+
+// learnLosses reads which folders are lost.
+func (w *Worker) learnLosses(ctx context.Context) error {
+	list, err := Losses(ctx, w.e)
+	if err != nil {
+		return err
+	}
+	for _, l := range list {
+		if l.Worker == w.self.Worker {
+			return fmt.Errorf("the folder of this worker, %s, was said to be lost, and others fetch its pages again: join by a new folder, and keep this one or remove it", l.Name)
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(list) > len(w.losses) {
+		w.losses = list
+	}
+	return nil
+}
+
+// stale tells whether a shard was read when fewer losses were known, of which some are of it.
+// w.mu is held.
+func (w *Worker) stale(n int, v view) bool {
+	for _, l := range w.losses[min(v.Lost, len(w.losses)):] {
+		if _, is := slices.BinarySearch(l.Shards, n); is {
+			return true
+		}
+	}
+	return false
+}
+
+// giveStale gives up the shards that have lost pages.
+func (w *Worker) giveStale() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for n, h := range w.holds {
+		if !h.giving && w.stale(n, h.view) && !slices.ContainsFunc(w.changes, func(c change) bool { return c.takeover == nil && c.give == n }) {
+			w.changes = append(w.changes, change{give: n})
+			w.signal()
+		}
+	}
+}
+
+// forget notes which addresses of a record are lost, and which no longer are.
+func (t *takeover) forget(d *doneRecord, losses []Loss) {
+	lost := slices.ContainsFunc(losses, func(l Loss) bool { return l.has(d) })
+	for _, u := range d.done {
+		if lost {
+			t.lost[u] = true
+		} else {
+			delete(t.lost, u)
+		}
+	}
+}
+
+// settle takes what is lost out of what is done.
+func (t *takeover) settle() {
+	if len(t.lost) == 0 {
+		return
+	}
+	t.done = slices.DeleteFunc(t.done, func(u web.URL) bool { return t.lost[u] })
+	for u := range t.lost {
+		if h, ok := t.hosts[u.Host()]; ok && h.fetched > 0 {
+			h.fetched--
+			t.hosts[u.Host()] = h
+		}
+	}
+}
+
+// Member is which worker of which crawl this is, after Open.
+func (w *Worker) Member() crawl.Member {
+	return crawl.Member{Crawl: w.self.Crawl, Worker: w.self.Worker, Name: w.self.Name, Session: w.self.Session}
+}
+
+// without is how many of the pages that a worker tells of were lost with its folder: they do not
+// count against the budget.
+func without(s Status, losses []Loss) int {
+	for _, l := range losses {
+		if l.Worker == s.Worker {
+			return min(l.Pages, s.Standing.Pages)
+		}
+	}
+	return 0
+}

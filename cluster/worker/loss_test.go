@@ -1,0 +1,107 @@
+package worker
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/waggle-crawler/waggle/cluster/engine"
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/store"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// A page is lost where the last record that tells of it is by a worker whose folder is lost, and
+// lies behind what that had shipped.
+func TestLostPages(t *testing.T) {
+	page := func(s string) web.URL {
+		u, err := web.Parse("http://a.example/" + s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	e := engine.NewMemory()
+	log := func(worker string, mark []byte, pages string) {
+		r := doneRecord{worker: worker, archive: mark, hosts: []hostRecord{{host: "a.example", fetched: 9}}}
+		for p := range strings.FieldsSeq(pages) {
+			r.done = append(r.done, page(p))
+		}
+		if _, err := e.Append(t.Context(), engine.Draft{Log: logDone(0), Data: r.encode()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log("w", store.MarkAt(0, 100), "shipped")
+	log("w", store.MarkAt(1, 50), "shipped-too")
+	log("w", store.MarkAt(1, 51), "lost moved")
+	log("w", nil, "failed") // nothing was archived
+	log("other", store.MarkAt(7, 7), "kept")
+	log("w", store.MarkAt(2, 10), "lost-too again")
+	log("other", store.MarkAt(7, 9), "again")
+	lost := Loss{Worker: "w", Number: 1, End: 50}
+	if err := lost.count(t.Context(), e, 4); err != nil || lost.Pages != 3 || !slices.Equal(lost.Shards, []int{0}) {
+		t.Fatalf("%+v, %v", lost, err)
+	}
+	w := New(t.Context(), Options{Engine: e})
+	w.losses = []Loss{lost}
+	took, err := w.take(t.Context(), map[int]engine.Position{0: 0}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took[0].settle()
+	m := took[0].mail(w.o.Clock.Now())
+	names := func(list []web.URL) (out string) {
+		for _, u := range list {
+			out += " " + strings.TrimPrefix(u.Path(), "/")
+		}
+		return out
+	}
+	if got := names(m.Forget); got != " lost lost-too moved" {
+		t.Errorf("forgotten:%s", got)
+	}
+	if got := names(m.Done); got != " shipped shipped-too failed kept again again" {
+		t.Errorf("done:%s", got)
+	}
+	if len(m.Hosts) != 1 || m.Hosts[0].Fetched != 6 {
+		t.Errorf("hosts %+v", m.Hosts)
+	}
+	// What is fetched again is lost no more, whoever looks then.
+	log("other", store.MarkAt(8, 1), "lost lost-too moved")
+	later, err := w.readDone(t.Context(), map[int]engine.Position{0: 0}, false)
+	if err != nil || len(later[0].lost) != 0 {
+		t.Errorf("still lost: %v, %v", slices.Collect(maps.Keys(later[0].lost)), err)
+	}
+	// A shard that was taken before the loss was known is stale, another one is not.
+	for _, x := range []struct {
+		shard int
+		v     view
+		want  bool
+	}{{0, view{}, true}, {0, view{Lost: 1}, false}, {1, view{}, false}, {0, view{Lost: 9}, false}} {
+		if got := w.stale(x.shard, x.v); got != x.want {
+			t.Errorf("shard %d, %d losses known: stale %v", x.shard, x.v.Lost, got)
+		}
+	}
+	if got := without(Status{Worker: "w", Standing: crawl.Standing{Pages: 10}}, w.losses); got != 3 {
+		t.Errorf("%d pages do not count", got)
+	}
+	if got := without(Status{Worker: "other", Standing: crawl.Standing{Pages: 10}}, w.losses); got != 0 {
+		t.Errorf("%d pages of another do not count", got)
+	}
+}
+
+// A view of an earlier version has no losses.
+func TestViewOfBefore(t *testing.T) {
+	v := view{Links: 7, Done: 300, Till: 5, Last: 1 << 40, Lost: 3}
+	b := v.encode()
+	if got, err := readView(b); err != nil || got != v {
+		t.Errorf("%+v, %v", got, err)
+	}
+	v.Lost = 0
+	if got, err := readView(b[:len(b)-1]); err != nil || got != v {
+		t.Errorf("of an earlier version: %+v, %v", got, err)
+	}
+	if _, err := readView(append(b[:len(b)-1], 0x80)); err == nil {
+		t.Error("a torn view is taken")
+	}
+}
