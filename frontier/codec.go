@@ -1,6 +1,7 @@
 package frontier
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -26,7 +27,8 @@ const (
 	statePrefix     = 's'
 	metaPrefix      = 'm'
 
-	candidateKeySize = 1 + 4 + 8 + 8
+	hostKeySize      = 1 + 4 // also of the part of a candidate's key that tells its host
+	candidateKeySize = hostKeySize + 8 + 8
 )
 
 // descending turns the bits of a priority so that higher ones sort first.
@@ -81,7 +83,18 @@ func appendCandidate(b []byte, c *web.Candidate) []byte {
 	return appendString(b, c.Memory)
 }
 
+// parseCandidate reads a candidate, which shares no memory with b.
 func parseCandidate(b []byte, k key) (web.Candidate, error) {
+	c, err := new(candidateParser).parse(b, k)
+	c.Features, c.Memory = bytes.Clone(c.Features), bytes.Clone(c.Memory)
+	return c, err
+}
+
+// candidateParser reads many candidates: two in a row are often of one page.
+type candidateParser struct{ from web.URL }
+
+// parse reads a candidate, whose features and memory are parts of b.
+func (p *candidateParser) parse(b []byte, k key) (web.Candidate, error) {
 	r := reader{b: b}
 	c := web.Candidate{
 		Depth:     int(r.uint()),
@@ -90,10 +103,13 @@ func parseCandidate(b []byte, k key) (web.Candidate, error) {
 		Priority:  k.prio,
 	}
 	c.URL = r.url()
-	c.From = r.url()
+	if from := r.bytes(); string(from) != p.from.String() {
+		p.from = r.asURL(from)
+	}
+	c.From = p.from
 	c.Kind = kindOf(r.bytes())
-	c.Features = r.copied()
-	c.Memory = r.copied()
+	c.Features = r.part()
+	c.Memory = r.part()
 	if r.err != nil || len(r.b) > 0 || c.URL.IsZero() {
 		return c, fmt.Errorf("candidate %s: %w", c.URL, errors.Join(errDamaged, r.err))
 	}
@@ -329,16 +345,18 @@ func (r *reader) bytes() []byte {
 	return out
 }
 
-func (r *reader) copied() []byte {
+// part is the next bytes, nil where there are none.
+func (r *reader) part() []byte {
 	b := r.bytes()
 	if len(b) == 0 {
 		return nil
 	}
-	return append([]byte(nil), b...)
+	return b[:len(b):len(b)]
 }
 
-func (r *reader) url() (u web.URL) {
-	b := r.bytes()
+func (r *reader) url() web.URL { return r.asURL(r.bytes()) }
+
+func (r *reader) asURL(b []byte) (u web.URL) {
 	if err := u.UnmarshalText(b); err != nil && r.err == nil {
 		r.err = err
 	}

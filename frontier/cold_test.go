@@ -16,7 +16,8 @@ import (
 
 // TestColdHosts drives a frontier in memory, where all hosts are at hand, and one on disk that keeps
 // one or a few at hand, through the same calls: sites of one name and of many, ports, hosts that
-// are slow, silent or down, bounds on what waits. It asserts that they agree in all they say.
+// are slow, silent or down, bounds on what waits, and what waits scored anew slice by slice between
+// the others. It asserts that they agree in all they say.
 func TestColdHosts(t *testing.T) {
 	ctx := context.Background()
 	for seed := range uint64(12) {
@@ -64,6 +65,7 @@ func TestColdHosts(t *testing.T) {
 		}
 		now := frontiertest.Start
 		var out []web.Lease
+		var from []byte // where the next slice begins that is scored anew
 		for range 120 {
 			var turn web.Turn
 			for range r.IntN(20) {
@@ -127,6 +129,17 @@ func TestColdHosts(t *testing.T) {
 				at, ok := f.NextDue()
 				return fmt.Sprint(f.Stats(now), at.UTC(), ok), nil
 			})
+			if r.IntN(2) == 0 {
+				n, next := 1+r.IntN(90), from
+				both("Rescore of a slice", func(f *frontier.Frontier) (order string, err error) {
+					next, err = f.Rescore(ctx, from, n, func(c *web.Candidate) float64 {
+						order += fmt.Sprintln(c.URL, c.Priority)
+						return score(c)
+					})
+					return order, err
+				})
+				from = next
+			}
 			switch r.IntN(10) {
 			case 0:
 				n := 1 + r.IntN(9)

@@ -39,6 +39,7 @@ type disk struct {
 	unchecked   int64
 	unwitnessed error // see Frontier.Unwitnessed
 	moved       int   // links that were given another key since tidy last wrote out
+	ahead       *readAhead
 }
 
 // reserve is the free space below which a commit refuses, in bytes: it leaves
@@ -114,6 +115,7 @@ func (d *disk) put(h *host, k key, c *web.Candidate) {
 
 func (d *disk) set(h *host, k key, value []byte) {
 	h.ahead = nil
+	d.changed(h, k, value)
 	op := d.batch.SetDeferred(candidateKeySize, len(value))
 	appendCandidateKey(op.Key[:0], h.id, k)
 	copy(op.Value, value)
@@ -126,6 +128,7 @@ func (d *disk) remove(h *host, k key) {
 }
 
 func (d *disk) delete(h *host, k key) {
+	d.changed(h, k, nil)
 	op := d.batch.DeleteDeferred(candidateKeySize)
 	appendCandidateKey(op.Key[:0], h.id, k)
 	_ = op.Finish()
@@ -452,28 +455,58 @@ func (d *disk) from(h *host, k key, do func(k key, value []byte) (more bool, err
 
 func (d *disk) rescore(h *host, from key, n int, score func(*web.Candidate) (float64, error)) (next key, looked int, err error) {
 	w := d.window(h)
-	next, err = d.from(h, from, func(was key, value []byte) (bool, error) {
-		if looked == n {
-			return false, nil
-		}
+	again := func(was key, value []byte, c *web.Candidate) error {
 		looked++
-		c, err := parseCandidate(value, was)
+		before := *c
+		p, err := score(c)
 		if err != nil {
-			return false, err
+			return err
 		}
-		before := c
-		p, err := score(&c)
-		if err == nil && revised(&before, &c) {
-			value = appendCandidate(nil, &c)
+		if revised(&before, c) {
+			value = appendCandidate(nil, c)
 			d.set(h, was, value)
 		}
-		if is := (key{p, was.seq}); err == nil && is != was {
+		if is := (key{p, was.seq}); is != was {
 			w.remove(was)
 			w.put(is, h.n-1)
 			d.delete(h, was)
 			d.set(h, is, value)
 			d.setMark(c.URL, mark{is, waiting}, h, false)
 			d.moved++
+		}
+		return nil
+	}
+	ahead := d.ahead
+	links, whole, err := ahead.of(h.id, from)
+	if err != nil {
+		return key{}, 0, d.met(err)
+	}
+	// It need not note what changes here: this host is not asked for before it is read again.
+	d.ahead = nil
+	defer func() { d.ahead = ahead }()
+	for i := range links {
+		l := &links[i]
+		if l.key == h.out {
+			continue
+		}
+		if looked == n {
+			return l.key, looked, nil
+		}
+		if err := again(l.key, l.value, &l.c); err != nil {
+			return key{}, looked, err
+		}
+		from = key{l.prio, l.seq + 1} // behind it
+	}
+	if whole {
+		return key{}, looked, nil
+	}
+	next, err = d.from(h, from, func(was key, value []byte) (bool, error) {
+		if looked == n {
+			return false, nil
+		}
+		c, err := parseCandidate(value, was)
+		if err == nil {
+			err = again(was, value, &c)
 		}
 		return true, err
 	})

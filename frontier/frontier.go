@@ -259,6 +259,9 @@ type shelf interface {
 	// tidy is told, after the commit of a Rescore, how many links wait. Nothing else calls
 	// it: only scoring anew moves links in numbers.
 	tidy(waiting int) error
+	// readOn is told, after that, where the next Rescore will begin most likely and of how
+	// many links.
+	readOn(host uint32, from key, n int)
 	state(name string) ([]byte, error)
 	sync() error
 	close() error

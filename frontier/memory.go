@@ -115,6 +115,8 @@ func (m *memory) commit(uint64, bool) error { return nil }
 
 func (m *memory) tidy(int) error { return nil }
 
+func (m *memory) readOn(uint32, key, int) {}
+
 func (m *memory) peek(h *host, i int) (key, error) { return m.queues[h.id][i].key, nil }
 
 func (m *memory) worst(h *host, bound key) (key, bool, error) {

@@ -266,6 +266,7 @@ func (d *disk) close() error {
 // release lets go of the files without writing.
 func (d *disk) release() error {
 	var errs []error
+	d.readNoMore()
 	if j := d.job; j != nil {
 		<-j.done
 		if j.run != nil {

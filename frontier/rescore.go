@@ -27,6 +27,7 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 			return nil, fmt.Errorf("the place from which to rescore: %w", err)
 		}
 	}
+	slice := n
 	var touched []*host
 	var lowest float64 // of the host's new priorities
 	checked := func(c *web.Candidate) (float64, error) {
@@ -78,8 +79,10 @@ func (f *Frontier) Rescore(ctx context.Context, from []byte, n int, score func(*
 		return nil, f.fail(err)
 	}
 	if int(id) >= len(f.hosts) {
+		f.shelf.readOn(0, key{}, slice+readMore)
 		return nil, nil
 	}
+	f.shelf.readOn(id, at, slice+readMore)
 	return appendCandidateKey(nil, id, at), nil
 }
 

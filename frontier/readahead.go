@@ -1,0 +1,157 @@
+package frontier
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// readAhead holds the links that the next call of Rescore will ask for most likely, read and
+// parsed in the background: that is most of the work of scoring anew what waits.
+//
+//	Rescore ends ─► the store as it is then is read from there on ─► the next Rescore takes from it
+//
+// What enters, leaves or moves meanwhile is noted and put in its place, so that Rescore does the
+// same with a readAhead and without.
+type readAhead struct {
+	host    uint32 // it begins with the links of this host
+	from    key    // the first of them that is not before from; zero = all
+	changes map[uint32][]waitingLink
+	n       int           // of changes
+	done    chan struct{} // closed at the end; what follows is read by others after that
+	links   []waitingLink // by host, best first
+	whole   bool          // no link is behind the last of them
+}
+
+// waitingLink is a link as the store has it.
+type waitingLink struct {
+	host uint32
+	key
+	value []byte        // nil for one that left
+	c     web.Candidate // its bytes are those of value; read of links, and not of changes
+}
+
+const (
+	// readMore is how many links are read beyond those of a slice: where some left, the
+	// slice ends later.
+	readMore = 64
+	// mostChanges is how many changes are noted before what was read is given up.
+	mostChanges = 1 << 13
+)
+
+// readOn begins to read n links from a place in the frontier on.
+func (d *disk) readOn(host uint32, from key, n int) {
+	d.readNoMore()
+	lower := appendCandidateKey(nil, host, from)
+	if from.seq == 0 {
+		lower = lower[:hostKeySize]
+	}
+	it, err := d.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: []byte{candidatePrefix + 1}})
+	if err != nil {
+		return // the next Rescore meets it
+	}
+	a := &readAhead{host: host, from: from, changes: make(map[uint32][]waitingLink), done: make(chan struct{})}
+	d.ahead = a
+	go func() {
+		defer close(a.done)
+		a.read(it, n)
+	}()
+}
+
+// readNoMore ends the reading that was begun last.
+func (d *disk) readNoMore() {
+	if d.ahead != nil {
+		<-d.ahead.done
+		d.ahead = nil
+	}
+}
+
+// changed notes what the store will have at a key, nil for nothing.
+func (d *disk) changed(h *host, k key, value []byte) {
+	a := d.ahead
+	if a == nil || h.id < a.host {
+		return
+	}
+	if a.n++; a.n > mostChanges {
+		d.readNoMore()
+		return
+	}
+	a.changes[h.id] = append(a.changes[h.id], waitingLink{host: h.id, key: k, value: bytes.Clone(value)})
+}
+
+// read reads n links. What it fails to read, the next Rescore will.
+func (a *readAhead) read(it *pebble.Iterator, n int) {
+	a.links = make([]waitingLink, 0, n)
+	var parser candidateParser
+	ok := it.First()
+	for ; ok && len(a.links) < n; ok = it.Next() {
+		host, k, err := parseCandidateKey(it.Key())
+		if err != nil {
+			break
+		}
+		l := waitingLink{host: host, key: k, value: bytes.Clone(it.Value())}
+		if l.c, err = parser.parse(l.value, k); err != nil {
+			break
+		}
+		a.links = append(a.links, l)
+	}
+	a.whole = !ok && it.Error() == nil
+	if it.Close() != nil {
+		a.whole = false
+	}
+}
+
+// of returns the links of a host from a key on, of all when it is zero, as far as they were
+// read; whole tells that there are no more.
+func (a *readAhead) of(host uint32, from key) (links []waitingLink, whole bool, err error) {
+	if a == nil || host < a.host || host == a.host && a.from.seq != 0 && (from.seq == 0 || from.before(a.from)) {
+		return nil, false, nil
+	}
+	<-a.done
+	first := sort.Search(len(a.links), func(i int) bool {
+		l := &a.links[i]
+		return l.host > host || l.host == host && (from.seq == 0 || !l.before(from))
+	})
+	last := first + sort.Search(len(a.links)-first, func(i int) bool { return a.links[first+i].host > host })
+	links, whole = a.links[first:last], last < len(a.links) || a.whole
+	if changes := a.changes[host]; len(changes) > 0 {
+		links, err = merged(links, changes, from, whole)
+	}
+	return links, whole, err
+}
+
+// merged are the links that were read of a host, the first of them not before from, with what changed
+// since, in that order. Unless they are all of the host, they end where they did.
+func merged(links, changes []waitingLink, from key, whole bool) ([]waitingLink, error) {
+	now := make(map[key]*waitingLink, len(changes))
+	for i := range changes {
+		now[changes[i].key] = &changes[i]
+	}
+	out := make([]waitingLink, 0, len(links)+len(now))
+	for _, l := range links {
+		if now[l.key] == nil {
+			out = append(out, l)
+		}
+	}
+	for k, l := range now {
+		if l.value == nil || from.seq != 0 && k.before(from) || !whole && (len(links) == 0 || !k.before(links[len(links)-1].key)) {
+			continue
+		}
+		c, err := parseCandidate(l.value, k)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, waitingLink{l.host, k, l.value, c})
+	}
+	slices.SortFunc(out, func(a, b waitingLink) int {
+		if a.before(b.key) {
+			return -1
+		}
+		return 1 // no two are equal
+	})
+	return out, nil
+}
