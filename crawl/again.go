@@ -103,6 +103,16 @@ func (d *driver) giveBack(ctx context.Context, now time.Time) (bool, error) {
 	return false, nil
 }
 
+// gaveBack counts the known pages that entered after all, by the log: the states of a frontier
+// that was made anew do not tell.
+func (s *Step) gaveBack(e event.Seeded) {
+	for _, f := range e.Queued {
+		if place, left := s.left[f.URL]; left {
+			s.count.GivenBack = max(s.count.GivenBack, place+1)
+		}
+	}
+}
+
 // leaveKnown makes the turn after which links to known pages are not followed. Its event is nil
 // where that is so already.
 func (s *Step) leaveKnown(now time.Time, left []web.Candidate, preview Preview) (Outcome, error) {

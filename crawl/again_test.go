@@ -15,7 +15,8 @@ import (
 )
 
 // What a round has left of its budget once nothing new waits goes to known pages that were left,
-// in their order, each once, also where the round is ended and goes on after every page.
+// in their order, each once, also where the round is ended and goes on after every page, and where
+// its frontier was made anew.
 func TestGiveBack(t *testing.T) {
 	pages := texts{}
 	known := func(i int, priority float64) web.Candidate {
@@ -31,6 +32,7 @@ func TestGiveBack(t *testing.T) {
 		again.Left = append(again.Left, known(i+2, p))
 	}
 	pages["http://bees.test/new"] = "<title>New</title><p>It was not known."
+	var log []event.Event
 	run := func(t *testing.T, f crawl.Frontier, budget int) (order []string, how event.Ending) {
 		scorer, err := score.New("breadth-first", score.Options{})
 		if err != nil {
@@ -39,7 +41,15 @@ func TestGiveBack(t *testing.T) {
 		c := &crawl.Crawl{
 			Frontier: f, Fetcher: pages, Parser: parse.New(parse.Options{}), Judge: allJudge{}, Scorer: scorer, Workers: 1,
 			Policy: crawl.Policy{Pages: budget}, Again: again,
+			History: func(yield func(event.Event, error) bool) {
+				for _, e := range slices.Clone(log) {
+					if !yield(e, nil) {
+						return
+					}
+				}
+			},
 			Listen: func(e event.Event) {
+				log = append(log, e)
 				if f, ok := e.(event.Fetched); ok {
 					order = append(order, f.URL.Path())
 				}
@@ -52,11 +62,13 @@ func TestGiveBack(t *testing.T) {
 	}
 	all := []string{"/0", "/1", "/new", "/2", "/3", "/4", "/5"}
 	for budget := 1; budget <= 9; budget++ {
+		log = nil
 		order, how := run(t, frontier.NewMemory(frontier.Options{}), budget)
 		if want := all[:min(budget, len(all))]; !slices.Equal(order, want) || (how == event.FrontierEmpty) != (budget > len(all)) {
 			t.Errorf("budget %d: %s, %v", budget, how, order)
 		}
 	}
+	log = nil
 	dir := filepath.Join(t.TempDir(), "frontier")
 	var order []string
 	for budget := 1; budget <= 9; budget++ {
@@ -72,5 +84,28 @@ func TestGiveBack(t *testing.T) {
 	}
 	if !slices.Equal(order, all) {
 		t.Errorf("page by page: %v", order)
+	}
+
+	// The frontier is lost when two of them were fetched, and made anew of the log.
+	log = nil
+	order, _ = run(t, frontier.NewMemory(frontier.Options{}), 5)
+	retrace, err := crawl.NewRetrace(func(string) ([]byte, error) { return nil, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var turn web.Turn
+	for _, e := range log {
+		retrace.Add(e, false)
+		if f, ok := e.(event.Fetched); ok {
+			turn.Done = append(turn.Done, f.URL)
+		}
+	}
+	turn.State = retrace.States()
+	f := frontier.NewMemory(frontier.Options{})
+	if _, err := f.Commit(t.Context(), turn); err != nil {
+		t.Fatal(err)
+	}
+	if more, _ := run(t, f, 9); !slices.Equal(append(order, more...), all) {
+		t.Errorf("with a frontier that was made anew: %v, then %v", order, more)
 	}
 }

@@ -167,9 +167,9 @@ func (c *Crawl) newDriver() *driver {
 		d.step.bare[u] = true
 	}
 	if len(c.Again.Left) > 0 {
-		d.step.left = make(map[web.URL]bool, len(c.Again.Left))
+		d.step.left = make(map[web.URL]int, len(c.Again.Left))
 		for i := range c.Again.Left {
-			d.step.left[c.Again.Left[i].URL] = true
+			d.step.left[c.Again.Left[i].URL] = i
 		}
 	}
 	if c.Policy.NearCopies {
@@ -325,8 +325,11 @@ func (d *driver) open(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("the event log of the earlier run: %w", err)
 			}
-			if f, ok := e.(event.Fetched); ok {
-				d.step.Remember(f)
+			switch e := e.(type) {
+			case event.Fetched:
+				d.step.Remember(e)
+			case event.Seeded:
+				d.step.gaveBack(e)
 			}
 			past.add(e)
 		}

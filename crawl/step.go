@@ -129,7 +129,7 @@ type Step struct {
 	judge  AdaptiveJudge // nil when the judge is frozen from the start
 	count  progress
 	bare   map[web.URL]bool // seeds that were given without a scheme
-	left   map[web.URL]bool // of Again
+	left   map[web.URL]int  // of Again.Left, their places there
 	closed map[web.Host]web.Reason
 	moved  []web.URL         // where seeds redirected to: within the scope as well
 	fresh  map[string][]byte // of closed and moved, what was not stored yet
@@ -348,7 +348,7 @@ func (s *Step) seed(now time.Time, seeds []web.URL, preview Preview) (Outcome, e
 		if s.foreign(u.Host()) {
 			continue // all workers are given all seeds
 		}
-		if s.left[u] {
+		if _, left := s.left[u]; left {
 			continue
 		}
 		found = append(found, link{Candidate: web.Candidate{URL: u, Kind: web.LinkSeed, Priority: SeedPriority}})
