@@ -3,7 +3,9 @@ package frontier
 import (
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -119,6 +121,7 @@ func (f *Frontier) warm(id uint32, s web.HostState) *host {
 		share: c.share(), pages: s.Fetched, used: true,
 	}
 	f.atHand(h)
+	delete(own.asleep, id)
 	if h.n > 0 {
 		h.head = c.head
 		h.window.head = append(h.window.head, c.head)
@@ -169,7 +172,7 @@ func (f *Frontier) warmSite(domain string, hash uint64) *site {
 		if s == nil {
 			s = &site{name: domain}
 		}
-		s.take(f.cold.host(id))
+		s.take(id, f.cold.host(id))
 	}
 	if s != nil {
 		f.keepSite(domain, s)
@@ -178,8 +181,9 @@ func (f *Frontier) warmSite(domain string, hash uint64) *site {
 }
 
 // take adds what a cold host adds to its site.
-func (s *site) take(c *coldHost) {
+func (s *site) take(id uint32, c *coldHost) {
 	s.hosts++
+	s.sleep(id, c)
 	is := c.share()
 	add := func(n *int, is bool) {
 		if is {
@@ -195,6 +199,17 @@ func (s *site) take(c *coldHost) {
 	s.links += is.links
 }
 
+// sleep notes that a host of the site is cold.
+func (s *site) sleep(id uint32, c *coldHost) {
+	if !c.share().names {
+		return
+	}
+	if s.asleep == nil {
+		s.asleep = make(map[uint32]struct{})
+	}
+	s.asleep[id] = struct{}{}
+}
+
 func (f *Frontier) keepSite(domain string, s *site) {
 	f.sites[domain] = s
 	if f.cold != nil {
@@ -204,14 +219,9 @@ func (f *Frontier) keepSite(domain string, s *site) {
 
 // warmUnseen brings those hosts of a site to hand that gave no page and have links.
 func (f *Frontier) warmUnseen(s *site) error {
-	if f.cold == nil {
-		return nil
-	}
-	for id := range f.cold.chain(f.cold.hash(s.name)) {
-		if c := f.cold.host(id); f.hosts[id] == nil && c.n > 0 && c.is(coldUntried) {
-			if _, err := f.at(id); err != nil {
-				return err
-			}
+	for _, id := range slices.Sorted(maps.Keys(s.asleep)) {
+		if _, err := f.at(id); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -399,6 +409,7 @@ func (f *Frontier) coolHost(h *host) (bool, error) {
 	if h.place >= 0 {
 		s.show(h, true)
 	}
+	s.sleep(h.id, c)
 	f.hosts[h.id] = nil
 	delete(f.byName, h.state.Host)
 	if s.hot--; s.hot == 0 && s.hosts <= keptSite {

@@ -66,7 +66,7 @@ func TestColdHosts(t *testing.T) {
 		now := frontiertest.Start
 		var out []web.Lease
 		var from []byte // where the next slice begins that is scored anew
-		for range 120 {
+		for round := range 120 {
 			var turn web.Turn
 			for range r.IntN(20) {
 				turn.Add = append(turn.Add, link())
@@ -167,6 +167,11 @@ func TestColdHosts(t *testing.T) {
 				both("Hosts", func(f *frontier.Frontier) (string, error) {
 					return fmt.Sprint(f.Hosts(7), f.Host(name)), nil
 				})
+			}
+			if round%16 == 0 {
+				if wrong := frontier.Asleep(disk); wrong != "" {
+					t.Fatalf("seed %d: %s", seed, wrong)
+				}
 			}
 			both("Spread", func(f *frontier.Frontier) (string, error) { return frontier.Spread(f), nil })
 		}

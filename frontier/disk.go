@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -40,6 +41,8 @@ type disk struct {
 	unwitnessed error // see Frontier.Unwitnessed
 	moved       int   // links that were given another key since tidy last wrote out
 	ahead       *readAhead
+	stopping    atomic.Bool // a run that is being written is given up
+	fullAt      int64       // records of the ledger when the disk was too full for a run; 0 = it was not
 }
 
 // reserve is the free space below which a commit refuses, in bytes: it leaves
@@ -252,13 +255,10 @@ func (d *disk) room(n int) error {
 		return nil
 	}
 	d.unchecked = checkEvery
-	usage, err := d.fs.GetDiskUsage(d.dir)
-	if err != nil {
-		return nil // not every file system tells
-	}
-	if need := reserve + uint64(n); usage.AvailBytes < need {
+	need := reserve + int64(n)
+	if lacks := d.lacks(need); lacks > 0 {
 		return fmt.Errorf("the disk of %s is nearly full, %d MiB are free and %d needed: make room, then resume",
-			d.dir, usage.AvailBytes>>20, need>>20)
+			d.dir, (need-lacks)>>20, need>>20)
 	}
 	return nil
 }

@@ -62,5 +62,25 @@ func Spread(f *Frontier) string {
 	return b.String()
 }
 
+// Asleep says where what a site at hand knows of its cold hosts differs from those hosts.
+func Asleep(f *Frontier) (wrong string) {
+	for domain, s := range f.sites {
+		n := 0
+		for id := range f.cold.chain(f.cold.hash(domain)) {
+			_, asleep := s.asleep[id]
+			if asleep != (f.hosts[id] == nil && f.cold.host(id).share().names) {
+				wrong += fmt.Sprintf("host %d of %s: asleep %t\n", id, domain, asleep)
+			}
+			if asleep {
+				n++
+			}
+		}
+		if n != len(s.asleep) {
+			wrong += fmt.Sprintf("%d hosts of %s are asleep, of its own %d\n", len(s.asleep), domain, n)
+		}
+	}
+	return wrong
+}
+
 // Crowd sets the number of names beyond which a site is crowded.
 func Crowd(f *Frontier, names int) { f.crowd = names }

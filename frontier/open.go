@@ -256,6 +256,7 @@ func (d *disk) syncFolder(name string) error {
 // close syncs and lets go of the files. Of a store that stands still the failure
 // was told already.
 func (d *disk) close() error {
+	d.stopping.Store(true) // the next Open begins with it anew
 	var err error
 	if d.halt.err() == nil {
 		err = d.sync()
@@ -266,6 +267,7 @@ func (d *disk) close() error {
 // release lets go of the files without writing.
 func (d *disk) release() error {
 	var errs []error
+	d.stopping.Store(true)
 	d.readNoMore()
 	if j := d.job; j != nil {
 		<-j.done

@@ -176,7 +176,7 @@ func (w *runWriter) finish() (*run, error) {
 	}
 	if err != nil {
 		w.run.filter.free()
-		return nil, fmt.Errorf("writing %s: %w", w.run.name, err)
+		return nil, fmt.Errorf("writing %s: %w", w.run.name, errors.Join(err, w.fs.Remove(w.run.name)))
 	}
 	return w.run, nil
 }
@@ -184,7 +184,7 @@ func (w *runWriter) finish() (*run, error) {
 // abandon gives up a run that is being written.
 func (w *runWriter) abandon() error {
 	w.run.filter.free()
-	return w.file.Close()
+	return errors.Join(w.file.Close(), w.fs.Remove(w.run.name))
 }
 
 // openRun opens the file of a run, without what it keeps in memory: reading all of it with

@@ -3,8 +3,10 @@ package frontier
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
+	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -151,9 +153,14 @@ func (d *disk) settle() (changed bool, err error) {
 		return false, nil
 	}
 	d.job = nil
+	if errors.Is(j.err, syscall.ENOSPC) {
+		d.fullAt = d.ledger.records
+		return false, nil // what there is can be read and added to: see work
+	}
 	if j.err != nil || j.run == nil {
 		return false, j.err
 	}
+	d.fullAt = 0
 	if replaced := d.seen.runs[j.from:]; len(replaced) > 0 {
 		for _, r := range replaced {
 			d.obsolete = append(d.obsolete, r.name)
@@ -201,13 +208,17 @@ func (d *disk) rotate(m *meta) (bool, error) {
 	return true, nil
 }
 
-// work begins what there is to do in the background.
+// work begins what there is to do in the background. Where the disk was too full for a run, it
+// waits until the ledger has grown by an eighth of one.
 func (d *disk) work() {
-	if d.job != nil {
+	if d.job != nil || d.fullAt > 0 && d.ledger.records < d.fullAt+int64(d.most)/8 {
 		return
 	}
 	if frozen := d.seen.frozen; frozen != nil {
 		from, ref := len(d.seen.runs), d.nextRun(d.meta.closed[len(d.meta.closed)-1].number)
+		if d.lacks(runRef{records: int64(frozen.n)}.size()+reserve) > 0 {
+			return
+		}
 		d.start(func(j *job) (err error) {
 			j.from = from
 			j.run, err = d.writeRun(ref, int64(frozen.n), []source{&tableReader{t: frozen}}, nil)
@@ -238,7 +249,7 @@ func (d *disk) work() {
 		most += r.records
 		size += r.size()
 	}
-	if usage, err := d.fs.GetDiskUsage(d.dir); err == nil && usage.AvailBytes < 2*reserve+uint64(size) {
+	if d.lacks(size+2*reserve) > 0 {
 		return // later, if ever: what there is can be read
 	}
 	runs := slices.Clone(d.seen.runs[from:])
@@ -257,6 +268,15 @@ func (d *disk) work() {
 		j.run, err = d.writeRun(ref, most, sources, nil)
 		return err
 	})
+}
+
+// lacks is how many bytes of so many the disk does not have, 0 where it does not tell.
+func (d *disk) lacks(need int64) int64 {
+	usage, err := d.fs.GetDiskUsage(d.dir)
+	if err != nil {
+		return 0 // not every file system tells
+	}
+	return max(0, need-int64(min(usage.AvailBytes, math.MaxInt64)))
 }
 
 // mergeFrom is the first of the runs that are to become one, all up to the newest: at least three,
@@ -285,6 +305,9 @@ func (d *disk) nextRun(last uint64) runRef {
 	return runRef{first: first, last: last}
 }
 
+// errStopping is of a run that was not written to its end as the frontier is being closed.
+var errStopping = errors.New("the frontier is being closed")
+
 // writeRun makes a run of records, each changed by change unless that is nil. It survives a
 // power failure then.
 func (d *disk) writeRun(ref runRef, most int64, from []source, change func(r *record)) (*run, error) {
@@ -293,6 +316,9 @@ func (d *disk) writeRun(ref runRef, most int64, from []source, change func(r *re
 		return nil, err
 	}
 	err = mergeRecords(from, func(r record) error {
+		if d.stopping.Load() {
+			return errStopping
+		}
 		if change != nil {
 			change(&r)
 		}
@@ -388,6 +414,11 @@ func (d *disk) renewSeen(f *Frontier) error {
 	most := int64(d.seen.recent.n)
 	for _, r := range d.seen.runs {
 		most += r.records
+	}
+	// What waits is written twice: as dropped, and as what waits.
+	if need := 2*(runRef{records: most}).size() + reserve; d.lacks(need) > 0 {
+		return fmt.Errorf("the end of what %s knows of addresses was lost, as after a power failure, and writing it anew takes %d MiB, of which the disk lacks %d: make room, then resume; nothing was changed",
+			d.dir, need>>20, d.lacks(need)>>20+1)
 	}
 	last := d.meta.ledger // of the runs; those of what waits count on, as if they had been ledgers
 	all, err := d.writeRun(runRef{first: 1, last: last}, most, from, func(r *record) {

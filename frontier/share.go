@@ -102,6 +102,9 @@ type site struct {
 	turns   *turns  // nil until it was crowded
 	hosts   int     // all
 	hot     int     // of these, those at hand
+	// asleep are the cold hosts that gave no page and have links, by their numbers. Looking for
+	// them among all hosts of the site would take as long as it has names.
+	asleep map[uint32]struct{}
 }
 
 // share is what a host adds to the counts of its site and of the frontier.

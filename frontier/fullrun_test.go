@@ -1,0 +1,242 @@
+package frontier
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// addedTo has n new links enter a frontier, one in each turn, and waits for what is done in the background.
+func addedTo(t *testing.T, f *Frontier, from, n int) {
+	t.Helper()
+	for i := from; i < from+n; i++ {
+		turn := web.Turn{Add: []web.Candidate{{URL: address(t, fmt.Sprintf("a%d.example/%d", i%7, i))}}}
+		if _, err := f.Commit(t.Context(), turn); err != nil {
+			t.Fatal(err)
+		}
+		if j := f.shelf.(*disk).job; j != nil {
+			<-j.done
+		}
+	}
+}
+
+// seenBy asserts that a frontier knows n links.
+func seenBy(t *testing.T, f *Frontier, n int) {
+	t.Helper()
+	for i := range n {
+		if s := f.Standing(address(t, fmt.Sprintf("a%d.example/%d", i%7, i))); s != Waiting {
+			t.Errorf("address %d of %d stands at %d", i, n, s)
+		}
+	}
+	if s := f.Stats(time.Time{}); s.Seen != n || s.Queued != n {
+		t.Errorf("%+v, want %d", s, n)
+	}
+}
+
+// Where the disk is too full for a run, a crawl goes on with what there is, and writes the run
+// once there is room.
+func TestFullForARun(t *testing.T) {
+	var full atomic.Bool
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if full.Load() && op.Kind == errorfs.OpFileWrite && strings.HasPrefix(filepath.Base(op.Path), "run-") {
+			return syscall.ENOSPC
+		}
+		return nil
+	}))
+	opts := Options{recent: 24}
+	f, err := open(fs, "frontier", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := f.shelf.(*disk)
+	addedTo(t, f, 0, 60)
+	had := len(d.seen.runs)
+	full.Store(true)
+	addedTo(t, f, 60, 200)
+	if len(d.seen.runs) != had || d.seen.frozen == nil {
+		t.Errorf("%d runs of %d while the disk was full", len(d.seen.runs), had)
+	}
+	names, err := fs.List("frontier")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := append([]string(nil), d.obsolete...)
+	for _, r := range d.seen.runs {
+		known = append(known, r.name)
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, "run-") && !slices.Contains(known, d.path(name)) {
+			t.Errorf("%s was left half written", name)
+		}
+	}
+	full.Store(false)
+	addedTo(t, f, 260, 60)
+	if d.fullAt != 0 || d.seen.recent.n > 3*24 {
+		t.Errorf("with room again %d addresses are not in a run", d.seen.recent.n)
+	}
+	for range 2 {
+		seenBy(t, f, 320)
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if f, err = open(fs, "frontier", opts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A Close does not wait for runs to become one: the next Open begins with that anew.
+func TestCloseStopsMerge(t *testing.T) {
+	var closing atomic.Bool
+	merging, stopped := make(chan string, 1), make(chan struct{})
+	var once sync.Once
+	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		first, last, ok := span(filepath.Base(op.Path))
+		switch {
+		case op.Kind == errorfs.OpCreate && ok && last > first:
+			once.Do(func() {
+				merging <- op.Path
+				<-stopped
+			})
+		case op.Kind == errorfs.OpFileSync && strings.Contains(op.Path, "ledger") && closing.CompareAndSwap(true, false):
+			close(stopped) // Close writes what there is before it waits
+		}
+		return nil
+	}))
+	opts := Options{recent: 24}
+	f, err := open(fs, "frontier", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := f.shelf.(*disk)
+	n, name := 0, ""
+	for name == "" {
+		turn := web.Turn{Add: []web.Candidate{{URL: address(t, fmt.Sprintf("a%d.example/%d", n%7, n))}}}
+		if _, err := f.Commit(t.Context(), turn); err != nil {
+			t.Fatal(err)
+		}
+		n++
+		if d.job != nil {
+			select {
+			case <-d.job.done:
+			case name = <-merging:
+			}
+		}
+	}
+	closing.Store(true)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fs.Stat(name); err == nil {
+		t.Errorf("%s was written before Close returned", name)
+	}
+	if f, err = open(fs, "frontier", opts); err != nil {
+		t.Fatal(err)
+	}
+	seenBy(t, f, n)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// smallDisk is a file system of which so many bytes are free.
+type smallDisk struct {
+	vfs.FS
+	free uint64
+}
+
+func (s *smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
+	return vfs.DiskUsage{AvailBytes: s.free}, nil
+}
+
+// Where the end of the seen-set was lost and the disk has no room to write it anew, nothing is changed
+// and the error says how much is lacking: with room, all is there.
+func TestNoRoomForRenewal(t *testing.T) {
+	fs := &smallDisk{vfs.NewMem(), 1 << 40}
+	opts := Options{recent: 24}
+	f, err := open(fs, "frontier", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addedTo(t, f, 0, 30)
+	d := f.shelf.(*disk)
+	ledger, safe := d.ledger.name, d.meta.synced
+	addedTo(t, f, 30, 10)
+	if d.ledger.name != ledger {
+		t.Fatal("the ledger is another")
+	}
+	left := vfs.NewMem() // as a power failure leaves it: the store is whole and the ledger is not
+	if ok, err := vfs.Clone(fs.FS, left, "frontier", "frontier", vfs.CloneSync); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cut(t, left, ledger, safe)
+	fs = &smallDisk{left, reserve}
+	before := listed(t, left)
+	if _, err = open(fs, "frontier", opts); err == nil || !strings.Contains(err.Error(), "make room") || !strings.Contains(err.Error(), "MiB") {
+		t.Fatalf("without room: %v", err)
+	}
+	if after := listed(t, left); !slices.Equal(before, after) {
+		t.Errorf("files %v, before %v", after, before)
+	}
+	fs.free = 1 << 40
+	if f, err = open(fs, "frontier", opts); err != nil {
+		t.Fatal(err)
+	}
+	seenBy(t, f, 40)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func cut(t *testing.T, fs vfs.FS, name string, size int64) {
+	t.Helper()
+	in, err := fs.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, size)
+	if _, err := in.ReadAt(b, 0); err != nil {
+		t.Fatal(err)
+	}
+	out, err := fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err == nil {
+		_, err = out.Write(b)
+	}
+	if err := errors.Join(err, in.Close(), out.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// listed are the names of the seen-set's files.
+func listed(t *testing.T, fs vfs.FS) (names []string) {
+	t.Helper()
+	all, err := fs.List("frontier")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range all {
+		if _, _, ok := span(name); ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
