@@ -402,6 +402,9 @@ func (d *disk) load(h *host, k key) (web.Candidate, error) {
 		h.ahead = nil
 		return a.c, nil
 	}
+	if c, ok := d.ahead.has(h.id, k); ok {
+		return c, nil
+	}
 	d.buf = appendCandidateKey(d.buf[:0], h.id, k)
 	value, closer, err := d.db.Get(d.buf)
 	if err != nil {
@@ -455,6 +458,8 @@ func (d *disk) from(h *host, k key, do func(k key, value []byte) (more bool, err
 
 func (d *disk) rescore(h *host, from key, n int, score func(*web.Candidate) (float64, error)) (next key, looked int, err error) {
 	w := d.window(h)
+	var all []key // as they are in the end, where they are few
+	few := from.seq == 0 && h.n <= headSize
 	again := func(was key, value []byte, c *web.Candidate) error {
 		looked++
 		before := *c
@@ -474,8 +479,16 @@ func (d *disk) rescore(h *host, from key, n int, score func(*web.Candidate) (flo
 			d.setMark(c.URL, mark{is, waiting}, h, false)
 			d.moved++
 		}
+		if few {
+			all = append(all, key{p, was.seq})
+		}
 		return nil
 	}
+	defer func() {
+		if few && err == nil && next.seq == 0 {
+			w.fill(all)
+		}
+	}()
 	ahead := d.ahead
 	links, whole, err := ahead.of(h.id, from)
 	if err != nil {

@@ -124,6 +124,26 @@ func (a *readAhead) of(host uint32, from key) (links []waitingLink, whole bool, 
 	return links, whole, err
 }
 
+// has returns a link, if it was read by now and none of its host has changed.
+func (a *readAhead) has(host uint32, k key) (c web.Candidate, ok bool) {
+	if a == nil || len(a.changes[host]) > 0 {
+		return c, false
+	}
+	select {
+	case <-a.done:
+	default:
+		return c, false
+	}
+	i := sort.Search(len(a.links), func(i int) bool {
+		l := &a.links[i]
+		return l.host > host || l.host == host && !l.before(k)
+	})
+	if i == len(a.links) || a.links[i].host != host || a.links[i].key != k {
+		return c, false
+	}
+	return a.links[i].c, true
+}
+
 // merged are the links that were read of a host, the first of them not before from, with what changed
 // since, in that order. Unless they are all of the host, they end where they did.
 func merged(links, changes []waitingLink, from key, whole bool) ([]waitingLink, error) {

@@ -55,6 +55,17 @@ func (w *window) put(k key, n int) {
 	}
 }
 
+// fill is told all keys of a host, at most headSize, in any order.
+func (w *window) fill(all []key) {
+	slices.SortFunc(all, func(a, b key) int {
+		if a.before(b) {
+			return -1
+		}
+		return 1 // no two are equal
+	})
+	w.head = all
+}
+
 // remove notes that k left.
 func (w *window) remove(k key) {
 	if i := search(w.head, k); i < len(w.head) && w.head[i] == k {
