@@ -123,6 +123,7 @@ type driver struct {
 	*Crawl
 	step     *Step
 	inFlight int
+	queued   int       // links that waited when it was asked last whether the crawl is over
 	mark     []byte    // of the log's end, when no turn has carried it yet
 	last     time.Time // when time was last counted
 	ticked   time.Time
@@ -440,7 +441,9 @@ func (d *driver) ended(ctx context.Context, now time.Time) (event.Ending, bool, 
 // over tells whether the crawl is over. While other workers have something to do, it is
 // when the budget is spent.
 func (d *driver) over(now time.Time) (event.Ending, bool) {
-	how, over := d.step.Ended(now, d.Frontier.Stats(now))
+	stats := d.Frontier.Stats(now)
+	d.queued = stats.Queued
+	how, over := d.step.Ended(now, stats)
 	if over && how != event.BudgetSpent && d.Peers != nil && !d.Peers.Idle() {
 		return "", false
 	}
@@ -463,7 +466,7 @@ func (d *driver) broken(ctx context.Context, err error) (event.Ending, error) {
 // arrival and, as a crawl may have died right between the two, every beginning:
 // what is leased next is then the same.
 func (d *driver) sweep(ctx context.Context) error {
-	from, due := d.step.Sweep()
+	from, due := d.step.Sweep(d.queued)
 	if !due {
 		return nil
 	}

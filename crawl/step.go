@@ -312,13 +312,20 @@ func (s *Step) Rerank(c *web.Candidate) float64 {
 //
 // A batch of pages changes the less of a model the more it has learnt, and the frontier
 // grows with the crawl. So a long crawl begins anew once every hundredth of the pages so
-// far, and what that costs a page does not grow.
-func (s *Step) Sweep() (from []byte, due bool) {
+// far, and what that costs a page does not grow. Where more than a million candidates wait, it
+// begins anew at the soonest after a page for each 64 of them: else a page of a crawl in
+// which ten links wait for each page fetched would pay for a thousand. docs/results/frontier.md
+// has what they cost.
+func (s *Step) Sweep(waiting int) (from []byte, due bool) {
 	n := &s.count
 	if s.scorer.Stale() {
 		n.SweepDue = true
 	}
-	if gap := n.Pages / 100; n.SweepDue && !n.Sweeping && (gap < 25 || n.Pages >= n.SweepBegan+gap) {
+	gap := n.Pages / 100
+	if waiting > 1e6 {
+		gap = max(gap, waiting/64)
+	}
+	if n.SweepDue && !n.Sweeping && (gap < 25 || n.Pages >= n.SweepBegan+gap) {
 		n.Sweeping, n.SweepDue, n.SweepBegan = true, false, n.Pages
 	}
 	return n.Sweep, n.Sweeping

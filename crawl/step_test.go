@@ -331,3 +331,31 @@ func show(out Outcome, now time.Time) string {
 	}
 	return b.String()
 }
+
+// When all that waits is scored anew, for a scorer that always asks for it: at once in a small
+// crawl, after a hundredth of the pages so far in a long one, and where more than a million links
+// wait not before there was a page for each 64 of them.
+func TestSweepBegins(t *testing.T) {
+	for _, c := range []struct{ pages, waiting, next int }{
+		{100, 1000, 100},
+		{2400, 10_000, 2400},
+		{10_000, 100_000, 10_101},
+		{10_000, 1_000_000, 10_101},
+		{10_000, 3_000_000, 56_875},
+		{10_000_000, 100_000_000, 11_562_500},
+		{100_000_000, 2_000_000, 101_010_101},
+	} {
+		s := NewStep(Policy{}, alwaysStale{}, nil)
+		s.count.Pages, s.count.SweepBegan = c.pages, c.pages
+		for _, at := range []int{c.pages, max(c.pages, c.next-1), c.next} {
+			s.count.Pages = at
+			if _, due := s.Sweep(c.waiting); due != (at >= c.next) {
+				t.Errorf("%+v: begun at page %d: %t", c, at, due)
+			}
+		}
+	}
+}
+
+type alwaysStale struct{ anchorScorer }
+
+func (alwaysStale) Stale() bool { return true }
