@@ -9,41 +9,54 @@
 package nearcopy
 
 import (
-	"cmp"
 	"encoding/binary"
-	"slices"
+	"math"
 
 	"github.com/waggle-crawler/waggle/web"
 )
 
 // Prefix begins the names of all that an Index keeps:
 //
-//	near/n          number of pages, uvarint
-//	near/p NUMBER   page: sketch · address
-//	near/k KEY      pages that have this key, the last first, at most mostPages: 4 bytes each
+//	near/t TEXT  address of the first page with this text
+//	near/s NAME  pages of this name: the first mostNamed
+//	near/s ROW   pages of a name that more have, with this row: the last mostInRow
 //
-// NUMBER is 4 bytes, KEY 8, big-endian; numbers of pages in a value are little-endian.
+// TEXT, NAME and ROW are hashes: 8 bytes, big-endian. Pages are stored as
+//
+//	version  1 byte, once: 2
+//	bins     64 bytes
+//	main     bytes of the main text, uvarint
+//	length   of the address, uvarint
+//	address
+//
+// of which the last four are there for each page.
 const Prefix = "near/"
 
 const (
-	nameCount  = Prefix + "n"
-	prefixPage = Prefix + "p"
-	prefixKey  = Prefix + "k"
-	// mostPages is how many pages a key leads to, and mostCompared how many a page is compared
-	// with.
-	mostPages    = 8
-	mostCompared = 8
+	prefixText   = Prefix + "t"
+	prefixSketch = Prefix + "s"
+	version      = 2
+
+	mostNamed = 8
+	mostInRow = 4
 )
+
+// page is one that was added.
+type page struct {
+	bins    []byte // of its sketch
+	main    uint32
+	address []byte
+}
 
 // Index finds near-copies among the pages that were added. Not for concurrent use.
 type Index struct {
-	get   func(name string) ([]byte, error)
-	put   func(name string, value []byte)
-	pages uint32
-	read  bool // pages is what is stored
-	// What Find read of the keys of a sketch, which Add comes with as a rule.
-	found *Sketch
-	lists [][]byte
+	get func(name string) ([]byte, error)
+	put func(name string, value []byte)
+	// What Find read for a sketch, which Add comes with as a rule.
+	read  *Sketch
+	first []byte // address of the first page with the text
+	named []page // pages of the name
+	rows  [rows][]page
 }
 
 // NewIndex returns the index over what is stored: get returns the value of a name, nil if it has
@@ -58,43 +71,33 @@ type Match struct {
 	Likeness float64 // resemblance in [0,1]
 }
 
-// Find looks for the page of which that of address u is a near-copy: the page that resembles it
-// most, and of equals the first. A page is no copy of its own address.
+// Find looks for the page of which that of address u is a near-copy: one with the same text, or
+// else the one of its name that resembles it most, and of equals the first. A page is no copy of
+// its own address.
 func (x *Index) Find(u web.URL, s *Sketch) (m Match, found bool, err error) {
 	if s == nil {
 		return m, false, nil
 	}
-	if err := x.readLists(s); err != nil {
+	if err := x.look(s); err != nil {
 		return m, false, err
 	}
-	shared := make(map[uint32]int)
-	for _, list := range x.lists {
-		for i := 0; i+4 <= len(list); i += 4 {
-			shared[binary.LittleEndian.Uint32(list[i:])]++
-		}
+	own := u.String()
+	if string(x.first) == own {
+		return m, false, nil // whatever has this text is a copy of this page
 	}
-	order := make([]uint32, 0, len(shared))
-	for n := range shared {
-		order = append(order, n)
+	if of, err := web.Parse(string(x.first)); err == nil {
+		return Match{of, 1}, true, nil
 	}
-	slices.SortFunc(order, func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(shared[b], shared[a]), cmp.Compare(a, b))
-	})
-	var best uint32
-	for _, n := range order[:min(mostCompared, len(order))] {
-		b, err := x.get(pageName(n))
-		if err != nil {
-			return m, false, err
+	for _, list := range append([][]page{x.named}, x.rows[:]...) {
+		for _, p := range list {
+			likeness := resemblance(s.bins[:], p.bins)
+			if !isNear(likeness, s.main, p.main) || found && likeness <= m.Likeness || string(p.address) == own {
+				continue
+			}
+			if of, err := web.Parse(string(p.address)); err == nil { // else it is damaged
+				m, found = Match{of, likeness}, true
+			}
 		}
-		was, of, ok := parsePage(b)
-		if !ok {
-			continue // lost when the crawl was repaired, or of another version
-		}
-		likeness, near := s.Likeness(&was)
-		if !near || of == u || found && (likeness < m.Likeness || likeness == m.Likeness && n > best) {
-			continue
-		}
-		m, found, best = Match{of, likeness}, true, n
 	}
 	return m, found, nil
 }
@@ -104,61 +107,91 @@ func (x *Index) Add(u web.URL, s *Sketch) error {
 	if s == nil {
 		return nil
 	}
-	if !x.read {
-		b, err := x.get(nameCount)
-		if err != nil {
-			return err
-		}
-		n, _ := binary.Uvarint(b)
-		x.pages, x.read = uint32(n), true
-	}
-	if err := x.readLists(s); err != nil {
+	if err := x.look(s); err != nil {
 		return err
 	}
-	number := binary.LittleEndian.AppendUint32(nil, x.pages)
-	for i, k := range s.keys {
-		if slices.Contains(s.keys[:i], k) {
-			continue
-		}
-		list := x.lists[i]
-		x.put(keyName(k), slices.Concat(number, list[:min(len(list), 4*(mostPages-1))]))
+	x.read = nil
+	added := page{s.bins[:], s.main, []byte(u.String())}
+	if len(x.first) == 0 {
+		x.put(name(prefixText, s.text), added.address)
 	}
-	x.put(pageName(x.pages), append(s.append(nil), u.String()...))
-	x.pages++
-	x.put(nameCount, binary.AppendUvarint(nil, uint64(x.pages)))
-	x.found = nil
+	switch {
+	case s.few:
+	case len(x.named) < mostNamed:
+		x.put(name(prefixSketch, s.name), appendPages(append(x.named, added)))
+	default:
+		for i, list := range x.rows {
+			list = append(list, added)
+			x.put(name(prefixSketch, s.rows[i]), appendPages(list[max(0, len(list)-mostInRow):]))
+		}
+	}
 	return nil
 }
 
-// readLists reads what the keys of a sketch lead to.
-func (x *Index) readLists(s *Sketch) error {
-	if x.found == s {
+// look reads what the hashes of a sketch lead to.
+func (x *Index) look(s *Sketch) (err error) {
+	if x.read == s {
 		return nil
 	}
-	x.found, x.lists = nil, x.lists[:0]
-	for _, k := range s.keys {
-		b, err := x.get(keyName(k))
-		if err != nil {
+	x.read, x.named, x.rows = nil, nil, [rows][]page{}
+	if x.first, err = x.get(name(prefixText, s.text)); err != nil {
+		return err
+	}
+	if !s.few {
+		if x.named, err = x.pages(s.name); err != nil {
 			return err
 		}
-		x.lists = append(x.lists, b[:len(b)&^3])
+		for i := 0; len(x.named) == mostNamed && i < rows; i++ {
+			if x.rows[i], err = x.pages(s.rows[i]); err != nil {
+				return err
+			}
+		}
 	}
-	x.found = s
+	x.read = s
 	return nil
 }
 
-func pageName(n uint32) string {
-	return string(binary.BigEndian.AppendUint32([]byte(prefixPage), n))
+func (x *Index) pages(key uint64) ([]page, error) {
+	b, err := x.get(name(prefixSketch, key))
+	return parsePages(b), err
 }
 
-func keyName(k uint64) string { return string(binary.BigEndian.AppendUint64([]byte(prefixKey), k)) }
+func name(prefix string, key uint64) string {
+	return string(binary.BigEndian.AppendUint64([]byte(prefix), key))
+}
 
-// parsePage reads what is kept of a page.
-func parsePage(b []byte) (s Sketch, u web.URL, ok bool) {
-	s, address, ok := parseSketch(b)
-	if !ok {
-		return s, u, false
+// appendPages is the stored form of pages.
+func appendPages(list []page) []byte {
+	b := []byte{version}
+	for _, p := range list {
+		b = append(b, p.bins...)
+		b = binary.AppendUvarint(b, uint64(p.main))
+		b = binary.AppendUvarint(b, uint64(len(p.address)))
+		b = append(b, p.address...)
 	}
-	u, err := web.Parse(string(address))
-	return s, u, err == nil
+	return b
+}
+
+// parsePages reads what appendPages wrote, up to mostNamed pages: none of another version, and
+// those before a damage.
+func parsePages(b []byte) (list []page) {
+	if len(b) == 0 || b[0] != version {
+		return nil
+	}
+	const size = len(Sketch{}.bins)
+	for b = b[1:]; len(b) > size && len(list) < mostNamed; {
+		at := size
+		main, k := binary.Uvarint(b[at:])
+		if at += max(k, 0); k <= 0 || main > math.MaxUint32 {
+			break
+		}
+		n, k := binary.Uvarint(b[at:])
+		if at += max(k, 0); k <= 0 || n > uint64(len(b)-at) {
+			break
+		}
+		end := at + int(n)
+		list = append(list, page{b[:size:size], uint32(main), b[at:end:end]})
+		b = b[end:]
+	}
+	return list
 }
