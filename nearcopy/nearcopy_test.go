@@ -59,17 +59,19 @@ func TestLikeness(t *testing.T) {
 		near bool
 	}{
 		{"the same", made("Bees", "Bees", article), made("Bees", "Bees", article), true},
-		{"another case, other marks and spaces", made("Bees", "", article), made("BEES!", "", strings.ToUpper(strings.ReplaceAll(article, " ", ", "))), true},
+		{"another case, other marks and spaces", made("Bees", "", article), made("BEES!", "", strings.ToUpper(article)+" ?!"), true},
 		{"the same under another title", made("Bees", "", article), made("Bees | archive", "", article), true},
 		{"without the menu", made("Bees", "Bees", menu, article), made("Bees", "Bees", article), true},
 		{"without the menu, under another title", made("Bees", "Bees", menu, article), made("Print", "Bees", article), false},
 		{"another date", made("Bees", "", article, "printed 2026-01-01"), made("Bees", "", article, "printed 2026-01-02"), true},
 		{"two people of one template", made("Staff: Ann Lee", "", prose(0, 120), "Ann Lee, databases, office 12"), made("Staff: Bo Ray", "", prose(0, 120), "Bo Ray, graphics, office 14"), false},
 		{"two people of one template, by the heading", made("Staff", "Ann Lee", prose(0, 120), "databases, office 12"), made("Staff", "Bo Ray", prose(0, 120), "graphics, office 14"), false},
-		{"few words, the same", made("Index of /a", "", "name size date"), made("Index of /a", "", "Name Size Date"), true},
+		{"few words, the same", made("Index of /a", "", "name size date"), made("Index of /A", "", "name size date"), true},
+		{"few words, another number", made("Lecture", "", "see part 1"), made("Lecture", "", "see part 2"), false},
 		{"few words, under another title", made("Index of /a", "", "name size date"), made("Index of /b", "", "name size date"), false},
 		{"few words, one of them another", made("Index", "", prose(0, 20), "north"), made("Index", "", prose(0, 20), "south"), false},
 		{"months of one calendar, by the main text", made("Events", "", menu, prose(0, 300)), made("Events", "", menu, prose(0, 300), prose(500, 20)), false},
+		{"a sentence repeated, under a number of its own", made("item", "", "Item three. "+strings.Repeat("Bees dance in the hive. ", 30)), made("item", "", "Item four. "+strings.Repeat("Bees dance in the hive. ", 30)), false},
 		{"two people of one long template", made("Staff: Ann Lee", "", prose(0, 5000), "Ann Lee"), made("Staff: Bo Ray", "", prose(0, 5000), "Bo Ray"), false},
 		{"half of it", made("Bees", "", article), made("Bees", "", prose(0, 200)), false},
 		{"the other order", made("Bees", "", prose(0, 100), prose(100, 100), prose(200, 100)), made("Bees", "", prose(200, 100), prose(0, 100), prose(100, 100)), true},
@@ -110,11 +112,15 @@ func TestLikenessIsResemblance(t *testing.T) {
 			}
 		}
 		a, b := times(words), times(other)
-		common := 0
+		common, all := 0, 0
 		for f, n := range a {
 			common += min(n, b[f])
+			all += n
 		}
-		want := float64(common) / float64(2*n-common)
+		for _, n := range b {
+			all += n
+		}
+		want := float64(common) / float64(all-common)
 		got, _ := Of(made("", "", strings.Join(words, " "))).Likeness(Of(made("", "", strings.Join(other, " "))))
 		if math.Abs(got-want) > .15 {
 			t.Errorf("%.3f, the texts %.3f", got, want)
@@ -126,11 +132,11 @@ func TestLikenessIsResemblance(t *testing.T) {
 	}
 }
 
-// times is how often each word is there.
+// times is how often each word is there, twice at most.
 func times(words []string) map[string]int {
 	out := map[string]int{}
 	for _, w := range words {
-		out[w]++
+		out[w] = min(out[w]+1, 2)
 	}
 	return out
 }

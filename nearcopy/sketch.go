@@ -17,6 +17,8 @@ const (
 	// fewTerms is below how many terms, each occurrence counted, only the same text under the
 	// same name is a copy: of a few words a template leaves nothing that tells its pages apart.
 	fewTerms = 25
+	// mostOccur is how many occurrences of a term are features.
+	mostOccur = 2
 	// bins is the number of features that a sketch samples, and binBits what it keeps of each.
 	bins, binBits = 256, 2
 	// Least is the resemblance from which pages of the same name, that is of the same title and
@@ -36,8 +38,8 @@ const (
 
 // Sketch is what is kept of a page to compare it with others.
 //
-// The features of a page are its terms, each occurrence one: the third "bee" is another than
-// the second. Each feature has one hash. Its last byte names a bin, and a bin holds the least
+// The features of a page are its terms, and again those that occur more than once: a sentence
+// that is repeated weighs little more than once. Each feature has one hash. Its last byte names a bin, and a bin holds the least
 // hash of its features; an empty bin takes that of another, by a walk that is the same in
 // every sketch. So two sketches agree in about that share of their bins which the pages have
 // of their features in common: their resemblance, or weighted Jaccard coefficient. A sketch
@@ -49,7 +51,7 @@ const (
 // densification for fast and accurate minwise hashing (2017), algorithm 1.
 type Sketch struct {
 	name uint64                   // hash of the title and the first headings
-	text uint64                   // hash of the terms outside title and headings, and of all headings
+	text uint64                   // hash of the terms outside title and headings, of all headings, and of the main text
 	few  bool                     // the page has few terms
 	main uint32                   // bytes of the main text; zero where few
 	bins [bins * binBits / 8]byte // zero where few
@@ -71,7 +73,7 @@ func Of(p *web.Page) *Sketch {
 		if t.Body > t.Head {
 			text += mix(h + uint64(t.Body-t.Head))
 		}
-		for range t.Body {
+		for range min(t.Body, mostOccur) {
 			h += golden
 			f := mix(h)
 			if m := &minima[byte(f)]; *m == 0 || f < *m {
@@ -79,6 +81,7 @@ func Of(p *web.Page) *Sketch {
 			}
 		}
 	}
+	text ^= xxh3.HashString(p.Main)
 	title := hashWords(0, p.Title)
 	s := &Sketch{name: hashHeadings(title, p.Headings[:min(headings, len(p.Headings))]), text: hashHeadings(text, p.Headings), few: n < fewTerms}
 	if s.few {
