@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/hollow"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -38,8 +39,9 @@ const (
 //	of a host     h = (gained + c) / (rendered + 1)
 //
 // A page of a kind is rendered where h is at least a third; and else now and then, as sites
-// change: after as many pages of the kind as every says times p/c, and four times that for
-// each page of it that was rendered.
+// change: after as many pages of the kind as every says times (p/c)², and four times that for
+// each page of it that was rendered. A page that asks for a login, and is no harvest for that
+// reason, never is.
 type renderKind int
 
 const (
@@ -52,7 +54,7 @@ const (
 // Of each kind: the share of gains that is expected before anything was rendered, and the
 // least that is expected of a host whatever others showed; and after how many pages one is
 // rendered all the same. A bare page may be all that is sent of a site, so one of each host
-// is rendered.
+// is rendered that has not sent shownPages others.
 var renderKinds = [web.RenderKinds]struct {
 	prior, least float64
 	every        int
@@ -67,6 +69,7 @@ const (
 	crawlPages = 4 // that the share of gains of the crawl begins with
 	hostPages  = 1 // that the share of gains of a host begins with
 	leastGain  = 1. / 3
+	shownPages = 6 // that are not bare: a host which sent so many sends what it has
 	bareWords  = 80 // fewer are almost no text
 	listLinks  = 10 // of the page's own site: a page of few words that has as many is a list
 	endLinks   = 3  // fewer lead almost nowhere: of the page's own site
@@ -77,15 +80,17 @@ const (
 	wordLetters = 8
 )
 
-// renders tells whether a page is rendered of a host that has counted n, in a crawl that has
-// counted all.
-func (k renderKind) renders(n, all web.Renders) bool {
-	of := renderKinds[k]
-	crawl := max(of.least, (float64(all.Gained)+of.prior*crawlPages)/float64(all.Done+crawlPages))
+// renders tells whether a page of a host is rendered, in a crawl that has counted all.
+func (k renderKind) renders(host *web.HostState, all *[web.RenderKinds]web.Renders) bool {
+	of, n := renderKinds[k], host.Renders[k]
+	crawl := (float64(all[k].Gained) + of.prior*crawlPages) / float64(all[k].Done+crawlPages)
+	if host.Fetched-host.Renders[kindBare].Pages < shownPages {
+		crawl = max(of.least, crawl)
+	}
 	if (float64(n.Gained)+crawl*hostPages)/float64(n.Done+hostPages) >= leastGain {
 		return true
 	}
-	return float64(n.Pages+1) >= float64(of.every<<min(2*n.Done, doublings))*of.prior/crawl
+	return float64(n.Pages+1) >= float64(of.every<<min(2*n.Done, doublings))*(of.prior/crawl)*(of.prior/crawl)
 }
 
 // content is how much a page says.
@@ -190,7 +195,7 @@ func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, release c
 		}
 		sent = contentOf(p)
 		kind := hints.kind(&sent)
-		if !always && !kind.renders(a.Lease.Host.Renders[kind], a.Lease.Renders[kind]) {
+		if !always && (!kind.renders(&a.Lease.Host, &a.Lease.Renders) || c.Policy.Hollow && hollow.Reason(p) == web.ReasonLogin) {
 			a.rendered = renderOutcome{counts: true, kind: kind}
 			return p, nil
 		}

@@ -279,7 +279,7 @@ func crawlMadeWeb(t *testing.T, w *madeWeb, render string) found {
 	t.Helper()
 	server := httptest.NewServer(w)
 	defer server.Close()
-	text := "topic: {keywords: [honey bee, hive]}\njudge: {name: keyword, threshold: 0.05}\nscorer: {name: breadth-first}\npoliteness: {delay: 0s}\n" +
+	text := "topic: {keywords: [honey bee, hive]}\njudge: {name: keyword, threshold: 0.05, count-copies: true}\nscorer: {name: breadth-first}\npoliteness: {delay: 0s}\n" +
 		"fetch: {unsandboxed: true, browsers: 2, browser-time: 5m, workers: 8, render: " + render + ", through: '" + server.URL + "'}\nseeds:\n"
 	for _, s := range w.sites {
 		text += "- http://" + s.name + ".example/\n"

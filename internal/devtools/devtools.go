@@ -70,6 +70,10 @@ type Browser struct {
 	next    int
 	waiting map[int]chan answer
 	err     error // why it ended
+	// Of Usage: how often it was asked, and the processes that were none of the browser's.
+	looking sync.Mutex
+	looks   int
+	others  map[string]bool
 }
 
 type answer struct {

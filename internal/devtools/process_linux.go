@@ -35,16 +35,26 @@ func kill(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 // architecture that Go runs on.
 const ticksPerSecond = 100
 
+// allLooks is after how many looks those processes are looked at as well which were none of the
+// browser's: their numbers may be given to others.
+const allLooks = 10
+
 // Usage tells what the processes of the browser take. The error wraps
 // errors.ErrUnsupported on systems where that is not known.
 func (b *Browser) Usage() (u Usage, err error) {
+	b.looking.Lock()
+	defer b.looking.Unlock()
+	if b.looks%allLooks == 0 {
+		b.others = map[string]bool{}
+	}
+	b.looks++
 	list, err := os.ReadDir("/proc")
 	if err != nil {
 		return u, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	}
 	group := strconv.Itoa(b.cmd.Process.Pid)
 	for _, d := range list {
-		if name := d.Name(); name[0] < '1' || name[0] > '9' {
+		if name := d.Name(); name[0] < '1' || name[0] > '9' || b.others[name] {
 			continue
 		}
 		stat, err := os.ReadFile(filepath.Join("/proc", d.Name(), "stat"))
@@ -55,6 +65,7 @@ func (b *Browser) Usage() (u Usage, err error) {
 		_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
 		f := strings.Fields(rest)
 		if len(f) < 13 || f[2] != group || f[0] == "Z" {
+			b.others[d.Name()] = true
 			continue
 		}
 		user, _ := strconv.ParseInt(f[11], 10, 64) // of the kernel's making
