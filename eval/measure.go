@@ -164,7 +164,7 @@ func Measures() []Measure {
 				}
 				return share(pages[len(pages)-1].Widest)
 			}},
-		{"apr", "average precision over that of breadth-first, per γ, then averaged", "Liu, Milios 2010, eq 40; decoration", +1, false, false, averagePrecisionRatio},
+		{"apr", "average precision over that of breadth-first, per γ, then averaged; the paper divides by best-first by content", "Liu, Milios 2010, eq 40; decoration", +1, false, false, averagePrecisionRatio},
 		{"similar-pages", "pages whose best cosine to a target is at least .75", "Batsakis, Petrakis, Milios 2009, §4.1", +1, true, false,
 			func(r *Run, _ Reference, n int) float64 { return float64(r.Similar(n, SimilarThreshold)) }},
 	}

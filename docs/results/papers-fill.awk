@@ -1,66 +1,121 @@
-# Puts the tables of CSV files that papers.awk made into a document, in the places that
-# comments name:
+# Puts the tables of CSV files that papers.sh made into a document, in the places that
+# comments name; what stood there as a table goes. Where there is no such file, it stays.
 #
 #   <!-- table papers-lm10-300.csv 3: lm10-bfs lm10-crf -->
 #
-# is the table of these strategies, in this order, with three digits; what stood there as a
-# table goes. Strategies that are all wanted are left out, with the colon.
+# is the table of these strategies of a file of papers.awk, in this order, with three digits.
+# Strategies that are all wanted are left out, with the colon. A file that holds several
+# measures, as flagship-all.csv does, is asked for one: flagship-all.csv 1 hits 1000.
+#
+#   <!-- csv papers-lm10-costs.csv 2: strategy training deviation -->
+#
+# is any other file, with the columns of these names, or all of them. Blanks in names are
+# written as _.
+#
+#   <!-- made lm10 control -->
+#
+# says of these labs, by papers-labs.csv, with which revision and settings they were run,
+# how often, and how long it took: as a list, in the place of the list that stood there.
 #
 #   awk -f papers-fill.awk DOCUMENT.md > NEW.md
-/^<!-- table / {
+/^<!-- (table|csv|made) .*-->$/ {
 	print
-	inside = 1
+	inside = ""
 	text = $0
-	sub(/^<!-- table /, "", text); sub(/ *-->$/, "", text)
+	sub(/^<!-- /, "", text); sub(/ *-->$/, "", text)
 	names = ""
 	if (i = index(text, ":")) { names = substr(text, i + 1); text = substr(text, 1, i - 1) }
+	delete part
 	split(text, part, " ")
-	table(part[1], part[2] + 0, names)
+	if (part[1] == "made") { if (made(text)) inside = "- " }
+	else if (part[1] == "csv") { if (plain(part[2], part[3] + 0, names)) inside = "|" }
+	else if (table(part[2], part[3] + 0, part[4], part[5], names)) inside = "|"
 	next
 }
-inside && /^\|/ { next }
-{ inside = 0; print }
+inside != "" && index($0, inside) == 1 { next }
+{ inside = ""; print }
 END { exit failed }
 
-function table(file, digits, names,    n, i, k, head, cell, line, row, order, count, webs, base, bounded) {
-	delete row
-	count = 0
-	while ((getline line < file) > 0) {
-		n = split(line, cell, ",")
-		if (!webs) {
-			for (i = 1; i <= n; i++) head[i] = cell[i]
-			for (webs = 1; head[webs + 1] != "all"; webs++) ;
-			base = head[webs + 2]
-			bounded = head[n] == "upper"
-			continue
-		}
-		row[cell[1]] = line
-		order[++count] = cell[1]
+# rows reads a CSV file into line[1…n], with head[NAME] the place of a column and first the
+# number of columns in front that are no part of papers.awk's; 0 without the file.
+function rows(file,    n, i, count, cell, text) {
+	delete head; delete line
+	count = -1
+	while ((getline text < file) > 0) {
+		if (++count == 0) { n = split(text, title, ","); for (i = 1; i <= n; i++) head[title[i]] = i }
+		else line[count] = text
 	}
 	close(file)
-	if (!webs) { print "papers-fill.awk: there is no " file > "/dev/stderr"; failed = 1; return }
+	if (count < 0) print "papers-fill.awk: there is no " file ": what stands in its place stays" > "/dev/stderr"
+	return count < 0 ? 0 : count
+}
+
+function table(file, digits, measure, pages, names,    n, i, k, cell, text, rule, row, order, count, first, all, from) {
+	if (!(n = rows(file))) return 0
+	first = head["strategy"]; all = head["all"]
+	for (i = 1; i <= n; i++) {
+		split(line[i], cell, ",")
+		if (("measure" in head) && (cell[head["measure"]] != measure || cell[head["pages"]] != pages)) continue
+		row[cell[first]] = line[i]
+		order[++count] = cell[first]
+	}
 	if (names != "") count = split(names, order, " ")
-	line = "| strategy |"; rule = "|---|"
-	for (i = 2; i <= webs; i++) { line = line " " head[i] " |"; rule = rule "--:|" }
-	line = line (webs > 2 ? " all |" : ""); rule = rule (webs > 2 ? "--:|" : "")
-	if (bounded) { line = line " at most |"; rule = rule "--:|" }
-	print line " " base " | interval | effect | won–lost |"
+	text = "| strategy |"; rule = "|---|"
+	from = all - first > 2 ? all : all - 1 # of one web the mean of all is that of the web
+	for (i = first + 1; i <= from; i++) { text = text " " title[i] " |"; rule = rule "--:|" }
+	if ("upper" in head) { text = text " at most |"; rule = rule "--:|" }
+	print text " " title[all + 1] " | interval | effect | won–lost |"
 	print rule "--:|---|--:|---|"
 	for (k = 1; k <= count; k++) {
 		if (!(order[k] in row)) { print "papers-fill.awk: " file " has no " order[k] > "/dev/stderr"; failed = 1; continue }
-		n = split(row[order[k]], cell, ",")
-		line = "| " order[k] " |"
-		for (i = 2; i <= webs; i++) line = line " " number(cell[i], digits) " |"
-		if (webs > 2) line = line " " number(cell[webs + 1], digits) " |"
-		if (bounded) line = line " " number(cell[n], digits) " |"
-		if ("minus " order[k] == base) { print line " | | | |"; continue }
-		i = webs + 2
-		print line " " sign(cell[i], digits) " | " sign(cell[i + 1], digits) " … " sign(cell[i + 2], digits) (cell[i + 6] == "*" ? " *" : "") " | " sign(cell[i + 3], 2) " | " cell[i + 4] "–" cell[i + 5] " |"
+		split(row[order[k]], cell, ",")
+		text = "| " order[k] " |"
+		for (i = first + 1; i <= from; i++) text = text " " number(cell[i], digits) " |"
+		if ("upper" in head) text = text " " number(cell[head["upper"]], digits) " |"
+		if ("minus " order[k] == title[all + 1]) { print text " | | | |"; continue }
+		print text " " sign(cell[all + 1], digits) " | " sign(cell[head["low"]], digits) " … " sign(cell[head["high"]], digits) (cell[head["told apart"]] == "*" ? " *" : "") " | " ("effect" in head ? sign(cell[head["effect"]], 2) : "") " | " cell[head["won"]] "–" cell[head["lost"]] " |"
 	}
+	return 1
+}
+
+function plain(file, digits, names,    n, i, k, cell, text, rule, order, count) {
+	if (!(n = rows(file))) return 0
+	if (names != "") count = split(names, order, " ")
+	else for (i in head) { order[head[i]] = i; count++ }
+	text = rule = "|"
+	for (k = 1; k <= count; k++) {
+		gsub(/_/, " ", order[k])
+		if (!(order[k] in head)) { print "papers-fill.awk: " file " has no column " order[k] > "/dev/stderr"; failed = 1; return 0 }
+		text = text " " order[k] " |"
+		split(line[1], cell, ",")
+		rule = rule (cell[head[order[k]]] ~ /^[-+]?[0-9.]+$/ ? "--:|" : "---|")
+	}
+	print text; print rule
+	for (i = 1; i <= n; i++) {
+		split(line[i], cell, ",")
+		text = "|"
+		for (k = 1; k <= count; k++) { x = cell[head[order[k]]]; text = text " " (x ~ /^[-+]?[0-9]*\.[0-9]+$/ ? number(x, digits) : x) " |" }
+		print text
+	}
+	return 1
+}
+
+function made(text,    n, i, k, cell, want, count, told) {
+	if (!(n = rows("papers-labs.csv"))) return 0
+	count = split(text, want, " ")
+	for (k = 2; k <= count; k++)
+		for (i = 1; i <= n; i++) {
+			split(line[i], cell, ",")
+			if (cell[head["lab"]] != want[k]) continue
+			told = 1
+			print "- `" cell[head["file"]] "`" (cell[head["file"]] == "papers-" want[k] ".yaml" ? "" : ", as " want[k]) ": revision " cell[head["revision"]] ", settings " cell[head["settings"]] ", " cell[head["repeats"]] " repeat" (cell[head["repeats"]] == 1 ? "" : "s") ", " cell[head["crawls"]] " crawls, " cell[head["seconds"]] " s of processor time"
+		}
+	return told
 }
 
 # number has no zero before the point, and a minus that is one.
 function number(x, digits,    s, minus) {
+	if (x == "") return ""
 	minus = x ~ /^-/ ? "−" : ""
 	s = sprintf("%." digits "f", minus == "" ? x : substr(x, 2))
 	if (digits > 1) sub(/^0\./, ".", s)

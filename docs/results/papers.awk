@@ -7,11 +7,13 @@
 # their end, as trail-1 and trail-2, share a column. Parts of a topic, which are named TOPIC@SITE, and repeats are averaged first, so that
 # a topic counts once; a repeat in which a strategy failed counts for none. The interval is of 2,000 draws of as many topics, with
 # replacement; a row that is marked * has an interval without 0. The effect is the mean
-# difference by the deviation of differences over topics. Where the lab gives bounds for what is
-# not recorded, the last column is the upper one, and all others are of the lower.
+# difference by the deviation of differences over topics. Won are topics with more of the
+# measure, with -v less=1 those with less of it. Where the lab gives bounds for what is
+# not recorded, the last column is the upper one, and all others are of the lower. A repeat in
+# which the measure does not apply to some strategy counts for none.
 BEGIN { FS = ","; OFS = "," }
 FNR == 1 { for (i = 1; i <= NF; i++) col[$i] = i; next }
-$col["measure"] == measure && $col["pages"] == pages && kind($col["web"]) ~ only {
+$col["measure"] == measure && $col["pages"] == pages && kind($col["web"]) ~ only && $col["value"] != "" {
 	run = $col["web"] SUBSEP $col["topic"] SUBSEP $col["repeat"]; s = $col["scorer"]
 	if (!(s in met)) { met[s]; names[++m] = s }
 	if (!(run in made)) runs[++nruns] = run
@@ -47,7 +49,7 @@ END {
 		}
 		for (j = 1; j <= nw; j++) line = line OFS sprintf("%.3f", a[j] / c[j])
 		mean = won = lost = 0
-		for (i = 1; i <= n; i++) { mean += d[i] / n; won += d[i] > 1e-9; lost += d[i] < -1e-9 }
+		for (i = 1; i <= n; i++) { mean += d[i] / n; won += (less ? -d[i] : d[i]) > 1e-9; lost += (less ? -d[i] : d[i]) < -1e-9 }
 		dev = 0
 		for (i = 1; i <= n; i++) dev += (d[i] - mean) ^ 2 / (n - 1)
 		effect = dev > 0 ? sprintf("%+.2f", mean / sqrt(dev)) : ""

@@ -1,9 +1,12 @@
 #!/bin/sh
-# Makes the figures of lm10.md, cps02.md, vs05.md, htt14.md, bpm09.md and classics.md again,
-# and the tables of labelled paths: builds the recorded webs, runs the labs, makes of their
-# values the files papers-*.csv and classics-*.csv and the charts beside this script, and puts
-# their tables into the documents. What is said of them there is left to whoever reads them;
-# classics.md is the report of its lab.
+# Makes the figures of lm10.md, cps02.md, vs05.md, htt14.md, bpm09.md and classics.md again:
+# builds the recorded webs, runs the labs, makes of their values the files papers-*.csv and
+# classics-*.csv and the charts beside this script, and puts their tables into the documents,
+# with the revision and settings that made them. What is said of them there is left to whoever
+# reads them; classics.md is the report of its lab. Of paths.md and paths-manuals.md it makes
+# what waggle lab paths prints, as paths-*.txt in WORK; the labs of paths.md, apprentice.md and
+# flagship.md are run by the commands at the head of their files, and flagship-all by LABS. How
+# long each lab took is in papers-labs.csv.
 #
 #   WEBS=DIR docs/results/papers.sh
 #
@@ -19,6 +22,7 @@
 #   REPEATS  repeats of each lab (default: those of its file, five for most); a later run
 #            with more adds to what is there
 #   WAGGLE   the program (default: waggle)
+#   REVISION revision of the program, where it cannot tell by itself
 #   WORDNET  folder of the files of Debian's package wordnet-base (default:
 #            /usr/share/wordnet)
 set -eu
@@ -56,7 +60,7 @@ lab() { # NAME
 	*-hits) change='s/folds: same,/folds: same-but-hits,/' ;;
 	*-critic) change='s/^judges: .*/judges: [critic-printed]/' ;;
 	*-runs) change='s/^judges: .*/judges: [critic-printed]/; s/^repeats: .*/repeats: 1\nkeep-runs: true/; /^ *# The recall crawler/,$d' ;;
-	classics) base=classics ;;
+	classics | flagship-all) base=$1 ;;
 	paths-departments)
 		[ -e $1.txt ] || "$waggle" lab paths --web webs/departments --topics course,faculty,project --repeats 3 >$1.new
 		[ -e $1.txt ] || mv $1.new $1.txt
@@ -72,7 +76,12 @@ lab() { # NAME
 	sed -e "${REPEATS:+s/^repeats: .*/repeats: $REPEATS/}" -e "$change" -e "s|/usr/share/wordnet|${WORDNET:-/usr/share/wordnet}|" "$here/$base.yaml" >"lab-$1.yaml"
 	sed -i -e "$far" "lab-$1.yaml"
 	# 1 says that a strategy could not be taught somewhere, as the report tells.
+	times >times.new
 	"$waggle" lab run -f "lab-$1.yaml" -o "$1" || [ $? = 1 ]
+	times >>times.new
+	# Lines 2 and 4 are what children took until then: 1m2.5s 0m3.1s.
+	awk 'NR % 2 == 0 { s = 0; for (i = 1; i <= 2; i++) { split($i, t, "m"); s += 60 * t[1] + t[2] }; a[NR] = s }
+		END { printf "%.1f\n", a[4] - a[2] }' times.new >>"$1/seconds.txt"
 }
 n=0
 [ "$labs" = none ] || for l in $labs; do
@@ -92,9 +101,48 @@ made() {
 		echo "papers.sh: $folder has no results: $csv stays" >&2
 	fi
 }
-table() { # NAME FOLDER BASELINE MEASURE PAGES
-	made "$2" "$1.csv" awk -f "$here/papers.awk" -v base="$3" -v measure="$4" -v pages="$5" "$2/values.csv"
+table() { # NAME FOLDER BASELINE MEASURE PAGES [WEB]
+	case $4 in *loss*) less=1 ;; *) less= ;; esac
+	made "$2" "$1.csv" awk -f "$here/papers.awk" -v base="$3" -v measure="$4" -v pages="$5" -v only="${6-}" -v less="$less" "$2/values.csv"
 }
+costs() { # NAME FOLDER
+	made "$2" "$1.csv" awk -f "$here/papers-costs.awk" "$2/costs.tsv"
+}
+# The cells of a lab: files of earlier settings may lie beside them.
+cells() { # FOLDER
+	jq -r '.cells[]' "$1/facts.json" | while read -r c; do [ ! -e "$1/cells/$c" ] || echo "$1/cells/$c"; done
+}
+apr() { # FOLDER BASELINE PAGES
+	jq -rn --arg base "$2" --argjson pages "$3" -f "$here/papers-apr.jq" $(cells "$1") >"$1/apr.csv"
+	awk -f "$here/papers.awk" -v base="$2" -v measure=apr-baseline -v pages="$3" "$1/apr.csv"
+}
+# Several measures at several budgets, with both in front.
+tables() { # FOLDER BASELINE MEASURES BUDGETS
+	for m in $3; do
+		for n in $4; do
+			awk -f "$here/papers.awk" -v base="$2" -v measure="$m" -v pages="$n" "$1/values.csv" | sed -e "1s/^/measure,pages,/; 2,\$s/^/$m,$n,/"
+		done
+	done | awk 'NR == 1 || !/^measure,/'
+}
+# made_by is the line of a lab in papers-labs.csv. Seconds are processor time: of the program,
+# where this script ran the lab, and else of crawls and training alone, in which each crawl
+# has the training of its model.
+made_by() { # LAB
+	revision=$(sed -n 's/^- Made with waggle of revision \([^,]*\), settings .*/\1/p' "$1/report.md")
+	settings=$(sed -n 's/^- Made with.* settings \([0-9a-f]*\)\.$/\1/p' "$1/report.md")
+	base=papers-${1%-far}.yaml
+	[ -e "$here/$base" ] || base=papers-$(echo "${1%-far}" | sed 's/-\(headline\|hits\|runs\|critic\)$//').yaml
+	[ -e "$here/$base" ] || base=$1.yaml
+	crawls=$(cells "$1" | wc -l)
+	repeats=$(sed -n 's/^repeats: //p' "$1/lab.yaml")
+	if [ -e "$1/seconds.txt" ]; then
+		seconds=$(awk '{ s += $1 } END { printf "%.0f", s }' "$1/seconds.txt") of=program
+	else
+		seconds=$(awk -F'\t' '{ last[$1] = $0 } END { for (k in last) { n = split(last[k], f, FS); s += f[5]; for (i = 7; i <= n; i++) s += f[i] }; printf "%.0f", s }' "$1/costs.tsv") of=crawls
+	fi
+	echo "$1,$base,${revision:-${REVISION:-–}},$settings,$repeats,$crawls,$seconds,$of"
+}
+
 curve() { # NAME FOLDER COLUMN STEPS STRATEGIES
 	made "$2" "$1.csv" awk -f "$here/papers-curves.awk" -v column="$3" -v steps="$4" -v only="$5" "$2/curves.csv"
 }
@@ -116,21 +164,33 @@ for s in '' -far; do
 	table papers-cps02-headline$s cps02-headline$s best-first-page hits 300
 	table papers-vs05-headline$s vs05-headline$s vs05-afc hits 100
 done
-for m in precision-mesh sigma apr; do table papers-lm10-$m lm10 lm10-bfs $m 300; done
+for m in precision-mesh sigma; do table papers-lm10-$m lm10 lm10-bfs $m 300; done
+# The paper's BFS goes by content, and the lab's measure apr divides by breadth-first.
+made lm10 papers-lm10-apr.csv apr lm10 lm10-bfs 300
+for l in lm10 htt14 bpm09 cps02 vs05; do costs papers-$l-costs $l; done
 table papers-bpm09-similar bpm09 bpm09-best-first-both similar-pages 1000
 table papers-htt14-similar htt14 htt14-hmm2 similar-pages 1000
 table papers-cps02-critic-300 cps02-critic best-first-page judged-loss 300
 table papers-cps02-critic-1000 cps02-critic best-first-page judged-loss 1000
 table papers-cps02-hits cps02 best-first-page hits 1000
+table papers-bpm09-auc bpm09 bpm09-best-first-both auc 1000
+table papers-bpm09-alpha bpm09 hmm auc 300
+table papers-bpm09-alpha-1000 bpm09 hmm hits 1000
+table papers-htt14-auc htt14 htt14-hmm2 auc 300
+table papers-cps02-hits-300 cps02 best-first-page hits 300
 table papers-control control lm10-bfs auc 300
+for w in departments campus manuals; do table papers-control-$w control lm10-bfs auc 300 $w; done
 table papers-control-hits control-hits lm10-bfs auc 300
 for w in trail plain crowd; do
 	made trail papers-$w.csv awk -f "$here/papers.awk" -v base=lm10-bfs -v measure=hits -v pages=300 -v only=$w trail/values.csv
 done
-table papers-variants variants crf auc 300
-table papers-chosen chosen crf auc 300
+for l in variants chosen; do
+	table papers-$l $l crf auc 300
+	for s in memm hmm; do table papers-$l-$s $l $s auc 300; done
+done
+for s in hmm2 lm10-crf; do table papers-variants-$s variants $s auc 300; done
 for n in 300 1000 3000 10000; do table papers-bpm09-long-$n bpm09-long bpm09-best-first-both hits $n; done
-made lm10 papers-lm10-mesh.csv awk -F, -v OFS=, 'NR == 1 || $6 % 50 == 0 && $3 ~ /^(lm10-)?(bfs|crf|memm)$/ { print $1, $3, $6, $7, $8, $9, $10, $11 }' lm10/surface.csv
+made lm10 papers-lm10-mesh.csv awk -F, -v OFS=, 'NR == 1 || $6 % 50 == 0 && $3 ~ /^(lm10-)?(bfs|hmm|crf|memm)(-viterbi|-words|-similarity)?$/ { print $1, $3, $6, $7, $8, $9, $10, $11 }' lm10/surface.csv
 made lm10 papers-lm10-sigma-curve.csv awk -f "$here/papers-budgets.awk" -v measure=sigma lm10/values.csv
 curve papers-htt14-curves htt14 hits 10 htt14-hmm2,htt14-hmm,hmm2,bayes-cluster-like,bayes-page-like,knn-page-like
 curve papers-bpm09-curves bpm09 hits 10 ''
@@ -141,11 +201,22 @@ curve papers-vs05-curves vs05 hits 12 ''
 if [ -d cps02-runs/runs ]; then jq -rs -f "$here/papers-runs.jq" cps02-runs/runs/*.best-first-page.* cps02-runs/runs/*.cps02-apprentice.* >"$here/papers-cps02-topics.csv"; fi
 for w in departments campus manuals; do
 	chart papers-lm10-$w-mesh lm10 $w-precision-surface
+	chart papers-lm10-$w-sigma lm10 $w-sigma
 	chart papers-htt14-$w htt14 $w-harvest
 	chart papers-bpm09-$w bpm09 $w-harvest
 	chart papers-cps02-$w cps02 $w-harvest
 	chart papers-vs05-$w vs05 $w-harvest
 done
+made flagship-all flagship-all.csv tables flagship-all waggle "hits auc" "300 1000"
+
+# A lab without results here keeps its line.
+for l in lm10 trail control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs vs05 headline headline-far cps02-headline cps02-headline-far vs05-headline vs05-headline-far variants chosen bpm09-long classics flagship-all; do
+	if [ -e "$l/values.csv" ]; then made_by "$l"; else grep "^$l," "$here/papers-labs.csv" 2>/dev/null || :; fi
+done >labs.new
+awk -F, -v OFS=, 'BEGIN { print "lab", "file", "revision", "settings", "repeats", "crawls", "seconds", "of" }
+	{ print; crawls += $6; seconds += $7 }
+	END { print "all", "", "", "", "", crawls, seconds, "" }' labs.new >"$here/papers-labs.csv"
+
 cd "$here"
 if [ -e "$work/classics/report.md" ]; then
 	awk -f classics.awk -v dir=. "$work/classics/report.md" >classics.md

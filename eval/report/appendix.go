@@ -33,7 +33,7 @@ func (b *builder) papers() (section, bool) {
 	s := section{Title: "As the papers measured", ID: "papers", Badge: "decoration", Notes: []string{
 		"None of these knows the truth. A page counts by its cosine, of term frequencies, to the nearest example, or by what the crawl's own judge said of it: measures that favour a strategy which follows the same words, and a judge that is easily pleased. They are here so that a paper's figures can be set beside them, and decide nothing.",
 		"As in the papers every page that was fetched counts: seeds, copies, and the examples that were shown, which are as similar to themselves as can be. So do they for every strategy alike; hits leave all of them out.",
-		"Of Liu & Milios (2010): precision over 400 page points and γ of .5, .575, .65, .725 and .8, of which the paper gives the ends; σ as its text says, the mean over pages of the best cosine, and as printed, the best over targets of the mean cosine; APR, average precision over that of breadth-first, for each γ and then averaged. Of Chakrabarti, Punera & Subramanyam (2002): harvest and loss, as printed a mean, and as the figures are read a sum. Of Batsakis, Petrakis & Milios (2009): similar pages; the paper's threshold is lost, .75 is assumed, and swept.",
+		"Of Liu & Milios (2010): precision over 400 page points and γ of .5, .575, .65, .725 and .8, of which the paper gives the ends; σ as its text says, the mean over pages of the best cosine, and as printed, the best over targets of the mean cosine; APR, average precision over that of breadth-first (the paper divides by its best-first by content), for each γ and then averaged. Of Chakrabarti, Punera & Subramanyam (2002): harvest and loss, as printed a mean, and as the figures are read a sum. Of Batsakis, Petrakis & Milios (2009): similar pages; the paper's threshold is lost, .75 is assumed, and swept.",
 	}}
 	measures := append([]string{"of-bound", "of-greedy"}, asThePapers()...)
 	for _, w := range b.Webs {
@@ -46,6 +46,9 @@ func (b *builder) papers() (section, bool) {
 		s.panels(slug(w.Name, "similar-pages"), b.similar("Similar pages: "+b.webName(w.Name), cells, lead))
 		if m, ok := b.loss("Expected loss: "+b.webName(w.Name), cells, lead); ok {
 			s.panels(slug(w.Name, "judged-loss"), m)
+		}
+		if l := b.sigma("Mean of the best similarities: "+b.webName(w.Name), cells, lead); slices.Contains(b.Headline, "sigma") && len(l.Series) > 0 {
+			s.charts = append(s.charts, Plot{slug(w.Name, "sigma"), l.Draw()})
 		}
 		open := true // the largest budget
 		for _, n := range slices.Backward(b.Budgets) {

@@ -325,6 +325,26 @@ func (b *builder) sweep(title string, cells []eval.Cell, keep func(strategy) boo
 	return l
 }
 
+// sigma is σ at each budget, a line a strategy; the mean over topics.
+func (b *builder) sigma(title string, cells []eval.Cell, keep func(strategy) bool) plot.Lines {
+	l := plot.Lines{Title: title, XLabel: "pages fetched", YLabel: "σ", Note: "Mean over the pages of the best cosine to an example, at the budgets of the lab; mean over topics."}
+	for _, s := range strategies(cells, false) {
+		if !keep(s) {
+			continue
+		}
+		series := plot.Series{Name: b.name(s), Color: b.colors[s.scorer], Dots: true}
+		for _, n := range b.Budgets {
+			if _, values := byTopic(cells, s, "sigma", n); len(values) > 0 {
+				series.X, series.Y = append(series.X, float64(n)), append(series.Y, mean(values))
+			}
+		}
+		if len(series.X) > 0 {
+			l.Series = append(l.Series, series)
+		}
+	}
+	return l
+}
+
 // swept is the k-th curve of a cell's sweep, and Similar for -1.
 func swept(k int) curve {
 	return func(c eval.Cell) []float64 {

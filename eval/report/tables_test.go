@@ -371,6 +371,41 @@ func TestAsThePapersMeasured(t *testing.T) {
 	}
 }
 
+// A lab that names σ among its measures gets it as a chart over the budgets, with each
+// strategy; others do not.
+func TestSigmaChart(t *testing.T) {
+	r := one()
+	for i := range r.Cells {
+		for k, v := range r.Cells[i].Values {
+			if v.Measure == "sigma" {
+				r.Cells[i].Values[k].Value = map[string]eval.Number{"breadth-first": .2, "fish-search": .5, "shark-search": .75}[r.Cells[i].Scorer]
+			}
+		}
+	}
+	for _, c := range []struct {
+		headline []string
+		want     string
+	}{
+		{nil, ""},
+		{[]string{"hits", "sigma"}, "Lines: σ over pages fetched. breadth-first ends at 0.2. fish-search ends at 0.5. shark-search ends at 0.8."},
+	} {
+		r.Headline = c.headline
+		plots, err := Plots(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, p := range plots {
+			if p.Name == "campus-sigma" {
+				got = p.Drawing.Description
+			}
+		}
+		if got != c.want {
+			t.Errorf("measures %v: %q, want %q", c.headline, got, c.want)
+		}
+	}
+}
+
 // Strategies are compared on AUC, harvest and H/U; each family of tests is
 // adjusted on its own.
 func TestComparisons(t *testing.T) {
