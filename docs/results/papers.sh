@@ -30,7 +30,8 @@ export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
 work=${WORK:-/tmp/waggle-papers}
 waggle=${WAGGLE:-waggle}
-labs=${LABS:-lm10 trail control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs vs05 headline headline-far cps02-headline cps02-headline-far vs05-headline vs05-headline-far variants chosen bpm09-long classics paths-departments paths-manuals}
+every="lm10 trail control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs vs05 headline headline-far cps02-headline cps02-headline-far vs05-headline vs05-headline-far variants chosen bpm09-long classics paths-departments paths-manuals"
+labs=${LABS:-$every}
 
 mkdir -p "$work/webs"
 cd "$work"
@@ -140,7 +141,12 @@ made_by() { # LAB
 	else
 		seconds=$(awk -F'\t' '{ last[$1] = $0 } END { for (k in last) { n = split(last[k], f, FS); s += f[5]; for (i = 7; i <= n; i++) s += f[i] }; printf "%.0f", s }' "$1/costs.tsv") of=crawls
 	fi
-	echo "$1,$base,${revision:-${REVISION:-–}},$settings,$repeats,$crawls,$seconds,$of"
+	# A changed copy of the file has settings of its own.
+	changed=
+	[ "$base" = "papers-$1.yaml" ] || [ "$base" = "$1.yaml" ] || changed=yes
+	own=$(sed -n 's/^repeats: //p' "$here/$base")
+	[ "$repeats" = "${own:-1}" ] || changed=yes
+	echo "$1,$base,${revision:-${REVISION:-–}},$settings,$changed,$repeats,$crawls,$seconds,$of"
 }
 
 curve() { # NAME FOLDER COLUMN STEPS STRATEGIES
@@ -210,12 +216,12 @@ done
 made flagship-all flagship-all.csv tables flagship-all waggle "hits auc" "300 1000"
 
 # A lab without results here keeps its line.
-for l in lm10 trail control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs vs05 headline headline-far cps02-headline cps02-headline-far vs05-headline vs05-headline-far variants chosen bpm09-long classics flagship-all; do
+for l in $every flagship-all; do
 	if [ -e "$l/values.csv" ]; then made_by "$l"; else grep "^$l," "$here/papers-labs.csv" 2>/dev/null || :; fi
 done >labs.new
-awk -F, -v OFS=, 'BEGIN { print "lab", "file", "revision", "settings", "repeats", "crawls", "seconds", "of" }
-	{ print; crawls += $6; seconds += $7 }
-	END { print "all", "", "", "", "", crawls, seconds, "" }' labs.new >"$here/papers-labs.csv"
+awk -F, -v OFS=, 'BEGIN { print "lab", "file", "revision", "settings", "changed", "repeats", "crawls", "seconds", "of" }
+	{ print; crawls += $7; seconds += $8 }
+	END { print "all", "", "", "", "", "", crawls, seconds, "" }' labs.new >"$here/papers-labs.csv"
 
 cd "$here"
 if [ -e "$work/classics/report.md" ]; then
