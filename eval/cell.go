@@ -39,6 +39,9 @@ type Cell struct {
 	Sweep     [][]float64 `json:"sweep,omitempty"`
 	Loss      []float64   `json:"loss,omitempty"`
 	LossSum   []float64   `json:"loss_sum,omitempty"`
+	// Model is what training told of the model that guided the run: counts of what taught
+	// it, and what training chose by itself, such as a number of clusters. nil without one.
+	Model map[string]float64 `json:"model,omitempty"`
 	// Error says why the run failed; then there is nothing else.
 	Error string `json:"error,omitempty"`
 }

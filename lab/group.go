@@ -228,6 +228,7 @@ type simulation struct {
 	run      *eval.Run
 	requests int // as the simulator counted them
 	spent    cost
+	model    map[string]float64 // as eval.Cell has it
 	err      error
 }
 
@@ -332,7 +333,9 @@ func (c cell) make(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := writeJSON(path, eval.NewCell(m.run, m.ref, c.w.spec.Budgets, eval.Measures())); err != nil {
+	made := eval.NewCell(m.run, m.ref, c.w.spec.Budgets, eval.Measures())
+	made.Model = m.model
+	if err := writeJSON(path, made); err != nil {
 		return err
 	}
 	if err := c.writeCost(c.name, m.spent); err != nil {
@@ -438,6 +441,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 		if err != nil {
 			return nil, err
 		}
+		m.model = told(trained)
 		mk := &job.Maker{
 			Job: g.job(key, s), Own: g.own, Analyzer: g.w.words, Fetcher: pages, Parser: watchedParser{g.w.pages, watch}, Topic: top, Judge: j,
 			Thesaurus: g.thesaurus, Model: trained, Learn: watch.learn, Seeds: g.seeds(),
@@ -505,7 +509,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 	if mode == sim.Drop {
 		rec.LeftOut(res.Outside)
 	}
-	return simulation{run: rec.Run(), requests: res.Requests, spent: watch.spent(key, res.Pages, g.w.parse)}
+	return simulation{run: rec.Run(), requests: res.Requests, spent: watch.spent(key, res.Pages, g.w.parse), model: m.model}
 }
 
 // chance is the seed of a repeat.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -393,6 +394,30 @@ func (g *group) lesson(ctx context.Context, kind model.Kind, l *Lesson) (t train
 		t.took = time.Since(began)
 	}
 	return t
+}
+
+// told is what a model's file says of what taught it, and of what training chose by
+// itself: its settings but for those that were given. nil without a model.
+func told(f *model.File) map[string]float64 {
+	if f == nil {
+		return nil
+	}
+	p := f.Provenance
+	out := map[string]float64{"sites": float64(len(p.Sites)), "pages": float64(p.Pages), "targets": float64(p.Targets), "sequences": float64(p.Sequences)}
+	given := map[string]bool{"states": true, "seed": true, "variance": true, "min-pages": true}
+	for _, x := range train.Fitters() {
+		if x.Kind == f.Kind {
+			for _, s := range x.Settings {
+				given[s.Name] = true
+			}
+		}
+	}
+	for name, v := range p.Settings {
+		if !given[name] && !math.IsNaN(v) && !math.IsInf(v, 0) {
+			out[name] = v
+		}
+	}
+	return out
 }
 
 // pagesAlone tells whether models of a kind need no sequences.

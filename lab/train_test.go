@@ -432,7 +432,26 @@ func TestTaughtLab(t *testing.T) {
 			t.Errorf("%s: %v seconds are no training", c.Scorer, c.Training)
 		}
 	}
+	// What training chose stands in the cells and in the report: for hmm2 at most the 10
+	// clusters of its default, and a symbol more for blank pages.
+	for _, c := range r.Cells {
+		d, _ := score.Describe(strings.TrimSuffix(c.Scorer, "-literal"))
+		if has := score.ModelOf(d) != ""; has != (c.Model["pages"] >= 1 && c.Model["targets"] >= 1 && c.Model["sites"] >= 1) {
+			t.Errorf("%s: the model is of %v", c.Key, c.Model)
+		}
+		if k := c.Model["clusters-found"]; c.Scorer == "hmm2" && (k < 2 || k > 10 || k != c.Model["symbols"]-1) || c.Scorer == "crf" && (k != 0 || c.Model["sequences"] < 1) {
+			t.Errorf("%s: %v", c.Key, c.Model)
+		}
+	}
+	if _, err := Report(first); err != nil {
+		t.Fatal(err)
+	}
+	models, err := os.ReadFile(filepath.Join(first, "models.csv"))
+	if n := strings.Count(string(models), ",hmm2,topic,0,test,clusters-found,"); err != nil || n != 3 {
+		t.Errorf("models.csv has %d numbers of clusters for 3 sites, %v:\n%s", n, err, models)
+	}
 	for _, want := range []string{
+		"| hmm2 | clusters-found | 3 |",
 		"forest: each site is crawled with models taught on the others; up to 6 relevant pages",
 		"memm with states 3, features words, sequences 200, variance 1, iterations 20, self 1.",
 	} {

@@ -198,6 +198,20 @@ for s in hmm2 lm10-crf; do table papers-variants-$s variants $s auc 300; done
 for n in 300 1000 3000 10000; do table papers-bpm09-long-$n bpm09-long bpm09-best-first-both hits $n; done
 made lm10 papers-lm10-mesh.csv awk -F, -v OFS=, 'NR == 1 || $6 % 50 == 0 && $3 ~ /^(lm10-)?(bfs|hmm|crf|memm)(-viterbi|-words|-similarity)?$/ { print $1, $3, $6, $7, $8, $9, $10, $11 }' lm10/surface.csv
 made lm10 papers-lm10-sigma-curve.csv awk -f "$here/papers-budgets.awk" -v measure=sigma lm10/values.csv
+# What taught each model and what training chose, of the first repeat: K of X-means too. Cells of an
+# older program do not say it.
+models() { # FOLDER STRATEGIES NAMES
+	jq -r --arg only "$2" --arg names "$3" '
+		select(.repeat == 0 and .model and (.scorer | IN($only | split(",")[])))
+		| [.web, .topic, .scorer, (.model as $m | $names | split(",")[] | $m[.] // "")] | join(",")' $(cells "$1") |
+		sort | { echo "web,topic,strategy,$3"; cat; }
+}
+told() { # FOLDER: whether its cells say it
+	[ -e "$1/models.csv" ] && [ "$(wc -l <"$1/models.csv")" -gt 1 ]
+}
+if told htt14; then models htt14 htt14-hmm2,htt14-hmm2-x-means sites,pages,targets,sequences,clusters-found >"$here/papers-htt14-clusters.csv"; fi
+if told lm10; then models lm10 lm10-crf sites,pages,targets,sequences,words,anchor-words >"$here/papers-lm10-training.csv"; fi
+if told vs05; then models vs05 vs05-pathlearner sites,pages,targets,sequences,words >"$here/papers-vs05-training.csv"; fi
 curve papers-htt14-curves htt14 hits 10 htt14-hmm2,htt14-hmm,hmm2,bayes-cluster-like,bayes-page-like,knn-page-like
 curve papers-bpm09-curves bpm09 hits 10 ''
 curve papers-bpm09-similar-curves bpm09 similar 10 ''

@@ -3,8 +3,10 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/eval"
@@ -171,6 +173,36 @@ func (b *builder) costSection() (section, bool) {
 	}
 	s.Tables = []table{t}
 	return s, len(list) > 0
+}
+
+// models tells what training told of the models of each strategy.
+func (b *builder) models() (section, bool) {
+	s := section{Title: "Models", ID: "models", Notes: []string{
+		"What taught the model of a strategy, and what training chose by itself, over all runs; models.csv has those of each."}}
+	t := table{Head: []string{"strategy", "of its model", "models", "least", "mean", "most"}}
+	type figure struct{ scorer, name string }
+	values := map[figure][]float64{}
+	var order []figure
+	for _, c := range b.Cells {
+		for _, name := range slices.Sorted(maps.Keys(c.Model)) {
+			k := figure{c.Scorer, name}
+			if values[k] == nil {
+				order = append(order, k)
+			}
+			values[k] = append(values[k], c.Model[name])
+		}
+	}
+	slices.SortFunc(order, func(a, b figure) int { return cmp.Or(cmp.Compare(a.scorer, b.scorer), cmp.Compare(a.name, b.name)) })
+	for _, k := range order {
+		v := values[k]
+		row := []cell{{Text: k.scorer}, {Text: k.name}, number(strconv.Itoa(len(v)))}
+		for _, x := range []float64{slices.Min(v), mean(v), slices.Max(v)} {
+			row = append(row, number(plot.Number(x, 2)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	s.Folded = []table{t}
+	return s, len(t.Rows) > 0
 }
 
 // constants lists the settings in force.

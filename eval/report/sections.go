@@ -105,7 +105,7 @@ func (b *builder) page() page {
 		p.Sections = append(p.Sections, b.group(b.webName(w.Name), w.Name, cells, w.Synthetic)...)
 	}
 	for _, more := range []func() (section, bool){
-		b.readSection, b.development, b.papers, b.judgeSection, b.costSection, b.diagnosis, b.failures, b.constants,
+		b.readSection, b.development, b.papers, b.judgeSection, b.costSection, b.models, b.diagnosis, b.failures, b.constants,
 	} {
 		if s, ok := more(); ok {
 			p.Sections = append(p.Sections, s)

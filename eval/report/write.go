@@ -287,6 +287,22 @@ func (b *builder) testRows() ([]byte, error) {
 	return table2csv(rows)
 }
 
+// modelRows are what training told of the model of each run:
+//
+//	web,synthetic,topic,seeds,scorer,judge,repeat,split,name,value
+//
+// name is targets, pages, sites or sequences, counts of what taught the model, or
+// what training chose, such as clusters-found.
+func (b *builder) modelRows() ([]byte, error) {
+	rows := [][]string{append(keyHead(), "name", "value")}
+	for _, c := range b.Cells {
+		for _, name := range slices.Sorted(maps.Keys(c.Model)) {
+			rows = append(rows, append(slices.Clip(b.key(c)), event.NoFormula(name), decimal(c.Model[name])))
+		}
+	}
+	return table2csv(rows)
+}
+
 func keyHead() []string {
 	return []string{"web", "synthetic", "topic", "seeds", "scorer", "judge", "repeat", "split"}
 }
@@ -321,6 +337,7 @@ func table2csv(rows [][]string) ([]byte, error) {
 //	curves.csv           every curve
 //	surface.csv          precision by similarity over pages and thresholds, and similar pages
 //	tests.csv            every comparison with the baseline
+//	models.csv           what training told of the model of each run
 //	plots/NAME.svg .png  every chart; those of an earlier report are removed
 func Write(dir string, r Results) error {
 	b, err := newBuilder(r)
@@ -335,6 +352,7 @@ func Write(dir string, r Results) error {
 		"curves.csv":  b.curveRows,
 		"surface.csv": b.surfaceRows,
 		"tests.csv":   b.testRows,
+		"models.csv":  b.modelRows,
 	}
 	for _, c := range p.plots() {
 		files[filepath.Join("plots", c.Name+".svg")] = func() ([]byte, error) {
