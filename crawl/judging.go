@@ -24,6 +24,15 @@ type AdaptiveJudge interface {
 	Restore(part func(name string) ([]byte, error)) error
 }
 
+// ConcludingJudge is implemented by adaptive judges that look once more at what they
+// know when a crawl ends.
+type ConcludingJudge interface {
+	AdaptiveJudge
+	// LastNotes are all notes that hold at the end of a crawl; nil where Notes told
+	// the same last, and for nothing.
+	LastNotes() []string
+}
+
 // stateJudge is the name of the judge's state in a turn; its parts have
 // stateJudge + "/" + their own, or stateJudge alone if they have none.
 const stateJudge = "judge"
@@ -48,6 +57,19 @@ func (s *Step) observe(now time.Time, p *web.Page, said web.Verdict) (events []e
 		events = append(events, event.Doubt{At: event.At{At: now}, Notes: notes})
 	}
 	return events
+}
+
+// conclude is what the judge says of itself at the end of a crawl.
+func (s *Step) conclude(now time.Time) []event.Event {
+	j, ok := s.judge.(ConcludingJudge)
+	if !ok {
+		return nil
+	}
+	notes := j.LastNotes()
+	if len(notes) == 0 {
+		return nil
+	}
+	return []event.Event{event.Doubt{At: event.At{At: now}, Notes: notes}}
 }
 
 // renew counts pages by their new verdicts. What a person said of a page stays, but for

@@ -159,6 +159,11 @@ func (r *Rejudgement) walk(ctx context.Context, pages iter.Seq2[*web.Page, error
 			r.acts = append(r.acts, e)
 		}
 	}
+	if j, ok := r.step.judge.(ConcludingJudge); ok {
+		if notes := j.LastNotes(); notes != nil {
+			r.Notes = notes
+		}
+	}
 	for _, a := range event.Effective(r.acts) { // what a person said of a page stays
 		if v, ok := r.verdicts[a.URL]; ok && a.Label() {
 			v.is, v.mayBeKept = verdictOf(a.Do), true

@@ -252,7 +252,7 @@ func (d *driver) end(how event.Ending) error {
 		last.Next, last.Until, err = d.downUntil()
 	}
 	if err == nil {
-		err = d.say(last)
+		err = d.say(append(d.step.conclude(now), last)...)
 	}
 	if err == nil && d.mark != nil {
 		// No turn follows that would carry the mark of these last words.

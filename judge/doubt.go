@@ -85,8 +85,10 @@ func (j *topicJudge) shallow() *topicJudge {
 // Bounds of doubts about the pages seen so far.
 const (
 	doubtPages   = 64  // after which and after blendPages they are looked at
+	fewestPages  = 5   // at the end of a crawl, of which it is said that none is relevant
 	muchRelevant = 0.6 // share of relevant pages: either the seeds lie amid the topic, or all is taken for it
-	muchHeld     = 0.5 // share of pages that hold a keyword which tells little then
+	muchHeld     = 0.5 // share of the other pages that hold a keyword which tells little then
+	fewestOthers = 8   // pages of which such a share is told
 	poorOrder    = 0.8 // share of pairs of an example and a page in the right order
 )
 
@@ -98,38 +100,78 @@ func (j *topicJudge) Notes() []string {
 		return nil
 	}
 	m.looked = len(m.pages)
-	var notes []string
-	n := float64(len(m.pages))
+	m.notes = j.look(false)
+	return m.notes
+}
+
+// LastNotes are all doubts that hold when a crawl ends, those of before the first page
+// included, unless Notes said them all; nil then, and when there are none.
+func (j *topicJudge) LastNotes() []string {
+	m := j.memory
+	if m == nil {
+		return nil
+	}
+	notes, err := j.Doubts()
+	if err != nil {
+		notes = nil // a crawl that began with them was told
+	}
+	if notes = append(notes, j.look(true)...); slices.Equal(notes, m.notes) {
+		return nil
+	}
+	m.notes = notes
+	return notes
+}
+
+// look looks at the pages remembered, at the end of a crawl or before.
+func (j *topicJudge) look(end bool) (notes []string) {
+	m := j.memory
+	n := len(m.pages)
+	if n < fewestPages {
+		return nil
+	}
 	scores := m.scores(j.view.Load(), j.templates)
-	relevant := 0
-	for _, s := range scores {
-		if j.say(j.view.Load(), s).Relevant {
-			relevant++
+	relevant := make([]bool, n)
+	taken := 0
+	for i, s := range scores {
+		is := float64(m.pages[i].said)
+		if math.IsNaN(is) {
+			is = j.say(j.view.Load(), s).Relevance
+		}
+		if relevant[i] = is >= j.threshold; relevant[i] {
+			taken++
 		}
 	}
-	if common := j.common(n); len(common) > 0 && float64(relevant) > 0 {
-		notes = append(notes, fmt.Sprintf("more than half of the first %.0f pages hold each of these keywords, which tell little then: %s; more special ones, or examples, would help", n, strings.Join(common, ", ")))
+	if taken == 0 && (end || n == blendPages) {
+		notes = append(notes, fmt.Sprintf("none of the first %d pages is taken for relevant: other seeds, more keywords or a lower threshold would help", n))
 	}
-	if float64(relevant) > muchRelevant*n {
-		notes = append(notes, fmt.Sprintf("%d of the first %.0f pages are taken for relevant: unless the crawl began amid its topic, the judge takes too much for it; negative examples, or a higher threshold, would help", relevant, n))
+	if n < doubtPages {
+		return notes
 	}
-	if len(m.pages) == blendPages && relevant == 0 {
-		notes = append(notes, fmt.Sprintf("none of the first %.0f pages is taken for relevant: other seeds, more keywords or a lower threshold would help", n))
+	if common := j.common(relevant, n-taken); len(common) > 0 && taken > 0 {
+		notes = append(notes, fmt.Sprintf("of the first %d pages more than half of those that are not taken for relevant hold each of these keywords too, which tell little then: %s; more special ones, or examples, would help", n, strings.Join(common, ", ")))
+	}
+	if float64(taken) > muchRelevant*float64(n) {
+		notes = append(notes, fmt.Sprintf("%d of the first %d pages are taken for relevant: unless the crawl began amid its topic, the judge takes too much for it; negative examples, or a higher threshold, would help", taken, n))
 	}
 	if order := rightOrder(j.heldOut(), scores); order < poorOrder {
-		notes = append(notes, fmt.Sprintf("the judge hardly tells its own examples from the first %.0f pages: held out, they score higher in %.0f of 100 pairs; more examples that are alike, negative examples or keywords would help", n, 100*order))
+		notes = append(notes, fmt.Sprintf("the judge hardly tells its own examples from the first %d pages: held out, they score higher in %.0f of 100 pairs; more examples that are alike, negative examples or keywords would help", n, 100*order))
 	}
 	return notes
 }
 
-// common are the keywords that more than muchHeld of n pages hold.
-func (j *topicJudge) common(n float64) (out []string) {
+// common are the keywords that more than muchHeld of the pages hold which are not taken
+// for relevant: others in number. That those which are relevant hold them is as it
+// should be.
+func (j *topicJudge) common(relevant []bool, others int) (out []string) {
+	if others < fewestOthers {
+		return nil
+	}
 	for _, k := range j.keywords {
-		least := math.Inf(1)
+		held := make([]int, 0, 4) // of the words of the keyword, by how many of the others
 		for _, s := range j.analyzer.Words(k) {
-			least = min(least, float64(j.memory.holders(s)))
+			held = append(held, j.memory.holders(s, func(i int) bool { return !relevant[i] }))
 		}
-		if least > muchHeld*n {
+		if len(held) > 0 && float64(slices.Min(held)) > muchHeld*float64(others) {
 			out = append(out, "“"+k+"”")
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/waggle-crawler/waggle/internal/text"
 	nb "github.com/waggle-crawler/waggle/learn/bayes"
@@ -46,34 +45,19 @@ var (
 	_ Explainer = (*critic)(nil)
 )
 
-// spelling gives stems the words by which a page writes them first.
-type spelling map[string]string
+// spelling is how a page writes its stems.
+type spelling struct{ text.Spelling }
 
 func spell(p *web.Page, a text.Splitter) spelling {
-	out := spelling{}
-	add := func(s string) {
-		for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) }) {
-			if stems := a.Words(word); len(stems) == 1 {
-				if _, known := out[stems[0]]; !known {
-					out[stems[0]] = word
-				}
-			}
-		}
-	}
+	out := spelling{text.Spelling{}}
 	for _, l := range p.Leaves {
-		add(l.Text)
+		out.Add(a, l.Text)
 	}
-	add(p.Title)
+	out.Add(a, p.Title)
+	for _, alt := range p.Alts {
+		out.Add(a, alt)
+	}
 	return out
-}
-
-// of is the spelling of stems; a stem that is not spelt stands for itself.
-func (s spelling) of(stems ...string) string {
-	words := make([]string, len(stems))
-	for i, stem := range stems {
-		words[i] = cmp.Or(s[stem], stem)
-	}
-	return strings.Join(words, " ")
 }
 
 // reasons makes reasons of the parts of stems, without those that are nothing.
@@ -83,7 +67,7 @@ func (s spelling) reasons(p *web.Page, parts []termWeight) []Reason {
 		if t.weight == 0 {
 			continue
 		}
-		r := Reason{Words: s.of(t.stem), Part: t.weight}
+		r := Reason{Words: s.Of(t.stem), Part: t.weight}
 		if i, ok := slices.BinarySearchFunc(p.Terms, t.stem, func(t web.Term, s string) int { return strings.Compare(t.Text, s) }); ok {
 			r.Times, r.Head = int(p.Terms[i].Body), int(p.Terms[i].Head)
 		}
@@ -121,21 +105,49 @@ func (j *topicJudge) Explain(p *web.Page) Explanation {
 			stems = append(stems, v.query.terms[i].stem)
 		}
 		if least > 0 {
-			x.Reasons = append(x.Reasons, Reason{Words: words.of(stems...) + " together", Part: phrase.weight * v.query.bm25.saturate(least, length)})
+			x.Reasons = append(x.Reasons, Reason{Words: words.Of(stems...) + " together", Part: phrase.weight * v.query.bm25.saturate(least, length)})
 		}
 	}
 	bySize(x.Reasons)
 	for piece := range known.pieces(p) {
-		x.Ignored = append(x.Ignored, piece)
+		if !slices.Contains(x.Ignored, piece) {
+			x.Ignored = append(x.Ignored, piece)
+		}
 	}
 	at := math.Log(s/v.reference + j.recipe.floor)
 	x.Facts = append(x.Facts,
-		fmt.Sprintf("the score is %.2f of the reference, that of a page which says each keyword a few times", s/v.reference),
-		fmt.Sprintf("about %.1f%% of the pages that are not wanted score as high, by what is usual and by %d pages of this crawl", 100*math.Exp(v.background.logShare(at)), j.settledPages()))
+		fmt.Sprintf("the score is %.2f times the reference, which is that of a page that says each %s a few times", s/v.reference, j.sought()),
+		fmt.Sprintf("of the pages that are not wanted about %.1f%% have this score or a higher one, by what is usual and by %s", 100*math.Exp(v.background.logShare(at)), j.seen()))
+	if j.isExample(p.URL) {
+		x.Facts = append(x.Facts, "it is one of the examples")
+	}
 	if u, likeness := j.nearest(p); likeness > 0 {
-		x.Facts = append(x.Facts, fmt.Sprintf("the nearest example is %s, with a cosine of %.2f", u, likeness))
+		x.Facts = append(x.Facts, fmt.Sprintf("the example most like it is %s, with a cosine of %.2f from 0 to 1", u, likeness))
 	}
 	return x
+}
+
+// sought names the words that make the reference.
+func (j *topicJudge) sought() string {
+	switch {
+	case len(j.phrases) > 0:
+		return "keyword"
+	case len(j.words) > 0:
+		return "word of the description"
+	}
+	return "word that the examples share"
+}
+
+// seen tells how many pages of the crawl the view was made of.
+func (j *topicJudge) seen() string {
+	switch n := j.settledPages(); n {
+	case 0:
+		return "no page of this crawl"
+	case 1:
+		return "the first page of this crawl"
+	default:
+		return fmt.Sprintf("the first %d pages of this crawl", n)
+	}
 }
 
 // settledPages is the number of pages that the view was made of.
@@ -150,8 +162,8 @@ func (j *topicJudge) settledPages() int {
 	return n
 }
 
-// nearest is the example most like a page, by the cosine of their words without
-// the template; 0 if there is none.
+// nearest is the example most like a page, other than itself, by the cosine of their
+// words without the template; 0 if there is none.
 func (j *topicJudge) nearest(p *web.Page) (u web.URL, likeness float64) {
 	weigh := func(p *web.Page) vector {
 		var v vector
@@ -163,7 +175,7 @@ func (j *topicJudge) nearest(p *web.Page) (u web.URL, likeness float64) {
 	}
 	own := weigh(p)
 	for _, e := range j.examples {
-		if s := own.dot(weigh(e)); s > likeness {
+		if s := own.dot(weigh(e)); s > likeness && e.URL != p.URL {
 			u, likeness = e.URL, s
 		}
 	}
@@ -193,6 +205,8 @@ func (c *cosine) Explain(p *web.Page) Explanation {
 		x.Facts = append(x.Facts, "there is no example: keywords and description stand for one")
 	case len(c.models) == 1 && len(c.sources) > 1:
 		x.Facts = append(x.Facts, fmt.Sprintf("it is compared with the mean of %d examples", len(c.sources)))
+	case c.sources[best] == p.URL:
+		x.Facts = append(x.Facts, "it is one of the examples, and compared with itself")
 	default:
 		x.Facts = append(x.Facts, fmt.Sprintf("the nearest example is %s", c.sources[best]))
 	}

@@ -23,6 +23,7 @@ type memory struct {
 	settled    bool              // a view was made of them
 	labelled   bool              // the view was made anew for a label, and is not stored yet
 	looked     int               // pages when Notes looked at them last
+	notes      []string          // that were given out last
 	shares     bool              // own pages are kept for other workers, in lessons
 	lessons    [][]byte
 }
@@ -137,11 +138,11 @@ func (m *memory) share(stem string) (held, all float64) {
 	return held, m.weight
 }
 
-// holders is the number of remembered pages that hold a stem.
-func (m *memory) holders(stem string) (n int) {
+// holders is the number of remembered pages among those asked about that hold a stem.
+func (m *memory) holders(stem string, asked func(i int) bool) (n int) {
 	id, known := m.id[stem]
 	for i := range m.pages {
-		if known && m.pages[i].holds(id) {
+		if known && asked(i) && m.pages[i].holds(id) {
 			n++
 		}
 	}

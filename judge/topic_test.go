@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -199,7 +200,7 @@ func TestNotes(t *testing.T) {
 		{"one example", topic.Topic{Examples: odd.Examples[:1]}, ofSteel, "one example page and no keywords", 0},
 		{"an example of something else", odd, ofSteel, "1 of 6 example pages look unlike the others, and unlike the keywords: http://www.near.test/12", 0},
 		{"examples of everything", mixed, ofAnybody, "hardly tells its own examples", 0},
-		{"a keyword on every page", topic.Topic{Keywords: []string{"steel"}}, ofSteel, "more than half of the first 64 pages hold each of these keywords, which tell little then: “steel”", 0},
+		{"a keyword on every page", topic.Topic{Keywords: []string{"steel"}}, ofSteel, "of the first 64 pages more than half of those that are not taken for relevant hold each of these keywords too, which tell little then: “steel”", 0},
 		{"all is relevant", topic.Topic{Keywords: []string{"steel", "furnace"}}, ofSteel, "64 of the first 64 pages are taken for relevant", 0.01},
 		{"nothing is", topic.Topic{Keywords: []string{"glacier"}}, ofSteel, "none of the first 256 pages is taken for relevant", 0},
 		{"all is well", topic.Topic{Keywords: []string{"bees"}, Examples: odd.Examples[:5]}, "", "", 0},
@@ -230,6 +231,69 @@ func TestNotes(t *testing.T) {
 			got := strings.Join(notes, "\n")
 			if c.notes == "" && got != "" || !strings.Contains(got, c.notes) {
 				t.Errorf("it says %q, want %q", got, c.notes)
+			}
+		})
+	}
+}
+
+// Relevant pages hold the keywords as they should, and that is no reason to doubt.
+func TestKeywordsOfRelevantPages(t *testing.T) {
+	w := &writer{r: rand.New(rand.NewPCG(7, 8))}
+	for others, doubted := range map[string]bool{ofLaw: false, strings.Repeat(ofLaw+" ", 5) + "bees": true} {
+		j, err := judge.New("topic", &topic.Topic{Keywords: []string{"bees"}}, judge.Options{Threshold: 0.6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := j.(adaptiveJudge)
+		var notes []string
+		for i := range 64 {
+			subject := strings.Repeat("bees ", 20) + ofBees
+			if i%5 == 0 {
+				subject = others
+			}
+			observe(t, a, w.page(fmt.Sprintf("s%d", i%20), subject, 300))
+			notes = append(notes, a.Notes()...)
+		}
+		if got := strings.Contains(strings.Join(notes, "\n"), "tell little"); got != doubted {
+			t.Errorf("the other pages are of %q: it says %q", others, notes)
+		}
+	}
+}
+
+// At the end of a crawl, however short, all is said that holds then, and once.
+func TestLastNotes(t *testing.T) {
+	w := &writer{r: rand.New(rand.NewPCG(9, 10))}
+	one := topic.Topic{Examples: []*web.Page{w.page("near", ofBees, 100)}}
+	for _, c := range []struct {
+		name  string
+		topic topic.Topic
+		pages int
+		notes []string // beginnings
+	}{
+		{"too few pages", topic.Topic{Keywords: []string{"glacier"}}, 4, nil},
+		{"none of few", topic.Topic{Keywords: []string{"glacier"}}, 20, []string{"none of the first 20 pages"}},
+		{"none of as many as are looked at", topic.Topic{Keywords: []string{"glacier"}}, 64, []string{"none of the first 64 pages"}},
+		{"none of many, which was told", topic.Topic{Keywords: []string{"glacier"}}, 300, nil},
+		{"one example", one, 20, []string{"the judge has one example page and no keywords", "none of the first 20 pages"}},
+		{"all is well", topic.Topic{Keywords: []string{"steel"}}, 20, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j, err := judge.New("topic", &c.topic, judge.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := j.(adaptiveJudge)
+			for i := range c.pages {
+				observe(t, a, w.page(fmt.Sprintf("s%d", i%40), ofSteel, 100))
+				a.Notes()
+			}
+			last := j.(interface{ LastNotes() []string })
+			got := last.LastNotes()
+			if !slices.EqualFunc(got, c.notes, strings.HasPrefix) {
+				t.Errorf("it says %q, want %q", got, c.notes)
+			}
+			if again := last.LastNotes(); again != nil {
+				t.Errorf("asked again it says %q", again)
 			}
 		})
 	}

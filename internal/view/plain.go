@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -72,7 +74,17 @@ func forecast(f event.Forecast) string {
 		return ""
 	}
 	low, high := f.Interval(event.GainPages)
-	return fmt.Sprintf("   next %d about %.0f (%d to %d)", event.GainPages, f.Mean(event.GainPages), low, high)
+	return fmt.Sprintf("   next %d about %s (%d to %d)", event.GainPages, expected(f.Mean(event.GainPages)), low, high)
+}
+
+// expected shows a number of pages that are expected, cut and not rounded: what is shown
+// of a crawl that ended as fewer than a number are expected (--until-gain) is less than
+// that number too.
+func expected(pages float64) string {
+	if pages < 10 {
+		return strconv.FormatFloat(math.Floor(10*pages)/10, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(math.Floor(pages), 'f', -1, 64)
 }
 
 // tell tells of an outage when it begins and when it is over.
@@ -97,7 +109,7 @@ func (v *plainView) line() string {
 		line += "  " + terminal.Speed(float64(s.Pages-v.pages)/d.Seconds())
 	}
 	if f := s.Frontier; f.Hosts > 0 {
-		line += fmt.Sprintf("  frontier %s  hosts %d ready%s, %d waiting%s", terminal.Number(f.Queued), f.Ready, better(s.Waits), f.Waiting-f.Down, down(f))
+		line += fmt.Sprintf("  frontier %s  hosts %d ready%s, %d waiting%s", terminal.Number(f.Queued), f.Ready, better(s.Waits, f), f.Waiting-f.Down, down(f))
 	}
 	return line + "  " + terminal.Size(s.Bytes)
 }

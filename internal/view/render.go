@@ -363,7 +363,7 @@ func (s *viewState) overviewRows(now time.Time, n int, p terminal.Paint) (rows [
 		part{text: "   " + terminal.Size(s.Bytes)},
 		part{text: "   " + terminal.Number(s.Frontier.Leased) + " in flight"})
 	add(label("frontier", n), part{text: terminal.Number(s.Frontier.Queued) + " links", cut: true},
-		part{text: "   hosts " + terminal.Number(s.Frontier.Ready) + " ready" + better(s.Waits)},
+		part{text: "   hosts " + terminal.Number(s.Frontier.Ready) + " ready" + better(s.Waits, s.Frontier)},
 		part{text: ", " + terminal.Number(s.Frontier.Waiting-s.Frontier.Down) + " waiting"},
 		part{text: down(s.Frontier)})
 	if s.activity != nil && s.How == "" {
@@ -441,15 +441,20 @@ func (s *viewState) activityParts(now time.Time) (parts []part) {
 	return parts
 }
 
-// down tells how many hosts are down, and what waits for them; nothing if none is.
-// better says that hosts which are ready are left alone.
-func better(waits bool) string {
-	if waits {
-		return " (better links are not due yet)"
+// better says why hosts which are ready are left alone, where they are: the better links
+// are of hosts that are not due yet or, where none waits for that, of hosts that are
+// being asked.
+func better(waits bool, f web.FrontierStats) string {
+	switch {
+	case !waits:
+		return ""
+	case f.Waiting > f.Down:
+		return " (left until better links are due)"
 	}
-	return ""
+	return " (left until better links have a turn: their hosts are being asked)"
 }
 
+// down tells how many hosts are down, and what waits for them; nothing if none is.
 func down(f web.FrontierStats) string {
 	if f.Down == 0 {
 		return ""

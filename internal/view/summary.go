@@ -42,7 +42,7 @@ func WriteSummary(w io.Writer, s *event.Summary) error {
 	line("harvest", "%s   last %d: %s", terminal.Percent(s.Harvest()), min(event.Window, max(s.Pages, 1)), terminal.Percent(s.RecentHarvest()))
 	if f := s.Forecast; f.Ready() && s.Frontier.Queued > 0 {
 		low, high := f.Interval(event.GainPages)
-		line(fmt.Sprintf("next %d", event.GainPages), "about %.0f relevant, %d to %d in nine crawls of ten", f.Mean(event.GainPages), low, high)
+		line(fmt.Sprintf("next %d", event.GainPages), "about %s relevant, %d to %d in nine crawls of ten", expected(f.Mean(event.GainPages)), low, high)
 		if n := f.Least(); n > 0 {
 			line("in reach", "at least %s relevant, in nineteen crawls of twenty", terminal.Number(n))
 		}
