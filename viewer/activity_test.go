@@ -15,7 +15,7 @@ func TestActivityInChromium(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := time.Now()
+	now := time.Now().Add(time.Hour) // told a moment ago, however long this takes
 	save := func(a web.Activity) {
 		if err := w.SaveActivity(a); err != nil {
 			t.Fatal(err)
@@ -23,7 +23,7 @@ func TestActivityInChromium(t *testing.T) {
 	}
 	save(web.Activity{
 		At: now, Fetches: 8, Stages: map[web.Stage]int{web.StageRobots: 2, web.StageSlow: 1, web.StageBrowser: 1}, Idle: web.IdleDue, Due: now.Add(time.Hour), Writing: 0.4,
-		Longest: []web.Fetching{{Host: "slow.test", Stage: web.StageSlow, Since: now.Add(-9 * time.Second)}},
+		Longest: []web.Fetching{{Host: "slow.test", Stage: web.StageSlow, Since: time.Now().Add(-9 * time.Second)}},
 	})
 	d := serve(t, col)
 	b := chromium.Open(t)

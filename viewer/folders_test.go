@@ -111,7 +111,7 @@ var damages = []struct {
 	{
 		name:   "the job file is damaged",
 		before: func(col collection.Collection) error { return os.WriteFile(col.JobFile(), []byte("budget: ["), 0o644) },
-		says:   map[string][]string{"state": {`"pages":6`, "job.yaml: it cannot be used", "put the file back, or correct it"}, "list": {`"all":6`}, "body": {`"archived":true`}, "job": {"budget: ["}},
+		says:   map[string][]string{"state": {`"pages":6`, "job.yaml:1: ", "put the file back, or correct it"}, "list": {`"all":6`}, "body": {`"archived":true`}, "job": {"budget: ["}},
 		until:  func(s *watch.State) bool { return s.Job != "" },
 	},
 	{
@@ -199,6 +199,9 @@ func TestFolders(t *testing.T) {
 						t.Errorf("%s: %s\ndoes not hold %s", what, answers[what], part)
 					}
 				}
+			}
+			if told := strings.Contains(answers["state"], `"job":"`); x.open == nil && told != strings.Contains(x.name, "job file") {
+				t.Errorf("of the job file is told: %v: %s", told, answers["state"])
 			}
 			if strings.Contains(answers["state"], `"activity"`) {
 				t.Errorf("a crawl that does not run has fetches: %s", answers["state"])

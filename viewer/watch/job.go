@@ -4,12 +4,13 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/job"
 )
 
-// readJob takes in whether the crawl could go on by its job file, if that is another one
+// readJob takes in whether the job file of the crawl can be read, if that is another one
 // than before. c.mu is held.
 func (c *Crawl) readJob() {
 	info, err := os.Stat(c.col.JobFile())
@@ -21,17 +22,10 @@ func (c *Crawl) readJob() {
 		return
 	}
 	wrong := ""
-	switch d := job.Damage(c.col); {
-	case errors.Is(err, fs.ErrNotExist):
-		wrong = "job.yaml is missing: put it back."
-	case err != nil:
-		wrong = err.Error()
-	case d != nil:
-		wrong = d.File + ": " + d.What + ". What helps: " + d.Remedy + "."
-	default:
-		if err := c.col.CheckJob(); err != nil {
-			wrong = err.Error()
-		}
+	if errors.Is(err, fs.ErrNotExist) {
+		wrong = c.col.JobFile() + " is missing: put it back"
+	} else if _, err := job.In(c.col); err != nil {
+		wrong = strings.ReplaceAll(err.Error(), "\n", ": ")
 	}
 	c.told = is
 	if wrong = event.Line(wrong); wrong != c.job {

@@ -1,5 +1,6 @@
 // Figures as people read them, as waggle writes them elsewhere.
-export const number = (n) => Math.round(n).toLocaleString("en-US");
+// toLocaleString took a third of the time in which a screen of figures is made.
+export const number = (n) => String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ",");
 export const percent = (share) => (100 * share).toFixed(1) + "\u00a0%";
 export const decimal = (v) => (v < 0.0005 && v > 0 ? "< 0.001" : v.toFixed(3));
 

@@ -80,23 +80,27 @@ function Graph({ g, chosen, choose, crawl, name }) {
     const dpr = devicePixelRatio || 1;
     if (el.width !== Math.round(w * dpr)) el.width = Math.round(w * dpr);
     if (el.height !== Math.round(h * dpr)) el.height = Math.round(h * dpr);
-    const view = (drawn.current.view = fit(shape.nodes, w, h));
     const c = colours();
+    const now = [shape, shape.run.alpha(), chosen, moving === true, w, h, dpr, ...Object.values(c)];
+    if (drawn.current.of?.every((v, i) => v === now[i])) return; // it stands there
+    const view = (drawn.current.view = fit(shape.nodes, w, h));
+    drawn.current.of = now;
     const pen = el.getContext("2d");
     pen.setTransform(dpr, 0, 0, dpr, 0, 0);
     pen.clearRect(0, 0, w, h);
+    pen.font = `${view.font}px system-ui, sans-serif`;
     paint(shape, view, c, chosen, moving !== true, {
       line: (x1, y1, x2, y2, colour, width) => { pen.strokeStyle = colour; pen.lineWidth = width; pen.beginPath(); pen.moveTo(x1, y1); pen.lineTo(x2, y2); pen.stroke(); },
       dot: (x, y, r, fill, edge) => { pen.fillStyle = fill; pen.strokeStyle = edge; pen.lineWidth = 1; pen.beginPath(); pen.arc(x, y, r, 0, 7); pen.fill(); pen.stroke(); },
-      text: (x, y, text, colour, back) => { pen.font = `${view.font}px system-ui, sans-serif`; pen.textAlign = "center"; pen.lineWidth = 3; pen.strokeStyle = back; pen.lineJoin = "round"; pen.strokeText(text, x, y); pen.fillStyle = colour; pen.fillText(text, x, y); },
-      width: (text) => { pen.font = `${view.font}px system-ui, sans-serif`; return pen.measureText(text).width; },
+      text: (x, y, text, colour, back) => { pen.textAlign = "center"; pen.lineWidth = 3; pen.strokeStyle = back; pen.lineJoin = "round"; pen.strokeText(text, x, y); pen.fillStyle = colour; pen.fillText(text, x, y); },
+      width: (text) => pen.measureText(text).width,
     });
   };
   useEffect(() => { // the layout is worked out a little in each frame, so nothing waits for it
     let frame;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const go = () => {
-      const until = performance.now() + 14;
+      const until = performance.now() + 8;
       while (shape.run.alpha() > shape.run.alphaMin()) {
         shape.run.tick();
         if (performance.now() >= until) break;
