@@ -94,7 +94,7 @@ func Lose(ctx context.Context, e engine.Engine, name string) (l Loss, over bool,
 		return l, false, err
 	}
 	if _, is := live[s.Session]; is {
-		return l, false, fmt.Errorf("%s has a session: where it does not run any more, wait until that is over, in %v", name, plan.Term)
+		return l, false, fmt.Errorf("%s has a session, which its folder is needed for: stop the worker, or, where it died, wait %v until that is over", name, plan.Term)
 	}
 	l = Loss{Worker: s.Worker, Name: s.Name, Place: s.ShippedTo}
 	if len(s.Shipped) > 0 {

@@ -120,7 +120,7 @@ func (c *engineFlags) ask(ctx context.Context, std streams, crawl, as string, do
 		return exit{exitUsage, err}
 	}
 	if !c.isAddress() && !folder.Held(c.Join) {
-		return fmt.Errorf("no process serves an engine from %s", c.Join)
+		return fmt.Errorf("no process serves an engine from %[1]s: a worker does that while it runs (--join %[1]s), or waggle cluster engine %[1]s, which prints an address for --join", c.Join)
 	}
 	e, _, done, err := c.openEngine(ctx, engineName(crawl), as, func(s string) { fmt.Fprintln(std.err, event.Line(s)) })
 	if err != nil {
@@ -144,7 +144,7 @@ shipped (waggle crawl --ship). The others are fetched again by the workers that 
 now, and count against the budget once. The worker is refused from then on: start another one in
 a new folder.
 
-  waggle cluster lost bees-2 --join nats://TOKEN@127.0.0.1:4222
+  waggle cluster lost hive:bees-2 --join nats://TOKEN@127.0.0.1:4222
   waggle ship fetch s3://pages/bees/bees-2-k3j5x2ab -o bees-2     what was shipped
 
 cluster merge takes the folder that was fetched in the place of the lost one.`

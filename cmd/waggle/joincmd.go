@@ -71,6 +71,11 @@ func (c *engineFlags) checkEngine() error {
 		return nil
 	}
 	at := c.Join[strings.LastIndexByte(c.Join, '@')+1:] // without a password
+	for _, scheme := range []string{"nats:", "tls:", "ws:", "wss:"} {
+		if strings.HasPrefix(c.Join, scheme) {
+			return fmt.Errorf("--join: the address of an engine is %s//HOST:4222", scheme)
+		}
+	}
 	if host, port, err := net.SplitHostPort(at); err == nil && host != "" && !folder.Exists(c.Join) {
 		if _, err := strconv.Atoi(port); err == nil {
 			return fmt.Errorf("--join: %s would be a folder; the address of an engine is nats://%[1]s or tls://%[1]s", at)

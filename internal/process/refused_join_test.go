@@ -39,6 +39,7 @@ func TestRefusedJoin(t *testing.T) {
 		"another token":            {c.joining("w1", "nats://guessed@"+at), "Authorization"},
 		"no port":                  {c.joining("w1", "nats://"+at+"x"), "is no address of an engine"},
 		"no scheme":                {c.joining("w1", "worker:secret@"+at), "nats://" + at},
+		"one slash":                {c.joining("w1", "nats:/worker:secret@"+at), "is nats://HOST"},
 		"a file that is not there": {append(c.joining("w1", c.engine), "--join-ca", filepath.Join(c.dir, "none.pem")), "none.pem"},
 	} {
 		said, err := waggleCommand(x.args).CombinedOutput()
