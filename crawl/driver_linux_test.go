@@ -32,12 +32,12 @@ import (
 // with what the goroutine waits for, such as syncs every five seconds, and longest-ms the
 // longest turn by it: those two tell of the load of the machine, too.
 //
-//	                 pages/s        pages/wall-s    longest-ms    two turns, at a load of 13
-//	best-first-both    4,712 4,665     956 582        162 152
-//	waggle             2,748 2,829     354 728        204 104
+//	                 pages/s              pages/wall-s    longest-ms    three turns, at a load of 13, 13 and 40
+//	best-first-both    4,712 4,665 6,321     956 582 1,147   162 152 355
+//	waggle             2,748 2,829 3,007     354 728 241     204 104 386
 //
 // A machine that does less else has brought 6,922 for best-first-both. Before what is scored
-// anew was read in the background, waggle brought a third of what that did, and not .6.
+// anew was read in the background, waggle brought a third of what that did, and not half.
 //
 // Of best-first the step takes 48 % (asking what the frontier knows 20), log and archive 19,
 // the commit 18, the lease 8. Of waggle 25 % is scoring anew what waits: the scores 12,
