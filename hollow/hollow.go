@@ -21,8 +21,9 @@ import (
 // without stop words, each occurrence counted.
 //
 // The bounds of the reasons and maxHollow were chosen before anybody looked at the pages of
-// hollow/testdata/campus.tsv, and maxBegging with them in sight; how well they do there is
-// in docs/results/hollow.md. No page of it is parked, asks for consent or checks for robots.
+// hollow/testdata/campus.tsv, and maxBegging with them in sight; maxField, maxMissing and
+// maxForm before those of hollow/testdata/unseen.tsv. How well they do there is
+// in docs/results/hollow.md. No page of these is parked, asks for consent or checks for robots.
 // minContent was chosen: of refused pages nothing is measured.
 const (
 	maxBlocked  = 150 // terms of a check for robots
@@ -30,7 +31,10 @@ const (
 	maxParked   = 200 // terms of an advert for the name of the host
 	maxConsent  = 150 // terms of a wall that asks for consent
 	maxLogin    = 100 // terms of a wall that asks for a login
+	maxForm     = 120 // the same, where a field for a password is there
 	maxBegging  = 60  // terms of such a wall without a title that says so
+	maxField    = 50  // terms of such a wall that says so by nothing but a field for a password
+	maxMissing  = 20  // terms of a notice that there is no such page, without a title that says so
 	maxHollow   = 200 // terms of a hollow page of any reason
 	minContent  = 40  // terms from which on a document with status 403 is no notice of the server's own
 )
@@ -45,10 +49,14 @@ type kind struct {
 	// ends are words with which the title or a heading may end in place of that.
 	ends []string
 	// begs are phrases of which one in the text stands for a title, on a page of fewer than
-	// maxBegging terms.
+	// few terms.
 	begs []string
-	// text are phrases of which one is in the text; nil = anything will do.
+	few  int32
+	// text are phrases of which one is in the text, or a field that asks for a password is on
+	// the page; nil = anything will do.
 	text []string
+	// field is below how many terms such a field stands for a title; 0 = it says nothing.
+	field int32
 }
 
 // kinds are asked in their order.
@@ -68,6 +76,11 @@ var kinds = []kind{
 		"seite nicht gefunden", "seite wurde nicht gefunden", "die seite wurde nicht gefunden", "fehler 404", "nicht gefunden",
 		"page introuvable", "page non trouvée", "erreur 404", "página no encontrada", "error 404: página no encontrada",
 		"страница не найдена", "ошибка 404", "ページが見つかりません", "お探しのページは見つかりませんでした", "页面不存在", "页面未找到", "找不到页面",
+	}, few: maxMissing, begs: []string{
+		"page not found", "file not found", "page does not exist", "page doesn't exist", "file does not exist",
+		"page could not be found", "file could not be found", "page cannot be found", "file cannot be found",
+		"seite existiert nicht", "wurde nicht gefunden", "page n'existe pas", "est introuvable", "página no existe", "no se encuentra",
+		"страница не найдена", "не существует", "見つかりません", "存在しません", "不存在", "未找到",
 	}},
 	{reason: web.ReasonParked, terms: maxParked, text: []string{
 		"this domain is for sale", "this domain may be for sale", "buy this domain", "domain name is for sale",
@@ -89,9 +102,11 @@ var kinds = []kind{
 		"sign in to your account", "log in to your account", "authentication required", "member login", "log in to continue",
 		"anmelden", "anmeldung", "einloggen", "connexion", "se connecter", "identification", "iniciar sesión", "acceder",
 		"вход", "войти", "авторизация", "ログイン", "サインイン", "登录", "登入",
-	}, ends: []string{" login", " log in", " sign in", " login page", " sign in page", " authentication", " anmeldung"}, begs: []string{
+		"lost password", "forgot password", "forgot your password", "forgotten password", "password reset", "reset password", "reset your password",
+		"passwort vergessen", "mot de passe oublié", "contraseña olvidada",
+	}, ends: []string{" login", " log in", " sign in", " login page", " sign in page", " authentication", " anmeldung"}, few: maxBegging, begs: []string{
 		"please login", "please log in", "please sign in", "not currently logged in", "you are not logged in", "bitte melden sie sich an", "veuillez vous connecter",
-	}, text: []string{
+	}, field: maxField, text: []string{
 		"password", "passwort", "kennwort", "mot de passe", "contraseña", "пароль", "パスワード", "密码", "密碼", "single sign-on", "passkey",
 	}},
 }
@@ -107,7 +122,8 @@ func Reason(p *web.Page) web.Reason {
 	parts := titleParts(p)
 	text := ""
 	for _, k := range kinds {
-		if terms >= k.terms {
+		field := p.Password && k.field > 0
+		if terms >= k.terms && !(field && terms < maxForm) {
 			continue
 		}
 		if text == "" && (k.text != nil || k.begs != nil) {
@@ -117,10 +133,10 @@ func Reason(p *web.Page) web.Reason {
 		titled := k.title == nil || slices.ContainsFunc(parts, func(part string) bool {
 			return slices.Contains(k.title, part) || slices.ContainsFunc(k.ends, func(end string) bool { return strings.HasSuffix(part, end) })
 		})
-		if !titled && !(terms < maxBegging && slices.ContainsFunc(k.begs, in)) {
+		if !titled && !(field && terms < k.field) && !(terms < k.few && slices.ContainsFunc(k.begs, in)) {
 			continue
 		}
-		if k.text != nil && !slices.ContainsFunc(k.text, in) {
+		if k.text != nil && !field && !slices.ContainsFunc(k.text, in) {
 			continue
 		}
 		return k.reason

@@ -272,6 +272,29 @@ func TestReferences(t *testing.T) {
 	}
 }
 
+// A page tells whether a field asks for a password.
+func TestPassword(t *testing.T) {
+	for body, want := range map[string]bool{
+		"<form><input name=user><input type=password name=p></form>": true,
+		"<INPUT TYPE=' Password '>":                                  true,
+		"<input type=text value=password>":                           false,
+		"<p>password":                                                false,
+		"<!-- <input type=password> -->":                             false,
+	} {
+		u, err := web.Parse("https://a.example/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := parse.New(parse.Options{}).Parse(&web.Response{URL: u, Status: 200, Header: web.Header{"Content-Type": {"text/html"}}, Body: []byte(body)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Password != want {
+			t.Errorf("%s: %v", body, p.Password)
+		}
+	}
+}
+
 func TestFramesAreLeaves(t *testing.T) {
 	p := page(t, `<head><link rel=next href=n></head><frameset><frame src=a><frame src=b></frameset>`)
 	if len(p.Links) != 3 || len(p.Leaves) != 2 {

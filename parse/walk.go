@@ -256,6 +256,8 @@ func (w *walker) special(t *start, e *element) {
 			}
 			w.addLeaf(span{len(w.text), len(w.text)}, alt)
 		}
+	case atom.Input:
+		p.Password = p.Password || strings.EqualFold(strings.TrimSpace(t.attrs.attr("type")), "password")
 	case atom.A:
 		href := t.attrs.attr("href")
 		if e.linked = href != ""; e.linked {
@@ -576,7 +578,9 @@ func kindOf(t *start) kind {
 		return blocky | breaks
 	case atom.Nav, atom.Footer, atom.Aside, atom.Menu, atom.Select:
 		return blocky | breaks | aside
-	case atom.Option, atom.Button, atom.Br, atom.Input, atom.Textarea, atom.Optgroup:
+	case atom.Input:
+		return breaks | special
+	case atom.Option, atom.Button, atom.Br, atom.Textarea, atom.Optgroup:
 		return breaks
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Noframes, atom.Noembed:
 		return opaque

@@ -167,6 +167,7 @@ type Page struct {
 	Directives Directives
 	Digest     [16]byte // of the decoded body; equal bodies are duplicates
 	Truncated  bool     // the body or the tree hit a bound
+	Password   bool     // a field asks for a password
 	// Values are those of the fields that a reader of pages asked for, in their order;
 	// see package extract.
 	Values [][]string
