@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/waggle-crawler/waggle/model"
 	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/strategy"
+	"github.com/waggle-crawler/waggle/train"
 )
 
 // applyPreset puts the values of the paper into a scorer that is a preset, where the
@@ -169,26 +170,74 @@ func listPresets(w io.Writer, all []score.Description) {
 		for _, v := range p.Values {
 			fmt.Fprintf(w, "    %s: %s %s\tsection %s%s\n", v.Part, v.Name, v.Text(), v.Section, meaning(d, v))
 		}
+		for _, s := range p.Fixed {
+			fmt.Fprintf(w, "    fixed:\t%s\n", s)
+		}
 		for _, s := range p.Open {
 			fmt.Fprintf(w, "    open:\t%s\n", s)
 		}
 	}
 }
 
-// meaning is what a printed value of a setting means, and the default of the scorer
-// that the preset is.
+// meaning is what a printed value of a constant means, and what it is by the defaults of
+// the scorer to compare with.
 func meaning(d score.Description, v strategy.Printed) string {
-	base, ok := score.Describe(d.Base())
-	if !ok || v.Part != strategy.OfStrategy {
+	of, ok := score.Describe(d.Print.Mended)
+	if !ok {
 		return ""
 	}
-	i := slices.IndexFunc(base.Settings, func(s score.Setting) bool { return s.Name == v.Name })
-	if i < 0 {
-		return ""
+	var line string
+	var mended any
+	switch v.Part {
+	case strategy.OfStrategy:
+		s, ok := of.Setting(v.Name)
+		if !ok { // the scorer to compare with does without it
+			of, _ = score.Describe(d.Base())
+			s, _ = of.Setting(v.Name)
+		}
+		line, mended = s.Line, s.Default
+	case strategy.OfTraining:
+		line, mended = lessonMeaning(score.ModelOf(d), v.Name)
+	case strategy.OfCrawl:
+		line, mended = "links that wait at most, of which the worst leave; 0 = no limit", 0.
+		if v.Name == strategy.Similarity {
+			line, mended = "what likeness to the topic is; judge = what the judge of the crawl says", "judge"
+		}
+	case strategy.OfLab:
+		return "; the strategy whose crawl teaches this one"
 	}
-	s := base.Settings[i]
-	if s.Default == v.Value {
-		return "; as in " + base.Name
+	if mended == any(v.Value) && v.Word == "" {
+		return "; as in " + of.Name
 	}
-	return fmt.Sprintf("; %s has %v: %s", base.Name, s.Default, s.Line)
+	return fmt.Sprintf("; %s has %v: %s", of.Name, mended, line)
+}
+
+// lessonMeaning is what a constant of training means, by the name that a lab file has for it,
+// and its default.
+func lessonMeaning(kind model.Kind, name string) (line string, value any) {
+	switch name {
+	case "states":
+		return "states of hop distance", float64(train.Layers)
+	case "sequences":
+		return "sequences that teach", 10_000.
+	case "variance":
+		return "σ² of the prior", 10.
+	case "iterations":
+		return "iterations of training at most", "its own bound"
+	case "wrong-turns":
+		return "wrong turns that are shown besides the ways to the targets", 4.
+	case "milestones":
+		return "1 names pages on the way by the labels of the record", 0.
+	}
+	for _, f := range train.Fitters() {
+		if f.Kind != kind {
+			continue
+		}
+		for _, s := range f.Settings {
+			if s.Name == name {
+				return s.Line, s.Default
+			}
+		}
+	}
+	return "", nil
 }

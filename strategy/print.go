@@ -21,6 +21,9 @@ type Print struct {
 	Of     string // the strategy that has the defaults of waggle
 	Mended string // the strategy with defaults of waggle to compare with; often Of
 	Values []Printed
+	// Fixed are sentences on constants that no preset sets, as they have the printed value
+	// for every strategy unless a user gives another.
+	Fixed []string
 	// Open are sentences on what the print leaves open or does otherwise than can be
 	// done here, and on what a user has to give beside the preset.
 	Open []string
