@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,6 +42,10 @@ type Cell struct {
 	Measure  string // or OfSettings
 	Value    string // as Format writes it, or lab.File.Settings
 	Why      string
+	// Was is the figure that the document is of, where Accept put a later one into Value and
+	// the document was not made again; ? where that was not kept, "" where the document is
+	// of Value.
+	Was string
 
 	line int // in Table.lines
 }
@@ -131,10 +136,16 @@ func parseCell(text string) (c Cell, err error) {
 	if len(all) == 3 && all[1] == "-" {
 		return Cell{Document: all[0], Maker: "-", Why: all[2]}, nil
 	}
-	if len(all) != columns {
-		return c, fmt.Errorf("%d columns, where %d are wanted: document, maker, web, topic, strategy, judge, pages, measure, value; or three: document, - and why it has no cell", len(all), columns)
+	if len(all) != columns && len(all) != columns+1 {
+		return c, fmt.Errorf("%d columns, where %d are wanted: document, maker, web, topic, strategy, judge, pages, measure, value, and one more of a document that is of an older value: was and that value; or three: document, - and why it has no cell", len(all), columns)
 	}
 	c = Cell{Document: all[0], Maker: all[1], Web: all[2], Topic: all[3], Strategy: all[4], Judge: all[5], Measure: all[7], Value: all[8]}
+	if len(all) > columns {
+		var ok bool
+		if c.Was, ok = strings.CutPrefix(all[columns], "was "); !ok || c.Was == "" {
+			return c, fmt.Errorf("%q is not the value that the document is of, such as: was 0.5", all[columns])
+		}
+	}
 	if c.Pages, err = strconv.Atoi(all[6]); err != nil || c.Pages < 0 {
 		return c, fmt.Errorf("%q is no number of pages", all[6])
 	}
@@ -165,14 +176,20 @@ func (c Cell) String() string {
 	return s + fmt.Sprintf(", %d pages, %s", c.Pages, c.Measure)
 }
 
-// Accept puts figures of today into the table's file.
-func (t *Table) Accept(found []Finding) error {
+// Accept puts figures of today into the table's file. A document whose figure differed is
+// of another one until it is made again, and the table keeps that as Was; remade are the
+// documents that were made again since, which lose it.
+func (t *Table) Accept(found []Finding, remade []string) error {
 	for _, f := range found {
 		if f.Today == "" {
 			continue
 		}
-		all := strings.Split(t.lines[f.Cell.line], "\t")
+		all := strings.Split(t.lines[f.Cell.line], "\t")[:columns]
+		was := f.Was()
 		all[columns-1] = f.Today
+		if was != "" && !slices.Contains(remade, f.Cell.Document) {
+			all = append(all, "was "+was)
+		}
 		t.lines[f.Cell.line] = strings.Join(all, "\t")
 	}
 	return os.WriteFile(t.Name, []byte(strings.Join(t.lines, "\n")+"\n"), 0o644)

@@ -27,6 +27,19 @@ type Finding struct {
 func (f Finding) Differs() bool { return f.Today != "" && f.Today != f.Cell.Value }
 
 // String tells the finding in a line.
+// Was is the figure that the document is of, "" where that is the figure of today, or where none is
+// known.
+func (f Finding) Was() string {
+	was := f.Cell.Was
+	if was == "" && f.Cell.Value != unknown {
+		was = f.Cell.Value
+	}
+	if f.Today == "" || was == f.Today {
+		return ""
+	}
+	return was
+}
+
 func (f Finding) String() string {
 	switch {
 	case f.Today == "":
@@ -35,6 +48,13 @@ func (f Finding) String() string {
 		return fmt.Sprintf("new %s: %s", f.Cell, f.Today)
 	case f.Differs():
 		return fmt.Sprintf("DIFFERS %s: %s today, %s when it was kept", f.Cell, f.Today, f.Cell.Value)
+	}
+	switch was := f.Was(); was {
+	case "":
+	case unknown:
+		return fmt.Sprintf("OLDER %s: %s, and the document is of an older figure, which was not kept", f.Cell, f.Today)
+	default:
+		return fmt.Sprintf("OLDER %s: %s, and the document is of %s", f.Cell, f.Today, was)
 	}
 	return fmt.Sprintf("same %s: %s", f.Cell, f.Today)
 }

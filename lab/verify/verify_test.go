@@ -55,6 +55,7 @@ func TestEveryResultHasACell(t *testing.T) {
 	for _, c := range table.Cells {
 		if c.Measure == OfSettings {
 			hashes[c.Document+" "+c.Maker], hashes[c.Document+" "+c.Value] = true, true
+			hashes[c.Document+" "+c.Was] = true // an older one that the table tells of
 		}
 	}
 	for _, c := range table.Cells {
@@ -162,7 +163,7 @@ func TestAcceptThenDiffer(t *testing.T) {
 		found[1].String() != "none b.md: nobody can make it" || found[1].Differs() {
 		t.Fatalf("%v", found)
 	}
-	if err := table.Accept(found); err != nil {
+	if err := table.Accept(found, nil); err != nil {
 		t.Fatal(err)
 	}
 	after, err := os.ReadFile(name)
@@ -183,6 +184,43 @@ func TestAcceptThenDiffer(t *testing.T) {
 	was := found[0].Today
 	if _, found = run(); !found[0].Differs() || !strings.HasSuffix(found[0].String(), ": "+found[0].Today+" today, "+was+" when it was kept") {
 		t.Errorf("%v", found[0])
+	}
+	// To accept the figure does not make the document: the table says what it is of, however
+	// often that is done, until it was made again.
+	accept := func(remade ...string) string {
+		table, found := run()
+		if err := table.Accept(found, remade); err != nil {
+			t.Fatal(err)
+		}
+		_, found = run()
+		return found[0].String()
+	}
+	now := found[0].Today
+	older := "OLDER a.md, lab.yaml: made/" + topic + " both, 40 pages, hits: " + now + ", and the document is of " + was
+	for range 2 {
+		if got := accept("b.md"); got != older {
+			t.Errorf("%q, want %q", got, older)
+		}
+	}
+	if got := accept("a.md"); !strings.HasPrefix(got, "same ") {
+		t.Errorf("of a document that was made again: %q", got)
+	}
+	kept, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(strings.Replace(string(kept), "hits\t"+now, "hits\t"+now+"\twas ?", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, found := run(); !strings.HasSuffix(found[0].String(), ": "+now+", and the document is of an older figure, which was not kept") || found[0].Differs() {
+		t.Errorf("%v", found[0])
+	}
+	accept("a.md")
+	if err := os.WriteFile(filepath.Join(dir, "lab.yaml"), lab, 0o644); err != nil { // as it was before
+		t.Fatal(err)
+	}
+	if got := accept(); !strings.HasSuffix(got, "and the document is of "+now) {
+		t.Errorf("%q", got)
 	}
 }
 
@@ -235,6 +273,7 @@ func TestWhatCannotBeMade(t *testing.T) {
 		{"a.md\tlab.yaml\tmade\t" + topic + "\tboth\t-\tmany\thits\t1", `cells.tsv:1: "many" is no number of pages`},
 		{"a.md\tlab.yaml\tmade\t" + topic + "\tboth\t-\t40\thits\tmuch", `"much" is no figure: write ? where none is known`},
 		{"a.md\tlab.yaml\t-\t-\t-\t-\t0\tsettings\tmuch", `"much" is no hash of settings`},
+		{"a.md\tlab.yaml\tmade\t" + topic + "\tboth\t-\t40\thits\t1\t2", `"2" is not the value that the document is of, such as: was 0.5`},
 		{"a.md\tother.yaml\t-\t-\t-\t-\t0\tsettings\t1", "other.yaml"},
 		{"a.md\tlab.yaml\tmoon\t" + topic + "\tboth\t-\t40\thits\t1", "needs the recorded web moon"},
 		{"a.md\tlab.yaml\tmade\tstars\tboth\t-\t40\thits\t1", "the web made has no topic stars, but " + topic},
