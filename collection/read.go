@@ -48,6 +48,11 @@ func (c Collection) events(read func(path string) iter.Seq2[event.Event, error])
 	}
 }
 
+// Said are the relevances that were told of a page, oldest first.
+func (c Collection) Said(u web.URL) ([]float64, error) {
+	return event.Said(event.ReadVisits(c.EventLog()), u)
+}
+
 // logLost tells that a log is empty beside an archive that is not: read as a log it would
 // be that of a crawl without a page.
 func (c Collection) logLost() error {

@@ -98,8 +98,10 @@ type Note struct {
 	Reason   web.Reason
 	Detail   string // untrusted
 	Status   int
-	// Relevance is what was said anew of a page.
+	// Relevance is what was said anew of a page, and Was what had been said of it
+	// before, which Explain leaves to who reads the log as it was written: see Said.
 	Relevance float64
+	Was       *float64
 }
 
 // maxNotes bounds Explanation.Notes.

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"errors"
 	"hash/maphash"
 	"iter"
 	"slices"
@@ -58,6 +59,33 @@ func (o *object) verdicts(l []Verdict) {
 		o.b = append(o.b, '}')
 	}
 	o.b = append(o.b, ']')
+}
+
+// Said are the relevances that were told of a page, oldest first: that which it was
+// fetched with, and those of later judgements. The events are those of a log as it was
+// written, and not Renewed. A torn last line is no error.
+func Said(events iter.Seq2[Event, error], u web.URL) (relevances []float64, err error) {
+	for e, err := range events {
+		if errors.Is(err, ErrTorn) {
+			return relevances, nil
+		}
+		if err != nil {
+			return relevances, err
+		}
+		switch e := e.(type) {
+		case Fetched:
+			if e.URL == u {
+				relevances = append(relevances, e.Relevance)
+			}
+		case Rejudged:
+			for _, v := range e.Pages {
+				if v.URL == u {
+					relevances = append(relevances, v.Relevance)
+				}
+			}
+		}
+	}
+	return relevances, nil
 }
 
 // Renewed gives the pages of a sequence the verdicts that were told of them

@@ -16,6 +16,23 @@ type Explainer interface {
 	Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate) []Reason
 }
 
+// Historian is implemented by explainers that can go back to what they knew when a
+// link was taken.
+type Historian interface {
+	// RestoreBefore is Restore up to the moment at which a link was taken with a
+	// priority, or, where no moment gives it that priority, up to what it led to. The
+	// link has been found at several places of a page, each a candidate; place is the one
+	// by which it was taken, and gets the features and the memory that it had then. At is
+	// that moment. place is -1 where the state does not tell: then it is restored whole.
+	RestoreBefore(state []byte, places []web.Candidate, priority float64) (place int, at Moment, err error)
+}
+
+// Moment is one at which a link was taken.
+type Moment struct {
+	Known int  // fetches of which the outcome was known
+	Exact bool // it is that of the priority, and not a later one
+}
+
 // Reason is one part of a priority.
 type Reason struct {
 	Kind   ReasonKind

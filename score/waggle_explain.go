@@ -1,11 +1,14 @@
 package score
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"math"
 	"slices"
 
+	"github.com/waggle-crawler/waggle/internal/text"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -66,21 +69,103 @@ func (w *waggle) Explain(p *web.Page, v web.Verdict, link int, c *web.Candidate)
 	return out
 }
 
-// names tells of the hashed inputs that are words which words they are.
+// mostUnderWay bounds how many fetches may have ended between the moment at which a link
+// was taken and its own end, for that moment to be looked for.
+const mostUnderWay = 256
+
+// RestoreBefore looks for what the link led to by its words and places, whose hashes no
+// later page changes.
+func (w *waggle) RestoreBefore(state []byte, places []web.Candidate, priority float64) (place int, at Moment, err error) {
+	place = -1
+	n, own := 0, 0
+	err = w.restore(state, func(e *entry) {
+		if place < 0 {
+			if place = slices.IndexFunc(places, func(c web.Candidate) bool { return sameLink(e.b, c.Features) }); place >= 0 {
+				own = n
+				c := &places[place]
+				c.Memory = bytes.Clone(e.b[2:4])
+				c.Features = bytes.Clone(e.b[visitHead:])
+			}
+		}
+		n++
+		e.rest()
+	})
+	if err != nil || place < 0 {
+		return place, at, errors.Join(err, w.Restore(state))
+	}
+	n = 0
+	var hosts hostSet
+	var weights beliefs
+	keep := func(exact bool) {
+		at = Moment{w.visits, exact}
+		hosts, weights = slices.Clone(w.hosts), beliefs{slices.Clone(w.weights.dense), slices.Clone(w.weights.hashed)}
+	}
+	err = w.restore(state, func(e *entry) {
+		switch {
+		case n > own:
+		case own-n < mostUnderWay && w.Score(&places[place]) == priority:
+			keep(true)
+		case n == own && !at.Exact:
+			keep(false)
+		}
+		if n++; n <= own {
+			w.apply(e)
+		} else {
+			e.rest()
+		}
+	})
+	*w.weights, w.hosts, w.visits = weights, hosts, at.Known
+	return place, at, err
+}
+
+// visitHead is the number of bytes before the features in an entry of the journal.
+const visitHead = 8
+
+// sameLink tells whether an entry is of a link with these features, by those of them
+// that do not depend on the judge.
+func sameLink(entry, features []byte) bool {
+	return len(entry) >= visitHead+hashedAt && len(features) >= hashedAt &&
+		bytes.Equal(entry[visitHead+hostAt:], features[hostAt:])
+}
+
+// names tells of the hashed inputs what they are: words as the page writes them, and
+// the other links that have the same host, folder or place.
 func (w *waggle) names(p *web.Page, v web.Verdict, link int) map[uint32]string {
 	out := make(map[uint32]string)
 	x := w.readPage(p, v)
 	l := w.readLink(&p.Links[link], &x)
+	words := text.Spelling{}
+	words.Add(w.analyzer, p.Links[link].Anchor)
+	words.Add(w.analyzer, p.Links[link].Heading)
+	words.Add(w.analyzer, l.address)
 	w.hashed(&p.Links[link], &x, &l, func(h uint32, k inputKind, first, second string) {
 		switch k {
 		case kindWord:
-			out[h] = first
+			out[h] = words.Of(first)
 		case kindPair:
-			out[h] = "“" + first + " " + second + "” in the anchor"
+			out[h] = "“" + words.Of(first, second) + "” in the anchor"
 		case kindHeading:
-			out[h] = "“" + first + "” in the heading"
+			out[h] = "“" + words.Of(first) + "” in the heading"
 		case kindAddress:
-			out[h] = "“" + first + "” in the address"
+			out[h] = "“" + words.Of(first) + "” in the address"
+		case kindHost:
+			out[h] = "links to the host " + first
+		case kindFolder:
+			out[h] = "links to the folder " + first
+		case kindAbove:
+			out[h] = "links below " + first
+		case kindShape:
+			out[h] = "links to addresses of the same shape"
+		case kindFrom:
+			out[h] = "links on pages of " + first
+		case kindPage:
+			out[h] = "other links of the page"
+		case kindPlace:
+			out[h] = "links at the same place of pages of " + first
+		case kindBlock:
+			out[h] = "other links at the same place of the page"
+		case kindAnchor:
+			out[h] = "links with the same anchor"
 		}
 	})
 	return out

@@ -12,9 +12,11 @@ import (
 )
 
 // The inputs of the models of waggle. Those that mean the same on every web are
-// dense: each has its own weight, whose beginning was learnt on other webs. Those
-// that mean something on this web only (a word, a host, a block of a page) are
-// hashed, and begin at 0.
+// dense: each has its own weight. Four of these begin at a value that was set by hand,
+// see waggleSettings, the others at 0; weights that were learnt on other webs found
+// less (docs/results/flagship-tried.md). Those that mean something on this web only (a
+// word, a host, a block of a page) are hashed, and begin at 0. A model given to the
+// scorer takes the place of both.
 
 // The dense inputs, each in [0,1].
 const (
@@ -55,13 +57,14 @@ const (
 
 // denseNames tell people what a dense input is.
 var denseNames = [denseInputs]string{
-	"any link", "relevance of the page", "similarity of the page", "its title", "its number of links",
-	"the anchor", "words of the address", "anchor and address together", "page and link together",
-	"the heading above", "its place on the page", "no anchor", "the length of the anchor", "an anchor without letters",
-	"an index or list", "no a element",
-	"the same host", "the same folder", "a folder below", "folders of the address", "an address that ends in /",
-	"an address with a query", "digits in the address",
-	"links from a seed", "the pages on the path", "a host not asked so far",
+	"any link", "relevance of the page", "similarity of the page to the topic", "similarity of the title of the page", "the number of links on the page",
+	"similarity of the anchor", "similarity of the words of the address", "anchor and address together", "page and link together",
+	"similarity of the heading above", "its place among the links of the page", "no anchor text", "the length of the anchor", "an anchor without letters",
+	"anchor or address speak of an index or a list", "a link other than by the element a",
+	"it stays on the host of the page", "it stays in the folder of the page", "it leads to a folder below that of the page",
+	"the number of folders in the address", "its address ends in /",
+	"its address has a query", "the last part of its address has digits",
+	"the number of links from a seed", "similarity of the pages on the path", "its host was not asked so far",
 }
 
 // inputKind is a kind of hashed inputs.
@@ -264,7 +267,7 @@ func appendDense(b []byte, p *web.Page, x *pageInputs, l *linkInputs, i int) []b
 }
 
 // hashed yields the hashed inputs of a link, those of a kind next to one another,
-// with up to two words that say what each is.
+// with up to two words, or the host or folder, that say what each is.
 func (w *waggle) hashed(link *web.Link, x *pageInputs, l *linkInputs, yield func(h uint32, k inputKind, first, second string)) {
 	word := func(k inputKind, s string) { yield(hashOf(k, xxh3.HashString(s), 0), k, s, "") }
 	for _, s := range l.words {
@@ -283,23 +286,23 @@ func (w *waggle) hashed(link *web.Link, x *pageInputs, l *linkInputs, yield func
 	for _, s := range w.wordsOf(l.address, mostAddressWords) {
 		word(kindAddress, s)
 	}
-	plain := func(k inputKind, a, b uint64) { yield(hashOf(k, a, b), k, "", "") }
-	plain(kindHost, xxh3.HashString(string(l.host)), 0)
-	plain(kindFolder, xxh3.HashString(l.folder), 0)
+	plain := func(k inputKind, a, b uint64, name string) { yield(hashOf(k, a, b), k, name, "") }
+	plain(kindHost, xxh3.HashString(string(l.host)), 0, string(l.host))
+	plain(kindFolder, xxh3.HashString(l.folder), 0, l.folder)
 	_, rest, _ := strings.Cut(l.folder, "://")
 	root := len(l.folder) - len(rest) + strings.IndexByte(rest, '/') + 1
 	for at, n := root, 0; at < len(l.folder) && n < mostFolders; at++ {
 		if l.folder[at] == '/' {
-			plain(kindAbove, xxh3.HashString(l.folder[:at+1]), 0)
+			plain(kindAbove, xxh3.HashString(l.folder[:at+1]), 0, l.folder[:at+1])
 			n++
 		}
 	}
-	plain(kindShape, shape(l.host, l.folder[root:], l.last, l.query), 0)
+	plain(kindShape, shape(l.host, l.folder[root:], l.last, l.query), 0, "")
 	tag := xxh3.HashString(link.TagPath)
-	plain(kindFrom, x.from, 0)
-	plain(kindPage, x.page, 0)
-	plain(kindPlace, x.from, tag)
-	plain(kindBlock, x.page, tag)
+	plain(kindFrom, x.from, 0, string(x.host))
+	plain(kindPage, x.page, 0, "")
+	plain(kindPlace, x.from, tag, string(x.host))
+	plain(kindBlock, x.page, tag, "")
 }
 
 // folderOf is an address up to its last slash.

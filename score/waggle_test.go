@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -127,7 +128,7 @@ func TestWaggleReasons(t *testing.T) {
 		sum, folder := 0., 0.
 		for _, r := range x.Explain(hub, v, i, &c) {
 			sum += r.Weight
-			if r.What == "its folder" {
+			if strings.HasPrefix(r.What, "links to the folder http://a.test/") {
 				folder = r.Weight
 			}
 		}
@@ -155,5 +156,49 @@ func TestWaggleBeginsWithAModel(t *testing.T) {
 	m.Payload = &model.Weights{Dense: make([]model.Weight, 3)}
 	if _, err := score.New("waggle", score.Options{Model: m}); err == nil {
 		t.Error("a model of other inputs was taken")
+	}
+}
+
+// A state is restored up to the moment at which a link was taken with a priority, or up
+// to what it led to; of a link that was never taken, whole.
+func TestWaggleRestoresBefore(t *testing.T) {
+	hub, fetch := folders(20)
+	s := newScorer(t, "waggle", score.Options{})
+	v := web.Verdict{Relevance: 0.8, Similarity: 0.7, Relevant: true}
+	seed := web.Candidate{URL: hub.URL, Kind: web.LinkSeed}
+	memory, features := s.Visit(&seed, hub, v), s.Extract(hub, v)
+	taken := make([]float64, 12) // priorities of links, each taken after those before it
+	link := func(i int) web.Candidate {
+		return web.Candidate{URL: hub.Links[i].URL, Depth: 1, Features: features[i], Memory: memory}
+	}
+	for i := range taken {
+		c := link(i)
+		taken[i] = s.Score(&c)
+		p, said := fetch(c.URL)
+		s.Visit(&c, p, said)
+	}
+	state, _ := s.(interface{ State() ([]byte, bool) }).State()
+	for _, c := range []struct {
+		link     int
+		priority float64
+		place    int
+		at       score.Moment
+	}{
+		{7, taken[7], 1, score.Moment{Known: 8, Exact: true}},
+		{7, 40, 1, score.Moment{Known: 8}},
+		{15, taken[0], -1, score.Moment{}},
+	} {
+		x := newScorer(t, "waggle", score.Options{})
+		places := []web.Candidate{link(19), link(c.link)}
+		place, at, err := x.(score.Historian).RestoreBefore(state, places, c.priority)
+		if err != nil || place != c.place || at != c.at {
+			t.Errorf("link %d at %v: place %d, %+v, %v; want %d, %+v", c.link, c.priority, place, at, err, c.place, c.at)
+		}
+		if got := x.Score(&places[1]); place >= 0 && got != taken[c.link] {
+			t.Errorf("link %d has %v then, and was taken at %v", c.link, got, taken[c.link])
+		}
+		if again := link(c.link); place < 0 && x.Score(&again) != s.Score(&again) {
+			t.Errorf("link %d: the state is not restored whole", c.link)
+		}
 	}
 }

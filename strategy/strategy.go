@@ -25,6 +25,9 @@ type Description[S any, O Options[O]] struct {
 	// Unranked says of a scorer that its priorities are an order, and do not tell what
 	// a link promises: no link of it is worth waiting for.
 	Unranked bool
+	// Expects tells of a scorer what relevance in [0,1] it expects of a page by the
+	// priority of its link; nil = its priorities do not tell.
+	Expects func(priority float64) float64
 	// Settings are the constants that a user can change; nil = none.
 	Settings []setting.Setting
 	// Needs are the inputs that it uses, beside those that every strategy has.

@@ -22,9 +22,12 @@ type explainCmd struct {
 // Help tells what is told.
 func (explainCmd) Help() string {
 	return `It shows the links that led to the page, from a seed on, as the log of the crawl
-has them. The crawl may still run. If it does not, and its scorer can tell, it also
-shows what the priority of the last link is made of: the words around the link that
-raised or lowered it, and how far from the link they stood.`
+has them, with the priority of each. The priorities of the default scorer are the
+logits of the relevance that is expected of the page, which is shown beside them.
+The crawl may still run. If it does not, and scorer and judge can tell, it also
+shows what the priority of the last link is made of: by the default scorer with what
+was known when the link was taken, by others with what is known now. Of a page that
+was fetched it shows the words that make its relevance, as the judge sees them now.`
 }
 
 // Run explains.

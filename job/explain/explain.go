@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
@@ -25,6 +26,13 @@ func Explain(ctx context.Context, out io.Writer, col collection.Collection, docu
 	x, err := event.Explain(col.Events(), u)
 	if err != nil {
 		return "", err
+	}
+	if slices.ContainsFunc(x.Notes, func(n event.Note) bool { return n.What == "judged" }) {
+		said, err := col.Said(u)
+		if err != nil {
+			return x.Fate, err
+		}
+		compare(x.Notes, said)
 	}
 	if err := writePath(out, &x); err != nil {
 		return x.Fate, err
@@ -51,6 +59,18 @@ func Explain(ctx context.Context, out io.Writer, col collection.Collection, docu
 		}
 	}
 	return x.Fate, nil
+}
+
+// compare gives notes of judgements what had been said of the page before each: said is
+// all that was, oldest first. Where notes were left out the last ones are kept.
+func compare(notes []event.Note, said []float64) {
+	last := len(said) - 1
+	for i := len(notes) - 1; i >= 0 && last > 0; i-- {
+		if n := &notes[i]; n.What == "judged" && n.Relevance == said[last] {
+			n.Was = &said[last-1]
+			last--
+		}
+	}
 }
 
 // makerOf makes the parts of a crawl as it left them. It must not be running: its

@@ -76,6 +76,8 @@ func mystery(t *testing.T) (events []event.Event) {
 			At: at(10), Visit: visit("brew.example/more", "brew.example/", web.LinkA, 0.7), Status: 200, Relevance: 0.5, Relevant: true,
 			Skipped: []event.Skipped{{URL: u("shop.example/item/9"), Reason: web.ReasonTrap}, {URL: u("shop.example/a/a/a/a/a/"), Reason: web.ReasonTrap}},
 		},
+		event.Rejudged{At: at(10), Pages: []event.Verdict{{URL: u("brew.example/new"), Relevance: 0.31}}},
+		event.Rejudged{At: at(10), Pages: []event.Verdict{{URL: u("brew.example/new"), Relevance: 0.31000001}}},
 		event.Ended{At: at(10), How: event.Stopped},
 	}
 }
@@ -102,6 +104,14 @@ func TestExplanations(t *testing.T) {
 			}
 			if slices.Contains([]event.Fate{event.Taken, event.Waiting}, x.Fate) && len(x.Path) == 0 {
 				t.Fatalf("%s without a path", x.Fate)
+			}
+			said, err := event.Said(seq, x.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare(x.Notes, said)
+			if d.HasArg("waggle") {
+				x.Scorer = "waggle"
 			}
 			var out strings.Builder
 			if err := writePath(&out, &x); err != nil {
@@ -143,6 +153,15 @@ func TestLinkExplained(t *testing.T) {
 		"best-first": {scorer: "best-first-both", now: 0.5, reasons: []score.Reason{
 			{Kind: score.ReasonPage, Times: 1, Weight: 0.3},
 			{Kind: score.ReasonAnchor, Times: 1, Weight: 0.2},
+		}},
+		"then": {scorer: "waggle", anchor: "hives", taken: -2.25, learnt: true, now: -1.5, then: -2.25, at: &score.Moment{Known: 137, Exact: true}, expects: priorities("waggle"), reasons: []score.Reason{
+			{Kind: score.ReasonPrior, Times: 1, Weight: -3.5}, {Kind: score.ReasonSeen, What: "links to the folder http://a.example/b/", Times: 1, Weight: 1.25},
+		}},
+		"shortly": {scorer: "waggle", taken: -2.25, learnt: true, now: -1.5, then: -2, at: &score.Moment{Known: 1}, expects: priorities("waggle"), reasons: []score.Reason{
+			{Kind: score.ReasonPrior, Times: 1, Weight: -2},
+		}},
+		"after": {scorer: "apprentice", taken: 0.5, learnt: true, now: 1.25, reasons: []score.Reason{
+			{Kind: score.ReasonPrior, Times: 1, Weight: 1.25},
 		}},
 		"silent": {scorer: "pagerank", now: 3},
 	}

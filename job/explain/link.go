@@ -23,7 +23,13 @@ type linkParts struct {
 	parent  web.URL
 	anchor  string // untrusted
 	now     float64
-	reasons []score.Reason // nil: the scorer does not tell
+	reasons []score.Reason // of now, or of then where it is known; nil: the scorer does not tell
+	// Of a link that was taken:
+	taken   float64       // its priority then
+	learnt  bool          // the scorer has learnt since, of the page behind the link too
+	then    float64       // what the scorer made of it at that moment, where it can tell
+	at      *score.Moment // that moment; nil = it cannot tell
+	expects expectations
 }
 
 // linkOf is the link by which an address was found, redirects passed over: its
@@ -49,7 +55,9 @@ func explainLink(ctx context.Context, col collection.Collection, documents parse
 	if err := m.MakeScorer(ctx); err != nil {
 		return out, err
 	}
-	out = linkParts{scorer: m.Job.Scorer.Name, parent: path[len(path)-2].URL}
+	link := path[len(path)-1]
+	out = linkParts{scorer: m.Job.Scorer.Name, parent: path[len(path)-2].URL, taken: link.Leased}
+	out.expects = priorities(out.scorer)
 	x, ok := m.Scorer.(explainer)
 	if !ok {
 		return out, nil
@@ -69,8 +77,40 @@ func explainLink(ctx context.Context, col collection.Collection, documents parse
 	if known, ok := m.Judge.(judge.Judge); ok {
 		classes = judge.ClassNames(known)
 	}
-	err = out.follow(x, path, pages, classes)
-	return out, err
+	if err = out.follow(x, path, pages, classes, nil); err != nil || !link.HasLeased || len(state) == 0 {
+		return out, err
+	}
+	out.learnt = true
+	return out, out.goBack(ctx, col, documents, state, path, pages, classes)
+}
+
+// goBack has a scorer that can tell what it knew when the link was taken.
+func (l *linkParts) goBack(ctx context.Context, col collection.Collection, documents parse.Documents, state []byte, path []event.Step, pages map[web.URL]*web.Page, classes func(*web.Page) []string) error {
+	m, err := makerOf(col, documents)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if err := m.MakeScorer(ctx); err != nil {
+		return err
+	}
+	x, ok := m.Scorer.(historian)
+	if !ok {
+		return nil
+	}
+	return l.follow(x, path, pages, classes, func(places []web.Candidate) (int, error) {
+		place, at, err := x.RestoreBefore(state, places, l.taken)
+		if err == nil && place >= 0 {
+			l.at = &at
+		}
+		return place, err
+	})
+}
+
+// historian is a scorer that can also tell what one was made of.
+type historian interface {
+	explainer
+	score.Historian
 }
 
 // explainer is a scorer that tells what a priority is made of.
@@ -99,7 +139,9 @@ func pagesOn(ctx context.Context, col collection.Collection, m *job.Maker, path 
 
 // follow goes along a path to the link at its end, and has the scorer explain that:
 // each page gives its links their features, and the memory of how the crawl came to it.
-func (l *linkParts) follow(x explainer, path []event.Step, pages map[web.URL]*web.Page, classes func(*web.Page) []string) error {
+// With before, it is explained as it was at the moment that before goes back to, which
+// chooses among the occurrences of the link and completes it.
+func (l *linkParts) follow(x explainer, path []event.Step, pages map[web.URL]*web.Page, classes func(*web.Page) []string, before func(places []web.Candidate) (int, error)) error {
 	var c web.Candidate
 	var page *web.Page
 	var verdict web.Verdict // of page
@@ -112,12 +154,22 @@ func (l *linkParts) follow(x explainer, path []event.Step, pages map[web.URL]*we
 		case page == nil:
 			c = web.Candidate{URL: step.URL, Kind: web.LinkSeed}
 		default:
-			best := -1
-			if best, c = strongest(x, page, step.URL, features, memory); best < 0 {
+			at, places := occurrences(page, step.URL, features, memory)
+			if len(places) == 0 {
 				return fmt.Errorf("the page %s in the archive does not hold it", page.URL)
 			}
+			if i == len(path)-1 && before != nil {
+				k, err := before(places)
+				if err == nil && k >= 0 {
+					c = places[k]
+					l.then, l.anchor, l.reasons = x.Score(&c), page.Links[at[k]].Anchor, x.Explain(page, verdict, at[k], &c)
+				}
+				return err
+			}
+			best := strongest(x, places)
+			c = places[best]
 			if i == len(path)-1 {
-				l.now, l.anchor, l.reasons = x.Score(&c), page.Links[best].Anchor, x.Explain(page, verdict, best, &c)
+				l.now, l.anchor, l.reasons = x.Score(&c), page.Links[at[best]].Anchor, x.Explain(page, verdict, at[best], &c)
 				return nil
 			}
 		}
@@ -136,22 +188,27 @@ func (l *linkParts) follow(x explainer, path []event.Step, pages map[web.URL]*we
 	return fmt.Errorf("the log does not tell how %s was found", path[len(path)-1].URL)
 }
 
-// strongest is the occurrence of a link by which it goes, where a page has it
-// more than once: the one of the highest priority. Its place is −1 if there is
-// none.
-func strongest(s crawl.Scorer, page *web.Page, link web.URL, features [][]byte, memory []byte) (place int, out web.Candidate) {
-	place = -1
-	best := math.Inf(-1)
+// occurrences are the places of a link on a page, and what it is there.
+func occurrences(page *web.Page, link web.URL, features [][]byte, memory []byte) (at []int, out []web.Candidate) {
 	for i := range page.Links {
-		if page.Links[i].URL != link {
-			continue
-		}
-		c := web.Candidate{URL: link, From: page.URL, Kind: page.Links[i].Kind, Features: features[i], Memory: memory}
-		if p := s.Score(&c); place < 0 || p > best {
-			best, place, out = p, i, c
+		if page.Links[i].URL == link {
+			at = append(at, i)
+			out = append(out, web.Candidate{URL: link, From: page.URL, Kind: page.Links[i].Kind, Features: features[i], Memory: memory})
 		}
 	}
-	return place, out
+	return at, out
+}
+
+// strongest is the occurrence of a link by which it goes, where a page has it
+// more than once: the first one of the highest priority.
+func strongest(s crawl.Scorer, places []web.Candidate) (best int) {
+	highest := math.Inf(-1)
+	for i := range places {
+		if p := s.Score(&places[i]); p > highest {
+			highest, best = p, i
+		}
+	}
+	return best
 }
 
 // mostReasons are shown; what is left is summed up.
@@ -161,12 +218,19 @@ func (l linkParts) print(w io.Writer) {
 	if len(l.reasons) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nWhat %s makes of the link", terminal.Untrusted(l.scorer, 40))
+	made, sum := "makes", l.now
+	if l.at != nil {
+		made, sum = "made", l.then
+	}
+	fmt.Fprintf(w, "\nWhat %s %s of the link", terminal.Untrusted(l.scorer, 40), made)
 	if a := terminal.Untrusted(l.anchor, 60); a != "" {
 		fmt.Fprintf(w, " “%s”", a)
 	}
-	fmt.Fprintf(w, " on\n%s now:\n\n", address(l.parent))
-	parts := sumTable{sum: l.now, what: "priority", rest: "more words and places together"}
+	fmt.Fprintf(w, " on\n%s %s:\n\n", address(l.parent), l.moment())
+	parts := sumTable{sum: sum, what: "priority", rest: "more words and places together"}
+	if l.expects != nil {
+		parts.what += fmt.Sprintf(", which expects relevance %.2f", l.expects(sum))
+	}
 	for i, r := range l.reasons {
 		switch r.Kind {
 		case score.ReasonWord, score.ReasonClass, score.ReasonSeen, score.ReasonHigh, score.ReasonLow:
@@ -178,6 +242,25 @@ func (l linkParts) print(w io.Writer) {
 		parts.add(r.Weight, reasonLine(r))
 	}
 	parts.print(w)
+	switch {
+	case l.at != nil:
+		fmt.Fprintf(w, "\n  By all that was learnt since, of the page itself too, it would be %s now.\n", l.expects.show(l.now))
+	case l.learnt:
+		fmt.Fprintf(w, "\n  Some of this was learnt after it was taken, of the page itself too: it was taken at %s.\n", l.expects.show(l.taken))
+	}
+}
+
+// moment is the one that is told of.
+func (l *linkParts) moment() string {
+	switch {
+	case l.at != nil && l.at.Exact:
+		return "when it was taken, by what " + terminal.Count(l.at.Known, "link") + " before had led to"
+	case l.at != nil:
+		return fmt.Sprintf("shortly after it was taken at %s, by what %s before had led to", l.expects.show(l.taken), terminal.Count(l.at.Known, "link"))
+	case l.learnt:
+		return "now, after it was fetched"
+	}
+	return "now"
 }
 
 // reasonLine says what a part of a priority comes from.

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/terminal"
+	"github.com/waggle-crawler/waggle/score"
 	"github.com/waggle-crawler/waggle/web"
 )
 
@@ -16,10 +18,15 @@ import (
 func writePath(w io.Writer, x *event.Explanation) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "%s\n%s\n", address(x.URL), verdict(x))
+	p := priorities(x.Scorer)
 	if len(x.Path) > 0 {
-		fmt.Fprintf(out, "\nThe way there (priorities of %s):\n", terminal.Untrusted(x.Scorer, 40))
+		fmt.Fprintf(out, "\nThe way there (priorities of %s", terminal.Untrusted(x.Scorer, 40))
+		if p != nil {
+			fmt.Fprint(out, ", and the relevance that each expects of the page")
+		}
+		fmt.Fprint(out, "):\n")
 		for i, s := range x.Path {
-			printStep(out, i, s, x.Threshold)
+			printStep(out, i, s, x.Threshold, p)
 		}
 	}
 	if len(x.Changes) > 0 {
@@ -34,10 +41,29 @@ func writePath(w io.Writer, x *event.Explanation) error {
 			if x.Left > 0 && i == len(x.Notes)/2 {
 				fmt.Fprintf(out, "  … %s more\n", terminal.Number(x.Left))
 			}
-			fmt.Fprintf(out, "  %s  %s\n", n.At.UTC().Format(time.DateTime), note(n))
+			fmt.Fprintf(out, "  %s  %s\n", n.At.UTC().Format(time.DateTime), note(n, p))
 		}
 	}
 	return out.Flush()
+}
+
+// expectations tell what relevance a scorer expects by a priority; nil = it does not tell.
+type expectations func(priority float64) float64
+
+// priorities are what those of a scorer tell. A scorer of a program is not known here.
+func priorities(scorer string) expectations {
+	d, _ := score.Describe(scorer)
+	return d.Expects
+}
+
+// show shows a priority, with what it expects. Those that a person or a trap moved away
+// from what the scorer gave are far outside of what it gives.
+func (p expectations) show(priority float64) string {
+	s := terminal.Priority(priority)
+	if p != nil && math.Abs(priority) < 50 {
+		s += fmt.Sprintf(" (expects %.2f)", p(priority))
+	}
+	return s
 }
 
 // address shows a URL in full, since it may be wanted for copying.
@@ -105,7 +131,7 @@ func verdict(x *event.Explanation) string {
 		last := x.Path[len(x.Path)-1]
 		s := "Not fetched: it waits in the frontier"
 		if last.HasQueued {
-			s += " with priority " + terminal.Priority(last.Queued)
+			s += ", where it was put with priority " + priorities(x.Scorer).show(last.Queued)
 		}
 		if last.Tries > 0 {
 			s += " after " + attempts(last.Tries) + ", the last one: " + because
@@ -148,7 +174,7 @@ func judged(relevance, threshold float64) string {
 
 func attempts(n int) string { return terminal.Count(n, "failed attempt") }
 
-func printStep(out io.Writer, i int, s event.Step, threshold float64) {
+func printStep(out io.Writer, i int, s event.Step, threshold float64, p expectations) {
 	fmt.Fprintf(out, "%3d. %s\n", i, address(s.URL))
 	var facts []string
 	how := "link"
@@ -172,10 +198,10 @@ func printStep(out io.Writer, i int, s event.Step, threshold float64) {
 		if s.Raised {
 			verb = "raised to "
 		}
-		facts = append(facts, verb+terminal.Priority(s.Queued))
+		facts = append(facts, verb+p.show(s.Queued))
 	}
 	if s.HasLeased {
-		facts = append(facts, "taken at "+terminal.Priority(s.Leased))
+		facts = append(facts, "taken at "+p.show(s.Leased))
 	}
 	if s.Tries > 0 {
 		facts = append(facts, attempts(s.Tries))
@@ -189,32 +215,40 @@ func printStep(out io.Writer, i int, s event.Step, threshold float64) {
 	}
 }
 
-func note(n event.Note) string {
+func note(n event.Note, p expectations) string {
 	s := n.What
 	named := false // by a link: say which
 	switch n.What {
 	case "queued":
-		s, named = "queued at "+terminal.Priority(n.Priority), true
+		s, named = "queued at "+p.show(n.Priority), true
 	case "raised":
-		s, named = "raised to "+terminal.Priority(n.Priority), true
+		s, named = "raised to "+p.show(n.Priority), true
 	case "skipped":
 		named = true
 	case "dropped":
 		s = "left the frontier"
 	case "busy":
-		s = "taken at " + terminal.Priority(n.Priority) + ", put back"
+		s = "taken at " + p.show(n.Priority) + ", put back"
 	case "told":
 		s = "a person said: " + n.Detail
 	case "judged":
-		s = "judged anew: relevance " + terminal.Decimal(n.Relevance)
+		s = "judged anew: relevance "
+		switch is := terminal.Decimal(n.Relevance); {
+		case n.Was == nil:
+			s += is
+		case is == terminal.Decimal(*n.Was):
+			s += is + " as before"
+		default:
+			s += "from " + terminal.Decimal(*n.Was) + " to " + is
+		}
 	case "outage":
-		s = "taken at " + terminal.Priority(n.Priority) + ", put back: the network was down"
+		s = "taken at " + p.show(n.Priority) + ", put back: the network was down"
 	case "fetched", "failed", "retry", "moved":
 		what := n.What
 		if what == "retry" {
 			what = "failed, to be tried again"
 		}
-		s = "taken at " + terminal.Priority(n.Priority) + ", " + what
+		s = "taken at " + p.show(n.Priority) + ", " + what
 		if n.Status != 0 && n.Reason != web.ReasonStatus {
 			s += fmt.Sprintf(", status %d", n.Status)
 		}
