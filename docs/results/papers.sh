@@ -235,7 +235,7 @@ for l in $every flagship-all; do
 done >labs.new
 awk -F, -v OFS=, 'BEGIN { print "lab", "file", "revision", "settings", "changed", "repeats", "crawls", "seconds", "of" }
 	{ print; crawls += $7; seconds += $8 }
-	END { print "all", "", "", "", "", "", crawls, seconds, "" }' labs.new >"$here/papers-labs.csv"
+	END { print "all", "", "", "", "", "", crawls + 0, seconds + 0, "" }' labs.new >"$here/papers-labs.csv"
 
 cd "$here"
 if [ -e "$work/classics/report.md" ]; then
