@@ -60,10 +60,10 @@ import (
 // nothing that a person wrote, what they share is known the worse the fewer they
 // are, and with u = 1/m
 //
-//	slope  → slope − aloneSlope·u
+//	slope  → slope − aloneSlope·min(u, aloneMost)
 //	offset → offset − aloneOffset·u²·(1−u)
 //
-// so that of a single example alone next to nothing is told. relevance grows with
+// so that a single example alone tells a third of what keywords do. relevance grows with
 // s, as T falls. γ is topicThreshold unless given.
 //
 // # What changes
@@ -106,9 +106,9 @@ type view struct {
 
 // recipe holds the constants of the judge. Of those of defaultRecipe slope, commonness
 // and offset were fitted on topics of campus, departments and manuals, crawl on walks
-// there, and the threshold was chosen on such walks (docs/results/judge.md). aloneSlope
-// and aloneOffset were set by hand to what the same topics show with examples alone. All
-// others were set by hand; the few that were tried at other values on these webs, and
+// there, and the threshold was chosen on such walks (docs/results/judge.md). aloneSlope,
+// aloneMost and aloneOffset were set by hand to what the same topics show with examples
+// alone. All others were set by hand; the few that were tried at other values on these webs, and
 // what came out, stand in that document too.
 type recipe struct {
 	bm25         bm25
@@ -135,6 +135,7 @@ type recipe struct {
 	slope, commonness, offset float64
 	crawl                     float64
 	aloneSlope, aloneOffset   float64 // of examples alone
+	aloneMost                 float64 // u of a single one, for the slope
 }
 
 func defaultRecipe() recipe {
@@ -164,6 +165,7 @@ func defaultRecipe() recipe {
 		offset:       -3.81,
 		crawl:        0.9,
 		aloneSlope:   1.7,
+		aloneMost:    0.7,
 		aloneOffset:  11,
 	}
 }
@@ -237,7 +239,7 @@ func (r *recipe) calibration(written bool, n int) (slope, offset float64) {
 		return r.slope, r.offset
 	}
 	u := 1 / float64(n)
-	return r.slope - r.aloneSlope*u, r.offset - r.aloneOffset*u*u*(1-u)
+	return r.slope - r.aloneSlope*min(u, r.aloneMost), r.offset - r.aloneOffset*u*u*(1-u)
 }
 
 // exampleHost is the host of examples that come from files, of whatever site.

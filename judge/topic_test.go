@@ -82,6 +82,26 @@ func judged(t *testing.T, tp *topic.Topic, pages []*web.Page) float64 {
 	return n / float64(len(pages))
 }
 
+// A single example and nothing written still tells pages of its subject from others, so that
+// a scorer has something to learn from: with a slope that is nearly 0 all are alike.
+func TestOneExampleAlone(t *testing.T) {
+	w := &writer{r: rand.New(rand.NewPCG(7, 8))}
+	tp := &topic.Topic{Examples: []*web.Page{w.page("north", ofBees, 300)}}
+	j, err := judge.New("topic", tp, judge.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ownSite, like, other := 0., 0., 0.
+	for range 20 {
+		like += relevance(t, j, w.page("south", ofBees, 300)) / 20
+		other += relevance(t, j, w.page("south", ofLaw, 300)) / 20
+		ownSite += relevance(t, j, w.page("north", ofLaw, 300)) / 20
+	}
+	if like < 0.5 || other > 0.15 || ownSite > 0.15 {
+		t.Errorf("relevance of pages like the example %.3f, of others %.3f, of others of its site %.3f; want more than half, and at most .15", like, other, ownSite)
+	}
+}
+
 // What misled the judge before: an institution that all examples come from, an
 // example much longer than the others, and one that shows something else. Wanted
 // pages of another institution are found all the same, and the other pages of the
