@@ -21,7 +21,7 @@ import (
 // address are indices in the tables at the end, text is a piece of the page's
 // own block of text.
 //
-//	magic      "waggle pages 2\n"
+//	magic      "waggle pages 3\n"
 //	stamp      16 bytes: xxh3-128 of the stamp in index.txt
 //	record …   of each recorded address, in the order of the WARC files
 //	words      n strings: n length, bytes
@@ -37,7 +37,7 @@ import (
 //	           then the page, or n length and bytes of the error's text
 //	page       16 bytes digest · n length of the block, block ·
 //	           n Base address · n dated (0 = never) · z Fetched ns since 1970 ·
-//	           words MIME, Charset, Language · n truncated (0, 1) ·
+//	           words MIME, Charset, Language · n truncated (0, 1) · n password (0, 1) ·
 //	           n directives, one bit each · word TDMPolicy ·
 //	           texts Title, Description, Keywords, Main ·
 //	           lists of texts Headings, Alts, Leaves ·
@@ -53,7 +53,7 @@ import (
 // A block holds each byte of text once. The parser's strings share memory, and
 // the block keeps that: strings that overlap there overlap in it.
 const (
-	pagesMagic = "waggle pages 2\n"
+	pagesMagic = "waggle pages 3\n"
 	tailSize   = 3*8 + 8
 )
 
@@ -204,6 +204,7 @@ func (e *encoder) page(p *web.Page) {
 	e.word(p.Charset)
 	e.word(p.Language)
 	e.bit(p.Truncated)
+	e.bit(p.Password)
 	flags := 0
 	for i, v := range directiveBits(&p.Directives) {
 		if *v {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/text/language"
 
 	"github.com/waggle-crawler/waggle/store"
 	"github.com/waggle-crawler/waggle/web"
@@ -424,10 +425,23 @@ func (x Crawl) describe(b *builder) error {
 	}
 	m.Description = "Recorded by a crawl: " + j.Name
 	m.Topics = []Topic{{
-		Name: j.Name, Description: j.Topic.Description, Keywords: j.Topic.Keywords, Language: j.Topic.Language,
+		Name: j.Name, Description: j.Topic.Description, Keywords: j.Topic.Keywords, Language: languageCodes(j.Topic.Language),
 		Seeds: addresses(j.Seeds), Examples: addresses(j.Topic.Examples),
 	}}
 	return nil
+}
+
+// languageCodes are the codes by ISO 639-1 of languages that a job names by BCP 47 tags, such as
+// "de-AT", each once; what has none is left out.
+func languageCodes(tags []string) (codes []string) {
+	for _, tag := range tags {
+		t, err := language.Parse(tag)
+		base, sure := t.Base()
+		if code := base.String(); err == nil && sure == language.Exact && len(code) == 2 && !slices.Contains(codes, code) {
+			codes = append(codes, code)
+		}
+	}
+	return codes
 }
 
 func (x Crawl) feed(ctx context.Context, b *builder) error {
