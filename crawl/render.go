@@ -69,7 +69,7 @@ const (
 	crawlPages = 4 // that the share of gains of the crawl begins with
 	hostPages  = 1 // that the share of gains of a host begins with
 	leastGain  = 1. / 3
-	shownPages = 6 // that are not bare: a host which sent so many sends what it has
+	shownPages = 6  // that are not bare: a host which sent so many sends what it has
 	bareWords  = 80 // fewer are almost no text
 	listLinks  = 10 // of the page's own site: a page of few words that has as many is a list
 	endLinks   = 3  // fewer lead almost nowhere: of the page's own site

@@ -462,27 +462,6 @@ func (d *driver) broken(ctx context.Context, err error) (event.Ending, error) {
 	return "", err
 }
 
-// sweep scores a slice of what waits anew, if that is due. It follows every
-// arrival and, as a crawl may have died right between the two, every beginning:
-// what is leased next is then the same.
-func (d *driver) sweep(ctx context.Context) error {
-	from, due := d.step.Sweep(d.queued)
-	if !due {
-		return nil
-	}
-	next, err := d.Frontier.Rescore(ctx, from, sweepSlice, d.step.Rescore)
-	if err != nil {
-		return fmt.Errorf("frontier: %w", err)
-	}
-	d.step.Swept(next)
-	return nil
-}
-
-// sweepSlice is how many waiting candidates are scored anew after an arrival
-// while that is due. On disk a slice takes some tens of milliseconds, in which
-// nothing is leased.
-const sweepSlice = 2048
-
 // settle makes an outcome lasting: archive, then log, then frontier, which
 // stores the marks of the other two. A crash in between leaves both longer
 // than their marks, and the next run cuts them back.

@@ -2,14 +2,10 @@ package crawl
 
 import (
 	"cmp"
-	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"math"
 	"slices"
 	"time"
-
-	"github.com/zeebo/xxh3"
 
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/nearcopy"
@@ -160,15 +156,6 @@ type Step struct {
 	passing bool
 }
 
-// copies is how often a body came, and where from first.
-type copies struct {
-	origin uint32 // a hash of scheme and host
-	n      uint32
-}
-
-// maxCopies bounds how many pages with one body have their links followed.
-const maxCopies = 4
-
 // NewStep returns the decisions of a new crawl.
 func NewStep(p Policy, s Scorer, j Judge) *Step {
 	adapting, _ := j.(AdaptiveJudge)
@@ -200,23 +187,6 @@ func (s *Step) Remember(e event.Fetched) {
 		s.traps.note(e.At, e.URL, bodyKey([16]byte(b)), before > 0 && home)
 	}
 }
-
-// copy counts a body, and returns how often it came before and whether from
-// the same origin.
-func (s *Step) copy(u web.URL, digest [16]byte) (before uint32, home bool) {
-	key := bodyKey(digest)
-	origin := uint32(xxh3.HashString(u.Origin()))
-	c, seen := s.bodies[key]
-	if !seen {
-		c.origin = origin
-	}
-	before = c.n
-	c.n++
-	s.bodies[key] = c
-	return before, c.origin == origin
-}
-
-func bodyKey(digest [16]byte) uint64 { return binary.BigEndian.Uint64(digest[:]) }
 
 // Room is the number of pages the budget still allows, MaxInt without a limit.
 func (s *Step) Room() int {
@@ -276,63 +246,6 @@ func (s *Step) Ended(now time.Time, f web.FrontierStats) (event.Ending, bool) {
 	}
 	return "", false
 }
-
-// Rescore is the priority of a waiting candidate under the present model.
-func (s *Step) Rescore(c *web.Candidate) float64 {
-	if c.Priority >= SeedPriority {
-		return c.Priority
-	}
-	return s.rank(c, s.score(c))
-}
-
-// rank is the priority of a link, given that of its scorer.
-func (s *Step) rank(c *web.Candidate, priority float64) float64 {
-	return s.steering.rank(c, s.traps.rank(c.URL, s.leads.rank(c.URL, priority)))
-}
-
-// Rerank is Rescore where the scorer's own priority of a candidate stays as it is.
-func (s *Step) Rerank(c *web.Candidate) float64 {
-	if c.Priority >= SeedPriority {
-		return c.Priority
-	}
-	p := c.Priority
-	if p > firstPlace/2 {
-		p -= firstPlace
-	}
-	if p < -lastPlace/2 {
-		p += lastPlace
-	}
-	return s.rank(c, p)
-}
-
-// Sweep tells whether waiting candidates are to be scored anew now, and from
-// which place in the frontier on. Where the scorer asks for it while that goes
-// on, it goes on to the end before it begins again: candidates at the end of a large
-// frontier have their turn too.
-//
-// A batch of pages changes the less of a model the more it has learnt, and the frontier
-// grows with the crawl. So a long crawl begins anew once every hundredth of the pages so
-// far, and what that costs a page does not grow. Where more than a million candidates wait, it
-// begins anew at the soonest after a page for each 64 of them: else a page of a crawl in
-// which ten links wait for each page fetched would pay for a thousand. docs/results/frontier.md
-// has what they cost.
-func (s *Step) Sweep(waiting int) (from []byte, due bool) {
-	n := &s.count
-	if s.scorer.Stale() {
-		n.SweepDue = true
-	}
-	gap := n.Pages / 100
-	if waiting > 1e6 {
-		gap = max(gap, waiting/64)
-	}
-	if n.SweepDue && !n.Sweeping && (gap < 25 || n.Pages >= n.SweepBegan+gap) {
-		n.Sweeping, n.SweepDue, n.SweepBegan = true, false, n.Pages
-	}
-	return n.Sweep, n.Sweeping
-}
-
-// Swept tells how far that has come, nil for through.
-func (s *Step) Swept(next []byte) { s.count.Sweeping, s.count.Sweep = next != nil, next }
 
 // Outcome is what a step decided.
 type Outcome struct {
@@ -524,22 +437,6 @@ func (s *Step) page(now time.Time, a Arrival, preview Preview) (Outcome, error) 
 		Sent:       s.sending(),
 	}
 	return Outcome{Turn: turn, Event: e, With: with, Also: also}, nil
-}
-
-// likeOf is the page of which an arrival is a near-copy, zero if it is none. One that may
-// be copied itself is remembered: what is no harvest for another reason is not.
-func (s *Step) likeOf(a *Arrival, reason web.Reason) (nearcopy.Match, error) {
-	if s.near == nil || reason != "" {
-		return nearcopy.Match{}, nil
-	}
-	like, found, err := s.near.Find(a.Page.URL, a.sketch)
-	if err == nil && !found {
-		err = s.near.Add(a.Page.URL, a.sketch)
-	}
-	if err != nil {
-		return like, fmt.Errorf("near-copies: %w", err)
-	}
-	return like, nil
 }
 
 // due is the earliest moment of the next request to a host that answered r.

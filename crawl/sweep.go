@@ -1,0 +1,86 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// Rescore is the priority of a waiting candidate under the present model.
+func (s *Step) Rescore(c *web.Candidate) float64 {
+	if c.Priority >= SeedPriority {
+		return c.Priority
+	}
+	return s.rank(c, s.score(c))
+}
+
+// rank is the priority of a link, given that of its scorer.
+func (s *Step) rank(c *web.Candidate, priority float64) float64 {
+	return s.steering.rank(c, s.traps.rank(c.URL, s.leads.rank(c.URL, priority)))
+}
+
+// Rerank is Rescore where the scorer's own priority of a candidate stays as it is.
+func (s *Step) Rerank(c *web.Candidate) float64 {
+	if c.Priority >= SeedPriority {
+		return c.Priority
+	}
+	p := c.Priority
+	if p > firstPlace/2 {
+		p -= firstPlace
+	}
+	if p < -lastPlace/2 {
+		p += lastPlace
+	}
+	return s.rank(c, p)
+}
+
+// Sweep tells whether waiting candidates are to be scored anew now, and from
+// which place in the frontier on. Where the scorer asks for it while that goes
+// on, it goes on to the end before it begins again: candidates at the end of a large
+// frontier have their turn too.
+//
+// A batch of pages changes the less of a model the more it has learnt, and the frontier
+// grows with the crawl. So a long crawl begins anew once every hundredth of the pages so
+// far, and what that costs a page does not grow. Where more than a million candidates wait, it
+// begins anew at the soonest after a page for each 64 of them: else a page of a crawl in
+// which ten links wait for each page fetched would pay for a thousand. docs/results/frontier.md
+// has what they cost.
+func (s *Step) Sweep(waiting int) (from []byte, due bool) {
+	n := &s.count
+	if s.scorer.Stale() {
+		n.SweepDue = true
+	}
+	gap := n.Pages / 100
+	if waiting > 1e6 {
+		gap = max(gap, waiting/64)
+	}
+	if n.SweepDue && !n.Sweeping && (gap < 25 || n.Pages >= n.SweepBegan+gap) {
+		n.Sweeping, n.SweepDue, n.SweepBegan = true, false, n.Pages
+	}
+	return n.Sweep, n.Sweeping
+}
+
+// Swept tells how far that has come, nil for through.
+func (s *Step) Swept(next []byte) { s.count.Sweeping, s.count.Sweep = next != nil, next }
+
+// sweepSlice is how many waiting candidates are scored anew after an arrival
+// while that is due. On disk a slice takes some tens of milliseconds, in which
+// nothing is leased.
+const sweepSlice = 2048
+
+// sweep scores a slice of what waits anew, if that is due. It follows every
+// arrival and, as a crawl may have died right between the two, every beginning:
+// what is leased next is then the same.
+func (d *driver) sweep(ctx context.Context) error {
+	from, due := d.step.Sweep(d.queued)
+	if !due {
+		return nil
+	}
+	next, err := d.Frontier.Rescore(ctx, from, sweepSlice, d.step.Rescore)
+	if err != nil {
+		return fmt.Errorf("frontier: %w", err)
+	}
+	d.step.Swept(next)
+	return nil
+}
