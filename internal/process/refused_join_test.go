@@ -42,7 +42,9 @@ func TestRefusedJoin(t *testing.T) {
 		"one slash":                {c.joining("w1", "nats:/worker:secret@"+at), "is nats://HOST"},
 		"a file that is not there": {append(c.joining("w1", c.engine), "--join-ca", filepath.Join(c.dir, "none.pem")), "none.pem"},
 	} {
-		said, err := waggleCommand(x.args).CombinedOutput()
+		cmd := waggleCommand(x.args)
+		cmd.Dir = t.TempDir() // an address that is taken for a folder leaves it there
+		said, err := cmd.CombinedOutput()
 		if err == nil || !strings.Contains(string(said), x.says) || strings.Contains(string(said), "secret") {
 			t.Errorf("%s: %v\n%s", what, err, said)
 		}

@@ -26,7 +26,6 @@ type Finding struct {
 // Differs tells whether the figure is another than the one that was kept.
 func (f Finding) Differs() bool { return f.Today != "" && f.Today != f.Cell.Value }
 
-// String tells the finding in a line.
 // Was is the figure that the document is of, "" where that is the figure of today, or where none is
 // known.
 func (f Finding) Was() string {
@@ -40,6 +39,7 @@ func (f Finding) Was() string {
 	return was
 }
 
+// String tells the finding in a line.
 func (f Finding) String() string {
 	switch {
 	case f.Today == "":

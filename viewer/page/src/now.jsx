@@ -70,7 +70,7 @@ function Figures({ f }) {
       <div class="main"><dt>Relevant pages</dt><dd>{number(f.relevant)}</dd><dd class="note">relevance {decimal(f.threshold)} or more, by the judge {f.judge}</dd></div>
       <div><dt>Pages fetched</dt><dd>{number(f.pages)}</dd><dd class="note">{f.budget ? <>of {number(f.budget)}<progress value={share} max="1" aria-label="Part of the budget that is spent" /></> : "no limit"}</dd></div>
       <div><dt>Harvest</dt><dd>{percent(f.harvest)}</dd><dd class="note">of the last 200: {percent(f.recent)}</dd></div>
-      {f.next && <div><dt>Among the next 100</dt><dd>about {Math.floor(f.next.mean)}</dd><dd class="note">{f.next.low} to {f.next.high} in nine crawls of ten</dd></div>}
+      {f.next && <div><dt>Among the next 100</dt><dd>about {f.next.mean < 10 ? Math.floor(10 * f.next.mean) / 10 : Math.floor(f.next.mean)}</dd><dd class="note">{f.next.low} to {f.next.high} in nine crawls of ten</dd></div>}
       {f.next?.least > 0 && <div><dt>Still in reach</dt><dd>at least {number(f.next.least)}</dd><dd class="note">relevant pages, in nineteen crawls of twenty</dd></div>}
       <div><dt>Links that wait</dt><dd>{number(f.waiting)}</dd><dd class="note">{number(f.queued)} were queued</dd></div>
       <div><dt>Hosts</dt><dd>{number(f.hosts)}</dd><dd class="note">gave a page; {number(f.known)} are known</dd></div>
