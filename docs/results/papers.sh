@@ -173,7 +173,7 @@ done
 for m in precision-mesh sigma; do table papers-lm10-$m lm10 lm10-bfs $m 300; done
 # The paper's BFS goes by content, and the lab's measure apr divides by breadth-first.
 made lm10 papers-lm10-apr.csv apr lm10 lm10-bfs 300
-for l in lm10 htt14 bpm09 cps02 vs05; do costs papers-$l-costs $l; done
+for l in lm10 htt14 bpm09; do costs papers-$l-costs $l; done
 table papers-bpm09-similar bpm09 bpm09-best-first-both similar-pages 1000
 table papers-htt14-similar htt14 htt14-hmm2 similar-pages 1000
 table papers-cps02-critic-300 cps02-critic best-first-page judged-loss 300
@@ -222,11 +222,8 @@ if [ -d cps02-runs/runs ]; then jq -rs -f "$here/papers-runs.jq" cps02-runs/runs
 for w in departments campus manuals; do
 	chart papers-lm10-$w-mesh lm10 $w-precision-surface
 	chart papers-lm10-$w-sigma lm10 $w-sigma
-	chart papers-htt14-$w htt14 $w-harvest
-	chart papers-bpm09-$w bpm09 $w-harvest
-	chart papers-cps02-$w cps02 $w-harvest
-	chart papers-vs05-$w vs05 $w-harvest
 done
+for l in htt14 vs05; do chart papers-$l-departments $l departments-harvest; done
 made flagship-all flagship-all.csv tables flagship-all waggle "hits auc" "300 1000"
 
 # A lab without results here keeps its line.
