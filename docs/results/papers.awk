@@ -3,7 +3,7 @@
 #
 #   awk -f papers.awk -v base=lm10-bfs -v measure=auc -v pages=300 LAB/values.csv
 #
-# With -v only=NAME webs of that name alone are seen. Webs whose names differ by a number at
+# With -v only=NAME webs of that name alone are seen, and with -v topics=PATTERN topics that match it. Webs whose names differ by a number at
 # their end, as trail-1 and trail-2, share a column. Parts of a topic, which are named TOPIC@SITE, and repeats are averaged first, so that
 # a topic counts once; a repeat in which a strategy failed counts for none. The interval is of 2,000 draws of as many topics, with
 # replacement; a row that is marked * has an interval without 0. The effect is the mean
@@ -13,7 +13,7 @@
 # which the measure does not apply to some strategy counts for none.
 BEGIN { FS = ","; OFS = "," }
 FNR == 1 { for (i = 1; i <= NF; i++) col[$i] = i; next }
-$col["measure"] == measure && $col["pages"] == pages && kind($col["web"]) ~ only && $col["value"] != "" {
+$col["measure"] == measure && $col["pages"] == pages && kind($col["web"]) ~ only && $col["topic"] ~ topics && $col["value"] != "" {
 	run = $col["web"] SUBSEP $col["topic"] SUBSEP $col["repeat"]; s = $col["scorer"]
 	if (!(s in met)) { met[s]; names[++m] = s }
 	if (!(run in made)) runs[++nruns] = run

@@ -159,12 +159,17 @@ table papers-lm10-300 lm10 lm10-bfs auc 300
 table papers-bpm09-300 bpm09 bpm09-best-first-both auc 300
 table papers-bpm09-1000 bpm09 bpm09-best-first-both hits 1000
 table papers-cps02-300 cps02 best-first-page judged-loss 300
+for n in 300 1000; do
+	table papers-cps02-departments-$n cps02 best-first-page judged-loss $n departments
+	table papers-cps02-pairs-$n cps02 cps02-apprentice judged-loss $n departments
+done
 table papers-cps02-1000 cps02 best-first-page judged-loss 1000
 table papers-htt14-300 htt14 htt14-hmm2 hits 300
 table papers-htt14-1000 htt14 htt14-hmm2 hits 1000
 table papers-vs05-100 vs05 vs05-afc hits 100
 table papers-vs05-300 vs05 vs05-afc hits 300
 table papers-vs05-auc vs05 vs05-afc auc 100
+table papers-vs05-tokens vs05 vs05-pathlearner auc 100
 for s in '' -far; do
 	table papers-headline$s headline$s lm10-bfs hits 300
 	table papers-cps02-headline$s cps02-headline$s best-first-page hits 300
