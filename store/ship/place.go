@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -85,14 +86,15 @@ func (s *Store) wrong(err error) error {
 	if strings.ContainsFunc(code, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }) || len(code) > 60 {
 		code = ""
 	}
+	said := strings.TrimSpace(fmt.Sprint(answer.StatusCode, " ", code))
 	refused := func(remedy string) error {
-		return &RefusedError{fmt.Sprintf("the store at %s refuses (%d %s)", s.endpoint, answer.StatusCode, code), remedy}
+		return &RefusedError{fmt.Sprintf("the store at %s refuses (%s)", s.endpoint, said), remedy}
 	}
 	switch code {
 	case minio.NoSuchBucket:
 		return refused("there is no bucket " + s.bucket + ": make it, or name another one")
 	case minio.AccessDenied, "AllAccessDisabled":
-		return refused("the credentials may not read and write " + s.Place("") + ": allow it (s3:GetObject, s3:PutObject), or take others")
+		return refused("the credentials may not read and write " + s.Place("") + ": allow it (s3:GetObject, s3:PutObject, and s3:ListBucket for waggle ship list and fetch), or take others")
 	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "InvalidSecurity":
 		return refused("it does not know the credentials: look at AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 	case "ExpiredToken", "TokenRefreshRequired":
@@ -101,20 +103,33 @@ func (s *Store) wrong(err error) error {
 		return refused("the clock of this machine is wrong: set it")
 	case "AuthorizationHeaderMalformed", "PermanentRedirect", "InvalidRegion", "IllegalLocationConstraintException":
 		return refused("the bucket is in another region: set AWS_REGION")
+	case "EntityTooLarge":
+		return refused("it takes no file of that size in one request: give a smaller --ship-size; a file that is larger stays here")
 	case "InvalidBucketName":
 		return refused("there can be no bucket " + s.bucket + ": name another one")
 	}
 	switch {
 	case answer.StatusCode >= 500 || answer.StatusCode == http.StatusTooManyRequests || answer.StatusCode == http.StatusRequestTimeout:
-		return fmt.Errorf("the store at %s fails (%d %s)", s.endpoint, answer.StatusCode, code)
+		return fmt.Errorf("the store at %s fails (%s)", s.endpoint, said)
 	case answer.StatusCode == http.StatusForbidden || answer.StatusCode == http.StatusUnauthorized:
 		return refused("look at the credentials, and at what they may do")
 	case answer.StatusCode != 0 && answer.StatusCode != http.StatusOK:
 		return refused("look at the bucket and at the address of the store")
 	}
+	// The same trouble has the same text each time: without the ports of its connections.
 	var at *url.Error
 	if errors.As(err, &at) {
 		err = at.Err
+	}
+	var dns *net.DNSError
+	var op *net.OpError
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		err = errors.New("no such host")
+	case errors.As(err, &dns):
+		err = errors.New("its name cannot be looked up")
+	case errors.As(err, &op):
+		err = op.Err
 	}
 	return fmt.Errorf("the store at %s does not answer: %w", s.endpoint, err)
 }

@@ -7,16 +7,16 @@
 //
 // NAME is that of the folder and eight letters that were drawn when it was first shipped: so
 // no folder writes over what another one has shipped, also not a new one in the place of one
-// that was lost.
+// that was lost, nor a copy.
 //
 //	complete ──► put, with its SHA-256 ──► asked for ──► noted in shipped.json
 //	    ▲           │ refused, or no answer: again, each time later
 //	    └───────────┘
 //
 // A file is complete when a turn of the crawl was committed whose pages are in a later one;
-// the last is shipped at the end, up to where the last turn ends. So what is shipped is never
-// cut back. A file that has changed since, as the crawl went on with it, is shipped again. The
-// files are only read.
+// the last is shipped at the end, up to where the last turn ends. A file that has changed since,
+// as the crawl went on with it, is shipped again; so is one of which a power failure took turns
+// that had been shipped. The files are only read.
 package ship
 
 import (
@@ -29,9 +29,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -57,9 +59,11 @@ type Options struct {
 
 // State is shipped.json: what of a folder is shipped.
 type State struct {
-	Name  string `json:"name"`  // of the folder at the store
-	Place string `json:"place"` // as Open reads it, with the name
-	Files []File `json:"files"`
+	Name     string `json:"name"`     // of the folder at the store
+	Place    string `json:"place"`    // as Open reads it, with the name
+	Endpoint string `json:"endpoint"` // address of the store
+	Dir      string `json:"dir"`      // the folder that was shipped: a copy of it is elsewhere
+	Files    []File `json:"files"`    // by name
 	// What waits: of the archive, as it was when this was written.
 	Left      int   `json:"left,omitempty"` // files
 	LeftBytes int64 `json:"left_bytes,omitempty"`
@@ -73,7 +77,8 @@ type File struct {
 	Size    int64  `json:"size"`
 	Changed int64  `json:"changed"` // when it was written last, in nanoseconds since 1970
 	SHA256  string `json:"sha256"`
-	// Number is that of a file of the archive, and Whole tells that it was complete.
+	// Number is that of a file of the archive, and Whole tells that it was complete, so that the
+	// whole of it is shipped and not only what is before a mark.
 	Number int  `json:"number,omitempty"`
 	Whole  bool `json:"whole,omitempty"`
 }
@@ -102,16 +107,20 @@ func (s *State) Bytes() (n int64) {
 
 // Shipper ships the archive of one folder. Its life: New, Run on a goroutine that ends before
 // Finish is called. Marked and Safe are safe at any time.
+//
+// A mark of package store is the number of a file of the archive, and bytes of it: it stands for
+// these, and for all files with a smaller number.
 type Shipper struct {
 	o     Options
 	store *Store
 	wake  chan struct{}
 
-	mu      sync.Mutex
-	number  int   // of the file in which the acknowledged archive ends
-	end     int64 // and where
-	state   State
-	trouble string // that was told last
+	mu     sync.Mutex
+	number int   // of the file in which the acknowledged archive ends
+	end    int64 // and where
+	state  State // but for its files
+	files  map[string]File
+	told   map[string]bool // the troubles since all was shipped last
 }
 
 // New prepares to ship, and reads what was shipped before.
@@ -125,18 +134,21 @@ func New(s *Store, o Options) (*Shipper, error) {
 	if o.Most == 0 {
 		o.Most = time.Minute
 	}
-	x := &Shipper{o: o, store: s, wake: make(chan struct{}, 1)}
+	x := &Shipper{o: o, store: s, wake: make(chan struct{}, 1), files: make(map[string]File), told: make(map[string]bool)}
 	before, err := Read(o.Kept)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if before.Place != "" && before.Place == s.Place(before.Name) {
-		x.state = State{Name: before.Name, Place: before.Place, Files: before.Files}
-		return x, nil
-	}
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return nil, err
+	}
+	x.state = State{Name: before.Name, Place: s.Place(before.Name), Endpoint: s.endpoint, Dir: dir}
+	if before.Place == x.state.Place && before.Endpoint == s.endpoint && before.Dir == dir {
+		for _, f := range before.Files {
+			x.files[f.File] = f
+		}
+		return x, nil
 	}
 	x.state.Name = keyPart(filepath.Base(dir)) + "-" + strings.ToLower(rand.Text()[:8])
 	x.state.Place = s.Place(x.state.Name)
@@ -157,17 +169,28 @@ func keyPart(s string) string {
 // Place is where the folder is shipped to.
 func (x *Shipper) Place() string { return x.state.Place }
 
-// Marked tells up to where the archive is acknowledged, by a mark of package store.
+// Marked tells up to which mark the archive is acknowledged. Where that is before what was
+// shipped, as after a power failure, what is behind it no longer counts as shipped.
 func (x *Shipper) Marked(mark []byte) {
 	number, end, err := store.MarkedFile(mark)
 	if err != nil {
 		return
 	}
 	x.mu.Lock()
-	more := number > x.number
+	changed := number > x.number
 	x.number, x.end = number, end
+	for name, f := range x.files {
+		if !strings.HasPrefix(name, archiveFolder) || f.Number < number || f.Number == number && !f.Whole && f.Size <= end {
+			continue
+		}
+		changed = true
+		if f.Size, f.Whole, f.Changed = min(f.Size, end), false, 0; f.Number > number {
+			f.Size = 0
+		}
+		x.files[name] = f
+	}
 	x.mu.Unlock()
-	if more {
+	if changed {
 		select {
 		case x.wake <- struct{}{}:
 		default:
@@ -180,7 +203,7 @@ func (x *Shipper) Safe() []byte {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	at := make(map[int]File)
-	for _, f := range x.state.Files {
+	for _, f := range x.files {
 		if strings.HasPrefix(f.File, archiveFolder) {
 			at[f.Number] = f
 		}
@@ -230,25 +253,15 @@ func (x *Shipper) waiting(last bool) (out []task, err error) {
 		}
 		out = append(out, t)
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	kept := out[:0]
 	for _, t := range out {
-		if has := x.has(t.File.File); has.Size != t.Size || has.Changed != t.Changed || has.Whole != t.Whole {
+		if has := x.files[t.File.File]; has.Size != t.Size || has.Changed != t.Changed || has.Whole != t.Whole {
 			kept = append(kept, t)
 		}
 	}
 	return kept, nil
-}
-
-// has is a file as it was shipped.
-func (x *Shipper) has(name string) File {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, f := range x.state.Files {
-		if f.File == name {
-			return f
-		}
-	}
-	return File{}
 }
 
 // Run ships what is complete, until ctx ends.
@@ -312,7 +325,7 @@ func (x *Shipper) ship(ctx context.Context, last bool) error {
 	}
 }
 
-// say tells of a trouble, and that it is over.
+// say tells of a trouble that is new since all was shipped last.
 func (x *Shipper) say(ctx context.Context, left []task, err error) {
 	trouble := ""
 	if err != nil {
@@ -321,17 +334,18 @@ func (x *Shipper) say(ctx context.Context, left []task, err error) {
 		left = nil
 	}
 	x.note(left, trouble)
-	if trouble != "" && trouble != x.trouble {
+	if trouble == "" {
+		clear(x.told)
+	} else if !x.told[trouble] {
+		x.told[trouble] = true
 		x.o.Tell(ctx, event.Shipped{At: event.At{At: x.o.Now()}, Trouble: trouble})
 	}
-	x.trouble = trouble
 }
 
 // note keeps what is shipped and what waits. Where that cannot be, files are shipped again by
 // the next run.
 func (x *Shipper) note(left []task, trouble string) {
 	x.mu.Lock()
-	defer x.mu.Unlock()
 	x.state.Left, x.state.LeftBytes = 0, 0
 	for _, t := range left {
 		if strings.HasPrefix(t.File.File, archiveFolder) {
@@ -342,7 +356,10 @@ func (x *Shipper) note(left []task, trouble string) {
 	if trouble != "" || len(left) == 0 {
 		x.state.Trouble = trouble
 	}
-	if b, err := json.MarshalIndent(x.state, "", "  "); err == nil {
+	state := x.state
+	state.Files = slices.SortedFunc(maps.Values(x.files), func(a, b File) int { return strings.Compare(a.File, b.File) })
+	x.mu.Unlock() // the crawl does not wait for the disk
+	if b, err := json.MarshalIndent(state, "", "  "); err == nil {
 		_ = folder.Write(x.o.Kept, append(b, '\n'))
 	}
 }
@@ -382,13 +399,7 @@ func (x *Shipper) put(ctx context.Context, t task) error {
 		return err
 	}
 	x.mu.Lock()
-	kept := x.state.Files[:0:0]
-	for _, f := range x.state.Files {
-		if f.File != t.File.File {
-			kept = append(kept, f)
-		}
-	}
-	x.state.Files = append(kept, t.File)
+	x.files[t.File.File] = t.File
 	x.mu.Unlock()
 	if strings.HasPrefix(t.File.File, archiveFolder) {
 		x.o.Tell(ctx, event.Shipped{At: event.At{At: x.o.Now()}, File: path.Base(t.File.File), Bytes: t.Size, SHA256: t.SHA256})

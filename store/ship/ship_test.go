@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -61,7 +62,12 @@ func (p *pier) open(place string) *Store {
 
 func (p *pier) shipper() *Shipper {
 	p.Helper()
-	s, err := New(p.open("s3://pages/crawls"), Options{
+	return p.shipperTo(p.open("s3://pages/crawls"))
+}
+
+func (p *pier) shipperTo(store *Store) *Shipper {
+	p.Helper()
+	s, err := New(store, Options{
 		Dir: p.dir, Archive: filepath.Join(p.dir, "archive"), Setup: []string{filepath.Join(p.dir, "job.yaml"), filepath.Join(p.dir, "model")},
 		Kept: filepath.Join(p.dir, "shipped.json"), First: time.Millisecond, Most: 10 * time.Millisecond,
 		Tell: func(_ context.Context, e event.Shipped) {
@@ -197,7 +203,20 @@ func TestStoreFails(t *testing.T) {
 			w.WriteHeader(http.StatusTeapot)
 			io.WriteString(w, "<Error><Code>\x1b[31m</Code></Error>"+strings.Repeat("x", 1<<20))
 			return true
-		}, "refuses (418 )"},
+		}, "refuses (418): look"},
+		"reset": {func(w http.ResponseWriter, r *http.Request) bool {
+			io.CopyN(io.Discard, r.Body, 1000)
+			if conn, _, err := w.(http.Hijacker).Hijack(); err == nil {
+				conn.(*net.TCPConn).SetLinger(0)
+				conn.Close()
+			}
+			return true
+		}, "does not answer"},
+		"too large": {func(w http.ResponseWriter, _ *http.Request) bool {
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, "<Error><Code>EntityTooLarge</Code></Error>")
+			return true
+		}, "give a smaller --ship-size"},
 		"forbidden": {func(w http.ResponseWriter, _ *http.Request) bool {
 			w.WriteHeader(http.StatusForbidden)
 			io.WriteString(w, "<Error><Code>AccessDenied</Code></Error>")
@@ -349,5 +368,107 @@ func TestFetch(t *testing.T) {
 	}
 	if err := fetch("s3://pages/crawls", t.TempDir()); err == nil || !strings.Contains(err.Error(), "waggle ship list") {
 		t.Errorf("above it: %v", err)
+	}
+}
+
+// Another store has nothing of what was shipped to the first, and neither has a copy of the
+// folder: each is shipped all of it.
+func TestAnother(t *testing.T) {
+	p := newPier(t)
+	p.write("archive/bees-00000.warc.gz", "first")
+	first := p.shipper()
+	first.Marked(store.MarkAt(0, 5))
+	if err := first.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if again := p.shipper(); again.Place() != first.Place() {
+		t.Errorf("the same folder is shipped to %s, and not to %s", again.Place(), first.Place())
+	}
+	for name, another := range map[string]func() *shiptest.Store{
+		"store": func() *shiptest.Store { return shiptest.New(t) },
+		"folder": func() *shiptest.Store {
+			dir := filepath.Join(t.TempDir(), filepath.Base(p.dir))
+			if err := os.CopyFS(dir, os.DirFS(p.dir)); err != nil {
+				t.Fatal(err)
+			}
+			p.dir = dir
+			return p.shop
+		},
+	} {
+		shop := another()
+		to, err := Open("s3://pages/crawls", shop.URL, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := p.shipperTo(to)
+		if s.Place() == first.Place() {
+			t.Errorf("another %s: it ships to %s too", name, s.Place())
+		}
+		s.Marked(store.MarkAt(0, 5))
+		if n, end, _ := store.MarkedFile(s.Safe()); n != 0 || end != 0 {
+			t.Errorf("another %s: safe up to %d of file %d", name, end, n)
+		}
+		if err := s.Finish(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := string(shop.Files()[strings.TrimPrefix(s.Place(), "s3://pages/")+"/archive/bees-00000.warc.gz"]); got != "first" {
+			t.Errorf("another %s: it has %q", name, got)
+		}
+	}
+}
+
+// Where turns that were shipped are gone, as after a power failure, what is fetched anew is
+// shipped anew, and only what is before them counts as shipped.
+func TestMarkBack(t *testing.T) {
+	for name, x := range map[string]struct {
+		number int
+		end    int64
+		safe   int64
+	}{
+		"into the last file":      {1, 2, 2},
+		"to its begin":            {1, 0, 0},
+		"into a complete file":    {0, 3, 3},
+		"to the end of this file": {0, 5, 5},
+		"to nothing":              {0, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPier(t)
+			p.write("archive/bees-00000.warc.gz", "first")
+			p.write("archive/bees-00001.warc.gz", "second")
+			s := p.shipper()
+			s.Marked(store.MarkAt(1, 6))
+			if err := s.Finish(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			s = p.shipper()
+			s.Marked(store.MarkAt(x.number, x.end))
+			if n, end, err := store.MarkedFile(s.Safe()); n != x.number || end != x.safe || err != nil {
+				t.Errorf("safe up to %d of file %d, %v", end, n, err)
+			}
+			// As large and as old as they were, with other pages.
+			for _, name := range []string{"archive/bees-00000.warc.gz", "archive/bees-00001.warc.gz"} {
+				path := filepath.Join(p.dir, name)
+				info, err := os.Stat(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if strings.HasSuffix(name, "1.warc.gz") || x.number == 0 {
+					p.write(name, strings.Repeat("x", int(info.Size())))
+				}
+				if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.Marked(store.MarkAt(1, 6))
+			if err := s.Finish(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := string(p.shop.Files()[strings.TrimPrefix(s.Place(), "s3://pages/")+"/archive/bees-00001.warc.gz"]); got != "xxxxxx" {
+				t.Errorf("the store has %q", got)
+			}
+			if n, end, _ := store.MarkedFile(s.Safe()); n != 1 || end != 6 {
+				t.Errorf("safe up to %d of file %d in the end", end, n)
+			}
+		})
 	}
 }
