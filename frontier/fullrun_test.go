@@ -154,6 +154,66 @@ func TestCloseStopsMerge(t *testing.T) {
 	}
 }
 
+// What runs have replaced is removed also where the disk has no room for the next run: that is
+// what makes room.
+func TestFullDiskRemovesRuns(t *testing.T) {
+	merging, on := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	fs := &smallDisk{errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if first, last, ok := span(filepath.Base(op.Path)); op.Kind == errorfs.OpCreate && ok && last > first {
+			once.Do(func() {
+				close(merging)
+				<-on
+			})
+		}
+		return nil
+	})), 1 << 40}
+	f, err := open(fs, "frontier", Options{recent: 24})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := f.shelf.(*disk)
+	n := 0
+	add := func() {
+		turn := web.Turn{Add: []web.Candidate{{URL: address(t, fmt.Sprintf("a%d.example/%d", n%7, n))}}}
+		if _, err := f.Commit(t.Context(), turn); err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	for begun := false; !begun; {
+		if add(); d.job != nil {
+			select {
+			case <-d.job.done:
+			case <-merging:
+				begun = true
+			}
+		}
+	}
+	for d.seen.recent.n < d.most { // so that the next run is due as soon as this one is written
+		add()
+	}
+	close(on)
+	<-d.job.done
+	fs.free = reserve
+	addedTo(t, f, n, 3)
+	n += 3
+	if d.seen.frozen == nil {
+		t.Error("a run was written without room for it")
+	}
+	names := slices.DeleteFunc(listed(t, fs), func(name string) bool {
+		used := func(r *run) bool { return r.name == d.path(name) }
+		return !strings.HasPrefix(name, "run-") || slices.ContainsFunc(d.seen.runs, used)
+	})
+	if len(names) > 0 {
+		t.Errorf("runs that were replaced are left: %v", names)
+	}
+	seenBy(t, f, n)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // smallDisk is a file system of which so many bytes are free.
 type smallDisk struct {
 	vfs.FS

@@ -19,12 +19,12 @@ import (
 // same with a readAhead and without.
 type readAhead struct {
 	host    uint32 // it begins with the links of this host
-	from    key    // the first of them that is not before from; zero = all
+	first   key    // and of them with the first that is not before this; zero = all
 	changes map[uint32][]waitingLink
 	n       int           // of changes
 	done    chan struct{} // closed at the end; what follows is read by others after that
 	links   []waitingLink // by host, best first
-	whole   bool          // no link is behind the last of them
+	atEnd   bool          // no link of the frontier is behind the last of them
 }
 
 // waitingLink is a link as the store has it.
@@ -54,7 +54,7 @@ func (d *disk) readOn(host uint32, from key, n int) {
 	if err != nil {
 		return // the next Rescore meets it
 	}
-	a := &readAhead{host: host, from: from, changes: make(map[uint32][]waitingLink), done: make(chan struct{})}
+	a := &readAhead{host: host, first: from, changes: make(map[uint32][]waitingLink), done: make(chan struct{})}
 	d.ahead = a
 	go func() {
 		defer close(a.done)
@@ -99,16 +99,16 @@ func (a *readAhead) read(it *pebble.Iterator, n int) {
 		}
 		a.links = append(a.links, l)
 	}
-	a.whole = !ok && it.Error() == nil
+	a.atEnd = !ok && it.Error() == nil
 	if it.Close() != nil {
-		a.whole = false
+		a.atEnd = false
 	}
 }
 
 // of returns the links of a host from a key on, of all when it is zero, as far as they were
-// read; whole tells that there are no more.
+// read; whole tells that the host has no more.
 func (a *readAhead) of(host uint32, from key) (links []waitingLink, whole bool, err error) {
-	if a == nil || host < a.host || host == a.host && a.from.seq != 0 && (from.seq == 0 || from.before(a.from)) {
+	if a == nil || host < a.host || host == a.host && a.first.seq != 0 && (from.seq == 0 || from.before(a.first)) {
 		return nil, false, nil
 	}
 	<-a.done
@@ -117,7 +117,7 @@ func (a *readAhead) of(host uint32, from key) (links []waitingLink, whole bool, 
 		return l.host > host || l.host == host && (from.seq == 0 || !l.before(from))
 	})
 	last := first + sort.Search(len(a.links)-first, func(i int) bool { return a.links[first+i].host > host })
-	links, whole = a.links[first:last], last < len(a.links) || a.whole
+	links, whole = a.links[first:last], last < len(a.links) || a.atEnd
 	if changes := a.changes[host]; len(changes) > 0 {
 		links, err = merged(links, changes, from, whole)
 	}

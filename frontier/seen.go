@@ -208,22 +208,11 @@ func (d *disk) rotate(m *meta) (bool, error) {
 	return true, nil
 }
 
-// work begins what there is to do in the background. Where the disk was too full for a run, it
-// waits until the ledger has grown by an eighth of one.
+// work begins what there is to do in the background. Files that were replaced are removed first:
+// that makes room. Where the disk was too full for a run, the next one waits until the ledger has
+// grown by an eighth of the records that a table holds.
 func (d *disk) work() {
-	if d.job != nil || d.fullAt > 0 && d.ledger.records < d.fullAt+int64(d.most)/8 {
-		return
-	}
-	if frozen := d.seen.frozen; frozen != nil {
-		from, ref := len(d.seen.runs), d.nextRun(d.meta.closed[len(d.meta.closed)-1].number)
-		if d.lacks(runRef{records: int64(frozen.n)}.size()+reserve) > 0 {
-			return
-		}
-		d.start(func(j *job) (err error) {
-			j.from = from
-			j.run, err = d.writeRun(ref, int64(frozen.n), []source{&tableReader{t: frozen}}, nil)
-			return err
-		})
+	if d.job != nil {
 		return
 	}
 	if names, runs := d.obsolete, d.unused; len(names) > 0 {
@@ -237,6 +226,21 @@ func (d *disk) work() {
 				errs = append(errs, d.fs.Remove(name))
 			}
 			return errors.Join(errs...)
+		})
+		return
+	}
+	if d.fullAt > 0 && d.ledger.records < d.fullAt+int64(d.most)/8 {
+		return
+	}
+	if frozen := d.seen.frozen; frozen != nil {
+		from, ref := len(d.seen.runs), d.nextRun(d.meta.closed[len(d.meta.closed)-1].number)
+		if d.lacks(runRef{records: int64(frozen.n)}.size()+reserve) > 0 {
+			return
+		}
+		d.start(func(j *job) (err error) {
+			j.from = from
+			j.run, err = d.writeRun(ref, int64(frozen.n), []source{&tableReader{t: frozen}}, nil)
+			return err
 		})
 		return
 	}
