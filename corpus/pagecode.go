@@ -37,7 +37,7 @@ import (
 //	           then the page, or n length and bytes of the error's text
 //	page       16 bytes digest · n length of the block, block ·
 //	           n Base address · n dated (0 = never) · z Fetched ns since 1970 ·
-//	           words MIME, Charset, Language · n truncated (0, 1) · n password (0, 1) ·
+//	           words MIME, Charset, Language · n truncated (0, 1) · n password (0, 1, 2 = alone) ·
 //	           n directives, one bit each · word TDMPolicy ·
 //	           texts Title, Description, Keywords, Main ·
 //	           lists of texts Headings, Alts, Leaves ·
@@ -204,7 +204,11 @@ func (e *encoder) page(p *web.Page) {
 	e.word(p.Charset)
 	e.word(p.Language)
 	e.bit(p.Truncated)
-	e.bit(p.Password)
+	if p.PasswordAlone {
+		e.num(2)
+	} else {
+		e.bit(p.Password)
+	}
 	flags := 0
 	for i, v := range directiveBits(&p.Directives) {
 		if *v {

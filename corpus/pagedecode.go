@@ -163,7 +163,8 @@ func (d *decoder) page(u web.URL, status int) *web.Page {
 	}
 	p.MIME, p.Charset, p.Language = d.word(), d.word(), d.word()
 	p.Truncated = d.num() != 0
-	p.Password = d.num() != 0
+	password := d.num()
+	p.Password, p.PasswordAlone = password != 0, password == 2
 	flags := d.int()
 	for i, v := range directiveBits(&p.Directives) {
 		*v = flags>>i&1 != 0

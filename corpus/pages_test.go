@@ -273,6 +273,7 @@ func TestBlock(t *testing.T) {
 func FuzzPages(f *testing.F) {
 	f.Add("text/html", "<title>T</title><h1>H</h1><p>See <a href=/x>the <em>waggle</em> dance</a><br>of bees <img alt='a bee'>")
 	f.Add("text/html", "<title>T</title><p>Log in <input type=password>")
+	f.Add("text/html", "<title>T</title><form><input type=password></form>")
 	f.Add("text/html; charset=utf-8", "<base href='http://b.example/'><a href=y rel=nofollow></a><a href=y><img alt=pic></a><meta name=robots content='noindex,noarchive'>")
 	f.Add("text/html", "<frameset><frame src=a><frame src=b></frameset>")
 	f.Add("text/html", "\xff\x00<p>\xe4\xf6 <b>x</b>y<b>z</b>")

@@ -40,8 +40,8 @@ const (
 //
 // A page of a kind is rendered where h is at least a third; and else now and then, as sites
 // change: after as many pages of the kind as every says times (p/c)², and four times that for
-// each page of it that was rendered. A page that asks for a login, and is no harvest for that
-// reason, never is.
+// each page of it that was rendered. A page whose title says that it asks for a login never is,
+// where it is no harvest for that reason.
 type renderKind int
 
 const (
@@ -195,7 +195,7 @@ func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, release c
 		}
 		sent = contentOf(p)
 		kind := hints.kind(&sent)
-		if !always && (!kind.renders(&a.Lease.Host, &a.Lease.Renders) || c.Policy.Hollow && hollow.Reason(p) == web.ReasonLogin) {
+		if !always && (!kind.renders(&a.Lease.Host, &a.Lease.Renders) || c.Policy.Hollow && hollow.LoginByTitle(p)) {
 			a.rendered = renderOutcome{counts: true, kind: kind}
 			return p, nil
 		}

@@ -136,6 +136,36 @@ func TestRenderAuto(t *testing.T) {
 	}
 }
 
+// A page whose title says that it is a login is not rendered; one is that has a login in it,
+// which may be all that is sent of a page that scripts make.
+func TestRenderLogin(t *testing.T) {
+	const form = `<form><input name=user> Password <input type=password></form>`
+	for sent, want := range map[string]string{
+		`<title>Sign in - Hives</title>` + form + script:                                                `login, rendered 0`,
+		`<title>Hives</title><div id=root></div>` + form + script:                                       `, rendered 1`,
+		`<title>Hives</title><div id=root></div><h2>Log in</h2>` + form + script:                        `, rendered 1`,
+		`<title>Hives</title><div id=root></div><p>Please log in to order.</p>` + form + script:         `, rendered 1`,
+		`<title>Hives</title><div id=root></div><p>Log in</p>` + form + `<script type=module></script>`: `, rendered 1`,
+	} {
+		cr, s := newCrawl(t, mapWeb{"h0.example/1": sent}, 1), &scripts{docs: map[string]string{
+			"h0.example/1": `<title>Hives</title><h1>Hives</h1>` + words(200),
+		}}
+		cr.Renderer, cr.Policy.Hollow = s, true
+		var got string
+		cr.Listen = func(e event.Event) {
+			if f, ok := e.(event.Fetched); ok {
+				got = fmt.Sprintf("%s, rendered %d", f.Reason, len(s.given))
+			}
+		}
+		if _, err := cr.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", sent, got, want)
+		}
+	}
+}
+
 // What hosts showed is expected of the next one: where nothing was gained, one bare page of
 // each further host is rendered, and none that may be filled in.
 func TestRenderManyHosts(t *testing.T) {

@@ -4,7 +4,7 @@
 // is a robot. Refusal is for those with status 401 and 403: what is behind the status.
 //
 // A page is told by its few words together with a phrase in its title or headings, or,
-// for parked names, in its text. A page of many words is never hollow: one that explains
+// for parked names and logins, in its text; a login also by a form for a password that stands alone. A page of many words is never hollow: one that explains
 // such notices, or has a form in a corner, is a page like others.
 package hollow
 
@@ -21,9 +21,8 @@ import (
 // without stop words, each occurrence counted.
 //
 // The bounds of the reasons and maxHollow were chosen before anybody looked at the pages of
-// hollow/testdata/campus.tsv, and maxBegging with them in sight; maxField, maxMissing and
-// maxForm before those of hollow/testdata/unseen.tsv. How well they do there is
-// in docs/results/hollow.md. No page of these is parked, asks for consent or checks for robots.
+// hollow/testdata/campus.tsv, and maxBegging with them in sight. Where maxField and maxForm come
+// from, and how well all do on pages of real webs, is in docs/results/hollow.md. No page of these is parked, asks for consent or checks for robots.
 // minContent was chosen: of refused pages nothing is measured.
 const (
 	maxBlocked  = 150 // terms of a check for robots
@@ -33,9 +32,9 @@ const (
 	maxLogin    = 100 // terms of a wall that asks for a login
 	maxForm     = 120 // the same, where a field for a password is there
 	maxBegging  = 60  // terms of such a wall without a title that says so
-	maxField    = 50  // terms of such a wall that says so by nothing but a field for a password
-	maxMissing  = 20  // terms of a notice that there is no such page, without a title that says so
+	maxField    = 50  // terms of such a wall that says so by nothing but a form for a password
 	maxHollow   = 200 // terms of a hollow page of any reason
+	maxBeg      = 200 // bytes of a leaf in which a phrase that begins it is looked for
 	minContent  = 40  // terms from which on a document with status 403 is no notice of the server's own
 )
 
@@ -46,17 +45,20 @@ type kind struct {
 	// title are phrases of which one is a whole part of the title or a whole heading;
 	// nil = anything will do.
 	title []string
+	// sole says that a heading counts only where it is the only one.
+	sole bool
 	// ends are words with which the title or a heading may end in place of that.
 	ends []string
-	// begs are phrases of which one in the text stands for a title, on a page of fewer than
-	// few terms.
+	// begs are phrases of which one at the beginning of a leaf stands for a title, on a page of
+	// fewer than few terms.
 	begs []string
 	few  int32
 	// text are phrases of which one is in the text, or a field that asks for a password is on
 	// the page; nil = anything will do.
 	text []string
-	// field is below how many terms such a field stands for a title; 0 = it says nothing.
-	field int32
+	// alone is below how many terms such a field stands for a title, where its form is all that
+	// is on the page; 0 = the field says nothing.
+	alone int32
 }
 
 // kinds are asked in their order.
@@ -76,11 +78,6 @@ var kinds = []kind{
 		"seite nicht gefunden", "seite wurde nicht gefunden", "die seite wurde nicht gefunden", "fehler 404", "nicht gefunden",
 		"page introuvable", "page non trouvée", "erreur 404", "página no encontrada", "error 404: página no encontrada",
 		"страница не найдена", "ошибка 404", "ページが見つかりません", "お探しのページは見つかりませんでした", "页面不存在", "页面未找到", "找不到页面",
-	}, few: maxMissing, begs: []string{
-		"page not found", "file not found", "page does not exist", "page doesn't exist", "file does not exist",
-		"page could not be found", "file could not be found", "page cannot be found", "file cannot be found",
-		"seite existiert nicht", "wurde nicht gefunden", "page n'existe pas", "est introuvable", "página no existe", "no se encuentra",
-		"страница не найдена", "не существует", "見つかりません", "存在しません", "不存在", "未找到",
 	}},
 	{reason: web.ReasonParked, terms: maxParked, text: []string{
 		"this domain is for sale", "this domain may be for sale", "buy this domain", "domain name is for sale",
@@ -97,7 +94,7 @@ var kinds = []kind{
 	}, text: []string{
 		"accept all", "accept cookies", "i agree", "reject all", "agree and continue", "akzeptieren", "zustimmen", "accepter", "accepto", "aceptar",
 	}},
-	{reason: web.ReasonLogin, terms: maxLogin, title: []string{
+	{reason: web.ReasonLogin, terms: maxLogin, sole: true, title: []string{
 		"log in", "login", "log on", "sign in", "sign in to continue", "please log in", "please sign in", "login required",
 		"sign in to your account", "log in to your account", "authentication required", "member login", "log in to continue",
 		"anmelden", "anmeldung", "einloggen", "connexion", "se connecter", "identification", "iniciar sesión", "acceder",
@@ -106,7 +103,7 @@ var kinds = []kind{
 		"passwort vergessen", "mot de passe oublié", "contraseña olvidada",
 	}, ends: []string{" login", " log in", " sign in", " login page", " sign in page", " authentication", " anmeldung"}, few: maxBegging, begs: []string{
 		"please login", "please log in", "please sign in", "not currently logged in", "you are not logged in", "bitte melden sie sich an", "veuillez vous connecter",
-	}, field: maxField, text: []string{
+	}, alone: maxField, text: []string{
 		"password", "passwort", "kennwort", "mot de passe", "contraseña", "пароль", "パスワード", "密码", "密碼", "single sign-on", "passkey",
 	}},
 }
@@ -119,21 +116,20 @@ func Reason(p *web.Page) web.Reason {
 			return ""
 		}
 	}
-	parts := titleParts(p)
+	title, headings := titleParts(p), headingParts(p)
 	text := ""
 	for _, k := range kinds {
-		field := p.Password && k.field > 0
+		field := p.Password && k.alone > 0
 		if terms >= k.terms && !(field && terms < maxForm) {
 			continue
 		}
-		if text == "" && (k.text != nil || k.begs != nil) {
+		if text == "" && k.text != nil {
 			text = lowerText(p)
 		}
 		in := func(s string) bool { return strings.Contains(text, s) }
-		titled := k.title == nil || slices.ContainsFunc(parts, func(part string) bool {
-			return slices.Contains(k.title, part) || slices.ContainsFunc(k.ends, func(end string) bool { return strings.HasSuffix(part, end) })
-		})
-		if !titled && !(field && terms < k.field) && !(terms < k.few && slices.ContainsFunc(k.begs, in)) {
+		told := k.title == nil || k.in(title) || k.in(headings) && !(k.sole && len(headings) > 1) ||
+			field && p.PasswordAlone && terms < k.alone || terms < k.few && k.beg(p)
+		if !told {
 			continue
 		}
 		if k.text != nil && !field && !slices.ContainsFunc(k.text, in) {
@@ -142,6 +138,31 @@ func Reason(p *web.Page) web.Reason {
 		return k.reason
 	}
 	return ""
+}
+
+// LoginByTitle tells whether a page is a login whose title says so: not one that has a login
+// in it, be it alone as long as no script was run.
+func LoginByTitle(p *web.Page) bool {
+	if Reason(p) != web.ReasonLogin {
+		return false
+	}
+	title := titleParts(p)
+	return slices.ContainsFunc(kinds, func(k kind) bool { return k.reason == web.ReasonLogin && k.in(title) })
+}
+
+// in tells whether one of some parts of a title, or headings, is of the kind.
+func (k *kind) in(parts []string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool {
+		return slices.Contains(k.title, part) || slices.ContainsFunc(k.ends, func(end string) bool { return strings.HasSuffix(part, end) })
+	})
+}
+
+// beg tells whether a leaf begins with a phrase of the kind's begs.
+func (k *kind) beg(p *web.Page) bool {
+	return slices.ContainsFunc(p.Leaves, func(l web.Leaf) bool {
+		text := tidy(l.Text[:min(len(l.Text), maxBeg)])
+		return slices.ContainsFunc(k.begs, func(s string) bool { return strings.HasPrefix(text, s) })
+	})
 }
 
 // Refusal says what a document is that came with status 401 or 403: a wall that asks for a
@@ -166,27 +187,33 @@ func Refusal(status int, p *web.Page) web.Reason {
 	return ""
 }
 
-// titleParts are the parts of the title between separators, the whole of it, and the first
-// headings: in lower case, without punctuation at their ends.
+// titleParts are the title and its parts between separators, tidy, without empty ones.
 func titleParts(p *web.Page) (parts []string) {
-	add := func(s string) {
-		s = strings.ReplaceAll(strings.ToLower(s), "’", "'")
-		s = strings.TrimFunc(strings.Join(strings.Fields(s), " "), func(r rune) bool {
-			return unicode.IsPunct(r) || unicode.IsSymbol(r) || unicode.IsSpace(r)
-		})
-		if s != "" {
+	spaced := strings.NewReplacer(" - ", "|", " – ", "|", " — ", "|", ": ", "|", " · ", "|", " » ", "|", " « ", "|", " › ", "|", " ‹ ", "|", " • ", "|", " :: ", "|").Replace(p.Title)
+	for _, s := range append(strings.Split(spaced, "|"), p.Title) {
+		if s = tidy(s); s != "" {
 			parts = append(parts, s)
 		}
 	}
-	add(p.Title)
-	spaced := strings.NewReplacer(" - ", "|", " – ", "|", " — ", "|", ": ", "|", " · ", "|", " » ", "|", " « ", "|", " › ", "|", " ‹ ", "|", " • ", "|", " :: ", "|").Replace(p.Title)
-	for s := range strings.SplitSeq(spaced, "|") {
-		add(s)
-	}
+	return parts
+}
+
+// headingParts are the first headings, tidy, without empty ones.
+func headingParts(p *web.Page) (parts []string) {
 	for _, h := range p.Headings[:min(2, len(p.Headings))] {
-		add(h)
+		if h = tidy(h); h != "" {
+			parts = append(parts, h)
+		}
 	}
 	return parts
+}
+
+// tidy puts a text in lower case, with one space between words and no punctuation at its ends.
+func tidy(s string) string {
+	s = strings.ReplaceAll(strings.ToLower(s), "’", "'")
+	return strings.TrimFunc(strings.Join(strings.Fields(s), " "), func(r rune) bool {
+		return unicode.IsPunct(r) || unicode.IsSymbol(r) || unicode.IsSpace(r)
+	})
 }
 
 // lowerText is the text of a page in lower case, with one space between words.

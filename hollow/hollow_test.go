@@ -58,6 +58,12 @@ var labelled = []struct {
 	{"", "How to reset your password", `<p>Ask at the desk, and bring your card.</p>`},
 	{"", "User name and password required", `<p>Type the name and the password to connect to the database.</p>`},
 	{"", "Join", `<form>Partner <input> Password <input type=password></form><p>` + strings.Repeat("Write the names of both partners, and hand the form in by Friday. ", 12) + `</p>`},
+	{"", "Hives and honey", `<div id=root></div><form hidden><input name=user><input type=password></form><script src=/shop.js></script>`},
+	{"", "Forum", `<header><form><input name=user><input type=password><button>Go</button></form></header><h1>Which hive for a beginner?</h1><p>I want to keep bees. Which hive do I buy?</p>`},
+	{"", "Bee talk", `<header><h2>Log in</h2><form><input name=user><input type=password></form></header><h1>Which hive for a beginner?</h1><p>I want to keep bees. Which hive do I buy?</p>`},
+	{"", "Manual", `<p>Where the program says that you are not logged in, give the password again.</p>`},
+	{"", "Changes", `<p>Fixed: page not found is shown for old links.</p>`},
+	{"", "Store", `<p>The key 不存在 returns an error.</p>`},
 	{"", "Contact", `<p>Ring us.</p>`},
 	{"", "Selling a name", `<p>What to do when a domain name has expired and you want it back.</p>`},
 	{"", "Captcha and its critics", `<p>Tests that tell robots from people.</p>`},
@@ -97,8 +103,8 @@ func TestLabelled(t *testing.T) {
 	}
 	precision, recall := float64(right)/float64(said), float64(right)/float64(hollowPages)
 	t.Logf("%d hollow pages of %d: precision %.2f, recall %.2f", hollowPages, len(labelled), precision, recall)
-	if precision < 0.95 || recall < 0.85 {
-		t.Errorf("precision %.2f, recall %.2f: want 0.95 and 0.85", precision, recall)
+	if precision < 1 || recall < 0.85 {
+		t.Errorf("precision %.2f, recall %.2f: want 1 and 0.85", precision, recall)
 	}
 }
 

@@ -20,6 +20,7 @@ func (w *walker) finish(declared string) {
 		p.Tags = append(p.Tags, cmp.Or(tag.String(), "other"))
 	}
 	p.Nesting = w.nesting
+	p.PasswordAlone = w.formPassword && !w.scripts && w.outside <= maxOutside
 	p.Leaves = make([]web.Leaf, len(w.leaves))
 	for i, l := range w.leaves {
 		if l.alt != "" {

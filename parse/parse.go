@@ -131,6 +131,7 @@ const (
 	maxHeading = 1 << 10
 	maxAnchor  = 1 << 10
 	maxAlt     = 512
+	maxOutside = 60  // of web.Page.PasswordAlone: bytes outside forms and links
 	maxAround  = 256 // of Before and After, each
 	maxPath    = 200
 	maxName    = 32   // of a tag or class in a TagPath

@@ -295,6 +295,29 @@ func TestPassword(t *testing.T) {
 	}
 }
 
+// A page tells whether a form that asks for a password stands alone on it.
+func TestPasswordAlone(t *testing.T) {
+	const form = "<form><h2>Who are you?</h2><input name=user><input type=password></form>"
+	for body, want := range map[string]bool{
+		form: true,
+		"<nav><a href=/>Home of a society with a long name</a> <a href=/about>About this society and its aims</a></nav>" + form: true,
+		"<p>Welcome." + form + "<p>© 2026":                                                    true,
+		"<script type='application/ld+json'>{}</script>" + form:                               true,
+		"<input type=password>":                                                               false,
+		form + "<script src=shop.js></script>":                                                false,
+		"<div id=root></div><script type=module>go()</script>" + form:                         false,
+		form + "<h1>Which hive?</h1>":                                                         false,
+		form + "<iframe src=shop></iframe>":                                                   false,
+		form + "<p>Bees keep warm in a cluster all winter long. They eat what they have.</p>": false,
+		"<form>Search <input name=q></form><form><input name=user></form>":                    false,
+		"<form><input name=q></form>" + form + "<p>Bees keep warm in a cluster all winter long, and eat the honey that they have.": false,
+	} {
+		if p := page(t, body); p.PasswordAlone != want {
+			t.Errorf("%s: %v", body, p.PasswordAlone)
+		}
+	}
+}
+
 func TestFramesAreLeaves(t *testing.T) {
 	p := page(t, `<head><link rel=next href=n></head><frameset><frame src=a><frame src=b></frameset>`)
 	if len(p.Links) != 3 || len(p.Leaves) != 2 {

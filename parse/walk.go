@@ -46,6 +46,11 @@ type walker struct {
 	anchors []int     // indices in links of the <a> around the present node
 	linked  int       // <a href> around the present node
 	aside   int       // navigation elements around the present node
+	forms   int       // forms around the present node
+
+	formPassword bool // a field in a form asks for a password
+	scripts      bool // there is a script that a browser runs
+	outside      int  // bytes of text outside forms and links; a heading or a frame counts as more than maxOutside
 
 	paths map[string]string  // tag paths of this page, each once
 	seen  map[string]web.URL // references of this page → addresses; zero = unusable
@@ -75,6 +80,7 @@ type element struct {
 	link   int // its index in links, -1 = none
 	kind   kind
 	linked bool // it is an <a href>, whether noted as a link or not
+	form   bool
 }
 
 // link is a link in the making.
@@ -210,6 +216,9 @@ func (w *walker) leave() {
 	if e.linked {
 		w.linked--
 	}
+	if e.form {
+		w.forms--
+	}
 	if e.kind&blocky != 0 {
 		w.newBlock()
 	}
@@ -257,7 +266,15 @@ func (w *walker) special(t *start, e *element) {
 			w.addLeaf(span{len(w.text), len(w.text)}, alt)
 		}
 	case atom.Input:
-		p.Password = p.Password || strings.EqualFold(strings.TrimSpace(t.attrs.attr("type")), "password")
+		if strings.EqualFold(strings.TrimSpace(t.attrs.attr("type")), "password") {
+			p.Password = true
+			w.formPassword = w.formPassword || w.forms > 0
+		}
+	case atom.Form:
+		e.form = true
+		w.forms++
+	case atom.Script:
+		w.scripts = w.scripts || runs(t.attrs.attr("type"))
 	case atom.A:
 		href := t.attrs.attr("href")
 		if e.linked = href != ""; e.linked {
@@ -271,6 +288,7 @@ func (w *walker) special(t *start, e *element) {
 	case atom.Frame:
 		w.addLink(e, web.LinkFrame, t, t.attrs.attr("src"), t.attrs.attr("title"))
 	case atom.Iframe:
+		w.outside += maxOutside + 1
 		w.addLink(e, web.LinkIframe, t, t.attrs.attr("src"), t.attrs.attr("title"))
 	case atom.Link:
 		rel := strings.Fields(strings.ToLower(t.attrs.attr("rel")))
@@ -288,6 +306,12 @@ func (w *walker) special(t *start, e *element) {
 			w.addLink(e, kind, t, t.attrs.attr("href"), t.attrs.attr("title"))
 		}
 	}
+}
+
+// runs tells whether a browser runs a script of a type: data and templates are none.
+func runs(scriptType string) bool {
+	t := strings.ToLower(strings.TrimSpace(scriptType))
+	return t == "" || t == "module" || strings.Contains(t, "javascript") || strings.Contains(t, "ecmascript")
 }
 
 // relKind is the kind of a link element that leads to a page, "" for others.
@@ -526,6 +550,12 @@ func (w *walker) write(data []byte) (s span, ok bool) {
 	if w.heading > 0 {
 		b.heading = true
 	}
+	if w.forms == 0 && w.linked == 0 {
+		w.outside += max(0, len(w.text)-start)
+	}
+	if w.forms == 0 && w.heading > 0 {
+		w.outside += maxOutside + 1
+	}
 	return span{min(start, len(w.text)), len(w.text)}, true
 }
 
@@ -573,16 +603,20 @@ func kindOf(t *start) kind {
 		return heading | blocky | breaks
 	case atom.P, atom.Div, atom.Ul, atom.Ol, atom.Li, atom.Dl, atom.Dt, atom.Dd, atom.Table, atom.Tbody, atom.Thead,
 		atom.Tfoot, atom.Tr, atom.Td, atom.Th, atom.Caption, atom.Section, atom.Article, atom.Main, atom.Header,
-		atom.Blockquote, atom.Pre, atom.Figure, atom.Figcaption, atom.Form, atom.Fieldset, atom.Legend, atom.Address,
+		atom.Blockquote, atom.Pre, atom.Figure, atom.Figcaption, atom.Fieldset, atom.Legend, atom.Address,
 		atom.Details, atom.Summary, atom.Dialog, atom.Center, atom.Hr, atom.Dir, atom.Listing, atom.Hgroup:
 		return blocky | breaks
 	case atom.Nav, atom.Footer, atom.Aside, atom.Menu, atom.Select:
 		return blocky | breaks | aside
 	case atom.Input:
 		return breaks | special
+	case atom.Form:
+		return blocky | breaks | special
 	case atom.Option, atom.Button, atom.Br, atom.Textarea, atom.Optgroup:
 		return breaks
-	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Noframes, atom.Noembed:
+	case atom.Script:
+		return opaque | special
+	case atom.Style, atom.Noscript, atom.Template, atom.Noframes, atom.Noembed:
 		return opaque
 	case atom.Title:
 		if t.foreign {

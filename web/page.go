@@ -168,6 +168,9 @@ type Page struct {
 	Digest     [16]byte // of the decoded body; equal bodies are duplicates
 	Truncated  bool     // the body or the tree hit a bound
 	Password   bool     // a field asks for a password
+	// PasswordAlone says that such a field is in a form, and that there is next to nothing
+	// outside of forms: no script, no heading, and, not counting links, at most a line of text.
+	PasswordAlone bool
 	// Values are those of the fields that a reader of pages asked for, in their order;
 	// see package extract.
 	Values [][]string
