@@ -184,9 +184,15 @@ table papers-htt14-similar htt14 htt14-hmm2 similar-pages 1000
 table papers-cps02-critic-300 cps02-critic best-first-page judged-loss 300
 table papers-cps02-critic-1000 cps02-critic best-first-page judged-loss 1000
 table papers-cps02-hits cps02 best-first-page hits 1000
-table papers-bpm09-auc bpm09 bpm09-best-first-both auc 1000
 table papers-bpm09-alpha bpm09 hmm auc 300
+# Topics that keywords define, by the rule of bpm09.md, and the others.
+defined='bioinformatics|concurrency|course|databases|encryption|machine-learning|statistics|testing'
+vague='faculty|graduate-admission|graphics-vision|installation|project|publication-pages|software-engineering|sql-queries|staff|student'
+made bpm09 papers-bpm09-defined.csv awk -f "$here/papers.awk" -v base=bpm09-best-first-both -v measure=auc -v pages=300 -v topics="^($defined)(@|\$)" bpm09/values.csv
+made bpm09 papers-bpm09-vague.csv awk -f "$here/papers.awk" -v base=bpm09-best-first-both -v measure=auc -v pages=300 -v topics="^($vague)(@|\$)" bpm09/values.csv
 table papers-bpm09-alpha-1000 bpm09 hmm hits 1000
+table papers-bpm09-pairs-300 bpm09 bpm09-hmm auc 300
+table papers-bpm09-pairs-1000 bpm09 bpm09-hmm hits 1000
 table papers-htt14-auc htt14 htt14-hmm2 auc 300
 table papers-cps02-hits-300 cps02 best-first-page hits 300
 table papers-control control lm10-bfs auc 300
