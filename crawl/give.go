@@ -173,7 +173,7 @@ func (d *driver) judged(ctx context.Context, now time.Time, ready []Arrival, sai
 		if err := d.timed(func() error { return d.settle(ctx, now, a.Record, out) }); err != nil {
 			return err
 		}
-		if err := d.sweep(ctx); err != nil {
+		if err := d.sweep(ctx, now); err != nil {
 			return err
 		}
 	}

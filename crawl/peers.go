@@ -420,7 +420,7 @@ func (d *driver) receive(ctx context.Context, now time.Time) error {
 	if err := d.settle(ctx, now, nil, out); err != nil {
 		return err
 	}
-	return d.sweep(ctx)
+	return d.sweep(ctx, now)
 }
 
 // tellPeers offers others the standing of this worker, after links were given out.

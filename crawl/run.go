@@ -123,7 +123,6 @@ type driver struct {
 	*Crawl
 	step     *Step
 	inFlight int
-	queued   int       // links that waited when it was asked last whether the crawl is over
 	mark     []byte    // of the log's end, when no turn has carried it yet
 	last     time.Time // when time was last counted
 	ticked   time.Time
@@ -347,7 +346,7 @@ func (d *driver) open(ctx context.Context) error {
 	if err := d.again(ctx, now); err != nil { // a run that was killed may have begun with it
 		return err
 	}
-	if err := d.sweep(ctx); err != nil {
+	if err := d.sweep(ctx, now); err != nil {
 		return err
 	}
 	if d.step.count.Renewing && d.Acts != nil {
@@ -441,9 +440,7 @@ func (d *driver) ended(ctx context.Context, now time.Time) (event.Ending, bool, 
 // over tells whether the crawl is over. While other workers have something to do, it is
 // when the budget is spent.
 func (d *driver) over(now time.Time) (event.Ending, bool) {
-	stats := d.Frontier.Stats(now)
-	d.queued = stats.Queued
-	how, over := d.step.Ended(now, stats)
+	how, over := d.step.Ended(now, d.Frontier.Stats(now))
 	if over && how != event.BudgetSpent && d.Peers != nil && !d.Peers.Idle() {
 		return "", false
 	}

@@ -349,7 +349,7 @@ func TestSweepBegins(t *testing.T) {
 		s.count.Pages, s.count.SweepBegan = c.pages, c.pages
 		for _, at := range []int{c.pages, max(c.pages, c.next-1), c.next} {
 			s.count.Pages = at
-			if _, due := s.Sweep(c.waiting); due != (at >= c.next) {
+			if _, due := s.Sweep(func() int { return c.waiting }); due != (at >= c.next) {
 				t.Errorf("%+v: begun at page %d: %t", c, at, due)
 			}
 		}

@@ -3,6 +3,7 @@ package crawl
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -45,18 +46,20 @@ func (s *Step) Rerank(c *web.Candidate) float64 {
 // far, and what that costs a page does not grow. Where more than a million candidates wait, it
 // begins anew at the soonest after a page for each 64 of them: else a page of a crawl in
 // which ten links wait for each page fetched would pay for a thousand. docs/results/frontier.md
-// has what they cost.
-func (s *Step) Sweep(waiting int) (from []byte, due bool) {
+// has what they cost. waiting tells how many candidates wait.
+func (s *Step) Sweep(waiting func() int) (from []byte, due bool) {
 	n := &s.count
 	if s.scorer.Stale() {
 		n.SweepDue = true
 	}
-	gap := n.Pages / 100
-	if waiting > 1e6 {
-		gap = max(gap, waiting/64)
-	}
-	if n.SweepDue && !n.Sweeping && (gap < 25 || n.Pages >= n.SweepBegan+gap) {
-		n.Sweeping, n.SweepDue, n.SweepBegan = true, false, n.Pages
+	if n.SweepDue && !n.Sweeping {
+		gap := n.Pages / 100
+		if w := waiting(); w > 1e6 {
+			gap = max(gap, w/64)
+		}
+		if gap < 25 || n.Pages >= n.SweepBegan+gap {
+			n.Sweeping, n.SweepDue, n.SweepBegan = true, false, n.Pages
+		}
 	}
 	return n.Sweep, n.Sweeping
 }
@@ -71,9 +74,13 @@ const sweepSlice = 2048
 
 // sweep scores a slice of what waits anew, if that is due. It follows every
 // arrival and, as a crawl may have died right between the two, every beginning:
-// what is leased next is then the same.
-func (d *driver) sweep(ctx context.Context) error {
-	from, due := d.step.Sweep(d.queued)
+// what is leased next is then the same. What is leased counts as waiting: it waits again
+// after a restart.
+func (d *driver) sweep(ctx context.Context, now time.Time) error {
+	from, due := d.step.Sweep(func() int {
+		s := d.Frontier.Stats(now)
+		return s.Queued + s.Leased
+	})
 	if !due {
 		return nil
 	}

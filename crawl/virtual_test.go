@@ -26,6 +26,8 @@ type virtualCrawl struct {
 	// answer is what a request at a moment brings, and after how long.
 	answer func(at time.Time, u web.URL) (pageOf, time.Duration)
 	listen func(event.Event)
+	scorer Scorer                            // nil = anchorScorer
+	shown  func(*frontier.Frontier) Frontier // what the crawl is given for it; nil = itself
 
 	asked  map[string]int // pages that were answered, by address
 	events []event.Event
@@ -104,8 +106,15 @@ func (v *virtualCrawl) run(most time.Duration) event.Ending {
 			v.t.Fatal(err)
 		}
 	}
+	shown, scorer := Frontier(v.front), Scorer(anchorScorer{})
+	if v.shown != nil {
+		shown = v.shown(v.front)
+	}
+	if v.scorer != nil {
+		scorer = v.scorer
+	}
 	c := &Crawl{
-		Seeds: v.seeds, Frontier: v.front, Scorer: anchorScorer{}, Workers: v.workers, Policy: v.policy, Clock: v,
+		Seeds: v.seeds, Frontier: shown, Scorer: scorer, Workers: v.workers, Policy: v.policy, Clock: v,
 		Listen: func(e event.Event) {
 			v.events = append(v.events, e)
 			if v.listen != nil {
