@@ -84,6 +84,7 @@ type keeper struct {
 	free   []int  // to be freed
 	told   string // of others, to know whether it has changed
 	before *scene
+	losses int // that were known
 }
 
 // round is one round of keep.
@@ -218,6 +219,8 @@ func (w *Worker) hear(ctx context.Context, k *keeper) error {
 	w.giveStale()
 	w.mu.Lock()
 	lost := w.losses
+	busy := len(lost) > k.losses || len(w.changes) > 0 // what was told is of before that
+	k.losses = len(lost)
 	w.mu.Unlock()
 	sessions := w.member.Sessions()
 	live := make(map[string]bool)
@@ -259,7 +262,7 @@ func (w *Worker) hear(ctx context.Context, k *keeper) error {
 		}
 		w.o.Show(w.scene(workers, held, string(x.Value)))
 	}
-	if len(now.activity) == len(live) && shards == w.plan.Shards {
+	if len(now.activity) == len(live) && shards == w.plan.Shards && !busy {
 		over = over || now.after(k.before)
 		if k.before == nil || !now.same(k.before) {
 			k.before = now
@@ -282,7 +285,7 @@ func (w *Worker) hear(ctx context.Context, k *keeper) error {
 		w.signal()
 	}
 	if over && !w.over {
-		w.over = true
+		w.over, w.overLosses = true, len(lost)
 		w.signal()
 	}
 	return nil

@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -71,7 +72,8 @@ func losses(ctx context.Context, e engine.Engine) (list []Loss, rev engine.Revis
 
 // Lose says that the folder of a worker is lost for good, by its name or its identity. The
 // worker must not run. over tells that the crawl was over: it goes on once its workers
-// do.
+// do. Of a loss that is known already, that alone is no error: an earlier call may have been cut
+// off halfway.
 func Lose(ctx context.Context, e engine.Engine, name string) (l Loss, over bool, err error) {
 	var plan Plan
 	x, err := e.Get(ctx, keyCrawl)
@@ -97,7 +99,10 @@ func Lose(ctx context.Context, e engine.Engine, name string) (l Loss, over bool,
 		return l, false, fmt.Errorf("%s has a session, which its folder is needed for: stop the worker, or, where it died, wait %v until that is over", name, plan.Term)
 	}
 	l = Loss{Worker: s.Worker, Name: s.Name, Place: s.ShippedTo}
-	if len(s.Shipped) > 0 {
+	known := slices.IndexFunc(before, func(b Loss) bool { return b.Worker == s.Worker })
+	if known >= 0 {
+		l.Place, l.Number, l.End = before[known].Place, before[known].Number, before[known].End
+	} else if len(s.Shipped) > 0 {
 		if l.Number, l.End, err = store.MarkedFile(s.Shipped); err != nil {
 			return l, false, errUnread
 		}
@@ -105,52 +110,82 @@ func Lose(ctx context.Context, e engine.Engine, name string) (l Loss, over bool,
 	if err := l.count(ctx, e, plan.Shards); err != nil {
 		return l, false, err
 	}
-	b, err := json.Marshal(append(before, l))
-	if err != nil {
-		return l, false, err
-	}
-	if _, err := e.Put(ctx, keyLost, b, rev); err != nil {
-		return l, false, err
+	if known < 0 {
+		b, err := json.Marshal(append(before, l))
+		if err != nil {
+			return l, false, err
+		}
+		if _, err := e.Put(ctx, keyLost, b, rev); err != nil {
+			return l, false, err
+		}
 	}
 	if x, err = e.Get(ctx, keyOver); err == nil && len(x.Value) > 0 && l.Pages > 0 {
 		over = true
 		_, err = e.Put(ctx, keyOver, nil, x.Revision)
 	}
+	if err == nil && known >= 0 && !over {
+		err = fmt.Errorf("that the folder of %s is lost is known already", name)
+	}
 	return l, over, err
 }
 
-// find is the worker of a name whose folder is not lost yet.
+// putOver says that the crawl is over, unless a loss was said meanwhile. Lose looks for that key
+// after it has said so: one of the two sees what the other did.
+func (w *Worker) putOver(ctx context.Context, how string) error {
+	rev, err := w.e.Put(ctx, keyOver, []byte(how), 0)
+	if errors.Is(err, engine.ErrChanged) {
+		return nil // another worker has said it
+	}
+	if err != nil {
+		return err
+	}
+	list, err := Losses(ctx, w.e)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	known := min(w.overLosses, len(list))
+	w.mu.Unlock()
+	if slices.ContainsFunc(list[known:], func(l Loss) bool { return l.Pages > 0 }) {
+		if _, err = w.e.Put(ctx, keyOver, nil, rev); errors.Is(err, engine.ErrChanged) {
+			return nil // Lose has done so
+		}
+	}
+	return err
+}
+
+// find is the worker of a name; one whose folder is lost only where there is no other.
 func find(ctx context.Context, e engine.Engine, name string, lost []Loss) (s Status, err error) {
 	workers, err := Workers(ctx, e)
 	if err != nil {
 		return s, err
 	}
-	var found []Status
+	var found, gone []Status
 	var names []string
 	for _, w := range workers {
-		gone := slices.ContainsFunc(lost, func(l Loss) bool { return l.Worker == w.Worker })
 		switch {
-		case (w.Name == name || w.Worker == name) && gone:
-			err = fmt.Errorf("that the folder of %s is lost is known already", name)
-		case w.Name == name || w.Worker == name:
-			found = append(found, w)
-		default:
+		case w.Name != name && w.Worker != name:
 			names = append(names, w.Name)
+		case slices.ContainsFunc(lost, func(l Loss) bool { return l.Worker == w.Worker }):
+			gone = append(gone, w)
+		default:
+			found = append(found, w)
 		}
 	}
-	switch {
-	case len(found) == 1:
+	if len(found) == 0 {
+		found = gone
+	}
+	switch len(found) {
+	case 0:
+		return s, fmt.Errorf("there is no worker %s; there are %s", name, strings.Join(names, ", "))
+	case 1:
 		return found[0], nil
-	case len(found) > 1:
-		var which []string
-		for _, w := range found {
-			which = append(which, fmt.Sprintf("%s (told last %s)", w.Worker, w.Told.Format("2006-01-02 15:04:05")))
-		}
-		return s, fmt.Errorf("there are %d workers called %s: name one by its identity, %s", len(found), name, strings.Join(which, " or "))
-	case err != nil:
-		return s, err
 	}
-	return s, fmt.Errorf("there is no worker %s; there are %s", name, strings.Join(names, ", "))
+	var which []string
+	for _, w := range found {
+		which = append(which, fmt.Sprintf("%s (told last %s)", w.Worker, w.Told.Format("2006-01-02 15:04:05")))
+	}
+	return s, fmt.Errorf("there are %d workers called %s: name one by its identity, %s", len(found), name, strings.Join(which, " or "))
 }
 
 // count counts what is lost.
@@ -198,7 +233,7 @@ func (w *Worker) learnLosses(ctx context.Context) error {
 // stale tells whether a shard was read when fewer losses were known, of which some are of it.
 // w.mu is held.
 func (w *Worker) stale(n int, v view) bool {
-	for _, l := range w.losses[min(v.Lost, len(w.losses)):] {
+	for _, l := range w.losses[min(v.Losses, len(w.losses)):] {
 		if _, is := slices.BinarySearch(l.Shards, n); is {
 			return true
 		}

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -77,9 +79,9 @@ func TestLostPages(t *testing.T) {
 		shard int
 		v     view
 		want  bool
-	}{{0, view{}, true}, {0, view{Lost: 1}, false}, {1, view{}, false}, {0, view{Lost: 9}, false}} {
+	}{{0, view{}, true}, {0, view{Losses: 1}, false}, {1, view{}, false}, {0, view{Losses: 9}, false}} {
 		if got := w.stale(x.shard, x.v); got != x.want {
-			t.Errorf("shard %d, %d losses known: stale %v", x.shard, x.v.Lost, got)
+			t.Errorf("shard %d, %d losses known: stale %v", x.shard, x.v.Losses, got)
 		}
 	}
 	if got := without(Status{Worker: "w", Standing: crawl.Standing{Pages: 10}}, w.losses); got != 3 {
@@ -90,14 +92,78 @@ func TestLostPages(t *testing.T) {
 	}
 }
 
+// Where saying a loss was cut off before the crawl was made to go on, saying it again does so.
+func TestLoseCutOff(t *testing.T) {
+	ctx, e := t.Context(), engine.NewMemory()
+	put := func(key, value string) {
+		if _, err := e.Put(ctx, key, []byte(value), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u, err := web.Parse("http://a.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := doneRecord{worker: "w", archive: store.MarkAt(0, 100), done: []web.URL{u}, hosts: []hostRecord{{host: "a.example", fetched: 1}}}
+	if _, err := e.Append(ctx, engine.Draft{Log: logDone(0), Data: r.encode()}); err != nil {
+		t.Fatal(err)
+	}
+	put(keyCrawl, `{"shards":1}`)
+	put(keyWorker+"w", `{"name":"bees"}`)
+	put(keyOver, "FrontierEmpty")
+	cut := &cutEngine{Engine: e, key: keyOver}
+	if _, _, err := Lose(ctx, cut, "bees"); !errors.Is(err, errCut) {
+		t.Fatalf("cut off: %v", err)
+	}
+	l, over, err := Lose(ctx, e, "bees")
+	if err != nil || !over || l.Pages != 1 {
+		t.Errorf("said again: %+v, over %t, %v", l, over, err)
+	}
+	if x, err := e.Get(ctx, keyOver); err != nil || x.Revision != 0 {
+		t.Errorf("the crawl is still over: %s, %v", x.Value, err)
+	}
+	if list, err := Losses(ctx, e); err != nil || len(list) != 1 {
+		t.Errorf("losses %+v, %v", list, err)
+	}
+	if _, _, err := Lose(ctx, e, "bees"); err == nil || !strings.Contains(err.Error(), "known already") {
+		t.Errorf("said once more: %v", err)
+	}
+	// A worker that did not know of the loss does not end the crawl; one that did may.
+	w := New(ctx, Options{Engine: e})
+	for known, want := range []string{"", "HostsDown"} {
+		w.e, w.overLosses = e, known
+		if err := w.putOver(ctx, "HostsDown"); err != nil {
+			t.Fatal(err)
+		}
+		if x, err := e.Get(ctx, keyOver); err != nil || string(x.Value) != want {
+			t.Errorf("%d losses known: over is %q, not %q; %v", known, x.Value, want, err)
+		}
+	}
+}
+
+var errCut = errors.New("cut off")
+
+// cutEngine fails to put one key.
+type cutEngine struct {
+	engine.Engine
+	key string
+}
+
+func (c *cutEngine) Put(ctx context.Context, key string, value []byte, was engine.Revision) (engine.Revision, error) {
+	if key == c.key {
+		return 0, errCut
+	}
+	return c.Engine.Put(ctx, key, value, was)
+}
+
 // A view of an earlier version has no losses.
 func TestViewOfBefore(t *testing.T) {
-	v := view{Links: 7, Done: 300, Till: 5, Last: 1 << 40, Lost: 3}
+	v := view{Links: 7, Done: 300, Till: 5, Last: 1 << 40, Losses: 3}
 	b := v.encode()
 	if got, err := readView(b); err != nil || got != v {
 		t.Errorf("%+v, %v", got, err)
 	}
-	v.Lost = 0
+	v.Losses = 0
 	if got, err := readView(b[:len(b)-1]); err != nil || got != v {
 		t.Errorf("of an earlier version: %+v, %v", got, err)
 	}

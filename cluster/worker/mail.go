@@ -321,7 +321,7 @@ func (w *Worker) tellFrontier(t *takeover, m *crawl.Mail) (all bool) {
 	}
 	own := t.mail(w.o.Clock.Now())
 	m.Done, m.Forget, m.Hosts = append(m.Done, own.Done...), append(m.Forget, own.Forget...), append(m.Hosts, own.Hosts...)
-	v := view{Till: t.till, Last: t.last, Lost: t.known}
+	v := view{Till: t.till, Last: t.last, Losses: t.losses}
 	if m.Marks == nil {
 		m.Marks = make(map[string][]byte)
 	}

@@ -283,7 +283,7 @@ type view struct {
 	// Till is the position of the last of them. What this holder logs it has.
 	Done, Till engine.Position
 	Last       engine.Position // the record of done/N that is the condition of the next
-	Lost       int             // how many losses were known when the shard was taken
+	Losses     int             // how many losses were known when the shard was taken
 }
 
 func (v view) encode() []byte {
@@ -291,7 +291,7 @@ func (v view) encode() []byte {
 	b = binary.AppendUvarint(b, uint64(v.Done))
 	b = binary.AppendUvarint(b, uint64(v.Till))
 	b = binary.AppendUvarint(b, uint64(v.Last))
-	return binary.AppendUvarint(b, uint64(v.Lost))
+	return binary.AppendUvarint(b, uint64(v.Losses))
 }
 
 var errView = errors.New("it is damaged")
@@ -309,7 +309,7 @@ func readView(b []byte) (v view, err error) {
 		if n <= 0 || x > mostLosses {
 			return v, errView
 		}
-		v.Lost = int(x)
+		v.Losses = int(x)
 	}
 	return v, nil
 }

@@ -24,9 +24,10 @@ type takeover struct {
 	hosts map[web.Host]hostRecord
 	mine  []doneRecord // by this worker
 	lost  map[web.URL]bool
-	known int // losses
-	till  engine.Position
-	last  engine.Position // the record by which this worker took it
+	// losses is how many losses were known when its log was read; see view.
+	losses int
+	till   engine.Position
+	last   engine.Position // the record by which this worker took it
 }
 
 // mail is what others did, for the frontier. A host rests as long from now on as it was to
@@ -125,7 +126,7 @@ func (w *Worker) readDone(ctx context.Context, from map[int]engine.Position, lin
 	losses := w.losses
 	w.mu.Unlock()
 	for n, p := range from {
-		t := &takeover{shard: n, till: p, hosts: make(map[web.Host]hostRecord), lost: make(map[web.URL]bool), known: len(losses)}
+		t := &takeover{shard: n, till: p, hosts: make(map[web.Host]hostRecord), lost: make(map[web.URL]bool), losses: len(losses)}
 		all[n], byLog[logDone(n)], start[logDone(n)] = t, t, p
 	}
 	end, err := w.ends(ctx, slices.Collect(maps.Keys(from)), logDone)
@@ -169,7 +170,7 @@ func (t *takeover) join(later *takeover) {
 		delete(t.lost, u)
 	}
 	maps.Copy(t.lost, later.lost)
-	t.till, t.known = later.till, min(t.known, later.known)
+	t.till, t.losses = later.till, min(t.losses, later.losses)
 }
 
 // takes is the record by which this worker takes a shard.

@@ -164,6 +164,7 @@ type Worker struct {
 	others      crawl.Standing
 	version     int
 	over        bool
+	overLosses  int // losses that were known when it was found to be over
 	acts        acts
 	losses      []Loss // that are known, in their order
 	selfChanged bool   // self.Others has grown, and is not stored
@@ -560,9 +561,7 @@ func (w *Worker) Close(how string) error {
 	w.mu.Unlock()
 	err := w.publish(ctx)
 	if how == "FrontierEmpty" || how == "HostsDown" {
-		if _, e := w.e.Put(ctx, keyOver, []byte(how), 0); e != nil && !errors.Is(e, engine.ErrChanged) {
-			err = errors.Join(err, e)
-		}
+		err = errors.Join(err, w.putOver(ctx, how))
 	}
 	err = errors.Join(err, w.member.Leave(ctx))
 	if err != nil {
