@@ -109,8 +109,10 @@ func (j *topicJudge) Explain(p *web.Page) Explanation {
 		}
 	}
 	bySize(x.Reasons)
+	ignored := map[string]bool{}
 	for piece := range known.pieces(p) {
-		if !slices.Contains(x.Ignored, piece) {
+		if !ignored[piece] {
+			ignored[piece] = true
 			x.Ignored = append(x.Ignored, piece)
 		}
 	}

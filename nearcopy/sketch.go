@@ -22,7 +22,7 @@ const (
 	// bins is the number of features that a sketch samples, and binBits what it keeps of each.
 	bins, binBits = 256, 2
 	// Least is the resemblance from which pages of the same name, that is of the same title and
-	// headings, are near-copies, if the lengths of their main texts differ by less than
+	// headings, are near-copies, if the lengths of their main texts differ by at most
 	// mainDiffers of the longer one: where a template has more words than the rest, that differs
 	// first. Those of another name are where they have the same text: a template makes pages of
 	// two people alike by any bound.
