@@ -424,24 +424,31 @@ func (x Crawl) describe(b *builder) error {
 		return urls
 	}
 	m.Description = "Recorded by a crawl: " + j.Name
+	codes, without := languageCodes(j.Topic.Language)
+	if len(without) > 0 {
+		b.note("%s: languages of the topic without a code by ISO 639-1 are left out of its manifest: %s", path, strings.Join(without, ", "))
+	}
 	m.Topics = []Topic{{
-		Name: j.Name, Description: j.Topic.Description, Keywords: j.Topic.Keywords, Language: languageCodes(j.Topic.Language),
+		Name: j.Name, Description: j.Topic.Description, Keywords: j.Topic.Keywords, Language: codes,
 		Seeds: addresses(j.Seeds), Examples: addresses(j.Topic.Examples),
 	}}
 	return nil
 }
 
 // languageCodes are the codes by ISO 639-1 of languages that a job names by BCP 47 tags, such as
-// "de-AT", each once; what has none is left out.
-func languageCodes(tags []string) (codes []string) {
+// "de-AT", each once, and the tags that have none.
+func languageCodes(tags []string) (codes, without []string) {
 	for _, tag := range tags {
 		t, err := language.Parse(tag)
 		base, sure := t.Base()
-		if code := base.String(); err == nil && sure == language.Exact && len(code) == 2 && !slices.Contains(codes, code) {
+		switch code := base.String(); {
+		case err != nil || sure != language.Exact || len(code) != 2:
+			without = append(without, tag)
+		case !slices.Contains(codes, code):
 			codes = append(codes, code)
 		}
 	}
-	return codes
+	return codes, without
 }
 
 func (x Crawl) feed(ctx context.Context, b *builder) error {
