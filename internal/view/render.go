@@ -401,8 +401,8 @@ func (s *viewState) overviewRows(now time.Time, n int, p terminal.Paint) (rows [
 	return rows
 }
 
-// mute is the time after which a crawl that has told nothing of what it does is held up by
-// itself: it tells twice a second.
+// mute is the time after which a crawl that has told nothing of what it does is held up, by its
+// disk or from outside: it tells twice a second.
 const mute = 5 * time.Second
 
 // activityParts tell what the fetches wait for, the stages with most of them first, and why
@@ -410,7 +410,7 @@ const mute = 5 * time.Second
 func (s *viewState) activityParts(now time.Time) (parts []part) {
 	a := s.activity
 	if past := now.Sub(a.At); past >= mute {
-		return []part{{text: "busy with the disk for " + terminal.Span(past), sgr: "33", cut: true}}
+		return []part{{text: "no report for " + terminal.Span(past) + ": a slow disk, or suspended", sgr: "33", cut: true}}
 	}
 	add := func(text string) {
 		if len(parts) > 0 {
