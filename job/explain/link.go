@@ -244,7 +244,7 @@ func (l linkParts) print(w io.Writer) {
 	parts.print(w)
 	switch {
 	case l.at != nil:
-		fmt.Fprintf(w, "\n  By all that was learnt since, of the page itself too, it would be %s now.\n", l.expects.show(l.now))
+		fmt.Fprintf(w, "\n  With what it has learnt since, also from this page, the priority would now be %s.\n", l.expects.show(l.now))
 	case l.learnt:
 		fmt.Fprintf(w, "\n  Some of this was learnt after it was taken, of the page itself too: it was taken at %s.\n", l.expects.show(l.taken))
 	}
@@ -254,9 +254,9 @@ func (l linkParts) print(w io.Writer) {
 func (l *linkParts) moment() string {
 	switch {
 	case l.at != nil && l.at.Exact:
-		return "when it was taken, by what " + terminal.Count(l.at.Known, "link") + " before had led to"
+		return "when it was taken; the scorer had learnt from " + terminal.Count(l.at.Known, "fetched link")
 	case l.at != nil:
-		return fmt.Sprintf("shortly after it was taken at %s, by what %s before had led to", l.expects.show(l.taken), terminal.Count(l.at.Known, "link"))
+		return fmt.Sprintf("shortly after it was taken at %s; the scorer had learnt from %s", l.expects.show(l.taken), terminal.Count(l.at.Known, "fetched link"))
 	case l.learnt:
 		return "now, after it was fetched"
 	}
