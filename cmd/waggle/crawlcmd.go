@@ -90,6 +90,9 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 		_, err := fmt.Fprint(std.out, job.Example())
 		return err
 	}
+	if err := c.checkShip(); err != nil {
+		return exit{exitUsage, err}
+	}
 	if c.Again != "" {
 		return c.again(ctx, std, docs)
 	}
@@ -99,7 +102,7 @@ func (c *crawlCmd) Run(ctx context.Context, std streams, docs parse.Documents) e
 	if c.Out == "" {
 		return exit{exitUsage, errors.New("missing -o DIR: the folder of the crawl")}
 	}
-	if err := errors.Join(c.check(c.AcceptLoss), c.checkShip()); err != nil {
+	if err := c.check(c.AcceptLoss); err != nil {
 		return exit{exitUsage, err}
 	}
 	if err := collection.At(c.Out).Usable(); err != nil {
@@ -134,7 +137,7 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	if err != nil {
 		return err
 	}
-	shipped, err := c.shipping(ctx, w.Collection, func(s string) { fmt.Fprintln(std.err, event.Line(s)) })
+	shipped, err := c.startShipper(ctx, w.Collection, func(s string) { fmt.Fprintln(std.err, event.Line(s)) })
 	if err != nil {
 		if err = errors.Join(err, w.Close()); !w.Begun() {
 			place.Remove()
@@ -148,6 +151,11 @@ func (c *crawlCmd) crawl(ctx context.Context, std streams, docs parse.Documents,
 	}
 	if prepare != nil {
 		if err := prepare(m, w); err != nil {
+			err = errors.Join(err, shipped.end(ctx, false))
+			if !w.Begun() {
+				err = errors.Join(err, w.Discard())
+				defer place.Remove()
+			}
 			return errors.Join(err, w.Close())
 		}
 	}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"sync"
 	"text/tabwriter"
 	"time"
 
 	"github.com/waggle-crawler/waggle/collection"
 	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/internal/folder"
 	"github.com/waggle-crawler/waggle/internal/terminal"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/parse"
@@ -22,11 +22,11 @@ type endpointFlag struct {
 	ShipEndpoint string `placeholder:"URL" env:"AWS_ENDPOINT_URL_S3,AWS_ENDPOINT_URL" help:"Address of the S3-compatible store, such as https://s3.example.org (default: that of AWS)."`
 }
 
-// open names a place in the store.
-func (c *endpointFlag) open(place string) (*ship.Store, error) {
+// open names a place in the store; by is the flag or argument that named it.
+func (c *endpointFlag) open(by, place string) (*ship.Store, error) {
 	s, err := ship.Open(place, c.ShipEndpoint, ship.Region())
 	if err != nil {
-		return nil, fmt.Errorf("--ship: %w", err)
+		return nil, fmt.Errorf("%s: %w", by, err)
 	}
 	return s, nil
 }
@@ -39,8 +39,12 @@ type shipFlags struct {
 	endpointFlag
 }
 
-// leastShipSize is that of --ship-size.
-const leastShipSize = 16 << 10
+// leastShipSize and mostShipSize are the bounds of --ship-size. A file is larger by what was
+// written to it last, and still one that a store takes.
+const (
+	leastShipSize = 16 << 10
+	mostShipSize  = ship.MostSize - 1<<30
+)
 
 // How long the end of a crawl waits for the store.
 const (
@@ -52,34 +56,34 @@ func (c *shipFlags) checkShip() error {
 	switch {
 	case c.Ship == "" && (c.ShipWait != 0 || c.ShipSize != 0):
 		return errors.New("--ship-wait and --ship-size are for --ship")
-	case c.ShipSize != 0 && c.ShipSize < leastShipSize:
-		return errors.New("--ship-size: 16KiB or more")
+	case c.ShipSize != 0 && (c.ShipSize < leastShipSize || c.ShipSize > mostShipSize):
+		return errors.New("--ship-size: give a size from 16KiB to 4GiB")
 	case c.ShipWait < 0:
 		return errors.New("--ship-wait: give a time, such as 10m")
 	case c.Ship == "":
 		return nil
 	}
-	_, err := c.open(c.Ship)
+	_, err := c.open("--ship", c.Ship)
 	return err
 }
 
-// shipping copies the archive of a crawl while it runs; nil does nothing.
-type shipping struct {
+// crawlShipper copies the archive of a crawl while it runs; nil does nothing.
+type crawlShipper struct {
 	*ship.Shipper
-	wait    time.Duration
-	size    int64 // of a file of the archive; 0 = the default
+	wait    time.Duration // at the end, for the store
+	size    int64         // of a file of the archive; 0 = the default
 	news    chan event.Event
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
 
-// shipping begins to ship a folder. A store that refuses is an error, and one that does not
+// startShipper begins to ship a folder. A store that refuses is an error, and one that does not
 // answer too, but for a crawl that goes on.
-func (c *shipFlags) shipping(ctx context.Context, col collection.Collection, note func(string)) (*shipping, error) {
+func (c *shipFlags) startShipper(ctx context.Context, col collection.Collection, note func(string)) (*crawlShipper, error) {
 	if c.Ship == "" {
 		return nil, nil
 	}
-	s, err := c.open(c.Ship)
+	s, err := c.open("--ship", c.Ship)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +93,7 @@ func (c *shipFlags) shipping(ctx context.Context, col collection.Collection, not
 		}
 		note(fmt.Sprintf("%v; the archive is kept here, and shipped when it does", err))
 	}
-	x := &shipping{wait: shipWait, size: int64(c.ShipSize), news: make(chan event.Event)}
+	x := &crawlShipper{wait: shipWait, size: int64(c.ShipSize), news: make(chan event.Event)}
 	if c.ShipWait > 0 {
 		x.wait = c.ShipWait
 	}
@@ -119,7 +123,7 @@ func (c *shipFlags) shipping(ctx context.Context, col collection.Collection, not
 
 // follow has a crawl tell how far its archive is, and tells how far it is shipped; nil where it
 // is not.
-func (x *shipping) follow(m *job.Maker) func() (place string, mark []byte) {
+func (x *crawlShipper) follow(m *job.Maker) func() (place string, mark []byte) {
 	if x == nil {
 		return nil
 	}
@@ -129,7 +133,7 @@ func (x *shipping) follow(m *job.Maker) func() (place string, mark []byte) {
 
 // end ships what is left, within bounds, once nobody writes to the archive. The error says what
 // is left.
-func (x *shipping) end(ctx context.Context, begun bool) error {
+func (x *crawlShipper) end(ctx context.Context, begun bool) error {
 	if x == nil {
 		return nil
 	}
@@ -174,7 +178,7 @@ func (shipListCmd) Help() string {
 
 // Run lists.
 func (c *shipListCmd) Run(ctx context.Context, std streams) error {
-	s, err := c.open(c.Place)
+	s, err := c.open("the place", c.Place)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
@@ -183,7 +187,7 @@ func (c *shipListCmd) Run(ctx context.Context, std streams) error {
 		return err
 	}
 	if len(list) == 0 {
-		return fmt.Errorf("there is no archive at %s", s.Place(""))
+		return fmt.Errorf("there is no archive at %s", event.Line(s.Place("")))
 	}
 	t := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "archive\tfiles\tbytes")
@@ -214,18 +218,24 @@ the same command.
 
 // Run fetches.
 func (c *shipFetchCmd) Run(ctx context.Context, std streams, docs parse.Documents) error {
-	s, err := c.open(c.Place)
+	s, err := c.open("the place", c.Place)
 	if err != nil {
 		return exit{exitUsage, err}
 	}
+	made := folder.Absent(c.Out)
 	w, err := collection.At(c.Out).Lock()
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer func() {
+		w.Close()
+		if !w.Begun() { // nothing was fetched
+			made.Remove()
+		}
+	}()
 	meter := terminal.NewMeter(std.err)
 	meter.Quiet()
-	err = s.Fetch(ctx, c.Out, func(done, total int64) { meter.Show(int(done), int(total), "fetched") })
+	err = s.Fetch(ctx, w.ArchiveDir(), w.ShippedSetup(), func(done, total int64) { meter.Show(int(done), int(total), "fetched") })
 	meter.End()
 	if ctx.Err() != nil {
 		return exit{exitStopped, errors.New("stopped before its end; run the same command again")}
@@ -241,6 +251,6 @@ func (c *shipFetchCmd) Run(ctx context.Context, std streams, docs parse.Document
 	for _, line := range r.Lines() {
 		fmt.Fprintln(std.out, event.Line(line))
 	}
-	_, err = fmt.Fprintf(std.out, "%s holds what was shipped to %s\n", event.Line(c.Out), event.Line(path.Clean(c.Place)))
+	_, err = fmt.Fprintf(std.out, "%s holds what was shipped to %s\n", event.Line(c.Out), event.Line(s.Place("")))
 	return err
 }

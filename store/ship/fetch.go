@@ -7,13 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/minio/minio-go/v7"
+
+	"github.com/waggle-crawler/waggle/store"
 )
 
 // Shipment is what was shipped of a folder.
@@ -63,81 +65,140 @@ func (s *Store) objects(ctx context.Context, below string) func(yield func(minio
 	}
 }
 
-// Fetch brings the files of a folder that was shipped to this place into dir, and compares the
-// SHA-256 of each. Files that are there as they were shipped stay; others of their names are
-// an error. progress is told how many bytes of how many are there.
-func (s *Store) Fetch(ctx context.Context, dir string, progress func(done, total int64)) error {
-	var list []minio.ObjectInfo
+// MostSize is the size of the largest file that a store takes in one request: 5 GiB, as that of
+// AWS (Amazon S3 User Guide, "Uploading objects").
+const MostSize = 5 << 30
+
+// mostFiles is how many files a folder at the store may have: at 1 GiB each, 1 PB.
+const mostFiles = 1_000_000
+
+// fetched is a file that is brought back.
+type fetched struct {
+	name, to string // at the store, and here
+	size     int64
+	sum      string
+	here     bool
+}
+
+// Fetch brings the files of a folder that was shipped to this place back: those of the archive
+// into the folder archive, and the others to the paths of setup, by their names. Of these the
+// first has to be there. The SHA-256 of each is compared. Files that are here as they were shipped
+// stay; where one is another, that is an error and nothing is written. progress is told how many
+// bytes of how many are here.
+func (s *Store) Fetch(ctx context.Context, archive string, setup []string, progress func(done, total int64)) error {
+	list, err := s.fetchable(ctx, archive, setup)
+	if err != nil {
+		return err
+	}
 	var done, total int64
-	for o, err := range s.objects(ctx, "") {
-		if err != nil {
+	for i := range list {
+		f := &list[i]
+		if err := s.compare(ctx, f); err != nil {
 			return err
 		}
-		if !fetchable(o.Key) {
+		total += f.size
+		if f.here {
+			done += f.size
+		}
+	}
+	for _, f := range list {
+		progress(done, total)
+		if f.here {
 			continue
 		}
-		list = append(list, o)
-		total += o.Size
-	}
-	if !slices.ContainsFunc(list, func(o minio.ObjectInfo) bool { return o.Key == "job.yaml" }) {
-		return fmt.Errorf("there is no archive at %s; waggle ship list names those that are below a place", s.Place(""))
-	}
-	for _, o := range list {
-		progress(done, total)
-		if err := s.fetch(ctx, o.Key, filepath.Join(dir, filepath.FromSlash(o.Key))); err != nil {
+		if err := s.fetch(ctx, f); err != nil {
 			return err
 		}
-		done += o.Size
+		done += f.size
 	}
 	progress(done, total)
 	return nil
 }
 
-// fetchable tells whether a file is one that Shipper ships: other names could lead anywhere.
-func fetchable(name string) bool {
-	rest, inArchive := strings.CutPrefix(name, archiveFolder)
-	if rest == "" || strings.HasPrefix(rest, ".") || strings.ContainsFunc(rest, func(r rune) bool {
-		return r == '/' || r == '\\' || r == ':' || r < ' ' || r == 0x7f
-	}) {
-		return false
+// fetchable lists the files at this place that have names as Shipper gives: setup in its order, then
+// the archive. Other names could lead anywhere, and be files that a crawl believes.
+func (s *Store) fetchable(ctx context.Context, archive string, setup []string) (list []fetched, err error) {
+	there := make(map[string]bool)
+	n := 0
+	for o, err := range s.objects(ctx, "") {
+		if err != nil {
+			return nil, err
+		}
+		if n++; n > mostFiles {
+			return nil, fmt.Errorf("there are more than %d files at %s: that is no archive of waggle", mostFiles, s.Place(""))
+		}
+		if name, ok := strings.CutPrefix(o.Key, archiveFolder); ok && archived(name) {
+			list = append(list, fetched{name: o.Key, to: filepath.Join(archive, name)})
+		} else if !strings.Contains(o.Key, "/") {
+			there[o.Key] = true
+		}
 	}
-	return inArchive == strings.HasSuffix(rest, ".warc.gz")
+	var first []fetched
+	for i, path := range setup {
+		name := filepath.Base(path)
+		if there[name] {
+			first = append(first, fetched{name: name, to: path})
+		} else if i == 0 {
+			return nil, fmt.Errorf("there is no archive at %s; waggle ship list names those that are below a place", s.Place(""))
+		}
+	}
+	return append(first, list...), nil
+}
+
+// archived tells whether a name is that of a file of an archive, and of no other folder.
+func archived(name string) bool {
+	prefix, _, ok := store.NumberOf(name)
+	return ok && !strings.HasPrefix(prefix, ".") && !strings.ContainsFunc(prefix, func(r rune) bool {
+		return r < ' ' || r == 0x7f || strings.ContainsRune(`/\:*?"<>|`, r)
+	})
+}
+
+// compare asks for a file, and looks whether it is here.
+func (s *Store) compare(ctx context.Context, f *fetched) (err error) {
+	if f.size, f.sum, err = s.look(ctx, f.name); err != nil {
+		return err
+	}
+	if f.size < 0 || f.size > MostSize {
+		return fmt.Errorf("%s has %d bytes: that is no file of waggle", s.Place(f.name), f.size)
+	}
+	info, err := os.Stat(f.to)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	f.here = err == nil
+	sum := ""
+	if err == nil && info.Size() == f.size {
+		sum, err = sumFile(f.to)
+	}
+	if err == nil && sum != f.sum {
+		err = fmt.Errorf("%s is there and is not what was shipped: fetch into another folder", f.to)
+	}
+	return err
 }
 
 // fetch brings one file.
-func (s *Store) fetch(ctx context.Context, name, to string) (err error) {
-	size, sum, err := s.look(ctx, name)
-	if err != nil {
+func (s *Store) fetch(ctx context.Context, f fetched) (err error) {
+	if err := os.MkdirAll(filepath.Dir(f.to), 0o755); err != nil {
 		return err
 	}
-	if info, err := os.Stat(to); err == nil {
-		has, err := sumFile(to)
-		if err == nil && (has != sum || info.Size() != size) {
-			err = fmt.Errorf("%s is there and is not what was shipped: fetch into another folder", to)
-		}
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	r, _, _, err := s.core.GetObject(ctx, s.bucket, s.key(name), minio.GetObjectOptions{})
+	r, _, _, err := s.core.GetObject(ctx, s.bucket, s.key(f.name), minio.GetObjectOptions{})
 	if err != nil {
 		return s.wrong(err)
 	}
 	defer r.Close()
-	part, err := os.Create(to + ".new")
+	part, err := os.Create(f.to + ".new")
 	if err != nil {
 		return err
 	}
 	h := sha256.New()
-	n, err := io.Copy(io.MultiWriter(part, h), io.LimitReader(r, size+1))
-	if err == nil && (n != size || hex.EncodeToString(h.Sum(nil)) != sum) {
-		err = fmt.Errorf("%s at the store is not what was shipped: %d bytes of %d, or others", path.Join(s.Place(""), name), n, size)
+	n, err := io.Copy(io.MultiWriter(part, h), io.LimitReader(r, f.size+1))
+	if err == nil && (n != f.size || hex.EncodeToString(h.Sum(nil)) != f.sum) {
+		err = fmt.Errorf("%s at the store is not what was shipped: %d bytes of %d, or others", s.Place(f.name), n, f.size)
 	}
 	if err = errors.Join(err, part.Sync(), part.Close()); err != nil {
-		return errors.Join(err, os.Remove(to+".new"))
+		return errors.Join(err, os.Remove(f.to+".new"))
 	}
-	return os.Rename(to+".new", to)
+	return os.Rename(f.to+".new", f.to)
 }
 
 func sumFile(name string) (string, error) {

@@ -331,12 +331,13 @@ func TestFetch(t *testing.T) {
 	if err != nil || len(list) != 1 || list[0] != (Shipment{strings.TrimPrefix(name, "crawls/"), 1, 5}) {
 		t.Errorf("there is %+v, %v", list, err)
 	}
-	for _, bad := range []string{"/archive/../../../x.warc.gz", "/archive/a/b.warc.gz", "/..", "/archive/.warc.gz"} {
+	for _, bad := range []string{"/archive/../../../x-00000.warc.gz", "/archive/a/b-00000.warc.gz", "/..", "/archive/.warc.gz", "/archive/.x-00000.warc.gz",
+		"/archive/x.warc.gz", "/archive/acts.jsonl", "/acts.jsonl", "/acts-for-all.jsonl", "/events.jsonl", "/frontier", "/lock", "/shipped.json", "/NUL", "/index/x"} {
 		p.shop.Set(name+bad, []byte("bad"))
 	}
 	out := t.TempDir()
 	fetch := func(place, dir string) error {
-		return p.open(place).Fetch(t.Context(), dir, func(int64, int64) {})
+		return p.open(place).Fetch(t.Context(), filepath.Join(dir, "archive"), []string{filepath.Join(dir, "job.yaml"), filepath.Join(dir, "model")}, func(int64, int64) {})
 	}
 	for range 2 {
 		if err := fetch(s.Place(), out); err != nil {
@@ -357,6 +358,20 @@ func TestFetch(t *testing.T) {
 	}
 	if want := []string{"archive/bees-00000.warc.gz first", "job.yaml name: bees\n"}; !slices.Equal(got, want) {
 		t.Errorf("fetched %q, and not %q", got, want)
+	}
+	// In the folder of another crawl nothing is written.
+	another := filepath.Join(t.TempDir(), "wasps")
+	if err := os.MkdirAll(another, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(another, "job.yaml"), []byte("name: wasps\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := fetch(s.Place(), another); err == nil || !strings.Contains(err.Error(), "is not what was shipped") {
+		t.Errorf("into another crawl: %v", err)
+	}
+	if entries, err := os.ReadDir(another); err != nil || len(entries) != 1 {
+		t.Errorf("the folder of another crawl has %v, %v", entries, err)
 	}
 	p.write("archive/bees-00000.warc.gz", "other")
 	if err := fetch(s.Place(), p.dir); err == nil || !strings.Contains(err.Error(), "is not what was shipped") {
