@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -45,17 +46,17 @@ type acts struct {
 	last  engine.Position // of the log, as far as it was read
 	sent  int             // of this worker's own; also those that were left out
 	full  error           // why no act is taken in any more: one was left out; nil = it may be
+	own   error           // why one of this worker's own was not sent; nil = all were
 }
 
-// room tells why no act with a record of n bytes is taken in any more. Once there was none,
-// there is none for a shorter one either.
+// room tells why an act with a record of n bytes is not taken in.
 func (a *acts) room(n int) error {
 	switch {
 	case a.full != nil:
 	case len(a.list) >= mostActs:
-		a.full = fmt.Errorf("the crawl was told %d things, and takes no more", len(a.list))
+		return fmt.Errorf("the crawl was told %d things, and takes no more", len(a.list))
 	case a.bytes+n > mostActBytes:
-		a.full = fmt.Errorf("the crawl was told things of %d MiB, and takes no more", mostActBytes>>20)
+		return fmt.Errorf("the crawl was told things of %d MiB, and takes no more", mostActBytes>>20)
 	}
 	return a.full
 }
@@ -133,7 +134,10 @@ func (w *Worker) takeAct(r engine.Record) error {
 		w.acts.sent = max(w.acts.sent, number)
 	}
 	if err == nil {
+		// Once there was no room, there is none for a shorter one either. What decides that is in
+		// the log alone, so that all workers decide the same.
 		err = w.acts.room(len(r.Data))
+		w.acts.full = err
 	}
 	if err != nil {
 		w.o.Note(fmt.Sprintf("record %d of %s on the engine is left out: %v", r.Position, r.Log, err))
@@ -219,6 +223,7 @@ func (w *Worker) sendNewActs(ctx context.Context) error {
 			}
 			w.mu.Lock()
 			full := w.acts.room(len(b))
+			w.acts.own = cmp.Or(w.acts.own, full)
 			w.mu.Unlock()
 			if full != nil {
 				w.o.Note(fmt.Sprintf("act %d of those that this worker was told is left out: %v", a.Number, full))

@@ -176,6 +176,36 @@ func TestLongActIsRefused(t *testing.T) {
 	closeB()
 }
 
+// An act that its worker does not send, as there is no room for it, changes nothing of what is
+// taken in: a shorter one, which has room, is taken in by all workers.
+func TestUnsentActLeavesRoom(t *testing.T) {
+	e := engine.NewMemory()
+	var own desk
+	own.tell(event.Act{Do: event.Mute, Place: strings.Repeat("a", 1000)})
+	own.tell(event.Act{Do: event.Pause})
+	var all []*Worker
+	for _, name := range []string{"a", "b"} {
+		w := New(t.Context(), Options{Engine: e, Name: name, Note: func(string) {}})
+		w.self.Worker, w.acts.bytes = name, mostActBytes-500
+		all = append(all, w)
+	}
+	all[0].told.Acts = &own
+	if err := all[0].sendNewActs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range all {
+		if err := w.earlierActs(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := w.Acts().After(0); err != nil || len(got) != 1 || got[0].Do != event.Pause {
+			t.Errorf("%s has taken in %v, %v", w.o.Name, got, err)
+		}
+	}
+	if all[0].scene(nil, nil, "").Full == "" {
+		t.Error("who looks is not told that an act was not sent")
+	}
+}
+
 // A record that is left out counts as sent for the worker that it is of: it is not sent again.
 func TestActsLeftOut(t *testing.T) {
 	long := func(w *Worker) []byte {

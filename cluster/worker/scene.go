@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -36,8 +37,8 @@ type Scene struct {
 	Term   time.Duration
 	Shards int
 	Over   string // how the crawl ended, "" where it did not
-	// Full is why the worker that looks takes in nothing more of what people tell it, ""
-	// where it does, or nobody told it since.
+	// Full is why what people tell the crawl is no longer taken in, or why something that they
+	// told the worker that looks was not sent; "" for neither.
 	Full    string
 	Workers []Seen // by name
 	Losses  []Loss // as Look knows them
@@ -127,8 +128,8 @@ func (w *Worker) scene(workers []Status, held map[string]int, over string) Scene
 		w.heard = make(map[string]sight)
 	}
 	w.mu.Lock()
-	if w.acts.full != nil {
-		s.Full = w.acts.full.Error()
+	if full := cmp.Or(w.acts.full, w.acts.own); full != nil {
+		s.Full = full.Error()
 	}
 	w.mu.Unlock()
 	for _, x := range workers {
