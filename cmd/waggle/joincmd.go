@@ -81,6 +81,9 @@ func (c *engineFlags) checkEngine() error {
 			return fmt.Errorf("--join: %s would be a folder; the address of an engine is nats://%[1]s or tls://%[1]s", at)
 		}
 	}
+	if at != c.Join && !folder.Exists(c.Join) { // what is before the @ may be a password
+		return fmt.Errorf("--join: there is no folder that ends in %q; the address of an engine is nats://USER:PASSWORD@HOST:4222 or tls://USER:PASSWORD@HOST:4222, and a folder with an @ in its name is to be made before", "@"+at)
+	}
 	return nil
 }
 

@@ -142,12 +142,17 @@ func (e *Engine) connect(ctx context.Context, o Options) error {
 func CheckURL(s string) error {
 	for one := range strings.SplitSeq(s, ",") {
 		bad := func(what string) error {
-			o := Options{URL: one}
-			return fmt.Errorf("%.200q is no address of an engine: %s; give one such as nats://HOST:4222 or tls://USER:PASSWORD@HOST:4222", o.place(), what)
+			// Without an @, what is before the host may be half of a password that has a comma.
+			shown := "what is given"
+			if strings.Contains(one, "@") || !strings.Contains(s, "@") {
+				o := Options{URL: one}
+				shown = fmt.Sprintf("%.200q", o.place())
+			}
+			return fmt.Errorf("%s is no address of an engine: %s; give one such as nats://HOST:4222 or tls://USER:PASSWORD@HOST:4222", shown, what)
 		}
 		u, err := url.Parse(strings.TrimSpace(one))
 		if err != nil { // its text may hold the password
-			return bad("it cannot be read; in a password %, /, ?, #, @ and : are written as %25, %2F, %3F, %23, %40 and %3A")
+			return bad("it cannot be read; in a password %, /, ?, #, @, : and the comma are written as %25, %2F, %3F, %23, %40, %3A and %2C")
 		}
 		switch u.Scheme {
 		case "nats", "tls", "ws", "wss":

@@ -28,6 +28,8 @@ func TestCheckURL(t *testing.T) {
 		{"nats://a:4222,engine", "begins with none of"},
 		{"tls://worker:sec%ret@engine:4222", "%25"},
 		{"tls://worker:sec#ret@engine:4222", "cannot be read"},
+		{"tls://worker:sec,ret@engine:4222", "%2C"},
+		{"tls://secret,word@engine:4222", "%2C"},
 		{"nats://\x1b[31m:4222", "cannot be read"},
 	} {
 		err := jetstream.CheckURL(x.url)
@@ -36,7 +38,7 @@ func TestCheckURL(t *testing.T) {
 			t.Errorf("%q is refused: %v", x.url, err)
 		case x.says != "" && (err == nil || !strings.Contains(err.Error(), x.says) || !strings.Contains(err.Error(), "nats://HOST:4222")):
 			t.Errorf("%q: %v, and not %q with the remedy", x.url, err, x.says)
-		case err != nil && strings.ContainsAny(err.Error(), "\x1b\n"), err != nil && strings.Contains(err.Error(), "sec%ret"), err != nil && strings.Contains(err.Error(), "sec#ret"), err != nil && strings.Contains(err.Error(), "secret"):
+		case err != nil && strings.ContainsAny(err.Error(), "\x1b\n"), err != nil && strings.Contains(err.Error(), "sec%ret"), err != nil && strings.Contains(err.Error(), "sec#ret"), err != nil && strings.Contains(err.Error(), "secret"), err != nil && strings.Contains(err.Error(), "sec,"), err != nil && strings.Contains(err.Error(), ":sec"):
 			t.Errorf("%q: told as %q", x.url, err)
 		}
 		if x.says != "" {
