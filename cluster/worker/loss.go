@@ -40,8 +40,26 @@ type Loss struct {
 	Place  string `json:"place,omitempty"`
 	Number int    `json:"number"`
 	End    int64  `json:"end"`
-	Pages  int    `json:"pages"`  // addresses of which what was fetched is lost
-	Shards []int  `json:"shards"` // in which these are, in order
+	// Addresses of which what was fetched is lost, and how many of these are pages; the others
+	// are redirects, errors and the like.
+	Addresses int `json:"addresses"`
+	Pages     int `json:"pages"`
+	// Shards has a bit for each shard in which these are, from the lowest of the first byte on: at
+	// most 8 KiB, so that many losses have room in a key of the engine.
+	Shards []byte `json:"in_shards"`
+}
+
+// add notes a shard that has lost pages.
+func (l *Loss) add(shard int) {
+	for len(l.Shards) <= shard/8 {
+		l.Shards = append(l.Shards, 0)
+	}
+	l.Shards[shard/8] |= 1 << (shard % 8)
+}
+
+// in tells whether a shard has lost pages.
+func (l *Loss) in(shard int) bool {
+	return shard/8 < len(l.Shards) && l.Shards[shard/8]>>(shard%8)&1 == 1
 }
 
 // has tells whether a record is of something lost.
@@ -119,7 +137,7 @@ func Lose(ctx context.Context, e engine.Engine, name string) (l Loss, over bool,
 			return l, false, err
 		}
 	}
-	if x, err = e.Get(ctx, keyOver); err == nil && len(x.Value) > 0 && l.Pages > 0 {
+	if x, err = e.Get(ctx, keyOver); err == nil && len(x.Value) > 0 && l.Addresses > 0 {
 		over = true
 		_, err = e.Put(ctx, keyOver, nil, x.Revision)
 	}
@@ -146,7 +164,7 @@ func (w *Worker) putOver(ctx context.Context, how string) error {
 	w.mu.Lock()
 	known := min(w.overLosses, len(list))
 	w.mu.Unlock()
-	if slices.ContainsFunc(list[known:], func(l Loss) bool { return l.Pages > 0 }) {
+	if slices.ContainsFunc(list[known:], func(l Loss) bool { return l.Addresses > 0 }) {
 		if _, err = w.e.Put(ctx, keyOver, nil, rev); errors.Is(err, engine.ErrChanged) {
 			return nil // Lose has done so
 		}
@@ -203,8 +221,13 @@ func (l *Loss) count(ctx context.Context, e engine.Engine, shards int) error {
 		}
 		for _, n := range slices.Sorted(maps.Keys(read)) {
 			if lost := len(read[n].lost); lost > 0 {
-				l.Pages += lost
-				l.Shards = append(l.Shards, n)
+				l.Addresses += lost
+				for _, page := range read[n].lost {
+					if page {
+						l.Pages++
+					}
+				}
+				l.add(n)
 			}
 		}
 	}
@@ -233,12 +256,7 @@ func (w *Worker) learnLosses(ctx context.Context) error {
 // stale tells whether a shard was read when fewer losses were known, of which some are of it.
 // w.mu is held.
 func (w *Worker) stale(n int, v view) bool {
-	for _, l := range w.losses[min(v.Losses, len(w.losses)):] {
-		if _, is := slices.BinarySearch(l.Shards, n); is {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.losses[min(v.Losses, len(w.losses)):], func(l Loss) bool { return l.in(n) })
 }
 
 // giveStale gives up the shards that have lost pages.
@@ -253,14 +271,25 @@ func (w *Worker) giveStale() {
 	}
 }
 
-// forget notes which addresses of a record are lost, and which no longer are.
+// forget notes which addresses of a record are lost, and which no longer are. It is called
+// before add: a record is of a page where it counts one more of its host than the one before, or
+// another number, as after a loss. Of its addresses, the first of that host is the page's.
 func (t *takeover) forget(d *doneRecord, losses []Loss) {
 	lost := slices.ContainsFunc(losses, func(l Loss) bool { return l.has(d) })
 	for _, u := range d.done {
 		if lost {
-			t.lost[u] = true
+			t.lost[u] = false
 		} else {
 			delete(t.lost, u)
+		}
+	}
+	if !lost {
+		return
+	}
+	for _, h := range d.hosts {
+		i := slices.IndexFunc(d.done, func(u web.URL) bool { return u.Host() == h.host })
+		if i >= 0 && h.fetched != t.hosts[h.host].fetched {
+			t.lost[d.done[i]] = true
 		}
 	}
 }
@@ -270,9 +299,12 @@ func (t *takeover) settle() {
 	if len(t.lost) == 0 {
 		return
 	}
-	t.done = slices.DeleteFunc(t.done, func(u web.URL) bool { return t.lost[u] })
-	for u := range t.lost {
-		if h, ok := t.hosts[u.Host()]; ok && h.fetched > 0 {
+	t.done = slices.DeleteFunc(t.done, func(u web.URL) bool {
+		_, lost := t.lost[u]
+		return lost
+	})
+	for u, page := range t.lost {
+		if h, ok := t.hosts[u.Host()]; page && ok && h.fetched > 0 {
 			h.fetched--
 			t.hosts[u.Host()] = h
 		}

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -25,8 +26,12 @@ func TestLostPages(t *testing.T) {
 		return u
 	}
 	e := engine.NewMemory()
+	fetched := 0
 	log := func(worker string, mark []byte, pages string) {
-		r := doneRecord{worker: worker, archive: mark, hosts: []hostRecord{{host: "a.example", fetched: 9}}}
+		if pages != "redirect" && mark != nil {
+			fetched++
+		}
+		r := doneRecord{worker: worker, archive: mark, hosts: []hostRecord{{host: "a.example", fetched: fetched}}}
 		for p := range strings.FieldsSeq(pages) {
 			r.done = append(r.done, page(p))
 		}
@@ -37,12 +42,13 @@ func TestLostPages(t *testing.T) {
 	log("w", store.MarkAt(0, 100), "shipped")
 	log("w", store.MarkAt(1, 50), "shipped-too")
 	log("w", store.MarkAt(1, 51), "lost moved")
+	log("w", store.MarkAt(1, 60), "redirect")
 	log("w", nil, "failed") // nothing was archived
 	log("other", store.MarkAt(7, 7), "kept")
 	log("w", store.MarkAt(2, 10), "lost-too again")
 	log("other", store.MarkAt(7, 9), "again")
 	lost := Loss{Worker: "w", Number: 1, End: 50}
-	if err := lost.count(t.Context(), e, 4); err != nil || lost.Pages != 3 || !slices.Equal(lost.Shards, []int{0}) {
+	if err := lost.count(t.Context(), e, 4); err != nil || lost.Addresses != 4 || lost.Pages != 2 || !lost.in(0) || lost.in(1) {
 		t.Fatalf("%+v, %v", lost, err)
 	}
 	w := New(t.Context(), Options{Engine: e})
@@ -59,17 +65,17 @@ func TestLostPages(t *testing.T) {
 		}
 		return out
 	}
-	if got := names(m.Forget); got != " lost lost-too moved" {
+	if got := names(m.Forget); got != " lost lost-too moved redirect" {
 		t.Errorf("forgotten:%s", got)
 	}
 	if got := names(m.Done); got != " shipped shipped-too failed kept again again" {
 		t.Errorf("done:%s", got)
 	}
-	if len(m.Hosts) != 1 || m.Hosts[0].Fetched != 6 {
+	if len(m.Hosts) != 1 || m.Hosts[0].Fetched != fetched-2 {
 		t.Errorf("hosts %+v", m.Hosts)
 	}
 	// What is fetched again is lost no more, whoever looks then.
-	log("other", store.MarkAt(8, 1), "lost lost-too moved")
+	log("other", store.MarkAt(8, 1), "lost lost-too moved redirect")
 	later, err := w.readDone(t.Context(), map[int]engine.Position{0: 0}, false)
 	if err != nil || len(later[0].lost) != 0 {
 		t.Errorf("still lost: %v, %v", slices.Collect(maps.Keys(later[0].lost)), err)
@@ -84,11 +90,45 @@ func TestLostPages(t *testing.T) {
 			t.Errorf("shard %d, %d losses known: stale %v", x.shard, x.v.Losses, got)
 		}
 	}
-	if got := without(Status{Worker: "w", Standing: crawl.Standing{Pages: 10}}, w.losses); got != 3 {
+	if got := without(Status{Worker: "w", Standing: crawl.Standing{Pages: 10}}, w.losses); got != 2 {
 		t.Errorf("%d pages do not count", got)
 	}
 	if got := without(Status{Worker: "other", Standing: crawl.Standing{Pages: 10}}, w.losses); got != 0 {
 		t.Errorf("%d pages of another do not count", got)
+	}
+}
+
+// Ten losses of a worker that had pages in most shards have room in a key of the engine, and each
+// tells its shards.
+func TestLossesHaveRoom(t *testing.T) {
+	const shards = 1 << 16
+	var list []Loss
+	for i := range 10 {
+		l := Loss{Worker: "w", Place: "s3://pages/bees/bees-2-k3j5x2ab"}
+		for n := range shards {
+			if n%10 != i {
+				l.add(n)
+			}
+		}
+		list = append(list, l)
+	}
+	b, err := json.Marshal(list)
+	if err == nil {
+		err = engine.CheckValue(keyLost, b)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read []Loss
+	if err := json.Unmarshal(b, &read); err != nil {
+		t.Fatal(err)
+	}
+	for i := range read {
+		for n := range shards {
+			if read[i].in(n) != (n%10 != i) {
+				t.Fatalf("loss %d, shard %d: %t", i, n, read[i].in(n))
+			}
+		}
 	}
 }
 

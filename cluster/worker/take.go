@@ -22,8 +22,8 @@ type takeover struct {
 	shard int
 	done  []web.URL // by others
 	hosts map[web.Host]hostRecord
-	mine  []doneRecord // by this worker
-	lost  map[web.URL]bool
+	mine  []doneRecord     // by this worker
+	lost  map[web.URL]bool // addresses; true = it counts as a page of its host
 	// losses is how many losses were known when its log was read; see view.
 	losses int
 	till   engine.Position
@@ -141,8 +141,8 @@ func (w *Worker) readDone(ctx context.Context, from map[int]engine.Position, lin
 			w.o.Note(fmt.Sprintf("record %d of %s on the engine is left out: %v", r.Position, r.Log, err))
 			return nil
 		}
-		t.add(d, w.self.Worker)
 		t.forget(&d, losses)
+		t.add(d, w.self.Worker)
 		return nil
 	})
 }

@@ -175,11 +175,11 @@ func (c *clusterLostCmd) Run(ctx context.Context, std streams) error {
 
 // writeLoss says what is lost with a folder.
 func writeLoss(out io.Writer, l worker.Loss) error {
-	said := fmt.Sprintf("The folder of %s is lost, and with it what was fetched from %d addresses; that is fetched again", l.Name, l.Pages)
+	said := fmt.Sprintf("The folder of %s is lost, and with it what was fetched from %d addresses; that is fetched again", l.Name, l.Addresses)
 	switch {
-	case l.Pages == 0 && l.Place != "":
+	case l.Addresses == 0 && l.Place != "":
 		said = fmt.Sprintf("The folder of %s is lost; all of its archive was shipped", l.Name)
-	case l.Pages == 0:
+	case l.Addresses == 0:
 		said = fmt.Sprintf("The folder of %s is lost; its archive held nothing", l.Name)
 	}
 	if l.Place != "" {
