@@ -172,6 +172,9 @@ func content(fs vfs.FS, dir string) (lines []string, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	if frontier.Working(f) { // Open removes what no commit speaks of: nothing else may be written meanwhile
+		return nil, errors.New("work in the background began within Open")
+	}
 	state, err := f.State(ctx, "count")
 	if err != nil {
 		return nil, err

@@ -30,6 +30,7 @@ type disk struct {
 	cold    *cold // of the frontier, whose memory goes with the files
 	most    int   // recentMost, less in tests
 	job     *job  // nil = none
+	opened  bool  // files that no commit speaks of are removed: others may be written in the background
 	// What the store speaks of no more.
 	obsolete []string // files
 	unused   []*run

@@ -84,3 +84,6 @@ func Asleep(f *Frontier) (wrong string) {
 
 // Crowd sets the number of names beyond which a site is crowded.
 func Crowd(f *Frontier, names int) { f.crowd = names }
+
+// Working tells whether something is written or removed in the background.
+func Working(f *Frontier) bool { return f.shelf.(*disk).job != nil }

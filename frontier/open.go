@@ -79,7 +79,11 @@ func (d *disk) open(f *Frontier, opts Options) (err error) {
 		return d.ledger.file.Sync()
 	}
 	d.fs.syncLedger.Store(&sync)
-	return d.removeOld()
+	if err := d.removeOld(); err != nil {
+		return err
+	}
+	d.opened = true
+	return nil
 }
 
 // history reads the files' history, before anything is changed.

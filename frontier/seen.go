@@ -212,7 +212,7 @@ func (d *disk) rotate(m *meta) (bool, error) {
 // that makes room. Where the disk was too full for a run, the next one waits until the ledger has
 // grown by an eighth of the records that a table holds.
 func (d *disk) work() {
-	if d.job != nil {
+	if d.job != nil || !d.opened { // a commit within Open begins nothing
 		return
 	}
 	if names, runs := d.obsolete, d.unused; len(names) > 0 {
