@@ -318,7 +318,7 @@ func (r *Reader) Hits(ctx context.Context, q Query, pages iter.Seq[web.URL]) (hi
 		if passed++; passed <= q.From {
 			continue
 		}
-		h, err := hitOf(ctx, x, scored{page: p}, r.analyzer, terms)
+		h, err := hitOf(ctx, x, scoredPage{page: p}, r.analyzer, terms)
 		if err != nil {
 			return nil, false, err
 		}
@@ -327,15 +327,15 @@ func (r *Reader) Hits(ctx context.Context, q Query, pages iter.Seq[web.URL]) (hi
 	return hits, false, nil
 }
 
-// scored is a page that matches.
-type scored struct {
+// scoredPage is a page that matches, with what it scores.
+type scoredPage struct {
 	page
 	score float64
 }
 
 // find gives the matches that are asked for. Where near-copies are folded, it asks for
 // more of them until enough groups are there.
-func (x *view) find(ctx context.Context, what query.Query, q *Query) (matches []scored, total int, more bool, err error) {
+func (x *view) find(ctx context.Context, what query.Query, q *Query) (matches []scoredPage, total int, more bool, err error) {
 	want := q.From + cmp.Or(q.Size, defaultSize)
 	ask := want + 1
 	if q.Fold {
@@ -346,7 +346,7 @@ func (x *view) find(ctx context.Context, what query.Query, q *Query) (matches []
 		if err != nil {
 			return nil, 0, false, err
 		}
-		groups, matches := map[string]bool{}, []scored{}
+		groups, matches := map[string]bool{}, []scoredPage{}
 		for i, m := range list {
 			if !q.Fold && i < q.From {
 				continue
@@ -362,7 +362,7 @@ func (x *view) find(ctx context.Context, what query.Query, q *Query) (matches []
 				continue
 			}
 			if groups[p.Group] = true; !q.Fold || len(groups) > q.From && len(groups) <= want {
-				one := scored{page: p}
+				one := scoredPage{page: p}
 				if q.Sort == ByMatch {
 					one.score = -m.key[0]
 				}
@@ -388,7 +388,7 @@ func (x *view) page(id uint64) (page, error) {
 	return card(x.Index, address)
 }
 
-func hitOf(ctx context.Context, x *view, p scored, a *parse.Analyzer, terms *phrases) (h Hit, err error) {
+func hitOf(ctx context.Context, x *view, p scoredPage, a *parse.Analyzer, terms *phrases) (h Hit, err error) {
 	u, err := web.Parse(p.URL)
 	if err != nil {
 		return h, err

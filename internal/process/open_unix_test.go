@@ -22,15 +22,15 @@ import (
 	"github.com/waggle-crawler/waggle/event"
 )
 
-// opened is a page that waggle open serves.
-type opened struct {
+// servedPage is a page that waggle open serves.
+type servedPage struct {
 	t    *testing.T
 	base string // of its interface
 	key  string
 }
 
 // openPage runs waggle open, as a user where cred is not nil, until the test ends.
-func openPage(t *testing.T, dir string, cred *syscall.Credential) *opened {
+func openPage(t *testing.T, dir string, cred *syscall.Credential) *servedPage {
 	t.Helper()
 	cmd := waggleCommand([]string{"open", dir, "--no-browser"})
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: cred}
@@ -38,7 +38,7 @@ func openPage(t *testing.T, dir string, cred *syscall.Credential) *opened {
 }
 
 // pageOf is the page that a command serves until the test ends.
-func pageOf(t *testing.T, cmd *exec.Cmd) *opened {
+func pageOf(t *testing.T, cmd *exec.Cmd) *servedPage {
 	t.Helper()
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -57,11 +57,11 @@ func pageOf(t *testing.T, cmd *exec.Cmd) *opened {
 		cmd.Wait()
 		t.Fatalf("%q: %v\n%s", line, err, said.String())
 	}
-	return &opened{t, "http://" + at.Host + "/api/", at.Query().Get("key")}
+	return &servedPage{t, "http://" + at.Host + "/api/", at.Query().Get("key")}
 }
 
 // ask asks the interface; a body is sent by POST.
-func (o *opened) ask(path, body string) *http.Response {
+func (o *servedPage) ask(path, body string) *http.Response {
 	o.t.Helper()
 	method := http.MethodGet
 	if body != "" {
@@ -79,7 +79,7 @@ func (o *opened) ask(path, body string) *http.Response {
 	return got
 }
 
-func (o *opened) text(path, body string) string {
+func (o *servedPage) text(path, body string) string {
 	o.t.Helper()
 	got := o.ask(path, body)
 	defer got.Body.Close()
@@ -103,7 +103,7 @@ type shownState struct {
 }
 
 // until reads the changes that the page is told until one is as wanted.
-func (o *opened) until(what string, is func(*shownState) bool) (last shownState) {
+func (o *servedPage) until(what string, is func(*shownState) bool) (last shownState) {
 	o.t.Helper()
 	got := o.ask("crawls/1/changes", "")
 	defer got.Body.Close()
