@@ -4,8 +4,9 @@
 // is a robot. Refusal is for those with status 401 and 403: what is behind the status.
 //
 // A page is told by its few words together with a phrase in its title or headings, or,
-// for parked names and logins, in its text; a login also by a form for a password that stands alone. A page of many words is never hollow: one that explains
-// such notices, or has a form in a corner, is a page like others.
+// for parked names and logins, in its text; a login also by a form for a password that
+// stands alone. A page of many words is never hollow: one that explains such notices, or has
+// a form in a corner, is a page like others.
 package hollow
 
 import (
@@ -22,7 +23,8 @@ import (
 //
 // The bounds of the reasons and maxHollow were chosen before anybody looked at the pages of
 // hollow/testdata/campus.tsv, and maxBegging with them in sight. Where maxField and maxForm come
-// from, and how well all do on pages of real webs, is in docs/results/hollow.md. No page of these is parked, asks for consent or checks for robots.
+// from, and how well all do on pages of real webs, is in docs/results/hollow.md. No page of
+// these is parked, asks for consent or checks for robots.
 // minContent was chosen: of refused pages nothing is measured.
 const (
 	maxBlocked  = 150 // terms of a check for robots

@@ -167,7 +167,7 @@ func scorers() []Description {
 		{Name: "apprentice", Line: "learns from the words around followed links, by their distance in the page", Settings: apprenticeSettings(false), Needs: learner, Make: newApprentice},
 		{Name: "apprentice-tempered", Line: "the same with its evidence tempered, and weighed against the relevance of the page", Settings: apprenticeSettings(true), Needs: learner, Make: newApprentice},
 		{Name: "anthelion-like", Line: "a bandit over hosts times naive Bayes over addresses", Settings: anthelionSettings(), Make: newAnthelion},
-		{Name: "waggle", Line: "page, anchor, and what links alike have led to in this crawl (default)", Settings: waggleSettings(), Needs: warm, Make: newWaggle, Expects: expectedByLogit},
+		{Name: "waggle", Line: "page, anchor, and what links alike have led to in this crawl (default)", Settings: waggleSettings(), Needs: warm, Make: newWaggle, Expects: sigmoid},
 		{Name: "memm", Line: "hop distances along the path, by a trained maximum-entropy Markov model", Settings: chainSettings(), Needs: memm, Make: newChain(model.MEMM)},
 		{Name: "crf", Line: "the same, by a trained conditional random field", Settings: chainSettings(), Needs: crf, Make: newChain(model.CRF)},
 		{Name: "hmm", Line: "the same, by a trained hidden Markov model over clusters of pages", Settings: hmmSettings(false, false), Needs: hmm, Make: newHMM(false, false)},

@@ -232,9 +232,6 @@ func (w *waggle) Score(c *web.Candidate) float64 {
 	return math.Round(w.weights.logit(&w.scratch)/grain) * grain
 }
 
-// expectedByLogit is the relevance that a priority of waggle expects.
-func expectedByLogit(priority float64) float64 { return 1 / (1 + math.Exp(-priority)) }
-
 // Learn takes in an entry of another worker's journal, as if this one had been told.
 func (w *waggle) Learn(lesson []byte) error {
 	e := entry{b: lesson}
