@@ -147,10 +147,11 @@ func vydiswaranPresets(of func(string) Description) []Description {
 		trainTo("gamma", 0.9, "4.4.1"),
 		trainTo("milestones", 1, "2.4"),
 	}
-	// The section has tokens “from the head and body fields”: the preset that has the shorter
-	// name was measured before the head was read, and keeps its figures.
+	// Section 4.2 splits “the text content from the page” into tokens, “from the head and body
+	// fields”. The text of a head is the title: meta elements have attributes and no text. Who
+	// reads the sentence otherwise has the presets whose names end in -meta.
 	withHead := append(training[:len(training):len(training)], trainTo("meta", 1, "4.2"))
-	open := []string{"No regulariser is printed.", "Tokens of a page are “from the head and body” (section 4.2): of the head these read the title; vs05-pathlearner-meta and vs05-afc-meta read its meta description and keywords too.", "Goals are judged by labels of the record and not by the model itself."}
+	open := []string{"No regulariser is printed.", "The tokens of a page are its “text content”, “from the head and body” (section 4.2): the text of the head is the title; vs05-pathlearner-meta and vs05-afc-meta read the attributes of meta description and keywords too.", "Goals are judged by labels of the record and not by the model itself."}
 	learner := func(name, line string, training []printed) Description {
 		return of("pathlearner").Preset(name, line, strategy.Print{
 			Paper: vydiswaran, Mended: "pathlearner",
