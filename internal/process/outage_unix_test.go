@@ -225,28 +225,6 @@ func (c *crew) faults(n int, fault func(k int)) {
 	c.web.allow(0)
 }
 
-// overSaid is what a worker says whose session is over.
-const overSaid = "it joins again"
-
-// joinedAgain is how often workers have.
-func joinedAgain(hands ...*hand) (n int) {
-	for _, h := range hands {
-		n += h.out.count(overSaid)
-	}
-	return n
-}
-
-// mended holds what the workers have against the web, after faults that made each of some
-// of them join again: what was under way then was asked for again.
-func (c *crew) mended(faults int, hands ...*hand) {
-	c.Helper()
-	n := joinedAgain(hands...)
-	if n < faults {
-		c.Errorf("%d faults, and workers joined again %d times: the faults were none", faults, n)
-	}
-	c.compare(n * atATime)
-}
-
 // faultsWanted is how often a test makes a fault: WAGGLE_KILLS, or a few times.
 func faultsWanted(t *testing.T) int { return max(1, killsWanted(t)/2) }
 
