@@ -71,12 +71,12 @@ func TestInChromium(t *testing.T) {
 	}
 }
 
-// The curve of a breadth-first crawl which is shown too stands beside that of another; what
-// is chosen takes its place.
+// The curve of a breadth-first crawl of the same name which is shown too stands beside that of
+// another, in the colours of the scheme; what is chosen takes its place.
 func TestCurvesInChromium(t *testing.T) {
 	plain := bees()
 	delete(plain, "https://flowers.test/")
-	d := serve(t, crawled(t, bees(), "https://bees.test/"), crawledBy(t, "breadth-first", plain, "https://bees.test/"))
+	d := serve(t, crawled(t, bees(), "https://bees.test/"), crawledBy(t, "bees", "breadth-first", plain, "https://bees.test/"), crawledBy(t, "wasps", "", plain, "https://bees.test/"))
 	d.crawls[1].until(t, func(s *watch.State) bool { return s.Figures.Pages > 0 })
 	b := chromium.Open(t)
 	b.Call("Page.navigate", map[string]any{"url": d.URL()}, nil)
@@ -86,6 +86,11 @@ func TestCurvesInChromium(t *testing.T) {
 		for _, dark := range []bool{false, true} {
 			b.Resize(width, 900, dark)
 			b.Until(`document.documentElement.scrollWidth <= innerWidth`) // the curve follows the window
+			line := "179,112,10"
+			if dark {
+				line = "240,180,41"
+			}
+			b.Until(fmt.Sprintf(`(() => { const c = document.querySelector(".curve canvas"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; for (let i = 0; i < d.length; i += 4) if (d[i+3] === 255 && d.slice(i, i+3).join() === %q) return true; return false })()`, line))
 			b.Shoot(fmt.Sprintf("curves-%d-%v", width, dark))
 		}
 	}
@@ -99,6 +104,8 @@ func TestCurvesInChromium(t *testing.T) {
 	b.Until(legend + ` === "Pages,Relevant,Of the last 200"`)
 	b.Eval(`void(location.hash = "#/2/now")`)
 	b.Until(`document.querySelector("header select").value === "2" && ` + legend + ` === "Pages,Relevant,Of the last 200"`)
+	b.Eval(`void(location.hash = "#/3/now")`) // of another name: nothing stands beside it unasked
+	b.Until(`document.querySelector("header select").value === "3" && document.querySelectorAll(".beside option").length === 3 && ` + legend + ` === "Pages,Relevant,Of the last 200"`)
 }
 
 // A hostile page, shown in every way, changes nothing, runs nothing and reaches nobody;

@@ -64,11 +64,11 @@ func bees() site {
 // crawled crawls a site into a new folder.
 func crawled(t *testing.T, s site, seeds ...string) collection.Collection {
 	t.Helper()
-	return crawledBy(t, "", s, seeds...)
+	return crawledBy(t, "bees", "", s, seeds...)
 }
 
-// crawledBy crawls a site by a scorer; "" is the default.
-func crawledBy(t *testing.T, scorer string, s site, seeds ...string) collection.Collection {
+// crawledBy crawls a site in a crawl of a name, by a scorer; "" is the default.
+func crawledBy(t *testing.T, name, scorer string, s site, seeds ...string) collection.Collection {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "bees")
 	w, err := collection.At(dir).Lock()
@@ -77,7 +77,7 @@ func crawledBy(t *testing.T, scorer string, s site, seeds ...string) collection.
 	}
 	none := job.Duration(0)
 	m := &job.Maker{Writer: w, Fetcher: s, Job: &job.Job{
-		Name: "bees", Seeds: seeds, Topic: job.Topic{Keywords: []string{"honey bee"}}, Scorer: job.Scorer{Name: scorer}, Fetch: job.Fetch{Workers: 1}, Politeness: job.Politeness{Delay: &none},
+		Name: name, Seeds: seeds, Topic: job.Topic{Keywords: []string{"honey bee"}}, Scorer: job.Scorer{Name: scorer}, Fetch: job.Fetch{Workers: 1}, Politeness: job.Politeness{Delay: &none},
 	}}
 	c, err := m.Crawl(t.Context())
 	if err != nil {

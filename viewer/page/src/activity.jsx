@@ -17,7 +17,7 @@ export function Activity({ of }) {
       <p class="soft">{of.busy} of {count(of.fetches, "fetch", "fetches")} under way.{idle > 0 && of.idle && <> The others are idle: {of.idle}.</>}{of.due > 0 && !late && <> The next host is due in {span(Math.max(1, of.due))}.</>}{of.writing >= 0.2 && <> {percent(of.writing)} of the time is spent writing to the disk.</>}</p>
       {longest.length > 0 && <>
         <h3>For the longest time</h3>
-        <ul class="plain">{longest.map((f, i) => <li key={i}><bdi class="address">{f.host}</bdi> <span class="soft">{words.get(f.stage) || f.stage}, {span(f.for)}</span></li>)}</ul>
+        <ul class="plain inline">{longest.map((f, i) => <li key={i}><bdi class="address">{f.host}</bdi> <span class="soft">{words.get(f.stage) || f.stage}, {span(f.for)}</span></li>)}</ul>
       </>}
     </section>
   );

@@ -9,13 +9,18 @@ export function colours() {
   return { text: of("soft"), line: of("line"), edge: of("edge"), accent: of("accent"), second: of("second"), back: of("card"), ink: of("ink") };
 }
 
-// useScheme calls f when light and dark change places.
+// dark is one list for all: a new one that is made while the scheme changes hears nothing of it.
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+// useScheme calls f, as the last drawing gave it, when light and dark change places.
 export function useScheme(f) {
+  const latest = useRef();
+  latest.current = f;
   useEffect(() => {
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    dark.addEventListener("change", f);
-    return () => dark.removeEventListener("change", f);
-  });
+    const hear = () => latest.current();
+    dark.addEventListener("change", hear);
+    return () => dark.removeEventListener("change", hear);
+  }, []);
 }
 
 // at is what a curve has after so many pages, between its points in a straight line; null
@@ -66,7 +71,7 @@ export function Curve({ curve, beside, name }) {
     if (chart.current && curve && chart.current.data.length === columns().length) chart.current.setData(columns());
     else draw();
   }, [curve, beside]);
-  useScheme(() => latest.current());
+  useScheme(draw);
   useEffect(() => {
     let last = 0;
     const seen = new ResizeObserver(() => {

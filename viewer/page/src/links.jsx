@@ -114,7 +114,7 @@ function Graph({ g, chosen, choose, crawl, name }) {
     return () => cancelAnimationFrame(frame);
   }, [shape]);
   useEffect(() => draw(shape.run.alpha() > shape.run.alphaMin()), [chosen]);
-  useScheme(() => draw());
+  useScheme(draw);
   useEffect(() => {
     const seen = new ResizeObserver(() => draw(shape.run.alpha() > shape.run.alphaMin()));
     seen.observe(canvas.current);
@@ -123,8 +123,8 @@ function Graph({ g, chosen, choose, crawl, name }) {
   const at = (e) => {
     const v = drawn.current.view;
     if (!v) return null;
-    const x = (e.offsetX - v.x) / v.scale, y = (e.offsetY - v.y) / v.scale;
-    return shape.nodes.find((n) => (n.x - x) ** 2 + (n.y - y) ** 2 < (n.r + 3) ** 2) || null;
+    const off = (n) => Math.hypot(v.x + v.sx * n.x - e.offsetX, v.y + v.sy * n.y - e.offsetY);
+    return shape.nodes.find((n) => off(n) < Math.max(2, n.r * v.scale) + 3) || null;
   };
   return (
     <>
@@ -146,13 +146,16 @@ function fit(nodes, w, h) {
   const xs = nodes.flatMap((n) => [n.x - n.r, n.x + n.r]), ys = nodes.flatMap((n) => [n.y - n.r, n.y + n.r]);
   const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   const em = parseFloat(getComputedStyle(document.documentElement).fontSize);
-  const scale = Math.min((w - 2 * pad) / Math.max(1, right - left), (h - 2 * pad) / Math.max(1, bottom - top), (2.2 * em) / 16);
-  return { scale, x: w / 2 - (scale * (left + right)) / 2, y: h / 2 - (scale * (top + bottom)) / 2, font: 0.75 * em, w, h };
+  const wide = (w - 2 * pad) / Math.max(1, right - left), high = (h - 2 * pad) / Math.max(1, bottom - top);
+  const scale = Math.min(wide, high, (1.6 * em) / 16);
+  // Names stand side by side: they take what the window has beyond the circles.
+  const sx = Math.min(wide, 3.2 * scale), sy = Math.min(high, 1.6 * scale);
+  return { scale, sx, sy, x: w / 2 - (sx * (left + right)) / 2, y: h / 2 - (sy * (top + bottom)) / 2, font: 0.75 * em, w, h };
 }
 
 // paint draws a layout with a pen; while it moves, without names.
 function paint({ nodes, links }, view, c, chosen, names, pen) {
-  const x = (n) => view.x + view.scale * n.x, y = (n) => view.y + view.scale * n.y;
+  const x = (n) => view.x + view.sx * n.x, y = (n) => view.y + view.sy * n.y;
   const most = Math.max(0.05, ...nodes.filter((n) => n.pages > 2).map((n) => n.relevant / n.pages));
   const near = new Set([chosen]);
   for (const l of links) if (l.source.host === chosen || l.target.host === chosen) near.add(l.source.host).add(l.target.host);

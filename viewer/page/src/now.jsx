@@ -24,31 +24,33 @@ export function Now({ at, state }) {
       {state.workers > 0 && <Workers crawl={at.crawl} stamp={stamp} now={state.now} />}
       <section class="card wide" aria-labelledby="harvest-title">
         <h2 id="harvest-title">Harvest</h2>
-        {f.pages ? <Harvest crawl={at.crawl} figures={f} curve={curve.data} /> : <p class="soft">The first page has not come yet.</p>}
+        {f.pages ? <Harvest crawl={at.crawl} figures={f} curve={curve.data} /> : <p class="soft">{f.ended ? "The crawl ended without a page. What did not come, and why, stands below." : "The first page has not come yet."}</p>}
       </section>
       <section class="card" aria-labelledby="map-title">
         <h2 id="map-title">Hosts, as a map</h2>
-        {areas.data?.hosts.some((h) => h.pages) ? <Area hosts={areas.data.hosts} crawl={at.crawl} /> : <p class="soft">No host has given a page yet.</p>}
+        {areas.data?.hosts.some((h) => h.pages) ? <Area hosts={areas.data.hosts} crawl={at.crawl} /> : <p class="soft">{f.ended ? "No host gave a page." : "No host has given a page yet."}</p>}
       </section>
       {state.activity && <Activity of={state.activity} />}
-      <Frontier frontier={frontier.data} waiting={f.waiting} crawl={at.crawl} />
+      <Frontier frontier={frontier.data} waiting={f.waiting} wide={!!state.activity} />
       <Hosts crawl={at.crawl} stamp={stamp} />
       <Failures failures={failures.data} crawl={at.crawl} />
     </div>
   );
 }
 
-// Harvest draws the curve, beside that of another crawl which is shown here: one that was
-// breadth-first, such as that of waggle demo, unless another is chosen.
+// Harvest draws the curve, beside that of another crawl which is shown here: one of the same
+// name, judge and threshold that was breadth-first, such as that of waggle demo, unless
+// another is chosen.
 function Harvest({ crawl, figures, curve }) {
   const [others, setOthers] = useState([]);
   const [chosen, choose] = useState(null); // null = nobody has chosen
   useEffect(() => {
     get("crawls").then((list) => setOthers(list.filter((c) => c.id !== crawl && c.figures.pages)), () => setOthers([]));
   }, [crawl]);
-  const plain = others.find((c) => c.figures.scorer === "breadth-first" && c.figures.scorer !== figures.scorer);
-  const id = chosen ?? plain?.id ?? "";
-  const beside = useData(id && `crawls/${id}/curve?points=400`);
+  const alike = ["name", "judge", "threshold"];
+  const plain = figures.scorer !== "breadth-first" && others.find((c) => c.figures.scorer === "breadth-first" && alike.every((k) => c.figures[k] === figures[k]));
+  const id = chosen ?? (plain ? plain.id : "");
+  const beside = useData(id ? `crawls/${id}/curve?points=400` : null);
   const other = others.find((c) => c.id === id);
   return (
     <>
@@ -69,11 +71,11 @@ function Figures({ f }) {
     <dl class="figures">
       <div class="main"><dt>Relevant pages</dt><dd>{number(f.relevant)}</dd><dd class="note">relevance {decimal(f.threshold)} or more, by the judge {f.judge}</dd></div>
       <div><dt>Pages fetched</dt><dd>{number(f.pages)}</dd><dd class="note">{f.budget ? <>of {number(f.budget)}<progress value={share} max="1" aria-label="Part of the budget that is spent" /></> : "no limit"}</dd></div>
-      <div><dt>Harvest</dt><dd>{percent(f.harvest)}</dd><dd class="note">of the last 200: {percent(f.recent)}</dd></div>
+      <div><dt>Harvest</dt><dd>{f.pages ? percent(f.harvest) : "–"}</dd><dd class="note">{f.pages ? `of the last 200: ${percent(f.recent)}` : "relevant pages of those fetched"}</dd></div>
       {f.next && <div><dt>Among the next 100</dt><dd>about {f.next.mean < 10 ? Math.floor(10 * f.next.mean) / 10 : Math.floor(f.next.mean)}</dd><dd class="note">{f.next.low} to {f.next.high} in nine crawls of ten</dd></div>}
       {f.next?.least > 0 && <div><dt>Still in reach</dt><dd>at least {number(f.next.least)}</dd><dd class="note">relevant pages, in nineteen crawls of twenty</dd></div>}
-      <div><dt>Links that wait</dt><dd>{number(f.waiting)}</dd><dd class="note">{number(f.queued)} were queued</dd></div>
-      <div><dt>Hosts</dt><dd>{number(f.hosts)}</dd><dd class="note">gave a page; {number(f.known)} are known</dd></div>
+      <div><dt>Links that wait</dt><dd>{number(f.waiting)}</dd><dd class="note">{number(f.queued)} {f.queued === 1 ? "was" : "were"} queued</dd></div>
+      <div><dt>Hosts</dt><dd>{number(f.hosts)}</dd><dd class="note">gave a page; {number(f.known)} {f.known === 1 ? "is" : "are"} known</dd></div>
       <div><dt>Speed</dt><dd>{f.speed.toFixed(f.speed < 10 ? 2 : 1)}<small> pages/s</small></dd><dd class="note">{span(f.elapsed)}, {f.workers === 1 ? "one fetch" : `${f.workers} fetches`} at a time</dd></div>
       <div><dt>Received</dt><dd>{size(f.bytes)}</dd><dd class="note">{count(f.requests, "request")}, {number(f.failed)} failed</dd></div>
     </dl>
@@ -134,13 +136,15 @@ export function Pager({ from, n, all, more = from + n < all, note = "", set, wha
   );
 }
 
-function Frontier({ frontier, waiting, crawl }) {
-  if (!frontier) return <section class="card" aria-busy="true"><h2>Links that wait</h2></section>;
+// Frontier shows the links that wait. It is wide where it would stand alone in its row.
+function Frontier({ frontier, waiting, wide }) {
+  const card = wide ? "card wide" : "card";
+  if (!frontier) return <section class={card} aria-busy="true"><h2>Links that wait</h2></section>;
   const most = Math.max(1, ...frontier.bins.map((b) => b.count));
   const hosts = frontier.hosts.filter((h) => h.waiting > 0);
   const mostHost = Math.max(1, ...hosts.map((h) => h.waiting));
   return (
-    <section class="card" aria-labelledby="frontier-title">
+    <section class={card} aria-labelledby="frontier-title">
       <h2 id="frontier-title">Links that wait</h2>
       {waiting === 0 ? <p class="soft">No link waits.</p> : (
         <div class="twin">

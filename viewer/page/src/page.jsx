@@ -35,20 +35,20 @@ export function Page({ at, state }) {
         </dl>
       </section>
       <div class="column">
-      <Body p={b} error={body.error} />
-      <Fields p={b} />
-      <LinkList p={b} crawl={at.crawl} />
+        <Body p={b} error={body.error} />
+        <Fields p={b} />
+        <LinkList p={b} crawl={at.crawl} />
       </div>
       <div class="column">
-      <Way p={p} crawl={at.crawl} />
-      <section class="card"><h2>Why</h2><Why crawl={at.crawl} url={url} /></section>
-      {b?.headers?.length > 0 && (
-        <section class="card"><h2>What the server said</h2>
-          <details><summary>{b.proto}, {count(b.headers.length, "line")}</summary>
-            <div class="scroll"><table class="headers"><tbody>{b.headers.map(([k, v], i) => <tr key={i}><th scope="row">{k}</th><td>{v}</td></tr>)}</tbody></table></div>
-          </details>
-        </section>
-      )}
+        <Way p={p} crawl={at.crawl} />
+        <section class="card"><h2>Why</h2><Why crawl={at.crawl} url={url} /></section>
+        {b?.headers?.length > 0 && (
+          <section class="card"><h2>What the server said</h2>
+            <details><summary>{b.proto}, {count(b.headers.length, "line")}</summary>
+              <div class="scroll"><table class="headers"><tbody>{b.headers.map(([k, v], i) => <tr key={i}><th scope="row">{k}</th><td>{v}</td></tr>)}</tbody></table></div>
+            </details>
+          </section>
+        )}
       </div>
     </div>
   );
@@ -136,7 +136,7 @@ function LinkList({ p, crawl }) {
   const list = p.links.filter((l) => !only || l.fate === only);
   const shown = more ? list : list.slice(0, 25);
   return (
-    <section class="card" aria-labelledby="links-title">
+    <section class="card last" aria-labelledby="links-title">
       <h2 id="links-title">What it links to</h2>
       {p.links.length === 0 ? <p class="soft">Nothing.</p> : (
         <>

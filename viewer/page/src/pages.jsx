@@ -39,24 +39,29 @@ export function Pages({ at, state }) {
       {list.map(([v, text]) => <option key={v} value={v}>{text}</option>)}
     </select></label>
   );
+  const [unfolded, unfold] = useState(false); // in a narrow window
+  const narrowed = ["host", "verdict", "language", "type", "least", "since", "until"].filter((k) => p[k]).length;
   const chosen = ["text", "host", "verdict", "language", "type", "least", "since", "until", "copies"].some((k) => p[k]);
   return (
     <div class="screen">
       <h1 class="hidden">Pages</h1>
       <form class="filters card" role="search" onSubmit={(e) => e.preventDefault()}>
         <label class="grow">{index.there ? "Words of the page" : "Title or address holds"}<input id="search" ref={search} type="search" defaultValue={p.text} placeholder={index.there ? 'dance "honey bee" -robot' : ""} onInput={(e) => later({ text: e.target.value })} /></label>
+        <button type="button" class="unfold" aria-expanded={unfolded} onClick={() => unfold(!unfolded)}>{unfolded ? "Fewer filters" : narrowed ? `Filters (${narrowed})` : "More filters"}</button>
+        <div class={"further" + (unfolded ? " open" : "")}>
         {select("verdict", "Verdict", [["relevant", "relevant"], ["other", "not relevant"], ["left-out", "copies and not to be kept"]])}
         <label>Relevance from<input type="number" min="0" max="1" step="0.05" defaultValue={p.least} onInput={(e) => later({ least: e.target.value })} /></label>
         <label>Host<input type="text" value={p.host || ""} placeholder="any" onChange={(e) => set({ host: e.target.value.trim() })} /></label>
         {select("language", "Language", (choices.data?.languages || []).map((c) => [c.word, `${c.word} (${number(c.pages)})`]))}
         {select("type", "Type", (choices.data?.types || []).map((c) => [c.word, `${c.word} (${number(c.pages)})`]))}
-        <label>Fetched since<input type="datetime-local" value={p.since || ""} onChange={(e) => set({ since: e.target.value })} /></label>
-        <label>until<input type="datetime-local" value={p.until || ""} onChange={(e) => set({ until: e.target.value })} /></label>
+        <label class="time">Fetched since<input type="datetime-local" value={p.since || ""} onChange={(e) => set({ since: e.target.value })} /></label>
+        <label class="time">until<input type="datetime-local" value={p.until || ""} onChange={(e) => set({ until: e.target.value })} /></label>
         <label>Order<select value={order + (down ? "-down" : "")} onChange={(e) => set({ order: e.target.value.replace("-down", ""), down: e.target.value.endsWith("-down") ? "1" : "0" })}>
           {(searching || order === "match") && <option value="match">best match first</option>}
           <option value="fetched-down">latest first</option><option value="fetched">as fetched</option><option value="relevance-down">most relevant first</option>
           <option value="relevance">least relevant first</option><option value="similarity-down">most similar first</option><option value="host">by host</option><option value="address">by address</option><option value="bytes-down">largest first</option><option value="took-down">slowest first</option><option value="depth">nearest to a seed first</option>
         </select></label>
+        </div>
         {searching && !p.copies && <label class="check"><input type="checkbox" checked={fold} onChange={(e) => set({ fold: e.target.checked ? "" : "0" })} />Fold near-copies</label>}
         {chosen && <button type="button" onClick={(e) => { e.target.form.reset(); go(at.crawl, "pages", {}, true); }}>All pages</button>}
         <IndexLine index={index} dir={state.dir} crawl={at.crawl} />
@@ -73,7 +78,7 @@ export function Pages({ at, state }) {
               <td class="title"><a href={to(at.crawl, "page", { url: x.url })}><bdi>{x.marked ? <Marked spans={x.marked} /> : x.title || "(no title)"}</bdi></a><bdi class="address">{x.url}</bdi>
                 {x.snippet && <bdi class="snippet"><Marked spans={x.snippet} /></bdi>}
                 {x.copies > 0 && !p.copies && <a class="copies" href={to(at.crawl, "pages", { copies: x.url })}>{count(x.copies, "near-copy", "near-copies")}</a>}</td>
-              <td class="text">{x.host}</td><td>{x.language || "–"}</td><td class="n">{size(x.bytes)}</td><td class="n">{x.depth}</td><td class="time">{moment(x.at)}</td>
+              <td class="text" title={x.host}>{x.host}</td><td>{x.language || "–"}</td><td class="n">{size(x.bytes)}</td><td class="n">{x.depth}</td><td class="time">{moment(x.at)}</td>
             </tr>
           ))}</tbody>
         </table></div>
