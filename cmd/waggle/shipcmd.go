@@ -209,8 +209,8 @@ func (shipFetchCmd) Help() string {
 	return `Event log and frontier are not shipped: they are made anew of the archive, as waggle repair
 does, and lost.txt says so. The folder is then that of a crawl: open, explain, export, index
 and search work on it, and cluster merge takes it in the place of the folder of a worker that
-was lost. The SHA-256 of each file is compared. A fetch that was interrupted goes on with
-the same command.
+was lost. The SHA-256 of each file is compared. Where the disk has no room for all of it, nothing
+is fetched. A fetch that was interrupted goes on with the same command.
 
   waggle ship list s3://pages/bees
   waggle ship fetch s3://pages/bees/bees-1-k3j5x2ab -o bees-1`
@@ -235,7 +235,7 @@ func (c *shipFetchCmd) Run(ctx context.Context, std streams, docs parse.Document
 	}()
 	meter := terminal.NewMeter(std.err)
 	meter.Quiet()
-	err = s.Fetch(ctx, w.ArchiveDir(), w.ShippedSetup(), func(done, total int64) { meter.Show(int(done), int(total), "fetched") })
+	err = s.Fetch(ctx, w.ArchiveDir(), w.ShippedSetup(), w.Free, func(done, total int64) { meter.Show(int(done), int(total), "fetched") })
 	meter.End()
 	if ctx.Err() != nil {
 		return exit{exitStopped, errors.New("stopped before its end; run the same command again")}

@@ -83,9 +83,10 @@ type fetched struct {
 // Fetch brings the files of a folder that was shipped to this place back: those of the archive
 // into the folder archive, and the others to the paths of setup, by their names. Of these the
 // first has to be there. The SHA-256 of each is compared. Files that are here as they were shipped
-// stay; where one is another, that is an error and nothing is written. progress is told how many
-// bytes of how many are here.
-func (s *Store) Fetch(ctx context.Context, archive string, setup []string, progress func(done, total int64)) error {
+// stay; where one is another, or what is missing is more than the disk has free, that is an error and
+// nothing is written. free tells how many bytes the disk has; one that cannot tell is written to.
+// progress is told how many bytes of how many are here.
+func (s *Store) Fetch(ctx context.Context, archive string, setup []string, free func() (uint64, error), progress func(done, total int64)) error {
 	list, err := s.fetchable(ctx, archive, setup)
 	if err != nil {
 		return err
@@ -100,6 +101,9 @@ func (s *Store) Fetch(ctx context.Context, archive string, setup []string, progr
 		if f.here {
 			done += f.size
 		}
+	}
+	if has, err := free(); err == nil && uint64(total-done) > has {
+		return fmt.Errorf("the disk of %s has %d bytes free, and %d are to be fetched: make room, or fetch to another disk", filepath.Dir(setup[0]), has, total-done)
 	}
 	for _, f := range list {
 		progress(done, total)

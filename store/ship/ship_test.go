@@ -336,9 +336,36 @@ func TestFetch(t *testing.T) {
 		p.shop.Set(name+bad, []byte("bad"))
 	}
 	out := t.TempDir()
+	free, unknown := uint64(1<<40), error(nil)
 	fetch := func(place, dir string) error {
-		return p.open(place).Fetch(t.Context(), filepath.Join(dir, "archive"), []string{filepath.Join(dir, "job.yaml"), filepath.Join(dir, "model")}, func(int64, int64) {})
+		return p.open(place).Fetch(t.Context(), filepath.Join(dir, "archive"), []string{filepath.Join(dir, "job.yaml"), filepath.Join(dir, "model")},
+			func() (uint64, error) { return free, unknown }, func(int64, int64) {})
 	}
+	// All of it needs room before any of it is written; what is here already needs none.
+	all := uint64(len("first") + len("name: bees\n"))
+	for _, x := range []struct {
+		here    string
+		free    uint64
+		unknown error
+		fits    bool
+	}{{"", all - 1, nil, false}, {"", all, nil, true}, {"", 0, errors.New("it cannot tell"), true}, {"first", all - 5, nil, true}, {"first", all - 6, nil, false}} {
+		dir := t.TempDir()
+		if x.here != "" {
+			if err := os.Mkdir(filepath.Join(dir, "archive"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "archive", "bees-00000.warc.gz"), []byte(x.here), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		free, unknown = x.free, x.unknown
+		err := fetch(s.Place(), dir)
+		_, missing := os.Stat(filepath.Join(dir, "job.yaml"))
+		if x.fits && (err != nil || missing != nil) || !x.fits && (err == nil || !strings.Contains(err.Error(), "make room") || missing == nil) {
+			t.Errorf("%q is here and %d bytes are free: %v, job.yaml: %v", x.here, x.free, err, missing)
+		}
+	}
+	free, unknown = 1<<40, nil
 	for range 2 {
 		if err := fetch(s.Place(), out); err != nil {
 			t.Fatal(err)
