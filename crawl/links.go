@@ -37,13 +37,15 @@ func (s *Step) links(a Arrival, memory []byte) (found []link, refused []event.Sk
 		return nil, nil
 	}
 	place := make(map[web.URL]int, len(p.Links))
+	found = make([]link, 0, len(p.Links))
+	var c web.Candidate // one for all: a scorer is given its address
 	for i := range p.Links {
 		l := &p.Links[i]
 		if l.NoFollow && s.policy.HonourNoFollow {
 			refused = append(refused, event.Skipped{URL: l.URL, Reason: web.ReasonNoFollow})
 			continue
 		}
-		c := web.Candidate{
+		c = web.Candidate{
 			URL:      l.URL,
 			From:     parent.URL,
 			Kind:     l.Kind,
@@ -100,7 +102,17 @@ func (s *Step) admit(found []link, refused []event.Skipped, preview Preview) (
 	if err != nil {
 		return nil, nil, web.Turn{}, err
 	}
-	for i, c := range found {
+	fresh := 0
+	for _, f := range fate[:len(found)] {
+		if f != web.Known {
+			fresh++
+		}
+	}
+	if fresh > 0 {
+		turn.Add, queued = make([]web.Candidate, 0, fresh), make([]event.Found, 0, fresh)
+	}
+	for i := range found {
+		c := &found[i]
 		if fate[i] == web.Known {
 			continue
 		}

@@ -49,7 +49,7 @@ type waggle struct {
 	visits   int     // outcomes told, with or without a page
 	next     int     // visits at which all that waits is scored anew
 
-	scratch example // used again by Score and Visit
+	scratch example // used again by Visit
 }
 
 var (
@@ -226,10 +226,7 @@ func (w *waggle) apply(e *entry) {
 // seed has 0.
 func (w *waggle) Score(c *web.Candidate) float64 {
 	trail, depth := pathOf(c)
-	if !w.read(&w.scratch, c.Features, trail, depth) {
-		return 0
-	}
-	return math.Round(w.weights.logit(&w.scratch)/grain) * grain
+	return math.Round(w.logit(c.Features, trail, depth)/grain) * grain
 }
 
 // Learn takes in an entry of another worker's journal, as if this one had been told.

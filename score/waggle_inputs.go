@@ -426,7 +426,7 @@ func (w *waggle) read(x *example, f []byte, trail, depth byte) bool {
 		if kind < inputKinds && w.variance[kind] > 0 {
 			value := float32(1)
 			if kind.divided() {
-				value = float32(1 / math.Sqrt(float64(n/4)))
+				value = rootShare[n/4]
 			}
 			for at := 0; at < n; at += 4 {
 				x.hashed = append(x.hashed, hashedInput{placeOf(binary.LittleEndian.Uint32(f[at:])), value, w.variance[kind]})
@@ -436,6 +436,49 @@ func (w *waggle) read(x *example, f []byte, trail, depth byte) bool {
 	}
 	return true
 }
+
+// logit is that of what read reads, summed in the same order, 0 where read returns false.
+// It writes nothing down: most of what a driver does for this scorer is scoring anew.
+func (w *waggle) logit(f []byte, trail, depth byte) float64 {
+	if len(f) < hashedAt || (len(f)-hashedAt)%4 != 0 || len(f) > hashedAt+4*mostHashed {
+		return 0
+	}
+	dense, table := w.weights.dense, w.weights.hashed
+	sum := float32(0) + dense[inBias].mean
+	for i, b := range f[:hostAt] {
+		sum += dense[i+1].mean * (float32(b) / 255)
+	}
+	sum += dense[inDepth].mean * (float32(depth) / 10)
+	sum += dense[inPath].mean * (float32(trail) / 255)
+	if !w.hosts.has(binary.LittleEndian.Uint32(f[hostAt:])) {
+		sum += dense[inNewHost].mean
+	}
+	for f = f[hashedAt:]; len(f) > 0; {
+		kind, n := kindOf(f), 4
+		for n < len(f) && kindOf(f[n:]) == kind {
+			n += 4
+		}
+		if kind < inputKinds && w.variance[kind] > 0 {
+			value := float32(1)
+			if kind.divided() {
+				value = rootShare[n/4]
+			}
+			for at := 0; at < n; at += 4 {
+				sum += table[placeOf(binary.LittleEndian.Uint32(f[at:]))].mean * value
+			}
+		}
+		f = f[n:]
+	}
+	return float64(sum)
+}
+
+// rootShare is 1/√n by n.
+var rootShare = func() (r [mostHashed + 1]float32) {
+	for n := 1; n < len(r); n++ {
+		r[n] = float32(1 / math.Sqrt(float64(n)))
+	}
+	return r
+}()
 
 // kindOf is the kind of the hashed input that f begins with.
 func kindOf(f []byte) inputKind { return inputKind(f[3] >> (8 - kindBits)) }
