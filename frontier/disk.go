@@ -39,8 +39,9 @@ type disk struct {
 	// unchecked is how many bytes may be committed before the free space is
 	// looked at.
 	unchecked   int64
-	unwitnessed error // see Frontier.Unwitnessed
-	moved       int   // links that were given another key since tidy last wrote out
+	unwitnessed error    // see Frontier.Unwitnessed
+	moved       int      // links that were given another key since tidy last wrote out
+	marks       []record // of rescore, used again
 	ahead       *readAhead
 	stopping    atomic.Bool // a run that is being written is given up
 	fullAt      int64       // records of the ledger when the disk was too full for a run; 0 = it was not
@@ -460,6 +461,14 @@ func (d *disk) from(h *host, k key, do func(k key, value []byte) (more bool, err
 func (d *disk) rescore(h *host, from key, n int, score func(*web.Candidate) (float64, error)) (next key, looked int, err error) {
 	w := d.window(h)
 	var all []key // as they are in the end, where they are few
+	moved := d.marks[:0]
+	defer func() {
+		d.seen.recent.touch(moved)
+		for _, r := range moved {
+			d.note(r, false)
+		}
+		d.marks = moved
+	}()
 	few := from.seq == 0 && h.n <= headSize
 	again := func(was key, value []byte, c *web.Candidate) error {
 		looked++
@@ -477,7 +486,7 @@ func (d *disk) rescore(h *host, from key, n int, score func(*web.Candidate) (flo
 			w.put(is, h.n-1)
 			d.delete(h, was)
 			d.set(h, is, value)
-			d.setMark(c.URL, mark{is, waiting}, h, false)
+			moved = append(moved, record{hashOf(c.URL), mark{is, waiting}.tag(), h.id})
 			d.moved++
 		}
 		if few {

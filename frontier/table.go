@@ -23,8 +23,9 @@ import (
 //
 // Shards are in the order of their hashes: a tableReader sorts one after the other.
 type table struct {
-	shards []shard
-	n      int
+	shards  []shard
+	n       int
+	touched uint64 // a sum of no meaning, for which touch has to read
 }
 
 type shard struct {
@@ -116,6 +117,18 @@ func (s *shard) find(hash uint64) *slot {
 		}
 		if i++; i == len(s.slots) {
 			i = 0
+		}
+	}
+}
+
+// touch reads the slots of records before they are put: the processor waits for the memory of
+// all at a time, and not of one after the other.
+func (t *table) touch(records []record) {
+	for i := range records {
+		hash := records[i].hash
+		if s := &t.shards[hash>>(64-shardBits)]; len(s.slots) > 0 {
+			place, _ := bits.Mul64(hash<<shardBits, uint64(len(s.slots)))
+			t.touched += s.slots[place].hash
 		}
 	}
 }
