@@ -32,6 +32,9 @@ import (
 // in this run, for links. In doubt the probes follow one another, later they come
 // after longer and longer waits.
 //
+// A request that was not sent, as the proxy that all of them go through was not reached
+// (Failure.Proxy), leaves no doubt: the network is down.
+//
 // A crawl that has but one host left cannot tell: the failure then counts against
 // a host that does not answer.
 //
@@ -52,8 +55,9 @@ type network struct {
 	next   time.Time     // when the next one may be sent
 	wait   time.Duration // after one without an answer
 
-	// proxied tells that every request goes through one proxy.
-	proxied bool
+	// proxied tells that every request goes through one proxy, and atProxy that this was
+	// what the last request without a response did not reach.
+	proxied, atProxy bool
 }
 
 type networkState uint8
@@ -166,6 +170,7 @@ func (n *network) judge(now time.Time, a Arrival, wait time.Duration) (ready []A
 		if n.state == networkUp && a.Failure.Connected {
 			break // the network works: it counts
 		}
+		n.atProxy = a.Failure.Proxy
 		if link {
 			if len(n.aside) == 0 && n.state == networkUp {
 				n.since = now
@@ -175,6 +180,8 @@ func (n *network) judge(now time.Time, a Arrival, wait time.Duration) (ready []A
 		switch {
 		case probe:
 			said = n.vain(now, a.Lease.URL, link)
+		case n.atProxy && n.state != networkDown:
+			said = n.down(now)
 		case n.state == networkUp && n.evidence() >= doubtSites:
 			said = n.doubt(now)
 		}
@@ -267,7 +274,7 @@ func (n *network) tell(now time.Time) []event.Event {
 		sites[s.Lease.URL.Host().Domain()] = true
 		detail = s.Detail
 	}
-	return []event.Event{event.Outage{At: event.At{At: now}, Since: n.since, Sites: len(sites), Probes: n.probes, Next: n.next, Detail: clip(detail, 200)}}
+	return []event.Event{event.Outage{At: event.At{At: now}, Since: n.since, Sites: len(sites), Probes: n.probes, Next: n.next, Proxy: n.atProxy, Detail: clip(detail, 200)}}
 }
 
 // others are the hosts that answered of whose sites none has failed since, the

@@ -20,6 +20,7 @@ import (
 //	give HOST…                  links of these hosts are given out
 //	answer HOST…                one of their links, or the probe, was answered
 //	silence HOST… [failures=N]  brought nothing, and the host had failed N times
+//	silence HOST… at-proxy      was not sent: the proxy was not reached
 //	busy HOST [retry-after=D]   the gate was closed
 //	idle                        nothing else is to be done
 //	ask                         what may be given out
@@ -42,6 +43,8 @@ func TestNetwork(t *testing.T) {
 					switch {
 					case e.Over:
 						fmt.Fprintf(&b, "outage over after %v\n", now.Sub(e.Since))
+					case e.Probes == 0 && e.Proxy:
+						fmt.Fprintf(&b, "outage of the proxy since %v, %d sites, next probe in %v\n", e.Since.Sub(start), e.Sites, e.Next.Sub(now))
 					case e.Probes == 0:
 						fmt.Fprintf(&b, "outage since %v, %d sites, next probe in %v\n", e.Since.Sub(start), e.Sites, e.Next.Sub(now))
 					default:
@@ -73,6 +76,7 @@ func TestNetwork(t *testing.T) {
 			option := map[string]string{}
 			for _, a := range d.CmdArgs {
 				switch {
+				case a.Key == "at-proxy", a.Key == "proxied":
 				case len(a.Vals) > 0:
 					option[a.Key] = a.Vals[0]
 				default:
@@ -106,7 +110,7 @@ func TestNetwork(t *testing.T) {
 					fmt.Sscan(option["failures"], &l.Host.Failures)
 					a := Arrival{Lease: l, Response: &web.Response{URL: l.URL, Status: 404}, Reason: web.ReasonStatus}
 					if d.Cmd != "answer" {
-						a.Failure = &web.Failure{Reason: web.ReasonConnect, Temporary: true}
+						a.Failure = &web.Failure{Reason: web.ReasonConnect, Temporary: true, Proxy: d.HasArg("at-proxy")}
 						if d.Cmd == "busy" {
 							a.Failure.Reason = web.ReasonBusy
 							a.Failure.RetryAfter, _ = time.ParseDuration(option["retry-after"])

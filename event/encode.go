@@ -146,6 +146,7 @@ func AppendJSON(b []byte, e Event) ([]byte, error) {
 		o.optInt("probes", int64(e.Probes))
 		o.optMoment("next", e.Next)
 		o.flag("over", e.Over)
+		o.flag("proxy", e.Proxy)
 		o.optText("detail", e.Detail)
 	case HostDown:
 		o.begin(kind, e.At)

@@ -108,7 +108,7 @@ func drawEvent(t *rapid.T) Event {
 	case 5:
 		return Tick{at(), stats(), yes.Draw(t, "waits")}
 	case 6:
-		return Outage{at(), at().At, n.Draw(t, "sites"), n.Draw(t, "probes"), at().At, yes.Draw(t, "over"), text.Draw(t, "detail")}
+		return Outage{at(), at().At, n.Draw(t, "sites"), n.Draw(t, "probes"), at().At, yes.Draw(t, "over"), yes.Draw(t, "proxy"), text.Draw(t, "detail")}
 	case 7:
 		return HostDown{at(), web.Host(word.Draw(t, "host")), reason.Draw(t, "reason"), text.Draw(t, "detail"), n.Draw(t, "failures"),
 			at().At, at().At, yes.Draw(t, "over")}

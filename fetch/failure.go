@@ -32,7 +32,7 @@ func failure(ctx context.Context, u web.URL, err error) error {
 		return known
 	}
 	reason, temporary := classify(err)
-	what := fmt.Sprintf("%.300v", err)
+	what, proxy := fmt.Sprintf("%.300v", err), atProxy(err)
 	if name, ok := badHeader(err); ok {
 		what = fmt.Sprintf("the response has a header that is none, or with control characters: %.100q", name)
 	}
@@ -40,8 +40,15 @@ func failure(ctx context.Context, u web.URL, err error) error {
 		Reason:    reason,
 		Detail:    fmt.Sprintf("%.200s: %s", u, what),
 		Temporary: temporary,
+		Proxy:     proxy,
 		Err:       err,
 	}
+}
+
+// atProxy tells whether the proxy was not reached, or let nobody through.
+func atProxy(err error) bool {
+	var op *net.OpError
+	return errors.Is(err, errProxyDown) || errors.As(err, &op) && op.Op == "proxyconnect"
 }
 
 // badHeader is the name of the header for which net/http refused a response; it
@@ -79,12 +86,13 @@ func classify(err error) (reason web.Reason, temporary bool) {
 		return web.ReasonAddress, false
 	case errors.Is(err, errCoding):
 		return web.ReasonProtocol, false
+	case atProxy(err):
+		return web.ReasonConnect, true
 	case errors.As(err, &name):
 		return web.ReasonDNS, !name.IsNotFound
 	case isTLS(err):
 		return web.ReasonTLS, false
-	case errors.Is(err, errNoConnection), errors.Is(err, errProxy),
-		errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect"):
+	case errors.Is(err, errNoConnection), errors.Is(err, errProxy), errors.As(err, &op) && op.Op == "dial":
 		return web.ReasonConnect, true
 	case errors.Is(err, context.DeadlineExceeded),
 		errors.Is(err, os.ErrDeadlineExceeded),

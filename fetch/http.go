@@ -94,6 +94,10 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 		return nil, failed(ctx, u, out, fmt.Errorf("status %.100q ends no request", in.Status))
 	}
 
+	if in.StatusCode == http.StatusProxyAuthRequired && c.absolute() {
+		return nil, failed(ctx, u, out, unknownAt(c.options.Proxy))
+	}
+
 	to, own := in.Header.Get("Location"), personalOf(ctx)
 	own.answered(u, in.Header)
 	if c.options.setsSecrets(u) {

@@ -68,7 +68,14 @@ func throughSOCKS(p *url.URL, connect connector) connector {
 	if p.Port() == "" {
 		address = net.JoinHostPort(p.Hostname(), "1080")
 	}
-	d, err := proxy.SOCKS5("tcp", address, who, connect)
+	reach := connector(func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := connect(ctx, network, address)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errProxyDown, err)
+		}
+		return c, nil
+	})
+	d, err := proxy.SOCKS5("tcp", address, who, reach)
 	if err != nil {
 		return func(context.Context, string, string) (net.Conn, error) { return nil, err }
 	}

@@ -293,3 +293,52 @@ func TestClientCertificate(t *testing.T) {
 		t.Errorf("asked %q, want %q", asked, want)
 	}
 }
+
+// A proxy that is gone, or that lets nobody in, says nothing of servers; one that does not reach
+// a server does.
+func TestProxyGone(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := l.Addr().String()
+	l.Close()
+	answers := func(status int) string {
+		u, err := url.Parse(serve(t, func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", status) }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u.Host
+	}
+	refuses := &socks{t: t, to: func(string) string { return gone }}
+	for _, c := range []struct {
+		proxy url.URL
+		page  string
+		gone  bool
+		says  string
+	}{
+		{url.URL{Scheme: "http", Host: gone}, "http://a.test/", true, "refused"},
+		{url.URL{Scheme: "http", Host: gone}, "https://a.test/", true, "refused"},
+		{url.URL{Scheme: "https", Host: gone}, "https://a.test/", true, "refused"},
+		{url.URL{Scheme: "socks5", Host: gone}, "http://a.test/", true, "refused"},
+		{url.URL{Scheme: "socks5h", Host: gone}, "https://a.test/", true, "refused"},
+		{url.URL{Scheme: "http", Host: answers(http.StatusProxyAuthRequired)}, "http://a.test/", true, "--secrets"},
+		{url.URL{Scheme: "http", Host: answers(http.StatusProxyAuthRequired)}, "https://a.test/", true, "--secrets"},
+		{url.URL{Scheme: "http", Host: answers(http.StatusBadGateway)}, "https://a.test/", false, "502"},
+		{*refuses.serve(), "http://a.test/", false, "refused"},
+	} {
+		f, err := fetch.New(fetch.Options{
+			Contact: "me@a.test", Delay: -1, OwnHosts: []string{"a.test"}, Timeout: 30 * time.Second,
+			Proxy: &c.proxy, Resolver: names{"a.test": "93.184.215.14"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.Fetch(t.Context(), address(t, c.page))
+		var why *web.Failure
+		if !errors.As(err, &why) || why.Proxy != c.gone || why.Reason != web.ReasonConnect || !strings.Contains(why.Detail, c.says) {
+			t.Errorf("%s through %s: %+v, want a proxy that is gone: %t, and %q", c.page, c.proxy.Redacted(), why, c.gone, c.says)
+		}
+		f.Close()
+	}
+}

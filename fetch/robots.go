@@ -184,6 +184,9 @@ const ruleWeight = 1 << 10
 // gave a response, if only a redirect.
 func judgeRobots(answer *web.Response, f *web.Failure, answered bool) (verdict, time.Duration) {
 	if f != nil {
+		if f.Proxy {
+			return verdict{dead: f, weight: ruleWeight}, 0
+		}
 		switch f.Reason {
 		case web.ReasonRedirects, web.ReasonRedirectLoop, web.ReasonRedirectBad:
 			// "unavailable", RFC 9309, section 2.3.1.2

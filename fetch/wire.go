@@ -68,10 +68,13 @@ func newWire(o Options) *wire {
 		w.transport.Proxy = http.ProxyURL(o.Proxy)
 		w.transport.MaxIdleConnsPerHost = o.IdleConns // the proxy is every host
 		w.transport.OnProxyConnectResponse = func(_ context.Context, p *url.URL, _ *http.Request, r *http.Response) error {
-			if r.StatusCode != http.StatusOK {
-				return fmt.Errorf("%w %s: %.100s", errProxy, p.Host, r.Status)
+			switch r.StatusCode {
+			case http.StatusOK:
+				return nil
+			case http.StatusProxyAuthRequired:
+				return unknownAt(p)
 			}
-			return nil
+			return fmt.Errorf("%w %s: %.100s", errProxy, p.Host, r.Status)
 		}
 	}
 	w.certified = make(map[string]*http.Transport, len(o.Certificates))
@@ -83,8 +86,17 @@ func newWire(o Options) *wire {
 	return w
 }
 
-// errProxy is wrapped when the proxy opens no connection for us.
-var errProxy = errors.New("no connection through proxy")
+// errProxy is wrapped when the proxy opens no connection for us, and errProxyDown when it is
+// not reached, or lets us open none at all.
+var (
+	errProxy     = errors.New("no connection through proxy")
+	errProxyDown = errors.New("the proxy lets nothing through")
+)
+
+// unknownAt is the error of a proxy that wants to know who asks.
+func unknownAt(p *url.URL) error {
+	return fmt.Errorf("%w: %s wants a user and a password, or others: put them into the file of fetch.secrets (--secrets), by the address of the proxy", errProxyDown, p.Host)
+}
 
 // guarded tells whether the address guard stands at the dialer.
 func (w *wire) guarded() bool { return !w.options.AllowPrivate && !w.blind() }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -74,7 +75,11 @@ func (j *Job) fetchOptions(ctx context.Context, note func(string)) (fetch.Option
 		}
 	}
 	var itsOwn []byte
-	if !strings.HasPrefix(o.Proxy.Scheme, "socks5") {
+	if strings.HasPrefix(o.Proxy.Scheme, "socks5") {
+		if err := greetSOCKS(ctx, o.Proxy); err != nil {
+			return o, &Error{"fetch.through", fmt.Errorf("proxy %s: %w", f.Through, err)}
+		}
+	} else {
 		if itsOwn, o.Recorded, err = askProxy(ctx, f.Through); err != nil {
 			return o, &Error{"fetch.through", fmt.Errorf("proxy %s: %w", f.Through, err)}
 		}
@@ -102,6 +107,60 @@ func (j *Job) fetchOptions(ctx context.Context, note func(string)) (fetch.Option
 		return o, &Error{"fetch.through-ca", fmt.Errorf("no certificate in PEM form in %s", cmp.Or(f.ThroughCA, f.Through+corpus.CertificatePath))}
 	}
 	return o, nil
+}
+
+// greetSOCKS tells whether a SOCKS proxy answers, and lets us in. Sources: RFC 1928,
+// section 3; RFC 1929.
+func greetSOCKS(ctx context.Context, proxy *url.URL) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(proxy.Hostname(), cmp.Or(proxy.Port(), "1080")))
+	if err != nil {
+		return fmt.Errorf("no proxy answers there (%w): start it", err)
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	ask := func(request []byte, version byte) (answer byte, err error) {
+		got := make([]byte, 2)
+		if _, err = c.Write(request); err == nil {
+			_, err = io.ReadFull(c, got)
+		}
+		if err == nil && got[0] != version {
+			err = fmt.Errorf("it begins with the byte %d", got[0])
+		}
+		if err != nil {
+			return 0, fmt.Errorf("what answers there does not speak SOCKS 5: %w", cmp.Or(ctx.Err(), err))
+		}
+		return got[1], nil
+	}
+	const nobody, password = 0, 2
+	methods := []byte{5, 1, nobody}
+	if proxy.User != nil {
+		methods = []byte{5, 2, nobody, password}
+	}
+	method, err := ask(methods, 5)
+	if err != nil {
+		return err
+	}
+	in := method == nobody
+	if method == password && proxy.User != nil {
+		word, _ := proxy.User.Password()
+		name := proxy.User.Username()
+		if len(name) > 255 || len(word) > 255 {
+			return errors.New("a user or a password of more than 255 bytes cannot be told to it")
+		}
+		request := append([]byte{1, byte(len(name))}, name...)
+		request = append(append(request, byte(len(word))), word...)
+		refused, err := ask(request, 1)
+		if err != nil {
+			return err
+		}
+		in = refused == 0
+	}
+	if !in {
+		return errors.New("it lets us in with a user and a password only, or not with these: put them into the file of fetch.secrets (--secrets), by the address of the proxy")
+	}
+	return nil
 }
 
 // askProxy asks a proxy whether it serves a recorded web, and for the certificate

@@ -237,7 +237,10 @@ type Failure struct {
 	// Connected tells that a new connection was made to the server, without a proxy,
 	// and only then nothing came: the network works.
 	Connected bool
-	Err       error
+	// Proxy tells that the proxy through which all requests go was not reached, or lets
+	// nobody through: it says nothing of the server.
+	Proxy bool
+	Err   error
 }
 
 // Error is for people, so it holds the reason in plain words.

@@ -93,7 +93,7 @@ func (v *plainView) tell(e event.Outage) {
 	case e.Over:
 		v.print("the network is back after " + terminal.Span(e.At.At.Sub(e.Since)))
 	case e.Probes == 0:
-		said := "the network is " + outage{since: e.Since, next: e.Next}.lasts(e.At.At)
+		said := "the network is " + outage{since: e.Since, next: e.Next, proxy: e.Proxy}.lasts(e.At.At)
 		if e.Detail != "" {
 			said += ": " + terminal.Untrusted(e.Detail, 200)
 		}

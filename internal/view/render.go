@@ -39,6 +39,7 @@ type outage struct {
 	since time.Time // of the first failure in it
 	next  time.Time // when the network is tried again; zero = unknown
 	hosts int       // that failed together
+	proxy bool      // it is the proxy that lets nothing through
 }
 
 // Outage takes in that an outage began, was tried in vain or, if it is zero, is
@@ -51,7 +52,11 @@ func (o outage) lasts(now time.Time) string {
 	if d := now.Sub(o.since); d >= time.Second {
 		text += " for " + terminal.Span(d)
 	}
-	text += ": nothing answers"
+	if o.proxy {
+		text += ": the proxy lets nothing through"
+	} else {
+		text += ": nothing answers"
+	}
 	switch in := o.next.Sub(now); {
 	case o.next.IsZero():
 	case in < time.Second:
@@ -79,7 +84,7 @@ func (s *viewState) Add(e event.Event) {
 		s.flow = flow{}
 		s.outage, s.silent = outage{}, event.HostDown{}
 	case event.Outage:
-		s.Outage(outage{since: e.Since, next: e.Next, hosts: e.Sites})
+		s.Outage(outage{since: e.Since, next: e.Next, hosts: e.Sites, proxy: e.Proxy})
 		if e.Over {
 			s.Outage(outage{})
 		}
