@@ -2,6 +2,7 @@ package score_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/waggle-crawler/waggle/score"
@@ -68,6 +69,39 @@ func TestQValue(t *testing.T) {
 		b (all anew):  c 0.9  d 0.9  e 0.1  f 0.1
 		c (all anew):  d 1.069  g 0.475  e 0.1  f 0.1
 		d (all anew):  g 0.475  e 0.1  f 0.1`)
+}
+
+// The reasons of a link name its class and what came of it, and add up to its priority.
+func TestClassReasons(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		set  map[string]float64
+		came string
+	}{
+		{"thompson-like", map[string]float64{"mean": 1}, "the mean by 1 relevant of 2 pages of the class"},
+		{"thompson-like", nil, "drawn by 1 relevant of 2 pages of the class"},
+		{"q-value-like", nil, "learnt from 2 pages of the class"},
+	} {
+		s := newScorer(t, c.name, score.Options{Set: c.set})
+		x := s.(score.Explainer)
+		p := pageOf("bees", "steel")
+		v := web.Verdict{Relevance: 0.5}
+		f := s.Extract(p, v)
+		link := func(i int) *web.Candidate { return &web.Candidate{URL: p.Links[i].URL, Depth: 1, Features: f[i]} }
+		for _, relevant := range []bool{true, false} {
+			s.Visit(link(0), pageOf(), web.Verdict{Relevant: relevant})
+		}
+		want := []score.Reason{
+			{Kind: score.ReasonSeen, What: "its class: page 0.4–0.6, anchor like the topic, stays on its host", Times: 1, Weight: s.Score(link(0))},
+			{Kind: score.ReasonSeen, What: c.came, Times: 1},
+		}
+		if got := x.Explain(p, v, 0, link(0)); !slices.Equal(got, want) {
+			t.Errorf("%s %v:\n%+v\nwant\n%+v", c.name, c.set, got, want)
+		}
+		if got := x.Explain(p, v, 0, &web.Candidate{Kind: web.LinkSeed}); got != nil {
+			t.Errorf("%s: a seed has the reasons %+v", c.name, got)
+		}
+	}
 }
 
 // With a cut-off of 1 the path a → b → c goes on, and from c not.

@@ -2,6 +2,7 @@ package score
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/waggle-crawler/waggle/web"
@@ -63,6 +64,25 @@ func classOf(c *web.Candidate) (class byte, ok bool) {
 	}
 	return c.Features[0], true
 }
+
+// explainClass tells what the links of a class have in common, and what came of those
+// that were fetched; a priority is that of a class whole.
+func explainClass(class byte, came string, priority float64) []Reason {
+	host := "stays on its host"
+	if class%2 == 1 {
+		host = "leaves its host"
+	}
+	anchor := [...]string{"anchor unlike the topic", "anchor a little like the topic", "anchor like the topic"}[class/2%3]
+	fifth := float64(class / 6)
+	return []Reason{{
+		Kind: ReasonSeen, What: fmt.Sprintf("its class: page %.1f–%.1f, %s, %s", fifth/5, (fifth+1)/5, anchor, host), Times: 1, Weight: priority,
+	}, {
+		Kind: ReasonSeen, What: came, Times: 1,
+	}}
+}
+
+// Recall is nothing: such scorers keep no memory of paths.
+func (linkClasses) Recall(*web.Candidate, *web.Page, web.Verdict) []byte { return nil }
 
 // relevanceOf is the middle of the fifth that a class stands for.
 func relevanceOf(class byte) float64 { return (float64(class/6) + 0.5) / 5 }

@@ -2,6 +2,7 @@ package score
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/bits"
 
@@ -32,7 +33,10 @@ type qValue struct {
 	worth  [classCount]float64
 }
 
-var _ Scorer = (*qValue)(nil)
+var (
+	_ Scorer    = (*qValue)(nil)
+	_ Explainer = (*qValue)(nil)
+)
 
 func qValueSettings() []Setting {
 	return []Setting{
@@ -97,6 +101,19 @@ func (q *qValue) Score(c *web.Candidate) float64 {
 		return q.worth[class]
 	}
 	return 1 / (1 - q.gamma)
+}
+
+// Explain names the class of the link, and of how many pages its worth was learnt.
+func (q *qValue) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []Reason {
+	class, ok := classOf(c)
+	if !ok {
+		return nil
+	}
+	came := fmt.Sprintf("learnt from %d pages of the class", q.pages[class])
+	if q.pages[class] == 0 {
+		came = "the relevance of the page, as no page of the class was fetched"
+	}
+	return explainClass(class, came, q.worth[class])
 }
 
 func (*qValue) Rescores() bool               { return true }

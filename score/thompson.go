@@ -2,6 +2,7 @@ package score
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 
 	"github.com/waggle-crawler/waggle/internal/wire"
@@ -30,7 +31,10 @@ type thompson struct {
 	arms   [classCount]hostTally
 }
 
-var _ Scorer = (*thompson)(nil)
+var (
+	_ Scorer    = (*thompson)(nil)
+	_ Explainer = (*thompson)(nil)
+)
 
 func thompsonSettings() []Setting {
 	return []Setting{
@@ -92,6 +96,20 @@ func (t *thompson) Score(c *web.Candidate) float64 {
 		return (1 + good) / (2 + good + bad)
 	}
 	return beta(draw(t.seed, uint64(class), uint64(good+bad)), 1+good, 1+bad)
+}
+
+// Explain names the class of the link, and what its pages were.
+func (t *thompson) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []Reason {
+	class, ok := classOf(c)
+	if !ok {
+		return nil
+	}
+	by := "drawn by"
+	if t.mean {
+		by = "the mean by"
+	}
+	a := t.arms[class]
+	return explainClass(class, fmt.Sprintf("%s %d relevant of %d pages of the class", by, a.good, a.good+a.bad), t.Score(c))
 }
 
 func (*thompson) Rescores() bool               { return true }
