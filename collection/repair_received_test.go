@@ -25,7 +25,7 @@ type sendingPeers struct {
 func (p *sendingPeers) Owns(web.Host) bool                                { return true }
 func (p *sendingPeers) Send(context.Context, crawl.Mail, *web.Turn) error { return nil }
 func (p *sendingPeers) Arrived() <-chan struct{}                          { return nil }
-func (p *sendingPeers) Tell(time.Time, func() crawl.Standing)             {}
+func (p *sendingPeers) Tell(time.Time, bool, func() crawl.Standing)       {}
 func (p *sendingPeers) Others() (crawl.Standing, int)                     { return crawl.Standing{}, 0 }
 func (p *sendingPeers) Idle() bool                                        { return true }
 func (p *sendingPeers) Receive(context.Context) (m crawl.Mail, err error) {

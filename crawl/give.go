@@ -15,7 +15,7 @@ import (
 // lease takes out what idle workers may fetch within the budget.
 func (d *driver) lease(ctx context.Context, now time.Time) (out []web.Lease, err error) {
 	d.waits = false
-	defer d.tellPeers(now)
+	defer d.tellPeers(now, false)
 	n := min(d.Workers-d.inFlight, d.step.Room()-d.inFlight-d.others.InFlight)
 	if n <= 0 {
 		return nil, nil

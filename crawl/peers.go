@@ -42,9 +42,10 @@ type Peers interface {
 	// Arrived gets a value after something came, or Others changed. nil = the caller of
 	// a Course looks for itself.
 	Arrived() <-chan struct{}
-	// Tell is called after every turn, and when links may have been given out. Others need
-	// not be told each time: own is called when they are, at once or before the next Tell.
-	Tell(now time.Time, own func() Standing)
+	// Tell is called after every turn, when links may have been given out, and with last when
+	// the crawl has ended. Others need not be told each time, but of the last: own is called
+	// when they are, at once or before the next Tell.
+	Tell(now time.Time, last bool, own func() Standing)
 	// Others is the sum of what the others told last, and how often it has changed.
 	Others() (sum Standing, version int)
 	// Idle tells that nobody else has anything to do, and that nothing is on its way.
@@ -423,12 +424,12 @@ func (d *driver) receive(ctx context.Context, now time.Time) error {
 	return d.sweep(ctx, now)
 }
 
-// tellPeers offers others the standing of this worker, after links were given out.
-func (d *driver) tellPeers(now time.Time) {
+// tellPeers offers others the standing of this worker, after links were given out, and its last.
+func (d *driver) tellPeers(now time.Time, last bool) {
 	if d.Peers == nil {
 		return
 	}
-	d.Peers.Tell(now, func() Standing {
+	d.Peers.Tell(now, last, func() Standing {
 		s := Standing{Pages: d.step.count.Pages, Relevant: d.step.count.Relevant, InFlight: d.inFlight, Better: d.brought, Labels: slices.Clone(d.labels)}
 		s.Held = d.Frontier.Stats(now).Held
 		if room := d.step.Room(); room > 0 {

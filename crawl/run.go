@@ -219,6 +219,8 @@ func (d *driver) run(ctx context.Context) (event.Ending, error) {
 	if err != nil {
 		return "", err
 	}
+	d.inFlight = 0 // what was under way is dropped
+	d.tellPeers(d.Clock.Now(), true)
 	return how, d.end(how)
 }
 
@@ -481,7 +483,7 @@ func (d *driver) settle(ctx context.Context, now time.Time, record []byte, out O
 		if err := d.Peers.Send(ctx, d.step.mail(&out.Turn), &out.Turn); err != nil {
 			return fmt.Errorf("mail for other workers: %w: %w", errHalfway, err)
 		}
-		defer d.tellPeers(now)
+		defer d.tellPeers(now, false)
 	}
 	// A crawl that is stopped meanwhile ends with this turn whole.
 	receipt, err := d.Frontier.Commit(context.WithoutCancel(ctx), out.Turn)

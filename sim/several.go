@@ -184,7 +184,7 @@ func (p *peer) Receive(context.Context) (m crawl.Mail, err error) {
 // Arrived is nil: the simulation stirs workers.
 func (p *peer) Arrived() <-chan struct{} { return nil }
 
-func (p *peer) Tell(_ time.Time, own func() crawl.Standing) { p.own = own }
+func (p *peer) Tell(_ time.Time, _ bool, own func() crawl.Standing) { p.own = own }
 
 // tell tells the others what changed, or has that happen when it may.
 func (p *peer) tell() {

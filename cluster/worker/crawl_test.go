@@ -118,6 +118,31 @@ func (w *squareWeb) Fetch(_ context.Context, u web.URL) (*web.Response, error) {
 	}, nil
 }
 
+// Others know in the end all that a worker fetched, also what it fetched after it told them last.
+func TestTellsLast(t *testing.T) {
+	memory := engine.NewMemory()
+	f, err := frontier.Open(t.TempDir(), frontier.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	me := worker.New(t.Context(), worker.Options{Engine: memory, Name: "w", Plan: worker.Plan{Shards: 4}})
+	if err := me.Open(t.Context(), f, worker.Crawl{}); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	for i, last := range []bool{false, false, true} {
+		me.Tell(now.Add(time.Duration(i)), last, func() crawl.Standing { return crawl.Standing{Pages: i + 1} })
+	}
+	if err := me.Close("BudgetSpent"); err != nil {
+		t.Fatal(err)
+	}
+	list, err := worker.Workers(t.Context(), memory)
+	if err != nil || len(list) != 1 || list[0].Standing.Pages != 3 || list[0].Ended != "BudgetSpent" {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
 type anyPage struct{}
 
 func (anyPage) Judge(context.Context, *web.Page) (web.Verdict, error) {

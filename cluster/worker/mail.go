@@ -419,8 +419,8 @@ func (w *Worker) stir() {
 const tellEvery = 500 * time.Millisecond
 
 // Tell implements crawl.Peers.
-func (w *Worker) Tell(now time.Time, own func() crawl.Standing) {
-	if now.Sub(w.lastTold) < tellEvery && now.After(w.lastTold) {
+func (w *Worker) Tell(now time.Time, last bool, own func() crawl.Standing) {
+	if !last && now.Sub(w.lastTold) < tellEvery && now.After(w.lastTold) {
 		return
 	}
 	w.lastTold = now

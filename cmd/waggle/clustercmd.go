@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/waggle-crawler/waggle/cluster/worker"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/internal/folder"
+	"github.com/waggle-crawler/waggle/internal/terminal"
 )
 
 // clusterCmds are the commands for crawls of several workers.
@@ -63,7 +63,11 @@ func (c *clusterEngineCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return errors.Join(err, lock.Close())
 	}
-	fmt.Fprintf(std.out, "serves the engine in %s; join with: --join %s\n", event.Line(c.Dir), s.URL())
+	join := "join with: --join " + s.URL()
+	if c.Config != "" {
+		join = fmt.Sprintf("it listens at %s, for the users of %s", s.URL(), event.Line(c.Config))
+	}
+	fmt.Fprintf(std.out, "serves the engine in %s; %s\n", event.Line(c.Dir), join)
 	return errors.Join(s.Wait(ctx), s.Close(), lock.Close())
 }
 
@@ -122,7 +126,10 @@ func (c *engineFlags) ask(ctx context.Context, std streams, crawl, as string, do
 	if !c.isAddress() && !folder.Held(c.Join) {
 		return fmt.Errorf("no process serves an engine from %[1]s: a worker does that while it runs (--join %[1]s), or waggle cluster engine %[1]s, which prints an address for --join", c.Join)
 	}
-	e, _, done, err := c.openEngine(ctx, engineName(crawl), as, func(s string) { fmt.Fprintln(std.err, event.Line(s)) })
+	e, _, done, err := c.openEngine(ctx, engineName(crawl), as, true, func(s string) { fmt.Fprintln(std.err, event.Line(s)) })
+	if errors.Is(err, jetstream.ErrNoCrawl) {
+		return fmt.Errorf("the engine has no crawl %s: give its name, as in its job file", event.Line(crawl))
+	}
 	if err != nil {
 		return err
 	}
@@ -198,9 +205,10 @@ func writeScene(out io.Writer, all worker.Scene) error {
 	fmt.Fprintln(t, "worker\tmachine\tstate\tshards\tpages\trelevant\tpages/s\twaiting\thosts\tunder way")
 	for _, w := range all.Workers {
 		free -= w.Held
-		if w.Live {
-			speed += w.Speed
+		if !w.Live {
+			w.Speed = 0 // what it told last is of when it ran
 		}
+		speed += w.Speed
 		pages, relevant, waiting = pages+w.Standing.Pages, relevant+w.Standing.Relevant, waiting+w.Frontier.Queued
 		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%d\t%.1f\t%d\t%d\t%d\n", event.Line(w.Name), event.Line(w.Machine), event.Line(state(w)), w.Held, w.Standing.Pages, w.Standing.Relevant, w.Speed, w.Frontier.Queued, w.Frontier.Hosts, w.Standing.InFlight)
 	}
@@ -218,7 +226,7 @@ func writeScene(out io.Writer, all worker.Scene) error {
 		return err
 	}
 	if all.Over != "" {
-		_, err := fmt.Fprintf(out, "the crawl is over: %s\n", event.Line(all.Over))
+		_, err := fmt.Fprintf(out, "the crawl is over: %s\n", terminal.Ending(event.Ending(all.Over)))
 		return err
 	}
 	return nil
@@ -229,5 +237,5 @@ func state(w worker.Seen) string {
 	if s := w.State(); s != worker.Left {
 		return s
 	}
-	return worker.Left + ": " + strings.ToLower(w.Ended)
+	return worker.Left + ": " + terminal.Ending(event.Ending(w.Ended))
 }

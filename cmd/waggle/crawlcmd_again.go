@@ -144,6 +144,9 @@ func (c *crawlCmd) goOn() string {
 	if c.Again != "" {
 		return "waggle crawl --again " + c.Again
 	}
+	if c.Join != "" { // its address may hold a password
+		return "waggle crawl -o " + c.Out + " --resume, and the same --join"
+	}
 	return "waggle crawl -o " + c.Out + " --resume"
 }
 

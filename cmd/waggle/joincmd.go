@@ -88,9 +88,10 @@ func (c *engineFlags) checkEngine() error {
 }
 
 // openEngine connects to the engine; it waits for one that does not answer.
-// serves tells that it is served by this process.
-func (c *engineFlags) openEngine(ctx context.Context, crawl, name string, note func(string)) (e *jetstream.Engine, serves bool, done func() error, err error) {
-	o := jetstream.Options{URL: c.Join, Crawl: crawl, Worker: name, Credentials: c.JoinCredentials, CA: c.JoinCA, Cert: c.JoinCert, Key: c.JoinKey}
+// Where the crawl is to be an existing one, nothing is made for it. serves tells that the engine
+// is served by this process.
+func (c *engineFlags) openEngine(ctx context.Context, crawl, name string, existing bool, note func(string)) (e *jetstream.Engine, serves bool, done func() error, err error) {
+	o := jetstream.Options{URL: c.Join, Crawl: crawl, Worker: name, Credentials: c.JoinCredentials, CA: c.JoinCA, Cert: c.JoinCert, Key: c.JoinKey, Existing: existing}
 	serving := func() error { return nil }
 	if !c.isAddress() {
 		var err error
@@ -199,7 +200,7 @@ func (c *crawlCmd) together(ctx context.Context, m *job.Maker, in io.Reader, sho
 // session is one session of a worker. The error wraps worker.ErrOver where another may follow.
 func (c *crawlCmd) session(ctx context.Context, m *job.Maker, show func() view.View) (how event.Ending, sum *event.Summary, err error) {
 	name := c.workerName(m.Writer.Dir())
-	e, serves, done, err := c.openEngine(ctx, engineName(m.Job.Name), name, m.Note)
+	e, serves, done, err := c.openEngine(ctx, engineName(m.Job.Name), name, false, m.Note)
 	if err != nil {
 		if ctx.Err() != nil {
 			return "", nil, exit{exitStopped, errors.New("stopped before the crawl began; run the same command again")}

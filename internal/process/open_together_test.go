@@ -130,7 +130,7 @@ func TestOpenShowsWorkers(t *testing.T) {
 		t.Errorf("in the end: %s, %+v", over.states(), over)
 	}
 	status := c.waggle("cluster", "status", "--join", c.engine)
-	for i, want := range []string{"machine", "left: frontierempty", "lost"} {
+	for i, want := range []string{"machine", "left: no link is left", "lost"} {
 		if lines := strings.Split(status, "\n"); !strings.Contains(lines[i], want) {
 			t.Errorf("line %d of the status is without %q:\n%s", i, want, status)
 		}

@@ -44,7 +44,14 @@ type Options struct {
 	// CA is a file of the certificates by which the servers' are known; "" = the
 	// machine's. Cert and Key are files by which they know this worker; "" = none.
 	CA, Cert, Key string
+	// Existing is for who looks: where the engine does not have the crawl, nothing is made and
+	// Open fails with ErrNoCrawl.
+	Existing bool
 }
+
+// ErrNoCrawl is wrapped by the error of Open where Options.Existing asks for a crawl that the
+// engine does not have.
+var ErrNoCrawl = errors.New("the engine has no such crawl")
 
 // How long things take at most before they are tried again, and how long that waits.
 const (
@@ -86,7 +93,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err := e.connect(ctx, o); err != nil {
 		return nil, err
 	}
-	if err := e.prepare(ctx); err != nil {
+	if err := e.prepare(ctx, o.Existing); err != nil {
 		e.conn.Close()
 		return nil, err
 	}
@@ -172,14 +179,16 @@ func final(err error) bool {
 		errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) || strings.HasPrefix(err.Error(), "nats: ") && strings.Contains(err.Error(), "parse")
 }
 
-// prepare makes the streams of the crawl.
-func (e *Engine) prepare(ctx context.Context) error {
+// prepare makes the streams of the crawl, unless only existing ones are wanted.
+func (e *Engine) prepare(ctx context.Context, existing bool) error {
 	copies := 1
 	if e.conn.ConnectedClusterName() != "" {
 		copies = replicas
 	}
 	err := e.again(ctx, func(ctx context.Context) (err error) {
-		if e.stream, err = e.js.Stream(ctx, bucket(e.crawl)); errors.Is(err, jetstream.ErrStreamNotFound) {
+		if e.stream, err = e.js.Stream(ctx, bucket(e.crawl)); errors.Is(err, jetstream.ErrStreamNotFound) && existing {
+			return ErrNoCrawl
+		} else if errors.Is(err, jetstream.ErrStreamNotFound) {
 			e.stream, err = e.js.CreateStream(ctx, jetstream.StreamConfig{
 				Name: bucket(e.crawl), Description: "logs of a crawl by waggle", Subjects: []string{e.subject(">")},
 				Storage: jetstream.FileStorage, Replicas: copies, Duplicates: dedupeWindow, DenyDelete: true,
@@ -190,13 +199,18 @@ func (e *Engine) prepare(ctx context.Context) error {
 	})
 	if err == nil {
 		err = e.again(ctx, func(ctx context.Context) (err error) {
-			if e.kv, err = e.js.KeyValue(ctx, bucket(e.crawl)); errors.Is(err, jetstream.ErrBucketNotFound) {
+			if e.kv, err = e.js.KeyValue(ctx, bucket(e.crawl)); errors.Is(err, jetstream.ErrBucketNotFound) && existing {
+				return ErrNoCrawl
+			} else if errors.Is(err, jetstream.ErrBucketNotFound) {
 				e.kv, err = e.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
 					Bucket: bucket(e.crawl), Description: "keys of a crawl by waggle", Storage: jetstream.FileStorage, Replicas: copies,
 				})
 			}
 			return err
 		})
+	}
+	if e.refused.Load() != nil {
+		return fmt.Errorf("the crawl %s on the engine: %w: look at its name, which is the one in its job file, and at what this user may do", e.crawl, err)
 	}
 	if err != nil {
 		return fmt.Errorf("the streams of the crawl %s on the engine: %w", e.crawl, err)

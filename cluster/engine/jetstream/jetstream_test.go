@@ -2,6 +2,7 @@ package jetstream_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -43,6 +44,35 @@ func freePort(t *testing.T) string {
 	}
 	t.Fatal("no port is free")
 	return ""
+}
+
+// Who looks for a crawl that is not there makes none.
+func TestExisting(t *testing.T) {
+	server, err := jetstream.Serve(jetstream.ServerOptions{Dir: t.TempDir(), Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	look := func() error {
+		e, err := jetstream.Open(t.Context(), jetstream.Options{URL: server.URL(), Crawl: "bees", Existing: true})
+		if err == nil {
+			err = e.Close()
+		}
+		return err
+	}
+	for range 2 {
+		if err := look(); !errors.Is(err, jetstream.ErrNoCrawl) {
+			t.Errorf("before it begins: %v", err)
+		}
+	}
+	e, err := jetstream.Open(t.Context(), jetstream.Options{URL: server.URL(), Crawl: "bees"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if err := look(); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
 }
 
 func TestServer(t *testing.T) {

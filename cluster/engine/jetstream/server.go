@@ -32,6 +32,7 @@ type ServerOptions struct {
 // file token of its folder, which only its owner may read.
 type Server struct {
 	server *server.Server
+	scheme string // of its address
 	token  string
 }
 
@@ -43,7 +44,7 @@ func Serve(o ServerOptions) (*Server, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &Server{}
+	s := &Server{scheme: "nats"}
 	options := &server.Options{}
 	if o.Config != "" {
 		if err := options.ProcessConfigFile(o.Config); err != nil {
@@ -51,6 +52,9 @@ func Serve(o ServerOptions) (*Server, error) {
 		}
 	} else if err := s.plain(options, o); err != nil {
 		return nil, err
+	}
+	if options.TLSConfig != nil {
+		s.scheme = "tls"
 	}
 	options.JetStream = true
 	if options.StoreDir == "" {
@@ -148,9 +152,9 @@ func (s *Server) Wait(ctx context.Context) error {
 // lookEvery is how often a server that serves is looked at.
 const lookEvery = time.Second
 
-// URL is the address at which workers join, with the token.
+// URL is the address at which workers join, with the token, unless there is a configuration.
 func (s *Server) URL() string {
-	u := url.URL{Scheme: "nats", Host: s.server.Addr().String()}
+	u := url.URL{Scheme: s.scheme, Host: s.server.Addr().String()}
 	if s.token != "" {
 		u.User = url.User(s.token)
 	}

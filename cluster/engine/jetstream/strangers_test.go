@@ -81,6 +81,15 @@ func TestStrangers(t *testing.T) {
 			t.Errorf("a stranger %s is not told so: %v", name, err)
 		}
 	}
+	// Who looks makes nothing, and is told of a name that is not the crawl's.
+	if e, err := open(jetstream.Options{URL: "tls://worker:worker-secret@" + listen, CA: pki, Existing: true}); err != nil {
+		t.Errorf("who looks: %v", err)
+	} else if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := open(jetstream.Options{URL: "tls://worker:worker-secret@" + listen, CA: pki, Existing: true, Crawl: "wasps"}); err == nil || !strings.Contains(err.Error(), "look at its name") {
+		t.Errorf("another crawl: %v", err)
+	}
 	// What a worker may not do.
 	conn, err := nats.Connect("tls://worker:worker-secret@"+listen, nats.RootCAs(pki), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
 	if err != nil {
