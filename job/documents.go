@@ -140,7 +140,7 @@ func checkTypes(j *Job, bad complaint) {
 func checkLanguage(j *Job, bad complaint) {
 	for i, l := range j.Topic.Language {
 		if languageOf(l) == "" {
-			bad(fmt.Sprintf("topic.language.%d", i), fmt.Sprintf("%q is no language: give a code of two letters by ISO 639-1, such as en, de or zh, or a tag that begins with one, such as de-AT", l))
+			bad(fmt.Sprintf(".%d", i), fmt.Sprintf("%q is no language: give a code of two letters by ISO 639-1, such as en, de or zh, or a tag that begins with one, such as de-AT", l))
 		}
 	}
 }

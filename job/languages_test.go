@@ -17,7 +17,7 @@ func TestLanguages(t *testing.T) {
 	} {
 		j := &job.Job{Seeds: []string{"http://bees.test/"}, Topic: job.Topic{Keywords: []string{"bee"}, Language: []string{tag}}}
 		err := j.Check()
-		if said := err != nil && strings.Contains(err.Error(), "is no language"); said == ok {
+		if said := err != nil && strings.Contains(err.Error(), "topic.language.0: ") && strings.Contains(err.Error(), "is no language"); said == ok {
 			t.Errorf("%q: %v", tag, err)
 		}
 	}

@@ -80,8 +80,8 @@ func start(s string, n int) string {
 }
 
 // GuessWords tells the language of a few words, such as keywords, an ISO 639-1 code, ""
-// when they do not tell. It goes by the script, by what Guess says of longer texts, and
-// by which table of document frequencies knows the words.
+// when they do not tell. It goes by the script, by what Guess says of longer texts, by
+// which table of document frequencies knows the words, and by their letters.
 //
 // The words are of another language than English only if English knows at most half of
 // them, and if that language knows them better than any other by wordMargin halvings of
@@ -135,10 +135,16 @@ func GuessWords(s string) string {
 			second = max(second, gain)
 		}
 	}
-	if most-second < wordMargin {
-		return ""
+	if most-second >= wordMargin {
+		return best
 	}
-	return best
+	var rest []string
+	for i, w := range words {
+		if 2*holders[i] < len(others) {
+			rest = append(rest, w)
+		}
+	}
+	return byLetters(rest)
 }
 
 const (

@@ -30,6 +30,16 @@ func TestGuessWords(t *testing.T) {
 		{"Debian, systemd", ""},
 		{"PostgreSQL, transactions and locking", "en"},
 		{"Emacs Lisp", ""},
+		// No table knows these words, so their letters tell.
+		{"Honigbienen, Schwänzeltanz", "de"},
+		{"pszczoły, miód", "pl"},
+		{"bijenkorf, honingbij", "nl"},
+		{"abelhas, mel, colmeia", "pt"},
+		{"Kubernetes", ""},
+		{"Nginx, Kafka", ""},
+		{"Drosophila melanogaster", ""},
+		{"Blockchain, Ethereum", ""},
+		{"Zookeeper", ""},
 		{"Die Sprache der Bienen: wie Honigbienen einander sagen, wo es Nahrung gibt", "de"},
 	} {
 		if got := text.GuessWords(c.words); got != c.want {
