@@ -143,7 +143,7 @@ func Measures() []Measure {
 		{"links-outside", "share of the links found, over the whole run, that lead outside the record", spec, 0, false, false,
 			func(r *Run, _ Reference, _ int) float64 { return ratio(float64(r.LinksOutside), float64(r.Links)) }},
 		{"auroc", "chance that a relevant page's link scored above another's, before the fetch", "Hanley & McNeil 1982; prequential", +1, false, false, auroc},
-		{"ece", "expected calibration error of link scores, 10 equal bins; scores in [0,1] only", "Guo et al. 2017, eq 3; prequential", -1, false, false, ece},
+		{"ece", "expected calibration error of link scores, 10 equal bins; of scorers that tell what relevance they expect, and of scores in [0,1]", "Guo et al. 2017, eq 3; prequential", -1, false, false, ece},
 		{"precision-mesh", "mean precision over 400 page points × γ of .5, .575, .65, .725, .8", "Liu, Milios 2010, §6.1", +1, false, false, precisionMesh},
 		{"sigma", "(1/|S|) Σ_p max_d cos(p,d): mean of the best similarities, as the text says", "Liu, Milios 2010, eq 10", +1, false, false,
 			func(r *Run, _ Reference, n int) float64 {
@@ -427,11 +427,14 @@ func (r *Run) predictions(n int) (out []metric.Prediction) {
 
 func auroc(r *Run, _ Reference, n int) float64 { return metric.AUROC(r.predictions(n)) }
 
-// ece is that of link scores. One outside [0,1] claims no probability, and then there is
-// nothing to calibrate.
+// ece is that of what link scores expect. Where they tell no expectation, one outside [0,1]
+// claims no probability, and then there is nothing to calibrate.
 func ece(r *Run, _ Reference, n int) float64 {
 	bins := make(metric.Bins, calibrationBins)
 	for _, p := range r.predictions(n) {
+		if r.expects != nil {
+			p.Score = r.expects(p.Score)
+		}
 		if p.Score < 0 || p.Score > 1 {
 			return math.NaN()
 		}

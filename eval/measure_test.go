@@ -123,6 +123,10 @@ func TestLinkScores(t *testing.T) {
 		}
 		return r
 	}
+	expecting := func(r *Run) *Run {
+		r.expects = func(priority float64) float64 { return 0.5 + 0.4*math.Copysign(1, priority) }
+		return r
+	}
 	nan := math.NaN()
 	for _, test := range []struct {
 		name       string
@@ -135,6 +139,8 @@ func TestLinkScores(t *testing.T) {
 		{"a seed predicts nothing", scored(true, .9, 1, .1, 0), 1, .1},
 		{"all wrong", scored(false, 0, 1, 1, 0), 0, 1},
 		{"scores that are no probabilities", scored(false, 7, 1, -2, 0), 1, nan},
+		// Bins .9 (1 of 1) and .1 (0 of 1) by expectations, of priorities of any size.
+		{"scores that tell what they expect", expecting(scored(false, 7, 1, -2, 0)), 1, .1},
 		{"one class", scored(false, .5, 1), nan, .5},
 		{"nothing", scored(true), nan, nan},
 	} {

@@ -141,6 +141,8 @@ type Run struct {
 	// that tell of them. See Estimated.
 	shares  [2][]float64
 	samples [2][]pool.Sample
+
+	expects func(priority float64) float64 // RecorderOptions.Expects
 }
 
 // Set is a set of pages, by their addresses and by the bodies found there: a
@@ -211,6 +213,9 @@ type RecorderOptions struct {
 	// number of them, each in [0,1]; nil = not known. tf or tf-idf is the
 	// caller's choice and has to be said with the results.
 	Cosines func(web.URL) []float64
+	// Expects is what relevance in [0,1] the scorer expects by a priority; nil = the
+	// priority itself, where it is in [0,1].
+	Expects func(priority float64) float64
 	// Robots counts one request for robots.txt at the first visit to each
 	// origin, also to one that forbids the visit: events do not tell of them.
 	Robots bool
@@ -224,7 +229,7 @@ func NewRecorder(key Key, budget int, truth Truth, opt RecorderOptions) *Recorde
 		from, strata = rd.From, len(rd.Strata)
 	}
 	return &Recorder{
-		run: Run{From: from, Strata: strata, Key: key, Budget: budget, Charged: opt.Charged, Bounds: opt.Bounds && opt.Charged, Targets: opt.Cosines != nil}, truth: truth, opt: opt,
+		run: Run{From: from, Strata: strata, Key: key, Budget: budget, Charged: opt.Charged, Bounds: opt.Bounds && opt.Charged, Targets: opt.Cosines != nil, expects: opt.Expects}, truth: truth, opt: opt,
 		hosts: map[web.Host]int32{}, origins: map[string]bool{}, bodies: map[string]bool{}, found: map[string]bool{},
 	}
 }

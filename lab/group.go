@@ -476,6 +476,7 @@ func (g *group) watch(ctx context.Context, key eval.Key, s Scorer, listen func(e
 	}
 	rec := eval.NewRecorder(key, g.budget(), g.truth(), eval.RecorderOptions{
 		Number: g.fold.graph.Number, Document: g.fold.graph.Document, Recorded: pages.Has, Charged: mode != sim.Drop, Bounds: mode == sim.Bounds, Cosines: g.cosines(top),
+		Expects: s.kind().Expects,
 	})
 	o := sim.Options{
 		Workers: g.Network.Workers, Latency: sim.Latency{Median: time.Duration(g.Network.Median), Spread: g.Network.Spread},
