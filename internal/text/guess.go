@@ -85,8 +85,9 @@ func start(s string, n int) string {
 //
 // The words are of another language than English only if English knows at most half of
 // them, and if that language knows them better than any other by wordMargin halvings of
-// their shares in all, and better than English by as much. Words that half of the tables
-// know do not count: they are names.
+// their shares in all, better than English by as much, and their letters are likeliest in it
+// too: a table of one language may hold names, such as “terraform”. Words that half of the
+// tables know do not count: they are names.
 func GuessWords(s string) string {
 	if l := scriptOf(s); l != "" {
 		return l
@@ -135,16 +136,20 @@ func GuessWords(s string) string {
 			second = max(second, gain)
 		}
 	}
-	if most-second >= wordMargin {
-		return best
-	}
 	var rest []string
 	for i, w := range words {
 		if 2*holders[i] < len(others) {
 			rest = append(rest, w)
 		}
 	}
-	return byLetters(rest)
+	letters, sure := byLetters(rest)
+	switch {
+	case most-second < wordMargin && sure:
+		return letters
+	case most-second >= wordMargin && letters == best:
+		return best
+	}
+	return ""
 }
 
 const (

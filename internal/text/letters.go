@@ -66,10 +66,11 @@ func (m letterModel) likelihood(stem string) (sum float64) {
 	return sum
 }
 
-// byLetters tells the language of words in lower case by their letters, "" when they do not
-// tell. Only languages in Latin letters that have a table are told.
-func byLetters(words []string) string {
-	best, most, second, english := "", math.Inf(-1), math.Inf(-1), 0.
+// byLetters is the language in which the letters of words in lower case are likeliest, of those
+// in Latin letters that have a table. It is sure where that is another language than English,
+// by both margins.
+func byLetters(words []string) (best string, sure bool) {
+	most, second, english := math.Inf(-1), math.Inf(-1), 0.
 	for _, l := range slices.Sorted(maps.Keys(letterModels())) {
 		m, a, sum := letterModels()[l], NewAnalyzer(l), 0.
 		for _, w := range words {
@@ -86,8 +87,5 @@ func byLetters(words []string) string {
 			second = max(second, sum)
 		}
 	}
-	if best == English || most-second < letterMargin || most-english < englishMargin {
-		return ""
-	}
-	return best
+	return best, best != English && most-second >= letterMargin && most-english >= englishMargin
 }
