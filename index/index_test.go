@@ -249,6 +249,10 @@ func TestTogether(t *testing.T) {
 	if _, err := Open(Dir(c)); !errors.Is(err, ErrNone) {
 		t.Errorf("no index: %v", err)
 	}
+	// Who waits for an index asks for it twice a second.
+	if n := testing.AllocsPerRun(20, func() { _, _ = Open(Dir(c)) }); n > 50 {
+		t.Errorf("to find that there is no index took %.0f allocations", n)
+	}
 	b := builder(t, c)
 	defer closing(t, b)
 	if _, err := NewBuilder(c, Dir(c), parse.New(parse.Options{})); !errors.Is(err, ErrBusy) {

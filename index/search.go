@@ -43,13 +43,14 @@ type view struct {
 }
 
 // Open opens the index in the folder dir for reading. The error wraps ErrNone if there
-// is none.
+// is none. To find that out takes next to nothing, so that it may be asked again and again.
 func Open(dir string) (*Reader, error) {
-	r := &Reader{dir: dir, analyzer: parse.NewAnalyzer(parse.Languages()...), every: refreshEvery, patience: patience, closing: make(chan struct{})}
+	r := &Reader{dir: dir, every: refreshEvery, patience: patience, closing: make(chan struct{})}
 	now, err := r.open()
 	if err != nil {
 		return nil, err
 	}
+	r.analyzer = parse.NewAnalyzer(parse.Languages()...)
 	r.now, r.looked = now, time.Now()
 	return r, nil
 }
