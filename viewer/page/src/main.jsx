@@ -57,8 +57,8 @@ function App() {
   if (start) {
     return (
       <>
-        <header class="top"><div class="who"><img class="mark" src="icon.svg" alt="" /><strong class="name">waggle</strong></div>
-          {crawls.length > 0 && <nav aria-label="Crawls">{crawls.map((c) => <a key={c.id} href={to(c.id, "now")}>{c.figures.name || c.dir}</a>)}</nav>}</header>
+        <header class="top"><div class="who"><img class="mark" src="icon.svg" alt="" />
+          {crawls.length > 0 ? <Choose crawls={crawls} value={starting} choose={(id) => go(id, "now")} /> : <strong class="name">waggle</strong>}</div></header>
         <main id="main" ref={main} tabIndex={-1}><Start info={info} begun={(id) => { setShown((n) => n + 1); go(id, "now"); }} /></main>
       </>
     );
@@ -71,13 +71,7 @@ function App() {
       <header class="top">
         <div class="who">
           <img class="mark" src="icon.svg" alt="" />
-          {crawls.length > 1 ? (
-            <label class="choose"><span class="hidden">Crawl</span>
-              <select value={at.crawl} onChange={(e) => go(e.target.value, at.screen === "page" ? "pages" : at.screen)}>
-                {crawls.map((c) => <option key={c.id} value={c.id}>{c.figures.name || c.dir} – {c.dir}</option>)}
-              </select>
-            </label>
-          ) : <strong class="name"><bdi>{state?.figures.name || crawls[0].figures.name || crawls[0].dir}</bdi></strong>}
+          {crawls.length > 1 ? <Choose crawls={crawls} value={at.crawl} choose={(id) => go(id, at.screen === "page" ? "pages" : at.screen)} /> : <strong class="name"><bdi>{state?.figures.name || crawls[0].figures.name || crawls[0].dir}</bdi></strong>}
           {state && <Status state={state} lost={lost} />}
           {state && !lost && !state.running && state.reading === 1 && <GoOn crawl={at.crawl} can={info} />}
           {info && <a class="new" href={to(starting, "start")}>New crawl</a>}
@@ -97,6 +91,18 @@ function App() {
       <footer><span><kbd>1</kbd>–<kbd>5</kbd> screens · <kbd>/</kbd> search · <kbd>J</kbd> <kbd>K</kbd> next and previous row · <kbd>Enter</kbd> opens it · <kbd>R</kbd> relevant <kbd>I</kbd> not <kbd>M</kbd> more like this</span></footer>
       <Said />
     </>
+  );
+}
+
+// Choose gives the choice of the crawls that are shown; one that is begun is among them.
+function Choose({ crawls, value, choose }) {
+  return (
+    <label class="choose"><span class="hidden">Crawl</span>
+      <select value={value} onChange={(e) => choose(e.target.value)}>
+        {value === starting && <option value={starting}>A new crawl</option>}
+        {crawls.map((c) => <option key={c.id} value={c.id}>{c.figures.name || c.dir} – {c.dir}</option>)}
+      </select>
+    </label>
   );
 }
 

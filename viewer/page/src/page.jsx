@@ -104,11 +104,14 @@ function Fields({ p }) {
 
 // Way draws the path to the page.
 function Way({ p, crawl }) {
+  const [whole, setWhole] = useState(false);
+  // Of a long way the beginning and the end are shown.
+  const cut = whole || p.way.length <= 14 ? 0 : p.way.length - 12;
   return (
     <section class="card" aria-labelledby="way-title">
       <h2 id="way-title">The way to it</h2>
       <ol class="way">
-        {p.way.map((s, i) => (
+        {p.way.map((s, i) => (i >= 4 && i < 4 + cut ? i === 4 && <li key="cut" class="redirect"><button type="button" onClick={() => setWhole(true)}>{count(cut, "step")} between</button></li> : (
           <li key={s.url} class={s.relevant ? "yes" : s.page ? "" : "redirect"}>
             {i > 0 && <p class="step">{s.link === "redirect" ? "moved to" : <>link {s.anchor && <q><bdi>{s.anchor}</bdi></q>}</>}{s.queued !== undefined && <>, priority {priority(s.queued)}</>}{s.leased < 1e29 && <> ({priority(s.leased)} when it was taken)</>}</p>}
             {i === 0 && <p class="step">{s.link === "seed" || !s.link ? "seed" : "the way before this is not in the log"}</p>}
@@ -118,7 +121,7 @@ function Way({ p, crawl }) {
             </p>
             <bdi class="address">{s.url}</bdi>
           </li>
-        ))}
+        )))}
       </ol>
     </section>
   );
