@@ -168,21 +168,31 @@ type Host struct {
 // "rate", "waiting", "failed", "bytes", "took" or "host"; all is how many there are whose
 // name holds a text.
 func (c *Crawl) Hosts(order, holds string, from, n int) (list []Host, all int) {
-	ids := make([]uint32, 0, len(c.hosts))
+	top := &best{most: max(0, from) + max(0, n), less: func(i, j int32) bool {
+		a, b := &c.hosts[i], &c.hosts[j]
+		// Not by cmp.Or, which would compare the names of all.
+		if d := a.compare(b, order); d != 0 {
+			return d < 0
+		}
+		if a.relevant != b.relevant {
+			return a.relevant > b.relevant
+		}
+		if a.pages != b.pages {
+			return a.pages > b.pages
+		}
+		return a.name < b.name
+	}}
 	for i := range c.hosts {
-		if containsFold([]byte(c.hosts[i].name), holds) {
-			ids = append(ids, uint32(i))
+		if holds == "" || containsFold([]byte(c.hosts[i].name), holds) {
+			top.add(int32(i))
+			all++
 		}
 	}
-	slices.SortFunc(ids, func(i, j uint32) int {
-		a, b := &c.hosts[i], &c.hosts[j]
-		return cmp.Or(a.compare(b, order), cmp.Compare(b.relevant, a.relevant), cmp.Compare(b.pages, a.pages), cmp.Compare(a.name, b.name))
-	})
 	list = []Host{}
-	for _, i := range slice(ids, from, n) {
+	for _, i := range slice(top.sorted(), from, n) {
 		list = append(list, c.hosts[i].show())
 	}
-	return list, len(ids)
+	return list, all
 }
 
 // slice is the n elements of s from a place on, as far as there are any.
