@@ -78,9 +78,9 @@ func TestClassReasons(t *testing.T) {
 		set  map[string]float64
 		came string
 	}{
-		{"thompson-like", map[string]float64{"mean": 1}, "the mean by 1 relevant of 2 pages of the class"},
-		{"thompson-like", nil, "drawn by 1 relevant of 2 pages of the class"},
-		{"q-value-like", nil, "learnt from 2 pages of the class"},
+		{"thompson-like", map[string]float64{"mean": 1}, "the mean by pages of the class so far: 1 relevant, 1 not"},
+		{"thompson-like", nil, "drawn at random by pages of the class so far: 1 relevant, 1 not"},
+		{"q-value-like", nil, "learnt by pages of the class so far: 2"},
 	} {
 		s := newScorer(t, c.name, score.Options{Set: c.set})
 		x := s.(score.Explainer)

@@ -109,7 +109,7 @@ func (q *qValue) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) []
 	if !ok {
 		return nil
 	}
-	came := fmt.Sprintf("learnt from %d pages of the class", q.pages[class])
+	came := fmt.Sprintf("learnt by pages of the class so far: %d", q.pages[class])
 	if q.pages[class] == 0 {
 		came = "the relevance of the page, as no page of the class was fetched"
 	}

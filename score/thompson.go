@@ -104,12 +104,12 @@ func (t *thompson) Explain(_ *web.Page, _ web.Verdict, _ int, c *web.Candidate) 
 	if !ok {
 		return nil
 	}
-	by := "drawn by"
+	by := "drawn at random by"
 	if t.mean {
 		by = "the mean by"
 	}
 	a := t.arms[class]
-	return explainClass(class, fmt.Sprintf("%s %d relevant of %d pages of the class", by, a.good, a.good+a.bad), t.Score(c))
+	return explainClass(class, fmt.Sprintf("%s pages of the class so far: %d relevant, %d not", by, a.good, a.bad), t.Score(c))
 }
 
 func (*thompson) Rescores() bool               { return true }
