@@ -33,3 +33,29 @@ func TestPaused(t *testing.T) {
 		}
 	}
 }
+
+// The budget of a summary is what the crawl was told last and was not undone.
+func TestSummaryBudget(t *testing.T) {
+	var s Summary
+	for _, step := range []struct {
+		event Event
+		want  int
+	}{
+		{Started{Pages: 300}, 300},
+		{Act{Number: 1, Do: Budget, Pages: 250, Was: 300}, 250},
+		{Act{Number: 2, Do: Budget, Pages: 280, Was: 250}, 280},
+		{Act{Number: 3, Do: Budget, Pages: 9, Was: 280, Refused: "no"}, 280},
+		{Act{Number: 4, Do: Mute, Place: "a.test"}, 280},
+		{Act{Number: 5, Do: Undo, Act: 4}, 280},
+		{Act{Number: 6, Do: Undo, Act: 2}, 250},
+		{Act{Number: 7, Do: Undo, Act: 2, Refused: "it was undone"}, 250},
+		{Act{Number: 8, Do: Undo, Act: 1}, 300},
+		{Act{Number: 9, Do: Budget, Pages: 0, Was: 300}, 0}, // no limit
+		{Started{Pages: 400, Resumed: true}, 400},
+	} {
+		s.Add(step.event)
+		if s.Budget != step.want {
+			t.Errorf("after %+v: %d, want %d", step.event, s.Budget, step.want)
+		}
+	}
+}

@@ -22,7 +22,7 @@ type Summary struct {
 	Threshold float64       // a page at or above it is relevant
 	Pages     int           // pages fetched, duplicates and noindex included: each cost a fetch
 	Relevant  int           // of these, relevant ones that may be kept
-	Budget    int           // of pages; 0 = no limit
+	Budget    int           // of pages, as it was told last; 0 = no limit
 	Limit     time.Duration // of time; 0 = no limit
 	Workers   int
 	// NotKept counts, among Pages, those fetched but not part of the harvest,
@@ -73,6 +73,7 @@ type Summary struct {
 	past    time.Duration // time of the runs before this one
 	between bool          // two runs: the crawl is judged anew
 	began   time.Time     // this run
+	budgets []Act         // that set the budget, and were not undone
 	window  [Window]bool  // relevance of page i at i mod Window
 	recent  int           // relevant ones in window
 }
@@ -146,6 +147,8 @@ func (s *Summary) Add(e Event) {
 		}
 	case Rejudged:
 		s.rejudged(e)
+	case Act:
+		s.told(e)
 	case Doubt:
 		s.Doubts = e.Notes
 	case Dropped:
@@ -167,6 +170,25 @@ func (s *Summary) Add(e Event) {
 	case Ended:
 		s.Frontier = e.Frontier
 		s.How, s.Next, s.Until = e.How, e.Next, e.Until
+	}
+}
+
+// told takes in what a person said of the budget: the last word that was not undone counts,
+// and where there is none, what it was before.
+func (s *Summary) told(a Act) {
+	switch {
+	case a.Refused != "":
+	case a.Do == Budget:
+		s.budgets, s.Budget = append(slices.Clip(s.budgets), a), a.Pages
+	case a.Do == Undo:
+		i := slices.IndexFunc(s.budgets, func(b Act) bool { return b.Number == a.Act })
+		if i < 0 {
+			return
+		}
+		s.Budget = s.budgets[i].Was
+		if s.budgets = slices.Concat(s.budgets[:i], s.budgets[i+1:]); len(s.budgets) > 0 {
+			s.Budget = s.budgets[len(s.budgets)-1].Pages
+		}
 	}
 }
 
