@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/waggle-crawler/waggle/cluster/engine"
 	"github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/web"
 )
@@ -45,6 +47,39 @@ func drawLinks(t *rapid.T) (out []web.Candidate) {
 }
 
 // What is written is read as it was.
+// What links wait for is handed over although there is no room for more links.
+func TestRoomForWhatLinksWaitFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := New(t.Context(), Options{Engine: engine.NewMemory()})
+		w.holds[0] = &liveShard{gen: 1}
+		const after = 7
+		full := letter{shard: 0, gen: 1, place: 1, after: after, links: make([]web.Candidate, mostInbox)}
+		for _, l := range []letter{full, {shard: -1, place: after}} {
+			if err := w.put(l); err != nil {
+				t.Fatal(err)
+			}
+		}
+		more := make(chan error, 1)
+		go func() { more <- w.put(letter{shard: 0, gen: 1, place: 2, links: make([]web.Candidate, 1)}) }()
+		synctest.Wait()
+		if len(w.inbox) != 2 {
+			t.Fatalf("%d letters, and there is no room for links", len(w.inbox))
+		}
+		taken := 0
+		for range 3 { // that of all, what waited for it, the one behind
+			var m crawl.Mail
+			w.mu.Lock()
+			w.letters(&m)
+			w.mu.Unlock()
+			taken += len(m.Links)
+			synctest.Wait()
+		}
+		if err := <-more; err != nil || taken != mostInbox+1 {
+			t.Errorf("%d links were taken in, %v", taken, err)
+		}
+	})
+}
+
 func TestRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		links := drawLinks(t)

@@ -337,14 +337,15 @@ func (w *Worker) readAll() {
 	w.fail(err)
 }
 
-// mostInbox is how many links wait to be taken in before readers wait.
+// mostInbox is how many links wait to be taken in before readers of links wait.
 const mostInbox = 20_000
 
-// put hands a letter to the driver.
+// put hands a letter to the driver. One without links does not wait: those that are there may be
+// waiting for it (letter.after).
 func (w *Worker) put(l letter) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for w.links >= mostInbox && w.ctx.Err() == nil {
+	for len(l.links) > 0 && w.links >= mostInbox && w.ctx.Err() == nil {
 		w.room.Wait()
 	}
 	if err := w.ctx.Err(); err != nil {

@@ -426,7 +426,7 @@ func (e *Engine) readFrom(ctx context.Context, subjects []string, first *engine.
 	defer cancel()
 	consumer, err := e.stream.OrderedConsumer(try, jetstream.OrderedConsumerConfig{
 		FilterSubjects: subjects, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: uint64(*first) + 1,
-		InactiveThreshold: time.Minute, MaxResetAttempts: 5,
+		InactiveThreshold: time.Minute, MaxResetAttempts: 1, // Read tries again
 	})
 	if err != nil {
 		return nil
@@ -438,8 +438,11 @@ func (e *Engine) readFrom(ctx context.Context, subjects []string, first *engine.
 	defer messages.Stop()
 	defer context.AfterFunc(ctx, messages.Stop)()
 	skip := len(e.subject(""))
+	// Where the client begins anew while it is told to stop, it stops what it had before, and waits
+	// for the next message all the same: only the context ends that.
+	ends := jetstream.NextContext(ctx)
 	for {
-		m, err := messages.Next()
+		m, err := messages.Next(ends)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
