@@ -58,6 +58,9 @@ type kind struct {
 	// text are phrases of which one is in the text, or a field that asks for a password is on
 	// the page; nil = anything will do.
 	text []string
+	// hints are pieces of which one is in each phrase of text: a text without any of them
+	// has none of the phrases; nil = the phrases are looked for.
+	hints []string
 	// alone is below how many terms such a field stands for a title, where its form is all that
 	// is on the page; 0 = the field says nothing.
 	alone int32
@@ -81,7 +84,7 @@ var kinds = []kind{
 		"page introuvable", "page non trouvée", "erreur 404", "página no encontrada", "error 404: página no encontrada",
 		"страница не найдена", "ошибка 404", "ページが見つかりません", "お探しのページは見つかりませんでした", "页面不存在", "页面未找到", "找不到页面",
 	}},
-	{reason: web.ReasonParked, terms: maxParked, text: []string{
+	{reason: web.ReasonParked, terms: maxParked, hints: []string{"domain", "dominio", "parked", "домен", "ドメイン", "域名"}, text: []string{
 		"this domain is for sale", "this domain may be for sale", "buy this domain", "domain name is for sale",
 		"this domain is parked", "domain is parked", "parked free", "this domain has expired", "the domain has expired",
 		"this web page is parked", "domain has been registered and is parked", "this domain was recently registered",
@@ -125,17 +128,18 @@ func Reason(p *web.Page) web.Reason {
 		if terms >= k.terms && !(field && terms < maxForm) {
 			continue
 		}
-		if text == "" && k.text != nil {
-			text = lowerText(p)
-		}
-		in := func(s string) bool { return strings.Contains(text, s) }
 		told := k.title == nil || k.in(title) || k.in(headings) && !(k.sole && len(headings) > 1) ||
 			field && p.PasswordAlone && terms < k.alone || terms < k.few && k.beg(p)
 		if !told {
 			continue
 		}
-		if k.text != nil && !field && !slices.ContainsFunc(k.text, in) {
-			continue
+		if k.text != nil && !field {
+			if text == "" {
+				text = lowerText(p)
+			}
+			if !k.says(text) {
+				continue
+			}
 		}
 		return k.reason
 	}
@@ -157,6 +161,12 @@ func (k *kind) in(parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool {
 		return slices.Contains(k.title, part) || slices.ContainsFunc(k.ends, func(end string) bool { return strings.HasSuffix(part, end) })
 	})
+}
+
+// says tells whether one of the phrases of the kind is in a text.
+func (k *kind) says(text string) bool {
+	in := func(s string) bool { return strings.Contains(text, s) }
+	return (k.hints == nil || slices.ContainsFunc(k.hints, in)) && slices.ContainsFunc(k.text, in)
 }
 
 // beg tells whether a leaf begins with a phrase of the kind's begs.
@@ -189,10 +199,12 @@ func Refusal(status int, p *web.Page) web.Reason {
 	return ""
 }
 
+// separators are what stands between the parts of a title.
+var separators = strings.NewReplacer(" - ", "|", " – ", "|", " — ", "|", ": ", "|", " · ", "|", " » ", "|", " « ", "|", " › ", "|", " ‹ ", "|", " • ", "|", " :: ", "|")
+
 // titleParts are the title and its parts between separators, tidy, without empty ones.
 func titleParts(p *web.Page) (parts []string) {
-	spaced := strings.NewReplacer(" - ", "|", " – ", "|", " — ", "|", ": ", "|", " · ", "|", " » ", "|", " « ", "|", " › ", "|", " ‹ ", "|", " • ", "|", " :: ", "|").Replace(p.Title)
-	for _, s := range append(strings.Split(spaced, "|"), p.Title) {
+	for _, s := range append(strings.Split(separators.Replace(p.Title), "|"), p.Title) {
 		if s = tidy(s); s != "" {
 			parts = append(parts, s)
 		}
@@ -220,10 +232,15 @@ func tidy(s string) string {
 
 // lowerText is the text of a page in lower case, with one space between words.
 func lowerText(p *web.Page) string {
-	var b strings.Builder
+	n := 0
 	for i := range p.Leaves {
-		for w := range strings.FieldsSeq(p.Leaves[i].Text) {
-			b.WriteString(strings.ToLower(w))
+		n += len(p.Leaves[i].Text) + 1
+	}
+	var b strings.Builder
+	b.Grow(n)
+	for i := range p.Leaves {
+		for w := range strings.FieldsSeq(strings.ToLower(p.Leaves[i].Text)) {
+			b.WriteString(w)
 			b.WriteByte(' ')
 		}
 	}
