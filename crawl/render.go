@@ -53,8 +53,8 @@ const (
 
 // Of each kind: the share of gains that is expected before anything was rendered, and the
 // least that is expected of a host whatever others showed; and after how many pages one is
-// rendered all the same. A bare page may be all that is sent of a site, so one of each host
-// is rendered that has not sent shownPages others.
+// rendered all the same. A bare page that is a shell may be all that is sent of a site, so
+// one of each host is rendered that has not sent shownPages others.
 var renderKinds = [web.RenderKinds]struct {
 	prior, least float64
 	every        int
@@ -70,6 +70,7 @@ const (
 	hostPages  = 1 // that the share of gains of a host begins with
 	leastGain  = 1. / 3
 	shownPages = 6  // that are not bare: a host which sent so many sends what it has
+	shellWords = 30 // fewer, and fewer links than endLinks, are a shell: there are short pages that are whole
 	bareWords  = 80 // fewer are almost no text
 	listLinks  = 10 // of the page's own site: a page of few words that has as many is a list
 	endLinks   = 3  // fewer lead almost nowhere: of the page's own site
@@ -80,11 +81,12 @@ const (
 	wordLetters = 8
 )
 
-// renders tells whether a page of a host is rendered, in a crawl that has counted all.
-func (k renderKind) renders(host *web.HostState, all *[web.RenderKinds]web.Renders) bool {
+// renders tells whether a page of a host is rendered, in a crawl that has counted all. A
+// shell has almost nothing in it, or something that waits to be filled in.
+func (k renderKind) renders(host *web.HostState, all *[web.RenderKinds]web.Renders, shell bool) bool {
 	of, n := renderKinds[k], host.Renders[k]
 	crawl := (float64(all[k].Gained) + of.prior*crawlPages) / float64(all[k].Done+crawlPages)
-	if host.Fetched-host.Renders[kindBare].Pages < shownPages {
+	if shell && host.Fetched-host.Renders[kindBare].Pages < shownPages {
 		crawl = max(of.least, crawl)
 	}
 	if (float64(n.Gained)+crawl*hostPages)/float64(n.Done+hostPages) >= leastGain {
@@ -195,7 +197,8 @@ func (c *Crawl) page(ctx context.Context, a *Arrival, r *web.Response, release c
 		}
 		sent = contentOf(p)
 		kind := hints.kind(&sent)
-		if !always && (!kind.renders(&a.Lease.Host, &a.Lease.Renders) || c.Policy.Hollow && hollow.LoginByTitle(p)) {
+		shell := hints.unfinished || sent.words < shellWords && sent.near < endLinks
+		if !always && (!kind.renders(&a.Lease.Host, &a.Lease.Renders, shell) || c.Policy.Hollow && hollow.LoginByTitle(p)) {
 			a.rendered = renderOutcome{counts: true, kind: kind}
 			return p, nil
 		}

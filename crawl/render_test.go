@@ -166,10 +166,18 @@ func TestRenderLogin(t *testing.T) {
 	}
 }
 
-// What hosts showed is expected of the next one: where nothing was gained, one bare page of
-// each further host is rendered, and none that may be filled in.
+// What hosts showed is expected of the next one: where nothing was gained, one shell of each
+// further host is rendered, and neither a short page nor one that may be filled in.
 func TestRenderManyHosts(t *testing.T) {
-	const hosts, pages = 12, 4
+	const hosts = 12
+	renderHosts(t, hosts, 0, hosts)
+	renderHosts(t, hosts, 50, 7)
+}
+
+// renderHosts crawls so many hosts whose bare pages have so many words, and wants as many of
+// these rendered.
+func renderHosts(t *testing.T, hosts, short, want int) {
+	const pages = 4
 	w, s := mapWeb{}, &scripts{docs: map[string]string{}}
 	cr := newCrawl(t, w, 1)
 	cr.Seeds = nil
@@ -177,7 +185,7 @@ func TestRenderManyHosts(t *testing.T) {
 		host := fmt.Sprintf("h%d.example", h)
 		ofHost(w, s.docs, host, pages, func(n int) string {
 			if n%2 == 0 {
-				return script + host + next(n, pages)
+				return script + host + words(short) + next(n, pages)
 			}
 			return script + host + words(200) + `<ul id=results></ul>`
 		}, nil)
@@ -199,8 +207,8 @@ func TestRenderManyHosts(t *testing.T) {
 			unfinished++
 		}
 	}
-	if bare != hosts || unfinished != 4 {
-		t.Errorf("of %d hosts %d bare and %d unfinished pages were rendered, want %d and 4: %v", hosts, bare, unfinished, hosts, s.given)
+	if bare != want || unfinished != 4 {
+		t.Errorf("of %d hosts %d bare and %d unfinished pages were rendered, want %d and 4: %v", hosts, bare, unfinished, want, s.given)
 	}
 }
 
