@@ -46,7 +46,6 @@ func drawLinks(t *rapid.T) (out []web.Candidate) {
 	return out
 }
 
-// What is written is read as it was.
 // What links wait for is handed over although there is no room for more links.
 func TestRoomForWhatLinksWaitFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -80,6 +79,7 @@ func TestRoomForWhatLinksWaitFor(t *testing.T) {
 	})
 }
 
+// What is written is read as it was.
 func TestRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		links := drawLinks(t)
