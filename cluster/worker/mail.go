@@ -230,6 +230,9 @@ func (w *Worker) Receive(context.Context) (m crawl.Mail, err error) {
 		w.lastMail = now
 	}
 	w.letters(&m)
+	if len(m.Links) >= linksAtOnce {
+		w.signal() // there may be more
+	}
 	if !m.Empty() {
 		w.activity++
 		w.idle = false
