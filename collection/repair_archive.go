@@ -268,9 +268,12 @@ func (r *repair) eventOf(x exchange) (event.Event, error) {
 	}
 	switch {
 	case m.Reason == web.ReasonRedirect:
-		e.To = p.Location
+		if e.To = p.Location; e.To.IsZero() {
+			e.Reason = web.ReasonRedirectBad // as a crawl tells it
+			break
+		}
 		standing := r.remains.Standing(e.To)
-		e.Queued = !e.To.IsZero() && (r.alone || standing == frontier.Waiting || standing == frontier.Done)
+		e.Queued = r.alone || standing == frontier.Waiting || standing == frontier.Done
 	case m.Reason == web.ReasonStatus:
 		e.Retry = passing(p.Status) // until settleRetries says otherwise
 	}

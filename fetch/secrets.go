@@ -116,7 +116,7 @@ func (p personal) answered(u web.URL, h http.Header) {
 		for i, v := range values {
 			for _, secret := range p.secret {
 				if secret != "" {
-					v = strings.ReplaceAll(v, secret, "…")
+					v = strings.ReplaceAll(v, secret, web.Concealed)
 				}
 			}
 			h[name][i] = v

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/waggle-crawler/waggle/web"
 )
 
 // Two records as another tool writes them: WARC/1.0, LF only in one header, an
@@ -206,7 +208,11 @@ func TestReadResponseBounds(t *testing.T) {
 			}
 		})
 	}
-	p, err := ReadResponse(rec("HTTP/1.1 301 Moved\r\nLocation: ../y#z", ""), 100)
+	p, err := ReadResponse(rec("HTTP/1.1 301 Moved\r\nLocation: /y?token="+web.Concealed, ""), 100)
+	if err != nil || !p.Location.IsZero() {
+		t.Errorf("a location of which something is concealed leads to %v, %v", p.Location, err)
+	}
+	p, err = ReadResponse(rec("HTTP/1.1 301 Moved\r\nLocation: ../y#z", ""), 100)
 	if err != nil || p.Location.String() != "http://a.example/y" {
 		t.Errorf("location %v, %v", p.Location, err)
 	}

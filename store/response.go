@@ -65,7 +65,7 @@ func ReadResponse(rec *Record, limit int64) (*web.Response, error) {
 		return nil, place(fmt.Errorf("a record of type %q holds no response", rec.Type()))
 	}
 	if p.Status >= 300 && p.Status < 400 {
-		if to := get(p.Header, "Location"); to != "" {
+		if to := get(p.Header, "Location"); to != "" && !strings.Contains(to, web.Concealed) {
 			p.Location, _ = web.Canon{}.Resolve(u, to) // zero: unusable
 		}
 	}

@@ -2,6 +2,10 @@ package web
 
 import "net/http"
 
+// Concealed stands in the headers of a stored response in place of what nobody else may
+// read, such as a password that the server repeats.
+const Concealed = "…"
+
 // RecordHeader is the header with which a server of a recorded web says what it
 // is: by RecordServed to a client that asks for its certificate, so that the
 // client knows that nothing it is given comes from the live web; and by

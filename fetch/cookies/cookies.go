@@ -168,7 +168,7 @@ func (j *Jar) Answered(u web.URL, h http.Header) {
 		}
 		for _, values := range h {
 			for i := range values {
-				values[i] = strings.ReplaceAll(values[i], t, "…")
+				values[i] = strings.ReplaceAll(values[i], t, web.Concealed)
 			}
 		}
 	}
