@@ -28,7 +28,7 @@ func TestLostFolder(t *testing.T) {
 			c.env = shop.Env()
 			c.serveEngine()
 			w0, w1, w2 := c.start("w0", "--workers-min", "3"), c.start("w1", "--workers-min", "3"), c.start("w2", "--workers-min", "3")
-			for c.toldShipped("w2") < 2 {
+			for told := 0; told < 2; told = c.toldShipped("w2") {
 				w2.says("shipped ", w2.out.count("shipped ")+1)
 			}
 			if over {
