@@ -269,7 +269,7 @@ func (r *repair) eventOf(x exchange) (event.Event, error) {
 	switch {
 	case m.Reason == web.ReasonRedirect:
 		if e.To = p.Location; e.To.IsZero() {
-			e.Reason = web.ReasonRedirectBad // as a crawl tells it
+			e.Reason = web.ReasonRedirectBad // its target is not known
 			break
 		}
 		standing := r.remains.Standing(e.To)

@@ -33,9 +33,9 @@ import (
 // after longer and longer waits.
 //
 // A request that was not sent, as the proxy that all of them go through was not reached
-// (Failure.Proxy), leaves no doubt: the network is down.
+// (Failure.Proxy), leaves no doubt: the network is down at once.
 //
-// A crawl that has but one host left cannot tell: the failure then counts against
+// A crawl that has but one host left cannot tell otherwise: the failure then counts against
 // a host that does not answer.
 //
 // The network is a part of the Step: it reads no clock. Nothing of it is stored:
@@ -55,8 +55,8 @@ type network struct {
 	next   time.Time     // when the next one may be sent
 	wait   time.Duration // after one without an answer
 
-	// proxied tells that every request goes through one proxy, and atProxy that this was
-	// what the last request without a response did not reach.
+	// proxied tells that every request goes through one proxy; atProxy, that the request
+	// which began the outage, or the last probe, did not reach it.
 	proxied, atProxy bool
 }
 
@@ -170,7 +170,6 @@ func (n *network) judge(now time.Time, a Arrival, wait time.Duration) (ready []A
 		if n.state == networkUp && a.Failure.Connected {
 			break // the network works: it counts
 		}
-		n.atProxy = a.Failure.Proxy
 		if link {
 			if len(n.aside) == 0 && n.state == networkUp {
 				n.since = now
@@ -179,8 +178,10 @@ func (n *network) judge(now time.Time, a Arrival, wait time.Duration) (ready []A
 		}
 		switch {
 		case probe:
+			n.atProxy = a.Failure.Proxy
 			said = n.vain(now, a.Lease.URL, link)
-		case n.atProxy && n.state != networkDown:
+		case a.Failure.Proxy && n.state != networkDown:
+			n.atProxy = true
 			said = n.down(now)
 		case n.state == networkUp && n.evidence() >= doubtSites:
 			said = n.doubt(now)
@@ -254,7 +255,7 @@ func (n *network) evidence() int {
 
 // doubt begins to ask whether the network is down.
 func (n *network) doubt(now time.Time) []event.Event {
-	n.state, n.probes, n.next = networkDoubt, 0, now
+	n.state, n.probes, n.next, n.atProxy = networkDoubt, 0, now, false
 	if len(n.answering) > 0 && len(n.others()) == 0 {
 		return n.down(now)
 	}

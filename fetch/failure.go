@@ -45,7 +45,7 @@ func failure(ctx context.Context, u web.URL, err error) error {
 	}
 }
 
-// atProxy tells whether the proxy was not reached, or let nobody through.
+// atProxy tells whether the proxy was not reached.
 func atProxy(err error) bool {
 	var op *net.OpError
 	return errors.Is(err, errProxyDown) || errors.As(err, &op) && op.Op == "proxyconnect"

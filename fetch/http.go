@@ -94,7 +94,8 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 		return nil, failed(ctx, u, out, fmt.Errorf("status %.100q ends no request", in.Status))
 	}
 
-	if in.StatusCode == http.StatusProxyAuthRequired && c.absolute() {
+	// Within TLS, and in a recorded web, it is the server's word.
+	if in.StatusCode == http.StatusProxyAuthRequired && c.absolute() && at.Scheme == "http" && !c.options.Recorded {
 		return nil, failed(ctx, u, out, unknownAt(c.options.Proxy))
 	}
 

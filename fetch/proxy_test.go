@@ -294,8 +294,8 @@ func TestClientCertificate(t *testing.T) {
 	}
 }
 
-// A proxy that is gone, or that lets nobody in, says nothing of servers; one that does not reach
-// a server does.
+// A proxy that is gone says nothing of servers. One that does not reach a server does, and so may
+// one that wants a user: a server can answer so too.
 func TestProxyGone(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -322,8 +322,8 @@ func TestProxyGone(t *testing.T) {
 		{url.URL{Scheme: "https", Host: gone}, "https://a.test/", true, "refused"},
 		{url.URL{Scheme: "socks5", Host: gone}, "http://a.test/", true, "refused"},
 		{url.URL{Scheme: "socks5h", Host: gone}, "https://a.test/", true, "refused"},
-		{url.URL{Scheme: "http", Host: answers(http.StatusProxyAuthRequired)}, "http://a.test/", true, "--secrets"},
-		{url.URL{Scheme: "http", Host: answers(http.StatusProxyAuthRequired)}, "https://a.test/", true, "--secrets"},
+		{url.URL{Scheme: "http", Host: answers(http.StatusProxyAuthRequired)}, "http://a.test/", false, "--secrets"},
+		{url.URL{Scheme: "http", Host: answers(http.StatusProxyAuthRequired)}, "https://a.test/", false, "--secrets"},
 		{url.URL{Scheme: "http", Host: answers(http.StatusBadGateway)}, "https://a.test/", false, "502"},
 		{*refuses.serve(), "http://a.test/", false, "refused"},
 	} {

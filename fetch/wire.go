@@ -87,15 +87,16 @@ func newWire(o Options) *wire {
 }
 
 // errProxy is wrapped when the proxy opens no connection for us, and errProxyDown when it is
-// not reached, or lets us open none at all.
+// not reached.
 var (
 	errProxy     = errors.New("no connection through proxy")
-	errProxyDown = errors.New("the proxy lets nothing through")
+	errProxyDown = errors.New("the proxy is not reached")
 )
 
-// unknownAt is the error of a proxy that wants to know who asks.
+// unknownAt is the error of a proxy that wants to know who asks. It does not wrap errProxyDown: a
+// server can answer so too, and may not bring a crawl to a stand.
 func unknownAt(p *url.URL) error {
-	return fmt.Errorf("%w: %s wants a user and a password, or others: put them into the file of fetch.secrets (--secrets), by the address of the proxy", errProxyDown, p.Host)
+	return fmt.Errorf("%w: %s wants a user and a password, or other ones: put them into the file of fetch.secrets (--secrets), by the address of the proxy", errProxy, p.Host)
 }
 
 // guarded tells whether the address guard stands at the dialer.

@@ -146,8 +146,8 @@ func greetSOCKS(ctx context.Context, proxy *url.URL) error {
 	if method == password && proxy.User != nil {
 		word, _ := proxy.User.Password()
 		name := proxy.User.Username()
-		if len(name) > 255 || len(word) > 255 {
-			return errors.New("a user or a password of more than 255 bytes cannot be told to it")
+		if len(name) == 0 || len(name) > 255 || len(word) > 255 {
+			return errors.New("it can be told a user of 1 to 255 bytes and a password of at most 255")
 		}
 		request := append([]byte{1, byte(len(name))}, name...)
 		request = append(append(request, byte(len(word))), word...)
@@ -157,10 +157,13 @@ func greetSOCKS(ctx context.Context, proxy *url.URL) error {
 		}
 		in = refused == 0
 	}
-	if !in {
-		return errors.New("it lets us in with a user and a password only, or not with these: put them into the file of fetch.secrets (--secrets), by the address of the proxy")
+	switch {
+	case in:
+		return nil
+	case proxy.User != nil:
+		return errors.New("it does not know this user and password: look at those in the file of fetch.secrets (--secrets), by the address of the proxy")
 	}
-	return nil
+	return errors.New("it wants a user and a password: put them into the file of fetch.secrets (--secrets), by the address of the proxy")
 }
 
 // askProxy asks a proxy whether it serves a recorded web, and for the certificate

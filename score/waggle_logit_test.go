@@ -17,10 +17,18 @@ func TestWaggleSumsInOneWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := s.(*waggle)
+	for i := range w.hosts { // every other host is known
+		w.hosts[i] = 0x5555555555555555
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		f := rapid.SliceOfN(rapid.Byte(), 0, hashedAt+4*mostHashed+8).Draw(t, "features")
 		for at := hashedAt; at+4 <= len(f) && rapid.Bool().Draw(t, "of a kind"); at += 4 {
 			f[at+3] = f[at+3]&0xf | byte(at/16%int(inputKinds))<<(8-kindBits)
+		}
+		if rapid.Bool().Draw(t, "a kind is off") {
+			off := inputKind(rapid.IntRange(0, int(inputKinds)-1).Draw(t, "which"))
+			defer func(was float32) { w.variance[off] = was }(w.variance[off])
+			w.variance[off] = 0
 		}
 		trail, depth := rapid.Byte().Draw(t, "trail"), rapid.ByteMax(10).Draw(t, "depth")
 		var x example

@@ -337,15 +337,17 @@ func (w *Worker) readAll() {
 	w.fail(err)
 }
 
-// mostInbox is how many links wait to be taken in before readers of links wait.
+// mostInbox is how many links wait to be taken in before readers of links wait. All readers wait
+// before there are twice as many letters: at least half of these have no links, and the driver
+// takes such letters in at once.
 const mostInbox = 20_000
 
-// put hands a letter to the driver. One without links does not wait: those that are there may be
-// waiting for it (letter.after).
+// put hands a letter to the driver. One without links waits for no links: they may be waiting for
+// it (letter.after).
 func (w *Worker) put(l letter) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for len(l.links) > 0 && w.links >= mostInbox && w.ctx.Err() == nil {
+	for w.ctx.Err() == nil && (len(l.links) > 0 && w.links >= mostInbox || len(w.inbox) >= 2*mostInbox) {
 		w.room.Wait()
 	}
 	if err := w.ctx.Err(); err != nil {

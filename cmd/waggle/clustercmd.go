@@ -226,7 +226,7 @@ func writeScene(out io.Writer, all worker.Scene) error {
 		return err
 	}
 	if all.Over != "" {
-		_, err := fmt.Fprintf(out, "the crawl is over: %s\n", terminal.Ending(event.Ending(all.Over)))
+		_, err := fmt.Fprintf(out, "the crawl is over: %s\n", terminal.WorkerEnding(event.Ending(all.Over)))
 		return err
 	}
 	return nil
@@ -237,5 +237,5 @@ func state(w worker.Seen) string {
 	if s := w.State(); s != worker.Left {
 		return s
 	}
-	return worker.Left + ": " + terminal.Ending(event.Ending(w.Ended))
+	return worker.Left + ": " + terminal.WorkerEnding(event.Ending(w.Ended))
 }

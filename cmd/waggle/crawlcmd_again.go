@@ -145,7 +145,7 @@ func (c *crawlCmd) goOn() string {
 		return "waggle crawl --again " + c.Again
 	}
 	if c.Join != "" { // its address may hold a password
-		return "waggle crawl -o " + c.Out + " --resume, and the same --join"
+		return "waggle crawl -o " + c.Out + " --resume --join …"
 	}
 	return "waggle crawl -o " + c.Out + " --resume"
 }

@@ -281,6 +281,9 @@ func (c *crew) mended(faults int, hands ...*hand) {
 	if n < faults {
 		c.Errorf("%d faults, and workers joined again %d times: the faults were none", faults, n)
 	}
+	if faults == 0 && n > len(hands) {
+		c.Errorf("%d workers joined again %d times without a fault", len(hands), n)
+	}
 	c.compare(n * atATime)
 }
 

@@ -164,6 +164,18 @@ func Reasons(counts map[web.Reason]int, n int) string {
 	return out
 }
 
+// WorkerEnding says how a worker of several, or their crawl, ended, for people: without the
+// commands that Ending names, which are for a crawl of one.
+func WorkerEnding(how event.Ending) string {
+	switch how {
+	case event.Stopped:
+		return "stopped"
+	case event.HostsDown:
+		return "the links left are of hosts that do not answer"
+	}
+	return Ending(how)
+}
+
 // Ending says how a crawl ended, for people.
 func Ending(how event.Ending) string {
 	switch how {

@@ -209,7 +209,7 @@ func (e *Engine) prepare(ctx context.Context, existing bool) error {
 			return err
 		})
 	}
-	if e.refused.Load() != nil {
+	if err != nil && e.refused.Load() != nil {
 		return fmt.Errorf("the crawl %s on the engine: %w: look at its name, which is the one in its job file, and at what this user may do", e.crawl, err)
 	}
 	if err != nil {

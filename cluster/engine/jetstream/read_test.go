@@ -55,14 +55,16 @@ func TestReadEnds(t *testing.T) {
 		<-read
 		// The instant varies, so that it falls before, into and behind the new beginning.
 		names := stream.ConsumerNames(t.Context())
+		found := 0
 		for name := range names.Name() {
+			found++
 			time.AfterFunc(time.Duration(i%40)*50*time.Microsecond, cancel)
 			if err := js.DeleteConsumer(t.Context(), "waggle-bees", name); err != nil && !errors.Is(err, natsjs.ErrConsumerNotFound) {
 				t.Fatal(err)
 			}
 		}
-		if err := names.Err(); err != nil {
-			t.Fatal(err)
+		if err := names.Err(); err != nil || found == 0 {
+			t.Fatalf("%d consumers, %v", found, err)
 		}
 		select {
 		case err := <-ended:
