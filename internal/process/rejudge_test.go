@@ -233,7 +233,7 @@ func swapped(t *testing.T, dir, keywords string) {
 // time: docs/results/judge.md has what was measured.
 func BenchmarkRejudge(b *testing.B) {
 	const budget = 2_000
-	place, w := manualsWeb(b)
+	place, w := builtWeb(b, "manuals")
 	j := job.Recorded(w.Topics[0], false, budget)
 	dir := b.TempDir()
 	file, out := filepath.Join(dir, "job.yaml"), filepath.Join(dir, "crawl")

@@ -26,12 +26,14 @@ import (
 	"github.com/waggle-crawler/waggle/job"
 )
 
-// BenchmarkThroughput crawls 20,000 real pages on loopback without a delay and
-// compares processor time with that of a bare loop in a process of its own:
-// fetch, parse to a tree, extract links, nothing else. The server is a third
-// process and not counted. It needs the recorded web manuals:
+// BenchmarkThroughput crawls real pages on loopback, 20,000 unless WAGGLE_PAGES says
+// otherwise, without a delay, and compares processor time with that of a bare loop in a
+// process of its own: fetch, parse to a tree, extract links, nothing else. The server is a
+// third process and not counted. It needs the recorded webs manuals and campus:
 //
-//	go test -run '^$' -bench Throughput -benchtime 1x ./internal/process
+//	WAGGLE_PAGES=3000 go test -run '^$' -bench Throughput -benchtime 1x ./internal/process
+//
+// docs/results/speed.md has what each part of it costs.
 //
 // It does so with best-first by page and anchor, and with the default scorer, whose bar
 // is .9 of that: two pages of three are crawled, so both fetch nearly the same.
@@ -65,16 +67,26 @@ import (
 // collecting garbage 4. Nothing of that is as large as the tree was, 37. Level 1 would
 // take three fifths of the time of compression, for a tenth more bytes.
 func BenchmarkThroughput(b *testing.B) {
-	const budget = 20_000
-	place, w := manualsWeb(b)
-	j := job.Recorded(w.Topics[0], false, budget)
-	j.Judge.Name = "cosine-tfidf-centroid"
-	j.Scope.Reach = "host"   // as the bare loop: no requests for what cannot be recorded
-	j.Fetch.Render = "never" // its browser would be counted, too
-	proxy := serveInChild(b, place)
-	for _, scorer := range []string{"best-first-both", job.DefaultScorer} {
-		j.Scorer.Name = scorer
-		b.Run(scorer, func(b *testing.B) { throughput(b, j, proxy, budget) })
+	budget := 20_000
+	if s := os.Getenv("WAGGLE_PAGES"); s != "" {
+		var err error
+		if budget, err = strconv.Atoi(s); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, name := range []string{"manuals", "campus"} {
+		b.Run(name, func(b *testing.B) {
+			place, w := builtWeb(b, name)
+			j := job.Recorded(w.Topics[0], false, budget)
+			j.Judge.Name = "cosine-tfidf-centroid"
+			j.Scope.Reach = "host"   // as the bare loop: no requests for what cannot be recorded
+			j.Fetch.Render = "never" // its browser would be counted, too
+			proxy := serveInChild(b, place)
+			for _, scorer := range []string{"best-first-both", job.DefaultScorer} {
+				j.Scorer.Name = scorer
+				b.Run(scorer, func(b *testing.B) { throughput(b, j, proxy, budget) })
+			}
+		})
 	}
 }
 
@@ -268,12 +280,12 @@ func bareFetch(client *http.Client, address string, cores chan struct{}) (links 
 	return links, true
 }
 
-// manualsWeb builds the recorded web manuals in a folder of the benchmark, and opens
-// it. It skips the benchmark where there is no recording.
-func manualsWeb(b *testing.B) (place string, w *corpus.Web) {
+// builtWeb builds a recorded web in a folder of the benchmark, and opens it. It skips the
+// benchmark where there is no recording.
+func builtWeb(b *testing.B, name string) (place string, w *corpus.Web) {
 	b.Helper()
-	source := recorded.Web(b, "manuals")
-	place = filepath.Join(b.TempDir(), "manuals")
+	source := recorded.Web(b, name)
+	place = filepath.Join(b.TempDir(), name)
 	if _, err := corpus.Build(b.Context(), place, corpus.Exchange{Dir: source}, corpus.Options{}); err != nil {
 		b.Fatal(err)
 	}
