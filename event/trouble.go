@@ -18,7 +18,7 @@ type Outage struct {
 	Probes int       `json:"probes,omitempty"` // without an answer, so far
 	Next   time.Time `json:"next,omitzero"`    // of the next probe
 	Over   bool      `json:"over,omitempty"`
-	Proxy  bool      `json:"proxy,omitempty"` // it is the proxy that is not reached, or lets nobody through
+	Proxy  bool      `json:"proxy,omitempty"` // it is the proxy that is not reached
 	// Detail is what was heard of the last failure, such as a proxy that does not answer; ""
 	// where that is over.
 	Detail string `json:"detail,omitempty"`

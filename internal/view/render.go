@@ -39,7 +39,7 @@ type outage struct {
 	since time.Time // of the first failure in it
 	next  time.Time // when the network is tried again; zero = unknown
 	hosts int       // that failed together
-	proxy bool      // it is the proxy that lets nothing through
+	proxy bool      // it is the proxy that is not reached
 }
 
 // Outage takes in that an outage began, was tried in vain or, if it is zero, is
@@ -53,7 +53,7 @@ func (o outage) lasts(now time.Time) string {
 		text += " for " + terminal.Span(d)
 	}
 	if o.proxy {
-		text += ": the proxy lets nothing through"
+		text += ": the proxy is not reached"
 	} else {
 		text += ": nothing answers"
 	}
