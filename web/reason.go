@@ -237,8 +237,8 @@ type Failure struct {
 	// Connected tells that a new connection was made to the server, without a proxy,
 	// and only then nothing came: the network works.
 	Connected bool
-	// Proxy tells that the proxy through which all requests go was not reached, or lets
-	// nobody through: it says nothing of the server.
+	// Proxy tells that the proxy through which all requests go was not reached: it says
+	// nothing of the server.
 	Proxy bool
 	Err   error
 }
