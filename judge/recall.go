@@ -11,10 +11,11 @@ import (
 // site's menu come again with each of its pages. A text that falls on the place of
 // another one takes it. Safe for concurrent use.
 type recall struct {
-	places [recallPlaces]atomic.Pointer[recalled]
+	places [recallPlaces]atomic.Pointer[textValue]
 }
 
-type recalled struct {
+// textValue is a text and what the function said of it.
+type textValue struct {
 	text  string
 	value float64
 }
@@ -35,6 +36,6 @@ func (r *recall) of(s string, f func(string) float64) float64 {
 		return x.value
 	}
 	v := f(s)
-	place.Store(&recalled{strings.Clone(s), v}) // a text is a part of its page
+	place.Store(&textValue{strings.Clone(s), v}) // a text is a part of its page
 	return v
 }
