@@ -82,6 +82,55 @@ func TestDamagedAtOpening(t *testing.T) {
 	}
 }
 
+// A response that is read at its place is as it was written or is told as damaged, also where
+// what is damaged still decodes to as many bytes.
+func TestDamagedResponse(t *testing.T) {
+	dir := t.TempDir()
+	a := newArchive(t, dir, Options{})
+	x := pageExchange(t, "https://example.org/", "<p>cars have engines and wheels, <a href=/2>left</a> <a href=/3>right</a>, and cars")
+	appendTo(t, a, encode(t, a, x))
+	if err := a.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(paths(t, dir)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var offset, end int64 // of the response
+	for rec, err := range NewReader("f", bytes.NewReader(whole), int64(len(whole))).All() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.Type() == "response" {
+			offset = rec.Offset
+		} else if offset > 0 && end == 0 {
+			end = rec.Offset
+		}
+	}
+	told := 0
+	for at := offset + 10; at < end; at++ { // behind the header of the gzip member
+		for _, n := range []int64{1, 40} {
+			b := bytes.Clone(whole)
+			for i := at; i < min(at+n, end); i++ {
+				b[i] ^= 0x55
+			}
+			p, _, err := NewReader("f", bytes.NewReader(b), int64(len(b))).ResponseAt(offset, 0, 1<<20)
+			var damage *Damage
+			switch {
+			case errors.As(err, &damage) && damage.Offset == offset:
+				told++
+			case err != nil:
+				t.Fatalf("byte %d: %v", at, err)
+			case !bytes.Equal(p.Body, x.Response.Body) || !harmless(whole, b):
+				t.Fatalf("%d bytes damaged from byte %d of the response: read as\n%s", n, at-offset, p.Body)
+			}
+		}
+	}
+	if told == 0 {
+		t.Fatal("nothing was damaged")
+	}
+}
+
 // harmless tells whether two files hold the same records: a bit of a gzip header
 // may mean nothing.
 func harmless(a, b []byte) bool {

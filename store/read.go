@@ -443,6 +443,23 @@ func (b *block) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// whole reads to the end of the present record, as finish does, and tells whether a record
+// follows in its member, or nothing.
+func (r *Reader) whole() error {
+	if err := r.finish(); err != nil {
+		return err
+	}
+	const start = "WARC/"
+	next, err := r.in.Peek(len(start))
+	if err != nil && err != io.EOF {
+		return noEOF(err)
+	}
+	if len(next) > 0 && string(next) != start {
+		return fmt.Errorf("%.20q behind the record: not the start of a WARC record", next)
+	}
+	return nil
+}
+
 // finish reads to the end of the present record and, where a gzip member ends
 // with it, to the end of that: then its checksum is good.
 func (r *Reader) finish() error {

@@ -98,7 +98,8 @@ func ReadRendering(rec *Record, limit int64) (by *web.Rendering, of string, err 
 }
 
 // ResponseAt reads the response at a place, or the one that follows the conversion there,
-// with that as its rendering. rec is the record of the response. The rest is as for
+// with that as its rendering. rec is the record of the response. A gzip member whose checksum
+// is wrong is a *Damage: damage may leave the length of a body as it was. The rest is as for
 // ReadResponse.
 func (r *Reader) ResponseAt(offset, inner, limit int64) (p *web.Response, rec *Record, err error) {
 	if rec, err = r.At(offset, inner); err != nil {
@@ -114,10 +115,18 @@ func (r *Reader) ResponseAt(offset, inner, limit int64) (p *web.Response, rec *R
 			return nil, nil, err
 		}
 	}
-	if p, err = ReadResponse(rec, limit); err == nil && by != nil && rec.Get("WARC-Record-ID") == of {
+	if p, err = ReadResponse(rec, limit); err != nil {
+		return nil, rec, err
+	}
+	if rec.Length <= limit {
+		if err := r.whole(); err != nil {
+			return nil, rec, r.damage(offset, err)
+		}
+	}
+	if by != nil && rec.Get("WARC-Record-ID") == of {
 		p.Rendering = by
 	}
-	return p, rec, err
+	return p, rec, nil
 }
 
 // Asked tells whether a record is the response to a request that a page made while a browser
