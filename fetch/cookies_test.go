@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -106,29 +107,57 @@ func TestSecretCookies(t *testing.T) {
 	}
 }
 
-// A redirect that repeats a cookie of the site is followed to the address that it names,
-// which the head that is archived conceals; one that repeats a secret leads nowhere.
+// A redirect is kept as it is followed: to the address that it names, also where that repeats a
+// cookie of the site, or nowhere, where it repeats what stands in the file of secrets.
 func TestRedirectRepeats(t *testing.T) {
-	const token, secret = "0123456789abcdef0123", "by-hand-4711"
+	const token = "0123456789abcdef0123"
 	at := strings.TrimSuffix(serve(t, func(w http.ResponseWriter, r *http.Request) {
 		http.SetCookie(w, &http.Cookie{Name: "id", Value: token, Path: "/"})
 		w.Header().Set("Location", "/?sid="+r.URL.Query().Get("sid"))
+		w.Header().Set("X-Told", r.URL.Query().Get("sid"))
 		w.WriteHeader(http.StatusFound)
 	}), "/")
+	own := fetch.BasicAuth("ada", "correct horse")
+	own["Cookie"] = "a=b; login=8f3c-77; tiny=xy"
+	own["X-Token"], own["X-Pin"], own["X-Debug"], own["Accept-Language"] = "by-hand-4711", "4711", "1", "de-DE"
 	f := direct(t, func(o *fetch.Options) {
 		o.Cookies = cookies.New(clock.System{})
-		o.Secrets = map[string]fetch.Secret{at: {"X-Token": secret}}
+		o.Secrets = map[string]fetch.Secret{at: own}
 	})
-	for _, c := range []struct{ sid, to string }{{token, at + "/?sid=" + token}, {secret, ""}} {
-		r, err := f.Fetch(t.Context(), address(t, at+"/from?sid="+c.sid))
+	for _, c := range []struct {
+		sid  string // as it stands in the address
+		told string // the target that is kept
+	}{
+		{token, "/?sid=" + token},
+		{"none", "/?sid=none"},
+		{"by-hand-4711", "/?sid=…"},
+		{"xby-hand-4711x", "/?sid=x…x"},
+		{"by%2Dhand%2D4711", "…"},
+		{"4711", "/?sid=…"},      // a short one that stands alone
+		{"a.4711", "/?sid=a.…"},  // or nearly so
+		{"94711", "/?sid=94711"}, // and by chance
+		{"1", "/?sid=1"},         // as one that is too short always does
+		{"de-DE", "/?sid=de-DE"}, // what is no secret
+		{"8f3c-77", "/?sid=…"},
+		{"correct+horse", "…"},
+		{"YWRhOmNvcnJlY3QgaG9yc2U=", "/?sid=…"},
+	} {
+		r, err := f.Fetch(t.Context(), address(t, at+"/from?sid="+url.QueryEscape(c.sid)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.Location.String(); got != c.to {
-			t.Errorf("?sid=%s leads to %q, want %q", c.sid, got, c.to)
+		to := at + c.told
+		if strings.Contains(c.told, web.Concealed) {
+			to = ""
 		}
-		if all := fmt.Sprint(string(r.Head), r.Header); strings.Contains(all, c.sid) || !strings.Contains(all, "/?sid=…") {
-			t.Errorf("?sid=%s: the archive is given %s", c.sid, all)
+		if got := r.Location.String(); got != to {
+			t.Errorf("?sid=%s leads to %q, want %q", c.sid, got, to)
+		}
+		if got := r.Header["Location"]; len(got) != 1 || got[0] != c.told || !strings.Contains(string(r.Head), "\r\nLocation: "+c.told+"\r\n") {
+			t.Errorf("?sid=%s: the archive is given %q, want %q:\n%s", c.sid, got, c.told, r.Head)
+		}
+		if got := fmt.Sprint(r.Header["X-Told"]); c.sid == token && got != "[…]" {
+			t.Errorf("a cookie that another header repeats is kept as %s", got)
 		}
 	}
 }

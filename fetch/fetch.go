@@ -277,7 +277,7 @@ func New(o Options) (*Stack, error) {
 	pages := Fetcher(w.client(o.Types, o.MaxBody, budget))
 	own := len(o.Secrets) > 0 || len(o.Certificates) > 0 || o.Cookies != nil
 	if own {
-		pages = personalFetcher{pages, o.Secrets, o.Cookies}
+		pages = newPersonalFetcher(pages, o.Secrets, o.Cookies)
 	}
 	if o.Between != nil {
 		pages = o.Between(pages)

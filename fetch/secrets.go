@@ -1,10 +1,15 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/waggle-crawler/waggle/fetch/cookies"
 	"github.com/waggle-crawler/waggle/web"
@@ -28,6 +33,7 @@ func BasicAuth(name, password string) Secret {
 // personal is what a request carries beside what all do: by what its user is let in.
 type personal struct {
 	secret  Secret
+	words   []string     // of the secret
 	cookies *cookies.Jar // nil = none are kept
 	// certified tells that the origin is shown its certificate of Options.Certificates.
 	certified bool
@@ -39,11 +45,20 @@ type personalKey struct{}
 type personalFetcher struct {
 	Fetcher
 	secrets map[string]Secret // by origin: "https://a.example"
+	words   map[string][]string
 	cookies *cookies.Jar
 }
 
+func newPersonalFetcher(f Fetcher, secrets map[string]Secret, jar *cookies.Jar) personalFetcher {
+	words := map[string][]string{}
+	for origin, s := range secrets {
+		words[origin] = s.words()
+	}
+	return personalFetcher{f, secrets, words, jar}
+}
+
 func (t personalFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
-	ctx = context.WithValue(ctx, personalKey{}, personal{t.secrets[u.Origin()], t.cookies, true})
+	ctx = context.WithValue(ctx, personalKey{}, personal{t.secrets[u.Origin()], t.words[u.Origin()], t.cookies, true})
 	return t.Fetcher.Fetch(ctx, u)
 }
 
@@ -56,7 +71,7 @@ type siteFetcher struct {
 
 func (t siteFetcher) Fetch(ctx context.Context, u web.URL) (*web.Response, error) {
 	if page, ok := ctx.Value(pageKey{}).(web.URL); ok && page.Scheme() == u.Scheme() && page.Host().Domain() == u.Host().Domain() {
-		ctx = context.WithValue(ctx, personalKey{}, personal{nil, t.cookies, page.Origin() == u.Origin()})
+		ctx = context.WithValue(ctx, personalKey{}, personal{cookies: t.cookies, certified: page.Origin() == u.Origin()})
 	}
 	return t.Fetcher.Fetch(ctx, u)
 }
@@ -106,34 +121,112 @@ func (o *Options) setsSecrets(u web.URL) bool {
 	return o.Cookies != nil || certified || len(o.Secrets[u.Origin()]) > 0
 }
 
-// answered takes the cookies that a response sets, and takes out of its header what is as
+// answered takes the cookies that a response sets, and takes out of its head what is as
 // secret as what was sent.
-func (p personal) answered(u web.URL, h http.Header) {
+func (p personal) answered(u web.URL, in *http.Response) {
 	if p.cookies != nil {
-		p.cookies.Answered(u, h)
+		p.cookies.Answered(u, in.Header)
 	}
-	for name, values := range h {
+	if len(p.words) == 0 {
+		return
+	}
+	in.Status = conceal(in.Status, p.words, true)
+	for name, values := range in.Header {
 		for i, v := range values {
-			for _, secret := range p.secret {
-				if secret != "" {
-					v = strings.ReplaceAll(v, secret, web.Concealed)
-				}
-			}
-			h[name][i] = v
+			values[i] = conceal(v, p.words, protocol[name])
 		}
 	}
 }
-
-// leastSecret is the length in bytes from which on a secret is looked for in addresses: a
-// shorter one, such as the "en" of a header, stands in many by chance.
-const leastSecret = 8
 
 // repeated tells whether an address holds a secret that was sent.
-func (p personal) repeated(text string) bool {
-	for _, secret := range p.secret {
-		if len(secret) >= leastSecret && strings.Contains(text, secret) {
-			return true
+func (p personal) repeated(to string) bool { return conceal(to, p.words, false) != to }
+
+// Secrets are looked for by their words. One of fewer than longSecret bytes is found only where
+// neither letters nor digits stand beside it, since others hold it by chance; one of fewer
+// than leastSecret, such as the 1 of a header, is not looked for.
+const (
+	longSecret  = 8
+	leastSecret = 4
+)
+
+// protocol are headers without which a response is not read, or not with its age: they hold short words
+// by chance alone.
+var protocol = map[string]bool{
+	"Content-Encoding": true, "Content-Length": true, "Content-Type": true, "Date": true, "Expires": true,
+	"Last-Modified": true, "Retry-After": true, "Transfer-Encoding": true,
+}
+
+// words are the texts that give a secret away, the longest first: each value that is sent, what stands in it
+// behind the scheme of an authorization, the password of a name, and the value of each cookie.
+// What a client can read (Accept-Language and its like) is no secret.
+func (s Secret) words() (words []string) {
+	add := func(w string) {
+		if len(w) >= leastSecret {
+			words = append(words, w)
 		}
 	}
-	return false
+	for name, value := range s {
+		if strings.HasPrefix(name, "Accept") {
+			continue
+		}
+		add(value)
+		switch name {
+		case "Authorization":
+			scheme, told, _ := strings.Cut(value, " ")
+			add(strings.TrimSpace(told))
+			if plain, err := base64.StdEncoding.DecodeString(strings.TrimSpace(told)); err == nil && strings.EqualFold(scheme, "Basic") {
+				_, password, _ := strings.Cut(string(plain), ":")
+				add(password)
+			}
+		case "Cookie":
+			for one := range strings.SplitSeq(value, ";") {
+				_, v, _ := strings.Cut(one, "=")
+				add(strings.Trim(strings.TrimSpace(v), `"`))
+			}
+		}
+	}
+	slices.SortFunc(words, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return slices.Compact(words)
 }
+
+// conceal puts web.Concealed in the place of words in a text; of a text that holds one in the way
+// of addresses (a%20b) nothing else is left. onlyLong leaves short words where they are.
+func conceal(text string, words []string, onlyLong bool) string {
+	each := func(s string) string {
+		for _, w := range words {
+			if len(w) >= longSecret || !onlyLong {
+				s = concealWord(s, w)
+			}
+		}
+		return s
+	}
+	if out := each(text); out != text {
+		return out
+	}
+	if plain, err := url.QueryUnescape(text); err == nil && each(plain) != plain {
+		return web.Concealed
+	}
+	return text
+}
+
+// concealWord is conceal for one word as it stands.
+func concealWord(text, word string) string {
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return text
+		}
+		i += from
+		end := i + len(word)
+		before, _ := utf8.DecodeLastRuneInString(text[:i])
+		after, _ := utf8.DecodeRuneInString(text[end:])
+		if len(word) < longSecret && (isAlphanumeric(before) || isAlphanumeric(after)) {
+			from = i + 1
+			continue
+		}
+		text = text[:i] + web.Concealed + text[end:]
+		from = i + len(web.Concealed)
+	}
+}
+
+func isAlphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

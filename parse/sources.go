@@ -101,7 +101,7 @@ func (w *walker) headerLinks(values []string) {
 				}
 			}
 			n++
-			if kind := headerKind(strings.Fields(rel), mediaType, w.opts); kind != "" {
+			if kind := headerKind(strings.Fields(rel), mediaType, w.opts); kind != "" && !strings.Contains(ref, web.Concealed) {
 				w.addFound(kind, "header", ref, title)
 			}
 		}

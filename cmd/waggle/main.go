@@ -11,8 +11,10 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"reflect"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
@@ -50,7 +52,7 @@ func exitCodes() []exitCode {
 		{exitFailed, "something failed; once that is mended, a crawl goes on with `--resume`, what else can go on with the same command"},
 		{exitUsage, "the command, or a file or folder that it names, cannot be used: nothing was done"},
 		{exitStopped, "stopped (Ctrl-C); a crawl goes on with `--resume`, what else can go on with the same command"},
-		{exitNothing, "ended without a single page"},
+		{exitNothing, "ended with nothing: without a single page, or `login` without a cookie"},
 		{exitDown, "only links of hosts that do not answer are left; `--resume` tries them"},
 	}
 }
@@ -203,6 +205,7 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 		kong.Vars{"version": cli.NewBuild(version).String(), "kinds": kindNames(), "apprentices": strings.Join(job.ApprenticeScorers(), ","), "exports": exportNames()},
 		kong.Exit(func(code int) { panic(exit{code: code}) }),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(readSpan)),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(std), kong.BindTo(docs, (*parse.Documents)(nil)),
 	)
 	if err != nil {
@@ -245,6 +248,20 @@ func run(ctx context.Context, args []string, std streams) (code int) {
 		complain(std.err, err)
 	}
 	return exitCodeOf(err)
+}
+
+// readSpan reads a time span of a flag, and refuses one in the words of job files.
+func readSpan(in *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := in.Scan.PopValueInto("time span", &text); err != nil {
+		return err
+	}
+	var d job.Duration
+	if err := d.UnmarshalText([]byte(text)); err != nil {
+		return err
+	}
+	target.SetInt(int64(d))
+	return nil
 }
 
 // readerLeft tells that nothing went wrong but writing to standard output, whose
