@@ -13,7 +13,7 @@ import "math"
 //
 // where s, forecastShare, is the share of what was seen that still holds: harvest
 // comes in runs, as sites are good or bad. The half-life and s were chosen on the webs
-// campus and departments (docs/results/flagship.md); ½ and 2 are the prior, a fifth of
+// campus and departments (docs/results/forecast.md); ½ and 2 are the prior, a fifth of
 // the pages relevant.
 type Forecast struct {
 	Pages    float64 `json:"pages"`    // fetched, each by its weight; less than 73
@@ -86,7 +86,7 @@ func (f Forecast) Interval(n int) (low, high int) {
 //
 // The factor is the smallest of three: each was chosen on two recorded webs so that it
 // holds in nineteen moments of twenty. There is no such bound from above that is of
-// use; docs/results/flagship.md has what was tried, and where this one fails.
+// use; docs/results/forecast.md has what was tried, and where this one fails.
 func (f Forecast) Least() int {
 	return max(0, int(forecastBound*f.Mean(GainPages)-1))
 }

@@ -17,8 +17,13 @@
 # says of these labs, by papers-labs.csv, with which revision and settings they were run,
 # how often, and how long it took: as a list, in the place of the list that stood there.
 #
-#   awk -f papers-fill.awk DOCUMENT.md > NEW.md
-/^<!-- (table|csv|made) .*-->$/ {
+#   <!-- printed paths-departments.txt 2 -->
+#
+# is the second table of a file of Markdown that papers.sh made in its folder, WORK. A table without
+# lines, or none, leaves what stands there.
+#
+#   awk -v work=WORK -f papers-fill.awk DOCUMENT.md > NEW.md
+/^<!-- (table|csv|made|printed) .*-->$/ {
 	print
 	inside = ""
 	text = $0
@@ -28,6 +33,7 @@
 	delete part
 	split(text, part, " ")
 	if (part[1] == "made") { if (made(text)) inside = "- " }
+	else if (part[1] == "printed") { if (printed(work "/" part[2], part[3])) inside = "|" }
 	else if (part[1] == "csv") { if (plain(part[2], part[3] + 0, names)) inside = "|" }
 	else if (table(part[2], part[3] + 0, part[4], part[5], names)) inside = "|"
 	next
@@ -100,6 +106,18 @@ function plain(file, digits, names,    n, i, k, cell, text, rule, order, count) 
 	return 1
 }
 
+function printed(file, nth,    text, n, count, i, kept, before) {
+	while ((getline text < file) > 0) {
+		if (text ~ /^\|/ && before !~ /^\|/) n++
+		before = text
+		if (n == nth && text ~ /^\|/) kept[++count] = text
+	}
+	close(file)
+	if (count < 3) { print "papers-fill.awk: " file " has no table " nth ": what stands in its place stays" > "/dev/stderr"; return 0 }
+	for (i = 1; i <= count; i++) print kept[i]
+	return 1
+}
+
 function made(text,    n, i, k, cell, want, count, told) {
 	if (!(n = rows("papers-labs.csv"))) return 0
 	count = split(text, want, " ")
@@ -108,7 +126,7 @@ function made(text,    n, i, k, cell, want, count, told) {
 			split(line[i], cell, ",")
 			if (cell[head["lab"]] != want[k]) continue
 			told = 1
-			print "- `" cell[head["file"]] "`" (cell[head["file"]] == "papers-" want[k] ".yaml" ? "" : ", as " want[k]) ": revision " cell[head["revision"]] (cell[head["changed"]] == "" ? ", settings " cell[head["settings"]] : ", settings changed by papers.sh to " cell[head["settings"]]) ", " cell[head["repeats"]] " repeat" (cell[head["repeats"]] == 1 ? "" : "s") ", " cell[head["crawls"]] " crawls, " cell[head["seconds"]] " s of processor time"
+			print "- `" cell[head["file"]] "`" (cell[head["file"]] == "papers-" want[k] ".yaml" ? "" : ", as " want[k]) ": revision " cell[head["revision"]] (cell[head["settings"]] == "" ? "" : cell[head["changed"]] == "" ? ", settings " cell[head["settings"]] : ", settings changed by papers.sh to " cell[head["settings"]]) (cell[head["repeats"]] == "" ? "" : ", " cell[head["repeats"]] " repeat" (cell[head["repeats"]] == 1 ? "" : "s")) (cell[head["crawls"]] == "" ? "" : ", " cell[head["crawls"]] " crawls") ", " cell[head["seconds"]] " s of processor time"
 		}
 	return told
 }

@@ -1,11 +1,10 @@
 #!/bin/sh
-# Makes the figures of lm10.md, cps02.md, vs05.md, htt14.md, bpm09.md and classics.md again:
-# builds the recorded webs, runs the labs, makes of their values the files papers-*.csv and
-# classics-*.csv and the charts beside this script, and puts their tables into the documents,
-# with the revision and settings that made them. What is said of them there is left to whoever
-# reads them; classics.md is the report of its lab. Of paths.md and paths-manuals.md it makes
-# what waggle lab paths prints, as paths-*.txt in WORK; the labs of paths.md, apprentice.md and
-# flagship.md are run by the commands at the head of their files, and flagship-all by LABS. How
+# Makes the figures of lm10.md, cps02.md, vs05.md, htt14.md, bpm09.md, classics.md, apprentice.md,
+# paths.md and paths-manuals.md again: builds the recorded webs, runs the labs, makes of their
+# values the files papers-*.csv, classics-*.csv, apprentice-*.csv, paths.csv and the charts beside this script,
+# and puts their tables into the documents, with the revision and settings that made them. What
+# is said of them there is left to whoever reads them; classics.md is the report of its lab. The
+# figures of flagship.md are made by the commands at the head of its lab files, and flagship-all by LABS. How
 # long each lab took is in papers-labs.csv.
 #
 #   WEBS=DIR docs/results/papers.sh
@@ -13,14 +12,15 @@
 # It can be stopped at any time: the next run goes on where the last one was. Each lab says
 # how far it is, and the script which lab of how many.
 #
-#   WEBS     folder of the folders departments, campus and manuals, as waggle web build
-#            takes them
+#   WEBS     folder of the folders departments, campus, manuals and trails, as waggle web
+#            build takes them; trails needs zstdcat
 #   WORK     folder of the built webs and of the labs (default: /tmp/waggle-papers); another
 #            one is needed after a change of the code: what the old one has is kept
 #   LABS     labs to run, in this order (default: all of them); LABS=none makes the tables
 #            alone
 #   REPEATS  repeats of each lab (default: those of its file, five for most); a later run
 #            with more adds to what is there
+#   WORKERS  simulations at a time (default: one a core)
 #   WAGGLE   the program (default: waggle)
 #   REVISION revision of the program, where it cannot tell by itself
 #   WORDNET  folder of the files of Debian's package wordnet-base (default:
@@ -30,11 +30,12 @@ export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
 work=${WORK:-/tmp/waggle-papers}
 waggle=${WAGGLE:-waggle}
-every="lm10 trail control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs vs05 headline headline-far cps02-headline cps02-headline-far vs05-headline vs05-headline-far variants chosen bpm09-long classics paths-departments paths-manuals"
+every="lm10 lm10-data trail control control-hits htt14 bpm09 cps02 cps02-critic cps02-runs vs05 headline headline-far cps02-headline cps02-headline-far vs05-headline vs05-headline-far variants chosen bpm09-long classics apprentice apprentice-repeats apprentice-topic paths paths-departments paths-many paths-manuals paths-manuals-adaptive paths-trails"
 labs=${LABS:-$every}
 
 mkdir -p "$work/webs"
 cd "$work"
+work=$(pwd)
 for w in departments campus manuals; do
 	[ -e "webs/$w/web.yaml" ] || "$waggle" web build "${WEBS:?the folder of the recorded webs}/$w" -o "webs/$w"
 done
@@ -61,28 +62,60 @@ lab() { # NAME
 	*-hits) change='s/folds: same,/folds: same-but-hits,/' ;;
 	*-critic) change='s/^judges: .*/judges: [critic-printed]/' ;;
 	*-runs) change='s/^judges: .*/judges: [critic-printed]/; s/^repeats: .*/repeats: 1\nkeep-runs: true/; /^ *# The recall crawler/,$d' ;;
-	classics | flagship-all) base=$1 ;;
-	paths-departments)
-		[ -e $1.txt ] || "$waggle" lab paths --web webs/departments --topics course,faculty,project --repeats 3 >$1.new
-		[ -e $1.txt ] || mv $1.new $1.txt
-		return
-		;;
-	paths-manuals)
-		[ -e $1.txt ] || "$waggle" lab paths --web webs/manuals --labels "$here/manuals-goals.tsv" --topics installation,index,tutorial >$1.new
-		[ -e $1.txt ] || mv $1.new $1.txt
+	classics | flagship-all | apprentice* | paths) base=$1 ;;
+	paths-* | lm10-data)
+		[ ! -e "$1.txt" ] || return 0
+		timed "$1.seconds" printing "$1" >"$1.new"
+		echo "${REVISION:-$("$waggle" version | sed -n 's/.*(revision \([^)]*\)).*/\1/p')}" >"$1.revision"
+		mv "$1.new" "$1.txt"
 		return
 		;;
 	esac
 	case $1 in *-far) far='s/^seeds: .*/seeds: [far]/' ;; *) far= ;; esac
 	sed -e "${REPEATS:+s/^repeats: .*/repeats: $REPEATS/}" -e "$change" -e "s|/usr/share/wordnet|${WORDNET:-/usr/share/wordnet}|" "$here/$base.yaml" >"lab-$1.yaml"
 	sed -i -e "$far" "lab-$1.yaml"
+	ended=0
+	timed seconds.new "$waggle" lab run -f "lab-$1.yaml" -o "$1" ${WORKERS:+--workers "$WORKERS"} || ended=$?
+	[ ! -d "$1" ] || cat seconds.new >>"$1/seconds.txt"
+	rm seconds.new
 	# 1 says that a strategy could not be taught somewhere, as the report tells.
+	[ $ended -le 1 ] || exit $ended
+}
+
+# timed runs a command, and adds to a file the processor time that it took, in seconds.
+timed() { # FILE COMMAND…
+	seconds=$1 status=0
+	shift
 	times >times.new
-	"$waggle" lab run -f "lab-$1.yaml" -o "$1" || [ $? = 1 ]
+	"$@" || status=$?
 	times >>times.new
 	# Lines 2 and 4 are what children took until then: 1m2.5s 0m3.1s.
 	awk 'NR % 2 == 0 { s = 0; for (i = 1; i <= 2; i++) { split($i, t, "m"); s += 60 * t[1] + t[2] }; a[NR] = s }
-		END { printf "%.1f\n", a[4] - a[2] }' times.new >>"$1/seconds.txt"
+		END { printf "%.1f\n", a[4] - a[2] }' times.new >>"$seconds"
+	return $status
+}
+
+# printing prints tables that are of no lab: of labelled paths, and of what teaches (this needs Go).
+printing() { # NAME
+	case $1 in
+	lm10-data)
+		cp "$here/papers-lm10.yaml" lab-lm10-data.yaml
+		(cd "$here/../.." && LAB="$work/lab-lm10-data.yaml" go test ./lab -run '^$' -bench TrainingData -benchtime 1x)
+		;;
+	paths-departments) "$waggle" lab paths --web webs/departments --topics course,faculty,project --repeats 3 ;;
+	# As many paths as the paper has.
+	paths-many) "$waggle" lab paths --web webs/departments --topics course,faculty,project --repeats 1 --goals 28 --wrong 16 ;;
+	paths-manuals) "$waggle" lab paths --web webs/manuals --labels "$here/manuals-goals.tsv" --topics installation,index,tutorial ;;
+	paths-manuals-adaptive)
+		"$waggle" lab paths --web webs/manuals --labels "$here/manuals-goals.tsv" --topics installation,index,tutorial --strategies best-first-both,pathlearner-adaptive,pathlearner,pathlearner:endless=1
+		;;
+	paths-trails)
+		[ -e webs/trails/web.yaml ] || "$waggle" web build "${WEBS:?the folder of the recorded webs}/trails" -o webs/trails >&2
+		zstdcat "${WEBS:?the folder of the recorded webs}/trails/paths.tsv.zst" >games.tsv
+		"$waggle" lab paths --web webs/trails --games games.tsv
+		;;
+	*) return 2 ;;
+	esac
 }
 n=0
 [ "$labs" = none ] || for l in $labs; do
@@ -222,6 +255,20 @@ told() { # FOLDER: whether its cells say it
 }
 if told htt14; then models htt14 htt14-hmm2,htt14-hmm2-x-means sites,pages,targets,sequences,clusters-found >"$here/papers-htt14-clusters.csv"; fi
 if told lm10; then models lm10 lm10-crf sites,pages,targets,sequences,words,anchor-words >"$here/papers-lm10-training.csv"; fi
+if [ -e lm10-data.txt ]; then
+	grep -E '^(web|departments|campus|manuals),' lm10-data.txt >"$here/papers-lm10-data.csv"
+	awk -F, -v OFS=' | ' '
+		function seen(name, x) { if (!((name, $1) in least) || x < least[name, $1]) least[name, $1] = x; if (x > most[name, $1]) most[name, $1] = x }
+		function range(name, w) { return least[name, w] == most[name, w] ? most[name, w] : least[name, w] " to " most[name, w] }
+		$3 !~ /^[0-9]+$/ { next }
+		{ parts[$1]++; seen("targets", $3); seen("found", $4); seen("pages", $5); seen("sequences", $6); seen("seeds", $7) }
+		END {
+			print "| web | parts | targets | with pages as similar | pages that teach | sequences | seeds |"
+			print "|---|--:|--:|--:|--:|--:|--:|"
+			n = split("departments campus manuals", order, " ")
+			for (i = 1; i <= n; i++) { w = order[i]; print "| " w, parts[w], range("targets", w), range("found", w), range("pages", w), range("sequences", w), range("seeds", w) " |" }
+		}' lm10-data.txt >lm10-data.md
+fi
 if told vs05; then models vs05 vs05-pathlearner sites,pages,targets,sequences,words >"$here/papers-vs05-training.csv"; fi
 curve papers-htt14-curves htt14 hits 10 htt14-hmm2,htt14-hmm,hmm2,bayes-cluster-like,bayes-page-like,knn-page-like
 curve papers-bpm09-curves bpm09 hits 10 ''
@@ -235,11 +282,42 @@ for w in departments campus manuals; do
 	chart papers-lm10-$w-sigma lm10 $w-sigma
 done
 for l in htt14 vs05; do chart papers-$l-departments $l departments-harvest; done
+
+# The documents of the apprentice and of labelled paths.
+apprentice() { # FOLDER FORM STRATEGIES [AWK ARGUMENTS…]
+	lab=$1 form=$2 names=$3
+	shift 3
+	if [ -e "$lab/values.csv" ]; then
+		awk -f "$here/apprentice.awk" -v form="$form" -v base=best-first-page -v names="$names" -v csv="$here/$lab.csv" \
+			-v at="departments:300 departments:1000 campus:1000 campus:3000 manuals:1000 manuals:3000" "$@" "$lab/values.csv" >"$lab.md"
+		for w in departments campus manuals; do
+			for c in harvest loss; do
+				[ "$lab" != apprentice-repeats ] || chart apprentice-$w-$c "$lab" $w-$c
+			done
+		done
+	else
+		echo "papers.sh: $lab has no results: $lab.csv stays" >&2
+	fi
+}
+apprentice apprentice parts "best-first-page printed printed-median tempered tempered-fixed tempered-nameless tempered-offline recall"
+apprentice apprentice-repeats topics "best-first-page printed tempered tempered-offline" -v topics="$here/apprentice-topics.csv"
+apprentice apprentice-topic long "best-first-page printed printed-median printed-offline tempered-fixed tempered-offline recall fixed-plain fixed-anchor fixed-cocitation"
+if [ -e paths/values.csv ]; then
+	awk -f "$here/paths.awk" -v csv="$here/paths.csv" -v names="pathlearner breadth-first apprentice-tempered opic aggarwal backlink crf memm afc-approx best-first-both vs05-pathlearner vs05-afc" paths/values.csv paths/tests.csv >paths.md
+fi
+
 made flagship-all flagship-all.csv tables flagship-all waggle "hits auc" "300 1000"
 
 # A lab without results here keeps its line.
 for l in $every flagship-all; do
-	if [ -e "$l/values.csv" ]; then made_by "$l"; else grep "^$l," "$here/papers-labs.csv" 2>/dev/null || :; fi
+	if [ -e "$l/values.csv" ]; then
+		made_by "$l"
+	elif [ -e "$l.txt" ]; then
+		case $l in lm10-data) what="BenchmarkTrainingData of lab" ;; *) what="waggle lab paths" ;; esac
+		echo "$l,$what,$(cat "$l.revision"),,,,,$(awk '{ s += $1 } END { printf "%.0f", s }' "$l.seconds"),program"
+	else
+		grep "^$l," "$here/papers-labs.csv" 2>/dev/null || :
+	fi
 done >labs.new
 awk -F, -v OFS=, 'BEGIN { print "lab", "file", "revision", "settings", "changed", "repeats", "crawls", "seconds", "of" }
 	{ print; crawls += $7; seconds += $8 }
@@ -250,6 +328,6 @@ if [ -e "$work/classics/report.md" ]; then
 	awk -f classics.awk -v dir=. "$work/classics/report.md" >classics.md
 	cp "$work"/classics/plots/*.svg plots/
 fi
-for d in lm10 cps02 vs05 htt14 bpm09; do
-	awk -f papers-fill.awk $d.md >"$work/$d.md" && cp "$work/$d.md" $d.md
+for d in lm10 cps02 vs05 htt14 bpm09 apprentice paths paths-manuals; do
+	awk -v work="$work" -f papers-fill.awk $d.md >"$work/filled.md" && cp "$work/filled.md" $d.md
 done
