@@ -117,6 +117,8 @@ type Scorer struct {
 	Similarity string  `yaml:"similarity"`
 	Train      *Lesson `yaml:"train"` // how the model of a scorer that needs one is taught
 	Queue      int     `yaml:"queue"` // links that wait at most: the worst leave (Liu & Milios 2010 have 500); 0 = no limit
+	// HostPages is how many pages a crawl fetches from one host at most (ACHE has 100 a domain); 0 = no limit.
+	HostPages int `yaml:"host-pages,omitempty"`
 	// After and Within name scorers of the lab on whose crawls this one builds.
 	After  string `yaml:"after"`
 	Within string `yaml:"within"`
@@ -181,7 +183,7 @@ func (s *Scorer) UnmarshalYAML(n *yaml.Node) error {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity", "queue", "train", "after", "within", "labels", "together"}, k.Value) {
+		if k := n.Content[i]; !slices.Contains([]string{"name", "as", "set", "similarity", "queue", "host-pages", "train", "after", "within", "labels", "together"}, k.Value) {
 			return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: a scorer has no key %q", k.Line, k.Value)}}
 		}
 		s.limited = s.limited || n.Content[i].Value == "queue"
@@ -439,6 +441,9 @@ func (f *File) checkScorers(bad func(at, format string, args ...any)) (labels ma
 		}
 		if s.Queue < 0 || s.Queue > 100_000 {
 			bad(at, "a queue of %d: give 1…100,000, or 0 for no limit", s.Queue)
+		}
+		if s.HostPages < 0 || s.HostPages > 1_000_000 {
+			bad(at, "host-pages: %d: give 1…1,000,000, or 0 for no limit", s.HostPages)
 		}
 		switch kind := score.ModelOf(s.kind()); {
 		case kind == "" && s.Train != nil:

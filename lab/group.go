@@ -523,7 +523,7 @@ func (g *group) job(key eval.Key, s Scorer) *job.Job {
 		Name:       key.Topic,
 		Scorer:     job.Scorer{Name: s.Name, Seed: g.chance(), Similarity: s.Similarity, Set: s.Set},
 		Budget:     job.Budget{Pages: g.budget(), WaitForBetter: wait},
-		Scope:      job.Scope{MaxQueue: s.Queue},
+		Scope:      job.Scope{MaxQueue: s.Queue, MaxHostPages: s.HostPages},
 		Politeness: job.Politeness{Delay: &delay},
 	}
 }

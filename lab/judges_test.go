@@ -74,6 +74,30 @@ func TestQueueLimit(t *testing.T) {
 	}
 }
 
+// host-pages keeps a strategy to so many pages of a host, and costs it those beyond.
+func TestHostPages(t *testing.T) {
+	most := func(s Scorer) (host, all int) {
+		g := groupOf(t, "webs: [{path: "+small(t)+", budgets: [50]}]\nscorers: [breadth-first]\n", "cars", 0)
+		m := g.simulate(t.Context(), g.key("topic", "breadth-first"), s)
+		if m.err != nil {
+			t.Fatal(m.err)
+		}
+		of := make([]int, len(m.run.Hosts))
+		for _, p := range m.run.Pages {
+			of[p.Host]++
+		}
+		return slices.Max(of), len(m.run.Pages)
+	}
+	host, all := most(Scorer{Name: "breadth-first"})
+	if kept, fewer := most(Scorer{Name: "breadth-first", HostPages: 2}); kept != 2 || host <= 2 || fewer >= all {
+		t.Errorf("%d pages of a host and %d in all with two of each host, %d and %d without a limit", kept, fewer, host, all)
+	}
+	f := read(t, "webs: [{path: "+small(t)+"}]\nscorers:\n  - breadth-first\n  - {name: ache-like-levels, host-pages: 100}\n")
+	if f.Scorers[1].HostPages != 100 {
+		t.Errorf("the file says host-pages: 100, and the scorer has %d", f.Scorers[1].HostPages)
+	}
+}
+
 // Each repeat but the first leaves out a third of seeds and of examples, another
 // third each time; what one repeat is not shown is no hit there either.
 func TestRepeatsDraw(t *testing.T) {

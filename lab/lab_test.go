@@ -48,6 +48,7 @@ func TestFileErrors(t *testing.T) {
 		{"scorers: [breadth-first]\nwebs:\n  - path: w\n    topics: [a]\n    dev: [b]", `lab.yaml:5: the topic "b" is not among the topics of this web`},
 		{"seeds: [middle]" + rest, `seeds "middle": near or far`},
 		{"webs: [{path: w}]\nscorers:\n  - breadth-first\n  - {name: random, queue: -1}", "lab.yaml:4: a queue of -1: give 1…100,000"},
+		{"webs: [{path: w}]\nscorers:\n  - {name: random, host-pages: -1}", "lab.yaml:3: host-pages: -1: give 1…1,000,000"},
 		{"hops: 5" + rest, "lab.yaml:1: hops: 5 is outside 1…4"},
 		{"seeds: [far]\nhops: 2" + rest, "lab.yaml:2: hops: 2 takes seeds of its own"},
 		{"budgets: [300, 100]" + rest, "lab.yaml"},

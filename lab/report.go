@@ -189,6 +189,9 @@ func (f *File) rules() []string {
 		if s.Queue > 0 {
 			notes = append(notes, fmt.Sprintf("%s keeps the best %d links that wait, and the others leave.", s.label(), s.Queue))
 		}
+		if s.HostPages > 0 {
+			notes = append(notes, fmt.Sprintf("%s fetches %d pages from one host at most.", s.label(), s.HostPages))
+		}
 		if n := s.basisNote(); n != "" {
 			notes = append(notes, s.label()+" "+n+".")
 		}
