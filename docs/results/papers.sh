@@ -75,9 +75,9 @@ lab() { # NAME
 	sed -e "${REPEATS:+s/^repeats: .*/repeats: $REPEATS/}" -e "$change" -e "s|/usr/share/wordnet|${WORDNET:-/usr/share/wordnet}|" "$here/$base.yaml" >"lab-$1.yaml"
 	sed -i -e "$far" "lab-$1.yaml"
 	ended=0
-	timed seconds.new "$waggle" lab run -f "lab-$1.yaml" -o "$1" ${WORKERS:+--workers "$WORKERS"} || ended=$?
-	[ ! -d "$1" ] || cat seconds.new >>"$1/seconds.txt"
-	rm seconds.new
+	timed "$1.seconds" "$waggle" lab run -f "lab-$1.yaml" -o "$1" ${WORKERS:+--workers "$WORKERS"} || ended=$?
+	[ ! -d "$1" ] || cat "$1.seconds" >>"$1/seconds.txt"
+	rm "$1.seconds"
 	# 1 says that a strategy could not be taught somewhere, as the report tells.
 	[ $ended -le 1 ] || exit $ended
 }
@@ -86,12 +86,13 @@ lab() { # NAME
 timed() { # FILE COMMAND…
 	seconds=$1 status=0
 	shift
-	times >times.new
+	times >"$seconds.times"
 	"$@" || status=$?
-	times >>times.new
+	times >>"$seconds.times"
 	# Lines 2 and 4 are what children took until then: 1m2.5s 0m3.1s.
 	awk 'NR % 2 == 0 { s = 0; for (i = 1; i <= 2; i++) { split($i, t, "m"); s += 60 * t[1] + t[2] }; a[NR] = s }
-		END { printf "%.1f\n", a[4] - a[2] }' times.new >>"$seconds"
+		END { printf "%.1f\n", a[4] - a[2] }' "$seconds.times" >>"$seconds"
+	rm "$seconds.times"
 	return $status
 }
 
