@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -239,6 +240,7 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 			a.Refused = fmt.Sprintf("act %d was undone by act %d", a.Act, by)
 		} else {
 			about = s.acts[a.Act-1]
+			a.Refused = d.setSince(a, &about)
 		}
 	}
 	var page *web.Page
@@ -257,7 +259,7 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 	}
 	policy := d.step.policy
 	if a.Refused == "" && (about.Do == event.Budget || about.Do == event.Delay) {
-		if policy = d.policyAfter(a, &about); d.Revised != nil {
+		if policy = d.policyAfter(a, about.Do); d.Revised != nil {
 			if err := d.Revised(policy.Pages, policy.Delay); err != nil {
 				a.Refused = err.Error()
 			}
@@ -268,10 +270,11 @@ func (d *driver) act(ctx context.Context, now time.Time, a event.Act) error {
 	if a.Refused == "" && about.Do == event.Keywords {
 		words, _ := event.KeywordsAfter(append(slices.Clip(s.acts), a))
 		var err error
-		if d.Reword != nil {
+		anew := a.Do == event.Keywords || !slices.Equal(words, d.step.words)
+		if anew && d.Reword != nil {
 			reworded, err = d.Reword(words)
 		}
-		if err == nil {
+		if anew && err == nil {
 			told, err = d.reword(ctx, now, words)
 		}
 		if err != nil {
@@ -351,26 +354,44 @@ func (d *driver) page(ctx context.Context, u web.URL) (*web.Page, error) {
 // open sets earlier to 0.
 func (d *driver) paused() bool { return event.Paused(d.step.steering.acts, d.step.earlier) }
 
-// policyAfter is the policy once a counts, which sets, or undoes, the budget or the delay of
-// about: what the acts then say last, or where they say nothing, what it was before about.
-func (d *driver) policyAfter(a event.Act, about *event.Act) Policy {
+// policyAfter is the policy once a counts, which sets, or undoes, the budget or the delay.
+func (d *driver) policyAfter(a event.Act, what event.Verb) Policy {
 	p := d.step.policy
-	pages, delay := about.Was, about.Before
-	for _, e := range event.Effective(append(slices.Clip(d.step.steering.acts), a)) {
-		switch {
-		case e.Do != about.Do:
-		case e.Do == event.Budget:
-			pages = e.Pages
-		case e.Do == event.Delay:
-			delay = e.Delay
-		}
-	}
-	if about.Do == event.Budget {
-		p.Pages = pages
-	} else if wait, err := time.ParseDuration(delay); err == nil {
-		p.Delay = wait
+	acts := append(slices.Clip(d.step.steering.acts), a)
+	if what == event.Budget {
+		p.Pages, _ = event.BudgetAfter(acts)
+	} else {
+		p.Delay, _ = event.DelayAfter(acts)
 	}
 	return p
+}
+
+// setSince says why nothing is left of an act that is to be undone by a: what it set was set
+// since by something else than acts, such as a run with another budget. It is "" otherwise.
+func (d *driver) setSince(a event.Act, about *event.Act) string {
+	before := d.step.steering.acts
+	then := append(slices.Clip(before), a) // what a run that was killed may have kept already
+	give := func(what, is string) string {
+		return fmt.Sprintf("the %s of act %d was replaced when the crawl went on, by %s: give the one that is wanted", what, about.Number, is)
+	}
+	switch about.Do {
+	case event.Budget:
+		was, _ := event.BudgetAfter(before)
+		if is, _ := event.BudgetAfter(then); d.step.policy.Pages != was && d.step.policy.Pages != is {
+			return give("budget", strconv.Itoa(d.step.policy.Pages))
+		}
+	case event.Delay:
+		was, _ := event.DelayAfter(before)
+		if is, _ := event.DelayAfter(then); d.step.policy.Delay != was && d.step.policy.Delay != is {
+			return give("delay", d.step.policy.Delay.String())
+		}
+	case event.Keywords:
+		was, _ := event.KeywordsAfter(before)
+		if is, _ := event.KeywordsAfter(then); !slices.Equal(d.step.words, was) && !slices.Equal(d.step.words, is) {
+			return fmt.Sprintf("the keywords of act %d were replaced while the crawl stood still: give those that are wanted", about.Number)
+		}
+	}
+	return ""
 }
 
 // setDelay has each host rest for so long from its next request on.

@@ -153,6 +153,13 @@ func TestSteered(t *testing.T) {
 		t.Errorf("%d pages once the budget of 20 was undone", n)
 	}
 
+	if n := pages(steered(t, "5 budget 20\n6 budget 30\n7 undo 1\n8 undo 2"), ""); n != 60 {
+		t.Errorf("%d pages once both budgets were undone, the older first", n)
+	}
+	if n := pages(steered(t, "5 budget 20\n6 budget 30\n7 undo 1"), ""); n != 30 {
+		t.Errorf("%d pages once the budget that another replaced was undone", n)
+	}
+
 	labels := strings.Join(slices.DeleteFunc(steered(t, "10 irrelevant h0.example/2\n20 relevant h0.example/17\n30 undo 1"), func(s string) bool {
 		return strings.HasPrefix(s, "page")
 	}), "; ")
@@ -205,6 +212,50 @@ func TestActsOfAnEarlierRun(t *testing.T) {
 	}
 	if before.Queued < 3 || muted == 0 || hosts["h1.example"] > 0 || hosts["h2.example"] < 20 || c.Control.Paused() {
 		t.Errorf("of %d links that waited %d are muted; then %v; paused: %v", before.Queued, muted, hosts, c.Control.Paused())
+	}
+}
+
+// A run that was given another budget keeps it where an act of an earlier run is undone.
+func TestBudgetOfAnEarlierRun(t *testing.T) {
+	for told, want := range map[string]int{
+		"":         30, // what the run was given
+		"undo 1":   30,
+		"budget":   40,
+		"budget 1": 30, // and both undone, the older first
+	} {
+		c := newCrawl(t, tree(3, 200), 1)
+		c.Clock, c.Policy.Pages = stillClock{}, 30
+		c.Told = []event.Act{{Number: 1, Do: event.Budget, Pages: 20, Was: 25}}
+		c.Look = func(context.Context, web.URL) (*web.Page, error) { return nil, nil }
+		s := &said{acts: slices.Clone(c.Told), after: []int{0}}
+		c.Acts = s
+		say := func(a event.Act) { s.acts, s.after = append(s.acts, a), append(s.after, 5+len(s.acts)) }
+		switch told {
+		case "undo 1":
+			say(event.Act{Do: event.Undo, Act: 1})
+		case "budget":
+			say(event.Act{Do: event.Budget, Pages: 40})
+		case "budget 1":
+			say(event.Act{Do: event.Budget, Pages: 40})
+			say(event.Act{Do: event.Undo, Act: 1})
+			say(event.Act{Do: event.Undo, Act: 2})
+		}
+		pages, refused := 0, ""
+		c.Listen = func(e event.Event) {
+			switch e := e.(type) {
+			case event.Fetched:
+				pages++
+				s.pages++
+			case event.Act:
+				refused += e.Refused
+			}
+		}
+		if _, err := c.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if pages != want || (told == "undo 1") != strings.Contains(refused, "replaced when the crawl went on, by 30") {
+			t.Errorf("%q: %d pages, want %d; refused: %q", told, pages, want, refused)
+		}
 	}
 }
 

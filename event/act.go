@@ -3,7 +3,6 @@ package event
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -231,32 +230,4 @@ func Effective(acts []Act) (out []Act) {
 		}
 	}
 	return out
-}
-
-// KeywordsAfter are the keywords that hold by acts in their order; ok is false where none
-// of them has set any. Where the last that sets some is undone, they are those before it.
-func KeywordsAfter(acts []Act) (words []string, ok bool) {
-	var sets []*Act // that set keywords, oldest first
-	undone := map[int]bool{}
-	for i := range acts {
-		switch a := &acts[i]; {
-		case a.Refused != "":
-		case a.Do == Keywords:
-			sets = append(sets, a)
-		case a.Do == Undo:
-			undone[a.Act] = true
-		}
-	}
-	if len(sets) == 0 {
-		return nil, false
-	}
-	i := len(sets) - 1
-	for undone[sets[i].Number] {
-		words = sets[i].KeywordsBefore
-		if i == 0 || !slices.Equal(sets[i-1].Keywords, words) {
-			return words, true
-		}
-		i--
-	}
-	return sets[i].Keywords, true
 }

@@ -51,6 +51,9 @@ func TestSummaryBudget(t *testing.T) {
 		{Act{Number: 7, Do: Undo, Act: 2, Refused: "it was undone"}, 250},
 		{Act{Number: 8, Do: Undo, Act: 1}, 300},
 		{Act{Number: 9, Do: Budget, Pages: 0, Was: 300}, 0}, // no limit
+		{Act{Number: 10, Do: Budget, Pages: 350, Was: 0}, 350},
+		{Act{Number: 11, Do: Undo, Act: 9}, 350}, // replaced
+		{Act{Number: 12, Do: Undo, Act: 10}, 300},
 		{Started{Pages: 400, Resumed: true}, 400},
 	} {
 		s.Add(step.event)

@@ -20,6 +20,9 @@ func TestKeywordsAfter(t *testing.T) {
 		"judged anew, and undone":     {"a>b undo1 x>c undo3", "x"},
 		"another act is undone":       {"a>b other undo2", "b"},
 		"set again after the undoing": {"a>b undo1 a>c", "c"},
+		"undone, set again, undone":   {"a>b b>c undo2 b>d undo4 undo1", "a"},
+		"of three the middle last":    {"a>b b>c c>d undo1 undo3 undo2", "a"},
+		"of three the middle stays":   {"a>b b>c c>d undo1 undo3", "c"},
 	} {
 		var acts []Act
 		for word := range strings.FieldsSeq(x.acts) {

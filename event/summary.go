@@ -73,7 +73,7 @@ type Summary struct {
 	past    time.Duration // time of the runs before this one
 	between bool          // two runs: the crawl is judged anew
 	began   time.Time     // this run
-	budgets []Act         // that set the budget, and were not undone
+	budgets []Act         // that set the budget, and that undid those
 	window  [Window]bool  // relevance of page i at i mod Window
 	recent  int           // relevant ones in window
 }
@@ -173,22 +173,15 @@ func (s *Summary) Add(e Event) {
 	}
 }
 
-// told takes in what a person said of the budget: the last word that was not undone counts,
-// and where there is none, what it was before.
+// told takes in what a person said of the budget.
 func (s *Summary) told(a Act) {
 	switch {
 	case a.Refused != "":
 	case a.Do == Budget:
 		s.budgets, s.Budget = append(slices.Clip(s.budgets), a), a.Pages
-	case a.Do == Undo:
-		i := slices.IndexFunc(s.budgets, func(b Act) bool { return b.Number == a.Act })
-		if i < 0 {
-			return
-		}
-		s.Budget = s.budgets[i].Was
-		if s.budgets = slices.Concat(s.budgets[:i], s.budgets[i+1:]); len(s.budgets) > 0 {
-			s.Budget = s.budgets[len(s.budgets)-1].Pages
-		}
+	case a.Do == Undo && slices.ContainsFunc(s.budgets, func(b Act) bool { return b.Do == Budget && b.Number == a.Act }):
+		s.budgets = append(slices.Clip(s.budgets), a)
+		s.Budget, _ = BudgetAfter(s.budgets)
 	}
 }
 

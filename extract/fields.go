@@ -104,16 +104,21 @@ type Selector struct {
 
 // ReadFile reads a file of fields. Errors name the line.
 func ReadFile(name string) (*Fields, error) {
+	b, err := ReadText(name)
+	if err != nil {
+		return nil, err
+	}
+	return Read(name, b)
+}
+
+// ReadText is what a file of fields holds, as far as Read takes it.
+func ReadText(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, err
-	}
-	return Read(name, b)
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 
 // Read reads the file of fields b of that name.

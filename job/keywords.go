@@ -63,7 +63,11 @@ func (m *Maker) takeKeywords() {
 		case event.Act:
 			acts = append(acts, e)
 			if e.Refused == "" && (e.Do == event.Keywords || e.Do == event.Undo && e.Act <= len(acts) && acts[e.Act-1].Do == event.Keywords) {
-				own, last = true, len(acts)-1
+				was, _ := event.KeywordsAfter(acts[:len(acts)-1])
+				is, _ := event.KeywordsAfter(acts)
+				if e.Do == event.Keywords || !slices.Equal(was, is) { // else a later act had replaced them
+					own, last = true, len(acts)-1
+				}
 			}
 		case event.Changed:
 			if e.Setting != keywords {

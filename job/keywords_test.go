@@ -211,3 +211,48 @@ func TestKeywordsAreKept(t *testing.T) {
 		t.Errorf("the harvest has %d pages on bees and %d on ships", bees, ships)
 	}
 }
+
+// Keywords that were replaced are undone without anything being judged anew; once those that
+// replaced them are undone too, the first ones hold again.
+func TestKeywordsThatWereReplaced(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "garden")
+	told(t, dir, 20, 0, event.Act{}, false)
+	col := collection.At(dir)
+	first, err := job.In(col)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := 20
+	for _, x := range []struct {
+		act   event.Act
+		words []string
+		anew  bool
+	}{
+		{event.Act{Do: event.Keywords, Keywords: []string{"sailing ship", "harbour"}}, []string{"sailing ship", "harbour"}, true},
+		{event.Act{Do: event.Keywords, Keywords: []string{"harbour"}}, []string{"harbour"}, true},
+		{event.Act{Do: event.Undo, Act: 1}, []string{"harbour"}, false},
+		{event.Act{Do: event.Undo, Act: 2}, first.Topic.Keywords, true},
+	} {
+		changes := func() (n int) {
+			for e, err := range event.ReadKinds(col.EventLog(), event.Changed{}.Kind()) {
+				if c, ok := e.(event.Changed); err == nil && ok && c.Setting == "topic.keywords" {
+					n++
+				}
+			}
+			return n
+		}
+		before := changes()
+		if _, err := col.Act(x.act); err != nil {
+			t.Fatal(err)
+		}
+		pages += 10
+		told(t, dir, pages, 0, event.Act{}, false)
+		j, err := job.In(col)
+		if err != nil || !slices.Equal(j.Topic.Keywords, x.words) {
+			t.Errorf("%s: the job has the keywords %q, want %q, %v", x.act.Words(), j.Topic.Keywords, x.words, err)
+		}
+		if anew := changes() > before; anew != x.anew {
+			t.Errorf("%s: the keywords were set anew: %v", x.act.Words(), anew)
+		}
+	}
+}

@@ -15,7 +15,8 @@ import (
 // for the user to mend are those of m.
 func For(ctx context.Context, m *job.Maker) (*Finder, error) {
 	m.Types = append(fetch.DefaultTypes(), "text/plain", "application/json", "text/xml", "application/xml",
-		"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/gzip", "application/x-gzip", "text/x-cdxj", "application/x-ndjson")
+		"application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/gzip", "application/x-gzip", "text/x-cdxj", "text/x-ndjson", "application/x-ndjson",
+		"application/octet-stream", "binary/octet-stream") // as files with names such as sitemap.xml.gz are served
 	if err := m.MakeJudge(ctx); err != nil {
 		return nil, err
 	}

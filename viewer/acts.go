@@ -28,7 +28,8 @@ type act struct {
 
 // acted is the answer: the number of the act.
 type acted struct {
-	Number int `json:"number"`
+	Number   int `json:"number"`
+	Replaced int `json:"replaced,omitempty"` // as of shownAct
 }
 
 // shownAct is an act in a list.
@@ -39,7 +40,10 @@ type shownAct struct {
 	Words   string     `json:"words"`
 	Refused string     `json:"refused,omitempty"`
 	Undone  bool       `json:"undone,omitempty"`
-	Unfound bool       `json:"unfound,omitempty"` // a label of a page that no worker is known to have
+	// Replaced is of an undo that changes nothing: the number of the act that had replaced the
+	// one that is undone.
+	Replaced int  `json:"replaced,omitempty"`
+	Unfound  bool `json:"unfound,omitempty"` // a label of a page that no worker is known to have
 }
 
 type actList struct {
@@ -48,22 +52,24 @@ type actList struct {
 	Keywords []string   `json:"keywords"` // of the job, as it is now
 }
 
-func (c *crawl) serveActs(*http.Request, *query) (any, error) {
-	var told []event.Act
-	earlier := 0
+// told are the acts so far, those that wait for the crawl with them where they have a number;
+// waiting are the others. Pauses among the first earlier ones hold no more.
+func (c *crawl) told() (told, waiting []event.Act, earlier int, err error) {
 	c.With(func(f *figures.Crawl) {
 		told = append(told, f.Acts()...)
 		earlier = f.EarlierActs()
 	})
+	waiting, err = c.Collection().Waiting(told)
 	if c.Collection().OfSeveral() {
-		earlier = 0 // its pauses last
+		return told, waiting, 0, err // its pauses last
 	}
-	waiting, err := c.Collection().Waiting(told)
+	return append(told, waiting...), nil, earlier, err
+}
+
+func (c *crawl) serveActs(*http.Request, *query) (any, error) {
+	told, waiting, earlier, err := c.told()
 	if err != nil {
 		return nil, err
-	}
-	if !c.Collection().OfSeveral() { // else they have no number yet
-		told, waiting = append(told, waiting...), nil
 	}
 	workers := c.Workers()
 	holds := map[int]bool{}
@@ -74,12 +80,14 @@ func (c *crawl) serveActs(*http.Request, *query) (any, error) {
 	for _, a := range event.Effective(told) {
 		holds[a.Number] = true
 	}
+	replaced := event.Replaced(told)
 	for _, a := range append(told, waiting...) {
 		s := shownAct{Number: a.Number, act: act{a.Do, a.URL, a.Place, a.Pages, a.Delay, a.Keywords, a.Act}, Words: event.Line(a.Words()), Refused: event.Line(a.Refused)}
 		if at := a.At.At; !at.IsZero() {
 			s.At = &at
 		}
 		s.Undone = a.Number > 0 && !holds[a.Number] && a.Refused == "" && a.Do != event.Undo
+		s.Replaced = replaced[a.Number]
 		s.Unfound = workers.Unfound(a)
 		list.Acts = append(list.Acts, s)
 	}
@@ -109,6 +117,13 @@ func (c *crawl) takeAct(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusBadRequest, errors.New(event.Line(err.Error())))
 		return
 	}
-	n, err := c.Collection().Act(a)
-	answer(w, acted{n}, c.Why(err))
+	var done acted
+	done.Number, err = c.Collection().Act(a)
+	if a.Do == event.Undo && err == nil && done.Number > 0 {
+		told, _, _, err := c.told()
+		if a.Number = done.Number; err == nil {
+			done.Replaced = event.Replaced(append(told[:min(len(told), a.Number-1)], a))[a.Number]
+		}
+	}
+	answer(w, done, c.Why(err))
 }

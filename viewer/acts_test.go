@@ -41,6 +41,10 @@ func TestActs(t *testing.T) {
 		{`{"do":"undo","act":2}`, 200, `{"number":3}`},
 		{`{"do":"pause"}`, 200, `{"number":4}`},
 		{`{"do":"keywords","keywords":["honey","waggle dance"]}`, 200, `{"number":5}`},
+		{`{"do":"budget","pages":20}`, 200, `{"number":6}`},
+		{`{"do":"budget","pages":30}`, 200, `{"number":7}`},
+		{`{"do":"undo","act":6}`, 200, `{"number":8,"replaced":7}`},
+		{`{"do":"undo","act":7}`, 200, `{"number":9}`},
 		{`{"do":"keywords","keywords":[]}`, 400, "give 1 to 200"},
 		{`{"do":"keywords","keywords":[" "]}`, 400, "no keyword"},
 		{`{"do":"relevant"}`, 400, "needs the address"},
@@ -62,7 +66,11 @@ func TestActs(t *testing.T) {
 		`{"number":2,"do":"mute","place":"bees.test/ads/","words":"mute bees.test/ads/","undone":true},` +
 		`{"number":3,"do":"undo","act":2,"words":"undo 2"},` +
 		`{"number":4,"do":"pause","words":"pause"},` +
-		`{"number":5,"do":"keywords","keywords":["honey","waggle dance"],"words":"keywords honey, waggle dance"}],"paused":true,"keywords":["honey bee"]}`
+		`{"number":5,"do":"keywords","keywords":["honey","waggle dance"],"words":"keywords honey, waggle dance"},` +
+		`{"number":6,"do":"budget","pages":20,"words":"budget 20","undone":true},` +
+		`{"number":7,"do":"budget","pages":30,"words":"budget 30","undone":true},` +
+		`{"number":8,"do":"undo","act":6,"words":"undo 6","replaced":7},` +
+		`{"number":9,"do":"undo","act":7,"words":"undo 7"}],"paused":true,"keywords":["honey bee"]}`
 	if got := strings.TrimSpace(string(b)); got != want {
 		t.Errorf("listed %s\nwant   %s", got, want)
 	}
@@ -117,7 +125,7 @@ func TestTwoPagesSteer(t *testing.T) {
 	if !slices.Equal(numbers, want) {
 		t.Errorf("the acts were numbered %q", numbers)
 	}
-	if got, err := tell(pages[1], `{"do":"undo","act":1}`); got != fmt.Sprintf(`{"number":%d}`, len(want)+1) || err != nil {
+	if got, err := tell(pages[1], `{"do":"undo","act":1}`); got != fmt.Sprintf(`{"number":%d,"replaced":%d}`, len(want)+1, len(want)) || err != nil {
 		t.Errorf("undo: %s, %v", got, err)
 	}
 	_, first := pages[0].ask("/api/crawls/1/acts")

@@ -16,7 +16,6 @@ import (
 	crawler "github.com/waggle-crawler/waggle/crawl"
 	"github.com/waggle-crawler/waggle/event"
 	"github.com/waggle-crawler/waggle/export"
-	"github.com/waggle-crawler/waggle/extract"
 	"github.com/waggle-crawler/waggle/job"
 	"github.com/waggle-crawler/waggle/viewer/figures"
 	"github.com/waggle-crawler/waggle/viewer/watch"
@@ -48,7 +47,7 @@ func (s *Server) routes() []route {
 	return append(s.starts(), []route{
 		{path: "/api/crawls", line: "All crawls that are shown, with their figures.", answer: []watch.State{}, serve: s.listCrawls},
 		{path: crawl1 + "state", line: "The figures of a crawl.", answer: watch.State{}, serve: of((*crawl).serveState)},
-		{path: crawl1 + "changes", line: "The figures, now and whenever they change, as server-sent events.", kind: "text/event-stream", serve: s.of(serveChanges)},
+		{path: crawl1 + "changes", line: "The figures, now and whenever they change, as server-sent events.", kind: "text/event-stream", serve: s.of(s.serveChanges)},
 		{path: crawl1 + "workers", line: "The workers of a crawl that several do, as the one of this folder heard of them last; none of another crawl.", answer: workerList{}, serve: of((*crawl).serveWorkers)},
 		{path: crawl1 + "curve", line: "The harvest over the pages fetched.", answer: figures.Curve{}, serve: of((*crawl).serveCurve), params: []param{number("points", "integer", "How many points at most; 400.")}},
 		{path: crawl1 + "hosts", line: "Hosts.", answer: hostList{}, serve: of((*crawl).serveHosts), params: []param{one("order", "The largest first.", hostOrders()...), text("holds", "What the name holds."), from, n}},
@@ -69,6 +68,7 @@ func (s *Server) routes() []route {
 		{path: crawl1 + "graph", line: "Which hosts led to which.", answer: figures.Graph{}, serve: of((*crawl).serveGraph), params: []param{n}},
 		{path: crawl1 + "job", line: "The job file, and what was told otherwise later.", answer: jobView{}, serve: of((*crawl).serveJob)},
 		{path: crawl1 + "acts", line: "What people told the crawl, oldest first; those without a time wait for it.", answer: actList{}, serve: of((*crawl).serveActs), postLine: "Tell the crawl something: it takes it in within a second, or when it goes on.", takes: act{}, post: s.of((*crawl).takeAct), told: acted{}},
+		{path: crawl1 + "fields", line: "The file of fields whose values are told of each page, and in exported tables of pages.", answer: fieldFile{}, serve: of((*crawl).serveFields), postLine: "Take another one, until waggle open ends; without a text, that of the folder of the crawl.", takes: wantedFields{}, told: fieldFile{}, post: s.of((*crawl).takeFields)},
 		{path: crawl1 + "index", postLine: "Make the index for searching, as long as the crawl runs.", takes: struct{}{}, told: struct{}{}, post: s.of(makeIndex)},
 		{path: "/api/exports", line: "The forms in which a crawl can be taken away.", answer: []form{}, serve: listForms},
 		{path: crawl1 + "exports/{form}", line: "A crawl in one of these forms.", kind: "application/octet-stream", serve: s.of(s.serveExport), params: []param{one("without-opt-outs", "1: without pages that say noindex, noarchive or noai, or reserve text and data mining.", "0", "1")}},
@@ -412,9 +412,15 @@ const (
 	stillThere   = 10 * time.Second       // between looks at whether the crawl runs
 )
 
-// serveChanges tells the state whenever it changes, as server-sent events, until the
-// asker leaves.
-func serveChanges(c *crawl, w http.ResponseWriter, r *http.Request) {
+// changes is a message of serveChanges.
+type changes struct {
+	watch.State
+	Crawls int `json:"crawls"` // that are shown: when there are more, /api/crawls tells of them
+}
+
+// serveChanges tells the state whenever it changes, and when there are further crawls, as
+// server-sent events, until the asker leaves.
+func (s *Server) serveChanges(c *crawl, w http.ResponseWriter, r *http.Request) {
 	out := http.NewResponseController(w)
 	if err := errors.Join(out.SetReadDeadline(time.Time{}), out.SetWriteDeadline(time.Time{})); err != nil {
 		writeError(w, http.StatusInternalServerError, err)
@@ -423,41 +429,35 @@ func serveChanges(c *crawl, w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	for {
 		st, changed := c.State(time.Now())
-		b, err := json.Marshal(st)
+		all, more := s.shownCrawls()
+		b, err := json.Marshal(changes{st, all})
 		if err != nil {
 			return
 		}
 		if _, err := fmt.Fprintf(w, "id: %d\ndata: %s\n\n", st.Revision, b); err != nil || out.Flush() != nil {
 			return
 		}
-		if !pause(r.Context(), changesApart, nil) || !pause(r.Context(), stillThere, changed) {
+		if !pause(r.Context(), changesApart) {
 			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-changed:
+		case <-more:
+		case <-time.After(stillThere):
 		}
 	}
 }
 
-// withFields has tables of pages hold the values of fields; other forms have no place for them.
-func withFields(in *export.Input, c *crawl, fields *extract.Fields, form string) {
-	var columns []export.Column
-	for _, f := range fields.Fields {
-		columns = append(columns, export.Column{Name: f.Name, Many: f.Many})
-	}
-	if export.CheckColumns(form, columns) != nil {
-		return
-	}
-	in.Columns = columns
-	in.Parser = func(collection.Collection) (crawler.Parser, error) { return c.Reader(fields), nil }
-}
-
-// pause waits for a time, or less if done is closed before; it is false when ctx ends.
-func pause(ctx context.Context, d time.Duration, done <-chan struct{}) bool {
+// pause waits for a time; it is false when ctx ends.
+func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return false
 	case <-t.C:
-	case <-done:
+		return true
 	}
-	return true
 }

@@ -122,3 +122,29 @@ func writeEvents(c collection.Collection, n int) error {
 	}
 	return log.Close()
 }
+
+// BenchmarkLookForMore measures a look for further crawls, in a folder of six crawls and a
+// hundred other folders.
+func BenchmarkLookForMore(b *testing.B) {
+	dir := b.TempDir()
+	for i := range 106 {
+		name := filepath.Join(dir, fmt.Sprintf("%03d", i))
+		if err := os.Mkdir(name, 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if i < 6 {
+			if err := writeEvents(collection.At(name), 10); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	found, _, err := Find(dir)
+	if err != nil || len(found) != 6 {
+		b.Fatal(found, err)
+	}
+	d := serve(b, found...)
+	d.folders = []string{dir}
+	for b.Loop() {
+		d.lookForMore()
+	}
+}

@@ -1,10 +1,15 @@
 package viewer
 
 import (
+	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/viewer/watch"
 )
 
 // A file of fields in the folder of a crawl gives the values of each page, on its screen and
@@ -43,5 +48,80 @@ func TestFields(t *testing.T) {
 	write("fields:\n  - {name: heading, css: 'h1['}\n")
 	if b := body("https://bees.test/hive"); !b.Archived || b.Values != nil || !strings.Contains(b.Fields, "fields.yaml:2") {
 		t.Errorf("of a file that is wrong: %q", b.Fields)
+	}
+}
+
+// Other fields are taken in place of those in the folder, until they are given up; what is
+// wrong with them, or more than is taken, changes nothing.
+func TestOtherFields(t *testing.T) {
+	col := crawled(t, bees(), "https://bees.test/")
+	inFolder := "fields:\n  - {name: heading, css: title}\n"
+	if err := os.WriteFile(col.FieldsFile(), []byte(inFolder), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	given, err := watch.ReadFieldFile("given.yaml", []byte("fields: [{name: given, css: p}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := serveWith(t, Options{Collections: []collection.Collection{col}, Fields: given})
+	names := func() string {
+		t.Helper()
+		var b bodyView
+		d.get("body?url="+url.QueryEscape("https://bees.test/hive"), &b)
+		var list []string
+		for _, v := range b.Values {
+			list = append(list, v.Field+"="+strings.Join(v.Values, "|"))
+		}
+		return strings.Join(list, ", ")
+	}
+	take := func(body string) (int, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.http.URL+"/api/crawls/1/fields", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+d.key)
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer got.Body.Close()
+		b, err := io.ReadAll(got.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.StatusCode, string(b)
+	}
+	if got := names(); got != "given=A honey bee lives in a hive." {
+		t.Errorf("the fields that were given: %s", got)
+	}
+	long := strings.Repeat("a", 2000)
+	for _, x := range []struct {
+		body, want string
+		code       int
+		then       string
+	}{
+		{`{"text":"fields: [{name: first, css: p}, {name: words, xpath: 'string-length(//p)'}]"}`, `"fields":["first","words"]`, 200, "first=A honey bee lives in a hive., words=28"},
+		{`{"text":"fields: [{name: first, css: 'p['}]"}`, `these fields:1: css: `, 400, "first=A honey bee lives in a hive., words=28"},
+		{`{"text":"fields: [{name: first, css: '` + long + `b'}]"}`, "longer than 2000 bytes", 400, "first=A honey bee lives in a hive., words=28"},
+		{`{"text":"` + strings.Repeat(`#\n`, 600_000) + `"}`, "larger than 1 MiB", 400, "first=A honey bee lives in a hive., words=28"},
+		{`{"text":"` + strings.Repeat(`a`, 5<<20) + `"}`, "at most 1 MiB", 413, "first=A honey bee lives in a hive., words=28"},
+		{`[`, "this is no file of fields", 400, "first=A honey bee lives in a hive., words=28"},
+		{`{"text":"fields: [{name: slow, xpath: 'count(//node()[count(//node()[count(//node())>0])>0])'}]"}`, `"fields":["slow"]`, 200, "slow=7"},
+		{`{"text":""}`, `fields.yaml","text":"fields:\n  - {name: heading, css: title}\n","fields":["heading"]`, 200, "heading=Hive"},
+	} {
+		code, got := take(x.body)
+		if code != x.code || !strings.Contains(got, x.want) {
+			t.Errorf("%.60s: %d %s, want %d %s", x.body, code, got, x.code, x.want)
+		}
+		if got := names(); got != x.then {
+			t.Errorf("%.60s: then %s, want %s", x.body, got, x.then)
+		}
+	}
+	if b, err := os.ReadFile(col.FieldsFile()); err != nil || string(b) != inFolder {
+		t.Errorf("the file in the folder: %s, %v", b, err)
+	}
+	if got, err := http.Post(d.http.URL+"/api/crawls/1/fields", "application/json", strings.NewReader(`{"text":""}`)); err != nil || got.StatusCode != http.StatusForbidden {
+		t.Errorf("without the key: %v, %v", got, err)
 	}
 }

@@ -1,6 +1,7 @@
 package viewer
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -207,5 +208,67 @@ func TestFolders(t *testing.T) {
 				t.Errorf("a crawl that does not run has fetches: %s", answers["state"])
 			}
 		})
+	}
+}
+
+// A crawl that begins later in a folder that is open is shown, and told to who listens; what
+// holds no crawl is passed over, and one that is shown already is not shown twice.
+func TestCrawlsThatBeginLater(t *testing.T) {
+	whole := crawled(t, bees(), "https://bees.test/")
+	dir := t.TempDir()
+	begin := func(name string) {
+		t.Helper()
+		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(whole.Dir())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := Find(dir); err == nil || !strings.Contains(err.Error(), "and neither do the folders in it") {
+		t.Errorf("an empty folder: %v", err)
+	}
+	begin("first")
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "notes"), 0o755), os.WriteFile(filepath.Join(dir, "list.txt"), []byte("bees"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	found, several, err := Find(dir)
+	if err != nil || len(found) != 1 || !several {
+		t.Fatalf("found %v, several: %v, %v", found, several, err)
+	}
+	if _, several, err := Find(found[0].Dir()); several || err != nil {
+		t.Errorf("the folder of a crawl holds several: %v, %v", several, err)
+	}
+	d := serveWith(t, Options{Collections: found, Folders: []string{dir, filepath.Join(dir, "gone")}})
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.http.URL+"/api/crawls/1/changes", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+d.key)
+	got, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Body.Close()
+	lines := bufio.NewScanner(got.Body)
+	lines.Buffer(nil, 1<<20)
+	until := func(told string) {
+		t.Helper()
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), told) {
+				return
+			}
+		}
+		t.Fatalf("%s is not told: %v", told, lines.Err())
+	}
+	until(`"crawls":1`)
+	begin("second")
+	until(`"crawls":2`)
+	begin("notes") // a folder that was there
+	until(`"crawls":3`)
+	if c := d.add(collection.At(filepath.Join(dir, "first") + "/")); c.ID() != "1" {
+		t.Errorf("a crawl that is shown is shown again as %s", c.ID())
+	}
+	d.find("3").until(t, (*watch.State).Read)
+	_, b := d.ask("/api/crawls/3/state")
+	if !strings.Contains(string(b), `"pages":6`) || !strings.Contains(string(b), "notes") || len(d.all()) != 3 {
+		t.Errorf("%d crawls, the third is %s", len(d.all()), b)
 	}
 }

@@ -25,7 +25,7 @@ type bodyView struct {
 	Proto    string      `json:"proto,omitempty"`
 	Headers  [][2]string `json:"headers,omitempty"`
 	Parts    []read.Part `json:"parts,omitempty"`
-	// Values are those of the fields of fields.yaml; Fields says what is wrong with these.
+	// Values are those of the fields that a person wants; Fields says what is wrong with these.
 	Values []watch.Values `json:"values,omitempty"`
 	Fields string         `json:"fields,omitempty"`
 	Links  []linkView     `json:"links"`

@@ -21,8 +21,6 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,12 +39,17 @@ type Options struct {
 	Address net.Addr
 	// Collections are those shown; a folder may be without a log yet.
 	Collections []collection.Collection
+	// Folders are those in which crawls may begin later, which are then shown too.
+	Folders []string
 	// Documents reads what is no HTML; nil = it is not shown.
 	Documents parse.Documents
 	// Start begins crawls; nil = none can be begun on the page.
 	Start *start.Starter
 	// Index says when the indexes for searching are made.
 	Index watch.Indexing
+	// Fields are those whose values are shown of each page, in place of those in the folders;
+	// nil = the latter. On the page others can be taken.
+	Fields *watch.FieldFile
 	// Every is how often logs are looked at; 0 = twice a second.
 	Every time.Duration
 	// Random draws keys of at least 8 characters; nil = crypto/rand.
@@ -65,13 +68,20 @@ type Server struct {
 	assets fs.FS
 	shown  views
 
+	folders []string         // in which crawls may begin
+	fields  *watch.FieldFile // that crawls have at first
+
 	mu     sync.Mutex
 	crawls []*crawl
-	follow func(*crawl) // follows a further one; nil while Run does not run
+	more   chan struct{} // closed when there is a further one
+	follow func(*crawl)  // follows a further one; nil while Run does not run
 }
 
 // crawl is a crawl as it is asked for.
-type crawl struct{ *watch.Crawl }
+type crawl struct {
+	*watch.Crawl
+	at string // its folder, as a whole path
+}
 
 //go:embed page/dist
 var assets embed.FS
@@ -92,7 +102,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{guard: g, every: o.Every, cap: o.Random(), assets: files, start: o.Start, index: o.Index, docs: o.Documents}
+	s := &Server{guard: g, every: o.Every, cap: o.Random(), assets: files, start: o.Start, index: o.Index, docs: o.Documents, folders: o.Folders, fields: o.Fields, more: make(chan struct{})}
 	for _, c := range o.Collections {
 		s.add(c)
 	}
@@ -100,7 +110,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Run follows the logs until ctx ends.
+// Run follows the logs, and looks for further crawls, until ctx ends.
 func (s *Server) Run(ctx context.Context) {
 	var wait sync.WaitGroup
 	follow := func(c *crawl) { wait.Go(func() { c.Run(ctx, s.every) }) }
@@ -110,20 +120,29 @@ func (s *Server) Run(ctx context.Context) {
 		follow(c)
 	}
 	s.mu.Unlock()
-	<-ctx.Done()
+	s.findMore(ctx)
 	s.mu.Lock()
 	s.follow = nil
 	s.mu.Unlock()
 	wait.Wait()
 }
 
-// add shows a further crawl.
+// add shows a further crawl, and returns it; one that is shown already is as it is.
 func (s *Server) add(col collection.Collection) *crawl {
+	at := absolute(col.Dir())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &crawl{watch.New(strconv.Itoa(len(s.crawls)+1), col, s.docs)}
+	for _, c := range s.crawls {
+		if c.at == at {
+			return c
+		}
+	}
+	c := &crawl{watch.New(strconv.Itoa(len(s.crawls)+1), col, s.docs), at}
 	c.Index(s.index)
+	c.UseFields(s.fields)
 	s.crawls = append(s.crawls, c)
+	close(s.more)
+	s.more = make(chan struct{})
 	if s.follow != nil {
 		s.follow(c)
 	}
@@ -137,6 +156,13 @@ func (s *Server) all() []*crawl {
 	return slices.Clone(s.crawls)
 }
 
+// shownCrawls is how many crawls are shown, and what is closed when there are more.
+func (s *Server) shownCrawls() (int, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.crawls), s.more
+}
+
 // find is the crawl of an id, nil if there is none.
 func (s *Server) find(id string) *crawl {
 	for _, c := range s.all() {
@@ -145,31 +171,6 @@ func (s *Server) find(id string) *crawl {
 		}
 	}
 	return nil
-}
-
-// Find returns the collections at dir: itself, or those in the folders below it.
-func Find(dir string) ([]collection.Collection, error) {
-	c, err := collection.Open(dir)
-	if err == nil {
-		return []collection.Collection{c}, nil
-	}
-	if !errors.Is(err, collection.ErrNone) {
-		return nil, err
-	}
-	entries, errRead := os.ReadDir(dir)
-	if errRead != nil {
-		return nil, err
-	}
-	var found []collection.Collection
-	for _, e := range entries {
-		if below, err := collection.Open(filepath.Join(dir, e.Name())); err == nil {
-			found = append(found, below)
-		}
-	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("%w, and neither do the folders in it", err)
-	}
-	return found, nil
 }
 
 // ServeHTTP implements http.Handler.

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/waggle-crawler/waggle/collection"
+	"github.com/waggle-crawler/waggle/extract"
 	"github.com/waggle-crawler/waggle/internal/localpage"
 	"github.com/waggle-crawler/waggle/parse"
 	"github.com/waggle-crawler/waggle/viewer"
@@ -21,6 +22,7 @@ type openCmd struct {
 
 	Listen    string `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to answer (default 127.0.0.1 and any free port)."`
 	Index     *bool  `negatable:"" help:"Make the index for searching: at once with --index, never with --no-index, unless somebody asks for it on the page (default: while a crawl runs, where 10 GB of the disk are free)."`
+	Fields    string `placeholder:"FILE" help:"Show the values of these fields (YAML, see waggle extract table --help) of each page, and not those of fields.yaml in the folder of the crawl; on the page others can be taken."`
 	NoBrowser bool   `help:"Open no browser: print the address only."`
 }
 
@@ -44,15 +46,29 @@ Programs ask for the same as JSON, see /api/openapi.json there, and Prometheus f
 // Run serves the page until it is interrupted.
 func (c *openCmd) Run(ctx context.Context, std streams, docs parse.Documents) error {
 	var found []collection.Collection
+	var folders []string
 	for _, dir := range c.Dirs {
-		list, err := viewer.Find(dir)
+		list, several, err := viewer.Find(dir)
 		if err != nil {
 			return exit{exitUsage, err}
 		}
 		found = append(found, list...)
+		if several {
+			folders = append(folders, dir)
+		}
+	}
+	var fields *watch.FieldFile
+	if c.Fields != "" {
+		text, err := extract.ReadText(c.Fields)
+		if err == nil {
+			fields, err = watch.ReadFieldFile(c.Fields, text)
+		}
+		if err != nil {
+			return exit{exitUsage, fmt.Errorf("--fields: %w", err)}
+		}
 	}
 	begun := start.New(ctx, ".", docs, func(line string) { fmt.Fprintln(std.err, line) })
-	wait, err := serveCrawls(ctx, std, c.Listen, viewer.Options{Collections: found, Documents: docs, Start: begun, Index: indexing(c.Index)}, !c.NoBrowser)
+	wait, err := serveCrawls(ctx, std, c.Listen, viewer.Options{Collections: found, Folders: folders, Documents: docs, Start: begun, Index: indexing(c.Index), Fields: fields}, !c.NoBrowser)
 	if err != nil {
 		return err
 	}

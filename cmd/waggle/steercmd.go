@@ -59,8 +59,9 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
+	var acts []event.Act
 	if a.Do == event.Undo && !col.OfSeveral() {
-		acts, err := col.Told()
+		acts, err = col.Told()
 		if err != nil {
 			return err
 		}
@@ -89,6 +90,11 @@ func (c *steerCmd) Run(_ context.Context, std streams) error {
 		}
 		_, err = fmt.Fprintf(std.out, "%s, for all workers of the crawl; %s.\n", event.Line(a.Words()), event.Line(when))
 		return err
+	}
+	if a.Number = n; a.Do == event.Undo {
+		if by := event.Replaced(append(acts, a))[n]; by > 0 {
+			when += fmt.Sprintf(", and nothing changes: act %d had replaced act %d", by, a.Act)
+		}
 	}
 	_, err = fmt.Fprintf(std.out, "Act %d: %s; %s.\n", n, event.Line(a.Words()), when)
 	return err
@@ -145,11 +151,15 @@ func (c *steerCmd) list(col collection.Collection, std streams) error {
 	if err != nil {
 		return err
 	}
+	replaced := event.Replaced(acts)
 	all, unread := col.Workers() // it may be torn or gone: then it is not known who has a page
 	for _, a := range acts {
 		at, more := "waits", ""
 		if !a.At.At.IsZero() {
 			at = terminal.Moment(a.At.At)
+		}
+		if by := replaced[a.Number]; by > 0 {
+			more = fmt.Sprintf(": nothing changes, act %d had replaced it", by)
 		}
 		if a.Refused != "" {
 			more = ": not done, " + a.Refused

@@ -23,14 +23,57 @@ const (
 	mostValue  = 2000
 )
 
-// Fields are those that a person wants of the pages: of fields.yaml in the folder of the
-// crawl. nil where there is no such file.
-func (c *Crawl) Fields() (*extract.Fields, error) {
-	f, err := extract.ReadFile(c.col.FieldsFile())
+// FieldFile is a file of fields that a person gave: its name, what it holds, and that read.
+type FieldFile struct {
+	Name   string
+	Text   string
+	Fields *extract.Fields
+}
+
+// ReadFieldFile reads what a file of fields holds. Errors name the line.
+func ReadFieldFile(name string, text []byte) (*FieldFile, error) {
+	f, err := extract.Read(name, text)
+	if err != nil {
+		return nil, err
+	}
+	return &FieldFile{name, string(text), f}, nil
+}
+
+// UseFields has Fields be others than those in the folder of the crawl, which stays as it is;
+// nil = those in the folder.
+func (c *Crawl) UseFields(f *FieldFile) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fields = f
+}
+
+// FieldFile is the file of the fields of the pages: the one of UseFields, else fields.yaml in
+// the folder of the crawl. nil where there is none.
+func (c *Crawl) FieldFile() (*FieldFile, error) {
+	c.mu.RLock()
+	given := c.fields
+	c.mu.RUnlock()
+	if given != nil {
+		return given, nil
+	}
+	b, err := extract.ReadText(c.col.FieldsFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return f, err
+	if err != nil {
+		return nil, err
+	}
+	f, err := extract.Read(c.col.FieldsFile(), b)
+	return &FieldFile{c.col.FieldsFile(), string(b), f}, err
+}
+
+// Fields are those that a person wants of the pages; nil where they want none.
+func (c *Crawl) Fields() (*extract.Fields, error) {
+	f, err := c.FieldFile()
+	if f == nil || err != nil {
+		return nil, err
+	}
+	return f.Fields, nil
 }
 
 // Reader makes pages with the values of fields.

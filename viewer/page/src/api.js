@@ -19,7 +19,7 @@ export async function get(path, signal, read = (answer) => answer.json()) {
   return got;
 }
 
-// tell gives the crawl an act and returns its number. What went wrong is thrown in words.
+// tell gives the crawl an act and returns what is answered: its number. What went wrong is thrown in words.
 export async function tell(crawl, act) {
   let answer;
   try {
@@ -29,7 +29,7 @@ export async function tell(crawl, act) {
   }
   const got = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Error(got.error || `The server answered ${answer.status}.`);
-  return got.number;
+  return got;
 }
 
 // post sends JSON to api/PATH and gives what is answered.

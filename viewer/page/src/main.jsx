@@ -29,7 +29,7 @@ function App() {
   const [crawls, setCrawls] = useState(null);
   const [error, setError] = useState("");
   const [info, setInfo] = useState(null); // of the start of a crawl; false = none can be begun
-  const [shown, setShown] = useState(0); // grows when a crawl was begun
+  const [shown, setShown] = useState(0); // grows when there are further crawls
   useEffect(() => {
     get("crawls").then((list) => {
       setCrawls(list);
@@ -40,6 +40,9 @@ function App() {
   useEffect(() => { get("start").then(setInfo, () => setInfo(false)); }, []);
   const start = info && (at.crawl === starting || crawls?.length === 0);
   const { state, lost } = useChanges(crawls?.some((c) => c.id === at.crawl) ? at.crawl : "");
+  useEffect(() => { // one that began meanwhile is among those to choose from
+    if (state && crawls && state.crawls !== crawls.length) setShown((n) => n + 1);
+  }, [state?.crawls]);
   const main = useRef();
   const first = useRef(true);
   useEffect(() => { // a new screen is read out from its beginning

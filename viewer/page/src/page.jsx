@@ -1,5 +1,5 @@
 import { useCallback, useState } from "preact/hooks";
-import { get, query, useData, useSlow } from "./api.js";
+import { get, post, query, useData, useSlow } from "./api.js";
 import { count, decimal, moment, number, priority, size } from "./format.js";
 import { Relevance } from "./pages.jsx";
 import { to } from "./route.js";
@@ -9,7 +9,8 @@ import { Labels, useLabels } from "./steer.jsx";
 export function Page({ at, state }) {
   const url = at.params.url || "";
   const { data: p, error, old } = useData(`crawls/${at.crawl}/page` + query({ url }), useSlow(state.revision, 1000));
-  const body = useData(`crawls/${at.crawl}/body` + query({ url }), "");
+  const [taken, setTaken] = useState(0); // grows when other fields were taken
+  const body = useData(`crawls/${at.crawl}/body` + query({ url }), taken);
   const b = body.old ? undefined : body.data;
   useLabels(at.crawl, useCallback(() => p?.url, [p?.url]));
   if (error) return <section class="card"><h1>This page is not here</h1><p><bdi class="address">{url}</bdi></p><p class="soft">{error}</p><Why crawl={at.crawl} url={url} key={url} /></section>;
@@ -36,7 +37,7 @@ export function Page({ at, state }) {
       </section>
       <div class="column">
         <Body p={b} error={body.error} />
-        <Fields p={b} />
+        <Fields p={b} crawl={at.crawl} taken={() => setTaken((n) => n + 1)} />
         <LinkList p={b} crawl={at.crawl} />
       </div>
       <div class="column">
@@ -89,16 +90,44 @@ function Body({ p, error }) {
 }
 
 // Fields are the values of the fields that a person wants of the pages.
-function Fields({ p }) {
-  if (!p?.values?.length && !p?.fields) return null;
+function Fields({ p, crawl, taken }) {
+  if (!p?.archived) return null;
   return (
     <section class="card" aria-labelledby="fields-title">
       <h2 id="fields-title">Fields</h2>
-      {p.fields && <p class="notice"><code>fields.yaml</code> gives no values: {p.fields}</p>}
+      {p.fields && <p class="notice">They give no values: {p.fields}</p>}
       {p.values?.length > 0 && <div class="scroll"><table class="headers"><tbody>{p.values.map((f) => (
         <tr key={f.field}><th scope="row">{f.field}</th><td>{f.values.length === 0 ? <span class="soft">none</span> : f.values.length === 1 ? <bdi>{f.values[0]}</bdi> : <ul class="plain">{f.values.map((v, i) => <li key={i}><bdi>{v}</bdi></li>)}</ul>}</td></tr>
       ))}</tbody></table></div>}
+      <OtherFields crawl={crawl} some={p.values?.length > 0} taken={taken} />
     </section>
+  );
+}
+
+const fieldsExample = `fields:
+  - {name: heading, css: h1}
+  - {name: links, many: true, css: a, take: "@href"}`;
+
+// OtherFields takes a file of fields that is pasted.
+function OtherFields({ crawl, some, taken }) {
+  const [open, setOpen] = useState(false);
+  const [text, setText] = useState(null); // null: as it is
+  const [told, tell] = useState({ n: 0, error: "" });
+  const { data, error } = useData(open ? `crawls/${crawl}/fields` : null, told.n);
+  const take = (text) => post(`crawls/${crawl}/fields`, { text }).then(
+    () => { setText(null); tell((was) => ({ n: was.n + 1, error: "" })); taken(); },
+    (err) => tell((was) => ({ ...was, error: err.message })),
+  );
+  return (
+    <details class="more" onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary>{some ? "Other fields" : "Values of fields, such as the first heading of each page"}</summary>
+      {open && <form onSubmit={(e) => { e.preventDefault(); take(text ?? data?.text ?? ""); }}>
+        <label class="fields">A file of fields, as <code>waggle extract table --help</code> describes it and <code>waggle extract learn</code> writes it. It is used for all pages of the crawl and in exported tables of pages until waggle ends.
+          <textarea rows={8} spellcheck={false} autocapitalize="off" placeholder={fieldsExample} value={text ?? data?.text ?? ""} onInput={(e) => setText(e.target.value)} /></label>
+        <div class="bar take"><button>Show their values</button>{data?.name && <button type="button" onClick={() => take("")}>Those of the folder</button>}</div>
+        {(told.error || error) && <p class="notice" role="alert">{told.error || error}</p>}
+      </form>}
+    </details>
   );
 }
 

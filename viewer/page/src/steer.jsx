@@ -9,8 +9,8 @@ const said = new EventTarget();
 export async function say(crawl, act) {
   let text, bad = false;
   try {
-    const number = await tell(crawl, act); // 0 where several workers number it later
-    text = `${number ? `Act ${number}` : "For all workers"}: ${[act.do, act.url, act.place, act.pages, act.delay, act.keywords?.join(", "), act.act].filter((x) => x !== undefined).join(" ")}`;
+    const { number, replaced } = await tell(crawl, act); // 0 where several workers number it later
+    text = `${number ? `Act ${number}` : "For all workers"}: ${[act.do, act.url, act.place, act.pages, act.delay, act.keywords?.join(", "), act.act].filter((x) => x !== undefined).join(" ")}${replaced ? `; nothing changes: act ${replaced} had replaced it` : ""}`;
   } catch (err) {
     text = err.message;
     bad = true;
@@ -108,7 +108,7 @@ export function Steer({ at, state }) {
           <tbody>{acts.map((a) => (
             <tr key={a.number} class={a.undone || a.refused ? "gone" : ""}>
               <td class="n">{a.number || "–"}</td>
-              <td class="text"><bdi class="wrap">{a.words}</bdi>{a.refused && <span class="soft"> not done: {a.refused}</span>}{a.unfound && <span class="soft"> not done: no worker that was heard of has a page of this address</span>}{a.undone && <span class="soft"> undone</span>}</td>
+              <td class="text"><bdi class="wrap">{a.words}</bdi>{a.refused && <span class="soft"> not done: {a.refused}</span>}{a.unfound && <span class="soft"> not done: no worker that was heard of has a page of this address</span>}{a.undone && <span class="soft"> undone</span>}{a.replaced > 0 && <span class="soft"> nothing changes: act {a.replaced} had replaced it</span>}</td>
               <td>{a.at ? moment(a.at) : "waits"}</td>
               <td>{a.number > 0 && !a.undone && !a.refused && a.do !== "undo" && <button type="button" aria-label={`Undo act ${a.number}`} onClick={() => act({ do: "undo", act: a.number })}>Undo</button>}</td>
             </tr>

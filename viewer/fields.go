@@ -1,0 +1,94 @@
+package viewer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/waggle-crawler/waggle/collection"
+	crawler "github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/export"
+	"github.com/waggle-crawler/waggle/extract"
+	"github.com/waggle-crawler/waggle/viewer/watch"
+)
+
+// fieldFile is the file of fields whose values are told of the pages of a crawl.
+type fieldFile struct {
+	Name   string   `json:"name,omitempty"` // left out where there is none
+	Text   string   `json:"text,omitempty"`
+	Fields []string `json:"fields"`          // their names
+	Wrong  string   `json:"wrong,omitempty"` // why there are none
+}
+
+// wantedFields is another one.
+type wantedFields struct {
+	Text string `json:"text"`
+}
+
+// pasted is what a file of fields is called that was given on the page.
+const pasted = "these fields"
+
+// maxFields bounds what is sent of it, in bytes: as JSON, a megabyte of text may be larger.
+const maxFields = 4 << 20
+
+func (c *crawl) serveFields(*http.Request, *query) (any, error) {
+	f, err := c.FieldFile()
+	return fieldView(f, err), nil
+}
+
+func fieldView(f *watch.FieldFile, err error) fieldFile {
+	v := fieldFile{Fields: []string{}}
+	if f != nil {
+		v.Name, v.Text = event.Line(f.Name), f.Text
+		if f.Fields != nil {
+			v.Fields = slices.Concat(v.Fields, f.Fields.Names())
+		}
+	}
+	if err != nil {
+		v.Wrong = event.Line(err.Error())
+	}
+	return v
+}
+
+// takeFields takes another file of fields, which is kept nowhere.
+func (c *crawl) takeFields(w http.ResponseWriter, r *http.Request) {
+	var got wantedFields
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxFields))
+	if errors.As(err, new(*http.MaxBytesError)) {
+		writeError(w, http.StatusRequestEntityTooLarge, errors.New("a file of fields has at most 1 MiB"))
+		return
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &got)
+	}
+	if err != nil {
+		writeError(w, http.StatusBadRequest, fmt.Errorf("this is no file of fields: %s", event.Line(err.Error())))
+		return
+	}
+	var f *watch.FieldFile
+	if got.Text != "" {
+		if f, err = watch.ReadFieldFile(pasted, []byte(got.Text)); err != nil {
+			answer(w, nil, watch.Wrong{Err: err})
+			return
+		}
+	}
+	c.UseFields(f)
+	answer(w, fieldView(c.FieldFile()), nil)
+}
+
+// withFields has tables of pages hold the values of fields; other forms have no place for them.
+func withFields(in *export.Input, c *crawl, fields *extract.Fields, form string) {
+	var columns []export.Column
+	for _, f := range fields.Fields {
+		columns = append(columns, export.Column{Name: f.Name, Many: f.Many})
+	}
+	if export.CheckColumns(form, columns) != nil {
+		return
+	}
+	in.Columns = columns
+	in.Parser = func(collection.Collection) (crawler.Parser, error) { return c.Reader(fields), nil }
+}
