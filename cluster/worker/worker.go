@@ -38,6 +38,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/waggle-crawler/waggle/cluster/engine"
@@ -129,6 +130,7 @@ type Worker struct {
 	run    context.Context // of the crawl: it ends with the session at the latest
 	stop   context.CancelCauseFunc
 	member *shard.Member
+	joined atomic.Bool      // Open has begun
 	heard  map[string]sight // of other workers, by identity; of keep, and then of Close
 	front  *Frontier
 	routes *routes // of the driver
@@ -292,6 +294,7 @@ func (w *Worker) agree(ctx context.Context) error {
 // that the frontier holds.
 func (w *Worker) Open(ctx context.Context, f *frontier.Frontier, told Crawl) error {
 	w.o.Plan.Settings, w.told = told.Settings, told
+	w.joined.Store(true)
 	b, err := f.State(ctx, stateSelf)
 	if err != nil {
 		return err

@@ -457,3 +457,18 @@ func TestBegunAlone(t *testing.T) {
 		t.Errorf("joined with a crawl begun alone: %v\n%s", err, said)
 	}
 }
+
+// TestExampleOfWorkers gives workers an example page by its address: each fetches it before it
+// joins, when no shard is its own yet.
+func TestExampleOfWorkers(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t, 3, 3, 0)
+	c.args = []string{"--workers", "1", "--example", "http://" + siteName(0) + "/1"}
+	hands := []*hand{c.start("w0", "--workers-min", "2"), c.start("w1", "--workers-min", "2")}
+	c.finish(hands...)
+	for _, h := range hands {
+		if x, err := collection.At(h.dir).Examples(); err != nil || len(x) != 1 {
+			t.Errorf("%s keeps %d examples (%v), want the one: %s", h.dir, len(x), err, h.out.String())
+		}
+	}
+}
