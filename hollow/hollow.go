@@ -3,9 +3,9 @@
 // for the name of the host, a wall that asks for consent or a login, a check whether one
 // is a robot. Refusal is for those with status 401 and 403: what is behind the status.
 //
-// A page is told by its few words together with a phrase in its title or headings, or,
-// for parked names and logins, in its text; a login also by a form for a password that
-// stands alone. A page of many words is never hollow: one that explains such notices, or has
+// A page is told by its few words together with a phrase in its title or headings, or at the
+// beginning of a piece of text; parked names and some logins by one anywhere in the text; a login also
+// by a form for a password that stands alone. A page of many words is never hollow: one that explains such notices, or has
 // a form in a corner, is a page like others.
 package hollow
 
@@ -21,7 +21,7 @@ import (
 // Below how many terms a page is short enough to be hollow. A page's terms are its words
 // without stop words, each occurrence counted.
 //
-// The bounds of the reasons and maxHollow were chosen before anybody looked at the pages of
+// The bounds of the reasons, maxTelling, maxError and maxHollow were chosen before anybody looked at the pages of
 // hollow/testdata/campus.tsv, and maxBegging with them in sight. Where maxField and maxForm come
 // from, and how well all do on pages of real webs, is in docs/results/hollow.md. No page of
 // these is parked, asks for consent or checks for robots.
@@ -33,7 +33,9 @@ const (
 	maxConsent  = 150 // terms of a wall that asks for consent
 	maxLogin    = 100 // terms of a wall that asks for a login
 	maxForm     = 120 // the same, where a field for a password is there
-	maxBegging  = 60  // terms of such a wall without a title that says so
+	maxBegging  = 60  // terms of such a wall, or a check for robots, without a title that says so
+	maxTelling  = 40  // terms of a notice that says in its text alone that there is no such page
+	maxError    = 20  // terms of one that gives nothing but the number of an error
 	maxField    = 50  // terms of such a wall that says so by nothing but a form for a password
 	maxHollow   = 200 // terms of a hollow page of any reason
 	maxBeg      = 200 // bytes of a leaf in which a phrase that begins it is looked for
@@ -49,12 +51,18 @@ type kind struct {
 	title []string
 	// sole says that a heading counts only where it is the only one.
 	sole bool
-	// ends are words with which the title or a heading may end in place of that.
-	ends []string
+	// ends are words with which the title or a heading may end in place of that, and starts those
+	// with which it may begin; on a page of fewer than endTerms terms, 0 = as many as terms says.
+	ends, starts []string
+	endTerms     int32
 	// begs are phrases of which one at the beginning of a leaf stands for a title, on a page of
-	// fewer than few terms.
-	begs []string
-	few  int32
+	// fewer than few terms; asks are such phrases where a field for a password is there, and tells those
+	// that stand for text as well.
+	begs, asks, tells []string
+	few               int32
+	// number is below how many terms a leaf that begins with the number of an error tells it; 0 = it
+	// tells nothing.
+	number int32
 	// text are phrases of which one is in the text, or a field that asks for a password is on
 	// the page; nil = anything will do.
 	text []string
@@ -73,7 +81,15 @@ var kinds = []kind{
 		"are you a robot", "are you human", "robot or human", "robot check", "security check", "human verification",
 		"verify you are human", "pardon our interruption", "ddos-guard", "checking your browser",
 		"one more step", "request blocked", "you have been blocked", "sorry, you have been blocked", "captcha", "bot verification",
+		"access is denied", "verifying your browser", "verifying you are human", "security verification", "request rejected",
+		"the request could not be satisfied", "unusual traffic", "you are being rate limited", "web page blocked",
 		"zugriff verweigert", "accès refusé", "acceso denegado", "доступ запрещен", "доступ запрещён", "アクセスが拒否されました", "访问被拒绝",
+	}, few: maxBegging, tells: []string{
+		"please enable js and disable any ad blocker", "checking your browser", "verifying you are human", "verify you are human",
+		"verify that you are human", "please verify you are a human", "please verify that you are not a robot", "confirm you are not a robot",
+		"confirm that you are not a robot", "enable javascript and cookies to continue", "our systems have detected unusual traffic", "sorry, you have been blocked",
+		"you have been blocked", "performing security verification", "please complete the security check", "we have detected unusual activity",
+		"we've detected unusual activity",
 	}},
 	{reason: web.ReasonNotFound, terms: maxNotFound, title: []string{
 		"404", "error 404", "404 error", "not found", "404 not found", "page not found", "404 page not found",
@@ -83,21 +99,36 @@ var kinds = []kind{
 		"seite nicht gefunden", "seite wurde nicht gefunden", "die seite wurde nicht gefunden", "fehler 404", "nicht gefunden",
 		"page introuvable", "page non trouvée", "erreur 404", "página no encontrada", "error 404: página no encontrada",
 		"страница не найдена", "ошибка 404", "ページが見つかりません", "お探しのページは見つかりませんでした", "页面不存在", "页面未找到", "找不到页面",
-	}},
-	{reason: web.ReasonParked, terms: maxParked, hints: []string{"domain", "dominio", "parked", "домен", "ドメイン", "域名"}, text: []string{
+		"not found (#404", "the page you were looking for doesn't exist", "the page you were looking for doesn't exist (404",
+	}, ends: []string{" not found", " can't be found", " cannot be found", " could not be found", "nicht gefunden", " introuvable", " no encontrada", " не найдена"},
+		endTerms: maxTelling, few: maxTelling, tells: []string{
+			"page not found", "no such page", "the page you requested", "the page you are looking for", "the page you're looking for", "the page you were looking for",
+			"the requested page could not be found", "the requested url was not found", "this page could not be found", "sorry, the page", "sorry, this page",
+			"sorry, we couldn't find", "sorry, we could not find", "we couldn't find the page", "we can't find the page", "oops! that page can't be found",
+			"it looks like nothing was found at this location", "there is currently no text in this page",
+			"die gewünschte seite", "die angeforderte seite", "la page demandée", "la page que vous", "la página solicitada", "la página que", "запрашиваемая страница",
+			"お探しのページ", "您访问的页面",
+		}, number: maxError},
+	{reason: web.ReasonParked, terms: maxParked, hints: []string{"domain", "dominio", "parked", "домен", "ドメイン", "域名", "sponsored listings"}, text: []string{
 		"this domain is for sale", "this domain may be for sale", "buy this domain", "domain name is for sale",
 		"this domain is parked", "domain is parked", "parked free", "this domain has expired", "the domain has expired",
 		"this web page is parked", "domain has been registered and is parked", "this domain was recently registered",
+		"domain may be for sale", "domain is for sale", "purchase this domain", "inquire about this domain", "offer on this domain",
+		"domain is available for purchase", "sponsored listings",
 		"domain steht zum verkauf", "domain zu verkaufen", "diese domain kaufen", "ce domaine est à vendre", "ce nom de domaine est à vendre",
 		"este dominio está en venta", "домен продаётся", "домен продается", "このドメインは売り出し中", "此域名出售", "该域名正在出售",
+	}},
+	{reason: web.ReasonParked, terms: maxParked, title: []string{
+		"account suspended", "this account has been suspended", "welcome to nginx", "iis windows server", "default web site page",
+		"apache2 debian default page", "apache2 ubuntu default page", "domain default page", "future home of something quite cool",
 	}},
 	{reason: web.ReasonConsent, terms: maxConsent, title: []string{
 		"before you continue", "we value your privacy", "your privacy choices", "cookie consent", "we use cookies",
 		"consent", "your consent", "privacy settings", "your data, your choice",
 		"wir schätzen ihre privatsphäre", "datenschutzeinstellungen", "ihre einwilligung", "bevor sie fortfahren", "cookie-einstellungen",
 		"nous respectons votre vie privée", "avant de continuer", "votre vie privée", "valoramos su privacidad", "tu privacidad es importante",
-	}, text: []string{
-		"accept all", "accept cookies", "i agree", "reject all", "agree and continue", "akzeptieren", "zustimmen", "accepter", "accepto", "aceptar",
+	}, starts: []string{"before you continue to "}, text: []string{
+		"accept all", "accept cookies", "we use cookies", "i agree", "reject all", "agree and continue", "akzeptieren", "zustimmen", "accepter", "accepto", "aceptar",
 	}},
 	{reason: web.ReasonLogin, terms: maxLogin, sole: true, title: []string{
 		"log in", "login", "log on", "sign in", "sign in to continue", "please log in", "please sign in", "login required",
@@ -108,6 +139,14 @@ var kinds = []kind{
 		"passwort vergessen", "mot de passe oublié", "contraseña olvidada",
 	}, ends: []string{" login", " log in", " sign in", " login page", " sign in page", " authentication", " anmeldung"}, few: maxBegging, begs: []string{
 		"please login", "please log in", "please sign in", "not currently logged in", "you are not logged in", "bitte melden sie sich an", "veuillez vous connecter",
+	}, asks: []string{
+		"login required", "password required", "authentication required", "this content is password protected", "this page is password protected",
+	}, tells: []string{
+		"you must be logged in to", "you need to be logged in to", "you must log in to", "you need to log in to", "this article is for members", "this content is for members",
+		"this post is for paid", "this post is for paying", "you do not have permission to view this page", "you do not have permission to access this page",
+		"you are not authorized to view this page", "you are not authorized to access this page", "log in to continue", "sign in to continue", "subscribe to continue reading",
+		"sie müssen sich anmelden", "sie müssen angemeldet sein", "vous devez être connecté", "debe iniciar sesión", "debes iniciar sesión", "необходимо войти",
+		"ログインしてください", "请先登录",
 	}, alone: maxField, text: []string{
 		"password", "passwort", "kennwort", "mot de passe", "contraseña", "пароль", "パスワード", "密码", "密碼", "single sign-on", "passkey",
 	}},
@@ -128,12 +167,13 @@ func Reason(p *web.Page) web.Reason {
 		if terms >= k.terms && !(field && terms < maxForm) {
 			continue
 		}
-		told := k.title == nil || k.in(title) || k.in(headings) && !(k.sole && len(headings) > 1) ||
-			field && p.PasswordAlone && terms < k.alone || terms < k.few && k.beg(p)
+		tells := terms < k.few && begins(p, k.tells) || terms < k.number && numbered(p)
+		told := tells || k.title == nil || k.in(title, terms) || k.in(headings, terms) && !(k.sole && len(headings) > 1) ||
+			field && p.PasswordAlone && terms < k.alone || terms < k.few && begins(p, k.begs) || field && begins(p, k.asks)
 		if !told {
 			continue
 		}
-		if k.text != nil && !field {
+		if k.text != nil && !field && !tells {
 			if text == "" {
 				text = lowerText(p)
 			}
@@ -153,13 +193,16 @@ func LoginByTitle(p *web.Page) bool {
 		return false
 	}
 	title := titleParts(p)
-	return slices.ContainsFunc(kinds, func(k kind) bool { return k.reason == web.ReasonLogin && k.in(title) })
+	return slices.ContainsFunc(kinds, func(k kind) bool { return k.reason == web.ReasonLogin && k.in(title, 0) })
 }
 
-// in tells whether one of some parts of a title, or headings, is of the kind.
-func (k *kind) in(parts []string) bool {
+// in tells whether one of some parts of a title, or headings, of a page of so many terms is of
+// the kind.
+func (k *kind) in(parts []string, terms int32) bool {
 	return slices.ContainsFunc(parts, func(part string) bool {
-		return slices.Contains(k.title, part) || slices.ContainsFunc(k.ends, func(end string) bool { return strings.HasSuffix(part, end) })
+		return slices.Contains(k.title, part) || (k.endTerms == 0 || terms < k.endTerms) &&
+			(slices.ContainsFunc(k.ends, func(end string) bool { return strings.HasSuffix(part, end) }) ||
+				slices.ContainsFunc(k.starts, func(start string) bool { return strings.HasPrefix(part, start) }))
 	})
 }
 
@@ -169,11 +212,19 @@ func (k *kind) says(text string) bool {
 	return (k.hints == nil || slices.ContainsFunc(k.hints, in)) && slices.ContainsFunc(k.text, in)
 }
 
-// beg tells whether a leaf begins with a phrase of the kind's begs.
-func (k *kind) beg(p *web.Page) bool {
-	return slices.ContainsFunc(p.Leaves, func(l web.Leaf) bool {
+// begins tells whether a leaf begins with one of some phrases.
+func begins(p *web.Page, phrases []string) bool {
+	return len(phrases) > 0 && slices.ContainsFunc(p.Leaves, func(l web.Leaf) bool {
 		text := tidy(l.Text[:min(len(l.Text), maxBeg)])
-		return slices.ContainsFunc(k.begs, func(s string) bool { return strings.HasPrefix(text, s) })
+		return slices.ContainsFunc(phrases, func(s string) bool { return strings.HasPrefix(text, s) })
+	})
+}
+
+// numbered tells whether a leaf begins with the word error and a number.
+func numbered(p *web.Page) bool {
+	return slices.ContainsFunc(p.Leaves, func(l web.Leaf) bool {
+		number, ok := strings.CutPrefix(tidy(l.Text[:min(len(l.Text), maxBeg)]), "error ")
+		return ok && number != "" && '0' <= number[0] && number[0] <= '9'
 	})
 }
 
