@@ -101,7 +101,7 @@ printing() { # NAME
 	case $1 in
 	lm10-data)
 		cp "$here/papers-lm10.yaml" lab-lm10-data.yaml
-		(cd "$here/../.." && LAB="$work/lab-lm10-data.yaml" go test ./lab -run '^$' -bench TrainingData -benchtime 1x)
+		(cd "$here/../.." && LAB="$work/lab-lm10-data.yaml" go test ./lab -run '^$' -bench TrainingData -benchtime 1x -timeout 0)
 		;;
 	paths-departments) "$waggle" lab paths --web webs/departments --topics course,faculty,project --repeats 3 ;;
 	# As many paths as the paper has.
