@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -44,15 +45,42 @@ func (f *Finder) document(ctx context.Context, u web.URL) ([]byte, error) {
 	defer r.Release()
 	switch {
 	case r.Status != 200:
-		return nil, fmt.Errorf("%s answers with status %d", u, r.Status)
+		return nil, &statusError{u, r.Status}
 	case r.Truncated != "":
 		return nil, fmt.Errorf("the answer of %s is not whole: %s", u, web.CutMeaning(r.Truncated))
 	}
 	return bytes.Clone(r.Body), nil
 }
 
+// statusError says that a document is not there, and what helps.
+type statusError struct {
+	url    web.URL
+	status int
+}
+
+func (e *statusError) Error() string {
+	help := ""
+	switch {
+	case e.status == http.StatusUnauthorized, e.status == http.StatusForbidden:
+		help = ": it lets programs in that it knows, or none"
+	case e.status == http.StatusTooManyRequests:
+		help = ": it was asked too often, try again later"
+	case e.status == http.StatusNotFound, e.status == http.StatusGone:
+		help = ": is the address right?"
+	case e.status >= 500:
+		help = ": it has a fault of its own, try again later"
+	}
+	return fmt.Sprintf("%s answers with status %d%s", e.url, e.status, help)
+}
+
 // read reads an answer as JSON.
 func read(b []byte, into any) error {
+	switch b = bytes.TrimSpace(b); {
+	case len(b) == 0:
+		return errors.New("the answer is empty: is the address that of such an interface?")
+	case b[0] == '<':
+		return errors.New("the answer is a page, and not what such an interface gives: is the address right, and may programs ask it?")
+	}
 	if err := json.Unmarshal(b, into); err != nil {
 		return fmt.Errorf("the answer is not what such an interface gives: %w", err)
 	}
@@ -74,6 +102,9 @@ func searxng(ctx context.Context, f *Finder, where, words string) (list []Seed, 
 		return nil, errNoWords
 	}
 	b, err := f.ask(ctx, strings.TrimSuffix(where, "/")+"/search", url.Values{"q": {words}, "format": {"json"}})
+	if e, ok := errors.AsType[*statusError](err); ok && e.status == http.StatusForbidden {
+		return nil, fmt.Errorf("%s answers with status 403: the settings of the instance must let it give JSON (search: formats: [html, json])", e.url)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +228,9 @@ func commonCrawl(ctx context.Context, f *Finder, where, _ string) (list []Seed, 
 	b, err = f.ask(ctx, indexes[0].API, url.Values{
 		"url": {"*." + site}, "output": {"json"}, "fl": {"url"}, "filter": {"=status:200", "=mime:text/html"}, "limit": {"2000"},
 	})
+	if e, ok := errors.AsType[*statusError](err); ok && e.status == http.StatusNotFound {
+		return nil, nil // so it says that it knows no page of the site
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -37,20 +38,22 @@ func sitemap(ctx context.Context, f *Finder, where, _ string) (list []Seed, err 
 		u := waiting[0]
 		waiting = waiting[1:]
 		b, err := f.document(ctx, u)
-		if err == nil {
-			err = document.ReadSitemap(b, document.Limits{}, func(e document.Listed) bool {
-				to, err := web.Parse(e.URL)
-				switch {
-				case err != nil:
-				case e.More && !seen[to]:
-					seen[to] = true
-					waiting = append(waiting, to)
-				case !e.More:
-					list = append(list, Seed{URL: to, Title: e.Title})
-				}
-				return len(list) < maxEntries
-			})
+		if err != nil {
+			errs = append(errs, err)
+			continue
 		}
+		err = document.ReadSitemap(b, document.Limits{}, func(e document.Listed) bool {
+			to, err := web.Parse(e.URL)
+			switch {
+			case err != nil:
+			case e.More && !seen[to]:
+				seen[to] = true
+				waiting = append(waiting, to)
+			case !e.More:
+				list = append(list, Seed{URL: to, Title: e.Title})
+			}
+			return len(list) < maxEntries
+		})
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", u, err))
 		}
@@ -91,8 +94,19 @@ func plain(s string) string {
 	}
 }
 
-// bookmarks reads a file that a browser exported, or Chromium's own.
+// bookmarks reads a file that a browser exported, or Chromium's own, also by the folder of a
+// profile.
 func bookmarks(_ context.Context, _ *Finder, where, _ string) (list []Seed, err error) {
+	if info, err := os.Stat(where); err == nil && info.IsDir() {
+		file := filepath.Join(where, "Bookmarks")
+		if _, err := os.Stat(file); err != nil {
+			file = filepath.Join(where, "Default", "Bookmarks")
+		}
+		if _, err := os.Stat(file); err != nil {
+			return nil, fmt.Errorf("%s holds no file Bookmarks of Chromium: name one, or a file that the browser has exported", where)
+		}
+		where = file
+	}
 	in, err := os.Open(where)
 	if err != nil {
 		return nil, err
@@ -102,7 +116,7 @@ func bookmarks(_ context.Context, _ *Finder, where, _ string) (list []Seed, err 
 		return nil, err
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) {
-		return chromiumBookmarks(b)
+		return jsonBookmarks(b)
 	}
 	href, title := "", ""
 	for z := html.NewTokenizer(bytes.NewReader(b)); ; {
@@ -134,36 +148,42 @@ func bookmarks(_ context.Context, _ *Finder, where, _ string) (list []Seed, err 
 	}
 }
 
-// chromiumBookmarks reads the file Bookmarks of a profile.
-func chromiumBookmarks(b []byte) (list []Seed, err error) {
-	type node struct {
-		Type, Name, URL string
-		Children        []json.RawMessage
-	}
+// jsonBookmarks reads the file Bookmarks of a profile of Chromium, and a backup of Firefox.
+// What is no bookmark in it is passed over.
+func jsonBookmarks(b []byte) (list []Seed, err error) {
 	var file struct {
-		Roots map[string]json.RawMessage
+		Roots    map[string]json.RawMessage // of Chromium
+		Children []json.RawMessage          // of Firefox
 	}
 	if err := json.Unmarshal(b, &file); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("it is no file of bookmarks, or damaged: %w", err)
 	}
-	var waiting []json.RawMessage
+	waiting := file.Children
 	for _, name := range []string{"bookmark_bar", "other", "synced"} {
 		if r, ok := file.Roots[name]; ok {
 			waiting = append(waiting, r)
 		}
 	}
-	if waiting == nil {
-		return nil, errors.New("it holds no bookmarks")
-	}
 	for len(waiting) > 0 {
-		var n node
-		if err := json.Unmarshal(waiting[0], &n); err != nil {
-			return list, err
+		var n struct {
+			Type, Name, Title, URL, URI string
+			Children                    []json.RawMessage
 		}
-		waiting = append(waiting[1:], n.Children...)
-		if n.Type == "url" {
+		err := json.Unmarshal(waiting[0], &n)
+		waiting = waiting[1:]
+		if err != nil {
+			continue
+		}
+		waiting = append(waiting, n.Children...)
+		switch n.Type {
+		case "url":
 			list = add(list, n.URL, n.Name, "")
+		case "text/x-moz-place":
+			list = add(list, n.URI, n.Title, "")
 		}
+	}
+	if list == nil {
+		return nil, errors.New("it holds no bookmarks")
 	}
 	return list, nil
 }

@@ -66,8 +66,8 @@ type Finder struct {
 
 // Find asks sources and ranks what they give: relevant pages by their relevance, then
 // pages that were not judged by their likeness. Pages that were judged not relevant
-// are left out. A source that fails is told to Note; the error is that of all of them
-// if all fail, or of ctx.
+// are left out. A source that fails is told to Note, and what it gave before that is used;
+// the error is that of all of them if all fail and give nothing, or of ctx.
 func (f *Finder) Find(ctx context.Context, sources []Source) ([]Seed, error) {
 	f.analyzer, f.found = text.NewAnalyzer(), map[web.URL]*Seed{}
 	if f.Note == nil {
@@ -90,10 +90,14 @@ func (f *Finder) Find(ctx context.Context, sources []Source) ([]Seed, error) {
 			if err != nil {
 				err = fmt.Errorf("%s: %w", s, err)
 				errs = append(errs, err)
+			}
+			if err != nil && (len(sources) > 1 || len(found) > 0) { // else it is the error of all
 				f.Note(event.Line(err.Error()))
 			}
-			worked = worked || err == nil
-			f.Note(fmt.Sprintf("%s: %d pages", s, f.take(found, s.kind.Name)))
+			worked = worked || err == nil || len(found) > 0
+			if err == nil || len(found) > 0 {
+				f.Note(fmt.Sprintf("%s: %d pages", s, f.take(found, s.kind.Name)))
+			}
 		}
 		if !asked {
 			break

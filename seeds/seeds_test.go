@@ -93,7 +93,9 @@ func TestSources(t *testing.T) {
 	dir := t.TempDir()
 	html := filepath.Join(dir, "bookmarks.html")
 	chromium := filepath.Join(dir, "Bookmarks")
+	firefox := filepath.Join(dir, "bookmarks-2026-01-01.json")
 	for name, content := range map[string]string{
+		firefox:  `{"root":"placesRoot","type":"text/x-moz-place-container","children":[{"type":"text/x-moz-place-container","children":[{"type":"text/x-moz-place","title":"Fox","uri":"https://bees.test/e"},{"type":"text/x-moz-place","uri":"place:sort=8"},7]}]}`,
 		html:     `<!DOCTYPE NETSCAPE-Bookmark-file-1><DL><p><DT><A HREF="https://bees.test/a" ADD_DATE="1">Bees &amp; <b>more</b></A><DT><A HREF="javascript:alert(1)">bad</A><DT><A HREF="place:sort=8">recent</A><DT><A HREF="https://bees.test/b">B</A></DL>`,
 		chromium: `{"roots":{"bookmark_bar":{"type":"folder","children":[{"type":"url","name":"Bees","url":"https://bees.test/c"},{"type":"folder","children":[{"type":"url","name":"x","url":"chrome://settings"},{"type":"url","name":"Deep","url":"https://bees.test/d"}]}]},"other":{"type":"folder"}}}`,
 	} {
@@ -111,6 +113,8 @@ func TestSources(t *testing.T) {
 		{"feed=" + site + "/atom.xml", "/atom.xml", "https://bees.test/atom Atom bees"},
 		{"bookmarks=" + html, "", "https://bees.test/a Bees & more, https://bees.test/b B"},
 		{"bookmarks=" + chromium, "", "https://bees.test/c Bees, https://bees.test/d Deep"},
+		{"bookmarks=" + dir, "", "https://bees.test/c Bees, https://bees.test/d Deep"}, // of a profile
+		{"bookmarks=" + firefox, "", "https://bees.test/e Fox"},
 	} {
 		*asked = nil
 		var notes []string
@@ -154,6 +158,7 @@ func TestBadSources(t *testing.T) {
 		"feed=mailto:x":                  "not an http or https address",
 		"bookmarks=" + empty:             "it holds no bookmarks",
 		"bookmarks=" + empty + "/x":      "not a directory",
+		"bookmarks=" + t.TempDir():       "holds no file Bookmarks of Chromium",
 		"history=" + empty:               "empty",
 		"searxng=http://127.0.0.1:1/":    "refused",
 	} {
@@ -169,6 +174,62 @@ func TestBadSources(t *testing.T) {
 	for s, want := range map[string]string{"": "there is no source", "web=x": "there is no source", "feed=": "written feed=URL", "sitemap": "written sitemap=URL"} {
 		if _, err := ParseSource(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", s, err)
+		}
+	}
+}
+
+// An interface that refuses or gives something else is told in words that help. What comes
+// before a fault of a source is used.
+func TestAnswers(t *testing.T) {
+	status, body := 0, ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/collinfo.json":
+			fmt.Fprintf(w, `[{"cdx-api":"http://%s/index"}]`, r.Host)
+		case "/index.xml":
+			fmt.Fprintf(w, `<sitemapindex><sitemap><loc>http://%s/whole.xml</loc></sitemap><sitemap><loc>http://%[1]s/search</loc></sitemap></sitemapindex>`, r.Host)
+		case "/whole.xml":
+			fmt.Fprint(w, `<urlset><url><loc>https://bees.test/bee</loc></url></urlset>`)
+		default:
+			w.WriteHeader(status)
+			fmt.Fprint(w, body)
+		}
+	}))
+	defer server.Close()
+	site := server.URL
+	for _, x := range []struct {
+		source string
+		status int
+		body   string
+		found  int
+		want   string // of the error, or where something was found of what is told
+	}{
+		{"searxng=" + site, 200, "<!doctype html><title>Just a moment</title>", 0, "the answer is a page, and not what such an interface gives"},
+		{"searxng=" + site, 200, " \n", 0, "the answer is empty"},
+		{"searxng=" + site, 200, `{"results":[1,{"url":5},{"url":"javascript:alert(1)"},{"url":"https://bees.test/bee"}]}`, 1, ""},
+		{"searxng=" + site, 403, "", 0, "must let it give JSON (search: formats: [html, json])"},
+		{"mediawiki=" + site + "/api.php", 403, "", 0, "lets programs in that it knows, or none"},
+		{"openalex=" + site, 429, "", 0, "status 429: it was asked too often, try again later"},
+		{"openalex=" + site, 503, "", 0, "status 503: it has a fault of its own, try again later"},
+		{"feed=" + site + "/feed", 404, "", 0, "status 404: is the address right?"},
+		{"commoncrawl=bees.test@" + site, 404, `{"message": "No Captures found for: *.bees.test"}`, 0, ""},
+		{"commoncrawl=bees.test@" + site, 200, `{"url": "https://bees.test/bee"}` + "\n" + `{"url": "htt`, 1, "unexpected end of JSON input"},
+		{"sitemap=" + site + "/index.xml", 500, "", 1, "/search answers with status 500"},
+	} {
+		status, body = x.status, x.body
+		var notes []string
+		f := finder(&notes)
+		f.Pages = 0
+		list, err := f.Find(t.Context(), []Source{source(t, x.source)})
+		told := strings.Join(notes, "; ")
+		if err != nil {
+			told = err.Error()
+		}
+		if len(list) != x.found || !strings.Contains(told, x.want) || x.want == "" && err != nil || (x.found > 0) != (err == nil) && x.want != "" {
+			t.Errorf("%s, status %d, %.40q: %d pages, %v, told %q; want %d, %q", x.source, x.status, x.body, len(list), err, notes, x.found, x.want)
+		}
+		if err != nil && len(notes) > 0 {
+			t.Errorf("%s: %q is told before the error %v of the only source", x.source, notes, err)
 		}
 	}
 }

@@ -20,12 +20,12 @@ type Kind struct {
 func Kinds() []Kind {
 	return []Kind{
 		{"searxng", "URL", "results of a SearXNG instance that gives JSON", true, searxng},
-		{"mediawiki", "URL", "pages of a wiki, by the address of its api.php", true, mediawiki},
+		{"mediawiki", "URL", "pages of a wiki, by its api.php, such as https://wiki.example.org/w/api.php", true, mediawiki},
 		{"openalex", "[URL]", "landing pages of scholarly works", true, openalex},
 		{"commoncrawl", "SITE[@URL]", "pages of a site that the newest index of Common Crawl knows", false, commonCrawl},
 		{"sitemap", "URL", "pages of a sitemap, or of an index of them", false, sitemap},
 		{"feed", "URL", "entries of a feed (RSS, Atom)", false, feed},
-		{"bookmarks", "FILE", "bookmarks: the HTML that browsers export, or Chromium's file Bookmarks", false, bookmarks},
+		{"bookmarks", "FILE", "bookmarks: the HTML that browsers export, a backup of Firefox (JSON), or Chromium's file Bookmarks", false, bookmarks},
 		{"history", "FILE", "pages in the history of Firefox or Chromium, the most visited first", false, history},
 	}
 }
