@@ -13,7 +13,8 @@ func helpExamples() map[string]string {
 		"demo": `  waggle demo                      the Go documentation of this machine
   waggle demo --web debian -n 500  manuals of Debian packages, from many hosts`,
 		"explain": `  waggle explain https://example.org/hives/ -o bees`,
-		"open": `  waggle open bees
+		"open": `  waggle open                      begin a crawl
+  waggle open bees
   waggle open crawls/ --no-browser --listen 127.0.0.1:8123`,
 		"verify": `  waggle verify bees`,
 		"repair": `  waggle repair bees

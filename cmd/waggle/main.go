@@ -72,7 +72,7 @@ type commands struct {
 	Crawl   crawlCmd    `cmd:"" help:"Crawl for the pages of a topic."`
 	Login   loginCmd    `cmd:"" help:"Log in at a site in a browser window, and keep its cookies for a crawl."`
 	Seeds   seedsCmd    `cmd:"" help:"Find pages to start from, by search interfaces, lists, bookmarks and histories."`
-	Open    openCmd     `cmd:"" help:"Look at a crawl in the browser, while it runs or afterwards."`
+	Open    openCmd     `cmd:"" help:"Look at a crawl in the browser, while it runs or afterwards; without a folder, begin one there."`
 	Steer   steerCmd    `cmd:"" help:"Tell a crawl what to do while it runs: label pages, mute or boost places, pause."`
 	Explain explainCmd  `cmd:"" help:"Tell why a page was fetched, or why not."`
 	Judge   judgeCmd    `cmd:"" help:"Judge the pages of a crawl again, with other keywords or examples, another threshold or judge."`
@@ -148,7 +148,8 @@ const description = `waggle is a focused web crawler: you show it what you want,
       --pages 500 --contact you@example.org
   waggle crawl -f job.yaml -o bees         the same from a job file
   waggle crawl -o bees --resume            go on after a stop or a crash
-  waggle open bees                         look at it in the browser
+  waggle open                              begin a crawl in the browser
+  waggle open bees                         look at one there
   waggle steer bees mute example.org/ads/  tell it what to do while it runs
   waggle judge bees --threshold 0.4        another harvest of the same pages
   waggle explain https://example.org/a -o bees
