@@ -23,7 +23,7 @@ $col["value"] != "" && $col["measure"] ~ /^(hits|of-bound|judged-loss)$/ {
 }
 END {
 	strategies = split(names, name, " "); places = split(at, site, " ")
-	if (csv) print "web", "pages", "strategy", "topics", "hits", "minus hits", "of bound", "minus of bound", "low", "high", "loss", "minus loss", "low", "high", "lower", "even", "in every repeat" > csv
+	if (csv) print "web", "pages", "strategy", "topics", "hits", "minus hits", "of bound", "minus of bound", "of bound low", "of bound high", "loss", "minus loss", "loss low", "loss high", "lower", "even", "in every repeat" > csv
 	if (topics) print "web", "pages", "topic", "strategy", "loss", "hits", "minus loss", "least", "greatest", "minus hits", "in every repeat" > topics
 	for (p = 1; p <= places; p++) for (k = 1; k <= strategies; k++) compare(site[p], name[k])
 	if (form == "long") long()
@@ -76,7 +76,7 @@ function long(    p, k, s, where, part) {
 		for (k = 1; k <= strategies; k++) {
 			s = name[k]
 			if (!tried[where, s]) continue
-			print "| " (k == 1 ? part[1] ", " thousands(part[2]) : "") " | " s " | " number(average["hits", where, s], 1) " | " (s == base ? "| | |" : between("of-bound", where, s) " | " between("judged-loss", where, s) " | " lower[where, s] " of " tried[where, s] " |")
+			print (k == 1 ? "| " part[1] ", " thousands(part[2]) " | " : "| | ") s " | " number(average["hits", where, s], 1) " | " (s == base ? "| | |" : between("of-bound", where, s) " | " between("judged-loss", where, s) " | " lower[where, s] " of " tried[where, s] " |")
 		}
 	}
 }

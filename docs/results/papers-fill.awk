@@ -126,7 +126,7 @@ function made(text,    n, i, k, cell, want, count, told) {
 			split(line[i], cell, ",")
 			if (cell[head["lab"]] != want[k]) continue
 			told = 1
-			print "- `" cell[head["file"]] "`" (cell[head["file"]] == "papers-" want[k] ".yaml" ? "" : ", as " want[k]) ": revision " cell[head["revision"]] (cell[head["settings"]] == "" ? "" : cell[head["changed"]] == "" ? ", settings " cell[head["settings"]] : ", settings changed by papers.sh to " cell[head["settings"]]) (cell[head["repeats"]] == "" ? "" : ", " cell[head["repeats"]] " repeat" (cell[head["repeats"]] == 1 ? "" : "s")) (cell[head["crawls"]] == "" ? "" : ", " cell[head["crawls"]] " crawls") (cell[head["seconds"]] == "" ? "" : ", " cell[head["seconds"]] " s of processor time")
+			print "- `" cell[head["file"]] "`" (cell[head["file"]] == "papers-" want[k] ".yaml" || cell[head["file"]] == want[k] ".yaml" ? "" : ", as " want[k]) ": revision " cell[head["revision"]] (cell[head["settings"]] == "" ? "" : cell[head["changed"]] == "" ? ", settings " cell[head["settings"]] : ", settings changed by papers.sh to " cell[head["settings"]]) (cell[head["repeats"]] == "" ? "" : ", " cell[head["repeats"]] " repeat" (cell[head["repeats"]] == 1 ? "" : "s")) (cell[head["crawls"]] == "" ? "" : ", " cell[head["crawls"]] " crawls") (cell[head["seconds"]] == "" ? "" : ", " cell[head["seconds"]] " s of processor time")
 		}
 	return told
 }

@@ -9,8 +9,9 @@
 #
 #   WEBS=DIR docs/results/papers.sh
 #
-# It can be stopped at any time: the next run goes on where the last one was. Each lab says
-# how far it is, and the script which lab of how many.
+# It can be stopped at any time: the next run goes on where the last one was, but what no lab
+# file makes (paths-departments and the like, some minutes each) begins anew. Each lab says how far it is,
+# and the script which lab of how many.
 #
 #   WEBS     folder of the folders departments, campus, manuals and trails, as waggle web
 #            build takes them; trails needs zstdcat
