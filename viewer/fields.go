@@ -22,6 +22,7 @@ type fieldFile struct {
 	Text   string   `json:"text,omitempty"`
 	Fields []string `json:"fields"`          // their names
 	Wrong  string   `json:"wrong,omitempty"` // why there are none
+	Given  bool     `json:"given,omitempty"` // and not of the folder of the crawl
 }
 
 // wantedFields is another one.
@@ -37,13 +38,13 @@ const maxFields = 4 << 20
 
 func (c *crawl) serveFields(*http.Request, *query) (any, error) {
 	f, err := c.FieldFile()
-	return fieldView(f, err), nil
+	return c.fieldView(f, err), nil
 }
 
-func fieldView(f *watch.FieldFile, err error) fieldFile {
+func (c *crawl) fieldView(f *watch.FieldFile, err error) fieldFile {
 	v := fieldFile{Fields: []string{}}
 	if f != nil {
-		v.Name, v.Text = event.Line(f.Name), f.Text
+		v.Name, v.Text, v.Given = event.Line(f.Name), f.Text, f.Name != c.Collection().FieldsFile()
 		if f.Fields != nil {
 			v.Fields = slices.Concat(v.Fields, f.Fields.Names())
 		}
@@ -77,7 +78,7 @@ func (c *crawl) takeFields(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	c.UseFields(f)
-	answer(w, fieldView(c.FieldFile()), nil)
+	answer(w, c.fieldView(c.FieldFile()), nil)
 }
 
 // withFields has tables of pages hold the values of fields; other forms have no place for them.

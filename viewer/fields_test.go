@@ -107,8 +107,8 @@ func TestOtherFields(t *testing.T) {
 		{`{"text":"` + strings.Repeat(`#\n`, 600_000) + `"}`, "larger than 1 MiB", 400, "first=A honey bee lives in a hive., words=28"},
 		{`{"text":"` + strings.Repeat(`a`, 5<<20) + `"}`, "at most 1 MiB", 413, "first=A honey bee lives in a hive., words=28"},
 		{`[`, "this is no file of fields", 400, "first=A honey bee lives in a hive., words=28"},
-		{`{"text":"fields: [{name: slow, xpath: 'count(//node()[count(//node()[count(//node())>0])>0])'}]"}`, `"fields":["slow"]`, 200, "slow=7"},
-		{`{"text":""}`, `fields.yaml","text":"fields:\n  - {name: heading, css: title}\n","fields":["heading"]`, 200, "heading=Hive"},
+		{`{"text":"fields: [{name: slow, xpath: 'count(//node()[count(//node()[count(//node())>0])>0])'}]"}`, `"fields":["slow"],"given":true`, 200, "slow=7"},
+		{`{"text":""}`, `fields.yaml","text":"fields:\n  - {name: heading, css: title}\n","fields":["heading"]}`, 200, "heading=Hive"},
 	} {
 		code, got := take(x.body)
 		if code != x.code || !strings.Contains(got, x.want) {

@@ -123,6 +123,20 @@ func TestSession(t *testing.T) {
 	})
 }
 
+// An index that is there is searched from the first question on.
+func TestFirstSearch(t *testing.T) {
+	col := made(t)
+	indexed(t, col)
+	got, err := client(t, Options{Collection: col}).CallTool(t.Context(), &sdk.CallToolParams{Name: "search", Arguments: map[string]any{"text": "gravity"}})
+	if err != nil || got.IsError {
+		t.Fatal(got, err)
+	}
+	out := got.StructuredContent.(map[string]any)
+	if out["all"] != 1.0 || out["note"] != nil {
+		t.Errorf("a word of a text: %v", out)
+	}
+}
+
 // indexed makes the index of a collection elsewhere and puts it there whole.
 func indexed(t *testing.T, col collection.Collection) {
 	t.Helper()

@@ -84,9 +84,9 @@ func (c *Crawl) Run(ctx context.Context, every time.Duration) {
 	var indexing sync.WaitGroup
 	defer indexing.Wait()
 	for {
+		c.lookForIndex() // before the log: who waits until that was read may search
 		c.read(ctx)
 		c.lookForActivity()
-		c.lookForIndex()
 		if c.wantsIndex() {
 			indexing.Go(func() { c.makeIndex(ctx) })
 		}

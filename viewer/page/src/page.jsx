@@ -124,7 +124,7 @@ function OtherFields({ crawl, some, taken }) {
       {open && <form onSubmit={(e) => { e.preventDefault(); take(text ?? data?.text ?? ""); }}>
         <label class="pasted">A file of fields, as <code>waggle extract table --help</code> describes it and <code>waggle extract learn</code> writes it. It is used for all pages of the crawl and in exported tables of pages until waggle ends.
           <textarea rows={8} spellcheck={false} autocapitalize="off" placeholder={fieldsExample} value={text ?? data?.text ?? ""} onInput={(e) => setText(e.target.value)} /></label>
-        <div class="bar take"><button>Show their values</button>{data?.name && <button type="button" onClick={() => take("")}>Those of the folder</button>}</div>
+        <div class="bar take"><button>Show their values</button>{data?.given && <button type="button" onClick={() => take("")}>Those of the folder again</button>}</div>
         {(told.error || error) && <p class="notice" role="alert">{told.error || error}</p>}
       </form>}
     </details>
