@@ -101,9 +101,11 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 
 	to, own := in.Header.Get("Location"), personalOf(ctx)
 	own.answered(u, in)
-	follow := redirects(in.StatusCode) && to != "" && !own.repeated(to)
-	if follow { // whoever reads the archive goes where the crawl went, also by a cookie that is repeated
-		in.Header["Location"][0] = to
+	if redirects(in.StatusCode) && to != "" && !own.repeated(to) { // an address is kept in many places
+		out.Location, _ = c.options.Canon.Resolve(u, to) // zero when unusable
+		if at := in.Header["Location"]; at[0] != to && !out.Location.IsZero() {
+			at[0] = out.Location.String() // who reads the archive goes where the crawl went
+		}
 	}
 	if c.options.setsSecrets(u) {
 		in.Header.Del("Set-Cookie")
@@ -113,9 +115,6 @@ func (c *client) Fetch(ctx context.Context, u web.URL) (_ *web.Response, err err
 	out.Head = head(in)
 	out.Header = in.Header
 	out.RetryAfter = RetryAfter(out.Header, c.options.Clock.Now())
-	if follow { // an address is kept in many places
-		out.Location, _ = c.options.Canon.Resolve(u, to) // zero when unusable
-	}
 	if err := c.readBody(ctx, t, in, out, room, reserved); err != nil {
 		return nil, failed(ctx, u, out, err)
 	}

@@ -54,7 +54,7 @@ func (c *loginCmd) Run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	defer func() { err = errors.Join(err, jar.Close()) }()
+	defer func() { err = errors.Join(err, jar.Close()) }() // once it was taken from it is closed already
 	w, err := login.Open(ctx, login.Options{URLs: urls, Unsandboxed: c.Unsandboxed})
 	switch {
 	case errors.Is(err, login.ErrNoScreen):
@@ -88,7 +88,7 @@ func (c *loginCmd) Run(ctx context.Context, std streams) (err error) {
 	return c.take(jar, list, std.out, std.err)
 }
 
-// take puts cookies into the jar and tells how many it took.
+// take puts cookies into the jar, closes it, and tells how many it took.
 func (c *loginCmd) take(jar *cookies.Jar, list []cookies.Cookie, out, told io.Writer) error {
 	taken := 0
 	for _, k := range list {
@@ -100,6 +100,9 @@ func (c *loginCmd) take(jar *cookies.Jar, list []cookies.Cookie, out, told io.Wr
 	}
 	if taken == 0 {
 		return exit{exitNothing, fmt.Errorf("none of the cookies of %s can be kept: nothing was taken", strings.Join(c.URLs, ", "))}
+	}
+	if err := jar.Close(); err != nil {
+		return err
 	}
 	fmt.Fprintf(out, "Cookies taken: %d. They are in %s, which only you may read. Crawl with --cookies %s.\n", taken, event.Line(c.Out), event.Line(c.Out))
 	return nil
