@@ -3,7 +3,9 @@ package extract
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/andybalholm/cascadia"
@@ -25,6 +27,9 @@ type step struct {
 
 // compileCSS reads a group of selectors.
 func compileCSS(s string) (css, error) {
+	if hasInHas(s) {
+		return nil, fmt.Errorf("%q: no :has() stands in the brackets of another: write it as xpath", s)
+	}
 	var out css
 	var chain []step
 	by := byte(0)
@@ -120,6 +125,35 @@ func bracketed(s string) (int, error) {
 		}
 	}
 	return 0, fmt.Errorf("%q has no end", s[0])
+}
+
+var escape = regexp.MustCompile(`\\([0-9A-Fa-f]{1,6})[ \t\r\n\f]?|\\(.)`)
+
+// hasInHas tells whether a :has() may stand in another, whose time grows with the power of how
+// deep they stand: of a page that nests 500 elements, three would take hours.
+func hasInHas(s string) bool {
+	s = escape.ReplaceAllStringFunc(s, func(e string) string {
+		if n, err := strconv.ParseUint(strings.TrimSpace(e[1:]), 16, 32); err == nil {
+			return string(rune(n))
+		}
+		return e[1:]
+	})
+	s = strings.ToLower(s)
+	for {
+		_, after, ok := strings.Cut(s, ":has")
+		open := strings.IndexByte(after, '(')
+		if !ok || open < 0 {
+			return false
+		}
+		n, err := bracketed(after[open:])
+		if err != nil {
+			n = len(after) - open
+		}
+		if strings.Contains(after[open:open+n], ":has") {
+			return true
+		}
+		s = after
+	}
 }
 
 // combined tells whether the argument of a pseudo-class joins selectors.

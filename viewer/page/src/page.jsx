@@ -96,7 +96,7 @@ function Fields({ p, crawl, taken }) {
     <section class="card" aria-labelledby="fields-title">
       <h2 id="fields-title">Fields</h2>
       {p.fields && <p class="notice">They give no values: {p.fields}</p>}
-      {p.values?.length > 0 && <div class="scroll"><table class="headers"><tbody>{p.values.map((f) => (
+      {p.values?.length > 0 && <div class="scroll values" tabIndex={0} aria-label="Values of the fields"><table class="headers"><tbody>{p.values.map((f) => (
         <tr key={f.field}><th scope="row">{f.field}</th><td>{f.values.length === 0 ? <span class="soft">none</span> : f.values.length === 1 ? <bdi>{f.values[0]}</bdi> : <ul class="plain">{f.values.map((v, i) => <li key={i}><bdi>{v}</bdi></li>)}</ul>}</td></tr>
       ))}</tbody></table></div>}
       <OtherFields crawl={crawl} some={p.values?.length > 0} taken={taken} />
