@@ -1,5 +1,5 @@
 import http.server, random, socketserver, sys
-SITES, PAGES = 60, 50
+SITES, PAGES = 60, int(sys.argv[5])
 words = [''.join(random.Random(i).choices('abcdefghijklmnoprstuvw', k=random.Random(i*7).randint(3,9))) for i in range(4000)]
 class H(http.server.BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'

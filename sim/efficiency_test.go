@@ -1,0 +1,77 @@
+package sim_test
+
+import (
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/waggle-crawler/waggle/corpus/synthetic"
+	"github.com/waggle-crawler/waggle/crawl"
+	"github.com/waggle-crawler/waggle/frontier"
+	"github.com/waggle-crawler/waggle/internal/text"
+	"github.com/waggle-crawler/waggle/judge"
+	"github.com/waggle-crawler/waggle/parse"
+	"github.com/waggle-crawler/waggle/score"
+	"github.com/waggle-crawler/waggle/sim"
+	"github.com/waggle-crawler/waggle/topic"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// BenchmarkEfficiency simulates crawls of a made-up web of 10⁹ pages by 1 worker and by 2, 4 and
+// 8, each with 8 fetches at a time, for a minute of virtual time, or for as many pages as
+// WAGGLE_PAGES says. The metric efficiency is the pages in a second of virtual time of n workers, over
+// n times those of one; messages/page are those with links, one to each worker that has hosts of a
+// page's links:
+//
+//	go test -run '^$' -bench Efficiency -benchtime 1x ./sim
+func BenchmarkEfficiency(b *testing.B) {
+	policy := crawl.Policy{Time: time.Minute, Delay: time.Second}
+	if s := os.Getenv("WAGGLE_PAGES"); s != "" {
+		n, err := strconv.Atoi(s)
+		must(b, err)
+		policy.Time, policy.Pages = 0, n
+	}
+	o := synthetic.Defaults()
+	o.Words, o.Boilerplate = 80, 20
+	w, err := synthetic.New(o)
+	must(b, err)
+	x := w.Topic(7)
+	for _, scorer := range []string{"breadth-first", "waggle"} {
+		one := 0.0 // pages/s
+		for _, workers := range []int{1, 2, 4, 8} {
+			b.Run(scorer+"/"+strconv.Itoa(workers), func(b *testing.B) {
+				for b.Loop() {
+					var crawls []*crawl.Crawl
+					for range workers {
+						analyzer := text.NewAnalyzer()
+						j, err := judge.New("topic", &topic.Topic{Name: x.Name, Keywords: x.Keywords}, judge.Options{Analyzer: analyzer})
+						must(b, err)
+						s, err := score.New(scorer, score.Options{Anchor: j.Text})
+						must(b, err)
+						crawls = append(crawls, &crawl.Crawl{
+							Seeds: x.Seeds, Frontier: frontier.NewMemory(frontier.Options{}), Judge: j, Scorer: s,
+							Parser: parse.New(parse.Options{Analyzer: analyzer}), Policy: policy,
+						})
+					}
+					out, err := sim.RunTogether(b.Context(), crawls, w,
+						sim.Options{Workers: 8, Latency: sim.Latency{Median: 500 * time.Millisecond, Spread: 0.5}},
+						sim.Together{
+							Delay: 100 * time.Millisecond, Every: 200 * time.Millisecond,
+							Owner: func(h web.Host) int { return int(xxh3.HashString(string(h)) % uint64(workers)) },
+						})
+					must(b, err)
+					speed := float64(out.Pages) / out.Elapsed.Seconds()
+					if workers == 1 {
+						one = speed
+					}
+					b.ReportMetric(speed, "pages/s")
+					b.ReportMetric(speed/one/float64(workers), "efficiency")
+					b.ReportMetric(float64(out.Traffic.Links)/float64(out.Pages), "messages/page")
+				}
+			})
+		}
+	}
+}
