@@ -81,7 +81,7 @@ func start(s string, n int) string {
 
 // GuessWords tells the language of a few words, such as keywords, an ISO 639-1 code, ""
 // when they do not tell. It goes by the script, by what Guess says of longer texts, by
-// which table of document frequencies knows the words, and by their letters.
+// function words among the words, by which table of document frequencies knows them, and by their letters.
 //
 // The words are of another language than English only if English knows at most half of
 // them, and if that language knows them better than any other by wordMargin halvings of
@@ -99,7 +99,17 @@ func GuessWords(s string) string {
 	if len(words) == 0 {
 		return ""
 	}
-	english := knows(English, words)
+	read := map[string][]float64{} // [words]
+	steps := func(language string) []float64 {
+		if read[language] == nil {
+			read[language] = knows(language, words)
+		}
+		return read[language]
+	}
+	english := steps(English)
+	if l := byFunctionWords(words, steps); l != "" {
+		return l
+	}
 	foreign := 0
 	for _, k := range english {
 		if k == unknownStep {
@@ -115,7 +125,7 @@ func GuessWords(s string) string {
 		if l == English {
 			continue
 		}
-		others[l] = knows(l, words)
+		others[l] = steps(l)
 		for i, k := range others[l] {
 			if k < unknownStep {
 				holders[i]++
@@ -152,7 +162,48 @@ func GuessWords(s string) string {
 	return ""
 }
 
+// byFunctionWords is the language of which function words stand among some words, more than of
+// English, unless English knows the other words so much better that these outweigh them, or another
+// language is hardly worse. stepsIn are those of the words in the table of a language.
+func byFunctionWords(words []string, stepsIn func(language string) []float64) string {
+	count := func(language string) (n int, is map[string]struct{}) {
+		is = stopWords(language)
+		for _, w := range words {
+			if _, ok := is[w]; ok {
+				n++
+			}
+		}
+		return n, is
+	}
+	own, _ := count(English)
+	english := stepsIn(English)
+	best, most, second := "", 0., 0.
+	for _, l := range latinTables() {
+		hits, is := count(l)
+		if l == English || hits <= own {
+			continue
+		}
+		steps, sum := stepsIn(l), functionGain*float64(hits)
+		for i, w := range words {
+			if _, ok := is[w]; !ok {
+				sum += (english[i] - steps[i]) / tableSteps
+			}
+		}
+		if sum > most {
+			best, most, second = l, sum, most
+		} else {
+			second = max(second, sum)
+		}
+	}
+	if most-second < wordMargin {
+		return ""
+	}
+	return best
+}
+
 const (
+	// functionGain is what a function word counts, in halvings of shares.
+	functionGain = 4
 	// wordMargin is by how many halvings of shares the words of a language must be more
 	// common in it than in others.
 	wordMargin = 2

@@ -31,13 +31,17 @@ type letterModel struct {
 // the first time; nobody changes them.
 var letterModels = sync.OnceValue(func() map[string]letterModel {
 	models := map[string]letterModel{}
-	for _, l := range Tables() {
-		if !slices.Contains([]string{"ja", "ru", "zh"}, l) { // told by their scripts
-			models[l] = newLetterModel(l)
-		}
+	for _, l := range latinTables() {
+		models[l] = newLetterModel(l)
 	}
 	return models
 })
+
+// latinTables are the languages in Latin letters that have a table. The others are told by their
+// scripts.
+func latinTables() []string {
+	return slices.DeleteFunc(Tables(), func(l string) bool { return slices.Contains([]string{"ja", "ru", "zh"}, l) })
+}
 
 func newLetterModel(language string) letterModel {
 	m := letterModel{map[[3]rune]int{}, map[[2]rune]int{}}
