@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"slices"
 	"time"
 
 	"github.com/waggle-crawler/waggle/event"
@@ -31,6 +32,15 @@ type ConcludingJudge interface {
 	// LastNotes are all notes that hold at the end of a crawl; nil where Notes told
 	// the same last, and for nothing.
 	LastNotes() []string
+}
+
+// RenewingScorer is implemented by scorers that learn anew from pages that the judge
+// judges otherwise now.
+type RenewingScorer interface {
+	// Renew is given the new verdicts of pages that were visited or not. It is called in
+	// the step, in order. Pages of which a person said what they are, and those that are
+	// no harvest for a reason, are not among them.
+	Renew(pages []web.Renewal)
 }
 
 // stateJudge is the name of the judge's state in a turn; its parts have
@@ -72,10 +82,12 @@ func (s *Step) conclude(now time.Time) []event.Event {
 	return []event.Event{event.Doubt{At: event.At{At: now}, Notes: notes}}
 }
 
-// renew counts pages by their new verdicts. What a person said of a page stays, but for
-// that of labelled, if it is given, which has just been said.
+// renew counts pages by their new verdicts, and lets the scorer learn from them. What a
+// person said of a page stays, but for that of labelled, if it is given, which has just
+// been said.
 func (s *Step) renew(now time.Time, renewed []web.Renewal, labelled web.URL) event.Event {
 	e := event.Rejudged{At: event.At{At: now}, Pages: make([]event.Verdict, 0, len(renewed))}
+	s.teachRenewed(renewed)
 	for _, r := range renewed {
 		if _, said := s.steering.labels[r.URL]; said && r.URL != labelled {
 			continue
@@ -92,6 +104,18 @@ func (s *Step) renew(now time.Time, renewed []web.Renewal, labelled web.URL) eve
 		}
 	}
 	return e
+}
+
+// teachRenewed lets the scorer learn from new verdicts.
+func (s *Step) teachRenewed(renewed []web.Renewal) {
+	learns, ok := s.scorer.(RenewingScorer)
+	if !ok {
+		return
+	}
+	learns.Renew(slices.DeleteFunc(slices.Clone(renewed), func(r web.Renewal) bool {
+		_, said := s.steering.labels[r.URL]
+		return said || s.leftOut(r.URL)
+	}))
 }
 
 // storeJudge puts into a turn what the judge learnt.

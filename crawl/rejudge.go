@@ -235,7 +235,9 @@ func (r *Rejudgement) judge(ctx context.Context, e event.Fetched, p *web.Page) e
 	r.order = append(r.order, p.URL)
 	r.verdicts[p.URL] = verdictChange{was, v, reason == ""}
 	if adapting := r.step.judge; adapting != nil && reason == "" {
-		for _, x := range adapting.Observe(p, said) {
+		renewed := adapting.Observe(p, said)
+		r.step.teachRenewed(renewed)
+		for _, x := range renewed {
 			if j, ok := r.verdicts[x.URL]; ok {
 				j.is = x.Verdict
 				r.verdicts[x.URL] = j

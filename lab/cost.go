@@ -242,6 +242,14 @@ func (w watchedScorer) Label(c *web.Candidate, p *web.Page, v web.Verdict) {
 	}
 }
 
+// Renew implements crawl.RenewingScorer, for scorers that learn from new verdicts.
+func (w watchedScorer) Renew(pages []web.Renewal) {
+	defer w.took(visiting, time.Now())
+	if s, ok := w.scorer.(crawl.RenewingScorer); ok {
+		s.Renew(pages)
+	}
+}
+
 // Share, Lessons and Learn implement crawl.SharingScorer, for scorers that do.
 func (w watchedScorer) Share() {
 	if s, ok := w.scorer.(crawl.SharingScorer); ok {

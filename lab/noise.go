@@ -2,6 +2,7 @@ package lab
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/zeebo/xxh3"
@@ -58,4 +59,18 @@ func (n *noisyScorer) Extract(p *web.Page, v web.Verdict) [][]byte {
 
 func (n *noisyScorer) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
 	return n.Scorer.Visit(c, p, n.tell(p, v))
+}
+
+// Renew implements crawl.RenewingScorer, for scorers that learn from new verdicts.
+func (n *noisyScorer) Renew(pages []web.Renewal) {
+	s, ok := n.Scorer.(crawl.RenewingScorer)
+	if !ok {
+		return
+	}
+	n.lock.Lock()
+	defer n.lock.Unlock()
+	s.Renew(slices.DeleteFunc(slices.Clone(pages), func(r web.Renewal) bool {
+		_, other := n.wrong[r.URL]
+		return other
+	}))
 }

@@ -17,6 +17,7 @@ type relevanceScorer struct {
 	crawl.Scorer // nil: it is asked for nothing else
 	extracted    map[web.URL]float64
 	visited      map[web.URL]float64
+	renewed      map[web.URL]float64
 }
 
 func (s relevanceScorer) Extract(p *web.Page, v web.Verdict) [][]byte {
@@ -31,12 +32,19 @@ func (s relevanceScorer) Visit(_ *web.Candidate, p *web.Page, v web.Verdict) []b
 	return nil
 }
 
+func (s relevanceScorer) Renew(pages []web.Renewal) {
+	for _, r := range pages {
+		s.renewed[r.URL] = r.Verdict.Relevance
+	}
+}
+
 // Of the share of pages that is asked for, scorers are told the verdict of a page that
-// was judged before; Extract and Visit are told the same, and every run with one seed.
+// was judged before; Extract and Visit are told the same, and every run with one seed. A
+// renewed verdict is told of the other pages alone.
 func TestLabelNoise(t *testing.T) {
 	const pages, share = 4000, .3
 	run := func(seed uint64) (relevanceScorer, *noisyScorer) {
-		s := relevanceScorer{extracted: map[web.URL]float64{}, visited: map[web.URL]float64{}}
+		s := relevanceScorer{extracted: map[web.URL]float64{}, visited: map[web.URL]float64{}, renewed: map[web.URL]float64{}}
 		n := newNoisyScorer(s, share, seed)
 		n.Visit(&web.Candidate{}, nil, web.Verdict{}) // a fetch without a page
 		for i := range pages {
@@ -47,6 +55,7 @@ func TestLabelNoise(t *testing.T) {
 			if got := n.tell(p, v); got.Relevance > v.Relevance {
 				t.Fatalf("page %d is told to have relevance %v, which no page had before", i, got.Relevance)
 			}
+			n.Renew([]web.Renewal{{URL: p.URL, Verdict: web.Verdict{Relevance: 1}}})
 		}
 		return s, n
 	}
@@ -57,8 +66,12 @@ func TestLabelNoise(t *testing.T) {
 		if s.extracted[u] != s.visited[u] {
 			t.Fatalf("%s: Extract was told %v, Visit %v", u, s.extracted[u], s.visited[u])
 		}
-		if s.visited[u] != float64(i)/pages {
+		right := s.visited[u] == float64(i)/pages
+		if !right {
 			wrong++
+		}
+		if _, renewed := s.renewed[u]; renewed != right {
+			t.Fatalf("%s: told the verdict of another page: %v, its own new one: %v", u, !right, renewed)
 		}
 		if v := n.tell(&web.Page{URL: u}, web.Verdict{Relevant: i%10 == 0}); v.Relevant {
 			relevant++

@@ -75,6 +75,8 @@ type Options struct {
 	// a training during the crawl, and calls it once before it returns: so the
 	// time of it can be told from that of a visit. nil calls it and no more.
 	Learn func(compute func())
+
+	judged bool // Page is the verdict's relevance
 }
 
 // Analyzer makes terms of texts. It is safe for concurrent use.
@@ -114,6 +116,7 @@ func (o Options) Complete(values map[string]float64) (Options, error) {
 		o.Learn = func(compute func()) { compute() }
 	}
 	if o.Page == nil {
+		o.judged = true
 		o.Page = func(_ *web.Page, v web.Verdict) float64 { return v.Relevance }
 	}
 	return o, nil

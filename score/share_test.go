@@ -85,6 +85,10 @@ func FuzzWaggleLesson(f *testing.F) {
 	f.Add([]byte{200, 0, 3, 1, 9, 9, 9, 9})
 	f.Add([]byte{200, 7, 3, 1, 9, 9, 9, 9})
 	f.Add([]byte{200, 0, 3, 1, 9, 9, 9, 9, 1, 2, 3})
+	f.Add([]byte{200, 4, 3, 1, 9, 9, 9, 9, 1, 2, 3, 4, 5, 6, 7, 8})
+	f.Add([]byte{0, 8, 1, 2, 3, 4, 5, 6, 7, 8, 200, 100})
+	f.Add([]byte{0, 8, 1, 2, 3})
+	f.Add([]byte{200, 12, 1, 2, 3, 4, 5, 6, 7, 8, 200, 100})
 	f.Fuzz(func(t *testing.T, lesson []byte) {
 		s, fresh := newSharing(t), newSharing(t)
 		err := s.Learn(lesson)

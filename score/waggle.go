@@ -35,6 +35,10 @@ import (
 // A fetch without a page is no example unless the setting failed says so. A
 // redirect is one as well; where its target is fetched later, what the redirect
 // counted is made good.
+//
+// With the setting renewals, where the judge judges the first pages otherwise as it gets to
+// know the web, their examples get new labels, the weights are made anew of them, and their links go by the
+// new verdicts: see Renew.
 type waggle struct {
 	journal
 	analyzer text.Splitter
@@ -45,9 +49,13 @@ type waggle struct {
 	failed   float64             // share of an example that a fetch without a page counts
 	every    float64             // visits from one rescoring to the next, by the visits so far
 	weights  *beliefs
-	hosts    hostSet // hosts that were tried
-	visits   int     // outcomes told, with or without a page
-	next     int     // visits at which all that waits is scored anew
+	first    firstWeights
+	kept     []keptExample             // all so far
+	renewed  map[uint32]renewedVerdict // of pages that hold links, by their hashed input of kindPage
+	settled  bool                      // no example is kept any more: there were more than mostKept
+	hosts    hostSet                   // hosts that were tried
+	visits   int                       // outcomes told, with or without a page
+	next     int                       // visits at which all that waits is scored anew
 
 	scratch example // used again by Visit
 }
@@ -76,6 +84,7 @@ func waggleSettings() []Setting {
 		{Name: "anchor", Default: 3, Min: -20, Max: 20, Line: "first weight of the similarity of the anchor"},
 		{Name: "dense", Default: 0.3, Max: 100, Line: "variance of the weights of inputs that mean the same on every web"},
 		{Name: "failed", Default: 0, Max: 1, Line: "share of an example that a fetch without a page counts"},
+		{Name: "renewals", Max: 1, Line: "1: where the judge judges early pages otherwise later, they are learnt anew and their links go by that; 0: by the first verdict"},
 		{Name: "every", Default: 0.25, Min: 0.001, Max: 10, Line: "visits from one rescoring of all that waits to the next, as a share of the visits so far; at least 10, at most 1,000"},
 	}
 	for k := range inputKinds {
@@ -91,11 +100,13 @@ func newWaggle(o Options) (Scorer, error) {
 	w := &waggle{
 		analyzer: text.SplitterOf(o.Analyzer), page: o.Page, anchor: o.Anchor,
 		failed: o.set("failed"), every: o.set("every"), next: leastEvery,
-		hosts: newHostSet(),
+		hosts: newHostSet(), settled: !o.judged || o.set("renewals") == 0,
+		renewed: make(map[uint32]renewedVerdict),
 	}
 	for k := range inputKinds {
 		w.variance[k] = float32(o.set(inputKindNames[k].setting))
 	}
+	w.weights = newBeliefs()
 	prior := make([]weight, denseInputs)
 	for i := range prior {
 		prior[i].variance = float32(o.set("dense"))
@@ -104,12 +115,13 @@ func newWaggle(o Options) (Scorer, error) {
 	prior[inRelevance].mean = float32(o.set("relevance"))
 	prior[inSimilarity].mean = float32(o.set("similarity"))
 	prior[inAnchor].mean = float32(o.set("anchor"))
-	w.weights = newBeliefs(prior)
+	w.first.dense = prior
 	if o.Model != nil {
 		if err := w.beginWith(o.Model); err != nil {
 			return nil, err
 		}
 	}
+	w.weights.begin(&w.first)
 	w.journal = newEndlessJournal("waggle", o, w)
 	return w, nil
 }
@@ -140,37 +152,68 @@ func (s hostSet) put(h uint32) {
 // it, of the pages on the path to it, in 1/255; the depth is in links from a seed,
 // at most 10. The entry is
 //
-//	relevance in 1/255 byte · flags byte: 1 no page, 2 after a redirect · trail and depth of c, one byte each
-//	hash of its host uint32 LE · features of c
+//	relevance in 1/255 byte · flags byte · trail and depth of c, one byte each
+//	hash of its host uint32 LE · hash of the page's address uint64 LE, with flagNamed · features of c
+//
+// Without the hash an example keeps its label.
 func (w *waggle) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
-	b := make([]byte, 0, 12+len(c.Features))
-	if p == nil {
-		b = append(b, 0, flagNoPage)
-	} else {
-		b = append(b, level(w.page(p, v)), 0)
+	switch {
+	case p == nil:
+		w.tell(c, 0, flagNoPage, web.URL{})
+	case w.settled:
+		w.tell(c, level(w.page(p, v)), redirected(c), web.URL{})
+	default:
+		w.tell(c, level(w.page(p, v)), redirected(c), p.URL)
 	}
+	return w.Recall(c, p, v)
+}
+
+// Label teaches the relevance that a person gave a page, as one more visit of it. That
+// label stays.
+func (w *waggle) Label(c *web.Candidate, p *web.Page, v web.Verdict) {
+	w.tell(c, level(w.page(p, v)), redirected(c), web.URL{})
+}
+
+// Led teaches the worth of a page by what it led to, as one more visit of it.
+func (w *waggle) Led(c *web.Candidate, worth float64) { w.tell(c, level(worth), 0, web.URL{}) }
+
+// tell writes an entry of the journal and learns from it. page may be zero.
+func (w *waggle) tell(c *web.Candidate, relevance, flags byte, page web.URL) {
+	b := make([]byte, 0, visitHead+8+len(c.Features))
 	trail, depth := pathOf(c)
-	b = append(b, trail, depth)
+	b = append(b, relevance, flags, trail, depth)
 	b = binary.LittleEndian.AppendUint32(b, uint32(xxh3.HashString(string(c.URL.Host()))))
-	b = append(b, c.Features...)
-	if p != nil && c.Redirects > 0 {
-		b[1] |= flagRedirected
+	if !page.IsZero() {
+		b[1] |= flagNamed
+		b = binary.LittleEndian.AppendUint64(b, xxh3.HashString(page.String()))
 	}
+	b = append(b, c.Features...)
 	if w.add(b) {
 		if w.apply(&entry{b: b}); w.visits == w.next {
 			w.ask()
 		}
 	}
-	return w.Recall(c, p, v)
 }
 
-// Label teaches the relevance that a person gave a page, as one more visit of it.
-func (w *waggle) Label(c *web.Candidate, p *web.Page, v web.Verdict) { w.Visit(c, p, v) }
-
+// Flags of an entry. An example has flagNoPage, flagRedirected or none, and may have
+// flagNamed; flagRenewal stands alone.
 const (
-	flagNoPage = 1 << iota
-	flagRedirected
+	flagNoPage     = 1 << iota // the fetch brought no page
+	flagRedirected             // the page came after a redirect
+	flagNamed                  // the hash of the page follows
+	flagRenewal                // it is none of an example: see Renew
 )
+
+// visitHead is the number of bytes of an example before the hash of the page, if it has
+// one, and the features.
+const visitHead = 8
+
+func redirected(c *web.Candidate) byte {
+	if c.Redirects > 0 {
+		return flagRedirected
+	}
+	return 0
+}
 
 // Recall is the path, which does not depend on what was learnt.
 func (w *waggle) Recall(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
@@ -195,31 +238,44 @@ func pathOf(c *web.Candidate) (trail, depth byte) {
 
 // apply learns from an entry of the journal.
 func (w *waggle) apply(e *entry) {
-	relevance, flags, trail, depth := e.byte(), e.byte(), e.byte(), e.byte()
+	if isRenewal(e.b) {
+		w.applyRenewal(e)
+		return
+	}
+	x := keptExample{relevance: e.byte(), flags: e.byte(), trail: e.byte(), depth: e.byte()}
 	host := e.uint32()
-	features := e.rest()
+	if x.flags&flagNamed != 0 {
+		x.flags &^= flagNamed
+		x.page = e.uint64()
+	}
+	x.features = e.rest()
 	if e.err != nil {
 		return
 	}
-	if flags > flagRedirected || len(features) > 0 && !w.read(&w.scratch, features, trail, depth) {
+	if x.flags > flagRedirected || len(x.features) > 0 && !w.read(&w.scratch, x.features, x.trail, x.depth) {
 		e.err = errors.New("score: an example that is none")
 		return
 	}
-	share := 1.
-	switch flags {
-	case flagNoPage:
-		share = w.failed
-	case flagRedirected:
-		share += w.failed // makes good what the redirect counted
-	}
-	if len(features) > 0 && share > 0 {
-		w.weights.learn(&w.scratch, float64(relevance)/255, share)
+	if share := w.share(x.flags); len(x.features) > 0 && share > 0 {
+		w.weights.learn(&w.scratch, float64(x.relevance)/255, share)
+		w.keep(x)
 	}
 	w.hosts.put(host)
 	if w.visits == w.next { // that rescoring was asked for; this sets the following one
 		w.next += int(max(leastEvery, min(mostEvery, float64(w.visits)*w.every)))
 	}
 	w.visits++
+}
+
+// share is how many examples a fetch with these flags counts.
+func (w *waggle) share(flags byte) float64 {
+	switch flags {
+	case flagNoPage:
+		return w.failed
+	case flagRedirected:
+		return 1 + w.failed // makes good what the redirect counted
+	}
+	return 1
 }
 
 // Score is the logit of the relevance expected of the target, a multiple of grain; a
@@ -239,7 +295,7 @@ func (w *waggle) Learn(lesson []byte) error {
 		return e.err
 	}
 	w.journal.learnt(lesson)
-	if w.visits == w.next {
+	if w.visits == w.next || isRenewal(lesson) {
 		w.ask()
 	}
 	return nil
@@ -252,8 +308,10 @@ func (w *waggle) Restore(state []byte) error { return w.restore(state, w.apply) 
 //
 //	visits uvarint · next uvarint · hosts asked [hostBits/8] · dense weights { mean, variance float32 LE }
 //	hashed weights that were met: number uvarint, { gap uvarint · mean, variance float32 LE }…
+//	renewed verdicts and kept examples, as appendRenewed and appendKept have them
 //
-// A gap is the number of weights before it, from the last one that was met.
+// A gap is the number of weights before it, from the last one that was met. Snapshots of
+// earlier versions end before the verdicts: of those nothing is renewed.
 func (w *waggle) appendSnapshot(b []byte) []byte {
 	put := func(x weight) {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x.mean))
@@ -284,7 +342,7 @@ func (w *waggle) appendSnapshot(b []byte) []byte {
 		put(x)
 		gap = 0
 	}
-	return b
+	return w.appendKept(w.appendRenewed(b))
 }
 
 func (w *waggle) readSnapshot(r *wire.Reader) {
@@ -312,17 +370,6 @@ func (w *waggle) readSnapshot(r *wire.Reader) {
 		w.weights.hashed[at] = get()
 		at++
 	}
-}
-
-// Led teaches the worth of a page by what it led to, as one more visit of it.
-func (w *waggle) Led(c *web.Candidate, worth float64) {
-	trail, depth := pathOf(c)
-	b := append(make([]byte, 0, 12+len(c.Features)), level(worth), 0, trail, depth)
-	b = binary.LittleEndian.AppendUint32(b, uint32(xxh3.HashString(string(c.URL.Host()))))
-	b = append(b, c.Features...)
-	if w.add(b) {
-		if w.apply(&entry{b: b}); w.visits == w.next {
-			w.ask()
-		}
-	}
+	w.readRenewed(r)
+	w.readKept(r)
 }

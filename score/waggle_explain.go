@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 
@@ -84,7 +85,7 @@ func (w *waggle) RestoreBefore(state []byte, places []web.Candidate, priority fl
 				own = n
 				c := &places[place]
 				c.Memory = bytes.Clone(e.b[2:4])
-				c.Features = bytes.Clone(e.b[visitHead:])
+				c.Features = bytes.Clone(featuresOf(e.b))
 			}
 		}
 		n++
@@ -96,8 +97,10 @@ func (w *waggle) RestoreBefore(state []byte, places []web.Candidate, priority fl
 	n = 0
 	var hosts hostSet
 	var weights beliefs
+	var renewed map[uint32]renewedVerdict
 	keep := func(exact bool) {
 		at = Moment{w.visits, exact}
+		renewed = maps.Clone(w.renewed)
 		hosts, weights = slices.Clone(w.hosts), beliefs{slices.Clone(w.weights.dense), slices.Clone(w.weights.hashed)}
 	}
 	err = w.restore(state, func(e *entry) {
@@ -114,18 +117,27 @@ func (w *waggle) RestoreBefore(state []byte, places []web.Candidate, priority fl
 			e.rest()
 		}
 	})
-	*w.weights, w.hosts, w.visits = weights, hosts, at.Known
+	*w.weights, w.hosts, w.visits, w.renewed = weights, hosts, at.Known, renewed
 	return place, at, err
 }
-
-// visitHead is the number of bytes before the features in an entry of the journal.
-const visitHead = 8
 
 // sameLink tells whether an entry is of a link with these features, by those of them
 // that do not depend on the judge.
 func sameLink(entry, features []byte) bool {
-	return len(entry) >= visitHead+hashedAt && len(features) >= hashedAt &&
-		bytes.Equal(entry[visitHead+hostAt:], features[hostAt:])
+	of := featuresOf(entry)
+	return len(of) >= hashedAt && len(features) >= hashedAt && bytes.Equal(of[hostAt:], features[hostAt:])
+}
+
+// featuresOf are the features in an entry of the journal, nil where it has none.
+func featuresOf(entry []byte) []byte {
+	head := visitHead
+	if len(entry) > 1 && entry[1]&flagNamed != 0 {
+		head += 8
+	}
+	if len(entry) < head || isRenewal(entry) {
+		return nil
+	}
+	return entry[head:]
 }
 
 // names tells of the hashed inputs what they are: words as the page writes them, and

@@ -135,9 +135,10 @@ func hashOf(k inputKind, a, b uint64) uint32 {
 //	hash of the host of the address uint32 LE
 //	{ hashed input uint32 LE }…, those of a kind next to one another
 const (
-	hostAt     = linkDense - 1
-	hashedAt   = hostAt + 4
-	mostHashed = mostAnchorWords + mostAnchorWords - 1 + 1 + mostHeadingWords + mostAddressWords + 3 + mostFolders + 4
+	hostAt      = linkDense - 1
+	hashedAt    = hostAt + 4
+	pageFromEnd = 3 * 4 // bytes of the inputs of kindPage, kindPlace and kindBlock, the last ones
+	mostHashed  = mostAnchorWords + mostAnchorWords - 1 + 1 + mostHeadingWords + mostAddressWords + 3 + mostFolders + 4
 )
 
 // level is a number of [0,1] in a byte.
@@ -409,7 +410,8 @@ func (w *waggle) read(x *example, f []byte, trail, depth byte) bool {
 		x.dense = make([]float32, denseInputs)
 	}
 	x.dense[inBias] = 1
-	for i, b := range f[:hostAt] {
+	var renewed [hostAt]byte
+	for i, b := range w.denseOf(f, &renewed) {
 		x.dense[i+1] = float32(b) / 255
 	}
 	x.dense[inDepth], x.dense[inPath] = float32(depth)/10, float32(trail)/255
@@ -445,7 +447,8 @@ func (w *waggle) logit(f []byte, trail, depth byte) float64 {
 	}
 	dense, table := w.weights.dense, w.weights.hashed
 	sum := float32(0) + dense[inBias].mean
-	for i, b := range f[:hostAt] {
+	var renewed [hostAt]byte
+	for i, b := range w.denseOf(f, &renewed) {
 		sum += dense[i+1].mean * (float32(b) / 255)
 	}
 	sum += dense[inDepth].mean * (float32(depth) / 10)
@@ -470,6 +473,22 @@ func (w *waggle) logit(f []byte, trail, depth byte) float64 {
 		f = f[n:]
 	}
 	return float64(sum)
+}
+
+// denseOf are the dense inputs in the features of a link. Where the page that holds it is
+// judged otherwise now, they are put into renewed with the new verdict.
+func (w *waggle) denseOf(f []byte, renewed *[hostAt]byte) []byte {
+	if len(w.renewed) == 0 || len(f) < hashedAt+pageFromEnd {
+		return f[:hostAt]
+	}
+	v, ok := w.renewed[binary.LittleEndian.Uint32(f[len(f)-pageFromEnd:])]
+	if !ok {
+		return f[:hostAt]
+	}
+	copy(renewed[:], f)
+	renewed[inRelevance-1], renewed[inSimilarity-1] = v.relevance, v.similarity
+	renewed[inProduct-1] = level(float64(v.similarity) / 255 * float64(f[inJoint-1]) / 255)
+	return renewed[:]
 }
 
 // rootShare is 1/√n by n.

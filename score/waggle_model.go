@@ -17,15 +17,15 @@ func (w *waggle) beginWith(f *model.File) error {
 	if len(learnt.Dense) != len(w.weights.dense) {
 		return fmt.Errorf("a model of %d inputs, where waggle has %d: make it anew with `%s`", len(learnt.Dense), len(w.weights.dense), model.Waggle.Command())
 	}
-	for i, x := range learnt.Dense {
-		w.weights.dense[i] = weight{x.Mean, x.Variance}
-	}
 	for _, x := range learnt.Hashed {
 		if int(x.Place) >= len(w.weights.hashed) {
 			return fmt.Errorf("a model with a larger table than waggle has: make it anew with `%s`", model.Waggle.Command())
 		}
-		w.weights.hashed[x.Place] = weight{x.Mean, x.Variance}
 	}
+	for i, x := range learnt.Dense {
+		w.first.dense[i] = weight{x.Mean, x.Variance}
+	}
+	w.first.hashed = learnt.Hashed
 	return nil
 }
 

@@ -36,8 +36,8 @@ type beliefs struct {
 // tableBits is the logarithm of the number of hashed weights: 2 MiB a model.
 const tableBits = 18
 
-func newBeliefs(prior []weight) *beliefs {
-	return &beliefs{dense: append([]weight(nil), prior...), hashed: make([]weight, 1<<tableBits)}
+func newBeliefs() *beliefs {
+	return &beliefs{dense: make([]weight, denseInputs), hashed: make([]weight, 1<<tableBits)}
 }
 
 // example is the input of a model.

@@ -224,46 +224,72 @@ func TestKilledCrawlGoesOn(t *testing.T) {
 	}
 }
 
-// TestKilledApprenticeIsTheSame crawls twice with one worker, an apprentice and
-// a critic: once undisturbed, once killed again and again. Both fetch the same
-// pages in the same order, and the apprentice knows the same in the end.
-func TestKilledApprenticeIsTheSame(t *testing.T) {
+// TestKilledScorerIsTheSame crawls twice with one worker, by a scorer that learns: once
+// undisturbed, once killed again and again. Both fetch the same pages in the same order,
+// and the scorer knows the same in the end. The apprentice has a critic; waggle has
+// a judge that changes its mind about pages, which the scorer learns anew.
+func TestKilledScorerIsTheSame(t *testing.T) {
 	t.Parallel()
-	web := serveNumbered(t, 50*max(killsWanted(t), 8))
-	rng := killChance(t)
-	critic := beeCritic(t, web)
-	crawled := func(name string, kills int) (order []string, knows []byte) {
-		dir := filepath.Join(t.TempDir(), name)
-		args := append(web.crawl(dir), "--workers", "1", "--scorer", "apprentice", "--critic", critic, "--focus", "/bees")
-		killed := crawlKilled(t, web, dir, args, kills, rng)
-		for e, err := range collection.At(dir).Events() {
-			if err != nil {
+	for _, c := range []struct {
+		scorer  string
+		args    func(web *numberedWeb) []string
+		renewed bool
+	}{
+		{"apprentice", func(web *numberedWeb) []string {
+			return []string{"--scorer", "apprentice", "--critic", beeCritic(t, web), "--focus", "/bees"}
+		}, false},
+		{"waggle", func(*numberedWeb) []string {
+			file := filepath.Join(t.TempDir(), "renewals.yaml")
+			if err := os.WriteFile(file, []byte("scorer: {name: waggle, set: {renewals: 1}}\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if f, ok := e.(event.Fetched); ok {
-				order = append(order, fmt.Sprintf("%s %.6f %.6f", f.URL, f.Priority, f.Relevance))
+			return []string{"-f", file, "--keywords", "honey bee, waggle dance"}
+		}, true},
+	} {
+		t.Run(c.scorer, func(t *testing.T) {
+			t.Parallel()
+			web := serveNumbered(t, 50*max(killsWanted(t), 8))
+			rng, args := killChance(t), c.args(web)
+			crawled := func(name string, kills int) (order []string, knows []byte) {
+				dir := filepath.Join(t.TempDir(), name)
+				killed := crawlKilled(t, web, dir, append(append(web.crawl(dir), "--workers", "1"), args...), kills, rng)
+				renewed := 0
+				for e, err := range collection.At(dir).Events() {
+					if err != nil {
+						t.Fatal(err)
+					}
+					switch e := e.(type) {
+					case event.Fetched:
+						order = append(order, fmt.Sprintf("%s %.6f %.6f", e.URL, e.Priority, e.Relevance))
+					case event.Rejudged:
+						renewed += len(e.Pages)
+					}
+				}
+				if c.renewed != (renewed > 0) {
+					t.Errorf("%s: %d verdicts were renewed", name, renewed)
+				}
+				own, err := collection.At(dir).Lock()
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer own.Close()
+				if knows, err = own.ScorerState(); err != nil {
+					t.Fatal(err)
+				}
+				t.Logf("%s: %d kills, %d pages, the scorer's state has %d bytes", name, killed, len(order), len(knows))
+				return order, knows
 			}
-		}
-		own, err := collection.At(dir).Lock()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer own.Close()
-		if knows, err = own.ScorerState(); err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%s: %d kills, %d pages, the apprentice's state has %d bytes", name, killed, len(order), len(knows))
-		return order, knows
-	}
-	whole, knows := crawled("whole", 0)
-	killed, knew := crawled("killed", killsWanted(t))
-	for i := range min(len(whole), len(killed)) {
-		if whole[i] != killed[i] {
-			t.Fatalf("page %d is %s after kills, and %s without", i, killed[i], whole[i])
-		}
-	}
-	if len(whole) != len(killed) || len(whole) != web.reachable() || !bytes.Equal(knows, knew) {
-		t.Errorf("%d and %d pages of %d; what the apprentice knows is the same: %v", len(whole), len(killed), web.reachable(), bytes.Equal(knows, knew))
+			whole, knows := crawled("whole", 0)
+			killed, knew := crawled("killed", killsWanted(t))
+			for i := range min(len(whole), len(killed)) {
+				if whole[i] != killed[i] {
+					t.Fatalf("page %d is %s after kills, and %s without", i, killed[i], whole[i])
+				}
+			}
+			if len(whole) != len(killed) || len(whole) != web.reachable() || !bytes.Equal(knows, knew) {
+				t.Errorf("%d and %d pages of %d; what the scorer knows is the same: %v", len(whole), len(killed), web.reachable(), bytes.Equal(knows, knew))
+			}
+		})
 	}
 }
 

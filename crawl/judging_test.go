@@ -1,0 +1,108 @@
+package crawl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/waggle-crawler/waggle/event"
+	"github.com/waggle-crawler/waggle/web"
+)
+
+// doubter is a judge that says of all pages it met before, each time it meets one, that
+// their relevance is the number of pages.
+type doubter struct {
+	AdaptiveJudge
+	met []web.URL
+}
+
+func (d *doubter) Observe(p *web.Page, _ web.Verdict) []web.Renewal {
+	before := d.again()
+	d.met = append(d.met, p.URL)
+	return before
+}
+
+func (d *doubter) again() (out []web.Renewal) {
+	for _, u := range d.met {
+		out = append(out, web.Renewal{URL: u, Verdict: web.Verdict{Relevance: float64(len(d.met))}})
+	}
+	return out
+}
+
+func (d *doubter) Notes() []string                     { return nil }
+func (d *doubter) State() map[string][]byte            { return nil }
+func (d *doubter) Share()                              {}
+func (d *doubter) Lessons() [][]byte                   { return nil }
+func (d *doubter) Learn([]byte) ([]web.Renewal, error) { return d.again(), nil }
+
+// renewedScorer keeps what it is told, in order.
+type renewedScorer struct {
+	studentScorer
+	told []string
+}
+
+func (s *renewedScorer) Visit(c *web.Candidate, p *web.Page, v web.Verdict) []byte {
+	s.told = append(s.told, "visit "+c.URL.Path())
+	return s.studentScorer.Visit(c, p, v)
+}
+
+func (s *renewedScorer) Renew(pages []web.Renewal) {
+	line := "renew"
+	for _, r := range pages {
+		line += fmt.Sprintf(" %s %v", r.URL.Path(), r.Verdict.Relevance)
+	}
+	s.told = append(s.told, line)
+	s.own = append(s.own, []byte(line))
+}
+
+// A scorer is told the judge's new verdicts right after the page that made it change its
+// mind, or the lesson of another worker, but for pages of which a person said what they
+// are and those that are no harvest for a reason.
+func TestScorerIsToldRenewals(t *testing.T) {
+	scorer, judge := &renewedScorer{}, &doubter{}
+	s := NewStep(Policy{}, scorer, nil)
+	s.judge = judge
+	s.join(ownHosts{hosts: []web.Host{"a.example"}})
+	s.steering.labels = map[web.URL]event.Verb{addressOf(t, "a.example/labelled"): event.Relevant}
+	s.out = map[uint64]struct{}{}
+	visit := func(path string, reason web.Reason) {
+		a := pageWith(t, "a.example"+path)
+		a.Reason = reason
+		copy(a.Page.Digest[:], path) // no copy of another
+		if _, err := s.Arrive(time.Unix(0, 0), a, everyLink); err != nil {
+			t.Fatal(err)
+		}
+	}
+	visit("/1", "")
+	visit("/labelled", "")
+	visit("/noindex", web.ReasonNoIndex)
+	visit("/2", "")
+	s.out[hashOf(addressOf(t, "a.example/2"))] = struct{}{}
+	visit("/3", "")
+	if _, err := s.Receive(time.Unix(0, 0), Mail{Lessons: []Lesson{{Judge: true, Data: []byte{1}}}}, everyLink); err != nil {
+		t.Fatal(err)
+	}
+	want := `visit /1
+visit /labelled
+renew /1 1
+visit /noindex
+visit /2
+renew /1 2
+visit /3
+renew /1 3
+renew /1 4 /3 4`
+	if got := strings.Join(scorer.told, "\n"); got != want {
+		t.Errorf("told\n%s\nwant\n%s", got, want)
+	}
+	var lessons []string
+	for _, l := range s.mail(&web.Turn{}).Lessons {
+		if b := string(l.Data); strings.HasPrefix(b, "renew") {
+			lessons = append(lessons, b)
+		}
+	}
+	if !slices.Equal(lessons, []string{"renew /1 1", "renew /1 2", "renew /1 3", "renew /1 4 /3 4"}) {
+		t.Errorf("the lessons for others are %q", lessons)
+	}
+}
