@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the figures of lm10.md, cps02.md, vs05.md, htt14.md, bpm09.md, classics.md, apprentice.md,
-# paths.md and paths-manuals.md again: builds the recorded webs, runs the labs, makes of their
+# paths.md again, and the tables of paths-manuals.md as text: builds the recorded webs, runs the labs, makes of their
 # values the files papers-*.csv, classics-*.csv, apprentice-*.csv, paths.csv and the charts beside this script,
 # and puts their tables into the documents, with the revision and settings that made them. What
 # is said of them there is left to whoever reads them; classics.md is the report of its lab. The
