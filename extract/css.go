@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
@@ -133,10 +135,14 @@ var escape = regexp.MustCompile(`\\([0-9A-Fa-f]{1,6})[ \t\r\n\f]?|\\(.)`)
 // deep they stand: of a page that nests 500 elements, three would take hours.
 func hasInHas(s string) bool {
 	s = escape.ReplaceAllStringFunc(s, func(e string) string {
+		c, _ := utf8.DecodeRuneInString(e[1:])
 		if n, err := strconv.ParseUint(strings.TrimSpace(e[1:]), 16, 32); err == nil {
-			return string(rune(n))
+			c = rune(n)
 		}
-		return e[1:]
+		if unicode.IsLetter(c) {
+			return string(c)
+		}
+		return "x" // a bracket that is written so is none
 	})
 	s = strings.ToLower(s)
 	for {

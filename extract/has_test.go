@@ -15,6 +15,9 @@ func TestHasInHas(t *testing.T) {
 		`li:h\61s(:\68 as(a))`:        true,
 		"b, li:has(:not(:has(a)))":    true,
 		"p:has(a) > li:has(b:has(a))": true,
+		`li:has(.a\):has(b))`:         true,
+		`li:has(.a\29 :has(b))`:       true,
+		`li:has(.a\(b):has(i)`:        false,
 	} {
 		if _, err := compileCSS(css); (err != nil) != refused {
 			t.Errorf("%s: %v", css, err)

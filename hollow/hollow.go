@@ -11,6 +11,7 @@ package hollow
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -21,8 +22,8 @@ import (
 // Below how many terms a page is short enough to be hollow. A page's terms are its words
 // without stop words, each occurrence counted.
 //
-// The bounds of the reasons, maxTelling, maxError and maxHollow were chosen before anybody looked at the pages of
-// hollow/testdata/campus.tsv, and maxBegging with them in sight. Where maxField and maxForm come
+// The bounds of the reasons, maxTelling, maxError and maxHollow are independent of the pages of
+// hollow/testdata/campus.tsv; maxBegging is not. Where maxField and maxForm come
 // from, and how well all do on pages of real webs, is in docs/results/hollow.md. No page of
 // these is parked, asks for consent or checks for robots.
 // minContent was chosen: of refused pages nothing is measured.
@@ -55,13 +56,13 @@ type kind struct {
 	// with which it may begin; on a page of fewer than endTerms terms, 0 = as many as terms says.
 	ends, starts []string
 	endTerms     int32
-	// begs are phrases of which one at the beginning of a leaf stands for a title, on a page of
-	// fewer than few terms; asks are such phrases where a field for a password is there, and tells those
-	// that stand for text as well.
-	begs, asks, tells []string
-	few               int32
-	// number is below how many terms a leaf that begins with the number of an error tells it; 0 = it
-	// tells nothing.
+	// requests are phrases of which one at the beginning of a leaf stands for a title, on a page of
+	// fewer than few terms; demands are such phrases on a page with a field for a password, and notices
+	// those that stand for a title and for text.
+	requests, demands, notices []string
+	few                        int32
+	// number is below how many terms a leaf that begins with the number of an error stands for a title
+	// and for text; 0 = it stands for nothing.
 	number int32
 	// text are phrases of which one is in the text, or a field that asks for a password is on
 	// the page; nil = anything will do.
@@ -84,7 +85,7 @@ var kinds = []kind{
 		"access is denied", "verifying your browser", "verifying you are human", "security verification", "request rejected",
 		"the request could not be satisfied", "unusual traffic", "you are being rate limited", "web page blocked",
 		"zugriff verweigert", "accès refusé", "acceso denegado", "доступ запрещен", "доступ запрещён", "アクセスが拒否されました", "访问被拒绝",
-	}, few: maxBegging, tells: []string{
+	}, few: maxBegging, notices: []string{
 		"please enable js and disable any ad blocker", "checking your browser", "verifying you are human", "verify you are human",
 		"verify that you are human", "please verify you are a human", "please verify that you are not a robot", "confirm you are not a robot",
 		"confirm that you are not a robot", "enable javascript and cookies to continue", "our systems have detected unusual traffic", "sorry, you have been blocked",
@@ -101,7 +102,7 @@ var kinds = []kind{
 		"страница не найдена", "ошибка 404", "ページが見つかりません", "お探しのページは見つかりませんでした", "页面不存在", "页面未找到", "找不到页面",
 		"not found (#404", "the page you were looking for doesn't exist", "the page you were looking for doesn't exist (404",
 	}, ends: []string{" not found", " can't be found", " cannot be found", " could not be found", "nicht gefunden", " introuvable", " no encontrada", " не найдена"},
-		endTerms: maxTelling, few: maxTelling, tells: []string{
+		endTerms: maxTelling, few: maxTelling, notices: []string{
 			"page not found", "no such page", "the page you requested", "the page you are looking for", "the page you're looking for", "the page you were looking for",
 			"the requested page could not be found", "the requested url was not found", "this page could not be found", "sorry, the page", "sorry, this page",
 			"sorry, we couldn't find", "sorry, we could not find", "we couldn't find the page", "we can't find the page", "oops! that page can't be found",
@@ -137,11 +138,11 @@ var kinds = []kind{
 		"вход", "войти", "авторизация", "ログイン", "サインイン", "登录", "登入",
 		"lost password", "forgot password", "forgot your password", "forgotten password", "password reset", "reset password", "reset your password",
 		"passwort vergessen", "mot de passe oublié", "contraseña olvidada",
-	}, ends: []string{" login", " log in", " sign in", " login page", " sign in page", " authentication", " anmeldung"}, few: maxBegging, begs: []string{
+	}, ends: []string{" login", " log in", " sign in", " login page", " sign in page", " authentication", " anmeldung"}, few: maxBegging, requests: []string{
 		"please login", "please log in", "please sign in", "not currently logged in", "you are not logged in", "bitte melden sie sich an", "veuillez vous connecter",
-	}, asks: []string{
+	}, demands: []string{
 		"login required", "password required", "authentication required", "this content is password protected", "this page is password protected",
-	}, tells: []string{
+	}, notices: []string{
 		"you must be logged in to", "you need to be logged in to", "you must log in to", "you need to log in to", "this article is for members", "this content is for members",
 		"this post is for paid", "this post is for paying", "you do not have permission to view this page", "you do not have permission to access this page",
 		"you are not authorized to view this page", "you are not authorized to access this page", "log in to continue", "sign in to continue", "subscribe to continue reading",
@@ -167,13 +168,13 @@ func Reason(p *web.Page) web.Reason {
 		if terms >= k.terms && !(field && terms < maxForm) {
 			continue
 		}
-		tells := terms < k.few && begins(p, k.tells) || terms < k.number && numbered(p)
-		told := tells || k.title == nil || k.in(title, terms) || k.in(headings, terms) && !(k.sole && len(headings) > 1) ||
-			field && p.PasswordAlone && terms < k.alone || terms < k.few && begins(p, k.begs) || field && begins(p, k.asks)
+		notice := terms < k.few && begins(p, k.notices) || terms < k.number && numbered(p)
+		told := notice || k.title == nil || k.in(title, terms) || k.in(headings, terms) && !(k.sole && len(headings) > 1) ||
+			field && p.PasswordAlone && terms < k.alone || terms < k.few && begins(p, k.requests) || field && begins(p, k.demands)
 		if !told {
 			continue
 		}
-		if k.text != nil && !field && !tells {
+		if k.text != nil && !field && !notice {
 			if text == "" {
 				text = lowerText(p)
 			}
@@ -220,13 +221,16 @@ func begins(p *web.Page, phrases []string) bool {
 	})
 }
 
-// numbered tells whether a leaf begins with the word error and a number.
+// numbered tells whether a leaf begins with the word error and the number of a status of HTTP that is an
+// error: 400 to 599.
 func numbered(p *web.Page) bool {
 	return slices.ContainsFunc(p.Leaves, func(l web.Leaf) bool {
 		number, ok := strings.CutPrefix(tidy(l.Text[:min(len(l.Text), maxBeg)]), "error ")
-		return ok && number != "" && '0' <= number[0] && number[0] <= '9'
+		return ok && statusOfError.MatchString(number)
 	})
 }
+
+var statusOfError = regexp.MustCompile(`^[45][0-9]{2}($|[^0-9])`)
 
 // Refusal says what a document is that came with status 401 or 403: a wall that asks for a
 // login, or, with 403, a check for robots or the very content that is refused. It is "" for

@@ -74,8 +74,8 @@ var labelled = []struct {
 	{"", "Вход в пещеру", `<p>Пещера у реки.</p>`},
 }
 
-// later are pages written once the phrases of the rule stood, with words that walls and notices on the web
-// have: the rule was not changed by them.
+// later are pages with words that walls and notices on the web have. They are no part of what the rule was
+// made of.
 var later = []struct {
 	reason      web.Reason
 	title, body string
@@ -123,6 +123,8 @@ var later = []struct {
 	{"", "User names", `<p>Password required</p><p>Tick this where those who connect to the database give a password.</p>`},
 	{"", "Jobs", `<p>No open roles right now. Check back soon.</p>`},
 	{"", "Talk", `<h1>Talk</h1><p>Nothing found under this tag yet.</p>`},
+	{"", "Error 1045", `<p>Error 1045: access denied for the user. Look at the grants.</p>`},
+	{"", "Error 3", `<p>Error 3: the file is open already.</p>`},
 	{"", "Errors of the scale", `<p>Errors 101 and 102 tell that the scale is not level, and are cleared by the green key.</p>`},
 	{"", "Access", `<p>The hut is open to members and their guests. Ask for the key.</p>`},
 }

@@ -45,7 +45,7 @@ func (f *Finder) document(ctx context.Context, u web.URL) ([]byte, error) {
 	defer r.Release()
 	switch {
 	case r.Status != 200:
-		return nil, &statusError{u, r.Status}
+		return nil, &statusError{u, r.Status, string(r.Body[:min(len(r.Body), mostSaid)])}
 	case r.Truncated != "":
 		return nil, fmt.Errorf("the answer of %s is not whole: %s", u, web.CutMeaning(r.Truncated))
 	}
@@ -56,7 +56,11 @@ func (f *Finder) document(ctx context.Context, u web.URL) ([]byte, error) {
 type statusError struct {
 	url    web.URL
 	status int
+	said   string // the beginning of the answer
 }
+
+// mostSaid bounds statusError.said, in bytes.
+const mostSaid = 1000
 
 func (e *statusError) Error() string {
 	help := ""
@@ -103,7 +107,7 @@ func searxng(ctx context.Context, f *Finder, where, words string) (list []Seed, 
 	}
 	b, err := f.ask(ctx, strings.TrimSuffix(where, "/")+"/search", url.Values{"q": {words}, "format": {"json"}})
 	if e, ok := errors.AsType[*statusError](err); ok && e.status == http.StatusForbidden {
-		return nil, fmt.Errorf("%s answers with status 403: the settings of the instance must let it give JSON (search: formats: [html, json])", e.url)
+		return nil, fmt.Errorf("%s answers with status 403: the settings of the instance may have to let it give JSON (search: formats: [html, json])", e.url)
 	}
 	if err != nil {
 		return nil, err
@@ -228,8 +232,8 @@ func commonCrawl(ctx context.Context, f *Finder, where, _ string) (list []Seed, 
 	b, err = f.ask(ctx, indexes[0].API, url.Values{
 		"url": {"*." + site}, "output": {"json"}, "fl": {"url"}, "filter": {"=status:200", "=mime:text/html"}, "limit": {"2000"},
 	})
-	if e, ok := errors.AsType[*statusError](err); ok && e.status == http.StatusNotFound {
-		return nil, nil // so it says that it knows no page of the site
+	if e, ok := errors.AsType[*statusError](err); ok && e.status == http.StatusNotFound && strings.Contains(e.said, "No Captures found") {
+		return nil, nil // it knows no page of the site
 	}
 	if err != nil {
 		return nil, err

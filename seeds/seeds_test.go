@@ -207,7 +207,7 @@ func TestAnswers(t *testing.T) {
 		{"searxng=" + site, 200, "<!doctype html><title>Just a moment</title>", 0, "the answer is a page, and not what such an interface gives"},
 		{"searxng=" + site, 200, " \n", 0, "the answer is empty"},
 		{"searxng=" + site, 200, `{"results":[1,{"url":5},{"url":"javascript:alert(1)"},{"url":"https://bees.test/bee"}]}`, 1, ""},
-		{"searxng=" + site, 403, "", 0, "must let it give JSON (search: formats: [html, json])"},
+		{"searxng=" + site, 403, "", 0, "may have to let it give JSON (search: formats: [html, json])"},
 		{"mediawiki=" + site + "/api.php", 403, "", 0, "lets programs in that it knows, or none"},
 		{"openalex=" + site, 429, "", 0, "status 429: it was asked too often, try again later"},
 		{"openalex=" + site, 503, "", 0, "status 503: it has a fault of its own, try again later"},

@@ -131,6 +131,18 @@ func TestDamagedResponse(t *testing.T) {
 	}
 }
 
+// A response in a file without checksums is read whatever follows it.
+func TestResponseBeforeDamage(t *testing.T) {
+	for _, torn := range []string{"", "WAR", "\x00\x00\x00\x00\x00\x00\x00\x00"} {
+		file := foreign + torn
+		at := int64(strings.LastIndex(file, "WARC/1.0"))
+		p, _, err := NewReader("f", strings.NewReader(file), int64(len(file))).ResponseAt(at, 0, 1<<20)
+		if err != nil || string(p.Body) != "abc" {
+			t.Errorf("before %q: %+v, %v", torn, p, err)
+		}
+	}
+}
+
 // harmless tells whether two files hold the same records: a bit of a gzip header
 // may mean nothing.
 func harmless(a, b []byte) bool {

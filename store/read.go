@@ -443,8 +443,8 @@ func (b *block) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// whole reads to the end of the present record, as finish does, and tells whether a record
-// follows in its member, or nothing.
+// whole reads to the end of the present record, as finish does, and looks whether a record or nothing
+// follows in its gzip member; the error says that it is something else.
 func (r *Reader) whole() error {
 	if err := r.finish(); err != nil {
 		return err

@@ -118,7 +118,7 @@ func (r *Reader) ResponseAt(offset, inner, limit int64) (p *web.Response, rec *R
 	if p, err = ReadResponse(rec, limit); err != nil {
 		return nil, rec, err
 	}
-	if rec.Length <= limit {
+	if r.zipped && rec.Length <= limit {
 		if err := r.whole(); err != nil {
 			return nil, rec, r.damage(offset, err)
 		}

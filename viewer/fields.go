@@ -30,8 +30,8 @@ type wantedFields struct {
 	Text string `json:"text"`
 }
 
-// pasted is what a file of fields is called that was given on the page.
-const pasted = "these fields"
+// pastedName is the name of a file of fields that was pasted on the page.
+const pastedName = "these fields"
 
 // maxFields bounds what is sent of it, in bytes: as JSON, a megabyte of text may be larger.
 const maxFields = 4 << 20
@@ -44,7 +44,7 @@ func (c *crawl) serveFields(*http.Request, *query) (any, error) {
 func (c *crawl) fieldView(f *watch.FieldFile, err error) fieldFile {
 	v := fieldFile{Fields: []string{}}
 	if f != nil {
-		v.Name, v.Text, v.Given = event.Line(f.Name), f.Text, f.Name != c.Collection().FieldsFile()
+		v.Name, v.Text, v.Given = event.Line(f.Name), f.Text, f.Given
 		if f.Fields != nil {
 			v.Fields = slices.Concat(v.Fields, f.Fields.Names())
 		}
@@ -72,7 +72,7 @@ func (c *crawl) takeFields(w http.ResponseWriter, r *http.Request) {
 	}
 	var f *watch.FieldFile
 	if got.Text != "" {
-		if f, err = watch.ReadFieldFile(pasted, []byte(got.Text)); err != nil {
+		if f, err = watch.ReadFieldFile(pastedName, []byte(got.Text)); err != nil {
 			answer(w, nil, watch.Wrong{Err: err})
 			return
 		}

@@ -50,8 +50,8 @@ func below(dir string, known map[string]bool) (found []collection.Collection, er
 	return found, nil
 }
 
-// restAfterLook is for how many times the time of a look for crawls none follows: folders
-// with thousands of others take no more than a two-hundredth of a processor.
+// restAfterLook is the rest after a look for crawls, in times that the look took: so the looks
+// take at most a two-hundredth of a processor, also in folders with thousands of others.
 const restAfterLook = 200
 
 // findMore shows crawls that begin in the folders, until ctx ends. A look reads the names in

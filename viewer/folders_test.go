@@ -266,7 +266,7 @@ func TestCrawlsThatBeginLater(t *testing.T) {
 	if c := d.add(collection.At(filepath.Join(dir, "first") + "/")); c.ID() != "1" {
 		t.Errorf("a crawl that is shown is shown again as %s", c.ID())
 	}
-	d.find("3").until(t, (*watch.State).Read)
+	d.find("3").until(t, func(s *watch.State) bool { return s.Figures.Pages == 6 })
 	_, b := d.ask("/api/crawls/3/state")
 	if !strings.Contains(string(b), `"pages":6`) || !strings.Contains(string(b), "notes") || len(d.all()) != 3 {
 		t.Errorf("%d crawls, the third is %s", len(d.all()), b)

@@ -54,7 +54,7 @@ func (c *loginCmd) Run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return exit{exitUsage, err}
 	}
-	defer func() { err = errors.Join(err, jar.Close()) }() // once it was taken from it is closed already
+	defer func() { err = errors.Join(err, jar.Close()) }() // closed already where its cookies were written
 	w, err := login.Open(ctx, login.Options{URLs: urls, Unsandboxed: c.Unsandboxed})
 	switch {
 	case errors.Is(err, login.ErrNoScreen):

@@ -23,20 +23,21 @@ const (
 	mostValue  = 2000
 )
 
-// FieldFile is a file of fields that a person gave: its name, what it holds, and that read.
+// FieldFile is a file of fields: its name, what it holds, and that read.
 type FieldFile struct {
 	Name   string
 	Text   string
 	Fields *extract.Fields
+	Given  bool // by a person, and not in the folder of the crawl
 }
 
-// ReadFieldFile reads what a file of fields holds. Errors name the line.
+// ReadFieldFile reads what a file of fields holds that a person gives. Errors name the line.
 func ReadFieldFile(name string, text []byte) (*FieldFile, error) {
 	f, err := extract.Read(name, text)
 	if err != nil {
 		return nil, err
 	}
-	return &FieldFile{name, string(text), f}, nil
+	return &FieldFile{name, string(text), f, true}, nil
 }
 
 // UseFields has Fields be others than those in the folder of the crawl, which stays as it is;
@@ -64,7 +65,7 @@ func (c *Crawl) FieldFile() (*FieldFile, error) {
 		return nil, err
 	}
 	f, err := extract.Read(c.col.FieldsFile(), b)
-	return &FieldFile{c.col.FieldsFile(), string(b), f}, err
+	return &FieldFile{c.col.FieldsFile(), string(b), f, false}, err
 }
 
 // Fields are those that a person wants of the pages; nil where they want none.

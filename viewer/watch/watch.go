@@ -84,7 +84,7 @@ func (c *Crawl) Run(ctx context.Context, every time.Duration) {
 	var indexing sync.WaitGroup
 	defer indexing.Wait()
 	for {
-		c.lookForIndex() // before the log: who waits until that was read may search
+		c.lookForIndex() // before the log: whoever waits for the log can search then
 		c.read(ctx)
 		c.lookForActivity()
 		if c.wantsIndex() {

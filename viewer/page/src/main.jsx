@@ -36,7 +36,7 @@ function App() {
       setError("");
       if (at.crawl !== starting && !list.some((c) => c.id === at.crawl) && list.length) go(list[0].id, "now", {}, true);
     }, (err) => setError(err.message));
-  }, [shown]);
+  }, [shown, at.crawl === starting]);
   useEffect(() => { get("start").then(setInfo, () => setInfo(false)); }, []);
   const start = info && (at.crawl === starting || crawls?.length === 0);
   const { state, lost } = useChanges(crawls?.some((c) => c.id === at.crawl) ? at.crawl : "");
